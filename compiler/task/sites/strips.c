@@ -1,0 +1,245 @@
+/* task/sites/strips.c - of a mesh: what a site wants beside its own block comes alone, and the block is read where it lies.
+ *
+ * A map that reads its neighbours, X[i-1], wants a box that is its own block, shifted: a move would bring all of that together in a buffer of its own,
+ * and nearly all of it is a copy of what the site has. In: tasks before lifetimes. Out: of such a move only the strips that lie outside of the
+ * block are left, each a move of its own into a buffer of its own, and readers choose by their index. No more moves than before, and no block is copied.
+ *
+ * Only where nothing changes the block before the last reader, all readers are maps whose indices are labels and sizes, and strips are less than half of the
+ * box. A reader that sums keeps its box: it wants to be fast, and to have all it reads in one place. */
+#include <string.h>
+
+#include "expr/prove/prove.h"
+#include "expr/sum/law.h"
+#include "task/inside.h"
+#include "site.h"
+
+enum { RANK = 64, SITES_MOST = 1 << 14 };
+
+typedef struct Strip { uint32_t d; bool high; uint32_t buffer; } Strip;
+
+typedef struct Strips {
+  TaskGraph *t;
+  Exprs *x;
+  Task *move;
+  uint32_t block, box;       /* buffers */
+  uint32_t last;             /* the last reader's number in the move's list */
+  Strip strip[2 * RANK];
+  uint32_t n;
+} Strips;
+
+static const Expr *op2(const Strips *s, Op op, const Expr *a, const Expr *b) { return expr_op2(s->x, op, a, b); }
+static const Expr *zero(const Strips *s) { return expr_int(s->x, DT_I64, 0); }
+static const TaskBuffer *buffer_at(const Strips *s, uint32_t b) { return &s->t->buffers.at[b]; }
+static const Expr *end_of(const Strips *s, const TaskBuffer *b, uint32_t d) { return op2(s, OP_ADD, b->low[d], b->dim[d]); }
+
+/* ---- who reads it ----------------------------------------------------------------------------------------- */
+
+typedef struct Reads { const TaskStage *s; uint32_t buffer; bool any, plain; } Reads;
+
+static const Expr *leaf_reads(void *env, Exprs *x, const Expr *leaf) {
+  Reads *r = env;
+  (void)x;
+  if (leaf->kind != EX_READ || r->s->slot[leaf->i].kept || r->s->slot[leaf->i].index != r->buffer) return leaf;
+  r->any = true;
+  for (uint32_t d = 0; d < leaf->n; d++) r->plain &= !(leaf->arg[d]->has & (HAS_READ | HAS_CALL)) && !leaf->arg[d]->drawn;
+  return leaf;
+}
+
+static bool reads(Strips *s, const TaskStage *st, const Expr *e, bool *plain) {
+  Reads r = {st, s->box, false, true};
+  if (e) expr_map(s->x, e, leaf_reads, &r);
+  *plain = r.plain;
+  return r.any;
+}
+
+/* A map, and what it reads at is of labels, turns and sizes. */
+static bool is_reader(Strips *s, const TaskStage *st) {
+  bool plain, unused;
+  if (st->sum->reducer != RED_NONE || reads(s, st, st->sum->where, &unused) || reads(s, st, st->sum->domain, &unused)) return false;
+  reads(s, st, st->sum->body, &plain);
+  return plain;
+}
+
+static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_REPEAT && task_touches(t, k, buffer)) {
+      n += touching(t, &k->body, buffer);
+      n += k->buffer == buffer || k->stop == (int64_t)buffer || k->turns == (int64_t)buffer;
+      for (uint32_t e = 0; e < k->exchange.len; e++) n += k->exchange.at[e].now == buffer || k->exchange.at[e].next == buffer;
+    } else n += task_touches(t, k, buffer);
+  }
+  return n;
+}
+
+/* All who have to do with the box are the move and maps behind it in its list, and up to the last of them nobody stores to the block. */
+static bool readers_find(Strips *s, const Tasks *list, uint32_t i) {
+  uint32_t n = 1;
+  s->last = i;
+  for (uint32_t j = i + 1; j < list->len; j++) {
+    const Task *k = list->at[j];
+    if (!task_touches(s->t, k, s->box)) continue;
+    if (k->kind != TASK_KERNEL) return false;
+    for (uint32_t m = 0; m < k->stages.len; m++)
+      if (stage_reads(&k->stages.at[m], s->box) && !is_reader(s, &k->stages.at[m])) return false;
+    s->last = j;
+    n++;
+  }
+  for (uint32_t j = i + 1; j <= s->last; j++)
+    if (task_writes(s->t, list->at[j], s->block)) return false;
+  return s->last > i && n == touching(s->t, &s->t->tasks, s->box);
+}
+
+/* ---- which strips there are ---------------------------------------------------------------------------------- */
+
+static bool moves_shifted(const Strips *s) {
+  const Task *k = s->move;
+  const TaskBuffer *from = buffer_at(s, s->block), *to = buffer_at(s, s->box);
+  bool same = k->reducer == RED_NONE && k->unless < 0 && !k->before && to->space == BUF_WORK && to->rank > 0 && to->rank <= RANK && from->low && to->low && !from->when && !to->when;
+  for (uint32_t a = 0; same && a < s->t->mesh.n; a++) same = k->of.on[a] == k->to.on[a] && k->of.on[a] != PLACE_PART && k->of.on[a] != PLACE_SOME;
+  return same;
+}
+
+static void strip_add(Strips *s, uint32_t d, bool high) {
+  for (uint32_t i = 0; i < s->n; i++)
+    if (s->strip[i].d == d && s->strip[i].high == high) return;
+  s->strip[s->n++] = (Strip){d, high, 0};
+}
+
+/* Of one site's box the elements outside of the block; by dimension, sides that have some are noted. Along those before d it is as long as what both share. */
+static int64_t outside(Strips *s, const int64_t *low, const int64_t *high, const int64_t *l, const int64_t *h) {
+  int64_t all = 0, shared = 1;
+  for (uint32_t d = 0; d < buffer_at(s, s->box)->rank; d++) {
+    int64_t below = (high[d] < l[d] ? high[d] : l[d]) - low[d], above = high[d] - (low[d] > h[d] ? low[d] : h[d]), rest = shared;
+    for (uint32_t e = d + 1; e < buffer_at(s, s->box)->rank; e++) rest *= high[e] - low[e];
+    if (below > 0 && rest > 0) strip_add(s, d, false), all += below * rest;
+    if (above > 0 && rest > 0) strip_add(s, d, true), all += above * rest;
+    int64_t both = (high[d] < h[d] ? high[d] : h[d]) - (low[d] > l[d] ? low[d] : l[d]);
+    shared *= both > 0 ? both : 0;
+  }
+  return all;
+}
+
+static bool strips_find(Strips *s) {
+  int64_t low[RANK], high[RANK], l[RANK], h[RANK], sites = mesh_sites(&s->t->mesh);
+  double all = 0, strips = 0;
+  uint32_t at[MESH_AXES + 1];
+  if (sites > SITES_MOST) return false;
+  for (int64_t k = 0; k < sites; k++) {
+    mesh_place(&s->t->mesh, k, at);
+    int64_t n = task_box(s->t, buffer_at(s, s->box), at, low, high);
+    task_box(s->t, buffer_at(s, s->block), at, l, h);
+    if (n <= 0) continue;
+    all += (double)n;
+    strips += (double)outside(s, low, high, l, h);
+  }
+  return 2 * strips < all;
+}
+
+/* ---- buffers and moves ------------------------------------------------------------------------------------------ */
+
+static const Expr *normal(const Strips *s, const Expr *e) { return extent_normal(s->x, e); }
+
+static uint32_t strip_buffer(Strips *s, const Strip *x) {
+  const TaskBuffer *box = buffer_at(s, s->box), *block = buffer_at(s, s->block);
+  TaskBuffer b = {.id = s->t->buffers.len, .space = BUF_WORK, .name = box->name, .place = box->place, .dtype = box->dtype, .rank = box->rank};
+  b.dim = NEW_ARRAY(s->t->arena, const Expr *, b.rank + 1);
+  b.low = NEW_ARRAY(s->t->arena, const Expr *, b.rank + 1);
+  for (uint32_t d = 0; d < b.rank; d++) {
+    const Expr *low = box->low[d], *end = end_of(s, box, d);
+    if (d == x->d && x->high) low = op2(s, OP_MAX, low, end_of(s, block, d));
+    else if (d == x->d) end = op2(s, OP_MIN, end, block->low[d]);
+    else if (d < x->d && (box->low[d] != block->low[d] || box->dim[d] != block->dim[d])) {
+      low = op2(s, OP_MAX, low, block->low[d]);
+      end = op2(s, OP_MIN, end, end_of(s, block, d));
+    }
+    b.low[d] = normal(s, low);
+    b.dim[d] = d == x->d || d < x->d ? normal(s, op2(s, OP_MAX, op2(s, OP_SUB, end, b.low[d]), zero(s))) : box->dim[d];
+  }
+  vec_push(s->t->arena, s->t->buffers, b);
+  return b.id;
+}
+
+/* In the place of the move stand those of its strips. Gives how many more tasks there are. */
+static uint32_t moves_make(Strips *s, Tasks *list, uint32_t i) {
+  Tasks now = {0};
+  for (uint32_t j = 0; j < list->len; j++) {
+    if (j != i) vec_push(s->t->arena, now, list->at[j]);
+    for (uint32_t n = 0; j == i && n < s->n; n++) {
+      Task *k = arena_copy(s->t->arena, s->move, sizeof *k);
+      s->strip[n].buffer = strip_buffer(s, &s->strip[n]);
+      k->buffer = s->strip[n].buffer;
+      k->move = MOVE_EXCHANGE;
+      vec_push(s->t->arena, now, k);
+    }
+  }
+  *list = now;
+  return s->n - 1;
+}
+
+/* ---- readers -------------------------------------------------------------------------------------------------------- */
+
+typedef struct Rewrite {
+  Strips *s;
+  const TaskStage *st;
+  uint32_t slot;             /* of the block; those of the strips are behind it */
+} Rewrite;
+
+static const Expr *read_at(const Rewrite *r, const Expr *leaf, uint32_t slot, const TaskBuffer *b) {
+  const Expr *arg[RANK];
+  const TaskBuffer *box = buffer_at(r->s, r->s->box);
+  for (uint32_t d = 0; d < leaf->n; d++) arg[d] = expr_normal(r->s->x, op2(r->s, OP_SUB, op2(r->s, OP_ADD, leaf->arg[d], box->low[d]), b->low[d]));
+  return expr_read(r->s->x, (DType)leaf->dtype, slot, leaf->n, arg);
+}
+
+/* By its index, from the first dimension on: not below the block, not above it: in it. Most are, so that stands first. */
+static const Expr *leaf_choose(void *env, Exprs *x, const Expr *leaf) {
+  const Rewrite *r = env;
+  const Strips *s = r->s;
+  const TaskBuffer *block = buffer_at(s, s->block);
+  if (leaf->kind != EX_READ || r->st->slot[leaf->i].kept || r->st->slot[leaf->i].index != s->box) return leaf;
+  const Expr *in = read_at(r, leaf, r->slot, block), *e = in;
+  for (uint32_t d = leaf->n; d-- > 0;)
+    for (uint32_t i = 0; i < s->n; i++) {
+      if (s->strip[i].d != d) continue;
+      const Expr *inside = s->strip[i].high ? op2(s, OP_LT, in->arg[d], block->dim[d]) : op2(s, OP_LE, zero(s), in->arg[d]);
+      e = expr_select(x, inside, e, read_at(r, leaf, r->slot + 1 + i, buffer_at(s, s->strip[i].buffer)));
+    }
+  return e;
+}
+
+static void stage_rewrite(Strips *s, TaskStage *st) {
+  uint32_t n = st->sum->n_slot;
+  EinSum sum = *st->sum;
+  Rewrite r = {s, st, n};
+  TaskSlot *slot = NEW_ARRAY(s->t->arena, TaskSlot, n + s->n + 2);
+  if (!stage_reads(st, s->box)) return;
+  memcpy(slot, st->slot, n * sizeof *slot);
+  slot[n].index = s->block;
+  for (uint32_t i = 0; i < s->n; i++) slot[n + 1 + i].index = s->strip[i].buffer;
+  sum.body = expr_map(s->x, sum.body, leaf_choose, &r);
+  stage_canonical(s->t, st, &sum, slot, n + s->n + 1);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------------ */
+
+static void list_strips(TaskGraph *t, Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    Task *k = list->at[i];
+    if (k->kind == TASK_REPEAT) list_strips(t, &k->body);
+    if (k->kind != TASK_MOVE || task_moves_places(k)) continue;
+    Strips *s = NEW(t->arena, Strips);
+    *s = (Strips){.t = t, .x = t->exprs, .move = k, .block = k->from, .box = k->buffer};
+    if (!moves_shifted(s) || !readers_find(s, list, i) || !strips_find(s) || !s->n) continue;
+    uint32_t more = moves_make(s, list, i);
+    for (uint32_t j = i; j <= s->last + more; j++)
+      for (uint32_t m = 0; m < list->at[j]->stages.len; m++) stage_rewrite(s, &list->at[j]->stages.at[m]);
+    i += more;
+  }
+}
+
+void task_strips(TaskGraph *t) {
+  list_strips(t, &t->tasks);
+  task_buffers_drop(t);
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# suite: ci
+# A map that reads its neighbours has its own block where it lies, and of others strips alone: plans on 2 to 16 sites, in one direction and in two, compute what
+# one site computes, receive what the evaluator's sites receive, and keep no second copy of a block.
+. "$(dirname "$0")/common"
+root=$(cd "$here/../.." && pwd)
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+program=$root/tests/run/neighbours_of_blocks.ein
+for n in 2 3 4 6 7 9 16; do
+  line="on $n sites"
+  "$EIN" run "$program" --expect -n $n --target=jit --flags=-O0 -v >out 2>err || wrong "$line: $(grep -m 1 error err)"
+  got=$(sed -n 's/.*: [0-9]* sites received \([0-9]*\) bytes/\1/p' err)
+  "$EIN" run "$program" --expect -n $n --target=eval -v >out 2>err || wrong "$line: $(grep -m 1 error err)"
+  grep -q "$n sites received $got bytes" err || wrong "$line: $got bytes, but $(grep received err)"
+  want 0 "$EIN" build "$program" -n $n --stop=task -o x.task
+  want 0 "$EIN" check x.task # no index leads out of a strip
+done
+
+# Two blocks of a state, and a row of each neighbour; the input and the output are the caller's.
+cat >heat.ein <<'END'
+dim N = 1024, T = 10
+input X0[i:N,j:N] : f32
+repeat t < T {
+  state X[i:N,j:N] = X0[i,j]
+  next X[i,j] = 0.25 * ((X[i-1,j] ?? 0) + (X[i+1,j] ?? 0) + (X[i,j-1] ?? 0) + (X[i,j+1] ?? 0))
+}
+output X
+END
+block=$((512 * 1024 * 4))
+want 0 "$EIN" check heat.ein -n 2 --assert "memory<=$((4 * block + 3 * 4096))"
+want 0 "$EIN" check heat.ein -n 2 --assert "bytes<=$((10 * 2 * 4096))"
+block=$((512 * 512 * 4))
+want 0 "$EIN" check heat.ein -n 4 --assert "memory<=$((4 * block + 6 * 4096))"
+
+# Where the block changes before it is read, or a sum reads it, all that is wanted comes to lie together, as before.
+cat >kept.ein <<'END'
+input X[i:64] : i64 = i
+input K[p:5] : i64 = p
+Y[i:64] = X[i] * 3
+output Z[i:60] = sum[p] K[p] * Y[i+p]
+END
+want 0 "$EIN" build kept.ein -n 2 --stop=task -o -
+shows 'move'
+grep -q 'select' out && wrong "a sum chooses between a block and its strips"
+finish

@@ -137,8 +137,25 @@ static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *cou
   r->make(r->env, var_read(s, v), named(s, NULL, "n", ex_min(s, most, ex_sub(s, end, var_read(s, v)))), most);
 }
 
+/* Which of two values is read hangs on where it is: a loop over a piece is cut at borders (finish/border.c), one over a line would ask at each element. */
+static const Expr *op_asks(void *env, Exprs *x, const Expr *e) {
+  (void)x;
+  *(bool *)env |= e->kind == EX_OP && e->op == OP_SELECT && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ);
+  return e;
+}
+
+static bool asks_where(Sched *s, const Expr *e) {
+  bool asks = false;
+  expr_map_ops(s->x, e, op_asks, &asks);
+  return asks;
+}
+
 void stream_row(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *most) {
   LoopBody *was = s->body;
+  if (asks_where(s, r->stage->sum->body)) {
+    pieces(s, r, lo, count, most && most->i <= PIECE ? most : NULL);
+    return;
+  }
   LoopStmt *both = if_add(s, expr_op2(s->x, OP_EQ, lead_of(s, r, lo), ex_int(s, 0)));
   into(s, &both->body);
   lines(s, r, lo, count);

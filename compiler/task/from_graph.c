@@ -357,6 +357,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   outputs_copy(&m);
   task_logsumexp(m.t);
   task_in_place(m.t);
+  task_rotate(m.t);
   task_fuse(m.t);
   task_digits(m.t);
   task_split(m.t);

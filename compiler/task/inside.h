@@ -4,6 +4,8 @@
 
 #include "task.h"
 
+/* A state that becomes what another one was gets that one's buffer (rotate.c). After task_in_place, before task_fuse. */
+void task_rotate(TaskGraph *t);
 /* Joins kernels where nothing is lost by it (fuse.c): maps into their readers, maps behind reductions, and operations
  * that go row by row over the same rows. Before lifetimes. */
 void task_fuse(TaskGraph *t);
@@ -50,6 +52,11 @@ bool stage_is_plain(const TaskStage *s);
 /* The same in another order: axis[k] is then the buffer's axis of output label k. At most 63 labels. */
 bool stage_axes(const TaskStage *s, uint32_t *axis);
 bool stage_reads(const TaskStage *s, uint32_t buffer);
+/* The one stage of a kernel that does nothing but copy a buffer's elements to where they are in another one; NULL: it does more. */
+const TaskStage *kernel_copies(const Task *k);
+/* Of one shape. A copy may leave out what lies behind its own extents: then there is more in one than the other holds. Of a mesh, both are there at the same
+ * sites, and are the same block. */
+bool buffers_alike(const TaskBuffer *a, const TaskBuffer *b);
 /* Whether all reads of `buffer` by s have one output label of s as their index axis[k] (axis NULL: k), for each k < rank:
  * label[k]. */
 bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label);

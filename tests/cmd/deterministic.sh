@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# --deterministic: one set of bits for any number of sites, whatever is summed and however it is cut, by gcc and by Clang; they are right; and what has
+# --deterministic: one set of bits for any number of sites, whatever is summed and however it is cut, by gcc and by Clang, on devices; they are right; and what has
 # no such form is refused.
 . "$(dirname "$0")/common"
 unset EIN_TARGET
@@ -84,6 +84,11 @@ same all 2 3 12
 cp -r one first
 as_first "another plan" -n 6 --planner=sqrt
 as_first "the C compiler" --target=c
+standin=$(dirname "$EIN")/tests/cuda/standin # a look-alike of a device, and three of them
+if command -v g++ >/dev/null && [ -e "$standin/libcuda.so.1" ]; then
+  LD_LIBRARY_PATH=$standin as_first "a device" --target=cuda
+  EIN_STANDIN=devices=3 LD_LIBRARY_PATH=$standin as_first "devices" --target=cuda -n 3
+fi
 but="-x soft.npy -x lse.npy" # functions are made with fma where there is one
 as_first "no vectors, no fma" --target=c --flags="-O1 -march=x86-64" --threads=1
 but=

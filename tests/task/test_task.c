@@ -132,7 +132,7 @@ static const TextBreak breaks[] = {
      "repeat 5 loop: %6 and %7 do not live as one"},
     {"%7 work y[128] : f32", "%7 work y[127] : f32", "repeat 5 loop: %6 and %7 are not alike and cannot be exchanged"},
     {"exchange %6 %7", "exchange %6 %6", "repeat 5 loop: %6 and %6 are not alike and cannot be exchanged"},
-    {"exchange %6 %7", "exchange %6 %7\nexchange %7 %6", "repeat 5 loop: %7 or %6 is exchanged twice"},
+    {"exchange %6 %7", "exchange %6 %7\nexchange %7 %6", "repeat 5 loop: %7 has been exchanged"},
     {"exchange %6 %7", "exchange %2 %7", "repeat 5 loop: %2 and %7 are not both work"},
     {"to %7[i]\n  }\n  kernel 7", "to %5[0, i]\n  }\n  kernel 7", "buffer %7 is read before it is written"},
     {"  stage [i:128] : f32 = 0.0:f32 to %6[i]", "  stage [i:128] : f32 = 0.0:f32 to %2[i]",

@@ -37,33 +37,14 @@ typedef struct Copies {
   bool *fixed;               /* by buffer: a state, or what a copy was put into */
 } Copies;
 
-static const TaskStage *copy_find(const Task *k) {
-  const TaskStage *s = k->stages.len == 1 ? &k->stages.at[0] : NULL;
-  if (!s || s->sum->reducer != RED_NONE || s->sum->domain || s->sum->acc != s->sum->dtype || !stage_is_plain(s)) return NULL;
-  const Expr *e = s->sum->body;
-  if (e->kind != EX_READ || e->n != s->sum->n_out || s->slot[e->i].kept) return NULL;
-  for (uint32_t i = 0; i < e->n; i++)
-    if (e->arg[i]->kind != EX_LABEL || e->arg[i]->i != i) return NULL;
-  return s;
-}
-
-/* A copy may leave out what lies behind its own extents: then there is more in one than the other holds. Of a mesh, both are there at the same
- * sites, and are the same block. */
-static bool same_box(const TaskBuffer *a, const TaskBuffer *b) {
-  if (a->rank != b->rank || a->when != b->when || !a->low != !b->low) return false;
-  for (uint32_t k = 0; k < a->rank; k++)
-    if (a->dim[k] != b->dim[k] || (a->low && a->low[k] != b->low[k])) return false;
-  return true;
-}
-
 static bool copy_drop(Copies *c, Task *k) {
-  const TaskStage *s = copy_find(k);
+  const TaskStage *s = kernel_copies(k);
   if (!s) return false;
   uint32_t from = c->to[s->slot[0].index], to = (uint32_t)s->buffer;
   Task *p = c->maker[from];
   const TaskBuffer *a = &c->t->buffers.at[from], *b = &c->t->buffers.at[to];
   if (!p || p->unless != k->unless || c->fixed[from] || a->space != BUF_WORK || b->space != BUF_WORK || c->maker[to] != k) return false;
-  if (!same_box(a, b) || vec_last(p->stages).buffer != (int32_t)from || c->writers[from] != 1) return false;
+  if (!buffers_alike(a, b) || vec_last(p->stages).buffer != (int32_t)from || c->writers[from] != 1) return false;
   if (c->writers[to] != 1 && c->readers[from] != 1) return false; /* a loop inside changes it, as a state of its own */
   vec_last(p->stages).buffer = (int32_t)to;
   c->to[from] = to;
@@ -273,7 +254,7 @@ static bool try_state(InPlace *p) {
   if (!k || p->repeat->stop == (int32_t)p->now) return false;
   TaskStage slice[SLICES_MOST], *s = &k->stages.at[0];
   if (s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return false;
-  if (!same_box(&p->t->buffers.at[p->now], &p->t->buffers.at[p->next])) return false;
+  if (!buffers_alike(&p->t->buffers.at[p->now], &p->t->buffers.at[p->next])) return false;
   bool old = touched(p, body, position + 1, p->now), new = touched(p, body, position + 1, p->next);
   bool stopped = p->repeat->stop == (int32_t)p->next;
   if (old && (new || stopped)) return false;

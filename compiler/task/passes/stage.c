@@ -193,3 +193,22 @@ void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *
   if (sum.domain) sum.domain = expr_map(x, sum.domain, leaf_inline, &k);
   stage_canonical(t, s, &sum, slot, n + m);
 }
+
+/* ---- copies ----------------------------------------------------------------------------------------- */
+
+const TaskStage *kernel_copies(const Task *k) {
+  const TaskStage *s = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
+  if (!s || s->sum->reducer != RED_NONE || s->sum->domain || s->sum->acc != s->sum->dtype || !stage_is_plain(s)) return NULL;
+  const Expr *e = s->sum->body;
+  if (e->kind != EX_READ || e->n != s->sum->n_out || s->slot[e->i].kept) return NULL;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (e->arg[i]->kind != EX_LABEL || e->arg[i]->i != i) return NULL;
+  return s;
+}
+
+bool buffers_alike(const TaskBuffer *a, const TaskBuffer *b) {
+  if (a->rank != b->rank || a->when != b->when || !a->low != !b->low) return false;
+  for (uint32_t k = 0; k < a->rank; k++)
+    if (a->dim[k] != b->dim[k] || (a->low && a->low[k] != b->low[k])) return false;
+  return true;
+}

@@ -497,6 +497,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   for (uint32_t i = 0; i < m.panels.len; i++) door_panels(&m, &m.panels.at[i]);
   task_logsumexp(m.t);
   task_in_place(m.t);
+  task_rotate(m.t);
   task_fuse(m.t);
   task_fetch(m.t);
   task_digits(m.t);

@@ -6,7 +6,7 @@
  * is `if 0 < u`, and in it three loops: over what is below the inside, over the inside, where nothing is asked, and
  * over what is above; else it is one loop in which the condition is false. Each element is computed from the same
  * values by the same operations, in the same order, so the bits are the same. A condition that is an `or` says what is
- * at the border, and its parts are false inside. Extents may be symbolic.
+ * at the border, and its parts are false inside. So is the border of an index that goes around: inside, (v - 1) % n is v - 1. Extents may be symbolic.
  *
  * What is asked stays where it is not known: between the borders of several conditions, of data, of a quotient of v. */
 #include "expr/prove/prove.h"
@@ -161,7 +161,32 @@ static bool reads_memory(const Expr *e) {
   return false;
 }
 
+/* v - 1 of (v - 1) % n, which is itself wherever it is from 0 to below n. */
+static void wrap_take(Border *b, const Expr *e) {
+  const Expr *at = e->arg[0], *n = e->arg[1];
+  if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || at->has & HAS_READ || !slope_of(b, at) || map_find(&b->inside, e)) return;
+  cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true);
+  cut_take(b, expr_op2(b->x, OP_LT, at, n), true);
+  map_put(&b->inside, e, (void *)(uintptr_t)at);
+  b->low_exact = b->high_exact = false;
+  b->any = true;
+}
+
 typedef struct Finder { Border *b; Map seen; } Finder;
+
+static const Expr *wraps_find(void *env, const Expr *top) {
+  Finder *f = env;
+  VEC(const Expr *) todo = {0};
+  vec_push(f->b->arena, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & HAS_LABEL) || map_find(&f->seen, e)) continue;
+    map_put(&f->seen, e, f);
+    if (is_op(e, OP_MOD)) wrap_take(f->b, e);
+    for (uint32_t k = 0; k < e->n; k++) vec_push(f->b->arena, todo, e->arg[k]);
+  }
+  return top;
+}
 
 /* Choices between values of which one is read, and only there. */
 static const Expr *conditions_find(void *env, const Expr *top) {
@@ -197,15 +222,49 @@ static bool is_innermost(const Border *b, const LoopStmt *s) {
   return true;
 }
 
+/* ---- conditions that have names --------------------------------------------------------------------------- */
+
+typedef struct Named { Border *b; const Expr **is; } Named; /* by place; NULL: it is none of them */
+
+static const Expr *leaf_named(void *env, Exprs *x, const Expr *leaf) {
+  const Named *n = env;
+  (void)x;
+  return leaf->kind == EX_READ && !leaf->n && n->is[leaf->i] ? n->is[leaf->i] : leaf;
+}
+
+static const Expr *unnamed(void *env, const Expr *e) {
+  Named *n = env;
+  return expr_map(n->b->x, e, leaf_named, n);
+}
+
+/* What several values ask, where each is, is asked by each of them: so it is seen what it is. */
+static void names_drop(Border *b, LoopStmt *s) {
+  Named n = {b, NEW_ARRAY(b->arena, const Expr *, b->k->places.len + 1)};
+  LoopBody left = {0};
+  bool any = false;
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    const LoopStmt *in = s->body.at[i];
+    bool asks = in->kind == LOOP_LET && b->k->places.at[in->place].dtype == DT_BOOL && !(in->value->has & HAS_READ);
+    if (asks) n.is[in->place] = in->value, any = true;
+    else vec_push(b->p->arena, left, s->body.at[i]);
+  }
+  if (!any) return;
+  s->body = left;
+  loop_exprs(&s->body, unnamed, &n);
+}
+
 static bool loop_look(Border *b, LoopStmt *s) {
   b->stored = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
   if (!is_innermost(b, s)) return false;
+  names_drop(b, s);
   Finder f = {b, map_new(b->arena)};
   b->loop = s, b->fixed = b->low = b->high = NULL, b->one = true;
   b->asked.len = b->lows = b->highs = 0, b->any = false;
   b->inside = map_new(b->arena), b->below = map_new(b->arena), b->above = map_new(b->arena), b->outside = map_new(b->arena);
   loop_exprs(&s->body, conditions_find, &f);
   for (uint32_t i = 0; i < b->asked.len; i++) condition_take(b, b->asked.at[i]);
+  f.seen = map_new(b->arena);
+  loop_exprs(&s->body, wraps_find, &f);
   return b->any && (b->fixed || b->low || b->high);
 }
 

@@ -140,7 +140,7 @@ static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *cou
 /* Which of two values is read hangs on where it is: a loop over a piece is cut at borders (finish/border.c), one over a line would ask at each element. */
 static const Expr *op_asks(void *env, Exprs *x, const Expr *e) {
   (void)x;
-  *(bool *)env |= e->kind == EX_OP && e->op == OP_SELECT && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ);
+  *(bool *)env |= e->kind == EX_OP && ((e->op == OP_SELECT && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ)) || (e->op == OP_MOD && e->has & HAS_LABEL));
   return e;
 }
 

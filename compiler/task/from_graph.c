@@ -356,6 +356,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   list_make(&m, g->top);
   outputs_copy(&m);
   task_logsumexp(m.t);
+  task_terms(m.t);
   task_in_place(m.t);
   task_rotate(m.t);
   task_fuse(m.t);

@@ -21,6 +21,8 @@ void task_strips(TaskGraph *t);
 void task_reuse(TaskGraph *t);
 /* Kernels that reduce by logsumexp become a maximum, a sum and a logarithm (lse.c). Before task_in_place. */
 void task_logsumexp(TaskGraph *t);
+/* Reductions of a few points around each result, written out term by term (terms.c). Before task_in_place. */
+void task_terms(TaskGraph *t);
 /* States whose next value can be put where the old one lies (inplace.c). Before task_fuse. */
 void task_in_place(TaskGraph *t);
 /* The slices of a state that its next value, a map, changes, each as a stage of its own (slice.c): how many; 0: all of it may change. No

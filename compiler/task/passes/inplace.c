@@ -140,6 +140,39 @@ static bool changed_by(const InPlace *p, const Tasks *list, uint32_t from, const
   return false;
 }
 
+/* ---- what had better not be ----------------------------------------------------------------------------------- */
+
+static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->len; i++) n += task_touches(t, list->at[i], buffer);
+  return n;
+}
+
+/* A map that looks at other elements of the state, and is made for the next value alone, element by element: that may compute it as it goes, into the second
+ * buffer. In place it would have to be there as a whole before, and takes as much memory. */
+static bool is_made_along(InPlace *p, const TaskStage *s, uint32_t buffer) {
+  const Tasks *body = &p->repeat->body;
+  uint32_t rank = s->sum->n_out, *label = NEW_ARRAY(p->t->arena, uint32_t, rank + 1);
+  const TaskBuffer *b = &p->t->buffers.at[buffer];
+  if (b->space != BUF_WORK || b->rank != rank || !rank || touching(p->t, body, buffer) != 2 || touching(p->t, &p->t->tasks, buffer) > 1) return false;
+  if (!stage_reads_at_labels(p->t, s, buffer, rank, NULL, label)) return false;
+  for (uint32_t k = 0; k < rank; k++)
+    if (label[k] != k) return false;
+  for (uint32_t i = 0; i < body->len; i++) {
+    const Task *k = body->at[i];
+    const TaskStage *from = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
+    if (!from || from->buffer != (int32_t)buffer) continue;
+    return from->sum->reducer == RED_NONE && !from->sum->domain && stage_is_plain(from) && !reads_itself_only(p, from);
+  }
+  return false;
+}
+
+static bool goes_along(InPlace *p, const TaskStage *s) {
+  for (uint32_t m = 0; m < s->sum->n_slot; m++)
+    if (!s->slot[m].kept && s->slot[m].index != p->now && is_made_along(p, s, s->slot[m].index)) return true;
+  return false;
+}
+
 /* ---- one state -------------------------------------------------------------------------------------------- */
 
 static Task *maker_of(InPlace *p, uint32_t *position) {
@@ -257,7 +290,7 @@ static bool try_state(InPlace *p) {
   if (!buffers_alike(&p->t->buffers.at[p->now], &p->t->buffers.at[p->next])) return false;
   bool old = touched(p, body, position + 1, p->now), new = touched(p, body, position + 1, p->next);
   bool stopped = p->repeat->stop == (int32_t)p->next;
-  if (old && (new || stopped)) return false;
+  if ((old && (new || stopped)) || goes_along(p, s)) return false;
   uint32_t n = stage_slices(p->t, s, p->now, slice);
   if (!decided_apart(p, n, slice)) n = 0;
   if (reads_itself_only(p, s) && !(old && changed_by(p, body, position + 1, s))) {

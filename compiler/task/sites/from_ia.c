@@ -496,6 +496,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   for (uint32_t i = 0; !ia->mesh.n && i < m.t->buffers.len; i++) m.t->buffers.at[i].low = NULL; /* one site has all of each */
   for (uint32_t i = 0; i < m.panels.len; i++) door_panels(&m, &m.panels.at[i]);
   task_logsumexp(m.t);
+  task_terms(m.t);
   task_in_place(m.t);
   task_rotate(m.t);
   task_fuse(m.t);

@@ -1,0 +1,159 @@
+/* task/passes/terms.c - a reduction of a few points around each result, as a stencil's or a small convolution's, is written out term by term:
+ *
+ *     Y[i,j] = sum[a:3,b:3] K[a,b] * X[i+a,j+b]     becomes     Y[i,j] = 0 + K[0,0] * X[i,j] + K[0,1] * X[i,j+1] + ...
+ *
+ * in the order in which the reduction goes over its points, from what changes nothing on. What is left is a map: its lanes go along the result whatever the
+ * labels of the window are, what makes or uses it may share its loop, borders cut loops and are asked for nowhere else, and on many sites it
+ * reads its block where it lies.
+ *
+ * In: stages that reduce labels of known extents, a handful of points in all, with a read whose last index has such a label beside the result's innermost one: lanes
+ * would have to go along both. Others, such as products of matrices with a short sum, and windows around what channels lie at, have schedules of their own. */
+#include "expr/prove/prove.h"
+#include "task/inside.h"
+
+#include <math.h>
+
+enum {
+  POINTS_MOST = 32,          /* of a window of 3 x 3 x 3 there are 27 */
+  NODES_MOST = 1200,         /* of all terms together */
+  LABELS_MOST = 64
+};
+
+/* ---- which ------------------------------------------------------------------------------------------------ */
+
+typedef struct Look { uint64_t last, red; uint32_t nodes; bool window, gathers; } Look; /* last: the result's innermost label */
+
+static void look_at(Arena *a, const Expr *body, Look *l) {
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(a);
+  vec_push(a, stack, body);
+  while (stack.len) {
+    const Expr *e = vec_pop(stack);
+    if (map_find(&seen, e)) continue;
+    map_put(&seen, e, l);
+    l->nodes++;
+    if (e->kind == EX_READ && e->n) l->window |= e->arg[e->n - 1]->labels & l->last && e->arg[e->n - 1]->labels & l->red;
+    for (uint32_t k = 0; k < e->n; k++) {
+      l->gathers |= e->kind == EX_READ && e->arg[k]->has & HAS_READ;
+      vec_push(a, stack, e->arg[k]);
+    }
+  }
+}
+
+static bool has_identity(Reducer r) { return reducer_info[r].combine != OPS && reducer_info[r].identity; }
+
+/* How many points a result has; 0: not so few, or it is no such reduction. */
+static int64_t points_of(Arena *a, const TaskStage *st) {
+  const EinSum *s = st->sum;
+  int64_t points = 1;
+  if (s->where && s->where->has & HAS_READ) return 0; /* data leave points out */
+  if (s->reducer == RED_NONE || s->monoid || !has_identity(s->reducer) || !s->n_red || !s->n_out || s->n_out + s->n_red >= LABELS_MOST) return 0;
+  for (uint32_t k = s->n_out; k < s->n_out + s->n_red; k++) {
+    if (st->bound[k]->kind != EX_INT || st->bound[k]->i < 1 || st->bound[k]->i > POINTS_MOST) return 0;
+    points *= st->bound[k]->i;
+    if (points > POINTS_MOST) return 0;
+  }
+  uint64_t out = ((uint64_t)1 << s->n_out) - 1;
+  Look l = {.last = (uint64_t)1 << (s->n_out - 1), .red = (((uint64_t)1 << (s->n_out + s->n_red)) - 1) & ~out};
+  look_at(a, s->body, &l);
+  if (s->where) look_at(a, s->where, &l);
+  return l.window && !l.gathers && l.nodes * points <= NODES_MOST ? points : 0;
+}
+
+/* ---- what extents decide -------------------------------------------------------------------------------------- */
+
+typedef struct Reach { int64_t low, high; } Reach; /* both included */
+
+/* Of a sum of labels of known extents, and numbers. */
+static bool reach_of(const TaskStage *st, const Expr *e, Reach *out) {
+  Reach a, b;
+  if (e->kind == EX_INT) return *out = (Reach){e->i, e->i}, true;
+  if (e->kind == EX_LABEL) return *out = (Reach){0, st->bound[e->i]->i - 1}, st->bound[e->i]->kind == EX_INT;
+  if (e->kind != EX_OP || (e->op != OP_ADD && e->op != OP_SUB) || e->dtype != DT_I64) return false;
+  if (!reach_of(st, e->arg[0], &a) || !reach_of(st, e->arg[1], &b)) return false;
+  if (e->op == OP_SUB) b = (Reach){-b.high, -b.low};
+  return add_ok(a.low, b.low, &out->low) && add_ok(a.high, b.high, &out->high);
+}
+
+/* Parts of a predicate that hold for all points are left out; NULL: all do. */
+static const Expr *left_open(Exprs *x, const TaskStage *st, const Expr *e) {
+  Reach a, b;
+  if (e->kind != EX_OP) return e->kind == EX_INT && e->i ? NULL : e;
+  if (e->op == OP_AND) return expr_and(x, left_open(x, st, e->arg[0]), left_open(x, st, e->arg[1]));
+  if ((e->op != OP_LT && e->op != OP_LE) || !reach_of(st, e->arg[0], &a) || !reach_of(st, e->arg[1], &b)) return e;
+  return (e->op == OP_LT ? a.high < b.low : a.high <= b.low) ? NULL : e;
+}
+
+/* ---- terms ------------------------------------------------------------------------------------------------- */
+
+/* An index as it is written by hand: a - 1, (a - 1) % n, and not a % n where a is less than n. */
+static const Expr *index_plain(Exprs *x, const TaskStage *st, const Expr *e) {
+  Reach in;
+  if (e->kind != EX_OP || e->op != OP_MOD || e->arg[1]->kind != EX_INT) return expr_normal(x, e);
+  const Expr *at = expr_normal(x, e->arg[0]);
+  return reach_of(st, at, &in) && in.low >= 0 && in.high < e->arg[1]->i ? at : expr_op2(x, OP_MOD, at, e->arg[1]);
+}
+
+static const Expr *leaf_index(void *env, Exprs *x, const Expr *leaf) {
+  const Expr *arg[LABELS_MOST];
+  if (leaf->kind != EX_READ || leaf->n > LABELS_MOST) return leaf;
+  for (uint32_t k = 0; k < leaf->n; k++) arg[k] = index_plain(x, env, leaf->arg[k]);
+  return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, arg);
+}
+
+static const Expr *identity_of(Exprs *x, const EinSum *s) {
+  const char *word = reducer_info[s->reducer].identity;
+  bool low = s->reducer == RED_MAX || s->reducer == RED_FMAX;
+  if (s->reducer == RED_SUM || s->reducer == RED_PROD) return dtype_is_float(s->acc) ? expr_real(x, s->acc, s->reducer == RED_PROD) : expr_int(x, s->acc, s->reducer == RED_PROD);
+  if (s->acc == DT_BOOL) return expr_bool(x, word[0] == 't');
+  if (dtype_is_float(s->acc)) return expr_real(x, s->acc, low ? -(double)INFINITY : (double)INFINITY);
+  return NULL;
+}
+
+/* The body at one point of the window; what a predicate leaves out is what changes nothing. */
+static const Expr *term_at(Exprs *x, const TaskStage *st, const int64_t *at, const Expr *identity) {
+  const EinSum *s = st->sum;
+  const Expr *to[LABELS_MOST] = {0};
+  for (uint32_t k = 0; k < s->n_red; k++) to[s->n_out + k] = expr_int(x, DT_I64, at[k]);
+  const Expr *term = expr_map(x, expr_relabel(x, s->body, s->n_out + s->n_red, to), leaf_index, (void *)(uintptr_t)st);
+  const Expr *where = s->where ? left_open(x, st, expr_relabel(x, s->where, s->n_out + s->n_red, to)) : NULL;
+  return where ? expr_select(x, where, term, identity) : term;
+}
+
+/* A largest or least one needs no beginning where all points are there. */
+static const Expr *all_terms(Exprs *x, const TaskStage *st, int64_t points) {
+  const EinSum *s = st->sum;
+  const Expr *identity = identity_of(x, s), *all = NULL;
+  bool begins = s->reducer == RED_SUM || s->reducer == RED_PROD;
+  int64_t at[LABELS_MOST] = {0};
+  if (!identity && (begins || s->where)) return NULL;
+  if (begins) all = identity;
+  for (int64_t i = 0; i < points; i++) {
+    const Expr *term = term_at(x, st, at, identity);
+    all = all ? expr_op2(x, reducer_info[s->reducer].combine, all, term) : term;
+    for (uint32_t k = s->n_red; k-- > 0 && ++at[k] == st->bound[s->n_out + k]->i;) at[k] = 0;
+  }
+  return expr_cast(x, s->dtype, all);
+}
+
+static void stage_write_out(TaskGraph *t, TaskStage *st) {
+  EinSum sum = *st->sum;
+  int64_t points = points_of(t->arena, st);
+  const Expr *all = points ? all_terms(t->exprs, st, points) : NULL;
+  if (!all) return;
+  sum.body = all;
+  sum.where = NULL;
+  sum.reducer = RED_NONE;
+  sum.n_red = 0;
+  sum.acc = sum.dtype;
+  stage_canonical(t, st, &sum, st->slot, sum.n_slot);
+}
+
+static void list_terms(TaskGraph *t, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    list_terms(t, &list->at[i]->body);
+    for (uint32_t m = 0; list->at[i]->kind == TASK_KERNEL && m < list->at[i]->stages.len; m++) stage_write_out(t, &list->at[i]->stages.at[m]);
+  }
+}
+
+void task_terms(TaskGraph *t) { list_terms(t, &t->tasks); }

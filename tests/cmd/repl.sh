@@ -214,6 +214,29 @@ shows 'Y[r:3] : f64
    6.0  22.0  38.0'
 want 0 cmp saved.ein again.ein
 want 0 "$EIN" verify saved.ein --flags=-O0
+# What a repeat leaves behind, and each result of a def, is an output by its own name.
+loop='repeat t < 3 {
+  state x = 1
+  L[t] = x
+  next x = x + 1
+}'
+turns 0 "$loop
+output L
+:save loop.ein"
+want 0 "$EIN" run loop.ein
+shows 'L[t:3] : i64
+  1  2  3'
+turns 0 "$loop
+z = x + 1
+:save loop.ein"
+want 0 cat loop.ein
+shows 'output L, z'
+turns 0 'def both(x) = (x + 1, x + 2)
+a, b = both(3)
+output b
+:save both.ein'
+want 0 "$EIN" run both.ein
+answer 'b : i64 = 5'
 turns 1 'M = load("nosuch.npy")'
 says "nosuch.npy"
 turns 1 'dim N = 4

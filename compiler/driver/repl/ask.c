@@ -166,7 +166,8 @@ static Leave output_take(Prompt *p, Turn *t, const char *name) {
 static Leave outputs_take(Prompt *p, Turn *t, const AstStmt *st) {
   for (uint32_t i = 0; i < st->decls.len; i++) {
     AstName n = st->decls.at[i].name;
-    Entry *e = sheet_find(p->sheet, n.s->s, NULL);
+    uint32_t which = 0;
+    Entry *e = sheet_find(p->sheet, n.s->s, &which);
     if (!e || !entry_is_tensor(e)) {
       diag_add(t->s.diags, D_E070, n.span, e ? "%s is not a tensor" : "%s is not defined", n.s->s);
       return turn_report(t);
@@ -175,7 +176,7 @@ static Leave outputs_take(Prompt *p, Turn *t, const AstStmt *st) {
     if (p->loading) loading_output(p, n.s->s);
     else l = output_take(p, t, n.s->s);
     if (l) return l;
-    e->output = true;
+    e->output[which] = true;
   }
   return LEAVE_OK;
 }

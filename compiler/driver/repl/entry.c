@@ -101,6 +101,7 @@ static void names_set(Entry *e, const Texts *names) {
   e->n_names = names->len;
   e->name = NEW_ARRAY(e->arena, const char *, names->len + 1);
   e->value = NEW_ARRAY(e->arena, Kept, names->len + 1);
+  e->output = NEW_ARRAY(e->arena, bool, names->len + 1);
   for (uint32_t i = 0; i < names->len; i++) e->name[i] = arena_printf(e->arena, "%s", names->at[i]);
 }
 
@@ -127,9 +128,9 @@ static Entry *entry_whole(const AstStmt *s, const Texts *names, const char *file
   Entry *e = entry_new(file, line);
   e->kind = s->kind;
   e->text = span_text(e->arena, s->span);
-  e->output = s->output;
   e->rank = s->items.len;
   names_set(e, names);
+  for (uint32_t i = 0; i < e->n_names; i++) e->output[i] = s->output;
   e->used = names_used(e->arena, s, &e->n_used);
   return e;
 }
@@ -192,8 +193,8 @@ Entry *entry_again(const Entry *old) {
   e->rank = old->rank;
   e->open_size = old->open_size;
   e->has_default = old->has_default;
-  e->output = old->output;
   names_set(e, &names);
+  memcpy(e->output, old->output, e->n_names * sizeof *e->output);
   e->n_used = old->n_used;
   e->used = NEW_ARRAY(e->arena, Used, e->n_used + 1);
   for (uint32_t i = 0; i < e->n_used; i++) e->used[i] = (Used){arena_printf(e->arena, "%s", old->used[i].name), old->used[i].bare};

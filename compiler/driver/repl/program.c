@@ -6,15 +6,18 @@
 
 struct Loading {
   Prompt was;                /* as before it, */
-  bool *output;              /*   with what each of its sheet's entries said of itself */
+  bool **output;             /*   with what each of its sheet's entries said of its names */
   Texts outputs;             /* to be shown */
 };
 
 static void loading_begin(Prompt *p, const char *path) {
   Arena *a = p->out->arena;
   Loading *l = NEW(a, Loading);
-  *l = (Loading){.was = *p, .output = NEW_ARRAY(a, bool, p->sheet->n + 1)};
-  for (uint32_t i = 0; i < p->sheet->n; i++) l->output[i] = p->sheet->at[i]->output;
+  *l = (Loading){.was = *p, .output = NEW_ARRAY(a, bool *, p->sheet->n + 1)};
+  for (uint32_t i = 0; i < p->sheet->n; i++) {
+    const Entry *e = p->sheet->at[i];
+    l->output[i] = arena_copy(a, e->output, (e->n_names + 1) * sizeof *e->output);
+  }
   p->sheet = sheet_apart(p->sheet);
   p->file = path;
   p->folder = uses_folder(a, path);
@@ -25,7 +28,7 @@ static void loading_begin(Prompt *p, const char *path) {
 
 /* What is shared with the sheet before may have been computed by way of definitions that are not taken. */
 static void sheet_restore(const Loading *l, Sheet *s) {
-  for (uint32_t i = 0; i < s->n; i++) s->at[i]->output = l->output[i];
+  for (uint32_t i = 0; i < s->n; i++) memcpy(s->at[i]->output, l->output[i], s->at[i]->n_names * sizeof *l->output[i]);
   sheet_forget_all(s);
 }
 

@@ -68,11 +68,10 @@ static void saved_check(Prompt *p, const char *path) {
 /* ---- the program --------------------------------------------------------------------------------- */
 
 /* By what stands in the program as a statement. */
-static bool is_used(const Sheet *s, const Entries *out, const Entry *e) {
+static bool is_used(const Sheet *s, const Entries *out, const Entry *e, const char *name) {
   for (uint32_t i = 0; i < s->n; i++)
     for (uint32_t k = 0; k < s->at[i]->n_used && !is_among(out, s->at[i]); k++)
-      for (uint32_t n = 0; n < e->n_names; n++)
-        if (s->at[i] != e && strcmp(s->at[i]->used[k].name, e->name[n]) == 0) return true;
+      if (s->at[i] != e && strcmp(s->at[i]->used[k].name, name) == 0) return true;
   return false;
 }
 
@@ -80,17 +79,30 @@ static bool says_output(const Entry *e) {
   return strncmp(e->text, "output", 6) == 0;
 }
 
-/* If nothing was said to be an output, what nothing else uses is. */
+static bool has_output(const Entry *e) {
+  for (uint32_t k = 0; k < e->n_names; k++)
+    if (e->output[k]) return true;
+  return false;
+}
+
+/* If nothing was said to be an output, what nothing else uses is: of an equation, and of what a repeat leaves behind but its counter. */
+static bool is_last(const Sheet *s, const Entries *out, const Entry *e, uint32_t k) {
+  bool counter = e->kind == STMT_REPEAT && k == 0;
+  return (e->kind == STMT_EQUATION || e->kind == STMT_REPEAT) && !counter && *e->name[k] != '_' && !is_used(s, out, e, e->name[k]);
+}
+
 static void outputs_write(Buf *b, const Sheet *s, const Entries *out) {
   bool any = false;
-  for (uint32_t i = 0; i < s->n; i++) any |= s->at[i]->output && !is_among(out, s->at[i]);
+  for (uint32_t i = 0; i < s->n; i++) any |= has_output(s->at[i]) && !is_among(out, s->at[i]);
   const char *sep = "output ";
   for (uint32_t i = 0; i < s->n; i++) {
     const Entry *e = s->at[i];
-    if (any ? !e->output || says_output(e) : e->kind != STMT_EQUATION || is_used(s, out, e)) continue;
-    if (e->kind == STMT_REPEAT || is_among(out, e)) continue;
-    buf_printf(b, "%s%s", sep, e->name[0]);
-    sep = ", ";
+    if (is_among(out, e) || says_output(e)) continue;
+    for (uint32_t k = 0; k < e->n_names; k++) {
+      if (any ? !e->output[k] : !is_last(s, out, e, k)) continue;
+      buf_printf(b, "%s%s", sep, e->name[k]);
+      sep = ", ";
+    }
   }
   if (*sep == ',') buf_char(b, '\n');
 }

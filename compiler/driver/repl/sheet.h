@@ -34,7 +34,7 @@ typedef struct Entry {       /* one statement, which defines one name; a `repeat
   uint32_t rank;             /* of an equation's or input's tensor */
   bool open_size;            /* a dim without a value */
   bool has_default;          /* an input with one */
-  bool output;               /* it is said to be one */
+  bool *output;              /* of each name: it is said to be one */
   const char *source;        /* an input whose value was loaded: from where; */
   Bound *bound;              /*   and what that said of dims */
 } Entry;

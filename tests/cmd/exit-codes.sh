@@ -49,6 +49,8 @@ want 0 "$EIN" build sum.ein --target=cuda --stop=loop -o sum.loop
 want 0 "$EIN" build sum.loop --emit=cuda -o -
 want 2 "$EIN" build sum.loop --emit=c -o -
 says "loops for a device"
+want 2 "$EIN" build sum.ein --stop=nosuch
+says "--stop=nosuch: there is no such language"
 want 2 "$EIN" build sum.ein --stop=tra
 says "ein build sum.ein -n 4 --stop=tra"
 want 2 "$EIN" build sum.ein

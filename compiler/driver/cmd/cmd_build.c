@@ -20,7 +20,8 @@ static Leave stop_known(Session *s, const Args *a, const char *stop, const char 
   for (size_t i = 0; i < COUNT(here); i++)
     if (strcmp(stop, here[i]) == 0) return LEAVE_OK;
   bool relations = strcmp(stop, "tra") == 0 || strcmp(stop, "ia") == 0;
-  if (language_of(arena_printf(s->arena, ".%s", stop)) == language_of(path) || (relations && arg_has(a, OPT_SITES))) return LEAVE_OK;
+  Language its = language_of(arena_printf(s->arena, ".%s", stop));
+  if ((its != LANG_PROGRAM && its == language_of(path)) || (relations && arg_has(a, OPT_SITES))) return LEAVE_OK;
   if (strcmp(stop, "plan") == 0)
     return fail(s, LEAVE_USAGE, "--stop=plan: a plan is for many sites, and ein plan makes it: ein plan %s -n 4 -o x.plan", shown(s->arena, path));
   if (relations)

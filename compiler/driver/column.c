@@ -56,7 +56,7 @@ static Leave program_parse(Session *s, Job *j) {
 Leave job_read(Session *s, Job *j, const Args *a, const char *path) {
   *j = (Job){.path = path, .from = language_of(path)};
   Leave l = words_agree(s, &a->given[OPT_DIM], 0, "-D ");
-  if (!l && (a->command == CMD_RUN || a->command == CMD_VERIFY || a->command == CMD_BENCH)) l = words_agree(s, &a->operands, 1, "");
+  if (!l && (a->command == CMD_RUN || a->command == CMD_VERIFY || a->command == CMD_BENCH || a->command == CMD_PLAN)) l = words_agree(s, &a->operands, 1, "");
   if (l) return l;
   if (j->from != LANG_PROGRAM) return text_begin(s, j, a);
   l = program_parse(s, j);
@@ -136,6 +136,14 @@ Leave job_compile(Session *s, Job *j, const Args *a, const char *path) {
   Leave l = job_read(s, j, a, path);
   if (l == LEAVE_OK) l = job_dims(s, j, a);
   return l == LEAVE_OK ? job_graph(s, j, a) : l;
+}
+
+Leave job_sizes(Session *s, Job *j, const Args *a) {
+  Words words = {0};
+  Givens given = {0};
+  for (uint32_t i = 1; i < a->operands.len; i++) vec_push(s->arena, words, a->operands.at[i]);
+  Leave l = job_dims(s, j, a);
+  return l ? l : given_find(s, j, a, &words, &given);
 }
 
 /* ---- graph to graph ----------------------------------------------------------------------------------- */

@@ -212,6 +212,7 @@ Leave text_begin(Session *s, Job *j, const Args *a);    /* of a text on the way:
 Leave job_dims(Session *s, Job *j, const Args *a);      /* -D: checked against the dims declared */
 Leave job_graph(Session *s, Job *j, const Args *a);     /* elaborated, checked; complaints printed */
 Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all of the above */
+Leave job_sizes(Session *s, Job *j, const Args *a);     /* -D, and what the files say that stand behind the program on the command line; before job_graph */
 /* The same, but sizes that the program leaves open stay open, where it can be compiled so: one library for all sizes. */
 Leave job_graph_open(Session *s, Job *j, const Args *a);
 /* Further down, as far as the job is not there yet. */

@@ -59,6 +59,23 @@ says "no value for dim M"
 says "-D M=64"
 want 2 "$EIN" plan softmax.ein
 says "no value for dims N, M"
+
+# sizes that files say: their shapes alone are looked at
+want 0 "$EIN" run loop.ein -o trace=trace.npy -o b=b.npy
+want 0 "$EIN" plan softmax.ein X=trace.npy
+shows "softmax.ein: N = 7, M = 9"
+want 0 "$EIN" plan X=trace.npy softmax.ein -n 2
+shows "softmax.ein, on 2 sites"
+want 0 "$EIN" plan softmax.ein X=zeros -D N=4 -D M=5
+want 1 "$EIN" plan softmax.ein X=b.npy
+says "softmax.ein:2:7: error[E045]"
+want 1 "$EIN" plan softmax.ein -n 2 X=trace.npy -D M=5
+says "M is 5 by -D M=5"
+want 2 "$EIN" plan softmax.ein X=zeros
+says "no value for dims N, M"
+want 2 "$EIN" plan softmax.ein Z=trace.npy
+says "softmax.ein has no input Z"
+
 want 0 "$EIN" plan loop.ein -n 1
 want 2 "$EIN" plan loop.ein -n none
 want 2 "$EIN" plan loop.ein --format=xml

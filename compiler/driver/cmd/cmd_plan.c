@@ -72,7 +72,7 @@ static Leave dims_said(const Report *p) {
     buf_printf(&words, " -D %s=64", d->name->s);
   }
   if (!n) return LEAVE_OK;
-  return fail(p->s, LEAVE_USAGE, "no value for dim%s %s: a plan is of one size, as with%s", n > 1 ? "s" : "", missing.s, words.s);
+  return fail(p->s, LEAVE_USAGE, "no value for dim%s %s: a plan is of one size, as with%s; the shapes of files say it too, as in X=x.npy", n > 1 ? "s" : "", missing.s, words.s);
 }
 
 static const char *where(const Report *p, Place at) {
@@ -456,7 +456,7 @@ static Leave lowered(Report *p, Job *j, const Args *a) {
   if (!l && job_of_sites(j))
     l = fail(s, LEAVE_USAGE, "%s is what each of %lld sites does; what that moves is told of the .ia that it is made of: ein plan x.ia", j->path,
              (long long)mesh_sites(&j->tasks->mesh));
-  if (!l) l = job_dims(s, j, a);
+  if (!l) l = job_sizes(s, j, a);
   if (!l) l = job_graph_open(s, j, a);
   if (!l) l = job_loops(s, j, a);
   p->j = j;
@@ -511,20 +511,30 @@ static Leave analyze_asked(Session *s, Args *a) {
   if (arg_has(a, OPT_MAP)) return fail(s, LEAVE_USAGE, "--map is about many plans, and --analyze runs one");
   if (!to && format && strcmp(format, "text") != 0)
     return fail(s, LEAVE_USAGE, "--analyze is told as text: with --format=%s, -o says where the plan goes", format);
-  return program_first(s, a) ? LEAVE_OK : fail(s, LEAVE_USAGE, "which program? ein plan x.ein --analyze");
+  return LEAVE_OK;
+}
+
+/* Behind the program stand inputs: files say sizes, and --analyze runs with what they hold. */
+static Leave program_asked(Session *s, Args *a) {
+  Str name;
+  const char *rest;
+  bool one = program_first(s, a);
+  if (!one && arg_has(a, OPT_ANALYZE)) return fail(s, LEAVE_USAGE, "which program? ein plan x.ein --analyze");
+  for (uint32_t i = 1; i < a->operands.len; i++) one &= word_split(s, a->operands.at[i], &name, &rest);
+  if (!one) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
+  Language from = language_of(a->operands.at[0]);
+  if (a->operands.len == 1 || arg_has(a, OPT_ANALYZE) || (from != LANG_TRA && from != LANG_IA)) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "%s: files say the sizes of a program, and %s has its own", a->operands.at[1], a->operands.at[0]);
 }
 
 Leave cmd_plan(Session *s, Args *a) {
   Leave l = analyze_asked(s, a);
-  Args all = *a;
-  if (l) return l;
-  if (arg_has(a, OPT_ANALYZE)) a->operands.len = 1;
-  if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
-  l = plan_told(s, a);
+  if (!l) l = program_asked(s, a);
+  if (!l) l = plan_told(s, a);
   if (l || !arg_has(a, OPT_ANALYZE)) return l;
   Buf gap = buf_new(s->arena);
   buf_char(&gap, '\n');
   if (!arg_has(a, OPT_OUTPUT)) print(s, &gap);
   session_fresh(s);
-  return profile_analyze(s, &all);
+  return profile_analyze(s, a);
 }

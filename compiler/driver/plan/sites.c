@@ -118,11 +118,17 @@ static Leave keys_wanted(Sites *p) {
   return LEAVE_OK;
 }
 
+static Leave program_compile(Session *s, Job *j, const Args *a) {
+  Leave l = job_read(s, j, a, a->operands.at[0]);
+  if (!l) l = job_sizes(s, j, a);
+  return l ? l : job_graph(s, j, a);
+}
+
 /* Bytes and seconds are least of the graph as it is run, after its passes; the papers count the program as it is written. */
 static Leave graph_wanted(Sites *p, const Args *a) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
-  Leave l = p->j.graph ? LEAVE_OK : job_compile(s, &p->j, a, a->operands.at[0]);
+  Leave l = p->j.graph ? LEAVE_OK : program_compile(s, &p->j, a);
   if (l) return l;
   if (job_unplaced(&p->j)) return keys_wanted(p);
   if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);

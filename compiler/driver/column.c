@@ -271,6 +271,21 @@ static Leave loops_run_here(Session *s, const Job *j, const Args *a) {
   return fail(s, LEAVE_USAGE, device ? "%s has loops for a device, of which no C is made; --emit=cuda makes CUDA" : "%s has loops for a processor, and none for a device", j->path);
 }
 
+/* Loops go along several dimensions at once, and count their elements. Sizes that stay open are looked at when they are bound. */
+static Leave buffer_fits(Session *s, const Job *j, const TaskBuffer *b) {
+  int64_t n = 1;
+  Value v;
+  for (uint32_t k = 0; k < b->rank && n; k++)
+    if (!expr_value(b->dim[k], &(ExprEnv){0}, &v) || v.i <= 0) n = 0;
+  for (uint32_t k = 0; k < b->rank && n; k++) {
+    expr_value(b->dim[k], &(ExprEnv){0}, &v);
+    if (mul_ok(n, v.i, &n)) continue;
+    return fail(s, LEAVE_PROGRAM, "%s:%u:%u: %s has more elements than 64 bits can count", b->place.file ? b->place.file->s : j->path,
+                b->place.line, b->place.column, b->name ? b->name->s : "an equation");
+  }
+  return LEAVE_OK;
+}
+
 /* The same on every machine, so that the same program gives the same bits: as AVX-512 has it. Where registers are narrower
  * or fewer, the C compiler takes several for one; tiles are made to fit them. A machine file may say more. */
 Leave job_loops(Session *s, Job *j, const Args *a) {
@@ -279,6 +294,8 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   if (!l) l = job_tasks(s, j, a);
   if (l) return l;
   if (j->loops) return loops_run_here(s, j, a);
+  for (uint32_t i = 0; i < j->tasks->buffers.len && !l; i++) l = buffer_fits(s, j, &j->tasks->buffers.at[i]);
+  if (l) return l;
   target.device = target_device(s, a);
   target.apart = arg_has(a, OPT_DETERMINISTIC);
   if (target.device && extern_count(j->tasks->exprs)) {

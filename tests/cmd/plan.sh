@@ -102,6 +102,13 @@ want 1 "$EIN" plan short.ein -D N=1
 says "short.ein:3"
 want 1 "$EIN" plan softmax.ein -D N=4000000000 -D M=4000000000
 says "does not fit 64 bits"
+echo 'dim N = 4000000000
+input X[i:N, j:N, k:N] : f64 = 1
+output Y[i, j, k] = X[i, j, k] + 1' >huge.ein
+want 1 "$EIN" plan huge.ein
+says "huge.ein:2:7: X has more elements than 64 bits can count"
+want 1 "$EIN" run huge.ein --target=c
+says "huge.ein:2:7: X has more elements than 64 bits can count"
 echo 'dim N
 input X[i:N, j:N] : f32
 assert N < 10, "N is small"

@@ -114,6 +114,8 @@ class Function:
 
     def __call__(self, inputs=None, out=None, /, **named):
         """f(X=x), or f({"x'": x}) where a name is none of Python's; f(..., {"Y": y}) writes Y there. Gives Results."""
+        self._by_name(inputs, "inputs are given by name, as in f(%s=x)" % next(iter(self.inputs), "x"))
+        self._by_name(out, "what results are written to is given by name, as in f(..., {%r: y})" % next(iter(self.outputs), "Y"))
         given = {**(inputs or {}), **named}
         self._known(given, self.inputs, "input")
         self._known(out or {}, self.outputs, "output")
@@ -123,6 +125,10 @@ class Function:
         finally:
             for v in lent:
                 v.release()
+
+    def _by_name(self, x, how):
+        if not (x is None or isinstance(x, collections.abc.Mapping)):
+            raise TypeError("%s; this is %s %s" % (how, "an" if type(x).__name__[0] in "aeiou" else "a", type(x).__name__))
 
     def _known(self, given, there, what):
         for name in given:

@@ -49,6 +49,14 @@ want 0 "$EIN" build sum.ein --target=cuda --stop=loop -o sum.loop
 want 0 "$EIN" build sum.loop --emit=cuda -o -
 want 2 "$EIN" build sum.loop --emit=c -o -
 says "loops for a device"
+want 2 "$EIN" run sum.ein --X=ones
+says "run has no option --X; an input is given without dashes: X=ones"
+want 2 "$EIN" run sum.ein --verbos
+says "did you mean --verbose?"
+want 2 "$EIN" check sum.ein --bogus
+says "check has no option --bogus; see ein help check"
+want 2 "$EIN" run sum.ein X = ones
+says "X: an input is given as one word, NAME=SOURCE: X=X.npy"
 want 2 "$EIN" build sum.ein --stop=nosuch
 says "--stop=nosuch: there is no such language"
 want 2 "$EIN" build sum.ein --stop=tra

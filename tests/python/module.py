@@ -252,8 +252,13 @@ class Programs(unittest.TestCase):
         f = ein.compile("dim M\ninput A[i:4] : f32\noutput B[i,j:M] = A[i]\n", target=None)
         with self.assertRaisesRegex(ein.Error, "no value for dim M"):
             f(A=[1.0] * 4)
+        g = ein.compile("input A[i:4] : f32\noutput B[i] = A[i]\n", target=None)
         with self.assertRaisesRegex(ein.Error, "input A"):
-            ein.compile("input A[i:4] : f32\noutput B[i] = A[i]\n", target=None)(A=[1.0] * 3)
+            g(A=[1.0] * 3)
+        with self.assertRaisesRegex(TypeError, r"inputs are given by name, as in f\(A=x\); this is a list"):
+            g([1.0] * 4)
+        with self.assertRaisesRegex(TypeError, r"as in f\(..., \{'B': y\}\); this is an array"):
+            g({"A": [1.0] * 4}, array.array("f", [0] * 4))
 
     def test_sizes(self):
         f = ein.compile("dim M\ninput A[i:2] : f32\noutput B[i,j:M] = A[i]\n", M=3, target="eval")

@@ -132,6 +132,9 @@ static Leave word_refuse(Session *s, const Job *j, const char *word, const Decla
   for (uint32_t i = 0; colon && i < d->len; i++)
     if (d->at[i].name->len == (size_t)(colon - word) && strncmp(word, d->at[i].name->s, d->at[i].name->len) == 0)
       return fail(s, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE: %s=%s", word, d->at[i].name->s, colon + 1);
+  for (uint32_t i = 0; i < d->len; i++)
+    if (strcmp(word, d->at[i].name->s) == 0)
+      return fail(s, LEAVE_USAGE, "%s: an input is given as one word, NAME=SOURCE: %s=%s.npy, or a generator, %s=randn", word, word, word, word);
   if (!name) return fail(s, LEAVE_USAGE, "%s: %s has no inputs", word, j->path);
   return fail(s, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE, as in %s=%s", word, name, word);
 }

@@ -71,14 +71,16 @@ static const char *help_words(Session *s, const Args *a) {
 
 static Leave option_unknown(WordReader *r, const char *word, size_t len) {
   Session *s = r->s;
-  Nearest near = nearest_to(s->arena, arena_printf(s->arena, "%.*s", (int)len, word));
-  for (OptionId o = 0; o < OPTIONS; o++)
-    if (applies(r->a, o)) nearest_try(&near, arena_printf(s->arena, "--%s", options[o].name));
+  const char *said = arena_printf(s->arena, "%.*s", (int)len, word), *name = said + strspn(said, "-"), *rest = word + (name - said);
   const char *cmd = r->a->command == COMMANDS ? "ein" : commands[r->a->command].name;
-  if (near.best)
-    return fail(s, LEAVE_USAGE, "%s has no option %s; did you mean %s?", cmd, near.wanted,
-                near.best);
-  return fail(s, LEAVE_USAGE, "%s has no option %s; see %s", cmd, near.wanted, help_words(s, r->a));
+  bool sources = r->a->command != COMMANDS && strstr(commands[r->a->command].operands, "NAME=SOURCE");
+  Nearest near = nearest_to(s->arena, name);
+  for (OptionId o = 0; o < OPTIONS; o++)
+    if (applies(r->a, o)) nearest_try(&near, options[o].name);
+  if (near.best) return fail(s, LEAVE_USAGE, "%s has no option %s; did you mean --%s?", cmd, said, near.best);
+  if (sources && rest[strlen(name)] == '=')
+    return fail(s, LEAVE_USAGE, "%s has no option %s; an input is given without dashes: %s", cmd, said, rest);
+  return fail(s, LEAVE_USAGE, "%s has no option %s; see %s", cmd, said, help_words(s, r->a));
 }
 
 static Leave command_unknown(Session *s, const char *word) {

@@ -261,6 +261,8 @@ static int anything_else(const Scene *s) {
   if (s->t.kind == TOK_STRING)
     diag_hint(s->p->diags, g, "%s", ours ? foreign_fill(s->p->arena, ours, none) : "strings stand behind `use` and `assert` only");
   hint_dtype(s, g);
+  if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DIM && s->last.kind == TOK_ID)
+    diag_hint(s->p->diags, g, "a size is given by `=`: `dim %.*s = 8`", (int)(s->last.end - s->last.at), token_text(s->p, s->last));
   if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DEF)
     diag_hint(s->p->diags, g, "a def is written `def f(x) = e`, or with a block in `{ }`");
   if (s->t.kind == TOK_DTYPE && s->ok[TOK_COLON]) {

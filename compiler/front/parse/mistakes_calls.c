@@ -238,10 +238,11 @@ int rule_colon_branch(const Scene *s) {
   return TOK_BAD;
 }
 
-/* `% of LaTeX`, on a line of its own */
+/* `% of LaTeX`, `-- of Haskell`, on a line of its own */
 int rule_comment_sign(const Scene *s) {
-  if (s->t.kind != TOK_PERCENT || !(s->p->newline || s->start) || s->in == TOK_LP || s->in == TOK_LB) return PASS;
-  Diag *g = scene_say(s, D_E001, "unexpected `%%`, which begins no comment");
+  bool dashes = s->t.kind == TOK_MINUS && s->start && s->p->src->bytes[s->t.end] == '-';
+  if ((s->t.kind != TOK_PERCENT && !dashes) || !(s->p->newline || s->start) || s->in == TOK_LP || s->in == TOK_LB) return PASS;
+  Diag *g = scene_say(s, D_E001, "unexpected `%s`, which begins no comment", dashes ? "--" : "%");
   diag_hint(s->p->diags, g, "a comment begins with `#`");
   return ANSWER_LINE;
 }

@@ -299,7 +299,7 @@ int rule_slice(const Scene *s) {
   return TOK_BAD;
 }
 
-void complain_sign_line(Parse *p, Token t) {
+bool complain_sign_line(Parse *p, Token t) {
   char c = *token_text(p, t);
   bool block = p->open.len && vec_last(p->open).first == TOK_DEF; /* whose value it may be */
   Diag *g = diag_add(p->diags, D_E015, span_at(p, t.at, t.end),
@@ -307,12 +307,13 @@ void complain_sign_line(Parse *p, Token t) {
   diag_at(p->diags, g, span_at(p, p->last.at, p->last.end), "complete here");
   if (c == '-' && p->src->bytes[t.end] == '-') {
     diag_hint(p->diags, g, "a comment begins with `#`");
-    return;
+    return true;
   }
   diag_hint(p->diags, g, "to go on with it, put the `%c` at the end of the line above", c);
-  if (!block) return;
+  if (!block) return false;
   const char *e = source_piece(p, c == '+' ? t.end : t.at, line_rest(p, t));
   if (c == '-') diag_hint(p->diags, g, "to begin a new expression, put it in parentheses: `(%s)`", e ? e : "-x");
   else diag_hint(p->diags, g, "to begin a new expression, leave the `+` out: `%s`", e ? e : "x");
   p->hurt = p->open.len;
+  return false;
 }

@@ -51,6 +51,11 @@ static Token token_raw(Parse *p) {
   return t;
 }
 
+static void line_pass(Parse *p) {
+  const char *end = memchr(p->scan.at, '\n', (size_t)(p->scan.end - p->scan.at));
+  p->scan.at = end ? end : p->scan.end;
+}
+
 static Token newline_before(Parse *p, Token t) {
   p->held = t;
   return (Token){p->last.end, p->last.end, TOK_NEWLINE};
@@ -68,7 +73,7 @@ static Token token_next(Parse *p) {
   if (t.kind == TOK_EOF || t.kind == TOK_RC) return newline_before(p, t);
   if (!p->newline) return t;
   if (t.kind == TOK_PLUS || t.kind == TOK_MINUS) {
-    complain_sign_line(p, t);
+    if (complain_sign_line(p, t)) return line_pass(p), token_next(p);
     p->patched = true;
     return t;
   }
@@ -242,12 +247,10 @@ static int answer_find(Parse *p, Token t) {
 static bool answer_follow(Parse *p, Token *t, int answer, bool *taken) {
   switch (answer) {
   case TOK_BAD: return false;
-  case ANSWER_LINE: {
-    const char *end = memchr(p->scan.at, '\n', (size_t)(p->scan.end - p->scan.at));
-    p->scan.at = end ? end : p->scan.end;
+  case ANSWER_LINE:
+    line_pass(p);
     *taken = true;
     return true;
-  }
   case ANSWER_DROP: *taken = true; return true;
   case ANSWER_CLOSE: return block_close(p);
   default: break;

@@ -172,7 +172,7 @@ int complain_unexpected(Parse *p, Token t); /* the token cannot come next: compl
 int complain_word(Parse *p, Token t);       /* its kind, or TOK_ID where a keyword stands for a name: complains */
 void complain_unclosed(Parse *p, const Open *o, Token t);
 void complain_mismatch(Parse *p, Token t);  /* a closing bracket that closes nothing of its kind */
-void complain_sign_line(Parse *p, Token t); /* a line that begins with + or - */
+bool complain_sign_line(Parse *p, Token t); /* a line that begins with + or -; true: it is meant as a comment */
 
 bool complain_no_program(Parse *p); /* a file of another kind: one complaint for all of it; p->stop */
 void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end);

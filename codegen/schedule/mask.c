@@ -94,6 +94,14 @@ static bool is_walk(Sched *s, const TaskStage *st) {
   return where_is_walk(s, &p, st->sum->n_out);
 }
 
+/* Of a label one value alone is admitted at a point, by what is read or another label: such a stage puts each point to its place. */
+static bool is_pinned(Masks *m, const TaskStage *st, Env *e) {
+  const Expr *to, *rest;
+  for (uint32_t l = m->k->n_outer; l < st->sum->n_out + st->sum->n_red; l++)
+    if (pin_find(e, st->sum->where, l, true, &to, &rest)) return true;
+  return false;
+}
+
 /* rows: the label of which blocks are taken. */
 static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   Sched *s = m->s;
@@ -108,8 +116,12 @@ static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   if (!sum->where || sum->n_red != 1 || !has_identity(sum->reducer)) return made;
   range = where_split(s, sum->where, n_label, sum->n_out, &hard);
   if (!hard) made.range = range;
-  if (!hard || reads_kept(st, hard) || !is_shared(m, sum, hard)) return made;
-  bool both = ex_has_label(hard, rows) && ex_has_label(hard, sum->n_out);
+  bool both = hard && ex_has_label(hard, rows) && ex_has_label(hard, sum->n_out);
+  if (!hard) return made;
+  if (reads_kept(st, hard) || !is_shared(m, sum, hard)) { /* asked at each point of each result: how many are less than this one */
+    if (both && !is_walk(s, st) && !is_pinned(m, st, &e)) made.hard = hard, made.range = range;
+    return made;
+  }
   if (!both && (sum->n_out == m->k->n_outer || is_walk(s, st))) return made; /* it is asked once for all rows, or is a loop's end */
   made.hard = hard, made.range = range;
   if (both) made.mask = mask_number(m, st, hard);

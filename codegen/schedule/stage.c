@@ -219,7 +219,33 @@ static void how_points(Sched *s, const StagePlan *p) {
   else if (p->n_order) how_add(s, p->stage, "along %s", how_label(p->stage, p->order[p->n_order - 1]));
 }
 
+/* A domain that no label of the stage's own has a part in, as whether what a row gathers from is there, is asked once, around all of the stage. */
+static bool domain_is_around(const Sched *s, const TaskStage *st) {
+  if (!st->sum->domain) return false;
+  for (uint32_t l = s->outer; l < st->sum->n_out; l++)
+    if (ex_has_label(st->sum->domain, l)) return false;
+  return true;
+}
+
+static void stage_within(Sched *s, const TaskStage *st, Env *e) {
+  TaskStage *own = &s->task->stages.at[st - s->task->stages.at];
+  const EinSum *was = own->sum;
+  LoopBody *around = s->body;
+  EinSum *sum = NEW(s->arena, EinSum);
+  *sum = *was;
+  sum->domain = NULL;
+  into(s, &if_add(s, ex_shared(s, ex_of(e, was->domain)))->body);
+  own->sum = sum;
+  stage_loops(s, st, e, false);
+  own->sum = was;
+  into(s, around);
+}
+
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
+  if (!threads && domain_is_around(s, st)) {
+    stage_within(s, st, e);
+    return;
+  }
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
   bool made = scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads);

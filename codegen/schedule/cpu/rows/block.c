@@ -37,6 +37,13 @@ static bool used_in_row(const Look *k, const Expr *read) {
   return false;
 }
 
+/* Each row reads where data say: its neighbours are anywhere. */
+static bool is_by_data(const Expr *read, uint32_t n_outer) {
+  for (uint32_t k = 0; k < read->n; k++)
+    if ((read->arg[k]->has & HAS_READ) && has_some(read->arg[k], 0, n_outer)) return true;
+  return false;
+}
+
 /* A read that is the same for several rows, and goes along what is reduced. */
 static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
   Look *k = env;
@@ -46,6 +53,7 @@ static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
   uint64_t lacks = 0;
   for (uint32_t l = 0; l < k->n_outer; l++)
     if (!ex_has_label(leaf, l)) lacks |= (uint64_t)1 << l;
+  k->alone |= is_by_data(leaf, k->n_outer);
   if (!lacks || !has_some(leaf, k->n_outer, sum->n_out)) return leaf;
   k->outer &= lacks;
   if (used_in_row(k, leaf)) k->alone = true;

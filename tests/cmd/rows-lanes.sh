@@ -1,0 +1,37 @@
+#!/bin/sh
+# suite: ci
+# Which way lanes go in kernels whose stages share rows.
+. "$(dirname "$0")/common"
+
+# Predicates that compare what is kept of a block of rows, as ranks do: across the rows, in tiles; along what is compared, neighbours lie a block
+# apart. What puts each point to its place is still one walk.
+cat >knn.ein <<'END'
+dim N = 200, Q = 100, D = 16, K = 3, C = 4
+input X[n:N,d:D], q[m:Q,d:D] : f32
+input c[n:N] : i64
+d2[m,n] = sum[d] (q[m,d] - X[n,d])^2
+rank[m,n] = count[n' where d2[m,n'] < d2[m,n] or (d2[m,n'] == d2[m,n] and n' < n)]
+votes[m,k:C] = count[n where rank[m,n] < K and c[n] == k]
+output class[m] = argmax[k] votes[m,k]
+END
+want 0 "$EIN" build knn.ein --stop=loop
+shows 'how "all of it for 32 m, then for the next"'
+shows 'how "rank: tiles of 8 n by 16 m in lanes"'
+shows 'how "votes: one walk over the points, each put to its k"'
+want 0 "$EIN" verify knn.ein -D Q=75 -D N=133 --flags=-O1
+
+# Rows that each read where data say are taken one by one: lanes go along what lies side by side there. Whether it is there at all is asked once a row.
+cat >moe.ein <<'END'
+dim N = 64, D = 64, E = 8, H = 128
+input X[n:N, d:D], G[d:D, e:E], W1[e:E, d:D, h:H], W2[e:E, h:H, d:D] : f32
+g[n,e] = sum[d] X[n,d] * G[d,e]
+p[n,e] = softmax[e](g[n,e])
+best[n] = argmax[e] g[n,e]
+hid[n,h] = relu(sum[d] X[n,d] * W1[best[n],d,h])
+output Y[n,d] = p[n,best[n]] * sum[h] hid[n,h] * W2[best[n],h,d]
+END
+want 0 "$EIN" build moe.ein --stop=loop
+shows 'how "all of it for one row, then for the next"'
+shows 'how "relu.x: strips of 128 h"'
+want 0 "$EIN" verify moe.ein -D N=37 -D H=70 -D D=40 --flags=-O1
+finish

@@ -156,34 +156,6 @@ static const Expr *leaf_of(void *env, Exprs *x, const Expr *leaf) {
 
 const Expr *ex_of(Env *e, const Expr *of) { return expr_map(e->s->x, of, leaf_of, e); }
 
-/* ---- slopes --------------------------------------------------------------------------------------- */
-
-bool ex_has_label(const Expr *e, int64_t label) {
-  if (!(e->labels >> (label < 63 ? label : 63) & 1)) return false;
-  if (label < 63 || e->kind == EX_LABEL) return e->kind != EX_LABEL || e->i == label;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (ex_has_label(e->arg[k], label)) return true;
-  return false;
-}
-
-bool ex_slope(const Expr *e, int64_t label, int64_t *slope) {
-  int64_t a, b;
-  *slope = 0;
-  if (!ex_has_label(e, label)) return true;
-  if (e->kind == EX_LABEL) return *slope = 1, true;
-  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
-  switch ((Op)e->op) {
-  case OP_NEG: return ex_slope(e->arg[0], label, &a) && sub_ok(0, a, slope);
-  case OP_ADD: return ex_slope(e->arg[0], label, &a) && ex_slope(e->arg[1], label, &b) && add_ok(a, b, slope);
-  case OP_SUB: return ex_slope(e->arg[0], label, &a) && ex_slope(e->arg[1], label, &b) && sub_ok(a, b, slope);
-  case OP_MUL:
-    if (e->arg[1]->kind == EX_INT) return ex_slope(e->arg[0], label, &a) && mul_ok(a, e->arg[1]->i, slope);
-    if (e->arg[0]->kind == EX_INT) return ex_slope(e->arg[1], label, &a) && mul_ok(a, e->arg[0]->i, slope);
-    return false;
-  default: return false;
-  }
-}
-
 /* ---- sharing --------------------------------------------------------------------------------------- */
 
 typedef struct Part {        /* what is known of one subexpression */

@@ -5,8 +5,8 @@
 
 static bool fits(const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
-  if (sum->reducer == RED_NONE) return false;
-  return p->n_red == 1 && p->n_order && sum->where && !sum->domain;
+  if (sum->reducer == RED_NONE || (sum->domain && !red_is_arg(sum))) return false;
+  return p->n_red == 1 && p->n_order && sum->where;
 }
 
 /* Which ways e moves with a label; false if that is not known. */
@@ -20,7 +20,8 @@ static bool ways(const Expr *e, uint32_t label, bool *up, bool *down) {
   return true;
 }
 
-/* The bounds of r; what else the predicate says goes into what is reduced. Labels stand for themselves here. */
+/* The bounds of r; what else the predicate says goes into what is reduced, or is asked, as no value of argmax says that there is no point.
+ * Labels stand for themselves here. */
 static bool bounds_find(Sched *s, const StagePlan *p, Running *c) {
   const TaskStage *st = p->stage;
   Env own = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1)};
@@ -33,21 +34,20 @@ static bool bounds_find(Sched *s, const StagePlan *p, Running *c) {
   const Expr *rest = where_narrow(&own, st->sum->where, p->n_label, c->r, bound, &c->lo, &c->hi);
   c->body = st->sum->body;
   if (!rest) return true;
-  if (red_is_arg(st->sum)) return false; /* no value says that there is no point */
+  if (red_is_arg(st->sum)) return c->rest = rest, true;
   const Expr *none = red_identity(s, st->sum);
   if (none->dtype != c->body->dtype) return false;
   c->body = expr_select(s->x, rest, c->body, none);
   return true;
 }
 
-/* q moves one bound of r, one way. Points may be taken in any order, as reducers commute; but argmax and argmin want the first of equals. */
-static bool goes_along(Running *c, const EinSum *sum, uint32_t q) {
+/* q moves one bound of r, one way. Points may be taken in any order, as reducers commute. */
+static bool goes_along(Running *c, uint32_t q) {
   bool low = ex_has_label(c->lo, q), up = false, down = false;
-  if (low == ex_has_label(c->hi, q) || ex_has_label(c->body, q)) return false;
+  if (low == ex_has_label(c->hi, q) || ex_has_label(c->body, q) || (c->rest && ex_has_label(c->rest, q))) return false;
   if (!ways(low ? c->lo : c->hi, q, &up, &down) || up == down) return false;
   c->q = q;
   c->end_moves = !low;
-  if (low && red_is_arg(sum)) return false;
   c->backwards = low ? up : down;
   return true;
 }
@@ -55,9 +55,10 @@ static bool goes_along(Running *c, const EinSum *sum, uint32_t q) {
 bool running_find(Sched *s, const StagePlan *p, Running *c) {
   if (!fits(p)) return false;
   c->r = p->red[0];
+  c->rest = NULL;
   if (!bounds_find(s, p, c)) return false;
   for (uint32_t k = p->n_order; k-- > 0;)
-    if (goes_along(c, p->stage->sum, p->order[k])) return true;
+    if (goes_along(c, p->order[k])) return true;
   return false;
 }
 

@@ -147,8 +147,8 @@ const Expr *ex_shared(Sched *s, const Expr *e);
  * `var`, of the loop at hand, which is the last of `around`: they are found ahead of it, for compilers make no lanes of them. */
 const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var);
 /* How e changes with label k: true, and by how much a step, if that is a constant. */
-bool ex_slope(const Expr *e, int64_t label, int64_t *slope);
-bool ex_has_label(const Expr *e, int64_t label);
+static inline bool ex_slope(const Expr *e, int64_t label, int64_t *slope) { return expr_slope(e, label, slope); }
+static inline bool ex_has_label(const Expr *e, int64_t label) { return expr_has_label(e, label); }
 
 /* ---- schedule/facts.c: what is known of a stage before its loops are made ------------------------- */
 typedef enum { MOVE_NONE, MOVE_UNIT, MOVE_FAR } Move; /* how an access moves along a label: not, to the next element, elsewhere */
@@ -214,6 +214,7 @@ typedef struct Running {
   uint32_t q, r;
   const Expr *lo, *hi;       /* bounds of r, over the stage's own labels */
   const Expr *body;          /* what is reduced, the identity where the predicate asks more than bounds and does not hold; over the same */
+  const Expr *rest;          /* of argmax and argmin: what is asked of a point beside bounds; NULL: nothing */
   bool end_moves;            /* q moves hi; else lo */
   bool backwards;            /* there are more points for smaller q, so q counts down */
 } Running;

@@ -92,12 +92,14 @@ bool where_bounds(const Expr *c, uint32_t n_label, uint32_t label) {
 /* ---- data as bounds ------------------------------------------------------------------------------- */
 
 /* What has its value ahead of the label's loop, and may be read there, whether or not the loop comes to a point. */
-static bool is_ahead(const Narrow *n, const Expr *e) {
-  if (e->dtype != DT_I64 || !(e->has & HAS_READ) || !ex_is_safe(n->e, e)) return false;
+static bool is_known_ahead(const Narrow *n, const Expr *e) {
+  if (!ex_is_safe(n->e, e)) return false;
   for (uint32_t l = 0; l < n->n_label; l++)
     if (ex_has_label(e, l) && (l == n->label || !n->bound[l])) return false;
   return true;
 }
+
+static bool is_ahead(const Narrow *n, const Expr *e) { return e->dtype == DT_I64 && e->has & HAS_READ && is_known_ahead(n, e); }
 
 static const Expr *bound_let(Narrow *n, const Expr *value) {
   uint32_t v = place_own(n->e->s, NULL, "bound", DT_I64, 0, NULL);
@@ -216,8 +218,17 @@ static bool apart_take(Narrow *n, const Expr *c) {
   return true;
 }
 
-/* A comparison: true if it went into the bounds. */
+/* What is asked of all points at once: all of them, or none. */
+static bool gate_take(Narrow *n, const Expr *c) {
+  Sched *s = n->e->s;
+  if (!n->data || !is_known_ahead(n, c)) return false;
+  n->hi = ex_min(s, n->hi, bound_let(n, expr_select(s->x, ex_shared(s, ex_of(n->e, c)), n->e->stage->bound[n->label], ex_int(s, 0))));
+  return true;
+}
+
+/* A condition: true if it went into the bounds. */
 static bool take(Narrow *n, const Expr *c) {
+  if (gate_take(n, c)) return true;
   if (apart_take(n, c)) return true;
   bool (*lower)(Narrow *, const Expr *, const Expr *, bool) = n->data ? less_data : less;
   switch ((Op)c->op) {
@@ -344,7 +355,7 @@ bool where_is_affine(const StagePlan *p, const Expr *c) {
 static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
   if (c->kind != EX_OP) return false;
   if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
-  if (where_bounds(c, p->n_label, n->label)) return true;
+  if (where_bounds(c, p->n_label, n->label) || is_known_ahead(n, c)) return true;
   if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
   Apart apart;
   if (apart_find(n, c, &apart)) return true;

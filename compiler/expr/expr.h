@@ -180,6 +180,9 @@ void expr_slot_reads(Arena *a, uint32_t n, const Expr *const *top, const Expr **
 const Expr *expr_relabel(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to);
 /* Sets used[k] for each label k < n that occurs. */
 void expr_labels(const Expr *e, uint32_t n, bool *used);
+bool expr_has_label(const Expr *e, int64_t label);
+/* How an i64 changes with the label: true, and by how much a step, if that is a constant. */
+bool expr_slope(const Expr *e, int64_t label, int64_t *slope);
 
 /* The value of an expression without reads, exactly as the language defines it, in the language's own
  * dtypes. Labels, turns and dims come from the environment; false if something is missing. */

@@ -67,5 +67,8 @@ void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, 
 /* Whether buffer is read at an index that data decide, or its values are such an index: then its extents are looked at
  * as it runs, and it must be there as a tensor. */
 bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer);
+/* Whether it reduces a little more, or less, at each value of one of its first n labels than at the one before, of values that do not look at that:
+ * sum[t where t <= s] x[t]. Whoever goes along that label takes the new points alone. */
+bool stage_runs(const TaskStage *s, uint32_t n);
 
 #endif

@@ -361,12 +361,17 @@ static bool is_put(const Expr *where, uint32_t n) {
   return false;
 }
 
+/* It is made in one walk for all rows, which a row by itself would be made of all points for. */
+static bool is_one_walk(const TaskStage *s, uint32_t n) {
+  return s->sum->reducer != RED_NONE && (is_put(s->sum->where, n) || stage_runs(s, n));
+}
+
 /* Rows are worth sharing: there are enough of them, and what is kept of one is small. */
 static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   if (!n || points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
-  if (s->sum->reducer != RED_NONE && is_put(s->sum->where, n)) return false;
+  if (is_one_walk(s, n)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++)
-    if (p->stages.at[i].sum->reducer != RED_NONE && is_put(p->stages.at[i].sum->where, n)) return false;
+    if (is_one_walk(&p->stages.at[i], n)) return false;
   bool rows = p->stages.len > 1 && p->n_outer > 0; /* p shares some already */
   if (is_matrix_like(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
   if (!rows && is_matrix_like(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;

@@ -8,7 +8,8 @@
  * Element by element logsumexp costs an exp and a log1p, each waiting for the one before; taken apart, it costs a
  * comparison and an exp that waits for nothing, and fuse.c makes a kernel of rows of the three. f keeps inf - inf away:
  * nothing at all, and what is all -inf, give 0 + log(0); an inf among the values gives 0 + log(inf); a NaN is passed on
- * by max, and is no infinity. All is done in the accumulator's dtype, and rounded once, at the end. */
+ * by max, and is no infinity. All is done in the accumulator's dtype, and rounded once, at the end. A running one stays whole: taken apart, the sum
+ * would look at the maximum of each result. */
 #include "task/inside.h"
 
 typedef struct Split {
@@ -113,8 +114,8 @@ static void list_split(TaskGraph *t, Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     Task *k = list->at[i];
     list_split(t, &k->body);
-    bool apart = k->kind == TASK_KERNEL && k->stages.len == 1 && k->stages.at[0].sum->reducer == RED_LSE;
-    if (apart) split(&(Split){t, k, &k->stages.at[0], &to});
+    const TaskStage *s = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
+    if (s && s->sum->reducer == RED_LSE && !stage_runs(s, s->sum->n_out)) split(&(Split){t, k, &k->stages.at[0], &to});
     else vec_push(t->arena, to, k);
   }
   *list = to;

@@ -212,3 +212,41 @@ bool buffers_alike(const TaskBuffer *a, const TaskBuffer *b) {
     if (a->dim[k] != b->dim[k] || (a->low && a->low[k] != b->low[k])) return false;
   return true;
 }
+
+/* ---- running ones ---------------------------------------------------------------------------------- */
+
+typedef struct Along {
+  int64_t label, red;
+  int side, way;             /* which bound of the reduced label goes with the label, and in which direction; 0: none so far */
+} Along;
+
+/* A comparison a <= b, or a < b, which looks at the label: a bound of the reduced one. */
+static bool moves_bound(Along *c, const Expr *a, const Expr *b) {
+  int64_t x, y, of_a, of_b;
+  if (!expr_slope(a, c->red, &x) || !expr_slope(b, c->red, &y) || (x - y != 1 && x - y != -1)) return false;
+  if (!expr_slope(a, c->label, &of_a) || !expr_slope(b, c->label, &of_b) || of_a == of_b) return false;
+  int side = (int)(x - y), way = of_a > of_b ? 1 : -1;
+  if (c->side && (c->side != side || c->way != way)) return false;
+  c->side = side, c->way = way;
+  return true;
+}
+
+static bool moves_bounds(Along *c, const Expr *where) {
+  if (!expr_has_label(where, c->label)) return true;
+  if (where->kind != EX_OP || where->n != 2) return false;
+  const Expr *a = where->arg[0], *b = where->arg[1];
+  if (where->op == OP_AND) return moves_bounds(c, a) && moves_bounds(c, b);
+  if (a->dtype != DT_I64 || (where->has & HAS_READ)) return false;
+  if (where->op == OP_LT || where->op == OP_LE) return moves_bound(c, a, b);
+  return (where->op == OP_GT || where->op == OP_GE) && moves_bound(c, b, a);
+}
+
+bool stage_runs(const TaskStage *s, uint32_t n) {
+  const EinSum *sum = s->sum;
+  if (sum->reducer == RED_NONE || sum->n_red != 1 || !sum->where) return false;
+  for (uint32_t l = 0; l < n && l < sum->n_out; l++) {
+    Along c = {l, sum->n_out, 0, 0};
+    if (!expr_has_label(sum->body, l) && moves_bounds(&c, sum->where) && c.side) return true;
+  }
+  return false;
+}

@@ -107,15 +107,21 @@ static void part_end(Scan *c) { /* where a block begins */
   into(s, was);
 }
 
+/* Whether the value is taken for the best: of equals the first one is, and points come from the first one on, or from the last one back. */
+static const Expr *is_better(Scan *c, const Expr *value) {
+  const EinSum *sum = c->p->stage->sum;
+  const Expr *best = scalar_read(c->s, c->part);
+  return c->run.end_moves ? red_beats(c->s, sum, value, best) : expr_op1(c->s->x, OP_NOT, red_beats(c->s, sum, best, value));
+}
+
 /* One more value of argmax or argmin, and where it is. */
 static void best_take(Scan *c, const Expr *value) {
   Sched *s = c->s;
-  const EinSum *sum = c->p->stage->sum;
-  uint32_t v = place_own(s, NULL, "v", sum->acc, 0, NULL);
+  uint32_t v = place_own(s, NULL, "v", c->p->stage->sum->acc, 0, NULL);
   let_add(s, v, value);
   value = scalar_read(s, v);
   const Expr *first = expr_op2(s->x, OP_LT, scalar_read(s, c->place), ex_int(s, 0));
-  const Expr *better = expr_op2(s->x, OP_OR, first, red_beats(s, sum, value, scalar_read(s, c->part)));
+  const Expr *better = expr_op2(s->x, OP_OR, first, is_better(c, value));
   LoopBody *was = into(s, &if_add(s, better)->body);
   store_add(s, c->part, 0, NULL, value);
   store_add(s, c->place, 0, NULL, red_position(s, c->p, c->e));
@@ -146,9 +152,15 @@ static const Expr *lane_sum(Scan *c, const Expr *l) {
   return c->blocked ? red_combine(c->s, c->p->stage->sum, cell(c, c->tot, l), part) : part;
 }
 
+/* A result is where its domain says; the point that is taken, where what is asked of it beside bounds holds. */
+static void asked_open(Scan *c, const Expr *cond) {
+  if (cond) into(c->s, &if_add(c->s, ex_shared(c->s, ex_of(c->e, cond)))->body);
+}
+
 static void value_give(Scan *c) {
   const Expr *l;
   LoopBody *was = lanes_open(c, &l);
+  asked_open(c, c->p->stage->sum->domain);
   result_store(c->s, c->p->stage, c->e, expr_cast(c->s->x, c->p->stage->sum->dtype, lane_sum(c, l)));
   into(c->s, was);
 }
@@ -156,6 +168,7 @@ static void value_give(Scan *c) {
 static void point_take(Scan *c) {
   const Expr *l;
   LoopBody *was = lanes_open(c, &l);
+  asked_open(c, c->run.rest);
   value_take(c, l, ex_shared(c->s, ex_of(c->e, c->run.body)));
   into(c->s, was);
 }
@@ -165,7 +178,8 @@ static void points_loop(Scan *c, const Expr *lo, const Expr *hi) {
   Sched *s = c->s;
   uint32_t v = var_new(s, c->p->stage->label[c->run.r], "r");
   LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
-  c->e->label[c->run.r] = var_read(s, v);
+  bool back = red_is_arg(c->p->stage->sum) && !c->run.end_moves;
+  c->e->label[c->run.r] = back ? named(s, NULL, "r", ex_sub(s, ex_sub(s, ex_add(s, lo, hi), ex_int(s, 1)), var_read(s, v))) : var_read(s, v);
   if (c->blocked) part_end(c);
   point_take(c);
   into(s, was);
@@ -250,8 +264,11 @@ static void run_give(const Run *r, const Expr *i, const Expr *block, const Expr 
 static void run_step(Run *r, const Expr *i, const Expr *block) {
   Scan *c = r->c;
   const Expr *l;
-  LoopBody *was = lanes_open(c, &l);
+  LoopBody *was = lanes_open(c, &l), *here = c->s->body;
+  point_set(r, i);
+  asked_open(c, c->run.rest);
   value_take(c, l, run_value(r, i, block));
+  into(c->s, here);
   run_give(r, i, block, lane_sum(c, l));
   into(c->s, was);
 }

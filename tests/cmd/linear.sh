@@ -64,6 +64,12 @@ input x[t:N] : f32 = f32(t % 1000)
 output a[s:N] = argmax[t where t <= s] x[t]
 output b[s:N] = (argmin[t where s == k[t] and t % 5 != 2] x[t]) ?? -1
 output c[s:N] = (argmax[t where k[t] == s] x[t]) ?? -1
+output d[s:N] = (argmax[t where t < s and x[t] > 3] x[t]) ?? -1
+output e[s:N] = argmin[t where t >= s] x[t]
+output f[s:N] = (argmax[t where t % 100 == k[s]] x[t]) ?? -1
+output g[s:N] = (argmin[t where k[t] == N - k[s]] x[t]) ?? -1
+output h[s:N] = (argmax[t where k[s] <= t] x[t]) ?? -1
+output i[s:N] = (argmax[t where t // 4 == s // 4] x[t]) ?? -1
 END
 want 0 timeout 60 "$EIN" run places.ein -D N=400000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=places/
 want 0 timeout 60 "$EIN" run counts.ein -D N=1000000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=counts/
@@ -81,8 +87,34 @@ output d[s:N] = max[t where k[s] <= t] x[t]
 output e[s:N] = sum[t where t != s] x[t]
 output f[s:N,c] = max[t where s != t] X[t,c]
 output g[s:N] = any[t where t != N - 1 - s] (x[t] > 500)
+output h[s:N] = sum[t where k[s] != t and x[t] > 3] x[t]
+output i[s:N] = sum[t] if t + 1 == s then 0 else x[t]
+output j[s:N] = logsumexp[t where t != s // 2] x[t]
+output l[s:N] = logsumexp[t where t <= s] x[t]
+output m[s:N] = logsumexp[t where t % 100 == k[s]] x[t]
+output n[s:N] = max[t where k[t] % 100 == k[s] and x[t] > 3] x[t]
+output o[s:N] = sum[t where t <= s // 2] x[t]
+END
+# Of data alone nothing says how far their numbers go: most are below how many there are.
+cat >lists.ein <<'END'
+dim N
+input k[s:N] : i64 = (7 * s) % N - 1
+input row[z:N] : i64 = (3 * z) % N - 1
+input x[z:N] : f32 = f32(z % 1000)
+input X[z:N,c:3] : f32 = f32((z + c) % 1000)
+output a[s:N] = sum[z where row[z] == k[s]] x[z]
+output b[s:N,c] = max[z where k[s] == row[z] and x[z] > 3] X[z,c]
+output c[s:N] = count[z:N where row[z] == k[s]]
+output d[s:N] = sum[z] if row[z] == k[s] then x[z] else 0
+output e[s:N] = sum[z where row[z] // 2 == 3 * s] x[z]
+output f[s:N] = sum[z where k[s] < 0 and x[z] > 3] x[z] * x[s]
+output g[s:N] = max[z where s % 100000 == 7 and row[z] >= k[s]] x[z] - x[s]
+output h[s:N] = sum[t where t - t % 4 == s - s % 4] x[t]
+output i[s:N] = max[t where 6 * (t // 6) <= s] x[t]
+output j[s:N] = count[t:N where t - t % 4 == s - s % 4 and x[t] > 3]
 END
 want 0 timeout 60 "$EIN" run numbers.ein -D N=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=numbers/
+want 0 timeout 60 "$EIN" run lists.ein -D N=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=lists/
 
 # A slice of a state costs what the slice does, whatever its value is made of.
 cat >slices.ein <<'END'

@@ -2,12 +2,14 @@
  * each point for each result. Out: one that asks each point once, and reads from it:
  *
  *     S[s] = sum[t where t % 100 == k[s]] x[t]     T[r:100] = sum[t where t % 100 == r] x[t],  S[s] = T[k[s]] if 0 <= k[s] < 100, else 0
+ *     S[s] = sum[z where row[z] == k[s]] x[z]      T[r:M] = sum[z where row[z] == r] x[z],     S[s] = T[k[s]] if 0 <= k[s] < M, else as it was
  *     S[s] = sum[t where t < k[s]] x[t]            T[r:N+1] = sum[t where t < r] x[t],         S[s] = T[k[s]], which goes from 0 to N
  *     S[s] = sum[t where t != s] x[t]              sum[t where t < s] x[t] + sum[t where t > s] x[t]
  *
- * Of those on the right the first is a walk that puts each point where it belongs, and the others are running sums. No float sum becomes a
- * difference: what is added is what was. Nothing is computed that was not, but at points that no result asked for: so all that is read there
- * must be proved to be in range. */
+ * Of those on the right the first two are walks that put each point where it belongs, and the others are running sums. Where nothing says from
+ * where to where the numbers go, M is as many as there are points and results together, which most indices are below; for the others, each point
+ * is asked, as it was. No float sum becomes a difference: what is added is what was. Nothing is computed that was not, but at points that no
+ * result asked for: so all that is read there must be proved to be in range. */
 #include "contract/contract.h"
 
 enum {
@@ -29,6 +31,7 @@ typedef struct Classes {
   uint32_t n_part, which;    /* the conjunct that is at hand */
   const Expr *is, *count;    /* what stands for it: with the new label, whose extent this is */
   const Expr *some, *at;     /* where there are points at all (NULL: wherever), and which of the new label's is read */
+  bool beyond;               /* there may be points elsewhere, too */
   const Expr *inner, *outer; /* the other conjuncts: about reduced labels, and about others alone */
   uint64_t kept;             /* of the result's labels, those that T has too */
 } Classes;
@@ -46,6 +49,77 @@ static double points(const Classes *c, uint64_t labels) {
 }
 
 /* ---- which number ------------------------------------------------------------------------------ */
+
+/* So many numbers from `low` on. */
+typedef struct Among { int64_t low; const Expr *count; } Among;
+
+static bool among_dtype(const Classes *c, DType t, Among *a) {
+  int64_t count = t == DT_BOOL ? 2 : t == DT_U8 || t == DT_I8 ? 256 : t == DT_I16 ? 65536 : 0;
+  *a = (Among){t == DT_I8 || t == DT_I16 ? -count / 2 : 0, integer(c, count)};
+  return count > 0;
+}
+
+/* One of n numbers, each `by` times: the first one's first to the last one's last. */
+static const Expr *count_times(const Classes *c, const Expr *n, const Expr *by) {
+  Exprs *p = c->b.old->exprs;
+  return expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, expr_op2(p, OP_SUB, n, integer(c, 1)), by), integer(c, 1));
+}
+
+/* The numbers that e is one of, as far as what it is made of says them. */
+static bool among(const Classes *c, const Expr *e, Among *a) {
+  Exprs *p = c->b.old->exprs;
+  Among b;
+  if (e->kind == EX_LABEL) return *a = (Among){0, c->n->bound[e->i]}, true;
+  if (e->kind == EX_INT && e->i <= INT32_MAX && e->i >= -INT32_MAX) return *a = (Among){e->i, integer(c, 1)}, true;
+  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
+  if (e->op == OP_CAST) return among_dtype(c, (DType)e->arg[0]->dtype, a);
+  if (e->n != 2) return false;
+  bool turned = e->op == OP_MUL && e->arg[0]->kind == EX_INT;
+  const Expr *of = e->arg[turned], *by = e->arg[!turned];
+  bool number = by->kind == EX_INT && by->i >= 1 && by->i <= CLASSES_MOST;
+  if (e->op == OP_MOD && number) return *a = (Among){0, by}, true;
+  if (!among(c, of, a)) return false;
+  if (e->op == OP_ADD && among(c, by, &b)) a->count = expr_op2(p, OP_SUB, expr_op2(p, OP_ADD, a->count, b.count), integer(c, 1));
+  else if (e->op == OP_SUB && by->kind == EX_INT && among(c, by, &b)) b.low = -b.low;
+  else if (e->op == OP_MUL && number && mul_ok(a->low, by->i, &b.low)) a->count = count_times(c, a->count, by), a->low = 0;
+  else if (e->op == OP_IDIV && number && !a->low) a->count = expr_op2(p, OP_ADD, expr_op2(p, OP_IDIV, a->count, by), integer(c, 1)), b.low = 0;
+  else return false;
+  a->count = expr_normal(p, a->count);
+  return add_ok(a->low, b.low, &a->low) && a->low <= INT32_MAX && a->low >= -INT32_MAX;
+}
+
+/* As many as there are points and results that tell numbers. */
+static const Expr *numbers_guess(const Classes *c, const Expr *e, const Expr *number) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *made[2] = {integer(c, 1), integer(c, 1)};
+  for (uint32_t k = 0; k < c->labels; k++)
+    for (uint32_t i = 0; i < 2; i++)
+      if ((i ? number : e)->labels >> k & 1) made[i] = expr_op2(p, OP_MUL, made[i], c->n->bound[k]);
+  return expr_normal(p, expr_op2(p, OP_ADD, made[0], made[1]));
+}
+
+/* What the points say is what the result's labels say: e == number. */
+static bool take_equal(Classes *c, const Expr *e, const Expr *number) {
+  Exprs *p = c->b.old->exprs;
+  if (!(e->labels & red_of(c)) || e->labels & out_of(c) || number->labels & red_of(c) || !(number->labels & out_of(c))) return false;
+  if (e->kind == EX_LABEL || number->kind == EX_LABEL) return false; /* that is a place already */
+  Among a, b;
+  e = expr_cast(p, DT_I64, e), number = expr_cast(p, DT_I64, number);
+  c->some = NULL;
+  bool by_results = among(c, number, &a), by_points = among(c, e, &b);
+  if (by_points && (!by_results || extent_guess(b.count) < extent_guess(a.count))) a = b, by_results = false;
+  if (!by_results) {
+    c->beyond = !by_points;
+    if (c->beyond && !(e->has & HAS_READ)) return false;
+    if (c->beyond) a = (Among){-1, numbers_guess(c, e, number)}; /* -1 often says that there is none */
+    const Expr *end = expr_op2(p, OP_ADD, integer(c, a.low), a.count);
+    c->some = expr_and(p, expr_op2(p, OP_LE, integer(c, a.low), number), expr_op2(p, OP_LT, number, end));
+  }
+  c->count = a.count;
+  c->is = expr_op2(p, OP_EQ, expr_label(p, c->labels), a.low ? expr_op2(p, OP_ADD, e, integer(c, -a.low)) : e);
+  c->at = a.low ? expr_op2(p, OP_ADD, number, integer(c, -a.low)) : number;
+  return true;
+}
 
 /* e with 0 for each reduced label. */
 static const Expr *at_zero(const Classes *c, const Expr *e) {
@@ -68,11 +142,21 @@ static bool take_remainder(Classes *c, const Expr *q, const Expr *number) {
   return true;
 }
 
-/* `label op number`, where the number is data. */
+/* It goes along with the labels in even steps, so that a bound which it is is a running sum's as it stands. */
+static bool is_straight(const Classes *c, const Expr *e) {
+  int64_t slope;
+  if (e->has & HAS_READ) return false;
+  if (e->kind == EX_OP && (e->op == OP_MIN || e->op == OP_MAX)) return is_straight(c, e->arg[0]) && is_straight(c, e->arg[1]);
+  for (uint32_t k = 0; k < c->n->sum->n_out; k++)
+    if (!expr_slope(e, k, &slope)) return false;
+  return true;
+}
+
+/* `label op number`, where the number is data, or what is made of labels otherwise than in even steps. */
 static bool take_bound(Classes *c, const Expr *label, Op op, const Expr *number) {
   Exprs *p = c->b.old->exprs;
   if (label->kind != EX_LABEL || !(label->labels & red_of(c)) || number->labels & red_of(c)) return false;
-  if (!(number->has & HAS_READ) || !(number->labels & out_of(c))) return false;
+  if (is_straight(c, number) || !(number->labels & out_of(c))) return false;
   bool from = op == OP_GE || op == OP_GT, next = op == OP_LE || op == OP_GT; /* it begins, or ends, behind the number */
   const Expr *size = c->n->bound[label->i], *most = next ? expr_op2(p, OP_SUB, size, integer(c, 1)) : size;
   const Expr *in = expr_op2(p, OP_MIN, expr_op2(p, OP_MAX, number, integer(c, next ? -1 : 0)), most);
@@ -85,7 +169,11 @@ static bool take_bound(Classes *c, const Expr *label, Op op, const Expr *number)
 
 static bool take(Classes *c, const Expr *e) {
   static const uint8_t turned[] = {[OP_LT - OP_LT] = OP_GT, [OP_LE - OP_LT] = OP_GE, [OP_GT - OP_LT] = OP_LT, [OP_GE - OP_LT] = OP_LE};
-  if (e->kind != EX_OP || e->n != 2 || e->arg[0]->dtype != DT_I64 || expr_can_fail(e)) return false;
+  c->beyond = false;
+  if (e->kind != EX_OP || e->n != 2 || expr_can_fail(e)) return false;
+  if (e->op == OP_EQ && dtype_is_int((DType)e->arg[0]->dtype) && (take_equal(c, e->arg[0], e->arg[1]) || take_equal(c, e->arg[1], e->arg[0]))) return true;
+  c->beyond = false;
+  if (e->arg[0]->dtype != DT_I64) return false;
   if (e->op == OP_EQ) return take_remainder(c, e->arg[0], e->arg[1]) || take_remainder(c, e->arg[1], e->arg[0]);
   if (e->op != OP_LT && e->op != OP_LE && e->op != OP_GT && e->op != OP_GE) return false;
   return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) || take_bound(c, e->arg[1], (Op)turned[e->op - OP_LT], e->arg[0]);
@@ -111,6 +199,7 @@ static bool pays(Classes *c) {
   if (c->outer && !expr_is_total(c->scratch, c->b.old->exprs, c->n, c->outer, NULL, &c->proofs)) return false;
   if (c->inner && !expr_is_total(c->scratch, c->b.old->exprs, c->n, c->inner, NULL, &c->proofs)) return false;
   return expr_is_total(c->scratch, c->b.old->exprs, c->n, c->n->sum->body, NULL, &c->proofs) &&
+         expr_is_total(c->scratch, c->b.old->exprs, c->n, c->part[c->which], NULL, &c->proofs) &&
          expr_is_total(c->scratch, c->b.old->exprs, c->n, c->at, NULL, &c->proofs);
 }
 
@@ -132,34 +221,52 @@ static EinNode **slots_of(const Classes *c, EinNode *more, EinNode *and_more) {
   return slot;
 }
 
-/* What one of the vertices reduces, where `where` holds, over labels out[n_out].. and all that are reduced. */
-static EinNode *part_make(Classes *c, EinRegion *r, const Expr *where, uint32_t n_out, const uint32_t *out, const char *name) {
+/* What one of the vertices reduces by s, where `where` holds, over labels out[n_out].. and all that are reduced; there: what says at which of its
+ * labels it has a value; NULL: at all. */
+static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *where, uint32_t n_out, const uint32_t *out, EinNode *there, const char *name) {
   EinGraph *g = c->b.g;
-  EinSum s = *c->n->sum;
-  const Expr *to[ORDER_LABELS + 1] = {0}, *bound[ORDER_LABELS + 1];
+  const Expr *to[ORDER_LABELS + 1] = {0}, *bound[ORDER_LABELS + 1], *own[ORDER_LABELS + 1];
   Str label[ORDER_LABELS + 1];
   uint32_t n = 0;
   for (uint32_t i = 0; i < n_out + s.n_red; i++, n++) {
     uint32_t l = i < n_out ? out[i] : s.n_out + i - n_out;
-    to[l] = expr_label(g->exprs, n);
+    to[l] = own[n] = expr_label(g->exprs, n);
     bound[n] = l < c->labels ? c->n->bound[l] : c->count;
     label[n] = l < c->labels ? c->n->label[l] : strings_printf(g->strings, "%s", "class");
   }
   s.body = expr_relabel(g->exprs, s.body, c->labels + 1, to);
   s.where = expr_relabel(g->exprs, where, c->labels + 1, to);
+  s.domain = there ? expr_read(g->exprs, DT_BOOL, s.n_slot, n_out, own) : NULL;
   s.n_out = n_out;
-  s.dtype = s.acc;
+  s.n_slot += there ? 1 : 0;
   s.monoid = rebuild_monoid(&c->b, s.monoid);
-  EinNode **input = graph_canonical_slots(g, &s, slots_of(c, NULL, NULL));
+  EinNode **input = graph_canonical_slots(g, &s, slots_of(c, there, NULL));
   EinNode *made = graph_vertex(g, r, &s, bound, label, n_out, NULL, input);
   made->place = c->n->place;
   if (c->n->name) made->name = strings_printf(g->strings, "%s.%s", c->n->name->s, name);
   return made;
 }
 
+static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN; }
+
+/* Argmax and argmin have a value where there are points. */
+static EinNode *part_make(Classes *c, EinRegion *r, const Expr *where, uint32_t n_out, const uint32_t *out, const char *name) {
+  EinSum s = *c->n->sum, any = s;
+  if (!is_arg(&s)) {
+    s.dtype = s.acc;
+    return part_reduce(c, r, s, where, n_out, out, NULL, name);
+  }
+  any.reducer = RED_ANY;
+  any.dtype = any.acc = DT_BOOL;
+  any.body = expr_bool(c->b.g->exprs, true);
+  EinNode *there = part_reduce(c, r, any, where, n_out, out, NULL, "is");
+  return part_reduce(c, r, s, where, n_out, out, there, name);
+}
+
 /* The vertex itself, as a map. */
 static EinNode *whole_make(Classes *c, EinRegion *r, const Expr *body, EinNode *a, EinNode *b) {
   EinSum s = *c->n->sum;
+  if (is_arg(&s)) s.acc = s.dtype;
   s.body = body;
   s.where = NULL;
   s.monoid = NULL;
@@ -169,58 +276,92 @@ static EinNode *whole_make(Classes *c, EinRegion *r, const Expr *body, EinNode *
   return rebuild_vertex(&c->b, r, c->n, &s, c->n->bound, c->n->label, slots_of(c, a, b));
 }
 
-static EinNode *classes_make(Classes *c, EinRegion *r) {
+/* What there is where there are no points: for argmax no value, for which anything stands. */
+static const Expr *none_of(const Classes *c) { return is_arg(c->n->sum) ? integer(c, -1) : reducer_identity(c->b.g->exprs, c->n->sum); }
+
+/* The reduction for each of the new label's, read at the one that the result wants. */
+static const Expr *class_read(Classes *c, EinRegion *r, uint32_t slot, const char *name, EinNode **made) {
   Exprs *p = c->b.g->exprs;
-  const EinSum *sum = c->n->sum;
   uint32_t out[ORDER_LABELS + 1] = {c->labels}, n = 1;
   const Expr *index[ORDER_LABELS + 1] = {c->at};
-  for (uint32_t k = 0; k < sum->n_out; k++)
+  for (uint32_t k = 0; k < c->n->sum->n_out; k++)
     if (c->kept >> k & 1) index[n] = expr_label(p, k), out[n++] = k;
-  EinNode *made = part_make(c, r, expr_and(p, c->is, c->inner), n, out, "1");
-  const Expr *read = expr_read(p, made->dtype, sum->n_slot, n, index), *when = expr_and(p, c->outer, c->some);
-  return whole_make(c, r, when ? expr_select(p, when, read, reducer_identity(p, sum)) : read, made, NULL);
+  *made = part_make(c, r, expr_and(p, c->is, c->inner), n, out, name);
+  return expr_read(p, (*made)->dtype, slot, n, index);
+}
+
+/* The reduction where `where` holds, too, at the result's labels. */
+static const Expr *result_read(Classes *c, EinRegion *r, const Expr *where, uint32_t slot, const char *name, EinNode **made) {
+  Exprs *p = c->b.g->exprs;
+  uint32_t out[ORDER_LABELS], n = c->n->sum->n_out;
+  const Expr *index[ORDER_LABELS];
+  for (uint32_t k = 0; k < n; k++) out[k] = k, index[k] = expr_label(p, k);
+  *made = part_make(c, r, where, n, out, name);
+  return expr_read(p, (*made)->dtype, slot, n, index);
+}
+
+static EinNode *classes_make(Classes *c, EinRegion *r) {
+  Exprs *p = c->b.g->exprs;
+  uint32_t slot = c->n->sum->n_slot;
+  EinNode *made, *others = NULL;
+  const Expr *read = class_read(c, r, slot, "1", &made), *none = none_of(c);
+  if (c->beyond) none = result_read(c, r, expr_and(p, expr_op1(p, OP_NOT, c->some), c->n->sum->where), slot + 1, "2", &others);
+  if (c->some) read = expr_select(p, c->some, read, none);
+  if (c->outer) read = expr_select(p, c->outer, read, none_of(c));
+  return whole_make(c, r, read, made, others);
 }
 
 /* ---- all but one point --------------------------------------------------------------------------- */
 
 /* A conjunct `label != e`, about a label of so many points, where e goes along with the result's labels, and what is reduced does not. */
+static bool is_but_one(Classes *c, const Expr *label, const Expr *e) {
+  if (label->kind != EX_LABEL || !(label->labels & red_of(c)) || e->labels & red_of(c)) return false;
+  uint64_t along = e->labels & out_of(c);
+  if (!along || along & c->kept || extent_guess(c->n->bound[label->i]) < (double)LEAST) return false;
+  return is_straight(c, e) || (take_bound(c, label, OP_LT, e) && pays(c));
+}
+
 static bool but_one_find(Classes *c) {
+  if (is_arg(c->n->sum)) return false;
   for (c->which = 0; c->which < c->n_part; c->which++) {
     const Expr *e = c->part[c->which];
-    if (e->kind != EX_OP || e->op != OP_NE || e->arg[0]->dtype != DT_I64 || (e->has & HAS_READ)) continue;
+    if (e->kind != EX_OP || e->op != OP_NE || e->arg[0]->dtype != DT_I64 || expr_can_fail(e)) continue;
     others_sort(c);
-    for (uint32_t k = 0; k < 2; k++) {
-      const Expr *label = e->arg[k], *to = e->arg[1 - k];
-      if (label->kind != EX_LABEL || !(label->labels & red_of(c)) || to->labels & red_of(c)) continue;
-      uint64_t along = to->labels & out_of(c);
-      if (along && !(along & c->kept) && extent_guess(c->n->bound[label->i]) >= (double)LEAST && !c->inner) return true;
-    }
+    if (is_but_one(c, e->arg[0], e->arg[1]) || is_but_one(c, e->arg[1], e->arg[0])) return true;
   }
   return false;
 }
 
+/* The points on one side of e. */
+static const Expr *side_read(Classes *c, EinRegion *r, const Expr *e, bool behind, EinNode **made) {
+  Exprs *p = c->b.g->exprs;
+  uint32_t slot = c->n->sum->n_slot + behind;
+  const char *name = behind ? "2" : "1";
+  const Expr *side = expr_op2(p, behind ? OP_GT : OP_LT, e->arg[0], e->arg[1]);
+  if (take(c, side)) return class_read(c, r, slot, name, made);
+  return result_read(c, r, expr_and(p, expr_and(p, c->outer, side), c->inner), slot, name, made);
+}
+
 static EinNode *but_one_make(Classes *c, EinRegion *r) {
   Exprs *p = c->b.g->exprs;
-  const EinSum *sum = c->n->sum;
-  const Expr *e = c->part[c->which], *index[ORDER_LABELS];
-  uint32_t out[ORDER_LABELS];
-  for (uint32_t k = 0; k < sum->n_out; k++) out[k] = k, index[k] = expr_label(p, k);
+  const Expr *e = c->part[c->which];
   EinNode *made[2];
-  for (uint32_t i = 0; i < 2; i++)
-    made[i] = part_make(c, r, expr_and(p, c->outer, expr_op2(p, i ? OP_GT : OP_LT, e->arg[0], e->arg[1])), sum->n_out, out, i ? "2" : "1");
-  const Expr *a = expr_read(p, made[0]->dtype, sum->n_slot, sum->n_out, index), *b = expr_read(p, made[1]->dtype, sum->n_slot + 1, sum->n_out, index);
-  return whole_make(c, r, expr_op2(p, (Op)reducer_info[sum->reducer].combine, a, b), made[0], made[1]);
+  const Expr *a = side_read(c, r, e, false, &made[0]), *b = side_read(c, r, e, true, &made[1]);
+  const Expr *all = expr_op2(p, (Op)reducer_info[c->n->sum->reducer].combine, a, b);
+  if (c->outer) all = expr_select(p, c->outer, all, none_of(c));
+  return whole_make(c, r, all, made[0], made[1]);
 }
 
 /* ---- the pass ------------------------------------------------------------------------------------ */
 
 static bool may_have(const EinNode *n) {
   const EinSum *s = n->sum;
-  if (!s->where || s->domain || !s->n_red || !s->n_out || s->n_out + s->n_red + 1 >= ORDER_LABELS) return false;
+  if (!s->where || (s->domain && !is_arg(s)) || !s->n_red || !s->n_out || s->n_out + s->n_red + 1 >= ORDER_LABELS) return false;
   for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
     if (expr_is_int(n->bound[k], 0)) return false;
   Reducer r = s->reducer;
-  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN || r == RED_ANY || r == RED_ALL;
+  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN || r == RED_ANY || r == RED_ALL ||
+         r == RED_LSE || is_arg(s);
 }
 
 static EinNode *classed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {

@@ -171,6 +171,16 @@ static const Expr *put_at(Exprs *p, const EinSum *sum, const Expr *c) {
   return NULL;
 }
 
+/* All points of a reduced label but one: label != e, where it stood among other terms. NULL: it is something else. */
+static const Expr *all_but(Exprs *p, const EinSum *sum, const Expr *c) {
+  if (c->kind != EX_OP || c->op != OP_NE || c->arg[0]->dtype != DT_I64) return NULL;
+  for (uint32_t l = sum->n_out; l < sum->n_out + sum->n_red; l++) {
+    const Expr *label = expr_label(p, l), *e = pinned(p, expr_op2(p, OP_EQ, c->arg[0], c->arg[1]), l);
+    if (e && c->arg[0] != label && c->arg[1] != label) return expr_op2(p, OP_NE, label, e);
+  }
+  return NULL;
+}
+
 /* The condition, with conjuncts as those want them who look for bounds and for what is put where it belongs. */
 static const Expr *conjuncts_plain(Exprs *p, const EinSum *sum, const Expr *c) {
   const Expr *a = c->kind == EX_OP ? c->arg[0] : NULL, *to;
@@ -179,8 +189,9 @@ static const Expr *conjuncts_plain(Exprs *p, const EinSum *sum, const Expr *c) {
     const Expr *x = conjuncts_plain(p, sum, expr_op1(p, OP_NOT, a->arg[0]));
     return expr_and(p, x, conjuncts_plain(p, sum, expr_op1(p, OP_NOT, a->arg[1])));
   }
-  if (a && c->op == OP_NOT && (to = opposite(p, a))) return to;
+  if (a && c->op == OP_NOT && (to = opposite(p, a))) c = to;
   to = put_at(p, sum, c);
+  if (!to) to = all_but(p, sum, c);
   return to ? to : c;
 }
 
@@ -269,14 +280,26 @@ static bool is_about_data(const Draft *d, const Expr *c) {
   return false;
 }
 
-/* Some conjunct pins a reduced label, or says from where or up to where it goes. */
-static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c) {
+/* It compares what points say with what the result's labels say, which the value does not look at: so one number tells the points apart. */
+static bool tells_apart(Exprs *p, const Draft *d, const Expr *c, const Expr *value) {
+  uint64_t out = ((uint64_t)1 << d->sum.n_out) - 1;
+  if (c->kind != EX_OP || (c->op != OP_EQ && c->op != OP_NE) || c->arg[0]->dtype != DT_I64) return false;
+  for (uint32_t k = 0; k < 2; k++) {
+    uint64_t of = c->arg[k]->labels, result = c->arg[1 - k]->labels;
+    if (of && !(of & out) && result && !(result & ~out) && !(value->labels & result))
+      return c->op == OP_EQ || c->arg[k]->kind == EX_LABEL || all_but(p, &d->sum, c);
+  }
+  return false;
+}
+
+/* Some conjunct pins a reduced label, says from where or up to where it goes, or tells points apart. */
+static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c, const Expr *value) {
   Exprs *p = s->decide.p;
   Parts parts = parts_of(s->b.arena, c);
   const Expr *by;
   int64_t strict;
   for (uint32_t i = 0; i < parts.len; i++)
-    if (is_about_data(d, parts.at[i])) return true;
+    if (is_about_data(d, parts.at[i]) || tells_apart(p, d, parts.at[i], value)) return true;
   for (uint32_t i = 0; i < parts.len; i++)
     for (uint32_t l = d->sum.n_out; l < d->sum.n_out + d->sum.n_red; l++)
       if (pinned(p, parts.at[i], l) || bound_of_label(p, parts.at[i], expr_label(p, l), &by, &strict)) return true;
@@ -292,7 +315,7 @@ static bool select_to_where(Simplify *s, Draft *d) {
   bool otherwise = !is_identity(e->arg[2], none);
   if (otherwise && !is_identity(e->arg[1], none)) return false;
   const Expr *c = otherwise ? opposite(p, e->arg[0]) : e->arg[0];
-  if (!c || !is_about_reduced(s, d, c)) return false;
+  if (!c || !is_about_reduced(s, d, c, e->arg[otherwise ? 2 : 1])) return false;
   d->sum.where = expr_and(p, d->sum.where, c);
   d->sum.body = e->arg[otherwise ? 2 : 1];
   d->changed = true;
@@ -369,13 +392,13 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   d.sum.where = not_true(lawful(s, &d, d.sum.where));
   d.sum.domain = not_true(lawful(s, &d, d.sum.domain));
   prune(s, &d);
-  if (!is_arg(&d.sum) && d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
-    while (d.sum.n_red && select_to_where(s, &d)) {}
-    bool any = false;
+  if (d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
+    bool any = false, value = !is_arg(&d.sum);
+    while (value && d.sum.n_red && select_to_where(s, &d)) {}
     conditions_plain(s, &d);
-    while (d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
+    while (value && d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
     quotients_go(s, &d);
-    while (d.sum.n_red && count_one(s, n, &d)) any = true;
+    while (value && d.sum.n_red && count_one(s, n, &d)) any = true;
     if (any) prune(s, &d);
   }
   finish(s, &d);

@@ -5,7 +5,7 @@
  *     count[t where t < a or b <= t]                   those of each, less those of both
  *     count[t where t % 100 == k[s]]                   every hundredth, if k[s] is a remainder
  *
- * and quotients of a label as bounds: t // 4 == s // 4 is 4 * (s // 4) <= t and t < 4 * (s // 4) + 4. */
+ * and quotients of a label as bounds: t // 4 == s // 4 is 4 * (s // 4) <= t and t < 4 * (s // 4) + 4; so is t - t % 4 == s - s % 4. */
 #include "range.h"
 
 #include "expr/prove/in_range.h"
@@ -173,8 +173,40 @@ const Expr *range_points(Exprs *p, const Expr *where, uint32_t label, const Expr
 
 /* ---- quotients ------------------------------------------------------------------------------- */
 
+/* e as so many times k: k * (a // k), or a - a % k, is a // k times. NULL: it is no such thing. */
+static const Expr *times_of(Exprs *p, const Expr *e, const Expr **k) {
+  if (e->kind != EX_OP || e->n != 2 || e->dtype != DT_I64) return NULL;
+  for (uint32_t i = 0; i < 2 && e->op == OP_MUL; i++) {
+    const Expr *q = e->arg[1 - i];
+    *k = e->arg[i];
+    if (q->kind == EX_OP && q->op == OP_IDIV && q->arg[1] == *k && (*k)->kind == EX_INT && (*k)->i > 0) return q;
+  }
+  if (e->op != OP_SUB || e->arg[1]->kind != EX_OP || e->arg[1]->op != OP_MOD || e->arg[1]->arg[0] != e->arg[0]) return NULL;
+  *k = e->arg[1]->arg[1];
+  return (*k)->kind == EX_INT && (*k)->i > 0 ? expr_op2(p, OP_IDIV, e->arg[0], *k) : NULL;
+}
+
+static const Expr *quotient_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size);
+
+/* k * (a // k) OP e, where e is made of labels: a // k is compared with how many times k is in e. */
+static const Expr *times_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
+  const Expr *k, *by, *times = times_of(p, q, &k), *one = expr_int(p, DT_I64, 1);
+  if (!times || e->has & HAS_READ || expr_can_fail(e) || index_may_wrap(f, expr_op2(p, OP_SUB, e, one)) || index_may_wrap(f, times->arg[0])) return NULL;
+  const Expr *whole = times_of(p, e, &by), *is = NULL;
+  if (!whole || by != k) {
+    bool next = op == OP_LT || op == OP_GE; /* less than e: at most e - 1 */
+    if (next) op = op == OP_LT ? OP_LE : OP_GT;
+    if (op == OP_EQ) is = expr_op2(p, OP_EQ, expr_op2(p, OP_MOD, e, k), expr_int(p, DT_I64, 0));
+    whole = expr_op2(p, OP_IDIV, next ? expr_op2(p, OP_SUB, e, one) : e, k);
+  }
+  const Expr *made = quotient_bounds(p, f, op, times, whole, label, size);
+  return made ? expr_and(p, is, made) : NULL;
+}
+
 /* a // k OP e, as bounds of a; NULL: it is something else. What data say is brought to where the label ends first: it may be any number. */
 static const Expr *quotient_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
+  const Expr *as_times = times_bounds(p, f, op, q, e, label, size);
+  if (as_times) return as_times;
   if (q->kind != EX_OP || q->op != OP_IDIV || q->dtype != DT_I64 || q->arg[1]->kind != EX_INT || q->arg[1]->i < 1 || q->arg[1]->i > INT32_MAX) return NULL;
   const Expr *a = q->arg[0], *k = q->arg[1], *one = expr_int(p, DT_I64, 1);
   if (!(a->labels >> label & 1) || (e->labels >> label & 1) || expr_can_fail(e) || (a->has & HAS_READ)) return NULL;

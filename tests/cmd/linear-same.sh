@@ -1,0 +1,45 @@
+#!/bin/sh
+# suite: ci
+# What is looked at less comes to the same: predicates of linear.sh over numbers of which some are below 0, far beyond and alike, for few
+# points and for many. Integers, so all is compared to the bit.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+
+cat >same.ein <<'END'
+dim N
+input k[s:N] : i64 = if s % 11 == 4 then 9223372036854775807 else if s % 13 == 5 then -9223372036854775808 else (5 * s) % (3 * N + 2) - 2
+input row[z:N] : i64 = if z % 17 == 3 then -9223372036854775808 else if z % 19 == 3 then 9223372036854775807 else (3 * z * z) % (3 * N + 7) - 2
+input x[t:N] : i64 = (37 * t) % 23 - 5
+input w[t:N] : f32 = if t % 29 == 7 then nan else if t % 31 == 3 then -inf else f32((37 * t) % 23 - 5)
+output a[s:N] = (argmax[t where t < s and x[t] > 3] w[t]) ?? -1
+output b[s:N] = argmin[t where t >= s] w[t]
+output c[s:N] = (argmax[t where t % 100 == k[s]] w[t]) ?? -1
+output d[s:N] = (argmin[t where row[t] == k[s]] w[t]) ?? -1
+output e[s:N] = (argmax[t where k[s] <= t] w[t]) ?? -1
+output f[s:N] = (argmax[t where t - t % 4 == s - s % 4] w[t]) ?? -1
+output g[s:N] = (argmin[t where 2 * s <= t and x[t] > 0] w[t]) ?? -1
+output h[s:N] = sum[t where k[s] != t and x[t] > 3] x[t]
+output i[s:N] = sum[t] if t + 1 == s then 0 else x[t]
+output j[s:N] = max[t where t != s // 2] x[t]
+output l[s:N] = max[t where row[t] % 100 == k[s] and x[t] > 3] x[t]
+output m[s:N] = sum[t where t <= s // 2] x[t]
+output n[s:N] = sum[z where row[z] == k[s]] x[z]
+output o[s:N] = max[z where k[s] == row[z] and x[z] > 3] x[z]
+output p[s:N] = sum[z] if row[z] == k[s] then x[z] else 0
+output q[s:N] = sum[z where row[z] // 2 == 3 * s] x[z]
+output r[s:N] = sum[z where k[s] < 0 and x[z] > 3] x[z] * x[s]
+output t[s:N] = max[z where s % 5 == 1 and row[z] >= k[s]] x[z] - x[s]
+output u[s:N] = min[t where t - t % 6 <= s] x[t]
+output v[s:N] = sum[t where 5 * (t // 5) == s - 3] x[t]
+output y[s:N] = sum[t where 5 * (t // 5) > s - 3] x[t]
+output z[s:N] = sum[t where i8(row[t]) == i8(k[s])] x[t]
+END
+for n in 1 2 7 40 300; do
+  want 0 "$EIN" run same.ein -D N=$n -o all=eval/
+  want 0 "$EIN" run same.ein -D N=$n --target=c --flags="-O1 -DEIN_ONE_VERSION" -o all=c/
+  for name in a b c d e f g h i j l m n o p q r t u v y z; do
+    cmp eval/$name.npy c/$name.npy || wrong "output $name is another one for N = $n"
+  done
+done
+finish

@@ -205,6 +205,8 @@ bool where_is_affine(const StagePlan *p, const Expr *cond);
 bool where_is_range(const StagePlan *p, uint32_t label);
 /* The same, where data may bound it too. */
 bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label);
+/* Whether `cond` says from where, or up to where, the label goes, whatever the others are. */
+bool where_is_piece(Sched *s, const StagePlan *p, const Expr *cond, uint32_t label);
 /* Whether it says more, and may be asked of each point after that was computed. */
 bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label);
 
@@ -278,7 +280,13 @@ void apart_loops(Sched *s, LoopBody *b);
 
 /* Loops to be made, outermost first, and what their variables are once they are. */
 enum { WALK_MOST = 256 };
-typedef struct Walk { uint32_t n; Str name[WALK_MOST]; const Expr *extent[WALK_MOST], *index[WALK_MOST]; } Walk;
+typedef struct Walk {
+  uint32_t n;
+  Str name[WALK_MOST];
+  const Expr *extent[WALK_MOST], *index[WALK_MOST];
+  void (*bounds)(void *env, const Expr **lo, const Expr **hi); /* from where to where the outermost goes; NULL: all of it */
+  void *env;
+} Walk;
 /* A name for an index. What is a name already, or a number, stays. */
 const Expr *named(Sched *s, Str name, const char *otherwise, const Expr *value);
 void walk_add(Sched *s, Walk *w, Str name, const Expr *extent);

@@ -24,13 +24,15 @@ static const Expr *extents_product(Sched *s, const Walk *w, uint32_t n) {
 
 void walk_plain(Sched *s, Walk *w, uint32_t from, LoopBind innermost) {
   for (uint32_t k = from; k < w->n; k++) {
-    w->index[k] = ex_int(s, 0);
-    if (expr_is_int(w->extent[k], 1)) continue;
+    const Expr *lo = w->index[k] = ex_int(s, 0), *hi = w->extent[k];
+    bool part = !k && w->bounds;
+    if (part) w->bounds(w->env, &lo, &hi);
+    if (!part && expr_is_int(w->extent[k], 1)) continue;
     uint32_t v = var_new(s, w->name[k], "i");
     w->index[k] = var_read(s, v);
     LoopBind bind = k + 1 == w->n ? innermost : BIND_SEQ;
     if (bind == BIND_VECTOR) s->outside = s->body, s->inner = v;
-    into(s, &for_add(s, v, ex_int(s, 0), w->extent[k], 1, bind)->body);
+    into(s, &for_add(s, v, lo, hi, 1, bind)->body);
   }
 }
 
@@ -44,7 +46,7 @@ void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f) {
 }
 
 void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
-  uint32_t n = 0, most = innermost == BIND_VECTOR && w->n > 1 ? w->n - 1 : w->n;
+  uint32_t n = 0, most = w->bounds && w->n ? 1 : innermost == BIND_VECTOR && w->n > 1 ? w->n - 1 : w->n;
   for (double values = 1; n < most && values < (double)CHUNKS_WANTED; n++) values *= (double)task_size_guess(s->t, w->extent[n]);
   const Expr *all = extents_product(s, w, n), *inner = work;
   for (uint32_t k = n; k < w->n; k++) inner = ex_mul(s, inner, w->extent[k]);
@@ -60,13 +62,16 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
   bool each = expr_is_int(size, 1);
   uint32_t c = var_new(s, each && n == 1 ? w->name[0] : NULL, each ? "i" : "chunk");
   into(s, &for_add(s, c, ex_int(s, 0), ex_div_up(s, all, size), 1, BIND_THREAD)->body);
-  const Expr *f = var_read(s, c);
+  const Expr *f = var_read(s, c), *first = NULL, *end = NULL;
+  if (w->bounds) first = ex_int(s, 0), end = w->extent[0], w->bounds(w->env, &first, &end);
   if (!each) {
-    const Expr *lo = ex_mul(s, f, size);
+    const Expr *lo = ex_mul(s, f, size), *hi = ex_min(s, all, ex_add(s, lo, size));
     uint32_t v = var_new(s, n == 1 ? w->name[0] : NULL, "f");
     LoopBind bind = n == w->n ? innermost : BIND_SEQ;
-    into(s, &for_add(s, v, lo, ex_min(s, all, ex_add(s, lo, size)), 1, n == 1 ? bind : BIND_SEQ)->body);
+    into(s, &for_add(s, v, first ? ex_max(s, first, lo) : lo, end ? ex_min(s, end, hi) : hi, 1, n == 1 ? bind : BIND_SEQ)->body);
     f = var_read(s, v);
+  } else if (first) {
+    into(s, &if_add(s, expr_and(s->x, expr_op2(s->x, OP_LE, first, f), expr_op2(s->x, OP_LT, f, end)))->body);
   }
   if (n == 1) w->index[0] = f;
   else walk_count(s, w, n, f);
@@ -144,6 +149,33 @@ static void point(Sched *s, const StagePlan *p, Env *e, const Expr *domain) {
   into(s, was);
 }
 
+/* The outermost label of a map, as far as its domain lets it go, by turns or data: a slice of a state. */
+typedef struct Slice {
+  StagePlan *p;
+  Env *e;
+  const Expr *domain, *rest; /* and what is left of it, once that is known */
+} Slice;
+
+static void slice_bounds(void *env, const Expr **lo, const Expr **hi) {
+  Slice *c = env;
+  uint32_t l = c->p->order[0];
+  bool *bound = NEW_ARRAY(c->e->s->arena, bool, c->p->n_label + 1);
+  c->rest = where_narrow(c->e, c->domain, c->p->n_label, l, bound, lo, hi);
+  c->rest = where_narrow_data(c->e, c->rest, c->p->n_label, l, bound, lo, hi);
+}
+
+/* Of the first n labels one that is so bounded becomes the outermost. */
+static bool slice_find(Sched *s, StagePlan *p, const Expr *domain, uint32_t n) {
+  for (uint32_t k = 0; domain && k < n && p->stage->sum->reducer == RED_NONE; k++) {
+    uint32_t l = p->order[k];
+    if (!where_is_piece(s, p, domain, l)) continue;
+    for (; k > 0; k--) p->order[k] = p->order[k - 1];
+    p->order[0] = l;
+    return true;
+  }
+  return false;
+}
+
 /* The innermost label, as far as the domain lets it go; gives what is left of the domain. */
 static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, const Expr *domain, LoopBind bind) {
   const TaskStage *st = p->stage;
@@ -152,6 +184,7 @@ static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, const Expr *d
   for (uint32_t k = 0; k < st->sum->n_out; k++) bound[k] = k != l;
   const Expr *lo = ex_int(s, 0), *hi = st->bound[l];
   const Expr *rest = where_narrow(e, domain, p->n_label, l, bound, &lo, &hi);
+  rest = where_narrow_data(e, rest, p->n_label, l, bound, &lo, &hi);
   uint32_t v = var_new(s, st->label[l], "i");
   e->label[l] = var_read(s, v);
   into(s, &for_add(s, v, lo, hi, 1, bind)->body);
@@ -261,6 +294,8 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   const Expr *domain = points_open(s, &p, e, st->sum->domain);
   threads &= p.n_order == all; /* threads' loops stand in no condition */
   uint32_t n = p.n_order - (domain && p.n_order > (threads ? 1 : 0)); /* a domain may bound the innermost loop */
+  Slice slice = {&p, e, domain, domain};
+  if (slice_find(s, &p, domain, n)) w->bounds = slice_bounds, w->env = &slice;
   for (uint32_t k = 0; k < n; k++) walk_add(s, w, st->label[p.order[k]], st->bound[p.order[k]]);
   const Expr *work = ex_int(s, (int64_t)p.ops);
   for (uint32_t k = 0; k < p.n_red; k++) work = ex_mul(s, work, st->bound[p.red[k]]);
@@ -271,6 +306,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   if (threads) walk_chunks(s, w, work, outer);
   else walk_plain(s, w, 0, outer);
   for (uint32_t k = 0; k < n; k++) e->label[p.order[k]] = w->index[k];
+  domain = slice.rest;
   point(s, &p, e, n < p.n_order ? last_loop(s, &p, e, domain, innermost) : domain);
   s->outside = NULL;
   into(s, was);

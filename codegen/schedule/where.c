@@ -351,15 +351,35 @@ bool where_is_affine(const StagePlan *p, const Expr *c) {
   return is_comparison(c, p->n_label);
 }
 
-/* Each comparison bounds the label, by labels or by data. */
-static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
-  if (c->kind != EX_OP) return false;
-  if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
-  if (where_bounds(c, p->n_label, n->label) || is_known_ahead(n, c)) return true;
+/* A comparison that bounds the label, by labels or by data. */
+static bool is_bound(Narrow *n, const StagePlan *p, const Expr *c) {
+  if (where_bounds(c, p->n_label, n->label)) return true;
   if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
   Apart apart;
   if (apart_find(n, c, &apart)) return true;
   return (goes_with_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (goes_with_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
+}
+
+/* Each conjunct bounds the label, or is asked of all its points at once. */
+static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
+  if (c->kind != EX_OP) return false;
+  if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
+  return is_known_ahead(n, c) || is_bound(n, p, c);
+}
+
+/* Some conjunct that looks at no other label bounds it. */
+static bool is_piece(Narrow *n, const StagePlan *p, const Expr *c) {
+  if (c->kind != EX_OP) return false;
+  if (c->op == OP_AND) return is_piece(n, p, c->arg[0]) || is_piece(n, p, c->arg[1]);
+  for (uint32_t l = 0; l < p->n_label; l++)
+    if (ex_has_label(c, l) != (l == n->label)) return false;
+  return is_bound(n, p, c);
+}
+
+bool where_is_piece(Sched *s, const StagePlan *p, const Expr *cond, uint32_t label) {
+  Env own = {.s = s, .stage = p->stage};
+  Narrow n = {&own, label, p->n_label, NEW_ARRAY(s->arena, bool, p->n_label + 1), NULL, NULL, true};
+  return is_piece(&n, p, cond);
 }
 
 bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label) {

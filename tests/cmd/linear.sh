@@ -151,4 +151,26 @@ repeat t < N {
 output F, G, A
 END
 want 0 timeout 60 "$EIN" run itself.ein -D N=200000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=itself/
+
+# A piece of a state from somewhere to somewhere, as turns or data say, costs what the piece does.
+cat >pieces.ein <<'END'
+dim N
+input lo[t:N] : i64 = (7 * t) % N
+input hi[t:N] : i64 = (7 * t) % N + 5
+input x[t:N] : f32 = f32(t % 1000)
+repeat t < N {
+  state A[q:N] : f32 = 0
+  state B[q:N] : f32 = 0
+  state C[q:N,h:4] : f32 = 0
+  state D[h:2,q:N,u:2] : f32 = 0
+  state E[q:N] : f32 = 0
+  next A[q] = if lo[t] <= q and q < hi[t] then x[t] else A[q]
+  next B[q] = if q < t or q >= t + 3 then B[q] else B[q] + x[q]
+  next C[q,h] = if q > lo[t] and hi[t] >= q then C[q,3-h] + x[q] else C[q,h]
+  next D[h,q,u] = D[h,q,u] + (if t <= q and q <= t + 2 then x[t] else 0)
+  next E[q] = if q == t or lo[t] <= q and q < hi[t] then E[N-1-q] + 1 else E[q]
+}
+output A, B, C, D, E
+END
+want 0 timeout 60 "$EIN" run pieces.ein -D N=200000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=pieces/
 finish

@@ -2,7 +2,7 @@
  *
  *     next K[u, h] = if u == t then new[h] else if u == place[t] then K[t, h] else K[u, h]
  *
- * changes the state where the conditions say, and those pin a label. There is a stage for each value then, which stores at these
+ * changes the state where the conditions say, and those pin a label, or say from where to where it goes. There is a stage for each value then, which stores at these
  * places alone: over one label less where turns and sizes pin one (u == t), else with a domain, of which loops know. */
 #include "expr/prove/prove.h"
 #include "task/inside.h"
@@ -96,6 +96,36 @@ static bool pins_label(const Expr *c) {
   return (label_alone(a, &low) && !(b->has & HAS_LABEL)) || (label_alone(b, &low) && !(a->has & HAS_LABEL));
 }
 
+/* a < b, or a <= b: a bound of a label by turns, sizes and data; 1: its end, -1: its beginning; 0: it is none. */
+static int bound_side(const Expr *a, const Expr *b, const Expr **label) {
+  const Expr *low;
+  if ((*label = label_alone(a, &low)) && !(b->has & HAS_LABEL)) return 1;
+  return (*label = label_alone(b, &low)) && !(a->has & HAS_LABEL) ? -1 : 0;
+}
+
+/* Which ends of which labels the conjuncts say: bits 1 and 2, by label. */
+static void ends_find(const Expr *c, uint8_t *ends) {
+  const Expr *label;
+  int side = 0;
+  if (c->kind != EX_OP || c->n != 2) return;
+  const Expr *a = c->arg[0], *b = c->arg[1];
+  if (c->op == OP_AND) ends_find(a, ends), ends_find(b, ends);
+  if (a->dtype != DT_I64) return;
+  if (c->op == OP_LT || c->op == OP_LE) side = bound_side(a, b, &label);
+  if (c->op == OP_GT || c->op == OP_GE) side = bound_side(b, a, &label);
+  if (side) ends[label->i] |= side > 0 ? 1 : 2;
+}
+
+/* Some label goes from somewhere to somewhere. */
+static bool is_piece(const Slices *c, const Expr *cond) {
+  uint32_t n = c->s->sum->n_out;
+  uint8_t *ends = NEW_ARRAY(c->t->arena, uint8_t, n + 1);
+  ends_find(cond, ends);
+  for (uint32_t k = 0; k < n; k++)
+    if (ends[k] == 3) return true;
+  return false;
+}
+
 /* The stage where the condition holds alone, of which loops know. */
 static void slice_where(Slices *c, TaskStage *s, const Expr *cond, const Expr *value) {
   EinSum sum = *s->sum;
@@ -120,13 +150,14 @@ static void slice_add(Slices *c, const Expr *cond, const Expr *value) {
     slice_at(c, s, k, to, rest, value);
     return;
   }
-  c->ok &= pins_label(cond);
+  c->ok &= pins_label(cond) || is_piece(c, cond);
   slice_where(c, s, cond, value);
 }
 
 static const Expr *opposite(Exprs *x, const Expr *c) {
   static const uint8_t to[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
                                [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
+  if (c->kind == EX_OP && c->op == OP_OR) return expr_and(x, opposite(x, c->arg[0]), opposite(x, c->arg[1]));
   if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->arg[0]->dtype != DT_I64) return expr_op1(x, OP_NOT, c);
   return expr_op2(x, (Op)to[c->op - OP_EQ], c->arg[0], c->arg[1]);
 }

@@ -231,23 +231,26 @@ static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool 
   return pack_guard_fits(t) ? t : NULL;
 }
 
-/* Predicates say which label is in lanes, and so do rows that a kernel takes in blocks. */
-static bool is_free(const Sched *s, const StagePlan *p) {
+/* Whether what panels cost can be compared: extents are known, and neither predicates nor rows that a kernel takes in blocks say how it goes. */
+static bool is_counted(const Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
   for (uint32_t l = 0; l < p->n_label; l++)
     if (!p->exact[l] || !p->size[l]) return false;
-  return !sum->where && !sum->domain && !s->block && !s->rows && !s->goes_on;
+  return !sum->where && !sum->domain && !s->block && !s->rows;
 }
+
+/* What goes on from a value that is kept has its lanes along the usual label. */
+static bool is_free(const Sched *s, const StagePlan *p) { return is_counted(s, p) && !s->goes_on; }
 
 /* The panels for any machine: whether there are some, and how sums are made by them, is the same everywhere. */
 static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
   int64_t usual = pack_lanes_label(p);
   Panel *t = panel_along(s, p, e, usual, false), *best = t && pays(t) ? t : NULL;
-  if (!is_free(s, p) || (t && t->guard)) return best;
+  if (!is_counted(s, p) || (t && t->guard)) return best;
   bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best; /* few rows, or points, go as well in place then */
   double least = (best ? packed_cost(t) : unpacked_cost(s, p)) * GAIN;
   if (t && !best && !lanes && packed_cost(t) < least) least = packed_cost(t), best = t;
-  for (uint32_t k = 0; k < p->n_order; k++) {
+  for (uint32_t k = 0; k < p->n_order && is_free(s, p); k++) {
     Panel *x = (int64_t)p->order[k] == usual ? NULL : panel_along(s, p, e, p->order[k], false);
     if (!x || x->guard || (lanes && is_small(x, 8))) continue;
     double cost = packed_cost(x) + (in_place ? far_cost(x) : 0);

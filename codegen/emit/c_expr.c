@@ -404,9 +404,73 @@ static void index_flat(CPrinter *p, uint32_t place, uint32_t n, const Expr *cons
   if (!any) buf_char(p->out, '0');
 }
 
+/* ---- what lanes step over ----------------------------------------------------------------------------
+ *
+ * X[64 * i + (2 * l + 1)], l going over lanes, is (X + 64 * i)[2 * l + 1]: of one sum of all that Clang 19 makes an `or` where it knows
+ * which bits are 0, forgets about that, and sees no more that 2 * l and 2 * l + 1 are neighbours: each is then gathered by itself. */
+
+static bool has_var(const Expr *e, uint32_t var) {
+  if (e->kind == EX_LABEL) return e->i == (int64_t)var;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_LABEL; k++)
+    if (has_var(e->arg[k], var)) return true;
+  return false;
+}
+
+/* A multiple of the variable is in it. */
+static bool has_multiple(const Expr *e, uint32_t var) {
+  if (e->kind == EX_OP && e->op == OP_MUL) return has_var(e, var);
+  for (uint32_t k = 0; k < e->n && e->has & HAS_LABEL; k++)
+    if (has_multiple(e->arg[k], var)) return true;
+  return false;
+}
+
+/* What of a sum is the same for all lanes: its parts that are over other variables; the rest, with its numbers, goes to *rest. NULL: none. */
+static const Expr *fixed_part(Exprs *x, const Expr *e, uint32_t lane, const Expr **rest) {
+  *rest = NULL;
+  if (e->kind == EX_OP && e->op == OP_ADD) {
+    const Expr *more[2], *part[2];
+    for (int k = 0; k < 2; k++) part[k] = fixed_part(x, e->arg[k], lane, &more[k]);
+    *rest = more[0] && more[1] ? expr_op2(x, OP_ADD, more[0], more[1]) : more[0] ? more[0] : more[1];
+    return part[0] && part[1] ? expr_op2(x, OP_ADD, part[0], part[1]) : part[0] ? part[0] : part[1];
+  }
+  bool fixed = e->has & HAS_LABEL && !has_var(e, lane) && expr_is_natural(e);
+  *rest = fixed ? NULL : e;
+  return fixed ? e : NULL;
+}
+
+/* The indices of what is the same for all lanes, and of the rest; false: they need not be told apart. */
+static bool lanes_apart(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at, const Expr **fixed, const Expr **rest) {
+  const Expr *none = expr_int(p->p->tasks->exprs, DT_I64, 0);
+  bool steps = false, any = false;
+  for (uint32_t k = 0; p->lane && !p->device && k < n; k++) steps |= has_multiple(at[k], p->lane - 1);
+  for (uint32_t k = 0; steps && k < n; k++) {
+    const Expr *e = index_inside(at[k]), *part;
+    bool whole = x->axes && x->axes[k] > 1; /* a quotient and a rest of it are taken */
+    if (!whole) fixed[k] = fixed_part(p->p->tasks->exprs, e, p->lane - 1, &part);
+    else if (has_var(e, p->lane - 1)) fixed[k] = NULL, part = e;
+    else fixed[k] = e, part = NULL;
+    any |= fixed[k] != NULL;
+    if (!fixed[k]) fixed[k] = none;
+    rest[k] = part ? part : none;
+  }
+  return any;
+}
+
+static bool element_apart(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
+  const Expr **fixed = NEW_ARRAY(p->arena, const Expr *, n + 1), **rest = NEW_ARRAY(p->arena, const Expr *, n + 1);
+  if (!lanes_apart(p, &p->k->places.at[place], n, at, fixed, rest)) return false;
+  buf_printf(p->out, "(%s + ", c_place(p, place));
+  index_flat(p, place, n, fixed, NULL);
+  buf_str(p->out, ")[");
+  index_flat(p, place, n, rest, NULL);
+  buf_char(p->out, ']');
+  return true;
+}
+
 void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
   const Expr *base = index_base(p, &p->k->places.at[place], n, at);
   p->place_used[place] = true;
+  if (!base && element_apart(p, place, n, at)) return;
   buf_printf(p->out, base ? "(%s + " : "%s[", c_place(p, place));
   if (base) {
     c_expr(p, base, true);

@@ -36,6 +36,7 @@ typedef struct CPrinter {
   bool *place_used;
   bool *var_used;
   bool uses_ctx, uses_worker, uses_dense;
+  uint32_t lane;             /* 1 + the variable of the loop over lanes that is being printed; 0: there is none */
   bool raw;                  /* halves are read as the bits that they are */
   bool device;               /* it is for a device: all is in row-major order, and in a body stand the calls of cuda/context.h; */
   bool library;              /*   products may be a library's, */

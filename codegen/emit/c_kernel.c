@@ -50,7 +50,10 @@ static void range_print(CPrinter *p, const LoopStmt *s, const char *v) {
   if (within) buf_char(p->out, ')');
 }
 
+static bool over_lanes(const LoopStmt *s) { return s->bind == BIND_VECTOR || s->bind == BIND_SHORT || s->bind == BIND_HELD; }
+
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
+  uint32_t lane = p->lane;
   static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL", NULL, NULL};
   const char *v = c_var(p, s->var);
   if (s->polled > 1) polls_print(p, s, depth++);
@@ -66,7 +69,9 @@ static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   if (s->step == 1) buf_printf(p->out, "; %s++) {\n", v);
   else buf_printf(p->out, "; %s += %lld) {\n", v, (long long)s->step);
   if (s->polled == 1) poll_print(p, depth + 1);
+  p->lane = over_lanes(s) ? s->var + 1 : 0;
   c_body(p, &s->body, depth + 1);
+  p->lane = lane;
   indent(p, depth);
   buf_str(p->out, "}\n");
   if (s->polled <= 1) return;

@@ -1,0 +1,37 @@
+#!/bin/sh
+# suite: ci
+# What lanes step over: pairs, triples and numbers of 4 bits, whose cases are written out along the rest. The answers are eval's to the bit, at sizes
+# with and without a rest of lanes, by each compiler.
+. "$(dirname "$0")/common"
+
+program() { # program ROWS COLUMNS WORDS
+  cat <<END2
+dim N = $1, D = $2, V = $3
+input X[n:N,d:2*D], C[n:N,e:D] : f32
+input Q[n:N,b:D] : u8
+input Z[n:N,d:3*D] : f64
+input E[v:V,d:D] : f32
+input t[n:N] : i32
+output rotary[n,d] = if d%2 == 0 then X[n,d]*C[n,d//2] - X[n,d+1] else X[n,d]*C[n,d//2] + X[n,d-1]
+output bits[n,k:2*D] : u8 = if k%2 == 0 then Q[n,k//2] % 16 else Q[n,k//2] // 16
+output turned[n,d:3*D] = if d%3 == 0 then Z[n,d+2] else if d%3 == 1 then Z[n,d-1] else Z[n,d-1]
+output halves[d:D,n] = X[n,2*d] + X[n,2*d+1]
+output row[n,d] = E[t[n],d] * 2 + 1
+output two[n,d] = E[t[n],d] + E[V-1-t[n],d] * C[n,d]
+END2
+}
+
+for sizes in '3 64 5' '2 37 7' '5 1 3'; do
+  program $sizes >x.ein
+  want 0 "$EIN" verify x.ein t=const:2 --target=jit
+  for cc in gcc clang-19; do
+    command -v $cc >/dev/null || continue
+    want 0 "$EIN" verify x.ein t=const:2 --target=c --cc=$cc
+  done
+done
+
+program 4 64 9 >x.ein
+want 0 "$EIN" build x.ein --emit=c -o x.c
+grep -q '(rotary + n[_0-9]* \* rotary_0)\[(2 \* d' x.c || wrong 'pairs are stored from where their row begins'
+want 1 "$EIN" run x.ein t=const:9 X=iota C=iota Q=iota Z=iota E=iota
+finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
 # What lanes step over: pairs, triples and numbers of 4 bits, whose cases are written out along the rest. The answers are eval's to the bit, at sizes
-# with and without a rest of lanes, by each compiler.
+# with and without a rest of lanes, by each compiler; and an index from data is looked at ahead of the lanes.
 . "$(dirname "$0")/common"
 
 program() { # program ROWS COLUMNS WORDS
@@ -33,5 +33,8 @@ done
 program 4 64 9 >x.ein
 want 0 "$EIN" build x.ein --emit=c -o x.c
 grep -q '(rotary + n[_0-9]* \* rotary_0)\[(2 \* d' x.c || wrong 'pairs are stored from where their row begins'
+want 0 "$EIN" build x.ein --stop=loop -o x.loop
+sed -n '/^kernel row /,/^}/p' x.loop | grep -q 'if ((0 <= i64(v[_0-9]*\[\])) and (i64(v[_0-9]*\[\]) < 9)) maybe {' || wrong 'an index is looked at ahead of its lanes'
+want 0 "$EIN" run x.loop t=const:8 X=iota C=iota Q=iota Z=iota E=iota
 want 1 "$EIN" run x.ein t=const:9 X=iota C=iota Q=iota Z=iota E=iota
 finish

@@ -61,6 +61,21 @@ static const Row rows[] = {
      "    for k < $N {\n      Y[k] = select((t[k] < 3), X[k, 1], 1.0:f32)\n    }\n    for l < $N {\n      Y[l] = select(((l // 2) < 3), X[l, 1], 1.0:f32)\n    }\n"
      "    for m < $N {\n      let a = X[m, 1]\n      Y[m] = select((m < 3), a[], 1.0:f32)\n    }\n  }\n", NULL},
 
+    {"an index that a loop over lanes lets be is looked at ahead of it, and of the loop around it", finish_ask,
+     "  register a : i64 []\n  register b : f32 []\n  loops i j l\n  for i < $N {\n    let a = t[i]\n    for j < 64 step 16 {\n      let b = X[i, j]\n      for l < 16 short {\n"
+     "        Y[(j + l)] = (b[] + X[within((a[] + 1), $N, 0), (j + l)])\n      }\n    }\n  }\n",
+     "  register a : i64 []\n  register b : f32 []\n  register b_2 : f32 []\n  loops i j l j_2 l_2\n  for i < $N {\n    let a = t[i]\n"
+     "    if ((0 <= (a[] + 1)) and ((a[] + 1) < $N)) {\n      for j < 64 step 16 {\n        let b = X[i, j]\n        for l < 16 short {\n"
+     "          Y[(j + l)] = (b[] + X[(a[] + 1), (j + l)])\n        }\n      }\n    } else {\n      for j_2 < 64 step 16 {\n        let b_2 = X[i, j_2]\n"
+     "        for l_2 < 16 {\n          Y[(j_2 + l_2)] = (b_2[] + X[within((a[] + 1), $N, 0), (j_2 + l_2)])\n        }\n      }\n    }\n  }\n"},
+    {"two indices are one condition", finish_ask,
+     "  register a : i64 []\n  loops i j\n  for i < $N {\n    let a = t[i]\n    for j < $N vector {\n      Y[j] = X[within(a[], $N, 0), within(a[], 64, 0)]\n    }\n  }\n",
+     "  register a : i64 []\n  loops i j j_2\n  for i < $N {\n    let a = t[i]\n    if ((((0 <= a[]) and (a[] < 64)) and (0 <= a[])) and (a[] < $N)) {\n      for j < $N vector {\n"
+     "        Y[j] = X[a[], a[]]\n      }\n    } else {\n      for j_2 < $N {\n        Y[j_2] = X[within(a[], $N, 0), within(a[], 64, 0)]\n      }\n    }\n  }\n"},
+    {"what is in memory, what the loop makes, and a loop without lanes stay as they are", finish_ask,
+     "  register a : i64 []\n  register b : i64 []\n  loops i j k l\n  for i < $N {\n    let a = t[i]\n    for j < 64 vector {\n      Y[j] = X[within(t[i], $N, 0), j]\n    }\n"
+     "    for k < 64 vector {\n      let b = (a[] + k)\n      Y[k] = X[within(b[], $N, 0), k]\n    }\n    for l < 64 {\n      Y[l] = X[within(a[], $N, 0), l]\n    }\n  }\n", NULL},
+
     {"a loop of one iteration is its body, with a number for its variable", finish_once,
      "  loops i j\n  for i < 1 {\n    for j < $N {\n      Y[(i + j)] = 1.0:f32\n    }\n  }\n",
      "  loops i j\n  for j < $N {\n    Y[j] = 1.0:f32\n  }\n"},

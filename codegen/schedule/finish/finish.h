@@ -10,6 +10,7 @@ typedef void FinishPass(LoopProgram *p, LoopKernel *k);
 
 FinishPass finish_fuse;      /* which products and sums are one operation, `fma` */
 FinishPass finish_border;    /* an innermost loop that asks about its border has ranges in which nothing is asked */
+FinishPass finish_ask;       /* an index from data that is the same for all of a loop is looked at ahead of it */
 FinishPass finish_once;      /* a loop of one iteration, no thread loop, is its body behind an `index`, or in place of a number for it */
 FinishPass finish_dead;      /* what nobody reads and cannot fail goes: `let`, `lead`, `index`; so do places and variables that no statement has */
 FinishPass finish_maybe;     /* a condition around loops is `maybe` */

@@ -1,0 +1,188 @@
+/* codegen/schedule/finish/ask.c - indices from data that a loop looks at again and again. In: a kernel's statements. Out: the same, where
+ * a loop over lanes, or around such a loop, that reads
+ *
+ *     E[within(i, N, site), v]
+ *
+ * and lets i be is `if 0 <= i and i < N`, and in it the loop, where nothing is asked; else it is the loop as it was, in order, for a run
+ * that fails. A loop that may call something at each turn has no lanes, where a compiler does not do this itself (Clang does from -O3
+ * on). It is done around the outermost loop that lets i be and is short enough to stand twice. */
+#include "finish.h"
+#include "loop/names.h"
+#include "loop/walk.h"
+
+enum { BODY_MOST = 12 };     /* statements that stand twice */
+
+typedef struct Asked { const Expr *index, *extent; } Asked;
+
+typedef struct Ask {
+  LoopProgram *p;
+  LoopKernel *k;
+  Exprs *x;
+  Arena *arena;              /* the pass's own */
+  CScope names;
+  bool *place, *var;         /* by number: what the loop at hand stores to or makes */
+  uint32_t n;                /* its statements */
+  VEC(Asked) asked;          /* what it looks at, and lets be */
+} Ask;
+
+/* ---- what a loop asks ----------------------------------------------------------------------------------- */
+
+static void made_note(Ask *a, const LoopStmt *s) {
+  a->n++;
+  if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) a->var[s->var] = true;
+  else if (s->kind != LOOP_IF && s->kind != LOOP_FETCH) a->place[s->place] = true;
+  for (uint32_t i = 0; i < s->body.len; i++) made_note(a, s->body.at[i]);
+  for (uint32_t i = 0; i < s->other.len; i++) made_note(a, s->other.at[i]);
+}
+
+/* The same at each turn: over names, numbers, and registers that the loop lets be. */
+static bool is_fixed(const Ask *a, const Expr *e) {
+  if (e->kind == EX_LABEL) return !a->var[e->i];
+  if (e->kind == EX_READ) return !e->n && a->k->places.at[e->i].space == SPACE_REGISTER && !a->place[e->i];
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!is_fixed(a, e->arg[k])) return false;
+  return true;
+}
+
+static bool is_asked(const Ask *a, const Expr *e) {
+  if (e->kind != EX_OP || e->op != OP_WITHIN) return false;
+  for (uint32_t i = 0; i < a->asked.len; i++)
+    if (a->asked.at[i].index == e->arg[0] && a->asked.at[i].extent == e->arg[1]) return true;
+  return false;
+}
+
+typedef struct Finder { Ask *a; Map seen; } Finder;
+
+static const Expr *asked_find(void *env, const Expr *top) {
+  Finder *f = env;
+  VEC(const Expr *) todo = {0};
+  vec_push(f->a->arena, todo, top);
+  while (todo.len) {
+    const Expr *e = vec_pop(todo);
+    if (!(e->has & HAS_READ) || map_find(&f->seen, e)) continue;
+    map_put(&f->seen, e, f);
+    bool within = e->kind == EX_OP && e->op == OP_WITHIN;
+    if (within && !is_asked(f->a, e) && is_fixed(f->a, e->arg[0]) && is_fixed(f->a, e->arg[1]))
+      vec_push(f->a->arena, f->a->asked, ((Asked){e->arg[0], e->arg[1]}));
+    for (uint32_t k = 0; k < e->n; k++) vec_push(f->a->arena, todo, e->arg[k]);
+  }
+  return top;
+}
+
+/* It goes over lanes, or a loop in it does. */
+static bool has_lanes(const LoopStmt *s) {
+  if (s->kind == LOOP_FOR && (s->bind == BIND_VECTOR || s->bind == BIND_SHORT || s->bind == BIND_HELD)) return true;
+  for (uint32_t i = 0; i < s->body.len; i++)
+    if (has_lanes(s->body.at[i])) return true;
+  for (uint32_t i = 0; i < s->other.len; i++)
+    if (has_lanes(s->other.at[i])) return true;
+  return false;
+}
+
+static bool loop_look(Ask *a, LoopStmt *s) {
+  if (s->kind != LOOP_FOR || s->bind == BIND_THREAD || !has_lanes(s)) return false;
+  Finder f = {a, map_new(a->arena)};
+  a->place = NEW_ARRAY(a->arena, bool, a->k->places.len + 1);
+  a->var = NEW_ARRAY(a->arena, bool, a->k->var.len + 1);
+  a->n = a->asked.len = 0;
+  made_note(a, s);
+  if (a->n <= BODY_MOST) loop_exprs(&s->body, asked_find, &f);
+  return a->asked.len > 0;
+}
+
+/* ---- the loop twice ------------------------------------------------------------------------------------- */
+
+typedef struct Copy { Ask *a; uint32_t *place, *var; } Copy; /* by number: what each is in the copy */
+
+static void names_copy(Copy *c, const LoopBody *b) {
+  Ask *a = c->a;
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) {
+      c->var[s->var] = a->k->var.len;
+      vec_push(a->p->arena, a->k->var, c_scope_name(&a->names, a->k->var.at[s->var], "i"));
+    } else if (s->kind == LOOP_LET || s->kind == LOOP_LEAD || s->kind == LOOP_VAR) {
+      LoopPlace own = a->k->places.at[s->place];
+      own.name = c_scope_name(&a->names, own.name, "v");
+      c->place[s->place] = a->k->places.len;
+      vec_push(a->p->arena, a->k->places, own);
+    }
+    names_copy(c, &s->body);
+    names_copy(c, &s->other);
+  }
+}
+
+static const Expr *leaf_copied(void *env, Exprs *x, const Expr *leaf) {
+  const Copy *c = env;
+  if (leaf->kind == EX_LABEL) return expr_label(x, c->var[leaf->i]);
+  return leaf->kind == EX_READ ? expr_read(x, (DType)leaf->dtype, c->place[leaf->i], leaf->n, leaf->arg) : leaf;
+}
+
+static const Expr *copied(void *env, const Expr *e) { return expr_map(((const Copy *)env)->a->x, e, leaf_copied, env); }
+
+/* In order: nobody waits for it. */
+static void body_copy(Copy *c, LoopBody *to, const LoopBody *from) {
+  Arena *arena = c->a->p->arena;
+  for (uint32_t i = 0; i < from->len; i++) {
+    LoopStmt *s = arena_copy(arena, from->at[i], sizeof *s);
+    if (s->n_at) s->at = arena_copy(arena, s->at, s->n_at * sizeof *s->at);
+    loop_stmt_exprs(s, copied, c);
+    if (s->kind == LOOP_FOR || s->kind == LOOP_INDEX) s->var = c->var[s->var];
+    else if (s->kind != LOOP_IF) s->place = c->place[s->place];
+    if (s->kind == LOOP_FOR) s->bind = BIND_SEQ;
+    s->body = s->other = (LoopBody){0};
+    body_copy(c, &s->body, &from->at[i]->body);
+    body_copy(c, &s->other, &from->at[i]->other);
+    vec_push(arena, *to, s);
+  }
+}
+
+static void loop_again(Ask *a, LoopBody *to, LoopStmt *s) {
+  LoopBody one = {0};
+  Copy c = {a, NEW_ARRAY(a->arena, uint32_t, a->k->places.len + 1), NEW_ARRAY(a->arena, uint32_t, a->k->var.len + 1)};
+  for (uint32_t i = 0; i < a->k->places.len; i++) c.place[i] = i;
+  for (uint32_t i = 0; i < a->k->var.len; i++) c.var[i] = i;
+  vec_push(a->arena, one, s);
+  names_copy(&c, &one);
+  body_copy(&c, to, &one);
+}
+
+static const Expr *op_bare(void *env, Exprs *x, const Expr *e) {
+  (void)x;
+  return is_asked(env, e) ? e->arg[0] : e;
+}
+
+static const Expr *bare(void *env, const Expr *e) { return expr_map_ops(((const Ask *)env)->x, e, op_bare, env); }
+
+static LoopStmt *loop_split(Ask *a, LoopStmt *s) {
+  LoopStmt *choice = NEW(a->p->arena, LoopStmt);
+  const Expr *cond = NULL;
+  for (uint32_t i = 0; i < a->asked.len; i++) {
+    const Expr *e = a->asked.at[i].index;
+    cond = expr_and(a->x, cond, expr_op2(a->x, OP_LE, expr_int(a->x, DT_I64, 0), e));
+    cond = expr_and(a->x, cond, expr_op2(a->x, OP_LT, e, a->asked.at[i].extent));
+  }
+  *choice = (LoopStmt){.kind = LOOP_IF, .cond = cond};
+  loop_again(a, &choice->other, s);
+  loop_exprs(&s->body, bare, a);
+  vec_push(a->p->arena, choice->body, s);
+  return choice;
+}
+
+static void body_ask(Ask *a, LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++) {
+    LoopStmt *s = b->at[i];
+    if (loop_look(a, s)) b->at[i] = loop_split(a, s);
+    body_ask(a, &s->body);
+    body_ask(a, &s->other);
+  }
+}
+
+void finish_ask(LoopProgram *p, LoopKernel *k) {
+  Arena *arena = arena_new();
+  Ask a = {.p = p, .k = k, .x = p->tasks->exprs, .arena = arena, .names = c_scope(arena, p->tasks->strings)};
+  for (uint32_t i = 0; i < k->places.len; i++) c_scope_take(&a.names, k->places.at[i].name);
+  for (uint32_t i = 0; i < k->var.len; i++) c_scope_take(&a.names, k->var.at[i]);
+  body_ask(&a, &k->body);
+  arena_free(arena);
+}

@@ -66,10 +66,16 @@
 #endif
 /* In front of one over n sums of so many bytes each, which stay in registers: all of it is as many vectors as that takes. Clang would write the sums
  * out one by one, and make vectors of what it then finds, in pieces (seen with 19.1). */
-#if defined(__clang__) && defined(__AVX2__) && !defined(__AVX512F__)
+#if defined(__clang__) && defined(__AVX2__)
+#if defined(__AVX512F__) && !defined(EIN_ANY_WIDTH)
+#define EIN_HELD_BYTES 64
+#else
+#define EIN_HELD_BYTES 32
+#endif
 #define EIN_PRAGMA(x) _Pragma(#x)
 #define EIN_HELD_BY(wide, vectors) EIN_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(wide) interleave_count(vectors) unroll(disable))
-#define EIN_HELD(n, size) EIN_HELD_BY((n) * (size) < 32 ? (n) : 32 / (size), (n) * (size) < 32 ? 1 : (n) * (size) / 32)
+#define EIN_HELD(n, size) \
+  EIN_HELD_BY((n) * (size) < EIN_HELD_BYTES ? (n) : EIN_HELD_BYTES / (size), (n) * (size) < EIN_HELD_BYTES ? 1 : (n) * (size) / EIN_HELD_BYTES)
 #else
 #define EIN_HELD(n, size) EIN_SHORT
 #endif

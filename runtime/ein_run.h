@@ -64,8 +64,8 @@
 #ifndef EIN_SHORT
 #define EIN_SHORT EIN_VECTOR
 #endif
-/* In front of one over n sums of so many bytes each, which stay in registers: all of it is as many vectors as that takes. Clang would write the sums
- * out one by one, and make vectors of what it then finds, in pieces (seen with 19.1). */
+/* In front of one over n elements of so many bytes each, a power of two: all of it is as many vectors as that takes. Clang would write them out one
+ * by one, and make vectors of what it then finds: pieces, or the turns of the loop around it, which it scatters (seen with 19.1). */
 #if defined(__clang__) && defined(__AVX2__)
 #if defined(__AVX512F__) && !defined(EIN_ANY_WIDTH)
 #define EIN_HELD_BYTES 64

@@ -209,12 +209,10 @@ static const Expr *length_of(Check *c, const LoopStmt *s) {
   return expr_normal(x, expr_op2(x, OP_SUB, s->hi, s->lo));
 }
 
-/* Its last statement stores to an array of registers. */
+/* Its last statement stores. */
 static bool holds(const Check *c, const LoopStmt *s) {
   const LoopStmt *st = s->body.len ? s->body.at[s->body.len - 1] : NULL;
-  if (!st || st->kind != LOOP_STORE || st->place >= c->k->places.len) return false;
-  const LoopPlace *x = &c->k->places.at[st->place];
-  return x->space == SPACE_REGISTER && x->rank == 1;
+  return st && st->kind == LOOP_STORE && st->place < c->k->places.len;
 }
 
 static void check_bind(Check *c, const LoopStmt *s) {
@@ -226,7 +224,7 @@ static void check_bind(Check *c, const LoopStmt *s) {
     fail(c, "a loop is short and its length is no constant up to %d", LOOP_SHORT);
   if (s->bind != BIND_HELD) return;
   int64_t n = length && constant ? length->i : 0;
-  if (n < 2 || n > LOOP_SHORT || n & (n - 1) || !holds(c, s)) fail(c, "a loop is held and is none over a power of two of registers, up to %d", LOOP_SHORT);
+  if (n < 2 || n > LOOP_SHORT || n & (n - 1) || !holds(c, s)) fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_SHORT);
 }
 
 /* What came to be before a thread loop is shared by the threads. */

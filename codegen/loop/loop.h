@@ -14,7 +14,7 @@ typedef enum {
   BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself */
   BIND_VECTOR,               /* iterations are independent and stride in lanes */
   BIND_SHORT,                /* the same, of a known number, LOOP_SHORT at most: nobody is to write them out one by one */
-  BIND_HELD,                 /* the same, a power of two: what they are added to, an array of registers, is held there, all of it as vectors */
+  BIND_HELD,                 /* the same, a power of two: all of what they store is vectors, which a compiler may hold in registers */
   BIND_UNROLL,               /* written out */
   BIND_ROLL,                 /* never written out: the machine looks ahead for instructions that go along what lies in order */
   BIND_GRID,                 /* of a device: iterations are independent blocks, along an axis of the grid; only as a statement of the kernel

@@ -120,8 +120,18 @@ static const Row rows[] = {
      "  loops i\n  if ($N < 5) maybe {\n    Y[0] = 1.0:f32\n  } else {\n    for i < 4 {\n      Y[i] = 1.0:f32\n    }\n  }\n"},
 
     {"a vector loop of 16 iterations is short", finish_short,
-     "  loops i j\n  for i < $N {\n    for j < 19 from 3 vector {\n      Y[j] = 1.0:f32\n    }\n  }\n",
-     "  loops i j\n  for i < $N {\n    for j < 19 from 3 short {\n      Y[j] = 1.0:f32\n    }\n  }\n"},
+     "  loops i j\n  for i < $N {\n    for j < 19 from 3 vector {\n      Y[j] = exp(X[i, j])\n    }\n  }\n",
+     "  loops i j\n  for i < $N {\n    for j < 19 from 3 short {\n      Y[j] = exp(X[i, j])\n    }\n  }\n"},
+    {"and held, where it takes and adds neighbours alone, and is a power of two", finish_short,
+     "  loops i j k l\n  for i < $N {\n    for j < 8 vector {\n      Y[(i + j)] = X[i, (j + 3)]\n    }\n    for k < 16 vector {\n      Y[k] = fma(X[i, k], X[0, 1], X[i, (63 - k)])\n    }\n"
+     "    for l < 12 vector {\n      Y[l] = X[i, l]\n    }\n  }\n",
+     "  loops i j k l\n  for i < $N {\n    for j < 8 held {\n      Y[(i + j)] = X[i, (j + 3)]\n    }\n    for k < 16 short {\n      Y[k] = fma(X[i, k], X[0, 1], X[i, (63 - k)])\n    }\n"
+     "    for l < 12 short {\n      Y[l] = X[i, l]\n    }\n  }\n"},
+    {"not along another axis than the last, nor by twos, nor of what is no vector's", finish_short,
+     "  loops i j k l\n  for i < $N {\n    for j < 8 vector {\n      Y[j] = X[j, i]\n    }\n    for k < 8 vector {\n      Y[k] = X[i, (2 * k)]\n    }\n"
+     "    for l < 8 vector {\n      Y[l] = f32(l)\n    }\n  }\n",
+     "  loops i j k l\n  for i < $N {\n    for j < 8 short {\n      Y[j] = X[j, i]\n    }\n    for k < 8 short {\n      Y[k] = X[i, (2 * k)]\n    }\n"
+     "    for l < 8 short {\n      Y[l] = f32(l)\n    }\n  }\n"},
     {"one of 17 is not, nor one of an unknown length, nor one that is no vector loop", finish_short,
      "  loops i j k l\n  for i < $N vector {\n    Y[i] = 1.0:f32\n  }\n  for j < 17 vector {\n    Y[j] = 1.0:f32\n  }\n  for k < 4 unroll {\n    Y[k] = 1.0:f32\n"
      "  }\n  for l < 4 {\n    Y[l] = 1.0:f32\n  }\n", NULL},

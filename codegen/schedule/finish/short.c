@@ -1,19 +1,63 @@
 /* codegen/schedule/finish/short.c - short loops over lanes. In: a kernel's statements. Out: the same, where a vector
  * loop of at most LOOP_SHORT iterations, a known number, is `short`: gcc writes such a loop out before it looks for
- * lanes. One that adds to an array of registers, and does nothing else, is `held`: clang would write that one out. */
+ * lanes. Where it is sure that all of it is vectors, of elements that lie beside each other, it is `held`: clang would write that one out,
+ * and make vectors of what it then finds, in pieces, or of the turns of the loop around it. */
 #include "finish.h"
 
 enum { HELD_BYTES = 16 };    /* at least */
 
+/* How far it goes with each turn: 0 or 1; else 2. */
+static int step_of(const Expr *e, uint32_t var) {
+  if (e->kind == EX_LABEL) return e->i == (int64_t)var;
+  int steps = 0;
+  for (uint32_t k = 0; k < e->n && e->has & HAS_LABEL; k++) steps += step_of(e->arg[k], var);
+  return !steps || (steps == 1 && e->kind == EX_OP && (e->op == OP_ADD || (e->op == OP_SUB && step_of(e->arg[0], var)))) ? steps : 2;
+}
+
+/* Elements of it that lie beside each other, or one for all turns. */
+static bool is_beside(const LoopPlace *x, uint32_t n, const Expr *const *at, uint32_t var) {
+  for (uint32_t k = 0; k < n; k++)
+    if (step_of(at[k], var) > (k + 1 == n)) return false;
+  return x->dtype != DT_F16 && x->dtype != DT_BF16 && x->dtype != DT_BOOL;
+}
+
+/* Vectors have it as an instruction. */
+static bool is_vector_op(Op op) {
+  switch (op) {
+  case OP_ADD:
+  case OP_SUB:
+  case OP_MUL:
+  case OP_FMA:
+  case OP_NEG:
+  case OP_CAST: return true;
+  default: return false;
+  }
+}
+
+static bool is_vectors(const LoopKernel *k, const Expr *e, uint32_t var) {
+  if (e->kind == EX_READ) return is_beside(&k->places.at[e->i], e->n, e->arg, var);
+  if (e->kind == EX_OP && !is_vector_op((Op)e->op)) return false;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (!is_vectors(k, e->arg[i], var)) return false;
+  return e->kind != EX_LABEL;
+}
+
+/* What is read is added to, or taken as it is. */
 static bool is_held(const LoopKernel *k, const LoopStmt *s, int64_t length) {
   const LoopStmt *st = s->body.len ? s->body.at[s->body.len - 1] : NULL;
-  if (!st || st->kind != LOOP_STORE || st->value->kind != EX_OP || length < 2 || length & (length - 1)) return false;
-  for (uint32_t i = 0; i + 1 < s->body.len; i++)
-    if (s->body.at[i]->kind != LOOP_LET) return false;
+  if (!st || st->kind != LOOP_STORE || length < 2 || length & (length - 1)) return false;
+  bool all = true, again = false;
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    const LoopStmt *in = s->body.at[i];
+    bool store = in->kind == LOOP_STORE;
+    if (in->kind != LOOP_LET && (!store || in != st)) return false;
+    all = all && is_vectors(k, in->value, s->var) && (!store || is_beside(&k->places.at[in->place], in->n_at, in->at, s->var));
+  }
   const LoopPlace *x = &k->places.at[st->place];
-  bool again = false;
-  for (uint32_t i = 0; i < st->value->n; i++) again |= st->value->arg[i]->kind == EX_READ && st->value->arg[i]->i == st->place;
-  return again && x->space == SPACE_REGISTER && x->rank == 1 && length * dtype_size(x->dtype) >= HELD_BYTES;
+  for (uint32_t i = 0; i < st->value->n && st->value->kind == EX_OP; i++)
+    again |= st->value->arg[i]->kind == EX_READ && st->value->arg[i]->i == st->place;
+  again = again && x->space == SPACE_REGISTER && x->rank == 1;
+  return (all || again) && length * dtype_size(x->dtype) >= HELD_BYTES;
 }
 
 static void body_mark(const LoopKernel *k, LoopBody *b) {

@@ -107,7 +107,10 @@ typedef struct ein_inside {    /* what each run touches stands first */
   unsigned char *given;        /* by buffer */
   void *workspace;             /* its own or the caller's; NULL: none */
   size_t wanted, held;         /* bytes: of the plan, of `workspace` */
-  void *nothing;               /* where tensors without elements lie */
+  void *nothing;               /* some bytes, for what has none */
+  void *empty;                 /* where tensors without elements lie: there, or where what an index from data asks of them may be read, which is
+                                  told as out of range when the kernel is over; */
+  size_t emptied;              /*   so many bytes, if it is a piece of its own */
   ein_parcel *parcel;          /* of several sites: room for one to each, then for one from each; */
   int *alike;                  /*   and a number for each */
   size_t size;                 /* of the context's own block */

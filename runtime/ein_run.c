@@ -209,7 +209,7 @@ EIN_API ein_status ein_create(const ein_tables *t, const ein_config *config, voi
   ein_context_cut(block, t, &first, &in, &team);
   first.size = in.plan.size;
   first.shape = in.plan.shape;
-  first.scratch = (char *)in.nothing;
+  first.scratch = (char *)(in.empty = in.nothing);
   first.inside = (ein_inside *)(void *)(block + (sizeof first + EIN_ALIGN - 1) / EIN_ALIGN * EIN_ALIGN);
   *first.inside = in;
   memcpy(block, &first, sizeof first);
@@ -230,12 +230,19 @@ static void ein_workspace_drop(ein_inside *in) {
   in->held = 0;
 }
 
+static void ein_empty_drop(ein_inside *in) {
+  if (in->emptied && in->empty != in->nothing) ein_memory_drop(&in->config, in->empty, in->emptied);
+  in->empty = in->nothing;
+  in->emptied = 0;
+}
+
 EIN_API void ein_destroy(void *context) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return;
   ein_team_end(ctx);
   if (ctx->inside->device) ctx->inside->device_end(ctx->inside->device);
   ein_workspace_drop(ctx->inside);
+  ein_empty_drop(ctx->inside);
   ein_config own = ctx->inside->config;
   ein_memory_drop(&own, ctx, ctx->inside->size);
   if (own.wire && own.wire->close) own.wire->close(own.wire->user);
@@ -296,6 +303,28 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
   }
   for (int k = 0; w < in->n_laid; k++) in->bytes[w++] = in->tables->mesh->staged(ctx, k);
   return EIN_OK;
+}
+
+/* An index from data that is out of range is 0, so one element along that axis may be read of a tensor that has none. */
+static ein_status ein_plan_empty(ein_ctx *ctx) {
+  ein_inside *in = ctx->inside;
+  int64_t most = 0;
+  ein_empty_drop(in);
+  for (int b = 0; in->tables->n_sites && b < in->tables->n_buffers; b++) {
+    const ein_buffer *x = ein_buffer_of(ctx, b);
+    int64_t bytes = (int64_t)ein_dtype_size(x->dtype);
+    for (int d = 0; in->count[b] == 0 && d < x->ndim; d++)
+      if (ctx->shape[x->at + d] && ein_mul_wraps(bytes, ctx->shape[x->at + d], &bytes)) bytes = INT64_MAX / EIN_MAX_AXES;
+    if (in->count[b] == 0 && bytes > most) most = bytes;
+  }
+  if (most <= EIN_ALIGN) return EIN_OK;
+  in->emptied = (size_t)most;
+  if (in->tables->ready) return EIN_OK; /* that is a device's business */
+  in->empty = (uint64_t)most > SIZE_MAX / 2 ? NULL : ein_memory_get(&in->config, (size_t)most);
+  if (in->empty) return memset(in->empty, 0, (size_t)most), EIN_OK;
+  in->emptied = 0;
+  in->empty = in->nothing;
+  return ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory: what is read of tensors without elements takes %llu bytes", (unsigned long long)most);
 }
 
 /* The workspace: work, then the threads' scratch. */
@@ -372,11 +401,11 @@ static ein_status ein_plan_here(ein_ctx *ctx, const int64_t *dims) {
   in->planned = in->bound = 0;
   in->wanted = 0;
   if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK ||
-      ein_plan_counted(in, dims) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK ||
+      ein_plan_counted(in, dims) != EIN_OK || ein_plan_empty(ctx) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK ||
       (in->tables->ready ? in->tables->ready(ctx) : ein_plan_take(in)) != EIN_OK)
     return in->error.status;
   for (int w = 0; w < in->n_work; w++)
-    in->home[w] = in->count[in->work[w]] && in->workspace ? (char *)in->workspace + in->offset[w] : in->nothing;
+    in->home[w] = in->count[in->work[w]] && in->workspace ? (char *)in->workspace + in->offset[w] : in->empty;
   ctx->scratch = ctx->scratch_bytes && in->workspace ? (char *)in->workspace + scratch_at : (char *)in->nothing;
   in->begins = in->n_work > 0 || in->tables->n_turns > 0;
   in->planned = 1;

@@ -148,7 +148,7 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
   span->low = span->high = 0;
   v->ctx->dense[k] = 1;
   in->given[k] = 1;
-  v->ctx->data[k] = in->nothing;
+  v->ctx->data[k] = in->empty;
   ein_row_major(v->buffer->ndim, v->shape, v->stride);
   if (!x->data && v->buffer->space == 0 && v->argument->optional) {
     in->given[k] = 0;

@@ -111,6 +111,9 @@ static size_t ein_cuda_lay(ein_ctx *ctx, ein_cuda *d, char *block) {
     if (block && w < in->n_work) d->at[in->work[w]] = block + used + in->offset[w];
     if (to > end) end = to;
   }
+  for (int b = 0; block && b < in->tables->n_buffers; b++)
+    if (in->count[b] == 0) d->at[b] = block;
+  if (in->emptied > end) end = in->emptied;
   if (block) ein_cuda_sites_lay(ctx, d, block + used);
   return ein_cuda_round(end);
 }
@@ -159,7 +162,7 @@ static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
   if (end > d->copied && !ein_cuda_piece(ctx, d, &d->copies, &d->copied, end, "inputs and outputs take")) return 0;
   end = 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++) {
-    if (ein_buffer_of(ctx, b)->space == 2) continue;
+    if (ein_buffer_of(ctx, b)->space == 2 || ctx->inside->count[b] == 0) continue;
     d->at[b] = ein_cuda_copied(ctx, b) ? d->copies + end : ctx->data[b];
     if (ein_cuda_copied(ctx, b)) end = ein_cuda_round(end + ein_cuda_bytes(ctx, b));
   }

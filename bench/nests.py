@@ -26,7 +26,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nests")
 BELOW = 16  # integers of inputs, where nothing is said here:
 RANGES = {"gather": {"tok": 8192}, "histogram": {"bin": 256}, "histogram_2d": {"a": 64, "b": 64}, "segment_sum": {"g": 512},
           "segment_mean": {"g": 512}, "bool_product": {"A": 2, "B": 2}, "dequantize": {"Q": 256},
-          "embedding_bag": {"tok": 8192}, "csr_product": {"start": 524256, "col": 16384}}
+          "embedding_bag": {"tok": 8192}, "life": {"X0": 2}, "csr_product": {"start": 524256, "col": 16384}}
 
 # Operations on numbers of theirs, predicates counted as if they held; the others are told by the bytes of their arguments.
 FLOPS = {

@@ -612,6 +612,109 @@ void jacobi(IN(float, U0), OUT(float, U)) {
   }
 }
 
+void life(IN(uint8_t, X0), OUT(uint8_t, X)) {
+  enum { N = 1024, T = 20 };
+  static uint8_t other[N * N];
+  uint8_t *now = X, *next = other; /* T is even */
+  memcpy(X, X0, sizeof other);
+  for (int t = 0; t < T; t++) {
+    for (int i = 0; i < N; i++) {
+      const uint8_t *restrict up = now + (i + N - 1) % N * N, *restrict at = now + i * N, *restrict down = now + (i + 1) % N * N;
+      uint8_t *restrict to = next + i * N;
+#define LIFE(j, l, r) n = up[l] + up[j] + up[r] + at[l] + at[j] + at[r] + down[l] + down[j] + down[r], to[j] = n == 3 || (n == 4 && at[j])
+      int n;
+      LIFE(0, N - 1, 1);
+      for (int j = 1; j < N - 1; j++) LIFE(j, j - 1, j + 1);
+      LIFE(N - 1, N - 2, 0);
+    }
+    uint8_t *was = now;
+    now = next;
+    next = was;
+  }
+}
+
+void blur(IN(float, U0), OUT(float, U)) {
+  enum { N = 1024, T = 20 };
+  static float other[N * N], none[N];
+  float *now = U, *next = other; /* T is even */
+  memcpy(U, U0, sizeof other);
+  for (int t = 0; t < T; t++) {
+    for (int i = 0; i < N; i++) {
+      const float *restrict up = i ? now + (i - 1) * N : none, *restrict at = now + i * N, *restrict down = i < N - 1 ? now + (i + 1) * N : none;
+      float *restrict to = next + i * N;
+      to[0] = 0.1f * (up[0] + up[1] + at[0] + at[1] + down[0] + down[1]);
+      for (int j = 1; j < N - 1; j++)
+        to[j] = 0.1f * (up[j - 1] + up[j] + up[j + 1] + at[j - 1] + at[j] + at[j + 1] + down[j - 1] + down[j] + down[j + 1]);
+      to[N - 1] = 0.1f * (up[N - 2] + up[N - 1] + at[N - 2] + at[N - 1] + down[N - 2] + down[N - 1]);
+    }
+    float *was = now;
+    now = next;
+    next = was;
+  }
+}
+
+void wave(IN(float, U0), OUT(float, U)) {
+  enum { N = 128, T = 20 };
+  static float other[N * N * N], before[N * N * N], none[N];
+  float *now = U, *next = other, *last = before;
+  memcpy(U, U0, sizeof other);
+  memcpy(before, U0, sizeof other);
+  for (int t = 0; t < T; t++) {
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        const float *restrict at = now + (i * N + j) * N, *restrict v = last + (i * N + j) * N;
+        const float *restrict a = i ? at - N * N : none, *restrict b = i < N - 1 ? at + N * N : none;
+        const float *restrict c = j ? at - N : none, *restrict d = j < N - 1 ? at + N : none;
+        float *restrict to = next + (i * N + j) * N;
+#define WAVE(k, l, r) to[k] = 2 * at[k] - v[k] + 0.1f * (a[k] + b[k] + c[k] + d[k] + (l) + (r) - 6 * at[k])
+        WAVE(0, 0, at[1]);
+        for (int k = 1; k < N - 1; k++) WAVE(k, at[k - 1], at[k + 1]);
+        WAVE(N - 1, at[N - 2], 0);
+      }
+    float *was = last;
+    last = now;
+    now = next;
+    next = was;
+  }
+  if (now != U) memcpy(U, now, sizeof other);
+}
+
+void ring(IN(float, U0), OUT(float, U)) {
+  enum { N = 128, T = 20 };
+  static float other[N * N * N];
+  float *now = U, *next = other; /* T is even */
+  memcpy(U, U0, sizeof other);
+  for (int t = 0; t < T; t++) {
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        const float *restrict at = now + (i * N + j) * N;
+        const float *restrict a = now + ((i + N - 1) % N * N + j) * N, *restrict b = now + ((i + 1) % N * N + j) * N;
+        const float *restrict c = now + (i * N + (j + N - 1) % N) * N, *restrict d = now + (i * N + (j + 1) % N) * N;
+        float *restrict to = next + (i * N + j) * N;
+#define RING(k, l, r) to[k] = 0.4f * at[k] + 0.1f * (a[k] + b[k] + c[k] + d[k] + at[l] + at[r])
+        RING(0, N - 1, 1);
+        for (int k = 1; k < N - 1; k++) RING(k, k - 1, k + 1);
+        RING(N - 1, N - 2, 0);
+      }
+    float *was = now;
+    now = next;
+    next = was;
+  }
+}
+
+void box(IN(float, X), OUT(float, Y)) {
+  enum { N = 160, M = N - 2 };
+  for (int i = 0; i < M; i++)
+    for (int j = 0; j < M; j++)
+      for (int k = 0; k < M; k++) {
+        float sum = 0;
+        for (int a = 0; a < 3; a++)
+          for (int b = 0; b < 3; b++)
+            for (int c = 0; c < 3; c++) sum += X[((i + a) * N + j + b) * N + k + c];
+        Y[(i * M + j) * M + k] = sum;
+      }
+}
+
 void kv_cache(IN(float, x0), IN(float, G), OUT(float, K), OUT(float, x)) {
   enum { T = 512, D = 256 };
   memset(K, 0, sizeof(float) * T * D);

@@ -360,6 +360,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   task_in_place(m.t);
   task_rotate(m.t);
   task_fuse(m.t);
+  task_narrow(m.t);
   task_digits(m.t);
   task_split(m.t);
   task_lifetimes(m.t);

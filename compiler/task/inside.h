@@ -12,6 +12,8 @@ void task_fuse(TaskGraph *t);
 /* Tasks have to do with buffer to[b] in place of b; buffers that nothing uses go, and the others are numbered anew (fuse.c). */
 void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to);
 void task_buffers_drop(TaskGraph *t);
+/* Integers are computed in types as narrow as their values (narrow.c). After task_fuse. */
+void task_narrow(TaskGraph *t);
 /* What is read at data on other sites: the places by a kernel, and readers that look whether there is such a place (fetch.c). After task_fuse, before
  * lifetimes. */
 void task_fetch(TaskGraph *t);

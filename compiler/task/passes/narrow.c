@@ -1,0 +1,157 @@
+/* task/passes/narrow.c - integers in lanes as narrow as their values are. The language sums and counts small integers in i64, of which a vector has an eighth of the lanes that
+ * it has of bytes; where all that is asked of such a value is a comparison, or to be cast, and what it is made of cannot leave 16 or 32 bits, it is
+ * made in these:
+ *
+ *     i64(a) + i64(b) + i64(c) == 3     of u8     becomes     i16(a) + i16(b) + i16(c) == 3
+ *
+ * In: stages, after what shares a loop has been joined. Out: the same values by the same operations, none of which wraps in either type. */
+#include "task/inside.h"
+
+typedef struct Narrow {
+  Exprs *x;
+  Arena *arena;
+  Map range;                 /* by expression: a Range; none of those of which nothing is known */
+  Map fits[2], made[2];      /* in i16, in i32: 1 where it does, 2 where not; what stands for it */
+  uint32_t depth;
+} Narrow;
+
+enum { DEPTH = 400 };        /* an expression that is deeper stays as it is */
+
+typedef struct Range { int64_t low, high; bool known, works; } Range; /* works: there is an operation in it, beside casts */
+
+static const DType narrow_type[] = {DT_I16, DT_I32};
+static const Range narrow_range[] = {{INT16_MIN, INT16_MAX, true, false}, {INT32_MIN, INT32_MAX, true, false}};
+
+static Range range_of_type(DType t) {
+  switch (t) {
+  case DT_BOOL: return (Range){0, 1, true, false};
+  case DT_U8: return (Range){0, UINT8_MAX, true, false};
+  case DT_I8: return (Range){INT8_MIN, INT8_MAX, true, false};
+  case DT_I16: return (Range){INT16_MIN, INT16_MAX, true, false};
+  default: return (Range){.known = false};
+  }
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Numbers of 32 bits at most, so nothing leaves 64 here. */
+static Range range_op(const Expr *e, Range a, Range b) {
+  Range r = {.known = true, .works = true};
+  switch (e->op) {
+  case OP_ADD: r.low = a.low + b.low, r.high = a.high + b.high; break;
+  case OP_SUB: r.low = a.low - b.high, r.high = a.high - b.low; break;
+  case OP_MUL:
+    r.low = least(least(a.low * b.low, a.low * b.high), least(a.high * b.low, a.high * b.high));
+    r.high = most(most(a.low * b.low, a.low * b.high), most(a.high * b.low, a.high * b.high));
+    break;
+  case OP_MIN: r.low = least(a.low, b.low), r.high = least(a.high, b.high); break;
+  case OP_MAX: r.low = most(a.low, b.low), r.high = most(a.high, b.high); break;
+  default: return (Range){.known = false};
+  }
+  r.known = r.low >= INT32_MIN && r.high <= INT32_MAX;
+  return r;
+}
+
+static Range range_of(Narrow *n, const Expr *e);
+
+static Range range_find(Narrow *n, const Expr *e) {
+  Range none = {.known = false}, own = range_of_type((DType)e->dtype);
+  if (!dtype_is_int((DType)e->dtype)) return own.known && e->kind != EX_OP ? own : none;
+  if (e->kind == EX_INT) return e->i >= INT32_MIN && e->i <= INT32_MAX ? (Range){e->i, e->i, true, false} : none;
+  if (e->kind == EX_READ) return own;
+  if (e->kind != EX_OP) return none;
+  if (e->op == OP_CAST) {
+    Range in = range_of_type((DType)e->arg[0]->dtype);
+    if (!in.known || (own.known && (in.low < own.low || in.high > own.high))) return own;
+    return in;
+  }
+  if (e->op == OP_SELECT) {
+    Range a = range_of(n, e->arg[1]), b = range_of(n, e->arg[2]);
+    return a.known && b.known ? (Range){least(a.low, b.low), most(a.high, b.high), true, true} : none;
+  }
+  if (e->n != 2) return none;
+  Range a = range_of(n, e->arg[0]), b = range_of(n, e->arg[1]);
+  Range r = a.known && b.known ? range_op(e, a, b) : none;
+  return own.known && (r.low < own.low || r.high > own.high) ? none : r; /* it may wrap where it is */
+}
+
+static Range range_of(Narrow *n, const Expr *e) {
+  Range *kept = map_find(&n->range, e);
+  if (!kept) {
+    Range r = {.known = false};
+    if (n->depth++ < DEPTH) r = range_find(n, e);
+    n->depth--;
+    kept = arena_copy(n->arena, &r, sizeof r);
+    map_put(&n->range, e, kept);
+  }
+  return *kept;
+}
+
+/* All that it is made of is within the type, and is made of what can be made there. */
+static bool fits(Narrow *n, const Expr *e, uint32_t t) {
+  Range r = range_of(n, e);
+  uintptr_t kept = (uintptr_t)map_find(&n->fits[t], e);
+  if (!r.known || r.low < narrow_range[t].low || r.high > narrow_range[t].high) return false;
+  if (e->kind != EX_OP || e->op == OP_CAST || !r.works) return true;
+  if (kept) return kept == 1;
+  bool all = true;
+  for (uint32_t k = e->op == OP_SELECT; all && k < e->n; k++) all = fits(n, e->arg[k], t);
+  map_put(&n->fits[t], e, (void *)(uintptr_t)(all ? 1 : 2));
+  return all;
+}
+
+static const Expr *made(Narrow *n, const Expr *e, uint32_t t) {
+  const Expr *kept = map_find(&n->made[t], e), *arg[3];
+  DType type = narrow_type[t];
+  if (kept) return kept;
+  if (e->kind == EX_INT) kept = expr_int(n->x, type, e->i);
+  else if (e->kind != EX_OP) kept = expr_cast(n->x, type, e);
+  else if (e->op == OP_CAST) kept = expr_cast(n->x, type, range_of_type((DType)e->arg[0]->dtype).known ? e->arg[0] : e);
+  else {
+    for (uint32_t k = 0; k < e->n; k++) arg[k] = e->op == OP_SELECT && !k ? e->arg[k] : made(n, e->arg[k], t);
+    kept = expr_op(n->x, (Op)e->op, e->n, arg);
+  }
+  map_put(&n->made[t], e, (void *)(uintptr_t)kept);
+  return kept;
+}
+
+/* The narrowest type for these; 2: none, or they are as narrow, or nothing is computed. */
+static uint32_t type_for(Narrow *n, uint32_t count, const Expr *const *e) {
+  bool works = false;
+  for (uint32_t k = 0; k < count; k++) works |= range_of(n, e[k]).works;
+  for (uint32_t t = 0; works && t < COUNT(narrow_type) && dtype_size(narrow_type[t]) < dtype_size((DType)e[0]->dtype); t++) {
+    bool all = true;
+    for (uint32_t k = 0; k < count; k++) all &= fits(n, e[k], t);
+    if (all) return t;
+  }
+  return COUNT(narrow_type);
+}
+
+/* An index stays an i64: what reads are of is not gone into, as a map over operations would. */
+static const Expr *op_narrow(void *env, Exprs *x, const Expr *e) {
+  Narrow *n = env;
+  bool compares = e->kind == EX_OP && op_info[e->op].rule == RULE_COMPARE, casts = e->kind == EX_OP && e->op == OP_CAST;
+  if ((!compares && !casts) || !dtype_is_int((DType)e->arg[0]->dtype) || !(e->has & HAS_READ)) return e;
+  uint32_t t = type_for(n, e->n, e->arg);
+  if (t == COUNT(narrow_type)) return e;
+  const Expr *arg[2];
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = made(n, e->arg[k], t);
+  return casts ? expr_cast(x, (DType)e->dtype, arg[0]) : expr_op(x, (Op)e->op, 2, arg);
+}
+
+static void stage_narrow(TaskGraph *t, TaskStage *st) {
+  Narrow n = {.x = t->exprs, .arena = t->arena, .range = map_new(t->arena), .made = {map_new(t->arena), map_new(t->arena)}, .fits = {map_new(t->arena), map_new(t->arena)}};
+  EinSum sum = *st->sum;
+  sum.body = expr_map_ops(t->exprs, sum.body, op_narrow, &n);
+  if (sum.body != st->sum->body) stage_canonical(t, st, &sum, st->slot, sum.n_slot);
+}
+
+static void list_narrow(TaskGraph *t, const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    list_narrow(t, &list->at[i]->body);
+    for (uint32_t m = 0; list->at[i]->kind == TASK_KERNEL && m < list->at[i]->stages.len; m++) stage_narrow(t, &list->at[i]->stages.at[m]);
+  }
+}
+
+void task_narrow(TaskGraph *t) { list_narrow(t, &t->tasks); }

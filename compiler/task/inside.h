@@ -19,6 +19,7 @@ void task_narrow(TaskGraph *t);
 void task_fetch(TaskGraph *t);
 /* What a site wants beside its own block of a mesh comes alone, and the block is read where it lies (strips.c). After task_fuse, before lifetimes. */
 void task_strips(TaskGraph *t);
+bool move_brings_neighbours(TaskGraph *t, Task *move); /* whether it would be such a move for readers that are */
 /* What a kernel of a mesh makes element by element of a buffer that nobody wants after it lies there (reuse.c). After lifetimes; they are to be found anew. */
 void task_reuse(TaskGraph *t);
 /* Kernels that reduce by logsumexp become a maximum, a sum and a logarithm (lse.c). Before task_in_place. */

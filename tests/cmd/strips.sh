@@ -18,6 +18,32 @@ for n in 2 3 4 6 7 9 16; do
   want 0 "$EIN" check x.task # no index leads out of a strip
 done
 
+# Around the ends, however that is written: strips come from the other end, and a state that would be in place has a second buffer.
+cat >ring.ein <<'END'
+dim N = 24, M = 20, T = 7
+input U[i:N,j:M] : u8 = u8((i * 7 + j * 5 + i * j) % 2)
+repeat t < T {
+  state X[i:N,j:M] = U[i,j]
+  n[i:N,j:M] = sum[a:3,b:3] i32(X[(i+a-1) % N,(j+b+M-1) % M])
+  next X[i,j] = if n[i,j] == 3 or (n[i,j] == 4 and X[i,j] == 1) then u8(1) else u8(0)
+}
+repeat t < T {
+  state Y[i:N,j:M] = i64(U[i,j])
+  next Y[i,j] = (Y[(i+2) % N,j] + 2 * Y[(i+2*N-3) % N,(j+1) % M] - Y[i,(j-1) % M]) % 1009
+}
+output X
+output Y
+END
+want 0 "$EIN" run ring.ein -o all=one/
+for n in 2 3 5 8; do
+  rm -rf many
+  want 0 "$EIN" run ring.ein -n $n --target=jit --flags=-O0 -o all=many/
+  diff -r one many || wrong "on $n sites: other values than on one"
+  want 0 "$EIN" build ring.ein -n $n --stop=task -o x.task
+  want 0 "$EIN" check x.task
+  case $n in 3 | 5) [ "$(grep -c 'move .* exchange .* wrap .* named X' x.task)" = 2 ] || wrong "on $n sites: not two strips come: $(grep 'move' x.task)" ;; esac
+done
+
 # Two blocks of a state, and a row of each neighbour; the input and the output are the caller's.
 cat >heat.ein <<'END'
 dim N = 1024, T = 10
@@ -36,10 +62,10 @@ want 0 "$EIN" check heat.ein -n 4 --assert "memory<=$((4 * block + 6 * 4096))"
 
 # Where the block changes before it is read, or a sum reads it, all that is wanted comes to lie together, as before.
 cat >kept.ein <<'END'
-input X[i:64] : i64 = i
-input K[p:5] : i64 = p
-Y[i:64] = X[i] * 3
-output Z[i:60] = sum[p] K[p] * Y[i+p]
+input X[i:400] : i64 = i
+input K[p:50] : i64 = p
+Y[i:400] = X[i] * 3
+output Z[i:351] = sum[p] K[p] * Y[i+p]
 END
 want 0 "$EIN" build kept.ein -n 2 --stop=task -o -
 shows 'move'

@@ -161,10 +161,15 @@ static bool reads_memory(const Expr *e) {
   return false;
 }
 
-/* v - 1 of (v - 1) % n, which is itself wherever it is from 0 to below n. */
+/* v - 1 of (v - 1) % n, which is itself wherever it is from 0 to below n; so of (v + n - 1) % n, which is the same. */
 static void wrap_take(Border *b, const Expr *e) {
   const Expr *at = e->arg[0], *n = e->arg[1];
-  if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || at->has & HAS_READ || !slope_of(b, at) || map_find(&b->inside, e)) return;
+  if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || n->i > INT32_MAX || at->has & HAS_READ || !slope_of(b, at) || map_find(&b->inside, e)) return;
+  const Expr *from = expr_normal(b->x, expr_map(b->x, at, leaf_nought, b));
+  if (from->kind == EX_INT && from->i > -INT32_MAX && from->i < INT32_MAX) {
+    int64_t laps = floor_div(from->i + n->i / 2, n->i);
+    at = expr_normal(b->x, expr_op2(b->x, OP_SUB, at, expr_int(b->x, DT_I64, laps * n->i)));
+  }
   cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true);
   cut_take(b, expr_op2(b->x, OP_LT, at, n), true);
   map_put(&b->inside, e, (void *)(uintptr_t)at);

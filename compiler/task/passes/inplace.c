@@ -148,6 +148,22 @@ static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer)
   return n;
 }
 
+/* It is the state's block and what lies beside it, of other sites: readers that do not change the block need no copy of it. */
+static bool is_brought(InPlace *p, uint32_t buffer) {
+  for (uint32_t i = 0; i < p->repeat->body.len; i++) {
+    Task *k = p->repeat->body.at[i];
+    if (k->kind == TASK_MOVE && k->buffer == buffer && k->from == p->now && move_brings_neighbours(p->t, k)) return true;
+  }
+  return false;
+}
+
+/* Other elements of the state than the one that it makes, or makes something for. */
+static bool reads_others(InPlace *p, const TaskStage *s) {
+  bool brought = false;
+  for (uint32_t m = 0; m < s->sum->n_slot; m++) brought |= !s->slot[m].kept && s->slot[m].index != p->now && is_brought(p, s->slot[m].index);
+  return brought || !reads_itself_only(p, s);
+}
+
 /* A map that looks at other elements of the state, and is made for the next value alone, element by element: that may compute it as it goes, into the second
  * buffer. In place it would have to be there as a whole before, and takes as much memory. */
 static bool is_made_along(InPlace *p, const TaskStage *s, uint32_t buffer) {
@@ -162,14 +178,14 @@ static bool is_made_along(InPlace *p, const TaskStage *s, uint32_t buffer) {
     const Task *k = body->at[i];
     const TaskStage *from = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
     if (!from || from->buffer != (int32_t)buffer) continue;
-    return from->sum->reducer == RED_NONE && !from->sum->domain && stage_is_plain(from) && !reads_itself_only(p, from);
+    return from->sum->reducer == RED_NONE && !from->sum->domain && stage_is_plain(from) && reads_others(p, from);
   }
   return false;
 }
 
 static bool goes_along(InPlace *p, const TaskStage *s) {
   for (uint32_t m = 0; m < s->sum->n_slot; m++)
-    if (!s->slot[m].kept && s->slot[m].index != p->now && is_made_along(p, s, s->slot[m].index)) return true;
+    if (!s->slot[m].kept && s->slot[m].index != p->now && (is_made_along(p, s, s->slot[m].index) || is_brought(p, s->slot[m].index))) return true;
   return false;
 }
 

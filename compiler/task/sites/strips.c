@@ -21,7 +21,9 @@ typedef struct Strips {
   TaskGraph *t;
   Exprs *x;
   Task *move;
-  uint32_t block, box;       /* buffers */
+  uint32_t block, box;       /* buffers; */
+  const Expr **low;          /*   where the box begins, around the end as often as brings it to the block */
+  int64_t lap[64];           /*   and how many elements that is less than it says */
   uint32_t last;             /* the last reader's number in the move's list */
   Strip strip[2 * RANK];
   uint32_t n;
@@ -107,6 +109,21 @@ static void strip_add(Strips *s, uint32_t d, bool high) {
   s->strip[s->n++] = (Strip){d, high, 0};
 }
 
+/* A box that goes around is the same so many laps away: those are taken that lie at the block, as the first site has it. */
+static void box_unwrap(Strips *s) {
+  const TaskBuffer *box = buffer_at(s, s->box);
+  int64_t low[RANK], high[RANK], l[RANK], h[RANK];
+  uint32_t at[MESH_AXES + 1] = {0};
+  task_box(s->t, box, at, low, high);
+  task_box(s->t, buffer_at(s, s->block), at, l, h);
+  s->low = NEW_ARRAY(s->t->arena, const Expr *, box->rank + 1);
+  for (uint32_t d = 0; d < box->rank; d++) {
+    int64_t wrap = s->move->wrap ? s->move->wrap[d] : 0;
+    s->lap[d] = wrap ? floor_div(low[d] - l[d] + wrap / 2, wrap) * wrap : 0;
+    s->low[d] = s->lap[d] ? extent_normal(s->x, op2(s, OP_SUB, box->low[d], expr_int(s->x, DT_I64, s->lap[d]))) : box->low[d];
+  }
+}
+
 /* Of one site's box the elements outside of the block; by dimension, sides that have some are noted. Along those before d it is as long as what both share. */
 static int64_t outside(Strips *s, const int64_t *low, const int64_t *high, const int64_t *l, const int64_t *h) {
   int64_t all = 0, shared = 1;
@@ -126,11 +143,13 @@ static bool strips_find(Strips *s) {
   double all = 0, strips = 0;
   uint32_t at[MESH_AXES + 1];
   if (sites > SITES_MOST) return false;
+  box_unwrap(s);
   for (int64_t k = 0; k < sites; k++) {
     mesh_place(&s->t->mesh, k, at);
     int64_t n = task_box(s->t, buffer_at(s, s->box), at, low, high);
     task_box(s->t, buffer_at(s, s->block), at, l, h);
     if (n <= 0) continue;
+    for (uint32_t d = 0; d < buffer_at(s, s->box)->rank; d++) low[d] -= s->lap[d], high[d] -= s->lap[d];
     all += (double)n;
     strips += (double)outside(s, low, high, l, h);
   }
@@ -147,10 +166,10 @@ static uint32_t strip_buffer(Strips *s, const Strip *x) {
   b.dim = NEW_ARRAY(s->t->arena, const Expr *, b.rank + 1);
   b.low = NEW_ARRAY(s->t->arena, const Expr *, b.rank + 1);
   for (uint32_t d = 0; d < b.rank; d++) {
-    const Expr *low = box->low[d], *end = end_of(s, box, d);
+    const Expr *low = s->low[d], *end = op2(s, OP_ADD, low, box->dim[d]);
     if (d == x->d && x->high) low = op2(s, OP_MAX, low, end_of(s, block, d));
     else if (d == x->d) end = op2(s, OP_MIN, end, block->low[d]);
-    else if (d < x->d && (box->low[d] != block->low[d] || box->dim[d] != block->dim[d])) {
+    else if (d < x->d && (s->low[d] != block->low[d] || box->dim[d] != block->dim[d])) {
       low = op2(s, OP_MAX, low, block->low[d]);
       end = op2(s, OP_MIN, end, end_of(s, block, d));
     }
@@ -188,8 +207,10 @@ typedef struct Rewrite {
 
 static const Expr *read_at(const Rewrite *r, const Expr *leaf, uint32_t slot, const TaskBuffer *b) {
   const Expr *arg[RANK];
-  const TaskBuffer *box = buffer_at(r->s, r->s->box);
-  for (uint32_t d = 0; d < leaf->n; d++) arg[d] = expr_normal(r->s->x, op2(r->s, OP_SUB, op2(r->s, OP_ADD, leaf->arg[d], box->low[d]), b->low[d]));
+  for (uint32_t d = 0; d < leaf->n; d++) {
+    arg[d] = leaf->arg[d];
+    if (r->s->low[d] != b->low[d]) arg[d] = expr_normal(r->s->x, op2(r->s, OP_SUB, op2(r->s, OP_ADD, arg[d], r->s->low[d]), b->low[d]));
+  }
   return expr_read(r->s->x, (DType)leaf->dtype, slot, leaf->n, arg);
 }
 
@@ -237,6 +258,12 @@ static void list_strips(TaskGraph *t, Tasks *list) {
       for (uint32_t m = 0; m < list->at[j]->stages.len; m++) stage_rewrite(s, &list->at[j]->stages.at[m]);
     i += more;
   }
+}
+
+bool move_brings_neighbours(TaskGraph *t, Task *k) {
+  Strips *s = NEW(t->arena, Strips);
+  *s = (Strips){.t = t, .x = t->exprs, .move = k, .block = k->from, .box = k->buffer};
+  return k->kind == TASK_MOVE && !task_moves_places(k) && moves_shifted(s) && strips_find(s);
 }
 
 void task_strips(TaskGraph *t) {

@@ -117,8 +117,6 @@ want 2 "$EIN" build mm.ein --target=mpi -n 2, -o prog
 says 'wanted is a number of sites'
 want 2 "$EIN" build mm.ein --target=mpi -n 2 --emit=c -o c/
 says '--lib writes the C'
-want 2 "$EIN" build mm.ein --target=cuda -n 2 -o prog
-says '--target=mpi is for these'
 want 2 "$EIN" build mm.ein -n 2 -o prog
 says '--target=mpi'
 MPICC=no-such-wrapper want 4 "$EIN" build mm.ein --target=mpi -n 2 -o prog

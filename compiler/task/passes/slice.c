@@ -96,33 +96,39 @@ static bool pins_label(const Expr *c) {
   return (label_alone(a, &low) && !(b->has & HAS_LABEL)) || (label_alone(b, &low) && !(a->has & HAS_LABEL));
 }
 
-/* a < b, or a <= b: a bound of a label by turns, sizes and data; 1: its end, -1: its beginning; 0: it is none. */
-static int bound_side(const Expr *a, const Expr *b, const Expr **label) {
-  const Expr *low;
-  if ((*label = label_alone(a, &low)) && !(b->has & HAS_LABEL)) return 1;
-  return (*label = label_alone(b, &low)) && !(a->has & HAS_LABEL) ? -1 : 0;
+/* What the conjuncts say of a label: from where, to where; `goes`: by turns or data, so how far it is nobody knows; else about so far. */
+typedef struct Ends { bool low, high, goes; int64_t from, to; } Ends;
+
+/* a < b, or a <= b, where one of them is a label alone, and what it is compared with is of turns, sizes and data. */
+static void bound_take(const Slices *c, const Expr *a, const Expr *b, Ends *all) {
+  const Expr *first, *label = label_alone(a, &first);
+  bool upper = label && !(b->has & HAS_LABEL);
+  if (!upper) label = label_alone(b, &first);
+  const Expr *end = upper ? b : a;
+  if (!label || end->has & HAS_LABEL) return;
+  Ends *e = &all[label->i];
+  e->goes |= (end->has & (HAS_TURN | HAS_READ)) != 0;
+  int64_t about = end->has & (HAS_TURN | HAS_READ) ? 0 : task_size_guess(c->t, end);
+  if (upper) e->to = !e->high || about < e->to ? about : e->to, e->high = true;
+  else e->from = !e->low || about > e->from ? about : e->from, e->low = true;
 }
 
-/* Which ends of which labels the conjuncts say: bits 1 and 2, by label. */
-static void ends_find(const Expr *c, uint8_t *ends) {
-  const Expr *label;
-  int side = 0;
-  if (c->kind != EX_OP || c->n != 2) return;
-  const Expr *a = c->arg[0], *b = c->arg[1];
-  if (c->op == OP_AND) ends_find(a, ends), ends_find(b, ends);
+static void ends_find(const Slices *c, const Expr *cond, Ends *all) {
+  if (cond->kind != EX_OP || cond->n != 2) return;
+  const Expr *a = cond->arg[0], *b = cond->arg[1];
+  if (cond->op == OP_AND) ends_find(c, a, all), ends_find(c, b, all);
   if (a->dtype != DT_I64) return;
-  if (c->op == OP_LT || c->op == OP_LE) side = bound_side(a, b, &label);
-  if (c->op == OP_GT || c->op == OP_GE) side = bound_side(b, a, &label);
-  if (side) ends[label->i] |= side > 0 ? 1 : 2;
+  if (cond->op == OP_LT || cond->op == OP_LE) bound_take(c, a, b, all);
+  if (cond->op == OP_GT || cond->op == OP_GE) bound_take(c, b, a, all);
 }
 
-/* Some label goes from somewhere to somewhere. */
+/* Some label goes from somewhere to somewhere, and not nearly all of its way: all of a state but its border is no piece of it. */
 static bool is_piece(const Slices *c, const Expr *cond) {
   uint32_t n = c->s->sum->n_out;
-  uint8_t *ends = NEW_ARRAY(c->t->arena, uint8_t, n + 1);
-  ends_find(cond, ends);
+  Ends *all = NEW_ARRAY(c->t->arena, Ends, n + 1);
+  ends_find(c, cond, all);
   for (uint32_t k = 0; k < n; k++)
-    if (ends[k] == 3) return true;
+    if (all[k].low && all[k].high && (all[k].goes || 2 * (all[k].to - all[k].from) <= task_size_guess(c->t, c->s->bound[k]))) return true;
   return false;
 }
 

@@ -40,14 +40,17 @@ static void look_at(Arena *a, const Expr *body, Look *l) {
   }
 }
 
-static bool has_identity(Reducer r) { return reducer_info[r].combine != OPS && reducer_info[r].identity; }
+/* Conditions that are to hold all together stay: what they are about may be read where they do, and that is proved by them. */
+static bool is_plain(const EinSum *s) {
+  return s->reducer != RED_NONE && !s->monoid && s->acc != DT_BOOL && reducer_info[s->reducer].combine != OPS && reducer_info[s->reducer].identity;
+}
 
 /* How many points a result has; 0: not so few, or it is no such reduction. */
 static int64_t points_of(Arena *a, const TaskStage *st) {
   const EinSum *s = st->sum;
   int64_t points = 1;
-  if (s->where && s->where->has & HAS_READ) return 0; /* data leave points out */
-  if (s->reducer == RED_NONE || s->monoid || !has_identity(s->reducer) || !s->n_red || !s->n_out || s->n_out + s->n_red >= LABELS_MOST) return 0;
+  if (s->domain || (s->where && s->where->has & HAS_READ)) return 0; /* data leave points out */
+  if (!is_plain(s) || !s->n_red || !s->n_out || s->n_out + s->n_red >= LABELS_MOST) return 0;
   for (uint32_t k = s->n_out; k < s->n_out + s->n_red; k++) {
     if (st->bound[k]->kind != EX_INT || st->bound[k]->i < 1 || st->bound[k]->i > POINTS_MOST) return 0;
     points *= st->bound[k]->i;
@@ -102,10 +105,8 @@ static const Expr *leaf_index(void *env, Exprs *x, const Expr *leaf) {
 }
 
 static const Expr *identity_of(Exprs *x, const EinSum *s) {
-  const char *word = reducer_info[s->reducer].identity;
   bool low = s->reducer == RED_MAX || s->reducer == RED_FMAX;
   if (s->reducer == RED_SUM || s->reducer == RED_PROD) return dtype_is_float(s->acc) ? expr_real(x, s->acc, s->reducer == RED_PROD) : expr_int(x, s->acc, s->reducer == RED_PROD);
-  if (s->acc == DT_BOOL) return expr_bool(x, word[0] == 't');
   if (dtype_is_float(s->acc)) return expr_real(x, s->acc, low ? -(double)INFINITY : (double)INFINITY);
   return NULL;
 }

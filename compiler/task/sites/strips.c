@@ -23,7 +23,7 @@ typedef struct Strips {
   Task *move;
   uint32_t block, box;       /* buffers; */
   const Expr **low;          /*   where the box begins, around the end as often as brings it to the block */
-  int64_t lap[64];           /*   and how many elements that is less than it says */
+  int64_t lap[RANK];          /*   and how many elements that is less than it says */
   uint32_t last;             /* the last reader's number in the move's list */
   Strip strip[2 * RANK];
   uint32_t n;

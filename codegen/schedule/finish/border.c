@@ -170,8 +170,7 @@ static void wrap_take(Border *b, const Expr *e) {
     int64_t laps = floor_div(from->i + n->i / 2, n->i);
     at = expr_normal(b->x, expr_op2(b->x, OP_SUB, at, expr_int(b->x, DT_I64, laps * n->i)));
   }
-  cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true);
-  cut_take(b, expr_op2(b->x, OP_LT, at, n), true);
+  if (!slope_of(b, at) || !cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true) || !cut_take(b, expr_op2(b->x, OP_LT, at, n), true)) return;
   map_put(&b->inside, e, (void *)(uintptr_t)at);
   b->low_exact = b->high_exact = false;
   b->any = true;

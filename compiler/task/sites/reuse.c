@@ -6,11 +6,7 @@
 #include "task/inside.h"
 
 static bool same_box(const TaskBuffer *a, const TaskBuffer *b) {
-  if (a->rank != b->rank || a->dtype != b->dtype || a->when != b->when || a->space != BUF_WORK || b->space != BUF_WORK) return false;
-  if (!a->low != !b->low) return false;
-  for (uint32_t d = 0; d < a->rank; d++)
-    if (a->dim[d] != b->dim[d] || (a->low && a->low[d] != b->low[d])) return false;
-  return true;
+  return a->dtype == b->dtype && a->space == BUF_WORK && b->space == BUF_WORK && buffers_alike(a, b);
 }
 
 /* No other stage of the kernel has to do with the buffer, and this one reads it where it stores. */

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-enum { BLOCK = 2048 };       /* so many points go into one accumulator */
 
 /* ---- what a reducer is ------------------------------------------------------------------------------- */
 
@@ -60,11 +59,11 @@ static uint32_t acc_new(Sched *s, const EinSum *sum, const char *name) {
 
 /* The innermost label in blocks, where it may be long. */
 static void block_loop(Sched *s, const StagePlan *p, uint32_t l, const Expr **lo, const Expr **hi) {
-  if (p->exact[l] && p->size[l] <= 2 * BLOCK) return;
+  if (p->exact[l] && p->size[l] <= 2 * SUM_BLOCK) return;
   uint32_t b = var_new(s, NULL, "block");
-  into(s, &for_add(s, b, *lo, *hi, BLOCK, BIND_SEQ)->body);
+  into(s, &for_add(s, b, *lo, *hi, SUM_BLOCK, BIND_SEQ)->body);
   *lo = var_read(s, b);
-  *hi = named(s, NULL, "end", ex_min(s, *hi, ex_add(s, *lo, ex_int(s, BLOCK))));
+  *hi = named(s, NULL, "end", ex_min(s, *hi, ex_add(s, *lo, ex_int(s, SUM_BLOCK))));
 }
 
 void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part) {
@@ -107,7 +106,7 @@ static const Expr *reduce_plain(Sched *s, const StagePlan *p, Env *e) {
   for (uint32_t k = 0; k < p->n_red; k++) points *= p->exact[p->red[k]] ? (double)p->size[p->red[k]] : 1e9;
   uint32_t acc = acc_new(s, sum, "acc"), part = acc;
   LoopBody *was = s->body;
-  parts &= points > 2.0 * (double)BLOCK;
+  parts &= points > 2.0 * (double)SUM_BLOCK;
   red_loops_where(s, p, e, parts ? &part : NULL);
   acc_step(s, sum, part, ex_shared(s, ex_of(e, sum->body)));
   if (parts) {

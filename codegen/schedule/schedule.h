@@ -3,6 +3,7 @@
 #define EIN_SCHEDULE_H
 
 #include "door.h"
+#include "grouping.h"
 #include "loop/labels.h"
 #include "loop/names.h"
 

@@ -4,7 +4,6 @@
 #include "schedule/gpu/chain.h"
 
 enum { LEAST = 32 };         /* points of a row */
-enum { LONG = 8192 };        /* points of a float sum that one register takes */
 enum { WIDEST = 16 };        /* points of a result's row that a thread has */
 enum { SWEEPS = 3 };
 enum { REGISTERS = 160 };    /* of a thread, for what the chain has at the thread's points */
@@ -62,7 +61,7 @@ static bool row_fits(Chain *c, const TaskStage *st, const bool *kind) {
   if (sum->reducer == RED_NONE) return !kind[LINK_PIECE];
   StagePlan p = stage_plan(c->s, st);
   if (sum->n_red != 1 || red_is_arg(sum) || !c->along || st->bound[c->n_outer] != c->along->bound[c->n_outer]) return false;
-  return !is_float_sum(sum) || !is_long(&p, c->n_outer, (int64_t)LONG * TILE_SIDE);
+  return !is_float_sum(sum) || !is_long(&p, c->n_outer, (int64_t)DEVICE_BLOCK * TILE_SIDE);
 }
 
 static bool piece_fits(Chain *c, const TaskStage *st) {
@@ -76,7 +75,7 @@ static bool product_fits(Chain *c, uint32_t i, const bool *kind) {
   double points = 1;
   StagePlan p = stage_plan(c->s, stage_at(c, i));
   for (uint32_t k = 0; k < p.n_red; k++) points *= (double)p.size[p.red[k]];
-  if (kind[LINK_PIECE] || kind[LINK_RESULT] || (is_float_sum(sum) && points > (double)LONG)) return false;
+  if (kind[LINK_PIECE] || kind[LINK_RESULT] || (is_float_sum(sum) && points > (double)DEVICE_BLOCK)) return false;
   return !red_is_arg(sum) && !sum->where && piece_fits(c, stage_at(c, i));
 }
 

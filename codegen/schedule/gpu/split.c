@@ -9,7 +9,6 @@ enum { BLOCKS = 512, WARPS = 2048, WARP = 32 }; /* blocks of rows, and warps of 
 enum { LEAST_ALONG = 2048, LEAST = 64 };        /* points of a part, at least: of a block along a row; of a thread */
 enum { MOST = 256 };                            /* threads that combine the parts of a point, or make a part along a row */
 enum { FEW = 64 };                              /* parts that a thread combines by itself */
-enum { LONG = 8192 };                           /* points of a float sum that one register takes */
 
 typedef struct Split {
   Sched *s;
@@ -76,7 +75,7 @@ static bool parts_found(Split *t, double reduced) {
   t->parts = up(size, t->chunk);
   t->beside = !t->along && (t->w.each > 1 || t->parts <= FEW);
   double each = reduced / (double)size * (double)t->chunk / (double)t->threads;
-  return t->parts > 1 && each <= (double)LONG;
+  return t->parts > 1 && each <= (double)DEVICE_BLOCK;
 }
 
 static bool is_split(Split *t) {

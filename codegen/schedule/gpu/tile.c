@@ -7,7 +7,6 @@
 enum { LESS = 4, MORE = 8, WIDEST = 16 }; /* points of each thread along a side, */
 enum { BLOCKS = 256 };       /*   more where so many blocks are left: a device has about 100 of its parts to give them to, */
 enum { ALONE = 120 };        /*   or so many that have a part alone */
-enum { LONG = 8192 };        /* points of a float sum that one register takes */
 enum { PARTS_LEAST = 16, PARTS_MOST = 128 }; /* of the sum, that a block takes at least where it is cut; and into how many at most */
 static const double cut_bytes = 1e9;         /* of what a cut sum has in memory, at most */
 
@@ -144,12 +143,12 @@ static int64_t parts_for(const Tiles *t) {
   const EinSum *sum = t->st->sum;
   const Expr *all = tiles_parts(t);
   double points = sum_points(t), blocks = blocks_for(t, t->rows, t->lanes), n = 1, result = 1;
-  bool is_long = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && points > (double)LONG, exact = all->kind == EX_INT;
+  bool is_long = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && points > (double)DEVICE_BLOCK, exact = all->kind == EX_INT;
   for (uint32_t k = 0; k < t->plan.n_order; k++) exact &= t->plan.exact[t->plan.order[k]], result *= (double)t->plan.size[t->plan.order[k]];
   if (sum->where || !exact) return is_long ? 0 : 1;
   if (blocks < BLOCKS / 2) n = floor((double)BLOCKS / blocks);
   if (n > (double)all->i / (double)PARTS_LEAST) n = floor((double)all->i / (double)PARTS_LEAST);
-  if (is_long && n < ceil(points / (double)LONG)) n = ceil(points / (double)LONG);
+  if (is_long && n < ceil(points / (double)DEVICE_BLOCK)) n = ceil(points / (double)DEVICE_BLOCK);
   if (n < 2) return 1;
   return n > (double)PARTS_MOST || n * result * dtype_size(sum->acc) > cut_bytes ? !is_long : (int64_t)n;
 }

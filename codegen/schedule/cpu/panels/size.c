@@ -5,7 +5,6 @@
 #include "panels.h"
 
 enum {
-  DEEP_BYTES = 2048,         /* of a panel's row: so many reduced points make a block */
   NARROW = 64,               /* rows or lanes of a block, at least, where there are so many */
   BLOCK_OPS = 4000000,       /* the square root of how often this is done is how many blocks are wanted */
   PARTS = 4,                 /* of what is done, for threads, where a label has to be cut for that */
@@ -421,7 +420,7 @@ static void depth_both(Panel *t, int64_t room) {
 /* Reduced labels: from the last on, whole while there is room; the first that has none is cut. */
 static void depth_size(Panel *t) {
   const StagePlan *p = t->p;
-  int64_t bytes = dtype_size(p->stage->sum->acc), room = DEEP_BYTES / (bytes < 4 ? 4 : bytes), k = p->n_red;
+  int64_t bytes = dtype_size(p->stage->sum->acc), room = PANEL_BLOCK_BYTES / (bytes < 4 ? 4 : bytes), k = p->n_red;
   t->inner = p->red + p->n_red;
   t->outer = p->red;
   while (k-- > 0 && p->exact[p->red[k]] && p->size[p->red[k]] <= room && k > 0) {
@@ -435,7 +434,7 @@ static void depth_size(Panel *t) {
   t->deep = whole ? (n ? n : 1) : p->exact[t->cut] ? up(n, up(n, room)) : room;
   t->sums = !whole || t->n_outer;
   t->cut_too = NO_LABEL;
-  if (!whole) depth_both(t, DEEP_BYTES / (bytes < 4 ? 4 : bytes));
+  if (!whole) depth_both(t, PANEL_BLOCK_BYTES / (bytes < 4 ? 4 : bytes));
 }
 
 /* A part's reduced labels. */

@@ -7,8 +7,6 @@
 #include <math.h>
 
 enum {
-  BLOCK = 2048,              /* points of a float sum that go into the lanes before these are folded */
-  VECTORS = 4,               /* registers that hold one reduction's lanes: as many chains as additions are deep */
   VECTORS_MOST = 16,         /*   and those of all reductions of a sweep */
   LINE = 64,                 /* bytes that come near together */
   ROW_LEAST = 2048,          /* bytes of a row that is fetched ahead */
@@ -45,7 +43,7 @@ int64_t lanes_width(Sched *s, const StagePlan *p) {
   if (!p->n_red || sum->reducer == RED_NONE || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
   uint32_t r = p->red[p->n_red - 1];
   if (sum->where && (is_arg(sum) || !(where_is_walk(s, p, r) || where_is_mask(s, p, r)))) return 0;
-  int64_t width = VECTORS * vector_lanes(s, is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
+  int64_t width = LANE_CHAINS * vector_lanes(s, is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
   while (width > 8 && p->size[r] < 2 * width) width /= 2;
   return p->size[r] >= 2 * width ? width : 0;
 }
@@ -273,7 +271,7 @@ static bool meets_again(const Sweep *w) {
  * are in no registers. */
 static bool left_to_fold(const Sweep *w, int64_t points) {
   const SweepPart *q = &w->part[0];
-  return w->n == 1 && w->n_loop == 1 && points < BLOCK && !q->blocked && !sum_of(q)->where && !is_arg(sum_of(q)) &&
+  return w->n == 1 && w->n_loop == 1 && points < SUM_BLOCK && !q->blocked && !sum_of(q)->where && !is_arg(sum_of(q)) &&
          !red_is_extreme(sum_of(q)) && !w->before && !w->after;
 }
 
@@ -401,7 +399,7 @@ static uint32_t cut_find(const Sweep *w, int64_t *step) {
   for (; k > 0; k--) {
     const StagePlan *p = w->part[0].p;
     uint32_t l = w->loop[k - 1];
-    *step = BLOCK / inside;
+    *step = SUM_BLOCK / inside;
     if (!p->exact[l] || p->size[l] > *step) return k - 1;
     inside *= p->size[l] ? p->size[l] : 1;
   }

@@ -4,7 +4,6 @@
 #include "schedule/schedule.h"
 
 enum {
-  BLOCK = 8192,              /* points that go into the lanes before these are folded */
   CELLS_MOST = 16,
   ROW_LEAST = 512,           /* bytes of a row that is worth being gone through alone */
   NO_LABEL = -1
@@ -176,11 +175,11 @@ static void block(Dot *d, Cells *tot) {
     into(s, &for_add(s, v, ex_int(s, 0), p->stage->bound[p->red[k]], 1, BIND_SEQ)->body);
   }
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[d->r];
-  if (!p->exact[d->r] || p->size[d->r] > BLOCK) {
+  if (!p->exact[d->r] || p->size[d->r] > DOT_BLOCK) {
     uint32_t b = var_new(s, NULL, "block");
-    into(s, &for_add(s, b, lo, hi, BLOCK, BIND_SEQ)->body);
+    into(s, &for_add(s, b, lo, hi, DOT_BLOCK, BIND_SEQ)->body);
     lo = var_read(s, b);
-    hi = named(s, NULL, "end", ex_min(s, hi, ex_add(s, lo, ex_int(s, BLOCK))));
+    hi = named(s, NULL, "end", ex_min(s, hi, ex_add(s, lo, ex_int(s, DOT_BLOCK))));
   }
   Cells acc = *tot;
   cells_new(d, &acc, "acc", 1);

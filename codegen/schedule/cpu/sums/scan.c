@@ -10,9 +10,6 @@
 #include "schedule/schedule.h"
 
 enum {
-  BLOCK = 1024,              /* long float sums: so many points go into `part` before it is added to `tot` */
-  GROUP = 8,                 /* points whose own sums are known before what came before them is added, */
-  CHAIN = 4,                 /*   each of them after at most so many others */
   FILL = 64,                 /* points that are computed in lanes before they are added up, */
   FILL_OPS = 6,              /*   where one is more than so many operations */
   NO_LABEL = -1
@@ -101,7 +98,7 @@ static void part_flush(Scan *c) {
 
 static void part_end(Scan *c) { /* where a block begins */
   Sched *s = c->s;
-  const Expr *in_block = expr_op2(s->x, OP_MOD, c->e->label[c->run.r], ex_int(s, BLOCK));
+  const Expr *in_block = expr_op2(s->x, OP_MOD, c->e->label[c->run.r], ex_int(s, SCAN_BLOCK));
   LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_EQ, in_block, ex_int(s, 0)))->body);
   part_flush(c);
   into(s, was);
@@ -279,20 +276,20 @@ static const Expr *letted(Scan *c, const char *name, const Expr *value) {
   return scalar_read(c->s, place);
 }
 
-/* GROUP steps from i on: running sums of CHAIN points each, then what each of those stands on. */
+/* SCAN_GROUP steps from i on: running sums of SCAN_CHAIN points each, then what each of those stands on. */
 static void group_step(Run *r, const Expr *i, const Expr *block) {
   Scan *c = r->c;
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
-  const Expr *own[GROUP], *before = scalar_read(s, c->part), *whole = NULL;
-  for (int64_t k = 0; k < GROUP; k++) {
+  const Expr *own[SCAN_GROUP], *before = scalar_read(s, c->part), *whole = NULL;
+  for (int64_t k = 0; k < SCAN_GROUP; k++) {
     const Expr *value = run_value(r, ex_add(s, i, ex_int(s, k)), block);
-    own[k] = letted(c, "p", k % CHAIN ? red_combine(s, sum, own[k - 1], value) : value);
+    own[k] = letted(c, "p", k % SCAN_CHAIN ? red_combine(s, sum, own[k - 1], value) : value);
   }
   if (c->blocked) before = red_combine(s, sum, scalar_read(s, c->tot), before);
-  for (int64_t k = 0; k < GROUP; k++) {
-    if (k % CHAIN == 0) {
-      const Expr *chain = own[k + CHAIN - 1];
+  for (int64_t k = 0; k < SCAN_GROUP; k++) {
+    if (k % SCAN_CHAIN == 0) {
+      const Expr *chain = own[k + SCAN_CHAIN - 1];
       before = letted(c, "before", k ? red_combine(s, sum, before, own[k - 1]) : before);
       whole = whole ? red_combine(s, sum, whole, chain) : chain;
     }
@@ -310,12 +307,12 @@ static void run_span(Run *r, const Expr *lo, const Expr *hi, const Expr *block) 
   LoopBody *was = s->body;
   if (c->v == NO_LABEL && dtype_is_float(sum->acc) && (sum->reducer == RED_SUM || sum->reducer == RED_PROD)) {
     const Expr *n = ex_sub(s, hi, lo);
-    steps_open(c, lo, ex_sub(s, hi, ex_int(s, GROUP - 1)), GROUP, &i);
+    steps_open(c, lo, ex_sub(s, hi, ex_int(s, SCAN_GROUP - 1)), SCAN_GROUP, &i);
     group_step(r, i, block);
     into(s, was);
     n = expr_normal(s->x, n);
-    if (n->kind == EX_INT && n->i % GROUP == 0) return;
-    lo = ex_sub(s, hi, expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), ex_int(s, GROUP)));
+    if (n->kind == EX_INT && n->i % SCAN_GROUP == 0) return;
+    lo = ex_sub(s, hi, expr_op2(s->x, OP_MOD, ex_sub(s, hi, lo), ex_int(s, SCAN_GROUP)));
   }
   steps_open(c, lo, hi, 1, &i);
   run_step(r, i, block);
@@ -351,7 +348,7 @@ static void run_steps(Run *r) {
   Scan *c = r->c;
   Sched *s = c->s;
   bool fill = fills(c);
-  const Expr *block = r->from, *end = r->to, *dim = ex_int(s, fill ? FILL : BLOCK);
+  const Expr *block = r->from, *end = r->to, *dim = ex_int(s, fill ? FILL : SCAN_BLOCK);
   LoopBody *was = s->body;
   if (c->blocked || fill) {
     const Expr *n = expr_normal(s->x, ex_sub(s, r->to, r->from));
@@ -466,7 +463,7 @@ bool scan_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Scan c = {.s = s, .p = p, .e = e};
   const EinSum *sum = p->stage->sum;
   if (!running_find(s, p, &c.run)) return false;
-  c.blocked = dtype_is_float(sum->acc) && sum->reducer == RED_SUM && (!p->exact[c.run.r] || p->size[c.run.r] > 2 * BLOCK);
+  c.blocked = dtype_is_float(sum->acc) && sum->reducer == RED_SUM && (!p->exact[c.run.r] || p->size[c.run.r] > 2 * SCAN_BLOCK);
   lanes_choose(&c);
   how_add(s, p->stage, "a running %s along %s", reducer_info[sum->reducer].name, how_label(p->stage, c.run.r));
   scans_walk(&c, threads);

@@ -5,8 +5,7 @@
 enum {
   STRIP = 1024,              /* outputs of a strip: their sums stay in the nearest cache */
   DEEP = 4,                  /* rows that are taken together, so that the sums are fetched less often; */
-  HELD = 16,                 /*   so many vectors of sums stay in registers, and rows go by one at a time */
-  STRIP_BLOCK = 4096         /* rows that go into a strip before it is added to the total */
+  HELD = 16                  /*   so many vectors of sums stay in registers, and rows go by one at a time */
 };
 
 typedef struct Strip {

@@ -1,10 +1,9 @@
 /* codegen/schedule/cpu/sums/tile.c - contractions. A tile of outputs is held in registers while the reduced labels go by: `rows`
  * values of one label u, times lanes of another, v, along which the reads (or the store) step to the next element. What
- * an operand does not have of u or v is fetched once for all of them. Long float sums go in blocks of BLOCK points. */
+ * an operand does not have of u or v is fetched once for all of them. Long float sums go in blocks of TILE_BLOCK points. */
 #include "tile.h"
 
 enum {
-  BLOCK = 1024,              /* points that go into a tile before it is added to the total */
   ROWS_MOST = 8,
   FEW_ROWS = 5,              /* are enough */
   FEW_VECTORS = 16,          /* registers: no tile has a value of each row at hand */
@@ -135,7 +134,7 @@ static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t la
 static bool is_long(const StagePlan *p) {
   double points = 1;
   for (uint32_t k = 0; k < p->n_red; k++) points *= p->exact[p->red[k]] ? (double)p->size[p->red[k]] : 1e9;
-  return dtype_is_float(p->stage->sum->acc) && p->stage->sum->reducer == RED_SUM && points > 2.0 * (double)BLOCK;
+  return dtype_is_float(p->stage->sum->acc) && p->stage->sum->reducer == RED_SUM && points > 2.0 * (double)TILE_BLOCK;
 }
 
 /* ---- one tile ------------------------------------------------------------------------------------------- */
@@ -421,10 +420,10 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
   if (parts) parts_open(t, u0, v0, p->size[last], &lo, &hi);
   if (t->blocked) {
     uint32_t b = var_new(s, NULL, "block");
-    into(s, &for_add(s, b, lo, hi, BLOCK, BIND_SEQ)->body);
+    into(s, &for_add(s, b, lo, hi, TILE_BLOCK, BIND_SEQ)->body);
     block = s->body;
     lo = var_read(s, b);
-    hi = ex_min(s, hi, ex_add(s, lo, ex_int(s, BLOCK)));
+    hi = ex_min(s, hi, ex_add(s, lo, ex_int(s, TILE_BLOCK)));
     acc = cells_new(t, "part");
   }
   tile_red_open(t, last, lo, hi, innermost_bind(t, hi));

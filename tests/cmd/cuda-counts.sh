@@ -11,7 +11,7 @@ export XDG_CACHE_HOME EIN_EMULATE_COUNTS
 
 counted() { # PROGRAM
   rm -f counts
-  want 0 "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags=-O0 "$1"
+  want 0 "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags="-O0 -DEIN_EMULATE_COUNTED" "$1"
 }
 moves() { # KERNEL BYTES WANTED CONFLICTS: moved are at most so many; percent, at least and at most
   awk -v kernel="program_k_$1:" -v bytes="$2" -v wanted="${3:-90}" -v conflicts="${4:-5}" '

@@ -80,7 +80,7 @@ as_first() {
 }
 
 but=
-same all 2 3 12
+same all 3 12
 cp -r one first
 as_first "another plan" -n 6 --planner=sqrt
 as_first "the C compiler" --target=c
@@ -93,7 +93,7 @@ but="-x soft.npy -x lse.npy" # functions are made with fma where there is one
 as_first "no vectors, no fma" --target=c --flags="-O1 -march=x86-64" --threads=1
 but=
 same half 4
-same odd 3 7
+same odd 7
 want 0 "$EIN" run odd.ein --deterministic --expect -n 3
 want 0 "$EIN" verify --deterministic all.ein
 want 0 "$EIN" verify --deterministic half.ein

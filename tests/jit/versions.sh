@@ -13,6 +13,7 @@ chmod 755 "$work"
 from=$(dirname "$EIN")
 failed=0
 for plugin; do
+  cmp -s "$plugin" "$from/codegen/jit/ein_jit.so" && continue # that is what those tests have
   tree=$work/$(basename "$plugin" .so)
   mkdir -p "$tree/codegen/jit" "$tree/runtime"
   cp "$EIN" "$from/ein.source" "$tree/"

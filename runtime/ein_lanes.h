@@ -38,7 +38,28 @@ EIN_INLINE ein_v16 ein_exp_v16(ein_v16 x) {
 }
 #endif
 
-/* ---- n of them, known when this is compiled: 16, 32 or 64 ---- */
+/* ---- n of them, known when this is compiled: 64 bytes, or a multiple ---- */
+
+/* The same, in registers, of which the compiler does not know that. So what it has in one register is in another one too, and an operation
+ * may overwrite it. */
+#if defined(EIN_V16)
+#define EIN_HIDDEN_LANES(n, T)                                    \
+  EIN_INLINE void ein_hidden_lanes_##n(T *x, int count) {         \
+    typedef T v __attribute__((vector_size(64)));                 \
+    for (int k = 0; k < count; k += 64 / (int)sizeof(T)) {        \
+      v y;                                                        \
+      memcpy(&y, x + k, sizeof y);                                \
+      __asm__ volatile("" : "+v"(y));                             \
+      memcpy(x + k, &y, sizeof y);                                \
+    }                                                             \
+  }
+#else
+#define EIN_HIDDEN_LANES(n, T) \
+  EIN_INLINE void ein_hidden_lanes_##n(T *x, int count) { (void)x, (void)count; }
+#endif
+EIN_HIDDEN_LANES(f32, float)
+EIN_HIDDEN_LANES(f64, double)
+#undef EIN_HIDDEN_LANES
 
 EIN_INLINE void ein_exp_lanes_f32(float *x, int n) {
 #if defined(EIN_V16)

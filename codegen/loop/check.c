@@ -369,7 +369,8 @@ static void check_lanes(Check *c, const LoopStmt *s) {
   if (!x) return;
   const PlaceHeld *h = &c->place[s->place];
   bool array = x->space != SPACE_BUFFER && x->rank == 1 && x->dim[0]->kind == EX_INT && x->dim[0]->i <= LOOP_LANES;
-  if (!array || x->dim[0]->i % LOOP_LANES_UNIT) fail(c, "%s is no array of %d elements, or a multiple up to %d", name_of(x), LOOP_LANES_UNIT, LOOP_LANES);
+  int64_t unit = LOOP_LANES_UNIT / dtype_size(x->dtype);
+  if (!array || x->dim[0]->i % unit) fail(c, "%s is no array of %lld elements, or a multiple up to %d", name_of(x), (long long)unit, LOOP_LANES);
   if ((unsigned)s->op >= OPS || !loop_has_lanes(s->op, x->dtype))
     fail(c, "%s is %s, for whose arrays %s has no function", name_of(x), check_dtype_name(x->dtype), (unsigned)s->op < OPS ? op_info[s->op].name : "?");
   if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s goes through a function where it is not there", name_of(x));

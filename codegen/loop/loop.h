@@ -36,7 +36,7 @@ enum { LOOP_BLOCK = 1024 };  /* threads of a block */
 enum { LOOP_BESIDE = 2048 }; /* threads of blocks that are beside each other */
 enum { LOOP_SHORT = 16 };
 enum { LOOP_WIDEST = 16 };   /* bytes of a buffer that are read or stored at once */
-enum { LOOP_LANES = 64, LOOP_LANES_UNIT = 16 }; /* elements of an array that an operation's own function for arrays takes: at most, and a multiple of */
+enum { LOOP_LANES = 64, LOOP_LANES_UNIT = 64 }; /* of an array that an operation's own function for arrays takes: elements, at most; bytes, a multiple of */
 #define LOOP_POLLED ((int64_t)1 << 40) /* numbers between two looks of a loop at whether the run is to end, at most */
 enum { FETCH_SECOND = 2 };  /* the cache where what is fetched should be; 0: the nearest */
 

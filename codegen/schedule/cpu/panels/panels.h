@@ -55,7 +55,9 @@ typedef struct Pack {
 /* Which units of the machine a tile's operations go to (schedule/cpu/panels/units.c). */
 typedef struct Units {
   uint32_t ones;             /* hidden ones: a sum of a row's value times one is made by the units that multiply; NOWHERE: by those that add */
-  const Expr *apart;         /* a hidden zero: each vector of a row's lanes loads the row's value for itself; NULL: one load for all */
+  const Expr *apart;         /* a hidden zero: each vector of a row's lanes loads the row's value for itself; NULL: one load for all. */
+  bool copies;               /* `ones` are those of a vector, of which each row has a copy to overwrite: */
+  uint32_t own[ROWS_MOST];   /*   by row, for the lanes at hand */
   int64_t vector;            /* lanes of a vector */
   bool order;                /* the panels hold integers in the order of floats, and are compared as such */
 } Units;
@@ -195,8 +197,9 @@ void pack_units_choose(Panel *t);   /* before panels are made */
 void pack_units_open(Panel *t);     /* before tiles are */
 /* The index of a row's value in its panel, for lanes from `lane` on. */
 const Expr *pack_units_index(Panel *t, int64_t lane, const Expr *index);
-/* What a row takes in at lane l, where packed[k] is what pack k has there. */
-const Expr *pack_units_value(Panel *t, const Expr *const *packed, const Expr *l, const Expr *value);
+void pack_units_copy(Panel *t, int64_t from, int64_t to); /* before the lanes of a vector, for these rows */
+/* What row r takes in at lane l, which is `lane` or behind it, where packed[k] is what pack k has there. */
+const Expr *pack_units_value(Panel *t, const Expr *const *packed, int64_t r, int64_t lane, const Expr *l, const Expr *value);
 DType pack_units_type(const Panel *t, const Pack *k);          /* of a panel's elements, */
 const Expr *pack_units_put(Panel *t, const Expr *value);       /*   what is put there, */
 const Expr *pack_units_get(Panel *t, const Expr *value);       /*   and what tiles see of it */

@@ -56,7 +56,7 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, i
   const EinSum *sum = t->p->stage->sum;
   const Expr *body = t->asks ? expr_select(s->x, t->guard->arg[0], t->body, t->guard->arg[2]) : t->body;
   const Expr *value = ex_ahead(s, ex_of(t->e, body), around, l), *have = place_read(s, acc, 1, &l);
-  value = pack_units_value(t, packed, l, value);
+  value = pack_units_value(t, packed, r, lane, l, value);
   t->e->packed = NULL;
   if (t->plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
   value = ex_shared(s, value);
@@ -72,6 +72,7 @@ static void rows_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr 
   Sched *s = t->s;
   const Expr *l;
   for (int64_t lane = 0, wide = t->units.vector; lane < t->v.unit; lane += wide) {
+    pack_units_copy(t, from, to);
     LoopBody *was = lanes_between(t, ex_int(s, lane), ex_int(s, lane + wide), &l);
     if (t->asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
     for (int64_t r = from; r < to; r++) store_add(s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, lane, l, was));

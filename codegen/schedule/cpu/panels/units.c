@@ -85,25 +85,53 @@ void pack_units_choose(Panel *t) {
   u->order = pack_is_tame(t) && t->p->stage->sum->acc == DT_F32 && t->body->kind == EX_OP && is_choice(t, t->body);
 }
 
+/* What all sums of a row's value are multiplied by; in registers where each row is to have a copy. */
+static void ones_new(Panel *t, int64_t n) {
+  Sched *s = t->s;
+  Units *u = &t->units;
+  DType acc = t->p->stage->sum->acc;
+  const Expr *dim = ex_int(s, n), *one = expr_real(s->x, acc, 1);
+  u->ones = place_own(s, NULL, "ones", acc, 1, &dim);
+  var_add(s, u->ones, u->copies ? one : expr_op1(s->x, OP_HIDDEN, one));
+  if (u->copies) lanes_add(s, u->ones, OP_HIDDEN);
+}
+
 /* Before tiles are made, for what follows in the block. */
 void pack_units_open(Panel *t) {
   Sched *s = t->s;
   Units *u = &t->units;
   DType acc = t->p->stage->sum->acc;
   Count c = count_all(t);
-  u->ones = NOWHERE, u->apart = NULL, u->vector = t->v.unit;
+  u->ones = NOWHERE, u->apart = NULL, u->copies = false, u->vector = t->v.unit;
   if (!is_wide(t) || c.others || (t->odd != NOWHERE && !t->plain)) return;
-  if (c.sums > c.products && c.row && !u->order) {
-    const Expr *dim = ex_int(s, t->v.unit);
-    u->ones = place_own(s, NULL, "ones", acc, 1, &dim);
-    var_add(s, u->ones, expr_op1(s->x, OP_HIDDEN, expr_real(s->x, acc, 1)));
-    c.sums--, c.products++;
-  }
+  bool times = c.sums > c.products && c.row && !u->order;
+  if (times) c.sums--, c.products++;
   int64_t vector = tile_vector(s, acc);
-  if (u->order || !c.row || !c.sums || !c.products || (u->ones == NOWHERE && vector * dtype_size(acc) < LOADS)) return;
-  if (t->v.unit % vector || t->v.unit == vector) return;
-  u->apart = let_read(s, "apart", expr_op1(s->x, OP_HIDDEN, ex_int(s, 0)));
-  u->vector = vector;
+  bool loads = vector * dtype_size(acc) >= LOADS, apart = !u->order && c.row && c.sums && c.products && (times || loads);
+  if (apart && t->v.unit % vector == 0 && t->v.unit != vector) {
+    u->apart = let_read(s, "apart", expr_op1(s->x, OP_HIDDEN, ex_int(s, 0)));
+    u->vector = vector;
+  }
+  u->copies = times && loads && u->apart;
+  if (times) ones_new(t, u->copies ? vector : t->v.unit);
+}
+
+/* A fused operation overwrites one of what it takes, if all that it takes is in registers but what it loads. Without a copy clang
+ * loads a row's value by an operation of its own, to have something that can be overwritten. */
+void pack_units_copy(Panel *t, int64_t from, int64_t to) {
+  Sched *s = t->s;
+  Units *u = &t->units;
+  if (!u->copies) return;
+  const Expr *dim = ex_int(s, u->vector);
+  for (int64_t r = from; r < to; r++) {
+    const Expr *l;
+    u->own[r] = place_own(s, NULL, "one", t->p->stage->sum->acc, 1, &dim);
+    var_add(s, u->own[r], NULL);
+    LoopBody *was = pack_lanes(t, dim, &l);
+    store_add(s, u->own[r], 1, &l, place_read(s, u->ones, 1, &l));
+    into(s, was);
+    lanes_add(s, u->own[r], OP_HIDDEN);
+  }
 }
 
 /* The index of a row's value in its panel, for lanes from `lane` on. */
@@ -144,12 +172,12 @@ static const Expr *rewritten(Rewrite *w, const Expr *e) {
   return made;
 }
 
-/* What a row takes in at lane l, where packed[k] is what pack k has there. */
-const Expr *pack_units_value(Panel *t, const Expr *const *packed, const Expr *l, const Expr *value) {
+const Expr *pack_units_value(Panel *t, const Expr *const *packed, int64_t r, int64_t lane, const Expr *l, const Expr *value) {
   const Units *u = &t->units;
   if (u->order || (u->ones == NOWHERE && !u->apart)) return value;
   Rewrite w = {.t = t, .packed = packed, .done = map_new(t->s->arena)};
-  if (u->ones != NOWHERE) w.one = place_read(t->s, u->ones, 1, &l);
+  const Expr *at = u->copies ? ex_sub(t->s, l, ex_int(t->s, lane)) : l;
+  if (u->ones != NOWHERE) w.one = place_read(t->s, u->copies ? u->own[r] : u->ones, 1, &at);
   return rewritten(&w, value);
 }
 

@@ -66,9 +66,9 @@ static Ties join_ties(Sim *s, const AlgNode *n) {
   return ties_find(labels, extent, list, COUNT(predicate), predicate);
 }
 
-static double join_points(Sim *s, const AlgNode *n, const Ties *ties, const int64_t *key) {
+static double join_points(const AlgNode *n, const Ties *ties, double *values, const int64_t *key) {
   uint32_t labels = n->sum->n_out + n->sum->n_red;
-  double *values = NEW_ARRAY(s->arena, double, labels + 1), points = 1;
+  double points = 1;
   for (uint32_t l = 0; l < labels; l++) {
     int64_t low, high;
     rel_ranges(1, &n->range[l], n->type.n_key, key, &low, &high);
@@ -89,9 +89,10 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   }
   const Keys *kept = s->kept[n->id], *there = s->cost[n->id].there;
   Ties ties = join_ties(s, n);
+  double *values = NEW_ARRAY(s->arena, double, n->sum->n_out + n->sum->n_red + 1); /* by label, of the block at hand */
   for (Walk *w = walk_new(s, &n->type, &n->at, kept ? kept : there); walk_next(w);) {
     if (!keys_have(there, key_number(n->type.n_key, n->type.frontier, w->tuple.key))) continue;
-    double operations = join_points(s, n, &ties, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
+    double operations = join_points(n, &ties, values, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
     for (uint32_t i = 0; i < w->n; i++) site[w->site[i]].operations += operations, site[w->site[i]].bytes += bytes;
   }
   return true;

@@ -1,16 +1,28 @@
 /* algebra/simulate/move.c - who sends what to whom, part by part of the machine's levels, and which sites have to do with each other in it. */
-#include <string.h>
+#include <stdlib.h>
 
 #include "algebra/cost.h"
 #include "inside.h"
 
 typedef struct Message { uint32_t from, to, level; double bytes; } Message; /* level: the widest at which they differ */
 
+/* Bytes over the links of groups, by group * links + link. */
+typedef struct Loads {
+  uint64_t *at;
+  double *bytes;
+  uint32_t n, room;          /* a power of two */
+} Loads;
+
+/* Messages are many, and are gone through twice: to see which sites have to do with each other, then for what goes over links. */
 typedef struct Moving {
   Sim *s;
   Arena *arena;
-  VEC(Message) messages;
   uint32_t *parent;          /* by site: of its group's tree */
+  bool *some;                /*   it sends or receives */
+  int32_t *in;               /*   its group; NULL: not known yet */
+  Group *group;
+  bool *crossed;             /* by group, by level */
+  Loads loads;
   uint32_t *holder, *wanter, *receiver;
 } Moving;
 
@@ -73,6 +85,42 @@ static void join_trees(Moving *m, uint32_t x, uint32_t y) {
   else m->parent[a] = b;
 }
 
+/* ---- what goes over links -------------------------------------------------------------------------------------------- */
+
+static void load_add(Loads *l, uint64_t key, double bytes) {
+  uint32_t i = (uint32_t)(key * 0x9E3779B97F4A7C15u >> 32) & (l->room - 1);
+  while (l->at[i] && l->at[i] != key + 1) i = (i + 1) & (l->room - 1);
+  l->n += !l->at[i];
+  l->at[i] = key + 1;
+  l->bytes[i] += bytes;
+}
+
+static void loads_grow(Arena *a, Loads *l) {
+  Loads old = *l;
+  l->n = 0, l->room = old.room ? 2 * old.room : 1024;
+  l->at = NEW_ARRAY(a, uint64_t, l->room);
+  l->bytes = NEW_ARRAY(a, double, l->room);
+  for (uint32_t i = 0; i < old.room; i++)
+    if (old.at[i]) load_add(l, old.at[i] - 1, old.bytes[i]);
+}
+
+static void message(Moving *m, const Message *x) {
+  const Net *net = &m->s->net;
+  if (!m->in) {
+    join_trees(m, x->from, x->to);
+    m->some[x->from] = m->some[x->to] = true;
+    return;
+  }
+  uint64_t first = (uint64_t)m->in[x->to] * net->n_link;
+  for (uint32_t q = 0; q <= x->level; q++) {
+    const NetLevel *v = &net->level[q];
+    if (2 * (m->loads.n + 2) > m->loads.room) loads_grow(m->arena, &m->loads);
+    load_add(&m->loads, first + v->base + 2 * (x->from / v->size), x->bytes);
+    load_add(&m->loads, first + v->base + 2 * (x->to / v->size) + 1, x->bytes);
+  }
+  m->crossed[(uint32_t)m->in[x->to] * net->n + x->level] = true;
+}
+
 /* ---- one block ------------------------------------------------------------------------------------------------------- */
 
 static void block_send(Moving *m, const int32_t *is, const int32_t *to, double bytes) {
@@ -86,8 +134,7 @@ static void block_send(Moving *m, const int32_t *is, const int32_t *to, double b
   for (uint32_t i = 0; i < receivers.n; i++) {
     Message x = {.to = receivers.at[i], .bytes = bytes};
     x.from = sender(&m->s->net, holders, receivers, x.to, &x.level);
-    join_trees(m, x.from, x.to);
-    vec_push(m->arena, m->messages, x);
+    message(m, &x);
   }
 }
 
@@ -138,8 +185,7 @@ static void site_fetches(Moving *m, const AlgNode *n, const AlgFetch *f, uint32_
     alg_places(mesh, &table->at, &table->type, x.key, is);
     Message y = {.to = site, .bytes = *by};
     y.from = sender(&m->s->net, (Sites){sites_at(mesh, is, m->holder), m->holder}, (Sites){1, &site}, site, &y.level);
-    join_trees(m, y.from, y.to);
-    vec_push(m->arena, m->messages, y);
+    message(m, &y);
   }
   arena_free(a);
 }
@@ -153,43 +199,12 @@ static bool fetch_send(Moving *m, const AlgNode *n) {
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------ */
 
-typedef struct Load { double *bytes; uint32_t n, *touched; bool *crossed; } Load; /* by link; crossed by level */
-
-static void load_add(Load *l, uint32_t link, double bytes) {
-  if (l->bytes[link] == 0) l->touched[l->n++] = link;
-  l->bytes[link] += bytes;
-}
-
-static void message_load(const Net *net, Load *l, const Message *x) {
-  for (uint32_t q = 0; q <= x->level; q++) {
-    const NetLevel *v = &net->level[q];
-    load_add(l, v->base + 2 * (x->from / v->size), x->bytes);
-    load_add(l, v->base + 2 * (x->to / v->size) + 1, x->bytes);
-  }
-  l->crossed[x->level] = true;
-}
-
-static void group_close(Sim *s, Load *l, Group *g) {
-  double *load = NEW_ARRAY(s->arena, double, l->n);
-  for (uint32_t i = 0; i < l->n; i++) {
-    load[i] = l->bytes[l->touched[i]];
-    l->bytes[l->touched[i]] = 0;
-  }
-  for (uint32_t q = 0; q < s->net.n; q++) g->latency += l->crossed[q] ? s->net.level[q].level->link_latency.value : 0;
-  memset(l->crossed, 0, s->net.n * sizeof *l->crossed);
-  g->n_link = l->n;
-  g->link = arena_copy(s->arena, l->touched, l->n * sizeof *l->touched);
-  g->load = load;
-  l->n = 0;
-}
-
 /* Groups in the order of their least sites. */
-static uint32_t groups_number(Moving *m, int32_t *in, bool *some) {
+static uint32_t groups_number(Moving *m, int32_t *in) {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < m->messages.len; i++) some[m->messages.at[i].from] = some[m->messages.at[i].to] = true;
   for (uint32_t i = 0; i < m->s->net.sites; i++) {
     uint32_t r = root(m, i);
-    in[i] = !some[i] ? -1 : r == i ? (int32_t)n++ : in[r];
+    in[i] = !m->some[i] ? -1 : r == i ? (int32_t)n++ : in[r];
   }
   return n;
 }
@@ -207,37 +222,65 @@ static void members_find(Sim *s, const int32_t *in, uint32_t n, Group *g) {
     if (in[i] >= 0) member[at[in[i]] + g[in[i]].n_member++] = i;
 }
 
+/* In: all messages are looked at once. */
 static void groups_find(Moving *m, Cost *c) {
   Sim *s = m->s;
-  const Net *net = &s->net;
-  int32_t *in = NEW_ARRAY(s->arena, int32_t, net->sites);
-  uint32_t n = groups_number(m, in, NEW_ARRAY(m->arena, bool, net->sites));
-  Group *g = NEW_ARRAY(s->arena, Group, n + 1);
-  members_find(s, in, n, g);
-  uint32_t *at = NEW_ARRAY(m->arena, uint32_t, n + 2), *order = NEW_ARRAY(m->arena, uint32_t, m->messages.len + 1);
-  for (uint32_t i = 0; i < m->messages.len; i++) at[in[m->messages.at[i].to] + 2]++;
-  for (uint32_t k = 0; k < n; k++) at[k + 1] += at[k];
-  for (uint32_t i = 0; i < m->messages.len; i++) order[at[in[m->messages.at[i].to] + 1]++] = i;
-  Load l = {NEW_ARRAY(m->arena, double, net->n_link + 1), 0, NEW_ARRAY(m->arena, uint32_t, net->n_link + 1), NEW_ARRAY(m->arena, bool, net->n + 1)};
-  for (uint32_t k = 0; k < n; k++) {
-    for (uint32_t i = at[k]; i < at[k + 1]; i++) message_load(net, &l, &m->messages.at[order[i]]);
-    group_close(s, &l, &g[k]);
-  }
-  c->n_group = n;
-  c->group = g;
+  int32_t *in = NEW_ARRAY(s->arena, int32_t, s->net.sites);
+  c->n_group = groups_number(m, in);
+  m->group = NEW_ARRAY(s->arena, Group, c->n_group + 1);
+  m->crossed = NEW_ARRAY(m->arena, bool, (size_t)c->n_group * s->net.n + 1);
+  m->in = in;
+  members_find(s, in, c->n_group, m->group);
+  c->group = m->group;
   c->in = in;
+}
+
+static int by_key(const void *x, const void *y) {
+  uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+  return (a > b) - (a < b);
+}
+
+/* In: all messages are looked at twice. */
+static void groups_load(Moving *m, uint32_t n) {
+  const Net *net = &m->s->net;
+  Loads *l = &m->loads;
+  typedef struct Pair { uint64_t key; double bytes; } Pair;
+  Pair *all = NEW_ARRAY(m->arena, Pair, l->n + 1);
+  uint32_t *link = NEW_ARRAY(m->s->arena, uint32_t, l->n + 1), len = 0;
+  double *load = NEW_ARRAY(m->s->arena, double, l->n + 1);
+  for (uint32_t i = 0; i < l->room; i++)
+    if (l->at[i]) all[len++] = (Pair){l->at[i] - 1, l->bytes[i]};
+  qsort(all, len, sizeof *all, by_key);
+  for (uint32_t i = 0; i < len; i++) {
+    Group *g = &m->group[all[i].key / net->n_link];
+    if (!g->n_link++) g->link = link + i, g->load = load + i;
+    link[i] = (uint32_t)(all[i].key % net->n_link);
+    load[i] = all[i].bytes;
+  }
+  for (uint32_t k = 0; k < n; k++)
+    for (uint32_t q = 0; q < net->n; q++) m->group[k].latency += m->crossed[k * net->n + q] ? net->level[q].level->link_latency.value : 0;
+}
+
+static bool messages_go(Moving *m, const AlgNode *n) {
+  if (n->kind == ALG_FETCH) return fetch_send(m, n);
+  if (n->kind == ALG_MOVE) blocks_send(m, n);
+  return true;
 }
 
 bool move_find(Sim *s, const AlgNode *n, Cost *c) {
   Moving m = {.s = s, .arena = arena_new()};
   m.parent = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
+  m.some = NEW_ARRAY(m.arena, bool, s->net.sites);
   m.holder = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.wanter = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.receiver = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   for (uint32_t i = 0; i < s->net.sites; i++) m.parent[i] = i;
-  bool ok = n->kind != ALG_FETCH || fetch_send(&m, n);
-  if (n->kind == ALG_MOVE) blocks_send(&m, n);
-  if (ok && m.messages.len) groups_find(&m, c);
+  bool ok = messages_go(&m, n);
+  if (ok) groups_find(&m, c);
+  if (ok && c->n_group) {
+    messages_go(&m, n);
+    groups_load(&m, c->n_group);
+  }
   arena_free(m.arena);
   return ok;
 }

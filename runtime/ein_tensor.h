@@ -126,6 +126,10 @@ typedef struct ein_watch {
   void (*step)(void *user, int step, int half);
 } ein_watch;
 
+/* What runs on a device have asked of it, added up, since the context was made: kernels and the like that were launched one by one, graphs that were
+ * made, and launched, and bytes from and to the host. */
+typedef struct ein_counts { uint64_t launches, graphs, graph_launches, bytes_up, bytes_down; } ein_counts;
+
 /* All zero, apart from `size`, means: the usual. Fields are only ever added at the end. */
 typedef struct ein_config {
   size_t size;         /* sizeof(ein_config), so that a later library knows which fields are there */
@@ -151,6 +155,7 @@ typedef struct ein_config {
   int device;
   void *stream;
   const ein_watch *watch; /* borrowed; of a model whose text says its steps, as that of ein run --profile does. Others never call it */
+  ein_counts *counts;  /* borrowed; of a model for CUDA: to it is added. NULL: nobody asks */
 } ein_config;
 
 /* ---- a model as data: what `ein run`, `ein bench` and the program made by `ein build -o` need ---- */

@@ -38,6 +38,12 @@ static void step_print(const Calls *c, uint32_t step, int half, const char *in) 
   if (c->p->o->steps) buf_printf(c->p->out, "%sein_step_begins(ctx, %u, %d);\n", in, step, half);
 }
 
+static bool has_repeat(const Tasks *list) {
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->at[i]->kind == TASK_REPEAT) return true;
+  return false;
+}
+
 static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
   uint32_t d = k->depth;
@@ -50,6 +56,7 @@ static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   for (uint32_t i = 0; i < k->exchange.len; i++)
     buf_printf(out, "%s  %s_exchange(ctx, %u, %u);\n", in, calls(c), k->exchange.at[i].now, k->exchange.at[i].next);
   buf_printf(out, "%s  ctx->turn[%u]++;\n", in, d);
+  if (c->p->device) buf_printf(out, "%s  ein_cuda_turned(ctx, %d);\n", in, has_repeat(&k->body));
   if (k->stop >= 0) buf_printf(out, "%s  if (stop) break;\n", in);
   buf_printf(out, "%s}\n", in);
   if (k->turns >= 0) buf_printf(out, "%s%s_set_i64(ctx, %d, ctx->turn[%u]);\n", in, calls(c), k->turns, d);

@@ -176,7 +176,7 @@ static void by_driver_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *
   buf_printf(p->out, "%s};\n%s  ein_cuda_launch(ctx, %u", n ? "" : "0", indent, x->number);
   extents_print(p, l, BIND_GRID);
   extents_print(p, l, BIND_BLOCK);
-  buf_printf(p->out, ", %u, given); /* %s */\n%s}\n", n, x->name->s, indent);
+  buf_printf(p->out, ", %u, given, %d); /* %s */\n%s}\n", n, x->device, x->name->s, indent);
 }
 
 /* ---- products --------------------------------------------------------------------------------------------- */

@@ -9,9 +9,13 @@
 #if !defined(EIN_PRODUCTS)
 static int ein_gpu_products(ein_ctx *ctx, ein_gpu *g) { return (void)ctx, (void)g, 1; }
 static void ein_gpu_products_end(ein_gpu *g) { (void)g; }
+static int ein_gpu_products_go(ein_gpu *g, void *stream) { return (void)g, (void)stream, 1; }
+static int ein_gpu_products_back(ein_ctx *ctx, ein_gpu *g) { return (void)ctx, (void)g, 1; }
+static int ein_gpu_product(ein_gpu *g, const uint64_t *w) { return (void)g, (void)w, 0; }
+static int ein_gpu_product_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *what) { return (void)ctx, (void)g, (void)status, (void)what, 1; }
 #else
 
-static int ein_gpu_blas_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *what) {
+static int ein_gpu_product_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *what) {
   if (!status) return 1;
   if (!ein_gpu_ok(ctx, g, g->cu.stream_wait(g->stream), what)) return 0; /* a kernel before it has failed, which says more */
   ein_error_set(&ctx->inside->error, status == EIN_BLAS_NO_MEMORY ? EIN_ERR_MEMORY : EIN_ERR_IO, "cuBLAS: %s: %s; EIN_CUBLAS=off does without", what,
@@ -19,20 +23,38 @@ static int ein_gpu_blas_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *wha
   return 0;
 }
 
-/* As much as NVIDIA asks for. The stream first: with another one a handle forgets where it works. */
+/* The stream first: with another one a handle forgets where it works. Gives cuBLAS's status. */
+static int ein_gpu_products_in(ein_gpu *g, void *stream) {
+  int e = g->blas.set_stream(g->handle, stream);
+  return e ? e : g->blas.set_workspace(g->handle, g->room, g->roomy);
+}
+
+/* For a while, into a stream that is captured. */
+static int ein_gpu_products_go(ein_gpu *g, void *stream) {
+  if (!g->handle) return 1;
+  g->away = 1;
+  return !ein_gpu_products_in(g, stream);
+}
+
+static int ein_gpu_products_back(ein_ctx *ctx, ein_gpu *g) {
+  if (!g->away) return 1;
+  g->away = 0;
+  return ein_gpu_product_ok(ctx, g, ein_gpu_products_in(g, g->stream), "the stream");
+}
+
+/* As much as NVIDIA asks for. */
 static int ein_gpu_products(ein_ctx *ctx, ein_gpu *g) {
   const char *why;
   int major = 0;
   if (!ein_libcublas_open(&g->blas, &why)) return 1;
   if (!ein_gpu_ok(ctx, g, g->cu.device_attribute(&major, EIN_CU_MAJOR, g->device), "the device")) return 0;
-  size_t bytes = (size_t)(major >= 9 ? 32 : 4) << 20;
+  g->roomy = (size_t)(major >= 9 ? 32 : 4) << 20;
   g->old = major < 8;
   g->tf32 = ein_libcublas_tf32();
-  if (!ein_gpu_blas_ok(ctx, g, g->blas.create(&g->handle), "it does not begin")) return g->handle = NULL, 0;
-  g->room = ein_gpu_take(ctx, g, bytes, "what cuBLAS works in takes");
-  return g->room && ein_gpu_blas_ok(ctx, g, g->blas.set_stream(g->handle, g->stream), "the stream") &&
-         ein_gpu_blas_ok(ctx, g, g->blas.set_workspace(g->handle, g->room, bytes), "memory") &&
-         ein_gpu_blas_ok(ctx, g, g->blas.set_math(g->handle, EIN_BLAS_NO_SHORT_SUMS), "the mode");
+  if (!ein_gpu_product_ok(ctx, g, g->blas.create(&g->handle), "it does not begin")) return g->handle = NULL, 0;
+  g->room = ein_gpu_take(ctx, g, g->roomy, "what cuBLAS works in takes");
+  return g->room && ein_gpu_product_ok(ctx, g, ein_gpu_products_in(g, g->stream), "the stream and memory") &&
+         ein_gpu_product_ok(ctx, g, g->blas.set_math(g->handle, EIN_BLAS_NO_SHORT_SUMS), "the mode");
 }
 
 static void ein_gpu_products_end(ein_gpu *g) {
@@ -90,19 +112,15 @@ static int ein_gpu_lie(const ein_gpu_matrices *m, int *lead, int *turned) {
   return lead[0] && lead[1] && lead[2];
 }
 
-/* 0: it is for our kernels: there is no cuBLAS, or it has no such product. 1: it is made, or that has failed. */
-static int ein_gpu_multiply(ein_ctx *ctx, ein_gpu *g, const ein_gpu_matrices *m) {
+/* A call for each pair along the other loops. Gives cuBLAS's status. */
+static int ein_gpu_pairs(ein_gpu *g, const ein_gpu_matrices *m) {
   int lead[3], turned[3], e = 0, outer = m->n > 4 ? m->n - 4 : 0;
   int64_t index[EIN_MAX_AXES] = {0}, calls = 1;
   char *at[3] = {m->at[0], m->at[1], m->at[2]};
-  if (!g->handle || (g->old && m->dtype[1] == EIN_BF16) || (g->tf32 && m->dtype[1] == EIN_F32) || !ein_gpu_lie(m, lead, turned)) return 0;
-  for (int k = 0; k < m->n; k++) {
-    if (m->size[k] < 1 || m->size[k] > 2147483647) return 0;
-    if (k < outer) calls *= m->size[k];
-  }
+  if (!ein_gpu_lie(m, lead, turned)) return EIN_BLAS_NOT_SO;
+  for (int k = 0; k < outer; k++) calls *= m->size[k];
   for (; calls > 0 && !e; calls--) {
     e = ein_gpu_gemm(g, m, lead, turned, at);
-    if ((e == EIN_BLAS_NOT_SO || e == EIN_BLAS_NOT_HERE) && at[0] == m->at[0]) return 0;
     for (int k = outer - 1; k >= 0; k--) { /* on to the next pair */
       int more = ++index[k] < m->size[k];
       for (int i = 0; i < 3; i++) at[i] += m->bytes[i] * m->step[i][k] * (more ? 1 : 1 - m->size[k]);
@@ -110,8 +128,64 @@ static int ein_gpu_multiply(ein_ctx *ctx, ein_gpu *g, const ein_gpu_matrices *m)
       index[k] = 0;
     }
   }
+  return e;
+}
+
+/* ---- as an ask: name, n, scale; of each matrix its dtype, bytes of an element, where it lies; sizes; steps of each ---- */
+
+enum { EIN_PRODUCT_HEAD = 12, EIN_PRODUCT_AT = 9 };
+static size_t ein_gpu_product_words(const ein_gpu_matrices *m) { return EIN_PRODUCT_HEAD + 4 * (size_t)m->n; }
+
+static void ein_gpu_product_put(uint64_t *w, const ein_gpu_matrices *m) {
+  size_t n = (size_t)m->n;
+  w[0] = (uint64_t)(uintptr_t)m->name, w[1] = n;
+  memcpy(&w[2], &m->scale, sizeof m->scale);
+  for (int k = 0; k < 3; k++) {
+    w[3 + k] = (uint64_t)m->dtype[k], w[6 + k] = (uint64_t)m->bytes[k], w[EIN_PRODUCT_AT + k] = (uint64_t)(uintptr_t)m->at[k];
+    memcpy(w + EIN_PRODUCT_HEAD + n * (size_t)(1 + k), m->step[k], n * sizeof *w);
+  }
+  memcpy(w + EIN_PRODUCT_HEAD, m->size, n * sizeof *w);
+}
+
+static int ein_gpu_product(ein_gpu *g, const uint64_t *w) {
+  ein_gpu_matrices m = {.name = (const char *)(uintptr_t)w[0], .n = (int)w[1], .size = (const int64_t *)(const void *)(w + EIN_PRODUCT_HEAD)};
+  memcpy(&m.scale, &w[2], sizeof m.scale);
+  for (int k = 0; k < 3; k++) {
+    m.dtype[k] = (ein_dtype)w[3 + k], m.bytes[k] = (int64_t)w[6 + k], m.at[k] = (char *)(uintptr_t)w[EIN_PRODUCT_AT + k];
+    m.step[k] = m.size + m.n * (1 + k);
+  }
+  return ein_gpu_pairs(g, &m);
+}
+
+/* What cuBLAS's answer may hang on: all but where matrices lie beyond their alignment. 0 is none. */
+static uint64_t ein_gpu_product_key(const uint64_t *w, size_t n) {
+  uint64_t key = 0;
+  for (size_t k = 0; k < n; k++) key = ein_asks_mix(key, k >= EIN_PRODUCT_AT && k < EIN_PRODUCT_HEAD ? w[k] % 256 : w[k]);
+  return key ? key : 1;
+}
+
+/* 0: it is for our kernels: there is no cuBLAS, or it has no such product. 1: it is asked for, or made, or that has failed. The first time it is made at
+ * once, as cuBLAS says only then whether it has it. */
+static int ein_gpu_multiply(ein_ctx *ctx, ein_gpu *g, const ein_gpu_matrices *m) {
+  int lead[3], turned[3], e;
+  uint64_t word[EIN_PRODUCT_HEAD + 4 * EIN_MAX_AXES], key, *known;
+  size_t words = ein_gpu_product_words(m);
+  if (!g->handle || (g->old && m->dtype[1] == EIN_BF16) || (g->tf32 && m->dtype[1] == EIN_F32) || !ein_gpu_lie(m, lead, turned)) return 0;
+  if (m->n > EIN_MAX_AXES) return 0;
+  for (int k = 0; k < m->n; k++)
+    if (m->size[k] < 1 || m->size[k] > 2147483647) return 0;
+  ein_gpu_product_put(word, m);
+  key = ein_gpu_product_key(word, words), known = &g->known[key % 64];
+  if (*known == key) {
+    uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_PRODUCT, words);
+    if (w) memcpy(w, word, words * sizeof *w), ein_gpu_asked(ctx, g);
+    return 1;
+  }
+  if (!ein_gpu_send(ctx, g)) return 1;
+  e = ein_gpu_pairs(g, m);
+  if (e == EIN_BLAS_NOT_SO || e == EIN_BLAS_NOT_HERE) return 0;
   g->last = m->name;
-  ein_gpu_blas_ok(ctx, g, e, m->name);
+  if (ein_gpu_product_ok(ctx, g, e, m->name)) *known = key, g->counts->launches++;
   return 1;
 }
 #endif

@@ -2,7 +2,7 @@
 /*
  * A device by its driver, for a text in C (EIN_DRIVER) that has its kernels as an image: what is done with memory, moves and launches. Each call
  * gives 0 where it fails, and the context's error says why then; close and leave always succeed. All that is asked of the device goes into one
- * stream, the caller's or one of the context's own.
+ * stream, the caller's or one of the context's own. What need not be waited for is put on a list first (asks.h), which is sent ahead of all that is.
  */
 #ifndef EIN_CUDA_BY_DRIVER_H
 #define EIN_CUDA_BY_DRIVER_H
@@ -12,6 +12,8 @@
 #include "libcublas.h"
 #endif
 
+#include "asks.h"
+
 typedef struct ein_gpu {
   ein_libcuda cu;
   int number, device;          /* the caller's number of it, and the driver's */
@@ -20,11 +22,18 @@ typedef struct ein_gpu {
 #if defined(EIN_PRODUCTS)
   ein_libcublas blas;
   void *handle, *room;         /* cuBLAS's, and memory of the device for what it works in; NULL: products are our kernels' */
+  size_t roomy;                /* bytes of that */
+  int away;                    /* the handle is in another stream than ours, to be captured there */
   int old, tf32;               /* devices before 8.0; somebody has f32 be tf32: of these our kernels make products of bf16, of f32 */
+  uint64_t known[64];          /* products that it has made, by ein_gpu_product_key */
 #endif
   void **function;             /* of each kernel */
   const ein_cuda_code *code;
   const char *last;            /* the kernel that was launched last; NULL: none since the last wait */
+  ein_gpu_list asks;               /* what is asked, and not sent yet */
+  ein_graphs graphs;
+  ein_counts own, *counts;     /* the caller's, or its own */
+  int captured;                /* the caller captures his stream: this run cannot wait, and makes no graphs of its own */
   int entered;                 /* its context is the thread's current one */
   int dead;                    /* the driver's error after which nothing works any more in this process; 0: none */
 } ein_gpu;
@@ -107,11 +116,14 @@ static int ein_gpu_load(ein_ctx *ctx, ein_gpu *g) {
 
 static int ein_gpu_products(ein_ctx *ctx, ein_gpu *g);
 static void ein_gpu_products_end(ein_gpu *g);
+static void ein_graphs_end(ein_gpu *g);
+static int ein_gpu_send(ein_ctx *ctx, ein_gpu *g);
 
 static void ein_gpu_close(ein_gpu *g) {
   void *own;
   if (g->context && !g->cu.context_push(g->context)) {
     if (g->stream) g->cu.stream_wait(g->stream);
+    ein_graphs_end(g);
     ein_gpu_products_end(g);
     if (g->module) g->cu.module_unload(g->module);
     if (g->stream && !g->lent) g->cu.stream_end(g->stream);
@@ -119,6 +131,7 @@ static void ein_gpu_close(ein_gpu *g) {
   }
   if (g->context) g->cu.context_release(g->device);
   free(g->function);
+  free(g->asks.word);
   memset(g, 0, sizeof *g);
 }
 
@@ -148,7 +161,10 @@ static int ein_gpu_stream(ein_ctx *ctx, ein_gpu *g) {
 
 /* What was begun is undone by ein_gpu_close, also where this fails. */
 static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
+  const char *graphs = getenv("EIN_CUDA_GRAPHS");
   if (!ein_libcuda_open(&g->cu, &ctx->inside->error)) return 0;
+  g->graphs.off = graphs && strcmp(graphs, "off") == 0;
+  g->counts = ctx->inside->config.counts ? ctx->inside->config.counts : &g->own;
   g->code = code;
   g->function = (void **)calloc((size_t)code->n_kernels + 1, sizeof *g->function);
   if (!g->function) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for a table of kernels"), 0;
@@ -192,9 +208,16 @@ static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room
   return n == 0;
 }
 
+/* Before what has to be waited for: all that was asked is on its way, and the stream is not one that the caller captures. */
+static int ein_gpu_waits(ein_ctx *ctx, ein_gpu *g) {
+  if (g->captured)
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run has to wait for the device: it looks at what is made there"), 0;
+  return ein_gpu_send(ctx, g);
+}
+
 /* For all that was asked of the device so far. */
 static int ein_gpu_wait(ein_ctx *ctx, ein_gpu *g, const char *what) {
-  int ok = ein_gpu_ok(ctx, g, g->cu.stream_wait(g->stream), what);
+  int ok = ein_gpu_waits(ctx, g) && ein_gpu_ok(ctx, g, g->cu.stream_wait(g->stream), what);
   if (ok) g->last = NULL;
   return ok;
 }
@@ -218,14 +241,27 @@ static void ein_gpu_drop(ein_gpu *g, void *at) {
   g->cu.context_pop(&own);
 }
 
+/* Of memory of the host that the device reaches by itself: it is done when that is waited for. */
+static int ein_gpu_up_later(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  if (!ein_gpu_waits(ctx, g)) return 0;
+  g->counts->bytes_up += bytes;
+  return ein_gpu_ok(ctx, g, g->cu.copy_up((uint64_t)(uintptr_t)to, from, bytes, g->stream), what);
+}
+
+static int ein_gpu_down_later(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  if (!ein_gpu_waits(ctx, g)) return 0;
+  g->counts->bytes_down += bytes;
+  return ein_gpu_ok(ctx, g, g->cu.copy_down(to, (uint64_t)(uintptr_t)from, bytes, g->stream), what);
+}
+
 /* When this is back, `from` may change. */
 static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
-  return ein_gpu_ok(ctx, g, g->cu.copy_up((uint64_t)(uintptr_t)to, from, bytes, g->stream), what) && ein_gpu_wait(ctx, g, what);
+  return ein_gpu_up_later(ctx, g, to, from, bytes, what) && ein_gpu_wait(ctx, g, what);
 }
 
 /* When this is back, it is there. */
 static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
-  return ein_gpu_ok(ctx, g, g->cu.copy_down(to, (uint64_t)(uintptr_t)from, bytes, g->stream), what) && ein_gpu_wait(ctx, g, what);
+  return ein_gpu_down_later(ctx, g, to, from, bytes, what) && ein_gpu_wait(ctx, g, what);
 }
 
 #if defined(EIN_SITES)
@@ -242,33 +278,63 @@ static void ein_gpu_host_drop(ein_gpu *g, void *at) {
   g->cu.context_pop(&own);
 }
 
-/* The same, of such memory: it is done when that is waited for. */
-static int ein_gpu_up_later(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
-  return ein_gpu_ok(ctx, g, g->cu.copy_up((uint64_t)(uintptr_t)to, from, bytes, g->stream), what);
+#endif
+
+static uint64_t *ein_gpu_ask(ein_ctx *ctx, ein_gpu *g, uint64_t kind, size_t words) {
+  uint64_t *w = ein_asks_more(&g->asks, kind, words);
+  if (!w) ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for a list of what is asked of the device");
+  return w;
 }
 
-static int ein_gpu_down_later(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
-  return ein_gpu_ok(ctx, g, g->cu.copy_down(to, (uint64_t)(uintptr_t)from, bytes, g->stream), what);
+/* Its words are filled in. */
+static int ein_gpu_asked(ein_ctx *ctx, ein_gpu *g) {
+  ein_asks_close(&g->asks);
+  return g->asks.n < EIN_ASKS_MOST || ein_gpu_send(ctx, g);
 }
-#endif
 
 /* From the device to the device, behind what was asked before. */
 static int ein_gpu_across(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
-  return ein_gpu_ok(ctx, g, g->cu.copy_across((uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes, g->stream), what);
+  uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_ACROSS, 4);
+  if (!w) return 0;
+  w[0] = (uint64_t)(uintptr_t)to, w[1] = (uint64_t)(uintptr_t)from, w[2] = bytes, w[3] = (uint64_t)(uintptr_t)what;
+  return ein_gpu_asked(ctx, g);
 }
 
 static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) {
-  return ein_gpu_ok(ctx, g, g->cu.fill((uint64_t)(uintptr_t)at, 0, bytes, g->stream), what);
+  uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_ZERO, 3);
+  if (!w) return 0;
+  w[0] = (uint64_t)(uintptr_t)at, w[1] = bytes, w[2] = (uint64_t)(uintptr_t)what;
+  return ein_gpu_asked(ctx, g);
 }
 
-static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, void **parameter) {
-  const char *was = g->last;
+/* parameter: n of 8 bytes; now: one more behind them; NULL: the kernel wants none. */
+static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, const uint64_t *parameter, int n,
+                                     const ein_device *now) {
+  size_t more = now ? sizeof *now / sizeof(uint64_t) : 0;
+  uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_LAUNCH, EIN_ASK_GIVEN + (size_t)n + more);
+  if (!w) return 0;
+  w[0] = (uint64_t)kernel, w[7] = (uint64_t)n, w[8] = more;
+  for (int k = 0; k < 3; k++) w[1 + k] = grid[k], w[4 + k] = block[k];
+  memcpy(w + EIN_ASK_GIVEN, parameter, (size_t)n * sizeof *w);
+  if (now) memcpy(w + EIN_ASK_GIVEN + n, now, sizeof *now);
+  return ein_gpu_asked(ctx, g);
+}
+
+#if defined(EIN_SITES)
+/* Of parameters of any kind, which are read before this is back: not on the list, behind what is. */
+static int ein_gpu_launch_now(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, void **parameter) {
+  const char *was;
+  int e;
+  if (!ein_gpu_send(ctx, g)) return 0;
+  was = g->last;
   g->last = g->code->kernel[kernel];
-  int e = g->cu.launch(g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, g->stream, parameter, NULL);
+  e = g->cu.launch(g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, g->stream, parameter, NULL);
   if (ein_gpu_lost(e) && was) g->last = was; /* it tells of those before */
   return ein_gpu_ok(ctx, g, e, g->code->kernel[kernel]);
 }
+#endif
 
 #include "by_cublas.h"
+#include "graphs.h"
 
 #endif

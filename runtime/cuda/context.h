@@ -159,6 +159,9 @@ static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
   size_t end = 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
     if (ein_cuda_copied(ctx, b)) end = ein_cuda_round(end + ein_cuda_bytes(ctx, b));
+  if (end > d->copied && ein_gpu_captures(&d->gpu))
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run takes memory for copies of what is at no multiple of %d "
+                         "bytes: run once before", EIN_CUDA_WIDE), 0;
   if (end > d->copied && !ein_cuda_piece(ctx, d, &d->copies, &d->copied, end, "inputs and outputs take")) return 0;
   end = 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++) {
@@ -249,10 +252,23 @@ static ein_status ein_cuda_settle(ein_ctx *ctx) {
   return ein_cancelled(ctx);
 }
 
+/* A run into a stream that the caller captures, for a graph of his own: nothing in it may be waited for. */
+static int ein_cuda_capture(ein_ctx *ctx, ein_cuda *d) {
+  if (!ein_gpu_capture(ctx, &d->gpu)) return 0;
+  if (!ein_gpu_captures(&d->gpu)) return 1;
+  if (ctx->inside->tables->n_sites)
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run has to wait for the device: it looks at indices from data"), 0;
+  for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
+    if (ein_cuda_copied(ctx, b) && !d->there[b])
+      return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run has to wait for the device: %.80s is on the host",
+                           ein_buffer_of(ctx, b)->name ? ein_buffer_of(ctx, b)->name : "an argument"), 0;
+  return 1;
+}
+
 static ein_status ein_cuda_begin(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   ein_cuda *d = ein_cuda_of(ctx);
-  if (!ein_gpu_enter(ctx, &d->gpu)) return ein_state(ctx);
+  if (!ein_gpu_enter(ctx, &d->gpu) || !ein_cuda_capture(ctx, d)) return ein_state(ctx);
   ein_cuda_lay(ctx, d, d->block); /* the last run may have exchanged buffers */
   if (!ein_cuda_seat(ctx, d)) return ein_state(ctx);
   if (!ein_gpu_zero(ctx, &d->gpu, d->block, sizeof(ein_device_fault), "a run begins")) return ein_state(ctx);
@@ -269,7 +285,8 @@ static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   if (status == EIN_OK) status = g->lent && !in->tables->n_sites ? ein_cancelled(ctx) : ein_cuda_settle(ctx);
   for (int k = 0; k < in->tables->n_outputs && status == EIN_OK; k++)
     if (ein_cuda_copied(ctx, in->output[k]) && !ein_cuda_give(ctx, in->output[k])) status = ein_state(ctx);
-  if (g->entered && status != EIN_OK) ein_gpu_wait(ctx, g, "a run ends");
+  if (status == EIN_OK && !ein_gpu_send(ctx, g)) status = ein_state(ctx);
+  if (g->entered && status != EIN_OK) ein_gpu_end(g);
   ein_gpu_leave(g);
   return status;
 }
@@ -321,28 +338,26 @@ static EIN_UNUSED int ein_cuda_any(ein_ctx *ctx, int64_t gx, int64_t gy, int64_t
 }
 
 #if defined(EIN_DRIVER)
-/* given: for each parameter the number of its buffer, or ~ of its size's. Behind them stands the context's part on the device, for kernels that want it. */
-enum { EIN_CUDA_MOST = 500 };  /* parameters: what they take is 4 KB at most */
+/* given: for each parameter the number of its buffer, or ~ of its size's. Behind them stands the context's part on the device, if the kernel wants it. */
 static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int64_t gy, int64_t gz, int bx, int by, int bz, int n,
-                                       const int *given) {
+                                       const int *given, int device) {
   uint64_t word[EIN_CUDA_MOST];
-  void *parameter[EIN_CUDA_MOST + 1];
   ein_device now;
   if (!ein_cuda_any(ctx, gx, gy, gz)) return;
   if (n > EIN_CUDA_MOST) {
     ein_error_set(&ctx->inside->error, EIN_ERR_SHAPE, "a kernel with %d parameters is more than a device takes", n);
     return;
   }
-  for (int k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++)
     word[k] = given[k] < 0 ? (uint64_t)ctx->size[~given[k]] : (uint64_t)(uintptr_t)ein_cuda_at(ctx, given[k]);
-    parameter[k] = &word[k];
-  }
   now = ein_cuda_now(ctx);
-  parameter[n] = &now;
   const unsigned grid[] = {(unsigned)gx, (unsigned)gy, (unsigned)gz}, block[] = {(unsigned)bx, (unsigned)by, (unsigned)bz};
-  ein_gpu_launch(ctx, &ein_cuda_of(ctx)->gpu, kernel, grid, block, parameter);
+  ein_gpu_launch(ctx, &ein_cuda_of(ctx)->gpu, kernel, grid, block, word, n, device ? &now : NULL);
 }
 #endif
+
+/* A turn of a repeat is over; outer: of one that has others in it, so each of its turns is sent alike. */
+static EIN_UNUSED void ein_cuda_turned(ein_ctx *ctx, int outer) { ein_gpu_turned(ctx, &ein_cuda_of(ctx)->gpu, outer); }
 
 #if defined(EIN_SITES)
 #include "sites.h"

@@ -46,18 +46,39 @@
   X(error_name, "cuGetErrorName", (int error, const char **name))                                                       \
   X(error_text, "cuGetErrorString", (int error, const char **text))
 
+/* Those that came with CUDA 11.4: without them a driver has no graphs for us. A kernel's node is told as ein_cu_node. */
+#define EIN_LIBCUDA_GRAPHS(X)                                                                                           \
+  X(capturing, "cuStreamIsCapturing", (void *stream, int *status))                                                      \
+  X(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                                 \
+  X(capture_end, "cuStreamEndCapture", (void *stream, void **graph))                                                    \
+  X(capture_info, "cuStreamGetCaptureInfo_v2", (void *stream, int *status, uint64_t *id, void **graph, void *const **last, size_t *n)) \
+  X(graph_make, "cuGraphInstantiateWithFlags", (void **made, void *graph, unsigned long long flags))                    \
+  X(graph_set, "cuGraphExecKernelNodeSetParams", (void *made, void *node, const ein_cu_node *what))                     \
+  X(graph_launch, "cuGraphLaunch", (void *made, void *stream))                                                          \
+  X(graph_drop, "cuGraphExecDestroy", (void *made))                                                                     \
+  X(graph_forget, "cuGraphDestroy", (void *graph))
+
+typedef struct ein_cu_node {
+  void *function;
+  unsigned grid[3], block[3], shared;
+  void **parameter, **extra;
+} ein_cu_node;
+
 enum {
   EIN_CU_MEMORY = 2, EIN_CU_NO_DEVICE = 100, EIN_CU_NO_IMAGE = 209, EIN_CU_PTX = 218, EIN_CU_PTX_VERSION = 222, /* errors */
   EIN_CU_MAJOR = 75, EIN_CU_MINOR = 76,                                                                         /* attributes */
   EIN_CU_POINTER_TYPE = 2, EIN_CU_POINTER_MANAGED = 8, EIN_CU_POINTER_DEVICE = 9,                               /* of a pointer */
   EIN_CU_ON_DEVICE = 2,                                                                                         /* a type */
-  EIN_CU_OWN_STREAM = 1                                                                                         /* it waits for no other stream */
+  EIN_CU_OWN_STREAM = 1,                                                                                        /* it waits for no other stream */
+  EIN_CU_OF_THREAD = 1                                                                                          /* a capture: other threads' calls are none of its */
 };
 
 typedef struct ein_libcuda {
 #define EIN_LIBCUDA_FIELD(name, symbol, parameters) int(*name) parameters;
   EIN_LIBCUDA(EIN_LIBCUDA_FIELD)
+  EIN_LIBCUDA_GRAPHS(EIN_LIBCUDA_FIELD)
 #undef EIN_LIBCUDA_FIELD
+  int graphs;                  /* whether it has all of those */
 } ein_libcuda;
 
 /* "out of memory (CUDA_ERROR_OUT_OF_MEMORY)"; what a driver does not know has its number. */
@@ -83,6 +104,13 @@ static EIN_UNUSED int ein_libcuda_open(ein_libcuda *cu, ein_error *error) {
   if (!at) return ein_error_set(error, EIN_ERR_IO, "the CUDA driver is too old: it has no %s, which came with CUDA 11", symbol), 0; \
   memcpy(&cu->name, &at, sizeof at);
   EIN_LIBCUDA(EIN_LIBCUDA_FIND)
+#undef EIN_LIBCUDA_FIND
+  cu->graphs = 1;
+#define EIN_LIBCUDA_FIND(name, symbol, parameters) \
+  at = dlsym(driver, symbol);                      \
+  if (!at) cu->graphs = 0;                         \
+  memcpy(&cu->name, &at, sizeof at);
+  EIN_LIBCUDA_GRAPHS(EIN_LIBCUDA_FIND)
 #undef EIN_LIBCUDA_FIND
   e = cu->init(0);
   if (e && e != EIN_CU_NO_DEVICE) return ein_error_set(error, EIN_ERR_IO, "the CUDA driver does not begin: %s", ein_libcuda_words(cu, e).text), 0;

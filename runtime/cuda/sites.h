@@ -97,7 +97,7 @@ static int ein_cuda_boxes(ein_ctx *ctx, size_t element, int64_t many, const int6
   int64_t blocks = (are.count * many + EIN_BOXES_THREADS - 1) / EIN_BOXES_THREADS;
   const unsigned grid[] = {(unsigned)blocks, 1, 1}, block[] = {EIN_BOXES_THREADS, 1, 1};
   int size = element == 1 ? 0 : element == 2 ? 1 : element == 4 ? 2 : 3;
-  return ein_cuda_any(ctx, blocks, 1, 1) && ein_gpu_launch(ctx, &d->gpu, d->gpu.code->boxes[size], grid, block, parameter);
+  return ein_cuda_any(ctx, blocks, 1, 1) && ein_gpu_launch_now(ctx, &d->gpu, d->gpu.code->boxes[size], grid, block, parameter);
 }
 
 /* ---- parcels ---- */

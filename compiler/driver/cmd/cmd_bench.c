@@ -341,6 +341,7 @@ Leave cmd_bench(Session *s, Args *a) {
     else say_text(&b, &out);
     l = file_write(s, to ? to : "-", out.s, out.len);
   }
+  if (!l) library_counts(s, &b.lib);
   library_close(&b.lib);
   s->resident = NULL;
   resident_close(&b.resident);

@@ -154,6 +154,7 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   if (!l && s->progress) progress_begin(s->progress, j, lib.ctx);
   if (!l) l = library_run(s, &lib, e, &status);
   if (s->progress) progress_end(s->progress);
+  if (!l) library_counts(s, &lib);
   library_close(&lib);
   return l;
 }

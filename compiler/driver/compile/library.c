@@ -115,6 +115,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   ein_config config = {.size = sizeof config, .threads = threads, .stop = stop_flag(s)};
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
   if (s->resident) config.stream = s->resident->stream;
+  if (out->device) config.counts = &out->counts;
   if (s->profile) out->profile = profile_site(s->profile, j->tasks, 0, 1), config.watch = &out->profile->watch;
   ein_status st = k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;
@@ -126,6 +127,14 @@ void library_close(Library *l) {
   if (l->watched) crashes_handle(crashed, SIG_DFL);
   native_close(&l->made);
   *l = (Library){0};
+}
+
+void library_counts(Session *s, const Library *l) {
+  const ein_counts *c = &l->counts;
+  if (!l->device) return;
+  detail(s, "on the device: %llu launches one by one, %llu graph%s made, %llu launched; %llu bytes went there, %llu came back", (unsigned long long)c->launches,
+         (unsigned long long)c->graphs, c->graphs == 1 ? "" : "s", (unsigned long long)c->graph_launches, (unsigned long long)c->bytes_up,
+         (unsigned long long)c->bytes_down);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */

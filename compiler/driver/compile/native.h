@@ -152,6 +152,7 @@ typedef struct Library {
   Native made;
   bool device;               /* its workspace is memory of a device */
   bool watched;              /* a crash in it is told of: until it is closed */
+  ein_counts counts;         /* what was asked of the device */
   struct ProfileSite *profile; /* of the context's runs; NULL: nobody asks */
 } Library;
 /* Before library_open: the threads of an OpenMP that comes in with it go to sleep where they wait, unless the environment says
@@ -161,6 +162,7 @@ void threads_sleep(const Session *s);
 Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *out);
 Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out); /* of an object that another process has made */
 void library_close(Library *l);
+void library_counts(Session *s, const Library *l); /* says them, of a device */
 /* interrupt.c: from interrupt_watch on Ctrl-C stops the run that goes on, if any, and not the process. */
 typedef struct InterruptRun { void (*cancel)(void *ctx); void *const *ctx; int n; } InterruptRun;
 void interrupt_watch(void);

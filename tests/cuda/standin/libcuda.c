@@ -2,8 +2,11 @@
  * runs kernels by the emulation's fibers. It is stricter than a driver: what is asked of a stream is done when somebody waits for it and not before;
  * the device's memory cannot be touched from the host at any other time; a host's pointer is not one of the device's.
  *
- * $EIN_STANDIN, words with commas between, is what goes wrong: no-device, old (an old driver), begin=N (cuInit gives N), alloc=N, launch=N, load=N
- * (the N-th fails, counted from when the variable was changed), memory=BYTES; capability=75: it is a device of compute capability 7.5, not 9.0;
+ * A stream that is captured does nothing: what is asked of it becomes a graph, with parameters as they are then. Waiting for it, copies from and to the
+ * host, and in its thread taking memory and loading kernels, are errors after which the capture is void.
+ *
+ * $EIN_STANDIN, words with commas between, is what goes wrong: no-device, old (an old driver), begin=N (cuInit gives N), alloc=N, launch=N, load=N,
+ * capture=N, graph=N, graph-set=N (the N-th fails, counted from when the variable was changed), graph-launch=N (a kernel of it does), graph-full=N (there is no memory for it), memory=BYTES; capability=75: it is a device of compute capability 7.5, not 9.0;
  * devices=N, 1 to 4 of them, each with memory that the others cannot touch. $EIN_STANDIN_REPORT: a file to which a line is added at the end, of what
  * was done and what was not given back. */
 #include <dlfcn.h>
@@ -16,10 +19,14 @@
 
 #include "world.h"
 
+enum { NOT_CAPTURED = 900, VOID = 901 }; /* of captures */
 enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, NO_IMAGE = 209, BAD_HANDLE = 400, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
 
 typedef struct Later {
-  int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'a' across, 'c' a call of a library's, 'z' fill */
+  int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'a' across, 'c' a call of a library's, 'z' fill, 'g' a graph, whose kernels have their own parameters */
+  int parameters, size;      /* of a kernel: how many, and how large each may be */
+  struct Later *nodes;       /* of a graph */
+  int shared;                /* its data are the graph's */
   StandinLaunch *run;
   void (*call)(void *data);
   unsigned grid[3], block[3];
@@ -35,7 +42,8 @@ typedef struct Later {
 
 enum { DEVICES = 4 };
 typedef struct Device { int retained; } Device;       /* its address is the one of its primary context */
-typedef struct Stream { int device; Later *first, **last; } Stream;
+typedef struct Stream { int device; Later *first, **last; int capture, spoiled, mode; pthread_t thread; } Stream; /* captured into `first` */
+typedef struct Graph { int device; Later *first; } Graph;
 
 static struct {
   StandinWorld world;
@@ -43,6 +51,7 @@ static struct {
   Stream *stream[64];
   int dead, streams, modules;
   int allocations, launches, loads, live;
+  int captures, instances, graph_launches, graph_sets, base_captures, base_instances, base_graph_launches, base_graph_sets;
   char injected[256];
   int base_allocations, base_launches, base_loads; /* where that was changed */
 } my;
@@ -74,6 +83,7 @@ static const char *injected(const char *word) {
   if (!all) all = "";
   if (strcmp(all, my.injected) != 0) {
     snprintf(my.injected, sizeof my.injected, "%s", all);
+    my.base_captures = my.captures, my.base_instances = my.instances, my.base_graph_launches = my.graph_launches, my.base_graph_sets = my.graph_sets;
     my.base_allocations = my.allocations, my.base_launches = my.launches, my.base_loads = my.loads;
   }
   for (const char *at = all; (at = strstr(at, word)) != NULL; at++)
@@ -97,8 +107,8 @@ static void report(void) {
   const char *path = getenv("EIN_STANDIN_REPORT");
   FILE *f = path ? fopen(path, "a") : NULL;
   if (!f) return;
-  fprintf(f, "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads\n", my.live, my.modules,
-          my.streams, retained(), my.allocations, my.launches, my.loads);
+  fprintf(f, "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; graphs: %d made, %d launched, "
+             "%d kernels told\n", my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances, my.graph_launches, my.graph_sets);
   fclose(f);
 }
 
@@ -133,24 +143,35 @@ static Later *later(int what, void *stream) {
   return x;
 }
 
+static void later_free(Later *x) {
+  for (Later *k = x->nodes, *next; k; k = next) next = k->next, later_free(k);
+  if (!x->shared) free(x->data);
+  free(x->parameter), free(x);
+}
+
 static void later_do(Later *x) {
   switch (x->what) {
   case 'k': x->run(x->grid, x->block, x->parameter); break;
   case 'u': memcpy((void *)(uintptr_t)x->at, x->data, x->bytes); break;
   case 'a': memcpy((void *)(uintptr_t)x->at, (void *)(uintptr_t)x->from, x->bytes); break;
   case 'c': x->call(x->data); break;
+  case 'g':
+    for (Later *k = x->nodes; k; k = k->next) later_do(k);
+    break;
   case 'd': memcpy(x->host, (void *)(uintptr_t)x->at, x->bytes); break;
   default: memset((void *)(uintptr_t)x->at, x->byte, x->bytes); break;
   }
 }
 
 static int stream_done(Stream *stream) {
+  if (stream->capture) return my.dead;
   memory_open(stream->device, 1);
   for (Later *x = stream->first, *next; x; x = next) {
     next = x->next;
     if (!my.dead && x->what == 'k' && x->run == NULL) my.dead = ILLEGAL;
+    if (!my.dead && x->what == 'g' && x->nodes == NULL) my.dead = ILLEGAL;
     if (!my.dead) later_do(x);
-    free(x->data), free(x->parameter), free(x);
+    later_free(x);
   }
   stream->first = NULL;
   stream->last = &stream->first;
@@ -162,6 +183,17 @@ static Stream **stream_find(const void *stream) {
   for (int k = 0; k < 64; k++)
     if (stream && my.stream[k] == stream) return &my.stream[k];
   return NULL;
+}
+
+/* Of what may not be in a capture: whether one would be spoiled, and is, in this stream or by this thread. */
+static int spoils(const void *stream) {
+  int is = 0;
+  for (int k = 0; k < 64; k++) {
+    Stream *s = my.stream[k];
+    if (!s || !s->capture) continue;
+    if (stream ? s == stream : s->mode == 0 || (s->mode == 1 && pthread_equal(s->thread, pthread_self()))) s->spoiled = is = 1;
+  }
+  return is;
 }
 
 /* That what is asked for is asked of a stream of the current context. */
@@ -206,6 +238,9 @@ int standin_planted(const char *word, int n) {
   ALONE;                                       \
   if (my.dead) return my.dead;                 \
   if (mine.depth < 1) return BAD_CONTEXT
+/* What is never in a capture, of a stream; NULL: of any, by this thread. */
+#define NOT_IN_CAPTURE(stream) \
+  if (spoils(stream)) return NOT_CAPTURED
 
 int cuInit(unsigned flags);
 int cuDriverGetVersion(int *version);
@@ -236,6 +271,16 @@ int cuStreamGetCtx(void *stream, void **context);
 int cuPointerGetAttribute(void *value, int attribute, uint64_t at);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **parameter, void **extra);
+int cuStreamIsCapturing(void *stream, int *status);
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, void **graph);
+int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph, void *const **last, size_t *n);
+int cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long flags);
+typedef struct KernelNode { void *function; unsigned grid[3], block[3], shared; void **parameter, **extra; } KernelNode;
+int cuGraphExecKernelNodeSetParams(void *made, void *node, const KernelNode *what);
+int cuGraphLaunch(void *made, void *stream);
+int cuGraphExecDestroy(void *made);
+int cuGraphDestroy(void *graph);
 int cuGetErrorName(int error, const char **name);
 int cuGetErrorString(int error, const char **text);
 
@@ -290,6 +335,7 @@ int cuModuleLoadData(void **module, const void *image) {
   const StandinImage *head = image;
   char path[64];
   HERE;
+  NOT_IN_CAPTURE(NULL);
   my.loads++;
   if (injected("old")) return PTX_VERSION;
   if (is_nth("load=", my.loads - my.base_loads)) return NO_MEMORY;
@@ -335,6 +381,7 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
   size_t left, all;
   int k = 0;
   HERE;
+  NOT_IN_CAPTURE(NULL);
   if (!bytes) return INVALID;
   my.allocations++;
   if (is_nth("alloc=", my.allocations - my.base_allocations)) return NO_MEMORY;
@@ -353,6 +400,7 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
 
 int cuMemFree_v2(uint64_t at) {
   HERE;
+  NOT_IN_CAPTURE(NULL);
   all_done();
   StandinMemory *m = memory_of(at, 0);
   if (!m || m->data != (char *)(uintptr_t)at) return INVALID;
@@ -365,6 +413,7 @@ int cuMemFree_v2(uint64_t at) {
 
 int cuMemAllocHost_v2(void **at, size_t bytes) {
   HERE;
+  NOT_IN_CAPTURE(NULL);
   my.allocations++;
   if (is_nth("alloc=", my.allocations - my.base_allocations)) return NO_MEMORY;
   *at = malloc(bytes);
@@ -384,6 +433,7 @@ int cuMemFreeHost(void *at) {
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   HERE;
   if (!is_here(stream) || !memory_of(to, bytes) || memory_of((uint64_t)(uintptr_t)from, 1)) return INVALID;
+  NOT_IN_CAPTURE(stream);
   Later *x = later('u', stream);
   x->at = to, x->bytes = bytes, x->data = malloc(bytes + 1);
   memcpy(x->data, from, bytes);
@@ -393,6 +443,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   HERE;
   if (!is_here(stream) || !memory_of(from, bytes) || memory_of((uint64_t)(uintptr_t)to, 1)) return INVALID;
+  NOT_IN_CAPTURE(stream);
   Later *x = later('d', stream);
   x->at = from, x->bytes = bytes, x->host = to;
   return OK;
@@ -429,7 +480,7 @@ int cuStreamCreate(void **stream, unsigned flags) {
 int cuStreamDestroy_v2(void *stream) {
   HERE;
   Stream **x = stream_find(stream);
-  if (!x) return INVALID;
+  if (!x || (*x)->capture) return INVALID;
   stream_done(*x);
   free(*x);
   *x = NULL;
@@ -440,7 +491,9 @@ int cuStreamDestroy_v2(void *stream) {
 int cuStreamSynchronize(void *stream) {
   HERE;
   Stream **x = stream_find(stream);
-  return x ? stream_done(*x) : INVALID;
+  if (!x) return INVALID;
+  NOT_IN_CAPTURE(stream);
+  return stream_done(*x);
 }
 
 int cuStreamGetCtx(void *stream, void **context) {
@@ -462,6 +515,17 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
   }
 }
 
+/* Copies of them. */
+static void parameters_set(Later *x, void **parameter) {
+  size_t n = (size_t)x->parameters, size = (size_t)x->size;
+  if (!x->data) x->data = calloc(n + 1, size + 8);
+  if (!x->parameter) x->parameter = calloc(n + 1, sizeof(void *));
+  for (size_t k = 0; k < n; k++) {
+    x->parameter[k] = x->data + k * size;
+    memcpy(x->parameter[k], parameter[k], k + 1 == n ? size : 8);
+  }
+}
+
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **parameter, void **extra) {
   StandinLaunch *run = NULL;
@@ -469,20 +533,135 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   if (!function || !is_here(stream) || shared || extra) return INVALID;
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || bx * by * bz > 1024 || !bx || !by || !bz) return INVALID;
   memcpy(&run, &function, sizeof run);
-  my.launches++;
-  int failed = is_nth("launch=", my.launches - my.base_launches);
+  int failed = 0;
+  if (!((Stream *)stream)->capture) my.launches++, failed = is_nth("launch=", my.launches - my.base_launches);
   Later *x = later('k', stream);
   x->run = failed ? NULL : run;
   memcpy(x->grid, (unsigned[]){gx, gy, gz}, sizeof x->grid);
   memcpy(x->block, (unsigned[]){bx, by, bz}, sizeof x->block);
   int told = run(NULL, NULL, NULL), n = told / STANDIN_MOST, size = told % STANDIN_MOST;
-  x->data = calloc((size_t)n + 1, (size_t)size + 8);
-  x->parameter = calloc((size_t)n + 1, sizeof(void *));
-  for (int k = 0; k < n; k++) {
-    x->parameter[k] = x->data + (size_t)k * (size_t)size;
-    memcpy(x->parameter[k], parameter[k], (size_t)(k + 1 == n ? size : 8));
-  }
+  x->parameters = n, x->size = size;
+  parameters_set(x, parameter);
   return OK;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------ */
+
+/* What a stream has not done yet when its capture begins it does first. */
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  HERE;
+  if (!is_here(stream) || mode < 0 || mode > 2) return INVALID;
+  Stream *s = stream;
+  my.captures++;
+  if (s->capture || is_nth("capture=", my.captures - my.base_captures)) return 903;
+  stream_done(s);
+  s->capture = 1, s->spoiled = 0, s->mode = mode, s->thread = pthread_self();
+  return OK;
+}
+
+int cuStreamIsCapturing(void *stream, int *status) {
+  HERE;
+  Stream **x = stream_find(stream);
+  return x ? (*status = (*x)->capture ? 1 + (*x)->spoiled : 0, OK) : INVALID;
+}
+
+int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph, void *const **last, size_t *n) {
+  static __thread void *node[1];
+  HERE;
+  Stream **x = stream_find(stream);
+  if (!x || !(*x)->capture) return INVALID;
+  if ((*x)->spoiled) return VOID;
+  node[0] = NULL;
+  for (Later *k = (*x)->first; k; k = k->next) node[0] = k;
+  return *status = 1, *id = 1, *graph = NULL, *last = node, *n = node[0] != NULL, OK;
+}
+
+int cuStreamEndCapture(void *stream, void **graph) {
+  HERE;
+  Stream **x = stream_find(stream);
+  if (!x || !(*x)->capture) return INVALID;
+  Stream *s = *x;
+  Graph *g = calloc(1, sizeof *g);
+  if (s->mode == 1 && !pthread_equal(s->thread, pthread_self())) return free(g), 908;
+  g->first = s->first, g->device = s->device;
+  s->first = NULL, s->last = &s->first, s->capture = 0;
+  my.live++;
+  *graph = g;
+  return s->spoiled ? (cuGraphDestroy(g), *graph = NULL, VOID) : OK;
+}
+
+int cuGraphDestroy(void *graph) {
+  HERE;
+  Graph *g = graph;
+  all_done();
+  for (Later *k = g->first, *next; k; k = next) next = k->next, later_free(k);
+  my.live--;
+  return free(g), OK;
+}
+
+/* A graph that can be launched is a list of copies of its nodes, each behind the other one's `next` in the order of the graph. */
+typedef struct Made { int device; Later *first; Graph *of; } Made;
+
+static Later *nodes_copy(const Later *from) {
+  Later *first = NULL, **last = &first;
+  for (; from; from = from->next) {
+    Later *x = *last = calloc(1, sizeof *x);
+    *x = *from, x->next = NULL, x->shared = 1;
+    last = &x->next;
+    if (x->what != 'k') continue;
+    x->shared = 0, x->data = NULL, x->parameter = NULL;
+    parameters_set(x, from->parameter);
+  }
+  return first;
+}
+
+int cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long flags) {
+  HERE;
+  NOT_IN_CAPTURE(NULL);
+  if (flags) return INVALID;
+  my.instances++;
+  if (is_nth("graph=", my.instances - my.base_instances)) return NO_MEMORY;
+  Made *m = calloc(1, sizeof *m);
+  Graph *g = graph;
+  m->device = g->device, m->first = nodes_copy(g->first), m->of = g;
+  my.live++;
+  return *made = m, OK;
+}
+
+int cuGraphExecKernelNodeSetParams(void *made, void *node, const KernelNode *what) {
+  HERE;
+  Made *m = made;
+  Later *x = m->first;
+  StandinLaunch *run;
+  my.graph_sets++;
+  if (is_nth("graph-set=", my.graph_sets - my.base_graph_sets)) return NO_MEMORY;
+  for (Later *k = m->of->first; k && k != node; k = k->next) x = x->next;
+  if (!x || x->what != 'k' || what->shared || what->extra) return INVALID;
+  memcpy(&run, &what->function, sizeof run);
+  if (run != x->run) return INVALID;
+  memcpy(x->grid, what->grid, sizeof x->grid), memcpy(x->block, what->block, sizeof x->block);
+  parameters_set(x, what->parameter);
+  return OK;
+}
+
+int cuGraphLaunch(void *made, void *stream) {
+  HERE;
+  Made *m = made;
+  if (!is_here(stream) || ((Stream *)stream)->capture || ((Stream *)stream)->device != m->device) return INVALID;
+  my.graph_launches++;
+  if (is_nth("graph-full=", my.graph_launches - my.base_graph_launches)) return NO_MEMORY;
+  Later *x = later('g', stream);
+  if (!is_nth("graph-launch=", my.graph_launches - my.base_graph_launches)) x->nodes = nodes_copy(m->first);
+  return OK;
+}
+
+int cuGraphExecDestroy(void *made) {
+  HERE;
+  Made *m = made;
+  all_done();
+  for (Later *k = m->first, *next; k; k = next) next = k->next, later_free(k);
+  my.live--;
+  return free(m), OK;
 }
 
 int cuGetErrorName(int error, const char **name) {

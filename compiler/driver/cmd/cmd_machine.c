@@ -42,6 +42,8 @@ static void level_text(Buf *b, const MachineLevel *l) {
     for (int r = 0; r < RATES; r++)
       line_text(b, arena_printf(b->arena, "%s %s", dtype_name((DType)t), machine_rate_name[r]), &l->rate[t][r], "Gop/s", 1e9);
   for (uint32_t i = 0; i < l->memories.len; i++) memory_text(b, &l->memories.at[i]);
+  line_text(b, "a message", &l->link_latency, "us", 1e-6);
+  line_text(b, "link", &l->link, "GB/s", 1e9);
 }
 
 static void machine_text(Buf *b, const Machine *m) {
@@ -73,18 +75,23 @@ static void sound(Session *s, const Machine *m, const Buf *json) {
   bug("the machine that was measured is none: %s\n%s", why.s, json->s);
 }
 
+static Leave processor_measure(Session *s, Args *a, Machine **out) {
+  Compiler c;
+  int cores;
+  Leave l = threads_wanted(s, a, &cores);
+  if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
+  return l ? l : machine_measure(s, a, &c, cores ? cores : processors(), out);
+}
+
 Leave cmd_machine(Session *s, Args *a) {
   const char *to = arg_last(a, OPT_OUTPUT), *format = arg_last(a, OPT_FORMAT);
   bool json = format ? strcmp(format, "json") == 0 : to != NULL;
   Buf file = buf_new(s->arena), text = buf_new(s->arena);
-  Compiler c;
   Machine *m;
-  int cores;
   if (a->operands.len) return fail(s, LEAVE_USAGE, "ein machine takes no words after it");
-  Leave l = threads_wanted(s, a, &cores);
-  if (!l && to && !file_writable(s, to)) l = LEAVE_MACHINE;
-  if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
-  if (!l) l = machine_measure(s, a, &c, cores ? cores : processors(), &m);
+  if (arg_has(a, OPT_CUDA) && arg_has(a, OPT_THREADS)) return fail(s, LEAVE_USAGE, "--threads are a processor's: not with --cuda");
+  if (to && !file_writable(s, to)) return LEAVE_MACHINE;
+  Leave l = arg_has(a, OPT_CUDA) ? device_measure(s, a, &m) : processor_measure(s, a, &m);
   if (l) return l;
   machine_print(&file, m);
   sound(s, m, &file);

@@ -7,6 +7,8 @@
 typedef struct ResidentDriver {
   ein_libcuda cu;
   int device;
+  void *host;                /* pinned memory of resident_there_and_back */
+  size_t held;
   void *context;             /* its primary one, current from resident_open on; NULL: not retained */
 } ResidentDriver;
 
@@ -69,12 +71,61 @@ void resident_views(const Resident *r, const Library *l, ein_tensor *in, ein_ten
   for (int k = 0; k < l->model->n_outputs; k++) view_move(&out[k], r->at[n + k]);
 }
 
+/* ---- for who measures it ---- */
+
+void resident_drop(Resident *r) {
+  for (uint32_t i = 0; i < r->n; i++)
+    if (r->at[i]) r->driver->cu.memory_drop(r->at[i]);
+  r->n = 0;
+}
+
+enum { TAKEN_MOST = 8 };
+Leave resident_take(Session *s, Resident *r, size_t bytes, uint64_t *at) {
+  ResidentDriver *d = r->driver;
+  if (!r->at) r->at = NEW_ARRAY(s->arena, uint64_t, TAKEN_MOST);
+  BUG_UNLESS(r->n < TAKEN_MOST);
+  *at = 0;
+  Leave l = asked(s, r, d->cu.memory_take(at, bytes + 1), arena_printf(s->arena, "%zu bytes", bytes));
+  if (!l) r->at[r->n++] = *at, l = asked(s, r, d->cu.fill(*at, 0x3C, bytes + 1, r->stream), "memory is filled");
+  return l;
+}
+
+Leave resident_there_and_back(Session *s, Resident *r, size_t bytes) {
+  ResidentDriver *d = r->driver;
+  Leave l = LEAVE_OK;
+  if (d->held < bytes) {
+    if (d->host) d->cu.host_drop(d->host);
+    d->host = NULL, d->held = 0;
+    resident_drop(r);
+    l = asked(s, r, d->cu.host_take(&d->host, bytes), "memory of the host");
+    if (!l) d->held = bytes, memset(d->host, 0, bytes);
+  }
+  uint64_t at = r->n ? r->at[0] : 0;
+  if (!l && !at) l = resident_take(s, r, bytes, &at);
+  if (!l) l = asked(s, r, d->cu.copy_up(at, d->host, bytes, r->stream), "the bus");
+  if (!l) l = asked(s, r, d->cu.copy_down(d->host, at, bytes, r->stream), "the bus");
+  return l ? l : resident_wait(s, r);
+}
+
+Leave resident_about(Session *s, Resident *r, const char **name, int64_t *bytes, int64_t *devices) {
+  enum { NAME = 256 };
+  ResidentDriver *d = r->driver;
+  char *said = NEW_ARRAY(s->arena, char, NAME);
+  size_t left = 0, all = 0;
+  int n = 0;
+  Leave l = asked(s, r, d->cu.device_name(said, NAME, d->device), "the device's name");
+  if (!l) l = asked(s, r, d->cu.memory_info(&left, &all), "the device's memory");
+  if (!l) l = asked(s, r, d->cu.device_count(&n), "the number of devices");
+  *name = said, *bytes = (int64_t)all, *devices = n;
+  return l;
+}
+
 void resident_close(Resident *r) {
   ResidentDriver *d = r->driver;
   void *own;
   if (!d || !d->context) return;
-  for (uint32_t i = 0; i < r->n; i++)
-    if (r->at[i]) d->cu.memory_drop(r->at[i]);
+  resident_drop(r);
+  if (d->host) d->cu.host_drop(d->host);
   if (r->stream) d->cu.stream_end(r->stream);
   d->cu.context_pop(&own);
   d->cu.context_release(d->device);

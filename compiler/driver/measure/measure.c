@@ -316,12 +316,16 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* With as many digits as it is worth. */
-static double figure(const Measuring *m, const Probe *p, double seconds) {
-  double x = p->rate ? p->amount / seconds : seconds / p->amount;
-  const char *text = arena_printf(m->s->arena, "%.4g", x);
+void figures_sort(double *x, size_t n) { qsort(x, n, sizeof *x, by_size); }
+
+double figure_short(Arena *a, double x) {
+  const char *text = arena_printf(a, "%.4g", x);
   BUG_UNLESS(double_read(text, strlen(text), &x));
   return x;
+}
+
+static double figure(const Measuring *m, const Probe *p, double seconds) {
+  return figure_short(m->s->arena, p->rate ? p->amount / seconds : seconds / p->amount);
 }
 
 static Leave probes_run(Measuring *m) {
@@ -331,7 +335,7 @@ static Leave probes_run(Measuring *m) {
     for (uint32_t k = 0; k < m->n && !l; k++) l = sample_take(m, &m->probe[k], &m->probe[k].sample[i]);
   for (uint32_t k = 0; k < m->n && !l; k++) {
     Probe *p = &m->probe[k];
-    qsort(p->sample, ROUNDS, sizeof *p->sample, by_size);
+    figures_sort(p->sample, ROUNDS);
     *p->to = (Measure){figure(m, p, p->sample[0]), figure(m, p, p->sample[ROUNDS / 2]), figure(m, p, p->sample[ROUNDS - 1])};
   }
   return l;

@@ -18,5 +18,10 @@ const char *processor_name(Arena *a);   /* as it calls itself; NULL: not known *
 /* ---- measure.c ---------------------------------------------------------------------------------- */
 /* Takes a few seconds. `cores`: threads of a site. */
 Leave machine_measure(Session *s, const Args *a, Compiler *c, int cores, Machine **out);
+void figures_sort(double *x, size_t n);       /* the least first */
+double figure_short(Arena *a, double x);      /* with as many digits as one that was measured is worth */
+
+/* ---- device.c: the first device that is here is a site ------------------------------------------------ */
+Leave device_measure(Session *s, const Args *a, Machine **out);
 
 #endif

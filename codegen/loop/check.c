@@ -171,6 +171,8 @@ static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
     return false;
   }
   for (uint32_t i = 0; i < x->rank; i++) check_extent(&c->c, "an extent", x->dim[i]);
+  bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16;
+  if (x->small && (!halves || !x->rank || (x->space != SPACE_SHARED && x->space != SPACE_REGISTER))) fail(c, "%s is small, and no array of halves", name_of(x));
   if (x->space == SPACE_BUFFER) {
     check_of_buffer(c, x, buffers);
     return true;
@@ -178,8 +180,6 @@ static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
   if (x->buffer) fail(c, "%s is no buffer and has the number of one", name_of(x));
   int most = x->space == SPACE_SHARED ? LOOP_SHARED : LOOP_STACK;
   if (x->space != SPACE_SCRATCH && !is_small(x, most)) fail(c, "%s is not of a constant size up to %d bytes", name_of(x), most);
-  bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16;
-  if (x->small && (!halves || !x->rank || (x->space != SPACE_SHARED && x->space != SPACE_REGISTER))) fail(c, "%s is small, and no array of halves", name_of(x));
   if (x->space == SPACE_SHARED && !x->rank) fail(c, "%s is shared and no array", name_of(x));
   if (x->space == SPACE_REGISTER && x->rank > 1) fail(c, "%s has rank %u and is a register", name_of(x), x->rank);
   return true;

@@ -361,6 +361,132 @@ static void group_tests(Arena *a) {
   text_breaks(group, COUNT(group_breaks), group_breaks);
 }
 
+/* A product by matrix units: halves that stay small, eight of them at once. */
+static const char matrix[] =
+    "loop 1\n"
+    "tasks {\n"
+    "  taskgraph 1\n"
+    "  buffer %0 input 0 A[1024, 64] : f16\n"
+    "  buffer %1 input 1 B[64, 1024] : f16\n"
+    "  buffer %2 output 0 C[1024, 1024] : f16\n"
+    "  input A = %0\n"
+    "  input B = %1\n"
+    "  output C = %2\n"
+    "  kernel 0 C outer 0 {\n"
+    "    stage C[i:1024, j:1024] : f16 = sum:f32[k:64] (f32(%0[i, k]) * f32(%1[k, j])) to %2[i, j]\n"
+    "  }\n"
+    "}\n"
+    "kernel C step 0 work 268435456 {\n"
+    "  buffer B = %1 : f16 [64, 1024]\n"
+    "  buffer A = %0 : f16 [1024, 64]\n"
+    "  buffer C = %2 : f16 [1024, 1024] written\n"
+    "  shared rows : f16 [2560] small written\n"
+    "  shared lanes : f16 [2304] small written\n"
+    "  register acc : f32 [16] written\n"
+    "  register next : f16 [8] small written\n"
+    "  register next_2 : f16 [8] small written\n"
+    "  loops block x y i_2 f thread warp row lane row_2 lane_2 warp_2 point deep point_2 deep_2 point_3 point_4 f_2 next_3 part point_5 deep_3 point_6 deep_4 r c c_2 i_3 j_2\n"
+    "  for block < 256 grid x beside 2 {\n"
+    "    var rows\n"
+    "    var lanes\n"
+    "    for x < 16 block x {\n"
+    "      for y < 16 block y {\n"
+    "        index i_2 = (block % 16)\n"
+    "        index f = (block // 16)\n"
+    "        index thread = ((y * 16) + x)\n"
+    "        index warp = (thread // 32)\n"
+    "        index row = ((warp // 4) * 32)\n"
+    "        index lane = ((warp % 4) * 16)\n"
+    "        index row_2 = (f * 64)\n"
+    "        index lane_2 = (i_2 * 64)\n"
+    "        var acc = 0.0:f32\n"
+    "        index warp_2 = (thread // 32)\n"
+    "        index point = (((thread // 4) % 8) + (warp_2 * 8))\n"
+    "        index deep = ((thread % 4) * 8)\n"
+    "        var next = 0.0:f16\n"
+    "        index point_2 = ((thread % 8) * 8)\n"
+    "        index deep_2 = (thread // 8)\n"
+    "        var next_2 = 0.0:f16\n"
+    "        index point_3 = (row_2 + point)\n"
+    "        next[0] = A[point_3, deep] wide 8\n"
+    "        index point_4 = (lane_2 + point_2)\n"
+    "        next_2[0] = B[deep_2, point_4] wide 8\n"
+    "        for f_2 < 2 {\n"
+    "          rows[((point * 40) + deep)] = next[0] wide 8\n"
+    "          lanes[((deep_2 * 72) + point_2)] = next_2[0] wide 8\n"
+    "          barrier\n"
+    "          if ((f_2 + 1) < 2) {\n"
+    "            index next_3 = (f_2 + 1)\n"
+    "            index part = (next_3 * 32)\n"
+    "            index point_5 = (row_2 + point)\n"
+    "            index deep_3 = (part + deep)\n"
+    "            next[0] = A[point_5, deep_3] wide 8\n"
+    "            index point_6 = (lane_2 + point_2)\n"
+    "            index deep_4 = (part + deep_2)\n"
+    "            next_2[0] = B[deep_4, point_6] wide 8\n"
+    "          }\n"
+    "          matrix acc 32 by 16 by 32 of rows[(row * 40)] steps 40 1 and lanes[lane] steps 1 72\n"
+    "          barrier\n"
+    "        }\n"
+    "        for r < 4 unroll {\n"
+    "          for c < 2 unroll {\n"
+    "            for c_2 < 2 unroll {\n"
+    "              index i_3 = (row_2 + ((row + (r * 8)) + ((thread % 32) // 4)))\n"
+    "              index j_2 = ((lane_2 + ((lane + (c * 8)) + (((thread % 32) % 4) * 2))) + c_2)\n"
+    "              C[i_3, j_2] = f16(acc[((r * 4) + ((c * 2) + c_2))])\n"
+    "            }\n"
+    "          }\n"
+    "        }\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
+
+static const TextBreak matrix_breaks[] = {
+    /* small */
+    {"register next : f16 [8] small", "register next : f16 [] small", "kernel C: next is small, and no array of halves"},
+    {"register acc : f32 [16] written", "register acc : f32 [16] small written", "kernel C: acc is small, and no array of halves"},
+    {"buffer A = %0 : f16 [1024, 64]\n  buffer C", "buffer A = %0 : f16 [1024, 64] small\n  buffer C", "kernel C: A is small, and no array of halves"},
+    /* wide */
+    {"next[0] = A[point_3, deep] wide 8", "next[0] = 0.0:f16 wide 8", "kernel C: what is stored to next, several neighbours at once, is read from nowhere"},
+    {"next[0] = A[point_3, deep] wide 8", "next[0] = A[point_3, deep] wide 16", "kernel C: 16 neighbours of next lie otherwise where they are stored, or are not 4, 8 or 16 bytes"},
+    {"next[0] = A[point_3, deep] wide 8", "next[0] = A[point_3, (deep + 4)] wide 8", "kernel C: 8 neighbours of A do not begin at a multiple of so many, or do not end with a row"},
+    {"next[0] = A[point_3, deep] wide 8", "next[4] = A[point_3, deep] wide 8", "kernel C: 8 neighbours of next do not begin at a multiple of so many, or do not end with a row"},
+    {"((thread % 4) * 8)", "((thread % 4) * 4)", "kernel C: 8 neighbours of A do not begin at a multiple of so many, or do not end with a row"},
+    {"register next : f16 [8] small", "register next : f16 [8]", "kernel C: 8 neighbours of next lie otherwise where they are stored, or are not 4, 8 or 16 bytes"},
+    {"register next : f16 [8] small", "register next : f16 [12] small", "kernel C: 8 neighbours of next do not begin at a multiple of so many, or do not end with a row"},
+    /* beside */
+    {"beside 2", "beside 9", "kernel C: 9 blocks of 256 threads are beside each other, of 2048 threads at most"},
+    /* matrix */
+    {"matrix acc 32 by 16 by 32", "matrix acc 32 by 8 by 32", "kernel C: a matrix of 32 by 8 by 32 is none that there are units for"},
+    {"matrix acc 32 by 16 by 32", "matrix acc 32 by 16 by 8", "kernel C: a matrix of 32 by 16 by 8 is none that there are units for"},
+    {"matrix acc 32 by 16 by 32", "matrix acc 32 by 32 by 32", "kernel C: acc has not a thread's part of a matrix"},
+    {"of rows[(row * 40)]", "of A[0, 0]", "kernel C: a side of a matrix is no shared array of rank 1"},
+    {"steps 40 1", "steps 36 1", "kernel C: elements of rows are 36 and 1 apart, of which one has to be 1 and the other a multiple of 8"},
+    {"steps 40 1", "steps 40 2", "kernel C: elements of rows are 40 and 2 apart, of which one has to be 1 and the other a multiple of 8"},
+    {"steps 40 1", "steps 0 1", "kernel C: elements of rows are 0 and 1 apart, of which one has to be 1 and the other a multiple of 8"},
+    {"shared rows : f16 [2560] small", "shared rows : f16 [2560]", "kernel C: rows and lanes are no sides of a matrix of f32"},
+    {"          matrix acc", "          if (x == 0) {\n            barrier\n          }\n          matrix acc", "kernel C: a barrier stands in a condition"},
+    {"          matrix acc 32 by 16 by 32 of rows[(row * 40)] steps 40 1 and lanes[lane] steps 1 72\n",
+     "          if (x == 0) {\n            matrix acc 32 by 16 by 32 of rows[(row * 40)] steps 40 1 and lanes[lane] steps 1 72\n          }\n",
+     "kernel C: a matrix stands in a condition that is not the same for all threads"},
+    {"          barrier\n          if ((f_2", "          if ((f_2", "kernel C: two threads of a block may touch one element of rows, one of them to store, and no barrier is between"},
+    {"steps 1 72\n          barrier\n", "steps 1 72\n", "kernel C: two threads of a block may touch one element of rows, one of them to store, and no barrier is between"},
+    {"for x < 16 block x", "for x < 3 block x", "kernel C: a block of 48 threads is no number of warps, and makes a matrix"},
+};
+
+static void matrix_tests(Arena *a) {
+  LoopProgram *p = text_well(a, matrix);
+  Buf text = buf_new(a);
+  if (OK(p, "a text with a matrix reads")) {
+    loop_print(&text, p);
+    OK_STR(text.s, matrix, "and prints as it was");
+    OK(text_sound(a, p), "and is sound");
+    OK(text_back(p), "and comes back");
+  }
+  text_breaks(matrix, COUNT(matrix_breaks), matrix_breaks);
+}
+
 int main(void) {
   Arena *a = arena_new();
   LoopProgram *p = text_well(a, full);
@@ -375,6 +501,7 @@ int main(void) {
   text_refusals(full, COUNT(refused), refused);
   product_tests(a);
   group_tests(a);
+  matrix_tests(a);
   arena_free(a);
   return DONE();
 }

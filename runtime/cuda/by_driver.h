@@ -328,6 +328,7 @@ static int ein_gpu_launch_now(ein_ctx *ctx, ein_gpu *g, int kernel, const unsign
   if (!ein_gpu_send(ctx, g)) return 0;
   was = g->last;
   g->last = g->code->kernel[kernel];
+  g->counts->launches++;
   e = g->cu.launch(g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, g->stream, parameter, NULL);
   if (ein_gpu_lost(e) && was) g->last = was; /* it tells of those before */
   return ein_gpu_ok(ctx, g, e, g->code->kernel[kernel]);

@@ -93,6 +93,15 @@ static bool leaf_is_safe(Env *e, uint32_t slot) {
   return e->safe[slot];
 }
 
+bool ex_is_multiple(const Expr *e, uint32_t along, int64_t n) {
+  if (e->kind == EX_INT) return e->i % n == 0;
+  if (e->kind == EX_LABEL) return (uint32_t)e->i == along;
+  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
+  if (e->op == OP_ADD || e->op == OP_SUB) return ex_is_multiple(e->arg[0], along, n) && ex_is_multiple(e->arg[1], along, n);
+  if (e->op != OP_MUL || ex_has_label(e, along)) return false;
+  return ex_is_multiple(e->arg[0], along, n) || ex_is_multiple(e->arg[1], along, n);
+}
+
 bool ex_safe(Env *e) {
   for (uint32_t k = 0; k < e->stage->sum->n_slot; k++)
     if (!leaf_is_safe(e, k)) return false;

@@ -150,6 +150,8 @@ const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var)
 /* How e changes with label k: true, and by how much a step, if that is a constant. */
 static inline bool ex_slope(const Expr *e, int64_t label, int64_t *slope) { return expr_slope(e, label, slope); }
 static inline bool ex_has_label(const Expr *e, int64_t label) { return expr_has_label(e, label); }
+/* Whether it is a multiple of n, 2 or more, as its text says it, whatever labels are; the label `along` counts as one, if it is in no product. */
+bool ex_is_multiple(const Expr *e, uint32_t along, int64_t n);
 
 /* ---- schedule/facts.c: what is known of a stage before its loops are made ------------------------- */
 typedef enum { MOVE_NONE, MOVE_UNIT, MOVE_FAR } Move; /* how an access moves along a label: not, to the next element, elsewhere */

@@ -17,16 +17,6 @@ static bool is_brought(const Tiles *t, uint32_t slot) { return t->next[slot] != 
 
 /* ---- how wide ------------------------------------------------------------------------------------------- */
 
-/* A sum of terms of which all are multiples, whatever labels are; `along` counts as one. */
-static bool is_multiple(const Tiles *t, const Expr *e, uint32_t along, int64_t n) {
-  if (e->kind == EX_INT) return e->i % n == 0;
-  if (e->kind == EX_LABEL) return (uint32_t)e->i == along;
-  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
-  if (e->op == OP_ADD || e->op == OP_SUB) return is_multiple(t, e->arg[0], along, n) && is_multiple(t, e->arg[1], along, n);
-  if (e->op != OP_MUL || ex_has_label(e, along)) return false;
-  return (e->arg[0]->kind == EX_INT && e->arg[0]->i % n == 0) || (e->arg[1]->kind == EX_INT && e->arg[1]->i % n == 0);
-}
-
 /* So many elements that follow each other along the label are read as one: they begin at a multiple, wherever the group is, and end with the label. */
 static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* the last of a side */
   const Expr *read = tiles_read(t, slot);
@@ -37,7 +27,7 @@ static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* th
   int64_t wide = WIDEST / dtype_size(b->dtype);
   if (wide > GROUP && !tiles_small(t, slot)) wide = GROUP;
   for (; wide > 1; wide /= 2)
-    if (last->kind == EX_INT && last->i % wide == 0 && t->plan.size[label] % wide == 0 && is_multiple(t, read->arg[read->n - 1], label, wide)) break;
+    if (last->kind == EX_INT && last->i % wide == 0 && t->plan.size[label] % wide == 0 && ex_is_multiple(read->arg[read->n - 1], label, wide)) break;
   return wide;
 }
 

@@ -121,21 +121,11 @@ static void labels_choose(Scan *c) {
   }
 }
 
-/* A sum of terms that are multiples, whatever labels are; `along` counts as one. */
-static bool is_multiple(const Expr *e, uint32_t along, int64_t n) {
-  if (e->kind == EX_INT) return e->i % n == 0;
-  if (e->kind == EX_LABEL) return (uint32_t)e->i == along;
-  if (e->kind != EX_OP || e->dtype != DT_I64) return false;
-  if (e->op == OP_ADD || e->op == OP_SUB) return is_multiple(e->arg[0], along, n) && is_multiple(e->arg[1], along, n);
-  if (e->op != OP_MUL || ex_has_label(e, along)) return false;
-  return (e->arg[0]->kind == EX_INT && e->arg[0]->i % n == 0) || (e->arg[1]->kind == EX_INT && e->arg[1]->i % n == 0);
-}
-
 static bool is_aligned(const Scan *c, uint32_t memory, bool kept, const Expr *last, uint32_t label, int64_t n) {
   if (kept) return true;
   const TaskBuffer *b = buffer_seen(c->s, memory);
   const Expr *dim = b->dim[b->rank - 1];
-  return dim->kind == EX_INT && dim->i % n == 0 && is_multiple(last, label, n);
+  return dim->kind == EX_INT && dim->i % n == 0 && ex_is_multiple(last, label, n);
 }
 
 /* Groups of so many points begin at multiples of as many elements, wherever they are read and stored. */

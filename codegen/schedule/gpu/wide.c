@@ -31,14 +31,6 @@ static Slots slots_of(Sched *s, const TaskStage *st) {
   return t;
 }
 
-/* As far as its text says. */
-static bool is_multiple(const Expr *e, int64_t n) {
-  if (e->kind == EX_INT || n == 1) return n == 1 || e->i % n == 0;
-  if (e->kind != EX_OP || e->dtype != DT_I64 || (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL)) return false;
-  bool a = is_multiple(e->arg[0], n), b = is_multiple(e->arg[1], n);
-  return e->op == OP_MUL ? a || b : a && b;
-}
-
 static const Expr *leaf_first(void *env, Exprs *x, const Expr *leaf) {
   return leaf->kind == EX_LABEL && leaf->i == *(uint32_t *)env ? expr_int(x, DT_I64, 0) : leaf;
 }
@@ -55,7 +47,7 @@ static bool lies_wide(const Wide *w, uint32_t n, const Expr *const *at, const Ex
   int64_t slope;
   if (w->each == 1) return true;
   if (!n || any_label(at, n - 1, label) || !ex_slope(at[n - 1], label, &slope) || slope != 1) return false;
-  return is_multiple(dim[n - 1], w->each) && is_multiple(expr_map(w->s->x, at[n - 1], leaf_first, &label), w->each);
+  return ex_is_multiple(dim[n - 1], NOWHERE, w->each) && ex_is_multiple(expr_map(w->s->x, at[n - 1], leaf_first, &label), NOWHERE, w->each);
 }
 
 static const Expr *const *slot_dims(const Sched *s, TaskSlot slot) {
@@ -104,7 +96,7 @@ static bool slot_fits(const Wide *w, uint32_t stage, const Slots *t, uint32_t k)
 bool wide_slot(const Wide *w, uint32_t stage, uint32_t slot) {
   const TaskStage *st = &w->s->task->stages.at[stage];
   Slots t = slots_of(w->s, st);
-  return t.read[slot] && !is_stored(w, st->slot[slot]) && may_be_read(w->s, st, &t, slot) && is_multiple(st->bound[w->label], w->each) && lies_wide(w, t.read[slot]->n, t.read[slot]->arg, slot_dims(w->s, st->slot[slot]));
+  return t.read[slot] && !is_stored(w, st->slot[slot]) && may_be_read(w->s, st, &t, slot) && (w->each == 1 || ex_is_multiple(st->bound[w->label], NOWHERE, w->each)) && lies_wide(w, t.read[slot]->n, t.read[slot]->arg, slot_dims(w->s, st->slot[slot]));
 }
 
 const Expr *wide_read(const Wide *w, uint32_t stage, uint32_t slot) { return slots_of(w->s, &w->s->task->stages.at[stage]).read[slot]; }
@@ -112,7 +104,7 @@ const Expr *wide_read(const Wide *w, uint32_t stage, uint32_t slot) { return slo
 static bool store_fits(const Wide *w, uint32_t i) {
   const TaskStage *st = &w->s->task->stages.at[i];
   const EinSum *sum = st->sum;
-  if (w->each > 1 && w->s->of_stage[i] != NOWHERE && (w->label + 1 != sum->n_out || !is_multiple(st->bound[w->label], w->each))) return false;
+  if (w->each > 1 && w->s->of_stage[i] != NOWHERE && (w->label + 1 != sum->n_out || !ex_is_multiple(st->bound[w->label], NOWHERE, w->each))) return false;
   return st->buffer < 0 || lies_wide(w, st->n_at, st->at, buffer_seen(w->s, (uint32_t)st->buffer)->dim);
 }
 

@@ -15,6 +15,7 @@ enum { EIN_WHOLE_ALIGN = 64 };
 typedef struct ein_whole {
   const ein_whole_made *made;
   const ein_model *model;      /* the one that fits; NULL: none does */
+  const ein_whole_default *defaults; /* its; once there is one */
   void *ctx;                   /* its context */
   ein_config config;           /* without a wire or memory that is lent; */
   ein_config lent;             /*   and with both, for plans */
@@ -67,6 +68,11 @@ static int ein_whole_fits(const ein_whole *h, const int64_t *dims) {
   return -1;
 }
 
+static void ein_whole_take(ein_whole *h, int plan) {
+  h->model = h->made->plans[plan];
+  h->defaults = h->made->defaults + (size_t)plan * (size_t)h->made->n_defaults;
+}
+
 EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config *config, void **ctx) {
   ein_config own;
   if (!ctx) return EIN_ERR_ARG;
@@ -87,7 +93,7 @@ EIN_API ein_status ein_whole_create(const ein_whole_made *made, const ein_config
   own.wire = &h->wire;
   h->lent = own;
   int fits = ein_whole_fits(h, NULL);
-  if (fits >= 0) h->model = made->plans[fits];
+  if (fits >= 0) ein_whole_take(h, fits);
   ein_status status = h->model ? h->model->create(&own, &h->ctx) : EIN_OK;
   if (status == EIN_OK) *ctx = h;
   else ein_whole_free(h);
@@ -109,7 +115,7 @@ static void ein_whole_clear(ein_whole *h) {
   h->error.text[0] = '\0';
 }
 
-typedef struct ein_whole_text { char s[256]; int n; } ein_whole_text;
+typedef struct ein_whole_text { char s[320]; int n; } ein_whole_text;
 
 static void ein_whole_say(ein_whole_text *t, const char *before, const char *what, long long n) {
   if (t->n < (int)sizeof t->s) t->n += snprintf(t->s + t->n, sizeof t->s - (size_t)t->n, "%s%s%lld", before, what, n);
@@ -126,8 +132,12 @@ static void ein_whole_say_sizes(const ein_whole *h, const int64_t *dims, ein_who
 static ein_status ein_whole_none(ein_whole *h, const int64_t *dims) {
   ein_whole_text built = {"", 0}, here = {"", 0};
   for (int i = 0; i < h->made->n_plans; i++) {
+    const int before = built.n;
     ein_whole_say(&built, i ? h->made->n_dims ? "; " : ", " : "", "", h->made->plans[i]->sites);
     ein_whole_say_sizes(h, h->made->dims + (size_t)i * (size_t)h->made->n_dims, &built);
+    if (built.n + 16 < (int)sizeof built.s) continue; /* an error's text is short */
+    snprintf(built.s + before, sizeof built.s - (size_t)before, "; and %d more", h->made->n_plans - i);
+    break;
   }
   ein_whole_say(&here, "", "", h->wire.sites);
   ein_whole_say_sizes(h, dims, &here);
@@ -147,7 +157,7 @@ static ein_status ein_whole_choose(ein_whole *h, const int64_t *dims) {
   h->model = NULL;
   ein_status status = found->create(&h->lent, &h->ctx);
   if (status != EIN_OK) return ein_error_set(&h->error, status, "no context for these sizes");
-  h->model = found;
+  ein_whole_take(h, fits);
   return EIN_OK;
 }
 
@@ -330,7 +340,7 @@ static ein_status ein_default_cut(ein_whole *h, const ein_whole_default *d, ein_
 
 /* Of an input that is left out this site's block, dense. */
 static ein_status ein_default_make(ein_whole *h, int i, ein_tensor *view) {
-  const ein_whole_default *d = &h->made->defaults[i];
+  const ein_whole_default *d = &h->defaults[i];
   const ein_argument *a = &h->model->input[d->input];
   int64_t sizes[2 * EIN_MAX_AXES], *shape = h->extent + (size_t)i * EIN_MAX_AXES;
   size_t bytes = ein_dtype_size(a->dtype);
@@ -352,7 +362,7 @@ static ein_status ein_default_make(ein_whole *h, int i, ein_tensor *view) {
 
 static const ein_whole_default *ein_default_of(const ein_whole *h, int input) {
   for (int i = 0; i < h->made->n_defaults; i++)
-    if (h->made->defaults[i].input == input) return &h->made->defaults[i];
+    if (h->defaults[i].input == input) return &h->defaults[i];
   return NULL;
 }
 
@@ -499,7 +509,7 @@ static ein_status ein_whole_tell(ein_whole *h, const ein_tensor *inputs) {
 static ein_status ein_whole_fill(ein_whole *h, ein_tensor *input) {
   ein_status mine = EIN_OK;
   for (int i = 0; i < h->made->n_defaults && mine == EIN_OK; i++)
-    if (h->left_out[h->made->defaults[i].input]) mine = ein_default_make(h, i, &input[h->made->defaults[i].input]);
+    if (h->left_out[h->defaults[i].input]) mine = ein_default_make(h, i, &input[h->defaults[i].input]);
   return ein_whole_meet(h, mine, 0, NULL, 0, NULL);
 }
 

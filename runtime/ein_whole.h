@@ -23,8 +23,8 @@ typedef struct ein_whole_default {
 typedef struct ein_whole_made {
   const ein_model *const *plans; /* for numbers of sites */
   int n_plans;
-  const ein_whole_default *defaults;
-  int n_defaults;
+  const ein_whole_default *defaults; /* of the first plan, then of the next; as many of each, for the same inputs */
+  int n_defaults;              /* of one plan */
   /* Sizes that plans differ by: how many, their names, and of each plan their values, one plan behind the other. */
   int n_dims;
   const char *const *dim;

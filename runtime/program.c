@@ -370,8 +370,8 @@ static int bind_inputs(program *p) {
   }
   for (int i = 0; i < p->model->n_dims && !code; i++)
     if (!p->dim_from[i])
-      code = fail(p, LEAVE_USAGE, "no value for size %s: give -D %s=64, or an input from a file whose shape tells it",
-                  p->model->dim[i], p->model->dim[i]);
+      code = fail(p, LEAVE_USAGE, "no value for size %s: give -D %s=%s, or an input from a file whose shape tells it",
+                  p->model->dim[i], p->model->dim[i], p->reach->wire ? "N, one that the program is built for" : "64");
   return code;
 }
 

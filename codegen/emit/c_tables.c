@@ -99,7 +99,16 @@ static int open_dim(const TaskGraph *t, const Expr *e) {
   return -1;
 }
 
-static void axes_of(Buf *c, const TaskGraph *t, const TaskBuffer *b, Str *const label, const char *name) {
+/* Of plans for several sizes: the number of that which stands alone as an axis of an input. */
+static int plan_dim(const EmitOptions *o, const NamedAxes *said, uint32_t axis) {
+  for (uint32_t i = 0; said && said->size[axis] && i < o->n_sizes; i++)
+    if (o->size[i] == said->size[axis]) return (int)i;
+  return -1;
+}
+
+static void axes_of(Buf *c, const TaskGraph *t, const TaskArgument *x, Str *const label, const EmitOptions *o, const char *name) {
+  const TaskBuffer *b = &t->buffers.at[x->buffer];
+  const NamedAxes *said = axes_find(&o->declared, x->name, true, b->rank);
   if (!b->rank) return;
   buf_printf(c, "static const char *const %s_label[] = {", name);
   for (uint32_t k = 0; k < b->rank; k++) {
@@ -107,7 +116,7 @@ static void axes_of(Buf *c, const TaskGraph *t, const TaskBuffer *b, Str *const 
     text_or_null(c, label ? label[k] : NULL);
   }
   buf_printf(c, "};\nstatic const int %s_dim[] = {", name);
-  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%d", k ? ", " : "", t->mesh.n ? -1 : open_dim(t, b->dim[k]));
+  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%d", k ? ", " : "", !t->mesh.n ? open_dim(t, b->dim[k]) : b->space == BUF_INPUT ? plan_dim(o, said, k) : -1);
   buf_str(c, "};\n");
   if (!t->mesh.n) return;
   int64_t *whole = NEW_ARRAY(c->arena, int64_t, b->rank);
@@ -117,10 +126,10 @@ static void axes_of(Buf *c, const TaskGraph *t, const TaskBuffer *b, Str *const 
   buf_str(c, "};\n");
 }
 
-static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const AxisLabels *labels, const char *name) {
+static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const AxisLabels *labels, const EmitOptions *o, const char *name) {
   if (!n) return;
   for (uint32_t i = 0; i < n; i++)
-    axes_of(c, t, &t->buffers.at[x[i].buffer], labels->of[x[i].buffer], arena_printf(c->arena, "%s%u", name, i));
+    axes_of(c, t, &x[i], labels->of[x[i].buffer], o, arena_printf(c->arena, "%s%u", name, i));
   buf_printf(c, "static const ein_axes %s[] = {\n", name);
   for (uint32_t i = 0; i < n; i++) {
     const char *whole = t->mesh.n ? arena_printf(c->arena, "%s%u_whole", name, i) : "NULL";
@@ -316,8 +325,8 @@ static void other_text(Buf *c, const char *x) {
 
 void c_axes_tables(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   AxisLabels labels = axis_labels(c->arena, t, &o->declared);
-  axes_table(c, t, t->inputs.at, t->inputs.len, &labels, arena_printf(c->arena, "%s_input_axes", o->prefix));
-  axes_table(c, t, t->outputs.at, t->outputs.len, &labels, arena_printf(c->arena, "%s_output_axes", o->prefix));
+  axes_table(c, t, t->inputs.at, t->inputs.len, &labels, o, arena_printf(c->arena, "%s_input_axes", o->prefix));
+  axes_table(c, t, t->outputs.at, t->outputs.len, &labels, o, arena_printf(c->arena, "%s_output_axes", o->prefix));
 }
 
 static void model_text(Buf *c, const TaskGraph *t, const EmitOptions *o) {

@@ -64,10 +64,14 @@ LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptio
 
 /* ---- the plans ------------------------------------------------------------------------------------ */
 
-static void defaults_print(Buf *c, const EmitOptions *o) {
+/* By plan. */
+static void defaults_print(Buf *c, uint32_t n, const EmitOptions *o) {
   if (!o->n_defaults) return;
   buf_printf(c, "static const ein_whole_default %s_defaults[] = {\n", o->prefix);
-  for (uint32_t i = 0; i < o->n_defaults; i++) buf_printf(c, "  {%u, &%s_model, %d},\n", o->defaults[i].input, o->defaults[i].prefix, o->defaults[i].by_block);
+  for (uint32_t i = 0; i < n * o->n_defaults; i++) {
+    const EmitDefault *d = &o->defaults[i % (o->n_choices * o->n_defaults)];
+    buf_printf(c, "  {%u, &%s_model, %d},\n", d->input, d->prefix, d->by_block);
+  }
   buf_str(c, "};\n");
 }
 
@@ -83,11 +87,11 @@ static void sizes_print(Buf *c, uint32_t n, const EmitOptions *o) {
 static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
   for (uint32_t i = 0; i < n; i++) buf_printf(c, "extern const ein_model %s_model;\n", emit_plan_prefix(c->arena, o, i, sites_of(plans[i])));
-  for (uint32_t i = 0; i < o->n_defaults; i++) buf_printf(c, "extern const ein_model %s_model;\n", o->defaults[i].prefix);
+  for (uint32_t i = 0; i < o->n_defaults * o->n_choices; i++) buf_printf(c, "extern const ein_model %s_model;\n", o->defaults[i].prefix);
   buf_printf(c, "#ifdef __cplusplus\n}\n#endif\n\nstatic const ein_model *const %s_plans[] = {\n", o->prefix);
   for (uint32_t i = 0; i < n; i++) buf_printf(c, "  &%s_model,\n", emit_plan_prefix(c->arena, o, i, sites_of(plans[i])));
   buf_str(c, "};\n");
-  defaults_print(c, o);
+  defaults_print(c, n, o);
   sizes_print(c, n, o);
   buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, ", o->prefix, o->prefix, n);
   table_name(c, o->prefix, "defaults", o->n_defaults);

@@ -17,8 +17,9 @@ typedef struct EmitOptions {
   bool steps;                /* the run says each of its steps as it begins: ein_watch */
   double worth_threads;      /* kernels of less work (scalar operations, about) have one thread; 0: the runtime's own bound */
   NamedAxesList declared;     /* else labels are those by which a tensor is first read or written */
-  const struct EmitDefault *defaults; /* of plans for several sites: */
-  uint32_t n_defaults;
+  const struct EmitDefault *defaults; /* of plans for several sites: for each choice of sizes, one behind the other, for the same inputs; */
+  uint32_t n_defaults;       /*   of one choice; */
+  uint32_t n_choices;        /*   plans go through them for one number of sites, then for the next; */
   uint32_t n_sizes;          /*   sizes that they differ by, */
   const Str *size;           /*   their names, */
   const int64_t *sizes;      /*   and of each plan their values, one plan behind the other */

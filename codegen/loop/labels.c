@@ -69,7 +69,7 @@ static void list_labels(Reads *r, const Tasks *list) {
   }
 }
 
-static const NamedAxes *declared_find(const NamedAxesList *all, Str name, bool input, uint32_t rank) {
+const NamedAxes *axes_find(const NamedAxesList *all, Str name, bool input, uint32_t rank) {
   for (uint32_t i = 0; all && i < all->len; i++)
     if (all->at[i].name == name && all->at[i].input == input) return all->at[i].rank == rank ? &all->at[i] : NULL;
   return NULL;
@@ -78,7 +78,7 @@ static const NamedAxes *declared_find(const NamedAxesList *all, Str name, bool i
 static void declared_labels(Reads *r, const NamedAxesList *all, const TaskArgument *x, uint32_t n, bool input) {
   for (uint32_t i = 0; i < n; i++) {
     const TaskBuffer *b = &r->t->buffers.at[x[i].buffer];
-    const NamedAxes *d = declared_find(all, x[i].name, input, b->rank);
+    const NamedAxes *d = axes_find(all, x[i].name, input, b->rank);
     if (!r->l->of[b->id]) r->l->of[b->id] = NEW_ARRAY(r->a, Str, b->rank + 1);
     for (uint32_t k = 0; d && k < b->rank; k++)
       if (d->label[k]) r->l->of[b->id][k] = d->label[k];

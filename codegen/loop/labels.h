@@ -4,9 +4,11 @@
 
 #include "task/task.h"
 
-/* The labels of an input's or output's axes as a program declares them; NULL where it has none. The first of a name counts. */
-typedef struct NamedAxes { Str name; bool input; uint32_t rank; Str *label; } NamedAxes;
+/* The labels of an input's or output's axes as a program declares them, and of an input's axes the sizes that stand alone there; NULL where it has none.
+ * The first of a name counts. */
+typedef struct NamedAxes { Str name; bool input; uint32_t rank; Str *label, *size; } NamedAxes;
 typedef VEC(NamedAxes) NamedAxesList;
+const NamedAxes *axes_find(const NamedAxesList *all, Str name, bool input, uint32_t rank); /* NULL: none is declared so */
 
 /* of[buffer][axis]; NULL where none is known. */
 typedef struct AxisLabels { Str **of; } AxisLabels;

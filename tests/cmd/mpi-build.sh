@@ -62,6 +62,12 @@ for n in 2 3 7; do
     cmp -s "$f" "left-$n/${f#one/}" || wrong "left on $n processes: $f differs"
   done
 done
+want 0 "$EIN" run left.ein C=iota A=ones W=const:3 -o G=w.safetensors:W
+sed 's/^input W/param W/' left.ein >stored.ein
+want 0 "$EIN" build stored.ein --target=mpi -n 3 --flags=-O1 -o stored
+want 0 ranks 3 ./stored C=iota A=ones --params=w.safetensors -o all=given/
+want 0 "$EIN" run --target=c left.ein C=iota A=ones W=const:3 -o all=one/
+cmp -s one/D.npy given/D.npy || wrong "a param is not read from --params"
 want 0 "$EIN" run --target=c left.ein C=iota A=ones -o all=one/
 want 0 ranks 3 ./left C=iota A=ones -o all=given/
 cmp -s one/D.npy given/D.npy || wrong "what is given is not taken"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
 # A library over MPI with plans for several sizes: x_plan takes the one that fits, one after the other in one context, and lists them where none does, at
-# all processes; a program has one size.
+# all processes.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 
@@ -78,8 +78,6 @@ for n in 2 3; do
   shows "but runs on $n with N = 13, M = 5"
 done
 want 1 ranks 4 ./caller
-want 2 "$EIN" build x.ein --target=mpi -n 2 -D N=24 -D N=12 -D M=9 -o prog
-says '-D N=24 and -D N=12: a program has one size'
 want 2 "$EIN" build x.ein --lib -D N=24 -D N=12 -D M=9 -o y/
 says 'N is given twice'
 finish

@@ -1,4 +1,4 @@
-/* driver/compile/build_sites.c - ein build --target=mpi, and --target=cuda -n: a plan of the program for each number of sites of -n, and in a library for
+/* driver/compile/build_sites.c - ein build --target=mpi, and --target=cuda -n: a plan of the program for each number of sites of -n, and for
  * each of the sizes that -D says, compiled into one program, which takes the plan that fits. Sites compute by their processors, or each on a device. */
 #include <stdlib.h>
 #include <string.h>
@@ -51,13 +51,26 @@ static Leave sizes_find(Session *s, const Args *a, Plans *p) {
     for (uint32_t j = i; j < w->len; j++)
       if (size_name(s, w->at[j]) == size_name(s, w->at[i]) && !is_among(&all, w->at[j])) vec_push(s->arena, all, w->at[j]);
     if (all.len < 2) continue;
-    if (!arg_has(a, OPT_LIB))
-      return fail(s, LEAVE_USAGE, "-D %s and -D %s: a program has one size; several plans are for a library, with --lib", all.at[0], all.at[1]);
     if (p->n_sizes == SIZES_MOST) return fail(s, LEAVE_USAGE, "-D: %d sizes are the most that may have several values", SIZES_MOST);
     p->size[p->n_sizes] = size_name(s, w->at[i]);
     p->value[p->n_sizes++] = all;
   }
   return LEAVE_OK;
+}
+
+/* The program's input of that number among the tasks'; NULL: the job began past its graph. */
+static const EinNode *input_find(const Job *j, uint32_t number) {
+  for (uint32_t i = 0; !j->past && i < j->graph->inputs.len; i++)
+    if (j->graph->inputs.at[i]->name == j->tasks->inputs.at[number].name) return j->graph->inputs.at[i];
+  return NULL;
+}
+
+/* Relations do not say what is a param. */
+static void params_mark(const Job *j) {
+  for (uint32_t k = 0; k < j->tasks->inputs.len; k++) {
+    const EinNode *n = input_find(j, k);
+    if (n) j->tasks->inputs.at[k].param = n->param;
+  }
 }
 
 /* One plan: for `sites` of them, or, NULL, as the text itself says; plans from `first` on are for as many, by other sizes. */
@@ -75,6 +88,7 @@ static Leave plan_add(Session *s, const Args *a, const char *sites, uint32_t fir
                                                 : "--target=mpi is for several sites; ein build %s -o prog makes a program for one", shown(s->arena, j->path));
   for (uint32_t i = 0; i < first && !l; i++)
     if (mesh_sites(&all->loops[i]->tasks->mesh) == mesh_sites(&j->tasks->mesh)) l = fail(s, LEAVE_USAGE, "-n: %s is there twice", sites);
+  if (!l) params_mark(j);
   if (!l) l = job_loops(s, j, &one);
   if (!l) all->loops[all->n++] = j->loops;
   return l;
@@ -114,27 +128,48 @@ static Leave plans_make(Session *s, const Args *a, Plans *all) {
   return l;
 }
 
-/* What inputs are that are not given, where that hangs on no other: a program for one site each. Of one size, so with several there is none. */
-static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans *p) {
-  const Job *j = &p->job[0];
+/* For each number of sites there are as many plans. */
+static uint32_t choices_of(const Plans *p) {
+  uint32_t n = 1;
+  for (uint32_t k = 0; k < p->n_sizes; k++) n *= p->value[k].len;
+  return n;
+}
+
+static EinGraph *default_of(Session *s, const Job *j, uint32_t input, bool *by_block) {
+  const EinNode *n = input_find(j, input);
+  return n && n->fallback ? default_program(s, j, n, by_block) : NULL;
+}
+
+static const char *default_prefix(Session *s, const Plans *p, const char *prefix, uint32_t input, uint32_t choice) {
+  const char *x = arena_printf(s->arena, "%s_default_%u", prefix, input);
+  for (uint32_t k = 0; k < p->n_sizes; k++) x = arena_printf(s->arena, "%s_%lld", x, (long long)p->sizes.at[choice * p->n_sizes + k]);
+  return x;
+}
+
+static Leave default_add(Session *s, const Args *a, const char *prefix, uint32_t input, uint32_t choice, Plans *p) {
+  const Job *j = &p->job[choice];
+  Job *made = NEW(s->arena, Job);
   Args one = *a;
-  Leave l = LEAVE_OK;
+  bool by_block = false;
   one.given[OPT_SITES] = (Words){0};
   one.given[OPT_TARGET] = (Words){0}; /* they are made on the host */
-  for (uint32_t k = 0; !j->past && !p->n_sizes && k < j->tasks->inputs.len && !l; k++) {
-    const EinNode *n = NULL;
-    bool by_block;
-    for (uint32_t i = 0; i < j->graph->inputs.len; i++)
-      if (j->graph->inputs.at[i]->name == j->tasks->inputs.at[k].name) n = j->graph->inputs.at[i];
-    EinGraph *g = n && n->fallback ? default_program(s, j, n, &by_block) : NULL;
-    if (!g) continue;
-    Job *made = NEW(s->arena, Job);
-    *made = (Job){.path = j->path, .program = j->program, .graph = g, .dims = j->dims};
-    l = job_loops(s, made, &one);
-    if (l) continue;
-    vec_push(s->arena, p->made, made->loops);
-    vec_push(s->arena, p->defaults, ((EmitDefault){k, by_block, arena_printf(s->arena, "%s_default_%u", prefix, k)}));
-  }
+  *made = (Job){.path = j->path, .program = j->program, .graph = default_of(s, j, input, &by_block), .dims = j->dims};
+  Leave l = job_loops(s, made, &one);
+  if (l) return l;
+  vec_push(s->arena, p->made, made->loops);
+  vec_push(s->arena, p->defaults, ((EmitDefault){input, by_block, default_prefix(s, p, prefix, input, choice)}));
+  return LEAVE_OK;
+}
+
+/* What inputs are that are not given, where that hangs on no other: a program for one site each, for each choice of sizes. */
+static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans *p) {
+  Leave l = LEAVE_OK;
+  for (uint32_t c = 0; c < choices_of(p); c++)
+    for (uint32_t k = 0; k < p->job[c].tasks->inputs.len && !l; k++) {
+      bool all = true, by_block;
+      for (uint32_t i = 0; i < choices_of(p); i++) all &= default_of(s, &p->job[i], k, &by_block) != NULL;
+      if (all) l = default_add(s, a, prefix, k, c, p);
+    }
   return l;
 }
 
@@ -153,6 +188,7 @@ static Leave texts_make(Session *s, const Args *a, const Plans *p, const EmitOpt
   text[0] = (NativeText){o->prefix, &of[0]};
   for (uint32_t i = 0; i + 1 < texts_count(p) && !l; i++) {
     EmitOptions one = *o;
+    one.n_sizes = 0; /* of one choice of them */
     one.prefix = i < p->n ? emit_plan_prefix(s->arena, o, i, mesh_sites(&p->loops[i]->tasks->mesh)) : p->defaults.at[i - p->n].prefix;
     of[i + 1] = buf_new(s->arena);
     if (i < p->n && o->device) l = device_text_for(s, &p->job[i], &one, arg_last(a, OPT_ARCH), &of[i + 1]);
@@ -290,7 +326,8 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   o.device = c.opens = target_device(s, a);
   c.openmp &= !o.device;
   if (lib) o.beside = prefix;
-  o.defaults = p->defaults.at, o.n_defaults = p->defaults.len;
+  o.n_choices = choices_of(p);
+  o.defaults = p->defaults.at, o.n_defaults = p->defaults.len / o.n_choices;
   o.n_sizes = p->n_sizes, o.size = p->size, o.sizes = p->sizes.at;
   return lib ? library_make(s, a, &c, p, &o, folder) : program_make(s, a, &c, p, &o, to);
 }

@@ -1,4 +1,4 @@
-/* driver/compile/declared.c - the labels that a program declares for the axes of its inputs and outputs, for what its library says of them:
+/* driver/compile/declared.c - the labels and sizes that a program declares for the axes of its inputs and outputs, for what its library says of them:
  * a graph has lost them. In comes the program, out goes a list for EmitOptions. */
 #include "driver/driver.h"
 
@@ -18,13 +18,20 @@ static Str group_name(Session *s, const AstItem *it) {
   return b.len ? strings_printf(s->strings, "%s)", b.s) : NULL;
 }
 
+static Str size_name(const AstItem *it) {
+  const Ast *e = it->e;
+  while (e && e->kind == AST_PAREN) e = e->a;
+  return e && e->kind == AST_NAME ? e->name.s : NULL;
+}
+
 /* An input's bare name is a size, on an equation's left it is a label. */
 static void labels_add(Session *s, NamedAxesList *to, Str name, const AstItems *items, bool input) {
-  NamedAxes d = {name, input, items->len, NEW_ARRAY(s->arena, Str, items->len + 1)};
+  NamedAxes d = {name, input, items->len, NEW_ARRAY(s->arena, Str, items->len + 1), NEW_ARRAY(s->arena, Str, items->len + 1)};
   for (uint32_t k = 0; k < items->len; k++) {
     const AstItem *it = &items->at[k];
     if (it->kind == ITEM_GROUP) d.label[k] = group_name(s, it);
     else if (!input || it->kind == ITEM_SIZED) d.label[k] = item_name(it);
+    if (input && it->kind != ITEM_GROUP) d.size[k] = size_name(it);
   }
   vec_push(s->arena, *to, d);
 }

@@ -24,8 +24,12 @@ typedef struct ein_whole {
   char *memory;                /* for the blocks of this site; NULL: not taken yet */
   void **fallback;             /* by default: its block here, once it is made */
   int64_t *extent;             /*   by axis of each, that block's */
-  ein_tensor *input;           /* as they are given, or made */
-  unsigned char *left_out;     /* of inputs, by the site that gives whole tensors */
+  ein_tensor *input;           /* as they are given, or made; */
+  int64_t *lies;               /*   shapes and strides of those that are given */
+  void **nobody;               /* by input: memory for one that no default wants, and nobody reads */
+  unsigned char *left_out;     /* of inputs, by site 0 */
+  unsigned char *wanted;       /*   by a plan, or by a default that is made */
+  int hangs;                   /* a default of the last run_blocks is made again in each run */
   ein_error error;
 } ein_whole;
 
@@ -33,7 +37,11 @@ typedef struct ein_whole {
 
 static void ein_whole_free(ein_whole *h) {
   for (int i = 0; h->fallback && i < h->made->n_defaults; i++) free(h->fallback[i]);
+  for (int k = 0; h->nobody && k < h->made->plans[0]->n_inputs; k++) free(h->nobody[k]);
   free(h->fallback);
+  free(h->nobody);
+  free(h->lies);
+  free(h->wanted);
   free(h->extent);
   free(h->input);
   free(h->left_out);
@@ -50,8 +58,11 @@ static ein_whole *ein_whole_new(const ein_whole_made *made) {
   h->fallback = (void **)calloc((size_t)made->n_defaults + 1, sizeof *h->fallback);
   h->extent = (int64_t *)calloc((size_t)made->n_defaults * EIN_MAX_AXES + 1, sizeof *h->extent);
   h->input = (ein_tensor *)calloc(inputs, sizeof *h->input);
+  h->lies = (int64_t *)calloc(inputs * 2 * EIN_MAX_AXES, sizeof *h->lies);
+  h->nobody = (void **)calloc(inputs, sizeof *h->nobody);
   h->left_out = (unsigned char *)calloc(inputs, 1);
-  if (h->fallback && h->extent && h->input && h->left_out) return h;
+  h->wanted = (unsigned char *)calloc(inputs, 1);
+  if (h->fallback && h->extent && h->input && h->lies && h->nobody && h->left_out && h->wanted) return h;
   ein_whole_free(h);
   return NULL;
 }
@@ -174,7 +185,9 @@ EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims) {
   h->planned = 0;
   free(h->memory);
   h->memory = NULL;
+  h->hangs = 0;
   for (int i = 0; i < h->made->n_defaults; i++) free(h->fallback[i]), h->fallback[i] = NULL;
+  for (int k = 0; k < h->made->plans[0]->n_inputs; k++) free(h->nobody[k]), h->nobody[k] = NULL;
   if (h->made->n_dims && ein_whole_chosen(h, dims) != EIN_OK) return h->error.status;
   if (!h->model) return ein_whole_none(h, dims);
   for (int a = h->model->n_dims, site = h->wire.site; a-- > 0; site /= h->model->mesh[a]) at[a] = site % h->model->mesh[a];
@@ -312,11 +325,11 @@ static ein_status ein_default_failed(ein_whole *h, const ein_whole_default *d, e
 }
 
 /* The default's output, in `to`, whose shape that is. */
-static ein_status ein_default_run(ein_whole *h, const ein_whole_default *d, const int64_t *sizes, const ein_tensor *to) {
+static ein_status ein_default_run(ein_whole *h, const ein_whole_default *d, const int64_t *sizes, const ein_tensor *from, const ein_tensor *to) {
   void *ctx = NULL;
   ein_status status = d->model->create(&h->config, &ctx);
   if (status == EIN_OK) status = d->model->plan(ctx, sizes);
-  if (status == EIN_OK) status = d->model->run(ctx, NULL, to);
+  if (status == EIN_OK) status = d->model->run(ctx, from, to);
   if (status != EIN_OK) ein_default_failed(h, d, status, ctx ? d->model->last_error(ctx) : "");
   d->model->destroy(ctx);
   return status;
@@ -331,31 +344,45 @@ static ein_status ein_default_cut(ein_whole *h, const ein_whole_default *d, ein_
   ein_tensor all = *view;
   all.shape = x.whole;
   all.data = found ? malloc(bytes + 1) : NULL;
-  ein_status status = all.data ? ein_default_run(h, d, NULL, &all) : ein_default_failed(h, d, EIN_ERR_MEMORY, "");
+  ein_status status = all.data ? ein_default_run(h, d, NULL, NULL, &all) : ein_default_failed(h, d, EIN_ERR_MEMORY, "");
   if (status == EIN_OK) ein_whole_copy(&x, &all, h->wire.site, (char *)view->data, 0);
   free(all.data);
   ein_parts_free(&x);
   return status;
 }
 
-/* Of an input that is left out this site's block, dense. */
-static ein_status ein_default_make(ein_whole *h, int i, ein_tensor *view) {
-  const ein_whole_default *d = &h->defaults[i];
-  const ein_argument *a = &h->model->input[d->input];
-  int64_t sizes[2 * EIN_MAX_AXES], *shape = h->extent + (size_t)i * EIN_MAX_AXES;
+/* A view of this site's block of an input, which has no memory yet; from where on it stands, then its shape. Gives its bytes. */
+static size_t ein_block_view(const ein_whole *h, int input, int64_t *low, int64_t *shape, ein_tensor *view) {
+  const ein_argument *a = &h->model->input[input];
   size_t bytes = ein_dtype_size(a->dtype);
   memset(view, 0, sizeof *view);
   view->device_type = 1;
   view->ndim = a->ndim;
   view->dtype = a->dtype;
   view->shape = shape;
-  h->model->block(h->ctx, 0, d->input, h->wire.site, sizes, shape);
-  for (int k = 0; k < a->ndim; k++) sizes[a->ndim + k] = shape[k], bytes *= (size_t)shape[k];
+  h->model->block(h->ctx, 0, input, h->wire.site, low, shape);
+  for (int k = 0; k < a->ndim; k++) bytes *= (size_t)shape[k];
+  return bytes;
+}
+
+/* Of an input that is left out this site's block, dense, and room for it; made: it is there from a run before. */
+static ein_status ein_default_room(ein_whole *h, int i, int64_t *low, ein_tensor *view, int *made) {
+  size_t bytes = ein_block_view(h, h->defaults[i].input, low, h->extent + (size_t)i * EIN_MAX_AXES, view);
+  *made = h->fallback[i] || !bytes;
+  if (!*made) h->fallback[i] = malloc(bytes);
   view->data = h->fallback[i];
-  if (view->data || !bytes) return EIN_OK;
-  view->data = h->fallback[i] = malloc(bytes);
-  if (!view->data) return ein_default_failed(h, d, EIN_ERR_MEMORY, "");
-  ein_status status = d->by_block ? ein_default_run(h, d, sizes, view) : ein_default_cut(h, d, view);
+  return bytes && !view->data ? ein_default_failed(h, &h->defaults[i], EIN_ERR_MEMORY, "") : EIN_OK;
+}
+
+/* Of one that hangs on no other. */
+static ein_status ein_default_make(ein_whole *h, int i, ein_tensor *view) {
+  const ein_whole_default *d = &h->defaults[i];
+  int64_t sizes[2 * EIN_MAX_AXES];
+  int made;
+  ein_status status = ein_default_room(h, i, sizes, view, &made);
+  if (status != EIN_OK || made) return status;
+  for (int k = 0; k < view->ndim; k++) sizes[view->ndim + k] = view->shape[k];
+  status = d->by_block ? ein_default_run(h, d, sizes, NULL, view) : ein_default_cut(h, d, view);
   if (status != EIN_OK) free(view->data), h->fallback[i] = NULL;
   return status;
 }
@@ -366,30 +393,38 @@ static const ein_whole_default *ein_default_of(const ein_whole *h, int input) {
   return NULL;
 }
 
-/* ---- what site 0 has is looked at ---- */
+/* Whether somebody may leave it out. */
+static int ein_whole_may_lack(const ein_whole *h, int input) {
+  return input >= h->made->n_read || ein_default_of(h, input) != NULL;
+}
+
+/* ---- what a site has is looked at ---- */
+
+/* what: "input"; wanted: the shape that it is to have. */
+static ein_status ein_view_look(ein_whole *h, const char *what, const ein_argument *a, const ein_tensor *v, const int64_t *wanted) {
+  int empty = 0;
+  for (int d = 0; d < a->ndim; d++) empty |= wanted[d] == 0;
+  if (!v->data && !empty) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: its data is NULL", what, a->name);
+  if (v->device_type != 1) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: it is not on the CPU", what, a->name);
+  if (v->dtype != a->dtype)
+    return ein_error_set(&h->error, EIN_ERR_DTYPE, "%s %.90s: its dtype is %s, but %s is wanted", what, a->name, ein_dtype_name(v->dtype), ein_dtype_name(a->dtype));
+  if (v->ndim != a->ndim) return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: it has %d axes, but %d are wanted", what, a->name, (int)v->ndim, a->ndim);
+  for (int d = 0; d < a->ndim; d++)
+    if (v->shape[d] != wanted[d])
+      return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: axis %d has the extent %lld, but %lld is wanted", what, a->name, d + 1, (long long)v->shape[d], (long long)wanted[d]);
+  return EIN_OK;
+}
 
 static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int output) {
   const ein_model *m = h->model;
   int n = output ? m->n_outputs : m->n_inputs;
+  ein_status status = EIN_OK;
   if (n && !list) return ein_error_set(&h->error, EIN_ERR_ARG, "site 0 gives no %s", output ? "outputs" : "inputs");
-  for (int i = 0; i < n; i++) {
-    const ein_argument *a = &(output ? m->output : m->input)[i];
-    const int64_t *whole = (output ? m->output_axes : m->input_axes)[i].whole;
-    const ein_tensor *v = &list[i];
-    const char *what = output ? "output" : "input";
-    int empty = 0;
-    for (int d = 0; d < a->ndim; d++) empty |= whole[d] == 0;
-    if (!v->data && !output && ein_default_of(h, i)) continue;
-    if (!v->data && !empty) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: its data is NULL", what, a->name);
-    if (v->device_type != 1) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: it is not on the CPU", what, a->name);
-    if (v->dtype != a->dtype)
-      return ein_error_set(&h->error, EIN_ERR_DTYPE, "%s %.90s: its dtype is %s, but %s is wanted", what, a->name, ein_dtype_name(v->dtype), ein_dtype_name(a->dtype));
-    if (v->ndim != a->ndim) return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: it has %d axes, but %d are wanted", what, a->name, (int)v->ndim, a->ndim);
-    for (int d = 0; d < a->ndim; d++)
-      if (v->shape[d] != whole[d])
-        return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: axis %d has the extent %lld, but %lld is wanted", what, a->name, d + 1, (long long)v->shape[d], (long long)whole[d]);
+  for (int i = 0; i < n && status == EIN_OK; i++) {
+    if (!list[i].data && !output && ein_whole_may_lack(h, i)) continue;
+    status = ein_view_look(h, output ? "output" : "input", &(output ? m->output : m->input)[i], &list[i], (output ? m->output_axes : m->input_axes)[i].whole);
   }
-  return EIN_OK;
+  return status;
 }
 
 /* ---- to all, and back ---- */
@@ -430,9 +465,9 @@ static ein_status ein_whole_scatter(ein_whole *h, int number, const ein_tensor *
   return status;
 }
 
-static ein_status ein_whole_gather(ein_whole *h, int number, const ein_tensor *view, const ein_tensor *block) {
+static ein_status ein_whole_gather(ein_whole *h, int output, int number, const ein_tensor *view, const ein_tensor *block) {
   ein_parts x;
-  int found = ein_parts_find(h, 1, number, &x), site = h->wire.site, n = 0;
+  int found = ein_parts_find(h, output, number, &x), site = h->wire.site, n = 0;
   char *room = found && site == 0 ? (char *)malloc(ein_whole_staged(&x, x.sites) + 1) : NULL;
   ein_status mine = ein_whole_memory(h, found, site == 0 ? room : "");
   for (int q = 0; mine == EIN_OK && site == 0 && q < x.sites; q++) {
@@ -492,37 +527,145 @@ static int ein_blocks_make(ein_whole *h, ein_blocks *b) {
   return h->memory != NULL;
 }
 
-/* Which inputs site 0 leaves out, for all. */
-static ein_status ein_whole_tell(ein_whole *h, const ein_tensor *inputs) {
+/* Which inputs site 0 leaves out, for all; mine: what this site came to before. */
+static ein_status ein_whole_tell(ein_whole *h, ein_status mine, const ein_tensor *inputs) {
   size_t n = (size_t)h->model->n_inputs;
   int sites = h->wire.sites, first = h->wire.site == 0;
   ein_parcel *send = (ein_parcel *)malloc((size_t)sites * sizeof *send), own = {0, h->left_out, n};
-  for (size_t k = 0; first && k < n; k++) h->left_out[k] = !inputs[k].data && ein_default_of(h, (int)k);
+  for (size_t k = 0; first && k < n; k++) h->left_out[k] = inputs && !inputs[k].data && ein_whole_may_lack(h, (int)k);
   for (int q = 1; send && q < sites; q++) send[q].peer = q, send[q].data = h->left_out, send[q].bytes = n;
-  ein_status mine = ein_whole_memory(h, send != NULL, "");
+  if (mine == EIN_OK) mine = ein_whole_memory(h, send != NULL, "");
   ein_status status = ein_whole_meet(h, mine, mine == EIN_OK && first ? sites - 1 : 0, send ? send + 1 : NULL, mine == EIN_OK && !first, &own);
   free(send);
   return status;
 }
 
-/* Inputs that are left out, here and by all. */
+/* ---- defaults that hang on inputs ---- */
+
+/* Which inputs plans read, and defaults that are made; hangs: one of these hangs on inputs. */
+static void ein_whole_want(ein_whole *h) {
+  h->hangs = 0;
+  for (int k = 0; k < h->model->n_inputs; k++) h->wanted[k] = k < h->made->n_read;
+  for (int i = h->made->n_defaults; i-- > 0;) {
+    const ein_whole_default *d = &h->defaults[i];
+    int made = h->left_out[d->input] && h->wanted[d->input];
+    for (int k = 0; made && k < d->n_from; k++) h->wanted[d->from[k]] = 1;
+    h->hangs |= made && d->n_from > 0;
+  }
+}
+
+/* The block as dense memory: it, or a copy in `room`, which is to be freed. */
+static ein_status ein_block_dense(ein_whole *h, int input, ein_tensor *view, void **room) {
+  const int64_t zero[EIN_MAX_AXES] = {0};
+  size_t bytes = ein_dtype_size(view->dtype);
+  int one = 0;
+  for (int d = 0; d < view->ndim; d++) bytes *= (size_t)view->shape[d];
+  ein_parts own = {&h->model->input[input], view->shape, 0, input, 1, ein_dtype_size(view->dtype), (int64_t *)zero, (int64_t *)view->shape, &bytes, &one, NULL};
+  *room = malloc(bytes + 1);
+  if (!*room) return ein_whole_memory(h, 0, NULL);
+  ein_whole_copy(&own, view, 0, (char *)*room, 0);
+  view->data = *room;
+  view->byte_offset = 0;
+  view->strides = NULL;
+  return EIN_OK;
+}
+
+/* What this site has of an input that a default hangs on. */
+static ein_status ein_default_look(ein_whole *h, const ein_whole_default *d, int input, const ein_tensor *view) {
+  int64_t low[EIN_MAX_AXES], shape[EIN_MAX_AXES];
+  ein_tensor block;
+  size_t bytes = ein_block_view(h, input, low, shape, &block);
+  const ein_argument *a = &h->model->input[input];
+  if (h->left_out[input] && !ein_default_of(h, input))
+    return ein_error_set(&h->error, EIN_ERR_ARG, "input %.90s is not given, and the default of %.90s hangs on it", a->name, h->model->input[d->input].name);
+  if (!view->data && input >= h->made->n_read && h->wire.site > 0) return EIN_OK; /* site 0 has it */
+  return a->ndim || bytes ? ein_view_look(h, "input", a, view, shape) : EIN_OK;
+}
+
+/* All of an input at site 0, in memory of its own. */
+static ein_status ein_default_gather(ein_whole *h, const ein_whole_default *d, int input, const ein_tensor *view, ein_tensor *whole) {
+  ein_tensor block = *view;
+  void *room = NULL;
+  ein_status mine = ein_default_look(h, d, input, view);
+  size_t bytes = ein_dtype_size(h->model->input[input].dtype);
+  if (mine == EIN_OK && view->data) mine = ein_block_dense(h, input, &block, &room);
+  memset(whole, 0, sizeof *whole);
+  whole->device_type = 1;
+  whole->ndim = h->model->input[input].ndim;
+  whole->dtype = h->model->input[input].dtype;
+  whole->shape = h->model->input_axes[input].whole;
+  for (int k = 0; k < whole->ndim; k++) bytes *= (size_t)whole->shape[k];
+  if (mine == EIN_OK && h->wire.site == 0) {
+    whole->data = malloc(bytes + 1);
+    mine = ein_whole_memory(h, 1, (const char *)whole->data);
+  }
+  ein_status status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  if (status == EIN_OK) status = ein_whole_gather(h, 0, input, whole, &block);
+  free(room);
+  return status;
+}
+
+/* Site 0 makes all of it from what it gathers, and gives each its block. */
+static ein_status ein_default_hang(ein_whole *h, int i, ein_tensor *input) {
+  const ein_whole_default *d = &h->defaults[i];
+  int64_t low[EIN_MAX_AXES];
+  int made, n = 0;
+  ein_tensor *view = &input[d->input], all, *from = (ein_tensor *)calloc((size_t)d->n_from, sizeof *from);
+  ein_status mine = from ? ein_default_room(h, i, low, view, &made) : ein_default_failed(h, d, EIN_ERR_MEMORY, "");
+  ein_status status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  for (; status == EIN_OK && n < d->n_from; n++) status = ein_default_gather(h, d, d->from[n], &input[d->from[n]], &from[n]);
+  all = *view;
+  all.data = NULL;
+  all.shape = h->model->input_axes[d->input].whole;
+  if (status == EIN_OK && h->wire.site == 0) {
+    size_t bytes = ein_dtype_size(all.dtype);
+    for (int k = 0; k < all.ndim; k++) bytes *= (size_t)all.shape[k];
+    all.data = malloc(bytes + 1);
+    mine = all.data ? ein_default_run(h, d, NULL, from, &all) : ein_default_failed(h, d, EIN_ERR_MEMORY, "");
+  }
+  if (status == EIN_OK) status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  if (status == EIN_OK) status = ein_whole_scatter(h, d->input, &all, view);
+  for (int k = 0; k < n; k++) free(from[k].data);
+  free(from);
+  free(all.data);
+  return status;
+}
+
+/* What no plan and no default reads is there all the same. */
+static ein_status ein_whole_idle(ein_whole *h, int input, ein_tensor *view) {
+  int64_t low[EIN_MAX_AXES];
+  size_t bytes = ein_block_view(h, input, low, h->lies + (size_t)input * 2 * EIN_MAX_AXES, view);
+  if (bytes && !h->nobody[input]) h->nobody[input] = calloc(bytes, 1);
+  view->data = h->nobody[input];
+  return ein_whole_memory(h, 1, view->data || !bytes ? "" : NULL);
+}
+
+/* Inputs that are left out, by all. */
 static ein_status ein_whole_fill(ein_whole *h, ein_tensor *input) {
-  ein_status mine = EIN_OK;
-  for (int i = 0; i < h->made->n_defaults && mine == EIN_OK; i++)
-    if (h->left_out[h->defaults[i].input]) mine = ein_default_make(h, i, &input[h->defaults[i].input]);
-  return ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  ein_status mine = EIN_OK, status = EIN_OK;
+  for (int i = 0; i < h->made->n_defaults && status == EIN_OK; i++) {
+    const ein_whole_default *d = &h->defaults[i];
+    if (!h->left_out[d->input] || !h->wanted[d->input]) continue;
+    if (d->n_from) status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+    if (d->n_from && status == EIN_OK) status = ein_default_hang(h, i, input);
+    else if (mine == EIN_OK) mine = ein_default_make(h, i, &input[d->input]);
+  }
+  for (int k = h->made->n_read; k < h->model->n_inputs && mine == EIN_OK; k++)
+    if (!h->wanted[k] || (h->left_out[k] && !ein_default_of(h, k))) mine = ein_whole_idle(h, k, &input[k]);
+  return status == EIN_OK ? ein_whole_meet(h, mine, 0, NULL, 0, NULL) : status;
 }
 
 static ein_status ein_whole_go(ein_whole *h, const ein_blocks *b, const ein_tensor *inputs, const ein_tensor *outputs) {
   const ein_model *m = h->model;
   ein_status status = EIN_OK;
-  if (h->made->n_defaults) status = ein_whole_tell(h, inputs);
-  if (h->made->n_defaults && status == EIN_OK) status = ein_whole_fill(h, b->view);
+  if (h->made->n_defaults) status = ein_whole_tell(h, EIN_OK, inputs);
   for (int k = 0; k < m->n_inputs && status == EIN_OK; k++)
     if (!h->left_out[k]) status = ein_whole_scatter(h, k, inputs ? &inputs[k] : NULL, &b->view[k]);
+  if (h->made->n_defaults && status == EIN_OK) ein_whole_want(h), status = ein_whole_fill(h, b->view);
+  h->hangs = 0; /* `again` has the blocks that this leaves */
   if (status == EIN_OK) status = m->run(h->ctx, b->view, b->view + m->n_inputs);
   for (int k = 0; k < m->n_outputs && status == EIN_OK; k++)
-    status = ein_whole_gather(h, k, outputs ? &outputs[k] : NULL, &b->view[m->n_inputs + k]);
+    status = ein_whole_gather(h, 1, k, outputs ? &outputs[k] : NULL, &b->view[m->n_inputs + k]);
   return status;
 }
 
@@ -543,17 +686,25 @@ EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_
   return status;
 }
 
+/* The view, whose shape and strides are here from now on. */
+static void ein_whole_keep(ein_whole *h, int input, const ein_tensor *given) {
+  const size_t n = given->ndim > 0 && given->ndim <= EIN_MAX_AXES ? (size_t)given->ndim : 0;
+  int64_t *lies = h->lies + (size_t)input * 2 * EIN_MAX_AXES;
+  ein_tensor *view = &h->input[input];
+  *view = *given;
+  if (n && view->shape) view->shape = (const int64_t *)memcpy(lies, given->shape, n * sizeof *lies);
+  if (n && view->strides) view->strides = (const int64_t *)memcpy(lies + EIN_MAX_AXES, given->strides, n * sizeof *lies);
+}
+
 EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_whole *h = (ein_whole *)ctx;
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
   if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
-  if (!h->made->n_defaults || !inputs) return h->model->run(h->ctx, inputs, outputs);
-  for (int k = 0; k < h->model->n_inputs; k++) {
-    h->input[k] = inputs[k];
-    h->left_out[k] = !inputs[k].data && ein_default_of(h, k);
-  }
-  ein_status status = ein_whole_fill(h, h->input);
+  if (!h->made->n_defaults) return h->model->run(h->ctx, inputs, outputs);
+  ein_status status = ein_whole_tell(h, inputs ? EIN_OK : ein_error_set(&h->error, EIN_ERR_ARG, "the inputs are NULL"), inputs);
+  for (int k = 0; k < h->model->n_inputs && status == EIN_OK; k++) ein_whole_keep(h, k, &inputs[k]);
+  if (status == EIN_OK) ein_whole_want(h), status = ein_whole_fill(h, h->input);
   return status == EIN_OK ? h->model->run(h->ctx, h->input, outputs) : status;
 }
 
@@ -562,7 +713,8 @@ EIN_API ein_status ein_whole_again(void *ctx) {
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
   if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
-  return ein_again(h->ctx);
+  ein_status status = h->hangs ? ein_whole_fill(h, h->input) : EIN_OK;
+  return status == EIN_OK ? ein_again(h->ctx) : status;
 }
 
 EIN_API ein_status ein_whole_collect(void *ctx, int output, const ein_tensor *block, const ein_tensor *whole) {
@@ -570,5 +722,5 @@ EIN_API ein_status ein_whole_collect(void *ctx, int output, const ein_tensor *bl
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
   if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
-  return ein_whole_gather(h, output, whole, block);
+  return ein_whole_gather(h, 1, output, whole, block);
 }

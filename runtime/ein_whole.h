@@ -13,11 +13,13 @@
 extern "C" {
 #endif
 
-/* What an input is that is not given: a model for one site, without inputs, whose output that is. */
+/* What an input is that is not given: a model for one site, whose output that is. Each stands behind those of the inputs that it hangs on. */
 typedef struct ein_whole_default {
   int input;
   const ein_model *model;
   int by_block;                /* its sizes are where a block begins, along each axis, then how long it is; else it makes all of the tensor */
+  int n_from;                  /* inputs that it hangs on, as the model takes them: site 0 gathers them, makes all of it, and gives to each its block */
+  const int *from;
 } ein_whole_default;
 
 typedef struct ein_whole_made {
@@ -25,6 +27,7 @@ typedef struct ein_whole_made {
   int n_plans;
   const ein_whole_default *defaults; /* of the first plan, then of the next; as many of each, for the same inputs */
   int n_defaults;              /* of one plan */
+  int n_read;                  /* inputs from this one on are read by defaults alone, and stand at site 0 */
   /* Sizes that plans differ by: how many, their names, and of each plan their values, one plan behind the other. */
   int n_dims;
   const char *const *dim;
@@ -41,9 +44,10 @@ EIN_API size_t ein_whole_workspace(const void *ctx);
 EIN_API ein_status ein_whole_shape(const void *ctx, int output, int argument, int64_t *shape);
 /* Which part of it a site has: from `low` on, so much. */
 EIN_API ein_status ein_whole_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape);
-/* An input whose data is NULL takes its default, if it has one: each site makes its block, once, in memory that it keeps until the next plan. */
+/* An input whose data is NULL at site 0 takes its default, if it has one: each site makes its block, once, in memory that it keeps until the next plan;
+ * what hangs on other inputs is made in each run. */
 EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
-/* With the views of the last run_blocks, which was in order. */
+/* With the views of the last run_blocks, which was in order; a default that hangs on them is made again. */
 EIN_API ein_status ein_whole_again(void *ctx);
 /* Other sites than 0 may give NULL. Takes memory: for blocks, until the next plan, and for what is on its way. */
 EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);

@@ -365,8 +365,7 @@ static int bind_inputs(program *p) {
       a->spec = text_join(p, p->params, strlen(p->params), ":", a->about->name);
     if (a->spec) code = bind_input(p, a);
     else if (!a->about->optional)
-      code = fail(p, LEAVE_USAGE, p->reach->wire ? "input %s is not given, and has no default, or one that hangs on other inputs; see --help"
-                                                 : "input %s is not given, and has no default; see --help", a->about->name);
+      code = fail(p, LEAVE_USAGE, "input %s is not given, and has no default; see --help", a->about->name);
   }
   for (int i = 0; i < p->model->n_dims && !code; i++)
     if (!p->dim_from[i])

@@ -56,6 +56,7 @@ LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptio
   p->tasks = arena_copy(a, first->tasks, sizeof *first->tasks);
   p->tasks->inputs.at = arena_copy(a, first->tasks->inputs.at, first->tasks->inputs.len * sizeof *first->tasks->inputs.at);
   for (uint32_t i = 0; i < o->n_defaults; i++) p->tasks->inputs.at[o->defaults[i].input].optional = true;
+  for (uint32_t i = o->n_read; i < p->tasks->inputs.len; i++) p->tasks->inputs.at[i].optional = true;
   p->tasks->dims.at = arena_copy(a, first->tasks->dims.at, first->tasks->dims.len * sizeof *first->tasks->dims.at);
   p->tasks->dims.cap = first->tasks->dims.len;
   for (uint32_t i = 0; i < o->n_sizes; i++) size_open(a, p->tasks, o->size[i]);
@@ -67,10 +68,20 @@ LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptio
 /* By plan. */
 static void defaults_print(Buf *c, uint32_t n, const EmitOptions *o) {
   if (!o->n_defaults) return;
+  for (uint32_t i = 0; i < o->n_choices * o->n_defaults; i++) {
+    const EmitDefault *d = &o->defaults[i];
+    if (!d->n_from) continue;
+    buf_printf(c, "static const int %s_from_%u[] = {", o->prefix, i);
+    for (uint32_t k = 0; k < d->n_from; k++) buf_printf(c, "%s%u", k ? ", " : "", d->from[k]);
+    buf_str(c, "};\n");
+  }
   buf_printf(c, "static const ein_whole_default %s_defaults[] = {\n", o->prefix);
   for (uint32_t i = 0; i < n * o->n_defaults; i++) {
-    const EmitDefault *d = &o->defaults[i % (o->n_choices * o->n_defaults)];
-    buf_printf(c, "  {%u, &%s_model, %d},\n", d->input, d->prefix, d->by_block);
+    const uint32_t k = i % (o->n_choices * o->n_defaults);
+    const EmitDefault *d = &o->defaults[k];
+    buf_printf(c, "  {%u, &%s_model, %d, %u, ", d->input, d->prefix, d->by_block, d->n_from);
+    table_name(c, o->prefix, arena_printf(c->arena, "from_%u", k), d->n_from);
+    buf_str(c, "},\n");
   }
   buf_str(c, "};\n");
 }
@@ -95,7 +106,7 @@ static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, con
   sizes_print(c, n, o);
   buf_printf(c, "static const ein_whole_made %s_made = {%s_plans, %u, ", o->prefix, o->prefix, n);
   table_name(c, o->prefix, "defaults", o->n_defaults);
-  buf_printf(c, ", %u, %u, ", o->n_defaults, o->n_sizes);
+  buf_printf(c, ", %u, %u, %u, ", o->n_defaults, o->n_read, o->n_sizes);
   table_name(c, o->prefix, "dims", o->n_sizes);
   buf_str(c, ", ");
   table_name(c, o->prefix, "sizes_of_plans", o->n_sizes);

@@ -20,6 +20,7 @@ typedef struct EmitOptions {
   const struct EmitDefault *defaults; /* of plans for several sites: for each choice of sizes, one behind the other, for the same inputs; */
   uint32_t n_defaults;       /*   of one choice; */
   uint32_t n_choices;        /*   plans go through them for one number of sites, then for the next; */
+  uint32_t n_read;           /*   inputs behind so many are read by defaults alone; */
   uint32_t n_sizes;          /*   sizes that they differ by, */
   const Str *size;           /*   their names, */
   const int64_t *sizes;      /*   and of each plan their values, one plan behind the other */
@@ -54,11 +55,13 @@ typedef struct EmitKernel {
 } EmitKernel;
 void emit_kernel(Buf *c, const LoopProgram *p, uint32_t number, const EmitOptions *o, EmitKernel *out);
 
-/* Of an input of such plans: a program for one site, which stands in a file of its own, makes what it is if it is not given. */
+/* Of an input of such plans: a program for one site, which stands in a file of its own, makes what it is if it is not given. Each comes behind those of
+ * the inputs that it hangs on. */
 typedef struct EmitDefault {
   uint32_t input;
   bool by_block;             /* its sizes are where a block begins, along each dimension, then how long it is */
   const char *prefix;
+  uint32_t n_from, *from;    /* its own inputs, by their numbers among those of the plans */
 } EmitDefault;
 
 /* ---- for several sites: emit_c of each plan, whose symbols are PREFIX_4_..., or by sizes PREFIX_4_1024_..., and over them ---- */

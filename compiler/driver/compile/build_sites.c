@@ -7,6 +7,7 @@
 #include "driver/compile/nvrtc.h"
 #include "driver/plan/sites.h"
 #include "driver/table.h"
+#include "task/sites/site.h"
 #include "texts.h"
 
 enum { PLANS_MOST = 64, SIZES_MOST = 8 };
@@ -15,6 +16,7 @@ typedef struct Plans {
   uint32_t n;
   const LoopProgram *loops[PLANS_MOST];
   Job job[PLANS_MOST];
+  uint32_t n_read;           /* inputs that plans read; behind them are those that defaults alone do */
   VEC(EmitDefault) defaults; /* of inputs; */
   VEC(const LoopProgram *) made; /*   their programs */
   uint32_t n_sizes;          /* that -D says several times, with other values: */
@@ -65,6 +67,47 @@ static const EinNode *input_find(const Job *j, uint32_t number) {
   return NULL;
 }
 
+static int64_t input_number(const Job *j, Str name) {
+  for (uint32_t k = 0; k < j->tasks->inputs.len; k++)
+    if (j->tasks->inputs.at[k].name == name) return k;
+  return -1;
+}
+
+static EinGraph *default_of(Session *s, const Job *j, uint32_t input, bool *by_block) {
+  const EinNode *n = input_find(j, input);
+  return n && n->fallback ? default_program(s, j, n, by_block) : NULL;
+}
+
+/* Inputs that a default hangs on, and no equation: plans have lost them. Theirs have defaults too. */
+static void inputs_behind(Session *s, const Job *j) {
+  for (uint32_t k = 0; k < j->tasks->inputs.len; k++) {
+    bool by_block;
+    const EinGraph *g = default_of(s, j, k, &by_block);
+    for (uint32_t i = 0; g && i < g->inputs.len; i++) {
+      const EinNode *n = g->inputs.at[i];
+      if (input_number(j, n->name) < 0) task_input_add(j->tasks, n->name, n->dtype, n->rank, n->dim, n->place);
+    }
+  }
+}
+
+static bool same_arguments(const TaskGraph *a, const TaskGraph *b, bool output) {
+  uint32_t n = output ? a->outputs.len : a->inputs.len;
+  bool same = n == (output ? b->outputs.len : b->inputs.len);
+  for (uint32_t k = 0; k < n && same; k++) {
+    const TaskArgument *x = &(output ? a->outputs.at : a->inputs.at)[k], *y = &(output ? b->outputs.at : b->inputs.at)[k];
+    const TaskBuffer *p = &a->buffers.at[x->buffer], *q = &b->buffers.at[y->buffer];
+    same = x->name == y->name && p->dtype == q->dtype && p->rank == q->rank;
+  }
+  return same;
+}
+
+/* All plans are called alike. */
+static Leave arguments_agree(Session *s, const Plans *all, const Job *j) {
+  const TaskGraph *first = all->n ? all->loops[0]->tasks : j->tasks;
+  if (same_arguments(first, j->tasks, false) && same_arguments(first, j->tasks, true)) return LEAVE_OK;
+  return fail(s, LEAVE_PROGRAM, "%s: with these sizes it has other inputs and outputs than with those before; build them one by one", j->path);
+}
+
 /* Relations do not say what is a param. */
 static void params_mark(const Job *j) {
   for (uint32_t k = 0; k < j->tasks->inputs.len; k++) {
@@ -88,7 +131,10 @@ static Leave plan_add(Session *s, const Args *a, const char *sites, uint32_t fir
                                                 : "--target=mpi is for several sites; ein build %s -o prog makes a program for one", shown(s->arena, j->path));
   for (uint32_t i = 0; i < first && !l; i++)
     if (mesh_sites(&all->loops[i]->tasks->mesh) == mesh_sites(&j->tasks->mesh)) l = fail(s, LEAVE_USAGE, "-n: %s is there twice", sites);
+  if (!l && !all->n) all->n_read = j->tasks->inputs.len;
+  if (!l) inputs_behind(s, j);
   if (!l) params_mark(j);
+  if (!l) l = arguments_agree(s, all, j);
   if (!l) l = job_loops(s, j, &one);
   if (!l) all->loops[all->n++] = j->loops;
   return l;
@@ -135,11 +181,6 @@ static uint32_t choices_of(const Plans *p) {
   return n;
 }
 
-static EinGraph *default_of(Session *s, const Job *j, uint32_t input, bool *by_block) {
-  const EinNode *n = input_find(j, input);
-  return n && n->fallback ? default_program(s, j, n, by_block) : NULL;
-}
-
 static const char *default_prefix(Session *s, const Plans *p, const char *prefix, uint32_t input, uint32_t choice) {
   const char *x = arena_printf(s->arena, "%s_default_%u", prefix, input);
   for (uint32_t k = 0; k < p->n_sizes; k++) x = arena_printf(s->arena, "%s_%lld", x, (long long)p->sizes.at[choice * p->n_sizes + k]);
@@ -156,20 +197,33 @@ static Leave default_add(Session *s, const Args *a, const char *prefix, uint32_t
   *made = (Job){.path = j->path, .program = j->program, .graph = default_of(s, j, input, &by_block), .dims = j->dims};
   Leave l = job_loops(s, made, &one);
   if (l) return l;
+  EmitDefault d = {input, by_block, default_prefix(s, p, prefix, input, choice), made->tasks->inputs.len, NULL};
+  d.from = NEW_ARRAY(s->arena, uint32_t, d.n_from + 1);
+  for (uint32_t i = 0; i < d.n_from; i++) d.from[i] = (uint32_t)input_number(j, made->tasks->inputs.at[i].name);
   vec_push(s->arena, p->made, made->loops);
-  vec_push(s->arena, p->defaults, ((EmitDefault){input, by_block, default_prefix(s, p, prefix, input, choice)}));
+  vec_push(s->arena, p->defaults, d);
   return LEAVE_OK;
 }
 
-/* What inputs are that are not given, where that hangs on no other: a program for one site each, for each choice of sizes. */
+/* Inputs with defaults, each behind those that its own hangs on: what a graph's default is stands before it. Gives how many. */
+static uint32_t defaults_order(const Job *j, uint32_t *input) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < j->tasks->inputs.len; k++) {
+    const EinNode *x = input_find(j, k);
+    if (!x || !x->fallback) continue;
+    uint32_t at = n++;
+    for (; at && input_find(j, input[at - 1])->id > x->id; at--) input[at] = input[at - 1];
+    input[at] = k;
+  }
+  return n;
+}
+
+/* What inputs are that are not given: a program for one site each, for each choice of sizes. */
 static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans *p) {
+  uint32_t *input = NEW_ARRAY(s->arena, uint32_t, p->job[0].tasks->inputs.len + 1), n = defaults_order(&p->job[0], input);
   Leave l = LEAVE_OK;
   for (uint32_t c = 0; c < choices_of(p); c++)
-    for (uint32_t k = 0; k < p->job[c].tasks->inputs.len && !l; k++) {
-      bool all = true, by_block;
-      for (uint32_t i = 0; i < choices_of(p); i++) all &= default_of(s, &p->job[i], k, &by_block) != NULL;
-      if (all) l = default_add(s, a, prefix, k, c, p);
-    }
+    for (uint32_t k = 0; k < n && !l; k++) l = default_add(s, a, prefix, input[k], c, p);
   return l;
 }
 
@@ -327,6 +381,7 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   c.openmp &= !o.device;
   if (lib) o.beside = prefix;
   o.n_choices = choices_of(p);
+  o.n_read = p->n_read;
   o.defaults = p->defaults.at, o.n_defaults = p->defaults.len / o.n_choices;
   o.n_sizes = p->n_sizes, o.size = p->size, o.sizes = p->sizes.at;
   return lib ? library_make(s, a, &c, p, &o, folder) : program_make(s, a, &c, p, &o, to);

@@ -187,8 +187,8 @@ double seconds_now(void);
 /* ---- defaults.c ----------------------------------------------------------------------------------- */
 /* Those of inputs that e has not are put there, made by that C compiler; c NULL: by eval. */
 Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int threads, Eval *e);
-/* The graph of an input's default as its only output; NULL: it hangs on inputs. *by_block: of a block, its sizes are where that begins, along each
- * dimension, then how long it is. */
+/* The graph of an input's default as its only output; its inputs are those that it hangs on. *by_block: of a block, its sizes are where that begins, along
+ * each dimension, then how long it is; it has no inputs then. */
 EinGraph *default_program(Session *s, const Job *j, const EinNode *input, bool *by_block);
 /* Of a rank's input that is not given: its block's default, dense, where out->data is; or, *whole, *out is all of it. What it hangs on is read from j->given. */
 Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low, const int64_t *extent, EvalArray *out, bool *whole);

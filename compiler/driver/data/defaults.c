@@ -152,8 +152,9 @@ static const Expr *dim_add(EinGraph *g, const char *name, uint32_t k) {
 
 EinGraph *default_program(Session *s, const Job *j, const EinNode *input, bool *by_block) {
   EinGraph *g = default_graph(s, j, input), *out = NEW(s->arena, EinGraph);
+  for (uint32_t i = 0; i < g->inputs.len; i++) g->inputs.at[i]->fallback = NULL; /* which is there before */
+  g = without_rest(s->arena, g);
   const EinNode *n = g->outputs.at[0].node;
-  if (g->inputs.len) return NULL;
   *by_block = is_by_point(g, n) && !n->sum->n_slot;
   if (!*by_block) return g;
   *out = *g;

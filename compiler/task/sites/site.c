@@ -65,6 +65,17 @@ int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, in
   return n;
 }
 
+void task_input_add(TaskGraph *t, Str name, DType dtype, uint32_t rank, const Expr **dim, Place place) {
+  const Expr *zero = expr_int(t->exprs, DT_I64, 0);
+  TaskBuffer b = {.id = t->buffers.len, .space = BUF_INPUT, .name = name, .place = place, .dtype = dtype, .rank = rank, .dim = dim,
+                  .low = NEW_ARRAY(t->arena, const Expr *, rank + 1), .argument = t->inputs.len};
+  for (uint32_t d = 0; d < rank; d++) b.low[d] = zero;
+  for (uint32_t a = 0; a < t->mesh.n; a++)
+    b.when = expr_and(t->exprs, b.when, expr_op2(t->exprs, OP_EQ, expr_dim(t->exprs, task_axis(t, a)), zero));
+  vec_push(t->arena, t->buffers, b);
+  vec_push(t->arena, t->inputs, ((TaskArgument){name, b.id, false, false}));
+}
+
 void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent) {
   int64_t low[RANK], high[RANK], sites = mesh_sites(&t->mesh);
   uint32_t at[MESH_AXES + 1] = {0};

@@ -16,6 +16,8 @@ bool task_has(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at);
 /* Its shape there; the box of the whole tensor that it holds (low NULL: from 0). Gives its elements, none where the site has it not. */
 int64_t task_shape(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *shape);
 int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *low, int64_t *high);
+/* One more input, which the first site has all of, and no task reads. */
+void task_input_add(TaskGraph *t, Str name, DType dtype, uint32_t rank, const Expr **dim, Place place);
 /* The extents of the whole tensor, of which sites have boxes. */
 void task_whole(const TaskGraph *t, const TaskBuffer *b, int64_t *extent);
 

@@ -80,7 +80,10 @@ def _sizes(dims):
 
 def _options(**said):
     for name, value in said.items():
-        if value is not None:
+        if isinstance(value, bool):
+            if value:
+                yield "--%s" % name
+        elif value is not None:
             yield "--%s=%s" % (name, os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
@@ -175,9 +178,10 @@ class Function:
     def _ask(self, command, words, dims):
         return Text(library.ask([command, self._name, *_sizes({**self._dims, **dims}), *words], self._files))
 
-    def plan(self, sites=None, format="text", *, machine=None, memory=None, planner=None, **dims):
+    def plan(self, sites=None, format="text", *, machine=None, memory=None, planner=None, deterministic=False, **dims):
         """What a run does, or, for many sites, how it is cut over them: `ein plan`. format: text, json, html, svg, dot, tra, ia, task."""
-        return self._ask("plan", _options(sites=sites, format=format, machine=machine, memory=memory, planner=planner), dims)
+        return self._ask("plan", _options(sites=sites, format=format, machine=machine, memory=memory, planner=planner,
+                                          deterministic=deterministic), dims)
 
     def graph(self, format="text", **dims):
         """The EinGraph: text, svg, dot or json."""
@@ -190,15 +194,16 @@ class Function:
 
 
 def compile(program, /, *, name="program.ein", target=None, threads=None, sites=None, machine=None, memory=None, plan=None, planner=None,
-            costs=None, flags=None, sizes=None, **dims):
+            costs=None, flags=None, deterministic=False, sizes=None, **dims):
     """A Function of a program: its text, or the path of a file. Sizes that it leaves open are given as N=4096, or, where an option is called
     so, as sizes={"name": 8}; those that inputs have as axes need not be. Options are those of `ein run`: target (auto, jit, c, eval),
-    threads, sites (a plan for so many, in this process)."""
-    options = dict(target=target, threads=threads, sites=sites, machine=machine, memory=memory, plan=plan, planner=planner, costs=costs, flags=flags)
+    threads, sites (a plan for so many, in this process), deterministic (the same bits for any number of sites)."""
+    options = dict(target=target, threads=threads, sites=sites, machine=machine, memory=memory, plan=plan, planner=planner, costs=costs, flags=flags,
+                   deterministic=deterministic)
     return Function(program, name, options, {**(sizes or {}), **dims})
 
 
-def run(program, inputs=None, /, *, sizes=None, name="program.ein", target=None, threads=None, sites=None, **named):
+def run(program, inputs=None, /, *, sizes=None, name="program.ein", target=None, threads=None, sites=None, deterministic=False, **named):
     """Compiles and calls at once: run(text, X=x, sizes={"N": 4}). Gives Results."""
-    f = Function(program, name, dict(target=target, threads=threads, sites=sites), sizes or {})
+    f = Function(program, name, dict(target=target, threads=threads, sites=sites, deterministic=deterministic), sizes or {})
     return f(inputs, **named)

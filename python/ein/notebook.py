@@ -18,6 +18,7 @@ def _parser():
     a.add_argument("-n", "--sites", type=int)
     a.add_argument("--target")
     a.add_argument("--threads", type=int)
+    a.add_argument("--deterministic", action="store_true")
     a.add_argument("--function", metavar="NAME")
     return a
 
@@ -36,10 +37,10 @@ def _dims(words, variables):
 
 
 def cell(shell, line, text):
-    """%%ein [-D NAME=N] [--sites N] [--target NAME] [--threads N] [--function NAME]: with --function nothing is computed, and NAME is the
+    """%%ein [-D NAME=N] [--sites N] [--target NAME] [--threads N] [--deterministic] [--function NAME]: with --function nothing is computed, and NAME is the
     function."""
     said = _parser().parse_args(shlex.split(line))
-    f = Function(text, "<cell>.ein", dict(target=said.target, threads=said.threads, sites=said.sites), dict(_dims(said.dims, shell.user_ns)))
+    f = Function(text, "<cell>.ein", dict(target=said.target, threads=said.threads, sites=said.sites, deterministic=said.deterministic), dict(_dims(said.dims, shell.user_ns)))
     if said.function:
         shell.push({said.function: f})
         return f

@@ -252,7 +252,7 @@ says "declare it first"
 
 # Commands.
 turns 0 ':help'
-for c in help vars type shape plot graph plan c time bench sites load save write undo reset quit; do shows ":$c "; done
+for c in help vars type shape plot graph plan c time bench sites deterministic load save write undo reset quit; do shows ":$c "; done
 turns 1 ':hepl'
 says "did you mean :help?"
 turns 0 'A[i:2,j:3] = i
@@ -325,6 +325,38 @@ sed -n '/^1$/,$p' out | grep '^ ' >by1
 cmp -s by4 by1 && [ -s by1 ] || wrong "four sites answer otherwise: $(cat out)"
 turns 1 ':sites 0'
 says ":sites wants a number from 1 to"
+
+# And the same bits, where sums have no order.
+cat >lines <<'END'
+A[i:997] : f32 = (uniform[i](1) - 0.5) * 10.0^(f32((i*7) % 13) - 6)
+s = sum[i] A[i]
+:deterministic
+:deterministic on
+:deterministic
+s
+:sites 4
+:write s four.npy
+:reset
+A[i:997] : f32 = (uniform[i](1) - 0.5) * 10.0^(f32((i*7) % 13) - 6)
+s = sum[i] A[i]
+:write s again.npy
+:sites 1
+:deterministic off
+:deterministic
+:write s off.npy
+:deterministic on
+:write s one.npy
+END
+want 0 "$EIN" repl --target=c <lines
+[ "$(grep -c '^on$\|^off$' out)" = 3 ] || wrong "$(cat out)"
+cmp -s one.npy four.npy && cmp -s one.npy again.npy || wrong "four sites have other bits under :deterministic"
+cmp -s one.npy off.npy && wrong "a value is not computed again"
+want 0 "$EIN" repl --target=c --deterministic <lines
+turns 1 ':deterministic perhaps'
+says ':deterministic wants on or off'
+turns 1 ':deterministic on
+1 + 1' --target=eval
+says '--deterministic is of what is compiled'
 
 # A module is seen from the folder of the file that says so, and what is saved names it from where it is saved.
 mkdir sub elsewhere

@@ -298,6 +298,16 @@ class Programs(unittest.TestCase):
         want = ein.run(text, A=a, B=b, target="eval").C
         self.assertEqual(lists(ein.run(text, A=a, B=b, sites=4).C), lists(want))
 
+    def test_deterministic(self):
+        """Any number of sites has the same bits then, and without it others."""
+        text = "dim N = 999\noutput s[j:3] : f32 = sum[i:N] (uniform[i,j](1) - 0.5) * 10.0^(f32((i*7) % 13) - 6)\n"
+        one, four = (lists(ein.run(text, sites=n, deterministic=True).s) for n in (None, 4))
+        self.assertEqual(one, four)
+        self.assertEqual(one, lists(ein.compile(text, deterministic=True, sites=3)().s))
+        self.assertIn("on 4 sites", str(ein.compile(text).plan(sites=4, deterministic=True)))
+        with self.assertRaises(ein.Error):
+            ein.compile(text, deterministic=True, target="eval")
+
     def test_sites_of_other_sizes(self):
         """An input that is smaller or larger than the program says is refused, not read beyond its end."""
         text = "dim N\ninput X[i:N, j:2 * N] : f64\noutput Y[i] = sum[j] X[i,j]\n"

@@ -291,6 +291,17 @@ static Leave do_sites(Prompt *p, const char *text) {
   return LEAVE_OK;
 }
 
+static Leave do_deterministic(Prompt *p, const char *text) {
+  static const char *word = ""; /* of an option that takes none */
+  Words *given = &p->args.given[OPT_DETERMINISTIC];
+  bool on = strcmp(text, "on") == 0, was = given->len > 0;
+  if (!*text) return buf_printf(p->out, "%s\n", was ? "on" : "off"), LEAVE_OK;
+  if (!on && strcmp(text, "off") != 0) return fail(p->s, LEAVE_USAGE, ":deterministic wants on or off");
+  *given = on ? (Words){&word, 1, 1} : (Words){0};
+  if (on != was) sheet_forget_all(p->sheet); /* they have other bits */
+  return LEAVE_OK;
+}
+
 /* ---- the session -------------------------------------------------------------------------------------- */
 
 static Leave do_undo(Prompt *p, const char *operand) {

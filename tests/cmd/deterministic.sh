@@ -104,6 +104,33 @@ want 0 "$EIN" run all.ein -o all=one/
 want 0 "$EIN" run all.ein -n 4 -o all=now/
 diff -r one now >/dev/null && wrong "nothing in all.ein hangs on the order of sums: it tests nothing"
 
+# A plan says what it costs, beside what the same would without it.
+cat >compare.py <<'E'
+import json, sys
+usual, fixed = (json.load(open(f)) for f in sys.argv[1:])
+told = fixed['usual']
+assert 'usual' not in usual
+if 'totals' in usual:
+    assert all(told[k] == usual['totals'][k] for k in told) and fixed['totals']['flops'] > 2 * told['flops']
+else:
+    assert told['bytes'] == usual['bytes'] and told.get('seconds') == usual.get('seconds')
+    if 'work' in usual:
+        assert told['flops'] == usual['work']['flops'] < fixed['work']['flops'] and told['site_operations'] == usual['work']['site_operations']
+E
+for how in '' '-n 4' '-n 4 --costs=eindecomp'; do
+  # shellcheck disable=SC2086
+  want 0 "$EIN" plan all.ein $how --format=json
+  mv out usual.json
+  # shellcheck disable=SC2086
+  want 0 "$EIN" plan all.ein $how --deterministic --format=json
+  python3 compare.py usual.json out || wrong "ein plan $how --deterministic compares with something else"
+  # shellcheck disable=SC2086
+  want 0 "$EIN" plan all.ein $how --deterministic
+  shows '  not --deterministic   '
+done
+want 0 "$EIN" plan all.ein -n 4 --deterministic --format=html
+shows 'Its sums have the same bits on any number of sites; without that '
+
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 if command -v mpirun >/dev/null; then as_first "three processes" --np 3; fi
 

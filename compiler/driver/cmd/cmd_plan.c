@@ -12,6 +12,7 @@
  *                  "buffers_bytes", and "scratch_bytes" for each of
  *                  "threads",
  *                  "input_bytes", "output_bytes" },
+ *     "usual":   under --deterministic, of the plan without it { "flops", "integer_operations", "bytes_read", "bytes_written", "bytes_moved" },
  *     "buffers": [ { "id", "space": "input", "output" or "work", "name", "dtype", "shape": [ int ], "bytes",
  *                    "first", "last": steps between which it is alive, "offset": in the workspace; null where it is not work,
  *                    "place" } ],
@@ -41,7 +42,8 @@
 #include "driver/profile/profile.h"
 #include "driver/table.h"
 
-typedef struct Report {
+typedef struct Report Report;
+struct Report {
   Session *s;
   const Job *j;
   const TaskGraph *t;
@@ -49,7 +51,8 @@ typedef struct Report {
   int threads;
   int64_t work, scratch, workspace; /* bytes: of buffers, of a thread's own memory, in all */
   int64_t *offset;           /* of each buffer that is work */
-} Report;
+  const Report *usual;       /* under --deterministic: the plan without it; else NULL */
+};
 
 /* ---- sizes -------------------------------------------------------------------------------------- */
 
@@ -165,16 +168,20 @@ static void head_line(Buf *b, const char *what, const char *value) {
   buf_printf(b, "  %-22s%s", what, value);
 }
 
+static int64_t bytes_moved(const GraphCost *g) {
+  int64_t moved;
+  return add_ok(g->all.read, g->all.written, &moved) ? moved : COST_MOST;
+}
+
 static void head_print(const Report *p, Buf *b) {
   Arena *a = b->arena;
-  const GraphCost *g = &p->cost;
+  const GraphCost *g = &p->cost, *u = p->usual ? &p->usual->cost : NULL;
   head_dims(p, b);
   head_line(b, "flops", amount(a, g->all.flops, ""));
   if (g->all.integer) buf_printf(b, ", and %s operations on integers", amount(a, g->all.integer, ""));
   buf_char(b, '\n');
-  int64_t moved;
-  if (!add_ok(g->all.read, g->all.written, &moved)) moved = COST_MOST;
-  head_line(b, "bytes moved", amount(a, moved, "B"));
+  if (u) head_line(b, "not --deterministic", amount(a, u->all.flops, "")), buf_printf(b, " flops, %s moved\n", amount(a, bytes_moved(u), "B"));
+  head_line(b, "bytes moved", amount(a, bytes_moved(g), "B"));
   buf_printf(b, ": %s read, %s written\n", amount(a, g->all.read, "B"), amount(a, g->all.written, "B"));
   head_line(b, "largest intermediate", g->largest < 0 ? "none" : buffer_name(p, (uint32_t)g->largest));
   if (g->largest >= 0) buf_printf(b, ", %s", amount(a, g->bytes[g->largest], "B"));
@@ -295,10 +302,9 @@ static void put_sum(Json *j, const CostSum *x) {
 
 static void put_totals(Json *j, const Report *p) {
   const GraphCost *g = &p->cost;
-  int64_t moved;
   json_object(j, "totals");
   put_sum(j, &g->all);
-  put_amount(j, "bytes_moved", add_ok(g->all.read, g->all.written, &moved) ? moved : COST_MOST);
+  put_amount(j, "bytes_moved", bytes_moved(g));
   json_bool(j, "one_turn", g->a_turn);
   if (g->largest < 0) json_null(j, "largest_intermediate");
   else {
@@ -416,6 +422,12 @@ static void plan_json(const Report *p, Buf *out) {
   }
   json_end(&j, '}');
   put_totals(&j, p);
+  if (p->usual) {
+    json_object(&j, "usual");
+    put_sum(&j, &p->usual->cost.all);
+    put_amount(&j, "bytes_moved", bytes_moved(&p->usual->cost));
+    json_end(&j, '}');
+  }
   json_array(&j, "buffers");
   for (uint32_t i = 0; i < p->t->buffers.len; i++) put_buffer(&j, p, i);
   json_end(&j, ']');
@@ -481,6 +493,18 @@ Leave plan_say(Session *s, Job *j, const Args *a, Buf *out) {
   return l;
 }
 
+static Leave usual_find(Report *p, const Args *a) {
+  Args one = *a;
+  Job *j = NEW(p->s->arena, Job);
+  Report *usual = NEW(p->s->arena, Report);
+  *usual = (Report){.s = p->s, .threads = p->threads};
+  one.given[OPT_DETERMINISTIC] = (Words){0};
+  Leave l = lowered(usual, j, &one);
+  if (!l) l = report_find(usual);
+  p->usual = usual;
+  return l;
+}
+
 static Leave plan_told(Session *s, Args *a) {
   Job j;
   Report p = {.s = s, .threads = 1};
@@ -497,6 +521,7 @@ static Leave plan_told(Session *s, Args *a) {
   if (!p.threads) p.threads = 1;
   if (!l) l = lowered(&p, &j, a);
   if (!l) l = report_find(&p);
+  if (!l && arg_has(a, OPT_DETERMINISTIC)) l = usual_find(&p, a);
   if (l) return l;
   Buf out = buf_new(s->arena);
   if (format && strcmp(format, "json") == 0) plan_json(&p, &out);

@@ -10,6 +10,7 @@
  *     "machine", "seconds": of a run; with --machine, as are all other members whose names end in "seconds",
  *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose task; null: at that of an input, or between tasks, "limit":
  *                 null: there is none, "measured": the peak of the plan's tasks; false: they cannot be one list yet, and it is estimated },
+ *     "usual":    under --deterministic { "bytes", "flops", "integer_operations", "site_operations", "seconds": of the plan without it }; of none that was said,
  *     "simulated": with --simulate (driver/plan/simulate.c),
  *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time, or costs fewer elements), among plans whose
  *                 busiest site keeps to its limit; null: of some tensors not all labels were looked at, or the planner is a rule,
@@ -265,6 +266,7 @@ static void head_print(const Sites *p, Buf *b) {
   head_facts(p, b);
   ways_print(p, b);
   machine_text(p, b);
+  usual_text(p, b);
   const char *best = bytes_best(p, a);
   if (best) buf_printf(b, "  %s\n", best);
   rivals_print(p, b);
@@ -552,6 +554,7 @@ void bytes_json(const Sites *p, Buf *out) {
   put_count(&j, "bytes", p->placing->bytes);
   if (p->in_elements) put_count(&j, "elements", p->placing->elements);
   machine_json(p, &j);
+  usual_json(p, &j);
   simulation_json(p, &j);
   if (p->placing->narrow || p->who != PLANNER_EXACT) json_null(&j, "bound");
   else if (p->in_seconds) json_num(&j, "bound", p->placing->bound);

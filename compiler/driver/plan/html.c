@@ -121,6 +121,16 @@ static void sentence_elements(const Facts *f, Buf *b) {
              bytes_of(a, f->p->placing->bytes));
 }
 
+static void sentence_usual(const Sites *p, Buf *b) {
+  const Sites *u = p->usual;
+  Arena *a = b->arena;
+  if (!u) return;
+  buf_printf(b, " Its sums have the same bits on any number of sites; without that %s would move, and %s operations be done", bytes_of(a, u->placing->bytes),
+             count_amount(a, u->facts->flops + u->facts->integer));
+  if (u->seconds) buf_printf(b, " in %s", seconds_of(a, plan_seconds(u)));
+  buf_char(b, '.');
+}
+
 static void tile(Buf *b, const char *what, const char *value, const char *more) {
   buf_printf(b, "<div><dt>%s</dt><dd>", what);
   html_text(b, value);
@@ -179,6 +189,7 @@ static void page_head(const Facts *f, Buf *b) {
   sentence_program(f, b);
   sentence_work(f, b);
   p->by_bytes ? sentence_bytes(f, b) : sentence_elements(f, b);
+  sentence_usual(p, b);
   buf_printf(b, "</p>\n<p class=\"by\">Planned by <em>%s</em>: %s. <a href=\"#words\">What the words mean</a> stands at "
              "the end.</p>\n</header>\n<main>\n",
              planner_info[p->who].name, sites_planned(p));

@@ -9,6 +9,7 @@
  *     "bound":    null where the planner looks for none; else no plan, with these pins, costs less,
  *     "proven":   bound is the cost,
  *     "mesh":     [ int ] on which these counts are had, "bytes": that its sites receive; with --machine "machine", "seconds", of a run there;
+ *                 "usual": as in "ein placing 1",
  *     "simulated": with --simulate (driver/plan/simulate.c),
  *     "vertices": [ { "id", "name", "place", "equation", "calls": the product of the counts, "times": how often a run does it,
  *                     "labels": [ { "name", "extent", "count", "reduced" } ],
@@ -306,6 +307,7 @@ static void head_print(const Sites *p, Buf *b) {
   buf_printf(b, "  %-22s%s\n", "  to be reduced", count_amount(a, c->aggregate));
   buf_printf(b, "  %-22s%s\n", "  to be cut anew", count_amount(a, c->repartition));
   realised_print(p, b);
+  usual_text(p, b);
   if (p->narrow) buf_printf(b, "  %s\n", SITES_NARROW);
   else if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
   else if (p->choice.bound > 0)
@@ -484,6 +486,7 @@ static void sites_json(const Sites *p, Buf *out) {
   put_mesh(&j, &p->placing->mesh);
   put_count(&j, "bytes", p->placing->bytes);
   if (p->seconds) json_str(&j, "machine", p->machine->name), json_num(&j, "seconds", plan_seconds(p));
+  usual_json(p, &j);
   simulation_json(p, &j);
   json_array(&j, "vertices");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
@@ -572,10 +575,48 @@ static Leave svg_make(const Sites *p, Buf *out) {
   return fail(p->s, LEAVE_USAGE, "--format=svg draws %d tensors at most, and there are more; --format=dot writes them for Graphviz", PICTURE_MOST);
 }
 
+/* ---- what --deterministic costs --------------------------------------------------------------------------------- */
+
+/* The same without it. j: what p->j was before it was planned. */
+static Leave usual_find(Sites *p, const Job *j, const Args *a) {
+  static const OptionId others[] = {OPT_DETERMINISTIC, OPT_SIMULATE, OPT_AGAINST, OPT_WHY, OPT_CERTIFICATE};
+  if (!arg_has(a, OPT_DETERMINISTIC) || arg_has(a, OPT_PLAN_FILE) || arg_has(a, OPT_PIN) || p->keys) return LEAVE_OK;
+  Args one = *a;
+  Sites *usual = NEW(p->s->arena, Sites);
+  for (size_t i = 0; i < COUNT(others); i++) one.given[others[i]] = (Words){0};
+  *usual = (Sites){.s = p->s, .j = *j, .sites = p->sites, .held = true};
+  Leave l = sites_find(usual, &one);
+  if (!l && !usual->unfit) p->usual = usual;
+  return l;
+}
+
+void usual_text(const Sites *p, Buf *b) {
+  const Sites *u = p->usual;
+  Arena *a = b->arena;
+  if (!u) return;
+  buf_printf(b, "  %-22s%s received, %s", "not --deterministic", bytes_of(a, u->placing->bytes), flops_amount(a, u->facts->flops, u->facts->integer));
+  buf_printf(b, "%s; at most %s a site", u->facts->integer > 0 ? "" : " flops", count_amount(a, u->facts->busiest));
+  if (u->seconds) buf_printf(b, "; %s", seconds_of(a, plan_seconds(u)));
+  buf_char(b, '\n');
+}
+
+void usual_json(const Sites *p, Json *j) {
+  const Sites *u = p->usual;
+  if (!u) return;
+  json_object(j, "usual");
+  put_count(j, "bytes", u->placing->bytes);
+  put_count(j, "flops", u->facts->flops);
+  put_count(j, "integer_operations", u->facts->integer);
+  put_count(j, "site_operations", u->facts->busiest);
+  if (u->seconds) json_num(j, "seconds", plan_seconds(u));
+  json_end(j, '}');
+}
+
 Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *svg) {
   Sites p = {.s = s, .j = *j};
   Leave l = sites_read(s, a, &p.sites);
   if (!l) l = sites_find(&p, a);
+  if (!l) l = usual_find(&p, j, a);
   if (l) return l;
   p.strategy = strategy_find(&p);
   p.by_bytes ? bytes_text(&p, text) : sites_text(&p, text);
@@ -590,6 +631,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l) l = format_check(s, a);
   if (!l && arg_has(a, OPT_THREADS)) l = fail(s, LEAVE_USAGE, "--threads is for plans of one site");
   if (!l) l = sites_find(&p, a);
+  if (!l) l = usual_find(&p, &(Job){0}, a);
   if (l) return l;
   p.strategy = strategy_find(&p);
   l = whys_find(&p, a);

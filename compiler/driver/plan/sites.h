@@ -28,7 +28,8 @@ typedef struct SitesMemory { /* of a plan, as its tasks have it */
   const char *guessed;       /* NULL; or why there is no list of tasks, and this is as placing_memory has it */
 } SitesMemory;
 
-typedef struct Sites {
+typedef struct Sites Sites;
+struct Sites {
   Session *s;
   Job j;
   int64_t sites;
@@ -64,8 +65,9 @@ typedef struct Sites {
   VEC(struct Why *) whys;    /* driver/plan/why.h */
   const struct Facts *facts; /* driver/plan/facts.h */
   const char *strategy;      /* what such a plan is called (strategy.c); NULL: it has no name, or nobody asks */
+  const Sites *usual; /* under --deterministic: the plan without it; NULL: without that, or some of a plan was said */
   const struct Simulated *simulated; /* algebra/simulate/simulate.h; NULL: nobody asks */
-} Sites;
+};
 
 /* The plan for p->sites, of p->j where that is compiled, else of the file that `a` names; by the options in `a`. */
 Leave sites_find(Sites *p, const Args *a);
@@ -82,6 +84,8 @@ Leave rivals_read(Sites *p, const Args *a);  /* --against */
 void less_cut_print(const Sites *p, Buf *b); /* a line, if some vertices are not cut as their planner has it */
 void against_text(const Sites *p, const Rival *r, Buf *b); /* "12.3 kB, 1.25 times as much", or why not */
 void against_print(const Sites *p, Buf *b);                /* a line each */
+void usual_text(const Sites *p, Buf *b);     /* a line, if there is one to compare with */
+void usual_json(const Sites *p, Json *j);    /* "usual", if there is one */
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure);
 void put_count(Json *j, const char *key, double x); /* whole, as far as a double holds it */
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);

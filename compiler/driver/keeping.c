@@ -6,6 +6,7 @@
 #include "ein_run.h"
 #include "keeping.h"
 #include "ranks/ranks.h"
+#include "task/sites/site.h"
 #include "task/task.h"
 
 /* ---- which repeat --------------------------------------------------------------------------------------------------- */
@@ -61,9 +62,9 @@ static void repeat_key(Arena *a, const EinGraph *g, const EinNode *repeat, int64
   memcpy(out, (uint64_t[]){k.a, k.b}, sizeof(uint64_t[2]));
 }
 
-/* The same whether its sizes are open or not: as it is compiled. */
+/* The same whether its sizes are open or not: as it is compiled by one process. */
 static const EinGraph *graph_open(Session *s, const Job *j, const Args *a, bool compiled) {
-  if (compiled || !j->program) return j->graph;
+  if ((compiled && !s->ranks) || !j->program) return j->graph;
   Job open = *j;
   Diags *collect = s->collect;
   s->collect = diags_new(s->arena); /* it has been said */
@@ -102,7 +103,7 @@ static Leave one_repeat(Keeping *k, const EinGraph *g, const EinNode **repeat) {
 
 Leave keeping_new(Session *s, const Job *j, const Args *a, bool compiled, Keeping *out) {
   const EinNode *repeat = NULL;
-  *out = (Keeping){.s = s, .j = j, .began = -1};
+  *out = (Keeping){.s = s, .j = j, .fixed = arg_has(a, OPT_DETERMINISTIC), .began = -1};
   Leave l = words_read(out, a);
   const char *word = out->to ? "--checkpoint" : "--resume";
   if (!l && !s->ranks && (arg_has(a, OPT_SITES) || job_of_sites(j)))
@@ -158,6 +159,23 @@ static void plan_key(Keeping *k, const TaskGraph *t) {
   memcpy(k->plan + 1, (uint64_t[]){key.a, key.b}, sizeof(uint64_t[2]));
 }
 
+/* Which part of the whole it is. */
+static void part_find(Keeping *k, const TaskBuffer *x, const int64_t *shape) {
+  const TaskGraph *t = k->j->tasks;
+  int64_t *low = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1), *high = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1), *whole = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1);
+  uint32_t at[MESH_AXES + 1] = {0};
+  low[0] = 1;
+  if (!t->mesh.n && x->rank) memcpy(whole, shape, x->rank * sizeof *whole);
+  if (t->mesh.n) {
+    mesh_place(&t->mesh, k->s->ranks->rank, at);
+    low[0] = task_has(t, x, at);
+    if (low[0]) task_box(t, x, at, low + 1, high);
+    task_whole(t, x, whole);
+  }
+  vec_push(k->s->arena, k->low, low);
+  vec_push(k->s->arena, k->whole, whole);
+}
+
 static void buffers_find(Keeping *k, const ein_ctx *ctx) {
   const TaskGraph *t = k->j->tasks;
   if (t->mesh.n) plan_key(k, t);
@@ -169,6 +187,7 @@ static void buffers_find(Keeping *k, const ein_ctx *ctx) {
     if (x->space == BUF_INPUT || !goes_on(t, repeat, b)) continue;
     kept_add(k, x->name, x->dtype, x->rank, ctx->shape + at);
     vec_push(k->s->arena, k->buffer, b);
+    part_find(k, x, ctx->shape + at);
   }
 }
 

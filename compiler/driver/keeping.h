@@ -7,7 +7,8 @@
  * A checkpoint is turn-N.safetensors: these tensors by their names, `ein.turn`, the turns made, and `ein.repeat`, which tells one repeat from
  * another. It has that name once it is whole and on the disk, and two stay. Of several processes each writes its blocks to a file of its own,
  * turn-N.rank-1-of-4.safetensors, and once all of them are on the disk, the first one writes turn-N.safetensors, which has `ein.plan` instead of
- * blocks: how many processes there are, and a hash of the plan. As many processes go on from it, by the same plan. */
+ * blocks: how many processes there are, and a hash of the plan. As many processes go on from it, by the same plan. Under --deterministic any number does,
+ * by any plan: `ein.deterministic` is there then, and blocks say where they stand, X by `ein.low.X`, 1 (0: X is not there), then where it begins. */
 #ifndef EIN_DRIVER_KEEPING_H
 #define EIN_DRIVER_KEEPING_H
 
@@ -23,10 +24,13 @@ typedef struct Keeping {
   int64_t every;
   int64_t repeat[2];         /* the repeat's equations, by a hash of their text */
   int64_t plan[3];           /* of several processes: how many, and the tasks, by a hash of their text, once it has begun; else 0 */
+  bool fixed;                /* --deterministic: any number of processes goes on from it */
   int64_t began;             /* the turn at which this run began; -1: it has not begun */
   Leave failed;              /* what a failure between two turns comes to; LEAVE_OK: there was none */
   KeptTensors kept;          /* what goes from turn to turn, and */
-  VEC(uint32_t) buffer;      /*   of compiled code the buffers of these */
+  VEC(uint32_t) buffer;      /*   of compiled code the buffers of these, */
+  VEC(int64_t *) low;        /*   1, or 0 if it is not at this process, then where its block begins, */
+  VEC(int64_t *) whole;      /*   and the extents of all of it */
   uint32_t bound;            /* of compiled code: the buffer that says how many turns there are */
 } Keeping;
 

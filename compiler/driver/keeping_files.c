@@ -85,12 +85,14 @@ static bool disk_has(const char *path) {
 }
 
 /* What a process's blocks are called, behind the turn. */
-static const char *blocks_part(const Keeping *k, Arena *a) {
-  return arena_printf(a, ".rank-%d-of-%d%s", k->s->ranks->rank, k->s->ranks->ranks, last_part);
+static const char *blocks_of(Arena *a, int64_t rank, int64_t ranks) {
+  return arena_printf(a, ".rank-%lld-of-%lld%s", (long long)rank, (long long)ranks, last_part);
 }
 
-static const char *blocks_path(const Keeping *k, Arena *a, const char *folder, int64_t turn) {
-  return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, blocks_part(k, a));
+static const char *blocks_part(const Keeping *k, Arena *a) { return blocks_of(a, k->s->ranks->rank, k->s->ranks->ranks); }
+
+static const char *blocks_path(Arena *a, const char *folder, int64_t turn, const char *part) {
+  return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, part);
 }
 
 /* What this process has written of turns before the newest two. */
@@ -99,8 +101,9 @@ static void older_gone(const Keeping *k, Arena *a) {
   for (int i = 0; i < KEPT_FILES && turn >= 0; i++) turn = newest(a, k->to, turn);
   for (all = turn; ranks_first(k->s) && (all = newest(a, k->to, all)) >= 0;) unlink(kept_path(a, k->to, all));
   Words files = folder_files(a, k->to);
-  for (uint32_t i = 0; k->s->ranks && i < files.len; i++) {
-    all = turn_behind(files.at[i], blocks_part(k, a));
+  for (uint32_t i = 0; i < files.len; i++) {
+    const char *others = k->fixed && ranks_first(k->s) ? strstr(files.at[i], ".rank-") : NULL; /* who wrote what this run began with */
+    all = others || k->s->ranks ? turn_behind(files.at[i], others ? others : blocks_part(k, a)) : -1;
     if (all >= 0 && all < turn) unlink(arena_printf(a, "%s/%s", k->to, files.at[i]));
   }
 }
@@ -125,15 +128,23 @@ static ein_status agreed(const Keeping *k, ein_status mine, ein_error *error) {
   return mine == EIN_OK && all != EIN_OK ? ein_error_set(error, all, EIN_ELSEWHERE) : mine;
 }
 
+static const char *low_name(Arena *a, const char *name) { return arena_printf(a, "ein.low.%s", name); }
+
 ein_status kept_write(const Keeping *k, int64_t turn, ein_error *error) {
-  static const int64_t two = 2, three = 3;
+  static const int64_t two = 2, three = 3, one = 1;
   Arena *a = arena_new();
   KeptTensors blocks = {0}, all = {0}, *to = k->s->ranks ? &blocks : &all;
   for (uint32_t i = 0; i < k->kept.len; i++) vec_push(a, *to, k->kept.at[i]);
   vec_push(a, all, numbers("ein.turn", &turn, 0, NULL));
   vec_push(a, all, numbers("ein.repeat", k->repeat, 1, &two));
   if (k->s->ranks) vec_push(a, all, numbers("ein.plan", k->plan, 1, &three));
-  ein_status status = k->s->ranks ? file_put_whole(k, a, &blocks, blocks_path(k, a, k->to, turn), error) : EIN_OK;
+  if (k->fixed) vec_push(a, all, numbers("ein.deterministic", &one, 0, NULL));
+  for (uint32_t i = 0; k->fixed && k->s->ranks && i < k->kept.len; i++) {
+    int64_t *n = NEW(a, int64_t);
+    *n = k->kept.at[i].tensor.ndim + 1;
+    vec_push(a, blocks, numbers(low_name(a, k->kept.at[i].name), k->low.at[i], 1, n));
+  }
+  ein_status status = k->s->ranks ? file_put_whole(k, a, &blocks, blocks_path(a, k->to, turn, blocks_part(k, a)), error) : EIN_OK;
   status = agreed(k, status, error);
   if (status == EIN_OK) {
     if (ranks_first(k->s)) status = file_put_whole(k, a, &all, kept_path(a, k->to, turn), error);
@@ -192,12 +203,19 @@ static ein_status tensor_take(const File *f, const char *name, const ein_tensor 
 
 static const char *processes(Arena *a, int64_t n) { return n ? arena_printf(a, "%lld processes", (long long)n) : "one process"; }
 
-/* By as many processes, and the same plan; none of these: by one process. */
-static ein_status plan_fits(const Keeping *k, const File *f, ein_error *error) {
-  int64_t plan[3] = {0, 0, 0}, three = 3;
+/* By as many processes, and the same plan; none of these: by one process. *others: by others, which under --deterministic may be. */
+static ein_status plan_fits(const Keeping *k, const File *f, int64_t plan[3], bool *others, ein_error *error) {
+  const int64_t three = 3;
   const ein_tensor to = {.data = plan, .dtype = EIN_I64, .ndim = 1, .shape = &three};
+  const bool fixed = tensor_find(f, "ein.deterministic") != NULL;
   ein_status status = tensor_find(f, "ein.plan") ? tensor_take(f, "ein.plan", &to, error) : EIN_OK;
-  if (status != EIN_OK || memcmp(plan, k->plan, sizeof plan) == 0) return status;
+  if (status != EIN_OK) return status;
+  if (fixed != k->fixed)
+    return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run with%s --deterministic, and this is one with%s it: they have other bits", f->path, fixed ? "" : "out",
+                         k->fixed ? "" : "out");
+  if (memcmp(plan, k->plan, 3 * sizeof *plan) == 0) return EIN_OK;
+  *others = fixed;
+  if (fixed) return EIN_OK;
   if (plan[0] == k->plan[0])
     return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run by another plan: other options, or another ein, cut it so", f->path);
   return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run by %s, and this is one by %s, which have other blocks", f->path,
@@ -211,17 +229,105 @@ static ein_status tensors_take(const Keeping *k, const File *f, ein_error *error
 }
 
 static ein_status blocks_take(const Keeping *k, int64_t turn, ein_error *error) {
-  File f = {.a = k->s->arena, .path = blocks_path(k, k->s->arena, k->from, turn)};
+  File f = {.a = k->s->arena, .path = blocks_path(k->s->arena, k->from, turn, blocks_part(k, k->s->arena))};
   ein_status status = ein_stored_each(f.path, tensor_seen, &f, error);
   return status == EIN_OK ? tensors_take(k, &f, error) : status;
+}
+
+/* ---- what other processes have written ------------------------------------------------------------------------------ */
+
+typedef struct Gathered {    /* a tensor here */
+  uint8_t *has;              /* by element of this process's block */
+  int64_t whole[EIN_MAX_AXES]; /* as far as blocks go */
+} Gathered;
+
+/* Of a block that begins at `low`, in f, what lies in this process's. Where blocks overlap they are the same. */
+static ein_status part_take(const Keeping *k, const File *f, uint32_t i, const Tensor *x, const int64_t *low, Gathered *g, ein_error *error) {
+  const ein_tensor *to = &k->kept.at[i].tensor;
+  const int64_t *own = k->low.at[i] + 1, size = dtype_size((DType)to->dtype);
+  int64_t from[EIN_MAX_AXES] = {0}, shape[EIN_MAX_AXES] = {0}, at[EIN_MAX_AXES] = {0}, n = k->low.at[i][0];
+  for (int d = 0; d < to->ndim; d++) {
+    int64_t first = low[d] > own[d] ? low[d] : own[d], end = low[d] + x->at.shape[d], mine = own[d] + to->shape[d];
+    if (end > g->whole[d]) g->whole[d] = end;
+    from[d] = first - low[d];
+    shape[d] = (end < mine ? end : mine) - first;
+    n = shape[d] > 0 ? n * shape[d] : 0;
+  }
+  if (!n) return EIN_OK;
+  char *part = arena_alloc(f->a, (size_t)(n * size));
+  ein_status status = ein_stored_block(f->path, &x->at, to->dtype, from, shape, part, error);
+  for (int64_t e = 0; e < n && status == EIN_OK; e++) {
+    int64_t place = 0;
+    for (int d = 0; d < to->ndim; d++) place = place * to->shape[d] + low[d] + from[d] + at[d] - own[d];
+    char *here = (char *)to->data + place * size;
+    if (g->has[place] && memcmp(here, part + e * size, (size_t)size) != 0)
+      status = ein_error_set(error, EIN_ERR_SHAPE, "%s has another %s than the other processes where their blocks overlap", f->path, k->kept.at[i].name);
+    memcpy(here, part + e * size, (size_t)size);
+    g->has[place] = 1;
+    for (int d = to->ndim; d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
+  }
+  return status;
+}
+
+/* Of each tensor what the file has of it; blocks: they say where they stand. */
+static ein_status parts_take(const Keeping *k, const File *f, bool blocks, Gathered *g, ein_error *error) {
+  ein_status status = EIN_OK;
+  for (uint32_t i = 0; i < k->kept.len && status == EIN_OK; i++) {
+    const ein_named_tensor *to = &k->kept.at[i];
+    const Tensor *x = tensor_find(f, to->name);
+    int64_t low[EIN_MAX_AXES + 1] = {1}, n = to->tensor.ndim + 1;
+    if (!x || !x->readable || x->at.dtype != to->tensor.dtype || x->at.ndim != to->tensor.ndim) return tensor_take(f, to->name, &to->tensor, error);
+    const ein_tensor low_to = {.data = low, .dtype = EIN_I64, .ndim = 1, .shape = &n};
+    if (blocks) status = tensor_take(f, low_name(f->a, to->name), &low_to, error);
+    if (status == EIN_OK && low[0]) status = part_take(k, f, i, x, low + 1, &g[i], error);
+  }
+  return status;
+}
+
+static ein_status all_there(const Keeping *k, const File *f, const Gathered *g, ein_error *error) {
+  for (uint32_t i = 0; i < k->kept.len; i++) {
+    const ein_tensor *to = &k->kept.at[i].tensor;
+    int64_t n = k->low.at[i][0];
+    bool same = true;
+    for (int d = 0; d < to->ndim; d++) same &= g[i].whole[d] == k->whole.at[i][d], n *= to->shape[d];
+    if (!same)
+      return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run with other sizes, or of another program: there %s is %s, here %s", f->path, k->kept.at[i].name,
+                           shape_text(f->a, to->dtype, to->ndim, g[i].whole), shape_text(f->a, to->dtype, to->ndim, k->whole.at[i]));
+    if (n && memchr(g[i].has, 0, (size_t)n)) return ein_error_set(error, EIN_ERR_SHAPE, "%s: its processes lack a part of %s", f->path, k->kept.at[i].name);
+  }
+  return EIN_OK;
+}
+
+/* By so many processes; 0: by one, whose tensors are whole. */
+static ein_status others_take(const Keeping *k, const File *f, int64_t ranks, int64_t turn, ein_error *error) {
+  Arena *a = arena_new();
+  Gathered *g = NEW_ARRAY(a, Gathered, k->kept.len + 1);
+  ein_status status = EIN_OK;
+  for (uint32_t i = 0; i < k->kept.len; i++) {
+    int64_t n = 1;
+    for (int d = 0; d < k->kept.at[i].tensor.ndim; d++) n *= k->kept.at[i].tensor.shape[d];
+    g[i] = (Gathered){.has = NEW_ARRAY(a, uint8_t, (size_t)n + 1)};
+  }
+  if (!ranks) status = parts_take(k, f, false, g, error);
+  for (int64_t r = 0; r < ranks && status == EIN_OK; r++) {
+    File one = {.a = arena_new(), .path = blocks_path(k->s->arena, k->from, turn, blocks_of(k->s->arena, r, ranks))};
+    status = ein_stored_each(one.path, tensor_seen, &one, error);
+    if (status == EIN_OK) status = parts_take(k, &one, true, g, error);
+    arena_free(one.a);
+  }
+  if (status == EIN_OK) status = all_there(k, f, g, error);
+  arena_free(a);
+  return status;
 }
 
 /* A file that is not this run's ends the run, so it may have been read in part. */
 static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *turn, ein_error *error) {
   int64_t made = 0, repeat[2] = {0, 0}, two = 2;
   const ein_tensor made_to = {.data = &made, .dtype = EIN_I64}, repeat_to = {.data = repeat, .dtype = EIN_I64, .ndim = 1, .shape = &two};
-  ein_status status = plan_fits(k, f, error);
-  if (status == EIN_OK && !k->s->ranks) status = tensors_take(k, f, error);
+  int64_t plan[3] = {0, 0, 0};
+  bool others = false;
+  ein_status status = plan_fits(k, f, plan, &others, error);
+  if (status == EIN_OK && !k->s->ranks && !others) status = tensors_take(k, f, error);
   if (status == EIN_OK) status = tensor_take(f, "ein.turn", &made_to, error);
   if (status == EIN_OK) status = tensor_take(f, "ein.repeat", &repeat_to, error);
   if (status == EIN_OK && memcmp(repeat, k->repeat, sizeof repeat) != 0)
@@ -229,7 +335,8 @@ static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *tu
   if (status == EIN_OK && (made < 0 || made > most))
     status = ein_error_set(error, EIN_ERR_SHAPE, "%s has made %lld turns, and here there are %lld at most", f->path, (long long)made,
                            (long long)most);
-  if (status == EIN_OK && k->s->ranks) status = blocks_take(k, made, error);
+  if (status == EIN_OK && others) status = others_take(k, f, plan[0], made, error);
+  else if (status == EIN_OK && k->s->ranks) status = blocks_take(k, made, error);
   if (status == EIN_OK) *turn = made;
   return status;
 }

@@ -61,6 +61,45 @@ once "d-4/turn-000040.safetensors is of a run by another plan"
 rm d-4/turn-000040.rank-2-of-4.safetensors
 want 4 ranks 4 heat.ein --resume d-4
 once "turn-000040.rank-2-of-4.safetensors"
+# But under --deterministic: whoever wrote it, any number goes on to the bits of one process that was never ended.
+cat >fixed.ein <<'END'
+dim N = 61
+input D[i:N,j:N] : f64 = (uniform[i,j](1) - 0.5) * 10.0^(f64((i*7 + j*3) % 13) - 9)
+repeat t < 40 {
+  state x[i:N] : f64 = 1 + D[i,0]
+  state P[i:N,j:N] : f32 = 0 * f32(D[i,j])
+  state norm : f64 = 0
+  seen[t] = norm
+  next x[i] = x[i] - 0.01 * sum[j] D[i,j] * x[j]
+  next P[i,j] = 0.5 * P[i,j] + f32(x[i] * x[N-1-j]) + 0.001 * sum[k] P[i,k] * f32(D[k,j])
+  next norm = sum[i] x[i]^2 + sum[i,j] f64(P[i,j])
+}
+output x, P, norm, seen, t
+END
+want 0 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic -o all=never/
+for n in 2 3; do
+  want 0 ranks $n fixed.ein --deterministic -o all=whole/ --checkpoint f-$n --every 15
+  for f in never/*; do cmp -s "$f" "whole/${f#never/}" || wrong "$n ranks have another ${f#never/}"; done
+done
+want 0 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic --checkpoint f-1 --every 15
+for by in f-1 f-2 f-3; do
+  for n in 1 2 3 4; do
+    rm -rf again
+    if [ $n = 1 ]; then want 0 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic -o all=again/ --resume $by -v
+    else want 0 ranks $n fixed.ein --deterministic -o all=again/ --resume $by -v; fi
+    says "fixed.ein: goes on behind turn 30, from $by/turn-000030.safetensors"
+    for f in never/*; do cmp -s "$f" "again/${f#never/}" || wrong "$n ranks have another ${f#never/} where they go on from $by"; done
+  done
+done
+want 0 ranks 3 fixed.ein --deterministic --resume f-2 --checkpoint f-2 --every 3
+[ "$(cd f-2 && echo *-of-2*)" = '*-of-2*' ] || wrong "there is $(names f-2)"
+want 1 ranks 3 fixed.ein --resume f-2
+once "f-2/turn-000039.safetensors is of a run with --deterministic, and this is one without it: they have other bits"
+want 1 ranks 3 fixed.ein -D N=62 --deterministic --resume f-2
+once "f-2/turn-000039.safetensors"
+want 1 ranks 4 heat.ein --deterministic --resume d-4
+once "is of a run without --deterministic, and this is one with it"
+
 want 2 "$EIN" run heat.ein -n 4 --target=c --resume d-4
 says "--resume keeps what a process has, and -n runs all sites in one; by --np or mpirun, or without -n, it can be done"
 finish

@@ -11,7 +11,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHAPES = [(2048, 2048, 2048), (500, 500, 32000), (4000, 4000, 500)]
-PROCESSES = [1, 2, 4]
+PROCESSES = [1, 2, 4, 6, 8, 12, 16]
 
 
 def run(words, **more):

@@ -5,8 +5,10 @@
 
 enum {
   PINS_MOST = 4,
-  LANES = 64,                /* of a label along which what is put lies in memory: so many are put together */
-  SUMS_MOST = 1 << 20        /* bytes of all sums that are at hand, where they are of more than one label */
+  LANES = 64,                /* of a label along which what is put lies in memory: so many are put together, */
+  LINE = 64,                 /*   or at least so many bytes, since memory gives no fewer */
+  SUMS_MOST = 1 << 20,       /* bytes of all sums that are at hand, where they are of more than one label, */
+  LINES_MOST = 1 << 23       /*   and where of each output there is but a line */
 };
 
 typedef struct Scatter {
@@ -29,14 +31,14 @@ static bool is_pinned(const Scatter *c, uint32_t label) {
   return false;
 }
 
-/* Bytes of the sums with one more label, of so many values. */
-static bool sums_fit(const Scatter *c, uint32_t label, int64_t n) {
+/* Whether so many bytes are enough for the sums with one more label, of so many values. */
+static bool sums_fit(const Scatter *c, uint32_t label, int64_t n, int64_t most) {
   double bytes = (double)dtype_size(c->p->stage->sum->acc) * (double)n;
   for (uint32_t k = 0; k < c->n; k++) {
     if (!c->p->exact[c->b[k]]) return false;
     bytes *= (double)c->p->size[c->b[k]];
   }
-  return c->p->exact[label] && bytes <= (double)SUMS_MOST;
+  return c->p->exact[label] && bytes <= (double)most;
 }
 
 /* What a point belongs to is the same for all of the label, and what it gives lies along it. */
@@ -48,12 +50,21 @@ static bool is_along(const Scatter *c, uint32_t label) {
   return along && !(c->rest && ex_has_label(c->rest, label));
 }
 
+/* How many values of a label are put together; 0: not even those of a line have room. Fewer than a line would read each line several times. */
+static int64_t lanes_count(const Scatter *c, uint32_t label) {
+  const StagePlan *p = c->p;
+  int64_t n = p->size[label] < LANES ? p->size[label] : LANES, line = LINE / dtype_size(p->stage->sum->acc);
+  while (n / 2 >= line && !sums_fit(c, label, n, SUMS_MOST)) n /= 2;
+  return sums_fit(c, label, n, n <= line ? LINES_MOST : SUMS_MOST) ? n : 0;
+}
+
 static void lanes_find(Scatter *c) {
   const StagePlan *p = c->p;
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
-    int64_t n = p->size[l] < LANES ? p->size[l] : LANES;
-    if (is_pinned(c, l) || p->size[l] < 4 || !is_along(c, l) || !sums_fit(c, l, n)) continue;
+    if (is_pinned(c, l) || p->size[l] < 4 || !is_along(c, l)) continue;
+    int64_t n = lanes_count(c, l);
+    if (!n) continue;
     c->b[c->n] = l;
     c->lanes = true;
     c->width = n;
@@ -69,7 +80,7 @@ static bool scatter_find(Scatter *c) {
     const Expr *rest;
     uint32_t l = p->order[k];
     bool free = true;
-    if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l])) || !pin_find(c->e, c->rest, l, !c->n, &c->to[c->n], &rest)) continue;
+    if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l], SUMS_MOST)) || !pin_find(c->e, c->rest, l, !c->n, &c->to[c->n], &rest)) continue;
     for (uint32_t i = 0; i < c->n; i++) free &= !ex_has_label(c->to[c->n], c->b[i]) && !ex_has_label(c->to[i], l);
     if (!free) continue;
     c->b[c->n++] = l;

@@ -12,6 +12,7 @@ typedef struct From {        /* the vertex at hand */
   EinSum s;                  /* its sum, whose slots are ids */
   uint32_t labels;
   const Expr **at;           /* its output, over its labels: one index a dimension */
+  const Expr *some;          /* where its adjoint may be other than 0, as far as labels say (NULL: anywhere) */
 } From;
 
 static Exprs *pool(const From *f) { return f->all->g->exprs; }
@@ -57,6 +58,41 @@ static From from_vertex(Gradients *all, EinRegion *r, EinNode *m) {
   f.s.domain = by_id(&f, f.s.domain);
   output_places(&f);
   return f;
+}
+
+enum { SOME_DEEP = 16 };
+
+static const Expr *some_of(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep);
+
+/* The same of what a map reads at its own labels. */
+static const Expr *some_read(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep) {
+  const EinNode *of = n->input[e->i];
+  if (of->kind != EIN_VERTEX || of->sum->reducer != RED_NONE || of->rank != of->sum->n_out) return NULL;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) return NULL;
+  return some_of(p, of, of->sum->body, deep);
+}
+
+/* Where e may be other than 0, as far as conditions on labels tell, over the labels of map n whose body it is of; NULL: anywhere. An adjoint that is
+ * chosen is 0 elsewhere, and so is what it is a factor of. */
+static const Expr *some_of(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep) {
+  if (!deep--) return NULL;
+  if (e->kind == EX_READ) return some_read(p, n, e, deep);
+  if (e->kind != EX_OP) return NULL;
+  if (e->op == OP_NEG || e->op == OP_CAST || e->op == OP_DIV) return some_of(p, n, e->arg[0], deep);
+  if (e->op != OP_SELECT && e->op != OP_MUL) return NULL;
+  const Expr *none = e->arg[e->n - 1], *inner = some_of(p, n, e->arg[e->op == OP_SELECT], deep), *own = NULL;
+  if (e->op == OP_MUL) own = some_of(p, n, none, deep);
+  else if (none->kind != EX_REAL || none->f < 0 || none->f > 0 || isnan(none->f)) return NULL;
+  else if (!(e->arg[0]->has & HAS_READ)) own = e->arg[0];
+  return own == inner ? own : expr_and(p, own, inner);
+}
+
+/* Of its adjoint, over the labels of the vertex at hand. */
+static const Expr *where_some(From *f, const EinNode *adjoint) {
+  if (!adjoint || adjoint->kind != EIN_VERTEX || adjoint->sum->reducer != RED_NONE || adjoint->rank != adjoint->sum->n_out) return NULL;
+  const Expr *some = some_of(pool(f), adjoint, adjoint->sum->body, SOME_DEEP);
+  return some ? expr_relabel(pool(f), some, adjoint->rank, f->at) : NULL;
 }
 
 static const Expr *read_result(From *f, EinNode *of) { return id_read(f->all, of, f->m->rank, f->at); }
@@ -197,8 +233,8 @@ static const Expr *product_chosen(From *f, const Turned *t, const Expr *value) {
 }
 
 /* What the vertex said of its points, and is not certain where there is one. */
-static const Expr *where_said(From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard) {
-  const Expr *said[] = {f->s.domain, f->s.where, guard}, *all = NULL;
+static const Expr *where_said(From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard, const Expr *some) {
+  const Expr *said[] = {f->s.domain, f->s.where, guard, some}, *all = NULL;
   Facts facts = {.label = bound, .n_label = labels, .hold = &t->where, .n_hold = t->where != NULL};
   for (uint32_t i = 0; i < COUNT(said); i++) {
     if (!said[i]) continue;
@@ -220,9 +256,10 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
     bound[k] = k < n->rank ? n->dim[k] : f->m->bound[t.left[k - n->rank]];
     label[k] = label_fresh(all, label, k, k < n->rank ? label_of(f, n, index[k], k) : f->m->label[t.left[k - n->rank]]);
   }
-  const Expr *where = where_said(f, &t, labels, bound, term->adjoint.guard);
+  const Expr *where = where_said(f, &t, labels, bound, term->adjoint.guard, NULL);
   const Expr *chosen = t.n_left && !where ? product_chosen(f, &t, term->adjoint.value) : NULL;
   const Expr *value = chosen ? chosen : expr_relabel(p, term->adjoint.value, f->labels, t.to);
+  if (!chosen && t.n_left && f->some) where = where_said(f, &t, labels, bound, term->adjoint.guard, f->some);
   if (!chosen) where = expr_and(p, expr_and(p, t.where, where), t.match); /* each is asked where those before it hold */
   EinSum s = {.n_out = n->rank, .n_red = t.n_left, .reducer = t.n_left ? RED_SUM : RED_NONE, .dtype = n->dtype};
   s.acc = t.n_left ? dtype_sum((DType)value->dtype) : n->dtype;
@@ -239,6 +276,7 @@ bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, 
   From f = from_vertex(all, r, m);
   const Expr *one = expr_real(pool(&f), f.s.acc, 1), *above = adjoint ? expr_cast(pool(&f), f.s.acc, read_result(&f, adjoint)) : one;
   Adjoint seed = body_adjoint(&f, above);
+  f.some = where_some(&f, adjoint);
   Terms terms = {0};
   const Expr *result = f.s.reducer == RED_NONE && f.s.dtype == f.s.acc ? read_result(&f, m) : NULL;
   Op stuck = seed.value ? expr_adjoint(all->arena, pool(&f), f.s.body, result, seed, active, &terms) : OPS;

@@ -463,6 +463,95 @@ static void keep_domain(Fuse *f, Task *k, uint32_t number) {
   stage_canonical(f->t, s, &sum, s->slot, sum.n_slot);
 }
 
+/* ---- which outputs of a sum are asked for -------------------------------------------------------------------- */
+
+typedef struct Admitted {
+  Fuse *f;
+  const TaskStage *st;       /* who reads, and */
+  uint32_t stage;            /*   what, */
+  const Expr *asks;          /*   of which this is to hold wherever it is read: */
+  VEC(const Expr *) known;   /* conditions around the read at hand */
+} Admitted;
+
+static bool is_known(const Admitted *a, const Expr *e) {
+  for (uint32_t i = 0; i < a->known.len; i++)
+    if (a->known.at[i] == e) return true;
+  return false;
+}
+
+static void know(Admitted *a, const Expr *e) {
+  for (; e && e->kind == EX_OP && e->op == OP_AND; e = e->arg[0]) vec_push(a->f->t->arena, a->known, e->arg[1]);
+  if (e) vec_push(a->f->t->arena, a->known, e);
+}
+
+static bool asks_part(const Admitted *a) {
+  const Expr *e = a->asks;
+  for (; e->kind == EX_OP && e->op == OP_AND; e = e->arg[0])
+    if (!is_known(a, e->arg[1])) return false;
+  return is_known(a, e);
+}
+
+/* Wherever e reads the stage, it does so at its own labels and where `asks` holds. */
+static bool is_asked_so(Admitted *a, const Expr *e) {
+  if (!e || !(e->has & HAS_READ)) return true;
+  if (e->kind == EX_READ && a->st->slot[e->i].kept && a->st->slot[e->i].index == a->stage) {
+    for (uint32_t k = 0; k < e->n; k++)
+      if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) return false;
+    return asks_part(a);
+  }
+  uint32_t had = a->known.len;
+  bool chosen = e->kind == EX_OP && (e->op == OP_SELECT || e->op == OP_AND);
+  for (uint32_t k = 0; k < e->n; k++) {
+    if (chosen && k == 1) know(a, e->arg[0]);
+    bool so = is_asked_so(a, e->arg[k]);
+    a->known.len = had;
+    if (!so) return false;
+  }
+  return true;
+}
+
+static bool stage_asks_so(Admitted *a) {
+  const EinSum *sum = a->st->sum;
+  a->known.len = 0;
+  bool so = is_asked_so(a, sum->domain);
+  know(a, sum->domain);
+  so = so && is_asked_so(a, sum->where);
+  know(a, sum->where);
+  return so && is_asked_so(a, sum->body);
+}
+
+/* The conjuncts of a predicate that look at output labels alone, and the others, in their order. */
+static void predicate_part(Fuse *f, const EinSum *sum, const Expr **outer, const Expr **rest) {
+  Exprs *x = f->t->exprs;
+  VEC(const Expr *) part = {0};
+  const Expr *e = sum->where;
+  for (; e->kind == EX_OP && e->op == OP_AND; e = e->arg[0]) vec_push(f->t->arena, part, e->arg[1]);
+  vec_push(f->t->arena, part, e);
+  while (part.len) {
+    e = vec_pop(part);
+    if ((e->has & HAS_READ) || e->labels >> sum->n_out) *rest = expr_and(x, *rest, e);
+    else *outer = expr_and(x, *outer, e);
+  }
+}
+
+/* A predicate may say which outputs have anything to sum: `sum[e where t <= s] G[s,e] * V[t,e]`. If nobody asks for others, it is where the stage has
+ * values, and what is summed has no condition on its points. So is the gradient of scores that a mask lets through. */
+static void keep_admitted(Fuse *f, Task *k, uint32_t number) {
+  TaskStage *s = &k->stages.at[number];
+  const Expr *outer = NULL, *rest = NULL;
+  if (s->buffer >= 0 || s->sum->domain || !s->sum->where || s->sum->n_out + s->sum->n_red > 62) return;
+  predicate_part(f, s->sum, &outer, &rest);
+  if (!outer) return;
+  for (uint32_t j = number + 1; j < k->stages.len; j++) {
+    Admitted a = {.f = f, .st = &k->stages.at[j], .stage = number, .asks = outer};
+    if (!stage_asks_so(&a)) return;
+  }
+  EinSum sum = *s->sum;
+  sum.domain = outer;
+  sum.where = rest;
+  stage_canonical(f->t, s, &sum, s->slot, sum.n_slot);
+}
+
 static bool read_kept(Fuse *f, TaskStage *s, uint32_t buffer, uint32_t stage, const uint32_t *axis) {
   bool any = false;
   for (uint32_t m = 0; m < s->sum->n_slot; m++) {
@@ -486,7 +575,10 @@ static void keep_inside(Fuse *f, Task *k) {
     s->buffer = -1;
     s->n_at = 0;
   }
-  for (uint32_t i = k->stages.len; i-- > 0;) keep_domain(f, k, i);
+  for (uint32_t i = k->stages.len; i-- > 0;) {
+    keep_domain(f, k, i);
+    keep_admitted(f, k, i);
+  }
 }
 
 /* ---- lists --------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,40 @@
+#!/bin/sh
+# suite: ci
+# How gradients run: those of attention in tiles, those of a table by whole lines of memory.
+. "$(dirname "$0")/common"
+
+# The adjoint of the scores is asked for where the mask lets through, so it is a product like the scores, and what is 0 is not summed.
+cat >attention.ein <<'END'
+use attention
+dim S = 256, H = 2, D = 64
+input Q[h:H,s:S,d:D], K[h:H,s:S,d:D], V[h:H,s:S,d:D], G[h:H,s:S,d:D] : f32 = 0.1 * normal[h,s,d](1)
+O[h,s,e] = causal[s,t,d](Q[h,s,d], K[h,t,d], V[h,t,e], 1 / sqrt(D))
+loss = sum[h,s,d] O[h,s,d] * G[h,s,d]
+output dQ[h,s,d] = grad(loss, Q[h,s,d])
+output dK[h,s,d] = grad(loss, K[h,s,d])
+output dV[h,s,d] = grad(loss, V[h,s,d])
+END
+want 0 "$EIN" build attention.ein --stop=loop
+shows 'how "grad.softmax: tiles of '
+shows 'note "grad.Q[h,s,d] = sum[t where t <= s] '
+shows 'note "grad.K[h,t,d] = sum[s where t <= s] '
+want 0 "$EIN" verify attention.ein -D S=75 -D D=24 --flags=-O1
+
+# Sums of 64 lanes have no room for a table of many rows, those of fewer have; below a line of memory, each line would be read again and again.
+cat >table.ein <<'END'
+dim V = 8192, A = 512, N = 64
+input E[v:V,a:A] : f32 = 1
+input G[n:N,a:A] : f32 = normal[n,a](1)
+input c[n:N] : i64 = (n * n * 37) % V
+loss = sum[n,a] E[c[n],a] * G[n,a]
+output dE[v,a] = grad(loss, E[v,a])
+END
+want 0 "$EIN" build table.ein --stop=loop
+shows 'one walk over the points, each put to its '
+shows ', 32 a together'
+want 0 "$EIN" build table.ein --stop=loop -D V=65536
+shows ', 16 a together'
+want 0 "$EIN" build table.ein --stop=loop -D V=1024
+shows ', 64 a together'
+want 0 "$EIN" verify table.ein -D V=20011 -D A=83 --flags=-O1
+finish

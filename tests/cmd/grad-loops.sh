@@ -20,6 +20,19 @@ shows 'note "grad.Q[h,s,d] = sum[t where t <= s] '
 shows 'note "grad.K[h,t,d] = sum[s where t <= s] '
 want 0 "$EIN" verify attention.ein -D S=75 -D D=24 --flags=-O1
 
+# The slope of what stands within a sum is taken once for an element, not for each point: a product, and a map behind it.
+cat >within.ein <<'END'
+dim S = 256, F = 512, A = 128
+input x[s:S,f:F] : f32 = 0.1 * normal[s,f](1)
+param W[f:F,a:A] : f32 = 0.1 * normal[f,a](2)
+y[s,a] = sum[f] gelu_tanh(x[s,f]) * W[f,a]
+loss = sum[s,a] y[s,a]^2
+output g[s,f] = grad(loss, x[s,f])
+END
+want 0 "$EIN" build within.ein --stop=loop
+shows 'how "a value kept: tiles of '
+want 0 "$EIN" verify within.ein -D S=33 -D F=70 --flags=-O1
+
 # Sums of 64 lanes have no room for a table of many rows, those of fewer have; below a line of memory, each line would be read again and again.
 cat >table.ein <<'END'
 dim V = 8192, A = 512, N = 64

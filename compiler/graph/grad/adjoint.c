@@ -232,6 +232,54 @@ static const Expr *product_chosen(From *f, const Turned *t, const Expr *value) {
   return times(e.p, expr_select(e.p, where, within, none), expr_relabel(e.p, e.beside, f->labels, t->to));
 }
 
+/* ---- what stands before a sum ------------------------------------------------------------------------------ */
+
+static bool is_factor(const Expr *e) {
+  if (e->kind == EX_OP && e->op == OP_MUL) return is_factor(e->arg[0]) && is_factor(e->arg[1]);
+  return is_read(e) || e->kind == EX_INT || e->kind == EX_REAL;
+}
+
+/* What e is a multiple of, all that looks at labels from `first` on: of G*W*f(x) + G*W*g(x), G*W; e itself, where it is no multiple. */
+static const Expr *multiple_of(const Expr *e, uint32_t first) {
+  if (e->kind != EX_OP || !e->n) return e;
+  bool a = e->arg[0]->labels >> first, b = e->n > 1 && e->arg[1]->labels >> first;
+  if (e->op == OP_NEG || (e->op == OP_DIV && !b) || (e->op == OP_MUL && a && !b)) return multiple_of(e->arg[0], first);
+  if (e->op == OP_MUL && b && !a) return multiple_of(e->arg[1], first);
+  if ((e->op != OP_ADD && e->op != OP_SUB) || !a || !b) return e;
+  const Expr *left = multiple_of(e->arg[0], first), *right = multiple_of(e->arg[1], first);
+  return left == right ? left : e;
+}
+
+static const Expr *multiple_put(Exprs *p, const Expr *e, const Expr *what, const Expr *by, uint32_t first) {
+  if (e == what) return by;
+  if (!(e->labels >> first)) return e;
+  const Expr *left = multiple_put(p, e->arg[0], what, by, first);
+  return e->n == 1 ? expr_op1(p, e->op, left) : expr_op2(p, e->op, left, multiple_put(p, e->arg[1], what, by, first));
+}
+
+/* A sum of multiples is a multiple of the sum: so the slope of what was within a sum, as gelu in sum[f] gelu(x[s,f]) * W[f,a], is taken once for an
+ * element and not for each point. Makes the sum, and leaves a map in s. Where there may be no point, that is 0 and no multiple of 0. */
+static void multiple_out(From *f, EinSum *s, uint32_t labels, const Expr *const *bound, const Str *label) {
+  Exprs *p = pool(f);
+  if (labels > 62 || s->where || !(s->body->labels >> s->n_out)) return;
+  const Expr *what = multiple_of(s->body, s->n_out);
+  if (what == s->body || is_factor(s->body)) return;
+  EinSum sum = *s;
+  sum.body = what;
+  sum.dtype = sum.acc;
+  const Expr *by = own_labels(f, adjoint_new(f->all, f->r, &sum, bound, label, NULL, f->m->place), s->n_out);
+  const Expr *value = expr_cast(p, s->dtype, multiple_put(p, s->body, what, by, s->n_out)), *some = NULL;
+  for (uint32_t k = s->n_out; k < labels; k++) {
+    const Expr *is = expr_op2(p, OP_LE, expr_int(p, DT_I64, 1), bound[k]);
+    if (!expr_is_int(is, 1)) some = expr_and(p, some, is);
+  }
+  s->body = adjoint_value(p, (Adjoint){some, value});
+  s->n_red = 0;
+  s->reducer = RED_NONE;
+  s->acc = s->dtype;
+  s->where = NULL;
+}
+
 /* What the vertex said of its points, and is not certain where there is one. */
 static const Expr *where_said(From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard, const Expr *some) {
   const Expr *said[] = {f->s.domain, f->s.where, guard, some}, *all = NULL;
@@ -266,6 +314,7 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
   s.body = expr_cast(p, s.acc, value);
   if (t.n_left) s.where = where;
   else s.body = adjoint_value(p, (Adjoint){where, s.body});
+  if (t.n_left && !chosen) multiple_out(f, &s, labels, bound, label);
   Str name = n->name ? strings_printf(all->g->strings, "grad.%s", n->name->s) : NULL;
   return adjoint_new(all, f->r, &s, bound, label, name, f->m->place);
 }

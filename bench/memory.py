@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""The most resident memory that a step of training, or a layer over a prompt, takes, beside PyTorch: venv/bin/python bench/memory.py build/ein [--only NAME ...]
+
+Each runs in a process of its own on one thread: a library of `ein build --lib`, and PyTorch, eager and compiled. A process first runs something tiny (PyTorch: what it is
+to run, so that compiling is over), lets that go, and resets its peak (/proc/self/clear_refs: Linux alone). Then it makes its arguments and runs three steps; told is
+the peak less what was resident before. A step of training makes new weights, ours in other memory, PyTorch in place beside gradients, which it lets go after each
+step: so both hold their arguments, the weights twice, and what a step keeps on the way."""
+import argparse
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+
+from einlib import Failure, Ours, ours_make, support_make
+from grad import BLOCK
+from peers.groups.nets import LLAMA, TRAIN
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STEPS, RATE = 3, 0.01
+KINDS = ("ours", "torch", "compile")
+
+
+# ---- what is run --------------------------------------------------------------------------------------------------------------
+
+def block_step():
+    """The block's program with new weights for what it is differentiated by, but its input."""
+    head = BLOCK.programs(False)[1].split("output ")[0]
+    words = [w for w in BLOCK.by if not w.startswith("X[")]
+    back = BLOCK.programs(False)[1]
+    loss = "\n".join(line for line in back.splitlines() if line.startswith(("input DY", "loss")))
+    return head + loss + "\n" + "".join(f"output n{w} = {w} - {RATE} * grad(loss, {w})\n" for w in words)
+
+
+def shapes_of(row_or_sizes, text):
+    """Name and shape of all inputs and params, in their order, and whether they are integers."""
+    out = []
+    for line in text.splitlines():
+        if not line.startswith(("input ", "param ")):
+            continue
+        names, dtype = line.split(" ", 1)[1].rsplit(" : ", 1)
+        for one in names.replace("],", "]\n").split("\n"):
+            name, axes = one.strip().rstrip("]").split("[")
+            out.append((name, [eval(a.split(":")[-1], {"__builtins__": {}}, row_or_sizes) for a in axes.split(",")], dtype.startswith("i")))
+    return out
+
+
+def ffnn_torch(torch):
+    def f(X, C, W1, b1, W2, b2):
+        return torch.nn.functional.cross_entropy(torch.relu(torch.addmm(b1, X, W1)) @ W2 + b2, C)
+    return f, ("W1", "b1", "W2", "b2")
+
+
+def block_torch(torch):
+    F = torch.nn.functional
+
+    def f(X, g1, c1, g2, c2, WQ, WK, WV, WO, W1, W2, DY):
+        s, a = X.shape
+        h, d = WQ.shape[1:]
+        n = F.layer_norm(X, [a], g1, c1)
+        q, k, v = ((n @ w.reshape(a, h * d)).reshape(s, h, d).transpose(0, 1)[None] for w in (WQ, WK, WV))
+        o = F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1).reshape(s, h * d)
+        r = X + o @ WO.reshape(h * d, a)
+        y = r + F.gelu(F.layer_norm(r, [a], g2, c2) @ W1, approximate="tanh") @ W2
+        return (y * DY).sum()
+    return f, ("g1", "c1", "g2", "c2", "WQ", "WK", "WV", "WO", "W1", "W2")
+
+
+def llama_torch(torch):
+    f = LLAMA.peers["torch compile"]
+    return (lambda *inputs: f(torch, *inputs)), ()
+
+
+CASES = {
+    "FFNN step": (TRAIN.at(False).program(), TRAIN.sizes, ffnn_torch),
+    "GPT block step": (block_step(), BLOCK.sizes, block_torch),
+    "LLaMA prefill": (LLAMA.at(False).program(), LLAMA.sizes, llama_torch),
+}
+
+
+# ---- in a process of its own --------------------------------------------------------------------------------------------------
+
+def status(word):
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith(word + ":"))
+
+
+def settle():
+    """What is not in use goes back, and the peak begins here."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/clear_refs", "w") as f:
+        f.write("5")
+    return status("VmRSS")
+
+
+def ours_steps(ours, support):
+    inputs, outputs = list(ours.arguments(0)), list(ours.arguments(1))
+    for k, d in enumerate(inputs):
+        support.fill(d.at, d.dtype, d.elements, 5, k + 1)
+    run, views = ours.bind(inputs, outputs)
+    for _ in range(STEPS):
+        ours.check(run())
+    return views
+
+
+def ours_peak(text, ein):
+    with tempfile.TemporaryDirectory() as folder:
+        support = support_make(os.environ.get("CC", "cc"), folder)
+        tiny, path = os.path.join(folder, "tiny.ein"), os.path.join(folder, "step.ein")
+        for where, what in ((tiny, "input x[i:9] : f32\noutput y[i] = 2 * x[i]\n"), (path, text)):
+            with open(where, "w") as f:
+                f.write(what)
+        ours_steps(ours_make(ein, os.environ.get("CC", "cc"), tiny, folder, 1), support)
+        words = [sys.executable, "-c", "import sys; from einlib import ours_make; ours_make(*sys.argv[1:5], 1)"]
+        subprocess.run([*words, ein, os.environ.get("CC", "cc"), path, folder], check=True, cwd=HERE)
+        before = settle()
+        keep = ours_steps(Ours(os.path.join(folder, "step.so"), "step", 1), support)
+        peak = status("VmHWM") - before
+        del keep
+        return peak
+
+
+def torch_steps(torch, f, learnt, shapes):
+    torch.manual_seed(1)
+    args = {n: torch.randint(0, 5, s) if whole else torch.randn(s).mul_(0.05) for n, s, whole in shapes}
+    for n in learnt:
+        args[n].requires_grad_()
+    for _ in range(STEPS):
+        if not learnt:
+            with torch.no_grad():
+                f(*args.values())
+            continue
+        f(*args.values()).backward()
+        with torch.no_grad():
+            for n in learnt:
+                args[n].sub_(args[n].grad, alpha=RATE)
+                args[n].grad = None
+
+
+def torch_peak(text, sizes, make, compiled):
+    import torch
+    torch.set_num_threads(1)
+    f, learnt = make(torch)
+    if compiled:
+        f = torch.compile(f, dynamic=False)
+    shapes = shapes_of(sizes, text)
+    torch_steps(torch, f, learnt, shapes)
+    before = settle()
+    torch_steps(torch, f, learnt, shapes)
+    return status("VmHWM") - before
+
+
+def child(kind, case, ein):
+    text, sizes, make = CASES[case]
+    print(ours_peak(text, ein) if kind == "ours" else torch_peak(text, sizes, make, kind == "compile"))
+
+
+def asked(kind, case, ein):
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), ein, "--child", kind, case], capture_output=True, text=True,
+                          env=dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", CUDA_VISIBLE_DEVICES=""))
+    if done.returncode and kind == "ours":
+        raise Failure(done.stderr)
+    return f"{int(done.stdout.split()[-1]) / 1e6:.1f} MB" if not done.returncode else "fails: " + done.stderr.strip().splitlines()[-1][:100]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ein")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--child", nargs=2)
+    options = parser.parse_args()
+    ein = os.path.abspath(options.ein)
+    if options.child:
+        return child(*options.child, ein)
+    print("| what | sizes | ours | PyTorch | PyTorch, compiled |\n|---|---|---|---|---|")
+    for case, (_, sizes, _) in CASES.items():
+        if not options.only or case in options.only:
+            cells = [asked(kind, case, ein) for kind in KINDS]
+            print(f"| {case} | {', '.join(f'{k} {v}' for k, v in sizes.items())} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

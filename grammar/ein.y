@@ -51,10 +51,10 @@ line(S) ::= INPUT(F) decls(D) dtype(T) stored(R) default(E).
                                                         { S = build_decls(p, STMT_INPUT, F, D, T, E); stored_take(p, S, R); }
 line(S) ::= PARAM(F) decls(D) dtype(T) stored(R) default(E).
                                                         { S = build_decls(p, STMT_PARAM, F, D, T, E); stored_take(p, S, R); }
-line(S) ::= left(L) dtype(T) ASSIGN e(E).               { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); }
+line(S) ::= left(L) dtype(T) ASSIGN e(E) by(B).         { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); by_take(p, S, B); }
 line(S) ::= sides(L) ASSIGN e(E).                       { S = build_sides(p, STMT_EQUATION, (Token){0}, L, E); }
-line(S) ::= OUTPUT(F) left(L) dtype(T) stored(R) ASSIGN e(E).
-                                                        { S = build_equation(p, STMT_EQUATION, F, L, T, E); stored_take(p, S, R); }
+line(S) ::= OUTPUT(F) left(L) dtype(T) stored(R) ASSIGN e(E) by(B).
+                                                        { S = build_equation(p, STMT_EQUATION, F, L, T, E); stored_take(p, S, R); by_take(p, S, B); }
 line(S) ::= OUTPUT(F) outputs(D).                       { S = build_decls(p, STMT_OUTPUT, F, D, (Token){0}, NULL); }
 line(S) ::= repeat(R).                                  { S = R; }
 line(S) ::= def(D).                                     { S = D; }
@@ -177,6 +177,10 @@ source(T) ::= FROM STRING(S).                             { T = S; }
 cost(K) ::= .                                           { K = NULL; }
 cost(K) ::= ID(W) INT(N).                               { K = build_cost(p, W, N); }
 
+%type by {AstBy *}
+by(B) ::= .                                             { B = NULL; }
+by(B) ::= EXTERN STRING(C) source(I) cost(K).           { B = build_by(p, C, I, K); }
+
 // ---- loops
 
 %type repeat {AstStmt *}
@@ -190,11 +194,11 @@ steps(B) ::= .                                          { B = block_new(p); }
 steps(B) ::= steps(B) RESYNC.
 steps(B) ::= steps(B) step(S) NEWLINE.                  { block_add(p, B, S); }
 %type step {AstStmt *}
-step(S) ::= left(L) dtype(T) ASSIGN e(E).               { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); }
+step(S) ::= left(L) dtype(T) ASSIGN e(E) by(B).         { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); by_take(p, S, B); }
 step(S) ::= sides(L) ASSIGN e(E).                       { S = build_sides(p, STMT_EQUATION, (Token){0}, L, E); }
 step(S) ::= NEXT(F) sides(L) ASSIGN e(E).               { S = build_sides(p, STMT_NEXT, F, L, E); }
 step(S) ::= STATE(F) left(L) dtype(T) ASSIGN e(E).      { S = build_equation(p, STMT_STATE, F, L, T, E); }
-step(S) ::= NEXT(F) left(L) dtype(T) ASSIGN e(E).       { S = build_equation(p, STMT_NEXT, F, L, T, E); }
+step(S) ::= NEXT(F) left(L) dtype(T) ASSIGN e(E) by(B). { S = build_equation(p, STMT_NEXT, F, L, T, E); by_take(p, S, B); }
 step(S) ::= repeat(R).                                  { S = R; }
 
 // ---- brackets

@@ -281,17 +281,40 @@ const char *emit_extern_type(DType t) {
   return type[t];
 }
 
+/* Of one of blocks: extents, result, what it is given; with their types, or to be handed on. */
+static void block_parameters(Buf *c, const Extern *x, bool types) {
+  const char *sign = "";
+  for (uint32_t l = 0; l < x->n_out + x->n_red; l++, sign = ", ") buf_printf(c, "%s%sn%u", sign, types ? "int64_t " : "", l);
+  for (uint32_t k = 0; k <= x->n; k++, sign = ", ") {
+    DType t = k ? x->arg[k - 1] : x->dtype;
+    char name = k ? (char)('a' + k - 1) : 'z';
+    if (types) buf_printf(c, "%s%s%s *%c", sign, k ? "const " : "", emit_extern_type(t), name);
+    else buf_printf(c, "%s%c", sign, name);
+    for (uint32_t d = 0; d < (k ? x->rank[k - 1] : x->n_out); d++) buf_printf(c, ", %s%c%u", types ? "int64_t " : "", name, d);
+  }
+}
+
 void emit_extern_prototype(Buf *c, const Extern *x) {
+  if (x->block) {
+    buf_printf(c, "void (%s)(", x->symbol->s);
+    block_parameters(c, x, true);
+    buf_char(c, ')');
+    return;
+  }
   buf_printf(c, "%s (%s)(", emit_extern_type(x->dtype), x->symbol->s);
   for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%s%s", k ? ", " : "", emit_extern_type(x->arg[k]));
   buf_char(c, ')');
 }
 
 /* By a name of ours: a tensor may be called as the function is. */
-static void extern_call(CPrinter *p, const Expr *e) {
+void c_called(CPrinter *p, const Extern *x) {
   bool known = false;
-  for (uint32_t k = 0; k < p->called.len; k++) known |= p->called.at[k]->symbol == e->by->symbol;
-  if (!known) vec_push(p->arena, p->called, e->by);
+  for (uint32_t k = 0; k < p->called.len; k++) known |= p->called.at[k]->symbol == x->symbol;
+  if (!known) vec_push(p->arena, p->called, x);
+}
+
+static void extern_call(CPrinter *p, const Expr *e) {
+  c_called(p, e->by);
   buf_printf(p->out, "ein_extern_%s(", e->by->symbol->s);
   for (uint32_t k = 0; k < e->n; k++) {
     if (k) buf_str(p->out, ", ");
@@ -314,6 +337,14 @@ void c_externs(CPrinter *p, Buf *c) {
   if (p->called.len) prototypes(p, c);
   for (uint32_t i = 0; i < p->called.len; i++) {
     const Extern *x = p->called.at[i];
+    if (x->block) {
+      buf_printf(c, "static inline void ein_extern_%s(", x->symbol->s);
+      block_parameters(c, x, true);
+      buf_printf(c, ") { %s(", x->symbol->s);
+      block_parameters(c, x, false);
+      buf_str(c, "); }\n");
+      continue;
+    }
     buf_printf(c, "static inline %s ein_extern_%s(", emit_extern_type(x->dtype), x->symbol->s);
     for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%s%s a%u", k ? ", " : "", emit_extern_type(x->arg[k]), k);
     buf_printf(c, ") { return %s(", x->symbol->s);

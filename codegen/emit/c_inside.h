@@ -70,6 +70,7 @@ void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk);
 static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->var_name[var]->s; }
 static inline const char *c_place(const CPrinter *p, uint32_t place) { return p->place_name[place]->s; }
 
+void c_called(CPrinter *p, const Extern *x);
 void c_externs(CPrinter *p, Buf *c); /* declares those that were called */
 
 /* ---- c_kernel.c ---- */

@@ -406,6 +406,44 @@ static void group_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, "}\n");
 }
 
+/* Where its first element lies, and the strides of the dimensions that go along labels. */
+static void call_side(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at, uint32_t labels) {
+  const LoopPlace *x = &p->k->places.at[place];
+  Exprs *e = p->p->tasks->exprs;
+  const Expr **zero = NEW_ARRAY(p->arena, const Expr *, labels + 1), **first = NEW_ARRAY(p->arena, const Expr *, n + 1);
+  for (uint32_t l = 0; l < labels; l++) zero[l] = expr_int(e, DT_I64, 0);
+  for (uint32_t d = 0; d < n; d++) first[d] = expr_relabel(e, at[d], labels, zero);
+  buf_printf(p->out, ", (%s%s *)&", x->written ? "" : "const ", emit_extern_type(x->dtype));
+  c_element(p, place, n, first);
+  for (uint32_t d = 0; d < n; d++) {
+    if (along_label(at[d]) < 0) continue;
+    buf_str(p->out, ", ");
+    c_stride(p, place, d);
+  }
+}
+
+/* A site's block may lie beyond the end, and is none then. */
+static void call_print(CPrinter *p, const LoopStmt *s, int depth) {
+  const Expr *call = s->value;
+  indent(p, depth);
+  c_called(p, call->by);
+  buf_printf(p->out, "ein_extern_%s(", call->by->symbol->s);
+  for (uint32_t i = 0; i < s->n_over; i++) {
+    const Expr *extent = s->over[i].extent;
+    buf_str(p->out, i ? ", " : "");
+    if (extent->kind != EX_INT) buf_str(p->out, "ein_max_i64(0, ");
+    c_expr(p, extent, true);
+    if (extent->kind != EX_INT) buf_char(p->out, ')');
+  }
+  Buf *out = p->out, sides = buf_new(p->arena);
+  p->out = &sides;
+  call_side(p, s->place, s->n_at, s->at, s->n_over);
+  for (uint32_t i = 0; i < call->n; i++) call_side(p, (uint32_t)call->arg[i]->i, call->arg[i]->n, call->arg[i]->arg, s->n_over);
+  p->out = out;
+  buf_str(p->out, sides.s + (s->n_over ? 0 : 2));
+  buf_str(p->out, ");\n");
+}
+
 void c_body(CPrinter *p, const LoopBody *b, int depth) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
@@ -422,6 +460,7 @@ void c_body(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_FETCH: fetch_print(p, s, depth); break;
     case LOOP_STREAM: stream_print(p, s, depth); break;
     case LOOP_MATRIX: matrix_print(p, s, depth); break;
+    case LOOP_CALL: call_print(p, s, depth); break;
     case LOOP_PRODUCT: break; /* a statement of a device's kernel itself: cuda.c */
     case LOOP_GROUP: group_print(p, s, depth); break;
     case LOOP_BARRIER:

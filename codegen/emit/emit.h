@@ -25,7 +25,7 @@ typedef struct EmitOptions {
   const Str *size;           /*   their names, */
   const int64_t *sizes;      /*   and of each plan their values, one plan behind the other */
 } EmitOptions;
-/* A C function that the program names: `double (erfcx)(double)`. */
+/* A C function that the program names: `double (erfcx)(double)`; of blocks `void (my_map)(int64_t n0, double *z, int64_t z0, const double *a, int64_t a0)`. */
 const char *emit_extern_type(DType t);
 void emit_extern_prototype(Buf *c, const Extern *x);
 

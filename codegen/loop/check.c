@@ -28,7 +28,8 @@ typedef struct Check {
   VEC(uint32_t) indices;     /*   and variables that are by `index` */
   uint32_t nesting;
   bool threads;              /* inside of a thread loop */
-  Map tasks;                 /* step + 1 to its depth + 1, for kernels */
+  Map tasks;                 /* step + 1 to its depth + 1, for kernels; */
+  Map calls;                 /*   and to its task, where a C function makes it */
 } Check;
 
 #define fail(check, ...) check_fail(&(check)->c, __VA_ARGS__)
@@ -507,17 +508,17 @@ static void check_group(Check *c, const LoopStmt *s) {
 
 /* What only other kinds have. */
 static void check_fields(Check *c, const LoopStmt *s) {
-  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX, product = s->kind == LOOP_PRODUCT;
+  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX, product = s->kind == LOOP_PRODUCT, call = s->kind == LOOP_CALL;
   bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
   if ((!loop && (s->bind || s->axis || hi || step || s->polled || s->beside)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
   if (!cond && (s->cond || s->maybe || (s->other.len && !product))) fail(c, "a statement has what only an if has");
   if (s->kind != LOOP_STORE && s->wide) fail(c, "a statement is wide, and no store");
   if (s->kind != LOOP_MATRIX && (s->matrix || s->other_side)) fail(c, "a statement has what only a matrix has");
-  if (!product && s->n_over) fail(c, "a statement has loops that only a product has");
+  if (!product && !call && s->n_over) fail(c, "a statement has loops that only a product has");
   if (!loop && !cond && !product && s->body.len) fail(c, "a statement has a block");
   if ((var || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
-  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->kind != LOOP_GROUP && !product && s->n_at) fail(c, "a statement has indices and is no store");
+  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->kind != LOOP_GROUP && !product && !call && s->n_at) fail(c, "a statement has indices and is no store");
 }
 
 static void check_body(Check *c, const LoopBody *body) {
@@ -544,6 +545,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_PRODUCT: check_product(c, s); break;
     case LOOP_GROUP: check_group(c, s); break;
     case LOOP_BARRIER: break;
+    case LOOP_CALL: fail(c, "a C function is called where the kernel's stage names none, or beside something else"); break;
     default: fail(c, "a statement is of no kind");
     }
   }
@@ -579,6 +581,21 @@ static void check_dense(Check *c, const LoopKernel *k) {
   if (!any) fail(c, "there is a version for arguments in row-major order, and no argument with any order");
 }
 
+/* All that stands there is the call of its stage. */
+static void check_call(Check *c, const LoopKernel *k, const TaskStage *s) {
+  const LoopStmt *is = k->body.len == 1 ? k->body.at[0] : NULL, *want = loop_call(c->p, k, s);
+  bool same = is && want && is->kind == LOOP_CALL && is->place == want->place && is->value == want->value && is->n_at == want->n_at && is->n_over == want->n_over;
+  for (uint32_t i = 0; same && i < is->n_at; i++) same = is->at[i] == want->at[i];
+  for (uint32_t i = 0; same && i < is->n_over; i++) same = is->over[i].var == want->over[i].var && is->over[i].extent == want->over[i].extent;
+  if (!same || k->dense) {
+    fail(c, "it is not the call of %s that its stage is", s->sum->by->name->s);
+    return;
+  }
+  check_fields(c, is);
+  for (uint32_t i = 0; i < k->places.len; i++)
+    if (k->places.at[i].space != SPACE_BUFFER || k->places.at[i].written != (i == is->place)) fail(c, "%s is not as %s takes it", name_of(&k->places.at[i]), s->sum->by->name->s);
+}
+
 static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   Map buffers = map_new(c->arena);
   bool well = true;
@@ -595,7 +612,10 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
     if (!k->how.at[i]) fail(c, "what was decided, %u, is missing", i), well = false;
   for (uint32_t i = 0; i < k->places.len; i++) well &= check_place(c, &k->places.at[i], &buffers);
   for (uint32_t i = 0; i < k->var.len; i++) check_name(c, "a loop variable", k->var.at[i], &c->names);
-  if (well) check_dense(c, k), check_body(c, &k->body);
+  if (well) check_dense(c, k);
+  const Task *call = map_find(&c->calls, (void *)((uintptr_t)k->task + 1));
+  if (well && call) check_call(c, k, &call->stages.at[0]);
+  else if (well) check_body(c, &k->body);
   if (well && c->c.ok) loop_check_device(&c->c, k);
 }
 
@@ -606,6 +626,7 @@ static uint32_t find_kernels(Check *c, const Tasks *list, uint32_t depth) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     if (k->kind == TASK_KERNEL) map_put(&c->tasks, (void *)((uintptr_t)k->step + 1), (void *)((uintptr_t)depth + 1));
+    if (task_call(k)) map_put(&c->calls, (void *)((uintptr_t)k->step + 1), (void *)(uintptr_t)k);
     n += k->kind == TASK_KERNEL;
     if (k->kind == TASK_REPEAT) n += find_kernels(c, &k->body, depth + 1);
   }
@@ -616,7 +637,7 @@ bool loop_check(const LoopProgram *p, Buf *out) {
   if (!task_check(p->tasks, out)) return false;
   Arena *a = arena_new();
   const TaskGraph *t = p->tasks;
-  Check c = {.p = p, .arena = a, .tasks = map_new(a)};
+  Check c = {.p = p, .arena = a, .tasks = map_new(a), .calls = map_new(a)};
   Map names = map_new(a), met = map_new(a);
   c.c = sum_check_new(out, a, t->exprs, &c, say_where);
   for (uint32_t i = 0; i < t->dims.len; i++) check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);

@@ -428,6 +428,7 @@ static void guard_body(Guard *g, LoopBody *body) {
     case LOOP_TURN:
     case LOOP_MATRIX: /* shared.c looks at where it goes */
     case LOOP_BARRIER:
+    case LOOP_CALL: /* as its stage says, which is proved */
     case LOOP_LANES_OF: break;
     }
   }

@@ -70,6 +70,7 @@ typedef enum {
                                 way; where they begin is a multiple of so many elements from where the buffer does: one instruction for 16 bytes of them */
   LOOP_MATRIX,               /* of a device: a warp adds a product of two parts of shared arrays to what its threads have in registers (LoopMatrix) */
   LOOP_BARRIER,              /* of a device: all threads of the block have come here, and see what the others have stored to shared arrays */
+  LOOP_CALL,                 /* a C function makes a block of a buffer, of blocks of others; the kernel has no other statement */
   LOOP_PRODUCT               /* of a device, only as a statement of the kernel itself: a library's product of two matrices, or of pairs of them, and
                                 launches behind it; or, where there is no such library, other launches that do all of it */
 } LoopKind;
@@ -110,15 +111,16 @@ struct LoopStmt {
   const Expr *cond;          /* IF, */
   bool maybe;                /*   as likely as not: what compilers guess would cost its loops their lanes */
   LoopBody body, other;      /* FOR, IF; other: the else. PRODUCT: launches behind it, and those in its stead */
-  uint32_t n_over;           /* PRODUCT: */
+  uint32_t n_over;           /* PRODUCT; CALL: what its labels are called, and their extents */
   LoopOver *over;            /*   the last three go along rows and lanes of the result, and the sum; those before, which pair of matrices it is */
-  uint32_t place;            /* LET, LEAD, VAR, STORE, LANES_OF, TURN, FETCH, STREAM, GROUP, PRODUCT */
+  uint32_t place;            /* LET, LEAD, VAR, STORE, LANES_OF, TURN, FETCH, STREAM, GROUP, PRODUCT, CALL */
   Op op;                     /* LANES_OF */
-  uint32_t n_at;             /* STORE, FETCH, STREAM, PRODUCT, GROUP to a buffer: the place's rank, and */
+  uint32_t n_at;             /* STORE, FETCH, STREAM, PRODUCT, CALL, GROUP to a buffer: the place's rank, and */
   const Expr **at;           /*   where */
   const LoopMatrix *matrix;  /* MATRIX; place: the registers, */
   const Expr *other_side;    /*   and the other side's first element, as a read */
   const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM, GROUP: a read, the first element; LEAD: the one of the buffer, as a read;
+                                CALL: of the function, on what it is given: reads at labels;
                                 PRODUCT: what is summed up, of the sum's dtype; MATRIX: the one side's first element, as a read */
 };
 
@@ -155,6 +157,9 @@ typedef struct LoopProgram {
   VEC(LoopKernel *) kernels;
   VEC(LoopSite) sites;
 } LoopProgram;
+
+/* What a kernel of this stage, which a C function makes, is: over its places, and variables that are the stage's labels. NULL: it has not these. */
+LoopStmt *loop_call(const LoopProgram *p, const LoopKernel *k, const TaskStage *s);
 
 /* ---- text, check -------------------------------------------------------------------------------- */
 void loop_print(Buf *out, const LoopProgram *p); /* the TaskGraph's text comes first */

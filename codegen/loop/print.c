@@ -171,17 +171,31 @@ static void print_matrix(Printer *p, const LoopStmt *s) {
   buf_printf(p->out, " steps %lld %lld\n", (long long)m->lane_step, (long long)m->lane_deep);
 }
 
+static void print_over(Printer *p, const LoopStmt *s) {
+  for (uint32_t i = 0; i < s->n_over; i++) {
+    buf_str(p->out, i ? ", " : " over ");
+    print_var(p, s->over[i].var);
+    print_with(p, " < ", s->over[i].extent);
+  }
+}
+
+/* `call Z[i, j] = my_gemm!(X[i, k], Y[k, j]) over i < 64, j < 64, k < 64` */
+static void print_call(Printer *p, const LoopStmt *s) {
+  buf_str(p->out, "call ");
+  print_place(p, s->place);
+  print_exprs(p, s->n_at, s->at);
+  print_with(p, " = ", s->value);
+  print_over(p, s);
+  buf_char(p->out, '\n');
+}
+
 /* `product Z[i, j] = (X[i, k] * Y[k, j]) over i < 64, j < 64, k < 64 {`, what is launched behind it; `} else {`, what in its stead. */
 static void print_product(Printer *p, const LoopStmt *s, uint32_t level) {
   buf_str(p->out, "product ");
   print_place(p, s->place);
   print_exprs(p, s->n_at, s->at);
   print_with(p, " = ", s->value);
-  for (uint32_t i = 0; i < s->n_over; i++) {
-    buf_str(p->out, i ? ", " : " over ");
-    print_var(p, s->over[i].var);
-    print_with(p, " < ", s->over[i].extent);
-  }
+  print_over(p, s);
   buf_str(p->out, " {\n");
   print_body(p, &s->body, level + 1);
   print_indent(p, level);
@@ -213,6 +227,8 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
       print_matrix(p, s);
     else if (s->kind == LOOP_PRODUCT)
       print_product(p, s, level);
+    else if (s->kind == LOOP_CALL)
+      print_call(p, s);
     else if (s->kind == LOOP_GROUP)
       print_group(p, s);
     else if (s->kind == LOOP_BARRIER)

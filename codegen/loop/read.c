@@ -368,11 +368,11 @@ static bool line_group(LoopReader *r) {
   return scan_want_end(&r->c, NULL);
 }
 
-static bool want_over(LoopReader *r, LoopStmt *s) {
+static bool want_over(LoopReader *r, LoopStmt *s, uint32_t most, const char *what) {
   VEC(LoopOver) over = {0};
   do {
     LoopOver one;
-    if (over.len == PRODUCT_LOOPS) return scan_fail(&r->c, D_E913, "a product has at most %d loops", PRODUCT_LOOPS);
+    if (over.len == most) return scan_fail(&r->c, D_E913, "%s at most %u loops", what, most);
     if (!want_var(r, &one.var) || !scan_want(&r->c, '<') || !want_expr(r, true, READ_EXTENT_NESTING, &one.extent)) return false;
     one.extent = extent_normal(r->p->tasks->exprs, one.extent);
     vec_push(arena_of(r), over, one);
@@ -384,7 +384,15 @@ static bool want_over(LoopReader *r, LoopStmt *s) {
 static bool line_product(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_PRODUCT);
   bool well = want_place_name(r, &s->place) && want_list(r, false, &s->n_at, &s->at) && scan_want(&r->c, '=') && want_value(r, &s->value);
-  return stmt_open(r, s, well && scan_want_word(&r->c, "over") && want_over(r, s) && want_block(r));
+  return stmt_open(r, s, well && scan_want_word(&r->c, "over") && want_over(r, s, PRODUCT_LOOPS, "a product has") && want_block(r));
+}
+
+static bool line_call(LoopReader *r) {
+  LoopStmt *s = stmt_begin(r, LOOP_CALL);
+  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at) || !scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  if (scan_take_word(&r->c, "over") && !want_over(r, s, EXTERN_LABELS, "a C function is over")) return false;
+  stmt_put(r, s);
+  return scan_want_end(&r->c, NULL);
 }
 
 static bool read_store(LoopReader *r) {
@@ -462,7 +470,7 @@ static const Line lines[] = {
     {"index", KERNEL | BLOCK, line_index}, {"lanes", KERNEL | BLOCK, line_lanes},
     {"matrix", KERNEL | BLOCK, line_matrix},
     {"barrier", KERNEL | BLOCK, line_barrier}, {"shared", KERNEL, line_shared},
-    {"product", KERNEL | BLOCK, line_product},
+    {"product", KERNEL | BLOCK, line_product}, {"call", KERNEL | BLOCK, line_call},
     {"group", KERNEL | BLOCK, line_group},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
     {"dense", KERNEL, line_dense},     {"buffer", KERNEL, line_buffer},

@@ -75,6 +75,15 @@ static void parts_tell(Sched *s, const TaskStage *st) {
   if (d.label >= 0) how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
 }
 
+/* A C function makes all of it, by one call. */
+static void call_make(Sched *s, const TaskStage *st) {
+  place_of_buffer(s, (uint32_t)st->buffer, true);
+  for (uint32_t i = 0; i < st->sum->n_slot; i++) place_of_buffer(s, st->slot[i].index, false);
+  for (uint32_t l = 0; l < st->sum->n_out + st->sum->n_red; l++) var_new(s, st->label[l], "i");
+  how_add(s, NULL, "by the C function %s", st->sum->by->symbol->s);
+  vec_push(s->arena, s->k->body, loop_call(s->p, s->k, st));
+}
+
 static void host_make(Sched *s, const Task *task) {
   parts_tell(s, &task->stages.at[0]);
   s->task = batch_task(s, merge_task(s, task));
@@ -107,6 +116,7 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->block = 0;
   s->goes_on = s->in_turn = false;
   if (s->target->device) device_make(s, task);
+  else if (task_call(task)) call_make(s, &task->stages.at[0]);
   else host_make(s, task);
   for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;
   s->touched.len = 0;

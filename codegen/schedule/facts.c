@@ -127,6 +127,7 @@ StagePlan stage_plan(Sched *s, const TaskStage *stage) {
   moves_find(s, &p);
   Map seen = map_new(s->arena);
   p.ops = 1 + ops_of(&seen, sum->body) + (sum->where ? ops_of(&seen, sum->where) : 0);
+  if (sum->by && sum->by->cost >= 0) p.ops = (double)sum->by->cost;
   p.order = NEW_ARRAY(s->arena, uint32_t, p.n_label + 1);
   p.red = NEW_ARRAY(s->arena, uint32_t, p.n_label + 1);
   for (uint32_t l = s->outer; l < sum->n_out; l++) p.order[p.n_order++] = l;

@@ -184,6 +184,9 @@ const EinNode *job_widest(Session *s, Job *j, const Args *a) {
 static Leave job_one_order(Session *s, const Job *j, const Args *a) {
   const EinNode *n = arg_has(a, OPT_DETERMINISTIC) ? graph_inexact(j->best) : NULL;
   if (!n) return LEAVE_OK;
+  if (n->sum->by)
+    return fail(s, LEAVE_PROGRAM, "%s:%u:%u: the C function %s has the bits of an order that nobody knows, and --deterministic does without such",
+                n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column, n->sum->by->symbol->s);
   return fail(s, LEAVE_PROGRAM, "%s:%u:%u: %s of floats has the bits of one order, and --deterministic wants what no order changes: sums, max and min",
               n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column,
               n->sum->reducer == RED_MONOID ? n->sum->monoid->name->s : reducer_info[n->sum->reducer].name);
@@ -300,7 +303,7 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   target.apart = arg_has(a, OPT_DETERMINISTIC);
   if (target.device && extern_count(j->tasks->exprs)) {
     const Extern *x = extern_at(j->tasks->exprs, 0);
-    return fail(s, LEAVE_PROGRAM, "%s%s is a C function, and a device cannot call it: CUDA does without `extern def`",
+    return fail(s, LEAVE_PROGRAM, "%s%s is a C function, and a device cannot call it: CUDA does without `extern`",
                 x->place.file ? arena_printf(s->arena, "%s:%u:%u: ", x->place.file->s, x->place.line, x->place.column) : "", x->name->s);
   }
   if (!target.device) target_ask(s, a, j->tasks, &target);

@@ -24,12 +24,21 @@ typedef struct EinSum {
   const Expr *body;
   const Expr *where;         /* over all labels: which points are reduced (skips); NULL: all. NULL for a map */
   const Expr *domain;        /* over output labels: where there is a value; NULL: everywhere */
+  const Extern *by;          /* a C function of blocks that makes it, whole: nobody else computes a part of it. NULL: there is none */
   uint32_t hash;
 } EinSum;
 
 enum { PANELS_MOST = 256 };
 /* Whether it can be done in panels of a label: what each gives is combined, or stands beside the others. Places that are looked for are not. */
-static inline bool sum_panels(const EinSum *s) { return s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN; }
+static inline bool sum_panels(const EinSum *s) { return s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN && !s->by; }
+
+/* What of it a C function of blocks cannot be given, as an end of "a C function ..."; NULL: nothing. moved: an index may be a label and what is
+ * over dims and turns, or that alone, as in a site's blocks; else each is a label. */
+const char *sum_by_wrong(Arena *a, const EinSum *s, bool moved);
+/* Its type, as far as the EinSum says it: all but names, source, cost and place. */
+void sum_by_type(Arena *a, const EinSum *s, Extern *x);
+/* The label that an index goes along by steps of 1, with what is over dims and turns beside it; -1: none, and it is that alone; -2: it is neither. */
+int64_t along_label(const Expr *index);
 
 /* Operations that one point of it takes: on floats, and on integers and bools, without those that only make indices or predicates;
  * casts and choices are none, a value used several times is made once, the reducer takes one. The domain decides where there is a

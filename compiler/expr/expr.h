@@ -89,17 +89,21 @@ bool reducer_find(const char *name, size_t len, Reducer *out);
 
 /* ---- C functions -----------------------------------------------------------------------------
  * A function of scalars that stands in C: `extern def`. It is taken to be one of its arguments alone, which any thread may call, so it is
- * called as often as suits. Interned in a pool by all but `call`, and no two of a pool have one name. */
+ * called as often as suits. Or one of blocks: `extern` behind an equation, which it computes (EinSum.by). Interned in a pool by all but
+ * `call`, and no two of a pool have one name. */
 typedef union CallCell { int64_t i; double f; } CallCell; /* a float of either width in f, all else in i */
 typedef void ExternCall(const CallCell *arg, CallCell *result);
-enum { EXTERN_ARGS = 8, EXTERN_COST = 15 };
+enum { EXTERN_ARGS = 8, EXTERN_LABELS = 32, EXTERN_COST = 15 };
 typedef struct Extern {
   Str name, symbol;          /* the program's word, and C's */
   Str from;                  /* a file to be compiled or linked, as it is opened, or "-lm"; NULL: libc and libm have it */
   uint32_t n;
   DType arg[EXTERN_ARGS];    /* no f16 and bf16, which C does not have everywhere */
-  DType dtype;               /* f64 or f32 */
-  int64_t cost;              /* operations on floats that a call takes; -1: not said, and taken for EXTERN_COST */
+  DType dtype;               /* f64 or f32; of blocks any but these two */
+  bool block;                /* it is given the extents of labels, and of the result and each argument a pointer and its strides: */
+  uint32_t n_out, n_red;     /*   labels of the result, and reduced ones; */
+  uint8_t rank[EXTERN_ARGS]; /*   by argument its dimensions, each along a label */
+  int64_t cost;              /* operations on floats that a call takes; of blocks, that a point takes. -1: not said; of scalars taken for EXTERN_COST */
   Place place;
   ExternCall *call;          /* for evaluators: set by whoever has loaded it; NULL: nobody has */
 } Extern;
@@ -107,6 +111,7 @@ static inline int64_t extern_cost(const Extern *x) { return x->cost < 0 ? EXTERN
 /* What is not as it must be in one that is declared, and in which part of it: an argument's number, or one of these. NULL: nothing. */
 enum { EXTERN_NAME = -4, EXTERN_SYMBOL, EXTERN_DTYPE, EXTERN_FROM };
 const char *extern_wrong(const Extern *x, int *part);
+bool extern_same_type(const Extern *a, const Extern *b); /* in C */
 
 /* ---- the expression -------------------------------------------------------------------------- */
 typedef enum {

@@ -5,10 +5,16 @@
 
 static bool same(Str a, Str b) { return a == b || (a && b && a->len == b->len && memcmp(a->s, b->s, a->len) == 0); }
 
+bool extern_same_type(const Extern *a, const Extern *b) {
+  if (a->n != b->n || a->dtype != b->dtype || a->block != b->block || a->n_out != b->n_out || a->n_red != b->n_red) return false;
+  return memcmp(a->arg, b->arg, a->n * sizeof a->arg[0]) == 0 && memcmp(a->rank, b->rank, a->n) == 0;
+}
+
 static bool alike(const Extern *a, const Extern *b) {
   if (!same(a->symbol, b->symbol) || !same(a->from, b->from) || a->n != b->n || a->dtype != b->dtype || a->cost != b->cost) return false;
+  if (!extern_same_type(a, b)) return false;
   if (!same(a->place.file, b->place.file) || a->place.line != b->place.line || a->place.column != b->place.column) return false;
-  return memcmp(a->arg, b->arg, a->n * sizeof a->arg[0]) == 0;
+  return true;
 }
 
 uint32_t extern_count(const Exprs *p) { return p->externs.len; }
@@ -77,13 +83,17 @@ const char *extern_wrong(const Extern *x, int *part) {
   if (!is_identifier(x->symbol) || is_word_of_c(x->symbol)) return "this is no name that a function of C can have";
   if (begins(x->symbol, "ein_") || begins(x->symbol, "program_")) return "names that begin with ein_ and program_ are those of what ein writes";
   *part = EXTERN_DTYPE;
-  if (x->dtype != DT_F64 && x->dtype != DT_F32) return "a C function gives f64 or f32 here";
+  if (!x->block && x->dtype != DT_F64 && x->dtype != DT_F32) return "a C function gives f64 or f32 here";
+  if (x->dtype == DT_F16 || x->dtype == DT_BF16) return "a C function makes no f16 and no bf16; f32 has their values";
   for (uint32_t k = 0; k < x->n; k++) {
     *part = (int)k;
     if (x->arg[k] == DT_F16 || x->arg[k] == DT_BF16) return "a C function takes no f16 and no bf16; f32 has their values";
   }
   *part = EXTERN_NAME;
   if (!x->n) return "a C function takes an argument";
+  if (x->block && x->n_out + x->n_red > EXTERN_LABELS) return "a C function of blocks has at most 32 labels";
+  for (uint32_t k = 0; x->block && k < x->n; k++)
+    if (x->rank[k] > x->n_out + x->n_red) return "an argument has more dimensions than there are labels";
   *part = EXTERN_FROM;
   return x->from ? from_wrong(x->from) : NULL;
 }

@@ -97,8 +97,10 @@ static bool eq_extern(Same *q, const Extern *a, const Extern *b) {
   bool ok = eq_str(q, "a C function's name", a->name, b->name) && eq_str(q, "a C function's symbol", a->symbol, b->symbol) &&
             eq_str(q, "where a C function is from", a->from, b->from) && eq_int(q, "a C function's arguments", a->n, b->n) &&
             eq_int(q, "a C function's dtype", a->dtype, b->dtype) && eq_int(q, "a C function's cost", a->cost, b->cost) &&
-            eq_place(q, a->place, b->place);
-  for (uint32_t k = 0; ok && k < a->n; k++) ok = eq_int(q, "the dtype of a C function's argument", a->arg[k], b->arg[k]);
+            eq_int(q, "whether a C function is one of blocks", a->block, b->block) && eq_int(q, "a C function's labels", a->n_out, b->n_out) &&
+            eq_int(q, "a C function's reduced labels", a->n_red, b->n_red) && eq_place(q, a->place, b->place);
+  for (uint32_t k = 0; ok && k < a->n; k++)
+    ok = eq_int(q, "the dtype of a C function's argument", a->arg[k], b->arg[k]) && eq_int(q, "the rank of a C function's argument", a->rank[k], b->rank[k]);
   return ok;
 }
 
@@ -119,6 +121,11 @@ bool eq_monoid(Same *q, const Monoid *a, const Monoid *b) {
          eq_expr(q, "the monoid's identity", a->identity, b->identity);
 }
 
+static bool eq_by(Same *q, const Extern *a, const Extern *b) {
+  if (!a || !b) return a == b || differ(q, "a C function is there in one only");
+  return eq_str(q, "the C function that makes it", a->name, b->name);
+}
+
 bool eq_sum(Same *q, const EinSum *a, const EinSum *b) {
   return eq_int(q, "the number of output labels", a->n_out, b->n_out) &&
          eq_int(q, "the number of reduced labels", a->n_red, b->n_red) &&
@@ -127,5 +134,5 @@ bool eq_sum(Same *q, const EinSum *a, const EinSum *b) {
          eq_int(q, "the accumulator's dtype", a->acc, b->acc) &&
          eq_int(q, "the result's dtype", a->dtype, b->dtype) &&
          eq_expr(q, "the body", a->body, b->body) && eq_expr(q, "where", a->where, b->where) &&
-         eq_expr(q, "the domain", a->domain, b->domain);
+         eq_expr(q, "the domain", a->domain, b->domain) && eq_by(q, a->by, b->by);
 }

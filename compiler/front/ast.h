@@ -74,7 +74,7 @@ struct Ast { /* 144 bytes: there are many */
 typedef enum {
   STMT_DIM,       /* dims */
   STMT_INPUT, STMT_PARAM, /* decls, dtype, e: default */
-  STMT_EQUATION,  /* [output] name[items] [: dtype] = e */
+  STMT_EQUATION,  /* [output] name[items] [: dtype] = e [extern "text" from "source" cost]; a next may have that too */
   STMT_OUTPUT,    /* output Z (names: decls with name only) */
   STMT_STATE, STMT_NEXT, /* as an equation; inside a repeat */
   STMT_REPEAT,    /* name: loop variable, e: bound, until, body */
@@ -136,7 +136,7 @@ struct AstStmt {
   VEC(AstDecl) decls;
   VEC(AstName) params;      /* of a def or monoid */
   VEC(AstTake) takes;       /* of a C function */
-  Str source; Span source_span; /*   the file that it is in, or NULL */
+  Str source; Span source_span; /*   the file that it is in, or NULL; and of an equation that one computes, whose `text` is the function's symbol */
   AstCost *cost;            /*   or NULL */
   VEC(AstLimit) limits;
   VEC(AstStmt *) body;      /* of a repeat; the local equations of a def's block */
@@ -147,7 +147,7 @@ struct AstStmt {
   AstStmt *also;            /* of an equation or a next: the one that is written with it, `m, v = f(x)`, and follows it in its list; NULL: none */
   bool behind;              /* it is another's `also` */
   AstStored *stored;        /* of a param or an output; NULL: not said */
-  Str text; Span text_span; /* assert's message, use's path, a C function's symbol */
+  Str text; Span text_span; /* assert's message, use's path, a C function's symbol: also of the one that computes an equation */
 };
 
 /* ---- a file ---------------------------------------------------------------------------------- */

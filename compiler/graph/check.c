@@ -126,6 +126,10 @@ static void check_vertex(Check *c, const EinNode *n) {
   c->c.labels = s->n_out + s->n_red;
   c->c.level = check_level(&c->r);
   check_expressions(&c->c, s);
+  if (!s->by || !c->c.ok) return;
+  check_by(&c->c, s, false);
+  for (uint32_t k = 0; k < n->rank; k++)
+    if (n->merge[k] != 1) fail(c, "it is made by %s, and its labels are merged", s->by->name->s);
 }
 
 /* ---- the other kinds of node ----------------------------------------------------------------- */

@@ -55,6 +55,7 @@ static int64_t float_operations(Arena *a, const Expr *e) {
 static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
   int64_t n = float_operations(a, s->sum->body) + float_operations(a, s->sum->where);
   if (s->sum->reducer != RED_NONE && dtype_is_float(s->sum->acc)) n++;
+  if (s->sum->by && s->sum->by->cost >= 0) n = s->sum->by->cost;
   const Expr *e = expr_int(p, DT_I64, n);
   for (uint32_t k = 0; n && k < s->sum->n_out + s->sum->n_red; k++) e = expr_op2(p, OP_MUL, e, s->bound[k]);
   return e;

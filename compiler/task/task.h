@@ -143,6 +143,8 @@ int64_t task_size_guess(const TaskGraph *t, const Expr *e);
 Str task_axis(const TaskGraph *t, uint32_t axis);
 
 static inline bool task_has_stages(const Task *k) { return k->kind == TASK_KERNEL || k->kind == TASK_FETCH; }
+/* The C function that a kernel calls, in whose stead nobody computes a part of it; NULL: none. It has one stage. */
+static inline const Extern *task_call(const Task *k) { return k->kind == TASK_KERNEL && k->stages.len == 1 ? k->stages.at[0].sum->by : NULL; }
 /* The buffer that a fetch's table is. */
 static inline uint32_t task_table(const Task *fetch) {
   const TaskStage *s = &fetch->stages.at[0];

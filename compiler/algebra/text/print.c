@@ -195,6 +195,7 @@ static void print_kernel(Printer *p, const AlgNode *n) {
     print_expr(&p->p, s->domain);
   }
   if (s->dtype != (is_arg(s->reducer) ? DT_I64 : s->acc)) buf_printf(p->out, " gives %s", dtype_name(s->dtype));
+  print_by(&p->p, s);
 }
 
 static void print_join(Printer *p, const AlgNode *n) {

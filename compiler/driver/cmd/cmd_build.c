@@ -149,7 +149,7 @@ static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, 
   Buf text = buf_new(s->arena), json = buf_new(s->arena);
   c.openmp &= !o->device, c.opens = o->device;
   ExternParts externs;
-  if (!l) l = externs_load(s, j->tasks->exprs, NULL);
+  if (!l) l = externs_load(s, j->tasks->exprs, &(void *){NULL});
   if (!l) l = externs_parts(s, &c, j->tasks->exprs, &externs);
   if (!l) l = text_make(s, j, a, o, &text);
   if (!l) l = folder_goes(s, a, to, &folder);
@@ -190,7 +190,7 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
   Leave l = program_goes(s, a, o->prefix, to);
   if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (l) return l;
-  l = externs_load(s, j->tasks->exprs, NULL); /* so that what is wrong with them is told by the program's places */
+  l = externs_load(s, j->tasks->exprs, &(void *){NULL}); /* so that what is wrong with them is told by the program's places */
   if (l) return l;
   if (!file_writable(s, to)) return LEAVE_MACHINE;
   Buf text = buf_new(s->arena);

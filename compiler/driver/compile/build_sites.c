@@ -282,7 +282,7 @@ static void main_text(Buf *b, const EmitOptions *o) {
 
 /* All plans are of one program, so they name the same functions. */
 static Leave externs_ready(Session *s, const Compiler *c, const Plans *p, ExternParts *out) {
-  Leave l = externs_load(s, p->loops[0]->tasks->exprs, NULL);
+  Leave l = externs_load(s, p->loops[0]->tasks->exprs, &(void *){NULL});
   return l ? l : externs_parts(s, c, p->loops[0]->tasks->exprs, out);
 }
 

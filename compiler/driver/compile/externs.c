@@ -141,6 +141,10 @@ static void adapter_print(Buf *b, const Extern *x, uint32_t k) {
     buf_char(b, '\n');
   }
   emit_extern_prototype(b, x);
+  if (x->block) { /* evaluators do without: they compute the equation */
+    buf_printf(b, ";\n# 1 \"<ein>\"\nvoid *ein_extern_%u(void) { return (void *)%s; }\n", k, x->symbol->s);
+    return;
+  }
   buf_printf(b, ";\n# 1 \"<ein>\"\nvoid ein_extern_%u(const union ein_cell *a, union ein_cell *r) { r->f = (double)%s(", k, x->symbol->s);
   for (uint32_t i = 0; i < x->n; i++)
     buf_printf(b, "%s(%s)a[%u].%c", i ? ", " : "", emit_extern_type(x->arg[i]), i, dtype_is_float(x->arg[i]) ? 'f' : 'i');
@@ -183,7 +187,9 @@ static Leave object_make(Session *s, const Compiler *c, const Extern *x, const B
   for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
   Leave l = file_write(s, path, text->s, text->len);
   if (l || program_ask(s->arena, w.at, &said, &why)) return l;
-  return fail(s, LEAVE_PROGRAM, "%sthe C function %s does not compile as it is declared: %s\n%s", place_text(s, x), x->name->s, why, said.s ? said.s : "");
+  Buf type = buf_new(s->arena);
+  emit_extern_prototype(&type, x);
+  return fail(s, LEAVE_PROGRAM, "%sthe C function %s does not compile as it is declared, %s: %s\n%s", place_text(s, x), x->block ? x->symbol->s : x->name->s, type.s, why, said.s ? said.s : "");
 }
 
 static Leave objects_link(Session *s, const Compiler *c, const Exprs *p, const Words *objects, const ExternParts *parts, const char *to) {
@@ -251,11 +257,12 @@ Leave externs_load(Session *s, Exprs *p, void **handle) {
   void *opened = NULL;
   bool all = true;
   if (handle) *handle = NULL;
-  for (uint32_t k = 0; k < extern_count(p); k++) all &= extern_at(p, k)->call != NULL;
+  for (uint32_t k = 0; k < extern_count(p); k++) all &= extern_at(p, k)->call != NULL || extern_at(p, k)->block;
   if (all && (!handle || !extern_count(p))) return LEAVE_OK;
   Leave l = compiler_find(s, NULL, NULL, &c);
   if (!l) l = externs_open(s, &c, p, &opened);
   for (uint32_t k = 0; k < extern_count(p) && !l; k++) {
+    if (extern_at(p, k)->block) continue;
     void *at = dlsym(opened, arena_printf(s->arena, "ein_extern_%u", k));
     if (!at) bug("a C function that was compiled is not there");
     memcpy(&extern_at(p, k)->call, &at, sizeof at);

@@ -78,7 +78,8 @@ typedef struct ExternParts {
   const Extern *binary;      /*   and what is from the first of them; NULL: there are none */
 } ExternParts;
 Leave externs_parts(Session *s, const Compiler *c, const Exprs *p, ExternParts *out);
-/* Functions of this process: sets `call` of all of the pool's. handle: NULL, or where their symbols are; NULL in it: there are none. */
+/* Functions of this process: sets `call` of all of the pool's that are of scalars. handle: NULL, or where their symbols are; NULL in it: there are none.
+ * Without it those of blocks, which evaluators do not call, are not looked for. */
 Leave externs_load(Session *s, Exprs *p, void **handle);
 
 /* ---- native.c: the door from texts to machine code --------------------------------------------- */

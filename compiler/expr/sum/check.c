@@ -80,6 +80,7 @@ void check_walk(SumCheck *c, const Expr *top, unsigned has, void (*visit)(SumChe
 /* Of the loops alone. */
 static void check_op(SumCheck *c, const Expr *e) {
   if (e->kind == EX_OP && op_info[e->op].laws & LAW_LOOP) check_fail(c, "`%s` stands outside of loops", op_info[e->op].name);
+  if (e->kind == EX_OP && e->op == OP_EXTERN && e->by->block) check_fail(c, "%s is a C function of blocks, and stands in an expression", e->by->name->s);
 }
 
 void check_dim_name(SumCheck *c, const Expr *e) {
@@ -224,6 +225,20 @@ static const char *acc_wrong(const EinSum *s) {
   case REDUCERS: break;
   }
   return NULL;
+}
+
+void check_by(SumCheck *c, const EinSum *s, bool moved) {
+  if (!s->by) return;
+  const char *wrong = sum_by_wrong(c->arena, s, moved);
+  if (!s->by->block || extern_find(c->exprs, s->by->name) != s->by) {
+    check_fail(c, "it is made by what is no C function of blocks");
+  } else if (wrong) {
+    check_fail(c, "it is made by %s, and a C function %s", s->by->name->s, wrong);
+  } else {
+    Extern type = *s->by;
+    sum_by_type(c->arena, s, &type);
+    if (!extern_same_type(&type, s->by)) check_fail(c, "it is made by %s, which is declared for other labels or tensors", s->by->name->s);
+  }
 }
 
 void check_reducer(SumCheck *c, const EinSum *s) {

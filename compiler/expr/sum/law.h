@@ -92,6 +92,7 @@ void check_condition(SumCheck *c, uint32_t number, const Expr *e); /* of a check
 void check_monoid(SumCheck *c, const Monoid *m);  /* declares it */
 void check_reducer(SumCheck *c, const EinSum *s);
 void check_expressions(SumCheck *c, const EinSum *s);
+void check_by(SumCheck *c, const EinSum *s, bool moved); /* of one that is sound in all else; moved: as in sum_by_wrong */
 void check_read_slot(SumCheck *c, uint64_t operand, const Expr *read); /* its slot is the canonical one */
 
 #endif

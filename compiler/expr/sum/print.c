@@ -153,9 +153,12 @@ void print_sum(SumPrinter *p) {
   buf_printf(p->out, " : %s = ", dtype_name(p->sum->dtype));
   print_reducer(p, p->sum);
   print_expr(p, p->sum->body);
-  if (!p->sum->domain) return;
-  buf_str(p->out, " domain ");
-  print_expr(p, p->sum->domain);
+  if (p->sum->domain) buf_str(p->out, " domain "), print_expr(p, p->sum->domain);
+  print_by(p, p->sum);
+}
+
+void print_by(SumPrinter *p, const EinSum *s) {
+  if (s->by) buf_printf(p->out, " by %s", s->by->name->s);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------- */
@@ -186,8 +189,13 @@ void print_externs(SumPrinter *p, const Exprs *pool) {
   for (uint32_t k = 0; k < extern_count(pool); k++) {
     const Extern *x = extern_at(pool, k);
     buf_printf(p->out, "extern %s(", x->name->s);
-    for (uint32_t i = 0; i < x->n; i++) buf_printf(p->out, "%s%s", i ? ", " : "", dtype_name(x->arg[i]));
-    buf_printf(p->out, ") : %s =", dtype_name(x->dtype));
+    for (uint32_t i = 0; i < x->n; i++) {
+      buf_printf(p->out, "%s%s", i ? ", " : "", dtype_name(x->arg[i]));
+      if (x->block) buf_printf(p->out, " %u", x->rank[i]);
+    }
+    buf_printf(p->out, ") : %s", dtype_name(x->dtype));
+    if (x->block) buf_printf(p->out, " over %u %u", x->n_out, x->n_red);
+    buf_str(p->out, " =");
     print_string(p, x->symbol);
     if (x->from) buf_str(p->out, " from"), print_string(p, x->from);
     if (x->cost >= 0) buf_printf(p->out, " cost %lld", (long long)x->cost);

@@ -30,7 +30,8 @@ void print_exprs(SumPrinter *p, uint32_t n, const Expr *const *e); /* `[a, b]` *
 void print_label(SumPrinter *p, uint32_t k);     /* `s:128`, or `_0="an odd name":128` */
 void print_monoid_name(SumPrinter *p, Str s);
 void print_reducer_name(SumPrinter *p, const EinSum *s); /* `sum:f32` */
-void print_sum(SumPrinter *p);                   /* ` : f32 = sum:f32[a:64 where p] body domain d` */
+void print_sum(SumPrinter *p);                   /* ` : f32 = sum:f32[a:64 where p] body domain d by f` */
+void print_by(SumPrinter *p, const EinSum *s);
 
 Str turn_text(SumPrinter *p, Str turn);          /* what it is to be called inside of the repeat: push it to p->turn */
 void print_string(SumPrinter *p, Str text);      /* ` "text"`, or nothing */

@@ -182,7 +182,19 @@ bool want_sum(SumReader *r, EinSum *s) {
   s->acc = s->dtype;
   if (reducer_follows(r) && !want_reducer(r, s)) return false;
   if (!want_expr(r, OVER_ALL, DT_I64, &s->body)) return false;
-  return !scan_take_word(&r->c, "domain") || want_expr(r, OVER_ALL, DT_I64, &s->domain);
+  if (scan_take_word(&r->c, "domain") && !want_expr(r, OVER_ALL, DT_I64, &s->domain)) return false;
+  return take_by(r, s);
+}
+
+bool take_by(SumReader *r, EinSum *s) {
+  Str name;
+  if (!scan_take_word(&r->c, "by")) return true;
+  const char *at = r->c.s;
+  if (!want_name_in_text(r, &name)) return false;
+  s->by = extern_find(r->exprs, name);
+  if (s->by && s->by->block) return true;
+  r->c.s = at;
+  return scan_fail(&r->c, D_E910, "no C function of blocks is called %s", name->s);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -204,8 +216,27 @@ static bool want_extern_arguments(SumReader *r, Extern *x) {
     if (x->n && !scan_want(&r->c, ',')) return false;
     if (x->n == EXTERN_ARGS) return scan_fail(&r->c, D_E913, "a C function has at most %d arguments", EXTERN_ARGS);
     if (!scan_want_dtype(&r->c, &x->arg[x->n])) return false;
+    if (!scan_is(&r->c, ',') && !scan_is(&r->c, ')')) {
+      int64_t rank;
+      if (!scan_want_int(&r->c, 0, EXTERN_LABELS, "a number of dimensions", &rank)) return false;
+      if (x->n && !x->block) return scan_fail(&r->c, D_E903, "the dimensions of all arguments are said, or of none");
+      x->block = true;
+      x->rank[x->n] = (uint8_t)rank;
+    } else if (x->block) {
+      return scan_fail(&r->c, D_E903, "wanted a number of dimensions here");
+    }
     x->n++;
   }
+  return true;
+}
+
+/* `over 2 1`: so many labels of the result, and reduced ones */
+static bool want_extern_labels(SumReader *r, Extern *x) {
+  int64_t out, red;
+  if (!x->block) return true;
+  if (!scan_want_word(&r->c, "over") || !scan_want_int(&r->c, 0, EXTERN_LABELS, "a number of labels", &out)) return false;
+  if (!scan_want_int(&r->c, 0, EXTERN_LABELS, "a number of labels", &red)) return false;
+  x->n_out = (uint32_t)out, x->n_red = (uint32_t)red;
   return true;
 }
 
@@ -214,7 +245,7 @@ bool want_extern(SumReader *r) {
   if (extern_count(r->exprs) == READ_MONOIDS) return scan_fail(&r->c, D_E913, "there are at most %d C functions", READ_MONOIDS);
   if (!want_name_in_text(r, &x.name)) return false;
   if (extern_find(r->exprs, x.name)) return scan_fail(&r->c, D_E911, "C function %s is declared already", x.name->s);
-  if (!want_extern_arguments(r, &x) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &x.dtype) || !scan_want(&r->c, '=')) return false;
+  if (!want_extern_arguments(r, &x) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &x.dtype) || !want_extern_labels(r, &x) || !scan_want(&r->c, '=')) return false;
   if (!scan_want_string(&r->c, &x.symbol)) return false;
   if (scan_take_word(&r->c, "from") && !scan_want_string(&r->c, &x.from)) return false;
   if (scan_take_word(&r->c, "cost") && !scan_want_int(&r->c, 0, INT32_MAX, "a cost", &x.cost)) return false;

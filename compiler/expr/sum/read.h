@@ -37,7 +37,8 @@ bool want_label(SumReader *r);                         /* `s:128`, one more labe
 const Monoid *monoid_of(SumReader *r, Str name, DType t); /* the one declared so, or NULL */
 bool reducer_follows(SumReader *r);
 bool want_reducer_name(SumReader *r, EinSum *s);       /* `sum:f32`: reducer, monoid and acc */
-bool want_sum(SumReader *r, EinSum *s);                /* behind the output labels: ` : f32 = sum:f32[a:64] body domain d` */
+bool want_sum(SumReader *r, EinSum *s);                /* behind the output labels: ` : f32 = sum:f32[a:64] body domain d by f` */
+bool take_by(SumReader *r, EinSum *s);                 /* ` by f`, or nothing */
 
 bool want_dim(SumReader *r, Str *name, bool *known, int64_t *value); /* the rest of a line each */
 bool want_extern(SumReader *r);                        /* into the pool */

@@ -14,6 +14,7 @@ uint32_t sum_hash(const EinSum *s) {
   h = hash_mix(h, s->monoid ? s->monoid->name->hash : 0);
   h = hash_mix(h, s->body ? s->body->hash : 0);
   h = hash_mix(h, s->where ? s->where->hash : 0);
+  h = hash_mix(h, s->by ? s->by->name->hash : 0);
   return hash_mix(h, s->domain ? s->domain->hash : 0);
 }
 
@@ -21,7 +22,7 @@ bool sum_same(const EinSum *a, const EinSum *b) {
   return a->n_out == b->n_out && a->n_red == b->n_red && a->n_slot == b->n_slot &&
          a->reducer == b->reducer && a->monoid == b->monoid && a->acc == b->acc &&
          a->dtype == b->dtype && a->body == b->body && a->where == b->where &&
-         a->domain == b->domain;
+         a->domain == b->domain && a->by == b->by;
 }
 
 /* ---- reads by operand and index list: a map from hash to the chain of what has it --------------- */

@@ -7,6 +7,7 @@ void equation_begin(Elab *x, Str name) {
   x->vars.len = x->groups.len = x->binds.len = x->stated.len = 0;
   x->failed = false;
   x->equation = name;
+  x->first_node = x->graph->n_nodes;
 }
 
 /* ---- the left side ---------------------------------------------------------------------------- */
@@ -270,6 +271,7 @@ static void equation_made(Elab *x, const AstStmt *s) {
   l.typed = s->dtype_span;
   l.open = s->open;
   if (ok) n = elab_body(x, s->name.s, &l, s->e, s->dtype, s->name.span);
+  if (n) n = elab_by(x, s, n);
   if (l.turn) return add_stack(x, s, &l, n);
   Symbol *y = symbol_add(x, SYM_TENSOR, s->name);
   y->node = n;

@@ -227,6 +227,8 @@ typedef struct Scope {
 
 typedef struct Guard { Core *cond; bool not; const struct Guard *outer; } Guard;
 
+typedef struct NamedExtern { const Extern *is; Span at; } NamedExtern;
+
 struct Elab {
   Front *front;
   const Program *program;
@@ -243,6 +245,7 @@ struct Elab {
   EinRegion *region;         /* where vertices go now */
   VEC(const Expr *) hold;    /* asserts over dims */
   VEC(const Expr *) turns;   /* extents of the enclosing loops' counters (NULL: unknown) */
+  VEC(NamedExtern) named;    /* C functions, and where they are named */
   VEC(LabelVar *) vars;      /* of the equation at hand */
   VEC(GroupFact) groups;     /* likewise */
   VEC(Bind *) binds;         /*   and its binds, each after those it uses */
@@ -254,6 +257,7 @@ struct Elab {
   bool asks_gradients;       /* there is a `grad` somewhere */
   const struct Guard *guard; /* the conditions of the `if`s around what is being lowered, the innermost first */
   uint32_t stamp, order, expansions;
+  uint32_t first_node;       /* the equation's own vertices have this number, or larger ones */
   Str equation;              /* name of the equation at hand: its anonymous vertices are called after it */
   const Frame *frame;        /* the def being expanded, or NULL */
   bool module;               /* the statements at hand come from a used file */
@@ -341,6 +345,7 @@ Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span
 /* extern.c */
 void elab_extern(Elab *x, const AstStmt *s);
 Core *call_extern(Elab *x, Scope *s, const Symbol *y, const Ast *a);
+EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n); /* n is an equation's vertex; NULL after a complaint */
 bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state); /* elab.c: becomes that dtype by itself; state: what it is for, or NULL */
 Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer);
 Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name);

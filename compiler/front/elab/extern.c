@@ -1,5 +1,5 @@
-/* front/elab/extern.c - C functions: `extern def` and its calls. What one does is not looked at; that there is such a function is found out
- * where it is loaded or linked. */
+/* front/elab/extern.c - C functions: `extern def` and its calls, and `extern` behind an equation, which one computes. What one does is not looked
+ * at; that there is such a function is found out where it is loaded or linked. */
 #include <string.h>
 
 #include "elab.h"
@@ -23,15 +23,14 @@ static Span part_span(const AstStmt *s, int part) {
 
 /* One symbol of C has one type. */
 static bool agrees(Elab *x, const AstStmt *s, const Extern *e) {
-  for (uint32_t k = 0; k < x->top.all.len; k++) {
-    const Extern *old = x->top.all.at[k]->external;
-    if (!old || old->symbol != e->symbol) continue;
-    bool same = old->n == e->n && old->dtype == e->dtype && memcmp(old->arg, e->arg, e->n * sizeof e->arg[0]) == 0;
-    if (same && (old->from == e->from)) continue;
+  for (uint32_t k = 0; k < x->named.len; k++) {
+    const Extern *old = x->named.at[k].is;
+    if (old->symbol != e->symbol || (extern_same_type(old, e) && old->from == e->from)) continue;
     Diag *d = diag_add(x->diags, D_E119, s->text_span, "the C function %s is declared in another way here", e->symbol->s);
-    diag_at(x->diags, d, x->top.all.at[k]->stmt->text_span, "first so");
+    diag_at(x->diags, d, x->named.at[k].at, "first so");
     return false;
   }
+  vec_push(x->arena, x->named, ((NamedExtern){e, s->text_span}));
   return true;
 }
 
@@ -58,10 +57,44 @@ void elab_extern(Elab *x, const AstStmt *s) {
   int part;
   const char *wrong = ok ? extern_wrong(&e, &part) : NULL;
   if (wrong) ok = complain(x, part_span(s, part), wrong);
-  ok = ok && params_differ(x, s) && agrees(x, s, &e);
+  const Extern *own = arena_copy(x->arena, &e, sizeof e);
+  ok = ok && params_differ(x, s) && agrees(x, s, own);
   Symbol *y = symbol_add(x, ok ? SYM_EXTERN : SYM_TENSOR, s->name); /* uses of what is no such function stay silent */
   y->stmt = s;
-  if (ok) y->external = arena_copy(x->arena, &e, sizeof e);
+  if (ok) y->external = own;
+}
+
+/* ---- an equation that a C function computes ------------------------------------------------------- */
+
+static EinNode *by_complain(Elab *x, const AstStmt *s, const char *wrong) {
+  Diag *d = diag_add(x->diags, D_E121, s->text_span, "a C function %s", wrong);
+  diag_at(x->diags, d, s->e->span, "computed by %s", s->text->s);
+  if (s->e->kind == AST_BINARY || s->e->kind == AST_PAREN || s->e->kind == AST_CALL)
+    diag_hint(x->diags, d, "make other equations of what the function is not to do, before this one or behind it");
+  return NULL;
+}
+
+EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n) {
+  if (!s->text) return n;
+  EinSum sum = *n->sum;
+  Extern e = {.name = s->text, .symbol = s->text, .from = file_of(x, s), .cost = s->cost ? s->cost->amount : -1, .place = place_of(x, s->text_span)};
+  for (uint32_t k = 0; k < n->rank; k++)
+    if (n->merge[k] != 1) return by_complain(x, s, "makes a tensor with one label a dimension, and labels are merged here");
+  if (x->graph->n_nodes > x->first_node + 1)
+    return by_complain(x, s, "computes one reduction, or none, and what is around it is another step here");
+  const char *wrong = sum_by_wrong(x->arena, &sum, false);
+  if (wrong) return by_complain(x, s, wrong);
+  sum_by_type(x->arena, &sum, &e);
+  int part;
+  wrong = extern_wrong(&e, &part);
+  if (wrong) {
+    diag_add(x->diags, D_E119, part == EXTERN_FROM ? s->source_span : s->text_span, "%s", wrong);
+    return NULL;
+  }
+  if (!agrees(x, s, arena_copy(x->arena, &e, sizeof e))) return NULL;
+  sum.by = extern_add(x->exprs, &e);
+  n->sum = graph_sum(x->graph, &sum);
+  return n;
 }
 
 Core *call_extern(Elab *x, Scope *s, const Symbol *y, const Ast *a) {

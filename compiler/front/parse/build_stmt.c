@@ -252,14 +252,25 @@ AstStmt *build_extern(Parse *p, Token first, Token name, uint32_t from, Token dt
   s->takes.at = arena_copy(p->arena, p->takes.at + from, sizeof(AstTake) * s->takes.len);
   p->takes.len = from;
   stmt_dtype(p, s, dtype);
-  if (source.kind) {
-    stmt_text(p, s, source);
+  by_take(p, s, &(AstBy){symbol, source, cost});
+  return s;
+}
+
+AstBy *build_by(Parse *p, Token symbol, Token source, AstCost *cost) {
+  AstBy *b = NEW(p->arena, AstBy);
+  *b = (AstBy){symbol, source, cost};
+  return b;
+}
+
+void by_take(Parse *p, AstStmt *s, const AstBy *by) {
+  if (!by) return;
+  if (by->source.kind) {
+    stmt_text(p, s, by->source);
     s->source = s->text;
     s->source_span = s->text_span;
   }
-  stmt_text(p, s, symbol);
-  s->cost = cost;
-  return s;
+  stmt_text(p, s, by->symbol);
+  s->cost = by->cost;
 }
 
 AstStmt *build_use(Parse *p, Token first, Token what) {

@@ -191,7 +191,7 @@ static void want_groups(Wanted *w, bool *ok) {
   if (step) want(w, "an equation");
   if (expression) want(w, ok[TOK_NOT] ? "an expression" : "an operand");
   if (infix) want(w, "an operator");
-  ok[TOK_FROM] = ok[TOK_TO] = false; /* never alone, and seldom what was meant */
+  ok[TOK_FROM] = ok[TOK_TO] = ok[TOK_EXTERN] = false; /* never alone, and seldom what was meant */
   if (infix && !expression) ok[TOK_LP] = ok[TOK_LB] = false; /* of a call or an index: too much to say */
   for (int k = 0; k < TOKEN_KINDS; k++) {
     bool heads = statement && (token_facts(k) & HEADS || k == TOK_ID);

@@ -61,6 +61,12 @@ static Token newline_before(Parse *p, Token t) {
   return (Token){p->last.end, p->last.end, TOK_NEWLINE};
 }
 
+/* `extern "f"` begins no statement: it stands behind an equation. */
+static bool goes_on(const Parse *p, Token t) {
+  Scanner ahead = scan_quietly(p);
+  return t.kind == TOK_EXTERN && scan(&ahead).kind == TOK_STRING;
+}
+
 /* The next token as the grammar shall see it: newlines only where they end a statement. */
 static Token token_next(Parse *p) {
   bool behind = p->held.kind != TOK_BAD; /* its newline has been dealt with */
@@ -77,7 +83,7 @@ static Token token_next(Parse *p) {
     p->patched = true;
     return t;
   }
-  return t.kind == TOK_BAD || token_facts(t.kind) & BEGINS ? newline_before(p, t) : t;
+  return (t.kind == TOK_BAD || token_facts(t.kind) & BEGINS) && !goes_on(p, t) ? newline_before(p, t) : t;
 }
 
 /* ---- taking a token -------------------------------------------------------------------------- */

@@ -141,6 +141,9 @@ AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t 
 uint32_t takes_first(Parse *p, Token name, Token dtype);
 void takes_add(Parse *p, Token name, Token dtype);
 AstCost *build_cost(Parse *p, Token word, Token amount);
+typedef struct AstBy { Token symbol, source; AstCost *cost; } AstBy; /* behind an equation: the C function that computes it */
+AstBy *build_by(Parse *p, Token symbol, Token source, AstCost *cost);
+void by_take(Parse *p, AstStmt *s, const AstBy *by); /* NULL: nothing is said */
 AstStmt *build_extern(Parse *p, Token first, Token name, uint32_t takes, Token dtype, Token symbol, Token source, AstCost *cost);
 /* items: what stands in the parentheses, `dy` or `y: dy`. */
 AstStmt *build_adjoint(Parse *p, AstStmt *def, Token word, uint32_t items, AstBlock *body, Ast *e);

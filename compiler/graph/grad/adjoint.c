@@ -53,6 +53,7 @@ static void output_places(From *f) {
 
 static From from_vertex(Gradients *all, EinRegion *r, EinNode *m) {
   From f = {.all = all, .r = r, .m = m, .s = *m->sum, .labels = m->sum->n_out + m->sum->n_red};
+  f.s.by = NULL; /* a C function makes the result, and nothing of what it leaves behind */
   f.s.body = by_id(&f, f.s.body);
   f.s.where = by_id(&f, f.s.where);
   f.s.domain = by_id(&f, f.s.domain);

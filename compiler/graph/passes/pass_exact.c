@@ -300,7 +300,9 @@ static const EinNode *inexact_in(const EinRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len && !found; i++) {
     const EinNode *n = r->nodes.at[i];
     if (n->kind == EIN_REPEAT) found = inexact_in(n->body);
-    if (n->kind != EIN_VERTEX || !dtype_is_float(n->sum->acc) || !is_long(n)) continue;
+    if (n->kind != EIN_VERTEX || !dtype_is_float(n->sum->acc)) continue;
+    if (n->sum->by) found = n; /* whose order is its own */
+    if (!is_long(n)) continue;
     if (n->sum->reducer == RED_PROD || n->sum->reducer == RED_MONOID) found = n;
   }
   return found;

@@ -31,8 +31,13 @@ static void show_region(Narrow *w, const EinRegion *r) {
   show(w, r->stop);
   for (uint32_t i = 0; i < r->states.len; i++) show(w, r->states.at[i].init), show(w, r->states.at[i].next);
   for (uint32_t i = 0; i < r->stacks.len; i++) show(w, r->stacks.at[i].node);
-  for (uint32_t i = 0; i < r->nodes.len; i++)
-    if (r->nodes.at[i]->kind == EIN_REPEAT) show_region(w, r->nodes.at[i]->body);
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    if (n->kind == EIN_REPEAT) show_region(w, n->body);
+    if (n->kind != EIN_VERTEX || !n->sum->by) continue;
+    show(w, n); /* a C function knows what is given and made as it was written */
+    for (uint32_t k = 0; k < n->sum->n_slot; k++) show(w, n->input[k]);
+  }
 }
 
 /* ---- what reads a narrower one --------------------------------------------------------------- */

@@ -50,10 +50,32 @@ static bool slots_met(const EinNode *n, EinNode *const *input) {
   return false;
 }
 
+/* A tensor as it is, once more. */
+static EinNode *copy_of(Rebuild *b, EinRegion *r, EinNode *of, Place place) {
+  const Expr **at = NEW_ARRAY(b->arena, const Expr *, of->rank + 1);
+  Str *label = NEW_ARRAY(b->arena, Str, of->rank + 1);
+  for (uint32_t k = 0; k < of->rank; k++) {
+    at[k] = expr_label(b->g->exprs, k);
+    label[k] = strings_printf(b->g->strings, "i%u", k + 1);
+  }
+  EinSum s = {.n_out = of->rank, .n_slot = 1, .acc = of->dtype, .dtype = of->dtype, .body = expr_read(b->g->exprs, of->dtype, 0, of->rank, at)};
+  EinNode *made = graph_vertex(b->g, r, graph_sum(b->g, &s), of->dim, label, of->rank, NULL, &of);
+  made->place = place;
+  return made;
+}
+
+/* What a C function is given stays as many tensors: of those that became one, the others are copies. */
+static void slots_apart(Rebuild *b, EinRegion *r, const EinNode *n, EinNode **input) {
+  for (uint32_t i = 0; i < n->sum->n_slot; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (input[k] == input[i] && n->input[k] != n->input[i]) input[i] = copy_of(b, r, input[i], n->place);
+}
+
 EinNode *rebuild_copy(Rebuild *b, EinRegion *r, const EinNode *n) {
   EinSum s = *n->sum;
   EinNode **input = NEW_ARRAY(b->arena, EinNode *, s.n_slot + 1);
   for (uint32_t i = 0; i < s.n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  if (s.by) slots_apart(b, r, n, input);
   bool met = slots_met(n, input);
   for (uint32_t i = 0; i < s.n_slot; i++) input[i]->mark = NULL;
   if (met) return rebuild_vertex(b, r, n, &s, n->bound, n->label, input);
@@ -129,7 +151,7 @@ static EinNode *repeat_again(Rebuild *b, EinRegion *r, const EinNode *n) {
 static EinNode *node_again(Rebuild *b, EinRegion *r, const EinNode *n) {
   switch (n->kind) {
   case EIN_INPUT: return input_again(b, n);
-  case EIN_VERTEX: return b->rules->vertex ? b->rules->vertex(b->env, b, r, n) : rebuild_copy(b, r, n);
+  case EIN_VERTEX: return b->rules->vertex && !n->sum->by ? b->rules->vertex(b->env, b, r, n) : rebuild_copy(b, r, n);
   case EIN_REPEAT: return repeat_again(b, r, n);
   case EIN_STATE: return state_again(b, r, n);
   case EIN_FINAL: case EIN_STACK: case EIN_TURNS: return result_again(b, r, n);

@@ -15,7 +15,7 @@ typedef struct RebuildRules {
    * wanted user; and a stack (its results must be as wanted as it is). */
   bool (*keep)(void *env, const EinNode *n);
   bool (*keep_stack)(void *env, const EinStack *s);
-  /* What stands for vertex n in the new region r. NULL: rebuild_copy. */
+  /* What stands for vertex n in the new region r. NULL: rebuild_copy. What a C function makes is not asked for, but copied. */
   EinNode *(*vertex)(void *env, Rebuild *b, EinRegion *r, const EinNode *n);
   void (*enter)(void *env, EinRegion *r); /* a new region is opened; and closed: */
   void (*leave)(void *env, EinRegion *r);

@@ -152,6 +152,22 @@ bool check_filled(Check *c, const TaskStage *s) {
   return true;
 }
 
+/* A C function has a kernel of its own, and a buffer whose dimensions go along the labels, in their order. */
+static void check_call(Check *c, const Task *k, const TaskStage *s) {
+  if (!c->c.ok) return;
+  uint32_t next = 0;
+  bool plain = s->buffer >= 0 && k->stages.len == 1 && k->kind == TASK_KERNEL;
+  for (uint32_t d = 0; d < s->n_at && plain; d++) {
+    int64_t label = along_label(s->at[d]);
+    plain = label == -1 || (label == next && label < s->sum->n_out);
+    next += label >= 0;
+  }
+  if (!plain || next != s->sum->n_out) fail(c, "it is made by %s, and not stored plainly by a kernel of its own", s->sum->by->name->s);
+  for (uint32_t i = 0; i < s->sum->n_slot; i++)
+    if (s->slot[i].kept || (int64_t)s->slot[i].index == s->buffer) fail(c, "it is made by %s, which reads what it makes", s->sum->by->name->s);
+  check_by(&c->c, s->sum, true);
+}
+
 void check_stage(Check *c, const Task *k, const TaskStage *s) {
   const EinSum *sum = s->sum;
   uint32_t labels = sum->n_out + sum->n_red;
@@ -170,4 +186,5 @@ void check_stage(Check *c, const Task *k, const TaskStage *s) {
   c->c.level = c->open.len;
   check_expressions(&c->c, sum);
   check_store(c, s);
+  if (sum->by) check_call(c, k, s);
 }

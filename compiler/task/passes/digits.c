@@ -325,6 +325,7 @@ static bool cut_next(Digits *d) {
 
 static Task *kernel_digits(TaskGraph *t, Task *k) {
   Digits d = {.t = t, .k = k};
+  if (task_call(k)) return k;
   for (uint32_t i = 0; i < k->stages.len; i++)
     if (k->stages.at[i].sum->n_out + k->stages.at[i].sum->n_red >= PARTS_MOST) return k;
   for (d.stage = 0; d.stage < k->stages.len; d.stage++)

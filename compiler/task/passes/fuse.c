@@ -160,6 +160,7 @@ static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
   const BufferUse *b = &f->of[buffer];
   const TaskStage *from = &p->stages.at[0], *s = &q->stages.at[0];
   if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless || !same_sites(f, p, q)) return false;
+  if (task_call(p) || task_call(q)) return false;
   if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
   if (from->sum->reducer != RED_NONE || !stage_is_plain(from) || (from->sum->domain && is_copy(s))) return false;
   if (stage_gathers(f->t, s, buffer) || !may_follow(f, p, q)) return false;
@@ -405,7 +406,7 @@ static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *l
 static bool try_join(Fuse *f, Task *p, Task *q) {
   uint32_t label[64];
   if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST || !same_sites(f, p, q)) return false;
-  if (!may_follow(f, p, q) || changes(f, p)) return false;
+  if (task_call(p) || task_call(q) || !may_follow(f, p, q) || changes(f, p)) return false;
   uint32_t n = shared_labels(f, p, q, label);
   if (!n || !may_move(f, p, q)) return false;
   if (has_epilogue(p)) return join_scaled(f, p, q, n, label);

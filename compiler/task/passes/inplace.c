@@ -34,7 +34,7 @@ typedef struct Copies {
   uint32_t *to;              /* by buffer: what it is now; itself: no other */
   Task **maker;              /* by buffer: a kernel of this list that makes it; NULL: none does */
   uint32_t *writers, *readers; /* by buffer: in this list and inside of it, how often it is changed, and read */
-  bool *fixed;               /* by buffer: a state, or what a copy was put into */
+  bool *fixed;               /* by buffer: a state, or what a copy was put into; or a C function is given it, which keeps what it is given apart */
 } Copies;
 
 static bool copy_drop(Copies *c, Task *k) {
@@ -87,8 +87,11 @@ static void uses_count(const Copies *c, const Task *k) {
   for (uint32_t j = 0; j < k->stages.len; j++) {
     const TaskStage *s = &k->stages.at[j];
     if (s->buffer >= 0) c->writers[s->buffer]++;
-    for (uint32_t m = 0; m < s->sum->n_slot; m++)
-      if (!s->slot[m].kept) c->readers[s->slot[m].index]++;
+    for (uint32_t m = 0; m < s->sum->n_slot; m++) {
+      if (s->slot[m].kept) continue;
+      c->readers[s->slot[m].index]++;
+      c->fixed[s->slot[m].index] |= s->sum->by != NULL;
+    }
   }
   for (uint32_t i = 0; i < k->body.len; i++) uses_count(c, k->body.at[i]);
 }
@@ -302,7 +305,7 @@ static bool try_state(InPlace *p) {
   const Tasks *body = &p->repeat->body;
   if (!k || p->repeat->stop == (int32_t)p->now) return false;
   TaskStage slice[SLICES_MOST], *s = &k->stages.at[0];
-  if (s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return false;
+  if (s->sum->by || s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return false;
   if (!buffers_alike(&p->t->buffers.at[p->now], &p->t->buffers.at[p->next])) return false;
   bool old = touched(p, body, position + 1, p->now), new = touched(p, body, position + 1, p->next);
   bool stopped = p->repeat->stop == (int32_t)p->next;

@@ -143,6 +143,7 @@ static const Expr *op_narrow(void *env, Exprs *x, const Expr *e) {
 static void stage_narrow(TaskGraph *t, TaskStage *st) {
   Narrow n = {.x = t->exprs, .arena = t->arena, .range = map_new(t->arena), .made = {map_new(t->arena), map_new(t->arena)}, .fits = {map_new(t->arena), map_new(t->arena)}};
   EinSum sum = *st->sum;
+  if (sum.by) return;
   sum.body = expr_map_ops(t->exprs, sum.body, op_narrow, &n);
   if (sum.body != st->sum->body) stage_canonical(t, st, &sum, st->slot, sum.n_slot);
 }

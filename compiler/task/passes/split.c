@@ -461,7 +461,7 @@ static void result_make(const Cut *c) {
 }
 
 static bool try_split(TaskGraph *t, const Task *k, Tasks *list) {
-  if (k->kind != TASK_KERNEL || !is_simple(k)) return false;
+  if (k->kind != TASK_KERNEL || task_call(k) || !is_simple(k)) return false;
   Cut c = {.t = t, .old = k, .stage = &k->stages.at[0], .list = list};
   if (!is_cut(&c)) return false;
   chunks_count(&c);

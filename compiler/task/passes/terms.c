@@ -139,7 +139,7 @@ static const Expr *all_terms(Exprs *x, const TaskStage *st, int64_t points) {
 
 static void stage_write_out(TaskGraph *t, TaskStage *st) {
   EinSum sum = *st->sum;
-  int64_t points = points_of(t->arena, st);
+  int64_t points = sum.by ? 0 : points_of(t->arena, st);
   const Expr *all = points ? all_terms(t->exprs, st, points) : NULL;
   if (!all) return;
   sum.body = all;

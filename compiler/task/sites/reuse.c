@@ -44,7 +44,7 @@ static void list_reuse(TaskGraph *t, const Tasks *list, uint32_t *to) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     list_reuse(t, &k->body, to);
-    for (uint32_t s = 0; k->kind == TASK_KERNEL && k->unless < 0 && s < k->stages.len; s++) {
+    for (uint32_t s = 0; k->kind == TASK_KERNEL && !task_call(k) && k->unless < 0 && s < k->stages.len; s++) {
       int32_t place = place_find(t, k, s, to);
       if (place < 0) continue;
       uint32_t made = (uint32_t)k->stages.at[s].buffer;

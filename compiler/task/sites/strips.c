@@ -57,7 +57,7 @@ static bool reads(Strips *s, const TaskStage *st, const Expr *e, bool *plain) {
 /* A map, and what it reads at is of labels, turns and sizes. */
 static bool is_reader(Strips *s, const TaskStage *st) {
   bool plain, unused;
-  if (st->sum->reducer != RED_NONE || reads(s, st, st->sum->where, &unused) || reads(s, st, st->sum->domain, &unused)) return false;
+  if (st->sum->by || st->sum->reducer != RED_NONE || reads(s, st, st->sum->where, &unused) || reads(s, st, st->sum->domain, &unused)) return false;
   reads(s, st, st->sum->body, &plain);
   return plain;
 }

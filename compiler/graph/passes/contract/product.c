@@ -83,7 +83,7 @@ static bool may_join(const Contract *c, const Product *x, const Expr *e) {
   const EinNode *n = x->input.at[e->i];
   const EinSum *r = x->root->sum, *s = n->sum;
   if (n->kind != EIN_VERTEX || n->region != x->root->region || c->uses[n->id] != 1 || c->taken[n->id]) return false;
-  if (s->domain || s->where || s->acc != r->acc || s->dtype != r->acc || !plain_merge(n)) return false;
+  if (s->by || s->domain || s->where || s->acc != r->acc || s->dtype != r->acc || !plain_merge(n)) return false;
   bool map = s->reducer == RED_NONE && s->body->kind == EX_OP && s->body->op == x->op;
   if (!map && (s->reducer != r->reducer || !s->n_red)) return false;
   for (uint32_t k = 0; k < e->n; k++)
@@ -257,7 +257,7 @@ Product *product_of(Contract *c, const EinNode *n, bool join, bool divides) {
   const EinSum *s = n->sum;
   uint32_t labels = s->n_out + s->n_red;
   Op op;
-  if (s->domain || labels > ORDER_LABELS || !s->n_red || !product_op(s, &op)) return NULL;
+  if (s->by || s->domain || labels > ORDER_LABELS || !s->n_red || !product_op(s, &op)) return NULL;
   for (uint32_t k = 0; k < labels; k++)
     if (expr_is_int(n->bound[k], 0)) return NULL;
   Product *x = NEW(c->scratch, Product);

@@ -96,7 +96,7 @@ typedef void ExternCall(const CallCell *arg, CallCell *result);
 enum { EXTERN_ARGS = 8, EXTERN_LABELS = 32, EXTERN_COST = 15 };
 typedef struct Extern {
   Str name, symbol;          /* the program's word, and C's */
-  Str from;                  /* a file to be compiled or linked, as it is opened, or "-lm"; NULL: libc and libm have it */
+  Str from;                  /* a file to be compiled or linked, as it is opened, or "-lm", or "own.c -lm"; NULL: libc and libm have it */
   uint32_t n;
   DType arg[EXTERN_ARGS];    /* no f16 and bf16, which C does not have everywhere */
   DType dtype;               /* f64 or f32; of blocks any but these two */
@@ -111,6 +111,7 @@ static inline int64_t extern_cost(const Extern *x) { return x->cost < 0 ? EXTERN
 /* What is not as it must be in one that is declared, and in which part of it: an argument's number, or one of these. NULL: nothing. */
 enum { EXTERN_NAME = -4, EXTERN_SYMBOL, EXTERN_DTYPE, EXTERN_FROM };
 const char *extern_wrong(const Extern *x, int *part);
+size_t extern_file(Str from);                            /* so many bytes of it name a file; what is behind them are libraries */
 bool extern_same_type(const Extern *a, const Extern *b); /* in C */
 
 /* ---- the expression -------------------------------------------------------------------------- */

@@ -67,13 +67,27 @@ static bool is_word_of_c(Str s) {
   return false;
 }
 
-/* A file's name, or -l with the name of a library. */
+size_t extern_file(Str from) {
+  const char *libraries = from->s[0] == '-' ? from->s : strstr(from->s, " -l");
+  return libraries ? (size_t)(libraries - from->s) : from->len;
+}
+
+/* `-lname`, with one blank between two. */
+static bool are_libraries(const char *s) {
+  while (s[0] == '-' && s[1] == 'l' && s[2] && s[2] != ' ') {
+    for (s += 2; *s && *s != ' '; s++)
+      if (!is_letter(*s) && !(*s >= '0' && *s <= '9') && !strchr("+.-", *s)) return false;
+    if (!*s++) return true;
+  }
+  return false;
+}
+
+/* A file's name, or -l with the name of a library; or one behind the other. */
 static const char *from_wrong(Str s) {
   if (s->len == 0 || strlen(s->s) != s->len || strchr(s->s, '\n')) return "this is no file name";
-  if (s->s[0] != '-') return NULL;
-  bool library = s->s[1] == 'l' && s->s[2];
-  for (const char *c = s->s + 2; library && *c; c++) library = is_letter(*c) || (*c >= '0' && *c <= '9') || strchr("+.-", *c);
-  return library ? NULL : "wanted is a file, or a library as the linker is told of it, \"-lm\"";
+  size_t file = extern_file(s);
+  if (file == s->len || are_libraries(s->s + file + (file > 0))) return NULL;
+  return "wanted is a file, or a library as the linker is told of it, \"-lm\", or both";
 }
 
 static bool begins(Str s, const char *with) { return strncmp(s->s, with, strlen(with)) == 0; }

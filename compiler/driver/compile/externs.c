@@ -19,18 +19,24 @@ static bool ends_with(const char *s, const char *end) {
   return n > m && strcmp(s + n - m, end) == 0;
 }
 
+/* "" where there is none. */
+static const char *file_of(Session *s, const Extern *x) { return x->from ? arena_printf(s->arena, "%.*s", (int)extern_file(x->from), x->from->s) : ""; }
+
 static FromKind kind_of(const Extern *x) {
-  if (!x->from) return FROM_LIBC;
-  if (x->from->s[0] == '-') return FROM_LIBRARY;
-  return ends_with(x->from->s, ".c") ? FROM_SOURCE : FROM_BINARY;
+  size_t n = x->from ? extern_file(x->from) : 0;
+  if (!n) return x->from ? FROM_LIBRARY : FROM_LIBC;
+  return n > 2 && memcmp(x->from->s + n - 2, ".c", 2) == 0 ? FROM_SOURCE : FROM_BINARY;
 }
 
 static const char *place_text(Session *s, const Extern *x) {
   return x->place.file ? arena_printf(s->arena, "%s:%u:%u: ", x->place.file->s, x->place.line, x->place.column) : "";
 }
 
+/* One file, or none. */
 static bool same_from(const Extern *a, const Extern *b) {
-  return a->from == b->from || (a->from && b->from && strcmp(a->from->s, b->from->s) == 0);
+  size_t n = a->from ? extern_file(a->from) : 0, m = b->from ? extern_file(b->from) : 0;
+  if (n != m || !a->from != !b->from) return false;
+  return n ? memcmp(a->from->s, b->from->s, n) == 0 : a->from == b->from || strcmp(a->from->s, b->from->s) == 0;
 }
 
 /* The first that is from there. */
@@ -73,23 +79,24 @@ static const char *included(Session *s, const char *text, const char *path) {
 
 static Leave preprocess(Session *s, const Compiler *c, const Extern *x, const char *work, ExternSource *out) {
   const char *to = arena_printf(s->arena, "%s/source.i", work), *why;
+  const char *path = file_of(s, x);
   Buf said = buf_new(s->arena);
   Words w = compiler_begin(s, c);
-  const char *more[] = {"-E", "-o", to, x->from->s, NULL};
+  const char *more[] = {"-E", "-o", to, path, NULL};
   for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
-  if (access(x->from->s, R_OK) != 0) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), x->from->s);
+  if (access(path, R_OK) != 0) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
   if (!program_ask(s->arena, w.at, &said, &why))
-    return fail(s, LEAVE_PROGRAM, "%s%s cannot be compiled: %s\n%s", place_text(s, x), x->from->s, why, said.s ? said.s : "");
+    return fail(s, LEAVE_PROGRAM, "%s%s cannot be compiled: %s\n%s", place_text(s, x), path, why, said.s ? said.s : "");
   Source *made = source_read(s->arena, to, &why);
   if (!made) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", to, why);
-  *out = (ExternSource){.x = x, .text = buf_new(s->arena), .includes = included(s, made->bytes, x->from->s)};
+  *out = (ExternSource){.x = x, .path = path, .text = buf_new(s->arena), .includes = included(s, made->bytes, path)};
   buf_add(&out->text, made->bytes, made->len);
   return LEAVE_OK;
 }
 
 /* "mine.c" is the text extern0_mine. */
-static const char *source_name(Session *s, const Extern *x, uint32_t k) {
-  const char *slash = strrchr(x->from->s, '/'), *name = slash ? slash + 1 : x->from->s;
+static const char *source_name(Session *s, const char *path, uint32_t k) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   char *own = arena_printf(s->arena, "extern%u_%.*s", k, (int)(strlen(name) - 2), name);
   for (char *c = own; *c; c++)
     if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *c)) *c = '_';
@@ -100,17 +107,17 @@ static Leave part_add(Session *s, const Compiler *c, const Extern *x, const char
   ExternSource one;
   switch (kind_of(x)) {
   case FROM_LIBC: return LEAVE_OK;
-  case FROM_LIBRARY: vec_push(s->arena, out->link, x->from->s); return LEAVE_OK;
+  case FROM_LIBRARY: return LEAVE_OK;
   case FROM_SOURCE: {
     Leave l = preprocess(s, c, x, work, &one);
     if (l) return l;
-    one.name = source_name(s, x, out->sources.len);
+    one.name = source_name(s, one.path, out->sources.len);
     vec_push(s->arena, out->sources, one);
     return LEAVE_OK;
   }
   case FROM_BINARY: break;
   }
-  const char *path = x->from->s;
+  const char *path = file_of(s, x);
   if (!ends_with(path, ".o") && !ends_with(path, ".a") && !ends_with(path, ".so"))
     return fail(s, LEAVE_PROGRAM, "%s%s is no C source, object, archive or shared library: .c, .o, .a, .so", place_text(s, x), path);
   const char *real = path_real(s->arena, path);
@@ -121,6 +128,19 @@ static Leave part_add(Session *s, const Compiler *c, const Extern *x, const char
   return LEAVE_OK;
 }
 
+/* Behind all files, each once. */
+static void libraries_add(Session *s, const Extern *x, Words *link) {
+  const char *at = x->from ? strchr(x->from->s + extern_file(x->from), '-') : NULL;
+  while (at) {
+    size_t n = strcspn(at, " ");
+    const char *word = arena_printf(s->arena, "%.*s", (int)n, at);
+    bool there = false;
+    for (uint32_t i = 0; i < link->len; i++) there |= strcmp(link->at[i], word) == 0;
+    if (!there) vec_push(s->arena, *link, word);
+    at = at[n] ? at + n + 1 : NULL;
+  }
+}
+
 Leave externs_parts(Session *s, const Compiler *c, const Exprs *p, ExternParts *out) {
   *out = (ExternParts){0};
   if (!extern_count(p)) return LEAVE_OK;
@@ -128,6 +148,7 @@ Leave externs_parts(Session *s, const Compiler *c, const Exprs *p, ExternParts *
   Leave l = work ? LEAVE_OK : LEAVE_MACHINE;
   for (uint32_t k = 0; k < extern_count(p) && !l; k++)
     if (is_first(p, k)) l = part_add(s, c, extern_at(p, k), work, out);
+  for (uint32_t k = 0; k < extern_count(p); k++) libraries_add(s, extern_at(p, k), &out->link);
   if (work) folder_remove(s->arena, work);
   return l;
 }

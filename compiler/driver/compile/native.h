@@ -68,6 +68,7 @@ bool cache_keep(Session *s, const char *path, Bytes what);
 typedef struct ExternSource {
   const Extern *x;           /* the first that is from it */
   const char *name;          /* of the text */
+  const char *path;          /* of the file */
   Buf text;                  /* preprocessed */
   const char *includes;      /* a file of the user's that it includes; NULL: none */
 } ExternSource;

@@ -187,7 +187,7 @@ static Leave binary_in(Session *s, Compiler *c, const char *folder, const Packag
 
 /* As it was written, so that a reader knows it again; what it includes of the user's own is not beside it. */
 static Leave source_copy(Session *s, const EmitOptions *o, const ExternSource *x, const char *folder, NativeText *out) {
-  const char *path = x->x->from->s, *why, *slash = strrchr(path, '/');
+  const char *path = x->path, *why, *slash = strrchr(path, '/');
   Source *src = source_read(s->arena, path, &why);
   if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
   if (x->includes)

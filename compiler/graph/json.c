@@ -3,7 +3,8 @@
  *
  *   { "eingraph": 1, "ids": 21,
  *     "dims":     [ { "name", "value": integer or null } ],
- *     "externs":  [ { "name", "symbol", "from", "arguments": [ dtype ], "dtype", "cost" } ],   (C functions; where there are some)
+ *     "externs":  [ { "name", "symbol", "from", "arguments": [ dtype ], "dtype", "cost" } ],   (C functions; where there are some; those of blocks
+ *                   have "ranks", by argument, and how many labels of the result and reduced ones: "out", "red"; a "cost" of null is counted)
  *     "monoids":  [ { "name", "dtype", "combine", "identity" } ],
  *     "nodes":    [ NODE ],                                   in an order in which they can be
  * computed "outputs":  [ { "name", "node": id } ], "asserts":  [ { "node": id, "text", "place" } ],
@@ -12,7 +13,7 @@
  *   NODE: { "id", "kind", "name", "place", "dtype", "shape": [ expression ], and
  *     input:  "param", "default": id or null
  *     vertex: "equation", "labels": [ { "name", "bound", "reduced" } ], "merge": [ labels a
- * dimension ], "reducer", "monoid", "acc", "inputs": [ id ], "body", "where", "domain" repeat:
+ * dimension ], "reducer", "monoid", "acc", "inputs": [ id ], "body", "where", "domain", "by" where a C function makes it. repeat:
  * "turn", "bound": id, "turns", "stop": id or null, "states": [ { "node", "init", "next" } ],
  *             "stacks": [ { "name", "node", "axis" } ], "nodes": [ NODE ]
  *     state, final, stack, turns: "repeat": id, "index" }
@@ -88,6 +89,7 @@ static void put_vertex(Json *j, const EinNode *n) {
   put_expr(j, "body", n->sum->body, n);
   put_expr(j, "where", n->sum->where, n);
   put_expr(j, "domain", n->sum->domain, n);
+  if (n->sum->by) put_str(j, "by", n->sum->by->name);
 }
 
 static void put_nodes(Json *j, const EinRegion *r);
@@ -167,7 +169,15 @@ static void put_externs(Json *j, const Exprs *p) {
     for (uint32_t i = 0; i < x->n; i++) json_str(j, NULL, dtype_name(x->arg[i]));
     json_end(j, ']');
     json_str(j, "dtype", dtype_name(x->dtype));
-    json_int(j, "cost", extern_cost(x));
+    if (x->block) {
+      json_array(j, "ranks");
+      for (uint32_t i = 0; i < x->n; i++) json_int(j, NULL, x->rank[i]);
+      json_end(j, ']');
+      json_int(j, "out", x->n_out);
+      json_int(j, "red", x->n_red);
+    }
+    if (x->block && x->cost < 0) json_null(j, "cost");
+    else json_int(j, "cost", extern_cost(x));
     json_end(j, '}');
   }
   json_end(j, ']');

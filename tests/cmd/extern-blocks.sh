@@ -81,6 +81,9 @@ want 1 "$EIN" run none.ein --target=c
 says "the C function my_gemm does not compile as it is declared, void (my_gemm)(int64_t n0, int64_t n1, int64_t n2, float *z, int64_t z0, int64_t z1, const float *a"
 want 1 "$EIN" run gemm.ein --deterministic --target=c
 says "gemm.ein:4:8: the C function my_gemm has the bits of an order that nobody knows"
+printf 'plan 1\nsites 2\npanels Z k=2\n' >x.plan
+want 1 "$EIN" run gemm.ein -n 2 --plan x.plan
+says "Z is made by a C function, which makes all of a block at once, in no panels"
 want 1 "$EIN" build gemm.ein --target=cuda --emit=cuda
 says "is a C function, and a device cannot call it"
 

@@ -39,7 +39,7 @@ static void check_panels(Check *c, const AlgNode *n) {
   if (n->kind != ALG_JOIN || !n->sum) return;
   if (n->panels < 2 || n->panels > PANELS_MOST) fail(c, "it is in %u panels: from 2 to %d there may be", n->panels, (int)PANELS_MOST);
   if (n->panel >= n->sum->n_out + n->sum->n_red) fail(c, "it is in panels of label %u, which it has not", n->panel);
-  if (!sum_panels(n->sum)) fail(c, "places of argmax and argmin are looked for in no panels");
+  if (!sum_panels(n->sum)) fail(c, n->sum->by ? "what a C function makes goes in no panels" : "places of argmax and argmin are looked for in no panels");
 }
 
 /* What only other kinds have. */

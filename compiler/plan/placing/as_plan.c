@@ -206,6 +206,7 @@ static void panels_fix(Fixing *f, const PlanPanels *x, PlacePanels *out) {
   int32_t l = axis_find(&c, &(PlanAxis){.label = x->of.label});
   if (v->node->kind == EIN_STATE || !sum_panels(v->node->sum)) {
     diag_add(f->d, D_E931, x->span, v->node->kind == EIN_STATE ? "%s is a state: what is computed can be done in panels"
+                : v->node->sum->by ? "%s is made by a C function, which makes all of a block at once, in no panels"
                                     : "%s is the place of a greatest or least value, which is looked for in no panels", x->name->s);
     return;
   }

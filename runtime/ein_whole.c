@@ -577,7 +577,7 @@ static ein_status ein_default_look(ein_whole *h, const ein_whole_default *d, int
   size_t bytes = ein_block_view(h, input, low, shape, &block);
   const ein_argument *a = &h->model->input[input];
   if (h->left_out[input] && !ein_default_of(h, input))
-    return ein_error_set(&h->error, EIN_ERR_ARG, "input %.90s is not given, and the default of %.90s hangs on it", a->name, h->model->input[d->input].name);
+    return ein_error_set(&h->error, EIN_ERR_ARG, "input %.90s is not given, and the default of %.90s depends on it", a->name, h->model->input[d->input].name);
   if (!view->data && input >= h->made->n_read && h->wire.site > 0) return EIN_OK; /* site 0 has it */
   return a->ndim || bytes ? ein_view_look(h, "input", a, view, shape) : EIN_OK;
 }

@@ -98,7 +98,7 @@ want 0 "$EIN" run hang.ein X=iota Z=iota V=ones -o one.npy
 want 0 ranks 3 ./hang Z=iota V=ones -o many.npy
 cmp -s one.npy many.npy || wrong "what no default wants is missed"
 want 2 ranks 3 ./hang Z=iota
-once 'input X is not given, and the default of V hangs on it'
+once 'input X is not given, and the default of V depends on it'
 
 sed 's/^input X.*/dim N\n&/; s/61/N/g; s/60-i/N-1-i/' hang.ein >sized.ein
 want 0 "$EIN" build sized.ein --target=mpi -n 2,3 -D N=61 -D N=62 --flags=-O1 -o sized

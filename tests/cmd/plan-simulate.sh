@@ -9,7 +9,7 @@ plan() { "$EIN" plan "$root/samples/02_attention.ein" -n 8 "$@"; }
 
 want 0 plan --machine "$server" --simulate
 silent
-for text in simulated "times the plan's sum" "one operation after the other" "busiest link" "what the time hangs on" "more, shorter"; do shows "$text"; done
+for text in simulated "times the plan's sum" "one operation after the other" "busiest link" "what the time depends on" "more, shorter"; do shows "$text"; done
 cp out first
 want 0 plan --machine "$server" --simulate
 cmp -s out first || wrong "it is another one the second time"
@@ -71,7 +71,7 @@ for n in 4 8; do
   want 0 grep -c 'three turns were simulated' page.html
 done
 want 0 plan --machine "$server" --costs=eindecomp --simulate --format=html
-shows "what the time hangs on"
+shows "what the time depends on"
 
 plan --machine "$server" --costs=eindecomp --simulate --format=json >simulated.json
 want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-partition-1.json" simulated.json

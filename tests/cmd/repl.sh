@@ -143,10 +143,10 @@ grep -q 'the one above' err && wrong "$(cat err)"
 turns 1 'x = 1
 y = x + 1
 x = y'
-says "what hangs on itself has no value: x, y"
+says "a name that depends on itself has no value: x, y"
 turns 1 'x = 1
 x = x + 1'
-says "what hangs on itself has no value: x; what is made of it wants a name of its own, such as x'"
+says "a name that depends on itself has no value: x; give what you make of it another name, such as x'"
 turns 1 'A[i:2] = i
 A[i] + B[i]'
 says "<stdin>:2:8: error[E070]: B is not defined"

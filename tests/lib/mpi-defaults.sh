@@ -75,7 +75,7 @@ static int works(x_ctx *ctx, int size) {
   good &= x_run(ctx, &in, &out) == EIN_OK && right("W given", low[4][0], n[4][0], 0, 1);
   in.W.data = NULL;
   if (x_run(ctx, &in, &out) != EIN_ERR_ARG) good = printf("X is missing, and nobody says so\n") < 0;
-  if (rank == 0 && !strstr(x_last_error(ctx), "input X is not given, and the default of V hangs on it")) good = printf("%s\n", x_last_error(ctx)) < 0;
+  if (rank == 0 && !strstr(x_last_error(ctx), "input X is not given, and the default of V depends on it")) good = printf("%s\n", x_last_error(ctx)) < 0;
   in.X.data = rank ? NULL : X, in.Z.dtype = rank == 1 ? EIN_F32 : EIN_F64;
   if (x_run(ctx, &in, &out) == EIN_OK) good = printf("another type is taken\n") < 0;
   if (x_run(ctx, NULL, &out) == EIN_OK) good = printf("no inputs are taken\n") < 0;

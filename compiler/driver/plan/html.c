@@ -318,7 +318,7 @@ static void page_others(const Facts *f, Buf *b) {
     rival_text(f->p, f->p->second, &words);
     buf_str(b, "<li>The runner-up: ");
     html_text(b, words.s);
-    buf_str(b, ". It is the best plan in which one of the tensors that most bytes hang on is cut otherwise.</li>\n");
+    buf_str(b, ". It is the best plan in which one of the tensors that most bytes depend on is cut differently.</li>\n");
     const RunnerUp *other = f->p->second->other;
     Buf its = buf_new(b->arena);
     if (other) rival_text(f->p, other, &its);

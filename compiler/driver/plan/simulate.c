@@ -61,7 +61,7 @@ static Table path_table(const Sites *p, Arena *a) {
   bool *named = NEW_ARRAY(a, bool, x->n_step + 1);
   double rest = 0;
   longest_find(x, named);
-  vec_push(a, t.rows, ((TableRow){.cell = {"what the time hangs on", "sites", "begins", "takes", "line"}, .tail = ""}));
+  vec_push(a, t.rows, ((TableRow){.cell = {"what the time depends on", "sites", "begins", "takes", "line"}, .tail = ""}));
   for (uint32_t i = 0; i < x->n_step; i++) {
     const SimStep *s = &x->step[i];
     Buf words = buf_new(a);
@@ -81,7 +81,7 @@ typedef struct SimWords { const char *what, *value; } SimWords;
 typedef VEC(SimWords) SimLines;
 
 static void turns_say(const Simulated *x, SimLines *l, Arena *a) {
-  if (x->turns_unknown) vec_push(a, *l, ((SimWords){"", "how many turns there are hangs on data: as many as there may be, or one"}));
+  if (x->turns_unknown) vec_push(a, *l, ((SimWords){"", "the number of turns depends on data: counted as the most there may be, or one"}));
   if (x->turns_cut && x->turns_differ) vec_push(a, *l, ((SimWords){"", "three turns were simulated, which differ; the others go as the last"}));
   if (x->turns_cut && !x->turns_differ) vec_push(a, *l, ((SimWords){"", "three turns were simulated; they are alike, and so are the others"}));
 }

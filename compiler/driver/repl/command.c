@@ -26,7 +26,7 @@ static Leave do_help(Prompt *p, const char *what) {
     buf_str(p->out, "An expression shows its value:            A[i,j] * 2, or sum[i] A[i,j]\n"
                     "A statement defines:                      B[i,j] = 2 * A[i,j], or dim N = 4, or def twice(x) = 2 * x\n"
                     "A value comes from a file:                A = load(\"a.npy\")\n"
-                    "A name is defined anew by defining it:    what hangs on it is computed again when it is asked for\n\n");
+                    "To redefine a name, define it again:      what depends on it is recomputed when you ask for it\n\n");
   bool any = false;
   for (const PromptCommand *c = prompt_commands; c->name; c++) {
     if (n && strcmp(c->name, bare) != 0) continue;

@@ -129,8 +129,8 @@ Leave turn_program(Turn *t, const Texts *names, AstFile *expression) {
   Session *s = &t->s;
   const char *circle;
   t->needs = sheet_needs(s->arena, t->sheet, names, &circle);
-  if (circle && strchr(circle, ',')) return fail(s, LEAVE_PROGRAM, "what hangs on itself has no value: %s", circle);
-  if (circle) return fail(s, LEAVE_PROGRAM, "what hangs on itself has no value: %s; what is made of it wants a name of its own, such as %s'", circle, circle);
+  if (circle && strchr(circle, ',')) return fail(s, LEAVE_PROGRAM, "a name that depends on itself has no value: %s", circle);
+  if (circle) return fail(s, LEAVE_PROGRAM, "a name that depends on itself has no value: %s; give what you make of it another name, such as %s'", circle, circle);
   t->file = NEW(s->arena, AstFile);
   t->folders.len = 0;
   t->file->src = expression ? expression->src : t->source ? t->source : source_new(s->arena, "<prompt>", "", 0);

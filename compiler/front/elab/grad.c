@@ -95,6 +95,6 @@ Core *core_grad(Elab *x, Scope *s, const Ast *a) {
   GradTrouble trouble;
   EinNode *made = gradient(x->gradients, x->region, loss, by->node, &none, &trouble);
   if (!made) return complain_trouble(x, a, &trouble), NULL;
-  if (none) diag_add(x->diags, D_W010, a->span, "the loss does not hang on %s, so this is 0", by->name->s);
+  if (none) diag_add(x->diags, D_W010, a->span, "the loss does not depend on %s, so this is 0", by->name->s);
   return gradient_read(x, s, a, by, made);
 }

@@ -20,7 +20,7 @@ typedef struct GradTrouble {
   const char *why;           /*   why: "lgamma has no derivative here" */
 } GradTrouble;
 
-/* A vertex of by's shape and dtype in region r, where both can be read; or, where the loss does not hang on `by`, one that is 0 and *none.
+/* A vertex of by's shape and dtype in region r, where both can be read; or, where the loss does not depend on `by`, one that is 0 and *none.
  * NULL: there is trouble. Loss and `by` are floats. */
 EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool *none, GradTrouble *t);
 

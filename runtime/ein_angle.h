@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Sines, cosines and tangents, and the angles of doubles. An angle up to 2^20 is less a whole number of quarter turns, exactly as far
- * as the result tells, then there are polynomials, of the least error relative to what is asked for; without a branch or a table, so that
- * loops over them use vectors. Angles beyond, infinities and NaN are the C library's, one by one: whoever has many asks for all at once
- * whether there is one (ein_lanes.h). ein_ops.h includes this.
+ * Sines, cosines and tangents, and the angles of doubles. An angle up to 2^20 is reduced by a whole number of
+ * quarter turns, exactly as far as the result can show, and then evaluated by minimax polynomials of the
+ * relative error. There are no branches or tables, so loops over these functions vectorize. Larger angles,
+ * infinities and NaN go to the C library one by one; callers with many angles check all of them at once
+ * (ein_lanes.h). Included by ein_ops.h.
  */
 #ifndef EIN_ANGLE_H
 #define EIN_ANGLE_H
 
-#define EIN_ANGLES 1048576.0 /* up to here */
+#define EIN_ANGLES 1048576.0 /* the largest angle reduced here */
 
-/* y, turned about by the second bit of quarter, and by the sign of x. */
+/* y, negated if the second bit of quarter is set, and again if x is negative. */
 EIN_INLINE double ein_signed(double y, uint64_t quarter, double x) {
   return ein_f64_of_bits(ein_bits_f64(y) ^ (quarter & 2) << 62 ^ (ein_bits_f64(x) & UINT64_C(1) << 63));
 }
 
-/* a, not negative, is what is given and so many quarter turns, whose lowest bits *quarter has. */
+/* Reduces a >= 0: a is the result plus a number of quarter turns, whose lowest bits are set in *quarter. */
 EIN_INLINE double ein_wide_turn(double a, uint64_t *quarter) {
   const double shift = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer, in the low bits */
   double biased = ein_fma_f64(a, 0.6366197723675814, shift), n = biased - shift;
   *quarter = ein_bits_f64(biased);
-  return ein_fma_f64(-n, 6.077100506506192e-11, ein_fma_f64(-n, 1.5707963267341256, a)); /* the first has 33 bits, so n of them are exact */
+  /* the first has 33 bits, so its product with n is exact */
+  return ein_fma_f64(-n, 6.077100506506192e-11, ein_fma_f64(-n, 1.5707963267341256, a));
 }
 
 EIN_INLINE double ein_wide_sin(double r) {
@@ -41,7 +43,7 @@ EIN_INLINE double ein_wide_cos(double r) {
   return ein_fma_f64(p, z, 1.0);
 }
 
-/* The sine of a, not negative, and so many quarter turns, with the sign of x on it. */
+/* The sine of a >= 0 plus `ahead` quarter turns, with the sign of x applied. */
 EIN_INLINE double ein_wide_wave(double a, uint64_t ahead, double x) {
   uint64_t quarter;
   double r = ein_wide_turn(a, &quarter);
@@ -59,10 +61,10 @@ EIN_INLINE float ein_tan_near_f32(float x) {
   return (float)(x < 0 ? -y : x == 0 ? (double)x : y);
 }
 
-/* ---- of doubles ---- */
+/* ---- doubles ---- */
 
-/* The rest in two parts, *low far smaller. The quarter turn's first part is rounded once with what it is taken from, and leaves nothing
- * out; n of the second, of 32 bits, are exact. */
+/* The reduced angle in two parts, of which *low is far smaller. The first part of the quarter turn is
+ * subtracted with one rounding and loses nothing; n times the second part, of 32 bits, is exact. */
 #if defined(EIN_FMA)
 EIN_INLINE double ein_pair_turn(double a, double *low, uint64_t *quarter) {
   const double shift = 6755399441055744.0;
@@ -73,7 +75,7 @@ EIN_INLINE double ein_pair_turn(double a, double *low, uint64_t *quarter) {
   return r;
 }
 
-/* Both with what they lack. */
+/* Sine and cosine of a pair. *rest is the result's rounding error. */
 EIN_INLINE double ein_pair_sin(double r, double low, double *rest) {
   double z = r * r, v = z * r;
   double p = 1.5896230247014639e-10;
@@ -126,10 +128,11 @@ EIN_INLINE double ein_cos_near_f64(double x) { return cos(x); }
 EIN_INLINE double ein_tan_near_f64(double x) { return tan(x); }
 #endif
 
-/* ---- what angle it is ---- */
+/* ---- inverse functions ---- */
 
 #if defined(EIN_FMA)
-/* So many eighths of a turn, and the angle whose tangent is over / under, up to the root of 2 less 1; both with what they lack. */
+/* `eighths` eighths of a turn plus atan(over / under), for ratios up to sqrt(2) - 1. Each _rest is the rounding
+ * error of its value. */
 EIN_INLINE double ein_pair_atan(double eighths, double over, double over_rest, double under, double under_rest) {
   double from = eighths * 0.7853981633974483, from_rest = fma(eighths, 0.7853981633974483, -from) + eighths * 3.061616997868383e-17;
   double inverse = 1.0 / under, q = over * inverse, q_rest = (fma(-q, under, over) + (over_rest - q * under_rest)) * inverse;
@@ -149,13 +152,15 @@ EIN_INLINE double ein_pair_atan(double eighths, double over, double over_rest, d
   return sum + (lost + from_rest + fma(p * z, q, q_rest - q_rest * z));
 }
 
-/* One or the other by a mask of bits: compilers would follow what hangs on a condition through all that comes behind it, and give up. */
+/* Selects by a bit mask. Given a condition, compilers would try to vectorize all that depends on it, and give
+ * up. */
 EIN_INLINE uint64_t ein_mask(int yes) { return (uint64_t)0 - (uint64_t)yes; }
 EIN_INLINE double ein_either(uint64_t mask, double a, double b) {
   return ein_f64_of_bits((ein_bits_f64(a) & mask) | (ein_bits_f64(b) & ~mask));
 }
 
-/* Of a point with b above and a to the right, or, if it is back, to the left; neither so small or large that its inverse is infinite. */
+/* The angle of the point (a, b), or of (-a, b) if the sign bit of `back` is set. Neither a nor b is so small or
+ * large that its inverse is infinite. */
 EIN_INLINE double ein_pair_angle(double b, double b_rest, double a, double a_rest, uint64_t back) {
   uint64_t steep = ein_mask(a < b);
   double s = ein_either(steep, a, b), s_rest = ein_either(steep, a_rest, b_rest), l = ein_either(steep, b, a), l_rest = ein_either(steep, b_rest, a_rest);
@@ -172,13 +177,14 @@ EIN_INLINE double ein_pair_angle(double b, double b_rest, double a, double a_res
 }
 
 EIN_INLINE double ein_atan_f64(double x) {
-  double a = fabs(x), b = a > 1e18 ? 1e18 : a; /* there is no difference beyond */
+  double a = fabs(x), b = a > 1e18 ? 1e18 : a; /* beyond, the result is the same */
   return copysign(ein_pair_angle(b, 0.0, 1.0, 0.0, 0), x);
 }
 
 EIN_INLINE double ein_atan2_f64(double y, double x) {
   double a = fabs(x), b = fabs(y), large = a < b ? b : a, end = (double)INFINITY;
-  double up = large < 1e-270 ? 1.2676506002282294e+30 : 1.0, scale = large > 1e298 ? 7.888609052210118e-31 : up; /* powers of 2 */
+  /* powers of 2 */
+  double up = large < 1e-270 ? 1.2676506002282294e+30 : 1.0, scale = large > 1e298 ? 7.888609052210118e-31 : up;
   uint64_t far = ein_mask(large == end);
   double a_near = ein_either(ein_mask(large == 0), 1.0, a * scale), a_far = ein_either(ein_mask(a == end), 1.0, 0.0);
   double b_far = ein_either(ein_mask(b == end), 1.0, 0.0);
@@ -188,7 +194,7 @@ EIN_INLINE double ein_atan2_f64(double y, double x) {
   return ein_either(ein_mask((x != x) | (y != y)), (double)NAN, copysign(angle, y));
 }
 
-/* The other side of a triangle whose longest is 1. */
+/* The other leg of a right triangle with leg a and hypotenuse 1. */
 EIN_INLINE double ein_pair_beside(double a, double *rest) {
   double u = 1.0 - a, u_rest = 1.0 - u - a, v = 1.0 + a, v_rest = a - (v - 1.0);
   double w = u * v, w_rest = fma(u, v, -w) + (u * v_rest + u_rest * v), c = sqrt(w);
@@ -212,7 +218,7 @@ EIN_INLINE double ein_asin_f64(double x) { return asin(x); }
 EIN_INLINE double ein_acos_f64(double x) { return acos(x); }
 #endif
 
-/* ---- of any angle ---- */
+/* ---- for any angle ---- */
 
 EIN_INLINE float ein_sin_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_sin_near_f32(x) : sinf(x); }
 EIN_INLINE float ein_cos_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_cos_near_f32(x) : cosf(x); }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * What every runtime file leans on: the table of element types, the error that keeps its first
- * cause, and the size of a shape. In come enums and shapes, out come sizes, names and statuses.
+ * The basis of every runtime file: the table of element types, the error that keeps its first cause, and the
+ * size of a shape. In come enums and shapes; out come sizes, names and statuses.
  */
 #include "ein_num.h"
 
@@ -49,7 +49,7 @@ EIN_API int ein_dtype_from_dlpack(uint8_t code, uint8_t bits, ein_dtype *dtype) 
   return 0;
 }
 
-/* Where the text was cut inside a UTF-8 sequence, drop the torn piece. */
+/* If the text was truncated inside a UTF-8 sequence, drops the incomplete sequence. */
 static void ein_drop_torn_utf8(char *text, size_t length) {
   size_t lead = length;
   while (lead > 0 && length - lead < 3 && ((unsigned char)text[lead - 1] & 0xC0) == 0x80) lead--;

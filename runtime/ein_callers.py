@@ -4,7 +4,7 @@ import os
 
 STATUS = ["ok", "io", "format", "shape", "dtype", "memory", "argument", "range", "index", "assert", "plan", "cancel"]
 DTYPES = ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"]
-# by type: what an element's format may be (struct's letters), and its bytes. Python has no bf16: its bits are a whole number's
+# for each type: the formats of an element (struct's letters) and its bytes. Python has no bf16: its bits are taken as an integer
 FORMATS = {"f64": ("d", 8), "f32": ("f", 4), "f16": ("e", 2), "bf16": ("H", 2), "i64": ("ilqn", 8), "i32": ("il", 4), "i16": ("h", 2), "i8": ("b", 1),
            "u8": ("B", 1), "bool": ("?", 1)}
 AXES = 64
@@ -112,7 +112,7 @@ class Context:
         try:
             views.append(_Views(INPUTS, inputs, False))
             views.append(_Views(OUTPUTS, outputs, True))
-        except BaseException: # the others are told, who are in the call
+        except BaseException: # tells the other processes, which are in the call
             for view in views:
                 view.end()
             self._c[name](self._at, (_Tensor * (len(INPUTS) + 1))(), (_Tensor * (len(OUTPUTS) + 1))())

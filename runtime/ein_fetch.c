@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * What is read at data, X[T[s], d], from whichever site has it. In come the indices of each point, as a kernel has made them; out go, by point,
- * the elements that stand there along the table's other dimensions. In two rounds over the wire: a site asks for each place once, of each block
- * that has some of it and is not its own, then it is answered. Points at places that nobody has stay as they are; who reads them looks first.
+ * Fetches: reads elements at places in data, X[T[s], d], from whichever site has them. In come the indices of
+ * each point, computed by a kernel; out go, for each point, the elements at its place along the table's other
+ * dimensions. This takes two rounds over the wire. First, a site asks for each distinct place once, for each
+ * block that contains part of it and is not its own; then it is answered. Points at places that no site has are
+ * left as they are; their readers check first.
  */
 #include "ein_sites.h"
 
@@ -16,22 +18,23 @@ typedef struct ein_asking {
   ein_ground ground;
   const int64_t *point;        /* the indices, on the host; */
   int64_t *brought;            /*   a copy for that, or NULL */
-  int64_t *begins;             /* of boxes that are copied, where each begins */
+  int64_t *begins;             /* where each of the copied boxes begins */
   int ndim;                    /* of the table */
   size_t element;
   ein_box own, to;             /* this site's block of the table; the box of the result */
-  int64_t n_point, n_place;    /* points; places, each once: */
-  int64_t *place, *first;      /*   its indices, its first point; */
-  int64_t *of;                 /*   by point its place */
-  int *block;                  /* sites that are asked, one a block, */
+  int64_t n_point, n_place;    /* the number of points, and of distinct places; */
+  int64_t *place, *first;      /*   each place's indices, and its first point; */
+  int64_t *of;                 /*   each point's place */
+  int *block;                  /* the sites that are asked, one per block, */
   int n_block;                 /*   in order */
-  int64_t *asks, *asked;       /* by site: how many places it is asked for, asks for */
-  int64_t *question, *questions; /* what is asked, by site; what others ask */
+  int64_t *asks, *asked;       /* by site: the number of places that it is asked for, and that it asks for */
+  int64_t *question, *questions; /* the questions sent, by site; the questions received */
   ein_parcel *send, *receive;
-  char *answer, *answers;      /* given to others; got */
+  char *answer, *answers;      /* the answers sent; the answers received */
 } ein_asking;
 
-/* Of each place what a box of the result and a block of the table have in common, along the dimensions that have no index. */
+/* The intersection of a box of the result and a block of the table, along the dimensions without an index.
+ * Every place has it. */
 typedef struct ein_slice { int n; int64_t low[EIN_MAX_AXES], extent[EIN_MAX_AXES], count; } ein_slice;
 
 static ein_slice ein_slice_of(const ein_asking *v, const ein_box *to, const ein_box *block) {
@@ -57,7 +60,7 @@ static int ein_has_place(const ein_asking *v, const ein_box *block, const int64_
   return 1;
 }
 
-/* ---- places, each once ---- */
+/* ---- distinct places ---- */
 
 static const int64_t *ein_point_at(const ein_asking *v, int64_t point) {
   const ein_buffer *b = ein_buffer_of(v->ctx, v->row->points);
@@ -67,7 +70,7 @@ static const int64_t *ein_point_at(const ein_asking *v, int64_t point) {
   return v->point + offset;
 }
 
-/* Indices are looked at here, wherever they lie. */
+/* Makes the indices accessible on the host. */
 static int ein_points_bring(ein_asking *v) {
   size_t bytes = (size_t)v->ctx->inside->count[v->row->points] * sizeof *v->point;
   v->point = (const int64_t *)v->ground.data[v->row->points];
@@ -76,7 +79,7 @@ static int ein_points_bring(ein_asking *v) {
   return v->brought && v->ground.far->bring(v->ctx, v->brought, v->ground.data[v->row->points], bytes);
 }
 
-/* An input may have any strides; what a kernel has made is dense. */
+/* The distance between one point's indices. An input may have any strides; a kernel's result is dense. */
 static int64_t ein_index_step(const ein_asking *v) {
   const ein_buffer *b = ein_buffer_of(v->ctx, v->row->points);
   return b->ndim > v->row->n_point ? v->ground.stride[b->at + v->row->n_point] : 0;
@@ -91,7 +94,8 @@ static uint64_t ein_place_hash(const int64_t *place, int n) {
   return h;
 }
 
-/* The number of a place among those met; it may be a new one. `met`: a power of two of numbers, -1 where there is none. */
+/* Returns the number of a place, adding it if it is new. `met` is a hash table of place numbers, -1 if empty;
+ * its size is a power of two. */
 static int64_t ein_place_number(ein_asking *v, const int64_t *place, int64_t point, int64_t *met, uint64_t mask) {
   int n = v->row->n_index;
   for (uint64_t h = ein_place_hash(place, n) & mask;; h = (h + 1) & mask) {
@@ -128,7 +132,8 @@ static int ein_places_find(ein_asking *v) {
 
 /* ---- who is asked ---- */
 
-/* Of the sites that have the same block as this one: the k-th. k < 0: how many there are, or 0 if an earlier site has it. */
+/* Among the sites that have the same block, returns the k-th. For k < 0, returns how many there are, or 0 if a
+ * site before `site` has the block. */
 static int ein_among(const ein_asking *v, const ein_box *block, int site, int k) {
   int n = 0;
   for (int q = 0; q < v->wire->sites; q++) {
@@ -140,7 +145,8 @@ static int ein_among(const ein_asking *v, const ein_box *block, int site, int k)
   return n;
 }
 
-/* Of each block that is not its own a site asks one of those who have it, others another one. */
+/* For each block that is not its own, a site asks one of the sites that have it; different sites ask different
+ * ones. */
 static void ein_blocks_find(ein_asking *v) {
   for (int q = 0; q < v->wire->sites; q++) {
     ein_box block = ein_box_of(v->ctx, v->mesh, v->row->table, q);
@@ -180,7 +186,7 @@ static int64_t ein_bytes_of(int sites, const int64_t *count, const int64_t *each
   return n;
 }
 
-/* A round over the wire; each[q]: bytes of one. What is sent, and what comes, lies on the host, or where tensors do. */
+/* One round over the wire. each[q]: bytes per item. there: the data lie where tensors do; otherwise on the host. */
 static ein_status ein_round(ein_asking *v, int there, ein_status mine, char *send, const int64_t *n_send, const int64_t *send_each, char *receive,
                             const int64_t *n_receive, const int64_t *receive_each) {
   int a, b, sites = v->wire->sites;
@@ -191,7 +197,7 @@ static ein_status ein_round(ein_asking *v, int there, ein_status mine, char *sen
 
 /* ---- answers ---- */
 
-/* Where in this site's block the slice at a place begins; step: in it. */
+/* Returns where the slice at a place begins in this site's block, and the block's steps in `step`. */
 static int64_t ein_table_at(const ein_asking *v, const int64_t *place, const ein_slice *x, int64_t *step) {
   const int64_t *stride = v->ground.stride + ein_buffer_of(v->ctx, v->row->table)->at;
   int64_t offset = 0;
@@ -216,7 +222,7 @@ static int64_t ein_result_at(const ein_asking *v, int64_t point, const ein_slice
   return offset;
 }
 
-/* Of so many boxes, which begin where `begins` says. */
+/* Copies `many` boxes, which begin where `begins` says. */
 static void ein_slices_copy(const ein_asking *v, int64_t many, const ein_slice *x, void *to, const int64_t *to_step, const void *from, const int64_t *from_step) {
   if (x->count) ein_boxes(v->ctx, v->ground.far, v->element, many, v->begins, x->n, x->extent, to, to_step, from, from_step);
 }
@@ -270,7 +276,7 @@ static void ein_own_take(const ein_asking *v) {
   if (n) ein_slices_copy(v, n, &x, v->ground.data[v->row->to], to_step, v->ground.data[v->row->table], step);
 }
 
-/* Points at one place have the same. */
+/* Copies what a place's first point received to the other points at that place. */
 static void ein_points_share(const ein_asking *v) {
   ein_slice x;
   const int64_t one = 1;
@@ -308,12 +314,12 @@ static int ein_asking_begin(ein_asking *v) {
   return v->question != NULL;
 }
 
-/* Memory where tensors lie. */
+/* Allocates memory where tensors lie. */
 static char *ein_answers_new(const ein_asking *v, int64_t bytes) {
   return (char *)(v->ground.far ? v->ground.far->take(v->ctx, (size_t)bytes + 1) : malloc((size_t)bytes + 1));
 }
 
-/* Room for where as many boxes begin as there are in any list. */
+/* Allocates room for the origins of as many boxes as the longest list has. */
 static int ein_begins_new(ein_asking *v) {
   int64_t most = v->n_point + 1;
   for (int q = 0; q < v->wire->sites; q++) most = v->asked[q] > most ? v->asked[q] : most;
@@ -328,13 +334,13 @@ static void ein_asking_end(ein_asking *v) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-/* What the site can say of itself: its error, or that it found no memory. */
+/* This site's status: its error, or that there was no memory. */
 static ein_status ein_asking_status(const ein_asking *v, int ok) {
   if (!ok) ein_error_set(&v->ctx->inside->error, EIN_ERR_MEMORY, "no memory for what is fetched");
   return ein_settle(v->ctx);
 }
 
-/* each: room for what one question, asked by and of each site, is in bytes; then for what one answer is. */
+/* each: room for the bytes of one question by site, asked and received, then for those of one answer. */
 static ein_status ein_rounds(ein_asking *v, int64_t *ask_each, int64_t *answer_each) {
   int sites = v->wire->sites, ok = ein_asking_begin(v) && ask_each && answer_each;
   ein_status status = v->wire->counts(v->wire->user, ein_asking_status(v, ok), v->asks, v->asked);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Functions of many floats at a time, where they are: what emitted C calls where a compiler's own vectors are poorer than the
- * machine's. The results are those of ein_ops.h to the bit.
+ * Functions of many floats at a time, in place. Emitted C calls them where the compiler's own vectors are
+ * poorer than the machine's. The results equal those of ein_ops.h to the bit.
  */
 #ifndef EIN_LANES_H
 #define EIN_LANES_H
@@ -20,8 +20,9 @@ typedef float ein_v16 __attribute__((vector_size(64)));
 #endif
 #define EIN_V16_FMA(a, b, c) ((ein_v16)__builtin_ia32_vfmaddps512_mask(a, b, c, (uint16_t)-1, 4))
 
-/* As ein_exp_f32, of which the powers of two are multiplied by one instruction here, that rounds once as well. What is beyond -104 and
- * 89 comes to what it comes to there; NaN, the second one where two are compared, stays. */
+/* Like ein_exp_f32, but one instruction multiplies by the power of two, which also rounds once. Arguments
+ * outside -104..89 are clamped, with the same results. NaN is the second operand of each comparison, and so is
+ * kept. */
 EIN_INLINE ein_v16 ein_exp_v16(ein_v16 x) {
   const ein_v16 shift = EIN_V16(12582912.0f);
   x = EIN_V16_MAX(EIN_V16(-104.0f), EIN_V16_MIN(EIN_V16(89.0f), x));
@@ -38,10 +39,10 @@ EIN_INLINE ein_v16 ein_exp_v16(ein_v16 x) {
 }
 #endif
 
-/* ---- n of them, known when this is compiled: 64 bytes, or a multiple ---- */
+/* ---- n values, n constant: 64 bytes or a multiple ---- */
 
-/* The same, in registers, of which the compiler does not know that. So what it has in one register is in another one too, and an operation
- * may overwrite it. */
+/* Hides values in registers from the compiler, so that it copies a register that it still needs, and an
+ * operation may overwrite its operand. */
 #if defined(EIN_V16)
 #define EIN_HIDDEN_LANES(n, T)                                    \
   EIN_INLINE void ein_hidden_lanes_##n(T *x, int count) {         \
@@ -74,13 +75,13 @@ EIN_INLINE void ein_exp_lanes_f32(float *x, int n) {
   }
 #else
 #if defined(__GNUC__) && !defined(__clang__)
-  _Pragma("GCC unroll 1") /* gcc would write short loops out one by one */
+  _Pragma("GCC unroll 1") /* gcc would fully unroll short loops */
 #endif
   for (int k = 0; k < n; k++) x[k] = ein_exp_f32(x[k]);
 #endif
 }
 
-/* As if all angles were near, and then those that are not, which are few. */
+/* Treats all angles as near, then corrects those that are not, which are few. */
 #define EIN_ANGLE_LANES(name, n, T, abs)                                                           \
   EIN_INLINE void ein_##name##_lanes_##n(T *x, int count) {                                        \
     T y[64];                                                                                       \

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Places in memory for buffers whose lifetimes are known: sizes and lifetimes in, offsets out. That is
- * NP-hard, so several greedy orders are tried and the best result is taken; none is better than the most
- * that is alive at one time, and the search ends where that is reached.
+ * Places buffers with known lifetimes in memory: sizes and lifetimes in, offsets out. The problem is NP-hard,
+ * so several greedy orders are tried, and the best result is used. No result is smaller than the most bytes
+ * alive at one time; the search ends when it reaches that.
  */
 #include "ein_run.h"
 
 enum { EIN_LAYOUT_ALIGN = 64, EIN_LAYOUT_FEW = 2048 };
 
-/* Orders in which buffers find their place. By time: only what is alive beside is looked at. The others
- * look at all that is placed already. */
+/* The orders in which buffers are placed. In orders by time, only buffers that are alive are compared; the
+ * others compare with all that are already placed. */
 typedef enum {
   EIN_BY_FIRST,
-  EIN_BY_LAST,                 /* from the end of time backwards */
+  EIN_BY_LAST,                 /* from the last to the first */
   EIN_BY_SIZE,
   EIN_BY_AREA,                 /* size times lifetime */
   EIN_BY_LIFE,
@@ -24,9 +24,9 @@ typedef struct ein_layout_job {
   const int64_t *bytes;
   const int *first, *last;
   int64_t *offset;
-  int *at;                     /* those in place, by rising offset, then those still to come */
+  int *at;                     /* the placed buffers by increasing offset, then the remaining ones */
   ein_order order;
-  int64_t most;                /* bytes alive at one time; BY_FIRST finds it */
+  int64_t most;                /* the most bytes alive at one time; computed by BY_FIRST */
 } ein_layout_job;
 
 static int64_t ein_layout_size(const ein_layout_job *j, int k) {
@@ -37,7 +37,7 @@ static double ein_layout_life(const ein_layout_job *j, int k) {
   return (double)j->last[k] - (double)j->first[k] + 1;
 }
 
-/* What is placed earlier has the smaller key. */
+/* The sort key: smaller keys are placed first. */
 static double ein_layout_key(const ein_layout_job *j, int k) {
   switch (j->order) {
   case EIN_BY_FIRST: return j->first[k];
@@ -55,7 +55,7 @@ static int ein_layout_before(const ein_layout_job *j, int a, int b) {
   return a < b;
 }
 
-/* Heap sort: the order in which they come, with no memory of its own. */
+/* Heap sort by that key, in place. */
 static void ein_layout_sink(ein_layout_job *j, int root, int n) {
   for (int child; (child = 2 * root + 1) < n; root = child) {
     if (child + 1 < n && ein_layout_before(j, j->at[child], j->at[child + 1])) child++;
@@ -77,13 +77,14 @@ static void ein_layout_sort(ein_layout_job *j) {
   }
 }
 
-/* Whether, in an order of time, nothing that comes after k can meet m any more. */
+/* Whether m's lifetime has ended for k and, in an order by time, for all that come after k. */
 static int ein_layout_over(const ein_layout_job *j, int m, int k) {
   if (j->order == EIN_BY_FIRST) return j->last[m] < j->first[k];
   return j->order == EIN_BY_LAST && j->first[m] > j->last[k];
 }
 
-/* The smallest gap that holds `size`, else the end of what lies there. Drops what is over; *n is how many stay. */
+/* Returns the offset of the smallest gap that holds `size`, else the end of the live buffers. Drops buffers
+ * whose lifetime has ended; sets *n to how many remain. */
 static int64_t ein_layout_find(const ein_layout_job *j, int k, int64_t size, int *n, int64_t *alive) {
   int64_t end = 0, best = -1, best_gap = INT64_MAX;
   int kept = 0;
@@ -101,7 +102,7 @@ static int64_t ein_layout_find(const ein_layout_job *j, int k, int64_t size, int
   return best >= 0 ? best : end;
 }
 
-/* One order, all buffers; the bytes in all, or -1. */
+/* Places all buffers in one order. Returns the total bytes, or -1. */
 static int64_t ein_layout_try(ein_layout_job *j) {
   int64_t total = 0;
   int placed = 0;
@@ -126,7 +127,7 @@ static int64_t ein_layout_try(ein_layout_job *j) {
 EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset, int *order) {
   ein_layout_job j = {n, bytes, first, last, offset, order, EIN_BY_FIRST, 0};
   int64_t sum = 0;
-  for (int k = 0; k < n; k++) { /* even side by side they fit, so nothing below wraps */
+  for (int k = 0; k < n; k++) { /* the sum of all sizes fits, so nothing below wraps */
     if (bytes[k] < 0 || bytes[k] > INT64_MAX - EIN_LAYOUT_ALIGN - sum) return -1;
     sum += ein_layout_size(&j, k);
   }

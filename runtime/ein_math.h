@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Functions of floats that are computed in doubles and rounded once, and powers. All without a branch or a table, so
- * that loops over them use vectors whatever the compiler's library has; the polynomials are Chebyshev fits. Those of floats are
- * half a unit in the last place off, and little more: tests/runtime/test_math.c. ein_ops.h includes this.
+ * Powers, and functions of floats that are computed in double and rounded once. There are no branches or
+ * tables, so loops over these functions vectorize whatever the compiler's library offers. The polynomials are
+ * Chebyshev fits. The functions of floats have an error of little more than half a unit in the last place:
+ * tests/runtime/test_math.c. Included by ein_ops.h.
  */
 #ifndef EIN_MATH_H
 #define EIN_MATH_H
 
-/* Where products are added without being rounded in between (EIN_FMA), doubles may be had in pairs. */
+/* With fused multiply-add (EIN_FMA), double-double arithmetic is possible. */
 
-/* ---- doubles that are as exact as floats need ---- */
+/* ---- doubles as precise as floats need ---- */
 
-/* 2^x is *scale times what is given and 1, for x from -1000 to 1000. */
+/* 2^x is *scale * (result + 1), for x from -1000 to 1000. */
 EIN_INLINE double ein_wide_exp2m1(double x, double *scale) {
   const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023: adding it rounds to an integer, in the low bits */
   double biased = x + shift, r = x - (biased - shift);
@@ -27,7 +28,7 @@ EIN_INLINE double ein_wide_exp2m1(double x, double *scale) {
   return p * r;
 }
 
-/* x, or the end of what floats' powers of 2 need; NaN stays. */
+/* x, clamped to the range in which powers of 2 matter to floats; NaN stays. */
 EIN_INLINE double ein_wide_clamp(double x) {
   x = x < -300.0 ? -300.0 : x;
   return x > 300.0 ? 300.0 : x;
@@ -38,7 +39,7 @@ EIN_INLINE double ein_wide_exp2(double x) {
   return ein_fma_f64(scale, y, scale);
 }
 
-/* log(1 + f), f from the root of a half on to the root of 2, both less 1. */
+/* log(1 + f), for 1 + f from sqrt(1/2) to sqrt(2). */
 EIN_INLINE double ein_wide_log1p(double f) {
   double s = f / (f + 2.0), z = s * s;
   double p = 0.196082353787879;
@@ -50,9 +51,9 @@ EIN_INLINE double ein_wide_log1p(double f) {
   return p * s;
 }
 
-/* A normal number is (1 + what is given) * 2^*e. */
+/* Splits a normal number: x is (1 + result) * 2^*e. */
 EIN_INLINE double ein_wide_split(double x, double *e) {
-  uint64_t bits = ein_bits_f64(x) + UINT64_C(0x00095F619980C433); /* what the root of a half lacks to 1 */
+  uint64_t bits = ein_bits_f64(x) + UINT64_C(0x00095F619980C433); /* the bits of 1 less those of sqrt(1/2) */
   *e = ein_f64_of_bits(bits >> 52 | UINT64_C(0x4330000000000000)) - 4503599627371519.0;
   return ein_f64_of_bits((bits & UINT64_C(0xFFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
 }
@@ -62,7 +63,7 @@ EIN_INLINE double ein_wide_log2(double x) {
   return ein_fma_f64(ein_wide_log1p(f), 1.4426950408889634, e);
 }
 
-/* y, the logarithm of x, but where x has none. */
+/* Returns y, the logarithm of x, corrected where x has none. */
 EIN_INLINE float ein_log_ends(double x, double y) {
   y = x > 0 ? y : x == 0 ? -(double)INFINITY : (double)NAN;
   return (float)(x > 3.5e38 ? x : y);
@@ -84,7 +85,7 @@ EIN_INLINE float ein_log10_f32(float x) {
   return ein_log_ends((double)x, ein_fma_f64(y, 0.4342944819032518, e * 0.3010299956639812));
 }
 
-/* Where 1 + x loses places of x, x itself is what the logarithm is of. */
+/* Near 0, where 1 + x loses digits of x, the polynomial takes x itself. */
 EIN_INLINE float ein_log1p_f32(float x) {
   double e, one = 1.0 + (double)x, f = ein_wide_split(one, &e);
   double y = ein_fma_f64(e, 0.6931471805599453, ein_wide_log1p(e == 0 ? (double)x : f));
@@ -109,7 +110,7 @@ EIN_INLINE float ein_cbrt_f32(float x) {
   return (float)(x < 0 ? -y : y);
 }
 
-/* Near 0 a polynomial in its square, elsewhere 1 - 2^-p. */
+/* Near 0, a polynomial in x^2; elsewhere 1 - 2^-p. */
 EIN_INLINE float ein_wide_erf_f32(float x) {
   double a = fabs((double)x), z = a * a;
   a = a > 4.0 ? 4.0 : a;
@@ -134,12 +135,13 @@ EIN_INLINE float ein_wide_erf_f32(float x) {
   double y = a < 1.0 ? p * a : 1.0 - ein_wide_exp2(-q);
   return (float)(x < 0 ? -y : y);
 }
-#if !defined(EIN_FMA) /* ein_ops.h has one for floats that are multiplied and added at once */
+#if !defined(EIN_FMA) /* with fused multiply-add, ein_ops.h has one */
 EIN_INLINE float ein_erf_f32(float x) { return ein_wide_erf_f32(x); }
 #endif
 
 #if defined(EIN_FMA)
-/* Up to 1.05 x and x times a polynomial in its square, beyond 1 - exp(-x^2) times one in 1 / (1 + x), both around a place in the middle. */
+/* Up to 1.05, x plus x times a polynomial in x^2; beyond, 1 - exp(-x^2) times a polynomial in 1 / (1 + x). Both
+ * polynomials are expanded around the middle of their range. */
 EIN_INLINE double ein_erf_f64(double x) {
   double a = fabs(x), b = a > 6.0 ? 6.0 : a, square = b * b, z = square - 0.25, t = 1.0 / (1.0 + b) - 0.25;
   double p = 5.672930088123989e-11;
@@ -169,7 +171,7 @@ EIN_INLINE double ein_erf_f64(double x) {
   q = fma(q, t, 0.5865743767097685);
   q = fma(q, t, 0.8699561601113622);
   q = fma(q, t, 0.17900115118139695);
-  q = fma(-q, fma(b, b, -square), q); /* what the rounded square lacks */
+  q = fma(-q, fma(b, b, -square), q); /* minus the rounding error of the square */
   double y = a > 1.05 ? fma(-q, ein_exp_f64(-square), 1.0) : fma(a, p, a);
   return copysign(y, x);
 }
@@ -179,7 +181,7 @@ EIN_INLINE double ein_erf_f64(double x) { return erf(x); }
 
 /* ---- angles ---- */
 
-/* asin for 0 to 0.5 */
+/* asin for 0 to 0.5. */
 EIN_INLINE double ein_wide_asin(double x) {
   double z = x * x;
   double p = 0.03295759470084881;
@@ -207,7 +209,7 @@ EIN_INLINE float ein_acos_f32(float x) {
   return (float)(a > 0.5 ? twice : near);
 }
 
-/* atan for numbers up to the root of 2 less 1 */
+/* atan for numbers up to sqrt(2) - 1. */
 EIN_INLINE double ein_wide_atan(double q) {
   double z = q * q;
   double p = 0.04707257411522469;
@@ -220,12 +222,13 @@ EIN_INLINE double ein_wide_atan(double q) {
   return p * q;
 }
 
-/* The angle of a point that is not far from the diagonal, or less: with q = small / large, atan q, or an eighth of a turn more. */
+/* The angle of a point: with q = small / large, atan q, or an eighth of a turn more if the point is near the
+ * diagonal. */
 EIN_INLINE double ein_wide_atan2(double y, double x) {
   double a = fabs(x), b = fabs(y), small = a < b ? a : b, large = a < b ? b : a;
   int diagonal = (small > large * 0.4142135623730951) | (small == (double)INFINITY);
   double q = (diagonal ? small - large : small) / (diagonal ? small + large : large);
-  q = large == 0 ? 0 : small == (double)INFINITY ? 0 : q; /* of two infinities the diagonal itself */
+  q = large == 0 ? 0 : small == (double)INFINITY ? 0 : q; /* two infinities lie on the diagonal */
   double p = ein_wide_atan(q) + (diagonal ? 0.7853981633974483 : 0.0);
   p = a < b ? 1.5707963267948966 - p : p;
   p = copysign(1.0, x) < 0 ? 3.141592653589793 - p : p;
@@ -249,8 +252,9 @@ EIN_INLINE float ein_hypot_f32(float x, float y) {
 }
 
 /*
- * The remainder with the divisor's sign, exact. Each step takes so many times b away as a double can tell, of up to 2^277
- * times, and leaves no more than one bit or two beyond b's places, so what is left is exact, and some 2^52 times smaller.
+ * The remainder with the divisor's sign, exact. Each step subtracts b as many times as a double can express,
+ * out of up to 2^277 times. What remains has at most one or two bits more than b, so it is exact, and some 2^52
+ * times smaller.
  */
 #if defined(EIN_FMA)
 EIN_INLINE float ein_mod_f32(float a, float b) {
@@ -278,7 +282,7 @@ EIN_INLINE double ein_mod_f64(double a, double b) { return ein_mod_lib_f64(a, b)
 
 /* ---- powers ---- */
 
-/* Of floats, to any power. */
+/* Floats, to any power. */
 EIN_INLINE float ein_pow_any_f32(float x, float y) {
   double a = fabs((double)x), b = (double)y, r = ein_wide_exp2(b * ein_wide_log2(a));
   int whole = floor(b) == b, odd = whole & (b - 2.0 * floor(b * 0.5) == 1.0);
@@ -286,19 +290,19 @@ EIN_INLINE float ein_pow_any_f32(float x, float y) {
   r = a == 0 ? end : a == (double)INFINITY ? 1.0 / end : a == 1.0 ? 1.0 : r;
   r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
   r = ((a == 0) & odd) ? copysign(r, (double)x) : r;
-  r = ((x == -(float)INFINITY) & !whole) ? fabs(1.0 / end) : r; /* which has no sign */
+  r = ((x == -(float)INFINITY) & !whole) ? fabs(1.0 / end) : r; /* positive, not NaN */
   r = ((x != x) | (y != y)) ? (double)NAN : r;
   return (float)(((y == 0) | (x == 1.0f)) ? 1.0 : r);
 }
 
-/* Is y, a constant, a half of a whole number that is not too large? */
+/* Whether y is a constant multiple of 1/2 that is not too large. */
 #if defined(__GNUC__)
 #define EIN_IS_HALVES(y) (__builtin_constant_p(y) && (y) >= -32 && (y) <= 32 && (double)(int)((y) * 2) == (double)(y) * 2)
 #else
 #define EIN_IS_HALVES(y) 0
 #endif
 
-/* x^(twice / 2), a constant, or one divided by it: products, and perhaps a root. */
+/* x^(twice / 2) for a constant `twice`, or its inverse if `under`: products, and perhaps a square root. */
 EIN_INLINE double ein_wide_halves(double x, int twice, int under) {
   double base = !(twice & 1) ? x : x == -(double)INFINITY ? (double)INFINITY : x + 0.0, p = twice & 1 ? sqrt(base) : 1.0;
   if (twice & 2) p *= base;
@@ -319,7 +323,7 @@ EIN_INLINE float ein_pow_f32(float x, float y) {
   return EIN_IS_HALVES(y) ? (float)ein_wide_halves((double)x, (int)(y < 0 ? -y * 2 : y * 2), y < 0) : ein_pow_any_f32(x, y);
 }
 
-/* Of doubles each factor is one with what it lacks, so that all is rounded about once: p *= b. */
+/* For doubles, each factor carries its rounding error, so the result is rounded about once: p *= b. */
 #if defined(EIN_FMA)
 EIN_INLINE void ein_pair_mul(double *p, double *rest, double b, double b_rest) {
   double q = *p * b;
@@ -329,7 +333,8 @@ EIN_INLINE void ein_pair_mul(double *p, double *rest, double b, double b_rest) {
 
 EIN_INLINE double ein_pow_halves(double x, int twice, int under) {
   uint64_t bits = ein_bits_f64(x), field = bits >> 52 & 2047;
-  field = (field - 1 + (field == 0)) | 1; /* an even exponent, with its 1023; x without it is from 1 to 4, or subnormal */
+  field = (field - 1 + (field == 0)) | 1; /* an even exponent, biased by 1023; without it, x is from 1 to 4, or
+                                           * subnormal */
   double e = ein_f64_of_bits(field | UINT64_C(0x4330000000000000)) - 4503599627371519.0;
   double base = x * ein_f64_of_bits((2046 - field) << 52), base_rest = 0.0, p = 1.0, rest = 0.0;
   if (twice & 1) {
@@ -348,7 +353,7 @@ EIN_INLINE double ein_pow_halves(double x, int twice, int under) {
   ein_pair_mul(&base, &base_rest, base, base_rest);
   if (twice & 64) ein_pair_mul(&p, &rest, base, base_rest);
   double y = p + rest, to = e * 0.5 * (under ? -twice : twice);
-  if (under) { /* its inverse, and what that lacks */
+  if (under) { /* the inverse and its rounding error */
     y = 1.0 / p;
     y -= y * (fma(y, p, -1.0) + y * rest);
   }
@@ -356,11 +361,11 @@ EIN_INLINE double ein_pow_halves(double x, int twice, int under) {
   const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023 */
   double half = to * 0.5 + shift, other = to - (half - shift) + shift;
   y = y * ein_f64_of_bits(ein_bits_f64(half) << 52) * ein_f64_of_bits(ein_bits_f64(other) << 52);
-  const double least = twice > 2 ? 2.2250738585072014e-308 : 5e-324; /* of what is less, such a power is 0 or infinite */
-  return ((fabs(x) < least) | (x - x != 0)) ? ein_wide_halves(x, twice, under) : y; /* infinities and NaN, too */
+  const double least = twice > 2 ? 2.2250738585072014e-308 : 5e-324; /* below it, such a power is 0 or infinite */
+  return ((fabs(x) < least) | (x - x != 0)) ? ein_wide_halves(x, twice, under) : y; /* also for infinities and NaN */
 }
 
-/* log(1 + f) and what that lacks: 2 atanh s, as s (2 + 2 z / 3 + z^2 q), where z = s^2, and s = f / (2 + f). */
+/* log(1 + f) and its rounding error: 2 atanh s, as s (2 + 2 z / 3 + z^2 q), where z = s^2 and s = f / (2 + f). */
 EIN_INLINE double ein_pair_log1p(double f, double *rest) {
   double t = f + 2.0, one = 1.0 / t, s = f * one, s_rest = (fma(-s, t, f) - s * (f - (t - 2.0))) * one;
   double z = s * s, z_rest = fma(s, s, -z) + 2.0 * s * s_rest;
@@ -379,7 +384,7 @@ EIN_INLINE double ein_pair_log1p(double f, double *rest) {
   return y;
 }
 
-/* log x, of what is above 0 and not infinite. */
+/* log x, for finite x > 0. */
 EIN_INLINE double ein_pair_log(double x, double *rest) {
   int tiny = x < 2.2250738585072014e-308;
   double e, l_rest, f = ein_wide_split(tiny ? x * 18014398509481984.0 : x, &e), l = ein_pair_log1p(f, &l_rest);
@@ -389,7 +394,8 @@ EIN_INLINE double ein_pair_log(double x, double *rest) {
   return h;
 }
 
-/* exp(p + p_rest) - 1 is first + *rest, times *half times *other, and what these two, powers of 2, are more than 1 together. */
+/* exp(p + p_rest) - 1 is (result + *rest) * *half * *other, plus *half * *other - 1. *half and *other are
+ * powers of 2. */
 EIN_INLINE double ein_pair_expm1(double p, double p_rest, double *rest, double *half, double *other) {
   const double shift = 6755399441057790.0; /* 1.5 * 2^52 + 2046 */
   p_rest = fabs(p) < 800.0 ? p_rest : 0.0;
@@ -420,7 +426,7 @@ EIN_INLINE double ein_pair_exp(double p, double p_rest, double *half, double *ot
   return one + (rest + (1.0 - one + first));
 }
 
-/* To any power: the logarithm in twice as many places, times y, and exp of that. */
+/* Any power: the logarithm in double-double, times y, then exp. */
 EIN_INLINE double ein_pow_any_f64(double x, double y) {
   double a = fabs(x), far = (double)INFINITY;
   double h_rest, h = ein_pair_log(a, &h_rest);
@@ -431,7 +437,7 @@ EIN_INLINE double ein_pow_any_f64(double x, double y) {
   r = a == 0 ? end : a == far ? no_end : a == 1.0 ? 1.0 : r;
   r = x < 0 ? (odd ? -r : whole ? r : (double)NAN) : r;
   r = ((a == 0) & odd) ? copysign(r, x) : r;
-  r = ((x == -far) & !whole) ? no_end : r; /* which has no sign */
+  r = ((x == -far) & !whole) ? no_end : r; /* positive, not NaN */
   r = ((x != x) | (y != y)) ? (double)NAN : r;
   return ((y == 0) | (x == 1.0)) ? 1.0 : r;
 }
@@ -440,7 +446,7 @@ EIN_INLINE double ein_pow_f64(double x, double y) {
   return EIN_IS_HALVES(y) ? ein_pow_halves(x, (int)(y < 0 ? -y * 2 : y * 2), y < 0) : ein_pow_any_f64(x, y);
 }
 
-/* y, a logarithm of x, but where x has none. */
+/* Returns y, a logarithm of x, corrected where x has none. */
 EIN_INLINE double ein_log_ends_f64(double x, double y) {
   y = x > 0 ? y : x == 0 ? -(double)INFINITY : (double)NAN;
   return x == (double)INFINITY ? x : y;
@@ -463,7 +469,7 @@ EIN_INLINE double ein_log10_f64(double x) {
 }
 
 EIN_INLINE double ein_log1p_f64(double x) {
-  double one = 1.0 + x, most = one - 1.0, lost = (1.0 - (one - most)) + (x - most); /* of x, in the sum */
+  double one = 1.0 + x, most = one - 1.0, lost = (1.0 - (one - most)) + (x - most); /* x's digits that the sum loses */
   double rest, h = ein_pair_log(one, &rest);
   return ein_log_ends_f64(one, h + (rest + lost / one));
 }
@@ -502,7 +508,8 @@ EIN_INLINE double ein_cbrt_f64(double x) {
   return x < 0 ? -y : y;
 }
 
-/* The root, and what its square lacks. Halves and doubles of what is very large or small keep all from overflowing. */
+/* The square root, corrected by the rounding error of its square. Very large or small arguments are scaled by
+ * powers of 2 to avoid overflow and underflow. */
 EIN_INLINE double ein_hypot_f64(double x, double y) {
   double a = fabs(x), b = fabs(y), far = (double)INFINITY, large = a < b ? b : a, small = a < b ? a : b;
   double scale = large > 1e150 ? 2.409919865102884e-181 : large < 1e-120 ? 4.149515568880993e+180 : 1.0;

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Moves between sites. In come a mesh's tables (which boxes of a tensor each site has, and is to have) and the run's context at one site;
- * out go parcels, a peer each, over the wire that the context was given (ein_tensor.h). What another site is to have of ours is packed, what
- * comes is unpacked where it belongs; what lies in one piece, in a work buffer, goes from there and comes there. All that is packed, and what is
- * noted of parts, lies in the plan's workspace, where each move has room from its step to its end: what goes at its step may come then only, while kernels
- * run. Of what comes in rounds only the first goes so early.
+ * Moves between sites. In come a mesh's tables (which boxes of a tensor each site has and needs) and the run's
+ * context at one site; out go parcels, one per peer, over the context's wire (ein_tensor.h). Data for another
+ * site are packed, and unpacked at their destination; contiguous data in a work buffer are sent and received in
+ * place. Packed data, and the flags for parts, are in the plan's workspace, where each move has room from its
+ * step to its end: a move that starts at its step may complete at its end, while kernels run. Of a move in
+ * several rounds, only the first round starts that early.
  *
- * Parts are combined in the order of sites, so the bits are the same in every run. Where they are long, each is cut into slices, and they come in
- * rounds: in round r the sites of group g send slice r - g. So a slice meets its parts in order, each site sends and receives in nearly every round,
- * and has one slice of each part at a time. In an all-reduce each site combines its share so, which then goes to the others.
+ * Parts are combined in the order of sites, so the bits are the same in every run. Long parts are cut into
+ * slices, which are sent in rounds: in round r, the sites of group g send slice r - g. So a slice meets its
+ * parts in order, each site sends and receives in nearly every round, and holds one slice of each part at a
+ * time. In an all-reduce, each site combines its share this way; then the shares go to the other sites.
  */
 #include "ein_sites.h"
 
-/* No slice of a part is cut smaller, in bytes: messages would be too many. */
+/* The smallest slice of a part, in bytes: smaller ones would need too many messages. */
 #ifndef EIN_MOVE_SLICE
 #define EIN_MOVE_SLICE 4096
 #endif
 
-enum { EIN_SLICES = 4 };       /* for each group of parts at most so many: rounds of which all groups send are most then */
+enum { EIN_SLICES = 4 };       /* the most slices per group of parts: then all groups send in most rounds */
 
-/* A box of what is to be had, of which something else has the same places less `shift`. */
+/* A box of the destination; the source has it at the same places less `shift`. */
 typedef struct ein_piece {
   int64_t low[EIN_MAX_AXES], high[EIN_MAX_AXES], shift[EIN_MAX_AXES], count;
 } ein_piece;
 
-/* What goes is all that is wanted; or in an all-reduce first what each site is to combine, then what it has combined. */
+/* The data exchanged: all that a site needs; or, in an all-reduce, first the share that it combines, then the
+ * combined shares. */
 typedef enum ein_half { EIN_MOVE_ALL, EIN_MOVE_TO_SHARES, EIN_MOVE_OF_SHARES } ein_half;
 
 typedef struct ein_moving {
@@ -32,25 +35,26 @@ typedef struct ein_moving {
   const ein_mesh *mesh;
   const ein_move_row *row;
   int ndim, site, sites;
-  size_t element, place;       /* bytes of one, and of its place, which goes with it; 0: none does */
+  size_t element, place;       /* bytes of an element, and of its place, which is sent with it; 0: none is */
   ein_box from, to;            /* this site's */
   ein_half half;
-  int64_t groups, slices, round; /* of parts; of each part, 1: all come in one round; from 0 */
-  ein_parcel *send, *receive;  /* by peer, for others; a peer with nothing has none */
+  int64_t groups, slices, round; /* groups of parts; slices per part, 1: all in one round; the round, from 0 */
+  ein_parcel *send, *receive;  /* by peer, without this site; peers without data have none */
   int n_send, n_receive;
   ein_ground ground;
-  char *base;                  /* of what it works in; NULL: that is measured */
+  char *base;                  /* the move's memory; NULL: only measure how much it needs */
   size_t used;
-  int packed;                  /* what goes has been packed already */
-  unsigned char *some;         /* of parts: by element of what is combined here, row-major, whether there has been one */
+  int packed;                  /* what is sent has already been packed */
+  unsigned char *some;         /* for parts: whether an element combined here has a value yet, row-major */
 } ein_moving;
 
-/* Along that axis parts become one. */
+/* Whether parts are combined along this axis. */
 static int ein_combines(const ein_move_row *r, int a) {
   return r->of[a] == EIN_PART && r->onto[a] != EIN_PART;
 }
 
-/* Whether what site p has may be given to site q: of copies, and of parts that stay parts, each site has its own; a share is its group's. */
+/* Whether site q may get data from site p: each site has its own copies, and its own parts that stay parts; a
+ * share comes from the same group. */
 static int ein_asks(const ein_moving *v, int p, int q) {
   int64_t x[EIN_MAX_AXES], y[EIN_MAX_AXES];
   ein_site_place(v->mesh, p, x);
@@ -62,7 +66,7 @@ static int ein_asks(const ein_moving *v, int p, int q) {
   return 1;
 }
 
-/* Of the group of parts that p is in: its number, by its place along the axes that are combined. */
+/* The number of the group of parts that contains p: its coordinates along the combined axes. */
 static int64_t ein_group_of(const ein_moving *v, int p) {
   int64_t at[EIN_MAX_AXES], n = 0;
   ein_site_place(v->mesh, p, at);
@@ -80,7 +84,8 @@ static int64_t ein_groups(const ein_moving *v) {
 
 /* ---- slices of a box ---- */
 
-/* Along which dimension a box is cut into n: the first that is long enough, else the longest. -1: it has none. */
+/* Returns the dimension along which a box is cut into n slices: the first that is long enough, else the
+ * longest; -1: it has no dimension. */
 static int ein_cut_along(int ndim, const ein_box *b, int64_t n) {
   int longest = -1;
   for (int d = 0; d < ndim; d++) {
@@ -90,7 +95,7 @@ static int ein_cut_along(int ndim, const ein_box *b, int64_t n) {
   return longest;
 }
 
-/* Slice i of n, as even as can be; there is none before the first and behind the last. */
+/* Slice i of n, of nearly equal sizes; empty if i is out of range. */
 static ein_box ein_slice_at(int ndim, const ein_box *b, int64_t i, int64_t n) {
   ein_box x = *b;
   int d = b->there ? ein_cut_along(ndim, b, n) : -1;
@@ -110,26 +115,27 @@ static int64_t ein_box_count(const ein_moving *v, const ein_box *b) {
   return n;
 }
 
-/* What the largest of n slices has. */
+/* The number of elements in the largest of n slices. */
 static int64_t ein_slice_most(const ein_moving *v, const ein_box *b, int64_t n) {
   int d = b->there ? ein_cut_along(v->ndim, b, n) : -1;
   int64_t length = d < 0 ? 1 : b->high[d] - b->low[d];
   return ein_box_count(v, b) / length * ((length + n - 1) / n);
 }
 
-/* What is to be at site q when all has come; in an all-reduce the share that it combines. */
+/* The box that site q has after the move; in an all-reduce, the share that it combines. */
 static ein_box ein_wanted(const ein_moving *v, int q) {
   ein_box b = ein_box_of(v->ctx, v->mesh, v->row->to, q);
   return v->half == EIN_MOVE_ALL ? b : ein_slice_at(v->ndim, &b, ein_group_of(v, q), v->groups);
 }
 
-/* What site q is to have of what site p has, in this round; as it is measured, in all. */
+/* The box that site p sends to site q in this round; when measuring, in all rounds. */
 static ein_box ein_due(const ein_moving *v, int p, int q) {
   ein_box b = ein_wanted(v, v->half == EIN_MOVE_OF_SHARES ? p : q);
   return v->slices == 1 || !v->base ? b : ein_slice_at(v->ndim, &b, v->round - ein_group_of(v, p), v->slices);
 }
 
-/* Into how many slices parts are cut, the same at all sites: less than groups would leave most sites idle in most rounds. */
+/* Returns the number of slices per part, the same at all sites. With fewer slices than groups, most sites would
+ * be idle in most rounds. */
 static int64_t ein_slices(const ein_moving *v) {
   int64_t most = 0, slices;
   if (v->groups == 1 || !(v->row->fold || v->row->best)) return 1;
@@ -143,13 +149,14 @@ static int64_t ein_slices(const ein_moving *v) {
   return slices < v->groups ? 1 : slices;
 }
 
-/* ---- what two boxes share ---- */
+/* ---- the intersection of two boxes ---- */
 
 static int64_t ein_floor(int64_t a, int64_t b) {
   return a >= 0 ? a / b : -((-a + b - 1) / b);
 }
 
-/* Laps around the end of dimension d in which they meet: the first; and behind the last one. */
+/* The range of laps around the end of dimension d in which the boxes intersect: from *first up to, not
+ * including, *end. */
 static void ein_laps(const ein_moving *v, const ein_box *from, const ein_box *to, int d, int64_t *first, int64_t *end) {
   int64_t wrap = v->row->wrap ? v->row->wrap[d] : 0;
   *first = 0, *end = 1;
@@ -170,7 +177,7 @@ static int ein_piece_at(const ein_moving *v, const ein_box *from, const ein_box 
   return 1;
 }
 
-typedef struct ein_pieces { /* the state of going through them */
+typedef struct ein_pieces { /* an iterator's state */
   int64_t first[EIN_MAX_AXES], end[EIN_MAX_AXES], lap[EIN_MAX_AXES];
   int more;
 } ein_pieces;
@@ -186,7 +193,7 @@ static ein_pieces ein_pieces_begin(const ein_moving *v, const ein_box *from, con
   return s;
 }
 
-/* The next one that has elements; 0: there is none. */
+/* Advances to the next nonempty piece; 0: there is none. */
 static int ein_pieces_next(const ein_moving *v, const ein_box *from, const ein_box *to, ein_pieces *s, ein_piece *x) {
   while (s->more) {
     int some = ein_piece_at(v, from, to, s->lap, x), d = v->ndim;
@@ -197,7 +204,7 @@ static int ein_pieces_next(const ein_moving *v, const ein_box *from, const ein_b
   return 0;
 }
 
-/* As it is measured, what a round brings of it at most. */
+/* When measuring, the most elements of it in one round. */
 static int64_t ein_shared(const ein_moving *v, const ein_box *from, const ein_box *to) {
   ein_pieces s = ein_pieces_begin(v, from, to);
   ein_piece x;
@@ -210,7 +217,8 @@ static int64_t ein_shared(const ein_moving *v, const ein_box *from, const ein_bo
 
 /* ---- rows of a piece ---- */
 
-/* Goes through a piece's rows along the last dimension: at[] is the place of the first element of one. 0: that was the last. */
+/* Advances over a piece's rows along the last dimension: at[] is the place of the row's first element. Returns
+ * 0 after the last row. */
 static int ein_row_next(const ein_moving *v, const ein_piece *x, int64_t *at) {
   int d = v->ndim - 1;
   while (d > 0 && ++at[d - 1] == x->high[d - 1]) at[d - 1] = x->low[d - 1], d--;
@@ -221,7 +229,7 @@ static int64_t ein_row_length(const ein_moving *v, const ein_piece *x) {
   return v->ndim ? x->high[v->ndim - 1] - x->low[v->ndim - 1] : 1;
 }
 
-/* Where the element stands that a buffer's box has at `at`, less the shift. */
+/* The address of the element at `at`, less the shift, in a buffer that holds the box `own`. */
 static char *ein_element(const ein_moving *v, int buffer, size_t element, const ein_box *own, const int64_t *at, const int64_t *shift) {
   const int64_t *stride = v->ground.stride + ein_buffer_of(v->ctx, buffer)->at;
   int64_t offset = 0;
@@ -234,14 +242,14 @@ static int64_t ein_step(const ein_moving *v, int buffer) {
   return v->ndim ? v->ground.stride[b->at + v->ndim - 1] : 1;
 }
 
-/* A piece, from where its first element stands to where it is to stand. */
+/* Copies a piece, given the addresses of its first element. */
 static void ein_piece_copy(const ein_moving *v, size_t element, const ein_piece *x, char *to, const int64_t *to_step, const char *from, const int64_t *from_step) {
   int64_t extent[EIN_MAX_AXES];
   for (int d = 0; d < v->ndim; d++) extent[d] = x->high[d] - x->low[d];
   ein_boxes(v->ctx, v->ground.far, element, 1, NULL, v->ndim, extent, to, to_step, from, from_step);
 }
 
-/* Steps in a piece that is packed. */
+/* The steps in a packed piece. */
 static void ein_packed_steps(const ein_moving *v, const ein_piece *x, int64_t *step) {
   int64_t extent[EIN_MAX_AXES];
   for (int d = 0; d < v->ndim; d++) extent[d] = x->high[d] - x->low[d];
@@ -252,7 +260,7 @@ static const int64_t *ein_steps(const ein_moving *v, int buffer) {
   return v->ground.stride + ein_buffer_of(v->ctx, buffer)->at;
 }
 
-/* What another site is to have of a buffer of ours, one piece behind the other. Gives what lies behind them. */
+/* Packs what another site needs of our buffer, piece after piece. Returns the end. */
 static char *ein_pack(const ein_moving *v, int buffer, size_t element, const ein_box *to, char *out) {
   ein_pieces s = ein_pieces_begin(v, &v->from, to);
   ein_piece x;
@@ -264,7 +272,7 @@ static char *ein_pack(const ein_moving *v, int buffer, size_t element, const ein
   return out;
 }
 
-/* in: what has come from there of what is due, packed; NULL: it is this site's own. */
+/* in: the packed data received for the box `due`; NULL: they are this site's own. */
 static void ein_unpack(const ein_moving *v, const ein_box *from, const ein_box *due, const char *in) {
   ein_pieces s = ein_pieces_begin(v, from, due);
   ein_piece x;
@@ -279,7 +287,7 @@ static void ein_unpack(const ein_moving *v, const ein_box *from, const ein_box *
 
 /* ---- parts ---- */
 
-/* n elements of parts, or of what they come to, steps apart, and their places. */
+/* n elements of parts or of combined results, at a step, and their places. */
 typedef struct ein_run_of { char *at; int64_t step, *place, place_step; } ein_run_of;
 
 static ein_run_of ein_run_at(const ein_moving *v, int buffer, int places, const ein_box *own, const int64_t *at, const int64_t *shift) {
@@ -305,7 +313,7 @@ static void ein_fold_run(const ein_moving *v, const ein_run_of *to, const ein_ru
   }
 }
 
-/* some: of these n elements. What is not dense goes one by one. */
+/* some: whether these n elements have values. What is not dense is done one by one. */
 static void ein_fold_row(const ein_moving *v, const ein_run_of *to, const ein_run_of *part, unsigned char *some, int64_t n) {
   int dense = to->step == 1 && part->step == 1 && to->place_step == 1 && part->place_step == 1;
   for (int64_t k = 0, run; k < n; k += run) {
@@ -321,7 +329,8 @@ static int64_t ein_number_in(const ein_moving *v, const ein_box *b, const int64_
   return i;
 }
 
-/* Takes what is due of site p's part into what is combined here. A parcel's places stand before its elements. NULL: the part is this site's own. */
+/* Combines site p's part of this round into the result here. In a parcel, places come before elements. NULL:
+ * the part is this site's own. */
 static void ein_fold(const ein_moving *v, const ein_box *all, int p, const ein_parcel *parcel) {
   ein_box own = ein_box_of(v->ctx, v->mesh, v->row->from, p), due = ein_due(v, p, v->site), *from = &own;
   ein_pieces s = ein_pieces_begin(v, from, &due);
@@ -357,7 +366,8 @@ static void ein_places_check(const ein_moving *v, const ein_box *own) {
   if (nothing) ein_error_set(&v->ctx->inside->error, EIN_ERR_INDEX, "an argmax or argmin of nothing");
 }
 
-/* What has come in a round, in the order of groups: of each another slice, if not all. */
+/* Combines what has arrived in a round, in the order of groups; in a sliced move, each group sends a different
+ * slice. */
 static void ein_combine(const ein_moving *v) {
   ein_box all = ein_wanted(v, v->site);
   int64_t own = ein_group_of(v, v->site);
@@ -368,7 +378,7 @@ static void ein_combine(const ein_moving *v) {
   }
 }
 
-/* ---- what a move works in ---- */
+/* ---- a move's memory ---- */
 
 static char *ein_room(ein_moving *v, size_t bytes) {
   char *at = v->base ? v->base + v->used : NULL;
@@ -380,7 +390,8 @@ static int ein_combined(const ein_moving *v) {
   return v->row->fold || v->row->best;
 }
 
-/* Whether all that the boxes share is one piece, and lies in one piece in `own`, the box of a work buffer; then *x is that piece. */
+/* Whether the intersection of the boxes is one piece that is contiguous in `own`, the box of a work buffer;
+ * then *x is that piece. */
 static int ein_straight(const ein_moving *v, int buffer, const ein_box *from, const ein_box *to, const ein_box *own, ein_piece *x) {
   ein_pieces s = ein_pieces_begin(v, from, to);
   ein_piece second;
@@ -395,7 +406,8 @@ static int ein_straight(const ein_moving *v, int buffer, const ein_box *from, co
   return 1;
 }
 
-/* A number that is the same of sites which are given the same, as placements say: its place, with 0 along axes where all are given all. */
+/* A number that is equal for sites that get the same data according to their placements: their coordinates,
+ * with 0 along axes where all get everything. */
 static int ein_alike(const ein_moving *v, int q) {
   int64_t at[EIN_MAX_AXES];
   int n = 0;
@@ -404,7 +416,7 @@ static int ein_alike(const ein_moving *v, int q) {
   return n;
 }
 
-/* Whether that parcel, which is packed, has what a site is to have to which this is due; -1: there is none. */
+/* Whether a packed parcel has the data for a site that needs the box `theirs`; -1: there is no parcel. */
 static int ein_packed_for(const ein_moving *v, const ein_box *theirs, int parcel) {
   if (parcel < 0) return 0;
   ein_box other = ein_due(v, v->site, v->send[parcel].peer);
@@ -451,7 +463,7 @@ static void ein_receive_add(ein_moving *v, int p) {
   else if (v->base) x->data = ein_element(v, v->row->to, v->element, &v->to, one.low, NULL);
 }
 
-/* What goes where in a round, in the order of sites; at the front of where the move works is what is noted of parts. */
+/* Makes a round's parcels, in the order of sites. The flags for parts come first in the move's memory. */
 static void ein_parcels_make(ein_moving *v) {
   memset(v->ctx->inside->alike, 0, (size_t)v->sites * sizeof(int));
   v->n_send = v->n_receive = 0;
@@ -506,7 +518,7 @@ static ein_moving ein_moving_begin(ein_ctx *ctx, const ein_mesh *mesh, const ein
   return v;
 }
 
-/* How what was combined as shares comes from those who did it to all: values, or their places. */
+/* The move that sends combined shares to the other sites: values, or their places. */
 static ein_move_row ein_shares_row(const ein_move_row *r, int buffer) {
   ein_move_row x = *r;
   x.from = x.to = buffer;
@@ -535,7 +547,7 @@ EIN_API int64_t ein_staged(ein_ctx *ctx, int k) {
   return (int64_t)most;
 }
 
-/* Of the first round of a move that has begun, what is on its way; else a round from its beginning. */
+/* Completes the first round of a move that has begun, or does a whole round. */
 static ein_status ein_move_round(ein_moving *v, int begun) {
   const ein_wire *wire = v->ctx->inside->config.wire;
   v->packed = begun >= 0 && v->round == 0;
@@ -547,7 +559,7 @@ static ein_status ein_move_round(ein_moving *v, int begun) {
   return ein_state(v->ctx);
 }
 
-/* begun: the number of a move of which this is the first half, and has begun; -1: it has not. */
+/* Does one half of a move. begun: the move's number, if its first half has begun; -1: it has not. */
 static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base, int begun) {
   ein_moving v = ein_moving_begin(ctx, mesh, row, half, base);
   int64_t rounds = v.slices == 1 ? 1 : v.slices + v.groups - 1;
@@ -588,7 +600,7 @@ EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   return ein_move_rest(ctx, mesh, k, -1);
 }
 
-/* Over a wire that carries nothing meanwhile the whole move is here. */
+/* If the wire cannot transfer in the background, the whole move is done here. */
 EIN_API ein_status ein_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_inside *in = ctx->inside;
   const ein_move_row *row = &mesh->move[k];
@@ -608,7 +620,7 @@ EIN_API ein_status ein_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   return wire && wire->start ? ein_move_rest(ctx, mesh, k, k) : ein_state(ctx);
 }
 
-/* ---- who has what, for callers ---- */
+/* ---- blocks, for callers ---- */
 
 EIN_API ein_status ein_argument_block(const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape) {
   const ein_ctx *ctx = (const ein_ctx *)context;

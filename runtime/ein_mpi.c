@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Parcels as messages of MPI. In come what a site can do and its parcels by peer; out go parcels that have arrived, and one status for all.
- * First it is agreed that all can go on, so nobody waits for what is never sent; then all messages are on their way at once.
+ * Parcels as MPI messages. In come a site's status and its parcels by peer; out go received parcels, and one
+ * status for all. First all sites agree that all can go on, so none waits for a parcel that is never sent; then
+ * all messages are started at once.
  */
 #include "ein_mpi.h"
 
@@ -10,32 +11,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most bytes of one message, since MPI counts in int: a longer parcel is several, in order. */
+/* The most bytes of one message, since MPI counts in int; a longer parcel is sent as several, in order. */
 #ifndef EIN_MPI_MOST
 #define EIN_MPI_MOST ((size_t)1 << 30)
 #endif
 
-/* So many exchanges are under way at once, of which memory is taken once; more are waited for where they start. */
+/* EIN_MPI_WAYS exchanges can be under way at once, and each allocates its memory once; a further exchange
+ * completes where it starts. */
 enum { EIN_MPI_TAG = 0, EIN_MPI_WAYS = 8 };
 
-/* An exchange: its messages, if it is under way. */
+/* An exchange, and its messages if it is under way. */
 typedef struct ein_way {
-  int key;                     /* the caller's; -1: none is under way here */
-  int n, failed;               /* failed: what MPI said as it was looked at */
+  int key;                     /* the caller's; -1: the slot is free */
+  int n, failed;               /* failed: MPI's error, met while testing for completion */
   MPI_Request *request;
-  int room;                    /* for so many: one to each and one from each, and more where a parcel is several messages */
+  int room;                    /* allocated messages: one to each site and one from each, and more if a parcel needs
+                                * several */
 } ein_way;
 
 struct ein_mpi {
   MPI_Comm comm;
   ein_wire wire;
   ein_traffic traffic;
-  ein_way now;                 /* of exchanges that are waited for at once */
-  ein_way way[EIN_MPI_WAYS];   /* of others */
+  ein_way now;                 /* for blocking exchanges */
+  ein_way way[EIN_MPI_WAYS];   /* for the others */
   ein_error error;
 };
 
-/* ---- what MPI says ---- */
+/* ---- MPI's errors ---- */
 
 static ein_status ein_mpi_failed(ein_mpi *m, const char *call, int code) {
   char text[MPI_MAX_ERROR_STRING + 1] = "";
@@ -55,7 +58,7 @@ EIN_API int ein_mpi_agree(ein_mpi *m, int mine, int *who) {
   return -1;
 }
 
-/* The status of the first site that has one, for all. */
+/* Returns to all sites the status of the first site that has an error. */
 static ein_status ein_mpi_status(ein_mpi *m, ein_status mine) {
   int who, code = ein_mpi_agree(m, (int)mine, &who);
   return code < 0 ? EIN_ERR_IO : (ein_status)code;
@@ -80,14 +83,14 @@ static int ein_mpi_room(ein_way *way, size_t wanted) {
   return 1;
 }
 
-/* One that is free, at all sites the same; NULL: none is. */
+/* Returns a free slot, the same at all sites; NULL: none is free. */
 static ein_way *ein_mpi_way(ein_mpi *m) {
   for (int i = 0; i < EIN_MPI_WAYS; i++)
     if (m->way[i].key < 0) return &m->way[i];
   return NULL;
 }
 
-/* For one message to each and one from each in all of them. */
+/* Allocates room for one message to each site and one from each in every slot. */
 static int ein_mpi_rooms(ein_mpi *m) {
   size_t each = 2 * (size_t)m->wire.sites;
   int some = ein_mpi_room(&m->now, each);
@@ -100,7 +103,7 @@ static void ein_mpi_free(ein_mpi *m) {
   free(m->now.request);
 }
 
-/* Starts the messages of a parcel, and counts them. */
+/* Starts a parcel's messages, and counts them. */
 static ein_status ein_mpi_parcel(ein_mpi *m, ein_way *way, const ein_parcel *x, int sends) {
   ein_traffic *t = &m->traffic;
   for (size_t at = 0, part; at < x->bytes; at += part) {
@@ -122,7 +125,7 @@ static void ein_mpi_to_self(const ein_mpi *m, int n_send, const ein_parcel *send
       if (receive[k].peer == m->wire.site && send[i].bytes) memcpy(receive[k].data, send[i].data, send[i].bytes);
 }
 
-/* All messages are on their way. */
+/* Starts all messages. */
 static ein_status ein_mpi_begun(ein_mpi *m, ein_way *way, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   if (mine == EIN_OK && !ein_mpi_room(way, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
     mine = ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
@@ -135,7 +138,7 @@ static ein_status ein_mpi_begun(ein_mpi *m, ein_way *way, ein_status mine, int n
   for (int i = 0; i < n_send && status == EIN_OK; i++)
     if (send[i].peer != m->wire.site) status = ein_mpi_parcel(m, way, &send[i], 1);
   if (status == EIN_OK) ein_mpi_to_self(m, n_send, send, n_receive, receive);
-  return status; /* if not EIN_OK, MPI is broken: nothing that was started can be waited for */
+  return status; /* if not EIN_OK, MPI is broken, and what was started cannot be waited for */
 }
 
 static ein_status ein_mpi_ended(ein_mpi *m, ein_way *way) {
@@ -172,7 +175,7 @@ static ein_status ein_mpi_finish(void *user, int key) {
   return status;
 }
 
-/* MPI carries on what is under way as it is called. */
+/* MPI makes progress when it is called. */
 static void ein_mpi_look(void *user) {
   ein_mpi *m = (ein_mpi *)user;
   int done;
@@ -183,7 +186,7 @@ static void ein_mpi_look(void *user) {
   }
 }
 
-/* What each tells each is not of a move, and not counted. */
+/* An all-to-all of numbers is not part of a move, and not counted. */
 static ein_status ein_mpi_counts(void *user, ein_status mine, const int64_t *send, int64_t *receive) {
   ein_mpi *m = (ein_mpi *)user;
   ein_status status = ein_mpi_status(m, mine);
@@ -192,7 +195,7 @@ static ein_status ein_mpi_counts(void *user, ein_status mine, const int64_t *sen
   return code == MPI_SUCCESS ? EIN_OK : ein_mpi_failed(m, "MPI_Alltoall", code);
 }
 
-/* ---- opened and closed ---- */
+/* ---- open and close ---- */
 
 static int ein_mpi_place(ein_mpi *m) {
   MPI_Comm beside;
@@ -217,7 +220,7 @@ static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
   return code == MPI_SUCCESS ? EIN_OK : EIN_ERR_IO;
 }
 
-/* Who has no memory tells the others, over the duplicate. */
+/* A site without memory tells the others over the duplicate. */
 EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out) {
   MPI_Comm own = MPI_COMM_NULL;
   ein_mpi local, *m = (ein_mpi *)calloc(1, sizeof *m);

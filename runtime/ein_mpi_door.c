@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * The shared object that ein opens: MPI is started and ended here, for a process that is nobody else's. See ein_mpi_door.h.
+ * The shared object that ein opens. It starts and ends MPI, for a process in which nothing else uses MPI. See
+ * ein_mpi_door.h.
  */
 #include "ein_mpi_door.h"
 

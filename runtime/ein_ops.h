@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * The language's scalar operations, as emitted C calls them: what compiler/expr/ops.def names, and the
- * conversions between dtypes. All inline, without a branch where a compiler can then use vectors, and
- * without undefined behaviour for any argument. f16 and bf16 are computed in float, and rounded.
+ * The language's scalar operations, as emitted C calls them: those in compiler/expr/ops.def, and conversions
+ * between dtypes. All are inline, without branches where that lets compilers vectorize, and without undefined
+ * behaviour for any argument. f16 and bf16 are computed in float, and rounded.
  */
 #ifndef EIN_OPS_H
 #define EIN_OPS_H
 
-/* What is written as a product and a sum is that, whatever flags this is compiled with. */
+/* A product and a sum are never contracted, whatever the compiler's flags. */
 #if defined(EIN_STATIC) && defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
-#elif defined(EIN_STATIC) && defined(__GNUC__) && !defined(__CUDACC__) /* whose flag it is: -fmad=false */
+#elif defined(EIN_STATIC) && defined(__GNUC__) && !defined(__CUDACC__) /* nvcc has a flag instead: -fmad=false */
 #pragma GCC optimize("fp-contract=off")
 #endif
 
@@ -21,14 +21,14 @@
 #include <string.h>
 #endif
 
-#if defined(EIN_INLINE) /* by cuda/device.h */
+#if defined(EIN_INLINE) /* defined by cuda/device.h */
 #elif defined(__GNUC__)
 #define EIN_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define EIN_INLINE static inline
 #endif
 
-/* What lies there is wanted soon; or not so soon that the nearest cache should have it. */
+/* Prefetch: into the nearest cache, or only into a farther one. */
 #if defined(__GNUC__)
 #define EIN_FETCH(at) __builtin_prefetch(at)
 #define EIN_FETCH_SECOND(at) __builtin_prefetch(at, 0, 2)
@@ -37,10 +37,10 @@
 #define EIN_FETCH_SECOND(at) ((void)(at))
 #endif
 
-/* ---- integers: two's complement; // floors, % has the divisor's sign; by 0 gives 0 ----
+/* ---- integers: two's complement; // floors, % has the divisor's sign; division by 0 gives 0 ----
  *
- * W is a signed type that the operation is done in, U its unsigned one, which wraps. W may be wider
- * than T: the lower bits are the same. */
+ * W is the signed type in which the operation is done, U its unsigned type, which wraps. W may be wider than T:
+ * the lower bits are the same. */
 
 #define EIN_INTEGER(n, T, W, U)                                                                    \
   EIN_INLINE T ein_add_##n(T a, T b) { return (T)((U)a + (U)b); }                                  \
@@ -87,9 +87,9 @@ EIN_INTEGER(i8, int8_t, int32_t, uint32_t)
 EIN_INTEGER(u8, uint8_t, int32_t, uint32_t)
 #undef EIN_INTEGER
 
-/* ---- what schedules make ---- */
+/* ---- for schedules ---- */
 
-/* The argument, which the compiler does not know to be that. */
+/* Returns x, opaque to the compiler. */
 EIN_INLINE int64_t ein_hidden_i64(int64_t x) {
 #if defined(__GNUC__) && !defined(EIN_CUDA)
   __asm__("" : "+r"(x));
@@ -104,7 +104,7 @@ EIN_INLINE double ein_hidden_f64(double x) {
   volatile double y = x;
   return y;
 }
-/* Integers in the order of floats, none of which is NaN; -0 is less than 0. */
+/* Maps floats to integers of the same order, for floats that are not NaN; -0 is less than 0. */
 EIN_INLINE int32_t ein_order_f32(float x) {
   int32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -130,9 +130,9 @@ EIN_INLINE double ein_unorder_i64(int64_t bits) {
 
 /* ---- reals ---- */
 
-/* Products that are added without being rounded, by one instruction, where the machine has it; else a product and a sum. It is said
- * here and in kernels where that is done, and compilers do it nowhere else (see above): so all of them make the same bits. With EIN_FMA
- * defined it is done on every machine, by the library if need be. */
+/* Fused multiply-add, in one instruction where the machine has it; else a product and a sum. Only this code and
+ * kernels that call it fuse, and compilers do not fuse elsewhere (see above), so all compilers produce the same
+ * bits. If EIN_FMA is defined, it is fused on every machine, by the library if need be. */
 #if !defined(EIN_FMA) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA) || (defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)))
 #define EIN_FMA 1
 #endif
@@ -145,22 +145,22 @@ EIN_INLINE double ein_fma_f64(double a, double b, double c) { return a * b + c; 
 #endif
 
 #if defined(__STRICT_ANSI__) && !defined(__cplusplus)
-double lgamma_r(double x, int *sign); /* which <math.h> then does not say; lgamma writes a global */
+double lgamma_r(double x, int *sign); /* which <math.h> may not declare; lgamma writes a global */
 float lgammaf_r(float x, int *sign);
 #endif
 
 /*
- * max and min give NaN where an argument is NaN, fmax and fmin the other argument; of 0 and -0, the
- * second. log(exp a + exp b): equal infinities have no difference, so equal arguments are a case.
+ * max and min return NaN if an argument is NaN, fmax and fmin the other argument; of 0 and -0, the second.
+ * log(exp a + exp b): infinity minus infinity is NaN, so equal arguments are a separate case.
  */
 #if defined(__CUDACC__)
-#define EIN_LGAMMA(f, a, sign) ((void)(sign), f(a)) /* a device's writes nothing */
+#define EIN_LGAMMA(f, a, sign) ((void)(sign), f(a)) /* a device's writes no global */
 #else
 #define EIN_LGAMMA(f, a, sign) f##_r(a, sign)
 #endif
 #define EIN_REAL(n, T, f, ln2)                                                                     \
   EIN_INLINE T ein_max_##n(T a, T b) {                                                             \
-    T m = b > a ? b : a; /* a where it is NaN; so only b is asked, and a chain of these is short */ \
+    T m = b > a ? b : a; /* a if either is NaN; so only b is tested, and a chain of these is short */ \
     return b == b ? m : b;                                                                         \
   }                                                                                                \
   EIN_INLINE T ein_min_##n(T a, T b) {                                                             \
@@ -186,7 +186,7 @@ EIN_REAL(f64, double, , 0.69314718055994530942)
 EIN_REAL(f32, float, f, 0.69314718055994530942f)
 #undef EIN_REAL
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(EIN_EMULATED) /* an instruction, for which 0 is more than -0 */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && !defined(EIN_EMULATED) /* an instruction that orders 0 above -0 */
 static inline __device__ float ein_larger_f32(float a, float b) {
   float m;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
@@ -201,7 +201,7 @@ static inline __device__ float ein_smaller_f32(float a, float b) {
 #define ein_min_f32(a, b) ein_smaller_f32(a, b)
 #endif
 
-/* One of two floats, without a branch around what only one of them wants. */
+/* Selects one of two floats, without a branch around computations that only one of them needs. */
 #if !defined(EIN_BELOW)
 #define EIN_BELOW(x, limit, below, above) ((x) < (limit) ? (below) : (above))
 #endif
@@ -219,20 +219,20 @@ EIN_INLINE float ein_f32_of_bits(uint32_t bits) {
 }
 
 /*
- * exp and log of floats, without a branch or a table, so that loops over them use vectors whatever the
- * compiler's library has. exp: x = n ln 2 + r, a polynomial in r, and 2^n in two steps, so that what is
- * too large becomes infinite and what is too small loses its last bits only. log: x = m 2^e with m near 1, a
- * polynomial in m - 1. The polynomials are Chebyshev fits of (exp r - 1 - r) / r^2 and (log(1 + f) - f +
- * f^2 / 2) / f^3; where products are added without being rounded, exp has one with a term less, of the least
- * relative error. Below one unit in the last place (tanh: below two), and so are those of doubles: tests/runtime/test_ops.c.
+ * exp and log of floats, without branches or tables, so that loops over them vectorize whatever the compiler's
+ * library offers. exp: x = n ln 2 + r; a polynomial in r; then 2^n in two steps, so that overflow gives
+ * infinity and underflow loses only the last bits. log: x = m 2^e with m near 1; a polynomial in m - 1. The
+ * polynomials are Chebyshev fits of (exp r - 1 - r) / r^2 and (log(1 + f) - f + f^2 / 2) / f^3; with fused
+ * multiply-add, exp has a minimax polynomial of the relative error with one term less. The error is below one
+ * unit in the last place (tanh: below two), also for doubles: tests/runtime/test_ops.c.
  */
 EIN_INLINE float ein_exp_f32(float x) {
   const float shift = 12583166.0f; /* 1.5 * 2^23 + 254: adding it rounds to an integer, in the low bits */
-  uint32_t bits = ein_bits_f32(ein_fma_f32(x, 1.44269504088896341f, shift)); /* n + 254 >= 104: halves are natural */
-  bits = bits < 0x4B4000FEu + 129u ? bits : 0x4B4000FEu + 129u; /* beyond, r goes on, and so does the polynomial */
+  uint32_t bits = ein_bits_f32(ein_fma_f32(x, 1.44269504088896341f, shift)); /* n + 254 >= 104: halved as unsigned */
+  bits = bits < 0x4B4000FEu + 129u ? bits : 0x4B4000FEu + 129u; /* clamped: beyond, r and the polynomial grow */
   float n = ein_f32_of_bits(bits) - shift;
   float r = ein_fma_f32(-n, 1.42860682030941723e-6f, ein_fma_f32(-n, 0.693145751953125f, x));
-  uint32_t half = bits >> 1; /* 2^(n / 2), as an exponent with its 127, and what is left of 2^n */
+  uint32_t half = bits >> 1; /* 2^(n / 2), as a biased exponent (127), and the rest of 2^n */
   float root = ein_f32_of_bits(half << 23), rest = ein_f32_of_bits((bits - half) << 23);
 #if defined(EIN_FMA)
   float p = 0.0013814540105360484f;
@@ -240,7 +240,7 @@ EIN_INLINE float ein_exp_f32(float x) {
   p = fmaf(p, r, 0.04166839079137147f);
   p = fmaf(p, r, 0.16666520398318727f);
   p = fmaf(p, r, 0.4999999343207683f);
-  float y = fmaf(fmaf(p, r, 1.0f), r * root, root); /* the polynomial times root, with one product less to wait for */
+  float y = fmaf(fmaf(p, r, 1.0f), r * root, root); /* the polynomial times root; a shorter dependency chain */
 #else
   float p = 0.0001989198131397769f;
   p = ein_fma_f32(p, r, 0.0013934541928270264f);
@@ -251,13 +251,13 @@ EIN_INLINE float ein_exp_f32(float x) {
   float y = (p * r * r + r + 1.0f) * root;
 #endif
   y *= rest;
-  return x < -104.0f ? 0.0f : y; /* at the end: compilers would follow what is constant here through all of it */
+  return x < -104.0f ? 0.0f : y; /* last, because compilers would propagate a constant through all of it */
 }
 
 EIN_INLINE float ein_log_f32(float x) {
   int tiny = x < 1.17549435e-38f; /* subnormal, zero or negative */
   float big = tiny ? x * 8388608.0f : x;
-  uint32_t bits = ein_bits_f32(big) - 0x3F3504F3u; /* from the root of a half on */
+  uint32_t bits = ein_bits_f32(big) - 0x3F3504F3u; /* relative to sqrt(1/2) */
   float e = (float)((int32_t)bits >> 23) - (tiny ? 23.0f : 0.0f);
   float f = ein_f32_of_bits((bits & 0x7FFFFFu) + 0x3F3504F3u) - 1.0f;
   float p = 0.06971611471451178f;
@@ -276,7 +276,7 @@ EIN_INLINE float ein_log_f32(float x) {
   return ((x > 3.40282347e+38f) | (x != x)) ? x : y;
 }
 
-/* Near 0 a polynomial in its square, elsewhere 1 - 2 / (exp 2x + 1). */
+/* Near 0, a polynomial in x^2; elsewhere 1 - 2 / (exp 2x + 1). */
 EIN_INLINE float ein_tanh_f32(float x) {
   float a = x < 0 ? -x : x, z = x * x;
   float p = -0.006094554966359008f;
@@ -291,12 +291,13 @@ EIN_INLINE float ein_tanh_f32(float x) {
 
 #if defined(EIN_FMA)
 /*
- * Below 0.94 x, and x times a polynomial in its square; beyond it 1 - exp -t, where -log(1 - erf a) is t, as a and a times a polynomial:
- * few of the places of exp -t count, and those of t - 1 are finer. Each coefficient was rounded before the next ones were found. The
- * exponential is that of ein_exp_f32 without its ends, as t is from 0 to 17.
+ * Below 0.94, x plus x times a polynomial in x^2. Beyond, 1 - exp -t, where t = -log(1 - erf a) is a plus a
+ * times a polynomial: few of the digits of exp -t count, and those of t - 1 are finer. Each coefficient was
+ * rounded before the next ones were determined. The exponential is that of ein_exp_f32 without range checks, as
+ * t is from 0 to 17.
  */
 EIN_INLINE float ein_erf_f32(float x) {
-  float a = fabsf(x), b = a > 4.0f ? 4.0f : a, z = x * x; /* beyond 4 there is nothing but 1 */
+  float a = fabsf(x), b = a > 4.0f ? 4.0f : a, z = x * x; /* beyond 4 the result is 1 */
   float p = 7.97622779e-5f;
   p = fmaf(p, z, -0.000804493204f);
   p = fmaf(p, z, 0.00519200508f);
@@ -322,13 +323,13 @@ EIN_INLINE float ein_erf_f32(float x) {
   return copysignf(EIN_BELOW(a, 0.94f, fmaf(p, a, a), fmaf(q, -0.36787944f, 1.0f)), x);
 }
 
-/* x ^ 3 within one unit: what the rounded square lacks is added, unless there is no end to it. */
+/* x ^ 3 within one unit: the rounding error of the square is added, unless it is not finite. */
 #define EIN_CUBE(n, T, f)                                                                          \
   EIN_INLINE T ein_cube_##n(T x) {                                                                 \
     T square = x * x, y = square * x, lacks = fma##f(x, x, -square);                               \
     return y - y == 0 ? fma##f(square, x, lacks * x) : y;                                          \
   }
-#else /* rounded products would be more than a unit off */
+#else /* rounded products would be off by more than a unit */
 #define EIN_CUBE(n, T, f)                                                                          \
   EIN_INLINE T ein_cube_##n(T x) { return pow##f(x, 3); }
 #endif
@@ -337,9 +338,10 @@ EIN_CUBE(f64, double, )
 #undef EIN_CUBE
 
 /*
- * The same of doubles. exp: a polynomial for (exp r - 1 - r) / r^2 of the least relative error. log: with s = f / (2 + f),
- * log(1 + f) = 2 atanh s = f - f^2 / 2 + s (f^2 / 2 + R), where R is s^2 times a polynomial in s^2. Integers here become
- * numbers by their bits: conversions between 64-bit integers and doubles are no vector instructions everywhere.
+ * The same for doubles. exp: a minimax polynomial of the relative error for (exp r - 1 - r) / r^2. log: with s
+ * = f / (2 + f), log(1 + f) = 2 atanh s = f - f^2 / 2 + s (f^2 / 2 + R), where R is s^2 times a polynomial in
+ * s^2. Integers are converted to doubles by their bits here, since not every machine has vector instructions
+ * that convert 64-bit integers to doubles.
  */
 EIN_INLINE uint64_t ein_bits_f64(double x) {
   uint64_t bits;
@@ -353,8 +355,8 @@ EIN_INLINE double ein_f64_of_bits(uint64_t bits) {
   return x;
 }
 
-/* exp(x - n ln 2) - 1 for differences of at most half of ln 2, as the sum of *first and what is given, which is smaller. n times
- * the larger part of ln 2, of 42 bits, is exact, and so is *first. */
+/* exp(x - n ln 2) - 1, for differences of at most half of ln 2, as the sum of *first and the result, which is
+ * smaller. n times the larger part of ln 2, of 42 bits, is exact, and so is *first. */
 EIN_INLINE double ein_exp_rest_f64(double x, double n, double *first) {
   double large = ein_fma_f64(-n, 0.6931471805598903, x), small = n * 5.497923018708371e-14, r = large - small;
   double p = 2.5000024639220488e-08;
@@ -374,7 +376,7 @@ EIN_INLINE double ein_exp_rest_f64(double x, double n, double *first) {
 EIN_INLINE double ein_exp_f64(double x) {
   const double shift = 6755399441057790.0; /* 1.5 * 2^52 + 2046 */
   const uint64_t most = UINT64_C(0x43380000000007FE) + 1025;
-  uint64_t bits = ein_bits_f64(ein_fma_f64(x, 1.4426950408889634, shift)); /* n + 2046: halves are natural */
+  uint64_t bits = ein_bits_f64(ein_fma_f64(x, 1.4426950408889634, shift)); /* n + 2046: can be halved as unsigned */
   bits = bits < most ? bits : most;
   double first, rest = ein_exp_rest_f64(x, ein_f64_of_bits(bits) - shift, &first), p = rest + first + 1.0;
   uint64_t half = bits >> 1, other = bits - half;
@@ -385,7 +387,7 @@ EIN_INLINE double ein_exp_f64(double x) {
 EIN_INLINE double ein_log_f64(double x) {
   int tiny = x < 2.2250738585072014e-308; /* subnormal, zero or negative */
   double big = tiny ? x * 18014398509481984.0 : x;
-  uint64_t bits = ein_bits_f64(big) + UINT64_C(0x00095F619980C433); /* what the root of a half lacks to 1 */
+  uint64_t bits = ein_bits_f64(big) + UINT64_C(0x00095F619980C433); /* the bits of 1 less those of sqrt(1/2) */
   double e = ein_f64_of_bits(bits >> 52 | UINT64_C(0x4330000000000000)) - (tiny ? 4503599627371573.0 : 4503599627371519.0);
   double f = ein_f64_of_bits((bits & UINT64_C(0xFFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
   double s = f / (f + 2.0), z = s * s, square = 0.5 * f * f;
@@ -402,7 +404,8 @@ EIN_INLINE double ein_log_f64(double x) {
   return ((x > 1.7976931348623157e308) | (x != x)) ? x : y;
 }
 
-/* Near 0 as of floats; elsewhere 1 - 2 e / (1 + e), where e is exp -2|x|: few of the quotient's places count. */
+/* Near 0 like that of floats; elsewhere 1 - 2 e / (1 + e), where e = exp -2|x|: few digits of the quotient
+ * count. */
 EIN_INLINE double ein_tanh_f64(double x) {
   const double shift = 6755399441056767.0; /* 1.5 * 2^52 + 1023 */
   double a = x < 0 ? -x : x, z = x * x;
@@ -427,9 +430,9 @@ EIN_INLINE double ein_tanh_f64(double x) {
 #include "ein_math.h"
 #include "ein_angle.h"
 
-/* ---- reals to integers: towards 0; what is too large becomes the largest, NaN becomes 0 ---- */
+/* ---- reals to integers: truncated towards 0; too large values saturate, NaN becomes 0 ---- */
 
-/* V: what the machine converts to. Inside is low <= x < end. */
+/* V: the type that the machine converts to. A value is in range if low <= x < end. */
 #define EIN_SATURATE(from, F, n, T, V, low, end, least, most)                                      \
   EIN_INLINE T ein_##from##_to_##n(F x) {                                                          \
     T inside = (T)(V)(((x >= (F)(low)) & (x < (F)(end))) ? x : 0);                                 \
@@ -448,22 +451,22 @@ EIN_SATURATE_ALL(f32, float)
 #undef EIN_SATURATE_ALL
 #undef EIN_SATURATE
 
-/* ---- half precision: the bits of half.c, without its branches ---- */
+/* ---- half precision: the same bits as half.c, without its branches ---- */
 
-/* c is 0 or 1. Not `c ? a : b`, since gcc makes that a branch around the arithmetic in a. */
+/* c is 0 or 1. Not `c ? a : b`, since gcc makes a branch around the computation of a. */
 EIN_INLINE uint32_t ein_pick(int c, uint32_t a, uint32_t b) {
   const uint32_t mask = 0u - (uint32_t)c;
   return (a & mask) | (b & ~mask);
 }
 
-#if defined(__CUDA_ARCH__) && !defined(EIN_EMULATED) /* a device has instructions, which round alike; a NaN loses its payload */
+#if defined(__CUDA_ARCH__) && !defined(EIN_EMULATED) /* in hardware, with the same rounding; NaN loses its payload */
 static inline __device__ float ein_widen_f16(uint16_t half) {
   float x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(half));
   return x;
 }
 static inline __device__ uint16_t ein_narrow_f16(float x) {
-#if __CUDA_ARCH__ >= 800 /* two at a time are several times as quick as one */
+#if __CUDA_ARCH__ >= 800 /* several times as fast as one at a time */
   uint32_t halves;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(0.0f), "f"(x));
   return (uint16_t)halves;
@@ -474,16 +477,16 @@ static inline __device__ uint16_t ein_narrow_f16(float x) {
 #endif
 }
 #else
-/* A subnormal is 2^-14 + x - 2^-14, which is exact. */
+/* A subnormal is (2^-14 + x) - 2^-14, which is exact. */
 EIN_INLINE float ein_widen_f16(uint16_t half) {
   const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, o = (uint32_t)(half & 0x7FFFu) << 13;
   const uint32_t small = ein_bits_f32(ein_f32_of_bits(o + (113u << 23)) - (1.0f / 16384));
   const uint32_t usual = o + (112u << 23);
-  const uint32_t large = (o + (224u << 23)) | (uint32_t)(o > 0x0F800000u) << 22; /* NaN becomes quiet */
+  const uint32_t large = (o + (224u << 23)) | (uint32_t)(o > 0x0F800000u) << 22; /* a NaN becomes quiet */
   return ein_f32_of_bits(sign | ein_pick(o < 0x00800000u, small, ein_pick(o < 0x0F800000u, usual, large)));
 }
 
-/* The last place of 0.5 is that of f16's subnormals, so adding 0.5 rounds to these. */
+/* The last bit of 0.5 is that of f16's subnormals, so adding 0.5 rounds to them. */
 EIN_INLINE uint16_t ein_narrow_f16(float x) {
   const uint32_t bits = ein_bits_f32(x), sign = bits >> 16 & 0x8000u, m = bits & 0x7FFFFFFFu;
   const uint32_t small = ein_bits_f32(ein_f32_of_bits(m) + 0.5f) - 0x3F000000u;
@@ -512,9 +515,9 @@ EIN_INLINE uint16_t ein_narrow_bf16(float x) {
 #endif
 
 /*
- * A double as a float, rounded to odd: cut off, and the last bit set where something was lost. The
- * narrower formats then round it as they would the double. What is too large is infinite in both. A NaN
- * loses its payload.
+ * Converts a double to float, rounding to odd: truncated, with the last bit set if something was lost. Rounding
+ * that to a narrower format then equals rounding the double. Overflow is infinite in both. A NaN loses its
+ * payload.
  */
 EIN_INLINE float ein_f64_to_odd(double x) {
   uint64_t bits, m, part, lost;
@@ -529,14 +532,14 @@ EIN_INLINE float ein_f64_to_odd(double x) {
   return ein_f32_of_bits((uint32_t)(bits >> 32 & 0x80000000u) | (uint32_t)part);
 }
 
-/* A large integer as a double, what a double would lose being kept as one bit. */
+/* Converts a large integer to double, keeping what a double would lose as one sticky bit. */
 EIN_INLINE double ein_i64_to_odd(int64_t x) {
   uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
   u = u >> 53 ? (u >> 11 | ((u & 2047) != 0)) << 11 : u;
   return x < 0 ? -(double)u : (double)u;
 }
 
-/* The names of half.c mean these from here on. */
+/* From here on, the names of half.c mean these. */
 #define ein_f16_to_f32(x)  ein_widen_f16(x)
 #define ein_bf16_to_f32(x) ein_widen_bf16(x)
 #define ein_f32_to_f16(x)  ein_narrow_f16(x)
@@ -546,7 +549,7 @@ EIN_INLINE double ein_i64_to_odd(int64_t x) {
 #define ein_i64_to_f16(x)  ein_f64_to_f16(ein_i64_to_odd(x))
 #define ein_i64_to_bf16(x) ein_f64_to_bf16(ein_i64_to_odd(x))
 
-/* The value that is left after a conversion to the type: of a float, a double, an integer. */
+/* The value after conversion to the type and back: of a float, a double, an integer. */
 EIN_INLINE float ein_round_f16(float x) { return ein_widen_f16(ein_narrow_f16(x)); }
 EIN_INLINE float ein_round_bf16(float x) { return ein_widen_bf16(ein_narrow_bf16(x)); }
 EIN_INLINE float ein_f64_round_f16(double x) { return ein_round_f16(ein_f64_to_odd(x)); }

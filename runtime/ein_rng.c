@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Random numbers without a state: seed and index in, one value out, so no partitioning of the work
- * can change a value. Philox4x32-10 is that of Salmon, Moraes, Dror and Shaw, "Parallel random
- * numbers: as easy as 1, 2, 3" (2011).
+ * Random numbers without state: seed and index in, one value out, so no partitioning of the work can change a
+ * value. Philox4x32-10 is from Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
+ * (2011).
  *
- * The logarithm and the cosine of the normal numbers are computed in fixed point, with integers
- * alone. So there is nothing that fused multiply-add, reordering or another libm could change,
- * whatever the compiler and its flags; the few floating-point operations left (one conversion each,
- * exact scalings, a square root, one product, one rounding to float) are correctly rounded
- * everywhere and cannot be contracted. The same text works in CUDA.
+ * The logarithm and the cosine of the normal numbers are computed in fixed point, with integers only. So fused
+ * multiply-add, reordering or another libm cannot change them, whatever the compiler and its flags. The few
+ * remaining floating-point operations (one conversion each, exact scalings, a square root, one product, one
+ * rounding to float) are correctly rounded everywhere and cannot be contracted. The same code works in CUDA.
  */
 #include "ein_num.h"
 
@@ -16,7 +15,7 @@
 #include <math.h>
 #endif
 
-/* ctr[3] says what a block is for, so the same seed gives unrelated streams. */
+/* ctr[3] identifies the use of a block, so the same seed gives unrelated streams. */
 enum { EIN_STREAM_UNIFORM = 0, EIN_STREAM_NORMAL = 1, EIN_STREAM_INTEGER = 2, EIN_STREAM_PERMUTATION = 3 };
 
 EIN_BOTH EIN_API void ein_philox4x32_10(const uint32_t ctr[4], const uint32_t key[2], uint32_t out[4]) {
@@ -49,8 +48,7 @@ static EIN_BOTH uint64_t ein_rng_join(uint32_t high, uint32_t low) {
   return (uint64_t)high << 32 | low;
 }
 
-/* The upper 64 bits of a * b. In fixed point with 64 bits after the point: the product, rounded
- * down. */
+/* The upper 64 bits of a * b; in fixed point with 64 bits after the point, the product, rounded down. */
 static EIN_BOTH uint64_t ein_rng_mul_high(uint64_t a, uint64_t b) {
 #ifdef __SIZEOF_INT128__
   __extension__ typedef unsigned __int128 u128;
@@ -84,8 +82,8 @@ EIN_BOTH EIN_API int64_t ein_randint(int64_t seed, int64_t index, int64_t lo, in
 #define EIN_ONE_OVER(n) (UINT64_MAX / (n)) /* 1/n in Q64 */
 
 /*
- * atanh(s)/s - 1 = s2/3 + s2^2/5 + ... in Q64, for s2 = s*s in Q64. While s is below 0.172, what is
- * left out sums to less than 2^-61.
+ * atanh(s)/s - 1 = s2/3 + s2^2/5 + ... in Q64, for s2 = s*s in Q64. While s is below 0.172, the truncated terms
+ * sum to less than 2^-61.
  */
 static EIN_BOTH uint64_t ein_rng_atanh_tail(uint64_t s2) {
   uint64_t p = EIN_ONE_OVER(25);
@@ -105,7 +103,7 @@ static EIN_BOTH uint64_t ein_rng_atanh_tail(uint64_t s2) {
 
 /*
  * |ln m| in Q64 for m in Q63 between sqrt(1/2) and sqrt(2): ln m = 2 atanh((m - 1)/(m + 1)). The
- * reciprocal of m + 1 comes from one 32-bit division and one Newton step, good to about 60 bits.
+ * reciprocal of m + 1 comes from one 32-bit division and one Newton step, accurate to about 60 bits.
  */
 static EIN_BOTH uint64_t ein_rng_log_near_one(uint64_t m) {
   const uint64_t one = (uint64_t)1 << 63;
@@ -169,7 +167,7 @@ static EIN_BOTH uint64_t ein_rng_sin_small(uint64_t x) {
   return (x - ein_rng_mul_high(x, ein_rng_mul_high(x2, p))) >> 1;
 }
 
-/* cos(2 pi turn / 2^64). In odd eighths of the turn the angle is measured from their far end. */
+/* cos(2 pi turn / 2^64). In odd eighths of the turn, the angle is measured from the eighth's far end. */
 static EIN_BOTH double ein_rng_cos_of_turn(uint64_t turn) {
   const uint64_t quarter_pi = 0xC90FDAA22168C235u; /* pi/4 in Q64 */
   unsigned eighth = (unsigned)(turn >> 61);
@@ -181,7 +179,7 @@ static EIN_BOTH double ein_rng_cos_of_turn(uint64_t turn) {
   return (eighth + 2) >> 2 & 1 ? -magnitude : magnitude;
 }
 
-/* Box and Muller, one value of the pair: sqrt(-2 ln u) cos(2 pi t), with u in (0, 1] of 53 bits. */
+/* Box-Muller, one value of the pair: sqrt(-2 ln u) cos(2 pi t), with u in (0, 1] of 53 bits. */
 EIN_BOTH EIN_API float ein_normal(int64_t seed, int64_t index) {
   uint32_t word[4];
   ein_rng_block(seed, index, EIN_STREAM_NORMAL, word);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Contexts of generated code: made, planned for sizes, run. In come a model's tables and the caller's
- * settings, sizes and tensors; out go statuses and one message, the first of each call. A context is one
- * block of memory, a plan one more; a run takes none. Nothing is printed, and nothing is global.
+ * The contexts of generated code: made, planned for given sizes, and run. In come a model's tables and the
+ * caller's settings, sizes and tensors; out go statuses and one message, the first of each call. A context is
+ * one block of memory, a plan one more; a run allocates nothing. Nothing is printed, and there is no global
+ * state.
  */
 #include "ein_inside.h"
 
@@ -78,7 +79,7 @@ EIN_API void ein_plan_check(ein_plan *p, int holds, const char *text, const char
 
 /* ---- memory ---- */
 
-/* The C library's, aligned by hand: what malloc gave lies before the block. */
+/* Allocates with malloc and aligns the block; the pointer that malloc returned is stored before it. */
 static void *ein_memory_get(const ein_config *config, size_t bytes) {
   if (config->alloc) return config->alloc(config->user, bytes, EIN_ALIGN);
   if (bytes > SIZE_MAX - 2 * EIN_ALIGN) return NULL;
@@ -101,14 +102,14 @@ static void ein_memory_drop(const ein_config *config, void *p, size_t bytes) {
   free(block);
 }
 
-/* A piece of a block that is being cut up, or, with base NULL, measured. */
+/* Takes a piece of a block; if base is NULL, only adds up its size. */
 static void *ein_cut(char *base, size_t *used, int64_t n, size_t size) {
   void *piece = base ? base + *used : NULL;
   *used += ((size_t)n * size + EIN_ALIGN - 1) / EIN_ALIGN * EIN_ALIGN;
   return piece;
 }
 
-/* All that a context needs, in one block. Gives its size; with base NULL that is all it does. */
+/* Lays out all of a context in one block. Returns its size; if base is NULL, does only that. */
 static size_t ein_context_cut(char *base, const ein_tables *t, ein_ctx *ctx, ein_inside *in, void **team) {
   size_t used = 0;
   int n = t->n_buffers, n_args = t->n_inputs + t->n_outputs, n_laid = n + (t->mesh ? t->mesh->n_moves : 0);
@@ -142,7 +143,7 @@ static size_t ein_context_cut(char *base, const ein_tables *t, ein_ctx *ctx, ein
   return used;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static int ein_mesh_sites(const ein_mesh *m) {
   int n = 1;
@@ -158,7 +159,7 @@ static int ein_config_read(ein_config *to, const ein_config *from) {
   return to->threads >= 0 && to->device >= -1 && !to->alloc == !to->release && (uintptr_t)to->workspace % EIN_ALIGN == 0;
 }
 
-/* Which buffers are whose. 0: the tables make no sense. */
+/* Finds the buffers of arguments and of work. Returns 0 if the tables are inconsistent. */
 static int ein_buffers_sort(ein_inside *in) {
   const ein_tables *t = in->tables;
   for (int k = 0; k < t->n_inputs; k++) in->input[k] = -1;
@@ -267,7 +268,7 @@ static ein_status ein_plan_sizes(ein_inside *in, const int64_t *dims) {
   return in->error.status;
 }
 
-/* What wrapped without being the size of a tensor, which is said first: how much there is to do. */
+/* Reports an overflow: first that of a tensor's size, else that of the amount of work. */
 static ein_status ein_plan_counted(ein_inside *in, const int64_t *dims) {
   const ein_tables *t = in->tables;
   char with[256] = "";
@@ -288,7 +289,7 @@ static ein_status ein_plan_too_large(ein_ctx *ctx, const ein_buffer *b) {
                        b->name ? b->name : "a tensor", axis.text, (long long)shape[most], where.text);
 }
 
-/* Counts and strides of all buffers, and the bytes of work. */
+/* Computes counts and strides of all buffers, and the bytes of work. */
 static ein_status ein_plan_buffers(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   int w = 0;
@@ -305,7 +306,8 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
   return EIN_OK;
 }
 
-/* An index from data that is out of range is 0, so one element along that axis may be read of a tensor that has none. */
+/* An index from data that is out of range becomes 0, so a kernel may read one element along that axis of an
+ * empty tensor. */
 static ein_status ein_plan_empty(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   int64_t most = 0;
@@ -319,7 +321,7 @@ static ein_status ein_plan_empty(ein_ctx *ctx) {
   }
   if (most <= EIN_ALIGN) return EIN_OK;
   in->emptied = (size_t)most;
-  if (in->tables->ready) return EIN_OK; /* that is a device's business */
+  if (in->tables->ready) return EIN_OK; /* the device does this itself */
   in->empty = (uint64_t)most > SIZE_MAX / 2 ? NULL : ein_memory_get(&in->config, (size_t)most);
   if (in->empty) return memset(in->empty, 0, (size_t)most), EIN_OK;
   in->emptied = 0;
@@ -327,7 +329,7 @@ static ein_status ein_plan_empty(ein_ctx *ctx) {
   return ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory: what is read of tensors without elements takes %llu bytes", (unsigned long long)most);
 }
 
-/* The workspace: work, then the threads' scratch. */
+/* The workspace: work buffers, then the threads' scratch memory. */
 static ein_status ein_plan_memory(ein_ctx *ctx, size_t *scratch_at) {
   ein_inside *in = ctx->inside;
   int64_t scratch = in->plan.scratch, all, total;
@@ -383,7 +385,8 @@ EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein
   return status;
 }
 
-/* What a plan or a run came to, for all sites; who failed alone keeps his own words. Moves that had begun, at all sites, are waited for in any case. */
+/* The status of a plan or run, for all sites. A site that failed alone keeps its own message. Moves that have
+ * begun at all sites are waited for in any case. */
 static ein_status ein_agreed(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
   if (!in->config.wire) return status;
@@ -444,7 +447,7 @@ EIN_API EIN_FAR void ein_run_clear(ein_inside *in) {
   ein_error_clear(in);
   EIN_PUT(&in->faults, 0);
   EIN_PUT(&in->cancel, 0);
-  if (in->config.stop && *in->config.stop) EIN_PUT(&in->cancel, 1); /* later than that, ein_cancel is in time */
+  if (in->config.stop && *in->config.stop) EIN_PUT(&in->cancel, 1); /* a later stop is covered by ein_cancel */
 }
 
 EIN_API EIN_FAR void ein_run_begin(ein_ctx *ctx) {
@@ -506,7 +509,7 @@ EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx) {
   memset(&why, 0, sizeof why);
   ein_status status = in->config.between(in->config.user, ctx, &why);
   if (status != EIN_OK) ein_error_set(&in->error, status, "%s", *why.text ? why.text : "the run was ended between two turns");
-  if (status != EIN_OK && in->config.wire) in->parted = 1; /* all of them give it */
+  if (status != EIN_OK && in->config.wire) in->parted = 1; /* all sites return it */
   return ctx->turn[0];
 }
 
@@ -530,13 +533,13 @@ EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char 
   return ein_error_set(&ctx->inside->error, EIN_ERR_ASSERT, "%s%s", text && *text ? text : "an assert does not hold", where.text);
 }
 
-/* ---- what a body calls ---- */
+/* ---- functions that a body calls ---- */
 
 EIN_API int ein_given(const ein_ctx *ctx, int buffer) {
   return ctx->inside->given[buffer];
 }
 
-/* The values may stand in an output, as the caller laid it out. */
+/* The values may be in an output, with the caller's strides. */
 EIN_API void ein_default(ein_ctx *ctx, int input, int from) {
   const ein_buffer *b = ein_buffer_of(ctx, input), *a = ein_buffer_of(ctx, from);
   ctx->data[input] = ctx->data[from];
@@ -557,7 +560,7 @@ EIN_API void ein_zero(ein_ctx *ctx, int buffer) {
   }
   for (int64_t at = 0; count > 0; count--) {
     memset(data + at * (int64_t)size, 0, size);
-    for (int k = b->ndim - 1; k >= 0; k--) { /* on to the next element */
+    for (int k = b->ndim - 1; k >= 0; k--) { /* advance to the next element */
       at += stride[k];
       if (++index[k] < shape[k]) break;
       at -= stride[k] * shape[k];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Inside of what sites do together (ein_move.c, ein_fetch.c): which box of a tensor each of them has.
+ * Shared internals of moves and fetches (ein_move.c, ein_fetch.c): which box of a tensor each site has.
  */
 #ifndef EIN_SITES_H
 #define EIN_SITES_H
@@ -8,7 +8,7 @@
 #include "ein_inside.h"
 
 typedef struct ein_box {
-  int there;                   /* the site has it at all */
+  int there;                   /* whether the site has any of it */
   int64_t low[EIN_MAX_AXES], high[EIN_MAX_AXES];
 } ein_box;
 
@@ -47,7 +47,7 @@ EIN_INLINE ein_ground ein_ground_of(const ein_ctx *ctx) {
   return g;
 }
 
-/* n elements, steps apart. */
+/* Copies n elements, with a step on each side. */
 EIN_INLINE void ein_copy_row(size_t e, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
   if (to_step == 1 && from_step == 1) {
     memcpy(to, from, (size_t)n * e);
@@ -69,7 +69,8 @@ EIN_INLINE void ein_box_copy(size_t element, int n, const int64_t *extent, char 
   }
 }
 
-/* ein_far's, wherever tensors lie. What fails is in the context. No extent is 0. */
+/* Copies boxes, like ein_far's function, on the host or the device. Errors are recorded in the context. No
+ * extent is 0. */
 EIN_INLINE void ein_boxes(ein_ctx *ctx, const ein_far *far, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent, void *to,
                           const int64_t *to_step, const void *from, const int64_t *from_step) {
   if (far) {

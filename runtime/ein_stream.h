@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Stores that go past the cache: for results so large that nothing of them would be found there again. A line of 64 bytes
- * that is written whole need not be read first, and takes no room from what is read. Only whole lines go this way;
- * what lies before the first and behind the last of them is stored as usual, and so is all on a machine, or by a compiler,
- * that has no such stores. Between them and another thread's reading stands ein_stream_end, once for all that a thread does of
- * a kernel: it waits for what is on its way to memory.
+ * Stores that bypass the cache, for results so large that no part of them would still be in the cache when it
+ * is read. A line of 64 bytes that is written whole need not be read first, and evicts nothing. Only whole
+ * lines are streamed; what lies before the first and after the last whole line is stored as usual, and so is
+ * everything on machines and with compilers without such stores. Before another thread reads the result, each
+ * thread calls ein_stream_end once, after its part of the kernel: it waits for the streamed stores to reach
+ * memory.
  */
 #ifndef EIN_STREAM_H
 #define EIN_STREAM_H
@@ -24,7 +25,7 @@
 
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
-#define EIN_STREAM_PIECE 64 /* which is taken apart where vectors are shorter */
+#define EIN_STREAM_PIECE 64 /* split where vectors are shorter */
 #define EIN_STREAM_PUT(to, v) __builtin_nontemporal_store(v, (V *)(void *)(to))
 #endif
 #endif
@@ -47,7 +48,7 @@
 #define EIN_STREAM_UNROLL
 #endif
 
-/* `to` is a multiple of 64, and so is bytes. */
+/* `to` and `bytes` are multiples of 64. */
 EIN_STREAM_INLINE void ein_stream_lines(char *to, const char *from, size_t bytes) {
 #if defined(EIN_STREAM_PIECE)
   EIN_STREAM_V(EIN_STREAM_PIECE);
@@ -61,8 +62,8 @@ EIN_STREAM_INLINE void ein_stream_lines(char *to, const char *from, size_t bytes
 #endif
 }
 
-/* n elements of `size` bytes, that lie next to each other, to where they are `step` elements apart. Of an array of a few lines:
- * they are streamed if all of them are whole. */
+/* Stores n adjacent elements of `size` bytes where they are `step` elements apart. For an array of a few lines:
+ * it is streamed if it consists of whole lines. */
 EIN_STREAM_INLINE void ein_stream_few(void *to, int64_t step, const void *from, int64_t n, size_t size) {
   char *t = (char *)to;
   const char *f = (const char *)from;
@@ -75,14 +76,15 @@ EIN_STREAM_INLINE void ein_stream_few(void *to, int64_t step, const void *from, 
     memcpy(t, f, bytes);
 }
 
-/* How many elements lie ahead of the first whole line, if they lie next to each other and lines hold whole ones. */
+/* Returns the number of elements before the first whole line; 0 if elements are not adjacent or do not divide a
+ * line. */
 EIN_STREAM_INLINE int64_t ein_stream_lead(const void *from, int64_t step, size_t size) {
   size_t ahead = (64 - ((uintptr_t)from & 63)) & 63;
   return step == 1 && ahead % size == 0 ? (int64_t)(ahead / size) : 0;
 }
 
-/* Fewer bytes than a line. What stands here, and is no call: a call next to stores past the cache waits for them, where halves
- * of a line are stored (seen on a Zen 4: a row of 1 KB took five times as long). */
+/* Stores less than a line. Written out rather than a call to memcpy: a call next to streamed stores waits for
+ * them if half lines are stored (seen on a Zen 4: a row of 1 KB took five times as long). */
 EIN_STREAM_INLINE void ein_stream_part(char *t, const char *f, size_t bytes) {
   size_t at = 0;
   if (bytes & 32) memcpy(t, f, 32), at = 32;
@@ -93,7 +95,7 @@ EIN_STREAM_INLINE void ein_stream_part(char *t, const char *f, size_t bytes) {
   if (bytes & 1) t[at] = f[at];
 }
 
-/* The same of a long array: all lines that are whole. */
+/* The same for a long array: streams all whole lines. */
 EIN_STREAM_INLINE void ein_stream(void *to, int64_t step, const void *from, int64_t n, size_t size) {
   char *t = (char *)to;
   const char *f = (const char *)from;
@@ -108,8 +110,8 @@ EIN_STREAM_INLINE void ein_stream(void *to, int64_t step, const void *from, int6
   ein_stream_part(t + head + lines, f + head + lines, bytes - head - lines);
 }
 
-/* What a tile holds in registers, bytes that are known when this is compiled and lie next to each other: its address goes nowhere
- * else, so that it may stay there. */
+/* Streams what a tile holds in registers: adjacent elements whose number is a compile-time constant. The tile's
+ * address is used nowhere else, so it can stay in registers. */
 EIN_STREAM_INLINE void ein_stream_held(void *to, const void *from, int64_t n, size_t size) {
 #if defined(EIN_STREAM_PIECE)
   EIN_STREAM_V(EIN_STREAM_PIECE);
@@ -137,8 +139,9 @@ EIN_STREAM_INLINE void ein_stream_held(void *to, const void *from, int64_t n, si
 #endif
 }
 
-/* The same as ein_stream where the elements go on over several axes, in row-major order: `shape` and `step` of each, of which all but the
- * first are gone over whole. `to` is where these axes begin; the first element goes so many elements further on. */
+/* Like ein_stream, for elements that run over several axes in row-major order, with their `shape` and `step`.
+ * All axes but the first are traversed whole. `to` is the origin of the axes; the first element is element
+ * `first` in row-major order. */
 EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape, const int64_t *step, int64_t first, const void *from, int64_t n,
                                        size_t size) {
   const int64_t last = shape[axes - 1];
@@ -156,13 +159,13 @@ EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape,
   }
 }
 
-/* That as a call, for what is seldom so: tiles that are held in registers, of a result whose axes are apart. */
+/* The same, out of line, for a rare case: tiles held in registers whose result has non-adjacent axes. */
 EIN_STREAM_CALL void ein_stream_apart(void *to, int axes, const int64_t *shape, const int64_t *step, int64_t first, const void *from, int64_t n,
                                       size_t size) {
   ein_stream_axes(to, axes, shape, step, first, from, n, size);
 }
 
-/* What was stored so far is there for whoever is told of it from now on. */
+/* Makes the streamed stores visible to threads that synchronize with this one afterwards. */
 EIN_STREAM_INLINE void ein_stream_end(void) {
 #if defined(EIN_STREAM_PIECE) && defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
 #if defined(__SSE__)

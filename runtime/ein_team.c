@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Threads for a run: a task for each of 0..n-1, by OpenMP, a pool, the caller's own threads, or one after
- * the other. Which thread does what is decided as it goes; what is computed does not depend on it.
+ * Threads for a run: calls a task for each of 0..n-1, with OpenMP, a pool, the caller's threads, or one after
+ * the other. Work is distributed dynamically; the results do not depend on it.
  */
 #include "ein_inside.h"
 
@@ -10,7 +10,7 @@
 #elif defined(_OPENMP) && defined(__has_include)
 #if __has_include(<omp.h>)
 #include <omp.h>
-#else /* a compiler that takes the flag, without its library */
+#else /* a compiler that accepts the flag but has no library */
 #define EIN_ALONE
 #endif
 #elif defined(_OPENMP)
@@ -23,7 +23,7 @@
 #include <sched.h>
 #endif
 
-/* Processors that this process may use, as far as that can be found out; 0: not known. */
+/* The number of processors that this process may use; 0: unknown. */
 EIN_API int ein_processors(void) {
 #if defined(__linux__) && defined(_GNU_SOURCE)
   cpu_set_t mine;
@@ -73,14 +73,14 @@ EIN_API int64_t ein_fault(ein_ctx *ctx, int site, int64_t index, int64_t extent)
 
 /* ---- one job ---- */
 
-/* For the caller's own threads: which of their calls is the last one, nobody knows. */
+/* For the caller's threads, where it is unknown which call is the last. */
 static void ein_job_one(void *env, int64_t i, int worker) {
   ein_job *job = (ein_job *)env;
   if (!ein_stopped(job->ctx)) job->task(job->ctx, i, worker);
   if (job->streams) ein_stream_end();
 }
 
-/* By the thread that runs: what is under way between sites gets on. */
+/* Called by the thread that runs: exchanges under way make progress. */
 static void ein_look(const ein_ctx *ctx) {
   const ein_wire *wire = ctx->inside->config.wire;
   if (ctx->inside->under_way) wire->look(wire->user);
@@ -106,7 +106,7 @@ static void ein_job_share(ein_job *job, int worker) {
   if (job->streams) ein_stream_end();
 }
 
-/* ---- who does it ---- */
+/* ---- dispatch ---- */
 
 #if defined(EIN_PTHREADS)
 
@@ -116,16 +116,16 @@ struct ein_team {
   pthread_mutex_t lock;
   pthread_cond_t start, done;
   ein_job *job;
-  uint64_t round;              /* how many jobs there were; shows `job` */
-  int busy, n;                 /* members at work; members */
-  int patience;                /* so many looks before a thread goes to sleep */
+  uint64_t round;              /* the number of jobs so far; publishes `job` */
+  int busy, n;                 /* busy: members at work */
+  int patience;                /* polls before a thread goes to sleep */
   ein_member *member;
 };
 
 /*
- * Waking a thread takes 5 to 50 microseconds, so one that waits looks on for about as long before it sleeps. No longer: who
- * holds on to a processor keeps others from it, perhaps the thread that is waited for. With more threads than processors
- * none is held.
+ * Waking a thread takes 5 to 50 microseconds, so a waiting thread polls for about that long before it sleeps.
+ * Not longer: a polling thread keeps others from its processor, perhaps the thread that it waits for. With more
+ * threads than processors, none polls.
  */
 enum { EIN_PATIENCE = 1000 };
 
@@ -137,7 +137,7 @@ static void ein_look_away(void) {
 #endif
 }
 
-/* Sees the next job, and all that it stands on; NULL: there will be none. */
+/* Waits for the next job, and makes visible everything that it depends on. NULL: there are no more jobs. */
 static ein_job *ein_member_wait(ein_team *t, uint64_t seen) {
   for (int k = 0; k < t->patience && EIN_SEE(&t->round) == seen; k++) ein_look_away();
   if (EIN_SEE(&t->round) == seen) {
@@ -162,7 +162,7 @@ static void *ein_member_run(void *arg) {
   return NULL;
 }
 
-/* All members are done with the last one. */
+/* Starts the next job. All members have finished the last one. */
 static void ein_team_next(ein_team *t, ein_job *job) {
   t->job = job;
   EIN_PUT(&t->busy, t->n);
@@ -233,7 +233,7 @@ EIN_API void ein_team_end(ein_ctx *ctx) {
 }
 
 #if defined(_OPENMP) && !defined(EIN_ALONE)
-/* Inside of a parallel region of the caller's, his threads are all there shall be. */
+/* Inside a parallel region of the caller's, only its threads are used. */
 static void ein_job_do(ein_job *job, ein_inside *in) {
   if (omp_in_parallel()) {
     ein_job_share(job, 0);

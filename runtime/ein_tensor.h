@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * What a caller of a generated library sees of tensors: element types, status codes, borrowed
- * views, and the settings of a context. Types only, and inline helpers: nothing to link. C99 and
- * C++ clean.
+ * What a caller of a generated library sees of tensors: element types, status codes, borrowed views, and the
+ * settings of a context. It holds only types and inline helpers, so there is nothing to link. Valid C99 and
+ * C++.
  */
 #ifndef EIN_TENSOR_H
-#define EIN_TENSOR_H 2 /* the format: another number where a caller of one would misread the other */
+#define EIN_TENSOR_H 2 /* the format's version; it changes where a caller of one version would misread the other */
 
 #if !defined(__CUDACC_RTC__)
 #include <stddef.h>
@@ -40,19 +40,19 @@ typedef enum ein_dtype {
 typedef enum ein_status {
   EIN_OK = 0,
   EIN_ERR_IO,     /* the system refused: no such file, no permission, disk full */
-  EIN_ERR_FORMAT, /* a file or a spec is not written as its format demands */
-  EIN_ERR_SHAPE,  /* the shape met is not the shape wanted, or is no shape at all */
-  EIN_ERR_DTYPE,  /* the element type met cannot become the one wanted */
+  EIN_ERR_FORMAT, /* a file or a spec is malformed */
+  EIN_ERR_SHAPE,  /* the shape is not the expected one, or not a shape */
+  EIN_ERR_DTYPE,  /* the element type cannot be converted to the requested one */
   EIN_ERR_MEMORY, /* no memory */
-  EIN_ERR_ARG,    /* the caller's argument makes no sense */
-  EIN_ERR_RANGE,  /* a number does not fit the type that shall hold it */
+  EIN_ERR_ARG,    /* the caller's argument is invalid */
+  EIN_ERR_RANGE,  /* a number does not fit its type */
   EIN_ERR_INDEX,  /* a gathered index is out of range */
-  EIN_ERR_ASSERT, /* the program's own assert does not hold */
-  EIN_ERR_PLAN,   /* run before plan, or a workspace that is too small */
+  EIN_ERR_ASSERT, /* an assert of the program fails */
+  EIN_ERR_PLAN,   /* run before plan, or a workspace too small */
   EIN_ERR_CANCEL  /* the caller cancelled */
 } ein_status;
 
-/* Start it as {0}. The first error stays; later ones are dropped. */
+/* Initialise it to {0}. The first error is kept; later ones are dropped. */
 typedef struct ein_error {
   ein_status status;
   char text[512];
@@ -78,87 +78,97 @@ typedef struct ein_tensor {
 
 /* ---- between sites ---- */
 
-/* Bytes for a peer, or room for what comes from one. */
+/* Bytes to send to a peer, or room for bytes to receive from one. */
 typedef struct ein_parcel {
   int peer;
   void *data;
   size_t bytes;
 } ein_parcel;
 
-/* How the sites of a mesh reach each other: by memory, by messages. All of them call exchange for each move, in one order, and once more at the
- * end of a plan or a run, without parcels. What is sent has the size that its peer has room for, and at most one parcel goes from one
- * site to another; a site may send to itself. `mine` says whether this site can go on; where one cannot, all get the same error, and that
- * exchange is the last one of the plan or the run. */
+/* How the sites of a mesh exchange data: through memory or messages. All sites call exchange for each move, in
+ * the same order, and once more at the end of a plan or a run, without parcels. A parcel has the size that its
+ * receiver expects; at most one parcel goes from one site to another; a site may send to itself. `mine` says
+ * whether this site can go on. If any site cannot, all get the same error, and that exchange is the last one of
+ * the plan or run. */
 typedef struct ein_wire {
   void *user;
-  int site, sites;       /* which this is, of how many */
+  int site, sites;       /* this site's number, and the number of sites */
   ein_status (*exchange)(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
-  /* A number for each site, and one from each: how large what comes next will be, where a site alone knows. Called by all, as exchange is. */
+  /* Sends one number to each site and receives one from each: the sizes of what comes next, where only one site
+   * knows them. Collective, like exchange. */
   ein_status (*counts)(void *user, ein_status mine, const int64_t *send, int64_t *receive);
-  void (*close)(void *user); /* by the destroy of the context that has it; NULL: the wire is borrowed */
-  /* An exchange in two halves, for sites that compute meanwhile. All call start, and learn whether all can go on; then the parcels are the wire's, until
-   * finish with the same key has them there. Several are under way at once, each with a key of its own, and exchanges between. A key of -1: all that
-   * are. look lets what is under way get on; it is called now and then. All three or, as NULL, none. */
+  void (*close)(void *user); /* called when the context that owns the wire is destroyed; NULL: the wire is borrowed */
+  /* An exchange in two halves, so that sites can compute meanwhile. All sites call start, which tells them
+   * whether all can go on. From then the wire owns the parcels until finish with the same key returns. Several
+   * exchanges may be under way at once, each with its own key, and blocking exchanges may come between. A key
+   * of -1 means all that are under way. look makes progress; it is called now and then. Either all three are
+   * given or all are NULL. */
   ein_status (*start)(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
   ein_status (*finish)(void *user, int key);
   void (*look)(void *user);
-  int place;             /* which of the sites on its machine this is, from 0: by it they take the devices there in turn */
+  int place;             /* this site's number among those on its machine, from 0; devices are assigned by it, round
+                          * robin */
 } ein_wire;
 
-/* What last_error says at a site that has not failed itself. */
+/* What last_error reports at a site that has not failed itself. */
 #define EIN_ELSEWHERE "another site has failed"
 
-/* What a site has carried to others and from them; parcels to itself are not counted. */
+/* What a site has sent to and received from others. Parcels to itself are not counted. */
 typedef struct ein_traffic {
   uint64_t bytes_sent, bytes_received, messages_sent, messages_received;
 } ein_traffic;
 
 /* ---- a context's settings ---- */
 
-/* Called once for each i in 0..n-1, by any thread; worker is below the context's `threads`, and no
- * two calls that run at the same time have the same one. */
+/* Called once for each i in 0..n-1, by any thread. worker is less than the context's `threads`, and no two
+ * calls that run at the same time have the same worker. */
 typedef void ein_task(void *env, int64_t i, int worker);
 
-/* Who follows a run step by step: `step` is called by the thread that runs, as each step of it begins, with the number that the step has in the text of tasks
- * (ein build --stop=task). half 1: a move that has begun is waited for now. A step of -1: the run is over, and has not failed. */
+/* An observer of a run's steps. The thread that runs calls `step` when a step begins, with the step's number in
+ * the text of tasks (ein build --stop=task). half is 1 if the run now waits for a move that has begun. A step
+ * of -1 means that the run has ended without failure. */
 typedef struct ein_watch {
   void *user;
   void (*step)(void *user, int step, int half);
 } ein_watch;
 
-/* What runs on a device have asked of it, added up, since the context was made: kernels and the like that were launched one by one, graphs that were
- * made, and launched, and bytes from and to the host. */
+/* What a context has asked of its device since it was made: kernels and copies launched one by one, graphs
+ * built and launched, and bytes from and to the host. */
 typedef struct ein_counts { uint64_t launches, graphs, graph_launches, bytes_up, bytes_down; } ein_counts;
 
-/* All zero, apart from `size`, means: the usual. Fields are only ever added at the end. */
+/* All zero, apart from `size`, means the defaults. Fields are only ever added at the end. */
 typedef struct ein_config {
-  size_t size;         /* sizeof(ein_config), so that a later library knows which fields are there */
-  int threads;         /* at most so many; 0: as many as OpenMP would take (or the machine has) */
-  /* Memory, for a caller who has his own; NULL: malloc and free. */
+  size_t size;         /* sizeof(ein_config), so that a later library knows which fields exist */
+  int threads;         /* the most threads; 0: as many as OpenMP would use (or the machine has) */
+  /* The caller's allocator. NULL: malloc and free. */
   void *(*alloc)(void *user, size_t bytes, size_t alignment);
   void (*release)(void *user, void *p, size_t bytes);
-  /* Threads, for a caller who has his own; it may run the calls in any order. NULL: the runtime's. */
+  /* The caller's threads; it may run the calls in any order. NULL: the runtime's. */
   void (*parallel)(void *user, int threads, ein_task *task, void *env, int64_t n);
   void *user;
   void *workspace;     /* borrowed, 64-byte aligned; NULL: allocated when a run is planned */
   size_t workspace_bytes;
-  const ein_wire *wire; /* of a model for several sites; borrowed */
-  /* A flag of the caller's; NULL: there is none. While it is not 0, no run that begins clears a cancel: who sets it, and then cancels, ends a
-   * run that is just beginning too. */
+  const ein_wire *wire; /* for a model on several sites; borrowed */
+  /* A flag of the caller's, or NULL. While it is not 0, a run that begins does not clear a cancel, so setting
+   * it and then cancelling also ends a run that is just beginning. */
   const volatile int *stop;
-  /* By the thread that runs, given `user`: before the first turn of a repeat that stands in no other, and after each of its turns that does not end
-   * it. `ctx` is the context, whose insides are those of the runtime's version. What it gives, if not EIN_OK, ends the run; *error then says why.
-   * With a wire all sites are at the same turn, and give the same. */
+  /* Called by the thread that runs, with `user`, before the first turn of an outermost repeat and after each of
+   * its turns but the last. `ctx` is the context; its internals depend on the runtime's version. A status other
+   * than EIN_OK ends the run, and *error says why. With a wire, all sites are at the same turn and must return
+   * the same. */
   ein_status (*between)(void *user, void *ctx, ein_error *error);
-  /* Of a model for CUDA: the number of its device (0: with a wire, the next one for each site of a machine; -1: the first one); and a stream there, the caller's, into which all goes that is asked of the device. NULL: one of the
-   * context's own. workspace is memory of the device then, 256-byte aligned; alloc and release are for memory of the host. */
+  /* For a model for CUDA. device is the device's number (0: with a wire, the sites of a machine take its
+   * devices in turn; -1: the first device). stream is a stream of the caller's on that device, to which all
+   * work is submitted; NULL: the context makes its own. Then workspace is device memory, 256-byte aligned;
+   * alloc and release still handle host memory. */
   int device;
   void *stream;
-  const ein_watch *watch; /* borrowed; of a model whose text says its steps, as that of ein run --profile does. Others never call it */
-  ein_counts *counts;  /* borrowed; of a model for CUDA: to it is added. NULL: nobody asks */
+  const ein_watch *watch; /* borrowed; called only by a model whose code reports its steps, as that of ein run --profile
+                           * does */
+  ein_counts *counts;  /* borrowed; a model for CUDA adds to it; NULL: nothing is counted */
 } ein_config;
 
-/* ---- a model as data: what `ein run`, `ein bench` and the program made by `ein build -o` need ---- */
+/* ---- a model as data: for `ein run`, `ein bench` and the program that `ein build -o` makes ---- */
 
 typedef struct ein_argument {
   const char *name;
@@ -168,33 +178,35 @@ typedef struct ein_argument {
   int param;
 } ein_argument;
 
-/* The axes of an argument, each one pointer NULL or one entry an axis. */
+/* The axes of an argument. Each pointer is NULL or has one entry per axis. */
 typedef struct ein_axes {
-  const char *const *label; /* NULL where none is known */
-  const int *dim;           /* the symbolic size that the axis has, by number; -1: another one */
-  const int64_t *whole;     /* for several sites: the extents of the tensor of which each has a block */
+  const char *const *label; /* an entry is NULL if it is unknown */
+  const int *dim;           /* the number of the symbolic size that the axis has; -1: none */
+  const int64_t *whole;     /* for several sites: the extents of the whole tensor; each site has a block */
 } ein_axes;
 
 typedef struct ein_model {
   uint32_t version;          /* of this struct: 1 */
-  const char *name, *source; /* the prefix; the program's file name */
+  const char *name, *source; /* the prefix of symbols; the program's file name */
   int n_dims, n_inputs, n_outputs;
   const char *const *dim;    /* the symbolic sizes, in the order of plan's argument */
   const ein_argument *input, *output;
   ein_status (*create)(const ein_config *config, void **ctx);
   void (*destroy)(void *ctx);
   ein_status (*plan)(void *ctx, const int64_t *dims);
-  size_t (*workspace)(const void *ctx);                                 /* bytes; after plan */
-  ein_status (*shape)(const void *ctx, int output, int argument, int64_t *shape); /* after plan */
+  size_t (*workspace)(const void *ctx);                                 /* in bytes; valid after plan */
+  ein_status (*shape)(const void *ctx, int output, int argument, int64_t *shape); /* valid after plan */
   ein_status (*run)(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
   const char *(*last_error)(const void *ctx);
   void (*cancel)(void *ctx);
-  const ein_axes *input_axes, *output_axes; /* one an argument */
-  /* Of a plan for several sites; else 0 and NULL. Its sizes are where a site is on a mesh, its arguments that site's blocks. */
+  const ein_axes *input_axes, *output_axes; /* one per argument */
+  /* Of a plan for several sites; else 0 and NULL. Such a model's sizes are the site's place on the mesh, and
+   * its arguments are that site's blocks. */
   int sites;
-  const int *mesh;                                                      /* n_dims: places along each axis; the last one is next to next */
-  ein_status (*block)(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape); /* of any site */
-  /* Of plans of one program together (run takes whole tensors there, at site 0), else NULL. All sites call them. */
+  const int *mesh;                                                      /* the mesh, row-major: n_dims extents */
+  /* for any site */
+  ein_status (*block)(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape);
+  /* For several plans of one program; else NULL. There, run takes whole tensors, at site 0. Collective. */
   ein_status (*run_blocks)(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs);
   ein_status (*collect)(void *ctx, int output, const ein_tensor *block, const ein_tensor *whole); /* whole: at site 0 */
 } ein_model;

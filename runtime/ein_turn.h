@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Small squares transposed where they are, in registers: what stands between a fetch along one index and
- * a store along another. The square's rows lie next to each other; 8 divides their number. Done by vectors as wide as the machine
- * has them; a compiler without shuffles takes the plain loop, with the same result.
+ * Transposes small squares in place, in registers, between a load along one index and a store along another.
+ * The square's rows are adjacent; their number is a multiple of 8. It uses the machine's widest vectors.
+ * Compilers without shuffles use a plain loop, with the same result.
  */
 #ifndef EIN_TURN_H
 #define EIN_TURN_H
@@ -26,7 +26,7 @@
   EIN_TURN_INLINE void name(T *a, int n) {                                                         \
     for (int i = 1; i < n; i++)                                                                    \
       for (int j = 0; j < i; j++) {                                                                \
-        T x, y; /* copied, as what lies there may be of another type of that size */               \
+        T x, y; /* copied: the memory may have another type of this size */                        \
         memcpy(&x, a + i * n + j, sizeof(T));                                                      \
         memcpy(&y, a + j * n + i, sizeof(T));                                                      \
         memcpy(a + i * n + j, &y, sizeof(T));                                                      \
@@ -36,7 +36,7 @@
 
 #ifdef EIN_TURN_SHUFFLES
 
-/* One exchange: lanes whose number has bit `s` change places with those of the vector s rows below. */
+/* One exchange: lanes whose number has bit `s` are swapped with those of the vector s rows below. */
 #define EIN_TURN_2_1(a, b, low, high)                                                            \
   low = __builtin_shufflevector(a, b, 0, 2);                                              \
   high = __builtin_shufflevector(a, b, 1, 3)
@@ -68,8 +68,9 @@
   low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);   \
   high = __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
 
-/* The rows of a square of W by W have names, x0 to x15, and what is done to each is written out: a compiler that has first to unroll loops over
- * arrays of them takes as long for one square as for all else of a kernel (seen with Clang 19). */
+/* The rows of a W by W square are named x0 to x15, and each operation on them is written out: a compiler that
+ * must first unroll loops over arrays of rows takes as long for one square as for the rest of the kernel (seen
+ * with Clang 19). */
 #define EIN_TURN_ALL_2(DO, x, ...) DO(x##0, 0, __VA_ARGS__) DO(x##1, 1, __VA_ARGS__)
 #define EIN_TURN_ALL_4(DO, x, ...) EIN_TURN_ALL_2(DO, x, __VA_ARGS__) DO(x##2, 2, __VA_ARGS__) DO(x##3, 3, __VA_ARGS__)
 #define EIN_TURN_ALL_8(DO, x, ...)                                                                 \
@@ -107,7 +108,7 @@
   EIN_TURN_PAIR(16, 8, x##0, x##8) EIN_TURN_PAIR(16, 8, x##1, x##9) EIN_TURN_PAIR(16, 8, x##2, x##10) EIN_TURN_PAIR(16, 8, x##3, x##11) \
   EIN_TURN_PAIR(16, 8, x##4, x##12) EIN_TURN_PAIR(16, 8, x##5, x##13) EIN_TURN_PAIR(16, 8, x##6, x##14) EIN_TURN_PAIR(16, 8, x##7, x##15)
 
-/* W by W elements at a time: what lies above the diagonal changes places with what lies below. */
+/* W by W blocks: each block above the diagonal is swapped with its mirror image below. */
 #define EIN_TURN_BLOCKS(name, T, W)                                                                \
   EIN_TURN_INLINE void name(T *a, int n) {                                                         \
     typedef T V __attribute__((vector_size(W * sizeof(T))));                                       \
@@ -141,7 +142,8 @@
 EIN_TURN_BLOCKS(ein_turn_32_by_16, uint32_t, 16)
 EIN_TURN_BLOCKS(ein_turn_32_by_8, uint32_t, 8)
 EIN_TURN_ONE(ein_turn_32_one, uint32_t, 16)
-/* Asked here, n is a number that a compiler sees before it has any code for the others: that is a third of what a square takes Clang. */
+/* A macro, so that the compiler knows n before it generates code for the other cases; that saves a third of
+ * Clang's time for a square. */
 #define ein_turn_32(a, n) ((n) == 16 ? ein_turn_32_one(a) : (n) % 16 == 0 ? ein_turn_32_by_16(a, n) : ein_turn_32_by_8(a, n))
 EIN_TURN_BLOCKS(ein_turn_64, uint64_t, 8)
 #elif defined(__AVX2__)
@@ -151,7 +153,8 @@ EIN_TURN_BLOCKS(ein_turn_64, uint64_t, 4)
 EIN_TURN_BLOCKS(ein_turn_32, uint32_t, 4)
 EIN_TURN_BLOCKS(ein_turn_64, uint64_t, 2)
 #endif
-/* Short elements, W of which make 16 bytes: vectors are woven with those half of the rows below, once for each bit of a row's number. */
+/* Short elements, W of which make 16 bytes: interleaves each vector of the upper half of the rows with one of
+ * the lower half, once per bit of the row number. */
 #define EIN_TURN_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define EIN_TURN_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define EIN_TURN_LOW_16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)

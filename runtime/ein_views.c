@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * The caller's tensors, before a run: each is looked at against the plan, and then none may lie on
- * another that is written. In come borrowed views; the context's data and strides go out, or the first
- * complaint, which names the argument, its label, and the line of the program.
+ * Checks the caller's tensors before a run: each against the plan, and then that none overlaps one that is
+ * written. In come borrowed views; out go the context's data and strides, or the first error, which names the
+ * argument, its label, and the line of the program.
  */
 #include "ein_inside.h"
 
 #include <stdio.h>
 
-/* One argument in hand. */
+/* The argument that is being checked. */
 typedef struct ein_view {
   ein_ctx *ctx;
   const ein_tensor *tensor;
@@ -36,7 +36,7 @@ static ein_view ein_view_of(ein_ctx *ctx, int buffer, const ein_tensor *tensor) 
   return v;
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 EIN_API ein_axis ein_axis_of(const ein_buffer *b, int axis) {
   ein_axis a;
@@ -48,7 +48,7 @@ EIN_API ein_axis ein_axis_of(const ein_buffer *b, int axis) {
   }
   while (s && *s == ' ') s++;
   for (; s && s[length] && (depth || s[length] != ','); length++) depth += (s[length] == '(') - (s[length] == ')');
-  if (length > 0 && length < 50 && !(length == 1 && *s == '_')) /* which stands for none */
+  if (length > 0 && length < 50 && !(length == 1 && *s == '_')) /* _ stands for no label */
     snprintf(a.text, sizeof a.text, "label %.*s", length, s);
   else
     snprintf(a.text, sizeof a.text, "dimension %d", axis + 1);
@@ -83,8 +83,8 @@ static ein_status ein_view_shape(const ein_view *v) {
   return EIN_OK;
 }
 
-/* The caller's strides, those of row-major order where they are not looked at; in bytes their reach to
- * both sides. 0: it does not fit the address space. */
+/* Sets the strides (the caller's, or row-major ones if the caller's are ignored) and the view's extent in bytes
+ * to both sides. Returns 0 if it does not fit the address space. */
 static int ein_view_reach(const ein_view *v, int64_t *low, int64_t *high) {
   int64_t size = (int64_t)ein_dtype_size(v->buffer->dtype);
   *low = *high = 0;
@@ -98,7 +98,8 @@ static int ein_view_reach(const ein_view *v, int64_t *low, int64_t *high) {
   return !ein_add_wraps(*high, size, high);
 }
 
-/* An output's elements are apart if each stride, the smallest first, steps over what those before it reach. */
+/* An output's elements do not overlap if each stride, in increasing order, is larger than the reach of the
+ * smaller ones. */
 static ein_status ein_view_apart(const ein_view *v) {
   int64_t reach = 0, below = -1; /* strides up to `below` are done */
   if (v->buffer->space == 0) return EIN_OK;
@@ -110,7 +111,7 @@ static ein_status ein_view_apart(const ein_view *v) {
       if (v->shape[k] > 1 && stride > below && (next < 0 || stride < least)) next = k, least = stride;
     }
     if (next < 0) return EIN_OK;
-    for (int k = 0; k < v->buffer->ndim; k++) { /* all of that stride */
+    for (int k = 0; k < v->buffer->ndim; k++) { /* all axes with that stride */
       if (v->shape[k] <= 1 || (v->stride[k] < 0 ? -v->stride[k] : v->stride[k]) != least) continue;
       if (least <= reach) {
         ein_axis axis = ein_axis_of(v->buffer, k);
@@ -174,10 +175,10 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
 
 /* ---- two views ---- */
 
-/* Runs of bytes at regular distances: a view whose innermost elements touch, taken together. */
+/* Runs of bytes at regular distances: a view whose adjacent innermost elements are merged. */
 typedef struct ein_runs {
   uintptr_t low;
-  uint64_t run;                /* bytes */
+  uint64_t run;                /* in bytes */
   uint64_t step;               /* all runs begin at multiples of it from low; 0: there is one run */
 } ein_runs;
 
@@ -201,7 +202,7 @@ static ein_runs ein_runs_of(const ein_ctx *ctx, int buffer, ein_span span) {
       int64_t stride = ctx->stride[b->at + k], extent = ctx->shape[b->at + k];
       uint64_t bytes = (stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride) * size;
       if (joined[k] || extent <= 1 || bytes > r.run) continue;
-      r.run += bytes * (uint64_t)(extent - 1); /* where elements overlap, all between them is taken too */
+      r.run += bytes * (uint64_t)(extent - 1); /* if elements overlap, all bytes between them are included */
       joined[k] = 1;
       again = 1;
     }
@@ -214,8 +215,8 @@ static ein_runs ein_runs_of(const ein_ctx *ctx, int buffer, ein_span span) {
   return r;
 }
 
-/* Whether two views may share a byte. Between two runs of `a`, if all distances are multiples of one step, lies
- * always the same piece of `b`, or none. */
+/* Whether two views may share a byte. If all distances are multiples of one step, the same part of `b`, or
+ * none, lies between any two runs of `a`. */
 static int ein_overlap(const ein_ctx *ctx, int buffer_a, ein_span a, int buffer_b, ein_span b) {
   if (a.low >= b.high || b.low >= a.high) return 0;
   ein_runs x = ein_runs_of(ctx, buffer_a, a), y = ein_runs_of(ctx, buffer_b, b);
@@ -256,7 +257,7 @@ static EIN_FAR ein_status ein_views_apart(ein_ctx *ctx) {
   return EIN_OK;
 }
 
-/* For the next run to compare with. */
+/* Keeps a view, for the next run to compare with. */
 static void ein_view_keep(const ein_view *v, ein_seen *u) {
   const ein_tensor *x = v->tensor;
   u->data = x->data;
@@ -287,7 +288,7 @@ EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
 
 /* ---- the same views again ---- */
 
-/* Elsewhere, as far from all else as it was wide. 0: that is to be looked at closely. */
+/* Accepts a view that has moved by a multiple of its alignment. Returns 0 if it needs a full check. */
 static int ein_view_moved(ein_ctx *ctx, ein_seen *u, const ein_tensor *x, ein_span *span) {
   uintptr_t was = (uintptr_t)u->data + (uintptr_t)u->byte_offset, at = (uintptr_t)x->data + (uintptr_t)x->byte_offset;
   uintptr_t low = was - span->low, high = span->high - was;
@@ -300,7 +301,7 @@ static int ein_view_moved(ein_ctx *ctx, ein_seen *u, const ein_tensor *x, ein_sp
   return 1;
 }
 
-/* Whether no output's bytes lie between another argument's first and last one. */
+/* Whether no output's bytes lie between another argument's first and last byte. */
 static int ein_spans_apart(const ein_span *span, int n_inputs, int n) {
   for (int k = n_inputs; k < n; k++)
     for (int i = 0; i < k; i++)
@@ -311,7 +312,7 @@ static int ein_spans_apart(const ein_span *span, int n_inputs, int n) {
 EIN_API EIN_FAR int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
   int n_inputs = in->tables->n_inputs, n = n_inputs + in->tables->n_outputs;
-  if (in->device) return 0; /* which looks at where it is */
+  if (in->device) return 0; /* a device checks the addresses itself */
   for (int k = 0; k < n; k++) {
     const ein_tensor *x = k < n_inputs ? &inputs[k] : &outputs[k - n_inputs];
     if (x->data != in->seen[k].data && !ein_view_moved(ctx, &in->seen[k], x, &in->span[k])) return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Whole tensors at site 0 as blocks at each site, and back. In come views and a plan's model, which says who has what; out go parcels over the
- * wire. A block that several sites have is packed once, and given back by the first of them.
+ * Scatters whole tensors at site 0 to blocks at each site, and gathers them. In come views and a plan's model,
+ * which says who has what; out go parcels over the wire. A block that several sites have is packed once, and is
+ * returned by the first of them.
  */
 #include "ein_inside.h"
 #include "ein_whole.h"
@@ -14,26 +15,26 @@ enum { EIN_WHOLE_ALIGN = 64 };
 
 typedef struct ein_whole {
   const ein_whole_made *made;
-  const ein_model *model;      /* the one that fits; NULL: none does */
-  const ein_whole_default *defaults; /* its; once there is one */
+  const ein_model *model;      /* the plan that fits; NULL: none does */
+  const ein_whole_default *defaults; /* its defaults; set with the model */
   void *ctx;                   /* its context */
-  ein_config config;           /* without a wire or memory that is lent; */
-  ein_config lent;             /*   and with both, for plans */
-  ein_wire given, wire;        /* the same but for who closes it */
+  ein_config config;           /* without a wire or borrowed memory; */
+  ein_config lent;             /*   with both, for plans */
+  ein_wire given, wire;        /* equal but for who closes them */
   int planned;
-  char *memory;                /* for the blocks of this site; NULL: not taken yet */
-  void **fallback;             /* by default: its block here, once it is made */
-  int64_t *extent;             /*   by axis of each, that block's */
-  ein_tensor *input;           /* as they are given, or made; */
-  int64_t *lies;               /*   shapes and strides of those that are given */
-  void **nobody;               /* by input: memory for one that no default wants, and nobody reads */
-  unsigned char *left_out;     /* of inputs, by site 0 */
-  unsigned char *wanted;       /*   by a plan, or by a default that is made */
-  int hangs;                   /* a default of the last run_blocks is made again in each run */
+  char *memory;                /* for this site's blocks; NULL: not allocated yet */
+  void **fallback;             /* by default: this site's block, once it has been computed; */
+  int64_t *extent;             /*   that block's extents, by axis of each */
+  ein_tensor *input;           /* as given, or computed */
+  int64_t *lies;               /* shapes and strides of the given ones */
+  void **nobody;               /* by input: memory for one that no default computes and nothing reads */
+  unsigned char *left_out;     /* by input: omitted at site 0 */
+  unsigned char *wanted;       /*   read by a plan, or by a default that is computed */
+  int hangs;                   /* a default of the last run_blocks is computed again in each run */
   ein_error error;
 } ein_whole;
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static void ein_whole_free(ein_whole *h) {
   for (int i = 0; h->fallback && i < h->made->n_defaults; i++) free(h->fallback[i]);
@@ -49,7 +50,7 @@ static void ein_whole_free(ein_whole *h) {
   free(h);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static ein_whole *ein_whole_new(const ein_whole_made *made) {
   ein_whole *h = (ein_whole *)calloc(1, sizeof *h);
   size_t inputs = (size_t)made->plans[0]->n_inputs + 1;
@@ -67,7 +68,7 @@ static ein_whole *ein_whole_new(const ein_whole_made *made) {
   return NULL;
 }
 
-/* The number of the plan that fits; -1: none does, or which one sizes will tell. */
+/* The number of the plan that fits; -1: none does, or the sizes must decide. */
 static int ein_whole_fits(const ein_whole *h, const int64_t *dims) {
   const ein_whole_made *made = h->made;
   const int n = made->n_dims;
@@ -146,7 +147,7 @@ static ein_status ein_whole_none(ein_whole *h, const int64_t *dims) {
     const int before = built.n;
     ein_whole_say(&built, i ? h->made->n_dims ? "; " : ", " : "", "", h->made->plans[i]->sites);
     ein_whole_say_sizes(h, h->made->dims + (size_t)i * (size_t)h->made->n_dims, &built);
-    if (built.n + 16 < (int)sizeof built.s) continue; /* an error's text is short */
+    if (built.n + 16 < (int)sizeof built.s) continue; /* an error's message is short */
     snprintf(built.s + before, sizeof built.s - (size_t)before, "; and %d more", h->made->n_plans - i);
     break;
   }
@@ -156,7 +157,8 @@ static ein_status ein_whole_none(ein_whole *h, const int64_t *dims) {
   return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for %s sites, but runs on %s", built.s, here.s);
 }
 
-/* Of plans that differ by sizes the one for these, with a context of its own; known here alone. */
+/* Among plans that differ by sizes, selects the one for these sizes, with a context of its own. Only this site
+ * knows of an error. */
 static ein_status ein_whole_choose(ein_whole *h, const int64_t *dims) {
   if (!dims) return ein_error_set(&h->error, EIN_ERR_ARG, "the sizes are NULL");
   int fits = ein_whole_fits(h, dims);
@@ -227,16 +229,16 @@ EIN_API void ein_whole_cancel(void *ctx) {
   if (h && h->model) h->model->cancel(h->ctx);
 }
 
-/* ---- an argument, and who has what of it ---- */
+/* ---- an argument's blocks ---- */
 
 typedef struct ein_parts {
   const ein_argument *about;
   const int64_t *whole;
   int output, number, sites;
-  size_t each;                 /* bytes of an element */
-  int64_t *low, *shape;        /* of all sites, one after the other */
+  size_t each;                 /* bytes per element */
+  int64_t *low, *shape;        /* of all sites, concatenated */
   size_t *bytes;               /* of each site's block */
-  int *same;                   /* the first site that has the same one */
+  int *same;                   /* the first site with the same block */
   ein_parcel *parcel;
 } ein_parts;
 
@@ -252,7 +254,7 @@ static void ein_parts_free(ein_parts *x) {
   free(x->parcel);
 }
 
-/* 0: no memory. */
+/* Returns 0 if there is no memory. */
 static int ein_parts_find(const ein_whole *h, int output, int number, ein_parts *x) {
   const ein_model *m = h->model;
   memset(x, 0, sizeof *x);
@@ -280,7 +282,7 @@ static int ein_parts_find(const ein_whole *h, int output, int number, ein_parts 
   return 1;
 }
 
-/* ---- between a whole tensor and a block that is dense ---- */
+/* ---- copies between a whole tensor and a dense block ---- */
 
 static void ein_whole_row(size_t e, char *block, char *whole, int64_t step, int64_t n, int out) {
   if (step == 1) {
@@ -309,7 +311,7 @@ static void ein_whole_copy(const ein_parts *x, const ein_tensor *view, int site,
   while (done < x->bytes[site]) {
     ein_whole_row(x->each, block + done, whole + offset * (int64_t)x->each, n ? stride[n - 1] : 1, row, out);
     done += (size_t)row * x->each;
-    for (int d = n - 2; d >= 0; d--) { /* on to the next row */
+    for (int d = n - 2; d >= 0; d--) { /* advance to the next row */
       offset += stride[d];
       if (++at[d] < shape[d]) break;
       offset -= stride[d] * shape[d];
@@ -318,13 +320,13 @@ static void ein_whole_copy(const ein_parts *x, const ein_tensor *view, int site,
   }
 }
 
-/* ---- what is not given ---- */
+/* ---- omitted inputs ---- */
 
 static ein_status ein_default_failed(ein_whole *h, const ein_whole_default *d, ein_status status, const char *why) {
   return ein_error_set(&h->error, status, "the default of %.90s: %.300s", h->model->input[d->input].name, *why ? why : "no memory");
 }
 
-/* The default's output, in `to`, whose shape that is. */
+/* Computes the default into `to`, which has its output's shape. */
 static ein_status ein_default_run(ein_whole *h, const ein_whole_default *d, const int64_t *sizes, const ein_tensor *from, const ein_tensor *to) {
   void *ctx = NULL;
   ein_status status = d->model->create(&h->config, &ctx);
@@ -335,7 +337,7 @@ static ein_status ein_default_run(ein_whole *h, const ein_whole_default *d, cons
   return status;
 }
 
-/* view: this site's, which it fills, from all of the tensor. */
+/* Computes the whole tensor and copies this site's block into view. */
 static ein_status ein_default_cut(ein_whole *h, const ein_whole_default *d, ein_tensor *view) {
   ein_parts x;
   size_t bytes = ein_dtype_size(view->dtype);
@@ -351,7 +353,8 @@ static ein_status ein_default_cut(ein_whole *h, const ein_whole_default *d, ein_
   return status;
 }
 
-/* A view of this site's block of an input, which has no memory yet; from where on it stands, then its shape. Gives its bytes. */
+/* Describes this site's block of an input, without data yet: its view, where it begins, and its shape. Returns
+ * its bytes. */
 static size_t ein_block_view(const ein_whole *h, int input, int64_t *low, int64_t *shape, ein_tensor *view) {
   const ein_argument *a = &h->model->input[input];
   size_t bytes = ein_dtype_size(a->dtype);
@@ -365,7 +368,8 @@ static size_t ein_block_view(const ein_whole *h, int input, int64_t *low, int64_
   return bytes;
 }
 
-/* Of an input that is left out this site's block, dense, and room for it; made: it is there from a run before. */
+/* Describes this site's block of an omitted input, dense, and allocates it. made: a previous run has computed
+ * it. */
 static ein_status ein_default_room(ein_whole *h, int i, int64_t *low, ein_tensor *view, int *made) {
   size_t bytes = ein_block_view(h, h->defaults[i].input, low, h->extent + (size_t)i * EIN_MAX_AXES, view);
   *made = h->fallback[i] || !bytes;
@@ -374,7 +378,7 @@ static ein_status ein_default_room(ein_whole *h, int i, int64_t *low, ein_tensor
   return bytes && !view->data ? ein_default_failed(h, &h->defaults[i], EIN_ERR_MEMORY, "") : EIN_OK;
 }
 
-/* Of one that hangs on no other. */
+/* Computes a default that depends on no other input. */
 static ein_status ein_default_make(ein_whole *h, int i, ein_tensor *view) {
   const ein_whole_default *d = &h->defaults[i];
   int64_t sizes[2 * EIN_MAX_AXES];
@@ -393,14 +397,14 @@ static const ein_whole_default *ein_default_of(const ein_whole *h, int input) {
   return NULL;
 }
 
-/* Whether somebody may leave it out. */
+/* Whether the input can be omitted. */
 static int ein_whole_may_lack(const ein_whole *h, int input) {
   return input >= h->made->n_read || ein_default_of(h, input) != NULL;
 }
 
-/* ---- what a site has is looked at ---- */
+/* ---- checks of a site's arguments ---- */
 
-/* what: "input"; wanted: the shape that it is to have. */
+/* what: "input"; wanted: the expected shape. */
 static ein_status ein_view_look(ein_whole *h, const char *what, const ein_argument *a, const ein_tensor *v, const int64_t *wanted) {
   int empty = 0;
   for (int d = 0; d < a->ndim; d++) empty |= wanted[d] == 0;
@@ -427,9 +431,9 @@ static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int outpu
   return status;
 }
 
-/* ---- to all, and back ---- */
+/* ---- scatter and gather ---- */
 
-/* What it came to is the same for all. */
+/* An exchange whose status is the same at all sites. */
 static ein_status ein_whole_meet(ein_whole *h, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ein_status status = h->wire.exchange(h->wire.user, mine, n_send, send, n_receive, receive);
   if (status != EIN_OK) ein_error_set(&h->error, status, EIN_ELSEWHERE);
@@ -440,7 +444,7 @@ static ein_status ein_whole_memory(ein_whole *h, int found, const char *room) {
   return found && room ? EIN_OK : ein_error_set(&h->error, EIN_ERR_MEMORY, "no memory to bring tensors to the sites and back");
 }
 
-/* Bytes of the blocks that are not another site's too: of all of them, from which on each one's stand. */
+/* Bytes of the distinct blocks of the sites before `site`: where its packed block begins. */
 static size_t ein_whole_staged(const ein_parts *x, int site) {
   size_t sum = 0;
   for (int q = 0; q < site; q++) sum += x->same[q] == q ? x->bytes[q] : 0;
@@ -484,7 +488,7 @@ static ein_status ein_whole_gather(ein_whole *h, int output, int number, const e
 
 /* ---- running ---- */
 
-/* Views of this site's blocks, in memory that begins at base; NULL: only how large they are. */
+/* Views of this site's blocks, in memory that begins at base; NULL: only their size is computed. */
 typedef struct ein_blocks {
   ein_tensor *view;            /* inputs, then outputs */
   int64_t *shape;
@@ -513,7 +517,7 @@ static size_t ein_blocks_lay(const ein_whole *h, const ein_blocks *b, char *base
   return used;
 }
 
-/* 0: no memory. The blocks' stays. */
+/* Returns 0 if there is no memory. The blocks' memory is kept. */
 static int ein_blocks_make(ein_whole *h, ein_blocks *b) {
   const ein_model *m = h->model;
   size_t n = (size_t)(m->n_inputs + m->n_outputs), axes = 0;
@@ -527,7 +531,7 @@ static int ein_blocks_make(ein_whole *h, ein_blocks *b) {
   return h->memory != NULL;
 }
 
-/* Which inputs site 0 leaves out, for all; mine: what this site came to before. */
+/* Tells all sites which inputs site 0 omits; mine: this site's status so far. */
 static ein_status ein_whole_tell(ein_whole *h, ein_status mine, const ein_tensor *inputs) {
   size_t n = (size_t)h->model->n_inputs;
   int sites = h->wire.sites, first = h->wire.site == 0;
@@ -540,9 +544,9 @@ static ein_status ein_whole_tell(ein_whole *h, ein_status mine, const ein_tensor
   return status;
 }
 
-/* ---- defaults that hang on inputs ---- */
+/* ---- defaults that depend on inputs ---- */
 
-/* Which inputs plans read, and defaults that are made; hangs: one of these hangs on inputs. */
+/* Finds the inputs that plans and computed defaults read. hangs: one of these defaults depends on inputs. */
 static void ein_whole_want(ein_whole *h) {
   h->hangs = 0;
   for (int k = 0; k < h->model->n_inputs; k++) h->wanted[k] = k < h->made->n_read;
@@ -554,7 +558,7 @@ static void ein_whole_want(ein_whole *h) {
   }
 }
 
-/* The block as dense memory: it, or a copy in `room`, which is to be freed. */
+/* Returns the block as dense memory: itself, or a copy in `room`, which must be freed. */
 static ein_status ein_block_dense(ein_whole *h, int input, ein_tensor *view, void **room) {
   const int64_t zero[EIN_MAX_AXES] = {0};
   size_t bytes = ein_dtype_size(view->dtype);
@@ -570,7 +574,7 @@ static ein_status ein_block_dense(ein_whole *h, int input, ein_tensor *view, voi
   return EIN_OK;
 }
 
-/* What this site has of an input that a default hangs on. */
+/* Checks this site's block of an input that a default depends on. */
 static ein_status ein_default_look(ein_whole *h, const ein_whole_default *d, int input, const ein_tensor *view) {
   int64_t low[EIN_MAX_AXES], shape[EIN_MAX_AXES];
   ein_tensor block;
@@ -582,7 +586,7 @@ static ein_status ein_default_look(ein_whole *h, const ein_whole_default *d, int
   return a->ndim || bytes ? ein_view_look(h, "input", a, view, shape) : EIN_OK;
 }
 
-/* All of an input at site 0, in memory of its own. */
+/* Gathers an input at site 0, in memory of its own. */
 static ein_status ein_default_gather(ein_whole *h, const ein_whole_default *d, int input, const ein_tensor *view, ein_tensor *whole) {
   ein_tensor block = *view;
   void *room = NULL;
@@ -605,7 +609,7 @@ static ein_status ein_default_gather(ein_whole *h, const ein_whole_default *d, i
   return status;
 }
 
-/* Site 0 makes all of it from what it gathers, and gives each its block. */
+/* Site 0 gathers the inputs, computes the whole default, and sends each site its block. */
 static ein_status ein_default_hang(ein_whole *h, int i, ein_tensor *input) {
   const ein_whole_default *d = &h->defaults[i];
   int64_t low[EIN_MAX_AXES];
@@ -631,7 +635,7 @@ static ein_status ein_default_hang(ein_whole *h, int i, ein_tensor *input) {
   return status;
 }
 
-/* What no plan and no default reads is there all the same. */
+/* Provides memory for an input that no plan and no default reads. */
 static ein_status ein_whole_idle(ein_whole *h, int input, ein_tensor *view) {
   int64_t low[EIN_MAX_AXES];
   size_t bytes = ein_block_view(h, input, low, h->lies + (size_t)input * 2 * EIN_MAX_AXES, view);
@@ -640,7 +644,7 @@ static ein_status ein_whole_idle(ein_whole *h, int input, ein_tensor *view) {
   return ein_whole_memory(h, 1, view->data || !bytes ? "" : NULL);
 }
 
-/* Inputs that are left out, by all. */
+/* Fills in the omitted inputs. Collective. */
 static ein_status ein_whole_fill(ein_whole *h, ein_tensor *input) {
   ein_status mine = EIN_OK, status = EIN_OK;
   for (int i = 0; i < h->made->n_defaults && status == EIN_OK; i++) {
@@ -662,7 +666,7 @@ static ein_status ein_whole_go(ein_whole *h, const ein_blocks *b, const ein_tens
   for (int k = 0; k < m->n_inputs && status == EIN_OK; k++)
     if (!h->left_out[k]) status = ein_whole_scatter(h, k, inputs ? &inputs[k] : NULL, &b->view[k]);
   if (h->made->n_defaults && status == EIN_OK) ein_whole_want(h), status = ein_whole_fill(h, b->view);
-  h->hangs = 0; /* `again` has the blocks that this leaves */
+  h->hangs = 0; /* `again` uses the blocks computed here */
   if (status == EIN_OK) status = m->run(h->ctx, b->view, b->view + m->n_inputs);
   for (int k = 0; k < m->n_outputs && status == EIN_OK; k++)
     status = ein_whole_gather(h, 1, k, outputs ? &outputs[k] : NULL, &b->view[m->n_inputs + k]);
@@ -675,7 +679,8 @@ EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_
   ein_status mine = EIN_OK;
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
-  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan"); /* at all sites, which are told alike */
+  /* at all sites, since planning is collective */
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
   if (h->wire.site == 0) mine = ein_whole_look(h, inputs, 0);
   if (h->wire.site == 0 && mine == EIN_OK) mine = ein_whole_look(h, outputs, 1);
   if (mine == EIN_OK) mine = ein_whole_memory(h, ein_blocks_make(h, &b), "");
@@ -686,7 +691,7 @@ EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_
   return status;
 }
 
-/* The view, whose shape and strides are here from now on. */
+/* Keeps the view, with a copy of its shape and strides. */
 static void ein_whole_keep(ein_whole *h, int input, const ein_tensor *given) {
   const size_t n = given->ndim > 0 && given->ndim <= EIN_MAX_AXES ? (size_t)given->ndim : 0;
   int64_t *lies = h->lies + (size_t)input * 2 * EIN_MAX_AXES;

@@ -14,7 +14,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^#include "([^"]+)"$')
-ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_WHOLE\n#define EIN_API\n#include "ein_run.h"\n' # for others to link
+ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_WHOLE\n#define EIN_API\n#include "ein_run.h"\n' # with external symbols
 LICENCE = "/* SPDX-License-Identifier: MIT-0 */"
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = ["program.c", "show.c"] + ["data/" + name for name in ("array.c", "bytes.c", "convert.c", "joint.c", "npy.c", "npz.c", "number.c", "out.c",
@@ -61,7 +61,7 @@ def main(folder):
         texts["ein_callers.py"] = f.read()
     number = hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:16]
     mark = f'const char ein_runtime_is[] = "ein runtime {number}";\n'
-    guard = "#define EIN_RUN_H\n" # all stands behind it: a file that is a guard and nothing else is not read a second time
+    guard = "#define EIN_RUN_H\n" # everything follows the guard: compilers do not reread a file that its guard encloses
     texts["ein_run.h"] = texts["ein_run.h"].replace(guard, guard + f"#define EIN_RUNTIME_IS 0x{number}u\n", 1)
     texts["ein_program.c"] += mark
     carried = "".join(as_c("runtime_" + name.split(".")[0], text) for name, text in texts.items())

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * The program that `ein build x.ein -o prog` makes, around a model that it knows nothing about: words
- * of a command line in, as `ein run` takes them; files, or outputs as text, out. Of several processes
- * each reads and writes its blocks, and the first one speaks. Exit codes: 0 all is well, 1 the data are
- * wrong, 2 the command line is wrong, 4 the machine failed.
+ * The program that `ein build x.ein -o prog` makes, around a model about which it knows nothing: a command line
+ * in, as for `ein run`; files, or outputs as text, out. With several processes, each reads and writes its own
+ * blocks, and the first one prints. Exit codes: 0 success, 1 invalid data, 2 invalid command line, 4 failure of
+ * the machine.
  */
 #include "data/bytes.h"
 #include "data/number.h"
@@ -24,46 +24,46 @@ typedef struct argument {
   const ein_argument *about;
   const ein_axes *axes;
   const char *spec; /* an input's source; NULL: none */
-  int written;      /* an output that goes to a file */
+  int written;      /* an output is written to a file */
   ein_source_info info;
   int64_t shape[EIN_MAX_AXES];
   int64_t count;
   void *data;
-  /* Of several processes: what this one has of it. `data` are of the whole then, at the first one, if
-   * that is shown. */
+  /* With several processes: this process's block. If the output is shown, `data` is the whole at the first
+   * process. */
   int64_t low[EIN_MAX_AXES], extent[EIN_MAX_AXES];
   void *block;
 } argument;
 
-/* Where an output goes. */
+/* The destination of an output. */
 typedef struct target {
   argument *output;
   const char *file, *key; /* key: its name in a .safetensors file */
   struct target *next;
 } target;
 
-typedef struct piece { /* of memory, freed at the end */
+typedef struct piece { /* a piece of memory, freed at the end */
   struct piece *next;
-  double data[]; /* aligned for anything that is kept here */
+  double data[]; /* aligned for everything stored here */
 } piece;
 
 typedef struct program {
   const ein_model *model;
   const char *version;
   const ein_reach *reach;
-  char *unsaid; /* what a process that is not the first has to complain about */
+  char *unsaid; /* an error that a process other than the first has met */
   const char *name; /* as it was called */
   argument *input, *output;
   target *first, **last;
   piece *pieces;
   int64_t *dim;
-  const char **dim_from; /* NULL: not known yet */
+  const char **dim_from; /* by size: where its value comes from; NULL: not known yet */
   const char *params;
   int threads;
   void *ctx;
 } program;
 
-/* ---- complaints ---- */
+/* ---- errors ---- */
 
 enum { COMPLAINT = 2048 };
 
@@ -93,7 +93,7 @@ fail(const program *p, int code, const char *format, ...) {
   return code;
 }
 
-/* Of all processes the first that has failed tells why; what it came to is the same for all. */
+/* If processes have failed, the first of them reports why. Returns the same code at all. */
 static int agreed(const program *p, int code) {
   int who = 0;
   if (!p->reach->wire) return code;
@@ -161,9 +161,9 @@ static int help(const program *p) {
   return LEAVE_OK;
 }
 
-/* ---- words ---- */
+/* ---- command line ---- */
 
-/* "X=x.npy": the length of the name, and what follows the '='; 0 where there is no name. */
+/* "X=x.npy": returns the length of the name, and sets what follows the '='; 0 if there is no name. */
 static size_t name_length(const char *word, const char **rest) {
   size_t n = strcspn(word, "=/.: ");
   if (word[n] != '=') return 0;
@@ -240,7 +240,7 @@ static int take_file(program *p, argument *a, const char *path) {
   *p->last = t;
   p->last = &t->next;
   a->written = 1;
-  if (stat(t->file, &st) == 0 && S_ISCHR(st.st_mode)) return LEAVE_OK; /* bare elements */
+  if (stat(t->file, &st) == 0 && S_ISCHR(st.st_mode)) return LEAVE_OK; /* raw elements */
   if (ein_ends_in(t->file, ".npy") || ein_ends_in(t->file, ".raw") || ein_ends_in(t->file, ".bin") || ein_ends_in(t->file, ".safetensors"))
     return LEAVE_OK;
   return fail(p, LEAVE_USAGE, "-o %s: outputs go to .npy, .raw or .safetensors", path);
@@ -302,7 +302,7 @@ static const struct {
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
-/* The option that a word begins, and its argument, which may be the next word; -1: none. */
+/* Returns the option that a word begins with, and its argument, which may be the next word; -1: none. */
 static int option_find(char **word, int *at, const char **rest) {
   const char *w = word[*at];
   for (int i = 0; i < OPTIONS; i++) {
@@ -356,7 +356,7 @@ static int bind_input(program *p, argument *a) {
   return code;
 }
 
-/* Every input has its source now, and the sizes that files tell are known. */
+/* Checks that every input has a source, and takes sizes from the files. */
 static int bind_inputs(program *p) {
   int code = LEAVE_OK;
   for (int i = 0; i < p->model->n_inputs && !code; i++) {
@@ -376,7 +376,7 @@ static int bind_inputs(program *p) {
 
 /* ---- running ---- */
 
-/* As OpenMP's programs take it: the first of its numbers. */
+/* As in OpenMP programs: the first number of OMP_NUM_THREADS. */
 static int threads_wanted(const program *p) {
   const char *said = getenv("OMP_NUM_THREADS");
   int64_t n;
@@ -384,7 +384,7 @@ static int threads_wanted(const program *p) {
   return ein_read_i64(said, strcspn(said, ", "), &n) == EIN_OK && n > 0 && n <= 4096 ? (int)n : 0;
 }
 
-/* What a call came to that all processes make. */
+/* The status of a collective call. */
 static int settled(const program *p, ein_status status) {
   const char *why = p->ctx ? p->model->last_error(p->ctx) : "out of memory";
   int own = status != EIN_OK && strcmp(why, EIN_ELSEWHERE) != 0;
@@ -453,9 +453,9 @@ static int run_alone(program *p) {
   return code ? code : settled(p, m->run(p->ctx, views(p, p->input, m->n_inputs, 0), views(p, p->output, m->n_outputs, 0)));
 }
 
-/* ---- running: one of several ---- */
+/* ---- running with several processes ---- */
 
-/* Room for what this process has of it. */
+/* Allocates memory for this process's block. */
 static int block_memory(program *p, argument *a, int output, int number) {
   int64_t count;
   ein_status status = p->model->shape(p->ctx, output, number, a->shape);
@@ -463,13 +463,13 @@ static int block_memory(program *p, argument *a, int output, int number) {
   return status != EIN_OK ? fail_status(p, status, "", "", "") : memory_for(p, a, a->extent, &count, &a->block);
 }
 
-/* The first one looks through a file that has a checksum; the others read their blocks meanwhile. */
+/* The first process verifies files with checksums; the others read their blocks meanwhile. */
 static int read_blocks(program *p) {
   int code = LEAVE_OK;
   for (int i = 0; i < p->model->n_inputs && !code; i++) {
     argument *a = &p->input[i];
     ein_error err = {EIN_OK, ""};
-    if (!a->spec) continue; /* of its default each makes its block */
+    if (!a->spec) continue; /* each process computes its own block of a default */
     code = block_memory(p, a, 0, i);
     if (code) return code;
     ein_status status = is_first(p) ? ein_source_check(a->spec, &err) : EIN_OK;
@@ -480,7 +480,7 @@ static int read_blocks(program *p) {
   return code;
 }
 
-/* An output that the first process shows, or gives to a device, is there as a whole. */
+/* An output that the first process shows, or writes to a device file, is gathered there. */
 static int collect(program *p, int number, int wanted) {
   argument *a = &p->output[number];
   int code = agreed(p, wanted && is_first(p) ? argument_memory(p, a, 1, number) : LEAVE_OK);
@@ -504,7 +504,7 @@ static int run(program *p) {
 
 /* ---- files ---- */
 
-/* All that go to the same .safetensors file as this, which is the first of them. */
+/* Writes all targets with the same .safetensors file as this one, which is the first of them. */
 static int write_together(program *p, const target *first) {
   ein_tensor *view = views(p, p->output, p->model->n_outputs, 0);
   size_t n = 0;
@@ -525,7 +525,7 @@ static int write_one(program *p, const target *t) {
   const argument *a = t->output;
   ein_error err = {EIN_OK, ""};
   for (const target *x = p->first; x != t && ein_ends_in(t->file, ".safetensors"); x = x->next)
-    if (strcmp(x->file, t->file) == 0) return LEAVE_OK; /* with that one */
+    if (strcmp(x->file, t->file) == 0) return LEAVE_OK; /* written together with that one */
   if (ein_ends_in(t->file, ".safetensors")) return write_together(p, t);
   ein_status status = ein_ends_in(t->file, ".npy")
                           ? ein_npy_write(t->file, a->about->dtype, a->about->ndim, a->shape, a->data, &err)
@@ -533,7 +533,7 @@ static int write_one(program *p, const target *t) {
   return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", a->about->name, err.text);
 }
 
-/* Two outputs in one place would be one output. */
+/* Checks that no two outputs go to the same place. */
 static int files_apart(program *p) {
   for (const target *a = p->first; a; a = a->next)
     for (const target *b = p->first; b != a; b = b->next) {
@@ -546,17 +546,17 @@ static int files_apart(program *p) {
   return LEAVE_OK;
 }
 
-/* ---- files that several processes write ---- */
+/* ---- files written by several processes ---- */
 
 static int is_device(const target *t) {
   struct stat st;
   return stat(t->file, &st) == 0 && S_ISCHR(st.st_mode);
 }
 
-/* What all are told of a tensor in a file. */
+/* What all processes are told about a tensor in a file. */
 typedef struct share {
-  char name[4096]; /* of the file as it is written, */
-  char said[256];  /* and as it is called */
+  char name[4096]; /* the file's temporary name, */
+  char said[256];  /*   and its name in messages */
   uint64_t at;
   int32_t output, file_dtype;
 } share;
@@ -574,7 +574,7 @@ static int begun(const program *p, const target *t) {
   return 0;
 }
 
-/* The file of a target that is the first to go there, and what is in it. */
+/* Begins the file of a target that is the first for that file, with all its tensors. */
 static int file_begin(program *p, shared_files *s, const target *t) {
   size_t n = 0;
   ein_error err = {EIN_OK, ""};
@@ -615,7 +615,7 @@ static int files_begin(program *p, shared_files *s) {
   return code;
 }
 
-/* What the first process has, for all of them. */
+/* Broadcasts what the first process has. */
 static int tell(program *p, void *bytes, size_t n) {
   const ein_wire *w = p->reach->wire;
   ein_parcel own = {0, bytes, n}, *send = memory(p, (size_t)w->sites * sizeof *send);
@@ -624,7 +624,7 @@ static int tell(program *p, void *bytes, size_t n) {
   return fail(p, LEAVE_MACHINE, "the processes do not reach each other");
 }
 
-/* Of processes that have the same block the first one writes it. */
+/* Whether this process writes its block: the first of those with the same block does. */
 static int writes(const program *p, int output) {
   int64_t low[EIN_MAX_AXES], extent[EIN_MAX_AXES];
   const argument *a = &p->output[output];
@@ -645,7 +645,7 @@ static int part_write(const program *p, const share *s) {
   return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", a->about->name, err.text);
 }
 
-/* All files are there, or none is. */
+/* Completes all files, or none. */
 static int write_among(program *p) {
   shared_files s = {0};
   int code = agreed(p, is_first(p) ? files_begin(p, &s) : LEAVE_OK);
@@ -663,7 +663,7 @@ static int write_among(program *p) {
   return code;
 }
 
-/* ---- the whole ---- */
+/* ---- the program ---- */
 
 static argument *arguments(program *p, const ein_argument *about, const ein_axes *axes, int n) {
   argument *list = memory(p, (size_t)n * sizeof *list);
@@ -687,7 +687,7 @@ static int leave_alone(program *p) {
   return code;
 }
 
-/* By bit 0 whether the first process shows an output, by bit 1 whether it gives it to a device. */
+/* By output: bit 0: the first process shows it; bit 1: it writes it to a device file. */
 static unsigned char *collected(program *p) {
   unsigned char *how = memory(p, (size_t)p->model->n_outputs);
   for (int i = 0; i < p->model->n_outputs; i++) how[i] = !p->output[i].written;
@@ -748,7 +748,7 @@ int ein_program(const ein_model *model, const char *version, int argc, char **wo
   return ein_program_among(model, version, &alone, argc, word);
 }
 
-/* Standard output is a pipe that nobody reads any more, which is no failure: he has seen enough. */
+/* Whether standard output is a pipe whose reader has gone; that is not an error. */
 static int reader_left(void) {
   struct pollfd out;
   out.fd = STDOUT_FILENO;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * As many processes as a launcher of MPI has started, each a site of a plan. The model is one over all plans (ein_whole.h).
+ * Runs the processes that an MPI launcher has started, each as a site of a plan. The model combines all plans
+ * (ein_whole.c).
  */
 #include <sched.h>
 #include <signal.h>
@@ -10,7 +11,7 @@
 #include "ein_mpi.h"
 #include "program.h"
 
-/* The processors of this machine are shared by the processes on it; a launcher may have given each its own. */
+/* The processes on a machine share its processors; but a launcher may have assigned some to each. */
 static int threads_each(void) {
   MPI_Comm here;
   cpu_set_t own;
@@ -34,7 +35,7 @@ int ein_program_mpi(const ein_model *model, const char *version, int argc, char 
     fprintf(stderr, "%s: error: MPI cannot be started\n", argc ? word[0] : "program");
     return LEAVE_MACHINE;
   }
-  signal(SIGPIPE, SIG_IGN); /* a launcher takes all along when one is ended by it */
+  signal(SIGPIPE, SIG_IGN); /* launchers abort all processes if one is killed by it */
   const ein_reach reach = {ein_mpi_wire(mpi), agree, mpi, threads_each()};
   int code = ein_program_among(model, version, &reach, argc, word);
   ein_mpi_close(mpi);

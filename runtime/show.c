@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * A tensor as text, as `ein run` shows outputs: all of a small one, the edges of a large one and what
- * can be said in a line about the rest. See program.h.
+ * Prints a tensor as text, as `ein run` shows outputs: all of a small one; the edges of a large one, and a line
+ * that summarises the rest. See program.h.
  */
 #include "program.h"
 #include "ein_rt.h"
@@ -55,7 +55,7 @@ static number element_text(const ein_shown *a, int64_t k) {
 typedef struct pen {
   const ein_shown *a;
   int width, measuring;
-  int64_t edge; /* so many at each end of the last two axes; 0: all */
+  int64_t edge; /* entries shown at each end of the last two axes; 0: all */
 } pen;
 
 static void cell(pen *p, int64_t k, int *column) {
@@ -100,7 +100,7 @@ static const char *label_of(const ein_shown *a, int k) {
   return a->axes && a->axes->label && a->axes->label[k] ? a->axes->label[k] : "";
 }
 
-/* "i=0, j=2:" over the rows of a slice. */
+/* "i=0, j=2:" before the rows of a slice. */
 static void slice_head(const pen *p, int64_t k, int lead) {
   int64_t index[EIN_MAX_AXES];
   if (p->measuring) return;
@@ -138,7 +138,7 @@ static double as_real(const ein_shown *a, int64_t k) {
   return ein_is_float(a->about->dtype) ? real_at(a, k) : (double)int_at(a, k);
 }
 
-/* Over all but NaNs, which are counted. */
+/* Over all values but NaNs, which are counted. */
 static void summary(const ein_shown *a) {
   int64_t low = -1, high = -1, nans = 0, n = 0;
   double sum = 0, lost = 0;
@@ -150,7 +150,7 @@ static void summary(const ein_shown *a) {
     }
     if (low < 0 || v < as_real(a, low)) low = k;
     if (high < 0 || v > as_real(a, high)) high = k;
-    double y = v - lost, t = sum + y; /* Kahan's sum */
+    double y = v - lost, t = sum + y; /* Kahan summation */
     lost = isinf(t) ? 0 : (t - sum) - y;
     sum = t;
     n++;

@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * What is asked of a device and not waited for, as a list of words of 64 bits (EIN_DRIVER): a list that comes again is known by its words, and is a
- * graph then (graphs.h). An ask is its kind, how many words it has in all, and behind these two
- *   a launch    the kernel; blocks along x, y, z; threads; how many parameters; how many words of ein_device behind them, or 0; these
- *   a zero      where, how many bytes, what for
- *   across      to, from, how many bytes, what for
- *   a product   that of by_cublas.h
+ * Requests to a device that need not be waited for, as a list of 64-bit words (EIN_DRIVER). A list that recurs
+ * is recognised by its words and becomes a graph (graphs.h). A request is its kind, its length in words, and
+ * then
+ *
+ *   a launch    the kernel; blocks along x, y, z; threads along x, y, z; how many parameters; how many words of
+ *               ein_device, or 0; the parameters; these words
+ *   a zero      the address, how many bytes, the purpose
+ *   across      to, from, how many bytes, the purpose
+ *   a product   see by_cublas.h
  */
 #ifndef EIN_CUDA_ASKS_H
 #define EIN_CUDA_ASKS_H
 
-enum { EIN_CUDA_MOST = 500 };  /* parameters of a kernel: what they take is 4 KB at most */
+enum { EIN_CUDA_MOST = 500 };  /* parameters of a kernel, which take at most 4 KB */
 enum { EIN_ASK_LAUNCH, EIN_ASK_ZERO, EIN_ASK_ACROSS, EIN_ASK_PRODUCT };
 enum {
-  EIN_ASK_HEAD = 2,            /* words ahead of those of its kind */
-  EIN_ASK_GIVEN = 9,           /* of a launch: what the kernel is given begins there, behind the head */
-  EIN_ASKS_MOST = 1024,        /* then a list is sent */
-  EIN_ASKS_TURN = 16           /* a turn ends with so many, or more: it is sent */
+  EIN_ASK_HEAD = 2,            /* words before those that depend on the kind */
+  EIN_ASK_GIVEN = 9,           /* of a launch: the kernel's parameters begin this many words after the head */
+  EIN_ASKS_MOST = 1024,        /* a list of this length is sent */
+  EIN_ASKS_TURN = 16           /* at the end of a turn, a list of this length or more is sent */
 };
 
-/* same: of all words but turns; shape: of all but what kernels are given. */
+/* A list of requests. same: a hash of all words but turns; shape: a hash of all words but kernel parameters. */
 typedef struct ein_gpu_list { uint64_t *word, same, shape; size_t len, room, last; int n; } ein_gpu_list;
 
-/* A list that came: as a graph, where it came again. */
+/* A list that has occurred, with its graph if it has recurred. */
 typedef struct ein_graph {
   ein_gpu_list asks;
-  void *graph, *made;          /* NULL: there is none; */
-  int never;                   /*   the driver had none of it, so there will be none */
-  void **node;                 /* of each ask; NULL where it is no launch */
-  uint64_t used;               /* when it was used last */
+  void *graph, *made;          /* NULL: not made */
+  int never;                   /* the driver cannot make one, so do not try again */
+  void **node;                 /* by request; NULL if it is not a launch */
+  uint64_t used;               /* the time of the last use, in uses */
 } ein_graph;
 
 enum { EIN_GRAPHS = 64 };
 typedef struct ein_graphs {
-  void *aside;                 /* a stream to capture in; NULL: none was wanted yet */
-  int off;                     /* no graphs: the caller wants none */
-  uint64_t now;                /* how often one was used */
+  void *aside;                 /* the stream for captures; NULL: not needed yet */
+  int off;                     /* the caller wants no graphs */
+  uint64_t now;                /* the number of uses so far */
   int n;
   ein_graph of[EIN_GRAPHS];
 } ein_graphs;
@@ -45,13 +48,14 @@ static uint64_t ein_asks_mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 29;
 }
 
-/* How many words of an ask are as in another one of the same shape; `turns`: or of the same list but for its turns. */
+/* How many words of a request are equal in lists of the same shape or, with `turns`, in lists that differ only
+ * in turns. */
 static size_t ein_ask_fixed(const uint64_t *ask, int turns) {
   if (ask[0] != EIN_ASK_LAUNCH) return (size_t)ask[1];
   return EIN_ASK_HEAD + EIN_ASK_GIVEN + (turns ? (size_t)ask[EIN_ASK_HEAD + 7] : 0);
 }
 
-/* The last one is complete. */
+/* Ends the last request, which is now complete. */
 static void ein_asks_close(ein_gpu_list *a) {
   const uint64_t *ask = a->word + a->last;
   size_t shape = ein_ask_fixed(ask, 0), same = ein_ask_fixed(ask, 1);
@@ -62,7 +66,7 @@ static void ein_asks_close(ein_gpu_list *a) {
   a->n++;
 }
 
-/* Whether they are one list but for turns; or, turns 0, but for all that kernels are given. */
+/* Whether the lists differ at most in turns or, if `turns` is 0, at most in kernel parameters. */
 static int ein_asks_equal(const ein_gpu_list *a, const ein_gpu_list *b, int turns) {
   if (a->len != b->len || a->n != b->n || a->shape != b->shape || (turns && a->same != b->same)) return 0;
   for (size_t k = 0; k < a->len; k += (size_t)a->word[k + 1])
@@ -72,7 +76,7 @@ static int ein_asks_equal(const ein_gpu_list *a, const ein_gpu_list *b, int turn
 
 static void ein_asks_empty(ein_gpu_list *a) { a->len = a->last = 0, a->n = 0, a->same = a->shape = 0; }
 
-/* Room for one more, whose words behind the head are the caller's to fill in; NULL: there is no memory. */
+/* Appends a request, and returns its words after the head, for the caller to fill in; NULL: there is no memory. */
 static uint64_t *ein_asks_more(ein_gpu_list *a, uint64_t kind, size_t words) {
   size_t wanted = a->len + EIN_ASK_HEAD + words;
   if (wanted > a->room) {

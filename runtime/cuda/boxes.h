@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Boxes of elements that go from one place of a device's memory to another one (ein_far's `boxes`): a thread for each element. A text with moves has a
- * kernel for each size of an element, whose body this is.
+ * Copies boxes of elements within a device's memory (ein_far's `boxes`), with one thread per element. Code with
+ * moves has one kernel per element size; this is its body.
  */
 #ifndef EIN_CUDA_BOXES_H
 #define EIN_CUDA_BOXES_H
 
 enum { EIN_BOXES_THREADS = 256 };
 typedef struct ein_boxes_are {
-  int64_t count, many;         /* elements of one; boxes */
-  int n, listed;               /* dimensions; whether begins[] says where each begins */
+  int64_t count, many;         /* elements per box; boxes */
+  int n, listed;               /* dimensions; whether begins[] lists the origins */
   int64_t extent[EIN_MAX_AXES], to_step[EIN_MAX_AXES], from_step[EIN_MAX_AXES];
 } ein_boxes_are;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Products of matrices by cuBLAS, for a text that has some (EIN_PRODUCTS): a handle for each context, which goes with it, in its stream, with a piece of
- * memory of its own to work in. Numbers are those of the program: f32 is f32 and not tf32, halves are summed up in f32 and rounded once.
+ * Matrix products by cuBLAS, for code that has some (EIN_PRODUCTS). Each context has a handle, in its stream
+ * and with a workspace of its own. The arithmetic is the program's: f32 is not tf32, and halves are summed in
+ * f32 and rounded once.
  */
 #ifndef EIN_CUDA_BY_CUBLAS_H
 #define EIN_CUDA_BY_CUBLAS_H
@@ -17,19 +18,20 @@ static int ein_gpu_product_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *
 
 static int ein_gpu_product_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *what) {
   if (!status) return 1;
-  if (!ein_gpu_ok(ctx, g, g->cu.stream_wait(g->stream), what)) return 0; /* a kernel before it has failed, which says more */
+  if (!ein_gpu_ok(ctx, g, g->cu.stream_wait(g->stream), what)) return 0; /* an earlier kernel's error says more */
   ein_error_set(&ctx->inside->error, status == EIN_BLAS_NO_MEMORY ? EIN_ERR_MEMORY : EIN_ERR_IO, "cuBLAS: %s: %s; EIN_CUBLAS=off does without", what,
                 ein_libcublas_word(status));
   return 0;
 }
 
-/* The stream first: with another one a handle forgets where it works. Gives cuBLAS's status. */
+/* Sets the stream before the workspace, since a handle forgets its workspace when its stream changes. Returns
+ * cuBLAS's status. */
 static int ein_gpu_products_in(ein_gpu *g, void *stream) {
   int e = g->blas.set_stream(g->handle, stream);
   return e ? e : g->blas.set_workspace(g->handle, g->room, g->roomy);
 }
 
-/* For a while, into a stream that is captured. */
+/* Moves the handle to a stream that is being captured; undone by ein_gpu_products_back. */
 static int ein_gpu_products_go(ein_gpu *g, void *stream) {
   if (!g->handle) return 1;
   g->away = 1;
@@ -42,7 +44,7 @@ static int ein_gpu_products_back(ein_ctx *ctx, ein_gpu *g) {
   return ein_gpu_product_ok(ctx, g, ein_gpu_products_in(g, g->stream), "the stream");
 }
 
-/* As much as NVIDIA asks for. */
+/* Sets up cuBLAS with a workspace of the size that NVIDIA recommends. */
 static int ein_gpu_products(ein_ctx *ctx, ein_gpu *g) {
   const char *why;
   int major = 0;
@@ -62,13 +64,14 @@ static void ein_gpu_products_end(ein_gpu *g) {
   if (g->room) g->cu.memory_drop((uint64_t)(uintptr_t)g->room);
 }
 
-/* The result, the side with its rows, the side with its lanes; steps by loop, the last three along rows, lanes and the sum. */
+/* The result, the side with its rows, the side with its lanes. Steps are by loop; the last three loops are
+ * rows, lanes and the sum. */
 typedef struct ein_gpu_matrices {
   const char *name;
   int n;
   const int64_t *size, *step[3];
   char *at[3];
-  int64_t bytes[3];            /* of an element */
+  int64_t bytes[3];            /* per element */
   ein_dtype dtype[3];
   double scale;
 } ein_gpu_matrices;
@@ -77,13 +80,15 @@ static int ein_gpu_blas_type(ein_dtype t) {
   return t == EIN_F64 ? EIN_BLAS_F64 : t == EIN_F32 ? EIN_BLAS_F32 : t == EIN_F16 ? EIN_BLAS_F16 : EIN_BLAS_BF16;
 }
 
-/* How far rows are from each other that lie in order, of so many elements; 0: that is no matrix, or none that it takes. */
+/* Returns the leading dimension of a matrix stored row by row; 0: it is not stored like that, or cuBLAS does
+ * not support it. */
 static int ein_gpu_lead(int64_t rows, int64_t row_step, int64_t width, int64_t step) {
   int64_t lead = rows == 1 && row_step < width ? width : row_step;
   return (width == 1 || step == 1) && lead >= width && lead <= 2147483647 ? (int)lead : 0;
 }
 
-/* One call, for all pairs along the last loop ahead of rows; row by row is column by column of what is turned, so the sides change places. */
+/* One call, for all pairs along the last loop before the rows. A row-major matrix is its transpose
+ * column-major, so the sides are swapped. */
 static int ein_gpu_gemm(ein_gpu *g, const ein_gpu_matrices *m, const int *lead, const int *turned, char *const *at) {
   const int64_t *size = m->size + m->n - 3;
   int wide = m->dtype[1] == EIN_F64, sum = wide ? EIN_BLAS_BY_F64 : EIN_BLAS_BY_F32, in = ein_gpu_blas_type(m->dtype[1]), out = ein_gpu_blas_type(m->dtype[0]);
@@ -98,7 +103,7 @@ static int ein_gpu_gemm(ein_gpu *g, const ein_gpu_matrices *m, const int *lead, 
                           at[0], out, lead[0], m->step[0][b], (int)size[-1], sum, EIN_BLAS_ANY_WAY);
 }
 
-/* The way in which each lies, as it is or turned; 0: one of them in none. */
+/* Finds each matrix's leading dimension, and whether it is transposed. Returns 0 if one of them has none. */
 static int ein_gpu_lie(const ein_gpu_matrices *m, int *lead, int *turned) {
   int row = m->n - 3, lane = row + 1, deep = row + 2;
   const int64_t *n = m->size, *c = m->step[0], *a = m->step[1], *b = m->step[2];
@@ -112,7 +117,7 @@ static int ein_gpu_lie(const ein_gpu_matrices *m, int *lead, int *turned) {
   return lead[0] && lead[1] && lead[2];
 }
 
-/* A call for each pair along the other loops. Gives cuBLAS's status. */
+/* One call for each pair along the other loops. Returns cuBLAS's status. */
 static int ein_gpu_pairs(ein_gpu *g, const ein_gpu_matrices *m) {
   int lead[3], turned[3], e = 0, outer = m->n > 4 ? m->n - 4 : 0;
   int64_t index[EIN_MAX_AXES] = {0}, calls = 1;
@@ -121,7 +126,7 @@ static int ein_gpu_pairs(ein_gpu *g, const ein_gpu_matrices *m) {
   for (int k = 0; k < outer; k++) calls *= m->size[k];
   for (; calls > 0 && !e; calls--) {
     e = ein_gpu_gemm(g, m, lead, turned, at);
-    for (int k = outer - 1; k >= 0; k--) { /* on to the next pair */
+    for (int k = outer - 1; k >= 0; k--) { /* advance to the next pair */
       int more = ++index[k] < m->size[k];
       for (int i = 0; i < 3; i++) at[i] += m->bytes[i] * m->step[i][k] * (more ? 1 : 1 - m->size[k]);
       if (more) break;
@@ -131,7 +136,8 @@ static int ein_gpu_pairs(ein_gpu *g, const ein_gpu_matrices *m) {
   return e;
 }
 
-/* ---- as an ask: name, n, scale; of each matrix its dtype, bytes of an element, where it lies; sizes; steps of each ---- */
+/* ---- as a request: name, n, scale; for each matrix its dtype, bytes per element and address; sizes; steps of
+ * each ---- */
 
 enum { EIN_PRODUCT_HEAD = 12, EIN_PRODUCT_AT = 9 };
 static size_t ein_gpu_product_words(const ein_gpu_matrices *m) { return EIN_PRODUCT_HEAD + 4 * (size_t)m->n; }
@@ -157,15 +163,16 @@ static int ein_gpu_product(ein_gpu *g, const uint64_t *w) {
   return ein_gpu_pairs(g, &m);
 }
 
-/* What cuBLAS's answer may hang on: all but where matrices lie beyond their alignment. 0 is none. */
+/* Hashes all that cuBLAS's choice may depend on: all words, but only the alignment of addresses. Never 0. */
 static uint64_t ein_gpu_product_key(const uint64_t *w, size_t n) {
   uint64_t key = 0;
   for (size_t k = 0; k < n; k++) key = ein_asks_mix(key, k >= EIN_PRODUCT_AT && k < EIN_PRODUCT_HEAD ? w[k] % 256 : w[k]);
   return key ? key : 1;
 }
 
-/* 0: it is for our kernels: there is no cuBLAS, or it has no such product. 1: it is asked for, or made, or that has failed. The first time it is made at
- * once, as cuBLAS says only then whether it has it. */
+/* Returns 0 if our kernels must compute it: there is no cuBLAS, or it does not support the product. Returns 1
+ * if it was requested, computed, or has failed. The first time it is computed at once, because only then does
+ * cuBLAS report whether it supports it. */
 static int ein_gpu_multiply(ein_ctx *ctx, ein_gpu *g, const ein_gpu_matrices *m) {
   int lead[3], turned[3], e;
   uint64_t word[EIN_PRODUCT_HEAD + 4 * EIN_MAX_AXES], key, *known;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * A device by its driver, for a text in C (EIN_DRIVER) that has its kernels as an image: what is done with memory, moves and launches. Each call
- * gives 0 where it fails, and the context's error says why then; close and leave always succeed. All that is asked of the device goes into one
- * stream, the caller's or one of the context's own. What need not be waited for is put on a list first (asks.h), which is sent ahead of all that is.
+ * A device through its driver, for C code (EIN_DRIVER) that carries its kernels as an image: memory, copies and
+ * launches. A call returns 0 if it fails, with the reason in the context's error; close and leave always
+ * succeed. All work goes to one stream, the caller's or one that the context owns. Requests that need not be
+ * waited for are first put on a list (asks.h), which is sent before everything that must be.
  */
 #ifndef EIN_CUDA_BY_DRIVER_H
 #define EIN_CUDA_BY_DRIVER_H
@@ -16,30 +17,31 @@
 
 typedef struct ein_gpu {
   ein_libcuda cu;
-  int number, device;          /* the caller's number of it, and the driver's */
+  int number, device;          /* the caller's number, and the driver's */
   void *context, *module, *stream;
   int lent;                    /* the stream is the caller's */
 #if defined(EIN_PRODUCTS)
   ein_libcublas blas;
-  void *handle, *room;         /* cuBLAS's, and memory of the device for what it works in; NULL: products are our kernels' */
-  size_t roomy;                /* bytes of that */
-  int away;                    /* the handle is in another stream than ours, to be captured there */
-  int old, tf32;               /* devices before 8.0; somebody has f32 be tf32: of these our kernels make products of bf16, of f32 */
-  uint64_t known[64];          /* products that it has made, by ein_gpu_product_key */
+  void *handle, *room;         /* cuBLAS's handle; its workspace on the device; NULL: our kernels do products */
+  size_t roomy;                /* of the workspace */
+  int away;                    /* the handle is in another stream, which is being captured */
+  int old, tf32;               /* a device before 8.0 (our kernels compute bf16 products); tf32 is enabled for f32 (our
+                                * kernels compute f32 products) */
+  uint64_t known[64];          /* products that it has computed before, by ein_gpu_product_key */
 #endif
-  void **function;             /* of each kernel */
+  void **function;             /* by kernel */
   const ein_cuda_code *code;
-  const char *last;            /* the kernel that was launched last; NULL: none since the last wait */
-  ein_gpu_list asks;               /* what is asked, and not sent yet */
+  const char *last;            /* the last kernel launched; NULL: none since the last wait */
+  ein_gpu_list asks;               /* requests not sent yet */
   ein_graphs graphs;
-  ein_counts own, *counts;     /* the caller's, or its own */
-  int captured;                /* the caller captures his stream: this run cannot wait, and makes no graphs of its own */
-  int entered;                 /* its context is the thread's current one */
-  int dead;                    /* the driver's error after which nothing works any more in this process; 0: none */
+  ein_counts own, *counts;     /* counts: the caller's, or own */
+  int captured;                /* the caller is capturing the stream: this run cannot wait, and makes no graphs */
+  int entered;                 /* its context is current in this thread */
+  int dead;                    /* the driver's error after which nothing works in this process; 0: none */
 } ein_gpu;
 
-/* A kernel has failed in such a way that the context is lost, or the device is: an address, the time, an assert, the stack, an instruction, the program's
- * counter, any other failure; memory or a link that is broken. */
+/* Whether an error has destroyed the context or the device: an address, a timeout, an assert, the stack, an
+ * instruction, the program counter, another launch failure; a memory or link error. */
 static int ein_gpu_lost(int e) {
   return e == 700 || e == 702 || e == 709 || e == 710 || (e >= 714 && e <= 719) || e == 214 || e == 220;
 }
@@ -60,7 +62,7 @@ static int ein_gpu_ok(ein_ctx *ctx, ein_gpu *g, int e, const char *what) {
   return 0;
 }
 
-/* In the thread's way, until ein_gpu_leave gives back what was current. */
+/* Makes its context current in the thread, until ein_gpu_leave restores the previous one. */
 static int ein_gpu_enter(ein_ctx *ctx, ein_gpu *g) {
   if (g->dead) {
     ein_error_set(&ctx->inside->error, EIN_ERR_IO, "CUDA: a kernel of an earlier run failed, %s: only a new process can use the device",
@@ -76,7 +78,8 @@ static void ein_gpu_leave(ein_gpu *g) {
   g->entered = 0;
 }
 
-/* Machine code runs on devices of its own generation that are as new or newer; PTX, on all that are. NULL: none of it runs on this device, and why. */
+/* Selects an image. Machine code runs on devices of its own generation that are as new or newer; PTX runs on
+ * all such devices. Returns NULL, with an error, if none runs on this device. */
 static const ein_cuda_image *ein_gpu_image(ein_ctx *ctx, ein_gpu *g) {
   const ein_cuda_code *code = g->code;
   const ein_cuda_image *best = NULL;
@@ -147,7 +150,8 @@ static int ein_gpu_find(ein_ctx *ctx, ein_gpu *g) {
                        n == 1 ? "is device 0" : "count from 0"), 0;
 }
 
-/* The caller's has to be of the context that NVIDIA's runtime has, and all that stands on that: the device's primary one. */
+/* A caller's stream must belong to the context that NVIDIA's runtime and everything built on it uses: the
+ * device's primary context. */
 static int ein_gpu_stream(ein_ctx *ctx, ein_gpu *g) {
   void *lent = ctx->inside->config.stream, *of = NULL;
   if (!lent) return ein_gpu_ok(ctx, g, g->cu.stream_new(&g->stream, EIN_CU_OWN_STREAM), "a stream");
@@ -159,7 +163,7 @@ static int ein_gpu_stream(ein_ctx *ctx, ein_gpu *g) {
   return 1;
 }
 
-/* What was begun is undone by ein_gpu_close, also where this fails. */
+/* ein_gpu_close releases everything, also if this fails. */
 static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
   const char *graphs = getenv("EIN_CUDA_GRAPHS");
   if (!ein_libcuda_open(&g->cu, &ctx->inside->error)) return 0;
@@ -177,7 +181,8 @@ static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
   return ok;
 }
 
-/* 0: not on this device's memory. A device that is dead is told of later. */
+/* Returns 0 if the address is not in device memory; sets which device, and whether the memory is managed. A
+ * dead device is reported later. */
 static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed) {
   unsigned type = 0, shared = 0;
   uint64_t p = (uint64_t)(uintptr_t)at;
@@ -189,7 +194,7 @@ static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed)
   return *managed || !g->cu.pointer_attribute(device, EIN_CU_POINTER_DEVICE, p);
 }
 
-/* Whether a view is where it says; else 0, and why. */
+/* Whether a view is in the memory that it names; else 0, and why. */
 static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room) {
   const char *data = (const char *)x->data + x->byte_offset;
   int device = 0, managed = 0, there, n = 0;
@@ -208,14 +213,14 @@ static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room
   return n == 0;
 }
 
-/* Before what has to be waited for: all that was asked is on its way, and the stream is not one that the caller captures. */
+/* Called before waiting: sends all requests. Fails if the caller is capturing the stream. */
 static int ein_gpu_waits(ein_ctx *ctx, ein_gpu *g) {
   if (g->captured)
     return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run has to wait for the device: it looks at what is made there"), 0;
   return ein_gpu_send(ctx, g);
 }
 
-/* For all that was asked of the device so far. */
+/* Waits for everything requested of the device so far. */
 static int ein_gpu_wait(ein_ctx *ctx, ein_gpu *g, const char *what) {
   int ok = ein_gpu_waits(ctx, g) && ein_gpu_ok(ctx, g, g->cu.stream_wait(g->stream), what);
   if (ok) g->last = NULL;
@@ -236,12 +241,12 @@ static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes, const char *wh
 static void ein_gpu_drop(ein_gpu *g, void *at) {
   void *own;
   if (!at || g->cu.context_push(g->context)) return;
-  if (g->stream) g->cu.stream_wait(g->stream); /* a run in the caller's stream may use it still */
+  if (g->stream) g->cu.stream_wait(g->stream); /* a run in the caller's stream may still use it */
   g->cu.memory_drop((uint64_t)(uintptr_t)at);
   g->cu.context_pop(&own);
 }
 
-/* Of memory of the host that the device reaches by itself: it is done when that is waited for. */
+/* Copies from page-locked host memory; complete only after a wait. */
 static int ein_gpu_up_later(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   if (!ein_gpu_waits(ctx, g)) return 0;
   g->counts->bytes_up += bytes;
@@ -254,18 +259,18 @@ static int ein_gpu_down_later(ein_ctx *ctx, ein_gpu *g, void *to, const void *fr
   return ein_gpu_ok(ctx, g, g->cu.copy_down(to, (uint64_t)(uintptr_t)from, bytes, g->stream), what);
 }
 
-/* When this is back, `from` may change. */
+/* Copies; `from` may change after this returns. */
 static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   return ein_gpu_up_later(ctx, g, to, from, bytes, what) && ein_gpu_wait(ctx, g, what);
 }
 
-/* When this is back, it is there. */
+/* Copies; the data are there when this returns. */
 static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   return ein_gpu_down_later(ctx, g, to, from, bytes, what) && ein_gpu_wait(ctx, g, what);
 }
 
 #if defined(EIN_SITES)
-/* Memory of the host that the device reaches by itself. */
+/* Allocates page-locked host memory. */
 static void *ein_gpu_host_take(ein_ctx *ctx, ein_gpu *g, size_t bytes) {
   void *at = NULL;
   return ein_gpu_ok(ctx, g, g->cu.host_take(&at, bytes), "memory of the host for what goes to other sites") ? at : NULL;
@@ -286,13 +291,13 @@ static uint64_t *ein_gpu_ask(ein_ctx *ctx, ein_gpu *g, uint64_t kind, size_t wor
   return w;
 }
 
-/* Its words are filled in. */
+/* Ends a request, whose words are now filled in. */
 static int ein_gpu_asked(ein_ctx *ctx, ein_gpu *g) {
   ein_asks_close(&g->asks);
   return g->asks.n < EIN_ASKS_MOST || ein_gpu_send(ctx, g);
 }
 
-/* From the device to the device, behind what was asked before. */
+/* Copies within the device, after earlier requests. */
 static int ein_gpu_across(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_ACROSS, 4);
   if (!w) return 0;
@@ -307,7 +312,7 @@ static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const 
   return ein_gpu_asked(ctx, g);
 }
 
-/* parameter: n of 8 bytes; now: one more behind them; NULL: the kernel wants none. */
+/* parameter: n of 8 bytes each; now: one more after them; NULL: the kernel takes none. */
 static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, const uint64_t *parameter, int n,
                                      const ein_device *now) {
   size_t more = now ? sizeof *now / sizeof(uint64_t) : 0;
@@ -321,7 +326,7 @@ static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const
 }
 
 #if defined(EIN_SITES)
-/* Of parameters of any kind, which are read before this is back: not on the list, behind what is. */
+/* Launches at once, after sending the list. Parameters may have any type, and are read before this returns. */
 static int ein_gpu_launch_now(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, void **parameter) {
   const char *was;
   int e;
@@ -330,7 +335,7 @@ static int ein_gpu_launch_now(ein_ctx *ctx, ein_gpu *g, int kernel, const unsign
   g->last = g->code->kernel[kernel];
   g->counts->launches++;
   e = g->cu.launch(g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, g->stream, parameter, NULL);
-  if (ein_gpu_lost(e) && was) g->last = was; /* it tells of those before */
+  if (ein_gpu_lost(e) && was) g->last = was; /* the error is from earlier kernels */
   return ein_gpu_ok(ctx, g, e, g->code->kernel[kernel]);
 }
 #endif

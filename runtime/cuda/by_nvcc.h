@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * A device by the functions of NVIDIA's runtime, for a text that nvcc compiles, kernels and all: the calls of by_driver.h, which tells of them.
+ * A device through NVIDIA's runtime functions, for code that nvcc compiles, including the kernels. The calls
+ * are those of by_driver.h, which documents them.
  */
 #ifndef EIN_CUDA_BY_NVCC_H
 #define EIN_CUDA_BY_NVCC_H
 
-typedef struct ein_gpu { int entered, lent, number; } ein_gpu; /* lent: a stream of the caller's, which is none here; number: the first device */
+typedef struct ein_gpu { int entered, lent, number; } ein_gpu; /* lent: never here; number: the first device */
 
-/* An emulation has calls of its own. */
+/* An emulation defines these calls itself. */
 #ifndef EIN_EMULATED
 #define EIN_ARGUMENT(type, ctx, buffer) ((type *)ein_cuda_at(ctx, buffer))
 #define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) kernel<<<dim3(gx, gy, gz), dim3(bx, by, bz)>>>(__VA_ARGS__)
@@ -54,7 +55,7 @@ static int ein_gpu_across(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, 
 static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) {
   return (void)g, ein_gpu_ok(ctx, cudaMemset(at, 0, bytes), what);
 }
-/* Nothing is put off, and no stream is the caller's. */
+/* Nothing is deferred, and the stream is never the caller's. */
 static int ein_gpu_send(ein_ctx *ctx, ein_gpu *g) { return (void)ctx, (void)g, 1; }
 static void ein_gpu_end(ein_gpu *g) { (void)g, (void)cudaGetLastError(); }
 static EIN_UNUSED void ein_gpu_turned(ein_ctx *ctx, ein_gpu *g, int outer) { (void)ctx, (void)g, (void)outer; }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * A context's part on a device, and what stands in a body in the place of the host's calls. What a run works in is one
- * piece of the device's memory, that is taken when sizes are bound. Tensors that are there already are used where they lie. Of the others there are
- * copies in another piece, in row-major order, that is taken when a run has some for the first time: inputs are brought there when it begins, outputs back
- * when it has ended well. The device itself is by_driver.h's or by_nvcc.h's.
+ * A context's state on a device, and the functions that a body calls instead of the host's. A run's memory is
+ * one block on the device, allocated when sizes are bound. Tensors already on the device are used in place.
+ * Others are copied, in row-major order, to a second block, allocated when a run first needs it: inputs are
+ * copied when the run begins, outputs when it has succeeded. The device itself is in by_driver.h or by_nvcc.h.
  */
 #ifndef EIN_CUDA_CONTEXT_H
 #define EIN_CUDA_CONTEXT_H
@@ -11,14 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The kernels of a text that has them as images, each all of them: machine code for one kind of device, or PTX, from which the driver makes that. */
-typedef struct ein_cuda_image { int arch, machine; const void *at; } ein_cuda_image; /* arch: 90, of compute capability 9.0; machine: no PTX */
+/* The kernels of code that carries them as images. Each image contains all kernels, as machine code for one
+ * kind of device, or as PTX, which the driver compiles. arch: 90 is compute
+ * capability 9.0; machine: not PTX. */
+typedef struct ein_cuda_image { int arch, machine; const void *at; } ein_cuda_image;
 typedef struct ein_cuda_code {
   const ein_cuda_image *image;
   int n_images;
   const char *const *kernel;   /* their names */
   int n_kernels;
-  int boxes[4];                /* of a text with moves: which of them move boxes of elements of 1, 2, 4 and 8 bytes */
+  int boxes[4];                /* for code with moves: the kernels that move boxes of elements of 1, 2, 4 and 8 bytes */
 } ein_cuda_code;
 
 #if defined(EIN_DRIVER)
@@ -27,18 +29,18 @@ typedef struct ein_cuda_code {
 #include "by_nvcc.h"
 #endif
 
-/* ein_inside's `device`. */
+/* The `device` of ein_inside. */
 typedef struct ein_cuda {
   ein_gpu gpu;
-  char *block;                 /* fault, work: its own, or the caller's workspace */
-  size_t held;                 /* bytes of it, where it is its own */
+  char *block;                 /* the fault record and work buffers: owned, or the caller's workspace */
+  size_t held;                 /* its bytes if owned, else 0 */
   char *copies;                /* of arguments that are on the host */
   size_t copied;
-  char *staging;               /* on the host, for what the caller's strides scatter */
+  char *staging;               /* on the host, for tensors whose strides are not row-major */
   size_t staged;
-  void **at;                   /* of each buffer; behind it in one piece of memory, */
-  unsigned char *there;        /*   and so this: the caller's view of it is on the device */
-  struct ein_cuda_sites *sites; /* of a text for several */
+  void **at;                   /* by buffer: its address on the device */
+  unsigned char *there;        /* by buffer: the caller's view is on the device */
+  struct ein_cuda_sites *sites; /* for code for several sites */
 } ein_cuda;
 
 static ein_cuda *ein_cuda_of(const ein_ctx *ctx) { return (ein_cuda *)ctx->inside->device; }
@@ -57,7 +59,7 @@ static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work);
 #define ein_cuda_sites_lay(ctx, d, work) ((void)0)
 #endif
 
-/* ---- made, and given memory ---- */
+/* ---- creation and memory ---- */
 
 static void ein_cuda_end_of(void *device) {
   ein_cuda *d = (ein_cuda *)device;
@@ -69,7 +71,7 @@ static void ein_cuda_end_of(void *device) {
   free(d);
 }
 
-/* `device_holds`. */
+/* The `device_holds` of ein_inside. */
 static int ein_cuda_holds(ein_ctx *ctx, int buffer, const ein_tensor *x, char *why, size_t room) {
   ein_cuda *d = ein_cuda_of(ctx);
   d->there[buffer] = x->device_type != 1;
@@ -87,7 +89,7 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
   }
   d->at = (void **)(void *)(d + 1);
   d->there = (unsigned char *)(void *)(d->at + n);
-  in->device = d; /* sites look for it there */
+  in->device = d; /* needed by the setup of sites */
   if (!ein_gpu_open(ctx, &d->gpu, code) || !ein_cuda_sites_new(ctx, d)) {
     in->device = NULL;
     in->ground = NULL;
@@ -102,7 +104,7 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
 enum { EIN_CUDA_ALIGN = 256 };
 static size_t ein_cuda_round(size_t bytes) { return (bytes + EIN_CUDA_ALIGN - 1) / EIN_CUDA_ALIGN * EIN_CUDA_ALIGN; }
 
-/* Where each work buffer lies in the block, and what moves work in, as on the host. Gives the block's size. */
+/* Places the work buffers and the moves' memory in the block, as on the host. Returns the block's size. */
 static size_t ein_cuda_lay(ein_ctx *ctx, ein_cuda *d, char *block) {
   const ein_inside *in = ctx->inside;
   size_t used = ein_cuda_round(sizeof(ein_device_fault)), end = used;
@@ -130,7 +132,7 @@ static int ein_cuda_lent(ein_ctx *ctx, ein_cuda *d, size_t wanted) {
   return 1;
 }
 
-/* A piece of so many bytes, anew where it was another one. */
+/* Allocates a piece of that size, replacing one of another size. */
 static int ein_cuda_piece(ein_ctx *ctx, ein_cuda *d, char **piece, size_t *held, size_t wanted, const char *what) {
   if (*held == wanted) return 1;
   if (*piece) ein_gpu_drop(&d->gpu, *piece);
@@ -147,14 +149,15 @@ static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
   return ein_cuda_piece(ctx, d, &d->block, &d->held, wanted, "the run takes");
 }
 
-/* An argument of this run that is on the host, or where no kernel may look for it: it has a copy. */
+/* An argument is copied if it is on the host, or not aligned for wide accesses by kernels. */
 enum { EIN_CUDA_WIDE = 16 };
 static int ein_cuda_copied(const ein_ctx *ctx, int buffer) {
   if (ein_buffer_of(ctx, buffer)->space == 2 || !ctx->inside->given[buffer]) return 0;
   return !ein_cuda_of(ctx)->there[buffer] || (uintptr_t)ctx->data[buffer] % EIN_CUDA_WIDE;
 }
 
-/* Where arguments lie: the caller's own, and copies, for which there is room from here on. A piece that is larger stays. */
+/* Sets the addresses of arguments: the caller's, or copies, for which this allocates room. A larger piece is
+ * kept. */
 static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
   size_t end = 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
@@ -181,7 +184,7 @@ static ein_status ein_cuda_ready(ein_ctx *ctx, const ein_cuda_code *code) {
   return ein_state(ctx);
 }
 
-/* ---- the caller's tensors, there and back ---- */
+/* ---- copies of the caller's tensors ---- */
 
 static char *ein_cuda_stage(ein_ctx *ctx, size_t bytes) {
   ein_cuda *d = ein_cuda_of(ctx);
@@ -193,7 +196,7 @@ static char *ein_cuda_stage(ein_ctx *ctx, size_t bytes) {
   return d->staging;
 }
 
-/* All elements, in row-major order at `row`, from or to where the caller's strides say. */
+/* Copies all elements between `row`, in row-major order, and the caller's strided memory. */
 static void ein_cuda_turn(const ein_ctx *ctx, int buffer, char *row, int there) {
   const ein_buffer *b = ein_buffer_of(ctx, buffer);
   const int64_t *shape = ctx->shape + b->at, *stride = ctx->stride + b->at;
@@ -203,7 +206,7 @@ static void ein_cuda_turn(const ein_ctx *ctx, int buffer, char *row, int there) 
   for (int64_t n = ctx->inside->count[buffer]; n > 0; n--, row += size) {
     if (there) memcpy(row, data + at * (int64_t)size, size);
     else memcpy(data + at * (int64_t)size, row, size);
-    for (int k = b->ndim - 1; k >= 0; k--) { /* on to the next element */
+    for (int k = b->ndim - 1; k >= 0; k--) { /* advance to the next element */
       at += stride[k];
       if (++index[k] < shape[k]) break;
       at -= stride[k] * shape[k];
@@ -237,13 +240,13 @@ static int ein_cuda_give(ein_ctx *ctx, int buffer) {
   return 1;
 }
 
-/* ---- what a body calls ---- */
+/* ---- functions that a body calls ---- */
 
 static int ein_cuda_get(ein_ctx *ctx, void *to, const void *from, size_t bytes, const char *what) {
   return ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, to, from, bytes, what);
 }
 
-/* What kernels have met so far. Gives the context's status. */
+/* Reports faults that kernels have met so far. Returns the context's status. */
 static ein_status ein_cuda_settle(ein_ctx *ctx) {
   ein_device_fault f;
   if (ein_state(ctx) != EIN_OK) return ein_state(ctx);
@@ -252,7 +255,7 @@ static ein_status ein_cuda_settle(ein_ctx *ctx) {
   return ein_cancelled(ctx);
 }
 
-/* A run into a stream that the caller captures, for a graph of his own: nothing in it may be waited for. */
+/* Checks a run in a stream that the caller is capturing for a graph: it must not wait for anything. */
 static int ein_cuda_capture(ein_ctx *ctx, ein_cuda *d) {
   if (!ein_gpu_capture(ctx, &d->gpu)) return 0;
   if (!ein_gpu_captures(&d->gpu)) return 1;
@@ -277,8 +280,9 @@ static ein_status ein_cuda_begin(ein_ctx *ctx) {
   return EIN_OK;
 }
 
-/* Also of a run that did not get through: the device is still then, and the caller's memory his own. One in the caller's stream, in which no kernel
- * looks at indices, is not waited for: what it leaves on the device is there for whatever comes behind it in that stream. */
+/* Also called for a run that failed: afterwards the device is idle, and the caller may use its memory. A run in
+ * the caller's stream without checked indices is not waited for: its results are available to later work in
+ * that stream. */
 static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
   ein_gpu *g = &ein_cuda_of(ctx)->gpu;
@@ -311,7 +315,7 @@ static EIN_UNUSED void ein_cuda_exchange(ein_ctx *ctx, int a, int b) {
   at[b] = was;
 }
 
-/* What is looked at on the host waits for what makes it; 0 after a failure. */
+/* Reads a value on the host, after waiting for the kernels that compute it. Returns 0 after a failure. */
 static EIN_UNUSED int64_t ein_cuda_i64(ein_ctx *ctx, int buffer) {
   int64_t x = 0;
   if (ein_cuda_settle(ctx) == EIN_OK) ein_cuda_get(ctx, &x, ein_cuda_at(ctx, buffer), sizeof x, "a number");
@@ -328,7 +332,7 @@ static EIN_UNUSED void ein_cuda_set_i64(ein_ctx *ctx, int buffer, int64_t value)
   ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), &value, sizeof value, "a number");
 }
 
-/* Before a launch: whether there is anything to do in it, in a run that has not failed. */
+/* Before a launch: whether it has any work, and the run has not failed. */
 static EIN_UNUSED int ein_cuda_any(ein_ctx *ctx, int64_t gx, int64_t gy, int64_t gz) {
   if (gx <= 0 || gy <= 0 || gz <= 0 || ein_state(ctx) != EIN_OK) return 0;
   if (gx <= 2147483647 && gy <= 65535 && gz <= 65535) return 1;
@@ -338,7 +342,8 @@ static EIN_UNUSED int ein_cuda_any(ein_ctx *ctx, int64_t gx, int64_t gy, int64_t
 }
 
 #if defined(EIN_DRIVER)
-/* given: for each parameter the number of its buffer, or ~ of its size's. Behind them stands the context's part on the device, if the kernel wants it. */
+/* given: for each parameter, a buffer's number, or ~ of a size's number. If `device`, the context's state on
+ * the device is one more parameter. */
 static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int64_t gy, int64_t gz, int bx, int by, int bz, int n,
                                        const int *given, int device) {
   uint64_t word[EIN_CUDA_MOST];
@@ -356,7 +361,8 @@ static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int
 }
 #endif
 
-/* A turn of a repeat is over; outer: of one that has others in it, so each of its turns is sent alike. */
+/* Called after a turn of a repeat. outer: the repeat contains others, so the list is sent after each turn, and
+ * is the same each time. */
 static EIN_UNUSED void ein_cuda_turned(ein_ctx *ctx, int outer) { ein_gpu_turned(ctx, &ein_cuda_of(ctx)->gpu, outer); }
 
 #if defined(EIN_SITES)
@@ -364,18 +370,18 @@ static EIN_UNUSED void ein_cuda_turned(ein_ctx *ctx, int outer) { ein_gpu_turned
 #endif
 
 #if defined(EIN_PRODUCTS)
-/* A product of matrices: the result, the side with its rows, and the one with its lanes. By loop, the last three along rows, lanes and the sum, how
- * long it is, and how many elements lie from one point to the next. */
+/* A matrix product: the result, the side with its rows, and the side with its lanes. Extents and steps (in
+ * elements) are by loop; the last three loops are rows, lanes and the sum. */
 typedef struct ein_cuda_matrix { int buffer; int64_t first; const int64_t *step; } ein_cuda_matrix;
 typedef struct ein_cuda_product {
-  const char *name;            /* of the kernel in whose stead it is made */
+  const char *name;            /* of the kernel that it replaces */
   int n;
   const int64_t *size;
   ein_cuda_matrix of[3];
   double scale;
 } ein_cuda_product;
 
-/* Whether cuBLAS makes it; else that is for our own kernels. */
+/* Whether cuBLAS computes it; else our own kernels must. */
 static EIN_UNUSED int ein_cuda_multiply(ein_ctx *ctx, const ein_cuda_product *x) {
   ein_gpu_matrices m = {.name = x->name, .n = x->n, .size = x->size, .scale = x->scale};
   if (ein_state(ctx) != EIN_OK) return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * What a text for CUDA needs ahead of all else (EIN_CUDA): its scalar functions are the host's and the device's, and where
- * kernels are compiled at run time, by NVRTC, there is no C library to include.
+ * What code for CUDA needs before everything else (EIN_CUDA): its scalar functions are for the host and the
+ * device, and there is no C library to include if NVRTC compiles the kernels at run time.
  */
 #ifndef EIN_CUDA_DEVICE_H
 #define EIN_CUDA_DEVICE_H
@@ -14,7 +14,8 @@
 #define EIN_INLINE static inline EIN_BOTH
 #define EIN_FMA 1 /* every device has the instruction */
 
-/* Neighbours differ in which of the two they want: a branch would go both ways, and stand between what may be computed side by side. */
+/* Adjacent threads need different results: a branch would take both paths, and would separate independent
+ * computations. */
 #if defined(__CUDA_ARCH__) && !defined(EIN_EMULATED)
 static __device__ __forceinline__ float ein_below_of(float x, float limit, float below, float above) {
   float y;
@@ -24,7 +25,7 @@ static __device__ __forceinline__ float ein_below_of(float x, float limit, float
 #define EIN_BELOW(x, limit, below, above) ein_below_of(x, limit, below, above)
 #endif
 
-#if defined(__CUDACC_RTC__) && !defined(EIN_EMULATED) /* which has a C library */
+#if defined(__CUDACC_RTC__) && !defined(EIN_EMULATED) /* an emulation has a C library */
 typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Lists of what is asked (asks.h) are sent: one by one, or, where one comes again, as a graph, which the driver launches at once. It is captured in a
- * stream of its own, so the caller's is never in the way. Numbers of turns, and, where they lie elsewhere than before, addresses are told to
- * the graph's kernels before it is launched. A list that comes a second time with the same addresses has a graph of its own: buffers that take turns have one
- * for each way in which they lie. Where the driver has no graphs, or none of such a list, it is sent one by one.
+ * Sends lists of requests (asks.h): one by one, or, if a list recurs, as a graph, which the driver launches at
+ * once. Graphs are captured in a separate stream, so the caller's is not affected. Turn numbers and changed
+ * addresses are set in the graph's kernels before a launch. A list that recurs with the same addresses has its
+ * own graph, so buffers that swap have one graph for each arrangement. If the driver has no graphs, or cannot
+ * make one of a list, the list is sent one by one.
  */
 #ifndef EIN_CUDA_GRAPHS_H
 #define EIN_CUDA_GRAPHS_H
 
 static void *ein_ask_at(uint64_t word) { return (void *)(uintptr_t)word; }
 
-/* The name of what an ask is about, if it is a kernel's. */
+/* The name of a request's kernel; NULL if it has none. */
 static const char *ein_ask_kernel(const ein_gpu *g, const uint64_t *ask) {
   return ask[0] == EIN_ASK_LAUNCH ? g->code->kernel[ask[EIN_ASK_HEAD]] : ask[0] == EIN_ASK_PRODUCT ? (const char *)ein_ask_at(ask[EIN_ASK_HEAD]) : NULL;
 }
 
-/* What is given to a launch, where it stands in the list. */
+/* A launch's node; its parameters point into the list. */
 static ein_cu_node ein_ask_node(const ein_gpu *g, uint64_t *ask, void **parameter) {
   uint64_t *w = ask + EIN_ASK_HEAD;
   size_t n = (size_t)w[7];
@@ -25,7 +26,7 @@ static ein_cu_node ein_ask_node(const ein_gpu *g, uint64_t *ask, void **paramete
   return x;
 }
 
-/* 0, or the driver's error; *status: cuBLAS's. */
+/* Does one request. Returns 0 or the driver's error; *status: cuBLAS's. */
 static int ein_ask_do(ein_gpu *g, uint64_t *ask, void *stream, int *status) {
   const uint64_t *w = ask + EIN_ASK_HEAD;
   void *parameter[EIN_CUDA_MOST + 1];
@@ -45,7 +46,7 @@ static const char *ein_ask_what(const ein_gpu *g, const uint64_t *ask) {
   return kernel ? kernel : (const char *)ein_ask_at(ask[ask[1] - 1]);
 }
 
-/* One by one. */
+/* Does all requests one by one. */
 static int ein_asks_do(ein_ctx *ctx, ein_gpu *g, ein_gpu_list *a) {
   for (size_t k = 0; k < a->len; k += (size_t)a->word[k + 1]) {
     uint64_t *ask = a->word + k;
@@ -53,14 +54,14 @@ static int ein_asks_do(ein_ctx *ctx, ein_gpu *g, ein_gpu_list *a) {
     int status = 0, e;
     if (kernel) g->last = kernel;
     e = ein_ask_do(g, ask, g->stream, &status);
-    if (ein_gpu_lost(e) && was) g->last = was; /* it tells of those before */
+    if (ein_gpu_lost(e) && was) g->last = was; /* the error is from earlier kernels */
     if (!ein_gpu_ok(ctx, g, e, ein_ask_what(g, ask)) || !ein_gpu_product_ok(ctx, g, status, ein_ask_what(g, ask))) return 0;
     g->counts->launches++;
   }
   return 1;
 }
 
-/* ---- a graph ---- */
+/* ---- graphs ---- */
 
 static void ein_graph_drop(ein_gpu *g, ein_graph *x) {
   if (x->made) g->cu.graph_drop(x->made);
@@ -77,7 +78,8 @@ static void ein_graphs_end(ein_gpu *g) {
   if (g->graphs.aside) g->cu.stream_end(g->graphs.aside);
 }
 
-/* All of the list goes into the stream aside; of launches the nodes are kept. 0: the driver does not take something. */
+/* Submits the list to the capture stream, and keeps the nodes of launches. Returns 0 if the driver refuses
+ * something. */
 static int ein_graph_fill(ein_gpu *g, ein_graph *x) {
   int at = 0, status = 0;
   for (size_t k = 0; k < x->asks.len; k += (size_t)x->asks.word[k + 1], at++) {
@@ -98,11 +100,12 @@ static int ein_graph_capture(ein_gpu *g, ein_graph *x) {
   if (!g->graphs.aside && g->cu.stream_new(&g->graphs.aside, EIN_CU_OWN_STREAM)) return g->graphs.aside = NULL, 0;
   if (g->cu.capture_begin(g->graphs.aside, EIN_CU_OF_THREAD)) return 0;
   filled = ein_gpu_products_go(g, g->graphs.aside) && ein_graph_fill(g, x);
-  ended = !g->cu.capture_end(g->graphs.aside, &x->graph); /* in any case: else the stream stays as it is */
+  ended = !g->cu.capture_end(g->graphs.aside, &x->graph); /* in any case, to end the stream's capture */
   return filled && ended && !g->cu.graph_make(&x->made, x->graph, 0);
 }
 
-/* Of a list that came again. 0: only an error, which the context has then; that the driver makes none of it is none. */
+/* Makes the graph of a list that recurred. Returns 0 only for an error, which is in the context; it is no error
+ * if the driver cannot make the graph. */
 static int ein_graph_make(ein_ctx *ctx, ein_gpu *g, ein_graph *x) {
   x->node = (void **)calloc((size_t)x->asks.n, sizeof *x->node);
   int made = x->node && ein_graph_capture(g, x);
@@ -111,7 +114,7 @@ static int ein_graph_make(ein_ctx *ctx, ein_gpu *g, ein_graph *x) {
   return ein_gpu_products_back(ctx, g);
 }
 
-/* Its kernels are given what stands in the list. 0: the driver does not take it. */
+/* Sets the parameters of the graph's kernels to those in the list. Returns 0 if the driver refuses. */
 static int ein_graph_set(ein_gpu *g, ein_graph *x, const ein_gpu_list *a) {
   int at = 0;
   for (size_t k = 0; k < a->len; k += (size_t)a->word[k + 1], at++) {
@@ -128,7 +131,7 @@ static int ein_graph_set(ein_gpu *g, ein_graph *x, const ein_gpu_list *a) {
   return 1;
 }
 
-/* ---- which ---- */
+/* ---- lookup ---- */
 
 static ein_graph *ein_graphs_find(ein_graphs *all, const ein_gpu_list *a, int turns, int made) {
   for (int k = 0; k < all->n; k++)
@@ -136,7 +139,8 @@ static ein_graph *ein_graphs_find(ein_graphs *all, const ein_gpu_list *a, int tu
   return NULL;
 }
 
-/* The list is kept, in the place of the one that was used least recently. NULL: no memory. */
+/* Keeps the list, replacing the least recently used one if all places are taken. Returns NULL if there is no
+ * memory. */
 static ein_graph *ein_graphs_keep(ein_gpu *g, const ein_gpu_list *a) {
   ein_graphs *all = &g->graphs;
   ein_graph *x = &all->of[0];
@@ -155,7 +159,7 @@ static ein_graph *ein_graphs_keep(ein_gpu *g, const ein_gpu_list *a) {
   return x;
 }
 
-/* Gives in *found the graph that the list is sent as; NULL: one by one. 0: an error. */
+/* Sets *found to the graph to launch; NULL: send the list one by one. Returns 0 for an error. */
 static int ein_graphs_pick(ein_ctx *ctx, ein_gpu *g, const ein_gpu_list *a, ein_graph **found) {
   ein_graphs *all = &g->graphs;
   ein_graph *x = ein_graphs_find(all, a, 1, 0), *like;
@@ -163,7 +167,7 @@ static int ein_graphs_pick(ein_ctx *ctx, ein_gpu *g, const ein_gpu_list *a, ein_
   if (x && !x->made && !x->never && !ein_graph_make(ctx, g, x)) return 0;
   if (!x) {
     like = ein_graphs_find(all, a, 0, 1);
-    if (like) like->used = ++all->now; /* it is not the one that makes room */
+    if (like) like->used = ++all->now; /* so that it is not the one replaced */
     else like = ein_graphs_find(all, a, 0, 0);
     x = ein_graphs_keep(g, a);
     if (!x) return 1;
@@ -177,7 +181,7 @@ static int ein_graphs_pick(ein_ctx *ctx, ein_gpu *g, const ein_gpu_list *a, ein_
   return 1;
 }
 
-/* 0: it was not launched; the driver's error, if that is one after which nothing is, is the context's. */
+/* Returns 0 if it was not launched. If the error has destroyed the context or device, it is recorded. */
 static int ein_graph_go(ein_ctx *ctx, ein_gpu *g, ein_graph *x, const ein_gpu_list *a) {
   const char *was = g->last;
   int e = !ein_graph_set(g, x, a) ? EIN_CU_MEMORY : g->cu.graph_launch(x->made, g->stream);
@@ -191,7 +195,7 @@ static int ein_graph_go(ein_ctx *ctx, ein_gpu *g, ein_graph *x, const ein_gpu_li
   return 0;
 }
 
-/* All that was asked is on its way. */
+/* Sends all requests. */
 static int ein_gpu_send(ein_ctx *ctx, ein_gpu *g) {
   ein_gpu_list *a = &g->asks;
   ein_graph *x = NULL;
@@ -208,7 +212,7 @@ static EIN_UNUSED void ein_gpu_turned(ein_ctx *ctx, ein_gpu *g, int outer) {
   if ((outer || g->asks.n >= EIN_ASKS_TURN) && ein_state(ctx) == EIN_OK) ein_gpu_send(ctx, g);
 }
 
-/* A run has failed: what was not sent is not, and the device is still when this is back. */
+/* After a failed run: drops requests not sent, and waits until the device is idle. */
 static void ein_gpu_end(ein_gpu *g) {
   ein_asks_empty(&g->asks);
   if (!g->captured) g->cu.stream_wait(g->stream);
@@ -219,7 +223,7 @@ static void ein_gpu_end(ein_gpu *g) {
 
 static int ein_gpu_captures(const ein_gpu *g) { return g->captured; }
 
-/* Whether it is one is known when a run begins. */
+/* Checked when a run begins. */
 static int ein_gpu_capture(ein_ctx *ctx, ein_gpu *g) {
   int status = 0;
   g->captured = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * What kernels of a text for CUDA see (EIN_CUDA), and what is handed to them, which who launches them has to know too (EIN_DRIVER).
+ * What kernels of code for CUDA use (EIN_CUDA), and the data passed to them, which their launcher also needs
+ * (EIN_DRIVER).
  */
 #ifndef EIN_CUDA_KERNELS_H
 #define EIN_CUDA_KERNELS_H
@@ -9,7 +10,7 @@
 #define EIN_TURNS 1
 #endif
 
-/* A gathered index that was out of range; one of them, where there are several. */
+/* A gathered index that was out of range; if there are several, one of them. */
 typedef struct ein_device_fault { int met, site; int64_t index, extent; } ein_device_fault;
 typedef struct ein_device {
   int64_t turn[EIN_TURNS];     /* by depth */
@@ -17,14 +18,14 @@ typedef struct ein_device {
 } ein_device;
 
 #if defined(EIN_CUDA)
-/* An emulation says these in its own way: a buffer's pointer, an array of a block, a call. */
+/* An emulation has its own definitions of these: a buffer's pointer, a shared array, a call. */
 #ifndef EIN_EMULATED
 #define EIN_GLOBAL(type) type *__restrict__
 #define EIN_AT_16(type, name) name = (type *)__builtin_assume_aligned(name, 16)
-#define EIN_ENDS(name, n) __builtin_assume(name < n) /* compilers know a block's number to have 31 bits, and divide in 64 */
+#define EIN_ENDS(name, n) __builtin_assume(name < n) /* compilers assume 31 bits, and divide in 64 */
 #define EIN_SHARED(type, name, n) __shared__ __align__(16) type name[n]
 #endif
-/* Neighbours at a multiple of what they are, as one. */
+/* Copies adjacent, aligned elements as one. */
 #ifndef EIN_EMULATED
 template <int BYTES> struct ein_wide;
 template <> struct ein_wide<4> { typedef unsigned type; };
@@ -44,8 +45,8 @@ template <> struct ein_wide<16> { typedef uint4 type; };
 #define EIN_ROLL
 #endif
 
-/* Neighbours that begin at a multiple of all their bytes, at once: said to the assembler, as compilers forget what they knew of an address and then take
- * them one by one. What is read by _LOAD nobody stores to in this kernel. */
+/* Accesses adjacent elements, aligned to their total size, at once. In assembler, because compilers forget the
+ * alignment and split the access. _LOAD is only for memory that this kernel does not write. */
 #ifndef EIN_EMULATED
 template <int BYTES> struct ein_piece;
 template <> struct ein_piece<16> {

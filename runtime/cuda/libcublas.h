@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * The functions of NVIDIA's cuBLAS that we call, found when they are first wanted: one binary runs on machines with it and without. Declared here, so no
- * header of NVIDIA's is needed; the numbers are its interface's, of CUDA 11 and later.
+ * The functions of NVIDIA's cuBLAS that we call, loaded when first needed, so one binary runs on machines with
+ * it and without it. They are declared here, so no NVIDIA header is needed; the constants are those of its ABI
+ * since CUDA 11.
  */
 #ifndef EIN_CUDA_LIBCUBLAS_H
 #define EIN_CUDA_LIBCUBLAS_H
@@ -13,7 +14,8 @@
 
 #include "ein_num.h"
 
-/* X(name, symbol, parameters): each gives 0, or what went wrong. Matrices are column by column; a lead is how far one is from the next. */
+/* X(name, symbol, parameters): each returns 0 or an error. Matrices are column-major; the lead is the distance
+ * between columns. */
 #define EIN_LIBCUBLAS(X)                                                                                                            \
   X(property, "cublasGetProperty", (int which, int *value))                                                                         \
   X(create, "cublasCreate_v2", (void **handle))                                                                                     \
@@ -28,10 +30,10 @@
                               int lead_c, long long step_c, int batch, int sum, int how))
 
 enum {
-  EIN_BLAS_NO_MEMORY = 3, EIN_BLAS_NOT_HERE = 8, EIN_BLAS_NOT_SO = 15, /* statuses: of no such device, of no such product */
+  EIN_BLAS_NO_MEMORY = 3, EIN_BLAS_NOT_HERE = 8, EIN_BLAS_NOT_SO = 15, /* statuses: no such device, no such product */
   EIN_BLAS_F32 = 0, EIN_BLAS_F64 = 1, EIN_BLAS_F16 = 2, EIN_BLAS_BF16 = 14, /* dtypes */
-  EIN_BLAS_BY_F32 = 68, EIN_BLAS_BY_F64 = 70,                          /* what sums are made in */
-  EIN_BLAS_NO_SHORT_SUMS = 16,                                         /* a mode: f32 as it is, and sums of halves are f32 all the way */
+  EIN_BLAS_BY_F32 = 68, EIN_BLAS_BY_F64 = 70,                          /* the type of sums */
+  EIN_BLAS_NO_SHORT_SUMS = 16,                                         /* no tf32; halves are summed in f32 */
   EIN_BLAS_ANY_WAY = -1
 };
 
@@ -56,7 +58,7 @@ static EIN_UNUSED const char *ein_libcublas_word(int status) {
   }
 }
 
-/* On the loader's path, or where a toolkit is. */
+/* Looks on the loader's path, then where toolkits are installed. */
 static EIN_UNUSED void *ein_libcublas_find(void) {
   static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
   const char *home = getenv("CUDA_HOME");
@@ -71,7 +73,7 @@ static EIN_UNUSED void *ein_libcublas_find(void) {
   return NULL;
 }
 
-/* All of them; 0, and why not: it is not wanted ($EIN_CUBLAS is off), not here, or too old. */
+/* Loads all functions. Returns 0 and the reason if it is disabled ($EIN_CUBLAS is off), missing, or too old. */
 static EIN_UNUSED int ein_libcublas_open(ein_libcublas *b, const char **why) {
   const char *said = getenv("EIN_CUBLAS");
   void *library, *at;
@@ -91,7 +93,8 @@ static EIN_UNUSED int ein_libcublas_open(ein_libcublas *b, const char **why) {
   return 1;
 }
 
-/* Whether the environment has NVIDIA's libraries take tf32 for f32: then they make no products of f32 for us. */
+/* Whether the environment makes NVIDIA's libraries use tf32 for f32; then we do not use them for products of
+ * f32. */
 static EIN_UNUSED int ein_libcublas_tf32(void) {
   const char *said = getenv("NVIDIA_TF32_OVERRIDE");
   return said && *said && strcmp(said, "0") != 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * The functions of the CUDA driver that we call, found when they are first wanted: one binary runs on machines with a driver and
- * without. Declared here, so no header of NVIDIA's is needed; the numbers are its interface's, which do not change.
+ * The functions of the CUDA driver that we call, loaded when first needed, so one binary runs on machines with
+ * a driver and without one. They are declared here, so no NVIDIA header is needed; the constants are those of
+ * its stable ABI.
  */
 #ifndef EIN_CUDA_LIBCUDA_H
 #define EIN_CUDA_LIBCUDA_H
@@ -12,7 +13,7 @@
 
 #include "ein_num.h"
 
-/* X(name, symbol, parameters): each gives 0, or what went wrong. An address on the device is a number of 64 bits. */
+/* X(name, symbol, parameters): each returns 0 or an error. Device addresses are 64-bit numbers. */
 #define EIN_LIBCUDA(X)                                                                                                  \
   X(init, "cuInit", (unsigned flags))                                                                                   \
   X(driver_version, "cuDriverGetVersion", (int *version))                                                               \
@@ -46,7 +47,7 @@
   X(error_name, "cuGetErrorName", (int error, const char **name))                                                       \
   X(error_text, "cuGetErrorString", (int error, const char **text))
 
-/* Those that came with CUDA 11.4: without them a driver has no graphs for us. A kernel's node is told as ein_cu_node. */
+/* Those of CUDA 11.4 and later; without them, we make no graphs. A kernel's node is described by ein_cu_node. */
 #define EIN_LIBCUDA_GRAPHS(X)                                                                                           \
   X(capturing, "cuStreamIsCapturing", (void *stream, int *status))                                                      \
   X(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                                 \
@@ -67,10 +68,14 @@ typedef struct ein_cu_node {
 enum {
   EIN_CU_MEMORY = 2, EIN_CU_NO_DEVICE = 100, EIN_CU_NO_IMAGE = 209, EIN_CU_PTX = 218, EIN_CU_PTX_VERSION = 222, /* errors */
   EIN_CU_MAJOR = 75, EIN_CU_MINOR = 76,                                                                         /* attributes */
-  EIN_CU_POINTER_TYPE = 2, EIN_CU_POINTER_MANAGED = 8, EIN_CU_POINTER_DEVICE = 9,                               /* of a pointer */
-  EIN_CU_ON_DEVICE = 2,                                                                                         /* a type */
-  EIN_CU_OWN_STREAM = 1,                                                                                        /* it waits for no other stream */
-  EIN_CU_OF_THREAD = 1                                                                                          /* a capture: other threads' calls are none of its */
+  /* pointer attributes */
+  EIN_CU_POINTER_TYPE = 2, EIN_CU_POINTER_MANAGED = 8, EIN_CU_POINTER_DEVICE = 9,
+  /* a memory type */
+  EIN_CU_ON_DEVICE = 2,
+  /* does not synchronize with other streams */
+  EIN_CU_OWN_STREAM = 1,
+  /* a capture mode: unaffected by other threads' calls */
+  EIN_CU_OF_THREAD = 1
 };
 
 typedef struct ein_libcuda {
@@ -81,7 +86,7 @@ typedef struct ein_libcuda {
   int graphs;                  /* whether it has all of those */
 } ein_libcuda;
 
-/* "out of memory (CUDA_ERROR_OUT_OF_MEMORY)"; what a driver does not know has its number. */
+/* "out of memory (CUDA_ERROR_OUT_OF_MEMORY)"; for an error that the driver does not know, its number. */
 typedef struct ein_cuda_words { char text[160]; } ein_cuda_words;
 static EIN_UNUSED ein_cuda_words ein_libcuda_words(const ein_libcuda *cu, int error) {
   ein_cuda_words w;
@@ -91,7 +96,8 @@ static EIN_UNUSED ein_cuda_words ein_libcuda_words(const ein_libcuda *cu, int er
   return w;
 }
 
-/* All of them, of a driver that has begun and has devices. 0, and why not in *error. */
+/* Loads all functions, initialises the driver and checks that it has devices. Returns 0 on failure, and sets
+ * *error. */
 static EIN_UNUSED int ein_libcuda_open(ein_libcuda *cu, ein_error *error) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *at = NULL;
   int n = 0, e;

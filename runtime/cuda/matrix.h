@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Products of two parts of shared arrays by a warp, on matrix units: of f16 and bf16 into f32, of f64. What a thread has, and where elements lie, stands at
- * LoopMatrix. A device without such units does the same by multiply-adds.
+ * Products of two tiles in shared memory by a warp, on matrix units: of f16 and bf16 into f32, and of f64.
+ * LoopMatrix documents which elements each thread holds. A device without such units does the same with
+ * multiply-adds.
  */
 #ifndef EIN_CUDA_MATRIX_H
 #define EIN_CUDA_MATRIX_H
@@ -17,7 +18,7 @@ static __device__ __forceinline__ unsigned ein_lane() {
   return lane;
 }
 
-/* Four matrices of 8 by 8 halves, of which each thread says where a row begins; turned: a thread has what lies below each other. */
+/* Loads four 8 by 8 matrices of halves; each thread passes the start of a row. TURNED: transposed. */
 template <bool TURNED> static __device__ __forceinline__ void ein_matrix_load(unsigned (&to)[4], const uint16_t *row) {
 #if __CUDA_ARCH__ >= 800
   unsigned at = (unsigned)__cvta_generic_to_shared(row);

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * A device that is one of several sites: what goes to others and comes from them lies on it. What a site is to have of ours is put together there, by a
- * kernel; it goes through memory of the host that the device can reach, over the context's wire, and is put where it belongs by a kernel. So no byte
- * goes over the bus that does not go over the wire. Parts that are combined are on the host anyway: that is done there, by the processor, as on a machine without
- * devices, and with the same bits.
+ * A device that is one of several sites: data sent to and received from other sites are on it. A kernel packs
+ * what another site needs; it is copied to page-locked host memory, sent over the context's wire, copied to the
+ * device and unpacked by a kernel. So only data that cross the wire cross the bus. Parts to be combined are an
+ * exception: they are copied to the host and combined by the processor, as on a machine without devices, and
+ * with the same bits.
  */
 #ifndef EIN_CUDA_SITES_H
 #define EIN_CUDA_SITES_H
 
-/* Memory of the host for an exchange: of its parcels, and these. */
+/* Host memory for one exchange: the data of its parcels, and the parcels. */
 typedef struct ein_cuda_loan {
   char *host;
   size_t held;
-  ein_parcel *parcel;          /* for one to each site, and one from each */
+  ein_parcel *parcel;          /* room for one to each site, and one from each */
 } ein_cuda_loan;
 
 /* A buffer's copy on the host, while its parts are combined there. */
 typedef struct ein_cuda_mirror { char *host; size_t held; } ein_cuda_mirror;
 
 typedef struct ein_cuda_sites {
-  ein_ground there, here;      /* where moves find tensors: on the device; copies of them on the host */
-  int64_t *stride;             /* by axis, in row-major order: so all lie on the device */
-  char **room, **room_here;    /* by move: what it works in */
-  ein_cuda_mirror *mirror;     /* by buffer; behind them by move, of its room */
+  ein_ground there, here;      /* where moves find tensors: on the device; copies on the host */
+  int64_t *stride;             /* by axis, row-major, as all tensors are on the device */
+  char **room, **room_here;    /* by move: its memory */
+  ein_cuda_mirror *mirror;     /* by buffer; then by move, for its memory */
   void **at_here;              /* by buffer: its copy */
   ein_cuda_loan *lent;         /* by key */
-  char *begins;                /* on the device: where listed boxes begin */
-  size_t begun;                /* bytes of it */
+  char *begins;                /* on the device: the origins of listed boxes */
+  size_t begun;                /* its bytes */
   int n_mirrors, n_lent;
 } ein_cuda_sites;
 
@@ -34,7 +35,7 @@ static ein_cuda_sites *ein_cuda_sites_of(const ein_ctx *ctx) { return ein_cuda_o
 
 /* ---- memory ---- */
 
-/* Of the host's, which the device reaches by itself. */
+/* Page-locked host memory of at least that size. */
 static int ein_cuda_host(ein_ctx *ctx, char **at, size_t *held, size_t wanted) {
   ein_gpu *g = &ein_cuda_of(ctx)->gpu;
   if (*held >= wanted) return 1;
@@ -53,7 +54,7 @@ static int ein_cuda_bring_some(ein_ctx *ctx, void *host, const void *from, size_
 
 /* ---- boxes ---- */
 
-/* Dimensions of one element are left out, and those that lie one in the other on both sides become one. */
+/* Drops dimensions of extent 1, and merges dimensions that are contiguous on both sides. */
 static void ein_boxes_merge(ein_boxes_are *b, int n, const int64_t *extent, const int64_t *to_step, const int64_t *from_step) {
   b->n = 0;
   b->count = 1;
@@ -102,14 +103,15 @@ static int ein_cuda_boxes(ein_ctx *ctx, size_t element, int64_t many, const int6
 
 /* ---- parcels ---- */
 
-/* That a parcel's data is an earlier one's: whoever is given the same has it from the same place. */
+/* Returns the first parcel with the same data: sites that get the same data share it. */
 static int ein_cuda_same(const ein_parcel *x, int k) {
   int i = 0;
   while (x[i].data != x[k].data || x[i].bytes != x[k].bytes) i++;
   return i;
 }
 
-/* Gives what they take in all. to: of the same parcels on the host, from `at` on; NULL: that is measured. */
+/* Returns the total bytes of the parcels' data. to: the corresponding parcels on the host, from `at` on; NULL:
+ * only measure. */
 static size_t ein_cuda_lay_parcels(int n, const ein_parcel *x, int shared, char *at, ein_parcel *to) {
   size_t used = 0;
   for (int k = 0; k < n; k++) {
@@ -133,7 +135,7 @@ static int ein_cuda_lend(ein_ctx *ctx, int key, int n_send, const ein_parcel *se
   return !n_send || ein_gpu_wait(ctx, &d->gpu, "a parcel comes from the device");
 }
 
-/* Memory of the host that the device reaches is read when its turn comes: that is waited for, as the next exchange may want it. */
+/* Copies what was received to the device, and waits, because the next exchange may reuse the host memory. */
 static int ein_cuda_back(ein_ctx *ctx, int key, int n_send, int n_receive, const ein_parcel *receive) {
   ein_cuda *d = ein_cuda_of(ctx);
   const ein_parcel *got = d->sites->lent[key].parcel + n_send;
@@ -144,7 +146,7 @@ static int ein_cuda_back(ein_ctx *ctx, int key, int n_send, int n_receive, const
 
 static const ein_far ein_cuda_far = {ein_cuda_boxes, ein_cuda_take, ein_cuda_drop, ein_cuda_bring_some, ein_cuda_lend, ein_cuda_back};
 
-/* ---- made, and given back ---- */
+/* ---- creation and destruction ---- */
 
 static void ein_cuda_sites_end(ein_cuda *d) {
   ein_cuda_sites *s = d->sites;
@@ -156,7 +158,7 @@ static void ein_cuda_sites_end(ein_cuda *d) {
   d->sites = NULL;
 }
 
-/* All of it, in one piece, cut by the widest first. */
+/* Allocates everything in one block, with the most aligned parts first. */
 static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
   const ein_inside *in = ctx->inside;
   size_t moves = (size_t)in->tables->mesh->n_moves, buffers = (size_t)in->tables->n_buffers, axes = (size_t)in->tables->n_axes, sites = (size_t)in->config.wire->sites;
@@ -182,7 +184,7 @@ static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
   return 1;
 }
 
-/* Behind the sizes, and with the block: how tensors lie there, and where moves work. */
+/* After the sizes are known and the block is allocated: sets the layout of tensors, and each move's memory. */
 static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work) {
   const ein_inside *in = ctx->inside;
   for (int b = 0; b < in->tables->n_buffers; b++) {
@@ -192,7 +194,7 @@ static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work) {
   for (int k = 0; k < in->tables->mesh->n_moves; k++) d->sites->room[k] = work + in->offset[in->n_work + k];
 }
 
-/* ---- parts, on the host ---- */
+/* ---- parts, combined on the host ---- */
 
 static int ein_cuda_here(ein_ctx *ctx, int buffer) {
   ein_cuda_sites *s = ein_cuda_sites_of(ctx);
@@ -212,7 +214,7 @@ static int ein_cuda_up(ein_ctx *ctx, int buffer) {
   return !bytes || ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), ein_cuda_sites_of(ctx)->at_here[buffer], bytes, "what parts came to goes to the device");
 }
 
-/* Whether this site's part is of all that is made of parts here: nothing else stands there when they are. */
+/* Whether this site's part covers everything combined here, so that the destination's old content is not needed. */
 static int ein_cuda_covers(const ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row) {
   int site = ctx->inside->config.wire->site;
   ein_box from = ein_box_of(ctx, mesh, row->from, site), to = ein_box_of(ctx, mesh, row->to, site);
@@ -221,7 +223,7 @@ static int ein_cuda_covers(const ein_ctx *ctx, const ein_mesh *mesh, const ein_m
   return covers || !to.there;
 }
 
-/* Where it fails, the move has no room there, and finds that the context has an error. */
+/* On failure, the move gets no host memory, and the context has an error. */
 static void ein_cuda_parts(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_cuda_sites *s = ein_cuda_sites_of(ctx);
   const ein_move_row *row = &mesh->move[k];
@@ -233,14 +235,14 @@ static void ein_cuda_parts(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   s->room_here[k] = room->host;
 }
 
-/* ---- what a body calls ---- */
+/* ---- functions that a body calls ---- */
 
-/* What kernels have met is told where sites meet. */
+/* Reports the kernels' faults where sites synchronize. */
 static void ein_cuda_met(ein_ctx *ctx) {
   if (ctx->inside->tables->n_sites) ein_cuda_settle(ctx);
 }
 
-/* half 0: all of a move; 1: it begins; 2: it ends. */
+/* half 0: a whole move; 1: its start; 2: its end. */
 static ein_status ein_cuda_half(ein_ctx *ctx, const ein_mesh *mesh, int k, int half) {
   ein_cuda_sites *s = ein_cuda_sites_of(ctx);
   const ein_move_row *row = &mesh->move[k];

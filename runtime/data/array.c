@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * From a block of a described array in a byte source to a C-order buffer, row by row. See array.h.
+ * Reads a block of a described array from a byte source into a C-order buffer, row by row. See array.h.
  */
 #include "array.h"
 #include "rows.h"
@@ -10,13 +10,13 @@
 
 enum { CHUNK = 4096 /* elements */ };
 
-/* Eight bytes an element at most, aligned for any. */
+/* At most eight bytes per element, aligned for any type. */
 typedef union chunk {
   unsigned char bytes[8 * CHUNK];
   uint64_t align;
 } chunk;
 
-/* A part of the source that is held: rows that are short and near each other come by one read. */
+/* A buffered part of the source: short rows that are close together are read at once. */
 typedef struct window {
   unsigned char bytes[1 << 16];
   uint64_t at, held;
@@ -32,7 +32,7 @@ typedef struct reading {
   ein_error *err;
 } reading;
 
-/* n bytes from element k on. */
+/* Reads n bytes from element k on. */
 static ein_status read_near(reading *r, int64_t k, unsigned char *to, uint64_t n) {
   const uint64_t size = ein_dtype_size(r->array->dtype), at = r->array->at + (uint64_t)k * size;
   const uint64_t end = r->array->at + (uint64_t)r->array->bytes;
@@ -54,7 +54,7 @@ static void spread(const unsigned char *from, size_t size, int64_t n, unsigned c
   for (int64_t k = 0; k < n; k++) memcpy(to + (size_t)(k * step) * size, from + (size_t)k * size, size);
 }
 
-/* Byte order and element type are put right on the way, one chunk after another. */
+/* Corrects the byte order and converts the type, chunk by chunk. */
 static ein_status read_chunks(reading *r, chunk *in, chunk *out) {
   const ein_array *a = r->array;
   const size_t from_size = ein_dtype_size(a->dtype), to_size = ein_dtype_size(r->want);
@@ -87,7 +87,7 @@ ein_status ein_array_block(const ein_bytes *b, const ein_array *a, ein_dtype wan
   r.near.at = r.near.held = 0;
   ein_rows_begin(&r.rows, a->ndim, a->shape, a->fortran, low, shape);
   ein_status status =
-      ein_convert(b->name, a->dtype, NULL, want, NULL, 0, 0, err); /* refuses first */
+      ein_convert(b->name, a->dtype, NULL, want, NULL, 0, 0, err); /* refuses before any read */
   while (status == EIN_OK && ein_rows_next(&r.rows))
     status = as_it_is && r.rows.step == 1
                  ? read_near(&r, r.rows.from, r.dst + (size_t)r.rows.to * size,

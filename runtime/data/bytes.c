@@ -62,8 +62,8 @@ static ein_status check_regular(const char *path, const struct stat *st, ein_err
                        kind);
 }
 
-/* Looked at before it is opened, because opening a FIFO or a device does something; and after, for
- * races. */
+/* Checked before it is opened, because opening a FIFO or a device has effects; and after, because it may have
+ * been replaced. */
 ein_status ein_bytes_open(ein_bytes *b, const char *path, ein_error *err) {
   *b = (ein_bytes){.name = ein_short_name(path), .fd = -1};
   struct stat st;
@@ -112,7 +112,7 @@ ein_status ein_bytes_read(const ein_bytes *b, uint64_t at, void *dst, uint64_t n
       return ein_error_set(err, EIN_ERR_IO, "%s: reading failed: %s", b->name,
                            ein_errno_text(errno, buffer));
     }
-    if (got == 0) /* someone cut the file meanwhile */
+    if (got == 0) /* the file was truncated meanwhile */
       return too_short(b, err);
     to += got;
     at += (uint64_t)got;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Where the readers' bytes come from and the writers' bytes go. A byte source is a file or a piece
- * of memory (tests and fuzzers use memory) with a known size; every read is checked against it. An
- * output is a temporary file that becomes the wanted one when it is whole, or a character device.
+ * The source of the readers' bytes and the destination of the writers'. A byte source is a file or a piece of
+ * memory (for tests and fuzzers) with a known size; every read is checked against it. An output is a temporary
+ * file that replaces the target when complete, or a character device.
  */
 #ifndef EIN_BYTES_H
 #define EIN_BYTES_H
@@ -11,34 +11,34 @@
 
 typedef struct ein_bytes {
   const char *name;            /* for messages; borrowed */
-  const unsigned char *memory; /* or NULL, and then `fd` */
+  const unsigned char *memory; /* or NULL; then `fd` is used */
   int fd;
   uint64_t start; /* offset of byte 0 in the memory or the file */
   uint64_t size;
 } ein_bytes;
 
-/* Opens a regular file; anything else is refused without waiting on it. Close what was opened. */
+/* Opens a regular file; refuses anything else without blocking. Close it after success. */
 ein_status ein_bytes_open(ein_bytes *b, const char *path, ein_error *err);
 void ein_bytes_close(ein_bytes *b);
 void ein_bytes_from_memory(ein_bytes *b, const char *name, const void *data, size_t size);
 
-/* Exactly n bytes from offset `at`, or an error. */
+/* Reads exactly n bytes from offset `at`, or fails. */
 ein_status ein_bytes_read(const ein_bytes *b, uint64_t at, void *dst, uint64_t n, ein_error *err);
-/* Narrows the source to n bytes from `at`; the caller has checked that they exist. */
+/* Narrows the source to n bytes from `at`, which the caller has checked to exist. */
 ein_bytes ein_bytes_window(const ein_bytes *b, uint64_t at, uint64_t n);
 
-/* Little-endian numbers. */
+/* Reads a little-endian number. */
 uint64_t ein_le(const unsigned char *p, int bytes);
 void ein_le_put(unsigned char *p, int bytes, uint64_t value);
 
 /* The last part of a long path, so that the rest of a message stays readable. */
 const char *ein_short_name(const char *path);
-/* The cause of an errno in plain English; never the C library's text, which follows the locale. */
+/* The cause of an errno in plain English; not the C library's text, which depends on the locale. */
 const char *ein_errno_text(int code, char buffer[32]);
 
 typedef struct ein_out {
   const char *name; /* borrowed */
-  char *path;       /* the file wanted, links resolved */
+  char *path;       /* the target, with links resolved */
   char *temporary;  /* NULL for a character device */
   unsigned mode;    /* of the file that is replaced; 0: there is none */
   int fd;
@@ -46,10 +46,10 @@ typedef struct ein_out {
 
 ein_status ein_out_open(ein_out *out, const char *path, ein_error *err);
 ein_status ein_out_write(ein_out *out, const void *data, uint64_t n, ein_error *err);
-/* Elements as little-endian bytes. */
+/* Writes elements as little-endian bytes. */
 ein_status ein_out_elements(ein_out *out, ein_dtype dtype, const void *data, int64_t count,
                             ein_error *err);
-/* Renames the temporary if `status` is EIN_OK, else removes it; frees. Gives the final status. */
+/* Renames the temporary file if `status` is EIN_OK, else removes it; frees. Returns the final status. */
 ein_status ein_out_finish(ein_out *out, ein_status status, ein_error *err);
 
 /* Reverses the bytes of each of `count` elements of `size` bytes. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * One element type into another: a run of elements in, a run out. Each value passes through int64
- * (integers and bool) or double (floats), both of which hold every value of theirs exactly, so
- * there is one rounding at most.
+ * Converts elements of one type to another. Each value passes through int64 (integers and bool) or double
+ * (floats), which hold every value exactly, so there is at most one rounding.
  */
 #include "ein_rt.h"
 
@@ -47,8 +46,8 @@ static void load_floats(ein_dtype dtype, const unsigned char *from, double *to, 
 }
 
 /*
- * An integer as a double for a format of at most 50 significant bits: beyond 2^53 the lost bits are
- * or-ed into the last one kept, so that the rounding that follows sees them and stays the only one.
+ * Converts an integer to double, for a format of at most 50 significant bits: beyond 2^53, the lost bits are
+ * ORed into the last bit kept, so the following rounding sees them and is the only one.
  */
 static double int_to_odd(int64_t v) {
   uint64_t magnitude = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;

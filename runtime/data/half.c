@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Half precision by bit work alone: floats in, 16-bit patterns out, and back. No arithmetic on the
- * floats themselves is done on the narrowing side, so neither the rounding mode nor flush-to-zero
- * matters.
+ * Half precision by bit operations: floats in, 16-bit patterns out, and back. Narrowing does no arithmetic on
+ * the floats themselves, so it does not depend on the rounding mode or flush-to-zero.
  */
 #include "ein_num.h"
 
@@ -27,9 +26,9 @@ static float f32_from_bits(uint32_t bits) {
 }
 
 /*
- * A double's bits to a 16-bit format with `mantissa` stored bits: 10 (f16) or 7 (bf16). One
- * rounding, to nearest even. Exponent and mantissa are treated as one integer, so a carry out of
- * the mantissa moves on to the next exponent and, at the top, to infinity.
+ * Converts a double's bits to a 16-bit format with `mantissa` stored bits: 10 (f16) or 7 (bf16). Rounds once,
+ * to nearest even. Exponent and mantissa are treated as one integer, so a carry out of the mantissa increments
+ * the exponent and, at the top, gives infinity.
  */
 static uint16_t narrow(uint64_t bits, int mantissa) {
   const int exponent_bits = 15 - mantissa;
@@ -64,13 +63,12 @@ EIN_API uint16_t ein_f64_to_bf16(double x) {
   return narrow(f64_bits(x), 7);
 }
 
-/* Every float is a double, so widening first costs no rounding. (A subnormal float is far below
- * f16.) */
+/* Every float is a double, so widening first adds no rounding. (A subnormal float is far below f16.) */
 EIN_API uint16_t ein_f32_to_f16(float x) {
   return narrow(f64_bits((double)x), 10);
 }
 
-/* A float's upper half, rounded: f32 and bf16 share their exponent. */
+/* The upper half of a float, rounded: f32 and bf16 have the same exponent. */
 EIN_API uint16_t ein_f32_to_bf16(float x) {
   uint32_t bits = f32_bits(x);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return (uint16_t)(bits >> 16 | 0x40u);

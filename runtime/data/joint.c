@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Files that several processes write: names and shapes in, a header and room for all elements under
- * a temporary name; then blocks in, each to where it belongs. See ein_rt.h.
+ * Files written by several processes: from names and shapes, makes a header and room for all elements under a
+ * temporary name; then writes blocks to their places. See ein_rt.h.
  */
 #define _XOPEN_SOURCE     700 /* pwrite, ftruncate */
 #define _FILE_OFFSET_BITS 64
@@ -29,9 +29,9 @@ ein_dtype ein_joint_dtype(const char *path, ein_dtype dtype) {
   return dtype == EIN_BF16 && ein_ends_in(path, ".npy") ? EIN_F32 : dtype;
 }
 
-/* ---- begun ---- */
+/* ---- beginning ---- */
 
-/* The header's text, which is the caller's then, and where each tensor's elements come behind it. */
+/* Makes the header's text, which the caller frees, and the offset of each tensor's elements after it. */
 static ein_status joint_head(const char *path, size_t count, const ein_named_tensor *tensors,
                              char **text, size_t *length, uint64_t *at, ein_error *err) {
   const ein_tensor *t = &tensors->tensor;
@@ -47,7 +47,7 @@ static ein_status joint_head(const char *path, size_t count, const ein_named_ten
   return EIN_OK;
 }
 
-/* Behind the last element. */
+/* The end of the last element. */
 static ein_status joint_size(const char *path, size_t count, const ein_named_tensor *tensors,
                              uint64_t length, const uint64_t *at, int64_t *size, ein_error *err) {
   *size = (int64_t)length;
@@ -114,7 +114,7 @@ ein_status ein_joint_end(ein_joint *j, ein_status status, ein_error *err) {
   return status;
 }
 
-/* ---- written ---- */
+/* ---- writing ---- */
 
 static ein_status write_at(int fd, const char *who, const void *data, size_t n, uint64_t at,
                            ein_error *err) {
@@ -129,7 +129,7 @@ static ein_status write_at(int fd, const char *who, const void *data, size_t n, 
   return EIN_OK;
 }
 
-/* Elements that stand together, as little-endian bytes of the file's type. */
+/* Writes adjacent elements, as little-endian bytes of the file's type. */
 static ein_status write_row(int fd, const char *who, const ein_block *b, const unsigned char *from,
                             int64_t n, uint64_t at, ein_error *err) {
   enum { MOST = 2048 };

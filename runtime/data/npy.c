@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * NumPy's .npy, versions 1 to 3: a header is read from a byte source into an ein_array, and a
- * C-order array is written to a file. The header is a Python dict literal of three known keys;
- * nothing else of Python's syntax is understood.
+ * NumPy's .npy, versions 1 to 3: reads a header from a byte source into an ein_array, and writes a C-order
+ * array to a file. The header is a Python dict literal with three known keys; no other Python syntax is
+ * supported.
  */
 #include "array.h"
 
@@ -34,7 +34,7 @@ static int is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The next character that is no space, or 0 at the end. */
+/* The next character that is not a space, or 0 at the end. */
 static char dict_peek(dict *d) {
   while (d->at < d->length && is_space(d->text[d->at])) d->at++;
   return d->at < d->length ? d->text[d->at] : '\0';
@@ -46,7 +46,7 @@ static int dict_take(dict *d, char c) {
   return 1;
 }
 
-/* A quoted string without escapes; no string of ours has any. */
+/* A quoted string without escapes; ours have none. */
 static ein_status dict_string(dict *d, char out[32]) {
   char quote = dict_peek(d);
   if (quote != '\'' && quote != '"') return dict_bad(d, "wanted a string");
@@ -164,7 +164,7 @@ static ein_status read_dict(dict *d, ein_array *out) {
 
 /* ---- reading the file ---- */
 
-/* Magic, version and length: where the dict lies. */
+/* Reads magic, version and length, and so where the dict is. */
 static ein_status read_prefix(const ein_bytes *b, uint64_t *at, uint64_t *length, ein_error *err) {
   unsigned char p[PREFIX_2];
   if (b->size < PREFIX_1)
@@ -223,7 +223,7 @@ ein_status ein_npy_header(const ein_bytes *b, ein_array *out, ein_error *err) {
 
 /* ---- writing ---- */
 
-/* Magic to newline, padded so that the elements begin at a multiple of 64. Gives the length. */
+/* Writes magic to newline, padded so that the elements begin at a multiple of 64. Returns the length. */
 size_t ein_npy_head(char *to, ein_dtype dtype, int ndim, const int64_t *shape) {
   const size_t room = EIN_NPY_HEAD;
   const char *type = "";

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Stored .npz archives: a zip in a byte source and a member's name in, the member's bytes out. Only
- * the central directory is believed for sizes (as zip demands), the local header must agree on the
- * name, and every range is checked against the file. Compressed and encrypted members are named and
- * refused.
+ * Stored .npz archives: a zip in a byte source and a member's name in, the member's bytes out. Only the central
+ * directory is trusted for sizes (as zip requires), the local header must agree on the name, and every range is
+ * checked against the file. Compressed and encrypted members are refused, by name.
  */
 #include "array.h"
 
@@ -13,10 +12,10 @@
 enum {
   END_SIZE = 22,       /* end of central directory, without its comment */
   END64_SIZE = 56,     /* the same for zip64 */
-  LOCATOR_SIZE = 20,   /* where the zip64 one lies; directly before the first */
+  LOCATOR_SIZE = 20,   /* locates the zip64 record; directly before the end record */
   ENTRY_SIZE = 46,     /* a central directory entry, without name, extra, comment */
   LOCAL_SIZE = 30,     /* a member's own header, without name and extra */
-  NAME_MAX_READ = 1024 /* longer member names cannot be asked for */
+  NAME_MAX_READ = 1024 /* members with longer names cannot be requested */
 };
 
 typedef struct directory {
@@ -28,7 +27,7 @@ typedef struct entry {
   uint32_t crc;
   uint64_t stored, size, header_at;
   size_t name_length;
-  char name[NAME_MAX_READ + 1]; /* empty where it is longer */
+  char name[NAME_MAX_READ + 1]; /* empty if longer */
   uint64_t next;
 } entry;
 
@@ -38,7 +37,7 @@ static ein_status bad_zip(const ein_bytes *zip, const char *what, ein_error *err
 
 /* ---- the central directory ---- */
 
-/* The end record: the last place whose comment reaches exactly to the end of the file. */
+/* Finds the end record: the last place whose comment ends exactly at the end of the file. */
 static ein_status find_end(const ein_bytes *zip, uint64_t *at, ein_error *err) {
   if (zip->size < END_SIZE) return bad_zip(zip, "too short", err);
   uint64_t n = zip->size < END_SIZE + 65535 ? zip->size : END_SIZE + 65535;
@@ -95,8 +94,7 @@ static ein_status find_directory(const ein_bytes *zip, directory *dir, ein_error
   return status;
 }
 
-/* Fills in the 64-bit sizes of the extra field 1; each is there only where the 32-bit one is all
- * ones. */
+/* Reads the 64-bit sizes of extra field 1; each is present only if the 32-bit one is all ones. */
 static ein_status read_extra64(const ein_bytes *zip, uint64_t at, uint64_t length, entry *e,
                                ein_error *err) {
   uint64_t *const wide[3] = {&e->size, &e->stored, &e->header_at};
@@ -152,8 +150,7 @@ static int ends_in_npy(const entry *e) {
          memcmp(e->name + e->name_length - 4, ".npy", 4) == 0;
 }
 
-/* 2: the very name asked for; 1: the name without its .npy, or any array where none was asked for;
- * 0: no. */
+/* 2: the exact name; 1: the name without its .npy, or any array if no name was given; 0: no match. */
 static int entry_fits(const entry *e, const char *name) {
   if (!name) return ends_in_npy(e);
   size_t length = strlen(name);
@@ -162,7 +159,7 @@ static int entry_fits(const entry *e, const char *name) {
   return e->name_length == length ? 2 : ends_in_npy(e) && e->name_length == length + 4;
 }
 
-/* Members' names for a message; what does not fit becomes "...". */
+/* Members' names for a message; those that do not fit are replaced by "...". */
 typedef struct name_list {
   char text[160];
   size_t used;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Text in, numbers out; see number.h. A decimal fraction is turned into a binary one exactly:
- * numerator and denominator as large integers, then one bit of the quotient after another, then one
- * rounding.
+ * Reads numbers from text; see number.h. A decimal fraction is converted to binary exactly: numerator and
+ * denominator as large integers, the quotient bit by bit, then one rounding.
  */
 #include "number.h"
 
@@ -33,7 +32,7 @@ ein_status ein_read_i64(const char *text, size_t length, int64_t *value) {
   return EIN_OK;
 }
 
-/* ---- large natural numbers, least word first ---- */
+/* ---- large natural numbers, least significant word first ---- */
 
 enum {
   DIGITS = 780, /* no more are needed to tell the halfway point between two doubles from its
@@ -43,7 +42,7 @@ enum {
 
 typedef struct big {
   uint32_t word[WORDS];
-  int used; /* the words above are zero; the top one used is not */
+  int used; /* higher words are zero; the highest used one is not */
 } big;
 
 static void big_multiply_add(big *b, uint32_t factor, uint32_t addend) {
@@ -94,7 +93,7 @@ typedef struct decimal {
   int exponent; /* value = digits as an integer * 10^exponent */
 } decimal;
 
-/* The next bit of n / d, n < 2 d: takes it off n. */
+/* Returns the next bit of n / d for n < 2 d, and subtracts it from n. */
 static int quotient_bit(big *n, const big *d) {
   if (big_less(n, d)) return 0;
   big_subtract(n, d);
@@ -141,7 +140,7 @@ static void decimal_push(decimal *d, char c, int after_point, int *rest) {
   }
 }
 
-/* The digits and the point; gives the place after them, or `length` + 1 if there are no digits. */
+/* Reads the digits and the point. Returns the place after them, or `length` + 1 if there are no digits. */
 static size_t read_digits(const char *text, size_t at, size_t length, decimal *d) {
   int after_point = 0, any = 0, rest = 0;
   for (; at < length; at++) {
@@ -154,7 +153,7 @@ static size_t read_digits(const char *text, size_t at, size_t length, decimal *d
       break;
     }
   }
-  if (rest) { /* something not zero was dropped: enough to break a tie */
+  if (rest) { /* a nonzero digit was dropped: enough to break a tie */
     d->digit[d->count++] = 1;
     d->exponent--;
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Output files: bytes in, a whole file out or none. A character device, as /dev/null, is written to
- * as it stands. See bytes.h.
+ * Output files: bytes in, a complete file out or none. A character device, such as /dev/null, is written
+ * directly. See bytes.h.
  */
 #define _XOPEN_SOURCE     700 /* realpath */
 #define _FILE_OFFSET_BITS 64
@@ -27,7 +27,7 @@ static ein_status open_device(ein_out *out, ein_error *err) {
   return out->fd >= 0 ? EIN_OK : out_failed(out->name, "cannot write it", errno, err);
 }
 
-/* The file that shall be replaced, links resolved: renaming over a link would replace the link. */
+/* The file to replace, with links resolved: renaming over a link would replace the link. */
 static ein_status find_target(ein_out *out, const char *path, ein_error *err) {
   struct stat st;
   if (lstat(path, &st) == 0) {
@@ -47,8 +47,7 @@ static ein_status find_target(ein_out *out, const char *path, ein_error *err) {
   return out->path ? EIN_OK : ein_error_set(err, EIN_ERR_MEMORY, "%s: out of memory", out->name);
 }
 
-/* A name that other processes, threads and tries do not choose: time, process and place, well
- * stirred. */
+/* A name that other processes, threads and attempts do not choose: a hash of time, process and address. */
 static void temporary_name(char *to, size_t room, const ein_out *out, uint32_t attempt) {
   struct timespec now = {0};
   clock_gettime(CLOCK_REALTIME, &now);

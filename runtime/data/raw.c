@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Bare files: C-order data in, its little-endian bytes out. (They are read through ein_raw_header.)
+ * Writes raw files: C-order data in, its little-endian bytes out. (They are read through ein_raw_header.)
  */
 #include "array.h"
 

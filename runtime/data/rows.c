@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Blocks as rows, which are as long as they can be: axes that the block has all of are taken
- * together with the one outside of them. See rows.h.
+ * Splits a block into rows that are as long as possible: axes that the block covers fully are merged with the
+ * next outer axis. See rows.h.
  */
 #include "rows.h"
 
 #include <string.h>
 
-/* One more axis, inside of those that are there. */
+/* Adds an axis inside the existing ones. */
 static void rows_axis(ein_rows *r, int64_t extent, int64_t whole, int64_t block) {
   int k = r->n - 1;
   if (extent == 1) return;
@@ -34,7 +34,7 @@ void ein_rows_begin(ein_rows *r, int ndim, const int64_t *whole, int fortran, co
     step *= whole[d];
     own *= shape[e];
   }
-  for (int i = 0; i < ndim; i++) { /* from the slowest on */
+  for (int i = 0; i < ndim; i++) { /* from the slowest axis on */
     int d = fortran ? ndim - 1 - i : i;
     rows_axis(r, shape[d], of_whole[d], of_block[d]);
     r->from += low[d] * of_whole[d];

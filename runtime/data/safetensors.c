@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Safetensors: a byte source and a tensor's name in, an ein_array out; and several tensors in, a
- * file out. The file is 8 bytes of header length, a JSON header, then the elements. As the format
- * demands, the tensors tile the element bytes: no holes, no overlap, nothing after. The header is
- * read into memory and its strings are decoded in place (decoding never makes one longer).
+ * Safetensors: a byte source and a tensor's name in, an ein_array out; and several tensors in, a file out. The
+ * file is 8 bytes of header length, a JSON header, then the elements. As the format requires, the tensors cover
+ * the element bytes without holes, overlaps or a remainder. The header is read into memory and its strings are
+ * decoded in place (decoding never makes a string longer).
  */
 #include "array.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAFE_HEADER_MAX = 100 * 1000 * 1000 }; /* the format's own limit */
+enum { SAFE_HEADER_MAX = 100 * 1000 * 1000 }; /* the format's limit */
 
 typedef struct text {
   char *start;
@@ -20,7 +20,7 @@ typedef struct text {
 
 typedef struct slot {
   text name, dtype_text;
-  int dtype; /* an ein_dtype, or -1: one that is not ours, so it can be there but not be read */
+  int dtype; /* an ein_dtype, or -1: an unsupported one, so the tensor exists but cannot be read */
   int ndim;
   int64_t shape_at; /* where its shape is written in the header */
   uint64_t begin, end;
@@ -83,7 +83,7 @@ static size_t put_utf8(char *to, int32_t c) {
   return (size_t)more + 1;
 }
 
-/* After "\u": one code point, from one or two escapes. Never 0: names are C strings. */
+/* After "\u": one code point, from one or two escapes. Never 0, since names are C strings. */
 static int32_t read_code_point(header *h) {
   int32_t c = read_hex4(h);
   if (c >= 0xD800 && c < 0xDC00 && h->length - h->at >= 2 && h->text[h->at] == '\\' &&
@@ -95,8 +95,7 @@ static int32_t read_code_point(header *h) {
   return c == 0 || (c >= 0xD800 && c < 0xE000) ? -1 : c;
 }
 
-/* After the backslash: writes what the escape stands for to `to`, gives its length, 0 if it is
- * none. */
+/* After the backslash: writes what the escape stands for to `to`. Returns its length; 0 if it is not an escape. */
 static size_t read_escape(header *h, char *to) {
   static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
   char c = h->at < h->length ? h->text[h->at++] : '\0';
@@ -110,7 +109,7 @@ static size_t read_escape(header *h, char *to) {
   return 1;
 }
 
-/* Bytes of the well-formed UTF-8 sequence at p, at most `left`; 0 if it is not. */
+/* Returns the length of the well-formed UTF-8 sequence at p, at most `left`; 0 if it is malformed. */
 static size_t utf8_length(const unsigned char *p, size_t left) {
   if (p[0] < 0x80) return 1;
   size_t n = p[0] >= 0xC2 && p[0] < 0xE0   ? 2
@@ -148,7 +147,7 @@ static ein_status read_string(header *h, text *out) {
   return take(h, '"') ? EIN_OK : bad(h, "a string without an end");
 }
 
-/* A natural number as JSON writes it, below 2^63. */
+/* A natural number in JSON's syntax, below 2^63. */
 static ein_status read_natural(header *h, int64_t *out) {
   char c = peek(h);
   if (c < '0' || c > '9') return bad(h, "wanted a natural number");
@@ -202,7 +201,7 @@ static ein_status read_dtype(header *h, slot *s) {
   return status;
 }
 
-/* A key of a tensor's entry as a bit; 0 for an unknown one. */
+/* An entry's key as a bit; 0 if unknown. */
 static int entry_key(text key) {
   return text_is(key, "dtype")          ? 1
          : text_is(key, "shape")        ? 2
@@ -255,7 +254,7 @@ static ein_status read_tensor(header *h, slot *s) {
   return seen == 7 ? check_slot(h, s, shape) : bad(h, "dtype, shape or data_offsets is missing");
 }
 
-/* "__metadata__": an object of strings, which is checked and dropped. */
+/* "__metadata__": an object of strings, checked and ignored. */
 static ein_status skip_metadata(header *h) {
   text ignored;
   if (!take(h, '{')) return bad(h, "wanted '{'");
@@ -305,7 +304,7 @@ static ein_status read_object(header *h) {
   return peek(h) == '\0' && h->at == h->length ? EIN_OK : bad(h, "something after the object");
 }
 
-/* ---- what must hold between the tensors ---- */
+/* ---- consistency between tensors ---- */
 
 static int by_name(const void *a, const void *b) {
   const slot *x = a, *y = b;
@@ -360,7 +359,7 @@ static const slot *find_slot(const header *h, const char *name) {
   return NULL;
 }
 
-/* Up to three tensors' names for a message. */
+/* Lists up to three tensors' names in the message. */
 static ein_status not_found(const header *h, const char *name) {
   char list[3][64] = {"", "", ""};
   for (size_t i = 0; i < 3 && i < h->count; i++)
@@ -410,7 +409,7 @@ static ein_status read_length(const ein_bytes *b, uint64_t *length, ein_error *e
   return EIN_OK;
 }
 
-/* The whole header, checked; header_end in any case. */
+/* Reads and checks the whole header. Call header_end in any case. */
 static ein_status header_begin(header *h, const ein_bytes *b, ein_error *err) {
   uint64_t length = 0;
   *h = (header){.name = b->name, .err = err};
@@ -466,7 +465,7 @@ ein_status ein_safetensors_each(const ein_bytes *b, ein_array_seen seen, void *u
 
 /* ---- writing ---- */
 
-/* A growing header text; `failed` once memory is out. */
+/* A growing header text; `failed` is set if there is no memory. */
 typedef struct writer {
   char *text;
   size_t length, room;
@@ -580,7 +579,7 @@ static ein_status check_tensors(const char *who, size_t count, const ein_named_t
   return EIN_OK;
 }
 
-/* Header and elements both go by falling element size, then by the order given. */
+/* Header and elements are both ordered by decreasing element size, then as given. */
 static void put_header(writer *w, size_t count, const ein_named_tensor *tensors, uint64_t *at) {
   int64_t offset = 0;
   put(w, "\0\0\0\0\0\0\0\0{", 9);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * One door to every kind of input: a source spec in (ein_rt.h lists them), what is known about it
- * or its elements out. A spec is first taken apart; then a file goes to its reader, a generator to
- * a loop.
+ * One interface for every kind of input: a source spec in (ein_rt.h lists them), what is known about it or its
+ * elements out. A spec is parsed first; then a file goes to its reader, a generator to a loop.
  */
 #include "array.h"
 #include "number.h"
@@ -37,12 +36,12 @@ typedef struct source {
   double const_float;
 } source;
 
-/* ---- taking a spec apart: generators ---- */
+/* ---- parsing a spec: generators ---- */
 
 enum { PARAM_SEED = 1, PARAM_LO = 2, PARAM_HI = 4, PARAM_T = 8 };
 
 typedef struct generator {
-  const char *name, *as; /* as: how it is written, for messages */
+  const char *name, *as; /* as: its syntax, for messages */
   source_kind kind;
   int params, needed;
 } generator;
@@ -124,7 +123,7 @@ static ein_status read_const(source *s, const char *rest, ein_error *err) {
   return status == EIN_OK ? EIN_OK : bad_spec(s, "the value is no number", err);
 }
 
-/* A number alone means const: `dt=0.01`. One that is too large is a number, too. */
+/* A number alone means const: `dt=0.01`. One that is too large also counts as a number. */
 static int is_number(const char *spec) {
   int64_t whole;
   double real;
@@ -134,15 +133,14 @@ static int is_number(const char *spec) {
   return status == EIN_OK || status == EIN_ERR_RANGE;
 }
 
-/* ---- taking a spec apart: files ---- */
+/* ---- parsing a spec: files ---- */
 
 int ein_ends_in(const char *name, const char *ending) {
   size_t length = strlen(name), n = strlen(ending);
   return length > n && strcmp(name + length - n, ending) == 0;
 }
 
-/* The extension with a member after it: the first ".npz:" or ".safetensors:". Gives the ':' or
- * NULL. */
+/* Finds an extension followed by a member: the first ".npz:" or ".safetensors:". Returns the ':' or NULL. */
 static const char *find_member(const char *spec, source_kind *kind) {
   const char *npz = strstr(spec, ".npz:"), *st = strstr(spec, ".safetensors:");
   if (npz && (!st || npz < st)) {
@@ -203,8 +201,8 @@ static int is_file(const source *s) {
 /* ---- files ---- */
 
 /*
- * An opened file's array. `part` is where its bytes are: the file, or a member of it. A raw file
- * takes the dtype and shape wanted.
+ * Finds an open file's array. `part` is the source of its bytes: the file, or a member of it. A raw file takes
+ * the requested dtype and shape.
  */
 static ein_status find_array(const source *s, const ein_bytes *file, ein_npz_member *part,
                              ein_dtype want, int ndim, const int64_t *shape, ein_array *out,
@@ -214,7 +212,7 @@ static ein_status find_array(const source *s, const ein_bytes *file, ein_npz_mem
   if (s->kind == SOURCE_SAFETENSORS) return ein_safetensors_find(file, s->member, out, err);
   ein_status status = EIN_OK;
   if (s->kind == SOURCE_NPZ) status = ein_npz_find(file, s->member, part, err);
-  if (status == EIN_OK) /* messages about the member name it by the whole spec */
+  if (status == EIN_OK) /* messages about the member use the whole spec */
     part->bytes.name = ein_short_name(s->spec);
   return status == EIN_OK ? ein_npy_header(&part->bytes, out, err) : status;
 }
@@ -239,13 +237,13 @@ static ein_status probe_file(const source *s, ein_source_info *out, ein_error *e
   return status;
 }
 
-/* What is wanted of a source: a block of a tensor. */
+/* What is requested of a source: a block of a tensor. */
 typedef struct wanted {
   ein_dtype dtype;
   int ndim;
   const int64_t *whole, *low, *shape;
   void *dst;
-  int check; /* the checksum over all of it, too */
+  int check; /* also verify the checksum over all of it */
 } wanted;
 
 static ein_status read_file(const source *s, const wanted *w, ein_error *err) {
@@ -296,9 +294,9 @@ static int makes_floats(const source *s) {
          (s->kind == SOURCE_CONST && !s->const_is_int);
 }
 
-enum { MAKE = 512 }; /* elements that are made at once */
+enum { MAKE = 512 }; /* elements generated at a time */
 
-/* Elements from number k on, which the block has at dst, `step` apart. */
+/* Generates n elements from number k on; the block has them at dst, `step` apart. */
 static ein_status make_run(const source *s, ein_dtype want, int64_t k, int64_t n, unsigned char *dst,
                            int64_t step, ein_error *err) {
   int64_t ints[MAKE];
@@ -322,7 +320,7 @@ static ein_status generate(const source *s, const wanted *w, ein_error *err) {
   unsigned char *dst = w->dst;
   ein_rows r;
   ein_status status = EIN_OK;
-  if (makes_floats(s)) /* refuses an integer dtype even where there is no element */
+  if (makes_floats(s)) /* refuses an integer dtype even if there is no element */
     status = ein_convert(ein_short_name(s->spec), EIN_F64, &none, w->dtype, dst, 0, 0, err);
   ein_rows_begin(&r, w->ndim, w->whole, 0, w->low, w->shape);
   while (status == EIN_OK && ein_rows_next(&r))
@@ -332,7 +330,7 @@ static ein_status generate(const source *s, const wanted *w, ein_error *err) {
   return status;
 }
 
-/* ---- the door ---- */
+/* ---- the interface ---- */
 
 ein_status ein_source_probe(const char *spec, ein_source_info *out, ein_error *err) {
   source s;

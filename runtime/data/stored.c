@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Tensors of a file that holds several: a path in; names and places, blocks of elements, or the file's
- * own memory out. A file's header is read once for all of them (ein_rt.h).
+ * The tensors of a file that holds several: a path in; names and places, blocks of elements, or the mapped file
+ * out. The header is read once for all tensors (ein_rt.h).
  */
 #define _POSIX_C_SOURCE   200809L
 #define _FILE_OFFSET_BITS 64
@@ -67,6 +67,6 @@ ein_status ein_stored_map(const char *path, const ein_stored *stored, const void
   if (status == EIN_OK)
     at = mmap(NULL, (size_t)(before + (uint64_t)stored->bytes), PROT_READ, MAP_PRIVATE, file.fd, (off_t)(stored->at - before));
   ein_bytes_close(&file);
-  if (at != MAP_FAILED) *out = (const unsigned char *)at + before; /* else it is read */
+  if (at != MAP_FAILED) *out = (const unsigned char *)at + before; /* if it fails, the elements are read instead */
   return status;
 }

@@ -1,4 +1,5 @@
-/* A program of MPI that has one half of its processes compute heat.ein, each on blocks of its own, while the other half does something else.
+/* An MPI program in which one half of the processes computes heat.ein, each on its own blocks, while the other
+ * half does something else.
  *
  *     ein build heat.ein --lib --target=mpi -n 2,4 -o heat/
  *     mpicc main.c $(pkg-config --cflags --libs heat/heat.pc) -o main
@@ -9,7 +10,8 @@
 
 #include "heat_mpi.h"
 
-/* The library never ends a program: what it makes of a mistake is a status and a text, the same status at all processes. */
+/* The library never ends a program. It reports an error as a status and a text; the status is the same at all
+ * processes. */
 static int failed(const char *what, ein_status status, const heat_ctx *ctx) {
   if (status != EIN_OK) fprintf(stderr, "%s: status %d, %s\n", what, (int)status, heat_last_error(ctx));
   return status != EIN_OK;
@@ -25,7 +27,7 @@ static ein_tensor view(double *data, int axes, const int64_t *shape) {
   return v;
 }
 
-/* Which block of an argument this process has is the plan's to say, and the caller's to fill. */
+/* Allocates this process's block of an argument. The plan determines the block; the caller fills it. */
 static double *block_new(const heat_ctx *ctx, int output, int rank, int64_t *low, int64_t *extent) {
   if (heat_local_extent(ctx, output, 0, rank, low, extent) != EIN_OK) return NULL;
   return malloc((size_t)(extent[0] * extent[1] + 1) * sizeof(double));

@@ -125,7 +125,7 @@ def brought(mesh, tensor, vertex):
     return vertex["times"] * (parts * tensor["part"] + after * size(tensor)), vertex["times"] * paper
 
 
-# ---- windows, and what is read at data --------------------------------------------------------------------------------
+# ---- windows, and reads at places in data -----------------------------------------------------------------------------
 
 
 def intervals(tree, labels):
@@ -197,7 +197,7 @@ def windows(mesh, read, tensor, vertex, home):
             has.append((own[d][0] * by, own[d][1] * by) if d >= 0 else (0, extent))
         n += elements(w[:2] for w in want) - math.prod(map(there, want, has))
         all_of_it += elements(w[:2] for w in want)
-    turns = max(1, math.prod(read["extents"]) // max(1, math.prod(tensor["extents"])))  # of a stack: they stand in its dimensions
+    turns = max(1, math.prod(read["extents"]) // max(1, math.prod(tensor["extents"])))  # of a stack, whose dimensions include the turns
     return n / turns, all_of_it / turns if n else 0
 
 
@@ -328,7 +328,7 @@ class Move:
         return n + (room(math.prod(h - l for l, h in self.wants[s])) if self.parts and self.wants[s] is not None else 0)
 
 
-SLICE = 4096                   # bytes; smaller ones are not made
+SLICE = 4096                   # the smallest slice, in bytes
 
 
 def room(n):
@@ -363,7 +363,7 @@ def peak(text):
     return most
 
 
-# ---- form: what the plan and its tasks say of themselves agrees ---------------------------------------------------------------
+# ---- form: the plan and its tasks are consistent ------------------------------------------------------------------------------
 
 
 def counts(mesh, use, n):
@@ -392,7 +392,7 @@ def form_of_plan(c):
             said = v["equation"].split(" = ", 1)[1]
             called = name.startswith("%") or v["equation"].startswith((f"{name}[", f"{name} ="))
             yield f"{name}: what it is called", name == t["name"] and called
-            named = {n.lstrip("-") for n in re.findall(r"([^\s()\[\],]+)\[", said)} # reducers too, which are no tensors
+            named = {n.lstrip("-") for n in re.findall(r"([^\s()\[\],]+)\[", said)} # includes reducers, which are not tensors
             yield f"{name}: {v['equation']}", named & {t["name"] for t in tensors} <= {tensors[r["tensor"]]["name"] for r in v["reads"]}
         for r in v["reads"]:
             of = tensors[r["tensor"]]
@@ -429,7 +429,7 @@ def form_of_tasks(c):
             yield f"step {step}: %{number}", whole or word in ("repeat", "exchange", "}", "output") and low <= end and step <= to
         bounds = {}
         for label, n in re.findall(r"([^\s\[\],:]+):(\d+)", line) if word == "stage" else ():
-            bounds[label] = min(bounds.get(label, math.inf), int(n)) # a label of several reducers is the shortest
+            bounds[label] = min(bounds.get(label, math.inf), int(n)) # a label of several reducers has the smallest extent
         guarded = " where " in line or "select(" in line or " and " in line
         for number, indices in re.findall(r"%(\d+)\[([^\[\]]*)\]", line) if word == "stage" and not guarded else ():
             dims = held[number].dims.split(", ") if number in held else []
@@ -451,7 +451,7 @@ def check_form(c):
     return (not wrong, "; ".join(wrong[:5]) if wrong else "names, extents, cuts and lives agree")
 
 
-# ---- the bound: the space, searched anew -----------------------------------------------------------------------------------
+# ---- the bound: searches the space again -----------------------------------------------------------------------------------
 
 
 class TooLarge(Exception):
@@ -594,7 +594,7 @@ class Space:
         for i, v in enumerate(plan["vertices"]):
             for r in v["reads"]:
                 reader, home = i if r["called"] else n + i, n + r["tensor"]
-                if reader == home: # a state that stays what it was
+                if reader == home: # a state that does not change
                     yield add([reader], lambda a, r=r: self.read(r, a, a))
                 else:
                     yield add([reader, home], lambda a, b, r=r: self.read(r, a, b))
@@ -711,7 +711,7 @@ def check(path, most):
     for v, o, room, ties in zip(c["plan"]["vertices"], c["operations"], c["most"], c["ties"]):
         v.update(operations=o, most=room, ties=ties)
     found = [("form", check_form(c))]
-    if found[0][1][0]: # what hangs together can be counted
+    if found[0][1][0]: # a consistent certificate can be counted
         found += [("bytes", check_bytes(c["plan"])), ("memory", check_memory(c)), ("bound", check_bound(c, most))]
     return [(ok, what, words) for what, (ok, words) in found]
 

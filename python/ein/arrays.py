@@ -18,10 +18,10 @@ class Owner:
 
     def __init__(self, kept):
         self._finalizer = weakref.finalize(self, lib.ein_kept_free, kept)
-        self._finalizer.atexit = False  # others may still look at it then
+        self._finalizer.atexit = False  # it may still be in use at exit
 
 
-# ---- without any library ---------------------------------------------------------------------------------------------------------
+# ---- without other libraries -----------------------------------------------------------------------------------------------------
 
 class Array:
     """A tensor in C order. memoryview() of it has its shape; of f16 and bf16 the elements there are the bits, as 16-bit integers."""
@@ -111,10 +111,10 @@ def array_at(address, dtype, shape, owner):
     return a
 
 
-# ---- DLPack, outwards ------------------------------------------------------------------------------------------------------------
+# ---- DLPack export ---------------------------------------------------------------------------------------------------------------
 
 _NAME = b"dltensor"
-_lent = {}  # by address: what must stay until its deleter is called
+_lent = {}  # by address: objects kept alive until their deleter is called
 _capsule_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", ctypes.pythonapi))
 _capsule_fresh = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
 _capsule_at = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
@@ -142,7 +142,7 @@ def _export(a):
     return _capsule_new(at, _NAME, ctypes.cast(_unused, ctypes.c_void_p))
 
 
-# ---- with the libraries of others ------------------------------------------------------------------------------------------------
+# ---- for other libraries ---------------------------------------------------------------------------------------------------------
 
 @functools.lru_cache(maxsize=None)
 def numpy():

@@ -173,7 +173,7 @@ class Function:
         address = (t.data or 0) + t.byte_offset
         return arrays.give(arrays.array_at(address, DTYPES[t.dtype], t.shape[:t.ndim], kept), kind)
 
-    # ---- asking ----
+    # ---- queries ----
 
     def _ask(self, command, words, dims):
         return Text(library.ask([command, self._name, *_sizes({**self._dims, **dims}), *words], self._files))

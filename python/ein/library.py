@@ -66,7 +66,7 @@ class ProgramWarning(UserWarning):
     """What Ein warns of in a program that it takes."""
 
 
-# ---- where it is -----------------------------------------------------------------------------------------------------------------
+# ---- finding it ------------------------------------------------------------------------------------------------------------------
 
 def _in_folder(root):
     """Libraries in a build folder or a prefix, each with the folder in which the program ein lies there."""
@@ -88,7 +88,7 @@ def _places():
         yield "EIN_LIBEIN", _in_folder(said)
         return
     package = pathlib.Path(__file__).resolve().parent
-    origin = package / "origin.txt"  # written by setup.py: the folder that pip installed from
+    origin = package / "origin.txt"  # written by backend.py: the folder that pip installed from
     above = pathlib.Path(origin.read_text(encoding="utf-8").strip()) if origin.exists() else package.parent
     yield "the checkout of this package", _in_folder(above.parent / "build")
     if above.parent.name == "ein":  # PREFIX/share/ein/python
@@ -155,7 +155,7 @@ if not _session:
     raise ImportError("%s: a session cannot be opened" % path)
 
 
-# ---- words in, answers out -------------------------------------------------------------------------------------------------------
+# ---- requests and answers --------------------------------------------------------------------------------------------------------
 
 def _words(words):
     words = [os.fsencode(w) for w in words]

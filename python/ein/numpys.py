@@ -28,7 +28,7 @@ def promoted(a, b):
         return max(a, b, key=views.SIZES.get) if views.SIZES[a] != views.SIZES[b] else "f32"
     if KINDS[b] == "f":
         a, b = b, a
-    if KINDS[a] == "f":  # a float that has all integers of b, where there is one
+    if KINDS[a] == "f":  # a float that holds all integers of b, if there is one
         return a if a == "bf16" else promoted(a, BY_SIZE["f"][min(8, 2 * views.SIZES[b])])
     if "u8" in (a, b):
         return BY_SIZE["i"][max(2, views.SIZES[a], views.SIZES[b])]
@@ -62,7 +62,7 @@ def _dtype(said):
     return found
 
 
-# ---- what is said ----------------------------------------------------------------------------------------------------------------
+# ---- messages --------------------------------------------------------------------------------------------------------------------
 
 LETTERS = "".join(map(chr, (*range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1), *range(0x4e00, 0x9fa6))))
 OF_NUMPY = 52

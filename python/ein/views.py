@@ -18,7 +18,7 @@ class View:
         self._kept, self._release = kept, release
         n = len(self.shape)
         self._axes = (c_int64 * (2 * n + 1))(*self.shape, *(strides or ()))
-        self._empty = (c_uint8 * 16)() if not data else None  # an empty tensor may have no address; a missing one has none
+        self._empty = (c_uint8 * 16)() if not data else None  # an empty tensor may have no address; but NULL means that it is missing
         self.tensor = Tensor(data or ctypes.addressof(self._empty), 1, 0, n, DTYPES.index(dtype), ctypes.cast(self._axes, POINTER(c_int64)))
         if strides:
             self.tensor.strides = ctypes.cast(ctypes.byref(self._axes, 8 * n), POINTER(c_int64))
@@ -133,7 +133,7 @@ def _by_buffer(what, x, writable):
         shape = b.shape[:b.ndim] if b.ndim else []
         dtype = dtype_of_format(what, (b.format or b"B").decode(), b.itemsize)
         _aligned(what, dtype, b.buf or 0, shape)
-        strides = _strides(what, dtype, shape, b.strides[:b.ndim]) if b.strides and b.ndim else None  # NULL: in C order, as ctypes says it
+        strides = _strides(what, dtype, shape, b.strides[:b.ndim]) if b.strides and b.ndim else None  # NULL: C order, according to ctypes
     except BaseException:
         _put(ctypes.byref(b))
         raise
@@ -175,7 +175,7 @@ def _capsule(what, x):
     try:
         try:
             return x.__dlpack__(max_version=(1, 0))
-        except TypeError:  # from before DLPack had versions
+        except TypeError:  # an older DLPack, without versions
             return x.__dlpack__()
     except (BufferError, RuntimeError, TypeError, ValueError) as e:
         raise Error("%s: it does not show its memory: %s" % (what, e)) from None
@@ -264,7 +264,7 @@ def _by_values(what, x, dtype, ndim):
     return View(dtype, shape, None, ctypes.addressof(room) if room else 0, room, None)
 
 
-# ---- any -------------------------------------------------------------------------------------------------------------------------
+# ---- any value -------------------------------------------------------------------------------------------------------------------
 
 def view(what, x, dtype=None, ndim=None, writable=False):
     """x as a View, called `what` in messages. dtype and ndim: what is wanted, for numbers and lists, which have none of their own."""

@@ -36,7 +36,7 @@ class EinKernel(Kernel):
             self._prompt = None
             raise
 
-    # ---- what is typed ----
+    # ---- execution ----
 
     def do_execute(self, code, silent, store_history=True, user_expressions=None, allow_stdin=False, **_):
         for line, text in pieces(code):
@@ -66,7 +66,7 @@ class EinKernel(Kernel):
         self.send_response(self.iopub_socket, "error", said)
         return {"status": "error", "execution_count": self.execution_count, **said}
 
-    # ---- what is being typed ----
+    # ---- completion and inspection ----
 
     def do_complete(self, code, cursor_pos):
         begin = code.rfind("\n", 0, cursor_pos) + 1

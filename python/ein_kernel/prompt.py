@@ -13,7 +13,7 @@ import threading
 def program():
     """Where ein lies: $EIN; in the checkout or the prefix of this package; on PATH."""
     above = pathlib.Path(__file__).resolve().parents[1]
-    origin = above / "ein" / "origin.txt"  # written where pip installed it
+    origin = above / "ein" / "origin.txt"  # present if pip installed it
     if origin.exists():
         above = pathlib.Path(origin.read_text(encoding="utf-8").strip())
     prefix = [above.parents[2] / "bin" / "ein"] if above.parent.name == "ein" else []
@@ -31,7 +31,7 @@ class Ended(Exception):
 class Prompt:
     def __init__(self, ein=None, words=()):
         self.process = subprocess.Popen([ein or program(), "repl", "--json", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True)  # Ctrl-C comes by us
+                                        stderr=subprocess.PIPE, text=True, encoding="utf-8", start_new_session=True)  # we forward Ctrl-C
         self.remarks = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 

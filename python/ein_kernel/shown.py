@@ -1,13 +1,13 @@
 """Values of the prompt as HTML tables. Standard library only."""
 import html
 
-MOST, EDGE = 16, 6  # rows or columns that are shown whole; how many of each end, where there are more
+MOST, EDGE = 16, 6  # the most rows or columns shown in full; beyond, the number shown at each end
 
 
 def _number(v):
     if isinstance(v, float):
         return "%.6g" % v
-    return "?" if v is None else str(v).lower() if isinstance(v, bool) else str(v)  # inf and nan come as text
+    return "?" if v is None else str(v).lower() if isinstance(v, bool) else str(v)  # inf and nan arrive as text
 
 
 def _picked(n):

@@ -27,7 +27,7 @@ typedef struct ein_asking {
   int64_t *of;                 /*   each point's place */
   int *block;                  /* the sites that are asked, one per block, */
   int n_block;                 /*   in order */
-  int64_t *asks, *asked;       /* by site: the number of places that it is asked for, and that it asks for */
+  int64_t *asks, *asked;       /* by site: how many places this site asks it for; how many it asks this site for */
   int64_t *question, *questions; /* the questions sent, by site; the questions received */
   ein_parcel *send, *receive;
   char *answer, *answers;      /* the answers sent; the answers received */

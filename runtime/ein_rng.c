@@ -190,10 +190,10 @@ EIN_BOTH EIN_API float ein_normal(int64_t seed, int64_t index) {
 
 /* ---- permutations ----
  *
- * A Feistel network over the smallest power of two that holds H: the index is a left part of `left`
- * bits and a right part of `right` bits, and the rounds xor a keyed function of the one into the
- * other by turns. What lands outside 0..H-1 is sent through again (cycle walking); at least half of
- * the values lie inside, so two passes suffice on average.
+ * A Feistel network over the smallest power of two that holds H: the index has a left part of `left`
+ * bits and a right part of `right` bits, and the rounds alternately XOR a keyed function of one part
+ * into the other. A result outside 0..H-1 goes through the network again (cycle walking); at least
+ * half of the values are inside, so two passes suffice on average.
  */
 
 enum { EIN_FEISTEL_ROUNDS = 12 };

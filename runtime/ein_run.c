@@ -268,7 +268,7 @@ static ein_status ein_plan_sizes(ein_inside *in, const int64_t *dims) {
   return in->error.status;
 }
 
-/* Reports an overflow: first that of a tensor's size, else that of the amount of work. */
+/* Reports an overflow in the amount of work. An overflow of a tensor's size has been reported before. */
 static ein_status ein_plan_counted(ein_inside *in, const int64_t *dims) {
   const ein_tables *t = in->tables;
   char with[256] = "";
@@ -385,8 +385,8 @@ EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein
   return status;
 }
 
-/* The status of a plan or run, for all sites. A site that failed alone keeps its own message. Moves that have
- * begun at all sites are waited for in any case. */
+/* Returns the status of a plan or run to all sites. A site that failed alone keeps its own message. Moves that
+ * have begun, which they have at all sites, are waited for in any case. */
 static ein_status ein_agreed(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
   if (!in->config.wire) return status;

@@ -204,8 +204,7 @@ typedef struct ein_buffer {
 typedef struct ein_site { /* a gathered index that is checked at run time */
   const char *text, *file;
   int line;
-  int asked;             /* report only that the index is out of range, for an index whose data other sites were asked
-                          * for */
+  int asked;             /* the message omits the index and the extent: other sites were asked for the data */
 } ein_site;
 
 typedef struct ein_ctx ein_ctx;
@@ -223,8 +222,7 @@ typedef struct ein_tables {
   double worth_threads;      /* EIN_WORTH_THREADS as this code was compiled; 0: the runtime's */
   int dense;                 /* EIN_ALL_DENSE: compiled for row-major views only */
   const struct ein_mesh *mesh; /* for several sites; else NULL */
-  ein_status (*ready)(ein_ctx *ctx); /* for a device: called after the sizes; allocates there, and nothing on the host;
-                                      * else NULL */
+  ein_status (*ready)(ein_ctx *ctx); /* for a device: allocates there, after the sizes; NULL: on the host */
 } ein_tables;
 
 /* Moves between sites: a tensor goes from one buffer to another. For each axis of the mesh: the dimension that
@@ -293,8 +291,7 @@ struct ein_ctx {
   void **data;                 /* for each buffer: its first element, */
   unsigned char *dense;        /*   and whether its strides are row-major; always true for work buffers */
   int64_t *turn;               /* by depth */
-  const int *bound;            /* for a kernel shared by several calls: a buffer for each of its places; then its first
-                                * axis; sites */
+  const int *bound;            /* for a function of several kernels: pairs (buffer, its first axis); sites; sizes */
   char *scratch;               /* worker w's begins at scratch + w * scratch_bytes, 64-byte aligned */
   size_t scratch_bytes;
   struct ein_inside *inside;   /* the runtime's own */

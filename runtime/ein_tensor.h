@@ -62,7 +62,7 @@ typedef struct ein_error {
 
 /*
  * A borrowed view. Each field is DLPack's DLTensor field of the same name (`dtype` through
- * ein_dtype_to_dlpack). `strides` are in elements; NULL means C order. The first element lies at
+ * ein_dtype_to_dlpack). `strides` are in elements; NULL means C order. The first element is at
  * (char *)data + byte_offset. Device type 1 is the CPU, 2 a device of CUDA, whose number is device_id.
  */
 typedef struct ein_tensor {

@@ -83,8 +83,8 @@ static ein_status ein_view_shape(const ein_view *v) {
   return EIN_OK;
 }
 
-/* Sets the strides (the caller's, or row-major ones if the caller's are ignored) and the view's extent in bytes
- * to both sides. Returns 0 if it does not fit the address space. */
+/* Sets the strides: the caller's, or row-major ones if the caller's are ignored. Sets how many bytes the view
+ * reaches to both sides. Returns 0 if that does not fit the address space. */
 static int ein_view_reach(const ein_view *v, int64_t *low, int64_t *high) {
   int64_t size = (int64_t)ein_dtype_size(v->buffer->dtype);
   *low = *high = 0;

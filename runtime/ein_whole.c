@@ -558,7 +558,7 @@ static void ein_whole_want(ein_whole *h) {
   }
 }
 
-/* Returns the block as dense memory: itself, or a copy in `room`, which must be freed. */
+/* Copies the block to dense memory, *room, which must be freed. */
 static ein_status ein_block_dense(ein_whole *h, int input, ein_tensor *view, void **room) {
   const int64_t zero[EIN_MAX_AXES] = {0};
   size_t bytes = ein_dtype_size(view->dtype);

@@ -1,17 +1,18 @@
-/* codegen/schedule/cpu/panels/ahead.c - while a panel is filled, what goes into it later is brought near: each row of what is copied lies
- * in another place than the one before, and the processor would find each anew. */
+/* codegen/schedule/cpu/panels/ahead.c - prefetches what a panel will be filled from. Each row that is copied lies far
+ * from the one before, so the hardware prefetcher would miss at the start of each. */
 #include "panels.h"
 
 enum {
-  LINE = 64,                 /* bytes that come near together */
-  AHEAD = 4096,              /* so many bytes are on their way */
-  LONG_LANES = 512           /* bytes: runs of lanes so long come as quickly without: fetches would cost 1 to 2 % of a product */
+  LINE = 64,                 /* bytes of a cache line */
+  AHEAD = 4096,              /* bytes to keep in flight */
+  LONG_LANES = 512           /* bytes: longer runs of lanes need no prefetch; it would cost 1 to 2 % of a product */
 };
 
-/* Some runs on: so many points of a label. */
+/* The prefetch distance: so many points along a label. */
 typedef struct Ahead { uint32_t label; int64_t points; } Ahead;
 
-/* Whether AHEAD bytes are few points of the label, each with a run of so many bytes; else all its points are the next loop's run. */
+/* Sets the distance along the label to AHEAD bytes, at *run bytes a point. Returns false if that is too much of the
+ * label; then *run covers all its points, for the next loop out. */
 static bool ahead_try(uint32_t label, int64_t size, double *run, Ahead *out) {
   double points = *run < (double)AHEAD ? (double)AHEAD / *run : 1;
   *out = (Ahead){label, (int64_t)points};
@@ -26,14 +27,15 @@ static bool ahead_near(const Panel *t, const Pack *k, const Side *x, double run,
   return false;
 }
 
-/* Whether the label's next point goes on behind the run of this one, which is all of the last axis: that the processor sees. */
+/* Whether the label's next point continues the run of this one, because the run is all of the last axis: the hardware
+ * prefetcher follows that. */
 static bool goes_on(const Panel *t, const Expr *e, uint32_t last, uint32_t next) {
   if (e->kind != EX_READ || e->n < 2 || pack_depth(t, last) < t->p->size[last]) return false;
   const Expr *at = e->arg[e->n - 1], *before = e->arg[e->n - 2];
   return at->kind == EX_LABEL && at->i == last && before->kind == EX_LABEL && before->i == next;
 }
 
-/* The point at hand, so much further on: what is there is wanted soon. */
+/* Prefetches the element at the current point, advanced by the distance. */
 static void fetch(Panel *t, const Pack *k, Ahead a) {
   Sched *s = t->s;
   const Expr *was = t->e->label[a.label], *end = ex_sub(s, t->p->stage->bound[a.label], ex_int(s, 1));

@@ -1,60 +1,61 @@
-/* codegen/schedule/cpu/panels/batch.c - contractions of many pairs of matrices at once, where what says which pair it is lies innermost: of
- * each line of memory a pair has an element or a few. In: a kernel. Out: the same, where what lies so is copied ahead with that label, the
- * batch, in front, and a result that lies so is made in such a copy, and copied from there:
+/* codegen/schedule/cpu/panels/batch.c - batched contractions whose batch label lies innermost, so that each line of
+ * memory holds only one or a few elements of each pair of matrices. In: a kernel. Out: the same kernel, in which such
+ * tensors are first copied with the batch label in front, and such a result is computed in a work buffer of that
+ * layout and copied from there:
  *
  *     Y[a,c,e] = sum[d] A[a,d,e] * B[d,c,e]
  *
- * goes as three steps behind each other, of which threads wait for one before the next begins:
+ * becomes three steps in sequence, with a barrier between them:
  *
  *     A'[e,a,d] = A[a,d,e],  B'[e,d,c] = B[d,c,e];    Y'[e,a,c] = sum[d] A'[e,a,d] * B'[e,d,c];    Y[a,c,e] = Y'[e,a,c]
  *
- * A copy goes along whole lines, once; panels would take an element of each line, and come back for the next one with the next pair.
+ * A copy reads whole lines, once; panels would take one element of each line and come back to it for the next pair.
  *
- * The same is done, batch or no batch, for lanes that nothing lies along: where the result goes on from element to element along labels
- * that lie otherwise in what is read, or along few of them, and these, or the result, are the smaller work:
+ * The same is done, with or without a batch, for lanes that are contiguous nowhere: the result is contiguous along
+ * labels that are strided in what is read, or along too few of them, and the copies cost less than the product:
  *
- *     Y[a,d,e] = sum[f] A[f,a] * B[e,d,f]    goes as    B'[f,d,e] = B[e,d,f];    Y[a,d_e] = sum[f] A[f,a] * B'[f,d_e]
+ *     Y[a,d,e] = sum[f] A[f,a] * B[e,d,f]    becomes    B'[f,d,e] = B[e,d,f];    Y[a,d_e] = sum[f] A[f,a] * B'[f,d_e]
  *
- * A copy is a work buffer of this step alone. Whether there are copies hangs on sizes and not on the machine, as panels and the order of sums
- * may hang on them. */
+ * A copy is a work buffer of this step alone. Whether there are copies depends on sizes and not on the machine, since
+ * panels, and with them the order of sums, may depend on the copies. */
 #include <math.h>
 #include <string.h>
 
 #include "panels.h"
 
 enum {
-  POINTS_LEAST = 1 << 20,    /* of a contraction: in less, threads would wait for each other longer than copies gain */
-  POINTS_EACH = 4,           /* on an element that is copied, where panels would be filled from it otherwise; */
-  POINTS_IN_PLACE = 32,      /*   where tiles have their lanes along the batch, and read all where it lies */
-  SIDE_LEAST = 16,           /* points of each side and of the sum, for panels to gain anything on such tiles */
-  LINES_LEAST = 1 << 16,     /* points of a contraction whose lanes are made so; less takes no time */
-  COPY_MOST = 32 << 20       /* bytes of a tensor: what is longer would be copied from memory to memory */
+  POINTS_LEAST = 1 << 20,    /* of a contraction: with fewer, barriers cost more than copies gain */
+  POINTS_EACH = 4,           /* per copied element, if panels would be filled from it otherwise; */
+  POINTS_IN_PLACE = 32,      /* if tiles have their lanes along the batch and read everything in place */
+  SIDE_LEAST = 16,           /* points of each side and of the sum, for panels to gain on such tiles */
+  LINES_LEAST = 1 << 16,     /* points of a contraction whose lanes are copied; smaller ones take no time */
+  COPY_MOST = 32 << 20       /* bytes of a tensor: a larger one would be copied from memory to memory */
 };
 
-/* What things cost, in multiply-adds of a vector. */
-#define STEP 1.5             /* a multiply-add of the product, with what it fetches; */
-#define MOVED 1.0            /* an element that is copied, */
-#define MOVED_FAR 2.0        /*   where the second cache does not hold them; */
-#define STORED 2.0           /* a vector that is stored, */
-#define SCATTERED 3.0        /*   and an element by itself */
-#define GAIN 0.6             /* by so much less what is estimated must be */
+/* Costs, in multiply-adds of a vector. */
+#define STEP 1.5             /* a multiply-add of the product, with its loads; */
+#define MOVED 1.0            /* a copied element, */
+#define MOVED_FAR 2.0        /*   if the second-level cache does not hold the copies; */
+#define STORED 2.0           /* a stored vector, */
+#define SCATTERED 3.0        /*   and a single element */
+#define GAIN 0.6             /* an estimate must be lower by this factor */
 
 typedef struct Batch {
   Sched *s;
   const TaskStage *st;
   StagePlan p;
-  double points, deep;       /* of all labels, of the reduced ones */
-  bool *is;                  /* by label: an output label that all reads with a reduced label have, and its points are several */
-  const Expr **read;         /* by slot; */
-  bool *turned;              /*   it is copied ahead */
-  bool result;               /* is copied from where it is made */
-  uint32_t rows, lanes;      /* slots of the two sides; NOWHERE: there are others, or batches alone */
-  uint32_t n_run, *run;      /* output labels of the lanes' side, in their order in the result, that are to lie together */
-  bool sorted;               /* what is copied of the lanes' side, and the result, has these last */
-  Task *k;                   /* our own */
+  double points, deep;       /* of all labels; of the reduced ones */
+  bool *is;                  /* by label: an output label of several points that every read with a reduced label has */
+  const Expr **read;         /* by slot: the read; */
+  bool *turned;              /*   whether it is copied first */
+  bool result;               /* the result is computed in a work buffer and copied from there */
+  uint32_t rows, lanes;      /* slots of the two sides; NOWHERE: there are other reads, or only batches */
+  uint32_t n_run, *run;      /* output labels of the lanes' side to be made contiguous, in the result's order */
+  bool sorted;               /* copies of the lanes' side and of the result have these labels last */
+  Task *k;                   /* our own copy of the kernel */
 } Batch;
 
-/* ---- whether ---------------------------------------------------------------------------------------------------------- */
+/* ---- whether ----------------------------------------------------------------------------------------------------- */
 
 static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
   (void)x;
@@ -68,7 +69,7 @@ static bool is_reduced(const Batch *b, const Expr *read) {
   return false;
 }
 
-/* false: there are no two sides. */
+/* Returns false if there are no two sides. */
 static bool batch_find(Batch *b) {
   const EinSum *sum = b->st->sum;
   uint32_t sides = 0;
@@ -89,7 +90,7 @@ static double elements(const Batch *b, uint32_t n, const Expr *const *at) {
   return all;
 }
 
-/* Whether indices are labels, each once and whole, of what is not too long. */
+/* Whether each index is a different label over its whole axis, and the tensor is small enough to copy. */
 static bool is_whole(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
   const TaskBuffer *x = buffer_seen(b->s, index);
   for (uint32_t k = 0; k < n; k++) {
@@ -100,7 +101,7 @@ static bool is_whole(const Batch *b, uint32_t index, uint32_t n, const Expr *con
   return n && elements(b, n, at) * (double)dtype_size(x->dtype) <= (double)COPY_MOST;
 }
 
-/* The same, of which the last is of the batch and not all others are. */
+/* The same, where the last index is a batch label and some other is not. */
 static bool lies_across(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
   bool other = false;
   if (!is_whole(b, index, n, at) || !b->is[at[n - 1]->i]) return false;
@@ -116,7 +117,7 @@ static bool is_free(const Batch *b) {
   return b->st->buffer >= 0 && !sum->where && !sum->domain && sum->n_red;
 }
 
-/* Whether each side has points enough that are no batch, and the sum too. */
+/* Whether each side, and the sum, has enough points that are not batch. */
 static bool is_deep(const Batch *b) {
   for (uint32_t a = 0; a < b->st->sum->n_slot; a++) {
     double side = 1;
@@ -127,7 +128,7 @@ static bool is_deep(const Batch *b) {
   return b->deep >= (double)SIDE_LEAST;
 }
 
-/* What lies across the batch, if it is worth it to copy that. */
+/* Chooses what to copy because it lies across the batch. Returns false if copies do not pay. */
 static bool batch_turns(Batch *b) {
   const TaskStage *st = b->st;
   double copied = 0;
@@ -143,9 +144,9 @@ static bool batch_turns(Batch *b) {
   return pack_choose(b->s, &b->p, &e) || (b->points >= copied * (double)POINTS_IN_PLACE && is_deep(b));
 }
 
-/* ---- lanes --------------------------------------------------------------------------------------------------------------- */
+/* ---- lanes ------------------------------------------------------------------------------------------------------- */
 
-/* Two sides, one of which has the last of the result's labels that are no batch. */
+/* Finds the two sides. The lanes' side has the last result label that is not batch. */
 static bool sides_find(Batch *b) {
   const TaskStage *st = b->st;
   uint32_t n = 0, side[2], last = st->n_at;
@@ -161,7 +162,8 @@ static bool sides_find(Batch *b) {
   return ex_has_label(b->read[b->lanes], label);
 }
 
-/* The result's last labels, if they are the lanes' side's; all: all that it has there. */
+/* Finds the last labels of the result that belong to the lanes' side; all: every label of that side. Returns the
+ * product of their extents. */
 static double run_find(Batch *b, bool all) {
   const TaskStage *st = b->st;
   double points = 1;
@@ -176,7 +178,7 @@ static double run_find(Batch *b, bool all) {
   return points;
 }
 
-/* Whether the run lies together, and lanes along it are read as they lie, or turned by squares. */
+/* Whether the run is contiguous in the lanes' side, and lanes along it are read in place or transposed by squares. */
 static bool run_lies(const Batch *b) {
   const Expr *x = b->read[b->lanes];
   const uint32_t *run = b->run + b->p.n_label - b->n_run;
@@ -189,7 +191,7 @@ static bool run_lies(const Batch *b) {
 
 static bool is_last(const Batch *b, uint32_t n, const Expr *const *at) { return n && at[n - 1]->kind == EX_LABEL && b->is[at[n - 1]->i]; }
 
-/* What a product with these copies costs, with so many lanes; *ok: they can be made. */
+/* The cost of a product with these copies and so many lanes; clears *ok if they cannot be made. */
 static double turned_cost(const Batch *b, double lanes, bool *ok) {
   const TaskStage *st = b->st;
   double one = (double)vector_lanes(b->s, st->sum->acc), results = elements(b, st->n_at, st->at);
@@ -206,8 +208,8 @@ static double turned_cost(const Batch *b, double lanes, bool *ok) {
   return cost;
 }
 
-/* Copies by which lanes lie along the result: of the lanes' side, if it lies otherwise, and of the result, if it goes on along them for less than
- * a vector. Gives what that costs; INFINITY: there are none. */
+/* Chooses copies that make lanes contiguous along the result: of the lanes' side if it lies otherwise, and of the
+ * result if it is contiguous along them for less than a vector. Returns the cost; INFINITY: there are none. */
 static double lines_turn(Batch *b) {
   const TaskStage *st = b->st;
   bool ok = b->points >= (double)LINES_LEAST && sides_find(b);
@@ -225,8 +227,8 @@ static double lines_turn(Batch *b) {
   return ok ? cost : INFINITY;
 }
 
-/* What the copies of a batch alone cost, if lanes go along other labels than the result then, whose elements are stored one by one: sums that are short
- * have no panels, where they would be turned. 0: that is not so. */
+/* The cost of copying for the batch alone when lanes then run along other labels than the result and elements are
+ * stored one by one: short sums have no panels, which would transpose them. 0: not the case. */
 static double scattered_cost(const Batch *b) {
   bool ok = true;
   if (b->result || b->rows == NOWHERE || !b->n_run || run_lies(b)) return 0;
@@ -234,7 +236,7 @@ static double scattered_cost(const Batch *b) {
   return ok ? cost : 0;
 }
 
-/* Which copies there are; false: none. */
+/* Chooses the copies; false: none. */
 static bool copies_choose(Batch *b) {
   const size_t flags = b->st->sum->n_slot * sizeof *b->turned;
   Env e = {.s = b->s, .stage = b->st, .label = NEW_ARRAY(b->s->arena, const Expr *, b->p.n_label + 1)};
@@ -248,14 +250,14 @@ static bool copies_choose(Batch *b) {
   return true;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-/* A work buffer, and the tensor of which it has the elements, at these indices of the contraction's. */
+/* A work buffer, the tensor whose elements it holds, and the contraction's indices of that tensor. */
 typedef struct Copy {
   uint32_t id, other, n;
   const Expr *const *at;
-  uint32_t *of;              /* by index of the tensor's: which axis it would be, were each label one of its own; */
-  uint32_t rank, *axes;      /*   so many of these is each axis */
+  uint32_t *of;              /* by index of the tensor: its axis in the buffer if each label had an axis of its own; */
+  uint32_t rank, *axes;      /*   how many of these each axis joins */
 } Copy;
 
 static uint32_t axis_of(uint32_t n, const Expr *const *at, uint32_t label) {
@@ -264,7 +266,7 @@ static uint32_t axis_of(uint32_t n, const Expr *const *at, uint32_t label) {
   return NOWHERE;
 }
 
-/* The batch in front, and the run, where it is to be, behind all else. */
+/* A copy with the batch in front and the run, if it is sorted, last. */
 static Copy *copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *at, bool sorted) {
   Sched *s = b->s;
   Copy *c = NEW(s->arena, Copy);
@@ -291,7 +293,7 @@ static const Expr **turned_at(Batch *b, const Copy *c) {
   return to;
 }
 
-/* The buffer has the axes that the contraction sees of it; gives its number. */
+/* Gives the buffer the axes that the contraction sees of the tensor. Returns the buffer's number. */
 static uint32_t copy_seen(Batch *b, Copy *c, uint32_t index) {
   const uint32_t *axes = buffer_axes(b->s, index);
   if (!axes) return index;
@@ -302,7 +304,7 @@ static uint32_t copy_seen(Batch *b, Copy *c, uint32_t index) {
   return c->id;
 }
 
-/* By axis: whether it is the same label as the one before, as both are one axis here, and all of that follow each other in the tensor. */
+/* By axis: whether it shares a joined axis with the one before, all of whose labels are adjacent in the tensor. */
 static bool *axes_joined(const Batch *b, const Copy *c, const uint32_t *index) {
   bool *joined = NEW_ARRAY(b->s->arena, bool, c->n + 1);
   for (uint32_t j = 0, first = 0; j < c->rank; first += c->axes[j++]) {
@@ -313,7 +315,7 @@ static bool *axes_joined(const Batch *b, const Copy *c, const uint32_t *index) {
   return joined;
 }
 
-/* One more stage: the buffer has what the tensor has (ahead), or gets it. */
+/* Adds a stage that fills the buffer from the tensor (ahead), or the tensor from the buffer. */
 static void copy_add(Batch *b, const Copy *c, bool ahead) {
   Sched *s = b->s;
   DType t = buffer_seen(s, c->other)->dtype;
@@ -354,7 +356,8 @@ static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
   return leaf->kind == EX_READ && b->turned[leaf->i] ? b->read[leaf->i] : leaf;
 }
 
-/* The contraction over copies of which each label is an axis; those that are neighbours now become one. copy: by slot, the result's last. */
+/* The contraction over copies, in which each label is an axis and labels that are now adjacent become one. copy: by
+ * slot, the result's last. */
 static TaskStage product_new(Batch *b, Copy **copy) {
   Sched *s = b->s;
   TaskStage st = *b->st;
@@ -394,7 +397,7 @@ static void product_add(Batch *b) {
   if (copy[n]) copy_add(b, copy[n], false);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------ */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 const Task *batch_task(Sched *s, const Task *k) {
   if (k->stages.len != 1 || !k->stages.at[0].sum->n_red) return k;

@@ -1,28 +1,28 @@
-/* codegen/schedule/cpu/panels/choose.c - whether a contraction goes by panels, and which label is in its lanes. That by whose steps the result is
- * stored to the next element is best where it has points enough. Where it is short, or one that both sides have, or whatever lies there by
- * chance, another one fills the lanes, of either side, and results are stored one by one: what that costs, and the panels, is
- * set against lanes that are left empty, and against loops without panels. */
+/* codegen/schedule/cpu/panels/choose.c - decides whether a contraction uses panels, and which label is in its lanes.
+ * The label along which the result is contiguous is best if it has enough points. If it is short, or both sides have
+ * it, or is contiguous by chance, another label of either side fills the lanes and results are stored one by one. That
+ * cost, with the cost of panels, is compared with lanes left empty and with loops without panels. */
 #include "panels.h"
 
 enum {
-  NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
-  NEAR = 512 * 1024,         /*   and in the next one */
-  FAR = 4 << 20,             /* bytes of what comes from beyond the second cache, wherever that ends; */
-  NEAR_STEPS = 8,            /* elements: what lies so near shares its lines */
-  ROWS = 8, VECTORS = 2,     /* of a tile, about */
-  FEW_ROWS = 32,             /* by which lanes that are read from memory are used too seldom to be copied */
-  LATENCY = 8                /* sums that a tile has at hand at least: each waits for the one before */
+  NEAREST = 24 * 1024,       /* bytes that stay in the first-level cache, */
+  NEAR = 512 * 1024,         /*   and in the second */
+  FAR = 4 << 20,             /* bytes of what comes from beyond the second-level cache, wherever that ends; */
+  NEAR_STEPS = 8,            /* elements: strides up to this share cache lines */
+  ROWS = 8, VECTORS = 2,     /* of a tile, roughly */
+  FEW_ROWS = 32,             /* with fewer rows, lanes read from memory are reused too seldom to be copied */
+  LATENCY = 8                /* least number of sums a tile keeps in flight: each waits for the one before */
 };
 
-/* What things cost, in multiply-adds of a vector. */
-#define ONE_BY_ONE 3.0       /* an element that is stored, or put into a panel, by itself; */
-#define TURNED 0.5           /*   or by squares; */
-#define VECTOR 2.0           /* a vector of them */
-#define IN_PLACE 1.5         /* a multiply-add of what is read where it lies */
-#define ALONE 2.0            /* one of no lanes */
-#define LINE_SECOND 3.0      /* a line from the second cache, and from further */
+/* Costs, in multiply-adds of a vector. */
+#define ONE_BY_ONE 3.0       /* an element stored, or packed, by itself; */
+#define TURNED 0.5           /*   or transposed by squares; */
+#define VECTOR 2.0           /* a vector of elements */
+#define IN_PLACE 1.5         /* a multiply-add whose operands are read in place */
+#define ALONE 2.0            /* a scalar multiply-add */
+#define LINE_SECOND 3.0      /* a line from the second-level cache, and from beyond */
 #define LINE_FAR 8.0
-#define GAIN 0.6             /* by so much less what is estimated must be, to be preferred */
+#define GAIN 0.6             /* a preferred alternative must be cheaper by this factor */
 
 static bool fits(const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
@@ -33,8 +33,8 @@ static bool fits(const StagePlan *p) {
   return p->n_red && p->n_order > 1;
 }
 
-/* Whether each side is a matrix, of extents that are known, and what is made of them takes no more time where it lies: not so a
- * part of a longer one, which was not near before, if many rows want it. */
+/* Whether each side is a matrix of known extents that is as fast to read in place. A part of a longer matrix is not,
+ * if many rows use it: it was not in cache before. */
 static bool is_plain(const Panel *t, double rows) {
   const StagePlan *p = t->p;
   for (uint32_t k = 0; k < t->n_pack; k++)
@@ -49,30 +49,32 @@ static double points_of(const StagePlan *p, const Expr *e) {
   return n;
 }
 
-/* Rows that step to the next element along none of their tiles' labels: a line is read for each. */
+/* Rows that are contiguous along none of their tile's labels: each needs a line of its own. */
 static bool is_far(const Panel *t, const Pack *k) {
   int moves = pack_moves(k->of, t->u.tile);
   for (uint32_t i = 0; i < k->n_red; i++) moves = moves > 0 ? moves : pack_moves(k->of, k->red[i]);
   return moves <= 0;
 }
 
-/* Whether tiles may as well be made of both sides where they lie: its lanes and the rows' points are next to each other, and
- * the lanes' side stays in the nearest cache, or both sides and the result in the next one. */
+/* Whether tiles may as well read both sides in place: lanes and the rows' points are contiguous, and the lanes' side
+ * stays in the first-level cache, or both sides and the result in the second. */
 static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
-  double result = (double)dtype_size(t->p->stage->sum->dtype) * rows * lanes; /* beyond that cache its lines are waited for */
+  /* Beyond the second-level cache, stores wait for lines. */
+  double result = (double)dtype_size(t->p->stage->sum->dtype) * rows * lanes;
   double far = is_plain(t, rows) && result <= (double)NEAR ? (double)NEAR : 0;
   for (uint32_t k = 0; k < t->n_pack; k++) {
     const Pack *x = &t->pack[k];
     double size = (double)dtype_size((DType)x->of->dtype);
     if (x->of->kind != EX_READ || x->across) return false;
     if (!x->lanes && is_far(t, x) && points_of(t->p, x->of) * size > (double)NEAREST) return false;
-    if (x->lanes && plan_move(t->p, (uint32_t)x->of->i, (uint32_t)t->v.tile) != MOVE_UNIT) return false; /* beside a batch, say */
+    /* Not contiguous beside a batch, say. */
+    if (x->lanes && plan_move(t->p, (uint32_t)x->of->i, (uint32_t)t->v.tile) != MOVE_UNIT) return false;
     if (x->lanes && lanes * deep * size > (double)NEAREST && (lanes * deep * size > far || rows * deep * size > far)) return false;
   }
   return true;
 }
 
-/* Copying is paid back by what is used again and again. */
+/* Whether there is too little reuse to pay for copying. */
 static bool is_small(const Panel *t, double few) {
   double rows = (double)t->p->size[t->u.tile] * pack_near_all(t, &t->u), lanes = (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v);
   return rows < few || lanes < few || pack_product(t->p, t->p->n_red, t->p->red) < few;
@@ -84,14 +86,14 @@ static bool pays(const Panel *t) {
   return !is_small(t, 16) && !lies_well(t, rows, lanes, pack_product(p, p->n_red, p->red));
 }
 
-/* ---- what it costs ---------------------------------------------------------------------------------------------------- */
+/* ---- what it costs ----------------------------------------------------------------------------------------------- */
 
 static double up(int64_t n, int64_t unit) { return (double)((n + unit - 1) / unit); }
 
-/* Of an element that is moved along a label of n points. */
+/* The cost of moving an element along a label of n points. */
 static double one_along(int64_t one, int64_t n) { return VECTOR / (double)(n < one ? n : one); }
 
-/* How often a side's panels are filled: for each block of the other side. */
+/* How often a side's panels are filled: once for each block of the other side. */
 static double fills(const Panel *t, const Side *other) {
   const StagePlan *p = t->p;
   double n = pack_product(p, other->n_far, other->far) * up(p->size[other->tile], other->unit * other->units);
@@ -124,7 +126,7 @@ static double packed_cost(const Panel *t) {
   return cost;
 }
 
-/* Whether all reads that have the label step along it to the next element, and some read has it. */
+/* Whether some read has the label, and every read that has it is contiguous along it. */
 static bool all_step(const StagePlan *p, uint32_t label) {
   bool any = false;
   for (uint32_t a = 0; a + 1 < p->n_access; a++) {
@@ -144,14 +146,15 @@ bool pack_is_far(const Sched *s, const StagePlan *p, const Expr *read, uint32_t 
   return true;
 }
 
-/* An output label that all that is read has. */
+/* Whether every read has this output label. */
 static bool is_common(const StagePlan *p, uint32_t label) {
   for (uint32_t a = 0; a + 1 < p->n_access; a++)
     if (plan_move(p, a, label) == MOVE_NONE) return false;
   return true;
 }
 
-/* The label of which several results are made at once, beside lanes along v: something that has lanes is the same for all of them. */
+/* The label along which several results are computed at once beside lanes along v: some operand that has lanes does
+ * not depend on it. */
 static uint32_t beside(const StagePlan *p, uint32_t v) {
   for (uint32_t k = p->n_order; k-- > 0;) {
     uint32_t u = p->order[k];
@@ -166,11 +169,12 @@ typedef struct InPlace {
   const Sched *s;
   const StagePlan *p;
   uint32_t v, u;
-  double each;               /* what a multiply-add costs */
+  double each;               /* cost of a multiply-add */
   bool again;                /* there are several tiles of lanes */
 } InPlace;
 
-/* What is the same for all lanes, each from a line of its own; or lanes of a large tensor that are used for one result alone. */
+/* Adds the cost of operands that are the same for all lanes but each on a line of its own, and of lanes of a large
+ * tensor that serve one result only. */
 static const Expr *leaf_in_place(void *env, Exprs *x, const Expr *leaf) {
   InPlace *c = env;
   (void)x;
@@ -189,7 +193,7 @@ static uint32_t lanes_in_place(const StagePlan *p) {
   return all_step(p, v) && p->size[v] >= 4 ? v : all_step(p, r) && p->size[r] >= LANES_LEAST ? r : NOWHERE;
 }
 
-/* Without panels: by lanes along an output label or a reduced one, else point by point. */
+/* The cost without panels: lanes along an output or a reduced label, or else point by point. */
 static double unpacked_cost(const Sched *s, const StagePlan *p) {
   int64_t one = vector_lanes(s, p->stage->sum->acc);
   uint32_t l = lanes_in_place(p);
@@ -201,7 +205,7 @@ static double unpacked_cost(const Sched *s, const StagePlan *p) {
   return points * up(p->size[l], one) / (double)p->size[l] * c.each;
 }
 
-/* Of panels whose rows are read where they lie: what they do not gain over loops without panels. */
+/* The cost of rows that panels read in place from far away: what they do not gain over loops without panels. */
 static double far_cost(const Panel *t) {
   const StagePlan *p = t->p;
   double cost = 0;
@@ -214,7 +218,7 @@ static double far_cost(const Panel *t) {
   return cost;
 }
 
-/* ---- which label ------------------------------------------------------------------------------------------------------ */
+/* ---- which label ------------------------------------------------------------------------------------------------- */
 
 /* The panels with lanes along v; NULL: there are none. */
 static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool fitted) {
@@ -223,7 +227,8 @@ static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool 
   t->in_block = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   t->next = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   if (!pack_labels(t, v)) return NULL;
-  if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return NULL; /* more is fetched than is wanted */
+  /* Panels read more points than are wanted. */
+  if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return NULL;
   pack_guard_find(t);
   if (t->guard && !ex_safe(e)) return NULL;
   if (!pack_parts(t)) return NULL;
@@ -231,7 +236,8 @@ static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool 
   return pack_guard_fits(t) ? t : NULL;
 }
 
-/* Whether what panels cost can be compared: extents are known, and neither predicates nor rows that a kernel takes in blocks say how it goes. */
+/* Whether costs can be compared: extents are known, and neither predicates nor a kernel's blocks of rows determine the
+ * loops. */
 static bool is_counted(const Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
   for (uint32_t l = 0; l < p->n_label; l++)
@@ -239,15 +245,16 @@ static bool is_counted(const Sched *s, const StagePlan *p) {
   return !sum->where && !sum->domain && !s->block && !s->rows;
 }
 
-/* What goes on from a value that is kept has its lanes along the usual label. */
+/* Whether lanes may run along any label: those of a kernel that continues from a kept value run along the usual one. */
 static bool is_free(const Sched *s, const StagePlan *p) { return is_counted(s, p) && !s->goes_on; }
 
-/* The panels for any machine: whether there are some, and how sums are made by them, is the same everywhere. */
+/* The panels for any machine: whether there are panels, and the order of their sums, is the same everywhere. */
 static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
   int64_t usual = pack_lanes_label(p);
   Panel *t = panel_along(s, p, e, usual, false), *best = t && pays(t) ? t : NULL;
   if (!is_counted(s, p) || (t && t->guard)) return best;
-  bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best; /* few rows, or points, go as well in place then */
+  /* In place is then as good for few rows or points. */
+  bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best;
   double least = (best ? packed_cost(t) : unpacked_cost(s, p)) * GAIN;
   if (t && !best && !lanes && packed_cost(t) < least) least = packed_cost(t), best = t;
   for (uint32_t k = 0; k < p->n_order && is_free(s, p); k++) {
@@ -269,7 +276,7 @@ double pack_cost(Sched *s, const StagePlan *p, Env *e) {
   return unpacked_cost(s, p) * (l == NOWHERE ? ALONE : 1) + (along ? 0 : pack_product(p, p->n_order, p->order) * ONE_BY_ONE);
 }
 
-/* The panels with lanes along v for this machine, if they make the same sums as these; else NULL. */
+/* The panels with lanes along v for this machine, if they sum in the same order as t; else NULL. */
 static Panel *fitted_along(const Panel *t, int64_t v) {
   Panel *x = panel_along(t->s, t->p, t->e, v, true);
   if (!x || x->cut != t->cut || x->deep != t->deep || x->cut_too != t->cut_too || x->deep_too != t->deep_too || !x->guard != !t->guard) return NULL;
@@ -277,7 +284,7 @@ static Panel *fitted_along(const Panel *t, int64_t v) {
   return x;
 }
 
-/* The same for this machine, whose registers may want other tiles and lanes. */
+/* The same panels for this machine, whose registers may favour other tiles and lanes. */
 static Panel *for_this(Panel *t) {
   const StagePlan *p = t->p;
   const LoopTarget *target = t->s->target;

@@ -1,12 +1,13 @@
-/* codegen/schedule/cpu/panels/cross.c - contractions of a large side and a small one whose result lies across the large side: Z[.., a] with
- * X[.., a, .., x]. X is read where it lies, in its order, and it is the result that is turned, by squares, as it is stored: that is less
- * to be moved than a panel of X, and nothing of X is copied. Where X steps to the next element along an output label, tiles have that
- * one in lanes; where along a reduced one, the small side is in lanes, and each point of X goes to all of them.
+/* codegen/schedule/cpu/panels/cross.c - contractions of a large side X and a small one whose result lies across the
+ * large side: Z[.., a] with X[.., a, .., x]. X is read in place, in its order, and the result is transposed by squares
+ * as it is stored: that moves less than a panel of X, and nothing of X is copied. If X is contiguous along an output
+ * label, that label is in lanes; if along a reduced one, the small side is in lanes, and each point of X is broadcast
+ * to all of them.
  *
  *   for each block of points of a, and of other labels of X, by threads
  *     fill the small side's panel
- *     for each of the block's points of X, in the order in which they lie: for each tile: reduce in registers, then keep
- *     for each square of what is kept, in the order in which the result lies: turn it, then store
+ *     for each of the block's points of X, in memory order: for each tile: reduce in registers, then keep
+ *     for each square of what is kept, in the result's order: transpose it, then store
  */
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 enum { LINE = PACK_LINE };
 
-/* ---- panels and what is kept ------------------------------------------------------------------------------------------------ */
+/* ---- panels and what is kept ------------------------------------------------------------------------------------- */
 
 const Expr *cross_loop(Cross *c, const char *name, int64_t n, int64_t step, LoopBind bind) {
   Sched *s = c->t->s;
@@ -24,7 +25,7 @@ const Expr *cross_loop(Cross *c, const char *name, int64_t n, int64_t step, Loop
   return var_read(s, v);
 }
 
-/* The label is so far in the block. */
+/* Sets the label to its offset in the block. */
 void cross_label_in(Cross *c, uint32_t label, const Expr *in) {
   c->t->in_block[label] = in;
   c->t->e->label[label] = ex_add(c->t->s, c->lo[label], in);
@@ -41,7 +42,7 @@ void cross_label_loop(Cross *c, uint32_t label) {
   cross_label_in(c, label, in);
 }
 
-/* Over what begins every `unit` of n; the last one begins so early that it is whole. */
+/* Loops over n in steps of `unit`; the last step starts early enough to be whole. Returns where a step starts. */
 const Expr *cross_loop_whole(Cross *c, const char *name, int64_t n, int64_t unit) {
   Sched *s = c->t->s;
   const Expr *at = cross_loop(c, name, n, unit, BIND_SEQ);
@@ -67,7 +68,7 @@ static uint32_t panel_labels(const Cross *c, uint32_t *label) {
   return n;
 }
 
-/* [labels of both sides.., the rows' label, a, the lanes' label] */
+/* [other labels of both sides.., the rows' label, a, the lanes' label] */
 uint32_t cross_kept_labels(const Cross *c, uint32_t *label) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < c->n_group; k++)
@@ -101,20 +102,20 @@ static void panel_fill(Cross *c) {
   into(s, was);
 }
 
-/* ---- tiles ------------------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Tile {
-  const Expr *row0, *lane0;  /* how far in the block it begins */
+  const Expr *row0, *lane0;  /* offsets in the block where the tile begins */
   uint32_t acc[ROWS_MOST][CROSS_VECTORS_MOST];
 } Tile;
 
-/* What a side has at the point at hand. */
+/* A side's value at the current point. */
 static const Expr *value_of(Cross *c, uint32_t label) {
   uint32_t at[CROSS_LABELS_MOST], n = panel_labels(c, at);
   return let_read(c->t->s, "have", label == c->own ? ex_of(c->t->e, c->big->of) : cross_read_at(c, c->panel, n, at));
 }
 
-/* Over the vectors of one width that begin with this one; gives the one behind them. */
+/* Opens a loop for the vectors from `from` on that have the same width. Returns the first vector behind them. */
 static uint32_t vectors_open(Cross *c, uint32_t from, const Expr **l) {
   uint32_t to = from + 1;
   while (to < c->shape.n && c->shape.width[to] == c->shape.width[from]) to++;
@@ -127,8 +128,8 @@ static void lane_is(Cross *c, const Tile *x, uint32_t vector, const Expr *l) {
   cross_label_in(c, c->lane, ex_add(s, x->lane0, ex_add(s, ex_int(s, c->shape.at[vector]), l)));
 }
 
-/* The sums of one row take in the point at hand of the reduced labels. A loop for each row: in one for all, gcc has all rows in
- * registers at once, and no room for the sums. */
+/* Adds the current point of the reduced labels to the sums of one row. Each row has its own loop: with one loop for
+ * all, gcc keeps all rows in registers at once, and has no room for the sums. */
 static void row_step(Cross *c, const Tile *x, int64_t r) {
   Panel *t = c->t;
   Sched *s = t->s;
@@ -186,9 +187,9 @@ static void tile_keep(Cross *c, const Tile *x) {
   }
 }
 
-/* ---- what X has at the next point ---------------------------------------------------------------------------------------------- */
+/* ---- what X has at the next point -------------------------------------------------------------------------------- */
 
-/* The labels of X are where they come to a turn later; where the block ends, that may be beyond it, but not beyond X. */
+/* Moves the labels of X one turn ahead; at a block's end that may leave the block, but not X. */
 static void point_next(Cross *c) {
   Panel *t = c->t;
   Sched *s = t->s;
@@ -203,7 +204,8 @@ static void point_next(Cross *c) {
   }
 }
 
-/* What is next where the tile is: of the tiles that have it in common each fetches its share of the first reduced label. */
+/* Prefetches X's next point for the current tile: each of the tiles that use it fetches its share of the first reduced
+ * label. */
 static void tile_fetch(Cross *c, const Tile *x, const Expr *tile, int64_t tiles) {
   Panel *t = c->t;
   Sched *s = t->s;
@@ -226,15 +228,15 @@ static void tile_fetch(Cross *c, const Tile *x, const Expr *tile, int64_t tiles)
     const Expr *at = ex_add(s, c->own == c->lane ? x->lane0 : x->row0, ex_int(s, in));
     t->e->label[c->own] = ex_add(s, c->lo[c->own], at);
     LoopStmt *st = read_fetch(s, p, of, t->e);
-    if (st) st->step = FETCH_SECOND; /* a point may be more than the nearest cache has room for */
+    if (st) st->step = FETCH_SECOND; /* a point may not fit the first-level cache */
   }
   memcpy(t->e->label, was, p->n_label * sizeof *was);
   into(s, around);
 }
 
-/* ---- all tiles ------------------------------------------------------------------------------------------------------------------ */
+/* ---- all tiles --------------------------------------------------------------------------------------------------- */
 
-/* Tiles that have points of X in common come one after the other. */
+/* Tiles that share points of X follow each other. */
 static void tiles(Cross *c) {
   Sched *s = c->t->s;
   uint32_t label[CROSS_LABELS_MOST], n = cross_kept_labels(c, label);
@@ -256,7 +258,7 @@ static void tiles(Cross *c) {
   into(s, was);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static bool is_group(const Cross *c, uint32_t label) {
   return label == c->a || (c->slots[label] > 1 && cross_among(c->n_far, c->far, label));
@@ -272,7 +274,7 @@ static void how(const Cross *c) {
   how_add(c->t->s, st, "%s, turned", b.s);
 }
 
-/* Scalar operations of a block. */
+/* The number of scalar operations of a block. */
 static const Expr *block_work(const Cross *c) {
   const StagePlan *p = c->t->p;
   uint32_t label[CROSS_LABELS_MOST], n = cross_kept_labels(c, label);
@@ -281,7 +283,7 @@ static const Expr *block_work(const Cross *c) {
   return ex_int(c->t->s, (int64_t)work);
 }
 
-/* Over the blocks; labels are where they begin. */
+/* Loops over the blocks; sets labels to where they begin. */
 static void blocks_walk(Cross *c, bool threads) {
   Panel *t = c->t;
   Sched *s = t->s;

@@ -1,21 +1,22 @@
-/* codegen/schedule/cpu/panels/cross_size.c - contractions whose result is turned: whether one is that, and how large its blocks and tiles are. */
+/* codegen/schedule/cpu/panels/cross_size.c - contractions whose result is transposed: whether one qualifies, and the
+ * sizes of its blocks and tiles. */
 #include "cross.h"
 
 enum {
   LINE = PACK_LINE,
-  NEAREST = 32 * 1024,       /* bytes of the nearest cache, where the small side is, */
-  KEPT = 384 * 1024,         /*   and of what is kept in the second one, beside the points of X that come next */
-  LEAST = 16 * 1024,         /* bytes of X: less is near in any order */
-  RUN = 1024,                /* bytes of X that lie next to each other are enough; */
-  RESULT_MOST = 2,           /* of the result there are so many elements for one of X, at most */
-  DEEP_MOST = 1024,          /* points of a sum */
-  PARTS = 4                  /* blocks for threads */
+  NEAREST = 32 * 1024,       /* bytes of the first-level cache, which holds the small side, */
+  KEPT = 384 * 1024,         /*   and of the kept results in the second, beside the points of X that come next */
+  LEAST = 16 * 1024,         /* bytes of X: a smaller X is in cache in any order */
+  RUN = 1024,                /* bytes of X that suffice as a contiguous run; */
+  RESULT_MOST = 2,           /* elements of the result for one of X, at most */
+  DEEP_MOST = 1024,          /* points of a sum, at most */
+  PARTS = 4                  /* least number of blocks for threads */
 };
 
-#define LOAD 0.25            /* what a value costs that a tile fetches, in multiply-adds of a vector: from the nearest cache, */
+#define LOAD 0.25            /* cost of a tile's load, in multiply-adds of a vector: from the first-level cache, */
 #define LOAD_FAR 0.75        /*   and from the second */
 
-/* ---- whether ------------------------------------------------------------------------------------------------------------- */
+/* ---- whether ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t side_labels(const Side *x, uint32_t *label) {
   uint32_t n = 0;
@@ -37,7 +38,7 @@ static bool all_exact(const StagePlan *p, uint32_t n, const uint32_t *label) {
   return true;
 }
 
-/* A tensor that is read by labels alone, each once. */
+/* A read of a tensor in which each index is a different label. */
 static bool is_read_plainly(const Panel *t, const Expr *e) {
   if (e->kind != EX_READ || !e->n || t->p->stage->slot[e->i].kept) return false;
   for (uint32_t k = 0; k < e->n; k++)
@@ -46,7 +47,7 @@ static bool is_read_plainly(const Panel *t, const Expr *e) {
   return true;
 }
 
-/* X, and the other part. */
+/* Finds X and the small side. */
 static bool packs_find(Cross *c) {
   Panel *t = c->t;
   if (!pack_is_two(t)) return false;
@@ -54,7 +55,7 @@ static bool packs_find(Cross *c) {
   return is_read_plainly(t, c->big->of);
 }
 
-/* X's label in tiles, and the small side's, and which of them is in lanes. */
+/* Finds X's label in tiles, the small side's, and which of them is in lanes. */
 static bool labels_find(Cross *c) {
   Panel *t = c->t;
   const StagePlan *p = t->p;
@@ -83,7 +84,7 @@ static bool labels_find(Cross *c) {
   return all_exact(p, n, side) && all_exact(p, p->n_red, p->red) && p->exact[c->a] && p->exact[c->own];
 }
 
-/* Of the small side all is near, and of the result there is not so much more than of X that to turn this would be less. */
+/* Whether the small side fits the cache, and the result is not so much larger than X that transposing it costs more. */
 static bool is_worth(const Cross *c) {
   const StagePlan *p = c->t->p;
   double deep = pack_product(p, p->n_red, p->red), small = (double)cross_size(c, c->other) * pack_product(p, c->n_rest, c->rest);
@@ -96,14 +97,15 @@ static bool is_worth(const Cross *c) {
 
 static bool fits(const Panel *t) {
   const TaskStage *st = t->p->stage;
-  bool stored = st->buffer >= 0 || t->s->goes_on, twice = !t->s->goes_on || !tile_in_place(t->s); /* some is stored twice */
+  /* twice: overlapping tiles store some results twice. */
+  bool stored = st->buffer >= 0 || t->s->goes_on, twice = !t->s->goes_on || !tile_in_place(t->s);
   return !st->sum->where && !st->sum->domain && !t->sums && stored && twice && !pack_is_tame(t) && t->p->n_label + 4 <= CROSS_LABELS_MOST;
 }
 
-/* ---- how large ------------------------------------------------------------------------------------------------------------- */
+/* ---- how large --------------------------------------------------------------------------------------------------- */
 
-/* So many at most that none are left over, as threads store to no place twice; whole squares, if these are not far fewer. 0: there
- * is no such part. */
+/* The largest part, up to `most`, that divides the size, as threads must not store to the same place twice; a multiple
+ * of SQUARE if it is not much smaller. 0: there is no such part. */
 static int64_t part_of(int64_t size, int64_t most) {
   int64_t best = 0;
   if (size <= most) return size;
@@ -115,7 +117,7 @@ static int64_t part_of(int64_t size, int64_t most) {
   return best;
 }
 
-/* The label whose points lie next to each other around those of `inner`, if it is one of X's that are walked over. */
+/* The axis before that of `inner`, if it is one of the labels of X that are walked over. */
 static uint32_t before(const Cross *c, uint32_t n, const Expr *const *at, uint32_t inner) {
   for (uint32_t k = 1; k < n; k++)
     if (at[k]->kind == EX_LABEL && at[k]->i == inner && at[k - 1]->kind == EX_LABEL && cross_among(c->n_far, c->far, at[k - 1]->i)) {
@@ -125,14 +127,14 @@ static uint32_t before(const Cross *c, uint32_t n, const Expr *const *at, uint32
   return NOWHERE;
 }
 
-/* As few points as make whole lines of the result, for `line` bytes of each. */
+/* The fewest points that fill whole lines of the result, at `line` bytes each. */
 int64_t cross_points_whole(int64_t size, int64_t line, int64_t room) {
   for (int64_t n = 1; n <= size && n <= room; n++)
     if (size % n == 0 && n * line % LINE == 0) return n;
   return 1;
 }
 
-/* As many as there is room for. */
+/* As many points as fit. */
 static int64_t points_most(int64_t size, int64_t line, int64_t room) {
   int64_t best = 1;
   for (int64_t n = 1; n <= size && n <= room && best * line < RUN; n++)
@@ -140,7 +142,7 @@ static int64_t points_most(int64_t size, int64_t line, int64_t room) {
   return best;
 }
 
-/* Points of labels in a block, where there is room for so many in all. */
+/* Chooses the points of each label in a block, of `room` points in all. */
 static bool slots_choose(Cross *c, int64_t room) {
   const TaskStage *st = c->t->p->stage;
   int64_t na = cross_size(c, c->a), nx = cross_size(c, c->own), bytes = cross_element(c);
@@ -165,7 +167,7 @@ static double blocks_of(const Cross *c) {
   return n * (double)cross_up(cross_size(c, c->a), c->slots[c->a]) * (double)cross_up(cross_size(c, c->own), c->slots[c->own]);
 }
 
-/* A block may be smaller, so that there are some for each thread. */
+/* Chooses the block; it shrinks until there are enough for the threads. */
 static bool block_choose(Cross *c) {
   const StagePlan *p = c->t->p;
   int64_t room = (int64_t)((double)KEPT / ((double)(cross_element(c) * cross_size(c, c->other)) * pack_product(p, c->n_rest, c->rest)));
@@ -179,7 +181,7 @@ bool cross_find(Cross *c) {
   return fits(c->t) && packs_find(c) && labels_find(c) && is_worth(c) && block_choose(c) && pack_body_alone(c->t);
 }
 
-/* n lanes by vectors of `wide`, `most` of them in a tile. */
+/* Cuts n lanes into vectors of `wide`, at most `most` of them in a tile. */
 static Shape lanes_cut(int64_t n, int64_t wide, int64_t most) {
   Shape x = {.lanes = n < most * wide ? n : most * wide};
   int64_t rest = x.lanes % wide;
@@ -188,17 +190,17 @@ static Shape lanes_cut(int64_t n, int64_t wide, int64_t most) {
   return x;
 }
 
-/* What all tiles of a block cost for a point of the sum. */
+/* The cost of all tiles of a block for one point of the sum. */
 static double shape_cost(const Cross *c, const Shape *x, int64_t wide) {
   double tiles = (double)(cross_up(c->slots[c->lane], x->lanes) * cross_up(c->slots[c->row], x->rows)), adds = 0;
   double deep = pack_product(c->t->p, c->t->p->n_red, c->t->p->red) * (double)cross_element(c);
   bool far = deep * (double)(x->lanes + cross_size(c, c->other)) > (double)NEAREST && c->lane == c->own;
   for (uint32_t k = 0; k < x->n; k++) adds += (double)(x->width[k] * x->rows) / (double)wide;
-  if (adds < 8) adds = 8; /* each waits for the one before */
+  if (adds < 8) adds = 8; /* latency: each sum waits for the one before */
   return tiles * (adds + LOAD * (double)x->rows + (far ? LOAD_FAR : LOAD) * (double)x->n);
 }
 
-/* The tile that costs least of those for which there are registers: sums, the lanes' vectors, a value of a row. */
+/* Chooses the cheapest tile that fits the registers: its sums, the lanes' vectors and one row value. */
 void cross_shape_choose(Cross *c) {
   Sched *s = c->t->s;
   int64_t wide = tile_vector(s, c->t->p->stage->sum->acc), n = c->slots[c->lane];

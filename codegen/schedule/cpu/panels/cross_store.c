@@ -1,10 +1,10 @@
-/* codegen/schedule/cpu/panels/cross_store.c - contractions whose result is turned: what is kept of a block is stored, by squares, in the order in
- * which the result lies. */
+/* codegen/schedule/cpu/panels/cross_store.c - contractions whose result is transposed: stores the kept results of a
+ * block, by squares, in the result's memory order. */
 #include "cross.h"
 
 enum { LINE = PACK_LINE };
 
-/* ---- results ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t axis_of(const Cross *c, uint32_t label) {
   const TaskStage *st = c->t->p->stage;
@@ -13,7 +13,7 @@ static uint32_t axis_of(const Cross *c, uint32_t label) {
   return label;
 }
 
-/* All labels of what is kept but a and the run's, in the order in which the result lies. */
+/* All labels of the kept results except a and the run's, in the result's memory order. */
 static uint32_t labels_stored(const Cross *c, uint32_t *label) {
   uint32_t all[CROSS_LABELS_MOST], n = 0, m = cross_kept_labels(c, all);
   for (uint32_t k = 0; k < m; k++) {
@@ -25,7 +25,7 @@ static uint32_t labels_stored(const Cross *c, uint32_t *label) {
   return n;
 }
 
-/* The result's axis, counted from the last, is all of the label. */
+/* Whether the result's axis, counted from the last, is the whole label. */
 static bool is_axis(const Cross *c, uint32_t back, uint32_t label) {
   const TaskStage *st = c->t->p->stage;
   if (st->n_at <= back) return false;
@@ -34,8 +34,8 @@ static bool is_axis(const Cross *c, uint32_t back, uint32_t label) {
   return st->at[k]->kind == EX_LABEL && st->at[k]->i == label && expr_is_int(dim, cross_size(c, label));
 }
 
-/* Whether what lies next to each other in a square's lines, or in those of a few points of the label before a, makes whole lines of a
- * result that goes past the cache. */
+/* Decides whether to stream: whether contiguous lines of a square, or of a few points of the label before a, make
+ * whole lines of a result that bypasses the cache. */
 static void run_choose(Cross *c, bool threads) {
   const TaskStage *st = c->t->p->stage;
   int64_t na = c->slots[c->a], size = dtype_size(st->sum->dtype);
@@ -51,7 +51,7 @@ static void run_choose(Cross *c, bool threads) {
   }
 }
 
-/* The square of so many points of a and lanes, from a0 and lane0 on, turned. */
+/* Transposes the square of `side` points of a and `side` lanes that starts at a0 and lane0. */
 static uint32_t square_turned(Cross *c, int64_t side, const Expr *a0, const Expr *lane0) {
   Sched *s = c->t->s;
   uint32_t label[CROSS_LABELS_MOST], n = cross_kept_labels(c, label);
@@ -69,7 +69,7 @@ static uint32_t square_turned(Cross *c, int64_t side, const Expr *a0, const Expr
   return square;
 }
 
-/* Each line of a square to where it belongs in the result, or, in a run, in an array. */
+/* Stores each line of a square to its place in the result or, in a run, in an array. */
 static void square_put(Cross *c, int64_t side, uint32_t square, const Expr *a0, const Expr *lane0, uint32_t lines, const Expr *point) {
   Panel *t = c->t;
   Sched *s = t->s;
@@ -97,7 +97,7 @@ static void squares_store(Cross *c, int64_t side, const Expr *lane0, uint32_t li
   into(s, was);
 }
 
-/* Runs are brought together for all lanes of the squares, and streamed: those from `first` on, others were before. */
+/* Collects runs for all lanes of the squares, and streams those from `first` on; earlier ones were streamed before. */
 static void runs_stream(Cross *c, int64_t side, const Expr *lane0, const Expr *first) {
   Panel *t = c->t;
   Sched *s = t->s;
@@ -122,7 +122,7 @@ static void runs_stream(Cross *c, int64_t side, const Expr *lane0, const Expr *f
   into(s, was);
 }
 
-/* Runs that are streamed, or square by square. */
+/* Stores results as streamed runs, or square by square. */
 static void results_put(Cross *c, int64_t side, bool streams) {
   Sched *s = c->t->s;
   uint32_t label[CROSS_LABELS_MOST], run = c->run, n;

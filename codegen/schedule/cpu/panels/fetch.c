@@ -1,18 +1,18 @@
-/* codegen/schedule/cpu/panels/fetch.c - what blocks read next is brought near while the one at hand is at work: the processor sees many
- * short streams, and does not guess where they go on. */
+/* codegen/schedule/cpu/panels/fetch.c - prefetches what the next block reads while the current one is computed: the
+ * hardware prefetcher sees many short streams, and cannot guess where they continue. */
 #include <string.h>
 
 #include "panels.h"
 
 enum {
   LINE = PACK_LINE,
-  RUN_MOST = 8,              /* points that are fetched in one go: where they are is worked out once */
-  AHEAD = 4096,              /* bytes of squares that are on their way */
-  BLOCK_MOST = 384 * 1024,   /* bytes that are fetched for the next block: they stay in the second cache beside the one at hand */
-  WAY = 4096                 /* bytes: what lies so far apart has the same place in the nearest cache */
+  RUN_MOST = 8,              /* points that are prefetched together: their address is computed once */
+  AHEAD = 4096,              /* bytes of squares to keep in flight */
+  BLOCK_MOST = 384 * 1024,   /* bytes prefetched for the next block: the second-level cache holds both */
+  WAY = 4096                 /* bytes: addresses this far apart map to the same set of the first-level cache */
 };
 
-/* How far apart the rows of a read lie, in bytes, beyond a multiple of WAY; -1: that is not known. */
+/* The stride between rows of a read, in bytes modulo WAY; -1: unknown. */
 static int64_t rows_apart(const Panel *t, const Pack *k, const Side *x) {
   if (k->of->kind != EX_READ) return -1;
   const TaskBuffer *b = buffer_seen(t->s, t->p->stage->slot[k->of->i].index);
@@ -24,15 +24,15 @@ static int64_t rows_apart(const Panel *t, const Pack *k, const Side *x) {
   return bytes;
 }
 
-/* There is not room for another block of them. */
+/* Rows map to the same cache set: there is no room for another block of them. */
 static bool rows_crowd(const Panel *t, const Pack *k, const Side *x) { return rows_apart(t, k, x) == 0; }
 
-/* From one point to the next, along a label: a line, if that is what it goes along. */
+/* Points from one prefetch to the next along a label: a line's worth, if the read is contiguous along it. */
 static int64_t line_step(const Pack *k, uint32_t label) {
   return pack_moves(k->of, label) > 0 ? LINE / dtype_size((DType)k->of->dtype) : 1;
 }
 
-/* The label that is another in each block, if blocks lie next to each other along one; NOWHERE: they do not. */
+/* The label that changes from block to block, if consecutive blocks are neighbours along one; NOWHERE: they are not. */
 static uint32_t walked_last(const Panel *t) {
   const StagePlan *p = t->p;
   uint32_t last = t->u.n_far ? t->u.far[t->u.n_far - 1] : t->v.n_far ? t->v.far[t->v.n_far - 1] :
@@ -43,8 +43,8 @@ static uint32_t walked_last(const Panel *t) {
   return last;
 }
 
-/* The label along which the same line of a square is read next: a reduced one, or, where all of those is read at once, the one that
- * is walked over innermost around the panels. */
+/* The label along which the same line of a square is read next: a reduced one, or, if all of those are read at once,
+ * the innermost one that is walked over around the panels. */
 static uint32_t line_next(const Panel *t, const Pack *k, const Side *x) {
   uint32_t r = NOWHERE, last = walked_last(t);
   bool part = pack_is_part(x, k->turned);
@@ -54,13 +54,13 @@ static uint32_t line_next(const Panel *t, const Pack *k, const Side *x) {
   return last != NOWHERE && ex_has_label(k->of, last) && !rows_crowd(t, k, x) ? last : NOWHERE;
 }
 
-/* The value of a label behind the one at hand; the last one, if there is none. */
+/* The label's next value; the last one, if there is none. */
 static const Expr *after(Panel *t, uint32_t label) {
   Sched *s = t->s;
   return ex_min(s, ex_add(s, t->e->label[label], ex_int(s, 1)), ex_sub(s, t->p->stage->bound[label], ex_int(s, 1)));
 }
 
-/* Labels at what the next block has where this one has row `in` and is `from` points into what is turned. */
+/* Sets labels to what the next block has at row `in` of this one, `from` points into the transposed label. */
 static void labels_ahead(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from) {
   Sched *s = t->s;
   for (uint32_t l = 0; l < t->p->n_label; l++) {
@@ -79,7 +79,8 @@ bool pack_looks_ahead(const Panel *t) {
   return part && !t->sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)PACK_AHEAD;
 }
 
-/* Of several sums, the label along which squares go by, each at another point of it, if their lines lie apart; NOWHERE: there is none. */
+/* With several sums: the label along which squares follow each other, if their lines lie apart; NOWHERE: there is
+ * none. */
 static uint32_t square_next(const Panel *t, const Pack *k, const Side *x) {
   uint32_t next = NOWHERE;
   if (!t->sums || pack_is_part(x, k->turned) || !read_is_far(t->s, t->p, k->of)) return NOWHERE;
@@ -88,7 +89,8 @@ static uint32_t square_next(const Panel *t, const Pack *k, const Side *x) {
   return next;
 }
 
-/* The square that is read so far ahead, its line at hand: where it begins and, if lines of the machine may end in it, where it ends. */
+/* Prefetches the current line of the square that is AHEAD bytes on: its start and, if cache lines may end inside it,
+ * its end. */
 static void fetch_square(Panel *t, const Pack *k, const Side *x, uint32_t next) {
   Sched *s = t->s;
   const Expr *was = t->e->label[next], *from = t->e->label[k->turned];
@@ -104,8 +106,8 @@ static void fetch_square(Panel *t, const Pack *k, const Side *x, uint32_t next) 
   t->e->label[next] = was, t->e->label[k->turned] = from;
 }
 
-/* Where squares go along a part and two blocks are near at once: what the next one has where this one is now. Else what is next in
- * this one, which comes late. */
+/* If squares go along a part and two blocks fit the cache: prefetches what the next block has in this place. Otherwise
+ * prefetches what comes next in this block, which is late. */
 void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from) {
   uint32_t n = t->p->n_label, r = line_next(t, k, x), square = square_next(t, k, x);
   if (square != NOWHERE) {
@@ -122,15 +124,15 @@ void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, con
   memcpy(t->e->label, was, n * sizeof *was);
 }
 
-/* ---- blocks --------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
-/* So many steps are made along a label in a block. */
+/* The number of prefetch steps along a label in a block. */
 static int64_t steps(const Panel *t, const Pack *k, const Side *x, uint32_t label) {
   int64_t n = label == x->tile ? x->unit * x->units : pack_depth(t, label), step = line_step(k, label);
   return (n + step - 1) / step;
 }
 
-/* Where a label begins in the next block, and its last point there. */
+/* Where a label begins in the next block; *last: its last point there. */
 static const Expr *next_range(Panel *t, const Side *x, uint32_t label, uint32_t next, const Expr **last) {
   Sched *s = t->s;
   const Expr *lo = x->lo, *n = x->n, *end = t->p->stage->bound[label];
@@ -144,15 +146,15 @@ static const Expr *next_range(Panel *t, const Side *x, uint32_t label, uint32_t 
   return lo;
 }
 
-/* So many points of the tile's label, of n. */
+/* The largest divisor of n up to RUN_MOST. */
 static int64_t run_of(int64_t n) {
   int64_t run = RUN_MOST;
   while (n % run) run--;
   return run;
 }
 
-/* A part's points in the next block: one of the shares of the tile at hand. All runs of points are counted, those of
- * the tile's label first, and those of one share go by in one short loop. */
+/* Prefetches the current tile's share of the next block of a part. Runs of points are numbered, those of the tile's
+ * label innermost, and one short loop covers the runs of a share. */
 static void fetch_share(Panel *t, const Pack *k, const Side *x, uint32_t next, const Expr *of, int64_t shares) {
   Sched *s = t->s;
   int64_t tile = steps(t, k, x, (uint32_t)x->tile), run = run_of(tile), all = tile / run, each = 1, tiles = t->u.units * t->v.units;
@@ -180,7 +182,7 @@ static void fetch_share(Panel *t, const Pack *k, const Side *x, uint32_t next, c
   }
 }
 
-/* Whether the next block has other points of a part, which lie apart, far, and where there is room for them. */
+/* Whether the next block reads other points of a part, which are strided and far, and there is room for them. */
 static bool is_wanted(const Panel *t, const Pack *k, uint32_t next) {
   const Side *x = k->lanes ? &t->v : &t->u, *y = k->lanes ? &t->u : &t->v;
   double bytes = (double)(x->unit * x->units * dtype_size((DType)k->of->dtype)) * pack_points(t);
@@ -189,13 +191,13 @@ static bool is_wanted(const Panel *t, const Pack *k, uint32_t next) {
   return !pack_overlaps(t, k->of);
 }
 
-/* The reduced label of which the next block has other points, where little is done with them. Where two are cut, or there is no other,
- * it was tried and took longer. */
+/* The reduced label along which the next block reads other points, if little is done with them. With two cut labels,
+ * or no other label, it was slower when tried. */
 static uint32_t summed_next(const Panel *t) {
   return t->n_outer || !t->thin || !t->n_inner || t->cut_too != NO_LABEL ? NOWHERE : (uint32_t)t->cut;
 }
 
-/* Those of the label that is another in each block, but for rows that later tiles fetch. */
+/* Chooses packs to prefetch along the label that changes from block to block, except rows that tiles prefetch. */
 void pack_comes_choose(Panel *t) {
   uint32_t next = walked_last(t);
   FetchRows f = {.p = t->p, .u = (uint32_t)t->u.tile, .v = (uint32_t)t->v.tile, .rows = t->u.unit};

@@ -1,12 +1,13 @@
-/* codegen/schedule/cpu/panels/fill.c - panels: a block of one side of a contraction, copied in the order in which tiles use it. */
+/* codegen/schedule/cpu/panels/fill.c - fills panels: copies a block of one side of a contraction into the order in
+ * which tiles read it. */
 #include "panels.h"
 
 enum {
   LINE = 64,                 /* bytes of the longest vector */
-  ROW_LONG = 1024            /* bytes of a row of lanes of which a tile has a part */
+  ROW_LONG = 1024            /* bytes of a row of lanes that several tiles share */
 };
 
-/* ---- labels at hand ---------------------------------------------------------------------------------------- */
+/* ---- current labels ---------------------------------------------------------------------------------------- */
 
 void pack_label_is(Panel *t, uint32_t label, const Expr *value) { t->e->label[label] = t->in_block[label] = value; }
 
@@ -44,7 +45,7 @@ const Expr *pack_range(Panel *t, uint32_t label, const Expr **lo) {
   return *lo = ex_int(t->s, 0), t->p->stage->bound[label];
 }
 
-/* Over the points of a reduced label in the block. */
+/* Loops over the points of a reduced label in the block. */
 void pack_loop_red(Panel *t, uint32_t label, LoopBind bind) {
   Sched *s = t->s;
   uint32_t v = var_new(s, t->p->stage->label[label], "r");
@@ -72,13 +73,13 @@ static const Expr *loop_tiles(Panel *t, Side *x, const char *name, const Expr *f
   return named(s, t->p->stage->label[x->tile], name, ex_add(s, x->lo, ex_mul(s, x->at, ex_int(s, x->unit))));
 }
 
-/* The tiles of a side in the block; x->at is the number of the one at hand. */
+/* Loops over a side's tiles in the block; x->at is the number of the current one. */
 const Expr *pack_loop_tiles(Panel *t, Side *x, const char *name) { return loop_tiles(t, x, name, ex_int(t->s, 0), x->tiles); }
 
 /* ---- panels --------------------------------------------------------------------------------------------------- */
 
-/* So many elements a row of lanes of all tiles is long: lines of an odd number, as a tile goes down such rows, and the nearest cache keeps few lines
- * that are a power of two apart. */
+/* The length of a row of lanes of all tiles, in elements: an odd number of lines, because a tile goes down such rows,
+ * and the first-level cache keeps few lines that are a power of two apart. */
 static int64_t row_length(const Panel *t, const Pack *k) {
   int64_t size = dtype_size(pack_units_type(t, k)), n = up(pack_flat_size(t, &t->v), t->v.unit);
   return n * size >= ROW_LONG && n * size % (2 * LINE) == 0 ? n + LINE / size : n;
@@ -106,7 +107,7 @@ void pack_new(Panel *t, Pack *k) {
   var_add(s, k->place, NULL);
 }
 
-/* tile: the number of the tile, in: which of its rows or lanes, or of all where tiles go over two labels. */
+/* tile: the tile's number; in: its row or lane in the tile, or among all if tiles go over two labels. */
 uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, const Expr **at) {
   Sched *s = t->s;
   const Side *x = k->lanes ? &t->v : &t->u;
@@ -138,15 +139,15 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
 
 static const Expr *pack_value(Panel *t, const Pack *k) { return ex_shared(t->s, ex_of(t->e, k->of)); }
 
-/* Where a vector of n lanes at most begins that goes over the last of them, and partly over what whole ones before it went over, as
- * compilers take what is left behind those one by one; n: nothing is left. */
+/* Where the last vector of n lanes begins, overlapping whole ones before it, because compilers handle a remainder one
+ * by one; n: there is no remainder. */
 static int64_t last_vector(int64_t n, DType type) {
   int64_t wide = LINE / dtype_size(type);
   while (wide > n) wide /= 2;
   return wide < 4 || n % wide == 0 ? n : n - wide;
 }
 
-/* From lo to hi of the tile: what is at `at` of its own label, NULL: at its own. */
+/* Fills lanes lo to hi of the tile from index `at` of the tile's label; NULL: each from its own. */
 static void fill_lanes(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lo, const Expr *hi, const Expr *at) {
   Sched *s = t->s;
   if (!at && k->of->kind == EX_READ && expr_is_int(lo, 0) && hi->kind == EX_INT) {
@@ -164,8 +165,8 @@ static void fill_lanes(Panel *t, Pack *k, Side *x, const Expr *first, const Expr
   into(s, was);
 }
 
-/* The tile's own label innermost, for one point of the reduced labels. whole: none is cut off; else the last one that is
- * there stands for those that are not. */
+/* Fills the tile for one point of the reduced labels, its own label innermost. whole: the tile is not cut off; else
+ * its last valid lane is repeated. */
 static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->tile], *unit = x->flat == NO_LABEL ? ex_int(s, x->unit) : size;
@@ -187,20 +188,21 @@ static const Expr *span(Sched *s, const char *name, int64_t n, LoopBind bind) {
   return var_read(s, v);
 }
 
-/* What is turned: from which value of its label on, and how many of them. */
+/* The transposed label's first value, and how many there are. */
 static const Expr *turned_range(Panel *t, const Pack *k, Side *x, const Expr **lo) {
   const Part *part = pack_part(x, k->turned);
   return part ? (*lo = part->slot_lo, part->slot_n) : pack_range(t, (uint32_t)k->turned, lo);
 }
 
-/* A label of the tile in the tile that begins at `first`; what is cut off is stood for by the last that is there. */
+/* A point of the tile that begins at `first`; beyond the end it is the last valid one. */
 static const Expr *lane_of(Panel *t, const Side *x, const Expr *first, const Expr *lane, bool whole) {
   Sched *s = t->s;
   const Expr *at = ex_add(s, first, lane);
   return whole ? at : ex_min(s, at, ex_sub(s, t->p->stage->bound[x->tile], ex_int(s, 1)));
 }
 
-/* `wide` lanes from `lane` on, by as many points of the label that is turned, from `from` on in the block, where it is `lo`. */
+/* Transposes `wide` lanes from `lane` on by as many points of the transposed label, from `from` on in a block that
+ * begins at `lo`. */
 static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lane, const Expr *lo, const Expr *from,
                         int64_t wide, bool whole) {
   Sched *s = t->s;
@@ -227,7 +229,7 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   into(s, was);
 }
 
-/* Where there are too few points for a square. */
+/* Fills point by point, if there are too few for a square. */
 static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lo, const Expr *n, bool whole) {
   Sched *s = t->s;
   uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
@@ -243,7 +245,7 @@ static void loops_red_but(Panel *t, const Pack *k, int64_t but) {
     if (k->lies[i] != but) pack_loop_red(t, k->lies[i], BIND_SEQ);
 }
 
-/* Over squares of so many lanes; the last one lies partly over the one before it where they are no whole number. */
+/* Loops over squares of `wide` lanes; the last one overlaps the one before if they do not divide the lanes. */
 static const Expr *loop_squares(Panel *t, int64_t lanes, int64_t wide) {
   Sched *s = t->s;
   uint32_t v = var_new(s, NULL, "l");
@@ -252,8 +254,8 @@ static const Expr *loop_squares(Panel *t, int64_t lanes, int64_t wide) {
   return lanes % wide ? named(s, NULL, "lane", ex_min(s, lane, ex_int(s, lanes - wide))) : lane;
 }
 
-/* A tile's lanes where what they are made of steps to the next element along another label: by squares, which are turned. The
- * last one overlaps the one before if there is not enough left. Of a predicate's range there may be less than one. */
+/* Fills a tile's lanes by transposed squares, if the source is contiguous along another label. The last square
+ * overlaps the one before if too little is left. A predicate's range may be smaller than a square. */
 static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
   Sched *s = t->s;
   const Expr *lo, *n = turned_range(t, k, x, &lo);
@@ -263,7 +265,7 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   int64_t wide = small ? SQUARE / 2 : SQUARE;
   LoopBody *was = s->body;
   const Expr *side = ex_int(s, wide);
-  if (n->kind == EX_INT && n->i < wide) { /* as a predicate may leave */
+  if (n->kind == EX_INT && n->i < wide) { /* a predicate may leave that few */
     loops_red_but(t, k, k->turned);
     fill_points(t, k, x, first, lo, n, whole);
     into(s, was);
@@ -278,7 +280,7 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
     into(s, &some->body);
   }
   const Expr *lane = NULL;
-  if (!pack_is_part(x, k->turned)) lane = loop_squares(t, lanes, wide); /* so many rows are gone along at once, and no more */
+  if (!pack_is_part(x, k->turned)) lane = loop_squares(t, lanes, wide); /* read no more rows at once than that */
   loops_red_but(t, k, k->turned);
   uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
   into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
@@ -291,8 +293,8 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
 
 typedef void FillTile(Panel *t, Pack *k, Side *x, const Expr *first, bool whole);
 
-/* For the tiles that are there as a whole, and then for the one that is cut off: a loop for each, as gcc takes the side of a
- * condition that holds in the first turns alone for cold, and leaves it without vectors. */
+/* Fills whole tiles, then the one that is cut off, in separate loops: gcc takes a branch that only the first turns
+ * take for cold, and does not vectorise it. */
 static void fill_tiles(Panel *t, Pack *k, Side *x, FillTile *f) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->tile], *all = x->tiles, *whole = all;
@@ -337,7 +339,7 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
   into(s, was);
 }
 
-/* Lanes behind the last are as that is. */
+/* Pads the lanes behind the last with its value. */
 static void fill_end(Panel *t, Pack *k, Side *x) {
   Sched *s = t->s;
   const Expr *n = pack_flat(t, x), *all = ex_mul(s, x->tiles, ex_int(s, x->unit));

@@ -1,6 +1,7 @@
-/* codegen/schedule/cpu/panels/guard.c - sums of products of which a condition on one side excludes some: if m[u, k] then a[u, k] * b[k, v] else 0.
- * What it excludes is 0 in the panel of that side, a[u, k]. So no tile asks; but 0 times what is not finite is no 0, and what the other
- * side's panel holds is looked at while it is filled: where something in it is not finite, the tiles of that block ask at each point. */
+/* codegen/schedule/cpu/panels/guard.c - sums of products in which a condition on one side excludes terms: if m[u, k]
+ * then a[u, k] * b[k, v] else 0. The panel of a[u, k] holds 0 for excluded terms, so tiles need no test. But 0 times a
+ * value that is not finite is not 0: the other side's panel is checked while it is filled, and if it holds such a
+ * value, the tiles of that block test at each point. */
 #include <math.h>
 
 #include "panels.h"

@@ -1,9 +1,10 @@
-/* codegen/schedule/cpu/panels/joint.c - contractions whose result lies along a label of each side: Z[.., y, x, b, a] with a of the lanes' side
- * and b of the rows'. Lanes are a whole line of b and a together, so that a tile is made of lines that are streamed from registers
- * as they are; of each line most lanes have one point of b, and the others the next one.
+/* codegen/schedule/cpu/panels/joint.c - contractions whose result is contiguous along a label of each side: Z[.., y,
+ * x, b, a] with a of the lanes' side and b of the rows'. Lanes are a whole cache line of b and a together, so that
+ * tiles consist of lines that are streamed straight from registers; in each line the first lanes have one point of b,
+ * and the others the next one.
  *
  *   for each point of the lanes' other labels, by threads
- *     fill the lanes' panel: for each line that begins with another point of a, a vector
+ *     fill the lanes' panel: for each line that begins at another point of a, a vector
  *     for each point of the rows' other labels
  *       fill the rows' panel
  *       for each line, for each tile of x and y: reduce in registers, then stream
@@ -13,31 +14,31 @@
 #include "panels.h"
 
 enum {
-  LINE = 64,                 /* bytes of the machine's */
-  TURNS_MOST = 8,            /* each is a text of its own */
-  TILE_X = 4, TILE_Y = 6,    /* sums of a tile, with vectors of x they fit the registers */
+  LINE = 64,                 /* bytes of a cache line */
+  TURNS_MOST = 8,            /* at most: each is separate code */
+  TILE_X = 4, TILE_Y = 6,    /* sums of a tile; with the vectors of x they fit the registers */
   TILE_LEAST = 3,
-  USES = 256,                /* points of the rows' side by which a panel is paid back that holds lanes several times */
-  NEAREST = 32 * 1024,       /* bytes of what a line goes over, on either side, */
-  NEAR = 384 * 1024,         /*   and of the lanes' panel */
+  USES = 256,                /* points of the rows' side that pay for a panel which holds lanes several times */
+  NEAREST = 32 * 1024,       /* bytes that a line reads of either side, */
+  NEAR = 384 * 1024,         /*   and bytes of the lanes' panel */
   PARTS = 4
 };
 
 typedef struct Joint {
   Panel *t;
-  Pack *u, *v;               /* the parts of the rows' side and of the lanes' */
+  Pack *u, *v;               /* packs of the rows' side and of the lanes' */
   uint32_t a, b, x, y;       /* labels: a and x of the lanes' side, b and y of the rows' */
-  int64_t wide, turns;       /* elements of a line; so many lines go over whole points of b */
-  int64_t nx, ny;            /* of a tile */
+  int64_t wide, turns;       /* elements of a line; lines after which a line starts at a point of b again */
+  int64_t nx, ny;            /* size of a tile */
   uint32_t n_v, n_u, *rest_v, *rest_u; /* the sides' other labels */
   uint32_t base, lanes, rows;
 } Joint;
 
-/* ---- whether ------------------------------------------------------------------------------------------------------------- */
+/* ---- whether ----------------------------------------------------------------------------------------------------- */
 
 static int64_t size_of(const Joint *j, uint32_t label) { return j->t->p->size[label]; }
 
-/* The label of the result's axis, counted from the last, all of which it is; NO_LABEL: there is none. */
+/* The label that the result's axis, counted from the last, is the whole of; NO_LABEL: there is none. */
 static int64_t axis_label(const Panel *t, uint32_t back) {
   const TaskStage *st = t->p->stage;
   if (st->n_at <= back) return NO_LABEL;
@@ -55,7 +56,7 @@ static uint32_t side_labels(const Side *x, uint32_t *label) {
   return n;
 }
 
-/* Whether it has more points, or lies nearer in the result. */
+/* Whether it has more points, or lies further back in the result. */
 static bool is_better(const Joint *j, uint32_t label, uint32_t than) {
   const TaskStage *st = j->t->p->stage;
   if (size_of(j, label) != size_of(j, than)) return size_of(j, label) > size_of(j, than);
@@ -64,7 +65,8 @@ static bool is_better(const Joint *j, uint32_t label, uint32_t than) {
   return false;
 }
 
-/* Of a side's labels the longest is in tiles, but for the one in lanes; false: that is none of them, or all are short. */
+/* Puts a side's longest label, apart from the one in lanes, in tiles. Returns false if `lane` is not the side's, or
+ * all are short. */
 static bool side_sort(const Joint *j, const Side *side, uint32_t lane, uint32_t *tile, uint32_t *n_rest, uint32_t *rest) {
   uint32_t *label = NEW_ARRAY(j->t->s->arena, uint32_t, j->t->p->n_label + 1), n = side_labels(side, label), best = NOWHERE;
   bool met = false;
@@ -79,7 +81,7 @@ static bool side_sort(const Joint *j, const Side *side, uint32_t lane, uint32_t 
   return true;
 }
 
-/* One part of each side, and nothing else. */
+/* Whether each side has one pack, and the body nothing else. */
 static bool packs_find(Joint *j) {
   Panel *t = j->t;
   if (!pack_is_two(t) || !pack_body_alone(t)) return false;
@@ -99,7 +101,7 @@ static bool streams(const Panel *t) {
 
 static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
 
-/* How long a line is, and in how many ways lines begin. */
+/* Computes the length of a line, and how many different starts lines have; false: lines do not come out even. */
 static bool ends_meet(Joint *j) {
   int64_t a = size_of(j, j->a);
   j->wide = LINE / dtype_size(j->t->p->stage->sum->dtype);
@@ -115,7 +117,7 @@ static bool fits(const Joint *j) {
   return fmax(line, rows) <= (double)NEAREST && line * (double)j->turns <= (double)NEAR && uses >= (double)USES;
 }
 
-/* So many of a label in a tile that none are left over, if so; else as many as may be. */
+/* The largest tile, up to `most`, that divides the size; if there is none, as large as allowed. */
 static int64_t tile_of(int64_t size, int64_t most) {
   for (int64_t n = most; n >= TILE_LEAST; n--)
     if (size % n == 0) return n;
@@ -134,7 +136,7 @@ static bool joint_find(Joint *j) {
   return fits(j) && packs_find(j);
 }
 
-/* ---- panels ---------------------------------------------------------------------------------------------------------------- */
+/* ---- panels ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t place_of(Joint *j, const char *name, uint32_t n, const int64_t *size) {
   Sched *s = j->t->s;
@@ -157,7 +159,8 @@ static bool steps(const Joint *j, const Pack *k, uint32_t label) {
   return k->of->kind == EX_READ && plan_move(j->t->p, (uint32_t)k->of->i, label) == MOVE_UNIT;
 }
 
-/* The labels of a side's panel, as it is laid out: the reduced ones, two of its own; for rows that along which the side lies is last. */
+/* The labels of a side's panel, as it is laid out: the reduced ones, then two of its own; for rows, the label along
+ * which the side is contiguous is last. */
 static uint32_t panel_labels(const Joint *j, const Pack *k, uint32_t *label) {
   const StagePlan *p = j->t->p;
   uint32_t n = 0;
@@ -173,7 +176,7 @@ static uint32_t panel_labels(const Joint *j, const Pack *k, uint32_t *label) {
   return n;
 }
 
-/* A point for each point of its labels. Lanes begin anew behind the last. */
+/* A panel with an element for each point of its labels. The lanes' wraps around behind the last. */
 static uint32_t panel_new(Joint *j, const Pack *k, const char *name) {
   uint32_t *label = NEW_ARRAY(j->t->s->arena, uint32_t, j->t->p->n_label + 2), n = panel_labels(j, k, label);
   int64_t *size = NEW_ARRAY(j->t->s->arena, int64_t, n + 1);
@@ -197,7 +200,7 @@ static void panel_fill(Joint *j, const Pack *k, uint32_t place) {
   into(s, was);
 }
 
-/* [turns, reduced labels.., x, lanes], of what is read where it lies: [reduced labels.., x, a]. */
+/* Fills [turns, reduced labels.., x, lanes] from what is read in place: [reduced labels.., x, a]. */
 static void lanes_fill(Joint *j) {
   Sched *s = j->t->s;
   const StagePlan *p = j->t->p;
@@ -232,11 +235,11 @@ static void lanes_new(Joint *j) {
   j->lanes = place_of(j, "lanes", n, size);
 }
 
-/* ---- tiles --------------------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Tile {
-  const Expr *x0, *y0, *b0;  /* the first of each */
-  int64_t turn, cut;         /* so many lanes have the point b0, the others the next one */
+  const Expr *x0, *y0, *b0;  /* the first points of the tile */
+  int64_t turn, cut;         /* the first `cut` lanes have the point b0, the others the next one */
   uint32_t acc[TILE_Y][TILE_X];
 } Tile;
 
@@ -248,7 +251,7 @@ static const Expr *row_at(Joint *j, const Expr *y, const Expr *b) {
   return let_read(j->t->s, "have", place_read(t->s, j->rows, n, at));
 }
 
-/* The sums of one row take in the point at hand of the reduced labels. */
+/* Adds the current point of the reduced labels to the sums of one row. */
 static void row_step(Joint *j, const Tile *tile, int64_t k) {
   Panel *t = j->t;
   Sched *s = t->s;
@@ -276,7 +279,8 @@ static void row_step(Joint *j, const Tile *tile, int64_t k) {
   into(s, was);
 }
 
-/* All of them. A loop for each row: in one for all, gcc has all rows in registers at once, and no room for the sums. */
+/* Steps all rows. Each row has its own loop: with one loop for all, gcc keeps all rows in registers at once, and has
+ * no room for the sums. */
 static void step(Joint *j, const Tile *tile) {
   for (int64_t k = 0; k < j->ny; k++) row_step(j, tile, k);
 }
@@ -310,7 +314,7 @@ static void tile_stream(Joint *j, const Tile *tile, const Expr *line) {
     }
 }
 
-/* Over tiles of a label; the last begins so early that it is whole. */
+/* Loops over tiles of a label; the last starts early enough to be whole. */
 static const Expr *loop_tiles(Joint *j, const char *name, uint32_t label, int64_t unit) {
   Sched *s = j->t->s;
   int64_t size = size_of(j, label), n = (size + unit - 1) / unit;
@@ -318,7 +322,7 @@ static const Expr *loop_tiles(Joint *j, const char *name, uint32_t label, int64_
   return size % unit ? named(s, NULL, "first", ex_min(s, first, ex_int(s, size - unit))) : first;
 }
 
-/* The lines that begin alike. */
+/* Computes the lines that start at the same point of a. */
 static void tiles(Joint *j, int64_t turn) {
   Sched *s = j->t->s;
   int64_t a = size_of(j, j->a), lines = a * size_of(j, j->b) / j->wide, points = j->turns * j->wide / a;
@@ -333,7 +337,7 @@ static void tiles(Joint *j, int64_t turn) {
   into(s, was);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void how(const Joint *j) {
   const TaskStage *st = j->t->p->stage;
@@ -351,7 +355,7 @@ static void walk_labels_are(Joint *j, const Walk *w, uint32_t from, uint32_t n, 
   for (uint32_t k = 0; k < n; k++) pack_label_is(j->t, label[k], w->index[from + k]);
 }
 
-/* The rows' other labels are walked over inside, but where the others would leave threads nothing to share. */
+/* The rows' other labels are walked over inside, unless the rest would give threads too little to share. */
 static void blocks(Joint *j, bool threads) {
   Panel *t = j->t;
   Sched *s = t->s;

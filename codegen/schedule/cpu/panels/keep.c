@@ -1,17 +1,17 @@
-/* codegen/schedule/cpu/panels/keep.c - results of tiles that are kept before they are stored: sums, where the reduced labels go in several
- * blocks; and rows with all lanes that they have, where tiles go over two labels or the result goes past the cache. From there they
- * are stored in the order in which they lie in the result. */
+/* codegen/schedule/cpu/panels/keep.c - results of tiles that are kept before they are stored: sums, if the reduced
+ * labels are split into several blocks; and rows with all their lanes, if tiles go over two labels or the result
+ * bypasses the cache. Kept results are stored in the result's memory order. */
 #include "panels.h"
 
 enum {
   LINE = PACK_LINE,
   LINE_MOST = 16 * 1024,     /* bytes that are streamed at once, at most, */
-  LINE_LEAST = 256,          /*   and at least: below, most lines would be written by halves */
+  LINE_LEAST = 256,          /*   and at least: with fewer, most lines would be written in halves */
   LINE_ENOUGH = 512,
-  LINES_BYTES = 64 * 1024,   /* of rows that are kept: more would go further away than the second cache is worth */
-  ALONG_DEEP = 64,           /* points of a sum: of more, tiles beside each other wait for their lanes longer than for where they are stored */
-  ALONG_LEAST = 512 * 1024,  /* bytes of a result: less is in the second cache */
-  KEPT_DEEP = 128            /* points that a result is summed up from: by so many, to copy it once more is next to nothing */
+  LINES_BYTES = 64 * 1024,   /* of kept rows: more would leave the second-level cache */
+  ALONG_DEEP = 64,           /* points of a sum: with more, tiles side by side wait longer for lanes than for stores */
+  ALONG_LEAST = 512 * 1024,  /* bytes of a result: a smaller one fits the second-level cache */
+  KEPT_DEEP = 128            /* points of a sum: with this many, one more copy of the result costs next to nothing */
 };
 
 const Expr *pack_lane(Panel *t, const Expr *l) { return ex_add(t->s, ex_mul(t->s, t->v.at, ex_int(t->s, t->v.unit)), l); }
@@ -21,12 +21,12 @@ static int64_t lanes_all(const Panel *t) {
   return (n + t->v.unit - 1) / t->v.unit * t->v.unit;
 }
 
-/* ---- where they are kept -------------------------------------------------------------------------------------------- */
+/* ---- where they are kept ----------------------------------------------------------------------------------------- */
 
-/* Of a side's near labels: a block's sums have all; what is kept in rows, those with which the result lies together. */
+/* Whether a near label is kept: a block's sums keep all of them; rows, the one along which the result continues. */
 static bool has_near(const Panel *t, uint32_t label) { return label != t->v.flat && (t->sums || label == t->kept_near); }
 
-/* Near labels of both sides that are kept. */
+/* The near labels of both sides that are kept. */
 static uint32_t near_kept(const Panel *t, uint32_t *label) {
   uint32_t n = 0;
   const Side *side[2] = {&t->u, &t->v};
@@ -36,8 +36,8 @@ static uint32_t near_kept(const Panel *t, uint32_t *label) {
   return n;
 }
 
-/* [near labels.., tiles of lanes, tiles of rows, rows, lanes], or [near labels.., rows, lanes] where a row's lanes lie next to each
- * other. */
+/* [near labels.., tiles of lanes, tiles of rows, rows, lanes], or [near labels.., rows, lanes] if a row's lanes are
+ * contiguous. */
 static uint32_t sum_at(Panel *t, int64_t r, const Expr *l, const Expr **at) {
   Sched *s = t->s;
   uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n = near_kept(t, near);
@@ -134,7 +134,7 @@ void pack_sums_store(Panel *t) {
   into(t->s, was);
 }
 
-/* ---- rows with all their lanes ---------------------------------------------------------------------------------------- */
+/* ---- rows with all their lanes ----------------------------------------------------------------------------------- */
 
 static bool is_whole(const Panel *t, const Side *x) { return t->p->exact[x->tile] && x->unit * x->units >= t->p->size[x->tile]; }
 
@@ -146,7 +146,7 @@ static bool is_near(const Side *x, uint32_t label) {
 
 static bool is_part(const Panel *t, int64_t label) { return pack_is_part(&t->v, label) || pack_is_part(&t->u, label); }
 
-/* The near label along which the result goes on behind its lanes, if what is streamed would be short without it. */
+/* The near label along which the result continues behind its lanes, if streams would be short without it. */
 static int64_t near_choose(const Panel *t) {
   const TaskStage *st = t->p->stage;
   uint32_t n = st->n_at;
@@ -156,7 +156,7 @@ static int64_t near_choose(const Panel *t) {
   return is_near(&t->u, label) || is_near(&t->v, label) ? (int64_t)label : NO_LABEL;
 }
 
-/* The last axes of the result along which all is kept; *n: elements of them together. 0: it lies otherwise. */
+/* The last axes of the result that are kept whole; *n: the number of their elements. 0: the layout differs. */
 static uint32_t axes_whole(const Panel *t, int64_t *n) {
   const TaskStage *st = t->p->stage;
   const TaskBuffer *b = buffer_seen(t->s, (uint32_t)st->buffer);
@@ -174,7 +174,7 @@ static uint32_t axes_whole(const Panel *t, int64_t *n) {
   return axes;
 }
 
-/* The last axes that are streamed at once, *n elements. 0: none. */
+/* The last axes that are streamed at once; *n: the number of their elements. 0: none. */
 static uint32_t axes_streamed(Panel *t, int64_t *n) {
   const EinSum *sum = t->p->stage->sum;
   if (t->s->goes_on || !is_whole(t, &t->v) || sum->where || sum->domain || !stream_if(t->s, t->p->stage)) return 0;
@@ -184,7 +184,7 @@ static uint32_t axes_streamed(Panel *t, int64_t *n) {
 
 static int64_t lanes_stored(const Panel *t) { return t->v.flat == NO_LABEL ? t->p->size[t->v.tile] : pack_flat_size(t, &t->v); }
 
-/* Whether the result's axis, counted from the last, is all of a label. */
+/* Whether the result's axis, counted from the last, is the whole label. */
 static bool is_axis(const Panel *t, uint32_t back, int64_t label) {
   const TaskStage *st = t->p->stage;
   if (st->n_at <= back || label == NO_LABEL) return false;
@@ -196,21 +196,24 @@ static bool whole_lines(const Panel *t, int64_t lanes) { return lanes * dtype_si
 
 bool pack_may_hold(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
-  bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE / 2; /* tile_cut leaves whole lines */
+  /* wide: tile_cut leaves whole lines. */
+  bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE / 2;
   if (t->sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide || !t->p->exact[t->v.tile]) return false;
   const Expr *when = stream_if(t->s, t->p->stage);
   return when && when->kind == EX_INT;
 }
 
-/* Whether tiles have whole lines of the result, which then need not be kept: the processor stores them while it computes the next tile. */
+/* Whether tiles hold whole lines of the result, which need not be kept: the processor stores them while it computes
+ * the next tile. */
 static bool is_held(const Panel *t) {
   if (!pack_may_hold(t) || !whole_lines(t, t->v.unit) || !whole_lines(t, lanes_stored(t)) || !is_axis(t, 0, t->v.tile)) return false;
   if (t->v.flat == NO_LABEL) return true;
   return is_axis(t, 1, t->v.flat) && t->p->size[t->v.flat] * t->p->size[t->v.tile] % pack_flat_size(t, &t->v) == 0;
 }
 
-/* Tiles below each other find their lanes in the nearest cache, but each stores a line or two of rows that lie far apart. Where little is
- * summed up from, that takes longer than to fetch the lanes anew: beside each other they go on along rows, which the processor sees coming. */
+/* Chooses the order of tiles. Tiles below each other find their lanes in the first-level cache, but each stores a line
+ * or two of rows that lie far apart. If sums are short, that costs more than loading the lanes again: tiles side by
+ * side store along rows, which the hardware prefetcher follows. */
 void pack_along_choose(Panel *t) {
   const StagePlan *p = t->p;
   double bytes = (double)dtype_size(p->stage->sum->dtype);
@@ -263,7 +266,7 @@ bool pack_line_choose(Panel *t) {
   return t->line;
 }
 
-/* Over near labels that are kept, or over the others. */
+/* Loops over the near labels that are kept, or over the others. */
 static void loops_near(Panel *t, bool those) {
   Side *side[2] = {&t->v, &t->u};
   for (int i = 0; i < 2; i++)
@@ -289,7 +292,7 @@ static bool is_run(const Panel *t, uint32_t axes, int64_t label) {
   return false;
 }
 
-/* Over the rows that are kept; gives the number of the one at hand. */
+/* Loops over the rows that are kept. Returns the current one's number. */
 static const Expr *loop_rows(Panel *t) {
   Sched *s = t->s;
   const Expr *n = t->by_tile ? ex_int(s, t->u.unit) : t->u.n, *first = t->u.lo;
@@ -301,7 +304,7 @@ static const Expr *loop_rows(Panel *t) {
   return var_read(s, v);
 }
 
-/* Over what is kept, but for lanes: of labels that are among the last axes, or of the others. */
+/* Loops over what is kept, except for lanes: over labels among the last axes, or over the others. */
 static void loops_kept(Panel *t, uint32_t axes, bool run, const Expr **row) {
   for (uint32_t label = 0; label < t->p->n_label; label++) {
     if (is_run(t, axes, label) != run) continue;
@@ -332,7 +335,7 @@ static void line_plain(Panel *t) {
   into(s, was);
 }
 
-/* n elements along the last axes are brought together in a line, and streamed. */
+/* Collects n elements along the last axes in a line, and streams it. */
 static void line_stream(Panel *t, uint32_t axes, int64_t n) {
   Sched *s = t->s;
   const TaskStage *st = t->p->stage;
@@ -356,7 +359,7 @@ static void line_stream(Panel *t, uint32_t axes, int64_t n) {
   into(s, was);
 }
 
-/* In the order in which the result lies. */
+/* Stores in the result's memory order. */
 void pack_line_store(Panel *t) {
   Sched *s = t->s;
   const TaskStage *st = t->p->stage;

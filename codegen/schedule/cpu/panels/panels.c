@@ -1,20 +1,20 @@
-/* codegen/schedule/cpu/panels/panels.c - contractions of two sides, as BLIS and TBLIS do them: a block of each side is copied next to
- * each other in the order in which it is used, whatever its strides, and computed with on the way (a cast, a scale, an
- * activation); then tiles of outputs are held in registers while the reduced labels go by. One side has the rows of
- * a tile, the other its lanes. Any reducer and any scalar function will do: a side is whatever part of the body looks
- * at one side's labels only.
+/* codegen/schedule/cpu/panels/panels.c - contractions of two sides in the style of BLIS and TBLIS. A block of each
+ * side is packed into a panel: contiguous, in the order in which it is used, whatever its strides, with any operations
+ * on the way (a cast, a scale, an activation). Tiles of outputs then stay in registers while the reduced labels go by.
+ * One side supplies the rows of a tile, the other its lanes. Any reducer and any scalar function will do: a side is
+ * whatever part of the body depends on one side's labels only.
  *
  *   for each block of rows and lanes, by threads
  *     for each block of the reduced labels
  *       fill the lanes' panel, fill the rows' panel
- *       for each tile: reduce in registers, then store it; or, where there are several blocks, add it to the sums
+ *       for each tile: reduce in registers, then store it, or, if there are several blocks, add it to the sums
  *     store the sums
  */
 #include "panels.h"
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* The block at hand, of rows and lanes. */
+/* The corners of the current block of rows and lanes. */
 static Corners corners_of_block(Panel *t) {
   Sched *s = t->s;
   const Expr *one = ex_int(s, 1);
@@ -22,7 +22,7 @@ static Corners corners_of_block(Panel *t) {
                     {(uint32_t)t->v.tile, t->v.lo, ex_sub(s, ex_add(s, t->v.lo, t->v.n), one)}}};
 }
 
-/* The blocks of another label that is cut. */
+/* Opens the loop over blocks of the second label that is cut. */
 static void deep_too_open(Panel *t) {
   Sched *s = t->s;
   if (t->cut_too == NO_LABEL) return;
@@ -33,7 +33,7 @@ static void deep_too_open(Panel *t) {
   t->too_n = size->kind == EX_INT && size->i % t->deep_too == 0 ? deep : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, size, t->too_lo)));
 }
 
-/* The blocks of the label that is cut, as far as some row or lane wants them. */
+/* Opens the loop over blocks of the cut label, within the range that some row or lane wants. */
 static void deep_open(Panel *t) {
   Sched *s = t->s;
   const Expr *where = t->p->stage->sum->where, *lo = ex_int(s, 0), *hi = t->p->stage->bound[t->cut];
@@ -52,10 +52,11 @@ static void deep_open(Panel *t) {
   t->deep_n = named(s, NULL, "n", ex_min(s, ex_int(s, t->deep), ex_sub(s, hi, t->deep_lo)));
 }
 
-/* A panel of the block's own. */
+/* Whether the pack has a panel of the block's own. */
 static bool has_panel(const Panel *t, const Pack *k) { return k->place != NOWHERE && !(k->lanes ? t->v.shared : t->u.shared); }
 
-/* The NaN rule of max and min costs as much as the rest: what the panels hold is looked at while they are filled. */
+/* Fills the panels and computes the tiles. The NaN rule of max and min costs as much as the rest, so panels are
+ * checked while they are filled. */
 static void fill_and_tile(Panel *t) {
   Sched *s = t->s;
   bool looks = pack_looks(t);
@@ -124,7 +125,7 @@ static bool is_turned(const Panel *t, int64_t label) {
   return false;
 }
 
-/* Where squares go along the label, the points of a panel go further back than the block's own if that is needed for as many of them. */
+/* If squares go along the label, a panel may start before the block's own points, so that its squares are whole. */
 void pack_part_block(Panel *t, Part *x, const Expr *number) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->label], *slots = ex_int(s, x->slots), *zero = ex_int(s, 0);
@@ -146,7 +147,7 @@ void pack_part_block(Panel *t, Part *x, const Expr *number) {
   x->slot_lo = named(s, NULL, "slots_at", ex_max(s, zero, ex_min(s, x->lo, ex_sub(s, size, slots))));
 }
 
-/* How blocks are walked over: which label each place in the walk is for, by so many points a turn. */
+/* How blocks are walked over: by position in the walk, the label and the points per step. */
 typedef struct Blocks {
   Walk w;
   uint32_t label[WALK_MOST];
@@ -160,7 +161,7 @@ static void blocks_add(Panel *t, Blocks *b, uint32_t label, int64_t step) {
   walk_add(s, &b->w, step == 1 ? t->p->stage->label[label] : NULL, step == 1 ? size : ex_div_up(s, size, ex_int(s, step)));
 }
 
-/* The block behind the one at hand. */
+/* Finds the block that follows the current one. */
 static void next_find(Panel *t, const Blocks *b) {
   bool wanted[WALK_MOST] = {false};
   const Expr *next[WALK_MOST] = {NULL};

@@ -1,19 +1,19 @@
-/* codegen/schedule/cpu/panels/share.c - panels that all threads share: where the blocks of the other side are many, each would fill the panel
- * anew. All blocks of a side are filled ahead then, once, into a work buffer that is wanted in this step only; by threads, before the
- * tiles are. */
+/* codegen/schedule/cpu/panels/share.c - panels that all threads share. If the other side has many blocks, each would
+ * fill the panel again. Instead threads fill all blocks of a side once, before the tiles, into a work buffer that
+ * lives for this step only. */
 #include <math.h>
 
 #include "panels.h"
 
 enum {
-  FILLS = 3,                       /* so often a panel would be filled, at least: what is shared comes from further away */
-  USED_ENOUGH = 512,               /* by so many rows or lanes of a block, that to fill it anew for each is next to nothing */
-  SHARED_BYTES = 16 * 1024 * 1024  /* of a side, at most: half of the last cache */
+  FILLS = 3,                       /* least number of fills that it saves: shared panels come from further away */
+  USED_ENOUGH = 512,               /* rows or lanes of a block that make refilling for each cost next to nothing */
+  SHARED_BYTES = 16 * 1024 * 1024  /* of a side, at most: half of the last-level cache */
 };
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* ---- whether --------------------------------------------------------------------------------------------------------- */
+/* ---- whether ----------------------------------------------------------------------------------------------------- */
 
 static double blocks_of(const Panel *t, const Side *x) {
   const StagePlan *p = t->p;
@@ -22,12 +22,12 @@ static double blocks_of(const Panel *t, const Side *x) {
   return n;
 }
 
-/* Blocks of the reduced labels. */
+/* The number of blocks of the reduced labels. */
 static double blocks_deep(const Panel *t) {
   return pack_product(t->p, t->n_outer, t->outer) * (double)up(t->p->size[t->cut], t->deep);
 }
 
-/* Bytes of all panels of a side; infinite where they cannot be shared. */
+/* Bytes of all panels of a side; infinite if they cannot be shared. */
 static double side_bytes(const Panel *t, const Side *x) {
   double bytes = 0;
   for (uint32_t i = 0; i < t->n_pack; i++) {
@@ -60,7 +60,7 @@ void pack_share_choose(Panel *t, bool threads) {
   t->v.shared = pays(t, &t->v, &t->u);
 }
 
-/* ---- which block ------------------------------------------------------------------------------------------------------- */
+/* ---- which block ------------------------------------------------------------------------------------------------- */
 
 static const Expr *blocks_along(Panel *t, int64_t label, int64_t n) {
   return ex_div_up(t->s, t->p->stage->bound[label], ex_int(t->s, n));
@@ -83,9 +83,9 @@ void pack_share_at(Panel *t, Side *x) {
 
 int64_t pack_share_blocks(const Panel *t, const Side *x) { return (int64_t)(blocks_of(t, x) * blocks_deep(t)); }
 
-/* ---- all of a side ------------------------------------------------------------------------------------------------------- */
+/* ---- all of a side ----------------------------------------------------------------------------------------------- */
 
-/* Block f of the side and of the reduced labels. */
+/* Opens block f, counted over the side's blocks and those of the reduced labels. */
 static void block_open(Panel *t, Side *x, const Expr *f) {
   Sched *s = t->s;
   const Expr *const *bound = t->p->stage->bound;
@@ -122,7 +122,7 @@ static void side_new(Panel *t, const Side *x) {
     if (x->shared && t->pack[k].lanes == (x == &t->v)) pack_new(t, &t->pack[k]);
 }
 
-/* One loop for both sides: threads wait for each other once. */
+/* Fills both sides in one loop, so that there is one barrier. */
 void pack_share_fill(Panel *t) {
   Sched *s = t->s;
   Side *u = &t->u, *v = &t->v;

@@ -1,4 +1,4 @@
-/* codegen/schedule/cpu/panels/side.c - the two sides of a contraction: which labels and which parts of the body belong to each. */
+/* codegen/schedule/cpu/panels/side.c - the two sides of a contraction: assigns labels and parts of the body to them. */
 #include <math.h>
 
 #include "panels.h"
@@ -7,7 +7,7 @@
 
 static bool has(const StagePlan *p, uint32_t access, uint32_t label) { return plan_move(p, access, label) != MOVE_NONE; }
 
-/* Some read has both. */
+/* Whether some read has both labels. */
 static bool together(const StagePlan *p, uint32_t x, uint32_t y) {
   for (uint32_t a = 0; a + 1 < p->n_access; a++)
     if (has(p, a, x) && has(p, a, y)) return true;
@@ -20,14 +20,14 @@ static bool reduces_with(const StagePlan *p, uint32_t label) {
   return false;
 }
 
-/* Read without `other`. */
+/* Whether some read has `label` without `other`. */
 static bool apart(const StagePlan *p, uint32_t label, uint32_t other) {
   for (uint32_t a = 0; a + 1 < p->n_access; a++)
     if (has(p, a, label) && !has(p, a, other)) return true;
   return false;
 }
 
-/* The lanes go along the label by whose steps the result is stored most often to the next element. */
+/* The label for the lanes: the innermost one along which the result is contiguous. */
 int64_t pack_lanes_label(const StagePlan *p) {
   uint32_t store = p->n_access - 1;
   for (uint32_t k = p->n_order; k-- > 0;)
@@ -43,14 +43,14 @@ static int64_t rows_label(const StagePlan *p, uint32_t v) {
     if (l == v || together(p, l, v) || !reduces_with(p, l)) continue;
     double worth = p->size[l] < PACK_WIDE / 2 ? (double)p->size[l] : (double)(PACK_WIDE / 2);
     for (uint32_t a = 0; a + 1 < p->n_access; a++)
-      if (plan_move(p, a, l) == MOVE_UNIT && p->size[l] >= 8) worth *= 4; /* rows next to each other are fetched together */
-    if (worth < most) continue; /* of equals the last one: its rows lie closest together */
+      if (plan_move(p, a, l) == MOVE_UNIT && p->size[l] >= 8) worth *= 4; /* contiguous rows are fetched together */
+    if (worth < most) continue; /* of equals, the last: its rows lie closest together */
     best = l, most = worth;
   }
   return best;
 }
 
-/* Output labels by side. */
+/* Sorts the output labels by side. */
 static void labels_sort(Panel *t) {
   const StagePlan *p = t->p;
   Arena *a = t->s->arena;
@@ -92,7 +92,7 @@ static bool is_reduced(const Panel *t, const Expr *e) {
   return false;
 }
 
-/* Rows that no reduced label moves are fetched once a tile: they need no panel. */
+/* Whether a part needs a panel: rows that depend on no reduced label are loaded once a tile and need none. */
 static bool wants_pack(const Panel *t, const Expr *e, PartSide side) {
   return e->kind == EX_OP || e->kind == EX_READ ? side == PART_LANES || is_reduced(t, e) : false;
 }
@@ -105,8 +105,8 @@ static bool pack_add(Panel *t, const Expr *e, bool lanes) {
   return true;
 }
 
-/* The largest parts that belong to one side. false: something looks at both at once, or is computed only where a
- * condition on both holds. */
+/* Finds the largest parts that belong to one side. Returns false if something depends on both at once, or is computed
+ * only under a condition on both. */
 static bool parts_find(Panel *t, const Expr *e) {
   PartSide side = side_of(t, e);
   if (side == PART_PLAIN) return true;
@@ -136,7 +136,7 @@ void pack_body(Panel *t) {
   t->body = body_swap(t, &done, t->of);
 }
 
-/* Nothing is read or looked at but what packs hold. */
+/* Whether e reads nothing but packs. */
 static bool is_packed(const Panel *t, const Expr *e) {
   if (e->kind == EX_LABEL || (e->kind == EX_READ && e->i < t->p->stage->sum->n_slot)) return false;
   for (uint32_t k = 0; e->kind == EX_OP && k < e->n; k++)
@@ -155,8 +155,8 @@ bool pack_body_alone(Panel *t) {
   return false;
 }
 
-/* Whether e is no NaN where all that is packed is finite: at most one sum or product on the way, which may be infinite at
- * worst. */
+/* Whether e cannot be NaN if all packs are finite: it has at most one sum or product on any path, which at worst is
+ * infinite. */
 static bool is_tame(const Expr *e, uint32_t n_slot, bool summed) {
   if (e->kind == EX_READ) return e->i >= n_slot;
   if (e->kind == EX_INT) return true;
@@ -208,7 +208,7 @@ static bool is_common(const Panel *t, uint32_t label) {
   return false;
 }
 
-/* How many labels move an index: those that both sides have, or the others. */
+/* How many labels an index depends on: those that both sides have, or the others. */
 static uint32_t movers(const Panel *t, const Expr *index, bool common) {
   uint32_t n = 0;
   for (uint32_t l = 0; l < t->p->n_label; l++) n += ex_has_label(index, l) && is_common(t, l) == common;

@@ -1,29 +1,29 @@
-/* codegen/schedule/cpu/panels/size.c - how large the tiles and blocks of a contraction of two sides are. */
+/* codegen/schedule/cpu/panels/size.c - chooses the sizes of tiles and blocks of a contraction of two sides. */
 #include <math.h>
 #include <string.h>
 
 #include "panels.h"
 
 enum {
-  NARROW = 64,               /* rows or lanes of a block, at least, where there are so many */
-  BLOCK_OPS = 4000000,       /* the square root of how often this is done is how many blocks are wanted */
-  PARTS = 4,                 /* of what is done, for threads, where a label has to be cut for that */
-  THIN_OPS = 48,             /* where so few operations come on a byte of operands, */
-  THIN_LEAST = 8 << 20,      /*   and these are so many bytes at least, blocks are few */
-  PANEL_BYTES = 512 * 1024,  /* of a panel with a label that is there in part: it stays in the second cache */
+  NARROW = 64,               /* least rows or lanes of a block, if there are that many */
+  BLOCK_OPS = 4000000,       /* there are as many blocks as the square root of the work divided by this */
+  PARTS = 4,                 /* of the work, for threads, if a label must be cut for that */
+  THIN_OPS = 48,             /* with so few operations per byte of operands, */
+  THIN_LEAST = 8 << 20,      /*   and at least so many bytes, there are few blocks */
+  PANEL_BYTES = 512 * 1024,  /* of a panel with a partial label: it stays in the second-level cache */
   LARGE_BYTES = 2 << 20,     /* of a panel: it does not, whatever the machine */
-  FEW = 16,                  /* registers: of tiles with a value of each row at hand, none is large enough for these; */
-  VECTORS_FEW = 2,           /*   so many vectors of a row, */
-  ROWS_FEW = 12              /*   and rows, at most */
+  FEW = 16,                  /* registers: no tile that keeps a value of each row in these is large enough; */
+  VECTORS_FEW = 2,           /*   at most so many vectors of a row, */
+  ROWS_FEW = 12              /*   and rows */
 };
 
-#define CHAINS 10.0          /* sums that a tile has at hand, so that none waits for itself */
-#define LOAD 0.1             /* what a load takes from multiply-adds beside it */
+#define CHAINS 10.0          /* sums in flight, so that none waits for itself */
+#define LOAD 0.1             /* cost of a load relative to multiply-adds beside it */
 
 /* ---- how large ------------------------------------------------------------------------------------------- */
 
-#define RUN_GAIN 0.9       /* where lines of the result are whole then, and nothing is kept */
-#define FLAT_GAIN 1.1      /* in lanes that are of use: what is kept has to be stored from there */
+#define RUN_GAIN 0.9       /* if lines of the result are then whole, and nothing is kept */
+#define FLAT_GAIN 1.1      /* in useful lanes: what is kept has to be stored from there */
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static bool has_few(const Panel *t) { return t->s->target->vector_bytes && t->s->target->vectors <= FEW; }
@@ -34,14 +34,15 @@ double pack_product(const StagePlan *p, uint32_t n, const uint32_t *label) {
   return x;
 }
 
-/* What a tile of vectors beside each other does of what the machine can, where a row's value is loaded for each of its sums: so many sums are at
- * hand that none waits for itself (a multiply-add takes four cycles, and two begin in one), and loads are as cheap as multiply-adds. */
+/* The share of the machine's peak that a tile of adjacent vectors reaches if a row's value is loaded for each of its
+ * sums: enough sums are in flight that none waits for itself (a multiply-add takes four cycles, and two issue per
+ * cycle), and loads are as cheap as multiply-adds. */
 static double shape_worth(int64_t rows, int64_t vectors) {
   double sums = (double)(rows * vectors), loads = (double)(rows + vectors);
   return sums / (fmax(fmax(sums, CHAINS), loads) + LOAD * loads);
 }
 
-/* For few registers: sums, the lanes, and one row's value. */
+/* Chooses a tile for few registers: its sums, the lanes, and one row's value. */
 static double tile_size_few(Panel *t, int64_t nv) {
   const StagePlan *p = t->p;
   int64_t one = tile_vector(t->s, p->stage->sum->acc), nu = p->size[t->u.tile];
@@ -58,7 +59,7 @@ static double tile_size_few(Panel *t, int64_t nv) {
   return best;
 }
 
-/* Lanes and rows that fit the registers, and waste least of what is cut off at the end. */
+/* Chooses lanes and rows that fit the registers and waste least at the end. */
 static double tile_size(Panel *t, int64_t nv) {
   if (t->fitted && has_few(t)) return tile_size_few(t, nv);
   static const struct { int64_t vectors, rows; double worth; } shape[] = {{2, 8, 1}, {3, 6, 0.96}, {1, 12, 0.88}};
@@ -78,13 +79,13 @@ static double tile_size(Panel *t, int64_t nv) {
   return best;
 }
 
-/* Whether a predicate looks at it. */
+/* Whether a predicate depends on the label. */
 static bool decides(const StagePlan *p, uint32_t label) {
   const EinSum *sum = p->stage->sum;
   return (sum->where && ex_has_label(sum->where, label)) || (sum->domain && ex_has_label(sum->domain, label));
 }
 
-/* The reduced label along which the lanes' part is fetched to be turned. */
+/* The reduced label along which the lanes' pack is read, to be transposed. */
 static int64_t turns(const Panel *t, const Pack *k) {
   uint32_t r = k->n_red ? k->red[k->n_red - 1] : NOWHERE;
   if (t->cut_too != NO_LABEL && pack_moves(k->of, t->cut) > 0) r = (uint32_t)t->cut;
@@ -92,7 +93,8 @@ static int64_t turns(const Panel *t, const Pack *k) {
   return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
 }
 
-/* Labels of constant size go whole into the block while there is room: first those by whose steps the result is stored nearest. */
+/* Takes labels of constant size whole into the block while there is room, those of the result's smallest strides
+ * first. */
 static void near_take(Panel *t, Side *x, double room) {
   const StagePlan *p = t->p;
   uint32_t first = x->n_far, kept = x->n_far;
@@ -135,8 +137,8 @@ double pack_near_all(const Panel *t, const Side *x) {
   return n;
 }
 
-/* Elements to be moved into panels that step to the next one along this label, and along none that squares or lines can be
- * fetched by as it is. */
+/* The number of elements to pack that are contiguous along this label, and along none by which squares or lines can
+ * already be read. */
 static double part_gain(const Panel *t, uint32_t label) {
   const StagePlan *p = t->p;
   double all = 0;
@@ -157,8 +159,8 @@ double pack_lane_bytes(const Panel *t) {
   return widest * pack_points(t);
 }
 
-/* The lanes' labels that are walked over, in the order in which they lie in what steps to the next element along this one: what
- * blocks next to each other read of a line, or of a page, is read soon. */
+/* Sorts the lanes' outer labels by their order in the pack that is contiguous along `part`: neighbouring blocks then
+ * soon reuse its lines and pages. */
 static void far_sort(Panel *t, uint32_t part) {
   const Expr *of = NULL;
   for (uint32_t i = 0; i < t->n_pack && !of; i++)
@@ -170,20 +172,20 @@ static void far_sort(Panel *t, uint32_t part) {
   }
 }
 
-/* So many points of the label are in a block: all, if that leaves room for a tile of lanes, as memory gives long runs sooner than lines
- * from here and there; else some lines of each. */
+/* The points of the label in a block: all, if that leaves room for a tile of lanes, because long runs read faster than
+ * scattered lines; else a few lines of each. */
 static int64_t slots_lines(const Panel *t, int64_t n, bool exact) {
   int64_t unit = t->v.unit, lanes = up(t->p->size[t->v.tile], unit) * unit, few = lanes < NARROW ? lanes : NARROW;
   double room = (double)PANEL_BYTES / pack_lane_bytes(t);
   if (exact && n <= NARROW && (double)(n * unit) <= room) return n;
   room /= (double)few;
   int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room, blocks = up(n, slots);
-  if (blocks > 1 && up(n, blocks) < SQUARE) blocks--; /* whole squares */
+  if (blocks > 1 && up(n, blocks) < SQUARE) blocks--; /* keeps squares whole */
   return exact ? up(n, blocks) : slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
 }
 
-/* The lanes' other label along which most is read goes into the block at least in part, so that whole lines are read and
- * whole vectors written: moved by squares an element takes a quarter of a cycle, one by one several. */
+/* Takes the lanes' other label along which most is contiguous into the block, at least in part, so that whole lines
+ * are read and whole vectors written: an element moved by squares takes a quarter of a cycle, one by one several. */
 static void part_take(Panel *t) {
   const StagePlan *p = t->p;
   Side *x = &t->v;
@@ -200,7 +202,7 @@ static void part_take(Panel *t) {
   far_sort(t, label);
 }
 
-/* Blocks that can be had by cutting rows and lanes. */
+/* The number of blocks that cutting rows and lanes can give. */
 static double blocks_most(const Panel *t) {
   const StagePlan *p = t->p;
   double rows = (double)p->size[t->u.tile] / (double)NARROW, lanes = (double)p->size[t->v.tile] / (double)NARROW;
@@ -208,8 +210,8 @@ static double blocks_most(const Panel *t) {
   return far * fmax(1, rows) * fmax(1, lanes);
 }
 
-/* How many points of the label make a part, of PARTS: some more than their share, if tiles that go over it too then leave fewer lanes
- * empty. */
+/* The points of the label in each of PARTS parts: a little more than an equal share, if tiles that also go over it
+ * then leave fewer lanes empty. */
 static int64_t slots_choose(const Panel *t, const Side *x, uint32_t label) {
   int64_t n = t->p->size[label], lanes = t->p->size[x->tile], share = up(n, PARTS), best = share, fewest = INT64_MAX;
   if (x != &t->v || !t->p->exact[x->tile]) return share;
@@ -220,8 +222,8 @@ static int64_t slots_choose(const Panel *t, const Side *x, uint32_t label) {
   return best;
 }
 
-/* Where much is done, threads get parts of the first label that is whole in a side's blocks; not of one along which something steps to
- * the next element. */
+/* If there is much work, cuts the first label that is whole in a side's blocks into parts for threads; not if
+ * something is contiguous along it. */
 static void part_for_threads(Panel *t, Side *x) {
   const StagePlan *p = t->p;
   if (!x->n_near) return;
@@ -234,18 +236,18 @@ static void part_for_threads(Panel *t, Side *x) {
   x->part[x->n_part++] = (Part){.label = label, .slots = slots_choose(t, x, label)};
 }
 
-/* Of the lanes' panel, with all of their label. */
+/* Bytes of the lanes' panel with all of their label. */
 static double near_bytes(const Panel *t) { return pack_lane_bytes(t) * (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v); }
 
-/* Where few blocks would hold all, or the lanes' panel be larger than a cache of one core's. Rows that are few would be cut into pieces of
- * lines otherwise. */
+/* Cuts labels for threads if there would be too few blocks, or if the lanes' panel exceeds one core's cache. Few rows
+ * would otherwise be cut into pieces of lines. */
 static void parts_for_threads(Panel *t) {
   if (blocks_most(t) >= (double)PARTS && near_bytes(t) <= (double)LARGE_BYTES) return;
   part_for_threads(t, &t->v);
   if (t->v.n_part && t->p->size[t->u.tile] < NARROW) part_for_threads(t, &t->u);
 }
 
-/* So many rows in a block at most, where short ones may be twice as many: the lanes' panel is filled for each block. */
+/* The most rows in a block; rows of few bytes may be twice as many. The lanes' panel is filled for each block. */
 static double rows_room(const Panel *t) {
   double bytes = (double)dtype_size(t->p->stage->sum->acc) * pack_points(t);
   return (double)PACK_WIDE * (bytes * 4 * (double)PACK_WIDE <= (double)PANEL_BYTES ? 4 : 2);
@@ -253,7 +255,7 @@ static double rows_room(const Panel *t) {
 
 /* ---- longer runs ---- */
 
-/* The lanes' label before this one among the indices, if it is walked over around the panels; NOWHERE: it is none of these. */
+/* The lanes' label before this one among the indices, if it is walked over around the panels; NOWHERE: it is not. */
 static uint32_t far_before(const Panel *t, uint32_t n, const Expr *const *at, int64_t label) {
   if (n < 2 || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != label || at[n - 2]->kind != EX_LABEL) return NOWHERE;
   uint32_t before = (uint32_t)at[n - 2]->i;
@@ -262,7 +264,7 @@ static uint32_t far_before(const Panel *t, uint32_t n, const Expr *const *at, in
   return NOWHERE;
 }
 
-/* So many points of the label, that divide all of them, go into a block. */
+/* Takes so many points of the label, a divisor of its extent, into a block. */
 static void run_take(Panel *t, uint32_t label, int64_t slots) {
   Side *x = &t->v;
   uint32_t kept = 0;
@@ -272,10 +274,11 @@ static void run_take(Panel *t, uint32_t label, int64_t slots) {
   x->part[x->n_part++] = (Part){.label = label, .slots = slots};
 }
 
-/* Lanes that there is room for, all of one label's in a panel. */
+/* The lanes that fit, with all of one label in a panel. */
 static double run_room(const Panel *t) { return (double)PACK_AHEAD / (pack_lane_bytes(t) * pack_near_all(t, &t->v)); }
 
-/* The label along which the result goes on behind its lanes: as few points as make whole lines, where these go past the cache. */
+/* Takes the label along which the result continues behind its lanes: the fewest points that make whole lines, if the
+ * result bypasses the cache. */
 static bool run_stored(Panel *t) {
   const TaskStage *st = t->p->stage;
   uint32_t label = pack_may_hold(t) ? far_before(t, st->n_at, st->at, t->v.tile) : NOWHERE;
@@ -289,7 +292,7 @@ static bool run_stored(Panel *t) {
   return false;
 }
 
-/* The label along which what squares are read from goes on behind the first part: as many points as there is room for. */
+/* Takes the label along which the source of squares continues behind the first part: as many points as fit. */
 static bool run_read(Panel *t) {
   uint32_t label = NOWHERE;
   if (t->v.part[0].slots != t->p->size[t->v.part[0].label]) return false;
@@ -306,8 +309,8 @@ static bool run_read(Panel *t) {
   return false;
 }
 
-/* Squares are read, and lines of the result written, in pieces that memory gives and takes sooner: the near labels so far, then a part of
- * what lies behind what is read, the first part itself, and a part of what lies behind the lanes in the result, over which tiles go too. */
+/* Makes the runs that squares read and results write longer: to the near labels, adds a part of what follows in the
+ * source, the first part itself, and a part of what follows the lanes in the result, over which tiles also go. */
 static void runs_take(Panel *t) {
   Side *x = &t->v;
   uint32_t first = x->n_near++;
@@ -335,7 +338,7 @@ static void block_near(Panel *t) {
   if (blocks_most(t) * (double)up(p->size[t->v.part[0].label], t->v.part[0].slots) < (double)PARTS) part_for_threads(t, &t->u);
 }
 
-/* So many lanes in a block, at most, if a label is there in part. */
+/* The most lanes in a block if it has a partial label. */
 static int64_t lanes_most(const Panel *t, int64_t most) {
   if (!t->v.n_part) return most;
   double room = (double)PANEL_BYTES / (pack_lane_bytes(t) * pack_near_all(t, &t->v));
@@ -343,7 +346,7 @@ static int64_t lanes_most(const Panel *t, int64_t most) {
   return most;
 }
 
-/* All rows or lanes where they are few enough: in several blocks, each would have the other side filled again. */
+/* All rows or lanes if they are few: with several blocks, each would fill the other side again. */
 static int64_t whole_or(int64_t n, int64_t most, int64_t unit) { return n > most ? most : n < NARROW ? n : up(n, unit) * unit; }
 
 static int64_t halved(int64_t n, int64_t most) {
@@ -351,7 +354,7 @@ static int64_t halved(int64_t n, int64_t most) {
   return most;
 }
 
-/* So little is done with what is read that to read it again takes longer than a few blocks more would gain. */
+/* Whether there is so little work per byte that reading again costs more than a few more blocks would gain. */
 static bool is_thin(const Panel *t, double work) {
   const StagePlan *p = t->p;
   double bytes = 0;
@@ -364,7 +367,7 @@ static bool is_thin(const Panel *t, double work) {
   return t->sums && bytes >= (double)THIN_LEAST && work < bytes * (double)THIN_OPS;
 }
 
-/* So many rows and lanes at most. */
+/* Chooses the rows and lanes of a block, at most `most` of each. */
 static void block_size(Panel *t, int64_t most) {
   const StagePlan *p = t->p;
   int64_t nu = p->size[t->u.tile], nv = p->size[t->v.tile];
@@ -403,8 +406,8 @@ double pack_points(const Panel *t) {
   return n;
 }
 
-/* Lanes that lie along the label that is cut would be moved one by one if a block has few points of it: it has more then, and fewer
- * of the inner one. */
+/* Lanes that are contiguous along the cut label would be moved one by one if a block had few points of it: it then
+ * gets more of them, and fewer of the inner label. */
 static void depth_both(Panel *t, int64_t room) {
   const StagePlan *p = t->p;
   uint32_t inner = t->n_inner == 1 ? t->inner[0] : NOWHERE;
@@ -417,7 +420,7 @@ static void depth_both(Panel *t, int64_t room) {
   t->deep_too = up(p->size[inner], up(p->size[inner], rest));
 }
 
-/* Reduced labels: from the last on, whole while there is room; the first that has none is cut. */
+/* Distributes the reduced labels: from the last on, whole while there is room; the first that does not fit is cut. */
 static void depth_size(Panel *t) {
   const StagePlan *p = t->p;
   int64_t bytes = dtype_size(p->stage->sum->acc), room = PANEL_BLOCK_BYTES / (bytes < 4 ? 4 : bytes), k = p->n_red;
@@ -437,7 +440,7 @@ static void depth_size(Panel *t) {
   if (!whole) depth_both(t, PANEL_BLOCK_BYTES / (bytes < 4 ? 4 : bytes));
 }
 
-/* A part's reduced labels. */
+/* Lists each pack's reduced labels. */
 static void packs_red(Panel *t) {
   for (uint32_t i = 0; i < t->n_pack; i++) {
     Pack *k = &t->pack[i];
@@ -452,7 +455,7 @@ static void packs_red(Panel *t) {
   }
 }
 
-/* What a part's panel looks like, or that it is fetched where it lies. */
+/* Chooses each pack's panel layout, or that it is read in place. */
 static void packs_choose(Panel *t) {
   const StagePlan *p = t->p;
   double panels = (double)t->v.units * pack_near_all(t, &t->v);
@@ -471,8 +474,8 @@ static void packs_choose(Panel *t) {
   }
 }
 
-/* Whether gcc keeps such a tile in registers: its sums, a value of each row, one of lanes. It writes out what takes two turns of
- * vectors, and of what is longer than 16 lanes three. */
+/* Whether gcc keeps such a tile in registers: its sums, a value of each row, and one of lanes. It unrolls loops of two
+ * vectors, and three if there are more than 16 lanes. */
 static bool tile_fits(const Sched *s, int64_t rows, int64_t lanes, int64_t one) {
   int64_t vectors = lanes / one;
   return lanes % one == 0 && vectors <= (lanes > 16 ? 3 : 2) && rows * vectors + rows + 1 <= tile_vectors(s);
@@ -507,8 +510,8 @@ const Expr *pack_flat(const Panel *t, const Side *x) {
   return ex_mul(t->s, n, t->p->stage->bound[x->tile]);
 }
 
-/* Tiles whose lanes are cut off at the end do in vain what is left of them. Where all lanes and all of another of the side's labels
- * are in the block, tiles go over both. */
+/* Tiles that are cut off at the end waste lanes. If all lanes and all of another of the side's labels are in the
+ * block, tiles may go over both. */
 static void flat_choose(Panel *t, double worth) {
   const StagePlan *p = t->p;
   Side *x = &t->v;
@@ -543,7 +546,7 @@ void pack_sizes(Panel *t) {
   Side u = t->u, v = t->v;
   flat_choose(t, worth);
   if (!pack_line_choose(t) && t->v.flat != NO_LABEL) {
-    t->u = u, t->v = v; /* what is copied once more costs more than lanes that are left out */
+    t->u = u, t->v = v; /* one more copy costs more than the lanes left empty */
     pack_line_choose(t);
   }
   pack_body(t);

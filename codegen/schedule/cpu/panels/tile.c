@@ -1,4 +1,5 @@
-/* codegen/schedule/cpu/panels/tile.c - tiles: rows and lanes of outputs that are held in registers while the reduced labels go by. */
+/* codegen/schedule/cpu/panels/tile.c - tiles: rows and lanes of outputs that stay in registers while the reduced
+ * labels go by. */
 #include "panels.h"
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -18,14 +19,14 @@ static const Expr *row_of(Panel *t, const Expr *u0, int64_t r, bool inside) {
   return inside || pack_even(t, &t->u) ? u : ex_min(s, u, ex_sub(s, t->p->stage->bound[t->u.tile], ex_int(s, 1)));
 }
 
-/* The lane's label; what is cut off is stood for by the last that is there. */
+/* The lane's label; beyond the end it is the last valid one. */
 static const Expr *lane_of(Panel *t, const Expr *v0, const Expr *l) {
   Sched *s = t->s;
   const Expr *v = ex_add(s, v0, l);
   return pack_even(t, &t->v) ? v : ex_min(s, v, ex_sub(s, t->p->stage->bound[t->v.tile], ex_int(s, 1)));
 }
 
-/* max(a, b), where neither is NaN: b > a ? b : a. */
+/* max(a, b) if neither is NaN: b > a ? b : a. min is alike. */
 static const Expr *compared(Exprs *x, Op op, const Expr *a, const Expr *b) {
   return expr_select(x, expr_op2(x, op == OP_MAX ? OP_GT : OP_LT, b, a), b, a);
 }
@@ -38,7 +39,7 @@ static const Expr *plain(Exprs *x, const Expr *e) {
   return expr_op_like(x, e, arg);
 }
 
-/* acc = acc with the body in row r, lane l, which is `lane` or behind it. */
+/* acc combined with the body in row r, lane l, where l is at or behind `lane`. */
 static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, int64_t lane, const Expr *l, LoopBody *around) {
   Sched *s = t->s;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *packed[PACKS_MOST];
@@ -63,11 +64,11 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, i
   return red_combine(s, sum, have, value);
 }
 
-/* Where registers are few, rows come one after the other: beside the sums there are then the lanes and one row's value, for which gcc and
- * clang have room; lanes of all rows at once would want a value of each row. */
+/* With few registers, rows come one after the other: beside the sums only the lanes and one row's value are live, for
+ * which gcc and clang have room; lanes shared by all rows would need a value of each row. */
 static bool by_rows(const Panel *t) { return t->s->target->vector_bytes && !t->units.apart && !t->asks; }
 
-/* The rows from `from` to before `to` take in the point at hand of the reduced labels. */
+/* Adds the current point of the reduced labels to rows `from` up to `to`, exclusive. */
 static void rows_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t from, int64_t to) {
   Sched *s = t->s;
   const Expr *l;
@@ -85,7 +86,7 @@ static void step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) 
   for (int64_t r = 0; r < t->u.unit; r += rows) rows_step(t, acc, u0, v0, r, r + rows);
 }
 
-/* Those rows and lanes whose own the point is. */
+/* The same for the rows and lanes whose range has the point. */
 static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const Expr *where = t->p->stage->sum->where, *l;
@@ -109,7 +110,7 @@ static Reach reach_of(Panel *t, const Side *x, const Expr *first, int64_t n) {
   return (Reach){(uint32_t)x->tile, first, ex_add(t->s, first, ex_int(t->s, n - 1))};
 }
 
-/* A tile; where it is cut off at the end, what would be there too. */
+/* The corners of a tile, as if it were not cut off at the end. */
 static Corners corners_of(Panel *t, const Expr *u0, const Expr *v0) {
   return (Corners){{reach_of(t, &t->u, u0, t->u.unit), reach_of(t, &t->v, v0, t->v.unit)}};
 }
@@ -164,7 +165,7 @@ static void accs_new(Panel *t, uint32_t *acc, const Expr *value) {
   }
 }
 
-/* They were compared as integers. */
+/* Converts sums that were compared as integers back to floats. */
 static void accs_floats(Panel *t, uint32_t *acc) {
   Sched *s = t->s;
   uint32_t made[ROWS_MOST];
@@ -178,7 +179,7 @@ static void accs_floats(Panel *t, uint32_t *acc) {
   }
 }
 
-/* What follows is done if something in the tile is asked for. */
+/* Wraps what follows in a test whether anything in the tile is wanted. */
 static void tile_wanted(Panel *t, const Expr *u0, const Expr *v0) {
   Corners c = corners_of(t, u0, v0);
   const Expr *domain = t->p->stage->sum->domain, *some = domain ? where_some(t->e, domain, t->p->n_label, 2, c.of) : NULL;
@@ -186,16 +187,16 @@ static void tile_wanted(Panel *t, const Expr *u0, const Expr *v0) {
   wanted_open(t->e, t->p->n_label, 2, c.of);
 }
 
-/* ---- what comes soon ---------------------------------------------------------------------------------------------- */
+/* ---- what comes soon --------------------------------------------------------------------------------------------- */
 
-/* Rows that are read where they lie; of the label that is cut, from lo up to hi. */
+/* The rows to prefetch, read in place; lo to hi: the range of the cut label. */
 static FetchRows rows_ahead(Panel *t, const Expr *u0, const Expr *lo, const Expr *hi) {
   Sched *s = t->s;
   const Expr *first = expr_is_int(t->v.tiles, 1) ? NULL : expr_op2(s->x, OP_EQ, t->v.at, ex_int(s, 0));
   return (FetchRows){t->p, (uint32_t)t->u.tile, (uint32_t)t->v.tile, t->u.unit, u0, first, lo, hi};
 }
 
-/* One of so many parts of what comes on the tile at hand. */
+/* Prefetches one of `parts` shares during the current tile. */
 static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_t parts) {
   LoopBody *was = t->s->body;
   if (pack_fetches_rows(t, rows)) rows_fetch(t->s, rows, t->e);
@@ -203,7 +204,7 @@ static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_
   pack_fetch_block(t, part, parts);
 }
 
-/* The points go by in parts, so that a little can be fetched in each. */
+/* Whether the points are split into parts, each of which prefetches a little. */
 static bool has_parts(Panel *t) {
   const Expr *n = t->p->stage->bound[t->cut];
   FetchRows rows = rows_ahead(t, NULL, NULL, NULL);
@@ -222,8 +223,8 @@ static void parts_open(Panel *t, const Expr *u0, const Expr **lo, const Expr **h
   part_fetch(t, &rows, var_read(s, v), parts);
 }
 
-/* The other reduced labels, at point `of` of the one that is cut: something is fetched for each of these, or, where there is one label,
- * for each of its parts. */
+/* Opens the other reduced labels at point `of` of the cut one. Prefetches for each of these points or, if there is
+ * only one label, for each of its parts. */
 static void inner_open(Panel *t, const Expr *of) {
   Sched *s = t->s;
   uint32_t label = t->n_inner ? t->inner[0] : NOWHERE;
@@ -243,7 +244,8 @@ static void inner_open(Panel *t, const Expr *of) {
   t->in_block[label] = t->e->label[label] = var_read(s, v);
 }
 
-/* Before the tile: where its results go at once, and what is not fetched in parts or with each point of the label that is cut. */
+/* Prefetches before the tile: where its results go, and whatever is not prefetched in parts or with each point of the
+ * cut label. */
 static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
   FetchRows rows = rows_ahead(t, u0, NULL, NULL);
   if (!t->sums && !t->line && !t->held) result_fetch(t->s, &rows, t->e, v0, t->v.unit);
@@ -251,9 +253,9 @@ static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
   else if (!t->n_inner && !has_parts(t)) part_fetch(t, &rows, ex_int(t->s, 0), 1);
 }
 
-/* ---- points of the reduced labels ----------------------------------------------------------------------------------- */
+/* ---- points of the reduced labels -------------------------------------------------------------------------------- */
 
-/* The points of the label that is cut from lo on, up to hi; masked: each row asks whether the point is its own. */
+/* Steps the cut label's points from lo up to hi; masked: each row tests whether the point is in its range. */
 static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *lo, const Expr *hi, bool masked) {
   Sched *s = t->s;
   uint32_t label = (uint32_t)t->cut;
@@ -270,7 +272,7 @@ static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr 
   into(s, was);
 }
 
-/* Bounds of the cut label in the block, for some point of the tile or for all. */
+/* The cut label's range in the block, for some point of the tile or for all. */
 static void tile_range(Panel *t, const Corners *c, bool all, const Expr **lo, const Expr **hi) {
   Sched *s = t->s;
   *lo = t->deep_lo, *hi = ex_add(s, t->deep_lo, t->deep_n);
@@ -279,7 +281,7 @@ static void tile_range(Panel *t, const Corners *c, bool all, const Expr **lo, co
   *hi = ex_sub(s, *hi, t->deep_lo);
 }
 
-/* Where a predicate bounds the label: what some rows have, what all have, what some have. */
+/* Splits a range bounded by a predicate in three: where some rows have the points, where all have, where some have. */
 static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   if (!t->p->stage->sum->where) {
@@ -300,7 +302,7 @@ static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0)
   if (high) span_step(t, acc, u0, v0, to, hi, true);
 }
 
-/* What the tile at hand comes to, in acc. */
+/* Reduces the current tile into acc. */
 static void tile_reduce(Panel *t, uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   bool order = t->units.order && t->plain;

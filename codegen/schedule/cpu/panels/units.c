@@ -1,27 +1,27 @@
-/* codegen/schedule/cpu/panels/units.c - which of the machine's units do the work of a tile. A core has some that multiply and add at once,
- * and as many others that add and compare. A product of matrices wants the first alone. Where a step of the tile is made of
- * sums and comparisons, the first may have the sums: x + y is x * 1 + y, to the bit, where the C compiler does not know the one.
- * Floats of which only maxima and minima are taken are compared as integers, which both kinds of units do. Where both are
- * busy, a value that is loaded for all lanes of several vectors costs a turn of one of them, but nothing where the operation that wants it
- * loads it by itself: so compilers are not to know that the vectors of a row have the same value. */
+/* codegen/schedule/cpu/panels/units.c - assigns the operations of a tile to execution units. A core has units that do
+ * fused multiply-adds, and as many others that add and compare. A matrix product needs only the first kind. If a
+ * tile's step consists of sums and comparisons, the first kind can take the sums: x + y is x * 1 + y, bit for bit, if
+ * the C compiler does not know the one. Floats of which only maxima and minima are taken are compared as integers,
+ * which both kinds do. If both are busy, a broadcast value shared by several vectors costs one of them a turn, but is
+ * free as the memory operand of an operation: so compilers must not see that the vectors of a row share it. */
 #include "panels.h"
 
-enum { /* bytes of a vector, at least, */
-  WIDE = 32,                 /*   on machines that have such units, */
-  LOADS = 64                 /*   and whose operations spread what they load */
+enum { /* least bytes of a vector */
+  WIDE = 32,                 /*   on machines with such units, */
+  LOADS = 64                 /*   and whose operations broadcast memory operands */
 };
 
 typedef struct Count {
-  int sums, products;        /* operations of each kind of units */
+  int sums, products;        /* operations for each kind of units */
   bool row;                  /* one of the sums has a row's value in it */
-  bool others;               /* there is something else */
+  bool others;               /* there are other operations */
 } Count;
 
 /* ---- what a step of the tile is made of ------------------------------------------------------------------------ */
 
 static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 
-/* In the body: what a pack of the rows holds. */
+/* Whether e reads a pack of the rows, in the body. */
 static bool is_row(const Panel *t, const Expr *e) {
   uint32_t first = t->p->stage->sum->n_slot;
   if (e->kind != EX_READ || e->i < first || e->i >= first + t->n_pack) return false;
@@ -39,7 +39,7 @@ static void count(const Panel *t, Map *seen, const Expr *e, Count *c) {
   }
   switch ((Op)e->op) {
   case OP_ADD: case OP_SUB:
-    if (is_op(e->arg[0], OP_MUL) || is_op(e->arg[1], OP_MUL)) break; /* at once */
+    if (is_op(e->arg[0], OP_MUL) || is_op(e->arg[1], OP_MUL)) break; /* fused already */
     c->sums++;
     c->row |= is_row(t, e->arg[0]) || is_row(t, e->arg[1]);
     break;
@@ -62,7 +62,7 @@ static Count count_all(const Panel *t) {
   return c;
 }
 
-/* Nothing but maxima and minima of what is packed. */
+/* Whether e consists of maxima and minima of packs only. */
 static bool is_choice(const Panel *t, const Expr *e) {
   if (e->kind == EX_READ) return e->i >= t->p->stage->sum->n_slot && t->pack[e->i - t->p->stage->sum->n_slot].place != NOWHERE;
   if (!is_op(e, OP_MAX) && !is_op(e, OP_MIN)) return false;
@@ -76,7 +76,8 @@ static bool is_wide(const Panel *t) {
 
 /* ---- what is made of it ------------------------------------------------------------------------------------- */
 
-/* Before panels are made. Floats are compared as integers on any machine, as that decides which zero is the more. */
+/* Called before panels are made. Floats are compared as integers on every machine, because that decides which zero is
+ * the larger. */
 void pack_units_choose(Panel *t) {
   Units *u = &t->units;
   *u = (Units){.ones = NOWHERE, .vector = t->v.unit};
@@ -85,7 +86,7 @@ void pack_units_choose(Panel *t) {
   u->order = pack_is_tame(t) && t->p->stage->sum->acc == DT_F32 && t->body->kind == EX_OP && is_choice(t, t->body);
 }
 
-/* What all sums of a row's value are multiplied by; in registers where each row is to have a copy. */
+/* The ones by which all sums of a row's value are multiplied; in registers if each row gets a copy. */
 static void ones_new(Panel *t, int64_t n) {
   Sched *s = t->s;
   Units *u = &t->units;
@@ -96,7 +97,7 @@ static void ones_new(Panel *t, int64_t n) {
   if (u->copies) lanes_add(s, u->ones, OP_HIDDEN);
 }
 
-/* Before tiles are made, for what follows in the block. */
+/* Called before tiles are made, for what follows in the block. */
 void pack_units_open(Panel *t) {
   Sched *s = t->s;
   Units *u = &t->units;
@@ -116,8 +117,8 @@ void pack_units_open(Panel *t) {
   if (times) ones_new(t, u->copies ? vector : t->v.unit);
 }
 
-/* A fused operation overwrites one of what it takes, if all that it takes is in registers but what it loads. Without a copy clang
- * loads a row's value by an operation of its own, to have something that can be overwritten. */
+/* A fused operation overwrites an operand unless one comes from memory. Without a copy, clang loads a row's value by a
+ * separate operation, to have a register to overwrite. */
 void pack_units_copy(Panel *t, int64_t from, int64_t to) {
   Sched *s = t->s;
   Units *u = &t->units;
@@ -152,7 +153,8 @@ static bool is_rows_value(const Rewrite *w, const Expr *e) {
   return false;
 }
 
-/* row - x, of which only the size is wanted: an operation takes what it loads from what it has, and not the other way round. */
+/* Swaps row - x, of which only the magnitude matters: an operation can subtract a memory operand, but not subtract
+ * from one. */
 static const Expr *turned_round(Rewrite *w, const Expr *e) {
   return is_op(e, OP_SUB) && is_rows_value(w, e->arg[0]) ? expr_op2(w->t->s->x, OP_SUB, e->arg[1], e->arg[0]) : e;
 }

@@ -1,11 +1,11 @@
-/* codegen/schedule/cpu/sums/dot.c - reductions along whose innermost label the reads step to the next element: products with a
- * transposed matrix, matrix times vector. The lanes go along that label, and a block of outputs, some values of one or two
- * labels, is held at once, so what is read for one serves the others. */
+/* codegen/schedule/cpu/sums/dot.c - reductions whose reads are contiguous along the innermost label: products with a
+ * transposed matrix, matrix times vector. Lanes go along that label, and a block of outputs (some points of one or two
+ * labels) is computed at once, so that what is read for one output serves the others. */
 #include "schedule/schedule.h"
 
 enum {
   CELLS_MOST = 16,
-  ROW_LEAST = 512,           /* bytes of a row that is worth being gone through alone */
+  ROW_LEAST = 512,           /* bytes of a row that is worth a loop of its own */
   NO_LABEL = -1
 };
 
@@ -14,21 +14,21 @@ typedef struct Dot {
   const StagePlan *p;
   Env *e;
   uint32_t r;                /* the label of the lanes */
-  int64_t u[2], rows[2];     /* output labels taken together; NO_LABEL, 1 */
+  int64_t u[2], rows[2];     /* output labels that are blocked, and their points; NO_LABEL, 1 */
   int64_t width;
   bool by_rows;
 } Dot;
 
 /* ---- which, and how many ------------------------------------------------------------------------------ */
 
-/* Something that moves along the lanes stays where it is along u. */
+/* Whether some operand in lanes does not depend on u. */
 static bool reuses(const StagePlan *p, uint32_t u, uint32_t r) {
   for (uint32_t a = 0; a + 1 < p->n_access; a++)
     if (plan_move(p, a, r) != MOVE_NONE && plan_move(p, a, u) == MOVE_NONE) return p->size[u] > 1;
   return false;
 }
 
-/* Each has a read that the other has not. */
+/* Whether each label is in a read that does not have the other. */
 static bool cross(const StagePlan *p, uint32_t u, uint32_t w) {
   bool a_only = false, b_only = false;
   for (uint32_t a = 0; a + 1 < p->n_access; a++) {
@@ -49,8 +49,8 @@ static int64_t rows_of(const StagePlan *p, int64_t u, int64_t most) {
   return most;
 }
 
-/* Each output has a row of its own, and all lie in the second cache: one row after the other then, since what the others
- * share costs less than leaving the order in which the rows lie. */
+/* Whether to go row by row: each output has a row of its own, and all rows are in the second-level cache. What rows
+ * share then costs less to load again than leaving the rows' memory order. */
 static bool goes_by_rows(const Dot *d) {
   const StagePlan *p = d->p;
   if (d->u[0] == NO_LABEL || d->u[1] != NO_LABEL || !p->exact[d->u[0]] || !p->exact[d->r]) return false;
@@ -114,7 +114,7 @@ static LoopBody *lanes_open(Dot *d, const Expr *count, const Expr **l) {
   return into(d->s, &for_add(d->s, v, ex_int(d->s, 0), count, 1, BIND_VECTOR)->body);
 }
 
-/* All cells take in the points at + l, for l below count. */
+/* Adds the points at + l, for l below count, to all cells. */
 static void cells_step(Dot *d, const Cells *c, const Expr *at, const Expr *count) {
   Sched *s = d->s;
   const EinSum *sum = d->p->stage->sum;
@@ -142,7 +142,7 @@ static void cells_fold(Dot *d, const Cells *c) {
   }
 }
 
-/* From lo to hi of the lanes' label. */
+/* Reduces lo to hi of the lanes' label. */
 static void span(Dot *d, const Cells *c, const Expr *lo, const Expr *hi) {
   Sched *s = d->s;
   const Expr *width = ex_int(s, d->width);
@@ -203,7 +203,7 @@ static void block_store(Dot *d, int64_t rows, int64_t columns, const Expr *const
 
 /* ---- all of them ------------------------------------------------------------------------------------------- */
 
-/* Blocks that are not whole are done one output at a time. */
+/* Computes partial blocks one output at a time. */
 static void blocks(Dot *d, const Expr *const *u0) {
   Sched *s = d->s;
   const Expr *whole = NULL, *one[2] = {u0[0], u0[1]};

@@ -1,17 +1,16 @@
-/* codegen/schedule/cpu/sums/scan.c - reductions that go a little further at each point than at the one before it:
- * C[s] = sum[t where t <= s] X[t]. One label, q, moves one bound of the reduced label r, always the same way, and what is
- * reduced does not look at q: so q goes step by step, only the points that are new are taken, and the loops are as long
- * as Q + R, not Q times R.
+/* codegen/schedule/cpu/sums/scan.c - reductions whose range grows from point to point: C[s] = sum[t where t <= s]
+ * X[t]. One label, q, moves one bound of the reduced label r, always in the same direction, and the body does not
+ * depend on q. So q goes step by step and takes only the new points: Q + R steps, not Q times R.
  *
- * Where the bound moves by one with q, it is known in advance between which steps there is one point more at each: there
- * the loop has no other one inside. Float sums take points in groups then, each of which has its own running sums, so
- * that only one addition of a group waits for the group before. */
+ * If the bound moves by one with q, the steps that take exactly one new point each are known in advance, and their
+ * loop has no inner loop. Float sums then take points in groups with their own running sums, so that only one addition
+ * per group waits for the group before. */
 #include "expr/prove/prove.h"
 #include "schedule/schedule.h"
 
 enum {
   FILL = 64,                 /* points that are computed in lanes before they are added up, */
-  FILL_OPS = 6,              /*   where one is more than so many operations */
+  FILL_OPS = 6,              /*   if one takes more than so many operations */
   NO_LABEL = -1
 };
 
@@ -21,11 +20,11 @@ typedef struct Scan {
   Env *e;
   Running run;
   bool blocked;
-  int64_t v, lanes;          /* a label in lanes, each of which has its own sum; may be NO_LABEL */
-  const Expr *v0, *count;    /* its first index here, and how many lanes there are */
-  uint32_t at;               /* how far r has come: [lo, at) is taken, or [at, hi) */
-  uint32_t part, tot;        /* not blocked: part is all */
-  uint32_t place;            /* of argmax and argmin: where that was; -1: nowhere */
+  int64_t v, lanes;          /* a label in lanes, each with its own sum; may be NO_LABEL */
+  const Expr *v0, *count;    /* its first index here, and the number of lanes */
+  uint32_t at;               /* how far r has come: [lo, at) is reduced, or [at, hi) */
+  uint32_t part, tot;        /* not blocked: part holds everything */
+  uint32_t place;            /* position of the best, for argmax and argmin; -1: none */
 } Scan;
 
 /* ---- lanes ----------------------------------------------------------------------------------------------- */
@@ -41,7 +40,7 @@ static int64_t lanes_of(const Scan *c, uint32_t v) {
   return want;
 }
 
-/* Another output label along which a read steps to the next element; the points are the same for all of it. */
+/* Chooses another output label along which a read is contiguous, and on which the range of points does not depend. */
 static void lanes_choose(Scan *c) {
   const StagePlan *p = c->p;
   c->v = NO_LABEL;
@@ -57,7 +56,7 @@ static void lanes_choose(Scan *c) {
   }
 }
 
-/* What follows is done for each lane, l; or once, l being NULL. */
+/* Opens a loop over the lanes, l; without lanes, l is NULL. */
 static LoopBody *lanes_open(Scan *c, const Expr **l) {
   Sched *s = c->s;
   *l = NULL;
@@ -85,7 +84,7 @@ static void cell_set(Scan *c, uint32_t place, const Expr *l, const Expr *value) 
 
 /* ---- a point --------------------------------------------------------------------------------------------- */
 
-/* What part has goes to tot. */
+/* Adds part to tot and resets it. */
 static void part_flush(Scan *c) {
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
@@ -96,7 +95,7 @@ static void part_flush(Scan *c) {
   into(s, was);
 }
 
-static void part_end(Scan *c) { /* where a block begins */
+static void part_end(Scan *c) { /* at the start of a block */
   Sched *s = c->s;
   const Expr *in_block = expr_op2(s->x, OP_MOD, c->e->label[c->run.r], ex_int(s, SCAN_BLOCK));
   LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_EQ, in_block, ex_int(s, 0)))->body);
@@ -104,14 +103,14 @@ static void part_end(Scan *c) { /* where a block begins */
   into(s, was);
 }
 
-/* Whether the value is taken for the best: of equals the first one is, and points come from the first one on, or from the last one back. */
+/* Whether the value replaces the best. The first of equals wins, and points come either forwards or backwards. */
 static const Expr *is_better(Scan *c, const Expr *value) {
   const EinSum *sum = c->p->stage->sum;
   const Expr *best = scalar_read(c->s, c->part);
   return c->run.end_moves ? red_beats(c->s, sum, value, best) : expr_op1(c->s->x, OP_NOT, red_beats(c->s, sum, best, value));
 }
 
-/* One more value of argmax or argmin, and where it is. */
+/* Takes one more value of argmax or argmin, with its position. */
 static void best_take(Scan *c, const Expr *value) {
   Sched *s = c->s;
   uint32_t v = place_own(s, NULL, "v", c->p->stage->sum->acc, 0, NULL);
@@ -125,7 +124,7 @@ static void best_take(Scan *c, const Expr *value) {
   into(s, was);
 }
 
-/* One more value for lane l. */
+/* Adds a value to lane l. */
 static void value_take(Scan *c, const Expr *l, const Expr *value) {
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
@@ -143,13 +142,13 @@ static void value_take(Scan *c, const Expr *l, const Expr *value) {
   cell_set(c, c->part, l, twice ? ex_shared(s, next) : next);
 }
 
-/* What lane l has so far. */
+/* The sum of lane l so far. */
 static const Expr *lane_sum(Scan *c, const Expr *l) {
   const Expr *part = cell(c, red_is_arg(c->p->stage->sum) ? c->place : c->part, l);
   return c->blocked ? red_combine(c->s, c->p->stage->sum, cell(c, c->tot, l), part) : part;
 }
 
-/* A result is where its domain says; the point that is taken, where what is asked of it beside bounds holds. */
+/* Opens a test: for a result, of its domain; for a point, of the predicate beyond its bounds. */
 static void asked_open(Scan *c, const Expr *cond) {
   if (cond) into(c->s, &if_add(c->s, ex_shared(c->s, ex_of(c->e, cond)))->body);
 }
@@ -170,7 +169,7 @@ static void point_take(Scan *c) {
   into(c->s, was);
 }
 
-/* The points from lo to hi. */
+/* Takes the points from lo to hi. */
 static void points_loop(Scan *c, const Expr *lo, const Expr *hi) {
   Sched *s = c->s;
   uint32_t v = var_new(s, c->p->stage->label[c->run.r], "r");
@@ -182,7 +181,7 @@ static void points_loop(Scan *c, const Expr *lo, const Expr *hi) {
   into(s, was);
 }
 
-/* The points that this q has and the one before it had not. */
+/* Takes the points that this q adds. */
 static void points_take(Scan *c) {
   Sched *s = c->s;
   const Expr *at = scalar_read(s, c->at), *to = ex_of(c->e, c->run.end_moves ? c->run.hi : c->run.lo);
@@ -197,12 +196,12 @@ static void points_take(Scan *c) {
 
 typedef struct Run {
   Scan *c;
-  const Expr *first;         /* the point at step 0, were there one; the next ones follow, upwards or downwards */
-  const Expr *from, *to;     /* steps at which there is one */
-  uint32_t fill;             /* the points of a block, computed; NOWHERE: each where it is taken */
+  const Expr *first;         /* the point at step 0, if it existed; the next ones follow, upwards or downwards */
+  const Expr *from, *to;     /* the steps that take a point */
+  uint32_t fill;             /* the computed points of a block; NOWHERE: each is computed when it is taken */
 } Run;
 
-/* e, or lo or hi where it is outside of these: lo <= hi. */
+/* Clamps e to lo..hi, where lo <= hi. */
 static const Expr *between(Sched *s, const Expr *lo, const Expr *e, const Expr *hi) {
   e = expr_normal(s->x, e);
   if (ex_at_most(s, e, lo)) return lo;
@@ -232,7 +231,7 @@ static LoopBody *steps_open(Scan *c, const Expr *lo, const Expr *hi, int64_t by,
   return into(c->s, &for_add(c->s, v, lo, hi, by, BIND_SEQ)->body);
 }
 
-/* Steps without a new point. */
+/* Stores the results of steps without a new point. */
 static void steps_give(Scan *c, const Expr *lo, const Expr *hi) {
   const Expr *i;
   if (ex_at_most(c->s, hi, lo)) return;
@@ -249,7 +248,7 @@ static const Expr *run_value(const Run *r, const Expr *i, const Expr *block) {
   return r->fill != NOWHERE ? place_read(c->s, r->fill, 1, &at) : ex_shared(c->s, ex_of(c->e, c->run.body));
 }
 
-/* What step i comes to; the value of the accumulator's dtype. */
+/* Stores the result of step i; the value has the accumulator's dtype. */
 static void run_give(const Run *r, const Expr *i, const Expr *block, const Expr *value) {
   Scan *c = r->c;
   const Expr *at = ex_sub(c->s, i, block);
@@ -276,7 +275,7 @@ static const Expr *letted(Scan *c, const char *name, const Expr *value) {
   return scalar_read(c->s, place);
 }
 
-/* SCAN_GROUP steps from i on: running sums of SCAN_CHAIN points each, then what each of those stands on. */
+/* SCAN_GROUP steps from i on: running sums of SCAN_CHAIN points each, then the sums before them. */
 static void group_step(Run *r, const Expr *i, const Expr *block) {
   Scan *c = r->c;
   Sched *s = c->s;
@@ -298,7 +297,8 @@ static void group_step(Run *r, const Expr *i, const Expr *block) {
   store_add(s, c->part, 0, NULL, red_combine(s, sum, scalar_read(s, c->part), whole));
 }
 
-/* Steps from lo to hi, in groups where sums are the better for it: an addition of floats takes as long as several others. */
+/* Takes the steps from lo to hi, in groups if that is faster: a float addition has the latency of several operations.
+ */
 static void run_span(Run *r, const Expr *lo, const Expr *hi, const Expr *block) {
   Scan *c = r->c;
   Sched *s = c->s;
@@ -319,7 +319,7 @@ static void run_span(Run *r, const Expr *lo, const Expr *hi, const Expr *block) 
   into(s, was);
 }
 
-/* One side of a block that is filled, in lanes: the points go in, or what they come to goes out. */
+/* Fills a block from its points, in lanes, or stores its results. */
 static void run_lanes(const Run *r, const Expr *lo, const Expr *hi, bool in) {
   Scan *c = r->c;
   Sched *s = c->s;
@@ -335,7 +335,7 @@ static void run_lanes(const Run *r, const Expr *lo, const Expr *hi, bool in) {
 
 static bool is_half(DType t) { return dtype_is_float(t) && dtype_size(t) < 4; }
 
-/* Whether lanes save more than it costs to put points into an array and to fetch them again. */
+/* Whether lanes save more than an array of points costs to write and read. */
 static bool fills(const Scan *c) {
   const TaskStage *st = c->p->stage;
   bool pays = c->p->ops > (double)FILL_OPS || c->s->goes_on || is_half(st->sum->dtype);
@@ -367,7 +367,7 @@ static void run_steps(Run *r) {
   into(s, was);
 }
 
-/* All steps, if the bound goes by one at each. */
+/* Takes all steps, if the bound moves by one at each; false: it does not. */
 static bool run(Scan *c) {
   Sched *s = c->s;
   const Expr *still = NULL, *moves = NULL, *none = ex_int(s, 0), *one = ex_int(s, 1), *size = c->p->stage->bound[c->run.q];

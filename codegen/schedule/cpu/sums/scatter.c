@@ -1,14 +1,14 @@
-/* codegen/schedule/cpu/sums/scatter.c - scatters. A reduction over the points where an output label equals something that the points
- * decide, `H[b] = sum[e where bin[e] == b] w[e]`, goes over the points once and puts each where it belongs, instead of
- * asking every point for every output. */
+/* codegen/schedule/cpu/sums/scatter.c - scatters. A reduction over the points where an output label equals a value
+ * computed from the point, `H[b] = sum[e where bin[e] == b] w[e]`, visits the points once and adds each to its output,
+ * instead of testing every point for every output. */
 #include "schedule/schedule.h"
 
 enum {
   PINS_MOST = 4,
-  LANES = 64,                /* of a label along which what is put lies in memory: so many are put together, */
-  LINE = 64,                 /*   or at least so many bytes, since memory gives no fewer */
-  SUMS_MOST = 1 << 20,       /* bytes of all sums that are at hand, where they are of more than one label, */
-  LINES_MOST = 1 << 23       /*   and where of each output there is but a line */
+  LANES = 64,                /* points of a contiguous label to add together, */
+  LINE = 64,                 /*   or at least so many bytes: a memory access fetches a whole line */
+  SUMS_MOST = 1 << 20,       /* bytes of all sums at once, if they have more than one label, */
+  LINES_MOST = 1 << 23       /*   and if each output has only a line */
 };
 
 typedef struct Scatter {
@@ -17,12 +17,12 @@ typedef struct Scatter {
   Env *e;
   uint32_t n;
   uint32_t b[PINS_MOST + 1]; /* the output labels, */
-  const Expr *to[PINS_MOST]; /*   what each equals, the stage's, */
-  const Expr *rest;          /*   and what is left of the predicate (NULL: nothing) */
-  bool lanes;                /* behind these is one more label, whose values are put together: */
+  const Expr *to[PINS_MOST]; /*   the stage's expressions that they equal, */
+  const Expr *rest;          /*   and the rest of the predicate (NULL: none) */
+  bool lanes;                /* one more label follows, whose points are added together: */
   int64_t width;             /*   so many at a time, */
-  const Expr *lo, *count;    /*   from here, as many */
-  uint32_t place;            /* of argmax and argmin: of each output, where its value was; -1: nowhere */
+  const Expr *lo, *count;    /*   `count` of them from `lo` on */
+  uint32_t place;            /* position of each output's value, for argmax and argmin; -1: none */
 } Scatter;
 
 static bool is_pinned(const Scatter *c, uint32_t label) {
@@ -31,7 +31,7 @@ static bool is_pinned(const Scatter *c, uint32_t label) {
   return false;
 }
 
-/* Whether so many bytes are enough for the sums with one more label, of so many values. */
+/* Whether the sums with n points of one more label fit in `most` bytes. */
 static bool sums_fit(const Scatter *c, uint32_t label, int64_t n, int64_t most) {
   double bytes = (double)dtype_size(c->p->stage->sum->acc) * (double)n;
   for (uint32_t k = 0; k < c->n; k++) {
@@ -41,7 +41,7 @@ static bool sums_fit(const Scatter *c, uint32_t label, int64_t n, int64_t most) 
   return c->p->exact[label] && bytes <= (double)most;
 }
 
-/* What a point belongs to is the same for all of the label, and what it gives lies along it. */
+/* Whether points are contiguous along the label, and go to the same output for all of it. */
 static bool is_along(const Scatter *c, uint32_t label) {
   const StagePlan *p = c->p;
   bool along = false;
@@ -50,7 +50,8 @@ static bool is_along(const Scatter *c, uint32_t label) {
   return along && !(c->rest && ex_has_label(c->rest, label));
 }
 
-/* How many values of a label are put together; 0: not even those of a line have room. Fewer than a line would read each line several times. */
+/* How many points of a label to add together; 0: not even a line's worth fits. With fewer than a line, each line would
+ * be read several times. */
 static int64_t lanes_count(const Scatter *c, uint32_t label) {
   const StagePlan *p = c->p;
   int64_t n = p->size[label] < LANES ? p->size[label] : LANES, line = LINE / dtype_size(p->stage->sum->acc);
@@ -92,12 +93,12 @@ static bool scatter_find(Scatter *c) {
 
 static const Expr *sum_read(Scatter *c, uint32_t acc, const Expr *const *at) { return place_read(c->s, acc, c->n + c->lanes, at); }
 
-/* Where it is put, of each pinned label; what follows is done if that is one of its values. */
+/* Computes the output of a point, by pinned label, and opens a test that it exists. */
 static void pins_open(Scatter *c, const Expr **at) {
   Sched *s = c->s;
   const StagePlan *p = c->p;
   const Expr *inside = NULL;
-  for (uint32_t k = 0; k < c->n; k++) c->e->label[c->b[k]] = ex_int(s, 0); /* no `to` looks at them */
+  for (uint32_t k = 0; k < c->n; k++) c->e->label[c->b[k]] = ex_int(s, 0); /* no `to` depends on them */
   for (uint32_t k = 0; k < c->n; k++) {
     uint32_t place = place_own(s, p->stage->label[c->b[k]], "at", DT_I64, 0, NULL);
     let_add(s, place, ex_shared(s, ex_of(c->e, c->to[k])));
@@ -115,7 +116,7 @@ static void pins_open(Scatter *c, const Expr **at) {
   if (c->rest) into(s, &if_add(s, ex_shared(s, ex_of(c->e, c->rest)))->body);
 }
 
-/* The label that is put together, at hand in lanes; gives the body around. */
+/* Opens the lanes over the label that is added together. Returns the enclosing body. */
 static LoopBody *lanes_open(Scatter *c, const Expr **at) {
   Sched *s = c->s;
   uint32_t l = c->b[c->n], v;
@@ -127,7 +128,7 @@ static LoopBody *lanes_open(Scatter *c, const Expr **at) {
   return was;
 }
 
-/* Where the value is better than what its output has, or the first one, it and its place are kept. */
+/* Keeps the value and its position if it beats its output's, or is the first one. */
 static void best_take(Scatter *c, uint32_t acc, const Expr *const *at) {
   Sched *s = c->s;
   const EinSum *sum = c->p->stage->sum;
@@ -139,8 +140,8 @@ static void best_take(Scatter *c, uint32_t acc, const Expr *const *at) {
   store_add(s, c->place, c->n, at, red_position(s, c->p, c->e));
 }
 
-/* The points: each goes to the sum that it belongs to, if there is one. Float sums of many points have no lanes to go in, but
- * each output gets a part of them only. */
+/* Adds each point to its output, if there is one. Long float sums need no lanes here: each output gets only a part of
+ * the points. */
 static void points_walk(Scatter *c, uint32_t acc) {
   Sched *s = c->s;
   const StagePlan *p = c->p;
@@ -164,7 +165,7 @@ static void points_walk(Scatter *c, uint32_t acc) {
   into(s, was);
 }
 
-/* Each sum: what it begins with, or its result. */
+/* Loops over the sums: sets each to its initial value, or stores its result. */
 static void sums_walk(Scatter *c, uint32_t acc, bool begin) {
   Sched *s = c->s;
   const TaskStage *st = c->p->stage;

@@ -1,21 +1,21 @@
-/* codegen/schedule/cpu/sums/strip.c - contractions of which nothing is used twice: rows go by, and each is added to a strip of sums; of argmax and
- * argmin, to a strip of the best and one of their places. */
+/* codegen/schedule/cpu/sums/strip.c - contractions without reuse: each row is added to a strip of sums; argmax and
+ * argmin keep a strip of the best values and one of their positions. */
 #include "tile.h"
 
 enum {
-  STRIP = 1024,              /* outputs of a strip: their sums stay in the nearest cache */
-  DEEP = 4,                  /* rows that are taken together, so that the sums are fetched less often; */
-  HELD = 16                  /*   so many vectors of sums stay in registers, and rows go by one at a time */
+  STRIP = 1024,              /* outputs of a strip: their sums stay in the first-level cache */
+  DEEP = 4,                  /* rows that are added together, so that sums are loaded less often; */
+  HELD = 16                  /*   sums of so many vectors stay in registers, and rows are added one at a time */
 };
 
 typedef struct Strip {
   Tile *t;
   const Expr *v0, *count;
-  uint32_t acc, at;          /* at: the places of argmax and argmin */
+  uint32_t acc, at;          /* at: positions, for argmax and argmin */
   int64_t deep;
 } Strip;
 
-/* A place fits into 32 bits, of which as many lie in a vector as of most values. */
+/* The type of positions: 32 bits if they fit, because a vector then has as many lanes as for most values. */
 static DType place_dtype(const Tile *t) {
   int64_t all = 1;
   for (uint32_t k = 0; k < t->p->n_red; k++) {
@@ -25,7 +25,7 @@ static DType place_dtype(const Tile *t) {
   return dtype_size(t->p->stage->sum->acc) <= 4 ? DT_I32 : DT_I64;
 }
 
-/* The first NaN stays, and the first of equals: at the first point, that is, where all are the identity. */
+/* The first NaN stays, and the first of equals: at the start, when all are the identity, that is the first point. */
 static void strip_arg(Strip *x, const Expr *l, const Expr *value) {
   Tile *t = x->t;
   Sched *s = t->s;
@@ -44,7 +44,7 @@ static void strip_arg(Strip *x, const Expr *l, const Expr *value) {
   store_add(s, x->at, 1, &l, expr_op(s->x, OP_SELECT, 3, pick));
 }
 
-/* -1 where there is no point. */
+/* The position; -1 if there are no points. */
 static const Expr *strip_place(Strip *x, const Expr *l) {
   Sched *s = x->t->s;
   const StagePlan *p = x->t->p;
@@ -57,7 +57,7 @@ static const Expr *strip_place(Strip *x, const Expr *l) {
   return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
 }
 
-/* sums[l] = sums[l] with f(l), for the whole strip. */
+/* sums[l] = sums[l] combined with f(l), for the whole strip. */
 static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
   Tile *t = x->t;
   Sched *s = t->s;
@@ -87,7 +87,8 @@ static uint32_t strip_new(Strip *x, const char *name, DType dtype, const Expr *i
   return place;
 }
 
-/* Row by row, each as far along the strip as the predicate lets it go; where it does not say so by a range of lanes, each is asked. */
+/* Row by row, along the part of the strip that the predicate allows; if it gives no range of lanes, each lane is
+ * tested. */
 static void strip_rows_cut(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
   Tile *t = x->t;
   Sched *s = t->s;
@@ -128,7 +129,7 @@ static Reach strip_reach(const Strip *x) {
   return (Reach){(uint32_t)x->t->v, x->v0, ex_sub(x->t->s, ex_add(x->t->s, x->v0, x->count), ex_int(x->t->s, 1))};
 }
 
-/* Where a predicate bounds them: those of which some of the strip has a part, and in between those of which all has. */
+/* Splits rows under a predicate: those that have part of the strip, and between them those that have all of it. */
 static void strip_rows(Strip *x, uint32_t label, const Expr *lo, const Expr *hi) {
   const Tile *t = x->t;
   Sched *s = t->s;
@@ -174,7 +175,8 @@ static void strip_bounds(Tile *t, const Strip *x, uint32_t last, const Expr **lo
 static void strip_size(Tile *t) {
   const StagePlan *p = t->p;
   uint32_t v = (uint32_t)t->v, last = p->red[p->n_red - 1];
-  bool row = t->s->block && v + 1 == p->stage->sum->n_out; /* there are never more of them than in a block */
+  /* row: there are never more of them than in a block. */
+  bool row = t->s->block && v + 1 == p->stage->sum->n_out;
   t->lanes = (p->exact[v] || row) && p->size[v] < STRIP ? p->size[v] : STRIP;
   t->blocked &= !p->exact[last] || p->size[last] > 2 * STRIP_BLOCK;
   how_add(t->s, p->stage, "strips of %lld %s", (long long)t->lanes, how_label(p->stage, v));

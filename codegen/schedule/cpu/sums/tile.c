@@ -1,20 +1,20 @@
-/* codegen/schedule/cpu/sums/tile.c - contractions. A tile of outputs is held in registers while the reduced labels go by: `rows`
- * values of one label u, times lanes of another, v, along which the reads (or the store) step to the next element. What
- * an operand does not have of u or v is fetched once for all of them. Long float sums go in blocks of TILE_BLOCK points. */
+/* codegen/schedule/cpu/sums/tile.c - contractions. A tile of outputs stays in registers while the reduced labels go
+ * by: `rows` points of one label u, times lanes of another, v, along which the reads (or the store) are contiguous. An
+ * operand that lacks u or v is loaded once for all of its points. Long float sums go in blocks of TILE_BLOCK points. */
 #include "tile.h"
 
 enum {
   ROWS_MOST = 8,
-  FEW_ROWS = 5,              /* are enough */
-  FEW_VECTORS = 16,          /* registers: no tile has a value of each row at hand */
-  NEAREST = 24 * 1024,       /* bytes that stay in the nearest cache, */
-  NEAR = 64 * 1024,          /*   or near enough where there is more to be written than read: */
-  FEW_POINTS = 16,           /*   sums of fewer products */
+  FEW_ROWS = 5,              /* suffice */
+  FEW_VECTORS = 16,          /* registers: with so few, no tile keeps a value of each row */
+  NEAREST = 24 * 1024,       /* bytes that stay in the first-level cache, */
+  NEAR = 64 * 1024,          /*   or near enough if more is written than read: */
+  FEW_POINTS = 16,           /*   for sums of fewer products */
   FEW_OPS = 4,               /* of a point */
-  UNROLLED = 192,            /* so many vector operations are written out one by one, */
-  DEEP_UNROLLED = 16,        /*   if they are of so many points at most */
-  PART_OPS = 128,            /* vectors' worth of points between what is fetched: fewer cost more than it gains */
-  STRIDE_MOST = 8            /* elements between those of neighbouring lanes */
+  UNROLLED = 192,            /* at most so many vector operations are unrolled, */
+  DEEP_UNROLLED = 16,        /*   for at most so many points */
+  PART_OPS = 128,            /* vectors of work between prefetches: with less, they cost more than they gain */
+  STRIDE_MOST = 8            /* elements between neighbouring lanes */
 };
 
 /* ---- whether, and which -------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ bool tile_decides(const StagePlan *p, uint32_t label) {
   return p->stage->sum->where && ex_has_label(p->stage->sum->where, label);
 }
 
-/* Taking several of u pays if something that moves along v stays where it is along u. */
+/* How many operands several points of u share: those that depend on v and not on u. */
 static double reuse(const StagePlan *p, uint32_t u, uint32_t v) {
   double n = 0;
   for (uint32_t a = 0; a + 1 < p->n_access; a++)
@@ -64,7 +64,7 @@ static void piece_add(Lanes *c, int64_t at, int64_t width) {
   c->width[c->n++] = width;
 }
 
-/* n lanes: whole vectors, and one more for the rest if it may lie over them; else smaller and smaller ones. */
+/* Cuts n lanes into whole vectors, and one more for the rest if it may overlap them; else into ever smaller ones. */
 static Lanes lanes_cut(Sched *s, int64_t one, int64_t n, bool twice, int64_t over) {
   Lanes c = {.count = ex_int(s, n)};
   int64_t at = n / one * one, before = at ? one : 0;
@@ -79,7 +79,7 @@ static Lanes lanes_cut(Sched *s, int64_t one, int64_t n, bool twice, int64_t ove
   return c;
 }
 
-/* Vectors that n lanes take in tiles of d. */
+/* The number of vectors for n lanes in tiles of d. */
 static int64_t vectors_of(Sched *s, int64_t one, int64_t n, int64_t d) {
   int64_t whole = n % d / one;
   return n / d * (d / one) + whole + (int64_t)lanes_cut(s, one, n % d, true, 0).n - (whole ? 1 : 0);
@@ -87,16 +87,16 @@ static int64_t vectors_of(Sched *s, int64_t one, int64_t n, int64_t d) {
 
 static int64_t tiles_of(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
-/* Where registers are few, and a row's value goes to several vectors, rows come one after the other: beside the sums there are then the lanes
- * and one row's value. */
+/* With few registers, if several vectors use a row's value, rows come one after the other: beside the sums, only the
+ * lanes and one row's value are then live. */
 static bool by_rows(const Sched *s, int64_t vectors) { return s->target->vector_bytes && s->target->vectors <= FEW_VECTORS && vectors > 1; }
 
-/* So many rows' values stay in registers beside sums of as many rows by some vectors, and one of these. */
+/* The number of rows whose values stay in registers beside their sums of so many vectors, and one vector. */
 static int64_t rows_beside(const Sched *s, int64_t vectors) { return (tile_vectors(s) - 1) / (vectors + 1); }
 
 static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
   int64_t usual = vector_lanes(s, p->stage->sum->acc), one = rows ? tile_vector(s, p->stage->sum->acc) : usual;
-  int64_t want = (rows ? 2 : 4) * one, n = p->size[v], more = one < usual ? 0 : one; /* of three short ones gcc makes a loop */
+  int64_t want = (rows ? 2 : 4) * one, n = p->size[v], more = one < usual ? 0 : one; /* gcc makes a loop of three */
   if (!p->exact[v]) return want;
   if (n <= want + (rows ? more : 0)) return n;
   for (int64_t d = want + (rows ? more : want / 2); d >= 2 * one; d -= one)
@@ -106,16 +106,17 @@ static int64_t lanes_of(Sched *s, const StagePlan *p, uint32_t v, bool rows) {
   return fewer ? want + more : want;
 }
 
-/* How wide a last piece may be only for being as wide as the others: a vector of the machine's, if more lanes cost no more. */
+/* The most lanes that a last piece may have just to be as wide as the others: a machine vector's, if more lanes cost
+ * no more. */
 static int64_t over_of(const Sched *s, const StagePlan *p, uint32_t v) {
   for (uint32_t a = 0; a + 1 < p->n_access; a++)
     if (plan_move(p, a, v) != MOVE_NONE && plan_move(p, a, v) != MOVE_UNIT) return 0;
   return p->ops <= (double)FEW_OPS ? tile_vector(s, p->stage->sum->acc) : 0;
 }
 
-/* Sums stay in registers, and beside them what a point has of each row, where several vectors take that. With 4 rows or fewer
- * gcc fetches the lanes' operand for each of them (seen with 12.2): that takes half as long again, so with more registers 4 rows
- * are no tile, though fewer be left behind the last one. */
+/* The number of rows whose sums stay in registers, with each row's value if several vectors use it. With 4 rows or
+ * fewer, gcc loads the lanes' operand again for each row (seen with 12.2), which takes half as long again: so with
+ * more registers 4 rows are no tile, even if fewer would be left over. */
 static int64_t rows_of(const Sched *s, const StagePlan *p, int64_t u, int64_t lanes) {
   static const int64_t good[] = {6, 8, 7, 5, 4};
   if (u == NO_LABEL) return 1;
@@ -139,7 +140,7 @@ static bool is_long(const StagePlan *p) {
 
 /* ---- one tile ------------------------------------------------------------------------------------------- */
 
-typedef struct Cells { uint32_t at[PIECES_MOST][ROWS_MOST]; } Cells; /* a place for each piece and row, an array of lanes */
+typedef struct Cells { uint32_t at[PIECES_MOST][ROWS_MOST]; } Cells; /* by piece and row: an array of lanes */
 
 static Cells cells_new(Tile *t, const char *name) {
   Sched *s = t->s;
@@ -186,7 +187,7 @@ const Expr *tile_combined(Sched *s, const EinSum *sum, const Expr *a, const Expr
   return ex_shared(s, red_combine(s, sum, tile_let(s, a), tile_let(s, b)));
 }
 
-/* Row r of a piece takes in value(r, l). */
+/* Adds value(r, l) to row r of a piece. */
 static void row_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *body, int64_t r, uint32_t k, const Expr *l, LoopBody *around) {
   Sched *s = t->s;
   point_set(t, u0, r, v0, k, l);
@@ -194,7 +195,7 @@ static void row_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Exp
   store_add(s, c.at[k][r], 1, &l, tile_combined(s, t->p->stage->sum, tile_cell(t, c.at[k][r], l), value));
 }
 
-/* The rows from `from` to before `to`: into[r][l] = into[r][l] with value(r, l). */
+/* Rows `from` up to `to`, exclusive: into[r][l] = into[r][l] combined with value(r, l). */
 static void rows_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *body, int64_t from, int64_t to) {
   int64_t one = tile_vector(t->s, t->p->stage->sum->acc);
   const Expr *l;
@@ -210,8 +211,8 @@ static void rows_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Ex
 
 /* ---- under a condition --------------------------------------------------------------------------------- */
 
-/* A read that is only there under a condition makes no lanes. Where the condition is the same for all lanes, as at the border of an
- * image, it is asked ahead of them. */
+/* A conditional read prevents vectorisation. If the condition is the same for all lanes, as at the border of an image,
+ * it is tested ahead of them. */
 typedef struct Asks { Tile *t; Map seen, made; const Expr *found; bool several, guarded; } Asks;
 
 static const Expr *leaf_guarded(void *env, Exprs *x, const Expr *leaf) {
@@ -253,7 +254,7 @@ static const Expr *answer(Asks *a, const Expr *e, bool holds) {
   return made;
 }
 
-/* The condition, if there is one and no other, and the body where it holds and where it does not. */
+/* Finds the condition, if there is exactly one, and the body where it holds and where it does not. */
 static void asks_of_body(Tile *t) {
   Arena *arena = t->s->arena;
   Asks a = {.t = t, .seen = map_new(arena), .made = map_new(arena)};
@@ -271,7 +272,7 @@ static const Expr *asks_of_row(Tile *t, const Expr *u0, int64_t row) {
   return ex_of(t->e, t->asks);
 }
 
-/* Comparisons of what is affine hold in between, where they hold for the first row and the last. */
+/* A comparison of affine expressions that holds for the first row and the last holds for those between. */
 static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   if (!t->asks) {
@@ -314,7 +315,7 @@ void tile_red_open(Tile *t, uint32_t label, const Expr *lo, const Expr *hi, Loop
   into(s, &for_add(s, v, lo, hi, 1, bind)->body);
 }
 
-/* A tile so small that the loop itself would count. */
+/* Unrolls a tile that is so small that the loop itself would count. */
 static LoopBind innermost_bind(const Tile *t, const Expr *hi) {
   int64_t one = vector_lanes(t->s, t->p->stage->sum->acc), vectors = 0;
   for (uint32_t k = 0; k < t->cut.n; k++) vectors += (t->cut.width[k] + one - 1) / one;
@@ -332,7 +333,7 @@ static void tile_wanted(Tile *t, const Expr *u0, const Expr *v0) {
 
 /* ---- what later tiles want ------------------------------------------------------------------------------- */
 
-/* Of the innermost reduced label, in `parts` parts: the one from lo up to hi is at hand; NULL: all. */
+/* Points of the innermost reduced label, in `parts` parts: the current one goes from lo up to hi; NULL: all. */
 typedef struct Points { const Expr *lo, *hi, *part; int64_t parts; } Points;
 
 static FetchRows rows_ahead(Tile *t, const Expr *u0, const Expr *v0, Points at) {
@@ -341,7 +342,7 @@ static FetchRows rows_ahead(Tile *t, const Expr *u0, const Expr *v0, Points at) 
   return (FetchRows){t->p, (uint32_t)t->u, (uint32_t)t->v, t->rows, u0, first, at.lo, at.hi};
 }
 
-/* Of the next point of the innermost label around; without one, it has no label. */
+/* Prefetch of the next point of the innermost label around; without one, it has no label. */
 static FetchNext next_ahead(Tile *t, Points at) {
   Sched *s = t->s;
   const StagePlan *p = t->p;
@@ -373,8 +374,8 @@ static void tile_fetch(Tile *t, const Expr *u0, const Expr *v0, Points at) {
   if (next.label != NOWHERE) next_fetch(t->s, &next, t->e);
 }
 
-/* Sizes are known of all reduced labels, and the innermost is long enough to fetch a little in between: not so little is done there
- * that the loop itself would count. */
+/* Whether all reduced extents are known, and the innermost is long enough to prefetch in parts, each with enough work
+ * to hide the loop. */
 static bool has_parts(const Tile *t) {
   const StagePlan *p = t->p;
   int64_t work = fetch_points(p->size[p->red[p->n_red - 1]]) * t->rows;
@@ -383,7 +384,7 @@ static bool has_parts(const Tile *t) {
   return !p->stage->sum->where && !t->blocked && work * t->lanes >= PART_OPS * vector_lanes(t->s, p->stage->sum->acc);
 }
 
-/* A loop over parts of n points, with what is fetched in each; gives the part's first and last. */
+/* Opens a loop over parts of n points that prefetches in each; gives the part's bounds. */
 static void parts_open(Tile *t, const Expr *u0, const Expr *v0, int64_t n, const Expr **lo, const Expr **hi) {
   Sched *s = t->s;
   int64_t points = fetch_points(n);
@@ -407,7 +408,7 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
   into(s, was);
   Cells tot = cells_new(t, "acc"), acc = tot;
   tile_wanted(t, u0, v0);
-  if (p->stage->sum->where) { /* it looks at neither u nor v: so far and no further for the whole tile */
+  if (p->stage->sum->where) { /* it depends on neither u nor v: the bounds are those of the whole tile */
     point_set(t, u0 ? u0 : ex_int(s, 0), 0, v0, 0, ex_int(s, 0));
     red_loops_where(s, p, t->e, NULL);
     step(t, acc, u0, v0);
@@ -452,7 +453,7 @@ static void tile(Tile *t, int64_t rows, const Expr *u0, const Expr *v0) {
 
 /* ---- all tiles ------------------------------------------------------------------------------------------- */
 
-/* All rows from u0 on, in one tile or, where fewer are left and it is not known how many, one by one. */
+/* Computes all rows from u0 on: in one tile or, if fewer are left and their number is unknown, one by one. */
 static void rows_do(Tile *t, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   if (t->u == NO_LABEL) {
@@ -501,8 +502,9 @@ static void lanes_do(Tile *t, const Expr *u0, const Expr *v0) {
   into(s, was);
 }
 
-/* What moves along the lanes and not along the rows, all of it, stays in the nearest cache. Results that are mostly written want
- * long rows even if it is a little more: 2048 by 2048 sums of 4 products take a third of the time so. */
+/* Whether operands that depend on the lanes and not on the rows stay in the first-level cache. Results that are mostly
+ * written want long rows even if they are a little larger: 2048 by 2048 sums of 4 products then take a third of the
+ * time. */
 static bool lanes_are_near(const Tile *t) {
   const StagePlan *p = t->p;
   double points = 1;
@@ -517,8 +519,8 @@ static bool lanes_are_near(const Tile *t) {
   return true;
 }
 
-/* Other output labels outermost, then the lanes' tiles, then the rows': so what v alone has is used again soon. Where that is
- * near all the time, the rows' tiles come first: what they alone have is fetched once. */
+/* Other output labels are outermost, then the lanes' tiles, then the rows', so that operands of v alone are reused
+ * soon. If those stay in cache anyway, the rows' tiles come first, and operands of u alone are loaded once. */
 static void tiles_walk(Tile *t, bool threads) {
   Sched *s = t->s;
   const StagePlan *p = t->p;
@@ -567,7 +569,7 @@ static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* How many elements further a read goes with the label; false: that is not known. */
+/* The stride of a read along the label, in elements; false: unknown. */
 static bool stride_of(Sched *s, const StagePlan *p, const Expr *read, uint32_t label, int64_t *stride) {
   TaskSlot slot = p->stage->slot[read->i];
   const Expr *const *dim = slot.kept ? s->task->stages.at[slot.index].bound : buffer_seen(s, slot.index)->dim;
@@ -580,7 +582,7 @@ static bool stride_of(Sched *s, const StagePlan *p, const Expr *read, uint32_t l
   return true;
 }
 
-/* What moves along the label moves by a few elements, so that compilers make lanes of what lies there. */
+/* Whether all reads that depend on the label have a small stride along it, so that compilers vectorise them. */
 static bool is_near(Sched *s, const StagePlan *p, uint32_t label) {
   const Expr **read = NEW_ARRAY(s->arena, const Expr *, p->n_access + 1);
   int64_t stride;
@@ -594,12 +596,13 @@ static bool is_near(Sched *s, const StagePlan *p, uint32_t label) {
   return any;
 }
 
-/* How good v is for lanes, where it is that at all. */
+/* The score of v as the label for lanes; 0 if it cannot be. */
 static bool lanes_along(Sched *s, const StagePlan *p, uint32_t v, bool far) {
   bool along = false;
   if (p->size[v] < 4) return false;
   if (far) {
-    bool reduced = is_near(s, p, p->red[p->n_red - 1]); /* are good lanes too, or few and next to each other */
+    /* reduced: contiguous or nearly so, and good lanes too. */
+    bool reduced = is_near(s, p, p->red[p->n_red - 1]);
     return !reduced && !p->stage->sum->where && p->size[v] >= vector_lanes(s, p->stage->sum->acc) && is_near(s, p, v);
   }
   for (uint32_t a = 0; a + 1 < p->n_access; a++) along |= plan_move(p, a, v) == MOVE_UNIT;

@@ -1,7 +1,8 @@
-/* codegen/schedule/cpu/rows/apart.c - functions that a C compiler makes poorer vectors of than there are, or none: they stand apart, `lanes f exp`,
- * over as many lanes as registers hold. In: a kernel's statements. A loop over lanes that takes the exponential of floats, or a sine,
- * becomes two, and that between them: the arguments; their exponentials; what follows from these. What does not fill the lanes
- * is left as it was. Every lane is the same to the bit. */
+/* codegen/schedule/cpu/rows/apart.c - takes functions that C compilers vectorise poorly, or not at all, out of loops:
+ * `lanes f exp`, over as many lanes as registers hold. In: a kernel's statements. A loop over lanes that takes
+ * exponentials of floats, or a sine, is split in two, with the call between them: the arguments; their exponentials;
+ * what follows from those. A remainder that does not fill the lanes is left as it was. Every lane is the same to the
+ * bit. */
 #include "schedule/schedule.h"
 
 enum {
@@ -12,9 +13,9 @@ enum {
 typedef struct Apart {
   Sched *s;
   const LoopStmt *loop;
-  Map let;                   /* of each register that a LET makes in the loop: its value, over what is there ahead of the loop */
-  int64_t most;              /* turns, as far as the axes tell along which it goes */
-  bool *stored;              /* by place: by one of its statements that is not the last */
+  Map let;                   /* by register that a LET sets in the loop: its value, over what exists before the loop */
+  int64_t most;              /* turns, as far as the axes along the loop limit them */
+  bool *stored;              /* by place: whether a statement other than the last stores to it */
   uint32_t n;
   const Expr *call[CALLS_MOST], *arg[CALLS_MOST];
 } Apart;
@@ -30,10 +31,10 @@ static const Expr *leaf_value(void *env, Exprs *x, const Expr *leaf) {
   return value ? value : leaf;
 }
 
-/* With the values of the loop's registers in their stead. */
+/* Replaces the loop's registers by their values. */
 static const Expr *value_of(Apart *a, const Expr *e) { return expr_map(a->s->x, e, leaf_value, a); }
 
-/* The loop's variable is nowhere beyond an axis that it goes along. */
+/* Limits the loop's variable to the extent of the axes that it indexes. */
 static void most_take(Apart *a, int64_t place, uint32_t n, const Expr *const *at) {
   const LoopPlace *x = &a->s->k->places.at[place];
   for (uint32_t k = 0; k < n; k++)
@@ -52,7 +53,7 @@ static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* It may be computed ahead of the lanes' statements. */
+/* Whether it may be computed ahead of the lanes' statements. */
 static bool may_lead(Apart *a, const Expr *arg) {
   Look l = {a, true};
   expr_map(a->s->x, arg, leaf_look, &l);
@@ -68,12 +69,12 @@ static void call_note(Apart *a, const Expr *e) {
   a->arg[a->n++] = arg;
 }
 
-/* Of exponentials compilers make vectors of their own; only the longest are better done by hand. */
+/* Compilers vectorise exponentials themselves; only for the longest vectors is ours better. */
 static bool stands_apart(const Sched *s, const Expr *e) {
   return e->kind == EX_OP && loop_has_lanes((Op)e->op, (DType)e->dtype) && (e->op != OP_EXP || tile_vector(s, DT_F32) >= ONE_VECTOR);
 }
 
-/* What is taken in any case. */
+/* Collects the calls that are made unconditionally. */
 static void calls_find(Apart *a, const Expr *top) {
   VEC(const Expr *) todo = {0};
   Map seen = map_new(a->s->arena);
@@ -91,7 +92,7 @@ static void calls_find(Apart *a, const Expr *top) {
   }
 }
 
-/* Its statements are such as can be done again in another loop; what they call is noted. */
+/* Whether the statements can be repeated in another loop; notes their calls. */
 static bool loop_look(Apart *a) {
   const LoopBody *b = &a->loop->body;
   for (uint32_t i = 0; i < b->len; i++) {
@@ -111,9 +112,9 @@ static bool loop_look(Apart *a) {
 
 typedef struct Put {
   Apart *a;
-  const Expr *index, *lane;  /* what the loop's variable is; the number of the lane */
-  const uint32_t *array;     /* what was called; NULL: it is not there yet */
-  Map let, done;             /* the loop's registers; expressions */
+  const Expr *index, *lane;  /* the value of the loop's variable; the number of the lane */
+  const uint32_t *array;     /* results of the calls; NULL: not there yet */
+  Map let, done;             /* the loop's registers; rewritten expressions */
 } Put;
 
 static const Expr *put_called(const Put *p, const Expr *e) {
@@ -122,7 +123,8 @@ static const Expr *put_called(const Put *p, const Expr *e) {
   return NULL;
 }
 
-/* With another index, registers of its own, and what was called read from arrays. As deep as expressions that are shared. */
+/* Rewrites e with another index, new registers, and calls read from arrays. Recursion is as deep as shared expressions
+ * are nested. */
 static const Expr *put(Put *p, const Expr *e) {
   Sched *s = p->a->s;
   if (e->kind == EX_LABEL) return e->i == p->a->loop->var ? p->index : e;
@@ -165,7 +167,7 @@ static Put lanes_open(Apart *a, const Expr *from, const Expr *lanes, const uint3
   return (Put){a, ex_add(s, from, lane), lane, array, map_new(s->arena), map_new(s->arena)};
 }
 
-/* So many turns of the loop. */
+/* Splits `lanes` turns of the loop. */
 static void lanes_make(Apart *a, const Expr *from, const Expr *lanes) {
   Sched *s = a->s;
   LoopBody *was = s->body;
@@ -183,14 +185,14 @@ static void lanes_make(Apart *a, const Expr *from, const Expr *lanes) {
   into(s, was);
 }
 
-/* How many lanes a loop of so many turns has at a time; 0: too few. turns < 0: not known. */
+/* How many lanes a loop of so many turns uses at a time; 0: too few turns. turns < 0: unknown. */
 static int64_t lanes_of(int64_t turns) {
   int64_t lanes = LOOP_LANES;
   while (turns >= 0 && lanes > ONE_VECTOR && turns % lanes && (turns < lanes || turns % ONE_VECTOR == 0)) lanes /= 2;
   return turns < 0 || turns >= lanes ? lanes : 0;
 }
 
-/* What stands in the loop's stead; false: nothing. */
+/* Emits the replacement of the loop; false: there is none. */
 static bool loop_split(Sched *s, LoopStmt *loop) {
   bool known = loop->lo->kind == EX_INT && loop->hi->kind == EX_INT;
   int64_t turns = known ? loop->hi->i - loop->lo->i : -1, lanes = lanes_of(turns);

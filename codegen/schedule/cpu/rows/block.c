@@ -1,16 +1,16 @@
-/* codegen/schedule/cpu/rows/block.c - kernels whose stages share rows, and of which some multiply these rows by what all of them
- * share (attention: the keys, the values). Rows are taken in blocks then: each stage goes over a block of them, and what is
- * kept of a stage is kept for the block, rows innermost. So a stage that multiplies has tiles, and one that goes along a
- * row has its lanes across rows. This makes of a kernel the one with the label of the rows cut in two. */
+/* codegen/schedule/cpu/rows/block.c - kernels whose stages share rows, some of which multiply the rows by operands
+ * that all rows share (attention: the keys, the values). Rows are then taken in blocks: each stage goes over a block,
+ * and kept values are kept for the block, rows innermost. So a stage that multiplies has tiles, and one that goes
+ * along a row has its lanes across rows. Rewrites a kernel to one whose rows' label is split in two. */
 #include "schedule/schedule.h"
 
 enum {
   BLOCK_MOST = 128,          /* rows */
   BLOCK_LEAST = 32,
-  BLOCK_BYTES = 1 << 20,     /* about so much may be kept */
+  BLOCK_BYTES = 1 << 20,     /* roughly how much may be kept */
   BLOCKS_WANTED = 8,
-  ROW_ENOUGH = 16,           /* times that a row uses what it reads, and needs no others */
-  WORTH = 8                  /* so many times the work of stages that want blocks may be that of those that don't */
+  ROW_ENOUGH = 16,           /* uses of an operand within a row that make other rows unnecessary */
+  WORTH = 8                  /* at most how many times the work of stages that want blocks the others may do */
 };
 
 /* ---- which label ------------------------------------------------------------------------------------- */
@@ -20,8 +20,8 @@ typedef struct Look {
   const TaskStage *st;
   uint32_t n_outer;
   uint64_t outer;            /* labels that all such reads lack */
-  bool shares, alone;        /* the stage has a read that wants rows; one that a row uses often enough by itself */
-  double wanted, others;     /* points of stages that want rows, and of those that have enough in one */
+  bool shares, alone;        /* the stage has a read that rows share; one that a row reuses enough by itself */
+  double wanted, others;     /* points of stages that want blocks, and of those that do not need them */
 } Look;
 
 static bool has_some(const Expr *e, uint32_t from, uint32_t to) {
@@ -30,21 +30,21 @@ static bool has_some(const Expr *e, uint32_t from, uint32_t to) {
   return false;
 }
 
-/* The row uses what is read again along another label of its own. */
+/* Whether the row uses the read again along another label of its own. */
 static bool used_in_row(const Look *k, const Expr *read) {
   for (uint32_t l = k->n_outer; l < k->st->sum->n_out; l++)
     if (!ex_has_label(read, l) && task_size_guess(k->s->t, k->st->bound[l]) >= ROW_ENOUGH) return true;
   return false;
 }
 
-/* Each row reads where data say: its neighbours are anywhere. */
+/* Whether rows read at indices from data, so that neighbouring rows read anywhere. */
 static bool is_by_data(const Expr *read, uint32_t n_outer) {
   for (uint32_t k = 0; k < read->n; k++)
     if ((read->arg[k]->has & HAS_READ) && has_some(read->arg[k], 0, n_outer)) return true;
   return false;
 }
 
-/* A read that is the same for several rows, and goes along what is reduced. */
+/* Notes a read that several rows share and that goes along what is reduced. */
 static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
   Look *k = env;
   const EinSum *sum = k->st->sum;
@@ -71,7 +71,7 @@ static void stage_look(Look *k, const TaskStage *st) {
   else if (k->alone) k->others += points;
 }
 
-/* The outer label of the rows, or NOWHERE, where most of the work is in products that have tiles enough in each row. */
+/* The outer label of the rows; NOWHERE if most of the work is in products that have enough tiles within each row. */
 static uint32_t rows_label(Sched *s, const Task *k) {
   Look look = {.s = s, .n_outer = k->n_outer, .outer = ~(uint64_t)0};
   uint32_t best = NOWHERE;
@@ -88,7 +88,7 @@ static uint32_t rows_label(Sched *s, const Task *k) {
 
 /* ---- columns ------------------------------------------------------------------------------------------- */
 
-/* Rows of which each is a column of what is read: where a block of them is read along, lines of memory are. */
+/* Rows each of which is a column of what is read: in a block of them, reads go along lines of memory. */
 typedef struct Columns { const TaskStage *st; uint32_t n_outer, label; bool other; } Columns;
 
 static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
@@ -141,7 +141,7 @@ typedef struct Cut {
   Sched *s;
   const TaskStage *st;
   uint32_t n_outer, label;
-  const Expr **to;           /* of the old labels, over the new ones */
+  const Expr **to;           /* the old labels, in terms of the new ones */
   const Expr *block, *row;   /* the two new labels */
 } Cut;
 
@@ -149,7 +149,8 @@ static const Expr *leaf_cut(void *env, Exprs *x, const Expr *leaf) {
   Cut *c = env;
   if (leaf->kind == EX_LABEL) return c->to[leaf->i];
   if (leaf->kind != EX_READ || !c->st->slot[leaf->i].kept) return leaf;
-  const Expr **arg = NEW_ARRAY(c->s->arena, const Expr *, leaf->n + 2); /* as the stages' labels are ordered now */
+  /* arg: in the new order of the stages' labels. */
+  const Expr **arg = NEW_ARRAY(c->s->arena, const Expr *, leaf->n + 2);
   uint32_t n = 0;
   for (uint32_t k = 0; k < c->n_outer; k++)
     if (k != c->label) arg[n++] = leaf->arg[k];
@@ -226,7 +227,7 @@ bool block_is_index(const Sched *s, const TaskStage *st, const Expr *index) {
   return index == expr_op2(s->x, OP_ADD, expr_op2(s->x, OP_MUL, block, expr_int(s->x, DT_I64, s->block)), row);
 }
 
-/* The last block may have fewer rows. `block`: which it is. */
+/* Bounds the rows of the last block, which may have fewer. `block`: its number. */
 void block_bound(Sched *s, const Expr *block) {
   if (s->block_of->kind == EX_INT && s->block_of->i % s->block == 0) return;
   const Expr *rows = ex_int(s, s->block), *left = ex_sub(s, s->block_of, ex_mul(s, block, rows));

@@ -1,18 +1,18 @@
-/* codegen/schedule/cpu/rows/lanes.c - sweeps: stages that go over the same points in one go, lanes along the innermost label.
- * In: reductions of the points that one output has, and maps between them. Each lane reduces what it meets; at the end the
- * lanes are taken together by halves, those of all reductions side by side, so that none waits for another. Long float sums
- * do so for each block, and never run in one long chain; how long a block is, depends on sizes alone. */
+/* codegen/schedule/cpu/rows/lanes.c - sweeps: stages over the same points that run in one loop, lanes along the
+ * innermost label. In: reductions over the points of one output, and maps between them. Each lane reduces its points;
+ * at the end lanes are combined by halves, for all reductions side by side, so that none waits for another. Long float
+ * sums do so for each block, and never form one long chain; the block size depends on sizes alone. */
 #include "schedule/schedule.h"
 
 #include <math.h>
 
 enum {
   VECTORS_MOST = 16,         /*   and those of all reductions of a sweep */
-  LINE = 64,                 /* bytes that come near together */
-  ROW_LEAST = 2048,          /* bytes of a row that is fetched ahead */
+  LINE = 64,                 /* bytes of a cache line */
+  ROW_LEAST = 2048,          /* bytes of a row that is prefetched */
   ROW_MOST = 32768,
-  ROWS_AHEAD = 8192,         /*   bytes of rows between it and the one at hand, as that takes a while to come */
-  ROWS_BYTES = 1 << 20       /* and of all of them */
+  ROWS_AHEAD = 8192,         /*   bytes of rows to prefetch ahead, to cover the latency */
+  ROWS_BYTES = 1 << 20       /* and of all rows */
 };
 
 /* ---- what a part wants ------------------------------------------------------------------------------------ */
@@ -26,10 +26,10 @@ static bool red_is_extreme(const EinSum *sum) {
   return op == OP_MAX || op == OP_MIN || op == OP_FMAX || op == OP_FMIN;
 }
 
-/* Of an extreme: the most, not the least. */
+/* For max and min: whether it is a max. */
 static bool red_most(const EinSum *sum) { return red_op(sum) == OP_MAX || red_op(sum) == OP_FMAX; }
 
-/* What lanes hold. Halves that are only compared are as good as floats, and need no rounding. */
+/* The type of a lane. Halves that are only compared are as exact as floats, and need no rounding. */
 static DType lane_dtype(const EinSum *sum) {
   return sum->acc == DT_F16 || sum->acc == DT_BF16 ? DT_F32 : sum->acc;
 }
@@ -48,7 +48,7 @@ int64_t lanes_width(Sched *s, const StagePlan *p) {
   return p->size[r] >= 2 * width ? width : 0;
 }
 
-/* Places fit into 32 bits, and lanes of these are as many as those of the values. */
+/* The type of positions: 32 bits if they fit, so that their vectors have as many lanes as the values'. */
 static DType place_dtype(const Sweep *w, const SweepPart *q) {
   int64_t all = 1;
   bool small = dtype_size(lane_dtype(sum_of(q))) <= 4;
@@ -96,7 +96,7 @@ static const Expr *let(Sched *s, const char *name, const Expr *value) {
   return scalar_read(s, v);
 }
 
-/* A loop over lanes; gives their number. */
+/* Opens a loop over lanes. Returns the lane's number. */
 static const Expr *lanes_open(Sched *s, const Expr *count) {
   uint32_t l = var_new(s, NULL, "l");
   into(s, &for_add(s, l, ex_int(s, 0), count, 1, BIND_VECTOR)->body);
@@ -109,19 +109,20 @@ static void accs_open(Sweep *w, bool blocked) {
     SweepPart *q = &w->part[i];
     if (!reduces(q) || q->blocked != blocked) continue;
     q->acc = lanes_new(s, "acc", lane_dtype(sum_of(q)), w->width, lane_identity(s, sum_of(q)));
-    if (is_arg(sum_of(q))) { /* a place less the number of its lane: that of the lane's first point, to begin with */
+    /* A position, minus the number of its lane; initially that of the lane's first point. */
+    if (is_arg(sum_of(q))) {
       DType t = place_dtype(w, q);
       q->at = lanes_new(s, "place", t, w->width, expr_int(s->x, t, 0));
     }
   }
 }
 
-/* Lanes never hold NaN. */
+/* Whether lanes never hold NaN. */
 static bool passes_nan(const EinSum *sum) {
   return dtype_is_float(sum->acc) && (sum->reducer == RED_FMAX || sum->reducer == RED_FMIN);
 }
 
-/* The better of two; where b is NaN, a. */
+/* The better of the two; a if b is NaN. */
 static const Expr *extreme_of(Sched *s, const EinSum *sum, const Expr *a, const Expr *b) {
   const Expr *pick[3] = {expr_op2(s->x, red_most(sum) ? OP_GT : OP_LT, b, a), b, a};
   return expr_op(s->x, OP_SELECT, 3, pick);
@@ -129,7 +130,7 @@ static const Expr *extreme_of(Sched *s, const EinSum *sum, const Expr *a, const 
 
 /* ---- at a point ---------------------------------------------------------------------------------------------- */
 
-/* The place of the point that is `base` along the innermost label. */
+/* The position of the point whose innermost label is `base`. */
 static const Expr *place_of(Sweep *w, const SweepPart *q, const Expr *base) {
   Sched *s = w->s;
   const Expr *at = ex_int(s, 0);
@@ -168,13 +169,13 @@ static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr
     arg_step(w, q, base, l, value);
     return;
   }
-  if (sum->acc == DT_BOOL) value = let(s, "v", value); /* both sides are there, so `and` and `or` are no branches */
+  if (sum->acc == DT_BOOL) value = let(s, "v", value); /* both operands exist, so that `and` and `or` do not branch */
   const Expr *acc = lane(s, q->acc, l);
   if (passes_nan(sum)) lane_store(s, q->acc, l, extreme_of(s, sum, acc, let(s, "v", value)));
   else lane_store(s, q->acc, l, red_combine(s, sum, acc, value));
 }
 
-/* All parts at base + l of the innermost label. */
+/* Computes all parts at base + l of the innermost label. */
 static void point(Sweep *w, const Expr *base, const Expr *l) {
   w->label[w->loop[w->n_loop - 1]] = ex_add(w->s, base, l);
   for (uint32_t i = 0; i < w->n; i++) {
@@ -202,8 +203,8 @@ static double row_bytes(const Sweep *w, const StagePlan *p, DType t) {
   return row;
 }
 
-/* A row is not so short that it lies where the last one's neighbours were fetched, nor so long that the first of it is
- * gone when it is wanted; and there are more of them than a cache holds anyway. */
+/* Whether a row is worth a prefetch: not so short that the last row's prefetch covered it, nor so long that its start
+ * is evicted before its use; and the rows do not fit a cache anyway. */
 static bool row_fits(const Sweep *w, const StagePlan *p, const TaskBuffer *b) {
   double row = row_bytes(w, p, b->dtype), all = (double)dtype_size(b->dtype);
   for (uint32_t k = 0; k < b->rank; k++) all *= b->dim[k]->kind == EX_INT ? (double)b->dim[k]->i : 1e6;
@@ -226,7 +227,7 @@ void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
   }
 }
 
-/* How many rows ahead. */
+/* The prefetch distance in rows. */
 static int64_t rows_ahead(const Sweep *w) {
   double most = (double)ROW_LEAST;
   for (uint32_t k = 0; k < w->n_fetch; k++) {
@@ -237,7 +238,7 @@ static int64_t rows_ahead(const Sweep *w) {
   return rows < w->s->rows ? w->s->rows : rows;
 }
 
-/* What a later row has here, a line of the cache after the other. */
+/* Prefetches the same place in a later row, one cache line after the other. */
 static void row_fetch(Sweep *w, const Expr *base) {
   Sched *s = w->s;
   uint32_t last = w->loop[w->n_loop - 1];
@@ -258,7 +259,7 @@ static void row_fetch(Sweep *w, const Expr *base) {
   w->label[w->row] = row;
 }
 
-/* What is met twice changes nothing: the last lanes may lie partly over those before them. */
+/* Whether every reduction is idempotent, so that the last lanes may overlap those before them. */
 static bool meets_again(const Sweep *w) {
   for (uint32_t i = 0; i < w->n; i++) {
     const EinSum *sum = sum_of(&w->part[i]);
@@ -267,15 +268,15 @@ static bool meets_again(const Sweep *w) {
   return !w->before && !w->after;
 }
 
-/* Of one short row what is left joins the lanes while they are folded, as soon as they are so few: lanes of which some are used apart
- * are in no registers. */
+/* Whether the remainder of one short row joins the lanes while they are folded, as soon as few enough are left: lanes
+ * that are partly used are not in registers. */
 static bool left_to_fold(const Sweep *w, int64_t points) {
   const SweepPart *q = &w->part[0];
   return w->n == 1 && w->n_loop == 1 && points < SUM_BLOCK && !q->blocked && !sum_of(q)->where && !is_arg(sum_of(q)) &&
          !red_is_extreme(sum_of(q)) && !w->before && !w->after;
 }
 
-/* From lo to hi of the innermost label: whole widths, then what is left in as many lanes. */
+/* Reduces lo to hi of the innermost label: whole widths, then the remainder in as many lanes as are left. */
 static void span(Sweep *w, const Expr *lo, const Expr *hi) {
   Sched *s = w->s;
   const Expr *width = ex_int(s, w->width);
@@ -303,7 +304,7 @@ static void span(Sweep *w, const Expr *lo, const Expr *hi) {
 
 /* ---- folding -------------------------------------------------------------------------------------------------- */
 
-/* The best of all lanes was found; now the first place of those that have it, and NaN is best of all. */
+/* The best of all lanes is known: takes the first position that has it; NaN beats everything. */
 static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
   Sched *s = w->s;
   DType t = place_dtype(w, q);
@@ -325,10 +326,10 @@ static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
   }
 }
 
-typedef struct Fold { uint32_t from, to, bad; } Fold; /* lanes to begin with, where they go on, and where NaN is noted */
+typedef struct Fold { uint32_t from, to, bad; } Fold; /* lanes to fold, where results go, and where NaN is noted */
 
-/* One part's lanes l and far become one. NaN is asked for once, and then handed on as a number: that is short, and the lanes
- * of each half wait for those of the one before. */
+/* Combines lanes l and `far` of one part. NaN is tested once and then passed on as a number: that keeps the dependence
+ * from half to half short. */
 static void half_fold(Sched *s, const SweepPart *q, const Fold *f, bool first, const Expr *l, const Expr *far) {
   uint32_t from = first ? f->from : f->to;
   const Expr *a = lane(s, from, l), *b = lane(s, from, far);
@@ -361,7 +362,7 @@ static void fold_end(Sweep *w, const SweepPart *q, const Fold *f) {
   if (is_arg(sum_of(q))) places_fold(w, q, f->to);
 }
 
-/* Lane 0 of each becomes its lanes taken together, in a fixed tree. */
+/* Combines the lanes of each part into lane 0, in a fixed tree. */
 static void fold(Sweep *w, bool blocked) {
   Sched *s = w->s;
   Fold *f = NEW_ARRAY(s->arena, Fold, w->n);
@@ -389,7 +390,7 @@ static void fold(Sweep *w, bool blocked) {
 
 /* ---- the loops -------------------------------------------------------------------------------------------------- */
 
-/* Which loop is cut into blocks for long float sums, and after how many steps; n_loop: none is. */
+/* The loop that is split into blocks for long float sums, and its step; n_loop: none. */
 static uint32_t cut_find(const Sweep *w, int64_t *step) {
   bool any = false;
   int64_t inside = 1;
@@ -406,7 +407,7 @@ static uint32_t cut_find(const Sweep *w, int64_t *step) {
   return w->n_loop;
 }
 
-/* How far the innermost label goes. */
+/* The range of the innermost label. */
 static void bounds_of(Sweep *w, const Expr **lo, const Expr **hi) {
   Sched *s = w->s;
   const StagePlan *p = w->part[0].p;
@@ -418,7 +419,7 @@ static void bounds_of(Sweep *w, const Expr **lo, const Expr **hi) {
   const Expr *rest = where_narrow(w->part[0].e, p->stage->sum->where, p->n_label, last, bound, lo, hi);
   where_narrow_data(w->part[0].e, rest, p->n_label, last, bound, lo, hi);
   *lo = named(s, NULL, "from", *lo);
-  *hi = named(s, NULL, "to", ex_max(s, *lo, *hi)); /* never before it, so that what is left over is counted right */
+  *hi = named(s, NULL, "to", ex_max(s, *lo, *hi)); /* not less than *lo, so that the remainder is counted right */
 }
 
 static void block_open(Sweep *w, int64_t step, const Expr **lo, const Expr **hi) {
@@ -430,7 +431,7 @@ static void block_open(Sweep *w, int64_t step, const Expr **lo, const Expr **hi)
   accs_open(w, true);
 }
 
-/* Gives the body of a block, NULL where there are none. */
+/* Opens the loops. Returns the body of a block; NULL: there are no blocks. */
 static LoopBody *loops_open(Sweep *w, uint32_t cut, int64_t step, const Expr **lo, const Expr **hi) {
   Sched *s = w->s;
   LoopBody *block = NULL;
@@ -451,7 +452,7 @@ static LoopBody *loops_open(Sweep *w, uint32_t cut, int64_t step, const Expr **l
   return block;
 }
 
-/* -1 where there is no point. */
+/* The position; -1 if there are no points. */
 static const Expr *place_result(Sweep *w, const SweepPart *q) {
   Sched *s = w->s;
   const Expr *at = expr_cast(s->x, DT_I64, lane(s, q->at, ex_int(s, 0))), *some = NULL;
@@ -503,7 +504,8 @@ static void reductions(Sweep *w) {
   results(w);
 }
 
-/* So many points of the innermost label, from lo on; what is streamed lies in arrays of `most` elements, if that is not NULL. */
+/* Computes `count` points of the innermost label from lo on; streamed values go to arrays of `most` elements, unless
+ * that is NULL. */
 static void maps_row(Sweep *w, const Expr *lo, const Expr *count, const Expr *most) {
   Sched *s = w->s;
   LoopBody *was = s->body, *outside = s->outside;
@@ -536,7 +538,7 @@ static void maps_make(void *env, const Expr *lo, const Expr *count, const Expr *
   }
 }
 
-/* The same a piece after the other; that of the narrowest elements says where lines begin. */
+/* The same in pieces; the part with the narrowest elements determines where lines begin. */
 static void maps_stream(Sweep *w) {
   const SweepPart *q = NULL;
   uint32_t l = w->loop[w->n_loop - 1];
@@ -548,7 +550,7 @@ static void maps_stream(Sweep *w) {
   stream_row(w->s, &(StreamRow){q->p->stage, q->e, l, maps_make, w}, ex_int(w->s, 0), extent, q->p->exact[l] ? extent : NULL);
 }
 
-/* Maps alone. What may be streamed is, if all of it is so large. */
+/* A sweep of maps alone. It is streamed if all results that may be are large enough. */
 static void maps(Sweep *w) {
   Sched *s = w->s;
   LoopBody *was = s->body, *other = s->body;

@@ -1,21 +1,22 @@
-/* codegen/schedule/cpu/rows/rows.c - kernels of several stages: loops over the labels that they share, the rows, and in a row one
- * stage after the other. Stages over the same points of a row share a sweep (schedule/cpu/rows/lanes.c) as far as they do not wait for
- * each other: a softmax is a sweep for the maximum, one for the exponentials and their sum, one for the quotients.
+/* codegen/schedule/cpu/rows/rows.c - kernels of several stages: loops over the labels that they share, the rows, and
+ * within a row one stage after the other. Stages over the same points of a row share a sweep
+ * (schedule/cpu/rows/lanes.c) unless one depends on the other's result: a softmax is a sweep for the maximum, one for
+ * the exponentials and their sum, and one for the quotients.
  *
- * What a map gives to a later sweep is computed there again if that costs less than to keep it; or it lies where the result
- * of the row will be; or in an array of the kernel's own. Results that are so large that no cache holds them are streamed
- * (schedule/cpu/maps/stream.c), by sweeps of maps alone. A few short rows are taken together, each sweep for all of them. Where rows
- * are taken in blocks (schedule/cpu/rows/block.c), each stage has its own loops, and an array. */
+ * A map that a later sweep reads is recomputed there if that costs less than keeping it; else it is kept where the
+ * row's result will be, or in an array of the kernel's own. Results too large for any cache are streamed
+ * (schedule/cpu/maps/stream.c) by sweeps of maps alone. A few short rows run together, each sweep for all of them. If
+ * rows are taken in blocks (schedule/cpu/rows/block.c), each stage has its own loops and an array. */
 #include "schedule/schedule.h"
 
 enum {
-  AGAIN_OPS = 8,             /* so many operations are cheaper than an array */
-  TOGETHER_BYTES = 8192      /* of the rows that are taken together, in what has most */
+  AGAIN_OPS = 8,             /* at most so many operations are cheaper than an array */
+  TOGETHER_BYTES = 8192      /* of rows that run together, for their widest stage */
 };
 
 typedef enum {
-  HOME_NONE,                 /* nobody reads it, or only in its own sweep */
-  HOME_AGAIN,                /* computed again */
+  HOME_NONE,                 /* nobody reads it, or only its own sweep does */
+  HOME_AGAIN,                /* recomputed */
   HOME_STORE,                /* where stage `store` puts its result */
   HOME_OWN                   /* a register, or an array */
 } Home;
@@ -23,10 +24,10 @@ typedef enum {
 typedef struct RowStage {
   StagePlan p;
   Env e;
-  bool flat;                 /* goes in sweeps, */
-  uint32_t level;            /*   in the one of this number among those over its points */
-  const Expr **read;         /* by slot: the read, NULL: none */
-  double cost;               /* of computing it again, with what it is computed from */
+  bool flat;                 /* runs in sweeps, */
+  uint32_t level;            /*   in that of this level over its points */
+  const Expr **read;         /* by slot: the read; NULL: none */
+  double cost;               /* cost of recomputing it, with its inputs */
   bool here;                 /* some stage of its own sweep reads it */
   Home home;
   uint32_t store;
@@ -36,19 +37,19 @@ typedef struct Rows {
   Sched *s;
   uint32_t n;
   RowStage *at;              /* by stage */
-  const Expr **label;        /* of all stages, by number: the shared ones come first */
-  const Expr *from, *to;     /* where several rows are taken together: these */
-  uint32_t into;             /* the stage from whose value the last one goes on; NOWHERE: there is none */
+  const Expr **label;        /* of all stages, by number; the shared ones come first */
+  const Expr *from, *to;     /* the range of rows that run together */
+  uint32_t into;             /* the stage whose value the last one continues from; NOWHERE: none */
 } Rows;
 
-typedef struct Group { Rows *r; uint32_t *stage; } Group; /* what a sweep knows: which stage each part is */
+typedef struct Group { Rows *r; uint32_t *stage; } Group; /* the sweep's stages, by part */
 
 /* ---- points ------------------------------------------------------------------------------------------ */
 
 static const EinSum *sum_of(const RowStage *q) { return q->p.stage->sum; }
 static bool is_map(const RowStage *q) { return sum_of(q)->reducer == RED_NONE; }
 
-/* One value a row. */
+/* Whether the stage has one value per row. */
 static bool is_single(const Rows *r, uint32_t k) { return sum_of(&r->at[k])->n_out == r->s->outer; }
 
 static bool in_order(const StagePlan *p, uint32_t n, const uint32_t *label) {
@@ -57,7 +58,7 @@ static bool in_order(const StagePlan *p, uint32_t n, const uint32_t *label) {
   return n > 0;
 }
 
-/* Something steps to the next element elsewhere, and far along the innermost label. */
+/* Whether some access is contiguous along another label, but strided along the innermost. */
 static bool crosses(const StagePlan *p) {
   uint32_t last = p->n_label - 1;
   for (uint32_t a = 0; a < p->n_access; a++)
@@ -73,7 +74,8 @@ static bool is_flat(Sched *s, const StagePlan *p) {
   return sum->n_out == s->outer && lanes_width(s, p) && in_order(p, p->n_red, p->red);
 }
 
-/* Both go over the same points of a row. Behind the shared labels come a map's own or a reduction's, with the same numbers. */
+/* Whether both go over the same points of a row. A map's own labels, or a reduction's, follow the shared ones and have
+ * the same numbers. */
 static bool same_points(const Rows *r, uint32_t a, uint32_t b) {
   const StagePlan *p = &r->at[a].p, *q = &r->at[b].p;
   if (!r->at[a].flat || !r->at[b].flat || p->n_label != q->n_label) return false;
@@ -82,7 +84,7 @@ static bool same_points(const Rows *r, uint32_t a, uint32_t b) {
   return true;
 }
 
-/* Stage i reads the map k, by this slot, at its own point. */
+/* Whether stage i reads the map k, through this slot, at its own point. */
 static bool at_point(const Rows *r, uint32_t i, uint32_t slot, uint32_t k) {
   const Expr *read = r->at[i].read[slot];
   if (!read || !is_map(&r->at[k]) || !same_points(r, i, k)) return false;
@@ -101,7 +103,7 @@ static const Expr *read_note(void *env, Exprs *x, const Expr *leaf) {
 
 static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
 
-/* A product that is not the same for the whole row. */
+/* Whether e is a product that varies within a row. */
 static bool is_product(const StagePlan *p, uint32_t outer, const Expr *e) {
   if (e->kind != EX_OP || e->op != OP_MUL || !dtype_is_float((DType)e->dtype)) return false;
   for (uint32_t l = outer; l < p->n_label; l++)
@@ -109,8 +111,8 @@ static bool is_product(const StagePlan *p, uint32_t outer, const Expr *e) {
   return false;
 }
 
-/* Without functions and divisions; without halves, that want to be widened; and without what a C compiler may fuse here and
- * not there: wherever it is computed, it is the same number. */
+/* Whether e has no functions or divisions; no halves, which would be widened; and nothing that a C compiler may fuse
+ * in one place and not in another: wherever it is computed, it is the same number. */
 static bool is_light(const StagePlan *p, uint32_t outer, const Expr *e) {
   if (e->kind == EX_READ) return !is_half((DType)e->dtype);
   if (e->kind != EX_OP) return true;
@@ -121,7 +123,7 @@ static bool is_light(const StagePlan *p, uint32_t outer, const Expr *e) {
   return true;
 }
 
-/* At places that are computed. */
+/* Whether it reads at computed indices. */
 static bool is_far(const Expr *read) {
   for (uint32_t k = 0; read && k < read->n; k++)
     if (read->arg[k]->kind == EX_OP || read->arg[k]->kind == EX_READ) return true;
@@ -142,7 +144,7 @@ static double cost_again(const Rows *r, uint32_t i) {
   return cost;
 }
 
-/* Behind whatever it waits for; what a map has at the point at hand is no waiting. */
+/* The level behind everything that the stage depends on; a map's value at the current point is no wait. */
 static uint32_t level_of(const Rows *r, uint32_t i) {
   const TaskStage *st = r->at[i].p.stage;
   uint32_t level = 0;
@@ -172,12 +174,12 @@ static void stage_look(Rows *r, uint32_t i) {
 /* ---- where a stage's values are for those that read them ------------------------------------------------ */
 
 typedef struct Readers {
-  bool any, here, beyond;    /* in its own sweep, in another one */
-  bool at_point;             /* all, in sweeps, at the point that is theirs */
-  uint32_t last;             /* level of the last of them */
+  bool any, here, beyond;    /* readers; in its own sweep; in another one */
+  bool at_point;             /* all are in sweeps and read at their own point */
+  uint32_t last;             /* level of the last reader */
 } Readers;
 
-/* Who reads stage k is behind it, and has its home already. */
+/* The readers of stage k: they come after it, and already have a home. */
 static Readers readers_of(const Rows *r, uint32_t k) {
   Readers all = {.at_point = true};
   for (uint32_t i = k + 1; i < r->n; i++) {
@@ -188,7 +190,7 @@ static Readers readers_of(const Rows *r, uint32_t k) {
       all.at_point &= at_point(r, i, j, k);
       all.here |= r->at[i].level == r->at[k].level;
       all.beyond |= r->at[i].level != r->at[k].level || r->at[i].home == HOME_AGAIN;
-      if (r->at[i].home == HOME_AGAIN) all.last = UINT32_MAX; /* wherever that is computed */
+      if (r->at[i].home == HOME_AGAIN) all.last = UINT32_MAX; /* wherever that is recomputed */
       else if (r->at[i].level > all.last) all.last = r->at[i].level;
     }
   }
@@ -208,14 +210,15 @@ static bool has_home_in(const Rows *r, uint32_t h) {
   return false;
 }
 
-/* When the map h's result is to go past the cache; NULL: never. */
+/* The condition under which map h's result bypasses the cache; NULL: never. */
 static const Expr *streams_if(const Rows *r, uint32_t h) {
   const RowStage *q = &r->at[h];
   if (!q->flat || !is_map(q) || q->p.stage->buffer < 0 || !stream_rows(&q->p, q->p.n_label - 1)) return NULL;
   return buffer_is_read(r, (uint32_t)q->p.stage->buffer) ? NULL : stream_if(r->s, q->p.stage);
 }
 
-/* A row of stage k is known to lie near in an array of the kernel's own: better there than in a result that could be streamed. */
+/* Whether a row of stage k is known to fit an array of the kernel's own, which is then better than a result that could
+ * be streamed. */
 static bool is_short(const Rows *r, uint32_t k) {
   const StagePlan *p = &r->at[k].p;
   int64_t bytes = dtype_size(p->stage->sum->dtype);
@@ -224,7 +227,7 @@ static bool is_short(const Rows *r, uint32_t k) {
   return true;
 }
 
-/* Values of stage k can lie where stage h puts its own, until these come. */
+/* Whether values of stage k can be kept in stage h's result until h writes it. */
 static bool store_fits(const Rows *r, uint32_t k, uint32_t h) {
   const RowStage *q = &r->at[h];
   if (!is_map(q) || !same_points(r, k, h) || q->p.stage->buffer < 0) return false;
@@ -253,7 +256,7 @@ static void home_choose(Rows *r, uint32_t k) {
   }
 }
 
-/* Whether stage i reads the stage k; `own`: and only at its own labels. */
+/* Whether stage i reads stage k; *own stays true if it does so at its own labels only. */
 static bool reads(const Rows *r, uint32_t i, uint32_t k, bool *own) {
   const TaskStage *st = r->at[i].p.stage;
   bool any = false;
@@ -266,7 +269,7 @@ static bool reads(const Rows *r, uint32_t i, uint32_t k, bool *own) {
   return any;
 }
 
-/* The map k may put its result where stage i has its own, that it reads, since all others have looked at that before. */
+/* Whether map k may overwrite the result of stage i, which it reads: all others have read it before. */
 static bool may_follow(const Rows *r, uint32_t k, uint32_t i) {
   const EinSum *from = sum_of(&r->at[i]), *to = sum_of(&r->at[k]);
   bool own = true, any = true;
@@ -274,13 +277,13 @@ static bool may_follow(const Rows *r, uint32_t k, uint32_t i) {
   if (!reads(r, k, i, &own) || !own) return false;
   for (uint32_t j = i + 1; j < r->n; j++) {
     if (j != k && reads(r, j, i, &any) && (r->at[j].level >= r->at[k].level || r->at[j].home == HOME_AGAIN)) return false;
-    if (j < k && r->s->of_stage[j] == r->s->of_stage[i]) return false; /* it is another's already */
+    if (j < k && r->s->of_stage[j] == r->s->of_stage[i]) return false; /* another stage's already */
   }
   return true;
 }
 
-/* In blocks: the last stage is a map of what another one reduces to, point by point, so it needs no array in between, and what is best for
- * the result's order is done. */
+/* In blocks: the stage, if any, whose reduction the last stage maps point by point, so that it needs no array between
+ * them and can follow the result's order. */
 static uint32_t goes_into_last(const Rows *r) {
   uint32_t last = r->n - 1;
   const TaskStage *to = &r->s->task->stages.at[last];
@@ -297,7 +300,7 @@ static uint32_t goes_into_last(const Rows *r) {
   return NOWHERE;
 }
 
-/* It is done when the last one would be, and stores where that does. */
+/* Moves that stage to the last one's level and result. */
 static void into_last(Rows *r) {
   r->into = goes_into_last(r);
   if (r->into == NOWHERE) return;
@@ -332,7 +335,7 @@ static const Expr *value_of(Rows *r, uint32_t k) {
   return ex_shared(r->s, expr_cast(r->s->x, sum_of(q)->dtype, ex_of(&q->e, sum_of(q)->body)));
 }
 
-/* From here on, to the end of the sweep's body, this is what stage k is at the point at hand. */
+/* Sets the value of stage k at the current point, for the rest of the sweep's body. */
 static void value_is(Rows *r, uint32_t k, const Expr *value) {
   Sched *s = r->s;
   if (value->n) {
@@ -347,7 +350,7 @@ static uint32_t store_of(Rows *r, uint32_t store) {
   return place_of_buffer(r->s, (uint32_t)r->at[store].p.stage->buffer, true);
 }
 
-/* Where in it stage `store` puts its result, at the point at hand. */
+/* The index in the result of stage `store` at the current point. */
 static const Expr **store_at(Rows *r, uint32_t store) {
   const TaskStage *st = r->at[store].p.stage;
   const Expr **at = NEW_ARRAY(r->s->arena, const Expr *, st->n_at + 1);
@@ -357,14 +360,14 @@ static const Expr **store_at(Rows *r, uint32_t store) {
 
 static void ready(Rows *r, uint32_t k);
 
-/* Maps that stage i reads at the point have their value. */
+/* Provides the values of the maps that stage i reads at the point. */
 static void ready_for(Rows *r, uint32_t i) {
   const TaskStage *st = r->at[i].p.stage;
   for (uint32_t j = 0; j < st->sum->n_slot; j++)
     if (st->slot[j].kept) ready(r, st->slot[j].index);
 }
 
-/* As deep as what is cheap is nested. */
+/* Recursion is as deep as cheap maps are nested. */
 static void ready(Rows *r, uint32_t k) {
   Sched *s = r->s;
   RowStage *q = &r->at[k];
@@ -382,7 +385,7 @@ static void part_before(Sweep *w, uint32_t part) {
   ready_for(g->r, g->stage[part]);
 }
 
-/* The value of stage k, where it belongs. */
+/* Stores the value of stage k where it belongs. */
 static void map_store(Sweep *w, uint32_t part, uint32_t k, const Expr *value) {
   Sched *s = w->s;
   RowStage *q = &((const Group *)w->env)->r->at[k];
@@ -404,7 +407,7 @@ static void part_map(Sweep *w, uint32_t part) {
   const Group *g = w->env;
   uint32_t k = g->stage[part];
   RowStage *q = &g->r->at[k];
-  if (q->home == HOME_AGAIN && q->p.stage->buffer < 0) return; /* made where it is wanted */
+  if (q->home == HOME_AGAIN && q->p.stage->buffer < 0) return; /* recomputed where it is needed */
   ready_for(g->r, k);
   const Expr *value = value_of(g->r, k);
   if (!q->here && q->home != HOME_STORE) {
@@ -423,7 +426,7 @@ static void point_after(Sweep *w) {
     if (!is_single(g->r, k)) w->s->value[k] = NULL;
 }
 
-/* No reduction over these points comes later than stage i's sweep, and there is one in it. */
+/* Whether stage i's sweep has a reduction over these points, and no later sweep has one. */
 static bool is_last(const Rows *r, uint32_t i) {
   bool some = false;
   for (uint32_t k = 0; k < r->n; k++) {
@@ -434,7 +437,7 @@ static bool is_last(const Rows *r, uint32_t i) {
   return some;
 }
 
-/* All stages of this level that go over the points of stage i, with it. */
+/* Makes the sweep of stage i, with all stages of its level that go over its points. */
 static void sweep_make(Rows *r, uint32_t i, bool *done) {
   Sched *s = r->s;
   Group g = {r, NEW_ARRAY(s->arena, uint32_t, r->n)};
@@ -465,7 +468,7 @@ static void sweep_make(Rows *r, uint32_t i, bool *done) {
   into(s, was);
 }
 
-/* Somebody at this level may look at stage k. */
+/* Whether some stage at this level may read stage k. */
 static bool is_wanted(const Rows *r, uint32_t k, uint32_t level) {
   bool own;
   for (uint32_t i = k + 1; i < r->n; i++)
@@ -473,7 +476,8 @@ static bool is_wanted(const Rows *r, uint32_t k, uint32_t level) {
   return false;
 }
 
-/* A loop over the rows that are taken together. What is kept of a row by itself gets a name there: it stays the same. */
+/* Opens a loop over the rows that run together. Values kept per row are loaded to a name there, because they do not
+ * change. */
 static void together_open(Rows *r, uint32_t level) {
   Sched *s = r->s;
   uint32_t last = s->outer - 1, v = var_new(s, s->task->stages.at[0].label[last], "row");
@@ -528,10 +532,8 @@ const Expr *stage_work(Sched *s, const TaskStage *st, uint32_t from) {
   return w;
 }
 
-/*
- * How many rows are taken together. A sweep's end is waited for: its lanes are folded, and the next sweep begins with what they
- * come to. With a few rows there is another row's sweep to go on with. All that they have is to lie in the first cache.
- */
+/* How many rows run together. A sweep ends with a latency: its lanes are folded, and the next sweep depends on the
+ * result. With a few rows, another row's sweep fills the gap. Together they must fit the first-level cache. */
 static int64_t rows_together(const Rows *r) {
   const Sched *s = r->s;
   bool waits = false;
@@ -551,7 +553,7 @@ static int64_t rows_together(const Rows *r) {
   return waits ? rows : 1;
 }
 
-/* Loops over the labels that all stages share. */
+/* Opens the loops over the labels that all stages share. */
 static void rows_open(Rows *r) {
   Sched *s = r->s;
   uint32_t n = s->task->n_outer;
@@ -570,7 +572,7 @@ static void rows_open(Rows *r) {
   r->to = named(s, NULL, "to", ex_min(s, first->bound[n - 1], ex_add(s, r->from, rows)));
 }
 
-/* Room for what the labels of all stages are, by number. */
+/* Room for the labels of all stages, by number. */
 static const Expr **labels_new(Sched *s) {
   uint32_t labels = s->task->n_outer;
   for (uint32_t i = 0; i < s->task->stages.len; i++) {

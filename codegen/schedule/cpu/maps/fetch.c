@@ -1,20 +1,21 @@
-/* codegen/schedule/cpu/maps/fetch.c - what tiles want soon is brought near while they are at work. Rows that are read once, from far:
- * those of the next tile; the processor sees as many short streams as a tile has rows, and does not guess where they go on.
- * And where a tile's results will be, with what is read there: each row of it lies in another page than the one before. */
+/* codegen/schedule/cpu/maps/fetch.c - prefetches what tiles need next. Rows that are read once, from far: those of the
+ * next tile, because the hardware prefetcher sees as many short streams as a tile has rows, and cannot guess where
+ * they continue. And the places of a tile's results, with what is read there: each row of it lies in another page than
+ * the one before. */
 #include "schedule/schedule.h"
 
 #include <string.h>
 
 enum {
-  LINE = 64,                 /* bytes that come near together */
-  AHEAD = 4096,              /* so many bytes are on their way, where a tile has fewer */
-  TILE_LEAST = 2048,         /* bytes of a tile's rows: less lies where the last one's neighbours were fetched, */
-  TILE_MOST = 32768,         /*   of more, the first would be gone when they are wanted */
-  POINTS = 16,               /* about so many of a sum between what is fetched, */
+  LINE = 64,                 /* bytes of a cache line */
+  AHEAD = 4096,              /* bytes to keep in flight, if a tile has fewer */
+  TILE_LEAST = 2048,         /* bytes of a tile's rows: fewer were covered by the last tile's prefetch, */
+  TILE_MOST = 32768,         /*   with more, the first would be evicted before their use */
+  POINTS = 16,               /* roughly how many points of a sum lie between prefetches */
   POINTS_LEAST = 8,
   POINTS_MOST = 40,
   ROW_LEAST = 1024,          /* bytes of a row of results: shorter ones lie next to each other */
-  ALL_LEAST = 1 << 20        /* and of the tensor: less is near anyway */
+  ALL_LEAST = 1 << 20        /* and of the tensor: a smaller one is in cache anyway */
 };
 
 static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
@@ -49,8 +50,8 @@ LoopStmt *read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e) {
   return map_find(&s->safe, at) ? fetch_add(s, at) : NULL;
 }
 
-/* A read by rows, which the lanes share: they lie apart, and each goes to the next element along the last of the reduced labels.
- * Where two labels move an index, rows have points in common, and most of them are near. */
+/* Whether it is a read by rows that the lanes share: rows are strided, and each is contiguous along the last reduced
+ * label. If an index depends on two labels, rows overlap, and most of them are in cache. */
 static bool is_of_rows(const FetchRows *f, uint32_t access, const Expr *read) {
   const StagePlan *p = f->p;
   if (plan_move(p, access, f->u) != MOVE_FAR || plan_move(p, access, f->v) != MOVE_NONE) return false;
@@ -76,7 +77,7 @@ static void loop_open(Sched *s, const FetchRows *f, Env *e, uint32_t label, int6
   e->label[label] = var_read(s, v);
 }
 
-/* What the tile has that is `ahead` tiles further on, a line after the other. */
+/* Prefetches the tile that is `ahead` tiles further on, line by line. */
 static void fetch_tile(Sched *s, const FetchRows *f, Env *e, const Expr *read, int64_t ahead) {
   const StagePlan *p = f->p;
   const Expr *end = ex_sub(s, p->stage->bound[f->u], ex_int(s, 1)), **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
@@ -103,7 +104,7 @@ static const Expr **reads_of(Sched *s, const EinSum *sum) {
   return read;
 }
 
-/* So many tiles ahead rows are fetched, if they are worth it; 0: they are not. */
+/* The prefetch distance in tiles; 0: not worth it. */
 static int64_t tiles_ahead(Sched *s, const FetchRows *f, uint32_t access, const Expr *read) {
   TaskSlot slot = f->p->stage->slot[access];
   if (!read || slot.kept || !is_of_rows(f, access, read)) return 0;
@@ -131,7 +132,7 @@ void rows_fetch(Sched *s, const FetchRows *f, Env *e) {
   }
 }
 
-/* ---- what is next of a label around all tiles ----------------------------------------------------------------------- */
+/* ---- what is next of a label around all tiles -------------------------------------------------------------------- */
 
 static bool is_around(const FetchNext *f, uint32_t label) {
   for (uint32_t k = 0; k < f->p->n_order; k++)
@@ -139,8 +140,8 @@ static bool is_around(const FetchNext *f, uint32_t label) {
   return false;
 }
 
-/* Labels by which a read goes on at one point of the label around, in the order of its axes, if there are two at least; *bytes: what
- * that comes to. 0: it is not read by plain labels, or its sizes are not known. */
+/* The labels that a read depends on at one point of the surrounding label, in the order of its axes, if there are at
+ * least two; *bytes: how much it reads. 0: it has other indices than labels, or extents are unknown. */
 static uint32_t labels_at_point(const FetchNext *f, const Expr *read, uint32_t *label, int64_t *bytes) {
   uint32_t n = 0;
   *bytes = dtype_size((DType)read->dtype);
@@ -156,7 +157,7 @@ static uint32_t labels_at_point(const FetchNext *f, const Expr *read, uint32_t *
   return n > 1 && !is_around(f, (uint32_t)read->arg[read->n - 1]->i) ? n : 0;
 }
 
-/* The tile's share of it: so many points of the first label, and all of the others. */
+/* Prefetches the tile's share: some points of the first label, and all of the others. */
 static void fetch_share(Sched *s, const FetchNext *f, Env *e, const Expr *read, uint32_t n, const uint32_t *label) {
   int64_t size = f->p->size[label[0]], share = (size + f->tiles - 1) / f->tiles;
   const Expr *lo = ex_mul(s, f->tile, ex_int(s, share)), *hi = ex_add(s, lo, ex_int(s, share));
@@ -171,7 +172,7 @@ static void fetch_share(Sched *s, const FetchNext *f, Env *e, const Expr *read, 
   if (map_find(&s->safe, at)) fetch_add(s, at);
 }
 
-/* As labels_at_point, of a read that is worth it. */
+/* As labels_at_point, if the read is worth a prefetch. */
 static uint32_t labels_wanted(Sched *s, const FetchNext *f, uint32_t access, const Expr *read, uint32_t *label) {
   TaskSlot slot = f->p->stage->slot[access];
   int64_t bytes;
@@ -210,7 +211,7 @@ void next_fetch(Sched *s, const FetchNext *f, Env *e) {
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-/* Along v to the next element, along u elsewhere, in a large tensor. */
+/* Whether it is contiguous along v and strided along u, in a large tensor. */
 static bool is_of_tile(Sched *s, const FetchRows *f, uint32_t buffer, uint32_t n, const Expr *const *at) {
   if (!n || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != f->v || bytes_of(buffer_seen(s, buffer)) < (double)ALL_LEAST) return false;
   for (uint32_t k = 0; k + 1 < n; k++)
@@ -218,7 +219,7 @@ static bool is_of_tile(Sched *s, const FetchRows *f, uint32_t buffer, uint32_t n
   return false;
 }
 
-/* What the stage stores and reads at the point that `e` says. */
+/* Prefetches what the stage stores and reads at e's point. */
 static void point_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *const *read) {
   const TaskStage *st = e->stage;
   if (st->buffer >= 0 && is_of_tile(s, f, (uint32_t)st->buffer, st->n_at, st->at)) {
@@ -233,7 +234,7 @@ static void point_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *const 
   }
 }
 
-/* Where tiles may be cut off, the last one that is there. */
+/* Clamps to the last valid point, if tiles may be cut off. */
 static const Expr *clamped(Sched *s, const FetchRows *f, uint32_t label, int64_t unit, const Expr *at) {
   if (f->p->exact[label] && f->p->size[label] % unit == 0) return at;
   return ex_min(s, at, ex_sub(s, f->p->stage->bound[label], ex_int(s, 1)));

@@ -1,15 +1,16 @@
-/* codegen/schedule/cpu/maps/short.c - maps whose result goes to the next element along a label of a few values only, and on along another one:
- * what is woven together (parts of complex numbers, pixels repeated, bits of a byte). Lanes go along the other label, and the few values are
- * written out inside, each a number there: quotients, rests and conditions of it are gone, and the C compiler weaves the vectors. */
+/* codegen/schedule/cpu/maps/short.c - maps whose result is contiguous along a label of only a few points, and
+ * continues along another one: interleaved results (parts of complex numbers, repeated pixels, bits of a byte). Lanes
+ * go along the other label, and the few points are unrolled inside with constant indices: their quotients, remainders
+ * and conditions fold away, and the C compiler interleaves the vectors. */
 #include "schedule/schedule.h"
 
 enum {
-  SHORT_MOST = 8,            /* values */
-  LONG_LEAST = 16,           /* of the other label */
-  OPS_MOST = 256             /* scalar operations that are written out */
+  SHORT_MOST = 8,            /* points */
+  LONG_LEAST = 16,           /* points of the other label */
+  OPS_MOST = 256             /* scalar operations that are unrolled */
 };
 
-/* The label by whose steps the result goes on where one run of the short one ends; NOWHERE: there is none. */
+/* The label along which the result continues after a run of the short one; NOWHERE: none. */
 static uint32_t long_label(const StagePlan *p, uint32_t brief) {
   const TaskStage *st = p->stage;
   const Expr *last = st->at[st->n_at - 1], *row = st->n_at > 1 ? st->at[st->n_at - 2] : NULL;

@@ -1,23 +1,24 @@
-/* codegen/schedule/cpu/maps/square.c - maps that go to the next element along one label here and along another there, transposes above
- * all: by squares, which are fetched along the one, turned, and used along the other. Where there is much to be read, squares are taken
- * in tiles, so that what is read comes in pieces of rows; and while one tile is at work, the next one's rows are fetched. */
+/* codegen/schedule/cpu/maps/square.c - maps that are contiguous along one label here and along another there, above
+ * all transposes. They go by squares, which are read along the one label, transposed, and used along the other. If
+ * much is read, squares are grouped in tiles, so that reads are pieces of rows; while one tile is computed, the next
+ * one's rows are prefetched. */
 #include "schedule/schedule.h"
 
 #include <string.h>
 
 enum {
-  SQUARE = 16,               /* elements along each side of a square; of elements so short that they make no line, as many as do */
+  SQUARE = 16,               /* elements along each side of a square; more for short elements, to fill a line */
   LINE = 64,                 /* bytes */
-  BLOCK_BYTES = 256,         /* of a result's row that are written one after the other: memory takes lines in twice as soon as one by one; */
-  BLOCK_MOST = 128,          /*   of short elements so many, as a row of what is read is for each; */
-  BLOCK_ROWS = 64,           /*   and of so many rows at least, or as many as are read in such a piece, what a tile comes to is kept for that */
-  TILE_ROWS = 64,            /* of a tile, of which each has */
-  TILE_BYTES = 1024,         /*   so many bytes, about */
-  TILED_PART = 32,           /* what is read in tiles has as much of the last cache as one of so many parts, at least */
-  WAY = 4096                 /* bytes: what lies so far apart has the same place in the nearest cache */
+  BLOCK_BYTES = 256,         /* bytes of a result's row to write together: memory takes lines twice as fast so; */
+  BLOCK_MOST = 128,          /*   at most so many short elements, because each has a row of the source; */
+  BLOCK_ROWS = 64,           /*   a tile that is kept for that has at least so many rows, or as many as such a piece */
+  TILE_ROWS = 64,            /* rows of a tile, each of which has */
+  TILE_BYTES = 1024,         /*   about so many bytes */
+  TILED_PART = 32,           /* what is read in tiles has at least this fraction of the last-level cache */
+  WAY = 4096                 /* bytes: addresses this far apart map to the same set of the first-level cache */
 };
 
-/* A label along which something steps to the next element that goes far along the innermost one; NOWHERE if none. */
+/* A label along which an access is contiguous that is strided along the innermost label; NOWHERE: none. */
 static uint32_t crossing(const StagePlan *p) {
   uint32_t last = p->order[p->n_order - 1];
   for (uint32_t k = p->n_order - 1; k-- > 0;)
@@ -28,13 +29,13 @@ static uint32_t crossing(const StagePlan *p) {
   return NOWHERE;
 }
 
-/* The rows of a whole square are written out: what machines fetch ahead of a load, they find out by its place in the code, and
- * rows lie far from each other. */
+/* Unrolls the rows of a whole square: hardware prefetchers track a load by its place in the code, and rows lie far
+ * from each other. */
 static LoopBind rows_bind(const Expr *const *count) {
   return count[0]->kind == EX_INT && count[1]->kind == EX_INT ? BIND_UNROLL : BIND_SEQ;
 }
 
-/* One side of a square as a loop; gives how far into the square it is. */
+/* Opens a loop over one side of a square. Returns the offset in the square. */
 static const Expr *side_loop(Sched *s, const TaskStage *st, Env *e, uint32_t label, const Expr *lo, const Expr *count, LoopBind bind) {
   uint32_t v = var_new(s, st->label[label], "i");
   into(s, &for_add(s, v, ex_int(s, 0), count, 1, bind)->body);
@@ -42,7 +43,7 @@ static const Expr *side_loop(Sched *s, const TaskStage *st, Env *e, uint32_t lab
   return var_read(s, v);
 }
 
-/* What is left of a side from lo on, so much at most. */
+/* What is left of a side from lo on, up to `most`. */
 static const Expr *side_count(Sched *s, const Expr *size, const Expr *lo, int64_t most) {
   if (size->kind == EX_INT && size->i % most == 0) return ex_int(s, most);
   return named(s, NULL, "n", ex_min(s, ex_int(s, most), ex_sub(s, size, lo)));
@@ -50,8 +51,8 @@ static const Expr *side_count(Sched *s, const Expr *size, const Expr *lo, int64_
 
 enum { TURNED_MOST = 4 };
 
-/* The reads that step to the next element along one side of the squares and far along the other: they are fetched along
- * the one and looked at along the other. */
+/* The reads that are contiguous along one side of the squares and strided along the other: they are loaded along the
+ * one and used along the other. */
 typedef struct Turned {
   uint32_t n, slot[TURNED_MOST], place[TURNED_MOST];
   const Expr *of[TURNED_MOST];
@@ -69,7 +70,7 @@ static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* false: there are too many, or one may not be done without being asked for. */
+/* Finds the reads to transpose; false: there are none or too many, or the stage may not read unconditionally. */
 static bool turned_find(const StagePlan *p, Env *e, uint32_t lanes, uint32_t other, Turned *t) {
   *t = (Turned){.n_slot = p->stage->sum->n_slot};
   for (uint32_t a = 0; a + 1 < p->n_access; a++) {
@@ -80,7 +81,7 @@ static bool turned_find(const StagePlan *p, Env *e, uint32_t lanes, uint32_t oth
   return t->n > 0 && ex_safe(e);
 }
 
-/* One square of each such read: [lanes, other] as it is fetched, and then turned. */
+/* Loads one square of each such read, [lanes, other], and transposes it. */
 static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint32_t lanes, uint32_t other, const Expr *const *lo,
                          const Expr *const *count, int64_t square) {
   const Expr *dim[2] = {ex_int(s, square), ex_int(s, square)}, *at[2];
@@ -96,29 +97,29 @@ static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint3
   }
 }
 
-enum { LANES, OTHER };       /* the sides of a square: the result steps to the next element along LANES */
+enum { LANES, OTHER };       /* the sides of a square: the result is contiguous along LANES */
 
-/* A map in squares over the label along which the result steps to the next element and the one that crosses it. */
+/* A map in squares over the label along which the result is contiguous and the one that crosses it. */
 typedef struct Squares {
   Sched *s;
   const StagePlan *p;
   Env *e;
   uint32_t side_of[2];       /* their labels */
-  int out;                   /* the one that is walked outside of the other */
+  int out;                   /* the side whose loop is the outer one */
   Turned t;
-  const Expr *body;          /* the stage's, that looks at what is turned */
-  const Expr *when;          /* the result is streamed: see stream_if */
+  const Expr *body;          /* the stage's body, over transposed reads */
+  const Expr *when;          /* condition for streaming the result: see stream_if */
   int64_t square;            /* elements along each side */
   bool tiled;
-  bool kept;                 /* what a tile comes to is kept, and then streamed by rows of several lines: */
+  bool kept;                 /* a tile's results are kept, and then streamed by rows of several lines: */
   uint32_t block;            /*   in this place, [OTHER, LANES] */
-  int64_t side[2];           /* of the tiles that are walked one after the other; a square's: there are none */
+  int64_t side[2];           /* of tiles, which are walked one after the other; a square's: there are no tiles */
   uint32_t n, *label;        /* the labels around the squares; */
   uint32_t group;            /*   the one of them, by place, along which rows go on that a tile has whole: a tile has `many` of its */
-  int64_t many;              /*   values; NOWHERE: there is none */
-  const Expr *first[2], *from; /* where the tile at hand begins, also along the group */
-  const Expr *lo[2], *count[2]; /* of the square at hand */
-  const Expr **next;         /* labels around the squares as the next tile has them, */
+  int64_t many;              /*   points; NOWHERE: there is none */
+  const Expr *first[2], *from; /* where the current tile begins, also along the group */
+  const Expr *lo[2], *count[2]; /* of the current square */
+  const Expr **next;         /* the labels around the squares for the next tile, */
   const Expr *ahead[2];      /*   and where it begins */
 } Squares;
 
@@ -137,7 +138,7 @@ static bool squares_find(Squares *q) {
   return true;
 }
 
-/* Elements along each side of a square: a line's at least, where there are as many. */
+/* Elements along each side of a square: at least a line, if there are that many. */
 static int64_t square_side(const Squares *q) {
   const StagePlan *p = q->p;
   int64_t side = LINE / dtype_size(p->stage->sum->dtype);
@@ -146,7 +147,7 @@ static int64_t square_side(const Squares *q) {
   return side <= SQUARE || p->size[q->side_of[LANES]] < side || p->size[q->side_of[OTHER]] < side ? SQUARE : side;
 }
 
-/* The condition, and that rows of the result are whole lines: else most of what is written of a square is none. */
+/* The condition, and that rows of the result are whole lines: else squares write mostly partial lines. */
 static const Expr *whole_lines(Sched *s, const TaskStage *st, const Expr *when) {
   const TaskBuffer *b = buffer_seen(s, (uint32_t)st->buffer);
   const Expr *rest = expr_op2(s->x, OP_MOD, b->dim[b->rank - 1], ex_int(s, LINE / dtype_size(b->dtype)));
@@ -156,7 +157,7 @@ static const Expr *whole_lines(Sched *s, const TaskStage *st, const Expr *when) 
 
 /* ---- tiles -------------------------------------------------------------------------------------------- */
 
-/* About so many elements, in whole squares, that leave no short tile at the end where the extent is known. */
+/* About `want` elements, in whole squares, that leave no short tile at the end if the extent is known. */
 static int64_t tile_side(const StagePlan *p, uint32_t label, int64_t want, int64_t square) {
   if (want < square) want = square;
   if (!p->exact[label]) return want;
@@ -164,7 +165,8 @@ static int64_t tile_side(const StagePlan *p, uint32_t label, int64_t want, int64
   return (side + square - 1) / square * square;
 }
 
-/* What is turned goes on along the axis before, if short rows of it are read whole: a tile has some of them. */
+/* Finds the label of the preceding axis along which a source with short, whole rows continues: a tile has some of its
+ * points. */
 static void group_find(Squares *q) {
   const StagePlan *p = q->p;
   const Expr *read = q->t.of[0];
@@ -183,7 +185,7 @@ static void group_find(Squares *q) {
 
 static double tiled_least(const Sched *s) { return (double)(stream_cache(s) / TILED_PART); }
 
-/* Rows of the result have the same place in the nearest cache: as many as a tile has drive each other out. */
+/* Whether rows of the result map to the same cache set, so that a tile's rows evict each other. */
 static bool rows_crowd(const Squares *q) {
   const TaskStage *st = q->p->stage;
   if (st->buffer < 0) return false;
@@ -196,9 +198,9 @@ static bool rows_crowd(const Squares *q) {
   return bytes == 0;
 }
 
-/* Pieces of rows come quicker, but the result is then written in pieces as well. Measured, of the time without tiles: 0.4 to 0.7 where the
- * result is streamed, or is larger than the cache. Else 0.4 to 0.8 too, but 1.3 where rows crowd, and 1.0 to 1.4 where a square has two
- * lines a row as it is (f64). */
+/* Whether tiles pay: the source is then read in longer pieces, but the result is also written in pieces. Measured,
+ * relative to the time without tiles: 0.4 to 0.7 if the result is streamed or larger than the cache; else 0.4 to 0.8
+ * too, but 1.3 if rows crowd, and 1.0 to 1.4 if a square already has two lines a row (f64). */
 static bool tiles_pay(const Squares *q) {
   const StagePlan *p = q->p;
   int64_t size = dtype_size(p->stage->sum->dtype);
@@ -212,8 +214,8 @@ static bool tiles_pay(const Squares *q) {
   return q->when || all >= (double)stream_cache(q->s) || (q->square * size <= LINE && !rows_crowd(q));
 }
 
-/* Rows of a square are streamed where they are whole lines. What is far larger than the second cache is read in tiles. Reads that lie
- * as the result does want long rows along the other side too. */
+/* Chooses squares and tiles. Rows of a square are streamed if they are whole lines. What is far larger than the
+ * second-level cache is read in tiles. Reads that lie as the result does want long rows along the other side too. */
 static void squares_choose(Squares *q, bool threads) {
   const StagePlan *p = q->p;
   Sched *s = q->s;
@@ -244,14 +246,14 @@ static void walk_side(Squares *q, Walk *w, int side) {
   walk_add(q->s, w, NULL, ex_div_up(q->s, q->p->stage->bound[q->side_of[side]], ex_int(q->s, q->side[side])));
 }
 
-/* Over what lies around the squares, or the tiles. Where a tile writes several lines of a row at a time, the next one is that which goes on along
- * what is read: the processor sees it coming. */
+/* Walks what lies around the squares, or the tiles. If a tile writes several lines of a row at a time, the next tile
+ * continues along the source, which the hardware prefetcher follows. */
 static void squares_walk(Squares *q, bool threads) {
   Sched *s = q->s;
   const StagePlan *p = q->p;
   Walk *w = NEW(s->arena, Walk);
   const int order[2] = {q->kept ? LANES : q->out, q->kept ? OTHER : !q->out};
-  uint32_t at[2] = {q->kept ? 0 : q->n, q->n + 1}, around = q->kept; /* places in the walk */
+  uint32_t at[2] = {q->kept ? 0 : q->n, q->n + 1}, around = q->kept; /* positions in the walk */
   if (q->kept) walk_side(q, w, LANES);
   for (uint32_t k = 0; k < q->n; k++) {
     bool some = k == q->group;
@@ -271,7 +273,7 @@ static void squares_walk(Squares *q, bool threads) {
   q->next += around;
 }
 
-/* Inside of a tile, along its group. */
+/* Loops along the group inside a tile. */
 static void squares_group(Squares *q) {
   Sched *s = q->s;
   uint32_t label = q->label[q->group], v = var_new(s, q->p->stage->label[label], "i");
@@ -280,7 +282,7 @@ static void squares_group(Squares *q) {
   q->e->label[label] = var_read(s, v);
 }
 
-/* Inside of a tile, along one side. */
+/* Loops along one side inside a tile. */
 static void squares_side(Squares *q, int side) {
   Sched *s = q->s;
   const Expr *size = q->p->stage->bound[q->side_of[side]], *lo = q->first[side];
@@ -295,7 +297,7 @@ static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* A point of the next tile, the last one there is at most. */
+/* A point of the next tile, clamped to the last one. */
 static const Expr *ahead_at(Squares *q, uint32_t label, const Expr *from, const Expr *in, int64_t side) {
   const StagePlan *p = q->p;
   const Expr *at = ex_add(q->s, from, in);
@@ -307,8 +309,8 @@ static const Expr *ahead_side(Squares *q, int side, const Expr *in) {
   return ahead_at(q, q->side_of[side], q->ahead[side], in, q->side[side]);
 }
 
-/* The share that a square has of what the next tile reads: some rows, or of a row what one value of the group has, in the order in which
- * they lie. */
+/* Prefetches a square's share of what the next tile reads: some rows or, of a row, what one point of the group has, in
+ * memory order. */
 static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *number) {
   Sched *s = q->s;
   int64_t squares = q->side[0] / q->square * (q->side[1] / q->square) * q->many, all = q->side[rows] * q->many, share = (all + squares - 1) / squares;
@@ -332,7 +334,7 @@ static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *numbe
   into(s, was);
 }
 
-/* Which square of the tile it is. */
+/* The number of the square in its tile. */
 static const Expr *square_number(Squares *q) {
   Sched *s = q->s;
   const Expr *n = q->group == NOWHERE ? ex_int(s, 0) : ex_sub(s, q->e->label[q->label[q->group]], q->from);
@@ -362,12 +364,12 @@ static void squares_fetch(Squares *q) {
 
 /* ---- one square ---------------------------------------------------------------------------------------- */
 
-/* How far into the tile a point is, of the square at hand. */
+/* The offset in the tile of a point of the current square. */
 static const Expr *in_tile(Squares *q, int side, const Expr *at) {
   return ex_add(q->s, ex_sub(q->s, q->lo[side], q->first[side]), at);
 }
 
-/* One row of a square, at e's point of `other`: into an array or, line being NOWHERE, where it belongs. */
+/* Computes one row of a square at e's point of `other`: into an array or, if line is NOWHERE, into the result. */
 static void square_values(Squares *q, const Expr *row, uint32_t line) {
   Sched *s = q->s;
   const TaskStage *st = q->p->stage;
@@ -392,7 +394,7 @@ static void block_new(Squares *q) {
   var_add(q->s, q->block, NULL);
 }
 
-/* Behind them: all rows of the tile. */
+/* After the squares: streams all rows of the tile. */
 static void block_stream(Squares *q) {
   Sched *s = q->s;
   const Expr *count[2];
@@ -402,7 +404,7 @@ static void block_stream(Squares *q) {
   stream_from(s, q->p->stage, q->e, place_read(s, q->block, 2, at), count[LANES], 1);
 }
 
-/* Streamed from where it lies, if nothing is computed; else by way of an array. */
+/* Streams a row from the square if nothing is computed; else through an array. */
 static void square_stream(Squares *q, const Expr *row) {
   Sched *s = q->s;
   const Expr *at[2] = {row, ex_int(s, 0)}, *dim = ex_int(s, q->square), *from;
@@ -419,7 +421,7 @@ static void square_stream(Squares *q, const Expr *row) {
   stream_from(s, q->p->stage, q->e, from, q->count[LANES], 1);
 }
 
-/* The square at hand, of so many points along each side. */
+/* Computes the current square, of `count` points along each side. */
 static void square_do(Squares *q) {
   Sched *s = q->s;
   const TaskStage *st = q->p->stage;
@@ -437,7 +439,7 @@ static void square_do(Squares *q) {
   into(s, was);
 }
 
-/* Where the last one is not whole, and it is known how much of it there is, it is a case of its own. */
+/* If the last square is partial and its size is known, it gets code of its own. */
 static void square_cut(Squares *q, int k) {
   Sched *s = q->s;
   if (k == 2) {

@@ -1,24 +1,24 @@
-/* codegen/schedule/cpu/maps/stream.c - results that go past the cache: a kernel that goes over more memory than the cache holds leaves
- * nothing of its result there, so that lines of it need be neither read before they are written nor kept. Rows that begin where a
- * line does are made line by line, in registers, and so while the lines before are on their way; others in longer pieces, in a short
- * array that is then streamed. */
+/* codegen/schedule/cpu/maps/stream.c - results that bypass the cache. A kernel that touches more memory than the cache
+ * holds leaves nothing of its result there, so lines need neither be read before they are written nor kept. Rows that
+ * start at a cache line are made line by line, in registers, while earlier lines are being written; others in longer
+ * pieces, in a short array that is then streamed. */
 #include "schedule/schedule.h"
 
-/* Of the last level of the cache, in sixteenths. Measured with one of 32 MB, on one core: transposes of 16 MB to as many take
- * about 0.7 of the time so, and copies as well; with a sum of the result behind it, which would find some of it in the cache,
- * 0.9 and 1.05; with 14 MB 1.1 and 1.2. What is only written gains from 32 MB on. Where the program itself goes on from
- * the result nothing is gained before it has 64 MB: a copy and a sum then take 0.86. */
+/* Thresholds in sixteenths of the last-level cache. Measured with 32 MB, on one core: streamed transposes of 16 MB to
+ * 16 MB take about 0.7 of the time, and copies too; followed by a sum of the result, which would find some of it in
+ * the cache, 0.9 and 1.05; with 14 MB 1.1 and 1.2. Results that are only written gain from 32 MB on. If the program
+ * itself continues from the result, there is no gain below 64 MB: a copy and a sum then take 0.86. */
 enum {
-  CACHE = 32 << 20,          /* bytes, where nothing is said */
-  STREAM_REACH = 15,         /* all that the kernel goes over, where nothing in the program reads the result, */
-  STREAM_LEAST = 4,          /*   and of that the result itself */
-  STREAM_READ = 32           /* the result alone, where something does */
+  CACHE = 32 << 20,          /* bytes, if unspecified */
+  STREAM_REACH = 15,         /* everything that the kernel touches, if nothing in the program reads the result, */
+  STREAM_LEAST = 4,          /*   and the result itself */
+  STREAM_READ = 32           /* the result alone, if something does */
 };
 
 enum {
   LINE = 64,                 /* bytes */
   PIECE = 1024,              /* elements of a row that are made before they are streamed, at most */
-  PIECE_BYTES = 256          /* bytes of a piece at least: below, most lines would be written by halves */
+  PIECE_BYTES = 256          /* least bytes of a piece: with fewer, most lines would be written in halves */
 };
 
 /* ---- whether ------------------------------------------------------------------------------------------ */
@@ -43,7 +43,7 @@ static bool tasks_read(const Tasks *list, uint32_t buffer) {
   return false;
 }
 
-/* Of all buffers that the kernel reads or writes. */
+/* Bytes of all buffers that the kernel reads or writes. */
 static const Expr *reach_of(Sched *s) {
   const Expr *all = ex_int(s, 0);
   Map met = map_new(s->arena);
@@ -101,7 +101,7 @@ void stream_from(Sched *s, const TaskStage *st, Env *e, const Expr *from, const 
   stream_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, from, count, axes);
 }
 
-/* How far it is from the element at lo to where a line begins. */
+/* The distance from the element at lo to the next cache line. */
 static const Expr *lead_of(Sched *s, const StreamRow *r, const Expr *lo) {
   const TaskStage *st = r->stage;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
@@ -137,7 +137,8 @@ static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *cou
   r->make(r->env, var_read(s, v), named(s, NULL, "n", ex_min(s, most, ex_sub(s, end, var_read(s, v)))), most);
 }
 
-/* Which of two values is read hangs on where it is: a loop over a piece is cut at borders (finish/border.c), one over a line would ask at each element. */
+/* Whether e selects between reads by position: a loop over a piece is split at borders (finish/border.c), one over a
+ * line would test at each element. */
 static const Expr *op_asks(void *env, Exprs *x, const Expr *e) {
   (void)x;
   *(bool *)env |= e->kind == EX_OP && ((e->op == OP_SELECT && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ)) || (e->op == OP_MOD && e->has & HAS_LABEL));

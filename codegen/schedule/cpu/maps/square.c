@@ -9,7 +9,7 @@
 enum {
   SQUARE = 16,               /* elements along each side of a square; more for short elements, to fill a line */
   LINE = 64,                 /* bytes */
-  BLOCK_BYTES = 256,         /* bytes of a result's row to write together: memory takes lines twice as fast so; */
+  BLOCK_BYTES = 256,         /* bytes of a result's row to write together: line by line takes twice as long; */
   BLOCK_MOST = 128,          /*   at most so many short elements, because each has a row of the source; */
   BLOCK_ROWS = 64,           /*   a tile that is kept for that has at least so many rows, or as many as such a piece */
   TILE_ROWS = 64,            /* rows of a tile, each of which has */
@@ -115,7 +115,7 @@ typedef struct Squares {
   uint32_t block;            /*   in this place, [OTHER, LANES] */
   int64_t side[2];           /* of tiles, which are walked one after the other; a square's: there are no tiles */
   uint32_t n, *label;        /* the labels around the squares; */
-  uint32_t group;            /*   the one of them, by place, along which rows go on that a tile has whole: a tile has `many` of its */
+  uint32_t group;            /*   position of the one along which a tile's whole rows go on: a tile has `many` of its */
   int64_t many;              /*   points; NOWHERE: there is none */
   const Expr *first[2], *from; /* where the current tile begins, also along the group */
   const Expr *lo[2], *count[2]; /* of the current square */

@@ -1,16 +1,17 @@
-/* codegen/schedule/finish/ask.c - indices from data that a loop looks at again and again. In: a kernel's statements. Out: the same, where
- * a loop over lanes, or around such a loop, that reads
+/* codegen/schedule/finish/ask.c - hoists checks of indices from data out of loops. In: a kernel's statements. Out: the
+ * same, where a loop over lanes, or around such a loop, that reads
  *
  *     E[within(i, N, site), v]
  *
- * and lets i be is `if 0 <= i and i < N`, and in it the loop, where nothing is asked; else it is the loop as it was, in order, for a run
- * that fails. A loop that may call something at each turn has no lanes, where a compiler does not do this itself (Clang does from -O3
- * on). It is done around the outermost loop that lets i be and is short enough to stand twice. */
+ * and does not change i becomes `if 0 <= i and i < N` with an unchecked loop inside; the other branch is the original
+ * loop, in order, for a run that fails. A loop that may call something at each turn is not vectorised unless the
+ * compiler hoists the check itself (Clang does from -O3 on). The outermost loop that does not change i and is short
+ * enough to duplicate is rewritten. */
 #include "finish.h"
 #include "loop/names.h"
 #include "loop/walk.h"
 
-enum { BODY_MOST = 12 };     /* statements that stand twice */
+enum { BODY_MOST = 12 };     /* statements that may be duplicated */
 
 typedef struct Asked { const Expr *index, *extent; } Asked;
 
@@ -18,11 +19,11 @@ typedef struct Ask {
   LoopProgram *p;
   LoopKernel *k;
   Exprs *x;
-  Arena *arena;              /* the pass's own */
+  Arena *arena;              /* the pass' own */
   CScope names;
-  bool *place, *var;         /* by number: what the loop at hand stores to or makes */
-  uint32_t n;                /* its statements */
-  VEC(Asked) asked;          /* what it looks at, and lets be */
+  bool *place, *var;         /* by number: what the current loop stores to or makes */
+  uint32_t n;                /* number of its statements */
+  VEC(Asked) asked;          /* the checked indices that it does not change */
 } Ask;
 
 /* ---- what a loop asks ----------------------------------------------------------------------------------- */
@@ -35,7 +36,7 @@ static void made_note(Ask *a, const LoopStmt *s) {
   for (uint32_t i = 0; i < s->other.len; i++) made_note(a, s->other.at[i]);
 }
 
-/* The same at each turn: over names, numbers, and registers that the loop lets be. */
+/* Whether e is the same at each turn: it consists of names, numbers, and registers that the loop does not change. */
 static bool is_fixed(const Ask *a, const Expr *e) {
   if (e->kind == EX_LABEL) return !a->var[e->i];
   if (e->kind == EX_READ) return !e->n && a->k->places.at[e->i].space == SPACE_REGISTER && !a->place[e->i];
@@ -69,7 +70,7 @@ static const Expr *asked_find(void *env, const Expr *top) {
   return top;
 }
 
-/* It goes over lanes, or a loop in it does. */
+/* Whether it, or a loop in it, goes over lanes. */
 static bool has_lanes(const LoopStmt *s) {
   if (s->kind == LOOP_FOR && (s->bind == BIND_VECTOR || s->bind == BIND_SHORT || s->bind == BIND_HELD)) return true;
   for (uint32_t i = 0; i < s->body.len; i++)
@@ -92,7 +93,7 @@ static bool loop_look(Ask *a, LoopStmt *s) {
 
 /* ---- the loop twice ------------------------------------------------------------------------------------- */
 
-typedef struct Copy { Ask *a; uint32_t *place, *var; } Copy; /* by number: what each is in the copy */
+typedef struct Copy { Ask *a; uint32_t *place, *var; } Copy; /* by number: its copy */
 
 static void names_copy(Copy *c, const LoopBody *b) {
   Ask *a = c->a;
@@ -120,7 +121,7 @@ static const Expr *leaf_copied(void *env, Exprs *x, const Expr *leaf) {
 
 static const Expr *copied(void *env, const Expr *e) { return expr_map(((const Copy *)env)->a->x, e, leaf_copied, env); }
 
-/* In order: nobody waits for it. */
+/* Copies with all loops in order: speed does not matter there. */
 static void body_copy(Copy *c, LoopBody *to, const LoopBody *from) {
   Arena *arena = c->a->p->arena;
   for (uint32_t i = 0; i < from->len; i++) {

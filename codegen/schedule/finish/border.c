@@ -1,21 +1,23 @@
-/* codegen/schedule/finish/border.c - loops that ask at each element whether it is at a border. In: a kernel's
+/* codegen/schedule/finish/border.c - splits loops that test at each element whether it is at a border. In: a kernel's
  * statements. Out: the same, where an innermost loop over v that computes
  *
  *     select(0 < u and 0 < v and v < N - 1, X[u, v - 1] + X[u, v + 1], 0)
  *
- * is `if 0 < u`, and in it three loops: over what is below the inside, over the inside, where nothing is asked, and
- * over what is above; else it is one loop in which the condition is false. Each element is computed from the same
- * values by the same operations, in the same order, so the bits are the same. A condition that is an `or` says what is
- * at the border, and its parts are false inside. So is the border of an index that goes around: inside, (v - 1) % n is v - 1. Extents may be symbolic.
+ * becomes `if 0 < u` with three loops inside: one below the interior, one over the interior, where nothing is tested,
+ * and one above; the other branch is one loop in which the condition is false. Each element is computed from the same
+ * values by the same operations, in the same order, so the bits are the same. An `or` describes the border, and its
+ * parts are false inside. An index that wraps around has a border too: inside, (v - 1) % n is v - 1. Extents may be
+ * symbolic.
  *
- * What is asked stays where it is not known: between the borders of several conditions, of data, of a quotient of v. */
+ * Tests that cannot be decided stay: those between the borders of several conditions, on data, or on a quotient of v.
+ */
 #include "expr/prove/prove.h"
 #include "finish.h"
 #include "loop/names.h"
 #include "loop/walk.h"
 
 enum {
-  SHORT = 64,                /* iterations that are not worth three loops: as many as lanes go together */
+  SHORT = 64,                /* iterations that are not worth three loops: as many as are vectorised together */
   BODY_MOST = 12             /* statements of its body */
 };
 
@@ -23,19 +25,19 @@ typedef struct Border {
   LoopProgram *p;
   LoopKernel *k;
   Exprs *x;
-  Arena *arena;              /* the pass's own */
+  Arena *arena;              /* the pass' own */
   CScope names;
-  const Expr **index;        /* by variable: what it is, if that is by `index` */
-  const LoopStmt *loop;      /* the one at hand, */
+  const Expr **index;        /* by variable: its value, if it is set by `index` */
+  const LoopStmt *loop;      /* the current loop, */
   bool *stored;              /*   places that it stores to, */
-  VEC(const Expr *) asked;   /*   its conditions, whole, */
-  const Expr *fixed;         /*   what of them is the same for all of v, as it is inside, or NULL: there is no such part */
-  bool one;                  /*   it is the same part of all conditions that have such a part */
-  const Expr *low, *high;    /*   and the inside: v from low on, below high; NULL: all */
-  uint32_t lows, highs;      /*   by so many comparisons, and */
-  bool low_exact, high_exact; /*  beyond it the last one is the opposite of what it is inside */
-  bool any;                  /* a condition is known all through inside */
-  Map inside, below, above, outside; /* what each comparison is there, or each condition */
+  VEC(const Expr *) asked;   /*   its whole conditions, */
+  const Expr *fixed;         /*   their part that does not depend on v, as it is inside; NULL: none */
+  bool one;                  /*   all conditions that have such a part have the same one */
+  const Expr *low, *high;    /*   the interior: low <= v < high; NULL: unbounded */
+  uint32_t lows, highs;      /*   number of comparisons that bound it; and */
+  bool low_exact, high_exact; /*   beyond it, the last comparison is the opposite of what it is inside */
+  bool any;                  /* some condition is decided everywhere inside */
+  Map inside, below, above, outside; /* the value of each comparison or condition there */
 } Border;
 
 static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
@@ -47,7 +49,7 @@ static void know(Border *b, Map *where, const Expr *e, bool v) {
 
 /* ---- comparisons ---------------------------------------------------------------------------------------- */
 
-/* The same for all of v: over names, numbers, and registers that the loop lets be. */
+/* Whether e does not depend on v: it consists of names, numbers, and registers that the loop does not change. */
 static bool is_fixed(const Border *b, const Expr *e) {
   if (e->kind == EX_LABEL) return e->i != (int64_t)b->loop->var;
   if (e->kind == EX_READ) return !e->n && b->k->places.at[e->i].space == SPACE_REGISTER && !b->stored[e->i];
@@ -56,7 +58,7 @@ static bool is_fixed(const Border *b, const Expr *e) {
   return true;
 }
 
-/* v's part of e, which is v or -v beside what is fixed: 1, -1; 0: there is none, or another. */
+/* The slope of e in v, if e is v or -v plus what is fixed: 1, -1; 0: neither. */
 static int slope_of(const Border *b, const Expr *e) {
   if (e->kind == EX_LABEL) return e->i == (int64_t)b->loop->var;
   if (is_op(e, OP_NEG)) return -slope_of(b, e->arg[0]);
@@ -87,7 +89,7 @@ static void high_take(Border *b, const Expr *to, bool exact) {
   b->highs++;
 }
 
-/* Of a comparison of v, which is `truth` inside: what that says of the inside. false: nothing that is known here. */
+/* Takes what a comparison of v that is `truth` inside says of the interior; false: nothing that is known here. */
 static bool cut_take(Border *b, const Expr *e, bool truth) {
   Op op = e->kind == EX_OP ? (Op)e->op : OPS;
   bool equal = op == OP_EQ || op == OP_NE;
@@ -109,7 +111,8 @@ static bool cut_take(Border *b, const Expr *e, bool truth) {
   end = expr_normal(b->x, end);
   bool below = (v == l) == (slope > 0); /* v < end, or v <= end; else v above it */
   const Expr *past = expr_normal(b->x, expr_op2(b->x, OP_ADD, end, one));
-  if (equal && other->kind == EX_INT && other->i <= SHORT) low_take(b, past, false); /* which border it is: near 0, or at the end */
+  /* An equality tells by its number which border it is: near 0, or at the end. */
+  if (equal && other->kind == EX_INT && other->i <= SHORT) low_take(b, past, false);
   else if (equal) high_take(b, end, false);
   else if (below) high_take(b, strict ? end : past, true);
   else low_take(b, strict ? past : end, true);
@@ -120,7 +123,7 @@ static bool cut_take(Border *b, const Expr *e, bool truth) {
 
 typedef struct Condition { Border *b; bool truth, all; const Expr *fixed; } Condition;
 
-/* Its parts, which are joined by `and` where they are true inside, by `or` where they are false. */
+/* Takes the condition's parts, joined by `and` if they are true inside, by `or` if they are false. */
 static void condition_part(Condition *c, const Expr *e) {
   Border *b = c->b;
   if (is_op(e, c->truth ? OP_AND : OP_OR)) {
@@ -161,7 +164,7 @@ static bool reads_memory(const Expr *e) {
   return false;
 }
 
-/* v - 1 of (v - 1) % n, which is itself wherever it is from 0 to below n; so of (v + n - 1) % n, which is the same. */
+/* Replaces (v - 1) % n by v - 1 where that is from 0 to below n; also (v + n - 1) % n, which is the same. */
 static void wrap_take(Border *b, const Expr *e) {
   const Expr *at = e->arg[0], *n = e->arg[1];
   if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || n->i > INT32_MAX || at->has & HAS_READ || !slope_of(b, at) || map_find(&b->inside, e)) return;
@@ -192,7 +195,7 @@ static const Expr *wraps_find(void *env, const Expr *top) {
   return top;
 }
 
-/* Choices between values of which one is read, and only there. */
+/* Finds choices between values of which only the chosen one is read. */
 static const Expr *conditions_find(void *env, const Expr *top) {
   Finder *f = env;
   VEC(const Expr *) todo = {0};
@@ -208,7 +211,7 @@ static const Expr *conditions_find(void *env, const Expr *top) {
   return top;
 }
 
-/* What is left of whole lanes, `n % 16`, is short too. */
+/* A remainder of lanes, `n % 16`, is short too. */
 static bool is_short(const Border *b, const LoopStmt *s) {
   const Expr *hi = s->hi->kind == EX_LABEL && b->index[s->hi->i] ? b->index[s->hi->i] : s->hi;
   if (is_op(hi, OP_MOD)) hi = hi->arg[1];
@@ -226,7 +229,7 @@ static bool is_innermost(const LoopStmt *s) {
 
 /* ---- conditions and indices that have names --------------------------------------------------------------- */
 
-typedef struct Named { Border *b; const Expr **is; } Named; /* by place; NULL: it is none of them */
+typedef struct Named { Border *b; const Expr **is; } Named; /* by place; NULL: no such name */
 
 static const Expr *leaf_named(void *env, Exprs *x, const Expr *leaf) {
   const Named *n = env;
@@ -239,7 +242,8 @@ static const Expr *unnamed(void *env, const Expr *e) {
   return expr_map(n->b->x, e, leaf_named, n);
 }
 
-/* What several values ask, and where they read, is said in each of them: so it is seen what it is, and that it is in range. */
+/* Substitutes named conditions and indices into each value that uses them, which shows what they are and that they are
+ * in range. */
 static void names_drop(Border *b, LoopStmt *s) {
   Named n = {b, NEW_ARRAY(b->arena, const Expr *, b->k->places.len + 1)};
   LoopBody left = {0};
@@ -278,10 +282,10 @@ static bool loop_look(Border *b, LoopStmt *s) {
 typedef struct Copy {
   Border *b;
   const Map *known;
-  int64_t var, *place;       /* names of its own; NULL: it has the loop's */
+  int64_t var, *place;       /* names of its own; NULL: the loop's */
 } Copy;
 
-/* With what is known in its place, and what follows from that. */
+/* Substitutes what is known, and folds what follows from it. */
 static const Expr *op_known(void *env, Exprs *x, const Expr *e) {
   const Copy *c = env;
   const Expr *known = map_find(c->known, e);
@@ -328,7 +332,7 @@ static void copy_names(Copy *c) {
     if (b->loop->body.at[i]->kind == LOOP_LET) c->place[b->loop->body.at[i]->place] = place_copy(b, b->loop->body.at[i]->place);
 }
 
-/* The loop from lo to hi, in which so much is known; own: with names of its own. */
+/* Copies the loop from lo to hi with what is known there; own: with names of its own. */
 static void loop_copy(Border *b, LoopBody *to, const Expr *lo, const Expr *hi, const Map *known, bool own,
                       LoopBind bind) {
   if (lo->kind == EX_INT && hi->kind == EX_INT && lo->i >= hi->i) return;
@@ -346,7 +350,8 @@ static void loop_copy(Border *b, LoopBody *to, const Expr *lo, const Expr *hi, c
   vec_push(b->p->arena, *to, s);
 }
 
-/* Below the inside, inside, above: each may be empty, and all together they are the loop, whichever end is before which. */
+/* Adds the loops below, inside and above: each may be empty, and together they cover the loop, whichever end comes
+ * first. */
 static void ranges_put(Border *b, LoopBody *to) {
   const LoopStmt *s = b->loop;
   Map nothing = map_new(b->arena);

@@ -1,11 +1,11 @@
-/* codegen/schedule/finish/dead.c - what nobody reads. In: a kernel's statements. Out: those that do something, or may
- * fail the run; and of places and loop variables those that occur in them, numbered anew. */
+/* codegen/schedule/finish/dead.c - removes dead code. In: a kernel's statements. Out: those that have an effect or may
+ * fail the run, and the places and loop variables that they use, renumbered. */
 #include "finish.h"
 #include "loop/walk.h"
 
 /* ---- statements ----------------------------------------------------------------------------------------- */
 
-/* Whether it looks at an index, and so may fail the run. */
+/* Whether it checks an index, and so may fail the run. */
 static bool may_fail(Arena *a, const Expr *top) {
   VEC(const Expr *) todo = {0};
   Map seen = map_new(a);
@@ -33,7 +33,7 @@ static bool is_dead(const LoopUses *u, const LoopStmt *s) {
 
 static bool has_place(LoopKind kind) { return kind != LOOP_FOR && kind != LOOP_IF && kind != LOOP_INDEX; }
 
-/* From the last statement to the first: what reads stands behind what is read. */
+/* From the last statement to the first, because uses follow definitions. */
 static void body_keep(LoopUses *u, LoopBody *b) {
   uint32_t to = b->len;
   for (uint32_t i = b->len; i-- > 0;) {
@@ -52,7 +52,7 @@ static void body_keep(LoopUses *u, LoopBody *b) {
 
 /* ---- numbers -------------------------------------------------------------------------------------------- */
 
-typedef struct Numbers { Exprs *x; int64_t *place, *var; } Numbers; /* what each is from now on */
+typedef struct Numbers { Exprs *x; int64_t *place, *var; } Numbers; /* new numbers */
 
 static const Expr *leaf_numbered(void *env, Exprs *x, const Expr *leaf) {
   const Numbers *n = env;

@@ -1,6 +1,6 @@
-/* codegen/schedule/finish/dense.c - tensors that a caller gives may have any strides. In: a kernel. Out: the same; if
- * it is given such tensors, it is `dense`: nearly all are in row-major order, and where strides are constants
- * compilers find lanes. */
+/* codegen/schedule/finish/dense.c - tensors that a caller gives may have any strides. In: a kernel. Out: the same,
+ * marked `dense` if it takes such tensors: nearly all are in row-major order, and compilers vectorise if strides are
+ * constants. */
 #include "finish.h"
 
 void finish_dense(LoopProgram *p, LoopKernel *k) {

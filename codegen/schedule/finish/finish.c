@@ -1,6 +1,6 @@
-/* codegen/schedule/finish/finish.c - the passes in their order. `fma` is first: what is the same everywhere in a loop
- * is rounded the same in all of its ranges. A range of one element is no loop; what is dead is asked for when no loop
- * hides it behind a variable; and compilers are told about the loops that are left. */
+/* codegen/schedule/finish/finish.c - the passes, in order. `fma` comes first, so that an expression is rounded the
+ * same in all ranges of a loop. A range of one element is no loop, and is unrolled before dead code is removed,
+ * because a loop's variable would hide it. Hints for compilers come last, for the loops that remain. */
 #include "finish.h"
 
 void finish_kernel(LoopProgram *p, LoopKernel *k, bool apart) {

@@ -1,9 +1,10 @@
-/* codegen/schedule/finish/fuse.c - which products and sums are one operation, `fma`. In: a kernel's statements. Out:
- * the same, where an f32 or f64 sum, or a difference, of a product is the fma of its three operands. Of two products
- * the first is taken, and of a product of three factors the last multiplication, as they stand in the expression.
+/* codegen/schedule/finish/fuse.c - chooses which products and sums become one operation, `fma`. In: a kernel's
+ * statements. Out: the same, where an f32 or f64 sum, or a difference, of a product is the fma of its three operands.
+ * Of two products the first is fused, and of a product of three factors the last multiplication, in the expression's
+ * order.
  *
- * No compiler chooses that again: what is not fma here is rounded twice. So the bits of an answer hang neither on the
- * compiler nor on its flags; docs/semantics.md says what they do hang on. */
+ * No compiler makes that choice again: what is not fma here is rounded twice. So the bits of a result depend neither
+ * on the compiler nor on its flags; docs/semantics.md says what they do depend on. */
 #include "finish.h"
 #include "loop/walk.h"
 

@@ -1,9 +1,9 @@
-/* codegen/schedule/finish/maybe.c - conditions around loops. In: a kernel's statements. Out: the same, those
- * conditions `maybe`: which way they go is not known, and loops that a compiler takes to be cold get no lanes (seen
- * with gcc 12.2). */
+/* codegen/schedule/finish/maybe.c - conditions around loops. In: a kernel's statements. Out: the same, where such
+ * conditions are marked `maybe`: either branch may be taken. Compilers do not vectorise loops that they take to be
+ * cold (seen with gcc 12.2). */
 #include "finish.h"
 
-/* Whether there are loops in it. */
+/* Marks conditions. Returns whether the body has loops. */
 static bool body_mark(LoopBody *b) {
   bool any = false;
   for (uint32_t i = 0; i < b->len; i++) {

@@ -1,13 +1,13 @@
-/* codegen/schedule/finish/once.c - loops of one iteration. In: a kernel's statements. Out: the same, where such a
- * loop's body stands in the loop's block, behind `index v = lo`; where lo is a number or a name, it stands for v.
- * Thread loops stay: a kernel's functions are theirs. */
+/* codegen/schedule/finish/once.c - removes loops of one iteration. In: a kernel's statements. Out: the same, where
+ * such a loop's body stands in the enclosing block, behind `index v = lo`; if lo is a number or a name, it replaces v.
+ * Thread loops stay: each is a function of the kernel. */
 #include "finish.h"
 #include "loop/walk.h"
 
 typedef struct Once {
   LoopProgram *p;
   Exprs *x;
-  const Expr **value;        /* by variable: what stands for it, or NULL */
+  const Expr **value;        /* by variable: its replacement; NULL: none */
 } Once;
 
 static const Expr *leaf_value(void *env, Exprs *x, const Expr *leaf) {

@@ -1,16 +1,17 @@
-/* codegen/schedule/finish/poll.c - long loops that can be ended. In: a kernel's statements. Out: the same, where a loop of which one call
- * of the kernel would go over more than `many` points is `polled`, so that a run which its caller cancels ends soon. It is the outermost
- * one in order, or over lanes, of which a turn is less than that. Thread loops are cut into short calls as a rule, and are looked at between
- * these: what is long are parts of sums over everything, loops that are not shared, and what hangs on sizes that are large. */
+/* codegen/schedule/finish/poll.c - makes long loops cancellable. In: a kernel's statements. Out: the same, where a
+ * loop that would go over more than `many` points in one call of the kernel is `polled`, so that a run which its
+ * caller cancels ends soon. It is the outermost sequential or vector loop whose turns are shorter than that. Thread
+ * loops are normally split into short calls and polled between these; long calls come from parts of sums over
+ * everything, loops that are not shared, and large symbolic sizes. */
 #include "expr/prove/prove.h"
 #include "finish.h"
 
-static const double many = 1 << 25, apart = 1 << 20; /* points: of a call that is long; between two looks, where a turn has less */
+static const double many = 1 << 25, apart = 1 << 20; /* points: of a long call; between polls, if a turn has fewer */
 static const double unknown = 1 << 24; /* turns where only a run can tell: one such loop is not long, two within each other are */
 
-typedef struct Poll { Exprs *x; const Expr **index; } Poll; /* by variable: what an index is */
+typedef struct Poll { Exprs *x; const Expr **index; } Poll; /* by variable: the value of an index */
 
-/* How many turns, at most: loops begin at 0 or later. */
+/* The most turns: loops begin at 0 or later. */
 static double turns(const Poll *p, const Expr *lo, const Expr *hi) {
   int64_t n;
   if (hi->kind == EX_INT) {
@@ -30,7 +31,7 @@ static double turns(const Poll *p, const Expr *lo, const Expr *hi) {
   return a < b ? a : b;
 }
 
-/* What is left of a loop that goes by several at a time: n % 4 turns. */
+/* Whether it is the remainder of a loop with a larger step: n % 4 turns. */
 static bool is_rest(const Poll *p, const LoopStmt *s, double *out) {
   if (s->lo->kind != EX_OP) return false;
   const Expr *n = expr_normal(p->x, expr_op2(p->x, OP_SUB, s->hi, s->lo));
@@ -57,7 +58,7 @@ static double points_of(const Poll *p, const LoopBody *b) {
   return all;
 }
 
-/* A thread's share of what is cut for threads: it is as short as its points allow. */
+/* Whether it is a thread's share of a loop that is split for threads, which is as short as its points allow. */
 static bool is_share(const LoopStmt *around, const LoopStmt *s) {
   return around && around->bind == BIND_THREAD && s->kind == LOOP_FOR && s->lo->kind != EX_INT;
 }

@@ -1,12 +1,12 @@
 /* codegen/schedule/finish/short.c - short loops over lanes. In: a kernel's statements. Out: the same, where a vector
- * loop of at most LOOP_SHORT iterations, a known number, is `short`: gcc writes such a loop out before it looks for
- * lanes. Where it is sure that all of it is vectors, of elements that lie beside each other, it is `held`: clang would write that one out,
- * and make vectors of what it then finds, in pieces, or of the turns of the loop around it. */
+ * loop of a known number of iterations, at most LOOP_SHORT, is `short`: gcc unrolls such a loop before it vectorises.
+ * If all of the loop certainly becomes vectors of contiguous elements, it is `held`: clang would unroll it and
+ * vectorise what it then finds piecemeal, or vectorise the turns of the loop around it. */
 #include "finish.h"
 
 enum { HELD_BYTES = 16 };    /* at least */
 
-/* How far it goes with each turn: 0 or 1; else 2. */
+/* How far it moves with each turn: 0 or 1; else 2. */
 static int step_of(const Expr *e, uint32_t var) {
   if (e->kind == EX_LABEL) return e->i == (int64_t)var;
   int steps = 0;
@@ -14,14 +14,14 @@ static int step_of(const Expr *e, uint32_t var) {
   return !steps || (steps == 1 && e->kind == EX_OP && (e->op == OP_ADD || (e->op == OP_SUB && step_of(e->arg[0], var)))) ? steps : 2;
 }
 
-/* Elements of it that lie beside each other, or one for all turns. */
+/* Whether its elements are contiguous, or one for all turns. */
 static bool is_beside(const LoopPlace *x, uint32_t n, const Expr *const *at, uint32_t var) {
   for (uint32_t k = 0; k < n; k++)
     if (step_of(at[k], var) > (k + 1 == n)) return false;
   return x->dtype != DT_F16 && x->dtype != DT_BF16 && x->dtype != DT_BOOL;
 }
 
-/* Vectors have it as an instruction. */
+/* Whether vectors have an instruction for it. */
 static bool is_vector_op(Op op) {
   switch (op) {
   case OP_ADD:
@@ -42,7 +42,7 @@ static bool is_vectors(const LoopKernel *k, const Expr *e, uint32_t var) {
   return e->kind != EX_LABEL;
 }
 
-/* What is read is added to, or taken as it is. */
+/* Whether what is read is added to, or taken as it is. */
 static bool is_held(const LoopKernel *k, const LoopStmt *s, int64_t length) {
   const LoopStmt *st = s->body.len ? s->body.at[s->body.len - 1] : NULL;
   if (!st || st->kind != LOOP_STORE || length < 2 || length & (length - 1)) return false;

@@ -1,6 +1,6 @@
-/* codegen/schedule/bound.c - what a predicate says of one label: from where to where it may go, all other labels given. A comparison that
- * moves with the label says it by itself; of a quotient (t // w == s // w) and of alternatives (t <= s or t < p) it is found out here. What a
- * predicate says beside that is left to be asked at each point. */
+/* codegen/schedule/bound.c - derives one label's range from a predicate, given all other labels. A comparison that
+ * moves with the label gives the range directly; quotients (t // w == s // w) and alternatives (t <= s or t < p) are
+ * solved here. Whatever else the predicate says is still tested at each point. */
 #include "schedule.h"
 
 typedef struct Bound {
@@ -9,17 +9,17 @@ typedef struct Bound {
   int64_t label;
 } Bound;
 
-/* The label is in what from <= label < to says; NULL: no bound. exact: that is all of the predicate. */
+/* The predicate implies from <= label < to; NULL: no bound. exact: it implies nothing else. */
 typedef struct Ends { const Expr *from, *to; bool exact; } Ends;
 
 static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 
-/* A quotient of the label by a number above 0, which rounds down. */
+/* Whether e is the label's quotient by a positive number, rounded down. */
 static bool is_quotient(const Bound *b, const Expr *e) {
   return is_op(e, OP_IDIV) && e->arg[1]->kind == EX_INT && e->arg[1]->i > 0 && ex_has_label(e, b->label);
 }
 
-/* No number in it is so large that what is made of it here could leave 64 bits. */
+/* Whether all numbers in e are so small that no arithmetic here overflows 64 bits. */
 static bool is_small(const Expr *e) {
   if (e->kind == EX_INT) return e->i >= -INT32_MAX && e->i <= INT32_MAX;
   for (uint32_t k = 0; k < e->n; k++)
@@ -27,14 +27,14 @@ static bool is_small(const Expr *e) {
   return true;
 }
 
-/* e where the label is 0. */
+/* e with the label at 0. */
 static const Expr *at_zero(const Bound *b, const Expr *e) {
   const Expr **to = NEW_ARRAY(b->s->arena, const Expr *, b->n_label + 1);
   to[b->label] = ex_int(b->s, 0);
   return expr_relabel(b->s->x, e, b->n_label, to);
 }
 
-/* x <= y, of i64. */
+/* The range from x <= y, for i64. */
 static Ends at_most(const Bound *b, const Expr *x, const Expr *y) {
   Sched *s = b->s;
   Ends none = {NULL, NULL, false};
@@ -65,7 +65,7 @@ static Ends both(const Bound *b, Ends x, Ends y) {
   return made;
 }
 
-/* All of it only where both go on without end, to the same side. */
+/* The range from an alternative. It is exact only if both are unbounded on the same side. */
 static Ends either(const Bound *b, Ends x, Ends y) {
   Sched *s = b->s;
   Ends made = {NULL, NULL, x.exact && y.exact && ((!x.from && !y.from) || (!x.to && !y.to))};
@@ -89,7 +89,7 @@ static Ends ends_of(const Bound *b, const Expr *c) {
   }
 }
 
-/* The bounds as comparisons, as far as they are such that loops may go by. */
+/* The bounds as comparisons that loops can use; clears *all if some are not. */
 static const Expr *compared(const Bound *b, Ends x, bool *all) {
   Exprs *p = b->s->x;
   const Expr *label = expr_label(p, b->label), *made = NULL;

@@ -1,10 +1,10 @@
-/* codegen/schedule/build.c - the pieces that schedules are made of: places, variables, statements. */
+/* codegen/schedule/build.c - constructors for the parts of schedules: places, variables, statements. */
 #include "schedule.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- what is told of it ---------------------------------------------------------------------------- */
+/* ---- what is reported ------------------------------------------------------------------------------ */
 
 const char *how_label(const TaskStage *st, int64_t label) { return st->label[label] ? st->label[label]->s : "points"; }
 
@@ -19,7 +19,7 @@ void how_add(Sched *s, const TaskStage *st, const char *fmt, ...) {
   va_end(ap);
   Str text = str_of(s->t->strings, b.s, b.len);
   for (uint32_t i = 0; i < s->k->how.len; i++)
-    if (s->k->how.at[i] == text) return; /* two versions of it */
+    if (s->k->how.at[i] == text) return; /* both versions say so */
   vec_push(s->arena, s->k->how, text);
 }
 
@@ -45,7 +45,7 @@ uint32_t place_of_buffer(Sched *s, uint32_t memory, bool written) {
   return *at;
 }
 
-/* Bytes of an array of constant size; 0: not constant, or too many. */
+/* The bytes of an array of constant size; 0: not constant, or too large. */
 static int64_t own_bytes(DType t, uint32_t rank, const Expr *const *dim) {
   int64_t n = dtype_size(t) < 4 && dtype_is_float(t) ? 4 : dtype_size(t);
   for (uint32_t k = 0; k < rank; k++)

@@ -1,5 +1,6 @@
-/* codegen/schedule/door.c - the door from tasks to loops: each kernel of the TaskGraph becomes a tree of statements. The
- * stages of one that share outer labels go row by row (schedule/cpu/rows/rows.c); a stage alone has its own loops (schedule/stage.c). */
+/* codegen/schedule/door.c - lowers tasks to loops: each kernel of the TaskGraph becomes a tree of statements. Stages
+ * that share outer labels run row by row (schedule/cpu/rows/rows.c); a single stage has its own loops
+ * (schedule/stage.c). */
 #include "finish/finish.h"
 #include "schedule.h"
 
@@ -16,7 +17,7 @@ static const Expr *work_of(Sched *s) {
   return all;
 }
 
-/* All stages are maps behind the first, at its labels. */
+/* Whether all stages after the first are maps at its labels. */
 static bool goes_on(const Task *k) {
   for (uint32_t i = 0; i < k->stages.len; i++)
     if (k->stages.at[i].sum->n_out != k->n_outer || (i > 0 && k->stages.at[i].sum->reducer != RED_NONE)) return false;
@@ -40,7 +41,7 @@ static void stages(Sched *s) {
   into(s, was);
 }
 
-/* Places of stages, of which nothing is known yet. */
+/* Allocates the stages' places, unset. */
 static void stages_new(Sched *s) {
   uint32_t n = s->task->stages.len;
   s->of_stage = NEW_ARRAY(s->arena, uint32_t, n + 1);
@@ -48,7 +49,7 @@ static void stages_new(Sched *s) {
   s->value = NEW_ARRAY(s->arena, const Expr *, n + 1);
 }
 
-/* The reduced label of which the first label of the output says the part. */
+/* The reduced label that the first output label splits into parts. */
 typedef struct Parts { const TaskStage *st; int64_t label; } Parts;
 
 static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
@@ -66,7 +67,7 @@ static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* A long reduction goes in parts (task/passes/split.c): what is said of the others is said of one of them. */
+/* Reports a long reduction that is split into parts (task/passes/split.c). */
 static void parts_tell(Sched *s, const TaskStage *st) {
   Parts d = {st, -1};
   if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !st->sum->n_out || !st->sum->n_red) return;
@@ -75,7 +76,7 @@ static void parts_tell(Sched *s, const TaskStage *st) {
   if (d.label >= 0) how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
 }
 
-/* A C function makes all of it, by one call. */
+/* Computes the stage by one call of a C function. */
 static void call_make(Sched *s, const TaskStage *st) {
   place_of_buffer(s, (uint32_t)st->buffer, true);
   for (uint32_t i = 0; i < st->sum->n_slot; i++) place_of_buffer(s, st->slot[i].index, false);

@@ -1,5 +1,5 @@
-/* codegen/schedule/expr.c - expressions: a stage's, in terms of the kernel's variables and places; and expressions cut
- * into pieces, so that what occurs several times is computed once and only where it is wanted. */
+/* codegen/schedule/expr.c - expressions: rewrites a stage's expressions in terms of the kernel's variables and places,
+ * and splits them, so that common subexpressions are computed once and only where they are needed. */
 #include "expr/prove/in_range.h"
 #include "schedule.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a stage's expression here ------------------------------------------------------------------- */
+/* ---- a stage's expression in the kernel ---------------------------------------------------------- */
 
 static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, uint32_t dim) {
   LoopSite site = {.place = stage->place, .asked = s->t->mesh.n && task_fetched(&s->t->tasks, b->id)};
@@ -17,7 +17,7 @@ static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, 
   const char *called = label ? arena_printf(s->arena, " (label %s)", label->s) : "";
   if (site.asked) site.text = strings_printf(s->t->strings, "an index of %s, read for %s", of, in);
   else site.text = strings_printf(s->t->strings, "index %u%s of %s, read for %s", dim + 1, called, of, in);
-  for (uint32_t i = s->p->sites.len; i-- > 0 && s->p->sites.len - i < 16;) /* one that was made just now? */
+  for (uint32_t i = s->p->sites.len; i-- > 0 && s->p->sites.len - i < 16;) /* one of the last few? */
     if (s->p->sites.at[i].text == site.text && s->p->sites.at[i].place.line == site.place.line &&
         s->p->sites.at[i].place.column == site.place.column)
       return i;
@@ -25,9 +25,9 @@ static uint32_t site_new(Sched *s, const TaskStage *stage, const TaskBuffer *b, 
   return s->p->sites.len - 1;
 }
 
-enum { REACH_DEPTH = 8 };    /* of an index that is looked into */
+enum { REACH_DEPTH = 8 };    /* how deep indices are examined */
 
-/* From where to where a sum of labels goes, each over all of its extent; false: nothing is known. */
+/* The range of a sum of labels, each over its whole extent; false: unknown. */
 static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int64_t *lo, int64_t *hi) {
   int64_t a, b, c, d;
   if (e->kind == EX_INT) return *lo = *hi = e->i, true;
@@ -37,7 +37,7 @@ static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int6
   }
   if (e->kind != EX_OP || e->n != 2 || e->dtype != DT_I64 || !depth) return false;
   if (!index_reach(st, e->arg[0], depth - 1, &a, &b) || !index_reach(st, e->arg[1], depth - 1, &c, &d)) return false;
-  if (e->op == OP_IDIV || e->op == OP_MOD) { /* by a number */
+  if (e->op == OP_IDIV || e->op == OP_MOD) { /* by a constant */
     if (a < 0 || c != d || c < 1) return false;
     return *lo = e->op == OP_IDIV ? a / c : 0, *hi = e->op == OP_IDIV ? b / c : b < c ? b : c - 1, true;
   }
@@ -46,7 +46,7 @@ static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int6
   return a >= 0 && c >= 0 && mul_ok(a, c, lo) && mul_ok(b, d, hi);
 }
 
-/* The same of sizes that are open, and of turns. */
+/* The same by proof, for symbolic sizes and for turns. */
 static bool index_is_proved(const Sched *s, const TaskStage *st, const Expr *index, const Expr *size) {
   Exprs *x = s->x;
   Facts facts = {.label = st->bound, .n_label = st->sum->n_out + st->sum->n_red, .turn = s->turns.at, .n_turn = s->turns.len};
@@ -56,15 +56,15 @@ static bool index_is_proved(const Sched *s, const TaskStage *st, const Expr *ind
   return !goal || prove(x, &facts, goal).verdict == PROVED;
 }
 
-/* An index that is nowhere outside of the axis, whatever its labels are, as a label's parts. */
+/* Whether an index stays within the axis whatever its labels are, as a label's parts do. */
 static bool index_is_safe(const Sched *s, const TaskStage *st, const Expr *index, const Expr *size) {
   int64_t lo, hi;
   if (size->kind != EX_INT || index->has & HAS_TURN) return index_is_proved(s, st, index, size);
   return index_reach(st, index, REACH_DEPTH, &lo, &hi) && lo >= 0 && hi < size->i;
 }
 
-/* Each index is in range, whatever a predicate says; of what is kept, behind the labels that are bound already, each is a label whose
- * extent is the axis' own. */
+/* Whether each index is in range whatever a predicate says. For kept values, each index behind the labels that are
+ * already bound must be a label with the axis' own extent. */
 static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   const Env *e = env;
   (void)x;
@@ -124,7 +124,7 @@ const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own) {
   return at;
 }
 
-/* The buffer's axis that the view's begins with. */
+/* The buffer's first axis that belongs to the view's axis. */
 static uint32_t axis_of(const Sched *s, uint32_t memory, uint32_t axis) {
   const uint32_t *axes = buffer_axes(s, memory);
   uint32_t at = axes ? 0 : axis;
@@ -147,7 +147,7 @@ const Expr *ex_slot(Env *e, const Expr *leaf) {
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, leaf->n + 1);
   for (uint32_t k = 0; k < leaf->n; k++) {
     at[k] = leaf->arg[k];
-    if (!index_is_data(at[k])) continue; /* all others were proved */
+    if (!index_is_data(at[k])) continue; /* all others are proved */
     const Expr *arg[3] = {at[k], b->dim[k], ex_int(s, site_new(s, e->stage, b, axis_of(s, slot.index, k)))};
     at[k] = expr_op(s->x, OP_WITHIN, 3, arg);
   }
@@ -167,11 +167,11 @@ const Expr *ex_of(Env *e, const Expr *of) { return expr_map(e->s->x, of, leaf_of
 
 /* ---- sharing --------------------------------------------------------------------------------------- */
 
-typedef struct Part {        /* what is known of one subexpression */
-  const Expr *e, *made;      /* made: what stands for it once it is rewritten */
-  uint32_t strict, lazy;     /* edges that lead to it from what is always computed, and from what may not be */
-  double size;               /* of the tree below, as it is printed */
-  bool inside;               /* what stands for it is made in the innermost loop */
+typedef struct Part {        /* what is known of a subexpression */
+  const Expr *e, *made;      /* made: its replacement, once it is rewritten */
+  uint32_t strict, lazy;     /* edges to it from what is always computed, and from what may not be */
+  double size;               /* of the tree below it, as printed */
+  bool inside;               /* its replacement is made in the innermost loop */
 } Part;
 
 typedef struct Sharing {
@@ -181,7 +181,7 @@ typedef struct Sharing {
   VEC(Part *) all;
 } Sharing;
 
-enum { TREE_MOST = 400 };    /* a tree larger than this is cut at its conditions */
+enum { TREE_MOST = 400 };    /* a larger tree is split at its conditions */
 
 static bool is_lazy(const Expr *e) {
   return e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY);
@@ -199,7 +199,7 @@ static Part *part_of(Sharing *h, const Expr *e) {
   return p;
 }
 
-/* Counts each edge once, and strict ones first in the sense that a part met strictly is looked into strictly. */
+/* Counts each edge once. A part that is reached strictly is visited strictly, even after a lazy visit. */
 static void count_edges(Sharing *h, const Expr *e, bool strict) {
   Part *p = part_of(h, e);
   bool first = strict ? p->strict == 0 : p->strict + p->lazy == 0;
@@ -210,14 +210,14 @@ static void count_edges(Sharing *h, const Expr *e, bool strict) {
   if (e->kind == EX_OP && e->op == OP_WITHIN) count_edges(h, e->arg[0], strict); /* it is printed more than once */
 }
 
-/* Worth a name: something is computed or fetched. */
+/* Whether it deserves a name: it computes or loads something. */
 static bool is_work(const Sharing *h, const Expr *e) {
   if (e->kind == EX_READ) return h->s->k->places.at[e->i].space == SPACE_BUFFER || e->n;
   if (e->kind != EX_OP || is_dims_only(e) || e->op == OP_CAST) return false;
   return e->has & HAS_READ || e->dtype != DT_I64 || (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL);
 }
 
-/* What a label's value has decided is not asked: i == i. */
+/* Rebuilds e and folds conditions that a label's value decides: i == i. */
 static const Expr *op_make(Sched *s, const Expr *e, const Expr *const *arg) {
   bool same = e->n == 2 && arg[0] == arg[1] && !dtype_is_float((DType)arg[0]->dtype) && arg[0]->dtype != DT_BOOL;
   if (same && (e->op == OP_EQ || e->op == OP_LE || e->op == OP_GE)) return expr_bool(s->x, true);
@@ -241,7 +241,7 @@ static int by_id(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* Once before the innermost loop, not at each of its points. */
+/* Adds the let before the innermost loop, rather than at each of its points. */
 static void let_before_last(Sched *s, LoopBody *body, uint32_t place, const Expr *value) {
   LoopBody *was = into(s, body);
   LoopStmt *loop = vec_last(*body);
@@ -284,7 +284,7 @@ const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var)
   return ahead(&(Ahead){s, around, var->i, map_new(s->arena)}, e);
 }
 
-/* Something below it is made in the innermost loop. */
+/* Whether something below it is made in the innermost loop. */
 static bool hangs_inside(Sharing *h, const Expr *e) {
   for (uint32_t k = 0; k < e->n; k++) {
     const Part *p = map_find(&h->parts, e->arg[k]);
@@ -296,7 +296,7 @@ static bool hangs_inside(Sharing *h, const Expr *e) {
 static void name_shared(Sharing *h) {
   Sched *s = h->s;
   if (h->all.len) qsort(h->all.at, h->all.len, sizeof h->all.at[0], by_id);
-  for (uint32_t k = 0, n = h->all.len; k < n; k++) { /* what is inside is older, so it has its name already */
+  for (uint32_t k = 0, n = h->all.len; k < n; k++) { /* inner parts are older, so they already have names */
     Part *p = h->all.at[k];
     bool safe = p->e->kind == EX_READ && map_find(&s->safe, p->e);
     bool steady = safe && s->outside && !ex_has_label(p->e, s->inner);
@@ -322,7 +322,7 @@ static double tree_size(Sharing *h, const Expr *e) {
 
 static const Expr *cut(Sharing *h, const Expr *e);
 
-/* A condition as a statement: each branch has its own names. */
+/* Turns a condition into a statement: each branch has its own names. */
 static const Expr *cut_lazy(Sharing *h, const Expr *e) {
   Sched *s = h->s;
   const Expr *first = cut(h, e->arg[0]);

@@ -1,5 +1,5 @@
-/* codegen/schedule/facts.c - what a schedule wants to know of a stage: how large its labels are, how each access moves
- * along each, what a point costs. Nothing here makes a statement. */
+/* codegen/schedule/facts.c - the facts a schedule needs about a stage: its labels' sizes, each access' stride along
+ * each label, and a point's cost. Nothing here makes a statement. */
 #include "schedule.h"
 
 #include <string.h>
@@ -86,7 +86,7 @@ double plan_bytes(const Sched *s, const StagePlan *p, uint32_t read) {
 }
 
 double red_score(const StagePlan *p) {
-  return p->n_red ? plan_score(p, p->red[p->n_red - 1]) : -10; /* the store does not move along it */
+  return p->n_red ? plan_score(p, p->red[p->n_red - 1]) : -10; /* the store does not depend on it */
 }
 
 int64_t vector_lanes(const Sched *s, DType t) {
@@ -103,7 +103,7 @@ int64_t tile_vectors(const Sched *s) { return s->target->vector_bytes ? s->targe
 
 /* ---- orders ---------------------------------------------------------------------------------------- */
 
-/* The best label goes last; the others keep their order, which is that of the store or of the text. */
+/* Moves the best label last; the others keep their order, that of the store or of the text. */
 static void best_last(const StagePlan *p, uint32_t n, uint32_t *order) {
   if (!n) return;
   uint32_t best = n - 1;

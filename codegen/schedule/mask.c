@@ -1,7 +1,8 @@
-/* codegen/schedule/mask.c - predicates that are no range of what is reduced (masks that are read, segments of a sequence), in kernels that
- * take their rows in blocks. What such a predicate excludes is replaced by the reducer's identity, so a stage goes along its rows in
- * lanes as one without; and where it hangs on the row and the point alone, it is a stage of its own, ahead of all others, which is asked
- * once for all that it excludes points from. What bounds the reduced label is left where it is, to say which points are gone over. */
+/* codegen/schedule/mask.c - predicates that are not a range of the reduced label (masks that are read, segments of a
+ * sequence), in kernels that take rows in blocks. Excluded points get the reducer's identity, so that a stage still
+ * goes along its rows in lanes. A predicate that depends only on the row and the point becomes a stage of its own,
+ * before all others, and is tested once for all stages that use it. Bounds of the reduced label stay in place, and
+ * limit the loops. */
 #include "expr/sum/law.h"
 #include "schedule.h"
 
@@ -10,15 +11,15 @@ enum { DEEP_ENOUGH = 16 };   /* points of a product that has panels (schedule/cp
 typedef struct Masks {
   Sched *s;
   const Task *k;
-  VEC(TaskStage) made;       /* the stages of masks */
+  VEC(TaskStage) made;       /* the stages that compute masks */
 } Masks;
 
-/* What a stage is to be. */
+/* What a stage becomes. */
 typedef struct Masked {
-  const Expr *hard;          /* of its predicate, what is to be asked at each point; NULL: nothing */
+  const Expr *hard;          /* the part of its predicate to test at each point; NULL: none */
   const Expr *range;         /* the rest of it */
   const Expr *domain;
-  uint32_t mask;             /* its number, or NOWHERE: it is asked in place */
+  uint32_t mask;             /* number of its mask; NOWHERE: tested in place */
 } Masked;
 
 static uint64_t operand_of(void *env, uint32_t slot) {
@@ -26,7 +27,7 @@ static uint64_t operand_of(void *env, uint32_t slot) {
   return (uint64_t)k->kept << 32 | k->index;
 }
 
-/* As many slots as are read, in the order of their reads. */
+/* The slots that are read, in the order of their reads. */
 static TaskSlot *slots_of(Sched *s, EinSum *sum, TaskSlot *slot) {
   const uint32_t *from = sum_canonical_slots(s->arena, s->x, sum, operand_of, slot);
   TaskSlot *made = NEW_ARRAY(s->arena, TaskSlot, sum->n_slot + 1);
@@ -41,12 +42,12 @@ static bool reads_kept(const TaskStage *st, const Expr *e) {
   return false;
 }
 
-/* An identity may stand for a point. */
+/* Whether an identity can replace a point. */
 static bool has_identity(Reducer r) {
   return r != RED_NONE && r != RED_ARGMAX && r != RED_ARGMIN && r != RED_MONOID && r != RED_LSE;
 }
 
-/* The predicate looks at no label but those that the kernel's stages share and the one that is reduced. */
+/* Whether the predicate depends only on the labels that the stages share and the reduced one. */
 static bool is_shared(const Masks *m, const EinSum *sum, const Expr *hard) {
   for (uint32_t l = m->k->n_outer; l < sum->n_out; l++)
     if (ex_has_label(hard, l)) return false;
@@ -94,7 +95,8 @@ static bool is_walk(Sched *s, const TaskStage *st) {
   return where_is_walk(s, &p, st->sum->n_out);
 }
 
-/* Of a label one value alone is admitted at a point, by what is read or another label: such a stage puts each point to its place. */
+/* Whether some label has a single admissible value at a point, given by a read or another label: such a stage scatters
+ * points. */
 static bool is_pinned(Masks *m, const TaskStage *st, Env *e) {
   const Expr *to, *rest;
   for (uint32_t l = m->k->n_outer; l < st->sum->n_out + st->sum->n_red; l++)
@@ -102,7 +104,7 @@ static bool is_pinned(Masks *m, const TaskStage *st, Env *e) {
   return false;
 }
 
-/* rows: the label of which blocks are taken. */
+/* rows: the label that is taken in blocks. */
 static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   Sched *s = m->s;
   const EinSum *sum = st->sum;
@@ -111,26 +113,28 @@ static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   Masked made = {NULL, sum->where, sum->domain, NOWHERE};
   const Expr *hard = NULL, *range, *rest = NULL;
   if (!(sum->where || sum->domain) || !ex_safe(&e)) return made;
-  if (sum->domain && st->buffer < 0 && sum->n_out > m->k->n_outer) /* nobody looks at the others */
+  if (sum->domain && st->buffer < 0 && sum->n_out > m->k->n_outer) /* nobody reads the others */
     made.domain = where_split(s, sum->domain, n_label, m->k->n_outer, &rest);
   if (!sum->where || sum->n_red != 1 || !has_identity(sum->reducer)) return made;
   range = where_split(s, sum->where, n_label, sum->n_out, &hard);
   if (!hard) made.range = range;
   bool both = hard && ex_has_label(hard, rows) && ex_has_label(hard, sum->n_out);
   if (!hard) return made;
-  if (reads_kept(st, hard) || !is_shared(m, sum, hard)) { /* asked at each point of each result: how many are less than this one */
+  /* Tested at each point of each result: how many are less than this one, say. */
+  if (reads_kept(st, hard) || !is_shared(m, sum, hard)) {
     if (both && !is_walk(s, st) && !is_pinned(m, st, &e)) made.hard = hard, made.range = range;
     return made;
   }
-  if (!both && (sum->n_out == m->k->n_outer || is_walk(s, st))) return made; /* it is asked once for all rows, or is a loop's end */
+  /* !both: tested once for all rows, or a loop bound. */
+  if (!both && (sum->n_out == m->k->n_outer || is_walk(s, st))) return made;
   made.hard = hard, made.range = range;
   if (both) made.mask = mask_number(m, st, hard);
   return made;
 }
 
-/* ---- what is asked for ------------------------------------------------------------------------------------- */
+/* ---- what is wanted ---------------------------------------------------------------------------------------- */
 
-/* A predicate of stage j over the labels of what it reads; NULL: it hangs on others too, or what is read is not at labels. */
+/* Stage j's predicate over the labels of what it reads; NULL: it depends on others too, or an index is not a label. */
 static const Expr *over_read(Masks *m, const EinSum *sum, const Expr *cond, const Expr *read) {
   uint32_t n = sum->n_out + sum->n_red;
   const Expr **to = NEW_ARRAY(m->s->arena, const Expr *, n + 1);
@@ -143,7 +147,7 @@ static const Expr *over_read(Masks *m, const EinSum *sum, const Expr *cond, cons
   return expr_relabel(m->s->x, cond, n, to);
 }
 
-/* Where stage i is looked at by stage j, if it is; false: everywhere, or in different ways. */
+/* Adds where stage j reads stage i to *where; false: it reads it everywhere, or in different ways. */
 static bool asked_by(Masks *m, const Masked *to, uint32_t i, uint32_t j, const Expr **where) {
   const TaskStage *st = &m->k->stages.at[j];
   const EinSum *sum = st->sum;
@@ -159,7 +163,7 @@ static bool asked_by(Masks *m, const Masked *to, uint32_t i, uint32_t j, const E
   return true;
 }
 
-/* What is kept of stage i is made where later ones look at it; not of a reduction so short that it has no panels. */
+/* Limits stage i's kept values to where later stages read them; not for a reduction too short for panels. */
 static void domain_find(Masks *m, Masked *to, uint32_t i) {
   const TaskStage *st = &m->k->stages.at[i];
   const EinSum *sum = st->sum;
@@ -174,7 +178,7 @@ static void domain_find(Masks *m, Masked *to, uint32_t i) {
 
 /* ---- all of it ------------------------------------------------------------------------------------------------ */
 
-/* What stands for the predicate: a read of the mask, by the slot behind the stage's own. */
+/* The replacement of the predicate: a read of the mask, by the slot behind the stage's own. */
 static const Expr *mask_read(Masks *m, const EinSum *sum) {
   Sched *s = m->s;
   uint32_t n = m->k->n_outer;
@@ -184,7 +188,7 @@ static const Expr *mask_read(Masks *m, const EinSum *sum) {
   return expr_read(s->x, DT_BOOL, sum->n_slot, n + 1, at);
 }
 
-/* The stages of masks come first: all others have later numbers. */
+/* The stage with its mask. Stages of masks come first, and shift the numbers of all others. */
 static TaskStage stage_masked(Masks *m, const TaskStage *st, const Masked *to) {
   Sched *s = m->s;
   TaskStage made = *st;

@@ -1,26 +1,28 @@
-/* codegen/schedule/merge.c - labels that stand next to each other, in one order, wherever they occur become one. In: a kernel. Out: the
- * same, where
+/* codegen/schedule/merge.c - joins labels that are adjacent, in the same order, wherever they occur. In: a kernel.
+ * Out: the same kernel, where
  *
- *     Y[s,h,p] = sum[a,b] X[s,a,b] * W[h,p,a,b]       goes over    Y[s,h_p] = sum[a_b] X[s,a_b] * W[h_p,a_b]
+ *     Y[s,h,p] = sum[a,b] X[s,a,b] * W[h,p,a,b]       becomes    Y[s,h_p] = sum[a_b] X[s,a_b] * W[h_p,a_b]
  *
- * so that it makes no difference into how many labels somebody wrote what is one; and labels of extent 1 go. Tensors are read through
- * *views* then: the same elements, with fewer axes. Of what the caller gave, with any strides, a view's index is taken apart again where it is
- * printed (c_expr.c), so both versions of a kernel add in the same order.
+ * so that performance does not depend on how many labels the user wrote for one. Labels of extent 1 are dropped.
+ * Tensors are then read through *views*: the same elements, with fewer axes. For tensors that the caller gives, with
+ * any strides, a view's index is split again where it is printed (c_expr.c), so both versions of a kernel add in the
+ * same order.
  *
- * Two labels become one in all stages at once, or not at all: what a stage keeps is read by others at labels of theirs. */
+ * Two labels are joined in all stages at once, or not at all: what a stage keeps is read by others at labels of their
+ * own. */
 #include "expr/sum/law.h"
 #include "schedule.h"
 
-typedef struct Pair { uint32_t stage, a, b; } Pair; /* of a stage's labels: b is the faster one */
+typedef struct Pair { uint32_t stage, a, b; } Pair; /* two labels of a stage: b is the faster one */
 
 typedef struct Merge {
   Sched *s;
-  Task *k;                   /* our own; */
-  VEC(Pair) pairs;           /*   what is proposed for it: one, and what follows from that */
+  Task *k;                   /* our own copy; */
+  VEC(Pair) pairs;           /*   the proposed pairs: one, and those that follow from it */
   bool ok;
-  uint32_t stage;            /* that is at hand, */
-  const TaskSlot *slot;      /*   its slots as they were, */
-  bool **drop;               /*   and by stage and label: it goes, being 0 */
+  uint32_t stage;            /* the current one, */
+  const TaskSlot *slot;      /*   its original slots, */
+  bool **drop;               /*   and by stage and label: it is dropped, being 0 */
 } Merge;
 
 static bool is_label(const Expr *e, uint32_t label) { return e->kind == EX_LABEL && e->i == (int64_t)label; }
@@ -67,7 +69,7 @@ static bool is_partial(const TaskStage *st, uint32_t label, const Expr *dim) {
   return n != dim && (n->kind != EX_INT || dim->kind != EX_INT || n->i > dim->i);
 }
 
-/* Whether axes k and k + 1 are gone over by the two labels, the second one whole. */
+/* Whether axes k and k + 1 are indexed by the two labels, the second one whole. */
 static bool is_pair(const Merge *m, const TaskStage *st, Pair p, uint32_t index, uint32_t n, const Expr *const *at, uint32_t k) {
   const TaskBuffer *b = buffer_seen(m->s, index);
   return k + 1 < n && is_label(at[k], p.a) && is_label(at[k + 1], p.b) && b->dim[k + 1] == st->bound[p.b] &&
@@ -81,7 +83,7 @@ static bool same_extents(const Merge *m, Pair p, Pair q) {
 
 typedef struct Look { Merge *m; Pair p; } Look;
 
-/* What a stage keeps, or a buffer, read at both labels, each as it is; what is left has none of them. */
+/* Rewrites reads at both labels, as pairs; no other read may have either of them. */
 static const Expr *leaf_pair(void *env, Exprs *x, const Expr *leaf) {
   const Look *l = env;
   const TaskStage *st = stage_at(l->m, l->p.stage);
@@ -110,7 +112,7 @@ static void look_at(Look *l, const Expr *e) {
   l->m->ok &= !ex_has_label(left, l->p.a) && !ex_has_label(left, l->p.b);
 }
 
-/* The store has both labels, or none. */
+/* Whether the store has both labels, as a pair, or neither. */
 static bool store_is_pair(const Merge *m, Pair p) {
   const TaskStage *st = stage_at(m, p.stage);
   for (uint32_t k = 0; st->buffer >= 0 && k < st->n_at; k++) {
@@ -122,7 +124,7 @@ static bool store_is_pair(const Merge *m, Pair p) {
 
 typedef struct StageReader { Merge *m; uint32_t stage; Pair of; } StageReader;
 
-/* Who reads what a stage keeps along the two has two labels there itself. */
+/* A reader of the stage's kept values must have a pair of labels there itself. */
 static const Expr *leaf_reader(void *env, Exprs *x, const Expr *leaf) {
   const StageReader *r = env;
   (void)x;
@@ -146,7 +148,7 @@ static int kind_of(const Merge *m, uint32_t stage, uint32_t label) {
   return label < m->k->n_outer ? 0 : label < stage_at(m, stage)->sum->n_out ? 1 : 2;
 }
 
-/* Points of these are numbered, or put together in their order. */
+/* Whether the reducer depends on points' numbers or order. */
 static bool is_ordered(Reducer r) { return r == RED_ARGMAX || r == RED_ARGMIN || r == RED_MONOID; }
 
 static void pair_look(Merge *m, Pair p) {
@@ -165,7 +167,7 @@ static void pair_look(Merge *m, Pair p) {
 
 /* ---- done ---------------------------------------------------------------------------------------------- */
 
-/* A stage of our own. */
+/* Makes the stage our own copy. */
 static EinSum *stage_own(Merge *m, uint32_t stage) {
   Sched *s = m->s;
   TaskStage *st = stage_at(m, stage);
@@ -185,7 +187,7 @@ static void sum_change(Merge *m, EinSum *sum, ExprLeaf *f) {
   if (sum->domain) sum->domain = expr_map(m->s->x, sum->domain, f, m);
 }
 
-/* Labels get their new numbers: to[l] is what stands for l; where that is no label, l goes. */
+/* Renumbers labels: to[l] replaces l; if it is no label, l is dropped. */
 static void labels_renumber(Merge *m, EinSum *sum, const Expr **to) {
   Sched *s = m->s;
   TaskStage *st = stage_at(m, m->stage);
@@ -205,7 +207,7 @@ static void labels_renumber(Merge *m, EinSum *sum, const Expr **to) {
   st->at = at;
 }
 
-/* Whether index k goes, being the second of a pair. */
+/* Whether index k is dropped, as the second of a pair. */
 static bool goes(const Merge *m, const Expr *const *at, uint32_t k) {
   for (uint32_t i = 0; i < m->pairs.len && k; i++) {
     Pair p = m->pairs.at[i];
@@ -214,7 +216,7 @@ static bool goes(const Merge *m, const Expr *const *at, uint32_t k) {
   return false;
 }
 
-/* Those of n indices that stay, and of how many; what they are indices of is a view then. */
+/* The remaining indices and, in *n, their number; *index becomes a view. */
 static const Expr **at_joined(Merge *m, uint32_t *n, const Expr *const *at, uint32_t *index) {
   const Expr **to = NEW_ARRAY(m->s->arena, const Expr *, *n + 1);
   uint32_t all = *n;
@@ -327,7 +329,7 @@ static bool is_one(const Merge *m, uint32_t stage, uint32_t label) {
   return !(sum->where && ex_has_label(sum->where, label)) && !(sum->domain && ex_has_label(sum->domain, label));
 }
 
-/* A reduction keeps one of its labels. */
+/* The labels of extent 1 to drop; a reduction keeps at least one of its labels. */
 static bool *ones_find(const Merge *m, uint32_t stage) {
   const EinSum *sum = stage_at(m, stage)->sum;
   bool *drop = NEW_ARRAY(m->s->arena, bool, sum->n_out + sum->n_red + 1);
@@ -340,7 +342,7 @@ static bool *ones_find(const Merge *m, uint32_t stage) {
   return drop;
 }
 
-/* Axes of extent 1 go, as long as there are others. */
+/* Drops axes of extent 1, as long as there are others. */
 static const Expr **at_long(Merge *m, uint32_t *n, const Expr *const *at, uint32_t *index) {
   const Expr **to = arena_copy(m->s->arena, at, *n * sizeof *at);
   for (uint32_t k = *n; k-- > 0 && *n > 1;) {

@@ -1,4 +1,5 @@
-/* codegen/schedule/pins.c - sums over the points that belong to an output, as the points say: `H[b] = sum[e where bin[e] == b] w[e]`. */
+/* codegen/schedule/pins.c - sums over the points that belong to an output, where the points determine the output:
+ * `H[b] = sum[e where bin[e] == b] w[e]`. */
 #include "schedule.h"
 
 static bool pin_is(Env *e, const Expr *cond, uint32_t label, bool first, const Expr **to) {

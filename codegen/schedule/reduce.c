@@ -1,5 +1,6 @@
-/* codegen/schedule/reduce.c - what a reducer is, and a reduction at one output point, one value after the other where lanes
- * (schedule/cpu/rows/lanes.c) are not worth it. Long float sums go in blocks, never in one long chain; which, depends on sizes alone. */
+/* codegen/schedule/reduce.c - reducers, and the reduction for one output point: value by value, if lanes
+ * (schedule/cpu/rows/lanes.c) do not pay. Long float sums go in blocks, never in one long chain; which ones depends on
+ * sizes alone. */
 #include "schedule.h"
 
 #include <math.h>
@@ -57,7 +58,7 @@ static uint32_t acc_new(Sched *s, const EinSum *sum, const char *name) {
   return acc;
 }
 
-/* The innermost label in blocks, where it may be long. */
+/* Splits the innermost label into blocks, if it may be long. */
 static void block_loop(Sched *s, const StagePlan *p, uint32_t l, const Expr **lo, const Expr **hi) {
   if (p->exact[l] && p->size[l] <= 2 * SUM_BLOCK) return;
   uint32_t b = var_new(s, NULL, "block");

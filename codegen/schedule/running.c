@@ -1,5 +1,6 @@
-/* codegen/schedule/running.c - which reductions go a little further at each point than at the one before it: C[s] = sum[t where t <= s] X[t]. One label, q, moves one
- * bound of the reduced label r, always the same way, and what is reduced does not look at q. So whoever goes along q, step by step, takes the points alone that are new. */
+/* codegen/schedule/running.c - finds reductions whose range grows from point to point: C[s] = sum[t where t <= s]
+ * X[t]. One label, q, moves one bound of the reduced label r, always in the same direction, and the body does not
+ * depend on q. A loop along q then takes only the new points at each step. */
 #include "expr/prove/prove.h"
 #include "schedule.h"
 
@@ -9,7 +10,7 @@ static bool fits(const StagePlan *p) {
   return p->n_red == 1 && p->n_order && sum->where;
 }
 
-/* Which ways e moves with a label; false if that is not known. */
+/* In which directions e moves with the label; false: unknown. */
 static bool ways(const Expr *e, uint32_t label, bool *up, bool *down) {
   int64_t slope;
   if (e->kind == EX_OP && (e->op == OP_MIN || e->op == OP_MAX))
@@ -20,8 +21,8 @@ static bool ways(const Expr *e, uint32_t label, bool *up, bool *down) {
   return true;
 }
 
-/* The bounds of r; what else the predicate says goes into what is reduced, or is asked, as no value of argmax says that there is no point.
- * Labels stand for themselves here. */
+/* Finds the bounds of r. The rest of the predicate goes into the body or, because argmax has no value for "no point",
+ * is tested. Labels stand for themselves here. */
 static bool bounds_find(Sched *s, const StagePlan *p, Running *c) {
   const TaskStage *st = p->stage;
   Env own = {.s = s, .stage = st, .label = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1)};
@@ -41,7 +42,7 @@ static bool bounds_find(Sched *s, const StagePlan *p, Running *c) {
   return true;
 }
 
-/* q moves one bound of r, one way. Points may be taken in any order, as reducers commute. */
+/* Whether q moves one bound of r in one direction. Points may be taken in any order, because reducers commute. */
 static bool goes_along(Running *c, uint32_t q) {
   bool low = ex_has_label(c->lo, q), up = false, down = false;
   if (low == ex_has_label(c->hi, q) || ex_has_label(c->body, q) || (c->rest && ex_has_label(c->rest, q))) return false;

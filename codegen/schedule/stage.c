@@ -1,10 +1,10 @@
-/* codegen/schedule/stage.c - the loops of one stage: the outermost cut into chunks for threads, the innermost in
- * lanes. What a chunk computes depends on sizes alone, so the bits do not depend on the threads. */
+/* codegen/schedule/stage.c - the loops of one stage: the outermost split into chunks for threads, the innermost in
+ * lanes. A chunk's work depends on sizes alone, so the bits do not depend on the number of threads. */
 #include "schedule.h"
 
 enum {
-  CHUNK_OPS = 131072,        /* about so many scalar operations make a chunk */
-  CHUNKS_WANTED = 64         /* loops are taken together until they have so many steps */
+  CHUNK_OPS = 131072,        /* roughly how many scalar operations make a chunk */
+  CHUNKS_WANTED = 64         /* loops are joined until they have so many steps */
 };
 
 const Expr *named(Sched *s, Str name, const char *otherwise, const Expr *value) {
@@ -117,7 +117,7 @@ void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   store_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, value);
 }
 
-/* Where stages go on from this one's value, that is not stored, but the last one's. */
+/* Stores the value or, if later stages continue from it, the last one's. */
 void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   if (!s->goes_on) {
     value_store(s, st, e, value);
@@ -132,7 +132,7 @@ void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   }
 }
 
-/* domain: what is still to be asked; NULL: nothing. */
+/* domain: what is still to be tested; NULL: nothing. */
 static void point(Sched *s, const StagePlan *p, Env *e, const Expr *domain) {
   const EinSum *sum = p->stage->sum;
   LoopBody *was = s->body;
@@ -149,11 +149,11 @@ static void point(Sched *s, const StagePlan *p, Env *e, const Expr *domain) {
   into(s, was);
 }
 
-/* The outermost label of a map, as far as its domain lets it go, by turns or data: a slice of a state. */
+/* A map whose domain bounds its outermost label by turns or data: a slice of a state. */
 typedef struct Slice {
   StagePlan *p;
   Env *e;
-  const Expr *domain, *rest; /* and what is left of it, once that is known */
+  const Expr *domain, *rest; /* the rest of it, once the slice is known */
 } Slice;
 
 static void slice_bounds(void *env, const Expr **lo, const Expr **hi) {
@@ -164,7 +164,7 @@ static void slice_bounds(void *env, const Expr **lo, const Expr **hi) {
   c->rest = where_narrow_data(c->e, c->rest, c->p->n_label, l, bound, lo, hi);
 }
 
-/* Of the first n labels one that is so bounded becomes the outermost. */
+/* Makes a label among the first n that is bounded so the outermost. */
 static bool slice_find(Sched *s, StagePlan *p, const Expr *domain, uint32_t n) {
   for (uint32_t k = 0; domain && k < n && p->stage->sum->reducer == RED_NONE; k++) {
     uint32_t l = p->order[k];
@@ -176,7 +176,7 @@ static bool slice_find(Sched *s, StagePlan *p, const Expr *domain, uint32_t n) {
   return false;
 }
 
-/* The innermost label, as far as the domain lets it go; gives what is left of the domain. */
+/* Loops over the innermost label within the domain. Returns the rest of the domain. */
 static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, const Expr *domain, LoopBind bind) {
   const TaskStage *st = p->stage;
   uint32_t l = p->order[p->n_order - 1];
@@ -191,8 +191,8 @@ static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, const Expr *d
   return rest;
 }
 
-/* The conjunct `label == value` of a domain, where the value is there before any of the labels that are walked over; NULL: there is none.
- * What is asked first is asked wherever there is a point: it may be read where there is one. */
+/* Finds a conjunct `label == value` of a domain whose value is known before any of the labels that are walked over;
+ * NULL: none. The first conjunct is tested wherever there is a point, so it may be read if there is one. */
 static const Expr *point_find(const StagePlan *p, Env *e, const Expr *c, bool first, uint32_t *which, const Expr **value) {
   if (c->kind != EX_OP || c->n != 2) return NULL;
   if (c->op == OP_AND) {
@@ -218,8 +218,8 @@ static const Expr *without(Sched *s, const Expr *c, const Expr *part) {
   return a && b ? expr_and(s->x, a, b) : a ? a : b;
 }
 
-/* Labels of which a domain lets one point be, by data or turns, are no loops: that point is looked at, if it is there. Gives what is left to
- * be asked. */
+/* Labels that a domain limits to one point, by data or turns, need no loop: that point is computed, if it exists.
+ * Returns what is still to be tested. */
 static const Expr *points_open(Sched *s, StagePlan *p, Env *e, const Expr *domain) {
   const Expr *part, *value;
   for (uint32_t k; domain && (part = point_find(p, e, domain, true, &k, &value)); domain = without(s, domain, part)) {
@@ -241,8 +241,9 @@ static const Expr *points_open(Sched *s, StagePlan *p, Env *e, const Expr *domai
 
 /* ---- a stage ----------------------------------------------------------------------------------------- */
 
-/* Multiply-adds of tiles are made so many at a time, which is what the price of a second thread is to be compared with: with two, products of
- * 64 by 64 by 64 took 1.4 of the time of one (f32; 0.93 in f64), of 48 by 48 by 48 1.4 (f64). */
+/* Scales the work of tiles, which do many multiply-adds at a time, for comparison with the cost of a second thread:
+ * with two threads, products of 64 by 64 by 64 took 1.4 of the time of one (f32; 0.93 in f64), of 48 by 48 by 48 1.4
+ * (f64). */
 static void work_of_tiles(Sched *s, const TaskStage *st) {
   s->k->work = ex_div_up(s, s->k->work, ex_int(s, 2 * vector_lanes(s, st->sum->acc)));
 }
@@ -252,7 +253,8 @@ static void how_points(Sched *s, const StagePlan *p) {
   else if (p->n_order) how_add(s, p->stage, "along %s", how_label(p->stage, p->order[p->n_order - 1]));
 }
 
-/* A domain that no label of the stage's own has a part in, as whether what a row gathers from is there, is asked once, around all of the stage. */
+/* Whether the domain depends on none of the stage's own labels, such as whether the source of a row's gather exists:
+ * it is then tested once, around the whole stage. */
 static bool domain_is_around(const Sched *s, const TaskStage *st) {
   if (!st->sum->domain) return false;
   for (uint32_t l = s->outer; l < st->sum->n_out; l++)
@@ -292,8 +294,9 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   Walk *w = NEW(s->arena, Walk);
   uint32_t all = p.n_order;
   const Expr *domain = points_open(s, &p, e, st->sum->domain);
-  threads &= p.n_order == all; /* threads' loops stand in no condition */
-  uint32_t n = p.n_order - (domain && p.n_order > (threads ? 1 : 0)); /* a domain may bound the innermost loop */
+  threads &= p.n_order == all; /* thread loops are never inside a condition */
+  /* n: a domain may bound the innermost loop. */
+  uint32_t n = p.n_order - (domain && p.n_order > (threads ? 1 : 0));
   Slice slice = {&p, e, domain, domain};
   if (slice_find(s, &p, domain, n)) w->bounds = slice_bounds, w->env = &slice;
   for (uint32_t k = 0; k < n; k++) walk_add(s, w, st->label[p.order[k]], st->bound[p.order[k]]);

@@ -1,8 +1,8 @@
-/* codegen/schedule/where.c - predicates as bounds of loops. A conjunct that compares a label with what is already known
- * outside of its loop (t <= s) is no question at each point: the loop begins or ends there. */
+/* codegen/schedule/where.c - turns predicates into bounds of loops. A conjunct that compares a label with what is
+ * known outside of its loop (t <= s) needs no test at each point: the loop begins or ends there. */
 #include "schedule.h"
 
-/* How much e may change, at least and at most, from one value of the label to the next; false: that is not known. */
+/* The least and the most that e changes from one point of the label to the next; false: unknown. */
 typedef struct Lean { int64_t least, most; } Lean;
 
 static bool lean(const Expr *e, int64_t label, Lean *of) {
@@ -31,14 +31,14 @@ static bool lean(const Expr *e, int64_t label, Lean *of) {
   }
 }
 
-/* Of a - b. */
+/* The same for a - b. */
 static bool lean_between(const Expr *a, const Expr *b, int64_t label, Lean *of) {
   Lean x, y;
   return lean(a, label, &x) && lean(b, label, &y) && sub_ok(x.least, y.most, &of->least) && sub_ok(x.most, y.least, &of->most);
 }
 
-/* a - b only rises, or only falls, with each label, by constant steps at most, and nothing is read: no value of it leaves 64 bits for labels
- * that are indices. */
+/* Whether a - b only rises, or only falls, with each label, by bounded constant steps, and reads nothing: no value of
+ * it overflows 64 bits for labels that are indices. */
 static bool is_monotone(const Expr *a, const Expr *b, uint32_t n_label) {
   Lean x;
   if (a->dtype != DT_I64 || (a->has | b->has) & HAS_READ) return false;
@@ -50,12 +50,12 @@ static bool is_monotone(const Expr *a, const Expr *b, uint32_t n_label) {
 typedef struct Narrow {
   Env *e;
   uint32_t label, n_label;
-  const bool *bound;         /* labels that have a value already */
+  const bool *bound;         /* labels that already have a value */
   const Expr *lo, *hi;
-  bool data;                 /* by comparisons with data, else with labels */
+  bool data;                 /* comparisons with data; else with labels */
 } Narrow;
 
-/* a < b, or a <= b: true if it went into the bounds. */
+/* Takes a < b, or a <= b, into the bounds; false: it is no bound. */
 static bool less(Narrow *n, const Expr *a, const Expr *b, bool strict) {
   Sched *s = n->e->s;
   int64_t x, y;
@@ -91,7 +91,7 @@ bool where_bounds(const Expr *c, uint32_t n_label, uint32_t label) {
 
 /* ---- data as bounds ------------------------------------------------------------------------------- */
 
-/* What has its value ahead of the label's loop, and may be read there, whether or not the loop comes to a point. */
+/* Whether e is known before the label's loop, and may be read there even if the loop has no points. */
 static bool is_known_ahead(const Narrow *n, const Expr *e) {
   if (!ex_is_safe(n->e, e)) return false;
   for (uint32_t l = 0; l < n->n_label; l++)
@@ -107,7 +107,7 @@ static const Expr *bound_let(Narrow *n, const Expr *value) {
   return scalar_read(n->e->s, v);
 }
 
-/* Its value, less `rest`; outside of `by` times the label's extent it is all the same how far. */
+/* Its value, minus `rest`, clamped to `by` times the label's extent: beyond that it makes no difference. */
 static const Expr *clamped(Narrow *n, const Expr *e, int64_t by, const Expr *rest) {
   Sched *s = n->e->s;
   const Expr *value = ex_shared(s, ex_of(n->e, e)), *end = ex_add(s, rest, ex_mul(s, ex_int(s, by), n->e->stage->bound[n->label]));
@@ -121,7 +121,7 @@ static bool has_small_numbers(const Expr *e) {
   return true;
 }
 
-/* So many times the label, and what is known ahead of its loop beside it; 0: it is not that. */
+/* The factor of the label in e, if the rest of e is known before its loop; 0: it is not of this form. */
 static int64_t goes_with_label(const Narrow *n, const Expr *e) {
   int64_t slope;
   if (e->dtype != DT_I64 || e->has & HAS_READ || !has_small_numbers(e) || !ex_slope(e, n->label, &slope)) return 0;
@@ -139,7 +139,7 @@ static const Expr *beside_label(Narrow *n, const Expr *e) {
   return rest;
 }
 
-/* So many times the label are at most `end`: the first index beyond. */
+/* The first index i for which `by` * i exceeds `end`. */
 static const Expr *behind(Sched *s, const Expr *end, int64_t by) {
   if (by > 1) end = expr_op2(s->x, OP_IDIV, end, ex_int(s, by));
   return ex_add(s, end, ex_int(s, 1));
@@ -162,13 +162,13 @@ static bool less_data(Narrow *n, const Expr *a, const Expr *b, bool strict) {
 
 /* ---- a difference to data as bounds ----------------------------------------------------------------- */
 
-/* z - p[s] >= 0 is another question than z >= p[s]: where the difference wraps. Numbers of 64 bits are a circle, and the difference is at
- * least 0 on half of it, which has in common with the label's indices those from one to another. */
+/* z - p[s] >= 0 differs from z >= p[s] if the difference wraps around. 64-bit integers form a circle, and the
+ * difference is non-negative on one half of it, which intersects the label's indices in a range. */
 typedef struct Apart {
-  const Expr *label, *data;  /* of two operands of a difference: what goes with the label, and data */
-  bool turned;               /* it is data - label; else label - data */
-  const Expr *number;        /* that is compared with it, */
-  bool less;                 /*   the difference being less, else at least as much */
+  const Expr *label, *data;  /* the operands of a difference: one moves with the label, the other is data */
+  bool turned;               /* data - label; else label - data */
+  const Expr *number;        /* what the difference is compared with, */
+  bool less;                 /*   whether it is less; else at least as much */
 } Apart;
 
 static bool apart_sides(const Narrow *n, const Expr *difference, const Expr *number, Apart *a) {
@@ -178,7 +178,7 @@ static bool apart_sides(const Narrow *n, const Expr *difference, const Expr *num
   return goes_with_label(n, a->label) == 1 && is_ahead(n, a->data);
 }
 
-/* A comparison of a difference with a number. */
+/* Finds a comparison of a difference with a number. */
 static bool apart_find(const Narrow *n, const Expr *c, Apart *a) {
   if (c->kind != EX_OP || c->n != 2 || c->arg[0]->dtype != DT_I64) return false;
   bool first = apart_sides(n, c->arg[0], c->arg[1], a);
@@ -190,11 +190,12 @@ static bool apart_find(const Narrow *n, const Expr *c, Apart *a) {
   return true;
 }
 
-/* The label's indices are those in the half of the circle that begins at `from`, short of `less` points at its end; or all others. */
+/* Limits the label to the half circle that begins at `from`, without the last `less` points; or to all others. */
 static void half_take(Narrow *n, const Expr *from, int64_t less, bool others) {
   Sched *s = n->e->s;
   const Expr *zero = ex_int(s, 0), *size = n->e->stage->bound[n->label];
-  const Expr *end = expr_op2(s->x, OP_ADD, from, expr_int(s->x, DT_I64, INT64_MAX - less)); /* the last one, for `from` below 0 */
+  /* end: the last one, for `from` below 0. */
+  const Expr *end = expr_op2(s->x, OP_ADD, from, expr_int(s->x, DT_I64, INT64_MAX - less));
   const Expr *early = expr_op2(s->x, OP_LT, from, zero);
   const Expr *begin = ex_min(s, ex_max(s, from, zero), size), *stop = ex_add(s, ex_min(s, ex_max(s, end, ex_int(s, -1)), ex_sub(s, size, ex_int(s, 1))), ex_int(s, 1));
   const Expr *lo = others ? expr_select(s->x, early, stop, zero) : begin;
@@ -208,7 +209,7 @@ static bool apart_take(Narrow *n, const Expr *c) {
   Exprs *x = s->x;
   Apart a;
   if (!n->data || !apart_find(n, c, &a)) return false;
-  /* from `number` up to the most there is, or from the least there is up to it: the one that is no more than half the circle */
+  /* from `number` up to the maximum, or from the minimum up to it: the one that is at most half the circle */
   int64_t number = a.number->i;
   bool low = number <= 0 && (a.less || number < 0), others = low != a.less;
   const Expr *first = expr_int(x, DT_I64, low ? INT64_MIN : number), *last = expr_int(x, DT_I64, low ? number - 1 : INT64_MAX);
@@ -218,7 +219,7 @@ static bool apart_take(Narrow *n, const Expr *c) {
   return true;
 }
 
-/* What is asked of all points at once: all of them, or none. */
+/* Takes a condition that is the same for all points: the range is all of them, or none. */
 static bool gate_take(Narrow *n, const Expr *c) {
   Sched *s = n->e->s;
   if (!n->data || !is_known_ahead(n, c)) return false;
@@ -226,7 +227,7 @@ static bool gate_take(Narrow *n, const Expr *c) {
   return true;
 }
 
-/* A condition: true if it went into the bounds. */
+/* Takes a condition into the bounds; false: it is no bound. */
 static bool take(Narrow *n, const Expr *c) {
   if (gate_take(n, c)) return true;
   if (apart_take(n, c)) return true;
@@ -263,7 +264,7 @@ static const Expr *peel_casts(const Expr *e) {
   return e;
 }
 
-/* Where the stages go on from a reduction: the points whose value they look at; NULL: at all. */
+/* If stages continue from a reduction: the condition under which they read its value; NULL: they always do. */
 static const Expr *wanted(const Sched *s) {
   if (!s->goes_on || s->task->stages.len != s->then + 1 || s->task->stages.at[s->from].buffer >= 0) return NULL;
   const TaskStage *next = &s->task->stages.at[s->then];
@@ -276,7 +277,7 @@ static const Expr *wanted(const Sched *s) {
 
 typedef struct Box { Env *e; uint32_t n_label, n; const Reach *reach; bool all; } Box;
 
-/* The labels stand at the corner where a < b holds first, or for `all` last; what they were is kept in `was`. */
+/* Sets the labels to the corner where a < b holds first or, for `all`, last; saves their values in `was`. */
 static void corner_take(Box *x, const Expr *a, const Expr *b, const Expr **was) {
   for (uint32_t k = 0; k < x->n; k++) {
     Lean of;
@@ -290,7 +291,7 @@ static void corner_leave(Box *x, const Expr *const *was) {
   for (uint32_t k = 0; k < x->n; k++) x->e->label[x->reach[k].label] = was[k];
 }
 
-/* a < b (or a <= b) at the corner where it holds first, or for `all` last; NULL: that is not known. */
+/* a < b (or a <= b) at the corner where it holds first or, for `all`, last; NULL: unknown. */
 static const Expr *corner(Box *x, const Expr *a, const Expr *b, Op op) {
   const Expr *was[REACHES_MOST];
   if (!is_monotone(a, b, x->n_label)) return NULL;
@@ -351,7 +352,7 @@ bool where_is_affine(const StagePlan *p, const Expr *c) {
   return is_comparison(c, p->n_label);
 }
 
-/* A comparison that bounds the label, by labels or by data. */
+/* Whether the comparison bounds the label, by labels or by data. */
 static bool is_bound(Narrow *n, const StagePlan *p, const Expr *c) {
   if (where_bounds(c, p->n_label, n->label)) return true;
   if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
@@ -360,14 +361,14 @@ static bool is_bound(Narrow *n, const StagePlan *p, const Expr *c) {
   return (goes_with_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (goes_with_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
 }
 
-/* Each conjunct bounds the label, or is asked of all its points at once. */
+/* Whether each conjunct bounds the label, or is the same for all its points. */
 static bool is_walk(Narrow *n, const StagePlan *p, const Expr *c) {
   if (c->kind != EX_OP) return false;
   if (c->op == OP_AND) return is_walk(n, p, c->arg[0]) && is_walk(n, p, c->arg[1]);
   return is_known_ahead(n, c) || is_bound(n, p, c);
 }
 
-/* Some conjunct that looks at no other label bounds it. */
+/* Whether some conjunct bounds the label and depends on no other. */
 static bool is_piece(Narrow *n, const StagePlan *p, const Expr *c) {
   if (c->kind != EX_OP) return false;
   if (c->op == OP_AND) return is_piece(n, p, c->arg[0]) || is_piece(n, p, c->arg[1]);
@@ -392,7 +393,7 @@ bool where_is_walk(Sched *s, const StagePlan *p, uint32_t label) {
 
 static bool is_the_label(const Narrow *n, const Expr *e) { return e->kind == EX_LABEL && e->i == n->label; }
 
-/* One point of the label alone is in it. */
+/* Whether the condition admits a single point of the label. */
 static bool is_point(const Narrow *n, const Expr *c) {
   if (c->kind != EX_OP) return false;
   if (c->op == OP_AND) return is_point(n, c->arg[0]) || is_point(n, c->arg[1]);

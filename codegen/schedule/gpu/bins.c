@@ -1,37 +1,43 @@
-/* codegen/schedule/gpu/bins.c - sums over the points that belong to an output, as the points say: `h[b] = sum[i where bin[i] == b] w[i]`. A block goes through a part of the
- * points once; each of its threads has bins of its own in shared memory, and puts its points there in their order. What threads have is added up at the end of the block, what parts
- * come to, if there are several, in a second launch. Nobody adds where somebody else does, so the order hangs on extents alone.
+/* codegen/schedule/gpu/bins.c - sums over the points that belong to an output, where the points determine the output:
+ * `h[b] = sum[i where bin[i] == b] w[i]`. A block visits a part of the points once; each of its threads has its own
+ * bins in shared memory, and adds its points there in order. The threads' bins are added up at the end of the block
+ * and, if there are several parts, those of the parts in a second launch. No two threads add to the same place, so the
+ * order depends on extents alone.
  *
- * Where a label of the result lies along memory that points do not choose by (the features of a segment sum), threads lie along it. More bins than a block can have are taken
- * in ranges, by blocks that each go through all points. */
+ * If a label of the result is contiguous in memory and the choice of bins does not depend on it (the features of a
+ * segment sum), threads go along it. If there are more bins than a block can hold, they are split into ranges, by
+ * blocks that each visit all points. */
 #include "schedule/gpu/gpu.h"
 
 enum { PINS = 4 };
 enum { LANES = 32, LEAST_LANES = 8 };       /* threads along a label of the result */
-enum { THREADS = 256, FEW = 8 };            /* threads that go through points, of a block: at most; and so many, before bins go in ranges */
-enum { EACH = 16 };                         /* points of a thread that are on their way at once */
-enum { LEAST_BINS = 8, LEAST_POINTS = 512 }; /* fewer are as well off elsewhere */
-enum { RANGES = 128 };                      /* more would go through the points too often */
-enum { ENOUGH = 1024 };                     /* blocks that a device has enough of */
+/* THREADS: threads of a block that go through points, at most; FEW: so many, before bins are split into ranges. */
+enum { THREADS = 256, FEW = 8 };
+enum { EACH = 16 };                         /* points that a thread keeps in flight */
+enum { LEAST_BINS = 8, LEAST_POINTS = 512 }; /* smaller problems are better off elsewhere */
+enum { RANGES = 128 };                      /* with more, the points would be read too often */
+enum { ENOUGH = 1024 };                     /* blocks that fill a device */
 enum { SPLIT = 16 };                        /* threads that add up the parts of a result, at most */
 
 typedef struct Bins {
   Sched *s;
   const Launch *l;
-  uint32_t n, pin[PINS];     /* labels that points choose, */
-  const Expr *to[PINS];      /*   what each is, over the stage's labels, */
-  const Expr *rest;          /*   and what is left of the predicate; NULL: nothing */
-  int64_t bins, points, others; /* of a result; of a sum; results beside each other */
-  uint32_t lane;             /* the label along which threads lie, the last of the others; NOWHERE: none */
-  int64_t lanes, threads;    /* of a block: along it, and along the points */
-  int64_t range, ranges;     /* bins of a block */
-  int64_t chunk, parts;      /* points of a block */
-  bool ahead;                /* values may be read before it is known where they belong */
-  Walk *results, *reduced, *other, *chosen; /* all labels of the result, the last is next to each other in memory; those of the sum; those of the result by whether points choose them */
+  uint32_t n, pin[PINS];     /* labels that points determine, */
+  const Expr *to[PINS];      /*   their values, over the stage's labels, */
+  const Expr *rest;          /*   and the rest of the predicate; NULL: none */
+  int64_t bins, points, others; /* bins of a result; points of a sum; results side by side */
+  uint32_t lane;             /* the label along which threads go, the last of the others; NOWHERE: none */
+  int64_t lanes, threads;    /* of a block: along that label, and along the points */
+  int64_t range, ranges;     /* bins of a block; number of ranges */
+  int64_t chunk, parts;      /* points of a block; number of parts */
+  bool ahead;                /* values may be read before their bin is known */
+  /* Walks over all labels of the result, the last one contiguous in memory; over those of the sum; over those of the
+   * result that points do not determine; and over those that they do. */
+  Walk *results, *reduced, *other, *chosen;
   const uint32_t *result_label, *other_label;
-  uint32_t work;             /* buffer of what parts come to: by part and result */
-  uint32_t cells, bin_of, value_of; /* shared: by bin, thread and lane; registers: of the points on their way */
-  const Expr *lane_at, *thread, *lo, *hi; /* at hand: the threads; the block's bins */
+  uint32_t work;             /* buffer of the parts' results, by part and result */
+  uint32_t cells, bin_of, value_of; /* shared: by bin, thread and lane; registers: of the points in flight */
+  const Expr *lane_at, *thread, *lo, *hi; /* current: the threads; the block's bins */
 } Bins;
 
 static const EinSum *sum_of(const Bins *c) { return c->l->first->sum; }
@@ -73,7 +79,7 @@ static bool sizes_find(Bins *c) {
   return c->bins >= LEAST_BINS && c->points >= LEAST_POINTS && c->points < (int64_t)1 << 40;
 }
 
-/* What is read is next to each other along it, and none chooses by it. */
+/* Whether reads are contiguous along the label, and the choice of bins does not depend on it. */
 static bool is_lane(const Bins *c, uint32_t label) {
   const StagePlan *p = &c->l->plan;
   bool along = p->size[label] >= LEAST_LANES && !is_pinned(c, label) && !(c->rest && ex_has_label(c->rest, label)), any = false;
@@ -113,7 +119,7 @@ static bool threads_choose(Bins *c) {
   return c->ranges <= RANGES;
 }
 
-/* A thread has at least as many points of its part as there are bins. */
+/* Chooses parts so that a thread has at least as many points as there are bins. */
 static void parts_choose(Bins *c) {
   int64_t blocks = up(c->others, c->lanes) * c->ranges, wanted = up(ENOUGH, blocks), turn = c->threads * EACH, least = c->range * c->threads;
   int64_t chunk = up(c->points, wanted);
@@ -122,7 +128,7 @@ static void parts_choose(Bins *c) {
   c->parts = up(c->points, c->chunk);
 }
 
-/* Results follow each other in the order of the label that threads lie along; else in that of bins. */
+/* Orders results along the label that threads go along; else along bins. */
 static void walks_make(Bins *c) {
   Sched *s = c->s;
   const StagePlan *p = &c->l->plan;
@@ -168,11 +174,11 @@ static const Expr *cell_at(Bins *c, const Expr *bin, const Expr *thread) {
   return ex_add(s, ex_mul(s, ex_add(s, ex_mul(s, bin, ex_int(s, c->threads)), thread), ex_int(s, c->lanes)), c->lane_at);
 }
 
-/* The number of the bin that the point at hand chooses; of several labels -1, where one is out of range. */
+/* The bin of the current point; -1 if one of several labels is out of range. */
 static const Expr *bin_chosen(Bins *c) {
   Sched *s = c->s;
   const Expr *number = NULL, *inside = NULL, *zero = ex_int(s, 0);
-  for (uint32_t k = 0; k < c->n; k++) c->l->e->label[c->pin[k]] = zero; /* nothing of it looks at them */
+  for (uint32_t k = 0; k < c->n; k++) c->l->e->label[c->pin[k]] = zero; /* nothing depends on them */
   for (uint32_t k = 0; k < c->n; k++) {
     const Expr *to = ex_shared(s, ex_of(c->l->e, c->to[k])), *size = c->l->first->bound[c->pin[k]];
     if (c->n > 1) to = let_read(s, "to", to);
@@ -183,7 +189,7 @@ static const Expr *bin_chosen(Bins *c) {
   return c->n > 1 ? expr_select(s->x, inside, number, ex_int(s, -1)) : number;
 }
 
-/* Those on their way: what they choose, and their values, if these are there already. */
+/* Loads points: their bins, and their values, if those may be read already. */
 static void points_bring(Bins *c, const Expr *at, const Expr *end) {
   Sched *s = c->s;
   LoopBody *was = s->body;
@@ -200,7 +206,7 @@ static void points_bring(Bins *c, const Expr *at, const Expr *end) {
   into(s, was);
 }
 
-/* Each to its bin, if that is one of the block's. */
+/* Adds each point to its bin, if that is one of the block's. */
 static void points_put(Bins *c, const Expr *at) {
   Sched *s = c->s;
   LoopBody *was = s->body;
@@ -232,7 +238,7 @@ static void cells_begin(Bins *c) {
   barrier_add(s);
 }
 
-/* What the block's threads have of each bin. */
+/* Adds up the threads' values of each bin. */
 static void cells_end(Bins *c, const Expr *part, const Expr *other, const Expr *inside) {
   Sched *s = c->s;
   LoopBody *was = s->body;
@@ -245,7 +251,8 @@ static void cells_end(Bins *c, const Expr *part, const Expr *other, const Expr *
   LoopBody *around = s->body;
   uint32_t k = var_new(s, NULL, "k");
   into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->threads), 1, BIND_SEQ)->body);
-  const Expr *turned = expr_op2(s->x, OP_MOD, ex_add(s, var_read(s, k), c->thread), ex_int(s, c->threads)); /* each in another bank */
+  /* turned: each thread in another bank. */
+  const Expr *turned = expr_op2(s->x, OP_MOD, ex_add(s, var_read(s, k), c->thread), ex_int(s, c->threads));
   const Expr *cell = cell_at(c, var_read(s, v), c->threads > 1 ? turned : ex_int(s, 0)), *x = let_read(s, "v", place_read(s, c->cells, 1, &cell));
   store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum_of(c), scalar_read(s, acc), x)));
   into(s, around);
@@ -302,7 +309,7 @@ static void parts_launch(Bins *c) {
 
 /* ---- what parts come to ----------------------------------------------------------------------------------- */
 
-/* A thread for each result, or some, each with every so many-th part. */
+/* One thread for each result or, if results are few, several, each with every n-th part. */
 static void results_launch(Bins *c) {
   Sched *s = c->s;
   const EinSum *sum = sum_of(c);

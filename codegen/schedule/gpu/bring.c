@@ -1,13 +1,14 @@
-/* codegen/schedule/gpu/bring.c - what a tile's sides want of the next part of the sum, on its way to registers while threads work at this one: a thread has
- * some elements of each side's part, in groups that are next to each other in memory, as wide as a load can be. */
+/* codegen/schedule/gpu/bring.c - loads the next part of a tile's sides into registers while threads compute the
+ * current one: a thread has some elements of each side's part, in contiguous groups as wide as a load can be. */
 #include "schedule/gpu/gpu.h"
 
-enum { WARP = 32, THREADS = TILE_SIDE * TILE_SIDE, WIDEST = 16, SECTOR = 32, GROUP = 4 }; /* bytes of a load; those that memory moves at once; elements at most */
+/* WIDEST: bytes of a load; SECTOR: bytes that memory moves at once; GROUP: elements at most. */
+enum { WARP = 32, THREADS = TILE_SIDE * TILE_SIDE, WIDEST = 16, SECTOR = 32, GROUP = 4 };
 
 typedef struct Groups {
-  int64_t wide;              /* elements of a group, next to each other */
+  int64_t wide;              /* contiguous elements of a group */
   int64_t times;             /* groups of a thread */
-  const Expr *point, *deep;  /* of a thread's first group, its first element: where that is in the tile, and in the part of the sum */
+  const Expr *point, *deep;  /* a thread's first group: where it starts in the tile, and in the part of the sum */
   int64_t point_step, deep_step; /* from one of its groups to the next */
 } Groups;
 
@@ -17,7 +18,8 @@ static bool is_brought(const Tiles *t, uint32_t slot) { return t->next[slot] != 
 
 /* ---- how wide ------------------------------------------------------------------------------------------- */
 
-/* So many elements that follow each other along the label are read as one: they begin at a multiple, wherever the group is, and end with the label. */
+/* How many elements along the label are read by one load: groups are aligned wherever they begin, and divide the
+ * label. */
 static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* the last of a side */
   const Expr *read = tiles_read(t, slot);
   TaskSlot x = t->st->slot[slot];
@@ -36,7 +38,8 @@ static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* th
 static const Expr *quotient(Sched *s, const Expr *a, int64_t n) { return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n)); }
 static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n)); }
 
-/* Along the sum a warp has as many groups of a point as memory moves at once, and as many points as that leaves: what it stores lies in different banks. */
+/* Distributes groups along the sum: a warp has as many groups of a point as memory moves at once, and as many points
+ * as that leaves, so that its stores go to different banks. */
 static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
   Sched *s = t->s;
   Groups g = {.wide = group_wide(t, slot, t->red)};
@@ -73,7 +76,8 @@ static Groups groups_of(Tiles *t, uint32_t slot, const Expr *thread) {
 
 /* ---- loops over a thread's groups -------------------------------------------------------------------------- */
 
-typedef struct Group { const Expr *point, *deep, *at; } Group; /* the one at hand: its first element, and the number of that among the thread's */
+/* The current group: its first element, and that element's number in the thread. */
+typedef struct Group { const Expr *point, *deep, *at; } Group;
 
 static Group groups_open(Tiles *t, const Groups *g) {
   Sched *s = t->s;
@@ -87,10 +91,10 @@ static Group groups_open(Tiles *t, const Groups *g) {
                  ex_mul(s, i, ex_int(s, g->wide))};
 }
 
-/* A group of small ones goes as one. */
+/* The elements of a group that is loaded at once, if they are small; else 0. */
 static int64_t at_once(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && t->groups[slot].wide > 1 ? t->groups[slot].wide : 0; }
 
-/* Its elements; gives how far the one at hand is behind the first. */
+/* Loops over a group's elements. Returns the current one's offset from the first. */
 static const Expr *group_open(Tiles *t, uint32_t slot, const Groups *g) {
   Sched *s = t->s;
   if (g->wide == 1 || at_once(t, slot)) return ex_int(s, 0);
@@ -99,7 +103,7 @@ static const Expr *group_open(Tiles *t, uint32_t slot, const Groups *g) {
   return var_read(s, v);
 }
 
-/* The group's element at hand is `near` behind its first one. */
+/* Sets the labels to the group's element at offset `near`. */
 static void label_say(Tiles *t, uint32_t slot, Group first, const Groups *g, const Expr *near) {
   Sched *s = t->s;
   const Side *side = side_of(t, slot);

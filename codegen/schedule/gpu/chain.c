@@ -1,12 +1,13 @@
-/* codegen/schedule/gpu/chain.c - whether stages are a chain along rows (chain.h), and in which sweeps it is made. Attention is such, and so is whatever
- * sums up along the rows of a product, or multiplies what was made along rows by what all rows share. No name is asked for, and of functions
- * only whether one is an exponential of a difference. */
+/* codegen/schedule/gpu/chain.c - decides whether stages form a chain along rows (chain.h), and splits them into
+ * sweeps. Attention is one, and so is whatever reduces along the rows of a product, or multiplies row values by what
+ * all rows share. The test depends on no names and, of functions, only on whether one is an exponential of a
+ * difference. */
 #include "schedule/gpu/chain.h"
 
 enum { LEAST = 32 };         /* points of a row */
-enum { WIDEST = 16 };        /* points of a result's row that a thread has */
+enum { WIDEST = 16 };        /* points of a result's row in each thread */
 enum { SWEEPS = 3 };
-enum { REGISTERS = 160 };    /* of a thread, for what the chain has at the thread's points */
+enum { REGISTERS = 160 };    /* of a thread, for the chain's values at the thread's points */
 
 static const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->task->stages.at[i]; }
 bool chain_is_sum(const Chain *c, uint32_t i) { return stage_at(c, i)->sum->reducer != RED_NONE; }
@@ -30,14 +31,14 @@ static bool reads_kept(const TaskStage *st, const Expr *e) {
   return false;
 }
 
-/* What the chain keeps is read at the reader's own point: at its outer labels, and then at that one. */
+/* Whether the read of a kept value is at the reader's own point: at its outer labels, and then at `label`. */
 static bool is_own(const Chain *c, const Expr *read, uint32_t label) {
   for (uint32_t k = 0; k < read->n; k++)
     if (read->arg[k]->kind != EX_LABEL || read->arg[k]->i != (k < c->n_outer ? k : label)) return false;
   return true;
 }
 
-/* Which kinds the stage looks at; false: at something else than its own points. */
+/* Marks which kinds the stage reads; false: it reads elsewhere than at its own points. */
 static bool kinds_read(const Chain *c, const TaskStage *st, bool *kind) {
   const EinSum *sum = st->sum;
   const Expr *top[] = {sum->body, sum->where, sum->domain}, **read = NEW_ARRAY(c->s->arena, const Expr *, sum->n_slot + 1);
@@ -111,7 +112,7 @@ static bool stage_fits(Chain *c, uint32_t i) {
 
 static const Expr *nobody(void *owner, const Expr *leaf) { return (void)owner, leaf; }
 
-/* Products and results are tiles of rows, each. */
+/* Whether products and results are tiles of rows. */
 static bool sides_fit(Chain *c) {
   for (uint32_t i = c->from; i < c->to; i++) {
     Link *k = &c->link[i];
@@ -126,7 +127,8 @@ static bool sides_fit(Chain *c) {
     if (c->matrix) k->tiles.matrix = true, k->tiles.lane_pack = 2, k->tiles.part = 2 * TILE_DEEP;
     k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;
     if (!tiles_sides(&k->tiles, piece) || (c->matrix && !tiles_are_matrix(&k->tiles)) || (st->sum->where && !ex_is_safe(&k->env, st->sum->where))) return false;
-    if (st->sum->domain && !ex_is_safe(&k->env, st->sum->body)) return false; /* what lies outside of it is made, and not looked at */
+    /* domain: values outside of it are computed, but not read. */
+    if (st->sum->domain && !ex_is_safe(&k->env, st->sum->body)) return false;
     uint32_t pieces = 0;
     for (uint32_t s = 0; s < st->sum->n_slot; s++) pieces += st->slot[s].kept && c->link[st->slot[s].index].is == LINK_PIECE;
     if (pieces > 1) return false;
@@ -143,7 +145,7 @@ static bool row_found(Chain *c) {
 
 /* ---- sweeps ---------------------------------------------------------------------------------------------- */
 
-/* The same but for the number of the label along rows. */
+/* Whether both are the same except for the number of the label along rows. */
 typedef struct Same { const TaskStage *a, *b; uint32_t along_a, along_b; } Same;
 
 static bool is_same(const Same *s, const Expr *a, const Expr *b) {
@@ -163,13 +165,13 @@ static bool is_same(const Same *s, const Expr *a, const Expr *b) {
   return true;
 }
 
-/* Sweeps that have to be over before the stage's own sees what that one has. */
+/* The number of sweeps before stage `of` is complete, so that others can read it. */
 static uint32_t sweeps_for(const Chain *c, uint32_t of) {
   const Link *k = &c->link[of];
   return k->is == LINK_PIECE ? k->sweep + (k->over != NOWHERE) : k->sweep + chain_is_sum(c, of);
 }
 
-/* The most of these, those of one stage left out. */
+/* The most that the stage waits for, ignoring stage `but`. */
 static uint32_t sweeps_but(const Chain *c, uint32_t i, uint32_t but) {
   const TaskStage *st = stage_at(c, i);
   uint32_t most = 0;
@@ -190,7 +192,7 @@ static bool reads_stage(const TaskStage *st, const Expr *e, uint32_t stage) {
 
 static bool is_float_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op && (e->dtype == DT_F32 || e->dtype == DT_F64); }
 
-/* It reads what the kernel keeps, and nothing else. */
+/* Whether e reads nothing but what the kernel keeps. */
 static bool reads_kept_alone(const TaskStage *st, const Expr *e) {
   if (e->kind == EX_READ) return st->slot[e->i].kept;
   for (uint32_t k = 0; k < e->n; k++)
@@ -198,7 +200,7 @@ static bool reads_kept_alone(const TaskStage *st, const Expr *e) {
   return true;
 }
 
-/* exp(a - u), u of the maximum of a. */
+/* Finds exp(a - u), where u depends on the maximum of a. */
 static void over_find(Chain *c, uint32_t i) {
   Link *k = &c->link[i];
   const TaskStage *st = stage_at(c, i);
@@ -218,7 +220,7 @@ static void over_find(Chain *c, uint32_t i) {
   }
 }
 
-/* The value of stage `of`, once as it is, times what does not hang on it. */
+/* Whether e is the value of stage `of`, once, times factors that do not depend on it. */
 static bool is_linear(const TaskStage *st, const Expr *e, uint32_t of) {
   if (e->kind == EX_READ) return st->slot[e->i].kept && st->slot[e->i].index == of;
   if (!is_float_op(e, OP_MUL) && !is_float_op(e, OP_DIV)) return false;
@@ -227,7 +229,7 @@ static bool is_linear(const TaskStage *st, const Expr *e, uint32_t of) {
   return is_linear(st, e->arg[left ? 0 : 1], of);
 }
 
-/* A sum that may be kept for the maximum so far, and that of the same points as the maximum. */
+/* Finds whether the sum can be kept relative to the maximum so far, with the exponential over the same points. */
 static void base_find(Chain *c, uint32_t i) {
   Link *k = &c->link[i];
   const TaskStage *st = stage_at(c, i);
@@ -281,7 +283,7 @@ void chain_shares(const Chain *c, bool *part, bool *tile) {
   }
 }
 
-/* Shared memory and registers are enough. */
+/* Whether shared memory and registers suffice. */
 static bool is_room(const Chain *c) {
   bool part[DTYPES] = {0}, tile[DTYPES] = {0};
   int64_t side = TILE_SIDE * c->each, bytes = 0, registers = 0;
@@ -299,14 +301,14 @@ static bool is_room(const Chain *c) {
   return bytes <= LOOP_SHARED && registers <= REGISTERS;
 }
 
-/* Neighbours are read at once, up to 16 bytes of them. */
+/* Whether neighbouring points are read at once, up to 16 bytes. */
 static bool is_packed(const Chain *c) {
   bool fits = c->each == ALONG_EACH && (!c->result || (c->lanes % ALONG_EACH == 0 && bring_takes(TILE_SIDE * c->lanes)));
   for (uint32_t i = c->from; i < c->to; i++) fits &= dtype_size(stage_at(c, i)->sum->acc) <= 4;
   return fits;
 }
 
-/* So many points of a thread along each side; on matrix units or not. */
+/* Tries `each` points of a thread along each side, with or without matrix units. */
 static bool shape_fits(Chain *c, int64_t each, bool matrix) {
   c->each = each;
   c->packed = is_packed(c);

@@ -1,6 +1,7 @@
-/* codegen/schedule/gpu/chain_loops.c - the launch of a chain (chain.h): a block for some rows at each point of the other labels. In each sweep: what a
- * piece is made of, products as tiles, all else at the thread's points; then sums of rows grow, and those of results, for which threads share the
- * piece. At the end of a sweep the parts of rows' sums that threads have are put together, in their order. */
+/* codegen/schedule/gpu/chain_loops.c - the launch of a chain (chain.h): a block for some rows at each point of the
+ * other labels. Each sweep computes pieces, products as tiles and everything else at the thread's points; it then
+ * extends the sums of rows, and those of results, for which threads share the piece. At the end of a sweep, the
+ * threads' parts of row sums are combined in order. */
 #include "schedule/gpu/chain.h"
 
 static const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->task->stages.at[i]; }
@@ -19,7 +20,7 @@ static uint32_t own_new(Chain *c, Str name, const char *otherwise, DType t, int6
 
 static const Expr *at_row(const Chain *c, uint32_t place) { return place_read(c->s, place, 1, &c->r); }
 
-/* ---- what stages have at the point at hand ---------------------------------------------------------------- */
+/* ---- values of stages at the current point ---------------------------------------------------------------- */
 
 static const Expr *kept(Chain *c, uint32_t stage) {
   const Link *k = &c->link[stage];
@@ -47,7 +48,7 @@ static const Expr *leaf_link(void *env, Exprs *x, const Expr *leaf) {
 
 static const Expr *link_of(Chain *c, Env *e, const Expr *of) { return expr_map(c->s->x, of, leaf_link, &(LinkEnv){c, e}); }
 
-/* In the inner loop of a tile. */
+/* The value of another stage, in the inner loop of a tile. */
 static const Expr *other_link(void *owner, const Expr *leaf) {
   Chain *c = owner;
   return kept(c, c->in->st->slot[leaf->i].index);
@@ -75,7 +76,7 @@ static const Expr *row_at(const Chain *c) {
   return ex_add(s, var_read(s, c->y), ex_mul(s, c->r, ex_int(s, TILE_SIDE)));
 }
 
-/* Number k of the thread's n points along a piece, or along a result's row. */
+/* The k-th of the thread's n points along a piece, or along a result's row. */
 static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
   Sched *s = c->s;
   const Expr *pack = ex_int(s, ALONG_EACH), *x = var_read(s, c->x);
@@ -89,7 +90,7 @@ static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
   return ex_add(s, ex_add(s, ex_mul(s, x, pack), ex_rest(s, k, ALONG_EACH)), far);
 }
 
-/* Its rows; gives that it is one there is, NULL: each of them is. */
+/* Loops over its rows. Returns the test that a row exists; NULL: all do. */
 static const Expr *rows_open(Chain *c) {
   Sched *s = c->s;
   uint32_t r = var_new(s, NULL, "r");
@@ -99,7 +100,7 @@ static const Expr *rows_open(Chain *c) {
   return c->rows_whole ? NULL : ex_below(s, c->outer[c->row], c->along->bound[c->row]);
 }
 
-/* Its points of a piece, as far as there are such; gives the one at hand along rows. */
+/* Loops over its points of a piece that exist. Returns the current one's index along rows. */
 static const Expr *points_open(Chain *c) {
   Sched *s = c->s;
   const Expr *row = rows_open(c);
@@ -115,7 +116,7 @@ static const Expr *points_open(Chain *c) {
 
 /* ---- pieces ------------------------------------------------------------------------------------------------ */
 
-/* exp(a - u) for the maximum so far; where that is of nothing yet, or nothing but -inf, u is 0. */
+/* u for the maximum so far; 0 while that has seen no points, or only -inf. */
 static const Expr *over_u(Chain *c, uint32_t stage, Env *e, const Expr *max) {
   Sched *s = c->s;
   DType t = (DType)max->dtype;
@@ -151,7 +152,7 @@ static void piece_made(Chain *c, uint32_t stage, const Expr *along, uint32_t swe
   into(s, was);
 }
 
-/* The point goes into a row's sum. */
+/* Adds the point to a row's sum. */
 static void row_grows(Chain *c, uint32_t stage, const Expr *along, uint32_t sweep) {
   Sched *s = c->s;
   const EinSum *sum = stage_at(c, stage)->sum;
@@ -168,7 +169,7 @@ static void row_grows(Chain *c, uint32_t stage, const Expr *along, uint32_t swee
 
 /* ---- sums of rows ------------------------------------------------------------------------------------------ */
 
-/* What the threads along a row have in `from` is combined, in each of them, in their order. */
+/* Combines the threads' parts in `from` along a row, in order; each thread gets the result. */
 static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) {
   Sched *s = c->s;
   uint32_t part = c->part[sum->acc], k = var_new(s, NULL, "k");
@@ -192,7 +193,7 @@ static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) 
   barrier_add(s);
 }
 
-/* A value of each row is stored, if somebody wants it. */
+/* Stores a value per row, if it is wanted. */
 static void row_stored(Chain *c, uint32_t stage) {
   Sched *s = c->s;
   const TaskStage *st = stage_at(c, stage);
@@ -227,9 +228,9 @@ static void row_mapped(Chain *c, uint32_t stage) {
   row_stored(c, stage);
 }
 
-/* ---- sums for the maximum so far ---------------------------------------------------------------------------- */
+/* ---- sums relative to the maximum so far -------------------------------------------------------------------- */
 
-/* What the sum of a row or of a result's row has so far, times `by`. */
+/* Scales the current sum of a row, or of a result's row, by `by`. */
 static void sum_scaled(Chain *c, uint32_t stage, const Expr *by) {
   Sched *s = c->s;
   const Link *k = &c->link[stage];
@@ -249,7 +250,7 @@ static void sums_scaled(Chain *c, uint32_t over, const Expr *by) {
     if (chain_is_sum(c, i) && c->link[i].is != LINK_PIECE && c->link[i].base == over) sum_scaled(c, i, by);
 }
 
-/* Behind the points of a piece the maximum may be another. */
+/* Updates the maximum after a piece, and rescales the sums that depend on it. */
 static void grows_on(Chain *c, uint32_t max, uint32_t sweep) {
   Sched *s = c->s;
   Link *m = &c->link[max];
@@ -274,7 +275,7 @@ static void grows_on(Chain *c, uint32_t max, uint32_t sweep) {
   into(s, was);
 }
 
-/* Of a row that has points, and nothing but -inf, u is what it is said to be after all. */
+/* After the sweep: for a row that has points, but only -inf, uses u as it is defined after all. */
 static void grows_ended(Chain *c, uint32_t max, uint32_t sweep) {
   Sched *s = c->s;
   Link *m = &c->link[max];
@@ -318,7 +319,7 @@ static void piece_shared(Chain *c, uint32_t stage) {
   into(s, was);
 }
 
-/* A part of the piece, while the next one is brought. */
+/* Computes a part of the piece while the next one is loaded. */
 static void result_part(Chain *c, Tiles *t, uint32_t grown, const Expr *points) {
   Sched *s = c->s;
   const Expr *at = ex_add(s, c->along0, c->step), *next = ex_add(s, c->step, ex_int(s, t->part));
@@ -338,7 +339,8 @@ static void result_part(Chain *c, Tiles *t, uint32_t grown, const Expr *points) 
   barrier_add(s);
 }
 
-/* In parts of the piece, of each of which all threads have what all rows share. Another result, or sweep, may have had the piece's array before. */
+/* Extends a result in parts of the piece, of which all threads read what rows share. Another result, or sweep, may
+ * have used the piece's array before. */
 static void result_grows(Chain *c, uint32_t stage) {
   Sched *s = c->s;
   Link *k = &c->link[stage];
@@ -349,7 +351,8 @@ static void result_grows(Chain *c, uint32_t stage) {
   if (piece != NOWHERE) piece_shared(c, piece);
   uint32_t grown = own_new(c, NULL, "grown", sum->acc, c->each * c->lanes, red_identity(s, sum));
   const Expr *all = ex_int(s, TILE_SIDE * c->each), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
-  bool whole = c->matrix || tiles_whole(&k->tiles, TILE_SIDE * c->each); /* what is beyond the end is 0 on both sides of a matrix */
+  /* matrix: beyond the end, both sides of a matrix are 0. */
+  bool whole = c->matrix || tiles_whole(&k->tiles, TILE_SIDE * c->each);
   const Expr *points = whole ? all : ex_min(s, all, left);
   k->tiles.red0 = c->along0;
   if (piece != NOWHERE) k->tiles.kept_place = c->tile[stage_at(c, piece)->sum->dtype], k->tiles.kept_wide = c->tile_wide;
@@ -397,7 +400,7 @@ static bool is_in(const Chain *c, uint32_t i, uint32_t sweep) {
   return c->link[i].is != LINK_PIECE && chain_is_sum(c, i) && c->link[i].sweep == sweep;
 }
 
-/* Pieces on which the sweep's sums hang, and those that are stored in it. */
+/* Marks pieces that the sweep's sums depend on, and those that are stored in it. */
 static void wanted_mark(Chain *c, uint32_t sweep) {
   for (uint32_t i = c->from; i < c->to; i++) c->link[i].wanted = is_stored_in(c, i, sweep);
   for (uint32_t i = c->to; i-- > c->from;) {
@@ -408,7 +411,7 @@ static void wanted_mark(Chain *c, uint32_t sweep) {
   }
 }
 
-/* From where to where the sweep's sums go for some row of the block. */
+/* The range of the sweep's sums for any row of the block. */
 static void sweep_bounds(Chain *c, uint32_t sweep, const Expr **lo, const Expr **hi) {
   Sched *s = c->s;
   const Expr *all = c->along->bound[c->n_outer], *from = NULL, *to = NULL;
@@ -443,7 +446,8 @@ static void accs_new(Chain *c, uint32_t sweep) {
   }
 }
 
-/* Pieces, and sums of rows: late ones hang on a maximum that grows, or are neither of a sweep with such nor needed for it. */
+/* Computes pieces and sums of rows; late ones depend on a growing maximum, or neither grow with one nor are needed for
+ * it. */
 static void points_made(Chain *c, uint32_t sweep, bool late, bool grows) {
   LoopBody *was = c->s->body;
   const Expr *along = points_open(c);
@@ -545,7 +549,7 @@ static void blocks_open(Chain *c) {
   uint32_t block = var_new(s, NULL, "block");
   c->x = var_new(s, NULL, "x"), c->y = var_new(s, NULL, "y");
   LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
-  grid->beside = c->matrix ? 2 : 0; /* else the compiler knows what it needs */
+  grid->beside = c->matrix ? 2 : 0; /* else the compiler chooses */
   into(s, &grid->body);
   arrays_new(c);
   into(s, &for_add(s, c->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
@@ -567,7 +571,7 @@ static void threads_named(Chain *c) {
   c->place = named(s, NULL, "place", ex_add(s, ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, 4)), ex_rest(s, c->lane, 4)));
 }
 
-/* Products and results are made by tiles of the block's rows. */
+/* Sets up the tiles that compute products and results of the block's rows. */
 static void tiles_ready(Chain *c) {
   for (uint32_t i = c->from; i < c->to; i++) {
     Link *k = &c->link[i];

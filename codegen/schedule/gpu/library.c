@@ -1,15 +1,16 @@
-/* codegen/schedule/gpu/library.c - products of matrices that a library may make, where there is one on the machine (cuBLAS): sums of products of two reads,
- * and nothing else. Sides and the result are what the library takes for matrices as they lie, whatever their labels are called and however many there
- * are; nothing is copied for it. A constant that the result is multiplied by goes along. Other maps behind the product are a launch of their own then,
- * of a result that lies in a work buffer: what that costs is less than a library saves where sums are long. */
+/* codegen/schedule/gpu/library.c - matrix products that a library (cuBLAS) can compute, if the machine has one: sums
+ * of products of two reads, and nothing else. The library must be able to treat sides and result as matrices in place,
+ * whatever their labels are and however many; nothing is copied for it. A constant factor of the result is passed
+ * along. Other maps after the product become a launch of their own, from a result in a work buffer: for long sums that
+ * costs less than the library saves. */
 #include <string.h>
 
 #include "schedule/gpu/gpu.h"
 
-enum { SIDE = 16, DEEP = 8 };   /* points along rows and lanes, and of the sum, at least: else it is no matter of products */
-enum { POINTS = 1 << 20 };      /* of all of it, at least */
-enum { CALL = 1 << 26 };        /* of each call, where there is more than one */
-enum { BEHIND = 64 };           /* of the sum, where maps are launched behind it */
+enum { SIDE = 16, DEEP = 8 };   /* least points along rows and lanes, and of the sum, for a product */
+enum { POINTS = 1 << 20 };      /* in all, at least */
+enum { CALL = 1 << 26 };        /* per call, if there are several */
+enum { BEHIND = 64 };           /* of the sum, if maps are launched after it */
 
 /* ---- what is made -------------------------------------------------------------------------------------- */
 
@@ -17,7 +18,7 @@ static uint32_t number_of(const Library *b, const TaskStage *st) { return (uint3
 static bool is_behind(const Library *b) { return number_of(b, b->to) + 1 < b->l->to; }
 static bool is_stored(const Library *b, const TaskStage *st) { return st->buffer >= 0 || b->s->of_stage[number_of(b, st)] != NOWHERE; }
 
-/* A constant times the stage before it, which is kept as it is summed up: the same but for that. */
+/* Whether the stage is the one before it, kept as it is summed, times a constant. */
 static bool is_scaled(const Library *b, const TaskStage *st, double *by) {
   const EinSum *sum = st->sum, *first = b->l->first->sum;
   const Expr *e = sum->body;
@@ -32,7 +33,7 @@ static bool is_scaled(const Library *b, const TaskStage *st, double *by) {
   return false;
 }
 
-/* The last stage whose result the library makes; those behind it are launched. */
+/* Finds the last stage whose result the library computes; later ones are launched. */
 static bool result_found(Library *b) {
   const Launch *l = b->l;
   const TaskStage *next = l->first + 1;
@@ -42,7 +43,7 @@ static bool result_found(Library *b) {
   return b->to->buffer < 0 || (!is_behind(b) && b->s->of_stage[number_of(b, b->to)] == NOWHERE);
 }
 
-/* A float sum of two reads at all points, which are there to be read. */
+/* Whether it is a float sum of two reads over all points, all of which may be read. */
 static bool is_sum_of_two(Library *b) {
   const TaskStage *st = b->l->first;
   const EinSum *sum = st->sum;
@@ -62,7 +63,7 @@ static double points_of(const Library *b, uint32_t from) {
   return n;
 }
 
-/* Pairs of matrices are taken in one call along the longest of the other labels. */
+/* Batches a call along the longest of the other labels. */
 static void order_set(Library *b, uint32_t row, uint32_t lane) {
   const StagePlan *p = &b->plan;
   uint32_t longest = NOWHERE;
@@ -83,7 +84,7 @@ static bool is_large(const Library *b) {
   return b->n < 5 || points_of(b, b->n - 4) >= (double)CALL;
 }
 
-/* Any two labels of the result, of those that are large enough. */
+/* Whether any two large labels of the result will do. */
 static bool is_any(Library *b) {
   for (uint32_t row = 0; row + 1 < b->plan.n_label; row++)
     for (uint32_t lane = 0; lane + 1 < b->plan.n_label; lane++) {
@@ -95,7 +96,8 @@ static bool is_any(Library *b) {
 
 /* ---- as a statement -------------------------------------------------------------------------------------- */
 
-/* What the library reads and stores to, over variables of its own. Where maps behind it read what it makes, that has no place yet. */
+/* The library's reads and its store, over variables of its own. If later maps read the result, its place is set later.
+ */
 static LoopStmt *statement(Library *b) {
   Sched *s = b->s;
   const TaskStage *st = b->l->first, *to = b->to;
@@ -121,7 +123,7 @@ static void loops_set(const Library *b, LoopStmt *p) {
   for (uint32_t i = 0; i < b->n; i++) p->over[i] = (LoopOver){(uint32_t)b->label[b->order[i]]->i, b->l->first->bound[b->order[i]]};
 }
 
-/* With the largest matrices that fit. */
+/* Finds loops with the largest matrices that fit. */
 static bool loops_found(Library *b, LoopStmt *p) {
   const StagePlan *plan = &b->plan;
   uint32_t best_row = NOWHERE, best_lane = NOWHERE;
@@ -142,7 +144,7 @@ static bool loops_found(Library *b, LoopStmt *p) {
   return true;
 }
 
-/* The statement, and not among those of the kernel yet; NULL: there is none. */
+/* The statement, not yet added to the kernel; NULL: there is none. */
 static LoopStmt *product_made(Library *b) {
   Sched *s = b->s;
   LoopBody *was = s->body, aside = {0};

@@ -1,6 +1,7 @@
-/* codegen/schedule/gpu/points.c - a kernel as launches of a device; of those that are neither tiles nor rows, a thread for each output point (or, of maps, for some neighbours: wide.c), which makes
- * its sum in order: that is right for all that there is. Stages that are made at the kernel's outer labels alone go together, one behind the other in a thread; each other one has a
- * launch of its own, and what a later launch reads of it lies in a work buffer. */
+/* codegen/schedule/gpu/points.c - lowers a kernel to launches on a device. Stages that are neither tiles nor rows get
+ * one thread per output point (maps: per several neighbours, wide.c), which computes its sum in order: that is correct
+ * for every stage. Stages over the kernel's outer labels alone share a thread, one after the other; each other stage
+ * has its own launch, and what later launches read of it is in a work buffer. */
 #include "schedule/gpu/gpu.h"
 
 #include "expr/prove/prove.h"
@@ -17,7 +18,7 @@ static Choice choose(const Expr *points) {
 
 static bool at_outer(const Sched *s, const TaskStage *st) { return st->sum->n_out == s->task->n_outer && !st->sum->domain; }
 
-/* Stages from..to-1 are made at the same points. */
+/* The end `to` of the stages from..to-1 that are computed at the same points. */
 static uint32_t together(const Sched *s, uint32_t from) {
   uint32_t to = from + 1;
   if (!at_outer(s, &s->task->stages.at[from])) return to;
@@ -63,7 +64,7 @@ const Expr *points_spread(Sched *s, const StagePlan *p, Env *e, int64_t each) {
 
 const Expr *threads_open(Sched *s, const StagePlan *p, Env *e) { return points_spread(s, p, e, 1); }
 
-/* sum: what it comes to, if that is made already; wanted: by later stages of the launch. */
+/* sum: its reduction, if that is computed already; wanted: later stages of the launch read it. */
 static void stage_point(Sched *s, uint32_t number, const Launch *l, const Expr *sum, bool wanted) {
   const TaskStage *st = &s->task->stages.at[number];
   StagePlan p = stage_plan(s, st);
@@ -83,7 +84,7 @@ void launch_finish(Sched *s, const Launch *l, const Expr *sum) {
   for (uint32_t i = l->from; i < l->to; i++) s->value[i] = NULL;
 }
 
-/* The order of points is that of the last stage's result in memory. */
+/* Points are in the memory order of the last stage's result. */
 void points_launch(Sched *s, Launch *l) {
   StagePlan p = stage_plan(s, &s->task->stages.at[l->to - 1]);
   points_spread(s, &p, l->e, 1);

@@ -1,12 +1,12 @@
-/* codegen/schedule/gpu/rows.c - a sum along which memory is read in its order: a block for each output point. Its threads make a part each, of every so
- * many-th point, and parts are combined in a tree in shared memory. So the order of a sum hangs on the number of threads, which hangs on the label's
- * extent alone. Of argmax and argmin a part is a value and its place. */
+/* codegen/schedule/gpu/rows.c - sums along contiguous memory: one block per output point. Each thread reduces every
+ * n-th point, and a tree in shared memory combines these parts. So the order of a sum depends on the number of
+ * threads, which depends on the label's extent alone. For argmax and argmin a part is a value and its position. */
 #include "schedule/gpu/gpu.h"
 
 enum { BRANCHES = 8 };           /* of a tree: each level waits for the one before it */
-enum { LEAST = 32, MOST = 256 }; /* threads; shorter sums are a thread's */
+enum { LEAST = 32, MOST = 256 }; /* threads; shorter sums take one thread */
 
-/* Every read steps to the next element along the label, or has not got it; and one does. */
+/* Whether every read that has the label is contiguous along it, and there is one. */
 static bool goes_along(const StagePlan *p, uint32_t label) {
   bool any = false;
   for (uint32_t r = 0; r + 1 < p->n_access; r++) {
@@ -39,7 +39,8 @@ static RowsAt cell(uint32_t value, uint32_t place, const Expr *const *at) { retu
 static const Expr *value_at(Sched *s, const RowsAt *x) { return place_read(s, x->value, x->n, x->at); }
 static const Expr *place_at(Sched *s, const RowsAt *x) { return place_read(s, x->place, x->n, x->at); }
 
-/* Of argmax and argmin the other one stands for this one: it is there, and this one is not, or is beaten, or comes later among equals. */
+/* For argmax and argmin: whether the other value replaces this one: it exists, and this one does not, or is beaten, or
+ * comes later among equals. */
 static const Expr *is_taken(Sched *s, const EinSum *sum, const Expr *value, const Expr *place, const Expr *other, const Expr *other_place) {
   const Expr *zero = ex_int(s, 0), *none = expr_op2(s->x, OP_LT, place, zero), *there = expr_op2(s->x, OP_LE, zero, other_place);
   const Expr *earlier = expr_op2(s->x, OP_AND, expr_op2(s->x, OP_LT, other_place, place), expr_op1(s->x, OP_NOT, red_beats(s, sum, value, other)));
@@ -78,7 +79,7 @@ const Expr *rows_result(Sched *s, const RowsAt *of) { return of->place == NOWHER
 
 /* ---- a thread's part ---------------------------------------------------------------------------------------- */
 
-/* The point at hand, which comes behind all that the thread has seen. */
+/* Adds the current point, which comes after all that the thread has seen. */
 static void point_take(Sched *s, const Launch *l, const RowsAt *own) {
   const EinSum *sum = l->first->sum;
   const Expr *value = let_read(s, "v", ex_shared(s, ex_of(l->e, sum->body)));
@@ -105,7 +106,8 @@ void part_loops(Sched *s, const Launch *l, const Expr *thread, int64_t threads, 
     if (cut && cut->label == label) lo = cut->lo, hi = ex_min(s, hi, cut->hi);
     rest = where_narrow(l->e, rest, p->n_label, label, bound, &lo, &hi);
     uint32_t v = var_new(s, l->first->label[label], "r");
-    bool even = last && lo->kind == EX_INT && hi->kind == EX_INT && (hi->i - lo->i) % threads == 0; /* all threads go round as often, which compilers see then */
+    /* even: all threads take the same number of turns, which compilers can then see. */
+    bool even = last && lo->kind == EX_INT && hi->kind == EX_INT && (hi->i - lo->i) % threads == 0;
     l->e->label[label] = even ? ex_add(s, var_read(s, v), thread) : var_read(s, v);
     into(s, &for_add(s, v, last && !even ? ex_add(s, lo, thread) : lo, hi, last ? threads : 1, BIND_SEQ)->body);
     bound[label] = true;
@@ -124,7 +126,7 @@ RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads,
 
 /* ---- what parts come to ------------------------------------------------------------------------------------- */
 
-/* Elements left, 2 * left and so on, below n, go to the thread's own one. */
+/* Combines elements at distance `left`, 2 * left and so on, below n, with the thread's own. */
 static void branches_take(Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *mine, int64_t left, int64_t n) {
   RowsAt to = cell(part, places, &mine);
   const Expr *all = places == NOWHERE ? let_read(s, "a", value_at(s, &to)) : NULL;

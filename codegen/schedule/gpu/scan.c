@@ -1,53 +1,60 @@
-/* codegen/schedule/gpu/scan.c - running sums: a reduction that has one point more at each step along a label of the result (schedule/running.c). Threads of a block
- * have some points each, in registers, and reduce them; a tree of sixteens in shared memory says what came before each thread's; so each point is read once and written once.
- * A long scan goes a piece behind the other, and carries what came before. Few long ones are cut into parts: one launch makes what each part comes to, a second one
- * what came before each, a third one the scans of the parts.
+/* codegen/schedule/gpu/scan.c - running sums: reductions that gain one point at each step along a label of the result
+ * (schedule/running.c). Each thread of a block holds some points in registers and reduces them; a tree of radix 16 in
+ * shared memory computes what precedes each thread. So each point is read once and written once. A long scan goes
+ * piece by piece with a carry. Few long scans are cut into parts: one launch reduces each part, a second one scans
+ * these results, and a third one scans the parts.
  *
- * Where memory is along the scan a thread has groups of neighbours, as wide as a load, every so many-th; where it is across the scan, threads lie across too, and each has points that
- * follow each other. In which order points are combined hangs on extents alone. */
+ * If the scan goes along contiguous memory, a thread has every n-th group of neighbours, each as wide as a load; if it
+ * goes across, threads go across too, and each has consecutive points. The order in which points are combined depends
+ * on extents alone. */
 #include "expr/prove/prove.h"
 #include "schedule/gpu/gpu.h"
 
 enum { WARP = 32, THREADS = 256, THREADS_ACROSS = 512 }; /* of a block, at most */
 enum { RADIX = 16 };                           /* of the tree */
-enum { ACROSS = 32, NARROW = 8 };              /* scans that threads lie across: usually; and the fewest of which a thread has neighbouring points */
+/* Scans that threads lie across: the usual number, and the fewest for which a thread has consecutive points. */
+enum { ACROSS = 32, NARROW = 8 };
 enum { EACH = 64, WIDEST = 16, GROUP = 4 };    /* bytes of a thread's points; of a load; points of a load, at most */
-enum { FEW = 132, ENOUGH = 2048 };             /* blocks: fewer leave much of a device idle; so many, where scans are cut */
-enum { UNKNOWN = 1024 };                       /* steps, where their number is not known */
-enum { AHEAD = 64 };                           /* points that are there before the first step, at most */
+enum { FEW = 132, ENOUGH = 2048 };             /* blocks: fewer leave much of a device idle; the target for cut scans */
+enum { UNKNOWN = 1024 };                       /* steps, if their number is unknown */
+enum { AHEAD = 64 };                           /* points before the first step, at most */
 
 typedef struct Scan Scan;
 struct Scan {
   Sched *s;
   const Launch *l;
   Running run;
-  const Expr *first;         /* the point of step 0, over the stage's labels; those of later ones follow, upwards or downwards */
-  const Expr *still;         /* the other end of the bound that moves, over the same */
-  bool before;               /* a step has what came before its point */
+  const Expr *first;         /* the point of step 0, over the stage's labels; later ones follow, upwards or downwards */
+  const Expr *still;         /* the bound that does not move, over the same */
+  bool before;               /* exclusive: a step gets what precedes its point */
   bool across;               /* threads lie across scans */
   int64_t beside;            /* scans of a block, */
   int64_t threads;           /*   threads of each, */
-  int64_t groups, wide;      /*   groups of points of a thread at a time, and points of these */
+  int64_t groups, wide;      /*   groups that a thread has at a time, and points of each */
   int64_t part;              /* steps of a part; 0: scans are not cut */
   const Expr *steps, *scans, *parts;
-  uint32_t sums, starts;     /* buffers: what parts come to, what came before each, by scan and part */
+  uint32_t sums, starts;     /* buffers: the parts' sums, and what precedes each, by scan and part */
   Walk *walk;                /* over scans, */
-  const uint32_t *label;     /*   of which these are the labels; NULL: it is the scan over parts, which has none */
+  const uint32_t *label;     /*   whose labels these are; NULL: it is the scan over parts, which has none */
   /* of a launch: */
-  const Expr *thread, *lane, *scan; /* at hand: along, across, and of which scan that is */
-  const Expr *inside;        /* there is such a scan; NULL: always */
+  const Expr *thread, *lane, *scan; /* current: thread along, lane across, and number of the scan */
+  const Expr *inside;        /* test that the scan exists; NULL: always */
   const Expr *from, *to;     /* the block's steps */
   const Expr *number;        /* of its part, if scans are cut */
-  const Expr *step;          /* the one at hand */
-  uint32_t one, some, all;   /* shared: of threads and of sixteens of them, what came before within the next larger; of groups what they come to */
-  uint32_t points, own;      /* registers: the points, then what they come to with those before them in the group; what groups come to */
+  const Expr *step;          /* the current one */
+  /* Shared arrays: what precedes each thread, and each sixteen of them, within the next larger unit; the sums of
+   * groups. */
+  uint32_t one, some, all;
+  uint32_t points, own;      /* registers: the points, later their prefix sums in the group; the sums of groups */
   uint32_t carry;            /*   what came before */
 };
 
 static const EinSum *sum_of(const Scan *c) { return c->l->first->sum; }
 static int64_t chunk_of(const Scan *c) { return c->threads * c->groups * c->wide; }
-static int64_t low_of(const Scan *c) { return c->threads < RADIX ? c->threads : RADIX; } /* threads whose sums are combined first; */
-static int64_t high_of(const Scan *c) { return c->threads / low_of(c); }                /*   so many times as many are there */
+/* Threads whose sums are combined first. */
+static int64_t low_of(const Scan *c) { return c->threads < RADIX ? c->threads : RADIX; }
+/* The number of these groups. */
+static int64_t high_of(const Scan *c) { return c->threads / low_of(c); }
 static const Expr *combine(Scan *c, const Expr *a, const Expr *b) { return ex_shared(c->s, red_combine(c->s, sum_of(c), a, b)); }
 
 static const Expr *quotient(Sched *s, const Expr *a, int64_t n) { return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n)); }
@@ -55,7 +62,7 @@ static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex
 
 /* ---- whether -------------------------------------------------------------------------------------------- */
 
-/* The point of step 0, and that no more than a few are there before it. */
+/* Finds the point of step 0; false if more than a few points precede it. */
 static bool steps_find(Scan *c) {
   Sched *s = c->s;
   const StagePlan *p = &c->l->plan;
@@ -84,13 +91,13 @@ static bool is_scan(Scan *c) {
 
 /* ---- what is decided -------------------------------------------------------------------------------------- */
 
-/* What is stored last steps to the next element along the label. */
+/* Whether the last store is contiguous along the label. */
 static bool stores_along(const Scan *c, uint32_t label) {
   StagePlan p = stage_plan(c->s, &c->s->task->stages.at[c->l->to - 1]);
   return plan_move(&p, p.n_access - 1, label) == MOVE_UNIT;
 }
 
-/* How many accesses step to the next element, along the scan, or along another label. */
+/* How many accesses are contiguous, along the scan or along another label. */
 static uint32_t units(const Scan *c, uint32_t read, uint32_t store) {
   const StagePlan *p = &c->l->plan;
   uint32_t n = stores_along(c, store);
@@ -98,7 +105,7 @@ static uint32_t units(const Scan *c, uint32_t read, uint32_t store) {
   return n;
 }
 
-/* The labels of scans; last the one along which threads lie, if that is across. */
+/* Orders the scans' labels; the last is the one along which threads go, if they go across. */
 static void labels_choose(Scan *c) {
   Sched *s = c->s;
   const StagePlan *p = &c->l->plan;
@@ -128,7 +135,7 @@ static bool is_aligned(const Scan *c, uint32_t memory, bool kept, const Expr *la
   return dim->kind == EX_INT && dim->i % n == 0 && ex_is_multiple(last, label, n);
 }
 
-/* Groups of so many points begin at multiples of as many elements, wherever they are read and stored. */
+/* Whether groups of n points are aligned wherever they are read and stored. */
 static bool fits_wide(const Scan *c, int64_t n) {
   const StagePlan *p = &c->l->plan;
   const TaskStage *st = p->stage, *end = &c->s->task->stages.at[c->l->to - 1];
@@ -155,7 +162,7 @@ static int64_t power(int64_t n, int64_t most) {
   return k;
 }
 
-/* Threads of a scan and their groups, as many as so many steps want. */
+/* Chooses the threads of a scan and their groups, for so many steps. */
 static void threads_choose(Scan *c, int64_t steps, int64_t most) {
   int64_t each = c->groups;
   for (c->threads = 1;; c->threads *= 2) {
@@ -165,7 +172,8 @@ static void threads_choose(Scan *c, int64_t steps, int64_t most) {
   while (c->groups > 1 && chunk_of(c) / 2 >= steps) c->groups /= 2;
 }
 
-/* Few scans beside each other in memory have neighbouring points in neighbouring threads. */
+/* Chooses the shape across scans. If few scans are neighbours in memory, neighbouring threads have neighbouring
+ * points. */
 static void across_choose(Scan *c, int64_t steps) {
   int64_t scans = c->scans->kind == EX_INT ? c->scans->i : INT64_MAX, near = c->l->plan.size[c->label[c->walk->n - 1]];
   bool narrow = near < NARROW;
@@ -189,7 +197,7 @@ static void along_choose(Scan *c, int64_t steps) {
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Few blocks are cut into more. */
+/* Cuts scans into parts if there are too few blocks. */
 static void parts_choose(Scan *c, int64_t steps) {
   Sched *s = c->s;
   c->part = 0;
@@ -216,8 +224,9 @@ static const Expr *shared_at(Scan *c, const Expr *at, int64_t size) {
   return ex_add(s, ex_mul(s, c->lane, ex_int(s, size)), at);
 }
 
-/* A thread goes through rows of sixteen by loads of 16 bytes, and a warp has elements that follow each other: behind each row, or behind two, is a gap, so that either is in
- * different banks. Of short scans in a warp each begins behind the other's threads. Across scans the lanes are the banks. */
+/* Layout of shared memory. A thread reads a row of sixteen by loads of 16 bytes, and a warp stores consecutive
+ * elements: a gap after each row, or after each second one, keeps both in different banks. Short scans that share a
+ * warp are offset from each other. Across scans, the lanes are the banks. */
 static int64_t gap_of(const Scan *c) { return c->across ? 1 : WIDEST / (dtype_size(sum_of(c)->acc) > 4 ? 8 : 4); }
 static bool in_pairs(const Scan *c) { return !c->across && c->threads >= 2 * RADIX && dtype_size(sum_of(c)->acc) <= 4; }
 static int64_t row_of(const Scan *c) { return in_pairs(c) ? 2 * RADIX : low_of(c); }
@@ -244,7 +253,7 @@ static const Expr *axis_open(Scan *c, const char *name, int64_t n, uint8_t axis)
   return n > 1 ? var_read(s, v) : ex_int(s, 0);
 }
 
-/* A block for some scans, or for a part of these. */
+/* Opens a block for some scans, or for a part of these. */
 static void blocks_open(Scan *c, int64_t groups, bool cut) {
   Sched *s = c->s;
   uint32_t v = var_new(s, NULL, "block");
@@ -269,7 +278,8 @@ static void blocks_open(Scan *c, int64_t groups, bool cut) {
   for (uint32_t k = 0; k < c->walk->n; k++) c->l->e->label[c->label[k]] = c->walk->index[k];
 }
 
-/* The registers of a thread, and the steps of its block, a piece after the other; whether there are several. Gives where it begins. */
+/* Creates the thread's registers, and opens the loop over pieces; *several: there is more than one. Returns where a
+ * piece begins. */
 static const Expr *pieces_open(Scan *c, bool *several) {
   Sched *s = c->s;
   DType t = sum_of(c)->acc;
@@ -288,7 +298,8 @@ static const Expr *pieces_open(Scan *c, bool *several) {
   return named(s, NULL, "at", ex_add(s, at, ex_mul(s, c->thread, ex_int(s, c->wide))));
 }
 
-/* The thread's group at hand: its number, where it begins, and whether it is one of a scan; `each`: that of its points each is to be asked for by itself. */
+/* The thread's current group: its number, where it begins, and the test that it is in a scan; each: its points must be
+ * tested one by one. */
 typedef struct Group { const Expr *number, *at, *there; bool each; } Group;
 
 static const Expr *turns_open(Scan *c, const char *name, int64_t n) {
@@ -310,7 +321,8 @@ static Group group_open(Scan *c, const Expr *at) {
   return g;
 }
 
-/* A point of the group, in the order of steps, or in the opposite one: its number among the thread's. */
+/* Opens a loop over the group's points, in the order of steps or in reverse. Returns the point's number in the thread.
+ */
 static const Expr *point_open(Scan *c, const Group *g, bool ahead) {
   Sched *s = c->s;
   const Running *r = &c->run;
@@ -325,10 +337,10 @@ static const Expr *point_open(Scan *c, const Group *g, bool ahead) {
   return ex_add(s, ex_mul(s, g->number, ex_int(s, c->wide)), up);
 }
 
-/* Whether there is such a step; NULL: there is. */
+/* The test that the step exists; NULL: it does. */
 static const Expr *step_there(Scan *c, const Group *g) { return g->each ? expr_op2(c->s->x, OP_LT, c->step, c->steps) : NULL; }
 
-/* Whether the step at hand has a point; NULL: it has. */
+/* The test that the current step has a point; NULL: it has. */
 static const Expr *point_there(Scan *c) {
   Sched *s = c->s;
   const Running *r = &c->run;
@@ -369,7 +381,7 @@ static void points_load(Scan *c, const Expr *at) {
   into(s, was);
 }
 
-/* The points of each group, one after the other. */
+/* Sums the points of each group, one after the other. */
 static void points_sum(Scan *c) {
   Sched *s = c->s;
   LoopBody *was = s->body;
@@ -397,7 +409,7 @@ static const Expr *one_at(Scan *c, const Expr *group, int64_t groups) {
   return shared_at(c, ex_add(s, ex_mul(s, high, ex_int(s, row + gap_of(c))), rest(s, c->thread, row)), one_size(c, groups));
 }
 
-/* An element of the row of sixteen that the thread has. */
+/* An element of the thread's row of sixteen. */
 static const Expr *row_at(Scan *c, const Expr *k, int64_t groups) {
   Sched *s = c->s;
   const Expr *row = ex_mul(s, quotient(s, c->thread, row_of(c) / low_of(c)), ex_int(s, row_of(c) + gap_of(c)));
@@ -410,7 +422,7 @@ static const Expr *some_at(Scan *c, const Expr *group, const Expr *high, int64_t
   return shared_at(c, ex_add(s, ex_mul(s, group, ex_int(s, high_of(c) + gap_of(c))), high), some_size(c, groups));
 }
 
-/* Of so many rows, a thread for each: an element becomes what came before it, and `to` is what they come to. */
+/* Scans rows, one per thread: each element becomes what precedes it in the row, and `to` gets the row's sum. */
 static void rows_before(Scan *c, bool above, int64_t groups, uint32_t to, const Expr *at) {
   Sched *s = c->s;
   DType t = sum_of(c)->acc;
@@ -430,7 +442,7 @@ static void rows_before(Scan *c, bool above, int64_t groups, uint32_t to, const 
   barrier_add(s);
 }
 
-/* What groups come to is handed in, and what came before each thread's is there then. */
+/* Takes the groups' sums, and computes what precedes each thread. */
 static void tree(Scan *c, int64_t groups) {
   Sched *s = c->s;
   int64_t high = high_of(c);
@@ -448,7 +460,7 @@ static const Expr *group_all(Scan *c, const Expr *group, int64_t groups) {
   return c->threads > 1 ? place_read(c->s, c->all, 1, &at) : place_read(c->s, c->own, 1, &group);
 }
 
-/* What came before the thread's group, all in all; the carry goes on. */
+/* Everything that precedes the thread's group, including the carry. */
 static const Expr *group_before(Scan *c, const Expr *group) {
   Sched *s = c->s;
   const Expr *before = let_read(s, "start", scalar_read(s, c->carry));
@@ -485,7 +497,7 @@ static void points_give(Scan *c, const Expr *at) {
   into(s, was);
 }
 
-/* Those few points that are there before the first step, and the parts before this one. */
+/* Initialises the carry: the few points before the first step, and the parts before this one. */
 static void carry_begin(Scan *c, bool cut) {
   Sched *s = c->s;
   const Running *r = &c->run;
@@ -529,7 +541,7 @@ static void scans_launch(Scan *c, bool cut) {
   into(s, was);
 }
 
-/* What each part comes to. */
+/* Computes the parts' sums. */
 static void sums_launch(Scan *c) {
   Sched *s = c->s;
   LoopBody *was = s->body;
@@ -555,7 +567,7 @@ static void sums_launch(Scan *c) {
   into(s, was);
 }
 
-/* What came before each part. */
+/* Computes what precedes each part. */
 static void starts_launch(const Scan *of) {
   Sched *s = of->s;
   Scan c = {.s = s, .l = of->l, .before = true, .steps = of->parts, .scans = of->scans, .sums = of->sums, .starts = of->starts};

@@ -1,11 +1,11 @@
-/* codegen/schedule/gpu/sides.c - what a tile of a result comes to of two sides, whatever is multiplied and however it is summed. What of each side the tile
- * wants of a few points of the sum is put into shared memory, once; then each thread makes its points of the tile in registers. Beyond the end of a
- * label lies nothing: it is not read. A predicate is asked at each point of a part of which not all is in it; parts of which nothing is are skipped,
- * where it bounds the sum's label. */
+/* codegen/schedule/gpu/sides.c - computes a tile of a result from two sides, whatever is multiplied and however it is
+ * reduced. The tile's operands for a few points of the sum are loaded into shared memory, once; then each thread
+ * computes its points of the tile in registers. Nothing is read beyond the end of a label. A predicate is tested at
+ * each point of a part that is only partly in it; if it bounds the sum's label, parts outside of it are skipped. */
 #include "schedule/gpu/gpu.h"
 
 enum { BANKS = 32, DEEP_STEP = 4 };
-enum { WARPS_DOWN = 2, WARPS_ACROSS = 4 }; /* of a block that makes matrices */
+enum { WARPS_DOWN = 2, WARPS_ACROSS = 4 }; /* of a block that uses matrix units */
 
 Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes) {
   uint32_t n = st->sum->n_slot;
@@ -36,7 +36,8 @@ void side_say(Tiles *t, const Side *x, const Expr *point, const Expr *near, int6
     t->env->label[last] = ex_add(t->s, point, near);
     return;
   }
-  bool apart = n > 1 && t->plan.exact[last] && t->plan.size[last] % n == 0; /* no digit but the last one changes: its multiples of n are counted */
+  /* apart: only the last digit changes, so its multiples of n are counted. */
+  bool apart = n > 1 && t->plan.exact[last] && t->plan.size[last] % n == 0;
   point = apart ? expr_op2(t->s->x, OP_IDIV, point, ex_int(t->s, n)) : ex_add(t->s, point, near);
   for (uint32_t k = 0; k < x->n; k++) {
     const Expr *extent = t->st->bound[x->label[k]];
@@ -63,7 +64,7 @@ static bool labels_read(const Tiles *t, const Expr *e) {
     for (uint32_t k = 0; k < e->n; k++)
       if (e->arg[k]->has & HAS_READ) return false;
     t->of[e->i] = row ? OF_ROW : lane ? OF_LANE : OF_NONE;
-    return t->of[e->i] == OF_NONE || ex_is_safe(t->env, e); /* what is shared is read, whatever is asked for it at a point */
+    return t->of[e->i] == OF_NONE || ex_is_safe(t->env, e); /* what is shared is read unconditionally */
   }
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->has & HAS_READ && !labels_read(t, e->arg[k])) return false;
@@ -113,10 +114,11 @@ bool tiles_along(const Tiles *t, uint32_t slot) { return plan_move(&t->plan, slo
 bool tiles_small(const Tiles *t, uint32_t slot) { return t->matrix && dtype_size((DType)tiles_read(t, slot)->dtype) == 2; }
 bool tiles_deep(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && tiles_along(t, slot); }
 
-/* How far it is from a point of the sum to the next, or where those are next to each other, from a point of the side to the next.
- * A warp is two rows of threads. Its elements in the order in which it stores them are to lie in different banks of 4 bytes: where threads x go along
- * the sum, two banks from one to the next; else half of them from one row of threads to the next. Elements of 8 bytes go half a warp at a time.
- * What is packed is read four at a time, and brought as bring.c says; of small ones matrix units read 16 bytes at once, and eight of these. */
+/* The row length in shared memory: from a point of the sum to the next or, if those are contiguous, from a point of
+ * the side to the next. A warp is two rows of threads, and its stores should go to different banks of 4 bytes: if
+ * threads x go along the sum, two banks apart; else half the banks from one row of threads to the next. Elements of 8
+ * bytes go half a warp at a time. Packed elements are read four at a time, and loaded as bring.c says; matrix units
+ * read 16 bytes of small ones at once, and eight of these. */
 static int64_t wide_for(const Tiles *t, uint32_t slot, DType type) {
   bool along = tiles_along(t, slot);
   int64_t points = TILE_SIDE * side_points(t, slot), whole = (points + BANKS - 1) / BANKS * BANKS;
@@ -151,14 +153,14 @@ void tiles_shared(Tiles *t) {
   }
 }
 
-/* A side's part: neighbours in memory by neighbours among threads. An element is at deep * wide + point. */
+/* Loads a side's part: neighbouring threads load neighbours in memory. An element is at deep * wide + point. */
 static void side_fill(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   bool row = t->of[slot] == OF_ROW, along = tiles_along(t, slot);
   const Side *side = row ? &t->row : &t->lane;
   LoopBody *was = s->body;
   const Expr *far = ex_int(s, 0), *x = var_read(s, t->x), *y = var_read(s, t->y);
-  if (side_points(t, slot) > 1) { /* a variable with one value would hide that threads store to elements of their own */
+  if (side_points(t, slot) > 1) { /* a variable with one value would hide that each thread stores to its own elements */
     uint32_t i = var_new(s, NULL, "i");
     into(s, &for_add(s, i, far, ex_int(s, side_points(t, slot)), 1, BIND_UNROLL)->body);
     far = ex_mul(s, var_read(s, i), ex_int(s, TILE_SIDE));
@@ -194,7 +196,8 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
   return place_read(t->s, t->shared[leaf->i], 1, &at);
 }
 
-/* One after the other, n of them, the last `pack` neighbours; gives the number of the one at hand, and where it is in the tile. */
+/* Loops over n points, the last `pack` of them neighbours. Returns the current one's number, and its place in the
+ * tile. */
 static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64_t n, int64_t pack, const Expr **at, const Expr **near) {
   Sched *s = t->s;
   const Expr *far = ex_int(s, 0);
@@ -213,7 +216,7 @@ static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64
   return ex_add(s, ex_mul(s, far, ex_int(s, pack)), *near);
 }
 
-/* Which of a warp's points the thread has stands at LoopMatrix. */
+/* Opens loops over the thread's points of a warp's matrix; LoopMatrix says which these are. */
 static void matrix_points(Tiles *t) {
   Sched *s = t->s;
   uint32_t r = var_new(s, NULL, "r"), far = var_new(s, NULL, "c"), near = var_new(s, NULL, "c");
@@ -260,7 +263,7 @@ static void matrix_step(Tiles *t, uint32_t acc) {
   matrix_add(t->s, acc, m, a, b);
 }
 
-/* Whether the sum is of products as matrix units make them, exact in the accumulator's dtype. */
+/* Whether the sum is of products that matrix units compute, exact in the accumulator's dtype. */
 bool tiles_are_matrix(const Tiles *t) {
   const EinSum *sum = t->st->sum;
   const Expr *e = sum->body, *read[2];
@@ -301,7 +304,7 @@ const Expr *tiles_inside(const Tiles *t) {
   return side_whole(&t->lane, TILE_SIDE * t->lanes) ? row : expr_and(t->s->x, row, lane);
 }
 
-/* Whether labels of the tile are looked at beside what is shared. */
+/* Whether e depends on labels of the tile other than through shared memory. */
 static bool labels_wanted(const Tiles *t, const Expr *e) {
   if (e->kind == EX_LABEL) return true;
   if (e->kind == EX_READ && (t->of[e->i] == OF_ROW || t->of[e->i] == OF_LANE)) return false;
@@ -412,7 +415,7 @@ static void first_load(Tiles *t, const Expr *lo, const Expr *hi) {
   next_load(t, lo, ex_below(t->s, lo, hi));
 }
 
-/* The labels of the sum, each in a loop, its innermost one part by part. */
+/* Loops over the labels of the sum, the innermost part by part. */
 static void parts_nested(Tiles *t, uint32_t acc) {
   Sched *s = t->s;
   const StagePlan *p = &t->plan;
@@ -436,7 +439,7 @@ static void parts_nested(Tiles *t, uint32_t acc) {
   barrier_add(s);
 }
 
-/* All labels of the sum at part number f. */
+/* Sets all labels of the sum to part f. */
 static void part_at(Tiles *t, Walk w, const Expr *f) {
   const StagePlan *p = &t->plan;
   if (expr_is_int(f, 0)) {
@@ -467,7 +470,7 @@ const Expr *tiles_parts(const Tiles *t) {
   return all;
 }
 
-/* While threads work at a part the next one is brought. */
+/* Loads the next part while threads compute the current one. */
 void tiles_some(Tiles *t, uint32_t acc, const Expr *from, const Expr *to) {
   Sched *s = t->s;
   Walk w = parts_walk(t);

@@ -1,26 +1,29 @@
-/* codegen/schedule/gpu/split.c - a long sum to few points: a block for each point, or a thread, would leave most of a device idle. So the sum is cut, along
- * one of its labels, into parts of a size that hangs on extents alone: one launch makes them, into a work buffer, and a second one combines those
- * of each point, in a tree or, where they are few, by a thread. No two threads add to one place, so the order is always the same. */
+/* codegen/schedule/gpu/split.c - long sums with few outputs: one block, or thread, per output would leave most of a
+ * device idle. So the sum is split, along one of its labels, into parts whose size depends on extents alone: one
+ * launch computes them into a work buffer, and a second one combines those of each output, in a tree or, if they are
+ * few, in a thread. No two threads add to one place, so the order is always the same. */
 #include "schedule/gpu/wide.h"
 
 #include "expr/prove/prove.h"
 
-enum { BLOCKS = 512, WARPS = 2048, WARP = 32 }; /* blocks of rows, and warps of points, that a device has enough of */
-enum { LEAST_ALONG = 2048, LEAST = 64 };        /* points of a part, at least: of a block along a row; of a thread */
-enum { MOST = 256 };                            /* threads that combine the parts of a point, or make a part along a row */
-enum { FEW = 64 };                              /* parts that a thread combines by itself */
+enum { BLOCKS = 512, WARPS = 2048, WARP = 32 }; /* blocks for rows, and warps for points, that fill a device */
+enum { LEAST_ALONG = 2048, LEAST = 64 };        /* least points of a part: of a block along a row; of a thread */
+enum { MOST = 256 };                            /* threads that combine a point's parts, or make a part along a row */
+enum { FEW = 64 };                              /* parts that one thread combines */
 
 typedef struct Split {
   Sched *s;
   Launch *l;
-  bool along;                /* a part is a block's, which goes along memory; else a thread's */
-  uint32_t label;            /* that is cut: */
-  int64_t chunk, parts;      /*   into so many points, and so many parts */
+  bool along;                /* a part is computed by a block, along memory; else by a thread */
+  uint32_t label;            /* the one that is split: */
+  int64_t chunk, parts;      /*   points of a part, and number of parts */
   int64_t points;            /* of the result */
-  int64_t threads;           /* of a block that makes a part */
+  int64_t threads;           /* of a block that computes a part */
   Wide w;                    /* of a thread's parts: neighbours along the result */
-  bool beside;               /* parts of neighbours lie beside each other; where they are few, a thread combines those of its point */
-  uint32_t buffer, places;   /* places of the parts: by point and part, or by part and point; and of theirs, of argmax and argmin */
+  /* beside: parts of neighbours lie side by side; if they are few, a thread combines those of its point. */
+  bool beside;
+  /* buffer: the parts, by point and part, or by part and point; places: their positions, for argmax and argmin. */
+  uint32_t buffer, places;
 } Split;
 
 /* ---- whether --------------------------------------------------------------------------------------------- */
@@ -39,7 +42,8 @@ static bool extents_known(Split *t, double *reduced) {
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Where as many elements are on their way as threads are wanted for one each; the predicate is asked of all neighbours at once. */
+/* Whether threads with so many neighbours each keep as many elements in flight as enough threads with one each would.
+ * The predicate must be the same for all neighbours. */
 static bool each_fits(const Split *t, double reduced, int64_t enough) {
   const Wide *w = &t->w;
   const Expr *where = t->l->first->sum->where;
@@ -57,7 +61,7 @@ static void each_found(Split *t, double reduced, int64_t enough) {
   if (w->each < 1) w->each = 1;
 }
 
-/* The longest label is cut; the innermost one, if a block goes along it, at multiples of its threads. */
+/* Splits the longest label or, if a block goes along it, the innermost, at multiples of its threads. */
 static bool parts_found(Split *t, double reduced) {
   const StagePlan *p = &t->l->plan;
   int64_t least = t->along ? LEAST_ALONG : LEAST, enough = t->along ? BLOCKS : (int64_t)WARPS * WARP;
@@ -109,7 +113,7 @@ static RowsAt part_at(Split *t, const Expr *point, const Expr *part) {
   return (RowsAt){t->buffer, t->places, 2, at};
 }
 
-/* A block for each part of each point. */
+/* One block for each part of each point. */
 static void parts_along(Split *t) {
   Sched *s = t->s;
   Walk *w = NEW(s->arena, Walk);
@@ -130,7 +134,7 @@ static void parts_along(Split *t) {
   rows_store(s, &to, &all);
 }
 
-/* What a part comes to at each of the neighbours, in an array. */
+/* Computes a part at each of the neighbours, in an array. */
 static uint32_t part_wide(Split *t, const RowsCut *cut) {
   Sched *s = t->s;
   Wide *w = &t->w;
@@ -153,7 +157,7 @@ static uint32_t part_wide(Split *t, const RowsCut *cut) {
   return acc;
 }
 
-/* A thread for each part of each point, or of some neighbours; those among threads are those among points. */
+/* One thread for each part of each point, or of some neighbours; neighbouring threads have neighbouring points. */
 static void parts_across(Split *t) {
   Sched *s = t->s;
   Walk *w = NEW(s->arena, Walk);
@@ -181,7 +185,7 @@ static void parts_across(Split *t) {
   rows_store(s, &to, &own);
 }
 
-/* A thread for each point, which has few parts. */
+/* One thread for each point, which has few parts. */
 static void parts_by_thread(Split *t) {
   Sched *s = t->s;
   const EinSum *sum = t->l->first->sum;
@@ -194,7 +198,7 @@ static void parts_by_thread(Split *t) {
   launch_finish(s, t->l, rows_result(s, &own));
 }
 
-/* A block for each point, which has its parts. */
+/* One block for each point, which combines its parts. */
 static void parts_combined(Split *t) {
   Sched *s = t->s;
   Walk *w = NEW(s->arena, Walk);

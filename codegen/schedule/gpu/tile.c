@@ -1,14 +1,15 @@
-/* codegen/schedule/gpu/tile.c - a product of two sides, whatever is multiplied and however it is summed: a block makes a tile of the result, of two of
- * its labels, as sides.c does. What would be made of points beyond the end of a label is not stored. */
+/* codegen/schedule/gpu/tile.c - products of two sides, whatever is multiplied and however it is reduced: a block
+ * computes a tile of the result, over two of its labels, as sides.c does. Points beyond the end of a label are not
+ * stored. */
 #include <math.h>
 
 #include "schedule/gpu/gpu.h"
 
 enum { LESS = 4, MORE = 8, WIDEST = 16 }; /* points of each thread along a side, */
-enum { BLOCKS = 256 };       /*   more where so many blocks are left: a device has about 100 of its parts to give them to, */
-enum { ALONE = 120 };        /*   or so many that have a part alone */
-enum { PARTS_LEAST = 16, PARTS_MOST = 128 }; /* of the sum, that a block takes at least where it is cut; and into how many at most */
-static const double cut_bytes = 1e9;         /* of what a cut sum has in memory, at most */
+enum { BLOCKS = 256 };       /*   more if that leaves so many blocks: a device has about 100 processors for them, */
+enum { ALONE = 120 };        /*   or so many, if a block has a processor alone */
+enum { PARTS_LEAST = 16, PARTS_MOST = 128 }; /* of the sum: least number per block if it is split; and the most */
+static const double cut_bytes = 1e9;         /* memory of a split sum, at most */
 
 /* ---- whether it is one --------------------------------------------------------------------------------- */
 
@@ -19,7 +20,8 @@ static bool side_reads(const Tiles *t, uint32_t slot, const Side *x) {
   return false;
 }
 
-/* Whether the label is in what that side reads, and in nothing that the other one does; what both read, or nobody, is the same in all of a tile. */
+/* Whether the label is read by that side, and by nothing of the other; what both sides read, or neither, is constant
+ * in a tile. */
 static bool is_of_side(const Tiles *t, uint32_t label, const Side *side, const Side *other) {
   bool in = false;
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
@@ -30,7 +32,7 @@ static bool is_of_side(const Tiles *t, uint32_t label, const Side *side, const S
   return in;
 }
 
-/* The side with all labels of the kind, in the order of the result; `last` behind all others. Where there is a predicate, it stays one label. */
+/* The side with all of its labels, in the result's order, `last` at the end. With a predicate it keeps one label. */
 static Side side_grown(const Tiles *t, const Side *side, const Side *other, uint32_t last) {
   uint32_t *label = NEW_ARRAY(t->s->arena, uint32_t, t->plan.n_order + 1), n = 0;
   if (t->st->sum->where) return *side;
@@ -40,7 +42,7 @@ static Side side_grown(const Tiles *t, const Side *side, const Side *other, uint
   return side_new(t, n, label);
 }
 
-/* How good a label is as the one along which rows are read. */
+/* The score of a label as the rows'. */
 static int row_score(const Tiles *t, uint32_t label) {
   bool unit = false, far = false;
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
@@ -51,7 +53,7 @@ static int row_score(const Tiles *t, uint32_t label) {
   return unit && !far ? 2 : !far;
 }
 
-/* The best row beside that lane: one with which there are two sides, and that is read in order. NOWHERE: there is none. */
+/* The best row label beside that lane: one that gives two sides, and is read contiguously. NOWHERE: none. */
 static uint32_t row_found(Tiles *t, uint32_t lane) {
   const StagePlan *p = &t->plan;
   uint32_t best = NOWHERE;
@@ -65,14 +67,15 @@ static uint32_t row_found(Tiles *t, uint32_t lane) {
   return best;
 }
 
-/* The label by whose steps the result is stored to the next element. */
+/* The label along which the result is contiguous. */
 static uint32_t stored_along(const StagePlan *p) {
   for (uint32_t k = 0; k < p->n_order; k++)
     if (plan_move(p, p->n_access - 1, p->order[k]) == MOVE_UNIT) return p->order[k];
   return p->order[p->n_order - 1];
 }
 
-/* The lane is the label along which the result is stored in order, or else along which most is read so. To each side come the labels that are of it too. */
+/* Chooses the lane: the label along which the result is contiguous, or else most reads. Each side then takes all
+ * labels that belong to it. */
 static bool sides_found(Tiles *t) {
   const StagePlan *p = &t->plan;
   uint32_t lane = stored_along(p), best = row_found(t, lane);
@@ -119,13 +122,15 @@ static double blocks_for(const Tiles *t, int64_t rows, int64_t lanes) {
 }
 
 static bool is_enough(const Tiles *t, int64_t rows, int64_t lanes, double blocks) {
-  double long_enough = sum_points(t) / (TILE_DEEP * PARTS_LEAST * 4); /* so often can the sum be cut */
+  /* Into how many parts the sum can be split. */
+  double long_enough = sum_points(t) / (TILE_DEEP * PARTS_LEAST * 4);
   if (t->st->sum->where || long_enough < 1) long_enough = 1;
   return blocks_for(t, rows, lanes) * long_enough >= blocks;
 }
 
-/* As many points as registers hold sums of, where enough blocks are left, and the label has so many. Matrix units are so quick that what a block has of the sides
- * has to serve more points: one block then has all registers of a part of the device. */
+/* Chooses the points per thread: as many as registers hold sums, if enough blocks are left and the label has enough
+ * points. Matrix units are so fast that a block's operands have to serve more points: one block then has all registers
+ * of a processor. */
 static void tile_shape(Tiles *t) {
   int64_t most = dtype_size(t->st->sum->acc) > 4 && !t->matrix ? LESS : MORE, widest = dtype_size(t->st->sum->acc) > 4 ? MORE : WIDEST;
   t->rows = t->lanes = LESS;
@@ -138,7 +143,8 @@ static void tile_shape(Tiles *t) {
   if (t->row.size > TILE_SIDE * LESS && is_enough(t, most, t->lanes, BLOCKS)) t->rows = most;
 }
 
-/* Into how many the sum is cut: for want of blocks, and where a register would take too long a sum of floats; 0: that is too much. */
+/* How many parts the sum is split into: for lack of blocks, or if one register would accumulate too long a float sum;
+ * 0: too much. */
 static int64_t parts_for(const Tiles *t) {
   const EinSum *sum = t->st->sum;
   const Expr *all = tiles_parts(t);
@@ -166,7 +172,7 @@ static int64_t tile_choose(Tiles *t, const Launch *l) {
 
 /* ---- a launch ------------------------------------------------------------------------------------------ */
 
-/* A block for each tile at each point of the other labels, and for each of so many parts of the sum; gives which part. */
+/* Opens a block for each tile at each point of the other labels, and for each part of the sum. Returns the part. */
 static const Expr *blocks_open(Tiles *t, int64_t parts) {
   Sched *s = t->s;
   const StagePlan *p = &t->plan;
@@ -221,7 +227,7 @@ static void choice_told(const Tiles *t, int64_t parts) {
             how_label(t->st, t->red));
 }
 
-/* The thread's points of the result, one after the other. */
+/* Loops over the thread's points of the result. */
 static void results_open(Tiles *t) {
   Sched *s = t->s;
   tiles_points(t);
@@ -234,7 +240,7 @@ static void results_open(Tiles *t) {
   }
 }
 
-/* Each part's sums to memory, by the number of the point; then a thread for each point adds them, in their order. */
+/* Stores the parts' sums, by the number of the point; a thread for each point then adds them, in order. */
 static void parts_launch(Tiles *t, const Launch *l, int64_t parts) {
   Sched *s = t->s;
   const EinSum *sum = t->st->sum;

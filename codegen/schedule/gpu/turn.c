@@ -1,15 +1,16 @@
-/* codegen/schedule/gpu/turn.c - maps of what lies along another label than their result does: transposes, permutations, and maps around such. A block has a
- * square of the two labels. It reads what lies along the one label in its order, into shared memory, and makes the result in its own order from there;
- * rows of the square are one element longer there, so that a warp finds neither what it stores nor what it reads in one bank. */
+/* codegen/schedule/gpu/turn.c - maps whose operands are contiguous along another label than the result: transposes,
+ * permutations, and maps around them. A block has a square of the two labels. It reads the operands along the one
+ * label into shared memory, and computes the result along the other from there; rows of the square are padded by one
+ * element, so that a warp neither stores to nor reads from a single bank. */
 #include "schedule/gpu/wide.h"
 
 enum { WARP = 32, WARPS = 8, THREADS = WARP * WARPS };
 enum { SMALL = 32, LARGE = 64, ENOUGH = 128 };  /* points of a square's side; large squares, if there are so many */
-enum { LEAST = 16, POINTS = 2048 };             /* of either label, and in all: else it is not worth it */
+enum { LEAST = 16, POINTS = 2048 };             /* of either label, and in all, at least */
 
 typedef struct Turn {
-  Wide w;                    /* its label is the one that the result lies along */
-  uint32_t other;            /* the one that turned reads lie along */
+  Wide w;                    /* its label is the one along which the result is contiguous */
+  uint32_t other;            /* the one along which transposed reads are contiguous */
   int64_t side;              /* of the square */
   const Expr *x;             /* the thread */
   const Expr *other0, *label0; /* where the square begins */
@@ -17,7 +18,7 @@ typedef struct Turn {
 
 /* ---- whether --------------------------------------------------------------------------------------------- */
 
-/* Along which the last stage's result goes to the next element. */
+/* Finds the label along which the last stage's result is contiguous. */
 static bool label_found(Turn *t) {
   const StagePlan *p = &t->w.plan;
   for (uint32_t k = 0; k < p->n_order; k++) {
@@ -31,7 +32,7 @@ static bool lies_along(const Turn *t, const StagePlan *p, uint32_t slot, uint32_
   return plan_move(p, slot, other) == MOVE_UNIT && plan_move(p, slot, t->w.label) == MOVE_FAR;
 }
 
-/* What is read along another label, which the first such read says. */
+/* Finds the reads that are contiguous along another label, which the first of them determines. */
 static bool turned_found(Turn *t) {
   Sched *s = t->w.s;
   const Launch *l = t->w.l;
@@ -75,12 +76,13 @@ static bool side_found(Turn *t) {
   return shared_bytes(t, t->side) <= LOOP_SHARED;
 }
 
-/* No more than leave each warp something of the square. */
+/* The widest group, up to `each`, that leaves every warp a share of the square. */
 static int64_t most_of(const Turn *t, int64_t each) { return each * WARPS > t->side ? t->side / WARPS : each; }
 
 /* ---- where threads are in the square ------------------------------------------------------------------------ */
 
-/* Of groups of so many neighbours: a warp has 32 points along, and as many beside each other as a group has; then it goes on. */
+/* The thread's place in the square, for groups of neighbours: a warp has 32 points along, and as many beside each
+ * other as a group has; then it moves on. */
 typedef struct Spot { const Expr *along, *beside; } Spot;
 
 static Spot spot_open(Turn *t, int64_t each) {
@@ -96,7 +98,7 @@ static Spot spot_open(Turn *t, int64_t each) {
                 named(s, NULL, "beside", ex_add(s, beside, ex_mul(s, var_read(s, k), ex_int(s, WARPS * each))))};
 }
 
-/* The labels of a point of the square, which is asked about where squares go beyond the end. */
+/* Sets the labels to a point of the square, and tests it if squares go beyond the end. */
 static void point_open(Turn *t, const Expr *at_other, const Expr *at_label) {
   Sched *s = t->w.s;
   const StagePlan *p = &t->w.plan;
@@ -116,7 +118,7 @@ static const Expr *flat_of(const Turn *t, const Expr *at_other, const Expr *at_l
 
 /* ---- its statements ------------------------------------------------------------------------------------------ */
 
-/* As many as can be read at once along the other label. */
+/* The number of elements that can be read at once along the other label. */
 static int64_t group_of(const Turn *t, uint32_t stage, uint32_t slot) {
   Wide w = t->w;
   w.label = t->other;
@@ -160,7 +162,7 @@ static void square_new(Turn *t, uint32_t stage, uint32_t slot) {
   t->w.turned[stage - t->w.l->from][slot] = place_block(t->w.s, "turned", d, t->side * (t->side + 1));
 }
 
-/* A block for each square, those along the result next to each other. */
+/* Opens a block for each square, those along the result next to each other. */
 static void square_open(Turn *t) {
   Sched *s = t->w.s;
   const StagePlan *p = &t->w.plan;

@@ -1,28 +1,31 @@
-/* codegen/schedule/gpu/whole.c - stages that go along the same row one behind the other, as those of softmax and layernorm do: one launch, in which a block
- * makes a row, or some short ones. A thread has every so many-th point of the row. What a stage makes at a point, and what several stages read there, stays
- * in the thread's registers, where the row's length is known and that is enough for it; what they come to along the row is combined as in rows.c. So
- * memory is read once and written once, and the order of a sum hangs on the row's length alone. */
+/* codegen/schedule/gpu/whole.c - stages that go along the same row one after the other, as in softmax and layernorm:
+ * one launch, in which a block computes a row, or some short ones. A thread has every n-th point of the row. A stage's
+ * values, and what several stages read, stay in the thread's registers if the row's length is known and there is room;
+ * reductions along the row are combined as in rows.c. So memory is read once and written once, and the order of a sum
+ * depends on the row's length alone. */
 #include "schedule/gpu/gpu.h"
 
 enum { LEAST = 32, USUAL = 256, MOST = 1024 }; /* threads of a row */
-enum { EACH = 16, FEW = 4 };                   /* a thread's points, where they are in registers: at most; and so many, before it are more threads */
-enum { REGISTERS = 96, ALL = 65536, OTHER = 32 }; /* of a thread, for all such points; of a device's block; of a thread, for all else */
+enum { EACH = 16, FEW = 4 };                   /* a thread's points in registers: at most; before threads are added */
+/* Of a thread, for all such points; of all threads of a block; of a thread, for everything else. */
+enum { REGISTERS = 96, ALL = 65536, OTHER = 32 };
 
-typedef struct RowRead { const TaskStage *stage; TaskSlot slot; const Expr *read; uint32_t times, place; } RowRead; /* by the first stage that reads it */
+/* The first stage that reads it, its slot, the read, how often it is read, and its place. */
+typedef struct RowRead { const TaskStage *stage; TaskSlot slot; const Expr *read; uint32_t times, place; } RowRead;
 
 typedef struct Rows {
   Sched *s;
   uint32_t from, to;         /* stages */
-  uint32_t n_outer, n_row;   /* labels of all of them; of the row, which come behind these */
-  const TaskStage *along;    /* one that has those */
+  uint32_t n_outer, n_row;   /* outer labels, shared by all; labels of the row, which follow them */
+  const TaskStage *along;    /* a stage that has the row's labels */
   const Expr *points;        /* of a row */
   Choice choice;
-  uint32_t *part, *kept;     /* by stage: what its threads share; what it keeps in registers, or NOWHERE */
-  uint32_t **read;           /* by stage and slot: the number of the read in `reads` and 1; 0: it is none of these */
+  uint32_t *part, *kept;     /* by stage: what its threads share; its values in registers, or NOWHERE */
+  uint32_t **read;           /* by stage and slot: 1 plus the number of the read in `reads`; 0: none */
   VEC(RowRead) reads;
-  const Expr **outer;        /* what the outer labels are, */
+  const Expr **outer;        /* values of the outer labels, */
   const Expr *thread, *base; /*   the thread along the row, and where its row begins in a shared array */
-  const Expr *mine;          /*   and the number of the point at hand among the thread's */
+  const Expr *mine;          /*   and the number of the current point among the thread's */
 } Rows;
 
 /* ---- whether stages go together --------------------------------------------------------------------------- */
@@ -38,14 +41,15 @@ static const Expr **reads_of(Sched *s, const TaskStage *st) {
   return read;
 }
 
-/* At the reader's own point. */
+/* Whether it reads at the reader's own point. */
 static bool is_own(const Expr *read) {
   for (uint32_t k = 0; k < read->n; k++)
     if (read->arg[k]->kind != EX_LABEL || read->arg[k]->i != k) return false;
   return true;
 }
 
-/* Neighbours along the row are neighbours in memory, or the same; what stages of the launch have kept is read where the thread is. */
+/* Whether neighbours along the row are neighbours in memory, or the same; and kept values of the launch's stages are
+ * read in their own thread. */
 static bool reads_fit(const Rows *r, const TaskStage *st, uint32_t number) {
   StagePlan p = stage_plan(r->s, st);
   const Expr **read = reads_of(r->s, st);
@@ -81,7 +85,8 @@ static bool stage_fits(Rows *r, uint32_t number) {
   return true;
 }
 
-/* As many stages as go together; whether that is worth it: two go along the row, one of them comes to a value. */
+/* Takes as many stages as fit; false if it does not pay: at least two must go along the row, one of them a reduction.
+ */
 static bool stages_found(Rows *r) {
   uint32_t n = 0, sums = 0, n_stages = r->s->task->stages.len;
   int64_t bytes = 0;
@@ -100,7 +105,7 @@ static bool stages_found(Rows *r) {
 
 /* ---- what is decided -------------------------------------------------------------------------------------- */
 
-/* Short rows share a block, if that leaves none over. */
+/* Short rows share a block, if they divide evenly. */
 static Choice choose(const Expr *points, const Expr *rows) {
   Choice c = {.threads = USUAL, .rows = 1};
   if (points->kind != EX_INT) return c;
@@ -154,7 +159,7 @@ static void read_add(Rows *r, uint32_t number, uint32_t slot, const Expr *read) 
   r->read[number][slot] = r->reads.len;
 }
 
-/* What is read in several stages at the same points. */
+/* Finds what several stages read at the same points. */
 static void reads_found(Rows *r) {
   for (uint32_t i = r->from; i < r->to; i++) {
     const TaskStage *st = &r->s->task->stages.at[i];
@@ -165,7 +170,7 @@ static void reads_found(Rows *r) {
   }
 }
 
-/* Work buffers for what later launches read, and for what does not go into registers. */
+/* Allocates registers, and work buffers for what later launches read or does not fit. */
 static void places_found(Rows *r) {
   Sched *s = r->s;
   int64_t used = 0, most = ALL / (r->choice.threads * r->choice.rows) - OTHER;
@@ -218,7 +223,7 @@ static Env env_of(const Rows *r, const TaskStage *st) {
   return e;
 }
 
-/* A loop over the thread's points of the row, in which e says the point at hand. */
+/* Loops over the thread's points of the row; sets e to the current one. */
 static void points_open(Rows *r, Env *e) {
   Sched *s = r->s;
   const Expr *at;
@@ -275,7 +280,7 @@ static void reads_made(Rows *r) {
   }
 }
 
-/* A map at each point of the row. */
+/* Computes a map at each point of the row. */
 static void vector_made(Rows *r, uint32_t number) {
   Sched *s = r->s;
   const TaskStage *st = &s->task->stages.at[number];
@@ -290,7 +295,7 @@ static void vector_made(Rows *r, uint32_t number) {
   into(s, was);
 }
 
-/* One value for the row, which all of its threads know. */
+/* Keeps one value for the row, which all of its threads have. */
 static void scalar_kept(Rows *r, uint32_t number, Env *e, const Expr *value) {
   Sched *s = r->s;
   const TaskStage *st = &s->task->stages.at[number];

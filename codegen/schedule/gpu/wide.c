@@ -1,15 +1,15 @@
-/* codegen/schedule/gpu/wide.c - maps whose threads take several neighbours each: what these read next to each other comes by one wide read, all of it
- * before anything is computed; what all of them read is read once; and their results go by one wide store. So a thread has more bytes on their way, and
- * finds out only once for all where they lie. */
+/* codegen/schedule/gpu/wide.c - maps whose threads compute several neighbours each: contiguous operands come by one
+ * wide load, all of them before anything is computed; shared operands are loaded once; and results go by one wide
+ * store. So a thread has more bytes in flight, and computes addresses once for all neighbours. */
 #include "schedule/gpu/wide.h"
 
 #include "expr/prove/prove.h"
 
-enum { THREADS = 1024 };     /* of a launch, at least: fewer leave a device idle, however much each of them reads at once */
+enum { THREADS = 1024 };     /* of a launch, at least: fewer leave a device idle, however much each reads at once */
 enum { MOST = 8 };           /* neighbours */
-enum { HEAVY = 400 };        /* operations of a point, beyond which memory is not what is waited for */
+enum { HEAVY = 400 };        /* operations of a point, above which memory is not the bottleneck */
 
-/* A stage's reads: each is a slot's own. */
+/* A stage's reads, by slot. */
 typedef struct Slots { const Expr **read; bool *always; uint32_t n; } Slots;
 
 /* ---- whether --------------------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static bool any_label(const Expr *const *at, uint32_t n, uint32_t label) {
   return false;
 }
 
-/* Neighbours along the label are so in memory, and the first of them begins at a multiple of their number wherever the others are. */
+/* Whether neighbours along the label are neighbours in memory, and groups of them are aligned wherever they begin. */
 static bool lies_wide(const Wide *w, uint32_t n, const Expr *const *at, const Expr *const *dim) {
   uint32_t label = w->label;
   int64_t slope;
@@ -76,14 +76,14 @@ static bool may_be_read(Sched *s, const TaskStage *st, const Slots *t, uint32_t 
   return t->always[k] || ex_is_safe(&e, t->read[k]);
 }
 
-/* Where data says: neighbours find it anywhere, so each reads its own. */
+/* Whether data determine the index, so that each neighbour reads for itself. */
 static bool is_scattered(const Wide *w, const Expr *read) {
   for (uint32_t k = 0; k < read->n; k++)
     if (ex_has_label(read->arg[k], w->label) && !(read->arg[k]->has & HAS_READ)) return false;
   return ex_has_label(read, w->label);
 }
 
-/* What a neighbour reads, or all of them do. */
+/* Whether the neighbours' reads are one wide load, one shared load, or separate ones. */
 static bool slot_fits(const Wide *w, uint32_t stage, const Slots *t, uint32_t k) {
   const TaskStage *st = &w->s->task->stages.at[stage];
   const Expr *read = t->read[k];
@@ -108,10 +108,10 @@ static bool store_fits(const Wide *w, uint32_t i) {
   return st->buffer < 0 || lies_wide(w, st->n_at, st->at, buffer_seen(w->s, (uint32_t)st->buffer)->dim);
 }
 
-/* The store, and all that is read. */
+/* Whether the store, and all reads, fit. */
 static bool stage_fits(const Wide *w, uint32_t i) { return store_fits(w, i) && wide_reads(w, i); }
 
-/* The largest element that lies along the label: it takes all bytes of a wide read, smaller ones a part. */
+/* The size of the largest element along the label: it uses a wide load in full, smaller ones in part. */
 static int64_t widest(const Wide *w) {
   const Sched *s = w->s;
   int64_t bytes = 1;
@@ -174,7 +174,7 @@ static const Expr *leaf_at(void *env, Exprs *x, const Expr *leaf) {
   return e->packed[leaf->i] ? e->packed[leaf->i] : ex_slot(e, leaf);
 }
 
-/* What stands for it at the neighbour at hand; NULL: it is read there, if at all. */
+/* The loaded value at the current neighbour; NULL: it is read there, if at all. */
 static const Expr *slot_loaded(Wide *w, Env *first, const Slots *t, uint32_t k) {
   Sched *s = w->s;
   uint32_t stage = (uint32_t)(first->stage - s->task->stages.at);
@@ -212,7 +212,7 @@ static Env env_of(const Wide *w, uint32_t stage, const Expr **label) {
   return e;
 }
 
-/* The value at the neighbour at hand, in the array that will be stored. */
+/* Computes the value at the current neighbour, in the array to be stored. */
 static void stage_point(Wide *w, uint32_t i, Env *e, const Expr **loaded, uint32_t array) {
   Sched *s = w->s;
   const EinSum *sum = e->stage->sum;

@@ -7,7 +7,8 @@
 #include "finish.h"
 
 static const double many = 1 << 25, apart = 1 << 20; /* points: of a long call; between polls, if a turn has fewer */
-static const double unknown = 1 << 24; /* turns where only a run can tell: one such loop is not long, two within each other are */
+/* Turns, if only a run can tell: one such loop is not long, two nested ones are. */
+static const double unknown = 1 << 24;
 
 typedef struct Poll { Exprs *x; const Expr **index; } Poll; /* by variable: the value of an index */
 

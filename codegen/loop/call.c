@@ -1,5 +1,5 @@
-/* codegen/loop/call.c - the one statement of a kernel that a C function of blocks makes: in comes its stage, out goes the call, which is all that may
- * stand there. A schedule makes it, and the checker compares. */
+/* codegen/loop/call.c - the single statement of a kernel that a C function of blocks computes. In: its stage. Out: the
+ * call, which is the kernel's whole body. A schedule builds it, and the checker compares against it. */
 #include "loop.h"
 
 static bool place_of(const LoopKernel *k, uint32_t buffer, uint32_t *place) {

@@ -1,5 +1,5 @@
-/* codegen/loop/check.c - every invariant of a LoopProgram, as loop.h and docs/languages-inside.md say them. Walks each
- * kernel's statements in their order, so that what has come to be so far is what may be used. */
+/* codegen/loop/check.c - checks every invariant of a LoopProgram, as loop.h and docs/languages-inside.md state them.
+ * Walks each kernel's statements in order, so that only what exists so far may be used. */
 #include <string.h>
 
 #include "expr/prove/prove.h"
@@ -10,7 +10,7 @@ typedef enum { UNMADE, OPEN_LET, OPEN_VAR, GONE } PlaceState;
 
 typedef struct PlaceHeld {
   PlaceState state;
-  bool outside;              /* it came to be outside of the thread loop at hand */
+  bool outside;              /* it was created outside of the current thread loop */
 } PlaceHeld;
 
 typedef enum { VAR_NEW, VAR_OPEN, VAR_GONE } VarState;
@@ -19,17 +19,17 @@ typedef struct Check {
   SumCheck c;
   const LoopProgram *p;
   Arena *arena;
-  const LoopKernel *k;       /* the one at hand, or NULL */
-  Map names;                 /* of the kernel at hand */
+  const LoopKernel *k;       /* the current one, or NULL */
+  Map names;                 /* of the current kernel */
   PlaceHeld *place;          /* by number */
   VarState *var;             /* by number */
-  int64_t *multiple;         /* by variable: of what it is a multiple, a power of two up to 16 */
-  VEC(uint32_t) scope;       /* places that are open, oldest first, */
-  VEC(uint32_t) indices;     /*   and variables that are by `index` */
+  int64_t *multiple;         /* by variable: a power of two, up to 16, that divides it */
+  VEC(uint32_t) scope;       /* places in scope, oldest first, */
+  VEC(uint32_t) indices;     /*   and variables that are set by `index` */
   uint32_t nesting;
-  bool threads;              /* inside of a thread loop */
-  Map tasks;                 /* step + 1 to its depth + 1, for kernels; */
-  Map calls;                 /*   and to its task, where a C function makes it */
+  bool threads;              /* inside a thread loop */
+  Map tasks;                 /* by step + 1: the kernel's depth + 1, */
+  Map calls;                 /*   and its task, if a C function computes it */
 } Check;
 
 #define fail(check, ...) check_fail(&(check)->c, __VA_ARGS__)
@@ -41,7 +41,7 @@ static void say_where(void *ctx, Buf *out) {
 
 /* ---- names -------------------------------------------------------------------------------------- */
 
-/* An identifier of C that is no keyword and that an expression's text does not take for a number. */
+/* Whether it is a C identifier, not a keyword, and not read as a number in an expression's text. */
 static bool is_identifier(Str s) {
   static const char words[] =
       " auto break case char const continue default do double else enum extern float for goto if inline int long "
@@ -127,7 +127,7 @@ static void check_value(Check *c, const char *what, const Expr *e, DType dtype) 
 
 /* ---- places ------------------------------------------------------------------------------------- */
 
-/* The place has the buffer's extents, or products of those of neighbours. */
+/* Whether the place has the buffer's extents, or products of adjacent ones. */
 static bool check_axes(Check *c, const LoopPlace *x, const TaskBuffer *b) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
@@ -151,13 +151,14 @@ static void check_of_buffer(Check *c, const LoopPlace *x, Map *buffers) {
   if (b->dtype != x->dtype || !check_axes(c, x, b)) fail(c, "%s is not like buffer %%%u", name_of(x), x->buffer);
   if (x->written && b->space == BUF_INPUT) fail(c, "%s is written and an input", name_of(x));
   const LoopPlace *other = map_find(buffers, b);
-  bool alike = other && (other->written || x->written || !!other->axes == !!x->axes); /* what is read alone may be seen in several ways */
+  /* A buffer that is only read may have several views. */
+  bool alike = other && (other->written || x->written || !!other->axes == !!x->axes);
   for (uint32_t i = 0; alike && x->axes && !x->written && !other->written && i < x->rank; i++) alike = i >= other->rank || x->axes[i] == other->axes[i];
   if (alike) fail(c, "two places are buffer %%%u", x->buffer);
   map_put(buffers, b, (void *)(uintptr_t)x);
 }
 
-/* Whether its size is a constant of at most so many bytes. */
+/* Whether its size is a constant of at most `most` bytes. */
 static bool is_small(const LoopPlace *x, int most) {
   int64_t bytes = dtype_size(x->dtype);
   for (uint32_t i = 0; i < x->rank; i++)
@@ -203,14 +204,14 @@ static void check_block(Check *c, const LoopBody *body) {
   while (c->indices.len > named) c->var[vec_pop(c->indices)] = VAR_GONE;
 }
 
-/* How many elements it goes over, as far as that is known; NULL: what is said already. */
+/* How many elements it goes over, as far as that is known; NULL: reported already. */
 static const Expr *length_of(Check *c, const LoopStmt *s) {
   Exprs *x = c->p->tasks->exprs;
   if (!s->lo || !s->hi || s->lo->dtype != DT_I64 || s->hi->dtype != DT_I64) return NULL;
   return expr_normal(x, expr_op2(x, OP_SUB, s->hi, s->lo));
 }
 
-/* Its last statement stores. */
+/* Whether its last statement is a store. */
 static bool holds(const Check *c, const LoopStmt *s) {
   const LoopStmt *st = s->body.len ? s->body.at[s->body.len - 1] : NULL;
   return st && st->kind == LOOP_STORE && st->place < c->k->places.len;
@@ -228,7 +229,7 @@ static void check_bind(Check *c, const LoopStmt *s) {
   if (n < 2 || n > LOOP_SHORT || n & (n - 1) || !holds(c, s)) fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_SHORT);
 }
 
-/* What came to be before a thread loop is shared by the threads. */
+/* What exists before a thread loop is shared by the threads. */
 static void check_threads(Check *c, const LoopStmt *s) {
   if (c->nesting) fail(c, "a loop inside of a block is bound to threads");
   for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = true;
@@ -238,7 +239,7 @@ static void check_threads(Check *c, const LoopStmt *s) {
   for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = false;
 }
 
-/* That it is a multiple of n, whatever variables are. */
+/* Whether it is a multiple of n, whatever the variables are. */
 static bool is_multiple(const Check *c, const Expr *e, int64_t n) {
   if (e->kind == EX_INT) return e->i % n == 0;
   if (e->kind == EX_LABEL) return e->i >= 0 && e->i < c->k->var.len && c->multiple[e->i] && c->multiple[e->i] % n == 0;
@@ -247,7 +248,7 @@ static bool is_multiple(const Check *c, const Expr *e, int64_t n) {
   return e->op == OP_MUL ? a || b : (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MOD || e->op == OP_MIN || e->op == OP_MAX) && a && b;
 }
 
-/* The largest power of two, up to 16, that is known to be in it. */
+/* The largest power of two, up to 16, that is known to divide it. */
 static int64_t multiple_of(const Check *c, const Expr *e) {
   int64_t n = 16;
   while (n > 1 && !is_multiple(c, e, n)) n /= 2;
@@ -279,7 +280,8 @@ static void check_polled(Check *c, const LoopStmt *s) {
 }
 
 static void check_for(Check *c, const LoopStmt *s) {
-  while (s->bind == BIND_THREAD && c->indices.len) c->var[vec_pop(c->indices)] = VAR_GONE; /* what is an index there, no thread knows */
+  /* Threads do not see indices that are set outside. */
+  while (s->bind == BIND_THREAD && c->indices.len) c->var[vec_pop(c->indices)] = VAR_GONE;
   check_value(c, "where a loop begins", s->lo, DT_I64);
   check_value(c, "where a loop ends", s->hi, DT_I64);
   if (s->step < 1) fail(c, "a loop's step is %lld", (long long)s->step);
@@ -328,7 +330,8 @@ static void check_made(Check *c, const LoopStmt *s) {
   vec_push(c->arena, c->scope, s->place);
 }
 
-/* Its elements, and those behind it, lie as the other's do, and begin at a multiple of what they are, of which a row has a whole number. */
+/* Checks that the element and those behind it are contiguous and aligned to `wide` elements, and that rows are a
+ * multiple of it. */
 static void check_wide_side(Check *c, const LoopPlace *x, uint32_t n, const Expr *const *at, int64_t wide) {
   bool whole = n && n == x->rank && x->dim[n - 1]->kind == EX_INT && x->dim[n - 1]->i % wide == 0;
   if (!whole || !is_multiple(c, at[n - 1], wide)) fail(c, "%lld neighbours of %s do not begin at a multiple of so many, or do not end with a row", (long long)wide, name_of(x));
@@ -399,7 +402,7 @@ static void check_fetch(Check *c, const LoopStmt *s) {
     for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of what is fetched", s->at[i], DT_I64);
 }
 
-/* From an array of the kernel's own, whose elements are as they are in the buffer. */
+/* Checks that it streams from one of the kernel's own arrays, whose elements are as in the buffer. */
 static void check_stream(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   const Expr *v = s->value;
@@ -418,7 +421,7 @@ static void check_stream(Check *c, const LoopStmt *s) {
   if (!loop_lies_alike(x->dtype)) fail(c, "%s is streamed to, and %s lies otherwise in arrays", name_of(x), check_dtype_name(x->dtype));
 }
 
-/* A shared array of rank 1, where its points and those of the sum are steps apart that matrix units can read. */
+/* Checks that a side is a shared array of rank 1, with strides that matrix units can read. */
 static const LoopPlace *check_side(Check *c, const Expr *e, int64_t step, int64_t deep, bool halves) {
   check_value(c, "a side of a matrix", e, DTYPES);
   const LoopPlace *x = e && e->kind == EX_READ && e->i >= 0 && e->i < c->k->places.len ? &c->k->places.at[e->i] : NULL;
@@ -460,7 +463,7 @@ static bool product_opens(Check *c, const LoopStmt *s) {
   return well && c->c.ok;
 }
 
-/* Its loops are its own; launches behind it and in its stead have others. */
+/* Its loops are its own; launches after it, and in its place, have others. */
 static void check_product(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   LoopProduct of;
@@ -484,7 +487,7 @@ static bool is_registers(const Check *c, int64_t place) {
   return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_REGISTER && c->k->places.at[place].rank == 1;
 }
 
-/* From a buffer into an array of registers, or back: a power of two of neighbours, which begin at a multiple of so many. */
+/* Checks that it goes from a buffer to an array of registers, or back: a power of two of aligned neighbours. */
 static void check_group(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   const Expr *v = s->value;
@@ -506,7 +509,7 @@ static void check_group(Check *c, const LoopStmt *s) {
   if (!stores && c->place[s->place].state != OPEN_VAR) fail(c, "%s is stored to where it is not there", name_of(x));
 }
 
-/* What only other kinds have. */
+/* Checks that fields of other kinds are unset. */
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX, product = s->kind == LOOP_PRODUCT, call = s->kind == LOOP_CALL;
   bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
@@ -553,7 +556,7 @@ static void check_body(Check *c, const LoopBody *body) {
 
 /* ---- kernels ------------------------------------------------------------------------------------ */
 
-/* Of its task, which no other kernel has. */
+/* Checks that its task exists and that no other kernel has it. */
 static void check_task(Check *c, const LoopKernel *k, Map *met) {
   const void *key = (const void *)((uintptr_t)k->task + 1);
   uintptr_t depth = (uintptr_t)map_find(&c->tasks, key);
@@ -574,14 +577,14 @@ static void check_work(Check *c, const Expr *e) {
   check_walk(&c->c, e, WALK_ALL, check_dim_name);
 }
 
-/* Of what is its own, a kernel needs no second version. */
+/* A dense version is only useful if the kernel has arguments with strides. */
 static void check_dense(Check *c, const LoopKernel *k) {
   bool any = !k->dense;
   for (uint32_t i = 0; i < k->places.len; i++) any |= loop_is_argument(c->p->tasks, &k->places.at[i]) && k->places.at[i].rank;
   if (!any) fail(c, "there is a version for arguments in row-major order, and no argument with any order");
 }
 
-/* All that stands there is the call of its stage. */
+/* Checks that the call of its stage is the whole body. */
 static void check_call(Check *c, const LoopKernel *k, const TaskStage *s) {
   const LoopStmt *is = k->body.len == 1 ? k->body.at[0] : NULL, *want = loop_call(c->p, k, s);
   bool same = is && want && is->kind == LOOP_CALL && is->place == want->place && is->value == want->value && is->n_at == want->n_at && is->n_over == want->n_over;

@@ -1,20 +1,20 @@
-/* codegen/loop/check_device.c - what must hold of a kernel for a device beside all else: its loops over grids and blocks are outermost and
- * rectangular, one for each axis; what its threads have is what such threads can have; and they meet in each barrier, all or none. Where that
- * is so, shared.c looks at what they share. */
+/* codegen/loop/check_device.c - what a device requires of a kernel beyond the other invariants: its loops over grids
+ * and blocks are outermost and rectangular, one per axis; its threads' places are such as threads can have; and all
+ * threads reach each barrier, or none. shared.c then checks what they share. */
 #include "text.h"
 
 typedef struct Device {
   SumCheck *c;
   const LoopKernel *k;
-  bool *same;                /* by loop variable: it has one value for all threads of a block */
-  bool grid[LOOP_AXES], block[LOOP_AXES]; /* of the launch at hand: which axes it has so far */
-  int64_t threads, shared;   /*   of a block, and bytes that these share */
-  int64_t beside;            /*   blocks beside each other */
-  const LoopBody *body;      /*   what a thread does; NULL: the launch is none */
-  uint32_t deep;             /* loops with barriers around the statement at hand */
+  bool *same;                /* by loop variable: it is uniform over a block */
+  bool grid[LOOP_AXES], block[LOOP_AXES]; /* of the current launch: the axes so far */
+  int64_t threads, shared;   /*   threads of a block, and bytes that they share */
+  int64_t beside;            /*   blocks that run side by side */
+  const LoopBody *body;      /*   a thread's statements; NULL: the launch is invalid */
+  uint32_t deep;             /* loops with barriers around the current statement */
 } Device;
 
-enum { DEEP = 8 };           /* such loops, at most: shared.c goes through each twice */
+enum { DEEP = 8 };           /* of such loops, at most: shared.c walks each twice */
 
 static const char *var_name(const Device *d, const LoopStmt *s) { return d->k->var.at[s->var]->s; }
 static const char *place_name(const Device *d, const LoopStmt *s) { return d->k->places.at[s->place].name->s; }
@@ -26,7 +26,7 @@ static bool has_kind(const LoopBody *b, LoopKind kind) {
   return false;
 }
 
-/* What all threads of a block do together: a barrier, a matrix. */
+/* Whether all threads of a block do something together: a barrier, a matrix. */
 bool loop_has_barrier(const LoopBody *b) { return has_kind(b, LOOP_BARRIER) || has_kind(b, LOOP_MATRIX); }
 
 /* ---- grids and blocks ------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static void extent_check(Device *d, const LoopStmt *s) {
   else if ((d->threads *= s->hi->i) > LOOP_BLOCK) check_fail(d->c, "a block has %lld threads, of %d at most", (long long)d->threads, LOOP_BLOCK);
 }
 
-/* Halves are kept as floats, if they are not small. */
+/* Halves are kept as floats, unless they are small. */
 static int64_t place_bytes(const LoopPlace *x) {
   int64_t bytes = !x->small && dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
   for (uint32_t k = 0; k < x->rank; k++) bytes *= x->dim[k]->i;
@@ -59,7 +59,7 @@ static void shared_check(Device *d, const LoopStmt *s) {
   if (d->shared > LOOP_SHARED) check_fail(d->c, "a block shares %lld bytes, of %d at most", (long long)d->shared, LOOP_SHARED);
 }
 
-/* A loop that is bound, and in it others, down to what a thread does. */
+/* Checks a bound loop and those in it, down to a thread's statements. */
 static void launch_check(Device *d, const LoopStmt *s) {
   bool *axes = s->bind == BIND_GRID ? d->grid : d->block;
   uint32_t last = s->body.len - 1;
@@ -84,7 +84,7 @@ static void launch_check(Device *d, const LoopStmt *s) {
 
 /* ---- what a thread does ----------------------------------------------------------------------------- */
 
-/* One value for all threads of a block: nothing that they read, and no variable that they differ in. */
+/* Whether e is uniform over a block: it has no reads, and no variable that differs among threads. */
 static bool is_same(const Device *d, const Expr *e) {
   if (e->kind == EX_LABEL) return d->same[e->i];
   if (e->has & HAS_READ) return false;

@@ -1,10 +1,10 @@
-/* codegen/loop/equal.c - are two LoopPrograms the same in all fields? They may come of different pools and tables. */
+/* codegen/loop/equal.c - compares two LoopPrograms field by field. They may use different pools and tables. */
 #include "expr/sum/law.h"
 #include "loop.h"
 
 typedef struct Equal {
   Same q;
-  const LoopKernel *k;       /* the one at hand, for the complaint */
+  const LoopKernel *k;       /* the current one, for the complaint */
 } Equal;
 
 static void say_where(void *ctx, Buf *out) {

@@ -1,8 +1,10 @@
-/* codegen/loop/guard.c - loops that were read: each index is proved to be in range, or looked at as it runs.
+/* codegen/loop/guard.c - checks loops that were read from text: each index is proved to be in range, or tested at run
+ * time.
  *
- * Walks each kernel's statements in their order. A loop's variable is put as where it begins plus its step times a counter, a register
- * that keeps one value as that value; so an index is over counters from 0, whose extents are known. What holds at a statement are the
- * ends of the loops and the conditions around it. Memory may change between two statements: a fact that reads any is none. */
+ * Walks each kernel's statements in order. A loop's variable is expressed as its start plus its step times a counter,
+ * and a register that keeps one value as that value; so indices are over counters from 0, whose extents are known. The
+ * facts at a statement are the bounds of the loops and the conditions around it. Memory may change between two
+ * statements, so a condition that reads memory is not a fact. */
 #include "expr/prove/in_range.h"
 #include "text.h"
 
@@ -15,21 +17,21 @@ typedef struct Guard {
   Arena *arena;
   Buf *out;
   InRange q;
-  const Expr **value;        /* by loop variable: what stands for it */
-  const Expr **extent;       /* by loop variable: of its counter; NULL: not known */
-  const Expr **let;          /* by place: its one value, or NULL */
+  const Expr **value;        /* by loop variable: its value in terms of counters */
+  const Expr **extent;       /* by loop variable: its counter's extent; NULL: unknown */
+  const Expr **let;          /* by place: its single value, or NULL */
   bool *steady;              /* by place: it keeps one value */
   VEC(const Expr *) facts;
   VEC(const Expr *) turns;
-  VEC(Index) open;           /* of the expression at hand: not proved, in terms of counters */
-  uint32_t met, found;       /* indices of the kernel; of these, not proved */
+  VEC(Index) open;           /* unproved indices of the current expression, in terms of counters */
+  uint32_t met, found;       /* indices of the kernel; unproved ones among them */
   const char *first_what;    /* the first of these */
 } Guard;
 
 static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 static const Expr *number(const Guard *g, int64_t v) { return expr_int(g->x, DT_I64, v); }
 
-/* ---- in terms of counters ------------------------------------------------------------------------ */
+/* ---- counters ------------------------------------------------------------------------------------ */
 
 static const Expr *leaf_counted(void *env, Exprs *x, const Expr *leaf) {
   const Guard *g = env;
@@ -40,7 +42,7 @@ static const Expr *leaf_counted(void *env, Exprs *x, const Expr *leaf) {
 
 static const Expr *counted(Guard *g, const Expr *e) { return expr_map(g->x, e, leaf_counted, g); }
 
-/* Whatever is stored in between, it stays what it is. */
+/* Whether its value survives any stores in between. */
 static bool is_steady(const Guard *g, const Expr *e) {
   if (!(e->has & HAS_READ)) return true;
   if (e->kind == EX_READ) return !e->n && g->steady[e->i];
@@ -57,7 +59,7 @@ static void fact_add(Guard *g, const Expr *e) {
     vec_push(g->arena, g->facts, e);
 }
 
-/* e is at least low, the larger of several perhaps; or below high, the smaller of several. */
+/* Adds the facts that e is at least `end`, or each argument of a max; or below it, or each argument of a min. */
 static void fact_end(Guard *g, const Expr *e, const Expr *end, bool high) {
   if (is_op(end, high ? OP_MIN : OP_MAX)) {
     fact_end(g, e, end->arg[0], high);
@@ -66,7 +68,7 @@ static void fact_end(Guard *g, const Expr *e, const Expr *end, bool high) {
     fact_add(g, high ? expr_op2(g->x, OP_LT, e, end) : expr_op2(g->x, OP_LE, end, e));
 }
 
-/* What the counter's extent is by one end of the loop: a number, if any is; products of counters want one. */
+/* Limits the counter's extent by one end of the loop. Prefers a number, which products of counters need. */
 static void extent_by(Guard *g, const LoopStmt *s, const Expr *lo, const Expr *end) {
   if (is_op(end, OP_MIN)) {
     extent_by(g, s, lo, end->arg[0]);
@@ -95,9 +97,9 @@ static void loop_begins(Guard *g, const LoopStmt *s) {
   fact_end(g, v, hi, true);
 }
 
-/* ---- what is asked ------------------------------------------------------------------------------- */
+/* ---- proofs -------------------------------------------------------------------------------------- */
 
-/* Facts about the labels that e is about, and those that they are about. */
+/* The facts about the given labels, and about those that these facts mention. */
 static const Expr **facts_for(Guard *g, uint64_t labels, uint32_t *n) {
   bool *taken = NEW_ARRAY(g->arena, bool, g->facts.len + 1), more = true;
   const Expr **hold = NEW_ARRAY(g->arena, const Expr *, g->facts.len + 1);
@@ -135,7 +137,7 @@ static bool index_is_open(const Guard *g, uint32_t place, uint32_t axis, const E
 
 /* ---- reads --------------------------------------------------------------------------------------- */
 
-/* In terms of counters. An index that is looked at already is well, if it is by the extent that this axis has. */
+/* In terms of counters. An index that is tested already is fine if the test is against this axis' extent. */
 static void read_ask(void *ctx, const Expr *read, const Expr *guard) {
   Guard *g = ctx;
   const LoopPlace *x = &g->k->places.at[read->i];
@@ -171,7 +173,7 @@ static const Expr *leaf_looked_at(void *env, Exprs *x, const Expr *leaf) {
   return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, at);
 }
 
-/* The expression, its reads proved or looked at. */
+/* The expression with its reads proved, or tested. */
 static const Expr *fixed(Guard *g, const Expr *e) {
   if (!e || !(e->has & HAS_READ)) return e;
   g->open.len = 0;
@@ -194,7 +196,7 @@ static uint32_t register_new(Guard *g) {
   return g->k->places.len - 1;
 }
 
-/* `if` the condition holds the statement; else a register gets what fails: a value that nobody wants would not be computed. */
+/* Wraps the statement in `if`; otherwise a register gets `fails`, because an unused value would not be computed. */
 static void guard_by(Guard *g, LoopStmt *s, const Expr *cond, const Expr *fails) {
   Arena *a = g->p->arena;
   LoopStmt *was = arena_copy(a, s, sizeof *s), *var = NEW(a, LoopStmt), *store = NEW(a, LoopStmt);
@@ -217,7 +219,7 @@ static void store_guarded(Guard *g, LoopStmt *s, const Expr *const *at, uint32_t
   }
 }
 
-/* What an index says of itself is not looked at where it stores. */
+/* The index without its own test, which a store does not need. */
 static const Expr *bare(const Expr *e) { return is_op(e, OP_WITHIN) ? e->arg[0] : e; }
 
 static void guard_store(Guard *g, LoopStmt *s) {
@@ -235,9 +237,9 @@ static void guard_store(Guard *g, LoopStmt *s) {
   if (g->open.len) store_guarded(g, s, at, s->n_at);
 }
 
-/* ---- streams: as many elements as are streamed, from either side ---------------------------------- */
+/* ---- streams: as many elements as are streamed, on either side ------------------------------------ */
 
-/* What is not proved of a stream, as a condition. */
+/* The unproved part of a stream's bounds, as a condition. */
 typedef struct Streamed { Guard *g; const Expr *count, *cond; } Streamed;
 
 static void stream_ask(Streamed *q, const Expr *index, const Expr *extent) {
@@ -248,7 +250,7 @@ static void stream_ask(Streamed *q, const Expr *index, const Expr *extent) {
   q->cond = expr_and(g->x, q->cond, expr_op2(g->x, OP_LT, index, extent));
 }
 
-/* The last `axes` indices together are one. */
+/* Treats the last `axes` indices as a single one. */
 static void stream_side(Streamed *q, uint32_t place, const Expr *const *at, uint32_t axes) {
   Guard *g = q->g;
   const LoopPlace *x = &g->k->places.at[place];
@@ -287,7 +289,7 @@ static void guard_stream(Guard *g, LoopStmt *s) {
 
 static void guard_body(Guard *g, LoopBody *body);
 
-/* The printer divides loop variables as C does, which is right of what is not negative. */
+/* The printer divides loop variables as C does, which is correct only if they are not negative. */
 static void begin_looked_at(Guard *g, LoopStmt *s) {
   const Expr *lo = counted(g, s->lo);
   g->met++;
@@ -295,7 +297,8 @@ static void begin_looked_at(Guard *g, LoopStmt *s) {
   if (!g->found++) g->first_what = arena_printf(g->arena, "where the loop over %s begins", g->k->var.at[s->var]->s);
   LoopSite site = {.text = strings_printf(g->p->tasks->strings, "where the loop over %s begins, in the loops of %s", g->k->var.at[s->var]->s, g->k->name->s)};
   s->lo = within(g, site, s->lo, number(g, INT64_MAX));
-  if (s->bind == BIND_SHORT || s->bind == BIND_HELD) s->bind = BIND_VECTOR; /* its length is no constant any more */
+  /* Its length is no longer constant. */
+  if (s->bind == BIND_SHORT || s->bind == BIND_HELD) s->bind = BIND_VECTOR;
   if (s->bind == BIND_UNROLL) s->bind = BIND_SEQ;
 }
 
@@ -307,7 +310,8 @@ static void guard_for(Guard *g, LoopStmt *s) {
   loop_begins(g, s);
   guard_body(g, &s->body);
   bool stores = s->body.len && s->body.at[s->body.len - 1]->kind == LOOP_STORE;
-  if (s->bind == BIND_HELD && !stores) s->bind = BIND_SHORT; /* what it is held for stands behind a condition now */
+  /* The store that it is held for is now inside a condition. */
+  if (s->bind == BIND_HELD && !stores) s->bind = BIND_SHORT;
   g->facts.len = before;
 }
 
@@ -332,16 +336,16 @@ static void guard_if(Guard *g, LoopStmt *s) {
 
 enum { LIMIT_DEPTH = 8 };
 
-/* What e is at most, or at least, in words that stay true; NULL: not known. */
+/* An upper or lower limit of e whose value is steady; NULL: unknown. */
 static const Expr *limit_of(const Guard *g, const Expr *e, bool most, int depth) {
   if (is_steady(g, e)) return e;
   if (!depth || (!is_op(e, OP_MIN) && !is_op(e, OP_MAX))) return NULL;
   const Expr *a = limit_of(g, e->arg[0], most, depth - 1), *b = limit_of(g, e->arg[1], most, depth - 1);
-  if (is_op(e, OP_MIN) == most && (!a || !b)) return a ? a : b; /* one is enough */
+  if (is_op(e, OP_MIN) == most && (!a || !b)) return a ? a : b; /* one suffices */
   return a && b ? expr_op2(g->x, (Op)e->op, a, b) : NULL;
 }
 
-/* A register that keeps one value: that value, or what bounds it. */
+/* A register that keeps one value: records that value, or its bounds. */
 static void guard_let(Guard *g, LoopStmt *s) {
   s->value = fixed(g, s->value);
   const Expr *value = counted(g, s->value);
@@ -357,7 +361,7 @@ static void guard_let(Guard *g, LoopStmt *s) {
   if (least) fact_add(g, expr_op2(g->x, OP_LE, least, kept));
 }
 
-/* An address is made of its indices, and nothing is read there. */
+/* An address depends on its indices, and reads nothing. */
 static void guard_lead(Guard *g, LoopStmt *s) {
   const Expr **at = NEW_ARRAY(g->p->arena, const Expr *, s->value->n + 1);
   for (uint32_t k = 0; k < s->value->n; k++) at[k] = fixed(g, s->value->arg[k]);
@@ -373,7 +377,8 @@ static void guard_fetch(Guard *g, LoopStmt *s) {
   s->at = at;
 }
 
-/* A library looks at no index: what is not proved goes by the launches in its stead. Gives whether it is. */
+/* A library tests no indices: if some are unproved, the launches in its place are used. Returns whether all are
+ * proved. */
 static bool guard_product(Guard *g, LoopStmt *s) {
   const LoopPlace *x = &g->k->places.at[s->place];
   uint32_t before = g->facts.len;
@@ -400,7 +405,7 @@ static void product_leave(Guard *g, LoopBody *body, uint32_t i) {
   *body = made;
 }
 
-/* Where the first of its elements is in range, all are: both it and the axis are multiples of so many. */
+/* If the first element is in range, all are: the index and the axis are multiples of the width. */
 static void guard_group(Guard *g, LoopStmt *s) {
   if (s->n_at) guard_store(g, s);
   else s->value = fixed(g, s->value);
@@ -426,9 +431,9 @@ static void guard_body(Guard *g, LoopBody *body) {
     case LOOP_GROUP: guard_group(g, s); break;
     case LOOP_FETCH: guard_fetch(g, s); break;
     case LOOP_TURN:
-    case LOOP_MATRIX: /* shared.c looks at where it goes */
+    case LOOP_MATRIX: /* shared.c checks its range */
     case LOOP_BARRIER:
-    case LOOP_CALL: /* as its stage says, which is proved */
+    case LOOP_CALL: /* proved with its stage */
     case LOOP_LANES_OF: break;
     }
   }

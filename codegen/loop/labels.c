@@ -1,4 +1,4 @@
-/* codegen/loop/labels.c - what axes are called: as stages read and store them, and as the program declares them. */
+/* codegen/loop/labels.c - names of axes: from the indices of reads and stores, and from the program's declarations. */
 #include "labels.h"
 
 typedef struct Reads {
@@ -9,7 +9,7 @@ typedef struct Reads {
   Map turn;                  /* EX_TURN: its name */
 } Reads;
 
-/* "(h d)", where labels from the first one in e on make one row-major axis; else NULL. */
+/* "(h d)", if the labels from the first in e on form one row-major axis; else NULL. */
 static Str group_label(const Reads *r, const Expr *e) {
   Exprs *p = r->t->exprs;
   const TaskStage *s = r->s;
@@ -32,7 +32,7 @@ static Str index_label(const Reads *r, const Expr *e) {
   return e->kind == EX_TURN ? map_find(&r->turn, e) : group_label(r, e);
 }
 
-/* Axis k of the buffer is called like what stands alone as its index: a label, a turn, a group. */
+/* Names axis k of the buffer after its index, if that is a single label, turn or group. */
 static void axis_label(Reads *r, const TaskBuffer *b, uint32_t n, const Expr *const *at) {
   if (n != b->rank) return;
   if (!r->l->of[b->id]) r->l->of[b->id] = NEW_ARRAY(r->a, Str, n + 1);

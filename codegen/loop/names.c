@@ -1,5 +1,5 @@
-/* codegen/loop/names.c - names for C: in come names as people write them, out go identifiers that neither C nor C++ nor
- * the runtime uses. */
+/* codegen/loop/names.c - makes C identifiers. In: names as users write them. Out: identifiers that neither C nor C++
+ * nor the runtime uses. */
 #include "names.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- letters -------------------------------------------------------------------------------- */
 
-/* From U+0391 on; the small ones stand 32 further and are spelled with a small letter. */
+/* From U+0391 on; the lower-case letters are 32 further and get lower-case names. */
 static const char *const greek[] = {
   "Alpha", "Beta", "Gamma", "Delta", "Epsilon", "Zeta", "Eta",   "Theta", "Iota",    "Kappa", "Lambda", "Mu",   "Nu",
   "Xi",    "Omicron", "Pi", "Rho",   "Final",   "Sigma", "Tau",  "Upsilon", "Phi", "Chi",   "Psi",    "Omega",
@@ -26,7 +26,7 @@ static bool plain(uint32_t c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Spelled letters stand apart from letters before them: dλ is d_lambda. */
+/* Separates spelled letters from what precedes them: dλ is d_lambda. */
 static void spelled(Buf *b, uint32_t c) {
   if (b->len && b->s[b->len - 1] != '_') buf_char(b, '_');
   if (!greek_letter(b, c)) buf_printf(b, "u%04x", (unsigned)c);
@@ -45,10 +45,10 @@ static void letter(Buf *b, uint32_t c, bool *apart) {
   }
 }
 
-/* ---- words that are taken ------------------------------------------------------------------- */
+/* ---- reserved words ------------------------------------------------------------------------- */
 
-/* In the order of bytes. Keywords of C (up to C23) and C++ (up to C++20); macros of C's headers and of compilers; types
- * and functions of C that emitted text may name, and the parameters of its kernels. */
+/* In byte order. Keywords of C (up to C23) and C++ (up to C++20); macros of C's headers and of compilers; types and
+ * functions of C that emitted text may use, and the parameters of its kernels. */
 static const char *const taken[] = {
   "BIG_ENDIAN", "BUFSIZ", "BYTE_ORDER", "EDOM", "EILSEQ", "EIN", "EOF", "ERANGE", "EXIT_FAILURE", "EXIT_SUCCESS",
   "FD_SETSIZE", "FILE", "FILENAME_MAX", "FOPEN_MAX", "FP_ILOGB0", "FP_ILOGBNAN", "FP_INFINITE", "FP_NAN", "FP_NORMAL",
@@ -133,7 +133,7 @@ bool c_scope_has(const CScope *s, Str used) {
   return map_find(&s->taken, used) != NULL;
 }
 
-/* The number that is tried next for a name is kept with it, so that a thousand of one name are found at once. */
+/* Keeps the next number to try with each name, so that a thousand uses of one name stay cheap. */
 Str c_scope_name(CScope *s, Str name, const char *otherwise) {
   Str base = name && name->len ? c_name(s->strings, name->s, name->len) : c_name(s->strings, otherwise, strlen(otherwise));
   uintptr_t next = (uintptr_t)map_find(&s->taken, base);
@@ -146,8 +146,8 @@ Str c_scope_name(CScope *s, Str name, const char *otherwise) {
 
 /* ---- prefixes ------------------------------------------------------------------------------- */
 
-/* In the order of bytes. Headers of C and POSIX, which the model's own would hide; and beginnings of functions of theirs
- * that it would have too: sem_destroy, timer_create. */
+/* In byte order. Headers of C and POSIX, which a model's header of that name would hide; and prefixes of their
+ * functions, with which it would clash: sem_destroy, timer_create. */
 static const char *const taken_prefix[] = {
   "aio", "alloca", "assert", "byteswap", "cnd", "complex", "ctype", "dirent", "dlfcn", "elf", "endian", "errno", "fcntl",
   "features", "fenv", "float", "fnmatch", "getopt", "glob", "grp", "iconv", "inttypes", "iso646", "langinfo", "libgen",

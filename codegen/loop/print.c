@@ -1,12 +1,12 @@
-/* codegen/loop/print.c - a LoopProgram as text: the TaskGraph, the sites, then each kernel as a block of statements.
- * Loop variables and places go by their names. The grammar is in docs/languages-inside.md. */
+/* codegen/loop/print.c - prints a LoopProgram as text: the TaskGraph, the sites, then each kernel as a block of
+ * statements. Loop variables and places are printed by name. docs/languages-inside.md has the grammar. */
 #include "text.h"
 
 #include "expr/word.h"
 
 typedef struct Printer {
   Buf *out;
-  const LoopKernel *k;       /* the one at hand, or NULL */
+  const LoopKernel *k;       /* the current one, or NULL */
 } Printer;
 
 /* ---- expressions -------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static Str var_text(void *ctx, int64_t var) {
   return p->k && var >= 0 && var < (int64_t)p->k->var.len ? p->k->var.at[var] : NULL;
 }
 
-/* The loop variables of repeats go by their depth: @t0 is the outermost's. */
+/* The turns of repeats are printed by depth: @t0 is the outermost's. */
 static void print_expr(Printer *p, const Expr *e) {
   ExprNames names = {.ctx = p, .label = var_text, .read = read_text};
   if (e)
@@ -80,7 +80,7 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level);
 
 const char loop_axis[] = "xyz";
 
-/* `for i < hi from lo step 4 thread {`; what goes without saying is from 0, by 1, in order. */
+/* `for i < hi from lo step 4 thread {`; the defaults are from 0, step 1, in order. */
 static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
   static const char *const binds[] = {"", " thread", " vector", " short", " held", " unroll", " roll", " grid ", " block "};
   buf_str(p->out, "for ");
@@ -189,7 +189,8 @@ static void print_call(Printer *p, const LoopStmt *s) {
   buf_char(p->out, '\n');
 }
 
-/* `product Z[i, j] = (X[i, k] * Y[k, j]) over i < 64, j < 64, k < 64 {`, what is launched behind it; `} else {`, what in its stead. */
+/* `product Z[i, j] = (X[i, k] * Y[k, j]) over i < 64, j < 64, k < 64 {`, then the launches after it; `} else {`, then
+ * those in its place. */
 static void print_product(Printer *p, const LoopStmt *s, uint32_t level) {
   buf_str(p->out, "product ");
   print_place(p, s->place);

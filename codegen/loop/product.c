@@ -1,5 +1,5 @@
-/* codegen/loop/product.c - a product as a library of matrices is told of it: in comes a statement of Loop, whose indices are expressions; out go the
- * places, and how many elements of each lie from one point of a loop to the next. Or why a library has no such product. */
+/* codegen/loop/product.c - describes a product for a matrix library. In: a statement of Loop, whose indices are
+ * expressions. Out: the places, and their strides along each loop. Or the reason why a library cannot compute it. */
 #include <math.h>
 
 #include "expr/prove/prove.h"
@@ -30,7 +30,7 @@ bool loop_factors(const Expr *e, DType sum, const Expr *read[2], double *scale) 
   return factors_of(e, sum, read, scale) && read[1];
 }
 
-/* Of halves, whose sums are f32, the result may have either; else all is of one dtype. */
+/* Products of halves, summed in f32, may give either; all others have one dtype. */
 static bool dtypes_fit(DType result, DType a, DType b, DType sum) {
   if (a != b) return false;
   if (a == DT_F16 || a == DT_BF16) return sum == DT_F32 && (result == a || result == DT_F32);
@@ -39,7 +39,7 @@ static bool dtypes_fit(DType result, DType a, DType b, DType sum) {
 
 /* ---- where it lies ---------------------------------------------------------------------------------------- */
 
-/* An index: `rest`, and so much for each variable and turn. */
+/* An index: `rest`, plus a multiple of each variable and turn. */
 typedef struct Affine { Exprs *x; const LoopStmt *s; const Expr *rest; int64_t by[PRODUCT_LOOPS], turn[PRODUCT_TURNS]; } Affine;
 
 static const Expr *number(Exprs *x, int64_t v) { return expr_int(x, DT_I64, v); }
@@ -71,7 +71,7 @@ static bool affine_add(Affine *a, const Expr *e, int64_t by) {
   }
 }
 
-/* In row-major order: an axis' step is what is behind it. */
+/* In row-major order: the stride of an axis is the product of the extents behind it. */
 static bool steps_of(Exprs *x, const LoopStmt *s, const LoopPlace *place, const Expr *const *at, LoopProduct *out, int which) {
   const Expr *behind = number(x, 1), *zero = number(x, 0);
   out->first[which] = zero;
@@ -93,7 +93,8 @@ static bool steps_of(Exprs *x, const LoopStmt *s, const LoopPlace *place, const 
 static bool still(const LoopProduct *p, int which, uint32_t loop) { return expr_is_int(p->step[which][loop], 0); }
 static bool next(const LoopProduct *p, int which, uint32_t loop) { return expr_is_int(p->step[which][loop], 1); }
 
-/* The first side has the rows, the second one the lanes, both the sum; and each lies in order along one of its two. */
+/* The reason why it is no matrix product; NULL: it is one. The first side has the rows, the second the lanes, both the
+ * sum; and each is contiguous along one of its two. */
 static const char *is_of_matrices(const LoopProduct *p, uint32_t n) {
   uint32_t row = n - 3, lane = n - 2, sum = n - 1;
   if (still(p, 0, row) || still(p, 1, row) || !still(p, 2, row)) return "its rows are not those of the result and of one side";
@@ -107,7 +108,7 @@ static const char *is_of_matrices(const LoopProduct *p, uint32_t n) {
   return NULL;
 }
 
-/* With 0 a library does not look at the sides, which may hold what is no number. */
+/* With scale 0 a library ignores the sides, which may hold NaN or infinity. */
 static bool scale_fits(double scale, DType sum) {
   double as_is = sum == DT_F32 ? (double)(float)scale : scale;
   return isfinite(as_is) && as_is != 0;

@@ -1,6 +1,6 @@
-/* codegen/loop/read.c - a LoopProgram from its text. Every line stands for itself: after a complaint the reader goes on
- * with the next one, and says nothing more of a kernel whose head failed. What is read can be walked; whether it is a
- * sound one is for loop_check to say. */
+/* codegen/loop/read.c - reads a LoopProgram from its text. Lines are independent: after a complaint the reader
+ * continues with the next line, but reports nothing more in a kernel whose head failed. The result can be walked;
+ * loop_check decides whether it is valid. */
 #include "expr/scan.h"
 #include "expr/sum/law.h"
 #include "text.h"
@@ -10,11 +10,11 @@ typedef struct Block { LoopStmt *stmt; bool other; } Block;
 typedef struct LoopReader {
   Scan c;
   LoopProgram *p;
-  LoopKernel *k;             /* the one that is open, or NULL */
-  VEC(Block) open;           /* its blocks */
+  LoopKernel *k;             /* the open one, or NULL */
+  VEC(Block) open;           /* its open blocks */
   Map vars, places;          /* of the open kernel: name to 1 + its number */
-  bool lame;                 /* its head failed: what follows hangs on that */
-  bool give_up;              /* nothing that follows would make sense */
+  bool lame;                 /* its head failed, on which the rest depends */
+  bool give_up;              /* nothing after this would make sense */
 } LoopReader;
 
 static Arena *arena_of(const LoopReader *r) {
@@ -191,7 +191,7 @@ static void stmt_put(LoopReader *r, LoopStmt *s) {
   vec_push(arena_of(r), *to, s);
 }
 
-/* A statement whose block is opened by its line. */
+/* Adds a statement whose line opens a block. */
 static bool stmt_open(LoopReader *r, LoopStmt *s, bool well) {
   r->give_up = !well;
   if (!well) return false;
@@ -479,7 +479,7 @@ static const Line lines[] = {
     {"site", PROGRAM, line_site},      {"kernel", PROGRAM, line_kernel},
 };
 
-/* A store begins with a place and `[` right behind it, whatever the place is called. */
+/* Whether a store follows: a place with `[` right behind it, whatever its name. */
 static bool store_follows(const LoopReader *r) {
   Scan look = r->c;
   const char *at;
@@ -509,7 +509,7 @@ static bool read_header(LoopReader *r) {
   return scan_fail(&r->c, D_E901, "wanted the line `loop 1` first");
 }
 
-/* The line `tasks {`, with nothing but comments before it, and all up to its `}`. */
+/* Reads the line `tasks {`, preceded only by comments, and everything up to its `}`. */
 static bool read_tasks(LoopReader *r, const char **at) {
   for (;;) {
     if (!*at) return scan_fail(&r->c, D_E902, "wanted the line `tasks {`");

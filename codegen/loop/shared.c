@@ -1,28 +1,32 @@
-/* codegen/loop/shared.c - shared arrays of a device: each element that one thread of a block stores to and another one touches is touched with a
- * barrier between. In come the statements of a thread, out go complaints.
+/* codegen/loop/shared.c - checks shared arrays of a device for races: between a store by one thread of a block and an
+ * access by another to the same element there is a barrier. In: a thread's statements. Out: complaints.
  *
- * Walks them in their order and keeps the accesses since the last barrier. What an index says is kept as a sum of variables, each times a number,
- * with the range of each; where threads are counted, and that is taken apart by powers of two, those are bits of an axis of the block. Two accesses are apart if their ranges are, or those below a digit that both have; or if both have the same sum, of which no
- * two points of the variables that differ among threads make the same: then they are one thread's. A loop with a barrier inside has one value for all threads between two of
- * them; it is gone through twice, each time with a value of its own, so that what its end leaves open meets its beginning. */
+ * Walks the statements in order and keeps the accesses since the last barrier. An index is kept as a sum of variables
+ * with factors, and the range of each; if the threads' number is divided by powers of two, the variables are bits of
+ * an axis of the block. Two accesses are disjoint if their ranges are, or the ranges below a digit that both have; or
+ * if both have the same sum, and it differs for any two values of the variables that differ among threads: then one
+ * thread makes both. A loop with a barrier inside is uniform over the block between two barriers; it is walked twice,
+ * each time with a new value, so that accesses at its end meet those at its start. */
 #include "text.h"
 
-enum { TERMS = 24 };         /* of a sum; more are none that is known */
-enum { NEIGHBOURS = (1 << 24) - 1 }; /* of a wide access: the same for all threads */
-enum { BITS = 1 << 24, BITS_MOST = 16 }; /* numbers of the bits of loop variables: from here on so many for each */
+enum { TERMS = 24 };         /* of a sum; with more it is unknown */
+enum { NEIGHBOURS = (1 << 24) - 1 }; /* of a wide access: uniform over the block */
+enum { BITS = 1 << 24, BITS_MOST = 16 }; /* numbers for the bits of loop variables: so many for each, from here on */
 
-typedef struct Term { uint32_t var; int64_t by, lo, hi; } Term; /* var: a number that each value has for itself */
+typedef struct Term { uint32_t var; int64_t by, lo, hi; } Term; /* var: a number of its own for each value */
 typedef struct Sum { bool known; int64_t rest; uint32_t n; Term term[TERMS]; } Sum;
-typedef struct Touch { uint32_t place; bool stores; Sum at; int64_t lo, hi; } Touch; /* lo, hi: of its elements */
+typedef struct Touch { uint32_t place; bool stores; Sum at; int64_t lo, hi; } Touch; /* lo, hi: range of its elements */
 
 typedef enum { VALUE_OPEN, VALUE_BLOCK, VALUE_LOOP, VALUE_SAME, VALUE_INDEX } ValueKind;
 
-/* What a loop variable is: along a block's axis; of a loop that each thread goes through by itself; one for all threads; or a sum. */
+/* What a loop variable is: an index along a block's axis; of a loop that each thread runs by itself; uniform; or a
+ * sum. */
 typedef struct VarValue {
   ValueKind kind;
   uint32_t number;
-  int64_t lo, hi;            /* of all numbers: not known */
-  int64_t first, step;       /* a loop that goes by steps: its value is first + step times what is from lo to hi; else step is 0 */
+  int64_t lo, hi;            /* all values: unknown */
+  /* For a loop with a step: its value is first + step times a number from lo to hi; else step is 0. */
+  int64_t first, step;
   Sum sum;
 } VarValue;
 
@@ -31,10 +35,10 @@ typedef struct Shared {
   const LoopKernel *k;
   Arena *arena;
   VarValue *value;              /* by loop variable */
-  uint32_t next;             /* number of a value that is the same for all threads; below k->var.len are variables that are not */
+  uint32_t next;             /* the next number for a uniform value; those below k->var.len are variables that differ */
   VEC(uint32_t) blocks;      /* variables along the block's axes */
-  VEC(Touch) open;           /* since the last barrier */
-  bool *said;                /* by place: once is enough */
+  VEC(Touch) open;           /* accesses since the last barrier */
+  bool *said;                /* by place: already reported */
 } Shared;
 
 /* ---- sums -------------------------------------------------------------------------------------------- */
@@ -46,12 +50,12 @@ static bool sum_term(Sum *to, Term t) {
   if (!t.by) return true;
   for (uint32_t i = 0; i < to->n; i++)
     if (to->term[i].var == t.var) return add_ok(to->term[i].by, t.by, &to->term[i].by) && to->term[i].by != INT64_MIN;
-  if (to->n == TERMS || t.by == INT64_MIN) return false; /* whose opposite is no number */
+  if (to->n == TERMS || t.by == INT64_MIN) return false; /* -t.by would overflow */
   to->term[to->n++] = t;
   return true;
 }
 
-/* a and `by` times b. */
+/* a plus `by` times b. */
 static Sum sum_add(Sum a, const Sum *b, int64_t by) {
   int64_t rest;
   a.known = a.known && b->known && mul_ok(b->rest, by, &rest) && add_ok(a.rest, rest, &a.rest);
@@ -71,14 +75,15 @@ static Sum sum_label(const Shared *h, uint32_t var) {
 
 /* ---- bits ---------------------------------------------------------------------------------------------- */
 
-/* How many bits a variable along an axis of the block has, or of a loop that each thread goes through; -1: it has not all of their values. */
+/* The number of bits of a variable along an axis of the block, or of a loop that each thread runs; -1: it does not
+ * take all of their values. */
 static int bits_of(const VarValue *v) {
   int n = 0;
   while (n < BITS_MOST && ((int64_t)1 << n) <= v->hi) n++;
   return (v->kind == VALUE_BLOCK || (v->kind == VALUE_LOOP && !v->step)) && v->lo == 0 && v->hi == ((int64_t)1 << n) - 1 ? n : -1;
 }
 
-/* The same, with bits for such variables. */
+/* The same sum, with such variables split into bits. */
 static Sum sum_in_bits(const Shared *h, const Sum *a) {
   Sum out = {.known = a->known, .rest = a->rest};
   for (uint32_t i = 0; i < a->n && out.known; i++) {
@@ -93,7 +98,7 @@ static Sum sum_in_bits(const Shared *h, const Sum *a) {
   return out;
 }
 
-/* a // n or a % n: of what goes in whole steps of n, and a rest that is below n. */
+/* a // n or a % n: the terms that are multiples of n, or the rest, which must be below n. */
 static Sum sum_cut(const Shared *h, const Sum *a, int64_t n, bool quotient) {
   Sum bits = sum_in_bits(h, a), high = {.known = bits.known}, low = {.known = bits.known};
   int64_t lo, hi;
@@ -128,7 +133,7 @@ static Sum sum_of(const Shared *h, const Expr *e) {
   return a.known && !a.n ? sum_add(none, &b, a.rest) : (Sum){0};
 }
 
-/* From where to where it goes; false: not known. */
+/* The range of the sum; false: unknown. */
 static bool sum_range(const Sum *s, int64_t *lo, int64_t *hi) {
   *lo = *hi = s->rest;
   for (uint32_t i = 0; i < s->n && s->known; i++) {
@@ -159,13 +164,14 @@ static bool same_sum(const Sum *a, const Sum *b) {
 
 static bool is_free(const Shared *h, uint32_t var) { return var < h->k->var.len || var >= BITS; }
 
-/* So far does the variable go in either, less 1. */
+/* The largest difference that the variable makes in either. */
 static bool term_reach(const Term *t, const Term *u, int64_t *out) {
   int64_t lo = t->lo < u->lo ? t->lo : u->lo, hi = t->hi > u->hi ? t->hi : u->hi;
   return lo != INT64_MIN && hi != INT64_MAX && sub_ok(hi, lo, out) && mul_ok(*out, t->by < 0 ? -t->by : t->by, out);
 }
 
-/* Digits of one number: each variable that differs among threads steps over all that those with smaller steps come to. */
+/* Whether the terms are digits of one number: the step of each variable that differs among threads exceeds the sum of
+ * all smaller ones. */
 static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
   int64_t below = 0, least = 0, reach;
   for (uint32_t done = 0; done < a->n; done++) {
@@ -182,13 +188,14 @@ static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
     least = next->by < 0 ? -next->by : next->by;
     if (least <= below) return false;
     bool ends = term_reach(next, term_find(b, next->var), &reach) && add_ok(below, reach, &below);
-    if (!ends && (least & (least - 1))) return false; /* whatever it is, it leaves the lower digits as they are */
+    /* An unbounded term whose step is a power of two leaves the lower digits as they are. */
+    if (!ends && (least & (least - 1))) return false;
     if (!ends) below = INT64_MAX;
   }
   return true;
 }
 
-/* The axis is in both sums, or is at one point, for both the same; or all of its bits are in both. */
+/* Whether both sums determine the axis: they have it, or it has a single value, or they have all of its bits. */
 static bool axis_told(const Shared *h, uint32_t axis, const Sum *a, const Sum *b) {
   const Term *t = term_find(a, axis), *u = term_find(b, axis);
   if (t && u) return t->by || (t->lo == t->hi && u->lo == t->lo && u->hi == t->hi);
@@ -201,7 +208,7 @@ static bool axis_told(const Shared *h, uint32_t axis, const Sum *a, const Sum *b
   return n >= 0;
 }
 
-/* Whoever touches an element so is one thread: all axes of the block are in the sum. */
+/* Whether one thread makes both accesses to an element: the sum determines all axes of the block. */
 static bool one_thread(const Shared *h, const Touch *a, const Touch *b) {
   if (!same_sum(&a->at, &b->at) || !is_injective(h, &a->at, &b->at)) return false;
   for (uint32_t i = 0; i < h->blocks.len; i++)
@@ -209,15 +216,15 @@ static bool one_thread(const Shared *h, const Touch *a, const Touch *b) {
   return true;
 }
 
-/* Without the term of that variable. */
+/* The range without the term of that variable. */
 static bool rest_range(Sum s, uint32_t var, int64_t *lo, int64_t *hi) {
   for (uint32_t i = 0; i < s.n; i++)
     if (s.term[i].var == var) s.term[i--] = s.term[--s.n];
   return sum_range(&s, lo, hi);
 }
 
-/* A digit of both, which steps over all that is below it in either, parts what is apart below it: if that is at two values of the digit, so are they; if
- * at one, what is below tells them apart. */
+/* Whether a digit of both, whose step exceeds everything below it in either, separates accesses that are disjoint
+ * below it: if the digit differs, they are disjoint; if not, what is below separates them. */
 static bool digit_apart(const Touch *a, const Touch *b) {
   int64_t la, ha, lb, hb, span;
   for (uint32_t i = 0; i < a->at.n && a->at.known && b->at.known; i++) {
@@ -241,7 +248,7 @@ static void touch_add(Shared *h, Touch t) {
 
 /* ---- statements -------------------------------------------------------------------------------------- */
 
-/* An axis of the block at one point is told of too. */
+/* Adds axes of the block that have a single value, so that the sum determines them. */
 static Sum sum_settled(const Shared *h, Sum s) {
   for (uint32_t i = 0; i < h->blocks.len && s.known; i++) {
     const VarValue *v = &h->value[h->blocks.at[i]];
@@ -266,7 +273,8 @@ static void touched(Shared *h, uint32_t place, const Expr *const *at, bool store
   touch_add(h, t);
 }
 
-/* Threads of a block are counted along its first axis first, and warps are 32 that follow each other: whether the sum is the same for all of one. */
+/* Whether the sum is uniform over a warp. Threads of a block are numbered along its first axis first, and a warp has
+ * 32 consecutive ones. */
 static bool is_warps(const Shared *h, const Sum *s) {
   Sum bits = sum_in_bits(h, s);
   for (uint32_t i = 0; i < bits.n && bits.known; i++) {
@@ -283,7 +291,8 @@ static bool is_warps(const Shared *h, const Sum *s) {
   return bits.known;
 }
 
-/* A side of a matrix: from where it is said on, for all threads of a warp the same; what is read at once begins at a multiple of 16 bytes. */
+/* Records the access of a side of a matrix: its start is uniform over a warp, and what is read at once is aligned to
+ * 16 bytes. */
 static void side_touched(Shared *h, const Expr *e, int64_t points, int64_t step, int64_t deep, int64_t deep_step) {
   const LoopPlace *x = &h->k->places.at[e->i];
   Touch t = {.place = (uint32_t)e->i, .at = sum_of(h, e->arg[0])};
@@ -331,10 +340,10 @@ static void loop_walk(Shared *h, const LoopStmt *s) {
     v->number = h->next++;
     body_walk(h, &s->body);
   }
-  for (uint32_t i = 0; i < before.len; i++) vec_push(h->arena, h->open, before.at[i]); /* it may go round not once */
+  for (uint32_t i = 0; i < before.len; i++) vec_push(h->arena, h->open, before.at[i]); /* the loop may run no turns */
 }
 
-/* What a condition says of the range of a block's variable, or not. */
+/* Narrows the range of a block's variable by a condition, if that bounds it. */
 static void narrow(Shared *h, const Expr *e) {
   if (e->kind != EX_OP || e->n != 2) return;
   if (e->op == OP_AND) {

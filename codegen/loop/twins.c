@@ -1,6 +1,6 @@
-/* codegen/loop/twins.c - which kernels of a program do the same on other buffers: in comes a LoopProgram, out goes for each kernel the
- * first one like it. Names, equations and where they stand do not count, nor what is said of an index that is out of range; expressions, sizes
- * and the order of statements do, and which places are one buffer. */
+/* codegen/loop/twins.c - finds kernels that do the same on other buffers. In: a LoopProgram. Out: for each kernel the
+ * first one that is like it. Names, equations, places in the source and messages about indices do not count;
+ * expressions, sizes, the order of statements, and which places share a buffer do. */
 #include <string.h>
 
 #include "loop.h"
@@ -26,7 +26,7 @@ static bool places_same(const TaskGraph *t, const LoopPlace *a, const LoopPlace 
   return a->space != SPACE_BUFFER || buffers_same(t, a->buffer, b->buffer);
 }
 
-/* Places that are one buffer are so in both: pointers to others may not meet. */
+/* Whether the same places share a buffer in both: compilers may assume that pointers do not alias. */
 static bool aliases_same(const LoopKernel *a, const LoopKernel *b) {
   for (uint32_t i = 0; i < a->places.len; i++)
     for (uint32_t k = 0; k < i; k++) {
@@ -46,7 +46,7 @@ static bool overs_same(const LoopStmt *a, const LoopStmt *b) {
   return true;
 }
 
-/* Expressions are interned, and name places and variables by their numbers. */
+/* Expressions are interned, and refer to places and variables by number. */
 static bool bodies_same(const LoopBody *a, const LoopBody *b) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++) {
@@ -122,7 +122,7 @@ static LoopBody body_copy(Arena *a, const LoopBody *b) {
   return made;
 }
 
-/* The kernel, its sites numbered from 0 in their order. */
+/* The kernel, with its sites renumbered from 0 in order. */
 static const LoopKernel *kernel_numbered(Arena *a, const LoopProgram *p, const LoopKernel *k) {
   Numbered n = {p->tasks->exprs, loop_sites(a, k)};
   if (!n.sites.len) return k;

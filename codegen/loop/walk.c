@@ -1,4 +1,4 @@
-/* codegen/loop/walk.c - statements' expressions: changed one by one, or asked for what they read. */
+/* codegen/loop/walk.c - visits the expressions of statements: rewrites them, or collects their reads. */
 #include "walk.h"
 
 void loop_stmt_exprs(LoopStmt *s, LoopExpr *f, void *env) {

@@ -1,5 +1,5 @@
-/* codegen/emit/c.c - a LoopProgram as one C file: kernels, then the sizes, then the run as a list of calls, then the tables
- * (c_tables.c). What the file needs besides is the runtime, which stands beside it as one file. */
+/* codegen/emit/c.c - emits a LoopProgram as one C file: kernels, then the sizes, then the run as a list of calls, then
+ * the tables (c_tables.c). It needs only the runtime, which is one file beside it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@ uint32_t c_size_number(CPrinter *p, const Expr *e) {
 
 typedef struct Calls {
   CPrinter *p;
-  uint32_t next;             /* the kernel whose task comes next */
-  Tasks begun;               /* moves that go on, and are not waited for yet */
+  uint32_t next;             /* the kernel of the next task */
+  Tasks begun;               /* moves that have begun and are not awaited yet */
 } Calls;
 
 static void list_print(Calls *c, const Tasks *list, int depth);
@@ -30,10 +30,10 @@ static void place_arguments(Buf *b, Place p) {
   buf_printf(b, ", %u", p.file ? p.line : 0);
 }
 
-/* Whose functions a body calls for what is not a kernel. */
+/* The prefix of the functions that a body calls for tasks other than kernels. */
 static const char *calls(const Calls *c) { return c->p->device ? "ein_cuda" : "ein"; }
 
-/* half 1: what began as that step is waited for. */
+/* half 1: the step's end is awaited. */
 static void step_print(const Calls *c, uint32_t step, int half, const char *in) {
   if (c->p->o->steps) buf_printf(c->p->out, "%sein_step_begins(ctx, %u, %d);\n", in, step, half);
 }
@@ -62,7 +62,7 @@ static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   if (k->turns >= 0) buf_printf(out, "%s%s_set_i64(ctx, %d, ctx->turn[%u]);\n", in, calls(c), k->turns, d);
 }
 
-/* The buffer that a task is about, where sites may lack it; NULL: all have it. */
+/* The task's buffer, if sites may lack it; NULL: all have it. */
 static const TaskBuffer *somewhere(const CPrinter *p, const Task *k) {
   uint32_t b = k->kind == TASK_KERNEL ? (uint32_t)vec_last(k->stages).buffer : k->buffer;
   const TaskBuffer *x = &p->p->tasks->buffers.at[b];
@@ -73,7 +73,7 @@ static void move_print(Calls *c, const Task *k, const char *half, const char *in
   buf_printf(c->p->out, "%sif (%s_move%s(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, calls(c), half, c->p->o->prefix, c_move_number(c->p, k));
 }
 
-/* Those that go on to the task's end are waited for, in the order in which they began. */
+/* Awaits the moves that last until the task's end, in the order in which they began. */
 static void moves_end(Calls *c, const Task *k, const char *in) {
   uint32_t end = k->kind == TASK_REPEAT ? k->end : k->step, n = 0;
   for (uint32_t i = 0; i < c->begun.len; i++) {
@@ -120,7 +120,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
   if (some) buf_printf(out, "%s}\n", outer);
 }
 
-/* Tasks that are for an input's default stand together under one condition. */
+/* Consecutive tasks for one input's default share a condition. */
 static void list_print(Calls *c, const Tasks *list, int depth) {
   const char *in = arena_printf(c->p->arena, "%*s", depth * 2, "");
   int32_t open = -1;
@@ -139,7 +139,7 @@ static void list_print(Calls *c, const Tasks *list, int depth) {
   if (open >= 0) buf_printf(c->p->out, "%s}\n", in);
 }
 
-/* Around a list for a device stands what begins and ends a run there, however that ends. */
+/* A list for a device is wrapped in what begins and ends a run there, however it ends. */
 static void run_print(CPrinter *p) {
   Calls c = {.p = p};
   const char *x = p->o->prefix;
@@ -163,7 +163,8 @@ static void shapes_print(CPrinter *p, Buf *out) {
     for (uint32_t d = 0; d < x->rank; d++) {
       buf_printf(out, "  p->shape[%u] = ", p->axes[b] + d);
       if (x->when) c_checked(p, out, x->when), buf_str(out, " ? ");
-      if (t->mesh.n) buf_str(out, "ein_max_i64(0, "); /* a block beyond the end is none */
+      /* A block beyond the end is empty. */
+      if (t->mesh.n) buf_str(out, "ein_max_i64(0, ");
       c_checked(p, out, x->dim[d]);
       buf_printf(out, "%s%s;\n", t->mesh.n ? ")" : "", x->when ? " : 0" : "");
       if (x->dim[d]->kind == EX_INT) continue;
@@ -260,7 +261,7 @@ CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
 void c_host(CPrinter *p) {
   Buf run = buf_new(p->arena), *c = p->out;
   p->out = &run;
-  run_print(p); /* it may want further sizes, so it is made before them */
+  run_print(p); /* it may add sizes, so it comes first */
   p->out = c;
   sizes_print(p);
   c_bound_tables(p);

@@ -1,9 +1,10 @@
-/* codegen/emit/c_alone.c - one kernel as a C file of its own: in comes a kernel of a program, out goes a text that is the same for the same
- * loops, whatever program they are of, and what such a program calls it with. So what was compiled once serves them all. */
+/* codegen/emit/c_alone.c - emits one kernel as a C file of its own. In: a program's kernel. Out: a text that is the
+ * same for the same loops in any program, and the arguments with which this program calls it. So compiled code can be
+ * cached and shared. */
 #include "c_inside.h"
 #include "c_tables.h"
 
-/* Names say nothing here: variables and places are called by their numbers. */
+/* The kernel without names: variables and places are named by their numbers. */
 static LoopKernel *kernel_nameless(CPrinter *p, const LoopKernel *k) {
   LoopKernel *own = arena_copy(p->arena, k, sizeof *own);
   own->name = str_from(p->strings, "loops");

@@ -1,5 +1,5 @@
-/* codegen/emit/c_expr.c - expressions as C. The text of each operation is ops.def's. Integers wrap by the runtime's
- * functions, except in indices and bounds, where it is proved that nothing wraps. */
+/* codegen/emit/c_expr.c - emits expressions as C. ops.def has the text of each operation. Integers wrap, through the
+ * runtime's functions, except in indices and bounds, which are proved not to. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +19,8 @@ const char *c_store_type(DType t) {
   return t == DT_F16 || t == DT_BF16 ? "uint16_t" : t == DT_BOOL ? "uint8_t" : c_value_type(t);
 }
 
-/* Of an array of the kernel's own: unsigned, as the sums in it are made. gcc 12 moves stores out of loops wrongly where the
- * elements of one array are signed here and unsigned there (wrong code at -O3, seen with 12.2). */
+/* The element type of one of the kernel's own arrays: unsigned, like the sums in it. gcc 12 hoists stores out of loops
+ * wrongly if accesses to one array mix signed and unsigned (wrong code at -O3, seen with 12.2). */
 const char *c_array_type(const LoopPlace *x) {
   if (x->small) return c_store_type(x->dtype);
   switch (x->dtype) {
@@ -37,7 +37,7 @@ bool c_is_array(const LoopPlace *x) { return x->space != SPACE_BUFFER && x->rank
 static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
 bool c_is_small(const LoopPlace *x) { return is_half(x->dtype) && (x->space == SPACE_BUFFER || x->small); }
 
-/* What `sizes_of` computes ahead: i64 arithmetic over dims. */
+/* Whether `sizes_of` computes it ahead: i64 arithmetic over dims. */
 static bool is_size(const Expr *e) {
   if (e->kind == EX_INT || e->kind == EX_DIM) return e->dtype == DT_I64;
   if (e->kind != EX_OP || e->dtype != DT_I64 || e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM)) return false;
@@ -52,8 +52,8 @@ static bool is_size(const Expr *e) {
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* Whatever a function calls its own has its name from here: first the parameters, then what Loop has names for, as they are if C can take them;
- * strides and sizes follow as they are met. */
+/* Starts a function's scope: first the parameters, then Loop's names, unchanged if C allows them; strides and sizes
+ * are added as they are used. */
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk) {
   const char *const parameters[] = {"ctx", "worker", "dense", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", chunk};
   p->k = k;
@@ -122,15 +122,16 @@ static bool reads_memory(const CPrinter *p, const Expr *e) {
   return false;
 }
 
-/* Where both sides may be computed, & and | make no branch: what compilers then turn into masks. Of two that are read one is made a mask
- * here, all of its bits: they would find no lanes of bytes else. */
+/* If both sides may be computed, & and
+ *  avoid a branch: compilers then use masks. If both are reads, one becomes a mask of all bits: compilers would not
+ * vectorise bytes otherwise. */
 static const char *logic_text(const CPrinter *p, const Expr *e) {
   if (!p->k || reads_memory(p, e->arg[1])) return NULL;
   if (e->op == OP_AND && e->arg[0]->kind == EX_READ && e->arg[1]->kind == EX_READ) return "-(int)$0 & (int)$1";
   return e->op == OP_AND ? "(int)$0 & (int)$1" : e->op == OP_OR ? "(int)$0 | (int)$1" : NULL;
 }
 
-/* The one power that lanes have, beside those that the graph's rules made products of. */
+/* The only power that vectors have, apart from those that the graph's rules turned into products. */
 static bool is_cube(const Expr *e) { return e->op == OP_POW && e->arg[1]->kind == EX_REAL && e->arg[1]->f == 3; }
 
 static bool is_two_to(const Expr *e) { return e->op == OP_POW && expr_is_int(e->arg[0], 2); }
@@ -146,20 +147,21 @@ static const char *op_text(const Expr *e) {
   return s;
 }
 
-/* "$0 + $1" needs parentheses inside of another; "f($0)" does not. */
+/* Whether it is a call: "$0 + $1" needs parentheses inside another expression; "f($0)" does not. */
 static bool is_call(const char *text) {
   const char *end = strchr(text, '(');
   return end && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@") == (size_t)(end - text) &&
          text[strlen(text) - 1] == ')';
 }
 
-/* Behind "$" in the text of a call: a whole argument, as in "f($0, $1)", and not a part of one, as in "floor($0 / $1)". */
+/* Whether the "$" in a call's text is a whole argument, as in "f($0, $1)", and not a part of one, as in "floor($0 /
+ * $1)". */
 static bool stands_alone(const char *at) {
   bool first = at[-2] == '(', later = at[-2] == ' ' && at[-3] == ',';
   return (first || later) && (at[1] == ',' || at[1] == ')');
 }
 
-/* Natural, and above 0: a label or a size may be 0, and C's own division then ends the program. */
+/* Whether it is natural and not 0: a label or a size may be 0, for which C's own division ends the program. */
 static bool is_positive(const Expr *e) {
   if (e->kind == EX_INT) return e->i > 0;
   if (e->kind != EX_OP || !expr_is_natural(e)) return false;
@@ -167,7 +169,7 @@ static bool is_positive(const Expr *e) {
   return e->op == OP_MUL || e->op == OP_MIN ? a && b : (e->op == OP_ADD || e->op == OP_MAX) && (a || b);
 }
 
-/* The sign by which index arithmetic is printed; NULL: as everywhere. */
+/* The operator for index arithmetic; NULL: as everywhere else. */
 static const char *index_sign(const Expr *e, bool index) {
   if (!index || e->kind != EX_OP || e->dtype != DT_I64 || e->has & HAS_READ) return NULL;
   switch ((Op)e->op) {
@@ -211,7 +213,7 @@ static void template_print(CPrinter *p, const Expr *e, bool index) {
   }
 }
 
-/* It gives one of its arguments, with another sign perhaps: there is nothing to round. */
+/* Whether it returns one of its arguments, perhaps negated, so that nothing is rounded. */
 static bool is_chosen(const Expr *e) {
   switch ((Op)e->op) {
   case OP_SELECT: case OP_MAX: case OP_MIN: case OP_FMAX: case OP_FMIN: case OP_NEG: case OP_ABS: case OP_STOP: return e->kind == EX_OP;
@@ -229,7 +231,7 @@ static void rounded(CPrinter *p, const Expr *e, bool index) {
     buf_char(p->out, '(');
     template_print(p, e, bound);
     buf_char(p->out, ')');
-  } else if (e->kind == EX_OP && op_info[e->op].rule == RULE_TEST) { /* C says not 0; here a bool is 1 */
+  } else if (e->kind == EX_OP && op_info[e->op].rule == RULE_TEST) { /* C gives any non-zero; here a bool is 1 */
     buf_char(p->out, '(');
     template_print(p, e, bound);
     buf_str(p->out, " != 0)");
@@ -281,7 +283,7 @@ const char *emit_extern_type(DType t) {
   return type[t];
 }
 
-/* Of one of blocks: extents, result, what it is given; with their types, or to be handed on. */
+/* The parameters of a C function of blocks: extents, result, arguments; with types, or as a call's arguments. */
 static void block_parameters(Buf *c, const Extern *x, bool types) {
   const char *sign = "";
   for (uint32_t l = 0; l < x->n_out + x->n_red; l++, sign = ", ") buf_printf(c, "%s%sn%u", sign, types ? "int64_t " : "", l);
@@ -306,7 +308,7 @@ void emit_extern_prototype(Buf *c, const Extern *x) {
   buf_char(c, ')');
 }
 
-/* By a name of ours: a tensor may be called as the function is. */
+/* Notes a called function. It gets a name of ours, because a tensor may have the same name. */
 void c_called(CPrinter *p, const Extern *x) {
   bool known = false;
   for (uint32_t k = 0; k < p->called.len; k++) known |= p->called.at[k]->symbol == x->symbol;
@@ -323,7 +325,7 @@ static void extern_call(CPrinter *p, const Expr *e) {
   buf_char(p->out, ')');
 }
 
-/* They are C's for a compiler of C++, too, which has another word for _Bool. */
+/* They are extern "C" in C++, which has no _Bool. */
 static void prototypes(CPrinter *p, Buf *c) {
   buf_str(c, "#ifdef __cplusplus\n#ifndef _Bool\n#define _Bool bool\n#endif\nextern \"C\" {\n#endif\n");
   for (uint32_t i = 0; i < p->called.len; i++) {
@@ -368,7 +370,7 @@ uint32_t c_last_axis(const LoopPlace *x, uint32_t axis) {
   return n - 1;
 }
 
-/* Its elements lie as a caller says. */
+/* Whether a caller determines its strides. */
 static bool has_strides(const CPrinter *p, const LoopPlace *x) { return !p->device && loop_is_argument(p->p->tasks, x); }
 
 void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
@@ -384,8 +386,8 @@ void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
 
 static const Expr *index_inside(const Expr *e) { return e->kind == EX_OP && e->op == OP_WITHIN ? e->arg[0] : e; }
 
-/* A register that the last index of an own array has behind its "+"; NULL: none. It goes with the array's name, so that the C compiler sees
- * one more pointer, and the same way from it to each element. */
+/* The register that the last index of one of our arrays adds; NULL: none. It is added to the array's name, so that the
+ * C compiler sees one more pointer, with the same offsets to each element. */
 static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at) {
   const Expr *last = n ? at[n - 1] : NULL;
   if (!last || p->device || loop_is_argument(p->p->tasks, x) || last->kind != EX_OP || last->op != OP_ADD) return NULL;
@@ -393,7 +395,7 @@ static const Expr *index_base(const CPrinter *p, const LoopPlace *x, uint32_t n,
   return base->kind == EX_READ && !base->n && p->k->places.at[base->i].space == SPACE_REGISTER ? base : NULL;
 }
 
-/* An index of several of an argument's axes, from `first` on: as it is where these lie next to each other, else taken apart. */
+/* An index over several of an argument's axes, from `first` on: used directly if these are contiguous, else split. */
 static void index_apart(CPrinter *p, uint32_t place, const Expr *index, uint32_t first, uint32_t n) {
   const LoopPlace *x = &p->k->places.at[place];
   const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
@@ -415,7 +417,7 @@ static void index_apart(CPrinter *p, uint32_t place, const Expr *index, uint32_t
   buf_char(p->out, ')');
 }
 
-/* How many elements from the place's first one it lies; base: less this one. */
+/* The element's offset in its place; base: without it. */
 static void index_flat(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at, const Expr *base) {
   const LoopPlace *x = &p->k->places.at[place];
   bool any = false;
@@ -435,10 +437,11 @@ static void index_flat(CPrinter *p, uint32_t place, uint32_t n, const Expr *cons
   if (!any) buf_char(p->out, '0');
 }
 
-/* ---- what lanes step over ----------------------------------------------------------------------------
+/* ---- lane strides ------------------------------------------------------------------------------------
  *
- * X[64 * i + (2 * l + 1)], l going over lanes, is (X + 64 * i)[2 * l + 1]: of one sum of all that Clang 19 makes an `or` where it knows
- * which bits are 0, forgets about that, and sees no more that 2 * l and 2 * l + 1 are neighbours: each is then gathered by itself. */
+ * X[64 * i + (2 * l + 1)], with l going over lanes, is printed as (X + 64 * i)[2 * l + 1]. Clang 19 turns a single sum
+ * into an `or` if it knows which bits are 0, and then no longer sees that 2 * l and 2 * l + 1 are neighbours, so it
+ * gathers each separately. */
 
 static bool has_var(const Expr *e, uint32_t var) {
   if (e->kind == EX_LABEL) return e->i == (int64_t)var;
@@ -447,7 +450,7 @@ static bool has_var(const Expr *e, uint32_t var) {
   return false;
 }
 
-/* A multiple of the variable is in it. */
+/* Whether it has a multiple of the variable. */
 static bool has_multiple(const Expr *e, uint32_t var) {
   if (e->kind == EX_OP && e->op == OP_MUL) return has_var(e, var);
   for (uint32_t k = 0; k < e->n && e->has & HAS_LABEL; k++)
@@ -455,7 +458,8 @@ static bool has_multiple(const Expr *e, uint32_t var) {
   return false;
 }
 
-/* What of a sum is the same for all lanes: its parts that are over other variables; the rest, with its numbers, goes to *rest. NULL: none. */
+/* The part of a sum that is the same for all lanes: its terms over other variables; the others, and numbers, go to
+ * *rest. NULL: none. */
 static const Expr *fixed_part(Exprs *x, const Expr *e, uint32_t lane, const Expr **rest) {
   *rest = NULL;
   if (e->kind == EX_OP && e->op == OP_ADD) {
@@ -469,14 +473,14 @@ static const Expr *fixed_part(Exprs *x, const Expr *e, uint32_t lane, const Expr
   return fixed ? e : NULL;
 }
 
-/* The indices of what is the same for all lanes, and of the rest; false: they need not be told apart. */
+/* Splits the indices into what is the same for all lanes, and the rest; false: they need not be split. */
 static bool lanes_apart(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at, const Expr **fixed, const Expr **rest) {
   const Expr *none = expr_int(p->p->tasks->exprs, DT_I64, 0);
   bool steps = false, any = false;
   for (uint32_t k = 0; p->lane && !p->device && k < n; k++) steps |= has_multiple(at[k], p->lane - 1);
   for (uint32_t k = 0; steps && k < n; k++) {
     const Expr *e = index_inside(at[k]), *part;
-    bool whole = x->axes && x->axes[k] > 1; /* a quotient and a rest of it are taken */
+    bool whole = x->axes && x->axes[k] > 1; /* its quotient and remainder are taken */
     if (!whole) fixed[k] = fixed_part(p->p->tasks->exprs, e, p->lane - 1, &part);
     else if (has_var(e, p->lane - 1)) fixed[k] = NULL, part = e;
     else fixed[k] = e, part = NULL;
@@ -511,7 +515,7 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
   buf_char(p->out, ']');
 }
 
-/* What is looked at is so before anything is read, */
+/* The tests of indices, before anything is read, */
 static void within_print(CPrinter *p, const Expr *read) {
   const char *before = "";
   for (uint32_t k = 0; k < read->n; k++) {
@@ -525,7 +529,7 @@ static void within_print(CPrinter *p, const Expr *read) {
   }
 }
 
-/*   and says so if it is out of range. */
+/*   and their failures. */
 static void outside_print(CPrinter *p, const Expr *read) {
   p->uses_ctx = true;
   for (uint32_t k = 0; k < read->n; k++) {
@@ -575,7 +579,8 @@ void c_group_store(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *a
 static void element_value(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
   bool small = c_is_small(x), half = small && !p->raw;
-  bool truth = x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x); /* a caller's may hold any byte */
+  /* A caller's bool may be any byte. */
+  bool truth = x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x);
   if (truth) buf_char(p->out, '(');
   if (c_is_array(x) && !small && c_array_type(x) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_value_type(x->dtype));
   if (half) buf_printf(p->out, "ein_%s_to_f32(", dtype_name(x->dtype));
@@ -584,7 +589,7 @@ static void element_value(CPrinter *p, const Expr *e) {
   if (truth) buf_str(p->out, " != 0)");
 }
 
-/* Gathered indices are looked at before they are used. */
+/* Gathered indices are tested before they are used. */
 static void read(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
   p->place_used[e->i] = true;
@@ -667,7 +672,7 @@ static const char *checked_name(Op op) {
   }
 }
 
-/* What a check of the program's may hold beside sizes: comparisons, logic, and whatever else is over dims. */
+/* Expressions that a program's check may have beyond sizes: comparisons, logic, and other operations over dims. */
 static void checked_template(CPrinter *p, Buf *out, const Expr *e) {
   if (e->op == OP_CAST) {
     bool whole = dtype_is_float((DType)e->arg[0]->dtype) && !dtype_is_float((DType)e->dtype) && e->dtype != DT_BOOL;
@@ -686,7 +691,7 @@ static void checked_template(CPrinter *p, Buf *out, const Expr *e) {
   buf_str(out, op_info[e->op].rule == RULE_TEST ? " != 0)" : ")");
 }
 
-/* The number of a dim among those without value. */
+/* The number of a dim among those without a value. */
 static uint32_t open_dim(const TaskGraph *t, Str name) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < t->dims.len; i++) {

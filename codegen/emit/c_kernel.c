@@ -1,11 +1,11 @@
-/* codegen/emit/c_kernel.c - one kernel as C: a function for each of its parts that threads share, or one for the whole. A
- * kernel that touches the caller's views has its body compiled twice: for rows without gaps, where the strides are
- * known, and for any strides. */
+/* codegen/emit/c_kernel.c - emits a kernel as C: a function for each part that threads share, or one for the whole. A
+ * kernel that uses the caller's views has its body compiled twice: for dense rows, with known strides, and for any
+ * strides. */
 #include <string.h>
 
 #include "c_inside.h"
 
-enum { IN_REGISTERS = 2048 }; /* bytes of an array, at most, which may come to lie in registers */
+enum { IN_REGISTERS = 2048 }; /* bytes of an array, at most, that may end up in registers */
 
 static void indent(CPrinter *p, int depth) {
   for (int i = 0; i < depth; i++) buf_str(p->out, "  ");
@@ -13,7 +13,7 @@ static void indent(CPrinter *p, int depth) {
 
 /* ---- statements ---------------------------------------------------------------------------------------- */
 
-/* So many, of so many bytes. */
+/* The number and size of its elements. */
 static void held_print(CPrinter *p, const LoopStmt *s) {
   DType t = p->k->places.at[s->body.at[s->body.len - 1]->place].dtype;
   buf_printf(p->out, "(%lld, %d)", (long long)(s->hi->i - s->lo->i), (int)dtype_size(t));
@@ -25,12 +25,12 @@ static void poll_print(CPrinter *p, int depth) {
   p->uses_ctx = true;
 }
 
-/* The loop around one that is polled now and then, whose turns are so many of that one's. The inner one stays a loop of a number of turns
- * that is known before it begins: compilers make lanes of such. */
+/* The loop around one that is polled, of which each turn covers `polled` of the inner loop's. The inner loop keeps a
+ * known number of turns, so that compilers can vectorise it. */
 static void polls_print(CPrinter *p, const LoopStmt *s, int depth) {
   const char *v = c_var(p, s->var);
   indent(p, depth);
-  buf_printf(p->out, "for (int64_t ein_%s_ = ", v); /* with the line behind it, no function is called so */
+  buf_printf(p->out, "for (int64_t ein_%s_ = ", v); /* with the suffix, it clashes with no function */
   c_expr(p, s->lo, true);
   buf_printf(p->out, "; ein_%s_ < ", v);
   c_expr(p, s->hi, true);
@@ -167,7 +167,7 @@ static void lead_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_printf(p->out, ", %d);\n", dtype_size((DType)from->dtype));
 }
 
-/* An element as a name and an index. */
+/* Prints an element as a name and an index. */
 static void apart_print(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
   Buf *out = p->out, text = buf_new(p->arena);
   p->out = &text;
@@ -198,7 +198,8 @@ static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   if (x->space != SPACE_BUFFER && !x->rank) buf_str(p->out, c_place(p, s->place));
   else c_element(p, s->place, s->n_at, s->at);
   buf_str(p->out, " = ");
-  p->raw = c_is_small(x) && s->value->kind == EX_READ && c_is_small(&p->k->places.at[s->value->i]); /* bits as they are */
+  /* raw: both are small in memory, and the bits are copied. */
+  p->raw = c_is_small(x) && s->value->kind == EX_READ && c_is_small(&p->k->places.at[s->value->i]);
   bool half = c_is_small(x) && !p->raw;
   const char *type = c_is_array(x) && !c_is_small(x) && c_array_type(x) != c_value_type(x->dtype) ? c_array_type(x) : NULL;
   if (half) buf_printf(p->out, "ein_f32_to_%s(", dtype_name(x->dtype));
@@ -245,7 +246,7 @@ static void fetch_print(CPrinter *p, const LoopStmt *s, int depth) {
 
 enum { FEW_LINES = 256 };    /* bytes of an array in which ein_stream would find few whole lines */
 
-/* The axes of a place's buffer, if it is an argument, where each has a stride; else the place's own. */
+/* The axes of a place's buffer if it is an argument, where each axis has a stride; else the place's own. */
 typedef struct Axes { uint32_t rank; const Expr *const *dim; bool argument; } Axes;
 
 static Axes axes_of(const CPrinter *p, const LoopPlace *x) {
@@ -254,7 +255,7 @@ static Axes axes_of(const CPrinter *p, const LoopPlace *x) {
   return argument ? (Axes){b->rank, b->dim, true} : (Axes){x->rank, x->dim, false};
 }
 
-/* How many of these the last n axes of the place are. */
+/* How many of these axes the last n axes of the place cover. */
 static uint32_t axes_last(const LoopPlace *x, Axes a, uint32_t n) {
   return n == x->rank || !a.argument ? (a.argument ? a.rank : n) : a.rank - 1 - c_last_axis(x, x->rank - n - 1);
 }
@@ -264,7 +265,7 @@ static void axis_stride(CPrinter *p, uint32_t place, Axes a, uint32_t axis) {
   else c_stride(p, place, axis);
 }
 
-/* An extent and a stride of each of so many last axes, in arrays: C++ takes the address of none that has no name. */
+/* The extents and strides of the last n axes, in named arrays: C++ cannot take the address of a temporary. */
 static void stream_axes(CPrinter *p, uint32_t place, Axes a, uint32_t n, int depth) {
   buf_str(p->out, "{\n");
   indent(p, depth + 1);
@@ -280,7 +281,7 @@ static void stream_axes(CPrinter *p, uint32_t place, Axes a, uint32_t n, int dep
   indent(p, depth + 1);
 }
 
-/* The element where the last n axes begin. */
+/* The element at which the last n axes begin. */
 static void stream_base(CPrinter *p, const LoopStmt *s, uint32_t n) {
   const Expr **at = NEW_ARRAY(p->arena, const Expr *, s->n_at + 1);
   for (uint32_t k = 0; k < s->n_at; k++) at[k] = k + n < s->n_at ? s->at[k] : expr_int(p->p->tasks->exprs, DT_I64, 0);
@@ -288,7 +289,7 @@ static void stream_base(CPrinter *p, const LoopStmt *s, uint32_t n) {
   c_element(p, s->place, s->n_at, at);
 }
 
-/* So many elements further on does what is streamed begin. */
+/* The offset of the first streamed element. */
 static const Expr *stream_first(CPrinter *p, const LoopStmt *s) {
   Exprs *x = p->p->tasks->exprs;
   const Expr *first = expr_int(x, DT_I64, 0);
@@ -297,12 +298,12 @@ static const Expr *stream_first(CPrinter *p, const LoopStmt *s) {
   return first;
 }
 
-/* What tiles hold, if all of it is streamed in whole lines. */
+/* Whether a tile's registers are streamed in whole lines. */
 static bool is_held(const LoopPlace *x, const LoopStmt *s) {
   return x->space == SPACE_REGISTER && s->hi->kind == EX_INT && s->hi->i <= x->dim[0]->i && s->hi->i * dtype_size(x->dtype) % 64 == 0;
 }
 
-/* Where the last axes lie next to each other, which is known where all is dense. */
+/* Tests that the last axes are contiguous, which is known if everything is dense. */
 static void stream_held(CPrinter *p, const LoopStmt *s, Axes a, uint32_t n, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   buf_str(p->out, "if (");
@@ -357,9 +358,10 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   }
 }
 
-/* What goes between an array and memory as other bytes than it has here, has those in an array of its own, a line for each element. */
+/* Whether elements have another representation in memory than in arrays; these are converted one by one. */
 static bool group_differs(CPrinter *p, const LoopPlace *buffer, bool stores) {
-  bool truth = buffer->dtype == DT_BOOL && loop_is_argument(p->p->tasks, buffer); /* a caller's may hold any byte */
+  /* truth: a caller's bool may be any byte. */
+  bool truth = buffer->dtype == DT_BOOL && loop_is_argument(p->p->tasks, buffer);
   return buffer->dtype == DT_F16 || buffer->dtype == DT_BF16 || (truth && !stores);
 }
 
@@ -406,7 +408,7 @@ static void group_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, "}\n");
 }
 
-/* Where its first element lies, and the strides of the dimensions that go along labels. */
+/* Passes the address of the first element, and the strides of the dimensions that go along labels. */
 static void call_side(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at, uint32_t labels) {
   const LoopPlace *x = &p->k->places.at[place];
   Exprs *e = p->p->tasks->exprs;
@@ -422,7 +424,7 @@ static void call_side(CPrinter *p, uint32_t place, uint32_t n, const Expr *const
   }
 }
 
-/* A site's block may lie beyond the end, and is none then. */
+/* A site's block may lie beyond the end, and is then empty. */
 static void call_print(CPrinter *p, const LoopStmt *s, int depth) {
   const Expr *call = s->value;
   indent(p, depth);
@@ -461,7 +463,7 @@ void c_body(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_STREAM: stream_print(p, s, depth); break;
     case LOOP_MATRIX: matrix_print(p, s, depth); break;
     case LOOP_CALL: call_print(p, s, depth); break;
-    case LOOP_PRODUCT: break; /* a statement of a device's kernel itself: cuda.c */
+    case LOOP_PRODUCT: break; /* a statement of a device's kernel: cuda.c */
     case LOOP_GROUP: group_print(p, s, depth); break;
     case LOOP_BARRIER:
       indent(p, depth);
@@ -487,8 +489,8 @@ bool c_streams(const LoopBody *b) {
   return false;
 }
 
-/* The number of its buffer, or of that buffer's first axis. In functions of several kernels it is in ctx->bound, a pair
- * for each place. */
+/* The number of its buffer, or of that buffer's first axis. In a function that several kernels share it is in
+ * ctx->bound, a pair for each place. */
 static const char *buffer_text(CPrinter *p, const LoopPlace *x, bool axes) {
   if (!p->shared[p->number]) return arena_printf(p->arena, "%u", axes ? p->axes[x->buffer] : x->buffer);
   return arena_printf(p->arena, "ctx->bound[%u]", (uint32_t)(x - p->k->places.at) * 2 + axes);
@@ -499,7 +501,7 @@ static const char *axis_text(CPrinter *p, const LoopPlace *x, uint32_t axis) {
   return axis ? arena_printf(p->arena, "%s + %u", buffer_text(p, x, true), axis) : buffer_text(p, x, true);
 }
 
-/* Behind the pairs, in the order of the kernel's own sites. */
+/* The kernel's sites follow the pairs, in order. */
 const char *c_site(CPrinter *p, int64_t site) {
   uint32_t i = 0;
   if (!p->k || !p->shared[p->number]) return arena_printf(p->arena, "%lld", (long long)site);
@@ -531,7 +533,7 @@ static void strides_print(CPrinter *p, uint32_t place) {
   }
 }
 
-/* Bytes of a worker's array, rounded up to a cache line. */
+/* The bytes of a worker's array, rounded up to a cache line. */
 static const Expr *scratch_bytes(CPrinter *p, const LoopPlace *x) {
   Exprs *e = p->p->tasks->exprs;
   int64_t size = dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
@@ -564,13 +566,13 @@ static void scratch_print(CPrinter *p) {
   }
 }
 
-/* In what is for other programs too, behind the sites, in the order in which they are met. */
+/* The text of a size. In a text that several programs share, sizes follow the sites, in order of use. */
 static const char *size_text(CPrinter *p, uint32_t number) {
   if (!p->alone) return arena_printf(p->arena, "ctx->size[%u]", number);
   return arena_printf(p->arena, "ctx->size[ctx->bound[%u]]", p->k->places.len * 2 + p->sites.len + number);
 }
 
-/* Pointers, strides and sizes that the statements printed into `body` use. */
+/* Prints the pointers, strides and sizes that the statements in `body` use. */
 static void head_print(CPrinter *p) {
   Buf *out = p->out, head = buf_new(p->arena);
   p->out = &head;
@@ -588,7 +590,7 @@ static void head_print(CPrinter *p) {
   buf_add(out, head.s, head.len);
 }
 
-/* Part `part` is NAME. What comes with it, and what EIN_KERNEL makes of both its doors, is nobody else's in the file either. */
+/* A new function name, unique in the file together with the names that EIN_KERNEL derives from it. */
 static Str function_new(CPrinter *p, Str kernel) {
   static const char *const with[] = {"at", "any", "of", "v1", "v3", "v4", "any_of", "any_v1", "any_v3", "any_v4"};
   Str base = strings_printf(p->strings, "%s_k_%s", p->o->prefix, kernel->s), name, all[COUNT(with)];
@@ -605,7 +607,7 @@ static Str function_new(CPrinter *p, Str kernel) {
   return name;
 }
 
-/* The functions of the kernel at hand, one a part. */
+/* The names of the current kernel's functions, one per part. */
 static const Str *function_names(CPrinter *p) {
   Str *names = map_find(&p->functions_of, p->k);
   if (names) return names;
@@ -626,7 +628,7 @@ static void door_open(CPrinter *p, const char *name, const char *more) {
   buf_printf(p->out, "static EIN_KERNEL(%s%s) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name, more);
 }
 
-/* Any strides in a function of their own: the other one is to save no registers for them. */
+/* The version for any strides is a separate function, so that it takes no registers from the dense one. */
 static void door_print(CPrinter *p, const char *name) {
   bool touches = touches_arguments(p);
   if (!touches || !p->k->dense) {
@@ -648,7 +650,7 @@ static void door_print(CPrinter *p, const char *name) {
   buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1 EIN_FUSED);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
 }
 
-/* Statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */
+/* Prints statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */
 static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t from, uint32_t to) {
   const char *name = function_names(p)[part]->s, *chunk = "chunk";
   Buf *out = p->out, body = buf_new(p->arena);
@@ -677,7 +679,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   door_print(p, name);
 }
 
-/* A comment cannot end early, whatever a name holds. */
+/* Prints text inside a comment, which must not end early whatever a name contains. */
 static void comment_text(Buf *b, Str s) {
   for (uint32_t i = 0; i < s->len; i++) {
     char c = s->s[i];
@@ -688,7 +690,7 @@ static void comment_text(Buf *b, Str s) {
   }
 }
 
-/* Its equations, and where they stand. */
+/* Prints the kernel's equations, and their place in the source. */
 void c_note(CPrinter *p, const LoopKernel *k) {
   buf_str(p->out, "/* ");
   for (uint32_t i = 0; i < k->note.len; i++) {
@@ -725,7 +727,7 @@ void c_kernel(CPrinter *p, uint32_t number) {
 
 /* ---- calls ------------------------------------------------------------------------------------------------ */
 
-/* About how much there is to do, as a double: it decides nothing but the number of threads. */
+/* A rough amount of work, as a double: it only determines the number of threads. */
 static void work_text(CPrinter *p, const Expr *e) {
   if (e->kind == EX_INT) buf_printf(p->out, "%lld.0", (long long)e->i);
   else buf_printf(p->out, "(double)ctx->size[%u]", c_size_number(p, e));

@@ -1,5 +1,5 @@
-/* codegen/emit/c_sites.c - of a LoopProgram for a mesh: what its moves are, as tables (ein_run.h, ein_mesh), with a function that tells which
- * box of a tensor a site has, and one for each way in which parts are combined. */
+/* codegen/emit/c_sites.c - for a LoopProgram on a mesh: tables of its moves (ein_run.h, ein_mesh), a function that
+ * returns the box of a tensor that a site has, and a function for each way of combining parts. */
 #include "c_inside.h"
 
 /* ---- which moves there are ---------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static void operand_add(CPrinter *p, LoopKernel *k, const char *name, DType t) {
   vec_push(p->arena, k->places, ((LoopPlace){.space = SPACE_REGISTER, .name = str_from(p->strings, name), .dtype = t}));
 }
 
-/* Registers a and b are a kernel's, of which this is the one expression. */
+/* Registers a and b belong to a kernel that consists of this one expression. */
 static void fold_print(CPrinter *p, uint32_t number, const Task *k) {
   DType t = p->p->tasks->buffers.at[k->buffer].dtype;
   const char *in_memory = c_store_type(t), *value = c_value_type(t);
@@ -55,7 +55,7 @@ static void fold_print(CPrinter *p, uint32_t number, const Task *k) {
   buf_str(p->out, ");\n  }\n}\n");
 }
 
-/* Of two with a value each: NaN is better than any number; of equals the earlier place is. */
+/* For argmax and argmin: NaN beats any number; of equals the earlier position wins. */
 static const char *beats(Arena *a, const Task *k, DType t, const char *x, const char *y) {
   const char *sign = k->reducer == RED_ARGMAX ? ">" : "<";
   if (!dtype_is_float(t)) return arena_printf(a, "%s %s %s", x, sign, y);
@@ -78,7 +78,7 @@ static void best_print(CPrinter *p, uint32_t number, const Task *k) {
 
 /* ---- where sites have what --------------------------------------------------------------------------------- */
 
-/* In moves; or between the caller and us, who is told which part it is. */
+/* Whether the buffer is in a move or passes between the caller and us, and so needs its box. */
 static bool moved(const CPrinter *p, uint32_t buffer) {
   if (p->p->tasks->buffers.at[buffer].space != BUF_WORK) return true;
   for (uint32_t i = 0; i < p->moves.len; i++)
@@ -150,7 +150,7 @@ static void move_row(CPrinter *p, uint32_t i, const Task *k) {
   buf_printf(out, "%u, %u, %d},\n", k->step, k->end, k->move == MOVE_ALL_REDUCE);
 }
 
-/* By dimension of the table which index of a point it is. */
+/* By dimension of the table: which index of a point it takes. */
 static void fetch_table(CPrinter *p, uint32_t i, const Task *k) {
   const Expr *read = k->stages.at[0].sum->body;
   int n = 0;
@@ -167,7 +167,7 @@ static void fetch_row(CPrinter *p, uint32_t i, const Task *k) {
   buf_printf(p->out, "  {%u, %u, %d, %u, %u, %s_index_%u},\n", task_table(k), s->slot[0].index, s->buffer, s->sum->n_out - (read->n - n), n, p->o->prefix, i);
 }
 
-/* The name of a table, or NULL if it has no rows. */
+/* The name of a table; NULL if it has no rows. */
 static void table_name(CPrinter *p, uint32_t rows, const char *name) {
   if (rows) buf_printf(p->out, "%s_%s, ", p->o->prefix, name);
   else buf_str(p->out, "NULL, ");

@@ -1,6 +1,6 @@
-/* codegen/emit/c_tables.c - in comes a LoopProgram; out goes the end of PREFIX.c: declarations as in the header, tables for
- * the runtime (ein_run.h says what is in them), the public functions, and the model by which programs that know
- * nothing about this one can drive it (ein_tensor.h). */
+/* codegen/emit/c_tables.c - emits the end of PREFIX.c. In: a LoopProgram. Out: declarations as in the header, tables
+ * for the runtime (described in ein_run.h), the public functions, and the model through which programs that know
+ * nothing of this one can run it (ein_tensor.h). */
 #include "c_tables.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static void place_fields(Buf *c, Place p) {
   buf_printf(c, ", %u", p.file ? p.line : 0);
 }
 
-/* The deepest nesting of repeats: so many turn counters there are. */
+/* The deepest nesting of repeats, which is the number of turn counters. */
 static uint32_t turns_deep(const Tasks *list, uint32_t depth) {
   uint32_t most = depth;
   for (uint32_t i = 0; i < list->len; i++) {
@@ -85,9 +85,9 @@ void c_argument_tables(Buf *c, const TaskGraph *t, const char *prefix) {
   buf_str(c, "};\n");
 }
 
-/* ---- axes, for those who know the model alone --------------------------------------------------- */
+/* ---- axes, for users of the model --------------------------------------------------------------- */
 
-/* The number of a symbolic size among those without value; -1: no such size. */
+/* The number of a symbolic size among those without a value; -1: no such size. */
 static int open_dim(const TaskGraph *t, const Expr *e) {
   int n = 0;
   if (e->kind != EX_DIM) return -1;
@@ -99,7 +99,7 @@ static int open_dim(const TaskGraph *t, const Expr *e) {
   return -1;
 }
 
-/* Of plans for several sizes: the number of that which stands alone as an axis of an input. */
+/* For plans with several sizes: the number of the size that is this axis of an input; -1: none. */
 static int plan_dim(const EmitOptions *o, const NamedAxes *said, uint32_t axis) {
   for (uint32_t i = 0; said && said->size[axis] && i < o->n_sizes; i++)
     if (o->size[i] == said->size[axis]) return (int)i;
@@ -256,14 +256,14 @@ static void plan_text(Buf *c, const TaskGraph *t, const CMembers *m, const char 
   buf_str(c, "  return ein_plan_run(ctx, dim);\n}\n\n");
 }
 
-/* Structs of views only are arrays of views: this is said to the compiler, which would refuse one with holes. */
+/* Structs of views are used as arrays of views: the compiler rejects a struct with padding. */
 static void size_check(Buf *c, const char *x, const char *what, uint32_t n) {
   if (n)
     buf_printf(c, "typedef char %s_%s_are_views[sizeof(%s_%s) == %u * sizeof(ein_tensor) ? 1 : -1];\n", x, what, x, what,
                n);
 }
 
-/* A condition for each argument: it is no longer as in the last run. */
+/* A condition for each argument: it has changed since the last run. */
 static void others_text(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, uint32_t first, const char *array) {
   const uint32_t *at = c_axes(c->arena, t);
   for (uint32_t i = 0; i < n; i++) {
@@ -273,7 +273,7 @@ static void others_text(Buf *c, const TaskGraph *t, const TaskArgument *x, uint3
   }
 }
 
-enum { FEW_ARGUMENTS = 16 }; /* they are compared one by one, in the text; more by a loop */
+enum { FEW_ARGUMENTS = 16 }; /* at most so many are compared one by one; more, by a loop */
 
 static void run_few(Buf *c, const TaskGraph *t, const char *x) {
   buf_printf(c,
@@ -354,7 +354,7 @@ void c_declared(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   buf_str(c, "#ifdef __cplusplus\n}\n#endif\n\n");
 }
 
-/* A plan for several sites is known by its model alone. */
+/* A plan for several sites exports only its model. */
 static void emit_plan(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   make_text(c, o->prefix);
   buf_printf(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const ein_model %s_model;\n#ifdef __cplusplus\n}\n#endif\n\n", o->prefix);

@@ -1,5 +1,6 @@
-/* codegen/emit/c_whole.c - PREFIX.c over several plans of one program, each for another number of sites or other sizes: in come their LoopPrograms, which agree
- * about arguments; out go the public functions, which stand on runtime/ein_whole.h, and PREFIX_mpi.c, which brings a communicator to them. */
+/* codegen/emit/c_whole.c - emits PREFIX.c for several plans of one program, each for a number of sites or for sizes.
+ * In: their LoopPrograms, which have the same arguments. Out: the public functions, which use runtime/ein_whole.h, and
+ * PREFIX_mpi.c, which passes them a communicator. */
 #include <string.h>
 
 #include "c_inside.h"
@@ -22,13 +23,13 @@ static void head_print(Buf *c, const LoopProgram *const *plans, uint32_t n, cons
   c_comment_text(c, o->source);
   buf_str(c, " for ");
   for (uint32_t i = 0; i < n; i++) {
-    if (i && sites_of(plans[i]) == sites_of(plans[i - 1])) continue; /* of other sizes */
+    if (i && sites_of(plans[i]) == sites_of(plans[i - 1])) continue; /* other sizes */
     buf_printf(c, "%s%lld", i ? ", " : "", (long long)sites_of(plans[i]));
   }
   buf_printf(c, " sites, by ein %s. ", o->version);
 }
 
-/* "N = 1024, M = 3; N = 4096, M = 3": of the plans for as many sites as the first. */
+/* "N = 1024, M = 3; N = 4096, M = 3": for the plans with as many sites as the first. */
 static void sizes_say(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   for (uint32_t i = 0; i < n && sites_of(plans[i]) == sites_of(plans[0]); i++)
     for (uint32_t k = 0; k < o->n_sizes; k++)
@@ -40,7 +41,7 @@ static void table_name(Buf *c, const char *prefix, const char *name, uint32_t n)
   else buf_str(c, "NULL");
 }
 
-/* A size that callers say is a dim without a value, behind those of the mesh. */
+/* Makes a size that callers set a dim without a value, behind those of the mesh. */
 static void size_open(Arena *a, TaskGraph *t, Str name) {
   for (uint32_t i = t->mesh.n; i < t->dims.len; i++)
     if (t->dims.at[i].name == name) {
@@ -50,7 +51,8 @@ static void size_open(Arena *a, TaskGraph *t, Str name) {
   vec_push(a, t->dims, ((TaskDim){name, false, 0}));
 }
 
-/* The first plan, as callers see its arguments: what has a default may be left out, and sizes that plans differ by are open. */
+/* The first plan with its arguments as callers see them: those with a default are optional, and sizes in which plans
+ * differ are symbolic. */
 LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptions *o) {
   LoopProgram *p = arena_copy(a, first, sizeof *first);
   p->tasks = arena_copy(a, first->tasks, sizeof *first->tasks);
@@ -113,7 +115,7 @@ static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, con
   buf_str(c, "};\n\n");
 }
 
-/* $_plan gives sizes in the order of the tables. */
+/* $_plan passes sizes in the order of the tables. */
 static void plan_print(Buf *c, const TaskGraph *t, const EmitOptions *o) {
   CMembers m = c_members(c->arena, t);
   buf_printf(c, "ein_status %s_plan(%s_ctx *ctx, const %s_sizes *sizes) {\n", o->prefix, o->prefix, o->prefix);

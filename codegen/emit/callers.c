@@ -1,11 +1,13 @@
-/* codegen/emit/callers.c - a library over MPI for those who do not call it in C: PREFIX_mpi.f90, a module of Fortran, and PREFIX.py, for Python's
- * ctypes. In comes what the header is made of; both stand on the functions of PREFIX.h and on PREFIX_create_mpi_f. */
+/* codegen/emit/callers.c - bindings of an MPI library for other languages than C: PREFIX_mpi.f90, a Fortran module,
+ * and PREFIX.py, for Python's ctypes. In: the same as for the header. Both call the functions of PREFIX.h and
+ * PREFIX_create_mpi_f. */
 #include <string.h>
 
 #include "c_inside.h"
 #include "c_tables.h"
 
-/* The most axes and the longest names that Fortran has; a type's procedure is called as its argument, behind this many letters of the prefix. */
+/* The most axes and the longest names in Fortran; a type's procedure has its argument's name, after this many letters
+ * of the prefix. */
 enum { FORTRAN_AXES = 15, FORTRAN_NAME = 63, FORTRAN_PREFIX = 40 };
 
 typedef struct Callers {
@@ -25,7 +27,7 @@ static void lines(Callers *c, const char *text) {
 
 /* ---- Fortran: names ------------------------------------------------------------------------------------------- */
 
-/* Letters are alike, large and small, and the first is one. */
+/* A Fortran name: case does not count, and the first character is a letter. */
 static Str fortran_name(Callers *c, Map *taken, Str member) {
   Arena *a = c->out->arena;
   const char *from = member->s;
@@ -66,7 +68,7 @@ bool emit_fortran_can(const EmitOptions *o) {
   return o->prefix[0] != '_' && strlen(o->prefix) <= FORTRAN_PREFIX;
 }
 
-/* ---- Fortran: what differs by argument -------------------------------------------------------------------------- */
+/* ---- Fortran: what depends on the arguments --------------------------------------------------------------------- */
 
 typedef struct Side { const char *name; const TaskArgument *at; uint32_t n; Str *member; } Side; /* "inputs" or "outputs" */
 
@@ -121,7 +123,7 @@ static void side_procedures(Callers *c, const Side *s) {
              s->name, c->o->prefix, s->name);
 }
 
-/* Types of elements, and names, by argument. One more, so that no array is empty. */
+/* The dtypes and names of the arguments, and one more, because arrays cannot be empty. */
 static void side_tables(Callers *c, const Side *s) {
   Buf *b = c->out;
   buf_printf(b, "  integer(c_int), parameter :: %s_dtype_(%u) = [integer(c_int) ::", s->name, s->n + 1);
@@ -353,7 +355,7 @@ void emit_fortran(Buf *out, const LoopProgram *face, const EmitOptions *o) {
   lines(&c, "\nend module\n");
 }
 
-/* ---- Python ------------------------------------------------------------------------------------------------------------ */
+/* ---- Python ------------------------------------------------------------------------------------------------------ */
 
 static void python_side(Callers *c, const char *name, const TaskArgument *at, uint32_t n) {
   buf_printf(c->out, "%s = [", name);

@@ -1,6 +1,7 @@
-/* codegen/emit/cuda.c - a LoopProgram for a device as one text of CUDA: a __global__ function for each launch; then, for the host, the sizes, the
- * run as a list of calls, and the tables, as in C. Or as two texts, the kernels for NVRTC, and the rest in C, with what NVRTC made in it. It decides
- * nothing. What they stand on is runtime/cuda/, a part of ein_run.h. */
+/* codegen/emit/cuda.c - emits a LoopProgram for a device as one CUDA text: a __global__ function for each launch;
+ * then, for the host, the sizes, the run as a list of calls, and the tables, as in C. Or as two texts: the kernels for
+ * NVRTC, and the rest in C, with NVRTC's output embedded. It makes no decisions. Both use runtime/cuda/, a part of
+ * ein_run.h. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ static const char axis_of[] = "xyz";
 
 /* ---- a launch ---------------------------------------------------------------------------------------- */
 
-/* Loops that are bound, outermost first, and what is in them. */
+/* The bound loops, outermost first, and their body. */
 typedef struct Launch {
   const LoopStmt *bound[2 * LOOP_AXES];
   uint32_t n;
@@ -41,7 +42,7 @@ static void shared_print(CPrinter *p, const LoopStmt *s) {
   buf_printf(p->out, "  EIN_SHARED(%s, %s, %lld);\n", c_array_type(x), c_place(p, s->place), (long long)(n ? n : 1));
 }
 
-/* What a kernel is given: the buffers that it uses, sizes, and the context's part on the device. */
+/* A kernel's parameters: the buffers that it uses, sizes, and the context's part on the device. */
 static void parameters_print(CPrinter *p) {
   const char *comma = "";
   for (uint32_t i = 0; i < p->k->places.len; i++) {
@@ -54,7 +55,7 @@ static void parameters_print(CPrinter *p) {
   if (p->uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
 }
 
-/* Each lies at a multiple of 16 bytes: so wide can a load or a store be. */
+/* Each is aligned to 16 bytes, the widest load or store. */
 static void aligned_print(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
@@ -63,7 +64,8 @@ static void aligned_print(CPrinter *p) {
   }
 }
 
-typedef struct CudaLaunch { Str name; uint32_t number; VEC(uint32_t) places, sizes; bool device; } CudaLaunch; /* in the order of its parameters */
+/* number: the launch's; places, sizes: in the order of its parameters. */
+typedef struct CudaLaunch { Str name; uint32_t number; VEC(uint32_t) places, sizes; bool device; } CudaLaunch;
 
 static CudaLaunch *launch_keep(CPrinter *p, Str name) {
   CudaLaunch *c = NEW(p->arena, CudaLaunch);
@@ -77,7 +79,7 @@ static CudaLaunch *launch_keep(CPrinter *p, Str name) {
   return c;
 }
 
-/* Of a block: it has as many registers for each as it can have of the device's. */
+/* The threads of a block: the kernel is compiled for as many registers per thread as that leaves. */
 static int64_t threads_of(const Launch *l) {
   int64_t n = 1;
   for (uint32_t i = 0; i < l->n; i++)
@@ -112,7 +114,7 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
 
 /* ---- kernels and their calls --------------------------------------------------------------------------- */
 
-/* Those that a library's product would be in place of, or ahead of, among them. */
+/* Adds all launches, including those after a library's product or in its place. */
 static void launches_add(CPrinter *p, const LoopBody *b, LoopBody *all) {
   for (uint32_t i = 0; i < b->len; i++) {
     LoopStmt *s = b->at[i];
@@ -145,7 +147,7 @@ static void extent_print(CPrinter *p, const Expr *e) {
   else buf_printf(p->out, "ctx->size[%u]", c_size_number(p, e));
 }
 
-/* Extents along x, y and z; 1 where there is none. */
+/* The extents along x, y and z; 1 if there is no loop. */
 static void extents_print(CPrinter *p, const Launch *l, LoopBind bind) {
   for (uint32_t axis = 0; axis < LOOP_AXES; axis++) {
     const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
@@ -181,7 +183,7 @@ static void by_driver_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *
 
 /* ---- products --------------------------------------------------------------------------------------------- */
 
-/* `first`, and so much further with each turn. */
+/* `first`, plus the stride of each turn. */
 static void first_print(CPrinter *p, const LoopProduct *x, int which) {
   extent_print(p, x->first[which]);
   for (uint32_t d = 0; d < PRODUCT_TURNS; d++) {
@@ -191,7 +193,7 @@ static void first_print(CPrinter *p, const LoopProduct *x, int which) {
   }
 }
 
-/* What the library is told; it says whether it has made it. */
+/* Calls the library, which returns whether it has computed the product. */
 static void product_print(CPrinter *p, const LoopStmt *s, const char *name, const char *in) {
   LoopProduct x;
   Buf *out = p->out;
@@ -213,7 +215,7 @@ static void product_print(CPrinter *p, const LoopStmt *s, const char *name, cons
   buf_printf(out, "};\n%s  by_library = ein_cuda_multiply(ctx, &x);\n%s}\n", in, in);
 }
 
-/* A twin has launches of the same sizes, on its own buffers. Gives what is behind its own among `all`. */
+/* A twin's launches have the same sizes and its own buffers. Returns the end of its launches in `all`. */
 static CudaLaunch **calls_print(CPrinter *p, const LoopBody *b, CudaLaunch **all, const char *in) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
@@ -247,7 +249,8 @@ void c_device_call(CPrinter *p, uint32_t number, const char *indent) {
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-/* Of twins, one has the functions; but those that look at indices say different things of them. */
+/* The kernel whose functions each kernel uses: its first twin, except that kernels which test indices report different
+ * things. */
 static const uint32_t *twins_of(const CPrinter *p) {
   uint32_t *same = loop_twins(p->arena, p->p);
   for (uint32_t i = 0; i < p->p->kernels.len; i++)
@@ -257,7 +260,7 @@ static const uint32_t *twins_of(const CPrinter *p) {
 
 /* ---- moves -------------------------------------------------------------------------------------------- */
 
-/* Of a text for several sites: for elements of 1, 2, 4 and 8 bytes a kernel that moves boxes of them. */
+/* Kernels that move boxes of elements of 1, 2, 4 and 8 bytes, in a text for several sites. */
 static const struct { uint32_t bytes; const char *type; } boxed[] = {{1, "uint8_t"}, {2, "uint16_t"}, {4, "uint32_t"}, {8, "uint64_t"}};
 
 static void boxes_kernels(CPrinter *p) {
@@ -273,7 +276,7 @@ static void boxes_kernels(CPrinter *p) {
 
 static const char *sites_word(const LoopProgram *lp) { return lp->tasks->mesh.n ? "#define EIN_SITES\n" : ""; }
 
-/* The head of a text, and the printer behind its kernels. */
+/* Prints the head of a text and its kernels. Returns the printer. */
 static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *o, bool library) {
   CPrinter p = c_printer(c, lp, o);
   uint32_t turns = c_turns(lp->tasks);
@@ -295,11 +298,11 @@ void emit_cuda(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
 
 uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) { return kernels_print(c, lp, o, true).launched.len; }
 
-/* In words of 64 bits: what makes it is as quick as it can be for a compiler to read, and it lies as the driver may like it. */
+/* Prints the image as 64-bit words, which compilers read fastest, and which align it for the driver. */
 static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint32_t number) {
   buf_printf(c, "/* the kernels for %s_%d, by %s, in words of 64 bits, the lowest byte first */\nstatic const uint64_t %s_image_%u[] = {",
              image->machine ? "sm" : "compute", image->arch, image->by, prefix, number);
-  for (size_t i = 0; i <= image->len / 8; i++) { /* and a 0 at the end, which PTX wants */
+  for (size_t i = 0; i <= image->len / 8; i++) { /* and a 0 at the end, which PTX needs */
     uint64_t word = 0;
     for (size_t k = 0; k < 8 && i * 8 + k < image->len; k++) word |= (uint64_t)((const unsigned char *)image->at)[i * 8 + k] << (8 * k);
     buf_printf(c, "%s0x%" PRIx64 "u,", i % 8 ? " " : "\n  ", word);
@@ -329,7 +332,7 @@ void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const E
   p.out = c;
   c_file_head(c, o, arena_printf(lp->arena, "#define EIN_DRIVER\n%s%s#define EIN_TURNS %u\n", sites_word(lp), loop_has_products(lp) ? "#define EIN_PRODUCTS\n" : "", turns ? turns : 1));
   code_print(c, &p, image, n_images, o->prefix);
-  p.device = false; /* moves are told of and combined on the host */
+  p.device = false; /* moves are described and combined on the host */
   c_sites(&p);
   p.device = true;
   c_host(&p);

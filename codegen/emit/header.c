@@ -1,5 +1,5 @@
-/* codegen/emit/header.c - PREFIX.h: in comes a LoopProgram, out goes what a caller of the library reads: types, functions,
- * and a word about each argument. The same declarations, without the words, stand in PREFIX.c. */
+/* codegen/emit/header.c - emits PREFIX.h. In: a LoopProgram. Out: what a caller of the library reads: types,
+ * functions, and a comment on each argument. PREFIX.c has the same declarations without the comments. */
 #include <string.h>
 
 #include "c_tables.h"
@@ -25,7 +25,7 @@ CMembers c_members(Arena *a, const TaskGraph *t) {
   return m;
 }
 
-/* ---- text for people ---------------------------------------------------------------------------- */
+/* ---- text for readers --------------------------------------------------------------------------- */
 
 void c_extent_text(Buf *b, const Expr *e) {
   Buf t = buf_new(b->arena);
@@ -122,7 +122,8 @@ void c_with_prefix(Buf *b, const char *text, const char *prefix) {
   }
 }
 
-enum { ONE = 1, SITES = 2, DEVICE = 4, BOTH = 7 }; /* of what is for one site, for several, for one on a device */
+/* Which libraries have it: for one site, for several, for one on a device. */
+enum { ONE = 1, SITES = 2, DEVICE = 4, BOTH = 7 };
 
 static const struct { int of; const char *note, *text; } functions[] = {
   {BOTH, "A context holds a plan, its memory and its last error; one thread at a time may use it. config NULL: the usual.\n"

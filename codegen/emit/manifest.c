@@ -1,5 +1,5 @@
-/* codegen/emit/manifest.c - PREFIX.json: what a library is, for programs that build, bind or measure it. Extents and amounts
- * of work are formulas over the symbolic sizes, as text. */
+/* codegen/emit/manifest.c - emits PREFIX.json, which describes a library to programs that build, bind or measure it.
+ * Extents and amounts of work are formulas over the symbolic sizes, as text. */
 #include <string.h>
 
 #include "base/json.h"
@@ -20,7 +20,7 @@ static void json_extent(Json *j, const char *key, const Expr *e) {
   json_strn(j, key, b.s, b.len);
 }
 
-/* Of the whole tensor, of which sites may have blocks. */
+/* The extent of the whole tensor, of which sites may have blocks. */
 static const Expr *extent_of(const TaskGraph *t, const TaskBuffer *b, uint32_t k) {
   int64_t *whole = NEW_ARRAY(t->arena, int64_t, b->rank + 1);
   if (!t->mesh.n) return b->dim[k];
@@ -28,7 +28,7 @@ static const Expr *extent_of(const TaskGraph *t, const TaskBuffer *b, uint32_t k
   return expr_int(t->exprs, DT_I64, whole[k]);
 }
 
-/* All that is over sizes may be large: one that does not fit 64 bits cannot be planned either. */
+/* The bytes of a buffer. They may overflow for large sizes, but then the program cannot be planned either. */
 static const Expr *bytes_of(const TaskGraph *t, const TaskBuffer *b) {
   const Expr *e = expr_int(t->exprs, DT_I64, dtype_size(b->dtype));
   for (uint32_t k = 0; k < b->rank; k++) e = expr_op2(t->exprs, OP_MUL, e, extent_of(t, b, k));
@@ -56,7 +56,7 @@ static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str mem
   json_end(j, '}');
 }
 
-/* C functions that it calls; of a file its name, without its folder. */
+/* The C functions that it calls; files are given without their folder. */
 static void externs(Json *j, const Exprs *p) {
   if (!extern_count(p)) return;
   json_array(j, "externs");
@@ -97,7 +97,7 @@ static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
 }
 
 static void entry_points(Json *j, const char *prefix, bool sites) {
-  static const struct { const char *name; int of; } entry[] = { /* 1: of a library for one site, 2: for several */
+  static const struct { const char *name; int of; } entry[] = { /* 1: in a library for one site, 2: for several */
     {"create", 3}, {"create_mpi", 2}, {"destroy", 3},    {"plan", 3},   {"workspace_bytes", 3}, {"local_extent", 2}, {"run", 3},
     {"again", 3},  {"run_whole", 2},  {"last_error", 3}, {"cancel", 3}, {"model", 3}};
   json_object(j, "entry_points");
@@ -150,7 +150,7 @@ void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o) {
   tail(&j);
 }
 
-/* By what they differ. */
+/* Lists the plans by sites and sizes. */
 static void plans_list(Json *j, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   json_array(j, "plans");
   for (uint32_t i = 0; i < n; i++) {

@@ -1,10 +1,11 @@
-/* codegen/jit/model.c - tables, sizes and run of a program whose kernels are functions: see model.h. */
+/* codegen/jit/model.c - builds the tables, sizes and run of a program whose kernels are loaded functions: see model.h.
+ */
 #include <stddef.h>
 
 #include "emit/c_tables.h"
 #include "model.h"
 
-typedef struct Count { int64_t known; int32_t size; } Count; /* size: its number; -1: it is known */
+typedef struct Count { int64_t known; int32_t size; } Count; /* size: its number; -1: it is constant */
 
 typedef struct Part { ein_task *function; bool streams; Count points; } Part;
 
@@ -12,20 +13,21 @@ typedef struct Step Step;
 typedef VEC(Step) Steps;
 struct Step {
   const Task *task;
-  int32_t unless;            /* the buffer of an input that is not given, or this is not done; -1: it is always done */
+  int32_t unless;            /* the input's buffer: the step runs only if that input is not given; -1: it always runs */
   const int *bound;          /* KERNEL, */
   const Part *part;
   uint32_t n_parts;
   Count work;
-  int input;                 /* DEFAULT: the buffer that gets it */
-  const char *file;          /* ASSERT: where it stands */
+  int input;                 /* DEFAULT: the buffer to set */
+  const char *file;          /* ASSERT: its place in the source */
   Steps body;                /* REPEAT */
 };
 
-typedef struct Sized { const Expr *e; const char *what, *file; int line, at; } Sized; /* an extent: of shape[at]; what NULL: it is a constant */
+/* An extent, shape[at]; what is NULL if it is a constant. */
+typedef struct Sized { const Expr *e; const char *what, *file; int line, at; } Sized;
 
 typedef struct Made {
-  JitModel model;            /* first: what the runtime hands back is where it stands */
+  JitModel model;            /* must be first: the runtime returns a pointer to it */
   Arena *arena;
   const LoopProgram *p;
   const JitRuntime *runtime;
@@ -33,7 +35,7 @@ typedef struct Made {
   Map size_of;               /* Expr to 1 + its number, */
   VEC(const Expr *) sizes, scratch;
   VEC(Sized) extents;
-  const char **check_file;   /* of each check: where it stands */
+  const char **check_file;   /* by check: its place in the source */
   Steps steps;
 } Made;
 
@@ -53,7 +55,7 @@ static int64_t dim_value(const Planning *x, Str name) {
   bug("a dim that is none of the program's");
 }
 
-/* As the emitted text computes it (c_checked): what does not fit 64 bits is told to the plan. */
+/* Computes as the emitted text does (c_checked): what overflows 64 bits is reported to the plan. */
 static Value checked(const Planning *x, const Expr *e) {
   const JitRuntime *r = x->m->runtime;
   Value v[3] = {{0}};
@@ -130,8 +132,8 @@ static int64_t count(const ein_ctx *ctx, Count c) { return c.size < 0 ? c.known 
 
 static bool steps_do(const Made *m, ein_ctx *ctx, const Steps *steps);
 
-/* False, here as below: the run has ended. The runtime calls what was loaded, a part in one piece too: were we compiled with sanitizers, a call of
- * ours would look at bytes before the function, where nothing need be. */
+/* Returns false, here and below, if the run has ended. The runtime calls loaded functions, even a part in one piece:
+ * with sanitizers, a call of ours would read bytes before the function, where there may be none. */
 static bool part_do(const JitRuntime *r, ein_ctx *ctx, const Step *s, const Part *x) {
   int64_t points = count(ctx, x->points);
   double work = (double)count(ctx, s->work);

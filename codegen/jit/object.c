@@ -1,5 +1,6 @@
-/* codegen/jit/object.c - an ELF object in memory. Sections that are alike in what may be done with them lie together: code and the stubs by
- * which it calls what is far away, constants with the table of addresses (the GOT), data. Each group begins with a page. */
+/* codegen/jit/object.c - loads an ELF object into memory. Sections with the same permissions are grouped: code, with
+ * the stubs through which it calls distant functions; constants, with the table of addresses (the GOT); data. Each
+ * group begins at a page. */
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,8 +22,8 @@ typedef struct Loading {
   uint32_t n_symbols;
   const char *names;         /* of symbols */
   size_t names_len;
-  char **at;                 /* of each section; NULL: it is not loaded */
-  size_t begin[GROUPS], end[GROUPS], stubs, addresses; /* from the beginning of the memory */
+  char **at;                 /* by section; NULL: not loaded */
+  size_t begin[GROUPS], end[GROUPS], stubs, addresses; /* offsets from the start of the memory */
   ObjectPlaces places;
   Object *out;
 } Loading;
@@ -80,7 +81,7 @@ static size_t up(size_t x, size_t to) { return (x + to - 1) / to * to; }
 enum { ALIGN_MOST = 4096 };
 static const size_t object_most = (size_t)1 << 30; /* within reach of a relative address */
 
-/* Where each section comes to lie, from the beginning of the memory; and behind those of a group, what we add to it. */
+/* Places each section at an offset from the start of the memory, and our additions behind each group's. */
 static const char *room_plan(Loading *o, size_t *offset, size_t *all) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE), at = 0;
   for (int g = 0; g < GROUPS; g++) {
@@ -136,7 +137,7 @@ static const char *symbol_place(Loading *o, ObjectWorld world, uint32_t i) {
   }
   if (s->st_shndx == SHN_ABS || type == STT_FILE) return NULL;
   if (s->st_shndx >= o->n_sections || type == STT_TLS || type == STT_GNU_IFUNC) return arena_printf(o->arena, "%s is of a kind that is not known", name);
-  if (!o->at[s->st_shndx]) return NULL; /* notes, and what only a linker reads */
+  if (!o->at[s->st_shndx]) return NULL; /* notes, and sections for linkers only */
   if (s->st_value > o->section[s->st_shndx].sh_size) return arena_printf(o->arena, "%s lies outside of its section", name);
   o->places.symbol[i] = o->at[s->st_shndx] + s->st_value;
   if (bind != STB_LOCAL) vec_push(o->arena, o->out->symbols, ((ObjectSymbol){arena_copy(o->arena, name, strlen(name) + 1), o->places.symbol[i]}));
@@ -154,7 +155,7 @@ static const char *symbols_place(Loading *o, ObjectWorld world) {
   return why;
 }
 
-/* ---- what code and data say of symbols ----------------------------------------------------------- */
+/* ---- relocations --------------------------------------------------------------------------------- */
 
 static const char *section_relocate(Loading *o, const Elf64_Shdr *r) {
   char *base = o->at[r->sh_info];

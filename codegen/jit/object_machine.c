@@ -1,4 +1,4 @@
-/* codegen/jit/object_machine.c - relocations of x86-64 and AArch64: those that position-independent code has. */
+/* codegen/jit/object_machine.c - relocations of x86-64 and AArch64 that occur in position-independent code. */
 #include <elf.h>
 #include <string.h>
 

@@ -113,7 +113,7 @@ static void literal(CPrinter *p, const Expr *e, bool paren) {
   if (paren && negative) buf_char(p->out, ')');
 }
 
-/* ---- the text of an operation ---------------------------------------------------------------------- */
+/* ---- text of operations ---------------------------------------------------------------------------- */
 
 static bool reads_memory(const CPrinter *p, const Expr *e) {
   if (e->kind == EX_READ) return e->n || p->k->places.at[e->i].space == SPACE_BUFFER;
@@ -619,7 +619,7 @@ static void read(CPrinter *p, const Expr *e) {
   }
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------- */
 
 void c_expr(CPrinter *p, const Expr *e, bool index) {
   const char *sign = index_sign(e, index);

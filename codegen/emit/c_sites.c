@@ -2,7 +2,7 @@
  * returns the box of a tensor that a site has, and a function for each way of combining parts. */
 #include "c_inside.h"
 
-/* ---- which moves there are ---------------------------------------------------------------------------- */
+/* ---- moves -------------------------------------------------------------------------------------------- */
 
 static void moves_find(CPrinter *p, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
@@ -76,7 +76,7 @@ static void best_print(CPrinter *p, uint32_t number, const Task *k) {
              beats(p->arena, k, t, "a", "b"));
 }
 
-/* ---- where sites have what --------------------------------------------------------------------------------- */
+/* ---- placement --------------------------------------------------------------------------------------------- */
 
 /* Whether the buffer is in a move or passes between the caller and us, and so needs its box. */
 static bool moved(const CPrinter *p, uint32_t buffer) {

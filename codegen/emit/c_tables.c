@@ -20,7 +20,7 @@ uint32_t *c_axes(Arena *a, const TaskGraph *t) {
   return at;
 }
 
-/* ---- small things ------------------------------------------------------------------------------- */
+/* ---- helpers ------------------------------------------------------------------------------------ */
 
 static uint32_t open_dims(const TaskGraph *t) {
   uint32_t n = 0;

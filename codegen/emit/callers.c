@@ -70,7 +70,8 @@ bool emit_fortran_can(const EmitOptions *o) {
 
 /* ---- Fortran: what depends on the arguments --------------------------------------------------------------------- */
 
-typedef struct Side { const char *name; const TaskArgument *at; uint32_t n; Str *member; } Side; /* "inputs" or "outputs" */
+/* name: "inputs" or "outputs". */
+typedef struct Side { const char *name; const TaskArgument *at; uint32_t n; Str *member; } Side;
 
 /* "1, 1, 2" with the 2 at place k. */
 static void places(Buf *b, uint32_t rank, uint32_t k) {

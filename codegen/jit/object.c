@@ -66,7 +66,7 @@ static const char *symbols_read(Loading *o) {
   return o->symbol ? NULL : "it has no symbols";
 }
 
-/* ---- room ------------------------------------------------------------------------------------- */
+/* ---- layout ----------------------------------------------------------------------------------- */
 
 static bool is_loaded(const Elf64_Shdr *s) {
   return (s->sh_flags & SHF_ALLOC) && (s->sh_type == SHT_PROGBITS || s->sh_type == SHT_NOBITS || s->sh_type == SHT_X86_64_UNWIND);
@@ -193,7 +193,7 @@ static const char *protect(Loading *o) {
   return NULL;
 }
 
-/* ---- the door ---------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------ */
 
 const char *object_load(Arena *a, const char *bytes, size_t len, ObjectWorld world, Object *out) {
   Loading o = {.arena = a, .bytes = bytes, .len = len, .out = out};

@@ -622,7 +622,7 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   if (well && c->c.ok) loop_check_device(&c->c, k);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------- */
 
 static uint32_t find_kernels(Check *c, const Tasks *list, uint32_t depth) {
   uint32_t n = 0;

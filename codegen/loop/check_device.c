@@ -82,7 +82,7 @@ static void launch_check(Device *d, const LoopStmt *s) {
   launch_check(d, s->body.at[last]);
 }
 
-/* ---- what a thread does ----------------------------------------------------------------------------- */
+/* ---- a thread's statements -------------------------------------------------------------------------- */
 
 /* Whether e is uniform over a block: it has no reads, and no variable that differs among threads. */
 static bool is_same(const Device *d, const Expr *e) {

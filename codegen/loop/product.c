@@ -6,7 +6,7 @@
 #include "expr/sum/law.h"
 #include "loop.h"
 
-/* ---- what is multiplied ---------------------------------------------------------------------------------- */
+/* ---- factors --------------------------------------------------------------------------------------------- */
 
 static bool factor_read(const Expr *e, const Expr *read[2]) {
   if (read[1]) return false;
@@ -37,7 +37,7 @@ static bool dtypes_fit(DType result, DType a, DType b, DType sum) {
   return (a == DT_F32 || a == DT_F64) && sum == a && result == a;
 }
 
-/* ---- where it lies ---------------------------------------------------------------------------------------- */
+/* ---- strides ---------------------------------------------------------------------------------------------- */
 
 /* An index: `rest`, plus a multiple of each variable and turn. */
 typedef struct Affine { Exprs *x; const LoopStmt *s; const Expr *rest; int64_t by[PRODUCT_LOOPS], turn[PRODUCT_TURNS]; } Affine;
@@ -88,7 +88,7 @@ static bool steps_of(Exprs *x, const LoopStmt *s, const LoopPlace *place, const 
   return true;
 }
 
-/* ---- whether it is one of matrices -------------------------------------------------------------------------- */
+/* ---- matrix products ---------------------------------------------------------------------------------------- */
 
 static bool still(const LoopProduct *p, int which, uint32_t loop) { return expr_is_int(p->step[which][loop], 0); }
 static bool next(const LoopProduct *p, int which, uint32_t loop) { return expr_is_int(p->step[which][loop], 1); }

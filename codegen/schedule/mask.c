@@ -132,7 +132,7 @@ static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   return made;
 }
 
-/* ---- what is wanted ---------------------------------------------------------------------------------------- */
+/* ---- wanted points ----------------------------------------------------------------------------------------- */
 
 /* Stage j's predicate over the labels of what it reads; NULL: it depends on others too, or an index is not a label. */
 static const Expr *over_read(Masks *m, const EinSum *sum, const Expr *cond, const Expr *read) {
@@ -176,7 +176,7 @@ static void domain_find(Masks *m, Masked *to, uint32_t i) {
   to[i].domain = where;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------ */
+/* ---- entry points --------------------------------------------------------------------------------------------- */
 
 /* The replacement of the predicate: a read of the mask, by the slot behind the stage's own. */
 static const Expr *mask_read(Masks *m, const EinSum *sum) {

@@ -52,7 +52,7 @@ uint32_t view_joined(Sched *s, uint32_t index, uint32_t k) {
   return VIEWS + s->views.len - 1;
 }
 
-/* ---- whether ------------------------------------------------------------------------------------------ */
+/* ---- when it applies ---------------------------------------------------------------------------------- */
 
 static void propose(Merge *m, uint32_t stage, uint32_t a, uint32_t b) {
   for (uint32_t i = 0; i < m->pairs.len; i++) {
@@ -165,7 +165,7 @@ static void pair_look(Merge *m, Pair p) {
   }
 }
 
-/* ---- done ---------------------------------------------------------------------------------------------- */
+/* ---- joining ------------------------------------------------------------------------------------------- */
 
 /* Makes the stage our own copy. */
 static EinSum *stage_own(Merge *m, uint32_t stage) {
@@ -293,7 +293,7 @@ static bool pair_join(Merge *m, Pair p) {
   return true;
 }
 
-/* ---- which -------------------------------------------------------------------------------------------- */
+/* ---- candidates --------------------------------------------------------------------------------------- */
 
 typedef struct Seek { Merge *m; uint32_t stage; VEC(Pair) all; } Seek;
 
@@ -388,7 +388,7 @@ static void ones_drop(Merge *m) {
   m->k->n_outer -= outer;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------- */
 
 static Merge merge_new(Sched *s, const Task *k) {
   Merge m = {.s = s, .k = arena_copy(s->arena, k, sizeof *k)};

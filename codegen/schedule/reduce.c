@@ -6,7 +6,7 @@
 #include <math.h>
 
 
-/* ---- what a reducer is ------------------------------------------------------------------------------- */
+/* ---- reducers ---------------------------------------------------------------------------------------- */
 
 static const Expr *extreme(Sched *s, DType t, bool most) {
   static const int bits[DTYPES] = {[DT_I64] = 63, [DT_I32] = 31, [DT_I16] = 15, [DT_I8] = 7};

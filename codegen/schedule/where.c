@@ -160,7 +160,7 @@ static bool less_data(Narrow *n, const Expr *a, const Expr *b, bool strict) {
   return true;
 }
 
-/* ---- a difference to data as bounds ----------------------------------------------------------------- */
+/* ---- bounds from differences to data ---------------------------------------------------------------- */
 
 /* z - p[s] >= 0 differs from z >= p[s] if the difference wraps around. 64-bit integers form a circle, and the
  * difference is non-negative on one half of it, which intersects the label's indices in a range. */
@@ -250,7 +250,7 @@ static const Expr *narrow(Narrow *n, const Expr *cond) {
   return cond->kind == EX_OP && take(n, cond) ? NULL : cond;
 }
 
-/* ---- what is wanted ------------------------------------------------------------------------------- */
+/* ---- wanted points -------------------------------------------------------------------------------- */
 
 static bool looks(const TaskStage *st, const Expr *e) {
   if (e->kind == EX_READ) return st->slot[e->i].kept;

@@ -26,7 +26,7 @@ typedef struct Ask {
   VEC(Asked) asked;          /* the checked indices that it does not change */
 } Ask;
 
-/* ---- what a loop asks ----------------------------------------------------------------------------------- */
+/* ---- checks of a loop ----------------------------------------------------------------------------------- */
 
 static void made_note(Ask *a, const LoopStmt *s) {
   a->n++;
@@ -91,7 +91,7 @@ static bool loop_look(Ask *a, LoopStmt *s) {
   return a->asked.len > 0;
 }
 
-/* ---- the loop twice ------------------------------------------------------------------------------------- */
+/* ---- the second loop ------------------------------------------------------------------------------------ */
 
 typedef struct Copy { Ask *a; uint32_t *place, *var; } Copy; /* by number: its copy */
 

@@ -227,7 +227,7 @@ static bool is_innermost(const LoopStmt *s) {
   return true;
 }
 
-/* ---- conditions and indices that have names --------------------------------------------------------------- */
+/* ---- named conditions and indices ------------------------------------------------------------------------- */
 
 typedef struct Named { Border *b; const Expr **is; } Named; /* by place; NULL: no such name */
 

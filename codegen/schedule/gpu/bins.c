@@ -48,7 +48,7 @@ static bool is_pinned(const Bins *c, uint32_t label) {
 }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* ---- whether ---------------------------------------------------------------------------------------------- */
+/* ---- when it applies -------------------------------------------------------------------------------------- */
 
 static bool pins_find(Bins *c) {
   const StagePlan *p = &c->l->plan;
@@ -103,7 +103,7 @@ static bool is_bins(Bins *c) {
   return true;
 }
 
-/* ---- what is decided -------------------------------------------------------------------------------------- */
+/* ---- choices ---------------------------------------------------------------------------------------------- */
 
 static int64_t cell_size(const Bins *c) { return dtype_size(sum_of(c)->acc) > 4 ? 8 : 4; }
 
@@ -307,7 +307,7 @@ static void parts_launch(Bins *c) {
   into(s, was);
 }
 
-/* ---- what parts come to ----------------------------------------------------------------------------------- */
+/* ---- results of parts ------------------------------------------------------------------------------------- */
 
 /* One thread for each result or, if results are few, several, each with every n-th part. */
 static void results_launch(Bins *c) {

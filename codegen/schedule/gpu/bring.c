@@ -33,7 +33,7 @@ static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* th
   return wide;
 }
 
-/* ---- which thread has what ------------------------------------------------------------------------------- */
+/* ---- a thread's groups ----------------------------------------------------------------------------------- */
 
 static const Expr *quotient(Sched *s, const Expr *a, int64_t n) { return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n)); }
 static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n)); }

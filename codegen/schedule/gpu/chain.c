@@ -22,7 +22,7 @@ bool chain_reads(const Chain *c, uint32_t i, uint32_t of) {
 
 bool chain_is_over(const Chain *c, uint32_t i, uint32_t sweep) { return c->link[i].over != NOWHERE && c->link[i].sweep == sweep; }
 
-/* ---- what each stage is ---------------------------------------------------------------------------------- */
+/* ---- kinds of stages ------------------------------------------------------------------------------------- */
 
 static bool reads_kept(const TaskStage *st, const Expr *e) {
   if (e->kind == EX_READ && st->slot[e->i].kept) return true;
@@ -264,7 +264,7 @@ static void sweeps_find(Chain *c) {
   }
 }
 
-/* ---- what it takes ---------------------------------------------------------------------------------------- */
+/* ---- resources -------------------------------------------------------------------------------------------- */
 
 static int64_t element_bytes(DType t) { return dtype_is_float(t) && dtype_size(t) < 4 ? 4 : dtype_size(t); }
 

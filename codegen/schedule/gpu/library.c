@@ -12,7 +12,7 @@ enum { POINTS = 1 << 20 };      /* in all, at least */
 enum { CALL = 1 << 26 };        /* per call, if there are several */
 enum { BEHIND = 64 };           /* of the sum, if maps are launched after it */
 
-/* ---- what is made -------------------------------------------------------------------------------------- */
+/* ---- what the library computes ------------------------------------------------------------------------- */
 
 static uint32_t number_of(const Library *b, const TaskStage *st) { return (uint32_t)(st - b->s->task->stages.at); }
 static bool is_behind(const Library *b) { return number_of(b, b->to) + 1 < b->l->to; }
@@ -55,7 +55,7 @@ static bool is_sum_of_two(Library *b) {
   return loop_factors(sum->body, sum->acc, b->read, &b->scale) && ex_is_safe(&e, sum->body);
 }
 
-/* ---- which loops are rows, lanes and the sum --------------------------------------------------------------- */
+/* ---- assignment of loops ----------------------------------------------------------------------------------- */
 
 static double points_of(const Library *b, uint32_t from) {
   double n = 1;

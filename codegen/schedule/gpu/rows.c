@@ -33,7 +33,7 @@ static int64_t threads_for(int64_t size) {
   return n;
 }
 
-/* ---- one more value ---------------------------------------------------------------------------------------- */
+/* ---- adding a value ---------------------------------------------------------------------------------------- */
 
 static RowsAt cell(uint32_t value, uint32_t place, const Expr *const *at) { return (RowsAt){value, place, at ? 1 : 0, at}; }
 static const Expr *value_at(Sched *s, const RowsAt *x) { return place_read(s, x->value, x->n, x->at); }
@@ -124,7 +124,7 @@ RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads,
   return own;
 }
 
-/* ---- what parts come to ------------------------------------------------------------------------------------- */
+/* ---- results of parts --------------------------------------------------------------------------------------- */
 
 /* Combines elements at distance `left`, 2 * left and so on, below n, with the thread's own. */
 static void branches_take(Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *mine, int64_t left, int64_t n) {

@@ -60,7 +60,7 @@ static const Expr *combine(Scan *c, const Expr *a, const Expr *b) { return ex_sh
 static const Expr *quotient(Sched *s, const Expr *a, int64_t n) { return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n)); }
 static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n)); }
 
-/* ---- whether -------------------------------------------------------------------------------------------- */
+/* ---- when it applies ------------------------------------------------------------------------------------ */
 
 /* Finds the point of step 0; false if more than a few points precede it. */
 static bool steps_find(Scan *c) {
@@ -89,7 +89,7 @@ static bool is_scan(Scan *c) {
   return running_find(c->s, &l->plan, &c->run) && steps_find(c);
 }
 
-/* ---- what is decided -------------------------------------------------------------------------------------- */
+/* ---- choices ---------------------------------------------------------------------------------------------- */
 
 /* Whether the last store is contiguous along the label. */
 static bool stores_along(const Scan *c, uint32_t label) {

@@ -54,7 +54,7 @@ static bool side_has(const Side *x, const Expr *e) {
   return false;
 }
 
-/* ---- whose side is what -------------------------------------------------------------------------------- */
+/* ---- assignment to sides ------------------------------------------------------------------------------- */
 
 static bool labels_read(const Tiles *t, const Expr *e) {
   if (e->kind == EX_READ) {
@@ -85,7 +85,7 @@ bool tiles_take(Tiles *t) {
   return !sum->where || !t->other || !(sum->where->has & HAS_READ);
 }
 
-/* ---- what is shared ------------------------------------------------------------------------------------ */
+/* ---- shared memory ------------------------------------------------------------------------------------- */
 
 typedef struct OneSlot { int64_t slot; const Expr *found; } OneSlot;
 

@@ -26,7 +26,7 @@ typedef struct Split {
   uint32_t buffer, places;
 } Split;
 
-/* ---- whether --------------------------------------------------------------------------------------------- */
+/* ---- when it applies ------------------------------------------------------------------------------------- */
 
 static bool extents_known(Split *t, double *reduced) {
   const StagePlan *p = &t->l->plan;

@@ -11,7 +11,7 @@ enum { ALONE = 120 };        /*   or so many, if a block has a processor alone *
 enum { PARTS_LEAST = 16, PARTS_MOST = 128 }; /* of the sum: least number per block if it is split; and the most */
 static const double cut_bytes = 1e9;         /* memory of a split sum, at most */
 
-/* ---- whether it is one --------------------------------------------------------------------------------- */
+/* ---- when it applies ----------------------------------------------------------------------------------- */
 
 static bool side_reads(const Tiles *t, uint32_t slot, const Side *x) {
   const Expr *e = tiles_read(t, slot);
@@ -104,7 +104,7 @@ static bool is_product(Tiles *t, const Launch *l) {
   return t->row.size >= TILE_SIDE && t->lane.size >= TILE_SIDE && tiles_bytes(t) <= LOOP_SHARED;
 }
 
-/* ---- what is chosen ------------------------------------------------------------------------------------- */
+/* ---- choices -------------------------------------------------------------------------------------------- */
 
 static bool is_of(const Side *x, uint32_t label) {
   for (uint32_t k = 0; k < x->n; k++)

@@ -16,7 +16,7 @@ typedef struct Turn {
   const Expr *other0, *label0; /* where the square begins */
 } Turn;
 
-/* ---- whether --------------------------------------------------------------------------------------------- */
+/* ---- when it applies ------------------------------------------------------------------------------------- */
 
 /* Finds the label along which the last stage's result is contiguous. */
 static bool label_found(Turn *t) {
@@ -79,7 +79,7 @@ static bool side_found(Turn *t) {
 /* The widest group, up to `each`, that leaves every warp a share of the square. */
 static int64_t most_of(const Turn *t, int64_t each) { return each * WARPS > t->side ? t->side / WARPS : each; }
 
-/* ---- where threads are in the square ------------------------------------------------------------------------ */
+/* ---- threads in the square ---------------------------------------------------------------------------------- */
 
 /* The thread's place in the square, for groups of neighbours: a warp has 32 points along, and as many beside each
  * other as a group has; then it moves on. */

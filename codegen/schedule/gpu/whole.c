@@ -103,7 +103,7 @@ static bool stages_found(Rows *r) {
   return size >= (double)LEAST;
 }
 
-/* ---- what is decided -------------------------------------------------------------------------------------- */
+/* ---- choices ---------------------------------------------------------------------------------------------- */
 
 /* Short rows share a block, if they divide evenly. */
 static Choice choose(const Expr *points, const Expr *rows) {

@@ -12,7 +12,7 @@ enum { HEAVY = 400 };        /* operations of a point, above which memory is not
 /* A stage's reads, by slot. */
 typedef struct Slots { const Expr **read; bool *always; uint32_t n; } Slots;
 
-/* ---- whether --------------------------------------------------------------------------------------------- */
+/* ---- when it applies ------------------------------------------------------------------------------------- */
 
 static void slots_walk(Slots *t, const Expr *e, bool always) {
   if (!(e->has & HAS_READ)) return;

@@ -132,7 +132,7 @@ void rows_fetch(Sched *s, const FetchRows *f, Env *e) {
   }
 }
 
-/* ---- what is next of a label around all tiles -------------------------------------------------------------------- */
+/* ---- prefetch along a surrounding label -------------------------------------------------------------------------- */
 
 static bool is_around(const FetchNext *f, uint32_t label) {
   for (uint32_t k = 0; k < f->p->n_order; k++)

@@ -19,7 +19,8 @@ static uint32_t long_label(const StagePlan *p, uint32_t brief) {
     int64_t slope;
     if (l == brief || p->size[l] < LONG_LEAST) continue;
     if (ex_has_label(last, l) && ex_slope(last, l, &slope) && slope == p->size[brief]) return l;
-    if (last->kind == EX_LABEL && row && row->kind == EX_LABEL && row->i == l) return l; /* whole rows of the last axis */
+    /* Rows of the last axis are whole. */
+    if (last->kind == EX_LABEL && row && row->kind == EX_LABEL && row->i == l) return l;
   }
   return NOWHERE;
 }

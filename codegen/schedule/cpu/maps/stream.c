@@ -21,7 +21,7 @@ enum {
   PIECE_BYTES = 256          /* least bytes of a piece: with fewer, most lines would be written in halves */
 };
 
-/* ---- whether ------------------------------------------------------------------------------------------ */
+/* ---- when it applies ---------------------------------------------------------------------------------- */
 
 static const Expr *bytes_of(Sched *s, uint32_t buffer) {
   const TaskBuffer *b = buffer_seen(s, buffer);
@@ -85,7 +85,7 @@ bool stream_rows(const StagePlan *p, uint32_t label) {
   return plan_move(p, p->n_access - 1, label) == MOVE_UNIT && bytes >= PIECE_BYTES;
 }
 
-/* ---- how: a map, by pieces of its rows -------------------------------------------------------------------- */
+/* ---- maps by pieces of rows ------------------------------------------------------------------------------- */
 
 LoopBody *stream_when(Sched *s, const Expr *when, LoopBody **other) {
   *other = NULL;

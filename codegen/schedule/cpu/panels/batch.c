@@ -55,7 +55,7 @@ typedef struct Batch {
   Task *k;                   /* our own copy of the kernel */
 } Batch;
 
-/* ---- whether ----------------------------------------------------------------------------------------------------- */
+/* ---- when it applies --------------------------------------------------------------------------------------------- */
 
 static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
   (void)x;
@@ -397,7 +397,7 @@ static void product_add(Batch *b) {
   if (copy[n]) copy_add(b, copy[n], false);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------------------ */
 
 const Task *batch_task(Sched *s, const Task *k) {
   if (k->stages.len != 1 || !k->stages.at[0].sum->n_red) return k;

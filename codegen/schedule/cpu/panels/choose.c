@@ -86,7 +86,7 @@ static bool pays(const Panel *t) {
   return !is_small(t, 16) && !lies_well(t, rows, lanes, pack_product(p, p->n_red, p->red));
 }
 
-/* ---- what it costs ----------------------------------------------------------------------------------------------- */
+/* ---- costs ------------------------------------------------------------------------------------------------------- */
 
 static double up(int64_t n, int64_t unit) { return (double)((n + unit - 1) / unit); }
 
@@ -218,7 +218,7 @@ static double far_cost(const Panel *t) {
   return cost;
 }
 
-/* ---- which label ------------------------------------------------------------------------------------------------- */
+/* ---- choice of the label ----------------------------------------------------------------------------------------- */
 
 /* The panels with lanes along v; NULL: there are none. */
 static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool fitted) {

@@ -15,7 +15,7 @@
 
 enum { LINE = PACK_LINE };
 
-/* ---- panels and what is kept ------------------------------------------------------------------------------------- */
+/* ---- panels and kept results ------------------------------------------------------------------------------------- */
 
 const Expr *cross_loop(Cross *c, const char *name, int64_t n, int64_t step, LoopBind bind) {
   Sched *s = c->t->s;
@@ -187,7 +187,7 @@ static void tile_keep(Cross *c, const Tile *x) {
   }
 }
 
-/* ---- what X has at the next point -------------------------------------------------------------------------------- */
+/* ---- prefetch of X's next point ---------------------------------------------------------------------------------- */
 
 /* Moves the labels of X one turn ahead; at a block's end that may leave the block, but not X. */
 static void point_next(Cross *c) {
@@ -234,7 +234,7 @@ static void tile_fetch(Cross *c, const Tile *x, const Expr *tile, int64_t tiles)
   into(s, around);
 }
 
-/* ---- all tiles --------------------------------------------------------------------------------------------------- */
+/* ---- tiles of a block -------------------------------------------------------------------------------------------- */
 
 /* Tiles that share points of X follow each other. */
 static void tiles(Cross *c) {
@@ -258,7 +258,7 @@ static void tiles(Cross *c) {
   into(s, was);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------------------ */
 
 static bool is_group(const Cross *c, uint32_t label) {
   return label == c->a || (c->slots[label] > 1 && cross_among(c->n_far, c->far, label));

@@ -16,7 +16,7 @@ enum {
 #define LOAD 0.25            /* cost of a tile's load, in multiply-adds of a vector: from the first-level cache, */
 #define LOAD_FAR 0.75        /*   and from the second */
 
-/* ---- whether ----------------------------------------------------------------------------------------------------- */
+/* ---- when it applies --------------------------------------------------------------------------------------------- */
 
 static uint32_t side_labels(const Side *x, uint32_t *label) {
   uint32_t n = 0;
@@ -97,12 +97,12 @@ static bool is_worth(const Cross *c) {
 
 static bool fits(const Panel *t) {
   const TaskStage *st = t->p->stage;
-  /* twice: overlapping tiles store some results twice. */
+  /* twice: results may be stored twice, as overlapping tiles do. */
   bool stored = st->buffer >= 0 || t->s->goes_on, twice = !t->s->goes_on || !tile_in_place(t->s);
   return !st->sum->where && !st->sum->domain && !t->sums && stored && twice && !pack_is_tame(t) && t->p->n_label + 4 <= CROSS_LABELS_MOST;
 }
 
-/* ---- how large --------------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
 /* The largest part, up to `most`, that divides the size, as threads must not store to the same place twice; a multiple
  * of SQUARE if it is not much smaller. 0: there is no such part. */

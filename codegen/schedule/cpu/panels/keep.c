@@ -21,7 +21,7 @@ static int64_t lanes_all(const Panel *t) {
   return (n + t->v.unit - 1) / t->v.unit * t->v.unit;
 }
 
-/* ---- where they are kept ----------------------------------------------------------------------------------------- */
+/* ---- layout of kept results -------------------------------------------------------------------------------------- */
 
 /* Whether a near label is kept: a block's sums keep all of them; rows, the one along which the result continues. */
 static bool has_near(const Panel *t, uint32_t label) { return label != t->v.flat && (t->sums || label == t->kept_near); }

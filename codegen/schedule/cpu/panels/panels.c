@@ -12,7 +12,7 @@
  */
 #include "panels.h"
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------------------ */
 
 /* The corners of the current block of rows and lanes. */
 static Corners corners_of_block(Panel *t) {

@@ -13,7 +13,7 @@ enum {
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* ---- whether ----------------------------------------------------------------------------------------------------- */
+/* ---- when it applies --------------------------------------------------------------------------------------------- */
 
 static double blocks_of(const Panel *t, const Side *x) {
   const StagePlan *p = t->p;
@@ -83,7 +83,7 @@ void pack_share_at(Panel *t, Side *x) {
 
 int64_t pack_share_blocks(const Panel *t, const Side *x) { return (int64_t)(blocks_of(t, x) * blocks_deep(t)); }
 
-/* ---- all of a side ----------------------------------------------------------------------------------------------- */
+/* ---- a whole side ------------------------------------------------------------------------------------------------ */
 
 /* Opens block f, counted over the side's blocks and those of the reduced labels. */
 static void block_open(Panel *t, Side *x, const Expr *f) {

@@ -3,7 +3,7 @@
 
 #include "panels.h"
 
-/* ---- whose label is it ------------------------------------------------------------------------------ */
+/* ---- which side a label belongs to ------------------------------------------------------------------ */
 
 static bool has(const StagePlan *p, uint32_t access, uint32_t label) { return plan_move(p, access, label) != MOVE_NONE; }
 
@@ -228,7 +228,7 @@ bool pack_is_in_part(const Panel *t, const Expr *e) {
   return false;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- entry points ----------------------------------------------------------------------------------------- */
 
 bool pack_labels(Panel *t, int64_t v) {
   t->v.tile = v;

@@ -20,7 +20,7 @@ enum {
 #define CHAINS 10.0          /* sums in flight, so that none waits for itself */
 #define LOAD 0.1             /* cost of a load relative to multiply-adds beside it */
 
-/* ---- how large ------------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------------------- */
 
 #define RUN_GAIN 0.9       /* if lines of the result are then whole, and nothing is kept */
 #define FLAT_GAIN 1.1      /* in useful lanes: what is kept has to be stored from there */
@@ -528,7 +528,7 @@ static void flat_choose(Panel *t, double worth) {
   x->flat = NO_LABEL, x->unit = unit, t->u.unit = rows;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- entry points ----------------------------------------------------------------------------------------- */
 
 bool pack_fits(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;

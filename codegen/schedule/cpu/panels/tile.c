@@ -187,7 +187,7 @@ static void tile_wanted(Panel *t, const Expr *u0, const Expr *v0) {
   wanted_open(t->e, t->p->n_label, 2, c.of);
 }
 
-/* ---- what comes soon --------------------------------------------------------------------------------------------- */
+/* ---- prefetch ---------------------------------------------------------------------------------------------------- */
 
 /* The rows to prefetch, read in place; lo to hi: the range of the cut label. */
 static FetchRows rows_ahead(Panel *t, const Expr *u0, const Expr *lo, const Expr *hi) {

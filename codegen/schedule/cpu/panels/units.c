@@ -17,7 +17,7 @@ typedef struct Count {
   bool others;               /* there are other operations */
 } Count;
 
-/* ---- what a step of the tile is made of ------------------------------------------------------------------------ */
+/* ---- operations of a step -------------------------------------------------------------------------------------- */
 
 static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 
@@ -74,7 +74,7 @@ static bool is_wide(const Panel *t) {
   return (acc == DT_F32 || acc == DT_F64) && tile_vector(t->s, acc) * dtype_size(acc) >= WIDE;
 }
 
-/* ---- what is made of it ------------------------------------------------------------------------------------- */
+/* ---- choice of units ---------------------------------------------------------------------------------------- */
 
 /* Called before panels are made. Floats are compared as integers on every machine, because that decides which zero is
  * the larger. */

@@ -22,7 +22,7 @@ typedef struct Apart {
 
 static const void *key(uint32_t place) { return (const void *)((uintptr_t)place + 1); }
 
-/* ---- what is called ------------------------------------------------------------------------------------- */
+/* ---- calls ---------------------------------------------------------------------------------------------- */
 
 static const Expr *leaf_value(void *env, Exprs *x, const Expr *leaf) {
   const Apart *a = env;

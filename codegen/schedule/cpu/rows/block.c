@@ -13,7 +13,7 @@ enum {
   WORTH = 8                  /* at most how many times the work of stages that want blocks the others may do */
 };
 
-/* ---- which label ------------------------------------------------------------------------------------- */
+/* ---- choice of the label ----------------------------------------------------------------------------- */
 
 typedef struct Look {
   Sched *s;
@@ -135,7 +135,7 @@ static int64_t block_rows(Sched *s, const Task *k, uint32_t label) {
   return k->stages.at[0].bound[label]->kind == EX_INT && size < n ? size : n;
 }
 
-/* ---- the label cut in two ------------------------------------------------------------------------------ */
+/* ---- splitting the label ------------------------------------------------------------------------------- */
 
 typedef struct Cut {
   Sched *s;
@@ -200,7 +200,7 @@ static TaskStage stage_cut(Sched *s, const Task *k, const TaskStage *st, uint32_
   return made;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------------- */
 
 const Task *block_task(Sched *s, const Task *k) {
   uint32_t label = rows_label(s, k);

@@ -15,7 +15,7 @@ enum {
   ROWS_BYTES = 1 << 20       /* and of all rows */
 };
 
-/* ---- what a part wants ------------------------------------------------------------------------------------ */
+/* ---- properties of a part --------------------------------------------------------------------------------- */
 
 static const EinSum *sum_of(const SweepPart *q) { return q->p->stage->sum; }
 static bool reduces(const SweepPart *q) { return sum_of(q)->reducer != RED_NONE; }
@@ -189,7 +189,7 @@ static void point(Sweep *w, const Expr *base, const Expr *l) {
   if (w->after) w->after(w);
 }
 
-/* ---- the rows after this one ----------------------------------------------------------------------------------- */
+/* ---- prefetch of later rows ------------------------------------------------------------------------------------ */
 
 static const Expr *leaf_fetch(void *env, Exprs *x, const Expr *leaf) {
   (void)x;

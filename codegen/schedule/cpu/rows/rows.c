@@ -93,7 +93,7 @@ static bool at_point(const Rows *r, uint32_t i, uint32_t slot, uint32_t k) {
   return true;
 }
 
-/* ---- what is known of each stage ----------------------------------------------------------------------- */
+/* ---- facts about stages -------------------------------------------------------------------------------- */
 
 static const Expr *read_note(void *env, Exprs *x, const Expr *leaf) {
   (void)x;
@@ -171,7 +171,7 @@ static void stage_look(Rows *r, uint32_t i) {
   q->cost = cost_again(r, i);
 }
 
-/* ---- where a stage's values are for those that read them ------------------------------------------------ */
+/* ---- homes of values ------------------------------------------------------------------------------------ */
 
 typedef struct Readers {
   bool any, here, beyond;    /* readers; in its own sweep; in another one */

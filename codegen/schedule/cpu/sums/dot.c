@@ -19,7 +19,7 @@ typedef struct Dot {
   bool by_rows;
 } Dot;
 
-/* ---- which, and how many ------------------------------------------------------------------------------ */
+/* ---- choice of labels and rows ------------------------------------------------------------------------ */
 
 /* Whether some operand in lanes does not depend on u. */
 static bool reuses(const StagePlan *p, uint32_t u, uint32_t r) {
@@ -201,7 +201,7 @@ static void block_store(Dot *d, int64_t rows, int64_t columns, const Expr *const
     }
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------- */
+/* ---- entry points ------------------------------------------------------------------------------------------ */
 
 /* Computes partial blocks one output at a time. */
 static void blocks(Dot *d, const Expr *const *u0) {

@@ -17,7 +17,7 @@ enum {
   STRIDE_MOST = 8            /* elements between neighbouring lanes */
 };
 
-/* ---- whether, and which -------------------------------------------------------------------------------- */
+/* ---- choice of labels ---------------------------------------------------------------------------------- */
 
 static bool fits(const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
@@ -50,7 +50,7 @@ static int64_t best_u(const StagePlan *p, uint32_t v) {
   return best;
 }
 
-/* ---- how large -------------------------------------------------------------------------------------------- */
+/* ---- sizes ------------------------------------------------------------------------------------------------ */
 
 static int64_t vector_over(int64_t n) { /* the smallest power of two that is not less */
   int64_t w = 1;
@@ -209,7 +209,7 @@ static void rows_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Ex
   }
 }
 
-/* ---- under a condition --------------------------------------------------------------------------------- */
+/* ---- conditions ---------------------------------------------------------------------------------------- */
 
 /* A conditional read prevents vectorisation. If the condition is the same for all lanes, as at the border of an image,
  * it is tested ahead of them. */
@@ -331,7 +331,7 @@ static void tile_wanted(Tile *t, const Expr *u0, const Expr *v0) {
   wanted_open(t->e, t->p->n_label, n, span);
 }
 
-/* ---- what later tiles want ------------------------------------------------------------------------------- */
+/* ---- prefetch -------------------------------------------------------------------------------------------- */
 
 /* Points of the innermost reduced label, in `parts` parts: the current one goes from lo up to hi; NULL: all. */
 typedef struct Points { const Expr *lo, *hi, *part; int64_t parts; } Points;
@@ -451,7 +451,7 @@ static void tile(Tile *t, int64_t rows, const Expr *u0, const Expr *v0) {
   t->rows = was_rows;
 }
 
-/* ---- all tiles ------------------------------------------------------------------------------------------- */
+/* ---- tiles of a block ------------------------------------------------------------------------------------ */
 
 /* Computes all rows from u0 on: in one tile or, if fewer are left and their number is unknown, one by one. */
 static void rows_do(Tile *t, const Expr *u0, const Expr *v0) {

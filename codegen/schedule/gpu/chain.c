@@ -229,7 +229,7 @@ static bool is_linear(const TaskStage *st, const Expr *e, uint32_t of) {
   return is_linear(st, e->arg[left ? 0 : 1], of);
 }
 
-/* Finds whether the sum can be kept relative to the maximum so far, with the exponential over the same points. */
+/* Finds whether the sum can be kept relative to the maximum so far: both must go over the same points. */
 static void base_find(Chain *c, uint32_t i) {
   Link *k = &c->link[i];
   const TaskStage *st = stage_at(c, i);

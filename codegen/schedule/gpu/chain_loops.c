@@ -446,8 +446,8 @@ static void accs_new(Chain *c, uint32_t sweep) {
   }
 }
 
-/* Computes pieces and sums of rows; late ones depend on a growing maximum, or neither grow with one nor are needed for
- * it. */
+/* Computes pieces and sums of rows; late: after the maximum has grown, the pieces that depend on it, and the sums
+ * other than it. */
 static void points_made(Chain *c, uint32_t sweep, bool late, bool grows) {
   LoopBody *was = c->s->body;
   const Expr *along = points_open(c);

@@ -139,7 +139,7 @@ static void list_print(Calls *c, const Tasks *list, int depth) {
   if (open >= 0) buf_printf(c->p->out, "%s}\n", in);
 }
 
-/* A list for a device is wrapped in what begins and ends a run there, however it ends. */
+/* Prints the run. A list for a device is wrapped in what begins and ends a run there, however it ends. */
 static void run_print(CPrinter *p) {
   Calls c = {.p = p};
   const char *x = p->o->prefix;

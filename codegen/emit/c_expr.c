@@ -131,7 +131,7 @@ static const char *logic_text(const CPrinter *p, const Expr *e) {
   return e->op == OP_AND ? "(int)$0 & (int)$1" : e->op == OP_OR ? "(int)$0 | (int)$1" : NULL;
 }
 
-/* The only power that vectors have, apart from those that the graph's rules turned into products. */
+/* Whether it is the only power that vectors have, apart from those that the graph's rules turned into products. */
 static bool is_cube(const Expr *e) { return e->op == OP_POW && e->arg[1]->kind == EX_REAL && e->arg[1]->f == 3; }
 
 static bool is_two_to(const Expr *e) { return e->op == OP_POW && expr_is_int(e->arg[0], 2); }
@@ -283,7 +283,7 @@ const char *emit_extern_type(DType t) {
   return type[t];
 }
 
-/* The parameters of a C function of blocks: extents, result, arguments; with types, or as a call's arguments. */
+/* Prints the parameters of a C function of blocks: extents, result, arguments; with types, or as a call's arguments. */
 static void block_parameters(Buf *c, const Extern *x, bool types) {
   const char *sign = "";
   for (uint32_t l = 0; l < x->n_out + x->n_red; l++, sign = ", ") buf_printf(c, "%s%sn%u", sign, types ? "int64_t " : "", l);
@@ -417,7 +417,7 @@ static void index_apart(CPrinter *p, uint32_t place, const Expr *index, uint32_t
   buf_char(p->out, ')');
 }
 
-/* The element's offset in its place; base: without it. */
+/* Prints the element's offset in its place; base: without it. */
 static void index_flat(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at, const Expr *base) {
   const LoopPlace *x = &p->k->places.at[place];
   bool any = false;
@@ -515,7 +515,7 @@ void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
   buf_char(p->out, ']');
 }
 
-/* The tests of indices, before anything is read, */
+/* Prints the tests of indices, before anything is read. */
 static void within_print(CPrinter *p, const Expr *read) {
   const char *before = "";
   for (uint32_t k = 0; k < read->n; k++) {
@@ -529,7 +529,7 @@ static void within_print(CPrinter *p, const Expr *read) {
   }
 }
 
-/*   and their failures. */
+/* Prints what reports each index that is out of range. */
 static void outside_print(CPrinter *p, const Expr *read) {
   p->uses_ctx = true;
   for (uint32_t k = 0; k < read->n; k++) {

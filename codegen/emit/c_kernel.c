@@ -13,7 +13,7 @@ static void indent(CPrinter *p, int depth) {
 
 /* ---- statements ---------------------------------------------------------------------------------------- */
 
-/* The number and size of its elements. */
+/* Prints the number and size of its elements. */
 static void held_print(CPrinter *p, const LoopStmt *s) {
   DType t = p->k->places.at[s->body.at[s->body.len - 1]->place].dtype;
   buf_printf(p->out, "(%lld, %d)", (long long)(s->hi->i - s->lo->i), (int)dtype_size(t));
@@ -25,8 +25,8 @@ static void poll_print(CPrinter *p, int depth) {
   p->uses_ctx = true;
 }
 
-/* The loop around one that is polled, of which each turn covers `polled` of the inner loop's. The inner loop keeps a
- * known number of turns, so that compilers can vectorise it. */
+/* Opens the loop around one that is polled; each of its turns covers `polled` of the inner loop's. The inner loop
+ * keeps a known number of turns, so that compilers can vectorise it. */
 static void polls_print(CPrinter *p, const LoopStmt *s, int depth) {
   const char *v = c_var(p, s->var);
   indent(p, depth);
@@ -265,7 +265,7 @@ static void axis_stride(CPrinter *p, uint32_t place, Axes a, uint32_t axis) {
   else c_stride(p, place, axis);
 }
 
-/* The extents and strides of the last n axes, in named arrays: C++ cannot take the address of a temporary. */
+/* Prints the extents and strides of the last n axes, in named arrays: C++ cannot take the address of a temporary. */
 static void stream_axes(CPrinter *p, uint32_t place, Axes a, uint32_t n, int depth) {
   buf_str(p->out, "{\n");
   indent(p, depth + 1);
@@ -281,7 +281,7 @@ static void stream_axes(CPrinter *p, uint32_t place, Axes a, uint32_t n, int dep
   indent(p, depth + 1);
 }
 
-/* The element at which the last n axes begin. */
+/* Prints the address of the element at which the last n axes begin. */
 static void stream_base(CPrinter *p, const LoopStmt *s, uint32_t n) {
   const Expr **at = NEW_ARRAY(p->arena, const Expr *, s->n_at + 1);
   for (uint32_t k = 0; k < s->n_at; k++) at[k] = k + n < s->n_at ? s->at[k] : expr_int(p->p->tasks->exprs, DT_I64, 0);
@@ -424,7 +424,7 @@ static void call_side(CPrinter *p, uint32_t place, uint32_t n, const Expr *const
   }
 }
 
-/* A site's block may lie beyond the end, and is then empty. */
+/* Prints the call. A site's block may lie beyond the end, and is then empty. */
 static void call_print(CPrinter *p, const LoopStmt *s, int depth) {
   const Expr *call = s->value;
   indent(p, depth);
@@ -628,7 +628,8 @@ static void door_open(CPrinter *p, const char *name, const char *more) {
   buf_printf(p->out, "static EIN_KERNEL(%s%s) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name, more);
 }
 
-/* The version for any strides is a separate function, so that it takes no registers from the dense one. */
+/* Prints a function's entry points. The version for any strides is a separate function, so that it takes no registers
+ * from the dense one. */
 static void door_print(CPrinter *p, const char *name) {
   bool touches = touches_arguments(p);
   if (!touches || !p->k->dense) {
@@ -727,7 +728,7 @@ void c_kernel(CPrinter *p, uint32_t number) {
 
 /* ---- calls ------------------------------------------------------------------------------------------------ */
 
-/* A rough amount of work, as a double: it only determines the number of threads. */
+/* Prints a rough amount of work, as a double: it only determines the number of threads. */
 static void work_text(CPrinter *p, const Expr *e) {
   if (e->kind == EX_INT) buf_printf(p->out, "%lld.0", (long long)e->i);
   else buf_printf(p->out, "(double)ctx->size[%u]", c_size_number(p, e));

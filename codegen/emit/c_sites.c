@@ -167,7 +167,7 @@ static void fetch_row(CPrinter *p, uint32_t i, const Task *k) {
   buf_printf(p->out, "  {%u, %u, %d, %u, %u, %s_index_%u},\n", task_table(k), s->slot[0].index, s->buffer, s->sum->n_out - (read->n - n), n, p->o->prefix, i);
 }
 
-/* The name of a table; NULL if it has no rows. */
+/* Prints the name of a table; NULL if it has no rows. */
 static void table_name(CPrinter *p, uint32_t rows, const char *name) {
   if (rows) buf_printf(p->out, "%s_%s, ", p->o->prefix, name);
   else buf_str(p->out, "NULL, ");

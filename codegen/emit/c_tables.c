@@ -28,7 +28,7 @@ static uint32_t open_dims(const TaskGraph *t) {
   return n;
 }
 
-/* A string literal, or NULL. */
+/* Prints a string literal, or NULL. */
 static void text_or_null(Buf *c, Str s) {
   if (s) c_string(c, s->s, s->len);
   else buf_str(c, "NULL");
@@ -263,7 +263,7 @@ static void size_check(Buf *c, const char *x, const char *what, uint32_t n) {
                n);
 }
 
-/* A condition for each argument: it has changed since the last run. */
+/* Prints a condition for each argument: it has changed since the last run. */
 static void others_text(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, uint32_t first, const char *array) {
   const uint32_t *at = c_axes(c->arena, t);
   for (uint32_t i = 0; i < n; i++) {

@@ -124,7 +124,7 @@ static void side_procedures(Callers *c, const Side *s) {
              s->name, c->o->prefix, s->name);
 }
 
-/* The dtypes and names of the arguments, and one more, because arrays cannot be empty. */
+/* Prints the dtypes and names of the arguments, and one more, because arrays cannot be empty. */
 static void side_tables(Callers *c, const Side *s) {
   Buf *b = c->out;
   buf_printf(b, "  integer(c_int), parameter :: %s_dtype_(%u) = [integer(c_int) ::", s->name, s->n + 1);

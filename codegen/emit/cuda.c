@@ -42,7 +42,7 @@ static void shared_print(CPrinter *p, const LoopStmt *s) {
   buf_printf(p->out, "  EIN_SHARED(%s, %s, %lld);\n", c_array_type(x), c_place(p, s->place), (long long)(n ? n : 1));
 }
 
-/* A kernel's parameters: the buffers that it uses, sizes, and the context's part on the device. */
+/* Prints a kernel's parameters: the buffers that it uses, sizes, and the context's part on the device. */
 static void parameters_print(CPrinter *p) {
   const char *comma = "";
   for (uint32_t i = 0; i < p->k->places.len; i++) {
@@ -55,7 +55,7 @@ static void parameters_print(CPrinter *p) {
   if (p->uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
 }
 
-/* Each is aligned to 16 bytes, the widest load or store. */
+/* Prints that each buffer is aligned to 16 bytes, the widest load or store. */
 static void aligned_print(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
@@ -147,7 +147,7 @@ static void extent_print(CPrinter *p, const Expr *e) {
   else buf_printf(p->out, "ctx->size[%u]", c_size_number(p, e));
 }
 
-/* The extents along x, y and z; 1 if there is no loop. */
+/* Prints the extents along x, y and z; 1 if there is no loop. */
 static void extents_print(CPrinter *p, const Launch *l, LoopBind bind) {
   for (uint32_t axis = 0; axis < LOOP_AXES; axis++) {
     const Expr *e = expr_int(p->p->tasks->exprs, DT_I64, 1);
@@ -183,7 +183,7 @@ static void by_driver_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *
 
 /* ---- products --------------------------------------------------------------------------------------------- */
 
-/* `first`, plus the stride of each turn. */
+/* Prints `first`, plus the stride of each turn. */
 static void first_print(CPrinter *p, const LoopProduct *x, int which) {
   extent_print(p, x->first[which]);
   for (uint32_t d = 0; d < PRODUCT_TURNS; d++) {

@@ -56,7 +56,7 @@ static void argument(Json *j, const TaskGraph *t, const TaskArgument *x, Str mem
   json_end(j, '}');
 }
 
-/* The C functions that it calls; files are given without their folder. */
+/* Lists the C functions that it calls; files are given without their folder. */
 static void externs(Json *j, const Exprs *p) {
   if (!extern_count(p)) return;
   json_array(j, "externs");

@@ -229,7 +229,7 @@ static void check_bind(Check *c, const LoopStmt *s) {
   if (n < 2 || n > LOOP_SHORT || n & (n - 1) || !holds(c, s)) fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_SHORT);
 }
 
-/* What exists before a thread loop is shared by the threads. */
+/* Checks a thread loop. What exists before it is shared by the threads. */
 static void check_threads(Check *c, const LoopStmt *s) {
   if (c->nesting) fail(c, "a loop inside of a block is bound to threads");
   for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = true;
@@ -577,7 +577,7 @@ static void check_work(Check *c, const Expr *e) {
   check_walk(&c->c, e, WALK_ALL, check_dim_name);
 }
 
-/* A dense version is only useful if the kernel has arguments with strides. */
+/* Checks that a dense version has a use: the kernel has arguments with strides. */
 static void check_dense(Check *c, const LoopKernel *k) {
   bool any = !k->dense;
   for (uint32_t i = 0; i < k->places.len; i++) any |= loop_is_argument(c->p->tasks, &k->places.at[i]) && k->places.at[i].rank;

@@ -289,7 +289,7 @@ static void guard_stream(Guard *g, LoopStmt *s) {
 
 static void guard_body(Guard *g, LoopBody *body);
 
-/* The printer divides loop variables as C does, which is correct only if they are not negative. */
+/* Proves or tests that the loop does not begin below 0: the printer divides loop variables as C does. */
 static void begin_looked_at(Guard *g, LoopStmt *s) {
   const Expr *lo = counted(g, s->lo);
   g->met++;
@@ -345,7 +345,7 @@ static const Expr *limit_of(const Guard *g, const Expr *e, bool most, int depth)
   return a && b ? expr_op2(g->x, (Op)e->op, a, b) : NULL;
 }
 
-/* A register that keeps one value: records that value, or its bounds. */
+/* Records the value of a register that keeps one value, or bounds of it. */
 static void guard_let(Guard *g, LoopStmt *s) {
   s->value = fixed(g, s->value);
   const Expr *value = counted(g, s->value);

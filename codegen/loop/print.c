@@ -38,7 +38,7 @@ static Str var_text(void *ctx, int64_t var) {
   return p->k && var >= 0 && var < (int64_t)p->k->var.len ? p->k->var.at[var] : NULL;
 }
 
-/* The turns of repeats are printed by depth: @t0 is the outermost's. */
+/* Prints an expression, or "?". The turns of repeats are printed by depth: @t0 is the outermost's. */
 static void print_expr(Printer *p, const Expr *e) {
   ExprNames names = {.ctx = p, .label = var_text, .read = read_text};
   if (e)
@@ -284,7 +284,7 @@ static void print_kernel(Printer *p, const LoopKernel *k) {
 
 /* ---- the program -------------------------------------------------------------------------------- */
 
-/* The TaskGraph's own text, indented. */
+/* Prints the TaskGraph's own text, indented. */
 static void print_tasks(Printer *p, const TaskGraph *t) {
   Buf text = buf_new(p->out->arena);
   task_print(&text, t);

@@ -30,7 +30,7 @@ bool loop_factors(const Expr *e, DType sum, const Expr *read[2], double *scale) 
   return factors_of(e, sum, read, scale) && read[1];
 }
 
-/* Products of halves, summed in f32, may give either; all others have one dtype. */
+/* Whether a library has these dtypes. Products of halves, summed in f32, may give either; all others have one dtype. */
 static bool dtypes_fit(DType result, DType a, DType b, DType sum) {
   if (a != b) return false;
   if (a == DT_F16 || a == DT_BF16) return sum == DT_F32 && (result == a || result == DT_F32);
@@ -71,7 +71,8 @@ static bool affine_add(Affine *a, const Expr *e, int64_t by) {
   }
 }
 
-/* In row-major order: the stride of an axis is the product of the extents behind it. */
+/* Finds the strides in row-major order: that of an axis is the product of the extents behind it. Returns false if an
+ * index is not affine. */
 static bool steps_of(Exprs *x, const LoopStmt *s, const LoopPlace *place, const Expr *const *at, LoopProduct *out, int which) {
   const Expr *behind = number(x, 1), *zero = number(x, 0);
   out->first[which] = zero;
@@ -108,7 +109,7 @@ static const char *is_of_matrices(const LoopProduct *p, uint32_t n) {
   return NULL;
 }
 
-/* With scale 0 a library ignores the sides, which may hold NaN or infinity. */
+/* Whether the scale is finite and not 0: with 0 a library ignores the sides, which may hold NaN or infinity. */
 static bool scale_fits(double scale, DType sum) {
   double as_is = sum == DT_F32 ? (double)(float)scale : scale;
   return isfinite(as_is) && as_is != 0;

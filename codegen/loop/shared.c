@@ -1,5 +1,5 @@
 /* codegen/loop/shared.c - checks shared arrays of a device for races: between a store by one thread of a block and an
- * access by another to the same element there is a barrier. In: a thread's statements. Out: complaints.
+ * access by another to the same element there must be a barrier. In: a thread's statements. Out: complaints.
  *
  * Walks the statements in order and keeps the accesses since the last barrier. An index is kept as a sum of variables
  * with factors, and the range of each; if the threads' number is divided by powers of two, the variables are bits of
@@ -19,12 +19,11 @@ typedef struct Touch { uint32_t place; bool stores; Sum at; int64_t lo, hi; } To
 
 typedef enum { VALUE_OPEN, VALUE_BLOCK, VALUE_LOOP, VALUE_SAME, VALUE_INDEX } ValueKind;
 
-/* What a loop variable is: an index along a block's axis; of a loop that each thread runs by itself; uniform; or a
- * sum. */
+/* What a loop variable is: along an axis of the block; of a loop that each thread runs by itself; uniform; or a sum. */
 typedef struct VarValue {
   ValueKind kind;
   uint32_t number;
-  int64_t lo, hi;            /* all values: unknown */
+  int64_t lo, hi;            /* the full range: unknown */
   /* For a loop with a step: its value is first + step times a number from lo to hi; else step is 0. */
   int64_t first, step;
   Sum sum;
@@ -164,7 +163,7 @@ static bool same_sum(const Sum *a, const Sum *b) {
 
 static bool is_free(const Shared *h, uint32_t var) { return var < h->k->var.len || var >= BITS; }
 
-/* The largest difference that the variable makes in either. */
+/* Computes the largest difference that the variable makes in either; false: unknown. */
 static bool term_reach(const Term *t, const Term *u, int64_t *out) {
   int64_t lo = t->lo < u->lo ? t->lo : u->lo, hi = t->hi > u->hi ? t->hi : u->hi;
   return lo != INT64_MIN && hi != INT64_MAX && sub_ok(hi, lo, out) && mul_ok(*out, t->by < 0 ? -t->by : t->by, out);
@@ -216,7 +215,7 @@ static bool one_thread(const Shared *h, const Touch *a, const Touch *b) {
   return true;
 }
 
-/* The range without the term of that variable. */
+/* Computes the range without the term of that variable; false: unknown. */
 static bool rest_range(Sum s, uint32_t var, int64_t *lo, int64_t *hi) {
   for (uint32_t i = 0; i < s.n; i++)
     if (s.term[i].var == var) s.term[i--] = s.term[--s.n];

@@ -46,7 +46,7 @@ static bool overs_same(const LoopStmt *a, const LoopStmt *b) {
   return true;
 }
 
-/* Expressions are interned, and refer to places and variables by number. */
+/* Whether the statements are the same. Expressions are interned, and refer to places and variables by number. */
 static bool bodies_same(const LoopBody *a, const LoopBody *b) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++) {

@@ -46,7 +46,7 @@ static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int6
   return a >= 0 && c >= 0 && mul_ok(a, c, lo) && mul_ok(b, d, hi);
 }
 
-/* The same by proof, for symbolic sizes and for turns. */
+/* Whether that can be proved, for symbolic sizes and for turns. */
 static bool index_is_proved(const Sched *s, const TaskStage *st, const Expr *index, const Expr *size) {
   Exprs *x = s->x;
   Facts facts = {.label = st->bound, .n_label = st->sum->n_out + st->sum->n_red, .turn = s->turns.at, .n_turn = s->turns.len};
@@ -63,7 +63,7 @@ static bool index_is_safe(const Sched *s, const TaskStage *st, const Expr *index
   return index_reach(st, index, REACH_DEPTH, &lo, &hi) && lo >= 0 && hi < size->i;
 }
 
-/* Whether each index is in range whatever a predicate says. For kept values, each index behind the labels that are
+/* Checks that each index is in range whatever a predicate says. For kept values, each index behind the labels that are
  * already bound must be a label with the axis' own extent. */
 static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
   const Env *e = env;

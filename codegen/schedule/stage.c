@@ -164,7 +164,7 @@ static void slice_bounds(void *env, const Expr **lo, const Expr **hi) {
   c->rest = where_narrow_data(c->e, c->rest, c->p->n_label, l, bound, lo, hi);
 }
 
-/* Makes a label among the first n that is bounded so the outermost. */
+/* Makes a label among the first n that is bounded so the outermost; false: there is none. */
 static bool slice_find(Sched *s, StagePlan *p, const Expr *domain, uint32_t n) {
   for (uint32_t k = 0; domain && k < n && p->stage->sum->reducer == RED_NONE; k++) {
     uint32_t l = p->order[k];

@@ -31,7 +31,7 @@ static bool lean(const Expr *e, int64_t label, Lean *of) {
   }
 }
 
-/* The same for a - b. */
+/* The same for a - b; false: unknown. */
 static bool lean_between(const Expr *a, const Expr *b, int64_t label, Lean *of) {
   Lean x, y;
   return lean(a, label, &x) && lean(b, label, &y) && sub_ok(x.least, y.most, &of->least) && sub_ok(x.most, y.least, &of->most);
@@ -178,7 +178,7 @@ static bool apart_sides(const Narrow *n, const Expr *difference, const Expr *num
   return goes_with_label(n, a->label) == 1 && is_ahead(n, a->data);
 }
 
-/* Finds a comparison of a difference with a number. */
+/* Finds a comparison of a difference with a number; false: it is none. */
 static bool apart_find(const Narrow *n, const Expr *c, Apart *a) {
   if (c->kind != EX_OP || c->n != 2 || c->arg[0]->dtype != DT_I64) return false;
   bool first = apart_sides(n, c->arg[0], c->arg[1], a);
@@ -219,7 +219,8 @@ static bool apart_take(Narrow *n, const Expr *c) {
   return true;
 }
 
-/* Takes a condition that is the same for all points: the range is all of them, or none. */
+/* Takes a condition that is the same for all points: the range is all of them, or none. Returns false if it is not
+ * such a condition. */
 static bool gate_take(Narrow *n, const Expr *c) {
   Sched *s = n->e->s;
   if (!n->data || !is_known_ahead(n, c)) return false;

@@ -211,7 +211,7 @@ static const Expr *conditions_find(void *env, const Expr *top) {
   return top;
 }
 
-/* A remainder of lanes, `n % 16`, is short too. */
+/* Whether the loop is short; a remainder of lanes, `n % 16`, is too. */
 static bool is_short(const Border *b, const LoopStmt *s) {
   const Expr *hi = s->hi->kind == EX_LABEL && b->index[s->hi->i] ? b->index[s->hi->i] : s->hi;
   if (is_op(hi, OP_MOD)) hi = hi->arg[1];

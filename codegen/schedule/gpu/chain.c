@@ -308,7 +308,7 @@ static bool is_packed(const Chain *c) {
   return fits;
 }
 
-/* Tries `each` points of a thread along each side, with or without matrix units. */
+/* Tries `each` points of a thread along each side, with or without matrix units; false: they do not fit. */
 static bool shape_fits(Chain *c, int64_t each, bool matrix) {
   c->each = each;
   c->packed = is_packed(c);

@@ -411,7 +411,7 @@ static void wanted_mark(Chain *c, uint32_t sweep) {
   }
 }
 
-/* The range of the sweep's sums for any row of the block. */
+/* Computes the range of the sweep's sums for any row of the block. */
 static void sweep_bounds(Chain *c, uint32_t sweep, const Expr **lo, const Expr **hi) {
   Sched *s = c->s;
   const Expr *all = c->along->bound[c->n_outer], *from = NULL, *to = NULL;

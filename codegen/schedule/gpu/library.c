@@ -33,7 +33,8 @@ static bool is_scaled(const Library *b, const TaskStage *st, double *by) {
   return false;
 }
 
-/* Finds the last stage whose result the library computes; later ones are launched. */
+/* Finds the last stage whose result the library computes; later ones are launched. Returns false if that result is
+ * both stored and read by later stages. */
 static bool result_found(Library *b) {
   const Launch *l = b->l;
   const TaskStage *next = l->first + 1;
@@ -123,7 +124,7 @@ static void loops_set(const Library *b, LoopStmt *p) {
   for (uint32_t i = 0; i < b->n; i++) p->over[i] = (LoopOver){(uint32_t)b->label[b->order[i]]->i, b->l->first->bound[b->order[i]]};
 }
 
-/* Finds loops with the largest matrices that fit. */
+/* Finds loops with the largest matrices that fit; false: there are none. */
 static bool loops_found(Library *b, LoopStmt *p) {
   const StagePlan *plan = &b->plan;
   uint32_t best_row = NOWHERE, best_lane = NOWHERE;

@@ -61,7 +61,8 @@ static void each_found(Split *t, double reduced, int64_t enough) {
   if (w->each < 1) w->each = 1;
 }
 
-/* Splits the longest label or, if a block goes along it, the innermost, at multiples of its threads. */
+/* Splits the longest label or, if a block goes along it, the innermost, at multiples of its threads; false: it does
+ * not pay. */
 static bool parts_found(Split *t, double reduced) {
   const StagePlan *p = &t->l->plan;
   int64_t least = t->along ? LEAST_ALONG : LEAST, enough = t->along ? BLOCKS : (int64_t)WARPS * WARP;

@@ -75,7 +75,7 @@ static uint32_t stored_along(const StagePlan *p) {
 }
 
 /* Chooses the lane: the label along which the result is contiguous, or else most reads. Each side then takes all
- * labels that belong to it. */
+ * labels that belong to it. Returns false if there are no two sides. */
 static bool sides_found(Tiles *t) {
   const StagePlan *p = &t->plan;
   uint32_t lane = stored_along(p), best = row_found(t, lane);

@@ -18,7 +18,7 @@ typedef struct Turn {
 
 /* ---- when it applies ------------------------------------------------------------------------------------- */
 
-/* Finds the label along which the last stage's result is contiguous. */
+/* Finds the label along which the last stage's result is contiguous; false: there is none. */
 static bool label_found(Turn *t) {
   const StagePlan *p = &t->w.plan;
   for (uint32_t k = 0; k < p->n_order; k++) {
@@ -32,7 +32,8 @@ static bool lies_along(const Turn *t, const StagePlan *p, uint32_t slot, uint32_
   return plan_move(p, slot, other) == MOVE_UNIT && plan_move(p, slot, t->w.label) == MOVE_FAR;
 }
 
-/* Finds the reads that are contiguous along another label, which the first of them determines. */
+/* Finds the reads that are contiguous along another label, which the first of them determines; false: there are none,
+ * or they do not fit. */
 static bool turned_found(Turn *t) {
   Sched *s = t->w.s;
   const Launch *l = t->w.l;

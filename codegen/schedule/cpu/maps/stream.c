@@ -137,8 +137,8 @@ static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *cou
   r->make(r->env, var_read(s, v), named(s, NULL, "n", ex_min(s, most, ex_sub(s, end, var_read(s, v)))), most);
 }
 
-/* Whether e selects between reads by position: a loop over a piece is split at borders (finish/border.c), one over a
- * line would test at each element. */
+/* Notes an operation that selects between reads by position: a loop over a piece is split at borders
+ * (finish/border.c), one over a line would test at each element. */
 static const Expr *op_asks(void *env, Exprs *x, const Expr *e) {
   (void)x;
   *(bool *)env |= e->kind == EX_OP && ((e->op == OP_SELECT && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ)) || (e->op == OP_MOD && e->has & HAS_LABEL));

@@ -101,7 +101,7 @@ static bool is_whole(const Batch *b, uint32_t index, uint32_t n, const Expr *con
   return n && elements(b, n, at) * (double)dtype_size(x->dtype) <= (double)COPY_MOST;
 }
 
-/* The same, where the last index is a batch label and some other is not. */
+/* Whether, in addition, the last index is a batch label and some other is not. */
 static bool lies_across(const Batch *b, uint32_t index, uint32_t n, const Expr *const *at) {
   bool other = false;
   if (!is_whole(b, index, n, at) || !b->is[at[n - 1]->i]) return false;
@@ -146,7 +146,7 @@ static bool batch_turns(Batch *b) {
 
 /* ---- lanes ------------------------------------------------------------------------------------------------------- */
 
-/* Finds the two sides. The lanes' side has the last result label that is not batch. */
+/* Finds the two sides; false: there are none. The lanes' side has the last result label that is not batch. */
 static bool sides_find(Batch *b) {
   const TaskStage *st = b->st;
   uint32_t n = 0, side[2], last = st->n_at;

@@ -49,7 +49,7 @@ static double points_of(const StagePlan *p, const Expr *e) {
   return n;
 }
 
-/* Rows that are contiguous along none of their tile's labels: each needs a line of its own. */
+/* Whether rows are contiguous along none of their tile's labels, so that each needs a line of its own. */
 static bool is_far(const Panel *t, const Pack *k) {
   int moves = pack_moves(k->of, t->u.tile);
   for (uint32_t i = 0; i < k->n_red; i++) moves = moves > 0 ? moves : pack_moves(k->of, k->red[i]);

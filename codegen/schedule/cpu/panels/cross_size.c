@@ -38,7 +38,7 @@ static bool all_exact(const StagePlan *p, uint32_t n, const uint32_t *label) {
   return true;
 }
 
-/* A read of a tensor in which each index is a different label. */
+/* Whether e is a read of a tensor in which each index is a different label. */
 static bool is_read_plainly(const Panel *t, const Expr *e) {
   if (e->kind != EX_READ || !e->n || t->p->stage->slot[e->i].kept) return false;
   for (uint32_t k = 0; k < e->n; k++)
@@ -47,7 +47,7 @@ static bool is_read_plainly(const Panel *t, const Expr *e) {
   return true;
 }
 
-/* Finds X and the small side. */
+/* Finds X and the small side; false: there are none. */
 static bool packs_find(Cross *c) {
   Panel *t = c->t;
   if (!pack_is_two(t)) return false;
@@ -55,7 +55,7 @@ static bool packs_find(Cross *c) {
   return is_read_plainly(t, c->big->of);
 }
 
-/* Finds X's label in tiles, the small side's, and which of them is in lanes. */
+/* Finds X's label in tiles, the small side's, and which of them is in lanes; false: labels do not fit. */
 static bool labels_find(Cross *c) {
   Panel *t = c->t;
   const StagePlan *p = t->p;
@@ -142,7 +142,7 @@ static int64_t points_most(int64_t size, int64_t line, int64_t room) {
   return best;
 }
 
-/* Chooses the points of each label in a block, of `room` points in all. */
+/* Chooses the points of each label in a block, of `room` points in all; false: they do not fit. */
 static bool slots_choose(Cross *c, int64_t room) {
   const TaskStage *st = c->t->p->stage;
   int64_t na = cross_size(c, c->a), nx = cross_size(c, c->own), bytes = cross_element(c);
@@ -167,7 +167,7 @@ static double blocks_of(const Cross *c) {
   return n * (double)cross_up(cross_size(c, c->a), c->slots[c->a]) * (double)cross_up(cross_size(c, c->own), c->slots[c->own]);
 }
 
-/* Chooses the block; it shrinks until there are enough for the threads. */
+/* Chooses the block; it shrinks until there are enough for the threads. Returns false if none fits. */
 static bool block_choose(Cross *c) {
   const StagePlan *p = c->t->p;
   int64_t room = (int64_t)((double)KEPT / ((double)(cross_element(c) * cross_size(c, c->other)) * pack_product(p, c->n_rest, c->rest)));

@@ -24,7 +24,7 @@ static int64_t rows_apart(const Panel *t, const Pack *k, const Side *x) {
   return bytes;
 }
 
-/* Rows map to the same cache set: there is no room for another block of them. */
+/* Whether rows map to the same cache set, so that there is no room for another block of them. */
 static bool rows_crowd(const Panel *t, const Pack *k, const Side *x) { return rows_apart(t, k, x) == 0; }
 
 /* Points from one prefetch to the next along a label: a line's worth, if the read is contiguous along it. */

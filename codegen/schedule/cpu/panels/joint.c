@@ -355,7 +355,8 @@ static void walk_labels_are(Joint *j, const Walk *w, uint32_t from, uint32_t n, 
   for (uint32_t k = 0; k < n; k++) pack_label_is(j->t, label[k], w->index[from + k]);
 }
 
-/* The rows' other labels are walked over inside, unless the rest would give threads too little to share. */
+/* Loops over the blocks. The rows' other labels are walked over inside, unless the rest would give threads too little
+ * to share. */
 static void blocks(Joint *j, bool threads) {
   Panel *t = j->t;
   Sched *s = t->s;

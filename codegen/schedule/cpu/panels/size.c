@@ -278,7 +278,7 @@ static void run_take(Panel *t, uint32_t label, int64_t slots) {
 static double run_room(const Panel *t) { return (double)PACK_AHEAD / (pack_lane_bytes(t) * pack_near_all(t, &t->v)); }
 
 /* Takes the label along which the result continues behind its lanes: the fewest points that make whole lines, if the
- * result bypasses the cache. */
+ * result bypasses the cache; false: there are none. */
 static bool run_stored(Panel *t) {
   const TaskStage *st = t->p->stage;
   uint32_t label = pack_may_hold(t) ? far_before(t, st->n_at, st->at, t->v.tile) : NOWHERE;
@@ -292,7 +292,8 @@ static bool run_stored(Panel *t) {
   return false;
 }
 
-/* Takes the label along which the source of squares continues behind the first part: as many points as fit. */
+/* Takes the label along which the source of squares continues behind the first part: as many points as fit; false:
+ * there are none. */
 static bool run_read(Panel *t) {
   uint32_t label = NOWHERE;
   if (t->v.part[0].slots != t->p->size[t->v.part[0].label]) return false;

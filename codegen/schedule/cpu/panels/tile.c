@@ -64,8 +64,8 @@ static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, i
   return red_combine(s, sum, have, value);
 }
 
-/* With few registers, rows come one after the other: beside the sums only the lanes and one row's value are live, for
- * which gcc and clang have room; lanes shared by all rows would need a value of each row. */
+/* Whether rows come one after the other, because registers are few: beside the sums only the lanes and one row's value
+ * are then live, for which gcc and clang have room; lanes shared by all rows would need a value of each row. */
 static bool by_rows(const Panel *t) { return t->s->target->vector_bytes && !t->units.apart && !t->asks; }
 
 /* Adds the current point of the reduced labels to rows `from` up to `to`, exclusive. */
@@ -86,7 +86,7 @@ static void step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) 
   for (int64_t r = 0; r < t->u.unit; r += rows) rows_step(t, acc, u0, v0, r, r + rows);
 }
 
-/* The same for the rows and lanes whose range has the point. */
+/* Adds the current point to the rows and lanes whose range has it. */
 static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   const Expr *where = t->p->stage->sum->where, *l;
@@ -272,7 +272,7 @@ static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr 
   into(s, was);
 }
 
-/* The cut label's range in the block, for some point of the tile or for all. */
+/* Computes the cut label's range in the block, for some point of the tile or for all. */
 static void tile_range(Panel *t, const Corners *c, bool all, const Expr **lo, const Expr **hi) {
   Sched *s = t->s;
   *lo = t->deep_lo, *hi = ex_add(s, t->deep_lo, t->deep_n);

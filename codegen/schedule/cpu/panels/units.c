@@ -86,7 +86,7 @@ void pack_units_choose(Panel *t) {
   u->order = pack_is_tame(t) && t->p->stage->sum->acc == DT_F32 && t->body->kind == EX_OP && is_choice(t, t->body);
 }
 
-/* The ones by which all sums of a row's value are multiplied; in registers if each row gets a copy. */
+/* Makes the ones by which all sums of a row's value are multiplied; in registers if each row gets a copy. */
 static void ones_new(Panel *t, int64_t n) {
   Sched *s = t->s;
   Units *u = &t->units;
@@ -117,8 +117,8 @@ void pack_units_open(Panel *t) {
   if (times) ones_new(t, u->copies ? vector : t->v.unit);
 }
 
-/* A fused operation overwrites an operand unless one comes from memory. Without a copy, clang loads a row's value by a
- * separate operation, to have a register to overwrite. */
+/* Copies the ones for each row. A fused operation overwrites an operand unless one comes from memory: without a copy,
+ * clang loads a row's value by a separate operation, to have a register to overwrite. */
 void pack_units_copy(Panel *t, int64_t from, int64_t to) {
   Sched *s = t->s;
   Units *u = &t->units;

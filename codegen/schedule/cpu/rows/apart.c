@@ -69,7 +69,8 @@ static void call_note(Apart *a, const Expr *e) {
   a->arg[a->n++] = arg;
 }
 
-/* Compilers vectorise exponentials themselves; only for the longest vectors is ours better. */
+/* Whether the call is taken out. Compilers vectorise exponentials themselves; only for the longest vectors is ours
+ * better. */
 static bool stands_apart(const Sched *s, const Expr *e) {
   return e->kind == EX_OP && loop_has_lanes((Op)e->op, (DType)e->dtype) && (e->op != OP_EXP || tile_vector(s, DT_F32) >= ONE_VECTOR);
 }

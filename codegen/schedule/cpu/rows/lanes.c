@@ -139,7 +139,7 @@ static const Expr *place_of(Sweep *w, const SweepPart *q, const Expr *base) {
   return expr_cast(s->x, place_dtype(w, q), at);
 }
 
-/* The first NaN of a lane stays, and the first of equals. */
+/* Takes a value of argmax or argmin. The first NaN of a lane stays, and the first of equals. */
 static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr *l, const Expr *value) {
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
@@ -304,7 +304,7 @@ static void span(Sweep *w, const Expr *lo, const Expr *hi) {
 
 /* ---- folding -------------------------------------------------------------------------------------------------- */
 
-/* The best of all lanes is known: takes the first position that has it; NaN beats everything. */
+/* Finds the first position that has the best value of all lanes, which is known. NaN beats everything. */
 static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
   Sched *s = w->s;
   DType t = place_dtype(w, q);
@@ -407,7 +407,7 @@ static uint32_t cut_find(const Sweep *w, int64_t *step) {
   return w->n_loop;
 }
 
-/* The range of the innermost label. */
+/* Computes the range of the innermost label. */
 static void bounds_of(Sweep *w, const Expr **lo, const Expr **hi) {
   Sched *s = w->s;
   const StagePlan *p = w->part[0].p;
@@ -538,7 +538,7 @@ static void maps_make(void *env, const Expr *lo, const Expr *count, const Expr *
   }
 }
 
-/* The same in pieces; the part with the narrowest elements determines where lines begin. */
+/* Computes maps in streamed pieces; the part with the narrowest elements determines where lines begin. */
 static void maps_stream(Sweep *w) {
   const SweepPart *q = NULL;
   uint32_t l = w->loop[w->n_loop - 1];
@@ -550,7 +550,7 @@ static void maps_stream(Sweep *w) {
   stream_row(w->s, &(StreamRow){q->p->stage, q->e, l, maps_make, w}, ex_int(w->s, 0), extent, q->p->exact[l] ? extent : NULL);
 }
 
-/* A sweep of maps alone. It is streamed if all results that may be are large enough. */
+/* Computes a sweep of maps alone. It is streamed if all results that may be are large enough. */
 static void maps(Sweep *w) {
   Sched *s = w->s;
   LoopBody *was = s->body, *other = s->body;

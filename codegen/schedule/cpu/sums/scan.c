@@ -103,7 +103,8 @@ static void part_end(Scan *c) { /* at the start of a block */
   into(s, was);
 }
 
-/* Whether the value replaces the best. The first of equals wins, and points come either forwards or backwards. */
+/* The test whether the value replaces the best. The first of equals wins, and points come either forwards or
+ * backwards. */
 static const Expr *is_better(Scan *c, const Expr *value) {
   const EinSum *sum = c->p->stage->sum;
   const Expr *best = scalar_read(c->s, c->part);

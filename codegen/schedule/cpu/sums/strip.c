@@ -25,7 +25,8 @@ static DType place_dtype(const Tile *t) {
   return dtype_size(t->p->stage->sum->acc) <= 4 ? DT_I32 : DT_I64;
 }
 
-/* The first NaN stays, and the first of equals: at the start, when all are the identity, that is the first point. */
+/* Takes a value of argmax or argmin. The first NaN stays, and the first of equals: at the start, when all are the
+ * identity, that is the first point. */
 static void strip_arg(Strip *x, const Expr *l, const Expr *value) {
   Tile *t = x->t;
   Sched *s = t->s;

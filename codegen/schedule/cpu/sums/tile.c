@@ -87,8 +87,8 @@ static int64_t vectors_of(Sched *s, int64_t one, int64_t n, int64_t d) {
 
 static int64_t tiles_of(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
-/* With few registers, if several vectors use a row's value, rows come one after the other: beside the sums, only the
- * lanes and one row's value are then live. */
+/* Whether rows come one after the other, because registers are few and several vectors use a row's value: beside the
+ * sums, only the lanes and one row's value are then live. */
 static bool by_rows(const Sched *s, int64_t vectors) { return s->target->vector_bytes && s->target->vectors <= FEW_VECTORS && vectors > 1; }
 
 /* The number of rows whose values stay in registers beside their sums of so many vectors, and one vector. */
@@ -272,7 +272,8 @@ static const Expr *asks_of_row(Tile *t, const Expr *u0, int64_t row) {
   return ex_of(t->e, t->asks);
 }
 
-/* A comparison of affine expressions that holds for the first row and the last holds for those between. */
+/* Adds a point to all rows. A comparison of affine expressions that holds for the first row and the last holds for
+ * those between. */
 static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   if (!t->asks) {
@@ -596,7 +597,7 @@ static bool is_near(Sched *s, const StagePlan *p, uint32_t label) {
   return any;
 }
 
-/* The score of v as the label for lanes; 0 if it cannot be. */
+/* Whether v is a good label for lanes; far: even with a small stride. */
 static bool lanes_along(Sched *s, const StagePlan *p, uint32_t v, bool far) {
   bool along = false;
   if (p->size[v] < 4) return false;

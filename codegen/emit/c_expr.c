@@ -122,9 +122,8 @@ static bool reads_memory(const CPrinter *p, const Expr *e) {
   return false;
 }
 
-/* If both sides may be computed, & and
- *  avoid a branch: compilers then use masks. If both are reads, one becomes a mask of all bits: compilers would not
- * vectorise bytes otherwise. */
+/* If both sides may be computed, & and | avoid a branch: compilers then use masks. If both are reads, one becomes a
+ * mask of all bits: compilers would not vectorise bytes otherwise. */
 static const char *logic_text(const CPrinter *p, const Expr *e) {
   if (!p->k || reads_memory(p, e->arg[1])) return NULL;
   if (e->op == OP_AND && e->arg[0]->kind == EX_READ && e->arg[1]->kind == EX_READ) return "-(int)$0 & (int)$1";

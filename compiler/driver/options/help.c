@@ -63,7 +63,7 @@ void help_all(Buf *b) {
   for (CommandId c = 0; c < COMMANDS; c++) two_columns(b, commands[c].name, commands[c].summary);
   buf_str(b, "\noptions:\n");
   option_lines(b, OPTION_TOP);
-  buf_str(b, "\nein help COMMAND says what a command takes.\n");
+  buf_str(b, "\nein help COMMAND describes a command and its options.\n");
 }
 
 static void usage_line(Buf *b, CommandId c) {
@@ -139,20 +139,20 @@ static void roff_command(Buf *b, CommandId c) {
 
 static const char man_tail[] =
     ".SH EXIT STATUS\n"
-    ".TP\n0\nall is well\n"
-    ".TP\n1\nthe program, or the data that it was given, is wrong\n"
+    ".TP\n0\nsuccess\n"
+    ".TP\n1\nthe program, or the data given to it, is wrong\n"
     ".TP\n2\nthe command line is wrong\n"
-    ".TP\n3\na mistake in ein itself\n"
-    ".TP\n4\nthe machine: a file, memory, or another program\n"
+    ".TP\n3\na bug in ein\n"
+    ".TP\n4\nthe machine failed: a file, memory, or another program\n"
     ".SH ENVIRONMENT\n"
-    ".TP\nEIN_STDLIB\nthe folder of the standard library, where it is not beside the program\n"
-    ".TP\nEIN_BENCH\nthe folder of the benchmark beside other libraries, where it is not beside the program\n"
-    ".TP\nEIN_MACHINE\na machine file, for commands that have \\-\\-machine where it is not given\n"
-    ".TP\nCC, AR\nthe C compiler, with words that belong to it, and the archiver\n"
-    ".TP\nXDG_CACHE_HOME\nwhere compiled programs are kept, in a folder ein; default ~/.cache\n"
-    ".TP\nOMP_NUM_THREADS, OMP_WAIT_POLICY\nhow many threads compiled code has, and how they wait; ein run and ein verify let them\n"
-    "sleep (passive) where nothing is said\n"
-    ".TP\nNO_COLOR\nif set and not empty, messages have no colour\n"
+    ".TP\nEIN_STDLIB\nthe folder of the standard library; default: the one beside the program\n"
+    ".TP\nEIN_BENCH\nthe folder of the benchmark that compares ein with other libraries; default: the one beside the program\n"
+    ".TP\nEIN_MACHINE\na machine file, for commands that take \\-\\-machine, if that option is not given\n"
+    ".TP\nCC, AR\nthe C compiler, with any arguments that belong to it, and the archiver\n"
+    ".TP\nXDG_CACHE_HOME\ncompiled programs are cached here, in a folder ein; default ~/.cache\n"
+    ".TP\nOMP_NUM_THREADS, OMP_WAIT_POLICY\nhow many threads compiled code uses, and how they wait; ein run and ein verify set\n"
+    "OMP_WAIT_POLICY to passive (threads sleep) unless it is set\n"
+    ".TP\nNO_COLOR\nif set and not empty, messages are printed without colour\n"
     ".SH EXAMPLES\n"
     ".nf\n"
     "ein run attention.ein \\-D S=4096 Q=q.npy K=k.npy V=v.npy \\-o Y=y.npy\n"

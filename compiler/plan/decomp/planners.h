@@ -1,6 +1,6 @@
-/* plan/decomp/planners.h - who chooses partition vectors, by the paper's cost (partition.h).
+/* plan/decomp/planners.h - planners that choose partition vectors by the paper's cost (partition.h).
  *
- * All choose for each vertex one of the vectors given, which are the viable ones, less those that the user's pins rule out. */
+ * Each chooses for every vertex one of the given vectors: the viable ones that the user's pins allow. */
 #ifndef EIN_PLANNERS_H
 #define EIN_PLANNERS_H
 
@@ -19,20 +19,22 @@ bool planner_find(const char *name, Planner *out);
 typedef struct PartChoice {
   const uint32_t **d;        /* by vertex, by label */
   PartCost cost;
-  double bound;              /* nothing that can be chosen costs less; 0: nobody looked */
+  double bound;              /* a lower bound of the cost of any choice; 0: not computed */
 } PartChoice;
 
-/* vectors: by vertex, none empty. budget: of additions, for those who search. False: this planner is not for this graph (said in
- * `why`). */
+/* vectors: by vertex, none empty. budget: additions that a search may do. Returns false and says why if this planner
+ * cannot handle the graph. */
 bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
 
-/* ---- each by itself ---------------------------------------------------------------------------------- */
+/* ---- the planners -------------------------------------------------------------------------------------- */
 void plan_exact(Arena *a, const PartGraph *g, const PartVectors *vectors, double budget, PartChoice *out);
-/* Section 8.4: the longest path of what has no vector yet is planned by itself, and so on; reads between paths are not looked at. */
+/* Section 8.4: plans the longest path of vertices without a vector by itself, then the next; it ignores reads between
+ * paths. */
 void plan_linear(Arena *a, const PartGraph *g, const PartVectors *vectors, PartChoice *out);
-/* By hand: labels have an order of preference, and each vertex takes the vector that cuts the first of them most. */
+/* Rules from practice: labels have an order of preference, and each vertex takes the vector that cuts the first of
+ * them most. */
 void plan_by_hand(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, PartChoice *out);
-/* By vertex, by label: it stands for what the rule is named for, and is not what comes next where there is none. */
+/* By vertex, by label: whether the label has the role that the rule is named for (and is not just its fallback). */
 const bool *const *plan_roles(Arena *a, const PartGraph *g, Planner who);
 
 #endif

@@ -1,14 +1,14 @@
 /* plan/network/network.h - the least sum of a network of costs.
  *
- * There are variables with finitely many values each, and costs: of one variable, or of two. Looked for is a value of each
- * variable with the least sum. Variables are eliminated one by one, each into a cost of its neighbours (the least over its
- * values); what is left of the network gets smaller until nothing is, and the values are found on the way back. That is exact,
- * and its work is the size of the tables: where the next one would be too large, the costs of a variable are eliminated in
- * parts, each as if it could have its own value. Then the sum found is a bound from below, and the values, improved one by one,
- * give one from above.
+ * There are variables with finitely many values each, and costs that depend on one or two variables. The solver looks
+ * for the values with the least sum. It eliminates variables one by one, each into a cost of its neighbours (the
+ * minimum over its values). The rest of the network shrinks until nothing is left, and the values are found on the
+ * way back. That is exact, and the work is the size of the tables. If the next table would be too large, the costs of
+ * a variable are eliminated in parts, each as if it could choose its own value. Then the resulting sum is a lower
+ * bound, and the values, improved one by one, give an upper bound.
  *
- * A cost of two variables is said over classes of their values, as few as tell values apart that it tells apart: values of one
- * variable that no remaining cost tells apart become one. Parts of the network that are alike are eliminated once. */
+ * A cost of two variables is stored over classes of their values, as few as it distinguishes. Values of a variable
+ * that no remaining cost distinguishes become one. Equal parts of the network are eliminated once. */
 #ifndef EIN_NETWORK_H
 #define EIN_NETWORK_H
 
@@ -17,45 +17,47 @@
 typedef struct Network Network;
 
 Network *network_new(Arena *a);
-uint32_t network_variable(Network *n, uint32_t values);                     /* at least 1; gives its number */
+uint32_t network_variable(Network *n, uint32_t values);                     /* values: at least 1; returns its number */
 void network_cost(Network *n, uint32_t x, const double *cost);              /* by value; costs of one variable add up */
-/* Of x != y: cost[class_x[value of x] * classes_y + class_y[value of y]]. Gives its number. */
+/* For x != y: cost[class_x[value of x] * classes_y + class_y[value of y]]. Returns its number. */
 uint32_t network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
                    const uint32_t *class_y, const double *cost);
-/* The same cost once more, of other variables with as many values. */
+/* The same cost again, for other variables with as many values. */
 void network_cost2_like(Network *n, uint32_t cost, uint32_t x, uint32_t y);
 
 typedef struct NetworkAnswer {
   uint32_t *value;           /* by variable */
-  double sum;                /* of the costs there */
-  double bound;              /* no values have a smaller sum; the same as sum: there are no better ones */
+  double sum;                /* of the costs of these values */
+  double bound;              /* no choice has a smaller sum; equal to sum: the choice is optimal */
   double work;               /* additions done */
 } NetworkAnswer;
 
-/* A choice from which to begin: the answer is no worse. */
+/* A choice to start from: the answer is no worse. */
 void network_start(Network *n, const uint32_t *value);
-/* A bound that is known already: where a choice gets there, it ends. */
+/* A known lower bound: the search stops when a choice reaches it. */
 void network_floor(Network *n, double bound);
-/* budget: of additions. enough: where the bound gets there, it ends, as nobody wants such a sum; INFINITY: never. */
+/* budget: additions. enough: the search stops when the bound reaches it, because such a sum is of no use; INFINITY:
+ * never. */
 NetworkAnswer network_solve(Network *n, double budget, double enough);
-/* Values that may be in a choice with a sum below `enough`, by variable; others are in none. Gives a bound of all sums: where it gets to `enough`, there
- * is no such choice, and nothing is said of values. done: additions. */
+/* By variable, the values that may be in a choice with a sum below `enough`; the others are in none. Returns a lower
+ * bound of all sums; if it reaches `enough`, there is no such choice, and `left` says nothing. done: additions. */
 double network_rule_out(Network *n, double budget, double enough, bool ***left, double *done);
-/* Beside costs, values have weights, which may sum up to `most`: of all choices within that. value NULL: there is none, or none that costs less than
- * `enough`. Bounds are right to a part in 10^9. network_limit.c */
+/* Values also have weights whose sum may be at most `most`; only choices within that count. value NULL: there is
+ * none, or none that costs less than `enough`. Bounds are correct to one part in 10^9. network_limit.c */
 typedef struct NetworkLimit {
-  const double *const *weight; /* by variable, by value; NULL: they have none */
+  const double *const *weight; /* by variable, by value; NULL: no weights */
   double most;
-  double *price;             /* of a weight: near what a network like this one came to, 0 where none did; and what this one came to. May be NULL */
-  double floor;              /* as network_floor, of choices within the limit; 0: nothing is known */
+  double *price;             /* of a weight. In: near the price of a similar network, 0 if not known. Out: the price
+                              * found. May be NULL */
+  double floor;              /* as network_floor, for choices within the limit; 0: not known */
 } NetworkLimit;
 NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough);
-/* A good choice by chance, within the limit if l is not NULL: it proves nothing, and has no bound. value NULL: the budget is too small, or none within
- * the limit was met. network_anneal.c */
+/* A good choice by simulated annealing, within the limit if l is not NULL. It proves nothing and has no bound. value
+ * NULL: the budget is too small, or no choice within the limit was met. network_anneal.c */
 NetworkAnswer network_anneal(const Network *n, const NetworkLimit *l, double budget);
-/* From a choice within the limit to one that is better, a variable at a time, until none has a better value within it. */
+/* Improves a choice within the limit one variable at a time, until no variable has a better value within it. */
 NetworkAnswer network_descend(const Network *n, const NetworkLimit *l, const uint32_t *from);
-/* The sum for given values. */
+/* The sum for the given values. */
 double network_sum(const Network *n, const uint32_t *value);
 
 #endif

@@ -1,38 +1,39 @@
-/* plan/placing/finder.h - the network of a graph on a mesh: a variable for each vertex's cut and one for each tensor's home. */
+/* plan/placing/finder.h - the network of a graph on a mesh: one variable for each vertex's cut and one for each
+ * tensor's home. */
 #ifndef EIN_PLACING_FINDER_H
 #define EIN_PLACING_FINDER_H
 
 #include "plan/network/network.h"
 #include "inside.h"
 
-typedef struct Pair { uint64_t key; double share[2]; } Pair; /* key 0: none */
+typedef struct Pair { uint64_t key; double share[2]; } Pair; /* key 0: empty */
 
 typedef struct Finder {
   Arena *arena;
   const PlaceGraph *g;
   const Mesh *m;
   Network *n;
-  const PartVectors *only;   /* by vertex; NULL: nothing is said */
+  const PartVectors *only;   /* by vertex; NULL: no restriction */
   PlaceWays *label, *home;   /* by vertex, by tensor */
-  uint32_t *cut, *stay;      /* variables of these; a state has no cut */
-  bool narrow;               /* of some, not all ways are there */
-  double **work;             /* by vertex, by way to cut it: of a site */
-  double allowed;            /*   and so much in all; 0: any */
-  Pair *pairs;               /* by two placements; their room is a power of two */
+  uint32_t *cut, *stay;      /* their variables; a state has no cut */
+  bool narrow;               /* for some of them not all ways are considered */
+  double **work;             /* by vertex, by cut: the work of a site */
+  double allowed;            /* the most work in all; 0: any */
+  Pair *pairs;               /* hash table by two placements; its size is a power of two */
   uint32_t n_pairs, pairs_room;
-  Links links;               /* by seconds */
+  Links links;               /* if the cost is in seconds */
   Memo shares;               /* by the placements on both sides: the shares of a tensor that move between them */
-  Memo costs;                /* by these and bytes: 1 + the number of a cost like that */
-  Memo windows;              /* the same of windows */
-  double entries;            /* of tables that were made */
-  bool counts;               /* placements are told apart by their counts alone */
+  Memo costs;                /* by these and bytes: 1 + the number of an equal cost */
+  Memo windows;              /* the same for windows */
+  double entries;            /* entries of all tables made */
+  bool counts;               /* placements are distinguished only by their counts */
 } Finder;
 
-/* counts: placements are told apart by their counts alone. */
+/* counts: placements are distinguished only by their counts. */
 Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, bool counts);
-/* Its network; false: *which vertex has no cut, or a site always too much to do. */
+/* Builds the network. Returns false if vertex *which has no cut, or always gives a site too much work. */
 bool finder_make(Finder *f, uint32_t *which);
-/* The best choice, within the limit on work where there is one. price: as NetworkLimit's. */
+/* The best choice, within the limit on work if there is one. price: as in NetworkLimit. */
 NetworkAnswer finder_solve(Finder *f, double budget, double enough, double *price);
 
 /* ---- costs of pairs: tables.c ------------------------------------------------------------------------------- */

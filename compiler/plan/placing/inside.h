@@ -1,88 +1,95 @@
-/* plan/placing/inside.h - inside of placings: what a choice of axes means, and what it costs by other measures than bytes. */
+/* plan/placing/inside.h - internals of placings: what a choice of axes means, and what it costs by measures other
+ * than bytes. */
 #ifndef EIN_PLACING_INSIDE_H
 #define EIN_PLACING_INSIDE_H
 
 #include "memory.h"
 
-/* As it comes out of the vertex's kernels. label: by axis. */
+/* As the vertex's kernels make it. label: by axis. */
 Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label);
-/* As the vertex's kernels want to have it, in the maker's labels; or a state, whose labels are its dimensions. */
+/* As the vertex's kernels need the operand, in the maker's labels; for a state, in its dimensions. */
 Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label);
-/* Where it is in parts, it is reduced to where it is to be: as seconds and memory count it. */
+/* Where parts are reduced, as seconds and memory count it: at home. */
 Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home);
-/* Bytes of the copies of an input that is stored once. */
+/* Bytes of the further copies of an input that is stored once. */
 double stored_copies(const PlaceTensor *t, const Mesh *m, const Placement *home);
-/* A stack has what its maker made in each turn: so many times as much. */
+/* The number of turns whose results a stack holds; 1 for others. */
 double turns_in(const PlaceTensor *t, const PartRead *r);
 
-/* ---- what there is to choose: choose.c --------------------------------------------------------------------- */
+/* ---- what can be chosen: choose.c ------------------------------------------------------------------------ */
 
-enum { CUT_LABELS = 127 };   /* of a tensor, more than these cannot be told apart in a placement */
+enum { CUT_LABELS = 127 };   /* a placement can distinguish at most this many labels of a tensor */
 
-/* All ways to give axes to labels (or dimensions) that have room for them: with as many calls as can be, or, idle, any. *narrow: only the longest
- * labels were looked at. */
+/* All ways to assign axes to labels (or dimensions) that have room for them: with as many calls as possible, or, if
+ * idle, any number. Sets *narrow if it considered only the longest labels. */
 PlaceWays ways_find(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow);
 PlaceWays ways_one(Arena *a, const Mesh *m, const int8_t *on);
-/* Of a vertex, as g fixes or allows them. */
+/* The ways to cut a vertex that g fixes or allows. */
 PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow);
-/* Operations of a site with the largest block, in a run. */
+/* Operations per run of the site with the largest block. */
 double cut_work(const PartVertex *v, const Mesh *m, const int8_t *label);
 
-/* Of ways with equal counts the first; and those whose counts are left. */
+/* The first way of each group with equal counts; and the ways whose counts are in `left`. */
 PlaceWays ways_counted(Arena *a, const Mesh *m, uint32_t n, PlaceWays w);
 PlaceWays ways_left(Arena *a, const Mesh *m, uint32_t n, PlaceWays w, Memo *left);
 
 struct PlaceLeft {
-  Memo **label, **home;      /* by vertex, by tensor: by counts of labels, of dimensions; those that are there have a value */
-  double bound;              /* that is known */
+  Memo **label, **home;      /* by vertex, by tensor: a map with the counts of labels, of dimensions, that remain */
+  double bound;              /* a known lower bound */
 };
 void ways_keep(Memo *left, const Mesh *m, uint32_t n, const Placement *p);
 
-/* ---- whichever axes do it: counts.c ------------------------------------------------------------------------ */
+/* ---- counts alone, whichever axes cut: counts.c --------------------------------------------------------- */
 
-/* A placing's cost hangs on which axes cut what. Where only counts are told apart, and each pair of them costs what it costs at least, there is much less
- * to choose, and what comes out is a bound for every order of the mesh's axes: mostly a very near one. By bytes or elements, windows apart. */
+/* A placing's cost depends on which axes cut what. If only counts are distinguished, and each pair of counts gets its
+ * least cost, there is much less to choose from, and the result is a lower bound for every order of the mesh's axes,
+ * usually a very close one. By bytes or elements, without windows. */
 typedef struct PlaceLeast {
-  double bound;              /* of all on this mesh; at this price of an operation: */
+  double bound;              /* for all placings on this mesh, at this price of an operation */
   double price;
-  double sum;                /* near the least, or above */
+  double sum;                /* the least sum, or slightly above */
   double effort;
   bool narrow;
 } PlaceLeast;
 
-/* INFINITY: a vertex has no such cut (*which), or a site always too much to do. Where it gets to `enough`, it ends. */
+/* Returns a bound of INFINITY if a vertex has no such cut (*which) or a site always has too much work. Stops when the
+ * bound reaches `enough`. */
 PlaceLeast placing_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, uint32_t *which);
-/* The counts that a placing which costs less than `enough` can have, in any order of the axes; a better bound may come of it. False: there are none. */
+/* The counts that a placing cheaper than `enough` can have, in any order of the axes. May improve the bound. Returns
+ * false if there are none. */
 bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known, PlaceLeft *out);
 
 /* ---- the cost of a pair of placements: plan/placing/cost.c --------------------------------------------------- */
 
-typedef struct PairCost {    /* a tensor goes from one placement to another: */
+typedef struct PairCost {    /* a tensor goes from one placement to another */
   const PlaceGraph *g;
   const Mesh *mesh;
   const Links *links;        /* NULL: by bytes */
   uint32_t rank;
   const int64_t *extent;
-  double size, part;         /* bytes of an element, of a stack in all turns; of one in parts */
-  double turns;              /* these turns */
-  const int64_t *most;       /* by dimension, blocks that there may be */
-  double times;              /* in a run */
-  double price[3];           /* of a byte of memory: read, what is fetched; made, while parts are reduced and while it goes home */
+  double size, part;         /* bytes of an element, for a stack in all turns; of an element in parts */
+  double turns;              /* the number of these turns */
+  const int64_t *most;       /* by dimension, the most blocks */
+  double times;              /* per run */
+  double price[3];           /* of a byte of memory: fetched for a read; made, while parts are reduced; made, while it
+                              * goes home */
 } PairCost;
 
 PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read);
 PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex);
-/* What tells two apart. */
+/* Appends what distinguishes this cost from others. */
 void pair_key(const PairCost *c, Buf *key);
 double pair_seconds(const PairCost *c, const Placement *from, const Placement *to);
 double pair_elements(const PairCost *c, const Placement *from, const Placement *to); /* by the TRA paper's cost */
-double pair_elements_least(const PairCost *c, const PlaceCounts *from, const PlaceCounts *to); /* no less, whichever axes do it */
-double pair_memory(const PairCost *c, const Placement *from, const Placement *to); /* what memory alone costs */
-/* Of one choice alone: kernels, and memory of what they make; a tensor's memory at home, and copies of an input. */
+/* a lower bound for any axes with these counts, by the same cost */
+double pair_elements_least(const PairCost *c, const PlaceCounts *from, const PlaceCounts *to);
+double pair_memory(const PairCost *c, const Placement *from, const Placement *to); /* the cost of memory alone */
+/* Costs of one choice: of a cut, its kernels and the memory of what they make; of a home, the tensor's memory and the
+ * copies of an input. */
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);
 double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home);
 
-/* The most sites below so many that have small primes only; 0: there is no need. */
+/* The largest smaller number of sites that has only small prime factors; 0: not needed. */
 int64_t sites_fewer(int64_t sites);
 
 #endif

@@ -1,13 +1,17 @@
 /* plan/placing/memory.h - the memory of a site: what it holds at each step of a run by a placing.
  *
- * Steps are the vertices in the graph's order, one after the other. At each there are the blocks of tensors at home: an input's and an output's
- * always, another's until its last reader is through (where that is in a repeat in which it was not made, until the repeat is). A state lies
- * there twice while its repeat runs, this turn's value and the next one's; where the next value has the state's home, it is made in its place.
- * A stack has a block of each turn. To this come, by phases of the step: operands where a site has not all of what its kernels want, as fetched
- * (what comes into a repeat from outside, once for all turns, is there while it runs), and the result as made; that and
- * what its parts are reduced to; that and the result at home. What is the same is there once.
+ * Steps are the vertices in the graph's order, one after the other. At each step a site holds blocks of tensors at
+ * home: an input's and an output's always, another's until its last reader is done (or, if that reader is in a repeat
+ * in which the tensor was not made, until the repeat is done). While its repeat runs, a state is stored twice: this
+ * turn's value and the next one's. If the next value has the state's home, it is made in place. A stack has a block
+ * for each turn. Added to this are, by phases of the step:
  *
- * Every site reserves as much: a block counts as large as the largest. */
+ * - operands as fetched, if a site does not already hold all that its kernels need (operands from outside a repeat are
+ *   fetched once for all turns and stay while it runs), and the result as made;
+ * - the result as made, and what its parts are reduced to;
+ * - the reduced result, and the result at home.
+ *
+ * Equal data is stored once. Every site reserves as much as the largest block needs. */
 #ifndef EIN_PLACING_MEMORY_H
 #define EIN_PLACING_MEMORY_H
 
@@ -15,13 +19,13 @@
 
 typedef enum { PHASE_KERNEL, PHASE_REDUCE, PHASE_HOME, PHASES } Phase;
 
-typedef struct Life {        /* a tensor is at home: */
-  uint32_t tensor, from, to; /* from one step to another, with both */
+typedef struct Life {        /* when a tensor is at home */
+  uint32_t tensor, from, to; /* first and last step, both included */
   double times;              /* so many blocks */
-  bool stack;                /*   of turns that are over, too */
+  bool stack;                /* also those of past turns */
 } Life;
 
-typedef struct Fetched { uint32_t from, to; } Fetched; /* steps; with one alone, only while its kernels run */
+typedef struct Fetched { uint32_t from, to; } Fetched; /* steps; if equal, only while its kernels run */
 
 struct Lives {
   VEC(Life) all;
@@ -34,11 +38,11 @@ Lives *lives_find(Arena *a, const PlaceGraph *g);
 
 typedef struct SiteMemory { double bytes; uint32_t step; Phase phase; } SiteMemory;
 
-/* The most of a run. by: NULL, or set to the bytes of each step's phases. */
+/* The peak of a run. by: NULL, or receives the bytes of each step's phases. */
 SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p, double *by);
-/* Of an operand as fetched; 0: each site has all of it. */
+/* Bytes of an operand as fetched; 0: each site already has all of it. */
 double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);
-/* Bytes of the largest block; whether each site has all of `to` already. */
+/* Bytes of the largest block; whether each site already has all of `to`. */
 double placement_bytes(const PlaceTensor *t, const Mesh *m, const Placement *p);
 bool placement_within(const Mesh *m, const Placement *from, const Placement *to);
 

@@ -1,33 +1,36 @@
-/* algebra/cost.h - what the moves of an Ia cost, counted from types and placements alone: uniqueness and continuity make it exact (TRA paper,
- * section 5.3), apart from what domains and conditions take out and turns that data decide. */
+/* algebra/cost.h - the cost of an Ia's moves, from types and placements alone. Uniqueness and continuity make it
+ * exact (TRA paper, section 5.3), except for what domains and conditions remove, and for numbers of turns that depend
+ * on data. */
 #ifndef EIN_ALGEBRA_COST_H
 #define EIN_ALGEBRA_COST_H
 
 #include "algebra.h"
 
 typedef struct AlgCost {
-  double paper;              /* elements as the paper counts them: of a relation of f elements a shuffle f, a broadcast to s sites f*s. What is
-                                to be at c sites along some axes costs f*c, as in the paper's plan that shuffles c copies of each block;
-                                and nothing where every site has what it is to have, which in the paper is no move */
-  double bytes;              /* that sites receive, added over sites: what a site has already does not move */
-  bool known;                /* else there were too many tuples to go through, and bytes are none */
+  double paper;              /* elements as the paper counts them: for a relation of f elements, a shuffle costs f, a
+                              * broadcast to s sites f*s. Data needed at c sites along some axes costs f*c, as in the
+                              * paper's plan that shuffles c copies of each block. A move costs nothing if every site
+                              * already has what it needs; in the paper it is then no move */
+  double bytes;              /* that sites receive, summed over sites, without what they already have */
+  bool known;                /* false: there were too many tuples to enumerate, and bytes is invalid */
 } AlgCost;
 
-/* Once. Of a fetch, what comes if all points ask for places of their own that lie where it costs most; the paper has none,
- * its elements count as those of a shuffle of its result. */
+/* The cost of one execution. For a fetch, an upper bound: every point requests a different place, where it costs
+ * most. The paper has no fetch; its elements count as a shuffle of its result. */
 AlgCost alg_move_cost(const Algebra *p, const AlgNode *move);
-/* What a fetch brings to the site at `at`, at most; and (not NULL) by tuple of its table, in order of keys. NULL: there are too many. */
+/* An upper bound of what a fetch brings to the site at `at`; and, if `by` is not NULL, by tuple of its table, in
+ * order of keys. alg_fetch_begin returns NULL if there are too many tuples. */
 typedef struct AlgFetch AlgFetch;
 AlgFetch *alg_fetch_begin(Arena *a, const Algebra *p, const AlgNode *fetch);
 double alg_fetch_at(const AlgFetch *f, const uint32_t *at, double *by);
-AlgCost algebra_cost(const Algebra *p);                       /* of a run; turns that are not known count as one */
-/* How often what stands in the region comes into being. */
+AlgCost algebra_cost(const Algebra *p);                       /* of a run; an unknown number of turns counts as one */
+/* How often the nodes of the region are computed. */
 double alg_times(const AlgRegion *r);
-/* Elements of the block with this key. */
+/* The number of elements in the block with this key. */
 double rel_block(const Relation *r, const int64_t *key);
-/* By axis the place where tuples with this key are; -1: at every one, or (`+`) at each another. */
+/* By axis, the place where tuples with this key are; -1: at every place, the same or (`+`) different parts. */
 void alg_places(const Mesh *m, const Placement *p, const Relation *r, const int64_t *key, int32_t *at);
-/* Elements of a relation, over its keys; -1: too many keys. */
+/* The number of elements of a relation, over its keys; -1: too many keys. */
 double rel_elements(const Relation *r);
 
 #endif

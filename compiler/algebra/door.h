@@ -1,4 +1,5 @@
-/* algebra/door.h - the door's two halves among themselves: from_graph_read.c has what a vertex reads, from_graph.c all else. */
+/* algebra/door.h - shared by the two halves of from_graph: from_graph_read.c finds what a vertex reads, from_graph.c
+ * does the rest. */
 #ifndef EIN_ALGEBRA_DOOR_H
 #define EIN_ALGEBRA_DOOR_H
 
@@ -13,11 +14,12 @@ typedef struct Door {
   const Cutting *cut;
   const PlaceGraph *places;
   const Placing *placing;    /* NULL: a Tra */
-  uint32_t steps;            /* that are done; */
-  uint32_t step;             /*   so many have been met */
-  int32_t *tensor;           /* by id of a graph's node: its number among tensors; -1: none */
-  bool *full;                /* by id: no block of it may be filtered out: it goes from turn to turn, or out */
-  AlgNode **is;              /* by id: the relation that it is, at home */
+  uint32_t steps;            /* how many to do */
+  uint32_t step;             /* how many have been met */
+  int32_t *tensor;           /* by node id of the graph: its tensor's number; -1: none */
+  bool *full;                /* by node id: no block of it may be filtered out, because it is carried from turn to
+                              * turn, or is an output */
+  AlgNode **is;              /* by node id: the relation for it, at home */
 } Door;
 
 typedef struct Vertex {
@@ -25,22 +27,22 @@ typedef struct Vertex {
   const EinSum *sum;
   uint32_t n_label;
   const uint32_t *d;
-  uint32_t n_key;            /* labels that are cut, in order */
+  uint32_t n_key;            /* the labels that are cut, in order */
   int64_t *frontier;
   Str *key;
   int32_t *key_of;           /* by label; -1: it is not cut */
   RelDim *range;             /* by label, over these keys */
-  const Expr **read;         /* by slot: the read that stands for it */
-  Placement at;              /* Ia: by axis the key that it cuts */
+  const Expr **read;         /* by slot: the read that represents it */
+  Placement at;              /* Ia: by axis, the key that it cuts */
 } Vertex;
 
-/* The vertex with its counts; nothing is made yet. */
+/* The vertex with its counts. Builds no nodes. */
 Vertex door_vertex(const Door *x, const EinNode *n);
-/* What a dimension of a tensor in blocks has in all. */
+/* The total extent of a dimension of a tensor in blocks. */
 int64_t door_extent(const RelDim *d, const Relation *t);
-/* The cuts that the vertex wants of what a slot reads, by those of its keys that cut it; which: these. */
+/* The cuts that the vertex needs of what a slot reads, by those of its keys that cut it. which: these keys. */
 Cuts door_cuts(Door *x, const Vertex *v, uint32_t slot, const Relation *home, int32_t *which);
-/* The vertex's operands, where they meet or as Table 1 has them, *n of them, and its kernel over them. */
+/* Builds the vertex's *n operands, where they meet or as in Table 1, and returns its kernel over them. */
 const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, bool meet, uint32_t *n, AlgOperand *operand);
 
 #endif

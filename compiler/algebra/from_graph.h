@@ -1,24 +1,27 @@
-/* algebra/from_graph.h - EinGraph and plan to Tra, and to Ia (EinDecomp, section 4.3): what each equation reads is cut as its labels are, joined
- * by a kernel on one block of each, and aggregated over reduced labels that are cut; the result is cut as its home is. It chooses nothing.
+/* algebra/from_graph.h - converts EinGraph and plan to Tra, and to Ia (EinDecomp, section 4.3). The operands of each
+ * equation are cut as its labels are, joined by a kernel on one block of each, and aggregated over reduced labels
+ * that are cut. Then the result is cut as its home is. The conversion chooses nothing.
  *
- * An index that moves with labels asks for the window that its block of labels can reach (a halo); what is read at data comes whole, or, where the
- * plan says so, place by place. Around the end of a dimension the window is one of the dimension laid round and round, and so is what the kernel
- * reads.
- * Where a predicate or a domain holds at no point of a block, the block is filtered out. */
+ * If labels move an index, a block needs the window that its labels can reach (a halo). A read at data takes the
+ * whole tensor, or, if the plan says so, requests single places. Around the end of a dimension, the window and the
+ * kernel's reads lie in the dimension unrolled. A block is filtered out if a predicate or a domain holds at none of
+ * its points. */
 #ifndef EIN_ALGEBRA_FROM_GRAPH_H
 #define EIN_ALGEBRA_FROM_GRAPH_H
 
 #include "plan/placing/placing.h"
 #include "algebra.h"
 
-typedef struct Cutting {     /* a plan, as the doors want it */
+typedef struct Cutting {     /* a plan in the form that the conversions take */
   const PlaceGraph *places;
-  const uint32_t *const *d;  /* counts by vertex, by label; */
-  const uint32_t *const *home; /*  by tensor, by its dimensions there (of a vertex its output labels); */
-  const uint32_t *const *stored; /* by tensor, of inputs alone: as they are stored, once. NULL: at home as they are made, inputs whole */
-  const Placing *placing;    /* what axes cut, and homes; NULL: counts are all that is known */
-  const Placement *stored_at; /* by tensor: an axis that finds no dimension to cut has it at its first place: PLACE_FIRST */
-  int64_t memory;            /* of a site at most, in bytes; 0: not said */
+  const uint32_t *const *d;  /* counts by vertex, by label */
+  const uint32_t *const *home; /* counts by tensor, by its dimensions there (for a vertex, its output labels) */
+  const uint32_t *const *stored; /* by tensor, only for inputs: counts as stored, once. NULL: tensors stay as they are
+                                  * made, inputs whole */
+  const Placing *placing;    /* what axes cut, and homes; NULL: only counts are known */
+  const Placement *stored_at; /* by tensor: along an axis that finds no dimension to cut, it is at the first place:
+                               * PLACE_FIRST */
+  int64_t memory;            /* of a site at most, in bytes; 0: not given */
 } Cutting;
 
 Cutting cutting_of_counts(const PlaceGraph *places, const uint32_t *const *d);
@@ -26,10 +29,10 @@ Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *pl
 
 Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
 
-/* The same over a mesh, with all moves. A vertex takes three steps from Table 1 of the TRA paper (all operands but the last broadcast, shuffles by
- * what is aggregated) to the plan: its operands go where they meet (R2-6; places of what is read at data may be
- * asked for: gather by request), parts are reduced on the way home (R2-1, R1-4), and the result goes home (R2-1). So many
- * steps are done, vertex by vertex; all with UINT32_MAX. */
+/* The same over a mesh, with all moves. A vertex takes three steps from Table 1 of the TRA paper (broadcast all
+ * operands but the last, shuffle by the aggregated keys) to the plan: move its operands to where they meet (R2-6; a
+ * read at data may request places: gather by request), reduce parts on the way home (R2-1, R1-4), and move the result
+ * home (R2-1). Does the first `steps` of these steps, vertex by vertex; UINT32_MAX: all. */
 Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps);
 uint32_t ia_steps(const Cutting *c);
 /* The vertex and the rules of a step, for people. */

@@ -1,5 +1,5 @@
-/* algebra/check/check.h - the checker's parts among themselves: check.c walks the program, type.c looks at what an operation makes of
- * types and keys, place.c at where it is. */
+/* algebra/check/check.h - shared by the parts of the checker: check.c walks the program, type.c checks an operation's
+ * types and keys, place.c checks where its result is. */
 #ifndef EIN_ALGEBRA_CHECK_H
 #define EIN_ALGEBRA_CHECK_H
 
@@ -7,13 +7,13 @@
 #include "algebra/keys.h"
 #include "algebra/text/text.h"
 
-/* What is known of a relation beside its type. */
+/* What is known of a relation besides its type. */
 typedef struct Info {
-  bool well;                 /* its type can be walked; else nothing is said about what hangs on it */
+  bool well;                 /* its type can be walked; else nothing is reported about what depends on it */
   KeySet keys;
-  bool parts;                /* there are parts that are still to be aggregated: along an axis (`+`), */
-  bool bag;                  /*   or several at one site, after a move */
-  Reducer reducer;           /*   by this */
+  bool parts;                /* it has parts that are still to be aggregated, along an axis (`+`) */
+  bool bag;                  /* several parts at one site, after a move */
+  Reducer reducer;           /* by this reducer */
   const Monoid *monoid;
 } Info;
 
@@ -22,31 +22,31 @@ typedef struct Check {
   RegionCheck r;
   const Algebra *g;
   Arena *arena;
-  const AlgNode *n;          /* the node at hand; NULL: the program as a whole */
-  bool over_keys;            /* the expression at hand is over keys: no reads */
-  Map info;                  /* node to its Info */
+  const AlgNode *n;          /* the current node; NULL: the program as a whole */
+  bool over_keys;            /* the current expression is over keys and may not read */
+  Map info;                  /* node to Info */
   uint32_t inputs;           /* met so far */
 } Check;
 
 #define fail(check, ...) check_fail(&(check)->c, __VA_ARGS__)
 
-Info *info_of(Check *c, const AlgNode *n); /* of one that was met */
+Info *info_of(Check *c, const AlgNode *n); /* of a node met before */
 /* `(s 1, h 0)` */
 const char *key_text(Check *c, const Relation *r, const int64_t *key);
 
 /* ---- type.c */
-bool check_form(Check *c, const AlgNode *n);             /* the type by itself */
+bool check_form(Check *c, const AlgNode *n);             /* the type alone */
 void check_read(void *ctx, const Expr *e);               /* of a kernel */
-void check_operation(Check *c, const AlgNode *n, Info *i); /* JOIN to MOVE, and INPUT; finds keys */
+void check_operation(Check *c, const AlgNode *n, Info *i); /* JOIN to MOVE, and INPUT; finds the keys */
 void check_same_type(Check *c, const char *what, const AlgNode *a, const AlgNode *b);
 void check_output_boxes(Check *c, const AlgOutput *o);
 
-/* ---- read.c: kernels of joins read inside of blocks; what else is wrong with a join is said already */
+/* ---- read.c: whether kernels of joins read inside blocks; other mistakes in a join are already reported */
 void check_reads(Check *c, const AlgNode *n, const KeySet *keys);
 
-/* ---- place.c: of an Ia */
-bool check_placement(Check *c, const AlgNode *n);        /* by itself */
-void check_places(Check *c, const AlgNode *n, Info *i);  /* what an operation leaves where */
+/* ---- place.c: placements of an Ia */
+bool check_placement(Check *c, const AlgNode *n);        /* alone */
+void check_places(Check *c, const AlgNode *n, Info *i);  /* where an operation's result is */
 void check_whole(Check *c, const char *what, const AlgNode *n); /* it has no parts */
 
 #endif

@@ -1,9 +1,9 @@
-/* algebra/eval/eval.h - programs over relations computed on small data: a store for each site, and an operation sees its own site's store
- * alone. Of a Tra there is one site.
+/* algebra/eval/eval.h - evaluates programs over relations on small data. Each site has a store, and an operation sees
+ * only its own site's store. A Tra has one site.
  *
- * It goes by plain loops and looks at nothing but what the text says. A kernel that reads an element that is not in the block it
- * was given, tuples that do not meet, arrays that do not abut, a key that is there twice or, without `holes`, not at all:
- * each is an error that names the node. */
+ * It runs plain loops and uses only what the text says. It is an error that names the node if a kernel reads an
+ * element outside the block it was given, tuples do not meet, arrays do not abut, or a key occurs twice or, without
+ * `holes`, not at all. */
 #ifndef EIN_ALGEBRA_EVAL_H
 #define EIN_ALGEBRA_EVAL_H
 
@@ -23,15 +23,16 @@ typedef struct AlgGiven { Str name; AlgArray array; } AlgGiven;
 typedef struct AlgRun {
   Arena *arena;
   const Algebra *program;
-  const AlgGiven *input; uint32_t n_input; /* whole tensors: their blocks are put where the program says they are */
+  const AlgGiven *input; uint32_t n_input; /* whole tensors; their blocks are put where the program places them */
   AlgArray *output;          /* whole, one for each of program->outputs */
-  double *moved;             /* by node id: bytes that sites received in it, over the run */
-  double *calls;             /* by node id: tuples that came out, over sites and the run */
-  int64_t most_live;         /* the largest store that a site had after some operation, in bytes; nothing is dropped before its last user */
-  int64_t max_elements;      /* refuse more than this in one array; 0: 2^28 */
+  double *moved;             /* by node id: bytes that its moves brought to sites in the run */
+  double *calls;             /* by node id: tuples that it made, over all sites and the run */
+  int64_t most_live;         /* the largest store of a site after any operation, in bytes; nothing is dropped before
+                              * its last user */
+  int64_t max_elements;      /* the most elements of one array; 0: 2^28 */
 } AlgRun;
 
-/* False with a line in *why and the node's place in *place. */
+/* Returns false with a line in *why and the node's position in *place. */
 bool algebra_eval(AlgRun *r, const char **why, Place *place);
 
 #endif

@@ -1,4 +1,5 @@
-/* algebra/rules/fns.h - functions of the table in algebra/rules/value.c, and conditions of that in algebra/rules/cond.c, that stand in other files. */
+/* algebra/rules/fns.h - functions of the table in value.c and conditions of the table in cond.c that are defined in
+ * other files. */
 #ifndef EIN_RULE_FNS_H
 #define EIN_RULE_FNS_H
 
@@ -12,8 +13,8 @@ RuleFn map_compose, map_keys_of, map_functions, map_below, map_across, map_above
 RuleFn join_then, join_narrow, join_at, join_settled, join_kept, join_adding, join_hits, join_asked, join_answered;
 RuleFn keep_part, keep_taken, join_wanting, join_loose;
 RuleTest test_unbroken_operands, test_wanted, test_readable;
-/* The one read of the second operand; NULL: none, or there are several. */
+/* The only read of the second operand; NULL: none, or there are several. */
 const Expr *join_second_read(RuleMatch *m, const EinSum *s, bool *several);
-bool join_holes(const AlgNode *join); /* something that is wanted has holes */
+bool join_holes(const AlgNode *join); /* some wanted operand has holes */
 
 #endif

@@ -1,6 +1,7 @@
-/* algebra/rules/inside.h - terms, values and matches: what the files of this folder share.
+/* algebra/rules/inside.h - terms, values and matches, shared by the files of this folder.
  *
- * Every term has a sort, known when it is read: the letters of variables say theirs, the tables those of functions and conditions. */
+ * The sort of every term is known when it is read: a variable's letter determines it, and the tables give it for
+ * functions and conditions. */
 #ifndef EIN_RULE_INSIDE_H
 #define EIN_RULE_INSIDE_H
 
@@ -18,8 +19,9 @@ enum { RULE_ARGS = 3 };
 
 typedef struct RuleMatch RuleMatch;
 
-/* A filter's, map's, join's value is a draft: a node that stands nowhere, of which the fields that the sort is about count, and
- * operand[0..] say what it was applied to. A group's node is the relation that is grouped; a reducer's, an aggregation. */
+/* The value of a filter, map or join is a draft: a node outside the program. Only the fields of its sort count, and
+ * operand[0..] says what it was applied to. The node of a group is the grouped relation; that of a reducer is an
+ * aggregation. */
 typedef struct RuleValue {
   RuleSort sort;
   AlgNode *node;
@@ -27,7 +29,7 @@ typedef struct RuleValue {
   uint32_t n;
   const uint32_t *group;
   Placement at;
-  uint32_t slot;             /* of a relation: which operand it is; of all: its letter */
+  uint32_t slot;             /* of a relation: which operand it is; of `all`: its letter */
 } RuleValue;
 
 typedef bool RuleFn(RuleMatch *m, const RuleValue *arg, RuleValue *out); /* false: it has no value */
@@ -35,21 +37,21 @@ typedef bool RuleTest(RuleMatch *m, const RuleValue *arg);
 
 typedef struct RuleFnInfo { const char *name, *takes; RuleSort gives; RuleFn *fn; const char *about; } RuleFnInfo;
 typedef struct RuleTestInfo { const char *name, *takes; RuleTest *test; const char *about; } RuleTestInfo;
-extern const RuleFnInfo rule_fns[];     /* ends with a name that is NULL */
+extern const RuleFnInfo rule_fns[];     /* ends with an entry whose name is NULL */
 extern const RuleTestInfo rule_tests[];
 
 struct RuleTerm {
   RuleTermKind kind;
   RuleSort sort;
   char letter;               /* VAR */
-  bool each;                 /* of all operands of a join */
-  bool maybe;                /* NODE: a move or a filter that need not be there */
+  bool each;                 /* for each operand of a join */
+  bool maybe;                /* NODE: an optional move or filter */
   bool bcast, shuf;          /* NODE: a move of this kind */
   AlgKind op;                /* NODE */
   const RuleFnInfo *fn;      /* CALL */
   const RuleTestInfo *test;  /* TEST */
   uint32_t n;
-  const RuleTerm **arg;      /* NODE: first its attributes, `n_attr` of them */
+  const RuleTerm **arg;      /* NODE: its n_attr attributes come first */
   uint32_t n_attr;
 };
 
@@ -60,11 +62,11 @@ struct RuleMatch {
   const RuleGiven *given;
   Buf *why;
   RuleValue var[128];        /* by letter; sort 0: free */
-  AlgNode **each[128];       /* by letter: what it stands for in each operand of the one join */
+  AlgNode **each[128];       /* by letter: its value in each operand of the one join */
   uint32_t n_each;
-  uint32_t operand;          /* of the join that is being matched or made */
+  uint32_t operand;          /* of the join being matched or made */
   bool in_each;
-  AlgRegion scratch;         /* builders put nodes here; those of the result are taken out */
+  AlgRegion scratch;         /* builders put nodes here; the result's are taken out */
   VEC(AlgNode *) made;       /* the result's nodes, in order */
 };
 
@@ -74,25 +76,27 @@ bool rule_holds(RuleMatch *m, const RuleTerm *test);
 AlgNode *rule_make(RuleMatch *m, const RuleTerm *t); /* NULL: some function has no value */
 void rule_print(Buf *out, const RuleTerm *t);
 
-/* ---- what values are made with ------------------------------------------------------------------------- */
+/* ---- tools for making values ------------------------------------------------------------------------------- */
 
-AlgNode *rule_draft(RuleMatch *m, const AlgNode *of); /* a copy, with operands of its own */
-/* Where key dimension k of an operand is in a group, or among the keys of a map; -1: it is not there as it was. */
+AlgNode *rule_draft(RuleMatch *m, const AlgNode *of); /* a copy, with its own operands */
+/* The position of an operand's key dimension k in a group, or among the keys of a map; -1: it does not occur
+ * unchanged. */
 int32_t group_place_of(const RuleValue *group, int64_t key);
 int32_t map_place_of(const Algebra *p, const AlgNode *map, int64_t key);
-/* A placement of the operand becomes the result's, or the other way: false where a key that is cut has no like. */
+/* Converts a placement of the operand to the result's, or back. Returns false if a key that is cut has no
+ * counterpart. */
 bool place_image(const Algebra *p, const RuleValue *through, const Placement *from, Placement *to);
 bool place_lift(const Algebra *p, const RuleValue *through, const Placement *from, Placement *to);
-/* Names of new keys; what the relation has already gets a tick. */
+/* Names for new keys; a name that the relation already has gets a tick. */
 const Str *names_fresh(RuleMatch *m, const Relation *t, uint32_t n, const Str *key);
 bool monoid_elementwise(const AlgNode *aggregate);
 bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgFn *fn);
-/* Labels of an expression become others: to[k] for label k; NULL: label k must not occur, else NULL comes out. */
+/* Replaces the labels of an expression: to[k] for label k; NULL: label k must not occur, else returns NULL. */
 const Expr *expr_over(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to);
-/* Whether a node may be made of what it is made of, as to parts. */
+/* Whether the node's operands may be in parts as they are. */
 bool alg_fits(const Algebra *p, const AlgNode *n, Buf *why);
-bool placement_whole(const Mesh *m, const Placement *x); /* no parts */
+bool placement_whole(const Mesh *m, const Placement *x); /* it has no parts */
 void operand_place(const Algebra *p, const AlgOperand *o, uint32_t n_key, const Placement *of, Placement *out);
-int64_t map_keys(const AlgNode *map); /* of what it maps */
+int64_t map_keys(const AlgNode *map); /* the number of keys of its operand */
 
 #endif

@@ -1,20 +1,21 @@
-/* algebra/simulate/inside.h - inside of the simulator, for this folder alone: simulate.c is the door, and makes operations of a region's nodes;
- * algebra/simulate/keys.c is which blocks there are, algebra/simulate/cost.c what each node takes, algebra/simulate/move.c who sends what to whom,
- * algebra/simulate/run.c lets time pass. */
+/* algebra/simulate/inside.h - internals of the simulator, for this folder: simulate.c is the entry and makes
+ * operations from a region's nodes; keys.c finds which blocks there are, cost.c what each node takes, move.c who
+ * sends what to whom; run.c lets time pass. */
 #ifndef EIN_ALGEBRA_SIMULATE_INSIDE_H
 #define EIN_ALGEBRA_SIMULATE_INSIDE_H
 
 #include "simulate.h"
 
-typedef struct Keys { uint32_t n; const uint64_t *number; } Keys; /* of a relation; row-major, rising */
+typedef struct Keys { uint32_t n; const uint64_t *number; } Keys; /* of a relation; row-major, ascending */
 
 typedef struct NetLevel {
   const MachineLevel *level;
   uint32_t size;             /* sites of a part */
-  uint32_t base;             /* links: base + 2*part out of it, and one more into it */
+  uint32_t base;             /* links: base + 2*part leads out of the part, the next one into it */
 } NetLevel;
 
-typedef struct Net { uint32_t sites, n, n_link; const NetLevel *level; const double *rate; } Net; /* levels innermost first; rate by link */
+/* levels innermost first; rate by link */
+typedef struct Net { uint32_t sites, n, n_link; const NetLevel *level; const double *rate; } Net;
 
 typedef struct Group {       /* of a move */
   uint32_t n_member, n_link;
@@ -30,11 +31,11 @@ typedef struct SimTurns {        /* a repeat, with all its turns */
 } SimTurns;
 
 typedef struct Cost {        /* of a node, once */
-  const Keys *there;         /* of which keys there is a tuple somewhere; NULL: of each */
+  const Keys *there;         /* the keys that have a tuple somewhere; NULL: all */
   const double *seconds;     /* by site, in its queue; NULL: none */
   uint32_t n_group;          /* MOVE, FETCH */
   const Group *group;
-  const int32_t *in;         /*   by site: in which; -1: it neither sends nor receives */
+  const int32_t *in;         /* by site: its group; -1: it neither sends nor receives */
   const SimTurns *turns;          /* REPEAT */
 } Cost;
 
@@ -44,23 +45,24 @@ typedef struct Sim {
   const Seconds *seconds;
   Net net;
   Cost *cost;                /* by node id */
-  const Keys **kept;         /* by node id of a join: keys that its one reader, a filter, keeps; NULL: all */
+  const Keys **kept;         /* by node id of a join: the keys that its only reader, a filter, keeps; NULL: all */
   Simulated *out;
   Buf *why;
 } Sim;
 
 /* ---- which tuples there are ------------------------------------------------------------------------------ */
 uint64_t key_number(uint32_t n, const int64_t *frontier, const int64_t *key);
-bool keys_find(Sim *s, const AlgNode *n);        /* of its cost; false: too many */
+bool keys_find(Sim *s, const AlgNode *n);        /* for the node's cost; false: too many */
 const Keys *keys_filtered(Sim *s, const AlgNode *n, const Keys *of);
 bool keys_have(const Keys *k, uint64_t number);  /* NULL: all */
 typedef struct Tuples { const Relation *type; const Keys *keys; uint32_t next; int64_t key[REL_KEYS]; } Tuples;
-bool tuple_next(Tuples *t);                      /* from next = 0; false behind the last */
+bool tuple_next(Tuples *t);                      /* from next = 0; false after the last */
 
-/* ---- what nodes take -------------------------------------------------------------------------------------- */
-bool cost_find(Sim *s, const AlgNode *n);        /* operands' costs are there; not of a REPEAT */
-void kept_find(Sim *s);                          /* of joins that only one filter reads */
-uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out); /* ascending; `at` as of alg_places. Gives how many */
+/* ---- what nodes cost --------------------------------------------------------------------------------------- */
+bool cost_find(Sim *s, const AlgNode *n);        /* its operands' costs are known; not for a REPEAT */
+void kept_find(Sim *s);                          /* for joins that only one filter reads */
+uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out); /* ascending; `at` as in alg_places. Returns how
+                                                                     * many */
 double element_size(const Relation *t);
 bool move_find(Sim *s, const AlgNode *n, Cost *c);
 
@@ -77,7 +79,7 @@ typedef struct Trail { int32_t op, site; } Trail; /* what it waited for last; -1
 typedef struct Ran {         /* by op and site: [op * sites + site] */
   double *end;
   Trail *from;
-  double *busy, *waiting, *carried; /* as of SimTurns */
+  double *busy, *waiting, *carried; /* as in SimTurns */
 } Ran;
 
 Ran ops_run(Arena *a, const Net *net, uint32_t n, const SimOp *op);

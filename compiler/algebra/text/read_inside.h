@@ -1,5 +1,5 @@
-/* algebra/text/read_inside.h - the reader's parts among themselves: read.c has the lines of the program, read_type.c what a relation's line says
- * of its type, read_node.c the operations. */
+/* algebra/text/read_inside.h - shared by the parts of the reader: read.c reads the program's lines, read_type.c a
+ * relation's type, read_node.c the operations. */
 #ifndef EIN_ALGEBRA_READ_INSIDE_H
 #define EIN_ALGEBRA_READ_INSIDE_H
 
@@ -7,9 +7,9 @@
 #include "expr/sum/law.h"
 #include "text.h"
 
-/* The keys of a relation as its line has them. */
+/* The keys of a relation as its line gives them. */
 typedef struct Keys {
-  VEC(Str) text;             /* what they are called in expressions */
+  VEC(Str) text;             /* their names in expressions */
   VEC(Str) name;
   VEC(int64_t) frontier;
 } Keys;
@@ -19,35 +19,37 @@ typedef struct AlgReader {
   Algebra *g;
   AlgRegion *region;
   RegionReader b;
-  Map keys;                  /* node to its Keys */
-  VEC(AlgOperand) operand;   /* of the join at hand */
-  VEC(RelDim) range;         /*   of its labels */
-  VEC(AlgFn) fn;             /* of the line at hand */
+  Map keys;                  /* node to Keys */
+  VEC(AlgOperand) operand;   /* of the current join */
+  VEC(RelDim) range;         /* of its labels */
+  VEC(AlgFn) fn;             /* of the current line */
 } AlgReader;
 
 #define fail(r, ...) scan_fail(&(r)->x.c, __VA_ARGS__)
 
 /* ---- read.c */
-bool read_operand(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot); /* &k is operand k of the join at hand */
-bool line_end(AlgReader *r, AlgNode *n);            /* the end of its line; it stands in the region at hand */
+/* &k is operand k of the current join */
+bool read_operand(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot);
+bool line_end(AlgReader *r, AlgNode *n);            /* the end of the node's line; appends it to the current region */
 
 /* ---- read_type.c */
 Keys *keys_new(AlgReader *r, const Keys *from);
 const Keys *keys_of(AlgReader *r, const AlgNode *n);
 bool want_key(AlgReader *r, const Keys *k, uint32_t *out);   /* the name of one of them */
-bool want_keys(AlgReader *r, Keys *k);                       /* `{s:4, _1="odd name":2}`, added to k */
+bool want_keys(AlgReader *r, Keys *k);                       /* `{s:4, _1="odd name":2}`, appended to k */
 bool want_over_keys(AlgReader *r, const Keys *k, const Expr **out);
 bool want_range(AlgReader *r, const Keys *k, RelDim *out);   /* `128`, `128/s`, `low..high` */
 bool want_ranges(AlgReader *r, const Keys *k, uint32_t *n, RelDim **out);
 bool want_relation(AlgReader *r, AlgNode **out);             /* `%3` */
 bool want_rest(AlgReader *r, AlgNode *n, const Keys *k);     /* ` : f32 places holes at 0 *` */
-AlgNode *want_head(AlgReader *r, AlgKind kind, Keys **k);    /* the node of a line that begins with its id, perhaps its name, and its keys */
-AlgNode *want_typed(AlgReader *r, AlgKind kind);             /*   and its type */
+AlgNode *want_head(AlgReader *r, AlgKind kind, Keys **k);    /* the node of a line that begins with its id, an
+                                                              * optional name, and its keys */
+AlgNode *want_typed(AlgReader *r, AlgKind kind);             /* and its type */
 bool want_of(AlgReader *r, AlgNode *n);                      /* ` of %3` */
 bool want_fns(AlgReader *r, AlgNode *n);                     /* `cast f32, merge [2]` */
-bool take_fns(AlgReader *r, AlgNode *n);                     /* ` then `, and these; or nothing */
+bool take_fns(AlgReader *r, AlgNode *n);                     /* ` then ` and functions, or nothing */
 
-/* ---- read_node.c: a line each, behind its word */
+/* ---- read_node.c: the rest of a line after its word */
 bool line_join(void *ctx);
 bool line_fetch(void *ctx);
 bool line_input(void *ctx);

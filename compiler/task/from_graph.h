@@ -1,12 +1,12 @@
-/* task/from_graph.h - the door from the EinGraph to tasks, for one site. (With Plan, Tra and Ia it will be `from_ia`.) */
+/* task/from_graph.h - converts the EinGraph to tasks, for one site. (For several sites, see sites/from_ia.h.) */
 #ifndef EIN_TASK_FROM_GRAPH_H
 #define EIN_TASK_FROM_GRAPH_H
 
 #include "graph/graph.h"
 #include "task.h"
 
-/* The graph is checked, and behind graph_values at least: what may have no value is asked for it before it is read. What
- * no output or assert needs is not done. */
+/* The graph must be checked and have passed graph_values at least: elements that may have no value are tested before
+ * they are read. Work that no output or assert needs is left out. */
 TaskGraph *task_from_graph(Arena *a, EinGraph *g);
 
 #endif

@@ -1,18 +1,18 @@
-/* task/range.h - inside of cost*.c: between which values an i64 expression lies, once dims have values. */
+/* task/range.h - internals of cost*.c: the range of an i64 expression, given values of the dims. */
 #ifndef EIN_TASK_RANGE_H
 #define EIN_TASK_RANGE_H
 
 #include "cost.h"
 
-/* low..high, both included, and not empty. `shifts`: by the same amount at both ends, which the turn decides. */
+/* low..high, both included, and not empty. shifts: the turn moves both ends by the same amount. */
 typedef struct Range { int64_t low, high; bool known, shifts; } Range;
 
 typedef struct Ranges {
   Arena *arena;
   const CostDims *dims;
-  const int64_t *extent;     /* of each label */
+  const int64_t *extent;     /* by label */
   uint32_t n_label;
-  bool wrapped;              /* something did not fit 64 bits, and is not known therefore */
+  bool wrapped;              /* something overflowed 64 bits and is therefore unknown */
 } Ranges;
 Range range_of(Ranges *r, const Expr *e);
 

@@ -1,5 +1,5 @@
-/* task/check/check.h - the checker's parts among themselves: check.c walks buffers and tasks, stage.c looks at a kernel's stages,
- * move.c at a mesh, its moves and fetches. */
+/* task/check/check.h - shared by the parts of the checker: check.c walks buffers and tasks, stage.c checks a kernel's
+ * stages, move.c a mesh with its moves and fetches. */
 #ifndef EIN_TASK_CHECK_H
 #define EIN_TASK_CHECK_H
 
@@ -9,26 +9,26 @@
 
 enum { NONE = -1, NEVER = -2 };
 
-typedef struct Held {        /* of a buffer */
-  int32_t written;           /* NONE: it is written; NEVER; else only if this input is not given */
-  int32_t stands_for;        /* the input whose default it is, or NONE */
+typedef struct Held {        /* the state of a buffer */
+  int32_t written;           /* NONE: it is written; NEVER; else it is written only if this input is not given */
+  int32_t stands_for;        /* the input for which it is the default, or NONE */
   uint32_t kernel;           /* 1 + the step of the last kernel that stores to it */
-  bool said;                 /* that its life is too short */
+  bool said;                 /* its too short life is already reported */
 } Held;
 
 typedef struct Check {
   SumCheck c;
   const TaskGraph *t;
   Arena *arena;
-  const TaskBuffer *buffer;  /* the one at hand, or NULL */
-  const Task *task;          /* so too */
-  const TaskStage *stage;    /* so too */
+  const TaskBuffer *buffer;  /* the current one, or NULL */
+  const Task *task;          /* the same */
+  const TaskStage *stage;    /* the same */
   VEC(const Task *) open;    /* the repeats around */
-  uint32_t step;             /* the next one */
-  int32_t unless;            /* what is at hand is done only if this input is not given; NONE */
+  uint32_t step;             /* the next step */
+  int32_t unless;            /* the current task is done only if this input is not given; NONE */
   Held *held;                /* by buffer */
   int32_t *default_of;       /* by input: the buffer that holds its default, or NONE */
-  const void *argument;      /* the input or output at hand: where its line is */
+  const void *argument;      /* the current input or output, for its line */
   const void *wrong;         /* what the last complaint was about */
 } Check;
 
@@ -50,6 +50,6 @@ bool check_mesh(Check *c);
 bool check_site(Check *c, const TaskBuffer *b);
 void check_move(Check *c, const Task *k);
 void check_fetch(Check *c, const Task *k);
-void check_while(Check *c, const Tasks *list, uint32_t i); /* what is done while move i goes on */
+void check_while(Check *c, const Tasks *list, uint32_t i); /* the tasks that overlap move i */
 
 #endif

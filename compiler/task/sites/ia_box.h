@@ -1,14 +1,14 @@
-/* task/sites/ia_box.h - inside of the door from the implementation algebra: what a site has of a relation, as expressions over its coordinates. */
+/* task/sites/ia_box.h - internals of from_ia: what a site has of a relation, as expressions over its coordinates. */
 #ifndef EIN_TASK_IA_BOX_H
 #define EIN_TASK_IA_BOX_H
 
 #include "algebra/algebra.h"
 #include "task/task.h"
 
-/* A key dimension of frontier f over n sites: where f is n the site's number is the key, where it is less some sites have
- * none, and where it is more a site has a run of them. */
+/* A key dimension of frontier f over n sites: if f is n, the site's number is the key; if f is less, some sites have
+ * no key; if it is more, a site has a run of keys. */
 typedef struct IaKeys {
-  const Expr **low, **high;  /* by key dimension: the first and the last that the site has */
+  const Expr **low, **high;  /* by key dimension: the first and the last key of the site */
   const Expr *when;          /* bool: it has some; NULL: all sites have */
   bool several;              /* it may have more than one tuple */
 } IaKeys;
@@ -20,10 +20,10 @@ IaKeys ia_keys(const TaskGraph *t, const Relation *r, const Placement *at);
 RelDim ia_range(const TaskGraph *t, const RelDim *d, uint32_t n_key, const IaKeys *k);
 IaBox ia_box(const TaskGraph *t, const Relation *r, const Placement *at);
 
-/* By axis: the dimension that it cuts, `*`, `+` (keys that cut nothing tell parts apart), or PLACE_SOME. */
+/* By axis: the dimension that it cuts, `*`, `+` (keys that cut nothing distinguish parts), or PLACE_SOME. */
 Placement ia_placement(const TaskGraph *t, const Relation *r, const Placement *at);
-/* Whether what a site has is the box that ia_box says: keys that come in runs each cut a dimension, rising. `parts`: those that cut none may
- * come in runs too. */
+/* Whether what a site has is the box of ia_box: keys that come in runs each cut a dimension, ascending. parts: keys
+ * that cut none may come in runs too. */
 bool ia_is_box(const Relation *r, const IaKeys *k, const Mesh *m, const Placement *at, bool parts);
 
 #endif

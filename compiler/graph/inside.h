@@ -1,4 +1,4 @@
-/* graph/inside.h - what the files of graph/ share among themselves and with nobody else. */
+/* graph/inside.h - shared by the files of graph/ only. */
 #ifndef EIN_GRAPH_INSIDE_H
 #define EIN_GRAPH_INSIDE_H
 
@@ -13,13 +13,13 @@ extern const RegionFace graph_face;
 /* ---- graph.c */
 const EinSum *sum_find(const EinGraph *g,
                        const EinSum *s);   /* the interned one with these fields, or NULL */
-uint32_t region_level(const EinRegion *r); /* how many repeats it stands in: 0 for the program */
+uint32_t region_level(const EinRegion *r); /* the number of repeats around it: 0 for the program */
 
 /* ---- word.c */
 ExprNames
 node_names(const EinNode *n); /* its own labels, loop variables and operands; NULL: none */
 
-/* The word that a node's line begins with. */
+/* The first word of the node's line. */
 const char *node_word(const EinNode *n);
 
 #endif

@@ -1,7 +1,7 @@
-/* graph/eval/eval.h - the slow truth: any EinGraph computed by plain nested loops.
+/* graph/eval/eval.h - the slow reference: evaluates any EinGraph by plain nested loops.
  *
- * It shares no shape or index code with anything else. Every read is bounds-checked and must find a value;
- * reductions go over the reduced labels in row-major order, floats pairwise; each dtype rounds as declared. */
+ * It shares no shape or index code with anything else. Every read is bounds-checked and must find a value; reductions
+ * go over the reduced labels in row-major order, floats pairwise; each dtype rounds as declared. */
 #ifndef EIN_EVAL_H
 #define EIN_EVAL_H
 
@@ -20,42 +20,45 @@ typedef struct EvalArray { /* C order, packed */
 typedef struct EvalInput { Str name; EvalArray array; } EvalInput;
 typedef struct EvalDim { Str name; int64_t value; } EvalDim;
 
-typedef struct EvalAt {      /* where it stands */
-  int64_t turn;              /* made of the repeat that is running and stands in no other; 0: none */
-  bool has; double value;    /* of its state `watch` after them, if it has one that is a float */
+typedef struct EvalAt {      /* the progress of a run */
+  int64_t turn;              /* turns made by the outermost repeat that is running; 0: none */
+  bool has; double value;    /* of its state `watch` after these turns, if it has such a float state */
 } EvalAt;
 
-/* Between two turns of a repeat that stands in no other, and before its first: what goes from turn to turn, where it lies; its states, then its
- * stacks. */
+/* Between two turns of an outermost repeat, and before its first: the values that are carried from turn to turn, in
+ * place; its states, then its stacks. */
 typedef struct EvalBetween {
-  int64_t most, turn;        /* at most so many turns; made so far, which may be set */
+  int64_t most, turn;        /* the most turns; turns made so far, which may be set */
   uint32_t n;
   const EvalInput *kept;     /* name NULL: it has none */
 } EvalBetween;
 
-typedef struct Eval {        /* a computation: what it was given and what came out */
+typedef struct Eval {        /* a computation: its inputs and results */
   Arena *arena;
   const EinGraph *graph;
   const EvalDim *dim; uint32_t n_dim;       /* every symbolic dim */
   const EvalInput *input; uint32_t n_input; /* inputs not given take their default */
   EvalArray *output;         /* one for each of graph->outputs, in that order */
-  int64_t max_bytes;         /* refuse a tensor larger than this; 0: 2^34 */
-  int64_t max_live;          /* refuse what takes more than this at one time, inputs and outputs included; 0: no limit */
+  int64_t max_bytes;         /* the largest tensor; 0: 2^34 */
+  int64_t max_live;          /* the most memory at one time, including inputs and outputs; 0: no limit */
   bool (*keep_going)(void *ctx); void *ctx; /* polled now and then; may be NULL */
-  /* After each turn that does not end its repeat, and before the first; NULL: nobody. False, and *why: the run ends. Given `ctx`. */
+  /* Called with `ctx` after each turn that does not end its repeat, and before the first; may be NULL. If it returns
+   * false, with *why, the run ends. */
   bool (*between)(void *ctx, EvalBetween *at, const char **why);
   const char *watch;         /* a state's name; NULL: none */
-  EvalAt at;                 /* for keep_going to look at */
+  EvalAt at;                 /* for keep_going */
 } Eval;
 
 typedef enum {
   EVAL_OK, EVAL_MISSING,     /* an input or dim is not given and has no default */
-  EVAL_SHAPE,                /* an input's shape or dtype is not what is declared, a check on dims fails, a size wraps */
+  EVAL_SHAPE,                /* an input's shape or dtype differs from its declaration, a check on dims fails, a size
+                              * wraps */
   EVAL_RANGE,                /* a gathered index is out of range, or reads an element that has no value */
   EVAL_ASSERT, EVAL_MEMORY, EVAL_STOPPED
 } EvalStatus;
 
-/* On failure *error is a line naming the tensor, the label or index, the value, and the place; *place says where. */
+/* On failure *error is a line with the tensor, the label or index, the value, and the position, which is also in
+ * *place. */
 EvalStatus graph_eval(Eval *e, const char **error, Place *place);
 
 /* The element at a flat position, as a double or an integer (by dtype). */

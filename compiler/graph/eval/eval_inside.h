@@ -1,8 +1,8 @@
-/* graph/eval/eval_inside.h - inside of the evaluator, for eval*.c alone.
+/* graph/eval/eval_inside.h - internals of the evaluator, for eval*.c only.
  *
- * Every expression of a vertex is compiled once to a register program (eval_code.c), which eval_run.c runs at
- * each point; eval_vertex.c walks the points and reduces; eval_size.c knows extents; eval.c walks the graph.
- * A register is a Cell: f64 lives in f; f32, f16 and bf16 in s; integers of all widths and bool in i. */
+ * Every expression of a vertex is compiled once to a register program (eval_code.c), which eval_run.c runs at each
+ * point. eval_vertex.c walks the points and reduces; eval_size.c computes extents; eval.c walks the graph. A register
+ * is a Cell: f64 in f; f32, f16 and bf16 in s; integers of all widths and bool in i. */
 #ifndef EIN_EVAL_INSIDE_H
 #define EIN_EVAL_INSIDE_H
 
@@ -32,8 +32,8 @@ float mod_s(float a, float b), max_s(float a, float b), min_s(float a, float b),
 #define CODE(op, class) ((uint32_t)(op) * CLASSES + (uint32_t)(class))
 enum {
   I_END = (int)OPS * (int)CLASSES, I_MOVE,   /* dst = a */
-  I_JUMP, I_JUMP_IF, I_JUMP_UNLESS, /* to dst; on a */
-  I_ONCE, I_RETURN,                /* calls part dst, unless it has run at this point */
+  I_JUMP, I_JUMP_IF, I_JUMP_UNLESS, /* to dst; if a */
+  I_ONCE, I_RETURN,                /* calls part dst, unless it already ran at this point */
   I_CAST,                          /* dst = a, from dtype b to c */
   I_WRAP, I_NARROW,                /* dst to the dtype b */
   I_CALL,                          /* dst = C function call[a] of the registers extra[b...] */
@@ -44,9 +44,9 @@ typedef struct Inst { uint32_t op, dst, a, b, c; } Inst;
 typedef struct Code {
   const Inst *at;
   const uint32_t *extra;
-  const Extern *const *call; /* the C functions that are called */
-  const uint32_t *part;      /* where each part that is called begins */
-  uint64_t *ran, now;        /* part k has run at this point exactly if ran[k] == now */
+  const Extern *const *call; /* the C functions that it calls */
+  const uint32_t *part;      /* where each part begins */
+  uint64_t *ran, now;        /* part k has run at this point if and only if ran[k] == now */
   uint32_t *calls;           /* room for all return addresses: a part never calls itself */
   uint32_t result;           /* register */
 } Code;
@@ -56,9 +56,9 @@ typedef struct Tensor { const void *data; const uint8_t *has; const int64_t *sha
 typedef struct Frame {
   Cell *reg;
   const Tensor *tensor;      /* by slot */
-  bool wrapped;              /* an i64 + - * did not fit: sizes are refused then */
-  const Inst *fault;         /* the read that failed, and */
-  uint32_t dim;              /*   at which index; the rank: no value there */
+  bool wrapped;              /* an i64 + - * overflowed: then sizes are refused */
+  const Inst *fault;         /* the read that failed */
+  uint32_t dim;              /* its index that failed; the rank: there is no value */
 } Frame;
 
 bool code_run(Code *c, Frame *f); /* false: a read failed, see fault */
@@ -69,13 +69,14 @@ typedef struct Loop Loop;
 
 typedef struct Held {        /* what is kept for a node */
   EvalArray array;           /* data NULL: nothing yet */
-  void *data;                /* the buffers that it owns, reused from turn to turn; array may point elsewhere */
+  void *data;                /* the node's own buffers, reused from turn to turn; array may point elsewhere */
   uint8_t *mask;
-  int64_t bytes;             /* of the buffers that it owns */
+  int64_t bytes;             /* of its own buffers */
   bool sized, needed, early, done; /* early: an assert needs it */
   bool lasting;              /* an output: its buffer lies in the caller's arena */
   uint32_t at, last;         /* in the program's region: its position, and that of its last user */
-  struct Held *drop;         /* next one with the same last user; drops: the first whose last user this is */
+  struct Held *drop;         /* drop: next node with the same last user; drops: the first node whose last user is this
+                              * one */
   struct Held *drops;
   Vertex *vertex;
   Loop *loop;
@@ -87,9 +88,9 @@ typedef struct Run {
   Arena *arena;              /* dropped at the end */
   Held *held;                /* by node id */
   uint32_t n_held;
-  int64_t live;              /* bytes of all buffers, and of the inputs given */
+  int64_t live;              /* bytes of all buffers, and of the given inputs */
   int64_t *turn;             /* by depth */
-  uint32_t ticks;            /* points until keep_going is asked again */
+  uint32_t ticks;            /* points until the next call of keep_going */
   EvalStatus status;
   const char *error;
   Place place;
@@ -100,21 +101,21 @@ static inline bool str_same(Str a, Str b) {
   return a == b || (a && b && a->len == b->len && __builtin_memcmp(a->s, b->s, a->len) == 0);
 }
 
-/* Keeps the first complaint; always false, to be returned. The place is put behind the text. */
+/* Keeps the first complaint, with the position appended. Always returns false, so that callers can return it. */
 bool eval_fail(Run *r, EvalStatus s, Place at, const char *fmt, ...) EIN_PRINTF(4, 5);
 bool eval_ask(Run *r);       /* keep_going; false: stopped */
 static inline bool eval_tick(Run *r) { return --r->ticks || eval_ask(r); }
 const char *node_name(Run *r, const EinNode *n);
 
 /* ---- compiling (eval_code.c) ----------------------------------------------------------------- */
-/* A register file in the making: labels first, then turns, the two arguments of a monoid, then all else.
- * Several programs may share it. */
+/* A register file under construction: labels first, then turns, the two arguments of a monoid, then the rest. Several
+ * programs may share it. */
 typedef struct Builder {
   Run *run;
   const EinNode *node;       /* whose reads; NULL: none allowed */
   uint32_t n_label, n_turn;
   VEC(Cell) reg;
-  bool failed;               /* a dim is missing; said already */
+  bool failed;               /* a dim is missing; already reported */
 } Builder;
 void builder_start(Builder *b, Run *r, const EinNode *node, uint32_t n_label, uint32_t n_turn);
 uint32_t builder_param(const Builder *b, int64_t k);
@@ -122,18 +123,19 @@ Code *code_new(Builder *b, const Expr *e, DType want); /* e cast to `want` */
 
 /* ---- extents and shapes (eval_size.c) -------------------------------------------------------- */
 bool dim_find(const Run *r, Str name, int64_t *out);
-bool size_value(Run *r, const Expr *e, Place at, const char *what, Cell *out); /* dims only; wrapping is refused */
+bool size_value(Run *r, const Expr *e, Place at, const char *what, Cell *out); /* dims only; overflow is refused */
 bool size_of_node(Run *r, const EinNode *n);           /* fills dtype, rank, shape and count of its array */
 bool size_count(Run *r, const EinNode *n, EvalArray *a); /* count from shape, within max_bytes */
-bool held_room(Run *r, const EinNode *n, Held *h);     /* its own data buffer, and array on it, without has */
-bool held_mask(Run *r, const EinNode *n, Held *h);     /* its own mask; array.has is left alone */
-bool held_copy(Run *r, const EinNode *n, Held *h, const EvalArray *from); /* shapes are equal already */
+bool held_room(Run *r, const EinNode *n, Held *h);     /* makes its own data buffer, and sets array to it, without
+                                                        * has */
+bool held_mask(Run *r, const EinNode *n, Held *h);     /* makes its own mask; does not change array.has */
+bool held_copy(Run *r, const EinNode *n, Held *h, const EvalArray *from); /* shapes are already equal */
 void held_drop(Run *r, Held *h);
 const char *shape_text(Run *r, uint32_t rank, const int64_t *shape);
 
 /* ---- running --------------------------------------------------------------------------------- */
 bool vertex_run(Run *r, const EinNode *n);             /* eval_vertex.c */
-bool loop_run(Run *r, const EinNode *n);               /* algebra/eval/loop.c: a repeat with all its turns */
+bool loop_run(Run *r, const EinNode *n);               /* eval_loop.c: a repeat with all its turns */
 bool loop_result(Run *r, const EinNode *n);            /*   FINAL, STACK or TURNS */
 void loop_drop(Run *r, Loop *l);
 bool node_run(Run *r, const EinNode *n);               /* eval.c */

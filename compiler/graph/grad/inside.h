@@ -1,9 +1,9 @@
-/* graph/grad/inside.h - what the files of grad/ share.
+/* graph/grad/inside.h - shared by the files of grad/.
  *
  *   derivative.c  the derivatives of ops.def       scalar.c   the adjoints of an expression's reads
- *   index.c       an index map, turned round       adjoint.c  what a vertex leaves to what it reads
- *   repeat.c      what a repeat leaves               grad.c       the walk from the loss down
- *   rule.c        adjoints that are stated
+ *   index.c       inversion of an index map        adjoint.c  a vertex's contributions to its operands
+ *   repeat.c      a repeat's contributions         grad.c     the walk from the loss down
+ *   rule.c        user-defined adjoints
  *
  * A read's slot is the id of the node that it reads, as in elaboration. */
 #ifndef EIN_GRAD_INSIDE_H
@@ -19,18 +19,20 @@ typedef struct Adjoint { const Expr *guard, *value; } Adjoint;
 const Expr *adjoint_value(Exprs *p, Adjoint a); /* the selection */
 typedef struct Term { const Expr *read; Adjoint adjoint; } Term; /* the value's dtype is the read's, or wider */
 typedef VEC(Term) Terms;
-/* What is left for each read of a node for which active[slot] holds, of an expression whose own adjoint is `seed`; result: a read of
- * what it came to, or NULL. Gives the operation without a derivative that is in the way, or OPS. */
+/* The contribution to each read of a node for which active[slot] holds, of an expression whose own adjoint is `seed`.
+ * result: a read of its value, or NULL. Returns an operation that has no derivative, or OPS if there is none. */
 Op expr_adjoint(Arena *a, Exprs *p, const Expr *e, const Expr *result, Adjoint seed, const bool *active, Terms *out);
 
-/* ---- index.c: the points of a vertex at which a read has the element x, over labels 0.. for x and what is left of the vertex' own */
+/* ---- index.c: the points of a vertex at which a read has the element x, over labels 0.. for x and the vertex's
+ * remaining labels */
 typedef struct Turned {
-  const Expr **to;           /* the vertex' label k is to[k], over x and those that are left */
-  const Expr *where;         /* where that is a point of the vertex: no data; NULL: everywhere. Exactly there, */
-  const Expr *match;         /*   if the vertex has a value, and this then holds, its read has x: by data. NULL: it has */
-  bool *inside;              /* label k is within its extent elsewhere too */
+  const Expr **to;           /* the vertex's label k is to[k], over x and the remaining labels */
+  const Expr *where;         /* where that is a point of the vertex, without data; NULL: everywhere. Only there, */
+  const Expr *match;         /* and if the vertex has a value and this then holds, its read has x: by data. NULL:
+                              * always */
+  bool *inside;              /* whether label k is within its extent elsewhere too */
   uint32_t n_left;
-  uint32_t *left;            /* which of its labels are left, numbered behind x in this order */
+  uint32_t *left;            /* which labels remain, numbered after x in this order */
 } Turned;
 Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
                   const Expr *const *bound);
@@ -43,32 +45,36 @@ struct Gradients {
   Map made;                  /* loss -> Made */
   Map saved;                 /* state -> the stack of all its turns */
   Map rules;                 /* vertex -> GradRule */
-  Map stated;                /* adjoint -> Instance, what rules made of it */
+  Map stated;                /* adjoint -> Instance, what rules made from it */
 };
 const Expr *id_read(Gradients *all, EinNode *n, uint32_t rank, const Expr *const *index);
 EinNode *adjoint_new(Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place);
-/* What vertex m, whose adjoint that is, leaves to those that it reads: a node and a vertex of its shape each. */
+/* What a vertex m with this adjoint contributes to its operands: each a node and a vertex of its shape. */
 typedef struct Share { EinNode *node, *adjoint; } Share;
 typedef VEC(Share) Shares;
-typedef Shares Results;      /* nodes, and the adjoints that they have */
+typedef Shares Results;      /* nodes and their adjoints */
 bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
 
-/* ---- rule.c: the same of one whose adjoint is stated; adjoint NULL: 1 */
+/* ---- rule.c: the same for a vertex with a user-defined adjoint; adjoint NULL: 1 */
 bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
 const GradRule *rule_of(const Gradients *all, const EinNode *n); /* NULL: it has none */
-/* The rule of a copy: `again` copies a vertex into a region and puts it into `copy`. */
+/* Adds the rule of a copy. `again` copies a vertex into a region and records it in `copy`. */
 typedef EinNode *NodeCopy(void *env, EinRegion *to, EinNode *n);
 void rule_again(Gradients *all, const GradRule *rule, const Map *copy, NodeCopy *again, void *env);
 
-/* ---- repeat.c: the same of a repeat, some of whose results have adjoints; wanted: by number, nodes around that take a share; NULL: all floats */
+/* ---- repeat.c: the same for a repeat, some of whose results have adjoints; wanted: by number, nodes around that get
+ * a contribution;
+ * NULL: all floats */
 bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out, GradTrouble *t);
 
 /* ---- grad.c */
 typedef VEC(EinNode *) Nodes;
 bool is_result(const EinNode *n);          /* of a repeat */
-Nodes operands_of(Arena *a, EinNode *n);   /* a result's is its repeat, and a repeat's are all that it takes from around it */
+Nodes operands_of(Arena *a, EinNode *n);   /* a result's operand is its repeat; a repeat's operands are all nodes
+                                            * around that it reads */
 const Expr *whole_read(Gradients *all, EinNode *n);                                        /* over labels 0.. */
-EinNode *vertex_like(Gradients *all, EinRegion *r, const EinNode *n, const Expr *body);    /* of n's shape and dtype, called grad.n */
+/* of n's shape and dtype, named grad.n */
+EinNode *vertex_like(Gradients *all, EinRegion *r, const EinNode *n, const Expr *body);
 EinNode *vertex_constant(Gradients *all, EinRegion *r, const EinNode *n, double v);
 EinNode *shares_added(Gradients *all, EinRegion *r, const EinNode *n, const Shares *s);   /* NULL: 0 */
 

@@ -1,5 +1,5 @@
-/* graph/passes/decide.h - inside of the passes: what the extents of labels, the bounds of loops and the conditions around decide
- * in an expression (domain pruning), by the prover. */
+/* graph/passes/decide.h - internals of the passes: uses the prover to decide conditions in an expression, from the
+ * extents of labels, the bounds of loops and the conditions around (domain pruning). */
 #ifndef EIN_DECIDE_H
 #define EIN_DECIDE_H
 
@@ -11,18 +11,18 @@ enum { DECIDE_HOLD = 24, DECIDE_DEPTH = 100 };
 typedef struct Decide {
   Arena *arena;
   Exprs *p;
-  Facts facts;               /* of the vertex at hand; hold points below */
+  Facts facts;               /* of the current vertex; hold points to the array below */
   const Expr *hold[DECIDE_HOLD];
-  Map conditions;            /* expressions, to whether there is something to be decided in them */
+  Map conditions;            /* expressions, to whether they contain something to decide */
   int64_t proofs;            /* left for the whole graph */
-  int vertex_proofs, visits; /* left for the vertex at hand */
-  uint32_t decided;          /* in the vertex at hand */
+  int vertex_proofs, visits; /* left for the current vertex */
+  uint32_t decided;          /* in the current vertex */
 } Decide;
 
-/* Facts of another vertex; what held before is forgotten but for the first `keep` (the graph's checks). */
+/* Starts another vertex; forgets what held before except the first `keep` conditions (the graph's checks). */
 void decide_start(Decide *d, const Expr *const *bound, uint32_t n_label, uint32_t keep);
-void decide_hold(Decide *d, const Expr *e); /* a condition over labels, turns and dims; others are passed over */
-/* e with all that is decided in it replaced; e NULL is NULL. */
+void decide_hold(Decide *d, const Expr *e); /* a condition over labels, turns and dims; others are ignored */
+/* Returns e with everything decided in it replaced; NULL for NULL. */
 const Expr *decide(Decide *d, const Expr *e);
 
 #endif

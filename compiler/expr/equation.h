@@ -1,6 +1,6 @@
-/* expr/equation.h - expressions and EinSums as a person would write them: names in the place of numbers, and no more
- * parentheses than the language asks for. For people: it is not read back, and what is very long or very deep is cut
- * short with dots. */
+/* expr/equation.h - prints expressions and EinSums as a person would write them: with names instead of numbers, and
+ * only the necessary parentheses. The text is for people and cannot be read back; what is very long or very deep is
+ * abbreviated with dots. */
 #ifndef EIN_EXPR_EQUATION_H
 #define EIN_EXPR_EQUATION_H
 
@@ -10,8 +10,8 @@ typedef struct Writer {
   Buf *out;
   size_t most;             /* length of out at which to stop */
   int depth;
-  bool tight;              /* inside of brackets: no blanks */
-  ExprNames names;         /* label and turn may be NULL; read writes what stands before the indices */
+  bool tight;              /* inside brackets: no blanks */
+  ExprNames names;         /* label and turn may be NULL; read writes the text before the indices */
 } Writer;
 
 Writer equation_writer(Buf *out, ExprNames names);

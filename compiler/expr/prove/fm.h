@@ -1,7 +1,7 @@
-/* expr/prove/fm.h - small systems of linear inequalities over the integers, by Fourier-Motzkin elimination with
- * each row divided by the gcd of its coefficients and its constant rounded down. A system is a plain value:
- * copy it with fm_copy. What does not fit (rows, numbers) is left out and `lossy` says so; so `none` is
- * always true of the integers, and its absence alone never says that there is a point. */
+/* expr/prove/fm.h - small systems of linear inequalities over the integers, by Fourier-Motzkin elimination. Each row
+ * is divided by the gcd of its coefficients, and its constant rounded down. A system is a plain value: copy it with
+ * fm_copy. Rows and numbers that do not fit are left out, and `lossy` is set. So `none` is always true of the
+ * integers, but its absence does not prove that there is a point. */
 #ifndef EIN_FM_H
 #define EIN_FM_H
 
@@ -19,12 +19,12 @@ typedef struct Fm {
   uint32_t n_var, n;
   bool none;  /* no integer point */
   bool lossy; /* rows were left out */
-  bool exact; /* so far each elimination kept exactly the integer points' shadow */
-  bool dark;  /* rather keep too little: what is left surely is a shadow of integer points */
+  bool exact; /* so far each elimination kept exactly the shadow of the integer points */
+  bool dark;  /* keep too little rather than too much: what is left surely is a shadow of integer points */
   FmRow row[FM_ROWS];
 } Fm;
 
-/* The rows that stood on the way, for going back to a point. */
+/* The intermediate rows, for finding a point. */
 typedef struct FmPast {
   uint32_t n_row, n_step;
   struct { uint32_t var, from, to; } step[FM_VARS];
@@ -35,15 +35,15 @@ void fm_new(Fm *s, uint32_t n_var);
 void fm_copy(Fm *to, const Fm *s);
 void fm_row(FmRow *r, uint32_t n_var); /* 0 >= 0 */
 void fm_add(Fm *s, const FmRow *r);
-/* Adds the contrary of r: r <= -1. */
+/* Adds the negation of r: r <= -1. */
 void fm_add_not(Fm *s, const FmRow *r);
-/* The cheapest variable to eliminate among those with gone[v] set, exact ones first; n_var: none is left. */
+/* The cheapest variable to eliminate among those with gone[v] set, exact ones first; n_var: none left. */
 uint32_t fm_pick(const Fm *s, const bool *gone);
 void fm_eliminate(Fm *s, uint32_t var, FmPast *past); /* past may be NULL */
 void fm_eliminate_all(Fm *s, const bool *gone, FmPast *past); /* gone NULL: every variable */
-bool fm_none(const Fm *s); /* no integer point satisfies it (s is kept) */
+bool fm_none(const Fm *s); /* no integer point satisfies it (s does not change) */
 bool fm_implies(const Fm *s, const FmRow *r);
-/* Values for every variable, near zero, from the past of a full elimination; false: none found. */
+/* Values of all variables, near zero, from the past of a full elimination. Returns false if none is found. */
 bool fm_point(const FmPast *past, uint32_t n_var, int64_t *x);
 
 #endif

@@ -1,5 +1,6 @@
-/* expr/prove/proof.h - inside of the prover: what may wrap (wrap.c), cases of literals (cases.c), their linear systems (linear.c), and the
- * concrete points that decide when those do not (points.c). Everything here lives on the stack of one prove(). */
+/* expr/prove/proof.h - internals of the prover: what may wrap (wrap.c), cases of literals (cases.c), their linear
+ * systems (linear.c), and concrete points that decide when these do not (points.c). Everything here lives on the
+ * stack of one prove(). */
 #ifndef EIN_PROOF_H
 #define EIN_PROOF_H
 
@@ -8,22 +9,23 @@
 
 /* ---- what may wrap ---------------------------------------------------------------------------- */
 
-/* The facts and the goal with sums of data that may leave 64 bits as unknowns; `hold` has room for as many as there are facts. How large
- * data are is taken from the facts and, if it `fails`, from the goal's contrary. False: nothing became an unknown. */
+/* Replaces sums of data that may overflow 64 bits in the facts and the goal by unknowns; `hold` has room for all
+ * facts. The range of data comes from the facts and, if it `fails`, from the negated goal. Returns false if it
+ * introduced no unknown. */
 bool without_wraps(Exprs *p, const Facts *f, const Expr *goal, bool fails, const Expr **hold, const Expr **goal_out);
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-enum { /* where an inequality comes from; rows of a system carry the union over their ancestors */
-  T_BASE = 1,  /* always true: what `//` means, dims are not negative */
-  T_FACT = 2, T_GOAL = 4, /* the contrary of the goal */
+enum { /* the origin of an inequality; a row of a system has the union of its ancestors' */
+  T_BASE = 1,  /* always true: the definition of `//`, dims are not negative */
+  T_FACT = 2, T_GOAL = 4, /* the negated goal */
   T_SPLIT = 8, /* holds in this case only */
-  T_OUT = 16   /* says that a label which has nothing to do with the goal has a value at all */
+  T_OUT = 16   /* says that a label unrelated to the goal has at least one value */
 };
 
 typedef struct Ineq { const Expr *a, *b; int64_t k; uint32_t tag; } Ineq; /* a + k <= b */
 
-/* A formula, or the contrary of one; or, with `meaning`, what max, min, abs or a select e (i64) stands for. */
+/* A formula, or its negation. With `meaning`: what the value e (i64) of max, min, abs or select stands for. */
 typedef struct Literal { const Expr *e; bool not, meaning; uint32_t tag; } Literal;
 
 enum { MOST_INEQS = 64, MOST_OPAQUE = 32, MOST_SPLITS = 16 };
@@ -34,7 +36,7 @@ typedef struct Case { /* a conjunction */
   uint32_t n_ineq, n_opaque, n_split;
   Ineq ineq[MOST_INEQS];
   Literal opaque[MOST_OPAQUE]; /* not understood: floats, bool reads */
-  Literal split[MOST_SPLITS];  /* disjunctions still whole */
+  Literal split[MOST_SPLITS];  /* disjunctions that are not split yet */
 } Case;
 
 void case_new(Case *s);
@@ -49,26 +51,27 @@ typedef struct Linear {
   const Facts *facts;
   uint32_t n;
   const Expr *var[FM_VARS]; /* monomials in normal form */
-  bool partial;  /* something was left out, or a variable stands for what is not free: shadows are no more exact */
+  bool partial;  /* something was left out, or a variable stands for an expression that is not free: shadows are no
+                  * longer exact */
   int fuel;      /* bounds the search for signs */
   Fm fm;
 } Linear;
 
 void linear_new(Linear *l, Exprs *p, const Facts *facts);
 void linear_ineq(Linear *l, const Ineq *q);
-/* What is known of the variables, and of the labels that do not occur. */
+/* Adds what is known of the variables, and of the labels that do not occur. */
 void linear_close(Linear *l);
-/* Only what variable v stands for, if it is a quotient by a literal. */
+/* Adds only the definition of variable v, if it is a quotient by a literal. */
 void linear_define(Linear *l, uint32_t v);
-bool is_dims(const Expr *e); /* no label, turn, read or parameter in it */
-/* The row, or its contrary, as an expression. */
+bool is_dims(const Expr *e); /* it contains no label, turn, read or parameter */
+/* The row, or its negation, as an expression. */
 const Expr *row_expr(const Linear *l, const FmRow *r, bool not);
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
 enum { MOST_LABELS = 64, MOST_TURNS = 16, MOST_DIMS = FM_VARS, MOST_POINTS = 100000 };
 
-enum { LOOKED_MOST = 1 << 28 }; /* operations computed at points, in all: what is open then stays open */
+enum { LOOKED_MOST = 1 << 28 }; /* operations computed at points, in all; beyond that, goals stay open */
 
 typedef struct Point {
   Exprs *p;
@@ -80,23 +83,23 @@ typedef struct Point {
 typedef enum { TRUTH_NO, TRUTH_YES, TRUTH_UNKNOWN } Truth;
 Truth truth_at(const Facts *f, const Point *at, const Expr *e);
 bool facts_small(const Facts *f); /* labels and turns fit a Point */
-/* The facts hold at the point and the goal does not, all of it known. */
+/* Whether the facts hold at the point and the goal does not, all of it known. */
 bool point_refutes(const Facts *f, const Point *at, const Expr *goal);
 void point_give(Exprs *p, const Facts *f, const Point *at, Proof *out);
 
-/* Boxes: labels and turns of literal extent, counted through. */
+/* Boxes: labels and turns of literal extent, enumerated. */
 typedef struct Box {
   uint32_t n;
   struct { int64_t *at, extent; } side[MOST_LABELS + MOST_TURNS];
 } Box;
-/* Adds the labels with use[k] (and the turns, if asked); false where an extent is no literal or the box has more
- * than MOST_POINTS points. */
+/* Adds the labels with use[k] (and, if asked, the turns). Returns false if an extent is not a literal or the box has
+ * more than MOST_POINTS points. */
 bool box_new(Box *b, const Facts *f, Point *at, const bool *use, bool turns);
-bool box_next(Box *b); /* false: all were visited; starts at zeros */
-/* All points of the labels that occur in goal and facts: PROVED, REFUTED (filled in) or OPEN_DATA. */
+bool box_next(Box *b); /* false: all points were visited; starts at zeros */
+/* Tests all points of the labels that occur in goal and facts: PROVED, REFUTED (with the point) or OPEN_DATA. */
 Verdict enumerate(Exprs *p, const Facts *f, const Expr *goal, Proof *out);
-/* The same for: is there, for each point of the other labels, a value of those in `inner` so that `where`
- * holds? The facts do not mention them and have no extent for them; `extents` does. */
+/* The same for the question whether, for each point of the other labels, those in `inner` have a value such that
+ * `where` holds. The facts do not mention the inner labels and have no extent for them; `extents` does. */
 Verdict enumerate_nonempty(Exprs *p, const Facts *f, const Facts *extents, const bool *inner, const Expr *where,
                            Proof *out);
 

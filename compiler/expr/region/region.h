@@ -1,13 +1,14 @@
-/* expr/region/region.h - regions, whatever nodes stand in them. What a repeat has (a bound, states, stacks, a stop) and what it gives (finals,
- * stacks, turns) is one text, one set of laws and one equality, for the EinGraph and for programs over relations: each shows its
- * nodes and regions through a face, and adds what is its own. A TaskGraph's repeats are other things: buffers that change places. */
+/* expr/region/region.h - regions, independent of their nodes. What a repeat has (a bound, states, stacks, a stop) and
+ * its results (finals, stacks, turns) share one text, one set of laws and one equality, for the EinGraph and for
+ * programs over relations. Each language shows its nodes and regions through a face, and adds the rest. A TaskGraph's
+ * repeats are different: they swap buffers. */
 #ifndef EIN_EXPR_REGION_H
 #define EIN_EXPR_REGION_H
 
 #include "base/base.h"
 #include "expr/einsum.h"
 
-enum { REGION_DEPTH = 200 }; /* repeats in one another, that texts and checkers allow */
+enum { REGION_DEPTH = 200 }; /* the deepest nesting of repeats that texts and checkers allow */
 
 typedef enum { NODE_PLAIN, NODE_REPEAT, NODE_STATE, NODE_FINAL, NODE_STACK, NODE_TURNS } NodeRole;
 
@@ -17,10 +18,10 @@ typedef struct NodeView {
   uint32_t id;
   Str name;
   Place place;
-  const void *region;        /* it stands in */
+  const void *region;        /* that contains it */
   const void *body;          /* REPEAT */
-  const void *repeat;        /* STATE, FINAL, STACK, TURNS: whose, */
-  uint32_t index;            /*   which */
+  const void *repeat;        /* STATE, FINAL, STACK, TURNS: the repeat */
+  uint32_t index;            /* its number there */
 } NodeView;
 
 typedef struct StateView { NodeView node, init, next; } StateView;
@@ -35,15 +36,15 @@ typedef struct RegionView {
 } RegionView;
 
 typedef struct RegionFace {
-  NodeView (*node)(const void *node); /* NULL too */
-  const void *(*operand)(const void *node, uint32_t i); /* what node's value is made of; NULL: of no more */
+  NodeView (*node)(const void *node); /* accepts NULL */
+  const void *(*operand)(const void *node, uint32_t i); /* operand i of the node; NULL: there are no more */
   RegionView (*region)(Exprs *p, const void *region);
   NodeView (*nth)(const void *region, uint32_t i);
   StateView (*state)(const void *region, uint32_t i);
   StackView (*stack)(const void *region, uint32_t i);
 } RegionFace;
 
-/* One more than the largest id, which is what a reader takes for the number of ids if nothing is said. */
+/* The largest id plus one, which a reader assumes as the number of ids if the text does not give it. */
 uint32_t region_ids(const RegionFace *f, Exprs *p, const void *region);
 
 #endif

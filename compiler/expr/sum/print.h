@@ -1,29 +1,29 @@
-/* expr/sum/print.h - what the texts of the graph and of the tasks have in common, printed: labels and loop variables
- * by name, EinSums, shapes, dims, monoids, checks. The grammar is in docs/languages-inside.md. */
+/* expr/sum/print.h - prints what the texts of the graph and of the tasks share: labels and loop variables by name,
+ * EinSums, shapes, dims, monoids, checks. The grammar is in docs/languages-inside.md. */
 #ifndef EIN_EXPR_SUM_PRINT_H
 #define EIN_EXPR_SUM_PRINT_H
 
 #include "expr/word.h"
 
-/* Names are the user's, or stand-ins where those would not read back. */
+/* Names are the user's, or substitutes if those would not read back. */
 typedef struct SumPrinter {
   Buf *out;
   Map plain;               /* Str to itself if it can name a label, else to this */
-  VEC(Str) turn;           /* what the loop variables of the open repeats are called */
-  VEC(Str) label;          /* what the labels of the EinSum at hand are called */
-  const EinSum *sum;       /* the one at hand, or NULL; */
-  const Str *name;         /*   its labels' names */
-  const Expr *const *bound; /*  and extents */
+  VEC(Str) turn;           /* names of the loop variables of the open repeats */
+  VEC(Str) label;          /* names of the current EinSum's labels */
+  const EinSum *sum;       /* the current one, or NULL */
+  const Str *name;         /* its labels' names */
+  const Expr *const *bound; /* and extents */
   void *ctx;
-  void (*read)(void *ctx, Buf *out, int64_t slot); /* all that stands before the `[` of a read */
+  void (*read)(void *ctx, Buf *out, int64_t slot); /* prints everything before the `[` of a read */
 } SumPrinter;
 
 SumPrinter sum_printer(Buf *out, void *ctx, void (*read)(void *ctx, Buf *out, int64_t slot));
 bool names_plain(SumPrinter *p, Str s);
 
-/* From here on expressions are over this EinSum's labels; NULL: over none. */
+/* Expressions that follow are over this EinSum's labels; NULL: over none. */
 void print_sum_of(SumPrinter *p, const EinSum *s, const Str *name, const Expr *const *bound);
-void print_names(SumPrinter *p, uint32_t n, const Str *name); /* so many more names behind those of `label` */
+void print_names(SumPrinter *p, uint32_t n, const Str *name); /* adds n names to `label` */
 void print_alias(SumPrinter *p, Str text, Str name); /* `t`, or `_1="an odd name"` */
 void print_expr(SumPrinter *p, const Expr *e);   /* NULL as ? */
 void print_exprs(SumPrinter *p, uint32_t n, const Expr *const *e); /* `[a, b]` */
@@ -33,10 +33,10 @@ void print_reducer_name(SumPrinter *p, const EinSum *s); /* `sum:f32` */
 void print_sum(SumPrinter *p);                   /* ` : f32 = sum:f32[a:64 where p] body domain d by f` */
 void print_by(SumPrinter *p, const EinSum *s);
 
-Str turn_text(SumPrinter *p, Str turn);          /* what it is to be called inside of the repeat: push it to p->turn */
+Str turn_text(SumPrinter *p, Str turn);          /* its name inside the repeat: push it to p->turn */
 void print_string(SumPrinter *p, Str text);      /* ` "text"`, or nothing */
 void print_indent(SumPrinter *p, uint32_t level);
-void print_end(SumPrinter *p, Place place);      /* the place, and the end of the line */
+void print_end(SumPrinter *p, Place place);      /* the place and the end of the line */
 
 void print_dim(SumPrinter *p, Str name, bool known, int64_t value); /* a line each */
 void print_externs(SumPrinter *p, const Exprs *x); /* all of a pool's */

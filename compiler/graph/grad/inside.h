@@ -63,8 +63,7 @@ typedef EinNode *NodeCopy(void *env, EinRegion *to, EinNode *n);
 void rule_again(Gradients *all, const GradRule *rule, const Map *copy, NodeCopy *again, void *env);
 
 /* ---- repeat.c: the same for a repeat, some of whose results have adjoints; wanted: by number, nodes around that get
- * a contribution;
- * NULL: all floats */
+ * a contribution; NULL: all floats */
 bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out, GradTrouble *t);
 
 /* ---- grad.c */

@@ -1,6 +1,6 @@
-/* front/ast.h - the program as written. What the parser makes, what fmt prints, what the AST evaluator
- * runs and what elaboration reads. It holds nothing that is not in the text: no extents, no dtypes
- * inferred, no def expanded. Every node knows its span. */
+/* front/ast.h - the program as written: what the parser makes, fmt prints, the AST evaluator runs and elaboration
+ * reads. It holds only what is in the text: no extents, no inferred dtypes, no expanded defs. Every node has its
+ * span. */
 #ifndef EIN_AST_H
 #define EIN_AST_H
 
@@ -11,10 +11,12 @@ typedef struct Ast Ast;
 typedef struct AstStmt AstStmt;
 typedef struct AstName { Str s; Span span; } AstName; /* s NULL: absent */
 
-/* ---- items: what stands between [ ] ----------------------------------------------------------
+/* ---- items: the content of [ ] ------------------------------------------------------------------
+ *
  *   X[i, 2*j+1, (h d), k:K, (h:H d), x = x + r]     sum[i, (h d), r:2 where p]
- * A bare identifier is ITEM_EXPR of AST_NAME: whether it is a label, a loop variable, a dim or a
- * rank-0 tensor is for elaboration to say (rule 4). */
+ *
+ * A bare identifier is ITEM_EXPR of AST_NAME: elaboration decides whether it is a label, a loop variable, a dim or a
+ * rank-0 tensor (rule 4). */
 typedef enum { ITEM_EXPR, ITEM_SIZED, ITEM_GROUP, ITEM_BIND } AstItemKind;
 typedef struct AstItem AstItem;
 typedef VEC(AstItem) AstItems;
@@ -22,13 +24,14 @@ struct AstItem {
   AstItemKind kind;
   Span span;
   AstName name;      /* SIZED: the label; BIND: the label substituted */
-  Ast *e;            /* EXPR: the index; SIZED: the size; BIND: what it becomes */
+  Ast *e;            /* EXPR: the index; SIZED: the size; BIND: the replacement */
   AstItems part;     /* GROUP: each ITEM_EXPR of a bare name or ITEM_SIZED */
 };
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 typedef enum {
-  AST_INT,      /* i (u64 overflow is an error of the parser; 2^63 only under `-`: kept as i = INT64_MIN with big set) */
+  AST_INT,      /* i (overflow of u64 is an error of the parser; 2^63 only under `-`: stored as i = INT64_MIN with big
+                 * set) */
   AST_REAL,     /* f */
   AST_BOOL,     /* i */
   AST_CONST,    /* f, name: inf nan pi */
@@ -44,8 +47,8 @@ typedef enum {
   AST_CAST,     /* dtype(a) */
   AST_SIZE,     /* size(label): name is the label */
   AST_GRAD,     /* grad(a, name[items]) */
-  AST_RESULTS,  /* (args): what a def with several results gives; it stands at a def's end alone */
-  AST_PAREN     /* (a): kept, since it decides what a reducer reaches and what fmt prints */
+  AST_RESULTS,  /* (args): the results of a def with several; only at a def's end */
+  AST_PAREN     /* (a): kept, because it limits what a reducer covers, and fmt prints it */
 } AstKind;
 
 struct Ast { /* 144 bytes: there are many */
@@ -54,14 +57,15 @@ struct Ast { /* 144 bytes: there are many */
   bool big, call_form, bracketed;
   uint8_t op;               /* Op; for AST_REDUCE the Reducer */
   int8_t acc;               /* DType of `sum:f64`, or -1 */
-  uint16_t depth;           /* how deep its parts nest, at most AST_DEPTH; a chain of binary operators to the
-                               left (`a + b + c ...`, unparenthesised) counts once: walk it by a loop */
+  uint16_t depth;           /* how deep its parts nest, at most AST_DEPTH; a chain of binary operators to the left (`a
+                             * + b + c ...`, unparenthesised) counts once: walk it with a loop */
   Span span;
   AstName name;
   union {
     int64_t i;
     double f;
-    struct { uint32_t result, results; }; /* AST_CALL: the first, second, ... of so many results is taken; 0: of a def that has one */
+    struct { uint32_t result, results; }; /* AST_CALL: which result, counted from 1, of how many; 0: of a def that has
+                                           * one */
   };
   Span op_span;             /* the operator, or the reducer's word */
   Ast *a, *b, *c;
@@ -74,22 +78,24 @@ struct Ast { /* 144 bytes: there are many */
 typedef enum {
   STMT_DIM,       /* dims */
   STMT_INPUT, STMT_PARAM, /* decls, dtype, e: default */
-  STMT_EQUATION,  /* [output] name[items] [: dtype] = e [extern "text" from "source" cost]; a next may have that too */
+  STMT_EQUATION,  /* [output] name[items] [: dtype] = e [extern "text" from "source" cost]; a next may have the extern
+                   * too */
   STMT_OUTPUT,    /* output Z (names: decls with name only) */
   STMT_STATE, STMT_NEXT, /* as an equation; inside a repeat */
   STMT_REPEAT,    /* name: loop variable, e: bound, until, body */
   STMT_DEF,       /* name[items](params) = e, or { body e }; e may be AST_RESULTS; adjoint */
-  STMT_ADJOINT,   /* of a def: adjoint(items) = e, or { body e }: of each result its adjoint's name, ITEM_EXPR of it, or ITEM_SIZED with
-                     the result's own name before it; e: AST_RESULTS where the def has several parameters */
+  STMT_ADJOINT,   /* of a def: adjoint(items) = e, or { body e }: for each result the name of its adjoint, as
+                   * ITEM_EXPR, or as ITEM_SIZED with the result's own name first; e: AST_RESULTS if the def has
+                   * several parameters */
   STMT_MONOID,    /* name(params: two) = e identity until */
   STMT_EXTERN,    /* name(params: each with its dtype) : dtype = "text" from "source" cost */
   STMT_USE,       /* name (use nn) or path (use "x.ein") */
   STMT_ASSERT,    /* e, text */
-  STMT_LIMITS     /* assert on e sites: limits, of a plan; e is a number or a name */
+  STMT_LIMITS     /* assert on e sites: limits, for a plan; e is a number or a name */
 } StmtKind;
 
 typedef struct AstLimit { /* memory <= 24 GB */
-  AstName what, unit;       /* unit.s: NULL where there is none */
+  AstName what, unit;       /* unit.s: NULL if there is none */
   Op op;
   double amount; Span amount_span;
   Span span;
@@ -103,22 +109,24 @@ typedef struct AstDecl { /* one of dim N = e; input X[items] */
   Span span;
 } AstDecl;
 
-/* Where a tensor lies in a checkpoint: `from "layers.{l}.wq"[(h a), d]` of a param, `to ...` of an output. An axis goes by its
- * label, or by the name of its size where it has no label. Each axis is one that the name counts, or stands in the brackets. */
-typedef struct AstNamePart { /* of the name: a text, or with text NULL the number along an axis, and `plus` */
+/* Where a tensor lies in a checkpoint: `from "layers.{l}.wq"[(h a), d]` of a param, `to ...` of an output. An axis is
+ * named by its label, or by the name of its size if it has no label. Each axis is either counted in the name or
+ * listed in the brackets. */
+typedef struct AstNamePart { /* of the name: a text; or, if text is NULL, the number along an axis, plus `plus` */
   Str text;
   uint32_t axis;
   int64_t plus;
 } AstNamePart;
-typedef struct AstStoredAxis { uint32_t axis; bool joined; } AstStoredAxis; /* joined: to one stored axis with that before it */
+typedef struct AstStoredAxis { uint32_t axis; bool joined; } AstStoredAxis; /* joined: merged into one stored axis
+                                                                             * with the one before it */
 typedef struct AstStored {
   Span span, text_span;
   Str text;                 /* the name as written */
-  bool to;                  /* `to`, rather than `from` */
+  bool to;                  /* `to`, not `from` */
   bool bracketed;
   AstItems items;
-  VEC(AstNamePart) name;    /* what these say, in terms of the tensor's axes; */
-  VEC(AstStoredAxis) axes;  /*   in the file's order */
+  VEC(AstNamePart) name;    /* the same in terms of the tensor's axes */
+  VEC(AstStoredAxis) axes;  /* in the file's order */
 } AstStored;
 
 typedef struct AstTake { AstName name; DType dtype; Span span; } AstTake; /* x : f64, of a C function */
@@ -127,8 +135,8 @@ typedef struct AstCost { int64_t amount; Span span; } AstCost;
 struct AstStmt {
   StmtKind kind;
   Span span;
-  bool output;              /* `output` stood before an equation */
-  bool bracketed;           /* name[...] on the left, rather than a bare name */
+  bool output;              /* `output` was written before an equation */
+  bool bracketed;           /* name[...] on the left, not a bare name */
   AstName name;
   AstItems items;           /* labels on the left; a def's label parameters */
   int8_t dtype; Span dtype_span; /* written dtype, or -1 */
@@ -136,18 +144,21 @@ struct AstStmt {
   VEC(AstDecl) decls;
   VEC(AstName) params;      /* of a def or monoid */
   VEC(AstTake) takes;       /* of a C function */
-  Str source; Span source_span; /*   the file that it is in, or NULL; and of an equation that one computes, whose `text` is the function's symbol */
+  Str source; Span source_span; /* the C file, or NULL; also for an equation computed by a C function, whose symbol is
+                                 * `text` */
   AstCost *cost;            /*   or NULL */
   VEC(AstLimit) limits;
   VEC(AstStmt *) body;      /* of a repeat; the local equations of a def's block */
   bool block;               /* the def was written with { } */
-  bool broken;              /* of a file's statements: the parser complained about a part of it */
-  bool open;                /* of an equation: no left side is written; its labels are those that its right leaves free */
-  AstStmt *adjoint;         /* of a def: its stated adjoint, or NULL */
-  AstStmt *also;            /* of an equation or a next: the one that is written with it, `m, v = f(x)`, and follows it in its list; NULL: none */
+  bool broken;              /* of a file's statements: the parser complained about part of it */
+  bool open;                /* of an equation: no left side is written; its labels are the free ones on its right */
+  AstStmt *adjoint;         /* of a def: its adjoint as written, or NULL */
+  AstStmt *also;            /* of an equation or a next: the next one written together with it, as in `m, v = f(x)`;
+                             * it follows in the list; NULL: none */
   bool behind;              /* it is another's `also` */
-  AstStored *stored;        /* of a param or an output; NULL: not said */
-  Str text; Span text_span; /* assert's message, use's path, a C function's symbol: also of the one that computes an equation */
+  AstStored *stored;        /* of a param or an output; NULL: not given */
+  Str text; Span text_span; /* assert's message, use's path, the symbol of a C function, also of one that computes an
+                             * equation */
 };
 
 /* ---- a file ---------------------------------------------------------------------------------- */
@@ -155,43 +166,43 @@ typedef struct AstFile {
   Source *src;
   VEC(AstStmt *) stmts;
   VEC(Span) comments;       /* in order; each from '#' to before the newline */
-  bool broken;              /* the parser complained; then */
-  VEC(Str) lost;            /*   names that what it could not read may have defined, */
-  bool lost_head;           /*   perhaps others too, */
-  bool lost_all;            /*   or it could have been anything */
+  bool broken;              /* the parser complained; then the following apply */
+  VEC(Str) lost;            /* names that the unreadable parts may have defined */
+  bool lost_head;           /* perhaps others too */
+  bool lost_all;            /* or anything at all */
 } AstFile;
 
-/* Never NULL; what could not be parsed is left out and complained about. Identifiers are NFC;
- * nesting deeper than AST_DEPTH is an error, not a crash, and so is a file of more than PROGRAM_BYTES. */
+/* Never returns NULL; what cannot be parsed is left out and complained about. Identifiers are NFC. Nesting deeper
+ * than AST_DEPTH is an error, not a crash, and so is a file of more than PROGRAM_BYTES. */
 enum { AST_DEPTH = 1000, PROGRAM_BYTES = 16 << 20 };
 AstFile *parse_file(Arena *a, Strings *t, Source *src, Diags *d);
-/* The same of a text that is one expression: the file has an open equation of it, with this name. */
+/* The same for a text that is one expression: the file has an open equation for it, with this name. */
 AstFile *parse_expression(Arena *a, Strings *t, Source *src, Str name, Diags *d);
 
-/* The formatter: the whole file as text, comments kept, ASCII for the papers' signs. Only for files
- * that parsed. Idempotent, and parse(fmt(x)) is parse(x) up to spans. */
+/* The formatter: prints the whole file with its comments, and with ASCII for the papers' signs. Only for files that
+ * parsed. It is idempotent, and parse(fmt(x)) is parse(x) up to spans. */
 void fmt_print(Buf *out, const AstFile *f);
 
-/* For tests and bug reports: every statement on a line of its own, expressions as (op arg ...), all fields
- * but the spans. */
+/* For tests and bug reports: every statement on its own line, expressions as (op arg ...), all fields but the spans. */
 void ast_print(Buf *out, const AstFile *f);
 
-/* What a stated adjoint calls the adjoint of result k, and the result itself (s NULL: nothing). */
+/* The name that a written adjoint gives to the adjoint of result k, and to the result itself (s NULL: none). */
 static inline AstName ast_above(const AstStmt *adjoint, uint32_t k) { return adjoint->items.at[k].e->name; }
 static inline AstName ast_result_name(const AstStmt *adjoint, uint32_t k) {
   return adjoint->items.at[k].kind == ITEM_SIZED ? adjoint->items.at[k].name : (AstName){0};
 }
 
-/* What a def gives: its e, or of several results the one that the call takes. The call fits. */
+/* The value of a def: its e, or of several results the one that the call takes. The call must fit. */
 static inline const Ast *ast_result(const AstStmt *def, const Ast *call) {
   return def->e->kind == AST_RESULTS ? def->e->args.at[call->result - 1] : def->e;
 }
 static inline uint32_t ast_results(const AstStmt *def) { return def->e->kind == AST_RESULTS ? def->e->args.len : 1; }
 
-/* A def, and a call of it with as many items and groups among them, as a def with a label for each part and a call without groups; the same two
- * where there are none. `wrong` is a substitution for a label that is a group (s NULL: there is none). */
+/* Rewrites a def, and a call of it with as many items and groups, to a label for each part of a group and a call
+ * without groups; returns them unchanged if there are no groups. `wrong` is a substitution for a label that is a
+ * group (s NULL: there is none). */
 typedef struct AstOfGroups { const AstStmt *def; const Ast *call; AstName wrong; } AstOfGroups;
-Ast *ast_copy(Arena *arena, Strings *strings, const Ast *a); /* with all that is in it */
+Ast *ast_copy(Arena *arena, Strings *strings, const Ast *a); /* a deep copy */
 AstOfGroups ast_of_groups(Arena *arena, Strings *strings, const AstStmt *def, const Ast *call);
 
 #endif

@@ -1,6 +1,6 @@
-/* front/front.h - the front end's doors: from files to a checked EinGraph.
+/* front/front.h - entry points of the front end: from files to a checked EinGraph.
  *
- *   program_read      a file, the prelude and every module it uses, parsed
+ *   program_read      a file, the prelude and every module that it uses, parsed
  *   program_bind      what an input's shape says about the sizes
  *   graph_from_ast    names, labels, extents, dtypes, domains: everything checked, defs expanded */
 #ifndef EIN_FRONT_H
@@ -9,29 +9,30 @@
 #include "ast.h"
 #include "graph/graph.h"
 
-typedef struct Front { /* what one compilation shares; the driver makes it */
+typedef struct Front { /* shared by one compilation; the driver makes it */
   Arena *arena;
   Strings *strings;
   Exprs *exprs;
   Diags *diags;
-  Str unstated;              /* a def whose stated adjoint is left alone; NULL: none */
-  const char *stdlib;        /* the folder of prelude.ein and of `use nn` */
+  Str unstated;              /* a def whose written adjoint is ignored; NULL: none */
+  const char *stdlib;        /* the folder of prelude.ein and of modules like `use nn` */
 } Front;
 
 typedef struct Module { AstFile *file; const char *path; bool prelude; } Module;
 
 typedef struct Program {
-  AstFile *file;             /* what the user named */
-  VEC(Module) modules;       /* in order of first use, each before what uses it: prelude first; not the file itself */
+  AstFile *file;             /* the user's file */
+  VEC(Module) modules;       /* in order of first use, each before the modules that use it: prelude first; without the
+                              * file itself */
 } Program;
 
-/* Never NULL; complaints are in f->diags. `use` finds modules in the stdlib (use nn) or relative to the using
- * file (use "../blocks.ein"), inside the roots only: the folder of the main file's project root (the nearest
- * folder upwards that holds an `ein.root` file or .git, else the main file's own folder) and the stdlib.
- * Cycles, folders, FIFOs, missing files are complaints with the span of the `use`. */
+/* Never returns NULL; complaints are in f->diags. `use` finds modules in the stdlib (use nn) or relative to the using
+ * file (use "../blocks.ein"), but only inside two roots: the folder of the main file's project root (the nearest
+ * folder upwards that contains an `ein.root` file or .git, else the main file's own folder) and the stdlib. Cycles,
+ * folders, FIFOs and missing files are complaints with the span of the `use`. */
 Program *program_read(Front *f, const char *path);
 Program *program_from_text(Front *f, const char *name, const char *bytes, size_t len); /* uses only the stdlib */
-/* Of one that is parsed; each of its statements as if it stood in a file of that folder. */
+/* For a parsed file; each of its statements counts as if it were in a file of the given folder. */
 Program *program_from_file(Front *f, AstFile *file, const char *const *folder);
 
 /* The def or monoid of that name in a module of the standard library, for messages; NULL: none has it. */
@@ -40,24 +41,24 @@ const AstStmt *module_find(Front *f, Str name, const char **module);
 typedef struct DimValue { Str name; int64_t value; Span from; const char *why; } DimValue;
 typedef VEC(DimValue) DimValues;
 
-/* An input file's shape: binds each dim that stands alone as a size of that input and has no value yet, in `dims`.
- * false with a complaint where rank or a bound size disagrees. Sizes that are larger expressions are left to graph_from_ast,
- * given the dims. `what` names the file in the message. */
+/* Uses an input file's shape: binds in `dims` each dim that is by itself a size of that input and has no value yet.
+ * Returns false with a complaint if the rank or a bound size disagrees. Larger expressions for sizes are left to
+ * graph_from_ast, given the dims. `what` names the file in the message. */
 bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
-/* The same where some of the shape is not known, which is -1 there; nothing is looked at. `what` says where an axis is from. */
+/* The same if part of the shape is unknown (-1); it checks nothing. `what` says by axis where the size comes from. */
 void program_bind_some(Front *f, const Program *p, Str input, const int64_t *shape, const char *const *what, DimValues *dims);
-/* The sizes of an input, as far as they can be told: -1 where not. */
+/* The sizes of an input as far as they are known; else -1. */
 void program_sizes(Front *f, const Program *p, Str input, const DimValues *dims, int64_t *shape);
-/* Where a param or an output lies in a checkpoint; NULL: that is not said. */
+/* Where a param or an output lies in a checkpoint; NULL: not given. */
 const AstStored *program_stored(const Program *p, Str name);
-/* The declaration of an input: dtype and rank; false if there is none of that name. */
+/* The declaration of an input: dtype and rank. Returns false if there is no input of that name. */
 bool program_input(const Program *p, Str input, DType *t, uint32_t *rank, Span *span);
 
-/* After complaints of the parser: those about what did parse, without what did not and what hangs on that. It makes sense
- * only where program_hangs_together. */
+/* After complaints of the parser: program_rest reports what is wrong with the parts that did parse, ignoring the
+ * others and what depends on them. It makes sense only if program_hangs_together. */
 bool program_hangs_together(const Front *f, const Program *p);
 void program_rest(Front *f, const Program *p);
-/* The graph, or NULL where there were errors. Dims given override values written in the program. */
+/* Returns the graph, or NULL if there were errors. The given dims override values in the program. */
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims);
 
 #endif

@@ -1,5 +1,5 @@
-/* front/limits.h - what plans for many sites are held to: `assert on 16 sites: bytes <= 3 GB, memory <= 24 GB` in a program, and
- * `bytes<=3GB, memory<=24GB` on the command line. Which words there are, and units, stands in limits.def. */
+/* front/limits.h - limits of plans for many sites: `assert on 16 sites: bytes <= 3 GB, memory <= 24 GB` in a program,
+ * and `bytes<=3GB, memory<=24GB` on the command line. limits.def lists the words and units. */
 #ifndef EIN_LIMITS_H
 #define EIN_LIMITS_H
 
@@ -18,18 +18,18 @@ extern const LimitInfo limit_info[LIMITS];
 
 typedef struct Limit {
   LimitId id;
-  Op op;                     /* of the comparisons, any but OP_NE */
-  double amount;             /* in bytes, seconds, or one by one */
+  Op op;                     /* any comparison but OP_NE */
+  double amount;             /* in bytes, in seconds, or a count */
   Span span;
 } Limit;
 typedef VEC(Limit) Limits;
 
-/* How much a unit is; false: there is none of this name. */
+/* How much a unit is. Returns false if there is none of this name. */
 bool unit_find(LimitUnit unit, const char *word, double *factor);
-/* What is wanted in the place of a unit that is not there: `said` with the two units that one letter may mean, or an example. */
+/* What to write instead of an unknown unit: `said` with the two units that one letter may mean, or an example. */
 const char *unit_wanted(Arena *a, LimitUnit unit, const char *word, const char *said);
 
-/* Those of a statement, or of all of a source's text; false with complaints (E114). */
+/* The limits of a statement, or of a source's whole text. Return false with complaints (E114). */
 bool limits_of(Arena *a, const AstStmt *s, Diags *d, Limits *out);
 bool limits_read(Arena *a, Strings *t, Source *src, Diags *d, Limits *out);
 

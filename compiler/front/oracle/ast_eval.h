@@ -1,8 +1,8 @@
-/* front/oracle/ast_eval.h - a second opinion on elaboration: small loop-free programs run as they are written.
+/* front/oracle/ast_eval.h - a second opinion on elaboration: runs small loop-free programs as they are written.
  *
- * In comes an Ast, out come the values of every top-level tensor. No def is expanded, no graph is made, and no
- * code is shared with elab: names are looked up, extents searched for and dtypes joined again here, by plain
- * recursion over the tree. It is slow, and refuses what it does not do (`repeat`, `grad`). */
+ * In: an Ast. Out: the values of every top-level tensor. It expands no def, makes no graph, and shares no code with
+ * elab: it looks up names, searches for extents and joins dtypes by itself, by plain recursion over the tree. It is
+ * slow, and refuses what it does not support (`repeat`, `grad`). */
 #ifndef EIN_AST_EVAL_H
 #define EIN_AST_EVAL_H
 
@@ -21,20 +21,20 @@ typedef struct AstTensor {
 typedef struct AstEval {
   Arena *arena;
   Strings *strings;
-  AstFile *const *modules;   /* prelude and used modules, each before what uses it; `use` itself does nothing here */
+  AstFile *const *modules;   /* prelude and used modules, each before what uses it; `use` itself has no effect here */
   uint32_t n_modules;
   const AstFile *file;       /* the program */
-  /* -D overrides and sizes bound from files; NULL or false: as the program says. */
+  /* -D overrides and sizes bound from files; NULL or false: as in the program. */
   bool (*dim)(void *ctx, Str name, int64_t *out);
-  /* Fills wanted->at (room for count values is there) for an input given from outside; NULL or false: the default. */
+  /* Fills wanted->at (which has room for count values) for an input given from outside; NULL or false: the default. */
   bool (*input)(void *ctx, Str name, AstTensor *wanted);
   void *ctx;
-  const Exprs *exprs;        /* the pool in which C functions have been loaded; NULL: there are none */
+  const Exprs *exprs;        /* the pool with the loaded C functions; NULL: there are none */
   VEC(AstTensor *) tensors;  /* the result, in order of definition */
-  int64_t max_points;        /* work units, about one a node evaluated, at most; 0: 2^26 */
+  int64_t max_points;        /* the most work units, about one per evaluated node; 0: 2^26 */
 } AstEval;
 
-/* False with *why and *where where the program uses what this does not do, is wrong, has no value somewhere, or
+/* Returns false with *why and *where if the program uses something unsupported, is wrong, lacks a value somewhere, or
  * is too much work; tensors then holds what came before. The program must have parsed without complaint. */
 bool ast_eval(AstEval *e, const char **why, Span *where);
 

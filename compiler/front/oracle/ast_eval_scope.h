@@ -1,11 +1,11 @@
-/* front/oracle/ast_eval_scope.h - private to the AST evaluator: what names mean where, how far labels reach, and the few
- * functions that its three files share.
+/* front/oracle/ast_eval_scope.h - private to the AST evaluator: the meaning of names, the extents of labels, and the
+ * few functions that its three files share.
  *
- * Scopes are static: one for each equation, and one for each reducer or call at each place where it is
- * expanded, made when first met and found again by its node. A label is an identity, not a name: a def's label
- * parameter is the caller's label itself. Values of labels are not here but in an AstPoint. An argument of a
- * def is a closure behind an *edge*: each label that it finds beyond gets an identity of its own, with an
- * extent of its own, and the value of its `outer` wherever it is not substituted. */
+ * Scopes are static: one for each equation, and one for each reducer or call at each place where it is expanded, made
+ * on the first visit and found again by its node. A label is an identity, not a name: a def's label parameter is the
+ * caller's label itself. Values of labels are not here but in an AstPoint. An argument of a def is a closure behind
+ * an *edge*: each label from outside gets a new identity there, with its own extent, and the value of its `outer`
+ * unless it is substituted. */
 #ifndef EIN_AST_EVAL_SCOPE_H
 #define EIN_AST_EVAL_SCOPE_H
 
@@ -15,18 +15,18 @@ typedef struct AstScope AstScope;
 typedef struct AstLabel AstLabel;
 typedef VEC(AstLabel *) AstLabels;
 
-enum { WEAK_NOT, WEAK_LITERAL, WEAK_SIZE }; /* WEAK_LITERAL: of literals only; WEAK_SIZE: labels, dims, sizes in it */
+enum { WEAK_NOT, WEAK_LITERAL, WEAK_SIZE }; /* WEAK_LITERAL: only literals; WEAK_SIZE: contains labels, dims or sizes */
 enum { VALUE_HERE, VALUE_OUTSIDE, VALUE_EXCLUDED }; /* the greater wins: what a predicate excludes is not read */
 typedef struct AstVal {
-  Value v; /* where there is none: zero, of the right dtype */
+  Value v; /* if there is none: zero, of the right dtype */
   uint8_t weak, none;
 } AstVal;
 
 struct AstLabel {
   Str name;
-  AstLabel *outer;   /* whose value it has; NULL: of its own */
+  AstLabel *outer;   /* the label whose value it has; NULL: its own */
   AstScope *region;  /* the innermost edge around it, or NULL */
-  const Ast *home; /* where bare uses tell its extent, as read in scope */
+  const Ast *home; /* where bare uses determine its extent, as read in scope */
   AstScope *scope;
   int64_t written, extent; /* -1: not written, not known yet */
   bool busy;
@@ -40,14 +40,14 @@ typedef struct AstClosure { /* an argument, a def's local equation, or (e NULL) 
   AstVal val;   /* e NULL: the value; typed: a value of its type */
 } AstClosure;
 
-typedef struct AstKnown { /* what a name stands for in a scope: a label, or a closure */
+typedef struct AstKnown { /* the meaning of a name in a scope: a label, or a closure */
   AstLabel *label;
   AstClosure *closure;
-  bool param; /* a def's label parameter: a reducer that names it means it, and makes no label of its own */
+  bool param; /* a def's label parameter: a reducer that names it means it, and does not make its own label */
 } AstKnown;
 
 typedef struct AstPred AstPred;
-struct AstPred { /* `t where p` of a call's brackets, as it travels through what is expanded */
+struct AstPred { /* `t where p` of a call's brackets, passed on to what is expanded */
   const AstPred *next;
   const Ast *p;
   AstScope *scope;
@@ -55,16 +55,16 @@ struct AstPred { /* `t where p` of a call's brackets, as it travels through what
 };
 
 struct AstScope {
-  AstScope *up, *site; /* site: of a def's own scope, whose up is NULL: the call's */
+  AstScope *up, *site; /* site: for a def's own scope, whose up is NULL: the call's scope */
   const Ast *edge;     /* the argument that begins here, or NULL */
-  uint32_t before; /* globals as young as this are not known here */
+  uint32_t before; /* globals of this age or younger are not known here */
   const AstPred *preds;
   Map names, inner; /* Str to AstKnown; node to the scope that it opens */
-  Map checks, moves; /* kept by ast_eval.c: node to the predicates that bear on it; node to its substitution */
-  AstLabels labels; /* a reducer: what it runs over; a call: its label arguments; an edge: its own labels */
+  Map checks, moves; /* kept by ast_eval.c: node to the predicates that apply to it; node to its substitution */
+  AstLabels labels; /* a reducer: the labels it reduces; a call: its label arguments; an edge: its own labels */
   AstScope *body;   /* of a call: the def's own scope */
-  const AstStmt *def; /* of a call: what is called, */
-  const Ast *call;    /*   and how, without groups */
+  const AstStmt *def; /* of a call: what is called */
+  const Ast *call;    /* of a call: without groups */
 };
 
 typedef struct AstGlobal { /* at most one of tensor, def, monoid, external; none: a dim */
@@ -72,7 +72,7 @@ typedef struct AstGlobal { /* at most one of tensor, def, monoid, external; none
   int64_t size;
   AstTensor *tensor;
   const AstStmt *def, *monoid, *external;
-  struct { AstScope *scope; AstClosure *operand[2]; } at[DTYPES]; /* monoid: its two operands, of each dtype */
+  struct { AstScope *scope; AstClosure *operand[2]; } at[DTYPES]; /* monoid: its two operands, for each dtype */
 } AstGlobal;
 
 typedef struct AstRun {
@@ -82,7 +82,7 @@ typedef struct AstRun {
   uint32_t age;
   int64_t work, limit;
   int depth;
-  const char *why; /* the first thing that went wrong; everything then returns quickly */
+  const char *why; /* the first error; everything then returns quickly */
   Span where;
 } AstRun;
 
@@ -94,33 +94,33 @@ struct AstPoint {
 };
 
 void ast_fail(AstRun *r, Span at, const char *fmt, ...) EIN_PRINTF(3, 4);
-bool ast_enter(AstRun *r, const Ast *e); /* counts a unit of work; false: stop. Where true: r->depth-- after */
+bool ast_enter(AstRun *r, const Ast *e); /* counts a unit of work; false: stop. If true: r->depth-- afterwards */
 
 AstScope *ast_scope_new(AstRun *r, AstScope *up);
 void ast_scope_put(AstRun *r, AstScope *s, Str name, AstKnown k);
 AstKnown *ast_scope_find(AstRun *r, AstScope *s, Str name); /* NULL: no label, parameter or local equation */
 AstGlobal *ast_global_find(const AstRun *r, const AstScope *s, Str name);
-AstScope *ast_scope_of_reduce(AstRun *r, AstScope *s, const Ast *e); /* of a monoid's call too */
-AstScope *ast_scope_of_subst(AstRun *r, AstScope *s, const Ast *e);  /* where its e->a is read */
+AstScope *ast_scope_of_reduce(AstRun *r, AstScope *s, const Ast *e); /* also of a monoid's call */
+AstScope *ast_scope_of_subst(AstRun *r, AstScope *s, const Ast *e);  /* in which its e->a is read */
 AstScope *ast_scope_of_call(AstRun *r, AstScope *s, const Ast *e, const AstGlobal *def);
 bool ast_item_name(const AstItem *it, AstName *out); /* a bare name or label:size */
 
-/* A label new in s; name.s may be NULL. */
+/* Makes a label in s; name.s may be NULL. */
 AstLabel *ast_label_new(AstRun *r, AstScope *s, AstName name, const Ast *home, AstScope *home_scope);
-bool ast_label_within(const AstLabel *l, const AstLabel *outer); /* it is outer, or stands for it behind edges */
-int64_t ast_label_size(AstRun *r, AstLabel *l, Span at);        /* its extent; complains where nothing says it */
-/* Whether l is free in e (read in s); and in *extent what bare uses inside e say, or -1. */
+bool ast_label_within(const AstLabel *l, const AstLabel *outer); /* it is outer, or represents it behind edges */
+int64_t ast_label_size(AstRun *r, AstLabel *l, Span at);        /* its extent; complains if nothing determines it */
+/* Whether l is free in e (read in s). *extent: what bare uses inside e determine, or -1. */
 bool ast_label_free(AstRun *r, AstLabel *l, const Ast *e, AstScope *s, int64_t *extent);
-AstLabel *ast_label_behind(AstRun *r, AstScope *edge, AstLabel *l); /* the edge's own for l where the edge's closure is
-                                                            used; NULL: l is unknown to it */
-AstLabel *ast_label_here(AstRun *r, AstScope *s, AstLabel *l); /* s is inside of what l reaches: its identity there */
+AstLabel *ast_label_behind(AstRun *r, AstScope *edge, AstLabel *l); /* the edge's own label for l, used in its
+                                                                     * closure; NULL: l is unknown to it */
+AstLabel *ast_label_here(AstRun *r, AstScope *s, AstLabel *l); /* the identity of l in s, which is within its reach */
 
 /* ---- ast_eval.c ------------------------------------------------------------------------------ */
 
-/* e at a point; typing: no data is looked at, and only dtype and weak are meant. */
+/* Evaluates e at a point. typing: uses no data, only dtype and weak are valid. */
 AstVal ast_value(AstRun *r, const Ast *e, AstScope *s, const AstPoint *point, bool typing);
-AstVal ast_coerce(AstRun *r, AstVal x, DType t, Span at); /* complains of a literal that does not fit */
-DType ast_typed(AstVal x);                                /* what a weak value is once it is bound to a tensor */
+AstVal ast_coerce(AstRun *r, AstVal x, DType t, Span at); /* complains about a literal that does not fit */
+DType ast_typed(AstVal x);                                /* the dtype of a weak value when it is bound to a tensor */
 int64_t ast_size_value(AstRun *r, const Ast *e, AstScope *s); /* a size as written; 0 after a failure */
 
 #endif

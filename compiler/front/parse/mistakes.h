@@ -1,17 +1,17 @@
-/* front/parse/mistakes.h - what the files of rules about misplaced tokens share. A rule looks at the scene; it complains and
- * answers as complain_unexpected does, or it passes. */
+/* front/parse/mistakes.h - shared by the files of rules about misplaced tokens. A rule looks at the scene. It either
+ * complains and answers as complain_unexpected does, or it passes. */
 #ifndef EIN_MISTAKES_H
 #define EIN_MISTAKES_H
 
 #include "parse.h"
 
-enum { PASS = -1 };              /* this rule has nothing to say */
-enum { SHOWN = 60, NEAR = 100 }; /* bytes in a message, tokens looked at */
+enum { PASS = -1 };              /* this rule does not apply */
+enum { SHOWN = 60, NEAR = 100 }; /* bytes in a message, tokens to look at */
 
-typedef struct Scene { /* what the rules look at */
+typedef struct Scene { /* the input of the rules */
   Parse *p;
   Token t, last;
-  bool ok[TOKEN_KINDS];  /* what could have come */
+  bool ok[TOKEN_KINDS];  /* by kind: it could have come */
   int in;                /* the innermost bracket: TOK_LP, LB, LC, or 0 */
   bool start;            /* the token would begin a statement */
   bool over;             /* the file ends */
@@ -40,25 +40,27 @@ Rule rule_foreign_sign, rule_comment_c;
 Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_range, rule_word_in_value, rule_cast, rule_typed_first,
     rule_colon_branch, rule_comment_sign, rule_subscript, rule_subscripts, rule_braces, rule_product_by_bracket, rule_arrow_left;
 
-/* ---- mistakes.c: saying it -------------------------------------------------------------------- */
-const char *token_text(const Parse *p, Token t);   /* into the source */
-const char *token_shown(const Parse *p, Token t);  /* "`x`", or what it is called */
+/* ---- mistakes.c: messages ------------------------------------------------------------------------ */
+const char *token_text(const Parse *p, Token t);   /* its text in the source */
+const char *token_shown(const Parse *p, Token t);  /* "`x`", or its description */
 Span scene_place(const Scene *s);
 Diag *scene_say(const Scene *s, DiagCode code, const char *fmt, ...) EIN_PRINTF(3, 4);
 Diag *scene_unexpected(const Scene *s);            /* with all that could have come */
-void hint_joined(const Scene *s, Diag *g);         /* that the line goes on from the one above, if it does */
+void hint_joined(const Scene *s, Diag *g);         /* says that the line continues the one above, if it does */
 const char *bracket_sign(int kind);
 
-/* ---- mistakes.c: looking ahead, never at tokens that the grammar then sees --------------------- */
+/* ---- mistakes.c: looking ahead, without consuming tokens ------------------------------------------- */
 bool begins_operand(int kind);
 bool ends_operand(const Scene *s);
-const char *source_piece(const Parse *p, uint32_t at, uint32_t end); /* without blanks around it; NULL: long or empty */
+const char *source_piece(const Parse *p, uint32_t at, uint32_t end); /* without surrounding blanks; NULL: long or
+                                                                      * empty */
 uint32_t operand_end(const Parse *p, Token t);     /* with its brackets; 0: not on this line */
 uint32_t line_rest(const Parse *p, Token t);       /* the end of the statement's part on this line; 0: far away */
-bool line_has(const Parse *p, int kind, int before); /* outside of brackets, and before a token of that kind */
-bool bracket_closed(const Parse *p);               /* the innermost one, on this line? */
-uint32_t bracket_end(const Parse *p);              /* where; 0: it is not */
-const char *value_ahead(const Parse *p);           /* what stands behind the next `=` of this line, or NULL */
-Token token_behind_brackets(const Parse *p);       /* that come next, or the next one if none do */
+bool line_has(const Parse *p, int kind, int before); /* outside brackets, and before a token of that kind */
+bool bracket_closed(const Parse *p);               /* whether the innermost one is closed on this line */
+uint32_t bracket_end(const Parse *p);              /* where; 0: it is not closed */
+const char *value_ahead(const Parse *p);           /* the text after the next `=` of this line, or NULL */
+Token token_behind_brackets(const Parse *p);       /* the token after the brackets that come next, or the next token
+                                                    * if none do */
 
 #endif

@@ -1,11 +1,11 @@
-/* front/parse/parse.h - inside parsing: what its files share, and nobody else sees.
+/* front/parse/parse.h - internals of parsing, private to its files.
  *
  *   scan.re (generated)   bytes -> tokens              parse.c     newlines, brackets, resynchronising
  *   ein.y   (generated)   tokens -> calls to build     build.c     the tree
- *   mistakes*.c           what to say where no token fits
+ *   mistakes*.c           messages where no token fits
  *
- * Lists between brackets are gathered on stacks of the Parse and copied to their exact size when the
- * bracket closes: a list's value in the grammar is where it begins. */
+ * Lists between brackets are collected on stacks of the Parse and copied to their exact size when the bracket closes:
+ * in the grammar, a list's value is the position at which it begins. */
 #ifndef EIN_PARSE_H
 #define EIN_PARSE_H
 
@@ -17,13 +17,13 @@ typedef struct Open {         /* an open bracket */
   uint32_t at;
   int kind;                   /* TOK_LP, LB or LC */
   OpenKind of;
-  Token operand;              /* where the operand begins that it belongs to, as the `X` of `X[i]` */
-  uint32_t where;             /* its `where`, + 1 */
-  int first;                  /* the first token of the statement that opened it, */
-  uint32_t indent;            /*   and the columns before that; */
+  Token operand;              /* the first token of its operand, as the `X` of `X[i]` */
+  uint32_t where;             /* the position of its `where`, + 1 */
+  int first;                  /* the first token of the statement that opened it */
+  uint32_t indent;            /* the columns before that */
   bool filled, deeper;        /* of a block: a statement has begun, and the first was indented deeper than that */
 } Open;
-typedef struct Grammar Grammar; /* Lemon's parser, its stack and all */
+typedef struct Grammar Grammar; /* Lemon's parser with its stack */
 
 enum { NAME_CACHE_BITS = 8 };
 typedef struct NameCache { uint64_t key; Str str; } NameCache; /* a name of up to 8 bytes, none of them NUL */
@@ -37,36 +37,36 @@ typedef struct Parse {
   Scanner scan;
   Grammar *grammar;
 
-  /* where we are */
+  /* current position */
   Token last, before;         /* the last two tokens that the grammar took */
-  bool last_ends;             /* a statement could end behind the last one */
+  bool last_ends;             /* a statement could end after the last one */
   OpenKind closed;            /* if the last is `]`: whose brackets it closed */
-  Open shut;                  /* the bracket that was closed last */
-  Token operand;              /* the first token of the operand at hand */
-  Token reducer_word;         /* the reducer before the brackets that `reach` is about */
+  Open shut;                  /* the bracket closed last */
+  Token operand;              /* the first token of the current operand */
+  Token reducer_word;         /* the reducer before the brackets in `reach` */
   Span reach;                 /* the last brackets of a reducer in the statement; src NULL: none */
   Token slashes;              /* the last `//` of the statement, or kind 0 */
-  bool newline;               /* a line ended before the token at hand, or before the one that is held */
-  Token held;                 /* read ahead, behind a newline; kind TOK_BAD: none */
+  bool newline;               /* a line ended before the current token, or before the held one */
+  Token held;                 /* read ahead, after a newline; kind TOK_BAD: none */
   int reducer;                /* how much of `sum:f64` the last tokens were: 1 word, 2 colon, 3 dtype */
-  Token stmt_first;           /* of the statement at hand, the first token, */
-  uint32_t stmt_indent;       /*   the columns before it, */
-  uint32_t stmt_tokens;       /*   and how many of its tokens were taken */
+  Token stmt_first;           /* the first token of the current statement */
+  uint32_t stmt_indent;       /* the columns before it */
+  uint32_t stmt_tokens;       /* how many of its tokens were taken */
   Token joined;               /* outside brackets, the last token of the line above, or kind 0 */
   bool assigned;              /* its `=` was taken */
-  VEC(Open) open;             /* brackets that wait to be closed */
+  VEC(Open) open;             /* open brackets */
 
   /* after a mistake */
-  uint32_t stuck;             /* where the last unexpected token was, + 1 */
-  uint32_t hurt;              /* the innermost block that lost a statement: how many brackets are open in it */
+  uint32_t stuck;             /* the position of the last unexpected token, + 1 */
+  uint32_t hurt;              /* the innermost block that lost a statement: the number of its open brackets */
   bool too_deep, stop;
-  bool patched;               /* something of the statement at hand was taken for what it is not */
-  bool skipping;              /* passing over the rest of a statement that was complained about */
-  uint32_t open_string;       /* where the last string begins that does not end on its line, + 1 */
-  bool said_return;           /* that a carriage return stood alone */
-  Map misnamed;               /* names complained about: keywords, and what is not in normal form */
+  bool patched;               /* some token of the current statement was taken for another */
+  bool skipping;              /* skipping the rest of a statement after a complaint */
+  uint32_t open_string;       /* the position of the last string that does not end on its line, + 1 */
+  bool said_return;           /* a lone carriage return was reported */
+  Map misnamed;               /* names already reported: keywords, and names that are not in normal form */
 
-  /* lists in the making */
+  /* lists under construction */
   VEC(AstItem) items;
   VEC(Ast *) exprs;
   VEC(AstDecl) decls;
@@ -74,19 +74,20 @@ typedef struct Parse {
   VEC(AstName) names;
   VEC(AstLimit) limits;
   NameCache cache[1 << NAME_CACHE_BITS];
-  VEC(Ast *) big;             /* literals 2^63 that no `-` has claimed yet */
+  VEC(Ast *) big;             /* literals 2^63 without a `-` so far */
 } Parse;
 
 typedef struct Brackets { AstItems items; Ast *where; uint32_t end; } Brackets; /* [items where p] */
 typedef struct AstBlock { VEC(AstStmt *) stmts; } AstBlock;
 
-/* ---- ein.y's face ---------------------------------------------------------------------------- */
+/* ---- interface to ein.y -------------------------------------------------------------------------- */
 Grammar *grammar_new(Parse *p);
-bool grammar_accepts(const Grammar *g, int kind); /* could this token come next? */
-void grammar_take(Grammar *g, Token t);           /* only what it accepts */
-uint32_t grammar_resync(Grammar *g);              /* back to where a statement may begin; how many `{` are open there */
+bool grammar_accepts(const Grammar *g, int kind); /* whether this token could come next */
+void grammar_take(Grammar *g, Token t);           /* only a token that it accepts */
+uint32_t grammar_resync(Grammar *g);              /* back to where a statement may begin; returns the number of open
+                                                   * `{` there */
 
-/* ---- build.c: one call an action ------------------------------------------------------------- */
+/* ---- build.c: one function per action ------------------------------------------------------------- */
 Span span_at(const Parse *p, uint32_t at, uint32_t end);
 Span span_to_here(const Parse *p, uint32_t at); /* to the end of the last token taken */
 AstName name_of(Parse *p, Token t);
@@ -104,14 +105,14 @@ Ast *build_reduce(Parse *p, Token word, Token acc, Brackets *b, Ast *body);
 Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args);
 Ast *build_prefix(Parse *p, AstKind kind, Token op, Ast *e);
 Ast *build_binary(Parse *p, Ast *a, Token op, Ast *b);
-Op op_of(int kind);                         /* of a token that is an operator of two operands */
+Op op_of(int kind);                         /* the operation of a binary operator's token */
 Ast *build_or_else(Parse *p, Ast *a, Token op, Ast *b);
 Ast *build_if(Parse *p, Token word, Ast *c, Ast *a, Ast *b);
 
 uint32_t args_none(Parse *p);
 uint32_t args_first(Parse *p, Ast *e);
 void args_add(Parse *p, Ast *e);
-/* Each pushes its item; the answer is where it lies. A group takes those from `parts` on into itself. */
+/* Each pushes its item and returns its position. A group takes the items from `parts` on. */
 uint32_t item_expr(Parse *p, Ast *e);
 uint32_t item_sized(Parse *p, Token name, Ast *size);
 uint32_t item_bind(Parse *p, Token name, Ast *e);
@@ -125,12 +126,12 @@ uint32_t decls_first(Parse *p, AstDecl *d);
 void decls_add(Parse *p, AstDecl *d);
 AstDecl *decl_of(Parse *p, Token name, Brackets *b, Ast *e);
 
-typedef struct AstLeft { AstName name; Brackets *b; } AstLeft; /* the left of an equation */
+typedef struct AstLeft { AstName name; Brackets *b; } AstLeft; /* the left side of an equation */
 typedef struct AstSide AstSide; /* one of several left sides: m[n] : f32 */
 struct AstSide { AstLeft *left; Token dtype; AstSide *next; };
 AstSide *side_first(Parse *p, AstLeft *l, Token dtype);
 void side_add(Parse *p, AstSide *first, AstLeft *l, Token dtype);
-/* An equation, or a next, for each of them, the first of which has the others behind it. */
+/* Makes an equation, or a next, for each of the sides; the first one's `also` leads to the others. */
 AstStmt *build_sides(Parse *p, StmtKind kind, Token first, AstSide *side, Ast *e);
 Ast *build_results(Parse *p, Token open, Ast *first, uint32_t others); /* others: as args */
 AstLeft *build_left(Parse *p, Token name, Brackets *b);
@@ -141,17 +142,18 @@ AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t 
 uint32_t takes_first(Parse *p, Token name, Token dtype);
 void takes_add(Parse *p, Token name, Token dtype);
 AstCost *build_cost(Parse *p, Token word, Token amount);
-typedef struct AstBy { Token symbol, source; AstCost *cost; } AstBy; /* behind an equation: the C function that computes it */
+typedef struct AstBy { Token symbol, source; AstCost *cost; } AstBy; /* after an equation: the C function that
+                                                                      * computes it */
 AstBy *build_by(Parse *p, Token symbol, Token source, AstCost *cost);
-void by_take(Parse *p, AstStmt *s, const AstBy *by); /* NULL: nothing is said */
+void by_take(Parse *p, AstStmt *s, const AstBy *by); /* by NULL: none is given */
 AstStmt *build_extern(Parse *p, Token first, Token name, uint32_t takes, Token dtype, Token symbol, Token source, AstCost *cost);
-/* items: what stands in the parentheses, `dy` or `y: dy`. */
+/* items: the content of the parentheses, `dy` or `y: dy`. */
 AstStmt *build_adjoint(Parse *p, AstStmt *def, Token word, uint32_t items, AstBlock *body, Ast *e);
 AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity);
 AstStmt *build_use(Parse *p, Token first, Token what);
 AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text);
 AstStored *build_stored(Parse *p, Token word, Token name, Brackets *b); /* build_stored.c */
-void stored_take(Parse *p, AstStmt *s, AstStored *x); /* x may be NULL; complains where it does not fit the statement */
+void stored_take(Parse *p, AstStmt *s, AstStored *x); /* x may be NULL; complains if it does not fit the statement */
 AstLimit *build_limit(Parse *p, Token what, Token op, Token amount, Token unit);
 uint32_t limits_first(Parse *p, AstLimit *l);
 void limits_add(Parse *p, AstLimit *l);
@@ -163,29 +165,30 @@ void check_labels(Parse *p, const AstItems *v, const char *what); /* brackets th
 void complain_bind(Parse *p, const AstItem *i, const char *what); /* x = e where nothing is substituted */
 
 /* ---- mistakes*.c, slips.c ----------------------------------------------------------------------- */
-/* What helps: a token's kind to take in the token's place, or one of these. TOK_BAD: nothing will do, go on with
- * the next statement. */
+/* What helps: the kind of a token to take instead, or one of these. TOK_BAD: nothing helps, continue with the next
+ * statement. */
 enum {
-  ANSWER_DROP = 256, /* go on without the token */
-  ANSWER_LINE,       /* go on without it and the rest of its line */
+  ANSWER_DROP = 256, /* continue without the token */
+  ANSWER_LINE,       /* continue without it and the rest of its line */
   ANSWER_CLOSE,      /* close the block, then try again */
   ANSWER_INSERT      /* + kind: take a token of that kind first */
 };
-int complain_unexpected(Parse *p, Token t); /* the token cannot come next: complains, and answers what helps */
-int complain_word(Parse *p, Token t);       /* its kind, or TOK_ID where a keyword stands for a name: complains */
+int complain_unexpected(Parse *p, Token t); /* complains that the token cannot come next; returns what helps */
+int complain_word(Parse *p, Token t);       /* its kind; or complains and returns TOK_ID if a keyword is used as a
+                                             * name */
 void complain_unclosed(Parse *p, const Open *o, Token t);
-void complain_mismatch(Parse *p, Token t);  /* a closing bracket that closes nothing of its kind */
-bool complain_sign_line(Parse *p, Token t); /* a line that begins with + or -; true: it is meant as a comment */
+void complain_mismatch(Parse *p, Token t);  /* a closing bracket without an opening one of its kind */
+bool complain_sign_line(Parse *p, Token t); /* a line that begins with + or -; true: it was meant as a comment */
 
-bool complain_no_program(Parse *p); /* a file of another kind: one complaint for all of it; p->stop */
+bool complain_no_program(Parse *p); /* a file of another kind: one complaint for all of it; sets p->stop */
 void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end);
 void complain_name(Parse *p, Token t, uint32_t at, uint32_t size); /* not in normal form */
-bool misnamed(Parse *p, Token t, bool add); /* was this name complained about already? */
+bool misnamed(Parse *p, Token t, bool add); /* whether this name was already reported */
 Scanner scan_quietly(const Parse *p);       /* a copy, to look ahead with */
 int complain_slip(Parse *p, Token t);       /* the kind that was meant, or TOK_BAD */
 
-/* ident.c: where in an identifier's bytes (known to be UTF-8) the first character stands that keeps it
- * from being in Unicode's normal form C whatever stands around it, and how long it is; false: none. */
+/* ident.c: finds the position and length of the first character in an identifier (valid UTF-8) that alone prevents
+ * Unicode's normal form C, whatever surrounds it. Returns false if there is none. */
 bool ident_flaw(const char *s, uint32_t len, uint32_t *at, uint32_t *size);
 
 #endif

@@ -1,15 +1,15 @@
-/* front/parse/token.h - the words of the language: what the scanner gives and the parser takes. A Token is a
- * place in the source with what was found there. The table says of each kind how a message calls it,
- * and two facts that the rule about newlines needs: whether a statement can end with it, and whether
- * one can begin with it. The grammar declares its terminals in this order, and checks that it does. */
+/* front/parse/token.h - the tokens of the language: output of the scanner, input of the parser. A Token is a position
+ * in the source and the kind found there. For each kind, the table has its name in messages and the facts that the
+ * rule about newlines needs: whether a statement can end with it, and whether one can begin with it. The grammar
+ * declares its terminals in this order, and checks that. */
 #ifndef EIN_TOKEN_H
 #define EIN_TOKEN_H
 
 #include "base/diag.h"
 
 enum { ENDS = 1, BEGINS = 2, WORD = 4, BINARY = 8, HEADS = 16 };
-/* ENDS, BEGINS: a statement. HEADS: begins one and nothing else. WORD: a keyword. BINARY: an operator
- * between two operands that is not also a sign before one. */
+/* ENDS, BEGINS: a statement. HEADS: begins one and occurs nowhere else. WORD: a keyword. BINARY: an operator between
+ * two operands that is not also a prefix sign. */
 
 #define TOKENS(TOKEN)                                                                              \
   TOKEN(NEWLINE, "the end of the line", 0)                                                         \
@@ -76,15 +76,15 @@ typedef enum {
   TOKENS(TOKEN)
 #undef TOKEN
   TOKEN_KINDS,
-  /* what the scanner finds and no grammar takes */
+  /* found by the scanner, but in no grammar rule */
   TOK_SEMI = TOKEN_KINDS, /* `;` */
   TOK_SLIP,               /* an operator of other languages: `&&`, `+=` */
-  TOK_BAD                 /* something complained about */
+  TOK_BAD                 /* something already reported */
 } TokenKind;
 
 typedef struct Token { uint32_t at, end; int kind; } Token;
 
-const char *token_name(int kind);    /* how a message calls it */
-unsigned token_facts(int kind);      /* of the above; 0 for what is not in the table */
+const char *token_name(int kind);    /* its name in messages */
+unsigned token_facts(int kind);      /* flags of the table; 0 for kinds not in the table */
 
 #endif

@@ -1,10 +1,11 @@
-/* base/guard.h - which arenas were made under a guard: between arena.c and guard.c alone. */
+/* base/guard.h - which arenas were made under a guard; private to arena.c and guard.c. */
 #ifndef EIN_GUARD_H
 #define EIN_GUARD_H
 
 #include "base.h"
 
-typedef struct GuardLink { struct GuardLink *before, *after; Arena *arena; } GuardLink; /* in a ring; before NULL: in none */
+/* in a ring; before NULL: in none */
+typedef struct GuardLink { struct GuardLink *before, *after; Arena *arena; } GuardLink;
 void guard_link(GuardLink *l, Arena *a);
 void guard_unlink(GuardLink *l);
 

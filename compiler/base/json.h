@@ -1,4 +1,5 @@
-/* base/json.h - a small JSON writer (valid by construction) over a Buf, and a strict reader whose values know their place. */
+/* base/json.h - a small JSON writer over a Buf, valid by construction, and a strict reader whose values know their
+ * position. */
 #ifndef EIN_JSON_H
 #define EIN_JSON_H
 
@@ -15,26 +16,27 @@ void json_int(Json *j, const char *key, int64_t x);
 void json_num(Json *j, const char *key, double x);                 /* inf and nan as strings */
 void json_bool(Json *j, const char *key, bool x);
 void json_null(Json *j, const char *key);
-void json_raw(Json *j, const char *key, const char *s, size_t n);   /* a value that is JSON already */
+void json_raw(Json *j, const char *key, const char *s, size_t n);   /* a value that is already JSON */
 
 /* ---- reading: json_read.c ---------------------------------------------------------------------- */
 typedef enum { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
 
 typedef struct JsonValue JsonValue;
-typedef struct JsonMember { const char *name; Span span; JsonValue *value; } JsonMember; /* span: the name's */
+typedef struct JsonMember { const char *name; Span span; JsonValue *value; } JsonMember; /* span: of the name */
 struct JsonValue {
   JsonKind kind;
   Span span;
   double number;             /* NUMBER, */
-  bool whole;                /*   written without point and exponent, and it fits: */
+  bool whole;                /* written without point and exponent, and it fits: */
   int64_t integer;
   const char *text;          /* STRING: decoded, NUL-ended; a NUL inside is refused */
   VEC(JsonMember) members;   /* OBJECT: all names differ */
   VEC(JsonValue *) items;    /* ARRAY */
 };
-/* One value and blanks around it (RFC 8259), nested at most 100 deep; NULL after a complaint (E920). */
+/* Reads one value with blanks around it (RFC 8259), nested at most 100 deep. Returns NULL after a complaint (E920). */
 JsonValue *json_read(Arena *a, Source *src, Diags *d);
-const JsonValue *json_member(const JsonValue *object, const char *name); /* NULL: there is none, or it is no object */
+const JsonValue *json_member(const JsonValue *object, const char *name); /* NULL: there is none, or it is not an
+                                                                          * object */
 const char *json_kind_name(JsonKind k);                                  /* "a number" */
 
 #endif

@@ -1,10 +1,10 @@
-/* driver/data/turned.h - a block of elements to other places: in another order of its axes. */
+/* driver/data/turned.h - copies a block of elements into another order of its axes. */
 #ifndef EIN_DRIVER_TURNED_H
 #define EIN_DRIVER_TURNED_H
 
 #include "driver/driver.h"
 
-typedef struct Turned { /* along each axis the elements are so many apart where they come from, and where they go */
+typedef struct Turned { /* by axis, the strides of the source and of the destination */
   uint32_t n;
   const int64_t *shape;
   int64_t from[EIN_MAX_AXES], to[EIN_MAX_AXES];
@@ -12,7 +12,7 @@ typedef struct Turned { /* along each axis the elements are so many apart where 
 } Turned;
 
 void block_turn(const Turned *t, const void *src, void *dst); /* no axis is empty */
-/* Of a dense block. */
+/* For a dense block. */
 void strides_dense(uint32_t rank, const int64_t *shape, int64_t *stride);
 
 #endif

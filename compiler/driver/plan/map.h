@@ -1,4 +1,4 @@
-/* driver/plan/map.h - ein plan --map: which strategy with a name wins at how many sites, and at which sizes. */
+/* driver/plan/map.h - ein plan --map: which named strategy wins at which number of sites and which sizes. */
 #ifndef EIN_PLAN_MAP_H
 #define EIN_PLAN_MAP_H
 

@@ -1,28 +1,29 @@
-/* driver/plan/page.h - a plan for many sites as one HTML page that needs nothing else, and as a picture for Graphviz.
+/* driver/plan/page.h - a plan for many sites as a self-contained HTML page, and as a picture for Graphviz.
  *
- * The page is whole without its script, which only sorts the table and marks what hangs together. Whatever comes from the program is
- * escaped. Nothing in it depends on anything but the plan. */
+ * The page is complete without its script, which only sorts the table and highlights related parts. Everything that
+ * comes from the program is escaped. The page depends only on the plan. */
 #ifndef EIN_PLAN_PAGE_H
 #define EIN_PLAN_PAGE_H
 
 #include "facts.h"
 
 enum {
-  PICTURE_MOST = 300,        /* tensors of a graph that is drawn */
-  MESH_MOST = 256,           /* sites of a mesh that is drawn */
-  PAGE_COLOURS = 6           /* of axes; further ones begin again */
+  PICTURE_MOST = 300,        /* the most tensors of a graph that is drawn */
+  MESH_MOST = 256,           /* the most sites of a mesh that is drawn */
+  PAGE_COLOURS = 6           /* of axes; further axes reuse them */
 };
 
 void page_html(const Facts *f, Buf *b);
 void picture_dot(const Facts *f, Buf *b);
-bool picture_svg(const Facts *f, Buf *b); /* that needs nothing else; false: there are more than PICTURE_MOST tensors */
+bool picture_svg(const Facts *f, Buf *b); /* self-contained; false: there are more than PICTURE_MOST tensors */
 
 /* ---- shared by the page's files ------------------------------------------------------------------------ */
 void html_text(Buf *b, const char *s);                                   /* escaped */
-const char *text_short(Arena *a, const char *s, size_t most);             /* so many characters, the last three dots if there are more */
+const char *text_short(Arena *a, const char *s, size_t most);             /* at most that many characters, the last
+                                                                           * three dots if it is cut */
 const char *times_text(Arena *a, const Mesh *m, const char *times);      /* "2 x 2 x 3" */
 
-/* What an axis does: to a vertex's labels as it is computed, or to a tensor at home. A name, "*" (all have the same), or "-" (idle). */
+/* What an axis cuts, of a vertex's labels or of a tensor at home: a name, "*" (all have the same), or "-" (idle). */
 typedef struct AxisUse { const char *name; bool parts; } AxisUse;
 AxisUse axis_cuts(const Facts *f, uint32_t vertex, uint32_t axis);
 AxisUse axis_home(const Facts *f, uint32_t tensor, uint32_t axis);
@@ -31,6 +32,7 @@ void page_graph(const Facts *f, Buf *b);                                 /* driv
 void page_mesh(const Facts *f, Buf *b);                                  /* driver/plan/charts.c */
 void page_traffic(const Facts *f, Buf *b);
 void page_memory(const Facts *f, Buf *b);
-extern const char *const page_style[], *const page_script[];             /* driver/plan/style.c; lines, to NULL */
+extern const char *const page_style[], *const page_script[];             /* driver/plan/style.c; lines, followed by
+                                                                          * NULL */
 
 #endif

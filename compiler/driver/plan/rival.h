@@ -1,12 +1,13 @@
 /* driver/plan/rival.h - the runner-up of a plan by bytes: what another decision would have cost.
  *
- * Of the tensors that most bytes hang on (those of their operands, of their result, and of its readers) two are cut otherwise,
- * one at a time: it may have any cut but its own; those that it reads and that read it any; all others keep theirs, and homes
- * follow. Of the plans found so, on the same mesh, the one that moves least is the runner-up; one that moves as much as the plan
- * itself only where all do. So it is the second best among plans that differ around one of these tensors, and no more.
+ * It takes the two tensors that involve most bytes (of their operands, their result and its readers), and cuts them
+ * differently, one at a time. The tensor may have any cut but its own, those that it reads and that read it any cut;
+ * all others keep theirs, and homes follow. Of the plans found so, on the same mesh, the cheapest is the runner-up;
+ * one that moves as much as the plan itself counts only if all do. So it is the second best among plans that differ
+ * around one of these tensors, and no more.
  *
- * That takes less time than the plan itself, as most is given. Of more than RIVAL_SMALL tensors one is tried, and of more than RIVAL_MOST
- * none: nobody looks then, and it is said. */
+ * That takes less time than the plan itself, because most is fixed. Above RIVAL_SMALL tensors it tries one, above
+ * RIVAL_MOST none, which the report says. */
 #ifndef EIN_PLAN_RIVAL_H
 #define EIN_PLAN_RIVAL_H
 
@@ -15,14 +16,14 @@
 enum { RIVAL_SMALL = 100, RIVAL_MOST = 2000, RIVAL_WAYS = 2000 };
 
 typedef struct RunnerUp {
-  const char *why;           /* there is none */
-  uint32_t vertex;           /* that is cut otherwise, */
-  const uint32_t *d;         /*   so: by label */
+  const char *why;           /* why there is none */
+  uint32_t vertex;           /* the vertex that is cut differently */
+  const uint32_t *d;         /* its cut, by label */
   Placing *placing;
-  uint32_t tensor;           /* what moves most more than in the plan: */
-  bool operands;             /*   for a vertex, to it; else the tensor, to its home */
-  double more;               /* so many bytes; 0: nothing does */
-  struct RunnerUp *other;    /* of the other tensor that was tried, what is best for it; NULL: nothing, or none was */
+  uint32_t tensor;           /* the move that grew most compared to the plan: */
+  bool operands;             /* to a vertex's kernels; else of the tensor to its home */
+  double more;               /* by how many bytes; 0: none grew */
+  struct RunnerUp *other;    /* the best found for the other tensor; NULL: none */
 } RunnerUp;
 
 RunnerUp *rival_find(const Sites *p);

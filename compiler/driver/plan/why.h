@@ -1,7 +1,7 @@
 /* driver/plan/why.h - ein plan --why 'Q:h=8': the best plan that has these cuts, and where it loses to the plan.
  *
- * It is looked for as the plan is: on every mesh, with all that pins and a plan's file say, and the limit of memory. What it moves more, and less,
- * is told by edge: a read of a tensor, or bringing one home; by seconds those of operands, results and kernels. */
+ * It is searched like the plan: on every mesh, with all pins, the plan file, and the memory limit. The difference is
+ * reported by edge: a read of a tensor, or bringing one home; by seconds: operands, results and kernels. */
 #ifndef EIN_PLAN_WHY_H
 #define EIN_PLAN_WHY_H
 
@@ -11,16 +11,17 @@ typedef enum { EDGE_READ, EDGE_OPERANDS, EDGE_HOME, EDGE_KERNELS } EdgeKind;
 
 typedef struct WhyEdge {
   EdgeKind kind;
-  uint32_t tensor;           /* that is read, whose operands they are, which is brought home, or which the kernels make */
+  uint32_t tensor;           /* the tensor read, whose operands these are, that is brought home, or that the kernels
+                              * make */
   int32_t reader;            /* of a read: the vertex; else -1 */
-  double more;               /* than in the plan, in what the plan is to have least of; negative: less */
+  double more;               /* compared to the plan, in its cost; negative: less */
 } WhyEdge;
 
 typedef struct Why {
-  const char *pin;           /* as said */
-  const char *none;          /* why there is no such plan; NULL: */
+  const char *pin;           /* as given */
+  const char *none;          /* why there is no such plan; NULL: there is */
   Placing *placing;
-  VEC(WhyEdge) edges;        /* those that differ, the largest loss first */
+  VEC(WhyEdge) edges;        /* the edges that differ, the largest loss first */
 } Why;
 
 Leave whys_find(Sites *p, const Args *a);          /* for each --why, after the plan */

@@ -1,33 +1,38 @@
-/* driver/profile/profile.h - where the time of a run goes: step by step, beside what was foretold; and as a timeline.
+/* driver/profile/profile.h - where the time of a run goes: step by step, next to the prediction; and as a timeline.
  *
- * A site's run says each of its steps as it begins (ein_watch, runtime/ein_tensor.h), and what it receives comes over a wire that counts. A step lasts until
- * the next one begins. What is counted is there for each step of the text of tasks, twice: a move in two halves begins in the one, and is waited
- * for in the other. Nothing of it costs a run that nobody profiles: its text says no steps. */
+ * A site's run reports the beginning of each step (ein_watch, runtime/ein_tensor.h), and a counting wire measures
+ * what it receives. A step lasts until the next one begins. There are two counters for each step of the task text,
+ * because a move may begin in one step and be awaited in another. Runs without a profile pay nothing: their text
+ * reports no steps. */
 #ifndef EIN_PROFILE_H
 #define EIN_PROFILE_H
 
 #include "driver/driver.h"
 
-enum { PROFILE_EVENTS = 1 << 16, PROFILE_ALL = 1 << 20, PROFILE_LEAST = 1 << 10 }; /* of timelines: of a site, and of all, at most; but so many */
+/* limits of timelines: events per site, in all, and the least per site */
+enum { PROFILE_EVENTS = 1 << 16, PROFILE_ALL = 1 << 20, PROFILE_LEAST = 1 << 10 };
 
-typedef struct ProfileCount { double times, seconds, received; } ProfileCount; /* numbers that are added over a run; bytes from other sites */
+typedef struct ProfileCount { double times, seconds, received; } ProfileCount; /* summed over a run; bytes from other
+                                                                                * sites */
 
-typedef struct ProfileEvent { int64_t step; double begin, end; } ProfileEvent;      /* step: twice its number, + 1 for the second half */
-typedef struct ProfileMessage { int64_t exchange, from; double bytes, at; } ProfileMessage; /* in which exchange of the run; when it was there */
+/* step: twice its number, + 1 for the second half */
+typedef struct ProfileEvent { int64_t step; double begin, end; } ProfileEvent;
+/* in which exchange of the run; when it arrived */
+typedef struct ProfileMessage { int64_t exchange, from; double bytes, at; } ProfileMessage;
 typedef struct ProfileSent { int64_t exchange; double at; } ProfileSent;            /* when a site began it */
 
 typedef struct ProfileSite {
   const struct Profile *of;
   int site;
   ein_watch watch;
-  ein_wire wire;             /* that counts what goes over `inner` */
+  ein_wire wire;             /* counts what goes over `inner` */
   const ein_wire *inner;
-  int64_t now;               /* the step that goes on, as in events; -1: none */
-  double since, begun, ended; /* seconds on a clock: it began, the run did, it ended */
+  int64_t now;               /* the current step, as in events; -1: none */
+  double since, begun, ended; /* seconds of a clock: when the step began, the run began, the run ended */
   int64_t exchanges;
   ProfileCount *count;       /* by step */
   double *from;              /* bytes from each site */
-  ProfileEvent *event;       /* where a timeline is wanted; else NULL */
+  ProfileEvent *event;       /* if a timeline is wanted; else NULL */
   ProfileMessage *message;
   ProfileSent *sent;
   uint32_t n_events, n_messages, n_sent;
@@ -36,38 +41,41 @@ typedef struct ProfileSite {
 
 typedef struct Profile {
   Session *s;
-  const char *trace;         /* a file for the timeline; NULL: none is wanted */
-  bool told;                 /* a table is */
-  bool again;                /* what is run once before does not count */
-  const TaskGraph *tasks;    /* of the run; NULL: there was none yet */
-  uint32_t n_steps;          /* of the arrays */
-  uint32_t room;             /* events of a site's timeline at most, and messages */
+  const char *trace;         /* file for the timeline; NULL: none */
+  bool told;                 /* a table is wanted */
+  bool again;                /* the first run does not count */
+  const TaskGraph *tasks;    /* of the run; NULL: none yet */
+  uint32_t n_steps;          /* length of the arrays */
+  uint32_t room;             /* the most events, and messages, of a site's timeline */
   int n_sites;
-  ProfileSite **site;        /* by number; over MPI a process has its own, until profile_meet */
+  ProfileSite **site;        /* by number; under MPI a process has only its own, until profile_meet */
 } Profile;
 
-/* --profile and --trace; LEAVE_USAGE where what runs the program says no steps. NULL in s->profile where neither is said. */
+/* --profile and --trace. Returns LEAVE_USAGE if the target reports no steps. Sets s->profile to NULL if neither
+ * option is given. */
 Leave profile_new(Session *s, const Args *a, const Job *j, bool compiled);
-/* Before a run's contexts are made: of that site; sites: of how many. Gives what a context's config wants. In the session's arena: not by several threads. */
+/* Before a run's contexts are made: the profile of that site, of `sites` sites. Returns what a context's config
+ * needs. Allocates in the session's arena: not thread-safe. */
 ProfileSite *profile_site(Profile *p, const TaskGraph *t, int site, int sites);
 const ein_wire *profile_wire(ProfileSite *x, const ein_wire *inner);
-/* A run, counted from nothing on, by the thread that does it; x NULL: just a run. */
+/* Runs once, with counters reset, on the calling thread; x NULL: just runs. */
 ein_status profile_run(ProfileSite *x, const ein_model *m, void *ctx, const ein_tensor *in, const ein_tensor *out);
-/* Over MPI, by all processes after their runs: the first has all sites then. ranks/ranks.h */
+/* Under MPI, called by all processes after their runs: the first then has all sites. ranks/ranks.h */
 void profile_meet(Session *s);
 
-/* ---- tell.c: after a run -------------------------------------------------------------------------------------------- */
-/* The table; with the machine of --machine, what its figures foretell too. */
+/* ---- tell.c: after a run
+ * ------------------------------------------------------------------------------------------------ */
+/* The table; with --machine, also that machine's predictions. */
 Leave profile_text(const Profile *p, const Args *a, const Job *j, Buf *b);
-/* The table on stderr, the timeline into its file, as far as they are wanted. */
+/* Prints the table on stderr and writes the timeline to its file, as far as they are wanted. */
 Leave profile_say(Session *s, const Args *a, const Job *j);
-/* ein plan --analyze: the program of these words is run, and the table is on stdout. */
+/* ein plan --analyze: runs the program on the command line, and prints the table on stdout. */
 Leave profile_analyze(Session *s, const Args *a);
 
 /* ---- trace.c ---------------------------------------------------------------------------------------------------------- */
-/* As JSON for Perfetto and Chrome: a process a site, an event a step, an arrow a message. */
+/* As JSON for Perfetto and Chrome: a process per site, an event per step, an arrow per message. */
 void profile_trace(const Profile *p, const Job *j, Buf *b);
-/* What a step is, in one line: its equation, or which tensor moves. steps: by number (profile_steps); NULL: none of that number. */
+/* A step in one line: its equation, or which tensor moves. profile_steps: by number; NULL: there is no such step. */
 typedef struct ProfileStep { const Task *task; uint32_t depth; } ProfileStep;
 const ProfileStep *profile_steps(Arena *a, const TaskGraph *t);
 const char *profile_step_text(Arena *a, const TaskGraph *t, const Task *k);

@@ -1,11 +1,13 @@
-/* driver/repl/worker.h - what a turn computes, in a process of its own that ends with it (ein repl --isolate). The session's values are there as they
- * are here, without a copy; what comes back is values and messages, by a pipe. However that process ends, nothing here has changed. */
+/* driver/repl/worker.h - runs a turn's computation in a separate process (ein repl --isolate). It inherits the
+ * session's values without a copy, and sends values and messages back through a pipe. However that process ends,
+ * nothing changes here. */
 #ifndef EIN_REPL_WORKER_H
 #define EIN_REPL_WORKER_H
 
 #include "turn.h"
 
-/* Does the work there, with what it leaves in t->eval.output, t->seconds and messages here. Before it no thread has begun in this process. */
+/* Does the work there, and brings t->eval.output, t->seconds and messages back. No thread may have started in this
+ * process before. */
 Leave worker_compute(Turn *t, Leave (*work)(Turn *t));
 
 #endif

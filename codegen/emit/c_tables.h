@@ -1,5 +1,5 @@
-/* codegen/emit/c_tables.h - what an emitted C file declares to the world, its tables, its public functions; and what the
- * header and the manifest say about the same things.
+/* codegen/emit/c_tables.h - the declarations, tables and public functions of an emitted C file; and what the header
+ * and the manifest say about them.
  *
  * emit_c prints the head (comments, `#define EIN_API static`, #include "ein_run.h"), the kernels, and
  *
@@ -7,18 +7,20 @@
  *     static void PREFIX_sizes_of(ein_plan *p, const int64_t *dim);     dim: those without value, in order
  *     static ein_status PREFIX_body(ein_ctx *ctx);
  *
- * and then emit_tables does the rest. Buffers have the TaskGraph's numbers, steps the Tasks', sites the LoopProgram's.
- * Shapes lie one after the other in shape[] of plan and context, as c_axes says. */
+ * and emit_tables prints the rest. Buffers have the TaskGraph's numbers, steps the Tasks', sites the LoopProgram's.
+ * Shapes are consecutive in shape[] of plan and context, at the positions of c_axes. */
 #ifndef EIN_C_TABLES_H
 #define EIN_C_TABLES_H
 
 #include "emit.h"
 
-/* By buffer: where its shape begins; one more at the end, which is how many axes there are in all. */
+/* By buffer, where its shape begins; one more entry at the end: the total number of axes. */
 uint32_t *c_axes(Arena *a, const TaskGraph *t);
-uint32_t c_turns(const TaskGraph *t); /* how many counters of turns there are */
-void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const char *ready); /* ready: a function's name, or NULL's */
-/* Parts of them: tables of arguments, of their axes; what the header declares; that structs of views are arrays of views. */
+uint32_t c_turns(const TaskGraph *t); /* the number of turn counters */
+/* ready: a function's name, or NULL */
+void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const char *ready);
+/* Parts of it: tables of arguments, and of their axes; the header's declarations; checks that structs of views have
+ * the layout of arrays of views. */
 void c_argument_tables(Buf *c, const TaskGraph *t, const char *prefix);
 void c_axes_tables(Buf *c, const TaskGraph *t, const EmitOptions *o);
 void c_declared(Buf *c, const LoopProgram *p, const EmitOptions *o);
@@ -26,15 +28,16 @@ void c_size_checks(Buf *c, const TaskGraph *t, const char *prefix);
 
 /* ---- for header, manifest and tables ------------------------------------------------------------ */
 
-/* The names of a library's struct members: by number of the dim (NULL where it has a value), input and output. */
+/* The names of a library's struct members: by number of the dim (NULL if it has a value), input and output. */
 typedef struct CMembers { Str *size, *input, *output; } CMembers;
 CMembers c_members(Arena *a, const TaskGraph *t);
 /* "2*N + 1" as people write it, for comments and the manifest. */
 void c_extent_text(Buf *b, const Expr *e);
-/* The types and functions of PREFIX.h; with comments for people or without. Of a mesh those of c_whole.c: whole tensors, no sizes. */
-/* That the runtime is included, and that it is the one of this ein. */
+/* c_declarations: the types and functions of PREFIX.h, with or without comments for people. For a mesh, those of
+ * c_whole.c: whole tensors, no sizes. */
+/* Includes the runtime, and checks that it is the one of this ein. */
 void c_runtime(Buf *c, const EmitOptions *o);
-void c_comment_text(Buf *b, const char *s); /* what stands in a comment may not end it */
+void c_comment_text(Buf *b, const char *s); /* escapes what would end a comment */
 void c_with_prefix(Buf *b, const char *text, const char *prefix); /* $ stands for the prefix */
 void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments);
 

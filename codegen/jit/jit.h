@@ -1,6 +1,7 @@
-/* codegen/jit/jit.h - C to machine code without leaving the process: Clang, behind a face of C. It is a shared object, ein_jit.so, that
- * is opened only where something has to be compiled: opening it costs more than loading what was compiled before. In comes one text,
- * out go the bytes of an ELF object, which object.h loads, here or in another process. */
+/* codegen/jit/jit.h - compiles C to machine code within the process: Clang, behind a C interface. It is a shared
+ * object, ein_jit.so, which is opened only when something must be compiled, because opening it costs more than
+ * loading compiled code. In: one text. Out: the bytes of an ELF object, which object.h loads, here or in another
+ * process. */
 #ifndef EIN_JIT_H
 #define EIN_JIT_H
 
@@ -12,27 +13,27 @@ extern "C" {
 
 typedef struct JitText {
   const char *name;          /* of a file, absolute; it need not exist */
-  const char *text;          /* with a NUL behind it */
+  const char *text;          /* followed by a NUL */
   size_t len;
 } JitText;
 
 typedef struct JitMade {
-  char *object;              /* or what was parsed; NULL: it failed */
+  char *object;              /* or the parsed head; NULL: it failed */
   size_t len;
-  char *said;                /* what Clang said; NULL: nothing */
+  char *said;                /* Clang's messages; NULL: none */
 } JitMade;
 
-/* What texts begin with, which is parsed before: that is most of the time of a short text. */
+/* The common beginning of texts, which is parsed in advance: that is most of the time of a short text. */
 typedef struct JitHead {
   const char *text;
   size_t len;
-  JitText runtime;           /* what it includes */
-  const char *parsed;        /* what ein_jit_head made of it; NULL: it was not parsed */
+  JitText runtime;           /* the runtime that it includes */
+  const char *parsed;        /* the result of ein_jit_head; NULL: it was not parsed */
   size_t parsed_len;
 } JitHead;
 
-/* Compiles a text with the words of a command line ("-O2"), for this machine where they say so. The head was parsed with the
- * same words. Several threads may. */
+/* Compiles a text with the words of a command line ("-O2"), for this machine if they say so. The head must have been
+ * parsed with the same words. Thread-safe. */
 typedef void JitCompile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
 /* Parses a head. */
 typedef void JitParse(const JitHead *head, const char *const *words, size_t n_words, JitMade *out);

@@ -1,13 +1,13 @@
-/* codegen/jit/model.h - a program as a model in this process, without a text of it that would be compiled: in come its loops and the functions
- * of its kernels, each loaded by itself; out come tables for the runtime, whose sizes and run are done as the TaskGraph has them. What an
- * emitted file says of a program (emit/c_tables.c, emit/c.c) is said here again, as data. */
+/* codegen/jit/model.h - a program as a model in this process, without compiling a text of its own. In: its loops, and
+ * the functions of its kernels, each loaded by itself. Out: tables for the runtime, whose sizes and run follow the
+ * TaskGraph. This is the data form of what an emitted file says about a program (emit/c_tables.c, emit/c.c). */
 #ifndef EIN_MODEL_H
 #define EIN_MODEL_H
 
 #include "emit/emit.h"
 #include "ein_inside.h"
 
-/* The runtime that the kernels were loaded with. */
+/* The runtime with which the kernels were loaded. */
 #define JIT_RUNTIME(X)                                                                                                        \
   X(ein_argument_shape) X(ein_between) X(ein_cancel) X(ein_create) X(ein_default) X(ein_destroy) X(ein_exchange) X(ein_failed_assert) X(ein_given) \
   X(ein_i64) X(ein_last_error) X(ein_parallel) X(ein_parallel_streams) X(ein_plan_add) X(ein_plan_check) X(ein_plan_mul)     \
@@ -22,8 +22,9 @@ typedef struct JitRuntime {
 typedef struct JitKernel { EmitKernel made; ein_task *const *part; } JitKernel;
 
 typedef struct JitModel { ein_model face; ein_tables tables; } JitModel;
-/* Of a program for one site, in the arena; kernel: one for each of its. dense: they were compiled for views in row-major order alone.
- * Contexts are made by runtime->ein_create of the tables: the face has no `create`, nor labels of axes. */
+/* The model of a program for one site, allocated in the arena; kernel: one for each of its kernels. dense: they were
+ * compiled only for views in row-major order. Contexts are made by runtime->ein_create from the tables: the face has
+ * no `create`, nor labels of axes. */
 const JitModel *jit_model(Arena *a, const LoopProgram *p, const EmitOptions *o, const JitKernel *kernel, bool dense, const JitRuntime *runtime);
 
 #endif

@@ -1,23 +1,23 @@
-/* codegen/jit/object.h - machine code from bytes: an ELF object, as a C compiler writes it, becomes functions of this process. It wants no
- * file, no process and no linker; so it can be done where those must not be started, as after MPI_Init. The object must be position
- * independent (-fPIC), and of this machine's kind: x86-64 and AArch64 are known. */
+/* codegen/jit/object.h - loads an ELF object, as a C compiler writes it, from memory as functions of this process. It
+ * needs no file, process or linker, so it works where those must not be used, as after MPI_Init. The object must be
+ * position independent (-fPIC) and for this machine: x86-64 or AArch64. */
 #ifndef EIN_OBJECT_H
 #define EIN_OBJECT_H
 
 #include "base/base.h"
 
-/* Where a symbol is that an object wants; NULL: nowhere. */
+/* Finds a symbol that an object needs; NULL: there is none. */
 typedef struct ObjectWorld { void *(*find)(void *ctx, const char *name); void *ctx; } ObjectWorld;
 
 typedef struct ObjectSymbol { const char *name; void *at; } ObjectSymbol;
 typedef struct Object {
-  char *memory;              /* all of it; code in it is read-only */
+  char *memory;              /* all of it; its code is read-only */
   size_t size;
-  VEC(ObjectSymbol) symbols; /* that others may see */
+  VEC(ObjectSymbol) symbols; /* the global ones */
 } Object;
-/* NULL; or why it cannot be: bytes that are no such object, or a symbol that is nowhere. Nothing of it has run. */
+/* Returns NULL, or why it fails: the bytes are no such object, or a symbol is missing. Runs nothing of it. */
 const char *object_load(Arena *a, const char *bytes, size_t len, ObjectWorld world, Object *out);
-void *object_find(const Object *o, const char *name); /* NULL: it has none of that name */
-void object_unload(Object *o);                        /* none of its functions is running, or will be called */
+void *object_find(const Object *o, const char *name); /* NULL: there is none of that name */
+void object_unload(Object *o);                        /* none of its functions may be running, or be called later */
 
 #endif

@@ -234,12 +234,12 @@ typedef struct Distance {
   int64_t ordered;           /* elements that are correct only by `other` */
   int64_t wrong, first;      /* the number of elements further apart than bound; the first of them */
 } Distance;
-/* got and want have one dtype and shape. An element is correct if it is within bound times the largest magnitude or
- * within floor; or, if one is not finite, if it equals `other`, the same computed in another order (NULL: there is
- * none). */
 /* stated.c: in a program with gradients, compares for each called def with a written adjoint whether the outputs are
  * the same without it */
 void stated_compare(Session *s, const Job *j, const Eval *with, Buf *out);
+/* got and want have one dtype and shape. An element is correct if it is within bound times the largest magnitude or
+ * within floor; or, if one is not finite, if it equals `other`, the same computed in another order (NULL: there is
+ * none). */
 Distance distance(const EvalArray *got, const EvalArray *want, double bound, double floor, const EvalArray *other);
 /* The error that rounding alone may cause, absolutely: rounding.c. After an eval of e. */
 double rounding_floor(Arena *a, const Eval *e, const EinNode *output);

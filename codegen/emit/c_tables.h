@@ -17,7 +17,7 @@
 /* By buffer, where its shape begins; one more entry at the end: the total number of axes. */
 uint32_t *c_axes(Arena *a, const TaskGraph *t);
 uint32_t c_turns(const TaskGraph *t); /* the number of turn counters */
-/* ready: a function's name, or NULL */
+/* ready: a function's name, or NULL. */
 void emit_tables(Buf *c, const LoopProgram *p, const EmitOptions *o, const char *ready);
 /* Parts of it: tables of arguments, and of their axes; the header's declarations; checks that structs of views have
  * the layout of arrays of views. */

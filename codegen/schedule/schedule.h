@@ -92,7 +92,7 @@ const char *how_label(const TaskStage *st, int64_t label);
 uint32_t place_own(Sched *s, Str name, const char *otherwise, DType t, uint32_t rank, const Expr *const *dim);
 /* An array that all threads of the kernel share: a work buffer that no stage knows, live only in this step. */
 uint32_t place_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim);
-/* the same without a place; returns its number */
+/* The same without a place. Returns the buffer's number. */
 uint32_t buffer_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim);
 uint32_t var_new(Sched *s, Str name, const char *otherwise);
 const Expr *var_read(Sched *s, uint32_t var);
@@ -111,7 +111,7 @@ LoopStmt *lanes_add(Sched *s, uint32_t place, Op op);
 LoopStmt *turn_add(Sched *s, uint32_t place);
 LoopStmt *matrix_add(Sched *s, uint32_t place, const LoopMatrix *m, const Expr *side, const Expr *other);
 LoopStmt *barrier_add(Sched *s);
-/* the caller fills in its loops */
+/* The caller fills in its loops. */
 LoopStmt *library_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 /* An array shared by a device's block, declared here. */
 uint32_t place_block(Sched *s, const char *name, DType t, int64_t n);

@@ -130,7 +130,7 @@ struct AlgRegion {
   VEC(AlgStack) stacks;
 };
 
-/* its blocks make up the whole output */
+/* Its blocks make up the whole output. */
 typedef struct AlgOutput { Str name; AlgNode *node; uint32_t rank; const int64_t *extent; } AlgOutput;
 typedef struct AlgAssert { AlgNode *node; Str text; Place place; } AlgAssert;
 

@@ -194,7 +194,7 @@ typedef struct Given { /* the source of an input */
                                * spec */
 } Given;
 typedef VEC(Given) Givens;
-/* key, stored: within a .safetensors file */
+/* key, stored: within a .safetensors file. */
 typedef struct Target { const char *name, *path, *key; const AstStored *stored; } Target;
 typedef VEC(Target) Targets;
 
@@ -256,7 +256,7 @@ EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after
 Leave machine_said(Session *s, const Args *a, const struct Machine **out); /* by --machine or $EIN_MACHINE; NULL:
                                                                             * none */
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
-/* which registers the C compiler has */
+/* Finds which registers the C compiler has. */
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target);
 bool job_dim(const Job *j, Str name, int64_t *out);
 bool job_has_dim(Session *s, const Job *j, Str name); /* one that -D may set */
@@ -271,16 +271,16 @@ int64_t memory_here(void); /* of this machine, or this container's limit */
 int64_t memory_free(void); /* the unused part of it */
 
 /* ---- inputs.c, outputs.c, report.c, expect.c ------------------------------------------------ */
-/* and binds dims; before job_graph */
+/* Finds the sources of inputs, and binds dims. Call it before job_graph. */
 Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *out);
 void given_fill(Session *s, const Job *j, Givens *given); /* random numbers for inputs that are not given and have no
                                                            * default */
 Leave dims_of_job(Session *s, const Job *j, Eval *e);                  /* into e: a value for every open dim of its
                                                                         * graph; complains about missing ones */
-/* after it; on one of many ranks only shapes */
+/* Reads the given inputs, after dims_of_job; on one of many ranks only their shapes. */
 Leave given_read(Session *s, const Job *j, const Givens *given, Eval *e);
 const Given *given_of(const Givens *given, Str name);                  /* NULL: not given */
-/* all of it, in x's shape */
+/* Reads all of it, in x's shape. */
 Leave given_values(Session *s, const Eval *e, const EinNode *n, const Given *g, EvalArray *x);
 /* How many numbers of a block of it, from `low` on, the input's dtype does not hold exactly; 0: none, or not to be
  * checked; -1: too many to check. */
@@ -299,7 +299,7 @@ bool targets_have(const Targets *t, Str name);
 
 /* The report of ein plan for a job for one site, whose graph is made. */
 Leave plan_say(Session *s, Job *j, const Args *a, Buf *out);
-/* for several sites; svg NULL: no picture */
+/* The same for several sites; svg NULL: no picture. */
 Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *svg);
 
 /* `ein run` from a Job that is read: binds sizes, elaborates, computes, writes or prints. */
@@ -323,7 +323,7 @@ void report_output(Buf *b, const EinOutput *o, const EvalArray *x);
 /* The same for a value without its graph: axes have the names of report_axes, "" if none. */
 const char *const *report_axes(Arena *a, const EinNode *n);
 void report_shape(Buf *b, const char *const *axis, const EvalArray *x);                      /* "[i:3, (h d):8]" */
-/* and its name and dtype */
+/* The shape with the name and dtype. */
 void report_heading(Buf *b, const char *name, const char *const *axis, const EvalArray *x);
 void report_value(Buf *b, const char *name, const char *const *axis, const EvalArray *x);
 void report_element(Buf *b, const EvalArray *x, int64_t k);

@@ -186,7 +186,7 @@ void fmt_print(Buf *out, const AstFile *f);
 /* For tests and bug reports: every statement on its own line, expressions as (op arg ...), all fields but the spans. */
 void ast_print(Buf *out, const AstFile *f);
 
-/* The name that a written adjoint gives to the adjoint of result k, and to the result itself (s NULL: none). */
+/* The name that a stated adjoint gives to the adjoint of result k, and to the result itself (s NULL: none). */
 static inline AstName ast_above(const AstStmt *adjoint, uint32_t k) { return adjoint->items.at[k].e->name; }
 static inline AstName ast_result_name(const AstStmt *adjoint, uint32_t k) {
   return adjoint->items.at[k].kind == ITEM_SIZED ? adjoint->items.at[k].name : (AstName){0};

@@ -14,7 +14,7 @@ typedef struct Front { /* shared by one compilation; the driver makes it */
   Strings *strings;
   Exprs *exprs;
   Diags *diags;
-  Str unstated;              /* a def whose written adjoint is ignored; NULL: none */
+  Str unstated;              /* a def whose stated adjoint is ignored; NULL: none */
   const char *stdlib;        /* the folder of prelude.ein and of modules like `use nn` */
 } Front;
 

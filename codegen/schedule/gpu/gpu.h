@@ -89,7 +89,7 @@ const Expr *rows_result(Sched *s, const RowsAt *of);
 /* The thread's part: every threads-th point of the innermost label that the predicate allows; of a label that is cut,
  * those from lo to hi; cut NULL: all. */
 typedef struct RowsCut { uint32_t label; const Expr *lo, *hi; } RowsCut;
-/* only loops over its points */
+/* Only the loops over its points. */
 void part_loops(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut);
 RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut);
 RowsShared rows_shared(Sched *s, const EinSum *sum, int64_t threads); /* between a grid and its blocks */

@@ -38,7 +38,7 @@ void block_ask_slices(Arena *a, const Block *b, uint8_t *asked, const bool *plac
 /* Bytes received for the asked elements of b (a byte each) in the box: the elements, and 8 for each index of each
  * place (expr/prove/asked.h). */
 double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place);
-/* blocks without elements are equal if their ranks are */
+/* Blocks without elements are equal if their ranks are. */
 bool block_box_is(const Block *b, uint32_t rank, const int64_t *low, const int64_t *high);
 double block_bytes(const Block *b);                         /* elements, and 8 for each place; no mask */
 static inline bool block_has(const Block *b, int64_t k) { return !b->has || b->has[k] == HAS_VALUE; }

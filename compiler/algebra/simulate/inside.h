@@ -14,7 +14,7 @@ typedef struct NetLevel {
   uint32_t base;             /* links: base + 2*part leads out of the part, the next one into it */
 } NetLevel;
 
-/* levels innermost first; rate by link */
+/* Levels innermost first; rate by link. */
 typedef struct Net { uint32_t sites, n, n_link; const NetLevel *level; const double *rate; } Net;
 
 typedef struct Group {       /* of a move */

@@ -234,7 +234,7 @@ typedef struct Distance {
   int64_t ordered;           /* elements that are correct only by `other` */
   int64_t wrong, first;      /* the number of elements further apart than bound; the first of them */
 } Distance;
-/* stated.c: in a program with gradients, compares for each called def with a written adjoint whether the outputs are
+/* stated.c: in a program with gradients, compares for each called def with a stated adjoint whether the outputs are
  * the same without it */
 void stated_compare(Session *s, const Job *j, const Eval *with, Buf *out);
 /* got and want have one dtype and shape. An element is correct if it is within bound times the largest magnitude or

@@ -9,7 +9,7 @@
 
 #include "driver/driver.h"
 
-/* limits of timelines: events per site, in all, and the least per site */
+/* Limits of timelines: events per site, in all, and the least per site. */
 enum { PROFILE_EVENTS = 1 << 16, PROFILE_ALL = 1 << 20, PROFILE_LEAST = 1 << 10 };
 
 typedef struct ProfileCount { double times, seconds, received; } ProfileCount; /* summed over a run; bytes from other
@@ -17,7 +17,7 @@ typedef struct ProfileCount { double times, seconds, received; } ProfileCount; /
 
 /* step: twice its number, + 1 for the second half */
 typedef struct ProfileEvent { int64_t step; double begin, end; } ProfileEvent;
-/* in which exchange of the run; when it arrived */
+/* In which exchange of the run; when it arrived. */
 typedef struct ProfileMessage { int64_t exchange, from; double bytes, at; } ProfileMessage;
 typedef struct ProfileSent { int64_t exchange; double at; } ProfileSent;            /* when a site began it */
 

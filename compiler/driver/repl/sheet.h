@@ -75,7 +75,7 @@ Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **c
  * from where a `use` sees files. */
 Entries entries_of(Arena *a, const AstStmt *s, const char *file, const char *folder, uint32_t line);
 Used *names_used(Arena *a, const AstStmt *s, uint32_t *n); /* by a statement, except its own names */
-/* without a default */
+/* An entry for an input without a default. */
 Entry *entry_input(const char *name, uint32_t rank, const char *declaration, const char *file, uint32_t line);
 Entry *entry_again(const Entry *e); /* the same statement, without its value */
 void entry_end(Entry *e);    /* one that no sheet has */

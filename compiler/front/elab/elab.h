@@ -9,7 +9,7 @@
  *   calls.c    defs, functions         extents.c  label extents      lower.c   Core -> EinGraph
  *   reduce.c   reducers as vertices    domain.c   what has a value   loops.c   repeat
  *   defs.c     names in a def's body   vertex.c   a vertex under construction
- *   extern.c   C functions             stated.c   adjoints written with a def
+ *   extern.c   C functions             stated.c   adjoints stated with a def
  *   monoid.c   user-defined monoids    grad.c     gradients          elab.c    statements, and graph_from_ast */
 #ifndef EIN_ELAB_H
 #define EIN_ELAB_H
@@ -120,7 +120,7 @@ struct Bind {
   LabelVar **outer;          /* for each, the label of the same name where it is used unchanged */
   uint32_t in_line;          /* not 0: a plain read, inlined at each use, without a vertex */
   bool used, covered;        /* covered: one of its uses is */
-  enum { BIND_VALUE, BIND_ABOVE, BIND_ADJOINT, BIND_NOTHING } role; /* in a written adjoint: adjoint of the result; of
+  enum { BIND_VALUE, BIND_ABOVE, BIND_ADJOINT, BIND_NOTHING } role; /* in a stated adjoint: adjoint of the result; of
                                                                      * a parameter; of an unused result */
   struct Stated *stated;     /* the Stated that it belongs to, or NULL: the program */
   EinNode *node;             /* once lowered, with the following */
@@ -129,7 +129,7 @@ struct Bind {
   EinRegion *region;
 };
 
-/* A call of a def with a written adjoint, in a program with gradients. */
+/* A call of a def with a stated adjoint, in a program with gradients. */
 typedef struct Stated {
   const AstStmt *def;
   Bind *result, *above;
@@ -309,7 +309,7 @@ bool set_has(LabelSet s, const LabelVar *v);
 
 /* core.c */
 Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free);
-/* its free labels are its arguments' */
+/* Its free labels are its arguments'. */
 Core *core_with(Elab *x, CoreKind k, Span span, Type t, uint32_t n, Core **arg);
 Core *core_from_ast(Elab *x, Scope *s, const Ast *a);          /* NULL after a complaint */
 Core *core_label(Elab *x, LabelVar *v, Span span);
@@ -369,7 +369,7 @@ bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uin
 bool stated_fits(Elab *x, const AstStmt *def);                 /* checks the text, before any call; complains */
 Core *stated_result(Elab *x, Scope *in, Core *c, uint32_t n_labels); /* a use of c, which becomes its own vertex */
 bool is_stated(const Elab *x, const Frame *f, const Core *c);  /* whether c, an argument or the result, belongs to a
-                                                                * call with a written adjoint */
+                                                                * call with a stated adjoint */
 void stated_above(Elab *x, Bind *b);
 void stated_adjoint(Elab *x, Bind *b);
 void stated_rules(Elab *x);                                    /* for the current equation, once everything is
@@ -402,7 +402,7 @@ bool reduce_is_one_vertex(const Core *c);
 typedef struct Frozen { const Expr **was; LabelSet out, red, was_out, was_red; } Frozen;
 Frozen labels_number(Elab *x, LabelSet out, LabelSet red);     /* gives labels their numbers in a new vertex */
 void labels_restore(Elab *x, Frozen f);
-/* over x->out, x->red */
+/* Makes a vertex over x->out, x->red. */
 EinNode *vertex_new(Elab *x, EinSum *draft, const uint8_t *merge, uint32_t rank, Str name, Span span);
 const Expr *read_node(Elab *x, EinNode *n, uint32_t rank, const Expr *const *index);
 Place place_of(Elab *x, Span s);
@@ -432,7 +432,7 @@ void def_names_check(Elab *x, const Symbol *y);                /* a def of the m
 
 /* loops.c, elab.c */
 void elab_repeat(Elab *x, const AstStmt *s);
-bool adjoint_names(const AstStmt *def, Str name); /* likewise, in a def's written adjoint */
+bool adjoint_names(const AstStmt *def, Str name); /* likewise, in a def's stated adjoint */
 bool ast_names(const Ast *a, Str name); /* whether the name occurs anywhere in it */
 /* For several left sides. elab_spoiled: whether the previous one has a complaint, so this one is skipped. elab_done:
  * records the outcome of this one. */
@@ -452,7 +452,7 @@ typedef struct Left {
 } Left;
 bool left_from_items(Elab *x, const AstItems *items, Left *out, bool stacks);
 void equation_begin(Elab *x, Str name);
-/* complains; name: NULL without a left side */
+/* Complains. name: NULL without a left side. */
 bool core_closed(Elab *x, const Core *c, const Ast *e, LabelSet out, const char *name);
 EinNode *elab_body(Elab *x, Str name, Left *l, const Ast *e, int dtype, Span span);
 

@@ -27,7 +27,7 @@ typedef struct GradTrouble {
  * it is 0 and *none is set. Returns NULL and fills *t if there is no derivative. Loss and `by` must be floats. */
 EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool *none, GradTrouble *t);
 
-/* A vertex with a user-defined adjoint: vertices in `region`, outside the program, compute its contribution to each
+/* A vertex with a stated adjoint: vertices in `region`, outside the program, compute its contribution to each
  * operand from its own adjoint, which `above` represents. They may read the program's tensors in the regions around. */
 typedef struct GradRule {
   EinNode *result, *above;

@@ -3,7 +3,7 @@
  *   derivative.c  the derivatives of ops.def       scalar.c   the adjoints of an expression's reads
  *   index.c       inversion of an index map        adjoint.c  a vertex's contributions to its operands
  *   repeat.c      a repeat's contributions         grad.c     the walk from the loss down
- *   rule.c        user-defined adjoints
+ *   rule.c        stated adjoints
  *
  * A read's slot is the id of the node that it reads, as in elaboration. */
 #ifndef EIN_GRAD_INSIDE_H
@@ -55,7 +55,7 @@ typedef VEC(Share) Shares;
 typedef Shares Results;      /* nodes and their adjoints */
 bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
 
-/* ---- rule.c: the same for a vertex with a user-defined adjoint; adjoint NULL: 1 */
+/* ---- rule.c: the same for a vertex with a stated adjoint; adjoint NULL: 1 */
 bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
 const GradRule *rule_of(const Gradients *all, const EinNode *n); /* NULL: it has none */
 /* Adds the rule of a copy. `again` copies a vertex into a region and records it in `copy`. */

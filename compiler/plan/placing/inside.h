@@ -81,7 +81,7 @@ PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
 void pair_key(const PairCost *c, Buf *key);
 double pair_seconds(const PairCost *c, const Placement *from, const Placement *to);
 double pair_elements(const PairCost *c, const Placement *from, const Placement *to); /* by the TRA paper's cost */
-/* a lower bound for any axes with these counts, by the same cost */
+/* A lower bound for any axes with these counts, by the same cost. */
 double pair_elements_least(const PairCost *c, const PlaceCounts *from, const PlaceCounts *to);
 double pair_memory(const PairCost *c, const Placement *from, const Placement *to); /* the cost of memory alone */
 /* Costs of one choice: of a cut, its kernels and the memory of what they make; of a home, the tensor's memory and the

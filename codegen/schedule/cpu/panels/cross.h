@@ -48,11 +48,11 @@ int64_t cross_points_whole(int64_t size, int64_t line, int64_t room);
 uint32_t cross_kept_labels(const Cross *c, uint32_t *label); /* [labels of both sides.., the rows' label, a, the
                                                               * lanes' label] */
 const Expr *cross_loop(Cross *c, const char *name, int64_t n, int64_t step, LoopBind bind);
-/* the last `unit` begins early enough to be whole */
+/* The last `unit` begins early enough to be whole. */
 const Expr *cross_loop_whole(Cross *c, const char *name, int64_t n, int64_t unit);
 void cross_label_in(Cross *c, uint32_t label, const Expr *in); /* its position in the block */
 void cross_label_loop(Cross *c, uint32_t label);
-/* at the labels' positions in the block */
+/* Reads the place at the labels' positions in the block. */
 const Expr *cross_read_at(Cross *c, uint32_t place, uint32_t n, const uint32_t *label);
 
 /* ---- schedule/cpu/panels/cross_store.c ---- */

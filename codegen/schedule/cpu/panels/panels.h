@@ -197,7 +197,7 @@ void pack_fetch_block(Panel *t, const Expr *of, int64_t shares);
 
 /* ---- schedule/cpu/panels/ahead.c: prefetches for the next copies ---- */
 void pack_ahead_along(Panel *t, const Pack *k); /* around the innermost loop: as much as it covers */
-/* that many lanes from `first` on */
+/* That many lanes from `first` on. */
 void pack_ahead_across(Panel *t, const Pack *k, const Side *x, const Expr *first, int64_t lanes);
 
 /* ---- schedule/cpu/panels/tile.c ---- */

@@ -1,13 +1,14 @@
-/* plan/links.c - the levels that a mesh crosses, and how long moves take on them. */
+/* plan/links.c - the levels of links that a mesh crosses, and how long moves take on them. */
 #include <math.h>
 
 #include "seconds.h"
 
 enum { RANK = 256, AXES = 4 };
 
-/* ---- which axes lead where ------------------------------------------------------------------------------ */
+/* ---- axes inside and outside a part --------------------------------------------------------------------- */
 
-/* How many of the first axes lead out of a part of so many sites: the rest is a part, or divides it. */
+/* Returns how many of the first axes lead out of a part of this many sites. The remaining axes make up a part, or
+ * divide it. */
 static uint32_t axes_out(const Mesh *m, int64_t part, int64_t *inside) {
   uint32_t a = m->n;
   *inside = 1;
@@ -30,9 +31,9 @@ Links seconds_links(const Seconds *s, const Mesh *mesh) {
   return l;
 }
 
-/* ---- what comes into a part ------------------------------------------------------------------------------ */
+/* ---- bytes into a part ----------------------------------------------------------------------------------- */
 
-typedef struct Cut { uint32_t axes; int64_t n; } Cut; /* of a dimension: a bit an axis; into so many */
+typedef struct Cut { uint32_t axes; int64_t n; } Cut; /* the axes as bits; the number of blocks */
 
 static void cuts_find(const Mesh *m, uint32_t axes, uint32_t rank, const Placement *p, Cut *cut) {
   for (uint32_t d = 0; d < rank; d++) cut[d] = (Cut){0, 1};
@@ -44,7 +45,7 @@ static void cuts_find(const Mesh *m, uint32_t axes, uint32_t rank, const Placeme
   }
 }
 
-/* One of the two cuts goes on where the other ends. */
+/* Whether one of the two cuts refines the other. */
 static bool cut_nested(const Cut *x, const Cut *y) {
   uint32_t differ = x->axes ^ y->axes, first = differ & (~differ + 1);
   return !differ || (x->axes & first ? y->axes : x->axes) < first;
@@ -54,14 +55,14 @@ static int64_t largest(int64_t extent, int64_t n) {
   return extent / n + (extent % n > 0);
 }
 
-/* Elements of the largest block. */
+/* The number of elements of the largest block. */
 static double block_of(uint32_t rank, const int64_t *extent, const Cut *cut) {
   double block = 1;
   for (uint32_t d = 0; d < rank; d++) block *= (double)largest(extent[d], cut[d].n);
   return block;
 }
 
-/* The part that receives most has the largest block to get, and the least of it. */
+/* The part that receives most has the largest block to get, and holds least of it already. */
 static double moved(const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
   Cut was[RANK], wanted[RANK];
   double there = 1;
@@ -75,8 +76,8 @@ static double moved(const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *
   return block_of(rank, extent, wanted) - there;
 }
 
-/* In a group of G parts that have something to be reduced each gets G - 1 times its share; where all of it is to be in several, the
- * shares go round after that. */
+/* In a group of G parts that reduce, each receives G - 1 times its share. If several need the whole result, the
+ * shares then go round. */
 static double reduced(const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
   Cut cut[RANK];
   double parts = 1, again = 1;
@@ -112,8 +113,8 @@ static double doublings(uint32_t size) {
   return n;
 }
 
-/* An axis along which all have the same before is not crossed: the site that has the same place on it has what is wanted. Nor is one
- * that goes on cutting the same blocks. */
+/* An axis along which all sites hold the same data is not crossed: the site at the same place on it has what is
+ * wanted. Nor is an axis that cuts the same blocks before and after. */
 static double move_waits(const Links *l, uint32_t rank, const Placement *from, const Placement *to) {
   const Mesh *m = l->mesh;
   Cut was[RANK], wanted[RANK];
@@ -179,7 +180,7 @@ static uint32_t primes_of(int64_t n) {
   return mesh_of_primes(n).n;
 }
 
-/* Levels inside of this one that are used. */
+/* The used levels inside this one. */
 static uint32_t levels_below(const Seconds *s, uint32_t level) {
   uint32_t n = 0;
   while (level-- > 0) n += s->used[level] > 1;
@@ -193,7 +194,7 @@ static void making_inside(Making *x, uint32_t level) {
   else if (x->now.n == x->axes) vec_push(x->arena, x->all, x->now);
 }
 
-/* What is left of a level is shared out among axes, the largest first or in any order; then the next level further in. */
+/* Shares out the rest of a level among axes, the largest first or in any order; then does the next level further in. */
 static void making(Making *x, uint32_t level, int64_t left, int64_t most) {
   if (left == 1) {
     making_inside(x, level);

@@ -1,4 +1,4 @@
-/* plan/machine.c - a machine as JSON, and whether two are the same. */
+/* plan/machine.c - prints a machine as JSON, and compares two machines. */
 #include "machine.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ const MachineMemory *machine_memory_find(const MachineLevel *l, const char *name
   return NULL;
 }
 
-/* What more than i reaches in less time was noise at i. */
+/* Where a point after i takes less time, the time at i was noise. */
 static double least_from(uint32_t n, const double *seconds, uint32_t i) {
   double x = seconds[i];
   for (; i < n; i++)
@@ -21,7 +21,7 @@ static double least_from(uint32_t n, const double *seconds, uint32_t i) {
   return x;
 }
 
-/* A rise by half is the end of a cache; what still climbs behind it is the way to the next one. */
+/* A rise by half marks the end of a cache. A climb that continues after it leads to the next level. */
 uint32_t machine_caches_guess(uint32_t n, const int64_t *bytes, const double *seconds, uint32_t most, int64_t *out) {
   uint32_t found = 0;
   double flat = n ? least_from(n, seconds, 0) : 0;

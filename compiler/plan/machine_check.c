@@ -1,4 +1,4 @@
-/* plan/machine_check.c - whether a machine makes sense. */
+/* plan/machine_check.c - checks that a machine makes sense. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static void wrong(Check *c, Span at, const char *where, const char *what) {
   diag_add(c->d, D_E922, at, "%s: %s", where, what);
 }
 
-/* A rate's best is its largest, a time's its smallest; the rest lies behind it in order. */
+/* The best of a rate is its largest value, of a time its smallest; the other values follow in order. */
 static void measure_check(Check *c, Span at, const char *where, const char *what, const Measure *x, bool rate) {
   const char *full = arena_printf(c->d->arena, "%s: %s", where, what);
   double v = x->value, m = x->median, w = x->worst;

@@ -1,5 +1,5 @@
-/* plan/machine_read.c - a machine from its JSON. Every member is one that docs/machine.md describes: a name that is not known
- * may be a misspelt one, and would be passed over in silence. */
+/* plan/machine_read.c - reads a machine from JSON. Only members that docs/machine.md describes are allowed: an
+ * unknown name may be a misspelling, which would otherwise be ignored silently. */
 #include <string.h>
 
 #include "base/json.h"
@@ -7,7 +7,7 @@
 
 typedef struct MachineReader { Arena *arena; Diags *d; Machine *m; bool ok; } MachineReader;
 
-/* A member that may stand in an object; the last of a list has no name. */
+/* A member that an object may have; the last of a list has no name. */
 typedef struct Field Field;
 struct Field {
   const char *name;
@@ -68,7 +68,7 @@ static const Field measure_fields[] = {
   {"worst", JSON_NUMBER, true, positive_take, offsetof(Measure, worst)},
   {0}};
 
-/* A number, or one with its spread. */
+/* A number, or a number with its spread. */
 static void measure_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   if (v->kind == JSON_NUMBER) positive_take(r, v, &((Measure *)to)->value, f);
   else if (v->kind == JSON_OBJECT) object_take(r, v, f->name, measure_fields, to);
@@ -137,7 +137,7 @@ static void levels_take(MachineReader *r, const JsonValue *v, void *to, const Fi
   }
 }
 
-/* Behind the levels, so that its name can be looked for. */
+/* Read after the levels, so that its level can be looked up. */
 typedef struct Site { const char *level; int64_t bytes; Span span; } Site;
 
 static void site_level_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
@@ -187,7 +187,7 @@ static const Field machine_fields[] = {
   {"prices", JSON_OBJECT, false, prices_take, 0},
   {0}};
 
-/* Another version is another form: nothing else is said of it. */
+/* Another version has another form, so nothing else is reported. */
 static bool format_known(MachineReader *r, const JsonValue *v) {
   const JsonValue *f = json_member(v, "format");
   if (!f || f->kind != JSON_STRING) wrong(r, f ? f->span : v->span, "format", "a machine file has a member \"format\": \"ein machine 1\"");

@@ -1,4 +1,4 @@
-/* plan/part_graph.c - EinGraph to PartGraph: which label cuts which dimension of what a vertex reads and makes. */
+/* plan/part_graph.c - EinGraph to PartGraph: which label cuts which dimension of a vertex's operands and result. */
 #include "expr/prove/asked.h"
 #include "expr/prove/prove.h"
 #include "partition.h"
@@ -11,7 +11,7 @@ typedef struct Builder {
   Exprs *exprs;
   Buf *why;
   int32_t *vertex;           /* by node id: its vertex; -1: none */
-  bool *needed;              /* by node id: some answer hangs on it */
+  bool *needed;              /* by node id: some answer depends on it */
 } Builder;
 
 /* ---- sizes ----------------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static bool numbers(Builder *b, const EinNode *n, uint32_t len, const Expr *cons
   return true;
 }
 
-/* How often what stands in the region comes into being; turns that only data know count as one. */
+/* How often the values in the region are computed; a number of turns that only data determine counts as one. */
 static double times_of(const EinRegion *r) {
   double times = 1;
   for (; r->parent; r = r->parent) {
@@ -58,10 +58,10 @@ static bool region_within(const EinRegion *r, const EinRegion *outer) {
 
 /* ---- indices ---------------------------------------------------------------------------------------- */
 
-typedef struct Furthest { int32_t label; double span; } Furthest; /* of an index: which label moves it furthest */
+typedef struct Furthest { int32_t label; double span; } Furthest; /* of an index: the label that moves it furthest */
 
-/* False where the index is no affine form of labels, apart from what neither hangs on labels nor on data. `scale`: what
- * a step of e is worth. */
+/* Finds the label that moves the index furthest. False where the index is not affine in labels, except for terms
+ * that depend on neither labels nor data. `scale`: the factor of e. */
 static bool furthest(const Expr *e, double scale, const int64_t *extent, Furthest *f) {
   if (!(e->has & (HAS_LABEL | HAS_READ))) return true;
   if (e->kind == EX_LABEL) {
@@ -94,7 +94,8 @@ static int32_t cutting_label(const Expr *index, const int64_t *extent) {
 
 /* ---- what cuts a tensor where it is made -------------------------------------------------------------- */
 
-/* A state's dimensions are its labels; a vertex's dimension merges some, of which the first that is longer than 1 cuts it. */
+/* A state's dimensions are its labels. A vertex's dimension may merge several labels; the first that is longer than
+ * 1 cuts it. */
 static void made_by(const PartVertex *v, int32_t *made) {
   const EinNode *n = v->node;
   uint32_t l = 0;
@@ -106,8 +107,8 @@ static void made_by(const PartVertex *v, int32_t *made) {
   }
 }
 
-/* The vertex that makes the tensor, and by dimension its labels; -1, and what comes whole, where there is none. What leaves
- * a repeat lies as it did in there; a stack's axis is not cut, for its turns come one by one. */
+/* Returns the vertex that makes the tensor, and by dimension its labels; or -1, and whole dimensions, where there is
+ * none. What leaves a repeat keeps its cuts; a stack's axis is not cut, since its turns come one by one. */
 static int32_t maker_of(const Builder *b, const EinNode *n, int32_t *made) {
   if (n->kind == EIN_FINAL) return maker_of(b, n->repeat->body->states.at[n->index].node, made);
   if (n->kind == EIN_STACK) {
@@ -131,7 +132,7 @@ static bool read_begin(Builder *b, const EinNode *n, PartRead *r) {
 
 /* ---- vertices --------------------------------------------------------------------------------------- */
 
-/* Where a dimension merges labels, all but the one that cuts it stay whole; and what has no elements is not cut. */
+/* Where a dimension merges labels, all but the one that cuts it stay whole. Empty labels are not cut. */
 static const int64_t *mosts(Arena *a, const PartVertex *v) {
   const EinNode *n = v->node;
   int64_t *most = NEW_ARRAY(a, int64_t, v->n_label + 1);
@@ -152,7 +153,8 @@ static int64_t extent_made(const Builder *b, const PartRead *r, uint32_t k) {
   return b->g->vertices.at[r->from].extent[r->made[k]];
 }
 
-/* A dimension is read by one label, as long as it is and as it was where it was made; or it comes whole. */
+/* Whether each dimension is read by one label, which is as long as the dimension now and where it was made; or comes
+ * whole. */
 static bool is_plain(const Builder *b, const PartVertex *v, const PartRead *r, uint32_t k, const Expr *index) {
   int32_t l = r->label[k];
   if (l < 0) return !(index->has & HAS_LABEL) || (index->has & HAS_READ);
@@ -161,7 +163,7 @@ static bool is_plain(const Builder *b, const PartVertex *v, const PartRead *r, u
   return index->kind == EX_LABEL && v->extent[l] == r->extent[k] && extent_made(b, r, k) == r->extent[k] && (r->from < 0 || r->made[k] >= 0);
 }
 
-/* Where it is not so, the indices are kept. */
+/* Keeps the indices where that is not so. */
 static void indices_keep(const Builder *b, const PartVertex *v, PartRead *r, const Expr *const *index) {
   bool plain = true;
   for (uint32_t k = 0; k < r->rank; k++) plain &= is_plain(b, v, r, k, index[k]);
@@ -171,7 +173,7 @@ static void indices_keep(const Builder *b, const PartVertex *v, PartRead *r, con
   r->index = normal;
 }
 
-/* How often what it is made of is new: as often as the innermost of the table and its indices. */
+/* How often the requested elements change: as often as the innermost of the table and its indices. */
 static double times_asked(const EinNode *n, const PartRead *r) {
   const EinRegion *inner = r->node->region;
   Arena *a = arena_new();
@@ -190,7 +192,7 @@ static double times_asked(const EinNode *n, const PartRead *r) {
   return times_of(inner);
 }
 
-/* Where data decide, in few labels. */
+/* Finds reads at indices that depend on data and on few labels. */
 static void asked_find(const Builder *b, const EinNode *n, const PartVertex *v, PartRead *r, const Expr *const *index) {
   const Expr **normal = NEW_ARRAY(b->arena, const Expr *, r->rank + 1);
   bool used[GRAPH_LABELS + 1] = {0};
@@ -240,7 +242,7 @@ static bool vertex_add(Builder *b, const EinNode *n) {
   return true;
 }
 
-/* A tensor is put where a state lies. */
+/* Places a tensor where a state lies. */
 static bool state_put(Builder *b, PartVertex *v, const EinNode *n) {
   PartRead r;
   if (!read_begin(b, n, &r)) return false;
@@ -292,7 +294,7 @@ static bool region_add(Builder *b, const EinRegion *r) {
   return true;
 }
 
-/* ---- what is needed ---------------------------------------------------------------------------------- */
+/* ---- needed nodes ------------------------------------------------------------------------------------ */
 
 typedef VEC(const EinNode *) Todo;
 
@@ -302,7 +304,7 @@ static void need(Builder *b, Todo *todo, const EinNode *n) {
   vec_push(b->arena, *todo, n);
 }
 
-/* A repeat is done whole. The default of an input is not looked at: a plan is for runs that are given their inputs. */
+/* A repeat is done whole. Defaults of inputs are skipped: a plan is for runs that get their inputs. */
 static void need_operands(Builder *b, Todo *todo, const EinNode *n) {
   for (uint32_t i = 0; n->kind == EIN_VERTEX && i < n->sum->n_slot; i++) need(b, todo, n->input[i]);
   if (n->kind != EIN_REPEAT) {
@@ -327,7 +329,7 @@ static void needs_find(Builder *b, const EinGraph *g) {
   while (todo.len) need_operands(b, &todo, vec_pop(todo));
 }
 
-/* What a run gives back. */
+/* Finds what a run returns. */
 static bool kept_find(Builder *b, const EinGraph *g) {
   for (uint32_t i = 0; i < g->outputs.len; i++) {
     const EinNode *n = g->outputs.at[i].node;
@@ -339,7 +341,7 @@ static bool kept_find(Builder *b, const EinGraph *g) {
   return true;
 }
 
-/* A name that several have is the state's, if there is one such: its first and next values are called so too. */
+/* A name that several share goes to the state, if there is one: its first and next values have the same name. */
 static void names_give(PartGraph *g) {
   Map states = map_new(g->arena), others = map_new(g->arena);
   for (uint32_t i = 0; i < g->vertices.len; i++) {
@@ -355,7 +357,7 @@ static void names_give(PartGraph *g) {
   }
 }
 
-/* Its sizes are numbers; what it computes may know of an open dim yet. */
+/* Whether its sizes are numbers; its values may still depend on an open dim. */
 static bool is_closed(Builder *b, const PartVertex *v) {
   const EinSum *s = v->node->kind == EIN_VERTEX ? v->node->sum : NULL;
   if (!s || !((s->body->has | (s->where ? s->where->has : 0) | (s->domain ? s->domain->has : 0)) & HAS_DIM)) return true;

@@ -1,5 +1,5 @@
-/* plan/partition.c - the costs of partition vectors, to the paper's letter: where a count does not divide an extent, blocks
- * have the size of the largest. */
+/* plan/partition.c - the costs of partition vectors exactly as in the paper. Where a count does not divide an
+ * extent, all blocks count as the largest. */
 #include "partition.h"
 
 static double block(int64_t extent, uint32_t count) {
@@ -37,10 +37,11 @@ double part_aggregate(const PartVertex *v, const uint32_t *d) {
   return groups * (together - 1) * n;
 }
 
-/* In the paper's terms, with n_c, n_p and n_int elements of a reader's block, a maker's block, and what they share:
- * (n_c/n_int - 1) * n/n_c * (n_c + n_p), and n_p * n/n_c if n_p != n_int. Here n/n_c is the product of the reader's counts, and
- * that times n_c/n_int the product of the larger counts; n_p is n_int where the maker's counts are those. Counts tell it, for
- * where they do not divide an extent blocks differ by an element. */
+/* In the paper's terms, with n_c, n_p and n_int elements of a reader's block, a maker's block, and their
+ * intersection: (n_c/n_int - 1) * n/n_c * (n_c + n_p), and n_p * n/n_c if n_p != n_int. Here n/n_c is the product of
+ * the reader's counts, and that times n_c/n_int the product of the larger counts; n_p is n_int where the maker has
+ * these counts. The code compares counts, not sizes: where counts do not divide an extent, blocks differ by an
+ * element. */
 double part_move(uint32_t rank, const int64_t *extent, const uint32_t *reader, const uint32_t *maker) {
   double blocks = 1, finer = 1, n_c = 1, n_p = 1;
   bool whole = true; /* n_p == n_int */

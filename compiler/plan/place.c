@@ -1,4 +1,4 @@
-/* plan/place.c - placements on a mesh, and what moves between them. */
+/* plan/place.c - placements on a mesh, and how much moves between them. */
 #include "place.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ int64_t placement_copies(const Mesh *m, const Placement *p) {
   return n;
 }
 
-/* floor(k b / d), where k b may not fit. */
+/* floor(k b / d), where k b may overflow. */
 static int64_t bound_of(int64_t k, int64_t b, int64_t d) {
   return b / d * k + b % d * k / d;
 }
@@ -73,13 +73,13 @@ int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const in
 
 /* ---- digits ---------------------------------------------------------------------------------------------- */
 
-/* A place along an axis as a number with prime digits, the largest prime's first. */
+/* A place along an axis as a mixed-radix number with prime digits, the largest prime first. */
 typedef struct Digits {
   uint32_t n;
   uint32_t first[MESH_AXES + 1]; /* by axis: its first digit; the most significant comes first */
   uint32_t prime[DIGITS];
   uint32_t same[DIGITS];         /* union-find: digits that must be equal */
-  uint32_t clash[DIGITS];        /* of how many block numbers that have other digits than those they are compared with it is part */
+  uint32_t clash[DIGITS];        /* how many block numbers with clashing digits have this one */
 } Digits;
 
 static void digits_find(const Mesh *m, Digits *x) {
@@ -103,7 +103,7 @@ static uint32_t digit_root(const Digits *x, uint32_t i) {
   return i;
 }
 
-/* The digit that comes `at`-th in the block numbers of a dimension; NONE: there are not so many. */
+/* The `at`-th digit of the block numbers of a dimension; NONE: there are fewer. */
 static uint32_t digit_at(const Digits *x, const Mesh *m, const Placement *p, int8_t dimension, uint32_t at) {
   for (uint32_t a = 0; a < m->n; a++) {
     uint32_t n = x->first[a + 1] - x->first[a];
@@ -114,13 +114,13 @@ static uint32_t digit_at(const Digits *x, const Mesh *m, const Placement *p, int
   return NONE;
 }
 
-/* From the `at`-th on the digits of a dimension are of other primes there than here. */
+/* From the `at`-th on, the digits of a dimension have different primes in the two placements. */
 static void digits_clash(Digits *x, const Mesh *m, const Placement *from, const Placement *to, int8_t dimension, uint32_t at) {
   for (uint32_t k = at, i; (i = digit_at(x, m, from, dimension, k)) != NONE; k++) x->clash[i]++;
   for (uint32_t k = at, i; (i = digit_at(x, m, to, dimension, k)) != NONE; k++) x->clash[i]++;
 }
 
-/* Where digits clash, and none of them hangs on another, any block meets any other as often. */
+/* Where clashing digits are independent of each other, any block meets any other equally often. */
 static bool clashes_apart(const Digits *x) {
   for (uint32_t i = 0; i < x->n; i++) {
     if (x->clash[i] > 1) return false;
@@ -130,13 +130,13 @@ static bool clashes_apart(const Digits *x) {
   return true;
 }
 
-/* A site has something already where, in each dimension, the leading digits of its two block numbers agree; then it has a block of
- * the finer cut. Digits of one axis agree by themselves; others do at one in `prime` of the sites. A share of the elements, added
- * over sites; false: it is not found so. */
+/* A site already holds its data where, in each dimension, the leading digits of its two block numbers agree; then it
+ * has a block of the finer cut. Digits of the same axis always agree; others agree at one in `prime` of the sites.
+ * Returns a share of the elements, added over sites; false: this method does not apply. */
 static bool there_by_digits(const Mesh *m, const Placement *from, const Placement *to, double *out) {
   Digits x;
   double there = (double)mesh_sites(m);
-  uint32_t at[INT8_MAX + 1]; /* by dimension, how many digits of `to` were seen; NONE: its digits clash */
+  uint32_t at[INT8_MAX + 1]; /* by dimension, the number of digits of `to` seen; NONE: its digits clash */
   digits_find(m, &x);
   for (uint32_t a = 0; a < m->n; a++) {
     if (from->on[a] >= 0) there /= m->size[a];
@@ -158,9 +158,9 @@ static bool there_by_digits(const Mesh *m, const Placement *from, const Placemen
   return clashes_apart(&x);
 }
 
-/* ---- what moves ------------------------------------------------------------------------------------------ */
+/* ---- moves ----------------------------------------------------------------------------------------------- */
 
-/* What sites have already, with some dimensions only and the axes that cut these. */
+/* What sites already hold, for some dimensions only and the axes that cut these. */
 typedef struct Apart {
   Mesh m;
   Placement from, to;
@@ -169,12 +169,12 @@ typedef struct Apart {
   int64_t extent[2 * MESH_AXES];
 } Apart;
 
-/* Where an axis is, as blocks of one dimension say: the `k`-th of n, of which it tells one in `step`. */
+/* The place along an axis, given the `k`-th of n blocks of one dimension, where the axis has this step. */
 static uint32_t axis_at(uint32_t k, uint32_t step, uint32_t size) {
   return k / step % size;
 }
 
-/* The axes of one dimension: how many blocks one step along them is, before and after; 0: they do not cut it. */
+/* The axes of one dimension: how many blocks a step along each is, before and after; 0: the axis does not cut it. */
 typedef struct Steps { uint32_t n[2], step[2][MESH_AXES]; } Steps;
 
 static Steps steps_of(const Apart *x, int8_t d) {
@@ -186,8 +186,8 @@ static Steps steps_of(const Apart *x, int8_t d) {
   return s;
 }
 
-/* The element is in block k[0] before and k[1] after. Where these are one site's: the places along those axes that other dimensions
- * hang on too, as a number; -1: they are not. */
+/* The element is in block k[0] before and k[1] after. If one site has both: its places along the axes that other
+ * dimensions share, as a number; else -1. */
 static int64_t site_of(const Apart *x, const Steps *s, const uint32_t *k) {
   int64_t number = 0;
   for (uint32_t a = 0; a < x->m.n; a++) {
@@ -201,7 +201,7 @@ static int64_t site_of(const Apart *x, const Steps *s, const uint32_t *k) {
   return number;
 }
 
-/* By the number of such a site: how much of the dimension is there. Others' axes count as 0 in it. */
+/* By the number of such a site: how much of the dimension is there. Axes of other dimensions count as 0 in it. */
 static void dimension_there(const Apart *x, int8_t d, double *there) {
   Steps s = steps_of(x, d);
   uint32_t k[2] = {0, 0};
@@ -216,7 +216,7 @@ static void dimension_there(const Apart *x, int8_t d, double *there) {
   }
 }
 
-/* The axes that stand in two dimensions, and what a step along each is in each dimension's numbers. */
+/* The axes that cut two dimensions, and how far a step along each goes in each dimension's numbers. */
 typedef struct Shared {
   uint32_t n, rank;
   uint32_t size[MESH_AXES];
@@ -224,7 +224,7 @@ typedef struct Shared {
   double *there[2 * MESH_AXES];
 } Shared;
 
-/* From axis a on; at: by dimension, where in its numbers the axes before a are. */
+/* From axis a on. at: by dimension, the offset of the axes before a in its numbers. */
 static double shared_add(const Shared *x, uint32_t a, const int64_t *at) {
   int64_t next[2 * MESH_AXES];
   double sum = 0;
@@ -241,8 +241,8 @@ static double shared_add(const Shared *x, uint32_t a, const int64_t *at) {
   return sum;
 }
 
-/* Elements that sites are to have and have, added over sites: in each dimension along its blocks, and then, at each place along the
- * axes that stand in two dimensions, what there is of both. */
+/* Elements that sites want and have, added over sites: in each dimension along its blocks, and then, at each place
+ * along the axes that two dimensions share, the product of both. */
 static double there_by_blocks(const Apart *x) {
   Arena *work = NULL;
   double few[FEW], *room = few; /* most are so small */
@@ -265,7 +265,8 @@ static double there_by_blocks(const Apart *x) {
   return all;
 }
 
-/* The same where all blocks are equal: a whole number, whatever thirds of it were in between. */
+/* The same where all blocks are equal. The result is rounded: it is a whole number, even if thirds occurred on the
+ * way. */
 static double there_apart(const Apart *x) {
   double elements = 1, share;
   bool even = true;
@@ -289,7 +290,7 @@ static int8_t dimension_in(Apart *x, const int64_t *extent, int8_t d) {
   return (int8_t)k;
 }
 
-/* Dimensions that are cut along one axis, before and after, hang together; others do not, and are counted apart. */
+/* Dimensions that are cut along the same axis, before or after, are counted together; others separately. */
 static double there_all(const Mesh *m, const int64_t *extent, uint32_t rank, const Placement *from, const Placement *to) {
   int8_t joined[INT8_MAX + 1];
   double there = 1;
@@ -313,7 +314,7 @@ static double there_all(const Mesh *m, const int64_t *extent, uint32_t rank, con
   return there;
 }
 
-/* What is only at some sites, as if it were at all of them: those it is at are one in *of. */
+/* Replaces copies at some sites by copies at all sites; one in *of sites has the data. */
 static Placement everywhere(const Mesh *m, const Placement *p, int8_t what, double *of) {
   Placement all = *p;
   *of = 1;
@@ -331,7 +332,7 @@ static double overlap(uint32_t rank, const int64_t *low, const int64_t *high, co
   return n;
 }
 
-/* Site by site, where only those at first places have it. */
+/* Site by site, where only those at first places have the data. */
 static double there_first(const Mesh *m, const int64_t *extent, uint32_t rank, const Placement *from, const Placement *to) {
   int64_t low[INT8_MAX + 1], high[INT8_MAX + 1], wanted[INT8_MAX + 1], end[INT8_MAX + 1];
   double there = 0;
@@ -358,7 +359,7 @@ double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Pla
   return elements * (double)placement_copies(m, to) - there;
 }
 
-/* Where it is not found by digits, with as many places in every dimension as sites. */
+/* If the digits do not determine it, with as many places in every dimension as sites. */
 double place_share(const Mesh *m, const Placement *from, const Placement *to) {
   int64_t extent[INT8_MAX + 1] = {0}, sites = mesh_sites(m);
   uint32_t rank = 0;
@@ -378,8 +379,8 @@ double place_share(const Mesh *m, const Placement *from, const Placement *to) {
 
 /* ---- parts ----------------------------------------------------------------------------------------------- */
 
-/* In a group of G sites each gets G parts of what it is to hold, and has what is there of its own: so, G - 1 times as much, and what would
- * move if nothing were in parts. */
+/* In a group of G sites each gets G parts of what it is to hold, one of which is its own: that is, G - 1 times as
+ * much, plus what would move if nothing were in parts. */
 static double reduce(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
   double parts, of, elements = 1;
   Placement made = everywhere(m, from, PLACE_PART, &parts), share = everywhere(m, to, PLACE_FIRST, &of);
@@ -417,7 +418,7 @@ Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const
   return p;
 }
 
-/* ---- whichever axes do it --------------------------------------------------------------------------------------- */
+/* ---- bounds by counts ------------------------------------------------------------------------------------------- */
 
 PlaceCounts place_counts(Arena *a, const Mesh *m, uint32_t rank, const Placement *p) {
   double *count = NEW_ARRAY(a, double, rank + 1);
@@ -433,8 +434,9 @@ PlaceCounts place_counts(Arena *a, const Mesh *m, uint32_t rank, const Placement
   return c;
 }
 
-/* Of each dimension a site has and wants no more than the smaller block of the two; and all sites together have each element once for each copy, as
- * of parts that are reduced there is one. What a site of a group reduces, it gets from all the others. */
+/* In each dimension a site has at most the smaller of the block that it has and the one that it wants. All sites
+ * together have each element once per copy; parts to be reduced count as one copy. A site that reduces gets its data
+ * from all others of its group. */
 double place_share_least(double part, uint32_t rank, const PlaceCounts *from, const PlaceCounts *to) {
   double there = to->copies * to->blocks;
   for (uint32_t d = 0; d < rank; d++) there /= from->count[d] > to->count[d] ? from->count[d] : to->count[d];
@@ -444,7 +446,7 @@ double place_share_least(double part, uint32_t rank, const PlaceCounts *from, co
 
 /* ---- around the end of a dimension ---------------------------------------------------------------- */
 
-/* Of those below `to`; low and high are within the dimension. */
+/* For indices below `to`; low and high are within the dimension. */
 static int64_t shared_below(int64_t to, int64_t wrap, int64_t low, int64_t high) {
   int64_t laps = floor_div(to, wrap), rest = floor_mod(to, wrap) - low;
   return laps * (high - low) + (rest < 0 ? 0 : rest < high - low ? rest : high - low);

@@ -1,4 +1,4 @@
-/* plan/plan.c - plans as text, and what they leave open. */
+/* plan/plan.c - reads and prints plans, and finds what they leave open. */
 #include "plan.h"
 
 #include <string.h>
@@ -118,7 +118,7 @@ static Span span_from(const Scan *c, const char *at) {
   return (Span){c->src, (uint32_t)(at - c->src->bytes), (uint32_t)(c->s - c->src->bytes)};
 }
 
-/* Something that stands twice: here, and at `first` before. */
+/* Reports a second occurrence: here, and at `first` before. */
 static bool fail_twice(Scan *c, Span again, Span first, const char *before, Str name, const char *behind) {
   Diag *g = diag_add(c->d, D_E930, again, "%s%s %s", before, name->s, behind);
   diag_at(c->d, g, first, "here for the first time");
@@ -156,7 +156,7 @@ static bool want_cut(Arena *a, Scan *c, PlanVertex *v) {
   return true;
 }
 
-/* One word for each axis of the mesh. */
+/* Reads one word for each axis of the mesh. */
 static bool want_axes(Arena *a, Scan *c, const Plan *p, Str name, PlanAxes *axes) {
   if (!p->meshed) return scan_fail(c, D_E930, "a line `mesh` with the sizes of its axes stands before this one");
   while (!scan_done(c)) {
@@ -176,7 +176,7 @@ static bool want_axes(Arena *a, Scan *c, const Plan *p, Str name, PlanAxes *axes
   return true;
 }
 
-/* A label can be called `axes` too. */
+/* A label may also be called `axes`. */
 static bool take_axes(Scan *c) {
   const char *at = c->s;
   if (scan_take_word(c, "axes") && !scan_is(c, '=')) return true;
@@ -286,15 +286,15 @@ bool plan_read_pin(Arena *a, Strings *t, Source *src, Plan *p, Diags *d) {
 
 enum { WAYS_MOST = 50000 };    /* of one tensor */
 
-/* ---- what is left to choose from ----------------------------------------------------------------------- */
+/* ---- remaining choices --------------------------------------------------------------------------------- */
 
 typedef struct Pins {
   Arena *arena;
   const PartGraph *g;
   int64_t sites;
-  uint32_t **count;          /* by vertex, by label; 0: free. NULL: all are */
-  const PlanVertex **who;    /* by vertex: the last that said something */
-  bool *placed;              /* by vertex: its axes are said */
+  uint32_t **count;          /* by vertex, by label; 0: free. NULL: all are free */
+  const PlanVertex **who;    /* by vertex: the last that stated something */
+  bool *placed;              /* by vertex: its axes are stated */
   Diags *d;
   const Mesh *mesh;
 } Pins;
@@ -317,7 +317,7 @@ static void labels_say(Pins *p, Diag *g, const PartVertex *v) {
   diag_hint(p->d, g, v->n_label ? "its labels are %s" : "it has none", b.s);
 }
 
-/* Where x, which was applied before, speaks of the label. */
+/* Points to where x, which was applied before, states the label. */
 static void first_say(Pins *p, Diag *g, const PlanVertex *x, Str label) {
   for (uint32_t k = 0; x && k < x->cuts.len; k++)
     if (strcmp(x->cuts.at[k].label->s, label->s) == 0) {
@@ -348,7 +348,7 @@ static void cut_apply(Pins *p, uint32_t vertex, const PlanCut *c) {
   p->count[vertex][l] = c->count;
 }
 
-/* The first of the axes that cut a label says it for all of them. */
+/* The first of the axes that cut a label reports for all of them. */
 static void axis_apply(Pins *p, uint32_t vertex, const PlanVertex *x, uint32_t k) {
   PlanCut c = {.label = x->axes.at[k].label, .count = 1, .span = x->axes.at[k].span};
   if (!c.label && x->axes.at[k].dimension) diag_add(p->d, D_E931, c.span, "wanted is a label of %s, or `*`", x->name->s);
@@ -396,7 +396,7 @@ static void vertex_apply(Pins *p, const PlanVertex *x) {
   p->who[i] = x;
 }
 
-/* Vertices with the same labels' counts to choose from share their vectors, which are many for many sites. */
+/* Vertices whose labels have the same choice of counts share their vectors, which are numerous for many sites. */
 static PartVectors vectors_of(const Pins *p, Memo *seen, uint32_t vertex) {
   const PartVertex *v = &p->g->vertices.at[vertex];
   int64_t *key = NEW_ARRAY(p->arena, int64_t, 2 * v->n_label + 1);

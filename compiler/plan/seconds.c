@@ -1,4 +1,5 @@
-/* plan/seconds.c - what of a machine a program uses: how many parts of each level, and how fast a site computes each vertex. */
+/* plan/seconds.c - the part of a machine that a program uses: how many parts of each level, and how fast a site
+ * computes each vertex. */
 #include "seconds.h"
 
 /* ---- how many sites ----------------------------------------------------------------------------------------- */
@@ -10,7 +11,7 @@ int64_t machine_sites(const Machine *m) {
   return n;
 }
 
-/* As many parts as can be of the innermost level, such that the rest has room in those around it. */
+/* Uses as many parts as possible of the innermost level, such that the rest fits in the levels around it. */
 static bool use(const Machine *m, uint32_t level, int64_t sites, int64_t *used) {
   if (level == m->levels.len) return sites == 1;
   int64_t parts = m->levels.at[level].parts;
@@ -37,7 +38,7 @@ static bool levels_use(const Machine *m, int64_t sites, int64_t *used, Buf *why)
 
 /* ---- rates ----------------------------------------------------------------------------------------------------- */
 
-/* In what it computes: its result, or where that is no float and what it reads is, as that is. */
+/* The dtype that it computes in: its result's, or, where that is no float but an operand is, the operand's. */
 static DType computes_in(const EinSum *s, DType result, uint32_t n, const DType *read, const SumCount *count) {
   if (dtype_is_float(result) || !count->flops) return result;
   for (uint32_t k = 0; k < n; k++)
@@ -45,7 +46,7 @@ static DType computes_in(const EinSum *s, DType result, uint32_t n, const DType 
   return dtype_is_float(s->acc) ? s->acc : DT_F32;
 }
 
-/* All that is inside of a site, together. 0: nobody says. */
+/* The rate of all that is inside a site together. 0: unknown. */
 static double site_rate(const Machine *m, DType t, MachineRate r) {
   double times = 1;
   for (uint32_t k = m->site + 1; k-- > 0;) {
@@ -56,7 +57,8 @@ static double site_rate(const Machine *m, DType t, MachineRate r) {
   return 0;
 }
 
-/* A dtype that has no rate goes as what its sums are in, and small integers as i32. False: it has none at all. */
+/* A dtype without a rate has that of its accumulator, and small integers that of i32. False: there is no rate at
+ * all. */
 static bool rate_find(const Machine *m, DType t, Reducer by, Computing *c) {
   DType as[] = {t, dtype_sum(t), DT_I32};
   for (size_t k = 0; k < (dtype_is_float(t) ? 2 : COUNT(as)); k++)

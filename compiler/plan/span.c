@@ -5,7 +5,7 @@
 
 enum {
   DEEP = 200,
-  LAPS = 64                  /* of an index around its dimension */
+  LAPS = 64                  /* of an index around its dimension, at most */
 };
 
 static bool span_scaled(Reached a, int64_t by, Reached *out) {
@@ -40,7 +40,7 @@ static bool span_op(const Expr *e, Reached a, Reached b, Reached *out) {
   }
 }
 
-/* What algebra/window.h says with expressions. */
+/* The same as algebra/window.h computes with expressions. */
 static bool span_of(const Expr *e, const SpanBlock *label, int depth, bool *moves, Reached *out) {
   Reached a, b;
   if ((e->has & (HAS_READ | HAS_TURN | HAS_DIM | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
@@ -64,7 +64,7 @@ const Expr *span_index(Exprs *p, const Expr *index) {
   return rest ? expr_op2(p, OP_MOD, expr_normal(p, index->arg[0]), index->arg[1]) : expr_normal(p, index);
 }
 
-/* The most that values over blocks of labels of these lengths lie apart, of what has a span. False: too far. */
+/* The largest distance between values over blocks of labels of these lengths, if all have a span. False: too large. */
 static bool width_of(const Expr *e, const int64_t *len, int64_t *out) {
   int64_t a = 0, b = 0, by;
   if (e->kind == EX_INT) return *out = 0, true;
@@ -76,7 +76,7 @@ static bool width_of(const Expr *e, const int64_t *len, int64_t *out) {
     by = e->arg[0]->kind == EX_INT ? e->arg[0]->i : e->arg[1]->i;
     return by != INT64_MIN && mul_ok(larger(a, b), by < 0 ? -by : by, out);
   case OP_IDIV: *out = -floor_div(-a, e->arg[1]->i); return true;
-  default: return add_ok(a, b, out); /* sums and differences; -x, whose b is 0 */
+  default: return add_ok(a, b, out); /* sums and differences; -x, where b is 0 */
   }
 }
 

@@ -1,21 +1,22 @@
-/* plan/decomp/by_hand.c - plans by rule of thumb, to compare with. What a label stands for is found by following it through the
- * reads: labels that index the same dimension are one *kind*, and a kind is known by its roles: which inputs and params have it, whether
- * it meets itself (two labels of an equation are of it, as the positions of a sequence in attention), and whether products of matrices are
- * done for each of it (heads). In which order inputs are declared, and how they are called, plays no part. */
+/* plan/decomp/by_hand.c - plans by rule of thumb, for comparison with the search. To find what a label stands for,
+ * the planner follows it through the reads: labels that index the same dimension have the same *kind*. A kind is
+ * recognised by its roles: which inputs and params have it, whether it meets itself (an equation has two labels of
+ * this kind, such as the positions of a sequence in attention), and whether matrix products are done for each of its
+ * points (heads). The order and the names of inputs do not matter. */
 #include "planners.h"
 
 typedef struct Kind {
-  uint32_t to;               /* another of its kind; itself: this one stands for all */
-  bool data, param;          /* an input that is no param has it, a param has it */
+  uint32_t to;               /* union-find: another of its kind; itself: the representative */
+  bool data, param;          /* an input that is not a param has it; a param has it */
   bool kept;                 /* a product of computed matrices has it in all operands and in the result */
-  bool meets;                /* an equation has two labels of it */
-  uint32_t rank, dimension;  /* of the data that has most dimensions of those that have it: how many, and which it is; of equals the first */
+  bool meets;                /* some equation has two labels of it */
+  uint32_t rank, dimension;  /* in the data of highest rank that has it (ties: the first): rank and dimension */
 } Kind;
 
 typedef struct Kinds {
   const PartGraph *g;
   uint32_t *first;           /* by vertex: the kind of its first label */
-  Map input;                 /* of an input's node: the kind of its first dimension */
+  Map input;                 /* by input node: the kind of its first dimension */
   VEC(Kind) all;
   bool sequence;             /* some rows of the data meet themselves */
   Arena *arena;
@@ -75,7 +76,7 @@ static bool read_has(const PartRead *r, uint32_t label) {
   return false;
 }
 
-/* Whether an operand has a label of the result that no other has: a side of a product of matrices. */
+/* Whether an operand has a label of the result that no other operand has, so that it is a side of a matrix product. */
 static bool has_own(const PartVertex *v, uint32_t read) {
   for (uint32_t l = 0; l < v->n_out; l++) {
     bool own = read_has(&v->reads.at[read], l);
@@ -85,7 +86,8 @@ static bool has_own(const PartVertex *v, uint32_t read) {
   return false;
 }
 
-/* Labels of the result that all operands have, in a reduction of at least two that are computed, each with a label of its own. */
+/* Marks the labels of the result that all operands have, in a reduction of at least two computed operands, each of
+ * which has a label of its own. */
 static void kept_mark(Kinds *k, uint32_t vertex) {
   const PartVertex *v = &k->g->vertices.at[vertex];
   bool product = v->reads.len >= 2 && v->n_label > v->n_out;
@@ -123,14 +125,14 @@ static Kinds kinds_find(Arena *a, const PartGraph *g) {
 
 enum { LAST = 1000000 };
 
-/* Rows of the data: the batch, none of which meets another, before positions that meet. */
+/* Rows of the data: the batch, whose rows do not meet each other, comes before positions that do. */
 static uint32_t rows_preference(const Kind *x) {
   uint32_t at = x->dimension < LAST / 4 ? x->dimension : LAST / 4;
   return !is_rows(x) ? LAST : x->meets ? LAST / 2 + at : at;
 }
 
-/* How early a label is cut: the least first. Of equals, those of the result in their order, then the reduced ones. Where no rows meet, the
- * sequence is the second dimension of the data. */
+/* The rank by which labels are cut, smallest first. Ties: labels of the result in order, then reduced labels. Where
+ * no rows meet, the sequence is the second dimension of the data. */
 static uint32_t preference(Planner who, const Kinds *k, const Kind *x) {
   uint32_t rows = rows_preference(x);
   bool model = x->param && !x->data, head = x->kept && x->param;
@@ -173,7 +175,7 @@ static bool better_by(const uint32_t *order, uint32_t n, const uint32_t *d, cons
   return false;
 }
 
-/* The order of labels by preference; sorting by insertion keeps that of equals. */
+/* Orders labels by preference. Insertion sort, since it is stable. */
 static uint32_t *order_find(Kinds *k, uint32_t vertex, Planner who) {
   uint32_t n = k->g->vertices.at[vertex].n_label;
   uint32_t *order = NEW_ARRAY(k->arena, uint32_t, n + 1), *rank = NEW_ARRAY(k->arena, uint32_t, n + 1);
@@ -186,7 +188,8 @@ static uint32_t *order_find(Kinds *k, uint32_t vertex, Planner who) {
   return order;
 }
 
-/* Squarer: fewer calls along reduced labels, then the smaller the largest count is; of equals the earlier label has it. */
+/* Squarer: fewer calls along reduced labels, then a smaller largest count. Ties: the earlier label has the larger
+ * count. */
 static bool squarer(const PartVertex *v, const uint32_t *d, const uint32_t *than) {
   uint32_t most = 0, most_than = 0;
   double reduced = 1, reduced_than = 1;

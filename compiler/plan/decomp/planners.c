@@ -1,4 +1,4 @@
-/* plan/decomp/planners.c - the planners that search: exact, and the paper's. */
+/* plan/decomp/planners.c - the planners that search: the exact one and the paper's. */
 #include "planners.h"
 
 #include <math.h>
@@ -19,13 +19,13 @@ bool planner_find(const char *name, Planner *out) {
 
 /* ---- the network of a graph ---------------------------------------------------------------------------- */
 
-typedef struct Cuts {        /* the different ways in which a tensor is cut by the vectors of a vertex */
+typedef struct Cuts {        /* the different ways in which the vectors of a vertex cut a tensor */
   uint32_t n;
   uint32_t *of;              /* by vector */
-  const uint32_t **example;  /* by way: a vector that cuts it so */
+  const uint32_t **example;  /* by way: a vector that cuts it in this way */
 } Cuts;
 
-/* Numbers a pair; `seen` has room for twice as many as there are. */
+/* Numbers a pair; `seen` has room for twice the number of pairs. */
 static uint32_t pair_number(uint32_t (*seen)[3], uint32_t room, uint32_t a, uint32_t b, uint32_t *n) {
   uint32_t i = hash_mix(hash_mix(3, a), b) & (room - 1);
   while (seen[i][2] && (seen[i][0] != a || seen[i][1] != b)) i = (i + 1) & (room - 1);
@@ -47,7 +47,7 @@ static Cuts cuts_of(Arena *a, const PartVectors *v, uint32_t rank, const int32_t
   return c;
 }
 
-/* What a read costs hangs on this alone: the same vectors of reader and maker, the same dimensions. */
+/* The cost of a read depends only on this: the same vectors of reader and maker, the same dimensions. */
 typedef struct ReadKey {
   const uint32_t *reader, *maker;
   double times;
@@ -135,7 +135,7 @@ typedef struct Paths {
   const PartGraph *g;
   const PartVectors *vectors;
   PartChoice *out;
-  uint32_t *length, *before; /* by vertex: of the longest path that ends there, and who comes before it; itself: nobody */
+  uint32_t *length, *before; /* by vertex: the longest path that ends there: length; predecessor (itself: none) */
 } Paths;
 
 static uint32_t path_end(Paths *p) {
@@ -184,7 +184,7 @@ void plan_linear(Arena *a, const PartGraph *g, const PartVectors *vectors, PartC
   choice_end(g, out);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------- */
+/* ---- everything together --------------------------------------------------------------------------------- */
 
 static bool is_forest(const PartGraph *g, Buf *why) {
   Arena *a = arena_new();

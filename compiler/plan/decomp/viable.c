@@ -1,14 +1,14 @@
-/* plan/decomp/viable.c - which partition vectors there are: the ordered factorisations of p over a vertex's labels. */
+/* plan/decomp/viable.c - lists the partition vectors: the ordered factorisations of p over a vertex's labels. */
 #include "plan/partition.h"
 
 typedef struct Viable {
   Arena *arena;
   const PartVertex *v;
   const uint32_t *pin;
-  int64_t n;                 /* the product that is wanted, and */
+  int64_t n;                 /* the wanted product, and */
   VEC(uint32_t) divisor;     /*   its divisors, in order */
-  const int64_t *room;       /* by label: what it and those after it can take, at most p */
-  uint32_t *d;               /* the vector in the making */
+  const int64_t *room;       /* by label: the most that it and the labels after it can take, at most p */
+  uint32_t *d;               /* the vector under construction */
   bool one;                  /* one is enough */
   uint32_t found;
   VEC(uint32_t) all;
@@ -38,7 +38,7 @@ static void divisors(Viable *x) {
   while (large.len) vec_push(x->arena, x->divisor, vec_pop(large));
 }
 
-/* All counts of labels from `l` on whose product is `left`. */
+/* Lists all counts of the labels from `l` on whose product is `left`. */
 static void choose(Viable *x, uint32_t l, int64_t left) {
   if (x->one && x->found) return;
   if (l == x->v->n_label) {
@@ -73,11 +73,11 @@ int64_t part_calls(const PartVertex *v, int64_t p, const uint32_t *pin) {
 
 PartVectors part_viable(Arena *a, const PartVertex *v, int64_t p, const uint32_t *pin) {
   Viable x = choose_all(a, v, pin, rooms(a, v, p, pin), part_calls(v, p, pin), false);
-  vec_push(a, x.all, 0); /* so that a vector of no labels is somewhere too */
+  vec_push(a, x.all, 0); /* so that a vector of no labels has an address too */
   return (PartVectors){x.found, v->n_label, x.all.at};
 }
 
-/* Label by label: in how many ways each divisor is the product so far. */
+/* Label by label: in how many ways the product so far equals each divisor. */
 double part_ways(const PartVertex *v, int64_t p, const uint32_t *pin) {
   Arena *a = arena_new();
   int64_t calls = part_calls(v, p, pin);
@@ -87,7 +87,7 @@ double part_ways(const PartVertex *v, int64_t p, const uint32_t *pin) {
   double *ways = NEW_ARRAY(a, double, n + 1);
   ways[0] = 1;
   for (uint32_t l = 0; l < v->n_label; l++)
-    for (uint32_t i = n; i-- > 0;) { /* the larger ones first: they are made of smaller ones */
+    for (uint32_t i = n; i-- > 0;) { /* larger ones first, since they are computed from smaller ones */
       double sum = 0;
       for (uint32_t j = 0; j <= i; j++) {
         int64_t count = x.divisor.at[i] / x.divisor.at[j];

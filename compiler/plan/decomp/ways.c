@@ -1,13 +1,13 @@
-/* plan/decomp/ways.c - tensors with many labels have more partition vectors than anyone can look at. In: a PartGraph, sites, and counts
- * that are held (0: free). Out: more counts held at 1, those of the shortest labels, until the tables of costs between
- * readers and makers have a size that fits. Where they fit anyway, nothing changes. */
+/* plan/decomp/ways.c - limits the number of partition vectors of tensors with many labels. In: a PartGraph, the
+ * number of sites, and fixed counts (0: free). Out: more counts fixed at 1, for the shortest labels, until the cost
+ * tables between readers and makers have a size that fits. Where they fit anyway, nothing changes. */
 #include "plan/plan.h"
 
-static const double WAYS_LEAST = 50, TABLES_MOST = 1e8; /* vectors of a tensor; dimensions that are looked at for all tables */
+static const double WAYS_LEAST = 50, TABLES_MOST = 1e8; /* vectors of a tensor, at least; table entries, at most */
 
-typedef struct Pair { double reader, maker; uint32_t rank; } Pair; /* ways of the two sides of a read, each as many as it can tell apart */
+typedef struct Pair { double reader, maker; uint32_t rank; } Pair; /* distinguishable ways of a read's two sides */
 
-/* In how many ways the vertex's vectors cut these labels: with one label more that takes the rest of the calls. */
+/* In how many ways the vertex's vectors cut these labels, with one more label that takes the rest of the calls. */
 static double ways_seen(Arena *a, const PartVertex *v, int64_t sites, uint32_t rank, const int32_t *label) {
   int64_t *most = NEW_ARRAY(a, int64_t, rank + 1);
   bool *seen = NEW_ARRAY(a, bool, v->n_label + 1);
@@ -23,7 +23,7 @@ static double ways_seen(Arena *a, const PartVertex *v, int64_t sites, uint32_t r
 
 static double least(double x, double y) { return x < y ? x : y; }
 
-/* Reads with the same key have one table. */
+/* Reads with the same key share a table. */
 static MemoEntry *read_find(Arena *a, Memo *seen, const PartRead *r, double reader, double maker) {
   int64_t *key = NEW_ARRAY(a, int64_t, 3 * (size_t)r->rank + 2), *at = key;
   *at++ = (int64_t)reader;
@@ -58,7 +58,7 @@ static double tables(const Pair *p, uint32_t n, double most) {
   return all;
 }
 
-/* The shortest free label, the last of several, is held at 1 until no more than `most` ways are left. */
+/* Fixes the shortest free label (the last of equals) at 1 until at most `most` ways are left. */
 static void hold_short(const PartVertex *v, int64_t sites, double most, uint32_t *count) {
   while (part_ways(v, sites, count) > most) {
     uint32_t shortest = UINT32_MAX;
@@ -67,7 +67,7 @@ static void hold_short(const PartVertex *v, int64_t sites, double most, uint32_t
     if (shortest == UINT32_MAX) return;
     count[shortest] = 1;
     if (part_ways(v, sites, count) > 0) continue;
-    count[shortest] = 0; /* what is held already leaves it no choice */
+    count[shortest] = 0; /* what is fixed already leaves it no choice */
     return;
   }
 }

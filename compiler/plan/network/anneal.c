@@ -1,25 +1,26 @@
-/* plan/network/anneal.c - a good choice by simulated annealing, for networks that are far too large to be solved.
+/* plan/network/anneal.c - finds a good choice by simulated annealing, for networks that are far too large to solve.
  *
- * Variables are visited in turn, and each draws a value: the cheaper it is beside the values that the others have, the more likely. How much more likely
- * depends on the heat, which falls from where nearly any value is drawn to where nearly always the cheapest is. Weights have a price, which rises while
- * the choice weighs more than the limit, and falls while it weighs less. Numbers are drawn from a fixed seed, and chances are products, not a
- * library's exp: the answer is the same on every machine. */
+ * Variables are visited in turn, and each draws a value: the cheaper a value is, given the values of the other
+ * variables, the more likely it is drawn. How much more likely depends on the heat, which falls from where nearly
+ * any value is drawn to where nearly always the cheapest is. Weights have a price, which rises while the choice
+ * weighs more than the limit, and falls while it weighs less. Random numbers have a fixed seed, and probabilities
+ * are computed by products, not by a library's exp: the answer is the same on every machine. */
 #include <math.h>
 #include <string.h>
 
 #include "inside.h"
 
-#define HOT 0.15               /* the first heat: a share of what a variable costs on the average, at the start; */
+#define HOT 0.15               /* the first heat, as a share of a variable's average cost at the start; */
 #define COOLING 4.2            /*   the last one is e^-4.2 of it */
-#define FOLLOW 0.3             /* how far the price goes from sweep to sweep, at first; it falls with the heat, */
+#define FOLLOW 0.3             /* how far the price moves from sweep to sweep at first; it falls with the heat, */
 #define FOLLOW_COLD 0.02       /*   to that */
-#define VISIT 4.0              /* additions that a chance takes as long as, about */
+#define VISIT 4.0              /* the cost of a draw in additions, about */
 #define ROUNDED 1e-12          /* of the limit */
 
 enum {
   SWEEPS = 3000,             /* at most, */
   SWEEPS_FEW = 50,           /*   and at least, else there are none */
-  SWEEPS_LIGHTER = 200,      /* until it is within the limit, in the cold */
+  SWEEPS_LIGHTER = 200,      /* in the cold, until the choice is within the limit */
   POWER = 4                  /* (1 - x / 2^POWER)^(2^POWER) is near exp(-x) */
 };
 
@@ -29,10 +30,10 @@ typedef struct Annealing {
   uint32_t *value;
   double weight, price;
   double heat, hot;          /* now; at first */
-  double **field;            /* by variable, by value: what it costs beside the values that the others have */
-  double *chance;            /* of the variable at hand, by value */
+  double **field;            /* by variable, by value: its cost, given the values of the other variables */
+  double *chance;            /* of the current variable, by value */
   uint32_t *best;            /* within the limit, */
-  double least;              /*   and what it costs; infinite: there is none yet */
+  double least;              /* and its cost; infinite: there is none yet */
   double work;
   uint64_t random;
 } Annealing;
@@ -53,7 +54,7 @@ static double draw(Annealing *x) {
   return (double)(x->random >> 11) * 0x1p-53;
 }
 
-/* The fields of its neighbours follow. */
+/* Sets a value and updates the fields of its neighbours. */
 static void value_set(Annealing *x, uint32_t variable, uint32_t to) {
   const Variable *v = &x->n->variables.at[variable];
   uint32_t was = x->value[variable];
@@ -71,7 +72,7 @@ static void value_set(Annealing *x, uint32_t variable, uint32_t to) {
   }
 }
 
-/* Costs, with the price of weights, by value. Gives the least. */
+/* Finds the cost of each value, with the price of weights. Returns the least. */
 static double costs_find(Annealing *x, uint32_t variable) {
   uint32_t n = x->n->variables.at[variable].n;
   const double *field = x->field[variable], *weight = x->l ? x->l->weight[variable] : NULL;
@@ -99,7 +100,8 @@ static void visit(Annealing *x, uint32_t variable) {
   if (x->chance[to] > 0 && to != x->value[variable]) value_set(x, variable, to);
 }
 
-/* The cheapest value with which all is within the limit. Gives whether it is another, which costs less. */
+/* Chooses the cheapest value that keeps the total within the limit. Returns whether it is another value, which costs
+ * less. */
 static bool visit_cold(Annealing *x, uint32_t variable) {
   const double *field = x->field[variable];
   uint32_t best = x->value[variable];
@@ -112,7 +114,7 @@ static bool visit_cold(Annealing *x, uint32_t variable) {
   return true;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------------- */
+/* ---- everything together ------------------------------------------------------------------------------ */
 
 static void keep(Annealing *x) {
   if (!within(x, x->weight)) return;
@@ -144,7 +146,7 @@ static void improve(Annealing *x) {
   keep(x);
 }
 
-/* The lightest value of each, and of these the cheapest by itself. */
+/* Starts with the lightest value of each variable; of equals, the cheapest by itself. */
 static void start(Annealing *x) {
   for (uint32_t v = 0; v < x->n->variables.len; v++) {
     const double *own = x->n->own_said.at[v];
@@ -175,7 +177,7 @@ static void fields_make(Annealing *x, Arena *a) {
   x->chance = NEW_ARRAY(a, double, most);
 }
 
-/* A visit takes about as long as so many additions a value. */
+/* The work of a sweep: a visit takes about this many additions per value. */
 static double sweep_work(const Network *n) {
   double work = 0;
   for (uint32_t v = 0; v < n->variables.len; v++) work += VISIT * n->variables.at[v].n;

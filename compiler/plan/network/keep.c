@@ -1,4 +1,4 @@
-/* plan/network/keep.c - classes, tables and eliminations kept by content, so that what is alike is done once. */
+/* plan/network/keep.c - classes, tables and eliminations, kept by content, so that equal ones are computed once. */
 #include "inside.h"
 
 /* ---- classes ---------------------------------------------------------------------------------------- */

@@ -1,22 +1,23 @@
-/* plan/network/limit.c - the least sum of costs where another sum, of weights, has a limit.
+/* plan/network/limit.c - finds the least sum of costs where another sum, of weights, has a limit.
  *
- * A price p is put on the weights. No choice within the limit has a smaller cost than the least of (cost + p x weight), less p x limit: a bound,
- * for any p. With next to no price what is best is mostly within the limit, and then it is the answer, the lightest of those that cost as
- * much. Else the price rises until bounds rise no more; where the best choice that was found within the limit costs more than the bound, the
- * values of a variable are split into the lighter and the heavier ones, and both halves are solved so. */
+ * A price p is put on the weights. No choice within the limit has a smaller cost than the least of (cost + p x
+ * weight), less p x limit: a lower bound, for any p. With a negligible price the best choice is usually within the
+ * limit, and then it is the answer, the lightest of equal cost. Otherwise the price rises until the bounds stop
+ * rising. If the best choice found within the limit costs more than the bound, the values of a variable are split
+ * into lighter and heavier ones, and both halves are solved in the same way. */
 #include <math.h>
 #include <string.h>
 
 #include "inside.h"
 
-#define AS_MUCH 1e-9           /* of a sum: that is no difference */
-#define NEXT_TO_NONE 1e-11     /* of a sum, for all weight that there may be */
+#define AS_MUCH 1e-9           /* relative differences below this count as none */
+#define NEXT_TO_NONE 1e-11     /* the share of the sum that all weights together may add */
 
-#define LOOK_WORK 2e4           /* additions that a look takes as long as, for each variable, beside those that it makes */
+#define LOOK_WORK 2e4           /* the cost of a look in additions, for each variable, besides those that it makes */
 
 enum { PRICES = 24, NODES = 400 };
 
-typedef struct Node { bool **left; double lower; } Node; /* what may be chosen; no choice of it within the limit costs less */
+typedef struct Node { bool **left; double lower; } Node; /* no choice of these costs less than `lower` */
 
 typedef struct Found { uint32_t *value; double cost, weight; } Found;
 
@@ -25,7 +26,7 @@ typedef struct Limiting {
   Network *n;
   const NetworkLimit *l;
   double budget, done, enough;
-  Found best;                /* within the limit; value NULL: none yet */
+  Found best;                /* within the limit; value NULL: there is none yet */
   VEC(Node) nodes;
 } Limiting;
 
@@ -45,7 +46,7 @@ static bool within(const Limiting *x, double weight) {
 
 /* ---- one price ------------------------------------------------------------------------------------------ */
 
-/* The best choice within the limit, if it is left, is where to begin. */
+/* Starts from the best choice within the limit, if its values are left. */
 static void start(const Limiting *x, Network *m, uint32_t **to) {
   uint32_t len = x->n->variables.len, *value = NEW_ARRAY(m->arena, uint32_t, len + 1);
   for (uint32_t v = 0; v < len; v++) {
@@ -55,7 +56,7 @@ static void start(const Limiting *x, Network *m, uint32_t **to) {
   network_start(m, value);
 }
 
-/* The costs of values, with a price on their weights. */
+/* The costs of values, including the price of their weights. */
 static double **priced(Arena *a, const Limiting *x, double price) {
   uint32_t len = x->n->variables.len;
   double **own = NEW_ARRAY(a, double *, len + 1);
@@ -66,7 +67,7 @@ static double **priced(Arena *a, const Limiting *x, double price) {
   return own;
 }
 
-/* Looks for the least of cost + price x weight among what is left. Gives a bound of that. */
+/* Searches for the least of cost + price x weight among what is left. Returns a lower bound of it. */
 static double look(Limiting *x, bool **left, double price, double budget, Found *out) {
   Arena *work = arena_new();
   uint32_t len = x->n->variables.len, **to = NEW_ARRAY(work, uint32_t *, len + 1);
@@ -84,9 +85,9 @@ static double look(Limiting *x, bool **left, double price, double budget, Found 
   return r.bound;
 }
 
-/* ---- what is left --------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------------------- */
 
-/* Values with which the others have no room are out. False: there is no choice within the limit. */
+/* Drops values that leave no room for the other variables. False: there is no choice within the limit. */
 static bool fit(const Limiting *x, bool **left) {
   uint32_t len = x->n->variables.len;
   Arena *work = arena_new();
@@ -114,7 +115,7 @@ static bool **left_copy(Limiting *x, bool **left) {
   return copy;
 }
 
-/* Only the lightest value of each: that is within the limit. */
+/* Looks only at the lightest value of each variable, which is within the limit. */
 static void look_lightest(Limiting *x, bool **left, double budget, Found *out) {
   bool **few = left_copy(x, left);
   for (uint32_t v = 0; v < x->n->variables.len; v++) {
@@ -133,7 +134,8 @@ static bool node_is_over(const Limiting *x, const Node *n) {
   return x->best.value && n->lower >= x->best.cost - AS_MUCH * fabs(x->best.cost);
 }
 
-/* Lighter than the middle between two choices, and heavier, of the variable in which they differ most. */
+/* Splits the values of the variable in which two choices differ most: lighter than the middle between them, and
+ * heavier. */
 static void split(Limiting *x, const Node *n, const Found *light, const Found *heavy) {
   uint32_t at = 0, len = x->n->variables.len;
   double most = -1;
@@ -153,7 +155,7 @@ static void split(Limiting *x, const Node *n, const Found *light, const Found *h
 
 /* ---- between two choices ---------------------------------------------------------------------------------- */
 
-/* What a sum changes by where one variable gets another value. */
+/* The change of a sum when one variable gets another value. */
 static double change_of(const Network *n, uint32_t *value, uint32_t variable, uint32_t to) {
   uint32_t was = value[variable];
   double before = network_around(n, value, variable), after;
@@ -163,8 +165,8 @@ static double change_of(const Network *n, uint32_t *value, uint32_t variable, ui
   return after - before;
 }
 
-/* Of a choice within the limit and one that is too heavy, values up to some variable of the one and from there on of the other: many vertices that
- * are alike, in a row, weigh too much all together, and not half of them. */
+/* Combines a choice within the limit with one that is too heavy: values up to some variable from the one, the others
+ * from the other. Where many similar vertices in a row weigh too much together, half of them may not. */
 static void cross(Limiting *x, const Found *light, const Found *heavy) {
   uint32_t len = x->n->variables.len, *value = NEW_ARRAY(x->arena, uint32_t, len + 1);
   for (int back = 0; back < 2; back++) {
@@ -188,7 +190,8 @@ static void cross(Limiting *x, const Found *light, const Found *heavy) {
   }
 }
 
-/* The next price is where the sums of a choice that is too heavy and of one that is not are equal, as long as some choice has a smaller one there. */
+/* The next price is where a choice that is too heavy and one that is not have equal sums, as long as some choice has
+ * a smaller sum there. */
 static void node_solve(Limiting *x, Node *n) {
   Found light, heavy, now;
   double share = (x->budget - x->done) / 6;
@@ -213,9 +216,9 @@ static void node_solve(Limiting *x, Node *n) {
   if (!node_is_over(x, n)) split(x, n, &light, &heavy);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------ */
+/* ---- everything together -------------------------------------------------------------------------------- */
 
-/* The node with the least bound. */
+/* Returns the node with the least bound. */
 static Node node_next(Limiting *x) {
   uint32_t best = 0;
   for (uint32_t k = 1; k < x->nodes.len; k++)
@@ -225,9 +228,9 @@ static Node node_next(Limiting *x) {
   return n;
 }
 
-/* By halves, where x has a choice within the limit already. lower: no choice costs less. */
+/* Branches and bounds, where x has a choice within the limit already. lower: no choice costs less. */
 static NetworkAnswer limited(Limiting *x, double lower) {
-  double open = INFINITY; /* the least bound of nodes that were given up */
+  double open = INFINITY; /* the least bound of abandoned nodes */
   vec_push(x->arena, x->nodes, ((Node){left_copy(x, NULL), lower}));
   for (uint32_t k = 0; x->nodes.len; k++) {
     Node node = node_next(x);
@@ -243,7 +246,8 @@ static NetworkAnswer limited(Limiting *x, double lower) {
   return (NetworkAnswer){x->best.value, sum, open >= sum - AS_MUCH * sum ? sum : fmax(open, 0), x->done};
 }
 
-/* A price that was right for a network like this one often shows at once that nothing here is good enough. With little to spend, that is all. */
+/* A price that was right for a similar network often shows at once that nothing here is good enough. With a small
+ * budget, only this is tried. */
 static bool known_price(Limiting *x, bool **left, NetworkAnswer *out) {
   double price = x->l->price ? *x->l->price : 0;
   Found now;
@@ -259,7 +263,7 @@ static bool known_price(Limiting *x, bool **left, NetworkAnswer *out) {
   return true;
 }
 
-/* First the lightest of all, where to begin then, and of whose costs a small part is next to nothing. */
+/* Starts from the lightest choice, and sets the negligible price to a small share of its costs. */
 NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough) {
   Limiting x = {.arena = n->arena, .n = n, .l = l, .budget = budget, .enough = INFINITY};
   bool **left = left_copy(&x, NULL);
@@ -273,7 +277,7 @@ NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double bud
   if (now.cost <= l->floor * (1 + AS_MUCH)) return (NetworkAnswer){now.value, now.cost, now.cost, x.done};
   x.enough = enough;
   double price = l->most > 0 ? NEXT_TO_NONE * now.cost / l->most : 0, bound = -INFINITY;
-  for (int k = 0; k < 2; k++, price = NEXT_TO_NONE * now.cost / l->most) { /* once more where it was no small part */
+  for (int k = 0; k < 2; k++, price = NEXT_TO_NONE * now.cost / l->most) { /* again, if that was no small share */
     bound = look(&x, left, price, (budget - x.done) / 2, &now) - price * l->most; /* the rest is for prices */
     if (bound >= now.cost - AS_MUCH * now.cost || price * l->most <= AS_MUCH * now.cost || now.cost <= 0 || x.done >= budget) break;
   }

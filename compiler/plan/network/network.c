@@ -1,4 +1,4 @@
-/* plan/network/network.c - the order of elimination, and the way back. */
+/* plan/network/network.c - the order of elimination, and the choice of values on the way back. */
 #include "network.h"
 
 #include <math.h>
@@ -6,8 +6,8 @@
 
 #include "inside.h"
 
-#define QUICK 3e7              /* additions that are tried before bounds are looked for */
-#define FEWER 0.98             /* a share of the values with which elimination is tried again */
+#define QUICK 3e7              /* additions to try before looking for bounds */
+#define FEWER 0.98             /* elimination is tried again with this share of the values */
 
 static const double table_most = 1 << 25; /* entries of one table */
 
@@ -59,7 +59,7 @@ void network_cost2_like(Network *n, uint32_t cost, uint32_t x, uint32_t y) {
   cost2_add(n, x, f->side[0].by, y, f->side[1].by, f->table, n->low.at[cost]);
 }
 
-/* Classes are numbered anew, by first occurrence; classes without a value are left out. */
+/* Renumbers classes by first occurrence; drops classes without a value. */
 uint32_t network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
                    const uint32_t *class_y, const double *cost) {
   Arena *work = arena_new();
@@ -97,7 +97,8 @@ double network_around(const Network *n, const uint32_t *value, uint32_t x) {
   return sum;
 }
 
-/* The value of x with the least sum of its own costs and some factors', where the others have theirs. */
+/* Returns the value of x with the least sum of its own costs and those of some factors, given the values of the
+ * others. */
 static uint32_t value_best(const Network *n, uint32_t x, const double *own, uint32_t len, const uint32_t *factor, uint32_t *value) {
   uint32_t best = value[x];
   double least = 0;
@@ -112,8 +113,8 @@ static uint32_t value_best(const Network *n, uint32_t x, const double *own, uint
 
 /* ---- the order --------------------------------------------------------------------------------------- */
 
-/* A tournament: each place has the cheaper of the two below it, of equals the first, so that what is alike goes alike. Leaves are variables, from
- * place `room` on; those that went cost more than any. */
+/* A tournament: each place holds the cheaper of the two below it, the first of equals, so that equal layers are
+ * treated equally. Leaves are variables, from place `room` on; eliminated ones cost more than any other. */
 typedef struct Order { Network *n; uint32_t room, *at; } Order;
 
 static double order_price(const Order *o, uint32_t x) {
@@ -141,7 +142,7 @@ static Order order_new(Network *n) {
   return o;
 }
 
-/* The variable that is cheapest to take out. */
+/* Returns the variable that is cheapest to eliminate. */
 static uint32_t cheapest(Order *o) {
   while (o->n->stale.len) order_renew(o, vec_pop(o->n->stale));
   return o->room > 1 ? o->at[1] : 0;
@@ -153,7 +154,7 @@ static double pair_price(const Network *n, uint32_t len, const uint32_t *factor)
   return price;
 }
 
-/* Factors are put together while what they make is small enough; the others go by themselves. */
+/* Combines factors while the resulting factor is small enough; the others are eliminated separately. */
 static void eliminate_in_parts(Network *n, uint32_t x, double most) {
   const Variable *v = &n->variables.at[x];
   uint32_t start = 0, len = v->last.len, *all = v->last.at;
@@ -218,7 +219,8 @@ static NetworkAnswer eliminate_all(Network *n, double budget) {
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */
 
-/* A cost over the values that are left; once for all that are alike, and whose variables have the same values left. */
+/* Restricts a cost to the values that are left; does so once for equal costs whose variables have the same values
+ * left. */
 static void factor_copy(Arena *a, const Network *n, uint32_t number, bool **left, uint32_t **to, Network *m, Memo *seen, Memo *patterns) {
   const Factor *f = &n->factors.at[number];
   uint64_t key[6] = {f->table->id};
@@ -241,7 +243,7 @@ static void factor_copy(Arena *a, const Network *n, uint32_t number, bool **left
     for (uint32_t v = 0; v < m->variables.at[x[k]].n; v++) of[k][v] = f->side[k].by->of[to[x[k]][v]];
   }
   e->value = (void *)((uintptr_t)network_cost2(m, x[0], f->side[0].by->n, of[0], x[1], f->side[1].by->n, of[1], f->table->at) + 1);
-  m->constant += n->low.at[number]; /* which its table has not any more */
+  m->constant += n->low.at[number]; /* which its table no longer has */
   vec_last(m->low) += n->low.at[number];
 }
 
@@ -252,7 +254,7 @@ static bool is_all_left(const Network *n, bool **left) {
   return true;
 }
 
-/* Classes and tables are n's. */
+/* Shares n's classes and tables. */
 static void factors_share(Network *m, const Network *n) {
   m->first_id = n->first_id + n->classes.len + n->tables.len;
   for (uint32_t i = 0; i < n->said; i++) {
@@ -283,12 +285,12 @@ Network *network_left(Arena *a, const Network *n, bool **left, double **own_cost
 
 typedef struct Solving {
   Network *n;                /* with the values that were left when it was made; */
-  uint32_t **to;             /*   what they are in the whole network; */
-  double values;             /*   so many */
-  bool **left;               /* by variable, by value: it may be in a better choice than `best` */
+  uint32_t **to;             /* their numbers in the whole network; */
+  double values;             /*   their number */
+  bool **left;               /* by variable, by value: it may occur in a better choice than `best` */
   Tighten *t;
   double budget, done;
-  double tried, with;        /* so many were left at the last elimination, and it had so much work */
+  double tried, with;        /* at the last elimination: how many values were left, and its work */
   NetworkAnswer best;        /* of the whole network */
 } Solving;
 
@@ -298,7 +300,7 @@ static void better(Solving *x, double sum, const uint32_t *value) {
   for (uint32_t v = 0; v < x->n->variables.len; v++) x->best.value[v] = x->to[v][value[v]];
 }
 
-/* Eliminates with the values that are left. */
+/* Tries to eliminate with the values that are left. */
 static void try_left(Solving *x, double budget) {
   Arena *work = arena_new();
   uint32_t len = x->n->variables.len, **to = NEW_ARRAY(work, uint32_t *, len + 1), *value = NEW_ARRAY(work, uint32_t, len + 1);
@@ -312,7 +314,7 @@ static void try_left(Solving *x, double budget) {
 }
 
 static bool solved(Solving *x) {
-  if (x->best.bound > x->best.sum) x->best.bound = x->best.sum; /* what is left has none as good */
+  if (x->best.bound > x->best.sum) x->best.bound = x->best.sum; /* no choice among what is left is as good */
   return x->best.bound >= x->best.sum;
 }
 
@@ -337,7 +339,7 @@ static void all_left(Solving *x) {
   x->values = values_left(x);
 }
 
-/* Goes on with what is left alone. */
+/* Restricts the network to what is left. */
 static void shrink(Solving *x) {
   Arena *a = x->n->arena;
   uint32_t len = x->n->variables.len, **to = NEW_ARRAY(a, uint32_t *, len + 1);
@@ -351,7 +353,7 @@ static void shrink(Solving *x) {
   all_left(x);
 }
 
-/* The best choice there is, in the numbers of what is left; false: it is not among that. */
+/* Gives the best choice found, numbered as in what is left; false: it is not among that. */
 static bool value_now(const Solving *x, uint32_t *value) {
   for (uint32_t v = 0; v < x->n->variables.len; v++) {
     while (value[v] < x->n->variables.at[v].n && x->to[v][value[v]] != x->best.value[v]) value[v]++;
@@ -360,7 +362,7 @@ static bool value_now(const Solving *x, uint32_t *value) {
   return true;
 }
 
-/* Gives whether it ended because few values are left. */
+/* Returns whether it stopped because few values are left. */
 static bool tighten(Solving *x, double enough) {
   Arena *work = arena_new();
   uint32_t *value = NEW_ARRAY(work, uint32_t, x->n->variables.len + 1);
@@ -391,22 +393,22 @@ void network_start(Network *n, const uint32_t *value) {
   n->start = arena_copy(n->arena, value, (n->variables.len + 1) * sizeof *value);
 }
 
-/* What it takes to go once over all costs. */
+/* The work of going over all costs once. */
 static double pass_work(const Network *n) {
   double work = 0;
   for (uint32_t i = 0; i < n->said; i++) work += 2.0 * n->factors.at[i].side[0].by->n * n->factors.at[i].side[1].by->n;
   return work;
 }
 
-/* With little work first, if that may do. Where that is no proof, bounds are tightened, which leaves fewer values, and so on by turns, with
- * more work where a turn brings little. */
+/* Tries a small amount of work first. If that proves nothing, tightens bounds, which leaves fewer values, and so on
+ * in turn, with more work where a turn brings little. */
 NetworkAnswer network_solve(Network *n, double budget, double enough) {
   Solving x = solving_new(n, budget);
   bool large = 2 * pass_work(n) > QUICK;
   for (double most = QUICK;; large = false) {
     double gap = x.best.sum - x.best.bound, left = budget - work_of(&x);
     double values = values_left(&x);
-    if (!large && (most > x.with || values < FEWER * x.tried)) { /* else it would come to the same */
+    if (!large && (most > x.with || values < FEWER * x.tried)) { /* otherwise the result would be the same */
       try_left(&x, most < left ? most : left);
       x.with = most, x.tried = values;
     }

@@ -1,4 +1,4 @@
-/* plan/network/repeat.c - a network that repeats, as one of equal layers does: where. */
+/* plan/network/repeat.c - finds where a network repeats, as that of equal layers does. */
 #include <string.h>
 
 #include "inside.h"
@@ -6,7 +6,7 @@
 enum {
   PERIOD_MOST = 1000,
   TIMES = 2,
-  HUB_MOST = 12, HUB_LEAST = 8 /* costs of a variable that may be all layers' */
+  HUB_MOST = 12, HUB_LEAST = 8 /* costs of a variable that all layers may share */
 };
 
 static bool is_hub(const Network *n, uint32_t hub, uint32_t x) {
@@ -17,7 +17,8 @@ uint32_t repeat_owner(const Network *n, uint32_t hub, const Factor *f) {
   return f->side[is_hub(n, hub, f->side[0].variable)].variable;
 }
 
-/* Equal for variables with equal costs, which go equally far to variables with as many values, or to the same hub. */
+/* A hash, equal for variables with equal costs that go equally far to variables with as many values, or to the same
+ * hub. */
 static uint64_t likeness(Network *n, Arena *work, Memo *seen, uint32_t hub, uint32_t x) {
   const Variable *v = &n->variables.at[x];
   double low, *own = arena_copy(work, n->own_said.at[x], v->n * sizeof *own);
@@ -38,7 +39,7 @@ static uint64_t likeness(Network *n, Arena *work, Memo *seen, uint32_t hub, uint
   return (uintptr_t)e->value;
 }
 
-/* The longest stretch that is like what comes a period later. */
+/* Returns the longest stretch that repeats with this period. */
 static Repeat stretch(uint32_t len, const uint64_t *like, uint32_t period) {
   Repeat best = {.period = period};
   for (uint32_t x = 0, start = 0; x + period < len; x++) {
@@ -70,7 +71,7 @@ Repeat repeat_find(Network *n) {
   return best;
 }
 
-/* A hub has its place after the ring, with a share of its costs. */
+/* A hub comes after the ring, with a share of its costs. */
 static uint32_t ring_place(Network *m, const Network *n, const Repeat *r, uint32_t *place, uint32_t x) {
   uint32_t len = r->period, times = r->len / r->period;
   if (!is_hub(n, r->hub, x)) return (x + (n->variables.len / len + 1) * len - r->start) % len;
@@ -83,7 +84,7 @@ static uint32_t ring_place(Network *m, const Network *n, const Repeat *r, uint32
   return place[x];
 }
 
-/* A period, the end of which goes on at the beginning. A cost of a variable and itself there is: none. */
+/* One period, whose end is connected to its beginning. A cost between a variable and itself is dropped. */
 Network *repeat_ring(Arena *a, const Network *n, const Repeat *r) {
   Network *m = network_new(a);
   uint32_t len = r->period, start = r->start + (r->len / r->period / 2) * len, *place = NEW_ARRAY(a, uint32_t, n->variables.len + 1);

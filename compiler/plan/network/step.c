@@ -1,8 +1,8 @@
-/* plan/network/step.c - one variable is taken out: for each choice of its neighbours' classes, the least over its values of
- * all the costs that it stands in. */
+/* plan/network/step.c - eliminates one variable: for each choice of its neighbours' classes, takes the minimum over
+ * its values of the sum of all costs that have it. */
 #include "inside.h"
 
-typedef struct Near { uint32_t variable; const Classes *by; } Near; /* a neighbour, and which of its values matter */
+typedef struct Near { uint32_t variable; const Classes *by; } Near; /* a neighbour, and which of its values differ */
 
 typedef struct Step {
   Network *n;
@@ -13,11 +13,11 @@ typedef struct Step {
   double *own;               /* by class of x */
   uint32_t n_near;
   Near *near;
-  uint32_t *level;           /* by factor: the number of neighbours that it waits for */
-  size_t ***offset;          /* by factor, by neighbour, by class: where in its table */
+  uint32_t *level;           /* by factor: how many neighbours it waits for */
+  size_t ***offset;          /* by factor, by neighbour, by class: its offset in the factor's table */
   size_t **offset_x;         /* by factor, by class of x */
-  double **sum;              /* by level, by class of x: the factors that need no more neighbours */
-  size_t *base;              /* by factor: where in its table the neighbours chosen so far are */
+  double **sum;              /* by level, by class of x: the sum of the factors that need no more neighbours */
+  size_t *base;              /* by factor: the offset of the neighbours chosen so far in its table */
   double *out;
 } Step;
 
@@ -31,7 +31,8 @@ static uint32_t near_find(const Step *s, uint32_t variable) {
   return j;
 }
 
-/* Neighbours in the order in which the factors have them, each with what any factor tells apart; and x likewise. */
+/* Finds the neighbours in the order of the factors, each with the classes that any factor distinguishes; and x
+ * likewise. */
 static void sides_find(Step *s) {
   Network *n = s->n;
   uint32_t room = 0;
@@ -48,7 +49,7 @@ static void sides_find(Step *s) {
     }
 }
 
-/* Of values that nothing else tells apart only the cheapest can be the one. */
+/* Of values that are otherwise indistinguishable only the cheapest can be chosen. */
 static void own_find(Step *s, bool own) {
   const Variable *x = &s->n->variables.at[s->x];
   s->own = NEW_ARRAY(s->arena, double, s->by->n);
@@ -57,7 +58,7 @@ static void own_find(Step *s, bool own) {
     if (x->own[v] < s->own[s->by->of[v]]) s->own[s->by->of[v]] = x->own[v];
 }
 
-/* ---- what makes two steps alike ------------------------------------------------------------------------- */
+/* ---- keys of equal steps -------------------------------------------------------------------------------- */
 
 static uint64_t *key_find(Step *s, uint32_t *len, double *low) {
   uint32_t room = 4;
@@ -190,11 +191,12 @@ void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor
   arena_free(s.arena);
 }
 
-/* ---- what it would take ---------------------------------------------------------------------------------------- */
+/* ---- cost of a step -------------------------------------------------------------------------------------------- */
 
 typedef struct Price { uint32_t variable; double classes; } Price;
 
-/* No more classes than values, and than the factors' classes make together. Where it is more than anybody does, what is met first is enough. */
+/* At most as many classes as values, and as the product of the factors' classes. Where that is more than anyone
+ * would do, an estimate from the first ones is enough. */
 double step_price(const Network *n, uint32_t x) {
   Arena *a = arena_new();
   VEC(Price) all = {0};

@@ -1,10 +1,10 @@
-/* plan/network/tighten.c - values that no best choice has, found without tables of more than two variables.
+/* plan/network/tighten.c - rules out values that no best choice has, without tables of more than two variables.
  *
- * A cost of two variables can be shared out: what all entries of a row have belongs to the row's value. So costs go from the pairs
- * to the variables, and on to other pairs, one variable after the other, there and back, and nothing gets less than 0. The sum of
- * any choice stays as it is; what is taken off because all values of a variable have it is a bound, and rises. (This is block
- * ascent on the dual of the linear relaxation.) A value that then costs more than what lies between the bound and the sum of a
- * choice that was found is in no better choice. */
+ * A cost of two variables can be redistributed: what all entries of a row share belongs to the row's value. In this
+ * way costs go from pairs to variables, and on to other pairs, one variable after the other, there and back, and no
+ * cost falls below 0. The sum of any choice stays the same. What all values of a variable share is taken off and
+ * added to a lower bound, which rises. (This is block ascent on the dual of the linear relaxation.) A value that
+ * then costs more than the difference between the sum of a known choice and the bound is in no better choice. */
 #include <math.h>
 #include <string.h>
 
@@ -15,25 +15,25 @@ enum {
   PASSES_RING = 60
 };
 
-#define RING_SLOW 1e-4         /* a share of the bound: with less a pass the ring is at its end; */
-#define RING_ENOUGH 1.05       /*   so much more than enough will be enough of the whole */
+#define RING_SLOW 1e-4         /* a share of the bound: below this gain per pass the ring is finished; */
+#define RING_ENOUGH 1.05       /* this much more than enough will be enough for the whole */
 
-typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class, what the variable has got from it */
+typedef struct Share { double *to[2]; } Share; /* of a factor: by side, by class, what it gave to the variable */
 
 struct Tighten {
   Network *n;
   Arena *arena;
   Share *share;              /* by factor */
-  double **own;              /* by variable, by value: its costs less what was taken off; infinite: in no better choice */
-  double *sum;               /* of the variable at hand, by value: with what its factors have given */
+  double **own;              /* by variable, by value: its costs less what was taken off; infinite: ruled out */
+  double *sum;               /* of the current variable, by value: with what its factors gave */
   double *low;               /* of one of its factors, by class */
-  double taken;              /* the bound, but for the network's constant */
+  double taken;              /* the bound, without the network's constant */
   uint32_t *value;           /* the best choice so far, and */
   double best;               /*   its sum; */
-  double above;              /*   that, or what is enough: without the constant */
+  double above;              /* that, or what is enough, without the constant */
   uint32_t *choice;          /* that of this pass */
-  bool none;                 /* of some variable no value is left */
-  bool begun;                /* from layers that are alike, where there are any */
+  bool none;                 /* some variable has no value left */
+  bool begun;                /* it starts from equal layers, if there are any */
 };
 
 static const Factor *factor_of(const Tighten *t, uint32_t x, uint32_t i, uint32_t *side) {
@@ -52,7 +52,7 @@ static double less(double x, double y) {
   return x < y ? x : y;
 }
 
-/* Four at a time, none of which waits for another. */
+/* Four at a time, to break the dependence chain. */
 static double row_least(uint32_t n, const double *c, const double *other) {
   double p = INFINITY, q = INFINITY, r = INFINITY, s = INFINITY;
   uint32_t j = 0;
@@ -66,7 +66,7 @@ static double row_least(uint32_t n, const double *c, const double *other) {
   return less(less(p, q), less(r, s));
 }
 
-/* For each class of side 0, the least entry less what side 1 has got. */
+/* For each class of side 0, the minimum of the entries less what side 1 got. */
 static void pull_rows(const Factor *f, const double *other, double *out) {
   const double *c = f->table->at;
   uint32_t n = f->side[1].by->n;
@@ -91,7 +91,7 @@ static void pull_columns(const Factor *f, const double *other, double *restrict 
   }
 }
 
-/* All that its factors can give comes to the variable, and the least of what its values have then is taken off. */
+/* Gathers in the variable all that its factors can give, and takes off the minimum over its values. */
 static void gather(Tighten *t, uint32_t x) {
   const Variable *v = &t->n->variables.at[x];
   double least = INFINITY;
@@ -122,7 +122,7 @@ static bool comes_later(uint32_t y, uint32_t x, bool back) {
   return back ? y < x : y > x;
 }
 
-/* What the variable has goes on, in equal shares, to the factors of those that come later. */
+/* Passes the variable's costs on, in equal shares, to the factors of later variables. */
 static void give(Tighten *t, uint32_t x, bool back) {
   const Variable *v = &t->n->variables.at[x];
   uint32_t side, later = 0;
@@ -144,7 +144,7 @@ static void give(Tighten *t, uint32_t x, bool back) {
 
 /* ---- choices ------------------------------------------------------------------------------------------- */
 
-/* The best value beside those chosen in this pass; of others, what their factors have given counts. */
+/* Chooses the best value, given those chosen in this pass; for other variables, what their factors gave counts. */
 static void choose(Tighten *t, uint32_t x, bool back) {
   const Variable *v = &t->n->variables.at[x];
   double least = INFINITY;
@@ -223,7 +223,7 @@ Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
   }
   for (uint32_t i = 0; i < m->said; i++) {
     const Factor *f = &m->factors.at[i], *was = &t->n->factors.at[i];
-    double low = m->low.at[i] - t->n->low.at[i]; /* its table has that no more, so side 0 has not got it */
+    double low = m->low.at[i] - t->n->low.at[i]; /* its table no longer has it, so side 0 has not got it */
     for (uint32_t k = 0; k < 2; k++) {
       u->share[i].to[k] = NEW_ARRAY(a, double, f->side[k].by->n);
       for (uint32_t c = 0; c < f->side[k].by->n; c++)
@@ -239,7 +239,7 @@ Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
 
 /* ---- what repeats --------------------------------------------------------------------------------------- */
 
-/* Shares of a ring of one period, which are found with little work. */
+/* Finds the shares of a ring of one period, which takes little work. */
 static Tighten *ring_tighten(Arena *a, Network *m, double budget, double enough) {
   bool **all = NEW_ARRAY(a, bool *, m->variables.len + 1);
   for (uint32_t x = 0; x < m->variables.len; x++) {
@@ -264,7 +264,8 @@ static bool ring_owns(const Network *ring, const Repeat *r, uint32_t x, uint32_t
   return f->side[f->side[0].variable >= r->period].variable == x;
 }
 
-/* The shares of each factor of x are those of the factor in the ring that is like it. They leave no pair less than 0, and so do anywhere. */
+/* Copies the shares of each factor of x from the matching factor of the ring. They leave no pair below 0 there, and
+ * so do not here. */
 static void shares_take(Tighten *t, uint32_t x, const Tighten *ring, const Repeat *r, uint32_t like) {
   const Variable *v = &t->n->variables.at[x], *w = &ring->n->variables.at[like];
   uint32_t j = 0;
@@ -278,7 +279,7 @@ static void shares_take(Tighten *t, uint32_t x, const Tighten *ring, const Repea
   }
 }
 
-/* Of what a variable's values have, with what its factors gave, the least is taken off. */
+/* Takes off the minimum over a variable's values, with what its factors gave. */
 static void settle(Tighten *t, uint32_t x) {
   const Variable *v = &t->n->variables.at[x];
   double least = INFINITY;
@@ -295,7 +296,7 @@ static void settle(Tighten *t, uint32_t x) {
   t->taken += least;
 }
 
-/* Nothing is shared out and nothing taken off; values that are out stay out. */
+/* Undoes all shares and all that was taken off; ruled-out values stay out. */
 static void restart(Tighten *t) {
   for (uint32_t i = 0; i < t->n->said; i++)
     for (uint32_t k = 0; k < 2; k++) memset(t->share[i].to[k], 0, t->n->factors.at[i].side[k].by->n * sizeof(double));
@@ -304,7 +305,7 @@ static void restart(Tighten *t) {
   t->taken = 0;
 }
 
-/* Layers that are alike begin anew, with shares that one of them has among its like. */
+/* Equal layers restart with the shares that one of them has among its like. */
 static void begin(Tighten *t, double budget, double enough) {
   t->begun = true;
   Repeat r = repeat_find(t->n);

@@ -1,4 +1,4 @@
-/* plan/placing/as_plan.c - a placing as a plan, and what a plan says of one. */
+/* plan/placing/as_plan.c - turns a placing into a plan, and applies what a plan states to a placing. */
 #include <string.h>
 
 #include "as_plan.h"
@@ -6,8 +6,8 @@
 /* ---- names -------------------------------------------------------------------------------------------- */
 
 typedef struct Names {
-  const char **at;           /* by tensor: as its vertex is called; an input by its own name, or its number where that is taken */
-  Memo number;               /* by name: 1 + that of the tensor */
+  const char **at;           /* by tensor: its vertex's name; an input's own name, or its number where that is taken */
+  Memo number;               /* by name: 1 + the tensor's number */
 } Names;
 
 static void name_put(Names *n, uint32_t tensor, const char *name) {
@@ -26,7 +26,7 @@ static Names names_find(Arena *a, const PlaceGraph *g) {
   return n;
 }
 
-/* ---- out ------------------------------------------------------------------------------------------------- */
+/* ---- to a plan ------------------------------------------------------------------------------------------- */
 
 static void mesh_say(Plan *p, const Mesh *m) {
   p->meshed = true;
@@ -34,7 +34,7 @@ static void mesh_say(Plan *p, const Mesh *m) {
   for (uint32_t k = 0; k < m->n; k++) p->mesh.size[k] = m->size[k];
 }
 
-/* By its number where it has no name, or another before it has the same. */
+/* Uses its number where it has no name, or where an earlier one has the same name. */
 static PlanAxis home_axis(Arena *a, Strings *t, const PlaceGraph *g, uint32_t tensor, int8_t on) {
   if (on < 0) return (PlanAxis){0};
   PlanAxis number = {.dimension = (uint32_t)on + 1};
@@ -77,7 +77,7 @@ Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, 
   return plan;
 }
 
-/* ---- in --------------------------------------------------------------------------------------------------- */
+/* ---- from a plan ------------------------------------------------------------------------------------------ */
 
 typedef struct Fixing {
   Arena *arena;
@@ -125,7 +125,7 @@ static void axis_unknown(Fixing *f, const Cuttable *c, const PlanAxis *x) {
   else diag_hint(f->d, g, "there are none: wanted is * for each axis");
 }
 
-/* By axis what it cuts; complaints where it cannot. */
+/* Finds what each axis cuts; complains where it cannot. */
 static void axes_fix(Fixing *f, const Cuttable *c, const PlanAxes *axes, int8_t *on) {
   int64_t *count = NEW_ARRAY(f->arena, int64_t, c->n + 1);
   for (uint32_t l = 0; l < c->n; l++) count[l] = 1;
@@ -193,7 +193,7 @@ PlaceFixed *plan_fixed(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d) {
   return d->errors > errors ? NULL : x;
 }
 
-/* A panel has a point at least, of what some site makes. */
+/* A panel has at least one point of what some site makes. */
 static void panels_fix(Fixing *f, const PlanPanels *x, PlacePanels *out) {
   MemoEntry *e = memo_get(&f->names.number, x->name->s, x->name->len);
   uint32_t i = (uint32_t)(uintptr_t)e->value - 1;

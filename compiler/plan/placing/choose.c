@@ -1,20 +1,21 @@
-/* plan/placing/choose.c - what there is to choose on a mesh: the cuts of a vertex, the homes of a tensor; and the work of a site by a cut. */
+/* plan/placing/choose.c - the choices on a mesh: the cuts of a vertex, the homes of a tensor; and a site's work for
+ * each cut. */
 #include <math.h>
 #include <string.h>
 
 #include "inside.h"
 
-enum { WAYS = 1300 };        /* of one tensor, at most: tables have the square of that */
+enum { WAYS = 1300 };        /* of one tensor at most: tables have the square of this */
 
 typedef struct Choosing {
   Arena *arena;
   const Mesh *m;
   uint32_t n;                /* labels or dimensions */
-  int64_t room[CUT_LABELS];  /* of each, what is left; 0: it is not looked at */
+  int64_t room[CUT_LABELS];  /* by label, the rest; 0: it is not cut */
   Placement now;
   int64_t calls, best;
   bool idle;                 /* axes may stay without label */
-  const PartVectors *only;   /* counts that are allowed; none: all */
+  const PartVectors *only;   /* the allowed counts; none: all are */
   VEC(Placement) all;
 } Choosing;
 
@@ -52,7 +53,7 @@ static void choose_axis(Choosing *c, uint32_t a) {
   choose_axis(c, a + 1);
 }
 
-/* Only the longest labels are looked at where all have too many ways. */
+/* Restricts the search to the longest labels where all labels have too many ways. */
 static bool longest_only(Choosing *c) {
   uint32_t smallest = UINT32_MAX, axes = 0, usable = 0, most = CUT_LABELS;
   for (uint32_t a = 0; a < c->m->n; a++) {
@@ -85,7 +86,7 @@ PlaceWays ways_one(Arena *a, const Mesh *m, const int8_t *on) {
   return (PlaceWays){1, p};
 }
 
-/* ---- told apart by counts ------------------------------------------------------------------------------------ */
+/* ---- distinguished by counts --------------------------------------------------------------------------------- */
 
 static MemoEntry *counts_entry(Memo *seen, const Mesh *m, uint32_t n, const Placement *p) {
   uint32_t count[CUT_LABELS];
@@ -121,7 +122,7 @@ PlaceWays ways_left(Arena *a, const Mesh *m, uint32_t n, PlaceWays w, Memo *left
   return (PlaceWays){k, at};
 }
 
-/* ---- of a vertex ----------------------------------------------------------------------------------------------- */
+/* ---- cuts of a vertex ------------------------------------------------------------------------------------------ */
 
 PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow) {
   const PartVertex *v = &g->part->vertices.at[vertex];
@@ -132,7 +133,7 @@ PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t verte
 
 /* ---- the work of a site ----------------------------------------------------------------------------------- */
 
-/* Points of the largest block, that predicates let through. */
+/* Points of the largest block that predicates let through. */
 static double block_points(const PartVertex *v, const Mesh *m, const int8_t *label) {
   Arena *a = arena_new();
   Placement p;
@@ -155,7 +156,7 @@ double placing_work(const PlaceGraph *g, const Placing *p) {
   return work;
 }
 
-/* What makes two vertices alike here, but for how often they run, and what a point takes. */
+/* The key of vertices that are alike here, apart from how often they run and what a point costs. */
 static MemoEntry *alike(Arena *a, Memo *seen, const PartVertex *v) {
   Buf key = buf_new(a);
   buf_add(&key, (const char *)v->extent, v->n_label * sizeof *v->extent);
@@ -167,7 +168,7 @@ static bool is_free(const PlaceGraph *g, uint32_t vertex, const PartVectors *onl
   return !(g->fixed && g->fixed->label[vertex]) && !g->label && !(only && only[vertex].n);
 }
 
-/* Of the largest block, where it is as small as it can be; INFINITY: there is no cut. */
+/* Points of the largest block under the best cut; INFINITY: there is no cut. */
 static double least_points(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const PartVectors *only) {
   Arena *a = arena_new();
   bool narrow = false;

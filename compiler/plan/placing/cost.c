@@ -1,4 +1,5 @@
-/* plan/placing/cost.c - what choices cost by seconds, as the TRA paper counts moves, and with memory that has a price. */
+/* plan/placing/cost.c - the cost of choices in seconds, by the TRA paper's count of moves, and with a price on
+ * memory. */
 #include <math.h>
 
 #include "inside.h"
@@ -12,7 +13,7 @@ static double price_at(const PlaceGraph *g, uint32_t step, Phase k) {
   return g->cost && g->cost->price ? g->cost->price[step * PHASES + (uint32_t)k] : 0;
 }
 
-/* Of a block at home, over the steps at which it is there. */
+/* For a block at home, over the steps during which it exists. */
 static double price_home(const PlaceGraph *g, uint32_t tensor) {
   double price = 0;
   if (!g->cost || !g->cost->price) return 0;
@@ -24,7 +25,7 @@ static double price_home(const PlaceGraph *g, uint32_t tensor) {
   return price;
 }
 
-/* Of an operand as fetched. */
+/* For an operand as fetched. */
 static double price_fetched(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
   if (!g->cost || !g->cost->price) return 0;
   Fetched f = g->cost->lives->fetched[vertex][read];
@@ -86,7 +87,7 @@ static double memory_cost(const PairCost *c, const Placement *from, const Placem
   return cost;
 }
 
-/* As placing_elements has it: nothing where every site has what it is to have. */
+/* As placing_elements does: nothing where every site already has its data. */
 double pair_elements(const PairCost *c, const Placement *from, const Placement *to) {
   double elements = c->turns, parts = 1;
   bool first = false;
@@ -101,7 +102,7 @@ double pair_elements(const PairCost *c, const Placement *from, const Placement *
   return c->times * cost;
 }
 
-/* Parts may come to where they are to be at once. */
+/* Parts may go directly to their destination. */
 double pair_elements_least(const PairCost *c, const PlaceCounts *from, const PlaceCounts *to) {
   double elements = c->turns, cost = 0;
   bool has = true;
@@ -146,7 +147,7 @@ double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_
   return cost + price * placement_bytes(&g->tensors.at[vertex], m, &made);
 }
 
-/* An input is stored once: all of its copies are moved, if there is more than one. */
+/* An input is stored once; if it has more than one copy, all of them are moved. */
 static double elements_copied(const PlaceTensor *t, double copies) {
   return t->node->kind == EIN_TURNS || copies <= 1 ? 0 : t->bytes / dtype_size(t->node->dtype) * copies;
 }
@@ -160,9 +161,9 @@ double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t te
   return cost + (price > 0 ? price * placement_bytes(t, m, home) : 0);
 }
 
-/* ---- of a placing ------------------------------------------------------------------------------------------------ */
+/* ---- costs of a placing ------------------------------------------------------------------------------------------ */
 
-/* Seconds of a plan, by seconds. */
+/* The cost of a plan in seconds. */
 static PlaceGraph plain(const PlaceGraph *g, PlaceCost *cost, const Seconds *s) {
   PlaceGraph x = *g;
   *cost = (PlaceCost){.seconds = s};

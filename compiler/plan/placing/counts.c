@@ -1,12 +1,13 @@
-/* plan/placing/counts.c - whichever axes do it: bounds by counts alone, and the counts that are left below a cost (inside.h). */
+/* plan/placing/counts.c - lower bounds by counts alone, whichever axes cut, and the counts that are left below a
+ * cost (inside.h). */
 #include <math.h>
 #include <string.h>
 
 #include "finder.h"
 
-#define NEXT_TO_NONE 1e-13     /* of all bytes, for all the work that there may be; */
-#define NEXT_TO_NONE_LEFT 1e-10 /*  and of those that move, at most */
-#define ENTRY_LEAST 10.0       /* additions that take as long as an entry of a table by counts, about */
+#define NEXT_TO_NONE 1e-13     /* a share of all bytes, for all the work there may be; */
+#define NEXT_TO_NONE_LEFT 1e-10 /* and a share of the bytes that move, at most */
+#define ENTRY_LEAST 10.0       /* the cost of an entry of a table by counts, in additions, about */
 
 static double price_add(Finder *f, double price) {
   for (uint32_t i = 0; i < f->g->part->vertices.len; i++) {
@@ -24,7 +25,8 @@ static double work_of(const Finder *f, const uint32_t *value) {
   return work;
 }
 
-/* Mostly next to no price of work is enough: of all bytes a part that is next to nothing, once more where it is not of what moves. */
+/* A negligible price of work is usually enough: a tiny share of all bytes. It is repeated where that is not a tiny
+ * share of what moves. */
 static void least_find(Finder *f, double budget, double enough, PlaceLeast *least) {
   double scale = 0, share = f->allowed > 0 ? budget / 3 : budget;
   for (uint32_t i = 0; i < f->g->tensors.len; i++) scale += f->g->tensors.at[i].bytes;
@@ -57,7 +59,8 @@ PlaceLeast placing_least(const PlaceGraph *g, const Mesh *m, const PartVectors *
   return least;
 }
 
-/* One for all vertices that are alike: for else what is alike would have other tables because a little more is left of it here than there. */
+/* Shared by all similar vertices: otherwise similar ones would have different tables because slightly more is left
+ * of one. */
 static Memo *left_of(Arena *a, Memo *alike, const Buf *key) {
   MemoEntry *e = memo_get(alike, key->s, key->len);
   if (e->value) return e->value;
@@ -104,7 +107,8 @@ static void left_keep(const Finder *f, Arena *a, bool **left, PlaceLeft *out) {
   }
 }
 
-/* No plan that is within the limit on work, and costs less than `enough`, has a sum of cost + price x work above that of the limit. */
+/* No plan within the limit on work that costs less than `enough` has a sum of cost + price x work above that of the
+ * limit. */
 bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known, PlaceLeft *out) {
   Arena *work = arena_new();
   uint32_t which;

@@ -1,12 +1,12 @@
-/* plan/placing/find.c - the best placing on a mesh, by its network. */
+/* plan/placing/find.c - finds the best placing on a mesh, by solving its network. */
 #include <math.h>
 #include <string.h>
 
 #include "finder.h"
 
-#define ENTRY 100.0            /* additions that take as long as an entry of a table, about */
+#define ENTRY 100.0            /* the cost of a table entry in additions, about */
 
-/* ---- the network --------------------------------------------------------------------------------------------------- */
+/* ---- the network ------------------------------------------------------------------------------------------------- */
 
 static void tensor_add(Finder *f, uint32_t i) {
   const PlaceTensor *t = &f->g->tensors.at[i];
@@ -28,7 +28,7 @@ static bool is_limited(const PlaceGraph *g) {
   return !(g->cost && g->cost->seconds) && !g->label && !g->busy;
 }
 
-/* Cuts with which a site would have too much to do, however the others are cut, are left out. */
+/* Drops cuts with which a site would have too much to do, however the other vertices are cut. */
 static void cuts_drop(Finder *f, uint32_t i, double least, double room) {
   PlaceWays *w = &f->label[i];
   Placement *at = NEW_ARRAY(f->arena, Placement, w->n);
@@ -71,7 +71,7 @@ static bool cuts_make(Finder *f, uint32_t *which) {
   return !is_limited(f->g) || cuts_limit(f);
 }
 
-/* Variables come in the order in which a run would meet them, as what is chosen one after the other hangs together then. */
+/* Variables come in the order in which a run meets them, since neighbouring choices then depend on each other. */
 static void variables_make(Finder *f) {
   const PartGraph *part = f->g->part;
   for (uint32_t i = 0; i < part->vertices.len; i++) {
@@ -125,7 +125,7 @@ Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const Part
   return f;
 }
 
-/* ---- a placing ----------------------------------------------------------------------------------------------------- */
+/* ---- a placing --------------------------------------------------------------------------------------------------- */
 
 static Placing *placing_of(Arena *a, const Finder *f, const NetworkAnswer *x) {
   const PlaceGraph *g = f->g;
@@ -145,7 +145,7 @@ static Placing *placing_of(Arena *a, const Finder *f, const NetworkAnswer *x) {
   p->narrow = f->narrow;
   p->allowed = f->allowed;
   p->effort = x->work + ENTRY * f->entries;
-  p->bound = fmin(fmax(x->bound, 0), p->cost); /* blocks that are not equal, or rounding */
+  p->bound = fmin(fmax(x->bound, 0), p->cost); /* due to unequal blocks, or rounding */
   return p;
 }
 

@@ -1,4 +1,5 @@
-/* plan/placing/fit.c - prices of memory, up and down. */
+/* plan/placing/fit.c - fits a plan into a limit of memory: puts a price on memory, raises it until a plan fits, and
+ * lowers it again. */
 #include "fit.h"
 
 #include <math.h>
@@ -7,9 +8,10 @@
 #include "inside.h"
 #include "reach.h"
 
-enum { ROUNDS_UP = 8, ROUNDS_LEAST = 12, ROUNDS_DOWN = 6, LOOKS = 8 /* of the budget, for each look */ };
+enum { ROUNDS_UP = 8, ROUNDS_LEAST = 12, ROUNDS_DOWN = 6, LOOKS = 8 /* each look gets this part of the budget */ };
 
-/* Of the budget, by when prices that rise are to be through, when the least is, and when all is; and the least where none can fit. */
+/* Shares of the budget: by when the rising prices, the least-memory search and everything must end; and by when the
+ * least-memory search must where nothing can fit. */
 static const double fit_up = 0.1, fit_least = 0.2, fit_all = 0.3, fit_none = 0.05;
 
 typedef struct Fitting {
@@ -21,18 +23,18 @@ typedef struct Fitting {
   const PartVectors *only;
   const PlaceMeasure *measure;
   double budget, limit;
-  double scale;              /* of the last plan: what was measured, as a share of what placing_memory says */
+  double scale;              /* for the last plan: the measured memory over what placing_memory says */
   size_t n;                  /* steps and phases, */
-  double *weight, *price, *by; /*   and of each: what it counts; that times the price of a byte; bytes of the last plan */
+  double *weight, *price, *by; /* by step: its weight; that times the price of a byte; bytes of the last plan */
   Placing *last;
   PlaceFit best;
-  double work;               /* additions of changing one choice after the other */
-  double windows;            /*   and of these for windows, each time that memory is counted */
-  PlaceFixed one;            /* the mesh of the best so far, */
-  double wide, spent, most;  /* additions: of a search on all meshes; so far; not to be gone beyond */
+  double work;               /* the cost of changing one choice after the other, in additions */
+  double windows;            /* of these, for windows, each time that memory is counted */
+  PlaceFixed one;            /* the mesh of the best plan so far, */
+  double wide, spent, most;  /* additions: of a search on all meshes; so far; the limit */
 } Fitting;
 
-/* On all meshes, or on that of the best. */
+/* Searches on all meshes, or on that of the best plan. */
 static Placing *search(Fitting *x) {
   PlaceGraph g = x->g;
   uint32_t which;
@@ -52,7 +54,7 @@ static double measured(Fitting *x, const Placing *p, const SiteMemory *said) {
   return bytes;
 }
 
-/* Looks for the best with this price of a byte, and keeps it if it is better than what there was. Gives whether it fits. */
+/* Searches with this price of a byte, and keeps the result if it is better. Returns whether it fits. */
 static bool look(Fitting *x, double price) {
   for (size_t k = 0; k < x->n; k++) x->price[k] = price * x->weight[k];
   Placing *p = search(x);
@@ -66,13 +68,13 @@ static bool look(Fitting *x, double price) {
   return fits;
 }
 
-/* Steps that are over count, the more the further. */
+/* Steps over the limit gain weight, the more the further they are over it. */
 static void weigh(Fitting *x) {
   for (size_t k = 0; k < x->n; k++)
     if (x->by[k] * x->scale > x->limit) x->weight[k] += x->by[k] * x->scale / x->limit;
 }
 
-/* Steps near the largest count ever more. */
+/* Steps near the largest gain weight. */
 static void weigh_largest(Fitting *x) {
   double most = 0, sum = 0;
   for (size_t k = 0; k < x->n; k++) most = x->by[k] > most ? x->by[k] : most;
@@ -88,7 +90,7 @@ static void weigh_largest(Fitting *x) {
 typedef struct Descent {
   Fitting *x;
   Placing *p;
-  bool by_cost;              /* what is to be less: the cost, where it fits; else the most memory, and then what comes near that */
+  bool by_cost;              /* reduces the cost, if the plan fits; else the largest memory, then what is near it */
   double score;
 } Descent;
 
@@ -105,7 +107,7 @@ static double score_of(Descent *d) {
   return m.bytes * (1 + 1e-10 * sum / (double)x->n);
 }
 
-/* The product of the counts; 0: a label is cut into more than it has room for. */
+/* The product of the counts; 0: some label is cut into more blocks than it has room for. */
 static int64_t calls_on(const Mesh *m, uint32_t n, const int64_t *most, const int8_t *on) {
   int64_t calls = 1;
   for (uint32_t d = 0; d < n && d < 127; d++) {
@@ -121,7 +123,7 @@ static void first_on(int8_t *on) {
   for (uint32_t a = 0; a < MESH_AXES; a++) on[a] = PLACE_ALL;
 }
 
-/* The next way to give axes to so many labels; false after the last. */
+/* Steps to the next assignment of axes to labels; false after the last. */
 static bool next_on(const Mesh *m, uint32_t n, int8_t *on) {
   for (uint32_t a = 0; a < m->n; a++) {
     if (++on[a] < (int8_t)(n < 127 ? n : 127)) return true;
@@ -130,13 +132,13 @@ static bool next_on(const Mesh *m, uint32_t n, int8_t *on) {
   return false;
 }
 
-/* A plan that costs less is taken where it keeps the limit, and not only says so. */
+/* A plan that costs less is accepted only if measuring confirms that it keeps the limit. */
 static bool holds(const Descent *d) {
   const PlaceMeasure *m = d->x->measure;
   return !d->by_cost || !m || m->bytes(m->ctx, d->p) <= d->x->limit;
 }
 
-/* All homes of a tensor are tried. */
+/* Tries all homes of a tensor. */
 static bool change_home(Descent *d, uint32_t tensor) {
   const PlaceTensor *t = &d->x->g.tensors.at[tensor];
   Placement *home = &d->p->home[tensor], best = *home;
@@ -165,7 +167,8 @@ static bool works(const Descent *d) {
   return d->x->g.work <= 0 || placing_work(&d->x->g, d->p) <= d->x->g.work * (1 + 1e-12);
 }
 
-/* All cuts of a vertex are tried with which no site has too much to do, each with homes of its operands and its result that are best with it. */
+/* Tries all cuts of a vertex that give no site too much to do, each with the best homes of its operands and its
+ * result. */
 static bool change_cut(Descent *d, uint32_t vertex) {
   const PlaceGraph *g = &d->x->g;
   const PartVertex *v = &g->part->vertices.at[vertex];
@@ -209,7 +212,7 @@ static void descend(Descent *d) {
   }
 }
 
-/* The last plan, with less memory. */
+/* Reduces the memory of the last plan. */
 static void descend_memory(Fitting *x) {
   Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->last)};
   descend(&d);
@@ -220,7 +223,7 @@ static void descend_memory(Fitting *x) {
   if (bytes <= x->limit) x->best.placing = d.p;
 }
 
-/* What fits, with less cost. */
+/* Reduces the cost of a plan that fits. */
 static void descend_cost(Fitting *x) {
   Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->best.placing), .by_cost = true};
   SiteMemory said = placing_memory(&x->g, x->l, d.p, NULL);
@@ -243,7 +246,7 @@ static void look_for_least(Fitting *x) {
   x->cost.memory_only = false;
 }
 
-/* Prices go up until a plan fits, and down again. */
+/* Raises prices until a plan fits, then lowers them. */
 static void look_all(Fitting *x, const Placing *free) {
   double low = 0, high = (free->cost > 0 ? free->cost : 1e-6) / x->best.memory / 8;
   bool none = x->best.least > x->limit, fits = false;
@@ -263,7 +266,7 @@ static void look_all(Fitting *x, const Placing *free) {
   }
 }
 
-/* On as many sites as a plan may have. */
+/* On as many sites as a plan may use. */
 static double least_of(const PlaceGraph *g, int64_t sites) {
   return memory_least(g, g->fixed && g->fixed->mesh ? mesh_sites(g->fixed->mesh) : sites);
 }

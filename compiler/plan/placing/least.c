@@ -1,5 +1,6 @@
-/* plan/placing/least.c - what a site must have at least, however a plan places tensors, in however many panels, and whatever is kept inside of
- * kernels: a bound, for limits that none can keep. It is what sites have on the average, so some site has it. */
+/* plan/placing/least.c - a lower bound on a site's memory: however a plan places tensors, in however many panels,
+ * and whatever is kept inside kernels. It shows that a limit cannot be kept. The bound is the average over sites, so
+ * some site needs it. */
 #include "fit.h"
 
 double memory_least(const PlaceGraph *g, int64_t sites) {

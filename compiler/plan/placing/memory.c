@@ -1,4 +1,4 @@
-/* plan/placing/memory.c - which tensors are alive at each step, and what of them a site holds. */
+/* plan/placing/memory.c - which tensors are alive at each step, and how much of them a site holds. */
 #include "inside.h"
 #include "windows.h"
 
@@ -8,7 +8,7 @@ typedef struct Living {
   Arena *arena;
   const PlaceGraph *g;
   Lives *l;
-  Map first, last;           /* of a region: 1 + its vertices' first and last number */
+  Map first, last;           /* of a region: 1 + the first and last number of its vertices */
 } Living;
 
 static const EinRegion *region_of(const Living *x, uint32_t vertex) {
@@ -35,7 +35,8 @@ static const EinRegion *region_apart(const EinRegion *r, const EinRegion *other)
   return apart;
 }
 
-/* The step to which what was made in `made` lives for its reader. A state's first value is read before the turns. */
+/* The step up to which a value computed in region `made` stays alive for its reader. A state's first value is read
+ * before the turns. */
 static uint32_t read_end(Living *x, uint32_t reader, uint32_t read, const EinRegion *made) {
   const PartVertex *v = &x->g->part->vertices.at[reader];
   bool state = v->node->kind == EIN_STATE;
@@ -48,7 +49,7 @@ static void live(Living *x, uint32_t tensor, uint32_t from, uint32_t to) {
   if (to >= from) vec_push(x->arena, x->l->all, ((Life){tensor, from, to, 1, false}));
 }
 
-/* What is read outside of the repeat in which it was made: a stack's blocks are there from the first turn on. */
+/* What is read outside the repeat that makes it: a stack's blocks exist from the first turn on. */
 static void stack_lives(Living *x, uint32_t tensor, double times, const EinRegion *reader, uint32_t to) {
   const EinRegion *r = region_apart(region_of(x, tensor), reader);
   uint32_t from = r ? (uint32_t)(uintptr_t)map_find(&x->first, r) - 1 : tensor;
@@ -129,7 +130,7 @@ double placement_bytes(const PlaceTensor *t, const Mesh *m, const Placement *p) 
   return bytes;
 }
 
-/* All that cuts `from` cuts `to`, and nothing else before it. */
+/* Whether every axis that cuts `from` cuts the same dimension of `to`, where nothing else cuts it before. */
 bool placement_within(const Mesh *m, const Placement *from, const Placement *to) {
   for (uint32_t a = 0; a < m->n; a++) {
     if (from->on[a] < 0 || m->size[a] == 1) continue;
@@ -140,13 +141,13 @@ bool placement_within(const Mesh *m, const Placement *from, const Placement *to)
   return true;
 }
 
-/* The next value of a state is in the state's place where it has the same home. */
+/* The next value of a state overwrites the state where both have the same home. */
 static bool in_place(const Lives *l, const Placing *p, uint32_t tensor) {
   int32_t state = l->next_of[tensor];
   return state >= 0 && placement_equal(&p->mesh, &p->home[tensor], &p->home[state]);
 }
 
-/* Where places are asked for there is an element at each point of the labels that stand in the indices. */
+/* Where places are requested, there is one element for each point of the labels in the indices. */
 static double asked_block(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   const PartRead *r = &v->reads.at[read];
@@ -183,7 +184,7 @@ static void fetches_add(const PlaceGraph *g, const Lives *l, const Placing *p, u
   }
 }
 
-/* What step i has besides what lives at home, by phase. */
+/* The memory of step i besides what lives at home, by phase. */
 static void step_bytes(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *phase) {
   const PlaceTensor *t = &g->tensors.at[i];
   Placement between, made = placing_made(g, p, i, &between);

@@ -1,9 +1,10 @@
-/* plan/placing/meshes.c - the meshes of so many sites on which plans are looked for, and the best plan on any of them.
+/* plan/placing/meshes.c - the meshes of a number of sites on which to look for plans, and the best plan on any of
+ * them.
  *
- * A mesh comes in each order of its axes, for where several cut one dimension the first of them cuts it and the next its blocks. First each mesh gets
- * a bound of all its orders, by counts alone (inside.h). Then plans are looked for that cost next to no more than the least of these: of what there is to
- * choose that leaves little, on few meshes. Where there is none, the next round is for plans that may cost a little more; and so on, until no mesh's
- * bound is below the best plan. */
+ * A mesh comes in each order of its axes, since where several axes cut one dimension the first cuts it and the next
+ * cuts its blocks. First each mesh gets a lower bound over all its orders, by counts alone (inside.h). Then a search
+ * looks for plans that cost next to no more than the least of these bounds: this leaves few choices, on few meshes.
+ * If there is none, the next round allows slightly more, and so on, until no mesh's bound is below the best plan. */
 #include <math.h>
 #include <string.h>
 
@@ -11,12 +12,12 @@
 
 enum {
   AXES = 4,
-  MESHES = 64,               /* at most, orders apart; of more, those whose largest axes are the smallest: they cut the finest */
-  IDLE = 8,                  /* a share of the sites is idle where what moves falls by so many times this share */
-  LARGE = 48,                /* a graph of more vertices */
-  HUGE_GRAPH = 8192,         /* or of so many */
-  MESHES_FEW = 3,            /* on which plans are looked for by chance */
-  SMOOTH = 7                 /* a number with no larger prime is cut well in many ways */
+  MESHES = 64,               /* at most, orders aside: those whose largest axes are smallest, as they cut finest */
+  IDLE = 8,                  /* idling a share of the sites must save this many times that share of the bytes moved */
+  LARGE = 48,                /* a graph with more vertices */
+  HUGE_GRAPH = 8192,         /* or with this many */
+  MESHES_FEW = 3,            /* on which plans are searched by chance */
+  SMOOTH = 7                 /* a number without a larger prime is cut well in many ways */
 };
 
 typedef struct Meshes {
@@ -44,7 +45,7 @@ static int64_t power(int64_t x, uint32_t n) {
   return all;
 }
 
-/* All ways to have `left` as a product of what axes a and on have: none more than the axis before. Smaller ones come first. */
+/* All factorisations of `left` into the axes from a on, none larger than the axis before. Smaller ones come first. */
 static void meshes_share(Meshes *x, uint32_t a, int64_t left) {
   if (x->all.len == MESHES) return;
   if (a == AXES) {
@@ -60,7 +61,7 @@ static void meshes_share(Meshes *x, uint32_t a, int64_t left) {
   }
 }
 
-/* The next order of these axes, the largest number comes first; false after the last. */
+/* Steps to the next order of these axes, the largest number first; false after the last. */
 static bool order_next(Mesh *m) {
   uint32_t i = m->n, j = m->n;
   while (i > 1 && m->size[i - 2] <= m->size[i - 1]) i--;
@@ -72,7 +73,8 @@ static bool order_next(Mesh *m) {
   return true;
 }
 
-/* An axis for each prime factor, or four axes where there are more: a mesh with an axis more has all plans of one with fewer. */
+/* One axis for each prime factor, or four axes where there are more: a mesh with one more axis has all plans of one
+ * with fewer. */
 static Meshes meshes_of(Arena *a, int64_t sites) {
   Meshes x = {.arena = a, .now = {AXES, {1, 1, 1, 1}}};
   Mesh prime = mesh_of_primes(sites);
@@ -83,7 +85,7 @@ static Meshes meshes_of(Arena *a, int64_t sites) {
   return x;
 }
 
-/* Each level's axes in all orders, the largest first before others. */
+/* The axes of each level in all orders, the largest first. */
 static Meshes meshes_by_seconds(Arena *a, const Seconds *s) {
   Meshes x = {.arena = a};
   const Mesh *all;
@@ -99,14 +101,14 @@ static Meshes meshes_by_seconds(Arena *a, const Seconds *s) {
 
 /* ---- the search ------------------------------------------------------------------------------------------------- */
 
-#define NEAR 0.02              /* of a large graph, where a plan costs no more above the bound, no other is looked for; else, of any, some are by chance, */
-#define CHANCE 0.25            /*   with this share of the budget */
+#define NEAR 0.02              /* for a large graph: a plan this close to the bound ends the search; else a few */
+#define CHANCE 0.25            /* are found by chance, with this share of the budget */
 
 typedef struct Search {
   Arena *arena;
   const PlaceGraph *g;
   const PartVectors *only;
-  double enough;             /* nobody wants what costs more */
+  double enough;             /* plans that cost more are useless */
   Placing *best;             /* NULL: none yet */
   double bound, effort;      /* of all that was looked at */
   bool narrow;
@@ -117,7 +119,7 @@ static bool is_as_much(double cost, double bound) {
   return cost <= bound * (1 + 1e-9);
 }
 
-/* Gives a bound of this mesh, of plans below what is wanted. */
+/* Returns a lower bound for plans on this mesh below the wanted cost. */
 static double look(Search *x, const PlaceGraph *g, const Mesh *m, double budget, double below) {
   double enough = fmin(x->enough, below);
   Placing *p = placing_find(x->arena, g, m, x->only, budget, enough, x->which);
@@ -129,7 +131,7 @@ static double look(Search *x, const PlaceGraph *g, const Mesh *m, double budget,
   return p->bound;
 }
 
-/* By seconds, and where memory has a price, there are no bounds by counts. */
+/* There are no bounds by counts for seconds, or where memory has a price. */
 static bool has_bound(const PlaceGraph *g) {
   return !g->label && (!g->cost || (g->cost->paper && !g->cost->price));
 }
@@ -153,7 +155,7 @@ static void look_orders(Search *x, Mesh m, double budget) {
   } while (order_next(&m));
 }
 
-/* ---- by chance ---------------------------------------------------------------------------------------------------- */
+/* ---- by chance --------------------------------------------------------------------------------------------------- */
 
 static bool is_far(const Search *x, double bound) {
   return !x->best || x->best->cost > bound * (1 + NEAR);
@@ -172,7 +174,7 @@ static void anneal(Search *x, Mesh m, bool orders, double budget) {
   } while (orders && order_next(&m));
 }
 
-/* ---- one mesh after the other --------------------------------------------------------------------------------------- */
+/* ---- one mesh after the other ------------------------------------------------------------------------------------ */
 
 static Placing *best_plainly(Search *s, const Meshes *x, double budget) {
   for (uint32_t i = 0; i < x->all.len; i++) {
@@ -183,18 +185,18 @@ static Placing *best_plainly(Search *s, const Meshes *x, double budget) {
   return s->best;
 }
 
-/* ---- by rounds ---------------------------------------------------------------------------------------------------- */
+/* ---- by rounds --------------------------------------------------------------------------------------------------- */
 
-/* A round is for plans that cost more by such a share than what seems to be the least; the last is for all. */
+/* A round accepts plans that cost this share more than the apparent minimum; the last accepts all. */
 static const double rounds[] = {1e-7, 3e-3, 0.02, 0.2, INFINITY};
 enum { ROUNDS = sizeof rounds / sizeof *rounds };
 
-#define AHEAD 1.3              /* of the least bound so far: where the bound of a mesh gets there, that is known well enough */
-#define NEAR_BUSY 0.001        /* nor where one costs so little more, of plans without idle axes; */
-#define PROOF 0.1              /*   but for a proof, with this share of the budget, on meshes whose bound is no more below what seems to be the least: */
+#define AHEAD 1.3              /* times the least bound so far: a mesh whose bound gets there needs no better one */
+#define NEAR_BUSY 0.001        /* for plans without idle axes, this close is also close enough; */
+#define PROOF 0.1              /* but for a proof: with this share of the budget, on meshes whose bound is this near: */
 #define PROOF_NEAR 1e-3
 
-/* Plans that cost less are looked for, in all orders of a mesh or in one; or as long as that makes the bound better. */
+/* Searches for plans of lower cost, in all orders of a mesh or in one; or as long as that improves the bound. */
 typedef struct Below { double cost, budget; bool one, proof; } Below;
 
 static bool has_orders(const Meshes *all, uint32_t i) {
@@ -220,7 +222,7 @@ static void look_below(Search *x, const Meshes *all, uint32_t i, PlaceLeast *kno
   arena_free(a);
 }
 
-/* The one with the least bound below `most` that was not looked at in this round. */
+/* Returns the mesh with the least bound below `most` that was not looked at in this round. */
 static uint32_t mesh_next(const Search *x, uint32_t n, const PlaceLeast *known, const bool *seen, double most) {
   uint32_t best = n;
   for (uint32_t i = 0; i < n; i++)
@@ -234,7 +236,8 @@ static double bound_of(uint32_t n, const PlaceLeast *known) {
   return least;
 }
 
-/* Plans below `most`; or, of a large graph, in one order of each mesh, plans that cost a share more than none on this mesh can. */
+/* Looks for plans below `most`; or, for a large graph, in one order of each mesh, for plans that cost at most a
+ * share more than the mesh's bound. */
 static void round_look(Search *s, const Meshes *x, PlaceLeast *known, double *tried, double most, double share, double budget) {
   uint32_t n = x->all.len;
   bool *seen = NEW_ARRAY(s->arena, bool, n + 1), one = !isinf(share), large = placing_is_large(s->g);
@@ -249,7 +252,7 @@ static void round_look(Search *s, const Meshes *x, PlaceLeast *known, double *tr
   }
 }
 
-/* On the meshes that promise most. */
+/* On the most promising meshes. */
 static void anneal_meshes(Search *s, const Meshes *x, const PlaceLeast *known, double budget) {
   uint32_t n = x->all.len, most = n < MESHES_FEW ? n : MESHES_FEW;
   bool *seen = NEW_ARRAY(s->arena, bool, n + 1);
@@ -268,7 +271,7 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   PlaceLeast *known = NEW_ARRAY(s->arena, PlaceLeast, n + 1);
   double first = INFINITY, sum = INFINITY, *tried = NEW_ARRAY(s->arena, double, n + 1);
   bool large = placing_is_large(s->g);
-  bool spare = large && n < 2 && s->g->part->vertices.len < HUGE_GRAPH; /* then something is left for plans; in more, half a bound takes longer than all */
+  bool spare = large && n < 2 && s->g->part->vertices.len < HUGE_GRAPH; /* leaves budget for plans */
   for (uint32_t i = 0; i < n; i++) {
     known[i] = placing_least(s->g, &x->all.at[i], s->only, budget / (spare ? 2 : n > 4 ? 4 : n), fmin(s->enough, AHEAD * first), s->which);
     s->effort += known[i].effort;
@@ -289,7 +292,7 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   return s->best;
 }
 
-/* enough: nobody wants one that costs more; so much costs `best`, if it is not NULL. */
+/* enough: plans that cost more are useless; this is the cost of `best`, if it is not NULL. */
 static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, double enough, Placing *best,
                         uint32_t *which) {
   Search s = {.arena = a, .g = g, .only = only, .enough = enough, .best = best, .bound = INFINITY, .which = which};
@@ -298,7 +301,7 @@ static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const Pa
   return p;
 }
 
-/* What a site may have to do on any of them. */
+/* The most work that a site may have on any of them. */
 static double work_allowed(const PlaceGraph *g, const Meshes *x, const PartVectors *only) {
   double least = INFINITY;
   for (uint32_t i = 0; i < x->all.len; i++) least = fmin(least, work_least(g, &x->all.at[i], only));
@@ -316,7 +319,7 @@ int64_t sites_fewer(int64_t sites) {
   return best;
 }
 
-/* known: a plan from which to begin, or NULL. */
+/* known: a plan to start from, or NULL. */
 static Placing *search(Arena *a, const PlaceGraph *free, int64_t sites, const PartVectors *only, double budget, Placing *known, uint32_t *which) {
   PlaceGraph limited = *free, *g = &limited;
   if (g->fixed && g->fixed->mesh) {
@@ -346,7 +349,8 @@ Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const Part
   return search(a, g, sites, only, budget, NULL, which);
 }
 
-/* A large graph is searched for plans without idle axes first: there is less of them, and one is nearly always near to the best. */
+/* Searches a large graph for plans without idle axes first: there are fewer, and one is nearly always close to the
+ * best. */
 static Placing *best_large(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
   PlaceGraph fewer = *g;
   fewer.busy = true;

@@ -1,4 +1,4 @@
-/* plan/placing/placing.c - a graph as planners see it, what a choice of axes means, and the bytes that it moves. */
+/* plan/placing/placing.c - the graph as planners see it, what a choice of axes means, and how many bytes it moves. */
 #include "inside.h"
 #include "reach.h"
 
@@ -50,16 +50,17 @@ PlaceGraph *place_graph(Arena *a, const PartGraph *part) {
   return g;
 }
 
-/* ---- what a choice means -------------------------------------------------------------------------------- */
+/* ---- placements of a choice ----------------------------------------------------------------------------- */
 
-/* As it comes out of the vertex's kernels. */
+/* The placement in which the vertex's kernels produce it. */
 Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label) {
   Placement p = {{0}};
   for (uint32_t a = 0; a < m->n; a++) p.on[a] = label[a] < 0 ? PLACE_ALL : label[a] < (int)v->n_out ? label[a] : PLACE_PART;
   return p;
 }
 
-/* As the vertex's kernels want to have it, in the maker's labels; or a state, whose labels are its dimensions. */
+/* The placement in which the vertex's kernels want it, in the maker's labels; for a state, its dimensions are its
+ * labels. */
 Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label) {
   Placement p = {{0}};
   for (uint32_t a = 0; a < m->n; a++) {
@@ -72,7 +73,7 @@ Placement wanted_at(const PartRead *r, const Mesh *m, const int8_t *label) {
   return p;
 }
 
-/* Where it is in parts, it is reduced to where it is to be. */
+/* If it is in parts, it is reduced to its destination. */
 Placement reduced_at(const Mesh *m, const Placement *made, const Placement *home) {
   Placement p = *made;
   for (uint32_t a = 0; a < m->n; a++)
@@ -85,7 +86,7 @@ double stored_copies(const PlaceTensor *t, const Mesh *m, const Placement *home)
   return t->bytes * (double)(placement_copies(m, home) - 1);
 }
 
-/* ---- what moves ---------------------------------------------------------------------------------------------- */
+/* ---- moves --------------------------------------------------------------------------------------------------- */
 
 static double moved(const PlaceTensor *t, const Mesh *m, const Placement *from, const Placement *to) {
   if (placement_equal(m, from, to)) return 0;
@@ -113,7 +114,7 @@ double placing_brought(const PlaceGraph *g, const Placing *p, uint32_t i) {
   return v->times * (reduced(t, &p->mesh, &made, &between) + moved(t, &p->mesh, &between, &p->home[i]));
 }
 
-/* A stack has what its maker made in each turn: so many times as much. */
+/* A stack has what its maker made in each turn: that many times as much. */
 double turns_in(const PlaceTensor *t, const PartRead *r) {
   double bytes = dtype_size(t->node->dtype);
   for (uint32_t k = 0; k < r->rank; k++) bytes *= (double)r->extent[k];

@@ -1,4 +1,4 @@
-/* plan/placing/reach.c - windows of blocks, as intervals; and what of them is there. */
+/* plan/placing/reach.c - windows of blocks, as intervals; and how much of them a site already has. */
 #include "reach.h"
 
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "inside.h"
 
 enum {
-  LOOKED_AT = 1 << 22,       /* pairs of a home and a cut, at a site each */
-  SITES = 64,                /* that stand for all, where there are more; */
-  ASKED_SITES = 4            /*   where they ask for places, so many */
+  LOOKED_AT = 1 << 22,       /* pairs of a home and a cut, times sites, to look at */
+  SITES = 64,                /* a sample of sites, where there are more; */
+  ASKED_SITES = 4            /* where they request places, this many */
 };
 
 /* ---- windows -------------------------------------------------------------------------------------------- */
@@ -100,12 +100,12 @@ void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t re
     int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
     from[k] = 0, to[k] = r->extent[k];
     if (d < 0 || !t->extent[d]) continue;
-    int64_t merged = r->extent[k] / t->extent[d]; /* labels that come after it in the dimension stay whole */
+    int64_t merged = r->extent[k] / t->extent[d]; /* labels after it in the dimension stay whole */
     from[k] = low[d] * merged, to[k] = high[d] * merged;
   }
 }
 
-/* ---- what is there ----------------------------------------------------------------------------------------- */
+/* ---- data present ------------------------------------------------------------------------------------------ */
 
 static double volume(uint32_t rank, const int64_t *from, const int64_t *to) {
   double n = 1;
@@ -123,12 +123,12 @@ static double size_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
   return read_of(g, vertex, read)->times * dtype_size(g->tensors.at[g->tensor[vertex][read]].node->dtype);
 }
 
-/* Some site, of so many looked at. */
+/* The i-th of the sampled sites. */
 static int64_t site_of(int64_t i, int64_t looked, int64_t sites) {
   return looked == sites ? i : (int64_t)((uint64_t)i * 2654435761u % (uint64_t)sites);
 }
 
-/* Added over sites: what they want, and of it what they lack. */
+/* Added over sites: what they want, and how much of it they lack. */
 typedef struct Amount { double want, lack; } Amount;
 
 static Amount amount_of(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
@@ -140,14 +140,14 @@ static Amount amount_of(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uin
     reach_wanted(g, m, vertex, read, on, at, from, to, wrap);
     if (home) reach_home(g, m, vertex, read, home, at, has, end);
     n.want += volume(rank, from, to);
-    n.lack += lacking(rank, from, to, wrap, has, end); /* without a home: all that is wanted, but for rank 0, of which nothing is */
+    n.lack += lacking(rank, from, to, wrap, has, end); /* without a home all of it is lacking, except at rank 0 */
   }
   return (Amount){n.want * (double)sites / (double)looked, n.lack * (double)sites / (double)looked};
 }
 
-/* ---- at data: what is asked for ------------------------------------------------------------------------------ */
+/* ---- requests at indices from data --------------------------------------------------------------------------- */
 
-typedef struct Asking {      /* of a read, with a cut of labels, at a site */
+typedef struct Asking {      /* a read, with a cut of labels, at a site */
   double points;
   int64_t from[REACH_RANK], to[REACH_RANK];
 } Asking;
@@ -169,7 +169,7 @@ static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint3
   asked_box(q, low, high, read_of(g, vertex, read)->extent, x->from, x->to);
 }
 
-/* Blocks of a dimension at home, of so many, that have something of from..to. */
+/* The number of a dimension's home blocks that meet from..to. */
 static double blocks_met(const PlaceTensor *t, const PartRead *r, uint32_t k, const Mesh *m, const Placement *home, int64_t from, int64_t to) {
   int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
   if (d < 0 || !t->extent[d] || to <= from) return 1;
@@ -177,7 +177,7 @@ static double blocks_met(const PlaceTensor *t, const PartRead *r, uint32_t k, co
   return (double)(((to - 1) / each * n + n - 1) / t->extent[d] - (from / each * n + n - 1) / t->extent[d] + 1);
 }
 
-/* Bytes, once, to a site that has has..end. */
+/* Bytes of one fetch to a site that has has..end. */
 static double asked_once(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const Asking *x, const Placement *home,
                          const int64_t *has, const int64_t *end) {
   const PartRead *r = read_of(g, vertex, read);
@@ -192,7 +192,7 @@ static double asked_once(const PlaceGraph *g, const Mesh *m, uint32_t vertex, ui
   return asked_bytes(x->points, 2, at);
 }
 
-/* In a run; LARGE where nothing can be asked for. */
+/* Per run; LARGE where nothing can be requested. */
 static const double LARGE = 1e300;
 
 static double asked_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on,
@@ -214,7 +214,7 @@ static double asked_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex,
   return asked ? read_of(g, vertex, read)->asked * n * (double)sites / (double)looked : LARGE;
 }
 
-/* ---- in a run ------------------------------------------------------------------------------------------------- */
+/* ---- costs per run -------------------------------------------------------------------------------------------- */
 
 static double amount_cost(const PlaceGraph *g, uint32_t vertex, uint32_t read, Amount n, bool paper) {
   if (!paper) return size_of(g, vertex, read) * n.lack;
@@ -250,7 +250,7 @@ Placement reach_cut(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_
   return p;
 }
 
-/* By site and dimension the ends of boxes; and where they wrap. */
+/* Finds, by site and dimension, the ends of boxes, and where they wrap. */
 static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, bool home, const Placement *p, int64_t *box) {
   uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
   for (int64_t s = 0, sites = mesh_sites(m); s < sites; s++, box += 3 * (size_t)rank) {
@@ -260,7 +260,7 @@ static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint
   }
 }
 
-/* Of a read at data: where it costs less to ask for places. Of some sites, that stand for all. */
+/* For a read at indices from data: where requesting places is cheaper. Uses a sample of sites. */
 static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, int64_t looked, uint32_t n_home,
                         const Placement *const *home, uint32_t n_on, const Placement *const *on, double *cost) {
   const PartRead *r = read_of(g, vertex, read);
@@ -317,7 +317,7 @@ static double elements_of(const PartRead *r) {
   return n;
 }
 
-/* As if blocks lay as they do without windows. */
+/* Estimates the cost with blocks as they lie without windows. */
 static void costs_about(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
                         uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
   const PartRead *r = read_of(g, vertex, read);
@@ -333,10 +333,10 @@ static void costs_about(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uin
   }
 }
 
-/* So many pairs of a home and a cut are few enough to look at each site. */
+/* Whether there are few enough pairs of a home and a cut to look at each site. */
 static bool are_few(const Mesh *m, double pairs) { return pairs * (double)mesh_sites(m) <= (double)LOOKED_AT; }
 
-/* Sites that are looked at for what is asked for. */
+/* How many sites are sampled for requests. */
 static int64_t asked_sites(const Mesh *m, double pairs) {
   int64_t sites = mesh_sites(m);
   return are_few(m, pairs) || sites < ASKED_SITES ? sites : ASKED_SITES;

@@ -1,9 +1,11 @@
-/* plan/placing/realise.c - counts that were chosen without a mesh, on one: which axes cut which label, and homes, so that little moves.
+/* plan/placing/realise.c - realises on a mesh the counts that were chosen without one: which axes cut which label,
+ * and homes, such that little moves.
  *
- * In: by vertex how often each label is cut. Out: a placing with these counts on a mesh with an axis for each prime factor of the sites. Such
- * meshes have many axes, and axes can be given to labels, and homes chosen, in far more ways than anyone can try. So few are looked at:
- * for a vertex all ways if there are not many, else those in which labels take their axes one after the other, in each order; for a
- * tensor the placements in which some way of its maker leaves it or some way of a reader wants it. Of these the network takes the best. */
+ * In: by vertex how often each label is cut. Out: a placing with these counts on a mesh with an axis for each prime
+ * factor of the sites. Such meshes have many axes, and there are far too many assignments of axes to labels, and
+ * homes, to try all. So only a few are looked at: for a vertex all ways if there are not many, else those in which
+ * labels take their axes one after the other, in each order; for a tensor the placements in which some way of its
+ * maker leaves it or some way of a reader wants it. The network picks the best of these. */
 #include <math.h>
 #include <string.h>
 
@@ -12,8 +14,8 @@
 enum {
   WAYS = 64,                 /* of a vertex */
   HOMES = 160,               /* of a tensor */
-  PARTS = 32,                /* labels that are cut, and what is idle */
-  STEPS = 100000             /* before all ways are too many */
+  PARTS = 32,                /* labels that are cut, plus the idle part */
+  STEPS = 100000             /* before giving up on all ways */
 };
 
 typedef VEC(Placement) Placements;
@@ -27,18 +29,18 @@ typedef struct Realise {
 
 /* ---- a vertex -------------------------------------------------------------------------------------------- */
 
-typedef struct Giving {      /* axes are given to parts: labels that are cut, and idle ones */
+typedef struct Giving {      /* assigns axes to parts: labels that are cut, and the idle part */
   Realise *x;
   uint32_t n;
   int8_t label[PARTS];       /* by part; PLACE_ALL: idle */
-  int64_t left[PARTS];       /* what is still to be cut of it */
+  int64_t left[PARTS];       /* the factor that is still to be cut */
   uint32_t order[PARTS];
   Placement now;
   uint32_t steps;
   Placements all;
 } Giving;
 
-/* False: no axes multiply to these counts, or there are too many of them. */
+/* False: no axes multiply to these counts, or there are too many. */
 static bool giving_start(Giving *v, Realise *x, const PartVertex *of, const uint32_t *d) {
   int64_t idle = mesh_sites(&x->mesh);
   *v = (Giving){.x = x};
@@ -54,8 +56,8 @@ static bool giving_start(Giving *v, Realise *x, const PartVertex *of, const uint
   return true;
 }
 
-/* All ways, from axis a on; false: they are more than WAYS, or not found soon. Where axes are primes each finds a part, as what is left of
- * both is the same number. */
+/* Tries all ways, from axis a on; false: there are more than WAYS, or they are not found soon. Where axes are
+ * primes, each finds a part, since the rest of both is the same number. */
 static bool give_all(Giving *v, uint32_t a) {
   if (v->steps++ == STEPS) return false;
   if (a == v->x->mesh.n) {
@@ -77,7 +79,7 @@ static bool give_all(Giving *v, uint32_t a) {
   return all;
 }
 
-/* Parts take axes in this order: of those of one size, the first ones. */
+/* Parts take axes in this order; of axes of equal size, the first ones. */
 static void give_in_order(Giving *v) {
   int64_t left[PARTS];
   memcpy(left, v->left, sizeof left);
@@ -96,7 +98,7 @@ static void give_in_order(Giving *v) {
   vec_push(v->x->arena, v->all, v->now);
 }
 
-/* The first WAYS orders, from part i on; fewer where those that are tried soon suit no axes. */
+/* Tries the first WAYS orders, from part i on; fewer where the first ones tried fit no axes. */
 static void give_orders(Giving *v, uint32_t i) {
   if (i == v->n) give_in_order(v), v->steps++;
   for (uint32_t k = i; k < v->n && v->all.len < WAYS && v->steps < STEPS; k++) {
@@ -108,7 +110,7 @@ static void give_orders(Giving *v, uint32_t i) {
   }
 }
 
-/* Counts that axes can have, none larger: each axis, the largest first, goes where most is still to be cut. */
+/* Finds counts that axes can have, none larger: each axis, the largest first, goes where most is still to be cut. */
 static void counts_below(const Realise *x, const PartVertex *v, const uint32_t *d, uint32_t *count) {
   for (uint32_t l = 0; l < v->n_label; l++) count[l] = 1;
   for (uint32_t a = 0; a < x->mesh.n; a++) {
@@ -130,7 +132,7 @@ static PlaceWays vertex_ways(Realise *x, const PartVertex *of, const uint32_t *d
   return (PlaceWays){v.all.len, v.all.at};
 }
 
-/* Gives whether it has the counts that are wanted. */
+/* Returns whether it has the wanted counts. */
 static bool label_find(Realise *x, uint32_t i, const uint32_t *d) {
   const PartVertex *v = &x->g->part->vertices.at[i];
   uint32_t *count = NEW_ARRAY(x->arena, uint32_t, v->n_label + 1);
@@ -139,14 +141,14 @@ static bool label_find(Realise *x, uint32_t i, const uint32_t *d) {
   counts_below(x, v, d, count);
   x->label[i] = vertex_ways(x, v, count);
   if (x->label[i].n) return false;
-  for (uint32_t l = 0; l < v->n_label; l++) count[l] = 1; /* more labels than anyone tells apart */
+  for (uint32_t l = 0; l < v->n_label; l++) count[l] = 1; /* more labels than anyone distinguishes */
   x->label[i] = vertex_ways(x, v, count);
   return false;
 }
 
 /* ---- a tensor -------------------------------------------------------------------------------------------- */
 
-/* Axes for which there is no room, or that nothing is cut along for good, have all of it. */
+/* Axes without room, or that cut no dimension (parts), have copies. */
 static Placement home_like(const Realise *x, uint32_t tensor, const Placement *p) {
   const PlaceTensor *t = &x->g->tensors.at[tensor];
   Placement at = *p;
@@ -168,7 +170,7 @@ static void home_add(Realise *x, Placements *of, uint32_t tensor, const Placemen
   if (of[tensor].len < HOMES) vec_push(x->arena, of[tensor], at);
 }
 
-/* As it is made: what is in parts everywhere, or each site with a share of it. */
+/* As it is made: parts are reduced to every site, or to one share per site. */
 static void homes_made(Realise *x, Placements *of, uint32_t i) {
   const PlaceTensor *t = &x->g->tensors.at[i];
   for (uint32_t k = 0; k < x->label[i].n; k++) {
@@ -188,7 +190,7 @@ static void homes_wanted(Realise *x, Placements *of, uint32_t i) {
     }
 }
 
-/* A state may lie as its values do, and they as it does. */
+/* A state may lie as its values do, and its values as it does. */
 static void homes_of_state(Realise *x, Placements *of, uint32_t i) {
   const PartVertex *v = &x->g->part->vertices.at[i];
   for (uint32_t k = 0; k < v->reads.len; k++) {
@@ -228,7 +230,7 @@ static void homes_find(Realise *x) {
   }
 }
 
-/* ---- the door --------------------------------------------------------------------------------------------- */
+/* ---- entry point ------------------------------------------------------------------------------------------ */
 
 Placing *placing_realise(Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly) {
   Arena *work = arena_new();

@@ -1,4 +1,5 @@
-/* plan/placing/tables.c - what pairs of choices cost: for a vertex's cut and its home, and for each read; made once for all that are alike. */
+/* plan/placing/tables.c - the costs of pairs of choices: a vertex's cut and its home, and each read; computed once
+ * for all that are alike. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static MemoEntry *distinct_entry(Arena *a, const Finder *f, Memo *seen, uint32_t
   return memo_get(seen, key, (rank + 1) * sizeof *key);
 }
 
-/* Of a tensor with so many dimensions. */
+/* The distinct placements of a tensor of this rank. */
 static Distinct distinct(Arena *a, const Finder *f, uint32_t rank, uint32_t n, const Placement *all) {
   Distinct x = {0, NEW_ARRAY(a, uint32_t, n), NEW_ARRAY(a, const Placement *, n)};
   Memo seen = memo_new(a);
@@ -41,7 +42,7 @@ static uint32_t pair_slot(const Pair *at, uint32_t room, uint64_t key) {
   return k;
 }
 
-/* Where it is, or is to be put. */
+/* The pair's entry, or the slot for it. */
 static Pair *pair_get(Finder *f, uint64_t key) {
   if (f->n_pairs >= f->pairs_room / 2) {
     uint32_t room = f->pairs_room ? f->pairs_room * 2 : PAIRS_FIRST;
@@ -56,12 +57,13 @@ static Pair *pair_get(Finder *f, uint64_t key) {
   return p;
 }
 
-/* What moves of a tensor from where it is made to its home, as shares: in parts (of which an element counts `part`) and after. Found once for
- * those that differ in their dimensions' numbers alone. between NULL: nothing is in parts. */
+/* How much of a tensor moves from where it is made to its home, as shares: in parts (where an element counts `part`)
+ * and after. Computed once for those that differ only in the numbers of their dimensions. between NULL: nothing is
+ * in parts. */
 static double brought_like(Finder *f, double part, const Placement *made, const Placement *between, const Placement *home) {
   const Placement *at[] = {made, home, between};
   int8_t number[CUT_LABELS + 1], next = 0;
-  uint64_t key = between ? 3 : 2; /* at, by axis, dimensions numbered as they come */
+  uint64_t key = between ? 3 : 2; /* at, by axis, dimensions numbered by first occurrence */
   uint32_t n = between ? 3 : 2;
   memset(number, -1, sizeof number);
   for (uint32_t k = 0; k < n; k++)
@@ -82,7 +84,7 @@ static double brought_like(Finder *f, double part, const Placement *made, const 
   return part * known->share[0] + known->share[1];
 }
 
-/* How a tensor gets from x's placements to y's: so many bytes in all, an element in parts counts `part` times. */
+/* How a tensor gets from x's placements to y's: its total bytes; an element in parts counts `part` times. */
 typedef struct Carried { double bytes, part; const PlaceTensor *tensor; } Carried; /* by value */
 
 static bool in_parts(const Mesh *m, uint32_t n, const Placement *at) {
@@ -92,7 +94,7 @@ static bool in_parts(const Mesh *m, uint32_t n, const Placement *at) {
   return false;
 }
 
-/* What room there is, as far as it counts: where parts go on the way hangs on it. */
+/* Adds the available room to the key, as far as it matters: it determines which way parts take. */
 static void room_add(Buf *key, const Mesh *m, const Carried *c) {
   int64_t sites = mesh_sites(m);
   buf_add(key, (const char *)&c->part, sizeof c->part);
@@ -117,7 +119,7 @@ static void shares_least(Finder *f, const Distinct *p, const Distinct *q, const 
   arena_free(a);
 }
 
-/* Each of p to each of q. */
+/* From each of p to each of q. */
 static const double *shares(Finder *f, const Distinct *p, const Distinct *q, bool parts, const Carried *c) {
   Buf key = buf_new(f->arena);
   if (parts) room_add(&key, f->m, c);
@@ -139,20 +141,20 @@ static const double *shares(Finder *f, const Distinct *p, const Distinct *q, boo
   return e->value = share;
 }
 
-/* A cost like that of x and y was made before: it is used once more. */
+/* Reuses an equal cost that was made before for x and y. */
 static bool is_known(Finder *f, const MemoEntry *e, uint32_t x, uint32_t y) {
   if (e->value) network_cost2_like(f->n, (uint32_t)((uintptr_t)e->value - 1), x, y);
   return e->value;
 }
 
-/* e: where it is kept; NULL: nowhere. */
+/* e: the cache entry; NULL: none. */
 static void make(Finder *f, MemoEntry *e, uint32_t x, const Distinct *of_x, uint32_t y, const Distinct *of_y, const double *cost) {
   uint32_t number = network_cost2(f->n, x, of_x->n, of_x->of, y, of_y->n, of_y->of, cost);
   f->entries += (double)of_x->n * of_y->n;
   if (e) e->value = (void *)((uintptr_t)number + 1);
 }
 
-/* A table of what it costs to bring a tensor from x's placements to y's: by value. */
+/* Adds a table of the cost of moving a tensor from x's placements to y's, by value. */
 static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y, Carried c) {
   Arena *a = arena_new();
   Buf key = buf_new(a);
@@ -174,7 +176,7 @@ static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x,
   arena_free(a);
 }
 
-/* What a tensor's way costs: memory, and seconds or bytes. */
+/* The cost of a tensor's way: memory, and seconds or bytes. */
 static double pair_cost(Finder *f, const PairCost *c, bool parts, const Placement *from, const Placement *to) {
   double cost = pair_memory(c, from, to), bytes = c->size;
   if (c->times <= 0) return cost;
@@ -187,7 +189,7 @@ static double pair_cost(Finder *f, const PairCost *c, bool parts, const Placemen
   return cost + c->times * bytes * brought_like(f, c->part / c->size, from, parts ? &between : NULL, to);
 }
 
-/* The same where costs are others than bytes. */
+/* The same where costs are not bytes. */
 static void pair_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y,
                      const PairCost *c) {
   Arena *a = arena_new();
@@ -235,7 +237,7 @@ void tables_vertex(Finder *f, uint32_t i) {
            (Carried){v->times * t->bytes, t->part / dtype_size(t->node->dtype), t});
 }
 
-/* What windows of it cost by another measure than bytes alone. */
+/* Prices its windows where the cost is not bytes alone. */
 static void windows_price(Finder *f, uint32_t i, uint32_t k, const PairCost *c, const Distinct *home, const Distinct *on, double *cost) {
   size_t n = (size_t)home->n * on->n;
   double price = c->price[PHASE_KERNEL], *other = NEW_ARRAY(f->arena, double, n + 1);
@@ -250,7 +252,7 @@ static void windows_price(Finder *f, uint32_t i, uint32_t k, const PairCost *c, 
   for (size_t x = 0; x < n; x++) cost[x] += price * other[x];
 }
 
-/* All that windows' costs hang on, where neither data nor memory's price do. */
+/* The key of all that the cost of windows depends on, apart from data and the price of memory. */
 static void windows_key(const Finder *f, uint32_t i, uint32_t k, const PlaceWays *home, const PlaceWays *w, Buf *key) {
   const PartVertex *v = &f->g->part->vertices.at[i];
   const PartRead *r = &v->reads.at[k];
@@ -267,7 +269,7 @@ static void windows_key(const Finder *f, uint32_t i, uint32_t k, const PlaceWays
   key_add(key, f->m, w->n, w->at);
 }
 
-/* What windows of it cost. */
+/* Adds the cost of its windows. */
 static void reach_add(Finder *f, uint32_t i, uint32_t k, const PlaceWays *w) {
   Arena *a = arena_new();
   const PartVertex *v = &f->g->part->vertices.at[i];
@@ -306,7 +308,7 @@ void tables_read(Finder *f, uint32_t i, uint32_t k) {
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
   if (!reach_is_plain(f->g, i, k)) {
-    if (!f->counts) reach_add(f, i, k, w); /* it is not known what windows are at least */
+    if (!f->counts) reach_add(f, i, k, w); /* no lower bound of windows is known */
     return;
   }
   if (f->g->cost) {

@@ -1,22 +1,23 @@
-/* plan/placing/windows.c - windows along each dimension by itself, once for all homes and cuts that are alike there. */
+/* plan/placing/windows.c - windows along each dimension separately, computed once for all homes and cuts that are
+ * alike there. */
 #include "windows.h"
 
 #include <string.h>
 
-static const double looked = 256; /* places that are all looked at */
+static const double looked = 256; /* up to this many places are all looked at */
 
 typedef struct Windows {
   Arena *arena;
   const PlaceGraph *g;
   const Mesh *m;
   const Links *l;            /* NULL: only what a site holds */
-  uint32_t vertex, read, levels; /* those of the links, and sites */
+  uint32_t vertex, read, levels; /* the levels: those of the links, and sites */
   const PartRead *r;
 } Windows;
 
 typedef struct Along {       /* a dimension, with one home and one cut: */
-  double *wants, *lacks;     /* by level: the longest window, and the most that is not there */
-  double *others, *doubling; /* by level: places of which a site wants something, its own too; steps of a gather */
+  double *wants, *lacks;     /* by level: the longest window, and the most that is missing */
+  double *others, *doubling; /* by level: places from which a site wants data, including its own; steps of a gather */
 } Along;
 
 /* ---- places ------------------------------------------------------------------------------------------------- */
@@ -27,7 +28,7 @@ static double places_of(const Mesh *m, const bool *used) {
   return n;
 }
 
-/* Of many: the first two, one in the middle, and the last. */
+/* Of many places, only the first two, one in the middle, and the last. */
 static uint32_t place_after(uint32_t at, uint32_t size, bool few) {
   if (!few || size <= 4 || at == 0) return at + 1;
   return at == 1 ? size / 2 : at == size / 2 ? size - 1 : size;
@@ -49,7 +50,7 @@ static int32_t home_dimension(const PartRead *r, uint32_t k) {
   return r->from < 0 ? (int32_t)k : r->made[k];
 }
 
-/* What of a home, or of a cut, matters for dimension k. */
+/* The part of a home, or of a cut, that matters for dimension k. */
 static Placement home_along(const Windows *w, uint32_t k, const Placement *home) {
   Placement p;
   int32_t d = home_dimension(w->r, k);
@@ -65,7 +66,7 @@ static Placement cut_along(const Windows *w, uint32_t k, const Placement *on) {
   return p;
 }
 
-/* Of the axes that cut it at home those that come one after the other, and have one link and are of one kind, count together. */
+/* Consecutive axes that cut it at home and have the same link and kind count together. */
 static void messages(const Windows *w, uint32_t k, const Placement *home, const Placement *on, int64_t from, int64_t to, Along *x) {
   const PlaceTensor *t = &w->g->tensors.at[w->g->tensor[w->vertex][w->read]];
   int32_t d = home_dimension(w->r, k);
@@ -89,7 +90,7 @@ static void messages(const Windows *w, uint32_t k, const Placement *home, const 
   }
 }
 
-/* One level: all of a part's sites are one place of a mesh without the axes inside of it. */
+/* One level: all of a part's sites are one place of a mesh without the axes inside it. */
 static void level_find(const Windows *w, uint32_t k, uint32_t level, const Placement *home, const Placement *on, Along *x) {
   Mesh m = *w->m;
   bool sites = level + 1 == w->levels, used[MESH_AXES] = {0};
@@ -116,7 +117,7 @@ static Along along(const Windows *w, uint32_t k, const Placement *home, const Pl
   return x;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------ */
+/* ---- everything together ---------------------------------------------------------------------------------------- */
 
 static double bytes_lacking(const Windows *w, const Along *const *dimension, uint32_t level, double *wanted) {
   double there = dtype_size(w->g->tensors.at[w->g->tensor[w->vertex][w->read]].node->dtype);

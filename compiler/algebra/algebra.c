@@ -1,4 +1,4 @@
-/* algebra/algebra.c - building programs: what the type and the placement of a result are follows from its operands. */
+/* algebra/algebra.c - builds programs. Derives the type and the placement of each result from its operands. */
 #include "algebra.h"
 
 #include "expr/prove/prove.h"
@@ -48,9 +48,9 @@ static bool is_arg(Reducer r) {
   return r == RED_ARGMAX || r == RED_ARGMIN;
 }
 
-/* The axes that cut a key dimension are the first few of those that cut another. */
+/* The axes that cut a key dimension are a prefix of those that cut another. */
 static bool leads(const Mesh *m, const Placement *its, int8_t key, const Placement *theirs, int8_t to) {
-  bool all = true; /* so far each of theirs is one of its */
+  bool all = true; /* so far, each of its axes matches one of the other's */
   for (uint32_t a = 0; a < m->n; a++) {
     bool cuts = its->on[a] == key;
     if (theirs->on[a] != to) {
@@ -141,7 +141,7 @@ AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Ex
 
 /* ---- aggregate ------------------------------------------------------------------------------------------ */
 
-/* Keys are put in another order, or some go: what expressions over them become. */
+/* Keys are reordered, or some are dropped: rewrites the expressions over them. */
 static RelDim dim_rekeyed(Algebra *p, RelDim d, uint32_t n, const Expr *const *to) {
   return (RelDim){expr_normal(p->exprs, expr_relabel(p->exprs, d.low, n, to)), expr_normal(p->exprs, expr_relabel(p->exprs, d.high, n, to))};
 }
@@ -165,7 +165,7 @@ static void group_type(Algebra *p, AlgNode *x, const AlgNode *of, uint32_t n_gro
   x->type.key = key;
 }
 
-/* A key that goes leaves parts where an axis cuts it, unless it has but one value: then there is one place that has it all. */
+/* A dropped key leaves parts where an axis cuts it, unless it has only one value: then one place has all of it. */
 static void group_place(const Algebra *p, AlgNode *x, const AlgNode *of) {
   for (uint32_t a = 0; p->placed && a < p->mesh.n; a++) {
     int8_t on = of->at.on[a];
@@ -210,7 +210,7 @@ static bool is_block_of(Algebra *p, const Relation *t, const RelDim *a, const Re
   return rel_is_whole(b, &whole) && rel_is_cut(p->exprs, &one, 0, &key, &extent) && extent == whole;
 }
 
-/* What pieces and blocks have in common, by dimension, over the keys of t. */
+/* The intersection of pieces and blocks, by dimension, over the keys of t. */
 static const RelDim *dims_common(Algebra *p, const Relation *t, const RelDim *piece, const RelDim *block) {
   RelDim *dim = NEW_ARRAY(p->arena, RelDim, t->rank + 1);
   for (uint32_t d = 0; d < t->rank; d++) {
@@ -246,7 +246,8 @@ AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const
   return x;
 }
 
-/* A key dimension that an axis cuts must be among the new ones, as it was; what is cut along the others is found by the caller. */
+/* A key dimension that an axis cuts must be among the new ones unchanged; the caller finds what is cut along the
+ * others. */
 static void rekey_place(const Algebra *p, AlgNode *x) {
   for (uint32_t a = 0; p->placed && a < p->mesh.n; a++) {
     int8_t on = x->at.on[a];

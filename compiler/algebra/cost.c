@@ -1,4 +1,4 @@
-/* algebra/cost.c - tuples one by one: where each is, and where it is to be. */
+/* algebra/cost.c - the cost of moves, tuple by tuple: where each tuple is, and where it is wanted. */
 #include "cost.h"
 
 #include "expr/prove/asked.h"
@@ -32,7 +32,7 @@ void alg_places(const Mesh *m, const Placement *p, const Relation *r, const int6
   }
 }
 
-/* Sites that are to have the tuple and have not; of parts each for itself. */
+/* The number of sites that want the tuple and lack it; for parts, each separately. */
 static double receivers(const Mesh *m, const Placement *from, const int32_t *is, const int32_t *to) {
   double wanted = 1, there = 1, parts = 1;
   for (uint32_t a = 0; a < m->n; a++) {
@@ -40,14 +40,14 @@ static double receivers(const Mesh *m, const Placement *from, const int32_t *is,
     bool part = from->on[a] == PLACE_PART;
     parts *= part ? size : 1;
     wanted *= to[a] < 0 ? size : 1;
-    if (part) there *= to[a] < 0 ? 1 : 1 / size; /* a part is at one place; of `size` parts one is where a single place wants it */
+    if (part) there *= to[a] < 0 ? 1 : 1 / size; /* of `size` parts a single place has one */
     else if (is[a] >= 0 && to[a] >= 0) there *= is[a] == to[a];
     else there *= is[a] < 0 && to[a] < 0 ? size : 1;
   }
   return parts * (wanted - there);
 }
 
-/* Keys that are equal: a diagonal. What domains and conditions leave compares numbers. */
+/* Keys that are equal, as on a diagonal. What remains of domains and conditions compares numbers. */
 static bool keys_equal(const Expr *e) {
   for (; e->kind == EX_OP && e->op == OP_AND; e = e->arg[0])
     if (!keys_equal(e->arg[1])) return false;
@@ -101,7 +101,7 @@ static void here_find(const AlgFetch *f, const uint32_t *at, bool *here) {
   while (rel_next_key(table->type.n_key, table->type.frontier, key));
 }
 
-/* Spread as what can be asked for lies. */
+/* Spreads the bytes in proportion to what can be requested. */
 static void bytes_spread(Arena *a, const AlgFetch *f, const int64_t *low, const int64_t *high, const bool *here, double bytes, double *by) {
   const AskedTable *t = &f->table;
   uint32_t rank = f->asked.rank;

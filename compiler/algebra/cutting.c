@@ -1,4 +1,5 @@
-/* algebra/cutting.c - a plan as the doors want it: counts of vertices, of homes, and of inputs as they are stored. */
+/* algebra/cutting.c - turns a plan into the form that the lowerings (from_graph.h, from_tra.h) need: counts for
+ * vertices, for homes, and for inputs as stored. */
 #include "from_graph.h"
 
 enum { STEPS = 3 };
@@ -13,8 +14,8 @@ static uint32_t *home_counts(Arena *a, const Mesh *m, const PlaceTensor *t, cons
   return count;
 }
 
-/* The dimension that is cut further along axis a, where home has copies: of those that no later axis cuts at home, for then what is stored at
- * a site is at home there too, the one with the most room. */
+/* Returns the dimension to cut further along axis a, where home has copies. A candidate is not cut at home by a
+ * later axis, so that what a site stores is at home there too; of the candidates the one with the most room. */
 static int8_t further(const Mesh *m, const PlaceTensor *t, const Placement *home, const uint32_t *count, uint32_t a) {
   int8_t best = PLACE_FIRST;
   int64_t most = 0;
@@ -63,7 +64,7 @@ uint32_t ia_steps(const Cutting *c) {
   return n;
 }
 
-/* Whether places of something that vertex i reads are asked for. */
+/* Whether vertex i requests places of some operand. */
 static bool asks(const Cutting *c, uint32_t i) {
   const PartVertex *v = &c->places->part->vertices.at[i];
   for (uint32_t k = 0; c->placing && k < v->reads.len; k++)

@@ -1,4 +1,4 @@
-/* algebra/equation.c - an operation as a person reads it: for people, and not read back. */
+/* algebra/equation.c - prints an operation for people; this form is not read back. */
 #include "expr/equation.h"
 #include "algebra/text/text.h"
 
@@ -27,7 +27,7 @@ static Str turn_name(void *ctx, int64_t depth) {
   return NULL;
 }
 
-/* The keys of what expressions of a map and a filter are over: the operand's, and new ones. */
+/* Names the keys under the expressions of maps and filters: the operand's, then new ones. */
 static Str key_name(void *ctx, int64_t k) {
   const AlgNode *n = ctx, *of = alg_of(n);
   int64_t old = of ? of->type.n_key : 0;

@@ -1,4 +1,5 @@
-/* algebra/face.c - nodes and regions of a program over relations as expr/region/region.h knows them. */
+/* algebra/face.c - the interface through which expr/region/region.h sees the nodes and regions of a program over
+ * relations. */
 #include "algebra/text/text.h"
 
 static NodeRole role_of(const AlgNode *n) {

@@ -1,4 +1,5 @@
-/* algebra/from_graph.c - a vertex becomes cuts, a join, perhaps a filter, an aggregation, functions, and the way home. */
+/* algebra/from_graph.c - lowers a vertex to cuts, a join, an optional filter, an aggregation, functions, and the
+ * move home. */
 #include "door.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ static uint32_t home_count(const Door *x, uint32_t tensor, uint32_t k) {
   return t->vertex >= 0 ? x->cut->d[t->vertex][k] : 1;
 }
 
-/* A tensor's own dimensions, each of which may merge labels of its maker: the first that is longer than 1 is cut. */
+/* A tensor's own dimensions. Each may merge several labels of its maker; the first that is longer than 1 is cut. */
 typedef struct Home { Cuts cuts; Placement at; } Home; /* at: over the keys */
 
 static Cuts home_cuts(const Door *x, const EinNode *n, uint32_t tensor, const Str *label) {
@@ -47,7 +48,7 @@ static Cuts home_cuts(const Door *x, const EinNode *n, uint32_t tensor, const St
   return c;
 }
 
-/* Dimensions that are cut, to keys. */
+/* Replaces cut dimensions by keys. */
 static Placement keyed(const Door *x, uint32_t tensor, const Placement *at) {
   int8_t key[REL_KEYS], n = 0;
   Placement to = *at;
@@ -74,7 +75,7 @@ static Cuts whole_of(const Door *x, const EinNode *n) {
   return (Cuts){.dim = dim};
 }
 
-/* An input's dimensions are called as the first reader calls them. */
+/* Names an input's dimensions after the labels of its first reader. */
 static const Str *input_labels(const Door *x, const EinNode *n) {
   Str *name = NEW_ARRAY(x->arena, Str, n->rank + 1);
   const PartGraph *part = x->places->part;
@@ -102,7 +103,7 @@ static AlgNode *placed(AlgNode *y, const EinNode *n) {
   return y;
 }
 
-/* As it is stored: each dimension that is cut has a key, and so has, where axes find no room, the first place of them. */
+/* The type as stored: each cut dimension has a key, and so has the first place along axes that have no room. */
 static Relation stored_type(const Door *x, const EinNode *n, const Str *label, Placement *at) {
   uint32_t tensor = (uint32_t)x->tensor[n->id];
   const PlaceTensor *t = &x->places->tensors.at[tensor];
@@ -131,14 +132,14 @@ static Relation stored_type(const Door *x, const EinNode *n, const Str *label, P
   return type;
 }
 
-/* It is brought home once, for all that read it. */
+/* Moves an input home once, for all its readers. */
 static AlgNode *input_make(Door *x, const EinNode *n) {
   Relation t = {.dtype = n->dtype, .rank = n->rank};
   Placement at;
-  if (x->tensor[n->id] < 0) { /* nothing reads it, it is an output */
+  if (x->tensor[n->id] < 0) { /* nothing reads it, but it is an output */
     t.dim = whole_of(x, n).dim;
     if (!x->p->placed || !x->p->mesh.n) return placed(alg_input(x->p, n->name, &t, NULL), n);
-    t.n_key = 1; /* it stays where it is stored: at the first site */
+    t.n_key = 1; /* it stays where it is stored, at the first site */
     t.frontier = arena_copy(x->arena, &(int64_t){1}, sizeof(int64_t));
     t.key = arena_copy(x->arena, &(Str){strings_printf(x->graph->strings, "first")}, sizeof(Str));
     for (uint32_t k = 0; k < MESH_AXES; k++) at.on[k] = k < x->p->mesh.n ? 0 : PLACE_ALL;
@@ -155,13 +156,14 @@ static AlgNode *input_make(Door *x, const EinNode *n) {
   return recut_exactly(x->p, x->p->top, y, &home.cuts, x->placing ? &home.at : NULL);
 }
 
-/* ---- what it makes -------------------------------------------------------------------------------------------- */
+/* ---- the result ----------------------------------------------------------------------------------------------- */
 
 static const Expr *domain_of(const Door *x, const Vertex *v) {
   return x->full[v->node->id] ? NULL : window_possible(x->exprs, v->sum->domain, v->range);
 }
 
-/* Blocks with a point that counts; of blocks that are reduced together the first stays, for what is left where nothing counts. */
+/* Keeps blocks with a point that counts. Of blocks that are reduced together the first stays, for the result where
+ * nothing counts. */
 static const Expr *keep_of(const Door *x, const Vertex *v) {
   Exprs *e = x->exprs;
   const Expr *where = window_possible(e, v->sum->where, v->range), *first = NULL;
@@ -173,7 +175,7 @@ static const Expr *keep_of(const Door *x, const Vertex *v) {
   return expr_and(e, domain, where);
 }
 
-/* False where every key stays, as far as can be told. */
+/* False: every key stays. True also where there are too many keys to tell. */
 static bool drops_some(const Vertex *v, const Expr *keep) {
   int64_t key[REL_KEYS] = {0};
   uint32_t n = 0;
@@ -184,12 +186,12 @@ static bool drops_some(const Vertex *v, const Expr *keep) {
   return n >= TOLD;
 }
 
-/* A group none of whose tuples stay is gone. */
+/* Whether a group may lose all its tuples, and so vanish. */
 static bool drops_group(const Door *x, const Vertex *v) {
   return drops_some(v, domain_of(x, v));
 }
 
-/* Keys of output labels. */
+/* The keys of output labels. */
 static uint32_t group_of(const Vertex *v, uint32_t *group) {
   uint32_t n = 0;
   for (uint32_t l = 0; l < v->sum->n_out; l++)
@@ -197,14 +199,14 @@ static uint32_t group_of(const Vertex *v, uint32_t *group) {
   return n;
 }
 
-/* How parts are shared out to be reduced: each site gets its share of them, as place_between cuts it; where nothing has room, all parts go to the
- * first place along that axis. */
+/* How parts are shared out to be reduced: each site gets its share, as place_between cuts it. Where no dimension has
+ * room, all parts go to the first place along that axis. */
 typedef struct Share {
   uint32_t *count;           /* by output label */
-  int32_t *put;              /* by output label: among the new keys; -1: it is cut as it was */
+  int32_t *put;              /* by output label: its new key; -1: it is cut as before */
   uint32_t n_put;            /* new keys; */
-  int32_t first;             /*   one of frontier 1 among them, for the first place; -1 */
-  int8_t on[MESH_AXES];      /* by axis: an output label; PLACE_ALL; PLACE_FIRST */
+  int32_t first;             /* the new key of frontier 1, for the first place; -1: none */
+  int8_t on[MESH_AXES];      /* by axis: an output label, PLACE_ALL or PLACE_FIRST */
 } Share;
 
 static Share share_of(const Door *x, const Vertex *v) {
@@ -223,7 +225,7 @@ static int64_t out_extent(const Door *x, const Vertex *v, uint32_t l) {
   return x->places->tensors.at[x->tensor[v->node->id]].extent[l];
 }
 
-/* Parts cut as they are shared out: new keys stand behind the vertex's. */
+/* Cuts parts into shares; the new keys come after the vertex's. */
 static AlgNode *share_cut(const Door *x, AlgRegion *r, const Vertex *v, const Share *s, AlgNode *y) {
   Arena *a = x->arena;
   int64_t *frontier = NEW_ARRAY(a, int64_t, s->n_put + 1);
@@ -253,7 +255,7 @@ static AlgNode *share_move(const Door *x, AlgRegion *r, const Vertex *v, const S
   return recut_move(x->p, r, y, &to);
 }
 
-/* Of what was cut anew, the shares that came from different blocks are laid together. Keys have the numbers of the aggregation's. */
+/* Concatenates the shares that came from different blocks. Keys are numbered as in the aggregation. */
 static AlgNode *share_lay(const Door *x, AlgRegion *r, const Vertex *v, const Share *s, AlgNode *y) {
   uint32_t n = 0, at = 0, *group = NEW_ARRAY(x->arena, uint32_t, y->type.n_key + 1);
   RelDim *dim = NEW_ARRAY(x->arena, RelDim, v->sum->n_out + 1);
@@ -305,12 +307,12 @@ static AlgNode *finished(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
   return n ? alg_transform(x->p, r, y, n, fn) : y;
 }
 
-/* Whether the next step is done. */
+/* Whether the next step is taken. */
 static bool step(Door *x) {
   return x->step++ < x->steps;
 }
 
-/* Table 1: all but the last are brought to all sites. */
+/* Table 1: all but the last operand are broadcast to all sites. */
 static void broadcast_all(Door *x, AlgRegion *r, uint32_t n, AlgOperand *operand) {
   Placement all;
   for (uint32_t a = 0; a < MESH_AXES; a++) all.on[a] = PLACE_ALL;
@@ -362,7 +364,7 @@ static AlgNode *state_put(Door *x, AlgRegion *r, const EinNode *state, const Ein
   return x->p->placed ? recut_move(x->p, r, y, &home.at) : y;
 }
 
-/* What decides how often something is done is known everywhere. */
+/* What decides how often something runs is known everywhere. */
 static AlgNode *everywhere(Door *x, AlgRegion *r, const EinNode *n) {
   Placement all;
   for (uint32_t a = 0; a < MESH_AXES; a++) all.on[a] = PLACE_ALL;
@@ -395,7 +397,7 @@ static void repeat_make(Door *x, AlgRegion *r, const EinNode *n) {
     const EinStack *s = &from->stacks.at[i];
     vec_push(x->arena, body->stacks, ((AlgStack){s->name, x->is[s->node->id], s->axis}));
   }
-  vec_push(x->arena, r->nodes, y); /* behind what its turns want to be brought before it */
+  vec_push(x->arena, r->nodes, y); /* after the moves that its turns need before it */
 }
 
 static AlgNode *loop_result(Door *x, AlgRegion *r, const EinNode *n) {
@@ -429,7 +431,7 @@ static void region_make(Door *x, AlgRegion *r, const EinRegion *from) {
   }
 }
 
-/* What goes from turn to turn. */
+/* Finds what goes from turn to turn. */
 static void full_find(Door *x, const EinRegion *r) {
   for (uint32_t i = 0; i < r->states.len; i++) x->full[r->states.at[i].init->id] = x->full[r->states.at[i].next->id] = true;
   for (uint32_t i = 0; i < r->stacks.len; i++) x->full[r->stacks.at[i].node->id] = true;
@@ -437,7 +439,7 @@ static void full_find(Door *x, const EinRegion *r) {
     if (r->nodes.at[i]->kind == EIN_REPEAT) full_find(x, r->nodes.at[i]->body);
 }
 
-/* Blocks of a vertex may be filtered out where none of them is laid together with others: at home, or by a reader. */
+/* Blocks of a vertex may be filtered out if none of them is concatenated with others: at home, or by a reader. */
 static void full_where_laid(Door *x) {
   for (uint32_t i = 0; i < x->places->part->vertices.len; i++) {
     const EinNode *n = x->places->part->vertices.at[i].node;
@@ -457,7 +459,7 @@ static void full_where_laid(Door *x) {
   }
 }
 
-/* ---- the door ---------------------------------------------------------------------------------------------------- */
+/* ---- entry point ------------------------------------------------------------------------------------------------- */
 
 static void ends_make(Door *x) {
   for (uint32_t i = 0; i < x->graph->outputs.len; i++) {

@@ -1,4 +1,5 @@
-/* algebra/from_graph_read.c - what a vertex reads: each operand cut as its labels are, or asked for its places, and the kernel over them. */
+/* algebra/from_graph_read.c - what a vertex reads: cuts each operand as its labels are cut, or requests places of
+ * it, and builds the kernel over them. */
 #include "door.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ Vertex door_vertex(const Door *x, const EinNode *n) {
   return v;
 }
 
-/* And with no label that has no place, of which nothing can be said. */
+/* It also has no label without a place, of which nothing can be said. */
 static bool moves_with_cuts(const Vertex *v, const Expr *index) {
   bool used[GRAPH_LABELS + 1] = {0}, some = false, none = false;
   int64_t extent;
@@ -43,7 +44,7 @@ static bool moves_with_cuts(const Vertex *v, const Expr *index) {
   return some && !none;
 }
 
-/* The index of a dimension unrolled, where blocks of labels go around its end. `laps`: how many stand one behind the other. */
+/* The index of an unrolled dimension, where blocks of labels wrap around its end. `laps`: the number of laps. */
 static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, int64_t extent, int64_t *laps) {
   SpanWrap w;
   const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
@@ -53,7 +54,7 @@ static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, i
   return expr_normal(x->exprs, expr_op2(x->exprs, OP_ADD, w.of, expr_int(x->exprs, DT_I64, w.add)));
 }
 
-/* What a block of labels reads of one dimension: perhaps more, where conditions keep it off the rest. */
+/* What a block of labels reads of one dimension; perhaps more, where conditions guard the rest. */
 static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t extent) {
   RelDim w, whole = rel_whole(x->exprs, extent);
   if (index->kind == EX_LABEL && v->d[index->i] > 1 &&
@@ -67,7 +68,7 @@ static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t e
   rel_ranges(1, &w, v->n_key, first, &low[0], &high[0]);
   rel_ranges(1, &w, v->n_key, last, &low[1], &high[1]);
   bool rising = low[0] >= 0 && high[1] <= extent && low[0] <= low[1] && high[0] <= high[1] && v->n_key == 1;
-  if (rising) return w; /* inside of the tensor at both ends */
+  if (rising) return w; /* inside the tensor at both ends */
   w.low = expr_op2(x->exprs, OP_MAX, w.low, whole.low);
   w.high = expr_op2(x->exprs, OP_MAX, expr_op2(x->exprs, OP_MIN, w.high, whole.high), w.low);
   return w;
@@ -110,7 +111,7 @@ Cuts door_cuts(Door *x, const Vertex *v, uint32_t slot, const Relation *home, in
   return want;
 }
 
-/* The operand with those keys of the vertex that cut it. */
+/* The operand with those of the vertex's keys that cut it. */
 static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool planned) {
   AlgNode *home = x->is[v->node->input[slot]->id];
   int32_t *which = NEW_ARRAY(x->arena, int32_t, v->n_key + 1), *on = NEW_ARRAY(x->arena, int32_t, v->n_key + 1);
@@ -145,7 +146,8 @@ static const Expr *leaf_unrolled(void *env, Exprs *p, const Expr *leaf) {
   return expr_read(p, (DType)leaf->dtype, leaf->i, leaf->n, index);
 }
 
-/* The vertex's kernel: what it reads around the end of a dimension, it reads of that unrolled; but for tables that are asked for their places. */
+/* The vertex's kernel. It reads an unrolled copy of dimensions that wrap, except in tables whose places are
+ * requested. */
 static EinSum *kernel_of(const Door *x, const Vertex *v, const bool *asked) {
   EinSum *s = arena_copy(x->arena, v->sum, sizeof *s);
   Unrolled u = {x, v, asked};
@@ -155,9 +157,9 @@ static EinSum *kernel_of(const Door *x, const Vertex *v, const bool *asked) {
   return s;
 }
 
-/* ---- what is asked for at data ------------------------------------------------------------------------------ */
+/* ---- requests at indices from data -------------------------------------------------------------------------- */
 
-/* Reads that are fetched: by slot, what is read instead; NULL: it is read as it is. */
+/* Fetched reads: by slot, the replacement; NULL: the read stays as it is. */
 typedef struct Instead { const Expr **read; } Instead;
 
 static const Expr *leaf_instead(void *env, Exprs *p, const Expr *leaf) {
@@ -166,7 +168,7 @@ static const Expr *leaf_instead(void *env, Exprs *p, const Expr *leaf) {
   return leaf->kind == EX_READ && x->read[leaf->i] ? x->read[leaf->i] : leaf;
 }
 
-/* Whether the plan asks for its places. */
+/* Whether the plan requests its places. */
 static bool is_asked(const Door *x, const Vertex *v, uint32_t slot) {
   uint32_t vertex = (uint32_t)x->tensor[v->node->id], read = 0;
   if (!x->p->placed || v->node->input[slot]->kind == EIN_TURNS) return false;
@@ -174,7 +176,7 @@ static bool is_asked(const Door *x, const Vertex *v, uint32_t slot) {
   return placing_fetches(x->places, x->placing, vertex, read);
 }
 
-/* What is read at the indices as they now are: the innermost region of what they are made of. */
+/* The region of what is read at the current indices: the innermost of the indices' operands. */
 static AlgRegion *region_asked(const Door *x, AlgRegion *r, const AlgOperand *operand, const Expr *read) {
   AlgRegion *in = operand[read->i].node->region;
   Map seen = map_new(x->arena);
@@ -192,9 +194,9 @@ static AlgRegion *region_asked(const Door *x, AlgRegion *r, const AlgOperand *op
   return in;
 }
 
-typedef struct Asking {      /* labels and keys of what is fetched, among the vertex's */
+typedef struct Asking {      /* the labels and keys of the fetch, among the vertex's */
   uint32_t n_label, n_key;
-  const Expr **label, **key; /* by those of the vertex: as they are called here; NULL: not here */
+  const Expr **label, **key; /* by label or key of the vertex: its expression in the fetch; NULL: not there */
   Str *label_name, *key_name;
   RelDim *range;
   int64_t *frontier;
@@ -230,14 +232,15 @@ static Asking asking_of(const Door *x, const Vertex *v, const Expr *read) {
   return q;
 }
 
-/* An operand's keys among those of what is fetched. */
+/* The operand's keys as keys of the fetch. */
 static AlgOperand operand_asking(const Door *x, const Asking *q, const AlgOperand *o) {
   int32_t *on = NEW_ARRAY(x->arena, int32_t, o->node->type.n_key + 1);
   for (uint32_t k = 0; k < o->node->type.n_key; k++) on[k] = o->on[k] < 0 ? -1 : (int32_t)q->key[o->on[k]]->i;
   return (AlgOperand){.node = o->node, .on = on};
 }
 
-/* The places that the vertex reads, from wherever they are, by its labels. Slots in its indices come before it. */
+/* Fetches the places that the vertex reads, from wherever they are, by its labels. The slots in its indices come
+ * first. */
 static void operand_fetch(Door *x, const Vertex *v, AlgRegion *r, uint32_t slot, const Expr *was, AlgOperand *operand, Instead *instead) {
   const Expr **arg = NEW_ARRAY(x->arena, const Expr *, was->n + 1);
   AlgNode *table = x->is[v->node->input[slot]->id];
@@ -266,7 +269,7 @@ static uint64_t slot_itself(void *ctx, uint32_t slot) {
   return slot;
 }
 
-/* The kernel with what it reads now; *n operands are left. */
+/* The kernel with the replaced reads; *n operands remain. */
 static const EinSum *sum_instead(Door *x, EinSum *s, Instead *instead, uint32_t *n, AlgOperand *operand) {
   if (s->body) s->body = expr_map(x->exprs, s->body, leaf_instead, instead);
   if (s->where) s->where = expr_map(x->exprs, s->where, leaf_instead, instead);

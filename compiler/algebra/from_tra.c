@@ -1,5 +1,5 @@
-/* algebra/from_tra.c - each operation of a Tra where the plan of its keys has it (from_tra.h): operands go where they meet, parts are reduced on
- * the way home, and what is made goes there. */
+/* algebra/from_tra.c - puts each operation of a Tra where the plan of its keys has it (from_tra.h): operands move to
+ * where they meet, parts are reduced on the way home, and results move home. */
 #include "from_tra.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ typedef struct Placer {
   Arena *arena;
   const KeyGraph *keys;
   const Cutting *cut;
-  int32_t *tensor;           /* by id of a node of the graph; -1: nobody reads it */
-  AlgNode **is;              /* by a relation's id: the same at home */
+  int32_t *tensor;           /* by id of a graph node; -1: nobody reads it */
+  AlgNode **is;              /* by id of a relation: the same relation at home */
 } Placer;
 
 static Placement everywhere(void) {
@@ -32,7 +32,8 @@ static Placement home_of(const Placer *x, const AlgNode *n) {
 
 /* ---- a key for the first place ------------------------------------------------------------------------------ */
 
-/* A key of one value behind the others: a relation that is cut by it is at the first place along those axes, and nowhere else. */
+/* Adds a key with one value after the others: a relation that is cut by it is at the first place along those axes,
+ * and nowhere else. */
 static AlgNode *first_put(Placer *x, AlgRegion *r, AlgNode *y) {
   bool holes = y->type.holes;
   Str name = recut_fresh(x->p, &y->type, 0, NULL, strings_printf(x->p->strings, "first"));
@@ -62,7 +63,7 @@ static Placement first_keyed(const Placer *x, const Placement *at, uint32_t key)
 
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
-/* Where an operand is wanted by the vertex whose labels the axes cut. */
+/* Where the vertex, whose labels the axes cut, wants an operand. */
 static Placement wanted(const Placer *x, const AlgNode *n, uint32_t operand, const int8_t *label) {
   Placement to = everywhere();
   const Relation *t = &n->operand[operand].node->type;
@@ -77,7 +78,7 @@ static bool same_operand(const AlgNode *n, uint32_t i, uint32_t j) {
   return o->node == q->node && (n->kind != ALG_JOIN || memcmp(o->on, q->on, o->node->type.n_key * sizeof *o->on) == 0);
 }
 
-/* Once where it is made, however often it is read in turns. */
+/* Moved once, in the region where it is made, however often turns read it. */
 static AlgNode *brought(Placer *x, const AlgNode *n, const Placement *to) {
   AlgNode *y = x->is[n->id];
   return recut_move(x->p, y->region, y, to);
@@ -96,7 +97,7 @@ static AlgOperand *operands_copy(const Placer *x, const AlgNode *n, const AlgOpe
   return o;
 }
 
-/* The same operation, of operands that are here. */
+/* The same operation on the placed operands. */
 static AlgNode *again(Placer *x, AlgRegion *r, const AlgNode *n, const AlgOperand *operand, const Placement *at) {
   AlgNode *y = NEW(x->arena, AlgNode);
   *y = *n;
@@ -109,7 +110,7 @@ static AlgNode *again(Placer *x, AlgRegion *r, const AlgNode *n, const AlgOperan
   return y;
 }
 
-/* Along axes that cut a key that goes there are parts: they are reduced where the plan has them meet. */
+/* Axes that cut a dropped key leave parts: they are reduced where the plan has them meet. */
 static AlgNode *reduced(Placer *x, AlgRegion *r, const AlgNode *n, AlgNode *y) {
   bool parts = false;
   for (uint32_t a = 0; a < x->p->mesh.n; a++) parts |= y->at.on[a] == PLACE_PART;
@@ -147,7 +148,7 @@ static AlgNode *vertex_make(Placer *x, AlgRegion *r, const AlgNode *n) {
   return recut_move(x->p, r, y, &home);
 }
 
-/* Stored once: where home has copies it is cut further, or is at the first place. */
+/* An input is stored once: where home has copies it is cut further, or is at the first place. */
 static AlgNode *input_make(Placer *x, const AlgNode *n) {
   int32_t t = tensor_of(x, n);
   Placement home = home_of(x, n), stored = home;
@@ -168,7 +169,7 @@ static AlgNode *input_make(Placer *x, const AlgNode *n) {
   Placement at = first_keyed(x, &stored, n->type.n_key);
   AlgNode *y = alg_input(x->p, n->name, &type, &at);
   y->place = n->place;
-  if (t < 0) return y; /* an output as it is: it stays where it is stored */
+  if (t < 0) return y; /* an output of the program itself: it stays where it is stored */
   y = recut_move(x->p, x->p->top, y, &home);
   return first ? first_drop(x, x->p->top, y) : y;
 }
@@ -202,7 +203,7 @@ static AlgNode *repeat_make(Placer *x, AlgRegion *r, const AlgNode *n) {
     const AlgStack *s = &from->stacks.at[i];
     vec_push(x->arena, body->stacks, ((AlgStack){s->name, x->is[s->node->id], s->axis}));
   }
-  vec_push(x->arena, r->nodes, y); /* behind what its turns want to be brought before it */
+  vec_push(x->arena, r->nodes, y); /* after the moves that its turns need before it */
   return y;
 }
 

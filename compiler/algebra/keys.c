@@ -1,4 +1,4 @@
-/* algebra/keys.c - sets of keys by their numbers, and the boxes that hang on them. See keys.h. */
+/* algebra/keys.c - sets of keys by number, and the boxes that depend on them. See keys.h. */
 #include "keys.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static int by_number(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* The set of these numbers; *twice: one that is there more than once, or -1. */
+/* Returns the set of these numbers; *twice: a number that occurs more than once, or -1. */
 static KeySet keys_of_numbers(const Relation *of, Numbers *n, int64_t *twice) {
   uint32_t kept = 0;
   *twice = -1;
@@ -105,17 +105,17 @@ KeySet keys_joined(Arena *a, const Relation *of, uint32_t n, const KeySet *set, 
 
 typedef struct Pieces {
   Arena *a;
-  const Relation *block, *of; /* old keys; those and the new ones */
+  const Relation *block, *of; /* the old keys; the old and the new ones */
   const RelDim *piece;
-  const uint32_t *last;      /* by dimension: how many keys, from the first, its pieces hang on */
-  int64_t low[256], high[256]; /* of the block at hand */
+  const uint32_t *last;      /* by dimension: on how many leading keys its pieces depend */
+  int64_t low[256], high[256]; /* of the current block */
   bool empty;                /*   it has no elements */
   int64_t key[REL_KEYS + 1];
   uint32_t steps;
   Numbers out;
 } Pieces;
 
-/* Dimensions that hang on the first n keys, and not on fewer, leave something there. */
+/* Whether the dimensions that depend on exactly the first n keys are not empty there. */
 static bool leaves(const Pieces *p, uint32_t n) {
   for (uint32_t d = 0; d < p->block->rank; d++) {
     if (p->last[d] != n) continue;
@@ -125,7 +125,7 @@ static bool leaves(const Pieces *p, uint32_t n) {
   return true;
 }
 
-/* Keys from n on take all their values, but those that leave nothing of a dimension are not gone into. */
+/* Enumerates the keys from n on, but prunes values that leave a dimension empty. */
 static bool pieces_from(Pieces *p) {
   uint32_t old = p->block->n_key, all = p->of->n_key, n = old;
   if (!p->empty && !leaves(p, n)) return true;
@@ -147,7 +147,7 @@ static bool pieces_from(Pieces *p) {
   }
 }
 
-/* At least the old keys: what hangs on them alone is looked at first. */
+/* At least the old keys: what depends on them alone is checked first. */
 static uint32_t last_key(Arena *a, const RelDim *d, uint32_t old, uint32_t all) {
   bool *used = NEW_ARRAY(a, bool, all + 1);
   expr_labels(d->low, all, used);
@@ -176,7 +176,8 @@ KeySet keys_pieces(Arena *a, const KeySet *s, const Relation *of, uint32_t n_pie
 
 /* ---- new keys ------------------------------------------------------------------------------------------------ */
 
-/* Adds up coefficients of labels in a sum of them: false if it is none. A mixed radix of all labels is what is looked for. */
+/* Adds up the coefficients of labels in a sum; false if it is none. The caller looks for a mixed radix of all
+ * labels. */
 static bool radix_of(const Expr *e, int64_t factor, uint32_t n, int64_t *coefficient, uint32_t depth) {
   if (depth == MOST_TERMS) return false;
   if (e->kind == EX_INT) return e->i == 0;
@@ -194,7 +195,8 @@ static bool radix_of(const Expr *e, int64_t factor, uint32_t n, int64_t *coeffic
   return radix_of(e->arg[left ? 1 : 0], factor, n, coefficient, depth + 1);
 }
 
-/* e takes each value from 0 to below `frontier` just once, as its labels take theirs; they are marked in `used`. */
+/* Whether e takes each value from 0 to below `frontier` exactly once as its labels vary. Marks these labels in
+ * `used`. */
 static bool is_radix(Arena *a, const Expr *e, const Relation *from, int64_t frontier, bool *used) {
   int64_t *c = NEW_ARRAY(a, int64_t, from->n_key + 1), due = 1;
   if (!radix_of(e, 1, from->n_key, c, 0)) return false;
@@ -211,7 +213,7 @@ static bool is_radix(Arena *a, const Expr *e, const Relation *from, int64_t fron
   return due == frontier;
 }
 
-/* Keys in another order, or several of them merged into one: then there is nothing to be gone through. */
+/* Whether keys are only permuted or merged, so that no enumeration is needed. */
 static bool is_permuted(Arena *a, Exprs *p, const Relation *from, const Relation *of, const Expr *const *to) {
   bool *used = NEW_ARRAY(a, bool, from->n_key + 1);
   for (uint32_t k = 0; k < of->n_key; k++)
@@ -285,7 +287,7 @@ bool ranges_well(Exprs *p, const KeySet *s, uint32_t n, const RelDim *dim, uint3
   return true;
 }
 
-/* ---- boxes that make up a whole ------------------------------------------------------------------------------------ */
+/* ---- boxes that make up a whole ---------------------------------------------------------------------------------- */
 
 typedef struct Box { const int64_t *low, *high; uint32_t number; } Box;
 
@@ -315,7 +317,8 @@ static int by_low(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* None is outside, together they are as large as the whole, and no two meet. Empty ones count for nothing. *at: the box that is wrong. */
+/* Whether none is outside, they are together as large as the whole, and no two overlap. Empty boxes do not count.
+ * *at: the wrong box. */
 static Filling boxes_fill_whole(Boxes *b, uint32_t *at) {
   int64_t whole, sum = 0, one;
   uint32_t n = 0;
@@ -354,7 +357,7 @@ static Box box_at(Arena *a, const Fill *f, const RelDim *dim, const int64_t *key
   return (Box){x, x + f->rank, 0};
 }
 
-/* Boxes of the keys at hand that agree in their group. */
+/* Checks the boxes of the current keys, which agree in their group. */
 static Filling group_fill(const Fill *f, uint32_t n, const int64_t *numbers, int64_t *key) {
   Arena *own = arena_new();
   key_of(f->s->of, numbers[0], key);
@@ -403,7 +406,7 @@ static Filling fill_one_by_one(const Fill *f, int64_t *key) {
   return FILL_WELL;
 }
 
-/* In each dimension by itself, where no two hang on one key that goes and each such key is used. */
+/* Whether dimensions can be checked separately: no two depend on the same dropped key, and each dropped key is used. */
 static bool is_by_dims(const Fill *f) {
   const Relation *r = f->s->of;
   uint32_t *users = NEW_ARRAY(f->a, uint32_t, r->n_key + 1);
@@ -425,7 +428,7 @@ static bool is_by_dims(const Fill *f) {
   return f->s->known && f->s->all;
 }
 
-/* Keys that this dimension hangs on take all their values, others are 0. */
+/* Enumerates the keys on which this dimension depends; the others are 0. */
 static Filling fill_dim(const Fill *f, uint32_t d, int64_t *key) {
   const Relation *r = f->s->of;
   bool *used = NEW_ARRAY(f->a, bool, r->n_key + 1);

@@ -1,7 +1,8 @@
-/* algebra/keys_graph.c - a Tra as planners see it: keys as labels, what is done to blocks opaque (from_tra.h). */
+/* algebra/keys_graph.c - a Tra as planners see it: keys are labels, and operations on blocks are opaque
+ * (from_tra.h). */
 #include "from_tra.h"
 
-enum { LOOKED = 65536 };     /* keys of a relation whose blocks are looked at for the largest */
+enum { LOOKED = 65536 };     /* keys of a relation to look at for the largest block */
 
 typedef struct Keys {
   Arena *arena;
@@ -13,7 +14,7 @@ typedef struct Keys {
 
 /* ---- sizes ---------------------------------------------------------------------------------------------- */
 
-/* By dimension, the most that a block has. */
+/* By dimension, the maximum over blocks. */
 static void block_most(Arena *a, const Relation *t, int64_t *most) {
   int64_t key[REL_KEYS] = {0}, *low = NEW_ARRAY(a, int64_t, t->rank + 1), *high = NEW_ARRAY(a, int64_t, t->rank + 1);
   uint32_t n = 0;
@@ -29,12 +30,12 @@ static const Expr *number(const Keys *x, int64_t v) {
   return expr_int(x->g->exprs, DT_I64, v);
 }
 
-/* Places beside elements are a dimension more: so many elements, as many bytes. */
+/* Places besides elements count as one more dimension, with the same number of elements and bytes. */
 static uint32_t dims(const Relation *t) {
   return t->n_key + t->rank + t->places;
 }
 
-/* Keys, and the largest block behind them. */
+/* The keys, followed by the largest block. */
 static const Expr **dims_of(const Keys *x, const Relation *t) {
   const Expr **dim = NEW_ARRAY(x->arena, const Expr *, dims(t) + 1);
   int64_t *most = NEW_ARRAY(x->arena, int64_t, t->rank + 1);
@@ -45,9 +46,9 @@ static const Expr **dims_of(const Keys *x, const Relation *t) {
   return dim;
 }
 
-/* ---- what reads what -------------------------------------------------------------------------------------- */
+/* ---- reads ------------------------------------------------------------------------------------------------ */
 
-/* The one new key that the operand's is. */
+/* The new key that equals this key of the operand. */
 static int32_t rekeyed(const AlgNode *n, uint32_t key) {
   int32_t at = -1;
   for (uint32_t k = 0; k < n->type.n_key; k++) {
@@ -73,7 +74,7 @@ int32_t keys_label(const AlgNode *n, uint32_t operand, uint32_t key) {
   return n->kind == ALG_MAP && n->rekey ? rekeyed(n, key) : (int32_t)key;
 }
 
-/* Into how many blocks a label can be cut: as many as there are keys, where what is read can be cut so. */
+/* By label, into how many blocks it can be cut: its number of keys, if what is read can be cut in the same way. */
 static const int64_t *label_most(Arena *a, const AlgNode *n, uint32_t labels) {
   int64_t *most = NEW_ARRAY(a, int64_t, labels + 1);
   for (uint32_t l = 0; l < labels; l++) most[l] = 1;
@@ -87,7 +88,8 @@ static const int64_t *label_most(Arena *a, const AlgNode *n, uint32_t labels) {
 
 /* ---- vertices ----------------------------------------------------------------------------------------------- */
 
-/* Keys by their names; a block's dimensions as the kernel has them, with a dash or more where a key is called so. */
+/* Names of keys, then those of a block's dimensions from the kernel, with dashes appended where a key has the same
+ * name. */
 static Str *label_names(const Keys *x, const AlgNode *n, uint32_t labels) {
   Str *name = NEW_ARRAY(x->arena, Str, labels + 1);
   uint32_t out = dims(&n->type), next = out;
@@ -192,9 +194,9 @@ static void region_walk(Keys *x, EinRegion *r, const AlgRegion *from) {
   }
 }
 
-/* ---- what planners are told -------------------------------------------------------------------------------------- */
+/* ---- facts for planners ------------------------------------------------------------------------------------------ */
 
-/* A join's kernel, and how many points of it an element of the block takes. */
+/* Describes a join's kernel, and its number of points per element of the block. */
 static void kernel_tell(Arena *a, const AlgNode *n, PartVertex *v) {
   if (n->kind != ALG_JOIN) return;
   Relation local = {.n_key = n->type.n_key, .frontier = n->type.frontier, .rank = n->sum->n_red, .dim = n->range + n->sum->n_out};
@@ -206,7 +208,7 @@ static void kernel_tell(Arena *a, const AlgNode *n, PartVertex *v) {
   v->point = v->inner * (double)(count.flops + count.integer);
 }
 
-/* Of several with one name, as a join and its aggregation, the last that is made has it, or the state. */
+/* Where several have one name, such as a join and its aggregation, the last one gets it, or the state. */
 static void names_give(Arena *a, PartGraph *g, const AlgNode *const *of) {
   Map owner = map_new(a);
   for (uint32_t i = 0; i < g->vertices.len; i++) {
@@ -232,7 +234,7 @@ static void vertices_tell(Arena *a, PartGraph *g, const AlgNode *const *of) {
   names_give(a, g, of);
 }
 
-/* Their dimensions are numbered by bytes, in placements. */
+/* Placements number dimensions in bytes, so there may not be too many. */
 static bool has_room(const Algebra *tra, const AlgRegion *r, Buf *why) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const AlgNode *n = r->nodes.at[i];

@@ -1,4 +1,4 @@
-/* algebra/recut.c - tile and concat; where cuts agree, filter and rekey. */
+/* algebra/recut.c - cuts a relation anew by tile and concat; where cuts agree, by filter and rekey. */
 #include "recut.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ typedef struct Recut {
   const AlgNode *of;
   const Cuts *want;
   bool *anew;                /* by dimension: it is cut anew */
-  int32_t *to;               /* by key of `of`: the wanted key that it is; NONE: it goes */
-  int32_t *put;              /* by wanted key: among the new ones; NONE: a key of `of` is it */
+  int32_t *to;               /* by key of `of`: the corresponding wanted key; NONE: it is dropped */
+  int32_t *put;              /* by wanted key: its new key; NONE: it is a key of `of` */
   uint32_t n_put;
   uint32_t n_wrap;           /* keys for laps, behind those */
 } Recut;
@@ -22,7 +22,7 @@ static bool wraps(const Recut *x, uint32_t d) {
   return x->want->wrap && x->want->wrap[d].laps;
 }
 
-/* The one key that a box hangs on. */
+/* The only key on which a box depends. */
 static int32_t only_key(const RelDim *d, uint32_t n) {
   bool *used = (bool[REL_KEYS]){0};
   int32_t key = NONE;
@@ -44,7 +44,7 @@ static RelDim renamed(Exprs *p, RelDim d, uint32_t n, const Expr *const *to) {
   return (RelDim){expr_normal(p, expr_relabel(p, d.low, n, to)), expr_normal(p, expr_relabel(p, d.high, n, to))};
 }
 
-/* Whether dimension d is cut as it is wanted: whole, or by one key each. */
+/* Whether dimension d is already cut as wanted: whole, or by one key. */
 static bool as_wanted(Recut *x, uint32_t d) {
   const Relation *t = &x->of->type;
   const RelDim *is = &t->dim[d], *want = &x->want->dim[d];
@@ -60,7 +60,7 @@ static bool as_wanted(Recut *x, uint32_t d) {
   return true;
 }
 
-/* What shares a key with what is cut anew is cut anew too. */
+/* Dimensions that share a key with one that is cut anew are cut anew too. */
 static void spread(Recut *x) {
   const Relation *t = &x->of->type;
   for (bool more = true; more;) {
@@ -78,7 +78,7 @@ static void spread(Recut *x) {
   }
 }
 
-/* True where something is to be cut anew. */
+/* Returns whether anything is cut anew. */
 static bool compare(Recut *x) {
   const Relation *t = &x->of->type;
   bool some = false;
@@ -93,7 +93,7 @@ static bool compare(Recut *x) {
     for (uint32_t d = 0; d < t->rank; d++)
       if (x->anew[d] && x->put[w] == NONE && hangs_on(&x->want->dim[d], x->want->n_key, w)) x->put[w] = (int32_t)x->n_put++;
   }
-  for (uint32_t k = 0; k < t->n_key; k++) some |= x->to[k] == NONE; /* a key that cuts nothing: it cannot stay */
+  for (uint32_t k = 0; k < t->n_key; k++) some |= x->to[k] == NONE; /* a key that cuts nothing cannot stay */
   return some;
 }
 
@@ -115,7 +115,7 @@ AlgNode *recut_move(Algebra *p, AlgRegion *r, AlgNode *of, const Placement *to) 
   return placement_equal(&p->mesh, &of->at, to) ? of : alg_move(p, r, of, to);
 }
 
-/* The goal over the keys of what is to be moved: those of `of`, then the new ones. */
+/* The goal over the current keys: those of `of`, then the new ones. */
 static Placement goal_now(const Recut *x, const Placement *goal) {
   Placement at = *goal;
   for (uint32_t a = 0; a < x->p->mesh.n; a++) {
@@ -135,14 +135,14 @@ static AlgNode *moved(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal
   return recut_move(x->p, r, of, &to);
 }
 
-/* Whether a key before it is the same wanted key. */
+/* Whether an earlier key is the same wanted key. */
 static bool is_twice(const Recut *x, uint32_t key) {
   bool twice = false;
   for (uint32_t k = 0; k < key && x->to[key] >= 0; k++) twice |= x->to[k] == x->to[key];
   return twice;
 }
 
-/* Tuples of a join meet by one of two keys that are one wanted key; no axis cuts the other. */
+/* Tuples of a join meet by one of two keys that are the same wanted key; no axis cuts the other. */
 static AlgNode *cut_once(Recut *x, AlgRegion *r, AlgNode *of) {
   Placement to = of->at;
   for (uint32_t a = 0; a < x->p->mesh.n; a++)
@@ -150,7 +150,7 @@ static AlgNode *cut_once(Recut *x, AlgRegion *r, AlgNode *of) {
   return recut_move(x->p, r, of, &to);
 }
 
-/* Before tuples are brought together that may be apart: a move in any case. */
+/* Gathers tuples that may be apart before they are combined; always a move. */
 static AlgNode *gathered(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal, uint32_t n_group, const uint32_t *group) {
   if (!x->p->placed) return of;
   if (goal) return moved(x, r, of, goal);
@@ -163,7 +163,7 @@ static AlgNode *gathered(Recut *x, AlgRegion *r, AlgNode *of, const Placement *g
 
 /* ---- a diagonal ------------------------------------------------------------------------------------------ */
 
-/* Keys that are to be one: where they differ, goes; then one of them is left. */
+/* Keeps the tuples whose keys for the same wanted key are equal, then drops the duplicates of the key. */
 static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal) {
   Exprs *e = x->p->exprs;
   const Relation *t = &of->type;
@@ -191,7 +191,7 @@ static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of, const Placement *g
   return y;
 }
 
-/* ---- cut anew ----------------------------------------------------------------------------------------------- */
+/* ---- cutting anew ------------------------------------------------------------------------------------------- */
 
 static bool named(uint32_t n, const Str *key, Str s) {
   for (uint32_t k = 0; k < n; k++)
@@ -204,7 +204,7 @@ Str recut_fresh(Algebra *p, const Relation *t, uint32_t n, const Str *others, St
   return s;
 }
 
-/* Whether a wanted block has nothing in it. */
+/* Whether some wanted block is empty. */
 static bool some_empty(const Recut *x) {
   const Cuts *w = x->want;
   for (uint32_t d = 0; d < x->of->type.rank; d++) {
@@ -224,14 +224,14 @@ static bool some_empty(const Recut *x) {
   return false;
 }
 
-/* What stands in a lap, at its places in the tensor: from 0, if blocks do not say so. */
+/* The part of a dimension in a lap, at its places in the tensor: from 0, if blocks do not state them. */
 static RelDim lapped(Exprs *p, RelDim d, uint32_t key, int64_t extent, bool from_first) {
   const Expr *by = expr_op2(p, OP_MUL, expr_label(p, key), expr_int(p, DT_I64, extent)), *low = expr_op2(p, OP_SUB, d.low, by);
   if (from_first) low = expr_op2(p, OP_MAX, low, expr_int(p, DT_I64, 0));
   return (RelDim){expr_normal(p, low), expr_normal(p, expr_op2(p, OP_SUB, d.high, by))};
 }
 
-/* Dimensions that wrap have a key each behind the other new ones: pieces are cut from each lap, and shifted to it. */
+/* Each dimension that wraps has a key after the other new ones: pieces are cut from each lap and shifted to it. */
 static AlgNode *pieces(Recut *x, AlgRegion *r, AlgNode *of) {
   const Relation *t = &of->type;
   const Cuts *w = x->want;
@@ -260,7 +260,7 @@ static AlgNode *pieces(Recut *x, AlgRegion *r, AlgNode *of) {
   return x->n_wrap ? alg_transform(x->p, r, y, x->n_wrap, fn) : y;
 }
 
-/* Keys of `of` that stay, then the new ones. */
+/* The keys of `of` that stay, then the new ones. */
 static AlgNode *laid(Recut *x, AlgRegion *r, AlgNode *tile, const Placement *goal, const int32_t **on) {
   const Relation *t = &x->of->type;
   Arena *a = x->p->arena;
@@ -311,7 +311,7 @@ AlgNode *recut(Algebra *p, AlgRegion *r, AlgNode *of, const Cuts *want, const Pl
   bool kept = of->type.holes || some_empty(&x);
   AlgNode *tile = x.n_put ? pieces(&x, r, of) : of, *y = laid(&x, r, tile, goal, on);
   y->type.holes = kept;
-  for (AlgNode *n = y; n != of; n = n->operand[0].node) /* of pieces that are to be laid together some are none */
+  for (AlgNode *n = y; n != of; n = n->operand[0].node) /* some of the pieces to be concatenated are empty */
     if (n != y || n->kind == ALG_MOVE) n->type.holes = (x.n_put && y->kind == ALG_AGGREGATE) || kept;
   return y;
 }

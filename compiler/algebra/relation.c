@@ -5,7 +5,7 @@
 
 /* ---- boxes ------------------------------------------------------------------------------------------ */
 
-/* floor(block*extent/count), which grows no larger than it must. */
+/* floor(block*extent/count), without larger intermediate values than necessary. */
 static const Expr *bound_of(Exprs *p, int64_t extent, const Expr *block, int64_t count) {
   const Expr *even = expr_op2(p, OP_MUL, block, expr_int(p, DT_I64, extent / count));
   if (extent % count == 0) return even;

@@ -1,4 +1,4 @@
-/* algebra/window.c - intervals whose ends are expressions. */
+/* algebra/window.c - intervals whose bounds are expressions. */
 #include "window.h"
 
 #include "expr/prove/prove.h"
@@ -9,7 +9,7 @@ static const Expr *plus(Exprs *p, const Expr *e, int64_t n) {
   return expr_op2(p, OP_ADD, e, expr_int(p, DT_I64, n));
 }
 
-/* Ends included. */
+/* Bounds included. */
 typedef struct Span { const Expr *least, *most; } Span;
 
 static bool span_of(Exprs *p, const Expr *e, const RelDim *range, int depth, Span *out);

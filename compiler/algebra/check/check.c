@@ -1,5 +1,6 @@
-/* algebra/check/check.c - every invariant of a Tra or an Ia, as relation.h, algebra.h and docs/languages-inside.md say them. Walks the regions in
- * order, so that what is defined so far is what may be used, and follows of each relation which keys it has (keys.h). */
+/* algebra/check/check.c - checks every invariant of a Tra or an Ia that relation.h, algebra.h and
+ * docs/languages-inside.md state. Walks the regions in order, so that a node may use only what is defined before it,
+ * and tracks which keys each relation has (keys.h). */
 #include "check.h"
 
 static void say_where(void *ctx, Buf *out) {
@@ -17,7 +18,7 @@ Info *info_of(Check *c, const AlgNode *n) {
   return i;
 }
 
-/* Rank 0, no keys, of this dtype, and at every site. */
+/* A scalar must have rank 0, no keys and this dtype, and be at every site. */
 static void check_scalar(Check *c, const char *what, const AlgNode *n, DType t) {
   if (n->type.rank || n->type.n_key || n->type.dtype != t || n->type.places) fail(c, "%s is not one %s", what, check_dtype_name(t));
   check_whole(c, what, n);
@@ -33,7 +34,7 @@ static uint32_t operands_due(const AlgNode *n) {
   return n->kind == ALG_AGGREGATE || n->kind == ALG_MAP || n->kind == ALG_FILTER || n->kind == ALG_MOVE;
 }
 
-/* What panels of a label give can be combined, or stands side by side. */
+/* The results of a label's panels must combine, or be laid side by side. */
 static void check_panels(Check *c, const AlgNode *n) {
   if (n->kind != ALG_JOIN || !c->g->placed) fail(c, "it is in panels, and is no join of an Ia");
   if (n->kind != ALG_JOIN || !n->sum) return;
@@ -42,7 +43,7 @@ static void check_panels(Check *c, const AlgNode *n) {
   if (!sum_panels(n->sum)) fail(c, n->sum->by ? "what a C function makes goes in no panels" : "places of argmax and argmin are looked for in no panels");
 }
 
-/* What only other kinds have. */
+/* Fields that only other kinds of nodes have must be empty. */
 static void check_fields(Check *c, const AlgNode *n) {
   bool map = n->kind == ALG_MAP, join = alg_has_kernel(n), group = n->kind == ALG_AGGREGATE;
   if ((n->sum != NULL) != join) fail(c, "a kernel is what a join or a fetch has, and only those");
@@ -131,7 +132,7 @@ static uint32_t law_rank(const void *node) {
   return ((const AlgNode *)node)->type.rank;
 }
 
-/* One turn's type with the turns put in at the axis. */
+/* The type of a stack: one turn's type with the turns inserted at the axis. */
 static void law_stacked(void *ctx, const void *node, StackView of, const Expr *turns) {
   Check *c = ctx;
   const AlgNode *of_turn = of.node.at;

@@ -1,10 +1,10 @@
-/* algebra/check/place.c - where relations are, in an Ia: each operation is local to a site, so what it leaves where follows from where its
- * operands are. Parts of aggregates are followed to the aggregate that ends them. */
+/* algebra/check/place.c - where relations are, in an Ia. Each operation is local to a site, so the placement of its
+ * result follows from those of its operands. Parts of aggregates are tracked up to the aggregate that ends them. */
 #include "check.h"
 
 enum { MOST_FRONTIER = 1 << 30 };
 
-/* ---- by itself ----------------------------------------------------------------------------------------------- */
+/* ---- the placement itself ------------------------------------------------------------------------------------ */
 
 bool check_placement(Check *c, const AlgNode *n) {
   bool well = true;
@@ -28,9 +28,9 @@ void check_whole(Check *c, const char *what, const AlgNode *n) {
   if (c->g->placed && (i->parts || i->bag)) fail(c, "%s %%%u has parts that are still to be aggregated", what, n->id);
 }
 
-/* ---- maps, filters: each tuple stays where it is ------------------------------------------------------------------- */
+/* ---- maps, filters: each tuple stays where it is ----------------------------------------------------------------- */
 
-/* By axis, which place along it a key has; at axes that cut nothing 0. */
+/* By axis, the place of a key along it; 0 at axes that cut nothing. */
 static void places_of(const Mesh *m, const Placement *p, const Relation *r, const int64_t *key, int64_t *out) {
   for (uint32_t a = 0; a < m->n; a++) out[a] = 0;
   for (uint32_t k = 0; k < r->n_key; k++) {
@@ -43,12 +43,12 @@ static void places_of(const Mesh *m, const Placement *p, const Relation *r, cons
   }
 }
 
-/* What a map's tuple has as its keys before and after it. */
+/* The keys of a map's tuple before and after it. */
 static void key_after(const AlgNode *n, uint32_t n_key, const int64_t *key, int64_t *out) {
   for (uint32_t k = 0; k < n->type.n_key; k++) out[k] = n->rekey ? rel_value(n->rekey[k], n_key, key) : key[k];
 }
 
-/* Axis a cuts a key before, and just that key after. */
+/* Axis a cuts a key before, and only the same key after. */
 static bool is_kept(Check *c, const AlgNode *n, uint32_t a) {
   int8_t on = alg_of(n)->at.on[a], now = n->at.on[a];
   if (on < 0 || now < 0 || n->type.frontier[now] != alg_of(n)->type.frontier[on]) return false;
@@ -86,7 +86,7 @@ static void check_kept_place(Check *c, const AlgNode *n, const Info *of) {
   }
 }
 
-/* ---- the other operations ---------------------------------------------------------------------------------------------- */
+/* ---- the other operations ---------------------------------------------------------------------------------------- */
 
 static void check_group_place(Check *c, const AlgNode *n) {
   const AlgNode *x = alg_of(n);
@@ -141,7 +141,7 @@ static void check_input_place(Check *c, const AlgNode *n) {
   }
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static bool changes_values(const AlgNode *n) {
   for (uint32_t k = 0; k < n->n_fn; k++)
@@ -153,7 +153,7 @@ static const char *reducer_name(Reducer r, const Monoid *m) {
   return m ? m->name->s : reducer_info[r].name;
 }
 
-/* Parts are handed on until an aggregate by the same reducer has them at one site. */
+/* Parts are passed on until an aggregate with the same reducer has them at one site. */
 static void check_parts(Check *c, const AlgNode *n, const Info *of, Info *info) {
   bool some = of->parts || of->bag, reduces = n->kind == ALG_AGGREGATE && n->reducer != RED_NONE;
   info->parts = has_parts(c, n);

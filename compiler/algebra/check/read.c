@@ -1,6 +1,7 @@
-/* algebra/check/read.c - whether a join's kernel reads inside of its operands' blocks: boxes of labels against boxes of operands, at each key
- * of the result. What a predicate or a lazy operation may guard is the evaluator's to find, and so is an index that is no sum of labels
- * with factors: here is said only what fails wherever it is done. */
+/* algebra/check/read.c - whether a join's kernel reads inside its operands' blocks: compares the boxes of labels
+ * with those of operands, at each key of the result. Reads that a predicate or a lazy operation may guard are left
+ * to the evaluator, and so are indices that are not affine in labels. Only reads that fail unconditionally are
+ * reported. */
 #include "expr/prove/prove.h"
 #include "check.h"
 
@@ -11,7 +12,7 @@ typedef struct Term { const Expr *e; int64_t factor; } Term;
 typedef struct Reads {
   Check *c;
   const AlgNode *n;
-  const KeySet *keys;        /* at which the join has a tuple */
+  const KeySet *keys;        /* the keys for which the join has a tuple */
   uint32_t labels;
   Map met;                   /* expressions */
   VEC(const Expr *) stack;
@@ -39,7 +40,7 @@ static bool term_add(Reads *r, Affine *out, Term t) {
   return term_push(r, e->arg[1 - number], product);
 }
 
-/* The sum of labels with factors that an index is; else not `known`. */
+/* Returns the affine form of an index; not `known` if it has none. */
 static Affine affine_of(Reads *r, const Expr *e) {
   enum { MOST_TERMS = 1000 };
   Affine a = {.by_label = NEW_ARRAY(r->c->arena, int64_t, r->labels + 1), .known = true};
@@ -53,7 +54,7 @@ static Affine affine_of(Reads *r, const Expr *e) {
   return a;
 }
 
-/* The least and the greatest value, over boxes from low to before high, none of them empty. */
+/* The minimum and maximum over boxes [low, high), none of them empty. */
 static bool affine_range(const Affine *a, uint32_t n, const int64_t *low, const int64_t *high, int64_t *from, int64_t *to) {
   int64_t x, y;
   *from = *to = a->constant;
@@ -72,7 +73,7 @@ static bool same_value(Exprs *p, const Expr *a, const Expr *b) {
   return a == b || expr_normal(p, a) == expr_normal(p, b);
 }
 
-/* The index is a label that takes just the places that the block has in dimension d. */
+/* Whether the index is a label that covers exactly the block's places in dimension d. */
 static bool is_all_of(const Reads *r, const AlgOperand *o, uint32_t d, const Expr *index) {
   Exprs *p = r->c->g->exprs;
   const Relation *t = &o->node->type;
@@ -89,7 +90,7 @@ static bool is_empty(uint32_t n, const int64_t *low, const int64_t *high) {
   return false;
 }
 
-/* At one key; false: said that it leads out of the block. */
+/* Checks at one key; false: an index outside the block was reported. */
 static bool check_at(const Reads *r, uint32_t slot, uint32_t d, const Affine *a, const int64_t *key) {
   const AlgOperand *o = &r->n->operand[slot];
   const Relation *t = &o->node->type;
@@ -117,7 +118,7 @@ static void check_index(Reads *r, uint32_t slot, uint32_t d, const Expr *index) 
 
 /* ---- a kernel ------------------------------------------------------------------------------------------------ */
 
-/* All that is read of e wherever e is wanted. */
+/* Checks everything that e reads unconditionally. */
 static void check_unguarded(Reads *r, const Expr *top) {
   vec_push(r->c->arena, r->stack, top);
   while (r->stack.len) {

@@ -1,4 +1,5 @@
-/* algebra/check/type.c - what an operation makes of the types and keys of its operands, against what its node says. */
+/* algebra/check/type.c - compares the type and keys that a node states with those that its operation derives from
+ * its operands. */
 #include <string.h>
 
 #include "check.h"
@@ -31,7 +32,7 @@ static bool check_names(Check *c, const char *what, uint32_t n, const Str *name)
   return well;
 }
 
-/* An expression over so many keys and nothing else. */
+/* Whether e is an expression over the first keys only. */
 static bool check_over_keys(Check *c, const char *what, const Expr *e, uint32_t n_key, DType t) {
   bool before = c->c.ok;
   c->c.ok = true;
@@ -80,7 +81,7 @@ bool check_form(Check *c, const AlgNode *n) {
   return check_ranges(c, "a box", t->rank, t->dim, t->n_key) && well;
 }
 
-/* Where boxes are first said: places are from 0, and none is negative. */
+/* Where boxes are first stated: places start at 0, and no length is negative. */
 static void check_boxes(Check *c, const Relation *r, uint32_t n, const RelDim *dim, const char *what) {
   int64_t key[REL_KEYS + 1];
   uint32_t d;
@@ -90,7 +91,7 @@ static void check_boxes(Check *c, const Relation *r, uint32_t n, const RelDim *d
          (long long)rel_value(dim[d].high, r->n_key, key));
 }
 
-/* ---- what follows ---------------------------------------------------------------------------------------------- */
+/* ---- derived types --------------------------------------------------------------------------------------------- */
 
 static bool check_frontiers(Check *c, const AlgNode *n, uint32_t n_key, const int64_t *frontier) {
   if (n->type.n_key != n_key) {
@@ -106,7 +107,7 @@ static bool check_frontiers(Check *c, const AlgNode *n, uint32_t n_key, const in
   return well;
 }
 
-/* Dimensions d..d+m of t as one, row-major: all but the first that is longer than 1 are whole. */
+/* Merges dimensions d..d+m of t, row-major: all but the first that is longer than 1 must be whole. */
 static bool merged(Check *c, const Relation *t, uint32_t d, uint32_t m, RelDim *out) {
   Exprs *p = c->g->exprs;
   int64_t extent;
@@ -181,7 +182,8 @@ static void say_other_range(Check *c, const AlgNode *n, const KeySet *s, const R
        (long long)rel_value(made->dim[d].low, n_key, key), (long long)rel_value(made->dim[d].high, n_key, key), (long long)low, (long long)high);
 }
 
-/* `base` is over the keys of `s`; functions are applied to it, and then the node must be of that type, at the keys that `to` makes. */
+/* `base` is over the keys of `s`. Applies the functions to it and compares the result with the node's type, at the
+ * keys that `to` makes. */
 static void check_made(Check *c, const AlgNode *n, Relation base, const KeySet *s, uint32_t n_to, const Expr *const *to) {
   int64_t key[REL_KEYS + 1];
   uint32_t d;
@@ -196,7 +198,7 @@ static void check_made(Check *c, const AlgNode *n, Relation base, const KeySet *
   }
 }
 
-/* Continuity: what does not say `holes` has none. */
+/* Continuity: a relation that does not state `holes` has none. */
 static void check_holes(Check *c, const AlgNode *n, const KeySet *s) {
   int64_t key[REL_KEYS + 1] = {0}, at[REL_KEYS + 1] = {0};
   if (n->type.holes || !s->known || s->all) return;
@@ -205,9 +207,9 @@ static void check_holes(Check *c, const AlgNode *n, const KeySet *s) {
   fail(c, "key %s is missing, and it does not say `holes`", key_text(c, &n->type, key));
 }
 
-/* ---- join ------------------------------------------------------------------------------------------------------------ */
+/* ---- join -------------------------------------------------------------------------------------------------------- */
 
-/* The first operand that is the same relation with the same keys. */
+/* Returns the first operand that is the same relation with the same keys. */
 static uint64_t operand_number(const AlgNode *n, uint32_t slot) {
   for (uint32_t i = 0; i < slot; i++) {
     const AlgOperand *a = &n->operand[i], *b = &n->operand[slot];
@@ -258,7 +260,7 @@ static bool check_on(Check *c, const AlgNode *n, uint32_t i) {
   return well;
 }
 
-/* Those at which all that is wanted is there. */
+/* Returns the keys at which all wanted operands exist. */
 static KeySet join_keys(Check *c, const AlgNode *n) {
   KeySet *set = NEW_ARRAY(c->arena, KeySet, n->n_operand + 1);
   const int32_t **on = NEW_ARRAY(c->arena, const int32_t *, n->n_operand + 1);
@@ -268,7 +270,7 @@ static KeySet join_keys(Check *c, const AlgNode *n) {
   return keys_joined(c->arena, &n->type, wanted, set, on);
 }
 
-/* What it fetches is a read of the table; its indices are made of what else it has. */
+/* The fetched read is one of the table; its indices use the other operands. */
 static bool check_fetch(Check *c, const AlgNode *n) {
   const EinSum *s = n->sum;
   VEC(const Expr *) todo = {0};
@@ -325,7 +327,7 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   check_holes(c, n, &info->keys);
 }
 
-/* ---- aggregate ---------------------------------------------------------------------------------------------------------- */
+/* ---- aggregate --------------------------------------------------------------------------------------------------- */
 
 static bool check_group(Check *c, const AlgNode *n, const Relation *of) {
   bool *met = NEW_ARRAY(c->arena, bool, of->n_key + 1);
@@ -353,7 +355,7 @@ static const char *filling_text(Check *c, Filling how, const Relation *r, const 
   return arena_printf(c->arena, "that of key %s %s", key_text(c, r, key), how == FILL_TWICE ? "lies on another" : "leads out");
 }
 
-/* Arrays side by side make up, each place once, the box that the result has. */
+/* The arrays must tile the result's box exactly. */
 static void check_concat(Check *c, const AlgNode *n, const Info *of, uint32_t n_to, const Expr *const *to) {
   const Relation *t = of->keys.of;
   Relation base = *t;
@@ -399,9 +401,9 @@ static void check_aggregate(Check *c, const AlgNode *n, Info *info) {
   check_holes(c, n, &info->keys);
 }
 
-/* ---- map ------------------------------------------------------------------------------------------------------------------ */
+/* ---- map --------------------------------------------------------------------------------------------------------- */
 
-/* Keys, and boxes cut to the pieces. */
+/* Checks the keys, and boxes cut to the pieces. */
 static bool check_pieces(Check *c, const AlgNode *n, Relation *base, KeySet *s) {
   Exprs *p = c->g->exprs;
   uint32_t old = base->n_key, all = old + n->n_piece;
@@ -466,7 +468,7 @@ static void check_map(Check *c, const AlgNode *n, Info *info) {
   check_holes(c, n, &info->keys);
 }
 
-/* ---- the others ------------------------------------------------------------------------------------------------------------- */
+/* ---- the others -------------------------------------------------------------------------------------------------- */
 
 static void check_kept(Check *c, const AlgNode *n, Info *info) {
   const Info *of = info_of(c, alg_of(n));

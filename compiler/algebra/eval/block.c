@@ -1,4 +1,4 @@
-/* algebra/eval/block.c - arrays of tuples: elements of all dtypes, boxes, cutting and laying side by side. */
+/* algebra/eval/block.c - arrays of tuples: elements of all dtypes, boxes, cutting, and laying side by side. */
 #include "block.h"
 
 #include <string.h>
@@ -95,7 +95,7 @@ double block_bytes(const Block *b) {
 
 /* ---- parts of a block ---------------------------------------------------------------------------------- */
 
-/* Walks a box that lies within a block, a row of the last dimension at a time. */
+/* Walks a box inside a block, one row of the last dimension at a time. */
 typedef struct Rows {
   const Block *whole;
   const int64_t *low, *high; /* of the part */
@@ -170,7 +170,7 @@ bool block_paste(Arena *a, Block *b, const Block *part, uint8_t *there) {
   return true;
 }
 
-/* By element of a box, the number of its place among those of b. */
+/* By element of a box, its index in b. */
 static int64_t place_of(const Block *b, const int64_t *at, const bool *place) {
   int64_t k = 0;
   for (uint32_t d = 0; d < b->rank; d++)
@@ -178,7 +178,7 @@ static int64_t place_of(const Block *b, const int64_t *at, const bool *place) {
   return k;
 }
 
-/* What lies along the last dimension is gone through with the place of its first element. */
+/* All elements along the last dimension have the index of the first. */
 static bool last_says(const Block *b, const bool *place) { return b->rank && place[b->rank - 1]; }
 
 void block_ask_slices(Arena *a, const Block *b, uint8_t *asked, const bool *place, const int64_t *from, const int64_t *to) {

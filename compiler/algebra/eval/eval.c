@@ -1,5 +1,6 @@
-/* algebra/eval/eval.c - programs over relations on small data: what is needed, in order; inputs cut and put where they are said to be; outputs
- * put together from the sites' blocks. A node's tuples go after its last user, in a repeat at the end of the turn at the latest. */
+/* algebra/eval/eval.c - evaluates programs over relations on small data: computes what is needed, in order; cuts
+ * inputs and places them as stated; assembles outputs from the sites' blocks. A node's tuples are dropped after its
+ * last user, in a repeat at the end of the turn at the latest. */
 #include "inside.h"
 
 #include <string.h>
@@ -90,7 +91,7 @@ static const AlgArray *input_given(const Run *r, Str name) {
   return NULL;
 }
 
-/* The whole that the blocks are cut from ends where the last of them do. */
+/* The array must end where the last blocks do. */
 static bool input_fits(Run *r, const AlgNode *n, const AlgArray *x, Arena *a) {
   const Relation *t = &n->type;
   if (!x) return run_fail(r, n, "is not given");
@@ -111,7 +112,7 @@ static bool input_fits(Run *r, const AlgNode *n, const AlgArray *x, Arena *a) {
   return true;
 }
 
-/* The same elements. */
+/* Shares the elements. */
 static Block block_of(Arena *a, const AlgArray *x) {
   Block b = {.dtype = x->dtype, .rank = x->rank, .low = NEW_ARRAY(a, int64_t, x->rank + 1), .high = x->shape, .count = x->count, .data = x->data};
   if (!x->has) return b;
@@ -162,7 +163,7 @@ bool run_node(Run *r, const AlgNode *n) {
   return relation_run(r, n, s) && shelf_put(r, n, s);
 }
 
-/* A node of a repeat's block is done anew each turn; one of the program itself once, perhaps early. */
+/* A node of a repeat's block is computed in each turn; a node of the program once, perhaps early. */
 bool run_nodes(Run *r, const AlgRegion *g, bool early) {
   bool once = g == r->program->top;
   for (uint32_t i = 0; i < g->nodes.len; i++) {
@@ -177,7 +178,7 @@ bool run_nodes(Run *r, const AlgRegion *g, bool early) {
   return true;
 }
 
-/* ---- what is needed ------------------------------------------------------------------------------------------ */
+/* ---- needed nodes -------------------------------------------------------------------------------------------- */
 
 typedef struct Need {
   Run *run;
@@ -185,7 +186,8 @@ typedef struct Need {
   VEC(const AlgNode *) stack;
 } Need;
 
-/* Where in n's region its user is, or the repeat that it is in; a region's own repeat uses it at the end of each turn. */
+/* The position in n's region of its user, or of the repeat that contains the user. A region's own repeat uses it at
+ * the end of each turn. */
 static uint32_t user_at(Run *r, const AlgNode *user, const AlgNode *n) {
   while (user && user->region != n->region) user = user->region->repeat;
   return user ? held_of(r, user)->at : UINT32_MAX;
@@ -216,7 +218,7 @@ static void need_operands(Need *s, const AlgNode *n) {
   for (uint32_t i = 0; i < g->stacks.len; i++) need(s, n, g->stacks.at[i].node);
 }
 
-/* All nodes come to know where in their region they stand. */
+/* Numbers all nodes by position in their region. */
 static void nodes_number(Run *r, const AlgRegion *g) {
   VEC(const AlgRegion *) todo = {0};
   vec_push(r->arena, todo, g);
@@ -229,7 +231,7 @@ static void nodes_number(Run *r, const AlgRegion *g) {
   }
 }
 
-/* After whom it goes. States, and what changes them, stay to the end of the turn. */
+/* Links each node to the user after which it is dropped. States, and what changes them, stay to the end of the turn. */
 static void drops_link(Run *r, const AlgRegion *g) {
   for (uint32_t i = 0; i < g->nodes.len; i++) {
     const AlgNode *n = g->nodes.at[i];
@@ -272,12 +274,12 @@ static bool asserts_check(Run *r) {
   return false;
 }
 
-typedef struct Whole {       /* an output, as it is put together */
+typedef struct Whole {       /* an output under assembly */
   const AlgOutput *o;
-  Block all, there;          /* there: 1 where something was put, as u8 */
+  Block all, there;          /* there: 1 where an element was written, as u8 */
 } Whole;
 
-/* Copies, and blocks that overlap, must agree bit for bit. */
+/* Copies, and blocks that overlap, must agree bit by bit. */
 static bool whole_add(Run *r, Whole *w, const Tuple *t, Arena *a) {
   const Block *b = &t->block;
   const AlgNode *n = w->o->node;
@@ -313,7 +315,7 @@ static bool whole_sites(Run *r, Whole *w, Arena *a) {
   return true;
 }
 
-/* Its mask, if it has one, has 0 and 1. */
+/* Its mask, if it has one, contains 0 and 1. */
 static AlgArray array_of(Arena *a, const Block *b) {
   AlgArray x = {.dtype = b->dtype, .rank = b->rank, .count = b->count, .data = b->data};
   bool whole = true;
@@ -340,9 +342,9 @@ static bool output_make(Run *r, const AlgOutput *o, AlgArray *out) {
   return ok;
 }
 
-/* ---- the door ---------------------------------------------------------------------------------------------------- */
+/* ---- entry point ------------------------------------------------------------------------------------------------- */
 
-/* Sites and keys are gone through one by one. */
+/* Sites and keys are enumerated, so they must be few. */
 static bool sizes_fit(Run *r, const AlgRegion *g, uint32_t depth) {
   if (depth > EVAL_DEPTH) return run_fail(r, g->repeat, "is in more than %d others", EVAL_DEPTH);
   for (uint32_t i = 0; i < g->nodes.len; i++) {

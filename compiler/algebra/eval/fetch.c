@@ -1,6 +1,6 @@
-/* algebra/eval/fetch.c - what a site asks other sites' tables for. Its indices are made of what it has; each element that
- * it asks for it gets from wherever it is. What it has itself does not move; of all else each place is asked for once in a
- * tuple of the result, and answered with all of the slice (expr/prove/asked.h), as sites do it. */
+/* algebra/eval/fetch.c - what a site requests of tables at other sites. It has the data of the indices, and gets
+ * each requested element from wherever it is. What the site has itself does not move. Each other place is requested
+ * once per tuple of the result, and answered with the whole slice (expr/prove/asked.h), as real sites do. */
 #include "inside.h"
 
 #include "expr/prove/asked.h"
@@ -9,7 +9,7 @@ typedef struct Table {
   const AlgNode *node;
   const Tuple *tuple;        /* of each one */
   uint32_t n;
-  Block whole;               /* all of them; what none has is without value */
+  Block whole;               /* all of them; elements that no site has are undefined */
   Asked asked;
 } Table;
 

@@ -1,4 +1,5 @@
-/* algebra/eval/formula.c - an expression as steps over rows. It has no code in common with the EinGraph's evaluator, on purpose. */
+/* algebra/eval/formula.c - compiles an expression to steps over rows. It deliberately shares no code with the
+ * EinGraph's evaluator. */
 #include "formula.h"
 
 #include <string.h>
@@ -25,32 +26,32 @@ typedef union Cell { int64_t i; double f; } Cell;
 
 typedef struct Column {      /* a value at the points of a row */
   DType dtype;
-  bool row;                  /* one for each point; else one for all */
-  bool failed;               /* at some point, where fault says */
+  bool row;                  /* one value for each point; else one for all */
+  bool failed;               /* at some point, which fault gives */
   Cell *at;
-  uint32_t *fault;           /* of what may fail, as `at`: the number of the step that did, plus 1; 0: none did */
+  uint32_t *fault;           /* of what may fail, indexed as `at`: 1 + the number of the failed step; 0: none */
 } Column;
 
-/* Columns 0..n_label-1 are the labels, then the turns, the two arguments of a monoid, and all else. Level k + 1 hangs on label k and none
- * behind it; level 0 on none. */
+/* Columns 0..n_label-1 are the labels, then come the turns, the two arguments of a monoid, and everything else.
+ * Level k + 1 depends on label k and on no later label; level 0 on none. */
 struct Formula {
   Column *column;
   uint32_t n_step, n_label, n_turn;
   Step *step;
-  uint32_t *first;           /* by level: its first step, or where it would be */
-  uint32_t stale;            /* from this level on, steps are to be done anew */
+  uint32_t *first;           /* by level: its first step, or where that would be */
+  uint32_t stale;            /* steps from this level on must be recomputed */
   uint32_t result;
   DType want;
-  uint8_t *asked;            /* NULL, or by element of what is in this slot: 1 where it was read */
+  uint8_t *asked;            /* NULL, or by element of this slot: 1 where it was read */
   uint32_t asked_slot;
 };
 
-/* ---- making --------------------------------------------------------------------------------------------- */
+/* ---- construction --------------------------------------------------------------------------------------- */
 
 typedef struct Making {      /* of a formula */
   Arena *arena;
   const char *why;
-  Map number;                /* by Expr: its value's number + 1 */
+  Map number;                /* by Expr: 1 + its value's number */
   uint32_t n_label;
   VEC(Column) columns;
   VEC(uint32_t) level;       /* by value */
@@ -117,7 +118,7 @@ static StepCode code_of(const Expr *e) {
   }
 }
 
-/* Its arguments have their numbers. */
+/* Its arguments are numbered already. */
 static uint32_t step_new(Making *m, const Expr *e) {
   Step s = {.code = (uint8_t)code_of(e), .op = e->op, .dtype = e->dtype, .may = (e->has & HAS_READ) != 0, .n = e->n};
   uint32_t *index = NEW_ARRAY(m->arena, uint32_t, e->n + 1);
@@ -140,7 +141,7 @@ static uint32_t step_new(Making *m, const Expr *e) {
   return s.dst;
 }
 
-/* Arguments first, by a stack of its own: expressions may be deep. */
+/* Arguments first, with an explicit stack: expressions may be deep. */
 static void steps_make(Making *m, const Expr *top, uint32_t n_turn) {
   struct Visit { const Expr *e; uint32_t next; };
   VEC(struct Visit) todo = {0};
@@ -161,7 +162,7 @@ static void steps_make(Making *m, const Expr *top, uint32_t n_turn) {
   }
 }
 
-/* By level; within one in the order of making. */
+/* By level; within a level in order of creation. */
 static void steps_sort(Making *m, Formula *p) {
   p->n_step = m->steps.len;
   p->step = NEW_ARRAY(m->arena, Step, p->n_step + 1);
@@ -208,7 +209,7 @@ static inline Value column_value(const Column *c, uint32_t j) { return (Value){.
 
 /* ---- reads ---------------------------------------------------------------------------------------------- */
 
-/* Where in its block each element lies; -1: outside. */
+/* The offset of each element in its block; -1: outside. */
 static void places_find(const Formula *p, const Step *s, const Block *b, uint32_t n, int64_t *at) {
   for (uint32_t j = 0; j < n; j++) at[j] = b ? 0 : -1;
   for (uint32_t d = 0; b && d < s->n; d++) {
@@ -230,7 +231,7 @@ static void elements_load(const Block *b, DType t, uint32_t n, const int64_t *at
   }
 }
 
-/* All of them are there, and nobody wants to know which. */
+/* Whether all of them are there, and nobody asks which were read. */
 static bool row_plain(const Formula *p, const Step *s, const Block *b, uint32_t n, const int64_t *at) {
   bool plain = b && !b->has && !(p->asked && s->slot == p->asked_slot);
   for (uint32_t d = 0; d < s->n; d++) plain = plain && !p->column[s->index[d]].failed;
@@ -307,7 +308,7 @@ static void cast_do(const Column *from, DType t, Cell *to, uint32_t n) {
   for (uint32_t j = 0; j < n; j++) to[j] = cell_of(value_cast(column_value(from, j), t));
 }
 
-/* The one of its arguments that a lazy operation's value is. */
+/* Returns the argument that is the value of a lazy operation. */
 static const Column *lazy_column(const Formula *p, const Step *s, uint32_t j) {
   bool first = cell_at(&p->column[s->arg[0]], j).i != 0;
   if (s->code == S_SELECT) return &p->column[s->arg[first ? 1 : 2]];

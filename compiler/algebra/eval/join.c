@@ -1,4 +1,4 @@
-/* algebra/eval/join.c - joins and aggregations, at each site of what it has itself. */
+/* algebra/eval/join.c - joins and aggregations, at each site on its own tuples. */
 #include "inside.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static uint32_t turns_around(const AlgNode *n) {
   return depth;
 }
 
-/* By reduced label the largest high that some key has: places count over the whole extent. */
+/* By reduced label, the largest high of any key: places count over the whole extent. */
 static int64_t *wholes_find(Run *r, const AlgNode *n) {
   const EinSum *s = n->sum;
   int64_t *whole = NEW_ARRAY(r->arena, int64_t, s->n_red + 1), *key = NEW_ARRAY(r->arena, int64_t, n->type.n_key + 1);
@@ -121,7 +121,7 @@ bool join_run(Run *r, const AlgNode *n, Shelf *s) {
 
 /* ---- aggregation: element by element -------------------------------------------------------------------------- */
 
-/* Of two parts of argmax the better one; of equals the earlier place. */
+/* The better of two parts of argmax; of equals the earlier place. */
 static void element_better(const Fold *f, Block *to, const Block *x, int64_t k) {
   Value a = element_load(to->data, f->acc, k), b = element_load(x->data, f->acc, k);
   bool none = to->has && to->has[k] == HAS_EMPTY;
@@ -153,7 +153,7 @@ static bool group_fold(Run *r, const AlgNode *n, Arena *a, const Tuple *t, uint3
 
 /* ---- aggregation: side by side -------------------------------------------------------------------------------- */
 
-/* The box around them all; arrays without elements have no say where others have some. */
+/* The bounding box of all arrays; empty arrays count only if all are empty. */
 static void box_around(uint32_t rank, const Tuple *t, uint32_t count, int64_t *low, int64_t *high) {
   bool some = false;
   for (uint32_t i = 0; i < count; i++) some |= t[i].block.count > 0;
@@ -188,7 +188,7 @@ static bool group_run(Run *r, const AlgNode *n, Shelf *s, int64_t site, const Tu
   return ok && fns_apply(r, n, s->arena, t->key, &out) && tuple_put(r, n, s, site, t->key, site - site_first(r, &n->at, site), out);
 }
 
-/* A group's tuples in the order of their own keys and parts. */
+/* The tuples of a group, ordered by their own keys and parts. */
 static bool site_aggregate(Run *r, const AlgNode *n, Shelf *s, int64_t site) {
   const Store *of = &held_of(r, operand_of(n))->shelf->site[site];
   uint32_t count = of->tuples.len, end;

@@ -1,5 +1,5 @@
-/* algebra/eval/kernel.c - an EinSum over a box: its points in row-major order, a row of the last label at a time, and reductions, floats
- * pairwise. It has no code in common with the EinGraph's evaluator, on purpose. */
+/* algebra/eval/kernel.c - evaluates an EinSum over a box: its points in row-major order, one row of the last label
+ * at a time; float reductions are pairwise. It deliberately shares no code with the EinGraph's evaluator. */
 #include "kernel.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ struct Kernel {
   const EinSum *sum;
   uint32_t n_label, n_turn;
   Formula *domain, *where, *body; /* NULL: not there */
-  Formula *formula[3];       /* those that are */
+  Formula *formula[3];       /* those that exist */
   uint32_t n_formula;
   Fold fold;
   int64_t *at;               /* the labels' values */
@@ -92,7 +92,8 @@ static void kernel_start(Kernel *k, const KernelCall *c) {
   labels_changed(k, 0);
 }
 
-/* The next point of labels from..to-1, the last fastest; false behind the last one, all being at their lows again. */
+/* Steps to the next point of labels from..to-1, the last fastest. False after the last point, with all at their lows
+ * again. */
 static bool point_next(Kernel *k, const KernelCall *c, uint32_t from, uint32_t to) {
   uint32_t l = to;
   bool more = false;
@@ -110,7 +111,7 @@ static bool no_points(const KernelCall *c, uint32_t from, uint32_t to) {
   return false;
 }
 
-/* Always false. The labels are those of the row's first point. */
+/* Reports a fault; always returns false. The labels are those of the row's first point. */
 static bool fault_tell(Kernel *k, KernelCall *c, const Formula *p, uint32_t point) {
   if (c->gaps) return false;
   Fault f = formula_fault(p, point, c->arena);
@@ -125,9 +126,9 @@ static bool fault_tell(Kernel *k, KernelCall *c, const Formula *p, uint32_t poin
   return false;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* From here at most this many points of the last label. */
+/* Begins a row here, of at most this many points of the last label. */
 static uint32_t row_begin(Kernel *k, const KernelCall *c, int64_t from) {
   uint32_t last = k->n_label - 1;
   uint32_t n = c->high[last] - from < ROW ? (uint32_t)(c->high[last] - from) : ROW;
@@ -136,10 +137,10 @@ static uint32_t row_begin(Kernel *k, const KernelCall *c, int64_t from) {
   return n;
 }
 
-typedef struct Picked {      /* the points of a row that a condition lets be */
+typedef struct Picked {      /* the points of a row that a condition admits */
   uint8_t on[ROW];
-  uint32_t n;                /* so many */
-  uint32_t end;              /* before it fails: all of them, if it does not */
+  uint32_t n;                /* their number */
+  uint32_t end;              /* the points before a failure; all of them, if there is none */
 } Picked;
 
 static const uint8_t *row_pick(Formula *p, const KernelCall *c, uint32_t n, Picked *to) {
@@ -164,13 +165,13 @@ static const Value *row_body(Kernel *k, const KernelCall *c, uint32_t n, const u
   return to;
 }
 
-/* ---- reductions ------------------------------------------------------------------------------------------------------ */
+/* ---- reductions -------------------------------------------------------------------------------------------------- */
 
-/* A reduction under way. Of floats partial k stands for 2^k points that follow each other, so that rounding errors stay small. */
+/* A reduction in progress. For floats partial k covers 2^k consecutive points, so that rounding errors stay small. */
 typedef struct Partials {
   Value at[64];
-  uint64_t n;                /* points so far; the bits say which partials are there */
-  int64_t best;              /* argmax: where the best was met */
+  uint64_t n;                /* points so far; its bits say which partials are in use */
+  int64_t best;              /* argmax: the place of the best so far */
 } Partials;
 
 static void partials_add(Kernel *k, Partials *p, Value x) {
@@ -197,7 +198,7 @@ static Value partials_end(const Kernel *k, const Partials *p) {
   return x;
 }
 
-/* Row-major over the whole extents of the reduced labels. */
+/* The row-major place over the whole extents of the reduced labels. */
 static int64_t point_place(const Kernel *k, const KernelCall *c) {
   uint64_t place = 0;
   for (uint32_t l = 0; l < k->sum->n_red; l++) place = place * (uint64_t)c->whole[l] + (uint64_t)k->at[k->sum->n_out + l];
@@ -228,7 +229,7 @@ static bool row_reduce(Kernel *k, KernelCall *c, Partials *p, uint32_t n) {
   return some.end == n || fault_tell(k, c, k->where, some.end);
 }
 
-/* The last label is a reduced one. */
+/* For kernels whose last label is reduced. */
 static bool rows_reduce(Kernel *k, KernelCall *c, Partials *p) {
   uint32_t last = k->n_label - 1, n;
   do
@@ -258,14 +259,14 @@ static bool point_reduce(Kernel *k, KernelCall *c, int64_t to) {
   return true;
 }
 
-/* ---- points that come out -------------------------------------------------------------------------------------------- */
+/* ---- points that come out ---------------------------------------------------------------------------------------- */
 
 static void element_without(KernelCall *c, int64_t to, uint8_t why) {
   block_mask(c->arena, c->out);
   c->out->has[to] = why;
 }
 
-/* Of a row of outputs, one value each. */
+/* Computes a row of outputs, one value each. */
 static bool row_map(Kernel *k, KernelCall *c, int64_t to, uint32_t n) {
   Picked some;
   Value room[ROW];

@@ -1,13 +1,13 @@
 /* algebra/eval/loop.c - a repeat: its turns one after another, at all sites together.
  *
- * A turn computes the block's nodes in order, reads the stop, puts what is stacked in its place, and only then do all states change
- * together. All else that a turn made goes with it. */
+ * A turn computes the block's nodes in order, reads the stop condition, stores what is stacked, and only then
+ * updates all states together. All else that a turn made is dropped with it. */
 #include "inside.h"
 
 struct Loop {
   const AlgRegion *region;
   int64_t turns;             /* made so far */
-  Held *stack;               /* one a stack */
+  Held *stack;               /* one per stack */
 };
 
 /* ---- states --------------------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ static bool states_start(Run *r, const AlgRegion *g) {
   return true;
 }
 
-/* The turn's own shelves go; what the states are to be stays. */
+/* Drops the turn's shelves; keeps the next values of states. */
 static bool states_next(Run *r, const AlgRegion *g) {
   Held *next = NEW_ARRAY(r->arena, Held, g->states.len + 1);
   for (uint32_t i = 0; i < g->states.len; i++) shelf_use(&next[i], held_of(r, g->states.at[i].next)->shelf);
@@ -52,7 +52,7 @@ static bool stack_tuple_new(Run *r, const AlgRegion *g, const AlgStack *k, Shelf
   return true;
 }
 
-/* Turns that are not made are 0. */
+/* Turns that do not run leave 0. */
 static bool stack_start(Run *r, const AlgRegion *g, const AlgStack *k, Held *h) {
   const AlgNode *n = k->node;
   Shelf *s = h->shelf = shelf_new(r->sites);
@@ -69,7 +69,7 @@ static bool stack_start(Run *r, const AlgRegion *g, const AlgStack *k, Held *h) 
   return true;
 }
 
-/* One turn's array to its place, as an array with the turn as a dimension of its own. */
+/* Stores the array of one turn, with the turn as an extra dimension. */
 static bool slice_put(Run *r, const Loop *l, const AlgStack *k, Arena *a, Block *to, const Block *x) {
   int64_t *low = NEW_ARRAY(r->arena, int64_t, x->rank + 2), *high = NEW_ARRAY(r->arena, int64_t, x->rank + 2);
   Block slice = *x;

@@ -1,7 +1,7 @@
-/* algebra/eval/map.c - what is done to each tuple by itself: maps and filters. */
+/* algebra/eval/map.c - operations on single tuples: maps and filters. */
 #include "inside.h"
 
-/* The part that a tuple is where its operation leaves parts along further axes: these tell its site. */
+/* The part number of a tuple whose operation leaves parts along further axes: these give its site. */
 static int64_t part_of(const Run *r, const AlgNode *n, int64_t site, int64_t part) {
   const Mesh *m = &r->program->mesh;
   int64_t out = 0;
@@ -12,7 +12,7 @@ static int64_t part_of(const Run *r, const AlgNode *n, int64_t site, int64_t par
   return out;
 }
 
-/* What the block has of a piece; false: nothing, though the block has elements. */
+/* Cuts a piece out of the block; false: it is empty, though the block is not. */
 static bool piece_cut(const AlgNode *n, Arena *a, const Block *b, uint32_t n_key, const int64_t *key, Block *out) {
   int64_t *low = NEW_ARRAY(a, int64_t, b->rank + 1), *high = NEW_ARRAY(a, int64_t, b->rank + 1), count;
   rel_ranges(b->rank, n->piece, n_key, key, low, high);

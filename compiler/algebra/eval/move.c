@@ -1,5 +1,5 @@
-/* algebra/eval/move.c - tuples at other sites: the one operation that looks at others' stores. What a site has already stays; all else
- * that it is to have is received, and counted. */
+/* algebra/eval/move.c - moves tuples between sites: the only operation that reads other sites' stores. What a site
+ * has already stays; everything else that it wants is received, and counted. */
 #include "inside.h"
 
 Tuple *tuples_all(const Shelf *of, uint32_t n_key, Arena *a, uint32_t *count) {
@@ -16,7 +16,7 @@ Tuple *tuples_all(const Shelf *of, uint32_t n_key, Arena *a, uint32_t *count) {
   return t;
 }
 
-/* Where parts stay parts along an axis, each stays in its place along it. */
+/* Where parts stay parts along an axis, each keeps its place along it. */
 static bool wanted(const Run *r, const AlgNode *n, const Tuple *t, int64_t site) {
   const Mesh *m = &r->program->mesh;
   const uint32_t *at = site_place(r, site), *made = site_place(r, t->part);

@@ -1,5 +1,5 @@
-/* algebra/eval/put.c - tuples that come out of an operation, and what must hold of them: the key below the frontier, the box
- * that the type says, each key once, at the sites of its placement, and none missing. */
+/* algebra/eval/put.c - stores the tuples that an operation makes and checks them: the key is below the frontier, the
+ * box is that of the type, each key occurs once, at the sites of its placement, and none is missing. */
 #include "inside.h"
 
 bool room_ask(Run *r, const AlgNode *n, uint32_t rank, const int64_t *low, const int64_t *high) {
@@ -30,7 +30,8 @@ static bool block_to_places(Run *r, const AlgNode *n, Block *b) {
   return true;
 }
 
-/* Of the dimensions that become one all are whole behind the first that is longer than 1, so the elements lie as they did. */
+/* Of the merged dimensions all after the first that is longer than 1 are whole, so the order of elements stays the
+ * same. */
 static bool dims_merge(const Block *b, uint32_t from, uint32_t to, int64_t *low, int64_t *high) {
   bool fits = true;
   while (from + 1 < to && b->low[from] == 0 && b->high[from] == 1) from++;
@@ -121,7 +122,7 @@ bool tuple_put(Run *r, const AlgNode *n, Shelf *s, int64_t site, const int64_t *
   return true;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------ */
+/* ---- everything together ---------------------------------------------------------------------------------- */
 
 static bool tuples_check(Run *r, const AlgNode *n, const Store *s, int64_t site) {
   const Relation *t = &n->type;
@@ -149,7 +150,7 @@ static int64_t key_number(const Relation *t, const int64_t *key) {
   return k;
 }
 
-/* Each key is at each site where it is to be, or where there are parts at one of those at least. */
+/* Each key is at every site that should have it, or, for parts, at one of them at least. */
 static bool none_missing(Run *r, const AlgNode *n, const Shelf *s, Arena *a) {
   const Relation *t = &n->type;
   int64_t keys = (int64_t)rel_keys(t), *key = NEW_ARRAY(a, int64_t, t->n_key + 1);

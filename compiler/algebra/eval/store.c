@@ -1,4 +1,4 @@
-/* algebra/eval/store.c - tuples by key. */
+/* algebra/eval/store.c - stores tuples by key. */
 #include "store.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static int tuple_order(uint32_t n_key, const Tuple *a, const Tuple *b) {
   return by_key ? by_key : (a->part > b->part) - (a->part < b->part);
 }
 
-/* Runs of `run` tuples that are sorted are merged two by two. */
+/* Merges sorted runs of `run` tuples pairwise. */
 static void runs_merge(uint32_t n_key, const Tuple *from, Tuple *to, uint32_t n, uint32_t run) {
   for (uint32_t at = 0; at < n;) {
     uint32_t a = at, a_end = n - at < run ? n : at + run, b = a_end, b_end = n - a_end < run ? n : a_end + run;

@@ -1,5 +1,5 @@
-/* algebra/rules/cond.c - the conditions of rules. What a result cannot even be said for is a function without a value; these are what it
- * would be wrong for. */
+/* algebra/rules/cond.c - the conditions of rules. Where a result cannot be formed, its function has no value; these
+ * conditions exclude results that would be wrong. */
 #include "fns.h"
 
 enum { KEYS_LOOKED_AT = 1 << 14 };
@@ -11,7 +11,7 @@ static bool test_identity(RuleMatch *m, const RuleValue *v) {
 
 /* ---- functions and reducers ------------------------------------------------------------------------------------ */
 
-/* max(cast(a), cast(b)) is cast(max(a, b)) where the cast keeps the order of what is there. */
+/* max(cast(a), cast(b)) is cast(max(a, b)) where the cast is monotone. */
 static bool cast_monotone(DType from, DType to) {
   if (dtype_is_float(from)) return dtype_is_float(to);
   if (dtype_is_float(to)) return true;
@@ -63,7 +63,7 @@ static bool test_concat(RuleMatch *m, const RuleValue *v) {
   return !monoid_elementwise(v[0].node) && !v[0].node->n_fn;
 }
 
-/* An index is read. */
+/* Whether an index is read from data. */
 static bool test_gathers(RuleMatch *m, const RuleValue *v) {
   VEC(const Expr *) todo = {0};
   Map seen = map_new(m->p->arena);
@@ -93,7 +93,7 @@ static bool test_narrows(RuleMatch *m, const RuleValue *v) {
   return dtype_is_int(from) && dtype_is_int(f->fn[0].to) && dtype_size(f->fn[0].to) <= dtype_size(from);
 }
 
-/* No piece is without elements: each key of the tile is there. */
+/* Whether no piece is empty, so that each key of the tile exists. */
 static bool test_full(RuleMatch *m, const RuleValue *v) {
   const AlgNode *f = v[0].node;
   if (!f->n_piece) return true;
@@ -108,7 +108,7 @@ static bool test_full(RuleMatch *m, const RuleValue *v) {
   return true;
 }
 
-/* ---- placements ---------------------------------------------------------------------------------------------------- */
+/* ---- placements -------------------------------------------------------------------------------------------------- */
 
 static bool cut_within(const Mesh *m, const Placement *x, const RuleValue *g) {
   for (uint32_t a = 0; a < m->n; a++) {
@@ -131,7 +131,7 @@ static bool test_unbroken(RuleMatch *m, const RuleValue *v) {
   return monoid_elementwise(v[1].node) || !v[0].node->type.holes;
 }
 
-/* Each key cuts a dimension of its own, or has one value: no two blocks have a place in common. */
+/* Each key cuts a dimension of its own, or has one value: no two blocks overlap. */
 static bool test_blocks(RuleMatch *m, const RuleValue *v) {
   const Relation *t = &v[0].node->type;
   bool *cuts = NEW_ARRAY(m->p->arena, bool, t->n_key + 1);
@@ -147,7 +147,7 @@ static bool test_blocks(RuleMatch *m, const RuleValue *v) {
   return !alg_in_parts(m->p, v[0].node);
 }
 
-/* How many of a join's operands have the key of its result. */
+/* The number of a join's operands that have the key of its result. */
 static uint32_t holders(const AlgNode *join, int8_t key) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < join->n_operand; i++) {

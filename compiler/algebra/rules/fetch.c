@@ -1,5 +1,5 @@
-/* algebra/rules/fetch.c - "gather by request": what is asked of a table that a join reads at data, and the join that reads the answers. As
- * the door's (from_graph_read.c), said of a join that is there. */
+/* algebra/rules/fetch.c - "gather by request": requests from a table what a join reads at indices from data, and
+ * makes the join that reads the answers. Like from_graph_read.c, but for an existing join. */
 #include "fns.h"
 
 #include "expr/prove/prove.h"
@@ -7,7 +7,7 @@
 typedef struct Asks {        /* labels and keys of the answers, among the join's */
   const Expr *read;          /* what the join reads */
   uint32_t n_label, n_key;
-  const Expr **label, **key; /* by those of the join: as they are called of the answers; NULL: not there */
+  const Expr **label, **key; /* by label or key of the join: its expression in the answers; NULL: not there */
   const Expr **at;           /* by label of the answers: the join's */
   int32_t *on;               /* by key: the join's */
 } Asks;
@@ -25,7 +25,8 @@ static void asks_labels(RuleMatch *m, const AlgNode *j, Asks *q, bool *key) {
   }
 }
 
-/* Keys are those that its labels' ranges or its indices hang on. False: the table is read at several indices, or not all of these are there. */
+/* The keys are those on which its labels' ranges or its indices depend. False: the table is read at several indices,
+ * or not all of these keys exist. */
 static bool asks_of(RuleMatch *m, const AlgNode *j, Asks *q) {
   Arena *a = m->p->arena;
   uint32_t n = j->sum->n_out + j->sum->n_red + 1, keys = j->type.n_key;
@@ -45,7 +46,7 @@ static bool asks_of(RuleMatch *m, const AlgNode *j, Asks *q) {
   return true;
 }
 
-/* The answers' labels and keys, and where they are: with the join. */
+/* Sets the answers' labels and keys, and their placement: with the join. */
 static void asked_type(RuleMatch *m, const AlgNode *j, const Asks *q, AlgNode *x) {
   Exprs *e = m->p->exprs;
   int64_t *frontier = NEW_ARRAY(m->p->arena, int64_t, q->n_key + 1);

@@ -1,4 +1,4 @@
-/* algebra/rules/filter.c - a filter of a join as filters of its operands, and back (R1-6). */
+/* algebra/rules/filter.c - turns a filter of a join into filters of its operands, and back (R1-6). */
 #include "fns.h"
 
 #include "expr/prove/prove.h"
@@ -18,7 +18,7 @@ bool join_holes(const AlgNode *join) {
 
 typedef struct Parts { VEC(const Expr *) at; } Parts;
 
-/* Predicates that must all hold, in their order, each once. */
+/* Splits a predicate into its conjuncts, in order, without duplicates. */
 static Parts parts_of(RuleMatch *m, const Expr *keep) {
   Arena *a = m->p->arena;
   Parts out = {{0}};
@@ -36,7 +36,7 @@ static Parts parts_of(RuleMatch *m, const Expr *keep) {
   return out;
 }
 
-/* What is said over the result's keys said over the operand's; NULL: it has not all of them. */
+/* Rewrites an expression over the result's keys over the operand's; NULL: the operand lacks some of them. */
 static const Expr *over_operand(RuleMatch *m, const Expr *e, const AlgNode *join, uint32_t i) {
   const AlgOperand *o = &join->operand[i];
   const Expr **to = NEW_ARRAY(m->p->arena, const Expr *, join->type.n_key + 1);
@@ -45,7 +45,7 @@ static const Expr *over_operand(RuleMatch *m, const Expr *e, const AlgNode *join
   return expr_over(m->p->exprs, e, join->type.n_key, to);
 }
 
-/* All that the operand can tell of what is kept; NULL: nothing. */
+/* The conjuncts that the operand can decide; NULL: none. */
 static const Expr *operand_keep(RuleMatch *m, const Expr *keep, const AlgNode *join, uint32_t i) {
   Parts parts = parts_of(m, keep);
   const Expr *all = NULL;
@@ -84,7 +84,7 @@ bool test_unbroken_operands(RuleMatch *m, const RuleValue *v) {
 
 /* ---- and above it -------------------------------------------------------------------------------------------- */
 
-/* `each`: operands without their filters. */
+/* `each`: the operands without their filters. */
 static bool is_filtered(const AlgNode *join, AlgNode *const *each, uint32_t i) {
   return join->operand[i].node != each[i];
 }
@@ -109,7 +109,7 @@ bool keep_taken(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return some;
 }
 
-/* What has all its keys need not be wanted. */
+/* An operand that has all its keys need not be wanted. */
 bool join_loose(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   AlgNode *x = out->node = rule_draft(m, v[0].node);
   for (uint32_t i = 0; i < x->n_operand; i++) {
@@ -128,7 +128,7 @@ bool test_wanted(RuleMatch *m, const RuleValue *v) {
   return true;
 }
 
-/* At each key every index is a label that runs through just what the operand's array has. */
+/* Whether at each key every index is a label that covers exactly the operand's array. */
 static bool read_is_inside(RuleMatch *m, const AlgNode *j, const Expr *read) {
   const AlgOperand *o = &j->operand[read->i];
   const Expr **to = over_result(m, o);

@@ -1,4 +1,4 @@
-/* algebra/rules/join.c - joins that results of rules are made with. */
+/* algebra/rules/join.c - builds the joins in results of rules. */
 #include "fns.h"
 
 #include "expr/prove/prove.h"
@@ -20,7 +20,7 @@ bool join_settled(RuleMatch *m, const RuleValue *v, RuleValue *out) {
 
 /* ---- a map into a join ------------------------------------------------------------------------------------------- */
 
-/* Boxes of the result are cut into the tile's. */
+/* Cuts the result's boxes into the tile's. */
 static bool join_tiled(RuleMatch *m, AlgNode *x, const AlgNode *f) {
   RelDim *range = arena_copy(m->p->arena, x->range, (x->sum->n_out + x->sum->n_red) * sizeof *range);
   AlgNode of = *x;
@@ -33,7 +33,8 @@ static bool join_tiled(RuleMatch *m, AlgNode *x, const AlgNode *f) {
   return true;
 }
 
-/* Labels of the result's keys as they were: what they are now. Each key goes to one place, or has but one value and goes. */
+/* Rewrites labels of the result's old keys to the new ones. Each key goes to one place, or has one value and is
+ * dropped. */
 static bool keys_permuted(RuleMatch *m, const AlgNode *x, const AlgNode *f, int32_t *to) {
   const Expr *const *key = f->rekey;
   for (uint32_t k = 0; k < x->type.n_key; k++) to[k] = -1;
@@ -89,11 +90,11 @@ bool join_then(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return true;
 }
 
-/* ---- a kernel in fewer bits --------------------------------------------------------------------------------------- */
+/* ---- a kernel in fewer bits -------------------------------------------------------------------------------------- */
 
 typedef struct Narrow { Exprs *p; DType from, to; uint32_t left; } Narrow;
 
-/* NULL: something in it is not so in fewer bits, or it is too large to say. */
+/* NULL: some part differs in fewer bits, or it is too large. */
 static const Expr *expr_narrow(Narrow *n, const Expr *e, uint32_t depth) {
   const Expr *arg[2];
   if (!n->left || !depth || e->dtype != n->from) return NULL;
@@ -125,7 +126,7 @@ bool join_narrow(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return s->body;
 }
 
-/* ---- reads at data: hits ------------------------------------------------------------------------------------------- */
+/* ---- reads at data: hits ----------------------------------------------------------------------------------------- */
 
 bool join_kept(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   uint32_t n = v[0].node->type.n_key, *list = NEW_ARRAY(m->p->arena, uint32_t, n + 1);
@@ -146,7 +147,7 @@ typedef struct Hits {
   RuleMatch *m;
   AlgNode *x;                /* the join that is made */
   EinSum *sum;
-  const Expr *const *index;  /* of the second slot: as it was, */
+  const Expr *const *index;  /* of the second slot: as before, */
   const Expr *now[ALG_RANK]; /*   and as it is */
   uint32_t rank;
 } Hits;
@@ -176,7 +177,8 @@ const Expr *join_second_read(RuleMatch *m, const EinSum *s, bool *several) {
   return *several ? NULL : read;
 }
 
-/* Keys of the table's blocks that were laid together are keys of the result now; to[k]: which key k of the table agrees with. */
+/* The keys of the concatenated blocks of the table become keys of the result; to[k]: the key with which the table's
+ * key k agrees. */
 static void hits_keys(Hits *h, const RuleValue *g, AlgNode *table, int32_t *to) {
   Arena *a = h->m->p->arena;
   const AlgOperand *was = &h->x->operand[1];
@@ -201,7 +203,8 @@ static Str label_fresh(RuleMatch *m, uint32_t n, const Str *label, Str name) {
   return name;
 }
 
-/* A label that runs through the block for each dimension that was laid together; what is wanted of it is where the index is that place. */
+/* Adds a label over the block for each concatenated dimension; a point counts where the index equals the label's
+ * place. */
 static void hits_labels(Hits *h, const AlgNode *whole, const AlgNode *table, const int32_t *to) {
   Exprs *e = h->m->p->exprs;
   Arena *a = h->m->p->arena;
@@ -226,7 +229,8 @@ static void hits_labels(Hits *h, const AlgNode *whole, const AlgNode *table, con
   if (hit) h->sum->body = expr_select(e, hit, expr_map(e, h->sum->body, second_read, h), expr_cast(e, h->sum->acc, expr_int(e, DT_I64, 0)));
 }
 
-/* X[e] is the sum over a block's places t of X[t] where e is t: each block has what it has, and the sum over blocks is all of it. */
+/* X[e] is the sum over a block's places t of X[t] where e = t: each block contributes what it has, and the sum over
+ * blocks is the value. */
 bool join_hits(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   Hits h = {.m = m, .x = out->node = rule_draft(m, v[0].node)};
   AlgNode *table = v[2].node, *whole = v[0].node->operand[1].node;

@@ -1,4 +1,4 @@
-/* algebra/rules/make.c - what a rule's result says is made, and put where the pattern's root was. */
+/* algebra/rules/make.c - builds the result of a rule, and puts it in place of the pattern's root. */
 #include <string.h>
 
 #include "expr/sum/law.h"
@@ -19,7 +19,7 @@ static bool merges(const Relation *t, const AlgFn *f) {
   return d == t->rank;
 }
 
-/* A node of this type with functions behind it: false where they cannot be. */
+/* A node of this type, followed by functions; false where they do not apply. */
 static bool type_functions(RuleMatch *m, Relation *type, uint32_t n, const AlgFn *fn) {
   for (uint32_t k = 0; k < n; k++) {
     AlgNode of = {.kind = ALG_MAP, .type = *type};
@@ -83,7 +83,7 @@ static uint64_t slot_itself(void *ctx, uint32_t slot) {
   return slot;
 }
 
-/* Operands that the kernel no longer reads are left out; the others are in the order in which it reads them. */
+/* Drops operands that the kernel no longer reads; orders the others as it reads them. */
 static AlgNode *make_join(RuleMatch *m, const AlgNode *draft, AlgNode *const *operand) {
   Algebra *p = m->p;
   AlgOperand *o = arena_copy(p->arena, draft->operand, (draft->n_operand + 1) * sizeof *o);
@@ -99,7 +99,7 @@ static AlgNode *make_join(RuleMatch *m, const AlgNode *draft, AlgNode *const *op
   return alg_join_meets(p, x) && type_functions(m, &x->type, x->n_fn, x->fn) ? x : NULL;
 }
 
-/* Of the last operand, the table, which may be anywhere. */
+/* A fetch of the last operand, the table, which may be anywhere. */
 static AlgNode *make_fetch(RuleMatch *m, const AlgNode *draft, AlgNode *const *operand) {
   AlgOperand *o = arena_copy(m->p->arena, draft->operand, (draft->n_operand + 1) * sizeof *o);
   for (uint32_t k = 0; k < draft->n_operand; k++) o[k].node = operand[k];
@@ -108,7 +108,7 @@ static AlgNode *make_fetch(RuleMatch *m, const AlgNode *draft, AlgNode *const *o
   return alg_join_meets(m->p, x) ? x : NULL;
 }
 
-/* Below the root a move that moves nothing is left out. */
+/* Below the root, a move that moves nothing is dropped. */
 static AlgNode *make_move(RuleMatch *m, const RuleTerm *t, const Placement *to, AlgNode *of) {
   if (t != m->rule->to && placement_equal(&m->p->mesh, to, &of->at)) return of;
   for (uint32_t a = 0; a < m->p->mesh.n; a++) {
@@ -119,7 +119,7 @@ static AlgNode *make_move(RuleMatch *m, const RuleTerm *t, const Placement *to, 
   return t->bcast && !alg_is_broadcast(m->p, x) ? NULL : x;
 }
 
-/* Below the root a filter that keeps all is left out. */
+/* Below the root, a filter that keeps everything is dropped. */
 static AlgNode *make_filter(RuleMatch *m, const RuleTerm *t, const Expr *keep, AlgNode *of) {
   if (t != m->rule->to && keep == expr_bool(m->p->exprs, true)) return of;
   return alg_filter(m->p, &m->scratch, of, keep);
@@ -172,7 +172,7 @@ AlgNode *rule_make(RuleMatch *m, const RuleTerm *t) {
   return x;
 }
 
-/* ---- the door ------------------------------------------------------------------------------------------------------ */
+/* ---- entry point ------------------------------------------------------------------------------------------------- */
 
 enum { KEYS_COMPARED = 1 << 14 };
 
@@ -197,7 +197,8 @@ static bool type_stays(Arena *a, const Relation *x, const Relation *y) {
   return boxes_equal(a, x, y);
 }
 
-/* A rule that puts something behind any relation: the node becomes that, and what it was a node before it. */
+/* For a rule that appends something to any relation: the node becomes the result, and a new node takes its old
+ * content. */
 static bool root_copied(RuleMatch *m, const Rule *rule) {
   AlgNode *at = m->root;
   if (rule->from->kind != TERM_VAR) return true;
@@ -209,7 +210,7 @@ static bool root_copied(RuleMatch *m, const Rule *rule) {
   return true;
 }
 
-/* The node becomes the last that was made, the others come before it. */
+/* The node becomes the last one that was made; the others come before it. */
 static void result_put(RuleMatch *m, bool forced) {
   AlgRegion *r = m->root->region;
   AlgNode *at = m->root, *last = m->made.at[m->made.len - 1];

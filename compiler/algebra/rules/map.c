@@ -1,4 +1,4 @@
-/* algebra/rules/map.c - maps that results of rules are made with: composed, cut in two, and moved through aggregations. */
+/* algebra/rules/map.c - builds the maps in results of rules: composed, split, and moved through aggregations. */
 #include "fns.h"
 
 #include "expr/prove/prove.h"
@@ -13,7 +13,7 @@ static bool reshapes(const AlgNode *map) {
   return false;
 }
 
-/* Boxes with labels exchanged. NULL: a label without a like occurs. */
+/* Substitutes labels in boxes. NULL: a label without a substitute occurs. */
 static RelDim *dims_with(RuleMatch *m, uint32_t rank, const RelDim *dim, uint32_t n, const Expr *const *to) {
   RelDim *out = NEW_ARRAY(m->p->arena, RelDim, rank + 1);
   for (uint32_t d = 0; d < rank; d++) {
@@ -26,7 +26,7 @@ static RelDim *dims_with(RuleMatch *m, uint32_t rank, const RelDim *dim, uint32_
 
 /* ---- composing ----------------------------------------------------------------------------------------------- */
 
-/* What the outer map's labels are over the inner one's: its keys, and new ones behind all. */
+/* The outer map's labels over the inner one's: its keys, and new ones after all others. */
 static const Expr **outer_labels(RuleMatch *m, const AlgNode *outer, const AlgNode *inner, uint32_t *n) {
   uint32_t keys = inner->type.n_key;
   int64_t all = map_keys(inner) + inner->n_piece;
@@ -73,7 +73,7 @@ static void keys_join(RuleMatch *m, AlgNode *x, const AlgNode *outer, const AlgN
   x->rekey = rekey;
 }
 
-/* A tile of what functions made is a tile of what it was made of only where these leave the shape. */
+/* A tile of a function's result is a tile of its operand only if the function keeps the shape. */
 bool map_compose(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const AlgNode *outer = v[0].node, *inner = v[1].node;
   uint32_t n;
@@ -103,7 +103,7 @@ bool map_functions(RuleMatch *m, const RuleValue *v, RuleValue *out) {
 
 /* ---- through aggregations -------------------------------------------------------------------------------------- */
 
-/* The tile's boxes over the keys of `of`: key k of the group is key group[k] of it. */
+/* The tile's boxes over the keys of `of`, where key k of the group is key group[k]. */
 static bool tile_lowered(RuleMatch *m, const AlgNode *f, const RuleValue *g, AlgNode **out) {
   uint32_t n = g->n + f->n_piece;
   const Expr **to = NEW_ARRAY(m->p->arena, const Expr *, n + 1);
@@ -122,7 +122,7 @@ bool map_below(RuleMatch *m, const RuleValue *v, RuleValue *out) {
 
 bool map_across(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   if (v[0].node->n_fn || !tile_lowered(m, v[0].node, &v[1], &out->node)) return false;
-  out->node->type.holes = true; /* most blocks have nothing for most pieces */
+  out->node->type.holes = true; /* most blocks are empty in most pieces */
   return true;
 }
 

@@ -1,4 +1,4 @@
-/* algebra/rules/match.c - a pattern against a node: what its variables stand for. */
+/* algebra/rules/match.c - matches a pattern against a node and binds its variables. */
 #include <string.h>
 
 #include "inside.h"
@@ -7,10 +7,10 @@ static bool groups_equal(const RuleValue *a, const RuleValue *b) {
   return a->n == b->n && !memcmp(a->group, b->group, a->n * sizeof *a->group);
 }
 
-/* A variable that stands twice in a pattern is the same thing both times. */
+/* A variable that occurs twice in a pattern must match the same thing. */
 static bool bind(RuleMatch *m, char letter, const RuleValue *v) {
   RuleValue *var = &m->var[(unsigned char)letter];
-  if (m->in_each) return true; /* of each operand its own: no result speaks of it */
+  if (m->in_each) return true; /* each operand has its own; no result uses it */
   if (!var->sort) return *var = *v, true;
   if (v->sort == SORT_KEEP) return var->keep == v->keep;
   if (v->sort == SORT_GROUP) return groups_equal(var, v);

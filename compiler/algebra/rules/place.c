@@ -1,4 +1,5 @@
-/* algebra/rules/place.c - placements through operations: where a key dimension goes, and which placements can be said on the other side. */
+/* algebra/rules/place.c - placements through operations: where a key dimension goes, and which placements exist on
+ * the other side. */
 #include "inside.h"
 
 #include "expr/prove/prove.h"

@@ -1,9 +1,9 @@
-/* algebra/rules/reinfer.c - where things are once something else was moved; and what nobody reads is dropped. */
+/* algebra/rules/reinfer.c - recomputes placements after a move has changed, and drops unread nodes. */
 #include "algebra/rules/inside.h"
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-/* The aggregation that is not finished. NULL: tuples are whole, but a rekey lost where. */
+/* The unfinished aggregation. NULL: tuples are whole, but a rekey has lost where they are. */
 static const AlgNode *pending(const AlgNode *n) {
   while (n->kind == ALG_MOVE || n->kind == ALG_FILTER || n->kind == ALG_MAP) n = n->operand[0].node;
   return n->kind == ALG_AGGREGATE ? n : NULL;
@@ -18,7 +18,7 @@ static bool aggregate_fits(const Algebra *p, const AlgNode *n, Buf *why) {
   return true;
 }
 
-/* Only the shape of parts may change: a function of them is not that of the whole. */
+/* Only the shape of parts may change: a function of the parts is not that of the whole. */
 static bool map_fits(const Algebra *p, const AlgNode *n, Buf *why) {
   bool changes = false;
   for (uint32_t k = 0; k < n->n_fn; k++) changes = changes || n->fn[k].kind != FN_MERGE;
@@ -48,7 +48,7 @@ bool alg_fits(const Algebra *p, const AlgNode *n, Buf *why) {
 typedef struct Refit {
   Algebra *p;
   Buf *why;
-  VEC(AlgNode *) met;        /* each with `mark`: where it was */
+  VEC(AlgNode *) met;        /* nodes with `mark`: their old placement */
 } Refit;
 
 static bool everywhere(const Mesh *m, const Placement *x) {
@@ -79,7 +79,7 @@ static void group_place(const Algebra *p, const AlgNode *n, Placement *at) {
   }
 }
 
-/* Where a node is now that something that it is made of has been moved; false: nowhere. */
+/* Finds a node's placement after one of its operands was moved; false: it has none. */
 static bool node_place(const Refit *r, AlgNode *n, Placement *at) {
   switch ((int)n->kind) {
     case ALG_FILTER: return *at = n->operand[0].node->at, true;
@@ -113,7 +113,7 @@ static bool node_refit(Refit *r, AlgNode *n) {
   return alg_fits(r->p, n, r->why);
 }
 
-/* What is read otherwise than as an operand. */
+/* Checks a value that is read other than as an operand. */
 static bool read_fits(Refit *r, const AlgNode *n, bool scalar, const char *what) {
   if (!n || !n->mark) return true;
   if (!alg_in_parts(r->p, n) && (!scalar || everywhere(&r->p->mesh, &n->at))) return true;
@@ -170,7 +170,7 @@ bool algebra_reinfer(Algebra *p, AlgNode *changed, const Placement *was, Buf *wh
   return ok;
 }
 
-/* ---- what nobody reads ------------------------------------------------------------------------------------------------ */
+/* ---- unread nodes ------------------------------------------------------------------------------------------------ */
 
 typedef struct Sweep { Algebra *p; VEC(AlgNode *) todo; } Sweep;
 
@@ -179,7 +179,7 @@ static AlgNode *behind_moves(const Algebra *p, AlgNode *n) {
   return n;
 }
 
-/* Reads the place where a node stands: it is alive, and one that moves nothing is passed by. */
+/* Handles a use of a node: marks it as alive, and bypasses a move that moves nothing. */
 static void sweep_read(Sweep *s, AlgNode **at) {
   if (!*at) return;
   AlgNode *n = *at = behind_moves(s->p, *at);

@@ -1,4 +1,4 @@
-/* algebra/rules/rules.c - the table of rules, read: rules.def in, terms out. A rule that is not well formed is our own mistake. */
+/* algebra/rules/rules.c - reads the table of rules: rules.def in, terms out. A malformed rule is a bug. */
 #include <string.h>
 
 #include "inside.h"
@@ -49,7 +49,7 @@ static const struct { const char *name; AlgKind op; const char *attr; bool bcast
 
 static const RuleTerm *scan_term(Scan *s, bool test);
 
-/* Between parentheses, the first of which is gone. */
+/* Scans arguments after the opening parenthesis. */
 static void scan_arguments(Scan *s, RuleTerm *t) {
   VEC(const RuleTerm *) args = {0};
   if (!scan_char(s, ')')) {

@@ -1,5 +1,5 @@
-/* algebra/rules/value.c - the functions that stand in results: of predicates, groups, reducers and placements. Those of maps and joins are
- * in algebra/rules/map.c and algebra/rules/join.c. */
+/* algebra/rules/value.c - the functions in results of rules, for predicates, groups, reducers and placements. Those
+ * for maps and joins are in algebra/rules/map.c and algebra/rules/join.c. */
 #include "fns.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static bool keep_image(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return out->keep;
 }
 
-/* Each key of the result is said over what the map has; of that only the operand's own keys may be left. */
+/* Rewrites each key of the result over the map's keys; only the operand's own keys may remain. */
 static bool keep_through(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const AlgNode *f = v[1].node;
   uint32_t old = (uint32_t)map_keys(f), all = old + f->n_piece;
@@ -79,7 +79,7 @@ static bool group_all(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return true;
 }
 
-/* Groups of groups. */
+/* Composes groups. */
 static bool group_compose(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   uint32_t *list = NEW_ARRAY(m->p->arena, uint32_t, v[0].n + 1);
   for (uint32_t k = 0; k < v[0].n; k++) list[k] = v[1].group[v[0].group[k]];
@@ -87,7 +87,7 @@ static bool group_compose(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return true;
 }
 
-/* The keys that a tile puts behind all others stay too. */
+/* The keys that a tile adds after all others stay too. */
 static bool group_more(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const AlgNode *f = v[1].node;
   uint32_t *list = NEW_ARRAY(m->p->arena, uint32_t, v[0].n + f->n_piece + 1);
@@ -98,7 +98,7 @@ static bool group_more(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return true;
 }
 
-/* The group without these keys, which come last in it. */
+/* The group without these keys, which are its last ones. */
 static bool group_less(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const AlgNode *f = v[1].node;
   (void)m;
@@ -128,7 +128,7 @@ AlgNode *with_functions(RuleMatch *m, const AlgNode *of, const AlgNode *map) {
   return x;
 }
 
-/* Behind a concat nothing is merged: its boxes are those of what it lays together. */
+/* Nothing is merged after a concat: its boxes are those of its operands. */
 static bool reducer_then(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   bool merges = false;
   for (uint32_t k = 0; k < v[1].node->n_fn; k++) merges = merges || v[1].node->fn[k].kind == FN_MERGE;
@@ -149,14 +149,14 @@ bool value_tail(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return of->n_fn;
 }
 
-/* A concat of pieces lays together what the map made of the whole. */
+/* A concat of pieces reassembles what the map made of the whole. */
 static bool reducer_laid(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   out->node = rule_draft(m, v[0].node);
   out->node->type.dim = v[1].node->type.dim;
   return !v[1].node->n_fn && v[1].node->n_piece && !v[1].node->rekey;
 }
 
-/* ---- placements ------------------------------------------------------------------------------------------------------ */
+/* ---- placements -------------------------------------------------------------------------------------------------- */
 
 static bool at_image(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return place_image(m->p, &v[1], &v[0].at, &out->at);
@@ -178,7 +178,7 @@ static bool at_operand(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return placement_whole(&m->p->mesh, &out->at);
 }
 
-/* What a join's result is cut by where one operand stays. */
+/* The placement of a join's result if one operand stays where it is. */
 static bool at_where(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   const AlgOperand *o = &v[1].node->operand[v[0].slot];
   out->at = v[0].node->at;
@@ -190,7 +190,7 @@ static bool at_where(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   return true;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 const RuleFnInfo rule_fns[] = {
   {"and", "pp", SORT_KEEP, keep_and, "both hold"},

@@ -25,7 +25,7 @@ double element_size(const Relation *t) {
 
 typedef struct Site { double operations, bytes; uint32_t tuples, results; } Site; /* operations: seconds of them */
 
-/* Goes through the tuples of a relation, with the sites that have each. */
+/* Enumerates the tuples of a relation, with the sites that hold each. */
 typedef struct Walk { const Sim *s; const Placement *at; Tuples tuple; uint32_t n, *site; } Walk;
 
 static Walk *walk_new(const Sim *s, const Relation *type, const Placement *at, const Keys *there) {
@@ -42,7 +42,7 @@ static bool walk_next(Walk *w) {
   return true;
 }
 
-/* All that a kernel reads and writes for one key. */
+/* All bytes that a kernel reads and writes for one key. */
 static double join_bytes(const Sim *s, const AlgNode *n, const int64_t *key) {
   double bytes = rel_block(&n->type, key) * element_size(&n->type);
   for (uint32_t i = 0; i < n->n_operand; i++) {
@@ -55,7 +55,7 @@ static double join_bytes(const Sim *s, const AlgNode *n, const int64_t *key) {
   return bytes;
 }
 
-/* Those that predicates let through. */
+/* The points that predicates let through. */
 static Ties join_ties(Sim *s, const AlgNode *n) {
   const Expr *predicate[] = {n->sum->where, n->sum->domain};
   uint32_t labels = n->sum->n_out + n->sum->n_red;
@@ -89,7 +89,7 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   }
   const Keys *kept = s->kept[n->id], *there = s->cost[n->id].there;
   Ties ties = join_ties(s, n);
-  double *values = NEW_ARRAY(s->arena, double, n->sum->n_out + n->sum->n_red + 1); /* by label, of the block at hand */
+  double *values = NEW_ARRAY(s->arena, double, n->sum->n_out + n->sum->n_red + 1); /* by label, of the current block */
   for (Walk *w = walk_new(s, &n->type, &n->at, kept ? kept : there); walk_next(w);) {
     if (!keys_have(there, key_number(n->type.n_key, n->type.frontier, w->tuple.key))) continue;
     double operations = join_points(n, &ties, values, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
@@ -98,7 +98,7 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   return true;
 }
 
-/* Reads what there is and writes what comes out. */
+/* Reads the operand and writes the result. */
 static void copy_find(Sim *s, const AlgNode *n, Site *site) {
   const AlgNode *of = n->operand[0].node;
   for (Walk *w = walk_new(s, &of->type, &of->at, s->cost[of->id].there); walk_next(w);)
@@ -119,7 +119,7 @@ static bool casts(const AlgNode *n) {
   return false;
 }
 
-/* Where each tuple becomes one, it stays where it is. */
+/* Where each tuple becomes one tuple, it stays where it is. */
 static bool site_copies(const AlgNode *n, const Site *x) {
   if (n->kind == ALG_AGGREGATE) return x->tuples > x->results || casts(n);
   return n->kind == ALG_JOIN || (n->kind == ALG_MAP && casts(n));
@@ -140,7 +140,7 @@ static bool kernels_find(Sim *s, const AlgNode *n, Cost *c) {
   return true;
 }
 
-/* ---- the door ---------------------------------------------------------------------------------------------------- */
+/* ---- entry point ------------------------------------------------------------------------------------------------- */
 
 bool cost_find(Sim *s, const AlgNode *n) {
   Cost *c = &s->cost[n->id];

@@ -1,5 +1,5 @@
-/* algebra/simulate/keys.c - which tuples there are: of relations with holes a list of their keys' numbers, for there are
- * many more keys than tuples. */
+/* algebra/simulate/keys.c - finds which tuples exist: for relations with holes a list of key numbers, since there
+ * are many more keys than tuples. */
 #include <stdlib.h>
 
 #include "inside.h"
@@ -42,7 +42,7 @@ static int by_number(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-/* Rising, each once. */
+/* Sorted, without duplicates. */
 static const Keys *keys_of(Sim *s, Numbers *x) {
   Keys *k = NEW(s->arena, Keys);
   if (x->len) qsort(x->at, x->len, sizeof *x->at, by_number);
@@ -69,7 +69,7 @@ static const Keys *grouped(Sim *s, const AlgNode *n, const Keys *of) {
   return keys_of(s, &x);
 }
 
-/* Those at which all that is wanted has its tuple. */
+/* The keys at which all wanted operands have a tuple. */
 static bool wanted_there(const Sim *s, const AlgNode *n, const int64_t *key) {
   int64_t its[REL_KEYS];
   for (uint32_t i = 0; i < n->n_operand; i++) {
@@ -94,14 +94,14 @@ static const Keys *joined(Sim *s, const AlgNode *n) {
 typedef struct Pieces {
   Sim *s;
   const AlgNode *n;
-  uint32_t old, all;         /* keys of the operand, and with those of pieces */
-  uint32_t *known;           /* by dimension: its range is, when so many keys are */
-  bool block;                /* it has elements, so pieces without are none */
+  uint32_t old, all;         /* the operand's keys; these and the pieces' */
+  uint32_t *known;           /* by dimension: how many keys determine its range */
+  bool block;                /* the block has elements, so empty pieces do not exist */
   int64_t key[2 * REL_KEYS];
   Numbers out;
 } Pieces;
 
-/* Whether dimensions whose ranges are known now, and were not with a key less, have elements of the block. */
+/* Whether the dimensions whose ranges this key completes intersect the block. */
 static bool piece_may(const Pieces *p, uint32_t keys) {
   const Relation *of = &p->n->operand[0].node->type;
   for (uint32_t d = 0; p->block && p->n->n_piece && d < of->rank; d++) {
@@ -162,7 +162,7 @@ static const Keys *mapped(Sim *s, const AlgNode *n, const Keys *of) {
   return keys_of(s, &p->out);
 }
 
-/* ---- the door ---------------------------------------------------------------------------------------------------- */
+/* ---- entry point ------------------------------------------------------------------------------------------------- */
 
 bool keys_find(Sim *s, const AlgNode *n) {
   const AlgNode *of = n->n_operand ? n->operand[0].node : NULL;

@@ -1,10 +1,11 @@
-/* algebra/simulate/move.c - who sends what to whom, part by part of the machine's levels, and which sites have to do with each other in it. */
+/* algebra/simulate/move.c - finds who sends what to whom, level by level of the machine, and which sites take part
+ * in each exchange. */
 #include <stdlib.h>
 
 #include "algebra/cost.h"
 #include "inside.h"
 
-typedef struct Message { uint32_t from, to, level; double bytes; } Message; /* level: the widest at which they differ */
+typedef struct Message { uint32_t from, to, level; double bytes; } Message; /* level: the outermost where they differ */
 
 /* Bytes over the links of groups, by group * links + link. */
 typedef struct Loads {
@@ -13,13 +14,14 @@ typedef struct Loads {
   uint32_t n, room;          /* a power of two */
 } Loads;
 
-/* Messages are many, and are gone through twice: to see which sites have to do with each other, then for what goes over links. */
+/* There are many messages, so they are enumerated twice instead of stored: to group the sites that exchange data,
+ * then to load the links. */
 typedef struct Moving {
   Sim *s;
   Arena *arena;
-  uint32_t *parent;          /* by site: of its group's tree */
+  uint32_t *parent;          /* by site: its parent in its group's tree */
   bool *some;                /*   it sends or receives */
-  int32_t *in;               /*   its group; NULL: not known yet */
+  int32_t *in;               /* its group; NULL: not known yet */
   Group *group;
   bool *crossed;             /* by group, by level */
   Loads loads;
@@ -45,12 +47,12 @@ static Sites between(Sites x, uint32_t low, uint32_t high) {
   return (Sites){first_from(x, high) - from, x.at + from};
 }
 
-/* The one that lies in its part as `at` does in one of `of`, so that what comes from many goes to many. */
+/* The site of `x` at the position that corresponds to `at` among `of`, so that many senders serve many receivers. */
 static uint32_t alike(Sites x, uint32_t at, uint32_t of) {
   return x.at[(uint64_t)at * x.n / of];
 }
 
-/* Who sends it to `to`. What comes into a part comes to one receiver there, which is a holder for those inside. */
+/* Who sends it to `to`. Data enters a part at one receiver there, which then serves the receivers inside. */
 static uint32_t sender(const Net *net, Sites holders, Sites receivers, uint32_t to, uint32_t *level) {
   uint32_t from = UINT32_MAX;
   for (uint32_t q = net->n; q-- > 0;) {
@@ -69,7 +71,7 @@ static uint32_t sender(const Net *net, Sites holders, Sites receivers, uint32_t 
   bug("a move has no sender");
 }
 
-/* ---- groups: trees of sites, each with its least site as root ----------------------------------------------------- */
+/* ---- groups: trees of sites, each with its least site as root ---------------------------------------------------- */
 
 static uint32_t root(Moving *m, uint32_t site) {
   while (m->parent[site] != site) {
@@ -85,7 +87,7 @@ static void join_trees(Moving *m, uint32_t x, uint32_t y) {
   else m->parent[a] = b;
 }
 
-/* ---- what goes over links -------------------------------------------------------------------------------------------- */
+/* ---- loads of links ---------------------------------------------------------------------------------------------- */
 
 static void load_add(Loads *l, uint64_t key, double bytes) {
   uint32_t i = (uint32_t)(key * 0x9E3779B97F4A7C15u >> 32) & (l->room - 1);
@@ -121,7 +123,7 @@ static void message(Moving *m, const Message *x) {
   m->crossed[(uint32_t)m->in[x->to] * net->n + x->level] = true;
 }
 
-/* ---- one block ------------------------------------------------------------------------------------------------------- */
+/* ---- one block --------------------------------------------------------------------------------------------------- */
 
 static void block_send(Moving *m, const int32_t *is, const int32_t *to, double bytes) {
   const Mesh *mesh = &m->s->program->mesh;
@@ -138,7 +140,7 @@ static void block_send(Moving *m, const int32_t *is, const int32_t *to, double b
   }
 }
 
-/* Each part of it for itself: along axes that have parts, in each place. */
+/* Sends each part separately: along axes that have parts, in each place. */
 static void parts_send(Moving *m, const AlgNode *n, int32_t *is, int32_t *to, uint32_t axis, double bytes) {
   const Mesh *mesh = &m->s->program->mesh;
   const Placement *from = &n->operand[0].node->at;
@@ -168,9 +170,9 @@ static void blocks_send(Moving *m, const AlgNode *n) {
   }
 }
 
-/* ---- a fetch ------------------------------------------------------------------------------------------------------------ */
+/* ---- a fetch ----------------------------------------------------------------------------------------------------- */
 
-/* To one site, out of each tuple of the table from one that has it; requests go with the answers. */
+/* Fetches for one site, each tuple of the table from one of its holders; requests are counted with the answers. */
 static void site_fetches(Moving *m, const AlgNode *n, const AlgFetch *f, uint32_t site) {
   const Mesh *mesh = &m->s->program->mesh;
   const AlgNode *table = alg_table(n);
@@ -197,9 +199,9 @@ static bool fetch_send(Moving *m, const AlgNode *n) {
   return true;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------------ */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-/* Groups in the order of their least sites. */
+/* Orders groups by their smallest site. */
 static uint32_t groups_number(Moving *m, int32_t *in) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < m->s->net.sites; i++) {
@@ -209,7 +211,7 @@ static uint32_t groups_number(Moving *m, int32_t *in) {
   return n;
 }
 
-/* Members of all groups, one group behind the other. */
+/* Lists the members of all groups, group by group. */
 static void members_find(Sim *s, const int32_t *in, uint32_t n, Group *g) {
   uint32_t *member = NEW_ARRAY(s->arena, uint32_t, s->net.sites), *at = NEW_ARRAY(s->arena, uint32_t, n + 1);
   for (uint32_t i = 0; i < s->net.sites; i++)
@@ -222,7 +224,7 @@ static void members_find(Sim *s, const int32_t *in, uint32_t n, Group *g) {
     if (in[i] >= 0) member[at[in[i]] + g[in[i]].n_member++] = i;
 }
 
-/* In: all messages are looked at once. */
+/* For this all messages are enumerated once. */
 static void groups_find(Moving *m, Cost *c) {
   Sim *s = m->s;
   int32_t *in = NEW_ARRAY(s->arena, int32_t, s->net.sites);
@@ -240,7 +242,7 @@ static int by_key(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-/* In: all messages are looked at twice. */
+/* For this all messages are enumerated twice. */
 static void groups_load(Moving *m, uint32_t n) {
   const Net *net = &m->s->net;
   Loads *l = &m->loads;

@@ -1,5 +1,5 @@
-/* algebra/simulate/run.c - lets time pass, from event to event. All that happens at one time happens before links are shared anew. Events of one time
- * come in the order in which they were made, so that every run is the same. */
+/* algebra/simulate/run.c - advances time from event to event. All events of one time are handled before links are
+ * shared anew. Simultaneous events come in order of creation, so every run is the same. */
 #include <math.h>
 
 #include "inside.h"
@@ -10,8 +10,8 @@ typedef struct Event { double time; uint64_t number; EventKind kind; uint32_t wh
 typedef struct Going {       /* a group under way */
   uint32_t op, version;
   const Group *group;
-  Trail from;                /* who was there last, waited for this */
-  double left, rate, since;  /* share of its bytes; share a second, since then */
+  Trail from;                /* the last to arrive had waited for this */
+  double left, rate, since;  /* share of its bytes; share per second, since then */
   bool stale, ended;
 } Going;
 
@@ -23,7 +23,7 @@ typedef struct Queue {       /* of a site */
   double since;
 } Queue;
 
-typedef struct Line { VEC(uint32_t) going; } Line; /* a link: groups on it */
+typedef struct Line { VEC(uint32_t) going; } Line; /* of a link: its groups */
 
 typedef struct Clock {
   Arena *arena;
@@ -35,10 +35,10 @@ typedef struct Clock {
   VEC(Event) heap;
   VEC(Going) going;
   VEC(uint32_t) stale;
-  VEC(uint64_t) ready;       /* op * sites + site: all operands are there, and it was not yet seen to */
+  VEC(uint64_t) ready;       /* op * sites + site: all operands are there, but it has not been handled yet */
   uint32_t ready_done;
-  uint32_t *waits;           /* by op and site: operands that are not there */
-  uint32_t **absent;         /* by op, by group: members that are not there */
+  uint32_t *waits;           /* by op and site: the number of missing operands */
+  uint32_t **absent;         /* by op, by group: the number of missing members */
   uint32_t *arrived;         /* by op: sites at a repeat */
   bool *there;               /* by op and site: it may run */
   uint32_t *user_at, *user;  /* by op */
@@ -76,9 +76,9 @@ static Event event_take(Clock *c) {
   return first;
 }
 
-/* ---- one thing is done --------------------------------------------------------------------------------------------- */
+/* ---- one operation ----------------------------------------------------------------------------------------------- */
 
-/* Counts the time since the last change as waiting, if it was that. */
+/* Counts the time since the last change as waiting, if the site waited. */
 static void site_tick(Clock *c, uint32_t site) {
   Queue *q = &c->queue[site];
   if (q->running < 0 && q->moves) c->ran->waiting[site] += c->now - q->since;
@@ -96,7 +96,7 @@ static void op_done(Clock *c, uint32_t op, uint32_t site) {
   }
 }
 
-/* ---- queues ------------------------------------------------------------------------------------------------------------ */
+/* ---- queues ------------------------------------------------------------------------------------------------------ */
 
 static bool takes_time(const SimOp *o, uint32_t site) {
   return o->cost->turns || (o->cost->seconds && o->cost->seconds[site] > 0);
@@ -108,7 +108,7 @@ static void turns_begin(Clock *c, uint32_t op, uint32_t last) {
   event_add(c, c->now + c->op[op].cost->turns->seconds, TURNS_END, op, 0);
 }
 
-/* The next in the queue begins, if it can. */
+/* Starts the next operation in the queue, if possible. */
 static void queue_go(Clock *c, uint32_t site) {
   Queue *q = &c->queue[site];
   while (q->next < c->n_queue && !takes_time(&c->op[c->list[q->next]], site)) q->next++;
@@ -150,7 +150,7 @@ static void turns_end(Clock *c, uint32_t op) {
   for (uint32_t i = 0; i < c->net->n_link; i++) c->ran->carried[i] += s->carried[i];
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 static void line_stale(Clock *c, const Line *l) {
   for (uint32_t k = 0; k < l->going.len; k++) {
@@ -205,7 +205,7 @@ static void bytes_end(Clock *c, uint32_t which) {
   }
 }
 
-/* The links have been shared anew. */
+/* Updates a group after links were shared anew. */
 static void group_rate(Clock *c, uint32_t which) {
   Going *g = &c->going.at[which];
   double rate = INFINITY;
@@ -224,7 +224,7 @@ static void group_rate(Clock *c, uint32_t which) {
   event_add(c, c->now + g->left / rate, BYTES_END, which, ++g->version);
 }
 
-/* ---- what is ready ------------------------------------------------------------------------------------------------------------ */
+/* ---- what is ready ----------------------------------------------------------------------------------------------- */
 
 static void op_ready(Clock *c, uint64_t x) {
   uint32_t op = (uint32_t)(x / c->sites), site = (uint32_t)(x % c->sites);
@@ -264,7 +264,7 @@ static void clock_go(Clock *c) {
   if (c->left) bug("a simulation came to a stop before its end");
 }
 
-/* ---- the start ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the start --------------------------------------------------------------------------------------------------- */
 
 static void users_find(Clock *c) {
   uint32_t all = 0;

@@ -1,10 +1,10 @@
-/* algebra/simulate/simulate.c - the door: a region's nodes become operations, a few turns of a repeat are run and counted on, and what came of it is
- * added up. */
+/* algebra/simulate/simulate.c - the entry point: turns a region's nodes into operations, runs a few turns of a
+ * repeat and extrapolates, and adds up the results. */
 #include "inside.h"
 
 enum { TURNS_RUN = 3 };      /* of a repeat */
 
-static const double SAME_TURN = 1e-9; /* turns that differ by less, as a share, are alike */
+static const double SAME_TURN = 1e-9; /* turns whose relative difference is less count as equal */
 
 typedef struct Result { SimTurns turns; const SimOp *op; Ran ran; Trail last; } Result;
 
@@ -30,19 +30,19 @@ static Net net_new(Arena *a, const Seconds *s) {
   return net;
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 typedef struct Making { Sim *s; const AlgRegion *region; VEC(SimOp) op; int32_t *now, *before; } Making;
-/* now, before: by node id, its op in this turn, and in the last; -1 */
+/* by node id, its op in this turn, and in the last; -1: none */
 
 typedef VEC(uint32_t) Numbers;
 
-/* What is made outside of the region is there. */
+/* What is made outside the region is already there. */
 static void wait_for(Making *m, Numbers *of, const AlgNode *n) {
   if (n && m->now[n->id] >= 0) vec_push(m->s->arena, *of, (uint32_t)m->now[n->id]);
 }
 
-/* A repeat waits for all that its region and those inside of it take from outside. */
+/* A repeat waits for all that its region and nested ones take from outside. */
 static void wait_for_body(Making *m, Numbers *of, const AlgRegion *body) {
   for (uint32_t i = 0; i < body->states.len; i++) wait_for(m, of, body->states.at[i].init);
   wait_for(m, of, body->bound);
@@ -78,7 +78,7 @@ static void ops_make(Making *m, uint32_t turns) {
   }
 }
 
-/* ---- what each takes ---------------------------------------------------------------------------------------------------- */
+/* ---- durations --------------------------------------------------------------------------------------------------- */
 
 static bool turns_find(Sim *s, const AlgNode *n) {
   Result r;
@@ -99,7 +99,7 @@ static bool costs_find(Sim *s, const AlgRegion *r) {
   return true;
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
 static double group_alone(const Net *net, const Group *g) {
   double most = 0;
@@ -112,7 +112,7 @@ static double group_alone(const Net *net, const Group *g) {
 
 static double max_of(double a, double b) { return a > b ? a : b; }
 
-/* All sites of a group, or of a repeat, begin when the last has come. */
+/* All sites of a group, or of a repeat, begin when the last one has arrived. */
 static void begin_together(const SimOp *o, uint32_t sites, double *at) {
   double all = 0;
   for (uint32_t k = 0; k < o->cost->n_group; k++) {
@@ -125,7 +125,7 @@ static void begin_together(const SimOp *o, uint32_t sites, double *at) {
   for (uint32_t i = 0; o->cost->turns && i < sites; i++) at[i] = all;
 }
 
-/* What it takes at each site with free links. */
+/* Its duration at each site with free links. */
 static void alone_find(const Net *net, const SimOp *o, uint32_t sites, double *alone) {
   for (uint32_t i = 0; i < sites; i++) alone[i] = o->cost->turns ? o->cost->turns->chain : o->cost->seconds ? o->cost->seconds[i] : 0;
   for (uint32_t k = 0; k < o->cost->n_group; k++) {
@@ -135,7 +135,7 @@ static void alone_find(const Net *net, const SimOp *o, uint32_t sites, double *a
   }
 }
 
-/* By turn, when its last operation ends on links that are free. */
+/* By turn, when its last operation ends if links are free. */
 static void chain_find(const Sim *s, uint32_t n, const SimOp *op, double *by_turn) {
   uint32_t sites = s->net.sites;
   Arena *a = arena_new();
@@ -154,7 +154,7 @@ static void chain_find(const Sim *s, uint32_t n, const SimOp *op, double *by_tur
   arena_free(a);
 }
 
-/* All groups of a move at once, with the links for them. */
+/* All groups of a move at once, with their links. */
 static double move_alone(const Net *net, const Cost *c, double *load) {
   double latency = 0, most = 0;
   for (uint32_t k = 0; k < net->n_link; k++) load[k] = 0;
@@ -177,9 +177,9 @@ static double sequence_find(const Sim *s, uint32_t n, const SimOp *op) {
   return all;
 }
 
-/* ---- a region, with its turns ------------------------------------------------------------------------------------------------ */
+/* ---- a region, with its turns ------------------------------------------------------------------------------------ */
 
-/* Ends of turns, and the last of all. */
+/* Finds the ends of turns, and the last end of all. */
 static void ends_find(const Sim *s, uint32_t n, Result *r, double *by_turn) {
   double last = -1;
   r->last = (Trail){-1, -1};
@@ -191,7 +191,7 @@ static void ends_find(const Sim *s, uint32_t n, Result *r, double *by_turn) {
     }
 }
 
-/* The turns behind the last take as long as it did. */
+/* Extrapolates: the remaining turns take as long as the last one. */
 static double go_on(const double *end, uint32_t run, int64_t turns) {
   double last = run ? max_of(end[run - 1], run > 1 ? end[run - 2] : 0) : 0, step = run > 1 ? last - end[run - 2] : last;
   return last + (double)(turns - run) * step;
@@ -225,9 +225,9 @@ static bool region_run(Sim *s, const AlgRegion *r, int64_t turns, Result *out) {
   return true;
 }
 
-/* ---- what came of it ----------------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
-/* Back from the end, each to what it waited for last. */
+/* Follows the critical path back from the end: each operation to what it waited for last. */
 static void steps_find(Sim *s, Arena *a, const Result *r) {
   VEC(SimStep) step = {0};
   for (Trail x = r->last; x.op >= 0;) {
@@ -262,7 +262,7 @@ static SimLink busiest_find(const Net *net, const double *carried) {
   return x;
 }
 
-/* Into sites: what comes into larger parts comes into one of their sites. */
+/* Bytes into sites: data that enters a larger part enters at one of its sites. */
 static double received(const Net *net, const double *carried) {
   double bytes = 0;
   for (uint32_t i = 0; net->n && i < net->sites; i++) bytes += carried[net->level[0].base + 2 * i + 1];
@@ -279,7 +279,7 @@ static void result_tell(Sim *s, Arena *a, const Result *r) {
   }
   out->seconds = r->turns.seconds;
   double all = out->seconds * s->net.sites;
-  out->idle = all > busy ? (all - busy) / all : 0; /* sums of busy seconds may be a bit more than all of them */
+  out->idle = all > busy ? (all - busy) / all : 0; /* the sum of busy seconds may slightly exceed the total */
   out->waiting = all > 0 ? waiting / all : 0;
   out->chain = r->turns.chain;
   out->sequence = r->turns.sequence;

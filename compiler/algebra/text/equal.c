@@ -1,12 +1,12 @@
-/* algebra/text/equal.c - are two programs the same in all fields? They may come of different pools and tables. Scratch (mark) and what hash
- * an EinSum has are no part of a program; nor has a repeat a type. */
+/* algebra/text/equal.c - whether two programs agree in all fields. They may come from different pools and tables.
+ * Scratch (mark) and an EinSum's hash are not part of a program, and a repeat has no type. */
 #include "expr/region/law.h"
 #include "text.h"
 
 typedef struct Equal {
   Same q;
   const Algebra *g;
-  const AlgNode *n;          /* the node at hand, for the complaint */
+  const AlgNode *n;          /* the current node, for the complaint */
 } Equal;
 
 static void say_where(void *ctx, Buf *out) {

@@ -1,10 +1,11 @@
-/* algebra/text/print.c - a Tra or an Ia as text, a line a node; regions are indented blocks. Two sorts of expressions stand in a line: those
- * over keys (boxes, new keys, what a filter keeps), and a kernel's, over its labels. The grammar is in docs/languages-inside.md. */
+/* algebra/text/print.c - prints a Tra or an Ia as text, one line per node; regions are indented blocks. A line has
+ * two kinds of expressions: over keys (boxes, new keys, a filter's predicate), and over the labels of a kernel. The
+ * grammar is in docs/languages-inside.md. */
 #include "expr/region/text.h"
 #include "text.h"
 
 typedef struct Printer {
-  SumPrinter p;              /* labels of the kernel at hand, loop variables */
+  SumPrinter p;              /* the current kernel's labels, and loop variables */
   SumPrinter k;              /* keys */
   Buf *out;
   const Algebra *g;
@@ -141,7 +142,7 @@ static void print_fns(Printer *p, const char *before, const AlgNode *n) {
 
 /* ---- join -------------------------------------------------------------------------------------------------- */
 
-/* `[s:128/s, h:4/h; a:64/a]`, and ` to [...]` where functions behind the kernel make another box. */
+/* `[s:128/s, h:4/h; a:64/a]`, and ` to [...]` where functions after the kernel change the box. */
 static void print_labels(Printer *p, const AlgNode *n) {
   const Relation *t = &n->type;
   uint32_t labels = n->sum->n_out + n->sum->n_red;
@@ -160,7 +161,7 @@ static void print_labels(Printer *p, const AlgNode *n) {
   print_ranges(p, t->n_key, t->frontier, t->rank, t->dim);
 }
 
-/* `%0{s, -} wanted`; a fetch's table stands without keys */
+/* `%0{s, -} wanted`; a fetch's table has no keys here */
 static void print_operand(Printer *p, const AlgNode *n, uint32_t i) {
   const AlgOperand *o = &n->operand[i];
   put_ref(p, "", o->node);
@@ -292,7 +293,7 @@ static void print_line(void *ctx, const void *node) {
   print_relation(ctx, node);
 }
 
-/* ---- the program -------------------------------------------------------------------------------------------------- */
+/* ---- the program ------------------------------------------------------------------------------------------------- */
 
 static void print_head(Printer *p) {
   const Algebra *g = p->g;

@@ -1,11 +1,11 @@
-/* algebra/text/read.c - a Tra or an Ia from its text. Every line stands for itself: after a complaint the reader goes on with the next one,
- * and says nothing about lines that hang on one that failed. What is read is a program that can be walked; whether it is a sound one is
- * for algebra_check to say. */
+/* algebra/text/read.c - reads a Tra or an Ia from its text. Each line is read independently: after a complaint the
+ * reader continues with the next line, and does not complain about lines that depend on a failed one. The result can
+ * be walked; algebra_check decides whether it is sound. */
 #include "read_inside.h"
 
 enum { MOST_SITES = 1 << 24 };
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 bool read_operand(void *ctx, bool kept, int64_t k, DType *dtype, int64_t *slot) {
   AlgReader *r = ctx;
@@ -25,7 +25,7 @@ bool line_end(AlgReader *r, AlgNode *n) {
   return true;
 }
 
-/* ---- repeats ------------------------------------------------------------------------------------------------------- */
+/* ---- repeats ----------------------------------------------------------------------------------------------------- */
 
 static bool line_state(void *ctx) {
   AlgReader *r = ctx;
@@ -88,7 +88,7 @@ static void make_close(void *ctx) {
   r->region = r->region->parent;
 }
 
-/* ---- lines of the program --------------------------------------------------------------------------------------------------------- */
+/* ---- lines of the program ---------------------------------------------------------------------------------------- */
 
 static bool line_monoid(void *ctx) {
   AlgReader *r = ctx;
@@ -130,7 +130,7 @@ static bool line_assert(void *ctx) {
   return true;
 }
 
-/* ---- the file -------------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 static bool line_extern(void *ctx) { return want_extern(&((AlgReader *)ctx)->x); }
 

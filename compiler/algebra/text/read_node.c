@@ -1,7 +1,8 @@
-/* algebra/text/read_node.c - lines of operations: an input, a join with its kernel, aggregates, maps, filters and moves. */
+/* algebra/text/read_node.c - reads the lines of operations: inputs, joins with their kernels, aggregates, maps,
+ * filters and moves. */
 #include "read_inside.h"
 
-/* ---- join --------------------------------------------------------------------------------------------------------------- */
+/* ---- join -------------------------------------------------------------------------------------------------------- */
 
 static bool want_label_range(AlgReader *r, const Keys *k) {
   Str text, name;
@@ -63,7 +64,7 @@ static bool take_panels(AlgReader *r, AlgNode *n) {
   return true;
 }
 
-/* `%0{s, -} wanted`; a fetch's table, its last operand, stands without keys */
+/* `%0{s, -} wanted`; a fetch's table, its last operand, has no keys here */
 static bool want_operand(AlgReader *r, const AlgNode *x, const Keys *k) {
   AlgOperand o = {0};
   if (r->operand.len == READ_IDS) return fail(r, D_E913, "a join has at most %d operands", READ_IDS);
@@ -140,7 +141,7 @@ bool line_fetch(void *ctx) {
   return read_kernel(r, ALG_FETCH);
 }
 
-/* ---- the other operations --------------------------------------------------------------------------------------------------- */
+/* ---- the other operations ---------------------------------------------------------------------------------------- */
 
 bool line_input(void *ctx) {
   AlgReader *r = ctx;

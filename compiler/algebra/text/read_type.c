@@ -1,4 +1,5 @@
-/* algebra/text/read_type.c - what a relation's line says of its type: keys, boxes over them, dtype and placement; and functions of the array. */
+/* algebra/text/read_type.c - reads the type in a relation's line: keys, boxes over them, dtype and placement; and
+ * functions of the array. */
 #include "read_inside.h"
 
 /* ---- keys, and expressions over them ------------------------------------------------------------------------ */
@@ -59,7 +60,7 @@ bool want_keys(AlgReader *r, Keys *k) {
   return true;
 }
 
-/* An expression over keys alone: they take the place of labels for so long, and there are no loop variables. */
+/* An expression over keys alone: meanwhile they replace the labels, and there are no loop variables. */
 bool want_over_keys(AlgReader *r, const Keys *k, const Expr **out) {
   uint32_t turns = r->x.turn.len, len = r->x.text.len, cap = r->x.text.cap;
   Str *at = r->x.text.at;
@@ -158,7 +159,7 @@ static bool want_type(AlgReader *r, AlgNode *n, Keys *k) {
   return want_rest(r, n, k);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 bool want_relation(AlgReader *r, AlgNode **out) {
   *out = want_node(&r->b);
@@ -172,7 +173,7 @@ static AlgNode *node_new(AlgReader *r, AlgKind kind, uint32_t id) {
   return n;
 }
 
-/* The node of a line that begins with its id, perhaps its name, and its keys. */
+/* Makes the node of a line from its id, optional name, and keys. */
 AlgNode *want_head(AlgReader *r, AlgKind kind, Keys **k) {
   uint32_t id;
   if (!want_new_id(&r->b, &id)) return NULL;
@@ -197,7 +198,7 @@ bool want_of(AlgReader *r, AlgNode *n) {
   return scan_want_word(&r->x.c, "of") && want_relation(r, &o->node);
 }
 
-/* ---- functions of the array ---------------------------------------------------------------------------------------- */
+/* ---- functions of the array -------------------------------------------------------------------------------------- */
 
 static bool want_merge(AlgReader *r, AlgFn *f) {
   VEC(uint8_t) merge = {0};

@@ -1,4 +1,5 @@
-/* task/cost.c - operations and bytes of tasks. Expressions stay what they are: only numbers are made of them. */
+/* task/cost.c - counts operations and bytes of tasks. Expressions are not changed: they are only evaluated to
+ * numbers. */
 #include "cost.h"
 
 #include "expr/prove/let_through.h"
@@ -11,7 +12,7 @@ typedef struct Costs {
   GraphCost *out;
 } Costs;
 
-/* ---- amounts: more than fits stays that ---------------------------------------------------------- */
+/* ---- amounts: overflow is sticky ----------------------------------------------------------------- */
 
 static int64_t amount_add(int64_t a, int64_t b) {
   int64_t out;
@@ -70,14 +71,14 @@ static bool checks_hold(Costs *c, CostError *e) {
   return true;
 }
 
-/* Extents that are 0 do not make the others fit. */
+/* An extent of 0 does not make the product of the others fit. */
 static bool buffer_size(Costs *c, const TaskBuffer *b, int64_t *shape, int64_t *bytes, CostError *e) {
   int64_t whole = dtype_size(b->dtype);
   bool empty = false;
   for (uint32_t k = 0; k < b->rank; k++) {
     *e = (CostError){.kind = COST_TOO_LARGE, .buffer = b, .axis = k};
     if (!cost_size(c->arena, c->dims, b->dim[k], &shape[k])) return false;
-    if (shape[k] < 0 && c->t->mesh.n) shape[k] = 0; /* a block beyond the end is none */
+    if (shape[k] < 0 && c->t->mesh.n) shape[k] = 0; /* a block beyond the end is empty */
     *e = (CostError){.kind = COST_NEGATIVE, .buffer = b, .axis = k, .size = shape[k]};
     if (shape[k] < 0) return false;
     empty |= shape[k] == 0;
@@ -111,7 +112,7 @@ static bool buffers_size(Costs *c, CostError *e) {
 
 /* ---- which elements are touched ------------------------------------------------------------------ */
 
-typedef struct Touched {     /* at these indices, with labels numbered anew so that stages can be compared */
+typedef struct Touched {     /* at these indices, with labels renumbered so that stages can be compared */
   uint32_t buffer, n, n_label;
   bool written;
   const Expr **at;
@@ -122,10 +123,10 @@ typedef struct Kernel {
   Costs *c;
   TaskCost *cost;
   VEC(Touched) touched;
-  const TaskStage *stage;    /* the one at hand, */
+  const TaskStage *stage;    /* the current one, */
   uint32_t n_label;
   int64_t *extent;           /*   and of its labels, */
-  int64_t points;            /*   and those of its points that predicates let through */
+  int64_t points;            /* and of those that predicates let through */
 } Kernel;
 
 static int64_t labels_product(const Kernel *k, const bool *used) {
@@ -135,8 +136,8 @@ static int64_t labels_product(const Kernel *k, const bool *used) {
   return n;
 }
 
-/* How many elements, at most: an index takes no more values than its axis has, its labels make together, or lie between
- * its ends; and all indices together no more than their labels make. */
+/* An upper bound on the number of elements: an index takes at most as many values as its axis has, its labels have
+ * points together, or lie between its ends; all indices together at most as many as their labels have points. */
 static int64_t elements_at(Kernel *k, uint32_t buffer, uint32_t n, const Expr *const *at) {
   bool *all = NEW_ARRAY(k->c->arena, bool, k->n_label + 1), *here = NEW_ARRAY(k->c->arena, bool, k->n_label + 1);
   int64_t elements = 1;
@@ -153,7 +154,7 @@ static int64_t elements_at(Kernel *k, uint32_t buffer, uint32_t n, const Expr *c
   return least(k->points, least(elements, labels_product(k, all)));
 }
 
-/* The indices with their labels as 0, 1, ... in their order: what other stages call theirs does not matter. */
+/* The indices with their labels renumbered 0, 1, ... in order, independent of a stage's own numbers. */
 static Touched touched_here(Kernel *k, uint32_t buffer, uint32_t n, const Expr *const *at, bool written) {
   Arena *a = k->c->arena;
   Exprs *p = k->c->t->exprs;
@@ -171,7 +172,7 @@ static Touched touched_here(Kernel *k, uint32_t buffer, uint32_t n, const Expr *
   return x;
 }
 
-/* Slots in an index are a stage's own, so such indices are compared with none. */
+/* Slots in an index are a stage's own, so such indices equal no others. */
 static bool touched_same(const Touched *a, const Touched *b) {
   if (a->buffer != b->buffer || a->n != b->n || a->written != b->written || a->n_label != b->n_label) return false;
   for (uint32_t d = 0; d < a->n; d++)
@@ -213,7 +214,7 @@ static void stage_extents(Kernel *k, const TaskStage *s) {
   }
 }
 
-/* At most. */
+/* An upper bound. */
 static int64_t points_let(const Kernel *k, const TaskStage *s) {
   const Expr *predicate[] = {s->sum->where, s->sum->domain};
   double *values = NEW_ARRAY(k->c->arena, double, k->n_label + 1);
@@ -234,7 +235,7 @@ static void stage_cost(Kernel *k, const TaskStage *s) {
   sum_add(&k->cost->once, &(CostSum){.flops = n.flops, .integer = n.integer}, k->points);
   for (uint32_t j = 0; j < s->sum->n_slot; j++)
     if (!s->slot[j].kept && slot[j]) touch(k, s->slot[j].index, slot[j]->n, slot[j]->arg, false);
-  k->points = COST_MOST; /* where nothing is let through, something is stored too */
+  k->points = COST_MOST; /* where nothing is let through, something is stored all the same */
   if (s->buffer >= 0) touch(k, (uint32_t)s->buffer, s->n_at, s->at, true);
 }
 
@@ -249,7 +250,7 @@ static void kernel_cost(Costs *c, TaskCost *cost) {
 
 typedef struct Writer { const TaskStage *stage; uint32_t n; } Writer;
 
-/* The stages that write a buffer; what an exchange changes counts as more than one. */
+/* Finds the stages that write a buffer; one that an exchange changes counts as written several times. */
 static void writers(const Tasks *list, uint32_t buffer, Writer *w) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
@@ -265,7 +266,7 @@ static void writers(const Tasks *list, uint32_t buffer, Writer *w) {
   }
 }
 
-/* Known where one stage gives the bound its value, and no data. */
+/* Known where a single stage computes the bound, without data. */
 static int64_t turns_of(const Costs *c, const Task *k) {
   Writer w = {0};
   int64_t n;
@@ -294,7 +295,7 @@ static CostSum task_once(Costs *c, TaskCost *x) {
   return x->once;
 }
 
-/* Nests no deeper than the texts allow repeats to. */
+/* The recursion is as deep as the texts allow repeats to be nested. */
 static CostSum list_cost(Costs *c, const Tasks *list, uint32_t depth, int64_t times) {
   CostSum all = {0};
   for (uint32_t i = 0; i < list->len; i++) {

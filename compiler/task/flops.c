@@ -1,8 +1,8 @@
-/* task/flops.c - operations on floats in a run, as a formula over the sizes. */
+/* task/flops.c - float operations per run, as a formula over the sizes. */
 #include "cost.h"
 #include "expr/prove/prove.h"
 
-/* The kernel that gives a rank-0 buffer its value outside of any data: a bound that is known when sizes are. */
+/* The expression with which a kernel computes a rank-0 buffer without data: a bound that is known once sizes are. */
 static const Expr *value_of(const Tasks *list, uint32_t buffer) {
   for (uint32_t i = 0; i < list->len; i++)
     for (uint32_t s = 0; s < list->at[i]->stages.len; s++) {
@@ -14,13 +14,13 @@ static const Expr *value_of(const Tasks *list, uint32_t buffer) {
   return NULL;
 }
 
-/* times[step]: how often the kernel of that step is run. NULL: that hangs on data, or on an outer turn. */
+/* times[step]: how often the kernel of that step runs. NULL: this depends on data, or on an outer turn. */
 static void times_of(const TaskGraph *t, const Tasks *list, const Expr *outer, const Expr **times) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     if (k->kind == TASK_KERNEL) times[k->step] = outer;
     if (k->kind != TASK_REPEAT) continue;
-    bool known = outer && k->stop < 0; /* one that may stop early makes as many turns as data say */
+    bool known = outer && k->stop < 0; /* if it may stop early, data decide the number of turns */
     const Expr *n = known ? value_of(list, k->buffer) : NULL;
     if (!n && known) n = value_of(&t->tasks, k->buffer);
     times_of(t, &k->body, n ? expr_op2(t->exprs, OP_MUL, outer, n) : NULL, times);
@@ -33,7 +33,7 @@ const Expr **task_times(Arena *a, const TaskGraph *t) {
   return times;
 }
 
-/* Operations on floats in an expression, each once however often its value is used. Casts and choices are none. */
+/* Counts float operations in an expression; shared subexpressions count once, casts and choices not at all. */
 static int64_t float_operations(Arena *a, const Expr *e) {
   VEC(const Expr *) todo = {0};
   Map seen = map_new(a);
@@ -51,7 +51,7 @@ static int64_t float_operations(Arena *a, const Expr *e) {
   return n;
 }
 
-/* At every point of a stage: its body's operations, and one that takes the value into the reducer. */
+/* For each point of a stage: its body's operations, plus one for the reducer. */
 static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
   int64_t n = float_operations(a, s->sum->body) + float_operations(a, s->sum->where);
   if (s->sum->reducer != RED_NONE && dtype_is_float(s->sum->acc)) n++;
@@ -61,7 +61,7 @@ static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
   return e;
 }
 
-/* Of a run that is given all inputs: no default is made. NULL where a loop's turns are not known. */
+/* For a run that is given all inputs, so that no default is computed. NULL where a loop's turns are not known. */
 static const Expr *list_flops(Arena *a, const TaskGraph *t, const Tasks *list, const Expr *const *times) {
   const Expr *sum = expr_int(t->exprs, DT_I64, 0), *inner;
   for (uint32_t i = 0; i < list->len; i++) {

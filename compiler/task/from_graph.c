@@ -1,6 +1,6 @@
-/* task/from_graph.c - EinGraph to TaskGraph: every vertex a kernel of one stage, every tensor a buffer, every repeat a
- * task with a body. Results go where they are wanted at once: an output's buffer, a state's next, a stack's slice.
- * fuse.c then joins kernels, split.c cuts some, and lifetime.c numbers the steps. */
+/* task/from_graph.c - lowers an EinGraph to a TaskGraph: every vertex becomes a kernel of one stage, every tensor a
+ * buffer, every repeat a task with a body. Results are computed directly into their destination: an output's buffer,
+ * a state's next, a stack's slice. Then fuse.c joins kernels, split.c cuts some, and lifetime.c numbers the steps. */
 #include "from_graph.h"
 
 #include <string.h>
@@ -9,19 +9,19 @@
 
 enum { NONE = -1 };
 
-typedef struct Results {     /* of a repeat, as far as somebody wants them */
+typedef struct Results {     /* the results of a repeat that are used */
   bool turns;
   int32_t turns_buffer;
-  const EinNode **stack;     /* by number: one of the nodes that stand for it, or NULL */
+  const EinNode **stack;     /* by number: one of the nodes for it, or NULL */
   int32_t *stack_buffer;
 } Results;
 
 typedef struct Held {
-  int32_t buffer;            /* what holds the node's value; NONE: nothing yet */
-  int32_t want;              /* the buffer that it had best be put into; NONE: one of its own */
-  uint32_t want_at;          /* 1 + the axis of that buffer that stands for the turn; 0: it has none */
+  int32_t buffer;            /* holds the node's value; NONE: nothing yet */
+  int32_t want;              /* the preferred buffer; NONE: one of its own */
+  uint32_t want_at;          /* 1 + the axis of that buffer for the turn; 0: it has none */
   uint32_t uses;
-  int32_t unless;            /* only the default of this input needs it; NONE: others too */
+  int32_t unless;            /* only this input's default needs it; NONE: others do too */
   bool needed;
   Results *results;          /* of a repeat */
 } Held;
@@ -76,7 +76,7 @@ static void use_result(Maker *m, const EinNode *n) {
   if (n->kind == EIN_STACK) h->results->stack[n->index] = n;
 }
 
-/* Users come after what they use, so one walk backwards sees all of a node's users before the node. */
+/* Users come after what they use, so one backward walk sees all of a node's users before the node. */
 static void uses_of_region(Maker *m, const EinRegion *r) {
   for (uint32_t i = r->nodes.len; i-- > 0;) {
     const EinNode *n = r->nodes.at[i];
@@ -120,8 +120,8 @@ static Task *task_add(Maker *m, TaskKind kind, Place place, Str name, int32_t un
   return k;
 }
 
-/* Where a vertex's labels put a value in its buffer: a group is one axis, row-major; `turn` is 1 + the axis that the
- * turn is put in at, or 0. */
+/* Sets where a vertex's labels store a value in its buffer: a group is one axis, row-major; `turn` is 1 + the axis
+ * at which the turn is inserted, or 0. */
 static void stage_at(Maker *m, TaskStage *s, const EinNode *n, uint32_t turn, uint32_t depth) {
   Exprs *x = m->t->exprs;
   s->n_at = n->rank + (turn ? 1 : 0);
@@ -153,7 +153,8 @@ static void vertex_make(Maker *m, EinNode *n) {
   h->buffer = (int32_t)to;
 }
 
-/* What people call axis k of a tensor: what comes out of a loop is called as what went in. NULL: it has no one label. */
+/* The user's name of axis k of a tensor: results of a loop take the names of its operands. NULL: it has no single
+ * label. */
 static Str axis_label(const EinNode *n, uint32_t k) {
   for (;;) {
     if (n->kind == EIN_FINAL) n = n->repeat->body->states.at[n->index].init;
@@ -172,7 +173,7 @@ static Str axis_label(const EinNode *n, uint32_t k) {
   return n->label[at];
 }
 
-/* A kernel that copies one buffer, of the node's value, into another, or into a turn's slice of it. */
+/* Makes a kernel that copies a buffer with the node's value into another, or into a turn's slice of it. */
 static void copy_make(Maker *m, const EinNode *of, uint32_t to, uint32_t turn, uint32_t depth, Place place, int32_t unless) {
   uint32_t from = buffer_of(m, of);
   Exprs *x = m->t->exprs;
@@ -202,7 +203,7 @@ static void copy_make(Maker *m, const EinNode *of, uint32_t to, uint32_t turn, u
 
 static void list_make(Maker *m, const EinRegion *r);
 
-/* A vertex of the block that nobody has laid claim to yet writes to `want` itself. */
+/* Makes a vertex of the block that has no preferred buffer yet write directly to `want`. */
 static bool claim(Maker *m, const EinRegion *r, const EinNode *n, uint32_t want, uint32_t turn) {
   Held *h = &m->held[n->id];
   if (n->kind != EIN_VERTEX || n->region != r || h->want >= 0 || (turn && h->uses > 1)) return false;
@@ -292,7 +293,7 @@ static void list_make(Maker *m, const EinRegion *r) {
     EinNode *n = r->nodes.at[i];
     if (m->held[n->id].needed) node_make(m, n);
     else if (n->kind == EIN_INPUT) input_make(m, n);
-    for (uint32_t k = 0; r == m->g->top && k < m->g->asserts.len; k++) { /* an assert comes as soon as it can */
+    for (uint32_t k = 0; r == m->g->top && k < m->g->asserts.len; k++) { /* an assert comes as early as possible */
       const EinAssert *a = &m->g->asserts.at[k];
       if (a->node == n) task_add(m, TASK_ASSERT, a->place, a->text, NONE)->buffer = buffer_of(m, n);
     }
@@ -318,7 +319,7 @@ static void head_make(Maker *m) {
   }
 }
 
-/* An output's first tensor is computed into it; others are copied at the end. */
+/* An output's first tensor is computed into it; the others are copied at the end. */
 static void outputs_make(Maker *m) {
   for (uint32_t i = 0; i < m->g->outputs.len; i++) {
     const EinOutput *o = &m->g->outputs.at[i];

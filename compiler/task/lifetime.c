@@ -1,5 +1,6 @@
-/* task/lifetime.c - steps are numbered in the order of the text; a buffer lives from its first step to its last. What
- * is made before a repeat and wanted in it lives to the repeat's end; the two buffers of a state live as one. */
+/* task/lifetime.c - numbers the steps in text order and computes lifetimes: a buffer lives from its first step to
+ * its last. What is made before a repeat and used in it lives to the repeat's end. The two buffers of a state live
+ * as one. */
 #include "inside.h"
 
 typedef struct Life { uint32_t first, last; bool seen; } Life;
@@ -87,7 +88,7 @@ static void touch_list(Walk *w, const Tasks *list) {
   }
 }
 
-/* Two buffers that stand for each other live as long as either. */
+/* Unites two buffers that are exchanged: both live as long as either. */
 static bool unite(Walk *w, uint32_t a, uint32_t b) {
   Life *x = &w->span[a], *y = &w->span[b], both = {0, 0, true};
   both.first = x->first < y->first ? x->first : y->first;
@@ -104,7 +105,7 @@ static bool unite_list(Walk *w, const Tasks *list) {
     for (uint32_t j = 0; j < k->exchange.len; j++)
       changed |= unite(w, k->exchange.at[j].now, k->exchange.at[j].next);
     if (k->kind == TASK_REPEAT) changed |= unite_list(w, &k->body);
-    if (k->kind == TASK_DEFAULT) { /* the default's buffer serves as long as the input does */
+    if (k->kind == TASK_DEFAULT) { /* the default's buffer lives as long as the input */
       Life *from = &w->span[w->t->inputs.at[k->argument].buffer], *to = &w->span[k->buffer];
       if (from->last > to->last) to->last = from->last, changed = true;
     }

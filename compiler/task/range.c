@@ -1,5 +1,5 @@
-/* task/range.c - intervals of integer expressions, with checked arithmetic. What is not understood is not known; a
- * shared part is looked at once, and no depth of nesting is a recursion. */
+/* task/range.c - intervals of integer expressions, with checked arithmetic. What it does not understand is unknown.
+ * It visits each shared subexpression once, and does not recurse. */
 #include "range.h"
 
 static Range point(int64_t v) {
@@ -55,7 +55,7 @@ static Range range_mul(Ranges *r, const Range *a, const Range *b) {
   return out;
 }
 
-/* Both rise with their first argument where the divisor is positive. */
+/* Both are monotone in their first argument where the divisor is positive. */
 static Range range_divide(Op op, const Range *a, const Range *b) {
   if (a->shifts || !is_point(b) || b->low < 1) return (Range){0};
   Range quotient = {floor_div(a->low, b->low), floor_div(a->high, b->low), true, false};
@@ -73,7 +73,7 @@ static Range range_extreme(Op op, const Range *a, const Range *b) {
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
-/* The language's own arithmetic, where all arguments are known numbers. */
+/* Uses the language's own arithmetic where all arguments are known numbers. */
 static Range range_points(const Expr *e, const Range *arg) {
   Value v[3];
   OpRule rule = op_info[e->op].rule;

@@ -1,4 +1,4 @@
-/* task/task.c - an empty TaskGraph, and what its texts ask of one. */
+/* task/task.c - creates an empty TaskGraph, and answers questions of its texts. */
 #include "task.h"
 
 #include "expr/sum/law.h"
@@ -96,7 +96,7 @@ TaskSlot *task_canonical_slots(Arena *a, Exprs *p, EinSum *s, const TaskSlot *sl
 
 /* ---- sizes that are not known yet ---------------------------------------------------------------- */
 
-enum { GUESS = 256 };        /* what a dim without value is taken to be */
+enum { GUESS = 256 };        /* the assumed value of an unknown dim */
 
 static bool dim_guess(void *ctx, Str name, int64_t *out) {
   const TaskGraph *t = ctx;

@@ -1,6 +1,6 @@
-/* task/check/check.c - every invariant of a TaskGraph, as task.h and docs/languages-inside.md say them. Walks the tasks in
- * their order, so that what is written so far is what may be read; each task, stage and shared part of an expression is
- * looked at once. */
+/* task/check/check.c - checks every invariant of a TaskGraph that task.h and docs/languages-inside.md state. Walks
+ * the tasks in order, so that only what is written before may be read; visits each task, stage and shared
+ * subexpression once. */
 #include "check.h"
 
 static void say_where(void *ctx, Buf *out) {
@@ -24,7 +24,7 @@ bool check_buffer_number(Check *c, const char *what, int64_t buffer) {
   return false;
 }
 
-/* A life that reaches into a repeat and out of it holds all of the repeat. */
+/* A life that crosses the start or the end of a repeat covers all of it. */
 static bool is_alive(const Check *c, const TaskBuffer *b, uint32_t step) {
   if (step < b->first || step > b->last) return false;
   for (uint32_t i = 0; i < c->open.len; i++) {
@@ -227,7 +227,7 @@ static void check_default(Check *c, const Task *k) {
   c->unless = (int32_t)k->argument;
   check_buffer_read(c, k->buffer, k->step);
   c->unless = unless;
-  if (in->buffer >= c->t->buffers.len) return; /* said already */
+  if (in->buffer >= c->t->buffers.len) return; /* reported already */
   const TaskBuffer *a = &c->t->buffers.at[in->buffer], *b = &c->t->buffers.at[k->buffer];
   bool same = a->dtype == b->dtype && a->rank == b->rank;
   for (uint32_t d = 0; same && d < a->rank; d++) same = a->dim[d] == b->dim[d];
@@ -236,7 +236,7 @@ static void check_default(Check *c, const Task *k) {
   if (b->space != BUF_INPUT) c->held[k->buffer].stands_for = (int32_t)k->argument;
 }
 
-/* What only other kinds have. */
+/* Fields that only other kinds of tasks have must be empty. */
 static void check_fields(Check *c, const Task *k) {
   bool kernel = task_has_stages(k), repeat = k->kind == TASK_REPEAT;
   if (!kernel && (k->stages.len || k->n_outer)) fail(c, "it has stages and is no kernel");
@@ -310,7 +310,7 @@ static Span line_of(void *ctx) {
   return lines_find(c->t->lines, 4, (const void *const[]){c->stage ? c->stage->sum : NULL, c->task, buffer, c->argument});
 }
 
-/* One complaint for each thing. */
+/* One complaint per thing. */
 static bool follows(void *ctx) {
   Check *c = ctx;
   const void *now = c->stage ? (const void *)c->stage : c->task ? (const void *)c->task : c->buffer ? (const void *)c->buffer : c->argument;
@@ -335,10 +335,10 @@ static bool check_all(const TaskGraph *t, Buf *out, Diags *d) {
   for (uint32_t i = 0; i < t->monoids.len; i++) check_monoid(&c.c, t->monoids.at[i]);
   bool well = check_mesh(&c);
   for (uint32_t i = 0; i < t->buffers.len; i++) well &= check_buffer(&c, i);
-  if (t->mesh.n) well &= c.c.ok; /* sites are looked at one by one */
+  if (t->mesh.n) well &= c.c.ok; /* sites are checked one by one */
   check_arguments(&c);
   for (uint32_t i = 0; i < t->checks.len; i++) check_condition(&c.c, i, t->checks.at[i].cond);
-  if (well) check_tasks(&c, &t->tasks); /* else there is nothing to measure them by */
+  if (well) check_tasks(&c, &t->tasks); /* otherwise there is nothing to check them against */
   c.task = NULL;
   if (well) check_end(&c);
   arena_free(a);

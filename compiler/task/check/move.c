@@ -1,9 +1,9 @@
-/* task/check/move.c - invariants of a mesh: what buffers are at which site, and what moves between them. */
+/* task/check/move.c - invariants of a mesh: which buffers are at which site, and what moves between them. */
 #include "check.h"
 
 /* ---- a mesh ------------------------------------------------------------------------------------- */
 
-/* False: nothing that hangs on sites can be looked at. */
+/* False: nothing that depends on sites can be checked. */
 bool check_mesh(Check *c) {
   const TaskGraph *t = c->t;
   int64_t sites = 1;
@@ -19,7 +19,7 @@ bool check_mesh(Check *c) {
   return well;
 }
 
-/* What only a buffer of a mesh has. */
+/* Fields that only a buffer of a mesh has. */
 bool check_site(Check *c, const TaskBuffer *b) {
   bool well = c->t->mesh.n || (!b->low && !b->when);
   if (!well) fail(c, "it says where it is, and there is no mesh");
@@ -51,7 +51,7 @@ static bool mentions(const Check *c, const Expr *e, uint32_t axis) {
   return m.met;
 }
 
-/* A box is another along those axes alone that cut it. */
+/* A box may differ only along the axes that cut it. */
 static void check_placement(Check *c, const char *what, const TaskBuffer *b, const Placement *p) {
   for (uint32_t a = 0; a < c->t->mesh.n; a++) {
     bool moves = false;
@@ -72,7 +72,7 @@ static void check_reduction(Check *c, const Task *k, DType t) {
   if ((unsigned)k->reducer < REDUCERS) check_reducer(&c->c, &s);
 }
 
-/* Beside each element its place: of the same box. */
+/* Places lie beside the elements, in the same box. */
 static void check_places(Check *c, const char *what, uint32_t buffer, const TaskBuffer *b) {
   if (!check_buffer_number(c, what, buffer)) return;
   const TaskBuffer *p = &c->t->buffers.at[buffer];
@@ -81,7 +81,7 @@ static void check_places(Check *c, const char *what, uint32_t buffer, const Task
   if (!same) fail(c, "%%%u has not the places of %%%u", buffer, b->id);
 }
 
-/* What wraps is cut from whole tensors, by their extents; parts are combined place by place. */
+/* Boxes that wrap are cut from whole tensors, by their extents; parts are combined element by element. */
 static void check_wrap(Check *c, const Task *k, uint32_t rank) {
   for (uint32_t d = 0; d < rank; d++)
     if (k->wrap[d] < 0) fail(c, "dimension %u wraps at %lld", d, (long long)k->wrap[d]);
@@ -118,7 +118,7 @@ void check_move(Check *c, const Task *k) {
   else if (k->move != MOVE_EXCHANGE && k->move != move_kind(c->t, k)) fail(c, "it is no %s", task_move_word(k->move));
 }
 
-/* It leaves alone what the move takes and what it brings. */
+/* A kernel during a move may touch neither its operand nor its result. */
 void check_while(Check *c, const Tasks *list, uint32_t i) {
   const Task *m = list->at[i];
   uint32_t end = m->step;
@@ -134,7 +134,8 @@ void check_while(Check *c, const Tasks *list, uint32_t i) {
 
 /* ---- fetches --------------------------------------------------------------------------------------- */
 
-/* The next index of a point: read at labels that are the result's first dimensions; behind them its number, if a point has several. */
+/* The next index of a point: read at labels that are the result's first dimensions, followed by the index's number
+ * if a point has several. */
 static bool is_place(const Check *c, const TaskStage *s, const Expr *e, uint32_t points, uint32_t number) {
   const TaskBuffer *p = &c->t->buffers.at[s->slot[0].index], *to = &c->t->buffers.at[s->buffer];
   if (e->kind != EX_READ || s->slot[e->i].index != p->id || e->n != p->rank || points > to->rank || p->rank - points > 1) return false;
@@ -143,7 +144,8 @@ static bool is_place(const Check *c, const TaskStage *s, const Expr *e, uint32_t
   return p->rank == points ? number == 0 : expr_is_int(e->arg[points], number);
 }
 
-/* Its one stage reads the table, which stands last, at indices of points and whole along other dimensions: see fetch.c. */
+/* Its only stage reads the table, its last slot, at indices of points, and whole along other dimensions: see
+ * fetch.c. */
 static bool is_fetch(const Check *c, const TaskStage *s) {
   const EinSum *sum = s->sum;
   bool well = sum->n_slot > 1 && !sum->n_red && sum->reducer == RED_NONE && !sum->where && !sum->domain && sum->body->kind == EX_READ &&

@@ -1,6 +1,6 @@
-/* task/check/range.c - tasks that were read: every index that no data decide is proved to be in range, where a stage reads and
- * where it stores. See expr/prove/in_range.h. Of a mesh that is asked site by site, with numbers for all dims; sites that differ in nothing
- * that a kernel is made of are asked once. */
+/* task/check/range.c - checks tasks that were read from text: proves that every index that does not depend on data
+ * is in range, where a stage reads and where it stores. See expr/prove/in_range.h. On a mesh this is done site by
+ * site, with numbers for all dims; sites for which a kernel is the same are checked once. */
 #include <string.h>
 
 #include "expr/prove/in_range.h"
@@ -8,7 +8,7 @@
 #include "task/sites/site.h"
 #include "task/text/text.h"
 
-typedef VEC(const Expr *) Form; /* all that is asked of a kernel, with a site's numbers put in */
+typedef VEC(const Expr *) Form; /* the key of a kernel at a site: its expressions with the site's numbers */
 
 typedef struct Check {
   InRange q;
@@ -19,11 +19,11 @@ typedef struct Check {
   bool ok;
   int64_t site;              /* of a mesh, and */
   uint32_t at[MESH_AXES + 1]; /*  where it is */
-  VEC(const Expr *) turns;   /* of the repeats around: how many they make, NULL where that is not known; */
-  VEC(Str) turn;             /*   what their loop variables are called */
+  VEC(const Expr *) turns;   /* of the enclosing repeats: the number of turns, NULL if unknown; */
+  VEC(Str) turn;             /* the names of their loop variables */
 } Check;
 
-/* ---- at a site --------------------------------------------------------------------------------------- */
+/* ---- at one site ------------------------------------------------------------------------------------- */
 
 static const Expr *here(const Check *c, const Expr *e) {
   if (!e || !c->t->mesh.n) return e;
@@ -45,7 +45,7 @@ static SumOf sum_here(const Check *c, const TaskStage *s) {
   return (SumOf){sum, all_here(c, sum->n_out + sum->n_red, s->bound)};
 }
 
-/* ---- what is said ---------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------------- */
 
 static void print_slot(void *ctx, Buf *out, int64_t slot) {
   const TaskStage *s = ((const Check *)ctx)->stage;
@@ -70,11 +70,11 @@ static void complain(Check *c, const char *what, const Expr *index, const Expr *
            k->name ? " " : "", k->name ? k->name->s : "", (unsigned)(s - k->stages.at), b.s);
 }
 
-/* ---- who writes a buffer ---------------------------------------------------------------------------- */
+/* ---- writers of a buffer ---------------------------------------------------------------------------- */
 
 typedef struct Writer { const TaskStage *stage; uint32_t n; } Writer;
 
-/* The stage that writes it, if one kernel alone does. */
+/* Finds the stage that writes it, if there is only one. */
 static void find_writer(const TaskGraph *t, const Tasks *list, uint32_t buffer, Writer *w) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
@@ -88,7 +88,7 @@ static void find_writer(const TaskGraph *t, const Tasks *list, uint32_t buffer, 
   }
 }
 
-/* NULL: several do, or what is no kernel. */
+/* NULL: several stages do, or another kind of task. */
 static const TaskStage *writer_of(const TaskGraph *t, uint32_t buffer) {
   Writer w = {NULL, 0};
   find_writer(t, &t->tasks, buffer, &w);
@@ -97,7 +97,7 @@ static const TaskStage *writer_of(const TaskGraph *t, uint32_t buffer) {
 
 /* ---- stages ---------------------------------------------------------------------------------------- */
 
-/* Of what is kept, nobody looks at an index while it runs; of a fetch's table its sites do. */
+/* Nobody checks the indices of kept values at run time; those of a fetch's table are checked by its sites. */
 static const Expr *extent_of(void *ctx, const Expr *read, uint32_t k) {
   const Check *c = ctx;
   const TaskSlot *slot = &c->stage->slot[read->i];
@@ -106,7 +106,7 @@ static const Expr *extent_of(void *ctx, const Expr *read, uint32_t k) {
   return table || index_is_data(read->arg[k]) ? NULL : here(c, c->t->buffers.at[slot->index].dim[k]);
 }
 
-/* Of a buffer, where one stage alone makes all of it, label by label. */
+/* The meaning of a buffer that one stage alone computes completely, label by label. */
 static const Expr *meaning_of(void *ctx, const Expr *read) {
   const Check *c = ctx;
   const TaskStage *s = c->stage;
@@ -173,7 +173,7 @@ static bool form_met(const Form *f, uint32_t n, const Form *met) {
   return false;
 }
 
-/* Until something is wrong at one. */
+/* Stops at the first site with an error. */
 static void check_kernel_at_sites(Check *c, const Task *k) {
   VEC(Form) met = {0};
   bool others = c->ok;

@@ -6,7 +6,7 @@
 /* ---- stages ------------------------------------------------------------------------------------- */
 
 static void check_kept(Check *c, const Expr *e, const TaskSlot *slot) {
-  if (slot->index >= (uint32_t)(c->stage - c->task->stages.at)) return; /* said with the slot */
+  if (slot->index >= (uint32_t)(c->stage - c->task->stages.at)) return; /* reported with the slot */
   const TaskStage *of = &c->task->stages.at[slot->index];
   if (e->n != of->sum->n_out) fail(c, "&%u has %u labels and is read with %u indices", slot->index, of->sum->n_out, e->n);
   if (e->dtype != of->sum->dtype)
@@ -16,7 +16,7 @@ static void check_kept(Check *c, const Expr *e, const TaskSlot *slot) {
 }
 
 static void check_loaded(Check *c, const Expr *e, const TaskSlot *slot) {
-  if (slot->index >= c->t->buffers.len) return; /* said with the slot */
+  if (slot->index >= c->t->buffers.len) return; /* reported with the slot */
   const TaskBuffer *b = &c->t->buffers.at[slot->index];
   if (e->n != b->rank) fail(c, "buffer %%%u has rank %u and is read with %u indices", b->id, b->rank, e->n);
   if (e->dtype != b->dtype)
@@ -40,8 +40,8 @@ void check_slot_read(void *ctx, const Expr *e) {
   check_read_slot(&c->c, task_operand(slot), e);
 }
 
-/* Each element is made of itself: by a stage that reads the buffer just where it stores; no other has to do with it. Where there is no mesh it is the
- * last, for loops may compute what others keep of an earlier one twice. */
+/* Each element is computed from itself: the stage reads the buffer only where it stores, and no other stage uses it.
+ * Without a mesh it must be the last stage, since loops may recompute what others keep of an earlier one. */
 typedef struct Itself { const TaskStage *s; uint32_t buffer; bool only; } Itself;
 
 static const Expr *leaf_itself(void *env, Exprs *x, const Expr *leaf) {
@@ -91,7 +91,7 @@ static void check_at_part(SumCheck *sc, const Expr *e) {
     check_part(sc, e);
 }
 
-/* How many values an index takes that is a label, or a group of labels, row-major; NULL: it is something else. */
+/* The number of values of an index that is a label or a group of labels, row-major; NULL: it is something else. */
 static const Expr *values_of(const Check *c, const TaskStage *s, const Expr *e) {
   if (e->kind == EX_LABEL) return e->i >= 0 && e->i < s->sum->n_out ? s->bound[e->i] : NULL;
   if (e->kind != EX_OP || e->op != OP_ADD) return NULL;
@@ -101,7 +101,7 @@ static const Expr *values_of(const Check *c, const TaskStage *s, const Expr *e) 
   return n && m && before->arg[1] == m ? expr_op2(c->t->exprs, OP_MUL, n, m) : NULL;
 }
 
-/* Labels do not lead out of the buffer; of indices that are something else, who made them has proved it. */
+/* Labels stay inside the buffer; other indices were proved by the pass that made them. */
 static void check_fits(Check *c, const TaskStage *s, uint32_t axis, const TaskBuffer *b) {
   static const Facts none = {0};
   const Expr *values = values_of(c, s, s->at[axis]), *dim = b->dim[axis];
@@ -110,7 +110,7 @@ static void check_fits(Check *c, const TaskStage *s, uint32_t axis, const TaskBu
     fail(c, "index %u of where it is put leads out of buffer %%%u", axis, b->id);
 }
 
-/* Where the result goes. */
+/* Checks where the result is stored. */
 static void check_store(Check *c, const TaskStage *s) {
   if (s->buffer < 0) {
     if (s->buffer != NONE || s->n_at) fail(c, "it is kept, and stored");
@@ -152,7 +152,7 @@ bool check_filled(Check *c, const TaskStage *s) {
   return true;
 }
 
-/* A C function has a kernel of its own, and a buffer whose dimensions go along the labels, in their order. */
+/* A call of a C function is a kernel by itself, and its buffer's dimensions are the labels, in order. */
 static void check_call(Check *c, const Task *k, const TaskStage *s) {
   if (!c->c.ok) return;
   uint32_t next = 0;

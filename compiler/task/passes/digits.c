@@ -1,31 +1,33 @@
-/* task/passes/digits.c - labels that are looked at by quotient and rest, cut into these. In: kernels, after fusion. Out: the same, where
+/* task/passes/digits.c - splits labels that are read by quotient and remainder. In: kernels, after fusion. Out: the
+ * same, where
  *
- *     Y[s,c:1024] = X[c//64, s, c%64]        goes over    Y[s, 64*c_0 + c_1] = X[c_0, s, c_1]    at c_0:16, c_1:64
+ *     Y[s,c:1024] = X[c//64, s, c%64]        becomes      Y[s, 64*c_0 + c_1] = X[c_0, s, c_1]    at c_0:16, c_1:64
  *
- * so that reads step through memory as any others do, and all that is known of such steps is good for them. That is done where the
- * divisor divides the label's extent, again and again (what has quotients by 8 and by 64 gets three labels), for labels along which
- * the result, or something read there, goes on in its last axis: others are in no lanes, and a quotient for each of their steps costs
- * nothing. What a cut is for must be gone with it: a quotient or a rest less than before, or it is not made.
+ * so that reads step through memory like any others, and all optimisations of such steps apply. A label is split
+ * where the divisor divides its extent, repeatedly (with quotients by 8 and by 64 it becomes three labels), and only
+ * if the result, or a read, depends on it in its last axis: other labels are not in lanes, and a quotient per step
+ * of theirs costs nothing. A split must remove a quotient or a remainder, or it is not made.
  *
- * Between stages that share labels all are cut alike, or none is. A label that a predicate or a domain may bound stays whole. */
+ * Stages that share labels are all split alike, or not at all. A label that a predicate or a domain may bound stays
+ * whole. */
 #include "expr/prove/prove.h"
 #include "expr/sum/law.h"
 #include "task/inside.h"
 
-enum { CUTS_MOST = 12, PARTS_MOST = 60 }; /* of a kernel; labels that a stage may then have */
+enum { CUTS_MOST = 12, PARTS_MOST = 60 }; /* splits of a kernel; labels that a stage may then have */
 
-/* One label of a kernel: of all its stages, or of the one that is alone in having it. */
+/* One label of a kernel: of all its stages, or of the only one that has it. */
 typedef struct Digits {
   TaskGraph *t;
   Task *k;
-  uint32_t stage;            /* of which this is looked at */
+  uint32_t stage;            /* the number of the current one */
   const TaskStage *st;
-  Map simple;                /* what became of an expression */
-  bool *near;                /* by label: it may be cut, and is worth it */
-  uint32_t left;             /* quotients and rests that are left */
-  uint32_t label;            /* of the cut that is proposed; */
+  Map simple;                /* the simplified form of an expression */
+  bool *near;                /* by label: it may be split, and is worth it */
+  uint32_t left;             /* quotients and remainders that are left */
+  uint32_t label;            /* the proposed split; */
   const Expr *radix;         /*   NULL: there is none */
-  uint32_t skip;             /*   so many proposals are passed over */
+  uint32_t skip;             /* the number of proposals to skip */
 } Digits;
 
 static bool is_digit(const Expr *e) {
@@ -35,7 +37,7 @@ static bool is_digit(const Expr *e) {
 
 /* ---- sums of terms -------------------------------------------------------------------------------------- */
 
-/* The next term of a normal form, which is a sum; *rest NULL: it was the last one. */
+/* Takes the next term of a normal form, which is a sum; *rest NULL: it was the last one. */
 static const Expr *term_take(Exprs *x, const Expr **rest) {
   const Expr *e = *rest;
   bool sum = e->kind == EX_OP && e->dtype == DT_I64 && (e->op == OP_ADD || e->op == OP_SUB);
@@ -44,7 +46,7 @@ static const Expr *term_take(Exprs *x, const Expr **rest) {
   return e->op == OP_ADD ? e->arg[1] : expr_normal(x, expr_op1(x, OP_NEG, e->arg[1]));
 }
 
-/* A term that is a number of times a label. */
+/* Whether a term is a constant times a label. */
 static bool label_term(const Expr *e, int64_t *times, uint32_t *label) {
   const Expr *of = e;
   *times = 1;
@@ -54,7 +56,7 @@ static bool label_term(const Expr *e, int64_t *times, uint32_t *label) {
   return true;
 }
 
-/* From where to where the sum goes; false: it is not known. */
+/* The range of the sum; false: it is not known. */
 static bool sum_range(const Digits *d, const Expr *e, int64_t *low, int64_t *high) {
   *low = *high = 0;
   for (const Expr *rest = e; rest;) {
@@ -79,7 +81,7 @@ static bool within(const Digits *d, const Expr *e, const Expr *radix) {
   return radix->kind == EX_INT && sum_range(d, e, &low, &high) && low >= 0 && high < radix->i;
 }
 
-/* a is *quotient times radix and *rest. */
+/* Divides: a = *quotient * radix + *rest. */
 static void divide(Exprs *x, const Expr *a, const Expr *radix, const Expr **quotient, const Expr **rest) {
   *quotient = *rest = expr_int(x, DT_I64, 0);
   for (const Expr *more = a; more;) {
@@ -91,9 +93,10 @@ static void divide(Exprs *x, const Expr *a, const Expr *radix, const Expr **quot
   *rest = expr_normal(x, *rest);
 }
 
-/* ---- expressions made simple ---------------------------------------------------------------------------- */
+/* ---- simplification ------------------------------------------------------------------------------------- */
 
-/* The cut that would help a // radix or a % radix: the first label of which so many steps make one of the quotient. */
+/* Proposes a split that would simplify a // radix or a % radix: the first label such that a whole number of its
+ * steps makes one of the quotient. */
 static void propose(Digits *d, const Expr *rest, const Expr *radix) {
   for (const Expr *more = rest; more && !d->radix;) {
     const Expr *t = term_take(d->t->exprs, &more), *by = radix;
@@ -122,7 +125,7 @@ static const Expr *digit_simple(Digits *d, Op op, const Expr *a, const Expr *rad
   return op == OP_IDIV ? expr_op2(x, OP_ADD, quotient, e) : e;
 }
 
-/* a < b, where what is less than a step of the others cannot matter: 64*h + l < 64 is h < 1. */
+/* a < b, ignoring what is less than a step of the other terms: 64*h + l < 64 is h < 1. */
 static const Expr *less_simple(Digits *d, const Expr *a, const Expr *b) {
   Exprs *x = d->t->exprs;
   const Expr *apart = expr_normal(x, expr_op2(x, OP_SUB, a, b));
@@ -163,7 +166,7 @@ static const Expr *simple(Digits *d, const Expr *e) {
   return made;
 }
 
-/* The stage with what is simple made simple; counts what is left, and finds a cut. */
+/* Simplifies the stage; counts the remaining quotients, and finds a split. */
 static void stage_simple(Digits *d, TaskStage *st, EinSum *sum) {
   const Expr **at = NEW_ARRAY(d->t->arena, const Expr *, st->n_at + 1);
   d->st = st;
@@ -175,7 +178,7 @@ static void stage_simple(Digits *d, TaskStage *st, EinSum *sum) {
   st->at = at;
 }
 
-/* ---- the label cut in two ------------------------------------------------------------------------------- */
+/* ---- splitting a label ---------------------------------------------------------------------------------- */
 
 typedef struct Parts { const TaskStage *st; uint32_t label; bool shared; const Expr **to, *first, *second; } Parts;
 
@@ -183,7 +186,7 @@ static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
   const Parts *p = env;
   if (leaf->kind == EX_LABEL) return p->to[leaf->i];
   if (leaf->kind != EX_READ || !p->shared || !p->st->slot[leaf->i].kept) return leaf;
-  const Expr *arg[PARTS_MOST + 1]; /* what is kept has the labels that all stages share */
+  const Expr *arg[PARTS_MOST + 1]; /* kept values have the labels that all stages share */
   for (uint32_t k = 0, n = 0; k < leaf->n; k++) {
     if (k == p->label) arg[n++] = p->first, arg[n++] = p->second;
     else arg[n++] = leaf->arg[k];
@@ -199,7 +202,7 @@ static Str part_name(const Digits *d, const TaskStage *st, uint32_t label, int p
   return name;
 }
 
-/* Of stage st, whose label is radix times the one and the other; sum: a draft. */
+/* Splits the label of stage st into radix times one part plus the other; sum: a draft. */
 static void stage_cut(const Digits *d, TaskStage *st, EinSum *sum, uint32_t label, const Expr *radix, bool shared) {
   Exprs *x = d->t->exprs;
   Arena *a = d->t->arena;
@@ -242,7 +245,7 @@ static bool is_kept(const Task *k, uint32_t stage) {
   return false;
 }
 
-/* All stages are at one another's points: their labels are the first one's. */
+/* Whether all stages have the same points, so that their labels are the first stage's. */
 static bool shares_all(const Task *k) {
   for (uint32_t i = 0; i < k->stages.len; i++)
     if (k->stages.at[i].sum->n_out != k->n_outer) return false;
@@ -253,7 +256,7 @@ static bool stage_is_cut(const EinSum *s) {
   return !s->domain && !s->where && s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN && s->n_out + s->n_red < PARTS_MOST;
 }
 
-/* The labels of the stage at hand that may be cut, and are worth it. */
+/* Finds the labels of the current stage that may be split, and are worth it. */
 static void near_find(Digits *d) {
   const TaskStage *st = &d->k->stages.at[d->stage];
   uint32_t n = st->sum->n_out + st->sum->n_red, from = shares_all(d->k) ? 0 : d->k->n_outer;
@@ -271,7 +274,7 @@ static void near_find(Digits *d) {
 
 /* ---- a kernel ---------------------------------------------------------------------------------------------- */
 
-/* The kernel with label cut in two, and what is simple made simple. */
+/* Returns the kernel with the label split in two, simplified. */
 static Task *kernel_cut(const Digits *d, uint32_t label, const Expr *radix, uint32_t *left) {
   Task *made = NEW(d->t->arena, Task);
   bool shared = label < d->k->n_outer;
@@ -305,7 +308,7 @@ static uint32_t kernel_left(const Digits *d, const Task *k) {
   return left;
 }
 
-/* The next cut of the stage that leaves less; false: there is none. */
+/* Finds the next split that leaves fewer quotients and remainders; false: there is none. */
 static bool cut_next(Digits *d) {
   for (uint32_t skip = 0; skip < CUTS_MOST; skip++) {
     TaskStage st = d->k->stages.at[d->stage];

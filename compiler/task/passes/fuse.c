@@ -1,37 +1,37 @@
-/* task/passes/fuse.c - which operations share a kernel. Within one list of tasks, in order:
+/* task/passes/fuse.c - decides which operations share a kernel. Within one list of tasks, in order:
  *
- *   a map that one kernel alone reads is computed there, unless it would be computed again and again;
- *   a map behind a reduction, at the reduction's own labels, becomes a second stage: bias, scale, activation;
+ *   a map that only one kernel reads is inlined there, unless it would be recomputed too often;
+ *   a map after a reduction, at the reduction's own labels, becomes a second stage: bias, scale, activation;
  *   operations over the same rows (softmax, layernorm) become stages that share the rows' labels.
  *
- * The order of what reads and writes is kept: a kernel moves down to the place of the one that it joins, past tasks
- * that do not want what it makes. */
+ * The order of reads and writes is kept: a kernel moves down to the one that it joins, past tasks that do not use
+ * its result. */
 #include "task/inside.h"
 
 enum {
-  INLINE_NODES = 300,        /* an expression does not grow beyond this by taking in another */
-  LIGHT = 6,                 /* so many plain operations are cheaper than a tensor in memory */
-  AGAIN_MOST = 4,            /* and may be done so many times over */
-  ROW_MOST = 16384,          /* elements of a row that is kept in a kernel */
+  INLINE_NODES = 300,        /* an inlined expression may not grow larger than this */
+  LIGHT = 6,                 /* this many plain operations are cheaper than a tensor in memory */
+  AGAIN_MOST = 4,            /* and may be repeated this many times */
+  ROW_MOST = 16384,          /* elements of a row that a kernel keeps */
   ROWS_LEAST = 16,           /* fewer rows are not worth sharing */
-  BLOCK_LEAST = 32,          /* rows of which a product can be made block by block, */
-  THIN = 256,                /*   where at most so many points go into an element of it, or come out of one */
+  BLOCK_LEAST = 32,          /* rows for which a product can be made block by block, */
+  THIN = 256,                /* if an element of it has at most this many points, or contributes to as many */
   STAGES_MOST = 16
 };
 
 typedef struct BufferUse {      /* of a buffer */
-  Task *maker;               /* the kernel that writes it; NULL: none, or several tasks do */
+  Task *maker;               /* the only kernel that writes it; NULL: none, or several tasks */
   uint32_t makers, readers;  /* tasks */
-  bool pinned;               /* a repeat, an assert, a default or a zero has to do with it */
-  uint32_t last_reader;      /* scratch: 1 + number of the task counted last */
+  bool pinned;               /* a repeat, an assert, a default or a zero uses it */
+  uint32_t last_reader;      /* scratch: 1 + the number of the last counted task */
 } BufferUse;
 
 typedef struct Fuse {
   TaskGraph *t;
   BufferUse *of;                /* by buffer */
-  uint32_t task;             /* scratch: tasks counted so far */
+  uint32_t task;             /* scratch: the number of tasks counted so far */
   Tasks *list;
-  uint32_t *position;        /* by step: where in its list a task stands; step is used as its number here */
+  uint32_t *position;        /* by step: a task's position in its list; here step is the task's number */
 } Fuse;
 
 /* ---- facts ------------------------------------------------------------------------------------------ */
@@ -40,7 +40,7 @@ static void pin(Fuse *f, int32_t buffer) {
   if (buffer >= 0) f->of[buffer].pinned = true;
 }
 
-/* What it reads is read by others, and what it makes is not made here. */
+/* Others read what a fetch reads, and its result is not made here. */
 static void pin_fetch(Fuse *f, const TaskStage *s) {
   for (uint32_t j = 0; j < s->sum->n_slot; j++) pin(f, (int32_t)s->slot[j].index);
   pin(f, s->buffer);
@@ -83,14 +83,14 @@ static void facts_list(Fuse *f, const Tasks *list) {
   }
 }
 
-/* Of a mesh: kernels that are done at the same sites. */
+/* On a mesh: whether both kernels run at the same sites. */
 static bool same_sites(const Fuse *f, const Task *p, const Task *q) {
   int32_t a = vec_last(p->stages).buffer, b = vec_last(q->stages).buffer;
   return a >= 0 && b >= 0 && f->t->buffers.at[a].when == f->t->buffers.at[b].when;
 }
 
-/* A state that is changed in place has several makers. What reads it must not come to stand behind one of them: p may
- * be done where q stands if nothing from there to here, q included, changes what p reads. */
+/* A state that is updated in place has several makers, and its readers must not move past one of them: p may run
+ * where q is if nothing from p to q, q included, changes what p reads. */
 static bool may_follow(const Fuse *f, const Task *p, const Task *q) {
   uint32_t from = f->position[p->step], to = f->position[q->step];
   bool careful = false;
@@ -149,7 +149,7 @@ static Cost cost_of(TaskGraph *t, const TaskStage *s) {
 
 /* ---- maps into their readers ---------------------------------------------------------------------------- */
 
-/* A copy asks for all there is: of a map with a domain also for what has no value, and must not be computed. */
+/* A copy reads all elements of a map with a domain, including undefined ones, which must not be computed. */
 static bool is_copy(const TaskStage *s) {
   const Expr *e = s->sum->body;
   if (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
@@ -180,7 +180,7 @@ static void inline_into(Fuse *f, Task *q) {
       Task *p = s->slot[j].kept ? NULL : f->of[buffer].maker;
       if (!p || p->kind != TASK_KERNEL || f->position[p->step] == UINT32_MAX || !may_inline(f, p, q, buffer)) continue;
       const TaskStage *from = &p->stages.at[0];
-      for (uint32_t i = 0; i < from->sum->n_slot; i++) { /* read here now; here too if it was already */
+      for (uint32_t i = 0; i < from->sum->n_slot; i++) { /* read here now; or it was read here already */
         bool before = false;
         for (uint32_t k = 0; k < i; k++) before |= from->slot[k].index == from->slot[i].index;
         if (!before && stage_reads(s, from->slot[i].index)) f->of[from->slot[i].index].readers--;
@@ -195,7 +195,7 @@ static void inline_into(Fuse *f, Task *q) {
 
 /* ---- groups ------------------------------------------------------------------------------------------------ */
 
-/* Two reads that each have an output label which the other has not: a product of matrices, which has loops of its own. */
+/* Whether two reads each have an output label that the other lacks: a matrix product, which has its own loops. */
 static bool is_matrix_like(TaskGraph *t, const TaskStage *s) {
   uint64_t of[64] = {0}, out = s->sum->n_out >= 63 ? ~(uint64_t)0 : ((uint64_t)1 << s->sum->n_out) - 1;
   (void)t;
@@ -217,7 +217,8 @@ static bool is_matrix_like(TaskGraph *t, const TaskStage *s) {
   return false;
 }
 
-/* The labels of q's only stage that stand for the first labels of what p makes and q reads: how many, at most. */
+/* Finds the labels of q's only stage that match the first labels of p's result, which q reads; returns how many, at
+ * most. */
 static uint32_t shared_labels(Fuse *f, const Task *p, const Task *q, uint32_t *label) {
   const TaskStage *s = &q->stages.at[0];
   uint32_t n = UINT32_MAX, got[64], axis[64];
@@ -238,7 +239,7 @@ static uint32_t shared_labels(Fuse *f, const Task *p, const Task *q, uint32_t *l
   return n == UINT32_MAX ? 0 : n;
 }
 
-/* Whether nobody between them wants what p makes: p may then stand where q does. */
+/* Whether no task between them uses p's result, so that p may move to q. */
 static bool may_move(Fuse *f, const Task *p, const Task *q) {
   uint32_t from = f->position[p->step], to = f->position[q->step];
   if (to - from > 64) return false;
@@ -279,10 +280,10 @@ static TaskStage ordered(Fuse *f, const Task *q, uint32_t n, const uint32_t *lab
   return own;
 }
 
-/* p's stages come before q's, in q. */
+/* Puts p's stages before q's, in q. */
 static void join(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
   TaskStage own = ordered(f, q, n, label);
-  for (uint32_t j = 0; j < own.sum->n_slot; j++) { /* read by both: one reader now */
+  for (uint32_t j = 0; j < own.sum->n_slot; j++) { /* if both read it, it has one reader less */
     bool both = false, before = false;
     for (uint32_t i = 0; i < p->stages.len; i++) both |= !own.slot[j].kept && stage_reads(&p->stages.at[i], own.slot[j].index);
     for (uint32_t i = 0; i < j; i++) before |= own.slot[i].index == own.slot[j].index;
@@ -311,7 +312,8 @@ static bool has_epilogue(const Task *k) {
 
 typedef struct Shared { const TaskStage *s; uint32_t n; uint64_t lacks; bool some; } Shared;
 
-/* A read that the rows share: it lacks some of the first n labels, and goes along a label of its own and a reduced one. */
+/* A read that the rows share: it lacks some of the first n labels, and depends on a label of its own and a reduced
+ * one. */
 static const Expr *leaf_shared(void *env, Exprs *x, const Expr *leaf) {
   Shared *k = env;
   const EinSum *sum = k->s->sum;
@@ -323,22 +325,22 @@ static const Expr *leaf_shared(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* Outer labels, of n, that all reads lack which the rows share; all, where there is none such. */
+/* Of the first n labels, those that all reads shared by the rows lack; all, if there is no such read. */
 static uint64_t lacking(Fuse *f, const TaskStage *s, uint32_t n) {
   Shared k = {s, n, ~(uint64_t)0, false};
   if (s->sum->reducer != RED_NONE) expr_map(f->t->exprs, s->sum->body, leaf_shared, &k);
   return k.lacks;
 }
 
-/* A product of matrices may go with its rows, a block of them at a time, where little work is done for each element that
- * need not go through memory then: scores of attention, and what is made of them. n labels are shared. */
+/* A matrix product may join its rows, a block of them at a time, if little work is done for each element that then
+ * need not go through memory: attention scores, and what uses them. n labels are shared. */
 static bool is_thin(Fuse *f, const TaskStage *s, uint32_t n, bool makes) {
   const EinSum *sum = s->sum;
   double each = makes ? points(f->t, s, sum->n_out, sum->n_out + sum->n_red) : points(f->t, s, n, sum->n_out);
   return n && sum->n_out + sum->n_red <= 60 && each <= (double)THIN && lacking(f, s, n) != ~(uint64_t)0;
 }
 
-/* There is a label whose values are the rows of every product in p and s: blocks are taken of it. */
+/* Whether some label indexes the rows of every product in p and s, so that it can be blocked. */
 static bool have_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   uint64_t lacks = lacking(f, s, n);
   for (uint32_t i = 0; i < p->stages.len; i++) lacks &= lacking(f, &p->stages.at[i], n);
@@ -348,8 +350,8 @@ static bool have_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   return false;
 }
 
-/* One of the first n labels equals what the points decide (where bin[e] == b): one walk over the points puts each where it belongs, and a row
- * by itself would ask all of them. */
+/* Whether one of the first n labels equals a value that depends on the points (where bin[e] == b): a single pass
+ * over the points then puts each where it belongs, while a row by itself would visit all of them. */
 static bool is_put(const Expr *where, uint32_t n) {
   if (!where || where->kind != EX_OP) return false;
   if (where->op == OP_AND) return is_put(where->arg[0], n) || is_put(where->arg[1], n);
@@ -362,12 +364,12 @@ static bool is_put(const Expr *where, uint32_t n) {
   return false;
 }
 
-/* It is made in one walk for all rows, which a row by itself would be made of all points for. */
+/* Whether one pass over the points makes all rows, so that a row by itself would visit all points. */
 static bool is_one_walk(const TaskStage *s, uint32_t n) {
   return s->sum->reducer != RED_NONE && (is_put(s->sum->where, n) || stage_runs(s, n));
 }
 
-/* Rows are worth sharing: there are enough of them, and what is kept of one is small. */
+/* Whether rows are worth sharing: there are enough of them, and each keeps little. */
 static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   if (!n || points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
   if (is_one_walk(s, n)) return false;
@@ -384,7 +386,7 @@ static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   return true;
 }
 
-/* A map's last label stays inside, to be gone along. */
+/* A map's last label stays inside, as the loop's own. */
 static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
   if (p->stages.len > 1) return n >= p->n_outer ? p->n_outer : 0;
   const TaskStage *a = &p->stages.at[0], *b = &q->stages.at[0];
@@ -392,7 +394,7 @@ static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
   return n;
 }
 
-/* A product with something behind it (scores, scaled) goes with its rows as one without would. */
+/* A product with a map after it (scaled scores) joins its rows as one without would. */
 static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
   const TaskStage *s = &p->stages.at[0];
   if (n >= s->sum->n_out) n = s->sum->n_out - 1;
@@ -423,7 +425,7 @@ static bool try_join(Fuse *f, Task *p, Task *q) {
 
 static void join_into(Fuse *f, Task *q) {
   const TaskStage *s = &q->stages.at[0];
-  Task *latest = NULL; /* the one that stands last is the one that can move here */
+  Task *latest = NULL; /* the last one is the one that can move here */
   for (uint32_t j = 0; j < s->sum->n_slot; j++) {
     Task *p = s->slot[j].kept ? NULL : f->of[s->slot[j].index].maker;
     if (!p || p == q || f->position[p->step] == UINT32_MAX || f->t->buffers.at[s->slot[j].index].space != BUF_WORK) continue;
@@ -444,7 +446,7 @@ static const Expr *leaf_asked(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* What is kept of a stage is made where it is asked for, if that is one domain: the scores that a mask lets through. */
+/* A kept stage is computed only where it is read, if that is a single domain: the scores that a mask lets through. */
 static void keep_domain(Fuse *f, Task *k, uint32_t number) {
   TaskStage *s = &k->stages.at[number];
   const Expr *domain = NULL;
@@ -464,14 +466,14 @@ static void keep_domain(Fuse *f, Task *k, uint32_t number) {
   stage_canonical(f->t, s, &sum, s->slot, sum.n_slot);
 }
 
-/* ---- which outputs of a sum are asked for -------------------------------------------------------------------- */
+/* ---- requested outputs of a sum ------------------------------------------------------------------------------ */
 
 typedef struct Admitted {
   Fuse *f;
   const TaskStage *st;       /* who reads, and */
   uint32_t stage;            /*   what, */
-  const Expr *asks;          /*   of which this is to hold wherever it is read: */
-  VEC(const Expr *) known;   /* conditions around the read at hand */
+  const Expr *asks;          /* this must hold wherever it is read: */
+  VEC(const Expr *) known;   /* conditions around the current read */
 } Admitted;
 
 static bool is_known(const Admitted *a, const Expr *e) {
@@ -492,7 +494,7 @@ static bool asks_part(const Admitted *a) {
   return is_known(a, e);
 }
 
-/* Wherever e reads the stage, it does so at its own labels and where `asks` holds. */
+/* Whether every read of the stage in e is at the stage's own labels and where `asks` holds. */
 static bool is_asked_so(Admitted *a, const Expr *e) {
   if (!e || !(e->has & HAS_READ)) return true;
   if (e->kind == EX_READ && a->st->slot[e->i].kept && a->st->slot[e->i].index == a->stage) {
@@ -521,7 +523,7 @@ static bool stage_asks_so(Admitted *a) {
   return so && is_asked_so(a, sum->body);
 }
 
-/* The conjuncts of a predicate that look at output labels alone, and the others, in their order. */
+/* Splits a predicate into conjuncts over output labels alone and the others, in order. */
 static void predicate_part(Fuse *f, const EinSum *sum, const Expr **outer, const Expr **rest) {
   Exprs *x = f->t->exprs;
   VEC(const Expr *) part = {0};
@@ -535,8 +537,9 @@ static void predicate_part(Fuse *f, const EinSum *sum, const Expr **outer, const
   }
 }
 
-/* A predicate may say which outputs have anything to sum: `sum[e where t <= s] G[s,e] * V[t,e]`. If nobody asks for others, it is where the stage has
- * values, and what is summed has no condition on its points. So is the gradient of scores that a mask lets through. */
+/* A predicate may decide which outputs have anything to sum: `sum[e where t <= s] G[s,e] * V[t,e]`. If nobody reads
+ * other outputs, it becomes the stage's domain, and the sum has no condition on its points. The gradient of masked
+ * scores is of this kind. */
 static void keep_admitted(Fuse *f, Task *k, uint32_t number) {
   TaskStage *s = &k->stages.at[number];
   const Expr *outer = NULL, *rest = NULL;
@@ -559,12 +562,12 @@ static bool read_kept(Fuse *f, TaskStage *s, uint32_t buffer, uint32_t stage, co
     if (s->slot[m].kept || s->slot[m].index != buffer) continue;
     stage_read_kept(f->t, s, m, stage, axis);
     any = true;
-    m = UINT32_MAX; /* the slots have other numbers now */
+    m = UINT32_MAX; /* the slots have been renumbered */
   }
   return any;
 }
 
-/* Later stages take what earlier ones made from the kernel itself; what nobody else reads needs no buffer. */
+/* Later stages read the results of earlier ones inside the kernel; a result that nobody else reads needs no buffer. */
 static void keep_inside(Fuse *f, Task *k) {
   for (uint32_t i = 0; i + 1 < k->stages.len; i++) {
     TaskStage *s = &k->stages.at[i];
@@ -597,7 +600,7 @@ static void list_fuse(Fuse *f, Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     Task *k = list->at[i];
     bool stays = f->position[k->step] != UINT32_MAX;
-    f->position[k->step] = UINT32_MAX; /* for other lists it is not there */
+    f->position[k->step] = UINT32_MAX; /* other lists must not see it */
     if (!stays) continue;
     if (k->kind == TASK_KERNEL) keep_inside(f, k);
     list->at[n++] = k;
@@ -613,7 +616,7 @@ static uint32_t number(Tasks *list, uint32_t n) {
   return n;
 }
 
-/* Buffers that nothing uses any more go; the others are numbered anew. */
+/* Removes unused buffers and renumbers the others. */
 static void buffer_to(const uint32_t *to, int32_t *b) {
   if (*b >= 0) *b = (int32_t)to[*b];
 }

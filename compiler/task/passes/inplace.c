@@ -1,13 +1,13 @@
-/* task/passes/inplace.c - states that are changed where they lie. The next value of a state goes to a second buffer, and the
- * two change places after each turn; that is needless where each element's next value hangs on no other element of
- * the state, and dear where only a slice changes, as in a key-value cache:
+/* task/passes/inplace.c - updates states in place. The next value of a state goes to a second buffer, and the two
+ * are exchanged after each turn. This is unnecessary where each element's next value depends on no other element of
+ * the state, and expensive where only a slice changes, as in a key-value cache:
  *
  *     next K[u, h] = if u == t then new[h] else K[u, h]
  *
- * writes K[t, h] and nothing else. The kernel stays where it is if nobody wants the old value after it; who reads the new
- * value then finds it in the state. If nobody reads the new value in this turn, it goes to the turn's end, where all that
- * it reads must still be as it was. Slices that are made of other elements of the state, or of what is changed by then, are kept in
- * the second buffer meanwhile, and copied: two rows change places so. */
+ * writes K[t, h] and nothing else. The kernel stays where it is if nobody needs the old value after it; readers of
+ * the new value then find it in the state. If nobody reads the new value in this turn, the kernel moves to the end
+ * of the turn, where its operands must still be unchanged. Slices that depend on other elements of the state, or on
+ * what is changed by then, are kept in the second buffer meanwhile, and copied: this exchanges two rows. */
 #include "task/inside.h"
 
 #include <string.h>
@@ -18,9 +18,9 @@ typedef struct InPlace {
   uint32_t now, next;
 } InPlace;
 
-/* ---- who has to do with a buffer ------------------------------------------------------------------- */
+/* ---- users of a buffer ----------------------------------------------------------------------------- */
 
-/* Whether a task of the list, from `from` on and inside of these, has to do with the buffer. */
+/* Whether a task of the list, from `from` on, or a task inside these, uses the buffer. */
 static bool touched(const InPlace *p, const Tasks *list, uint32_t from, uint32_t buffer) {
   for (uint32_t i = from; i < list->len; i++)
     if (task_touches(p->t, list->at[i], buffer)) return true;
@@ -31,10 +31,11 @@ static bool touched(const InPlace *p, const Tasks *list, uint32_t from, uint32_t
 
 typedef struct Copies {
   TaskGraph *t;
-  uint32_t *to;              /* by buffer: what it is now; itself: no other */
-  Task **maker;              /* by buffer: a kernel of this list that makes it; NULL: none does */
-  uint32_t *writers, *readers; /* by buffer: in this list and inside of it, how often it is changed, and read */
-  bool *fixed;               /* by buffer: a state, or what a copy was put into; or a C function is given it, which keeps what it is given apart */
+  uint32_t *to;              /* by buffer: its replacement; itself: none */
+  Task **maker;              /* by buffer: a kernel of this list that writes it; NULL: none does */
+  uint32_t *writers, *readers; /* by buffer: in this list and inside it, the number of writers and of readers */
+  bool *fixed;               /* by buffer: a state, or the target of a copy; or an operand of a C function, whose
+                              * operands must be distinct */
 } Copies;
 
 static bool copy_drop(Copies *c, Task *k) {
@@ -45,7 +46,7 @@ static bool copy_drop(Copies *c, Task *k) {
   const TaskBuffer *a = &c->t->buffers.at[from], *b = &c->t->buffers.at[to];
   if (!p || p->unless != k->unless || c->fixed[from] || a->space != BUF_WORK || b->space != BUF_WORK || c->maker[to] != k) return false;
   if (!buffers_alike(a, b) || vec_last(p->stages).buffer != (int32_t)from || c->writers[from] != 1) return false;
-  if (c->writers[to] != 1 && c->readers[from] != 1) return false; /* a loop inside changes it, as a state of its own */
+  if (c->writers[to] != 1 && c->readers[from] != 1) return false; /* an inner loop changes it, as a state of its own */
   vec_last(p->stages).buffer = (int32_t)to;
   c->to[from] = to;
   c->maker[to] = p;
@@ -96,7 +97,7 @@ static void uses_count(const Copies *c, const Task *k) {
   for (uint32_t i = 0; i < k->body.len; i++) uses_count(c, k->body.at[i]);
 }
 
-/* A kernel that only copies what another one of its turn has made goes: that one makes the copy. */
+/* Drops a kernel that only copies what another kernel of its turn made: that one writes the copy directly. */
 static void copies_drop(TaskGraph *t, Task *repeat) {
   uint32_t n = t->buffers.len, kept = 0;
   Copies c = {t, NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, Task *, n + 1), NEW_ARRAY(t->arena, uint32_t, n + 1),
@@ -123,9 +124,9 @@ static void copies_drop(TaskGraph *t, Task *repeat) {
   if (repeat->stop >= 0) repeat->stop = (int32_t)c.to[repeat->stop];
 }
 
-/* ---- what may be done in place ------------------------------------------------------------------------ */
+/* ---- states that may be updated in place -------------------------------------------------------------- */
 
-/* All reads of the state stand at the labels as they are: each element is made of itself. */
+/* Whether all reads of the state are at the labels themselves: each element is computed from itself. */
 static bool reads_itself_only(InPlace *p, const TaskStage *s) {
   uint32_t rank = s->sum->n_out, *label = NEW_ARRAY(p->t->arena, uint32_t, rank + 1);
   if (!stage_reads(s, p->now)) return true;
@@ -135,7 +136,7 @@ static bool reads_itself_only(InPlace *p, const TaskStage *s) {
   return true;
 }
 
-/* Whether a task of the list, from `from` on and inside of these, writes what the stage reads. */
+/* Whether a task of the list, from `from` on, or a task inside these, writes an operand of the stage. */
 static bool changed_by(const InPlace *p, const Tasks *list, uint32_t from, const TaskStage *s) {
   for (uint32_t i = from; i < list->len; i++)
     for (uint32_t k = 0; k < s->sum->n_slot; k++)
@@ -143,7 +144,7 @@ static bool changed_by(const InPlace *p, const Tasks *list, uint32_t from, const
   return false;
 }
 
-/* ---- what had better not be ----------------------------------------------------------------------------------- */
+/* ---- states better not updated in place ----------------------------------------------------------------------- */
 
 static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
   uint32_t n = 0;
@@ -151,7 +152,8 @@ static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer)
   return n;
 }
 
-/* It is the state's block and what lies beside it, of other sites: readers that do not change the block need no copy of it. */
+/* Whether it is the state's block with what borders it, from other sites: readers that do not change the block need
+ * no copy of it. */
 static bool is_brought(InPlace *p, uint32_t buffer) {
   for (uint32_t i = 0; i < p->repeat->body.len; i++) {
     Task *k = p->repeat->body.at[i];
@@ -160,15 +162,16 @@ static bool is_brought(InPlace *p, uint32_t buffer) {
   return false;
 }
 
-/* Other elements of the state than the one that it makes, or makes something for. */
+/* Whether it reads elements of the state other than the one that it computes, or computes something for. */
 static bool reads_others(InPlace *p, const TaskStage *s) {
   bool brought = false;
   for (uint32_t m = 0; m < s->sum->n_slot; m++) brought |= !s->slot[m].kept && s->slot[m].index != p->now && is_brought(p, s->slot[m].index);
   return brought || !reads_itself_only(p, s);
 }
 
-/* A map that looks at other elements of the state, and is made for the next value alone, element by element: that may compute it as it goes, into the second
- * buffer. In place it would have to be there as a whole before, and takes as much memory. */
+/* Whether a map reads other elements of the state, and is used only by the next value, element by element: the next
+ * value may then compute it on the fly, into the second buffer. In place it would have to be computed as a whole
+ * before, and take as much memory. */
 static bool is_made_along(InPlace *p, const TaskStage *s, uint32_t buffer) {
   const Tasks *body = &p->repeat->body;
   uint32_t rank = s->sum->n_out, *label = NEW_ARRAY(p->t->arena, uint32_t, rank + 1);
@@ -205,7 +208,7 @@ static Task *maker_of(InPlace *p, uint32_t *position) {
   return k;
 }
 
-/* From task `from` on, what read the buffer for the next value reads the state. */
+/* From task `from` on, readers of the next value's buffer read the state instead. */
 static void rename(TaskGraph *t, Tasks *list, uint32_t from, uint32_t was, uint32_t now) {
   for (uint32_t i = from; i < list->len; i++) {
     Task *k = list->at[i];
@@ -239,7 +242,7 @@ static void take_out(Tasks *list, uint32_t position) {
   list->len--;
 }
 
-/* A kernel like k, of one stage. */
+/* A kernel like k, with one stage. */
 static Task *kernel_like(TaskGraph *t, const Task *k, TaskStage s) {
   Task *made = arena_copy(t->arena, k, sizeof *k);
   memset(&made->stages, 0, sizeof made->stages);
@@ -247,7 +250,7 @@ static Task *kernel_like(TaskGraph *t, const Task *k, TaskStage s) {
   return made;
 }
 
-/* What s stores, copied from one buffer to another. */
+/* A copy from one buffer to another of what s stores. */
 static TaskStage copy_of(TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
   TaskStage copy = *s;
   EinSum sum = *s->sum;
@@ -260,7 +263,7 @@ static TaskStage copy_of(TaskGraph *t, const TaskStage *s, uint32_t from, uint32
   return copy;
 }
 
-/* What decides which slices there are is still as it was when one of them is stored. */
+/* Whether what decides which slices exist is unchanged when one of them is stored. */
 static bool decided_apart(InPlace *p, uint32_t n, const TaskStage *slice) {
   for (uint32_t i = 0; n > 1 && i < n; i++) {
     TaskStage copy = copy_of(p->t, &slice[i], p->next, p->now);
@@ -269,7 +272,7 @@ static bool decided_apart(InPlace *p, uint32_t n, const TaskStage *slice) {
   return true;
 }
 
-/* Slices are made where they belong. */
+/* Computes the slices where they belong. */
 static void change_there(InPlace *p, uint32_t position, bool last, uint32_t n, TaskStage *slice) {
   Tasks *body = &p->repeat->body;
   Task *k = body->at[position];
@@ -282,7 +285,8 @@ static void change_there(InPlace *p, uint32_t position, bool last, uint32_t n, T
   }
 }
 
-/* Slices go to the buffer for the next value, and from there to where they belong: they may be made of what is there. */
+/* Computes the slices in the next value's buffer, and copies them to where they belong: they may depend on what is
+ * there. */
 static bool change_by_copies(InPlace *p, uint32_t position, bool last, uint32_t n, const TaskStage *slice) {
   Tasks *body = &p->repeat->body;
   Task *k = body->at[position];

@@ -1,21 +1,21 @@
-/* task/passes/lse.c - logsumexp taken apart. In: a TaskGraph in which each kernel has one stage. Out: one where a kernel that
- * reduces by logsumexp is three, in its place:
+/* task/passes/lse.c - splits logsumexp. In: a TaskGraph in which each kernel has one stage. Out: a kernel that
+ * reduces by logsumexp becomes three, in its place:
  *
  *     m[out] = max[red where p] body
  *     s[out] = sum[red where p] exp(body - f(m[out]))
  *     Z[out] = f(m[out]) + log(s[out])                    f(m) = select(isinf(m), 0, m)
  *
- * Element by element logsumexp costs an exp and a log1p, each waiting for the one before; taken apart, it costs a
- * comparison and an exp that waits for nothing, and fuse.c makes a kernel of rows of the three. f keeps inf - inf away:
- * nothing at all, and what is all -inf, give 0 + log(0); an inf among the values gives 0 + log(inf); a NaN is passed on
- * by max, and is no infinity. All is done in the accumulator's dtype, and rounded once, at the end. A running one stays whole: taken apart, the sum
- * would look at the maximum of each result. */
+ * Element by element logsumexp costs an exp and a log1p, each of which waits for the one before; split, it costs a
+ * comparison and an independent exp, and fuse.c makes one kernel of rows of the three. f avoids inf - inf: an empty
+ * reduction, and one of -inf only, give 0 + log(0); an inf among the values gives 0 + log(inf); max passes a NaN on,
+ * and it is not infinite. All is computed in the accumulator's dtype, and rounded once, at the end. A running
+ * logsumexp is not split: the sum would need the maximum of each result. */
 #include "task/inside.h"
 
 typedef struct Split {
   TaskGraph *t;
   const Task *old;
-  const TaskStage *stage;    /* its only one */
+  const TaskStage *stage;    /* its only stage */
   Tasks *list;               /* where the new kernels go */
 } Split;
 
@@ -23,7 +23,7 @@ static Str name_with(TaskGraph *t, Str name, const char *behind) {
   return name ? strings_printf(t->strings, "%s%s", name->s, behind) : NULL;
 }
 
-/* A buffer for one value of the accumulator's dtype at each point of the output's labels. */
+/* A buffer for one value of the accumulator's dtype per point of the output's labels. */
 static uint32_t work_new(const Split *p, const char *behind) {
   TaskGraph *t = p->t;
   const TaskStage *o = p->stage;
@@ -41,7 +41,7 @@ static const Expr **labels(TaskGraph *t, uint32_t n) {
   return l;
 }
 
-/* The old slots, and behind them `one` and `two`. */
+/* The old slots, followed by `one` and `two`. */
 static TaskSlot *slots_with(const Split *p, uint32_t one, uint32_t two) {
   uint32_t n = p->stage->sum->n_slot;
   TaskSlot *slot = NEW_ARRAY(p->t->arena, TaskSlot, n + 2);
@@ -51,7 +51,7 @@ static TaskSlot *slots_with(const Split *p, uint32_t one, uint32_t two) {
   return slot;
 }
 
-/* What stands in slot n_slot + k of such slots, at the output's labels. */
+/* A read of slot n_slot + k of such slots, at the output's labels. */
 static const Expr *read_at_labels(const Split *p, uint32_t k) {
   const EinSum *o = p->stage->sum;
   return expr_read(p->t->exprs, o->acc, o->n_slot + k, o->n_out, labels(p->t, o->n_out));
@@ -75,7 +75,7 @@ static void kernel_add(const Split *p, TaskStage s, EinSum *sum, const TaskSlot 
   vec_push(t->arena, *p->list, k);
 }
 
-/* The same points reduced by another reducer, into a work buffer. */
+/* Reduces the same points by another reducer, into a work buffer. */
 static void reduction_add(const Split *p, Reducer r, const Expr *body, uint32_t m, uint32_t to, const char *behind) {
   EinSum sum = *p->stage->sum;
   sum.reducer = r;

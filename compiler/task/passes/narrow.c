@@ -1,23 +1,24 @@
-/* task/passes/narrow.c - integers in lanes as narrow as their values are. The language sums and counts small integers in i64, of which a vector has an eighth of the lanes that
- * it has of bytes; where all that is asked of such a value is a comparison, or to be cast, and what it is made of cannot leave 16 or 32 bits, it is
- * made in these:
+/* task/passes/narrow.c - computes integers in lanes as narrow as their values. The language sums and counts small
+ * integers in i64, of which a vector has an eighth of the lanes that it has of bytes. Where such a value is only
+ * compared or cast, and its operands' range fits in 16 or 32 bits, it is computed in these:
  *
  *     i64(a) + i64(b) + i64(c) == 3     of u8     becomes     i16(a) + i16(b) + i16(c) == 3
  *
- * In: stages, after what shares a loop has been joined. Out: the same values by the same operations, none of which wraps in either type. */
+ * In: stages, after loops have been fused. Out: the same values by the same operations, none of which wraps in
+ * either type. */
 #include "task/inside.h"
 
 typedef struct Narrow {
   Exprs *x;
   Arena *arena;
-  Map range;                 /* by expression: a Range; none of those of which nothing is known */
-  Map fits[2], made[2];      /* in i16, in i32: 1 where it does, 2 where not; what stands for it */
+  Map range;                 /* by expression: a Range; absent where nothing is known */
+  Map fits[2], made[2];      /* for i16, for i32: 1 if it fits, 2 if not; its replacement */
   uint32_t depth;
 } Narrow;
 
-enum { DEPTH = 400 };        /* an expression that is deeper stays as it is */
+enum { DEPTH = 400 };        /* a deeper expression stays as it is */
 
-typedef struct Range { int64_t low, high; bool known, works; } Range; /* works: there is an operation in it, beside casts */
+typedef struct Range { int64_t low, high; bool known, works; } Range; /* works: it has an operation other than casts */
 
 static const DType narrow_type[] = {DT_I16, DT_I32};
 static const Range narrow_range[] = {{INT16_MIN, INT16_MAX, true, false}, {INT32_MIN, INT32_MAX, true, false}};
@@ -35,7 +36,7 @@ static Range range_of_type(DType t) {
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Numbers of 32 bits at most, so nothing leaves 64 here. */
+/* Operands have at most 32 bits, so nothing here overflows 64. */
 static Range range_op(const Expr *e, Range a, Range b) {
   Range r = {.known = true, .works = true};
   switch (e->op) {
@@ -88,7 +89,7 @@ static Range range_of(Narrow *n, const Expr *e) {
   return *kept;
 }
 
-/* All that it is made of is within the type, and is made of what can be made there. */
+/* Whether all its parts fit in the type, and can be computed in it. */
 static bool fits(Narrow *n, const Expr *e, uint32_t t) {
   Range r = range_of(n, e);
   uintptr_t kept = (uintptr_t)map_find(&n->fits[t], e);
@@ -128,7 +129,7 @@ static uint32_t type_for(Narrow *n, uint32_t count, const Expr *const *e) {
   return COUNT(narrow_type);
 }
 
-/* An index stays an i64: what reads are of is not gone into, as a map over operations would. */
+/* An index stays an i64: this does not descend into reads, as a map over operations would. */
 static const Expr *op_narrow(void *env, Exprs *x, const Expr *e) {
   Narrow *n = env;
   bool compares = e->kind == EX_OP && op_info[e->op].rule == RULE_COMPARE, casts = e->kind == EX_OP && e->op == OP_CAST;

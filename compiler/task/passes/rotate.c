@@ -1,17 +1,20 @@
-/* task/passes/rotate.c - a state that becomes what another one was: `next V[i] = U[i]`, as in a wave equation, where U's own next value goes to a second
- * buffer that changes places with U. The old U lies in that buffer then, and is all that V is to be: so V changes places with it too, and nothing is
- * copied. Of a chain, W becomes what V was and V what U was, each gets the buffer of the one before.
+/* task/passes/rotate.c - a state that takes another's old value: `next V[i] = U[i]`, as in a wave equation, where
+ * U's own next value goes to a second buffer that is exchanged with U. That buffer then holds the old U, which is
+ * what V becomes: so V is exchanged with it too, and nothing is copied. In a chain, where W becomes what V was and V
+ * what U was, each gets the buffer of the one before.
  *
- * In: tasks whose states are in place where they can be. Out: the same, less such copies, and more exchanges, which are made in their order. */
+ * In: tasks whose states are in place where they can be. Out: the same, without such copies, and with more
+ * exchanges, which are made in order. */
 #include "task/inside.h"
 
 typedef struct Rotate {
   TaskGraph *t;
   Task *repeat;
-  int32_t *old;              /* by buffer: where, behind the exchanges so far, lies what the state in it was in this turn; -1: nowhere */
+  int32_t *old;              /* by buffer: where, after the exchanges so far, its state's value of this turn lies;
+                              * -1: nowhere */
 } Rotate;
 
-/* From task `from` on nobody has to do with the buffer, nor looks whether it is the last turn. */
+/* Whether from task `from` on nobody uses the buffer, nor asks whether it is the last turn. */
 static bool is_left_alone(const Rotate *r, uint32_t from, uint32_t buffer) {
   for (uint32_t i = from; i < r->repeat->body.len; i++)
     if (task_touches(r->t, r->repeat->body.at[i], buffer)) return false;
@@ -24,7 +27,7 @@ static uint32_t writers(const Rotate *r, uint32_t buffer) {
   return n;
 }
 
-/* Whether it has a value when the repeat begins, as states have; *met: the repeat has been come to. */
+/* Whether it has a value when the repeat begins, as states have; *met: the repeat has been reached. */
 static bool is_begun(const TaskGraph *t, const Tasks *list, const Task *repeat, uint32_t buffer, bool *met) {
   for (uint32_t i = 0; i < list->len && !*met; i++) {
     const Task *k = list->at[i];
@@ -43,7 +46,7 @@ static bool rotate_one(Rotate *r, uint32_t i) {
   const TaskBuffer *a = &r->t->buffers.at[state], *b = &r->t->buffers.at[from];
   int32_t old = r->old[from];
   if (old < 0 || state == (uint32_t)old || a->space != BUF_WORK || a->dtype != b->dtype || !buffers_alike(a, b)) return false;
-  for (uint32_t x = 0; x < r->repeat->exchange.len; x++) /* it is in no exchange yet: what it is goes to where it was */
+  for (uint32_t x = 0; x < r->repeat->exchange.len; x++) /* it is in no exchange yet: its value goes to where it was */
     if (r->repeat->exchange.at[x].now == state || r->repeat->exchange.at[x].next == state) return false;
   bool met = false;
   if (writers(r, state) != 1 || !is_left_alone(r, i + 1, state) || !is_begun(r->t, &r->t->tasks, r->repeat, state, &met)) return false;

@@ -1,18 +1,19 @@
-/* task/passes/sides.c - how many blocks a product of two sides gives threads. In: a stage that reduces. Out: a number.
+/* task/passes/sides.c - how many blocks a product of two sides gives threads. In: a stage that reduces. Out: a
+ * number.
  *
- * Of `sum[k] A[i,k] * B[k,j]` one side has rows i, the other lanes j, and a thread is given a block of both
- * (codegen/schedule/cpu/panels/size.c). A block that is cut smaller reads one side once more, so there are few where rows and
- * lanes are: 64 by 64 outputs are one. Here it is told about how many there can be; nothing but the size of parts hangs
- * on it. */
+ * Of `sum[k] A[i,k] * B[k,j]` one side has rows i, the other lanes j, and a thread gets a block of both
+ * (codegen/schedule/cpu/panels/size.c). Smaller blocks read one side more often, so where rows and lanes are few
+ * there are few blocks: 64 by 64 outputs are one. This file estimates how many there can be; only the size of parts
+ * depends on it. */
 #include "task/inside.h"
 #include "expr/sum/law.h"
 
 enum {
-  LEAST = 16,                /* rows, lanes and points: with fewer of any no panels are made, */
-  NARROW = 64,               /* rows, and lanes, of the least block, */
-  TILE = 8,                  /*   so many of its own label at least, */
-  NEAR = 1024,               /*   and rows that other labels make: they are whole in a block while it has no more */
-  CUT = 256                  /*   and its own label is shorter */
+  LEAST = 16,                /* rows, lanes and points: panels need at least this many of each, */
+  NARROW = 64,               /* rows, and lanes, of the smallest block, */
+  TILE = 8,                  /* at least this many of its own label, */
+  NEAR = 1024,               /* rows of other labels: they stay whole in a block of at most this many */
+  CUT = 256                  /* if its own label is shorter than this */
 };
 
 typedef struct ReadLabels { bool has[SUM_RANK]; } ReadLabels;
@@ -32,7 +33,7 @@ static const Expr *leaf_labels(void *env, Exprs *x, const Expr *leaf) {
 
 static double points_of(const Sides *d, uint32_t label) { return (double)task_size_guess(d->t, d->s->bound[label]); }
 
-/* Some read has both. */
+/* Whether some read has both. */
 static bool together(const Sides *d, uint32_t a, uint32_t b) {
   for (uint32_t k = 0; k < d->s->sum->n_slot; k++)
     if (d->read[k].has[a] && d->read[k].has[b]) return true;
@@ -45,8 +46,8 @@ static bool reduces_with(const Sides *d, uint32_t label) {
   return false;
 }
 
-/* The last label of the output that has a length is the lanes'; of those that stand in no read with it, the longest is the
- * rows'. */
+/* The last label of the output with a length is the lanes'. Of the labels that share no read with it, the longest is
+ * the rows'. */
 static bool tile_find(const Sides *d, uint32_t *rows, uint32_t *lanes) {
   uint32_t n = d->s->sum->n_out;
   bool found = false;
@@ -61,7 +62,7 @@ static bool tile_find(const Sides *d, uint32_t *rows, uint32_t *lanes) {
   return found;
 }
 
-/* Blocks into which a side can be cut; `other`: the other side's label. *all: its points. */
+/* The number of blocks into which a side can be cut; `other`: the other side's label. *all: the side's points. */
 static double side_blocks(const Sides *d, uint32_t tile, uint32_t other, double *all) {
   double n = points_of(d, tile), room = n < (double)CUT ? (double)NEAR / n : 1, near = 1, far = 1;
   for (uint32_t l = 0; l < d->s->sum->n_out; l++) {
@@ -74,7 +75,7 @@ static double side_blocks(const Sides *d, uint32_t tile, uint32_t other, double 
   return n * near > least ? far * n * near / least : far;
 }
 
-/* Points of labels that belong to both sides, or to none. */
+/* The points of labels that belong to both sides, or to neither. */
 static double common(const Sides *d, uint32_t rows, uint32_t lanes) {
   double n = 1;
   for (uint32_t l = 0; l < d->s->sum->n_out; l++)

@@ -1,9 +1,11 @@
-/* task/passes/slice.c - which slices of a state its next value changes. What is an `if` between values and the state as it is,
+/* task/passes/slice.c - finds which slices of a state its next value changes. An `if` between new values and the
+ * state itself,
  *
  *     next K[u, h] = if u == t then new[h] else if u == place[t] then K[t, h] else K[u, h]
  *
- * changes the state where the conditions say, and those pin a label, or say from where to where it goes. There is a stage for each value then, which stores at these
- * places alone: over one label less where turns and sizes pin one (u == t), else with a domain, of which loops know. */
+ * changes the state only where the conditions hold, and these pin a label, or bound it. Each value then gets a stage
+ * that stores only there: over one label less where turns and sizes pin one (u == t), else with a domain, which
+ * loops use as bounds. */
 #include "expr/prove/prove.h"
 #include "task/inside.h"
 
@@ -13,7 +15,7 @@ typedef struct Slices {
   uint32_t state;
   uint32_t n;
   TaskStage *out;
-  int32_t steps;             /* conditions that may still be looked at */
+  int32_t steps;             /* conditions that may still be examined */
   bool ok;
 } Slices;
 
@@ -26,7 +28,8 @@ static bool is_state(const Slices *c, const Expr *e) {
 
 /* ---- labels that turns and sizes pin -------------------------------------------------------------- */
 
-/* The label in `e`, which is that, or, in a block of a mesh, the label and where the block begins (*low, else NULL). NULL: it is more. */
+/* Returns the label in `e`, which is the label itself or, in a block of a mesh, the label plus the block's start
+ * (*low, else NULL). NULL: it is something else. */
 static const Expr *label_alone(const Expr *e, const Expr **low) {
   *low = NULL;
   if (e->kind == EX_LABEL) return e;
@@ -47,7 +50,8 @@ static const Expr *pinned_to(Exprs *x, const Expr *e, const Expr *label) {
   return NULL;
 }
 
-/* A conjunct `label == to`, where turns and sizes decide `to`: gives `to`, and what is left of the condition in *rest (NULL: nothing). */
+/* Finds a conjunct `label == to`, where turns and sizes decide `to`. Returns `to`, and the rest of the condition in
+ * *rest (NULL: nothing). */
 static const Expr *pin_find(Exprs *x, const Expr *cond, const Expr *label, const Expr **rest) {
   *rest = NULL;
   if (cond->kind != EX_OP) return NULL;
@@ -61,7 +65,7 @@ static const Expr *pin_find(Exprs *x, const Expr *cond, const Expr *label, const
   return NULL;
 }
 
-/* The stage over one label less: label k is `to`. */
+/* Replaces the stage by one without label k, which is `to`. */
 static void slice_at(Slices *c, TaskStage *s, uint32_t k, const Expr *to, const Expr *rest, const Expr *value) {
   Exprs *x = c->t->exprs;
   EinSum sum = *s->sum;
@@ -87,7 +91,7 @@ static void slice_at(Slices *c, TaskStage *s, uint32_t k, const Expr *to, const 
 
 /* ---- labels that data pin ------------------------------------------------------------------------- */
 
-/* Some conjunct is `label == to`, and no label is in `to`. */
+/* Whether some conjunct is `label == to` without labels in `to`. */
 static bool pins_label(const Expr *c) {
   if (c->kind != EX_OP || c->n != 2) return false;
   if (c->op == OP_AND) return pins_label(c->arg[0]) || pins_label(c->arg[1]);
@@ -96,10 +100,11 @@ static bool pins_label(const Expr *c) {
   return (label_alone(a, &low) && !(b->has & HAS_LABEL)) || (label_alone(b, &low) && !(a->has & HAS_LABEL));
 }
 
-/* What the conjuncts say of a label: from where, to where; `goes`: by turns or data, so how far it is nobody knows; else about so far. */
+/* A label's bounds according to the conjuncts. `goes`: they depend on turns or data, so the distance is unknown;
+ * else an estimate. */
 typedef struct Ends { bool low, high, goes; int64_t from, to; } Ends;
 
-/* a < b, or a <= b, where one of them is a label alone, and what it is compared with is of turns, sizes and data. */
+/* Takes a < b, or a <= b, if one side is a label alone, and the other depends on turns, sizes and data. */
 static void bound_take(const Slices *c, const Expr *a, const Expr *b, Ends *all) {
   const Expr *first, *label = label_alone(a, &first);
   bool upper = label && !(b->has & HAS_LABEL);
@@ -122,7 +127,8 @@ static void ends_find(const Slices *c, const Expr *cond, Ends *all) {
   if (cond->op == OP_GT || cond->op == OP_GE) bound_take(c, b, a, all);
 }
 
-/* Some label goes from somewhere to somewhere, and not nearly all of its way: all of a state but its border is no piece of it. */
+/* Whether some label is bounded on both sides, to clearly less than its extent: a state without its border is no
+ * piece of it. */
 static bool is_piece(const Slices *c, const Expr *cond) {
   uint32_t n = c->s->sum->n_out;
   Ends *all = NEW_ARRAY(c->t->arena, Ends, n + 1);
@@ -132,7 +138,7 @@ static bool is_piece(const Slices *c, const Expr *cond) {
   return false;
 }
 
-/* The stage where the condition holds alone, of which loops know. */
+/* Restricts the stage to where the condition holds, which loops use as bounds. */
 static void slice_where(Slices *c, TaskStage *s, const Expr *cond, const Expr *value) {
   EinSum sum = *s->sum;
   sum.domain = cond;
@@ -170,7 +176,7 @@ static const Expr *opposite(Exprs *x, const Expr *c) {
 
 static void slices_of(Slices *c, const Expr *cond, const Expr *e);
 
-/* The value is e where `cond` and `asked` hold; of alternatives the first that does is asked alone. */
+/* The value is e where `cond` and `asked` hold; of alternatives only the first that holds is used. */
 static void slices_if(Slices *c, const Expr *cond, const Expr *asked, const Expr *e) {
   Exprs *x = c->t->exprs;
   c->ok &= c->steps-- > 0;
@@ -187,7 +193,8 @@ static bool is_number(const Expr *e, int64_t v) {
   return (e->kind == EX_INT && e->i == v) || (e->kind == EX_REAL && e->f == (double)v);
 }
 
-/* v + (if c then a else 0) is if c then v + a else v; so are differences and products. NULL: e is no such thing. */
+/* v + (if c then a else 0) is if c then v + a else v; likewise for differences and products. NULL: e has no such
+ * form. */
 static const Expr *choice_found(Exprs *x, const Expr *e) {
   if (e->kind != EX_OP || (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL)) return NULL;
   for (uint32_t k = e->op == OP_SUB; k < 2; k++) {

@@ -1,37 +1,38 @@
-/* task/passes/split.c - reductions with few outputs, cut into chunks that threads can share. In: kernels, after fusion. Out: a
- * kernel whose first stage is a long reduction to few outputs is several, in its place:
+/* task/passes/split.c - splits reductions with few outputs into chunks for threads. In: kernels, after fusion. Out:
+ * a kernel whose first stage is a long reduction to few outputs becomes several, in its place:
  *
  *     P[part,out] = reduce[r, red where p] body        at r = part*CHUNK + r, for r < CHUNK: the whole chunks
- *     P[parts,out] = the same                          at r = parts*CHUNK + r, for r < R % CHUNK: what is left behind them
- *     Z[out] = reduce[part] P[part,out]                and what came behind the old reduction
+ *     P[parts,out] = the same                          at r = parts*CHUNK + r, for r < R % CHUNK: the remainder
+ *     Z[out] = reduce[part] P[part,out]                and what followed the old reduction
  *
- * A schedule gives threads chunks of outputs, and here there would be one or two. The reducers' laws allow it: all are
- * associative, and chunks stay in their order. P has the accumulator's dtype; the result is rounded once, as before.
+ * A schedule gives threads chunks of outputs, and here there would be only one or two. The reducers' laws allow the
+ * split: all are associative, and chunks stay in order. P has the accumulator's dtype; the result is rounded once,
+ * as before.
  *
- * argmax and argmin give a place: P has the place in each chunk, -1 where p holds nowhere in it, and among the values at
- * these places the extreme is found again.
+ * argmax and argmin return a place: P has the place in each chunk, -1 where p holds nowhere in it, and the final
+ * extreme is found among the values at these places.
  *
- * CHUNK is a number, and hangs on sizes alone, so the bits do not depend on the threads. A size without value may turn
- * out to be 0 or less than a chunk: then there are no whole chunks. */
+ * CHUNK is a number, and depends on sizes alone, so the bits do not depend on the number of threads. An unknown size
+ * may turn out to be 0 or less than a chunk: then there are no whole chunks. */
 #include "expr/sum/law.h"
 #include "task/inside.h"
 
 enum {
-  PART_OPS = 131072,         /* less work than this is not worth a thread: as in codegen/schedule/stage.c */
-  PARTS = 128,               /* so many parts, times what the outputs give threads to do, are wanted */
-  PARTS_SIDES = 32,          /*   of a product of two sides, where results of parts are more, */
+  PART_OPS = 131072,         /* less work is not worth a thread: as in codegen/schedule/stage.c */
+  PARTS = 128,               /* the wanted number of parts, times the units of the outputs */
+  PARTS_SIDES = 32,          /* for a product of two sides, where the results of parts are larger, */
   PARTS_LEAST = 4,
-  UNITS_ENOUGH = 8,          /* outputs that give so many threads something to do are not few */
-  ROW_UNIT = 8,              /* outputs that one thread takes together, where no read steps along an output label, */
-  TILE_UNIT = 512,           /*   and where one does, far enough, so that tiles and strips are made of them */
+  UNITS_ENOUGH = 8,          /* outputs with this many units for threads are not few */
+  ROW_UNIT = 8,              /* outputs that one thread takes together, if no read steps along an output label, */
+  TILE_UNIT = 512,           /* and if one does, far enough for tiles and strips */
   TILE_LEAST = 4,
-  POINTS_LEAST = 256,        /* points reduced to one value of P: what P costs is nothing beside them; */
-  POINTS_SIDES = 1024,       /*   of a product of two sides, where a point costs less */
-  STEPS_LEAST = 1024,        /* steps to the next element that are left in one go, */
-  STEPS_SIDES = 32,          /*   and of a product of two sides, which turns squares of them */
-  ALIGN = 64,                /* such steps: whole lanes, whole lines of the cache; */
+  POINTS_LEAST = 256,        /* points per value of P, so that the cost of P is negligible; */
+  POINTS_SIDES = 1024,       /* for a product of two sides, where a point costs less */
+  STEPS_LEAST = 1024,        /* contiguous steps that a part keeps together, */
+  STEPS_SIDES = 32,          /* and for a product of two sides, which transposes squares of them */
+  ALIGN = 64,                /* alignment of such steps: whole lanes, whole cache lines; */
   ALIGN_SIDES = 16,          /*   whole squares of a panel */
-  TRIES = 4096               /* sizes of parts that are tried for one that leaves little behind */
+  TRIES = 4096               /* sizes of parts to try for one with little remainder */
 };
 
 typedef struct Cut {
@@ -39,12 +40,12 @@ typedef struct Cut {
   const Task *old;
   const TaskStage *stage;    /* its first: the reduction */
   Tasks *list;               /* where the new kernels go */
-  uint32_t label;            /* the reduced label that is cut, */
+  uint32_t label;            /* the reduced label that is split, */
   bool near;                 /*   lanes go along it, */
-  int64_t align;             /*   parts begin at multiples of so many steps, where they can, */
-  int64_t chunk;             /*   and so many are a part */
-  const Expr *parts;         /* how many whole ones there are, */
-  const Expr *rest;          /*   and the steps that are left; NULL: none */
+  int64_t align;             /* parts begin at multiples of this, where possible, */
+  int64_t chunk;             /*   the steps of a part */
+  const Expr *parts;         /* the number of whole parts, */
+  const Expr *rest;          /* and the remaining steps; NULL: none */
   const Expr *all;           /* how many parts with those */
   uint32_t p;                /* the buffer P */
 } Cut;
@@ -53,7 +54,7 @@ typedef struct Cut {
 
 static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN; }
 
-/* Behind the reduction come maps at its labels only. */
+/* Whether only maps at the reduction's labels follow it. */
 static bool is_simple(const Task *k) {
   const EinSum *first = k->stages.at[0].sum;
   if (!(reducer_info[first->reducer].laws & LAW_ASSOCIATIVE) || !first->n_red || first->n_out + first->n_red >= SUM_RANK)
@@ -74,13 +75,14 @@ static const Expr *leaf_near(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-/* The labels along which a read goes to the next element, or to one that is near. */
+/* Finds the labels along which a read steps to the next element, or to one nearby. */
 static void near_find(TaskGraph *t, const TaskStage *s, bool *label) {
   Near n = {s, label};
   expr_map(t->exprs, s->sum->body, leaf_near, &n);
 }
 
-/* Output labels that each point decides, `bin[e] == b`: the points go by once, whatever their extents are. */
+/* Finds the output labels that each point decides, `bin[e] == b`: the points are visited once, whatever the labels'
+ * extents. */
 static void decided_find(TaskGraph *t, const TaskStage *s, bool *label) {
   VEC(const Expr *) todo = {0};
   if (s->sum->where) vec_push(t->arena, todo, s->sum->where);
@@ -95,15 +97,15 @@ static void decided_find(TaskGraph *t, const TaskStage *s, bool *label) {
   }
 }
 
-/* Reduced labels that are an index of a read which a condition guards, `if c[i] then x[i] else 0`. The schedule does such a
- * read ahead of its condition where each index is a label that goes as far as the axis, and lanes are the better for it:
- * such a label stays whole. */
+/* Finds the reduced labels that index a read guarded by a condition, `if c[i] then x[i] else 0`. The schedule hoists
+ * such a read above its condition if each index is a label as long as the axis, which is better for lanes: such a
+ * label stays whole. */
 static void guarded_find(TaskGraph *t, const TaskStage *s, bool *label) {
   typedef struct Item { const Expr *e; bool guarded; } Item;
   VEC(Item) todo = {0}, later = {0};
   Map seen = map_new(t->arena);
   vec_push(t->arena, todo, ((Item){s->sum->body, false}));
-  while (todo.len || later.len) { /* what is read in any case comes first */
+  while (todo.len || later.len) { /* unconditional reads come first */
     Item i = todo.len ? vec_pop(todo) : vec_pop(later);
     if (!(i.e->has & HAS_READ) || map_find(&seen, i.e)) continue;
     map_put(&seen, i.e, t);
@@ -117,7 +119,7 @@ static void guarded_find(TaskGraph *t, const TaskStage *s, bool *label) {
   }
 }
 
-/* About how many plain operations a point is. */
+/* An estimate of the plain operations per point. */
 static double ops_of(TaskGraph *t, const EinSum *sum) {
   VEC(const Expr *) todo = {0};
   Map seen = map_new(t->arena);
@@ -143,13 +145,13 @@ static bool is_known(const TaskStage *s, uint32_t label) { return s->bound[label
 typedef struct Sizes {
   double all;                /* points */
   double reduced;            /* points of one output, */
-  double decided;            /*   or of so many, each of which gets some of them */
-  double units;              /* what the outputs give threads to do */
+  double decided;            /* or the number of these outputs, each of which gets some of the points */
+  double units;              /* units of the outputs for threads */
   double ops;                /* of a point */
-  bool few;                  /* outputs, whatever sizes without value turn out to be */
+  bool few;                  /* there are few outputs, whatever unknown sizes turn out to be */
   bool known;                /* all sizes have values */
   bool tiles;                /* lanes go along an output label */
-  bool sides;                /* a product of two sides: what threads are given are blocks of both */
+  bool sides;                /* a product of two sides: threads get blocks of both */
 } Sizes;
 
 static Sizes sizes_of(TaskGraph *t, const TaskStage *s, const bool *near) {
@@ -171,8 +173,8 @@ static Sizes sizes_of(TaskGraph *t, const TaskStage *s, const bool *near) {
   return z;
 }
 
-/* Outputs that would be enough are few blocks of a product of two sides. They are many beside a sum that turns out to be short,
- * so its sizes must be known. */
+/* Enough outputs may still be few blocks of a product of two sides. They are many for a sum that turns out to be
+ * short, so its sizes must be known. */
 static void sides_count(TaskGraph *t, const TaskStage *s, Sizes *z) {
   if (!z->known || z->decided > 1 || z->units < (double)UNITS_ENOUGH) return;
   double blocks = task_side_blocks(t, s);
@@ -181,7 +183,7 @@ static void sides_count(TaskGraph *t, const TaskStage *s, Sizes *z) {
   z->sides = true;
 }
 
-/* How well a label can be cut: into how many parts, and better between rows than across them. */
+/* The score of a label for splitting: into how many parts, and preferably between rows, not across them. */
 static double cut_score(const Cut *c, uint32_t label, const bool *near) {
   const TaskStage *s = c->stage;
   double n = (double)task_size_guess(c->t, s->bound[label]);
@@ -190,7 +192,7 @@ static double cut_score(const Cut *c, uint32_t label, const bool *near) {
   return (n < (double)PARTS ? n : (double)PARTS) * (near[label] ? 1 : 2);
 }
 
-/* argmax of several labels numbers their points, which stay in their order if the first is cut. */
+/* argmax of several labels numbers their points, which stay in order if the first label is split. */
 static bool label_find(Cut *c, const bool *near) {
   const EinSum *s = c->stage->sum;
   bool guarded[SUM_RANK] = {false}, found = false;
@@ -204,7 +206,8 @@ static bool label_find(Cut *c, const bool *near) {
   return found;
 }
 
-/* Steps that a part must have to be worth it. A size without value may give any number of parts, so they are larger. */
+/* The steps that a worthwhile part must have. With an unknown size there may be any number of parts, so they are
+ * larger. */
 static int64_t chunk_least(const Cut *c, const Sizes *z) {
   double size = (double)task_size_guess(c->t, c->stage->bound[c->label]);
   double least = (double)PART_OPS / (z->ops * (z->all / size));
@@ -218,7 +221,7 @@ static int64_t chunk_least(const Cut *c, const Sizes *z) {
 
 static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
-/* Nearly as many parts as wanted that leave no rest; 0: there are none. */
+/* A number of parts close to the wanted one that divides the size; 0: there is none. */
 static int64_t parts_even(int64_t size, int64_t want, int64_t align) {
   int64_t best = 0;
   for (int64_t n = want / 2; n <= 2 * want; n++) {
@@ -229,7 +232,8 @@ static int64_t parts_even(int64_t size, int64_t want, int64_t align) {
   return best;
 }
 
-/* The parts that leave no rest; else those of the least rest. Where squares are not whole, the last lies over the one before it. */
+/* Chooses parts without remainder, else those with the smallest. Where squares are not whole, the last overlaps the
+ * one before it. */
 static int64_t chunk_known(const Cut *c, int64_t size, int64_t want) {
   int64_t align = c->align, best = parts_even(size, want, align), chunk = whole(size / want, align);
   if (!best && align == ALIGN_SIDES) best = parts_even(size, want, 1);
@@ -239,7 +243,7 @@ static int64_t chunk_known(const Cut *c, int64_t size, int64_t want) {
   return chunk;
 }
 
-/* Whether it is cut, and how. */
+/* Decides whether it is split, and how. */
 static bool is_cut(Cut *c) {
   const TaskStage *s = c->stage;
   bool near[SUM_RANK] = {false};
@@ -261,7 +265,7 @@ static bool is_cut(Cut *c) {
   return true;
 }
 
-/* ---- what kernels are made of ------------------------------------------------------------------------- */
+/* ---- parts of kernels --------------------------------------------------------------------------------- */
 
 static const Expr *times(Exprs *x, const Expr *a, const Expr *b) { return expr_op2(x, OP_MUL, a, b); }
 static const Expr *plus(Exprs *x, const Expr *a, const Expr *b) { return expr_op2(x, OP_ADD, a, b); }
@@ -280,7 +284,7 @@ static void chunks_count(Cut *c) {
   c->all = c->rest ? extent_normal(x, plus(x, c->parts, number(x, 1))) : c->parts;
 }
 
-/* A buffer for a value of each part and output. */
+/* A buffer for a value per part and output. */
 static uint32_t parts_new(const Cut *c) {
   TaskGraph *t = c->t;
   const TaskStage *o = c->stage;
@@ -295,7 +299,7 @@ static uint32_t parts_new(const Cut *c) {
   return b.id;
 }
 
-/* Where in P: part, and then labels from `from` on. */
+/* The place in P: the part, then the labels from `from` on. */
 static const Expr **at_part(const Cut *c, const Expr *part, uint32_t from) {
   uint32_t n = c->stage->sum->n_out;
   const Expr **at = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
@@ -322,10 +326,10 @@ static Str part_name(const Cut *c) { return str_of(c->t->strings, "part", 4); }
 
 /* ---- the chunks --------------------------------------------------------------------------------------- */
 
-typedef struct Chunks {      /* the kernel of all whole chunks, or of the rest */
+typedef struct Chunks {      /* the kernel of all whole chunks, or of the remainder */
   const Cut *c;
   Task *kernel;
-  const Expr *part;          /* which: label 0, or one behind the last */
+  const Expr *part;          /* which part: label 0, or one past the last */
   uint32_t shift;            /* where the old output labels begin: 1 or 0 */
   const Expr **to;           /* the old labels here */
 } Chunks;
@@ -343,7 +347,7 @@ static Chunks chunks_new(const Cut *c, bool rest) {
   return h;
 }
 
-/* The reduction over the old output labels, and part where there is one. */
+/* Adds the reduction over the old output labels, and part where there is one. */
 static void chunks_add(Chunks *h, EinSum *sum) {
   const Cut *c = h->c;
   TaskStage s = *c->stage;
@@ -382,7 +386,8 @@ static void chunks_make(const Cut *c, bool rest) {
 
 /* ---- the result ----------------------------------------------------------------------------------------- */
 
-/* A stage at the old output labels, or one that reduces over all parts; slot n_slot is P, the next the stage before. */
+/* A stage at the old output labels, or one that reduces over all parts; slot n_slot is P, the next one the stage
+ * before. */
 static void result_add(const Cut *c, Task *k, TaskStage s, EinSum *sum, bool reduces) {
   const TaskStage *o = c->stage;
   uint32_t n = o->sum->n_out, slots = o->sum->n_slot;
@@ -402,7 +407,7 @@ static void result_add(const Cut *c, Task *k, TaskStage s, EinSum *sum, bool red
   vec_push(c->t->arena, k->stages, s);
 }
 
-/* The body at the place that a part has found: the reduced labels are what its number says. */
+/* The body at the place that a part found: reduced labels are computed from the place's number. */
 static const Expr *value_at(const Cut *c, const Expr *part, const Expr *place) {
   Exprs *x = c->t->exprs;
   const TaskStage *o = c->stage;
@@ -415,7 +420,7 @@ static const Expr *value_at(const Cut *c, const Expr *part, const Expr *place) {
   return expr_relabel(x, o->sum->body, n, to);
 }
 
-/* The part with the extreme value, and then the number of its place among all points. */
+/* Finds the part with the extreme value, then the number of its place among all points. */
 static void result_of_places(const Cut *c, Task *k) {
   Exprs *x = c->t->exprs;
   const EinSum *o = c->stage->sum;
@@ -450,7 +455,7 @@ static void result_make(const Cut *c) {
   if (is_arg(o)) result_of_places(c, k);
   else result_add(c, k, *c->stage, &sum, true);
   uint32_t more = k->stages.len - 1;
-  for (uint32_t i = 1; i < c->old->stages.len; i++) { /* they read the result at the number that it has now */
+  for (uint32_t i = 1; i < c->old->stages.len; i++) { /* they read the result by its new number */
     TaskStage s = c->old->stages.at[i];
     TaskSlot *slot = NEW_ARRAY(c->t->arena, TaskSlot, s.sum->n_slot + 1);
     for (uint32_t j = 0; j < s.sum->n_slot; j++)

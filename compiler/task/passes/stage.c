@@ -1,5 +1,5 @@
-/* task/passes/stage.c - stages taken apart and put together: reads renumbered, labels reordered, maps computed where they are
- * read. Every change ends with slots in their one order (expr/sum/law.h). */
+/* task/passes/stage.c - takes stages apart and together: renumbers reads, reorders labels, inlines maps where they
+ * are read. Every change ends with slots in their normal order (expr/sum/law.h). */
 #include "expr/sum/law.h"
 #include "task/inside.h"
 #include "task/text/text.h"
@@ -163,7 +163,7 @@ typedef struct Inline {
   const TaskStage *s, *from;
   uint32_t buffer;
   const Expr *value;         /* of `from`, in its own dtype */
-  const Expr *const *index;  /* of the read at hand */
+  const Expr *const *index;  /* of the current read */
 } Inline;
 
 static const Expr *leaf_of_value(void *env, Exprs *x, const Expr *leaf) {
@@ -213,14 +213,15 @@ bool buffers_alike(const TaskBuffer *a, const TaskBuffer *b) {
   return true;
 }
 
-/* ---- running ones ---------------------------------------------------------------------------------- */
+/* ---- running reductions ---------------------------------------------------------------------------- */
 
 typedef struct Along {
   int64_t label, red;
-  int side, way;             /* which bound of the reduced label goes with the label, and in which direction; 0: none so far */
+  int side, way;             /* which bound of the reduced label moves with the label, and in which direction; 0:
+                              * none so far */
 } Along;
 
-/* A comparison a <= b, or a < b, which looks at the label: a bound of the reduced one. */
+/* Takes a comparison a <= b, or a < b, that has the label: a bound of the reduced one. */
 static bool moves_bound(Along *c, const Expr *a, const Expr *b) {
   int64_t x, y, of_a, of_b;
   if (!expr_slope(a, c->red, &x) || !expr_slope(b, c->red, &y) || (x - y != 1 && x - y != -1)) return false;

@@ -1,27 +1,29 @@
-/* task/passes/terms.c - a reduction of a few points around each result, as a stencil's or a small convolution's, is written out term by term:
+/* task/passes/terms.c - unrolls a reduction of a few points around each result, such as a stencil's or a small
+ * convolution's, term by term:
  *
- *     Y[i,j] = sum[a:3,b:3] K[a,b] * X[i+a,j+b]     becomes     Y[i,j] = 0 + K[0,0] * X[i,j] + K[0,1] * X[i,j+1] + ...
+ *     Y[i,j] = sum[a:3,b:3] K[a,b] * X[i+a,j+b]   becomes   Y[i,j] = 0 + K[0,0] * X[i,j] + K[0,1] * X[i,j+1] + ...
  *
- * in the order in which the reduction goes over its points, from what changes nothing on. What is left is a map: its lanes go along the result whatever the
- * labels of the window are, what makes or uses it may share its loop, borders cut loops and are asked for nowhere else, and on many sites it
- * reads its block where it lies.
+ * in the order of the reduction, starting from its identity. The result is a map: its lanes go along the result
+ * whatever the labels of the window are, its producers and readers may share its loop, borders are cut out of loops,
+ * so that only they are tested, and on many sites it reads its block in place.
  *
- * In: stages that reduce labels of known extents, a handful of points in all, with a read whose last index has such a label beside the result's innermost one: lanes
- * would have to go along both. Others, such as products of matrices with a short sum, and windows around what channels lie at, have schedules of their own. */
+ * In: stages that reduce labels of known extents, a handful of points in all, with a read whose last index has such
+ * a label together with the result's innermost one: lanes would have to go along both. Others, such as matrix
+ * products with a short sum, and windows around contiguous channels, have schedules of their own. */
 #include "expr/prove/prove.h"
 #include "task/inside.h"
 
 #include <math.h>
 
 enum {
-  POINTS_MOST = 32,          /* of a window of 3 x 3 x 3 there are 27 */
+  POINTS_MOST = 32,          /* a window of 3 x 3 x 3 has 27 */
   NODES_MOST = 1200,         /* of all terms together */
   LABELS_MOST = 64
 };
 
 /* ---- which ------------------------------------------------------------------------------------------------ */
 
-typedef struct Look { uint64_t last, red; uint32_t nodes; bool window, gathers; } Look; /* last: the result's innermost label */
+typedef struct Look { uint64_t last, red; uint32_t nodes; bool window, gathers; } Look; /* last: the innermost label */
 
 static void look_at(Arena *a, const Expr *body, Look *l) {
   VEC(const Expr *) stack = {0};
@@ -40,12 +42,12 @@ static void look_at(Arena *a, const Expr *body, Look *l) {
   }
 }
 
-/* Conditions that are to hold all together stay: what they are about may be read where they do, and that is proved by them. */
+/* Conditions that must hold together stay: they prove that reads which they guard are in range. */
 static bool is_plain(const EinSum *s) {
   return s->reducer != RED_NONE && !s->monoid && s->acc != DT_BOOL && reducer_info[s->reducer].combine != OPS && reducer_info[s->reducer].identity;
 }
 
-/* How many points a result has; 0: not so few, or it is no such reduction. */
+/* The number of points per result; 0: too many, or it is no such reduction. */
 static int64_t points_of(Arena *a, const TaskStage *st) {
   const EinSum *s = st->sum;
   int64_t points = 1;
@@ -67,7 +69,7 @@ static int64_t points_of(Arena *a, const TaskStage *st) {
 
 typedef struct Reach { int64_t low, high; } Reach; /* both included */
 
-/* Of a sum of labels of known extents, and numbers. */
+/* The range of a sum of labels of known extents, and numbers. */
 static bool reach_of(const TaskStage *st, const Expr *e, Reach *out) {
   Reach a, b;
   if (e->kind == EX_INT) return *out = (Reach){e->i, e->i}, true;
@@ -78,7 +80,7 @@ static bool reach_of(const TaskStage *st, const Expr *e, Reach *out) {
   return add_ok(a.low, b.low, &out->low) && add_ok(a.high, b.high, &out->high);
 }
 
-/* Parts of a predicate that hold for all points are left out; NULL: all do. */
+/* Drops conjuncts of a predicate that hold for all points; NULL: all do. */
 static const Expr *left_open(Exprs *x, const TaskStage *st, const Expr *e) {
   Reach a, b;
   if (e->kind != EX_OP) return e->kind == EX_INT && e->i ? NULL : e;
@@ -89,7 +91,7 @@ static const Expr *left_open(Exprs *x, const TaskStage *st, const Expr *e) {
 
 /* ---- terms ------------------------------------------------------------------------------------------------- */
 
-/* An index as it is written by hand: a - 1, (a - 1) % n, and not a % n where a is less than n. */
+/* An index as written by hand: a - 1, (a - 1) % n, but not a % n where a is less than n. */
 static const Expr *index_plain(Exprs *x, const TaskStage *st, const Expr *e) {
   Reach in;
   if (e->kind != EX_OP || e->op != OP_MOD || e->arg[1]->kind != EX_INT) return expr_normal(x, e);
@@ -111,7 +113,7 @@ static const Expr *identity_of(Exprs *x, const EinSum *s) {
   return NULL;
 }
 
-/* The body at one point of the window; what a predicate leaves out is what changes nothing. */
+/* The body at one point of the window; the identity where a predicate excludes it. */
 static const Expr *term_at(Exprs *x, const TaskStage *st, const int64_t *at, const Expr *identity) {
   const EinSum *s = st->sum;
   const Expr *to[LABELS_MOST] = {0};
@@ -121,7 +123,7 @@ static const Expr *term_at(Exprs *x, const TaskStage *st, const int64_t *at, con
   return where ? expr_select(x, where, term, identity) : term;
 }
 
-/* A largest or least one needs no beginning where all points are there. */
+/* A maximum or minimum needs no identity if all points are present. */
 static const Expr *all_terms(Exprs *x, const TaskStage *st, int64_t points) {
   const EinSum *s = st->sum;
   const Expr *identity = identity_of(x, s), *all = NULL;

@@ -1,16 +1,18 @@
-/* task/sites/fetch.c - of a mesh: what is read at data, in the form in which sites can ask each other for it.
+/* task/sites/fetch.c - for a mesh: brings reads at indices from data into a form in which sites can request them
+ * from each other.
  *
  *   fetch  E[s, d] = X[T[s] + 1, 2 * d]
  *
- * becomes a kernel that computes what is asked for, each point once (P), a fetch of whole pieces of rows at these places (R), and readers that ask
- * for a point of R only where its place is one of X:
+ * becomes a kernel that computes the requested places, one for each point (P), a fetch of whole pieces of rows at
+ * these places (R), and readers that read a point of R only where its place is one of X:
  *
  *   kernel P[s] = T[s] + 1
  *   fetch  R[s, j] = X[P[s], j + low]
  *   kernel .. E[s, d] ..  reads  R[select(0 <= P[s] and P[s] < n, s, -1), 2 * d - low]
  *
- * So a place that nobody has fails where it is read, if it is, as it would have at the table; an index that cannot be had itself (T at data) is
- * such a place, -1. In: the list with fetches as the door to it made them. Out: what check_fetch asks for (check/check.c). */
+ * So a place that does not exist fails where it is read, if it is, just as it would at the table; an index that
+ * cannot itself be computed (T at data) becomes such a place, -1. In: the list with fetches as lowering made them.
+ * Out: what check_fetch demands (check/check.c). */
 #include <string.h>
 
 #include "expr/prove/asked.h"
@@ -31,9 +33,9 @@ typedef struct Fetching {
   const TaskBuffer *made;    /*   and what it makes */
   Asked asked;
   uint32_t n_point, n_index, n_slice;
-  uint32_t *label;           /* of each point dimension; none: there is one point */
-  const Expr **to;           /* by label of the stage: as it is called in P; NULL: not there */
-  const Expr **low;          /* of each slice: the first place, */
+  uint32_t *label;           /* by point dimension; none: there is one point */
+  const Expr **to;           /* by label of the stage: its form in P; NULL: not there */
+  const Expr **low;          /* by slice: its first place, */
   const Expr **extent;       /*   and how many */
   uint32_t places, result;   /* the buffers P and R */
   int64_t whole[RANK];       /* extents of the table */
@@ -48,7 +50,7 @@ static const Expr *within(const Fetching *f, const Expr *e, const Expr *extent) 
   return expr_and(f->x, expr_op2(f->x, OP_LE, int_of(f, 0), e), expr_op2(f->x, OP_LT, e, extent));
 }
 
-/* ---- where an index can be had ------------------------------------------------------------------------------ */
+/* ---- where an index can be computed ------------------------------------------------------------------------- */
 
 typedef struct Sure { Fetching *f; Map of; } Sure; /* by expression: the condition, or `yes` */
 
@@ -79,7 +81,7 @@ static const Expr *sure_read(const Sure *q, const Expr *e) {
   return all;
 }
 
-/* Its arguments' are known. */
+/* Its arguments' conditions are known. */
 static const Expr *sure_made(const Sure *q, const Expr *e) {
   const Expr *yes = expr_bool(q->f->x, true), *all = yes;
   if (e->kind == EX_READ) return sure_read(q, e);
@@ -92,7 +94,7 @@ static const Expr *sure_made(const Sure *q, const Expr *e) {
   return all;
 }
 
-/* The index, or -1 where one of its own reads is outside. */
+/* The index, or -1 where one of its own reads is out of range. */
 static const Expr *index_sure(Fetching *f, const Expr *index) {
   Sure q = {f, map_new(f->arena)};
   VEC(const Expr *) stack = {0};
@@ -133,7 +135,7 @@ static bool ends_op(const Fetching *f, const Expr *e, Ends a, Ends b, Ends *out)
   return true;
 }
 
-/* As asked_box (expr/prove/asked.h) finds them in numbers. */
+/* The symbolic form of asked_box (expr/prove/asked.h). */
 static bool ends_of(const Fetching *f, const Expr *e, int depth, Ends *out) {
   Ends a, b;
   if ((e->has & (HAS_READ | HAS_TURN | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
@@ -153,7 +155,7 @@ static void slices_find(Fetching *f) {
   }
 }
 
-/* ---- P, the places ------------------------------------------------------------------------------------------------ */
+/* ---- P, the places ----------------------------------------------------------------------------------------------- */
 
 static void points_find(Fetching *f) {
   uint32_t n = f->s->sum->n_out;
@@ -188,7 +190,7 @@ static Task *task_add(Fetching *f, Tasks *list, TaskKind kind) {
   return k;
 }
 
-/* A stage over so many labels, that stores at all of them, and at `last` behind them if that is not NULL. */
+/* A stage over n labels that stores at all of them, and at `last` after them if that is not NULL. */
 static TaskStage stage_over(const Fetching *f, uint32_t n, uint32_t buffer, const Expr *last) {
   TaskStage s = {.name = f->s->name, .place = f->s->place, .buffer = (int32_t)buffer, .n_at = n + (last != NULL)};
   s.bound = NEW_ARRAY(f->arena, const Expr *, n + 1);
@@ -206,7 +208,7 @@ static void stage_map(Fetching *f, Task *k, TaskStage *s, uint32_t n, const Expr
   vec_push(f->arena, k->stages, *s);
 }
 
-/* An input of indices that has what P would have; -1: there is none. */
+/* Finds an input of indices that has what P would have; -1: there is none. */
 static int32_t places_given(const Fetching *f, const Expr *index) {
   if (f->n_index != 1 || !f->n_point || index->kind != EX_READ || index->n != f->n_point) return -1;
   const TaskBuffer *b = &f->t->buffers.at[f->s->slot[index->i].index];
@@ -239,7 +241,7 @@ static void places_make(Fetching *f, Tasks *list) {
   }
 }
 
-/* Index k of a point; `point`: where it is. */
+/* Index k of a point; `point`: its place. */
 static const Expr *place_read(const Fetching *f, int64_t slot, const Expr **point, uint32_t k) {
   uint32_t rank = points_rank(f);
   point[rank] = int_of(f, k);
@@ -265,9 +267,9 @@ static void rows_make(Fetching *f, Tasks *list) {
   stage_map(f, task_add(f, list, TASK_FETCH), &s, rank, expr_read(f->x, (DType)f->read->dtype, 1, f->read->n, index), slot, 2);
 }
 
-/* ---- readers ------------------------------------------------------------------------------------------------------ */
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
 
-typedef struct Reader { Fetching *f; const TaskStage *s; } Reader; /* behind its slots R's and P's */
+typedef struct Reader { Fetching *f; const TaskStage *s; } Reader; /* R's and P's slots come after its own */
 
 static const Expr *leaf_reader(void *env, Exprs *x, const Expr *leaf) {
   const Reader *r = env;
@@ -304,7 +306,7 @@ static void stage_reads_rows(Fetching *f, TaskStage *s) {
   stage_canonical(f->t, s, &sum, slot, n + 2);
 }
 
-/* Gives whether others than stages have to do with the old result. */
+/* Returns whether tasks other than stages use the old result. */
 static bool readers_change(Fetching *f, const Tasks *list) {
   bool others = false;
   uint32_t was = (uint32_t)f->s->buffer;
@@ -320,7 +322,7 @@ static bool readers_change(Fetching *f, const Tasks *list) {
   return others;
 }
 
-/* Who does not read it as a kernel does gets it as it was, in which all places are looked at. */
+/* Makes a copy with all places checked, for users other than kernels. */
 static void copy_make(Fetching *f, Tasks *list) {
   uint32_t n = f->s->sum->n_out;
   TaskStage s = stage_over(f, n, (uint32_t)f->s->buffer, NULL);
@@ -331,9 +333,10 @@ static void copy_make(Fetching *f, Tasks *list) {
   stage_reads_rows(f, &k->stages.at[0]);
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------------- */
+/* ---- everything together ----------------------------------------------------------------------------------------- */
 
-/* Blocks follow each other along each axis, so what the last site has ends where the tensor does. Sites may be too many to be gone through. */
+/* Blocks are contiguous along each axis, so the last site's data end where the tensor does. There may be too many
+ * sites to enumerate. */
 static void whole_find(Fetching *f, uint32_t table) {
   const TaskBuffer *b = &f->t->buffers.at[table];
   uint32_t last[MESH_AXES + 1] = {0};

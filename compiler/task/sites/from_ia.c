@@ -1,7 +1,8 @@
-/* task/sites/from_ia.c - Ia to TaskGraph: what a site has of a relation is a buffer, a join is a kernel, and what brings tuples elsewhere is a move.
+/* task/sites/from_ia.c - lowers Ia to TaskGraph: a site's part of a relation becomes a buffer, a join a kernel, and
+ * operations that bring tuples elsewhere a move.
  *
- * A tile, a move, an aggregation and a concat behind one another are one move, from box to box (ia_chain.c). A filter says at which sites the kernel
- * below it is done. fuse.c then joins kernels; no kernel is joined with one on the other side of a move. */
+ * A chain of a tile, a move, an aggregation and a concat becomes one move, from box to box (ia_chain.c). A filter
+ * decides at which sites the kernel below it runs. Then fuse.c joins kernels, but not across a move. */
 #include "from_ia.h"
 
 #include "expr/prove/prove.h"
@@ -16,7 +17,7 @@ bool door_fail(IaDoor *m, const AlgNode *n, const char *why) {
   return false;
 }
 
-/* ---- what is needed ------------------------------------------------------------------------------------ */
+/* ---- needed nodes -------------------------------------------------------------------------------------- */
 
 static void use(IaDoor *m, const AlgNode *n, const AlgNode *user) {
   IaHeld *h = &m->held[n->id];
@@ -76,7 +77,7 @@ uint32_t door_buffer(IaDoor *m, TaskSpace space, DType t, uint32_t rank, const I
   return b.id;
 }
 
-/* The buffer that is to hold the node's value: that which somebody wants it in, or one of its own. */
+/* The buffer for the node's value: the one where a user wants it, or one of its own. */
 uint32_t door_result(IaDoor *m, const AlgNode *n, DType t, const IaBox *box) {
   IaHeld *h = &m->held[n->id];
   if (h->want < 0) return door_buffer(m, BUF_WORK, t, n->type.rank, box, n->name, n->place);
@@ -103,14 +104,14 @@ static Str *labels_of(IaDoor *m, uint32_t n) {
   return label;
 }
 
-/* Where place `at` of b's dimension stands in a's dimension; wrap: as a move's. */
+/* Converts place `at` of b's dimension to a place of a's; wrap: as a move's. */
 static const Expr *place_in(Exprs *x, const Expr *at, const Expr *b_low, const Expr *a_low, int64_t wrap) {
   if (!wrap) return expr_op2(x, OP_ADD, at, extent_normal(x, expr_op2(x, OP_SUB, b_low, a_low)));
   return expr_op2(x, OP_SUB, expr_op2(x, OP_MOD, expr_op2(x, OP_ADD, at, b_low), expr_int(x, DT_I64, wrap)), a_low);
 }
 
-/* A kernel of one stage that maps one buffer. `turn`: 1 + the axis that the turn is put in at, or 0; merge: by dimension of `to` how many
- * labels, or NULL; wrap: as a move's. */
+/* Makes a kernel of one stage that maps one buffer. `turn`: 1 + the axis at which the turn is inserted, or 0; merge:
+ * by dimension of `to` how many labels, or NULL; wrap: as a move's. */
 static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t turn, uint32_t depth, const uint8_t *merge,
                      const int64_t *wrap, Place place) {
   Exprs *x = m->t->exprs;
@@ -150,7 +151,7 @@ typedef struct Local {      /* operand NULL: it is read at places of the whole *
   const TaskBuffer *const *operand;
 } Local;
 
-/* Labels and reads, from places of whole tensors to those of blocks. */
+/* Converts labels and reads from places of whole tensors to places of blocks. */
 static const Expr *leaf_local(void *env, Exprs *x, const Expr *leaf) {
   const Local *l = env;
   if (leaf->kind == EX_LABEL) return expr_op2(x, OP_ADD, leaf, l->low[leaf->i]);
@@ -169,7 +170,7 @@ static const Expr *local(IaDoor *m, const Expr *e, Local *l) {
   return e ? expr_map(m->t->exprs, e, leaf_local, l) : NULL;
 }
 
-/* Places of argmax are those of the whole where the site has all that is reduced. */
+/* Places of argmax are those of the whole if the site has all reduced points. */
 static bool reduces_whole(const AlgNode *n) {
   int64_t extent;
   for (uint32_t l = n->sum->n_out; l < n->sum->n_out + n->sum->n_red; l++)
@@ -177,7 +178,7 @@ static bool reduces_whole(const AlgNode *n) {
   return true;
 }
 
-/* Of a join whose one user rounds what comes out, the kernel does so. */
+/* If a join's only user casts its result, the kernel does so. */
 static DType join_dtype(IaDoor *m, const AlgNode *n) {
   IaHeld *h = &m->held[n->id];
   const AlgNode *u = h->user;
@@ -214,8 +215,8 @@ static const Expr *place_whole(IaDoor *m, const AlgNode *n, const Expr *const *l
   return e;
 }
 
-/* Of a part of argmax first the best value, then the first place where it is: `where` takes the points out that are worse. A part without points has
- * the identities, of which the place says so. */
+/* For a part of argmax: first the best value, then the first place that has it; `where` excludes the worse points. A
+ * part without points has the identities, which its place shows. */
 static bool argmax_make(IaDoor *m, const AlgNode *n, TaskStage *s, EinSum *sum, const TaskSlot *slot, const Expr *const *low, const IaBox *box) {
   Exprs *x = m->t->exprs;
   EinSum best = *sum, first = *sum;
@@ -260,7 +261,7 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
     bound[l] = extent_normal(m->t->exprs, expr_op2(m->t->exprs, OP_SUB, d.high, d.low));
   }
   DType dtype = join_dtype(m, n);
-  uint32_t to = door_result(m, n, dtype, &box); /* before operands are pointed at */
+  uint32_t to = door_result(m, n, dtype, &box); /* before taking pointers to operands */
   Local l = {low, NEW_ARRAY(m->arena, const TaskBuffer *, n->n_operand + 1)};
   if (!operands_find(m, n, slot, (const TaskBuffer **)(uintptr_t)l.operand)) return false;
   EinSum sum = *of;
@@ -305,7 +306,7 @@ static bool functions_make(IaDoor *m, const AlgNode *n) {
   return true;
 }
 
-/* The kernel below is not done where the filter takes all out; what others want too is copied. */
+/* The kernel below does not run where the filter drops everything; what others use too is copied. */
 static bool filter_make(IaDoor *m, const AlgNode *n) {
   const AlgNode *of = n->operand[0].node;
   uint32_t from;
@@ -332,7 +333,7 @@ static bool filter_make(IaDoor *m, const AlgNode *n) {
   return true;
 }
 
-/* ---- repeats ------------------------------------------------------------------------------------------------------- */
+/* ---- repeats ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Later { const AlgNode *node; uint32_t to, turn; } Later; /* copies at the end of a turn */
 typedef VEC(Later) Laters;
@@ -402,7 +403,7 @@ static bool repeat_make(IaDoor *m, const AlgNode *n) {
   return ok;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static bool node_make(IaDoor *m, const AlgNode *n) {
   IaHeld *h = &m->held[n->id];
@@ -424,7 +425,7 @@ static bool list_make(IaDoor *m, const AlgRegion *r) {
     uint32_t b;
     if (!m->held[n->id].needed) continue;
     if (!node_make(m, n)) return false;
-    for (uint32_t k = 0; r == m->ia->top && k < m->ia->asserts.len; k++) { /* an assert comes as soon as it can */
+    for (uint32_t k = 0; r == m->ia->top && k < m->ia->asserts.len; k++) { /* an assert comes as early as possible */
       const AlgAssert *a = &m->ia->asserts.at[k];
       if (a->node != n) continue;
       if (!buffer_of(m, n, &b)) return false;
@@ -434,7 +435,7 @@ static bool list_make(IaDoor *m, const AlgRegion *r) {
   return true;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static bool inputs_make(IaDoor *m) {
   for (uint32_t a = 0; a < m->t->mesh.n; a++) vec_push(m->arena, m->t->dims, ((TaskDim){task_axis(m->t, a), false, 0}));
@@ -452,7 +453,7 @@ static bool inputs_make(IaDoor *m) {
   return true;
 }
 
-/* What one output alone wants is put into it at once; others are copied at the end. */
+/* What only one output uses is computed into it; the others are copied at the end. */
 static void outputs_make(IaDoor *m) {
   for (uint32_t i = 0; i < m->ia->outputs.len; i++) {
     const AlgOutput *o = &m->ia->outputs.at[i];

@@ -1,4 +1,4 @@
-/* task/sites/ia_box.c - from keys and placements to coordinates. */
+/* task/sites/ia_box.c - converts keys and placements to coordinates. */
 #include "ia_box.h"
 
 #include "expr/sum/law.h"
@@ -12,7 +12,7 @@ static const Expr *up(const TaskGraph *t, const Expr *e, int64_t f, int64_t n) {
   return op2(t, OP_IDIV, top, number(t, n));
 }
 
-/* Among the sites along the axes that cut key dimension k. */
+/* Its number among the sites along the axes that cut key dimension k. */
 static const Expr *site_number(const TaskGraph *t, const Placement *at, uint32_t k, int64_t *n) {
   const Expr *e = number(t, 0);
   *n = 1;
@@ -81,7 +81,7 @@ Placement ia_placement(const TaskGraph *t, const Relation *r, const Placement *a
 
 /* ---- runs of keys --------------------------------------------------------------------------------------------- */
 
-/* Dimension d hangs on key k alone, and both ends of its blocks rise with it. */
+/* Whether dimension d depends on key k alone, and both ends of its blocks increase with it. */
 static bool rises(const Relation *r, uint32_t d, uint32_t k) {
   int64_t key[REL_KEYS] = {0}, before[2] = {INT64_MIN, INT64_MIN}, now[2];
   bool *used = (bool[REL_KEYS]){0};

@@ -1,16 +1,16 @@
-/* task/sites/ia_chain.c - what brings tuples to other sites, or to other blocks, is one move from box to box; where each site has all that it wants, it
- * is a copy, or nothing at all. */
+/* task/sites/ia_chain.c - turns a chain of operations that brings tuples to other sites, or to other blocks, into
+ * one move from box to box; where each site has all that it wants, into a copy, or nothing at all. */
 #include "ia_door.h"
 #include "site.h"
 
-enum { SITES_MOST = 4096 };  /* of more than so many none is looked at: they move */
+enum { SITES_MOST = 4096 };  /* with more sites, none is examined: it is a move */
 
-/* A map that puts arrays elsewhere: where a dimension wraps. */
+/* Whether a map shifts arrays around the end of a dimension. */
 static bool shifts(const AlgNode *n) {
   return n->kind == ALG_MAP && n->n_fn && n->fn[0].kind == FN_SHIFT;
 }
 
-/* How far back a walk has come: parts of a chain stand in this order. */
+/* How far a backward walk has come: the parts of a chain come in this order. */
 typedef enum { AT_TILES, AT_MOVE, AT_REDUCER, AT_CONCATS } Phase;
 
 static bool steps_back(const AlgNode *n, Phase *phase) {
@@ -33,7 +33,7 @@ static bool steps_back(const AlgNode *n, Phase *phase) {
   return true;
 }
 
-/* What several read is made once, if it can be. */
+/* Where several users read it, it is computed once, if possible. */
 static bool ends_at(const IaDoor *x, const AlgNode *m) {
   IaKeys keys = ia_keys(x->t, &m->type, &m->at);
   return (m->n_fn && !shifts(m)) || (x->readers[m->id] > 1 && !m->n_piece && ia_is_box(&m->type, &keys, &x->t->mesh, &m->at, false));
@@ -66,7 +66,7 @@ static bool is_within(const TaskGraph *t, const Task *k, const uint32_t *at) {
   return within;
 }
 
-/* Each site has what it is to have. */
+/* Whether each site already has all that it wants. */
 static bool is_local(const TaskGraph *t, const Task *k) {
   int64_t sites = mesh_sites(&t->mesh);
   uint32_t at[MESH_AXES + 1], combined = move_combines(t, k);
@@ -85,7 +85,7 @@ static bool is_same(const TaskBuffer *a, const TaskBuffer *b) {
   return same;
 }
 
-/* ---- the move ------------------------------------------------------------------------------------------------------ */
+/* ---- the move ---------------------------------------------------------------------------------------------------- */
 
 static bool combine_find(IaDoor *m, const AlgNode *n, const Chain *c, Task *k) {
   if (!move_combines(m->t, k)) return true;
@@ -95,7 +95,7 @@ static bool combine_find(IaDoor *m, const AlgNode *n, const Chain *c, Task *k) {
   return true;
 }
 
-/* A copy where each site has all that it wants. */
+/* Becomes a copy where each site has all that it wants. */
 static void chain_end(IaDoor *m, const AlgNode *n, Task *draft) {
   if (is_local(m->t, draft)) {
     door_copy(m, draft->from, draft->buffer, draft->wrap, n->place);
@@ -105,14 +105,14 @@ static void chain_end(IaDoor *m, const AlgNode *n, Task *draft) {
   *door_task(m, TASK_MOVE, n->place, n->name) = *draft;
 }
 
-/* Parts of argmax, with their places beside them. */
+/* Moves parts of argmax together with their places. */
 static bool places_make(IaDoor *m, const AlgNode *n, const Chain *c, Task *draft, const IaBox *box) {
   uint32_t from = (uint32_t)m->held[c->from->id].place, to = door_buffer(m, BUF_WORK, DT_I64, n->type.rank, box, n->name, n->place);
   m->held[n->id].place = (int32_t)to;
   if (task_moves_places(draft)) draft->place_from = from, draft->place_to = to;
   chain_end(m, n, draft);
   if (task_moves_places(draft)) return true;
-  draft->from = from; /* nothing is combined: they go by themselves */
+  draft->from = from; /* nothing is combined, so they move by themselves */
   draft->buffer = to;
   chain_end(m, n, draft);
   return true;

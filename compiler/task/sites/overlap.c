@@ -1,11 +1,13 @@
-/* task/sites/overlap.c - moves go on while kernels run. In: a mesh's graph with its lifetimes. Out: the same tasks, moves as early as their operand is
- * there, and under way as long as nobody wants what they bring, or changes what they take.
+/* task/sites/overlap.c - overlaps moves with kernels. In: a mesh's graph with its lifetimes. Out: the same tasks;
+ * each move starts as soon as its operand is ready, and stays in progress until a task uses its result or changes
+ * its operand.
  *
- * First what moves of inputs bring comes as late as can be, for the inputs are there in any case: that is the least of memory. Then
- * all of it lengthens lives, and none of it may raise the peak: of each site that is looked at, no step comes to have more than the
- * fullest had before. So where memory is tight moves stay where they are. A move goes up past as many kernels as it takes to hide it, and no
- * further: moves for later would be in the way of those for now. But who has panels wants their moves hidden: the next panel comes while the one
- * before is worked on, as far as a limit of memory that was said has room for it. */
+ * First moves of inputs come as late as possible, since inputs are always ready: this takes the least memory. All
+ * other changes lengthen lives, and none may raise the peak: at each examined site no step may use more memory than
+ * the fullest step did before. So where memory is tight moves stay where they are. A move goes up past as many
+ * kernels as it takes to hide it, and no further, as moves for later would get in the way of those for now. But
+ * moves of panels should always be hidden: the next panel arrives while the one before is processed, if a stated
+ * limit of memory has room for it. */
 #include <math.h>
 #include <string.h>
 
@@ -15,14 +17,14 @@
 enum { LOOKS = 16, RANK = 256 };
 static const uint32_t NONE = UINT32_MAX;
 static const int64_t ENOUGH = INT64_MAX;
-static const double HIDING = 1000; /* operations that hide a byte: more than common machines do while one comes in */
+static const double HIDING = 1000; /* operations that hide a byte: more than common machines do while one arrives */
 
 typedef struct Look {        /* a site */
-  int64_t *bytes;            /* by buffer; 0: the caller's, and what is not there */
-  int64_t *step;             /* by step: bytes that are alive, */
-  int64_t *staged;           /*   those that a move works in, */
+  int64_t *bytes;            /* by buffer; 0: the caller's, or absent here */
+  int64_t *step;             /* by step: live bytes, */
+  int64_t *staged;           /*   the workspace of moves, */
   int64_t most;              /*   and what all of it may be; */
-  int64_t ahead;             /*   as a panel comes ahead */
+  int64_t ahead;             /*   the same for panels moved early */
 } Look;
 
 typedef struct Overlap {
@@ -31,7 +33,7 @@ typedef struct Overlap {
   uint32_t n_look;
 } Overlap;
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void steps_fill(const TaskGraph *t, Look *l) {
   memset(l->step, 0, (t->n_steps + 1) * sizeof *l->step);
@@ -52,7 +54,7 @@ static void look_make(TaskGraph *t, const Stagings *moves, const uint32_t *at, L
     if (l->step[s] + l->staged[s] > l->most) l->most = l->step[s] + l->staged[s];
 }
 
-/* Under a limit, that less what is the caller's. */
+/* If there is a limit: the limit less the caller's memory. */
 static void ahead_find(const TaskGraph *t, const uint32_t *at, int64_t memory, Look *l) {
   int64_t shape[RANK];
   l->ahead = memory ? memory : ENOUGH;
@@ -82,7 +84,7 @@ static int64_t both(const Look *l, const Task *m, uint32_t buffer, uint32_t plac
 
 static int64_t limit(const Look *l, const Task *m) { return m->before ? l->ahead : l->most; }
 
-/* For a buffer, or NONE, and what the move works in. */
+/* For a buffer, or NONE, plus the move's workspace. */
 static bool has_room(const Overlap *o, const Task *m, uint32_t buffer, uint32_t place, uint32_t first, uint32_t last) {
   for (const Look *l = o->look; l < o->look + o->n_look; l++)
     for (uint32_t s = first; s <= last; s++)
@@ -90,7 +92,7 @@ static bool has_room(const Overlap *o, const Task *m, uint32_t buffer, uint32_t 
   return true;
 }
 
-/* The same for what the move itself works in, were it done at step s, where what it brings is not counted yet. */
+/* The same for the move's own workspace if it ran at step s, before its result is counted. */
 static bool has_room_at(const Overlap *o, const Task *m, uint32_t s) {
   for (const Look *l = o->look; l < o->look + o->n_look; l++)
     if (l->step[s] + l->staged[m->step] + both(l, m, m->buffer, m->place_to) > limit(l, m)) return false;
@@ -102,13 +104,13 @@ static void room_take(Overlap *o, const Task *m, uint32_t buffer, uint32_t place
     for (uint32_t s = first; s <= last; s++) l->step[s] += both(l, m, buffer, place);
 }
 
-/* What it works in, at further steps than its own. */
+/* Counts its workspace at further steps than its own. */
 static void staging_take(Overlap *o, const Task *m, uint32_t first, uint32_t last) {
   for (Look *l = o->look; l < o->look + o->n_look; l++)
     for (uint32_t s = first; s <= last; s++) l->step[s] += l->staged[m->step];
 }
 
-/* ---- as late as can be ---------------------------------------------------------------------------------------------- */
+/* ---- as late as possible ----------------------------------------------------------------------------------------- */
 
 static void sink(const TaskGraph *t, Tasks *list, uint32_t i) {
   Task *m = list->at[i];
@@ -127,7 +129,7 @@ static void sink_all(const TaskGraph *t, Tasks *list) {
   }
 }
 
-/* ---- earlier -------------------------------------------------------------------------------------------------------------- */
+/* ---- earlier moves ----------------------------------------------------------------------------------------------- */
 
 static double size_of(const TaskGraph *t, uint32_t buffer) {
   const TaskBuffer *b = &t->buffers.at[buffer];
@@ -136,7 +138,7 @@ static double size_of(const TaskGraph *t, uint32_t buffer) {
   return n;
 }
 
-/* Points that its kernels compute, at the first site. */
+/* The points that its kernels compute, at the first site. */
 static double work_of(const TaskGraph *t, const Task *k) {
   double all = 0;
   for (uint32_t i = 0; i < k->stages.len; i++) {
@@ -149,7 +151,7 @@ static double work_of(const TaskGraph *t, const Task *k) {
   return all;
 }
 
-/* Of the list's tasks from `to` to `from`, the last becomes the first. */
+/* Rotates the list's tasks from `to` to `from`: the last becomes the first. */
 static void rotate(Overlap *o, Tasks *list, uint32_t to, uint32_t from) {
   Task *m = list->at[from];
   uint32_t first = list->at[to]->step, n = m->step - first;
@@ -168,7 +170,7 @@ static void rotate(Overlap *o, Tasks *list, uint32_t to, uint32_t from) {
   task_number(o->t);
 }
 
-/* A panel passes the kernel that works on the one before, and no more. */
+/* The move of a panel passes only the kernel that processes the panel before. */
 static bool is_passed(const TaskGraph *t, const Task *m, const Task *k) {
   return m->before && k->kind == TASK_KERNEL && task_touches(t, k, m->before->buffer);
 }
@@ -195,9 +197,9 @@ static void raise_all(Overlap *o, Tasks *list) {
   }
 }
 
-/* ---- longer -------------------------------------------------------------------------------------------------------------- */
+/* ---- longer moves ------------------------------------------------------------------------------------------------ */
 
-/* The move may go on to step `last`: then what it takes, and works in, is kept so long. */
+/* The move may last until step `last`: its operand and workspace then live as long. */
 static bool keeps(Overlap *o, const Task *m, uint32_t last) {
   TaskBuffer *from = &o->t->buffers.at[m->from];
   bool more = from->space == BUF_WORK && from->last < last;

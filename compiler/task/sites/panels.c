@@ -1,38 +1,42 @@
-/* task/sites/panels.c - a kernel that is done in panels of one of its labels: in turns, one slice of the label after the other.
+/* task/sites/panels.c - splits a kernel into panels of one of its labels: one slice of the label after the other.
  *
- * In: a mesh's list, and kernels of one stage, each with a label and a number of panels. Out: in place of each kernel so many, in order, and
+ * In: a mesh's list, and kernels of one stage, each with a label and a number of panels. Out: each kernel is
+ * replaced by that many, in order, and
  *
- *   of an operand that a move brought for this kernel alone, and that the label goes along, each slice is moved by itself, so no more of it is there;
- *   of a result that a move takes from this kernel alone, if the label is one of its own, so too, and each slice of what comes is laid where it belongs.
+ *   an operand that a move brings for this kernel alone, and that has the label, is moved slice by slice, so that
+ *   only a slice of it is in memory;
+ *   a result that only a move takes, if the label is one of its own, likewise; each slice that arrives is stored
+ *   where it belongs.
  *
- * What moves is the same, to the byte. Everything else is as it was: other operands are there as a whole. Panel t of n points are those from floor(n*t/P) to
- * below floor(n*(t+1)/P): so each site cuts its own block. A reduced label's panels are reduced one by one, and the results combined in the order of
- * panels, in the accumulator's dtype: ((p0 + p1) + p2) + ... */
+ * The total that moves is the same, to the byte. Everything else is as before: other operands are there as a whole.
+ * Panel t of n points are those from floor(n*t/P) to below floor(n*(t+1)/P): so each site cuts its own block. The
+ * panels of a reduced label are reduced one by one, and the results combined in the order of panels, in the
+ * accumulator's dtype: ((p0 + p1) + p2) + ... */
 #include "ia_door.h"
 #include "expr/sum/law.h"
 #include "site.h"
 #include "task/inside.h"
 
-enum { RANK = 256, SITES_MOST = 4096 };  /* of more sites than so many no result is moved in panels */
+enum { RANK = 256, SITES_MOST = 4096 };  /* with more sites than this no result is moved in panels */
 
 typedef struct Panels {
   TaskGraph *t;
   Arena *arena;
-  Tasks *list;               /* where the kernel stands, and */
-  uint32_t at;               /*   as which */
+  Tasks *list;               /* the list of the kernel, and */
+  uint32_t at;               /*   its index there */
   const Task *kernel;
   const TaskStage *s;
   uint32_t label, n;
-  Task **moves;              /* by slot: what brings the operand in panels, or NULL; */
-  uint32_t *along;           /*   and the operand's dimension that the label goes along, */
-  const Task **before;       /*   and what brings its panel before; NULL: there is none yet */
-  Task *result;              /* what takes the result in panels, or NULL; */
+  Task **moves;              /* by slot: the move that brings the operand in panels, or NULL; */
+  uint32_t *along;           /* and the operand's dimension that the label indexes, */
+  const Task **before;       /* and the move of its previous panel; NULL: none yet */
+  Task *result;              /* the move that takes the result in panels, or NULL; */
   uint32_t axis;             /*   and the result's dimension */
-  uint32_t sum;              /* of a reduced label: the buffer that the panels are combined in */
+  uint32_t sum;              /* for a reduced label: the buffer in which panels are combined */
   Tasks out;
 } Panels;
 
-typedef struct Slice { const Expr *from, *n; } Slice; /* of the label: its first point, and how many */
+typedef struct Slice { const Expr *from, *n; } Slice; /* of the label: its first point, and the number of points */
 
 static const Expr *op2(const Panels *p, Op o, const Expr *a, const Expr *b) { return expr_op2(p->t->exprs, o, a, b); }
 static const Expr *number(const Panels *p, int64_t n) { return expr_int(p->t->exprs, DT_I64, n); }
@@ -51,7 +55,7 @@ static bool is_reduced(const Panels *p) { return p->label >= p->s->sum->n_out; }
 
 /* ---- what goes in panels -------------------------------------------------------------------------------------- */
 
-/* The only task of the list beside the kernel that has to do with the buffer, if it is a move of plain elements; NULL: none, or others. */
+/* The only other task of the list that uses the buffer, if it is a move of plain elements; NULL: none, or others. */
 static Task *only_move(const Panels *p, uint32_t buffer) {
   Task *move = NULL;
   if (p->t->buffers.at[buffer].space != BUF_WORK) return NULL;
@@ -72,7 +76,7 @@ static uint32_t position(const Panels *p, const Task *k) {
 
 typedef struct Along { const Panels *p; uint32_t slot, label, d; bool some, ok; } Along;
 
-/* The slot is read at the label itself along one dimension, and nowhere else with it. */
+/* Whether the slot is read at the label itself along one dimension, and has the label nowhere else. */
 static const Expr *leaf_along(void *env, Exprs *x, const Expr *leaf) {
   Along *a = env;
   (void)x;
@@ -101,7 +105,7 @@ static bool goes_along(const Panels *p, uint32_t slot, uint32_t *d) {
   return a.some && a.ok;
 }
 
-/* The move brings what the label goes along, no more; and what it takes is still there when the kernel is done. */
+/* The move brings exactly what the label indexes, and its operand is still there when the kernel is done. */
 static Task *operand_move(const Panels *p, uint32_t slot, uint32_t *d) {
   uint32_t buffer = p->s->slot[slot].index;
   Task *m = only_move(p, buffer);
@@ -112,7 +116,7 @@ static Task *operand_move(const Panels *p, uint32_t slot, uint32_t *d) {
   return position(p, m) < p->at ? m : NULL;
 }
 
-/* A buffer that is read with several index lists goes in panels if all of them go along the label. */
+/* A buffer that is read with several index lists moves in panels if all of them have the label. */
 static void operands_find(Panels *p) {
   uint32_t n = p->s->sum->n_slot;
   p->moves = NEW_ARRAY(p->arena, Task *, n + 1);
@@ -124,8 +128,8 @@ static void operands_find(Panels *p) {
       if (p->s->slot[i].index == p->s->slot[j].index && (!p->moves[j] || p->along[i] != p->along[j])) p->moves[i] = NULL;
 }
 
-/* What a site is to have of the result is within its own block along the dimension: then it comes from sites with the same block there, whose panels are
- * the same. */
+/* Whether each site's part of the result is within its own block along the dimension: then it comes from sites with
+ * the same block there, whose panels are the same. */
 static bool stays_within(const Panels *p, const Task *m) {
   int64_t low[2][RANK], high[2][RANK], sites = mesh_sites(&p->t->mesh);
   const TaskBuffer *from = &p->t->buffers.at[m->from], *to = &p->t->buffers.at[m->buffer];
@@ -157,7 +161,7 @@ static Task *task_add(Panels *p, TaskKind kind, Place place, Str name) {
   return k;
 }
 
-/* A buffer like another, but for its dtype and one dimension. */
+/* A buffer like another, except for its dtype and one dimension. */
 static uint32_t buffer_like(Panels *p, uint32_t like, DType t, uint32_t d, const Expr *low, const Expr *n) {
   TaskBuffer b = p->t->buffers.at[like];
   b.id = p->t->buffers.len;
@@ -175,7 +179,7 @@ static uint32_t buffer_like(Panels *p, uint32_t like, DType t, uint32_t d, const
   return b.id;
 }
 
-/* A move like another, of other buffers. */
+/* A move like another, between other buffers. */
 static void move_add(Panels *p, const Task *m, uint32_t from, uint32_t to) {
   Task *k = task_add(p, TASK_MOVE, m->place, m->name);
   *k = *m;
@@ -197,7 +201,7 @@ static uint32_t operand_panel(Panels *p, uint32_t slot, Slice x) {
 
 typedef struct Sliced { const Panels *p; const Expr *from; } Sliced;
 
-/* From points of the label's block to those of the panel. */
+/* Converts points of the label's block to those of the panel. */
 static const Expr *leaf_sliced(void *env, Exprs *x, const Expr *leaf) {
   const Sliced *s = env;
   if (leaf->kind == EX_LABEL && leaf->i == s->p->label) return op2(s->p, OP_ADD, leaf, s->from);
@@ -212,7 +216,7 @@ static const Expr *sliced(const Panels *p, const Expr *e, Slice x) {
   return e ? expr_map(p->t->exprs, e, leaf_sliced, &s) : NULL;
 }
 
-/* The stage over the panel, with its operands; where it is stored is not said yet. */
+/* The stage over the panel, with its operands; the caller sets where it is stored. */
 static TaskStage stage_panel(Panels *p, Slice x, DType dtype) {
   EinSum sum = *p->s->sum;
   TaskStage s = *p->s;
@@ -233,7 +237,7 @@ static TaskStage stage_panel(Panels *p, Slice x, DType dtype) {
   return s;
 }
 
-/* ---- a reduced label ------------------------------------------------------------------------------------------------ */
+/* ---- a reduced label --------------------------------------------------------------------------------------------- */
 
 static const Expr *leaf_param(void *env, Exprs *x, const Expr *leaf) {
   const Expr *const *value = env;
@@ -248,14 +252,14 @@ static const Expr *combined(const Panels *p, const Expr *a, const Expr *b) {
   return op2(p, reducer_info[sum->reducer].combine, a, b);
 }
 
-enum { BEHIND = 2 };         /* slots: what is there already, and what the panel gives; behind them those that the domain reads */
+enum { BEHIND = 2 };         /* slots: the value so far, and the panel's; then those that the domain reads */
 
 static const Expr *leaf_behind(void *env, Exprs *x, const Expr *leaf) {
   (void)env;
   return leaf->kind == EX_READ ? expr_read(x, (DType)leaf->dtype, leaf->i + BEHIND, leaf->n, leaf->arg) : leaf;
 }
 
-/* Behind what the panel gives: that and what is there already. */
+/* A stage after the panel's that combines its value with the value so far. */
 static TaskStage stage_combine(Panels *p, uint32_t to) {
   Exprs *x = p->t->exprs;
   const EinSum *of = p->s->sum;
@@ -293,9 +297,9 @@ static void reduced_panel(Panels *p, uint32_t t) {
   vec_push(p->arena, k->stages, stage_combine(p, to));
 }
 
-/* ---- a label of the result -------------------------------------------------------------------------------------------- */
+/* ---- a label of the result --------------------------------------------------------------------------------------- */
 
-/* What the panel brings is laid into the result's home. */
+/* Stores what the panel brings in the result's home. */
 static void home_lay(Panels *p, const Task *m, uint32_t from) {
   Exprs *x = p->t->exprs;
   const TaskBuffer *a = &p->t->buffers.at[from], *b = &p->t->buffers.at[m->buffer];
@@ -345,7 +349,7 @@ static void output_panel(Panels *p, uint32_t t) {
   if (p->result) result_move(p, (uint32_t)s.buffer);
 }
 
-/* ---- the list ---------------------------------------------------------------------------------------------------------- */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 static bool is_gone(const Panels *p, const Task *k) {
   bool gone = k == p->result;

@@ -1,16 +1,17 @@
-/* task/sites/peak.c - the memory of a mesh's sites, step by step: at each step the most that some site has.
+/* task/sites/peak.c - the memory of a mesh's sites, step by step: at each step the maximum over sites.
  *
- * What a buffer takes at a site hangs on the site's places along a few axes; it is found once for each of these. Sites that no such axis tells
- * apart are alike, and one is looked at. Of very many that all differ some are looked at: along each axis its ends and its middle. What a move works in
- * hangs on what all others have: of more than some hundred sites it is counted at some, of more than some thousand at none. */
+ * What a buffer takes at a site depends on the site's places along a few axes; it is computed once for each of
+ * these. Of sites that no such axis distinguishes, one is examined. If very many sites differ, a sample is examined:
+ * along each axis its ends and its middle. A move's workspace depends on what all sites have: beyond some hundred
+ * sites it is counted at some, beyond some thousand at none. */
 #include "task/inside.h"
 #include "site.h"
 
 enum { RANK = 256, EXACT = 1 << 24, FEW = 4, STAGED = 256, STAGED_LOOKS = 64 };
 
 typedef struct Held {        /* of a buffer: */
-  uint32_t axes;             /* bit a: what it takes hangs on the place along axis a */
-  size_t step[MESH_AXES];    /* in `bytes`, of a place further along */
+  uint32_t axes;             /* bit a: its size depends on the place along axis a */
+  size_t step[MESH_AXES];    /* in `bytes`, to the next place along the axis */
   int64_t *bytes;            /* by place along these axes */
 } Held;
 
@@ -18,9 +19,9 @@ typedef struct Peak {
   const TaskGraph *t;
   Arena *arena;
   Held *held;                /* by buffer */
-  uint32_t axes;             /* that some buffer hangs on, or what a move works in */
-  uint32_t few;              /* 0, or so many places along an axis are looked at */
-  int64_t *now;              /* by step, of the site at hand */
+  uint32_t axes;             /* on which some buffer or a move's workspace depends */
+  uint32_t few;              /* 0, or how many places along an axis are examined */
+  int64_t *now;              /* by step, for the current site */
   Stagings moves;
 } Peak;
 
@@ -47,7 +48,7 @@ static int64_t bytes_at(const TaskGraph *t, const TaskBuffer *b, const uint32_t 
   return mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &bytes) ? bytes : INT64_MAX >> 20;
 }
 
-/* The next site that differs along these axes; false after the last. */
+/* Steps to the next site that differs along these axes; false after the last. */
 static bool next_at(const Peak *p, uint32_t axes, uint32_t *at) {
   for (uint32_t a = 0; a < p->t->mesh.n; a++) {
     uint32_t size = p->t->mesh.size[a];
@@ -60,7 +61,7 @@ static bool next_at(const Peak *p, uint32_t axes, uint32_t *at) {
   return false;
 }
 
-/* Of the places along the axis that are looked at, the number of this one. */
+/* The number of this place among the examined places along the axis. */
 static size_t place_number(const Peak *p, uint32_t a, uint32_t at) {
   uint32_t size = p->t->mesh.size[a];
   if (!p->few || size <= p->few || at < 2) return at;
@@ -84,14 +85,14 @@ static void held_find(Peak *p, uint32_t i) {
   while (next_at(p, h->axes, at));
 }
 
-/* Whether what moves work in is counted at that site. */
+/* Whether workspace is counted at that site. */
 static bool is_staged(const Peak *p, const uint32_t *at) {
   int64_t s = 0, sites = mesh_sites(&p->t->mesh);
   for (uint32_t a = 0; a < p->t->mesh.n; a++) s = s * p->t->mesh.size[a] + at[a];
   return sites <= STAGED || s % (sites / STAGED_LOOKS) == 0 || s + 1 == sites;
 }
 
-/* What the site has at each step, if it is the most so far. */
+/* Raises `most` to the site's memory at each step. */
 static void site_add(Peak *p, const uint32_t *at, int64_t *most) {
   int64_t always = 0, now = 0;
   for (uint32_t s = 0; s <= p->t->n_steps; s++) p->now[s] = 0;
@@ -112,7 +113,7 @@ static void site_add(Peak *p, const uint32_t *at, int64_t *most) {
   }
 }
 
-/* Along which what a move works in may differ: all but those where each site has all, and is given all. */
+/* The axes along which a move's workspace may differ: all except those where each site has all, and gets all. */
 static uint32_t axes_moved(const TaskGraph *t, const Task *m) {
   uint32_t axes = 0;
   for (uint32_t a = 0; a < t->mesh.n; a++)

@@ -1,15 +1,17 @@
-/* task/sites/reuse.c - of a mesh: what a kernel makes element by element of a buffer that nobody wants after it comes to lie in that buffer.
+/* task/sites/reuse.c - for a mesh: a kernel that computes its result element by element from a buffer with no later
+ * use stores it in that buffer.
  *
- * On one machine such maps share a kernel with what they read, and nothing of it is stored. On a mesh a move may stand between the two: of a softmax
- * whose rows are cut the scores wait for their maximum, and the exponentials for their sum. There would be two buffers of their size at once.
- * In: lifetimes. Out: buffers that stand for each other are one, and the others are gone; lifetimes are to be found anew. */
+ * On one machine such maps share a kernel with what they read, and nothing of it is stored. On a mesh a move may
+ * come between the two: in a softmax with split rows the scores wait for their maximum, and the exponentials for
+ * their sum, so there would be two buffers of this size at once. In: lifetimes. Out: such pairs of buffers become
+ * one, and unused ones are removed; lifetimes must be recomputed. */
 #include "task/inside.h"
 
 static bool same_box(const TaskBuffer *a, const TaskBuffer *b) {
   return a->dtype == b->dtype && a->space == BUF_WORK && b->space == BUF_WORK && buffers_alike(a, b);
 }
 
-/* No other stage of the kernel has to do with the buffer, and this one reads it where it stores. */
+/* Whether no other stage of the kernel uses the buffer, and this one reads it where it stores. */
 static bool reads_at_itself(TaskGraph *t, const Task *k, uint32_t stage, uint32_t buffer, const uint32_t *to) {
   const TaskStage *s = &k->stages.at[stage];
   uint32_t rank = s->sum->n_out, *label = NEW_ARRAY(t->arena, uint32_t, rank + 1);
@@ -26,7 +28,7 @@ static bool reads_at_itself(TaskGraph *t, const Task *k, uint32_t stage, uint32_
   return true;
 }
 
-/* Gives the buffer that the stage's result may lie in; -1: none. */
+/* Returns the buffer in which the stage's result may lie; -1: none. */
 static int32_t place_find(TaskGraph *t, const Task *k, uint32_t stage, const uint32_t *to) {
   const TaskStage *s = &k->stages.at[stage];
   if (s->buffer < 0 || s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return -1;

@@ -1,5 +1,5 @@
-/* task/sites/site.c - numbers at a site. Boxes of blocks that are cut do not overlap, so what a site is to get is counted by
- * intersections with what others have. */
+/* task/sites/site.c - evaluates sizes and amounts at a site. Blocks do not overlap, so what a site receives is
+ * counted by intersecting its box with those of others. */
 #include "site.h"
 
 #include <string.h>
@@ -151,7 +151,7 @@ static double shared(const TaskGraph *t, const Task *k, const uint32_t *p, const
   return n;
 }
 
-/* Elements that the site gets from others whom it asks; `within`: of its group alone. */
+/* The elements that the site receives from the others that it asks; `within`: from its group alone. */
 static double received(const TaskGraph *t, const Task *k, const uint32_t *q, uint32_t axes) {
   int64_t low[RANK], high[RANK], sites = mesh_sites(&t->mesh);
   uint32_t p[MESH_AXES + 1];
@@ -170,7 +170,7 @@ static double received(const TaskGraph *t, const Task *k, const uint32_t *q, uin
   return n;
 }
 
-/* ---- what kind ------------------------------------------------------------------------------------------------ */
+/* ---- kinds ---------------------------------------------------------------------------------------------------- */
 
 static TaskMove kind_along(int8_t of, int8_t to) {
   if (of == PLACE_PART) return to == PLACE_ALL ? MOVE_ALL_REDUCE : to >= 0 ? MOVE_REDUCE_SCATTER : to == PLACE_SOME ? MOVE_REDUCE : MOVE_EXCHANGE;
@@ -185,7 +185,7 @@ static bool in_group(const TaskGraph *t, uint32_t axes, const uint32_t *p, const
   return in;
 }
 
-/* What the site at q wants of others that are not in its group. low, high: of what is moved, site by site. */
+/* What the site at q wants from sites outside its group. low, high: the moved boxes, by site. */
 static bool wants_outside(const TaskGraph *t, const Task *k, uint32_t axes, const uint32_t *q, const int64_t *low, const int64_t *high) {
   const TaskBuffer *to = &t->buffers.at[k->buffer];
   int64_t l[RANK], h[RANK], sites = mesh_sites(&t->mesh);
@@ -202,7 +202,7 @@ static bool wants_outside(const TaskGraph *t, const Task *k, uint32_t axes, cons
   return false;
 }
 
-/* All that a site gets, it gets from its group. */
+/* Whether a site receives everything from its group. */
 static bool stays_in_groups(const TaskGraph *t, const Task *k, uint32_t axes) {
   const TaskBuffer *from = &t->buffers.at[k->from];
   uint32_t q[MESH_AXES + 1];
@@ -232,14 +232,14 @@ TaskMove move_kind(const TaskGraph *t, const Task *k) {
     if (kind != TASK_MOVES && here != kind) return MOVE_EXCHANGE;
     kind = here;
   }
-  for (uint32_t a = 0; a < t->mesh.n; a++) /* what is cut beside must be cut as it was: seen from the boxes below */
+  for (uint32_t a = 0; a < t->mesh.n; a++) /* other cuts must stay the same, which the boxes below show */
     if (!(axes >> a & 1) && k->of.on[a] == PLACE_ALL && k->to.on[a] == PLACE_PART) return MOVE_EXCHANGE;
   return kind != TASK_MOVES && stays_in_groups(t, k, axes) ? kind : MOVE_EXCHANGE;
 }
 
-/* ---- how much --------------------------------------------------------------------------------------------------- */
+/* ---- amounts ---------------------------------------------------------------------------------------------------- */
 
-/* The site's number in its group, and how many there are. */
+/* The site's number in its group, and the group's size. */
 static int64_t place_in_group(const TaskGraph *t, uint32_t axes, const uint32_t *q, int64_t *count) {
   int64_t n = 0;
   *count = 1;
@@ -266,7 +266,7 @@ bool box_slice(uint32_t rank, int64_t *low, int64_t *high, int64_t i, int64_t n)
   return low[d] < high[d];
 }
 
-/* Elements of the share of place i of n. */
+/* The elements in the share of place i of n. */
 static int64_t share_count(const TaskGraph *t, const TaskBuffer *b, const uint32_t *q, int64_t i, int64_t n) {
   int64_t low[RANK], high[RANK], count = task_box(t, b, q, low, high) > 0 || !b->rank;
   count = count && box_slice(b->rank, low, high, i, n);
@@ -283,7 +283,7 @@ double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   return size * ((double)share * (double)(p - 1) + (double)(n - share));
 }
 
-/* The boxes of a buffer that there are, each once; here: whether the site at q has it. Gives how many. */
+/* Lists the distinct boxes of a buffer; here: whether the site at q has it. Returns their number. */
 static uint32_t boxes_find(const TaskGraph *t, const TaskBuffer *b, const uint32_t *q, int64_t *low, int64_t *high, bool *here) {
   uint32_t n = 0, p[MESH_AXES + 1];
   for (int64_t s = 0; s < mesh_sites(&t->mesh); s++) {
@@ -301,7 +301,7 @@ static uint32_t boxes_find(const TaskGraph *t, const TaskBuffer *b, const uint32
   return n;
 }
 
-/* The stage that stores index `which` of each place; -1: the only one. NULL: none, or not by plain labels. */
+/* The stage that stores index `which` of each place; -1: the only index. NULL: none, or not by plain labels. */
 static const TaskStage *index_stage(const TaskGraph *t, const Tasks *list, uint32_t buffer, int64_t which) {
   const TaskStage *found = NULL;
   for (uint32_t i = 0; !found && i < list->len; i++) {
@@ -316,7 +316,7 @@ static const TaskStage *index_stage(const TaskGraph *t, const Tasks *list, uint3
   return found;
 }
 
-/* An index that a fetch reads: as whoever stored it made it, where that was of labels alone: places are as few then. */
+/* An index that a fetch reads, as its producer computed it from labels alone: this bounds the number of places. */
 static const Expr *index_made(const TaskGraph *t, const Task *k, const Expr *read) {
   if (read->kind != EX_READ) return read;
   uint32_t buffer = k->stages.at[0].slot[read->i].index;
@@ -355,7 +355,7 @@ double fetch_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   return bytes;
 }
 
-/* What one number is put into the buffer; 1: something else is. */
+/* The literal number that is stored in the buffer; 1: something else is stored. */
 static int64_t number_in(const Tasks *list, uint32_t buffer) {
   int64_t n = 1;
   for (uint32_t i = 0; i < list->len; i++) {

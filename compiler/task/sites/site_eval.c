@@ -1,4 +1,4 @@
-/* task/sites/site_eval.c - task by task, site by site. */
+/* task/sites/site_eval.c - evaluates tasks one after the other, at every site. */
 #include "site_eval.h"
 
 #include <string.h>
@@ -20,11 +20,11 @@ typedef struct Made {        /* a stage at a site */
 typedef struct Site {
   uint32_t at[MESH_AXES + 1];
   Block *buffer;             /* by id; data NULL: it is not alive */
-  Block *kept;               /* so too, while it is not: to be taken again */
+  Block *kept;               /* likewise, while it is not alive: for reuse */
   int64_t live;
 } Site;
 
-typedef struct Going { const Task *move; void **data, **place; } Going; /* what it brings, by site, while nobody may see it */
+typedef struct Going { const Task *move; void **data, **place; } Going; /* by site: what it brings, not yet visible */
 
 typedef struct Run {
   SiteRun *out;
@@ -32,8 +32,8 @@ typedef struct Run {
   Arena *arena, *scratch;
   int64_t sites;
   Site *site;
-  Map made;                  /* by stage: Made, one a site */
-  uint32_t *writers;         /* by buffer: stages that store to it */
+  Map made;                  /* by stage: a Made per site */
+  uint32_t *writers;         /* by buffer: the number of stages that store to it */
   VEC(Going) going;          /* moves that go on */
   int64_t turn[TASK_DEPTH + 1];
   uint32_t depth;
@@ -59,7 +59,7 @@ static bool fail(Run *r, const Task *k, const char *fmt, ...) {
 
 static int64_t bytes_of(const Block *b) { return b->count * dtype_size(b->dtype); }
 
-/* Nothing in it has a value. */
+/* Starts a buffer with all elements undefined. */
 static bool buffer_start(Run *r, Site *s, const TaskBuffer *b) {
   int64_t low[RANK] = {0}, high[RANK], count;
   Block *x = &s->buffer[b->id], *kept = &s->kept[b->id];
@@ -99,7 +99,7 @@ static void show(Run *r, uint32_t buffer, void *const *data) {
   for (int64_t s = 0; s < r->sites; s++) r->site[s].buffer[buffer].data = data[s];
 }
 
-/* A move that goes on brings nothing yet. */
+/* A move in progress has no result yet. */
 static void going_start(Run *r, const Task *k) {
   Going g = {k, NEW_ARRAY(r->arena, void *, r->sites + 1), NULL};
   if (task_moves_places(k)) g.place = NEW_ARRAY(r->arena, void *, r->sites + 1);
@@ -122,7 +122,7 @@ static void going_end(Run *r, uint32_t step) {
   r->going.len = left;
 }
 
-/* What began behind `after`. */
+/* Ends what began after `after`. */
 static void step_end(Run *r, uint32_t step, int64_t after) {
   if (after < 0) going_end(r, step);
   for (uint32_t i = 0; i < r->t->buffers.len; i++) {
@@ -165,7 +165,7 @@ static Made *stage_at(Run *r, const Task *k, int64_t site, const TaskStage *st) 
   return all[site].kernel || stage_make(r, k, &r->site[site], st, &all[site]) ? &all[site] : NULL;
 }
 
-/* What the stage's result is: places, or the accumulator rounded. */
+/* Finishes the stage's result: places, or the accumulator rounded. */
 static bool result_finish(Run *r, const Task *k, const EinSum *sum, Block *b) {
   for (int64_t i = 0; b->place && b->has && i < b->count; i++)
     if (b->has[i] == HAS_EMPTY) return fail(r, k, "it has the place of nothing");
@@ -201,7 +201,8 @@ static int64_t offset_of(const Block *b, const int64_t *at) {
   return k;
 }
 
-/* What has a value goes where the stage says; of a buffer that is filled as a whole, by this stage alone, the rest has none then. */
+/* Stores the defined elements where the stage says; the rest of a buffer that this stage alone fills becomes
+ * undefined. */
 static bool result_store(Run *r, const Task *k, const TaskStage *st, const Made *m, Site *s, const Block *x) {
   Block *to = &s->buffer[st->buffer];
   int64_t label[RANK] = {0}, at[RANK];
@@ -224,14 +225,14 @@ static bool result_store(Run *r, const Task *k, const TaskStage *st, const Made 
   return true;
 }
 
-/* A copy, rounded perhaps, is made of what has no value too: NULL where the stage is more than that. */
+/* A copy, possibly rounded, copies undefined elements too; NULL where the stage is more than a copy. */
 static const Expr *copied(const EinSum *s) {
   const Expr *e = s->body;
   if (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
   return e->kind == EX_READ && !(e->n && e->arg[0]->has & HAS_READ) && s->n_slot == 1 && s->reducer == RED_NONE && !s->domain ? e : NULL;
 }
 
-/* What has a value in the operand; false: an index is outside, or is where a fetch found nothing. */
+/* Copies the operand's defined elements; false: an index is out of range, or is where a fetch found nothing. */
 static bool copy_run(Run *r, const EinSum *s, const Expr *read, const Block *from, Block *to) {
   int64_t label[RANK] = {0}, at[RANK];
   block_mask(r->scratch, to);
@@ -281,7 +282,7 @@ static bool kernel_at(Run *r, const Task *k, int64_t site) {
   return true;
 }
 
-/* ---- moves --------------------------------------------------------------------------------------------------------- */
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Box { int64_t low[RANK], high[RANK]; } Box;
 
@@ -289,7 +290,7 @@ static void box_of(const Run *r, uint32_t buffer, const Site *s, Box *b) {
   task_box(r->t, &r->t->buffers.at[buffer], s->at, b->low, b->high);
 }
 
-/* Where in p's box the place `at` of the buffer that it goes to is; -1: nowhere. */
+/* The offset in p's box of place `at` of the destination; -1: it is outside. */
 static int64_t offset_in(const Task *k, uint32_t rank, const Box *own, const int64_t *at) {
   int64_t i = 0;
   for (uint32_t d = 0; d < rank; d++) {
@@ -300,7 +301,7 @@ static int64_t offset_in(const Task *k, uint32_t rank, const Box *own, const int
   return i;
 }
 
-/* What p has of the box goes into x where nothing was; elements so got. */
+/* Copies what p has of the box to where x is empty; returns the number of elements. */
 static int64_t take(const Run *r, const Task *k, const Site *p, const Box *box, Block *x, uint8_t *there) {
   const Block *from = &p->buffer[k->from], *place = task_moves_places(k) ? &p->buffer[k->place_from] : NULL;
   Box own;
@@ -330,7 +331,7 @@ static int64_t take(const Run *r, const Task *k, const Site *p, const Box *box, 
   return n;
 }
 
-/* Of the parts whose places along combined axes are p0's. False: nobody has one. */
+/* The part of the sites whose places along combined axes are p0's. False: nobody has one. */
 static void part_find(Run *r, const Task *k, uint32_t combined, const Site *p0, const Site *q, const Box *box, Block *x) {
   uint8_t *there = NEW_ARRAY(r->scratch, uint8_t, x->count + 1);
   for (int64_t turn = -1; turn < r->sites; turn++) { /* itself first */
@@ -343,7 +344,7 @@ static void part_find(Run *r, const Task *k, uint32_t combined, const Site *p0, 
   }
 }
 
-/* Of two parts of argmax the better one, of equals the earlier place; one of nothing is none. */
+/* The better of two parts of argmax, of equals the earlier place; a part without points loses. */
 static void element_better(const Fold *f, Block *to, int64_t *place, const Block *x, int64_t i) {
   Value a = element_load(to->data, to->dtype, i), b = element_load(x->data, x->dtype, i);
   bool some = block_has(to, i) && place[i] != INT64_MAX;
@@ -372,7 +373,7 @@ static bool move_at(Run *r, const Task *k, const Fold *f, Site *q) {
   memset(to->has, HAS_NONE, (size_t)to->count);
   for (int64_t s = 0; s < r->sites; s++) {
     const Site *p0 = &r->site[s];
-    bool first = true; /* of those with its places along combined axes */
+    bool first = true; /* from those with its places along combined axes */
     for (uint32_t a = 0; a < r->t->mesh.n; a++) first &= combined >> a & 1 || p0->at[a] == 0;
     if (!first) continue;
     Block x = block_make(r->scratch, to->dtype, place != NULL, to->rank, to->low, to->high);
@@ -402,7 +403,7 @@ static bool move_run(Run *r, const Task *k) {
   return true;
 }
 
-/* ---- fetches ------------------------------------------------------------------------------------------------------- */
+/* ---- fetches ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Table {
   Block whole;               /* all that sites have */
@@ -480,7 +481,7 @@ static bool fetch_run(Run *r, const Task *k) {
   return ok;
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------------ */
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
 /* A number that all sites know. */
 static bool scalar_of(Run *r, const Task *k, uint32_t buffer, int64_t *out) {
@@ -572,7 +573,7 @@ static bool list_run(Run *r, const Tasks *list) {
   return true;
 }
 
-/* ---- inputs and outputs ------------------------------------------------------------------------------------------------- */
+/* ---- inputs and outputs ------------------------------------------------------------------------------------------ */
 
 static const AlgArray *given(const Run *r, Str name) {
   for (uint32_t i = 0; i < r->out->n_input; i++)
@@ -606,7 +607,7 @@ static bool input_cut(Run *r, const TaskArgument *a, Site *s) {
   return true;
 }
 
-/* Where several sites have an element, it is the same. */
+/* Where several sites have an element, it must be the same. */
 static bool block_gather(Run *r, const TaskArgument *a, Site *s, AlgArray *to, uint8_t *there) {
   const Block *b = &s->buffer[a->buffer];
   Box box;
@@ -651,7 +652,7 @@ static bool output_gather(Run *r, const TaskArgument *a, AlgArray *to) {
   return true;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static bool run(Run *r) {
   const TaskGraph *t = r->t;

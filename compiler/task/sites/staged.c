@@ -1,18 +1,18 @@
-/* task/sites/staged.c - what a move works in at a site: parcels that are packed, and what is noted of parts.
+/* task/sites/staged.c - a move's workspace at a site: packed parcels, and marks for parts.
  *
- * In: a mesh's graph and a move. Out: bytes, as runtime/ein_move.c takes them from the workspace, which says how parts come in rounds. A parcel goes
- * from where it lies, and comes to where it belongs, if it is one piece of a work buffer; sites that are given the same share a parcel; what a
- * site keeps is no parcel. */
+ * In: a mesh's graph and a move. Out: the bytes that runtime/ein_move.c takes from the workspace; that file says how
+ * parts come in rounds. A parcel is sent and received in place if it is one piece of a work buffer; sites that get
+ * the same share a parcel; what a site keeps needs no parcel. */
 #include "site.h"
 
 #include <string.h>
 
 enum { ALIGN = 64, SITES_MOST = 4096, SLICE = 4096, SLICES = 4 };
 
-/* A dimension of what two boxes share: how many pieces, by laps around its end; elements in all. */
+/* One dimension of an intersection of two boxes: the number of pieces, by laps around its end; elements in all. */
 typedef struct Shared { int64_t pieces, n; } Shared;
 
-/* All that is wanted goes; or in an all-reduce first what each site is to combine, and then what it has combined. */
+/* All that is wanted moves; or in an all-reduce first what each site is to combine, then the combined results. */
 typedef enum Half { MOVE_ALL, MOVE_TO_SHARES, MOVE_OF_SHARES } Half;
 
 typedef struct Boxes { int64_t *at; bool *there; } Boxes; /* by site: lows, then highs */
@@ -21,11 +21,11 @@ typedef struct Part {
   Half half;
   uint32_t from;             /* the buffers' numbers */
   uint32_t to;
-  Boxes has, gets, wanted;   /* boxes of the two buffers; what is to come there in this half, or what that site has combined */
+  Boxes has, gets, wanted;   /* boxes of the two buffers; what arrives in this half, or what that site has combined */
   bool parts;                /* that are combined */
-  size_t each;               /* bytes of an element, and of its place */
-  uint32_t own;              /* bit a: along axis a a site is given only what has its place */
-  int64_t slices;            /* of which a part is made that comes in rounds; 1: it comes at once */
+  size_t each;               /* bytes per element, and per place */
+  uint32_t own;              /* bit a: along axis a a site gets only what has its own place */
+  int64_t slices;            /* into how many slices a part is divided, one per round; 1: it arrives at once */
 } Part;
 
 struct Staging {
@@ -34,8 +34,8 @@ struct Staging {
   int64_t sites, groups;     /* of parts */
   uint32_t rank, n;
   Part part[3];
-  int64_t *alike;            /* by site: what is the same of sites that are given the same; */
-  bool *packed;              /*   and by that whether there is such a parcel */
+  int64_t *alike;            /* by site: equal for sites that get the same; */
+  bool *packed;              /* and by that number: whether such a parcel exists */
 };
 
 static int64_t *low_of(const Staging *x, const Boxes *b, int64_t s) {
@@ -65,7 +65,7 @@ static Boxes boxes_of(Arena *a, const Staging *x, uint32_t buffer) {
   return all;
 }
 
-/* Of each site's box the share that it combines. */
+/* The share of each site's box that it combines. */
 static Boxes shares_of(Arena *a, const Staging *x, const Boxes *of) {
   Boxes all = boxes_new(a, x);
   uint32_t at[MESH_AXES + 1], axes = move_combines(x->t, x->k);
@@ -142,7 +142,7 @@ const Task *staging_move(const Staging *x) {
   return x->k;
 }
 
-/* ---- at a site ------------------------------------------------------------------------------------------------------ */
+/* ---- at one site ------------------------------------------------------------------------------------------------- */
 
 static Shared shared_along(int64_t low, int64_t high, int64_t wrap, int64_t from, int64_t to) {
   Shared x = {0, 0};
@@ -158,7 +158,7 @@ static Shared shared_along(int64_t low, int64_t high, int64_t wrap, int64_t from
   return x;
 }
 
-/* What the largest slice has. */
+/* The size of the largest slice. */
 static int64_t slice_most(const Staging *x, const Part *p, int64_t s) {
   int64_t n = count_of(x, &p->wanted, s), length = 1;
   const int64_t *low = low_of(x, &p->wanted, s), *high = low + x->rank;
@@ -168,8 +168,8 @@ static int64_t slice_most(const Staging *x, const Part *p, int64_t s) {
   return n / length * ((length + p->slices - 1) / p->slices);
 }
 
-/* What site p has that site q is to have, of which a round brings so much at most; *straight: it is one piece, in one piece of `own`, a box of one of
- * them. */
+/* What site p has and site q wants, of which a round brings at most a slice; *straight: it is one piece, in one
+ * piece of `own`, a box of one of them. */
 static int64_t shared(const Staging *x, const Part *part, int64_t p, int64_t q, const int64_t *own, bool *straight) {
   int64_t whose = part->half == MOVE_OF_SHARES ? p : q, n = part->has.there[p] && part->gets.there[q] && part->wanted.there[whose];
   const int64_t *from = low_of(x, &part->has, p), *to = low_of(x, &part->wanted, whose), *wrap = part->half == MOVE_OF_SHARES ? NULL : x->k->wrap;

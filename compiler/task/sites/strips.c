@@ -1,11 +1,14 @@
-/* task/sites/strips.c - of a mesh: what a site wants beside its own block comes alone, and the block is read where it lies.
+/* task/sites/strips.c - for a mesh: what a site needs beside its own block moves alone, and the block is read in
+ * place.
  *
- * A map that reads its neighbours, X[i-1], wants a box that is its own block, shifted: a move would bring all of that together in a buffer of its own,
- * and nearly all of it is a copy of what the site has. In: tasks before lifetimes. Out: of such a move only the strips that lie outside of the
- * block are left, each a move of its own into a buffer of its own, and readers choose by their index. No more moves than before, and no block is copied.
+ * A map that reads its neighbours, X[i-1], wants a box that is its own block, shifted: a move would collect all of
+ * that in a separate buffer, and nearly all of it is a copy of what the site has. In: tasks before lifetimes. Out:
+ * such a move is reduced to the strips outside the block, each a move into its own buffer, and readers choose by
+ * their index. There are no more moves than before, and no block is copied.
  *
- * Only where nothing changes the block before the last reader, all readers are maps whose indices are labels and sizes, and strips are less than half of the
- * box. A reader that sums keeps its box: it wants to be fast, and to have all it reads in one place. */
+ * This applies only where nothing changes the block before the last reader, all readers are maps whose indices are
+ * labels and sizes, and strips are less than half of the box. A reader that sums keeps its box: it should be fast,
+ * and needs everything that it reads in one place. */
 #include <string.h>
 
 #include "expr/prove/prove.h"
@@ -22,8 +25,8 @@ typedef struct Strips {
   Exprs *x;
   Task *move;
   uint32_t block, box;       /* buffers; */
-  const Expr **low;          /*   where the box begins, around the end as often as brings it to the block */
-  int64_t lap[RANK];          /*   and how many elements that is less than it says */
+  const Expr **low;          /* where the box begins, unwrapped so that it lies at the block */
+  int64_t lap[RANK];          /* and by how many elements this was shifted */
   uint32_t last;             /* the last reader's number in the move's list */
   Strip strip[2 * RANK];
   uint32_t n;
@@ -34,7 +37,7 @@ static const Expr *zero(const Strips *s) { return expr_int(s->x, DT_I64, 0); }
 static const TaskBuffer *buffer_at(const Strips *s, uint32_t b) { return &s->t->buffers.at[b]; }
 static const Expr *end_of(const Strips *s, const TaskBuffer *b, uint32_t d) { return op2(s, OP_ADD, b->low[d], b->dim[d]); }
 
-/* ---- who reads it ----------------------------------------------------------------------------------------- */
+/* ---- readers ---------------------------------------------------------------------------------------------- */
 
 typedef struct Reads { const TaskStage *s; uint32_t buffer; bool any, plain; } Reads;
 
@@ -54,7 +57,7 @@ static bool reads(Strips *s, const TaskStage *st, const Expr *e, bool *plain) {
   return r.any;
 }
 
-/* A map, and what it reads at is of labels, turns and sizes. */
+/* Whether it is a map whose indices are labels, turns and sizes. */
 static bool is_reader(Strips *s, const TaskStage *st) {
   bool plain, unused;
   if (st->sum->by || st->sum->reducer != RED_NONE || reads(s, st, st->sum->where, &unused) || reads(s, st, st->sum->domain, &unused)) return false;
@@ -75,7 +78,8 @@ static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer)
   return n;
 }
 
-/* All who have to do with the box are the move and maps behind it in its list, and up to the last of them nobody stores to the block. */
+/* Whether only the move and maps after it in its list use the box, and no task stores to the block up to the last of
+ * them. */
 static bool readers_find(Strips *s, const Tasks *list, uint32_t i) {
   uint32_t n = 1;
   s->last = i;
@@ -109,7 +113,8 @@ static void strip_add(Strips *s, uint32_t d, bool high) {
   s->strip[s->n++] = (Strip){d, high, 0};
 }
 
-/* A box that goes around is the same so many laps away: those are taken that lie at the block, as the first site has it. */
+/* A box that wraps is the same a number of laps away: chooses the lap that lies at the block, as the first site has
+ * it. */
 static void box_unwrap(Strips *s) {
   const TaskBuffer *box = buffer_at(s, s->box);
   int64_t low[RANK], high[RANK], l[RANK], h[RANK];
@@ -124,7 +129,8 @@ static void box_unwrap(Strips *s) {
   }
 }
 
-/* Of one site's box the elements outside of the block; by dimension, sides that have some are noted. Along those before d it is as long as what both share. */
+/* Counts the elements of one site's box outside its block; notes, by dimension, the sides that have some. Along
+ * dimensions before d it has the length of the intersection. */
 static int64_t outside(Strips *s, const int64_t *low, const int64_t *high, const int64_t *l, const int64_t *h) {
   int64_t all = 0, shared = 1;
   for (uint32_t d = 0; d < buffer_at(s, s->box)->rank; d++) {
@@ -180,7 +186,7 @@ static uint32_t strip_buffer(Strips *s, const Strip *x) {
   return b.id;
 }
 
-/* In the place of the move stand those of its strips. Gives how many more tasks there are. */
+/* Replaces the move by those of its strips. Returns the number of added tasks. */
 static uint32_t moves_make(Strips *s, Tasks *list, uint32_t i) {
   Tasks now = {0};
   for (uint32_t j = 0; j < list->len; j++) {
@@ -197,12 +203,12 @@ static uint32_t moves_make(Strips *s, Tasks *list, uint32_t i) {
   return s->n - 1;
 }
 
-/* ---- readers -------------------------------------------------------------------------------------------------------- */
+/* ---- readers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Rewrite {
   Strips *s;
   const TaskStage *st;
-  uint32_t slot;             /* of the block; those of the strips are behind it */
+  uint32_t slot;             /* the block's; the strips' come after it */
 } Rewrite;
 
 static const Expr *read_at(const Rewrite *r, const Expr *leaf, uint32_t slot, const TaskBuffer *b) {
@@ -214,7 +220,8 @@ static const Expr *read_at(const Rewrite *r, const Expr *leaf, uint32_t slot, co
   return expr_read(r->s->x, (DType)leaf->dtype, slot, leaf->n, arg);
 }
 
-/* By its index, from the first dimension on: not below the block, not above it: in it. Most are, so that stands first. */
+/* Chooses by its index, from the first dimension on: not below the block, not above it: inside. Most are inside, so
+ * that comes first. */
 static const Expr *leaf_choose(void *env, Exprs *x, const Expr *leaf) {
   const Rewrite *r = env;
   const Strips *s = r->s;
@@ -243,7 +250,7 @@ static void stage_rewrite(Strips *s, TaskStage *st) {
   stage_canonical(s->t, st, &sum, slot, n + s->n + 1);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------------ */
+/* ---- everything together ----------------------------------------------------------------------------------------- */
 
 static void list_strips(TaskGraph *t, Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {

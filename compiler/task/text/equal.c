@@ -1,12 +1,12 @@
-/* task/text/equal.c - are two TaskGraphs the same in all fields? They may come of different pools and tables. What hash
- * an EinSum has is not part of it. */
+/* task/text/equal.c - whether two TaskGraphs agree in all fields. They may come from different pools and tables. An
+ * EinSum's hash is not compared. */
 #include "expr/sum/law.h"
 #include "text.h"
 
 typedef struct Equal {
   Same q;
-  const Task *task;          /* the one at hand, for the complaint */
-  const TaskGraph *graph;    /* the first; its buffers are the other's */
+  const Task *task;          /* the current task, for the complaint */
+  const TaskGraph *graph;    /* the first graph; its buffers correspond to the other's */
 } Equal;
 
 static void say_where(void *ctx, Buf *out) {

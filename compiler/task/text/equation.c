@@ -1,4 +1,4 @@
-/* task/text/equation.c - a stage as the equation that a person would write: for people, and not read back. */
+/* task/text/equation.c - prints a stage as the equation that a person would write: for people, not read back. */
 #include "expr/equation.h"
 #include "task/task.h"
 
@@ -6,7 +6,7 @@ typedef struct Names {
   const TaskGraph *t;
   const Task *kernel;
   const TaskStage *stage;
-  VEC(const Task *) around;  /* the repeats that it stands in, from outside */
+  VEC(const Task *) around;  /* the enclosing repeats, outermost first */
 } Names;
 
 static Str name_of_label(void *ctx, int64_t k) {
@@ -19,7 +19,7 @@ static Str name_of_turn(void *ctx, int64_t depth) {
   return depth >= 0 && depth < (int64_t)n->around.len ? n->around.at[depth]->turn : NULL;
 }
 
-/* The task of a list whose steps hold this one. */
+/* The task of a list whose steps contain this one. */
 static const Task *task_at(const Tasks *list, uint32_t step) {
   uint32_t lo = 0, hi = list->len;
   while (hi - lo > 1) {
@@ -44,7 +44,8 @@ static const TaskStage *writer_of(const Tasks *list, uint32_t from, uint32_t to,
   return NULL;
 }
 
-/* The repeat around that changes the buffer for the next turn's one: then, until its end, this one has the next value. */
+/* The enclosing repeat that exchanges the buffer with the next turn's: until the end of the repeat, the buffer has
+ * the next value. */
 static const Task *changed_by(const Names *n, uint32_t b) {
   for (uint32_t i = n->around.len; i-- > 0;)
     for (uint32_t k = 0; k < n->around.at[i]->exchange.len; k++)
@@ -52,8 +53,8 @@ static const Task *changed_by(const Names *n, uint32_t b) {
   return NULL;
 }
 
-/* What the equation at hand gives a new value is a state's next one: in its second buffer, or where the first value was put before
- * the turns. */
+/* Whether the current equation computes a state's next value: in its second buffer, or where the first value was
+ * stored before the turns. */
 static bool is_next(const Names *n) {
   const TaskStage *s = n->stage;
   if (s->buffer < 0 || !n->around.len || s->name != n->t->buffers.at[s->buffer].name) return false;
@@ -67,7 +68,7 @@ static bool is_next(const Names *n) {
   return false;
 }
 
-/* A state's second buffer is called like the state: what is in it has the name of the equation that put it there. */
+/* A state's second buffer has the state's name; its contents have the name of the equation that computed them. */
 static void write_buffer(Writer *w, const Names *n, uint32_t b) {
   Str name = b < n->t->buffers.len ? n->t->buffers.at[b].name : NULL;
   const Task *k = changed_by(n, b);
@@ -95,7 +96,7 @@ static void write_operand(void *ctx, Buf *out, int64_t slot) {
     write_buffer(&w, n, s->index);
 }
 
-/* Where it is stored, if that is not said by its labels: a slice of a state, or the turn's place in a stack. */
+/* Whether its labels do not determine where it is stored: a slice of a state, or the turn's place in a stack. */
 static bool is_slice(const TaskStage *s) {
   for (uint32_t k = 0; s->buffer >= 0 && k < s->n_at; k++)
     if (s->at[k]->has & HAS_TURN) return true;

@@ -1,5 +1,5 @@
-/* task/text/print.c - a TaskGraph as text, a line a buffer, a task or a stage; kernels and repeats are indented blocks.
- * The grammar is in docs/languages-inside.md. */
+/* task/text/print.c - prints a TaskGraph as text, one line per buffer, task or stage; kernels and repeats are
+ * indented blocks. The grammar is in docs/languages-inside.md. */
 #include <string.h>
 
 #include "expr/sum/print.h"
@@ -9,7 +9,7 @@ typedef struct Printer {
   SumPrinter p;
   Buf *out;
   const TaskGraph *t;
-  const TaskStage *stage;    /* the one at hand */
+  const TaskStage *stage;    /* the current one */
 } Printer;
 
 static void slot_text(void *ctx, Buf *out, int64_t slot) {
@@ -20,7 +20,7 @@ static void slot_text(void *ctx, Buf *out, int64_t slot) {
     buf_str(out, "%-1");
 }
 
-/* A name where `word` could stand too. */
+/* A name where `word` is also allowed. */
 static void print_name(Printer *p, Str name, const char *word) {
   if (!name) return;
   buf_char(p->out, ' ');
@@ -95,7 +95,7 @@ static void print_unless(Printer *p, const Task *k) {
   if (k->unless >= 0) buf_printf(p->out, " unless %d", k->unless);
 }
 
-/* What may stand at the end of any task's line, before `{` or the line's end. */
+/* The optional end of any task's line, before `{` or the line's end. */
 static void print_tail(Printer *p, const Task *k) {
   print_unless(p, k);
   if (k->name) buf_str(p->out, " named");

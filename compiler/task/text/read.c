@@ -1,6 +1,6 @@
-/* task/text/read.c - a TaskGraph from its text. Every line stands for itself: after a complaint the reader goes on with
- * the next one, and says nothing about lines that hang on one that failed. What is read is a TaskGraph that can be
- * walked; whether it is a sound one is for task_check to say. */
+/* task/text/read.c - reads a TaskGraph from its text. Each line is read independently: after a complaint the reader
+ * continues with the next line, and does not complain about lines that depend on a failed one. The result can be
+ * walked; task_check decides whether it is sound. */
 #include "expr/sum/law.h"
 #include "expr/sum/read.h"
 #include "text.h"
@@ -12,12 +12,12 @@ typedef struct TaskReader {
   bool ended;
   bool give_up;              /* nothing that follows would make sense */
   VEC(Task *) open;          /* the repeats that are open */
-  Task *kernel;              /* the kernel that is open, or NULL */
+  Task *kernel;              /* the open kernel, or NULL */
   Map failed;                /* id + 1 of buffers whose line failed */
-  Map failed_stages;         /* so too the stages of the open kernel */
-  VEC(TaskSlot) slot;        /* of the stage at hand: one a read, as they come */
+  Map failed_stages;         /* likewise, for stages of the open kernel */
+  VEC(TaskSlot) slot;        /* of the current stage: one per read, in order */
   TextLines *lines;
-  uint32_t steps;            /* the value of n_steps that is said; UINT32_MAX: none is */
+  uint32_t steps;            /* the stated value of n_steps; UINT32_MAX: none */
 } TaskReader;
 
 static void *id_key(uint64_t id) {
@@ -81,7 +81,7 @@ static bool line_dim(TaskReader *r) {
   return true;
 }
 
-/* `mesh 2 2`, before all else; its sites are as many as relations may have. */
+/* `mesh 2 2`, before all else; it may have as many sites as relations may. */
 static bool line_mesh(TaskReader *r) {
   Mesh *m = &r->t->mesh;
   int64_t sites = 1, size;
@@ -160,7 +160,7 @@ static bool want_buffer_line(TaskReader *r, TaskBuffer *b) {
   return scan_want_end(&r->x.c, &b->place);
 }
 
-/* One that fails keeps its number, so that those behind it have theirs. */
+/* A failed buffer keeps its number, so that later ones have theirs. */
 static bool line_buffer(TaskReader *r) {
   TaskBuffer b = {.id = r->t->buffers.len};
   if (b.id == READ_IDS) return scan_fail(&r->x.c, D_E913, "there are at most %d buffers", READ_IDS);
@@ -399,7 +399,7 @@ static bool want_stage(TaskReader *r, TaskStage *s, EinSum *sum) {
   return scan_want_end(&r->x.c, &s->place);
 }
 
-/* One that fails keeps its number too. */
+/* A failed stage keeps its number too. */
 static bool line_stage(TaskReader *r) {
   TaskStage s = {.buffer = -1};
   EinSum sum = {0};

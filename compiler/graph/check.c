@@ -1,7 +1,6 @@
-/* graph/check.c - every invariant of an EinGraph, as graph.h and docs/languages-inside.md say them.
- * Walks the regions in order, so that what is defined so far is what may be used; each node and
- * each shared part of an expression is looked at once, and long chains are walked, not descended.
- */
+/* graph/check.c - checks every invariant of an EinGraph that graph.h and docs/languages-inside.md state. Walks the
+ * regions in order, so that a node may use only what is defined before it. Visits each node and each shared
+ * subexpression once, and walks long chains with loops. */
 #include "expr/region/law.h"
 #include "inside.h"
 
@@ -13,7 +12,7 @@ typedef struct Check {
   RegionCheck r;
   const EinGraph *g;
   Arena *arena;
-  const EinNode *n;            /* the node at hand; NULL: the graph as a whole */
+  const EinNode *n;            /* the current node; NULL: the graph as a whole */
   uint32_t inputs;             /* met so far */
 } Check;
 
@@ -88,7 +87,7 @@ static bool check_labels(Check *c, const EinNode *n, uint32_t labels) {
   return well;
 }
 
-/* The shape is what bounds and merges say. */
+/* The shape must follow from bounds and merges. */
 static void check_merge(Check *c, const EinNode *n) {
   uint32_t l = 0;
   for (uint32_t k = 0; k < n->rank; k++) {
@@ -144,7 +143,7 @@ static void check_input(Check *c, const EinNode *n) {
     check_same_shape(c, "the default", n, n->fallback);
 }
 
-/* What only other kinds have. */
+/* Fields that only other kinds of nodes have must be empty. */
 static void check_fields(Check *c, const EinNode *n) {
   if ((n->sum != NULL) != (n->kind == EIN_VERTEX)) fail(c, "an operation is what a vertex has, and only a vertex");
   if ((n->param || n->fallback) && n->kind != EIN_INPUT) fail(c, "only inputs are params and have defaults");

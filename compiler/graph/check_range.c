@@ -1,5 +1,5 @@
-/* graph/check_range.c - a graph that was read: every index that no data decide is proved to be in range, and every repeat
- * to make no more turns than it says. See expr/prove/in_range.h. */
+/* graph/check_range.c - checks a graph that was read from text: proves that every index that does not depend on data
+ * is in range, and that no repeat makes more turns than it states. See expr/prove/in_range.h. */
 #include "expr/prove/in_range.h"
 #include "inside.h"
 
@@ -7,10 +7,10 @@ typedef struct Check {
   InRange q;
   const EinGraph *g;
   Diags *d;
-  const EinNode *n;          /* the vertex at hand */
+  const EinNode *n;          /* the current vertex */
   bool ok;
-  VEC(const Expr *) turns;   /* of the repeats around: how many they make, NULL where that is not known; */
-  VEC(Str) turn;             /*   what their loop variables are called */
+  VEC(const Expr *) turns;   /* of the enclosing repeats: the number of turns, NULL if unknown; */
+  VEC(Str) turn;             /* the names of their loop variables */
 } Check;
 
 static Diag *complain(Check *c, const EinNode *n, const char *what) {
@@ -51,7 +51,7 @@ static void check_vertex(Check *c, const EinNode *n) {
   in_range_sum(&c->q, n->sum, n->bound);
 }
 
-/* What a bound is, if it is known without running: an expression over dims. */
+/* The value of a bound, if it is known without running: an expression over dims. */
 static const Expr *bound_known(const EinGraph *g, const EinNode *bound) {
   const EinSum *s = bound->kind == EIN_VERTEX ? bound->sum : NULL;
   bool plain = s && s->reducer == RED_NONE && !s->domain && !(s->body->has & ~(unsigned)HAS_DIM);

@@ -1,6 +1,6 @@
-/* graph/dot.c - an EinGraph as a picture: a box a node with its equation, an arrow an operand with the
- * indices with which it is read. Dashed arrows go from turn to turn. First what is drawn, whoever draws it;
- * then for Graphviz, with a cluster a repeat. */
+/* graph/dot.c - draws an EinGraph: a box per node with its equation, an arrow per operand with the indices of the
+ * read. Dashed arrows go from turn to turn. The first part decides what to draw, for any back end; the second writes
+ * Graphviz, with a cluster per repeat. */
 #include <string.h>
 
 #include "inside.h"
@@ -28,7 +28,7 @@ static void arrow_add(Drawn *d, const EinNode *from, const EinNode *to, const ch
   vec_push(d->arena, d->p->arrows, a);
 }
 
-/* The index list of each read, found by a walk over what the vertex computes. */
+/* The index list of each read, found by walking the vertex's expressions. */
 typedef struct Edges {
   Drawn *d;
   const EinNode *n;
@@ -116,7 +116,7 @@ typedef struct Dot {
   int depth;
 } Dot;
 
-/* Inside of a quoted string. */
+/* Escapes text inside a quoted string. */
 static void escape(Buf *out, const char *s) {
   for (; *s; s++) {
     if (*s == '"' || *s == '\\') buf_char(out, '\\');

@@ -1,11 +1,11 @@
-/* graph/equal.c - are two graphs the same in all fields? They may come of different pools and
- * tables. Scratch (mark, the interning) and what hash an EinSum has are not part of a graph. */
+/* graph/equal.c - whether two graphs agree in all fields. They may come from different pools and tables. Scratch
+ * (mark, the interning) and an EinSum's hash are not part of a graph. */
 #include "expr/region/law.h"
 #include "inside.h"
 
 typedef struct Equal {
   Same q;
-  const EinNode *n; /* the node at hand, for the complaint */
+  const EinNode *n; /* the current node, for the complaint */
 } Equal;
 
 static void say_where(void *ctx, Buf *out) {

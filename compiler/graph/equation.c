@@ -1,4 +1,4 @@
-/* graph/equation.c - a node as the equation that a person would write: for people, and not read back. */
+/* graph/equation.c - prints a node as the equation that a person would write: for people, not read back. */
 #include "expr/equation.h"
 #include "inside.h"
 

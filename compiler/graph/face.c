@@ -1,4 +1,4 @@
-/* graph/face.c - nodes and regions of an EinGraph as expr/region/region.h knows them. */
+/* graph/face.c - the interface through which expr/region/region.h sees the nodes and regions of an EinGraph. */
 #include "inside.h"
 
 static NodeRole role_of(const EinNode *n) {

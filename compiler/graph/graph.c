@@ -1,6 +1,5 @@
-/* graph/graph.c - building an EinGraph: nodes into regions, and the interning of EinSums and
- * monoids, so that equal operations of one graph are one pointer. Shapes are kept in normal form.
- */
+/* graph/graph.c - builds an EinGraph: puts nodes into regions, and interns EinSums and monoids, so that equal
+ * operations of one graph are one pointer. Shapes are kept in normal form. */
 #include "inside.h"
 
 EinGraph *graph_new(Arena *a, Strings *t, Exprs *p) {
@@ -136,7 +135,7 @@ EinNode *graph_state(EinGraph *g, EinRegion *body, Str name, DType t, uint32_t r
   return n;
 }
 
-/* One turn's shape with the turns put in at the axis. */
+/* Inserts the turns into the shape of one turn's value, at the axis. */
 static void stack_shape(EinGraph *g, EinNode *n, const EinStack *s, const Expr *turns) {
   BUG_UNLESS(turns && s->axis <= s->node->rank);
   n->rank = s->node->rank + 1;

@@ -1,25 +1,25 @@
-/* graph/json.c - an EinGraph as JSON, complete, for tools. Expressions are strings in the text
- * form.
+/* graph/json.c - an EinGraph as JSON, complete, for tools. Expressions are strings in the text form.
  *
  *   { "eingraph": 1, "ids": 21,
  *     "dims":     [ { "name", "value": integer or null } ],
- *     "externs":  [ { "name", "symbol", "from", "arguments": [ dtype ], "dtype", "cost" } ],   (C functions; where there are some; those of blocks
- *                   have "ranks", by argument, and how many labels of the result and reduced ones: "out", "red"; a "cost" of null is counted)
+ *     "externs":  [ { "name", "symbol", "from", "arguments": [ dtype ], "dtype", "cost" } ],   C functions, if any;
+ *                 those of blocks also have "ranks", by argument, and the numbers of labels of the result and of
+ *                 reduced ones, "out" and "red"; if "cost" is null, it is counted
  *     "monoids":  [ { "name", "dtype", "combine", "identity" } ],
- *     "nodes":    [ NODE ],                                   in an order in which they can be
- * computed "outputs":  [ { "name", "node": id } ], "asserts":  [ { "node": id, "text", "place" } ],
+ *     "nodes":    [ NODE ],                                   in an order in which they can be computed
+ *     "outputs":  [ { "name", "node": id } ],
+ *     "asserts":  [ { "node": id, "text", "place" } ],
  *     "checks":   [ { "cond", "text", "place" } ] }
  *
  *   NODE: { "id", "kind", "name", "place", "dtype", "shape": [ expression ], and
  *     input:  "param", "default": id or null
- *     vertex: "equation", "labels": [ { "name", "bound", "reduced" } ], "merge": [ labels a
- * dimension ], "reducer", "monoid", "acc", "inputs": [ id ], "body", "where", "domain", "by" where a C function makes it. repeat:
- * "turn", "bound": id, "turns", "stop": id or null, "states": [ { "node", "init", "next" } ],
+ *     vertex: "equation", "labels": [ { "name", "bound", "reduced" } ], "merge": [ labels per dimension ], "reducer",
+ *             "monoid", "acc", "inputs": [ id ], "body", "where", "domain", "by" if a C function computes it
+ *     repeat: "turn", "bound": id, "turns", "stop": id or null, "states": [ { "node", "init", "next" } ],
  *             "stacks": [ { "name", "node", "axis" } ], "nodes": [ NODE ]
  *     state, final, stack, turns: "repeat": id, "index" }
  *
- *   A place is null or { "file", "line", "column" }; a name, text or expression that is not there
- * is null. */
+ *   A place is null or { "file", "line", "column" }; a missing name, text or expression is null. */
 #include "base/json.h"
 #include "inside.h"
 

@@ -1,6 +1,6 @@
-/* graph/print.c - an EinGraph as text, a line a node, in the order in which it is computed; regions
- * are indented blocks. What graph.c derives (shapes of vertices and of a repeat's results) is not
- * said again. The grammar is in docs/languages-inside.md. */
+/* graph/print.c - prints an EinGraph as text, one line per node, in the order of computation; regions are indented
+ * blocks. What graph.c derives (shapes of vertices and of a repeat's results) is not printed. The grammar is in
+ * docs/languages-inside.md. */
 #include "expr/region/text.h"
 #include "inside.h"
 
@@ -8,7 +8,7 @@ typedef struct Printer {
   SumPrinter p;
   Buf *out;
   const EinGraph *g;
-  const EinNode *n; /* the vertex at hand */
+  const EinNode *n; /* the current vertex */
 } Printer;
 
 static void read_text(void *ctx, Buf *out, int64_t slot) {

@@ -1,6 +1,6 @@
-/* graph/read.c - an EinGraph from its text. Every line stands for itself: after a complaint the
- * reader goes on with the next one, and says nothing about lines that hang on one that failed. What
- * is read is a graph that can be walked; whether it is a sound one is for graph_check to say. */
+/* graph/read.c - reads an EinGraph from its text. Each line is read independently: after a complaint the reader
+ * continues with the next line, and does not complain about lines that depend on a failed one. The result can be
+ * walked; graph_check decides whether it is sound. */
 #include "expr/region/text.h"
 #include "inside.h"
 
@@ -9,8 +9,8 @@ typedef struct GraphReader {
   EinGraph *g;
   EinRegion *region;
   RegionReader b;
-  VEC(uint8_t) merge;   /* of the vertex at hand; */
-  VEC(EinNode *) input; /*   one a read, as they come */
+  VEC(uint8_t) merge;   /* of the current vertex; */
+  VEC(EinNode *) input; /*   one per read, in order */
 } GraphReader;
 
 static bool want_ref(GraphReader *r, EinNode **out) {
@@ -18,7 +18,7 @@ static bool want_ref(GraphReader *r, EinNode **out) {
   return *out != NULL;
 }
 
-/* The id of the node that the line defines. */
+/* Reads the id of the node that the line defines. */
 static bool want_id(GraphReader *r, uint32_t *id) {
   if (!want_new_id(&r->b, id)) return false;
   r->g->n_nodes = *id;
@@ -31,7 +31,7 @@ static bool read_of(void *ctx, bool kept, int64_t id, DType *dtype, int64_t *slo
   GraphReader *r = ctx;
   TextNode *known = id < READ_IDS ? node_of(&r->b, (uint32_t)id) : NULL;
   EinNode *x = known ? known->node : NULL;
-  (void)kept; /* never: there are no such reads in a graph */
+  (void)kept; /* never: a graph has no such reads */
   if (!x || x->kind == EIN_REPEAT) {
     const char *why =
         x ? "%%%lld is a repeat, not a tensor" : "%%%lld is not defined above this line";

@@ -1,4 +1,4 @@
-/* graph/word.c - what a node is called: its word in the text, and the names in its expressions. */
+/* graph/word.c - the name of a node: its word in the text, and the names in its expressions. */
 #include "inside.h"
 
 const char *node_word(const EinNode *n) {

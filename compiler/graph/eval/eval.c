@@ -1,8 +1,8 @@
-/* graph/eval/eval.c - the slow truth: any EinGraph, by plain loops.
+/* graph/eval/eval.c - the reference evaluator: runs any EinGraph by plain loops, slowly.
  *
- * In comes a graph that graph_check finds well, with sizes and input arrays; out come the outputs' arrays.
- * Only what an output or an assert needs is computed, in the graph's order: first what the asserts need, then
- * they are tested, then the rest. A buffer of the program's own region goes after its last user. */
+ * In: a graph that passes graph_check, sizes, and input arrays; out: the outputs' arrays. Computes only what an
+ * output or an assert needs, in the graph's order: first what the asserts need, then tests them, then computes the
+ * rest. Frees a buffer of the program's own region after its last user. */
 #include "eval_inside.h"
 
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static bool input_fits(Run *r, const EinNode *n, const EvalArray *x) {
   return true;
 }
 
-/* Given or not, every input is looked at before anything is computed. */
+/* Every input is checked before anything is computed, whether given or not. */
 static bool inputs_check(Run *r) {
   for (uint32_t i = 0; i < r->graph->inputs.len; i++) {
     const EinNode *n = r->graph->inputs.at[i];
@@ -84,13 +84,13 @@ static bool inputs_check(Run *r) {
   return true;
 }
 
-/* Its array stands for the one given, or for its default's. */
+/* Uses the array that was given, or its default's. */
 static bool input_run(Run *r, const EinNode *n) {
   Held *h = held_of(r, n);
   const EvalArray *x = input_given(r, n);
   if (!size_of_node(r, n)) return false;
   if (!x) x = &held_of(r, n->fallback)->array;
-  if (!x->data) { /* an empty array may be given so */
+  if (!x->data) { /* an empty array may be given in this form */
     BUG_UNLESS(h->array.count == 0);
     return held_room(r, n, h);
   }
@@ -112,7 +112,7 @@ bool node_run(Run *r, const EinNode *n) {
   bug("eval: node %%%u has no kind", n->id);
 }
 
-/* The program's own nodes, in order; early: only those that the asserts need. */
+/* Runs the program's own nodes, in order; early: only those that the asserts need. */
 static bool nodes_run(Run *r, bool early) {
   const EinRegion *top = r->graph->top;
   for (uint32_t i = 0; i < top->nodes.len; i++) {
@@ -127,7 +127,7 @@ static bool nodes_run(Run *r, bool early) {
   return true;
 }
 
-/* ---- what is needed -------------------------------------------------------------------------- */
+/* ---- needed nodes ---------------------------------------------------------------------------- */
 
 typedef struct Need {
   Run *run;
@@ -169,7 +169,7 @@ static void need_operands(Need *s, const EinNode *n) {
   case EIN_INPUT:
     if (!n->fallback || input_given(s->run, n)) return;
     need(s, n, n->fallback);
-    held_of(s->run, n->fallback)->last = UINT32_MAX; /* the input's array lies in its buffer */
+    held_of(s->run, n->fallback)->last = UINT32_MAX; /* the input's array shares its buffer */
     return;
   case EIN_VERTEX:
     for (uint32_t k = 0; k < n->sum->n_slot; k++) need(s, n, n->input[k]);
@@ -237,9 +237,9 @@ static bool asserts_check(Run *r) {
   return eval_fail(r, EVAL_ASSERT, first->place, "assertion failed: %s%s", first->text ? first->text->s : "", more);
 }
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- entry point ----------------------------------------------------------------------------- */
 
-/* Into the caller's arena, what does not lie there yet: an input given, a state's last value. */
+/* Copies into the caller's arena what is not there yet: a given input, a state's last value. */
 static void outputs_copy(Run *r) {
   Arena *a = r->eval->arena;
   uint32_t n = r->graph->outputs.len;

@@ -1,5 +1,5 @@
-/* graph/eval/eval_cell.c - one value at a time: the language's arithmetic in each dtype, conversions, and elements
- * of arrays. In come cells, out go cells; nothing here can fail. */
+/* graph/eval/eval_cell.c - operates on single values: the language's arithmetic in each dtype, conversions, and
+ * elements of arrays. In: cells, out: cells; nothing here can fail. */
 #include <math.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ double min_d(double a, double b) { return isnan(a) || a < b ? a : b; }
 float max_s(float a, float b) { return isnan(a) || a > b ? a : b; }
 float min_s(float a, float b) { return isnan(a) || a < b ? a : b; }
 
-/* log(exp a + exp b). Equal infinities have no difference, so equal arguments are a case of their own. */
+/* log(exp a + exp b). The difference of equal infinities is undefined, so equal arguments are a separate case. */
 double lse_d(double a, double b) {
   return a == b ? a + log(2.0) : max_d(a, b) + log1p(exp(-fabs(a - b)));
 }
@@ -98,8 +98,8 @@ static int64_t int_from_real(DType to, double x) {
   return (int64_t)x;
 }
 
-/* bf16 keeps 8 bits: above 2^53 the double must not be rounded first, so what it would lose is kept as one
- * sticky bit. f16 is infinite long before that. */
+/* bf16 keeps 8 bits: above 2^53 rounding to double first would round twice, so the lost bits are kept as one sticky
+ * bit. f16 is infinite long before that. */
 static double double_sticky(int64_t x) {
   uint64_t u = x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
   if (u >> 53) u = (u >> 11 | ((u & 2047) != 0)) << 11;

@@ -1,10 +1,10 @@
-/* graph/eval/eval_code.c - an expression to a register program.
+/* graph/eval/eval_code.c - compiles an expression to a register program.
  *
- * Each part of the expression has a register of its own; labels, turns and constants need no instruction.
- * `and`, `or` and `select` jump, so their arguments run only where they are needed. What stands in several
- * places is computed once a point all the same: without lazy operations at its first use; otherwise what
- * reads nothing (and so cannot fail) is computed ahead, and what reads becomes a part that is called, and
- * runs on the first call only. Nothing here recurses: no depth of nesting is too deep. */
+ * Each subexpression has its own register; labels, turns and constants need no instruction. `and`, `or` and `select`
+ * jump, so their arguments run only where they are needed. A shared subexpression is still computed once per point:
+ * without lazy operations, at its first use; otherwise, if it reads nothing (and so cannot fail), ahead of its uses,
+ * and if it reads, as a part that is called and runs only on the first call. Nothing here recurses, so nesting may
+ * be arbitrarily deep. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 typedef struct Info {
   const Expr *e;
   uint32_t reg, uses;
-  uint32_t part;             /* 1 + its number if it is called; 0: not */
+  uint32_t part;             /* 1 + the number of its part, if it is called; 0: it is not */
   bool done;                 /* nothing to emit any more */
 } Info;
 
@@ -46,7 +46,7 @@ static uint32_t register_new(Builder *b, Cell x) {
   return b->reg.len - 1;
 }
 
-/* The register of e; a constant's holds its value from now on. */
+/* Returns e's register; a constant's register holds its value from now on. */
 static uint32_t register_of(Builder *b, const Expr *e) {
   Cell x = {.i = e->kind == EX_INT ? e->i : 0};
   switch ((ExprKind)e->kind) {
@@ -88,7 +88,7 @@ static uint32_t emit(Making *m, uint32_t op, uint32_t dst, uint32_t a, uint32_t 
   return m->code.len - 1;
 }
 
-/* Between the arguments of a lazy operation: what decides whether the next one is computed. */
+/* Emits, between the arguments of a lazy operation, the test whether the next one is computed. */
 static void emit_between(Making *m, Step *s) {
   const Expr *e = s->info->e;
   uint32_t dst = s->info->reg, a = reg_of(m, e->arg[0]);
@@ -123,7 +123,7 @@ static void emit_read(Making *m, const Info *i) {
   emit(m, I_READ + e->dtype, i->reg, (uint32_t)e->i, extra, e->n);
 }
 
-/* Results of arithmetic are brought back to their dtype. */
+/* Rounds or wraps results of arithmetic to their dtype. */
 static void emit_round(Making *m, const Info *i) {
   DType t = (DType)i->e->dtype;
   OpRule rule = op_info[i->e->op].rule;
@@ -170,7 +170,7 @@ static void emit_end(Making *m, const Step *s) {
   if (!s->info->part) s->info->done = true;
 }
 
-/* Where no code of its own is wanted here: it is there already, or a call does it. */
+/* Handles an expression that needs no code here: it was computed already, or a call does it. */
 static bool emit_short(Making *m, const Info *i) {
   if (i->done) return true;
   if (!i->part) return false;
@@ -195,7 +195,7 @@ static void emit_expr(Making *m, Info *top) {
   }
 }
 
-/* Finds all of e's parts and counts their uses. */
+/* Finds all of e's subexpressions and counts their uses. */
 static Info *survey(Making *m, const Expr *e) {
   Info *top = info_of(m, e);
   for (uint32_t k = 0; k < m->all.len; k++) {
@@ -210,8 +210,8 @@ static int by_id(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* With lazy operations about: shared things that read become parts; the others are computed now, arguments
- * (which are older) first. */
+/* With lazy operations: shared subexpressions that read become parts; the others are computed now, arguments (which
+ * are older) first. */
 static void emit_shared(Making *m) {
   VEC(Info *) ahead = {0};
   for (uint32_t k = 0; k < m->all.len; k++) {

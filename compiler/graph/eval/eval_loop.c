@@ -1,8 +1,8 @@
-/* graph/eval/eval_loop.c - a repeat: its turns one after another, its states and its stacks.
+/* graph/eval/eval_loop.c - runs a repeat: its turns one after another, its states and its stacks.
  *
- * A turn computes the block's nodes in order, reads the stop, puts the stacked values in their places and
- * copies each state's next aside; only then do all states change together. Buffers of a turn's nodes stay
- * with the nodes and are written over in the next turn. */
+ * A turn computes the block's nodes in order, reads the stop condition, stores the stacked values, and copies each
+ * state's next value aside; only then are all states updated together. Buffers of a turn's nodes stay with the nodes
+ * and are overwritten in the next turn. */
 #include <string.h>
 
 #include "eval_inside.h"
@@ -10,9 +10,9 @@
 struct Loop {
   const EinRegion *region;
   int64_t turns;             /* made so far */
-  Held *spare;               /* one a state: what it will be */
-  Held *stack;               /* one a stack */
-  EvalInput *kept;           /* states, then stacks: for whoever looks at them between turns */
+  Held *spare;               /* by state: its next value */
+  Held *stack;               /* one per stack */
+  EvalInput *kept;           /* states, then stacks: for observers between turns */
 };
 
 void loop_drop(Run *r, Loop *l) {
@@ -59,7 +59,7 @@ static bool states_next(Run *r, Loop *l) {
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* The shape of one turn's value with the turns put in; NULL on failure. */
+/* Inserts the turns into the shape of one turn's value; NULL on failure. */
 static int64_t *stack_shape(Run *r, const EinRegion *g, const EinStack *s) {
   int64_t *shape = NEW_ARRAY(r->arena, int64_t, s->node->rank + 1);
   const char *what = arena_printf(r->arena, "the number of turns in %s", s->name->s);
@@ -89,7 +89,7 @@ static bool stack_start(Run *r, const EinRegion *g, const EinStack *s, Held *h) 
   return true;
 }
 
-/* One turn's value to its place; part by part, since the axis of turns may stand anywhere. */
+/* Stores one turn's value in pieces, since the axis of turns may be any. */
 static void slice_put(char *to, const char *from, size_t size, const EvalArray *a, uint32_t axis, int64_t t) {
   size_t before = 1, after = size;
   for (uint32_t d = 0; d < axis; d++) before *= (size_t)a->shape[d];
@@ -109,7 +109,7 @@ static bool stack_put(Run *r, Loop *l, const EinStack *s, Held *h) {
   slice_put(h->data, x->data, cell_size(a->dtype), a, s->axis, l->turns);
   if (!x->has && !a->has) return true;
   if (!held_mask(r, &as, h)) return false;
-  if (!a->has) memset(h->mask, 1, (size_t)a->count); /* all turns so far had values, and the others are 0 */
+  if (!a->has) memset(h->mask, 1, (size_t)a->count); /* all elements so far had values, and the others are 0 */
   h->array.has = h->mask;
   if (x->has) slice_put((char *)h->mask, (const char *)x->has, 1, a, s->axis, l->turns);
   return true;
@@ -126,7 +126,7 @@ static bool loop_start(Run *r, Loop *l) {
   return true;
 }
 
-/* For whoever asks while it runs. */
+/* Reports progress to an observer. */
 static void turn_tell(Run *r, const Loop *l) {
   const EinRegion *g = l->region;
   EvalAt at = {.turn = l->turns};
@@ -189,7 +189,7 @@ bool loop_run(Run *r, const EinNode *n) {
   return true;
 }
 
-/* A state's or stack's buffer is looked at where it lies: it changes only when the repeat runs again. */
+/* A result shares the buffer of its state or stack, which changes only when the repeat runs again. */
 bool loop_result(Run *r, const EinNode *n) {
   Held *h = held_of(r, n);
   const Loop *l = held_of(r, n->repeat)->loop;

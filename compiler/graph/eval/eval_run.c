@@ -1,13 +1,13 @@
 /* graph/eval/eval_run.c - runs a program at one point: one flat switch over the instructions.
  *
- * In come the registers (labels, turns and constants set) and the tensors; out goes the result's register.
- * Only a read can fail. What each operation means in a dtype is said here and in eval_cell.c alone: f16 and
- * bf16 are computed as f32 and narrow integers as i64, and an I_NARROW or I_WRAP follows. */
+ * In: the registers (labels, turns and constants are set) and the tensors; out: the result's register. Only a read
+ * can fail. Only this file and eval_cell.c define what each operation means in a dtype: f16 and bf16 are computed as
+ * f32 and narrow integers as i64, followed by an I_NARROW or I_WRAP. */
 #include <math.h>
 
 #include "eval_inside.h"
 
-/* Where a read's element lies. */
+/* Finds the offset of a read's element. */
 static inline bool locate(const Code *c, Frame *f, const Inst *in, uint64_t *out) {
   const Tensor *t = &f->tensor[in->a];
   const uint32_t *index = c->extra + in->b;
@@ -57,7 +57,7 @@ static float lgamma_s(float x) { int sign; return lgammaf_r(x, &sign); }
     break; \
   }
 
-/* Signs of a NaN are NaN. */
+/* The sign of a NaN is NaN. */
 #define SIGN(a) ((a) > 0 ? 1 : (a) < 0 ? -1 : (a))
 
 static void call_run(const Extern *x, const uint32_t *from, Cell *R, Cell *to) {

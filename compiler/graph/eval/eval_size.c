@@ -1,5 +1,5 @@
-/* graph/eval/eval_size.c - extents, shapes and buffers: dims-only expressions evaluated with the dims given, every
- * product checked, every tensor held against max_bytes. */
+/* graph/eval/eval_size.c - evaluates extents, shapes and buffer sizes: expressions over the given dims. Checks every
+ * product for overflow, and every tensor against max_bytes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ bool size_of_node(Run *r, const EinNode *n) {
   return h->sized;
 }
 
-/* So many more bytes, if that is not more than may be in use at one time. */
+/* Adds bytes to those in use, if the total stays within the limit. */
 static bool live_more(Run *r, const EinNode *n, Held *h, int64_t bytes) {
   int64_t most = r->eval->max_live, live;
   if (!add_ok(r->live, bytes, &live) || (most > 0 && live > most))

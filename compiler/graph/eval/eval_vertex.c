@@ -1,8 +1,8 @@
-/* graph/eval/eval_vertex.c - one vertex: its points in row-major order, and at each the scalar expression or the
- * reduction over the points of the reduced labels, again row-major.
+/* graph/eval/eval_vertex.c - evaluates one vertex: visits its points in row-major order, and at each computes the
+ * scalar expression, or the reduction over the reduced labels, also row-major.
  *
- * Floats are reduced pairwise: partial k stands for 2^k points that follow each other, so the tree depends on
- * the number of points alone. The identity is combined with the first point; integers go one by one. */
+ * Float reductions are pairwise: partial k covers 2^k consecutive points, so the tree depends only on the number of
+ * points. The identity is combined with the first point; integers are combined one by one. */
 #include <math.h>
 #include <string.h>
 
@@ -20,11 +20,11 @@ struct Vertex {
   Frame frame;
 };
 
-/* A reduction under way. */
+/* A reduction in progress. */
 typedef struct Gather {
   Cell partial[64];
-  uint64_t n;                /* points so far; the bits say which partials are there */
-  int64_t at, best;          /* argmax: position of the point met, and of the best */
+  uint64_t n;                /* points so far; its bits say which partials are in use */
+  int64_t at, best;          /* argmax: position of the current point, and of the best */
 } Gather;
 
 /* ---- setting up ------------------------------------------------------------------------------ */
@@ -75,7 +75,7 @@ static bool vertex_extents(Run *r, Vertex *v) {
   return true;
 }
 
-/* The labels must make the shape that the node says. */
+/* Checks that the labels make the node's shape. */
 static bool vertex_merges(Run *r, const Vertex *v) {
   const EinNode *n = v->node;
   const int64_t *shape = held_of(r, n)->array.shape;
@@ -107,7 +107,7 @@ static Vertex *vertex_new(Run *r, const EinNode *n) {
   return b.failed ? NULL : v;
 }
 
-/* The operands' buffers and the turn counters as they are now. */
+/* Binds the current operand buffers and turn counters. */
 static void vertex_bind(Run *r, Vertex *v) {
   for (uint32_t s = 0; s < v->sum->n_slot; s++) {
     const EvalArray *a = &held_of(r, v->node->input[s])->array;
@@ -128,7 +128,7 @@ static const char *point_text(Run *r, const Vertex *v, uint32_t n) {
   return b.s;
 }
 
-/* A read that failed; n labels are set. */
+/* Reports a failed read; n labels are set. */
 static bool read_fail(Run *r, const Vertex *v, const Code *c, uint32_t n) {
   const Inst *in = v->frame.fault;
   const EinNode *from = v->node->input[in->a];
@@ -201,7 +201,7 @@ static Cell combine(Vertex *v, Cell a, Cell b) {
   }
 }
 
-/* Whether x is to be preferred to the best so far: the first NaN to all else, the first of equals. */
+/* Whether x beats the best so far: the first NaN wins over everything else, and the first of equals wins. */
 static bool beats(const EinSum *s, Cell x, Cell best) {
   bool most = s->reducer == RED_ARGMAX;
   switch (class_of(s->acc)) {
@@ -255,7 +255,7 @@ static bool gather_end(Run *r, Vertex *v, Gather *g, Cell *out) {
 
 /* ---- the points ------------------------------------------------------------------------------ */
 
-/* The next point of labels from..to-1, the last fastest; false after the last one, all being 0 again. */
+/* Steps to the next point of labels from..to-1, the last fastest; false after the last point, with all at 0 again. */
 static inline bool next_point(Vertex *v, uint32_t from, uint32_t to) {
   while (to-- > from) {
     if (++v->frame.reg[to].i < v->extent[to]) return true;

@@ -1,18 +1,19 @@
-/* graph/grad/adjoint.c - one vertex: from its adjoint to what it leaves to each tensor that it reads. Every term of the scalar derivative
- * becomes a sum over the points that read an element, found by turning the index map round. */
+/* graph/grad/adjoint.c - differentiates one vertex: from its adjoint to its contribution to each tensor that it
+ * reads. Every term of the scalar derivative becomes a sum over the points that read an element, found by inverting
+ * the index map. */
 #include <math.h>
 
 #include "expr/prove/prove.h"
 #include "inside.h"
 
-typedef struct From {        /* the vertex at hand */
+typedef struct From {        /* the current vertex */
   Gradients *all;
   EinRegion *r;
   EinNode *m;
   EinSum s;                  /* its sum, whose slots are ids */
   uint32_t labels;
-  const Expr **at;           /* its output, over its labels: one index a dimension */
-  const Expr *some;          /* where its adjoint may be other than 0, as far as labels say (NULL: anywhere) */
+  const Expr **at;           /* its output, over its labels: one index per dimension */
+  const Expr *some;          /* where its adjoint may be nonzero, as far as labels tell (NULL: anywhere) */
 } From;
 
 static Exprs *pool(const From *f) { return f->all->g->exprs; }
@@ -53,7 +54,7 @@ static void output_places(From *f) {
 
 static From from_vertex(Gradients *all, EinRegion *r, EinNode *m) {
   From f = {.all = all, .r = r, .m = m, .s = *m->sum, .labels = m->sum->n_out + m->sum->n_red};
-  f.s.by = NULL; /* a C function makes the result, and nothing of what it leaves behind */
+  f.s.by = NULL; /* a C function makes the result, but not its contributions */
   f.s.body = by_id(&f, f.s.body);
   f.s.where = by_id(&f, f.s.where);
   f.s.domain = by_id(&f, f.s.domain);
@@ -65,7 +66,7 @@ enum { SOME_DEEP = 16 };
 
 static const Expr *some_of(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep);
 
-/* The same of what a map reads at its own labels. */
+/* The same for what a map reads at its own labels. */
 static const Expr *some_read(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep) {
   const EinNode *of = n->input[e->i];
   if (of->kind != EIN_VERTEX || of->sum->reducer != RED_NONE || of->rank != of->sum->n_out) return NULL;
@@ -74,8 +75,8 @@ static const Expr *some_read(Exprs *p, const EinNode *n, const Expr *e, uint32_t
   return some_of(p, of, of->sum->body, deep);
 }
 
-/* Where e may be other than 0, as far as conditions on labels tell, over the labels of map n whose body it is of; NULL: anywhere. An adjoint that is
- * chosen is 0 elsewhere, and so is what it is a factor of. */
+/* Where e may be nonzero, as far as conditions on labels tell, over the labels of map n, of whose body it is a part;
+ * NULL: anywhere. An adjoint that is chosen is 0 elsewhere, and so is a product with it as a factor. */
 static const Expr *some_of(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep) {
   if (!deep--) return NULL;
   if (e->kind == EX_READ) return some_read(p, n, e, deep);
@@ -89,7 +90,7 @@ static const Expr *some_of(Exprs *p, const EinNode *n, const Expr *e, uint32_t d
   return own == inner ? own : expr_and(p, own, inner);
 }
 
-/* Of its adjoint, over the labels of the vertex at hand. */
+/* The same for its adjoint, over the labels of the current vertex. */
 static const Expr *where_some(From *f, const EinNode *adjoint) {
   if (!adjoint || adjoint->kind != EIN_VERTEX || adjoint->sum->reducer != RED_NONE || adjoint->rank != adjoint->sum->n_out) return NULL;
   const Expr *some = some_of(pool(f), adjoint, adjoint->sum->body, SOME_DEEP);
@@ -112,7 +113,7 @@ static const Expr *own_labels(From *f, EinNode *of, uint32_t n) {
   return id_read(f->all, of, n, index);
 }
 
-/* Where there is something that the first best one could be. */
+/* The condition that there is a point at all, and so a first best one. */
 static const Expr *some_admitted(From *f, const Expr *where) {
   Exprs *p = pool(f);
   const Expr *some = f->s.domain;
@@ -127,7 +128,7 @@ static const Expr *some_admitted(From *f, const Expr *where) {
   return some;
 }
 
-/* Of max and min: at the first point that attains it. */
+/* For max and min: whether this is the first point that attains it. */
 static const Expr *is_best(From *f) {
   Exprs *p = pool(f);
   Reducer r = f->s.reducer;
@@ -142,7 +143,8 @@ static const Expr *is_best(From *f) {
   return expr_op2(p, OP_EQ, here, best);
 }
 
-/* The product of all points but this one that `op` lets through: OP_LT those before it, OP_GT those behind, OP_NE all others. */
+/* The product of all points except this one that `op` admits: OP_LT those before it, OP_GT those after it, OP_NE all
+ * others. */
 static const Expr *others(From *f, Op op) {
   Exprs *p = pool(f);
   uint32_t n = f->labels, red = f->s.n_red;
@@ -163,7 +165,7 @@ static const Expr *others(From *f, Op op) {
   return own_labels(f, adjoint_new(f->all, f->r, &s, bound, label, NULL, f->m->place), n);
 }
 
-/* The adjoint of the body, from that of the result; value NULL: the reducer has none. */
+/* The adjoint of the body, given that of the result; value NULL: the reducer has none. */
 static Adjoint body_adjoint(From *f, const Expr *above) {
   Exprs *p = pool(f);
   switch (f->s.reducer) {
@@ -190,7 +192,7 @@ static Str label_fresh(Gradients *all, const Str *names, uint32_t n, Str name) {
   return s;
 }
 
-/* As the reader calls it, where it has a label there. */
+/* The reader's name for it, if it has a label there. */
 static Str label_of(const From *f, const EinNode *n, const Expr *index, uint32_t d) {
   if (index->kind == EX_LABEL) return f->m->label[index->i];
   bool same = n->kind == EIN_VERTEX && n->rank == n->sum->n_out;
@@ -222,8 +224,9 @@ static void factors_part(Edge *e, const Expr *v) {
   *to = times(e->p, *to, v);
 }
 
-/* A product, some factors of which are there at its edge and beyond, as a convolution's kernel is: the others are chosen, and those read as
- * they are, as in (G[x-j] ?? 0) * K[j]. So it is a contraction like any other, not one with a condition on each point. NULL: it is none. */
+/* For a product with some factors that exist at the window's edge and beyond, such as a convolution's kernel:
+ * chooses the other factors, and reads those unconditionally, as in (G[x-j] ?? 0) * K[j]. So it is an ordinary
+ * contraction, without a condition on each point. NULL: it has no such form. */
 static const Expr *product_chosen(From *f, const Turned *t, const Expr *value) {
   Edge e = {.p = pool(f), .t = t};
   factors_part(&e, value);
@@ -233,14 +236,15 @@ static const Expr *product_chosen(From *f, const Turned *t, const Expr *value) {
   return times(e.p, expr_select(e.p, where, within, none), expr_relabel(e.p, e.beside, f->labels, t->to));
 }
 
-/* ---- what stands before a sum ------------------------------------------------------------------------------ */
+/* ---- factors before a sum ---------------------------------------------------------------------------------- */
 
 static bool is_factor(const Expr *e) {
   if (e->kind == EX_OP && e->op == OP_MUL) return is_factor(e->arg[0]) && is_factor(e->arg[1]);
   return is_read(e) || e->kind == EX_INT || e->kind == EX_REAL;
 }
 
-/* What e is a multiple of, all that looks at labels from `first` on: of G*W*f(x) + G*W*g(x), G*W; e itself, where it is no multiple. */
+/* The common factor of e that depends on labels from `first` on: of G*W*f(x) + G*W*g(x), G*W; e itself, if there is
+ * none. */
 static const Expr *multiple_of(const Expr *e, uint32_t first) {
   if (e->kind != EX_OP || !e->n) return e;
   bool a = e->arg[0]->labels >> first, b = e->n > 1 && e->arg[1]->labels >> first;
@@ -258,8 +262,9 @@ static const Expr *multiple_put(Exprs *p, const Expr *e, const Expr *what, const
   return e->n == 1 ? expr_op1(p, e->op, left) : expr_op2(p, e->op, left, multiple_put(p, e->arg[1], what, by, first));
 }
 
-/* A sum of multiples is a multiple of the sum: so the slope of what was within a sum, as gelu in sum[f] gelu(x[s,f]) * W[f,a], is taken once for an
- * element and not for each point. Makes the sum, and leaves a map in s. Where there may be no point, that is 0 and no multiple of 0. */
+/* A sum of multiples is a multiple of the sum: so the slope of what was inside a sum, such as gelu in sum[f]
+ * gelu(x[s,f]) * W[f,a], is computed once per element and not per point. Makes the sum, and leaves a map in s. If
+ * there may be no point, the sum is 0, and 0 has no multiples. */
 static void multiple_out(From *f, EinSum *s, uint32_t labels, const Expr *const *bound, const Str *label) {
   Exprs *p = pool(f);
   if (labels > 62 || s->where || !(s->body->labels >> s->n_out)) return;
@@ -281,7 +286,7 @@ static void multiple_out(From *f, EinSum *s, uint32_t labels, const Expr *const 
   s->where = NULL;
 }
 
-/* What the vertex said of its points, and is not certain where there is one. */
+/* The vertex's conditions on its points that t->where does not imply. */
 static const Expr *where_said(From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard, const Expr *some) {
   const Expr *said[] = {f->s.domain, f->s.where, guard, some}, *all = NULL;
   Facts facts = {.label = bound, .n_label = labels, .hold = &t->where, .n_hold = t->where != NULL};
@@ -309,7 +314,7 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
   const Expr *chosen = t.n_left && !where ? product_chosen(f, &t, term->adjoint.value) : NULL;
   const Expr *value = chosen ? chosen : expr_relabel(p, term->adjoint.value, f->labels, t.to);
   if (!chosen && t.n_left && f->some) where = where_said(f, &t, labels, bound, term->adjoint.guard, f->some);
-  if (!chosen) where = expr_and(p, expr_and(p, t.where, where), t.match); /* each is asked where those before it hold */
+  if (!chosen) where = expr_and(p, expr_and(p, t.where, where), t.match); /* tested where earlier ones hold */
   EinSum s = {.n_out = n->rank, .n_red = t.n_left, .reducer = t.n_left ? RED_SUM : RED_NONE, .dtype = n->dtype};
   s.acc = t.n_left ? dtype_sum((DType)value->dtype) : n->dtype;
   s.body = expr_cast(p, s.acc, value);

@@ -1,5 +1,6 @@
-/* graph/grad/derivative.c - the derivatives of ops.def, read where they are wanted. They are written as a user would: numbers, a b c for the
- * arguments and r for the result, + - * / ^, functions by name, `if c then x else y` with comparisons, `and`, `or`, isnan. */
+/* graph/grad/derivative.c - reads the derivatives of ops.def when they are needed. They are written as a user would
+ * write them: numbers, a b c for the arguments and r for the result, + - * / ^, functions by name, `if c then x else
+ * y` with comparisons, `and`, `or`, isnan. */
 #include <string.h>
 
 #include "inside.h"

@@ -1,12 +1,12 @@
-/* graph/grad/grad.c - the walk from the loss down. Operands have smaller numbers than what reads them, so in falling order each vertex has all
- * that is left to it before it leaves something itself. */
+/* graph/grad/grad.c - walks backwards from the loss. Operands have smaller numbers than their readers, so in
+ * decreasing order each vertex has received all contributions before it makes its own. */
 #include "inside.h"
 
 typedef struct Made {        /* of one loss, as seen from one region */
   const EinNode *loss;
   EinRegion *region;
-  Map adjoint;               /* node -> vertex; of a node that has one, all who read it had theirs */
-  Map left;                  /* repeat -> Shares, what it leaves to all around */
+  Map adjoint;               /* node -> vertex; complete once it is here: all readers have contributed */
+  Map left;                  /* repeat -> Shares, its contributions to all nodes outside */
   struct Made *next;
 } Made;
 
@@ -15,9 +15,9 @@ typedef struct Down {
   Made *made;
   EinNode *loss, *by;
   uint32_t n;                /* numbers up to the loss' */
-  EinNode **node;            /* by number: what the loss hangs on; else NULL */
+  EinNode **node;            /* by number: the nodes on which the loss depends; else NULL */
   bool *hangs;               /* on `by`, by floats */
-  bool *wanted;              /* it does, and has no adjoint yet */
+  bool *wanted;              /* it needs an adjoint and has none yet */
   Shares *shares;            /* by number */
 } Down;
 
@@ -37,7 +37,7 @@ static Made *made_of(Gradients *all, EinRegion *r, const EinNode *loss) {
   return m;
 }
 
-/* ---- what hangs on what -------------------------------------------------------------------------------- */
+/* ---- dependencies -------------------------------------------------------------------------------------- */
 
 static bool is_inside(const EinRegion *r, const EinRegion *of) {
   while (r && r != of) r = r->parent;
@@ -48,7 +48,7 @@ static void add_outer(Arena *a, const EinRegion *body, EinNode *n, Nodes *out) {
   if (n && !is_inside(n->region, body)) vec_push(a, *out, n);
 }
 
-/* What a repeat takes from around it. */
+/* Finds what a repeat reads from outside. */
 static void repeat_operands(Arena *a, const EinRegion *of, const EinRegion *body, Nodes *out) {
   add_outer(a, body, of->bound, out);
   for (uint32_t i = 0; i < of->states.len; i++) add_outer(a, body, of->states.at[i].init, out), add_outer(a, body, of->states.at[i].next, out);
@@ -136,7 +136,7 @@ static bool repeat_leaves(Down *d, EinNode *m, Shares *out, GradTrouble *t) {
     if (adjoint) vec_push(a, have, ((Share){n, adjoint}));
   }
   if (!have.len) return true;
-  if (!repeat_adjoint(d->all, d->made->region, m, &have, NULL, out, t)) /* perhaps for what is wanted alone */
+  if (!repeat_adjoint(d->all, d->made->region, m, &have, NULL, out, t)) /* perhaps only for the wanted ones */
     return repeat_adjoint(d->all, d->made->region, m, &have, d->wanted, out, t);
   known = NEW(a, Shares);
   *known = *out;
@@ -144,10 +144,10 @@ static bool repeat_leaves(Down *d, EinNode *m, Shares *out, GradTrouble *t) {
   return true;
 }
 
-/* It leaves to those that it reads what they are to have. */
+/* Passes contributions on to all operands. */
 static bool leave(Down *d, EinNode *m, EinNode *adjoint, GradTrouble *t) {
   Shares out = {0};
-  if (m == d->by || is_result(m)) return true; /* the repeat leaves for all its results at once */
+  if (m == d->by || is_result(m)) return true; /* the repeat contributes for all its results at once */
   if (m->kind == EIN_REPEAT) {
     if (!repeat_leaves(d, m, &out, t)) return false;
   } else if (m->kind != EIN_VERTEX || !wants_any(d, m)) {

@@ -1,6 +1,6 @@
-/* graph/grad/index.c - an index map turned round: from x, the place that is read, to the points that read it. What is linear in a label gives
- * the label, so that a convolution's adjoint is a sum over its window and no search; digits ((h d) merged) give all of theirs; what is
- * left, data above all, becomes a condition. */
+/* graph/grad/index.c - inverts an index map: from x, the place that is read, to the points that read it. An index
+ * that is linear in a label is solved for the label, so that a convolution's adjoint is a sum over its window and no
+ * search; digits ((h d) merged) are all solved; what remains, mainly data, becomes a condition. */
 #include "expr/prove/prove.h"
 #include "inside.h"
 
@@ -11,7 +11,7 @@ typedef struct Turn {
   Exprs *p;
   uint32_t n, n_label, n_out;
   const Expr *const *bound;
-  const Expr **to;           /* label k: itself, numbered n + k, until it is known */
+  const Expr **to;           /* label k: itself, numbered n + k, until it is solved */
   bool *known, *inside;
   VEC(const Expr *) where;
 } Turn;
@@ -39,7 +39,7 @@ static const Expr *normal(const Turn *t, Op op, const Expr *a, const Expr *b) { 
 
 /* ---- one label ----------------------------------------------------------------------------------------- */
 
-/* e is c * label k + rest, c a number that is not 0. */
+/* e is c * label k + rest, with a constant c other than 0. */
 static int64_t coefficient(const Turn *t, const Expr *e, uint32_t k, const Expr **rest) {
   *rest = expr_normal(t->p, put(t, e, k, expr_int(t->p, DT_I64, 0)));
   const Expr *c = normal(t, OP_SUB, expr_normal(t->p, put(t, e, k, expr_int(t->p, DT_I64, 1))), *rest);
@@ -52,7 +52,7 @@ static double weight(const Turn *t, uint32_t k) {
   return k < t->n_out ? points + 0.5 : points;
 }
 
-/* The label that runs farthest is found, and the others are run over. */
+/* Solves for the label with the largest extent; the others are iterated. */
 static bool turn_linear(Turn *t, const Expr *e, const Expr *x) {
   const Expr *rest = NULL, *r;
   int64_t c = 0, one;
@@ -74,7 +74,7 @@ static bool turn_linear(Turn *t, const Expr *e, const Expr *x) {
 
 /* ---- digits -------------------------------------------------------------------------------------------- */
 
-/* Labels that are not known yet, from left to right; false: too many, or one in something that is no sum of products. */
+/* Lists the unsolved labels, from left to right; false: too many, or one in something that is no sum of products. */
 static bool digits_find(const Turn *t, const Expr *e, uint32_t *digit, uint32_t *n) {
   if (e->kind == EX_LABEL && e->i >= t->n) {
     if (*n == DIGITS) return false;
@@ -111,7 +111,7 @@ static bool turn_digits(Turn *t, const Expr *e, const Expr *x, const Expr *dim) 
   return true;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------ */
+/* ---- everything together -------------------------------------------------------------------------------- */
 
 static void turn_labels(Turn *t, const Expr *const *index, const Expr *const *dim) {
   for (uint32_t d = 0; d < t->n; d++) {

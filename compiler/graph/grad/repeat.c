@@ -1,31 +1,33 @@
-/* graph/grad/repeat.c - a repeat run backwards. Another repeat goes through its turns from the last to the first: in each it computes the turn
- * again, from the states as they were when that began, which the first one now stacks up, and the adjoints of that turn; a repeat within the turn
- * is one of its nodes, and is run backwards there. Its states are the adjoints of the states, and what is left so far to each tensor around. Turns
- * that `until` spared are spared here too. */
+/* graph/grad/repeat.c - differentiates a repeat by running it backwards. Another repeat visits the turns from the
+ * last to the first: in each it recomputes the turn, from the states at the turn's start, which the original repeat
+ * now stacks, and computes the turn's adjoints. A nested repeat is one node of the turn, and is differentiated there
+ * in the same way. The states of the backward repeat are the adjoints of the states, and the contributions so far to
+ * each outer tensor. Turns that `until` skipped are skipped here too. */
 #include "inside.h"
 
 typedef struct Back {
   Gradients *all;
-  EinRegion *r;              /* where it stands, as the repeat does */
+  EinRegion *r;              /* where it is, like the repeat */
   EinNode *repeat;
-  EinRegion *of, *body;      /* its region, and that of the one that goes back */
+  EinRegion *of, *body;      /* its region, and that of the backward repeat */
   const Results *have;       /* its results that have adjoints */
-  const bool *wanted;        /* by number: nodes around that take shares; NULL: all floats */
-  const Expr *t;             /* the turn that is computed again, within body */
-  Map reached;               /* nodes that the results hang on, by floats */
-  Map copy;                  /* node of the region -> what it is in body */
-  Map share;                 /* node -> Shares: within body, what is left to copies and to nodes around */
-  VEC(EinNode *) made;       /* copies of its nodes but states, operands first */
-  VEC(EinNode *) around;     /* nodes around that are reached and take shares */
+  const bool *wanted;        /* by number: outer nodes that take contributions; NULL: all floats */
+  const Expr *t;             /* the turn that is recomputed, inside body */
+  Map reached;               /* nodes on which the results depend through floats */
+  Map copy;                  /* node of the region -> its copy in body */
+  Map share;                 /* node -> Shares: inside body, contributions to copies and to outer nodes */
+  VEC(EinNode *) made;       /* copies of its nodes except states, operands first */
+  VEC(EinNode *) around;     /* outer nodes that are reached and take contributions */
   VEC(EinNode *) ruled;      /* copied nodes that state their adjoints */
-  bool *active;              /* by number: a copy or a node around that takes shares */
+  bool *active;              /* by number: a copy or an outer node that takes contributions */
   GradTrouble *trouble;
 } Back;
 
 typedef struct Carried {
-  EinNode *of;               /* a state of the region, or a node around */
+  EinNode *of;               /* a state of the region, or an outer node */
   EinNode *saved;            /*   the state in all turns */
-  EinNode *init, *state;     /* the state of body that is its adjoint, and what the last turn finds in it; NULL: it has none */
+  EinNode *init, *state;     /* the state of body that is its adjoint, and its value for the last turn; NULL: it has
+                              * none */
 } Carried;
 typedef VEC(Carried) Carries;
 
@@ -46,7 +48,7 @@ static EinNode *scalar_vertex(Back *b, EinRegion *r, const Expr *body) {
   return adjoint_new(b->all, r, &s, NULL, NULL, NULL, b->repeat->place);
 }
 
-/* As many turns as were made, the last of them first. */
+/* Visits as many turns as were made, the last one first. */
 static void turns_back(Back *b) {
   EinGraph *g = b->all->g;
   EinNode *bound = b->of->bound;
@@ -67,7 +69,7 @@ static void turns_back(Back *b) {
 
 /* ---- the turn, again ------------------------------------------------------------------------------------ */
 
-/* A state at the beginning of each turn, along axis 0. */
+/* Stacks a state's value at the beginning of each turn, along axis 0. */
 static EinNode *stacked(Back *b, EinNode *n) {
   EinGraph *g = b->all->g;
   EinNode *known = map_find(&b->all->saved, n);
@@ -88,7 +90,8 @@ static EinNode *at_turn(Back *b, EinNode *stack, uint32_t axis, const EinNode *l
   return vertex_like(b->all, b->body, like, id_read(b->all, stack, stack->rank, index));
 }
 
-/* What it is when the turn is computed again: of the region, or of a repeat in it, the copy; around, itself. */
+/* The node when the turn is recomputed: for nodes of the region, or of a nested repeat, the copy; for outer ones,
+ * itself. */
 static EinNode *in_body(const Back *b, EinNode *n) {
   EinNode *copy = map_find(&b->copy, n);
   return copy ? copy : n;
@@ -172,7 +175,7 @@ static void turn_again(Back *b, const Carries *carry) {
   for (uint32_t i = 0; i < b->ruled.len; i++) rule_again(b->all, rule_of(b->all, b->ruled.at[i]), &b->copy, stated_again, b);
 }
 
-/* ---- what is left --------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------------------- */
 
 static Shares *shares_of(Back *b, const EinNode *n) {
   Shares *s = map_find(&b->share, n);
@@ -190,7 +193,7 @@ static EinNode *result_adjoint(const Back *b, EinKind kind, uint32_t index) {
   return NULL;
 }
 
-/* ---- what the results hang on ------------------------------------------------------------------------------ */
+/* ---- what the results depend on ---------------------------------------------------------------------------- */
 
 static void reach(Back *b, EinNode *from) {
   Arena *a = b->all->arena;
@@ -216,7 +219,7 @@ static void reach_all(Back *b) {
   }
 }
 
-/* ---- states of the one that goes back --------------------------------------------------------------------- */
+/* ---- states of the backward repeat ------------------------------------------------------------------------ */
 
 static Carries carries_find(Back *b) {
   Carries all = {0};
@@ -245,7 +248,7 @@ static void carries_make(Back *b, Carries *all) {
   }
 }
 
-/* Which copies lead by floats to what takes shares. */
+/* Finds the copies that lead through floats to nodes that take contributions. */
 static void active_find(Back *b, const Carries *carry) {
   b->active = NEW_ARRAY(b->all->arena, bool, b->all->g->n_nodes + 1);
   for (uint32_t i = 0; i < carry->len; i++) b->active[in_body(b, carry->at[i].of)->id] = carry->at[i].state != NULL;
@@ -256,7 +259,8 @@ static void active_find(Back *b, const Carries *carry) {
   }
 }
 
-/* What a turn's end has: of each state what the next turn leaves to it, of each stack its place, of all around what there was. */
+/* Contributions at a turn's end: to each state what the next turn contributed, to each stack its slice, to each
+ * outer node the sum so far. */
 static void end_shares(Back *b, const Carries *carry) {
   for (uint32_t i = 0; i < carry->len; i++) {
     const Carried *c = &carry->at[i];
@@ -269,7 +273,7 @@ static void end_shares(Back *b, const Carries *carry) {
   }
 }
 
-/* What a repeat within the turn has: all that its results have. */
+/* The contributions to a nested repeat: those to all its results. */
 static Results results_have(Back *b, const EinNode *repeat) {
   Results have = {0};
   for (uint32_t i = 0; i < b->made.len; i++) {
@@ -280,7 +284,7 @@ static Results results_have(Back *b, const EinNode *repeat) {
 }
 
 static bool node_leaves(Back *b, EinNode *m, Shares *out) {
-  if (!b->active[m->id] || is_result(m)) return true; /* the repeat leaves for all its results at once */
+  if (!b->active[m->id] || is_result(m)) return true; /* the repeat contributes for all its results at once */
   if (m->kind == EIN_REPEAT) {
     Results have = results_have(b, m);
     return !have.len || repeat_adjoint(b->all, b->body, m, &have, b->active, out, b->trouble);

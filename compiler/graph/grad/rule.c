@@ -1,15 +1,15 @@
-/* graph/grad/rule.c - a vertex whose adjoint is stated. What it leaves to its operands are the vertices that were stated, with its own adjoint
- * where these read the one that stands for it; what lies between it and its operands has no part in that. */
+/* graph/grad/rule.c - a vertex with a stated adjoint. Its contributions to its operands are the stated vertices,
+ * with its own adjoint in place of the one that they read; anything between the vertex and its operands is ignored. */
 #include <string.h>
 
 #include "inside.h"
 
-typedef struct Instance {    /* what was stated, for one adjoint */
+typedef struct Instance {    /* the stated vertices, for one adjoint */
   Gradients *all;
   const GradRule *rule;
   EinRegion *to;
-  Map copy;                  /* stated vertex -> what it is here */
-  Nodes made;                /* copies' originals that state their adjoint themselves */
+  Map copy;                  /* stated vertex -> its copy here */
+  Nodes made;                /* originals of copies that state their adjoints themselves */
   struct Instance *next;
 } Instance;
 
@@ -73,7 +73,7 @@ static void push_inputs(Arena *a, const EinNode *n, Nodes *todo) {
   for (uint32_t k = 0; k < n->sum->n_slot; k++) vec_push(a, *todo, n->input[k]);
 }
 
-/* What it takes of what was stated: what it reads, and what the rules of these read. */
+/* Finds the stated vertices that it needs: those that it reads, and those that their rules read. */
 static void needed_find(Instance *in, EinNode *top, Map *needed) {
   Arena *a = in->all->arena;
   Nodes todo = {0};
@@ -120,7 +120,7 @@ static bool is_by(const GradRule *rule, const EinNode *n) {
   return false;
 }
 
-/* What a gradient goes to from n: no conditions, indices or predicates. */
+/* The nodes that a gradient of n follows: no conditions, indices or predicates. */
 static Nodes followed_from(Arena *a, EinNode *n) {
   Nodes out = {0};
   VEC(const Expr *) todo = {0};
@@ -137,7 +137,7 @@ static Nodes followed_from(Arena *a, EinNode *n) {
   return out;
 }
 
-/* An end of what is followed that its body reaches past its parameters; NULL: there is none. */
+/* An end of what is followed that its body reaches without its parameters; NULL: there is none. */
 static const EinNode *past_parameters(Gradients *all, const GradRule *rule, const bool *active) {
   Arena *a = all->arena;
   Map met = map_new(a);
@@ -168,7 +168,7 @@ bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *a
   return true;
 }
 
-/* ---- when all gradients are there ------------------------------------------------------------------------- */
+/* ---- after all gradients ---------------------------------------------------------------------------------- */
 
 typedef struct Settle { Gradients *all; EinNode *of; } Settle;
 
@@ -180,7 +180,7 @@ static bool is_read_alone(const EinNode *n) {
   return same;
 }
 
-/* The vertex of a rule that n is all of, in the same shape; NULL: it is none. */
+/* The vertex of a rule that n is an unchanged copy of; NULL: none. */
 static EinNode *copied(const Gradients *all, const EinNode *n) {
   if (!is_read_alone(n) || n->rank != n->sum->body->n) return NULL;
   EinNode *of = n->input[0];
@@ -192,7 +192,7 @@ static EinNode *copied(const Gradients *all, const EinNode *n) {
   return same ? of : NULL;
 }
 
-/* One that nobody wrote as an equation, or a copy of a def's result. */
+/* Whether it is a vertex that nobody wrote as an equation, or a copy of a def's result. */
 static bool is_passed(const Gradients *all, const EinNode *n) {
   return is_read_alone(n) && (!n->name || strchr(n->name->s, '.') || copied(all, n));
 }
@@ -203,7 +203,7 @@ static const Expr *source_of(Settle *x, Exprs *p, const EinNode *n, uint32_t ran
   return id_read(x->all, n->input[0], read->n, at);
 }
 
-/* A read of what is itself a read is one of what that reads. */
+/* A read of a vertex that is itself a read becomes a read of the latter's operand. */
 static const Expr *leaf_settled(void *env, Exprs *p, const Expr *e) {
   Settle *x = env;
   if (e->kind != EX_READ) return e;
@@ -235,7 +235,8 @@ static void vertex_settle(Gradients *all, EinNode *n) {
   n->input = arena_copy(all->g->arena, input, s.n_slot * sizeof *input);
 }
 
-/* The program's own tensors that are a def's result are no copies of it: it has the name of the first, and stands for it. */
+/* The program's own tensors that are a def's result are not copies of it: it takes the name of the first, and
+ * replaces it. */
 static void result_name(Gradients *all, EinNode *n) {
   EinNode *of = n->name && !strchr(n->name->s, '.') ? copied(all, n) : NULL;
   if (!of || of->name != rule_of(all, of)->name) return;

@@ -1,12 +1,13 @@
-/* graph/grad/scalar.c - reverse mode within one expression: from its adjoint to those of what it reads, each shared part once. */
+/* graph/grad/scalar.c - reverse mode in one expression: from its adjoint to those of its reads, visiting each shared
+ * subexpression once. */
 #include <stdlib.h>
 
 #include "inside.h"
 
-typedef struct Part {        /* a part of the expression that a wanted read is in */
+typedef struct Part {        /* a subexpression that contains a wanted read */
   const Expr *e;
   bool met;
-  bool result;               /* where its adjoint is not 0, it is what the whole expression is */
+  bool result;               /* where its adjoint is nonzero, it is the value of the whole expression */
   Adjoint adjoint;
 } Part;
 
@@ -14,9 +15,9 @@ typedef struct Walk {
   Arena *arena;
   Exprs *p;
   const bool *active;
-  const Expr *result;        /* a read of what the expression was; NULL: there is none */
+  const Expr *result;        /* a read of the expression's value; NULL: there is none */
   VEC(Part) parts;
-  Map number;                /* part -> its number + 1; 1: there is nothing to follow */
+  Map number;                /* subexpression -> its number + 1; 1: nothing to follow */
   Terms *out;
 } Walk;
 
@@ -26,7 +27,7 @@ const Expr *adjoint_value(Exprs *p, Adjoint a) {
 
 /* ---- which parts -------------------------------------------------------------------------------------- */
 
-/* Arguments of a select's condition, of comparisons and of indices are no floats that anything follows. */
+/* Arguments of a select's condition, of comparisons and of indices are not floats to follow. */
 static bool is_followed(const Expr *e) { return dtype_is_float((DType)e->dtype) && (e->kind == EX_READ || e->kind == EX_OP); }
 
 static bool has_part(const Walk *w, const Expr *e) { return (uintptr_t)map_find(&w->number, e) > 1; }
@@ -38,7 +39,7 @@ static bool is_wanted(const Walk *w, const Expr *e) {
   return false;
 }
 
-/* Arguments before what is made of them. */
+/* Lists arguments before the expressions that use them. */
 static void parts_find(Walk *w, const Expr *top) {
   VEC(const Expr *) todo = {0};
   vec_push(w->arena, todo, top);
@@ -59,11 +60,12 @@ static void parts_find(Walk *w, const Expr *top) {
   }
 }
 
-/* ---- products that keep what is left out left out ------------------------------------------------------ */
+/* ---- products that keep zeros -------------------------------------------------------------------------- */
 
 static bool is_real(const Expr *e, double v) { return e->kind == EX_REAL && e->f == v; }
 
-/* A choice between numbers and choices, as derivatives are; one of data, X[i-1] ?? 0 beside a weight, is a factor like any other. */
+/* Whether it is a choice between numbers and choices, as in derivatives. A choice between data, such as X[i-1] ?? 0
+ * beside a weight, is an ordinary factor. */
 static bool is_choice(const Expr *e) {
   bool choice = e->kind == EX_OP && e->op == OP_SELECT;
   return e->kind == EX_REAL || (choice && is_choice(e->arg[1]) && is_choice(e->arg[2]));
@@ -108,7 +110,8 @@ static void leave(Walk *w, const Expr *e, Adjoint a, bool result) {
 
 static void cast_leaves(Walk *w, const Expr *e, Adjoint a) {
   const Expr *from = e->arg[0];
-  if (from->kind == EX_READ && has_part(w, from)) vec_push(w->arena, *w->out, ((Term){from, a})); /* rounded when all is added up */
+  /* the result is rounded once all terms are added */
+  if (from->kind == EX_READ && has_part(w, from)) vec_push(w->arena, *w->out, ((Term){from, a}));
   else leave(w, from, (Adjoint){a.guard, expr_cast(w->p, (DType)from->dtype, a.value)}, false);
 }
 

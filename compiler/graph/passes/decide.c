@@ -1,6 +1,7 @@
-/* graph/passes/decide.c - domain pruning: comparisons of integers that hold, or do not, wherever they are looked at. An expression
- * is walked from above, with the conditions of `select`, `and` and `or` as facts for what they guard. Proofs are dear, so they
- * are counted, for a vertex and for the graph; where they are spent, things stay as they are. */
+/* graph/passes/decide.c - domain pruning: replaces comparisons of integers that provably always hold, or never.
+ * Walks an expression from the top, with the conditions of `select`, `and` and `or` as facts for what they guard.
+ * Proofs are expensive, so each vertex and each graph has a budget; once that is spent, expressions stay as they
+ * are. */
 #include "decide.h"
 
 enum { VERTEX_PROOFS = 32, VERTEX_VISITS = 2000 };
@@ -20,13 +21,13 @@ void decide_hold(Decide *d, const Expr *e) {
   d->hold[d->facts.n_hold++] = e;
 }
 
-/* A comparison that a proof may decide. */
+/* Whether it is a comparison that a proof may decide. */
 static bool is_condition(const Expr *e) {
   return e->kind == EX_OP && op_info[e->op].rule == RULE_COMPARE && e->arg[0]->dtype == DT_I64 &&
          !(e->has & (HAS_READ | HAS_PARAM)) && (e->has & (HAS_LABEL | HAS_TURN | HAS_DIM));
 }
 
-/* Is there one in it? For each expression of the graph once. */
+/* Whether e contains one. Computed once for each expression of the graph. */
 static bool has_condition(Decide *d, const Expr *top) {
   static const char yes, no;
   VEC(const Expr *) stack = {0};
@@ -66,7 +67,7 @@ static const Expr *condition(Decide *d, const Expr *e) {
 
 static const Expr *walk(Decide *d, Map *seen, const Expr *e, int depth);
 
-/* e where `c` holds too: what is found out there is not true elsewhere, so it has a memory of its own. */
+/* Walks e where `c` holds too: results are not valid elsewhere, so it has its own memo table. */
 static const Expr *walk_where(Decide *d, const Expr *c, const Expr *e, int depth) {
   uint32_t before = d->facts.n_hold;
   if (!has_condition(d, e)) return e;

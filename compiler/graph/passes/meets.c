@@ -1,5 +1,6 @@
-/* graph/passes/meets.c - does what an f32 input holds come together with f64 data? Then its rounding shows in digits that the program
- * otherwise keeps. Where f32 data are only added up in f64, all of them have their digits already. */
+/* graph/passes/meets.c - whether the values of an f32 input are combined with f64 data, so that their rounding shows
+ * in digits that the program otherwise keeps. Where f32 data are only added up in f64, they are all exact to begin
+ * with. */
 #include "graph/graph.h"
 
 typedef struct Meets {
@@ -7,7 +8,7 @@ typedef struct Meets {
   const EinNode *input, *at;
 } Meets;
 
-/* Is a read of the dtype below e, and of the input if one is asked for? */
+/* Whether e contains a read of the dtype, and of the input if one is given. */
 static bool reads(const Meets *m, const Expr *top, DType t, const EinNode *input) {
   Map seen = map_new(m->arena);
   VEC(const Expr *) stack = {0};

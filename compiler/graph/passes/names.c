@@ -1,19 +1,20 @@
-/* graph/passes/names.c - names for vertices that have none of their own, by what they compute: "sum.A.W", with the tensors that are read. A plan is
- * kept in a file and given back to a later ein, which makes other vertices, and numbers them otherwise.
+/* graph/passes/names.c - names unnamed vertices by what they compute: "sum.A.W", with the tensors that they read. A
+ * plan is kept in a file and given to a later version of ein, which may make other vertices, and number them
+ * differently.
  *
- * Of several vertices with one name, as of a def that is called twice, each gets a number from 1; but what a state begins with, and becomes, is
- * called after it: "w.first", "w.next". */
+ * If several vertices have the same name, as after two calls of a def, each gets a number from 1; but the initial
+ * and next values of a state are named after it: "w.first", "w.next". */
 #include "passes.h"
 
-enum { NAME_MOST = 24, NAME_PARTS = 3 }; /* letters, and tensors, before it says "etc" */
+enum { NAME_MOST = 24, NAME_PARTS = 3 }; /* letters, and tensors, before "etc" */
 
 typedef struct Namer {
   EinGraph *g;
   Map times;                 /* by name: how many vertices and states have it */
   Map state;                 /*   and a state that has */
   Map given;                 /*   and who has it now */
-  Map number;                /*   and the last number that one of them got */
-  Map constant;              /* names of what reads nothing, which are no parts of others */
+  Map number;                /* and the last number given to one of them */
+  Map constant;              /* names of vertices that read nothing, which are not used in other names */
 } Namer;
 
 typedef void Visit(Namer *x, EinNode *n);
@@ -107,9 +108,9 @@ static void name_made(Namer *x, EinNode *n) {
   if (constant) map_put(&x->constant, n->name, n);
 }
 
-/* ---- what a repeat leaves ---------------------------------------------------------------------------------------- */
+/* ---- results of a repeat ----------------------------------------------------------------------------------------- */
 
-/* A stack is the tensor whose turns it has. */
+/* A stack is named after the tensor that it stacks. */
 static void name_result(Namer *x, EinNode *n) {
   (void)x;
   if (n->kind == EIN_STACK) n->name = n->repeat->body->stacks.at[n->index].node->name;

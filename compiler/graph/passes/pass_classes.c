@@ -1,22 +1,28 @@
-/* graph/passes/pass_classes.c - reductions in which the result's labels say one number that points are compared with. In: a vertex that asks
- * each point for each result. Out: one that asks each point once, and reads from it:
+/* graph/passes/pass_classes.c - rewrites reductions in which the result's labels determine one number that points
+ * are compared with. In: a vertex that tests each point for each result. Out: one that visits each point once, and
+ * reads from it:
  *
- *     S[s] = sum[t where t % 100 == k[s]] x[t]     T[r:100] = sum[t where t % 100 == r] x[t],  S[s] = T[k[s]] if 0 <= k[s] < 100, else 0
- *     S[s] = sum[z where row[z] == k[s]] x[z]      T[r:M] = sum[z where row[z] == r] x[z],     S[s] = T[k[s]] if 0 <= k[s] < M, else as it was
- *     S[s] = sum[t where t < k[s]] x[t]            T[r:N+1] = sum[t where t < r] x[t],         S[s] = T[k[s]], which goes from 0 to N
- *     S[s] = sum[t where t != s] x[t]              sum[t where t < s] x[t] + sum[t where t > s] x[t]
+ *     S[s] = sum[t where t % 100 == k[s]] x[t]
+ *         T[r:100] = sum[t where t % 100 == r] x[t],  S[s] = T[k[s]] if 0 <= k[s] < 100, else 0
+ *     S[s] = sum[z where row[z] == k[s]] x[z]
+ *         T[r:M] = sum[z where row[z] == r] x[z],     S[s] = T[k[s]] if 0 <= k[s] < M, else as it was
+ *     S[s] = sum[t where t < k[s]] x[t]
+ *         T[r:N+1] = sum[t where t < r] x[t],         S[s] = T[k[s]], with k clamped to 0..N
+ *     S[s] = sum[t where t != s] x[t]
+ *         sum[t where t < s] x[t] + sum[t where t > s] x[t]
  *
- * Of those on the right the first two are walks that put each point where it belongs, and the others are running sums. Where nothing says from
- * where to where the numbers go, M is as many as there are points and results together, which most indices are below; for the others, each point
- * is asked, as it was. No float sum becomes a difference: what is added is what was. Nothing is computed that was not, but at points that no
- * result asked for: so all that is read there must be proved to be in range. */
+ * Of the results, the first two are scatters, and the others are running sums. Where nothing bounds the numbers, M is
+ * the number of points plus that of results, which exceeds most indices; for larger numbers, each point is tested as
+ * before. No float sum becomes a difference: the same terms are added. Nothing else is computed, except at points
+ * that no result asked for: so all reads there must be proved to be in range. */
 #include "contract/contract.h"
 
 enum {
   PARTS_MOST = 32,           /* conjuncts */
-  STORE = 8,                 /* operations that take as long as an element that is stored and read again */
-  WALK = 16,                 /* and as a point does that is put where it belongs, or added to a running sum, others being asked in vectors */
-  LEAST = 64,                /* points of a label, for two running sums to be worth it */
+  STORE = 8,                 /* the cost of storing an element and reading it again, in operations */
+  WALK = 16,                 /* and of a point that is scattered, or added to a running sum, while tests run in
+                              * vectors */
+  LEAST = 64,                /* points of a label that make two running sums worthwhile */
   CLASSES_MOST = 1 << 20
 };
 
@@ -25,15 +31,16 @@ typedef struct Classes {
   Arena *scratch;
   int64_t proofs;            /* left for the graph */
 
-  const EinNode *n;          /* the vertex at hand, */
-  uint32_t labels;           /*   and so many it has; the new label is the next one, until vertices are made */
+  const EinNode *n;          /* the current vertex, */
+  uint32_t labels;           /* and the number of labels; the new one is next, until vertices are made */
   const Expr *part[PARTS_MOST];
-  uint32_t n_part, which;    /* the conjunct that is at hand */
-  const Expr *is, *count;    /* what stands for it: with the new label, whose extent this is */
-  const Expr *some, *at;     /* where there are points at all (NULL: wherever), and which of the new label's is read */
+  uint32_t n_part, which;    /* the number of conjuncts, and the current one */
+  const Expr *is, *count;    /* its replacement, with the new label, and the new label's extent */
+  const Expr *some, *at;     /* where there are points at all (NULL: everywhere), and the value of the new label to
+                              * read */
   bool beyond;               /* there may be points elsewhere, too */
-  const Expr *inner, *outer; /* the other conjuncts: about reduced labels, and about others alone */
-  uint64_t kept;             /* of the result's labels, those that T has too */
+  const Expr *inner, *outer; /* the other conjuncts: over reduced labels, and over others alone */
+  uint64_t kept;             /* the labels of the result that T has too */
 } Classes;
 
 static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; }
@@ -50,7 +57,7 @@ static double points(const Classes *c, uint64_t labels) {
 
 /* ---- which number ------------------------------------------------------------------------------ */
 
-/* So many numbers from `low` on. */
+/* `count` numbers from `low` on. */
 typedef struct Among { int64_t low; const Expr *count; } Among;
 
 static bool among_dtype(const Classes *c, DType t, Among *a) {
@@ -59,13 +66,13 @@ static bool among_dtype(const Classes *c, DType t, Among *a) {
   return count > 0;
 }
 
-/* One of n numbers, each `by` times: the first one's first to the last one's last. */
+/* The extent of n values, each repeated `by` times: from the first one's first to the last one's last. */
 static const Expr *count_times(const Classes *c, const Expr *n, const Expr *by) {
   Exprs *p = c->b.old->exprs;
   return expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, expr_op2(p, OP_SUB, n, integer(c, 1)), by), integer(c, 1));
 }
 
-/* The numbers that e is one of, as far as what it is made of says them. */
+/* The interval of e's values, as far as its operands bound it. */
 static bool among(const Classes *c, const Expr *e, Among *a) {
   Exprs *p = c->b.old->exprs;
   Among b;
@@ -88,7 +95,7 @@ static bool among(const Classes *c, const Expr *e, Among *a) {
   return add_ok(a->low, b.low, &a->low) && a->low <= INT32_MAX && a->low >= -INT32_MAX;
 }
 
-/* As many as there are points and results that tell numbers. */
+/* The number of points plus that of results with a number. */
 static const Expr *numbers_guess(const Classes *c, const Expr *e, const Expr *number) {
   Exprs *p = c->b.old->exprs;
   const Expr *made[2] = {integer(c, 1), integer(c, 1)};
@@ -98,7 +105,7 @@ static const Expr *numbers_guess(const Classes *c, const Expr *e, const Expr *nu
   return expr_normal(p, expr_op2(p, OP_ADD, made[0], made[1]));
 }
 
-/* What the points say is what the result's labels say: e == number. */
+/* Takes a number of the points that equals one of the result's labels: e == number. */
 static bool take_equal(Classes *c, const Expr *e, const Expr *number) {
   Exprs *p = c->b.old->exprs;
   if (!(e->labels & red_of(c)) || e->labels & out_of(c) || number->labels & red_of(c) || !(number->labels & out_of(c))) return false;
@@ -111,7 +118,7 @@ static bool take_equal(Classes *c, const Expr *e, const Expr *number) {
   if (!by_results) {
     c->beyond = !by_points;
     if (c->beyond && !(e->has & HAS_READ)) return false;
-    if (c->beyond) a = (Among){-1, numbers_guess(c, e, number)}; /* -1 often says that there is none */
+    if (c->beyond) a = (Among){-1, numbers_guess(c, e, number)}; /* -1 often means that there is none */
     const Expr *end = expr_op2(p, OP_ADD, integer(c, a.low), a.count);
     c->some = expr_and(p, expr_op2(p, OP_LE, integer(c, a.low), number), expr_op2(p, OP_LT, number, end));
   }
@@ -142,7 +149,7 @@ static bool take_remainder(Classes *c, const Expr *q, const Expr *number) {
   return true;
 }
 
-/* It goes along with the labels in even steps, so that a bound which it is is a running sum's as it stands. */
+/* Whether it changes with the labels in even steps, so that as a bound it is that of a running sum already. */
 static bool is_straight(const Classes *c, const Expr *e) {
   int64_t slope;
   if (e->has & HAS_READ) return false;
@@ -152,12 +159,12 @@ static bool is_straight(const Classes *c, const Expr *e) {
   return true;
 }
 
-/* `label op number`, where the number is data, or what is made of labels otherwise than in even steps. */
+/* `label op number`, where the number is data, or depends on labels in uneven steps. */
 static bool take_bound(Classes *c, const Expr *label, Op op, const Expr *number) {
   Exprs *p = c->b.old->exprs;
   if (label->kind != EX_LABEL || !(label->labels & red_of(c)) || number->labels & red_of(c)) return false;
   if (is_straight(c, number) || !(number->labels & out_of(c))) return false;
-  bool from = op == OP_GE || op == OP_GT, next = op == OP_LE || op == OP_GT; /* it begins, or ends, behind the number */
+  bool from = op == OP_GE || op == OP_GT, next = op == OP_LE || op == OP_GT; /* it begins, or ends, after the number */
   const Expr *size = c->n->bound[label->i], *most = next ? expr_op2(p, OP_SUB, size, integer(c, 1)) : size;
   const Expr *in = expr_op2(p, OP_MIN, expr_op2(p, OP_MAX, number, integer(c, next ? -1 : 0)), most);
   c->at = next ? expr_op2(p, OP_ADD, in, integer(c, 1)) : in;
@@ -179,7 +186,7 @@ static bool take(Classes *c, const Expr *e) {
   return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) || take_bound(c, e->arg[1], (Op)turned[e->op - OP_LT], e->arg[0]);
 }
 
-/* What is asked beside that. */
+/* Sorts the other conjuncts. */
 static void others_sort(Classes *c) {
   Exprs *p = c->b.old->exprs;
   c->inner = c->outer = NULL;
@@ -191,7 +198,7 @@ static void others_sort(Classes *c) {
   c->kept = (c->n->sum->body->labels | (c->inner ? c->inner->labels : 0)) & out_of(c);
 }
 
-/* Whether that is less, and reads only what is there. */
+/* Whether the rewrite costs less, and its reads are in range. */
 static bool pays(Classes *c) {
   double classes = extent_guess(c->count), kept = points(c, c->kept), all = points(c, out_of(c)), red = points(c, red_of(c));
   double cost = kept * (red * (double)WALK + classes * (double)(1 + STORE)) + all * (double)STORE;
@@ -221,8 +228,8 @@ static EinNode **slots_of(const Classes *c, EinNode *more, EinNode *and_more) {
   return slot;
 }
 
-/* What one of the vertices reduces by s, where `where` holds, over labels out[n_out].. and all that are reduced; there: what says at which of its
- * labels it has a value; NULL: at all. */
+/* Makes a vertex that reduces by s, where `where` holds, over labels out[n_out].. and all reduced ones; there: for
+ * which of its labels it has a value; NULL: for all. */
 static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *where, uint32_t n_out, const uint32_t *out, EinNode *there, const char *name) {
   EinGraph *g = c->b.g;
   const Expr *to[ORDER_LABELS + 1] = {0}, *bound[ORDER_LABELS + 1], *own[ORDER_LABELS + 1];
@@ -249,7 +256,7 @@ static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *wher
 
 static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN; }
 
-/* Argmax and argmin have a value where there are points. */
+/* Argmax and argmin have a value only where there are points. */
 static EinNode *part_make(Classes *c, EinRegion *r, const Expr *where, uint32_t n_out, const uint32_t *out, const char *name) {
   EinSum s = *c->n->sum, any = s;
   if (!is_arg(&s)) {
@@ -276,10 +283,10 @@ static EinNode *whole_make(Classes *c, EinRegion *r, const Expr *body, EinNode *
   return rebuild_vertex(&c->b, r, c->n, &s, c->n->bound, c->n->label, slots_of(c, a, b));
 }
 
-/* What there is where there are no points: for argmax no value, for which anything stands. */
+/* The value without points: for argmax undefined, so any value will do. */
 static const Expr *none_of(const Classes *c) { return is_arg(c->n->sum) ? integer(c, -1) : reducer_identity(c->b.g->exprs, c->n->sum); }
 
-/* The reduction for each of the new label's, read at the one that the result wants. */
+/* Makes the reduction for each value of the new label, and reads it at the one that the result needs. */
 static const Expr *class_read(Classes *c, EinRegion *r, uint32_t slot, const char *name, EinNode **made) {
   Exprs *p = c->b.g->exprs;
   uint32_t out[ORDER_LABELS + 1] = {c->labels}, n = 1;
@@ -290,7 +297,7 @@ static const Expr *class_read(Classes *c, EinRegion *r, uint32_t slot, const cha
   return expr_read(p, (*made)->dtype, slot, n, index);
 }
 
-/* The reduction where `where` holds, too, at the result's labels. */
+/* The reduction where `where` holds too, at the result's labels. */
 static const Expr *result_read(Classes *c, EinRegion *r, const Expr *where, uint32_t slot, const char *name, EinNode **made) {
   Exprs *p = c->b.g->exprs;
   uint32_t out[ORDER_LABELS], n = c->n->sum->n_out;
@@ -313,7 +320,8 @@ static EinNode *classes_make(Classes *c, EinRegion *r) {
 
 /* ---- all but one point --------------------------------------------------------------------------- */
 
-/* A conjunct `label != e`, about a label of so many points, where e goes along with the result's labels, and what is reduced does not. */
+/* A conjunct `label != e`, for a label with this many points, where e changes with the result's labels, and what is
+ * reduced does not. */
 static bool is_but_one(Classes *c, const Expr *label, const Expr *e) {
   if (label->kind != EX_LABEL || !(label->labels & red_of(c)) || e->labels & red_of(c)) return false;
   uint64_t along = e->labels & out_of(c);

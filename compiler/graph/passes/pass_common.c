@@ -1,6 +1,7 @@
-/* graph/passes/pass_common.c - equal vertices become one: the same EinSum of the same inputs with the same bounds and merges,
- * in one region or in one around it. Everything is a pure function, random numbers too, so nothing else is asked. A table
- * of the vertices that can be seen; those of a region leave it, last in first out, when the region closes. */
+/* graph/passes/pass_common.c - common subexpression elimination: merges vertices with the same EinSum, inputs,
+ * bounds and merges, in one region or in an enclosing one. Everything is a pure function, even random numbers, so no
+ * other test is needed. A table holds the visible vertices; when a region closes, its vertices leave the table, last
+ * in first out. */
 #include <string.h>
 
 #include "rebuild.h"
@@ -8,7 +9,7 @@
 typedef struct Seen {
   EinNode *node;
   const void *key;
-  struct Seen *next;         /* of the same hash, made before */
+  struct Seen *next;         /* earlier ones with the same hash */
 } Seen;
 
 typedef struct Common {
@@ -34,13 +35,14 @@ static bool vertex_same(const EinNode *a, const EinNode *b) {
   return true;
 }
 
-/* The copy is made first, since only it has the new inputs and the interned EinSum; and taken back if there is one like it. */
+/* Makes the copy first, since only it has the new inputs and the interned EinSum; removes it if there is an equal
+ * one. */
 static EinNode *first_of(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Common *c = env;
   EinNode *made = rebuild_copy(b, r, n);
   const void *key = vertex_key(made);
   Seen *first = map_find(&c->table, key);
-  bool stop = n->region->stop == n; /* which must stand in its block */
+  bool stop = n->region->stop == n; /* which must stay in its block */
   for (Seen *s = first; s; s = s->next) {
     if (!vertex_same(s->node, made) || (stop && s->node->region != r)) continue;
     r->nodes.len--;

@@ -1,7 +1,7 @@
-/* graph/passes/pass_dead.c - what nothing needs goes: vertices, states, stacks and repeats, from the graph's outputs and
- * asserts backwards. A repeat that is needed at all needs its bound and its stop; a state of it needs its init and its next
- * only if somebody needs the state. Inputs are the program's face and stay, with their defaults; but where values that were
- * outputs are given, only what is needed for the others is left, of inputs too. */
+/* graph/passes/pass_dead.c - removes what nothing needs: vertices, states, stacks and repeats, backwards from the
+ * graph's outputs and asserts. A needed repeat needs its bound and its stop; a state of it needs its init and its
+ * next only if somebody needs the state. Inputs are the program's interface and stay, with their defaults; but where
+ * values that were outputs are given, only what the others need is left, inputs included. */
 #include "rebuild.h"
 
 typedef struct Dead {

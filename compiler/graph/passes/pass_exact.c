@@ -1,13 +1,14 @@
-/* graph/passes/pass_exact.c - sums of floats whose order changes no bit. In: a graph. Out: one that means the same but for rounding, in which the terms
- * of each float sum are multiples of one unit, and no part of the sum passes 2^53 of it: all that is added is exact then, in any order,
- * wherever a plan or a schedule cuts the sum.
+/* graph/passes/pass_exact.c - float sums whose order changes no bit. In: a graph. Out: an equivalent one, apart from
+ * rounding, in which the terms of each float sum are multiples of one unit, and no partial sum exceeds 2^53 units:
+ * all additions are exact, in any order, however a plan or a schedule splits the sum.
  *
  *   M = max |e|                  over the points of the sum
  *   u = a power of two, above n M for n points, and at most 4 (n + 2) M
  *   Y = sum ((e + u) - u)        in f64: e rounded to a multiple of 2^-53 u, or of 2^-52 u
  *
- * What this rounds off is a sum of the same kind, whose power is smaller by 2^-53 n, about. Of f32 and narrower one sum is enough: about
- * 50 - log2(n) bits below the largest term are kept. Of f64 there are two. (Rump, Ogita and Oishi 2008, and Demmel and Nguyen 2013 have proofs.) */
+ * What this rounds off is a sum of the same kind, with a power that is smaller by about 2^-53 n. For f32 and
+ * narrower one sum is enough: it keeps about 50 - log2(n) bits below the largest term. For f64 there are two. (For
+ * proofs see Rump, Ogita and Oishi 2008, and Demmel and Nguyen 2013.) */
 #include <math.h>
 
 #include "contract/contract.h"
@@ -20,7 +21,7 @@ typedef struct Exact {
   Exprs *x;
 } Exact;
 
-/* A vertex to be made: a draft, its inputs by slot, the extents and names of its labels. */
+/* A draft of a vertex: its inputs by slot, and the extents and names of its labels. */
 typedef struct Draft {
   EinSum sum;
   VEC(EinNode *) input;
@@ -37,13 +38,13 @@ static const Expr *is_finite(Exact *c, const Expr *e) {
   return op2(c, OP_LT, expr_op1(c->x, OP_ABS, e), expr_real(c->x, (DType)e->dtype, INFINITY));
 }
 
-/* The power of two at or below a positive number, by arithmetic that is exact but for the difference, which is what is wanted. */
+/* The power of two at or below a positive number, by arithmetic that is exact except for the intended difference. */
 static const Expr *power_below(Exact *c, const Expr *e) {
   const Expr *q = op2(c, OP_MUL, e, real(c, 0x1p52 + 1));
   return expr_op1(c->x, OP_ABS, op2(c, OP_SUB, q, op2(c, OP_MUL, q, real(c, 1 - 0x1p-53))));
 }
 
-/* A power of two of at least n + 2, n being the points of a sum. */
+/* A power of two that is at least n + 2, where n is the number of points of a sum. */
 static const Expr *power_of_points(Exact *c, const EinNode *n) {
   const Expr *points = real(c, 1);
   double known = 1;
@@ -59,8 +60,8 @@ static const Expr *power_of_points(Exact *c, const EinNode *n) {
   return op2(c, OP_MUL, power_below(c, points), real(c, 2));
 }
 
-/* The unit from the largest term: 0 where there is none, or no number, so that nothing is rounded. Where the power itself would be too large, it is taken of
- * something smaller, and is 2^1023 at most. */
+/* The unit for the largest term: 0 if there is none, or it is not finite, so that nothing is rounded. Where the
+ * power would overflow, it is computed from something smaller, and is at most 2^1023. */
 static const Expr *unit_of(Exact *c, const EinNode *n, const Expr *most) {
   const Expr *m = expr_cast(c->x, DT_F64, most), *points = power_of_points(c, n);
   const Expr *some = expr_and(c->x, op2(c, OP_LT, real(c, 0), m), op2(c, OP_LT, m, real(c, INFINITY)));
@@ -87,7 +88,7 @@ static Draft draft_of(Exact *c, const EinNode *n) {
   return d;
 }
 
-/* The same vertex's element at so many of its labels. */
+/* The vertex's element at the first few of its labels. */
 static const Expr *read_at(Exact *c, Draft *d, EinNode *made, uint32_t rank, const uint32_t *label) {
   const Expr **at = NEW_ARRAY(c->scratch, const Expr *, rank + 1);
   for (uint32_t k = 0; k < rank; k++) at[k] = expr_label(c->x, label[k]);
@@ -103,7 +104,7 @@ static EinNode *vertex_add(Exact *c, EinRegion *r, const EinNode *from, Draft *d
   return made;
 }
 
-/* The draft with so many of its output labels, and all of its reduced ones. */
+/* Restricts the draft to n of its output labels, and all reduced ones. */
 static void labels_keep(Exact *c, Draft *d, uint32_t n, const uint32_t *kept) {
   uint32_t was = d->sum.n_out, all = was + d->sum.n_red;
   const Expr **to = NEW_ARRAY(c->scratch, const Expr *, all + 1), **bound = NEW_ARRAY(c->b.arena, const Expr *, all + 1);
@@ -126,9 +127,9 @@ static void labels_keep(Exact *c, Draft *d, uint32_t n, const uint32_t *kept) {
 /* ---- the largest term ------------------------------------------------------------------------------------------ */
 
 typedef struct Largest {
-  uint32_t n;                /* output labels that it hangs on */
+  uint32_t n;                /* the output labels on which it depends */
   uint32_t label[GRAPH_OUT + 1];
-  bool own;                  /* it is of the very points that are summed, not of more */
+  bool own;                  /* it covers exactly the points that are summed, no more */
 } Largest;
 
 static const Expr *condition_within(Exact *c, const Expr *where, uint64_t labels) {
@@ -140,8 +141,9 @@ static const Expr *condition_within(Exact *c, const Expr *where, uint64_t labels
   return some;
 }
 
-/* Where a predicate alone ties a result's labels to the points, as in running sums and in groups, the largest term of all points serves for all
- * results, and the terms are the same for each: schedules go over them once. They must be there at all points. */
+/* Where only a predicate connects a result's labels with the points, as in running sums and in groups, the largest
+ * term of all points serves all results, and the terms are the same for each: schedules visit them once. They must
+ * exist at all points. */
 static bool shared_by_all(Exact *c, const EinNode *n, Draft *d) {
   uint32_t labels = n->sum->n_out + n->sum->n_red;
   uint64_t out = n->sum->n_out ? UINT64_MAX >> (64 - n->sum->n_out) : 0;
@@ -168,7 +170,8 @@ static EinNode *largest_add(Exact *c, EinRegion *r, const EinNode *n, Largest *l
   const Expr *e = d.sum.body;
   DType t = (DType)e->dtype;
   d.sum.body = expr_op1(c->x, OP_ABS, e);
-  if (!l->own) d.sum.body = expr_select(c->x, is_finite(c, e), d.sum.body, expr_real(c->x, t, 0)); /* it spoils none but its own sum */
+  /* a term that is not finite affects only its own sum */
+  if (!l->own) d.sum.body = expr_select(c->x, is_finite(c, e), d.sum.body, expr_real(c->x, t, 0));
   d.sum.reducer = RED_MAX;
   d.sum.dtype = d.sum.acc = t;
   labels_keep(c, &d, l->n, l->label);
@@ -191,12 +194,12 @@ static EinNode *unit_add(Exact *c, EinRegion *r, const EinNode *n, const Largest
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* The term of the sum number `fold`, in f64: what those before it leave. */
+/* The term of sum number `fold`, in f64: what the sums before it left. */
 static const Expr *term(Exact *c, const EinNode *n, const Expr *e, const Expr *unit, uint32_t fold) {
   for (uint32_t k = 0;; k++) {
     const Expr *part = rounded(c, e, unit);
     if (k == fold) return part;
-    e = expr_select(c->x, is_finite(c, part), op2(c, OP_SUB, e, part), real(c, 0)); /* infinity - infinity is no rest */
+    e = expr_select(c->x, is_finite(c, part), op2(c, OP_SUB, e, part), real(c, 0)); /* inf - inf is no remainder */
     unit = op2(c, OP_MUL, op2(c, OP_MUL, unit, real(c, 0x1p-53)), power_of_points(c, n));
   }
 }
@@ -239,7 +242,7 @@ static EinNode *sum_exact(Exact *c, EinRegion *r, const EinNode *n) {
   return result_add(c, r, n, &d);
 }
 
-/* log(sum(exp(e))) by the largest e, or by 0 where that is no number that others could be compared with. */
+/* log(sum(exp(e))) relative to the largest e, or to 0 if that is not finite. */
 static EinNode *lse_exact(Exact *c, EinRegion *r, const EinNode *n) {
   uint32_t all[GRAPH_OUT + 1];
   for (uint32_t k = 0; k < n->sum->n_out; k++) all[k] = k;
@@ -266,14 +269,14 @@ static EinNode *lse_exact(Exact *c, EinRegion *r, const EinNode *n) {
   return result_add(c, r, n, &d);
 }
 
-/* Of equal zeros max gives the one that it meets first: there is one zero alone then. */
+/* Of equal zeros max returns the first one, so all zeros are made equal. */
 static EinNode *extreme_of_one_zero(Exact *c, EinRegion *r, const EinNode *n) {
   Draft d = draft_of(c, n);
   d.sum.body = op2(c, OP_ADD, d.sum.body, expr_real(c->x, (DType)d.sum.body->dtype, 0));
   return result_add(c, r, n, &d);
 }
 
-/* ---- the pass ------------------------------------------------------------------------------------------------------ */
+/* ---- the pass ---------------------------------------------------------------------------------------------------- */
 
 static bool is_long(const EinNode *n) {
   for (uint32_t k = n->sum->n_out; k < n->sum->n_out + n->sum->n_red; k++)

@@ -1,17 +1,19 @@
-/* graph/passes/pass_narrow.c - labels that a vertex does not look at go, and whoever reads it asks for one dimension less: a count beside a sum
- * over rows is made once a group, not once a column too. A label of which one point alone is wanted (point.h) is that point, and goes.
+/* graph/passes/pass_narrow.c - removes labels that a vertex does not use; its readers read one dimension less: a
+ * count beside a sum over rows is computed once per group, not once per column too. A label of which only one point
+ * is wanted (point.h) becomes that point.
  *
- * Only vertices that nothing but vertices read can change their shape: an output, a state's values, a stack's and what is
- * tested stay. Where the label has no point, nothing was computed; so what can fail keeps a label that may have none, and so does a
- * read that is in range only because the label has a point: X[0], of as many elements. */
+ * Only vertices that are read by vertices alone can change their shape: outputs, a state's values, a stack's and
+ * asserted ones stay. Where the label has no point, nothing was computed; so what can fail keeps a label that may be
+ * empty, and so does a read that is in range only because the label has a point: X[0], with the same number of
+ * elements. */
 #include "expr/prove/in_range.h"
 #include "graph/inside.h"
 #include "point.h"
 
 typedef struct Narrow {
   Rebuild b;
-  bool *shown;               /* by old id: somebody else than a vertex wants it, in its shape */
-  const bool **kept;         /* by old id: which dimensions are left; NULL: all */
+  bool *shown;               /* by old id: something other than a vertex uses it, in its shape */
+  const bool **kept;         /* by old id: the dimensions that are left; NULL: all */
   const Expr *const *const *point;
 } Narrow;
 
@@ -35,7 +37,7 @@ static void show_region(Narrow *w, const EinRegion *r) {
     const EinNode *n = r->nodes.at[i];
     if (n->kind == EIN_REPEAT) show_region(w, n->body);
     if (n->kind != EIN_VERTEX || !n->sum->by) continue;
-    show(w, n); /* a C function knows what is given and made as it was written */
+    show(w, n); /* a C function's operands and result keep their written shape */
     for (uint32_t k = 0; k < n->sum->n_slot; k++) show(w, n->input[k]);
   }
 }
@@ -60,7 +62,7 @@ static bool reads_narrow(const Narrow *w, const EinNode *n) {
   return false;
 }
 
-/* body, where and domain, each by f. */
+/* Applies f to body, where and domain. */
 static void draft_map(Draft *d, ExprLeaf *f, void *env) {
   Exprs *p = d->narrow->b.old->exprs;
   d->sum.body = expr_map(p, d->sum.body, f, env);
@@ -68,7 +70,7 @@ static void draft_map(Draft *d, ExprLeaf *f, void *env) {
   if (d->sum.domain) d->sum.domain = expr_map(p, d->sum.domain, f, env);
 }
 
-/* ---- what is narrower ------------------------------------------------------------------------ */
+/* ---- narrower vertices ----------------------------------------------------------------------- */
 
 static bool can_fail(const EinSum *s) {
   return expr_can_fail(s->body) || (s->where && expr_can_fail(s->where)) || (s->domain && expr_can_fail(s->domain));
@@ -90,7 +92,7 @@ static void not_proved(void *ctx, int64_t slot, uint32_t k, const Expr *index, c
 
 static bool has_points(const Expr *extent) { return extent->kind == EX_INT && extent->i > 0; }
 
-/* Some read is in range only if a label that is not used and may have no point has one. */
+/* Whether some read is in range only if a label that is unused and may be empty has a point. */
 static bool leans_on_point(Narrow *w, Draft *d, const bool *used) {
   const EinSum *s = &d->sum;
   uint32_t all = s->n_out + s->n_red, depth = region_level(d->of->region);
@@ -110,7 +112,7 @@ static bool leans_on_point(Narrow *w, Draft *d, const bool *used) {
   return d->open;
 }
 
-/* Which labels stay; NULL: all. */
+/* The labels that stay; NULL: all. */
 static const bool *labels_kept(Narrow *w, Draft *d) {
   const EinSum *s = &d->sum;
   const EinNode *n = d->of;

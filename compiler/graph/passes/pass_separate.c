@@ -1,28 +1,28 @@
-/* graph/passes/pass_separate.c - a reduction whose predicate parts into conditions about different labels is made one label after
- * another, the inner ones first: sum[a,b where a <= i and b <= j] A[a,b] becomes T[a,j] = sum[b where b <= j] A[a,b], and
- * then sum[a where a <= i] T[a,j]. Any reducer allows it that commutes; and where it distributes over what the body is, a
- * factor waits for the first step that reduces one of its labels.
+/* graph/passes/pass_separate.c - splits a reduction whose predicate consists of conditions on different labels, into
+ * one step per label, the inner ones first: sum[a,b where a <= i and b <= j] A[a,b] becomes T[a,j] = sum[b where b
+ * <= j] A[a,b], and then sum[a where a <= i] T[a,j]. This holds for any commutative reducer; and if the reducer
+ * distributes over the body's operation, a factor waits for the first step that reduces one of its labels.
  *
- * Labels that a condition has together are one group, and a group is one step. All orders of the groups are looked at; what is
- * compared is the number of points, where one label that a condition bounds on one side only is a running sum. A step goes
- * over points that the whole did not come to, so its reads must be proved to be in range by its own conditions. */
+ * Labels that share a condition form a group, and a group is one step. All orders of the groups are tried; they are
+ * compared by the number of points, where a label that a condition bounds on one side only is a running sum. A step
+ * visits points that the original did not, so its reads must be proved to be in range by its own conditions. */
 #include <string.h>
 
 #include "contract/contract.h"
 
 enum {
-  GROUPS_MOST = 5,           /* which are put into all orders */
+  GROUPS_MOST = 5,           /* whose orders are all tried */
   PARTS_MOST = 32,           /* factors; conditions; reduced labels */
-  STORE = 8                  /* operations that take as long as it takes an element to be stored and read again */
+  STORE = 8                  /* the cost of storing an element and reading it again, in operations */
 };
 
 typedef struct Group {
-  uint64_t red, outer;       /* labels that it reduces, and the others in its conditions */
+  uint64_t red, outer;       /* the labels that it reduces, and the others in its conditions */
   const Expr *where;         /* NULL: none */
-  double reach;              /* about how many of its points there are for one of the others */
-  bool runs;                 /* a point more for each of the others, or a point less */
-  uint64_t put;              /* labels of the others that data give: a point goes to one of them */
-  bool holds;                /* there is a point for each of the others: its factors alone are looked at */
+  double reach;              /* about how many of its points there are per value of the others */
+  bool runs;                 /* as one of the others moves on, it gains or loses a point */
+  uint64_t put;              /* labels of the others that data determine: a point goes to one of them */
+  bool holds;                /* there is a point for each value of the others: only its factors are used */
 } Group;
 
 typedef struct Step { uint32_t group; uint64_t factors; } Step; /* those that it takes in */
@@ -32,7 +32,7 @@ typedef struct Separate {
   Arena *scratch;
   int64_t proofs;            /* left for the graph */
 
-  const EinNode *n;          /* the vertex at hand */
+  const EinNode *n;          /* the current vertex */
   uint32_t labels;
   Op op;                     /* OPS: its body is one factor */
   uint32_t n_group, n_factor;
@@ -40,7 +40,7 @@ typedef struct Separate {
   const Expr *factor[PARTS_MOST];
   const Expr *last;          /* conditions without a reduced label */
   Step step[GROUPS_MOST], best[GROUPS_MOST];
-  double cost;               /* of `best`; at first of the vertex as it is */
+  double cost;               /* of `best`; at first that of the original vertex */
 } Separate;
 
 static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; }
@@ -56,7 +56,7 @@ static double points(const Separate *c, uint64_t labels) {
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* All groups that have one of the labels become the first of them. */
+/* Merges all groups that have one of the labels into the first of them. */
 static Group *groups_join(Separate *c, uint64_t red) {
   Exprs *p = c->b.old->exprs;
   Group *first = NULL;
@@ -92,7 +92,7 @@ static void conditions_share_out(Separate *c, const Expr *const *part, uint32_t 
   }
 }
 
-/* What does not read comes first, as it may guard what does. Labels without a condition are one group. */
+/* Conditions without reads come first, since they may guard the others. Labels without a condition form one group. */
 static bool groups_find(Separate *c) {
   const Expr *part[PARTS_MOST];
   uint32_t n, n_out = c->n->sum->n_out;
@@ -109,7 +109,7 @@ static bool groups_find(Separate *c) {
   return c->n_group > 1 && c->n_group <= GROUPS_MOST;
 }
 
-/* A label between bounds: how far they are from each other, if that is a number, and whether only one of them moves. */
+/* For a label between bounds: their distance, if it is a number, and whether only one of them moves. */
 static void group_bounds(Separate *c, Group *g, const Expr *label) {
   Exprs *p = c->b.old->exprs;
   const Expr *part[PARTS_MOST], *by[PARTS_MOST];
@@ -132,7 +132,7 @@ static void group_bounds(Separate *c, Group *g, const Expr *label) {
   g->runs &= ways[0] != ways[1];
 }
 
-/* A label of the result that is equal to what is read. */
+/* A label of the result that must equal something that is read. */
 static uint64_t group_put(Separate *c, const Group *g) {
   const Expr *part[PARTS_MOST];
   uint64_t put = 0;
@@ -188,7 +188,7 @@ static double whole_cost(const Separate *c) {
   return points(c, bits_below(c->n->sum->n_out) & ~put) * reach;
 }
 
-/* rest: the labels of its result; body: of what is reduced. */
+/* rest: the labels of its result; body: those of what is reduced. */
 static double step_cost(const Separate *c, const Group *g, uint64_t body, uint64_t rest) {
   if (g->runs && !(body & g->outer)) return points(c, (rest & ~g->outer) | g->red) + points(c, rest);
   return points(c, rest & ~g->put) * g->reach;
@@ -201,7 +201,7 @@ static uint64_t factors_with(const Separate *c, uint64_t left, uint64_t labels) 
   return with & left;
 }
 
-/* The groups that are not `done` in all orders; labels: of what is reduced so far; left: factors that wait. */
+/* Tries all orders of the groups that are not `done`; labels: of what is reduced so far; left: factors that wait. */
 static void orders_try(Separate *c, uint32_t at, uint32_t done, uint64_t labels, uint64_t left, double cost) {
   bool end = at + 1 == c->n_group;
   for (uint32_t k = c->n_group; k-- > 0;) {
@@ -260,7 +260,7 @@ static bool is_total(Separate *c, const Expr *e, const Expr *where) {
   return expr_is_total(c->scratch, c->b.old->exprs, c->n, e, where, &c->proofs);
 }
 
-/* The conditions that read nothing, which stand first. */
+/* The conditions without reads, which come first. */
 static const Expr *plain_part(Separate *c, const Expr *where) {
   const Expr *part[PARTS_MOST], *plain = NULL;
   uint32_t n;
@@ -297,7 +297,7 @@ static uint32_t axis_add(uint64_t mask, uint64_t *left, uint32_t *axis, uint32_t
   return n;
 }
 
-/* The labels of a step's result as the body has them, and where the reduced ones stood, those that its conditions have. */
+/* The labels of a step's result in the order of the body, with those of its conditions in place of the reduced ones. */
 static uint32_t axes_order(Separate *c, const Expr *body, const Group *g, uint64_t rest, uint32_t *axis) {
   VEC(const Expr *) stack = {0};
   uint64_t want = rest | g->red;
@@ -314,7 +314,7 @@ static uint32_t axes_order(Separate *c, const Expr *body, const Group *g, uint64
   return axis_add(rest, &want, axis, n);
 }
 
-/* A step's vertex, and the read of it; the last one has the name, shape and dtype of the whole. */
+/* Makes a step's vertex, and a read of it; the last one has the name, shape and dtype of the original. */
 static EinNode *vertex_make(Emit *e, const Expr *body, const Expr *where, uint32_t n_out, uint64_t red, uint32_t *axis, bool last) {
   Separate *c = e->c;
   EinGraph *g = c->b.g;
@@ -340,7 +340,7 @@ static EinNode *vertex_make(Emit *e, const Expr *body, const Expr *where, uint32
   return made;
 }
 
-/* body: what the steps before have come to, or NULL. */
+/* body: the result of the previous steps, or NULL. */
 static EinNode *step_make(Emit *e, uint32_t at, const Expr **body) {
   Separate *c = e->c;
   Exprs *p = c->b.g->exprs;

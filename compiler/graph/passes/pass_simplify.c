@@ -1,15 +1,15 @@
-/* graph/passes/pass_simplify.c - one vertex after the other: the laws of rules.c, the conditions that decide.c decides, and
- * labels that an equation pins.
+/* graph/passes/pass_simplify.c - simplifies one vertex after the other: applies the laws of rules.c, decides
+ * conditions by decide.c, and removes labels that an equation pins.
  *
  *   sum[j where j == e] body       e without j: body at j = e, where e is in range
  *   sum[j] select(j == e, x, 0)    the same
  *   sum[j] select(j <= i, x, 0)    sum[j where j <= i] x
- *   sum[j where e == i + 1] x      sum[j where e - 1 == i] x, so that each point is put where it belongs
+ *   sum[j where e == i + 1] x      sum[j where e - 1 == i] x, which is a scatter
  *   sum[j where false] body        the identity
- *   sum[j where j < e] body        body without j, of integers: so many times
+ *   sum[j where j < e] body        for integers and a body without j: body times the number of points
  *   sum[j where j // 4 == e] body  sum[j where 4*e <= j and j < 4*e + 4] body
  *
- * That is how scatters by a known place, permutations and deltas become reads. */
+ * This turns scatters to known places, permutations and deltas into reads. */
 #include "expr/prove/in_range.h"
 #include "decide.h"
 #include "range.h"
@@ -24,7 +24,7 @@ typedef struct Simplify {
   VEC(const Expr *) turn;    /* of the loops around */
 } Simplify;
 
-typedef struct Draft {       /* the vertex at hand */
+typedef struct Draft {       /* the current vertex */
   EinSum sum;
   const Expr **bound;
   Str *label;
@@ -32,7 +32,7 @@ typedef struct Draft {       /* the vertex at hand */
   bool changed;
 } Draft;
 
-enum { PIN_LABELS = 63 };    /* above, masks of labels do not tell them apart */
+enum { PIN_LABELS = 63 };    /* above this, masks of labels cannot distinguish them */
 
 /* ---- pinning --------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ static bool has_label(const Expr *e, uint32_t l) {
   return e->labels >> l & 1;
 }
 
-/* t == rhs, solved for label l, which stands in t: l == what is returned; or NULL. */
+/* Solves t == rhs for label l, which occurs in t: l == the result; or NULL. */
 static const Expr *solve(Exprs *p, const Expr *t, const Expr *rhs, uint32_t l) {
   while (t->kind == EX_OP && t->dtype == DT_I64) {
     const Expr *a = t->arg[0], *b = t->n == 2 ? t->arg[1] : NULL;
@@ -85,8 +85,8 @@ static Parts parts_of(Arena *a, const Expr *e) {
   return parts;
 }
 
-/* What stands before the equation and knows l can only be asked once e is known to be in range; if e reads, that
- * may be what guards it. And over nothing e was never computed. */
+/* What comes before the equation and depends on l may only be evaluated once e is known to be in range; if e reads,
+ * it may be what guards the read. And over nothing e was never computed. */
 static bool may_pin(const Draft *d, const Parts *parts, uint32_t at, uint32_t l, const Expr *e) {
   const Expr *n = d->bound[l];
   for (uint32_t i = 0; i < at; i++)
@@ -108,7 +108,7 @@ static void drop_label(Arena *a, Draft *d, uint32_t l) {
   d->sum.n_red--;
 }
 
-/* l becomes e everywhere, and the labels after it move up. */
+/* Replaces l by e everywhere, and moves the labels after it up. */
 static void put_label(Simplify *s, Draft *d, Parts *parts, uint32_t at, uint32_t l, const Expr *e) {
   Exprs *p = s->decide.p;
   const Expr *to[PIN_LABELS + 1] = {0}, *in_range, *where = NULL;
@@ -146,7 +146,7 @@ static bool pin_one(Simplify *s, Draft *d) {
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-/* That a comparison of integers does not hold, as a comparison; NULL: it is something else. */
+/* The negation of a comparison of integers, as a comparison; NULL: it is something else. */
 static const Expr *opposite(Exprs *p, const Expr *c) {
   if (c->kind != EX_OP || c->arg[0]->dtype != DT_I64) return NULL;
   switch ((Op)c->op) {
@@ -160,7 +160,7 @@ static const Expr *opposite(Exprs *p, const Expr *c) {
   }
 }
 
-/* One of the output's labels is what the points say: label == e, where it stood among other terms. NULL: none is. */
+/* Whether a point determines one of the output's labels: label == e, solved from among other terms. NULL: none. */
 static const Expr *put_at(Exprs *p, const EinSum *sum, const Expr *c) {
   uint64_t out = ((uint64_t)1 << sum->n_out) - 1;
   if (c->kind != EX_OP || c->op != OP_EQ || c->arg[0]->dtype != DT_I64 || !(c->has & HAS_READ)) return NULL;
@@ -171,7 +171,7 @@ static const Expr *put_at(Exprs *p, const EinSum *sum, const Expr *c) {
   return NULL;
 }
 
-/* All points of a reduced label but one: label != e, where it stood among other terms. NULL: it is something else. */
+/* All points of a reduced label but one: label != e, solved from among other terms. NULL: it is something else. */
 static const Expr *all_but(Exprs *p, const EinSum *sum, const Expr *c) {
   if (c->kind != EX_OP || c->op != OP_NE || c->arg[0]->dtype != DT_I64) return NULL;
   for (uint32_t l = sum->n_out; l < sum->n_out + sum->n_red; l++) {
@@ -181,7 +181,7 @@ static const Expr *all_but(Exprs *p, const EinSum *sum, const Expr *c) {
   return NULL;
 }
 
-/* The condition, with conjuncts as those want them who look for bounds and for what is put where it belongs. */
+/* The condition, with conjuncts in the form in which bounds and scatters are recognised. */
 static const Expr *conjuncts_plain(Exprs *p, const EinSum *sum, const Expr *c) {
   const Expr *a = c->kind == EX_OP ? c->arg[0] : NULL, *to;
   if (a && c->op == OP_AND) return expr_and(p, conjuncts_plain(p, sum, a), conjuncts_plain(p, sum, c->arg[1]));
@@ -212,7 +212,7 @@ static void extent_open(void *ctx, int64_t slot, uint32_t k, const Expr *index, 
   ((Asked *)ctx)->open = true;
 }
 
-/* What data bound is read where the label has no point, too: it must be there all the same. */
+/* With data as bounds, reads happen even where the label has no point: they must be in range all the same. */
 static bool reads_stand(Simplify *s, const EinNode *n, const Draft *d) {
   Asked asked = {n, false};
   Facts facts = s->decide.facts;
@@ -222,7 +222,8 @@ static bool reads_stand(Simplify *s, const EinNode *n, const Draft *d) {
   return !asked.open;
 }
 
-/* A label that only bounds look at: the body as often as it has points. Integers alone, whose sums may wrap in any order. */
+/* A label that only bounds use: the body times the number of its points. For integers only, whose sums may wrap in
+ * any order. */
 static bool count_one(Simplify *s, const EinNode *n, Draft *d) {
   Exprs *p = s->decide.p;
   const EinSum *sum = &d->sum;
@@ -245,7 +246,7 @@ static bool count_one(Simplify *s, const EinNode *n, Draft *d) {
   return false;
 }
 
-/* Quotients of reduced labels become bounds. */
+/* Turns quotients of reduced labels into bounds. */
 static void quotients_go(Simplify *s, Draft *d) {
   const Expr *was = d->sum.where;
   Facts f = s->decide.facts;
@@ -266,8 +267,8 @@ static bool is_identity(const Expr *e, const Expr *none) {
   return e == none || (e->kind == EX_REAL && none->kind == EX_REAL && (e->f == none->f || (e->f != e->f && none->f != none->f)));
 }
 
-/* Data are compared with reduced labels, and so say from where to where those go; or they are equal to what one of the output's is
- * made of, and so say where the point belongs. */
+/* Whether data are compared with reduced labels, and so bound them; or equal an expression of an output label, and
+ * so determine where the point goes. */
 static bool is_about_data(const Draft *d, const Expr *c) {
   uint64_t out = ((uint64_t)1 << d->sum.n_out) - 1;
   if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->op == OP_NE || c->arg[0]->dtype != DT_I64) return false;
@@ -280,7 +281,8 @@ static bool is_about_data(const Draft *d, const Expr *c) {
   return false;
 }
 
-/* It compares what points say with what the result's labels say, which the value does not look at: so one number tells the points apart. */
+/* Whether it compares an expression of the points with one of the result's labels, which the value does not use: so
+ * one number classifies the points. */
 static bool tells_apart(Exprs *p, const Draft *d, const Expr *c, const Expr *value) {
   uint64_t out = ((uint64_t)1 << d->sum.n_out) - 1;
   if (c->kind != EX_OP || (c->op != OP_EQ && c->op != OP_NE) || c->arg[0]->dtype != DT_I64) return false;
@@ -292,7 +294,7 @@ static bool tells_apart(Exprs *p, const Draft *d, const Expr *c, const Expr *val
   return false;
 }
 
-/* Some conjunct pins a reduced label, says from where or up to where it goes, or tells points apart. */
+/* Whether some conjunct pins or bounds a reduced label, or classifies points. */
 static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c, const Expr *value) {
   Exprs *p = s->decide.p;
   Parts parts = parts_of(s->b.arena, c);
@@ -306,8 +308,8 @@ static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c, const E
   return false;
 }
 
-/* select(c, x, identity) under the reducer, or select(c, identity, x): c, or its opposite, belongs into where. What data
- * decide alone stays: it is asked at each point in any case. */
+/* select(c, x, identity) under the reducer, or select(c, identity, x): moves c, or its negation, to where. A
+ * condition that depends on data alone stays: it is tested at each point in any case. */
 static bool select_to_where(Simplify *s, Draft *d) {
   Exprs *p = s->decide.p;
   const Expr *e = d->sum.body, *none = reducer_identity(p, &d->sum);
@@ -351,7 +353,7 @@ static void prune(Simplify *s, Draft *d) {
   d->changed |= was.domain != d->sum.domain || was.where != d->sum.where || was.body != d->sum.body;
 }
 
-/* ---- what is left of the reducer ------------------------------------------------------------- */
+/* ---- the remaining reducer ------------------------------------------------------------------- */
 
 static bool over_nothing(const Draft *d) {
   const Expr *w = d->sum.where;

@@ -1,10 +1,11 @@
-/* graph/passes/pass_values.c - reads of what may have no value. Where data decide whether an element has one (it was made by a
- * gathered index), and no condition around the read has asked already, the read asks first:
+/* graph/passes/pass_values.c - guards reads of elements that may have no value. Where data decide whether an element
+ * has one (because it was computed with a gathered index), and no condition around the read has tested that already,
+ * the read tests it first:
  *
  *   v[j]     select(idx[j] is in range, v[j], table[.., idx[j], ..])
  *
- * whose last part is the read that v could not make: it stops the run, and says which index it was. So nothing behind
- * this pass need know that a read may fail but by its index. */
+ * whose last part is the read that v could not make: it stops the run, and reports that index. So after this pass
+ * reads can fail only by their index. */
 #include "rebuild.h"
 
 enum { READS_MOST = 8 };
@@ -12,9 +13,9 @@ enum { READS_MOST = 8 };
 typedef struct Values {
   Rebuild b;
   Exprs *p;
-  const EinNode *n;          /* the vertex at hand, */
+  const EinNode *n;          /* the current vertex, */
   VEC(EinNode *) input;      /*   its slots and new ones */
-  VEC(const Expr *) known;   /* conditions that hold where the walk is */
+  VEC(const Expr *) known;   /* conditions that hold at the walk's position */
   bool changed;
 } Values;
 
@@ -33,7 +34,7 @@ static void know_not(Values *v, const Expr *e) {
 
 static bool holds(const Values *v, const Expr *e);
 
-/* e is one of the conjuncts of all. */
+/* Whether e is one of the conjuncts of all. */
 static bool is_part(const Expr *all, const Expr *e) {
   for (; is_op(all, OP_AND); all = all->arg[0])
     if (is_part(all->arg[1], e)) return true;
@@ -57,7 +58,7 @@ static bool holds(const Values *v, const Expr *e) {
 
 /* ---- a vertex's expression where another one reads it ----------------------------------------------------- */
 
-/* One slot for each node, whatever the indices: so equal reads are one expression. */
+/* One slot for each node, whatever the indices, so that equal reads are one expression. */
 static int64_t slot_of(Values *v, EinNode *n) {
   for (uint32_t k = 0; k < v->input.len; k++)
     if (v->input.at[k] == n) return k;
@@ -74,7 +75,7 @@ static const Expr *leaf_own(void *env, Exprs *p, const Expr *leaf) {
 typedef struct Moved {
   Values *v;
   const EinNode *from;
-  const Expr **label;        /* what its output labels are here */
+  const Expr **label;        /* the values of its output labels here */
 } Moved;
 
 static const Expr *leaf_here(void *env, Exprs *p, const Expr *leaf) {
@@ -86,7 +87,7 @@ static const Expr *leaf_here(void *env, Exprs *p, const Expr *leaf) {
 
 static const Expr *here(Moved *m, const Expr *e) { return expr_map(m->v->p, e, leaf_here, m); }
 
-/* Of merged labels (h d) by what is left over. */
+/* For merged labels (h d) by quotients and remainders. */
 static Moved moved(Values *v, const EinNode *from, const Expr *read) {
   Moved m = {.v = v, .from = from, .label = NEW_ARRAY(v->b.arena, const Expr *, from->sum->n_out + 1)};
   uint32_t l = from->sum->n_out;
@@ -103,7 +104,7 @@ static Moved moved(Values *v, const EinNode *from, const Expr *read) {
 
 /* ---- reads ------------------------------------------------------------------------------------------------- */
 
-/* What data decide of the domain: the rest was proved. */
+/* The part of the domain that depends on data; the rest was proved. */
 static const Expr *by_data(Values *v, const Expr *domain) {
   const Expr *all = NULL;
   VEC(const Expr *) parts = {0};
@@ -123,7 +124,8 @@ static bool is_outer(const EinNode *n, const Expr *e) {
   return true;
 }
 
-/* Reads in e whose index is data and the same for all that is reduced; the last is what the outermost index is of. */
+/* Finds the reads in e whose index is data and the same for all reduced points; the last one is the operand of the
+ * outermost index. */
 static void gathers_find(Values *v, const EinNode *n, const Expr *e, Map *seen, uint32_t *count, const Expr **found) {
   if (!(e->has & HAS_READ) || map_find(seen, e)) return;
   map_put(seen, e, (void *)(uintptr_t)e);
@@ -133,10 +135,10 @@ static void gathers_find(Values *v, const EinNode *n, const Expr *e, Map *seen, 
   if (gathers && *count < READS_MOST) found[(*count)++] = e;
 }
 
-/* What is asked, and what is read where it is not so; in the terms of the vertex that is read. */
+/* The test, and the read that replaces the value if it fails; in the terms of the vertex that is read. */
 typedef struct Question { const Expr *ask, *none; } Question;
 
-/* The read at place 0 but where data say where; asked is what of its being in range is part of cond. */
+/* The read at place 0 except where data determine the index; asked: the part of cond that says that it is in range. */
 static Question failing(Values *v, const EinNode *n, const Expr *read, const Expr *cond) {
   const Expr **at = NEW_ARRAY(v->b.arena, const Expr *, read->n + 1), *zero = expr_int(v->p, DT_I64, 0);
   Question q = {0};
@@ -152,7 +154,7 @@ static Question failing(Values *v, const EinNode *n, const Expr *read, const Exp
   return q;
 }
 
-/* An element that is never there, of some tensor with axes that is read in e. */
+/* An element that never exists, of some tensor with axes that e reads. */
 static const Expr *nowhere(Values *v, const EinNode *n, const Expr *e, const Expr *cond) {
   if (!(e->has & HAS_READ)) return NULL;
   for (uint32_t k = 0; k < e->n; k++) {
@@ -166,7 +168,7 @@ static const Expr *nowhere(Values *v, const EinNode *n, const Expr *e, const Exp
   return expr_read(v->p, (DType)e->dtype, e->i, e->n, at);
 }
 
-/* Conjuncts of cond that no question asks. */
+/* The conjuncts of cond that no question tests. */
 static const Expr *unasked(Values *v, const Expr *cond, uint32_t n, const Question *q) {
   const Expr *rest = NULL;
   for (const Expr *e = cond; e; e = is_op(e, OP_AND) ? e->arg[0] : NULL) {
@@ -213,7 +215,7 @@ static const Expr *read_asked(Values *v, const Expr *read) {
 
 static const Expr *walk(Values *v, const Expr *e);
 
-/* Arguments after the first where the first says that they are looked at. */
+/* Walks arguments after the first where the first says that they are evaluated. */
 static const Expr *walk_lazy(Values *v, const Expr *e) {
   const Expr *arg[3] = {walk(v, e->arg[0])};
   uint32_t had = v->known.len;
@@ -234,7 +236,7 @@ static const Expr *walk(Values *v, const Expr *e) {
   return e->kind == EX_READ ? read_asked(v, expr_read(v->p, (DType)e->dtype, e->i, e->n, arg)) : expr_again(v->p, e, arg);
 }
 
-/* A part of the vertex, which what comes after it may rely on. */
+/* Walks a part of the vertex. Later parts may assume that it holds. */
 static const Expr *walk_part(Values *v, const Expr *e) {
   if (!e) return NULL;
   e = expr_map(v->p, e, leaf_own, v);

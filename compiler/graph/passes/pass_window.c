@@ -1,10 +1,11 @@
-/* graph/passes/pass_window.c - a band, where j - 7 <= b and b <= j + 7, is a window that goes along with j: its points are counted
- * from its low end on, b = j - 7 + k with k < 15, and what is beyond the tensor's end is the reducer's identity. Then all
- * results have equally many points, and those along j are in lanes: where the reads in which j stands have it in their last index
- * alone, so that their elements lie beside each other.
+/* graph/passes/pass_window.c - turns a band, such as j - 7 <= b and b <= j + 7, into a window that moves with j: its
+ * points are counted from its lower end, b = j - 7 + k with k < 15, and beyond the tensor's end it has the reducer's
+ * identity. Then all results have the same number of points, and lanes go along j; this requires that reads have j
+ * in their last index only, so that their elements are contiguous.
  *
- * On many sites a window is what a block reads of an operand, so there all bands are windows (graph_bands), but those over what is computed for
- * these two labels together: a kernel that computes it as it is read leaves out what is not in the band, and would not find it in a window. */
+ * On many sites a window is what a block reads of an operand, so there all bands become windows (graph_bands),
+ * except those over what is computed for these two labels together: a kernel that computes it as it is read leaves
+ * out what is not in the band, and would not find that in a window. */
 #include "contract/contract.h"
 
 enum { CONJUNCTS_MOST = 32 };
@@ -12,7 +13,7 @@ enum { CONJUNCTS_MOST = 32 };
 typedef struct Band {
   const EinNode *n;
   uint32_t red;              /* the label; */
-  const Expr *low;           /*   its first point, over output labels; */
+  const Expr *low;           /* its first point, over output labels; */
   int64_t width;             /*   and how many there are */
   uint32_t upper, lower;     /* the conjuncts that say so */
   uint64_t along;            /* the output label in `low` */
@@ -49,7 +50,7 @@ bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, 
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
-/* One output label, which the low end goes along with. */
+/* The single output label with which the lower end moves. */
 static bool goes_along(Exprs *p, Band *d) {
   d->along = d->low->labels;
   if (d->low->has & (HAS_READ | HAS_TURN) || !d->along || d->along & (d->along - 1)) return false;
@@ -59,7 +60,7 @@ static bool goes_along(Exprs *p, Band *d) {
   return false;
 }
 
-/* The narrowest pair of bounds of label `red` that are so many points from each other. */
+/* Finds the narrowest pair of bounds of label `red` with a constant distance. */
 static bool band_find(Exprs *p, const EinNode *n, const Expr *const *part, uint32_t parts, uint32_t red, Band *best) {
   const Expr *label = expr_label(p, red), *by[CONJUNCTS_MOST];
   int64_t way[CONJUNCTS_MOST], strict[CONJUNCTS_MOST];
@@ -85,7 +86,7 @@ static bool band_find(Exprs *p, const EinNode *n, const Expr *const *part, uint3
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-/* Is there a read with the label in its last index, and none that has it elsewhere? */
+/* Whether a read has the label in its last index, and none has it elsewhere. */
 static bool lies_along(Arena *scratch, const Expr *body, uint64_t label) {
   VEC(const Expr *) stack = {0};
   Map seen = map_new(scratch);
@@ -106,7 +107,7 @@ static bool lies_along(Arena *scratch, const Expr *body, uint64_t label) {
   return some;
 }
 
-/* Is nothing that reads have the label of computed for the other label, too? */
+/* Whether no read of a computed vertex has both labels. */
 static bool stays_apart(Arena *scratch, const EinNode *n, const Expr *body, uint64_t label, uint64_t along) {
   VEC(const Expr *) stack = {0};
   Map seen = map_new(scratch);
@@ -138,14 +139,14 @@ typedef struct Windows {
   bool sites;                /* for many sites */
 } Windows;
 
-/* c behind the conditions under which e is not the identity. */
+/* c after the conditions under which e is not the identity. */
 static const Expr *behind(Exprs *p, const EinSum *s, const Expr *c, const Expr *e) {
   const Expr *identity = reducer_identity(p, s);
   bool again = e->kind == EX_OP && e->op == OP_SELECT && e->arg[2] == identity;
   return again ? expr_select(p, expr_and(p, e->arg[0], c), e->arg[1], identity) : expr_select(p, c, e, identity);
 }
 
-/* s and the bound of the label as a window's, or false. others: lanes go along another window. */
+/* Replaces s and the label's bound by a window's; or returns false. others: lanes go along another window. */
 static bool window_put(Windows *w, const EinNode *n, EinSum *s, const Expr **bound, uint32_t red, bool others) {
   Exprs *p = w->b.old->exprs;
   const Expr *part[CONJUNCTS_MOST], *index[GRAPH_OUT + 1], *where = NULL, *zero = expr_int(p, DT_I64, 0);

@@ -1,11 +1,12 @@
-/* graph/passes/passes.c - the column: which passes run, in which order, and what they say they did. */
+/* graph/passes/passes.c - the pipeline: which passes run, in which order, and how they describe what they did. */
 #include "passes.h"
 
 #include <string.h>
 
-/* First what can fail is made plain. Then simplifying, since it makes more vertices equal and products plain, and labels that
- * nobody looks at; then what is equal is one before it is counted who reads what; and once more after contraction, whose steps
- * may be equal among themselves. What contraction leaves under a predicate is taken apart behind it. */
+/* First, reads that can fail are guarded. Then vertices are simplified, which makes more of them equal and more
+ * products plain, and unused labels are removed; then equal vertices are merged before readers are counted; and once
+ * more after contraction, whose steps may be equal too. What contraction leaves under a predicate is separated after
+ * it. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead}, {"values", graph_values},     {"simplify", graph_simplify}, {"narrow", graph_narrow}, {"common", graph_common},
     {"wide", graph_wide}, {"contract", graph_contract}, {"classes", graph_classes},   {"separate", graph_separate}, {"window", graph_window},

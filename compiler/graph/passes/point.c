@@ -1,23 +1,24 @@
-/* graph/passes/point.c - of which vertices one point of a label is wanted alone, wherever they are read:
+/* graph/passes/point.c - finds vertices of which only one point of a label is wanted, by all readers:
  *
  *     Y[u,h] = sum[g] A[u,g] * W[g,h]
  *     next K[u,h] = if u == t then Y[u,h] else K[u,h]
  *
- * wants Y[t,h]. Users come behind what they read, so regions are walked backwards: what a vertex wants of its inputs hangs on what
- * is wanted of itself. */
+ * wants Y[t,h]. Users come after what they read, so regions are walked backwards: what a vertex wants of its inputs
+ * depends on what is wanted of it. */
 #include "point.h"
 
 #include "graph/inside.h"
 
 #include <string.h>
 
-enum { VISITS = 20000 };     /* of a vertex's expressions: shared parts are looked at again wherever they are asked otherwise */
+enum { VISITS = 20000 };     /* of a vertex's expressions: shared subexpressions are visited again in each different
+                              * context */
 
 typedef struct Points {
   Arena *arena;
   Exprs *p;
   const bool *shown;
-  const Expr ***at;          /* by id, for each label: where; NULL: several, or not known */
+  const Expr ***at;          /* by id, by label: the point; NULL: several, or unknown */
   bool *seen;                /* by id: it is read */
 } Points;
 
@@ -33,7 +34,7 @@ static bool has_points(const Points *w, const EinNode *n) {
   return n->kind == EIN_VERTEX && !w->shown[n->id] && n->rank == n->sum->n_out;
 }
 
-/* A reader wants these points; to: labels that are known to be somewhere. */
+/* Notes that a reader wants these points; to: labels with a known value. */
 static void want(Look *k, const Expr *read, const Expr *const *to) {
   Points *w = k->w;
   const EinNode *of = k->n->input[read->i];
@@ -48,7 +49,7 @@ static void want(Look *k, const Expr *read, const Expr *const *to) {
   }
 }
 
-/* What the conjuncts say of labels, on top of what was known. */
+/* Adds what the conjuncts say of labels to what was known. */
 static void pins_add(Look *k, const Expr *cond, const Expr **to) {
   if (cond->kind != EX_OP || cond->n != 2) return;
   if (cond->op == OP_AND) {
@@ -76,7 +77,7 @@ static void look(Look *k, const Expr *e, const Expr *const *to) {
   for (uint32_t i = 0; i < e->n; i++) look(k, e->arg[i], e->kind == EX_OP && e->op == OP_SELECT && i == 1 ? first : to);
 }
 
-/* Only what is there wherever the loops around come to may stand for the label. */
+/* Keeps only expressions that exist wherever the enclosing loops run. */
 static void settle(Points *w, const EinNode *n, const Facts *facts) {
   for (uint32_t i = 0; i < n->rank; i++) {
     const Expr *e = w->seen[n->id] ? w->at[n->id][i] : NULL;

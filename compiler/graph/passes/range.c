@@ -1,11 +1,12 @@
-/* graph/passes/range.c - how many points of a label a predicate lets through, where its conjuncts say from where to where the label goes:
+/* graph/passes/range.c - counts the points of a label that a predicate admits, if its conjuncts bound the label:
  *
  *     count[t where t <= s]                            min(N, s + 1)
- *     sum[z where p[r] <= z and z < p[r+1]] 1          from one of the data to the other, as far as z goes
+ *     sum[z where p[r] <= z and z < p[r+1]] 1          the distance between the data, clamped to z's extent
  *     count[t where t < a or b <= t]                   those of each, less those of both
  *     count[t where t % 100 == k[s]]                   every hundredth, if k[s] is a remainder
  *
- * and quotients of a label as bounds: t // 4 == s // 4 is 4 * (s // 4) <= t and t < 4 * (s // 4) + 4; so is t - t % 4 == s - s % 4. */
+ * and turns quotients of a label into bounds: t // 4 == s // 4 is 4 * (s // 4) <= t and t < 4 * (s // 4) + 4; so is
+ * t - t % 4 == s - s % 4. */
 #include "range.h"
 
 #include "expr/prove/in_range.h"
@@ -14,15 +15,15 @@ typedef struct Range {
   Exprs *p;
   const Expr *label, *size;  /* and its extent */
   const Expr *from, *to;     /* from <= label < to, each at least 0 and at most the extent */
-  const Expr *by, *left;     /* label % by is `left`; NULL: whatever it is */
-  const Expr *some;          /* else there is no point; NULL: that is not so */
+  const Expr *by, *left;     /* label % by is `left`; NULL: unconstrained */
+  const Expr *some;          /* otherwise there is no point; NULL: no such condition */
 } Range;
 
 static const Expr *integer(const Range *r, int64_t v) { return expr_int(r->p, DT_I64, v); }
 
 static bool knows(const Range *r, const Expr *e) { return e->labels & r->label->labels; }
 
-/* e + add, as far as that is at least 0 and at most the extent: e may be any number of 64 bits. */
+/* e + add, clamped to 0..extent: e may be any 64-bit number. */
 static const Expr *clamped(const Range *r, const Expr *e, int64_t add) {
   const Expr *most = add ? expr_op2(r->p, OP_SUB, r->size, integer(r, add)) : r->size;
   const Expr *in = expr_op2(r->p, OP_MIN, expr_op2(r->p, OP_MAX, e, integer(r, -add)), most);
@@ -98,14 +99,14 @@ static bool take(Range *r, const Expr *c) {
   }
 }
 
-/* Conjuncts without the label are left. */
+/* Leaves conjuncts without the label in *rest. */
 static bool take_all(Range *r, const Expr *c, const Expr **rest) {
   if (!knows(r, c)) return *rest = expr_and(r->p, *rest, c), true;
   if (c->kind == EX_OP && c->op == OP_AND) return take_all(r, c->arg[0], rest) && take_all(r, c->arg[1], rest);
   return take(r, c);
 }
 
-/* Of those between, such as leave `left`: how many there are below the end, less those below the beginning. */
+/* Of the points that leave `left`: the number below the end, less those below the beginning. */
 static const Expr *points_left(Range *r, const Expr *to) {
   Exprs *p = r->p;
   const Expr *before = expr_op2(p, OP_SUB, r->by, expr_op2(p, OP_ADD, r->left, integer(r, 1)));
@@ -115,7 +116,7 @@ static const Expr *points_left(Range *r, const Expr *to) {
   return expr_op2(p, OP_MAX, integer(r, 0), expr_op2(p, OP_SUB, end, begin));
 }
 
-/* Of conjuncts that say from where to where; NULL: they don't. */
+/* For conjuncts that bound the label; NULL: they don't. */
 static const Expr *points_between(Exprs *p, const Expr *where, uint32_t label, const Expr *size, const Expr **rest) {
   Range r = {.p = p, .label = expr_label(p, label), .size = size};
   *rest = NULL;
@@ -127,9 +128,9 @@ static const Expr *points_between(Exprs *p, const Expr *where, uint32_t label, c
 
 /* ---- one or the other ------------------------------------------------------------------------ */
 
-enum { EITHER_MOST = 3 }; /* each doubles what is written, and more */
+enum { EITHER_MOST = 3 }; /* each doubles the size of the expression, and more */
 
-/* The first conjunct that is an `or` about the label, and the others; NULL: there is none. */
+/* The first conjunct that is an `or` over the label, and the others; NULL: there is none. */
 static const Expr *either_find(Exprs *p, const Expr *where, uint32_t label, const Expr **others) {
   if (!where || where->kind != EX_OP || !(where->labels >> label & 1)) return NULL;
   if (where->op == OP_OR) return *others = NULL, where;
@@ -156,7 +157,7 @@ static const Expr *points_either(Exprs *p, const Expr *either, const Expr *other
   return both ? expr_op2(p, OP_SUB, expr_op2(p, OP_ADD, one, other), both) : NULL;
 }
 
-/* Conditions without the label are in it. */
+/* Includes conditions without the label. */
 static const Expr *points_of(Exprs *p, const Expr *where, uint32_t label, const Expr *size, int most) {
   const Expr *others, *either = either_find(p, where, label, &others), *rest;
   if (either) return most ? points_either(p, either, others, label, size, most - 1) : NULL;
@@ -173,7 +174,7 @@ const Expr *range_points(Exprs *p, const Expr *where, uint32_t label, const Expr
 
 /* ---- quotients ------------------------------------------------------------------------------- */
 
-/* e as so many times k: k * (a // k), or a - a % k, is a // k times. NULL: it is no such thing. */
+/* Writes e as a multiple of k: k * (a // k), or a - a % k, is a // k times k. NULL: it has no such form. */
 static const Expr *times_of(Exprs *p, const Expr *e, const Expr **k) {
   if (e->kind != EX_OP || e->n != 2 || e->dtype != DT_I64) return NULL;
   for (uint32_t i = 0; i < 2 && e->op == OP_MUL; i++) {
@@ -188,7 +189,7 @@ static const Expr *times_of(Exprs *p, const Expr *e, const Expr **k) {
 
 static const Expr *quotient_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size);
 
-/* k * (a // k) OP e, where e is made of labels: a // k is compared with how many times k is in e. */
+/* k * (a // k) OP e, where e is an expression of labels: compares a // k with the multiple of k in e. */
 static const Expr *times_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
   const Expr *k, *by, *times = times_of(p, q, &k), *one = expr_int(p, DT_I64, 1);
   if (!times || e->has & HAS_READ || expr_can_fail(e) || index_may_wrap(f, expr_op2(p, OP_SUB, e, one)) || index_may_wrap(f, times->arg[0])) return NULL;
@@ -203,7 +204,8 @@ static const Expr *times_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, 
   return made ? expr_and(p, is, made) : NULL;
 }
 
-/* a // k OP e, as bounds of a; NULL: it is something else. What data say is brought to where the label ends first: it may be any number. */
+/* a // k OP e, as bounds of a; NULL: it is something else. Data are first clamped to the label's range, since they
+ * may be any number. */
 static const Expr *quotient_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
   const Expr *as_times = times_bounds(p, f, op, q, e, label, size);
   if (as_times) return as_times;

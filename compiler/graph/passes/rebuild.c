@@ -1,4 +1,4 @@
-/* graph/passes/rebuild.c - a graph made again, with what a pass wants otherwise: see rebuild.h. */
+/* graph/passes/rebuild.c - rebuilds a graph with a pass's changes: see rebuild.h. */
 #include "rebuild.h"
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ EinNode *rebuild_vertex(Rebuild *b, EinRegion *r, const EinNode *n, EinSum *s, c
   return made;
 }
 
-/* Two inputs that became one may make two slots equal; else the operation is the old one. */
+/* Two inputs that were merged may make two slots equal; otherwise the operation is unchanged. */
 static bool slots_met(const EinNode *n, EinNode *const *input) {
   for (uint32_t i = 0; i < n->sum->n_slot; i++) {
     if (input[i]->mark && input[i]->mark != n->input[i]) return true;
@@ -50,7 +50,7 @@ static bool slots_met(const EinNode *n, EinNode *const *input) {
   return false;
 }
 
-/* A tensor as it is, once more. */
+/* Makes a plain copy of a tensor. */
 static EinNode *copy_of(Rebuild *b, EinRegion *r, EinNode *of, Place place) {
   const Expr **at = NEW_ARRAY(b->arena, const Expr *, of->rank + 1);
   Str *label = NEW_ARRAY(b->arena, Str, of->rank + 1);
@@ -64,7 +64,7 @@ static EinNode *copy_of(Rebuild *b, EinRegion *r, EinNode *of, Place place) {
   return made;
 }
 
-/* What a C function is given stays as many tensors: of those that became one, the others are copies. */
+/* A C function keeps its number of operands: if several were merged, the others become copies. */
 static void slots_apart(Rebuild *b, EinRegion *r, const EinNode *n, EinNode **input) {
   for (uint32_t i = 0; i < n->sum->n_slot; i++)
     for (uint32_t k = 0; k < i; k++)

@@ -1,21 +1,21 @@
-/* graph/passes/rules.c - the laws of scalar operations that leave every answer as it is, as a table of patterns, and what
- * applies them from the leaves upwards.
+/* graph/passes/rules.c - the laws of scalar operations that change no answer, as a table of patterns, and the code
+ * that applies them from the leaves up.
  *
- * An answer knows no sign of zero and no bits of a NaN (language.md, "What is part of an answer"); but NaN and infinity
- * go their way: x * 0 and x - x are 0 for integers only. What a rule leaves out is not computed any more, so it must
- * not be able to fail. */
+ * The sign of a zero and the bits of a NaN are not part of an answer (language.md, "What is part of an answer"); but
+ * NaN and infinity propagate: x * 0 and x - x are 0 for integers only. An argument that a rule drops is no longer
+ * computed, so it must not be able to fail. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rebuild.h"
 
-/* Of the first argument's dtype; HALVES: c is a power of two whose inverse is exact; LABELS: integers, and nothing is read; OF_INTS: of
- * its own first argument's. */
+/* The dtype of the first argument. HALVES: c is a power of two whose inverse is exact; LABELS: integers, and nothing
+ * is read; OF_INTS: the dtype of its own first argument. */
 typedef enum { ANY, INTS, FLOATS, BOOLS, HALVES, LABELS, OF_INTS } Side;
 
-/* In patterns x y z stand for anything, c d for literals, 0 1 2 -1 inf true false for themselves, in any dtype; arguments
- * of commutative operations in either order. In results, numbers have the dtype of the whole; inv(c) is 1/c. */
+/* In patterns x y z match anything, c d literals, and 0 1 2 -1 inf true false themselves, in any dtype; commutative
+ * operations match in either order. In results, numbers have the dtype of the whole; inv(c) is 1/c. */
 static const struct { const char *from; Side side; const char *to; } rules[] = {
   /* arithmetic */
   {"add(x, 0)", ANY, "x"},
@@ -115,7 +115,7 @@ enum { VARS = 26, FUEL = 64 };
 typedef struct Law {
   const Pat *from, *to;
   Side side;
-  unsigned dropped;          /* bits of the variables that the result has not got */
+  unsigned dropped;          /* bits of the variables that the result lacks */
   struct Law *next;
 } Law;
 
@@ -123,8 +123,8 @@ struct Rules {
   Arena *arena;
   Exprs *p;
   Law *by_op[OPS];
-  Map done;                  /* an expression to what became of it */
-  int fuel;                  /* of the expression at hand: a bound, were two rules ever to undo each other */
+  Map done;                  /* an expression to its result */
+  int fuel;                  /* of the current expression: a limit, in case two rules ever undo each other */
   uint32_t *count;
   const Expr *bound[VARS];
 };
@@ -229,7 +229,7 @@ static bool match(Rules *r, const Pat *p, const Expr *e) {
   return false;
 }
 
-/* A power of two whose inverse is one too, in the dtype and not below its normal numbers. */
+/* Whether it is a power of two whose inverse is one too, exact in the dtype and not subnormal. */
 static bool halves(const Expr *c) {
   int k;
   if (!c || c->kind != EX_REAL || !isfinite(c->f) || fabs(frexp(c->f, &k)) != 0.5) return false;
@@ -293,7 +293,7 @@ static const Expr *by_table(Rules *r, const Expr *e) {
   return NULL;
 }
 
-/* All arguments are literals, and the language says the value. */
+/* Folds an expression whose arguments are all literals, if the language defines the value. */
 static const Expr *fold(Rules *r, const Expr *e) {
   Value v[3];
   OpRule rule = op_info[e->op].rule;
@@ -307,18 +307,18 @@ static const Expr *fold(Rules *r, const Expr *e) {
   return dtype_is_float(x.dtype) ? expr_real(r->p, x.dtype, x.f) : expr_int(r->p, x.dtype, x.i);
 }
 
-/* Every value of a is one of b. */
+/* Whether every value of a is a value of b. */
 static bool dtype_within(DType a, DType b) {
   static const int digits[DTYPES] = {53, 24, 11, 8, 63, 31, 15, 7, 8, 1};
   if (a == b) return true;
   if (dtype_is_float(a)) return dtype_is_float(b) && (b == DT_F64 || (b == DT_F32 && a != DT_F64));
-  if (dtype_is_float(b)) return digits[a] <= digits[b]; /* f16 goes to 65504, which has 16 digits */
+  if (dtype_is_float(b)) return digits[a] <= digits[b]; /* f16 goes up to 65504, which has 16 digits */
   if (b == DT_U8) return a == DT_BOOL;
   return digits[a] <= digits[b] && b != DT_BOOL;
 }
 
-/* The inner of two conversions goes if it loses nothing, or if both cut integers. But a float goes into an integer by its
- * bounds, an integer by its low bits. */
+/* The inner of two conversions is dropped if it loses nothing, or if both truncate integers. But a float is
+ * converted to an integer by clamping, an integer by its low bits. */
 static const Expr *two_casts(Rules *r, const Expr *e) {
   const Expr *in = e->arg[0];
   if (in->kind != EX_OP || in->op != OP_CAST) return NULL;
@@ -368,9 +368,9 @@ const Expr *rules_apply(Rules *r, const Expr *top, uint32_t *count) {
   return map_find(&r->done, top);
 }
 
-/* ---- what can fail --------------------------------------------------------------------------- */
+/* ---- expressions that can fail --------------------------------------------------------------- */
 
-/* An index that was not proved before: it reads, or is a random permutation's. */
+/* Whether it is an index that was not proved before: it reads, or is one of a random permutation. */
 static bool index_hard(const Expr *e) {
   if (e->has & HAS_READ) return true;
   if (e->kind != EX_OP) return false;

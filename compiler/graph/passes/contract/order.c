@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-  NEAR = 16384,              /* elements of an operand that stays in a near cache while a large one goes by */
+  NEAR = 16384,              /* elements of an operand that stays in a near cache while a large one is read */
   NOT_YET = UINT32_MAX >> 1
 };
 
@@ -18,7 +18,7 @@ double order_points(const OrderProblem *p, uint64_t labels) {
 
 /* ---- a tree's cost --------------------------------------------------------------------------- */
 
-/* What of `labels` others need still. */
+/* The labels of `labels` that others still need. */
 static uint64_t kept(const OrderProblem *p, uint64_t labels, uint64_t others) {
   return labels & (others | p->keep);
 }
@@ -32,13 +32,13 @@ static double step_ops(const OrderProblem *p, uint64_t space, uint64_t out) {
   return order_points(p, space) * (space == out ? 1 : 2);
 }
 
-/* What a step takes, or makes. */
+/* The operands and results of steps. */
 typedef struct Part {
   uint64_t labels;
   double points;             /* of these */
   const uint8_t *axis;
   bool made;                 /* it was stored, */
-  bool map;                  /*   unless it is written into a step over the same points */
+  bool map;                  /* unless it is inlined into a step over the same points */
 } Part;
 
 static uint32_t labels_count(uint64_t labels) {
@@ -47,7 +47,7 @@ static uint32_t labels_count(uint64_t labels) {
   return n;
 }
 
-/* Those of the axes that are in `of`, once each; then what of it is in none. Gives how many. */
+/* Lists the axes that are in `of`, once each; then the labels of it that are no axis. Returns their number. */
 static uint32_t axes_among(const uint8_t *axis, uint32_t n, uint64_t of, uint8_t *to) {
   uint32_t at = 0;
   for (uint32_t k = 0; k < n; k++) {
@@ -64,8 +64,8 @@ static bool is_larger(const Part *x, const Part *y) {
   return x->points >= y->points;
 }
 
-/* Where the last of the larger one's labels that are reduced stood, those of the other; where none is, before the last ones
- * that both have. */
+/* The other's labels go where the last reduced label of the larger one was; if none is reduced, before the last
+ * labels that both have. */
 static void axes_join(const Part *x, const Part *y, uint64_t out, uint8_t *to) {
   if (!is_larger(x, y)) {
     const Part *z = x;
@@ -86,9 +86,9 @@ static void axes_join(const Part *x, const Part *y, uint64_t out, uint8_t *to) {
   memcpy(to + at + own, mine + at, stay - at);
 }
 
-/* How much of a copy it takes to read a large operand: nothing where it is read as it lies, by rows along the labels that
- * are reduced, if these are its last and the other operand is near all the time. Else blocks of it are copied, or are as slow;
- * the closer together what is reduced, the less. */
+/* What share of a large operand must be copied to read it: none if it is read in order, by rows along the reduced
+ * labels, because these are its last and the other operand stays in a near cache. Otherwise blocks of it are copied,
+ * or are as slow; the closer the reduced labels are to the end, the less. */
 static double copies(const OrderProblem *p, const Part *large, const Part *small, uint64_t out) {
   uint32_t n = labels_count(large->labels), first = 0;
   double block = 1;
@@ -103,7 +103,7 @@ static double copies(const OrderProblem *p, const Part *large, const Part *small
   return 0.5 + 0.5 * fmin(1, block / (double)NEAR);
 }
 
-/* What goes through memory more often than it must, by the weights. */
+/* The avoidable memory traffic, by the weights. */
 static double step_moves(const OrderProblem *p, const Part *x, const Part *y, uint64_t space, uint64_t out, bool root) {
   const Part *part[] = {is_larger(x, y) ? x : y, is_larger(x, y) ? y : x};
   double all = 0;
@@ -112,7 +112,7 @@ static double step_moves(const OrderProblem *p, const Part *x, const Part *y, ui
     if (part[k]->made && !(part[k]->map && part[k]->labels == space)) all += p->store * part[k]->points;
   if (space != out) all += p->copy * copies(p, part[0], part[1], out) * part[0]->points;
   uint64_t have = out & (x->labels | y->labels);
-  if (root && have) { /* the root's labels are its first, in their order */
+  if (root && have) { /* the root's labels come first, in their order */
     uint8_t axis[ORDER_LABELS];
     axes_join(x, y, have, axis);
     if (have >> axis[labels_count(have) - 1] >> 1) all += p->copy * order_points(p, out);
@@ -146,7 +146,7 @@ void order_finish(const OrderProblem *p, OrderTree *t) {
   t->cost += t->ops;
 }
 
-/* ---- exactly: subsets of operands ------------------------------------------------------------ */
+/* ---- exact search: subsets of operands ------------------------------------------------------- */
 
 typedef struct Best {
   double cost, largest, points;
@@ -170,7 +170,7 @@ static void best_split(const OrderProblem *p, Best *best, uint32_t set, bool who
   uint32_t low = set & (0 - set), rest = set ^ low;
   b->cost = (double)INFINITY;
   b->made = true;
-  for (uint32_t sub = rest;; sub = (sub - 1) & rest) { /* the part with the lowest operand, all but the whole set */
+  for (uint32_t sub = rest;; sub = (sub - 1) & rest) { /* the part with the lowest operand, except the whole set */
     uint32_t left = low | (rest & ~sub), right = sub;
     if (!right) break;
     Part x = part_of(&best[left]), y = part_of(&best[right]);
@@ -226,7 +226,7 @@ static void order_exact(const OrderProblem *p, OrderTree *t) {
   order_finish(p, t);
 }
 
-/* ---- greedily -------------------------------------------------------------------------------- */
+/* ---- greedy search --------------------------------------------------------------------------- */
 
 enum { TRIES = 12 };
 
@@ -240,7 +240,7 @@ typedef struct Greedy {
   const OrderProblem *p;
   uint32_t n;                /* operands that are left */
   Live live[ORDER_OPERANDS];
-  uint8_t users[ORDER_LABELS]; /* of each label: in how many of them it is */
+  uint8_t users[ORDER_LABELS]; /* by label: the number of parts that have it */
   uint64_t seed;
   int try;
 } Greedy;
@@ -250,7 +250,7 @@ static void count_users(Greedy *g, uint64_t labels, int by) {
     if (labels >> k & 1) g->users[k] = (uint8_t)(g->users[k] + by);
 }
 
-/* What comes out if x and y are put together. */
+/* The labels of the product of x and y. */
 static uint64_t pair_out(const Greedy *g, uint32_t x, uint32_t y) {
   uint64_t a = g->live[x].labels, b = g->live[y].labels, others = 0;
   for (uint32_t k = 0; (a | b) >> k; k++)
@@ -258,7 +258,7 @@ static uint64_t pair_out(const Greedy *g, uint32_t x, uint32_t y) {
   return kept(g->p, a | b, others);
 }
 
-/* The less the better: how much more there is to hold, or to do; with a little noise in all but the first tries. */
+/* Lower is better: the growth in elements, or in operations; with a little noise in all but the first tries. */
 static double pair_score(Greedy *g, uint32_t x, uint32_t y) {
   uint64_t a = g->live[x].labels, b = g->live[y].labels;
   double score = order_points(g->p, a | b);
@@ -268,7 +268,7 @@ static double pair_score(Greedy *g, uint32_t x, uint32_t y) {
   return score;
 }
 
-/* Of many operands only those that share a label are looked at, and neighbours, so that there always is a pair. */
+/* With many operands only those that share a label are considered, and neighbours, so that there always is a pair. */
 static void best_pair(Greedy *g, uint32_t *x, uint32_t *y) {
   double best = (double)INFINITY;
   *x = 0, *y = 1;
@@ -308,11 +308,11 @@ static void greedy_tree(Greedy *g, OrderTree *t) {
   order_finish(g->p, t);
 }
 
-/* ---- mending --------------------------------------------------------------------------------- */
+/* ---- improvement ----------------------------------------------------------------------------- */
 
 enum { MEND = 8, MEND_WORK = 6561, ROUNDS = 12 };
 
-/* Node i of `from` and all below it, children first; the number of its copy. */
+/* Copies node i of `from` and all nodes below it, children first; returns the copy's number. */
 static uint32_t copy_below(const OrderProblem *p, const OrderTree *from, uint32_t i, OrderTree *to, uint32_t *n) {
   if (i < p->n) return i;
   uint32_t left = copy_below(p, from, from->node[i].left, to, n); /* ORDER_OPERANDS deep at most */
@@ -321,7 +321,7 @@ static uint32_t copy_below(const OrderProblem *p, const OrderTree *from, uint32_
   return (*n)++;
 }
 
-/* The part of a tree at its root: steps, and what hangs below them. */
+/* The part of a tree at its root: steps, and the subtrees below them. */
 typedef struct Crown { uint32_t n, n_steps, below[MEND], step[MEND]; } Crown;
 
 static void crown_step(const OrderTree *t, Crown *c, uint32_t i) {
@@ -330,7 +330,7 @@ static void crown_step(const OrderTree *t, Crown *c, uint32_t i) {
   c->below[c->n++] = t->node[i].right;
 }
 
-/* The dearest steps below i. */
+/* Collects the most expensive steps below i. */
 static Crown crown_of(const OrderProblem *p, const OrderTree *t, uint32_t i) {
   Crown c = {0};
   crown_step(t, &c, i);
@@ -351,7 +351,7 @@ static Crown crown_of(const OrderProblem *p, const OrderTree *t, uint32_t i) {
   return c;
 }
 
-/* Its own order, as a problem. */
+/* The order of the crown as a problem of its own. */
 static OrderProblem crown_problem(const OrderProblem *p, const OrderTree *t, const Crown *c, uint32_t i) {
   OrderProblem part = {.n = c->n, .out = t->node[i].labels, .keep = t->node[i].labels, .store = p->store, .copy = p->copy};
   if (i + 1 == t->n) part.keep = p->keep, part.last = p->last;
@@ -365,14 +365,14 @@ static OrderProblem crown_problem(const OrderProblem *p, const OrderTree *t, con
   return part;
 }
 
-/* The crown of step i in its best order; false: it has that already. */
+/* Puts the crown of step i into its best order; false: it has that already. */
 static bool mend_step(const OrderProblem *p, OrderTree *t, uint32_t i) {
   Crown c = crown_of(p, t, i);
   if (c.n < 3) return false;
   OrderProblem part = crown_problem(p, t, &c, i);
   OrderTree best = {0}, other = *t, mended = {0};
   order_exact(&part, &best);
-  uint32_t to[2 * MEND], n = p->n; /* the crown's nodes: what hangs below, then its steps, the last of them i */
+  uint32_t to[2 * MEND], n = p->n; /* the crown's nodes: the subtrees below, then its steps, the last of them i */
   for (uint32_t k = 0; k < c.n; k++) to[k] = c.below[k];
   for (uint32_t k = 0; k < c.n_steps; k++) to[c.n + k] = c.step[c.n_steps - 1 - k];
   for (uint32_t k = c.n; k < best.n; k++)
@@ -395,7 +395,7 @@ static void mend(const OrderProblem *p, int64_t *budget, OrderTree *t) {
   }
 }
 
-/* Greedy trees, each mended by putting its parts of up to MEND operands into their best order. */
+/* Greedy trees, each improved by putting parts of up to MEND operands into their best order. */
 static void order_greedy(const OrderProblem *p, int64_t *budget, OrderTree *out) {
   Greedy g = {.p = p, .seed = 0x9E3779B97F4A7C15u};
   for (; g.try < TRIES && (g.try < 2 || *budget > 0); g.try++) {

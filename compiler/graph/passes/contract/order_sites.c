@@ -1,25 +1,27 @@
-/* graph/passes/contract/order_sites.c - orders of contraction by what they move on many sites, each label cut into so many blocks as everywhere else in the product.
+/* graph/passes/contract/order_sites.c - orders of contraction by what they move on many sites, where each label is
+ * cut into the same number of blocks throughout the product.
  *
- * In: a problem and the best order on one site. Out: the order that moves least, of all grids of sites: copies of operands along the labels that they
- * lack, and of each step that reduces a cut label its parts but one. Work counts too: a step that lacks a cut label is done again along that. This is an
- * estimate, for a plan may cut each step otherwise; the planner plans both orders, and takes the better one. */
+ * In: a problem and the best order on one site. Out: the order that moves least, over all grids of sites: copies of
+ * operands along the cut labels that they lack, and for each step that reduces a cut label all of its parts but one.
+ * Work counts too: a step that lacks a cut label is repeated along it. This is an estimate, since a plan may cut
+ * each step differently; the planner plans both orders, and takes the better one. */
 #include <math.h>
 
 #include "order.h"
 
 enum { GRID_OPERANDS = 8, GRID_WORK = 4000000, PRIMES = 32 };
-#define WORK_MORE 1.5          /* times the work of the best order, over all sites, is taken for less that moves */
+#define WORK_MORE 1.5          /* times the work of the best order, over all sites, is acceptable for fewer moves */
 
 typedef struct Split { double moved, work; uint32_t left; uint64_t labels; } Split;
 
 typedef struct Grids {
   const OrderProblem *p;
-  uint32_t n_prime, prime[PRIMES]; /* of the number of sites, with repetition, the largest first */
-  double cut[ORDER_LABELS];  /* of the grid at hand: into how many blocks a label is cut */
+  uint32_t n_prime, prime[PRIMES]; /* prime factors of the number of sites, with repetition, largest first */
+  double cut[ORDER_LABELS];  /* for the current grid: into how many blocks a label is cut */
   uint32_t label[PRIMES];    /*   and which a prime cuts */
   uint64_t all;              /* labels of operands */
   Split *best;               /* by set of operands */
-  double moved, work, limit; /* of the best order so far; at most so much work */
+  double moved, work, limit; /* of the best order so far; the limit on work */
   int64_t left;
   OrderTree *tree;
 } Grids;
@@ -31,7 +33,7 @@ static double cuts_of(const Grids *g, uint64_t labels) {
   return n;
 }
 
-/* What comes to the sites beyond one copy of the operands. */
+/* What arrives at sites beyond one copy of the operands. */
 static double copies_moved(const Grids *g) {
   double all = 0;
   for (uint32_t k = 0; k < g->p->n; k++) {
@@ -41,7 +43,7 @@ static double copies_moved(const Grids *g) {
   return all;
 }
 
-/* A step's own: parts of what comes out, and operations on all sites. */
+/* A step's own cost: parts of its result, and operations on all sites. */
 static Split step_of(const Grids *g, uint64_t space, uint64_t out) {
   double again = cuts_of(g, g->all & ~space);
   return (Split){.moved = order_points(g->p, out) * (cuts_of(g, space & ~out) - 1), .work = order_points(g->p, space) * (space == out ? 1 : 2) * again};
@@ -79,7 +81,7 @@ static uint64_t union_of(const OrderProblem *p, uint32_t set) {
   return labels;
 }
 
-/* The best order for the grid at hand, whose operands move so much. */
+/* Finds the best order for the current grid, whose operands move this much. */
 static void grid_try(Grids *g, double moved) {
   const OrderProblem *p = g->p;
   uint32_t all = (1u << p->n) - 1, n = p->n;
@@ -101,7 +103,7 @@ static void grid_try(Grids *g, double moved) {
   tree_add(g, all, g->tree, &n);
 }
 
-/* All grids, prime by prime; the same prime goes to labels in their order. */
+/* Tries all grids, prime by prime; equal primes go to labels in increasing order. */
 static void grids_walk(Grids *g, uint32_t k) {
   const OrderProblem *p = g->p;
   double moved = copies_moved(g);

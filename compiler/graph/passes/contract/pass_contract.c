@@ -1,6 +1,7 @@
-/* graph/passes/contract/pass_contract.c - products under a reducer that distributes over them (ops.def, DISTRIBUTES) are cut into steps of
- * two operands in the order that takes the fewest operations. First it is decided, from the last vertex to the first,
- * so that a chain of products is seen whole by its end; then the graph is made again by these steps. */
+/* graph/passes/contract/pass_contract.c - splits products under a reducer that distributes over them (ops.def,
+ * DISTRIBUTES) into steps of two operands, in the order with the fewest operations. First decides, from the last
+ * vertex to the first, so that a chain of products is seen as a whole at its end; then rebuilds the graph with these
+ * steps. */
 #include "contract.h"
 
 /* ---- uses ------------------------------------------------------------------------------------ */
@@ -37,7 +38,7 @@ static void uses_of_region(Contract *c, const EinRegion *r, Vertices *all) {
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* Its divisors last, if they may be, else as parts of factors. */
+/* Applies divisors last, if possible, else as parts of factors. */
 static Steps *steps_so(Contract *c, const EinNode *n, bool join) {
   Product *x = product_of(c, n, join, true);
   Steps *p = x ? steps_of(c, x) : NULL;
@@ -46,14 +47,15 @@ static Steps *steps_so(Contract *c, const EinNode *n, bool join) {
   return x ? steps_of(c, x) : NULL;
 }
 
-/* What is saved, in operations and elements; *of: of how many. */
+/* The saving, in operations and elements; *of: the total before. */
 static double saved(const Steps *p, double *of) {
   if (!p) return *of = 0;
   *of = p->product->ops + p->product->held;
   return *of - p->ops - p->held;
 }
 
-/* Alone, or with what only it uses if that saves a good part more: what the user named is not taken apart for nothing. */
+/* Plans the vertex alone, or joined with what only it uses if that saves considerably more: what the user named is
+ * not taken apart for nothing. */
 static Steps *best_steps(Contract *c, const EinNode *n) {
   double of, all;
   Steps *alone = steps_so(c, n, false), *joined = c->budget > 0 ? steps_so(c, n, true) : NULL;

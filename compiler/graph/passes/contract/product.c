@@ -1,5 +1,5 @@
-/* graph/passes/contract/product.c - vertices as products: which ones are, which may be joined with what they use, and which factors
- * may be computed apart from the rest. */
+/* graph/passes/contract/product.c - vertices as products: which vertices are products, which may be joined with
+ * their operands, and which factors may be computed separately. */
 #include "contract.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ double product_points(const Product *x, uint64_t labels) {
 
 /* ---- factors --------------------------------------------------------------------------------- */
 
-typedef struct Into {        /* a vertex's own labels and slots to the product's */
+typedef struct Into {        /* maps a vertex's own labels and slots to the product's */
   const Expr **label;
   uint32_t slot;
 } Into;
@@ -73,11 +73,11 @@ static bool add_label(Contract *c, Product *x, const Expr *bound, Str name) {
 static bool add_vertex(Contract *c, Product *x, const EinNode *n, const Expr **label, bool join);
 
 static bool plain_merge(const EinNode *n) {
-  return n->rank == n->sum->n_out; /* each merge is at least one label */
+  return n->rank == n->sum->n_out; /* each merge has at least one label */
 }
 
-/* Is the factor a tensor that only this product uses, and a product (or a reduction) of the same kind, with nothing rounded
- * on the way? */
+/* Whether the factor is a tensor that only this product uses, and a product (or a reduction) of the same kind,
+ * without rounding in between. */
 static bool may_join(const Contract *c, const Product *x, const Expr *e) {
   if (e->kind != EX_READ || x->joined.len >= MOST_JOINED) return false;
   const EinNode *n = x->input.at[e->i];
@@ -114,7 +114,7 @@ static bool is_divided(const Product *x, const Expr *e) {
 
 typedef VEC(const Expr *) Factors;
 
-/* The factors of a body from left to right, and its divisors; false: too many. */
+/* Lists the factors of a body from left to right, and its divisors; false: too many. */
 static bool factors_of(Contract *c, Product *x, const Expr *body, Factors *factors, uint32_t *divisors) {
   Factors stack = {0};
   vec_push(c->scratch, stack, body);
@@ -135,7 +135,7 @@ static bool factors_of(Contract *c, Product *x, const Expr *body, Factors *facto
   return true;
 }
 
-/* Marks what stands within e, e itself only if it is no read or `whole`. */
+/* Marks what is inside e, e itself only if it is no read or if `whole`. */
 static void mark_inside(Contract *c, Map *inside, const Expr *top, bool whole) {
   Factors stack = {0};
   if (whole || top->kind != EX_READ)
@@ -156,7 +156,8 @@ static uint32_t times_in(const Factors *f, const Expr *e) {
   return n;
 }
 
-/* The vertex's factors join the product's; a tensor that stands once, and nowhere but as a factor, with its own. */
+/* Adds the vertex's factors to the product; a tensor that occurs once, and only as a factor, is replaced by its own
+ * factors. */
 static bool add_vertex(Contract *c, Product *x, const EinNode *n, const Expr **label, bool join) {
   Into to = {label, x->input.len};
   Factors factors = {0};
@@ -221,7 +222,7 @@ static bool in_range(Contract *c, const Product *x, const Expr *read, uint64_t l
   return true;
 }
 
-/* Each read is in range whatever its labels are, even if other labels have no value. */
+/* Whether each read is in range for all values of its labels, even where other labels have none. */
 static bool factor_total(Contract *c, const Product *x, const Expr *factor) {
   VEC(const Expr *) stack = {0};
   Map seen = map_new(c->scratch);
@@ -236,7 +237,7 @@ static bool factor_total(Contract *c, const Product *x, const Expr *factor) {
   return true;
 }
 
-/* What is computed at each point anyway may be computed apart, where there is a point. */
+/* What is computed at each point anyway may be computed separately, if there is a point. */
 static bool all_computed(const Product *x) {
   if (x->where || x->op == OP_AND || x->op == OP_OR) return false;
   for (uint32_t k = 0; k < x->bound.len; k++)

@@ -1,5 +1,5 @@
-/* graph/passes/contract/steps.c - from a product to steps: what is applied to the sum instead of its terms, the order of the rest, whether
- * that saves anything, and the vertices that do it. */
+/* graph/passes/contract/steps.c - from a product to steps: which factors are applied to the sum instead of its
+ * terms, the order of the others, whether this saves anything, and the vertices for it. */
 #include "contract.h"
 
 static uint64_t all_labels(const Product *x) {
@@ -8,8 +8,9 @@ static uint64_t all_labels(const Product *x) {
 
 /* ---- the steps -------------------------------------------------------------------------------- */
 
-/* May a factor be applied to the result instead of the terms? Each point must reduce something: over nothing, 0 / 0 would stand
- * where 0 was, and a read that a predicate guards would be out of range. Integers mind the second only. */
+/* Whether a factor may be applied to the result instead of the terms. Each point must reduce something: over
+ * nothing, 0 would become 0 / 0, and a read that a predicate guards would be out of range. For integers only the
+ * second matters. */
 static bool may_end(Contract *c, const Product *x) {
   const Expr *bound[ORDER_LABELS], *turn[GRAPH_DEPTH + 1];
   bool inner[ORDER_LABELS];
@@ -21,7 +22,7 @@ static bool may_end(Contract *c, const Product *x) {
   return prove_nonempty(c->b.old->exprs, &f, inner, where).verdict == PROVED;
 }
 
-/* Which factors are applied to the core's result. Without a predicate the order of contraction finds their place. */
+/* Decides which factors are applied to the core's result. Without a predicate the order of contraction places them. */
 static void share_out(Contract *c, Steps *p) {
   const Product *x = p->product;
   bool apart = (x->where || !x->reads_anywhere) && x->op != OP_AND && x->op != OP_OR && may_end(c, x);
@@ -38,7 +39,7 @@ static bool has_end(const Steps *p) {
   return p->free.len || p->product->divisor.len;
 }
 
-/* The labels of a mask in the order in which the body has them, then the others. */
+/* The labels of a mask in the order of the body, then the others. */
 static uint32_t order_labels(Arena *scratch, const Expr *body, uint64_t mask, uint32_t *order) {
   VEC(const Expr *) stack = {0};
   Map seen = map_new(scratch);
@@ -59,7 +60,7 @@ static uint32_t order_labels(Arena *scratch, const Expr *body, uint64_t mask, ui
   return n;
 }
 
-enum { STORE = 8, COPY = 8 };  /* operations that take as long as it takes an element to be stored and read again, or copied */
+enum { STORE = 8, COPY = 8 };  /* the cost of storing and reading an element again, or copying it, in operations */
 
 static void pose(Arena *scratch, Steps *p) {
   const Product *x = p->product;
@@ -78,7 +79,7 @@ static void pose(Arena *scratch, Steps *p) {
   for (uint32_t k = 0; k < x->bound.len; k++) o->size[k] = product_points(x, (uint64_t)1 << k);
 }
 
-/* A step that only multiplies, at the very points of the one that uses it, is written into that. */
+/* A step that only multiplies, at the same points as its user, is inlined there. */
 static bool is_inline(const OrderTree *t, uint32_t i, uint32_t parent) {
   return t->node[i].space == t->node[i].labels && t->node[parent].space == t->node[i].labels;
 }
@@ -127,7 +128,7 @@ typedef struct Emit {
   EinRegion *region;
   const Steps *steps;
   const Product *product;
-  VEC(EinNode *) slot;       /* of the product's, then those made here */
+  VEC(EinNode *) slot;       /* the product's, then those made here */
   uint32_t made;
 } Emit;
 
@@ -142,7 +143,7 @@ static uint32_t count_bits(uint64_t x) {
   return n;
 }
 
-/* The read of a vertex made here, at its labels. */
+/* A read of a vertex made here, at its labels. */
 static const Expr *read_made(Emit *e, EinNode *n, uint32_t rank, const uint32_t *order) {
   const Expr *index[ORDER_LABELS];
   for (uint32_t k = 0; k < rank; k++) index[k] = expr_label(e->c->b.g->exprs, order[k]);
@@ -150,8 +151,8 @@ static const Expr *read_made(Emit *e, EinNode *n, uint32_t rank, const uint32_t 
   return expr_read(e->c->b.g->exprs, n->dtype, e->slot.len - 1, rank, index);
 }
 
-/* One vertex, and the read of it; the last one has the root's shape, dtype and name. axis: of its output labels, NULL: as they
- * are numbered. */
+/* Makes a vertex and a read of it; the last one has the root's shape, dtype and name. axis: the order of its output
+ * labels, NULL: as numbered. */
 static EinNode *make_vertex(Emit *e, const Expr *body, const Expr *where, uint64_t out, uint64_t red, const uint8_t *axis, const Expr **read) {
   EinGraph *g = e->c->b.g;
   const Product *x = e->product;
@@ -183,7 +184,7 @@ static EinNode *make_vertex(Emit *e, const Expr *body, const Expr *where, uint64
   return made;
 }
 
-/* Of the predicate, what can be asked at these labels; what reads stays with the last step. */
+/* The part of the predicate over these labels; what reads stays with the last step. */
 static const Expr *where_within(const Emit *e, uint64_t space) {
   const Expr *where = NULL;
   VEC(const Expr *) stack = {0};
@@ -206,7 +207,7 @@ static const Expr *apart(Emit *e, const Expr *body, const OrderNode *s) {
   return body;
 }
 
-/* The body of the core's last step; all before it is made. */
+/* Makes all steps but the core's last, and returns the last one's body. */
 static const Expr *core_body(Emit *e) {
   const Steps *p = e->steps;
   Exprs *x = e->c->b.g->exprs;
@@ -229,14 +230,14 @@ static const Expr *core_body(Emit *e) {
   return value[t->n - 1];
 }
 
-/* A sum over nothing is 0, and stays so whatever factor comes to it later, be it infinite. That is asked, where a label is reduced before
- * the last step and its size may turn out 0; of integers it needs no asking. NULL: there is nothing to ask. */
+/* A sum over nothing is 0, and must stay 0 whatever factor it gets later, even an infinite one. Tests for this, if a
+ * label whose size may turn out 0 is reduced before the last step; integers need no test. NULL: nothing to test. */
 static const Expr *some_early(Emit *e, uint64_t late) {
   const Product *x = e->product;
   Exprs *p = e->c->b.g->exprs;
   const Expr *bound[ORDER_LABELS], *turn[GRAPH_DEPTH + 1], *all = NULL;
   if (!dtype_is_float(x->root->sum->acc)) return NULL;
-  Facts f = product_facts(x, x->out | late, bound, turn); /* where these have no point, there is nothing to be wrong */
+  Facts f = product_facts(x, x->out | late, bound, turn); /* if these have no point, nothing can be wrong */
   for (uint32_t k = 0; k < x->bound.len; k++) {
     if ((x->out | late) >> k & 1 || x->bound.at[k]->kind == EX_INT) continue;
     const Expr *some = expr_op2(p, OP_GE, x->bound.at[k], expr_int(p, DT_I64, 1));

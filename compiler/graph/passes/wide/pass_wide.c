@@ -1,15 +1,17 @@
-/* graph/passes/wide/pass_wide.c - networks of tensors: products with more labels or factors than graph_contract takes (order.h) are cut into steps of two
- * factors, by the order that wide.h finds. A product that cannot be cut stays as it is.
+/* graph/passes/wide/pass_wide.c - tensor networks: splits products with more labels or factors than graph_contract
+ * takes (order.h) into steps of two factors, in the order that wide.h finds. A product that cannot be split stays as
+ * it is.
  *
- * It is cut where its reducer distributes over it, without predicate or domain, if each factor may be computed at all points of
- * its labels: all extents are numbers, none 0, so that all of it is computed anyway; or what it reads is in range, label by label. */
+ * It is split if its reducer distributes over it, without predicate or domain, and each factor may be computed at
+ * all points of its labels: all extents are numbers, none is 0, so that all of it is computed anyway; or its reads
+ * are in range, label by label. */
 #include <string.h>
 
 #include "expr/sum/law.h"
 #include "graph/passes/contract/contract.h"
 #include "wide.h"
 
-enum { BUDGET = 400000000, LOOKS = 64 }; /* in a graph; parts of expressions that are looked at, a factor */
+enum { BUDGET = 400000000, LOOKS = 64 }; /* per graph; subexpressions to visit, per factor */
 
 typedef struct Wide {
   Rebuild b;
@@ -25,13 +27,13 @@ typedef struct Network {
   VEC(const Expr *) factor;
   WideProblem problem;
   WideTree tree;
-  VEC(EinNode *) slot;       /* of the root, then those made here */
-  const Expr **to;           /* by label: what it is in the vertex that is made; else NULL */
+  VEC(EinNode *) slot;       /* the root's, then those made here */
+  const Expr **to;           /* by label: its replacement in the vertex under construction; else NULL */
   EinRegion *region;
   uint32_t made;
 } Network;
 
-/* ---- which ones ------------------------------------------------------------------------------ */
+/* ---- selection ------------------------------------------------------------------------------- */
 
 typedef VEC(const Expr *) Factors;
 
@@ -77,7 +79,7 @@ static void label_add(Network *x, WideLabels *to, uint32_t label) {
   to->at[k] = l;
 }
 
-/* Its labels, in order. False: it is too large, or has too many, to be looked at, or may not be computed by itself. */
+/* Finds its labels, in order. False: it is too large, or has too many of them, or may not be computed separately. */
 static bool operand_find(Network *x, const Expr *factor, bool total, int64_t *looks, WideLabels *out) {
   Arena *a = arena_new();
   Factors stack = {0};
@@ -118,7 +120,7 @@ static bool problem_find(Network *x) {
   return true;
 }
 
-/* The labels over which a step runs. */
+/* The labels over which a step iterates. */
 static uint32_t span_of(const WideTree *t, const WideNode *x) {
   const WideLabels *a = &t->node[x->left].out, *b = &t->node[x->right].out;
   uint32_t n = 0;
@@ -131,7 +133,7 @@ static uint32_t span_of(const WideTree *t, const WideNode *x) {
   return n;
 }
 
-/* Each step is a vertex that the languages after this one take. */
+/* Whether the languages after this one accept each step as a vertex. */
 static bool steps_fit(const Network *x) {
   for (uint32_t i = x->problem.n; i < x->tree.n; i++)
     if (span_of(&x->tree, &x->tree.node[i]) > SUM_RANK / 2) return false;
@@ -140,7 +142,7 @@ static bool steps_fit(const Network *x) {
 
 /* ---- the vertices ---------------------------------------------------------------------------- */
 
-/* What stands for a node of the tree: an expression over the root's labels, and these in the order of its axes. */
+/* A node of the tree: an expression over the root's labels, and these in the order of its axes. */
 typedef struct Part { const Expr *value; uint32_t n; const uint32_t *axis; } Part;
 
 static bool has_label(const WideLabels *x, uint32_t label) {
@@ -159,8 +161,8 @@ static bool stands_in(const uint32_t *axis, uint32_t n, uint32_t label) {
   return false;
 }
 
-/* The larger part's axes, and in the place of the last of them that is reduced those of the other; where none is, before the last
- * ones that both have: as in order.h. What is reduced comes behind. */
+/* The larger part's axes, with those of the other in place of its last reduced one; if none is reduced, before the
+ * last ones that both have: as in order.h. Reduced labels come last. */
 static uint32_t *axes_of(Arena *a, const WideNode *node, const Part *x, const Part *y, uint32_t *n) {
   uint32_t *axis = NEW_ARRAY(a, uint32_t, x->n + y->n + 1), at = UINT32_MAX, stay = 0, len = 0;
   for (uint32_t k = 0; k < x->n; k++)
@@ -187,7 +189,7 @@ static uint32_t *axes_of(Arena *a, const WideNode *node, const Part *x, const Pa
   return axis;
 }
 
-/* A vertex over the labels in `order`, the first n_out of them its output's. last: it takes the root's place. */
+/* Makes a vertex over the labels in `order`, the first n_out of which are its output's. last: it replaces the root. */
 static EinNode *vertex_make(Network *x, const Expr *body, uint32_t n_out, uint32_t n_red, const uint32_t *order, bool last) {
   Wide *w = x->w;
   EinGraph *g = w->b.g;
@@ -211,7 +213,7 @@ static EinNode *vertex_make(Network *x, const Expr *body, uint32_t n_out, uint32
   return made;
 }
 
-/* The part becomes a vertex of its own. */
+/* Makes the part a separate vertex. */
 static Part part_made(Network *x, const Expr *body, uint32_t n_out, uint32_t n_red, const uint32_t *order) {
   Exprs *p = x->w->b.g->exprs;
   EinNode *made = vertex_make(x, body, n_out, n_red, order, false);
@@ -232,12 +234,12 @@ static Part operand_part(Network *x, uint32_t i) {
   return part_made(x, x->factor.at[i], out->len, n - out->len, order);
 }
 
-/* A step that only multiplies, at the points of the step that uses it, is written into that. */
+/* A step that only multiplies, at the points of the step that uses it, is inlined there. */
 static bool is_inline(const WideTree *t, const WideNode *x, const WideNode *user) {
   return x->out.len == span_of(t, x) && x->out.len == span_of(t, user);
 }
 
-/* The root's output is its own, whatever the factors have; and what none of them has is reduced here. */
+/* The root keeps its output labels, whatever the factors have; labels that no factor has are reduced here. */
 static EinNode *last_made(Network *x, const Expr *body, uint32_t n_red, const uint32_t *red) {
   uint32_t n_out = x->root->sum->n_out, n = 0, *order = NEW_ARRAY(x->scratch, uint32_t, x->n_label + 1);
   for (uint32_t l = 0; l < n_out; l++) order[n++] = l;
@@ -289,7 +291,7 @@ static EinNode *by_steps(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   return made ? made : rebuild_copy(b, r, n);
 }
 
-/* A vertex of the region with more than so many labels, or NULL. */
+/* A vertex of the region with more labels than `most`, or NULL. */
 static const EinNode *wider_than(const EinRegion *r, uint32_t most) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const EinNode *n = r->nodes.at[i];

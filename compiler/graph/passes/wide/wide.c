@@ -1,4 +1,4 @@
-/* graph/passes/wide/wide.c - orders of contraction for many operands and labels: trees, and greedy ones; see wide.h. */
+/* graph/passes/wide/wide.c - orders of contraction for many operands and labels: trees, found greedily; see wide.h. */
 #include "wide.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ double wide_step_ops(const WideNode *x) {
   return x->space * (x->space > x->points * (1 + 1e-9) ? 2 : 1);
 }
 
-/* A label goes where all that have it are below. */
+/* A label is reduced where all operands that have it are below. */
 static bool is_over(const WideProblem *p, WideLabel l) {
   return l.below == p->users[l.label] && !p->keep[l.label];
 }
@@ -70,7 +70,7 @@ void wide_steps(Arena *scratch, const WideProblem *p, const WideTree *t, uint32_
   VEC(uint32_t) stack = {0};
   uint32_t n = p->n - 1;
   vec_push(scratch, stack, t->root);
-  while (stack.len) { /* the last first: each before its parts */
+  while (stack.len) { /* in reverse: each before its parts */
     uint32_t i = vec_pop(stack);
     if (i < p->n) continue;
     steps[--n] = i;
@@ -79,7 +79,7 @@ void wide_steps(Arena *scratch, const WideProblem *p, const WideTree *t, uint32_
   }
 }
 
-/* ---- greedily -------------------------------------------------------------------------------- */
+/* ---- greedy search --------------------------------------------------------------------------- */
 
 enum { TRIES = 48, MENDED = 6, NEAR = 8 };
 
@@ -95,7 +95,7 @@ typedef struct Greedy {
   bool *gone;                /* by node */
   uint32_t *met;             /* by node: the last one that it was paired with */
   uint32_t left;             /* nodes that are not gone */
-  double weight, noise;      /* of the two parts' points against those of what comes out; of chance */
+  double weight, noise;      /* the weight of the two parts' points against the result's; of chance */
   uint64_t seed;
   int64_t work;
 } Greedy;
@@ -130,7 +130,7 @@ static Pair heap_pop(Greedy *g) {
   return top;
 }
 
-/* The less the better: how much more there is to hold. Sizes past all doubles come last. */
+/* Lower is better: the growth in elements. Sizes beyond the range of doubles come last. */
 static void pair_push(Greedy *g, uint32_t x, uint32_t y) {
   const WideNode *a = &g->t.node[x], *b = &g->t.node[y];
   Pair q = {.x = x, .y = y};
@@ -141,7 +141,7 @@ static void pair_push(Greedy *g, uint32_t x, uint32_t y) {
   heap_push(g, q);
 }
 
-/* Pairs with the latest nodes that share a label; of those that share the same, not too many. */
+/* Pairs it with the latest nodes that share a label; with a limited number of those that share the same. */
 static void node_add(Greedy *g, uint32_t i) {
   const WideLabels *out = &g->t.node[i].out;
   for (uint32_t k = 0; k < out->len; k++) {
@@ -166,7 +166,7 @@ static void put_together(Greedy *g, uint32_t made, uint32_t x, uint32_t y) {
   g->left--;
 }
 
-/* What shares no labels, the smallest two first. */
+/* Combines what shares no labels, the smallest two first. */
 static void rest_together(Greedy *g, uint32_t made) {
   g->heap.len = 0;
   for (uint32_t i = 0; i < made; i++)
@@ -205,7 +205,7 @@ static WideTree greedy_tree(Greedy *g) {
 
 /* ---- by sweeps ------------------------------------------------------------------------------- */
 
-/* Of the operands that share a label with node x, the one with which it has least to hold; the first written, of several. */
+/* Of the operands that share a label with node x, the one whose product with x is smallest; ties: the first written. */
 static uint32_t sweep_next(Greedy *g, uint32_t x, uint32_t stamp) {
   const WideLabels *out = &g->t.node[x].out;
   uint32_t best = UINT32_MAX;
@@ -225,7 +225,7 @@ static uint32_t sweep_next(Greedy *g, uint32_t x, uint32_t stamp) {
   return best;
 }
 
-/* One operand after the other comes to what is there, beginning with `start`: a front that goes over the network. */
+/* Adds one operand after the other, beginning with `start`: a front that sweeps over the network. */
 static WideTree sweep_tree(Greedy *g, uint32_t start) {
   const WideProblem *p = g->p;
   uint32_t made = p->n, x = start, y;

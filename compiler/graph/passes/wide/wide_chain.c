@@ -1,5 +1,6 @@
-/* graph/passes/wide/wide_chain.c - chains: operands in a row, each of which shares labels with its neighbours alone. In: a problem. Out: its best
- * tree among those that put neighbours together, by the textbook's dynamic program over stretches; or that it is no chain. */
+/* graph/passes/wide/wide_chain.c - chains: operands in a row, each of which shares labels only with its neighbours.
+ * In: a problem. Out: its best tree among those that combine neighbours, by the textbook's dynamic program over
+ * intervals; or that it is no chain. */
 #include "wide.h"
 
 #include <math.h>
@@ -9,12 +10,12 @@ enum { CHAIN_MOST = 2000 };
 typedef struct Chain {
   const WideProblem *p;
   uint32_t *place;           /* by place in the row: the operand */
-  double *next, *open;       /*   points of the labels that it shares with the next one, and of those that it keeps */
+  double *next, *open;       /* the points of the labels that it shares with the next one, and of those that it keeps */
   double *cost;              /* by stretch */
   uint32_t *cut;
 } Chain;
 
-/* The operands that each shares labels with: two at most. False: more, or a label that three have. */
+/* The operands with which each shares labels: at most two. False: more, or a label that three have. */
 typedef struct Beside { uint32_t n, of[2]; } Beside;
 
 static bool beside_add(Beside *b, uint32_t i) {
@@ -35,7 +36,7 @@ static bool besides_find(const WideProblem *p, uint32_t *first, Beside *beside) 
   return true;
 }
 
-/* From an end to the other; false: not all are on the way. */
+/* Walks from one end to the other; false: some are not on the way. */
 static bool row_walk(const WideProblem *p, const Beside *beside, uint32_t *place) {
   uint32_t i = 0, n = 0, before = UINT32_MAX;
   while (i < p->n && beside[i].n > 1) i++;
@@ -65,7 +66,7 @@ static void sizes_find(Chain *c) {
   }
 }
 
-/* Of the stretch from i to j: what it keeps, and what it shares with those around it. */
+/* The points of the interval from i to j: those that it keeps, times those that it shares with its surroundings. */
 static double stretch_points(const Chain *c, const double *open, uint32_t i, uint32_t j) {
   return open[j + 1] / open[i] * (i ? c->next[i - 1] : 1) * c->next[j];
 }
@@ -89,7 +90,7 @@ static void stretches(Chain *c, uint32_t n) {
   arena_free(a);
 }
 
-/* Steps of a stretch: first it, then its parts, so the last made are the first. */
+/* Adds the steps of an interval: first itself, then its parts, so that later ones come first. */
 static WideTree chain_tree(Arena *a, Arena *scratch, const Chain *c, uint32_t n) {
   typedef struct Stretch { uint32_t i, j, node; } Stretch;
   WideTree t = wide_leaves(a, c->p);

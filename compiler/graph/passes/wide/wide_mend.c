@@ -1,5 +1,6 @@
-/* graph/passes/wide/wide_mend.c - parts of a tree put into their best order. In: a tree, and how many operands a part has at most. Out: a
- * tree that costs no more. What is below a part, and what comes out of it, stay as they are; so only its own steps are counted. */
+/* graph/passes/wide/wide_mend.c - puts parts of a tree into their best order. In: a tree, and the maximum number of
+ * operands of a part. Out: a tree that costs no more. The subtrees below a part, and its result, stay as they are;
+ * so only its own steps are counted. */
 #include "wide.h"
 
 #include <math.h>
@@ -10,11 +11,11 @@ typedef struct Mend {
   Arena *arena;
   const WideProblem *p;
   WideTree *t;
-  uint32_t *mask;            /* by label: of the crown's operands those that have it; */
+  uint32_t *mask;            /* by label: those of the crown's operands that have it; */
   bool *stays;               /*   it comes out of the crown; */
-  VEC(uint32_t) met;         /*   those that have a mask */
-  double *space;             /* by set of operands: points of all their labels, */
-  double *inner;             /*   of those that no other operand has and that do not come out, */
+  VEC(uint32_t) met;         /*   labels that have a mask */
+  double *space;             /* by set of operands: the points of all their labels, */
+  double *inner;             /* of those that no other operand has and that are not in the result, */
   double *over;              /*   1 / inner, */
   double *cost;              /*   of the best order, */
   uint32_t *left;            /*   and its first part */
@@ -26,7 +27,7 @@ static void crown_step(const WideTree *t, Crown *c, uint32_t i) {
   c->below[c->n++] = t->node[i].right;
 }
 
-/* The dearest steps below i. */
+/* Collects the most expensive steps below i. */
 static Crown crown_of(const Mend *m, uint32_t i, uint32_t part) {
   const WideTree *t = m->t;
   Crown c = {0};
@@ -47,14 +48,14 @@ static Crown crown_of(const Mend *m, uint32_t i, uint32_t part) {
   return c;
 }
 
-/* x[set] becomes the product of x[subset]. */
+/* x[set] becomes the product over its subsets. */
 static void products_within(double *x, uint32_t n) {
   for (uint32_t bit = 1; bit < 1u << n; bit *= 2)
     for (uint32_t set = 0; set < 1u << n; set++)
       if (set & bit) x[set] *= x[set ^ bit];
 }
 
-/* Labels with the same mask are one. False: the sizes are too large to be divided again. */
+/* Merges labels with the same mask. False: the sizes are too large to be divided again. */
 static bool tables_make(Mend *m, const Crown *c, uint32_t root) {
   const WideNode *node = m->t->node;
   uint32_t all = (1u << c->n) - 1;
@@ -78,7 +79,7 @@ static bool tables_make(Mend *m, const Crown *c, uint32_t root) {
   products_within(m->space, c->n);
   products_within(m->inner, c->n);
   double whole = m->space[all];
-  for (uint32_t set = 0; set <= all / 2; set++) { /* what no operand outside of the set has not */
+  for (uint32_t set = 0; set <= all / 2; set++) { /* the labels that no operand outside the set has */
     double x = m->space[set], y = m->space[all ^ set];
     m->space[all ^ set] = whole / x;
     m->space[set] = whole / y;
@@ -110,7 +111,7 @@ static double cost_now(const Mend *m, const Crown *c) {
   return cost;
 }
 
-/* The set's steps, in the places of the old ones; gives the last. */
+/* Stores the set's steps in place of the old ones; returns the last. */
 static uint32_t put_back(Mend *m, const Crown *c, uint32_t set, uint32_t *next) {
   uint32_t k = 0, at = *next;
   if (!(set & (set - 1))) {

@@ -1,4 +1,4 @@
-/* expr/dtype.c - the ten scalar types: names, sizes, and how two of them meet. */
+/* expr/dtype.c - the ten scalar types: their names, sizes, and joins. */
 #include <string.h>
 
 #include "expr.h"
@@ -37,7 +37,7 @@ bool dtype_is_int(DType t) {
   return t >= DT_I64 && t <= DT_U8;
 }
 
-/* f16 and bf16 hold different numbers, as u8 and i8 do: each pair meets in the next wider type. */
+/* Neither of f16 and bf16 contains the other, like u8 and i8: such a pair joins to the next wider type. */
 DType dtype_join(DType a, DType b) {
   if (a == DT_BOOL) a = DT_I64;
   if (b == DT_BOOL) b = DT_I64;

@@ -3,7 +3,7 @@
 
 enum { MOST_TEXT = 4000, MOST_DEPTH = 100 };
 
-/* How tightly things bind, loosest first, as in the language. */
+/* Precedence levels, loosest first, as in the language. */
 typedef enum {
   P_IF,
   P_OR,
@@ -177,7 +177,7 @@ void write_list(Writer *w, uint32_t n, const Expr *const *e) {
 
 /* ---- EinSums ----------------------------------------------------------------------------------- */
 
-/* Whether the reader would expect another accumulator for this result. */
+/* Whether the reader would expect a different accumulator for this result. */
 static bool acc_is_said(const EinSum *s) {
   if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN || s->reducer == RED_MONOID)
     return false;

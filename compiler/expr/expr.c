@@ -1,5 +1,5 @@
-/* expr/expr.c - the pool: one open-addressed table of expressions, the constructors with the little
- * folding that keeps index maps readable, and rebuilding with other leaves. */
+/* expr/expr.c - the pool: one open-addressed table of expressions, constructors with the little folding that keeps
+ * index maps readable, and substitution of leaves. */
 #include "expr.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ Arena *exprs_arena(Exprs *p) {
 
 /* ---- interning ------------------------------------------------------------------------------- */
 
-typedef struct Key { /* what tells two expressions apart */
+typedef struct Key { /* what distinguishes two expressions */
   uint8_t kind, dtype, op, has;
   uint32_t n;
   uint64_t bits; /* i, the bits of f, or the address of name */
@@ -120,7 +120,7 @@ const Expr *expr_int(Exprs *p, DType t, int64_t v) {
   return leaf(p, EX_INT, t, value_cast((Value){DT_I64, {.i = v}}, t).i, 0);
 }
 
-/* One NaN stands for all, since its bits are not part of an answer. */
+/* All NaNs are one expression, since their bits are not part of an answer. */
 const Expr *expr_real(Exprs *p, DType t, double v) {
   BUG_UNLESS(dtype_is_float(t));
   v = isnan(v) ? (double)NAN : real_round(t, v);
@@ -172,7 +172,7 @@ static bool is_bool(const Expr *e, bool v) {
   return e->kind == EX_INT && e->dtype == DT_BOOL && e->i == v;
 }
 
-/* All arguments are i64 or bool literals, and the operation has a meaning on them. */
+/* Folds an operation whose arguments are all i64 or bool literals, if it is defined on them. */
 static const Expr *fold_literals(Exprs *p, Op op, DType t, uint32_t n, const Expr *const *arg) {
   Value v[3];
   OpRule rule = op_info[op].rule;
@@ -185,7 +185,7 @@ static const Expr *fold_literals(Exprs *p, Op op, DType t, uint32_t n, const Exp
   return expr_int(p, t, op_value(op, t, n, v).i);
 }
 
-/* x+0, x-0, x*1, x*0, x//1, x%1, and what a literal truth decides; NULL where nothing disappears. */
+/* x+0, x-0, x*1, x*0, x//1, x%1, and choices by a literal bool; NULL where nothing can be dropped. */
 static const Expr *fold_unit(Exprs *p, Op op, uint32_t n, const Expr *const *arg) {
   const Expr *a = arg[0], *b = n > 1 ? arg[1] : NULL;
   if (op == OP_SELECT && a->kind == EX_INT && is_index(b)) return arg[a->i ? 1 : 2];
@@ -271,7 +271,7 @@ Walk *walk_take(Exprs *p) {
     p->walks = w->next;
   else
     w = NEW(p->arena, Walk);
-  if (++w->now == 0) { /* stamps have come round */
+  if (++w->now == 0) { /* stamps have wrapped around */
     memset(w->seen, 0, w->room * sizeof w->seen[0]);
     w->now = 1;
   }
@@ -309,7 +309,7 @@ bool walk_args(Exprs *p, Walk *w, const Expr *e, unsigned has) {
   return any;
 }
 
-/* e with its arguments replaced by their results (themselves where they were not visited). */
+/* e with its arguments replaced by their results (unvisited arguments stay). */
 static const Expr *with_results(Exprs *p, const Walk *w, const Expr *e) {
   const Expr *few[FEW_ARGS], **arg = e->n <= FEW_ARGS ? few : NEW_ARRAY(p->arena, const Expr *, e->n);
   for (uint32_t i = 0; i < e->n; i++) {
@@ -370,7 +370,7 @@ const Expr *expr_relabel(Exprs *p, const Expr *e, uint32_t n, const Expr *const 
 
 /* ---- labels ---------------------------------------------------------------------------------- */
 
-/* With labels from 63 on, which a mask does not tell apart. */
+/* Handles labels from 63 on, which a mask cannot distinguish. */
 static void labels_many(const Expr *top, uint32_t n, bool *used) {
   Arena *a = arena_new();
   Map seen = map_new(a);

@@ -1,4 +1,4 @@
-/* expr/extern.c - the C functions of a pool: interned, found by name, and what must hold of one. */
+/* expr/extern.c - the C functions of a pool: interns them, finds them by name, and checks them. */
 #include <string.h>
 
 #include "pool.h"
@@ -27,7 +27,7 @@ const Extern *extern_find(const Exprs *p, Str name) {
   return NULL;
 }
 
-/* Another program of the same session may have meant something else by the name. */
+/* Another program of the same session may use the name for something else. */
 static Str free_name(Exprs *p, Str name) {
   for (uint32_t k = 2;; k++) {
     const char *text = arena_printf(p->arena, "%s~%u", name->s, k);
@@ -72,7 +72,7 @@ size_t extern_file(Str from) {
   return libraries ? (size_t)(libraries - from->s) : from->len;
 }
 
-/* `-lname`, with one blank between two. */
+/* `-lname`, separated by single blanks. */
 static bool are_libraries(const char *s) {
   while (s[0] == '-' && s[1] == 'l' && s[2] && s[2] != ' ') {
     for (s += 2; *s && *s != ' '; s++)
@@ -82,7 +82,7 @@ static bool are_libraries(const char *s) {
   return false;
 }
 
-/* A file's name, or -l with the name of a library; or one behind the other. */
+/* A file's name, or -l with the name of a library; or one followed by the other. */
 static const char *from_wrong(Str s) {
   if (s->len == 0 || strlen(s->s) != s->len || strchr(s->s, '\n')) return "this is no file name";
   size_t file = extern_file(s);

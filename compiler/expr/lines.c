@@ -1,8 +1,8 @@
-/* expr/lines.c - where a text has what was read from it. */
+/* expr/lines.c - the positions in a text of what was read from it. */
 #include "lines.h"
 
 const void *line_key(LineKind kind, uint32_t number) {
-  return (const void *)((uintptr_t)number * 8 + kind); /* no object of ours lies there */
+  return (const void *)((uintptr_t)number * 8 + kind); /* no object of ours has this address */
 }
 
 TextLines *lines_new(Arena *a, Span head) {

@@ -1,4 +1,4 @@
-/* expr/ops.c - ops.def as two tables, and what an operation asks of its arguments. */
+/* expr/ops.c - ops.def as two tables, and the dtype rules for an operation's arguments. */
 #include <string.h>
 
 #include "expr.h"
@@ -43,7 +43,7 @@ static bool all_of(DType t, uint32_t n, const Expr *const *arg) {
   return true;
 }
 
-/* One switch over what a rule says; RULE_CAST is not here, since its result is not in its arguments. */
+/* A switch over the rules; RULE_CAST is missing, since its result does not depend on its arguments. */
 bool op_result(Op op, uint32_t n, const Expr *const *arg, DType *out) {
   if (op == OP_EXTERN) return false;
   if (op >= OPS || n != (uint32_t)op_info[op].arity) return false;

@@ -1,6 +1,6 @@
-/* expr/points.c - concrete points. In: facts and a goal. Out: whether the goal fails at a point, judged by the
- * language's own evaluator and never by the linear system; and small boxes counted through, which decide
- * what elimination over the integers leaves open. */
+/* expr/points.c - concrete points. In: facts and a goal. Out: whether the goal fails at a point, as decided by the
+ * language's own evaluator, never by the linear system. Also enumerates small boxes, which decides what elimination
+ * over the integers leaves open. */
 #include <string.h>
 
 #include "pool.h"
@@ -88,7 +88,7 @@ bool box_new(Box *b, const Facts *f, Point *at, const bool *use, bool turns) {
   return true;
 }
 
-/* True if the box has a point at all; it stands at the first. */
+/* Moves to the box's first point; returns whether it has one. */
 static bool box_first(Box *b) {
   bool any = true;
   for (uint32_t i = 0; i < b->n; i++) {
@@ -106,7 +106,7 @@ bool box_next(Box *b) {
   return false;
 }
 
-/* The facts at a point: no, or perhaps (some have no value without data), or yes. */
+/* The facts at a point: no, maybe (some have no value without data), or yes. */
 static Truth facts_at(const Facts *f, const Point *at) {
   Truth all = TRUTH_YES;
   for (uint32_t i = 0; i < f->n_hold; i++) {

@@ -1,4 +1,4 @@
-/* expr/same.c - are two things of two texts the same? See sum/law.h. */
+/* expr/same.c - whether two things in two texts agree. See sum/law.h. */
 #include <string.h>
 
 #include "expr/sum/law.h"
@@ -55,7 +55,8 @@ static bool same_top(const Expr *a, const Expr *b) {
   if (a->kind == EX_DIM) return same_text(a->name, b->name);
   if (a->kind == EX_REAL)
     return memcmp(&a->f, &b->f, sizeof a->f) == 0 || (a->f != a->f && b->f != b->f);
-  if (a->kind == EX_OP && a->op == OP_EXTERN) return same_text(a->by->name, b->by->name); /* the rest of it stands in a line of its own */
+  /* the rest has its own line */
+  if (a->kind == EX_OP && a->op == OP_EXTERN) return same_text(a->by->name, b->by->name);
   return a->kind == EX_OP || a->i == b->i;
 }
 
@@ -70,7 +71,7 @@ static bool same_expr(Same *q, const Expr *a, const Expr *b) {
     ExprPair p = vec_pop(q->stack);
     const Expr **to = partner(q, p.a);
     if (*to == p.b) continue;
-    if (*to || !same_top(p.a, p.b)) return false; /* in its pool nothing else is equal to *to */
+    if (*to || !same_top(p.a, p.b)) return false; /* in its pool nothing else equals *to */
     *to = p.b;
     for (uint32_t i = 0; i < p.a->n; i++)
       push(q, p.a->arg[i], p.b->arg[i]);

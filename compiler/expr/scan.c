@@ -1,4 +1,4 @@
-/* expr/scan.c - the small things on a line of a text: words, strings, numbers, ids, places. */
+/* expr/scan.c - scans the small things on a line of text: words, strings, numbers, ids, places. */
 #include "scan.h"
 
 #include <string.h>
@@ -96,7 +96,7 @@ static int hex(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* What stands after a backslash, or -1. */
+/* Returns the character for the one after a backslash, or -1. */
 static int escape(Scan *c) {
   if (c->s == c->end) return -1;
   char x = *c->s++;

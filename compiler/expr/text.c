@@ -1,5 +1,5 @@
-/* expr/text.c - expressions as text and back: read(print(x)) is the same pointer. Neither side recurses,
- * so a sum of a hundred thousand terms prints and reads like any other. */
+/* expr/text.c - expressions as text and back: read(print(x)) is the same pointer. Neither direction recurses, so a
+ * sum of a hundred thousand terms works like any other. */
 #include <math.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ void expr_print(Buf *out, const Expr *e, const ExprNames *names) {
 enum { MOST_NESTING = 4 << 20 };
 
 typedef enum { OPEN_PAREN, OPEN_CALL, OPEN_EXTERN, OPEN_CAST, OPEN_READ, OPEN_KEPT, OPEN_NAMED } OpenKind;
-typedef struct Open { /* something begun whose closing bracket is still to come */
+typedef struct Open { /* an open bracket */
   OpenKind kind;
   Op op;             /* PAREN: OPS until its sign was read */
   DType dtype;       /* CAST */
@@ -146,7 +146,7 @@ static bool in_word(char c) {
          (unsigned char)c >= 0x80;
 }
 
-/* The word at r->s, not empty; it is passed over. */
+/* Takes the word at r->s, which is not empty. */
 static size_t take_word(ExprReader *r, const char **word) {
   *word = r->s;
   while (r->s < r->end && in_word(*r->s)) r->s++;
@@ -165,7 +165,7 @@ static bool take_int(ExprReader *r, int64_t *out) {
   return int64_read(from, (size_t)(r->s - from), out);
 }
 
-/* The literal's text up to a ':', so that "1e-3" and "-inf" are one piece. */
+/* The literal's text up to a ':', so that "1e-3" and "-inf" are one token. */
 static size_t number_length(const ExprReader *r) {
   const char *p = r->s;
   if (p < r->end && *p == '-') p++;
@@ -205,11 +205,11 @@ static const Expr *read_label(ExprReader *r, const char *w, size_t n) {
   int64_t k;
   if (word_is(w, n, "true") || word_is(w, n, "false")) return expr_bool(r->pool, n == 4);
   if (r->label && r->label(r->ctx, str_of(r->strings, w, n), &k) && k >= 0) return expr_label(r->pool, k);
-  r->s = w; /* which is where the complaint is to point */
+  r->s = w; /* which is where the complaint should point */
   return fail(r, arena_printf(exprs_arena(r->pool), "no such label: %.*s", n < LABEL_SHOWN ? (int)n : LABEL_SHOWN, w));
 }
 
-/* $N @t #0, after its sign. */
+/* Reads $N @t #0, after the sign. */
 static const Expr *read_marked(ExprReader *r, char mark) {
   int64_t k;
   if (mark == '#') {
@@ -269,7 +269,7 @@ static const Expr *read_word(Reading *g) {
   return NULL;
 }
 
-/* One leaf, or NULL: an error, or a bracket was opened. */
+/* Reads one leaf. NULL: an error, or a bracket was opened. */
 static const Expr *read_operand(Reading *g) {
   ExprReader *r = g->r;
   skip_space(r);
@@ -286,7 +286,7 @@ static const Expr *read_operand(Reading *g) {
   return NULL;
 }
 
-/* The longest infix sign that stands here. */
+/* Takes the longest infix operator. */
 static bool read_sign(ExprReader *r, Op *out) {
   size_t best = 0, left = (size_t)(r->end - r->s);
   for (int i = 0; i < OPS; i++) {
@@ -339,8 +339,8 @@ static const Expr *close_open(Reading *g, const Open *o, uint32_t n, const Expr 
   return expr_op(r->pool, o->op, n, arg);
 }
 
-/* After an argument (or at once after an opening bracket, `have` false): true if another is to be read,
- * else the topmost bracket was closed and *out is its value (NULL: error). */
+/* After an argument (or directly after an opening bracket, `have` false): true if another follows; else the
+ * innermost bracket was closed and *out is its value (NULL: error). */
 static bool read_on(Reading *g, bool have, const Expr **out) {
   ExprReader *r = g->r;
   Open *o = &vec_last(g->open);

@@ -1,6 +1,6 @@
-/* expr/value.c - the language's arithmetic on single values, and expressions without reads under an
- * environment. f32 is computed in float, f16 and bf16 in f32 and rounded after each operation, integers
- * wrap in two's complement at their dtype's width. What a libm function gives is the host's own. */
+/* expr/value.c - the language's arithmetic on single values, and evaluation of expressions without reads in an
+ * environment. f32 is computed in float, f16 and bf16 in f32 and rounded after each operation, integers wrap in
+ * two's complement at their dtype's width. Results of libm functions are the host's. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- rounding and conversion ----------------------------------------------------------------- */
 
-/* Nearest, ties to even, for `bits` of significand and a least quantum 2^least; from `over` on it is infinite. */
+/* To nearest, ties to even, for `bits` of significand and a least quantum 2^least; infinite from `over` on. */
 static double round_to(double v, int bits, int least, double over) {
   if (!isfinite(v) || v == 0) return v;
   int e;
@@ -28,7 +28,7 @@ double real_round(DType t, double v) {
   }
 }
 
-/* i to the nearest value of t with one rounding: bits beyond a double's are kept as one sticky bit. */
+/* Rounds i once to the nearest value of t: bits beyond a double's are kept as one sticky bit. */
 static double real_of_int(DType t, int64_t i) {
   if (t == DT_F64) return (double)i;
   if (t == DT_F32) return (double)(float)i;
@@ -120,7 +120,7 @@ static int64_t op_int(Op op, DType t, int64_t a, int64_t b) {
   static T min_##T(T a, T b) {                                                                     \
     return isnan(a) || isnan(b) ? (T)NAN : a <= b ? a : b;                                         \
   }                                                                                                \
-  static T lse_##T(T a, T b) { /* log(e^a + e^b); equal infinities have no difference */           \
+  static T lse_##T(T a, T b) { /* log(e^a + e^b); the difference of equal infinities is undefined */           \
     if (a == b) return a + F(log)(2);                                                              \
     T m = max_##T(a, b);                                                                           \
     return m + F(log1p)(F(exp)(min_##T(a, b) - m));                                                \
@@ -271,21 +271,21 @@ static bool has_value(const Expr *e) {
   return !(o->laws & LAW_LOOP) && o->rule != RULE_RANDOM && o->rule != RULE_INDEX && o->rule != RULE_EXTERN;
 }
 
-/* Which argument of `e` is wanted next when the first `done` of them asked for are known; e->n: none.
- * `and`, `or` and select look at no more than they need, so what is missing there does not matter. */
+/* Returns the argument of `e` to evaluate next, when the first `done` requested ones are known; e->n: none. `and`,
+ * `or` and select request no more than they need, so others may be missing. */
 static uint32_t wanted(const Expr *e, uint32_t done, const Value *v) {
   if (!(op_info[e->op].laws & LAW_LAZY) || done == 0) return done;
   if (e->op == OP_SELECT) return done == 1 ? (v[0].i ? 1 : 2) : e->n;
   return done == 1 && (e->op == OP_AND) == (v[0].i != 0) ? 1 : e->n;
 }
 
-/* v[0..done) are the values asked for, in order. */
+/* v[0..done) are the requested values, in order. */
 static Value finish(const Expr *e, uint32_t done, const Value *v) {
   if (!(op_info[e->op].laws & LAW_LAZY)) return op_value((Op)e->op, (DType)e->dtype, e->n, v);
   return v[done - 1];
 }
 
-/* By recursion while fuel lasts, which bounds depth and work; *fuel < 0 on return: not finished. */
+/* Recursive, with fuel that bounds depth and work; *fuel < 0 on return: not finished. */
 static bool value_few(const Expr *e, const ExprEnv *env, Value *out, int *fuel) {
   if (e->kind != EX_OP) return value_leaf(e, env, out);
   if (--*fuel < 0 || !has_value(e)) return false;
@@ -297,7 +297,7 @@ static bool value_few(const Expr *e, const ExprEnv *env, Value *out, int *fuel) 
   return true;
 }
 
-/* The same with a stack of its own, each shared part once. */
+/* The same with an explicit stack, visiting each shared part once. */
 typedef struct Frame {
   const Expr *e;
   uint32_t done;

@@ -1,12 +1,11 @@
-/* expr/word.c - names, strings and places as the texts have them: a name that could be taken
- * for something else is quoted, and a string shows every byte that is not plain text as an escape.
- */
+/* expr/word.c - names, strings and places in texts: names that could be taken for something else are quoted, and
+ * strings escape every byte that is not plain text. */
 #include <string.h>
 
 #include "base/utf8.h"
 #include "word.h"
 
-/* Letters, digits, `_ ' ~` and all of UTF-8 that can be seen; `.` too if dots are allowed. */
+/* Letters, digits, `_ ' ~` and all visible UTF-8; `.` too if dots are allowed. */
 static bool word_shape(Str s, bool dots) {
   if (!s || !s->len || (s->s[0] >= '0' && s->s[0] <= '9') || strchr("'~.", s->s[0])) return false;
   for (size_t i = 0; i < s->len;) {

@@ -1,9 +1,9 @@
-/* expr/prove/asked.c - places and slices of a read at data, as intervals. */
+/* expr/prove/asked.c - places and slices of a read at indices from data, as intervals. */
 #include "asked.h"
 
 /* ---- which dimensions say the place ------------------------------------------------------------------- */
 
-/* Whether the index hangs on data, or shares a label with what does. used: its labels. */
+/* Whether the index depends on data, or shares a label with one that does. used: its labels. */
 static bool is_tied(uint32_t n_label, const Expr *index, const bool *label, bool *used) {
   bool tied = (index->has & HAS_READ) != 0;
   for (uint32_t l = 0; l < n_label; l++) used[l] = false;

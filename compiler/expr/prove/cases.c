@@ -1,6 +1,6 @@
-/* expr/prove/cases.c - formulas taken apart. In: bool expressions that hold, or whose contrary does. Out: a conjunction
- * of inequalities a + k <= b between i64 expressions, of literals nobody understands, and of disjunctions,
- * which the caller may split one by one. What has no room is left out, and `dropped` says so. */
+/* expr/prove/cases.c - splits formulas into cases. In: bool expressions that hold, or whose negation does. Out: a
+ * conjunction of inequalities a + k <= b between i64 expressions, of opaque literals, and of disjunctions, which the
+ * caller may split one by one. What does not fit is dropped, and `dropped` is set. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void add_split(Case *s, Literal l) {
     s->split[s->n_split++] = l;
 }
 
-/* max, min, abs and select inside an index are understood by cases. */
+/* max, min, abs and select inside an index are split into cases. */
 static void add_meanings(Exprs *p, Case *s, const Expr *e, int *fuel) {
   while (e->kind == EX_OP && e->dtype == DT_I64 && --*fuel > 0) {
     bool mine = e->op == OP_MAX || e->op == OP_MIN || e->op == OP_ABS || e->op == OP_SELECT || e->op == OP_FMAX ||
@@ -62,7 +62,7 @@ static void add_opaque(Exprs *p, Case *s, Literal l) {
     s->opaque[s->n_opaque++] = l;
 }
 
-/* Integers of any width compare as i64 do. */
+/* Integers of any width compare as i64 does. */
 static void add_comparison(Exprs *p, Case *s, Literal l) {
   static const uint8_t contrary[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
                                      [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
@@ -80,14 +80,14 @@ static void add_comparison(Exprs *p, Case *s, Literal l) {
   }
 }
 
-/* A comparison with NaN, which is false, but for `!=`. */
+/* A comparison with NaN, which is false, except for `!=`. */
 static bool is_unordered(const Expr *e) {
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->kind == EX_REAL && isnan(e->arg[k]->f)) return true;
   return false;
 }
 
-/* `x > y` of floats is `y < x`, and `x != y` the contrary of `x == y`, NaN or not. */
+/* For floats `x > y` is `y < x`, and `x != y` the negation of `x == y`, even for NaN. */
 static Literal in_one_way(Exprs *p, Literal l) {
   const Expr *e = l.e;
   if (e->op == OP_NE) l.e = expr_op2(p, OP_EQ, e->arg[0], e->arg[1]), l.not = !l.not;
@@ -101,7 +101,7 @@ void case_add(Exprs *p, Case *s, Literal first) {
   uint32_t n = 0, steps = 0;
   work[n++] = first;
   while (n && !s->none) {
-    if (++steps > MOST_LITERALS) { /* a case has no room for so many anyway */
+    if (++steps > MOST_LITERALS) { /* a case has no room for more anyway */
       s->dropped = true;
       return;
     }
@@ -112,7 +112,7 @@ void case_add(Exprs *p, Case *s, Literal first) {
       s->none = (e->i != 0) == l.not;
     } else if (op && e->op == OP_NOT) {
       work[n++] = (Literal){.e = e->arg[0], .not = !l.not, .tag = l.tag};
-    } else if (op && e->op == (l.not ? OP_OR : OP_AND)) { /* the second on top: chains lean to the left */
+    } else if (op && e->op == (l.not ? OP_OR : OP_AND)) { /* the second on top: chains are left-deep */
       if (n + 2 > MOST_WORK) {
         s->dropped = true;
         continue;
@@ -169,7 +169,7 @@ void case_split(Exprs *p, Case *to, const Case *s, int k) {
   } else if (e->op == OP_SELECT) {
     case_add(p, to, (Literal){.e = e->arg[0], .not = k == 1, .tag = tag});
     case_add(p, to, (Literal){.e = e->arg[k + 1], .not = l.not, .tag = tag});
-  } else if (e->op == OP_AND || e->op == OP_OR) { /* the second holds and the first does not, or the first does */
+  } else if (e->op == OP_AND || e->op == OP_OR) { /* the second and not the first, or the first */
     case_add(p, to, (Literal){.e = e->arg[k], .not = l.not, .tag = tag});
     if (k == 1) case_add(p, to, (Literal){.e = e->arg[0], .not = !l.not, .tag = tag});
   } else { /* two integers differ */

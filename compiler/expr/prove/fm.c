@@ -47,7 +47,7 @@ static uint64_t size_of(int64_t a) {
   return a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
 }
 
-/* Divides by the coefficients' gcd, rounding the constant down: no integer point is lost. False: too large. */
+/* Divides by the gcd of the coefficients, rounding the constant down: no integer point is lost. False: too large. */
 static bool tighten(FmRow *r, uint32_t n_var, bool *constant) {
   uint64_t g = 0;
   for (uint32_t v = 0; v < n_var; v++) {
@@ -62,7 +62,7 @@ static bool tighten(FmRow *r, uint32_t n_var, bool *constant) {
   return true;
 }
 
-/* 1: the same coefficients; -1: the contrary ones; 0: neither. */
+/* 1: the same coefficients; -1: the negated ones; 0: neither. */
 static int compare(const FmRow *a, const FmRow *b, uint32_t n_var) {
   bool same = true, minus = true;
   for (uint32_t v = 0; v < n_var && (same || minus); v++) {
@@ -115,7 +115,7 @@ void fm_add_not(Fm *s, const FmRow *r) {
 
 /* ---- elimination ----------------------------------------------------------------------------- */
 
-/* b*lower + a*upper, a = lower's coefficient of var, b = minus upper's; false where it does not fit. */
+/* b*lower + a*upper, where a = lower's coefficient of var, b = minus upper's; false on overflow. */
 static bool combine(const Fm *s, uint32_t var, const FmRow *lower, const FmRow *upper, FmRow *out) {
   int64_t a = lower->c[var], b = -upper->c[var], g = (int64_t)gcd((uint64_t)a, (uint64_t)b), x, y;
   int64_t p = b / g, q = a / g;
@@ -124,12 +124,12 @@ static bool combine(const Fm *s, uint32_t var, const FmRow *lower, const FmRow *
   if (!mul_ok(lower->k, p, &x) || !mul_ok(upper->k, q, &y) || !add_ok(x, y, &out->k)) return false;
   out->tag = lower->tag | upper->tag;
   if (!s->dark || a == 1 || b == 1) return true;
-  /* an integer surely lies between where b*l + a*u >= (a-1)(b-1), before dividing by g */
+  /* an integer certainly lies between where b*l + a*u >= (a-1)(b-1), before dividing by g */
   if (!mul_ok(a - 1, b - 1, &x) || !add_ok(x, g - 1, &x)) return false;
   return sub_ok(out->k, x / g, &out->k);
 }
 
-typedef struct Sides { /* rows with the variable, below and above it */
+typedef struct Sides { /* the rows with the variable, that bound it from below and from above */
   uint32_t n_low, n_up;
   FmRow low[FM_ROWS], up[FM_ROWS];
 } Sides;
@@ -147,7 +147,7 @@ static void sides_take(Fm *s, uint32_t var, Sides *t) {
   s->n = n;
 }
 
-/* An equation with coefficient 1, as two contrary rows: it replaces the variable everywhere. */
+/* Finds an equation with coefficient 1, given as two opposite rows: it replaces the variable everywhere. */
 static bool equation_find(const Fm *s, uint32_t var, const Sides *t, uint32_t *low, uint32_t *up) {
   for (uint32_t i = 0; i < t->n_low; i++) {
     if (t->low[i].c[var] != 1) continue;
@@ -238,7 +238,7 @@ typedef struct Search {
   int tries;
 } Search;
 
-/* What the rows of a step leave for its variable, the others known; false: nothing, or too large. */
+/* The range that the rows of a step leave for its variable, given the others; false: it is empty, or too large. */
 static bool range(const Search *s, uint32_t step, int64_t *lo, int64_t *hi) {
   uint32_t var = s->past->step[step].var;
   *lo = INT64_MIN, *hi = INT64_MAX;
@@ -255,7 +255,7 @@ static bool range(const Search *s, uint32_t step, int64_t *lo, int64_t *hi) {
   return *lo <= *hi && *lo < (int64_t)1 << 60 && *hi > -((int64_t)1 << 60);
 }
 
-/* Steps are undone from the last; a few values for each, nearest to zero first, then the far end. */
+/* Undoes steps from the last on; tries a few values for each, nearest to zero first, then the far end. */
 static bool point_from(Search *s, uint32_t left) {
   if (left == 0) return true;
   int64_t lo, hi;

@@ -1,7 +1,7 @@
-/* expr/prove/in_range.c - indices proved to be in range, under what guards them. See in_range.h. */
+/* expr/prove/in_range.c - proves that indices are in range, given what guards them. See in_range.h. */
 #include "in_range.h"
 
-enum { MOST_VISITS = 1 << 20 }; /* a part under its guards; past that guards are forgotten, which proves less */
+enum { MOST_VISITS = 1 << 20 }; /* parts visited with their guards; beyond that guards are dropped, which proves less */
 
 bool index_is_data(const Expr *e) {
   if (e->has & HAS_READ) return true;
@@ -27,8 +27,8 @@ bool expr_is_natural(const Expr *e) {
 
 /* ---- numbers that do not fit ----------------------------------------------------------------------- */
 
-/* The prover's integers have no end, those of a program 64 bits: what may wrap proves nothing. Symbolic sizes, and products of
- * them, fit, which is seen to when a run is planned; so what counts are a text's own numbers. */
+/* The prover's integers are unbounded, a program's have 64 bits: what may wrap proves nothing. Symbolic sizes, and
+ * products of them, fit, which is checked when a run is planned; so only a text's own numbers count. */
 typedef struct Wraps { const Facts *facts; int fuel; } Wraps;
 
 static int bits_of(int64_t v) {
@@ -37,7 +37,7 @@ static int bits_of(int64_t v) {
   return bits;
 }
 
-/* So many bits hold it, or what it is made of, if that is more. */
+/* The number of bits that holds it and all its operands. */
 static int bits_inside(Wraps *w, const Expr *e, int depth) {
   const Facts *f = w->facts;
   int most = 0, all = 0;
@@ -71,7 +71,7 @@ static const Expr *guard_kept(const InRange *q, const Expr *guard) {
 
 /* ---- what a bool tensor says ------------------------------------------------------------------------- */
 
-/* The conjuncts that read nothing. */
+/* The conjuncts without reads. */
 static const Expr *without_reads(Exprs *p, const Expr *e) {
   const Expr *kept = NULL;
   for (; e->kind == EX_OP && e->op == OP_AND; e = e->arg[0])
@@ -116,7 +116,7 @@ Proof in_range_prove(const InRange *q, const Expr *guard, const Expr *index, con
   if (extent) goal = expr_and(p, goal, expr_op2(p, OP_LT, index, extent));
   if (guard) {
     const Expr **hold = NEW_ARRAY(q->arena, const Expr *, f.n_hold + 1);
-    hold[0] = guard; /* first: there is no room for more facts than a few */
+    hold[0] = guard; /* first, since there is room for only a few more facts */
     for (uint32_t k = 0; k < f.n_hold; k++) hold[k + 1] = f.hold[k];
     f.hold = hold;
     f.n_hold++;
@@ -185,7 +185,7 @@ void in_range_sum(const InRange *of, const EinSum *s, const Expr *const *bound) 
     if (all[i]) reads_guarded(q.arena, q.exprs, all[i], guard[i], check_read, &q);
 }
 
-/* ---- what is said ---------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------------- */
 
 const char *in_range_where(Arena *a, const Proof *p, uint32_t n_label, const Str *label, const Str *turn, const Expr *index) {
   Buf b = buf_new(a);

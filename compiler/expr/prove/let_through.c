@@ -1,11 +1,11 @@
-/* expr/prove/let_through.c - predicates taken apart into rows of inequalities, and those into ties. */
+/* expr/prove/let_through.c - turns predicates into rows of inequalities, and rows into ties. */
 #include "let_through.h"
 
 #include <string.h>
 
 enum { ROWS = 128, RANGES = 8 };
 
-typedef struct Row {         /* c[0]*l0 + c[1]*l1 + ... + k >= 0; k is small enough to be added */
+typedef struct Row {         /* c[0]*l0 + c[1]*l1 + ... + k >= 0; k is small enough that sums do not overflow */
   int64_t k, c[TIE_LABELS];
 } Row;
 
@@ -27,7 +27,7 @@ static bool scaled(int64_t by, int64_t x, int64_t *to) {
   return mul_ok(by, x, &y) && add_ok(*to, y, to) && *to < INT64_MAX / 4 && *to > -(INT64_MAX / 4);
 }
 
-/* Adds e, `by` times; false: it is none, or too large. */
+/* Adds e, `by` times; false: it is not affine, or too large. */
 static bool affine(const Expr *e, int64_t by, Row *r) {
   const Expr *a = e->n ? e->arg[0] : NULL, *b = e->n > 1 ? e->arg[1] : NULL;
   int64_t product;
@@ -59,14 +59,15 @@ static void tie_add(Taking *t, Tie p) {
   if (t->ties->n < TIES_MOST) t->ties->at[t->ties->n++] = p;
 }
 
-/* A label stands alone, and the other side says which value it has. */
+/* A label alone on one side: the other side determines it. */
 static void equation_take(Taking *t, const Expr *label, const Expr *to) {
   bool known = !(to->labels >> TIE_LABELS);
   if (label->kind != EX_LABEL || label->i >= TIE_LABELS || !known || (to->labels >> label->i & 1)) return;
   tie_add(t, (Tie){(uint32_t)label->i, 1, to->labels});
 }
 
-/* A quotient of a label, e say, has w values of the label for each of its own; a remainder, one for so many values. The other side says which. */
+/* A quotient of a label has, for each of its values, w values of the label; a remainder has one value of the label
+ * in that many. The other side determines it. */
 static void digit_take(Taking *t, const Expr *e, const Expr *to) {
   if (e->kind != EX_OP || (e->op != OP_IDIV && e->op != OP_MOD) || e->arg[1]->kind != EX_INT || e->arg[1]->i < 1) return;
   Row r = {0};
@@ -81,7 +82,7 @@ static void digit_take(Taking *t, const Expr *e, const Expr *to) {
   }
 }
 
-/* x <= y + k; |x| too. */
+/* x <= y + k; also for |x|. */
 static void order_take(Taking *t, const Expr *x, const Expr *y, int64_t k) {
   bool of_abs = x->kind == EX_OP && x->op == OP_ABS;
   row_add(t, y, of_abs ? x->arg[0] : x, k);
@@ -97,7 +98,7 @@ static bool is_bound(const Expr *label, const Expr *list) {
 
 static bool is_difference(const Expr *e, const Expr *zero) { return e->kind == EX_OP && e->op == OP_SUB && expr_is_int(zero, 0); }
 
-/* x <= y, or x < y; so says a difference that is compared with 0. */
+/* x <= y, or x < y; also for a difference compared with 0. */
 static void range_take(Taking *t, const Expr *x, const Expr *y, bool less) {
   if (is_difference(x, y)) y = x->arg[1], x = x->arg[0];
   else if (is_difference(y, x)) x = y->arg[1], y = y->arg[0];
@@ -105,7 +106,8 @@ static void range_take(Taking *t, const Expr *x, const Expr *y, bool less) {
   if (less && is_bound(x, y) && t->n_high < RANGES) t->high[t->n_high++] = (Range){x, y};
 }
 
-/* i where entries of one list at i and at i + 1 are the bounds of a label: as the list rises, a label's value lies between two of them. */
+/* A tie of i where one list's entries at i and at i + 1 are the bounds of a label: since the list increases, the
+ * label lies between only two of them. */
 static void range_ties(Taking *t, const Range *low, const Range *high) {
   const Expr *from = low->list->arg[0], *to = high->list->arg[0];
   Row r = {0};
@@ -189,9 +191,9 @@ Ties ties_find(uint32_t n_label, const int64_t *extent, const uint32_t *list, ui
   return ties;
 }
 
-/* ---- points ------------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
-/* Ties hang on one another in no circle: those that take most away first. */
+/* Ties must not depend on each other in a cycle: those that remove most come first. */
 double ties_points(const Ties *p, uint32_t n_label, const double *values) {
   uint64_t hangs[TIE_LABELS] = {0}, tied = 0; /* by label: on which it does */
   double points = 1, has[TIE_LABELS];

@@ -1,12 +1,12 @@
-/* expr/prove/linear.c - from inequalities between i64 expressions to rows over monomials. Each monomial of a normal
- * form is a variable; then what is known of each variable is added: ranges of labels and turns, dims that are
- * not negative, e = c*q + r for // and % by a constant, and for a product of such the products of their
- * bounds (i < H times D >= 0 gives i*D <= H*D - D). */
+/* expr/prove/linear.c - turns inequalities between i64 expressions into rows over monomials. Each monomial of a
+ * normal form is a variable. Then adds what is known of each variable: ranges of labels and turns, dims >= 0, e =
+ * c*q + r for // and % by a constant, and for a product of such variables the products of their bounds (i < H times
+ * D >= 0 gives i*D <= H*D - D). */
 #include "proof.h"
 
 #include "expr/pool.h"
 
-enum { SIGN_FUEL = 4000 }; /* so many atoms are looked into for their sign */
+enum { SIGN_FUEL = 4000 }; /* atoms whose sign is examined, at most */
 
 bool is_dims(const Expr *e) {
   return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM | HAS_CALL));
@@ -32,7 +32,7 @@ void linear_new(Linear *l, Exprs *p, const Facts *facts) {
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-typedef struct Build { /* a row in the making: its variables may be new ones */
+typedef struct Build { /* a row under construction: its variables may be new */
   Linear *l;
   bool ok;
   FmRow r;
@@ -61,7 +61,7 @@ static void build_var(Build *b, int64_t c, const Expr *m) {
 
 enum { MOST_NESTED = 32 }; /* remainders in remainders */
 
-/* Adds c*e, e in normal form; x % c stands as x - c*(x // c), and so does every remainder in x. */
+/* Adds c*e, where e is in normal form; x % c is written as x - c*(x // c), as is every remainder in x. */
 static void build_nested(Build *b, int64_t c, const Expr *normal, int depth) {
   Exprs *p = b->l->p;
   for (const Expr *rest = normal; rest && b->ok;) {
@@ -134,7 +134,7 @@ static bool sum_least_zero(Linear *l, const Expr *e, int depth) {
   return true;
 }
 
-/* Surely >= 0 wherever the facts hold. */
+/* Whether it is provably >= 0 wherever the facts hold. */
 static bool atom_least_zero(Linear *l, const Expr *e, int depth) {
   if (e->kind == EX_DIM || e->kind == EX_TURN) return true;
   if (e->kind == EX_LABEL) return extent_of(l, e) != NULL;
@@ -153,7 +153,7 @@ static bool surely_positive(Linear *l, const Expr *d) {
   return false;
 }
 
-/* The extent of a label that has a value: where it is a product, none of its dims is 0. */
+/* The extent of a label that has a value: if it is a product, none of its dims is 0. */
 static void know_factors(Linear *l, uint32_t tag, const Expr *extent) {
   const Expr *rest = extent, *atom[MOST_DEGREE];
   Term t = term_next(&rest);
@@ -302,7 +302,7 @@ static const Expr *side(const Linear *l, const FmRow *r, int64_t sign, int64_t k
   return expr_normal(p, e);
 }
 
-/* plus + k >= minus, or its contrary plus + k + 1 <= minus, the constant on the side where it is positive. */
+/* plus + k >= minus, or its negation plus + k + 1 <= minus, with the constant on the side where it is positive. */
 const Expr *row_expr(const Linear *l, const FmRow *r, bool not) {
   int64_t k = not ? r->k + 1 : r->k;
   const Expr *plus = side(l, r, 1, k > 0 ? k : 0), *minus = side(l, r, -1, k < 0 ? -k : 0);

@@ -1,6 +1,6 @@
-/* expr/prove/nonempty.c - is there a value of the inner labels for every value of the others (prove.h)? Each case of the
- * predicate, with the inner labels' ranges, is a system from which those labels are eliminated so that what
- * is left surely is enough (the dark shadow); the `or` of what is left is a goal for prove(). */
+/* expr/prove/nonempty.c - whether there is a value of the inner labels for every value of the others (prove.h). Each
+ * case of the predicate, with the ranges of the inner labels, is a system. Eliminates those labels such that the
+ * remaining rows are sufficient (the dark shadow); the `or` of the remaining conditions is a goal for prove(). */
 #include <string.h>
 
 #include "prove.h"
@@ -13,8 +13,8 @@ typedef struct Search {
   const Facts *f;    /* as given */
   const bool *inner;
   int cases;
-  bool rough;        /* what was found is enough, but perhaps not necessary */
-  Facts outer;       /* about the other labels alone */
+  bool rough;        /* the condition found is sufficient, but perhaps not necessary */
+  Facts outer;       /* over the other labels alone */
   const Expr *goal;  /* `or` of the cases so far; NULL: false */
 } Search;
 
@@ -26,7 +26,7 @@ static bool mentions(const Search *s, const Expr *e) {
   return false;
 }
 
-/* May the variable be eliminated like a free one? An inner label; what stands for one by rows. */
+/* Whether the variable may be eliminated like a free one: a label, or a variable that rows define. */
 static bool may_go(const Expr *e) {
   if (e->kind == EX_LABEL) return true;
   if (e->kind != EX_OP) return false;
@@ -45,7 +45,7 @@ static void add_ranges(const Search *s, Linear *l) {
   }
 }
 
-/* What is left of a case when the inner labels are gone, as an expression; NULL: nothing that is enough. */
+/* The remaining condition of a case without the inner labels, as an expression; NULL: no sufficient one. */
 static const Expr *case_goal(Search *s, const Case *c) {
   Linear l;
   bool gone[FM_VARS];
@@ -93,7 +93,7 @@ static void search(Search *s, const Case *c) {
     s->goal = s->goal ? expr_op2(s->p, OP_OR, s->goal, goal) : goal;
 }
 
-/* The facts about the other labels alone. */
+/* The facts over the other labels alone. */
 static Facts outer_facts(const Search *s) {
   Arena *a = exprs_arena(s->p);
   Facts g = *s->f;
@@ -108,7 +108,8 @@ static Facts outer_facts(const Search *s) {
   return g;
 }
 
-/* The predicate without what may wrap, as far as the outer facts know; that it holds is what is asked. */
+/* The predicate, which is to be proved, without what may wrap as far as the outer facts know. Returns whether
+ * anything may. */
 static bool where_exact(const Search *s, const Expr **where) {
   Facts f = s->outer;
   const Expr **hold = NEW_ARRAY(exprs_arena(s->p), const Expr *, f.n_hold);

@@ -1,11 +1,11 @@
 /* expr/prove/normal.c - the normal form of integer polynomials.
  *
- * In: any expression. Out: the same with each i64 part written as a sum of c*m in one order, m a product of
- * atoms in one order; atoms are dims, labels, turns, reads and whatever else is not a polynomial, with
- * normal insides. So equal polynomials are one pointer. Results are kept in the pool, by id.
+ * In: any expression. Out: the same with each i64 part written as a sum of c*m in a fixed order, m a product of
+ * atoms in a fixed order; atoms are dims, labels, turns, reads and whatever else is not a polynomial, with
+ * normalised arguments. So equal polynomials are one pointer. Results are cached in the pool, by id.
  *
- * The text of a normal form: terms joined by + and -, the first positive one in front, a constant last;
- * a term is m or c*m; m is a left-deep product. A product that would be too large is an atom by itself. */
+ * The text of a normal form: terms joined by + and -, a positive one first, a constant last; a term is m or c*m; m
+ * is a left-deep product. A product that would be too large is an atom. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +27,10 @@ static int atom_rank(const Expr *e) {
   return rank[e->kind];
 }
 
-/* Labels, turns, dims by what they are; the rest by when they were made. */
+/* Labels, turns and dims by kind; others by age. */
 enum { ORDER_DEPTH = 24 };
 
-/* By structure, so that the order is the same in every pool; deeper than anyone writes, by age. */
+/* By structure, so that the order is the same in every pool; below this depth, which nobody writes, by age. */
 static int atom_order_at(const Expr *a, const Expr *b, int depth) {
   if (a == b) return 0;
   int ra = atom_rank(a), rb = atom_rank(b);
@@ -108,7 +108,7 @@ static Term term_of(const Expr *e) {
   return (Term){1, e};
 }
 
-/* In a normal form what follows a '-' has a positive coefficient, so that the sign never wraps. */
+/* In a normal form the term after a '-' has a positive coefficient, so that the negation never wraps. */
 Term term_next(const Expr **rest) {
   const Expr *e = *rest;
   bool add = is_op(e, OP_ADD), sub = is_op(e, OP_SUB);
@@ -126,7 +126,7 @@ static void terms_read(Exprs *p, Terms *t, const Expr *normal) {
   }
 }
 
-/* Sorts and joins like terms; false where a coefficient does not fit. */
+/* Sorts and joins like terms; false if a coefficient overflows. */
 static bool terms_join(Terms *t) {
   if (t->len > 1) qsort(t->at, t->len, sizeof t->at[0], term_order);
   uint32_t n = 0;
@@ -189,8 +189,9 @@ static int later_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* p->region becomes e and all below it up to the first of no region, latest first: each before its arguments.
- * Empty where it is large and many before it did not fit: such a sum is looked through again by each that holds it. */
+/* Collects in p->region e and all below it down to the first expression outside a region, latest first: each before
+ * its arguments. Leaves it empty where the region is large and many before it did not fit: each expression that
+ * contains such a sum would search it again. */
 static void region_collect(Exprs *p, const Expr *e) {
   Walk *w = walk_take(p);
   p->region.len = 0;
@@ -211,7 +212,7 @@ static void region_collect(Exprs *p, const Expr *e) {
   qsort(p->region.at, p->region.len, sizeof p->region.at[0], later_first);
 }
 
-/* Adds c to the weight of x, which stands somewhere after `from` in the region. */
+/* Adds c to the weight of x, which comes after `from` in the region. */
 static bool weigh(Exprs *p, uint32_t from, const Expr *x, int64_t c) {
   uint32_t lo = from, hi = p->region.len;
   while (hi - lo > 1) {
@@ -247,7 +248,7 @@ static bool terms_add(Exprs *p, Terms *t, int64_t c, const Expr *normal) {
   return true;
 }
 
-/* Each node's weight in the whole is known once all above it are done; so shared parts cost nothing. */
+/* A node's weight in the whole is known once all nodes above it are done; so shared parts cost nothing. */
 static bool region_sum(Exprs *p) {
   p->weight.len = p->sum.len = 0;
   for (uint32_t i = 0; i < p->region.len; i++) vec_push(p->arena, p->weight, i == 0);
@@ -267,13 +268,13 @@ static const Expr *sum_normal(Exprs *p, const Expr *e) {
 
 /* ---- products, quotients --------------------------------------------------------------------- */
 
-/* Adds the size of e as a tree, as it is printed, as far as that is below most. */
+/* Adds the size of e as a printed tree, up to `most`. */
 static void tree_measure(const Expr *e, uint32_t most, uint32_t *size) {
   if (++*size >= most) return;
   for (uint32_t k = 0; k < e->n && *size < most; k++) tree_measure(e->arg[k], most, size);
 }
 
-/* A factor that is large itself would stand in each term of the other. */
+/* Whether a factor is large itself, and would be repeated in each term of the other. */
 static bool is_large_product(const Terms *a, const Terms *b) {
   uint32_t size = 0;
   for (uint32_t i = 0; i < a->len; i++)
@@ -307,8 +308,8 @@ static const Expr *power_normal(Exprs *p, const Expr *a, int64_t n) {
   return r;
 }
 
-/* a = c*q + r by terms, r's coefficients in [0, c): a//c is q + r//c and a%c is r%c. Only for indices, which
- * do not wrap around; what comes from data might. */
+/* With a = c*q + r by terms, r's coefficients in [0, c): a//c is q + r//c and a%c is r%c. Only for indices, which do
+ * not wrap; data might. */
 static const Expr *quotient_normal(Exprs *p, const Expr *e, const Expr *a) {
   int64_t c = e->arg[1]->i;
   terms_read(p, &p->a, a);
@@ -386,7 +387,7 @@ const Expr *expr_normal(Exprs *p, const Expr *e) {
 
 /* ---- division -------------------------------------------------------------------------------- */
 
-/* m without the factors of d (both monomials, d not 1); false where one is lacking. */
+/* m without the factors of d (both monomials, d not 1); false if it lacks one. */
 static bool monomial_divide(Exprs *p, const Expr *m, const Expr *d, const Expr **out) {
   const Expr *x[MOST_DEGREE], *y[MOST_DEGREE];
   uint32_t n = m ? monomial_atoms(m, x) : 0, k = monomial_atoms(d, y), j = 0;

@@ -1,8 +1,8 @@
-/* expr/prove/prove.c - the prover (prove.h). A goal is taken apart at its `and`s; each part is refuted by contradiction:
- * facts and the contrary of the part, without what may wrap around (wrap.c), become cases (cases.c), each case a linear system (linear.c); where all
- * systems are empty the part holds. Where one is not, its shadow on the dims says for which sizes it
- * is not: the contrary of that shadow is the condition. A refutation is only given with a point at
- * which the language's evaluator says that the facts hold and the part does not. */
+/* expr/prove/prove.c - the prover (prove.h). Splits a goal at its `and`s and proves each part by contradiction: the
+ * facts and the negation of the part, without what may wrap (wrap.c), become cases (cases.c), and each case a linear
+ * system (linear.c); if all systems are empty the part holds. If one is not, its shadow on the dims says for which
+ * sizes: the negation of that shadow is the condition. The prover refutes a part only with a point at which the
+ * language's evaluator finds that the facts hold and the part does not. */
 #include "prove.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static bool quick_high(Exprs *p, const Facts *f, const Expr *e, const Expr *most
   return expr_normal(p, extent) == expr_normal(p, most);
 }
 
-/* 0 <= l, l < extent, true, and what a fact says word for word. */
+/* 0 <= l, l < extent, true, and anything that is literally a fact. */
 static bool quick(Exprs *p, const Facts *f, const Expr *e) {
   if (e->kind == EX_INT) return e->i != 0;
   for (uint32_t i = 0; i < f->n_hold && i < QUICK_FACTS; i++)
@@ -57,7 +57,7 @@ static bool quick(Exprs *p, const Facts *f, const Expr *e) {
   }
 }
 
-/* A label without values: nothing is to be shown. */
+/* Whether a label has no values, so that there is nothing to prove. */
 static bool vacuous(const Facts *f) {
   for (uint32_t k = 0; k < f->n_label; k++)
     if (f->label[k] && f->label[k]->kind == EX_INT && f->label[k]->i <= 0) return true;
@@ -101,7 +101,7 @@ static bool same_size(void *ctx, Str name, int64_t *out) {
   return true;
 }
 
-/* Fixes what has no labels in it at its value where every dim is `size`: products of dims are no free variables. */
+/* Fixes variables without labels at their values where every dim is `size`: products of dims are not free. */
 static void fix_sizes(const Linear *l, Fm *s, int64_t size) {
   ExprEnv env = {.dim = same_size, .ctx = &size};
   for (uint32_t v = 0; v < l->n; v++) {
@@ -117,7 +117,7 @@ static void fix_sizes(const Linear *l, Fm *s, int64_t size) {
   }
 }
 
-/* A point of the system at which the part fails, sizes free first, then all alike. */
+/* Finds a point of the system at which the part fails: first with free sizes, then with all sizes equal. */
 static bool refute(Job *j, const Linear *l, const bool *gone) {
   static const int64_t sizes[] = {1, 2, 3, 4, 6, 8, 12};
   Fm all;
@@ -132,7 +132,7 @@ static bool refute(Job *j, const Linear *l, const bool *gone) {
   return false;
 }
 
-/* The rows of `from` whose tags have none of `not`. */
+/* The rows of `from` that have no tag in `not`. */
 static void rows_without(Fm *to, const Fm *from, uint32_t not) {
   fm_new(to, from->n_var);
   to->lossy = from->lossy;
@@ -140,7 +140,7 @@ static void rows_without(Fm *to, const Fm *from, uint32_t not) {
     if (!(from->row[i].tag & not)) fm_add(to, &from->row[i]);
 }
 
-/* Where there is any point, there is one in the shadow: each row follows from facts that hold in all cases. */
+/* Whether the shadow contains every point: each row follows from facts that hold in all cases. */
 static bool shadow_is_all(const Linear *l, const Fm *shadow) {
   Fm facts;
   rows_without(&facts, &l->fm, T_GOAL | T_SPLIT);
@@ -151,7 +151,7 @@ static bool shadow_is_all(const Linear *l, const Fm *shadow) {
   return true;
 }
 
-/* Marks the rows that hang together with the goal's; all of them if none is the goal's. */
+/* Marks the rows that are connected with the goal's; all of them if none is the goal's. */
 static void mark_related(const Fm *s, bool *related) {
   bool grew = false;
   for (uint32_t i = 0; i < s->n; i++) grew |= related[i] = (s->row[i].tag & T_GOAL) != 0;
@@ -165,7 +165,7 @@ static void mark_related(const Fm *s, bool *related) {
   }
 }
 
-/* The contrary of the shadow: an `or` over its rows, without those that always hold or follow from the others. */
+/* The negation of the shadow: an `or` over its rows, without those that always hold or follow from others. */
 static const Expr *shadow_contrary(const Linear *l, const Fm *shadow) {
   bool keep[FM_ROWS];
   const Expr *e = NULL;
@@ -187,7 +187,7 @@ static const Expr *shadow_contrary(const Linear *l, const Fm *shadow) {
   return e ? e : expr_bool(l->p, false);
 }
 
-/* Do sizes play a part, beyond being sizes? */
+/* Whether sizes matter, beyond being nonnegative. */
 static bool has_dims(const Linear *l) {
   for (uint32_t i = 0; i < l->fm.n; i++) {
     const FmRow *r = &l->fm.row[i];
@@ -199,7 +199,7 @@ static bool has_dims(const Linear *l) {
   return false;
 }
 
-/* Are dims written anywhere, so that what was not understood may hide one? */
+/* Whether dims occur anywhere, so that an opaque part may hide one. */
 static bool mentions_dims(const Job *j) {
   const Facts *f = j->f;
   unsigned has = j->part->has;

@@ -1,27 +1,29 @@
-/* expr/prove/wrap.c - sums that wrap around. The prover's integers have no end, a machine's have 64 bits: of `P[i] + j` nothing follows from
- * `P[i] >= 0 and P[i] + j < n` where P[i] may be 2^63 - 1. In: facts and a goal. Out: the same, each sum, product, negation or abs of data
- * that may leave 64 bits being an unknown of its own, one for equal polynomials; so what is said of all of it still holds, and nothing else.
+/* expr/prove/wrap.c - handles sums that wrap around. The prover's integers are unbounded, a machine's have 64 bits:
+ * nothing follows for `P[i] + j` from `P[i] >= 0 and P[i] + j < n` if P[i] may be 2^63 - 1. In: facts and a goal.
+ * Out: the same, where each sum, product, negation or abs of data that may exceed 64 bits is replaced by an unknown,
+ * one for equal polynomials; so statements about the whole expression still hold, and no others.
  *
- * How large data are is told by the facts themselves: `P[i] < n` bounds P[i] from above, so `P[i] + j` does not wrap, and what that is
- * compared with may bound more. If a sum that may wrap lies between two bounds, what it has of data is as small, as far as 64 bits
- * can tell, and other sums of the same data do not wrap either. Sizes and indices alone are not looked at here (in_range.c). */
+ * The facts themselves bound the data: `P[i] < n` bounds P[i] from above, so `P[i] + j` does not wrap, and what that
+ * is compared with may give more bounds. If a sum that may wrap lies between two bounds, its data part is as small,
+ * as far as 64 bits can tell, and other sums of the same data do not wrap either. Sizes and indices alone are not
+ * handled here (in_range.c). */
 #include "expr/pool.h"
 #include "proof.h"
 
 enum { MOST_ROUNDS = 16, MOST_COMPARED = 64 };
 
-static const int64_t MOST_SIZE = (int64_t)1 << 40; /* of a symbolic size, a label below one, a turn */
-static const int64_t UNKNOWN = (int64_t)1 << 40;   /* the first slot of reads that stand for what may wrap: there are no such */
+static const int64_t MOST_SIZE = (int64_t)1 << 40; /* for a symbolic size, a label below one, a turn */
+static const int64_t UNKNOWN = (int64_t)1 << 40;   /* the first slot of reads that represent unknowns */
 
-typedef struct Span { int64_t lo, hi; bool data; } Span; /* data: its end is what data say, or none is known */
+typedef struct Span { int64_t lo, hi; bool data; } Span; /* data: an end depends on data, or is unknown */
 static const Span ANY = {INT64_MIN, INT64_MAX, true};
 
 typedef struct Tame {
   Arena *arena;
   Exprs *p;
   const Facts *f;
-  Map span;   /* of this round's: Expr -> Span */
-  Map bound;  /* what facts say of data, and of unknowns: Expr -> Span */
+  Map span;   /* for this round: Expr -> Span */
+  Map bound;  /* bounds by the facts, of data and unknowns: Expr -> Span */
   Map of;     /* an unknown -> what it is of */
   Walk *done; /* this round's results */
   bool grew, any;
@@ -63,7 +65,7 @@ static bool span_mul(Span a, Span b, Span *out) {
   return true;
 }
 
-/* Of c*m; false: it may not fit. `data` is right in any case. */
+/* The span of c*m; false: it may overflow. `data` is right in any case. */
 static bool term_span(const Tame *t, Term x, Span *out) {
   const Expr *atom[MOST_DEGREE];
   uint32_t n = x.m ? monomial_atoms(x.m, atom) : 0;
@@ -147,7 +149,7 @@ static const Expr *unknown_of(Tame *t, const Expr *e) {
   return u;
 }
 
-/* What of a polynomial is data: as one atom, or (true) the contrary of one; and the rest. */
+/* Splits a polynomial into its data part, as one atom or (true) the negation of one, and the rest. */
 static bool data_atom(Tame *t, const Expr *e, const Expr **atom, const Expr **others) {
   Exprs *p = t->p;
   const Expr *zero = expr_int(p, DT_I64, 0), *data = zero;
@@ -168,7 +170,7 @@ static bool data_atom(Tame *t, const Expr *e, const Expr **atom, const Expr **ot
   return minus;
 }
 
-/* Of -x, where x is not the least number. */
+/* The span of -x, where x is not the least number. */
 static Span span_minus(Span s) {
   return (Span){s.hi == INT64_MAX ? INT64_MIN : -s.hi, s.lo == INT64_MIN ? INT64_MAX : -s.lo, s.data};
 }
@@ -186,7 +188,7 @@ static const Expr *poly_tamed(Tame *t, const Expr *e) {
     span_put(t, e, narrowed(t, e, s));
     return e;
   }
-  if (!s.data) { /* sizes and indices: as they always were */
+  if (!s.data) { /* sizes and indices stay as they are */
     span_put(t, e, (Span){INT64_MIN, INT64_MAX, false});
     return e;
   }
@@ -233,7 +235,7 @@ static const Expr *op_rebuilt(Tame *t, const Expr *e) {
   return to;
 }
 
-/* Pushes what must be tame before e; false: all is. */
+/* Pushes what must be tamed before e; false: nothing. */
 static bool push_parts(Tame *t, const Expr *e) {
   Walk *w = t->done;
   const Expr *atom[MOST_DEGREE];
@@ -290,7 +292,7 @@ static void bound_add(Tame *t, const Expr *e, Span s) {
   if (s.hi < old->hi) old->hi = s.hi, t->grew = true;
 }
 
-/* A sum between two bounds: what of it is data is, in 64 bits, what is left without the rest. */
+/* For a sum between two bounds: its data part equals, in 64 bits, the sum less the rest. */
 static void bound_data(Tame *t, const Expr *unknown) {
   const Expr *e = map_find(&t->of, unknown), *data, *others;
   const Span *b = map_find(&t->bound, unknown);
@@ -302,7 +304,7 @@ static void bound_data(Tame *t, const Expr *unknown) {
   bound_add(t, data, contrary ? span_minus(s) : s);
 }
 
-/* e lies in `all`; it does not wrap, so each of its terms lies in what the others leave of it. */
+/* e lies in `all` and does not wrap, so each of its terms lies in what the others leave. */
 static void bound_by(Tame *t, const Expr *e, Span all) {
   for (const Expr *rest = e; rest;) {
     Term x = term_next(&rest);
@@ -367,7 +369,7 @@ static void said(Tame *t, const Expr *top, bool top_not) {
   }
 }
 
-/* ---- the door ---------------------------------------------------------------------------------- */
+/* ---- entry point ------------------------------------------------------------------------------- */
 
 static bool any_data(const Facts *f, const Expr *goal) {
   unsigned has = goal->has, drawn = goal->drawn;

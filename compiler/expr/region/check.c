@@ -1,4 +1,5 @@
-/* expr/region/check.c - every invariant of regions: what stands where, what may be seen from where, and what a repeat takes and gives. */
+/* expr/region/check.c - checks every invariant of regions: what may occur where, what is visible from where, and a
+ * repeat's operands and results. */
 #include "law.h"
 
 #define fail(check, ...) check_fail((check)->c, __VA_ARGS__)
@@ -30,7 +31,7 @@ static bool is_wrong(const RegionCheck *c, NodeView n) {
   return n.at && map_find(&c->wrong, n.at);
 }
 
-/* Something that a repeat's state, stack or turns are made of. */
+/* Checks the parts of a repeat's states, stacks or turns. */
 static bool part_wrong(const RegionCheck *c, NodeView n, const void *body) {
   RegionView r = region_of(c, body);
   if (n.role == NODE_STACK) return n.index < r.n_stack && is_wrong(c, c->face->stack(body, n.index).node);
@@ -90,7 +91,7 @@ static void check_whole(RegionCheck *c, const char *what, const void *node) {
   if (c->laws->whole) c->laws->whole(c->ctx, what, node);
 }
 
-/* ---- what a repeat gives --------------------------------------------------------------------------------------- */
+/* ---- results of a repeat --------------------------------------------------------------------------------------- */
 
 void check_state(RegionCheck *c, const void *node) {
   NodeView n = c->face->node(node);
@@ -102,7 +103,7 @@ void check_state(RegionCheck *c, const void *node) {
 }
 
 static void check_stacked(RegionCheck *c, const void *node, StackView s, const Expr *turns) {
-  if (!s.node.at || s.axis > c->laws->rank(s.node.at) || !turns) return; /* said already */
+  if (!s.node.at || s.axis > c->laws->rank(s.node.at) || !turns) return; /* reported already */
   c->laws->stacked(c->ctx, node, s, turns);
 }
 
@@ -160,7 +161,7 @@ static void check_init(RegionCheck *c, const RegionView *r, uint32_t i) {
   put_at(c, r->repeat);
 }
 
-/* Before a block: what it takes from outside. */
+/* Before a block: checks what it takes from outside. */
 static bool check_block_head(RegionCheck *c, const RegionView *r) {
   if (map_find(&c->regions, r->at) || r->repeat != c->n || r->parent != vec_last(c->open) || r->depth != check_level(c)) {
     fail(c, "its block does not stand in it");
@@ -198,7 +199,7 @@ static void check_states(RegionCheck *c, const RegionView *r, uint32_t states) {
   }
 }
 
-/* After a block: what it hands on. */
+/* After a block: checks what it returns. */
 static void check_block_foot(RegionCheck *c, const RegionView *r, uint32_t states) {
   check_states(c, r, states);
   for (uint32_t i = 0; i < r->n_stack; i++) {

@@ -1,4 +1,4 @@
-/* expr/region/print.c - regions as text: nodes, a line each, and repeats, whose blocks are indented. */
+/* expr/region/print.c - prints regions as text: one line per node; the blocks of repeats are indented. */
 #include "text.h"
 
 uint32_t region_ids(const RegionFace *f, Exprs *p, const void *region) {

@@ -1,5 +1,5 @@
-/* expr/region/read.c - lines of regions from their text: which node has which number, which block is open, and what belongs to a
- * repeat. What stands on the lines of other nodes is read by the language they are of. */
+/* expr/region/read.c - reads lines of regions from text: which node has which number, which block is open, and what
+ * belongs to a repeat. The languages read the lines of their other nodes themselves. */
 #include "text.h"
 #include "expr/sum/law.h"
 
@@ -124,7 +124,7 @@ static bool line_close(RegionReader *r) {
   return true;
 }
 
-/* What stands here does so behind the block of n. */
+/* Reports something that must come after the block of n. */
 static bool fail_open(RegionReader *r, const TextNode *n, const char *what) {
   Diags *d = r->x->c.d;
   if (r->x->c.quiet || r->open_said) return false;
@@ -175,7 +175,7 @@ static bool line_next(RegionReader *r) {
     r->x->c.s = at;
     return fail(r, D_E909, own ? "this state has a next already" : "wanted a state of this block");
   }
-  r->block->next.at[n->state - 1] = true; /* if not well, then that is said */
+  r->block->next.at[n->state - 1] = true; /* an error has been reported */
   void *next = scan_want(&r->x->c, '=') ? want_node(r) : NULL;
   if (!next || !scan_want_end(&r->x->c, NULL)) return false;
   lines_put(r->lines, line_key(LINE_NEXT, n->id), scan_head(&r->x->c));
@@ -237,7 +237,7 @@ static const Line lines[] = {
     {"ids", PROGRAM, line_ids},
 };
 
-/* A line that begins so is the one at hand, and may stand here. */
+/* Whether the current line begins with the word, and may occur here. */
 static bool take_word(RegionReader *r, const char *word, LineWhere where, bool *here) {
   const char *at = r->x->c.s;
   bool block = r->block->parent != NULL;

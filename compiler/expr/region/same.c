@@ -1,4 +1,4 @@
-/* expr/region/same.c - are two regions the same in all fields? */
+/* expr/region/same.c - whether two regions agree in all fields. */
 #include "law.h"
 
 bool eq_ref(Same *q, const char *what, NodeView a, NodeView b) {

@@ -1,4 +1,5 @@
-/* expr/sum/by.c - EinSums that a C function of blocks makes: in comes an EinSum, out goes what of it the function cannot be given, and its type. */
+/* expr/sum/by.c - EinSums computed by a C function of blocks. In: an EinSum; out: the parts that the function cannot
+ * take, and its type. */
 #include <string.h>
 
 #include "law.h"
@@ -15,7 +16,7 @@ int64_t along_label(const Expr *e) {
 
 typedef struct ByWalk { VEC(const Expr *) reads; const char *why; } ByWalk;
 
-/* Reads, and what else a value is made of. */
+/* Walks the reads, and the other parts of a value. */
 static void by_walk(Arena *a, const Expr *top, ByWalk *w) {
   VEC(const Expr *) todo = {0};
   Map seen = map_new(a);

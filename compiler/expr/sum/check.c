@@ -1,4 +1,4 @@
-/* expr/sum/check.c - what the checkers of languages made of EinSums have in common. See sum/law.h. */
+/* expr/sum/check.c - what the checkers of all languages with EinSums share. See sum/law.h. */
 #include "law.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ void check_walk(SumCheck *c, const Expr *top, unsigned has, void (*visit)(SumChe
   }
 }
 
-/* Of the loops alone. */
+/* Only loop variables. */
 static void check_op(SumCheck *c, const Expr *e) {
   if (e->kind == EX_OP && op_info[e->op].laws & LAW_LOOP) check_fail(c, "`%s` stands outside of loops", op_info[e->op].name);
   if (e->kind == EX_OP && e->op == OP_EXTERN && e->by->block) check_fail(c, "%s is a C function of blocks, and stands in an expression", e->by->name->s);
@@ -203,7 +203,7 @@ void check_expressions(SumCheck *c, const EinSum *s) {
   if (s->domain) check_domain(c, s);
 }
 
-/* What the reducer asks of the dtype in which it accumulates, or NULL if that is well. */
+/* Returns what the reducer requires of its accumulator's dtype; NULL: the dtype fits. */
 static const char *acc_wrong(const EinSum *s) {
   bool number = s->acc != DT_BOOL;
   switch (s->reducer) {

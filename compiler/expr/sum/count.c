@@ -1,12 +1,12 @@
-/* expr/sum/count.c - the operations of an EinSum, one by one. */
+/* expr/sum/count.c - counts the operations of an EinSum. */
 #include "expr/einsum.h"
 
-/* Operations that make a value rather than an index; each once however often its value is used. */
+/* Whether an operation computes a value, not an index; each counts once however often its value is used. */
 static bool op_counts(const Expr *e) {
   return e->kind == EX_OP && e->n && e->op != OP_CAST && e->op != OP_SELECT;
 }
 
-/* body: integers count too, outside of indices. */
+/* body: integers count too, outside indices. */
 static void expr_count(Arena *a, const Expr *e, bool body, const Expr **read, SumCount *n) {
   typedef struct Item { const Expr *e; bool index; } Item;
   VEC(Item) todo = {0};
@@ -20,7 +20,7 @@ static void expr_count(Arena *a, const Expr *e, bool body, const Expr **read, Su
     map_put(done, x.e, &seen);
     if (x.e->kind == EX_READ && read) read[x.e->i] = x.e;
     bool floats = op_counts(x.e) && dtype_is_float((DType)x.e->arg[x.e->n - 1]->dtype);
-    bool call = x.e->kind == EX_OP && x.e->op == OP_EXTERN; /* whose operations are said to be on floats */
+    bool call = x.e->kind == EX_OP && x.e->op == OP_EXTERN; /* its operations are declared as float operations */
     if (!other && (floats || call)) n->flops += call ? extern_cost(x.e->by) : 1;
     n->integer += op_counts(x.e) && !floats && !call && !x.index && (x.e->has & ~(unsigned)HAS_DIM);
     for (uint32_t i = 0; i < x.e->n; i++) vec_push(a, todo, ((Item){x.e->arg[i], x.index || x.e->kind == EX_READ}));

@@ -1,4 +1,4 @@
-/* expr/sum/print.c - EinSums and what stands around them as text; sum/read.c reads it. */
+/* expr/sum/print.c - prints EinSums and what surrounds them as text; sum/read.c reads it. */
 #include "print.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static bool among(Str s, const Str *at, uint32_t n) {
   return false;
 }
 
-/* `_3`, with further `_` until it is none of the names. */
+/* `_3`, with more `_` until it differs from all names. */
 static Str stand_in(SumPrinter *p, uint32_t k, const Str *a, uint32_t n) {
   Buf b = buf_new(p->out->arena);
   buf_printf(&b, "_%u", k);
@@ -113,7 +113,7 @@ Str turn_text(SumPrinter *p, Str turn) {
 
 /* ---- the EinSum -------------------------------------------------------------------------------- */
 
-/* Quoted where it could be taken for a reducer of the language. */
+/* Quoted if it could be taken for a reducer of the language. */
 void print_monoid_name(SumPrinter *p, Str s) {
   Reducer r;
   if (!s || !word_label(s) || reducer_find(s->s, s->len, &r))

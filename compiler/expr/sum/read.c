@@ -1,4 +1,4 @@
-/* expr/sum/read.c - EinSums and what stands around them from their text; sum/print.c writes it. */
+/* expr/sum/read.c - reads EinSums and what surrounds them from text; sum/print.c writes it. */
 #include "read.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static bool label_number(void *ctx, Str name, int64_t *out) {
   const SumReader *r = ctx;
   for (uint32_t k = 0; r->most <= SUM_RANK && k < r->text.len; k++)
     if (r->text.at[k] == name) return *out = k, true;
-  size_t k = (size_t)(uintptr_t)map_find(&r->number, name); /* of this EinSum, or of one before it */
+  size_t k = (size_t)(uintptr_t)map_find(&r->number, name); /* of this EinSum, or of an earlier one */
   if (!k || k > r->text.len || r->text.at[k - 1] != name) return false;
   *out = (int64_t)k - 1;
   return true;
@@ -135,7 +135,7 @@ const Monoid *monoid_of(SumReader *r, Str name, DType t) {
   return NULL;
 }
 
-/* A reducer is a word or a string with `:` behind it; inf:f32 and nan:f32 are numbers. */
+/* A reducer is a word or a string followed by `:`; but inf:f32 and nan:f32 are numbers. */
 bool reducer_follows(SumReader *r) {
   Scan look = r->c;
   const char *at;
@@ -230,7 +230,7 @@ static bool want_extern_arguments(SumReader *r, Extern *x) {
   return true;
 }
 
-/* `over 2 1`: so many labels of the result, and reduced ones */
+/* `over 2 1`: the number of labels of the result, and of reduced ones */
 static bool want_extern_labels(SumReader *r, Extern *x) {
   int64_t out, red;
   if (!x->block) return true;

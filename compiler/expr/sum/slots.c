@@ -1,4 +1,4 @@
-/* expr/sum/slots.c - slots in their one order, and whether two EinSums are the same. */
+/* expr/sum/slots.c - puts slots in their normal order, and compares EinSums. */
 #include "law.h"
 
 #include "expr/prove/prove.h"
@@ -69,7 +69,7 @@ typedef struct Renumber {
   void *ctx;
 } Renumber;
 
-/* expr_map comes here with each distinct read once, arguments first, from left to right. */
+/* expr_map calls this once for each distinct read, arguments first, from left to right. */
 static const Expr *renumbered(void *env, Exprs *p, const Expr *e) {
   Renumber *r = env;
   if (e->kind != EX_READ) return e;

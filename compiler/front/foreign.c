@@ -1,4 +1,4 @@
-/* front/foreign.c - words of other languages and systems, and what is written here instead. One table a kind of word:
+/* front/foreign.c - words of other languages and systems, and their equivalents here. One table per kind of word:
  * statements, constants, functions, dtypes. */
 #include "foreign.h"
 

@@ -1,6 +1,7 @@
-/* front/groups.c - a def that is called over groups, `variance[(y x)](u)`, as the def and the call that say the same with a label of its own for each
- * part: a reducer over the def's label becomes one over the group, the label as a number its place row by row, size(label) the product.
- * Parts are called `label.part`, which nobody can write. What cannot be so is a substitution for the label. */
+/* front/groups.c - rewrites a def that is called over groups, `variance[(y x)](u)`, and the call, to an equivalent
+ * def with a label for each part: a reducer over the def's label becomes one over the group, the label as a number
+ * its row-major place, size(label) the product. Parts are called `label.part`, which no program can contain. If this
+ * is impossible, the group is substituted for the label. */
 #include "front/ast.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@ typedef struct Groups {
   Arena *arena;
   Strings *strings;
   const AstStmt *def;
-  VEC(AstItems) parts; /* for each label of the def: its parts, ITEM_EXPR each; none where no group was given */
+  VEC(AstItems) parts; /* for each label of the def: its parts, ITEM_EXPR each; none if no group was given */
   AstName wrong;
 } Groups;
 
@@ -19,7 +20,7 @@ static Str part_label(const AstItem *it) {
   return it->kind == ITEM_SIZED ? it->name.s : it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
 }
 
-/* The parts that stand for a label of the def; NULL: none do. */
+/* The parts that replace a label of the def; NULL: none do. */
 static const AstItems *parts_of(const Groups *g, Str name) {
   for (uint32_t i = 0; name && i < g->parts.len; i++)
     if (g->parts.at[i].len && g->def->items.at[i].e->name.s == name) return &g->parts.at[i];
@@ -44,7 +45,7 @@ static Ast *size_of(Groups *g, const AstItem *part) {
   return a;
 }
 
-/* size(j), or j as a number, of a j that is a group. */
+/* size(j), or j as a number, if j is a group. */
 static Ast *number(Groups *g, const AstItems *parts, bool size) {
   Ast *all = NULL;
   for (uint32_t i = 0; i < parts->len; i++) {
@@ -73,7 +74,7 @@ static void item_copy(Groups *g, const AstItem *it, bool flat, AstItems *out) {
   }
 }
 
-/* Random numbers take labels and no groups, and count these row by row as well. */
+/* Random numbers take labels and no groups, but also count row by row. */
 static bool takes_no_groups(const Ast *a) {
   Op op;
   return a->kind == AST_CALL && op_find(a->name.s->s, a->name.s->len, &op);
@@ -94,7 +95,7 @@ static Ast *copy_node(Groups *g, const Ast *a) {
   return to;
 }
 
-/* Chains to the left are long, so `a` goes by a loop. */
+/* Left-deep chains are long, so a loop walks `a`. */
 static Ast *copy(Groups *g, const Ast *a) {
   Ast *first = NULL, **at = &first;
   for (; a; a = a->a) {
@@ -109,7 +110,7 @@ static AstItems parts_new(Groups *g, Str label, const AstItem *it) {
   AstItems parts = {0};
   for (uint32_t k = 0; it->kind == ITEM_GROUP && k < it->part.len; k++) {
     Str name = part_label(&it->part.at[k]);
-    if (!name) continue; /* complained about where the call's labels are read */
+    if (!name) continue; /* reported where the call's labels are read */
     Ast *e = node(g, AST_NAME, it->part.at[k].span);
     e->name = (AstName){strings_printf(g->strings, "%s.%s", label->s, name->s), it->part.at[k].span};
     vec_push(g->arena, parts, ((AstItem){.kind = ITEM_EXPR, .span = e->span, .e = e}));

@@ -1,4 +1,4 @@
-/* front/limits.c - what plans are held to: words and units, from a statement or from the command line. */
+/* front/limits.c - limits for plans: words and units, from a statement or from the command line. */
 #include "limits.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ bool unit_find(LimitUnit unit, const char *word, double *factor) {
   return false;
 }
 
-/* Where one letter alone is the unit, some take it as a power of 1000, and others of 1024. */
+/* Where the unit is a single letter: some read it as a power of 1000, others as one of 1024. */
 const char *unit_wanted(Arena *a, LimitUnit unit, const char *word, const char *said) {
   static const char *const wanted[][2] = {{"wanted are bytes, as 24GB or 512MiB", "wanted are bytes, as 24 GB or 512 MiB"},
                                           {"wanted are seconds, as 1.5s or 20ms", "wanted are seconds, as 1.5 s or 20 ms"},
@@ -49,7 +49,7 @@ static void word_unknown(const AstName *n, Diags *d) {
   for (int k = 0; k < LIMITS; k++) diag_hint(d, g, "`%s`: %s", limit_info[k].word, limit_info[k].what);
 }
 
-/* said: the amount as written; unit: "" where there is none. */
+/* said: the amount as written; unit: "" if there is none. */
 static bool limit_add(Arena *a, const AstLimit *x, const char *said, Diags *d, Limits *out) {
   Limit l = {.op = x->op, .amount = x->amount, .span = x->span};
   int k = 0;
@@ -112,7 +112,7 @@ static AstName name_read(Strings *t, Source *src, uint32_t *at) {
   return (AstName){*at > from ? str_of(t, src->bytes + from, *at - from) : NULL, {src, from, *at}};
 }
 
-/* Digits, a point, and an exponent that has digits: `3e9`. */
+/* Digits, a point, and an exponent with digits: `3e9`. */
 static uint32_t number_end(const Source *src, uint32_t at) {
   uint32_t end = skip(src, at, "0123456789."), e = end;
   if (end == at || (src->bytes[e] != 'e' && src->bytes[e] != 'E')) return end;

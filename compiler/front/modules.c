@@ -1,9 +1,8 @@
 /* front/modules.c - from a file name to a Program: the file, the prelude, and every module used.
  *
- * `use nn` means a file of the standard library, `use "../blocks.ein"` a file beside the using one.
- * A module is known by its real path, so links and detours do not read it twice, and a link that
- * leads out of the project leads nowhere. Also here: what the shape of an input's file says about
- * the sizes. */
+ * `use nn` means a file of the standard library, `use "../blocks.ein"` a file relative to the using one. A module is
+ * identified by its real path, so links and detours do not read it twice, and a link out of the project is not
+ * followed. Also here: what the shape of an input's file says about sizes. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -25,13 +24,13 @@ typedef struct ModuleReader {
   Arena *arena;
   Program *program;
   const char *root, *stdlib; /* real paths; NULL: there is none */
-  bool lost;                 /* the standard library, of which enough was said */
-  VEC(Open) open;            /* the files that are being read, outermost first */
+  bool lost;                 /* a missing standard library was reported */
+  VEC(Open) open;            /* the files being read, outermost first */
 } ModuleReader;
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-/* Everything before the last slash; "." where there is none. */
+/* Everything before the last slash; "." if there is none. */
 static const char *folder_of(Arena *a, const char *path) {
   const char *slash = strrchr(path, '/');
   if (!slash) return ".";
@@ -55,7 +54,7 @@ static bool inside(const char *folder, const char *real) {
   return strncmp(folder, real, n) == 0 && (real[n] == '/' || (n == 1 && folder[0] == '/'));
 }
 
-/* The project: the nearest folder upwards with an ein.root or a .git, else the file's own. */
+/* The project: the nearest enclosing folder with an ein.root or a .git, else the file's own. */
 static const char *root_find(Arena *a, const char *real) {
   const char *own = folder_of(a, real);
   for (const char *at = own;; at = folder_of(a, at)) {
@@ -142,7 +141,7 @@ static void module_read(ModuleReader *r, const char *real, const char *shown, Sp
   }
   const char *why;
   Source *src = source_read(r->arena, real, &why);
-  if (!src) { /* the prelude that cannot be read is the machine's fault, not the program's */
+  if (!src) { /* an unreadable prelude is the machine's fault, not the program's */
     diag_add(r->f->diags, use.src ? D_E040 : D_E009, use, "cannot read the module %s: %s", use.src ? shown : real, why);
     return;
   }
@@ -164,7 +163,7 @@ static int is_module_file(const struct dirent *e) {
          strcmp(e->d_name, "prelude.ein") != 0;
 }
 
-/* "nn, optim", of what the standard library has; NULL if nothing. */
+/* "nn, optim", the modules of the standard library; NULL if there are none. */
 static const char *stdlib_names(ModuleReader *r) {
   struct dirent **list;
   int n = r->stdlib ? scandir(r->stdlib, &list, is_module_file, alphasort) : -1;
@@ -224,7 +223,7 @@ static void use_missing(ModuleReader *r, const AstStmt *s, const char *path, con
     diag_hint(r->f->diags, g, "write `use \"%s.ein\"`", s->text->s);
 }
 
-/* The root as seen from a file inside it: ".", "..", "../.." */
+/* The root relative to a file's folder: ".", "..", "../.." */
 static const char *folder_upwards(ModuleReader *r, const char *real) {
   Buf b = buf_new(r->arena);
   const char *at = folder_of(r->arena, real);
@@ -281,7 +280,7 @@ static void prelude_missing(ModuleReader *r) {
   r->lost = true;
 }
 
-/* `main`, where the program lies: the prelude itself may be checked as any file. */
+/* `main`, relative to the program: the prelude itself may be checked like any file. */
 static void prelude_read(ModuleReader *r, const char *main) {
   const char *real =
       r->stdlib ? path_real(r->arena, path_join(r->arena, r->stdlib, "prelude.ein")) : NULL;
@@ -319,7 +318,7 @@ Program *program_from_text(Front *f, const char *name, const char *bytes, size_t
   return program_over(f, source_new(f->arena, name, bytes, len), NULL);
 }
 
-/* No file's name matters: only its folder, and the project that this is in, are asked for. */
+/* The file's name does not matter, only its folder, and that folder's project. */
 static void use_read_from(ModuleReader *r, const AstStmt *s, const char *folder) {
   const char *real = s->text ? path_real(r->arena, folder) : NULL;
   if (real) real = path_join(r->arena, real, "-");
@@ -363,8 +362,7 @@ bool program_input(const Program *p, Str input, DType *t, uint32_t *rank, Span *
   return true;
 }
 
-/* Sizes as far as they can be told: Str -> DimValue, or -> &unknown for a declared dim without a
- * value. */
+/* Sizes as far as they are known: Str -> DimValue, or -> &unknown for a declared dim without a value. */
 typedef struct Sizes {
   Arena *arena;
   Map known;
@@ -384,7 +382,7 @@ static bool size_binary(Op op, int64_t a, int64_t b, int64_t *out) {
 
 static bool size_of(const Sizes *z, const Ast *e, int64_t *out);
 
-/* a + b + c + ...: as long as a file allows, so the way back up from the first operand is a list. */
+/* a + b + c + ...: may be as long as a file allows, so a list holds the way back from the first operand. */
 static bool size_of_chain(const Sizes *z, const Ast *e, int64_t *out) {
   VEC(const Ast *) above = {0};
   for (; e->kind == AST_BINARY; e = e->a) vec_push(z->arena, above, e);
@@ -476,7 +474,7 @@ const AstStored *program_stored(const Program *p, Str name) {
   return NULL;
 }
 
-/* Why the size is what it is, where it is one dim. */
+/* Why the size has this value, if it is a single dim. */
 static void size_reason(Front *f, Diag *g, const Sizes *z, const Ast *e) {
   e = bare(e);
   const DimValue *v = e->kind == AST_NAME ? map_find(&z->known, e->name.s) : NULL;

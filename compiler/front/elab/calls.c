@@ -1,9 +1,9 @@
-/* front/elab/calls.c - calls: built-in functions, random numbers, monoids, and defs expanded over labels (language.md,
- * "Functions are over labels").
+/* front/elab/calls.c - calls: built-in functions, random numbers, monoids, and defs expanded over labels
+ * (language.md, "Functions are over labels").
  *
  * A def is expanded hygienically: its label parameters are the call's labels, its other labels are new ones, and
- * each argument is a Bind - an equation of its own whose labels are linked to the call's wherever the body uses
- * the parameter as it stands. */
+ * each argument is a Bind - an equation of its own whose labels are linked to the call's wherever the body uses the
+ * parameter unchanged. */
 #include "elab.h"
 #include "front/foreign.h"
 
@@ -29,8 +29,8 @@ static bool is_plain(const Core *c) {
   }
 }
 
-/* How many binds deep one is put in wherever it is used: a read by plain indices, a use of such a bind, a constant.
- * 0: it becomes a vertex. */
+/* How many levels of binds are inlined wherever this one is used: a read by plain indices, a use of such a bind, a
+ * constant. 0: it becomes a vertex. */
 static uint32_t in_line_depth(const Core *c) {
   enum { MOST = 50 };
   if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_TURN) return 1;
@@ -50,7 +50,7 @@ Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelV
   return b;
 }
 
-/* An expression as an equation of its own, its labels linked to those where it stands. */
+/* Makes an expression an equation of its own, with its labels linked to those at its position. */
 Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
   Labels *own = NEW(x->arena, Labels);
   own->outer = s->labels;
@@ -63,7 +63,7 @@ Bind *bind_apart(Elab *x, Scope *s, const Ast *a, Str name) {
   for (uint32_t k = 0; k < body->free.n; k++)
     for (uint32_t i = 0; i < own->fresh.len; i++)
       if (own->fresh.at[i] == body->free.at[k]) outer[k] = own->origin.at[i];
-  for (uint32_t i = 0; i < own->fresh.len; i++) /* size(j), say, and no j: that of the label where it stands */
+  for (uint32_t i = 0; i < own->fresh.len; i++) /* size(j) without j: the label's at its position */
     if (!set_has(body->free, own->fresh.at[i])) label_sized_outside(x, own->origin.at[i], own->fresh.at[i]);
   return bind_new(x, name, a->span, body, body->free, outer);
 }
@@ -168,8 +168,8 @@ Core *core_from_subst(Elab *x, Scope *s, const Ast *a) {
 
 /* ---- a def's label predicate ------------------------------------------------------------------ */
 
-/* f[t where p]: p holds for t throughout f's body, in the defs called there too. Each use of p is at the labels that
- * stand for its own where it is used. */
+/* f[t where p]: p holds for t throughout f's body, including the defs called there. Each use of p has the labels
+ * that replace its own at that point. */
 static bool restricts(Elab *x, Scope *s, const Frame *f, LabelSet labels) {
   if (!f->restricted.pred) return false;
   for (uint32_t i = 0; i < f->restricted.labels.n; i++)
@@ -232,7 +232,7 @@ static Diag *complain_count(Elab *x, const Ast *a, const char *what, uint32_t wa
                   number, given < 2 ? "is" : "are");
 }
 
-/* `softmax(X[i,j])`, `softmax(X[i,j], 1)`: the label that is probably meant, written where it belongs. */
+/* `softmax(X[i,j])`, `softmax(X[i,j], 1)`: suggests the label that was probably meant, in its place. */
 static void hint_label(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
   uint32_t n = a->args.len;
   const Ast *in = n ? a->args.at[0] : NULL, *axis = n == d->params.len + 1 ? a->args.at[n - 1] : NULL;
@@ -271,7 +271,7 @@ static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
 
 static void count_text(Buf *b, uint32_t n) { n == 1 ? buf_str(b, "one result") : buf_printf(b, "%u results", n); }
 
-/* As many are taken as the def gives. */
+/* The number of results taken must be the number that the def returns. */
 static bool results_fit(Elab *x, const AstStmt *d, const Ast *a) {
   uint32_t gives = ast_results(d), taken = a->result ? a->results : 1;
   if (gives == taken) return true;
@@ -304,12 +304,12 @@ static bool frame_labels(Elab *x, Scope *s, const Ast *a, Frame *f, Labels *own)
   for (uint32_t i = 0; i < set.n; i++)
     if (set_has(p->free, set.at[i])) inside = set_union(x, inside, set_one(x, set.at[i]));
   f->restricted.pred = bind_new(x, f->def->name.s, p->span, p, p->free, p->free.at);
-  if (!has_reducer(p)) f->restricted.pred->in_line = 1; /* so that what it says can be proved with */
+  if (!has_reducer(p)) f->restricted.pred->in_line = 1; /* so that it can be used in proofs */
   f->restricted.labels = inside.n ? inside : set;
   return true;
 }
 
-/* Made of literals and dims alone. */
+/* Whether it consists of literals and dims alone. */
 static bool is_constant(Elab *x, Scope *s, const Ast *a) {
   switch (a->kind) {
   case AST_INT: case AST_REAL: case AST_BOOL: case AST_CONST: return true;
@@ -329,7 +329,7 @@ static bool is_constant(Elab *x, Scope *s, const Ast *a) {
   }
 }
 
-/* A constant or a label goes in as it stands: it bends to what it meets, and an index made with it stays affine. */
+/* A constant or a label is inlined: its type adapts to its context, and an index made with it stays affine. */
 static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
   bool size = is_constant(x, s, a);
   if (!size && a->kind != AST_NAME) return false;
@@ -369,7 +369,7 @@ bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f) {
   return true;
 }
 
-/* Labels made by the expansion itself must not be left free. */
+/* Labels that the expansion itself made must not remain free. */
 bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uint32_t n_labels) {
   for (uint32_t i = n_labels; i < own->map.len; i++) {
     const LabelVar *v = own->map.at[i].val;
@@ -386,7 +386,7 @@ bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uin
   return true;
 }
 
-/* Of a def with several results one is looked at here; another may want it. */
+/* Whether the def has other results: one is checked here, and another may use the name. */
 static bool other_names(const AstStmt *def, Str name) {
   bool met = def->e->kind == AST_RESULTS && ast_names(def->e, name);
   for (uint32_t i = 0; i < def->body.len && def->e->kind == AST_RESULTS; i++) met |= ast_names(def->body.at[i]->e, name);
@@ -426,12 +426,12 @@ static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
   return c;
 }
 
-/* An argument that the body does not use has labels all the same. */
+/* The labels of an argument that the body does not use exist all the same. */
 static void argument_unused(Elab *x, Scope *s, const Bind *b) {
   for (uint32_t k = 0; b && !b->used && k < b->labels.n; k++) label_sized_outside(x, label_here(x, s->labels, b->outer[k]), b->labels.at[k]);
 }
 
-/* f's def as a call with groups means it; `call` is then that call without groups. */
+/* Rewrites f's def for a call with groups; `call` becomes the call without groups. */
 static bool frame_groups(Elab *x, Frame *f, const Ast *a, const Ast **call) {
   AstOfGroups g = ast_of_groups(x->arena, x->strings, f->def, a);
   f->def = g.def;
@@ -482,7 +482,7 @@ bool wants_args(Elab *x, const Ast *a, uint32_t n, const char *form) {
   return false;
 }
 
-/* "exp(x)"; NULL: no function of the language's */
+/* "exp(x)"; NULL: the language has no such function */
 static const char *function_form(Elab *x, Str name) {
   static const char *const args[] = {"", "x", "a, b", "a, b, c"};
   Op op;
@@ -567,7 +567,7 @@ static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
 static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   const Local *l = frame_find(s->frame, a->name.s);
   const Symbol *y = l ? NULL : symbol_find(x, a->name.s, UINT32_MAX);
-  if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* its own definition was complained about */
+  if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* an error in its own definition was reported */
   bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN), known = l || (y && !later);
   const char *dtype = foreign_dtype(a->name.s->s, a->name.s->len);
   const char *what = known ? "is not a function" : later ? "is not known here" : "is known here";
@@ -582,7 +582,7 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   return fail(x);
 }
 
-/* What gives one result is not taken apart. */
+/* A single result cannot be unpacked. */
 static bool one_result(Elab *x, const Ast *a) {
   if (a->result < 2 && a->results < 2) return true;
   if (a->result == 1)

@@ -1,7 +1,7 @@
-/* front/elab/core.c - from the AST of one expression to Core: names resolved, types known, labels gathered.
+/* front/elab/core.c - from the AST of one expression to Core: resolves names, finds types, gathers labels.
  *
- * Every function here returns NULL after a complaint, and sets x->failed. Reducers are in core_reduce.c, calls in calls.c.
- * Left-deep chains of operators are walked by a loop; everything else is as deep as the parser lets it be. */
+ * Every function here returns NULL after a complaint, and sets x->failed. Reducers are in core_reduce.c, calls in
+ * calls.c. Loops walk left-deep chains of operators; any other depth is bounded by the parser. */
 #include "elab.h"
 
 #include <math.h>
@@ -75,8 +75,8 @@ static Symbol *scope_symbol(Elab *x, const Scope *s, Str name) {
   return symbol_find(x, name, s->frame ? s->frame->order : UINT32_MAX);
 }
 
-/* Is the bare name between [ ] a label? (rule 4) */
-/* In an index. A loop's variable, once the loop is over, is one only where the equation has such a label. */
+/* Whether the bare name between [ ] is a label (rule 4). */
+/* In an index. After its loop, a loop variable is a label only where the equation has one of that name. */
 static bool name_is_label(Elab *x, Scope *s, Str name) {
   if (frame_find(s->frame, name)) return false;
   Symbol *y = scope_symbol(x, s, name);
@@ -144,7 +144,7 @@ static bool fold_overflows(Op op, int64_t a, int64_t b) {
   return false;
 }
 
-/* Constants of the index kind stay one expression, so that 2*N - 1 is a size. */
+/* Constants of the index kind are folded to one expression, so that 2*N - 1 is a size. */
 static Core *op_fold(Elab *x, Op op, Span span, Type t, uint32_t n, Core **arg) {
   if (t.weak != WEAK_LITERAL && t.weak != WEAK_INDEX) return NULL;
   if (op_info[op].rule != RULE_SAME) return NULL;
@@ -223,7 +223,7 @@ static void warn_divided_reach(Elab *x, const Ast *div) {
 
 static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
 
-/* a + b + c + ... : the left spine by a loop. */
+/* a + b + c + ... : walks the left spine with a loop. */
 static Core *core_chain(Elab *x, Scope *s, const Ast *a) {
   VEC(const Ast *) spine = {0};
   for (; is_chain(a); a = a->a) vec_push(x->arena, spine, a);
@@ -251,7 +251,7 @@ static Core *core_read(Elab *x, const Symbol *y, Span span, uint32_t n, Core **i
   return c;
 }
 
-/* The label that dimension k has where the tensor is defined; NULL: none. */
+/* The label of dimension k where the tensor is defined; NULL: none. */
 static Str axis_label(const Symbol *y, uint32_t k) {
   const AstItem *it = y->axes && k < y->axes->len ? &y->axes->at[k] : NULL;
   if (it && it->kind == ITEM_SIZED) return it->name.s;
@@ -259,7 +259,7 @@ static Str axis_label(const Symbol *y, uint32_t k) {
   return equation && it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
 }
 
-/* The next letter from *from on that no dimension has for a label. */
+/* The next letter from *from on that is not the label of a dimension. */
 static char free_letter(const Symbol *y, uint32_t *from) {
   static const char letters[] = "ijklmnopqr";
   for (;;) {
@@ -295,7 +295,7 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
       return c;
     }
     case SYM_TENSOR:
-      if (!y->node) return fail(x); /* its own definition was complained about */
+      if (!y->node) return fail(x); /* an error in its own definition was reported */
       if (!y->node->rank) return core_read(x, y, span, 0, NULL);
       Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s, y->node->rank,
                          y->node->rank == 1 ? "" : "s");
@@ -339,7 +339,7 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
 static void complain_unknown_tensor(Elab *x, Scope *s, const Ast *a) {
   if (complain_function(x, a->name)) return;
   Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s is not defined", a->name.s->s);
-  Ast call = {.kind = AST_CALL, .name = a->name}; /* as a function of other languages, `delta[i,j]` */
+  Ast call = {.kind = AST_CALL, .name = a->name}; /* a function in other languages, `delta[i,j]` */
   for (uint32_t i = 0; i < a->items.len; i++)
     if (a->items.at[i].e) vec_push(x->arena, call.args, a->items.at[i].e);
   if (!diag_unknown(x, d, a->name, s->frame)) hint_foreign(x, d, &call);
@@ -367,7 +367,7 @@ Str item_label(const AstItem *it) {
   return it->kind == ITEM_SIZED ? it->name.s : it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
 }
 
-/* One item that binds or names a label, perhaps with a size: into `out`. */
+/* Appends to `out` an item that binds or names a label, perhaps with a size. */
 static bool label_from_item(Elab *x, Scope *s, const AstItems *all, const AstItem *it, LabelSet *out, const char *who) {
   AstName n = it->name;
   if (it->kind == ITEM_EXPR && it->e->kind == AST_NAME) n = it->e->name;
@@ -452,7 +452,7 @@ Core *complain_rank(Elab *x, const Symbol *y, const Ast *a) {
   return fail(x);
 }
 
-/* Are the indices nothing but labels of the def? */
+/* Whether the indices are only labels of the def. */
 static bool indexed_by_own(const AstItems *head, const Ast *a) {
   for (uint32_t i = 0; i < a->items.len; i++) {
     Str label = item_label(&a->items.at[i]);
@@ -463,7 +463,7 @@ static bool indexed_by_own(const AstItems *head, const Ast *a) {
   return true;
 }
 
-/* The parameter without its brackets, with the reducer around it if nothing else stands between them. */
+/* The parameter without its brackets, with the enclosing reducer if nothing else comes between them. */
 static const char *parameter_bare(Elab *x, const Scope *s, const Ast *a) {
   if (!s->reach || s->reach->src != a->span.src || s->reach->at >= a->span.at) return a->name.s->s;
   const char *text = source_text(x, (Span){a->span.src, s->reach->at, a->name.span.end});
@@ -645,7 +645,7 @@ bool item_is_size(Elab *x, Scope *s, const Ast *a) {
   }
 }
 
-/* The first part of it that makes it no size. */
+/* The first part that prevents it from being a size. */
 static const Ast *size_culprit(Elab *x, Scope *s, const Ast *a) {
   for (;;) {
     if (a->kind == AST_PAREN || a->kind == AST_NEG) a = a->a;
@@ -654,7 +654,7 @@ static const Ast *size_culprit(Elab *x, Scope *s, const Ast *a) {
   }
 }
 
-/* `input X[i]`: a label, from which the size is missing. */
+/* `input X[i]`: a label without a size. */
 static bool label_forgotten(const Ast *a) {
   const char *s = a->span.src->bytes;
   uint32_t at = a->span.at;
@@ -662,7 +662,7 @@ static bool label_forgotten(const Ast *a) {
   return at && strchr("[,", s[at - 1]) && *a->name.s->s >= 'a' && *a->name.s->s <= 'z';
 }
 
-/* `sum[j:i] x[j]`, where i is a label: j would have another size for each i. */
+/* `sum[j:i] x[j]`, where i is a label: j would have a different size for each i. */
 static bool complain_size_label(Elab *x, Scope *s, const Ast *a) {
   const LabelVar *v = s->frame || !s->labels ? NULL : map_find(&s->labels->map, a->name.s);
   if (!v || !(v->left || v->reduced)) return false;
@@ -705,7 +705,7 @@ static void complain_size(Elab *x, Scope *s, const Ast *a) {
   }
 }
 
-/* `N // 0` would be 0, as everywhere; in a size nobody means it. */
+/* `N // 0` would be 0, as everywhere, but nobody means that in a size. */
 static bool size_divides(Elab *x, Scope *s, const Ast *a) {
   for (; a->kind == AST_BINARY || a->kind == AST_PAREN || a->kind == AST_NEG; a = a->a) {
     if (a->kind != AST_BINARY) continue;

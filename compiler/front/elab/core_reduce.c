@@ -1,5 +1,5 @@
-/* front/elab/core_reduce.c - from the AST of a reducer to Core: which labels it binds, how far it reaches, whether it can
- * reduce what it is given, and in which dtype. reduce.c makes a vertex of it later. */
+/* front/elab/core_reduce.c - from the AST of a reducer to Core: which labels it binds, how far it reaches, whether
+ * it can reduce its operand, and in which dtype. Later reduce.c makes a vertex of it. */
 #include "elab.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static Core *fail(Elab *x) {
 
 /* ---- what it wants ---------------------------------------------------------------------------- */
 
-/* The comparison that comes right behind, and its length; NULL: something else does. */
+/* The comparison that follows directly, and its length; NULL: something else follows. */
 static const char *comparison_behind(Span at, int *n) {
   static const char *const sign[] = {"==", "!=", "<=", ">=", "<", ">", "≠", "≤", "≥"};
   const char *s = at.src->bytes + at.end;
@@ -21,7 +21,7 @@ static const char *comparison_behind(Span at, int *n) {
   return NULL;
 }
 
-/* `all[s] x[s] != 3`: a reducer reaches over products only. */
+/* `all[s] x[s] != 3`: a reducer only reaches over products. */
 static bool reducer_wants_bool(Elab *x, const Ast *a, const Core *body) {
   int n = 0;
   const char *sign = a->call_form || !a->span.src ? NULL : comparison_behind(a->span, &n), *word = reducer_info[a->op].name;
@@ -77,7 +77,7 @@ static bool call_form_labels(Elab *x, Scope *s, const Ast *a, const Core *body, 
   return false;
 }
 
-/* What stands before `at`, without the operator and the spaces. */
+/* The end of the text before `at`, without the operator and spaces. */
 static uint32_t reach_end(const Source *src, uint32_t at) {
   while (at && strchr(" \t\r\n*/%", src->bytes[at - 1])) at--;
   return at;
@@ -138,7 +138,7 @@ static Core *core_reduce_made(Elab *x, Reducer r, Span span, LabelSet labels, Co
   return c;
 }
 
-/* sum:f64 of anything; sum:i32 of integers only: an accumulator must not lose what it is given. */
+/* sum:f64 of anything, sum:i32 of integers only: an accumulator must represent its operands exactly. */
 static bool accumulator_fits(Elab *x, const Ast *a, const Core *body) {
   DType acc = (DType)a->acc, t = body->type.dtype;
   if (acc == DT_BOOL || (a->op == RED_LSE && !dtype_is_float(acc))) {

@@ -1,5 +1,6 @@
-/* front/elab/defs.c - the names in the body of a def that nobody calls: a module's, or one being written. What depends on
- * the arguments - labels, extents, dtypes - is checked where a def is expanded, and names there too. */
+/* front/elab/defs.c - checks names in the body of a def that nobody calls: one in a module, or one being written.
+ * What depends on the arguments - labels, extents, dtypes - is checked where a def is expanded, and so are names
+ * there. */
 #include "elab.h"
 
 typedef struct Body {
@@ -15,7 +16,7 @@ static bool visible(const Body *b, Str name) { return symbol_find(b->x, name, b-
 
 static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
 
-/* Every node below a; chains of operators by a loop. */
+/* Called for every node below a; loops walk chains of operators. */
 typedef void Visit(Body *b, const Ast *a);
 static void walk(Body *b, const Ast *a, Visit *visit) {
   for (; a && is_chain(a); a = a->a) walk(b, a->b, visit);
@@ -44,7 +45,7 @@ static void labels_bound(Body *b, const Ast *a) {
   if (a->kind == AST_REDUCE || a->kind == AST_CALL || a->kind == AST_SUBST) know_labels(b, &a->items);
 }
 
-/* ---- names that nothing explains --------------------------------------------------------------- */
+/* ---- undefined names --------------------------------------------------------------------------- */
 
 static void complain(Body *b, const Ast *a, DiagCode code) {
   Frame f = {.def = b->def, .order = b->order};

@@ -1,20 +1,21 @@
-/* front/elab/domain.c - where an expression has a value, and what must be proved about it (language.md, rules 9 to 11).
+/* front/elab/domain.c - where an expression has a value, and what must be proved about it (language.md, rules 9 to
+ * 11).
  *
- * A lowered expression carries the predicates that travel with it and a list of obligations: an index in range,
- * a reduction over something, a value at all. `??` turns them into a condition, a reducer skips by the predicates,
- * and what is left when an equation is whole must be proved. */
+ * A lowered expression carries predicates and a list of obligations: an index in range, a reduction over at least
+ * one point, a value at all. `??` turns obligations into a condition, a reducer skips points by the predicates, and
+ * what remains at the end of an equation must be proved. */
 #include "elab.h"
 
 #include <string.h>
 
-/* Is one of what `any` joins by `or`? */
+/* Whether `one` is among the alternatives of `any`, joined by `or`. */
 static bool allows(const Expr *any, const Expr *one) {
   for (; any->kind == EX_OP && any->op == OP_OR; any = any->arg[0])
     if (any->arg[1] == one) return true;
   return any == one;
 }
 
-/* What is allowed already is not said again: `a ?? a ?? a` has a value where a has one, however long it is. */
+/* Adds nothing that is allowed already: `a ?? a ?? a` has a value where a has one, however long it is. */
 const Expr *implies(Elab *x, const Expr *guard, const Expr *cond) {
   if (!guard || !cond) return cond;
   const Expr *or = guard->kind == EX_OP && guard->op == OP_NOT ? guard->arg[0] : expr_op1(x->exprs, OP_NOT, guard);
@@ -29,7 +30,7 @@ static bool says(const Expr *all, const Expr *one) {
   return false;
 }
 
-/* a and b, in that order; what a says already is not said again. */
+/* a and b, in that order; drops parts of b that a states already. */
 const Expr *both(Elab *x, const Expr *a, const Expr *b) {
   if (!a || !b) return a ? a : b;
   VEC(const Expr *) parts = {0};
@@ -57,7 +58,7 @@ static bool needed_already(const Obligation *list, const Expr *cond) {
   return false;
 }
 
-/* A copy of a, then b; a condition that stands in both is kept once. Lists are short. */
+/* A copy of a, then b, with each condition once. Lists are short. */
 Obligation *need_all(Elab *x, Obligation *a, Obligation *b) {
   if (!a) return b;
   if (!b || a == b) return a;
@@ -156,7 +157,7 @@ static bool index_value(Elab *x, const Expr *e, const Proof *p, int64_t *out) {
   return true;
 }
 
-/* What is wrong inside of a def of another file is said of the program's call of it. */
+/* An error inside a def of another file is shown at the program's call of it. */
 static Span shown_at(Elab *x, const Obligation *o) {
   const Frame *f = o->frame;
   while (f && f->parent) f = f->parent;
@@ -254,7 +255,7 @@ static const char *check_text(Elab *x, const Obligation *o) {
 }
 
 static void add_check(Elab *x, const Obligation *o, const Expr *cond) {
-  enum { BACK = 16 }; /* the same condition comes again in the same equation or the next */
+  enum { BACK = 16 }; /* the same condition recurs in the same equation or the next */
   for (uint32_t i = x->graph->checks.len, k = 0; i-- > 0 && k < BACK; k++)
     if (x->graph->checks.at[i].cond == cond) return;
   vec_push(x->arena, x->graph->checks, ((EinCheck){cond, str_from(x->strings, check_text(x, o)), place_of(x, o->span)}));

@@ -1,4 +1,4 @@
-/* front/elab/elab.c - the statements of a program, one after the other, and the door from AST to EinGraph. */
+/* front/elab/elab.c - the statements of a program, one after the other, and the entry point from AST to EinGraph. */
 #include "elab.h"
 
 #include "front/limits.h"
@@ -109,7 +109,7 @@ static Span free_last(const Core *c, const LabelVar *v) {
   return c->span;
 }
 
-/* Is the chain e a sum that goes on from r, so that r may take in the rest? */
+/* Whether the chain e is a sum that continues from r, so that r may take in the rest. */
 static bool chain_goes_on(const Ast *e, const Ast *r) {
   if (e->kind == AST_BINARY && e->span.at == r->span.at) return true;
   for (; e->kind == AST_BINARY && (e->op == OP_ADD || e->op == OP_SUB); e = e->a)
@@ -117,7 +117,8 @@ static bool chain_goes_on(const Ast *e, const Ast *r) {
   return false;
 }
 
-/* `sum[i] x[i] - y[i]` leaves the second i free: with parentheses around what it may have been meant to reach. */
+/* `sum[i] x[i] - y[i]` leaves the second i free: suggests parentheses around what the reducer may have been meant to
+ * cover. */
 static const char *reach_fix(Elab *x, const Ast *e, const Ast *r, Span at) {
   for (const Ast *in; (in = child_with(e, at)) && in == child_with(e, r->span);) e = in;
   if (!chain_goes_on(e, r) || e->span.src != at.src || !r->a) return NULL;
@@ -133,7 +134,7 @@ static void hint_reduce(Elab *x, Diag *d, const Ast *e, const LabelVar *v, Span 
   else diag_hint(x->diags, d, left ? "add it on the left, or reduce it: `sum[%s] ...`" : "reduce it: `sum[%s] ...`", all);
 }
 
-/* `L[i] = sum[i] x[i]`: nothing but the reducer's own label says how long L is. */
+/* `L[i] = sum[i] x[i]`: only the reducer's own label determines the length of L. */
 static void warn_bound_left(Elab *x, const Core *c, const Ast *e, LabelSet out) {
   for (uint32_t i = 0; i < out.n; i++) {
     const LabelVar *v = out.at[i], *root = label_root(out.at[i]);
@@ -147,13 +148,13 @@ static void warn_bound_left(Elab *x, const Core *c, const Ast *e, LabelSet out) 
   }
 }
 
-/* That, or where it comes from, if that is in a def that e calls. */
+/* The place of the label, or, if that is in a def that e calls, the call. */
 static Span free_shown(const Core *c, const LabelVar *v, const Ast *e) {
   Span at = free_place(c, v);
   return span_holds(e->span, at) ? at : span_holds(e->span, v->span) ? v->span : e->span;
 }
 
-/* All that are left over are one mistake. name: of the left side, or NULL where there is none. */
+/* All remaining free labels are one mistake. name: of the left side, or NULL if there is none. */
 static void complain_free(Elab *x, const Core *c, const Ast *e, const LabelSet over, const char *name) {
   Buf all = buf_new(x->arena), listed = buf_new(x->arena);
   for (uint32_t i = 0; i < over.n; i++) {
@@ -203,7 +204,7 @@ bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state) {
   return false;
 }
 
-/* The labels that c leaves free, in the order in which they occur. */
+/* The labels that c leaves free, in order of occurrence. */
 static void left_from_body(Elab *x, const Core *c, const Ast *e, Left *l) {
   for (uint32_t i = 0; i < c->free.n; i++)
     if (is_label(c->free.at[i])) l->out = set_union(x, l->out, set_one(x, c->free.at[i]));
@@ -281,7 +282,7 @@ static void equation_made(Elab *x, const AstStmt *s) {
 
 void elab_equation(Elab *x, const AstStmt *s) {
   uint32_t before = x->diags->errors;
-  if (elab_spoiled(x, s)) symbol_add(x, SYM_TENSOR, s->name); /* uses of it stay silent */
+  if (elab_spoiled(x, s)) symbol_add(x, SYM_TENSOR, s->name); /* uses of it are not reported */
   else equation_made(x, s);
   elab_done(x, s, before);
 }
@@ -453,7 +454,7 @@ static void elab_def(Elab *x, const AstStmt *s) {
   ok = ok && (!s->adjoint || stated_fits(x, s));
   Symbol *y = symbol_add(x, SYM_DEF, s->name);
   y->stmt = s;
-  if (!ok) y->kind = SYM_TENSOR; /* uses of it stay silent */
+  if (!ok) y->kind = SYM_TENSOR; /* uses of it are not reported */
   else if (!x->module) warn_unused_labels(x, s);
 }
 
@@ -491,7 +492,7 @@ static void elab_assert(Elab *x, const AstStmt *s) {
   if (!x->failed) vec_push(x->arena, x->graph->asserts, ((EinAssert){n, text, place_of(x, c->span)}));
 }
 
-/* Of a plan, which is not made here: that its words are known. */
+/* Limits of a plan: only checks that the words are known, since plans are not made here. */
 static void elab_limits(Elab *x, const AstStmt *s) {
   equation_begin(x, str_from(x->strings, "assert"));
   Labels none = {.map = map_new(x->arena)};
@@ -545,7 +546,7 @@ static void names_lose(Elab *x, const AstFile *f) {
   }
 }
 
-/* A file of definitions is a module, whoever looks at it: nothing in it has to be used or output. */
+/* A file that contains only definitions is a module, whoever checks it: nothing in it has to be used or output. */
 static bool holds_definitions_only(const AstFile *f) {
   for (uint32_t i = 0; i < f->stmts.len; i++) {
     StmtKind k = f->stmts.at[i]->kind;
@@ -561,7 +562,7 @@ bool program_hangs_together(const Front *f, const Program *p) {
   return !lost && f->diags->errors < f->diags->limit;
 }
 
-/* Where a name itself is broken, what is not defined may be just that. */
+/* Where a name itself is broken, an undefined name may be that one. */
 void program_rest(Front *f, const Program *p) {
   DimValues none = {0};
   uint32_t before = f->diags->all.len, n = before;
@@ -596,7 +597,7 @@ static void region_unstop(EinGraph *g, EinRegion *r) {
   }
 }
 
-/* ---- is there a gradient? Without one stated adjoints are left alone ---------------------------------------- */
+/* ---- whether there is a gradient; without one, stated adjoints are ignored ---------------------------------- */
 
 static bool ast_asks(const Ast *a);
 
@@ -642,7 +643,7 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
     Span end = n ? p->file->stmts.at[n - 1]->span : (Span){p->file->src, 0, 0};
     Diag *d = diag_add(f->diags, D_W005, end, "nothing is an output, so running this shows nothing");
     diag_hint(f->diags, d, "write `output` before an equation, or `output Z` after it");
-    return x->graph; /* so nothing is used, which need not be said one by one */
+    return x->graph; /* so nothing is used, which need not be reported name by name */
   }
   warn_unused(x, &x->top);
   warn_narrow(x);

@@ -1,7 +1,7 @@
-/* front/elab/extents.c - how large each label of an equation is (docs/language.md, rules 2 and 5).
+/* front/elab/extents.c - determines the extent of each label of an equation (docs/language.md, rules 2 and 5).
  *
- * In: facts ("k is 64, from Q") and groups ("h and d make 512, from X"), gathered while Core was made.
- * Out: one extent a label, or a complaint that shows every place that disagrees. */
+ * In: facts ("k is 64, from Q") and groups ("h and d make 512, from X"), gathered while Core was made. Out: one
+ * extent per label, or a complaint that shows every place that disagrees. */
 #include "elab.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ LabelVar *label_new(Elab *x, Str name, Span span) {
   return v;
 }
 
-/* The argument's own label for one of where it stands. */
+/* Links a label at the argument's use to the argument's own label. */
 static LabelVar *label_link(Elab *x, Labels *l, LabelVar *there, Span span) {
   LabelVar *here = map_find(&l->link, there);
   if (here) return here;
@@ -74,7 +74,7 @@ void label_unify(LabelVar *a, LabelVar *b, Arena *arena) {
 }
 
 void label_fact(Elab *x, LabelVar *v, const Expr *extent, Span span, const char *from) {
-  enum { SHOWN = 16, KEPT = 64 }; /* a label used a thousand times in one equation: some places will do */
+  enum { SHOWN = 16, KEPT = 64 }; /* if one equation uses a label a thousand times, some places are enough */
   v = label_root(v);
   if (v->facts.len >= KEPT || (v->facts.len >= SHOWN && v->facts.at[0].extent == extent)) return;
   for (uint32_t i = 0; i < v->facts.len; i++)
@@ -150,7 +150,7 @@ static bool extents_agree(Elab *x, const Expr *a, const Expr *b) {
   return prove(x->exprs, &f, expr_op2(x->exprs, OP_EQ, a, b)).verdict == PROVED;
 }
 
-/* Whatever the dims are. */
+/* For all values of the dims. */
 static bool extents_differ(Elab *x, const Expr *a, const Expr *b) {
   Facts f = {.hold = x->hold.at, .n_hold = x->hold.len};
   return prove(x->exprs, &f, expr_op2(x->exprs, OP_NE, a, b)).verdict == PROVED;
@@ -175,7 +175,7 @@ static const char *fact_note(Elab *x, const ExtentFact *f) {
   return arena_printf(x->arena, "%s, from %s (line %u)", e, f->from, line);
 }
 
-/* "b is 4 in A but 5 in B": the first fact that differs names the second; every fact gets a mark. */
+/* "b is 4 in A but 5 in B": the first fact that differs names the second; every fact is marked. */
 static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
   const ExtentFact *first = &v->facts.at[0];
   Diag *d = diag_add(x->diags, D_E060, other->span, "label %s is %s but %s%s", v->name->s, fact_short(x, first),
@@ -220,7 +220,7 @@ static void complain_divide(Elab *x, const GroupFact *g, const Expr *known) {
   diag_hint(x->diags, d, "the labels of a group multiply to the dimension that they split");
 }
 
-/* A group with one unknown part gives it total / (the others). Returns 1 if it learned something, -1 on error. */
+/* A group with one unknown part: the part is total / (the others). Returns 1 if it learned something, -1 on error. */
 static int group_solve(Elab *x, GroupFact *g) {
   Exprs *p = x->exprs;
   const Expr *known = expr_int(p, DT_I64, 1);
@@ -255,7 +255,7 @@ static bool group_check(Elab *x, const GroupFact *g) {
   const Expr *all = expr_int(p, DT_I64, 1);
   for (uint32_t i = 0; i < g->n; i++) {
     const LabelVar *v = label_root(g->part[i]);
-    if (!v->extent) return true; /* complained about as a label without an extent */
+    if (!v->extent) return true; /* reported as a label without an extent */
     all = expr_op2(p, OP_MUL, all, v->extent);
   }
   all = expr_normal(p, all);

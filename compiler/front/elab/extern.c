@@ -1,5 +1,5 @@
-/* front/elab/extern.c - C functions: `extern def` and its calls, and `extern` behind an equation, which one computes. What one does is not looked
- * at; that there is such a function is found out where it is loaded or linked. */
+/* front/elab/extern.c - C functions: `extern def` and its calls, and `extern` after an equation that a C function
+ * computes. The functions themselves are not examined; whether they exist is found out at load or link time. */
 #include <string.h>
 
 #include "elab.h"
@@ -10,7 +10,7 @@ static bool complain(Elab *x, Span at, const char *wrong) {
   return false;
 }
 
-/* As the compiler opens it: beside the file that says so. */
+/* The path as the compiler opens it: relative to the file that names it. */
 static Str file_of(Elab *x, const AstStmt *s) {
   const char *name = s->span.src ? s->span.src->name : "", *slash = strrchr(name, '/');
   if (!s->source || s->source->s[0] == '/' || s->source->s[0] == '-' || !slash) return s->source;
@@ -21,7 +21,7 @@ static Span part_span(const AstStmt *s, int part) {
   return part >= 0 ? s->takes.at[part].span : part == EXTERN_SYMBOL ? s->text_span : part == EXTERN_DTYPE ? s->dtype_span : part == EXTERN_FROM ? s->source_span : s->name.span;
 }
 
-/* One symbol of C has one type. */
+/* A C symbol has only one type. */
 static bool agrees(Elab *x, const AstStmt *s, const Extern *e) {
   for (uint32_t k = 0; k < x->named.len; k++) {
     const Extern *old = x->named.at[k].is;
@@ -59,7 +59,7 @@ void elab_extern(Elab *x, const AstStmt *s) {
   if (wrong) ok = complain(x, part_span(s, part), wrong);
   const Extern *own = arena_copy(x->arena, &e, sizeof e);
   ok = ok && params_differ(x, s) && agrees(x, s, own);
-  Symbol *y = symbol_add(x, ok ? SYM_EXTERN : SYM_TENSOR, s->name); /* uses of what is no such function stay silent */
+  Symbol *y = symbol_add(x, ok ? SYM_EXTERN : SYM_TENSOR, s->name); /* uses of an invalid function are not reported */
   y->stmt = s;
   if (ok) y->external = own;
 }
@@ -110,6 +110,6 @@ Core *call_extern(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
     if (!arg[i] || !type_fits(x, arg[i], (int)e->arg[i], y->stmt->takes.at[i].span, NULL)) return x->failed = true, NULL;
   }
   Core *c = core_with(x, CORE_CALL, a->span, type_firm(e->dtype), e->n, arg);
-  c->external = extern_add(x->exprs, e); /* only what is called is any business of what comes after */
+  c->external = extern_add(x->exprs, e); /* later stages only need functions that are called */
   return c;
 }

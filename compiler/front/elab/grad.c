@@ -1,4 +1,5 @@
-/* front/elab/grad.c - `grad(loss, W[d,h])`: the equations of a gradient go into the graph where it is written, and it is a read of the last. */
+/* front/elab/grad.c - `grad(loss, W[d,h])`: adds the equations of a gradient to the graph where it is written, and
+ * reads the last one. */
 #include "elab.h"
 
 static Core *refuse(Elab *x) {
@@ -15,7 +16,7 @@ static const Symbol *loss_named(Elab *x, const Scope *s, const Ast *a) {
   return y && y->kind == SYM_TENSOR ? y : NULL;
 }
 
-/* An expression is an equation of its own, in the middle of another one. */
+/* An expression becomes an equation of its own, in the middle of another one. */
 static EinNode *loss_made(Elab *x, const Ast *a) {
   Elab kept = *x;
   x->vars.at = NULL, x->vars.len = x->vars.cap = 0;
@@ -64,7 +65,7 @@ static void complain_trouble(Elab *x, const Ast *a, const GradTrouble *t) {
   refuse(x);
 }
 
-/* The graph's vertex, as a tensor that is read where `grad` stands. */
+/* The graph's vertex, as a tensor that is read in place of `grad`. */
 static Core *gradient_read(Elab *x, Scope *s, const Ast *a, const Symbol *by, EinNode *made) {
   Symbol g = *by;
   Ast read = *a;

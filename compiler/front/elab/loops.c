@@ -1,6 +1,6 @@
-/* front/elab/loops.c - a repeat block becomes a region: states, nexts, stacks, the bound and the stop.
+/* front/elab/loops.c - turns a repeat block into a region: states, nexts, stacks, the bound and the stop.
  *
- * Initial values and the bound are computed outside, before it; body names are local; afterwards a state's name
+ * Initial values and the bound are computed before it, outside; body names are local; afterwards a state's name
  * means its last value, a stack's name the stack, the loop variable's name the number of turns made. */
 #include "elab.h"
 
@@ -64,7 +64,7 @@ static void elab_state(Elab *x, const AstStmt *s, EinNode *init) {
   r->states.at[y->state].node = y->node;
 }
 
-/* The name is known after the block in spite of all. */
+/* Defines the name after the block in spite of an error. */
 static void state_pretend(Elab *x, const Symbol *y, AstName name) {
   if (y && map_find(&x->syms->map, name.s) != y) return;
   for (uint32_t i = 0; i < x->block->states.len; i++)
@@ -74,7 +74,7 @@ static void state_pretend(Elab *x, const Symbol *y, AstName name) {
   vec_push(x->arena, x->block->states, p);
 }
 
-/* The block's own state of that name, if it stands further down. */
+/* The block's own state of that name, if it comes later. */
 static const AstStmt *state_below(const Elab *x, const AstStmt *next) {
   const AstStmt *in = x->block->stmt;
   for (uint32_t i = 0; i < in->body.len; i++) {
@@ -159,7 +159,7 @@ static void next_made(Elab *x, const AstStmt *s) {
 static void elab_next(Elab *x, const AstStmt *s) {
   uint32_t before = x->diags->errors;
   Symbol *y = elab_spoiled(x, s) ? symbol_find(x, s->name.s, UINT32_MAX) : NULL;
-  if (y) y->state = -1; /* its next has been complained about */
+  if (y) y->state = -1; /* an error in its next has been reported */
   else next_made(x, s);
   elab_done(x, s, before);
 }
@@ -197,7 +197,7 @@ static void block_complete(Elab *x, const Block *b) {
   diag_hint(x->diags, d, "use a dim as bound, and `until` to stop before");
 }
 
-/* What is visible after the block. */
+/* Defines what is visible after the block. */
 static void block_results(Elab *x, Block *b) {
   for (uint32_t i = 0; i < b->states.len; i++) {
     const Symbol *in = b->states.at[i];
@@ -216,7 +216,7 @@ static void block_results(Elab *x, Block *b) {
     y->node->name = y->name;
     y->node->place = place_of(x, y->span);
   }
-  Symbol *t = symbol_add(x, SYM_TURN, (AstName){b->turn->name, b->turn->span}); /* may take the name of an earlier loop's */
+  Symbol *t = symbol_add(x, SYM_TURN, (AstName){b->turn->name, b->turn->span}); /* may take an earlier loop's name */
   t->kind = SYM_TENSOR;
   t->quiet = t->turns = true;
   t->node = graph_result(x->graph, x->region, EIN_TURNS, b->repeat, 0);

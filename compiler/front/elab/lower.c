@@ -1,8 +1,8 @@
 /* front/elab/lower.c - from Core to scalar expressions and vertices.
  *
- * lower() gives the expression of a Core in the vertex at hand: labels have their values (numbers, or what was
- * substituted for them), binds become vertices when first used, implicit conversions are written out. With it
- * come the predicates and obligations that say where it has a value. */
+ * lower() returns the expression of a Core in the current vertex: labels have their values (numbers, or their
+ * substitutes), binds become vertices at their first use, implicit conversions become explicit. It also returns the
+ * predicates and obligations that determine where the expression has a value. */
 #include "elab.h"
 
 #include <string.h>
@@ -15,16 +15,16 @@ Ex ex_convert(Elab *x, Ex a, DType t) {
   return a;
 }
 
-enum { KEEP_INTS = 64 }; /* beside a DType to widen to: integers stay integers, under // and % and ^ */
+enum { KEEP_INTS = 64 }; /* besides a DType to widen to: integers stay integers, under // and % and ^ */
 
-/* Reads inside a reduction are widened to its accumulator's type first (rule 8): only to a type that holds all values. */
+/* Widens reads inside a reduction to its accumulator's type (rule 8), if that type holds all their values. */
 static Ex widened(Elab *x, Ex a, int widen) {
   if (widen < 0 || a.type.weak) return a;
   DType from = a.type.dtype, to = (DType)(widen & ~KEEP_INTS);
   if ((widen & KEEP_INTS) && !dtype_is_float(from)) return a;
   bool same = dtype_is_float(from) == dtype_is_float(to) || (!dtype_is_float(from) && dtype_is_float(to));
   if (!same || (from != DT_BOOL && dtype_size(from) >= dtype_size(to)) || to == DT_BOOL) return a;
-  if (from == DT_BOOL) return a; /* becomes a number by the operation that it stands in */
+  if (from == DT_BOOL) return a; /* the enclosing operation makes it a number */
   return ex_convert(x, a, to);
 }
 
@@ -54,7 +54,7 @@ static Ex index_group(Elab *x, const Core *c) {
   return ex_new(e, c->type);
 }
 
-/* 0 <= e and e < extent, unless that is plain. */
+/* 0 <= e and e < extent, unless that is trivial. */
 static Obligation *need_index(Elab *x, Obligation *rest, const Expr *e, const Expr *extent, Span span, Str name, uint32_t axis) {
   Exprs *p = x->exprs;
   if (e->kind == EX_LABEL) {
@@ -105,7 +105,7 @@ const Expr *total(Elab *x, const Expr *pred, const Obligation *range) {
   return pred;
 }
 
-/* Wherever it is used, so no `if` around is known to hold. */
+/* Lowers a bind independently of its uses, so no enclosing `if` is known to hold. */
 static void bind_lower_as(Elab *x, Bind *b) {
   if (b->body->kind == CORE_REDUCE && reduce_is_one_vertex(b->body)) {
     Ex carried;
@@ -137,7 +137,8 @@ static void bind_lower(Elab *x, Bind *b) {
   x->region = here;
 }
 
-/* What stands left of `??`, through the binds that it uses: each is in x->binds after those that it uses itself. */
+/* Marks what is left of `??`, through the binds that it uses: in x->binds each comes after those that it uses
+ * itself. */
 static void cover(Elab *x, Core *c, bool covered) {
   VEC(Core *) todo = {0};
   c->covered = covered;
@@ -158,7 +159,7 @@ static void all_cover(Elab *x, Core *body) {
   for (uint32_t i = x->binds.len; i-- > 0;) cover(x, x->binds.at[i]->body, x->binds.at[i]->covered);
 }
 
-/* In the order in which they were made, so that a chain of a thousand local equations is not a thousand calls deep. */
+/* Lowers binds in order of creation, so that a chain of a thousand local equations does not recurse a thousand deep. */
 static void binds_lower(Elab *x) {
   for (uint32_t i = 0; i < x->binds.len; i++) {
     Bind *b = x->binds.at[i];
@@ -167,7 +168,7 @@ static void binds_lower(Elab *x) {
   stated_rules(x);
 }
 
-/* The labels of a bind take the values of a use's arguments; what was substituted must be in its range. */
+/* A bind's labels take the values of a use's arguments; a substituted value must be in its label's range. */
 static Obligation *use_labels(Elab *x, Core *c, Ex *r, const Expr **value) {
   const Bind *b = c->bind;
   Obligation *own = NULL;
@@ -201,7 +202,7 @@ static Ex lower_use(Elab *x, Core *c, int widen) {
     e.range = needs_at_labels(x, b->range, b->labels);
   }
   for (uint32_t k = c->n; k-- > 0;) b->labels.at[k]->value = was[k];
-  e.pred = implies(x, total(x, NULL, own), e.pred); /* what it reads there is there only where the labels are in range */
+  e.pred = implies(x, total(x, NULL, own), e.pred); /* what it reads exists only where the labels are in range */
   r.e = e.e, r.type = e.type;
   r.range = need_all(x, r.range, own);
   return carry(x, r, &e);
@@ -240,7 +241,7 @@ static Ex lower_select(Elab *x, Core *c, int widen) {
   return r;
 }
 
-/* Over an extent of 0 everything is true. */
+/* With an extent of 0 everything is true. */
 static bool nothing_here(const Elab *x) {
   for (uint32_t i = 0; i < x->out.n; i++)
     if (expr_is_int(label_root(x->out.at[i])->extent, 0)) return true;
@@ -278,7 +279,7 @@ static int widen_under(const Core *c, int widen) {
   return c->kind == CORE_OP && op_info[c->op].rule == RULE_COMPARE ? -1 : widen;
 }
 
-/* The left spine by a loop. */
+/* Walks the left spine with a loop. */
 static Ex lower_chain(Elab *x, Core *c, int widen) {
   VEC(Core *) spine = {0};
   VEC(int) wide = {0};
@@ -307,7 +308,7 @@ static Ex lower_op(Elab *x, Core *c, int widen) {
   return apply(x, c->op, c->n, arg);
 }
 
-/* The predicate, which reads only where its own indices are in range; that they are is demanded beside it. */
+/* The predicate, which reads only where its own indices are in range; that they are is a separate obligation. */
 const Expr *restriction(Elab *x, Ex p) {
   const Expr *own = NULL, *all = NULL;
   VEC(const Expr *) parts = {0};
@@ -348,7 +349,7 @@ static Ex lower_random(Elab *x, Core *c, int widen) {
   return widened(x, carry(x, r, &seed), widen);
 }
 
-/* What is given is converted there and then: nothing is widened for a reduction around. */
+/* Converts arguments directly: an enclosing reduction does not widen them. */
 static Ex lower_call(Elab *x, Core *c, int widen) {
   const Expr *arg[EXTERN_ARGS];
   Ex r = ex_new(NULL, c->type);
@@ -402,7 +403,7 @@ static bool same_labels(LabelSet a, LabelSet b) {
   return true;
 }
 
-/* A reducer alone, rounded once on the way out, needs no second vertex. */
+/* A reducer alone, rounded once at the end, needs no second vertex. */
 static bool is_reduction(Core *c, LabelSet out, DType t) {
   if (c->kind != CORE_REDUCE || !reduce_is_one_vertex(c) || !same_labels(c->free, out)) return false;
   DType own = c->type.dtype;
@@ -413,7 +414,7 @@ static bool is_reduction(Core *c, LabelSet out, DType t) {
 
 static Obligation *total_needs(Elab *x, Ex e, Span span) { return need(x, e.range, e.pred, NEED_VALUE, span); }
 
-/* `T[i:9] : i8 = i - 4`: arithmetic on labels and sizes goes into a narrow integer if all of it fits. */
+/* `T[i:9] : i8 = i - 4`: arithmetic on labels and sizes converts to a narrow integer if all values fit. */
 static void index_fits(Elab *x, const Expr *e, DType t, Span span) {
   Exprs *p = x->exprs;
   int bits = 8 * dtype_size(t);

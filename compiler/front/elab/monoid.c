@@ -1,12 +1,12 @@
-/* front/elab/monoid.c - a user's monoid at the dtype of its use, and a sample of the laws that it promises.
+/* front/elab/monoid.c - a user's monoid at the dtype of its use, with a sampled test of the laws that it promises.
  *
- * The optimiser splits and reorders a reduction only because its function is associative and commutative with
- * that identity. A proof is out of reach; every pair and triple of a dozen telling values is not. */
+ * The optimiser splits and reorders a reduction only because its function is associative and commutative with that
+ * identity. This cannot be proved in general, so every pair and triple of a dozen well-chosen values is tested. */
 #include "elab.h"
 
 #include <math.h>
 
-/* One side of the definition with its arguments of dtype t; NULL after a complaint. */
+/* One side of the definition with arguments of dtype t; NULL after a complaint. */
 static Core *side(Elab *x, const MonoidDef *m, const Ast *a, DType t, bool params) {
   Frame *f = NEW(x->arena, Frame);
   *f = (Frame){.def = m->stmt, .order = UINT32_MAX, .depth = 1};
@@ -34,7 +34,8 @@ static bool complain_identity(Elab *x, const MonoidDef *m, DType made, const Cor
   return false;
 }
 
-/* A reduction over t gives t, so the function must: over integers, one that makes floats is taken over f64. */
+/* A reduction over t returns t, so the function must, too: if it turns integers into floats, the reduction is over
+ * f64. */
 bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out) {
   DType t = type_settle(body).dtype, made = t;
   for (int k = 0; k < 3; k++) {

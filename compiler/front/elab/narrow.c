@@ -1,10 +1,10 @@
-/* front/elab/narrow.c - warns of an input whose dtype is not written, so that it is f32, whose default f32 does not hold, and which meets
- * f64 data: `input dt = 0.2` in a program of f64. */
+/* front/elab/narrow.c - warns of an input without a written dtype, which is therefore f32, if f32 cannot represent
+ * its default and it meets f64 data: `input dt = 0.2` in a program of f64. */
 #include "elab.h"
 
 static bool exact(double v) { return !((double)(float)v < v) && !((double)(float)v > v); }
 
-/* Is there a number in e that f32 rounds? What divides, and constants such as pi, count as such. */
+/* Whether e contains a number that f32 rounds. Divisions, and constants such as pi, count. */
 static bool rounds(const Ast *a) {
   for (; a; a = a->a) {
     if (a->kind == AST_REAL && !exact(a->f)) return true;

@@ -1,7 +1,8 @@
-/* front/elab/reduce.c - a reducer becomes a vertex: its labels numbered after the output's, its predicates in `where`.
+/* front/elab/reduce.c - turns a reducer into a vertex: its labels are numbered after the output's, its predicates
+ * become `where`.
  *
- * mean is a sum and a division, count a sum of ones (or a product of extents). What has no identity needs
- * something to reduce: proved, or a vertex that says whether there is, for `??` to ask. */
+ * mean is a sum and a division, count a sum of ones (or a product of extents). A reducer without identity needs at
+ * least one point: this is proved, or tested by a vertex for `??`. */
 #include "elab.h"
 
 bool reduce_is_one_vertex(const Core *c) {
@@ -27,20 +28,20 @@ static const Expr *domain_from(Elab *x, const Obligation *o) {
   return d;
 }
 
-/* Does the predicate hold anywhere among what is reduced? Asked only where the predicate itself has a value (own). */
+/* Whether the predicate holds at any reduced point. Evaluated only where the predicate itself has a value (own). */
 static const Expr *any_of(Elab *x, const Expr *where, const Obligation *own, Span span) {
   EinSum any = {.reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(x->exprs, true), .where = where};
   any.domain = domain_from(x, own);
   return read_own(x, vertex_new(x, &any, NULL, 0, NULL, span));
 }
 
-/* What must hold of the body must hold only then. */
+/* What must hold of the body, restricted to the points where the predicate holds. */
 static const Expr *some_admitted(Elab *x, const Expr *where, const Obligation *own, Span span) {
   return mentions(where, x->out.n, x->out.n + x->red.n) ? any_of(x, where, own, span) : where;
 }
 
-/* Left of `??` what is needed at a reduced label is asked at all of them that the predicate admits (language.md, section 9). In
- * the order of the list, since what is asked first may be what the next one reads by. */
+/* To the left of `??`, an obligation at a reduced label is tested at all points that the predicate admits
+ * (language.md, section 9). In list order, since an earlier test may guard reads of the next. */
 static Obligation *ask_all(Elab *x, Obligation *inside, const Obligation *list, Facts f, const Expr *where, const Obligation *own, Span span) {
   EinSum all = {.reducer = RED_ALL, .acc = DT_BOOL, .dtype = DT_BOOL, .where = where, .domain = domain_from(x, own)};
   for (; list; list = list->next)
@@ -54,7 +55,8 @@ static Obligation *ask_all(Elab *x, Obligation *inside, const Obligation *list, 
   return inside;
 }
 
-/* The needs of c's predicate (where NULL) or body that are left to whoever reads it: those `outside` of its labels are returned apart. */
+/* The obligations of c's predicate (where NULL) or body that its reader must meet: those `outside` of its labels are
+ * returned separately. */
 static Obligation *needs_left(Elab *x, const Core *c, Obligation *list, const Expr *where, const Obligation *own, Obligation **outside) {
   Obligation *inside = NULL;
   Facts f = facts_here(x, where);
@@ -66,7 +68,7 @@ static Obligation *needs_left(Elab *x, const Core *c, Obligation *list, const Ex
 
 enum { GUARD_DEPTH = 16 };
 
-/* Comparisons of labels and sizes, which cost nothing to ask once more. */
+/* Comparisons of labels and sizes, which are free to repeat. */
 static bool is_plain(const Core *c, int depth) {
   if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_SIZE || c->kind == CORE_TURN) return true;
   if ((c->kind != CORE_OP && c->kind != CORE_CAST) || !depth) return false;
@@ -81,7 +83,7 @@ static bool is_out(const Elab *x, const LabelVar *v) {
   return false;
 }
 
-/* What `cond` being true (not: false) says of the vertex' own output labels; NULL: nothing. */
+/* What `cond` being true (not: false) implies for the vertex's own output labels; NULL: nothing. */
 static const Expr *guard_here(Elab *x, Core *cond, bool not) {
   bool op = cond->kind == CORE_OP;
   if (op && cond->op == OP_NOT) return guard_here(x, cond->arg[0], !not);
@@ -100,7 +102,8 @@ static const Expr *guards_here(Elab *x) {
   return all;
 }
 
-/* The vertex is wanted only where the `if`s around have their way, where that is what something of its reduced labels needs. */
+/* Whether an obligation at its reduced labels needs the enclosing `if`s, so that the vertex is computed only where
+ * they hold. */
 static bool guard_helps(Elab *x, const Obligation *list, const Expr *where, const Expr *guard) {
   Facts f = facts_here(x, where), more = facts_here(x, both(x, where, guard));
   for (; guard && list; list = list->next) {
@@ -110,7 +113,7 @@ static bool guard_helps(Elab *x, const Obligation *list, const Expr *where, cons
   return false;
 }
 
-/* Within the numbering of the vertex to be. */
+/* In the numbering of the future vertex. */
 static Parts parts_lower(Elab *x, Core *c) {
   Parts r = {.acc = DT_I64};
   Ex p = {0}, b = {.e = expr_int(x->exprs, DT_I64, 1), .type = {DT_I64, FIRM}};
@@ -132,7 +135,7 @@ static Parts parts_lower(Elab *x, Core *c) {
   return r;
 }
 
-/* There is something to reduce: an obligation, or none where that is plain. */
+/* The reduction must have a point: returns an obligation, or none if that is trivial. */
 static Obligation *need_some(Elab *x, const Core *c, const Expr *where, const Obligation *own) {
   Exprs *p = x->exprs;
   uint32_t n = x->out.n + x->red.n;

@@ -1,6 +1,6 @@
-/* front/elab/stated.c - adjoints that defs state: `def f(x) = e adjoint(y: dy) = e'`. Where the program asks for gradients, the result of such a call
- * is a vertex of its own, and so are its arguments; what is stated becomes vertices apart from the program, of which graph/grad/ takes those that it
- * wants. Elsewhere nothing is done about it. */
+/* front/elab/stated.c - adjoints stated by defs: `def f(x) = e adjoint(y: dy) = e'`. Where the program asks for
+ * gradients, the result of such a call is a vertex of its own, and so are its arguments; the stated adjoints become
+ * separate vertices, of which graph/grad/ takes those that it needs. Elsewhere adjoints are ignored. */
 #include <string.h>
 
 #include "elab.h"
@@ -20,7 +20,7 @@ static bool complain_count(Elab *x, const AstStmt *def, Span at, const char *wha
   return false;
 }
 
-/* Of a name that the adjoint makes: whether it means something in the def already. */
+/* Whether a name that the adjoint defines has a meaning in the def already. */
 static bool name_taken(Elab *x, const AstStmt *def, AstName n) {
   Span first = {0};
   for (uint32_t i = 0; i < def->params.len; i++)
@@ -97,7 +97,7 @@ static bool result_named(Elab *x, Scope *in, Stated *s, uint32_t k) {
   return true;
 }
 
-/* ---- what is left of an expression where a result is not taken: its adjoint is 0, and with it whatever it is a factor of ---- */
+/* ---- the rest of an expression when a result is not taken: its adjoint is 0, and so is every product with it ---- */
 
 static Core *taken(Elab *x, const Stated *s, Core *c);
 
@@ -163,7 +163,7 @@ static Core *taken(Elab *x, const Stated *s, Core *c) {
   }
 }
 
-/* ---- what is left to a parameter ---------------------------------------------------------------------- */
+/* ---- contributions to a parameter --------------------------------------------------------------------- */
 
 static bool is_float_like(Elab *x, const Bind *b, AstName param) {
   if (b->body->type.dtype != DT_BOOL) return true;
@@ -172,7 +172,7 @@ static bool is_float_like(Elab *x, const Bind *b, AstName param) {
   return false;
 }
 
-/* The labels of the parameter that it leaves free are the argument's own. */
+/* The labels that it leaves free and that the parameter has are the argument's own. */
 static void labels_joined(Elab *x, Scope *in, Bind *b, const Bind *param) {
   for (uint32_t k = 0; k < param->labels.n; k++)
     for (uint32_t i = 0; i < b->labels.n; i++)
@@ -250,7 +250,7 @@ static const Bind *param_of(const Bind *adjoint) {
   bug("an adjoint of no parameter");
 }
 
-/* Over the parameter's labels; what it has beside them is summed over. */
+/* Over the parameter's labels; sums over any others. */
 static Frozen labels_of_param(Elab *x, Bind *b, const Bind *param) {
   LabelSet out = {NEW_ARRAY(x->arena, LabelVar *, param->labels.n + 1), param->labels.n}, red = b->labels;
   for (uint32_t k = 0; k < out.n; k++) {
@@ -263,14 +263,14 @@ static Frozen labels_of_param(Elab *x, Bind *b, const Bind *param) {
 
 void stated_adjoint(Elab *x, Bind *b) {
   const Bind *param = param_of(b);
-  if (!param->node) return; /* the body does not look at it */
+  if (!param->node) return; /* the body does not use it */
   Frozen f = labels_of_param(x, b, param);
   bool sums = x->red.n > 0;
   DType t = param->node->dtype, acc = sums ? dtype_sum(type_join(b->body->type, type_firm(t)).dtype) : t;
   const Expr *here = total(x, at_labels(x, param->pred, x->out), needs_at_labels(x, param->range, x->out));
   Obligation *needs = NULL;
   Core *c = b->body;
-  for (; c->kind == CORE_RESTRICT; c = c->arg[0]) { /* beyond it there is nothing to leave */
+  for (; c->kind == CORE_RESTRICT; c = c->arg[0]) { /* nothing is contributed outside it */
     Ex p = lower(x, c->arg[1], -1);
     here = both(x, both(x, here, p.pred), restriction(x, p));
     needs = need_all(x, needs, p.range);

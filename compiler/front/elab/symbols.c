@@ -1,4 +1,4 @@
-/* front/elab/symbols.c - names: one namespace for dims, tensors, defs and monoids, known from their definition on. */
+/* front/elab/symbols.c - names: one namespace for dims, tensors, defs and monoids, visible from their definition on. */
 #include "elab.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
     diag_hint(x->diags, d, "choose another name, such as `%s_`", name.s->s);
   }
   Symbol *here = map_find(&x->syms->map, name.s);
-  s->older = here && here->older ? here->older : here; /* the first: what stands between was complained about */
+  s->older = here && here->older ? here->older : here; /* the first one: those in between were reported */
   map_put(&x->syms->map, name.s, s);
   vec_push(x->arena, x->syms->all, s);
   return s;
@@ -52,7 +52,7 @@ typedef struct Near { Str name; const char *best; uint32_t distance; } Near;
 
 static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* The same but for capitals: nothing is nearer. */
+/* Equal except for case: nothing is nearer. */
 static bool same_letters(const Near *n, const char *s, size_t len) {
   size_t i = 0;
   while (i < len && len == n->name->len && small(s[i]) == small(n->name->s[i])) i++;
@@ -65,7 +65,7 @@ static void near_try(Near *n, const char *s, size_t len) {
   if (d && d < n->distance && d < len) n->best = s, n->distance = d;
 }
 
-/* A look at all names for each of a hundred thousand errors is a day's work, and nobody reads so far. */
+/* Comparing with all names for each of a hundred thousand errors would take far too long, and nobody reads so many. */
 static bool too_many(const Elab *x) { return x->diags->errors > 200; }
 
 const char *nearest_name(Elab *x, Str name, const Frame *f) {
@@ -90,7 +90,7 @@ const char *source_text(Elab *x, Span s) {
 
 bool span_holds(Span all, Span one) { return all.src == one.src && all.at <= one.at && one.end <= all.end; }
 
-typedef struct Found { Span name, stmt, block; } Found; /* block: the innermost repeat around it, or nowhere */
+typedef struct Found { Span name, stmt, block; } Found; /* block: the innermost enclosing repeat, or nowhere */
 
 static bool defined_by(const AstStmt *s, Str name, Found *f) {
   f->stmt = s->span;
@@ -104,7 +104,7 @@ static bool defined_by(const AstStmt *s, Str name, Found *f) {
   return s->name.s == name && s->kind != STMT_USE && s->kind != STMT_NEXT && s->kind != STMT_REPEAT;
 }
 
-/* Where the program defines a name, in or out of sight. Blocks nest no deeper than the parser lets them. */
+/* Where the program defines a name, visible or not. The parser bounds how deep blocks nest. */
 static bool defined_in(AstStmt *const *stmt, uint32_t n, Str name, Span block, Found *f) {
   for (uint32_t i = 0; i < n; i++) {
     f->block = block;
@@ -149,7 +149,7 @@ bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f) {
   return near != NULL;
 }
 
-/* A mistake that shows inside a def of another file is shown where the program calls it. */
+/* A mistake inside a def of another file is shown at the program's call of it. */
 void diag_called(Elab *x, Diag *d, const Frame *f) {
   if (!f) return;
   while (f->parent) f = f->parent;

@@ -1,6 +1,6 @@
 /* front/elab/types.c - the dtype rules of the language (docs/language.md, Types), and nothing else.
  *
- * A weak type is a literal's, a label's or a size's: it bends to what it meets. A firm one is declared. */
+ * Literals, labels and sizes have a weak type: it adapts to its context. A declared type is firm. */
 #include "elab.h"
 
 Type type_firm(DType t) { return (Type){t, FIRM}; }

@@ -1,6 +1,6 @@
-/* front/elab/unknown.c - what to say of a name that nothing defines but a reader may know: a constant or a function of another
- * language, with the program's own operands in the hint; a def of a module that is not used; a transpose or labels written
- * as on paper; a loop variable outside of its turns. Each answers whether it had something to say. */
+/* front/elab/unknown.c - hints for undefined names that a reader may know: a constant or a function of another
+ * language, with the program's own operands in the hint; a def of a module that is not used; a transpose or labels
+ * written as on paper; a loop variable outside its loop. Each function returns whether it had something to say. */
 #include "elab.h"
 #include "front/foreign.h"
 
@@ -14,7 +14,7 @@ static bool hint_constant(Elab *x, Diag *d, AstName name) {
   return hint != NULL;
 }
 
-/* `True` is said at once: taken for a label, it would be a number beside bools. */
+/* `True` is reported at once: as a label, it would be a number next to bools. */
 bool complain_truth(Elab *x, AstName name) {
   const char *hint = foreign_constant(name.s->s, name.s->len);
   if (!hint || (!strstr(hint, "`true`") && !strstr(hint, "`false`"))) return false;
@@ -76,7 +76,7 @@ static bool hint_comment(Elab *x, Diag *d, AstName name) {
   return divides;
 }
 
-/* `A^T` and `A^-1` of a matrix that stands without its labels. */
+/* `A^T` and `A^-1` of a matrix without its labels. */
 bool hint_matrix_power(Elab *x, Diag *d, const Symbol *y, Span name) {
   const char *s = name.src && y->node->rank == 2 ? name.src->bytes + name.end : "";
   s += strspn(s, " ");
@@ -91,7 +91,7 @@ bool hint_name(Elab *x, Diag *d, AstName name) {
   return hint_comment(x, d, name) || hint_constant(x, d, name) || hint_transpose(x, d, name) || hint_subscript(x, d, name);
 }
 
-/* Whether `at` stands in a repeat that counts by this name. Statements come in order, so one of them at most has it inside. */
+/* Whether `at` is inside a repeat with this loop variable. Statements come in order, so at most one contains it. */
 static bool turn_in(AstStmt *const *stmt, uint32_t n, Str name, Span at) {
   uint32_t low = 0, high = n;
   while (high - low > 1) {
@@ -105,7 +105,7 @@ static bool turn_in(AstStmt *const *stmt, uint32_t n, Str name, Span at) {
   return s->name.s == name || turn_in(s->body.at, s->body.len, name, at);
 }
 
-/* `state x = t`: the loop's variable where its turns have not begun. */
+/* `state x = t`: the loop's variable before its turns begin. */
 bool hint_turn(Elab *x, Diag *d, Str name, Span at) {
   const AstFile *file = x->program->file;
   if (!turn_in(file->stmts.at, file->stmts.len, name, at)) return false;
@@ -125,7 +125,7 @@ static const Symbol *tensor_of(Elab *x, const Ast *a) {
   return y && y->kind == SYM_TENSOR && y->node ? y : NULL;
 }
 
-/* As it can stand in a product; NULL: too long to say. */
+/* The text as it can be used in a product; NULL: too long. */
 static const char *argument_text(Elab *x, const Ast *a) {
   const Symbol *y = a->kind == AST_NAME ? tensor_of(x, a) : NULL;
   if (y && y->node->rank) return shape_form(x, y);
@@ -202,7 +202,7 @@ static bool size_among(Elab *x, const AstItems *items, Str label, const char **s
   return true;
 }
 
-/* Of labels on the left, where whoever reads the program looks. */
+/* For labels on the left, which is where a reader looks. */
 const char *size_elsewhere(Elab *x, Str label) {
   const AstFile *file = x->program->file;
   const char *size = NULL;

@@ -8,7 +8,7 @@ Place place_of(Elab *x, Span s) {
   return (Place){str_from(x->strings, s.src->name), line, column};
 }
 
-/* Labels nest: a vertex made in the middle of another takes the values away and gives them back. */
+/* Labels nest: a vertex made inside another one saves the values and restores them. */
 Frozen labels_number(Elab *x, LabelSet out, LabelSet red) {
   Frozen f = {NEW_ARRAY(x->arena, const Expr *, out.n + red.n + 1), out, red, x->out, x->red};
   for (uint32_t i = 0; i < out.n; i++) f.was[i] = out.at[i]->value;
@@ -51,7 +51,7 @@ Obligation *needs_at_labels(Elab *x, const Obligation *o, LabelSet labels) {
   return first;
 }
 
-/* Different names for different labels: a second k becomes k~2. */
+/* Different labels get different names: a second k becomes k~2. */
 static Str label_name(Elab *x, const Str *names, uint32_t n, Str name) {
   Str s = name;
   for (uint32_t k = 2, i = 0; i < n; i++)

@@ -1,9 +1,9 @@
-/* front/oracle/ast_eval.c - the AST evaluator's expressions: the value of each at each point, by plain
+/* front/oracle/ast_eval.c - the AST evaluator's expressions: computes the value of each at each point, by plain
  * recursion.
  *
- * A value carries its dtype, whether it is weak, and whether there is one (rule 9). The same
- * recursion run with `typing` set looks at no data and gives a value of the right type: that is how
- * the branch not taken and the accumulator of a reducer get their dtypes. */
+ * A value carries its dtype, whether it is weak, and whether it exists (rule 9). With `typing` set the same
+ * recursion reads no data and returns a value of the right type: this gives the dtypes of the branch not taken and
+ * of a reducer's accumulator. */
 #include <math.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static AstVal type_only(AstRun *r, const Ast *e, At at) {
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* A typed number beside a weak one. */
+/* A typed number joined with a weak one. */
 static DType meet_weak(DType t, AstVal w) {
   if (dtype_is_float(t)) return t;
   if (dtype_is_float(w.v.dtype)) return DT_F64;
@@ -53,7 +53,7 @@ static DType meet_weak(DType t, AstVal w) {
   return t;
 }
 
-/* The dtype of a and b together; weak if both are. Two bools stay bool. */
+/* The joint dtype of a and b; weak if both are. Two bools stay bool. */
 static AstVal meet(AstVal a, AstVal b) {
   if (a.weak && b.weak)
     return val(dtype_is_float(a.v.dtype) || dtype_is_float(b.v.dtype) ? DT_F64 : DT_I64,
@@ -73,7 +73,7 @@ AstVal ast_coerce(AstRun *r, AstVal x, DType t, Span at) {
   return x;
 }
 
-/* What is read under a reducer is widened to its accumulator's dtype first, never narrowed. */
+/* What is read under a reducer is first widened to its accumulator's dtype, never narrowed. */
 static AstVal widened(AstVal x, At at) {
   if (at.wide < 0 || x.weak || dtype_join(x.v.dtype, (DType)at.wide) != (DType)at.wide) return x;
   x.v = value_cast(x.v, (DType)at.wide);
@@ -95,7 +95,7 @@ static bool integral(AstVal x) {
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* The dtype that op wants its arguments in, given what they are together. */
+/* The dtype in which op takes its arguments, given their joint dtype. */
 static DType wanted(AstRun *r, Op op, DType t, Span at) {
   switch (op_info[op].rule) {
   case RULE_LOGIC:
@@ -140,8 +140,7 @@ static AstVal binary(AstRun *r, const Ast *e, At at) {
   Op op = (Op)e->op;
   if (op == OP_AND || op == OP_OR) return logic(r, e, at);
   if (op_info[op].rule == RULE_COMPARE) at = narrow(at);
-  /* on integers these three mean something else than on floats, so reads stay integers under them
-   */
+  /* these three differ between integers and floats, so reads stay integers under them */
   bool split = op == OP_IDIV || op == OP_MOD || op == OP_POW;
   if (split && at.wide >= 0 && dtype_is_float((DType)at.wide) && integral(type_only(r, e, at)))
     at = narrow(at);
@@ -154,7 +153,7 @@ static AstVal unary(AstRun *r, const Ast *e, Op op, At at) {
   return apply(r, op, 1, &x, e->span);
 }
 
-/* One of two, in the dtype of both. */
+/* One of two, in their joint dtype. */
 static AstVal choose(AstRun *r, AstVal a, AstVal b, bool first, Span at) {
   AstVal type = meet(a, b), x = ast_coerce(r, a, type.v.dtype, at),
          y = ast_coerce(r, b, type.v.dtype, at);
@@ -202,7 +201,7 @@ static AstVal label_value(AstRun *r, AstLabel *l, At at, Span span) {
   return x;
 }
 
-/* An index or another whole number that must not be weak or wide; typing gives 0. */
+/* An index or another whole number that must be neither weak nor wide; typing returns 0. */
 static AstVal eval_index(AstRun *r, const Ast *e, At at) {
   AstVal x = eval(r, e, narrow(at));
   if (!dtype_is_int(x.v.dtype))
@@ -217,7 +216,7 @@ static AstLabel *label_find(AstRun *r, AstScope *s, AstName name) {
   return k ? k->label : NULL;
 }
 
-/* The value of a label in a group or a list of labels, and row-major what came before. */
+/* The value of a label in a group or a list of labels; row-major continues from what came before. */
 static AstVal row_major(AstRun *r, const AstItems *items, At at, int64_t *size) {
   AstVal x = val_int(DT_I64, 0, WEAK_SIZE);
   *size = 1;
@@ -295,8 +294,7 @@ static const Preds *checks_of(AstRun *r, const Ast *e, AstScope *s) {
   return list;
 }
 
-/* Whether a travelling predicate holds; where one of its labels has no value yet, it says nothing.
- */
+/* Whether a predicate that is passed along holds; where one of its labels has no value yet, it is undecided. */
 static uint8_t pred_holds(AstRun *r, const AstPred *p, const AstPoint *point) {
   int64_t v;
   for (uint32_t i = 0; i < p->labels.len; i++)
@@ -306,8 +304,8 @@ static uint8_t pred_holds(AstRun *r, const AstPred *p, const AstPoint *point) {
   return x.none ? x.none : x.v.i ? VALUE_HERE : VALUE_EXCLUDED;
 }
 
-/* A def's body, one of its local equations, an argument or a substituted expression as a whole: it
- * has a value only where each predicate over labels that are free in it holds (rule 11). */
+/* Evaluates a def's body, one of its local equations, an argument or a substituted expression as a whole: it has a
+ * value only where each predicate over labels that are free in it holds (rule 11). */
 static AstVal eval_whole(AstRun *r, const Ast *e, At at) {
   uint8_t none = VALUE_HERE;
   if (!at.typing && at.scope->preds) {
@@ -329,13 +327,12 @@ static AstVal closure_value(AstRun *r, AstClosure *c, At at) {
   return widened(x, at);
 }
 
-typedef struct Move { /* a substitution: which labels, and how far each may go */
+typedef struct Move { /* a substitution: which labels, and the range of each */
   VEC(AstLabel *) label;
   VEC(int64_t) extent;
 } Move;
 
-/* The argument's own extent bounds the read; a local's or a parenthesised expression's is found in
- * it. */
+/* The argument's own extent bounds the read; that of a local or a parenthesised expression is found inside it. */
 static void move_label(AstRun *r, Move *m, const AstItem *it, AstLabel *l, const AstClosure *c,
                        const Ast *a, AstScope *s) {
   int64_t extent = -1;
@@ -372,7 +369,7 @@ static const Move *move_of(AstRun *r, const Ast *e, AstClosure *c, AstScope *s) 
   return m;
 }
 
-/* Label k and those after it take their new values, all seen from `at`; then the expression. */
+/* Gives label k and those after it their new values, all evaluated at `at`; then evaluates the expression. */
 static AstVal move_from(AstRun *r, const Ast *e, AstClosure *c, const Move *m, uint32_t k, At at,
                         const AstPoint *point) {
   At there = at;
@@ -454,7 +451,7 @@ static Value monoid_combine(AstRun *r, const AstGlobal *g, Value a, Value b, boo
   return typing ? x.v : value_cast(x.v, a.dtype);
 }
 
-/* Rule 8, and what "Types" says of reducers. t: the body's dtype, not weak any more. */
+/* Rule 8, and what "Types" says of reducers. t: the body's dtype, no longer weak. */
 static void fold_types(AstRun *r, Fold *f, DType t, int8_t written) {
   bool real = dtype_is_float(t);
   DType sum = written >= 0 ? (DType)written : dtype_sum(t);
@@ -478,7 +475,7 @@ static void fold_types(AstRun *r, Fold *f, DType t, int8_t written) {
   case RED_MEAN: f->dtype = written >= 0 ? (dtype_is_float(sum) ? sum : DT_F64) : real ? t : DT_F64; break;
   case RED_SUM:
   case RED_PROD: f->dtype = written >= 0 ? sum : real ? t : DT_I64; break;
-  default: /* max, min and their kin keep the dtype */
+  default: /* max, min and similar keep the dtype */
     f->acc = written >= 0 ? (DType)written : number(t);
     f->wide = written;
     f->dtype = f->kind == RED_ARGMAX || f->kind == RED_ARGMIN ? DT_I64 : f->acc;
@@ -524,8 +521,7 @@ static void fold_value(AstRun *r, Fold *f, Value v, int64_t flat) {
   f->n++;
 }
 
-/* Whether a point is reduced: travelling predicates over the labels reduced, then the reducer's
- * own. */
+/* Whether a point is reduced: first tests the predicates over the reduced labels, then the reducer's own. */
 static uint8_t fold_here(AstRun *r, const Fold *f, const AstPoint *point) {
   for (const AstPred *p = f->scope->preds; p; p = p->next) {
     bool ours = false;

@@ -1,5 +1,5 @@
-/* front/oracle/ast_eval_program.c - the AST evaluator's statements: what each defines, and tensors filled
- * point by point. */
+/* front/oracle/ast_eval_program.c - the AST evaluator's statements: what each defines, and tensors filled point by
+ * point. */
 #include "ast_eval_scope.h"
 
 enum { MAX_AXES = 64 };
@@ -12,8 +12,7 @@ static AstGlobal *define(AstRun *r, AstName name) {
   return g;
 }
 
-typedef struct Filling { /* a tensor being made: labels in row-major order, axes that may merge
-                            several */
+typedef struct Filling { /* a tensor under construction: labels in row-major order, axes that may merge several */
   AstTensor *t;
   const Ast *e;
   AstScope *scope;
@@ -178,7 +177,7 @@ static void statement(AstRun *r, const AstStmt *st) {
   case STMT_ASSERT: check(r, st); break;
   case STMT_ADJOINT: /* within a def */
   case STMT_USE:
-  case STMT_LIMITS: break; /* of plans, which are not made here */
+  case STMT_LIMITS: break; /* limits of plans, which are not made here */
   case STMT_STATE:
   case STMT_NEXT:
   case STMT_REPEAT: ast_fail(r, st->span, "the AST evaluator does no repeat");

@@ -1,8 +1,7 @@
 /* front/oracle/ast_eval_scope.c - names, labels and extents for the AST evaluator.
  *
- * One walk over the tree as written answers two questions about one label: is it free here, and
- * what do bare uses say about its extent (rule 2). It follows parameters and local equations into
- * what they stand for. */
+ * One walk over the tree as written answers two questions about a label: is it free here, and what do bare uses say
+ * about its extent (rule 2). It follows parameters and local equations to their definitions. */
 #include "ast_eval_scope.h"
 
 enum { DEPTH = 2000 };
@@ -43,13 +42,13 @@ void ast_scope_put(AstRun *r, AstScope *s, Str name, AstKnown k) {
   map_put(&s->names, name, arena_copy(r->arena, &k, sizeof k));
 }
 
-/* The innermost edge around s. */
+/* The innermost region edge around s. */
 static AstScope *region(AstScope *s) {
   while (s && !s->edge) s = s->up ? s->up : s->site;
   return s;
 }
 
-/* The edge's own identity for a label of the region outside. */
+/* The edge's own identity for a label of the outer region. */
 static AstLabel *edge_label(AstRun *r, AstScope *edge, AstLabel *outer) {
   for (uint32_t i = 0; i < edge->labels.len; i++)
     if (edge->labels.at[i]->outer == outer) return edge->labels.at[i];
@@ -100,7 +99,7 @@ AstGlobal *ast_global_find(const AstRun *r, const AstScope *s, Str name) {
   return g && g->age < s->before ? g : NULL;
 }
 
-/* A bare name in brackets that means a number, and so can be no label (rule 4). */
+/* A bare name in brackets that means a number, and so cannot be a label (rule 4). */
 static bool means_number(const AstRun *r, const AstScope *s, Str name) {
   const AstGlobal *g = ast_global_find(r, s, name);
   return g && !g->def && !g->monoid && !g->external && (!g->tensor || g->tensor->rank == 0);
@@ -149,7 +148,7 @@ static void reduce_item(AstRun *r, AstScope *s, AstScope *c, const AstItem *it, 
   vec_push(r->arena, c->labels, l);
 }
 
-/* Of `(a)[i = e]`: where i is no label outside, the brackets bind it for a. */
+/* For `(a)[i = e]`: where i is no label outside, the brackets bind it for a. */
 AstScope *ast_scope_of_subst(AstRun *r, AstScope *s, const Ast *e) {
   AstScope *c = map_find(&s->inner, e);
   if (c) return c;
@@ -163,7 +162,7 @@ AstScope *ast_scope_of_subst(AstRun *r, AstScope *s, const Ast *e) {
   return c;
 }
 
-/* `sum(e)`: which names in e can only be labels. s: where e's part is read; c: where they go. */
+/* `sum(e)`: finds names in e that can only be labels. s: the scope of e's part; c: where they are added. */
 static void loose(AstRun *r, const Ast *e, AstScope *s, AstScope *c, const Ast *node);
 
 static void loose_name(AstRun *r, AstName n, AstScope *s, AstScope *c, const Ast *node) {
@@ -210,8 +209,7 @@ static void loose(AstRun *r, const Ast *e, AstScope *s, AstScope *c, const Ast *
   r->depth--;
 }
 
-/* Candidates that the expression itself binds (`norm[j](x[i,j])` has no j) stay known, but are not
- * run over. */
+/* Candidates that the expression itself binds (`norm[j](x[i,j])` has no j) stay known, but are not iterated over. */
 static void reduce_all(AstRun *r, AstScope *s, AstScope *c, const Ast *e) {
   loose(r, e->a, s, c, e);
   AstLabels all = c->labels;
@@ -257,7 +255,7 @@ static void call_argument(AstRun *r, AstScope *c, Str name, const Ast *e) {
   ast_scope_put(r, c->body, name, (AstKnown){.closure = closure_new(r, e, edge, true, -1)});
 }
 
-/* The predicate restricts those label arguments that it speaks of, or all of them. */
+/* The predicate restricts the label arguments that it mentions, or all of them. */
 static void call_pred(AstRun *r, AstScope *c, const Ast *p) {
   AstPred *q = NEW(r->arena, AstPred);
   *q = (AstPred){.next = c->preds, .p = p, .scope = c};
@@ -327,7 +325,7 @@ typedef struct Walk {
   AstLabel *target;
   int64_t extent;
   bool free;
-  Map seen; /* closures walked, those under a reducer over the target apart */
+  Map seen; /* closures walked; those under a reducer over the target separately */
 } Walk;
 
 static int64_t extent_of(AstRun *r, AstLabel *l);
@@ -405,7 +403,7 @@ static void walk_closure(Walk *w, const AstClosure *c, bool bound) {
   w->target = target;
 }
 
-/* The items of a substitution; true where they give the target another value. */
+/* The items of a substitution; true if they give the target another value. */
 static bool walk_substitution(Walk *w, const Ast *e, AstScope *s, bool bound) {
   bool replaced = false;
   for (uint32_t i = 0; i < e->items.len; i++) {
@@ -496,7 +494,7 @@ bool ast_label_free(AstRun *r, AstLabel *l, const Ast *e, AstScope *s, int64_t *
   return w.free;
 }
 
-/* An argument that says nothing of its own label's extent takes the call's. */
+/* An argument that does not determine its own label's extent takes the call's. */
 static int64_t extent_of(AstRun *r, AstLabel *l) {
   if (l->extent >= 0) return l->extent;
   if (l->busy) return -1;

@@ -1,7 +1,6 @@
-/* front/parse/ast_print.c - the tree as text, for tests and bug reports. In comes an AstFile, out goes
- * every statement on a line of its own (what a block holds is indented below it), expressions in
- * prefix form. All that is in the tree is said but the spans: equal texts are equal trees. A chain
- * of operators to the left is walked by a loop; everything else is at most AST_DEPTH deep. */
+/* front/parse/ast_print.c - the tree as text, for tests and bug reports. In: an AstFile; out: one line per statement
+ * (the contents of blocks are indented), with expressions in prefix form. Prints all of the tree except spans: equal
+ * texts are equal trees. A loop walks left-deep chains of operators; everything else is at most AST_DEPTH deep. */
 #include "front/ast.h"
 
 #include <inttypes.h>
@@ -214,7 +213,7 @@ static void print_body(Buf *b, const AstStmt *s, int indent) {
 static void print_stmt(Buf *b, const AstStmt *s, int indent) {
   buf_printf(b, "%*s", indent, "");
   print_head(b, s);
-  bool last = (s->kind == STMT_DEF || s->kind == STMT_ADJOINT) && s->block; /* the value stands behind the equations */
+  bool last = (s->kind == STMT_DEF || s->kind == STMT_ADJOINT) && s->block; /* the value comes after the equations */
   if (!last) print_part(b, s->e);
   if (s->until) buf_str(b, s->kind == STMT_MONOID ? " identity" : " until");
   print_part(b, s->until);

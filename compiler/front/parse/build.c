@@ -1,7 +1,6 @@
-/* front/parse/build.c - expressions, made as the grammar finds them. In come tokens and smaller trees,
- * out comes one node a call; what a grammar cannot say (comparisons do not chain, `size` takes a
- * label) is complained about here. A rule is applied when the token behind it is looked at, so
- * every span ends with the last token taken. */
+/* front/parse/build.c - builds expressions for the grammar. In: tokens and subtrees; out: one node per call.
+ * Complains here about what a grammar cannot express (comparisons do not chain, `size` takes a label). A rule is
+ * reduced when the token after it is looked at, so every span ends with the last token taken. */
 #include "parse.h"
 
 #include <math.h>
@@ -19,7 +18,7 @@ static Span span_of(const Parse *p, Token t) {
   return (Span){p->src, t.at, t.end};
 }
 
-/* Short names come again and again: a small cache before the table of strings. */
+/* Short names recur often: a small cache in front of the string table. */
 static Str name_text(Parse *p, Token t) {
   const char *s = p->src->bytes + t.at;
   uint32_t n = t.end - t.at;
@@ -35,7 +34,7 @@ AstName name_of(Parse *p, Token t) {
   return (AstName){name_text(p, t), span_of(p, t)};
 }
 
-/* A piece of the program for a message, cut to so many bytes. */
+/* A piece of the program for a message, cut to `most` bytes. */
 static const char *quoted(const Parse *p, Span s, uint32_t most) {
   uint32_t n = s.end - s.at;
   return n <= most ? arena_printf(p->arena, "%.*s", (int)n, p->src->bytes + s.at) : "...";
@@ -118,7 +117,7 @@ Ast *build_number(Parse *p, Token t) {
   if (t.kind == TOK_INT)
     read_int(p, e, s, t.end - t.at);
   else if (!double_read(s, t.end - t.at, &e->f))
-    number_too_large(p, e->span, "f64"); /* said once only if the scanner refused it already */
+    number_too_large(p, e->span, "f64"); /* reported only once if the scanner refused it already */
   return node_end(p, e);
 }
 
@@ -395,7 +394,7 @@ static const char *label_of(const Ast *read, int64_t k) {
   return it && it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s->s : NULL;
 }
 
-/* `sum(j, X[i,j])` and `sum(X[i,j], 1)` as they are written here; else what a reducer looks like. */
+/* `sum(j, X[i,j])` and `sum(X[i,j], 1)` as they are written here; otherwise what a reducer looks like. */
 static void hint_reduce_over(Parse *p, Diag *g, const char *word, const Ast *e) {
   const Ast *a = e->args.len == 2 ? e->args.at[0] : NULL, *b = a ? e->args.at[1] : NULL;
   const char *label = b && b->kind == AST_INT ? label_of(a, b->i) : b && a->kind == AST_NAME && b->kind == AST_INDEX ? a->name.s->s : NULL;
@@ -439,7 +438,7 @@ Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* `a * not b` reads badly and surprises: `not` reaches over a comparison behind it. */
+/* `a * not b` is confusing: `not` extends over a comparison that follows. */
 static void check_not(Parse *p, Token op, const Ast *right) {
   if (p->patched || right->kind != AST_NOT || op.kind == TOK_AND || op.kind == TOK_OR || op.kind == TOK_NOT)
     return;

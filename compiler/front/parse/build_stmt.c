@@ -1,5 +1,5 @@
-/* front/parse/build_stmt.c - statements, made as the grammar finds them: in come tokens, expressions and
- * lists, out comes one AstStmt a call, or a place for it in its block or file. */
+/* front/parse/build_stmt.c - builds statements for the grammar. In: tokens, expressions and lists; out: one AstStmt
+ * per call, or a place for it in its block or file. */
 #include <string.h>
 
 #include "parse.h"
@@ -50,7 +50,7 @@ AstDecl *decl_of(Parse *p, Token name, Brackets *b, Ast *e) {
   return d;
 }
 
-/* Expressions are elaboration's to refuse (E077): it knows what they may have been meant for. */
+/* Elaboration refuses expressions (E077): it knows what they may have been meant for. */
 static void check_left(Parse *p, const AstItems *v) {
   for (uint32_t k = 0; k < v->len; k++) {
     const AstItem *i = &v->at[k];
@@ -109,7 +109,7 @@ void side_add(Parse *p, AstSide *first, AstLeft *l, Token dtype) {
   first->next = side_first(p, l, dtype);
 }
 
-/* Each takes its result of a call of its own: nodes are looked up by where they lie. */
+/* Each call makes a separate result: nodes are looked up by address. */
 AstStmt *build_sides(Parse *p, StmtKind kind, Token first, AstSide *side, Ast *e) {
   uint32_t n = 0, k = 0, from = first.kind ? first.at : side->left->name.span.at;
   AstStmt *all = NULL, **at = &all;
@@ -209,7 +209,7 @@ AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *
   return s;
 }
 
-/* The text of a string: without its quotes, of which the second may be missing. */
+/* The text of a string: without its quotes, the second of which may be missing. */
 static void stmt_text(Parse *p, AstStmt *s, Token t) {
   uint32_t at = t.at + 1, end = t.end;
   if (end > at && p->src->bytes[end - 1] == '"') end--;
@@ -310,7 +310,7 @@ AstLimit *build_limit(Parse *p, Token what, Token op, Token amount, Token unit) 
   return l;
 }
 
-/* Words that have a meaning here alone, and name what they like elsewhere. */
+/* Words that have a meaning only here, and may be any name elsewhere. */
 static void word_here(Parse *p, Token t, const char *word, const char *other) {
   const char *s = p->src->bytes + t.at;
   size_t n = t.end - t.at;
@@ -330,7 +330,7 @@ AstStmt *build_limits(Parse *p, Token first, Token on, Ast *sites, Token word, u
   return s;
 }
 
-/* ---- where they go --------------------------------------------------------------------------- */
+/* ---- destinations ---------------------------------------------------------------------------- */
 
 AstBlock *block_new(Parse *p) {
   return NEW(p->arena, AstBlock);

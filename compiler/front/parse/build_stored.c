@@ -1,6 +1,6 @@
-/* front/parse/build_stored.c - `from "layers.{l}.wq"[(h a), d]`: in come the name as it is written, the brackets and the statement that they
- * stand in; out goes an AstStored whose name and axes are told in terms of the tensor's axes. Complains about a label that is none of the
- * tensor's, one that stands twice or not at all, and a name that could be read in two ways. */
+/* front/parse/build_stored.c - `from "layers.{l}.wq"[(h a), d]`. In: the name as written, the brackets, and their
+ * statement; out: an AstStored whose name and axes refer to the tensor's axes. Complains about a label that the
+ * tensor lacks, one that occurs twice or never, and a name that is ambiguous. */
 #include <string.h>
 
 #include "parse.h"
@@ -22,12 +22,12 @@ AstStored *build_stored(Parse *p, Token word, Token name, Brackets *b) {
   return x;
 }
 
-/* ---- the tensor's axes ------------------------------------------------------------------------------------------------ */
+/* ---- the tensor's axes ------------------------------------------------------------------------------------------- */
 
 typedef struct StoredOf { /* what the name is for */
   AstName tensor;
   const AstItems *axis;
-  uint8_t *seen;     /* of each axis: 1, the name counts it; 2, it stands in the brackets; 0, it is not told */
+  uint8_t *seen;     /* by axis: 1, the name counts it; 2, it is in the brackets; 0, neither */
 } StoredOf;
 
 /* Its label, or the name of its size; s NULL: it has none. */
@@ -47,7 +47,7 @@ static const char *labels_text(Parse *p, const StoredOf *o) {
   return b.len ? b.s : "none";
 }
 
-/* The one axis of that name; false after a complaint. */
+/* Finds the only axis of that name; false after a complaint. */
 static bool axis_find(Parse *p, const StoredOf *o, DiagCode code, AstName n, uint32_t *out) {
   uint32_t found = 0;
   for (uint32_t i = 0; i < o->axis->len; i++)
@@ -59,7 +59,7 @@ static bool axis_find(Parse *p, const StoredOf *o, DiagCode code, AstName n, uin
   return false;
 }
 
-/* ---- the name --------------------------------------------------------------------------------------------------------- */
+/* ---- the name ---------------------------------------------------------------------------------------------------- */
 
 static void name_text(Parse *p, AstStored *x, uint32_t at, uint32_t end) {
   AstNamePart part = {.text = str_of(p->strings, p->src->bytes + at, end - at)};
@@ -71,7 +71,7 @@ static void brace_wrong(Parse *p, uint32_t at, uint32_t end, const char *what) {
   diag_hint(p->diags, g, "in braces stands a label, as in \"layers.{l}.weight\", or {l+1} where the names count from 1");
 }
 
-/* What stands between braces: a label, perhaps with `+ 1` or `- 1`. */
+/* Reads what is between braces: a label, perhaps with `+ 1` or `- 1`. */
 static bool brace_read(Parse *p, uint32_t at, uint32_t end, AstName *label, int64_t *plus) {
   const char *s = p->src->bytes;
   while (at < end && s[at] == ' ') at++;
@@ -123,7 +123,7 @@ static void name_read(Parse *p, AstStored *x, const StoredOf *o) {
   name_text(p, x, from, end);
 }
 
-/* ---- the brackets ----------------------------------------------------------------------------------------------------- */
+/* ---- the brackets ------------------------------------------------------------------------------------------------ */
 
 static void axis_take(Parse *p, AstStored *x, const StoredOf *o, const AstItem *i, bool joined) {
   AstStoredAxis a = {.joined = joined};
@@ -153,7 +153,7 @@ static void axes_read(Parse *p, AstStored *x, const StoredOf *o) {
     if (!o->seen[i]) vec_push(p->arena, x->axes, ((AstStoredAxis){.axis = i}));
 }
 
-/* Each axis is told once; of what could not be read it is not known. */
+/* Each axis must occur once; unknown if some could not be read. */
 static void axes_complete(Parse *p, const AstStored *x, const StoredOf *o) {
   for (uint32_t i = 0; i < o->axis->len; i++) {
     const AstItem *item = &o->axis->at[i];

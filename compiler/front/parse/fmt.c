@@ -1,15 +1,15 @@
-/* front/parse/fmt.c - the formatter: a file that parsed, in canonical layout. It works on the file's
- * words rather than on its tree, so that parentheses, numbers and comments stay as written; the
- * tree says where statements begin. What it does:
+/* front/parse/fmt.c - the formatter: puts a file that parsed in canonical layout. It works on the file's tokens, not
+ * on its tree, so that parentheses, numbers and comments stay as written; the tree says where statements begin.
+ * Layout:
  *
- *   statements   one level of two blanks a block; at most one empty line kept; `;` kept on one line
+ *   statements   two blanks of indentation per block; at most one empty line kept; `;` kept on one line
  *   blocks       `{ a; b }` stays on its line if it was on one, else every line of it gets its own
- *   long lines   broken where the source broke them, but behind an operator or comma rather than
- *                before it; what follows is indented by four
- *   blanks       around operators, except around `^`, and in indices (not in what is substituted, nor
- *                behind `where`) around + - * / // %; none behind the comma where brackets hold names
- *                and numbers only
- *   comments     their own lines, or behind what they follow, in one column where lines follow each other
+ *   long lines   broken where the source broke them, but after an operator or comma, not
+ *                before it; continuation lines are indented by four
+ *   blanks       around operators, except around `^`, and in indices (not in substituted expressions, nor
+ *                after `where`) around + - * / // %; none after the comma where brackets contain only names
+ *                and numbers
+ *   comments     on their own lines, or after what they follow, aligned on consecutive lines
  *   signs        in ASCII */
 #include "front/ast.h"
 #include "scan.h"
@@ -31,7 +31,7 @@ typedef struct Level { int kind; bool reducer, tight, flag; } Level; /* an open 
 typedef struct Fmt {
   Arena *arena;
   Buf *out;
-  size_t base;               /* what the buffer held before us */
+  size_t base;               /* the buffer's length before this */
   const char *bytes;
   Words words;
   VEC(uint32_t) starts;      /* where statements begin, in order */
@@ -41,15 +41,15 @@ typedef struct Fmt {
   Token last;                /* the last token, */
   bool operand;              /*   whether it ends an operand, */
   bool unary;                /*   is a sign before one, */
-  bool reducer;              /*   or closes a reducer's brackets */
-  int said;                  /* how much of `sum:f64` */
+  bool reducer;              /* or closes a reducer's brackets */
+  int said;                  /* how much of `sum:f64` was read */
   bool external;             /* in an `extern def` */
-  bool asserts;              /* in an assert, where `:` stands behind `sites` */
+  bool asserts;              /* in an assert, where `:` comes after `sites` */
   bool stated;               /* between `adjoint` and its `=` */
-  Words pending;             /* comments on their way behind an operator */
+  Words pending;             /* comments to be moved after an operator */
   bool pending_break;
   bool line_empty;
-  VEC(size_t) trails;        /* where the code of a line ends that a comment follows */
+  VEC(size_t) trails;        /* where the code ends on a line with a trailing comment */
 } Fmt;
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static void read_words(Fmt *f, const Source *src) {
   }
   uint32_t end = 0, lines = 0, n = 0;
   for (uint32_t i = 0; i < f->words.len;
-       i++) { /* `;` leaves nothing but its mark on the next token */
+       i++) { /* `;` only marks the next token */
     Word w = f->words.at[i];
     w.lines = lines + newlines(src->bytes, end, w.t.at);
     end = w.t.end;
@@ -98,7 +98,7 @@ static bool is_plain(int kind) {
          kind == COMMENT;
 }
 
-/* Which blocks are broken over lines, which brackets hold only plain words. */
+/* Finds which blocks are broken over lines, and which brackets contain only plain words. */
 static void match_brackets(Fmt *f) {
   VEC(uint32_t) open = {0};
   Word *w = f->words.at;
@@ -121,7 +121,7 @@ static void match_brackets(Fmt *f) {
 
 static void find_starts(Fmt *f, AstStmt *const *s, uint32_t n);
 
-/* An adjoint begins no line, what stands in its block does. */
+/* An adjoint begins no line, but statements in its block do. */
 static void find_within(Fmt *f, const AstStmt *adjoint) {
   find_starts(f, adjoint->body.at, adjoint->body.len);
   if (adjoint->block) vec_push(f->arena, f->starts, adjoint->e->span.at);
@@ -214,7 +214,7 @@ static void write_token(Fmt *f, Token t) {
   f->line_empty = false;
 }
 
-/* What later tokens want to know of this one. */
+/* Records what later tokens need to know of this one. */
 static void note_token(Fmt *f, Word w) {
   int k = w.t.kind;
   bool binary = f->operand;
@@ -244,7 +244,7 @@ static void note_token(Fmt *f, Word w) {
 
 /* ---- between two tokens ---------------------------------------------------------------------- */
 
-/* Comments `c` and the end of the line before them: the first may be on it. */
+/* Writes comments `c` and ends the line before them; the first may be on that line. */
 static void write_comments(Fmt *f, const Word *c, uint32_t n, uint32_t indent, bool keep_empty) {
   for (uint32_t i = 0; i < n; i++) {
     if (!f->line_empty && (i || c[i].lines)) newline(f);
@@ -256,7 +256,7 @@ static void write_comments(Fmt *f, const Word *c, uint32_t n, uint32_t indent, b
   if (!f->line_empty) newline(f);
 }
 
-/* A statement, a block's end or the file's end is next. */
+/* Before a statement, a block's end or the file's end. */
 static void gap_between(Fmt *f, const Word *c, uint32_t n, Word next) {
   bool end = next.t.kind == TOK_RC || next.t.kind == TOK_EOF;
   bool inside = f->level.len > 0, broken = !inside || vec_last(f->level).flag;
@@ -277,14 +277,14 @@ static void gap_between(Fmt *f, const Word *c, uint32_t n, Word next) {
   if (next.t.kind == TOK_RC) blanks(f, 2 * (f->indent - 1));
 }
 
-/* A statement goes on over lines. */
+/* Inside a statement that continues over lines. */
 static void gap_within(Fmt *f, const Word *c, uint32_t n, Token next) {
   bool closing = next.kind == TOK_RP || next.kind == TOK_RB;
   write_comments(f, c, n, 2 * f->indent + 4, false);
   blanks(f, 2 * f->indent + (closing ? 0 : 4));
 }
 
-/* Better at a line's end than at the beginning of the next. */
+/* Whether it is better at a line's end than at the beginning of the next. */
 static bool ends_line(const Fmt *f, int k) {
   return k == TOK_ASSIGN || k == TOK_COLON || k == TOK_COMMA || k == TOK_LC ||
          (is_binary(k) && f->operand);
@@ -299,7 +299,7 @@ static void put(Fmt *f, const Word *c, uint32_t n, Word w) {
   bool behind = w.t.kind == TOK_ADJOINT && f->last.kind == TOK_RC && !n; /* of a block: on its line */
   bool line = (w.lines && !behind) || n || f->pending_break;
   f->start += starts;
-  if (f->pending.len) { /* those before the operator, then those behind it */
+  if (f->pending.len) { /* those before the operator, then those after it */
     hold_comments(f, c, n);
     c = f->pending.at;
     n = f->pending.len;
@@ -344,7 +344,7 @@ static bool next_line(const Buf *b, size_t from, size_t to) {
   return lines == 1;
 }
 
-/* Trails i..n-1 stand on lines that follow each other, none too long to share a column. */
+/* Trails i..n-1 are on consecutive lines, none too long to share a column. */
 static uint32_t run_end(const Fmt *f, uint32_t i) {
   enum { FAR = 72 };
   uint32_t n = i + 1;

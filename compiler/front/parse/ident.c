@@ -1,9 +1,9 @@
-/* front/parse/ident.c - identifiers are in Unicode's normal form C, or refused: two names that look the same
- * are then the same bytes. Rather than to normalise, we refuse every character whose normal form depends
- * on what stands around it (combining marks, Hangul's conjoining parts) or that has another one (the
- * Kelvin sign, compatibility ideographs). What is left needs no composing and no reordering, so that
- * looking at one character at a time is enough. The table is of Unicode 14: every letter, digit or mark
- * with a combining class, or whose quick check for NFC does not say yes. */
+/* front/parse/ident.c - checks that identifiers are in Unicode's normal form C: two names that look the same then
+ * have the same bytes. Instead of normalising, it refuses every character whose normal form depends on its
+ * neighbours (combining marks, Hangul's conjoining parts) or that has another one (the Kelvin sign, compatibility
+ * ideographs). The rest needs no composing and no reordering, so checking one character at a time is enough. The
+ * table is from Unicode 14: every letter, digit or mark that has a combining class, or whose quick check for NFC is
+ * not yes. */
 #include "parse.h"
 
 #include "base/utf8.h"

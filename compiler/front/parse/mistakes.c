@@ -1,9 +1,8 @@
-/* front/parse/mistakes.c - what to say where no token fits. In comes the token that cannot come next,
- * with the grammar in the state before it; out goes one complaint, and what to take in the token's
- * place so that one mistake makes one message. The rules are tried in order, special ones first;
- * the last lists all that could have come. Here are the order, brackets, and what rules look at;
- * words stand in mistakes_words.c, calls in mistakes_calls.c, what is missing in mistakes_missing.c, what is near to something
- * of ours in mistakes_near.c. */
+/* front/parse/mistakes.c - complaints where no token fits. In: the token that cannot come next, with the grammar in
+ * the state before it; out: one complaint, and what to take in the token's place so that one mistake makes one
+ * message. The rules are tried in order, special ones first; the last one lists everything that could have come.
+ * This file has the order, brackets, and the helpers of rules; words are in mistakes_words.c, calls in
+ * mistakes_calls.c, missing things in mistakes_missing.c, near misses in mistakes_near.c. */
 #include "front/foreign.h"
 #include "mistakes.h"
 
@@ -22,7 +21,7 @@ const char *token_shown(const Parse *p, Token t) {
                       n > 40 ? "..." : "");
 }
 
-/* A place is shown where the program stands, not in the empty lines at the end of the file. */
+/* A place is shown at the program's text, not in empty lines at the end of the file. */
 Span scene_place(const Scene *s) {
   Token t = s->t.kind == TOK_EOF && s->last.end ? s->last : s->t;
   return span_at(s->p, t.at, t.end);
@@ -65,7 +64,7 @@ Scanner scan_quietly(const Parse *p) {
   return s;
 }
 
-/* The text from at to end without blanks around it; NULL if it is long or empty. */
+/* The text from at to end without surrounding blanks; NULL if it is long or empty. */
 const char *source_piece(const Parse *p, uint32_t at, uint32_t end) {
   const char *s = p->src->bytes;
   while (at < end && (s[at] == ' ' || s[at] == '\t')) at++;
@@ -74,7 +73,7 @@ const char *source_piece(const Parse *p, uint32_t at, uint32_t end) {
   return arena_printf(p->arena, "%.*s", (int)(end - at), s + at);
 }
 
-/* Where the operand ends that begins with the token at hand, with its brackets; 0: not on this line. */
+/* The end of the operand that begins with the current token, including its brackets; 0: not on this line. */
 uint32_t operand_end(const Parse *p, Token t) {
   Scanner s = scan_quietly(p);
   bool reducer = t.kind == TOK_REDUCER;
@@ -95,7 +94,7 @@ uint32_t operand_end(const Parse *p, Token t) {
   return 0;
 }
 
-/* Where the statement's part on this line ends, seen from the token at hand; 0: far away. */
+/* The end of the statement's part on this line, from the current token on; 0: far away. */
 uint32_t line_rest(const Parse *p, Token t) {
   Scanner s = scan_quietly(p);
   for (int i = 0; i < NEAR; i++) {
@@ -106,7 +105,7 @@ uint32_t line_rest(const Parse *p, Token t) {
   return 0;
 }
 
-/* Does this line go on with the token, outside of brackets? */
+/* Whether this line continues with the token, outside brackets. */
 bool line_has(const Parse *p, int kind, int before) {
   Scanner s = scan_quietly(p);
   for (int i = 0, depth = 0; i < NEAR; i++) {
@@ -119,7 +118,7 @@ bool line_has(const Parse *p, int kind, int before) {
   return false;
 }
 
-/* Is the innermost bracket closed on this line? Looks no further than some hundred tokens. */
+/* Whether the innermost bracket is closed on this line. Looks only some hundred tokens ahead. */
 bool bracket_closed(const Parse *p) {
   enum { FAR = 500 };
   Scanner s = scan_quietly(p);
@@ -133,7 +132,7 @@ bool bracket_closed(const Parse *p) {
   return true;
 }
 
-/* Where the innermost bracket is closed on this line, behind the token at hand; 0: it is not. */
+/* Where the innermost bracket is closed on this line, after the current token; 0: it is not. */
 uint32_t bracket_end(const Parse *p) {
   Scanner s = scan_quietly(p);
   for (int i = 0, depth = 1; i < NEAR; i++) {
@@ -145,7 +144,7 @@ uint32_t bracket_end(const Parse *p) {
   return 0;
 }
 
-/* What stands behind the next `=` of this line. */
+/* The text after the next `=` of this line. */
 const char *value_ahead(const Parse *p) {
   Scanner s = scan_quietly(p);
   for (int i = 0; i < NEAR; i++) {
@@ -159,7 +158,7 @@ const char *value_ahead(const Parse *p) {
   return NULL;
 }
 
-/* The token behind the pair of brackets that comes next, or the next one if none does. */
+/* The token after the next pair of brackets, or the next one if there is none. */
 Token token_behind_brackets(const Parse *p) {
   Scanner s = scan_quietly(p);
   Token t = scan(&s);
@@ -183,7 +182,7 @@ static void want(Wanted *w, const char *name) {
   w->at[w->n++] = name;
 }
 
-/* Takes whole groups of tokens out of ok and puts a word for each into w. */
+/* Removes whole groups of tokens from ok and adds a word for each to w. */
 static void want_groups(Wanted *w, bool *ok) {
   bool statement = ok[TOK_DIM], step = ok[TOK_NEXT],
        expression = ok[TOK_INT], infix = ok[TOK_STAR];
@@ -192,7 +191,7 @@ static void want_groups(Wanted *w, bool *ok) {
   if (expression) want(w, ok[TOK_NOT] ? "an expression" : "an operand");
   if (infix) want(w, "an operator");
   ok[TOK_FROM] = ok[TOK_TO] = ok[TOK_EXTERN] = false; /* never alone, and seldom what was meant */
-  if (infix && !expression) ok[TOK_LP] = ok[TOK_LB] = false; /* of a call or an index: too much to say */
+  if (infix && !expression) ok[TOK_LP] = ok[TOK_LB] = false; /* for a call or an index: too much to list */
   for (int k = 0; k < TOKEN_KINDS; k++) {
     bool heads = statement && (token_facts(k) & HEADS || k == TOK_ID);
     bool operand = expression && (begins_operand(k) || k == TOK_MINUS);
@@ -218,13 +217,13 @@ static const char *expected(const Scene *s) {
   return b.s;
 }
 
-/* The line above may have lacked its end, so that this one was taken for the rest of it. */
+/* The line above may lack its end, so that this one was read as its continuation. */
 void hint_joined(const Scene *s, Diag *g) {
   const Parse *p = s->p;
   bool begins = p->newline && p->stmt_tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP &&
                 s->in != TOK_LB;
   Token end = begins ? s->last : p->joined;
-  bool stands = end.end > end.at; /* what is put before an expression at the prompt does not */
+  bool stands = end.end > end.at; /* what the prompt inserts before an expression has no position */
   if (s->t.kind != TOK_EOF && end.kind && stands && end.end - end.at < 40)
     diag_hint(p->diags, g, "this line goes on from the one above, which ends with `%.*s`",
               (int)(end.end - end.at), token_text(p, end));
@@ -306,14 +305,14 @@ void complain_mismatch(Parse *p, Token t) {
   if (o.kind != TOK_LC) diag_at(p->diags, g, span_at(p, o.at, o.at + 1), "opened here");
 }
 
-/* A statement that cannot stand in the block, and is indented as what the block belongs to. */
+/* Whether it is a statement that cannot be in the block, indented like the block's own statement. */
 static bool left_block(const Scene *s, const Open *o) {
   const Parse *p = s->p;
   return p->newline && (s->start || s->last.kind == TOK_NEWLINE) && token_facts(s->t.kind) & HEADS &&
          s->t.at - p->scan.line_start <= o->indent && o->deeper;
 }
 
-/* The statement ends only because a `}` comes that closes nothing, of which more is said at once. */
+/* The statement ends only at a `}` that closes nothing, which is reported next. */
 static int extra_brace(const Scene *s) {
   bool brace = s->t.kind == TOK_NEWLINE && s->p->held.kind == TOK_RC && !s->p->open.len;
   return brace && s->t.at == s->t.end ? TOK_BAD : PASS;

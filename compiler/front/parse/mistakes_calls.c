@@ -1,5 +1,5 @@
-/* front/parse/mistakes_calls.c - rules about calls, functions and brackets as other languages and papers write them: arguments with
- * names, functions without a name, comprehensions, subscripts in braces. */
+/* front/parse/mistakes_calls.c - rules about calls, functions and brackets as other languages and papers write them:
+ * named arguments, anonymous functions, comprehensions, subscripts in braces. */
 #include "front/foreign.h"
 #include "mistakes.h"
 
@@ -22,7 +22,7 @@ static const AstDecl *decl_find(const Parse *p, const char *name) {
   return NULL;
 }
 
-/* What a call is about: its first argument as a read, and the labels in it as far as they are told. */
+/* The subject of a call: its first argument as a read, with its labels as far as they are written. */
 typedef struct Read { const char *text; const char *label[8]; uint32_t n; } Read;
 
 static bool read_declared(const Parse *p, const char *name, Read *r) {
@@ -58,7 +58,7 @@ static bool read_first(const Parse *p, const Open *open, Read *r) {
   return r->text && t.kind == TOK_RB;
 }
 
-/* `axis=1`: the number behind the `=`; false: it is another word, or no number. */
+/* `axis=1`: the number after the `=`; false: another word, or no number. */
 static bool axis_said(const Parse *p, Token word, Scanner ahead, int64_t *axis) {
   static const char *const words[] = {"axis", "dim", "axes", "dims"};
   bool known = false;
@@ -71,7 +71,7 @@ static bool axis_said(const Parse *p, Token word, Scanner ahead, int64_t *axis) 
   return true;
 }
 
-/* What stands in the brackets, without `name =`; NULL: too long. */
+/* The text in the brackets, without `name =`; NULL: too long. */
 static const char *arguments_unnamed(const Parse *p, const Open *open) {
   Scanner s = scan_quietly(p);
   s.at = p->src->bytes + open->at + 1;
@@ -179,7 +179,7 @@ int rule_range(const Scene *s) {
   return TOK_BAD;
 }
 
-/* `case x of`, `match x {`, `let a = 1 in`, `a as f64`, where a value stands. */
+/* `case x of`, `match x {`, `let a = 1 in`, `a as f64`, in place of a value. */
 int rule_word_in_value(const Scene *s) {
   typedef struct Known { const char *word, *hint; bool behind; } Known;
   static const Known known[] = {
@@ -249,7 +249,8 @@ int rule_comment_sign(const Scene *s) {
 
 /* ---- brackets and subscripts ------------------------------------------------------------------- */
 
-/* "sum", for `sum_`, `Sum`, `SUM` and the signs: what the letters before a `_` or all of them mean; NULL: nothing. */
+/* "sum", for `sum_`, `Sum`, `SUM` and the signs: the reducer meant by the letters before a `_`, or by all; NULL:
+ * none. */
 static const char *reducer_meant(const Parse *p, Token t, size_t *n) {
   typedef struct Sign { const char *text, *word; } Sign;
   static const Sign signs[] = {{"\xCE\xA3", "sum"}, {"\xE2\x88\x91", "sum"}, {"\xCE\xA0", "prod"}};

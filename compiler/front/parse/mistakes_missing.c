@@ -1,5 +1,5 @@
-/* front/parse/mistakes_missing.c - rules about what was left out or is too much: brackets, commas, operators, branches, the
- * end of a statement. */
+/* front/parse/mistakes_missing.c - rules about what is missing or superfluous: brackets, commas, operators,
+ * branches, the end of a statement. */
 #include "front/limits.h"
 #include "mistakes.h"
 
@@ -32,7 +32,7 @@ int rule_missing_comma(const Scene *s) {
   return ANSWER_INSERT + TOK_COMMA;
 }
 
-/* What is known about a name when two operands meet. */
+/* What is known about a name followed by another operand. */
 typedef enum { CALLED, READ, UNKNOWN } Callee;
 
 static Callee callee(const Parse *p, Token name) {
@@ -78,7 +78,7 @@ int rule_slashes(const Scene *s) {
   return s->t.kind == TOK_IDIV && !(p->open.len && bracket_closed(p)) ? ANSWER_LINE : TOK_BAD;
 }
 
-/* A `then` or `else` that the line does not bring any more. */
+/* A `then` or `else` that is missing on the line. */
 int rule_missing_branch(const Scene *s) {
   int k = s->ok[TOK_THEN] ? TOK_THEN : TOK_ELSE;
   if (!s->ok[k] || !ends_operand(s) || !begins_operand(s->t.kind)) return PASS;
@@ -91,7 +91,7 @@ int rule_missing_branch(const Scene *s) {
   return ANSWER_INSERT + k;
 }
 
-/* The string that comes next, perhaps the token at hand; NULL: something else does. */
+/* The string that comes next, perhaps the current token; NULL: something else comes next. */
 static const char *text_next(const Scene *s) {
   Scanner ahead = scan_quietly(s->p);
   Token t = s->t.kind == TOK_STRING ? s->t : scan(&ahead);
@@ -116,7 +116,7 @@ int rule_assert(const Scene *s) {
   return !first && s->t.kind == TOK_STRING ? ANSWER_INSERT + TOK_COMMA : TOK_BAD;
 }
 
-/* `assert on 16: bytes <= 3 GB`, `assert bytes <= 3 GB`: a plan's limits, not quite. */
+/* `assert on 16: bytes <= 3 GB`, `assert bytes <= 3 GB`: almost a plan's limits. */
 int rule_limits(const Scene *s) {
   const Parse *p = s->p;
   double factor;

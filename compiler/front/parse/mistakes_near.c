@@ -1,5 +1,5 @@
-/* front/parse/mistakes_near.c - rules about what is nearly a program: a keyword with a letter too many, an operator that is a
- * word elsewhere, several things in a statement that takes one. */
+/* front/parse/mistakes_near.c - rules about near misses: a misspelt keyword, an operator that is a word elsewhere,
+ * several things in a statement that takes one. */
 #include "mistakes.h"
 
 #include <string.h>
@@ -9,13 +9,13 @@ static bool text_is(const Scene *s, Token t, const char *word) {
   return t.end - t.at == n && memcmp(token_text(s->p, t), word, n) == 0;
 }
 
-/* The keyword between the quotes of its name. */
+/* The keyword in the quotes of its name. */
 static const char *keyword(int kind, uint32_t *n) {
   const char *name = token_name(kind) + 1;
   return *n = (uint32_t)strcspn(name, "`"), name;
 }
 
-/* The keyword that is nearest to the name, of those that can be meant; 0: none is near. Case counts for nothing. */
+/* The possible keyword that is nearest to the name; 0: none is near. Ignores case. */
 static int near_keyword(const Scene *s, Token t, const bool *meant) {
   enum { LONG = 12 };
   char name[LONG];
@@ -36,7 +36,7 @@ static int near_keyword(const Scene *s, Token t, const bool *meant) {
   return best;
 }
 
-/* `inptu X[i:3]` at the beginning of a statement, `if a thn b` within. */
+/* `inptu X[i:3]` at the beginning of a statement, `if a thn b` inside one. */
 int rule_misspelt(const Scene *s) {
   const Parse *p = s->p;
   bool heads[TOKEN_KINDS] = {false}, within[TOKEN_KINDS] = {false};
@@ -108,7 +108,7 @@ int rule_choice_behind(const Scene *s) {
   return predicate ? TOK_WHERE : TOK_BAD;
 }
 
-/* ---- several things where one is taken --------------------------------------------------------- */
+/* ---- several things instead of one ------------------------------------------------------------- */
 
 static const char *too_many_hint(const Scene *s) {
   const Parse *p = s->p;

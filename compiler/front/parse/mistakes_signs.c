@@ -1,5 +1,5 @@
-/* front/parse/mistakes_signs.c - signs of other notations: what NumPy, Julia, MATLAB, LaTeX and C write with `*`, `%`, `^`, `<` and
- * brackets. Each rule knows one of them by the tokens around it. */
+/* front/parse/mistakes_signs.c - signs of other notations: what NumPy, Julia, MATLAB, LaTeX and C write with `*`,
+ * `%`, `^`, `<` and brackets. Each rule recognises one of them by the tokens around it. */
 #include "mistakes.h"
 
 static bool next_byte_is(const Scene *s, char c) { return s->p->src->bytes[s->t.end] == c; }
@@ -77,7 +77,7 @@ int rule_foreign_sign(const Scene *s) {
   return PASS;
 }
 
-/* A comment as C writes it. */
+/* A comment in C's syntax. */
 int rule_comment_c(const Scene *s) {
   if (s->t.kind != TOK_SLASH || !next_byte_is(s, '*') || !(s->p->newline || s->start) || s->in == TOK_LP || s->in == TOK_LB) return PASS;
   Diag *g = scene_say(s, D_E001, "unexpected `/*`, which begins no comment");

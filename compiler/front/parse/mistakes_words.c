@@ -1,5 +1,5 @@
-/* front/parse/mistakes_words.c - rules about words and signs that stand where they do not belong: `=` and `==`, `where`,
- * keywords as names, statements out of place, and words of other languages. */
+/* front/parse/mistakes_words.c - rules about misplaced words and signs: `=` and `==`, `where`, keywords as names,
+ * statements out of place, and words of other languages. */
 #include "front/foreign.h"
 #include "mistakes.h"
 
@@ -27,7 +27,7 @@ int rule_equals(const Scene *s) {
 
 /* ---- signs of other languages in and around brackets ------------------------------------------- */
 
-/* Are there only names and commas from the token at hand to the closing bracket? */
+/* Whether only names and commas come between the current token and the closing bracket. */
 static bool names_ahead(const Parse *p, int close) {
   Scanner s = scan_quietly(p);
   for (int i = 0; i < NEAR; i++) {
@@ -65,7 +65,7 @@ int rule_where_called(const Scene *s) {
   return TOK_BAD;
 }
 
-/* What stands in the round brackets that the token at hand opens, and what comes behind them; NULL: too long. */
+/* The text in the round brackets that the current token opens, and the token after them; NULL: too long. */
 static const char *round_inside(const Parse *p, Token open, Token *behind) {
   uint32_t close = bracket_end(p);
   const char *inside = close ? source_piece(p, open.end, close - 1) : NULL;
@@ -124,7 +124,7 @@ static void hint_where(const Scene *s, Diag *g) {
   const Parse *p = s->p;
   Span r = p->reach;
   uint32_t n = p->open.len, depth = 0;
-  while (r.src && depth < n && p->open.at[n - 1 - depth].at >= r.end) depth++; /* brackets of the body that are open here */
+  while (r.src && depth < n && p->open.at[n - 1 - depth].at >= r.end) depth++; /* the body's open brackets */
   bool round = depth == 1 && s->in == TOK_LP, plain = depth == 0 && s->in != TOK_LC;
   uint32_t end = n && (round || plain) ? bracket_end(p) : line_rest(p, s->t);
   const char *q = end ? source_piece(p, s->t.end, n && (round || plain) ? end - 1 : end) : NULL;
@@ -166,7 +166,7 @@ int rule_where_in_read(const Scene *s) {
   return TOK_BAD;
 }
 
-/* Once for each word, however often it stands for a name. */
+/* Once per word, however often it is used as a name. */
 static Diag *say_misnamed(const Scene *s, Token t) {
   if (misnamed(s->p, t, true)) return NULL;
   return diag_add(s->p->diags, D_E017, span_at(s->p, t.at, t.end), "%s is a word of the language and cannot name anything",
@@ -215,14 +215,14 @@ int rule_keyword_as_name(const Scene *s) {
   return word_names(s, s->t, TOK_ID);
 }
 
-/* `state = 3`, `input[i] = 3`: the word was taken for the beginning of such a statement. */
+/* `state = 3`, `input[i] = 3`: the word was read as the beginning of such a statement. */
 int rule_keyword_defined(const Scene *s) {
   if (s->p->stmt_tokens != 1 || !(token_facts(s->last.kind) & HEADS)) return PASS;
   if (s->t.kind != TOK_ASSIGN && s->t.kind != TOK_LB) return PASS;
   return word_names(s, s->last, TOK_BAD);
 }
 
-/* Between brackets the grammar takes `max` and `pi` as the beginning of an expression. */
+/* In brackets the grammar takes `max` and `pi` as the beginning of an expression. */
 static bool word_is_name(const Scene *s, bool item, bool known) {
   Scanner ahead = scan_quietly(s->p);
   int k = s->t.kind, next = scan(&ahead).kind;
@@ -289,7 +289,7 @@ int rule_loop_head(const Scene *s) {
   return TOK_BAD;
 }
 
-/* `X[i] * 2`, `2 * x`: an expression where a statement is wanted. */
+/* `X[i] * 2`, `2 * x`: an expression in place of a statement. */
 int rule_bare_expression(const Scene *s) {
   const Parse *p = s->p;
   if (s->start && s->ok[TOK_DIM] && (begins_operand(s->t.kind) || s->t.kind == TOK_MINUS || s->t.kind == TOK_PLUS)) {

@@ -1,8 +1,7 @@
-/* front/parse/parse.c - the parser's driver. In comes a source, out goes its AstFile. Between the scanner
- * and the grammar it decides which newlines end a statement (docs/language.md, "Lines"), keeps
- * track of brackets, and after a mistake finds the next statement. One token is read ahead, and
- * only behind a newline; every token is tried on the grammar before the grammar takes it, so a
- * complaint sees all that could have come. */
+/* front/parse/parse.c - the parser's driver. In: a source; out: its AstFile. Between the scanner and the grammar it
+ * decides which newlines end a statement (docs/language.md, "Lines"), tracks brackets, and after a mistake finds the
+ * next statement. It reads one token ahead, only after a newline. It tries every token on the grammar before the
+ * grammar takes it, so a complaint knows everything that could have come. */
 #include "parse.h"
 
 #include <stdlib.h>
@@ -14,7 +13,7 @@ static bool in_round(const Parse *p) { /* newlines mean nothing there */
 
 /* ---- from scanner to tokens ------------------------------------------------------------------ */
 
-/* What belongs to a statement that was complained about gets no complaint of its own, unless it hides something. */
+/* What belongs to a statement with a complaint gets no complaint of its own, unless it hides something. */
 static bool goes_unsaid(Parse *p, Fault f) {
   if (f == FAULT_CR && p->said_return) return true;
   if (f == FAULT_CR) p->said_return = true;
@@ -35,7 +34,7 @@ static void on_comment(void *env, uint32_t at, uint32_t end) {
   vec_push(p->arena, p->file->comments, span_at(p, at, end));
 }
 
-/* The next token as the scanner sees it, or the one held back. */
+/* The next token from the scanner, or the one held back. */
 static Token token_raw(Parse *p) {
   Token t = p->held;
   if (t.kind != TOK_BAD) {
@@ -61,15 +60,15 @@ static Token newline_before(Parse *p, Token t) {
   return (Token){p->last.end, p->last.end, TOK_NEWLINE};
 }
 
-/* `extern "f"` begins no statement: it stands behind an equation. */
+/* `extern "f"` begins no statement: it follows an equation. */
 static bool goes_on(const Parse *p, Token t) {
   Scanner ahead = scan_quietly(p);
   return t.kind == TOK_EXTERN && scan(&ahead).kind == TOK_STRING;
 }
 
-/* The next token as the grammar shall see it: newlines only where they end a statement. */
+/* The next token for the grammar: with newlines only where they end a statement. */
 static Token token_next(Parse *p) {
-  bool behind = p->held.kind != TOK_BAD; /* its newline has been dealt with */
+  bool behind = p->held.kind != TOK_BAD; /* its newline has been handled */
   Token t = token_raw(p);
   if (t.kind == TOK_SEMI) {
     t.kind = TOK_NEWLINE;
@@ -93,7 +92,7 @@ static bool closes(const Parse *p, int kind) {
   return p->open.len && vec_last(p->open).kind == want;
 }
 
-/* Does a bracket behind such a token belong to it? */
+/* Whether a bracket after such a token belongs to it. */
 static bool heads_bracket(const Parse *p) {
   int k = p->last.kind;
   return k == TOK_ID || k == TOK_DTYPE || k == TOK_REDUCER || k == TOK_COUNT || k == TOK_RP ||
@@ -125,7 +124,7 @@ static void mind_brackets(Parse *p, Token t) {
   if (t.kind == TOK_RP || t.kind == TOK_RB || t.kind == TOK_RC) bracket_close(p, t);
 }
 
-/* What a message may want to show of the statement at hand. */
+/* Remembers what a message may want to show of the current statement. */
 static void mind_operands(Parse *p, Token t) {
   switch (t.kind) {
   case TOK_DTYPE: if (p->reducer == 2) return; /* fallthrough */
@@ -136,7 +135,7 @@ static void mind_operands(Parse *p, Token t) {
   }
 }
 
-/* Has `sum`, `sum:` or `sum:f64` been said? */
+/* Whether `sum`, `sum:` or `sum:f64` came before. */
 static int reducer_said(const Parse *p, int kind) {
   if (kind == TOK_REDUCER) return 1;
   if (kind == TOK_COLON && p->reducer == 1) return 2;
@@ -170,14 +169,14 @@ static void token_take(Parse *p, Token t) {
 
 /* ---- after a mistake ------------------------------------------------------------------------- */
 
-/* Does the token, first on its line, begin the next statement? Only if it can do nothing else, or the line is
+/* Whether the token, first on its line, begins the next statement: only if it can do nothing else, or the line is
  * indented no further than the broken statement. */
 static bool statement_at(const Parse *p, Token t) {
   unsigned facts = token_facts(t.kind);
   return p->newline && facts & BEGINS && (facts & HEADS || t.at - p->scan.line_start <= p->stmt_indent);
 }
 
-/* Passes over tokens from t on until the statement is over. What is held then comes next. */
+/* Skips tokens from t on to the end of the statement. What is held comes next. */
 static void skip_statement(Parse *p, Token t, uint32_t keep) {
   bool must = p->stuck == t.at + 1; /* twice at one token: get past it */
   p->stuck = t.at + 1;
@@ -221,7 +220,7 @@ static bool close_hurt_block(Parse *p, Token t) {
   return grammar_accepts(p->grammar, TOK_RC);
 }
 
-/* As if the block ended before the token at hand. */
+/* As if the block ended before the current token. */
 static bool block_close(Parse *p) {
   Token end = {p->last.end, p->last.end, TOK_RC};
   if (!grammar_accepts(p->grammar, TOK_RC)) {
@@ -236,8 +235,8 @@ static bool block_close(Parse *p) {
   return true;
 }
 
-/* What is done about a token that cannot come next. In a statement that was patched, a second mistake that cannot be is
- * most likely the first one's doing. */
+/* Decides what to do about a token that cannot come next. In a statement that was patched, a second impossible token
+ * is most likely a consequence of the first mistake. */
 static int answer_find(Parse *p, Token t) {
   Diags *all = p->diags;
   if (p->patched) p->diags = diags_new(p->arena);
@@ -249,7 +248,7 @@ static int answer_find(Parse *p, Token t) {
   return quiet ? complain_unexpected(p, t) : answer;
 }
 
-/* Does what the complaint asks for; false if the statement is lost. *taken: the token is done with. */
+/* Does what the complaint asks for; false if the statement is lost. *taken: the token has been handled. */
 static bool answer_follow(Parse *p, Token *t, int answer, bool *taken) {
   switch (answer) {
   case TOK_BAD: return false;
@@ -263,14 +262,14 @@ static bool answer_follow(Parse *p, Token *t, int answer, bool *taken) {
   }
   if (answer >= ANSWER_INSERT) {
     token_take(p, (Token){t->at, t->at, answer - ANSWER_INSERT});
-    *taken = t->kind == TOK_NEWLINE && answer == ANSWER_INSERT + TOK_LC; /* a block begins with no end of a line */
+    *taken = t->kind == TOK_NEWLINE && answer == ANSWER_INSERT + TOK_LC; /* no newline begins a block */
     if (*taken) return true;
   } else
     t->kind = answer;
   return grammar_accepts(p->grammar, t->kind);
 }
 
-/* A string that did not end on its line may end with one of the next: then nothing between is read as the program. */
+/* An unterminated string may end on a later line: then the text in between is not read as program. */
 static void string_pass(Parse *p) {
   enum { LINES = 3 };
   const char *at = p->scan.at;
@@ -283,7 +282,7 @@ static void string_pass(Parse *p) {
   }
 }
 
-/* Takes the token, or what was meant by it; false if nothing would do. */
+/* Takes the token, or what was meant by it; false if nothing fits. */
 static bool token_place(Parse *p, Token t) {
   if (t.kind == TOK_SLIP) {
     t.kind = complain_slip(p, t);
@@ -292,7 +291,7 @@ static bool token_place(Parse *p, Token t) {
   if (t.kind == TOK_BAD) return false;
   if (t.kind == TOK_STRING && p->open_string == t.at + 1) {
     string_pass(p);
-    if (!grammar_accepts(p->grammar, t.kind)) return false; /* enough was said */
+    if (!grammar_accepts(p->grammar, t.kind)) return false; /* enough was reported */
   }
   if (token_facts(t.kind) & WORD) t.kind = complain_word(p, t);
   if ((t.kind == TOK_RP || t.kind == TOK_RB || t.kind == TOK_RC) && !closes(p, t.kind)) {
@@ -315,7 +314,7 @@ static void parse_tokens(Parse *p) {
   }
 }
 
-/* ---- what is left ---------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 typedef VEC(uint32_t) Places;
 
@@ -334,7 +333,7 @@ static Places complaints_places(const Parse *p) {
   return v;
 }
 
-/* To the end of its line: what stands there and is no statement may have been meant to be a part of it. */
+/* To the end of its line: text there that is no statement may have been meant as a part of it. */
 static uint32_t statement_end(const Parse *p, const AstStmt *s) {
   const char *at = p->src->bytes + s->span.end;
   while (*at && !strchr("\n;#", *at)) at++;
@@ -352,7 +351,7 @@ static void statements_mark(Parse *p, Places v) {
   }
 }
 
-/* The names outside of brackets and before a `=`, wherever no sound statement stands. */
+/* The names outside brackets and before a `=`, where there is no sound statement. */
 static void names_lost(Parse *p, Places v) {
   AstFile *f = p->file;
   Scanner s = scan_quietly(p);
@@ -374,7 +373,7 @@ static void names_lost(Parse *p, Places v) {
     f->lost_head = f->lost_head || (depth == 0 && !head && t.kind == TOK_ASSIGN); /* a second name */
     bool here = n < v.len && v.at[n] < t.end && t.kind != TOK_EQ && t.kind != TOK_SLIP;
     f->lost_head = f->lost_head || (here && head); /* what is wrong may be the name */
-    if (t.kind == TOK_USE || t.kind == TOK_ASSERT) f->lost_all = true; /* an assert may be what others rely on */
+    if (t.kind == TOK_USE || t.kind == TOK_ASSERT) f->lost_all = true; /* others may rely on an assert */
     if (t.kind == TOK_LP || t.kind == TOK_LB) depth++;
     if ((t.kind == TOK_RP || t.kind == TOK_RB) && depth) depth--;
     if (depth == 0 && (t.kind == TOK_ASSIGN || t.kind == TOK_COMMA)) head = t.kind == TOK_COMMA;
@@ -402,7 +401,7 @@ static void unclaimed_big(Parse *p) {
   }
 }
 
-/* As if `name =` stood before the text, where nothing does. */
+/* Proceeds as if `name =` came before the text, if nothing does. */
 static void left_assume(Parse *p) {
   token_take(p, (Token){0, 0, TOK_ID});
   token_take(p, (Token){0, 0, TOK_ASSIGN});

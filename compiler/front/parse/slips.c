@@ -1,6 +1,5 @@
-/* front/parse/slips.c - what to say about characters, names and operators that are none of the
- * language's. In come places, out go complaints, and for an operator of another language which of
- * ours was meant. */
+/* front/parse/slips.c - complaints about characters, names and operators that the language does not have. In:
+ * places; out: complaints, and for an operator of another language ours that was meant. */
 #include "front/foreign.h"
 #include "front/limits.h"
 #include "parse.h"
@@ -126,12 +125,12 @@ static const char *file_name(const Parse *p, Span at) {
                       (int)(at.at - p->last.at), name, n, name);
 }
 
-/* The word at s; 0: there is none. */
+/* The length of the word at s; 0: there is none. */
 static size_t word_length(const char *s) {
   return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 }
 
-/* `s` and a prime of typesetters: how it is written here, with the name before it. */
+/* `s` followed by a typographic prime: its form here, with the name before it. */
 static const char *prime_hint(const Parse *p, Span at) {
   static const char *const primes[] = {"\xE2\x80\xB2", "\xE2\x80\x99", "\xE2\x80\x98", "\xC2\xB4", "\xE2\x80\xB3"};
   const char *s = p->src->bytes + at.at;
@@ -170,7 +169,7 @@ static const char *dot_hint(const Parse *p, Span at) {
   return arena_printf(p->arena, "functions stand alone: `%.*s(...)`", (int)n, word);
 }
 
-/* `\\frac`, of LaTeX. */
+/* `\\frac`, from LaTeX. */
 static const char *latex_hint(const Parse *p, Span at) {
   typedef struct Command { const char *word, *hint; } Command;
   static const Command known[] = {
@@ -216,7 +215,7 @@ static const char *without_gaps(const Parse *p, const char *s, int n) {
   return b.s;
 }
 
-/* `3GB`, `1.5GiB`: how long the number is, in front of a unit of limits.def; 0: there is none. */
+/* `3GB`, `1.5GiB`: the length of the number before a unit of limits.def; 0: there is none. */
 static int amount_of(const Parse *p, const char *s, int n) {
   double factor;
   int digits = (int)strspn(s, "0123456789.");
@@ -225,7 +224,7 @@ static int amount_of(const Parse *p, const char *s, int n) {
   return unit_find(UNIT_BYTES, unit, &factor) || unit_find(UNIT_SECONDS, unit, &factor) ? digits : 0;
 }
 
-/* How much of s is a number. */
+/* The length of the number at s. */
 static int number_length(const char *s, int n) {
   int k = 0;
   while (k < n && s[k] >= '0' && s[k] <= '9') k++;
@@ -239,7 +238,7 @@ static int number_length(const char *s, int n) {
   return e;
 }
 
-/* `1.5f`, `10L`, `1d0`, `2.5j`, `0..3`, `0xff`: what is glued to a number elsewhere. */
+/* `1.5f`, `10L`, `1d0`, `2.5j`, `0..3`, `0xff`: suffixes of numbers in other languages. */
 static const char *glued_hint(const Parse *p, const char *s, int n) {
   typedef struct Suffix { const char *text, *dtype; } Suffix;
   static const Suffix known[] = {
@@ -396,7 +395,7 @@ static const SlipInfo *slip_find(const Parse *p, Token t) {
   return &slips[COUNT(slips) - 1];
 }
 
-/* `|x|`, `x |> f`, `n!`, `f = x -> e`: what the sign means where it stands. */
+/* `|x|`, `x |> f`, `n!`, `f = x -> e`: what the sign means there. */
 static const char *slip_hint(const Parse *p, Token t) {
   const char *s = p->src->bytes + t.end, *line = s + strcspn(s, "\n#"), *bar = memchr(s, '|', (size_t)(line - s));
   bool behind = p->last_ends, one = t.end - t.at == 1;

@@ -1,4 +1,4 @@
-/* front/parse/token.c - the table of token.h, for those who ask by number. */
+/* front/parse/token.c - the table of token.h, for lookup by number. */
 #include "token.h"
 
 const char *token_name(int kind) {

@@ -1,10 +1,10 @@
-/* driver/column.c - the column: what every command does with a program, in order. After each language it is checked, and under
- * --roundtrip replaced by what its text reads back as (language.c).
+/* driver/column.c - the pipeline: what every command does with a program, in order. After each language its result
+ * is checked, and under --roundtrip replaced by what its text reads back as (language.c).
  *
  *     parse -> graph -> optimised -> tasks -> loops                   for one site
  *                    -> (a plan) -> relations -> tasks                for many
  *
- * A text joins in where it belongs (texts.c); reports look at what was made, and make nothing. */
+ * A text enters at its own stage (texts.c); reports look at results and make none. */
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@
 
 /* ---- parse -------------------------------------------------------------------------------------------- */
 
-/* The complaints about what did parse, where nothing else than the text decides them. */
+/* Reports complaints about the parts that parsed, if they depend only on the text. */
 static void job_rest(Session *s, Job *j, const Args *a) {
   if (!s->diags->errors || a->given[OPT_DIM].len || !program_hangs_together(&s->front, j->program)) return;
   bug_where = "graph_from_ast of a broken program";
@@ -25,7 +25,7 @@ static void job_rest(Session *s, Job *j, const Args *a) {
   bug_where = NULL;
 }
 
-/* Words NAME=VALUE of the command line, from the first on: a name that is given two values. */
+/* Words NAME=VALUE of the command line, from `first` on: complains about a name with two values. */
 static Leave words_agree(Session *s, const Words *w, uint32_t first, const char *option) {
   Map seen = map_new(s->arena);
   Str name;
@@ -93,7 +93,7 @@ Leave job_graph(Session *s, Job *j, const Args *a) {
   return LEAVE_OK;
 }
 
-/* The dims that `some` leaves out are those that the program gives no value. */
+/* The dims that `some` lacks are those that the program leaves without a value. */
 static DimValues dims_fixed(Session *s, const Job *j, const EinGraph *some) {
   DimValues fixed = {0};
   for (uint32_t i = 0; i < j->dims.len; i++) {
@@ -105,7 +105,7 @@ static DimValues dims_fixed(Session *s, const Job *j, const EinGraph *some) {
   return fixed;
 }
 
-/* NULL where the program cannot be compiled with these dims; nothing is complained about. */
+/* NULL if the program cannot be compiled with these dims; reports no complaints. */
 static EinGraph *graph_try(Session *s, const Job *j, const DimValues *dims) {
   session_fresh(s);
   EinGraph *g = graph_from_ast(&s->front, j->program, dims);
@@ -117,7 +117,7 @@ Leave job_graph_open(Session *s, Job *j, const Args *a) {
   const DimValues none = {0};
   if (!j->program || !j->dims.len) return job_graph(s, j, a);
   bug_where = "graph_from_ast, sizes open";
-  Diags *said = s->diags; /* of the parser: kept, whatever the tries say */
+  Diags *said = s->diags; /* the parser's: kept, whatever the attempts report */
   Front front = s->front;
   EinGraph *g = graph_try(s, j, &none);
   DimValues fixed = {0}, all = j->dims;
@@ -148,7 +148,7 @@ Leave job_sizes(Session *s, Job *j, const Args *a) {
 
 /* ---- graph to graph ----------------------------------------------------------------------------------- */
 
-/* After each pass on the graph. */
+/* Runs after each pass on the graph. */
 static void pass_sound(void *ctx, const char *pass, const EinGraph *g) {
   Session *s = ctx;
   Buf b = buf_new(s->arena);
@@ -180,7 +180,7 @@ const EinNode *job_widest(Session *s, Job *j, const Args *a) {
   return graph_too_wide(j->best);
 }
 
-/* Floats that are combined in an order have the bits of that order. */
+/* Makes floats combine in one fixed order, and so with fixed bits. */
 static Leave job_one_order(Session *s, const Job *j, const Args *a) {
   const EinNode *n = arg_has(a, OPT_DETERMINISTIC) ? graph_inexact(j->best) : NULL;
   if (!n) return LEAVE_OK;
@@ -267,14 +267,15 @@ bool loops_device(const Job *j) {
   return false;
 }
 
-/* Of a text of loops, which says what they are for. */
+/* For a text of loops, which states its target. */
 static Leave loops_run_here(Session *s, const Job *j, const Args *a) {
   bool device = loops_device(j), wanted = target_device(s, a);
   if (device == wanted || !j->loops->kernels.len || arg_has(a, OPT_STOP)) return LEAVE_OK;
   return fail(s, LEAVE_USAGE, device ? "%s has loops for a device, of which no C is made; --emit=cuda makes CUDA" : "%s has loops for a processor, and none for a device", j->path);
 }
 
-/* Loops go along several dimensions at once, and count their elements. Sizes that stay open are looked at when they are bound. */
+/* Loops may run over several dimensions at once, and count their elements. Open sizes are checked when they are
+ * bound. */
 static Leave buffer_fits(Session *s, const Job *j, const TaskBuffer *b) {
   int64_t n = 1;
   Value v;
@@ -289,8 +290,8 @@ static Leave buffer_fits(Session *s, const Job *j, const TaskBuffer *b) {
   return LEAVE_OK;
 }
 
-/* The same on every machine, so that the same program gives the same bits: as AVX-512 has it. Where registers are narrower
- * or fewer, the C compiler takes several for one; tiles are made to fit them. A machine file may say more. */
+/* The same on every machine, so that the same program gives the same bits: sized for AVX-512. Where registers are
+ * narrower or fewer, the C compiler uses several for one; tiles are sized to fit. A machine file may state more. */
 Leave job_loops(Session *s, Job *j, const Args *a) {
   LoopTarget target = {.lanes_bytes = 64, .registers = 32};
   Leave l = tuning_find(s, a, &target, &j->worth_threads);
@@ -320,7 +321,7 @@ static uint64_t hash_text(uint64_t h, const char *s, size_t n) { /* FNV-1a */
   return h;
 }
 
-/* The program's bytes and its modules'; of a text, what it means. */
+/* Hashes the program's bytes and its modules'; for a text, its meaning. */
 static uint64_t hash_of(Session *s, const Job *j) {
   uint64_t h = 0xCBF29CE484222325u;
   if (j->program) {
@@ -336,7 +337,7 @@ static uint64_t hash_of(Session *s, const Job *j) {
   return hash_text(h, b.s, b.len);
 }
 
-/* The file's name alone, fit for a line of any text. */
+/* The file's name without its folder, fit for a line of any text. */
 static const char *source_name(Session *s, const char *path) {
   const char *slash = strrchr(path, '/');
   char *name = arena_printf(s->arena, "%s", slash ? slash + 1 : path);

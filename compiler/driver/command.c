@@ -1,4 +1,4 @@
-/* driver/command.c - the command's door: words to Args, Args to a command. */
+/* driver/command.c - the entry point of commands: from words to Args, from Args to a command. */
 #include <unistd.h>
 
 #include "ein.h"
@@ -29,7 +29,7 @@ static Leave command_help(Session *s, CommandId c) {
   return LEAVE_OK;
 }
 
-/* What reads standard input, or makes another program of this process. */
+/* Refuses what reads standard input, or execs another program. */
 static Leave guest_may(Session *s, const Args *a) {
   const char *what = a->command == CMD_REPL ? "ein repl" : a->command == CMD_JUPYTER ? "ein jupyter" : arg_has(a, OPT_NP) ? "--np" : arg_has(a, OPT_PEERS) ? "--peers" : NULL;
   return s->guest && what ? fail(s, LEAVE_USAGE, "%s wants a process of its own, and here ein is a library", what) : LEAVE_OK;

@@ -1,5 +1,5 @@
-/* driver/files.c - text files out, standard input in, and other programs run without a shell.
- * Tensors are written by the runtime. */
+/* driver/files.c - writes text files, reads standard input, and runs other programs without a shell. The runtime
+ * writes tensors. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "driver.h"
 
 extern char **environ;
-enum { STDIN_MOST = PROGRAM_BYTES }; /* a program: all that standard input can be */
+enum { STDIN_MOST = PROGRAM_BYTES }; /* a program: the most that standard input may hold */
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
@@ -53,7 +53,7 @@ static Leave device_write(Session *s, const char *path, const char *bytes, size_
   return ok ? LEAVE_OK : fail(s, LEAVE_MACHINE, "cannot write %s: %s", path, strerror(why));
 }
 
-/* The file that a link leads to, and the mode of what is there: a replacement keeps it. */
+/* Finds the file that a link leads to, and the mode of an existing file, which a replacement keeps. */
 static Leave target_find(Session *s, const char **path, mode_t *mode) {
   struct stat st;
   if (stat(*path, &st) != 0) return LEAVE_OK;
@@ -66,7 +66,7 @@ static Leave target_find(Session *s, const char **path, mode_t *mode) {
   return LEAVE_OK;
 }
 
-/* Where the folder takes no new file, but the file itself may be written. */
+/* For a folder that takes no new file, where the file itself may be written. */
 static bool write_there(const char *path, const char *bytes, size_t len) {
   int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
   bool ok = fd >= 0 && write_all(fd, bytes, len);
@@ -188,7 +188,7 @@ const char *program_on_path(Arena *a, const char *name) {
   return NULL;
 }
 
-/* The child's end of each pipe becomes its stdin and stdout; all our ends close when it starts. */
+/* The child's end of each pipe becomes its stdin and stdout; all our ends close in it. */
 static int child_start(const char *const *argv, int in, int out, bool stderr_too, pid_t *pid) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
@@ -208,7 +208,7 @@ static int child_start(const char *const *argv, int in, int out, bool stderr_too
   return e;
 }
 
-/* Feeds and drains at once, so that neither side waits for the other. */
+/* Writes and reads at the same time, so that neither side waits for the other. */
 static void converse(int to, int from, const char *in, size_t len, Buf *out) {
   char piece[1 << 14];
   fcntl(to, F_SETFL, O_NONBLOCK);

@@ -1,7 +1,8 @@
-/* driver/interrupt.c - Ctrl-C in a session that goes on: what is being computed stops, and nothing else does.
+/* driver/interrupt.c - Ctrl-C in an interactive session: stops the current computation, and nothing else.
  *
- * What a signal's handler sees must be global; this is all of it. Only the prompt asks for it: elsewhere a signal ends the process. A guest has no
- * handler: its caller says from another thread what shall end, and the lock keeps contexts whole while they are told. */
+ * What a signal handler reads must be global; this is all of it. Only the prompt uses it: elsewhere a signal ends
+ * the process. A guest has no handler: its caller cancels from another thread, and the lock keeps contexts alive
+ * meanwhile. */
 #include <signal.h>
 
 #include "driver/compile/native.h"

@@ -1,4 +1,4 @@
-/* driver/keeping.c - what of a repeat is kept, and when (keeping.h). */
+/* driver/keeping.c - checkpoints: what of a repeat is saved, and when (keeping.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "task/sites/site.h"
 #include "task/task.h"
 
-/* ---- which repeat --------------------------------------------------------------------------------------------------- */
+/* ---- which repeat ------------------------------------------------------------------------------------------------ */
 
 static const EinNode *outermost(const EinGraph *g, uint32_t *n) {
   const EinNode *found = NULL;
@@ -19,7 +19,8 @@ static const EinNode *outermost(const EinGraph *g, uint32_t *n) {
   return found;
 }
 
-/* What `%12` in a text of the repeat is, wherever in the program it stands: within it a number of its own, outside a name. */
+/* Adds the meaning of `%12` in a text of the repeat, independent of its position in the program: inside the repeat a
+ * number of its own, outside it a name. */
 static void id_add(CacheKey *k, const EinGraph *g, const EinNode *repeat, uint32_t id) {
   char text[24];
   Str name = NULL;
@@ -29,7 +30,7 @@ static void id_add(CacheKey *k, const EinGraph *g, const EinNode *repeat, uint32
   else cache_key_add(k, text, (size_t)snprintf(text, sizeof text, "%%%u", id < repeat->id ? 0 : id - repeat->id));
 }
 
-/* Where a line of a text ends, but for the place behind it. */
+/* The end of a line of a text, without the place after it. */
 static const char *line_end(const char *at, const char *end) {
   for (const char *p = at; p + 2 < end; p++)
     if (p[0] == ' ' && p[1] == '@' && p[2] == '"') return p;
@@ -50,8 +51,8 @@ static void line_add(CacheKey *k, const EinGraph *g, const EinNode *repeat, cons
   cache_key_add(k, "\n", 1);
 }
 
-/* Its block, as the graph's text has it: equations, states, what they read. Not how many turns it makes, so that one can go on for longer, nor
- * where it stands in the file. */
+/* Hashes its block, as in the graph's text: equations, states, their operands. Excludes the number of turns, so that
+ * a run can be extended, and its place in the file. */
 static void repeat_key(Arena *a, const EinGraph *g, const EinNode *repeat, int64_t out[2]) {
   Buf text = buf_new(a);
   CacheKey k = cache_key_new();
@@ -62,18 +63,18 @@ static void repeat_key(Arena *a, const EinGraph *g, const EinNode *repeat, int64
   memcpy(out, (uint64_t[]){k.a, k.b}, sizeof(uint64_t[2]));
 }
 
-/* The same whether its sizes are open or not: as it is compiled by one process. */
+/* The same whether its sizes are open or not: as compiled for one process. */
 static const EinGraph *graph_open(Session *s, const Job *j, const Args *a, bool compiled) {
   if ((compiled && !s->ranks) || !j->program) return j->graph;
   Job open = *j;
   Diags *collect = s->collect;
-  s->collect = diags_new(s->arena); /* it has been said */
+  s->collect = diags_new(s->arena); /* it has been reported */
   Leave l = job_graph_open(s, &open, a);
   s->collect = collect;
   return l ? j->graph : open.graph;
 }
 
-/* ---- what is said of it ------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 bool keeping_wanted(const Args *a) { return arg_has(a, OPT_CHECKPOINT) || arg_has(a, OPT_RESUME) || arg_has(a, OPT_EVERY); }
 
@@ -117,9 +118,9 @@ Leave keeping_new(Session *s, const Job *j, const Args *a, bool compiled, Keepin
   return !l && out->from ? kept_any(out) : l;
 }
 
-/* ---- what goes from turn to turn ---------------------------------------------------------------------------------------- */
+/* ---- what goes from turn to turn --------------------------------------------------------------------------------- */
 
-/* Its own name; or, where it has none or another has it already, its number. */
+/* Its own name; or, if it has none or another has it already, its number. */
 static const char *name_of(const Keeping *k, Str name) {
   bool taken = !name;
   for (uint32_t i = 0; i < k->kept.len && !taken; i++) taken = strcmp(k->kept.at[i].name, name->s) == 0;
@@ -137,7 +138,8 @@ static const Task *task_repeat(const TaskGraph *t) {
   return NULL;
 }
 
-/* It is changed in the repeat, and had a value before: a state, or a stack. The other buffer of a state that has two is filled anew in each turn. */
+/* Whether it changes in the repeat, and had a value before: a state, or a stack. A state's second buffer, if any, is
+ * refilled in each turn. */
 static bool goes_on(const TaskGraph *t, const Task *repeat, uint32_t b) {
   bool before = false, within = false;
   for (uint32_t i = 0; i < repeat->exchange.len; i++) {
@@ -149,7 +151,7 @@ static bool goes_on(const TaskGraph *t, const Task *repeat, uint32_t b) {
   return before && within;
 }
 
-/* Which blocks a process has is the plan's, whose text has it. */
+/* The blocks of a process depend on the plan, so its text is in the key. */
 static void plan_key(Keeping *k, const TaskGraph *t) {
   Buf text = buf_new(k->s->arena);
   CacheKey key = cache_key_new();
@@ -159,7 +161,7 @@ static void plan_key(Keeping *k, const TaskGraph *t) {
   memcpy(k->plan + 1, (uint64_t[]){key.a, key.b}, sizeof(uint64_t[2]));
 }
 
-/* Which part of the whole it is. */
+/* Finds which part of the whole it is. */
 static void part_find(Keeping *k, const TaskBuffer *x, const int64_t *shape) {
   const TaskGraph *t = k->j->tasks;
   int64_t *low = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1), *high = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1), *whole = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1);
@@ -180,7 +182,7 @@ static void buffers_find(Keeping *k, const ein_ctx *ctx) {
   const TaskGraph *t = k->j->tasks;
   if (t->mesh.n) plan_key(k, t);
   const Task *repeat = task_repeat(t);
-  BUG_UNLESS(repeat); /* one of its turns has been made, or would be next */
+  BUG_UNLESS(repeat); /* one of its turns has run, or would be next */
   k->bound = repeat->buffer;
   for (uint32_t b = 0, at = 0; b < t->buffers.len; at += t->buffers.at[b++].rank) { /* at: its shape, as they lie one behind the other */
     const TaskBuffer *x = &t->buffers.at[b];
@@ -191,7 +193,7 @@ static void buffers_find(Keeping *k, const ein_ctx *ctx) {
   }
 }
 
-/* Before the first turn, and after each. */
+/* Runs before the first turn, and after each. */
 static ein_status turn_over(Keeping *k, int64_t most, int64_t *turn, ein_error *error) {
   ein_status status = EIN_OK;
   if (k->began < 0) {

@@ -1,5 +1,6 @@
-/* driver/keeping_files.c - checkpoints in their folder (keeping.h). Each is written under another name, brought to the disk, and renamed; then the
- * folder is brought to the disk. Whenever the run is killed, or the machine, the newest one is whole. */
+/* driver/keeping_files.c - checkpoints in their folder (keeping.h). Each is written under a temporary name, synced
+ * to disk, and renamed; then the folder is synced. Whenever the run or the machine is killed, the newest checkpoint
+ * is complete. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static const char *kept_path(Arena *a, const char *folder, int64_t turn) {
   return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, last_part);
 }
 
-/* The turn that a name says that ends so; -1: it is not such a name. */
+/* The turn in a name with this ending; -1: it is not such a name. */
 static int64_t turn_behind(const char *name, const char *ending) {
   size_t n = strlen(name), first = sizeof first_part - 1, last = strlen(ending);
   int64_t turn = -1;
@@ -40,7 +41,7 @@ static bool same_folder(const char *a, const char *b) {
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* What the writers call a file that is not whole yet: .ein-, 16 digits, .tmp */
+/* The name of a file that is not complete yet: .ein-, 16 digits, .tmp */
 static bool is_leftover(const char *name) {
   size_t n = strlen(name);
   return n == 25 && strncmp(name, ".ein-", 5) == 0 && strspn(name + 5, "0123456789abcdef") == 16 && strcmp(name + 21, ".tmp") == 0;
@@ -73,7 +74,7 @@ Leave kept_any(const Keeping *k) {
   return fail(k->s, LEAVE_USAGE, "--resume %s: there is no checkpoint in it, which would be called %s000050%s or so", k->from, first_part, last_part);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static bool disk_has(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -84,7 +85,7 @@ static bool disk_has(const char *path) {
   return ok;
 }
 
-/* What a process's blocks are called, behind the turn. */
+/* The ending, after the turn, of the names of a process's blocks. */
 static const char *blocks_of(Arena *a, int64_t rank, int64_t ranks) {
   return arena_printf(a, ".rank-%lld-of-%lld%s", (long long)rank, (long long)ranks, last_part);
 }
@@ -95,14 +96,15 @@ static const char *blocks_path(Arena *a, const char *folder, int64_t turn, const
   return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, part);
 }
 
-/* What this process has written of turns before the newest two. */
+/* Removes what this process has written for turns before the newest two. */
 static void older_gone(const Keeping *k, Arena *a) {
   int64_t turn = INT64_MAX, all;
   for (int i = 0; i < KEPT_FILES && turn >= 0; i++) turn = newest(a, k->to, turn);
   for (all = turn; ranks_first(k->s) && (all = newest(a, k->to, all)) >= 0;) unlink(kept_path(a, k->to, all));
   Words files = folder_files(a, k->to);
   for (uint32_t i = 0; i < files.len; i++) {
-    const char *others = k->fixed && ranks_first(k->s) ? strstr(files.at[i], ".rank-") : NULL; /* who wrote what this run began with */
+    /* who wrote the checkpoint from which this run started */
+    const char *others = k->fixed && ranks_first(k->s) ? strstr(files.at[i], ".rank-") : NULL;
     all = others || k->s->ranks ? turn_behind(files.at[i], others ? others : blocks_part(k, a)) : -1;
     if (all >= 0 && all < turn) unlink(arena_printf(a, "%s/%s", k->to, files.at[i]));
   }
@@ -112,7 +114,7 @@ static ein_named_tensor numbers(const char *name, const int64_t *at, int ndim, c
   return (ein_named_tensor){name, {.data = (void *)(uintptr_t)at, .device_type = 1, .ndim = ndim, .dtype = EIN_I64, .shape = n}};
 }
 
-/* It has its name once it is on the disk, and so has the folder. */
+/* Renames it once it is on disk, then syncs the folder. */
 static ein_status file_put_whole(const Keeping *k, Arena *a, const KeptTensors *all, const char *path, ein_error *error) {
   const char *half = arena_printf(a, "%s/%s%s", k->to, half_made, k->s->ranks ? blocks_part(k, a) : last_part);
   ein_status status = ein_safetensors_write(half, all->len, all->at, error);
@@ -120,7 +122,7 @@ static ein_status file_put_whole(const Keeping *k, Arena *a, const KeptTensors *
   return ein_error_set(error, EIN_ERR_IO, "the checkpoint %s cannot be written: %s", path, strerror(errno));
 }
 
-/* What all processes came to: each is at the same place. */
+/* The joint result of all processes, which are all at this point. */
 static ein_status agreed(const Keeping *k, ein_status mine, ein_error *error) {
   if (!k->s->ranks) return mine;
   const ein_wire *wire = k->s->ranks->door->moves(k->s->ranks->world);
@@ -155,7 +157,7 @@ ein_status kept_write(const Keeping *k, int64_t turn, ein_error *error) {
   return status;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 typedef struct Tensor { const char *name; ein_stored at; bool readable; } Tensor;
 typedef struct File { Arena *a; const char *path; VEC(Tensor) all; } File;
@@ -203,7 +205,8 @@ static ein_status tensor_take(const File *f, const char *name, const ein_tensor 
 
 static const char *processes(Arena *a, int64_t n) { return n ? arena_printf(a, "%lld processes", (long long)n) : "one process"; }
 
-/* By as many processes, and the same plan; none of these: by one process. *others: by others, which under --deterministic may be. */
+/* Requires the same number of processes, and the same plan; without these, a single process. *others: by a different
+ * number, which --deterministic allows. */
 static ein_status plan_fits(const Keeping *k, const File *f, int64_t plan[3], bool *others, ein_error *error) {
   const int64_t three = 3;
   const ein_tensor to = {.data = plan, .dtype = EIN_I64, .ndim = 1, .shape = &three};
@@ -234,14 +237,15 @@ static ein_status blocks_take(const Keeping *k, int64_t turn, ein_error *error) 
   return status == EIN_OK ? tensors_take(k, &f, error) : status;
 }
 
-/* ---- what other processes have written ------------------------------------------------------------------------------ */
+/* ---- what other processes have written --------------------------------------------------------------------------- */
 
 typedef struct Gathered {    /* a tensor here */
   uint8_t *has;              /* by element of this process's block */
   int64_t whole[EIN_MAX_AXES]; /* as far as blocks go */
 } Gathered;
 
-/* Of a block that begins at `low`, in f, what lies in this process's. Where blocks overlap they are the same. */
+/* Copies from a block in f, which begins at `low`, the part inside this process's. Overlapping blocks have equal
+ * elements. */
 static ein_status part_take(const Keeping *k, const File *f, uint32_t i, const Tensor *x, const int64_t *low, Gathered *g, ein_error *error) {
   const ein_tensor *to = &k->kept.at[i].tensor;
   const int64_t *own = k->low.at[i] + 1, size = dtype_size((DType)to->dtype);
@@ -269,7 +273,7 @@ static ein_status part_take(const Keeping *k, const File *f, uint32_t i, const T
   return status;
 }
 
-/* Of each tensor what the file has of it; blocks: they say where they stand. */
+/* Copies what the file has of each tensor; blocks: they state where they are. */
 static ein_status parts_take(const Keeping *k, const File *f, bool blocks, Gathered *g, ein_error *error) {
   ein_status status = EIN_OK;
   for (uint32_t i = 0; i < k->kept.len && status == EIN_OK; i++) {
@@ -298,7 +302,7 @@ static ein_status all_there(const Keeping *k, const File *f, const Gathered *g, 
   return EIN_OK;
 }
 
-/* By so many processes; 0: by one, whose tensors are whole. */
+/* Reads files of this many processes; 0: of one, with whole tensors. */
 static ein_status others_take(const Keeping *k, const File *f, int64_t ranks, int64_t turn, ein_error *error) {
   Arena *a = arena_new();
   Gathered *g = NEW_ARRAY(a, Gathered, k->kept.len + 1);
@@ -320,7 +324,7 @@ static ein_status others_take(const Keeping *k, const File *f, int64_t ranks, in
   return status;
 }
 
-/* A file that is not this run's ends the run, so it may have been read in part. */
+/* A file of another run ends this one, so it may have been read in part. */
 static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *turn, ein_error *error) {
   int64_t made = 0, repeat[2] = {0, 0}, two = 2;
   const ein_tensor made_to = {.data = &made, .dtype = EIN_I64}, repeat_to = {.data = repeat, .dtype = EIN_I64, .ndim = 1, .shape = &two};
@@ -359,7 +363,7 @@ static ein_status newest_take(Keeping *k, int64_t most, int64_t *turn, ein_error
   return ein_error_set(error, EIN_ERR_IO, "%s has lost its checkpoints", k->from);
 }
 
-/* The one before the newest is for a disk that was full, a file that was copied half. */
+/* The one before the newest is used if a disk was full, or a file was half copied. */
 ein_status kept_read(Keeping *k, int64_t most, int64_t *turn, ein_error *error) {
   return agreed(k, newest_take(k, most, turn, error), error);
 }

@@ -1,11 +1,11 @@
-/* driver/language.c - the languages between a program and its C: what the ending of a file says, and what is done after each that we
- * make, once for all of them: it is checked, and under --roundtrip replaced by what its text reads back as. */
+/* driver/language.c - the languages between a program and its C: maps file endings to languages, and handles the
+ * result of each stage in one place: it is checked, and under --roundtrip replaced by what its text reads back as. */
 #include <string.h>
 
 #include "algebra/algebra.h"
 #include "driver.h"
 
-/* What all of them have, with the type forgotten. */
+/* What all of them have, with the type erased. */
 #define LANGUAGE(noun, Type) \
   static void noun##_out(Buf *b, const void *x) { noun##_print(b, x); } \
   static void *noun##_in(Arena *a, Strings *t, Source *src, Diags *d) { return noun##_read(a, t, src, d); } \

@@ -1,5 +1,5 @@
-/* driver/patience.c - said before a run begins that will take minutes or more: how much there is to do, counted as if every predicate
- * held and no loop stopped early. What data decide is not counted. */
+/* driver/patience.c - warns before a run that will take minutes or more: estimates the work as if every predicate
+ * held and no loop stopped early. Work that depends on data is not counted. */
 #include "task/cost.h"
 #include "driver.h"
 
@@ -7,7 +7,7 @@ enum { PATIENCE_SECONDS = 120 };
 
 static bool dim_of(void *ctx, Str name, int64_t *out) { return job_dim(ctx, name, out); }
 
-/* 1 where it has no value yet. */
+/* 1 if it has no value yet. */
 static double value_of(const Job *j, const Expr *e) {
   ExprEnv env = {.dim = dim_of, .ctx = (void *)(uintptr_t)j};
   Value v;
@@ -33,16 +33,16 @@ static void say_long(Session *s, double steps, double a_second, const char *of, 
       days ? "days" : hours ? "hours" : "minutes", hint);
 }
 
-/* Some ten million points a second by the evaluator. */
+/* The evaluator handles some ten million points per second. */
 void patience_eval(Session *s, const Job *j, const EinGraph *g) {
   say_long(s, region_points(j, g->top), 3e7, "points by the evaluator", "; without --target=eval it is faster");
 }
 
-/* Some thousand million operations a second by C on one thread. */
+/* C on one thread does some thousand million operations per second. */
 void patience_c(Session *s, const Job *j, int threads) {
   GraphCost cost;
   CostError error;
   CostDims dims = {dim_of, (void *)(uintptr_t)j};
-  if (!task_cost(s->arena, j->tasks, &dims, &cost, &error)) return; /* said when the run is planned */
+  if (!task_cost(s->arena, j->tasks, &dims, &cost, &error)) return; /* reported when the run is planned */
   say_long(s, (double)cost.all.flops + (double)cost.all.integer, 2e9 * (threads > 1 ? threads : 1), "operations", "");
 }

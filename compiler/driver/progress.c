@@ -1,5 +1,5 @@
-/* driver/progress.c - where a long run stands (progress.h). A context's counters are read while another thread counts: each is one word, and a line that is
- * a turn late is as good. */
+/* driver/progress.c - shows how far a long run is (progress.h). A context's counters are read while another thread
+ * counts: each is one word, and it does not matter if a line is a turn late. */
 #include <math.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static double clock_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- what there is to be seen ------------------------------------------------------------------------------------------ */
+/* ---- what can be observed ---------------------------------------------------------------------------------------- */
 
 static bool dim_of(void *ctx, Str name, int64_t *out) {
   return job_dim(ctx, name, out);
@@ -30,7 +30,7 @@ static bool is_watched(const EinNode *n, const char *name) {
   return n->rank == 0 && dtype_is_float(n->dtype) && n->name && strcmp(n->name->s, name) == 0;
 }
 
-/* Scalar states of repeats that stand in no other; and if there is one such repeat, how long it is. */
+/* Finds scalar states of repeats that are not nested; and if there is only one such repeat, its length. */
 static void repeats_look(const Job *j, Progress *p, const char *name, bool *found, Buf *all) {
   uint32_t repeats = 0;
   for (uint32_t i = 0; i < j->graph->top->nodes.len; i++) {
@@ -63,7 +63,7 @@ Leave progress_new(Session *s, const Job *j, const Args *a, Progress *out) {
   return LEAVE_OK;
 }
 
-/* ---- the line ------------------------------------------------------------------------------------------------------------ */
+/* ---- the line ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Seen { int64_t turn; bool has; double value; } Seen;
 
@@ -103,9 +103,9 @@ static void line_show(Progress *p, Seen x) {
   arena_free(a);
 }
 
-/* ---- compiled code --------------------------------------------------------------------------------------------------------- */
+/* ---- compiled code ----------------------------------------------------------------------------------------------- */
 
-/* A buffer of that state that holds it through all turns; of several sites, at the first. */
+/* A buffer that holds that state through all turns; for several sites, the first site's. */
 static void buffer_find(Progress *p, const Job *j) {
   const Task *repeat = NULL;
   for (uint32_t i = 0; i < j->tasks->tasks.len; i++)
@@ -173,7 +173,7 @@ void progress_begin(Progress *p, const Job *j, const void *ctx) {
   p->threaded = pthread_create(&p->thread, NULL, look, p) == 0;
 }
 
-/* ---- the evaluator ---------------------------------------------------------------------------------------------------------- */
+/* ---- the evaluator ----------------------------------------------------------------------------------------------- */
 
 void progress_eval(Progress *p, const Eval *e) {
   const Seen x = {.turn = e->at.turn, .has = e->at.has, .value = e->at.value};

@@ -1,5 +1,5 @@
-/* driver/session.c - what lives as long as the process: memory, names, where the standard library
- * is, and the only ways to a terminal. */
+/* driver/session.c - what lives as long as the process: memory, names, the path of the standard library, and the
+ * only ways to a terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* A closed standard stream must not become the number of a file opened later. */
+/* A closed standard stream must not become the number of a file that is opened later. */
 static void streams_ready(void) {
   for (int fd = 0; fd < 3; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
@@ -37,14 +37,14 @@ const char *program_folder(const Session *s) {
   return arena_printf(s->arena, "%.*s", (int)n, self);
 }
 
-/* A build tree may be anywhere: ein.source, which Meson writes beside the program there, names the checkout. */
+/* A build tree may be anywhere: ein.source, which Meson writes next to the program there, names the checkout. */
 static const char *checkout_of(Arena *a, const char *self) {
   const char *why;
   Source *src = source_read(a, arena_printf(a, "%sein.source", self), &why);
   return src && *src->bytes ? arena_printf(a, "%.*s", (int)strcspn(src->bytes, "\n"), src->bytes) : NULL;
 }
 
-/* Installed, bin/ein has its folders in share/ein; in a build tree they are those of the checkout. */
+/* Installed, bin/ein has its folders in share/ein; in a build tree they are the checkout's. */
 const char *folder_beside(const Session *s, const char *variable, const char *folder, const char *file) {
   Arena *a = s->arena;
   const char *said = getenv(variable), *self = program_folder(s);
@@ -58,7 +58,7 @@ const char *folder_beside(const Session *s, const char *variable, const char *fo
   return NULL;
 }
 
-/* Where it is not, the complaint says where it should be. */
+/* If it is missing, the complaint says where it should be. */
 static const char *stdlib_find(const Session *s) {
   const char *found = folder_beside(s, "EIN_STDLIB", "stdlib", "prelude.ein"), *self = program_folder(s);
   return found || !self ? found : arena_printf(s->arena, "%s../share/ein/stdlib", self);
@@ -99,8 +99,7 @@ static void stdout_flush(void) {
   if (!stdout_failed && fflush(stdout) != 0) stdout_failed = errno ? errno : EIO;
 }
 
-/* A reader of our output that went away has what it wanted; any other failure loses what was asked
- * for. */
+/* A reader that went away has what it wanted; any other failure loses requested output. */
 Leave session_end(Session *s, Leave code) {
   if (!s->guest) stdout_flush();
   s->capture = false;
@@ -110,7 +109,7 @@ Leave session_end(Session *s, Leave code) {
   return code;
 }
 
-/* ---- speaking ------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 enum { TEXT_MOST = 8000 }; /* bytes of one message: words of the command line and names can be long */
 
@@ -207,7 +206,7 @@ void count_text(Buf *b, uint32_t errors, uint32_t warnings) {
   if (warnings) buf_printf(b, "%u warning%s", warnings, warnings == 1 ? "" : "s");
 }
 
-/* E009 nowhere in the text is about a file of the command line, or about the standard library. */
+/* E009 without a place in the text is about a file of the command line, or about the standard library. */
 Leave diags_leave(const Diags *d) {
   if (!d->errors) return LEAVE_OK;
   for (uint32_t i = 0; i < d->all.len; i++)
@@ -230,7 +229,7 @@ void diags_show(Session *s, Diags *d) {
 Leave session_report(Session *s) {
   Diags *d = s->diags;
   Leave l = diags_leave(d);
-  session_fresh(s); /* what is said is not said again */
+  session_fresh(s); /* reported complaints are not repeated */
   if (s->capture) {
     for (uint32_t i = 0; i < d->all.len; i++)
       if (d->all.at[i]->kind == DIAG_ERROR) vec_push(s->arena, s->captured, d->all.at[i]->text);

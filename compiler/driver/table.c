@@ -1,4 +1,4 @@
-/* driver/table.c - what reports are made of. */
+/* driver/table.c - tables and texts for reports. */
 #include "table.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ enum { WIDTH_USUAL = 120, WIDTH_LEAST = 60, CLIPPED_LEAST = 16 };
 
 /* ---- texts and numbers ------------------------------------------------------------------------------ */
 
-/* Columns on a terminal; of a text that may hold anything. */
+/* Its width in terminal columns; the text may contain anything. */
 size_t text_columns(const char *s) {
   size_t columns = 0;
   for (size_t n = strlen(s); n;) {
@@ -24,7 +24,7 @@ size_t text_columns(const char *s) {
   return columns;
 }
 
-/* At most so many columns of it, the last three dots if there is more. The columns it took. */
+/* Appends at most this many columns of it, the last three as dots if there is more. Returns the columns used. */
 static size_t text_clipped(Buf *b, const char *s, size_t most) {
   bool whole = text_columns(s) <= most;
   size_t columns = 0, room = whole ? most : most - 3;

@@ -1,6 +1,7 @@
-/* driver/temporary.c - files and folders that are not to stay, and the C compiler at work: a signal that ends us takes them along.
+/* driver/temporary.c - temporary files and folders, and a running C compiler: a signal that ends us removes them.
  *
- * What a signal's handler sees must be global; this is all of it. Only the command comes here: as a library, ein installs no handlers. */
+ * What a signal handler reads must be global; this is all of it. Only the command uses this: as a library, ein
+ * installs no handlers. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,11 +17,11 @@ enum { KEPT_MOST = 16 };
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 static const char *volatile kept[KEPT_MOST];
 static volatile pid_t child;
-static volatile sig_atomic_t watched; /* 0: by nobody here; 2: handlers are there */
+static volatile sig_atomic_t watched; /* 0: by nobody here; 2: handlers are installed */
 
 void temporary_watch(void) { watched = 1; }
 
-/* A folder goes with all that is in it; of what a handler may do, starting `rm` is the least that can. */
+/* Removes a folder with its contents; of what a handler may do, starting `rm` is the least that suffices. */
 static void remove_now(const char *path) {
   if (unlink(path) == 0 || errno == ENOENT) return;
   pid_t rm = fork();
@@ -42,7 +43,7 @@ static void end_by(int number) {
   raise(number);
 }
 
-/* Who ignores a signal, as under nohup, goes on ignoring it. */
+/* A signal that is ignored, as under nohup, stays ignored. */
 static void handle_once(void) {
   struct sigaction by = {.sa_handler = end_by}, old;
   if (watched != 1) return;
@@ -53,7 +54,7 @@ static void handle_once(void) {
     if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(ending[i], &by, NULL);
 }
 
-/* While something is made and not yet known here, nothing may come between. */
+/* Blocks signals while something has been made and is not registered here yet. */
 static void hold(sigset_t *was) {
   sigset_t all;
   if (!watched) return;

@@ -1,5 +1,6 @@
-/* driver/texts.c - texts of the languages between, where a compilation may begin: read, checked, and what they are about (names, types and
- * shapes of inputs and outputs) as a graph with nothing in between. One that was mailed to us may be wrong: that is no bug. */
+/* driver/texts.c - texts of the intermediate languages, where a compilation may begin: read, checked, and summarised
+ * (names, types and shapes of inputs and outputs) as a graph without contents. A text from elsewhere may be wrong:
+ * that is no bug. */
 #include <string.h>
 
 #include "algebra/algebra.h"
@@ -15,9 +16,9 @@ static Source *text_read(Session *s, const Job *j) {
   return src;
 }
 
-/* ---- what it is about ------------------------------------------------------------------------------------- */
+/* ---- the summary ------------------------------------------------------------------------------------------ */
 
-/* A tensor as far as its name, type and shape go; labels are NULL where none are known. */
+/* A vertex with a tensor's name, type and shape; labels are NULL if unknown. */
 static EinNode *tensor_vertex(EinGraph *g, DType t, uint32_t rank, const Expr **dim, Str *label, Place at) {
   Exprs *x = g->exprs;
   if (!label) label = NEW_ARRAY(g->arena, Str, rank + 1);
@@ -28,7 +29,7 @@ static EinNode *tensor_vertex(EinGraph *g, DType t, uint32_t rank, const Expr **
   return n;
 }
 
-/* Of a mesh the whole tensor, whose blocks its sites have. */
+/* On a mesh, the shape of the whole tensor, of which sites have blocks. */
 static const Expr **whole_of(Session *s, const TaskGraph *t, const TaskBuffer *b) {
   if (!t->mesh.n) return b->dim;
   int64_t *extent = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
@@ -126,7 +127,7 @@ static Leave loop_source(Session *s, Job *j, Source *src) {
   return LEAVE_OK;
 }
 
-/* What is not proved of its loops is looked at from here on. */
+/* What is not proved of its loops is tested at run time from here on. */
 static Leave loops_guarded(Session *s, Job *j) {
   Buf open = buf_new(s->arena);
   if (!task_check_ranges(j->tasks, s->diags)) return session_report(s);
@@ -146,7 +147,7 @@ Leave job_from_loops(Session *s, Job *j, const char *name, const char *text) {
   return loop_source(s, j, source_new(s->arena, name, text, strlen(text)));
 }
 
-/* A plan by itself is no program: it is read, and that is all. */
+/* A plan alone is no program: it is only read. */
 static Leave plan_begin(Session *s, Job *j, const Args *a, Source *src) {
   if (a->command != CMD_CHECK)
     return fail(s, LEAVE_USAGE, "%s is a plan; the program that it is for is what ein %s wants: ein plan x.ein --plan=%s", j->path,

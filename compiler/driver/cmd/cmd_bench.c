@@ -1,5 +1,5 @@
-/* driver/cmd/cmd_bench.c - ein bench: how long a compiled program runs, told so that it can be believed: every sample, their
- * spread, and the time of compiling apart. */
+/* driver/cmd/cmd_bench.c - ein bench: measures how long a compiled program runs, and reports it verifiably: every
+ * sample, their spread, and the compile time separately. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "driver/compile/resident.h"
 
 enum { REPS_USUAL = 7, REPS_MOST = 100000, RUNS_MOST = 1 << 24 };
-static const double sample_least = 0.020; /* seconds of one sample: far above what a clock or a thread's start costs */
+static const double sample_least = 0.020; /* seconds of a sample: far above the cost of a clock or a thread's start */
 
 typedef struct Bench {
   Session *s;
@@ -21,16 +21,16 @@ typedef struct Bench {
   Resident resident;          /* of a device's runs */
   int threads;
   int64_t reps, runs;         /* samples, and runs in each */
-  double *sample;             /* seconds of one run, in the order in which they were taken */
+  double *sample;             /* seconds of one run, in the order of measurement */
   double median, least, most, mad;
   double lowered;             /* seconds from the file to loops */
   double flops;               /* of one run; 0: none, or not known */
   const char *old;            /* --compare: its file, */
-  const char *old_text;       /*   what stands there, */
-  double old_median;          /*   and this above all */
+  const char *old_text;       /*   its text, */
+  double old_median;          /*   and its median */
 } Bench;
 
-/* ---- results of before ---------------------------------------------------------------------- */
+/* ---- earlier results ---------------------------------------------------------------------- */
 
 /* The end of the string that begins at s; NULL if it has none. */
 static const char *string_end(const char *s) {
@@ -39,7 +39,7 @@ static const char *string_end(const char *s) {
   return *s ? s + 1 : NULL;
 }
 
-/* The value of a member of the outermost object, as it is written; NULL: there is none. */
+/* The text of the value of a member of the outermost object; NULL: there is none. */
 static const char *member_find(const char *json, const char *name, size_t *len) {
   int depth = 0;
   size_t n = strlen(name);
@@ -95,7 +95,7 @@ static Leave run_many(Bench *b, int64_t n, double *seconds) {
   return LEAVE_OK;
 }
 
-/* The shorter of two: a pause of the machine's makes one long, seldom both. */
+/* Returns the shorter of two runs: a pause of the machine lengthens one, seldom both. */
 static Leave run_twice(Bench *b, double *seconds) {
   double second = 0;
   Leave l = run_many(b, b->runs, seconds);
@@ -104,7 +104,7 @@ static Leave run_twice(Bench *b, double *seconds) {
   return l;
 }
 
-/* So many runs that they take long enough; finding that out warms up. */
+/* Finds how many runs take long enough; this also warms up. */
 static Leave runs_find(Bench *b) {
   double t = 0;
   b->runs = 1;
@@ -151,7 +151,7 @@ static Leave measure(Bench *b) {
   return l;
 }
 
-/* ---- what is measured ----------------------------------------------------------------------- */
+/* ---- measurements --------------------------------------------------------------------------- */
 
 static bool dim_of(void *ctx, Str name, int64_t *out) {
   return job_dim(ctx, name, out);
@@ -196,7 +196,7 @@ static Leave prepare(Bench *b, const Words *inputs) {
   return l;
 }
 
-/* ---- saying it ------------------------------------------------------------------------------ */
+/* ---- output --------------------------------------------------------------------------------- */
 
 static void time_text(Buf *b, double t) {
   if (t >= 1) buf_printf(b, "%.4g s", t);
@@ -218,7 +218,7 @@ static void dims_json(const Bench *b, Json *j) {
   json_end(j, '}');
 }
 
-/* Times are compared whatever they are times of; but it is said where that is not the same. */
+/* Times are compared whatever was measured; differences in these members are reported. */
 static const char *const told[] = {"program", "target", "compiler", "threads", "dims"};
 
 static void what_json(const Bench *b, Json *j) {

@@ -1,4 +1,4 @@
-/* driver/cmd/cmd_build.c - ein build: a program, a library, C, or the text of a language on the way. */
+/* driver/cmd/cmd_build.c - ein build: makes a program, a library, C, or the text of an intermediate language. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* Languages of plans for many sites want to know for how many, but of a text that is in one. */
+/* The languages of plans need the number of sites, unless the input is a text in one of them. */
 static Leave stop_known(Session *s, const Args *a, const char *stop, const char *path) {
   static const char *const here[] = {"graph", "optimised", "task", "loop"};
   static const char have[] = "this ein has graph, optimised, task and loop";
@@ -76,7 +76,7 @@ static Leave folder_ready(Session *s, const char *path) {
   return fail(s, LEAVE_MACHINE, "cannot make the folder %s: %s", path, strerror(why));
 }
 
-/* What a person wrote is not written over because it happens to have the model's name. */
+/* Does not overwrite a file that a person wrote, even if it has the model's name. */
 Leave write_ours(Session *s, const char *folder, const char *name, const Buf *b) {
   const char *path = arena_printf(s->arena, "%s/%s", folder, name);
   if (!file_begins_ours(s->arena, path))
@@ -90,7 +90,7 @@ Leave runtime_write(Session *s, const char *folder, const EmitOptions *o) {
   return write_ours(s, folder, arena_printf(s->arena, "%s-runtime.h", o->prefix), &b);
 }
 
-/* The program in C; of one for a device, with its kernels in it, as NVRTC makes them. */
+/* Emits the program as C; for a device, with its kernels embedded, as NVRTC compiles them. */
 static Leave text_make(Session *s, const Job *j, const Args *a, const EmitOptions *o, Buf *text) {
   if (o->device) return device_text_for(s, j, o, arg_last(a, OPT_ARCH), text);
   emit_c(text, j->loops, o);
@@ -190,7 +190,8 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
   Leave l = program_goes(s, a, o->prefix, to);
   if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (l) return l;
-  l = externs_load(s, j->tasks->exprs, &(void *){NULL}); /* so that what is wrong with them is told by the program's places */
+  /* so that errors in them are reported at the program's places */
+  l = externs_load(s, j->tasks->exprs, &(void *){NULL});
   if (l) return l;
   if (!file_writable(s, to)) return LEAVE_MACHINE;
   Buf text = buf_new(s->arena);

@@ -1,5 +1,4 @@
-/* driver/cmd/cmd_check.c - ein check: the complaints about programs, as text on stderr or as JSON on
- * stdout. */
+/* driver/cmd/cmd_check.c - ein check: reports the complaints about programs, as text on stderr or as JSON on stdout. */
 #include <string.h>
 
 #include "driver/driver.h"
@@ -8,7 +7,7 @@ static Leave worse(Leave a, Leave b) {
   return a > b ? a : b;
 }
 
-/* In memory of its own, unless its complaints are wanted later: there may be thousands of programs. */
+/* Uses its own arena, unless its complaints are needed later: there may be thousands of programs. */
 static Leave check_one(Session *s, const Args *a, const char *path) {
   Job j;
   Session own = *s;

@@ -1,4 +1,4 @@
-/* driver/cmd/cmd_doctor.c - ein doctor: what was found on this machine, what for, and how to get what
+/* driver/cmd/cmd_doctor.c - ein doctor: reports what was found on this machine, what it is for, and how to get what
  * is missing. */
 #include <glob.h>
 #include <string.h>
@@ -9,8 +9,7 @@
 #include "driver/repl/line.h"
 
 typedef struct Tool {
-  const char *what, *names; /* names with '|' between: programs on the PATH, or patterns of files
-                               where there is a '/' */
+  const char *what, *names; /* names separated by '|': programs on the PATH, or patterns of files if they contain '/' */
   const char *why, *how;
 } Tool;
 
@@ -51,7 +50,7 @@ static const char *tool_find(Arena *a, const char *names) {
   return NULL;
 }
 
-/* The first line of what `program --version` says; "" if it says nothing. */
+/* The first line that `program --version` prints; "" if there is none. */
 static const char *version_of(Arena *a, const char *program) {
   const char *const argv[] = {program, "--version", NULL}, *why;
   Buf out = buf_new(a);
@@ -78,7 +77,7 @@ static bool stdlib_line(Session *s, Buf *b) {
   return ok;
 }
 
-/* Built with ein, if LLVM and Clang were there then. */
+/* Built with ein, if LLVM and Clang were present then. */
 static void jit_line(Session *s, Buf *b) {
   const char *at = jit_plugin(s);
   line(b, "Clang in process", at ? at : arena_printf(s->arena, "not built, or switched off by EIN_JIT: what compiles is then the C compiler\n%19s"

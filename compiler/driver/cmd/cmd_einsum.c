@@ -1,7 +1,7 @@
-/* driver/cmd/cmd_einsum.c - ein einsum "ij,jk->ik" A=a.npy B=b.npy: the equation, in NumPy's form, becomes a small
- * program, which runs like any other. Operands take their sizes and dtypes from the files; a generator's sizes are
- * those of its labels elsewhere, or -D. What NumPy leaves unsaid is written out: an ellipsis gets labels, an output
- * that is not there its labels, and an axis of length 1 under a longer label is read at 0. */
+/* driver/cmd/cmd_einsum.c - ein einsum "ij,jk->ik" A=a.npy B=b.npy: turns the equation, in NumPy's form, into a
+ * small program, which runs like any other. Operands take their sizes and dtypes from the files; a generator takes
+ * the sizes of its labels elsewhere, or -D. What NumPy leaves implicit is made explicit: an ellipsis gets labels, a
+ * missing output gets its labels, and an axis of length 1 under a longer label is read at 0. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +13,11 @@ typedef struct Label {
   const char *name;           /* in the program */
   uint32_t c;                 /* in the equation; 0: of the ellipsis */
   int64_t size;
-  const char *from;           /* who says the size; NULL: not known */
+  const char *from;           /* what determined the size; NULL: unknown */
 } Label;
 typedef VEC(uint32_t) Axes;   /* numbers of labels */
 
-typedef struct Term {         /* what stands between commas, or right of -> */
+typedef struct Term {         /* the text between commas, or to the right of -> */
   Axes said;
   bool dots;
   uint32_t dots_at;           /* labels before the ellipsis */
@@ -35,13 +35,13 @@ typedef struct Einsum {
   Session *s;
   const Args *args;
   const char *text;
-  VEC(Label) label;           /* in the order of their first use; those of the ellipsis at the end */
+  VEC(Label) label;           /* in order of first use; those of the ellipsis last */
   uint32_t dots;              /* how many those are */
   VEC(Operand) in;
   bool arrow;
   Term out;
   const char *result;         /* the output's name */
-  int as;                     /* the dtype of operands, sums and result, as NumPy has it; -1: each its own, as Ein has it */
+  int as;                     /* the dtype of operands, sums and result, as in NumPy; -1: each has its own, as in Ein */
 } Einsum;
 
 /* ---- the equation --------------------------------------------------------------------------- */
@@ -54,7 +54,7 @@ static void no_comment(void *env, uint32_t at, uint32_t end) {
   (void)env, (void)at, (void)end;
 }
 
-/* Is the whole text one name of the language? */
+/* Whether the whole text is one name of the language. */
 static bool is_name(const char *text) {
   Scanner s = {0};
   scan_start(&s, text, (uint32_t)strlen(text));
@@ -64,7 +64,7 @@ static bool is_name(const char *text) {
   return t.kind == TOK_ID && t.end == strlen(text);
 }
 
-/* The letter at s as a name, `i`, or `π_` where the letter alone means something else; NULL: it is no letter. */
+/* The letter at s as a name, `i`, or `π_` if the letter alone means something else; NULL: it is no letter. */
 static const char *letter_name(Einsum *e, const char *s, size_t n) {
   const char *alone = arena_printf(e->s->arena, "%.*s", (int)n, s), *with = arena_printf(e->s->arena, "%s_", alone);
   if (*s == '_' || !is_name(with)) return NULL;
@@ -101,7 +101,7 @@ static Leave letter_take(Einsum *e, Term *t, const char **at) {
   return LEAVE_OK;
 }
 
-/* Up to a comma, the arrow or the end. */
+/* Reads up to a comma, the arrow or the end. */
 static Leave term_read(Einsum *e, Term *t, const char **at) {
   const char *from = *at;
   Leave l = LEAVE_OK;
@@ -138,7 +138,7 @@ static Leave equation_read(Einsum *e) {
   return LEAVE_OK;
 }
 
-/* ---- names: the user's, unless a label is called so ----------------------------------------- */
+/* ---- names: the user's, unless a label has the same ----------------------------------------- */
 
 static Label *label_find(Einsum *e, const char *name) {
   for (uint32_t i = 0; i < e->label.len; i++)
@@ -181,7 +181,7 @@ static Leave operand_take(Einsum *e, uint32_t k, const char *word) {
   return st == EIN_OK ? LEAVE_OK : fail(e->s, status_leave(st), "%s: %s", word, err.text);
 }
 
-/* As many axes as labels, or more where an ellipsis takes the rest. */
+/* An operand must have as many axes as labels, or more if an ellipsis takes the rest. */
 static Leave rank_check(Einsum *e, const Operand *o) {
   uint32_t n = o->term.said.len, have = (uint32_t)o->info.ndim;
   if (!o->info.has_shape || have == n) return LEAVE_OK;
@@ -208,9 +208,9 @@ static Leave operands_read(Einsum *e) {
   return LEAVE_OK;
 }
 
-/* ---- what is not written -------------------------------------------------------------------- */
+/* ---- implicit parts ------------------------------------------------------------------------- */
 
-/* The last n labels of the ellipsis stand in its place. */
+/* Replaces the ellipsis by its last n labels. */
 static void term_expand(Einsum *e, Term *t, uint32_t n) {
   for (uint32_t i = 0; i <= t->said.len; i++) {
     for (uint32_t k = e->label.len - n; t->dots && i == t->dots_at && k < e->label.len; k++) vec_push(e->s->arena, t->all, k);
@@ -225,7 +225,7 @@ static uint32_t times_used(const Einsum *e, uint32_t label) {
   return n;
 }
 
-/* Without an arrow: the ellipsis, and the labels that are used once, by their codes. */
+/* Without an arrow: the ellipsis, and the labels that are used once, by code point. */
 static void out_infer(Einsum *e) {
   Term *t = &e->out;
   t->dots = true;
@@ -260,7 +260,7 @@ static Leave sizes_differ(Einsum *e, const Label *l, int64_t size, const char *f
               (long long)l->size, l->from, (long long)size, from);
 }
 
-/* An axis of length 1 goes with every size, but not beside another axis of its label in one operand. */
+/* An axis of length 1 is compatible with every size, but not with another axis of its label in the same operand. */
 static Leave axis_size(Einsum *e, const Operand *o, uint32_t k) {
   Label *l = &e->label.at[o->term.all.at[k]];
   int64_t size = o->info.shape[k];
@@ -284,7 +284,7 @@ static bool label_generated(const Einsum *e, const Label *l) {
   return false;
 }
 
-/* -D i=3, for labels that no file speaks of. */
+/* -D i=3, for labels that no file determines. */
 static Leave size_said(Einsum *e, const char *word) {
   Str name;
   const char *rest;
@@ -338,7 +338,7 @@ static void label_list(const Einsum *e, Buf *b, const Axes *axes) {
   if (axes->len) buf_char(b, ']');
 }
 
-/* An axis of length 1 has one place, however long its label. */
+/* An axis of length 1 has one place, however long its label is. */
 static void operand_read(const Einsum *e, Buf *b, const Operand *o) {
   bool other = e->as >= 0 && o->info.dtype != (ein_dtype)e->as;
   if (other) buf_printf(b, "%s(", ein_dtype_name((ein_dtype)e->as));
@@ -351,7 +351,7 @@ static void operand_read(const Einsum *e, Buf *b, const Operand *o) {
   if (other) buf_char(b, ')');
 }
 
-/* Labels that are not the output's, in the order of their first use. */
+/* The labels that are not the output's, in order of first use. */
 static Axes reduced(const Einsum *e) {
   Axes r = {0};
   for (uint32_t i = 0; i < e->label.len; i++) {
@@ -362,7 +362,7 @@ static Axes reduced(const Einsum *e) {
   return r;
 }
 
-/* Sums of integers are i64: in the end they are made what they shall be, and it is as if all had been added in that dtype. */
+/* Integer sums are i64 and are converted at the end, which gives the same result as adding in the final dtype. */
 static void program_text(Einsum *e, Buf *b) {
   Axes red = reduced(e);
   bool logic = e->as == EIN_BOOL, back = red.len && e->as > EIN_I64 && !logic, alone = e->in.len == 1;
@@ -384,7 +384,8 @@ static void program_text(Einsum *e, Buf *b) {
   buf_char(b, '\n');
 }
 
-/* As said, but the output is the only one, whatever name -o gave it, and -D is in the program already. */
+/* The arguments as given, except that the output is the only one, whatever its name after -o, and -D is in the
+ * program already. */
 static Args run_args(const Einsum *e) {
   Args a = *e->args;
   const Words *w = &e->args->given[OPT_OUTPUT];

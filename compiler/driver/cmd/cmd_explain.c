@@ -1,4 +1,4 @@
-/* driver/cmd/cmd_explain.c - ein explain, ein help, ein version: what is known, printed. */
+/* driver/cmd/cmd_explain.c - ein explain, ein help, ein version: print built-in texts. */
 #include <string.h>
 
 #include "driver/driver.h"

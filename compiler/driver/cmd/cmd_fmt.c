@@ -1,4 +1,4 @@
-/* driver/cmd/cmd_fmt.c - ein fmt: programs in, the same programs out, formatted. */
+/* driver/cmd/cmd_fmt.c - ein fmt: formats programs. */
 #include <string.h>
 
 #include "driver/driver.h"

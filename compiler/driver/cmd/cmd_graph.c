@@ -1,4 +1,4 @@
-/* driver/cmd/cmd_graph.c - ein graph: a program's EinGraph as text, as JSON, or as a picture. */
+/* driver/cmd/cmd_graph.c - ein graph: prints a program's EinGraph as text, as JSON, or as a picture. */
 #include "driver/driver.h"
 #include "driver/pictures/graph_svg.h"
 

@@ -1,5 +1,5 @@
-/* driver/cmd/cmd_jupyter.c - ein jupyter install: Jupyter is told of the kernel, which is Python (python/ein_kernel) over `ein repl --json`. This
- * program becomes Python. */
+/* driver/cmd/cmd_jupyter.c - ein jupyter install: registers the kernel with Jupyter. The kernel is Python
+ * (python/ein_kernel) on top of `ein repl --json`. This process execs Python. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "driver/driver.h"
 
-/* The kernel runs this very program, and its packages are found where they lie. */
+/* The kernel runs this same program, and finds its packages where they are. */
 static void variables_set(Session *s, const char *folder, const char *self) {
   const char *path = getenv("PYTHONPATH");
   setenv("PYTHONPATH", path && *path ? arena_printf(s->arena, "%s:%s", folder, path) : folder, 1);

@@ -1,5 +1,5 @@
-/* driver/cmd/cmd_machine.c - ein machine: what this machine computes and moves a second, as text for people and as the machine
- * file that the rest of ein reads. */
+/* driver/cmd/cmd_machine.c - ein machine: measures how much this machine computes and moves per second, and prints
+ * text for people or the machine file that the rest of ein reads. */
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* driver/cmd/cmd_params.c - ein params: in come a program and a checkpoint, out goes which tensors each param is, what is missing or of another
- * shape, and what nobody reads. Nothing is computed, and no element is read. */
+/* driver/cmd/cmd_params.c - ein params. In: a program and a checkpoint; out: which tensors each param consists of,
+ * what is missing or of another shape, and what is unused. Computes nothing, and reads no elements. */
 #include <string.h>
 
 #include "driver/data/checkpoint.h"
@@ -12,7 +12,7 @@ typedef struct ParamRow {
   Bound *bound;
   const char *declared;      /* "wq[l:L, d:D]" */
   DType dtype;
-  int64_t *shape;            /* -1 where a size is not known */
+  int64_t *shape;            /* -1 where a size is unknown */
   const Stored *first;       /* NULL: there is none */
   int64_t tensors;
   ParamState state;
@@ -20,7 +20,7 @@ typedef struct ParamRow {
 } ParamRow;
 typedef VEC(ParamRow) ParamRows;
 
-/* ---- finding ---------------------------------------------------------------------------------------------------------- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 static void rows_declare(Session *s, const Job *j, const Checkpoint *c, ParamRows *rows) {
   const AstFile *f = j->program->file;
@@ -66,7 +66,7 @@ static void row_find(Session *s, const Job *j, ParamRow *r) {
   r->why = why.s ? why.s : "";
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 static const char *shape_text(Arena *a, const ParamRow *r) {
   Buf b = buf_new(a);

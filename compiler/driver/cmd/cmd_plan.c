@@ -1,35 +1,38 @@
-/* driver/cmd/cmd_plan.c - ein plan: what a run will do and take, told before it: the kernels, their operations and bytes, and
- * the memory. For one site.
+/* driver/cmd/cmd_plan.c - ein plan, for one site: predicts what a run will do and take: the kernels, their operations
+ * and bytes, and the memory.
  *
  * With --format=json:
  *
  *   { "schema": "ein plan 1", "program", "sites": 1,
  *     "dims":    { NAME: value },
  *     "totals":  { "flops", "integer_operations", "bytes_read", "bytes_written", "bytes_moved",
- *                  "one_turn": true if a repeat's turns are not known, and one of each such is counted,
+ *                  "one_turn": true if a repeat's turns are not known, and one turn is counted,
  *                  "largest_intermediate": null or { "buffer", "name", "bytes" },
- *                  "workspace_bytes": what the library's workspace_bytes() says; of this
+ *                  "workspace_bytes": the result of the library's workspace_bytes(); this consists of
  *                  "buffers_bytes", and "scratch_bytes" for each of
  *                  "threads",
  *                  "input_bytes", "output_bytes" },
- *     "usual":   under --deterministic, of the plan without it { "flops", "integer_operations", "bytes_read", "bytes_written", "bytes_moved" },
+ *     "usual":   under --deterministic, for the plan without it { "flops", "integer_operations", "bytes_read",
+ *                "bytes_written", "bytes_moved" },
  *     "buffers": [ { "id", "space": "input", "output" or "work", "name", "dtype", "shape": [ int ], "bytes",
- *                    "first", "last": steps between which it is alive, "offset": in the workspace; null where it is not work,
- *                    "place" } ],
- *     "tasks":   [ TASK ],                                        in their order, a repeat before what stands in it
- *     "notes":   [ { "pass", "what", "count", "place" } ] }       what optimisation did to the program before
+ *                    "first", "last": the steps between which it is alive, "offset": in the workspace; null unless it
+ *                    is work, "place" } ],
+ *     "tasks":   [ TASK ],                                        in order, a repeat before its contents
+ *     "notes":   [ { "pass", "what", "count", "place" } ] }       what optimisation changed before
  *
- *   TASK: { "step", "kind", "name", "place", "depth": repeats around it,
- *           "times": how often a run does it; null: that hangs on data,
+ *   TASK: { "step", "kind", "name", "place", "depth": enclosing repeats,
+ *           "times": how often a run does it; null: it depends on data,
  *           "unless": null, or the input without which it is done,
- *           "flops", "integer_operations", "bytes_read", "bytes_written": of once; of a repeat, of all its turns, and
+ *           "flops", "integer_operations", "bytes_read", "bytes_written": of one time; for a repeat, of all its turns,
+ *           and
  *     kernel: "equations": [ string ], "how": [ string ], "uses": [ { "buffer", "read", "written" } ] in bytes
  *     zero:   "uses"
- *     repeat: "end": its last step, "turn", "turns": at most; null: that hangs on data, and one is counted,
+ *     repeat: "end": its last step, "turn", "turns": at most; null: it depends on data, and one is counted,
  *             "may_stop": it has an `until` }                     others are: default, assert
  *
- *   All numbers are exact integers; an amount past 64 bits is null. A name that is not there is null, and so is a place; else
- *   it is { "file", "line", "column" }. "step" and buffers have the numbers of ein build --stop=task. */
+ *   All numbers are exact integers; an amount beyond 64 bits is null. A missing name is null, and so is a missing
+ *   place; else a place is { "file", "line", "column" }. "step" and buffers have the numbers of ein build
+ *   --stop=task. */
 #include <string.h>
 
 #include "emit/c_inside.h"
@@ -82,7 +85,7 @@ static const char *where(const Report *p, Place at) {
   return at.file ? arena_printf(p->s->arena, " (%s:%u)", at.file->s, at.line) : "";
 }
 
-/* The same as the run would say when it is planned. */
+/* Reports the same as the run would when it is planned. */
 static Leave cost_failed(const Report *p, const CostError *e) {
   Session *s = p->s;
   const TaskBuffer *b = e->buffer;
@@ -121,7 +124,7 @@ static bool work_layout(Report *p) {
   return p->work >= 0;
 }
 
-/* What the kernel that wants most of it wants of a thread's own memory, as emitted C says it. */
+/* The most scratch memory per thread that any kernel needs, as the emitted C computes it. */
 static bool scratch_most(Report *p) {
   CPrinter c = {.p = p->j->loops, .arena = p->s->arena, .strings = p->s->strings};
   CostDims dims = dims_of(p);
@@ -243,7 +246,7 @@ static Table table_of(const Report *p) {
   return t;
 }
 
-/* What optimisation made of the equations: "simplify: constants folded, 3 times (x.ein:4)". */
+/* What optimisation did to the equations: "simplify: constants folded, 3 times (x.ein:4)". */
 static void notes_print(const Report *p, Buf *b) {
   const PassNotes *all = p->j->notes;
   buf_str(b, all && all->all.len ? "\n" : "");
@@ -440,7 +443,7 @@ static void plan_json(const Report *p, Buf *out) {
 
 /* ---- the command ---------------------------------------------------------------------------------- */
 
-/* What only a plan for many sites has a use for; NULL: nothing that was said. */
+/* The first given option that only a plan for many sites uses; NULL: none. */
 static const char *for_many_said(Arena *a, const Args *x) {
   static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_WHY, OPT_CERTIFICATE, OPT_MEMORY, OPT_SIMULATE,
                                       OPT_DERIVATION};
@@ -451,7 +454,7 @@ static const char *for_many_said(Arena *a, const Args *x) {
   return !format && to && language_of(to) == LANG_PLAN ? arena_printf(a, "-o %s", to) : NULL;
 }
 
-/* Whether it is to be a plan for many sites, whose costs are others. */
+/* Whether a plan for many sites is wanted, whose costs are different ones. */
 static Leave sites_wanted(Session *s, const Args *a, bool *many) {
   int64_t n;
   Leave l = sites_read(s, a, &n);
@@ -461,7 +464,7 @@ static Leave sites_wanted(Session *s, const Args *a, bool *many) {
   return fail(s, LEAVE_USAGE, "%s is for plans for many sites; -n says for how many", said);
 }
 
-/* As for a library: sizes that the program leaves open do not shape its kernels. */
+/* Lowers as for a library: sizes that the program leaves open do not shape its kernels. */
 static Leave lowered(Report *p, Job *j, const Args *a) {
   Session *s = p->s;
   Leave l = job_read(s, j, a, a->operands.at[0]);
@@ -529,7 +532,7 @@ static Leave plan_told(Session *s, Args *a) {
   return file_write(s, to ? to : "-", out.s, out.len);
 }
 
-/* A run, behind what was foretold. Words behind the program are for that run. */
+/* A run, after the predictions. Words after the program are for that run. */
 static Leave analyze_asked(Session *s, Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   if (!arg_has(a, OPT_ANALYZE)) return arg_has(a, OPT_TRACE) ? fail(s, LEAVE_USAGE, "--trace is of a run: ein plan --analyze makes one, or ein run --trace") : LEAVE_OK;
@@ -539,7 +542,7 @@ static Leave analyze_asked(Session *s, Args *a) {
   return LEAVE_OK;
 }
 
-/* Behind the program stand inputs: files say sizes, and --analyze runs with what they hold. */
+/* Inputs follow the program: files determine sizes, and --analyze runs with their contents. */
 static Leave program_asked(Session *s, Args *a) {
   Str name;
   const char *rest;

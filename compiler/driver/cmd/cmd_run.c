@@ -1,5 +1,5 @@
-/* driver/cmd/cmd_run.c - ein run: sizes and inputs in, outputs to files or to the terminal; under
- * --expect compared with what the program's own comments say. */
+/* driver/cmd/cmd_run.c - ein run: takes sizes and inputs, and writes outputs to files or to the terminal; under
+ * --expect it compares them with the program's own comments. */
 #include <string.h>
 
 #include "algebra/eval/eval.h"
@@ -23,7 +23,7 @@ static Leave eval_leave(EvalStatus st) {
   }
 }
 
-/* The place stands first, as in every other message. */
+/* The place comes first, as in every other message. */
 static Leave eval_failed(Session *s, EvalStatus st, const char *error, Place at) {
   if (!at.file) return fail(s, eval_leave(st), "%s", error);
   const char *tail = arena_printf(s->arena, " (%s:%u:%u)", at.file->s, at.line, at.column);
@@ -32,8 +32,8 @@ static Leave eval_failed(Session *s, EvalStatus st, const char *error, Place at)
   return fail(s, eval_leave(st), "%s:%u:%u: %.*s", at.file->s, at.line, at.column, (int)n, error);
 }
 
-/* A tensor may take half of what there is, and 16 GiB at most; all together may take three quarters: refused is better than
- * swapped, or killed. */
+/* A tensor may take half of the available memory, and 16 GiB at most; all together may take three quarters: it is
+ * better to refuse than to swap, or be killed. */
 static void limits_set(Eval *e) {
   int64_t all = memory_here(), most = (int64_t)1 << 34;
   e->max_bytes = all && all / 2 < most ? all / 2 : most;
@@ -84,7 +84,7 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
 
 /* ---- which target --------------------------------------------------------------------------- */
 
-/* One process of several runs a site over MPI, on a processor or a device; what else is there is for one. */
+/* Several processes run one site each over MPI, on a processor or a device; other targets are for a single process. */
 static Leave target_of_ranks(Session *s, const char *target, bool any, bool *c) {
   *c = true;
   if (s->ranks && (any || strcmp(target, "mpi") == 0 || strcmp(target, "cuda") == 0)) return LEAVE_OK;
@@ -116,7 +116,8 @@ Leave threads_wanted(Session *s, const Args *a, int *out) {
   return LEAVE_OK;
 }
 
-/* What is compiled leaves sizes open. Where these do not fit, elaboration with them says it better, and where. */
+/* Compiled code leaves sizes open. If these do not fit, elaboration with them reports the error better, and its
+ * place. */
 static Leave run_plan(Session *s, const Job *j, const Args *a, Library *lib, Eval *e) {
   ein_status status;
   bool capture = s->capture;
@@ -159,7 +160,8 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   return l;
 }
 
-/* What is for several sites is done by the evaluators of its language, a store or buffers for each site, on this machine. */
+/* Programs for several sites are run by the evaluators of their language, with a store or buffers for each site, on
+ * this machine. */
 static uint32_t output_number(const Job *j, Str name) {
   for (uint32_t i = 0; j->relations && i < j->relations->outputs.len; i++)
     if (j->relations->outputs.at[i].name == name) return i;
@@ -194,7 +196,8 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
   return LEAVE_OK;
 }
 
-/* All that wants other programs, as the C compiler: of many ranks the first one does it, before MPI is started. */
+/* Does everything that needs other programs, such as the C compiler: with many ranks the first one does it, before
+ * MPI starts. */
 static Leave compute_begin(Session *s, Job *j, const Args *a, Eval *e, Library *lib) {
   Leave l = LEAVE_OK;
   *lib = (Library){0};
@@ -217,7 +220,7 @@ static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c,
   return c ? run_c(s, j, a, e) : run_eval(s, e, &status);
 }
 
-/* The same, and where it stands is told; it is kept, or goes on from what was. */
+/* The same, with progress reports and checkpoints, possibly resuming from one. */
 static Leave compute_told(Session *s, Leave begun, Job *j, const Args *a, bool c, Eval *e, Library *lib) {
   Progress p;
   Keeping k;
@@ -249,7 +252,7 @@ static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
   return LEAVE_OK;
 }
 
-/* Its sources are found, and its graph is made as what runs it wants. */
+/* Finds its sources, and makes its graph as the target needs it. */
 static Leave job_given(Session *s, Job *j, const Args *a, const Words *inputs, bool *c, Givens *given) {
   Leave l = run_target(s, j, a, c);
   if (!l) l = job_dims(s, j, a);
@@ -294,8 +297,8 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
 
 /* ---- --expect ------------------------------------------------------------------------------- */
 
-/* Words of `# run:` are read first, so that those of the command line come later and win. Files are
- * named from the program's folder there. */
+/* Words of `# run:` are read first, so that those of the command line come later and win. Their file names are
+ * relative to the program's folder. */
 Leave comment_words(Session *s, const Expects *x, const char *path, const Args *said,
                            Args *all, Words *inputs) {
   *all = (Args){.command = CMD_RUN};
@@ -336,7 +339,7 @@ static Leave expected_error(Session *s, const Expects *x, const char *path, Leav
   return fail(s, LEAVE_PROGRAM, "%s:%u: the run fails, but does not say: %s", path, line, x->error);
 }
 
-/* A program of --expect between what is done before MPI is started, and what after that. */
+/* A program of --expect, between what is done before MPI starts and after. */
 typedef struct Expected {
   Job j;
   Expects x;
@@ -356,7 +359,7 @@ static Leave expect_compute(Session *s, Expected *r, const Words *inputs) {
   return l ? l : compute_begin(s, j, &r->all, &r->e, &r->lib);
 }
 
-/* false: there is nothing that could be run, and that has been said. */
+/* false: there is nothing to run, which has been reported. */
 static bool expect_begin(Session *s, Expected *r, const Args *said) {
   Words inputs = {0};
   *r = (Expected){0};
@@ -379,7 +382,8 @@ static Leave expect_judge(Session *s, Expected *r) {
   const Job *j = &r->j;
   if (!ranks_first(s)) return LEAVE_OK;
   Leave l = expects_check(s, &r->x, j->path, j->graph, r->e.output);
-  /* What had to be cut into steps has too many points for anyone who takes it as it is written; and from the AST no language is reread. */
+  /* A graph that had to be split into steps has too many points for an evaluator of the original; and from the AST
+   * no language is reread. */
   bool ask = !l && j->program && !r->c && r->e.graph == j->graph && !arg_has(&r->all, OPT_ROUNDTRIP);
   return ask ? opinion_check(s, j, &r->e) : l;
 }
@@ -395,7 +399,7 @@ static Leave expect_end(Session *s, Expected *r) {
   return l;
 }
 
-/* Several programs: on ranks all are made ready before the first one is run, as nothing may be compiled after that. */
+/* Several programs: with ranks all are prepared before the first one runs, as nothing may be compiled after that. */
 static Leave expect_all(Session *s, const Args *a) {
   Expected *r = NEW_ARRAY(s->arena, Expected, a->operands.len);
   bool *ready = NEW_ARRAY(s->arena, bool, a->operands.len);
@@ -417,7 +421,7 @@ static Leave expect_all(Session *s, const Args *a) {
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* The first word that is no NAME=SOURCE is the program; it is moved to the front. */
+/* The first word other than NAME=SOURCE is the program; moves it to the front. */
 bool program_first(Session *s, Args *a) {
   Str name;
   const char *rest;
@@ -456,7 +460,7 @@ static Leave run_one(Session *s, Args *a) {
   return run_job(s, &j, a, &inputs);
 }
 
-/* -n is what the launcher has started, unless it is said. A text for several sites says it itself. */
+/* -n defaults to the number of processes that the launcher started. A text for several sites states it itself. */
 static void sites_of_ranks(Session *s, Args *a) {
   const char *n = arena_printf(s->arena, "%d", s->ranks->ranks);
   bool past = a->operands.len && program_first(s, a) && language_of(a->operands.at[0]) >= LANG_TASK;

@@ -1,5 +1,5 @@
-/* driver/cmd/cmd_verify.c - ein verify: the same program and inputs by eval and by compiled C, with each compiler and each
- * set of flags that is asked for. What fails must fail in the same way. */
+/* driver/cmd/cmd_verify.c - ein verify: runs the same program and inputs by eval and by compiled C, with each
+ * requested compiler and set of flags. A failure must be the same in all. */
 #include <string.h>
 
 #include "driver/compile/native.h"
@@ -8,12 +8,12 @@
 typedef struct Verify {
   Session *s;
   const Args *args;           /* with the words of `# run:` */
-  Job *eval, *open;           /* with the sizes given, and with those open that may be */
+  Job *eval, *open;           /* with the given sizes, and with sizes left open where possible */
   Expects expects;
   EvalStatus status;          /* of eval */
   const char *said;           /* why it failed */
   Eval e;                     /* of eval, with its outputs */
-  const EvalArray *other;     /* of eval too, in the order that the passes chose; NULL: not asked yet, or it fails */
+  const EvalArray *other;     /* by eval in the order that the passes chose; NULL: not yet, or it fails */
   bool asked;
   Buf out;
   bool differ;
@@ -40,7 +40,7 @@ static const char *class_text(EvalStatus st) {
   return text[st];
 }
 
-/* Complaints since `from` are taken back: they are printed where they tell something. */
+/* Takes back complaints since `from`: they are printed only where they help. */
 static const char *complaint_take(Session *s, uint32_t from) {
   const char *text = s->captured.len > from ? s->captured.at[from] : "";
   s->captured.len = from;
@@ -78,7 +78,7 @@ static bool same_shape(const EvalArray *a, const EvalArray *b) {
          (!a->rank || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0);
 }
 
-/* The column of names: as wide as the widest. */
+/* The width of the column of names. */
 static int name_padding(const Verify *v, Str name) {
   size_t most = 12;
   for (uint32_t i = 0; i < v->e.graph->outputs.len; i++) {
@@ -88,7 +88,7 @@ static int name_padding(const Verify *v, Str name) {
   return (int)(most - text_columns(name->s));
 }
 
-/* The outputs by eval of the graph that the C was made from, or NULL. */
+/* The outputs by eval of the graph from which the C was made, or NULL. */
 static const EvalArray *other_order(Verify *v) {
   if (v->asked) return v->other;
   v->asked = true;
@@ -101,7 +101,7 @@ static const EvalArray *other_order(Verify *v) {
   return v->other = e.output;
 }
 
-/* By its size first, which nearly always does. */
+/* Compares relative to its size first, which nearly always passes. */
 static Distance output_distance(Verify *v, uint32_t k, const EvalArray *got, double bound) {
   const EvalArray *want = &v->e.output[k];
   Distance d = distance(got, want, bound, 0, NULL);
@@ -134,7 +134,7 @@ static void output_compare(Verify *v, uint32_t k, const EvalArray *got) {
 
 /* ---- one compiler --------------------------------------------------------------------------- */
 
-/* Whatever is wrong when sizes are bound is wrong with the sizes. */
+/* Whatever is wrong when sizes are bound is a problem of the sizes. */
 static Leave run_compiled(Verify *v, Compiler *c, Eval *e, EvalStatus *how) {
   Session *s = v->s;
   Library lib;
@@ -177,7 +177,7 @@ static Leave compiler_verify(Verify *v, const char *name, const char *flags) {
   return LEAVE_OK;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- everything together -------------------------------------------------------------------- */
 
 static Words names_split(Session *s, const char *names) {
   Words w = {0};
@@ -201,7 +201,7 @@ static Leave compilers_verify(Verify *v) {
   return LEAVE_OK;
 }
 
-/* Eval's answer, or why there is none: a program that is refused with these sizes has sizes that are wrong. */
+/* Eval's answer, or why there is none: a program that is refused with these sizes has wrong sizes. */
 static Leave eval_answer(Verify *v, const Words *inputs) {
   Session *s = v->s;
   Givens given = {0};

@@ -1,5 +1,6 @@
-/* driver/compile/build_sites.c - ein build --target=mpi, and --target=cuda -n: a plan of the program for each number of sites of -n, and for
- * each of the sizes that -D says, compiled into one program, which takes the plan that fits. Sites compute by their processors, or each on a device. */
+/* driver/compile/build_sites.c - ein build --target=mpi, and --target=cuda -n: plans the program for each number of
+ * sites in -n and each combination of sizes in -D, and compiles all plans into one program, which picks the one that
+ * fits. Sites compute on their processors, or each on a device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +17,12 @@ typedef struct Plans {
   uint32_t n;
   const LoopProgram *loops[PLANS_MOST];
   Job job[PLANS_MOST];
-  uint32_t n_read;           /* inputs that plans read; behind them are those that defaults alone do */
+  uint32_t n_read;           /* inputs that plans read; those after them are read by defaults alone */
   VEC(EmitDefault) defaults; /* of inputs; */
   VEC(const LoopProgram *) made; /*   their programs */
-  uint32_t n_sizes;          /* that -D says several times, with other values: */
+  uint32_t n_sizes;          /* sizes that -D gives several values: */
   Str size[SIZES_MOST];      /*   their names, */
-  Words value[SIZES_MOST];   /*   all that they may be, as they were typed, */
+  Words value[SIZES_MOST];   /* all of their values, as typed, */
   VEC(int64_t) sizes;        /*   and by plan what they are */
 } Plans;
 
@@ -31,7 +32,7 @@ static Str size_name(Session *s, const char *word) {
   return str_from(s->strings, arena_printf(s->arena, "%.*s", (int)strcspn(word, "="), word));
 }
 
-/* Which of those with several values a word of -D is of; n_sizes: of none. */
+/* The index of the size with several values that a word of -D is for; n_sizes: none. */
 static uint32_t size_find(Session *s, const Plans *p, const char *word) {
   uint32_t k = 0;
   while (k < p->n_sizes && p->size[k] != size_name(s, word)) k++;
@@ -44,7 +45,7 @@ static bool is_among(const Words *w, const char *word) {
   return false;
 }
 
-/* Which sizes have several values, and which. */
+/* Finds which sizes have several values, and which values. */
 static Leave sizes_find(Session *s, const Args *a, Plans *p) {
   const Words *w = &a->given[OPT_DIM];
   for (uint32_t i = 0; i < w->len; i++) {
@@ -60,7 +61,7 @@ static Leave sizes_find(Session *s, const Args *a, Plans *p) {
   return LEAVE_OK;
 }
 
-/* The program's input of that number among the tasks'; NULL: the job began past its graph. */
+/* The program's input with that number among the tasks'; NULL: the job began after its graph. */
 static const EinNode *input_find(const Job *j, uint32_t number) {
   for (uint32_t i = 0; !j->past && i < j->graph->inputs.len; i++)
     if (j->graph->inputs.at[i]->name == j->tasks->inputs.at[number].name) return j->graph->inputs.at[i];
@@ -78,7 +79,7 @@ static EinGraph *default_of(Session *s, const Job *j, uint32_t input, bool *by_b
   return n && n->fallback ? default_program(s, j, n, by_block) : NULL;
 }
 
-/* Inputs that a default hangs on, and no equation: plans have lost them. Theirs have defaults too. */
+/* Inputs that only defaults use: plans have dropped them. They have defaults too. */
 static void inputs_behind(Session *s, const Job *j) {
   for (uint32_t k = 0; k < j->tasks->inputs.len; k++) {
     bool by_block;
@@ -101,14 +102,14 @@ static bool same_arguments(const TaskGraph *a, const TaskGraph *b, bool output) 
   return same;
 }
 
-/* All plans are called alike. */
+/* Checks that all plans have the same arguments. */
 static Leave arguments_agree(Session *s, const Plans *all, const Job *j) {
   const TaskGraph *first = all->n ? all->loops[0]->tasks : j->tasks;
   if (same_arguments(first, j->tasks, false) && same_arguments(first, j->tasks, true)) return LEAVE_OK;
   return fail(s, LEAVE_PROGRAM, "%s: with these sizes it has other inputs and outputs than with those before; build them one by one", j->path);
 }
 
-/* Relations do not say what is a param. */
+/* Marks params, which relations do not record. */
 static void params_mark(const Job *j) {
   for (uint32_t k = 0; k < j->tasks->inputs.len; k++) {
     const EinNode *n = input_find(j, k);
@@ -116,7 +117,8 @@ static void params_mark(const Job *j) {
   }
 }
 
-/* One plan: for `sites` of them, or, NULL, as the text itself says; plans from `first` on are for as many, by other sizes. */
+/* Adds a plan: for `sites` of them, or, if NULL, as the text itself states; plans from `first` on are for the same
+ * number, with other sizes. */
 static Leave plan_add(Session *s, const Args *a, const char *sites, uint32_t first, Plans *all) {
   Args one = *a;
   Job *j = &all->job[all->n];
@@ -140,7 +142,7 @@ static Leave plan_add(Session *s, const Args *a, const char *sites, uint32_t fir
   return l;
 }
 
-/* Of one number of sites: a plan for each choice of sizes. The last size varies first. */
+/* Adds a plan for each combination of sizes, for one number of sites. The last size varies fastest. */
 static Leave plans_by_size(Session *s, const Args *a, const char *sites, Plans *all) {
   uint32_t at[SIZES_MOST] = {0}, first = all->n, k;
   Leave l;
@@ -174,7 +176,7 @@ static Leave plans_make(Session *s, const Args *a, Plans *all) {
   return l;
 }
 
-/* For each number of sites there are as many plans. */
+/* The number of plans for each number of sites. */
 static uint32_t choices_of(const Plans *p) {
   uint32_t n = 1;
   for (uint32_t k = 0; k < p->n_sizes; k++) n *= p->value[k].len;
@@ -205,7 +207,8 @@ static Leave default_add(Session *s, const Args *a, const char *prefix, uint32_t
   return LEAVE_OK;
 }
 
-/* Inputs with defaults, each behind those that its own hangs on: what a graph's default is stands before it. Gives how many. */
+/* Orders inputs with defaults such that each comes after those that its default uses, as in a graph. Returns their
+ * number. */
 static uint32_t defaults_order(const Job *j, uint32_t *input) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < j->tasks->inputs.len; k++) {
@@ -218,7 +221,7 @@ static uint32_t defaults_order(const Job *j, uint32_t *input) {
   return n;
 }
 
-/* What inputs are that are not given: a program for one site each, for each choice of sizes. */
+/* Makes programs that compute the defaults of missing inputs: one for one site for each combination of sizes. */
 static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans *p) {
   uint32_t *input = NEW_ARRAY(s->arena, uint32_t, p->job[0].tasks->inputs.len + 1), n = defaults_order(&p->job[0], input);
   Leave l = LEAVE_OK;
@@ -233,7 +236,7 @@ static uint32_t texts_count(const Plans *p) {
   return p->n + p->made.len + 1;
 }
 
-/* The file over all plans, then one for each, then defaults, into text. */
+/* Makes the texts: the file over all plans, then one for each, then defaults. */
 static Leave texts_make(Session *s, const Args *a, const Plans *p, const EmitOptions *o, NativeText *text) {
   Buf *of = NEW_ARRAY(s->arena, Buf, texts_count(p));
   Leave l = LEAVE_OK;
@@ -254,7 +257,7 @@ static Leave texts_make(Session *s, const Args *a, const Plans *p, const EmitOpt
 
 /* ---- the compiler that knows MPI -------------------------------------------------------------------------------- */
 
-/* Wrappers take the compiler that is meant from the environment: each MPI from a variable of its own. */
+/* Wrappers take the underlying compiler from the environment; each MPI has its own variable. */
 static Leave wrapper_find(Session *s, const Args *a, Compiler *c) {
   static const char *const variables[] = {"OMPI_CC", "MPICH_CC", "I_MPI_CC"};
   const char *said = getenv("MPICC"), *wrapper = program_on_path(s->arena, said && *said ? said : "mpicc");
@@ -273,14 +276,14 @@ static Leave wrapper_find(Session *s, const Args *a, Compiler *c) {
 
 /* ---- a program -------------------------------------------------------------------------------------------------- */
 
-/* main, and what it stands on. */
+/* Writes main, and what it needs. */
 static void main_text(Buf *b, const EmitOptions *o) {
   buf_printf(b, "#define EIN_STATIC\n#include \"ein_run.h\"\n%s%s\nextern const ein_model %s_model;\n\n"
                 "int main(int argc, char **word) {\n  return ein_program_mpi(&%s_model, \"%s\", argc, word);\n}\n",
              runtime_ein_mpi, runtime_ein_program_mpi, o->prefix, o->prefix, o->version);
 }
 
-/* All plans are of one program, so they name the same functions. */
+/* All plans are of one program, so they use the same C functions. */
 static Leave externs_ready(Session *s, const Compiler *c, const Plans *p, ExternParts *out) {
   Leave l = externs_load(s, p->loops[0]->tasks->exprs, &(void *){NULL});
   return l ? l : externs_parts(s, c, p->loops[0]->tasks->exprs, out);
@@ -304,7 +307,7 @@ static Leave program_make(Session *s, const Args *a, Compiler *c, const Plans *p
 
 /* ---- a library -------------------------------------------------------------------------------------------------- */
 
-/* The same, then what brings a communicator to it. */
+/* The same texts, and the part that passes a communicator to it. */
 static Leave texts_of_library(Session *s, const Args *a, const Plans *p, const EmitOptions *o, NativeText *all) {
   Buf *mpi = NEW(s->arena, Buf);
   *mpi = buf_new(s->arena);
@@ -313,9 +316,9 @@ static Leave texts_of_library(Session *s, const Args *a, const Plans *p, const E
   return texts_make(s, a, p, o, all);
 }
 
-/* For callers in Fortran; and in Python, who opens a shared library. */
+/* Writes wrappers for callers in Fortran, and in Python, which opens a shared library. */
 static Leave callers_write(Session *s, const Plans *p, const EmitOptions *o, const char *folder, bool shared) {
-  if (p->n_sizes) return LEAVE_OK; /* theirs plan as they are made */
+  if (p->n_sizes) return LEAVE_OK; /* they plan when they are created */
   const LoopProgram *face = emit_whole_face(s->arena, p->loops[0], o);
   Buf fortran = buf_new(s->arena), python = buf_new(s->arena);
   Leave l = LEAVE_OK;

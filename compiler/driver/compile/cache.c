@@ -1,5 +1,5 @@
-/* driver/compile/cache.c - what was compiled before: found by all that decides what is in it, kept whole or not at all. The folder is
- * trusted only if it is ours alone, since what lies there is run. */
+/* driver/compile/cache.c - caches compiled code: keyed by everything that determines it, stored completely or not at
+ * all. The folder is trusted only if no one else can write to it, since its contents are executed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ const char *cache_folder(Session *s, bool make) {
 
 /* ---- the key -------------------------------------------------------------------------------- */
 
-/* FNV-1a, 64 bits; two of them from different beginnings. */
+/* FNV-1a, 64 bits; two of them with different seeds. */
 CacheKey cache_key_new(void) {
   return (CacheKey){0xCBF29CE484222325u, 0x6C62272E07BB0142u};
 }
@@ -41,7 +41,7 @@ void cache_key_add(CacheKey *k, const char *s, size_t n) {
     k->a = (k->a ^ (unsigned char)s[i]) * 0x100000001B3u;
     k->b = (k->b ^ (unsigned char)s[i]) * 0x100000001B3u;
   }
-  k->a = (k->a ^ 0xFF) * 0x100000001B3u; /* an end: "ab" "c" is not "a" "bc" */
+  k->a = (k->a ^ 0xFF) * 0x100000001B3u; /* an end mark: "ab" "c" is not "a" "bc" */
   k->b = (k->b ^ 0xFE) * 0x100000001B3u;
 }
 
@@ -57,7 +57,7 @@ void cache_key_file(Session *s, CacheKey *k, const char *path) {
   free(real);
 }
 
-/* A cache may be shared by machines. */
+/* Machines may share a cache. */
 void cache_key_machine(CacheKey *k) {
   char line[8192];
   FILE *f = fopen("/proc/cpuinfo", "re");
@@ -70,7 +70,8 @@ void cache_key_machine(CacheKey *k) {
 
 /* ---- entries -------------------------------------------------------------------------------- */
 
-/* Behind an object stand its length and sum, which a loader does not look at: mapped, a cut one is SIGBUS wherever it is touched. */
+/* An object is followed by its length and checksum, which a loader ignores: a truncated mapping raises SIGBUS where
+ * it is touched. */
 enum { SEAL = 40 };
 
 static const char *seal_of(Arena *a, const char *bytes, size_t len) {
@@ -79,7 +80,7 @@ static const char *seal_of(Arena *a, const char *bytes, size_t len) {
   return arena_printf(a, "\nein %016llx %016llx\n", (unsigned long long)len, (unsigned long long)(k.a ^ k.b));
 }
 
-/* On the disk before it has its name: else a machine that stops leaves a name without what it stands for. */
+/* Syncs it to disk before renaming it: otherwise a crash could leave a name without its contents. */
 bool cache_keep(Session *s, const char *path, Bytes what) {
   Buf b = buf_new(s->arena);
   bool capture = s->capture;

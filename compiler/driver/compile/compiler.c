@@ -1,13 +1,13 @@
-/* driver/compile/compiler.c - the C compiler: found by name, run without a shell. A failure is the machine's or ours, never the
- * user's, and what the compiler said is shown. */
+/* driver/compile/compiler.c - the C compiler: found by name, run without a shell. A failure is the machine's or
+ * ours, never the user's, and the compiler's output is shown. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "native.h"
 
-/* About the language; the usual flags about speed stand in compiler_find. Nothing that is computed looks at errno or
- * at floating-point flags; a product and a sum are one operation where the text says so, and nowhere else. */
+/* Flags for the language; the usual optimisation flags are in compiler_find. Nothing computed reads errno or
+ * floating-point flags; a product and a sum are fused where the text says so, and nowhere else. */
 const char *const compiler_language[] = {"-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", NULL};
 static const char usual[] = "-O3 -march=native";
 
@@ -60,7 +60,7 @@ bool compiler_there(Session *s, const char *said) {
   return compiler_named(s, said, NULL, &c);
 }
 
-/* A compiler that is named takes all of the text, as nvcc does. */
+/* A compiler that was named takes the whole text, as nvcc does. */
 static Leave device_choose(Session *s, const char *cc, const char *flags, Compiler *out) {
   if (cc) return compiler_find(s, cc, flags, out);
   Leave l = !flags && jit_find(s, NULL, out) ? LEAVE_OK : compiler_find(s, NULL, flags, out);
@@ -84,8 +84,8 @@ const char *compiler_words(Arena *a, const Compiler *c) {
   return b.s;
 }
 
-/* What changes how memory is laid out, who has threads, what is watched over, or a text is not among them: it is what was asked for,
- * so it is asked of the runtime too. */
+/* Whether a flag only affects speed. Flags that change memory layout, threads, instrumentation or the text are not in
+ * the list: the runtime must be compiled with them too. */
 static bool word_plain(const char *word) {
   static const char *const plain[] = {"-O",      "-g",       "-W",      "-march=", "-mtune=", "-mcpu=", "-mprefer-vector-width=",
                                       "-mavx",   "-mno-avx", "-mfma",   "-mno-fma", "-msse",  "-mno-sse", "-ffp-contract=",
@@ -112,8 +112,8 @@ static void words_add(Arena *a, Words *to, const Words *w) {
   for (uint32_t i = 0; w && i < w->len; i++) vec_push(a, *to, w->at[i]);
 }
 
-/* A library has the threads that its caller would take for his own. A program is a process of its own and knows nothing of
- * who else wants its processors: its threads go to sleep where those of OpenMP hold on to them. */
+/* A library uses the threads that its caller would consider its own. A program is a separate process and does not
+ * know who else uses its processors: its threads sleep where OpenMP's would spin. */
 static void threads_words(Arena *a, const Compiler *c, MakeKind kind, Words *w) {
   bool said = false;
   for (uint32_t i = 0; i < c->flags.len; i++) said |= strncmp(c->flags.at[i], "-fopenmp", 8) == 0;
@@ -140,7 +140,7 @@ static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Wo
   vec_push(s->arena, w, to);
   words_add(s->arena, &w, sources);
   if (kind != MAKE_OBJECT) vec_push(s->arena, w, "-lm");
-  if (kind != MAKE_OBJECT && c->opens) vec_push(s->arena, w, "-ldl"); /* older C libraries have that apart */
+  if (kind != MAKE_OBJECT && c->opens) vec_push(s->arena, w, "-ldl"); /* a separate library in older C libraries */
   vec_push(s->arena, w, NULL);
   return w;
 }
@@ -152,7 +152,8 @@ static bool has_no_room(const Buf *said) {
   return false;
 }
 
-/* It makes something of nothing: else a linker is missing, or a flag is none of its own, and what ein wrote has no part in that. */
+/* Compiles an empty input: if this fails, a linker is missing, or a flag is unknown, and ein's text is not the
+ * cause. */
 static bool makes_nothing(Session *s, const Compiler *c, const char *to) {
   static const char *const nothing[] = {"-shared", "-fPIC", "-x", "c", "/dev/null", NULL};
   const char *why;
@@ -168,7 +169,7 @@ static bool makes_nothing(Session *s, const Compiler *c, const char *to) {
 
 static Leave failed(Session *s, const Compiler *c, const Words *w, const char *to, const char *why, const Buf *said) {
   Buf b = buf_new(s->arena);
-  if (interrupted()) return fail(s, LEAVE_PROGRAM, "interrupted"); /* the terminal has told it too */
+  if (interrupted()) return fail(s, LEAVE_PROGRAM, "interrupted"); /* the terminal has signalled it too */
   for (uint32_t i = 0; i + 1 < w->len; i++) buf_printf(&b, "%s%s", i ? " " : "", w->at[i]);
   const char *what = has_no_room(said)          ? "there is no room for what the C compiler makes"
                      : strstr(why, "by signal") ? "the C compiler did not come to an end"
@@ -177,7 +178,7 @@ static Leave failed(Session *s, const Compiler *c, const Words *w, const char *t
   return fail(s, LEAVE_MACHINE, "%s: %s\n  %s%s%s", what, why, b.s, said->len ? "\n" : "", said->s ? said->s : "");
 }
 
-/* A clang without its OpenMP library does without; if that is not what was wrong, the first failure is shown. */
+/* A clang without its OpenMP library works without it; if that was not the problem, the first failure is shown. */
 Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources, const Words *more, const char *to) {
   const char *why, *again;
   Buf said = buf_new(s->arena), other = buf_new(s->arena);
@@ -197,7 +198,7 @@ Leave compiler_run(Session *s, Compiler *c, MakeKind kind, const Words *sources,
   return failed(s, c, &w, to, why, &said);
 }
 
-/* By all that it is asked with, and on which machine. */
+/* The file for its answer: keyed by all that it is asked with, and by the machine. */
 static const char *macros_kept(Session *s, const Words *question) {
   CacheKey k = cache_key_new();
   cache_key_text(&k, EIN_VERSION);
@@ -207,8 +208,8 @@ static const char *macros_kept(Session *s, const Words *question) {
   return cache_path(s, "macros", k, ".txt");
 }
 
-/* Asking is most of what a run takes that finds all else in the cache; so the answer is kept there too. One that cannot be kept is asked
- * for again. */
+/* Asking takes most of the time of a run that finds everything else in the cache; so the answer is cached too. An
+ * answer that cannot be cached is asked for again. */
 bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *c, Buf *macros) {
   static const char *const ask[] = {"-dM", "-E", "-x", "c", "/dev/null", NULL};
   const char *why;

@@ -1,5 +1,5 @@
-/* driver/compile/declared.c - the labels and sizes that a program declares for the axes of its inputs and outputs, for what its library says of them:
- * a graph has lost them. In comes the program, out goes a list for EmitOptions. */
+/* driver/compile/declared.c - the labels and sizes that a program declares for the axes of its inputs and outputs,
+ * which its library reports: a graph has lost them. In: the program; out: a list for EmitOptions. */
 #include "driver/driver.h"
 
 static Str item_name(const AstItem *it) {
@@ -7,7 +7,7 @@ static Str item_name(const AstItem *it) {
   return it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
 }
 
-/* "(h d)"; NULL where a part has no name. */
+/* "(h d)"; NULL if a part has no name. */
 static Str group_name(Session *s, const AstItem *it) {
   Buf b = buf_new(s->arena);
   for (uint32_t k = 0; k < it->part.len; k++) {
@@ -24,7 +24,7 @@ static Str size_name(const AstItem *it) {
   return e && e->kind == AST_NAME ? e->name.s : NULL;
 }
 
-/* An input's bare name is a size, on an equation's left it is a label. */
+/* An input's bare name is a size; on the left of an equation it is a label. */
 static void labels_add(Session *s, NamedAxesList *to, Str name, const AstItems *items, bool input) {
   NamedAxes d = {name, input, items->len, NEW_ARRAY(s->arena, Str, items->len + 1), NEW_ARRAY(s->arena, Str, items->len + 1)};
   for (uint32_t k = 0; k < items->len; k++) {

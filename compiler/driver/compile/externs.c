@@ -1,8 +1,9 @@
-/* driver/compile/externs.c - the C functions that a program names (`extern def`): what has to be compiled and linked for them, and the same as
- * functions of this process, for evaluators.
+/* driver/compile/externs.c - the C functions that a program names (`extern def`): what must be compiled and linked
+ * for them, and the same as functions of this process, for evaluators.
  *
- * A C source is preprocessed first: so what is compiled is one text, whatever it includes, and the text is what tells whether it was compiled before.
- * Behind it stands the function as the program declares it, on the program's line, so that the compiler says what does not agree. */
+ * A C source is preprocessed first: so the compiled input is one text, whatever it includes, and serves as the key
+ * for the cache. The function follows as the program declares it, on the program's line, so that the compiler
+ * reports disagreements there. */
 #include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ static bool ends_with(const char *s, const char *end) {
   return n > m && strcmp(s + n - m, end) == 0;
 }
 
-/* "" where there is none. */
+/* "" if there is none. */
 static const char *file_of(Session *s, const Extern *x) { return x->from ? arena_printf(s->arena, "%.*s", (int)extern_file(x->from), x->from->s) : ""; }
 
 static FromKind kind_of(const Extern *x) {
@@ -39,7 +40,7 @@ static bool same_from(const Extern *a, const Extern *b) {
   return n ? memcmp(a->from->s, b->from->s, n) == 0 : a->from == b->from || strcmp(a->from->s, b->from->s) == 0;
 }
 
-/* The first that is from there. */
+/* The first one from that file. */
 static bool is_first(const Exprs *p, uint32_t k) {
   for (uint32_t i = 0; i < k; i++)
     if (same_from(extern_at(p, i), extern_at(p, k))) return false;
@@ -61,7 +62,7 @@ static Words compiler_begin(Session *s, const Compiler *c) {
 
 /* ---- sources ------------------------------------------------------------------------------------ */
 
-/* A file of the user's own that it includes, as `# 1 "own.h" 1` tells of it; those of the system have a 3 there. NULL: none. */
+/* Finds a file of the user's own that it includes, from `# 1 "own.h" 1`; system headers have a 3 there. NULL: none. */
 static const char *included(Session *s, const char *text, const char *path) {
   for (const char *at = text; at; at = strchr(at, '\n')) {
     at += *at == '\n';
@@ -128,7 +129,7 @@ static Leave part_add(Session *s, const Compiler *c, const Extern *x, const char
   return LEAVE_OK;
 }
 
-/* Behind all files, each once. */
+/* After all files, each once. */
 static void libraries_add(Session *s, const Extern *x, Words *link) {
   const char *at = x->from ? strchr(x->from->s + extern_file(x->from), '-') : NULL;
   while (at) {
@@ -162,7 +163,7 @@ static void adapter_print(Buf *b, const Extern *x, uint32_t k) {
     buf_char(b, '\n');
   }
   emit_extern_prototype(b, x);
-  if (x->block) { /* evaluators do without: they compute the equation */
+  if (x->block) { /* evaluators do without it: they compute the equation */
     buf_printf(b, ";\n# 1 \"<ein>\"\nvoid *ein_extern_%u(void) { return (void *)%s; }\n", k, x->symbol->s);
     return;
   }
@@ -172,7 +173,7 @@ static void adapter_print(Buf *b, const Extern *x, uint32_t k) {
   buf_str(b, "); }\n");
 }
 
-/* The text of what is from where the first of them is. */
+/* The text for all functions from the same file as the first of them. */
 static Buf adapters(Session *s, const Exprs *p, uint32_t first, const ExternParts *parts) {
   const Extern *x = extern_at(p, first);
   Buf b = buf_new(s->arena);
@@ -180,7 +181,7 @@ static Buf adapters(Session *s, const Exprs *p, uint32_t first, const ExternPart
   if (!source) buf_str(&b, "#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n");
   for (uint32_t i = 0; i < parts->sources.len; i++)
     if (source && same_from(parts->sources.at[i].x, x)) buf_add(&b, parts->sources.at[i].text.s, parts->sources.at[i].text.len);
-  buf_str(&b, "\n# 1 \"<ein>\"\n"); /* its own <stdint.h> has been here, and leaves no guard */
+  buf_str(&b, "\n# 1 \"<ein>\"\n"); /* its own <stdint.h> was included here, and its guard is gone */
   static const char *const types[] = {"int64_t", "INT64", "int32_t", "INT32", "int16_t", "INT16", "int8_t", "INT8", "uint8_t", "UINT8"};
   for (size_t i = 0; i < COUNT(types); i += 2) buf_printf(&b, "#undef %s\n#define %s __%s_TYPE__\n", types[i], types[i], types[i + 1]);
   buf_str(&b, "union ein_cell { int64_t i; double f; };\n");
@@ -226,7 +227,7 @@ static Leave objects_link(Session *s, const Compiler *c, const Exprs *p, const W
   return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be linked: %s\n%s", place_text(s, extern_at(p, 0)), why, said.s ? said.s : "");
 }
 
-/* Each place that functions are from by itself, so that what is wrong is told of the right one. */
+/* Compiles each source file separately, so that errors are attributed to the right one. */
 static Leave externs_compile(Session *s, const Compiler *c, const Exprs *p, const ExternTexts *texts, const ExternParts *parts, const char *work,
                              const char *to) {
   Words objects = {0};

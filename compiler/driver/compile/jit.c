@@ -1,5 +1,6 @@
-/* driver/compile/jit.c - Clang in this process, as a compiler beside those that are programs: its plugin is found, and opened when there is
- * something to compile. Where it is not there the C compiler does what it would have done, and that is said. */
+/* driver/compile/jit.c - Clang in this process, as an alternative to compilers that are programs: its plugin is
+ * found, and opened when there is something to compile. If it is missing the C compiler is used instead, and this is
+ * reported. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,8 +14,8 @@
 
 static const char usual[] = "-O2 -march=native";
 
-/* No warnings, and nothing that only debuggers read. Vectors as wide as the machine has them: kernels are made for that, and some processors'
- * tuning prefers less. */
+/* No warnings, and no debug information. Vectors are as wide as the machine's: kernels are made for that, while some
+ * processors' tuning prefers narrower ones. */
 static const char *const always[] = {"-w", "-fPIC", "-fno-asynchronous-unwind-tables", "-DEIN_ONE_VERSION"};
 
 const char *jit_plugin(Session *s) {
@@ -35,7 +36,7 @@ bool jit_find(Session *s, const char *flags, Compiler *out) {
   return plugin != NULL;
 }
 
-/* This machine's, unless flags name another one. */
+/* This machine's macros, unless flags name another one. */
 const char *jit_macros(const Compiler *c) {
   bool native = false;
   for (uint32_t i = 0; i < c->flags.len; i++) {
@@ -97,7 +98,8 @@ static bool plugin_open(Session *s, const Compiler *c, Plugin *out) {
   return out->compile && out->head && out->done;
 }
 
-/* What a text tells the preprocessor, up to the runtime's header: the same for most texts. Empty: it has no such header. */
+/* The lines for the preprocessor up to the runtime's header: the same for most texts. Empty: there is no such
+ * header. */
 static Buf head_lines(Session *s, const Buf *text) {
   Buf b = buf_new(s->arena);
   for (const char *at = text->s; *at;) {
@@ -109,7 +111,7 @@ static Buf head_lines(Session *s, const Buf *text) {
   return buf_new(s->arena);
 }
 
-/* Parsed now, and kept; or not, where Clang cannot. */
+/* Parses it now, and caches it, unless Clang cannot. */
 static void head_make(Session *s, const Plugin *clang, const Words *words, const char *path, JitHead *head) {
   JitMade made = {0};
   clang->head(head, words->at, words->len, &made);
@@ -120,7 +122,7 @@ static void head_make(Session *s, const Plugin *clang, const Words *words, const
   clang->done(&made);
 }
 
-/* Where it is kept; NULL: there is none. */
+/* The cached file; NULL: there is none. */
 static const char *head_find(Session *s, const Compiler *c, const Plugin *clang, const Buf *text, const Words *words, JitHead *head) {
   CacheKey k = cache_key_new();
   Buf lines = head_lines(s, text);
@@ -158,7 +160,7 @@ static void *texts_take(void *env) {
 
 enum { THREADS = 16, STACK = 8 << 20 }; /* Clang goes deep */
 
-/* By as many threads as there are processors; this one is one of them. */
+/* Uses as many threads as there are processors; this is one of them. */
 static void texts_compile(Compiling *x) {
   pthread_t thread[THREADS];
   pthread_attr_t how;
@@ -173,7 +175,7 @@ static void texts_compile(Compiling *x) {
   if (several) pthread_attr_destroy(&how);
 }
 
-/* Which text was not taken; n: each was. */
+/* The first text that was refused; n: none was. */
 static uint32_t text_refused(const Compiling *x) {
   uint32_t i = 0;
   while (i < x->n && x->made[i].object) i++;
@@ -193,7 +195,7 @@ static Leave objects_keep(Session *s, const Compiler *c, Compiling *x, Bytes *ou
   return l;
 }
 
-/* A head that Clang does not take is of headers that are others now: the system's, which are in no key. */
+/* If Clang rejects a head, its headers have changed: the system's, which are in no key. */
 Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *more, Bytes *out, bool *there) {
   Plugin clang;
   JitHead head;

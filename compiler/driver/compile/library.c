@@ -1,5 +1,5 @@
-/* driver/compile/library.c - an emitted program as functions of this process: opened, planned, run through its ein_model, with
- * the arrays of an Eval as its arguments. */
+/* driver/compile/library.c - an emitted program as functions of this process: opened, planned, run through its
+ * ein_model, with the arrays of an Eval as its arguments. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static const char prefix[] = "program";
 
 /* ---- where it crashes ------------------------------------------------------------------------ */
 
-/* What happens here happens to the whole process. So it is said before the end, in the only way that is left to a signal's
- * handler; one that is there already (a sanitizer's) is better, and stays. */
+/* A crash here takes down the whole process. So a message is printed first, in the only way that is left to a signal
+ * handler; a handler that is installed already (a sanitizer's) is better, and stays. */
 static const struct { int signal; const char *name; } deadly[] = {
   {SIGSEGV, "segmentation fault"}, {SIGBUS, "bus error"}, {SIGFPE, "arithmetic exception"}, {SIGILL, "illegal instruction"}};
 static const char *crash_tail;
@@ -34,7 +34,7 @@ static void crashed(int signal) {
   _exit(LEAVE_BUG);
 }
 
-/* By sigaction, as a handler that stays may want to be told more than the signal. */
+/* Uses sigaction, since a handler that stays may need more than the signal number. */
 static void crashes_handle(void (*from)(int), void (*to)(int)) {
   for (size_t i = 0; i < COUNT(deadly); i++) {
     struct sigaction old;
@@ -44,7 +44,7 @@ static void crashes_handle(void (*from)(int), void (*to)(int)) {
   }
 }
 
-/* Until library_close. A text that begins behind the graph is done as it stands, whoever wrote it. */
+/* Until library_close. A text that begins after the graph is run as it is, whoever wrote it. */
 static bool crashes_watch(Session *s, const Job *j) {
   if (s->guest) return false;
   crash_tail = j->past ? arena_printf(s->arena, "\nWhat %s says was done as it stands. If it was edited, look there first.\n", j->path)
@@ -69,7 +69,8 @@ Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out) {
   return LEAVE_OK;
 }
 
-/* text: of the set. Kernels stand in it as NVRTC made them; or all of it is CUDA, and for a compiler that takes that. */
+/* text: of the set. It contains kernels as NVRTC compiled them; or all of it is CUDA, for a compiler that takes
+ * that. */
 static Leave device_load(Session *s, const Job *j, Compiler *c, const EmitOptions *o, const NativeSet *set, Buf *text, Library *out) {
   double seconds = 0;
   Leave l = LEAVE_OK;
@@ -81,17 +82,18 @@ static Leave device_load(Session *s, const Job *j, Compiler *c, const EmitOption
   return l;
 }
 
-/* By its kernels, if that can be done; else all of it as one text. */
+/* Loads it kernel by kernel, if possible; else as one text. */
 static Leave library_load(Session *s, const Job *j, Compiler *c, Library *out, ByKernels *k) {
   EmitOptions o = job_emit(s, j, prefix);
   Buf text = buf_new(s->arena);
   NativeSet set = {.text = &(NativeText){prefix, &text}, .n_texts = 1};
   bool there;
-  if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE"); /* sites are given blocks of what lies whole */
+  /* sites get blocks of what is dense */
+  if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, set.flags, "-DEIN_DENSE");
   if (loops_device(j)) return device_load(s, j, c, &o, &set, &text, out);
   ExternParts externs;
   Leave l = externs_load(s, j->tasks->exprs, &set.symbols);
-  Compiler other = *c; /* sources are a C compiler's, and Clang in this process finds what it has made of them */
+  Compiler other = *c; /* sources need a C compiler; Clang in this process finds its results */
   if (!l && c->in_process && set.symbols) l = compiler_find(s, NULL, NULL, &other);
   if (!l) l = externs_parts(s, &other, j->tasks->exprs, &externs);
   set.externs = &externs;
@@ -174,14 +176,14 @@ static Leave output_new(Session *s, const Library *l, const Eval *e, int k, Eval
   return LEAVE_OK;
 }
 
-/* What is left of the limit; the inputs are there already. */
+/* The rest of the limit; the inputs are allocated already. */
 static double limit_left(const Eval *e) {
   double left = e->max_live ? (double)e->max_live : (double)INFINITY;
   for (uint32_t i = 0; i < e->n_input; i++) left -= (double)e->input[i].array.count * dtype_size(e->input[i].array.dtype);
   return left > 0 ? left : 0;
 }
 
-/* Nothing of it is touched yet: so what does not fit is refused, rather than killed half way. */
+/* Its memory is not touched yet: so what does not fit is refused, before the process is killed half way. */
 static Leave room_check(Session *s, const Library *l, const Eval *e, ein_status *status) {
   const char *of = "are free";
   double work = l->device ? 0 : (double)l->model->workspace(l->ctx), out = 0, room = (double)memory_free();

@@ -1,6 +1,6 @@
-/* driver/compile/native.c - the door from texts to machine code: in come C texts, a compiler and flags; out goes an object that is loaded, or a
- * file. What is loaded is linked against the runtime that was compiled with us, where its flags are about speed alone; else the runtime
- * is compiled with it. */
+/* driver/compile/native.c - the entry point from texts to machine code. In: C texts, a compiler and flags; out: an
+ * object that is loaded, or a file. Loaded code is linked against the runtime that was compiled with us, if the
+ * flags only affect speed; else the runtime is compiled with it. */
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,9 +16,9 @@ double seconds_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- what decides about the result ------------------------------------------------------------ */
+/* ---- the key ---------------------------------------------------------------------------------- */
 
-/* apart: the runtime that it is linked against; NULL: it is in it. */
+/* apart: the runtime that it is linked against; NULL: the runtime is included. */
 static CacheKey key_make(Session *s, const Compiler *c, const NativeSet *set, const char *apart) {
   CacheKey key = cache_key_new(), *k = &key;
   cache_key_text(k, EIN_VERSION);
@@ -102,7 +102,7 @@ void native_close(Native *n) {
   *n = (Native){0};
 }
 
-/* NULL; or why not. */
+/* Returns NULL, or why it failed. */
 static const char *shared_open(const char *path, const char *symbol, Native *out) {
   out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (out->handle && dlsym(out->handle, symbol)) return NULL;
@@ -112,7 +112,7 @@ static const char *shared_open(const char *path, const char *symbol, Native *out
   return why ? why : "there is no model in it";
 }
 
-/* What code that is in memory wants: the runtime's functions, libc's, and those that compilers call. */
+/* What code in memory needs: the runtime's functions, libc's, and those that compilers call. */
 typedef struct World { void *runtime, *symbols; } World;
 
 static void *world_find(void *ctx, const char *name) {
@@ -210,8 +210,8 @@ typedef struct Each {
   const NativeSet *set;
   const char *symbol;
   void *runtime;
-  const char **path;         /* of each text; NULL: there is no cache */
-  Object *object;            /* of each; without memory: it is not there yet */
+  const char **path;         /* by text; NULL: there is no cache */
+  Object *object;            /* by text; without memory: not there yet */
   VEC(uint32_t) missing;
 } Each;
 
@@ -238,7 +238,7 @@ static Leave each_make(Each *x, bool *there) {
   Leave l = jit_compile(s, x->c, text, n, &words, made, there);
   for (uint32_t i = 0; i < n && *there; i++) {
     uint32_t k = x->missing.at[i];
-    if (!made[i].at) continue; /* of an interrupted set, what was made stays made */
+    if (!made[i].at) continue; /* if interrupted, finished texts stay */
     if (x->path[k]) cache_keep(s, x->path[k], made[i]);
     const char *why = l ? NULL : object_open(s, (World){x->runtime, x->set->symbols}, made[i], x->symbol, &x->object[k]);
     if (why) l = no_object(s, why);
@@ -269,7 +269,8 @@ Leave native_load_each(Session *s, const Compiler *c, const char *name, const Na
 
 /* ---- from another process --------------------------------------------------------------------- */
 
-/* A file in memory: there is none that somebody would have to remove. It stays open: the loader knows objects by name, and the next is to have another. */
+/* A file in memory, which nobody has to remove. It stays open: the loader identifies objects by name, and the next
+ * must have another. */
 Leave native_adopt(Session *s, Bytes object, const char *symbol, Native *out) {
   *out = (Native){.old = true, .made = object};
   int fd = memfd_create("ein", MFD_CLOEXEC);

@@ -1,5 +1,6 @@
-/* driver/compile/nvrtc.c - kernels for a device: in come a program's loops, out goes machine code for the device that is here, or for those that are
- * named, by NVRTC, which is in no way linked, and whose functions are declared here. The result is kept like any other that was compiled. */
+/* driver/compile/nvrtc.c - kernels for a device. In: a program's loops; out: machine code for the local device, or
+ * for named ones. Uses NVRTC, which is loaded at run time, and whose functions are declared here. The result is
+ * cached like any other compiled code. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 /* ---- the library -------------------------------------------------------------------------------- */
 
-/* X(name, parameters), of nvrtcNAME; each gives 0 or what went wrong. */
+/* X(name, parameters), for nvrtcNAME; each returns 0 or an error. */
 #define NVRTC(X)                                                                                                                  \
   X(Version, (int *major, int *minor))                                                                                            \
   X(GetNumSupportedArchs, (int *n))                                                                                               \
@@ -71,7 +72,7 @@ typedef VEC(Arch) Archs;
 
 static const char *arch_name(Session *s, Arch a) { return arena_printf(s->arena, "%s_%d", a.machine ? "sm" : "compute", a.number); }
 
-typedef struct Known { int *at; int n; } Known; /* what NVRTC compiles for, the oldest first */
+typedef struct Known { int *at; int n; } Known; /* the architectures that NVRTC compiles for, the oldest first */
 
 static Leave archs_known(Session *s, const Nvrtc *v, Known *out) {
   out->n = 0;
@@ -80,7 +81,7 @@ static Leave archs_known(Session *s, const Nvrtc *v, Known *out) {
   return v->GetSupportedArchs(out->at) ? fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles") : LEAVE_OK;
 }
 
-/* The first device here, by its compute capability. */
+/* Finds the compute capability of the first local device. */
 static Leave device_find(Session *s, int *arch) {
   ein_libcuda cu;
   ein_error error = {0};
@@ -102,7 +103,8 @@ Leave devices_count(Session *s, int *n) {
   return e ? fail(s, LEAVE_MACHINE, "CUDA: the number of devices: %s", ein_libcuda_words(&cu, e).text) : LEAVE_OK;
 }
 
-/* Machine code for it; or, of a device that is newer than NVRTC, PTX of the newest that it knows, from which the driver goes on. */
+/* Machine code for it; or, for a device newer than NVRTC, PTX for the newest architecture that NVRTC knows, which
+ * the driver compiles further. */
 static Leave arch_here(Session *s, const Nvrtc *v, int wanted, Archs *out) {
   Known known;
   int best = 0;
@@ -140,7 +142,7 @@ static Leave arch_add(Session *s, const Nvrtc *v, const Known *known, const char
   return fail(s, LEAVE_USAGE, "--arch=%s: NVRTC %d.%d compiles for %s", word, v->major, v->minor, have.s);
 }
 
-/* said NULL: PTX of the oldest, which any device takes that NVRTC knows. */
+/* said NULL: PTX for the oldest one, which any device that NVRTC knows accepts. */
 static Leave archs_said(Session *s, const Nvrtc *v, const char *said, Archs *out) {
   Known known;
   Leave l = archs_known(s, v, &known);
@@ -154,7 +156,7 @@ static Leave archs_said(Session *s, const Nvrtc *v, const char *said, Archs *out
 
 /* ---- compiling ---------------------------------------------------------------------------------- */
 
-/* What is one rounding and what are two stands in the text. */
+/* The text itself decides which operations are fused. */
 static const char no_fma[] = "--fmad=false";
 
 static const char *log_of(Session *s, const Nvrtc *v, void *program) {
@@ -198,7 +200,7 @@ static CacheKey key_make(Session *s, const Nvrtc *v, const Buf *text, Arch arch)
   return k;
 }
 
-/* From the cache, or compiled now and kept there. */
+/* From the cache, or compiled now and cached. */
 static Leave image_make(Session *s, const Nvrtc *v, const Buf *text, Arch arch, EmitImage *out, double *seconds) {
   Leave l = LEAVE_OK;
   const char *path = cache_path(s, "device", key_make(s, v, text, arch), arch.machine ? ".cubin" : ".ptx");
@@ -218,7 +220,7 @@ static Leave image_make(Session *s, const Nvrtc *v, const Buf *text, Arch arch, 
 
 typedef VEC(EmitImage) Images;
 
-/* here: the device's architecture; 0: they are for those of archs. */
+/* here: the local device's architecture; 0: compiles for those in archs. */
 static Leave images_make(Session *s, const Buf *kernels, int here, const char *archs, Images *out, double *seconds) {
   Nvrtc v;
   Archs all = {0};
@@ -237,13 +239,13 @@ static Leave text_make(Session *s, const Job *j, const EmitOptions *o, int here,
   EmitOptions apart = *o;
   Images all = {0};
   Leave l = LEAVE_OK;
-  apart.beside = NULL; /* NVRTC is given the runtime as ein_run.h */
+  apart.beside = NULL; /* NVRTC gets the runtime as ein_run.h */
   if (emit_cuda_kernels(&kernels, j->loops, &apart)) l = images_make(s, &kernels, here, archs, &all, seconds);
   if (!l) emit_cuda_host(text, j->loops, o, all.at, all.len);
   return l;
 }
 
-/* Who makes the products of which the loops say that a library may. */
+/* Notes who computes the products that the loops leave to a library. */
 static void products_tell(Session *s, const Job *j) {
   ein_libcublas b;
   const char *why;
@@ -256,7 +258,7 @@ static void products_tell(Session *s, const Job *j) {
 
 Leave device_text(Session *s, const Job *j, const EmitOptions *o, Buf *text, double *seconds) {
   int arch;
-  Leave l = device_find(s, &arch); /* also where there is nothing to compile */
+  Leave l = device_find(s, &arch); /* also if there is nothing to compile */
   if (!l) products_tell(s, j);
   return l ? l : text_make(s, j, o, arch, NULL, text, seconds);
 }

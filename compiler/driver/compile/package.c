@@ -1,5 +1,5 @@
-/* driver/compile/package.c - a library as a folder: beside the C, its header and the runtime the archive or shared library, the manifest,
- * and what pkg-config, CMake and Meson want. Several libraries may share a folder. */
+/* driver/compile/package.c - writes a library as a folder: the C, its header and the runtime, the archive or shared
+ * library, the manifest, and files for pkg-config, CMake and Meson. Several libraries may share a folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@ static Leave write_in(Session *s, const char *folder, const char *name, const Bu
   return file_write(s, arena_printf(s->arena, "%s/%s", folder, name), b->s, b->len);
 }
 
-/* ---- what the linker is told ---------------------------------------------------------------- */
+/* ---- linker flags --------------------------------------------------------------------------- */
 
-/* Libraries that compilers link by themselves: with our folder among those that are searched, -lm would be a model's libm.a. */
+/* Libraries that compilers link by themselves: with our folder on the search path, -lm would find a model's libm.a. */
 static const char *const brought[] = {"atomic", "c", "dl", "gcc", "gcc_s", "gfortran", "gomp", "iomp5", "m", "mvec", "omp", "pthread", "quadmath", "rt", "util"};
 
-/* What stands behind -l. No prefix has a hyphen, so no two models of a folder have one name. */
+/* The name after -l. No prefix has a hyphen, so no two models of a folder have the same name. */
 static const char *link_name(Arena *a, const char *prefix) {
   for (size_t i = 0; i < COUNT(brought); i++)
     if (strcmp(brought[i], prefix) == 0) return arena_printf(a, "%s-model", prefix);
@@ -29,7 +29,7 @@ const char *library_file(Arena *a, const char *prefix, bool shared) {
   return arena_printf(a, "lib%s.%s", link_name(a, prefix), shared ? "so" : "a");
 }
 
-/* The names of the libraries, each with something before it and before its name. */
+/* The names of the libraries, with a prefix before the list and before each name. */
 static const char *libraries_text(Session *s, const Package *p, const char *before, const char *word) {
   Buf b = buf_new(s->arena);
   buf_str(&b, "");
@@ -37,7 +37,7 @@ static const char *libraries_text(Session *s, const Package *p, const char *befo
   return b.len ? b.s : "";
 }
 
-/* CMake takes only what stands behind -l for a library, and links it after those who call it. pkgconf escapes blanks itself. */
+/* CMake only takes names after -l as libraries, and links them after their callers. pkgconf escapes blanks itself. */
 static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool openmp) {
   const EmitOptions *o = p->o;
   buf_printf(b,
@@ -51,14 +51,15 @@ static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool open
              openmp ? " -fopenmp" : "", libraries_text(s, p, " ", "-l"), o->device ? " -ldl" : "");
 }
 
-/* Under which find_package(x) looks for it: with capitals, as it is called; without, so too, and find_package(X) finds it as well. */
+/* The file that find_package(x) looks for: with capitals, exactly that name; in lower case, also found by
+ * find_package(X). */
 static const char *cmake_file(Arena *a, const char *x) {
   for (const char *c = x; *c; c++)
     if (*c >= 'A' && *c <= 'Z') return arena_printf(a, "%sConfig.cmake", x);
   return arena_printf(a, "%s-config.cmake", x);
 }
 
-/* find_package(x), with this folder in CMAKE_PREFIX_PATH, or as x_DIR: the target x::x. */
+/* find_package(x), with this folder in CMAKE_PREFIX_PATH, or as x_DIR: defines the target x::x. */
 static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool openmp) {
   const EmitOptions *o = p->o;
   const char *x = o->prefix;
@@ -121,7 +122,7 @@ static const char *block_text(Session *s, const Package *p, const Compiler *c) {
   return b.s;
 }
 
-/* The blocks that stand there already, but for that of this library, and of those that are gone. */
+/* Keeps the existing blocks, except this library's, and those of libraries that are gone. */
 static void blocks_read(Session *s, const char *folder, const char *text, const char *but, Blocks *out) {
   Words files = folder_files(s->arena, folder);
   for (const char *at = strstr(text, meson_block), *next; at; at = next) {
@@ -171,7 +172,8 @@ static Leave meson_write(Session *s, const Package *p, const Compiler *c, const 
 
 /* ---- what is compiled ------------------------------------------------------------------------ */
 
-/* Compiled where it stands, from what was written there: nothing else is needed later. The other kind, of an earlier build, goes: -l would take that. */
+/* Compiled in place, from what was written there: nothing else is needed later. Removes the other kind from an
+ * earlier build, since -l would find that. */
 static Leave binary_in(Session *s, Compiler *c, const char *folder, const Package *p, bool shared) {
   ExternParts link = {.link = p->link ? *p->link : (Words){0}};
   NativeSet set = {.text = p->text, .n_texts = p->n_texts, .folder = folder, .externs = &link};
@@ -185,7 +187,7 @@ static Leave binary_in(Session *s, Compiler *c, const char *folder, const Packag
 
 /* ---- C functions ----------------------------------------------------------------------------- */
 
-/* As it was written, so that a reader knows it again; what it includes of the user's own is not beside it. */
+/* Copies it as written, so that a reader recognises it; the user's own headers that it includes are not copied. */
 static Leave source_copy(Session *s, const EmitOptions *o, const ExternSource *x, const char *folder, NativeText *out) {
   const char *path = x->path, *why, *slash = strrchr(path, '/');
   Source *src = source_read(s->arena, path, &why);

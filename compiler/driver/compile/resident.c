@@ -1,4 +1,4 @@
-/* driver/compile/resident.c - a program's arguments in a device's memory, by the driver. */
+/* driver/compile/resident.c - keeps a program's arguments in a device's memory, through the driver. */
 #include <string.h>
 
 #include "cuda/libcuda.h"
@@ -9,7 +9,7 @@ typedef struct ResidentDriver {
   int device;
   void *host;                /* pinned memory of resident_there_and_back */
   size_t held;
-  void *context;             /* its primary one, current from resident_open on; NULL: not retained */
+  void *context;             /* its primary context, current from resident_open on; NULL: not retained */
 } ResidentDriver;
 
 static Leave asked(Session *s, Resident *r, int e, const char *what) {
@@ -60,7 +60,7 @@ Leave resident_bring(Session *s, Resident *r, const Library *l, const Eval *e) {
 Leave resident_wait(Session *s, Resident *r) { return asked(s, r, r->driver->cu.stream_wait(r->stream), "what runs there"); }
 
 static void view_move(ein_tensor *x, uint64_t at) {
-  if (!x->data) return; /* its default is made in the run */
+  if (!x->data) return; /* its default is computed in the run */
   x->data = (void *)(uintptr_t)at;
   x->device_type = 2;
 }
@@ -71,7 +71,7 @@ void resident_views(const Resident *r, const Library *l, ein_tensor *in, ein_ten
   for (int k = 0; k < l->model->n_outputs; k++) view_move(&out[k], r->at[n + k]);
 }
 
-/* ---- for who measures it ---- */
+/* ---- for the code that measures it ---- */
 
 void resident_drop(Resident *r) {
   for (uint32_t i = 0; i < r->n; i++)

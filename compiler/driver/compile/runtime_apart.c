@@ -1,11 +1,12 @@
-/* driver/compile/runtime_apart.c - the runtime that was compiled with us, which lies beside us: in a build tree, or installed. */
+/* driver/compile/runtime_apart.c - finds the runtime that was compiled with us, which is next to us: in a build
+ * tree, or installed. */
 #include <string.h>
 #include <unistd.h>
 
 #include "native.h"
 #include "texts.h"
 
-/* It says of which texts it was made. A file of other texts would have other structs. */
+/* It records from which texts it was made. A file from other texts would have other structs. */
 static bool is_ours(Session *s, const char *path) {
   const char *why;
   Source *file = access(path, R_OK) == 0 ? source_read(s->arena, path, &why) : NULL;

@@ -1,5 +1,5 @@
-/* driver/compile/target.c - what runs a program where the command line leaves that open: Clang in this process, else the C compiler, else the
- * reference evaluator, which is told, as its floats have other last digits. */
+/* driver/compile/target.c - chooses what runs a program if the command line does not: Clang in this process, else
+ * the C compiler, else the reference evaluator, which is reported, as its floats differ in the last digits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 static bool runs(const Args *a) { return a->command == CMD_RUN || a->command == CMD_EINSUM || a->command == CMD_REPL; }
 
-/* What is usual for others is not for ranks, which run a plan. */
+/* The usual default does not apply to ranks, which run a plan. */
 const char *target_said(Session *s, const Args *a) {
   const char *said = arg_last(a, OPT_TARGET), *env = runs(a) && !s->ranks ? getenv("EIN_TARGET") : NULL;
   if (!said && env && *env) said = env;
@@ -19,7 +19,7 @@ bool target_device(Session *s, const Args *a) {
   return (said && strcmp(said, "cuda") == 0) || (emit && strcmp(emit, "cuda") == 0);
 }
 
-/* What the environment says of eval is nothing about how texts are compiled that eval cannot take. */
+/* An environment that selects eval says nothing about how to compile texts that eval cannot run. */
 const char *target_compiler(Session *s, const Args *a) {
   const char *said = target_said(s, a);
   return said && !arg_has(a, OPT_TARGET) && strcmp(said, "eval") == 0 ? NULL : said;
@@ -32,7 +32,7 @@ bool target_jit(Session *s, const Args *a) {
   return runs(a) && !s->ranks && !arg_has(a, OPT_FLAGS) && jit_plugin(s);
 }
 
-/* Texts of several sites have an evaluator of their own, which is what runs them unless something is said. */
+/* Texts for several sites have their own evaluator, which runs them by default. */
 bool target_compiles(Session *s, const Job *j, const Args *a) {
   bool text = job_of_sites(j);
   const char *said = j->past && !text ? target_compiler(s, a) : target_said(s, a);
@@ -43,7 +43,7 @@ bool target_compiles(Session *s, const Job *j, const Args *a) {
   return false;
 }
 
-/* Of what is compiled since nothing was said. */
+/* For targets that are compiled by default. */
 bool target_too_wide(Session *s, Job *j, const Args *a) {
   if (target_said(s, a) || j->past || job_of_sites(j)) return false;
   const EinNode *n = job_widest(s, j, a);

@@ -1,6 +1,7 @@
-/* driver/compile/tuning.c - what is decided by a machine file: how large chunks and blocks are, and from when on there are threads; without
- * one, for what is run here and then thrown away, by this machine's caches; and by the C compiler: how large tiles are.
- * Only what leaves every sum in its order may hang on it, so the answers are the same bits for any machine. */
+/* driver/compile/tuning.c - decisions based on a machine file: the size of chunks and blocks, and when to use
+ * threads; without one, for code that is run here and then discarded, on this machine's caches; and those based on
+ * the C compiler: the size of tiles. Only decisions that keep the order of every sum may depend on these, so the
+ * answers have the same bits on any machine. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ enum {
   PANEL_BYTES = 2048         /* of a row of a packed panel: codegen/schedule/cpu/panels/size.c */
 };
 
-/* The largest power of two that is not above x, in bounds. */
+/* The largest power of two that is at most x, within bounds. */
 static int64_t power_below(double x, int64_t least, int64_t most) {
   int64_t p = least;
   while (p < most && (double)(2 * p) <= x) p *= 2;
@@ -26,7 +27,7 @@ static int64_t power_below(double x, int64_t least, int64_t most) {
 
 static int64_t wide_of(int64_t second_bytes) { return power_below((double)(second_bytes / PANEL_BYTES), WIDE_LEAST, WIDE_MOST); }
 
-/* A chunk is worth handing to a thread; the lanes' panel of a block fits the second cache. */
+/* A chunk must be worth a thread; the lanes' panel of a block must fit in the second cache. */
 static void machine_apply(const Machine *m, LoopTarget *target, double *worth_threads) {
   const MachineMemory *second = machine_memory_find(&m->levels.at[0], "L2");
   *worth_threads = m->worth_threads;
@@ -34,8 +35,8 @@ static void machine_apply(const Machine *m, LoopTarget *target, double *worth_th
   if (second && second->bytes) target->wide = wide_of(second->bytes);
 }
 
-/* What stays is the same wherever it is made; what `run`, `bench` and `verify` compile is used here alone. A second cache is a core's own if at
- * most its threads share it. */
+/* Files that are kept are the same wherever they are made; code that `run`, `bench` and `verify` compile is only
+ * used here. A second cache belongs to one core if at most its threads share it. */
 static void machine_here(Session *s, const Args *a, LoopTarget *target) {
   CacheHere cache[CACHES_MOST];
   if (a->command != CMD_RUN && a->command != CMD_BENCH && a->command != CMD_VERIFY) return;
@@ -70,8 +71,8 @@ Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_t
 
 /* ---- what the C compiler compiles for ------------------------------------------------------- */
 
-/* What a target says that it has; the first that is said counts. A text for any x86-64 has versions for larger registers, and a
- * target that is not here is taken as usual. */
+/* The target's macros; the first one that is defined counts. A text for any x86-64 has versions for larger
+ * registers, and a target that is missing here is treated as usual. */
 static const struct { const char *macro; int vector_bytes, vectors; } targets[] = {
     {"__AVX512F__", 0, 0}, {"__AVX2__", 32, 16}, {"__aarch64__", 16, 32}};
 
@@ -86,7 +87,7 @@ static bool has_tiles(const Tasks *tasks) {
   return false;
 }
 
-/* A text that stays is the same wherever it is made, unless a compiler is named for it. */
+/* A text that is kept is the same wherever it is made, unless a compiler is named for it. */
 static bool is_compiled(const Args *a) {
   if (!(options[OPT_CC].in & 1u << a->command) || arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT)) return false;
   return !arg_has(a, OPT_LIB) || arg_has(a, OPT_CC) || arg_has(a, OPT_FLAGS);
@@ -101,7 +102,8 @@ static void target_take(Session *s, const char *said, const char *defined, LoopT
     }
 }
 
-/* Of several compilers and sets of flags, the first ones. One that cannot be asked is heard of when it is to compile. */
+/* Of several compilers and sets of flags, asks the first. A compiler that cannot be asked will fail when it
+ * compiles. */
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target) {
   Words flags = a->given[OPT_FLAGS];
   const char *cc = arg_last(a, OPT_CC), *first = flags.len ? flags.at[0] : NULL;

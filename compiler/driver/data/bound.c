@@ -1,11 +1,11 @@
-/* driver/data/bound.c - which tensors of a checkpoint a param is: in come its name with labels in braces and the file's axes, out go the tensors,
- * what their names and shapes say about sizes, and what is wrong with them. */
+/* driver/data/bound.c - finds the tensors of a checkpoint that make up a param. In: its name with labels in braces
+ * and the file's axes; out: the tensors, what their names and shapes say about sizes, and what is wrong with them. */
 #include <string.h>
 
 #include "checkpoint.h"
 #include "driver/table.h"
 
-/* Of a param that does not say where it lies: its own name, its own axes. */
+/* For a param without a stated location: its own name and axes. */
 static AstStored *own_name(Arena *a, Str param, uint32_t rank) {
   AstStored *x = NEW(a, AstStored);
   x->text = param;
@@ -27,7 +27,7 @@ bool bound_counts(const Bound *b, uint32_t axis) {
   return false;
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 Str bound_name(Session *s, const Bound *b, const int64_t *at) {
   Buf name = buf_new(s->arena);
@@ -43,7 +43,7 @@ Stored *bound_find(Session *s, const Bound *b, const int64_t *at) {
   return map_find(&b->from->by_name, bound_name(s, b, at));
 }
 
-/* The number that a name has there, as it is written without further zeros; false: there is none. */
+/* Takes the number at this point of a name, written without leading zeros; false: there is none. */
 static bool number_take(const char **at, int64_t *out) {
   size_t n = strspn(*at, "0123456789");
   if (!n || (n > 1 && **at == '0') || !int64_read(*at, n, out)) return false;
@@ -51,7 +51,7 @@ static bool number_take(const char **at, int64_t *out) {
   return true;
 }
 
-/* Whether this is one of the param's names; and at which place then. */
+/* Whether this is one of the param's names; and if so, its place. */
 static bool name_matches(const Bound *b, const char *name, int64_t *at) {
   for (uint32_t k = 0; k < b->rank; k++) at[k] = -1;
   for (uint32_t i = 0; i < b->how->name.len; i++) {
@@ -79,9 +79,9 @@ Stored *bound_claim(const Bound *b, bool use) {
   return first;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------------ */
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
 
-/* How many tensors there are along the axes that the name counts; `some` is the first of those that are there. */
+/* How many tensors there are along the axes that the name counts; `some` is the first one present. */
 static void sizes_of_names(const Bound *b, int64_t *shape, const Stored **some) {
   int64_t *at = shape + b->rank;
   *some = NULL;
@@ -93,7 +93,8 @@ static void sizes_of_names(const Bound *b, int64_t *shape, const Stored **some) 
   }
 }
 
-/* What a stored axis says, made of the axes from..to-1 of `how`: the size of one of them, if it is the only one that is not known. */
+/* What a stored axis made of the axes from..to-1 of `how` says: the size of one of them, if that is the only unknown
+ * one. */
 static void size_of_axis(const Bound *b, uint32_t from, uint32_t to, int64_t stored, const int64_t *known, int64_t *shape) {
   int64_t product = 1;
   uint32_t open = 0, which = 0;
@@ -110,7 +111,7 @@ static uint32_t axis_end(const Bound *b, uint32_t from) {
   return from;
 }
 
-/* One param's turn. */
+/* Binds the sizes of one param. */
 static void sizes_bind(Session *s, Job *j, const Bound *b) {
   int64_t *shape = NEW_ARRAY(s->arena, int64_t, 2 * b->rank + 2), *known = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
   const char **what = NEW_ARRAY(s->arena, const char *, b->rank + 1);
@@ -142,7 +143,7 @@ const char *bound_source(Arena *a, const Bound *b) {
   return arena_printf(a, "%s:%s", b->from->path, b->how->text->s);
 }
 
-/* ---- what is wanted, and what is met ---------------------------------------------------------------------------------- */
+/* ---- what is wanted, and what is met ----------------------------------------------------------------------------- */
 
 const char *bound_shape(Arena *a, const Bound *b, const int64_t *shape) {
   Buf t = buf_new(a);

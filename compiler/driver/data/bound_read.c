@@ -1,18 +1,18 @@
-/* driver/data/bound_read.c - elements of a param from a checkpoint: in come its tensors and a block of it, out go the elements in the program's
- * order. A stored axis that is several of the program's is read as these: its rows are theirs, row by row. No more is read than the block,
- * and what lies between short rows. */
+/* driver/data/bound_read.c - reads elements of a param from a checkpoint. In: its tensors and a block of it; out:
+ * the elements in the program's order. A stored axis that merges several of the program's is read as these,
+ * row-major. Reads no more than the block, and the gaps between short rows. */
 #include <string.h>
 
 #include "checkpoint.h"
 #include "turned.h"
 
-/* A stored tensor's axes one by one, as the program has them. */
+/* A stored tensor's axes, separated as in the program. */
 typedef struct Unfolded {
   ein_stored at;
   uint32_t axis[EIN_MAX_AXES];
 } Unfolded;
 
-/* Where the first axis is the fastest, the stored axes are taken from behind; those that are joined keep their order. */
+/* If the first axis varies fastest, the stored axes are taken in reverse; merged ones keep their order. */
 static Unfolded unfolded(const Bound *b, const Stored *x, const int64_t *whole) {
   Unfolded u = {.at = x->at};
   uint32_t n = 0, len = b->how->axes.len;
@@ -29,9 +29,9 @@ static Unfolded unfolded(const Bound *b, const Stored *x, const int64_t *whole) 
   return u;
 }
 
-/* ---- a block ---------------------------------------------------------------------------------------------------------- */
+/* ---- a block ----------------------------------------------------------------------------------------------------- */
 
-/* One tensor's part of the block, to dst. */
+/* Copies one tensor's part of the block to dst. */
 static ein_status piece_block(const Bound *b, const Stored *x, DType t, const int64_t *whole, const int64_t *low, const int64_t *shape, char *dst,
                               ein_error *err) {
   const Unfolded u = unfolded(b, x, whole);

@@ -1,9 +1,10 @@
-/* driver/data/bound_write.c - outputs that say under which names they are written: in comes `to "layers.{l}.wq"[(h a), d]` with the value, out go
- * the tensors of a file, one for each number that the name counts, with the axes in the file's order. */
+/* driver/data/bound_write.c - outputs that state the names under which they are written. In: `to "layers.{l}.wq"[(h
+ * a), d]` with the value; out: the tensors of a file, one for each number that the name counts, with axes in the
+ * file's order. */
 #include "checkpoint.h"
 #include "turned.h"
 
-/* The stored tensor's shape, and its elements: where they are, or turned into that order. */
+/* The stored tensor's shape, and its elements: in place, or transposed to that order. */
 static ein_tensor tensor_of(Session *s, const Bound *b, const EvalArray *x, const int64_t *at) {
   const uint32_t n = b->how->axes.len;
   int64_t *shape = NEW_ARRAY(s->arena, int64_t, n + 1), own[EIN_MAX_AXES], stride[EIN_MAX_AXES], offset = 0, count = 1;

@@ -1,5 +1,6 @@
-/* driver/data/checkpoint.c - in comes what --params names, out goes a Checkpoint: its tensors' names and places. What a file says is looked
- * through by its reader; here it is about several files: which belong to a folder or an index, and that each name is in one of them. */
+/* driver/data/checkpoint.c - finds the files of --params. In: its argument; out: a Checkpoint: the names and places of
+ * its tensors. Each file is read by its format's reader; this file handles several: which belong to a folder or an
+ * index, and that each name is in one of them. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,8 +12,8 @@ typedef struct Listing {
   Session *s;
   Checkpoint *out;
   const char *file;
-  const Map *of;   /* of an index: the file that a name is in; NULL: all names are taken */
-  bool twice;      /* it was said that a name is in two files */
+  const Map *of;   /* for an index: the file of each name; NULL: all names are taken */
+  bool twice;      /* a name in two files was reported */
 } Listing;
 
 static ein_status tensor_seen(void *user, const char *name, size_t length, const ein_stored *at, const char *other, ein_error *err) {
@@ -44,7 +45,7 @@ static Leave file_list(Session *s, Checkpoint *c, const char *file, const Map *o
   return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "--params %s: %s", c->path, err.text);
 }
 
-/* ---- an index: which name is in which file ---------------------------------------------------------------------------- */
+/* ---- an index: which name is in which file ----------------------------------------------------------------------- */
 
 static Leave index_bad(Session *s, const char *path, const char *what) {
   return fail(s, LEAVE_PROGRAM, "%s: this index cannot be used: %s", path, what);
@@ -94,7 +95,7 @@ static Leave index_open(Session *s, Checkpoint *c, const char *path) {
   return l;
 }
 
-/* ---- a folder --------------------------------------------------------------------------------------------------------- */
+/* ---- a folder ---------------------------------------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);

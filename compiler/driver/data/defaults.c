@@ -1,5 +1,5 @@
-/* driver/data/defaults.c - defaults of inputs that are not given, made as if they were: for what wants all inputs to be there before it begins. Of
- * many ranks each makes its block. */
+/* driver/data/defaults.c - computes defaults of inputs that are not given, as if they were: for targets that need
+ * all inputs before they begin. With many ranks each computes its block. */
 #include <string.h>
 
 #include "graph/passes/passes.h"
@@ -7,7 +7,7 @@
 
 enum { MADE_AT_ONCE = 1 << 18 };
 
-/* The graph whose outputs are the defaults of what is not given; false: there are none. */
+/* The graph whose outputs are the defaults of missing inputs; false: there are none. */
 static bool defaults_graph(Session *s, const Job *j, const Eval *e, EinGraph *only) {
   const EinGraph *g = j->graph;
   if (j->past) return false;
@@ -49,9 +49,9 @@ Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int th
   return l;
 }
 
-/* ---- a block ------------------------------------------------------------------------------------------------------------ */
+/* ---- a block ----------------------------------------------------------------------------------------------------- */
 
-/* The vertex's points from `low` on, so many: its labels begin there. */
+/* The vertex restricted to a block of points from `low` on, where its labels now begin. */
 static EinNode *vertex_block(EinGraph *g, const EinNode *n, const Expr *const *low, const Expr *const *extent) {
   EinSum x = *n->sum;
   uint32_t labels = x.n_out + x.n_red;
@@ -77,7 +77,7 @@ static const Expr **numbers(EinGraph *g, uint32_t n, const int64_t *value) {
   return all;
 }
 
-/* Inputs are not read yet; what the graph hangs on is now. */
+/* Reads the inputs that the graph uses, which have not been read yet. */
 static Leave inputs_read(Session *s, const Job *j, Eval *e) {
   const EinGraph *g = e->graph;
   EvalInput *in = NEW_ARRAY(s->arena, EvalInput, e->n_input + 1);
@@ -95,7 +95,7 @@ static bool none_given(void *ctx, Str output) {
   return false;
 }
 
-/* Only what its outputs hang on. */
+/* Keeps only what its outputs depend on. */
 static EinGraph *without_rest(Arena *a, const EinGraph *g) {
   EinGraph used = *g;
   return graph_given(a, &used, none_given, NULL);
@@ -110,7 +110,7 @@ static EinGraph *default_graph(Session *s, const Job *j, const EinNode *input) {
   return without_rest(s->arena, &only);
 }
 
-/* Some rows of a block, to where they belong; e->graph is the default's. */
+/* Computes some rows of a block in place; e->graph is the default's. */
 static Leave rows_make(Session *s, const Job *j, const Eval *e, const int64_t *low, const int64_t *extent, void *to) {
   Arena *work = arena_new();
   EinGraph *g = without_rest(work, e->graph);
@@ -127,7 +127,7 @@ static Leave rows_make(Session *s, const Job *j, const Eval *e, const int64_t *l
   return l;
 }
 
-/* What reads nothing is made so many elements at a time: the evaluator takes several times their memory. */
+/* A default without reads is computed in pieces: the evaluator takes several times their memory. */
 static int64_t rows_at_once(const EinNode *n, const int64_t *extent) {
   int64_t row = 1;
   for (uint32_t d = 1; d < n->rank; d++) row *= extent[d];
@@ -135,12 +135,12 @@ static int64_t rows_at_once(const EinNode *n, const int64_t *extent) {
   return row < MADE_AT_ONCE ? MADE_AT_ONCE / row : 1;
 }
 
-/* Whether points of it can be made by themselves: one equation over labels. */
+/* Whether its points can be computed separately: one equation over labels. */
 static bool is_by_point(const EinGraph *g, const EinNode *n) {
   return n->kind == EIN_VERTEX && n->rank && n->rank == n->sum->n_out && n->region == g->top;
 }
 
-/* A size that is open, of a name that is not taken. */
+/* Adds an open size, with an unused name. */
 static const Expr *dim_add(EinGraph *g, const char *name, uint32_t k) {
   const char *text = arena_printf(g->arena, "%s_%u", name, k);
   for (uint32_t i = 0; i < g->dims.len; i++)

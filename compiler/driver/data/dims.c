@@ -1,4 +1,4 @@
-/* driver/data/dims.c - sizes: which a program declares, and what -D gives them. */
+/* driver/data/dims.c - sizes: which ones a program declares, and the values that -D gives them. */
 #include <string.h>
 
 #include "driver/driver.h"
@@ -13,7 +13,7 @@ static void names_of_file(Session *s, const AstFile *f, Names *out) {
   }
 }
 
-/* The dims that -D may name. Of a graph only those still open: the others are constants by now. */
+/* The dims that -D may name. For a graph only the open ones: the others are constants already. */
 static Names dims_declared(Session *s, const Job *j) {
   Names n = {0};
   for (uint32_t i = 0; j->graph && i < j->graph->dims.len; i++)

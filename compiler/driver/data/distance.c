@@ -1,12 +1,12 @@
-/* driver/data/distance.c - how far two arrays of one dtype and shape are apart: absolutely, by the largest magnitude, and in
- * units of the last place. */
+/* driver/data/distance.c - how far apart two arrays of one dtype and shape are: absolutely, relative to the largest
+ * magnitude, and in units of the last place. */
 #include <math.h>
 #include <string.h>
 
 #include "driver/driver.h"
 #include "driver/compile/native.h"
 
-/* The bits of a float as a number that grows with it: neighbours are 1 apart, and both zeros are 0. */
+/* Maps a float to an integer in the same order: neighbours are 1 apart, and both zeros are 0. */
 static int64_t place_in_order(const EvalArray *x, int64_t k) {
   int size = dtype_size(x->dtype), shift = 64 - 8 * size;
   const char *at = (const char *)x->data + k * size;
@@ -20,7 +20,7 @@ static int64_t place_in_order(const EvalArray *x, int64_t k) {
   return d >> (8 * size - 1) ? -(int64_t)low : (int64_t)low;
 }
 
-/* In integers: as doubles, neighbours of that size are the same. */
+/* Computed in integers: as doubles, large neighbours would be equal. */
 static double ulps(const EvalArray *a, const EvalArray *b, int64_t k) {
   int64_t x = place_in_order(a, k), y = place_in_order(b, k);
   return (double)(x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x);
@@ -30,7 +30,8 @@ static void differs(Distance *d, int64_t k) {
   if (!d->wrong++) d->first = k;
 }
 
-/* Of a sum one order may overflow, or meet infinities, where another does not: right is then what the passes' order gives too. */
+/* A sum may overflow, or meet infinities, in one order but not in another: then the result in the passes' order is
+ * right too. */
 static bool in_another_order(const Distance *d, double g, int64_t k) {
   if (!d->other) return false;
   double o = eval_real(d->other, k);
@@ -116,7 +117,7 @@ static void way_node(Way *w, const EinNode *n) {
   if (n->kind == EIN_VERTEX) way_vertex(w, n);
 }
 
-/* What is computed of it is as good as the coarsest dtype that something was computed in before. */
+/* A result is only as precise as the coarsest dtype in which something before it was computed. */
 double distance_bound(Arena *a, const EinGraph *g, const EinNode *output) {
   Way w = {.arena = a, .seen = NEW_ARRAY(a, bool, g->n_nodes + 1), .bound = bound_of(output->dtype)};
   way_to(&w, output);

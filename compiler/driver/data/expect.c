@@ -1,12 +1,13 @@
-/* driver/data/expect.c - what a program says about its own outputs, in comments:
+/* driver/data/expect.c - what a program states about its own outputs, in comments:
  *
- *   # expect: Z = [[1, 2], [3, 4]]        every element (exactly; floats after rounding to the
- * dtype) # expect: Z ~ [0.333333, 0.5]         within 1e-10 (f64), 1e-5 (f32), 1e-2 (f16, bf16),
- * relative # expect: Z[0,1] = 2                  one element # expect: sum(Z) = 12 also min, max,
- * mean; shape(Z) = [2, 2] # expect-error: out of range          the run must fail, and its message
- * hold this text # run: -D N=4 X=iota                  words for the command line of such a run
+ *   # expect: Z = [[1, 2], [3, 4]]        every element (exactly; floats after rounding to the dtype)
+ *   # expect: Z ~ [0.333333, 0.5]         within 1e-10 (f64), 1e-5 (f32), 1e-2 (f16, bf16), relative
+ *   # expect: Z[0,1] = 2                  one element
+ *   # expect: sum(Z) = 12                 also min, max, mean; shape(Z) = [2, 2]
+ *   # expect-error: out of range          the run must fail, with a message that contains this text
+ *   # run: -D N=4 X=iota                  words for the command line of such a run
  *
- * A value whose brackets are open goes on in the next comment. */
+ * A value with open brackets continues in the next comment. */
 #include <math.h>
 #include <string.h>
 
@@ -16,11 +17,11 @@ typedef struct ExpectReader {
   Session *s;
   const char *path;
   Expects *out;
-  Span span; /* of the comment at hand */
+  Span span; /* of the current comment */
   const char *at;
 } ExpectReader;
 
-/* "x.ein:12: ", for what is wrong with or by a comment. */
+/* "x.ein:12: ", for errors in or near a comment. */
 static const char *line_text(Session *s, const char *path, Span span) {
   uint32_t line, column;
   source_place(s->arena, span.src, span.at, &line, &column);
@@ -106,7 +107,7 @@ static Leave expectation(ExpectReader *r) {
   return LEAVE_OK;
 }
 
-/* Words as a shell would split them, but for quotes and all else that a shell does. */
+/* Splits words like a shell, but without quotes and everything else that a shell does. */
 static void run_words_take(ExpectReader *r) {
   for (blanks(r); *r->at; blanks(r)) {
     size_t n = strcspn(r->at, " \t\r\n");
@@ -115,7 +116,7 @@ static void run_words_take(ExpectReader *r) {
   }
 }
 
-/* `# expect y = 3`: meant to be compared, and read by nobody. */
+/* `# expect y = 3`: meant as an expectation, but not read as one. */
 static void nearly_expectation(ExpectReader *r) {
   Expectation x = {0};
   if (!take(r, "expect") && !take(r, "Expect")) return;
@@ -204,7 +205,7 @@ static double tolerance(DType t) {
   }
 }
 
-/* want and got agree within tol, measured by the larger of want and scale. */
+/* Whether want and got agree within tol, relative to the larger of want and scale. */
 static bool near(double got, double want, double scale, double tol) {
   if (isnan(got) || isnan(want)) return isnan(got) && isnan(want);
   if (isinf(got) || isinf(want)) return got == want;
@@ -222,11 +223,11 @@ typedef struct Check {
   const char *path;
   const EvalArray *x;
   const char *at;  /* into the value's text */
-  double scale;    /* largest finite number in the value's text */
+  double scale;    /* the largest finite number in the value's text */
   uint32_t differ; /* elements that do */
   int64_t next;    /* flat position */
   bool malformed;
-  Buf first; /* what is said about the first one */
+  Buf first; /* the message about the first one */
 } Check;
 
 static void space(Check *c) {
@@ -283,7 +284,7 @@ static void position(Buf *b, const EvalArray *x, int64_t k) {
   if (x->rank) buf_char(b, ']');
 }
 
-/* Exactly as stored: six digits may hide what differs. */
+/* Exactly as stored: six digits may hide a difference. */
 static void exact_text(Buf *b, const EvalArray *x, int64_t k) {
   if (dtype_is_float(x->dtype) && !(x->has && !x->has[k]))
     double_print(b, eval_real(x, k));
@@ -305,7 +306,7 @@ static void compare_one(Check *c, int64_t k, const char *text, size_t n) {
   buf_printf(&c->first, ", expected %.*s", (int)n, text);
 }
 
-/* The nested lists of dimension d and below; false where they are no such shape. */
+/* Compares the nested lists from dimension d on; false if they have another shape. */
 static bool compare_list(Check *c, uint32_t d) {
   const char *text;
   size_t n;
@@ -446,7 +447,7 @@ static Leave compare(Check *c) {
   }
 }
 
-/* All are looked at; the first failure's code is returned. */
+/* Checks all of them, and returns the code of the first failure. */
 Leave expects_check(Session *s, const Expects *x, const char *path, const EinGraph *g,
                     const EvalArray *output) {
   Leave l = LEAVE_OK;

@@ -1,5 +1,5 @@
-/* driver/data/inputs.c - NAME=SOURCE: whose input it is, what its header says about sizes, and its
- * values once all sizes are known. */
+/* driver/data/inputs.c - NAME=SOURCE: finds the input, what the source's header says about sizes, and its values
+ * once all sizes are known. */
 #include <string.h>
 
 #include "checkpoint.h"
@@ -63,7 +63,7 @@ static Leave input_unknown(Session *s, const Job *j, Str name, const char *spec,
 
 /* ---- what their shapes say ------------------------------------------------------------------ */
 
-/* A graph's text has shapes rather than declarations; a dim that stands alone in one is bound. */
+/* A graph's text has shapes instead of declarations; a dim that is a whole extent of one is bound. */
 static Leave graph_bind(Session *s, Job *j, const Given *g) {
   const EinNode *n = NULL;
   for (uint32_t i = 0; i < j->graph->inputs.len; i++)
@@ -98,7 +98,7 @@ static Leave given_add(Session *s, Givens *out, Str name, const char *spec) {
   ein_status st = ein_source_probe(spec, &g.info, &e);
   if (st != EIN_OK) return fail(s, status_leave(st), "%s=%s: %s", name->s, spec, e.text);
   for (uint32_t i = 0; i < out->len; i++)
-    if (out->at[i].name == name) { /* what the command line says comes after what `# run:` does, and wins */
+    if (out->at[i].name == name) { /* words of the command line come after those of `# run:`, and win */
       out->at[i] = g;
       return LEAVE_OK;
     }
@@ -114,7 +114,7 @@ static bool is_program(const char *word) {
   return false;
 }
 
-/* The first input that has no source yet. */
+/* The first input without a source so far. */
 static const char *input_left(const Declareds *d, const Givens *given) {
   for (uint32_t i = 0; i < d->len; i++) {
     bool has = false;
@@ -124,7 +124,7 @@ static const char *input_left(const Declareds *d, const Givens *given) {
   return d->len ? d->at[0].name->s : NULL;
 }
 
-/* A word that is no NAME=SOURCE: a program once more, `X:x.npy`, or a file without a name. */
+/* Reports a word that is not NAME=SOURCE: another program, `X:x.npy`, or a file without a name. */
 static Leave word_refuse(Session *s, const Job *j, const char *word, const Declareds *d, const Givens *given) {
   const char *name = input_left(d, given), *colon = strchr(word, ':');
   if (strcmp(word, j->path) == 0) return fail(s, LEAVE_USAGE, "%s is given twice, and is one program", word);
@@ -159,7 +159,7 @@ static uint32_t param_rank(const Job *j, Str name) {
   return rank;
 }
 
-/* What is known before sizes are: where the name alone says it all, the shape too. */
+/* What is known before sizes are: if the name alone determines everything, the shape too. */
 static Given param_given(Session *s, Bound *b) {
   int64_t first[EIN_MAX_AXES] = {0};
   const Stored *x = bound_find(s, b, first);
@@ -194,7 +194,7 @@ static Leave param_wrong(Session *s, const Job *j, const Given *g, const char *w
   return fail(s, LEAVE_PROGRAM, "%sparam %s: %s", declared_at(s, j, g->name), g->name->s, why);
 }
 
-/* What is not there at all is told before sizes are asked for. */
+/* Missing tensors are reported before sizes are needed. */
 static Leave params_sizes(Session *s, Job *j, const Givens *given) {
   VEC(Bound *) all = {0};
   int64_t first[EIN_MAX_AXES] = {0}, sizes[EIN_MAX_AXES];
@@ -247,7 +247,7 @@ static bool dim_of(void *ctx, Str name, int64_t *out) {
   return job_dim(ctx, name, out);
 }
 
-/* Every open dim has a value now, or the run ends here. */
+/* Requires that every open dim has a value. */
 Leave dims_of_job(Session *s, const Job *j, Eval *e) {
   const EinGraph *g = j->graph;
   EvalDim *dim = NEW_ARRAY(s->arena, EvalDim, g->dims.len + 1);
@@ -312,7 +312,7 @@ static int64_t elements_rounded(const Given *g, const EvalArray *x, const int64_
   return st == EIN_OK ? n : -1;
 }
 
-/* A number that is given for an f32 beside f64 data. */
+/* Whether a number is given for an f32 next to f64 data. */
 static bool is_number(const Eval *e, const EinNode *n, const Given *g, const EvalArray *x) {
   return !g->info.has_dtype && x->count == 1 && input_meets_f64(e->arena, e->graph, n);
 }
@@ -334,7 +334,7 @@ void given_warn(Session *s, const EinNode *n, const Given *g, const EvalArray *x
            ein_dtype_name(g->info.dtype));
 }
 
-/* Whether what is read as a whole fits. *left: what all inputs may still take; 0: no limit. */
+/* Whether what is read as a whole fits. *left: the rest of the limit for all inputs; 0: no limit. */
 static Leave input_fits(Session *s, const Eval *e, const EinNode *n, int64_t bytes, int64_t *left) {
   if (bytes > e->max_bytes)
     return fail(s, LEAVE_MACHINE, "input %s would take %lld bytes; the limit here is %lld",
@@ -386,7 +386,8 @@ static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
               b.s, name, none, declaration_text(s, j, n), name, name, name, generator);
 }
 
-/* A param of a checkpoint: its tensors are there, and where the file has its elements as they are wanted, they are not copied. */
+/* A param of a checkpoint: its tensors have been found; if the file has the elements in the wanted form, they are
+ * not copied. */
 static Leave param_find(Session *s, const Job *j, const Given *g, EvalArray *x) {
   Buf why = buf_new(s->arena);
   ein_error err = {0};

@@ -1,6 +1,5 @@
-/* driver/data/opinion.c - the second opinion: under --expect, small loop-free programs are computed once
- * more from the AST, which shares nothing with elaboration, and every output must come out the
- * same. */
+/* driver/data/opinion.c - the second opinion: under --expect, small programs without loops are also computed from
+ * the AST, which shares nothing with elaboration, and every output must be the same. */
 #include <math.h>
 #include <string.h>
 

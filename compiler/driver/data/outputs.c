@@ -1,5 +1,5 @@
-/* driver/data/outputs.c - -o: which output goes to which file. Several in one .safetensors file are
- * written together. Everything that can be said before the computation is said before it. */
+/* driver/data/outputs.c - -o: which output goes to which file. Outputs in the same .safetensors file are written
+ * together. All errors that can be found before the computation are reported before it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,7 +101,8 @@ Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out) {
   return LEAVE_OK;
 }
 
-/* In a file of several tensors an output goes by the names that the program has for it, unless the command line has one. */
+/* In a file of several tensors an output has the names that the program states for it, unless the command line has
+ * one. */
 Leave targets_stored(Session *s, const Job *j, Targets *t) {
   for (uint32_t i = 0; i < t->len; i++) {
     Target *x = &t->at[i];
@@ -145,7 +146,7 @@ static Leave write_one(Session *s, const Eval *e, const Target *t) {
   return wrote(s, st, &err, t->name, t->path);
 }
 
-/* All that go to the same .safetensors file as target k, which is the first of them. */
+/* Writes all outputs for the same .safetensors file as target k, which is the first of them. */
 static Leave write_together(Session *s, const Eval *e, const Targets *t, uint32_t k) {
   NamedTensors list = {0};
   for (uint32_t i = k; i < t->len; i++) {

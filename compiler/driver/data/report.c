@@ -1,6 +1,5 @@
-/* driver/data/report.c - an output for people: its shape with its labels, then its values. Up to FULL
- * elements all of them are shown; of more, the corners, and what is known about all. Stable: the
- * same text everywhere. */
+/* driver/data/report.c - prints an output for people: its shape with its labels, then its values. Up to FULL
+ * elements are all shown; of more, the corners, and a summary. The text is the same everywhere. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@ enum { FULL = 100, EDGE = 3, EDGE_ROW = 6, LINE = 90 };
 
 /* ---- elements ------------------------------------------------------------------------------- */
 
-/* Six digits, and something that tells it from an integer. */
+/* Six digits, and something that distinguishes it from an integer. */
 static void real_text(Buf *b, double v) {
   if (isnan(v) || isinf(v)) {
     buf_str(b, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
@@ -40,7 +39,7 @@ typedef struct Pen {
   const char *const *axis;
   int width;      /* of the widest element shown */
   bool measuring; /* only finding the width */
-  int64_t edge;   /* so many at each end of the last two axes; 0: all */
+  int64_t edge;   /* how many at each end of the last two axes; 0: all */
 } Pen;
 
 static void cell(Pen *p, int64_t k, size_t *column) {
@@ -84,7 +83,7 @@ static void rows(Pen *p, int64_t base, int64_t n, int64_t columns) {
 
 /* ---- axes ----------------------------------------------------------------------------------- */
 
-/* The vertex whose labels name the dimensions of n: a loop's result has those of what it came from. */
+/* The vertex whose labels name the dimensions of n: a loop's result has the labels of its source. */
 static const EinNode *labelled(const EinNode *n, uint32_t *d) {
   for (;;) {
     if (n->kind == EIN_FINAL) n = n->repeat->body->states.at[n->index].init;
@@ -100,7 +99,7 @@ static const EinNode *labelled(const EinNode *n, uint32_t *d) {
   }
 }
 
-/* The labels that make dimension d: "i", "(h d)", or nothing where there are none. */
+/* The labels of dimension d: "i", "(h d)", or nothing if there are none. */
 static void axis_name(Buf *b, const EinNode *n, uint32_t d) {
   n = labelled(n, &d);
   if (n->kind == EIN_STACK) buf_str(b, n->repeat->body->turn->s);
@@ -146,7 +145,7 @@ static void slices(Pen *p) {
   }
 }
 
-/* ---- what is known about all ---------------------------------------------------------------- */
+/* ---- the summary ---------------------------------------------------------------------------- */
 
 static void summary_bool(Buf *b, const EvalArray *x) {
   int64_t n = 0;
@@ -158,7 +157,7 @@ static double as_real(const EvalArray *x, int64_t k) {
   return dtype_is_float(x->dtype) ? eval_real(x, k) : (double)eval_int(x, k);
 }
 
-/* Over all but NaNs, which are counted. */
+/* Over all elements except NaNs, which are counted. */
 static void summary(Buf *b, const EvalArray *x) {
   int64_t low = -1, high = -1, nans = 0, n = 0;
   double sum = 0, lost = 0;

@@ -1,13 +1,13 @@
-/* driver/data/rounding.c - how far an output may be off by the rounding of what it is made of: for what comes out small because large things
- * cancel, as a residual does, of which its own size says nothing. In come a graph and the inputs' values, out goes an absolute
- * error. Each tensor has one magnitude and one error. Where an operation's magnitude hangs on more than that (a division by what is
- * small, an exponential) both are taken to be too small, never too large. */
+/* driver/data/rounding.c - estimates how far an output may be off because of rounding: for outputs that are small
+ * because large values cancel, such as a residual, whose own size says nothing. In: a graph and the inputs' values;
+ * out: an absolute error. Each tensor has one magnitude and one error. Where an operation's magnitude depends on
+ * more than that (a division by something small, an exponential), both are underestimated, never overestimated. */
 #include <math.h>
 
 #include "driver/driver.h"
 #include "driver/compile/native.h"
 
-typedef struct Error { double most, off; } Error; /* the largest magnitude; how far off */
+typedef struct Error { double most, off; } Error; /* the largest magnitude; its error */
 
 typedef struct Rounding {
   Arena *arena;
@@ -79,7 +79,7 @@ static Error leaf_error(const Rounding *r, const EinNode *n, const Expr *e) {
   return (Error){0};
 }
 
-/* Arguments first, by a stack: what a user writes may be long. */
+/* Arguments first, with an explicit stack: what a user writes may be long. */
 static Error expr_error(const Rounding *r, const EinNode *n, const Expr *top) {
   VEC(const Expr *) todo = {0};
   Map done = map_new(r->arena);
@@ -117,7 +117,7 @@ static double points(const Rounding *r, const EinNode *n) {
   return all;
 }
 
-/* Of many terms errors and signs are mixed: together they come to the root of their number. */
+/* For many terms errors and signs are mixed: together they grow with the root of the number. */
 static Error vertex_error(const Rounding *r, const EinNode *n) {
   Error x = expr_error(r, n, n->sum->body);
   double root = sqrt(points(r, n));
@@ -154,7 +154,7 @@ static Error state_error(const Rounding *r, const EinRegion *region, uint32_t k)
 
 static void region_errors(Rounding *r, const EinRegion *region);
 
-/* Twice through the outermost one: what the first turn leaves is what the second begins with. */
+/* The outermost repeat is walked twice: the second turn begins with the result of the first. */
 static void repeat_errors(Rounding *r, const EinRegion *body) {
   for (int turns = body->depth ? 1 : 2; turns > 0; turns--) {
     for (uint32_t k = 0; k < body->states.len; k++) r->of[body->states.at[k].node->id] = state_error(r, body, k);

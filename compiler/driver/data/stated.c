@@ -1,5 +1,6 @@
-/* driver/data/stated.c - whether the adjoints that a program's defs state are those that follow from their bodies: its outputs by eval once more for
- * each of them, without that one. A def may mean another one (straight through a step, clipped), so what comes out is told, and no failure. */
+/* driver/data/stated.c - whether the adjoints that a program's defs state agree with those of their bodies: computes
+ * its outputs by eval again for each of them, without that one. A def may intend a difference (straight through a
+ * step, clipped), so differences are reported, but are no failure. */
 #include <string.h>
 
 #include "driver/compile/native.h"

@@ -1,5 +1,5 @@
-/* driver/data/turned.c - a block of elements to other places (turned.h): in tiles of the two axes along which it is dense where it comes from
- * and where it goes, so that neither side runs through memory in long strides. */
+/* driver/data/turned.c - transposes a block of elements (turned.h): in tiles of the two axes along which the source
+ * and the destination are contiguous, so that neither side is accessed in long strides. */
 #include <string.h>
 
 #include "turned.h"
@@ -28,7 +28,7 @@ static void tiles_turn(const Turned *t, uint32_t a, uint32_t b, const char *src,
           element_copy(t->size, src + (size_t)(i * t->from[a] + k * t->from[b]) * t->size, dst + (size_t)(i * t->to[a] + k * t->to[b]) * t->size);
 }
 
-/* Where elements are nearest, of the axes longer than 1. */
+/* The axis with the smallest stride, of those longer than 1. */
 static uint32_t nearest_axis(const Turned *t, const int64_t *stride) {
   uint32_t best = 0;
   for (uint32_t k = 1; k < t->n; k++)

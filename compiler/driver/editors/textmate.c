@@ -1,5 +1,5 @@
-/* driver/editors/textmate.c - a TextMate grammar, which VS Code, Sublime Text, JetBrains' editors and others take: of the patterns that match
- * first in a line the first one has it. Regular expressions as Oniguruma has them. */
+/* driver/editors/textmate.c - writes a TextMate grammar, which VS Code, Sublime Text, JetBrains' editors and others
+ * take: of the patterns that match at the same place the first one wins. Regular expressions are Oniguruma's. */
 #include "base/json.h"
 #include "editors.h"
 

@@ -1,5 +1,6 @@
-/* driver/editors/tree_sitter.c - a grammar.js, of which `tree-sitter generate` makes a parser, and the queries that colour its nodes: the
- * words of the language, and brackets in one another. That is what highlighting, folding and jumps between brackets want. */
+/* driver/editors/tree_sitter.c - writes a grammar.js, from which `tree-sitter generate` makes a parser, and the
+ * queries that colour its nodes: the words of the language, and nested brackets. That is enough for highlighting,
+ * folding and jumps between brackets. */
 #include <string.h>
 
 #include "editors.h"
@@ -27,7 +28,7 @@ static bool is_bracket(const char *text) {
   return strlen(text) == 1 && strchr("()[]{}", *text);
 }
 
-/* What stands between other things and has no name: commas and the like. */
+/* Separators without a name: commas and the like. */
 static void points(Buf *b, const Spellings *w, const char *quote, const char *between) {
   bool any = false;
   for (uint32_t i = 0; i < w->sign[SORT_POINT].len; i++) {

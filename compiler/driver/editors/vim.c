@@ -1,5 +1,5 @@
-/* driver/editors/vim.c - syntax/ein.vim, for Vim and Neovim: of the items that match first in a line a keyword has it, else the one that is
- * defined last. */
+/* driver/editors/vim.c - writes syntax/ein.vim, for Vim and Neovim: of the items that match at the same place a
+ * keyword wins, else the one defined last. */
 #include "editors.h"
 
 static const char special[] = "\\^$.*[]~/";
@@ -17,7 +17,7 @@ static const char head[] =
     "\n"
     "syn match einError /\\S/\n";
 
-/* Names begin with no digit and no prime. */
+/* Names begin with neither a digit nor a prime. */
 static const char names[] =
     "syn match einName /\\%('\\)\\@!\\K\\k*/\n"
     "syn match einCall /\\%('\\)\\@!\\K\\k*\\ze\\s*\\%(\\[[^][]*\\]\\s*\\)\\?(/\n";

@@ -1,5 +1,5 @@
-/* driver/editors/words.c - the words and signs of the language, by sort. The scanner is asked about every sign that there could be, and about
- * the words that tables have; so a word is what it says. */
+/* driver/editors/words.c - the words and signs of the language, by kind. The scanner is asked about every possible
+ * sign, and about the words in tables; so it decides what a word is. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -16,7 +16,7 @@ static void comment_seen(void *env, uint32_t at, uint32_t end) {
   *(bool *)env = true;
 }
 
-/* The kind of the first token, and where it ends; TOK_BAD for what is none. */
+/* The kind of the first token, and where it ends; TOK_BAD if it is none. */
 static int first_token(const char *text, size_t *end) {
   bool odd = false;
   Scanner s = {.env = &odd, .fault = fault_seen, .comment = comment_seen};
@@ -45,7 +45,7 @@ static Sort sort_of(int kind) {
   }
 }
 
-/* With a letter behind it a word would be another one. */
+/* A word followed by a letter would be another word. */
 static void spelling_add(Arena *a, Spellings *to, const char *text) {
   Sort sort = sort_of(kind_of(text));
   size_t end, n = strlen(text);
@@ -90,7 +90,7 @@ static void signs_from(Arena *a, Spellings *to, char *text, size_t at, size_t le
   for (const char *c = used; *c; c++) text[at] = *c, signs_from(a, to, text, at + 1, len);
 }
 
-/* Those of papers: each character up to the mathematical ones. */
+/* Those used in papers: each character up to the mathematical ones. */
 static void signs_beyond_ascii(Arena *a, Spellings *to) {
   for (unsigned c = 0xA1; c < 0x3000; c++) {
     char two[] = {(char)(0xC0 | c >> 6), (char)(0x80 | (c & 63)), 0};

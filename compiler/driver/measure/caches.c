@@ -1,4 +1,5 @@
-/* driver/measure/caches.c - what the system says of this machine's processor: Linux' /sys and /proc, else sysconf. */
+/* driver/measure/caches.c - what the system reports about this machine's processor: Linux' /sys and /proc, else
+ * sysconf. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,7 +50,7 @@ static bool cache_said(Arena *a, int index, CacheHere *out) {
   return true;
 }
 
-/* The C library knows less: the outermost is taken to be everybody's. */
+/* The C library knows less: the outermost cache is assumed to be shared by all. */
 static uint32_t caches_asked(int cores, CacheHere *out) {
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
   static const int name[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};

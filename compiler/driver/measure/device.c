@@ -1,6 +1,6 @@
-/* driver/measure/device.c - a device, measured as machine_measure measures a processor: by programs of ours, compiled as for ein bench, with
- * arguments that lie there, in runs that follow each other in one stream. Sizes grow until a run is long enough to be all there is of its time.
- * What a device tells another one goes over the bus to the host and back: that is its link. */
+/* driver/measure/device.c - measures a device, as machine_measure does a processor: with our own programs, compiled
+ * as for ein bench, with arguments in its memory, in consecutive runs in one stream. Sizes grow until overheads are
+ * negligible. Devices exchange data over the bus through the host: that is the link. */
 #include <math.h>
 #include <string.h>
 
@@ -12,19 +12,20 @@ static const double run_least = 0.002, sample_least = 0.004, memory_least = 0.00
 
 typedef struct Device {
   Session *s;
-  const Args *args;          /* as ein bench --target=cuda has them */
+  const Args *args;          /* as for ein bench --target=cuda */
   Compiler c;
   Resident resident;
 } Device;
 
-/* A program over a size N that grows; `amount` of a run: operations, bytes or turns, as a number times N to some power. */
+/* A program over a growing size N; `amount` per run: operations, bytes or turns, as a constant times N to some
+ * power. */
 typedef struct Trial {
   const char *text;
   int64_t first, most;       /* values of N that are tried */
   double least;              /* seconds of a run that is long enough */
   double amount;
   int power;
-  bool rate;                 /* so much a second; else seconds of one of them */
+  bool rate;                 /* per second; else seconds per unit */
 } Trial;
 
 /* ---- a program ------------------------------------------------------------------------------------------ */
@@ -42,7 +43,7 @@ static Leave trial_open(Device *d, const Trial *p, Library *l) {
   return leave ? leave : library_open(d->s, &j, &d->c, 0, l);
 }
 
-/* Its argument in a piece of memory of its own, full of small numbers of any dtype. */
+/* Makes a view of its argument in separate memory, filled with small numbers of any dtype. */
 static Leave view_make(Device *d, const Library *l, int output, int k, ein_tensor *v) {
   const ein_argument *a = output ? &l->model->output[k] : &l->model->input[k];
   int64_t *shape = NEW_ARRAY(d->s->arena, int64_t, a->ndim + 1), count = 1;
@@ -65,7 +66,7 @@ static Leave runs_time(Device *d, const Library *l, const ein_tensor *in, const 
   return leave;
 }
 
-/* Seconds of a run, in samples of some runs each; what comes first is not counted. */
+/* Measures seconds per run, in samples of some runs each; the first ones are not counted. */
 static Leave samples_take(Device *d, const Library *l, const ein_tensor *in, const ein_tensor *out, double *sample) {
   int64_t runs = 1;
   Leave leave = LEAVE_OK;
@@ -111,7 +112,7 @@ static Leave trial_measure(Device *d, const Trial *p, Measure *to) {
 
 /* ---- the bus --------------------------------------------------------------------------------------------- */
 
-/* There and back, of memory of the host that the device reaches by itself. */
+/* There and back, from host memory that the device accesses directly. */
 static Leave bus_measure(Device *d, size_t bytes, double *sample) {
   Leave leave = LEAVE_OK;
   for (int i = -1; i < SAMPLES && !leave; i++) {
@@ -133,7 +134,7 @@ static Leave link_measure(Device *d, MachineLevel *l) {
   return leave;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------- */
+/* ---- everything together ---------------------------------------------------------------------------------- */
 
 static Leave rates_measure(Device *d, MachineLevel *l) {
   static const struct { DType dtype; MachineRate rate; } all[] = {

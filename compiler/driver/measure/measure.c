@@ -1,10 +1,10 @@
-/* driver/measure/measure.c - a machine, measured: programs of ours, compiled as ein bench compiles them and run by the runtime, so the
- * figures are those that our kernels reach. Rates of arithmetic are those of packed products; memories are gone through by
- * loops that say which thread does what, in Loop's own text.
+/* driver/measure/measure.c - measures a machine: with our own programs, compiled as by ein bench and run by the
+ * runtime, so the figures are those that our kernels reach. Arithmetic rates are those of packed products; memories
+ * are read by loops that say which thread does what, written in Loop's own text.
  *
- * Each figure is taken in rounds over all of them, so that what disturbs the machine for a while disturbs a sample of many
- * and not all samples of one. What is told is the best sample, for only noise makes a machine slower than it is, beside the
- * median and the worst. */
+ * Each figure is measured in rounds over all of them, so that a temporary disturbance affects one sample of many
+ * figures and not all samples of one. The report has the best sample, since noise only makes a machine slower, next
+ * to the median and the worst. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const double sample_least = 0.001;
 
 /* ---- the programs --------------------------------------------------------------------------- */
 
-/* Each thread goes over a block of its own, R times. */
+/* Each thread reads its own block, R times. */
 static const char read_text[] =
   "loop 1\n"
   "tasks {\n"
@@ -58,7 +58,7 @@ static const char read_text[] =
   "  }\n"
   "}\n";
 
-/* There and back, so that no copy is one that was made before. */
+/* There and back, so that every copy is new. */
 static const char copy_text[] =
   "loop 1\n"
   "tasks {\n"
@@ -89,7 +89,7 @@ static const char copy_text[] =
   "  }\n"
   "}\n";
 
-/* Each element says which is next: R reads, one after the other, from where the run before ended. */
+/* Each element holds the index of the next: R dependent reads, continuing where the previous run ended. */
 static const char chase_text[] =
   "loop 1\n"
   "tasks {\n"
@@ -118,7 +118,7 @@ static const char chase_text[] =
   "  Y[] = at[]\n"
   "}\n";
 
-/* R turns of a kernel that gives each of T threads next to nothing to do, and claims much. */
+/* R turns of a kernel that gives each of T threads almost nothing to do, and claims a lot. */
 static const char turns_text[] =
   "loop 1\n"
   "tasks {\n"
@@ -164,18 +164,18 @@ static const char *product_text(Arena *a, size_t k) {
                       SIDE, t, SIDE, SIDE, t, max ? "max" : "sum", max ? '+' : '*');
 }
 
-/* ---- what is measured ----------------------------------------------------------------------- */
+/* ---- measurements --------------------------------------------------------------------------- */
 
 typedef struct Probe {
   const ein_model *model;
   void *ctx;
   ein_tensor *in, *out;
-  bool rate;                 /* amount a second; else seconds of one of them */
-  bool sleeps;               /* one run at a time, and a pause before each */
-  bool shortest;             /* a sample is its shortest run: on a busy machine threads are seldom all there at once */
-  bool far;                  /* what it reads is in no cache */
-  int64_t *from;             /* where a walk begins; NULL: it is none */
-  double amount;             /* of a run: operations, bytes, turns */
+  bool rate;                 /* amount per second; else seconds per unit */
+  bool sleeps;               /* one run at a time, with a pause before each */
+  bool shortest;             /* a sample is its shortest run: on a busy machine threads seldom all run at once */
+  bool far;                  /* its data is in no cache */
+  int64_t *from;             /* the start of a walk; NULL: it is none */
+  double amount;             /* per run: operations, bytes, turns */
   int64_t runs;              /* of a sample */
   double sample[ROUNDS];     /* seconds of a run */
   Measure *to;
@@ -190,7 +190,7 @@ typedef struct Measuring {
   uint32_t n_cache;
   CacheHere cache[CACHES_MOST];
   int64_t far;               /* bytes that no cache holds */
-  char *pool;                /* all arrays lie here, one over the other */
+  char *pool;                /* all arrays share this memory */
   int64_t pool_bytes;
   uint32_t n;
   Probe probe[PROBES_MOST];
@@ -198,7 +198,7 @@ typedef struct Measuring {
 
 static const char *prefix_of(Arena *a, int text) { return arena_printf(a, "probe%d", text); }
 
-/* All in one file: what they stand on is compiled once. */
+/* All in one file, so that their shared code is compiled once. */
 static Leave text_emit(Measuring *m, int k, Buf *c) {
   Session *s = m->s;
   static const char *const fixed[] = {read_text, copy_text, chase_text, turns_text, one_text};
@@ -230,8 +230,8 @@ static Leave probe_failed(Measuring *m, const Probe *p, ein_status st) {
   return fail(m->s, status_leave(st), "measuring: %s", *why ? why : "a program could not be started");
 }
 
-/* The inputs lie in the pool's first half, the outputs in its second one; what has outputs alone has all of it. They do not
- * begin at the same place of a page, where a store would hold up the reads after it. */
+/* Inputs are in the pool's first half, outputs in the second; programs with outputs alone use all of it. They begin
+ * at different offsets of a page, since otherwise a store would delay later loads. */
 static ein_status argument_view(Measuring *m, const Probe *p, int output, int k, ein_tensor *v) {
   const ein_argument *a = output ? &p->model->output[k] : &p->model->input[k];
   int64_t *shape = NEW_ARRAY(m->s->arena, int64_t, a->ndim + 1);
@@ -250,7 +250,7 @@ static Leave views_make(Measuring *m, Probe *p) {
   return st == EIN_OK ? LEAVE_OK : probe_failed(m, p, st);
 }
 
-typedef struct Sizes { int64_t t, n, r; } Sizes; /* threads; elements of each one's block; times over */
+typedef struct Sizes { int64_t t, n, r; } Sizes; /* threads; elements per thread's block; repetitions */
 
 static Leave probe_add(Measuring *m, Measure *to, int text, Sizes z, double amount, bool rate, Probe **out) {
   Session *s = m->s;
@@ -287,7 +287,7 @@ static ein_status run_once(Probe *p) {
 static Leave sample_take(Measuring *m, Probe *p, double *seconds) {
   ein_status st = EIN_OK;
   if (p->sleeps) pause_briefly();
-  else if (!p->far) st = run_once(p); /* the others' data are out of the caches, ours are there */
+  else if (!p->far) st = run_once(p); /* the others' data are out of the caches, ours are in */
   double before = seconds_now(), least = INFINITY;
   for (int64_t i = 0; i < p->runs && st == EIN_OK; i++) {
     double start = p->shortest ? seconds_now() : 0;
@@ -298,7 +298,7 @@ static Leave sample_take(Measuring *m, Probe *p, double *seconds) {
   return st == EIN_OK ? LEAVE_OK : probe_failed(m, p, st);
 }
 
-/* So many runs that the clock is no part of it. */
+/* Finds how many runs make the clock's error negligible. */
 static Leave runs_find(Measuring *m, Probe *p) {
   double t = 0;
   Leave l = LEAVE_OK;
@@ -349,13 +349,13 @@ static void probes_end(Measuring *m) {
 
 /* ---- caches and memory ---------------------------------------------------------------------- */
 
-/* One element in each line, all in one ring, in an order that no prefetcher guesses; a fixed one. */
+/* Makes one ring of one element per cache line, in a fixed order that no prefetcher can guess. */
 static void ring_make(int64_t *x, int64_t n) {
   enum { STEP = 8 };
   uint64_t random = 88172645463325252u;
   int64_t lines = n / STEP;
   for (int64_t i = 0; i < lines; i++) x[i * STEP] = i * STEP;
-  for (int64_t i = lines - 1; i > 0; i--) { /* Sattolo's: a permutation of one cycle */
+  for (int64_t i = lines - 1; i > 0; i--) { /* Sattolo's algorithm: a permutation of one cycle */
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
     int64_t j = (int64_t)(random % (uint64_t)i) * STEP, was = x[i * STEP];
     x[i * STEP] = x[j];
@@ -363,7 +363,7 @@ static void ring_make(int64_t *x, int64_t n) {
   }
 }
 
-/* A ring of its own: through one in a cache once and again, through one that is far from here piece by piece. */
+/* Each probe has its own ring: one that fits a cache is walked repeatedly, one in far memory piece by piece. */
 static Leave latency_probe(Measuring *m, int64_t bytes, bool far, Measure *to) {
   enum { READS_FAR = 50000 };
   int64_t n = bytes / 8, lines = bytes / 64;
@@ -380,7 +380,7 @@ static Leave latency_probe(Measuring *m, int64_t bytes, bool far, Measure *to) {
   return LEAVE_OK;
 }
 
-/* Half of cache k or less, and more than the one before it holds. */
+/* At most half of cache k, and more than the previous one holds. */
 static int64_t ring_size(const Measuring *m, uint32_t k) {
   enum { LARGE = 8 << 20 };
   if (k == m->n_cache) return m->far;
@@ -388,7 +388,7 @@ static int64_t ring_size(const Measuring *m, uint32_t k) {
   return half < LARGE || half < least ? half : least > LARGE ? least : LARGE;
 }
 
-/* Where nobody tells, the time of a read does. */
+/* If the system does not report caches, finds them from the time of a read. */
 static Leave caches_feel(Measuring *m) {
   enum { SIZES = 32 };
   int64_t bytes[SIZES], found[CACHES_MOST];
@@ -412,7 +412,7 @@ static int64_t memory_bytes(void) {
   return pages > 0 && size > 0 && mul_ok(pages, size, &all) ? all : 0;
 }
 
-/* Four times what the caches hold is far away; but not more than a machine can spare. */
+/* Four times the size of the caches counts as far; but not more than the machine can spare. */
 static void pool_make(Measuring *m) {
   int64_t last = m->n_cache ? m->cache[m->n_cache - 1].bytes * (m->cores / m->cache[m->n_cache - 1].shared) : 32 << 20;
   int64_t spare = memory_bytes() / 8, matrix = (int64_t)SIDE * SIDE * 8 * m->cores;
@@ -424,14 +424,14 @@ static void pool_make(Measuring *m) {
   m->pool_bytes = 2 * m->far;
   m->pool = arena_alloc(m->s->arena, (size_t)m->pool_bytes + 65536);
   m->pool += 4096 - (uintptr_t)m->pool % 4096;
-  memset(m->pool, 0x3C, (size_t)m->pool_bytes + 4096); /* pages that are really there; small numbers of each dtype */
+  memset(m->pool, 0x3C, (size_t)m->pool_bytes + 4096); /* to make its pages resident; small numbers in each dtype */
 }
 
 static const char *memory_name(const Measuring *m, uint32_t k) {
   return k < m->n_cache ? arena_printf(m->s->arena, "L%u", k + 1) : "memory";
 }
 
-/* What `t` threads reach of memory k; each has a block that is half of its share. */
+/* What `t` threads reach in memory k; each has a block of half its share. */
 static Leave memory_probes(Measuring *m, MachineLevel *l, uint32_t k, int64_t t) {
   MachineMemory *x = &l->memories.at[k];
   const CacheHere *c = &m->cache[k];
@@ -484,8 +484,8 @@ static Leave price_probes(Measuring *m, Machine *x) {
   return l;
 }
 
-/* One thread takes w / rate, and n of them w / rate / n and the price of calling them. The operations are those of a sum
- * over what lies in the second cache, one for each element of 4 bytes. */
+/* One thread takes w / rate, and n take w / rate / n plus the cost of starting them. The operations are those of a
+ * sum over data in the second cache, one per 4-byte element. */
 static void worth_find(Machine *x, int cores) {
   const MachineLevel *core = &x->levels.at[0];
   const MachineMemory *second = &core->memories.at[core->memories.len > 2 ? 1 : 0];
@@ -519,7 +519,7 @@ static Leave measure_all(Measuring *m, Machine *x) {
   return l;
 }
 
-/* Threads are a pool of the runtime's own, as in a program that ein build makes: they sleep where there is nothing to do. */
+/* Threads are a pool of the runtime, as in a program that ein build makes: they sleep when idle. */
 static void own_threads(Session *s, Compiler *c) {
   vec_push(s->arena, c->flags, "-DEIN_PTHREADS");
   vec_push(s->arena, c->flags, "-pthread");

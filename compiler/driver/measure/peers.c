@@ -1,11 +1,12 @@
-/* driver/measure/peers.c - ein bench --peers: the benchmark beside other libraries (bench/peers.py), which this program becomes. */
+/* driver/measure/peers.c - ein bench --peers: the benchmark against other libraries (bench/peers.py), which this
+ * process execs. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "driver/compile/native.h"
 
-/* What belongs to one program alone. */
+/* Refuses options for a single program. */
 static Leave options_check(Session *s, const Args *a) {
   static const OptionId alone[] = {OPT_DIM, OPT_FLAGS, OPT_FORMAT, OPT_COMPARE, OPT_PARAMS};
   for (size_t k = 0; k < COUNT(alone); k++)

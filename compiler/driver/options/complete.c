@@ -1,4 +1,4 @@
-/* driver/options/complete.c - options.def as completions for bash, zsh and fish. */
+/* driver/options/complete.c - writes options.def as completions for bash, zsh and fish. */
 #include <string.h>
 
 #include "driver/driver.h"
@@ -7,7 +7,7 @@ static void words_of(Buf *b, const char *choices) {
   for (const char *c = choices; *c; c++) buf_char(b, *c == '|' ? ' ' : *c);
 }
 
-/* Inside single quotes. */
+/* Escapes text inside single quotes. */
 static void quoted(Buf *b, const char *text) {
   for (; *text; text++)
     if (*text == '\'')
@@ -16,7 +16,7 @@ static void quoted(Buf *b, const char *text) {
       buf_char(b, *text);
 }
 
-/* What stands behind a command where it is no file; false: files do. */
+/* Prints a command's operands if they are not files; false: they are files. */
 static bool operands(Buf *b, CommandId c) {
   if (c == CMD_HELP)
     for (CommandId k = 0; k < COMMANDS; k++) buf_printf(b, "%s%s", k ? " " : "", commands[k].name);
@@ -35,7 +35,7 @@ static void bash_options(Buf *b, unsigned in) {
   }
 }
 
-/* By command and option: one name may have other choices elsewhere. */
+/* By command and option: the same name may have other choices elsewhere. */
 static void bash_choices(Buf *b) {
   for (OptionId o = 0; o < OPTIONS; o++) {
     if (!options[o].choices) continue;
@@ -52,7 +52,8 @@ static void bash_choices(Buf *b) {
   }
 }
 
-/* One a line, as names may have blanks and stars. The word is as it was typed, with quotes and backslashes; bash quotes what is offered. */
+/* One per line, as names may contain blanks and stars. The word is as typed, with quotes and backslashes; bash
+ * quotes the proposals. */
 static const char bash_files[] =
     "_ein_files() {\n"
     "  local word=$1 name\n"
@@ -96,7 +97,7 @@ static void bash(Buf *b) {
 
 /* ---- zsh ------------------------------------------------------------------------------------ */
 
-/* Inside single quotes and the brackets of an _arguments spec. */
+/* Escapes text inside single quotes and the brackets of an _arguments spec. */
 static void zsh_help(Buf *b, const char *text) {
   for (; *text; text++) {
     if (strchr("[]:\\", *text)) buf_char(b, '\\');

@@ -1,11 +1,11 @@
-/* driver/options/help.c - options.def as text: `ein --help`, `ein help CMD`, the man page. */
+/* driver/options/help.c - prints options.def as text: `ein --help`, `ein help CMD`, the man page. */
 #include <string.h>
 
 #include "driver/driver.h"
 
 enum { COLUMN = 26, WIDTH = 96 };
 
-/* Words wrapped at WIDTH, each line after the first indented. */
+/* Wraps words at WIDTH, and indents each line after the first. */
 static void wrapped(Buf *b, const char *text, size_t at) {
   size_t column = at;
   for (const char *w = text; *w;) {
@@ -83,8 +83,7 @@ void help_command(Buf *b, CommandId c) {
 
 /* ---- the man page --------------------------------------------------------------------------- */
 
-/* Text in roff: no line begins with a control character, `-` is a minus, indented lines stand as
- * they are. */
+/* Escapes text for roff: no line begins with a control character, `-` is a minus, indented lines are literal. */
 static void roff(Buf *b, const char *text) {
   bool start = true, verbatim = false;
   for (const char *c = text; *c; c++) {
@@ -121,7 +120,7 @@ static void roff_option(Buf *b, OptionId o, unsigned in) {
   roff(b, option_meaning(b->arena, &i));
 }
 
-/* Options of every command are said once, further below. */
+/* Options of all commands are printed once, further below. */
 static void roff_command(Buf *b, CommandId c) {
   Buf usage = buf_new(b->arena);
   usage_line(&usage, c);

@@ -1,6 +1,5 @@
-/* driver/options/nearest.c - which known name was probably meant: edits of one letter, and neighbours
- * swapped, counted (the optimal string alignment distance). Short names must be nearer than long
- * ones. */
+/* driver/options/nearest.c - finds the known name that was probably meant, by the number of edits of one letter and
+ * swaps of neighbours (the optimal string alignment distance). Short names must be nearer than long ones. */
 #include <string.h>
 
 #include "driver/driver.h"
@@ -15,7 +14,7 @@ static uint32_t least(uint32_t a, uint32_t b) {
   return a < b ? a : b;
 }
 
-/* Three rows of the table at a time; case counts for nothing. */
+/* Keeps three rows of the table; ignores case. */
 static uint32_t distance(const char *a, size_t n, const char *b, size_t m) {
   uint32_t row[3][LONGEST + 1];
   for (size_t j = 0; j <= m; j++) row[0][j] = (uint32_t)j;

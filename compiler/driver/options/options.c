@@ -1,4 +1,4 @@
-/* driver/options/options.c - the command line: words in, Args out. What there is stands in options.def. */
+/* driver/options/options.c - the command line: words in, Args out. options.def lists what there is. */
 #include <string.h>
 
 #include "driver/driver.h"
@@ -52,7 +52,7 @@ const char *arg_last(const Args *a, OptionId o) {
   return arg_has(a, o) ? vec_last(a->given[o]) : NULL;
 }
 
-/* The bit of what stands before: a command, or nothing yet. */
+/* The bit of the preceding command, or of none yet. */
 static unsigned place_of(const Args *a) {
   return a->command == COMMANDS ? TOP : 1u << a->command;
 }
@@ -67,7 +67,7 @@ static const char *help_words(Session *s, const Args *a) {
                                 : arena_printf(s->arena, "ein help %s", commands[a->command].name);
 }
 
-/* ---- what is unknown ------------------------------------------------------------------------ */
+/* ---- unknown options ------------------------------------------------------------------------ */
 
 static Leave option_unknown(WordReader *r, const char *word, size_t len) {
   Session *s = r->s;

@@ -1,18 +1,18 @@
-/* driver/pictures/drawing.c - ends and ways of the arrows of a picture. */
+/* driver/pictures/drawing.c - the ends and paths of arrows in a picture. */
 #include "drawing.h"
 
 #include <math.h>
 
 /* ---- ends of arrows ------------------------------------------------------------------------------------------ */
 
-/* Where it comes from, or goes to, next to a box. */
+/* The x position of its source, or target, next to a box. */
 static double neighbour_x(const Drawing *d, uint32_t edge, bool at_end) {
   const LayoutEdge *e = &d->l.edges.at[edge];
   if (e->bends.len) return at_end ? vec_last(e->bends).x : e->bends.at[0].x;
   return d->l.boxes.at[at_end ? e->from : e->to].x;
 }
 
-/* Those of one box side by side, in the order of what they come from. */
+/* Spreads the arrows of a box side by side, in the order of their other ends. */
 static void ends_spread(Drawing *d, uint32_t box, bool at_end, double *out) {
   VEC(uint32_t) here = {0};
   for (uint32_t i = 0; i < d->l.edges.len; i++) {
@@ -51,7 +51,7 @@ static void way(Drawing *d, uint32_t i) {
   curve(d->b, x, y, d->end[i], to->y - 5);
 }
 
-/* From turn to turn: up at the right side. */
+/* From turn to turn: upwards on the right side. */
 static void way_back(Drawing *d, const LayoutEdge *e) {
   const LayoutBox *from = &d->l.boxes.at[e->from], *to = &d->l.boxes.at[e->to];
   double x = from->x + from->width / 2, y = from->y + from->height / 2, x2 = to->x + to->width / 2, y2 = to->y + to->height / 2;

@@ -1,5 +1,5 @@
-/* driver/pictures/graph_svg.c - an EinGraph as an SVG that stands alone: its boxes and arrows (graph/dot.c says which) in layers. What is in a
- * repeat has a bar at its left; its turns' results go into the box of the repeat. */
+/* driver/pictures/graph_svg.c - an EinGraph as a standalone SVG: its boxes and arrows (graph/dot.c decides which) in
+ * layers. The contents of a repeat have a bar on their left; its turns' results go into the repeat's box. */
 #include <string.h>
 
 #include "drawing.h"
@@ -36,7 +36,7 @@ static void boxes_size(Picture *w) {
   }
 }
 
-/* The arrows, and what keeps a repeat below all of its body: edges that are not drawn. */
+/* Makes the arrows, and invisible edges that keep a repeat below its whole body. */
 static void edges_make(Picture *w) {
   const GraphPicture *p = w->p;
   bool *read = NEW_ARRAY(w->d.arena, bool, p->boxes.len + 1);
@@ -89,7 +89,7 @@ static void box(Picture *w, uint32_t i) {
   buf_str(out, "</g>\n");
 }
 
-/* Plain colours first: not every viewer knows variables. */
+/* Plain colours first: not every viewer supports variables. */
 static const char style[] =
   "<style>svg{background:#fff;font:12px ui-monospace,'SF Mono',Menlo,Consolas,monospace}text{fill:#1c2127;white-space:pre}"
   ".box{fill:#fff;stroke:#59636e;stroke-width:1.2}.in .box{fill:#eaf2fb}.state .box,.repeat .box,.bar{fill:#fff4d6}.out .box{fill:#e9f6ec;"

@@ -1,5 +1,5 @@
-/* driver/plan/algebra.c - ein plan for many sites as a program over relations: --format=tra and ia; and --derivation, from Table 1 of the
- * TRA paper to the plan. */
+/* driver/plan/algebra.c - ein plan for many sites as a program over relations: --format=tra and ia; and
+ * --derivation, from Table 1 of the TRA paper to the plan. */
 #include "algebra/cost.h"
 #include "sites.h"
 #include "driver/table.h"
@@ -63,7 +63,7 @@ Leave algebra_simulation(Sites *p) {
 
 enum { COL_TENSOR, COL_STEP, COL_PAPER, COL_BYTES, COLUMNS };
 
-/* Steps that leave the program as it was are passed over. */
+/* Steps that leave the program unchanged are skipped. */
 static void row_add(const Sites *p, Table *t, const Cutting *c, uint32_t steps, AlgCost *before) {
   Arena *a = p->s->arena, *work = arena_new();
   AlgCost cost = algebra_cost(ia_from_graph(work, p->j.graph, c, steps));

@@ -1,52 +1,64 @@
-/* driver/plan/bytes.c - ein plan for many sites by bytes: the mesh, what its axes cut, where tensors stay (plan/placing/placing.h).
+/* driver/plan/bytes.c - ein plan for many sites by bytes: the mesh, what its axes cut, where tensors stay
+ * (plan/placing/placing.h).
  *
  * With --format=json:
  *
  *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes", "seconds" or "ia", "planner",
  *     "dims":     { NAME: value },
  *     "mesh":     [ int ]: the sizes of its axes; further sites are idle,
- *     "bytes":    that sites receive, added over sites and over a run,
+ *     "bytes":    received by sites, summed over sites and over a run,
  *     "elements": by "ia", as the TRA paper counts them,
- *     "machine", "seconds": of a run; with --machine, as are all other members whose names end in "seconds",
- *     "memory":   { "bytes": that a site has at most, "at": id of the vertex at whose task; null: at that of an input, or between tasks, "limit":
- *                 null: there is none, "measured": the peak of the plan's tasks; false: they cannot be one list yet, and it is estimated },
- *     "usual":    under --deterministic { "bytes", "flops", "integer_operations", "site_operations", "seconds": of the plan without it }; of none that was said,
+ *     "machine", "seconds": of a run; these, and all other members whose names end in "seconds", only with --machine,
+ *     "memory":   { "bytes": the maximum over sites, "at": id of the vertex at whose task; null: at that of an input,
+ *                 or between tasks, "limit": null: there is none, "measured": the peak of the plan's tasks; false: the
+ *                 plan cannot be a list of tasks yet, and this is an estimate },
+ *     "usual":    under --deterministic, for the plan without it { "bytes", "flops", "integer_operations",
+ *                 "site_operations", "seconds" }; absent if the plan was given,
  *     "simulated": with --simulate (driver/plan/simulate.c),
- *     "bound":    nothing on such a mesh moves less, as if all blocks were equal (or takes less time, or costs fewer elements), among plans whose
- *                 busiest site keeps to its limit; null: of some tensors not all labels were looked at, or the planner is a rule,
+ *     "bound":    a lower bound of the bytes (or seconds, or elements) on such a mesh, as if all blocks were equal,
+ *                 among plans whose busiest site keeps its limit; null: some labels of some tensors were not examined,
+ *                 or the planner is a rule,
  *     "work":     WORK of a run,
- *     "busiest":  { "operations": of the site that has the largest block of every equation, a point counted as one at least, "limit": no plan with
- *                 more was looked at; null: any },
+ *     "busiest":  { "operations": of the site that has the largest block of every equation, where a point counts as at
+ *                 least one, "limit": plans with more were not examined; null: any },
  *     "largest_intermediate": the number of a tensor that is neither input nor output; null: there is none,
- *     "strategy": what such a plan is called; null: it has no name,
- *     "runner_up": { "vertex": id of the one that is cut otherwise, "counts": [ int ] by label, "bytes", by "ia" "elements",
- *                    "more": null, or where it moves most more: { "tensor", "operands": for the vertex that makes it, "bytes" } };
- *                  or { "why": there is none },
- *     "why":      with --why [ { "pin", "mesh", "bytes", by seconds "seconds", by "ia" "elements", "edges": [ { "kind": "read", "operands", "home"
- *                    or "kernels", "tensor", "reader": id or null, "more": than here } ]; or "why": there is no such plan } ],
+ *     "strategy": the name of such a plan; null: it has no name,
+ *     "runner_up": { "vertex": id of the one that is cut differently, "counts": [ int ] by label, "bytes", by "ia"
+ *                    "elements", "more": null, or where it moves most more: { "tensor", "operands": of the vertex that
+ *                    makes it, "bytes" } }; or { "why": there is none },
+ *     "why":      with --why [ { "pin", "mesh", "bytes", by seconds "seconds", by "ia" "elements",
+ *                    "edges": [ { "kind": "read", "operands", "home" or "kernels", "tensor", "reader": id or null,
+ *                    "more": than here } ]; or "why": there is no such plan } ],
  *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
  *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1",
- *                                  "indices": null: labels tell all; [ an expression of l0, l1, .., null: it hangs on data or turns ] by
- *                                  dimension, "asked": null: it is not read at data; { "places": [ bool ] by dimension, "points": [ int ] labels,
- *                                  "times", "bytes": at most, if its places are asked for, "whole": if all of it comes },
- *                                  "times": in a run, turns in a stack too, "received": bytes, "elements": by "ia" } ],
- *                     "received": bytes of operands, "site_points": that predicates let through of its largest block, at most, "point_operations": of one, "point_rate": "f32 multiply_add", what they go by,
+ *                                  "indices": null: labels determine all; [ an expression of l0, l1, .., null: it
+ *                                  depends on data or turns ] by dimension,
+ *                                  "asked": null: it is not read at indices from data; { "places": [ bool ] by
+ *                                  dimension, "points": [ int ] labels, "times", "bytes": at most, if its places are
+ *                                  requested, "whole": if all of it comes },
+ *                                  "times": per run, including turns in a stack, "received": bytes, "elements": by
+ *                                  "ia" } ],
+ *                     "received": bytes of operands, "site_points": those that predicates let through of its largest
+ *                     block, at most, "point_operations": per point, "point_rate": their rate, "f32 multiply_add",
  *                     "kernel_seconds", "received_seconds",
  *                     "memory": bytes of a site at its tasks, "work": WORK,
  *                     and if it is done in panels "panels": { "label", "count" } } ],
  *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
- *                     "most": [ int ] blocks that a dimension may have, "part": bytes of an element while it is in parts; 0: of an input,
- *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1: all have it,
- *                     "block": bytes of the largest block at home, "kept": how many such, "first", "last": the vertices, by number
- *                     in this list, from which and until which it is there,
- *                     "brought": bytes to reduce it and bring it home; of an input, those of its copies; "brought_seconds"; by "ia"
- *                     "brought_elements" } ],
- *     "against":  [ { "planner", "bytes", by seconds "seconds", by "ia" "elements"; or "why": it is not for this program } ] }
+ *                     "most": [ int ] the largest number of blocks per dimension, "part": bytes of an element while it
+ *                     is in parts; 0 for an input,
+ *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1:
+ *                     all sites along it have it,
+ *                     "block": bytes of the largest block at home, "kept": how many of these, "first", "last": the
+ *                     vertices, by number in this list, between which it is alive,
+ *                     "brought": bytes to reduce it and bring it home; for an input, those of its copies;
+ *                     "brought_seconds"; by "ia" "brought_elements" } ],
+ *     "against":  [ { "planner", "bytes", by seconds "seconds", by "ia" "elements"; or "why": it does not fit this
+ *                     program } ] }
  *
- *   WORK: { "flops", "integer_operations", "site_operations": of both, what a site with the largest blocks does }
+ *   WORK: { "flops", "integer_operations", "site_operations": the sum of both for a site with the largest blocks }
  *
- * docs/schema/ein-placing-1.json says it to programs. */
+ * docs/schema/ein-placing-1.json is the schema for programs. */
 #include <string.h>
 
 #include "expr/prove/asked.h"
@@ -67,8 +79,8 @@ static const char *not_cut(const Sites *p, const char *name) {
                       "a plan may say another mesh, which leaves sites idle", shown(a, name), (long long)p->sites);
 }
 
-/* The planner's vectors are what is left; the axes that cut so, and homes, are found for them: on a mesh of few axes if they can be, else on one of
- * many; *exactly: only nearly so, there. */
+/* The best placing with the planner's vectors: on a mesh with few axes if possible, else on one with many; there
+ * *exactly says, by vertex, whether it has the planner's counts. */
 static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const PartVectors **cuts, const bool **exactly, const char **why) {
   Session *s = p->s;
   const PartVectors *only = p->said;
@@ -82,7 +94,7 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const Part
   }
   *cuts = only;
   PlaceGraph places = *p->places;
-  places.busy = who != PLANNER_EXACT && placing_is_large(p->places); /* who claims no bound has none looked for */
+  places.busy = who != PLANNER_EXACT && placing_is_large(p->places); /* planners that claim no bound get none */
   Placing *x = placing_best(s->arena, &places, p->sites, only, p->budget, &which);
   if (x) return x;
   *why = not_cut(p, p->g->vertices.at[which].name);
@@ -93,7 +105,7 @@ static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const Part
   return placing_realise(s->arena, p->places, p->sites, choice->d, p->budget, same);
 }
 
-/* Another plan is taken if it costs less, with no more work than the search allows. */
+/* Takes another plan if it costs less, with no more work than the search allows. */
 static bool placing_take(Sites *p, Placing *x) {
   const Placing *was = p->placing;
   bool fits = was->allowed <= 0 || placing_work(p->places, x) <= was->allowed * (1 + 1e-12);
@@ -106,7 +118,8 @@ static bool placing_take(Sites *p, Placing *x) {
   return true;
 }
 
-/* Where the search is far from a proof, the other planners' plans are looked at too; of a large graph each would take as long again. */
+/* If the search is far from a proof, tries the other planners' plans too; for a large graph each would take as long
+ * again. */
 static void others_try(Sites *p) {
   enum { SHARE = 16 };
   Session *s = p->s;
@@ -135,7 +148,7 @@ static void choice_of_placing(Sites *p) {
   p->choice.d = d;
 }
 
-/* The runner-up; as long as it is better than the plan, it is the plan. */
+/* Finds the runner-up; as long as it is better than the plan, it becomes the plan. */
 static Leave rivals_try(Sites *p, const PartVectors *cuts) {
   enum { TIMES = 8 };
   p->second = rival_find(p);
@@ -178,12 +191,12 @@ const char *bytes_of(Arena *a, double x) {
   return x < 9e18 ? amount(a, (int64_t)(x + 0.5), "B") : arena_printf(a, "%.3g B", x);
 }
 
-/* Which plans the search is among; by seconds, all on such a mesh. */
+/* The set of plans that the search covers; by seconds, all on such a mesh. */
 static const char *among(const Sites *p) {
   return p->placing->allowed > 0 ? " whose busiest site has at most twice the least work" : "";
 }
 
-/* Of a large program plans without idle axes are known better than others. */
+/* For a large program plans without idle axes are explored better than others. */
 static const char *in_use(const Placing *x, const char *less, Arena *a) {
   if (x->busy <= 0 || x->cost < x->busy * (1 - 1e-9)) return "";
   if (x->cost <= x->busy * (1 + 1e-9)) return arena_printf(a, "with every axis in use, no plan %s; ", less);
@@ -193,7 +206,7 @@ static const char *in_use(const Placing *x, const char *less, Arena *a) {
 const char *bytes_best(const Sites *p, Arena *a) {
   const Placing *x = p->placing;
   const char *less = p->in_seconds ? "is faster" : p->in_elements ? "costs less" : "moves less";
-  if (p->who != PLANNER_EXACT) return NULL; /* its bound is one for these cuts */
+  if (p->who != PLANNER_EXACT) return NULL; /* its bound is only for these cuts */
   if (x->narrow) return SITES_NARROW;
   if (placing_is_proven(x)) return arena_printf(a, "no plan on such a mesh %s%s", less, among(p));
   if (x->bound <= 0) return NULL;
@@ -213,7 +226,7 @@ static void head_facts(const Sites *p, Buf *b) {
   }
 }
 
-/* Where it lost goes on a line of its own, if both do not fit one. */
+/* Where it lost gets its own line, if both do not fit on one. */
 static void rival_print(const Sites *p, const char *head, const RunnerUp *r, Buf *b) {
   enum { FIRST = 24, WIDTH = 120 };
   Buf words = buf_new(b->arena);
@@ -229,7 +242,7 @@ static void rivals_print(const Sites *p, Buf *b) {
   if (other) rival_print(p, arena_printf(b->arena, "next best for %s", shown(b->arena, p->g->vertices.at[other->vertex].name)), other, b);
 }
 
-/* A line for each table that is read at data and moves, those that move most first; of many only a few. */
+/* A line for each table that is read at indices from data and moves, those that move most first; of many only a few. */
 static void ways_print(const Sites *p, Buf *b) {
   enum { LINES = 3 };
   const Facts *f = p->facts;
@@ -280,7 +293,7 @@ const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d
   return placing_dimension(a, p->places, tensor, d);
 }
 
-/* "s=4", "s=4 on 2" of which there are two copies, "everywhere". */
+/* "s=4", "s=4 on 2" with two copies, "everywhere". */
 const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
   const PlaceTensor *t = &p->places->tensors.at[tensor];
   const Placement *home = &p->placing->home[tensor];
@@ -385,7 +398,7 @@ static Str label_number(void *ctx, int64_t number) {
   return strings_printf(ctx, "l%lld", (long long)number);
 }
 
-/* Where labels alone do not tell what a block of them reads: by dimension, the index. */
+/* If labels alone do not determine what a block of them reads: the index by dimension. */
 static void put_indices(Json *j, const Sites *p, const PartRead *r) {
   ExprNames names = {.ctx = p->s->strings, .label = label_number};
   if (!r->index) {
@@ -401,7 +414,8 @@ static void put_indices(Json *j, const Sites *p, const PartRead *r) {
   json_end(j, ']');
 }
 
-/* Read at data: which dimensions say the place, how often it would be asked for, and whether it is. */
+/* For a read at indices from data: which dimensions form the place, how often it would be requested, and whether it
+ * is. */
 static void put_asked(Json *j, const Sites *p, uint32_t i, uint32_t k) {
   const PartRead *r = &p->g->vertices.at[i].reads.at[k];
   double whole, asked;

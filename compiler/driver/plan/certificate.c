@@ -1,14 +1,17 @@
-/* driver/plan/certificate.c - ein plan --certificate c.json: all that is needed to check a plan without ein, by share/check_plan.py.
+/* driver/plan/certificate.c - ein plan --certificate c.json: everything that share/check_plan.py needs to check a plan
+ * without ein.
  *
  *   { "schema": "ein certificate 1",
  *     "plan":       as --format=json writes it: "ein placing 1",
- *     "pinned":     pins, a plan's file or a limit of memory decide with,
+ *     "pinned":     pins, a plan's file or a limit of memory restrict the plan,
  *     "operations": [ of a point, by vertex ], which the limit on work counts,
- *     "most":       [ [ into how many blocks a label can be cut ] by vertex ],
- *     "ties":       [ [ { "label": has no more than "values", where the labels of "given" are given } ] by vertex ], by its predicates,
+ *     "most":       [ [ the largest number of blocks of a label ] by vertex ],
+ *     "ties":       [ [ { "label": has at most "values", given the labels of "given" } ] by vertex ], from its
+ *                   predicates,
  *     "tasks":      the text of --format=task; null: the plan cannot be one yet }
  *
- * There is no proof of the bound in it: who does not search the space anew has ein's word. docs/schema/ein-certificate-1.json says it to programs. */
+ * It contains no proof of the bound, which only a new search could check. docs/schema/ein-certificate-1.json is the
+ * schema for programs. */
 #include "sites.h"
 
 #include "expr/einsum.h"

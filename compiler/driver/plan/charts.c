@@ -1,4 +1,5 @@
-/* driver/plan/charts.c - the page's other pictures: the mesh, who receives from whom, what is at home over time. */
+/* driver/plan/charts.c - the other pictures on the page: the mesh, who receives from whom, what is at home over
+ * time. */
 #include <math.h>
 
 #include "page.h"
@@ -9,7 +10,7 @@
 
 static const double CELL = 38, CELL_GAP = 5; /* pixels */
 
-/* Odd axes go to the right, even ones down; the first ones furthest. */
+/* Odd axes go to the right, even ones down; the first ones have the largest steps. */
 static void site_at(const Mesh *m, const uint32_t *place, double *x, double *y) {
   double size[2] = {CELL, CELL}, at[2] = {0, 0}, gap[2] = {CELL_GAP, CELL_GAP};
   for (uint32_t a = m->n; a-- > 0;) {
@@ -101,7 +102,7 @@ void page_mesh(const Facts *f, Buf *b) {
   buf_str(b, ".</p>\n");
 }
 
-/* ---- who receives from whom --------------------------------------------------------------------------------- */
+/* ---- traffic between sites ---------------------------------------------------------------------------------- */
 
 static const char *class_name(Arena *a, const Traffic *x, uint32_t i, int64_t sites) {
   int64_t from = (int64_t)i * x->each, to = from + x->each - 1;
@@ -202,7 +203,7 @@ static double home_bytes(const Facts *f, uint32_t step, bool inputs) {
   return bytes;
 }
 
-/* A curve of steps over those before it. */
+/* A stacked step curve. */
 static void steps_draw(Buf *b, const char *colour, uint32_t n, const double *low, const double *high, double most) {
   double w = CHART_W / n;
   buf_printf(b, "<path class=\"%s\" d=\"M0 %.1f", colour, CHART_H - CHART_H * low[0] / most);
@@ -226,7 +227,7 @@ static void chart_axes(const Facts *f, Buf *b, double most) {
   }
 }
 
-/* For the pointer: a column a step. */
+/* Tooltips: a column per step. */
 static void chart_words(const Facts *f, Buf *b, const double *inputs, const double *all) {
   double w = CHART_W / f->steps;
   for (uint32_t i = 0; i < f->steps; i++) {

@@ -1,9 +1,10 @@
-/* driver/plan/dot.c - the graph of a plan for Graphviz: a box a tensor with its cut and its home, an arrow a read with what it moves. */
+/* driver/plan/dot.c - the graph of a plan for Graphviz: a box per tensor with its cut and its home, an arrow per
+ * read with what it moves. */
 #include <math.h>
 
 #include "page.h"
 
-/* Inside of a quoted string. */
+/* Escapes text inside a quoted string. */
 static void dot_text(Buf *b, const char *s) {
   for (; *s; s++) {
     if (*s == '"' || *s == '\\') buf_char(b, '\\');

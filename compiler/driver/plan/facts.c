@@ -1,4 +1,4 @@
-/* driver/plan/facts.c - a plan for many sites, worked out for people. */
+/* driver/plan/facts.c - works out the facts of a plan for many sites that reports show. */
 #include "facts.h"
 
 #include "driver/table.h"
@@ -65,9 +65,9 @@ static void tensor_find(const Sites *p, const PlaceGraph *g, uint32_t i, FactTen
   if (p->seconds) t->seconds = t->vertex >= 0 ? vertex_seconds(p, i) : placing_brought_seconds(g, p->seconds, p->placing, i);
 }
 
-/* ---- when they are there -------------------------------------------------------------------------------------- */
+/* ---- lifetimes ------------------------------------------------------------------------------------------------ */
 
-/* By region, the first and the last step in it. */
+/* By region, its first and last step. */
 typedef struct Steps { Map first, last; } Steps;
 
 static void *step_as(uint32_t i) {
@@ -84,7 +84,7 @@ static Steps steps_find(Arena *a, const PartGraph *g) {
   return x;
 }
 
-/* A turn reads again what the last one read: to the end of the outermost repeat that the tensor is not in itself. */
+/* A turn reads again what the last one read: up to the end of the outermost repeat that does not contain the tensor. */
 static uint32_t used_until(const Steps *x, const EinRegion *home, const PartVertex *reader, uint32_t step) {
   const EinRegion *r = reader->node->region;
   if (r == home) return step;
@@ -92,7 +92,7 @@ static uint32_t used_until(const Steps *x, const EinRegion *home, const PartVert
   return r->parent ? (uint32_t)((uintptr_t)map_find(&x->last, r) - 1) : step;
 }
 
-/* What a stack keeps of it: the ratio of its size and that of a turn. */
+/* What a stack keeps of it: the ratio of the stack's size to that of a turn. */
 static void kept_find(FactTensor *t, const EinNode *n) {
   double bytes = dtype_size(n->dtype);
   if (n->kind != EIN_STACK) return;
@@ -100,7 +100,7 @@ static void kept_find(FactTensor *t, const EinNode *n) {
   if (t->size > 0 && bytes / t->size > t->kept) t->kept = bytes / t->size;
 }
 
-/* What leaves a repeat is what was made in it. */
+/* A repeat's result is the tensor that was made in it. */
 static int32_t tensor_of(const Map *by_node, const EinNode *n) {
   while (n->kind == EIN_FINAL || n->kind == EIN_STACK)
     n = n->kind == EIN_FINAL ? n->repeat->body->states.at[n->index].node : n->repeat->body->stacks.at[n->index].node;
@@ -141,13 +141,13 @@ static void stays_find(Facts *f) {
     kept_find(t, node);
   }
   outputs_mark(f);
-  for (uint32_t i = 0; i < f->tensors.len; i++) { /* a stack is there from the first turn on */
+  for (uint32_t i = 0; i < f->tensors.len; i++) { /* a stack exists from the first turn on */
     FactTensor *t = &f->tensors.at[i];
     if (t->vertex >= 0 && t->kept > 1) t->first = (uint32_t)((uintptr_t)map_find(&x.first, part->vertices.at[i].node->region) - 1);
   }
 }
 
-/* ---- all of it -------------------------------------------------------------------------------------------------- */
+/* ---- everything together ---------------------------------------------------------------------------------------- */
 
 static double read_moved(const Sites *p, const PlaceGraph *g, uint32_t i, uint32_t k) {
   const PartRead *r = &g->part->vertices.at[i].reads.at[k];

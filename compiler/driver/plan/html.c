@@ -1,4 +1,4 @@
-/* driver/plan/html.c - a plan for many sites as a page: its sentences, its table, and what the words mean. */
+/* driver/plan/html.c - a plan for many sites as a page: its sentences, its table, and a glossary. */
 #include "page.h"
 
 #include <string.h>
@@ -196,7 +196,7 @@ static void page_head(const Facts *f, Buf *b) {
   page_tiles(f, b);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static void cell_number(Buf *b, double x, const char *text) {
   buf_printf(b, "<td class=\"num%s\" data-v=\"%.17g\">%s</td>", x > 0 ? "" : " zero", x, text);
@@ -206,7 +206,7 @@ static void chip_number(Buf *b, uint32_t axis, bool parts) {
   buf_printf(b, "<b class=\"chip x%u%s\">%u</b>", axis % PAGE_COLOURS, parts ? " parts" : "", axis + 1);
 }
 
-/* "s=4" and the axes that do it; in the order of labels. */
+/* "s=4" and the axes that cut it; in the order of labels. */
 static void cell_cut(const Facts *f, Buf *b, uint32_t i) {
   const PartVertex *v = &f->g->part->vertices.at[i];
   bool any = false;
@@ -296,7 +296,7 @@ static void page_table(const Facts *f, Buf *b) {
   buf_str(b, "</tbody>\n</table></div>\n</section>\n");
 }
 
-/* ---- what else could be -------------------------------------------------------------------------------------------- */
+/* ---- alternatives ------------------------------------------------------------------------------------------------ */
 
 static void against_rows(const Facts *f, Buf *b) {
   const Sites *p = f->p;
@@ -344,7 +344,7 @@ static void page_others(const Facts *f, Buf *b) {
   buf_str(b, "</ul>\n</section>\n");
 }
 
-/* ---- the words -------------------------------------------------------------------------------------------------------- */
+/* ---- the words --------------------------------------------------------------------------------------------------- */
 
 static const char *const words_bytes[][2] = {
     {"site", "A machine, or a part of one, with a memory of its own: a node, a GPU. It computes on what it has; the rest "
@@ -385,7 +385,7 @@ static void page_words(const Facts *f, Buf *b) {
   buf_str(b, "</dl>\n</section>\n");
 }
 
-/* ---- the page ------------------------------------------------------------------------------------------------------------ */
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 static void section(Buf *b, const char *id, const char *title) {
   buf_printf(b, "<section id=\"%s\">\n<h2>%s</h2>\n", id, title);

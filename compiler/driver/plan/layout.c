@@ -1,9 +1,9 @@
-/* driver/plan/layout.c - layers, their order, their places.
+/* driver/plan/layout.c - layers, their order, their positions.
  *
- * A box stands below all that it reads, what reads nothing right above its first reader. An edge over several layers gets a unit in
- * each between. Then each layer is ordered by the mean place of the neighbours above, and below, some times to and fro, and the
- * order with fewest crossings is kept. Then places: each unit as near as can be to the mean of its neighbours, in that order, with
- * room between. */
+ * A box is below all that it reads; a box that reads nothing is right above its first reader. An edge across several
+ * layers gets a unit in each layer between. Then each layer is ordered by the mean position of the neighbours above,
+ * and below, in several sweeps, and the order with the fewest crossings is kept. Then positions: each unit as near
+ * as possible to the mean of its neighbours, in that order, with room between. */
 #include "layout.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { SWEEPS = 12, SETTLES = 80 };
 static const double BEND_WIDTH = 14, GAP = 26, LAYER_GAP = 54; /* pixels */
 
 typedef struct Unit {        /* a box, or a bend of an edge */
-  uint32_t layer, order;     /* its place in its layer, from the left */
+  uint32_t layer, order;     /* its position in its layer, from the left */
   double x, width;
   bool bend;
   double key;
@@ -122,7 +122,7 @@ static void row_order(Layers *w, uint32_t row, bool by_above) {
   }
 }
 
-/* Edges below a row that cross. */
+/* The number of crossing edges below a row. */
 static uint64_t row_crossings(const Layers *w, const Row *r) {
   uint64_t n = 0;
   for (uint32_t i = 0; i < r->len; i++)
@@ -157,7 +157,7 @@ static void order_find(Layers *w) {
   }
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 static double wanted_place(const Layers *w, const Unit *u, bool above, bool below) {
   double sum = 0, weight = 0;
@@ -174,8 +174,8 @@ static double wanted_place(const Layers *w, const Unit *u, bool above, bool belo
   return weight > 0 ? sum / weight : u->x;
 }
 
-/* The places with the least sum of squares of what they are off, in order and with room between: where units would run into one
- * another they move as one. */
+/* Minimises the sum of squared distances from the wanted positions, in order and with room between: units that would
+ * collide move as one. */
 static void row_settle(Layers *w, const Row *r, bool above, bool below) {
   typedef struct Pack { double sum, n; } Pack;
   Pack *pack = NEW_ARRAY(w->arena, Pack, r->len + 1);
@@ -213,7 +213,7 @@ static void places_find(Layers *w) {
   }
 }
 
-/* ---- what hangs together ------------------------------------------------------------------------------------------ */
+/* ---- connected components ---------------------------------------------------------------------------------------- */
 
 static uint32_t part_root(const uint32_t *part, uint32_t i) {
   while (part[i] != i) i = part[i];
@@ -232,7 +232,7 @@ static uint32_t *parts_find(Layers *w) {
   return part;
 }
 
-/* Graphs that do not hang together stand side by side, in the order of their first boxes. */
+/* Disconnected graphs are placed side by side, in the order of their first boxes. */
 static void parts_place(Layers *w) {
   uint32_t n = w->units.len, *part = parts_find(w);
   double *low = NEW_ARRAY(w->arena, double, n + 1), *high = NEW_ARRAY(w->arena, double, n + 1), at = 0;

@@ -1,6 +1,7 @@
-/* driver/plan/limits.c - whether plans keep to what a program, or --assert, holds them to; and the equation that breaks a limit.
+/* driver/plan/limits.c - whether plans keep the limits of a program, or of --assert; and the equation that breaks a
+ * limit.
  *
- * A limit of memory binds the search, as --memory does: it is broken only where no plan was found that fits. */
+ * A limit of memory constrains the search, as --memory does: it is broken only if no plan was found that fits. */
 #include "front/limits.h"
 
 #include <stdlib.h>
@@ -15,8 +16,8 @@ typedef struct Held {        /* one plan, and its limits */
   const Job *j;
   int64_t sites;
   Limits limits;
-  Diags *d;                  /* apart from the session's, which is empty before each plan */
-  bool said;                 /* on the command line, where what cannot be looked at is an error */
+  Diags *d;                  /* separate from the session's, which is emptied before each plan */
+  bool said;                 /* on the command line, where a limit that cannot be checked is an error */
 } Held;
 
 /* ---- places ------------------------------------------------------------------------------------------------ */
@@ -28,12 +29,12 @@ static Source *source_of(const Job *j, Str name) {
   return NULL;
 }
 
-/* The word that begins there; nowhere in a graph's text, whose sources are not at hand. */
+/* The word that begins there; nowhere in a graph's text, whose sources are not available. */
 static Span place_span(const Held *h, Place p) {
   Source *s = h->j->program && p.file ? source_of(h->j, p.file) : NULL;
   uint32_t line = 0, column;
   if (!s || !p.line) return (Span){0};
-  source_place(h->s->arena, s, 0, &line, &column); /* which makes the table of lines */
+  source_place(h->s->arena, s, 0, &line, &column); /* which builds the table of lines */
   if (p.line > s->n_lines) return (Span){0};
   uint32_t at = s->line[p.line - 1];
   for (column = 1; column < p.column && at < s->len; column++)
@@ -43,7 +44,7 @@ static Span place_span(const Held *h, Place p) {
   return (Span){s, at, end > at ? end : at + 1};
 }
 
-/* ---- what broke it ------------------------------------------------------------------------------------------- */
+/* ---- the cause ----------------------------------------------------------------------------------------------- */
 
 static double value_of(const Sites *p, LimitId id) {
   switch (id) {
@@ -123,7 +124,7 @@ static void unfit_say(const Held *h, const Sites *p, Span limit) {
 
 /* ---- one plan -------------------------------------------------------------------------------------------------- */
 
-/* What a site may have; that of the strictest limit. */
+/* A site's memory; that of the strictest limit. */
 static const Limit *memory_limit(const Limits *all) {
   const Limit *least = NULL;
   for (uint32_t i = 0; i < all->len; i++) {
@@ -139,7 +140,7 @@ static Leave unchecked(Held *h, Span at, const char *what) {
   return LEAVE_OK;
 }
 
-/* False: the plan cannot be made here, or none of its limits can be looked at. */
+/* False: the plan cannot be made here, or none of its limits can be checked. */
 static bool checkable(Held *h, Leave *l) {
   Buf why = buf_new(h->s->arena);
   const char *costs = arg_last(h->a, OPT_COSTS), *env = getenv("EIN_MACHINE");
@@ -156,7 +157,7 @@ static bool checkable(Held *h, Leave *l) {
   return false;
 }
 
-/* The machine's, or --memory, where that is less. */
+/* The machine's, or --memory, if that is less. */
 static void memory_limit_take(Sites *p, const Limit *l) {
   double most = l ? l->op == OP_LT ? l->amount - 1 : l->amount : 0;
   if (l && (p->memory <= 0 || most < p->memory)) p->memory = most > 1 ? most : 1;
@@ -176,9 +177,9 @@ static Leave held_check(Held *h) {
   return LEAVE_OK;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------- */
+/* ---- everything together ----------------------------------------------------------------------------------------- */
 
-/* By the command line: one plan. */
+/* Limits on the command line: for one plan. */
 static Leave said_check(Session *s, const Args *a, const Job *j, Diags *d) {
   Held h = {.s = s, .a = a, .j = j, .d = d, .said = true};
   const Words *w = &a->given[OPT_ASSERT];

@@ -1,4 +1,4 @@
-/* driver/plan/machine.c - ein plan for many sites of a machine: seconds, and what is said of them and of memory. */
+/* driver/plan/machine.c - ein plan for many sites of a machine: seconds, and the reports on them and on memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "sites.h"
 #include "driver/table.h"
 
-/* ---- what is wanted --------------------------------------------------------------------------------------- */
+/* ---- the request ------------------------------------------------------------------------------------------ */
 
 static Leave machine_find(Sites *p, const char *path) {
   Session *s = p->s;
@@ -19,7 +19,7 @@ static Leave machine_find(Sites *p, const char *path) {
   return LEAVE_OK;
 }
 
-/* "24GB", "1.5 GiB", "512Mi", "4096 bytes", "4096". NULL, or what is wanted. */
+/* "24GB", "1.5 GiB", "512Mi", "4096 bytes", "4096". Returns NULL, or what was expected. */
 static const char *amount_read(Arena *a, const char *said, double *out) {
   size_t n = strspn(said, "0123456789.");
   const char *unit = said + n + strspn(said + n, " "), *amount = arena_printf(a, "%.*s", (int)n, said);
@@ -43,11 +43,12 @@ Leave machine_wanted(Sites *p, const Args *a) {
   p->in_seconds = path && (asked || !costs);
   Leave l = path ? machine_find(p, path) : LEAVE_OK;
   if (!l && path && !memory) most = (double)p->machine->site_bytes;
-  if (most > 0 && (p->memory <= 0 || most < p->memory)) p->memory = most; /* where there is a limit already, the stricter one */
+  /* if there is a limit already, the stricter one */
+  if (most > 0 && (p->memory <= 0 || most < p->memory)) p->memory = most;
   return l;
 }
 
-/* What a plan says of axes and homes; counts it says to those who choose them, of states too. */
+/* What a plan says of axes and homes; counts, also of states, go to the code that chooses them. */
 static const Plan *axes_said(Arena *a, const Plan *p) {
   Plan *x = NEW(a, Plan);
   *x = *p;

@@ -1,7 +1,9 @@
-/* driver/plan/map.c - ein plan --map n=1..1024,B=1..512: which of the planners with a name wins where, and how near it is to the plan that is found.
+/* driver/plan/map.c - ein plan --map n=1..1024,B=1..512: which of the named planners wins where, and how close it is
+ * to the plan that is found.
  *
- * A point is a plan of its own, for so many sites and with such dims, made in memory of its own, as ein plan -n 8 -D B=4 --against=... makes it. The
- * planners are those of --against, else the rules of thumb. A point without a plan says why; where no point has one, that is why the map fails. */
+ * Each point is a separate plan, for this many sites and these dims, with its own memory, as made by ein plan -n 8
+ * -D B=4 --against=... The planners are those of --against, else the rules of thumb. A point without a plan says
+ * why; if no point has one, the map fails with that reason. */
 #include "map.h"
 
 #include <math.h>
@@ -19,11 +21,11 @@ static const double CELL_W = 66, CELL_H = 34, LEFT = 84, TOP = 58, LEGEND = 22; 
 typedef struct MapAxis { const char *name; VEC(int64_t) value; } MapAxis;
 
 typedef struct MapPoint {
-  const char *why;           /* there is no plan; NULL: there is */
+  const char *why;           /* why there is no plan; NULL: there is one */
   Leave leave;               /*   and as what that counts */
-  int32_t first;             /* of --against, which wins; -1: nothing is to be won, or none is for this program */
-  const char *winners;       /* all that cost as little, with commas between */
-  double ratio;              /* their cost over that of the plan that is found; infinite, where that is 0 */
+  int32_t first;             /* the winner in --against; -1: there is nothing to win, or none fits this program */
+  const char *winners;       /* all of equal cost, separated by commas */
+  double ratio;              /* their cost over that of the plan that is found; infinite, if that is 0 */
   const char *title;         /* all costs, in words */
 } MapPoint;
 
@@ -36,11 +38,11 @@ typedef struct WinMap {
   MapPoint *point;
   const char *by;            /* "moves least", "takes least time" */
   Words rival;               /* --against, by name */
-  const char **not_here;     /* by rival: why it is for no point; NULL: it is for some */
+  const char **not_here;     /* by rival: why it fits no point; NULL: it fits some */
   uint32_t *wins;
 } WinMap;
 
-/* ---- what is asked for ------------------------------------------------------------------------------------ */
+/* ---- the request ------------------------------------------------------------------------------------------ */
 
 /* LOW, twice that, and so on, and HIGH. */
 static Leave range_read(WinMap *m, const char *word, MapAxis *x) {
@@ -104,7 +106,7 @@ static double its_of(const Sites *p, const Rival *r) {
   return p->by_bytes ? r->placing->cost : r->choice.cost.all;
 }
 
-/* Sums of seconds differ in their last places. */
+/* Sums of seconds differ in their last digits. */
 static bool as_little(double x, double least) {
   return x <= least * (1 + 1e-9);
 }
@@ -139,7 +141,7 @@ static const char *reason(WinMap *m, const Session *s) {
   return arena_printf(m->s->arena, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* The options of ein plan at a point, and where that is, for people. */
+/* The options of ein plan at a point, and its position, for people. */
 static Args point_args(WinMap *m, Arena *own, uint32_t row, uint32_t column, Buf *where) {
   Args a = *m->args;
   a.given[OPT_AGAINST] = (Words){&m->against, 1, 1};
@@ -314,7 +316,7 @@ static void map_svg(const WinMap *m, Buf *b) {
   buf_str(b, "</svg>\n");
 }
 
-/* ---- the option ---------------------------------------------------------------------------------------------------- */
+/* ---- the option -------------------------------------------------------------------------------------------------- */
 
 Leave plan_map(Session *s, const Args *a) {
   WinMap m = {.s = s, .args = a, .by = "moves least"};

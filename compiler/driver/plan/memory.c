@@ -1,5 +1,5 @@
-/* driver/plan/memory.c - ein plan for many sites: the memory of a site. In: a plan. Out: what its tasks come to at their fullest step, at the
- * busiest site; and under a limit, a plan whose tasks keep it. */
+/* driver/plan/memory.c - ein plan for many sites: the memory of a site. In: a plan. Out: the peak memory of its
+ * tasks, at the busiest site; and under a limit, a plan whose tasks keep it. */
 #include "algebra/from_graph.h"
 #include "plan/placing/fit.h"
 #include "task/sites/from_ia.h"
@@ -9,7 +9,7 @@
 
 /* ---- of one plan ------------------------------------------------------------------------------------------- */
 
-typedef struct Named { Str file, name; uint32_t line, column; } Named; /* how a task says which tensor it is for; no padding is in it */
+typedef struct Named { Str file, name; uint32_t line, column; } Named; /* how a task names its tensor; no padding */
 
 static MemoEntry *named(Memo *m, Str name, Place at) {
   Named key = {at.file, name, at.line, at.column};
@@ -18,13 +18,13 @@ static MemoEntry *named(Memo *m, Str name, Place at) {
 
 typedef struct Measuring {
   const PlaceGraph *g;
-  Memo tensors;              /* by name and place: 1 + the number of the last that is called so, */
-  const uint32_t *before;    /*   and by tensor, of the one before it */
+  Memo tensors;              /* by name and place: 1 + the last tensor of that name, */
+  const uint32_t *before;    /* and by tensor, the one before it */
   const int64_t *step;
   SitesMemory *out;
 } Measuring;
 
-/* Equations of one line that a program has several times share the most of them. */
+/* If a program has the equations of one line several times, they share the maximum. */
 static void tensor_has(Measuring *x, Str name, Place at, int64_t bytes) {
   uint32_t i = (uint32_t)(uintptr_t)named(&x->tensors, name, at)->value;
   if (!i) return;
@@ -44,7 +44,7 @@ static void list_measure(Measuring *x, const Tasks *list) {
 
 static void tensors_name(Arena *a, Measuring *x) {
   uint32_t *before = NEW_ARRAY(a, uint32_t, x->g->tensors.len + 1);
-  Map first = map_new(a); /* what a state begins with is made as the state */
+  Map first = map_new(a); /* a state's first value counts as the state */
   x->tensors = memo_new(a);
   for (uint32_t i = 0; i < x->g->tensors.len; i++) {
     const EinNode *n = x->g->tensors.at[i].node;
@@ -60,7 +60,7 @@ static void tensors_name(Arena *a, Measuring *x) {
   x->before = before;
 }
 
-/* Where there is no list of tasks: what is at home, operands as fetched, and results on their way. */
+/* An estimate without a list of tasks: what is at home, operands as fetched, and results on their way. */
 static void memory_guess(const Sites *p, const Placing *x, SitesMemory *out) {
   double *by = NEW_ARRAY(p->s->arena, double, (size_t)p->lives->steps * PHASES);
   SiteMemory most = placing_memory(p->places, p->lives, x, by);
@@ -103,12 +103,12 @@ static const char *tensor_name(const Sites *p, uint32_t t) {
   return x->node->name ? x->node->name->s : "an input";
 }
 
-enum { LOWER = 16 };           /* so often less memory is asked for than was found */
-#define PANELS_WORK 2e4        /* equations and panels that are measured: of the plan, and half as many of all on the way to it */
+enum { LOWER = 16 };           /* how often to ask for less memory than was found */
+#define PANELS_WORK 2e4        /* equations and panels to measure: for the plan, and half as many for all before it */
 
 typedef struct Measurer { const Sites *p; double limit, least, work; } Measurer;
 
-/* In panels, as little as that goes, where it takes too much without; as long as there is work left. */
+/* The memory with panels, as little as possible, if it is over the limit without; while there is work left. */
 static double bytes_measured(void *ctx, const Placing *x) {
   Measurer *m = ctx;
   SitesMemory bytes = memory_of(m->p, x);
@@ -117,7 +117,8 @@ static double bytes_measured(void *ctx, const Placing *x) {
   return bytes.bytes;
 }
 
-/* The plan, in panels if it is over: of what is over the limit, or, where that does not do, of all that helps. */
+/* Puts the plan in panels if it is over: only what is over the limit, or, if that is not enough, everything that
+ * helps. */
 static bool fits_in_panels(Sites *p, Placing *x, double least) {
   const PlacePanels *was = x->panels;
   p->peak = memory_of(p, x);
@@ -132,7 +133,7 @@ static bool fits_in_panels(Sites *p, Placing *x, double least) {
   return p->peak.bytes <= p->memory;
 }
 
-/* The best that is found under the limit, or the one with the least memory. */
+/* The best plan found under the limit, or the one with the least memory. */
 static Placing *placing_under(Sites *p, const PartVectors *only, double limit, double least, Placing *unbound) {
   Measurer m = {p, limit, least, PANELS_WORK / 2};
   PlaceMeasure measure = {bytes_measured, &m};
@@ -140,7 +141,7 @@ static Placing *placing_under(Sites *p, const PartVectors *only, double limit, d
   return f.placing ? f.placing : f.smallest;
 }
 
-/* The plan is another than without the limit. */
+/* Takes a plan that differs from the one without the limit. */
 static Leave taken(Sites *p, Placing *x, const Placing *unbound) {
   p->placing = x;
   x->bound = unbound->bound;
@@ -149,7 +150,8 @@ static Leave taken(Sites *p, Placing *x, const Placing *unbound) {
   return LEAVE_OK;
 }
 
-/* A plan under p->memory: the best that is found under it, or else the one with the least memory. p->peak is that of the last that was tried; NULL: it is over. */
+/* A plan under p->memory: the best one found, or else the one with the least memory. p->peak is that of the last one
+ * tried; NULL: it is over. */
 static Placing *placing_fits(Sites *p, const PartVectors *only, double least, Placing *unbound) {
   for (int k = least > p->memory; k < 2 && !p->exactly; k++) {
     Placing *x = placing_under(p, only, k ? least : p->memory, least, unbound);
@@ -158,8 +160,8 @@ static Placing *placing_fits(Sites *p, const PartVectors *only, double least, Pl
   return NULL;
 }
 
-/* None fits: p->peak becomes the least that is found. What panels take hangs on the limit that is asked for, so less than the last is asked for until none
- * is found: a message's figure can be asked for, and nothing below it. */
+/* If none fits, p->peak becomes the least that is found. What panels take depends on the limit, so the limit is
+ * lowered until nothing is found: then the figure in a message can be requested, and nothing below it. */
 static void least_find(Sites *p, const PartVectors *only, double least, Placing *unbound) {
   const double asked = p->memory;
   SitesMemory peak = p->peak;
@@ -179,7 +181,8 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
   p->peak = memory_of(p, p->placing);
   if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
   Placing *unbound = arena_copy(a, p->placing, sizeof *unbound);
-  if (least <= p->memory && fits_in_panels(p, p->placing, least)) return LEAVE_OK; /* as much moves as before: nothing costs less */
+  /* the same amount moves as before, so nothing costs less */
+  if (least <= p->memory && fits_in_panels(p, p->placing, least)) return LEAVE_OK;
   Placing *fits = placing_fits(p, only, least, unbound);
   if (fits) return taken(p, fits, unbound);
   if (!p->held && !p->exactly) least_find(p, only, least, unbound);

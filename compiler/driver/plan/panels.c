@@ -1,9 +1,10 @@
-/* driver/plan/panels.c - ein plan for many sites: equations in panels, where a site would else have more memory than it may. In: a plan and the
- * limit. Out: the same plan, with panels; as much moves as before.
+/* driver/plan/panels.c - ein plan for many sites: puts equations in panels if a site would otherwise exceed its
+ * memory. In: a plan and the limit. Out: the same plan, with panels; the same amount moves.
  *
- * What takes most goes first: of each equation that has to do with the fullest step each label is tried, in as many panels as there may be, and what
- * leaves least above the limit is taken; and again, until all keeps the limit or nothing helps. Then there are half as many panels, and half of that, as
- * far as the limit allows. Equations that are alike, as those of layers are, go together. */
+ * Greedy: for each equation that affects the peak step, tries each label, in the largest possible number of panels,
+ * and takes the one that leaves least above the limit; repeats this until the limit is kept or nothing helps. Then
+ * it halves the numbers of panels as far as the limit allows. Similar equations, such as those of layers, change
+ * together. */
 #include <math.h>
 #include <string.h>
 
@@ -14,9 +15,9 @@ enum { MOST = 64 };
 typedef struct Fit {
   const Sites *p;
   double limit;              /* how little is wanted */
-  Placing x;                 /* the plan, with panels of its own: */
+  Placing x;                 /* the plan, with its own panels: */
   PlacePanels *panels;
-  double over;               /*   bytes that it is over the limit, each equation's added up */
+  double over;               /* bytes over the limit, summed over equations */
   SitesMemory peak;
   double *work;              /* left */
 } Fit;
@@ -27,14 +28,14 @@ static double over_limit(const Fit *f, const SitesMemory *m) {
   return over;
 }
 
-/* It can be done in panels, and no plan's file says in how many. */
+/* Whether it can be done in panels, and no plan's file states how many. */
 static bool may(const Fit *f, uint32_t i) {
   const PartVertex *v = &f->p->g->vertices.at[i];
   bool said = f->p->places->panels && f->p->places->panels[i].n;
   return !said && v->node->kind == EIN_VERTEX && sum_panels(v->node->sum);
 }
 
-/* The same equation but for names, cut the same way. */
+/* The same equation apart from names, cut in the same way. */
 static bool alike(const Fit *f, uint32_t i, uint32_t j) {
   const PartVertex *v = &f->p->g->vertices.at[i], *w = &f->p->g->vertices.at[j];
   if (v->n_label != w->n_label || v->n_out != w->n_out || v->reads.len != w->reads.len) return false;
@@ -42,14 +43,14 @@ static bool alike(const Fit *f, uint32_t i, uint32_t j) {
          memcmp(f->x.label[i], f->x.label[j], f->x.mesh.n) == 0;
 }
 
-/* As many as there may be: a panel has a point of each site's block. */
+/* The largest number: a panel has at least one point of each site's block. */
 static uint32_t panels_most(const Fit *f, uint32_t i, uint32_t label) {
   int64_t block = f->p->g->vertices.at[i].extent[label];
   for (uint32_t a = 0; a < f->x.mesh.n; a++) block /= f->x.label[i][a] == (int8_t)label ? f->x.mesh.size[a] : 1;
   return (uint32_t)(block < MOST ? block : MOST);
 }
 
-/* The plan with vertex i, and those alike, in such panels. */
+/* The plan with vertex i, and similar ones, in these panels. */
 static Fit changed(const Fit *f, uint32_t i, PlacePanels x) {
   uint32_t n = f->p->g->vertices.len;
   Fit now = *f;
@@ -70,7 +71,7 @@ static bool concerns(const Fit *f, uint32_t i, int32_t tensor) {
   return its;
 }
 
-/* False: nothing leaves less over. */
+/* False: nothing reduces the excess. */
 static bool step_try(Fit *f) {
   Fit best = *f;
   const PartGraph *g = f->p->g;
@@ -89,7 +90,7 @@ static bool step_try(Fit *f) {
   return better;
 }
 
-/* As few panels as keep the plan's limit. */
+/* Reduces panels as far as the plan's limit allows. */
 static void thin(Fit *f) {
   for (uint32_t i = 0; i < f->p->g->vertices.len; i++)
     while (f->panels[i].n > 3 && may(f, i) && *f->work > 0) {

@@ -1,9 +1,11 @@
-/* driver/plan/relations.c - ein plan x.ia, x.tra: a program over relations as text, checked; of an Ia what each move costs.
+/* driver/plan/relations.c - ein plan x.ia, x.tra: checks the text of a program over relations; for an Ia, reports what
+ * each move costs.
  *
  * With --format=json:
  *
  *   { "schema": "ein moves 1", "program", "mesh": [ int ],
- *     "elements": in all, as the TRA paper counts them (a broadcast f*s, a shuffle f), "bytes": that sites receive; null: too many tuples,
+ *     "elements": in all, as the TRA paper counts them (a broadcast f*s, a shuffle f), "bytes": that sites receive;
+ *                 null: too many tuples,
  *     "moves":    [ { "id", "name", "kind": "broadcast", "shuffle" or "fetch", "times", "elements", "bytes" } ] } */
 #include <string.h>
 
@@ -101,7 +103,7 @@ static void moves_json(const Moves *m, Buf *out) {
   json_end(&j, '}');
 }
 
-/* What else there is to say of a program has been decided in this text. */
+/* Refuses other options: this text has already decided what they set. */
 static Leave options_check(Session *s, const Args *a) {
   for (OptionId o = 0; o < OPTIONS; o++) {
     bool fits = o == OPT_PLAN_FORMAT || o == OPT_OUTPUT || o == OPT_ROUNDTRIP || o == OPT_COLOR || o == OPT_VERBOSE;

@@ -6,9 +6,9 @@
 
 #include "driver/table.h"
 
-/* ---- which decision --------------------------------------------------------------------------------------- */
+/* ---- the decision ----------------------------------------------------------------------------------------- */
 
-/* The bytes that hang on how each vertex is cut. */
+/* The bytes that depend on how each vertex is cut. */
 static double *weights(const Sites *p) {
   const PartGraph *g = p->g;
   double *w = NEW_ARRAY(p->s->arena, double, p->places->tensors.len + 1);
@@ -20,7 +20,7 @@ static double *weights(const Sites *p) {
   return w;
 }
 
-/* All vectors that it may have but the one that it has; none: it has no choice, or too much of it to be looked at. */
+/* All its possible vectors except the current one; none: it has no choice, or too many to examine. */
 static PartVectors other_vectors(const Sites *p, uint32_t i) {
   Arena *a = p->s->arena;
   const PartVertex *v = &p->g->vertices.at[i];
@@ -50,19 +50,19 @@ static void most_more(const Sites *p, RunnerUp *r) {
 
 /* ---- the search --------------------------------------------------------------------------------------------- */
 
-/* Sums of seconds differ in their last places. */
+/* Sums of seconds differ in their last digits. */
 static bool as_much(double ours, double its) {
   return fabs(its - ours) <= 1e-9 * ours;
 }
 
-/* One that moves as much has not lost: it is taken only where there is no other. */
+/* A plan that moves the same has not lost: it is taken only if there is no other. */
 static bool rival_better(double ours, double its, const Placing *best) {
   if (!best) return true;
   if (as_much(ours, its)) return false;
   return as_much(ours, best->cost) || its < best->cost;
 }
 
-/* It, what it reads, and what reads it, may be cut anew; all others are cut as they are. */
+/* It, its operands, and its readers may be cut anew; all others keep their cuts. */
 static PartVectors *near_only(const Sites *p, uint32_t at) {
   const PartGraph *g = p->g;
   uint32_t n = g->vertices.len;

@@ -1,14 +1,18 @@
-/* driver/plan/simulate.c - ein plan -n P --machine m.json --simulate: a run of the plan on the machine, without data (algebra/simulate/simulate.h).
+/* driver/plan/simulate.c - ein plan -n P --machine m.json --simulate: a run of the plan on the machine, without data
+ * (algebra/simulate/simulate.h).
  *
  * In --format=json, of "ein placing 1":
  *
- *   "simulated": { "seconds": of a run, "idle": share of the sites' time in which they compute nothing, "waiting": share in which they
- *                  meanwhile have a move under way, "kernel_seconds": of the site that computes longest, "chain_seconds": with all links
- *                  free, "sequence_seconds": one operation after the other, "received_bytes": by sites, in all, "turns_cut": a repeat has more turns
- *                  than were simulated,
- *                  "turns_differ": these did not take equally long, "turns_unknown": it was taken to have one, or all that there may be,
- *                  "busiest": null, or the link { "level": between its parts, "part": number, "into": or else out of it, "bytes", "seconds" },
- *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins", "seconds" } ] } */
+ *   "simulated": { "seconds": of a run, "idle": the share of the sites' time in which they compute nothing, "waiting":
+ *                  the share in which they also have a move in progress, "kernel_seconds": of the site that computes
+ *                  longest, "chain_seconds": with all links free, "sequence_seconds": one operation after the other,
+ *                  "received_bytes": by sites, in all, "turns_cut": a repeat has more turns than were simulated,
+ *                  "turns_differ": these did not take equally long, "turns_unknown": one turn was assumed, or the
+ *                  maximum,
+ *                  "busiest": null, or the link { "level": between its parts, "part": number, "into": or else out of
+ *                  it, "bytes", "seconds" },
+ *                  "path": [ { "operation", "name", "place", "site": or the first of "sites", "begins",
+ *                  "seconds" } ] } */
 #include "algebra/simulate/simulate.h"
 #include "algebra/text/text.h"
 #include "page.h"
@@ -37,7 +41,7 @@ static const char *part_of(const Sites *p, const MachineLevel *level) {
   return level->name;
 }
 
-/* Of so many steps of a path the longest; earlier ones of equals. */
+/* The longest steps of a path; of equals the earlier ones. */
 static void longest_find(const Simulated *x, bool *shown_as) {
   for (uint32_t n = 0; n < STEPS && n < x->n_step; n++) {
     uint32_t most = UINT32_MAX;
@@ -54,7 +58,7 @@ static const char *sites_text(Arena *a, const SimStep *s) {
 
 enum { COL_STEP, COL_SITES, COL_BEGIN, COL_SECONDS, COL_LINE, COLUMNS };
 
-/* The chain that the time hangs on, the first row being its head. */
+/* The critical path, with a header as its first row. */
 static Table path_table(const Sites *p, Arena *a) {
   const Simulated *x = p->simulated;
   Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_STEP | 1u << COL_SITES | 1u << COL_LINE};

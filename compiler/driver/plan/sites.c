@@ -1,31 +1,33 @@
-/* driver/plan/sites.c - ein plan for many sites: what is asked for; and with --costs=eindecomp each label of each tensor cut into so
- * many blocks, and the elements that this moves, as the EinDecomp paper counts them (plan/partition.h).
+/* driver/plan/sites.c - ein plan for many sites: reads what is asked for; and with --costs=eindecomp, into how many
+ * blocks each label of each tensor is cut, and the elements that this moves, as the EinDecomp paper counts them
+ * (plan/partition.h).
  *
  * With --format=json then:
  *
  *   { "schema": "ein partition 1", "program", "sites", "measure": "eindecomp", "planner",
  *     "dims":     { NAME: value },
  *     "cost":     COST of a run, of all vertices,
- *     "bound":    null where the planner looks for none; else no plan, with these pins, costs less,
+ *     "bound":    null if the planner looks for none; else no plan with these pins costs less,
  *     "proven":   bound is the cost,
- *     "mesh":     [ int ] on which these counts are had, "bytes": that its sites receive; with --machine "machine", "seconds", of a run there;
- *                 "usual": as in "ein placing 1",
+ *     "mesh":     [ int ] that realises these counts, "bytes": that its sites receive; with --machine "machine",
+ *                 "seconds", of a run there; "usual": as in "ein placing 1",
  *     "simulated": with --simulate (driver/plan/simulate.c),
- *     "vertices": [ { "id", "name", "place", "equation", "calls": the product of the counts, "times": how often a run does it,
+ *     "vertices": [ { "id", "name", "place", "equation", "calls": the product of the counts, "times": how often a run
+ *                     computes it,
  *                     "labels": [ { "name", "extent", "count", "reduced" } ],
  *                     "reads":  [ { "tensor", "from": id of the vertex that makes it; null: an input,
  *                                   "extents": [ int ], and by dimension the numbers of labels, -1 where it is whole:
  *                                   "labels": [ int ] that cut it as it is read, "made": [ int ] of `from`,
- *                                   "called": it goes to the kernel; else it is a state's value, put there,
- *                                   "times": how often it comes into being } ],
- *                     "axes", "home", "received", "brought": on the mesh, as in "ein placing 1"; "exactly": its axes have its counts, else smaller
- *                     ones; a state has neither axes nor this,
+ *                                   "called": it goes to the kernel; else it is the value of a state,
+ *                                   "times": how often it is computed } ],
+ *                     "axes", "home", "received", "brought": on the mesh, as in "ein placing 1"; "exactly": its axes
+ *                     have its counts, else smaller ones; a state has neither axes nor this,
  *                     "cost":   COST of a run } ],
- *     "against":  [ { "planner", "cost": COST; or "why": it is not for this program } ] }
+ *     "against":  [ { "planner", "cost": COST; or "why": it does not fit this program } ] }
  *
  *   COST: { "join", "aggregation", "repartition", "all" } in elements; exact up to 2^53.
  *
- * docs/schema/ein-partition-1.json says it to programs. */
+ * docs/schema/ein-partition-1.json is the schema for programs. */
 #include "sites.h"
 
 #include <string.h>
@@ -37,7 +39,7 @@
 
 #define BUDGET_USUAL 4e9
 
-/* ---- what is wanted -------------------------------------------------------------------------------------- */
+/* ---- the request ----------------------------------------------------------------------------------------- */
 
 Leave sites_read(Session *s, const Args *a, int64_t *sites) {
   const char *said = arg_last(a, OPT_SITES);
@@ -86,7 +88,7 @@ Leave rivals_read(Sites *p, const Args *a) {
   return LEAVE_OK;
 }
 
-/* A plan of a file and pins of the command line say together what is not free. */
+/* A plan's file and pins on the command line together say what is fixed. */
 static Leave said_read(Sites *p, const Args *a, Plan **out) {
   Session *s = p->s;
   const char *path = arg_last(a, OPT_PLAN_FILE), *why;
@@ -109,7 +111,7 @@ static Leave said_read(Sites *p, const Args *a, Plan **out) {
   return session_report(s);
 }
 
-/* Of a program over relations that are nowhere yet: its keys. */
+/* For a program over relations that have no placements yet: its keys. */
 static Leave keys_wanted(Sites *p) {
   Buf why = buf_new(p->s->arena);
   p->keys = keys_graph(p->s->arena, p->j.relations, &why);
@@ -125,7 +127,7 @@ static Leave program_compile(Session *s, Job *j, const Args *a) {
   return l ? l : job_graph(s, j, a);
 }
 
-/* Bytes and seconds are least of the graph as it is run, after its passes; the papers count the program as it is written. */
+/* Bytes and seconds are minimised for the graph as run, after its passes; the papers count the program as written. */
 static Leave graph_wanted(Sites *p, const Args *a) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
@@ -145,7 +147,7 @@ static Leave graph_wanted(Sites *p, const Args *a) {
 
 /* ---- other orders of products ------------------------------------------------------------------------------ */
 
-/* The planner may choose among all plans, and there is a product whose steps have an order. */
+/* Whether the planner may choose among all plans, and some product's steps have an order. */
 static bool orders_open(const Sites *p) {
   const Plan *said = p->plan;
   bool free = !said->vertices.len && !said->homes.len && !said->panels.len && !said->meshed && !said->by_moves;
@@ -153,7 +155,8 @@ static bool orders_open(const Sites *p) {
          pass_count(p->j.notes, "contract", "products ordered") > 0;
 }
 
-/* The graph again, with products in orders that move little; false: they are in these already, or cannot be planned so. */
+/* Makes the graph again, with products in orders that move little; false: they are in these already, or cannot be
+ * planned so. */
 static bool orders_by_moves(Sites *p, const Args *a) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
@@ -176,8 +179,8 @@ static Leave cuts_wanted(Sites *p) {
   return (all && !p->vectors) || !p->said ? session_report(s) : LEAVE_OK;
 }
 
-/* By bytes or seconds: of the orders that are fastest on one site, and, where that costs less, of those that move least; of a large
- * graph another search would take as long again. */
+/* By bytes or seconds: tries the orders that are fastest on one site, and takes those that move least if they cost
+ * less; for a large graph another search would take as long again. */
 static Leave orders_find(Sites *p, const Args *a) {
   Sites other = *p;
   other.against.at = NEW_ARRAY(p->s->arena, Rival, p->against.len + 1);
@@ -195,7 +198,7 @@ static Leave orders_find(Sites *p, const Args *a) {
 
 /* ---- the plans --------------------------------------------------------------------------------------------- */
 
-/* What then really moves: on a mesh, by bytes. */
+/* What actually moves: on a mesh, by bytes. */
 static Leave plan_realise(Sites *p) {
   Leave l = costs_ready(p);
   if (l) return l;
@@ -231,7 +234,7 @@ const char *cost_text(const Sites *p, Arena *a, double x) {
   return p->in_seconds ? seconds_of(a, x) : bytes_of(a, x);
 }
 
-/* The first vertex that its axes cut less than its planner; -1: none. */
+/* The first vertex that its axes cut less than planned; -1: none. */
 static int32_t less_cut_first(const Sites *p, const bool *exactly) {
   for (uint32_t i = 0; exactly && i < p->g->vertices.len; i++)
     if (p->g->vertices.at[i].node->kind == EIN_VERTEX && !exactly[i]) return (int32_t)i;
@@ -269,7 +272,7 @@ void sites_head(const Sites *p, Buf *b) {
              planner_info[p->who].name, sites_planned(p));
 }
 
-/* "Z k=4", of a vertex that its axes do not cut as the plan has it. */
+/* "Z k=4", for a vertex that its axes do not cut as planned. */
 static void less_cut(const Sites *p, uint32_t i, Buf *b) {
   const PartVertex *v = &p->g->vertices.at[i];
   uint32_t *d = NEW_ARRAY(b->arena, uint32_t, v->n_label + 1);
@@ -288,7 +291,7 @@ void less_cut_print(const Sites *p, Buf *b) {
   buf_char(b, '\n');
 }
 
-/* What the plan moves on a mesh. */
+/* Prints what the plan moves on a mesh. */
 static void realised_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = p->placing;
@@ -495,9 +498,9 @@ static void sites_json(const Sites *p, Buf *out) {
   json_end(&j, '}');
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* Under --roundtrip: the plan's text reads back, and leaves this choice alone; by bytes it says all of it. */
+/* Under --roundtrip: the plan's text reads back, and leaves only this choice; by bytes it states all of it. */
 static void reread(const Sites *p, const Plan *plan, const Buf *text) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
@@ -527,7 +530,7 @@ static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
   if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
 }
 
-/* How it is written has room for all that is asked for. */
+/* Checks that the format can express all that is requested. */
 static Leave format_check(Session *s, const Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT);
   bool text = !format || strcmp(format, "text") == 0, others = text || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
@@ -577,7 +580,7 @@ static Leave svg_make(const Sites *p, Buf *out) {
 
 /* ---- what --deterministic costs --------------------------------------------------------------------------------- */
 
-/* The same without it. j: what p->j was before it was planned. */
+/* The same plan without it. j: p->j before it was planned. */
 static Leave usual_find(Sites *p, const Job *j, const Args *a) {
   static const OptionId others[] = {OPT_DETERMINISTIC, OPT_SIMULATE, OPT_AGAINST, OPT_WHY, OPT_CERTIFICATE};
   if (!arg_has(a, OPT_DETERMINISTIC) || arg_has(a, OPT_PLAN_FILE) || arg_has(a, OPT_PIN) || p->keys) return LEAVE_OK;

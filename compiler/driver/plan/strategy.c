@@ -1,10 +1,10 @@
-/* driver/plan/strategy.c - what a plan is called, where it has a name: the equations that most operations are in are cut as a rule of thumb cuts them, or
- * there is one product of matrices, on a grid. */
+/* driver/plan/strategy.c - names a plan if it has a usual name: if the equations with most operations are cut as by
+ * a rule of thumb, or there is one matrix product, on a grid. */
 #include "facts.h"
 #include "sites.h"
 
-enum { MOST = 500 };             /* of more equations the rules' cuts are not made */
-static const double HEAVY = 0.01; /* of all operations: such an equation decides the name */
+enum { MOST = 500 };             /* with more equations the rules' cuts are not computed */
+static const double HEAVY = 0.01; /* the share of all operations from which an equation decides the name */
 
 static bool is_heavy(const Sites *p, uint32_t i) {
   const FactTensor *t = &p->facts->tensors.at[i];
@@ -26,7 +26,7 @@ static const struct { Planner who; const char *name; } rules[] = {
     {PLANNER_ATTENTION, "parallel over heads"},
 };
 
-/* Without params data have no batch that is theirs alone. */
+/* Without params data have no batch of their own. */
 static bool has_params(const Sites *p) {
   for (uint32_t t = 0; t < p->places->tensors.len; t++)
     if (p->places->tensors.at[t].vertex < 0 && p->places->tensors.at[t].node->param) return true;
@@ -39,7 +39,7 @@ static bool cuts_roles(const Sites *p, uint32_t i, const bool *role) {
   return true;
 }
 
-/* All heavy equations are cut as the rule has it, along what it is named for, and of the others no more than half are not. */
+/* All heavy equations are cut as the rule cuts them, along its label, and at most half of the others are not. */
 static const char *rule_name(const Sites *p, const PartVectors *vectors, uint32_t rule) {
   Arena *a = p->s->arena;
   PartChoice its;
@@ -76,7 +76,7 @@ static bool has_windows(const PartRead *r) {
   return false;
 }
 
-/* Each label that is cut is one operand's, or is summed over both. What reads windows is none. */
+/* Each label that is cut belongs to one operand, or is summed over both. A read of windows does not count. */
 static bool grid_find(const Sites *p, uint32_t i, Grid *g) {
   const PartVertex *v = &p->g->vertices.at[i];
   *g = (Grid){1, 1, 1};

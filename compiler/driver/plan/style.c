@@ -1,4 +1,5 @@
-/* driver/plan/style.c - how the page of a plan looks, and the little that it does: sorting its table, marking what hangs together. */
+/* driver/plan/style.c - the style of a plan's page, and its small script: sorts its table, highlights what is
+ * connected. */
 #include "page.h"
 
 const char *const page_style[] = {

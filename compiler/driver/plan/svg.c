@@ -1,5 +1,5 @@
-/* driver/plan/svg.c - the graph of a plan as an inline SVG: a box a tensor, with a chip for what each axis cuts; an arrow a read, as
- * wide as what it moves. */
+/* driver/plan/svg.c - the graph of a plan as an inline SVG: a box per tensor, with a chip for what each axis cuts;
+ * an arrow per read, as wide as what it moves. */
 #include <math.h>
 #include <string.h>
 
@@ -101,7 +101,7 @@ static void arrow_word(Picture *p, uint32_t i) {
   buf_str(p->b, "</text>\n");
 }
 
-/* ---- boxes --------------------------------------------------------------------------------------------------------- */
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
 static void chip(Picture *p, double x, double y, uint32_t axis, AxisUse use) {
   bool cuts = strcmp(use.name, "*") != 0 && strcmp(use.name, "-") != 0;
@@ -144,7 +144,7 @@ static void box(Picture *p, uint32_t i) {
   buf_str(p->b, "</a>\n");
 }
 
-/* ---- the picture ------------------------------------------------------------------------------------------------------ */
+/* ---- the picture ------------------------------------------------------------------------------------------------- */
 
 static void picture_plan(Picture *p) {
   const Facts *f = p->f;
@@ -161,7 +161,7 @@ static void picture_plan(Picture *p) {
   drawing_place(&p->d);
 }
 
-/* alone: as a file of its own, with the page's style. */
+/* alone: as a separate file, with the page's style. */
 static void picture(const Facts *f, Buf *b, bool alone) {
   Picture p = {.f = f, .b = b, .arena = b->arena, .d = {.arena = b->arena, .b = b}, .axes = axes_of(f)};
   picture_plan(&p);

@@ -18,7 +18,7 @@ typedef struct Looking {
 
 typedef struct Box { bool none; int64_t elements, from[RANK], to[RANK], wrap[RANK]; } Box; /* wrap: see reach.h */
 
-/* Sites that are not at the first place, where only those have it, have none. */
+/* Sites other than the first place, if only that has it, have none. */
 static void box_find(const Looking *w, const PlaceTensor *t, const Placement *p, uint32_t site, Box *b) {
   b->elements = placement_box(w->m, p, t->n, t->extent, w->place[site], b->from, b->to);
   for (uint32_t a = 0; a < w->m->n; a++)
@@ -45,14 +45,15 @@ static uint32_t block_of(const Looking *w, const Placement *p, uint32_t site) {
   return k;
 }
 
-/* The i-th nearest: itself, then alternately below and above, while there are such. */
+/* The i-th nearest: itself, then alternately below and above, while possible. */
 static uint32_t nearest(uint32_t site, uint32_t sites, uint32_t i) {
   uint32_t below = site, above = sites - 1 - site, both = below < above ? below : above;
   if (i <= 2 * both) return i % 2 ? site - (i + 1) / 2 : site + i / 2;
   return below > above ? site - (i - both) : site + (i - both);
 }
 
-/* Each gets what it wants and has not, of each block (and of each part) from the nearest that has it. By site: what it has, what it wants. */
+/* Each site gets what it wants and lacks, each block (and each part) from the nearest that has it. By site: what it
+ * has, what it wants. */
 static void boxes_move(Looking *w, uint32_t rank, const Placement *from, const Box *have, const Box *want, double times) {
   uint32_t *seen = NEW_ARRAY(w->arena, uint32_t, w->sites + 1), *block = NEW_ARRAY(w->arena, uint32_t, w->sites);
   uint32_t blocks = w->sites / (uint32_t)placement_copies(w->m, from);
@@ -77,7 +78,7 @@ static void move(Looking *w, const PlaceTensor *t, const Placement *from, const 
   boxes_move(w, t->n, from, have, want, times);
 }
 
-/* What is asked for at data, as if places were spread evenly; of blocks that several sites have, from the nearest. */
+/* Requests at indices from data, assuming evenly spread places; for blocks at several sites, from the nearest. */
 static void ask(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
   uint32_t rank = w->g->part->vertices.at[i].reads.at[k].rank;
   const Placement *home = &x->home[w->g->tensor[i][k]];
@@ -116,14 +117,14 @@ static void reach(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
 
 /* ---- groups --------------------------------------------------------------------------------------------------- */
 
-/* Whether two sites differ along no axis but those of `on`, which is a bit each. */
+/* Whether two sites differ only along axes in `on`, a bit mask. */
 static bool same_but(const Looking *w, uint32_t s, uint32_t t, uint32_t on) {
   for (uint32_t a = 0; a < w->m->n; a++)
     if (!(on >> a & 1) && w->place[s][a] != w->place[t][a]) return false;
   return true;
 }
 
-/* Of what the sites of a group all have, each has an even share: that of this site, in elements. */
+/* What all sites of a group have is shared evenly: this site's share, in elements. */
 static double share_of(const Looking *w, int64_t elements, uint32_t site, uint32_t on) {
   int64_t k = 0, n = 1;
   for (uint32_t a = 0; a < w->m->n; a++)
@@ -153,7 +154,7 @@ static void copy(Looking *w, const PlaceTensor *t, const Placement *home, double
   }
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
+/* ---- everything together ----------------------------------------------------------------------------------------- */
 
 static void tensor_look(Looking *w, const Placing *x, uint32_t i) {
   const PlaceTensor *t = &w->g->tensors.at[i];

@@ -66,7 +66,7 @@ static Plan *pinned(const Sites *p, const char *pin) {
   return with;
 }
 
-/* Whether the plan itself has what `said` leaves. */
+/* Whether the plan itself is among what `said` allows. */
 static bool has_already(const Sites *p, const PartVectors *said) {
   for (uint32_t i = 0; i < p->g->vertices.len; i++) {
     bool has = !said[i].n;
@@ -112,7 +112,7 @@ Leave whys_find(Sites *p, const Args *a) {
   return l;
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static const char *tensor_name(const Sites *p, uint32_t i) {
   const FactTensor *t = &p->facts->tensors.at[i];
@@ -130,7 +130,7 @@ static const char *edge_text(const Sites *p, const WhyEdge *e, Arena *a) {
   }
 }
 
-/* What it loses and gains on all edges but the first. */
+/* What it loses and gains on all edges except the first. */
 static void edges_sum(const Why *w, double *more, double *less) {
   *more = *less = 0;
   for (uint32_t i = 0; i < w->edges.len; i++) {
@@ -173,7 +173,7 @@ void whys_print(const Sites *p, Buf *b) {
   }
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static void put_edge(const Sites *p, Json *j, const WhyEdge *e) {
   static const char *const kind[] = {"read", "operands", "home", "kernels"};

@@ -1,4 +1,4 @@
-/* driver/profile/profile.c - what a run's sites say of their steps, counted (profile.h). */
+/* driver/profile/profile.c - collects what a run's sites report about their steps (profile.h). */
 #include <string.h>
 #include <time.h>
 
@@ -26,7 +26,7 @@ Leave profile_new(Session *s, const Args *a, const Job *j, bool compiled) {
   return LEAVE_OK;
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static void step_ends(ProfileSite *x, double now) {
   if (x->now < 0) return;
@@ -46,7 +46,7 @@ static void step_begins(void *user, int step, int half) {
   if (x->now >= 0) x->count[x->now].times++;
 }
 
-/* ---- what comes over the wire ----------------------------------------------------------------------------------------- */
+/* ---- bytes received ---------------------------------------------------------------------------------------------- */
 
 static void sent_note(ProfileSite *x) {
   x->exchanges++;
@@ -81,7 +81,7 @@ static ein_status counted_counts(void *user, ein_status mine, const int64_t *sen
   return x->inner->counts(x->inner->user, mine, send, receive);
 }
 
-/* What is under way is counted as it begins; it comes later. */
+/* Transfers in progress are counted when they begin; the data arrive later. */
 static ein_status counted_start(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ProfileSite *x = user;
   sent_note(x);
@@ -107,7 +107,7 @@ const ein_wire *profile_wire(ProfileSite *x, const ein_wire *inner) {
   return &x->wire;
 }
 
-/* ---- sites -------------------------------------------------------------------------------------------------------------- */
+/* ---- sites ------------------------------------------------------------------------------------------------------- */
 
 static ProfileSite *site_new(Profile *p, int site) {
   Arena *a = p->s->arena;
@@ -151,9 +151,9 @@ ein_status profile_run(ProfileSite *x, const ein_model *m, void *ctx, const ein_
   return status == EIN_OK ? m->run(ctx, in, out) : status;
 }
 
-/* ---- over MPI: all of them at the first -------------------------------------------------------------------------------------- */
+/* ---- over MPI: all sites at the first ---------------------------------------------------------------------------- */
 
-/* Clocks of machines differ: each site's begins with its run. */
+/* Machines' clocks differ: each site's begins with its run. */
 static void clock_from(ProfileSite *x, double zero) {
   for (uint32_t i = 0; i < x->n_events; i++) x->event[i].begin -= zero, x->event[i].end -= zero;
   for (uint32_t i = 0; i < x->n_messages; i++) x->message[i].at -= zero;

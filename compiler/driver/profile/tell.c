@@ -1,4 +1,5 @@
-/* driver/profile/tell.c - a profile as a table: a line a step, measured beside what tasks and a machine file foretell (profile.h). */
+/* driver/profile/tell.c - a profile as a table: one line per step, measured next to what tasks and a machine file
+ * predict (profile.h). */
 #include <string.h>
 
 #include "driver/compile/native.h"
@@ -11,10 +12,10 @@
 #include "task/text/text.h"
 #include "profile.h"
 
-enum { ROWS = 40 };           /* so many lines at most */
-#define OFF 2.0               /* so many times as long as foretold is marked */
+enum { ROWS = 40 };           /* lines at most */
+#define OFF 2.0               /* a step that takes this many times as long as predicted is marked */
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 static void steps_note(ProfileStep *all, const Tasks *list, uint32_t depth) {
   for (uint32_t i = 0; i < list->len; i++) {
@@ -57,14 +58,14 @@ const char *profile_step_text(Arena *a, const TaskGraph *t, const Task *k) {
   return b.s;
 }
 
-/* ---- what is foretold ------------------------------------------------------------------------------------------------- */
+/* ---- predictions ------------------------------------------------------------------------------------------------- */
 
 typedef struct StepTold {      /* of a step in a run, by its kernels or by what moves */
-  double seconds, most;        /* measured: over sites, and of the one that took longest */
+  double seconds, most;        /* measured: over sites, and of the slowest one */
   double times;                /* of one site */
   double flops, bytes;         /* over sites: operations, read and written */
-  double received, wanted;     /* bytes that came; that were foretold: at most, in a fetch */
-  double foretold;             /* seconds of the site for which the machine file says most; 0: it says nothing */
+  double received, wanted;     /* bytes that arrived; predicted ones: at most, in a fetch */
+  double foretold;             /* the machine file's largest prediction in seconds; 0: none */
 } StepTold;
 
 typedef struct Telling {
@@ -72,13 +73,13 @@ typedef struct Telling {
   const Args *a;
   const Job *j;
   Arena *arena;
-  const Machine *machine;      /* NULL: none was said */
-  const MachineLevel *level;   /*   of which a site is one */
+  const Machine *machine;      /* NULL: none was given */
+  const MachineLevel *level;   /*   whose parts are sites */
   const ProfileStep *step;
   StepTold *told;              /* by step */
   StepTold kernels, moves;     /* of all of them */
-  double all, longest;         /* seconds: of all sites, of the run that took longest */
-  const uint32_t *at;          /* where the site stands that is looked at */
+  double all, longest;         /* seconds: of all sites, of the longest run */
+  const uint32_t *at;          /* the position of the current site */
 } Telling;
 
 static bool dim_at(void *ctx, Str name, int64_t *out) {
@@ -89,7 +90,7 @@ static bool dim_at(void *ctx, Str name, int64_t *out) {
   return job_dim(x->j, name, out);
 }
 
-/* The slower of arithmetic and memory, by the machine's best figures; 0: it does not say. */
+/* The slower of arithmetic and memory, by the machine's best figures; 0: they are missing. */
 static double kernel_seconds(const Telling *x, const Task *k, double flops, double bytes) {
   const MachineLevel *l = x->level;
   double reads = 0, rate;
@@ -102,7 +103,7 @@ static double kernel_seconds(const Telling *x, const Task *k, double flops, doub
   return x->machine->kernel.value + (arithmetic > bytes / reads ? arithmetic : bytes / reads);
 }
 
-/* By the link of the level around a site, if it is one between machines of their own memory. */
+/* By the link of the level around a site, if it connects machines with their own memory. */
 static double move_seconds(const Telling *x, double bytes) {
   const Machine *m = x->machine;
   if (!m || m->site + 1 >= m->levels.len) return 0;
@@ -148,7 +149,7 @@ static void site_add(Telling *x, const ProfileSite *site, const uint32_t *at) {
     measured_add(&x->told[k], site, k);
     if (task && (task->kind == TASK_MOVE || task->kind == TASK_FETCH)) move_foretell(x, site, task);
   }
-  if (!task_cost(x->arena, t, &dims, &cost, &error)) return; /* its sizes do not fit 64 bits: a run that was has none such */
+  if (!task_cost(x->arena, t, &dims, &cost, &error)) return; /* its sizes overflow 64 bits: impossible after a run */
   for (uint32_t i = 0; i < cost.tasks.len; i++)
     if (cost.tasks.at[i].task->kind == TASK_KERNEL) kernel_foretell(x, site, cost.tasks.at[i].task, &cost.tasks.at[i].once);
 }
@@ -188,7 +189,7 @@ static Leave telling_find(Telling *x) {
   return LEAVE_OK;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static bool bytes_come(const Telling *x) { return x->moves.received > 0 || x->moves.wanted > 0; }
 
@@ -198,7 +199,7 @@ static const char *rate_text(Arena *a, double amount_of, double seconds) {
   return amount_of > 0 && seconds > 0 ? arena_printf(a, "%.3g", amount_of / seconds * 1e-9) : "";
 }
 
-/* "3.1 x": so many times as long as foretold, where that is out of bounds. */
+/* "3.1 x": the ratio to the prediction, if it is out of bounds. */
 static const char *off_text(Arena *a, const StepTold *t) {
   if (!(t->foretold > 0) || !(t->most > 0)) return "";
   double times = t->most / t->foretold;
@@ -248,13 +249,13 @@ static TableRow step_row(const Telling *x, uint32_t step) {
   return r;
 }
 
-/* A step that was done, and does something. */
+/* Whether a step ran, and did something. */
 static bool row_has(const Telling *x, uint32_t k) {
   const Task *task = x->step[k].task;
   return task && task->kind != TASK_DEFAULT && x->told[k].times > 0;
 }
 
-/* Those that took longest, in the order of the run. */
+/* The slowest ones, in the order of the run. */
 static uint32_t rows_choose(const Telling *x, bool *shown_as) {
   uint32_t n = 0;
   for (; n < ROWS; n++) {
@@ -339,7 +340,8 @@ Leave profile_say(Session *s, const Args *a, const Job *j) {
   return l;
 }
 
-/* As ein run has it, but for what ein plan writes elsewhere; and compiled, what ein run has evaluators for too. */
+/* The arguments of ein run, without options that mean something else to ein plan; always compiled, even if ein run
+ * has an evaluator. */
 static Args args_of_run(Session *s, const Args *said, Words *inputs) {
   Args a = *said;
   a.command = CMD_RUN;

@@ -1,5 +1,5 @@
-/* driver/profile/trace.c - a profile as a timeline, in the format of Chrome's traces, which Perfetto reads too: a process a site, a slice a
- * step, and an arrow for each message from the site that sent it to the one that got it. */
+/* driver/profile/trace.c - a profile as a timeline, in the format of Chrome's traces, which Perfetto reads too: a
+ * process per site, a slice per step, and an arrow for each message from its sender to its receiver. */
 #include <math.h>
 
 #include "base/json.h"
@@ -11,12 +11,12 @@ static double zero_of(const Profile *p) {
   return zero;
 }
 
-/* Microseconds, as times are there, to the nanosecond. */
+/* Microseconds, the unit of times there, with nanosecond precision. */
 static void put_time(Json *j, const char *key, double seconds) {
   json_num(j, key, round(seconds * 1e9) * 1e-3);
 }
 
-/* An event of that kind, open for more. */
+/* Begins an event of that kind, and leaves it open for more members. */
 static void event_begin(Json *j, const char *kind, const char *name, int site, double at) {
   json_object(j, NULL);
   json_str(j, "ph", kind);

@@ -1,12 +1,13 @@
-/* driver/ranks/data.c - what ranks read and write: in come a plan, sources and targets; each rank has the blocks that the plan gives it, and
- * reads and writes no others. What is printed, looked at or goes to a device comes to the first rank as a whole. */
+/* driver/ranks/data.c - what ranks read and write. In: a plan, sources and targets; each rank has the blocks that
+ * the plan gives it, and reads and writes no others. Outputs that are printed, examined or written to a device are
+ * gathered on the first rank. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks.h"
 #include "site.h"
 
-/* ---- blocks ----------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Block { int64_t *low, *shape, count; } Block;
 
@@ -20,7 +21,7 @@ static Block block_at(Session *s, const TaskGraph *t, const TaskBuffer *b, int s
   return x;
 }
 
-/* Of sites that have the same block, the first one gives it; of the others there are none to give. */
+/* If several sites have the same block, only the first one provides it. */
 static Block *blocks_given(Session *s, const TaskGraph *t, const TaskBuffer *b) {
   int n = s->ranks->ranks;
   Map seen = map_new(s->arena);
@@ -45,7 +46,7 @@ static ein_tensor block_here(Session *s, const TaskBuffer *b, const Block *x) {
                       .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = x->shape};
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 static const EvalArray *array_of(const Eval *e, Str name) {
   for (uint32_t i = 0; i < e->n_input; i++)
@@ -71,7 +72,7 @@ static const EinNode *input_node(const EinGraph *g, Str name) {
   return NULL;
 }
 
-/* Of what is not given: the block of its default, where that is one equation; else it is cut from all of it. */
+/* For a missing input: the block of its default, if that is one equation; else a block cut out of all of it. */
 static Leave default_here(Session *s, const Job *j, uint32_t k, const Eval *e, ein_tensor *out) {
   const TaskGraph *t = j->tasks;
   const TaskBuffer *b = &t->buffers.at[t->inputs.at[k].buffer];
@@ -90,7 +91,7 @@ static Leave default_here(Session *s, const Job *j, uint32_t k, const Eval *e, e
   return l;
 }
 
-/* Refused is better than killed. */
+/* It is better to refuse than to be killed. */
 static Leave blocks_fit(Session *s, const TaskGraph *t, const Eval *e) {
   int64_t sum = 0;
   for (uint32_t k = 0; k < t->inputs.len + t->outputs.len; k++) {
@@ -123,12 +124,13 @@ void ranks_warn(Session *s, const Job *j, const Eval *e, const ein_tensor *in) {
     const EvalArray *x = array_of(e, name);
     Block own = block_at(s, t, &t->buffers.at[t->inputs.at[k].buffer], s->ranks->rank);
     const EvalArray block = {.dtype = x->dtype, .rank = x->rank, .shape = own.shape, .count = own.count, .data = in[k].data};
-    double some = ranks_sum(s, given_rounded(e, n, g, x, own.low, &block) != 0); /* blocks may overlap, so their numbers are not told */
+    /* blocks may overlap, so their counts are not reported */
+    double some = ranks_sum(s, given_rounded(e, n, g, x, own.low, &block) != 0);
     if (some > 0) given_warn(s, n, g, x, -1);
   }
 }
 
-/* ---- outputs that come together --------------------------------------------------------------------------------------- */
+/* ---- gathered outputs -------------------------------------------------------------------------------------------- */
 
 void ranks_outputs(Session *s, const Job *j, ein_tensor *out) {
   const TaskGraph *t = j->tasks;
@@ -170,7 +172,7 @@ static void output_gather(Session *s, const TaskGraph *t, uint32_t k, const ein_
   arena_free(work);
 }
 
-/* Whether the first rank has to have it as a whole: nobody writes it to a file, or it goes to a device. */
+/* Whether the first rank needs all of it: nobody writes it to a file, or it goes to a device. */
 static bool comes_together(const Targets *to, Str name) {
   bool some = false, device = false;
   for (uint32_t i = 0; to && i < to->len; i++)
@@ -193,13 +195,13 @@ static Leave come_together(Session *s, const Job *j, Eval *e, const ein_tensor *
   return l;
 }
 
-/* ---- files that all write ------------------------------------------------------------------------------------------------ */
+/* ---- shared files ------------------------------------------------------------------------------------------------ */
 
 enum { NAME_ROOM = 4096, SAID_ROOM = 256 };
 
-/* What all are told of a tensor in a file. */
+/* What all ranks are told of a tensor in a file. */
 typedef struct Share {
-  char name[NAME_ROOM];      /* of the file as it is written, */
+  char name[NAME_ROOM];      /* of the file under construction, */
   char said[SAID_ROOM];      /* and as it is called */
   uint64_t at;               /* where its elements begin */
   uint32_t output;
@@ -224,7 +226,7 @@ static ein_named_tensor target_tensor(Session *s, const TaskGraph *t, const Targ
   return (ein_named_tensor){x->key, {.device_type = 1, .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = shape}};
 }
 
-/* The file that target k is the first to go to, and all that go there. */
+/* Begins the file of target k, its first target, with all other targets of that file. */
 static Leave file_begin(Session *s, const TaskGraph *t, const Targets *to, uint32_t k, SharedFiles *all) {
   const char *path = to->at[k].path;
   ein_named_tensor *list = NEW_ARRAY(s->arena, ein_named_tensor, to->len);
@@ -273,7 +275,7 @@ static Leave share_write(Session *s, const TaskGraph *t, const Share *x, const e
   return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "output %s: %s", t->outputs.at[x->output].name->s, err.text);
 }
 
-/* All files are there then, or none is. */
+/* Either all files exist afterwards, or none. */
 static Leave files_end(Session *s, const TaskGraph *t, const SharedFiles *all, Leave l) {
   for (uint32_t i = 0; i < all->file.len; i++) {
     ein_error err = {0};

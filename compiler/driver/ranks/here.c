@@ -1,5 +1,6 @@
-/* driver/ranks/here.c - emitted C for several sites, all of them in this process: a context and a thread for each, and a wire between them
- * that copies. In come whole tensors, of which each site sees its block where it lies; out go whole ones, each block written in its place. */
+/* driver/ranks/here.c - runs emitted C for several sites in this process: a context and a thread for each, and a
+ * copying wire between them. In: whole tensors, of which each site sees its block in place; out: whole tensors, each
+ * block written in place. */
 #include <pthread.h>
 #include <string.h>
 
@@ -11,14 +12,14 @@
 
 /* ---- the wire ---------------------------------------------------------------------------------------------- */
 
-typedef struct Post { const ein_parcel *send; int n; const int64_t *count; } Post; /* what a site has to give as they meet */
+typedef struct Post { const ein_parcel *send; int n; const int64_t *count; } Post; /* what a site provides */
 
 typedef struct Hub {         /* what all sites share */
   pthread_mutex_t lock;
   pthread_cond_t met;
-  int sites, here, gone;     /* gone: through with its run, or ended early */
+  int sites, here, gone;     /* gone: finished its run, or ended early */
   uint64_t round;
-  ein_status failed;         /* the first that was said */
+  ein_status failed;         /* the first one reported */
   Post *post;
   double bytes;              /* received from other sites, in all */
 } Hub;
@@ -31,12 +32,12 @@ typedef struct Site {
   const TaskGraph *tasks;
   ein_tensor *in, *out;
   ProfileSite *profile;      /* NULL: nobody asks */
-  Progress *progress;        /* at the first, if it is told where its run stands; else NULL */
+  Progress *progress;        /* of the first, if its progress is shown; else NULL */
   const Job *job;
   ein_status status;
 } Site;
 
-/* All who are not gone meet. */
+/* Waits for all who are not gone. */
 static ein_status hub_meet(Hub *h, ein_status mine) {
   pthread_mutex_lock(&h->lock);
   if (mine != EIN_OK && h->failed == EIN_OK) h->failed = mine;
@@ -48,7 +49,7 @@ static ein_status hub_meet(Hub *h, ein_status mine) {
   return status;
 }
 
-/* Who ends early because something failed is not waited for. */
+/* Sites that end early because of a failure are not waited for. */
 static void hub_leave(Hub *h, ein_status mine) {
   pthread_mutex_lock(&h->lock);
   if (mine != EIN_OK && h->failed == EIN_OK) h->failed = mine;
@@ -77,7 +78,7 @@ static ein_status wire_exchange(void *user, ein_status mine, int n_send, const e
   pthread_mutex_lock(&s->hub->lock);
   s->hub->bytes += bytes;
   pthread_mutex_unlock(&s->hub->lock);
-  return hub_meet(s->hub, status); /* parcels are their sender's again */
+  return hub_meet(s->hub, status); /* parcels belong to their sender again */
 }
 
 static ein_status wire_counts(void *user, ein_status mine, const int64_t *send, int64_t *receive) {
@@ -160,7 +161,7 @@ static void *site_run(void *site) {
   return NULL;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------- */
+/* ---- everything together --------------------------------------------------------------------------------------- */
 
 Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some) {
   e->output = NEW_ARRAY(s->arena, EvalArray, t->outputs.len + 1);
@@ -179,7 +180,7 @@ Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some
   return LEAVE_OK;
 }
 
-/* The first that failed by itself, not because another one did. */
+/* The first site that failed by itself, not because of another. */
 static Leave sites_judge(Session *s, const Site *x, int64_t n) {
   bool some = false;
   for (int i = 0; i < n; i++) {

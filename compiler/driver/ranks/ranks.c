@@ -1,5 +1,5 @@
-/* driver/ranks/ranks.c - processes that a launcher has started together: who this one is, by the launcher's variables; the door to MPI; and how all
- * of them come to one end. See ranks.h. */
+/* driver/ranks/ranks.c - processes that a launcher has started together: who this one is, from the launcher's
+ * variables; the entry point to MPI; and how all of them agree on one end. See ranks.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -11,16 +11,16 @@
 
 #include "ranks.h"
 
-/* ---- who this is -------------------------------------------------------------------------------------------- */
+/* ---- identity ----------------------------------------------------------------------------------------------- */
 
-/* Slurm's rank is also there in a script that srun has not started, its step's size is not. */
+/* Slurm's rank is also set in a script that srun has not started; its step's size is not. */
 static const struct { const char *rank, *ranks, *beside; } launchers[] = {
   {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
   {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
   {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"},
   {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"}};
 
-/* The number that a variable begins with: Slurm says 4(x2). */
+/* The number at the start of a variable: Slurm has 4(x2). */
 static bool variable(const char *name, int *out) {
   const char *said = getenv(name);
   int64_t n;
@@ -56,7 +56,7 @@ static Words launch_words(Session *s, const char *mpirun, const char *self, cons
   return w;
 }
 
-/* Copies what comes, to the end of it; once the reader has gone, to nobody. */
+/* Copies its input to the end; once the reader has gone, discards it. */
 static void relay_run(int from) {
   char part[1 << 16];
   bool reader = true;
@@ -70,8 +70,8 @@ static void relay_run(int from) {
   _exit(0);
 }
 
-/* Open MPI's mpirun aborts, or crashes, when the reader of its output leaves. So between it and a pipe stands a process that reads on. It is nobody's
- * child, for mpirun looks after its own. */
+/* Open MPI's mpirun aborts, or crashes, when the reader of its output leaves. So a process between it and a pipe
+ * keeps reading. It is no child of mpirun, which would wait for it. */
 static void relay_start(void) {
   struct stat st;
   int pair[2];
@@ -191,7 +191,7 @@ Leave ranks_end(Session *s, Leave mine) {
   return l;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------ */
+/* ---- reports ----------------------------------------------------------------------------------------------------- */
 
 static void exchanged(Session *s, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   const ein_wire *w = s->ranks->door->told(s->ranks->world);
@@ -216,7 +216,7 @@ void ranks_tell(Session *s, const char **bytes, size_t *len) {
   *len = (size_t)n;
 }
 
-/* A parcel of each rank on the first, where `of` says how many bytes that has. */
+/* Sends a parcel of each rank to the first, where `of` says how many bytes each has. */
 static void to_first(Session *s, const void *bytes, size_t len, const uint64_t *of, const char **out) {
   const Ranks *r = s->ranks;
   ein_parcel own = {0, (void *)(uintptr_t)bytes, len}, *receive = NEW_ARRAY(s->arena, ein_parcel, r->ranks);

@@ -1,5 +1,5 @@
-/* driver/ranks/run.c - a plan on the ranks that run it. In come the tasks and the compiled object on the first rank, and inputs on each; each
- * runs its site over MPI; its blocks go to files, or to the first one (data.c). */
+/* driver/ranks/run.c - runs a plan on the ranks. In: the tasks and the compiled object on the first rank, and inputs
+ * on each; each runs its site over MPI; its blocks go to files, or to the first rank (data.c). */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "ranks.h"
 #include "site.h"
 
-/* ---- from the first rank to all ----------------------------------------------------------------------------------- */
+/* ---- from the first rank to all ---------------------------------------------------------------------------------- */
 
 Leave ranks_prepare(Session *s, Job *j, const Args *a, Library *lib) {
   const Ranks *r = s->ranks;
@@ -47,9 +47,9 @@ static Leave program_told(Session *s, Job *j, Library *lib) {
   return library_adopt(s, j, object, lib);
 }
 
-/* ---- threads -------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
-/* The processors of this machine are shared by the ranks on it, unless somebody has said how many each has. */
+/* The ranks on a machine share its processors, unless the user set the number for each. */
 static Leave threads_each(Session *s, const Args *a, int *threads) {
   const Ranks *r = s->ranks;
   cpu_set_t own;
@@ -63,7 +63,7 @@ static Leave threads_each(Session *s, const Args *a, int *threads) {
   return l;
 }
 
-/* ---- devices --------------------------------------------------------------------------------------------------------- */
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
 
 /* Processes on one machine take its devices in turn. */
 static Leave devices_enough(Session *s, const Args *a) {
@@ -76,9 +76,9 @@ static Leave devices_enough(Session *s, const Args *a) {
   return l;
 }
 
-/* ---- the run ------------------------------------------------------------------------------------------------------------ */
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* Gives what this site came to by itself; ran: all of them have run. */
+/* Returns this site's own result; ran: all sites have run. */
 static Leave site_go(Session *s, const Job *j, Library *lib, const ein_tensor *in, const ein_tensor *out, int threads, bool *ran) {
   const Ranks *r = s->ranks;
   void *ctx = NULL;

@@ -1,12 +1,13 @@
-/* driver/repl/ask.c - what is typed, piece by piece: definitions go into the sheet once they elaborate, expressions and names are computed
- * as far as their values are not known, and shown. A piece that fails leaves the sheet as it was. */
+/* driver/repl/ask.c - handles the input, piece by piece: definitions go into the sheet once they elaborate;
+ * expressions and names are computed as far as their values are unknown, and shown. A piece that fails leaves the
+ * sheet unchanged. */
 #include <string.h>
 
 #include "repl.h"
 
 /* ---- where a piece stands ----------------------------------------------------------------------- */
 
-/* With blanks for what stands before it on its line, so that columns are those of the line. */
+/* Prefixed with blanks for what comes before it on its line, so that columns are those of the line. */
 static Source *piece_source(const Prompt *p, Turn *t, const char *text, const Piece *x, uint32_t *line) {
   uint32_t from = x->at;
   while (from && text[from - 1] != '\n') from--;
@@ -17,7 +18,7 @@ static Source *piece_source(const Prompt *p, Turn *t, const char *text, const Pi
   return turn_source(t, p->file, *line, own, x->end - from);
 }
 
-/* The parser knows of no load: what it would say is about programs in files. */
+/* The parser has no load: its message would be about programs in files. */
 static Leave load_refused(Turn *t, const Piece *x) {
   uint32_t at = t->source->len - (x->end - x->load), end = t->source->len - (x->end - x->load_end);
   Diag *g = diag_add(t->s.diags, D_E001, (Span){t->source, at, end}, "a value is loaded by a line of its own");
@@ -28,7 +29,7 @@ static Leave load_refused(Turn *t, const Piece *x) {
 
 /* ---- answers ------------------------------------------------------------------------------------ */
 
-enum { DATA_MOST = 1000 };   /* elements of a value that a tool is told as numbers */
+enum { DATA_MOST = 1000 };   /* elements of a value that a tool gets as numbers */
 
 static void value_json(Json *j, const char *name, const char *const *axis, const EvalArray *x) {
   json_object(j, NULL);
@@ -102,7 +103,7 @@ Leave prompt_output(Prompt *p, const char *name) {
 
 /* ---- definitions --------------------------------------------------------------------------------- */
 
-/* What was computed by way of what these replace, or of sizes that came with it, is so no more. */
+/* Drops values that were computed with what these replace, or with sizes that came with it. */
 static void forget_replaced(Sheet *to, const Sheet *from, const Entries *e) {
   for (uint32_t i = 0; i < e->len; i++)
     for (uint32_t k = 0; k < e->at[i]->n_names; k++) {
@@ -123,7 +124,7 @@ static void tell_defined(Prompt *p, Turn *t, const Entries *e) {
     }
 }
 
-/* t->sheet is the new one; p->sheet the old one, which stands behind it. */
+/* t->sheet is the new one; p->sheet the old one, which precedes it. */
 static Leave definition_try(Turn *t, const AstStmt *st, const Entries *e) {
   Texts names = {0};
   for (uint32_t i = 0; i < e->len; i++)
@@ -133,7 +134,7 @@ static Leave definition_try(Turn *t, const AstStmt *st, const Entries *e) {
   Leave l = turn_program(t, &names, NULL);
   if (!l) l = turn_graph(t);
   if (!l && asserts) l = compute(t);
-  return t->lacks ? LEAVE_OK : l; /* the assert is looked at once it can be */
+  return t->lacks ? LEAVE_OK : l; /* the assert is checked as soon as possible */
 }
 
 static Leave define(Prompt *p, Turn *t, const AstStmt *st, uint32_t line) {
@@ -147,7 +148,7 @@ static Leave define(Prompt *p, Turn *t, const AstStmt *st, uint32_t line) {
   forget_replaced(p->sheet, old, &e);
   if (!st->output) return tell_defined(p, t, &e), LEAVE_OK;
   if (p->loading) return loading_output(p, e.at[0]->name[0]), LEAVE_OK;
-  Turn again; /* which takes it as one that is asked for */
+  Turn again; /* which treats it as one that was asked for */
   turn_begin(&again, &t->s, t->args, p->sheet);
   l = show_name(p, &again, e.at[0]->name[0]);
   turn_end(&again);
@@ -162,7 +163,7 @@ static Leave output_take(Prompt *p, Turn *t, const char *name) {
   return l;
 }
 
-/* `output Z, W`: these are shown, and are outputs of what :save writes. */
+/* `output Z, W`: these are shown, and become outputs of what :save writes. */
 static Leave outputs_take(Prompt *p, Turn *t, const AstStmt *st) {
   for (uint32_t i = 0; i < st->decls.len; i++) {
     AstName n = st->decls.at[i].name;
@@ -252,7 +253,7 @@ bool prompt_open(const char *text) {
   return open;
 }
 
-/* Behind a NUL nothing would be read. */
+/* Nothing after a NUL would be read. */
 static Leave nul_refused(Prompt *p, const char *text, size_t n) {
   Turn t;
   turn_begin(&t, p->s, &p->args, p->sheet);
@@ -274,7 +275,7 @@ Leave prompt_pieces(Prompt *p, const char *text, size_t n) {
   return l;
 }
 
-/* Who is new types `help`, and `exit`: these are commands where nothing is called so. NULL: the text is no such word. */
+/* A new user types `help`, and `exit`: these are commands if nothing has that name. NULL: the text is no such word. */
 static const char *command_meant(const Prompt *p, const char *text) {
   static const char *const words[][2] = {{"help", ":help"}, {"?", ":help"}, {"quit", ":quit"}, {"exit", ":quit"}};
   size_t from = strspn(text, " \t"), n = strcspn(text + from, " \t\r\n");

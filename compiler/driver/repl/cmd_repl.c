@@ -1,4 +1,4 @@
-/* driver/repl/cmd_repl.c - ein repl: lines in, turns taken, answers out; to a person, to a pipe, or as JSON. */
+/* driver/repl/cmd_repl.c - ein repl: reads lines, takes turns, prints answers; for a person, for a pipe, or as JSON. */
 #include <string.h>
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include "driver/compile/native.h"
 #include "line.h"
 
-/* Whatever a turn says and answers lies in an arena of its own. */
+/* Everything that a turn says and answers has its own arena. */
 typedef struct Answer { Arena *arena; Session home; Buf out; } Answer;
 
 static void answer_begin(Answer *x, Prompt *p, Session *process) {
@@ -31,8 +31,8 @@ static void take_it(void *env) {
   t->leave = prompt_take(t->p, t->text, t->n);
 }
 
-/* Where memory runs out, or we are wrong, the turn ends, and the sheet is as it was: it gets nothing but what is whole. What the turn had taken
- * stays lost: some of it may be in the sheet. */
+/* If memory runs out, or there is a bug, the turn ends, and the sheet is unchanged: it only gets complete entries.
+ * The turn's memory is not freed: some of it may be in the sheet. */
 static Leave take(Prompt *p, const char *text, size_t n) {
   Taking t = {p, text, n, LEAVE_OK};
   char why[1000];
@@ -49,14 +49,14 @@ static Leave turn(Prompt *p, Session *process, const char *text, size_t n) {
   answer_begin(&x, p, process);
   Leave l = take(p, text, n);
   print(process, &x.out);
-  if (!print_now(process)) p->over = true; /* nobody hears us */
+  if (!print_now(process)) p->over = true; /* nobody reads our output */
   answer_end(&x, p, process);
   return l;
 }
 
-/* ---- people, and pipes ----------------------------------------------------------------------------- */
+/* ---- people and pipes ------------------------------------------------------------------------------ */
 
-/* The lines of one turn; false: there are no more. Ctrl-C drops what was typed so far. */
+/* Reads the lines of one turn; false: there are no more. Ctrl-C drops the current input. */
 static bool text_read(Lines *lines, uint32_t *n, Buf *text) {
   bool dropped;
   size_t length;
@@ -86,15 +86,15 @@ static Leave lines_take(Prompt *p, Session *process, bool terminal) {
     arena_free(a);
   }
   lines_close(lines);
-  return terminal || !l ? LEAVE_OK : l == LEAVE_BUG ? l : LEAVE_PROGRAM; /* whatever is wrong with a script, it is wrong */
+  return terminal || !l ? LEAVE_OK : l == LEAVE_BUG ? l : LEAVE_PROGRAM; /* any error makes a script fail */
 }
 
 /* ---- tools ------------------------------------------------------------------------------------------ */
 
-/* What a line asks for: one of the three is there. */
+/* The request of a line: exactly one of the three is set. */
 typedef struct Request {
   const char *text, *complete, *whole;
-  const char *file;          /* where the text stands, if that is said, */
+  const char *file;          /* the text's position, if given, */
   int64_t line;              /*   from which line on */
 } Request;
 
@@ -115,7 +115,7 @@ static Leave request_read(Session *s, const char *line, size_t n, Request *r) {
   return fail(s, LEAVE_USAGE, "a line is a JSON string, or an object with one string \"text\", \"complete\" or \"whole\"");
 }
 
-/* The text is taken, at its place in a file if that is said. */
+/* Takes the text, at its place in a file if given. */
 static Leave request_take(Prompt *p, const Request *r) {
   const char *file = p->file;
   uint32_t line = p->line;
@@ -126,7 +126,7 @@ static Leave request_take(Prompt *p, const Request *r) {
   return l;
 }
 
-/* Where the words begin is told in code points. */
+/* The start of words is given in code points. */
 static void complete_json(Prompt *p, Json *j, const char *text) {
   size_t from, n = strlen(text);
   Texts words = prompt_completions(p->s->arena, p, text, &from);

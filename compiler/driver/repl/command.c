@@ -1,4 +1,4 @@
-/* driver/repl/command.c - commands of the prompt: a line of commands.def each. */
+/* driver/repl/command.c - commands of the prompt, one per line of commands.def. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void var_line(Prompt *p, const Entry *e, uint32_t k) {
   }
   bool was = p->s->capture;
   uint32_t said = p->s->captured.len;
-  p->s->capture = true; /* what no longer fits is told where it is asked for */
+  p->s->capture = true; /* what no longer fits is reported when it is asked for */
   Leave l = ask_begin(p, &t, name, false, &asked);
   const EinOutput *o = l ? NULL : turn_output(&t, name);
   if (o) turn_heading(&t, p->out, name, o->node);
@@ -104,7 +104,7 @@ static Leave do_shape(Prompt *p, const char *text) {
   return say_type(p, text, true);
 }
 
-/* The value of what was asked for, which is computed if it is not known; false: it has none. */
+/* The value of the query, computed if it is unknown; false: it has none. */
 static bool value_of(const Prompt *p, const Turn *t, const char *name, const char *const **axis, const EvalArray **x) {
   uint32_t which;
   const Entry *e = sheet_find(p->sheet, name, &which);
@@ -134,7 +134,7 @@ static Leave do_plot(Prompt *p, const char *text) {
 
 typedef Leave Look(Prompt *p, Turn *t);
 
-/* What would be done for it, were its own value not known. */
+/* What would be computed for it, if its own value were unknown. */
 static Leave look(Prompt *p, const char *text, Look *at) {
   Turn t;
   const char *name;
@@ -203,7 +203,7 @@ static int by_size(const void *a, const void *b) {
 
 enum { BENCH_MOST = 1000 };
 
-/* Each run is a turn of its own, so that its memory goes with it. The first one warms up. */
+/* Each run is a separate turn, so that its memory is freed with it. The first one warms up. */
 static Leave do_bench(Prompt *p, const char *text) {
   double took[BENCH_MOST], begun = seconds_now();
   uint32_t n = 0;
@@ -292,7 +292,7 @@ static Leave do_sites(Prompt *p, const char *text) {
 }
 
 static Leave do_deterministic(Prompt *p, const char *text) {
-  static const char *word = ""; /* of an option that takes none */
+  static const char *word = ""; /* of an option without an argument */
   Words *given = &p->args.given[OPT_DETERMINISTIC];
   bool on = strcmp(text, "on") == 0, was = given->len > 0;
   if (!*text) return buf_printf(p->out, "%s\n", was ? "on" : "off"), LEAVE_OK;
@@ -309,7 +309,7 @@ static Leave do_undo(Prompt *p, const char *operand) {
   Sheet *before = sheet_undo(p->sheet);
   if (!before) return fail(p->s, LEAVE_USAGE, "there is nothing to take back");
   p->sheet = before;
-  sheet_forget_all(p->sheet); /* what they were computed from may have been what is gone now */
+  sheet_forget_all(p->sheet); /* their operands may have been what is gone now */
   return LEAVE_OK;
 }
 

@@ -1,5 +1,5 @@
-/* driver/repl/complete.c - what a word at the prompt can become: a command, a file, or a name: of the sheet, a label in it, a function,
- * a definition of the standard library, a word of the language. */
+/* driver/repl/complete.c - completions of a word at the prompt: a command, a file, or a name: of the sheet, a label
+ * in it, a function, a definition of the standard library, a word of the language. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void no_comment(void *env, uint32_t at, uint32_t end) {
   (void)env, (void)at, (void)end;
 }
 
-/* Labels stand nowhere but in what was typed. */
+/* Labels occur only in the input. */
 static void names_in(Choices *c, const char *text) {
   Scanner s = {.fault = no_fault, .comment = no_comment};
   scan_start(&s, text, (uint32_t)strlen(text));
@@ -46,7 +46,7 @@ static void words_of_language(Choices *c) {
     if ((unsigned)(op_info[o].name[0] | 32) - 'a' < 26) choice(c, op_info[o].name);
 }
 
-/* The prelude's, and those of modules that are in use. */
+/* The prelude's, and those of modules in use. */
 static void definitions(Choices *c, Prompt *p) {
   Turn t;
   Texts none = {0};
@@ -87,7 +87,8 @@ static bool in_name(char c) {
   return (unsigned)(c | 32) - 'a' < 26 || (unsigned)c - '0' < 10 || c == '_' || c == '\'' || (unsigned char)c >= 0x80;
 }
 
-/* Where the file name begins that the text ends in: behind an open quote, or as the last word of a command that takes one; -1: it is none. */
+/* Where the file name at the end of the text begins: after an open quote, or as the last word of a command that
+ * takes one; -1: there is none. */
 static long file_at(const char *text) {
   static const char *const takes[] = {":load ", ":save ", ":write "};
   const char *quote = NULL;

@@ -1,4 +1,4 @@
-/* driver/repl/cut.c - statements of a text, by its tokens: see cut.h. */
+/* driver/repl/cut.c - finds statements of a text, by its tokens: see cut.h. */
 #include "cut.h"
 
 #include "front/parse/scan.h"
@@ -9,10 +9,10 @@ typedef struct Cutter {
   Arena *arena;
   const char *text;
   Cut cut;
-  Tokens piece;              /* of the statement at hand */
-  VEC(bool) open;            /* its brackets: whether they are a reducer's */
-  int said;                  /* how much of `sum:f64` */
-  bool ends;                 /* it could end behind the last token */
+  Tokens piece;              /* of the current statement */
+  VEC(bool) open;            /* its brackets: whether each is a reducer's */
+  int said;                  /* how much of `sum:f64` was read */
+  bool ends;                 /* it could end after the last token */
 } Cutter;
 
 static void no_fault(void *env, Fault f, uint32_t at, uint32_t end) {
@@ -105,7 +105,7 @@ static void token_take(Cutter *c, Token t) {
   vec_push(c->arena, c->piece, t);
 }
 
-/* A sign at the start of a line could be read in two ways: the parser says so, if it is given both lines. */
+/* A sign at the start of a line is ambiguous: the parser reports this, if it gets both lines. */
 static bool begins(Token t) {
   return t.kind != TOK_MINUS && (token_facts(t.kind) & BEGINS || t.kind >= TOKEN_KINDS);
 }

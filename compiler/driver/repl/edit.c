@@ -1,5 +1,5 @@
-/* driver/repl/edit.c - lines from a terminal, edited by libedit: history that stays, completion, pasted text. The only file that
- * knows libedit. Ctrl-C drops what is typed; elsewhere than at the prompt it is a signal (interrupt.c). */
+/* driver/repl/edit.c - lines from a terminal, edited by libedit: persistent history, completion, pasted text. The
+ * only file that uses libedit. Ctrl-C drops the input; elsewhere than at the prompt it is a signal (interrupt.c). */
 #include <histedit.h>
 #include <locale.h>
 #include <signal.h>
@@ -16,9 +16,9 @@ typedef struct Edit {
   Prompt *p;
   EditLine *el;
   History *history;
-  const char *file;          /* of the history; NULL: nowhere */
+  const char *file;          /* of the history; NULL: none */
   const char *prompt;
-  char *pasted;              /* lines of a paste that are to be taken yet, NULL: none */
+  char *pasted;              /* pasted lines still to be taken, NULL: none */
   char *line;                /* the last one given */
   bool dropped;              /* Ctrl-C */
 } Edit;
@@ -35,7 +35,7 @@ static char *prompt_of(EditLine *el) {
 
 /* ---- keys ----------------------------------------------------------------------------------------- */
 
-/* The line ends as if it had been ended by hand: libedit shows it whole, and goes to the next. */
+/* Ends the line as if by hand: libedit shows it whole, and goes to the next. */
 static unsigned char line_end(EditLine *el) {
   el_push(el, "\n");
   return CC_REFRESH;
@@ -51,7 +51,7 @@ static unsigned char key_interrupt(EditLine *el, int key) {
 static unsigned char key_suspend(EditLine *el, int key) {
   (void)key;
   el_set(el, EL_PREP_TERM, 0);
-  kill(0, SIGTSTP); /* all of us, as the terminal would */
+  kill(0, SIGTSTP); /* the whole process group, as the terminal would */
   el_set(el, EL_PREP_TERM, 1);
   return CC_REDISPLAY;
 }
@@ -61,7 +61,8 @@ static bool ends_in(const char *s, size_t n, const char *end) {
   return n >= m && memcmp(s + n - m, end, m) == 0;
 }
 
-/* What the terminal sends between ESC[200~ and ESC[201~: its lines are taken one after the other; what follows the last one is typed. */
+/* Handles what the terminal sends between ESC[200~ and ESC[201~: its lines are taken one after the other; text after
+ * the last one counts as typed. */
 static unsigned char key_paste(EditLine *el, int key) {
   static const char end[] = "\033[201~";
   Edit *e = edit_of(el);
@@ -119,7 +120,7 @@ static unsigned char key_complete(EditLine *el, int key) {
   return done;
 }
 
-/* ---- history: a line of the file each, so that two sessions mix and none is lost -------------------- */
+/* ---- history: one line of the file each, so that two sessions mix and lose none -------------------- */
 
 static const char *history_file(Arena *a) {
   const char *said = getenv("EIN_HISTORY"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -154,7 +155,7 @@ static void history_add(Edit *e, const char *line) {
 
 /* ---- lines ------------------------------------------------------------------------------------------- */
 
-/* Names have letters of all scripts. No more of a locale than that is taken. */
+/* Names have letters of all scripts. Uses no more of a locale than that. */
 static void letters_of_all(void) {
   if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "");
 }
@@ -182,7 +183,7 @@ void *edit_open(Prompt *p) {
   el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
   el_set(e->el, EL_BIND, "\033[200~", "ein-paste", NULL);
   el_set(e->el, EL_BIND, "^Z", "ein-suspend", NULL);
-  el_set(e->el, EL_SETTY, "-d", "-isig", NULL); /* while it is edited: so these are keys, not signals */
+  el_set(e->el, EL_SETTY, "-d", "-isig", NULL); /* during editing, so that these are keys, not signals */
   el_source(e->el, NULL);
   fputs("\033[?2004h", stdout);
   return e;
@@ -190,7 +191,7 @@ void *edit_open(Prompt *p) {
 
 static const char *pasted_next(Edit *e) {
   char *line = e->pasted, *end = strchr(line, '\n');
-  if (!end) { /* the start of a line that is typed on */
+  if (!end) { /* the start of a line that is still being typed */
     el_push(e->el, line);
     e->pasted = NULL;
     return NULL;
@@ -210,7 +211,7 @@ const char *edit_next(void *edit, const char *prompt, bool *dropped) {
   if (!line) {
     fflush(stdout);
     interrupt_clear();
-    el_set(e->el, EL_PREP_TERM, 1); /* before the prompt shows: what is typed then is keys */
+    el_set(e->el, EL_PREP_TERM, 1); /* before the prompt appears, so that what is typed then is read as keys */
     line = el_gets(e->el, &n);
   }
   *dropped = e->dropped;

@@ -1,5 +1,5 @@
-/* driver/repl/entry.c - a parsed statement as entries of a sheet: its text, the names it defines, those it uses. In comes what the parser
- * made, whose memory ends with the turn; what goes out has copies of all that it keeps. */
+/* driver/repl/entry.c - makes entries of a sheet from a parsed statement: its text, the names it defines, those it
+ * uses. The parser's memory ends with the turn, so entries have copies of all that they keep. */
 #include <string.h>
 
 #include "sheet.h"
@@ -7,8 +7,8 @@
 typedef struct Walk {        /* names met so far */
   Arena *arena;
   VEC(Used) used;
-  Texts labels;              /* those that stand in brackets alone, or with a size */
-  const AstStmt *stmt;       /* whose own names, as a def's parameters, are not counted */
+  Texts labels;              /* those that occur only in brackets, or with a size */
+  const AstStmt *stmt;       /* its own names, such as a def's parameters, are not counted */
 } Walk;
 
 static bool is_own(const AstStmt *s, Str name) {
@@ -37,7 +37,7 @@ static void use_add(Walk *w, Str name, bool bare) {
 
 static void walk_items(Walk *w, const AstItems *items);
 
-/* Chains to the left are as long as a file allows; what nests is bounded by the parser. */
+/* Left-deep chains are as long as a file allows; the parser bounds other nesting. */
 static void walk(Walk *w, const Ast *e) {
   for (; e; e = e->a) {
     if (e->kind == AST_NAME) use_add(w, e->name.s, true);
@@ -71,7 +71,7 @@ static void walk_stmt(Walk *w, const AstStmt *s) {
   if (s->adjoint) walk_stmt(w, s->adjoint);
 }
 
-/* What is in no brackets is no label: of a tensor with dimensions they were forgotten. */
+/* A name that is never in brackets is no label: perhaps its tensor's indices were forgotten. */
 static Used *walk_end(Walk *w, uint32_t *n) {
   for (uint32_t i = 0; i < w->used.len; i++) {
     bool label = false;
@@ -115,7 +115,7 @@ static bool is_stack(const AstStmt *s, Str turn) {
   return false;
 }
 
-/* What a repeat leaves behind: its counter, its states, and what its body stacks. */
+/* The names that a repeat defines: its counter, its states, and what its body stacks. */
 static void repeat_names(Arena *a, const AstStmt *s, Texts *names) {
   vec_push(a, *names, s->name.s->s);
   for (uint32_t i = 0; i < s->body.len; i++) {
@@ -135,7 +135,7 @@ static Entry *entry_whole(const AstStmt *s, const Texts *names, const char *file
   return e;
 }
 
-/* One of several declarations in a statement, said alone. */
+/* One of several declarations in a statement, as its own statement. */
 static Entry *entry_declared(const AstStmt *s, const AstDecl *d, const char *file, uint32_t line) {
   Entry *e = entry_new(file, line);
   Walk w = {.arena = e->arena, .stmt = s};
@@ -164,7 +164,7 @@ Entries entries_of(Arena *a, const AstStmt *s, const char *file, const char *fol
   Texts names = {0};
   bool declares = s->kind == STMT_DIM || s->kind == STMT_INPUT || s->kind == STMT_PARAM;
   for (uint32_t i = 0; declares && i < s->decls.len; i++) vec_push(a, all, entry_declared(s, &s->decls.at[i], file, line));
-  if (declares || s->behind) return all; /* behind: part of the entry of the equation that it is written with */
+  if (declares || s->behind) return all; /* behind: part of the entry of the equation with which it is written */
   if (s->kind == STMT_REPEAT) repeat_names(a, s, &names);
   else if (s->name.s && s->kind != STMT_USE)
     for (const AstStmt *x = s; x; x = x->also) vec_push(a, names, x->name.s->s);

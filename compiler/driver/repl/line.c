@@ -1,4 +1,4 @@
-/* driver/repl/line.c - lines of a pipe, or of a terminal without libedit; else edit.c has them. See line.h. */
+/* driver/repl/line.c - lines of a pipe, or of a terminal without libedit; otherwise edit.c reads them. See line.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,8 +39,8 @@ Lines *lines_open(Prompt *p, bool terminal) {
   return l;
 }
 
-/* A terminal gives lines; false: Ctrl-C was typed, with which the terminal drops what stands on its line. From the prompt on no signal is lost:
- * it comes while we wait, and only then. */
+/* Waits for a line from a terminal; false: Ctrl-C was typed, and the terminal dropped its line. No signal is lost
+ * from the prompt on: it arrives while we wait, and only then. */
 static bool line_comes(const char *prompt) {
   sigset_t interrupts, before;
   fd_set in;

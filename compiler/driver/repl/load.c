@@ -1,5 +1,5 @@
-/* driver/repl/load.c - A = load("a.npy"): the value of an input, whose declaration is made from the file's header if none was typed; then
- * its sizes must be those of the file, or have no value yet, and get theirs from it. */
+/* driver/repl/load.c - A = load("a.npy"): the value of an input. If no declaration was typed, one is made from the
+ * file's header; otherwise its sizes must be those of the file, or have no value yet, and get it from the file. */
 #include <string.h>
 
 #include "repl.h"
@@ -36,7 +36,7 @@ static const AstDecl *declared(const Turn *t, const char *name) {
   bug("an input that is not declared");
 }
 
-/* Sizes that the file is the first to say. */
+/* Binds sizes that this file is the first to determine. */
 static Leave sizes_bind(Turn *t, Entry *e, const ein_source_info *info) {
   uint32_t before = t->job.dims.len;
   Str name = str_from(t->s.strings, e->name[0]);

@@ -1,5 +1,5 @@
-/* driver/repl/plot.c - a value as a small picture in characters: of one dimension a line, of two shades. Long axes are taken in pieces: a
- * line shows the least and the most of each, a shade their mean. */
+/* driver/repl/plot.c - a value as a small picture in characters: a line for one dimension, shades for two. Long axes
+ * are divided into pieces: a line shows the minimum and maximum of each, a shade the mean. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 enum { COLUMNS = 72, LINE_ROWS = 12, SHADE_ROWS = 24, SVG_COLUMNS = 600, SVG_SHADES = 64 };
 static const char shades[] = " .:-=+*#%@";
 
-/* NaN: there is none, or it is none that could be shown. */
+/* NaN: there is none, or it cannot be shown. */
 static double value_at(const EvalArray *x, int64_t k) {
   double v = x->has && !x->has[k] ? (double)NAN : dtype_is_float(x->dtype) ? eval_real(x, k) : (double)eval_int(x, k);
   return isfinite(v) ? v : (double)NAN;
@@ -21,19 +21,20 @@ static void range_take(PlotRange *r, double v) {
 
 static const PlotRange range_none = {(double)INFINITY, -(double)INFINITY};
 
-/* Where piece i of `of` begins, of an axis with n points. */
+/* Where piece i of `of` begins, on an axis with n points. */
 static int64_t piece(int64_t n, int64_t of, int64_t i) { return n / of * i + n % of * i / of; }
 
-/* How far up v is, of `steps` steps; the middle, where all is one value. */
+/* How far up v is, in `steps` steps; the middle, if all values are equal. */
 static int64_t step_of(PlotRange r, double v, int64_t steps) {
-  double part = r.most > r.least ? v / 2 - r.least / 2 : 0.5, all = r.most > r.least ? r.most / 2 - r.least / 2 : 1; /* halves: no difference is infinite */
+  /* halves, so that no difference is infinite */
+  double part = r.most > r.least ? v / 2 - r.least / 2 : 0.5, all = r.most > r.least ? r.most / 2 - r.least / 2 : 1;
   int64_t k = (int64_t)(part / all * (double)steps);
   return k < 0 ? 0 : k < steps ? k : steps - 1;
 }
 
 /* ---- one dimension ---------------------------------------------------------------------------- */
 
-/* The least and the most of each column, and of all. */
+/* The minimum and maximum of each column, and of all. */
 static PlotRange columns_find(const EvalArray *x, PlotRange *column, int64_t columns) {
   PlotRange all = range_none;
   int64_t n = x->shape[0];
@@ -81,12 +82,12 @@ static double block_mean(const EvalArray *x, int64_t r0, int64_t r1, int64_t c0,
   for (int64_t r = r0; r < r1; r++)
     for (int64_t c = c0; c < c1; c++) {
       double v = value_at(x, r * x->shape[1] + c);
-      if (!isnan(v)) n++, sum += (v - sum) / n; /* the mean as it grows: a sum may be more than a double holds */
+      if (!isnan(v)) n++, sum += (v - sum) / n; /* a running mean: a sum may overflow a double */
     }
   return n > 0 ? sum : (double)NAN;
 }
 
-/* The mean of each block of rows and columns, row by row; and the least and the most of these. */
+/* The mean of each block of rows and columns, row by row; and their minimum and maximum. */
 static PlotRange shades_find(const EvalArray *x, int64_t rows, int64_t columns, double *mean) {
   PlotRange all = range_none;
   for (int64_t r = 0; r < rows; r++)

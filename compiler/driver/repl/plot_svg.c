@@ -1,5 +1,5 @@
-/* driver/repl/plot_svg.c - what :plot shows, as a picture for a notebook: of one dimension a band from the least to the most of each column,
- * of two rectangles from light to dark. */
+/* driver/repl/plot_svg.c - the picture of :plot for a notebook: for one dimension a band from the minimum to the
+ * maximum of each column, for two rectangles from light to dark. */
 #include <math.h>
 #include <string.h>
 
@@ -12,12 +12,12 @@ static void head(Buf *b, int width, int height) {
              "font-family=\"sans-serif\" font-size=\"11\" fill=\"#555\">\n", width, height, width, height);
 }
 
-/* Names of labels have no characters that XML minds, apart from the prime. */
+/* Names of labels contain no characters that are special in XML, except the prime. */
 static void axis_text(Buf *b, const char *axis, int64_t n, int x, int y) {
   buf_printf(b, "<text x=\"%d\" y=\"%d\">%s=0 to %lld</text>\n", x, y, *axis ? axis : "index", (long long)(n - 1));
 }
 
-/* How far up a value is, from 0 to 1; in the middle, where all are one. Halves: no difference is infinite. */
+/* How far up a value is, from 0 to 1; the middle, if all are equal. Halves, so that no difference is infinite. */
 static double part_of(PlotRange all, double v) {
   if (!(all.most > all.least)) return 0.5;
   return (v / 2 - all.least / 2) / (all.most / 2 - all.least / 2);
@@ -37,7 +37,7 @@ static bool column_there(const PlotRange *c) {
   return c->least <= c->most;
 }
 
-/* Columns from..end, all of which have numbers: there along the most, back along the least. */
+/* Columns from..end, all of which have numbers: forward along the maxima, back along the minima. */
 static void band(Buf *b, const PlotRange *column, int64_t from, int64_t end, int64_t columns, PlotRange all) {
   if (end - from == 1) {
     double x = across(from, columns), top = height_of(all, column[from].most), bottom = height_of(all, column[from].least);

@@ -1,12 +1,13 @@
-/* driver/repl/program.c - :load x.ein: a program's statements go into a sheet apart, and this takes the session's place once all of them fit: all
- * or none, and one step for :undo. Outputs are shown after that, those whose inputs or sizes have no value yet by a word about it. */
+/* driver/repl/program.c - :load x.ein: adds a program's statements to a separate sheet, which replaces the session's
+ * once all of them fit: all or none, and one step for :undo. Then outputs are shown; those whose inputs or sizes
+ * have no value yet get a message. */
 #include <string.h>
 
 #include "repl.h"
 
 struct Loading {
   Prompt was;                /* as before it, */
-  bool **output;             /*   with what each of its sheet's entries said of its names */
+  bool **output;             /* with what each of its sheet's entries said of its names */
   Texts outputs;             /* to be shown */
 };
 
@@ -26,7 +27,7 @@ static void loading_begin(Prompt *p, const char *path) {
   p->loading = l;
 }
 
-/* What is shared with the sheet before may have been computed by way of definitions that are not taken. */
+/* Entries shared with the previous sheet may have been computed with definitions that were not taken. */
 static void sheet_restore(const Loading *l, Sheet *s) {
   for (uint32_t i = 0; i < s->n; i++) memcpy(s->at[i]->output, l->output[i], s->at[i]->n_names * sizeof *l->output[i]);
   sheet_forget_all(s);

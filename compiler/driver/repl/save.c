@@ -1,6 +1,6 @@
-/* driver/repl/save.c - a session as a program: its statements, each before what uses it. Values that were loaded stay in their files,
- * which a comment `# run:` names, as ein run --expect and ein verify read it. What does not fit what it uses, since that was defined anew,
- * becomes a comment. */
+/* driver/repl/save.c - a session as a program: its statements, each before its users. Loaded values stay in their
+ * files, which a comment `# run:` names, as ein run --expect and ein verify read it. Statements that no longer fit,
+ * because an operand was redefined, become comments. */
 #include <string.h>
 
 #include "repl.h"
@@ -11,7 +11,7 @@ static bool is_among(const Entries *v, const Entry *e) {
   return false;
 }
 
-/* ---- what does not fit any more ------------------------------------------------------------------ */
+/* ---- statements that no longer fit --------------------------------------------------------------- */
 
 static Leave elaborate(Turn *t, const Texts *names) {
   Leave l = turn_program(t, names, NULL);
@@ -28,7 +28,7 @@ static bool names_fit(Prompt *p, const Texts *names) {
   return l == LEAVE_OK;
 }
 
-/* Where a module cannot be read nothing fits, and no statement is to blame. */
+/* If a module cannot be read nothing fits, and no statement is to blame. */
 static Entries misfits(Arena *a, Prompt *p, const Entries *all, const Texts *names) {
   Entries out = {0};
   const Texts none = {0};
@@ -53,7 +53,7 @@ static void misfit_write(Prompt *p, Buf *b, const Entry *e, const char *path) {
   if (strcmp(path, "-") != 0) buf_printf(p->out, "%s does not fit what it uses any more: in %s it is a comment\n", what, path);
 }
 
-/* Whatever else may be wrong with it: a module may lie where a program there does not see it. */
+/* Checks it for anything else: a module may be where a program there does not find it. */
 static void saved_check(Prompt *p, const char *path) {
   Session quiet = *p->s;
   Turn t;
@@ -67,7 +67,7 @@ static void saved_check(Prompt *p, const char *path) {
 
 /* ---- the program --------------------------------------------------------------------------------- */
 
-/* By what stands in the program as a statement. */
+/* Whether a statement of the program uses it. */
 static bool is_used(const Sheet *s, const Entries *out, const Entry *e, const char *name) {
   for (uint32_t i = 0; i < s->n; i++)
     for (uint32_t k = 0; k < s->at[i]->n_used && !is_among(out, s->at[i]); k++)
@@ -85,7 +85,8 @@ static bool has_output(const Entry *e) {
   return false;
 }
 
-/* If nothing was said to be an output, what nothing else uses is: of an equation, and of what a repeat leaves behind but its counter. */
+/* If no output was stated, what nothing else uses becomes one: for an equation, and for a repeat's results except
+ * its counter. */
 static bool is_last(const Sheet *s, const Entries *out, const Entry *e, uint32_t k) {
   bool counter = e->kind == STMT_REPEAT && k == 0;
   return (e->kind == STMT_EQUATION || e->kind == STMT_REPEAT) && !counter && *e->name[k] != '_' && !is_used(s, out, e, e->name[k]);

@@ -45,7 +45,7 @@ void sheet_end(Sheet *s) {
   }
 }
 
-/* What lies further back than anyone goes. */
+/* Drops sheets further back than anyone goes. */
 static void sheet_trim(Sheet *s) {
   for (uint32_t i = 0; s && i < UNDO_MOST; i++) s = s->before;
   if (!s) return;
@@ -62,7 +62,8 @@ static bool defines(const Entry *e, const char *name) {
 static bool replaces(const Entry *by, const Entry *old) {
   for (uint32_t i = 0; i < by->n_names; i++)
     if (defines(old, by->name[i])) return true;
-  bool elsewhere = by->kind == STMT_USE && strcmp(by->folder, old->folder) != 0; /* the same words mean another file there */
+  /* the same words mean another file there */
+  bool elsewhere = by->kind == STMT_USE && strcmp(by->folder, old->folder) != 0;
   return !by->n_names && !old->n_names && by->kind == old->kind && !elsewhere && strcmp(by->text, old->text) == 0;
 }
 
@@ -114,13 +115,13 @@ Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which) {
   return NULL;
 }
 
-/* ---- what hangs on what ---------------------------------------------------------------------- */
+/* ---- dependencies ---------------------------------------------------------------------------- */
 
 bool entry_is_tensor(const Entry *e) {
   return e->kind == STMT_EQUATION || e->kind == STMT_INPUT || e->kind == STMT_PARAM || e->kind == STMT_REPEAT;
 }
 
-/* A name alone means a tensor only if that has no dimensions; of what a loop makes, that is not known here. */
+/* A bare name means a tensor only if it has no dimensions; for a loop's result, that is unknown here. */
 static Entry *used_entry(const Sheet *s, const Used *u) {
   Entry *e = sheet_find(s, u->name, NULL);
   return e && u->bare && e->kind != STMT_REPEAT && entry_is_tensor(e) && e->rank ? NULL : e;
@@ -181,7 +182,7 @@ static Entries reached(Arena *a, const Sheet *s, const Texts *names) {
   return all;
 }
 
-/* All that it uses, of what is wanted, stands already. */
+/* Whether everything wanted that it uses is there already. */
 static bool is_ready(const Sheet *s, const Entry *e, const Entries *wanted, const Entries *done) {
   for (uint32_t k = 0; k < e->n_used; k++) {
     Entry *u = used_entry(s, &e->used[k]);
@@ -190,7 +191,7 @@ static bool is_ready(const Sheet *s, const Entry *e, const Entries *wanted, cons
   return true;
 }
 
-/* An assert counts where all that it speaks of is there anyway. */
+/* An assert counts if everything that it mentions is there anyway. */
 static bool assert_counts(const Sheet *s, const Entry *e, const Entries *done) {
   bool any = false;
   for (uint32_t k = 0; e->kind == STMT_ASSERT && k < e->n_used; k++) {

@@ -42,7 +42,7 @@ Source *turn_source(Turn *t, const char *file, uint32_t line, const char *text, 
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* An input's default, as an equation: so its value is one that stays. Axes without a label get one. */
+/* Turns an input's default into an equation, so that its value is kept. Axes without a label get one. */
 static void default_equation(Turn *t, AstStmt *s) {
   AstDecl *d = &s->decls.at[0];
   s->kind = STMT_EQUATION;
@@ -100,7 +100,7 @@ static bool is_asked(const Turn *t, const Texts *names, const char *name) {
   return false;
 }
 
-/* Of what a loop makes, what somebody reads. */
+/* Adds the results of loops that something reads. */
 static void outputs_add(Turn *t, const Texts *names) {
   for (uint32_t i = 0; i < t->needs.len; i++) {
     const Entry *e = t->needs.at[i];
@@ -167,7 +167,7 @@ Leave turn_report(Turn *t) {
   return session_report(&t->s);
 }
 
-/* As job_graph; but of complaints only what is news. */
+/* Like job_graph, but reports only new complaints. */
 Leave turn_graph(Turn *t) {
   Session *s = &t->s;
   if (s->diags->errors) return turn_report(t);

@@ -1,5 +1,5 @@
-/* driver/repl/uses.c - which file a `use "..."` means: seen from the folder of the program that says so, as ein run has it; and how a program
- * that lies elsewhere names the same file. */
+/* driver/repl/uses.c - which file a `use "..."` means: relative to the folder of the program that says so, as for
+ * ein run; and how a program elsewhere names the same file. */
 #include <string.h>
 
 #include "repl.h"
@@ -10,7 +10,7 @@ const char *uses_folder(Arena *a, const char *path) {
   return folder_of(a, file);
 }
 
-/* From a folder to a file, both of them real paths. */
+/* The path from a folder to a file, both real paths. */
 static const char *path_between(Arena *a, const char *folder, const char *file) {
   const char *from = strcmp(folder, "/") == 0 ? folder : arena_printf(a, "%s/", folder);
   size_t same = 0;

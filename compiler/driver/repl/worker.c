@@ -1,5 +1,6 @@
-/* driver/repl/worker.c - a turn's computation in a child: see worker.h. Through the pipe go an Answer, its text, and of each output an EvalArray,
- * its shape, its elements, and which of them there are: both ends are the same program, so structs go as they are. */
+/* driver/repl/worker.c - runs a turn's computation in a child: see worker.h. The pipe carries an Answer, its text,
+ * and for each output an EvalArray, its shape, its elements, and its mask: both ends are the same program, so
+ * structs are sent as they are. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,11 +14,11 @@
 #include "driver/compile/native.h"
 #include "worker.h"
 
-typedef struct Answer {      /* what is said of the whole */
+typedef struct Answer {      /* the result as a whole */
   Leave leave;
   bool without_jit;
   double seconds;
-  size_t text;               /* bytes of messages that were captured */
+  size_t text;               /* bytes of captured messages */
 } Answer;
 
 typedef struct Work {        /* of one turn, at either end */
@@ -30,7 +31,8 @@ typedef struct Work {        /* of one turn, at either end */
 
 /* ---- in the worker ------------------------------------------------------------------------------- */
 
-/* It ends with the session; and where memory runs out, it is what the system ends. Elsewhere than on Linux a lost pipe ends it. */
+/* The child ends with the session; and if memory runs out, the system kills it first. On systems other than Linux a
+ * broken pipe ends it. */
 static void child_begin(pid_t parent) {
 #ifdef __linux__
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -96,7 +98,7 @@ static _Noreturn void child_live(Work *w) {
   }
   fflush(stdout);
   fflush(stderr);
-  _exit(0); /* what is yet unread of standard input is the session's */
+  _exit(0); /* unread standard input belongs to the session */
 }
 
 /* ---- in the session ------------------------------------------------------------------------------ */
@@ -141,7 +143,7 @@ static void answer_get(void *env) {
   w->whole = true;
 }
 
-/* Called by a signal's handler. */
+/* Called by a signal handler. */
 static void child_stop(void *pid) {
   kill(*(const pid_t *)pid, SIGINT);
 }

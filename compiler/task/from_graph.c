@@ -1,6 +1,7 @@
 /* task/from_graph.c - lowers an EinGraph to a TaskGraph: every vertex becomes a kernel of one stage, every tensor a
  * buffer, every repeat a task with a body. Results are computed directly into their destination: an output's buffer,
- * a state's next, a stack's slice. Then fuse.c joins kernels, split.c cuts some, and lifetime.c numbers the steps. */
+ * a state's next, a stack's slice. Then fuse.c joins kernels, split.c cuts some, order.c orders them, and
+ * lifetime.c numbers the steps. */
 #include "from_graph.h"
 
 #include <string.h>
@@ -364,6 +365,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   task_narrow(m.t);
   task_digits(m.t);
   task_split(m.t);
+  task_order(m.t);
   task_lifetimes(m.t);
   return m.t;
 }

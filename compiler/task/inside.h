@@ -40,6 +40,8 @@ uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStag
 void task_digits(TaskGraph *t);
 /* Splits long reductions to few outputs into parts for several threads (split.c). After task_fuse, before lifetimes. */
 void task_split(TaskGraph *t);
+/* Orders tasks so that they take less memory at once (order.c). After task_split, before lifetimes. */
+void task_order(TaskGraph *t);
 /* About how many blocks of rows and lanes of a product of two sides threads can share (sides.c); 0: it is no such
  * product, or small. */
 double task_side_blocks(TaskGraph *t, const TaskStage *s);
@@ -76,6 +78,8 @@ void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, 
 /* Whether buffer is read at an index that depends on data, or its values are such an index: then its extents are
  * needed at run time, and it must exist as a tensor. */
 bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer);
+/* Whether it reads at an index that depends on data or chance and is checked at run time, or calls a C function. */
+bool stage_may_fail(TaskGraph *t, const TaskStage *s);
 /* Whether, from one value of one of its first n labels to the next, the reduction only gains or loses a few points,
  * whose values do not depend on that label: sum[t where t <= s] x[t]. A loop along that label then adds only the new
  * points. */

@@ -157,6 +157,24 @@ bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer) {
   return g.found;
 }
 
+static const Expr *leaf_may_fail(void *env, Exprs *x, const Expr *leaf) {
+  bool *met = env;
+  (void)x;
+  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++) *met |= leaf->arg[k]->has & (HAS_READ | HAS_CALL) || by_chance(leaf->arg[k]);
+  return leaf;
+}
+
+bool stage_may_fail(TaskGraph *t, const TaskStage *s) {
+  const Expr *all[] = {s->sum->body, s->sum->where, s->sum->domain};
+  bool met = s->sum->by != NULL;
+  for (uint32_t i = 0; i < 3 && !met; i++) {
+    if (!all[i]) continue;
+    met |= (all[i]->has & HAS_CALL) != 0;
+    expr_map(t->exprs, all[i], leaf_may_fail, &met);
+  }
+  return met;
+}
+
 /* ---- maps computed where they are read ---------------------------------------------------------------- */
 
 typedef struct Inline {

@@ -54,6 +54,15 @@ static void read_by_region(IaDoor *m, const AlgRegion *r) {
   }
 }
 
+/* Operands come before those who use them. */
+static void copies_of_region(IaDoor *m, const AlgRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const AlgNode *n = r->nodes.at[i];
+    m->held[n->id].copies = ia_copies_of(n, n->n_operand ? m->held[n->operand[0].node->id].copies : 0);
+    if (n->kind == ALG_REPEAT) copies_of_region(m, n->body);
+  }
+}
+
 /* Users come after what they use. */
 static void uses_of_region(IaDoor *m, const AlgRegion *r) {
   for (uint32_t i = r->nodes.len; i-- > 0;) {
@@ -254,7 +263,7 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
   if (n->n_fn) return door_fail(m, n, "functions stand behind a join");
   for (uint32_t i = 0; i < n->n_operand; i++)
     if (n->operand[i].wanted && n->operand[i].node->type.holes) return door_fail(m, n, "it is made only where an operand with holes has tuples");
-  if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, true)) return door_fail(m, n, "a site makes several tuples that are no box");
+  if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, 0, true)) return door_fail(m, n, "a site makes several tuples that are no box");
   for (uint32_t l = 0; l < labels; l++) {
     RelDim d = ia_range(m->t, &n->range[l], n->type.n_key, &keys);
     low[l] = d.low;
@@ -444,7 +453,7 @@ static bool inputs_make(IaDoor *m) {
     const AlgNode *n = m->ia->inputs.at[i];
     IaKeys keys = ia_keys(m->t, &n->type, &n->at);
     IaBox box = ia_box(m->t, &n->type, &n->at);
-    if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, false)) return door_fail(m, n, "a site has several tuples that are no box");
+    if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, 0, false)) return door_fail(m, n, "a site has several tuples that are no box");
     uint32_t b = door_buffer(m, BUF_INPUT, n->type.dtype, n->type.rank, &box, n->name, n->place);
     m->t->buffers.at[b].argument = i;
     m->held[n->id].buffer = (int32_t)b;
@@ -490,6 +499,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   for (uint32_t i = 0; i < ia->asserts.len; i++) m.readers[ia->asserts.at[i].node->id]++;
   for (uint32_t i = 0; i < ia->outputs.len; i++) use(&m, ia->outputs.at[i].node, NULL);
   for (uint32_t i = 0; i < ia->asserts.len; i++) use(&m, ia->asserts.at[i].node, NULL);
+  copies_of_region(&m, ia->top);
   uses_of_region(&m, ia->top);
   if (!inputs_make(&m)) return NULL;
   outputs_make(&m);

@@ -68,13 +68,60 @@ static int32_t cut_by(const Relation *r, uint32_t key) {
   return -1;
 }
 
-Placement ia_placement(const TaskGraph *t, const Relation *r, const Placement *at) {
+bool ia_copies(IaCopies c, uint32_t key) { return key < 64 && c >> key & 1; }
+
+/* Of keys that are made of the operand's and a tile's: all that such a one is made of tell copies apart. */
+static bool is_of_copies(const AlgNode *n, const Expr *key, IaCopies before) {
+  bool *used = (bool[REL_KEYS]){0}, all = true;
+  uint32_t count = n->operand[0].node->type.n_key + n->n_piece;
+  expr_labels(key, count, used);
+  for (uint32_t k = 0; k < count; k++) all &= !used[k] || ia_copies(before, k);
+  return all;
+}
+
+static bool piece_looks_at(const AlgNode *n, uint32_t key) {
+  for (uint32_t d = 0; d < n->operand[0].node->type.rank; d++)
+    if (expr_has_label(n->piece[d].low, key) || expr_has_label(n->piece[d].high, key)) return true;
+  return false;
+}
+
+static IaCopies copies_mapped(const AlgNode *n, IaCopies operand) {
+  uint32_t had = n->operand[0].node->type.n_key;
+  IaCopies before = operand, after = 0;
+  for (uint32_t k = 0; n->n_piece && k < had; k++)
+    if (ia_copies(before, k) && piece_looks_at(n, k)) before &= ~((IaCopies)1 << k);
+  for (uint32_t k = had; k < had + n->n_piece && k < 64; k++)
+    if (!piece_looks_at(n, k)) before |= (IaCopies)1 << k;
+  for (uint32_t k = 0; k < n->n_fn; k++)
+    if (n->fn[k].kind == FN_SHIFT && n->fn[k].key < 64) before &= ~((IaCopies)1 << n->fn[k].key);
+  if (!n->rekey) return before;
+  for (uint32_t k = 0; k < n->type.n_key && k < 64; k++)
+    if (is_of_copies(n, n->rekey[k], before)) after |= (IaCopies)1 << k;
+  return after;
+}
+
+IaCopies ia_copies_of(const AlgNode *n, IaCopies operand) {
+  IaCopies after = 0;
+  switch (n->kind) {
+  case ALG_MAP: return copies_mapped(n, operand);
+  case ALG_MOVE: return operand;
+  case ALG_AGGREGATE:
+    for (uint32_t k = 0; k < n->n_group && k < 64; k++)
+      if (ia_copies(operand, n->group[k])) after |= (IaCopies)1 << k;
+    return after;
+  case ALG_INPUT: case ALG_JOIN: case ALG_FETCH: case ALG_FILTER: case ALG_REPEAT: case ALG_STATE: case ALG_FINAL: case ALG_STACK:
+  case ALG_TURNS: break;
+  }
+  return 0;
+}
+
+Placement ia_placement(const TaskGraph *t, const Relation *r, const Placement *at, IaCopies copies) {
   Placement p = *at;
   for (uint32_t a = 0; a < t->mesh.n; a++) {
     if (at->on[a] < 0) continue;
     uint32_t k = (uint32_t)at->on[a];
     int32_t d = cut_by(r, k);
-    p.on[a] = (int8_t)(r->frontier[k] == 1 ? (int32_t)PLACE_SOME : d < 0 ? (int32_t)PLACE_PART : d);
+    p.on[a] = (int8_t)(r->frontier[k] == 1 ? (int32_t)PLACE_SOME : d >= 0 ? d : (int32_t)(ia_copies(copies, k) ? PLACE_ALL : PLACE_PART));
   }
   return p;
 }
@@ -97,11 +144,11 @@ static bool rises(const Relation *r, uint32_t d, uint32_t k) {
   return true;
 }
 
-bool ia_is_box(const Relation *r, const IaKeys *k, const Mesh *m, const Placement *at, bool parts) {
+bool ia_is_box(const Relation *r, const IaKeys *k, const Mesh *m, const Placement *at, IaCopies copies, bool parts) {
   for (uint32_t i = 0; k->several && i < r->n_key; i++) {
     int64_t n = i > INT8_MAX ? 1 : placement_count(m, at, (int8_t)i);
     int32_t d = cut_by(r, i);
-    if (r->frontier[i] <= n || (d < 0 && parts)) continue;
+    if (r->frontier[i] <= n || (d < 0 && (parts || ia_copies(copies, i)))) continue;
     if (d < 0 || !rises(r, (uint32_t)d, i)) return false;
   }
   return true;

@@ -20,10 +20,16 @@ IaKeys ia_keys(const TaskGraph *t, const Relation *r, const Placement *at);
 RelDim ia_range(const TaskGraph *t, const RelDim *d, uint32_t n_key, const IaKeys *k);
 IaBox ia_box(const TaskGraph *t, const Relation *r, const Placement *at);
 
-/* By axis: the dimension that it cuts, `*`, `+` (keys that cut nothing distinguish parts), or PLACE_SOME. */
-Placement ia_placement(const TaskGraph *t, const Relation *r, const Placement *at);
-/* Whether what a site has is the box of ia_box: keys that come in runs each cut a dimension, ascending. parts: keys
- * that cut none may come in runs too. */
-bool ia_is_box(const Relation *r, const IaKeys *k, const Mesh *m, const Placement *at, bool parts);
+/* Keys that cut nothing distinguish parts or copies. A bit for each key along which all arrays are equal, as a tile makes them. */
+typedef uint64_t IaCopies;
+bool ia_copies(IaCopies c, uint32_t key);
+/* The copies of a node, given those of its operand. */
+IaCopies ia_copies_of(const AlgNode *n, IaCopies operand);
+
+/* By axis: the dimension that it cuts, `*` (copies), `+` (parts), or PLACE_SOME. */
+Placement ia_placement(const TaskGraph *t, const Relation *r, const Placement *at, IaCopies copies);
+/* Whether what a site has is the box of ia_box: keys that come in runs each cut a dimension, ascending, or distinguish
+ * copies. parts: keys that distinguish parts may come in runs too. */
+bool ia_is_box(const Relation *r, const IaKeys *k, const Mesh *m, const Placement *at, IaCopies copies, bool parts);
 
 #endif

@@ -36,7 +36,7 @@ static bool steps_back(const AlgNode *n, Phase *phase) {
 /* Where several users read it, it is computed once, if possible. */
 static bool ends_at(const IaDoor *x, const AlgNode *m) {
   IaKeys keys = ia_keys(x->t, &m->type, &m->at);
-  return (m->n_fn && !shifts(m)) || (x->readers[m->id] > 1 && !m->n_piece && ia_is_box(&m->type, &keys, &x->t->mesh, &m->at, false));
+  return (m->n_fn && !shifts(m)) || (x->readers[m->id] > 1 && !m->n_piece && ia_is_box(&m->type, &keys, &x->t->mesh, &m->at, x->held[m->id].copies, false));
 }
 
 Chain chain_of(const IaDoor *x, const AlgNode *n) {
@@ -87,7 +87,22 @@ static bool is_same(const TaskBuffer *a, const TaskBuffer *b) {
 
 /* ---- the move ---------------------------------------------------------------------------------------------------- */
 
+/* Of copies it has one, which is as good as all only where combining a value with itself changes nothing. */
+static bool combines_copies(const IaDoor *m, const AlgNode *n) {
+  const AlgNode *of = n->operand[0].node;
+  if (reducer_info[n->reducer].laws & LAW_IDEMPOTENT) return false;
+  for (uint32_t k = 0; k < of->type.n_key; k++) {
+    bool goes = of->type.frontier[k] > 1 && ia_copies(m->held[of->id].copies, k);
+    for (uint32_t g = 0; goes && g < n->n_group; g++) goes = n->group[g] != k;
+    if (goes) return true;
+  }
+  return false;
+}
+
 static bool combine_find(IaDoor *m, const AlgNode *n, const Chain *c, Task *k) {
+  if (c->reducing && combines_copies(m, c->reducing)) return door_fail(m, n, "copies of one array are combined");
+  for (uint32_t a = 0; a < m->t->mesh.n; a++)
+    if (k->to.on[a] == PLACE_PART && k->of.on[a] != PLACE_PART) return door_fail(m, n, "parts go to places along another axis");
   if (!move_combines(m->t, k)) return true;
   if (!c->reducing) return door_fail(m, n, "parts are brought together that are not aggregated");
   k->reducer = c->reducing->reducer;
@@ -124,11 +139,11 @@ bool chain_make(IaDoor *m, const AlgNode *n) {
   IaBox box = ia_box(m->t, &n->type, &n->at);
   int32_t from = m->held[c.from->id].buffer;
   if (from < 0) return door_fail(m, n, "nothing holds what it is made of");
-  if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, false)) return door_fail(m, n, "a site has several tuples that are no box");
+  if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, m->held[n->id].copies, false)) return door_fail(m, n, "a site has several tuples that are no box");
   DType t = m->t->buffers.at[from].dtype;
   Task draft = {.kind = TASK_MOVE, .place = n->place, .name = n->name, .unless = -1, .stop = -1, .turns = -1, .from = (uint32_t)from, .wrap = c.wrap};
-  draft.of = ia_placement(m->t, &c.from->type, &c.from->at);
-  draft.to = ia_placement(m->t, &n->type, &n->at);
+  draft.of = ia_placement(m->t, &c.from->type, &c.from->at, m->held[c.from->id].copies);
+  draft.to = ia_placement(m->t, &n->type, &n->at, m->held[n->id].copies);
   uint32_t n_before = m->t->buffers.len;
   draft.buffer = door_result(m, n, t, &box);
   m->held[n->id].buffer = (int32_t)draft.buffer;

@@ -12,7 +12,7 @@
 
 typedef struct Narrow {
   Rebuild b;
-  bool *shown;               /* by old id: something other than a vertex uses it, in its shape */
+  const bool *shown;         /* by old id: something other than a vertex uses it, in its shape */
   const bool **kept;         /* by old id: the dimensions that are left; NULL: all */
   const Expr *const *const *point;
 } Narrow;
@@ -23,24 +23,6 @@ typedef struct Draft {
   const Narrow *narrow;
   bool open;                 /* a read was not proved to be in range */
 } Draft;
-
-static void show(Narrow *w, const EinNode *n) {
-  if (n) w->shown[n->id] = true;
-}
-
-static void show_region(Narrow *w, const EinRegion *r) {
-  show(w, r->bound);
-  show(w, r->stop);
-  for (uint32_t i = 0; i < r->states.len; i++) show(w, r->states.at[i].init), show(w, r->states.at[i].next);
-  for (uint32_t i = 0; i < r->stacks.len; i++) show(w, r->stacks.at[i].node);
-  for (uint32_t i = 0; i < r->nodes.len; i++) {
-    const EinNode *n = r->nodes.at[i];
-    if (n->kind == EIN_REPEAT) show_region(w, n->body);
-    if (n->kind != EIN_VERTEX || !n->sum->by) continue;
-    show(w, n); /* a C function's operands and result keep their written shape */
-    for (uint32_t k = 0; k < n->sum->n_slot; k++) show(w, n->input[k]);
-  }
-}
 
 /* ---- what reads a narrower one --------------------------------------------------------------- */
 
@@ -190,12 +172,8 @@ static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = narrowed};
   Narrow w = {.b = {.arena = a, .pass = "narrow", .notes = notes}};
-  w.shown = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  w.shown = nodes_shown(a, g);
   w.kept = NEW_ARRAY(a, const bool *, g->n_nodes + 1);
-  for (uint32_t i = 0; i < g->inputs.len; i++) show(&w, g->inputs.at[i]->fallback);
-  for (uint32_t i = 0; i < g->outputs.len; i++) show(&w, g->outputs.at[i].node);
-  for (uint32_t i = 0; i < g->asserts.len; i++) show(&w, g->asserts.at[i].node);
-  show_region(&w, g->top);
   w.point = points_find(a, g, w.shown);
   return rebuild(&w.b, a, g, &rules, &w);
 }

@@ -40,6 +40,8 @@ EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Drops labels on which a vertex does not depend, if only vertices read it. */
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
+EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Cuts products too wide for the next pass (labels, or factors) into steps of two factors, in a cheap order. */
 EinGraph *graph_wide(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Returns g; or graph_wide of it if a vertex has more labels than loops would ever finish. For users of the program
@@ -76,7 +78,9 @@ typedef struct PassInfo {
   const char *name;
   EinGraph *(*run)(Arena *a, const EinGraph *g, PassNotes *notes);
 } PassInfo;
-enum { GRAPH_PASSES = 12 };
+/* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
+EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
+enum { GRAPH_PASSES = 13 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

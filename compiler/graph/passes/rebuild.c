@@ -196,3 +196,44 @@ EinGraph *rebuild(Rebuild *b, Arena *a, const EinGraph *g, const RebuildRules *r
   for (uint32_t i = 0; i < g->checks.len; i++) vec_push(a, b->g->checks, g->checks.at[i]);
   return b->g;
 }
+
+/* ---- who looks at what ------------------------------------------------------------------------- */
+
+static void show(bool *shown, const EinNode *n) {
+  if (n) shown[n->id] = true;
+}
+
+static void show_region(bool *shown, const EinRegion *r) {
+  show(shown, r->bound);
+  show(shown, r->stop);
+  for (uint32_t i = 0; i < r->states.len; i++) show(shown, r->states.at[i].init), show(shown, r->states.at[i].next);
+  for (uint32_t i = 0; i < r->stacks.len; i++) show(shown, r->stacks.at[i].node);
+  for (uint32_t i = 0; i < r->nodes.len; i++)
+    if (r->nodes.at[i]->kind == EIN_REPEAT) show_region(shown, r->nodes.at[i]->body);
+}
+
+/* A C function knows what is given and made as it was written. */
+static void show_given(bool *shown, const EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    if (n->kind == EIN_REPEAT) show_given(shown, n->body);
+    if (n->kind != EIN_VERTEX || !n->sum->by) continue;
+    show(shown, n);
+    for (uint32_t k = 0; k < n->sum->n_slot; k++) show(shown, n->input[k]);
+  }
+}
+
+bool *nodes_given(Arena *a, const EinGraph *g) {
+  bool *given = NEW_ARRAY(a, bool, g->n_nodes + 1);
+  show_given(given, g->top);
+  return given;
+}
+
+bool *nodes_shown(Arena *a, const EinGraph *g) {
+  bool *shown = nodes_given(a, g);
+  for (uint32_t i = 0; i < g->inputs.len; i++) show(shown, g->inputs.at[i]->fallback);
+  for (uint32_t i = 0; i < g->outputs.len; i++) show(shown, g->outputs.at[i].node);
+  for (uint32_t i = 0; i < g->asserts.len; i++) show(shown, g->asserts.at[i].node);
+  show_region(shown, g->top);
+  return shown;
+}

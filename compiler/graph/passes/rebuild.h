@@ -44,6 +44,10 @@ const Monoid *rebuild_monoid(Rebuild *b, const Monoid *m);
 EinNode *rebuild_vertex(Rebuild *b, EinRegion *r, const EinNode *n, EinSum *s, const Expr *const *bound,
                         const Str *label, EinNode *const *input);
 void rebuild_note(Rebuild *b, const char *what, Place place);
+/* By id: a C function is given it, or makes it; and: somebody else than a vertex of an equation wants it in its shape, an output, an
+ * assert, a repeat, a C function. */
+bool *nodes_given(Arena *a, const EinGraph *g);
+bool *nodes_shown(Arena *a, const EinGraph *g);
 
 /* ---- expressions: rules.c, pass_window.c -------------------------------------------------------------------- */
 /* Applies the laws of the scalar operations from the leaves up until none applies; each shared part once. */

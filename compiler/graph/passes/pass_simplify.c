@@ -1,5 +1,5 @@
-/* graph/passes/pass_simplify.c - simplifies one vertex after the other: applies the laws of rules.c, decides
- * conditions by decide.c, and removes labels that an equation pins.
+/* graph/passes/pass_simplify.c - simplifies one vertex after the other: applies the laws of rules.c, resolves conditions
+ * that decide.c decides or that enclosing conditions answer (under.c), and removes labels that an equation pins.
  *
  *   sum[j where j == e] body       e without j: body at j = e, where e is in range
  *   sum[j] select(j == e, x, 0)    the same
@@ -148,16 +148,7 @@ static bool pin_one(Simplify *s, Draft *d) {
 
 /* The negation of a comparison of integers, as a comparison; NULL: it is something else. */
 static const Expr *opposite(Exprs *p, const Expr *c) {
-  if (c->kind != EX_OP || c->arg[0]->dtype != DT_I64) return NULL;
-  switch ((Op)c->op) {
-  case OP_LT: return expr_op2(p, OP_GE, c->arg[0], c->arg[1]);
-  case OP_LE: return expr_op2(p, OP_GT, c->arg[0], c->arg[1]);
-  case OP_GT: return expr_op2(p, OP_LE, c->arg[0], c->arg[1]);
-  case OP_GE: return expr_op2(p, OP_LT, c->arg[0], c->arg[1]);
-  case OP_EQ: return expr_op2(p, OP_NE, c->arg[0], c->arg[1]);
-  case OP_NE: return expr_op2(p, OP_EQ, c->arg[0], c->arg[1]);
-  default: return NULL;
-  }
+  return c->kind == EX_OP && c->arg[0]->dtype == DT_I64 ? expr_opposite(p, c) : NULL;
 }
 
 /* Whether a point determines one of the output's labels: label == e, solved from among other terms. NULL: none. */
@@ -339,6 +330,21 @@ static const Expr *not_true(const Expr *e) {
   return e && e->kind == EX_INT && e->i ? NULL : e;
 }
 
+/* Conditions that others around them answer. */
+static const Expr *answered(Simplify *s, Draft *d, const Expr *e, const Expr *domain, const Expr *where) {
+  uint32_t count = 0;
+  if (!e || !(e->n || e->dtype == DT_BOOL)) return e;
+  const Expr *to = expr_under(s->b.arena, s->decide.p, e, (const Expr *[]){domain, where}, 2, &count);
+  for (; count; count--) rebuild_note(&s->b, "conditions answered", d->place);
+  d->changed |= to != e;
+  return to == e ? e : lawful(s, d, to);
+}
+
+static void answer(Simplify *s, Draft *d) {
+  d->sum.where = not_true(answered(s, d, d->sum.where, d->sum.domain, NULL));
+  d->sum.body = answered(s, d, d->sum.body, d->sum.domain, d->sum.where);
+}
+
 static void prune(Simplify *s, Draft *d) {
   Decide *k = &s->decide;
   EinSum was = d->sum;
@@ -393,6 +399,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   d.sum.body = lawful(s, &d, d.sum.body);
   d.sum.where = not_true(lawful(s, &d, d.sum.where));
   d.sum.domain = not_true(lawful(s, &d, d.sum.domain));
+  answer(s, &d);
   prune(s, &d);
   if (d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
     bool any = false, value = !is_arg(&d.sum);
@@ -407,6 +414,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   if (!d.changed) return rebuild_copy(b, r, n);
   d.sum.body = lawful(s, &d, d.sum.body);
   d.sum.where = not_true(lawful(s, &d, d.sum.where));
+  answer(s, &d);
   EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
   for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
   return rebuild_vertex(b, r, n, &d.sum, d.bound, d.label, input);

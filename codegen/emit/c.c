@@ -44,11 +44,20 @@ static bool has_repeat(const Tasks *list) {
   return false;
 }
 
+/* How many turns it makes at most, if the host can compute that instead of waiting for a device; NULL: it is read. */
+static const Expr *turns_known(const Calls *c, const Task *k) {
+  const Expr *e = c->p->device ? task_turns_within(c->p->p->tasks, k) : NULL;
+  return e && c_is_known(e) ? e : NULL;
+}
+
 static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
   uint32_t d = k->depth;
-  const char *made = d ? arena_printf(c->p->arena, "ctx->turn[%u]", d) : "ein_turns(ctx)";
-  buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = %s_i64(ctx, %u); %s < turns;) {\n", in, d, in, calls(c), k->buffer, made);
+  const Expr *known = turns_known(c, k);
+  buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = ", in, d, in);
+  if (known) c_known(c->p, known);
+  else buf_printf(out, "%s_i64(ctx, %u)", calls(c), k->buffer);
+  buf_printf(out, "; %s < turns;) {\n", d ? arena_printf(c->p->arena, "ctx->turn[%u]", d) : "ein_turns(ctx)");
   buf_printf(out, "%s  if (ein_cancelled(ctx)) return ein_state(ctx);\n", in);
   list_print(c, &k->body, depth + 1);
   step_print(c, k->step, 0, arena_printf(c->p->arena, "%s  ", in));
@@ -59,7 +68,7 @@ static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   if (c->p->device) buf_printf(out, "%s  ein_cuda_turned(ctx, %d);\n", in, has_repeat(&k->body));
   if (k->stop >= 0) buf_printf(out, "%s  if (stop) break;\n", in);
   buf_printf(out, "%s}\n", in);
-  if (k->turns >= 0) buf_printf(out, "%s%s_set_i64(ctx, %d, ctx->turn[%u]);\n", in, calls(c), k->turns, d);
+  if (k->turns >= 0) buf_printf(out, "%s%s_%s_i64(ctx, %d, ctx->turn[%u]);\n", in, calls(c), known && k->stop < 0 ? "put" : "set", k->turns, d);
 }
 
 /* The task's buffer, if sites may lack it; NULL: all have it. */

@@ -37,18 +37,21 @@ bool c_is_array(const LoopPlace *x) { return x->space != SPACE_BUFFER && x->rank
 static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
 bool c_is_small(const LoopPlace *x) { return is_half(x->dtype) && (x->space == SPACE_BUFFER || x->small); }
 
-/* Whether `sizes_of` computes it ahead: i64 arithmetic over dims. */
-static bool is_size(const Expr *e) {
-  if (e->kind == EX_INT || e->kind == EX_DIM) return e->dtype == DT_I64;
-  if (e->kind != EX_OP || e->dtype != DT_I64 || e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM)) return false;
+/* Whether the host knows its value in a run: i64 arithmetic over dims and turns. */
+bool c_is_known(const Expr *e) {
+  if (e->kind == EX_INT || e->kind == EX_DIM || e->kind == EX_TURN) return e->dtype == DT_I64;
+  if (e->kind != EX_OP || e->dtype != DT_I64 || e->has & (HAS_LABEL | HAS_READ | HAS_PARAM)) return false;
   switch ((Op)e->op) {
   case OP_ADD: case OP_SUB: case OP_MUL: case OP_IDIV: case OP_MOD: case OP_MIN: case OP_MAX: case OP_NEG: break;
   default: return false;
   }
   for (uint32_t k = 0; k < e->n; k++)
-    if (!is_size(e->arg[k])) return false;
+    if (!c_is_known(e->arg[k])) return false;
   return true;
 }
+
+/* Whether `sizes_of` computes it ahead. */
+static bool is_size(const Expr *e) { return !(e->has & HAS_TURN) && c_is_known(e); }
 
 /* ---- names ------------------------------------------------------------------------------- */
 
@@ -707,4 +710,21 @@ void c_checked(CPrinter *p, Buf *out, const Expr *e) {
   else if (e->kind == EX_DIM) buf_printf(out, "dim[%u]", open_dim(p->p->tasks, e->name));
   else if (name) checked_arguments(p, out, e, name);
   else checked_template(p, out, e);
+}
+
+static void known_template(CPrinter *p, const Expr *e) {
+  buf_char(p->out, '(');
+  for (const char *s = op_text(e); *s; s++) {
+    if (*s == '$') c_known(p, e->arg[*++s - '0']);
+    else if (*s == '@') buf_str(p->out, dtype_name(DT_I64));
+    else buf_char(p->out, *s);
+  }
+  buf_char(p->out, ')');
+}
+
+void c_known(CPrinter *p, const Expr *e) {
+  if (e->kind == EX_INT) c_int(p->out, DT_I64, e->i);
+  else if (e->kind == EX_TURN) buf_printf(p->out, "ctx->turn[%lld]", (long long)e->i);
+  else if (is_size(e)) buf_printf(p->out, "ctx->size[%u]", c_size_number(p, e));
+  else known_template(p, e);
 }

@@ -67,6 +67,8 @@ uint32_t c_last_axis(const LoopPlace *x, uint32_t axis);
 void c_stride(CPrinter *p, uint32_t place, uint32_t axis);
 /* A dims-only expression with checked arithmetic, for sizes_of; dims by name. */
 void c_checked(CPrinter *p, Buf *out, const Expr *e);
+bool c_is_known(const Expr *e); /* whether the host knows the value: sizes, numbers and turn counters */
+void c_known(CPrinter *p, const Expr *e); /* prints it for the run, outside kernels; needs c_is_known */
 void c_file(Buf *b, Str file); /* a file's name as a literal, without its folder: the same bytes in every folder */
 Str c_size(CPrinter *p, const Expr *e); /* the name of a dims-only expression in this kernel */
 /* Begins a function of the kernel; chunk: the name of a parameter that no thread loop uses. */

@@ -6,7 +6,7 @@
  *
  *   a launch    the kernel; blocks along x, y, z; threads along x, y, z; how many parameters; how many words of
  *               ein_device, or 0; the parameters; these words
- *   a zero      the address, how many bytes, the purpose
+ *   a fill      the address, how many bytes, the byte, the purpose
  *   across      to, from, how many bytes, the purpose
  *   a product   see by_cublas.h
  */
@@ -14,7 +14,7 @@
 #define EIN_CUDA_ASKS_H
 
 enum { EIN_CUDA_MOST = 500 };  /* parameters of a kernel, which take at most 4 KB */
-enum { EIN_ASK_LAUNCH, EIN_ASK_ZERO, EIN_ASK_ACROSS, EIN_ASK_PRODUCT };
+enum { EIN_ASK_LAUNCH, EIN_ASK_FILL, EIN_ASK_ACROSS, EIN_ASK_PRODUCT };
 enum {
   EIN_ASK_HEAD = 2,            /* words before those that depend on the kind */
   EIN_ASK_GIVEN = 9,           /* of a launch: the kernel's parameters begin this many words after the head */

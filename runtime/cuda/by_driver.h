@@ -305,11 +305,23 @@ static int ein_gpu_across(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, 
   return ein_gpu_asked(ctx, g);
 }
 
-static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) {
-  uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_ZERO, 3);
+static int ein_gpu_fill(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, unsigned char byte, const char *what) {
+  uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_FILL, 4);
   if (!w) return 0;
-  w[0] = (uint64_t)(uintptr_t)at, w[1] = bytes, w[2] = (uint64_t)(uintptr_t)what;
+  w[0] = (uint64_t)(uintptr_t)at, w[1] = bytes, w[2] = byte, w[3] = (uint64_t)(uintptr_t)what;
   return ein_gpu_asked(ctx, g);
+}
+
+static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) { return ein_gpu_fill(ctx, g, at, bytes, 0, what); }
+
+/* Copies a few bytes as fills, without a wait. `from` may change once this returns. */
+static int ein_gpu_put(ein_ctx *ctx, ein_gpu *g, void *at, const void *from, size_t bytes, const char *what) {
+  const unsigned char *byte = (const unsigned char *)from;
+  for (size_t k = 0, end; k < bytes; k = end) {
+    for (end = k + 1; end < bytes && byte[end] == byte[k];) end++;
+    if (!ein_gpu_fill(ctx, g, (char *)at + k, end - k, byte[k], what)) return 0;
+  }
+  return 1;
 }
 
 /* parameter: n of 8 bytes each; now: one more after them; NULL: the kernel takes none. */

@@ -46,6 +46,9 @@ static void ein_gpu_drop(ein_gpu *g, void *at) { (void)g, (void)cudaFree(at); }
 static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   return (void)g, ein_gpu_ok(ctx, cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), what);
 }
+static int ein_gpu_put(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
+  return ein_gpu_up(ctx, g, to, from, bytes, what);
+}
 static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   return (void)g, ein_gpu_ok(ctx, cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), what);
 }

@@ -332,6 +332,12 @@ static EIN_UNUSED void ein_cuda_set_i64(ein_ctx *ctx, int buffer, int64_t value)
   ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), &value, sizeof value, "a number");
 }
 
+/* The same without a wait, as part of the list. For numbers that do not depend on data: another number makes another list,
+ * which has no graph yet. */
+static EIN_UNUSED void ein_cuda_put_i64(ein_ctx *ctx, int buffer, int64_t value) {
+  if (ein_state(ctx) == EIN_OK) ein_gpu_put(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), &value, sizeof value, "a number");
+}
+
 /* Before a launch: whether it has any work, and the run has not failed. */
 static EIN_UNUSED int ein_cuda_any(ein_ctx *ctx, int64_t gx, int64_t gy, int64_t gz) {
   if (gx <= 0 || gy <= 0 || gz <= 0 || ein_state(ctx) != EIN_OK) return 0;

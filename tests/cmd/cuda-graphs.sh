@@ -88,7 +88,57 @@ repeat t < 9 until sum[k] y[k] > 100 {
 }
 output z[k] = y[k]
 END
+cat >loop.ein <<'END'
+dim T
+input x[k:128] : f32
+input w[t:T] : f32
+repeat t < T + 1 {
+  state y[k] = x[k]
+  repeat u < 3 {
+    state z[k] = y[k]
+    next z[k] = z[k] + w[min(u, T - 1)]
+  }
+  repeat v < 2 * t - 3 {
+    state a[k] = z[k]
+    next a[k] = 0.5 * a[k] + v
+  }
+  next y[k] = a[k] + v
+}
+output r[k] = y[k] + t
+output t
+END
+# Numbers of turns that are constants, or over sizes and outer turns, are not read: there come the outputs, and once what kernels met.
+want 0 "$EIN" verify loop.ein -D T=4 x=iota w=iota --target=cuda
+want 0 "$EIN" run loop.ein -D T=4 x=iota w=iota --target=cuda -v
+says '528 bytes went there, 544 came back'
+# One over a counter whose repeat is over is read.
+cat >over.ein <<'END'
+input X[i:48] : f32
+repeat u < 4 {
+  state s[i] = X[i]
+  repeat v < u + 1 {
+    state w[i] = s[i]
+    next w[i] = w[i] + 1
+  }
+  next s[i] = w[i]
+}
+repeat z < 3 {
+  state q[i] = s[i]
+  next q[i] = q[i] + z
+}
+output Y[i] = q[i]
+END
+want 0 "$EIN" build over.ein --target=cuda --stop=task -o over.task
+grep -q '^repeat 13..15 z < %6' over.task || wrong "other numbers in over.task"
+sed -i 's/^\(buffer %4 work .. : i64 alive\) 3..5/\1 2..13/; s/ z < %6/ z < %4/' over.task
+want 0 "$EIN" build over.task --emit=cuda
+[ "$(grep -c '(int64_t turns = ein_cuda_i64(ctx, 4);' out)" = 1 ] || wrong "a counter is taken behind its repeat"
+want 0 "$EIN" run over.task X=iota --target=c
+cp out once
+want 0 "$EIN" run over.task X=iota --target=cuda
+cmp -s out once || wrong "other numbers: $line"
 want 0 "$EIN" build step.ein --target=cuda --lib -o lib/ --flags=-O1
+want 0 "$EIN" build loop.ein --target=cuda --lib -o lib/ --flags=-O1
 want 0 "$EIN" build wait.ein --target=cuda --lib -o lib/ --flags=-O1
 cat >calls.c <<'END'
 #include <math.h>
@@ -96,6 +146,7 @@ cat >calls.c <<'END'
 #include <stdlib.h>
 #include <string.h>
 #include "step.h"
+#include "loop.h"
 #include "wait.h"
 int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuDevicePrimaryCtxRelease_v2(int), cuCtxPushCurrent_v2(void *);
 int cuMemAlloc_v2(uint64_t *, size_t), cuMemFree_v2(uint64_t), cuStreamCreate(void **, unsigned), cuStreamDestroy_v2(void *), cuStreamSynchronize(void *);
@@ -146,6 +197,43 @@ static void runs(const char *what, step_ctx *ctx, int n, int pieces, int turn) {
   printf("%s: %d, %s graphs made, %d graph launches, %s\n", what, ok, count.graphs > was.graphs ? "new" : "no", (int)(count.graph_launches - was.graph_launches),
          count.launches > was.launches ? "some more launches" : "no others");
 }
+/* A repeat whose numbers of turns the host knows, in a graph of ours: `t` turns, and what it comes to then. */
+static void loops(const ein_config *config) {
+  enum { T = 4 };
+  static int64_t few[] = {T};
+  void *graph, *made;
+  float w[T] = {1, 2, 3, 4};
+  int64_t turns = 0, wrong = 0;
+  uint64_t dw, dt;
+  loop_ctx *l = NULL;
+  loop_sizes sizes = {.T = T};
+  check(cuMemAlloc_v2(&dw, sizeof w) || cuMemAlloc_v2(&dt, sizeof turns) || cuMemcpyHtoDAsync_v2(dw, w, sizeof w, stream), "memory");
+  check(loop_create(config, &l) || loop_plan(l, &sizes), "plan");
+  loop_inputs in = {.x = view(dx[0], 2, 1), .w = {(void *)(uintptr_t)dw, 2, 0, 1, EIN_F32, few, NULL, 0}};
+  loop_outputs out = {.r = view(dy[1], 2, 1), .t = {(void *)(uintptr_t)dt, 2, 0, 0, EIN_I64, NULL, NULL, 0}};
+  check(cuStreamBeginCapture_v2(stream, 0), "begin");
+  int status = loop_run(l, &in, &out);
+  check(cuStreamEndCapture(stream, &graph), "end");
+  printf("a repeat captured: %d%s\n", status, status ? loop_last_error(l) : "");
+  check(status || cuGraphInstantiateWithFlags(&made, graph, 0), "graph");
+  for (int run = 1; run < 4; run++) {
+    give(0, (float)run);
+    check(cuGraphLaunch(made, stream) || cuMemcpyDtoHAsync_v2(y, dy[1], sizeof y, stream) || cuMemcpyDtoHAsync_v2(&turns, dt, sizeof turns, stream), "launch");
+    check(cuStreamSynchronize(stream), "wait");
+    for (int k = 0; k < N; k++) {
+      float s = x[k];
+      for (int t = 0; t <= T; t++) {
+        for (int u = 0; u < 3; u++) s += w[u];
+        for (int v = 0; v < 2 * t - 3; v++) s = 0.5f * s + (float)v;
+        s += (float)(2 * t > 3 ? 2 * t - 3 : 0);
+      }
+      wrong += !(fabsf(y[k] - (s + T + 1)) <= 1e-4f * fabsf(s));
+    }
+  }
+  printf("%d wrong, %d turns\n", (int)wrong, (int)turns);
+  check(cuGraphExecDestroy(made) || cuGraphDestroy(graph), "destroy");
+  loop_destroy(l), cuMemFree_v2(dw), cuMemFree_v2(dt);
+}
 int main(void) {
   void *graph, *made;
   for (int i = 0; i < N; i++)
@@ -185,6 +273,7 @@ int main(void) {
   check(cuGraphExecDestroy(made) || cuGraphDestroy(graph), "destroy");
   runs("behind it", ctx, 2, 1, 0);
   step_destroy(ctx);
+  loops(&config);
 
   wait_ctx *w = NULL;
   check(wait_create(&config, &w) || wait_plan(w, NULL), "plan");
@@ -201,7 +290,7 @@ int main(void) {
   return 0;
 }
 END
-want 0 cc -std=c99 -D_GNU_SOURCE -O1 calls.c $(pkg-config --cflags --libs lib/step.pc lib/wait.pc) -L"$standin" -l:libcuda.so.1 -lm -o calls
+want 0 cc -std=c99 -D_GNU_SOURCE -O1 calls.c $(pkg-config --cflags --libs lib/step.pc lib/loop.pc lib/wait.pc) -L"$standin" -l:libcuda.so.1 -lm -o calls
 cat >wanted <<'END'
 the same: 1, new graphs made, 2 graph launches, some more launches
 the same again: 1, no graphs made, 3 graph launches, no others
@@ -211,6 +300,8 @@ others: 1, no graphs made, 5 graph launches, no others
 captured: 0
 6 the stream is being captured, and the run has to wait for the device: A is on the host
 behind it: 1, no graphs made, 2 graph launches, no others
+a repeat captured: 0
+0 wrong, 5 turns
 6 the stream is being captured, and the run has to wait for the device: it looks at what is made there
 0
 END

@@ -200,11 +200,32 @@ static void check_kernel(Check *c, const Task *k) {
 
 /* ---- repeats --------------------------------------------------------------------------------------- */
 
-const Expr *task_turns(const TaskGraph *t, const Task *repeat) {
+static const Expr *turns_over(const TaskGraph *t, const Task *repeat, unsigned has) {
   const TaskStage *s = writer_of(t, repeat->buffer);
   const EinSum *sum = s ? s->sum : NULL;
-  bool plain = sum && sum->reducer == RED_NONE && !sum->domain && !(sum->body->has & ~(unsigned)HAS_DIM);
+  bool plain = sum && sum->reducer == RED_NONE && !sum->domain && !(sum->body->has & ~has);
   return plain ? expr_normal(t->exprs, sum->body) : NULL;
+}
+
+const Expr *task_turns(const TaskGraph *t, const Task *repeat) { return turns_over(t, repeat, HAS_DIM); }
+
+/* Whether a kernel ahead of the repeat makes its number of turns, in a turn that goes on: in its list, or in one around that. */
+static bool made_in_turn(const TaskGraph *t, const Task *repeat) {
+  const Task *around;
+  for (const Tasks *list = &t->tasks; list; list = around ? &around->body : NULL) {
+    around = NULL;
+    for (uint32_t i = 0; i < list->len && list->at[i]->step < repeat->step; i++) {
+      const Task *k = list->at[i];
+      if (k->kind == TASK_KERNEL && task_writes(t, k, repeat->buffer)) return true;
+      if (k->kind == TASK_REPEAT && k->end > repeat->step) around = k;
+    }
+  }
+  return false;
+}
+
+const Expr *task_turns_within(const TaskGraph *t, const Task *repeat) {
+  const Expr *e = turns_over(t, repeat, HAS_DIM | HAS_TURN);
+  return e && e->has & HAS_TURN && !made_in_turn(t, repeat) ? NULL : e;
 }
 
 static void check_tasks(Check *c, const Tasks *list) {

@@ -101,13 +101,16 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
   return d;
 }
 
+/* What the block begins with: faults, and room for a scalar that the host reads. */
+typedef struct ein_cuda_seen { ein_device_fault fault; unsigned char value[sizeof(int64_t)]; } ein_cuda_seen;
+
 enum { EIN_CUDA_ALIGN = 256 };
 static size_t ein_cuda_round(size_t bytes) { return (bytes + EIN_CUDA_ALIGN - 1) / EIN_CUDA_ALIGN * EIN_CUDA_ALIGN; }
 
 /* Places the work buffers and the moves' memory in the block, as on the host. Returns the block's size. */
 static size_t ein_cuda_lay(ein_ctx *ctx, ein_cuda *d, char *block) {
   const ein_inside *in = ctx->inside;
-  size_t used = ein_cuda_round(sizeof(ein_device_fault)), end = used;
+  size_t used = ein_cuda_round(sizeof(ein_cuda_seen)), end = used;
   for (int w = 0; w < in->n_laid; w++) {
     size_t to = used + (size_t)in->offset[w] + (size_t)in->bytes[w];
     if (block && w < in->n_work) d->at[in->work[w]] = block + used + in->offset[w];
@@ -246,13 +249,30 @@ static int ein_cuda_get(ein_ctx *ctx, void *to, const void *from, size_t bytes, 
   return ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, to, from, bytes, what);
 }
 
-/* Reports faults that kernels have met so far. Returns the context's status. */
-static ein_status ein_cuda_settle(ein_ctx *ctx) {
-  ein_device_fault f;
+/* Brings what the block begins with, with so many bytes of `value`, and reports faults that kernels have met so far.
+ * Returns the context's status. */
+static ein_status ein_cuda_see(ein_ctx *ctx, ein_cuda_seen *x, size_t bytes) {
   if (ein_state(ctx) != EIN_OK) return ein_state(ctx);
-  if (!ein_cuda_get(ctx, &f, ein_cuda_of(ctx)->block, sizeof f, "a kernel")) return ein_state(ctx);
-  if (f.met) ein_fault(ctx, f.site, f.index, f.extent);
+  if (!ein_cuda_get(ctx, x, ein_cuda_of(ctx)->block, offsetof(ein_cuda_seen, value) + bytes, "a kernel")) return ein_state(ctx);
+  if (x->fault.met) ein_fault(ctx, x->fault.site, x->fault.index, x->fault.extent);
   return ein_cancelled(ctx);
+}
+
+static ein_status ein_cuda_settle(ein_ctx *ctx) {
+  ein_cuda_seen x;
+  return ein_cuda_see(ctx, &x, 0);
+}
+
+/* Reads a scalar after what makes it. The device copies it next to the faults, so one wait brings both. Returns 0 if the run
+ * has failed. */
+static int ein_cuda_look(ein_ctx *ctx, void *to, int buffer, size_t bytes, const char *what) {
+  ein_cuda *d = ein_cuda_of(ctx);
+  ein_cuda_seen x;
+  if (ein_state(ctx) != EIN_OK) return 0;
+  if (!ein_gpu_across(ctx, &d->gpu, d->block + offsetof(ein_cuda_seen, value), ein_cuda_at(ctx, buffer), bytes, what)) return 0;
+  if (ein_cuda_see(ctx, &x, bytes) != EIN_OK) return 0;
+  memcpy(to, x.value, bytes);
+  return 1;
 }
 
 /* Checks a run in a stream that the caller is capturing for a graph: it must not wait for anything. */
@@ -318,13 +338,13 @@ static EIN_UNUSED void ein_cuda_exchange(ein_ctx *ctx, int a, int b) {
 /* Reads a value on the host, after waiting for the kernels that compute it. Returns 0 after a failure. */
 static EIN_UNUSED int64_t ein_cuda_i64(ein_ctx *ctx, int buffer) {
   int64_t x = 0;
-  if (ein_cuda_settle(ctx) == EIN_OK) ein_cuda_get(ctx, &x, ein_cuda_at(ctx, buffer), sizeof x, "a number");
+  ein_cuda_look(ctx, &x, buffer, sizeof x, "a number");
   return x;
 }
 
 static EIN_UNUSED int ein_cuda_true(ein_ctx *ctx, int buffer) {
   unsigned char x = 0;
-  if (ein_cuda_settle(ctx) == EIN_OK) ein_cuda_get(ctx, &x, ein_cuda_at(ctx, buffer), sizeof x, "a condition");
+  ein_cuda_look(ctx, &x, buffer, sizeof x, "a condition");
   return x != 0;
 }
 

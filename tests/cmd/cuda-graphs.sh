@@ -82,7 +82,7 @@ output y[i] = b[i] + sum[j] abs(D[i, j]) * x[j]
 END
 cat >wait.ein <<'END'
 input x[k:128] : f32
-repeat t < 9 until sum[k] y[k] > 100 {
+repeat t < 9 until sum[k] y[k] > 40000 {
   state y[k] = x[k]
   next y[k] = 2 * y[k]
 }
@@ -108,9 +108,16 @@ output r[k] = y[k] + t
 output t
 END
 # Numbers of turns that are constants, or over sizes and outer turns, are not read: there come the outputs, and once what kernels met.
+rm -f "$EIN_STANDIN_REPORT"
 want 0 "$EIN" verify loop.ein -D T=4 x=iota w=iota --target=cuda
+did ''
 want 0 "$EIN" run loop.ein -D T=4 x=iota w=iota --target=cuda -v
 says '528 bytes went there, 544 came back'
+did '; 8 waits' # for two inputs, what kernels met, two outputs, and three at the end
+# A turn that looks at a value has one wait.
+want 0 "$EIN" run wait.ein x=iota --target=cuda
+shows 'z[k:128]'
+did '; 10 waits' # for the input, of four turns, what kernels met, the output, and three at the end
 # One over a counter whose repeat is over is read.
 cat >over.ein <<'END'
 input X[i:48] : f32

@@ -51,7 +51,7 @@ static struct {
   Stream *stream[64];
   int dead, streams, modules;
   int allocations, launches, loads, live;
-  int captures, instances, graph_launches, graph_sets, base_captures, base_instances, base_graph_launches, base_graph_sets;
+  int captures, instances, graph_launches, graph_sets, waits, base_captures, base_instances, base_graph_launches, base_graph_sets;
   char injected[256];
   int base_allocations, base_launches, base_loads; /* where that was changed */
 } my;
@@ -108,7 +108,7 @@ static void report(void) {
   FILE *f = path ? fopen(path, "a") : NULL;
   if (!f) return;
   fprintf(f, "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; graphs: %d made, %d launched, "
-             "%d kernels told\n", my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances, my.graph_launches, my.graph_sets);
+             "%d kernels told; %d waits\n", my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances, my.graph_launches, my.graph_sets, my.waits);
   fclose(f);
 }
 
@@ -493,6 +493,7 @@ int cuStreamSynchronize(void *stream) {
   Stream **x = stream_find(stream);
   if (!x) return INVALID;
   NOT_IN_CAPTURE(stream);
+  my.waits++;
   return stream_done(*x);
 }
 

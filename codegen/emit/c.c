@@ -44,7 +44,7 @@ static bool has_repeat(const Tasks *list) {
   return false;
 }
 
-/* How many turns it makes at most, if the host can compute that instead of waiting for a device; NULL: it is read. */
+/* The largest number of turns, if the host can compute it instead of waiting for a device; NULL: it must be read. */
 static const Expr *turns_known(const Calls *c, const Task *k) {
   const Expr *e = c->p->device ? task_turns_within(c->p->p->tasks, k) : NULL;
   return e && c_is_known(e) ? e : NULL;

@@ -187,7 +187,7 @@ bool task_check_text(const TaskGraph *t, Diags *d);
 bool task_check_ranges(const TaskGraph *t, Diags *d);
 /* The most turns of a repeat, over dims only; NULL: not known without running. */
 const Expr *task_turns(const TaskGraph *t, const Task *repeat);
-/* The same over dims and the turns of the repeats around it. */
+/* The same, over dims and the turn counters of enclosing repeats. */
 const Expr *task_turns_within(const TaskGraph *t, const Task *repeat);
 
 /* Marks the buffers that tasks store to or read; the others are arrays inside a kernel that all its threads share. */

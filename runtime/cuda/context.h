@@ -101,7 +101,7 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
   return d;
 }
 
-/* What the block begins with: faults, and room for a scalar that the host reads. */
+/* The start of the block: faults, and room for a scalar that the host reads. */
 typedef struct ein_cuda_seen { ein_device_fault fault; unsigned char value[sizeof(int64_t)]; } ein_cuda_seen;
 
 enum { EIN_CUDA_ALIGN = 256 };
@@ -249,8 +249,8 @@ static int ein_cuda_get(ein_ctx *ctx, void *to, const void *from, size_t bytes, 
   return ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, to, from, bytes, what);
 }
 
-/* Brings what the block begins with, with so many bytes of `value`, and reports faults that kernels have met so far.
- * Returns the context's status. */
+/* Copies the start of the block to the host, with that many bytes of `value`, and reports faults that kernels have met
+ * so far. Returns the context's status. */
 static ein_status ein_cuda_see(ein_ctx *ctx, ein_cuda_seen *x, size_t bytes) {
   if (ein_state(ctx) != EIN_OK) return ein_state(ctx);
   if (!ein_cuda_get(ctx, x, ein_cuda_of(ctx)->block, offsetof(ein_cuda_seen, value) + bytes, "a kernel")) return ein_state(ctx);
@@ -263,8 +263,8 @@ static ein_status ein_cuda_settle(ein_ctx *ctx) {
   return ein_cuda_see(ctx, &x, 0);
 }
 
-/* Reads a scalar after what makes it. The device copies it next to the faults, so one wait brings both. Returns 0 if the run
- * has failed. */
+/* Reads a scalar after the kernels that compute it. The device copies it next to the faults, so that one wait gets
+ * both. Returns 0 if the run has failed. */
 static int ein_cuda_look(ein_ctx *ctx, void *to, int buffer, size_t bytes, const char *what) {
   ein_cuda *d = ein_cuda_of(ctx);
   ein_cuda_seen x;
@@ -352,8 +352,8 @@ static EIN_UNUSED void ein_cuda_set_i64(ein_ctx *ctx, int buffer, int64_t value)
   ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), &value, sizeof value, "a number");
 }
 
-/* The same without a wait, as part of the list. For numbers that do not depend on data: another number makes another list,
- * which has no graph yet. */
+/* The same without a wait, as part of the list. Only for numbers that do not depend on data: each new number makes a
+ * new list, which has no graph yet. */
 static EIN_UNUSED void ein_cuda_put_i64(ein_ctx *ctx, int buffer, int64_t value) {
   if (ein_state(ctx) == EIN_OK) ein_gpu_put(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), &value, sizeof value, "a number");
 }

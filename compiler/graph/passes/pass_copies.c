@@ -1,17 +1,19 @@
-/* graph/passes/pass_copies.c - a vertex that is another tensor as it is goes, and whoever reads it reads the other one: W[i,j] = X[i,j].
+/* graph/passes/pass_copies.c - removes vertices that copy another tensor (W[i,j] = X[i,j]); their readers read that
+ * tensor instead.
  *
- * An output, what a repeat carries on and what is tested are tensors of their own, so a copy of what is none (an input, a state, what a repeat
- * leaves) stays there; a copy of a vertex next to it is that vertex. What a C function is given or makes stays as it was written. A copy with a
- * domain of its own has fewer values than what it copies, so it goes only if both have the same one. */
+ * Outputs, the values that a repeat carries over and asserted values are vertices of their own. So if such a vertex
+ * copies an input, a state or a repeat's result, it stays; if it copies a vertex of the same region, that vertex takes
+ * its part. Arguments and results of C functions stay as written. A copy with a domain has fewer values than the
+ * tensor it copies, so it is removed only if both have the same domain. */
 #include "rebuild.h"
 
 typedef struct Copies {
   Rebuild b;
-  bool *shown, *given;       /* by old id: somebody else than an equation wants it; a C function does */
-  const EinNode **first;     /* by old id of a copy that goes: what stands for it, which stays */
+  bool *shown, *given;       /* by old id: something other than an equation uses it; a C function takes or makes it */
+  const EinNode **first;     /* by old id of a removed copy: the tensor that replaces it, which stays */
 } Copies;
 
-/* Are the labels the dimensions, each as long as the one it goes along in `of`? */
+/* Whether n has the rank, dtype and extents of `of`, and one label for each dimension. */
 static bool same_shape(const EinNode *n, const EinNode *of) {
   if (n->rank != of->rank || n->sum->n_out != n->rank || n->dtype != of->dtype) return false;
   for (uint32_t k = 0; k < n->rank; k++)
@@ -19,19 +21,19 @@ static bool same_shape(const EinNode *n, const EinNode *of) {
   return true;
 }
 
-/* May n's part be taken by what it copies? */
+/* Whether `of`, which n copies, may replace n. */
 static bool may_go(const Copies *c, const EinNode *n, const EinNode *of) {
   if (!c->shown[n->id]) return true;
   return !c->given[n->id] && !c->shown[of->id] && of->kind == EIN_VERTEX && of->region == n->region;
 }
 
-/* Data that a domain asks are slots of its own vertex. */
+/* Whether n has no domain, or that of `of`. One that reads data never counts as the same: slots differ by vertex. */
 static bool same_domain(const EinNode *n, const EinNode *of) {
   const Expr *d = n->sum->domain;
   return !d || (of->kind == EIN_VERTEX && d == of->sum->domain && !(d->has & HAS_READ));
 }
 
-/* What n copies, element by element; NULL: it is no copy. */
+/* The tensor that n copies element by element; NULL if n is not a copy. */
 static const EinNode *copied(const EinNode *n) {
   const EinSum *s = n->sum;
   const Expr *e = s->body;

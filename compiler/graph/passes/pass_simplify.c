@@ -330,7 +330,7 @@ static const Expr *not_true(const Expr *e) {
   return e && e->kind == EX_INT && e->i ? NULL : e;
 }
 
-/* Conditions that others around them answer. */
+/* Resolves conditions that enclosing conditions answer. */
 static const Expr *answered(Simplify *s, Draft *d, const Expr *e, const Expr *domain, const Expr *where) {
   uint32_t count = 0;
   if (!e || !(e->n || e->dtype == DT_BOOL)) return e;

@@ -197,7 +197,7 @@ EinGraph *rebuild(Rebuild *b, Arena *a, const EinGraph *g, const RebuildRules *r
   return b->g;
 }
 
-/* ---- who looks at what ------------------------------------------------------------------------- */
+/* ---- what uses a node ------------------------------------------------------------------------- */
 
 static void show(bool *shown, const EinNode *n) {
   if (n) shown[n->id] = true;
@@ -212,7 +212,7 @@ static void show_region(bool *shown, const EinRegion *r) {
     if (r->nodes.at[i]->kind == EIN_REPEAT) show_region(shown, r->nodes.at[i]->body);
 }
 
-/* A C function knows what is given and made as it was written. */
+/* A C function gets its arguments, and makes its results, as they were written. */
 static void show_given(bool *shown, const EinRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const EinNode *n = r->nodes.at[i];

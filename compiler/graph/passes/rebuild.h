@@ -44,8 +44,8 @@ const Monoid *rebuild_monoid(Rebuild *b, const Monoid *m);
 EinNode *rebuild_vertex(Rebuild *b, EinRegion *r, const EinNode *n, EinSum *s, const Expr *const *bound,
                         const Str *label, EinNode *const *input);
 void rebuild_note(Rebuild *b, const char *what, Place place);
-/* By id: a C function is given it, or makes it; and: somebody else than a vertex of an equation wants it in its shape, an output, an
- * assert, a repeat, a C function. */
+/* By id: whether a C function takes or makes the node; whether something other than a vertex uses it, in its shape: an
+ * output, an assert, a repeat or a C function. */
 bool *nodes_given(Arena *a, const EinGraph *g);
 bool *nodes_shown(Arena *a, const EinGraph *g);
 

@@ -1,6 +1,7 @@
-/* graph/passes/under.c - conditions that a condition around them answers: `if c then (if c then a else b) else d`. An expression is walked from
- * above with what is known to hold, or not to hold, where the walk is: the very same expressions, so that data and floats (which may be NaN) are
- * none the worse for it, and of integers their opposites too. What is walked is bounded; where that is spent, things stay as they are. */
+/* graph/passes/under.c - resolves conditions that an enclosing one answers: `if c then (if c then a else b) else d`.
+ * Walks an expression from the top, with the conditions known to be true or false at that point. Only identical
+ * expressions match, which is safe for data and for floats (which may be NaN); for integers, also the opposite
+ * comparison. The number of visits is bounded; beyond that, expressions stay unchanged. */
 #include "rebuild.h"
 
 enum { KNOWN_MOST = 32, UNDER_DEPTH = 100, UNDER_VISITS = 2000 };
@@ -16,7 +17,7 @@ typedef struct Under {
 
 static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 
-/* What is known once e holds, or does not. */
+/* Adds what follows from e being true, or false. */
 static void learn(Under *u, const Expr *e, bool holds, int depth) {
   for (; is_op(e, OP_NOT); e = e->arg[0]) holds = !holds;
   if (is_op(e, holds ? OP_AND : OP_OR) && depth < UNDER_DEPTH) {
@@ -40,7 +41,7 @@ const Expr *expr_opposite(Exprs *p, const Expr *e) {
   }
 }
 
-/* e, or what is known of it. */
+/* Returns true or false if e is known, else e. */
 static const Expr *answer(Under *u, const Expr *e) {
   if (e->dtype != DT_BOOL || e->kind == EX_INT || !u->n) return e;
   const Expr *against = expr_opposite(u->p, e);
@@ -54,7 +55,7 @@ static const Expr *answer(Under *u, const Expr *e) {
 
 static const Expr *walk(Under *u, Map *seen, const Expr *e, int depth);
 
-/* e where c holds, or does not: what is found out there is not true elsewhere, so it has a memory of its own. */
+/* e where c is true, or false. Results found there are not valid elsewhere, so they have their own cache. */
 static const Expr *walk_under(Under *u, const Expr *c, bool holds, const Expr *e, int depth) {
   uint32_t before = u->n;
   Map seen = map_new(u->arena);

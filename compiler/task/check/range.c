@@ -209,7 +209,8 @@ static const Expr *turns_over(const TaskGraph *t, const Task *repeat, unsigned h
 
 const Expr *task_turns(const TaskGraph *t, const Task *repeat) { return turns_over(t, repeat, HAS_DIM); }
 
-/* Whether a kernel ahead of the repeat makes its number of turns, in a turn that goes on: in its list, or in one around that. */
+/* Whether a kernel before the repeat computes its number of turns, in the same turn of the enclosing repeats: a kernel
+ * of its list, or of one around it. */
 static bool made_in_turn(const TaskGraph *t, const Task *repeat) {
   const Task *around;
   for (const Tasks *list = &t->tasks; list; list = around ? &around->body : NULL) {

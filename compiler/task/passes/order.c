@@ -1,72 +1,73 @@
-/* task/passes/order.c - the order of tasks, so that they take less memory at once. In: tasks after fusion, in an order in which a program computes what it
- * says. Out: the same tasks, in another such order where that takes less, list by list; else as they were.
+/* task/passes/order.c - reorders tasks to reduce the peak of live memory. In: tasks after fusion, in a valid order.
+ * Out: the same tasks, each list in another valid order if that lowers its peak, else unchanged.
  *
- * A step of training has its new weights last, and what they are made of waits for them. So: one walk in the order that is there, and wherever a few tasks that
- * could be done now leave less alive than there is, they are done now. The same backwards puts off what is made long before it is wanted. Neither takes more on
- * its way than the old order did.
+ * A training step computes its new weights last, so the values they depend on stay alive until then. The pass walks a
+ * list in its present order, and does a few ready tasks early whenever that reduces live memory. The same walk
+ * backwards postpones values that are computed long before they are used. Neither walk exceeds the old peak.
  *
- * What may fail (an assert, an index in data, a C function) stays in its order, so that the first message is the same. Sizes are to be known: what is
- * less for one size may be more for another. Of a mesh no order is changed here: what its sites take was foretold by who made the plan. */
+ * Tasks that may fail (an assert, an index from data, a C function) keep their relative order, so the first message is
+ * the same. All sizes must be known: an order that is better for one size may be worse for another. Lists on a mesh
+ * are not reordered, because the planner has already predicted how much memory its sites need. */
 #include "task/inside.h"
 
 #include <string.h>
 
 enum {
-  SET_MOST = 8,              /* so many tasks are looked at as one, */
-  NEAR = 4,                  /*   of what is wanted by at most so many more, or comes at most */
-  FAR = 3,                   /*   so many tasks after what has been done */
+  SET_MOST = 8,              /* at most so many tasks are tried together */
+  NEAR = 4,                  /* examined are buffers with at most so many users left, and so many successors */
+  FAR = 3,                   /* the search goes at most so many tasks past a done one */
   ROUNDS = 8,
-  LEAST = 4096,              /* what is gained: a page, */
-  LEAST_PART = 64,           /*   and such a part of it all */
-  ALIGN = 64                 /* buffers begin at multiples of this */
+  LEAST = 4096,              /* the least saving: a page, */
+  LEAST_PART = 64,           /*   and this fraction of the peak */
+  ALIGN = 64                 /* of buffers, in bytes */
 };
 
 typedef VEC(uint32_t) Numbers;
 
 typedef struct Step {        /* a task of the list */
-  Numbers uses;              /* what in `memory` it has to do with */
-  Numbers before, after;     /* what is to be done before it, and after it; one may stand there twice */
-  int64_t inner;             /* REPEAT: what its own list takes */
-  uint32_t wants;            /* scratch: how many of `before` are not done */
+  Numbers uses;              /* the entries of `memory` that it reads or writes */
+  Numbers before, after;     /* its predecessors and successors; may contain duplicates */
+  int64_t inner;             /* REPEAT: the peak of its own list */
+  uint32_t wants;            /* scratch: the number of entries of `before` that are not done */
   bool done;                 /* scratch */
 } Step;
 
-typedef struct Memory {      /* buffers that live as one, in this list alone */
+typedef struct Memory {      /* buffers with a shared lifetime, used in this list alone */
   int64_t bytes;
   Numbers users;             /* steps */
-  uint32_t left;             /* scratch: users that are not done */
+  uint32_t left;             /* scratch: the number of users that are not done */
 } Memory;
 
-typedef struct Region {      /* a list at hand */
+typedef struct Region {      /* the list being reordered */
   Arena *arena;
   uint32_t n;
   Step *step;
   VEC(Memory) memory;
-  Numbers order, fresh;      /* of a walk: what is done, and of these what has not been looked around from */
+  Numbers order, fresh;      /* of a walk: the done steps; those whose surroundings are still to be examined */
   int64_t live, most, limit;
 } Region;
 
-typedef struct Use {         /* of a buffer, */
-  uint32_t stamp;            /*   in the list of this number: */
+typedef struct Use {         /* of a buffer */
+  uint32_t stamp;            /* the number of the list that the other fields refer to */
   int32_t writer;            /* the last step that writes it; -1: none */
-  Numbers readers;           /*   and those that read it since */
+  Numbers readers;           /* the steps that have read it since */
 } Use;
 
 typedef struct Order {
   TaskGraph *t;
   Arena *arena;              /* of the pass */
-  uint32_t *as;              /* by buffer: the first of those that live as one with it */
-  int64_t *bytes;            /* by such a one: of all of them; -1: no work, or of a size that is not known */
-  uint32_t *owner;           /* by such a one: 1 + number of the innermost list that has all uses of it; 0: it has none */
-  Numbers parent, depth;     /* by list: the one around it, and how many those are */
+  uint32_t *as;              /* by buffer: the first of the buffers that share its lifetime, which represents them */
+  int64_t *bytes;            /* by representative: the bytes of those in working memory, together */
+  uint32_t *owner;           /* by representative: 1 + number of the innermost list with all uses; 0: no uses */
+  Numbers parent, depth;     /* by list: the list around it; the number of lists around it */
   Use *use;
-  uint32_t *counted;         /* by buffer: 1 + its place in `memory`, where `stamp` is that of the list */
-  uint32_t *counted_in, *counted_by;
-  uint32_t lists;            /* that have been gone to: they are numbered as they are met, twice the same */
-  bool unknown;
+  uint32_t *counted;         /* by representative: its index in `memory`, valid if counted_in is the list */
+  uint32_t *counted_in, *counted_by; /* by representative: the list and the step that counted it last */
+  uint32_t lists;            /* the number of lists visited so far, in the order of owners_find */
+  bool unknown;              /* some buffer's size is not known */
 } Order;
 
-/* ---- whose buffers are whose ------------------------------------------------------------------------- */
+/* ---- which list owns which buffer ----------------------------------------------------------------------- */
 
 typedef void OrderUse(Order *o, void *env, uint32_t buffer, bool write);
 
@@ -76,7 +77,7 @@ static void stage_uses(Order *o, const TaskStage *s, OrderUse *f, void *env) {
   if (s->buffer >= 0) f(o, env, (uint32_t)s->buffer, true);
 }
 
-/* What the task itself has to do with; what is in a repeat is another list's. */
+/* Visits the buffers that the task itself uses, but not those used in a repeat's list. */
 static void own_uses(Order *o, const Task *k, OrderUse *f, void *env) {
   for (uint32_t i = 0; i < k->stages.len; i++) stage_uses(o, &k->stages.at[i], f, env);
   if (!task_has_stages(k)) f(o, env, k->buffer, k->kind == TASK_ZERO);
@@ -125,7 +126,7 @@ static void use_owner(Order *o, void *env, uint32_t buffer, bool write) {
   *b = c + 1;
 }
 
-/* Lists are numbered as they are met: each before those in it. */
+/* Numbers lists in preorder, and finds the owner of each buffer. */
 static void owners_find(Order *o, const Tasks *list, uint32_t parent, uint32_t depth) {
   uint32_t me = o->parent.len;
   vec_push(o->arena, o->parent, parent);
@@ -139,7 +140,7 @@ static void owners_find(Order *o, const Tasks *list, uint32_t parent, uint32_t d
   }
 }
 
-/* -1: it has a size without value, or one that no memory holds. */
+/* Returns -1 if a dimension is not a number, or the size would overflow. */
 static int64_t buffer_bytes(const TaskGraph *t, const TaskBuffer *b) {
   int64_t n = dtype_size(b->dtype);
   for (uint32_t d = 0; d < b->rank; d++) {
@@ -168,7 +169,7 @@ static void edge(Region *r, int32_t from, uint32_t to) {
   vec_push(r->arena, r->step[to].before, (uint32_t)from);
 }
 
-/* It comes after who wrote the buffer, and, if it writes it, after who has read that. */
+/* Orders the step after the buffer's last writer and, if it writes the buffer, after all readers since. */
 static void use_order(Order *o, At *at, uint32_t buffer, bool write) {
   Use *u = &o->use[buffer];
   if (u->stamp != at->list) *u = (Use){.stamp = at->list, .writer = -1};
@@ -232,7 +233,8 @@ static void walk_begin(Region *r) {
   for (uint32_t i = 0; i < r->n; i++) r->step[i].done = false, r->step[i].wants = r->step[i].before.len;
 }
 
-/* Does a step: what it has to do with is alive, and what nobody wants any more is not after it. Gives what is alive while it is done. */
+/* Does a step: its buffers become alive, and those without users left are dead afterwards. Returns the bytes that are
+ * alive during the step. */
 static int64_t step_do(Region *r, uint32_t i) {
   Step *k = &r->step[i];
   for (uint32_t j = 0; j < k->uses.len; j++) {
@@ -269,7 +271,7 @@ static void step_keep(Region *r, uint32_t i) {
   vec_push(r->arena, r->fresh, i);
 }
 
-/* The step and what must be done before it, in an order in which they can be done; false where they are too many. */
+/* Collects the step and its undone predecessors in a valid order. Returns false if there are too many. */
 static bool set_find(const Region *r, uint32_t i, uint32_t deep, uint32_t *set, uint32_t *n) {
   const Step *k = &r->step[i];
   for (uint32_t j = 0; j < *n; j++)
@@ -283,7 +285,7 @@ static bool set_find(const Region *r, uint32_t i, uint32_t deep, uint32_t *set, 
   return true;
 }
 
-/* Does the step now, with what it wants, if less is alive then. */
+/* Does the step now, after its undone predecessors, if that reduces live memory. */
 static void set_try(Region *r, uint32_t i) {
   uint32_t set[SET_MOST], n = 0, did = 0;
   int64_t was = r->live;
@@ -302,7 +304,7 @@ static void try_from(Region *r, uint32_t i, uint32_t far) {
   for (uint32_t j = 0; j < r->step[i].after.len && j < NEAR; j++) try_from(r, r->step[i].after.at[j], far + 1);
 }
 
-/* What a step that has been done may have made worth doing. */
+/* Tries the steps that may have become worth doing now that step i is done. */
 static void look_around(Region *r, uint32_t i) {
   const Step *k = &r->step[i];
   for (uint32_t j = 0; j < k->uses.len; j++) {
@@ -320,7 +322,7 @@ static void walk(Region *r, const uint32_t *order, bool look) {
   }
 }
 
-/* As time goes backwards. */
+/* Reverses time: swaps predecessors with successors, and reverses the order. */
 static void turn(Region *r, uint32_t *order) {
   for (uint32_t i = 0; i < r->n; i++) {
     Numbers before = r->step[i].before;
@@ -334,7 +336,7 @@ static void turn(Region *r, uint32_t *order) {
   }
 }
 
-/* Walks forwards and backwards as long as one of them leaves less. Gives what is needed then. */
+/* Walks forwards and backwards until neither lowers the peak. Leaves the best order in `order`; returns its peak. */
 static int64_t order_find(Region *r, uint32_t *order) {
   walk(r, order, false);
   int64_t best = r->most;
@@ -343,7 +345,7 @@ static int64_t order_find(Region *r, uint32_t *order) {
     walk(r, order, true);
     failed = r->most < best ? 0 : failed + 1;
     if (r->most < best) best = r->most, memcpy(order, r->order.at, r->n * sizeof *order);
-    turn(r, order); /* twice in all, or four times, ... */
+    turn(r, order); /* an even number of times in all */
   }
   return best;
 }
@@ -352,7 +354,7 @@ static int64_t order_find(Region *r, uint32_t *order) {
 
 static bool is_worth(int64_t was, int64_t now) { return was - now >= LEAST && was - now >= was / LEAST_PART; }
 
-/* Gives what the list's own buffers take at most, at once. */
+/* Reorders the list and those in it. Returns the peak of the buffers that they own. */
 static int64_t list_order(Order *o, Tasks *list) {
   Arena *a = arena_new();
   uint32_t number = ++o->lists, *order = NEW_ARRAY(a, uint32_t, list->len + 1);

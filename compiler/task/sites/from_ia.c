@@ -54,7 +54,7 @@ static void read_by_region(IaDoor *m, const AlgRegion *r) {
   }
 }
 
-/* Operands come before those who use them. */
+/* Operands come before their users. */
 static void copies_of_region(IaDoor *m, const AlgRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const AlgNode *n = r->nodes.at[i];

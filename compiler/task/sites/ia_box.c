@@ -70,7 +70,7 @@ static int32_t cut_by(const Relation *r, uint32_t key) {
 
 bool ia_copies(IaCopies c, uint32_t key) { return key < 64 && c >> key & 1; }
 
-/* Of keys that are made of the operand's and a tile's: all that such a one is made of tell copies apart. */
+/* Whether a new key depends only on keys, of the operand and of its tile, that distinguish copies. */
 static bool is_of_copies(const AlgNode *n, const Expr *key, IaCopies before) {
   bool *used = (bool[REL_KEYS]){0}, all = true;
   uint32_t count = n->operand[0].node->type.n_key + n->n_piece;

@@ -20,7 +20,8 @@ IaKeys ia_keys(const TaskGraph *t, const Relation *r, const Placement *at);
 RelDim ia_range(const TaskGraph *t, const RelDim *d, uint32_t n_key, const IaKeys *k);
 IaBox ia_box(const TaskGraph *t, const Relation *r, const Placement *at);
 
-/* Keys that cut nothing distinguish parts or copies. A bit for each key along which all arrays are equal, as a tile makes them. */
+/* A key that cuts no dimension distinguishes parts or copies. IaCopies has a bit for each key along which all arrays
+ * are equal copies, made by a tile. */
 typedef uint64_t IaCopies;
 bool ia_copies(IaCopies c, uint32_t key);
 /* The copies of a node, given those of its operand. */

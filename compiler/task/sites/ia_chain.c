@@ -87,7 +87,8 @@ static bool is_same(const TaskBuffer *a, const TaskBuffer *b) {
 
 /* ---- the move ---------------------------------------------------------------------------------------------------- */
 
-/* Of copies it has one, which is as good as all only where combining a value with itself changes nothing. */
+/* Whether it combines copies with a reducer that is not idempotent. A site holds only one of the copies, which is
+ * enough only if combining a value with itself changes nothing. */
 static bool combines_copies(const IaDoor *m, const AlgNode *n) {
   const AlgNode *of = n->operand[0].node;
   if (reducer_info[n->reducer].laws & LAW_IDEMPOTENT) return false;

@@ -10,7 +10,7 @@ typedef struct IaHeld {      /* the state of a node */
   int32_t want;              /* the buffer in which it should be stored if possible; -1: one of its own */
   uint32_t uses;
   const AlgNode *user;       /* the first one met in a forward walk; NULL: a loop or an output */
-  IaCopies copies;           /* of its keys */
+  IaCopies copies;           /* which of its keys distinguish copies */
   bool needed;
   bool rounded;              /* its kernel also did its user's first function */
 } IaHeld;

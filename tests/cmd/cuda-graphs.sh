@@ -1,18 +1,19 @@
 #!/bin/sh
 # suite: ci
-# What comes again is launched as a graph: turns of a repeat, and runs, with the same addresses and with others; products of cuBLAS in it; drivers that
-# have no graphs, or fail to make, tell or launch one; a stream that the caller captures himself. On look-alikes (tests/cuda/standin).
+# Requests that recur are launched as a graph: turns of a repeat and whole runs, with the same addresses and with others, with cuBLAS products among them.
+# Also: drivers without graphs; drivers that fail to make, update or launch one; a stream that the caller captures. Runs on the stand-ins of
+# tests/cuda/standin.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 look_alikes
 
-did() { # TEXT: the last one gave all back, and did that
+did() { # TEXT: the last run released everything, and its report contains TEXT
   grep -q "left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts; done: .*$1" "$EIN_STANDIN_REPORT" ||
     wrong "wanted $1: $(cat "$EIN_STANDIN_REPORT"): $line"
   rm -f "$EIN_STANDIN_REPORT"
 }
 
-# Buffers that take turns, numbers of turns, a repeat in another one, one that ends when data says so.
+# Buffers that swap, turn numbers, a repeat within another, and one whose end depends on data.
 cat >turns.ein <<'END'
 dim N = 48
 input X[i:N] : f32
@@ -44,7 +45,7 @@ says 'launches one by one'
 few=$(sed -n 's/.*: \([0-9]*\) launches one by one, .*/\1/p' err)
 cp out once
 did 'graphs: [1-9][0-9]* made, [1-9]'
-plain() { # the last one gave the same
+plain() { # the last run had the same output
   cmp -s out once || wrong "other numbers: $line"
 }
 EIN_CUDA_GRAPHS=off want 0 "$EIN" run turns.ein X=iota --target=cuda -v
@@ -62,7 +63,7 @@ EIN_STANDIN=graph-launch=2 want 4 "$EIN" run turns.ein X=iota --target=cuda
 says ', or one before it, failed: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS); this process'
 did ''
 
-# A driver that lacks one of the functions.
+# A driver without one of the functions.
 mkdir -p old
 cp "$standin"/lib*.so.1 "$standin"/lib*.so.13 old
 sed 's/cuGraphExecKernelNodeSetParams/cuGraphExecKernelNodeGetNone00/g' "$standin/libcuda.so.1" >old/libcuda.so.1
@@ -70,7 +71,7 @@ LD_LIBRARY_PATH=$work/old want 0 "$EIN" run turns.ein X=iota --target=cuda
 plain
 did 'graphs: 0 made, 0 launched'
 
-# A library: runs with the same tensors, with two that take turns, with ever others; captured by its caller.
+# A library: runs with the same tensors, with two that alternate, with new ones each time; and captured by its caller.
 cat >step.ein <<'END'
 dim N = 128
 input A[i:N, k:N] : f32
@@ -107,18 +108,18 @@ repeat t < T + 1 {
 output r[k] = y[k] + t
 output t
 END
-# Numbers of turns that are constants, or over sizes and outer turns, are not read: there come the outputs, and once what kernels met.
+# A number of turns that is constant, or depends only on sizes and outer turns, is not read from the device. Only the outputs and, once, the faults are.
 rm -f "$EIN_STANDIN_REPORT"
 want 0 "$EIN" verify loop.ein -D T=4 x=iota w=iota --target=cuda
 did ''
 want 0 "$EIN" run loop.ein -D T=4 x=iota w=iota --target=cuda -v
 says '528 bytes went there, 544 came back'
-did '; 8 waits' # for two inputs, what kernels met, two outputs, and three at the end
-# A turn that looks at a value has one wait.
+did '; 8 waits' # for two inputs, the faults, two outputs, and three at the end
+# A turn whose value the host reads has one wait.
 want 0 "$EIN" run wait.ein x=iota --target=cuda
 shows 'z[k:128]'
-did '; 10 waits' # for the input, of four turns, what kernels met, the output, and three at the end
-# One over a counter whose repeat is over is read.
+did '; 10 waits' # for the input, four turns, the faults, the output, and three at the end
+# A number of turns that depends on the counter of a finished repeat is read.
 cat >over.ein <<'END'
 input X[i:48] : f32
 repeat u < 4 {
@@ -314,7 +315,7 @@ a repeat captured: 0
 END
 for blas in on off; do
   EIN_CUBLAS=$blas want 0 ./calls
-  [ $blas = on ] || sed -i "1s/2 graph launches/3 graph launches/" wanted # the first time a product is made at once
+  [ $blas = on ] || sed -i "1s/2 graph launches/3 graph launches/" wanted # the first call of a product is sent at once
   cmp -s out wanted || wrong "EIN_CUBLAS=$blas: the calls say: $(diff wanted out)"
   grep -q "cuBLAS: [1-9]" "$EIN_STANDIN_REPORT"
   [ $? = "$([ $blas = on ]; echo $?)" ] || wrong "EIN_CUBLAS=$blas: $(cat "$EIN_STANDIN_REPORT")"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# ein machine --cuda on look-alikes: what it writes has the form of a machine file, and plans can be made for it. How fast a look-alike is means nothing.
+# ein machine --cuda on the stand-ins: it writes a valid machine file, for which plans can be made. The measured speeds mean nothing.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 look_alikes

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# `extern` behind an equation: a C function makes it, wherever it is computed: in one process and in many, in blocks of labels of the result and of the
-# reduced one, in programs and libraries. What it makes is not what the evaluator makes where the function is wrong, so it is seen to be called.
+# An equation with `extern` is computed by a C function on every target but the evaluator: in one process and in several, with labels of the result or
+# the reduced label cut, in programs and in libraries. A wrong function gives other values than the evaluator, which shows that it is called.
 . "$(dirname "$0")/common"
 
 mkdir sub
@@ -48,7 +48,7 @@ for cut in i j k; do
 done
 alike "--target=c -n 8"
 
-# it is called once where it is one process, and for each block where there are several
+# one process calls it once; several call it once per block
 called() { # HOW OFTEN, EIN'S WORDS
   # shellcheck disable=SC2086
   want 0 env EIN_TEST_SAYS=1 "$EIN" run gemm.ein $2
@@ -61,7 +61,7 @@ called 0 --target=eval
 called 3 "--target=c -n 3 --pin Z:k=3"
 says "called for 7 by 5 by 4"
 
-# what is wrong is seen, and the evaluator does without the function
+# verify finds a wrong function; the evaluator works without any
 want 0 "$EIN" verify gemm.ein
 want 0 "$EIN" verify gemm.ein --flags=-O0
 want 1 "$EIN" verify wrong.ein
@@ -87,7 +87,7 @@ says "Z is made by a C function, which makes all of a block at once, in no panel
 want 1 "$EIN" build gemm.ein --target=cuda --emit=cuda
 says "is a C function, and a device cannot call it"
 
-# a text on the way is as good; one that says something else is not
+# texts between the passes give the same values; altered texts are refused
 for text in graph optimised task loop; do
   end=$text
   [ $text = optimised ] && end=graph
@@ -113,7 +113,7 @@ refused x.graph 's/sum:f64\[k:10\]/sum:f64[k:10 where (k < 4)]/' "a predicate ta
 refused x.loop 's/call Z\[i, j\]/call Z[j, i]/' "is not the call of my_gemm"
 refused x.loop 's/k < 10$/k < 11/' "is not the call of my_gemm"
 
-# in a loop it never makes a state of itself where that lies
+# in a repeat, the function never writes a state's new value over the old one
 cat >sub/turn.c <<'END'
 #include <stdint.h>
 void turn(int64_t i, float *z, int64_t z_i, const float *a, int64_t a_i, const float *b, int64_t b_i) {
@@ -139,7 +139,7 @@ for how in --target=jit "--target=c -n 3" "--target=jit -n 2" "--target=c --roun
   for x in x H; do cmp -s eval/$x.npy other/$x.npy || wrong "$x is another with $how"; done
 done
 
-# programs and libraries: the source goes along
+# programs and libraries contain the source
 want 0 "$EIN" build gemm.ein -o prog
 want 0 env EIN_TEST_SAYS=1 ./prog
 says "called for 7 by 5 by 10"

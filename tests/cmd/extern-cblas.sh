@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# The three products of the TRA paper over blocks, each of which cblas_dgemm multiplies: by broadcast, by cross product, by replication. Skipped where there is no CBLAS.
+# The TRA paper's three methods for a product, with cblas_dgemm as the kernel: broadcast, cross product, replication. Skipped if there is no CBLAS.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 
@@ -36,7 +36,7 @@ want 0 ./product
 want 0 "$EIN" build product.ein --lib -o lib/
 grep -q -- "$library" lib/product.pc || wrong "pkg-config is not told of the library"
 
-# the same as texts of the algebra: the kernel of a join is the function
+# the same as texts of the algebra, with the function as a join's kernel
 for text in product_broadcast product_cross; do
   { sed '1,/^mesh/!d' "$root/samples/relations/$text.ia"
     echo "extern dgemm(f64 2, f64 2) : f64 over 2 1 = \"dgemm\" from \"dgemm.c $library\" cost 2"

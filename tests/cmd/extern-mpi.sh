@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Processes of MPI call C functions of blocks, each for its own: `ein run --np` and a program that was built, cut along a label of the result and along
-# the reduced one.
+# Under MPI, each process calls C functions for its own blocks, in `ein run --np` and in a built program, with a label of the result or the reduced label
+# cut.
 . "$(dirname "$0")/common"
 mpi_builds
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # suite: ci
-# How gradients run: those of attention in tiles, those of a table by whole lines of memory.
+# Schedules of gradients: attention's run in tiles, a table's by whole cache lines.
 . "$(dirname "$0")/common"
 
-# The adjoint of the scores is asked for where the mask lets through, so it is a product like the scores, and what is 0 is not summed.
+# The adjoint of the scores is computed only where the mask is true, so it is a product like the scores, and zeros are not summed.
 cat >attention.ein <<'END'
 use attention
 dim S = 256, H = 2, D = 64
@@ -20,7 +20,7 @@ shows 'note "grad.Q[h,s,d] = sum[t where t <= s] '
 shows 'note "grad.K[h,t,d] = sum[s where t <= s] '
 want 0 "$EIN" verify attention.ein -D S=75 -D D=24 --flags=-O1
 
-# The slope of what stands within a sum is taken once for an element, not for each point: a product, and a map behind it.
+# The derivative of a map inside a sum is computed once per element, not once per point: a product, followed by a map.
 cat >within.ein <<'END'
 dim S = 256, F = 512, A = 128
 input x[s:S,f:F] : f32 = 0.1 * normal[s,f](1)
@@ -33,7 +33,7 @@ want 0 "$EIN" build within.ein --stop=loop
 shows 'how "a value kept: tiles of '
 want 0 "$EIN" verify within.ein -D S=33 -D F=70 --flags=-O1
 
-# Sums of 64 lanes have no room for a table of many rows, those of fewer have; below a line of memory, each line would be read again and again.
+# For a table with many rows, strips of 64 lanes do not fit, but shorter ones do; strips shorter than a cache line would read each line repeatedly.
 cat >table.ein <<'END'
 dim V = 8192, A = 512, N = 64
 input E[v:V,a:A] : f32 = 1

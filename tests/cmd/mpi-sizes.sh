@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# A program over MPI with plans for several sizes: files and -D say which is meant, and the plan that fits is taken; defaults are those of its sizes;
-# where none fits, one process lists those there are.
+# A program over MPI with plans for several sizes: files and -D determine the sizes, and the matching plan is used, with defaults of its sizes. If none
+# matches, one process lists the plans.
 . "$(dirname "$0")/common"
 mpi_builds
 
@@ -37,7 +37,7 @@ shows 'A              f64 [i:N, k:M]'
 shows 'B              f64 [i:N], a param, may be left out'
 shows 'sizes: N M'
 
-# ---- what goes wrong, once
+# ---- errors, each reported once
 want 2 ranks 2 ./prog A=iota -D N=24 -D M=10
 once 'it is built for so many sites: 2 with N = 24, M = 9; 2 with N = 24, M = 30; 2 with N = 12, M = 9; 2 with N = 12, M = 30; 3 with N = 24, M = 9;'
 once 'but runs on 2 with N = 24, M = 10'
@@ -50,7 +50,7 @@ once 'N is 24 by -D, but 12 by axis 1 of a.npy'
 want 2 ranks 3 ./prog A=a.npy -D K=24
 once 'there is no size K that is open'
 
-# ---- of many plans the message lists as many as there is room for
+# ---- with many plans, the message lists as many as fit
 more=
 for n in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16; do more="$more -D N=10000000$n"; done
 # shellcheck disable=SC2086

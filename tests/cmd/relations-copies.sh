@@ -1,5 +1,5 @@
 #!/bin/sh
-# Texts in which a tile's new key tells copies apart (it cuts nothing), which go to several sites: as C and in the process they give what the evaluator gives.
+# Texts in which a tile's new key distinguishes copies (it cuts nothing) that go to several sites: C and jit give the same values as the evaluator.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 unset EIN_MACHINE
@@ -19,7 +19,7 @@ same "$root/samples/relations/product_replicated.ia" A=iota B=iota
 sed 's/ 8\]/ 9]/; s/8\//9\//g; s/\[8,/[9,/' "$root/samples/relations/product_replicated.ia" >nine.ia
 same nine.ia A=iota B=iota
 
-# Four copies at two places: a site has two of them, which are one array.
+# Four copies at two places: each site has two of them, stored as one array.
 cat >runs.ia <<'END_OF_TEXT'
 ia 1
 mesh 2 2
@@ -35,7 +35,7 @@ output C [8, 8] = %7
 END_OF_TEXT
 same runs.ia A=iota B=iota
 
-# What a join makes of copies are parts; copies of them that move on stay copies; the largest of copies is any of them.
+# A join turns copies into parts; copies that are moved stay copies; the maximum of copies is any one of them.
 cat >again.ia <<'END_OF_TEXT'
 ia 1
 mesh 2 2
@@ -54,7 +54,7 @@ output F [8, 8] = %9
 END_OF_TEXT
 same again.ia A=iota
 
-# A sum of copies would need them all, which no site makes.
+# A sum of copies would need all of them, but each site makes only one.
 cat >twice.ia <<'END_OF_TEXT'
 ia 1
 mesh 2 2

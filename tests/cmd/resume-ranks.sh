@@ -61,7 +61,7 @@ once "d-4/turn-000040.safetensors is of a run by another plan"
 rm d-4/turn-000040.rank-2-of-4.safetensors
 want 4 ranks 4 heat.ein --resume d-4
 once "turn-000040.rank-2-of-4.safetensors"
-# But under --deterministic: whoever wrote it, any number goes on to the bits of one process that was never ended.
+# But under --deterministic, any number of processes resumes any checkpoint, with the same bits as one uninterrupted process.
 cat >fixed.ein <<'END'
 dim N = 61
 input D[i:N,j:N] : f64 = (uniform[i,j](1) - 0.5) * 10.0^(f64((i*7 + j*3) % 13) - 9)

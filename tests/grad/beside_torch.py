@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Gradients of random programs beside PyTorch's, in f64: each program is made once, written as Ein and computed by torch with autograd.
+"""Compares gradients of random programs with PyTorch's, in f64: each program is generated once, printed as Ein, and computed by torch with autograd.
 
 beside_torch.py EIN [--seed N] [--count N] [--target eval|c|jit] [--keep FOLDER]
 
-By hand, with the Python of an environment that has torch; without torch it says so and exits 77. A program's values and gradients must be torch's to
-BOUND of the tensor's largest element, or of FLOOR of the largest of all of them (what cancels has no digits). Where torch's own answer moves by more
-than a tenth of that as inputs change by SHAKEN of themselves, a program says nothing, and is counted. Exit 1, and the program in FOLDER, where they differ.
-What each equation is, is a tree (Read, Map, Pair, Fold, ...) with a text and a value over all labels of the equation; only indices and
-conditions on labels are texts that both read."""
+Run by hand, with a Python that has torch; without torch it says so and exits with 77. The loss and the gradients must agree with torch's within BOUND
+times the tensor's largest element, or times FLOOR of the largest element of all tensors (sums that cancel have no accurate digits). If torch's own answer
+changes by more than a tenth of that when inputs change by a factor of 1 + SHAKEN, the program proves nothing, and is only counted. If they differ, exits
+with 1 and writes the program to FOLDER. An equation's value is a tree (Read, Map, Pair, Fold, ...) that has a text, and a value over all labels of the
+equation; only indices and conditions on labels are texts that both sides evaluate."""
 import os
 import random
 import subprocess
@@ -51,10 +51,10 @@ PAIRS = [("{} * {}", torch.mul), ("{} * {}", torch.mul), ("({} + 0.5) * sin({})"
          ("(if {} > 0.0129 then {} else 0.3)", lambda a, b: torch.where(a > 0.0129, b, 0.3))]
 
 
-# ---- an expression: a text, and a value over all labels of its equation ----------------------------------------------------
+# ---- expressions: a text, and a value over all labels of the equation ----------------------------------------------------
 
 class At:
-    """The labels of an equation as numbers, each along an axis of its own, and what its reads mean."""
+    """The labels of an equation as index tensors, each along its own axis, and the tensors that it reads."""
 
     def __init__(self, sizes, tensors, turn):
         self.order = list(sizes)
@@ -122,7 +122,7 @@ class Pair:
 
 
 class Number:
-    """A number made of labels."""
+    """A constant times an index over labels."""
 
     def __init__(self, by, index):
         self.by, self.index = by, index
@@ -147,7 +147,7 @@ class If:
 
 
 class Fold:
-    """A reducer over labels, of those for which a condition on labels, or on data, holds."""
+    """A reducer over labels, perhaps under a condition on labels or on data."""
 
     def __init__(self, word, labels, body, where=None, data=None, size=""):
         self.word, self.labels, self.body, self.where, self.data, self.size = word, labels, body, where, data, size
@@ -179,7 +179,7 @@ class Fold:
 
 
 class Row:
-    """A def of the prelude along one label, perhaps of those for which a condition holds."""
+    """A def of the prelude along one label, perhaps under a condition."""
 
     def __init__(self, word, label, e, where=None):
         self.word, self.label, self.e, self.where = word, label, e, where
@@ -205,7 +205,7 @@ class Row:
 
 
 class Product:
-    """What torch.einsum computes: reads at labels alone, multiplied and summed."""
+    """A product of reads at plain labels, summed: computed by torch.einsum."""
 
     def __init__(self, reads, out, sums):
         self.reads, self.out, self.sums = reads, out, sums
@@ -243,7 +243,7 @@ class Equation:
 
 
 class Repeat:
-    """States, equations of a turn, what is stacked of them, and perhaps an end by data."""
+    """A repeat: states, equations, stacked values, and perhaps an end that depends on data."""
 
     def __init__(self, turn, turns, states, body, nexts, stacked, until):
         self.turn, self.turns, self.states, self.body, self.nexts, self.stacked, self.until = turn, turns, states, body, nexts, stacked, until
@@ -304,7 +304,7 @@ class Program:
         return f"{self.tag}T{self.n}"
 
     def pick(self, least=0, fits=lambda shape: True):
-        """A tensor with so many labels at least; the newest as often as not."""
+        """A tensor with at least that many labels, often the newest."""
         there = [t for t in self.tensors if len(t[1]) >= least and len(t[1]) <= 3 and fits(t[1])]
         if not there:
             return None
@@ -325,7 +325,7 @@ class Program:
         self.add(ls, sizes, Map(self.chance.choice(MAPS), e))
 
     def joined(self):
-        """Two tensors that share labels of one size, and which labels the result has."""
+        """Two tensors that share labels of the same extent, and the labels of the result."""
         a, b = self.pick(), self.pick()
         la = list("ijk"[:len(a[1])])
         sizes, lb = dict(zip(la, a[1])), []
@@ -350,7 +350,7 @@ class Program:
         self.add(ls, sizes, Map(("0.7 * tanh(0.5 * {})", lambda x: 0.7 * torch.tanh(0.5 * x)), e))
 
     def three(self):
-        """A product of three, whose order is chosen."""
+        """A product of three tensors, whose order the compiler chooses."""
         a, b, sizes, out, sums = self.joined()
         c = self.pick(1)
         if not c or len(c[1]) > 2:
@@ -365,7 +365,7 @@ class Program:
         self.add(ls, sizes, Map(MAPS[2], e))
 
     def uneven(self, ls, e):
-        """e, and of each place something else, so that no two are equal."""
+        """Adds a different number at each point, so that no two values are equal."""
         for k, c in enumerate(ls):
             e = Pair(("{} + {}", torch.add), e, Number([0.137, 0.0731, 0.0317, 0.0173][k], f"({c} * {k + 3}) % 7"))
         return e
@@ -451,7 +451,7 @@ class Program:
         self.add(ls, sizes, Row(self.chance.choice(["softmax", "softmax", "logsoftmax", "layernorm", "rmsnorm"]), self.chance.choice(ls), e))
 
     def past(self):
-        """Scores of places with each other, and the softmax over those that came before."""
+        """Scores between positions, and a causal softmax over them."""
         t = self.pick(1)
         if not t:
             return self.map()
@@ -491,7 +491,7 @@ class Program:
         self.add(ls, sizes, Pair(self.chance.choice(PAIRS), e, Read(t, [f"{t[1][0] - 1} - {ls[0]}"] + ls[1:])))
 
     def parts(self):
-        """A def with several uses of its argument."""
+        """A def that uses its argument several times."""
         def bend(x):
             a = torch.sin(x)
             b = a * a + x
@@ -526,7 +526,7 @@ class Program:
         self.tensors.append((state, t[1]))
 
     def end(self):
-        """The loss, and which tensors it is differentiated by: the params, and one of what lies between."""
+        """Chooses the loss, and the tensors to differentiate by: the params, and one intermediate tensor."""
         text = "\n".join(q.text().split(" = ", 1)[-1] if isinstance(q, Equation) else q.text() for q in self.lines)
         loose = [t for t in self.tensors if t not in self.params and not any(t[0] + c in text for c in "[ ),\n") and not text.endswith(t[0])] or [self.tensors[-1]]
         parts = []
@@ -554,7 +554,7 @@ class Program:
         return {name: draw.uniform(-1, 1, shape) for name, shape in self.params}
 
     def torch(self, values):
-        """The loss and its gradients."""
+        """Returns the loss and its gradients."""
         tensors = {name: torch.tensor(x, dtype=torch.float64, requires_grad=True) for name, x in values.items()}
         for q in self.lines:
             q.run(tensors, {})
@@ -572,7 +572,7 @@ HEAD = "def bend(x) { a = sin(x); b = a * a + x; b * tanh(b) - a / (2 + b^2) }\n
 # ---- judging ------------------------------------------------------------------------------------------------------------------
 
 def run(ein, target, folder, text, values):
-    """What Ein computes of a text: its outputs by name, or what it says."""
+    """Runs Ein on a text. Returns a function from names to outputs, or None if it failed; and the messages."""
     path, out = os.path.join(folder, "p.ein"), os.path.join(folder, "out")
     with open(path, "w") as f:
         f.write(text)
@@ -585,7 +585,7 @@ def run(ein, target, folder, text, values):
 
 
 def apart(ours, theirs):
-    """How far, in parts of each tensor's largest element; the loss is the first."""
+    """The largest difference, relative to each tensor's largest element. The first tensor is the loss."""
     largest = max(float(numpy.max(numpy.abs(x), initial=0)) for x in theirs)
     return max(float(numpy.max(numpy.abs(a - b), initial=0)) / max(float(numpy.max(numpy.abs(b), initial=0)), FLOOR * largest, 1e-300) for a, b in zip(ours, theirs))
 
@@ -628,7 +628,7 @@ def main(words):
         name, value = words.pop(0), words.pop(0)
         options[name] = value
     torch.set_num_threads(1)
-    torch.set_default_dtype(torch.float64)  # of numbers in torch.where, too
+    torch.set_default_dtype(torch.float64)  # numbers in torch.where have this dtype too
     first, count = int(options["--seed"]), int(options["--count"])
     with tempfile.TemporaryDirectory() as work:
         trial = Trial(ein, options["--target"], options["--keep"], work)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Gradients of random programs against differences: for a direction V, the sum of grad(L, W) * V is the slope of L at W + e V in e = 0.
+"""Compares gradients of random programs with finite differences: for a direction V, the sum of grad(L, W) * V is the slope of L at W + e V in e = 0.
 
 differences.py EIN [--seed N] [--count N] [--target eval|c] [--keep FOLDER] [--adjoint yes]
 
-Each program computes its loss five times, at e = 0 and at four steps, in f64; Richardson's extrapolation of the differences is exact but for
-e^4. Kinks are kept away from by what the programs are made of: no two values meet where max, abs or a condition on data decides.
-With --adjoint: what a program's tensors are of its inputs has a Jacobian J. For directions v of the inputs and w of the tensors, J'w is a gradient
-of <y, w>, and Jv one of <J'w, v>, which is linear in w: so a gradient is differentiated again, and <Jv, w> = <v, J'w> to the last bits.
+Each program computes its loss five times, at e = 0 and at four steps, in f64; Richardson's extrapolation of the differences is exact up to O(e^4). Programs
+are constructed without kinks: no two values are close where max, abs or a condition on data decides.
+With --adjoint: J is the Jacobian of a program's tensors y by its inputs. For directions v of the inputs and w of the tensors, J'w is the gradient of
+<y, w>, and Jv the gradient of <J'w, v>, which is linear in w. So a gradient is differentiated again, and <Jv, w> = <v, J'w> up to the last bits.
 
-Exit 1 and the program where they differ by more than BOUND of the larger, or ADJOINT of the sum of what is summed."""
+Exits with 1 and writes the program if they differ by more than BOUND of the larger one, or by more than ADJOINT of the sum of all terms' magnitudes."""
 import math
 import os
 import random
@@ -19,8 +19,8 @@ import tempfile
 
 BOUND = 1e-7
 ADJOINT = 1e-11
-REFUSED = "how many turns are saved is known only when it runs"  # of the gradient's own repeat, where the program's has an `until`
-WILD = 3e-5  # so far from the extrapolated slope the unextrapolated one may be; of a loss that bends more, differences say little
+REFUSED = "how many turns are saved is known only when it runs"  # the message for the gradient of a repeat with an `until`
+WILD = 3e-5  # the most that the unextrapolated slope may differ from the extrapolated one; if it differs more, differences are unreliable
 STEP = 1e-3
 LETTERS = "ijklmn"
 BATCH = 8
@@ -74,7 +74,7 @@ class Program:
         self.add(self.fresh(), t[1], ",".join(ls), self.chance.choice(MAPS).replace("{}", e))
 
     def join(self):
-        """Two tensors that share labels of one size; some of them summed."""
+        """Two tensors that share labels of the same extent, some of which are summed."""
         a, b = self.pick(), self.pick()
         la = self.labels(a[1])
         lb, size = [], dict(zip(la, a[1]))
@@ -218,13 +218,13 @@ class Program:
         self.add(self.fresh(), tuple(s for d, s in enumerate(t[1]) if d != k), ",".join(out), f"cos({self.read(t, ls)})")
 
     def parts(self):
-        """A local def with several uses of its argument."""
+        """A local def that uses its argument several times."""
         t = self.pick()
         ls = self.labels(t[1])
         self.add(self.fresh(), t[1], ",".join(ls), f"bend({self.read(t, ls)})")
 
     def within(self, lines, at, ls, state, turn, around):
-        """A repeat in each turn of another one; gives what the turn adds of it."""
+        """A repeat within a turn of another one. Returns the text of what the turn adds from it."""
         inner, value, values, m = self.fresh(), self.fresh(), self.fresh(), self.chance.randint(1, 3)
         stop = f" until {inner} == {turn}" if self.chance.random() < 0.3 else ""
         lines.append(f"repeat {inner} < {m}{stop} {{")
@@ -237,7 +237,7 @@ class Program:
         return f" + 0.3 * {value}{at}" + (f" + 0.1 * sum[w:{m}] {values}[{','.join(['w'] + ls)}]" if stacked else "")
 
     def loop(self):
-        """A repeat: one or two states, what is around read in each turn, values of all turns, and at times an end before the last."""
+        """A repeat: one or two states, outer tensors read in each turn, stacked values, and at times an early end."""
         t, o = self.pick(), self.pick()
         ls, other = self.labels(t[1]), ["p", "q", "r"][:len(o[1])]
         turn, state, second, new, all_turns = (self.fresh() for _ in range(5))
@@ -310,7 +310,7 @@ def total(ls, e):
 
 
 def adjoint(program, _, tag, seed):
-    """The program with the names of `tag`, and both products: C of Jv and w, D of v and J'w, and E, how far apart they are."""
+    """The program with the names of `tag`; both products, C = <Jv, w> and D = <v, J'w>; and E, their relative difference."""
     def named(s):
         return re.sub(r"\b([TW]\d+)\b", rf"{tag}\g<1>", s).replace("idx[", f"{tag}idx[")
     out = [f"{tag}idx[i:5] = (i * 3 + 1) % 5"]
@@ -322,7 +322,7 @@ def adjoint(program, _, tag, seed):
     count = 0
 
     def sums(name, terms):
-        """name = the sum of all terms; each stands in an equation of its own, in which a label may have another size."""
+        """Defines name as the sum of all terms. Each term has its own equation, in which a label may have another extent."""
         nonlocal count
         for ls, e in terms:
             count += 1
@@ -345,7 +345,7 @@ def adjoint(program, _, tag, seed):
 
 
 def text(program, loss, tag, seed):
-    """The program with the names of `tag`, its loss at five e, its gradients and both slopes."""
+    """The program with the names of `tag`, its loss for five values of e, its gradients, and both slopes."""
     out = []
     grads = []
     for k, (name, shape) in enumerate(program.inputs):
@@ -384,7 +384,7 @@ def run(ein, target, path):
 
 
 class Trial:
-    """How programs are made, run and judged; `wild` of them bend too much for differences."""
+    """Generates, runs and judges programs. `wild`: those with too much curvature for differences."""
 
     def __init__(self, ein, target, keep, work, is_adjoint):
         self.ein, self.target, self.folder, self.work = ein, target, keep or work, work
@@ -395,11 +395,11 @@ class Trial:
     def is_wild(self, seed, difference, coarse):
         if self.wild is None or difference is None or abs(coarse - difference) <= WILD * max(abs(difference), 1e-2):
             return False
-        self.wild.append(seed)  # or no number
+        self.wild.append(seed)  # or it is not a number
         return True
 
     def judge(self, seeds):
-        """How many fail. Where a batch cannot be run, its programs are tried one by one."""
+        """Returns how many fail. If a batch cannot be run, its programs are tried one by one."""
         texts = {}
         for seed in seeds:
             p = Program(random.Random(seed))

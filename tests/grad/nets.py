@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Gradients of small nets beside PyTorch's, in f64: each is written by hand twice, in Ein's words and in torch's own layers.
+"""Compares gradients of small nets with PyTorch's, in f64: each net is written by hand twice, in Ein and with torch's own layers.
 
 nets.py EIN [--target eval|c|jit] [--keep FOLDER] [NAME ...]
 
-By hand, with the Python of an environment that has torch; without torch it says so and exits 77. The loss, and its gradients by all params and float data, must be
-torch's to BOUND of each tensor's largest element. Exit 1, and the program in FOLDER, where they are not."""
+Run by hand, with a Python that has torch; without torch it says so and exits with 77. The loss, and its gradients with respect to all params and float
+data, must agree with torch's within BOUND times each tensor's largest element. If they do not, exits with 1 and writes the program to FOLDER."""
 import os
 import sys
 import tempfile
@@ -16,7 +16,7 @@ NETS = []
 
 
 def net(name, tensors, ein, forward, **whole):
-    """tensors: `x:6,4` a float one of this shape, `x:` a scalar. whole: integers, their shape and what they are below."""
+    """tensors: `x:6,4` is a float tensor of this shape, `x:` a scalar. whole: integer tensors, each with its shape and an exclusive upper bound."""
     shapes = {t.split(":")[0]: tuple(int(n) for n in t.split(":")[1].split(",") if n) for t in tensors.split()}
     NETS.append((name, shapes, whole, ein, forward))
 
@@ -25,7 +25,7 @@ def heads(x, h):
     return x.reshape(x.shape[0], h, -1).transpose(0, 1)
 
 
-# ---- layers without places ------------------------------------------------------------------------------------------------------
+# ---- layers without positions ------------------------------------------------------------------------------------------------------
 
 net("linear regression", "x:6,4 w:4 b: y:6", "p[n] = linear[d](x[n,d], w[d], b)\nloss = mse[n](p[n], y[n])",
     lambda p: F.mse_loss(p.x @ p.w + p.b, p.y))
@@ -130,7 +130,7 @@ net("a transformer block", "x:5,6 g1:6 b1:6 g2:6 b2:6 wq:6,2,3 wk:6,2,3 wv:6,2,3
                                                           is_causal=True)[0].transpose(0, 1).reshape(5, 6) @ p.wo.reshape(6, 6))
                + F.gelu(F.layer_norm(y, [6], p.g2, p.b2) @ p.w1) @ p.w2).sin().sum())
 
-# ---- through turns ----------------------------------------------------------------------------------------------------------------
+# ---- repeats ----------------------------------------------------------------------------------------------------------------
 
 
 def rnn(p):
@@ -248,7 +248,7 @@ def values_of(shapes, whole):
 
 
 def judge(ein, target, keep, work, one):
-    """How far a net's gradients are apart, or None, with the reason told."""
+    """Returns how far a net's gradients differ; None, after printing why, if too far."""
     name, shapes, whole, words, forward = one
     values = values_of(shapes, whole)
     program = text(shapes, whole, words)

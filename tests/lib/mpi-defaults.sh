@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# A library over MPI whose inputs have defaults that hang on others, one of which no equation reads: from blocks of any strides, from whole tensors, once
-# more after the caller's numbers have changed; with AddressSanitizer, where there is one.
+# A library over MPI whose inputs have defaults that depend on other inputs, one of which no equation reads: from blocks with any strides, from whole
+# tensors, and again after the caller's values have changed; with AddressSanitizer if available.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 

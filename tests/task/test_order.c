@@ -1,5 +1,5 @@
-/* tests/task/test_order.c - the order of tasks by memory (task/passes/order.c): what is put forward or off, what stays, and of random lists that they compute
- * the same, take no more memory, and fail in the same order. */
+/* tests/task/test_order.c - tests task/passes/order.c: which tasks are done earlier or later, and which stay; and that
+ * reordered random lists compute the same, need no more memory, and fail in the same order. */
 #include "task/inside.h"
 #include "tap.h"
 
@@ -14,7 +14,7 @@ static TaskGraph *graph_of(Arena *a, const char *text) {
   return d->errors ? NULL : t;
 }
 
-/* The steps of a list by name, as "A B C"; those of a repeat in brackets. */
+/* Prints the names of a list's tasks, as "A B C", with a repeat's list in parentheses. */
 static void names(Buf *out, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
@@ -31,7 +31,7 @@ static void names(Buf *out, const Tasks *list) {
 #define KERNEL(step, name, to, of) "kernel " step " " name " outer 0 {\n  stage " name "[i:65536] : f32 = (" of ") to %" to "[i]\n}\n"
 #define HEAD "taskgraph 1\n"
 
-/* Of a training step: G waits for its weights to the end, and so do what comes after it. */
+/* As in a training step: G is used only at the end, so it and what it depends on stay alive until then. */
 #define STEP(size)                                                                                                     \
   "buffer %0 input 0 X" size "\nbuffer %1 output 0 N" size "\nbuffer %2 output 1 M" size "\nbuffer %3 work G" size " alive 0..3\n" \
   "buffer %4 work H" size " alive 1..2\nbuffer %5 work K" size " alive 2..4\ninput X = %0\noutput N = %1\noutput M = %2\n"
@@ -113,9 +113,9 @@ typedef struct Make {
   Arena *a;
   Buf tasks;
   uint64_t seed;
-  uint32_t n, step;          /* buffers, steps */
+  uint32_t n, step;          /* the numbers of buffers and of steps so far */
   bool there[BUFFERS];
-  uint32_t pages[BUFFERS];   /* 0: an i64 */
+  uint32_t pages[BUFFERS];   /* 0: a scalar i64 */
 } Make;
 
 static uint32_t any(Make *m, uint32_t below) {
@@ -123,7 +123,7 @@ static uint32_t any(Make *m, uint32_t below) {
   return (uint32_t)(m->seed >> 33) % below;
 }
 
-/* One that has a value, and rather a new one. */
+/* Returns a buffer that has a value, preferably a recent one. */
 static uint32_t buffer_any(Make *m) {
   for (uint32_t tries = 0; tries < 8; tries++) {
     uint32_t near = m->n > 12 && any(m, 3) ? m->n - 12 : 0, b = near + any(m, m->n - near);
@@ -137,7 +137,7 @@ static uint32_t buffer_new(Make *m, uint32_t pages) {
   return m->n++;
 }
 
-/* A kernel that makes a buffer of some others, or changes it in place; now and then it reads at places in data. */
+/* Adds a kernel that computes a buffer from others, or updates it in place; some read at an index from data. */
 static void kernel_make(Make *m, uint32_t to) {
   uint32_t x = buffer_any(m), y = buffer_any(m), z = buffer_any(m);
   buf_printf(&m->tasks, "kernel %u k%u outer 0 {\n  stage [i:%u] : i64 = ", m->step, m->step, m->pages[to] * PAGE);
@@ -154,7 +154,7 @@ static void kernel_any(Make *m) {
   kernel_make(m, old > OUTPUT && any(m, 8) == 0 ? old : buffer_new(m, 1 + any(m, 9)));
 }
 
-/* Turns of some kernels, with a state in two buffers; what is made in a turn is nobody else's. */
+/* Adds a repeat over some kernels, with a state in two buffers. Other values made in a turn are not used outside. */
 static void repeat_make(Make *m) {
   uint32_t bound = buffer_new(m, 0), now = buffer_new(m, 1 + any(m, 5)), next = buffer_new(m, m->pages[now]);
   buf_printf(&m->tasks, "kernel %u k%u outer 0 {\n  stage [] : i64 = 3 to %%%u[]\n}\n", m->step, m->step, bound);
@@ -193,9 +193,9 @@ static const char *list_make(Arena *a, uint64_t seed) {
   return out.s;
 }
 
-typedef struct Values {      /* stand for what is in buffers: a number for all that has gone into it */
+typedef struct Values {      /* hashes that stand for the values of buffers */
   TaskGraph *t;
-  uint64_t of[BUFFERS], failed; /* and for all that could have failed, in its order */
+  uint64_t of[BUFFERS], failed; /* failed: a hash of all stages that may fail, in order */
 } Values;
 
 static uint64_t mix(uint64_t a, uint64_t b) { return (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu; }
@@ -228,7 +228,7 @@ static Values *values_of(TaskGraph *t) {
   return v;
 }
 
-/* Gives whether less is needed now; *ok: all is as it should be. */
+/* Reorders one random list. Returns whether its peak fell; *ok: all conditions hold. */
 static bool random_one(uint64_t seed, bool *ok) {
   Arena *a = arena_new();
   Buf why = buf_new(a);
@@ -260,7 +260,7 @@ static void check_random(void) {
   OK(less > n / 4, "%u of them take less", less);
 }
 
-/* Work does not grow with the square of the list. */
+/* A long list, for which quadratic work would take too long. */
 static void check_long(void) {
   Arena *a = arena_new();
   enum { N = 20000 };

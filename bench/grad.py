@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What gradients cost beside what they are gradients of: forward and backward beside forward, and adjoints beside what they are adjoint to.
+"""The cost of gradients relative to the forward computation: forward and backward, or the adjoint alone.
 
     bench/grad.py build/ein [--only NAME ...] [--rounds 15] [--small]
 
-Each case (CASES) is a program, whose result Y, or loss, is made by one library; the other makes gradients by it, of every tensor named, and Y as well where
-the goal is about both. What comes in from behind is a tensor DY, as it does inside a net. Both run in turn, warm, on one thread, by the
-processor's time, which others on the machine take less of than of the clock's; medians of the ratios of all rounds are told, and the exit code is 1 if one is above its goal. --small makes sizes tiny and judges nothing."""
+Each case (CASES) is a program. One library computes its result Y, or its loss; the other computes the gradients with respect to all tensors named, and Y
+too if the goal covers both. The upstream gradient is an input DY, as inside a net. Both run alternately, warm, on one thread. CPU time is measured, since
+other load disturbs it less than wall-clock time. Reports the median ratio over all rounds; the exit code is 1 if a ratio exceeds its goal. --small uses
+tiny sizes, and checks no goals."""
 import argparse
 import os
 import statistics
@@ -19,14 +20,14 @@ ATTENTION = "O[h,s,e] = causal[s,t,d](Q[h,s,d], K[h,t,d], V[h,t,e], 1 / sqrt(D))
 
 
 class Case:
-    """text: Y and what it is made of, without dims; shape: the labels of Y, "" if it is a loss; by: what is differentiated by; both: forward as well."""
+    """text: the program that computes Y, without dims; shape: Y's labels, "" for a loss; by: the tensors to differentiate by; both: includes the forward."""
 
     def __init__(self, name, goal, sizes, small, text, shape, by, both=True, below=16):
         self.name, self.goal, self.sizes, self.small, self.below = name, goal, sizes, small, below
         self.text, self.shape, self.by, self.both = text.strip(), shape, by, both
 
     def programs(self, small):
-        """The forward's, and the gradients'."""
+        """Returns the forward program and the gradients' program."""
         sizes = self.small if small else self.sizes
         uses = [line for line in self.text.splitlines() if line.startswith("use ")]
         rest = [line for line in self.text.splitlines() if not line.startswith("use ")]
@@ -39,7 +40,7 @@ class Case:
         return head + out, head + (out if self.both else "") + back + grads
 
     def declared(self, label):
-        """With its size, which is the dim of the same letter."""
+        """The label with its extent, which is the dim of the same letter."""
         return f"{label}:{label.upper()}"
 
 
@@ -107,7 +108,7 @@ def processor_seconds(f, runs):
 
 
 def measured(options, folder, support, case):
-    """The median of the forward's seconds, of the other's, and of their ratios."""
+    """Returns the medians of the forward's seconds, of the gradients' seconds, and of their ratios."""
     forward, backward = case.programs(options.small)
     below = min(case.below, *(case.small.values())) if options.small else case.below
     f, *keep = bound(options, folder, support, "forward", forward, below)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The most resident memory that a step of training, or a layer over a prompt, takes, beside PyTorch: venv/bin/python bench/memory.py build/ein [--only NAME ...]
+"""The peak resident memory of a training step, or of a layer over a prompt, compared with PyTorch: venv/bin/python bench/memory.py build/ein [--only NAME ...]
 
-Each runs in a process of its own on one thread: a library of `ein build --lib`, and PyTorch, eager and compiled. A process first runs something tiny (PyTorch: what it is
-to run, so that compiling is over), lets that go, and resets its peak (/proc/self/clear_refs: Linux alone). Then it makes its arguments and runs three steps; told is
-the peak less what was resident before. A step of training makes new weights, ours in other memory, PyTorch in place beside gradients, which it lets go after each
-step: so both hold their arguments, the weights twice, and what a step keeps on the way."""
+Each runs in a separate process on one thread: a library from `ein build --lib`, and PyTorch, eager and compiled. A process first runs a tiny program
+(PyTorch: the measured one, so that it is compiled), frees its memory, and resets its peak (/proc/self/clear_refs, Linux only). Then it allocates its
+arguments and runs three steps. Reports the peak less the resident memory before. A training step computes new weights: ours in other memory; PyTorch's in
+place, with gradients that it frees after each step. So both hold the arguments, two copies of the weights, and a step's intermediate values."""
 import argparse
 import ctypes
 import gc
@@ -22,10 +22,10 @@ STEPS, RATE = 3, 0.01
 KINDS = ("ours", "torch", "compile")
 
 
-# ---- what is run --------------------------------------------------------------------------------------------------------------
+# ---- the programs --------------------------------------------------------------------------------------------------------------
 
 def block_step():
-    """The block's program with new weights for what it is differentiated by, but its input."""
+    """The block's program, with a new value for each tensor that it is differentiated by, except its input."""
     head = BLOCK.programs(False)[1].split("output ")[0]
     words = [w for w in BLOCK.by if not w.startswith("X[")]
     back = BLOCK.programs(False)[1]
@@ -34,7 +34,7 @@ def block_step():
 
 
 def shapes_of(row_or_sizes, text):
-    """Name and shape of all inputs and params, in their order, and whether they are integers."""
+    """The name and shape of each input and param, in order, and whether it is an integer."""
     out = []
     for line in text.splitlines():
         if not line.startswith(("input ", "param ")):
@@ -79,7 +79,7 @@ CASES = {
 }
 
 
-# ---- in a process of its own --------------------------------------------------------------------------------------------------
+# ---- in a separate process --------------------------------------------------------------------------------------------------
 
 def status(word):
     with open("/proc/self/status") as f:
@@ -87,7 +87,7 @@ def status(word):
 
 
 def settle():
-    """What is not in use goes back, and the peak begins here."""
+    """Frees unused memory and resets the peak. Returns the resident bytes."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as f:

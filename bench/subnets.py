@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Independent subnet training beside data parallelism (docs/papers.md): what they learn, what that moves, how long it takes on a modelled network.
+"""Independent subnet training compared with data parallelism (docs/papers.md): accuracy, bytes moved, and time on a modelled network.
 
     bench/subnets.py build/ein [--machine samples/machines/r5d_10.json] [--goal 0.75] [--curves]
 
-The task is made up, and it is the samples' own: examples are normal, and a random linear teacher of fixed seed says their classes. There are so many
-examples and so many a step in all (SIZES), of which each site has its share, so that data parallelism does the same on any number of sites. Each method
-(METHODS) is a sample of samples/papers and the number of steps between exchanges; it is run anew for each number of STEPS, on one site,
-for where it is cut changes an answer in its last bits alone. Bytes and seconds are of `ein plan -n SITES --machine`: with `--planner=data`, which cuts
-examples, where each site has the whole net, and of subnets the plan that was found best by seconds. A method is at the goal after the first of STEPS from which on it is right so often; its bytes and seconds are of a run of that many.
+The task is synthetic, the same as in the samples: examples are normal, and a random linear teacher with a fixed seed gives their classes. EXAMPLES and
+BATCH, the examples per step, are totals that are divided among the sites, so data parallelism computes the same on any number of sites. Each method
+(METHODS) is a sample of samples/papers and the number of steps between exchanges. It is run anew for each number in STEPS, on one site, because cuts change
+only the last bits. Bytes and seconds are from `ein plan -n SITES --machine`: with `--planner=data`, which cuts examples, for methods where each site has
+the whole net; for subnets, with the fastest plan found. A method reaches the goal at the first number in STEPS from which on its accuracy stays there; its
+bytes and seconds are those of a run of that length.
 """
 import argparse
 import json
@@ -17,7 +18,7 @@ import subprocess
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAPERS = os.path.join(HERE, "..", "samples", "papers")
 SIZES = {"D": 96, "H": 256, "C": 8, "E": 2000}
-EXAMPLES, BATCH = 3072, 128  # of all sites together
+EXAMPLES, BATCH = 3072, 128  # totals over all sites
 SITES = (2, 4, 8)
 STEPS = (20, 40, 60, 80, 100, 140, 200, 300, 400, 600)
 METHODS = (("data parallel", "local_sgd", 1, ["--planner=data"]), ("local SGD, every 10", "local_sgd", 10, ["--planner=data"]), ("subnets, every 10", "subnets", 10, []))
@@ -33,12 +34,12 @@ def said(words):
 
 
 def right(ein, name, words):
-    """Of new examples, which part the trained net is right for."""
+    """The accuracy of the trained net on new examples."""
     return float(said([ein, "run", f"{PAPERS}/{name}.ein", *words]).split("=")[1])
 
 
 def cost(ein, name, sites, words, machine, planner):
-    """The bytes that all sites receive, and seconds."""
+    """The bytes that all sites receive, and the seconds."""
     plan = json.loads(said([ein, "plan", f"{PAPERS}/{name}.ein", "-n", str(sites), *words, "--machine", machine, *planner, "--format=json"]))
     return plan["bytes"], plan["seconds"]
 
@@ -56,7 +57,7 @@ def milliseconds(s):
 
 
 def row(options, sites, method):
-    """The end, and when the goal was reached for good."""
+    """A row of the table: the final results, and those at the goal; and the accuracy by number of steps."""
     title, name, every, planner = method
     curve = [(steps, right(options.ein, name, words_of(sites, every, steps))) for steps in STEPS]
     last = STEPS[-1]

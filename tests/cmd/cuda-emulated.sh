@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Programs that are run as tests, as CUDA on an emulated device, compared with the evaluator: every CUDA_EVERY-th of them (default 12; 1: all), from one
-# on that hangs on EIN_TURN, those that are named here, and those of tests/cuda. Not those whose points are so many that they take it minutes.
+# Compares programs as CUDA on an emulated device with the evaluator: every CUDA_EVERY-th program of the tests (default 12; 1: all), starting at one that
+# EIN_TURN selects; those named here; and those of tests/cuda. Skips programs with so many points that they would take minutes.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }

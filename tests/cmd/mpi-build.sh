@@ -73,7 +73,7 @@ want 0 ranks 3 ./left --help
 shows 'A              f64 [i, k], may be left out'
 rm -r one
 
-# ---- defaults that hang on inputs, some of which no equation reads, and on each other: made at the first process, and given to all
+# ---- defaults that depend on inputs, some of which no equation reads, and on each other: the first process computes them and sends them to all
 cat >hang.ein <<'END'
 input X[i:61] : f32
 input Z[i:61,k:3] : f32

@@ -1,9 +1,9 @@
 #!/bin/sh
 # suite: ci
-# Plans are run: every program of tests/run on 2, 3, 4 or 7 sites, as C, keeps what its comments expect, and its sites receive no more bytes
-# than the plan says; as many, where predicates over data leave nothing out and no places are asked for. As many as the evaluator's always.
-# Then under mpirun, all programs of a number of sites in one launch, and they receive the same. Where EIN_TURN is a number, of three programs one
-# is as said, one is compiled by Clang in process, which takes half as long, and does without mpirun, one is left out: which ones hangs on the number.
+# Runs plans: every program of tests/run on 2, 3, 4 or 7 sites, as C, gives what its comments expect. Its sites receive at most as many bytes as the
+# plan predicts: exactly as many unless predicates over data leave something out, or something is fetched; and always as many as in the evaluator.
+# Then under mpirun, all programs for a number of sites in one launch, which receive the same. If EIN_TURN is a number, it selects: of every three
+# programs, one is tested as described, one is compiled by Clang in process, which takes half as long, without mpirun, and one is skipped.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 XDG_CACHE_HOME=$work/cache

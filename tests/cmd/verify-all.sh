@@ -1,9 +1,9 @@
 #!/bin/sh
 # suite: ci
-# Every program that is run as a test, compiled and compared with the evaluator, from the folder it lies in. VERIFY_FLAGS
-# are words for ein verify; VERIFY_ONLY a pattern of files; VERIFY_THESE some, by their paths without .ein. By default, of eight programs one is
-# compiled as ein run does it, one by the C compiler with -O1, one with -O0, and five by Clang in process with -O0, which takes half as long:
-# what -O1 makes of C is seen by random/emitted and kernel, too. EIN_TURN, a number, says which is which, and two of the five are left out then.
+# Compiles every test program and compares it with the evaluator, from the program's folder. VERIFY_FLAGS: options for ein verify; VERIFY_ONLY: a
+# pattern of files; VERIFY_THESE: some programs, by their paths without .ein. By default, of eight programs one is compiled as by ein run, one by the C
+# compiler with -O1, one with -O0, and five by Clang in process with -O0, which takes half as long, since random/emitted and kernel also test C at
+# -O1. If EIN_TURN is a number, it selects which is which, and two of the five are skipped.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 XDG_CACHE_HOME=$work/cache

@@ -1,12 +1,13 @@
-/* tests/cuda/emulate.h - what emitted CUDA needs of a device, on the host: each thread of a block is a fiber, and what kernels touch goes through
- * classes that look. It is included ahead of such a text, which a C++ compiler then takes as it is (tests/cuda/cc).
+/* tests/cuda/emulate.h - emulates a device for emitted CUDA on the host: each thread of a block is a fiber, and kernels
+ * access memory through classes that check. Included before such a text, which a C++ compiler then compiles unchanged
+ * (tests/cuda/cc).
  *
- * Named, and the end of the process: an element out of range; a shared element that two threads touch with no barrier between, one of them to
- * store; a shared element that is read and was not stored to; an element of a buffer that two threads of a launch touch, one of them to store;
- * a barrier that some threads of a block do not come to.
+ * Reports, and ends the process for: an element out of range; a shared element that two threads access without a
+ * barrier between, if one of them stores; a shared element that is read before it is stored; an element of a buffer
+ * that two threads of a launch access, if one of them stores; a barrier that some threads of a block do not reach.
  *
- * With EIN_EMULATE_COUNTED defined $EIN_EMULATE_COUNTS is a file to which a line for each kernel is added at the end, of what a device's memory would
- * have to do (counts.h). */
+ * If EIN_EMULATE_COUNTED is defined, a line for each kernel is appended at exit to the file $EIN_EMULATE_COUNTS, about
+ * the memory accesses of a device (counts.h). */
 #ifndef EIN_EMULATE_H
 #define EIN_EMULATE_H
 

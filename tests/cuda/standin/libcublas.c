@@ -1,9 +1,11 @@
-/* tests/cuda/standin/libcublas.c - a look-alike of NVIDIA's cuBLAS for machines without a device: products by three loops, made when the stream is
- * waited for that the look-alike of the driver has. It is strict: leads, dtypes and what sums are made in have to be such as cuBLAS takes, matrices have to
- * lie in the current device's memory to their last element, and so does what it works in, which a handle forgets when it gets another stream.
+/* tests/cuda/standin/libcublas.c - a stand-in for NVIDIA's cuBLAS on machines without a device: products by three
+ * loops, computed when the stream of the driver's stand-in is waited for. It is strict: leads, dtypes and the type of
+ * sums must be ones that cuBLAS supports; all elements of the matrices must be in the current device's memory, and so
+ * must the workspace, which a handle forgets when its stream changes.
  *
- * $EIN_STANDIN, words with commas between: blas-begin=1 (the first handle is none), blas=N (the N-th product fails), blas-not=N (is not supported). With
- * $EIN_STANDIN_REPORT a line is added at the end, of how many products there were, of what kinds, and of handles that are left. */
+ * $EIN_STANDIN, words separated by commas, injects failures: blas-begin=1 (the first handle is not created), blas=N
+ * (the N-th product fails), blas-not=N (it is not supported). With $EIN_STANDIN_REPORT, a line is appended at exit with
+ * the number of products, their kinds, and the handles that are left. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,7 +57,7 @@ static double half_get(uint16_t h) {
   return h >> 15 ? -x : x;
 }
 
-/* To the nearest, of two the even one. */
+/* Rounds to nearest, ties to even. */
 static uint16_t half_put(float x) {
   _Float16 h = (_Float16)x;
   uint16_t bits;
@@ -92,7 +94,7 @@ static void element_put(const Matrix *m, long long at, double x) {
 
 static long long at_of(const Matrix *m, int i, int j) { return m->turned ? j + (long long)i * m->lead : i + (long long)j * m->lead; }
 
-/* Sums in the order of points, in what they are said to be made in. */
+/* Sums in the order of points, in the requested type. */
 static void product_make(void *data) {
   const Product *p = data;
   for (int b = 0; b < p->batch; b++)
@@ -129,11 +131,13 @@ static int product_ask(Handle *h, Product p, int sum, int how, const void *alpha
   float one, zero;
   double zero_64;
   if (!h || !h->stream || how != -1) return INVALID;
-  if (!h->room || h->math != 16) return NOT_INITIALIZED; /* not cuBLAS's, ours: it works where it was told to, with short sums nowhere */
+  /* Our own requirement, not cuBLAS's: a given workspace, and no short sums. */
+  if (!h->room || h->math != 16) return NOT_INITIALIZED;
   if (!types_fit(&p, sum)) return NOT_SUPPORTED;
   if (p.m < 1 || p.n < 1 || p.k < 1 || p.batch < 1) return INVALID;
   if (!lies(&p.a, p.m, p.k, p.batch) || !lies(&p.b, p.k, p.n, p.batch) || !lies(&p.c, p.m, p.n, p.batch)) return INVALID;
-  if (p.batch > 1 && p.c.step < (long long)(p.n - 1) * p.c.lead + p.m && p.c.step * p.batch > p.c.lead) return INVALID; /* one over another */
+  /* Results must not overlap. */
+  if (p.batch > 1 && p.c.step < (long long)(p.n - 1) * p.c.lead + p.m && p.c.step * p.batch > p.c.lead) return INVALID;
   p.wide = sum == BY_F64;
   if (p.wide) memcpy(&p.alpha, alpha, 8), memcpy(&zero_64, beta, 8);
   else memcpy(&one, alpha, 4), memcpy(&zero, beta, 4), p.alpha = (double)one, zero_64 = (double)zero;

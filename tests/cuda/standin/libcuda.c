@@ -1,14 +1,18 @@
-/* tests/cuda/standin/libcuda.c - a look-alike of the CUDA driver for machines without a device: it loads what the look-alike of NVRTC made, and
- * runs kernels by the emulation's fibers. It is stricter than a driver: what is asked of a stream is done when somebody waits for it and not before;
- * the device's memory cannot be touched from the host at any other time; a host's pointer is not one of the device's.
+/* tests/cuda/standin/libcuda.c - a stand-in for the CUDA driver on machines without a device. It loads what the
+ * stand-in for NVRTC compiled, and runs kernels with the emulation's fibers. It is stricter than a driver: work in a
+ * stream is done only when somebody waits for it; the host cannot access device memory at any other time; and host
+ * pointers are not valid on the device.
  *
- * A stream that is captured does nothing: what is asked of it becomes a graph, with parameters as they are then. Waiting for it, copies from and to the
- * host, and in its thread taking memory and loading kernels, are errors after which the capture is void.
+ * A stream that is being captured executes nothing: requests become nodes of a graph, with their present parameters.
+ * Waiting for the stream, copying from or to the host, and, in its thread, allocating memory and loading kernels are
+ * errors that invalidate the capture.
  *
- * $EIN_STANDIN, words with commas between, is what goes wrong: no-device, old (an old driver), begin=N (cuInit gives N), alloc=N, launch=N, load=N,
- * capture=N, graph=N, graph-set=N (the N-th fails, counted from when the variable was changed), graph-launch=N (a kernel of it does), graph-full=N (there is no memory for it), memory=BYTES; capability=75: it is a device of compute capability 7.5, not 9.0;
- * devices=N, 1 to 4 of them, each with memory that the others cannot touch. $EIN_STANDIN_REPORT: a file to which a line is added at the end, of what
- * was done and what was not given back. */
+ * $EIN_STANDIN, words separated by commas, injects failures: no-device, old (an old driver), begin=N (cuInit returns
+ * N); alloc=N, launch=N, load=N, capture=N, graph=N, graph-set=N (the N-th call fails, counted since the variable
+ * changed); graph-launch=N (a kernel of the N-th graph launch fails), graph-full=N (no memory for it). It also sets the
+ * devices: memory=BYTES; capability=75: compute capability 7.5 instead of 9.0; devices=N: 1 to 4 devices, which cannot
+ * access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is appended at exit, about what was done and
+ * what was not released. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,18 +23,20 @@
 
 #include "world.h"
 
-enum { NOT_CAPTURED = 900, VOID = 901 }; /* of captures */
+enum { NOT_CAPTURED = 900, VOID = 901 }; /* errors of captures */
 enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, NO_IMAGE = 209, BAD_HANDLE = 400, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
 
 typedef struct Later {
-  int what;                  /* 'k' a kernel, 'u' up, 'd' down, 'a' across, 'c' a call of a library's, 'z' fill, 'g' a graph, whose kernels have their own parameters */
-  int parameters, size;      /* of a kernel: how many, and how large each may be */
+  /* 'k' kernel, 'u' up, 'd' down, 'a' across, 'c' a library's call, 'z' fill, 'g' graph (its kernels have their own
+   * parameters) */
+  int what;
+  int parameters, size;      /* of a kernel: the number of parameters, and the most bytes of each */
   struct Later *nodes;       /* of a graph */
-  int shared;                /* its data are the graph's */
+  int shared;                /* its data belong to the graph */
   StandinLaunch *run;
   void (*call)(void *data);
   unsigned grid[3], block[3];
-  char *data;                /* a copy: of parameters, or of what goes up */
+  char *data;                /* a copy of the parameters, or of the data to copy up */
   void **parameter;
   uint64_t at, from;
   void *host;
@@ -41,8 +47,9 @@ typedef struct Later {
 } Later;
 
 enum { DEVICES = 4 };
-typedef struct Device { int retained; } Device;       /* its address is the one of its primary context */
-typedef struct Stream { int device; Later *first, **last; int capture, spoiled, mode; pthread_t thread; } Stream; /* captured into `first` */
+typedef struct Device { int retained; } Device;       /* its address is its primary context's handle */
+/* A capture collects nodes in `first`. */
+typedef struct Stream { int device; Later *first, **last; int capture, spoiled, mode; pthread_t thread; } Stream;
 typedef struct Graph { int device; Later *first; } Graph;
 
 static struct {
@@ -53,11 +60,11 @@ static struct {
   int allocations, launches, loads, live;
   int captures, instances, graph_launches, graph_sets, waits, base_captures, base_instances, base_graph_launches, base_graph_sets;
   char injected[256];
-  int base_allocations, base_launches, base_loads; /* where that was changed */
+  int base_allocations, base_launches, base_loads; /* the counts when $EIN_STANDIN last changed */
 } my;
-static __thread struct { int current[64], depth; } mine; /* devices whose contexts are current in this thread, the last one is */
+static __thread struct { int current[64], depth; } mine; /* this thread's stack of current contexts, as devices */
 
-/* One thread at a time. */
+/* Calls are serialised. */
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void all_begin(void) {
@@ -76,7 +83,7 @@ static void all_unlock(int *locked) {
 }
 #define ALONE __attribute__((cleanup(all_unlock), unused)) int alone = all_lock()
 
-/* ---- what goes wrong ------------------------------------------------------------------------------ */
+/* ---- injected failures ------------------------------------------------------------------------------ */
 
 static const char *injected(const char *word) {
   const char *all = getenv("EIN_STANDIN");
@@ -132,7 +139,7 @@ static StandinMemory *memory_of(uint64_t at, size_t bytes) {
   return NULL;
 }
 
-/* ---- what is done when it is waited for ------------------------------------------------------------ */
+/* ---- deferred work ------------------------------------------------------------ */
 
 static Later *later(int what, void *stream) {
   Later *x = calloc(1, sizeof *x);
@@ -185,7 +192,8 @@ static Stream **stream_find(const void *stream) {
   return NULL;
 }
 
-/* Of what may not be in a capture: whether one would be spoiled, and is, in this stream or by this thread. */
+/* Invalidates captures by a call that no capture allows: in this stream or, if NULL, those that this thread's calls
+ * affect. Returns whether there was one. */
 static int spoils(const void *stream) {
   int is = 0;
   for (int k = 0; k < 64; k++) {
@@ -196,7 +204,7 @@ static int spoils(const void *stream) {
   return is;
 }
 
-/* That what is asked for is asked of a stream of the current context. */
+/* Whether the stream belongs to the current context. */
 static int is_here(const void *stream) {
   Stream **x = stream_find(stream);
   return x && (*x)->device == mine.current[mine.depth - 1];
@@ -238,7 +246,7 @@ int standin_planted(const char *word, int n) {
   ALONE;                                       \
   if (my.dead) return my.dead;                 \
   if (mine.depth < 1) return BAD_CONTEXT
-/* What is never in a capture, of a stream; NULL: of any, by this thread. */
+/* For calls that no capture allows: in that stream; NULL: in this thread. */
 #define NOT_IN_CAPTURE(stream) \
   if (spoils(stream)) return NOT_CAPTURED
 
@@ -310,7 +318,7 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
   my.device[device].retained++;
   return *context = &my.device[device], OK;
 }
-/* A context that is lost gives back all that it had. */
+/* A lost context releases everything. */
 int cuDevicePrimaryCtxRelease_v2(int device) {
   ALONE;
   if (device < 0 || device >= DEVICES || my.device[device].retained < 1) return INVALID;
@@ -343,7 +351,7 @@ int cuModuleLoadData(void **module, const void *image) {
   if (!arch_fits(head->arch)) return NO_IMAGE;
   int fd = memfd_create("kernels", MFD_CLOEXEC);
   if (fd < 0 || write(fd, head + 1, head->bytes) != (ssize_t)head->bytes) return NO_MEMORY;
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* which stays open: the loader knows objects by name */
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* fd stays open: the loader identifies objects by name */
   *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   StandinEnter *enter = NULL;
   void *at = *module ? dlsym(*module, "standin_enter") : NULL;
@@ -421,7 +429,7 @@ int cuMemAllocHost_v2(void **at, size_t bytes) {
   return *at ? OK : NO_MEMORY;
 }
 
-/* What a stream has still to do with it is done first. */
+/* Completes all streams' work first, which may use the memory. */
 int cuMemFreeHost(void *at) {
   HERE;
   all_done();
@@ -516,7 +524,7 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
   }
 }
 
-/* Copies of them. */
+/* Stores copies of the parameters. */
 static void parameters_set(Later *x, void **parameter) {
   size_t n = (size_t)x->parameters, size = (size_t)x->size;
   if (!x->data) x->data = calloc(n + 1, size + 8);
@@ -548,7 +556,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
 
 /* ---- graphs ------------------------------------------------------------------------------------------ */
 
-/* What a stream has not done yet when its capture begins it does first. */
+/* First completes the stream's earlier work. */
 int cuStreamBeginCapture_v2(void *stream, int mode) {
   HERE;
   if (!is_here(stream) || mode < 0 || mode > 2) return INVALID;
@@ -600,7 +608,7 @@ int cuGraphDestroy(void *graph) {
   return free(g), OK;
 }
 
-/* A graph that can be launched is a list of copies of its nodes, each behind the other one's `next` in the order of the graph. */
+/* An executable graph: a linked list of copies of the graph's nodes, in the same order. */
 typedef struct Made { int device; Later *first; Graph *of; } Made;
 
 static Later *nodes_copy(const Later *from) {

@@ -1,6 +1,6 @@
-/* tests/cuda/standin/nvrtc.c - a look-alike of NVIDIA's NVRTC for machines without a device: a text of kernels goes to the host's C++ compiler, behind
- * the emulation of a device (tests/cuda/emulate.h), and what that makes is given back as the "cubin". $EIN_STANDIN_CXX names the compiler; a text that
- * it does not take is told of in the log. EIN_STANDIN=no-compile: it takes none. */
+/* tests/cuda/standin/nvrtc.c - a stand-in for NVIDIA's NVRTC on machines without a device: it compiles the kernels'
+ * text, after the emulation of a device (tests/cuda/emulate.h), with the host's C++ compiler, and returns the result as
+ * the "cubin". $EIN_STANDIN_CXX names the compiler; its errors go to the log. EIN_STANDIN=no-compile: all fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static char *file_get(const char *path, size_t head, size_t *len) {
   return s;
 }
 
-/* Behind the text a function for each of its kernels. */
+/* Appends a launch function for each kernel of the text. */
 static int text_put(const char *path, const char *text) {
   static const char kernel[] = " __global__ void ";
   FILE *f = fopen(path, "w");

@@ -1,10 +1,11 @@
-/* base/arena.c - memory by lifetime, and the two ways out.
+/* base/arena.c - memory by lifetime; and how the process ends after a bug, or without memory.
  *
- * An arena is a chain of blocks that double from 64 KiB to 16 MiB. A request too large for the
- * current block's size class gets a block of its own, chained behind, so that the current block is not
- * given up for it. All that is given out is zero. Large blocks come so from the C library, which knows what is fresh; of
- * others zeros go a few KiB ahead of what is asked for, as small arenas come and go by the thousand and use little of theirs. Under AddressSanitizer free room is poisoned and a red zone follows every piece, so
- * that an overflow inside an arena is found like any other. */
+ * An arena is a chain of blocks whose sizes double from 64 KiB to 16 MiB. A request that is too large for the current
+ * block's size class gets a separate block, chained after the current one, which stays in use. Allocated memory is
+ * zero. Large blocks come zeroed from the C library, which knows which pages are fresh. Others are zeroed a few KiB
+ * ahead of the allocations, because thousands of small arenas come and go, and use little of their blocks. Under
+ * AddressSanitizer, free memory is poisoned and a red zone follows every allocation, so it finds overflows inside an
+ * arena too. */
 #include "guard.h"
 
 #include <stdio.h>
@@ -39,11 +40,11 @@ typedef struct Block {
 _Static_assert(sizeof(Block) == ALIGN, "the bytes after a block's header are aligned");
 
 struct Arena {
-  Block *blocks; /* all of them; the first is the current one */
+  Block *blocks; /* the first is the current one */
   char *at, *end;
-  char *zero;   /* all that is free is zero up to here: at <= zero <= end */
+  char *zero;   /* free memory is zero up to here: at <= zero <= end */
   size_t next_size, bytes;
-  GuardLink link; /* among those of the guard under which it was made */
+  GuardLink link; /* in the list of the guard under which it was made */
 };
 
 _Thread_local const char *bug_where;
@@ -109,7 +110,7 @@ static void *block_own(Arena *a, size_t room) {
 }
 
 static void block_next(Arena *a) {
-  bool zero = RED_ZONE || a->next_size >= LARGE_BLOCK; /* what is poisoned cannot be written to */
+  bool zero = RED_ZONE || a->next_size >= LARGE_BLOCK; /* poisoned memory cannot be zeroed later */
   Block *b = block_new(a->next_size - sizeof(Block), zero);
   b->next = a->blocks;
   a->blocks = b;
@@ -119,7 +120,7 @@ static void block_next(Arena *a) {
   if (a->next_size < LAST_BLOCK) a->next_size *= 2;
 }
 
-/* Up to `at`, and some more. */
+/* Zeroes memory up to `at`, and ZERO_AHEAD bytes more. */
 static void zero_ahead(Arena *a) {
   size_t n = (size_t)(a->at - a->zero) + ZERO_AHEAD, left = (size_t)(a->end - a->zero);
   if (n > left) n = left;

@@ -8,7 +8,7 @@ Buf buf_new(Arena *a) {
   return (Buf){.arena = a, .s = arena_alloc(a, 64), .cap = 64};
 }
 
-/* Room for n more bytes and the NUL. */
+/* Makes room for n more bytes and the NUL. */
 static char *buf_room(Buf *b, size_t n) {
   if (n >= b->cap - b->len) {
     BUG_UNLESS(n < SIZE_MAX / 4);

@@ -1,4 +1,4 @@
-/* base/diag.c - collecting complaints. Rendering them is render.c's. */
+/* base/diag.c - collects complaints. render.c renders them. */
 #include "diag.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ Diags *diags_new(Arena *a) {
 }
 
 static bool said_already(const Diags *d, DiagCode code, Span at) {
-  if (!at.src) return false; /* nowhere is many places */
+  if (!at.src) return false; /* complaints without a place are all different */
   for (uint32_t i = d->all.len; i-- > 0;) {
     Span s = d->all.at[i]->spans.at[0].span;
     if (d->all.at[i]->code == code && s.src == at.src && s.at == at.at && s.end == at.end) return true;

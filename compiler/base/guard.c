@@ -1,4 +1,4 @@
-/* base/guard.c - a bug or lack of memory comes back to whoever must go on: a thread of another program. */
+/* base/guard.c - returns from a bug or lack of memory to a caller that must go on: a thread of another program. */
 #include "guard.h"
 
 #include <setjmp.h>
@@ -7,13 +7,13 @@
 
 typedef struct Guard {
   struct Guard *outer;
-  GuardLink arenas; /* a ring, in which this is no arena */
-  sigjmp_buf back; /* with the signals that were let through */
+  GuardLink arenas; /* the head of a ring; itself no arena */
+  sigjmp_buf back; /* with the signal mask */
   char *why;
   size_t room;
 } Guard;
 
-static _Thread_local Guard *guard_now; /* NULL: there is none */
+static _Thread_local Guard *guard_now; /* NULL: none */
 
 /* ---- the arenas ------------------------------------------------------------------------------ */
 
@@ -32,7 +32,7 @@ void guard_unlink(GuardLink *l) {
   *l = (GuardLink){0};
 }
 
-/* All of them are freed, or go on under the guard around this one. */
+/* Frees the arenas, or passes them on to the outer guard. */
 static void ring_end(GuardLink *ring, bool freed) {
   while (ring->after != ring) {
     GuardLink *l = ring->after;

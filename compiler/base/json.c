@@ -1,5 +1,5 @@
-/* base/json.c - the JSON writer. Two spaces a level, or nothing between if `compact`; a newline ends
- * the outermost value. `first` says that nothing was yet written into the open object or array. */
+/* base/json.c - the JSON writer. Indents by two spaces per level, or writes no white space if `compact`; a newline ends
+ * the outermost value. `first`: nothing has been written to the open object or array yet. */
 #include "json.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* base/json_read.c - JSON in, as a tree whose values know where they stand. Strict: what RFC 8259 does not allow is refused,
- * and so is a name that stands twice in one object. The first mistake ends it. */
+/* base/json_read.c - reads JSON into a tree of values with their places. Strict: refuses whatever RFC 8259 does not
+ * allow, and duplicate names in an object. Stops at the first mistake. */
 #include <string.h>
 
 #include "json.h"
@@ -19,7 +19,7 @@ static Span span_from(const JsonReader *r, uint32_t from) {
   return (Span){r->src, from, r->at};
 }
 
-/* At the byte at hand. */
+/* Complains at the current byte. Returns false. */
 static bool wanted(JsonReader *r, const char *what) {
   uint32_t end = r->at < r->src->len ? r->at + 1 : r->at;
   Span here = {r->src, r->at, end};
@@ -28,7 +28,7 @@ static bool wanted(JsonReader *r, const char *what) {
   return false;
 }
 
-/* NUL at the end, which nothing wants. */
+/* Returns NUL at the end; no caller expects a NUL. */
 static char peek(const JsonReader *r) {
   return r->at < r->src->len ? r->src->bytes[r->at] : '\0';
 }
@@ -68,7 +68,7 @@ static void utf8_add(Buf *b, uint32_t c) {
   while (more-- > 0) buf_char(b, (char)(0x80 | (c >> 6 * more & 0x3F)));
 }
 
-/* Behind `\u`; a high surrogate wants its low one. */
+/* Reads after `\u`; a high surrogate must be followed by a low one. */
 static bool escape_code(JsonReader *r, Buf *b) {
   uint32_t c, low;
   if (!hex4(r, &c)) return false;
@@ -95,7 +95,7 @@ static bool escape(JsonReader *r, Buf *b) {
   return true;
 }
 
-/* Behind the opening quote. */
+/* Reads after the opening quote. */
 static bool string(JsonReader *r, const char **out) {
   Buf b = buf_new(r->arena);
   for (;;) {
@@ -171,7 +171,7 @@ static bool item(JsonReader *r, JsonValue *v) {
   return x != NULL;
 }
 
-/* Behind the opening bracket. */
+/* Reads after the opening bracket. */
 static bool list(JsonReader *r, JsonValue *v, char close, bool (*one)(JsonReader *, JsonValue *)) {
   if (take(r, close)) return true;
   if (++r->depth > DEEP_MOST) return wanted(r, "no deeper nesting");

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SCAN = 8 }; /* so many entries need no index */
+enum { SCAN = 8 }; /* up to this many entries need no index */
 
 Map map_new(Arena *a) {
   return (Map){.arena = a};

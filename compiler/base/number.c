@@ -1,4 +1,4 @@
-/* base/number.c - numbers as text whatever the locale, and checked 64-bit arithmetic. */
+/* base/number.c - numbers as text, independent of the locale, and checked 64-bit arithmetic. */
 #include "base.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIGITS = 17 }; /* decimal digits that tell any two doubles apart */
+enum { MAX_DIGITS = 17 }; /* enough decimal digits to distinguish any two doubles */
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
@@ -17,8 +17,8 @@ typedef struct Decimal {
   int n, exp;                 /* value: digit[0] . digit[1..] * 10^exp */
 } Decimal;
 
-/* x > 0 and finite, to so many digits; does that text read back as x (once rounded to a float, if single)? The C library prints and reads
- * here, both under the same locale; only digits are taken from the text. */
+/* Rounds x, positive and finite, to that many digits. Returns whether they read back as x (as a float if single). The C
+ * library prints and reads, both in the same locale; only the digits of its text are used. */
 static bool decimal_try(double x, int digits, bool single, Decimal *d) {
   char text[64];
   snprintf(text, sizeof text, "%.*e", digits - 1, x);
@@ -33,8 +33,8 @@ static bool decimal_try(double x, int digits, bool single, Decimal *d) {
   return true;
 }
 
-/* 15 digits survive the way into a normal double and back, so where a shorter text reads back, the
- * one of 15 digits is that text with zeros behind. Below the normal range nothing is promised. */
+/* 15 digits survive conversion to a normal double and back. So if a shorter text reads back as x, the one with 15
+ * digits is that text followed by zeros. This does not hold for subnormal numbers. */
 static Decimal decimal_of(double x, bool single) {
   Decimal d = {.n = 0};
   for (int digits = fpclassify(x) == FP_NORMAL && !single ? 15 : 1; digits <= MAX_DIGITS; digits++)
@@ -89,7 +89,7 @@ static size_t digits_at(const char *s, size_t len, size_t i) {
   return n;
 }
 
-/* The whole of s is digits [. digits] [e [sign] digits]; *point is the '.', or len. */
+/* Whether all of s is digits [. digits] [e [sign] digits]. *point: the position of the '.', or len. */
 static bool decimal_shape(const char *s, size_t len, size_t *point) {
   size_t i = digits_at(s, len, 0), n = i;
   *point = len;
@@ -146,7 +146,7 @@ bool int64_read(const char *s, size_t len, int64_t *out) {
   bool minus = len && s[0] == '-';
   if (len && (s[0] == '-' || s[0] == '+')) s++, len--;
   if (!len || digits_at(s, len, 0) != len) return false;
-  int64_t x = 0; /* counts down, since there is one more below zero */
+  int64_t x = 0; /* counts down, since the negative range has one more number */
   for (size_t i = 0; i < len; i++)
     if (!mul_ok(x, 10, &x) || !sub_ok(x, s[i] - '0', &x)) return false;
   if (!minus && !sub_ok(0, x, &x)) return false;

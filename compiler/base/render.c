@@ -1,4 +1,4 @@
-/* base/render.c - complaints as text for people and as JSON for tools.
+/* base/render.c - renders complaints as text for people and as JSON for tools.
  *
  *     attention.ein:12:20: error[E060]: label d is 128 in QH but 64 in KH
  *        12 | T[h,s,s'] = sum[d] QH[s,h,d] * KH[s',h,d]
@@ -6,11 +6,10 @@
  *           |                    128, from QH
  *           = help: ...
  *
- * The spans of one complaint are grouped into blocks, one a source line, the line of the complaint
- * first; spans too far apart on a very long line go to different blocks of that line. A block shows a
- * window of its line, a row of carets, and the notes: the rightmost on the caret row, the others each
- * on a row of its own, right to left, under their carets. Work is bounded by the window and not by the
- * length of the line. */
+ * The spans of a complaint are grouped into blocks, one per source line, with the complaint's line first. Spans that
+ * are far apart on a very long line get different blocks. A block shows a window of its line, a row of carets, and the
+ * notes: the rightmost on the row of carets, each other one on a separate row under its caret, from right to left. The
+ * work is bounded by the window, not by the length of the line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +19,8 @@
 
 enum {
   WINDOW = 100,  /* columns of a source line that are shown */
-  CLUSTER = 76,  /* spans of one block lie within so many columns */
-  POINTS = 400,  /* code points looked at, since some take no column */
+  CLUSTER = 76,  /* the spans of a block lie within this many columns */
+  POINTS = 400,  /* the most code points examined, since some take no column */
   LINE_DIGITS = 5
 };
 
@@ -39,7 +38,7 @@ static void blanks(Pen *p, int n) {
   for (; n > 0; n--) buf_char(p->out, ' ');
 }
 
-/* Text of ours that quotes bytes of theirs; its newlines indent what follows by `indent`. */
+/* Prints our text, which may quote the user's bytes. Each line after the first is indented by `indent`. */
 static void text_shown(Pen *p, const char *s, int indent) {
   for (size_t n = strlen(s); n;) {
     int width;
@@ -58,7 +57,7 @@ static void text_shown(Pen *p, const char *s, int indent) {
 
 typedef struct Line {
   Source *src;
-  uint32_t number, at, end; /* without its newline */
+  uint32_t number, at, end; /* without the newline */
 } Line;
 
 static Line line_of(Span s) {
@@ -71,7 +70,7 @@ static Line line_of(Span s) {
   return l;
 }
 
-/* Columns that bytes from..to take, or some number above `most`. */
+/* The columns that bytes from..to take, or a number above `most`. */
 static int columns(const Line *l, uint32_t from, uint32_t to, int most) {
   int sum = 0, width, points = 0;
   for (uint32_t p = from; p < to && sum <= most; sum += width) {
@@ -81,7 +80,7 @@ static int columns(const Line *l, uint32_t from, uint32_t to, int most) {
   return sum;
 }
 
-/* The place up to `most` columns before `at`; takes them off *most. */
+/* Returns a position up to `most` columns before `at`; subtracts these from *most. */
 static uint32_t step_back(const Line *l, uint32_t at, int *most) {
   for (int points = 0; at > l->at && points < POINTS; points++) {
     int width;
@@ -111,7 +110,7 @@ typedef struct Mark {
   uint32_t at, end; /* clipped to the line */
   const char *note; /* may be NULL */
   bool main;
-  int column, width; /* once the window is known */
+  int column, width; /* set once the window is known */
 } Mark;
 
 typedef struct Block {
@@ -131,7 +130,7 @@ static bool line_fits(const Line *l) {
   return columns(l, l->at, l->end, WINDOW) <= WINDOW;
 }
 
-/* Joins the block if the window will show both: the whole line, or so much of it. */
+/* Extends the block to the mark if a window can show both: the whole line fits, or both are close enough. */
 static bool block_takes(Block *b, const Line *l, const Mark *m) {
   if (b->line.src != l->src || b->line.number != l->number) return false;
   uint32_t at = m->at < b->at ? m->at : b->at, end = m->end > b->end ? m->end : b->end;
@@ -162,9 +161,8 @@ static void blocks_add(Pen *p, Blocks *blocks, const DiagSpan *s, bool main) {
   vec_push(p->arena, b->marks, m);
 }
 
-/* Turns at..end from what is marked into what is shown: the whole line if it fits, else the marks with
- * as much on either side as there is room for. Then places the marks. Returns the room at the left
- * that "..." takes. */
+/* Extends at..end from the marked part to the shown part: the whole line if it fits, else the marks with as much on
+ * both sides as fits. Then sets the columns of the marks. Returns the width of "..." at the left. */
 static int block_window(Block *b) {
   Line *l = &b->line;
   int room = WINDOW, lead = 0;
@@ -221,8 +219,8 @@ static Ink mark_ink(const Mark *m, DiagKind kind) {
   return !m->main ? INK_OTHER : kind == DIAG_ERROR ? INK_ERROR : INK_WARNING;
 }
 
-/* The row of carets; on it the note of the last mark, if no caret stands right of that mark. Returns
- * that mark's number, or marks.len. */
+/* Prints the row of carets, followed by the note of the last mark if no caret is to its right. Returns that mark's
+ * number; marks.len if the note was not printed. */
 static uint32_t block_carets(Pen *p, const Block *b, int digits, DiagKind kind) {
   uint32_t n = b->marks.len;
   const Mark *last = &b->marks.at[n - 1];
@@ -247,7 +245,7 @@ static uint32_t block_carets(Pen *p, const Block *b, int digits, DiagKind kind) 
   return here ? n - 1 : n;
 }
 
-/* The note of mark k on a row of its own, with a `|` under each mark to its left that still waits. */
+/* Prints the note of mark k on its own row, with a `|` under each mark to its left whose note is still to come. */
 static void block_note(Pen *p, const Block *b, uint32_t k, int digits, DiagKind kind) {
   gutter(p, digits, 0);
   buf_char(p->out, ' ');

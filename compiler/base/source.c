@@ -1,5 +1,5 @@
-/* base/source.c - source files: bytes, and lines counted only when somebody asks. Columns are counted from the
- * place asked for last where that lies before on the same line: a line may be megabytes long. */
+/* base/source.c - source files: bytes, and lines, which are counted only when needed. Columns are counted from the
+ * previous query's place if that is earlier on the same line, because a line may be megabytes long. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* base/str.c - hashing, and interned strings: an open-addressed table of pointers, at most half full. */
+/* base/str.c - hashes, and interned strings in an open-addressed table of pointers, at most half full. */
 #include "base.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* base/utf8.c - decoding by hand, and a small table in the place of wcwidth, which asks the locale.
- * The ranges follow Unicode's East Asian Width and general categories, coarsely: a caret a column off
- * under a rare script is all that a mistake here costs. */
+/* base/utf8.c - decodes UTF-8, and has a small table instead of wcwidth, which depends on the locale. The ranges follow
+ * Unicode's East Asian Width and general categories only roughly: an error misplaces a caret under a rare script, no
+ * more. */
 #include "utf8.h"
 
 #include <stdio.h>

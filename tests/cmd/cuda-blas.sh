@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Products by cuBLAS, on look-alikes of it, of NVRTC and of the driver: which equations go there, in which way each lies, that answers are right, what
-# keeps them at home, and what is said where it fails.
+# Products by cuBLAS, on the stand-ins for it, for NVRTC and for the driver: which equations use it, how their operands lie, that results are right, what
+# our own kernels compute instead, and the messages of failures.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 look_alikes
@@ -35,7 +35,7 @@ goes() {
   [ -s had ] && cmp -s had has || wrong "$name: products are read as others: $(diff had has)"
 }
 
-# Either way round; to the library sides change places, for our row by row is its column by column.
+# All transpositions. The sides are swapped for the library, because it is column-major and we are row-major.
 goes ways '4 products, 0 of them of pairs; nn 1, nt 1, tn 1, tt 1' A=randn:seed=1 B=randn:seed=2 U=randn:seed=3 V=randn:seed=4 <<'END'
 input A[i:97,k:131], B[k:131,j:101], U[k:131,i:97], V[j:101,k:131] : f32
 output NN[i,j] = sum[k] A[i,k] * B[k,j]
@@ -44,7 +44,7 @@ output TN[i,j] = sum[k] U[k,i] * B[k,j]
 output TT[i,j] = sum[k] U[k,i] * V[j,k]
 END
 
-# Pairs, of which the batch is first, in the middle, or no side has it; two labels for pairs: a loop of calls, where each is large.
+# Batches: the batch label is first, in the middle, or on no side; two batch labels: a loop of calls if each is large.
 goes pairs '5 products, 5 of them of pairs' A=randn:seed=1 B=randn:seed=2 M=randn:seed=3 U=randn:seed=4 W=randn:seed=5 R=randn:seed=6 S=randn:seed=7 <<'END'
 input A[b:7,i:65,k:70], B[b:7,k:70,j:66], M[i:65,b:7,k:70], U[b:7,k:70,i:65], W[k:70,j:66] : f32
 output first[b,i,j] = sum[k] A[b,i,k] * B[b,k,j]
@@ -54,7 +54,7 @@ input R[p:2,k:260,b:3,i:320], S[k:260,b:3,j:300] : f32
 output two[i,p,b,j] = sum[k] R[p,k,b,i] * S[k,b,j]
 END
 
-# All dtypes; halves are summed up in f32 and rounded once, or not at all.
+# All dtypes; halves are summed in f32 and rounded once, or not at all.
 for t in f64 f16 bf16; do
   goes "of_$t" '2 products, 0 of them of pairs' A=randn:seed=1 B=randn:seed=2 <<END
 input A[i:101,k:121], B[k:121,j:103], V[j:103,k:121] : $t
@@ -88,7 +88,7 @@ input A[i:97,k:131], B[k:131,j:101] : f32
 output C[i,j] = sum[k] A[i,k] * B[k,j]
 END
 
-# Sizes that stay open until it runs: a matrix of one row, and of none; sums of nothing.
+# Sizes known only at run time: a matrix with one row, or none; empty sums.
 cat >open.ein <<'END'
 dim N, K, M
 input A[i:N,k:K], B[k:K,j:M] : f32
@@ -104,7 +104,7 @@ open 9 1 1 '1 products'
 open 0 7 5 '0 products'
 open 5 0 7 '0 products'
 
-# What stays ours: few points, a vector, a predicate, integers, other reducers, a result with its batch last.
+# What our own kernels compute: few points, a vector, a predicate, integers, other reducers, a result whose batch is last.
 cat >ours.ein <<'END'
 input A[i:97,k:131], B[k:131,j:101], v[k:131], w[i:97] : f32
 input P[i:97,k:131], Q[k:131,j:101] : i64
@@ -150,13 +150,13 @@ cuda 0 run far.loop A=randn:seed=1 B=randn:seed=2
 says 'kernel C: 1 of'
 none
 
-# Runs one behind the other.
+# Consecutive runs.
 cuda 0 bench nn13.ein A=randn:seed=1 B=randn:seed=2 --reps 2
 shows 'of 2 samples'
 grep -q 'cuBLAS: [1-9]' report || wrong "no product in a benchmark: $(cat report)"
 rm -f report
 
-# Where it fails.
+# Failures.
 fails() { # PLANTED SAYS
   EIN_STANDIN=$1 cuda 4 run mixed.ein A=randn:seed=1 B=randn:seed=2
   says "$2"
@@ -167,7 +167,7 @@ fails blas-begin=1 'cuBLAS: it does not begin: CUBLAS_STATUS_NOT_INITIALIZED; EI
 fails blas=1 'cuBLAS: program_k_C: CUBLAS_STATUS_EXECUTION_FAILED'
 fails alloc=1 'no memory on the device: what cuBLAS works in takes 33554432 bytes there'
 
-# In programs and libraries that are built.
+# In built programs and libraries.
 want 0 "$EIN" build of_f16.ein --target=cuda -o prog --flags=-O1
 for setting in on off; do
   EIN_CUBLAS=$setting want 0 ./prog A=ones B=ones V=ones -o C=c_$setting.npy -o D=d_$setting.npy
@@ -176,7 +176,7 @@ done
 none
 cmp -s c_on.npy c_off.npy && cmp -s d_on.npy d_off.npy || wrong 'a program has other answers without cuBLAS'
 
-# No cuBLAS, where there is none indeed.
+# If the machine really has no cuBLAS.
 mkdir -p alone
 cp "$standin/libnvrtc.so.13" "$standin/libcuda.so.1" alone
 LD_LIBRARY_PATH=$work/alone

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# ein build --target=cuda: programs and libraries, for which devices they are, and what they say where there is none, on look-alikes of NVRTC and
-# of the driver (tests/cuda/standin).
+# ein build --target=cuda: programs and libraries, the devices that they are for, and their messages without a device; on the stand-ins for NVRTC and the
+# driver (tests/cuda/standin).
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 look_alikes
@@ -51,7 +51,7 @@ if ! LD_LIBRARY_PATH='' python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 
   says 'no CUDA driver: there is no libcuda.so.1 on this machine'
 fi
 
-# For which devices.
+# The devices that a program is for.
 EIN_STANDIN=capability=70 want 4 ./prog $run
 says 'the kernels were compiled for compute_75, and this device has compute capability 7.0: build for it too, by --arch=sm_70'
 want 0 "$EIN" build att.ein --target=cuda -o new $O --arch=sm_90,sm_75
@@ -69,7 +69,7 @@ want 2 "$EIN" build att.ein --target=cuda -n 4 -o new
 says 'the size of sum.Q.K is no number yet'
 rm -f report
 
-# A library, called from C, from its folder alone; the same bytes each time. What it takes of a device is given back however often it fails.
+# A library, called from C, from its folder alone; its bytes are reproducible. It releases everything on the device, however often it fails.
 cat >rows.ein <<'END'
 dim N, D = 4
 input Q[s:N, d:D] : f32

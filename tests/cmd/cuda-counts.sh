@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# What kernels ask of a device's memory, as the emulation counts it (tests/cuda/counts.h): of tiles, rows, chains, scans, maps. Pieces of 32 bytes that are moved are wanted
-# to 90 % or more, at most 5 % of the turns of shared memory are conflicts, and no more than 1.2 times what the schedule says is moved.
+# Memory accesses of kernels, counted by the emulation (tests/cuda/counts.h): tiles, rows, chains, scans, maps. At least 90 % of the bytes in the 32-byte
+# sectors moved are used, at most 5 % of the cycles of shared memory are conflicts, and at most 1.2 times the schedule's prediction is moved.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
@@ -36,7 +36,7 @@ moves along $product
 moves wide $((8 * (2 * 64 * 40 + 64 * 64) * 12 / 10))
 moves best $((8 * (2 * 64 * 40 + 64 * 64) * 12 / 10))
 
-# Rows: each tensor is read once and written once.
+# Rows: each tensor is read or written once.
 cat >rows.ein <<'END'
 input X[n:64, k:512] : f32
 input Z[n:64, k:96] : f64
@@ -100,7 +100,7 @@ moves halves $((2 * 3 * 128 * 128 * 12 / 10))
 moves both $((2 * 2 * 128 * 128 * 12 / 10))
 moves rows $((4 * 2 * 96 * 128 * 12 / 10))
 
-# Points that choose an output are read once, and each part has written what it comes to once.
+# Points that choose an output are read once, and each part's result is written once.
 cat >bins.ein <<'END'
 input B[i:8192] : i64
 input L[i:4096] : i64

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# A library for CUDA whose caller has a device himself: tensors there, a stream and a workspace of his, one device of several; and what is said where
-# a view is not where it says. On look-alikes of NVRTC and of the driver (tests/cuda/standin).
+# A CUDA library whose caller uses the device too: with tensors there, the caller's stream and workspace, one device of several; and the message if a view
+# is not in the memory that it names. On the stand-ins for NVRTC and the driver (tests/cuda/standin).
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 look_alikes

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# The emulation of a device (tests/cuda) names what is planted in kernels, and in texts that ein has emitted.
+# The emulation of a device (tests/cuda) reports mistakes that are planted in kernels, and in texts that ein emitted.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 command -v g++ >/dev/null || { echo 'skipped: there is no g++'; exit 77; }
@@ -20,7 +20,7 @@ plant 4 97 "a barrier that only some threads come to"
 plant 5 97 "block 0, thread 32: a shared element that nobody has stored to is read: rest[32]"
 plant 6 97 "block 0, thread 1: two threads of one launch, one of them stores: buffer[0]"
 
-# In an emitted text: sed changes it before it is compiled.
+# In emitted texts, which sed changes before they are compiled.
 cp "$root/tests/run/matmul.ein" .
 changed() { # CODE SED WORDS [PROGRAM]
   EIN_EMULATE_SED=$2 want "$1" "$EIN" verify --target=cuda --cc="$root/tests/cuda/cc" --flags="-O0 -DPLANT=$planted" ${4:-matmul.ein}
@@ -34,7 +34,7 @@ changed 97 's/point < 12/point < 13/' 'kernel program_k_X, block 0, thread 12: o
 changed 97 's/k < 4; k++/k < 5; k++/' 'out of range of a buffer'
 changed 1 's/point < 20/point < 19/' ''
 
-# Tiles of a product, and rows: without their barriers, with the wrong ends, with two threads where one is to store.
+# Tiles of a product, and rows: without barriers, with wrong ends, with two threads that store instead of one.
 cat >tiles.ein <<'END'
 input X[i:70,k:50] : i64
 input Y[k:50,j:90] : i64

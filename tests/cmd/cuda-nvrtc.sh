@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# NVRTC takes the kernels that ein emits of programs that are run as tests: every CUDA_EVERY-th (default 3; 1: all). Skipped where there is none.
+# NVRTC compiles the kernels that ein emits for the test programs: every CUDA_EVERY-th (default 3; 1: all). Skipped without NVRTC.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 command -v python3 >/dev/null || { echo 'skipped: there is no python3'; exit 77; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# ein run --target=cuda as a user gives it, on look-alikes of NVRTC and of the driver (tests/cuda/standin): what is computed, where runs end, and all
-# that can be wrong with a driver, a device, its memory, a kernel.
+# ein run --target=cuda, on the stand-ins for NVRTC and the driver (tests/cuda/standin): what is computed, where runs end, and all failures of a driver, a
+# device, its memory, or a kernel.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 look_alikes
@@ -17,7 +17,7 @@ cuda() { # CODE WORD...
   want "$code" "$EIN" "$@" --target=cuda
 }
 
-# Tiles, rows, points; sizes that stay open, an input from a file, one with a default, turns that end early, an assert, an index from data.
+# Tiles, rows, points; open sizes, an input from a file, one with a default, a repeat that ends early, an assert, an index from data.
 cat >all.ein <<'END'
 dim N, M
 input X[i:N, k:M] : f32
@@ -65,7 +65,7 @@ for name in matmul nested_repeat until_stop; do
   given_back
 done
 
-# What is wrong with the machine; and all is given back.
+# Failures of the machine, after which everything is released.
 machine() { # INJECTED WORDS
   EIN_STANDIN=$1 cuda 4 run "$root/tests/run/matmul.ein"
   says "$2"
@@ -80,7 +80,7 @@ machine memory=1000 'no memory on the device: inputs and outputs take 256 bytes 
 machine launch=2 'the kernel program_k_Z, or one before it, failed: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS); this process'
 XDG_CACHE_HOME=$work/other machine no-compile 'NVRTC did not take what ein wrote: sm_90'
 
-# No driver, where there is none indeed.
+# If the machine really has no driver.
 mkdir -p alone
 cp "$standin/libnvrtc.so.13" alone
 LD_LIBRARY_PATH=$work/alone

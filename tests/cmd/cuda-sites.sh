@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# A plan for several sites on devices, look-alikes of which do it (tests/cuda/standin): in one process and under mpirun, on one device and on several, what
-# is computed is what the evaluator computes, sites receive the bytes that its sites receive, all that was taken is given back, and where a site fails all end.
+# Plans for several sites on devices, on the stand-ins (tests/cuda/standin): in one process and under mpirun, on one device and on several. Results and
+# bytes received equal the evaluator's, everything is released, and if a site fails all end.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 look_alikes
@@ -13,7 +13,7 @@ given_back() {
   rm -f "$EIN_STANDIN_REPORT"
 }
 
-# Blocks that go to others, whole and as strips, of elements of 1, 2, 4 and 8 bytes; parts that are combined, in slices too, with places, by an own monoid.
+# Blocks sent whole and as strips, with elements of 1, 2, 4 and 8 bytes; parts that are combined, in slices too, with places, by a user's monoid.
 cat >moves.ein <<'END'
 dim N = 37, K = 600
 monoid widest(a, b) = if abs(a) > abs(b) or (abs(a) == abs(b) and a > b) then a else b identity 0
@@ -31,7 +31,7 @@ output w[i] = widest[k](A[i,k] * i32(k % 7 - 3))
 output squares = sum[i,j] P[i,j] * P[i,j]
 output c[i:N] = sum[t where t <= i] m[t]
 END
-# Neighbours, around the end too, turn by turn; an end that all know of.
+# Halos in each turn, with wrap-around; an end that all sites learn.
 cat >turns.ein <<'END'
 dim N = 40
 input start[i:N,j:N] : i64 = (i * 7 + j * 3) % 10
@@ -44,7 +44,7 @@ repeat t < 9 until total > 60000 {
 output X
 output total
 END
-# Places that data says, of several points and of one label more than those.
+# Fetches at places from data, of several points, and along one more label.
 cat >places.ein <<'END'
 dim V = 50, D = 6, S = 91
 input E[v:V,d:D] : f64 = f64(v * 10 + d)
@@ -72,7 +72,7 @@ for f in moves turns places; do
   done
 done
 
-# A site that gets no memory, of the device or of the host, or whose kernel fails: all of them end, and nothing is left.
+# A site that gets no device or host memory, or whose kernel fails: all sites end, and everything is released.
 i=0
 for what in alloc launch; do
   for k in 1 2 3 5 8 13 21 34; do
@@ -86,7 +86,7 @@ for what in alloc launch; do
 done
 [ $i -ge 10 ] || wrong "only $i runs failed"
 
-# What one site alone meets.
+# Faults that only one site meets.
 cat >range.ein <<'END'
 input X[i:12] : i64 = i
 input at[i:12] : i64 = if i == 11 then 99 else i

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# --deterministic: one set of bits for any number of sites, whatever is summed and however it is cut, by gcc and by Clang, on devices; they are right; and what has
-# no such form is refused.
+# --deterministic: the same bits for any number of sites, whatever is summed and however it is cut, with gcc, with Clang, and on devices. The results are
+# right, and programs without such a form are refused.
 . "$(dirname "$0")/common"
 unset EIN_TARGET
 
@@ -70,7 +70,7 @@ same() {
   done
 }
 
-# as_first WHAT FLAGS...: all.ein has the bits that it had first
+# as_first WHAT FLAGS...: all.ein has the same bits as the first time
 as_first() {
   what=$1
   shift
@@ -98,13 +98,13 @@ want 0 "$EIN" run odd.ein --deterministic --expect -n 3
 want 0 "$EIN" verify --deterministic --flags="-O1 -DEIN_ONE_VERSION" all.ein
 want 0 "$EIN" verify --deterministic --flags="-O1 -DEIN_ONE_VERSION" half.ein
 
-# It is the option that does it: without it, four sites have other bits.
+# The option is the reason: without it, four sites have other bits.
 rm -rf one now
 want 0 "$EIN" run all.ein -o all=one/
 want 0 "$EIN" run all.ein -n 4 -o all=now/
 diff -r one now >/dev/null && wrong "nothing in all.ein hangs on the order of sums: it tests nothing"
 
-# A plan says what it costs, beside what the same would without it.
+# A plan reports its cost with the option and without it.
 cat >compare.py <<'E'
 import json, sys
 usual, fixed = (json.load(open(f)) for f in sys.argv[1:])

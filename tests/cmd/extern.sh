@@ -1,5 +1,5 @@
 #!/bin/sh
-# extern def: C functions of scalars, in eval, in what is compiled, on several sites, in programs and libraries; and what is told of wrong ones.
+# extern def: C functions of scalars, in the evaluator, in compiled code, on several sites, in programs and libraries; and the messages for wrong ones.
 . "$(dirname "$0")/common"
 
 mkdir sub
@@ -46,7 +46,7 @@ shows "M : f64 = 121.0"
 want 0 "$EIN" verify prog.ein
 want 0 "$EIN" verify prog.ein --flags=-O0
 
-# a text on the way is as good
+# texts between the passes give the same values
 for text in graph optimised task loop; do
   end=$text
   [ $text = optimised ] && end=graph
@@ -59,14 +59,14 @@ want 0 "$EIN" run x.ia X=eval/A.npy -o all=other/
 cmp -s eval/Y.npy other/Y.npy || wrong "Y is another from ia"
 grep -q '^extern mine(f32, i64, bool) : f32 = "mine" from "sub/more.c" cost 70 ' x.graph || wrong "the line of the graph's text"
 
-# another source is another function
+# a changed source is another function
 sed -i 's/100/1000/' sub/more.h
 want 0 "$EIN" run prog.ein --target=c -o all=other/
 cmp -s eval/Y.npy other/Y.npy && wrong "an old source was kept, by the C compiler"
 want 0 "$EIN" run prog.ein --target=jit -o all=jit/
 cmp -s jit/Y.npy other/Y.npy || wrong "an old source was kept, by the JIT"
 
-# a cost counts
+# a cost affects the plan
 for cost in 1 1000; do
   echo "extern def f(x : f64) : f64 = \"cbrt\" cost $cost
 input X[i:1000] : f64
@@ -110,7 +110,7 @@ output Y = shifted(2, 3)" >object.ein
   says "not from sub/$file"
 done
 
-# what is wrong is told by the program's places
+# messages name places in the program
 refused() { # TEXT DECLARATION
   echo "$2
 output Y[i:3] = f(i)" >wrong.ein

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# ein plan --simulate: what it tells, in text and JSON; that it moves what the plan moves; and what is refused.
+# ein plan --simulate: its report as text and JSON; that it moves what the plan moves; and what is refused.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 unset EIN_MACHINE
@@ -57,7 +57,7 @@ shows "times the plan's sum"
 plan --machine "$server" --simulate --format=json >simulated.json
 want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-placing-1.json" simulated.json
 
-# Where no site is ever idle, that is 0, whatever sums of seconds round to.
+# If no site is ever idle, the idle time is 0, however sums of seconds are rounded.
 for n in 1 2 3 4 8; do
   want 0 "$EIN" plan "$root/samples/12_kmeans.ein" -n $n --machine "$server" --simulate --format=json -o busy.json
   want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-placing-1.json" busy.json

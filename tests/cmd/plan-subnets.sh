@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# Independent subnet training moves what the thesis' formula says: a round more of it so many bytes more, exactly (2.1.5; docs/papers.md).
+# Independent subnet training moves exactly as many bytes per round as the thesis' formula says (2.1.5; docs/papers.md).
 . "$(dirname "$0")/common"
 command -v python3 >/dev/null || exit 77
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# Runs over MPI that survive: each process keeps its blocks, as many go on from them to the same bits, and a checkpoint that not all have finished is none.
+# Checkpoints over MPI: each process saves its blocks, the same number of processes resumes with the same bits, and an incomplete checkpoint is ignored.
 . "$(dirname "$0")/common"
 mpi_ready
 XDG_CACHE_HOME=$work/cache
@@ -46,7 +46,7 @@ done
 turn-000040.rank-0-of-2.safetensors turn-000040.rank-1-of-2.safetensors turn-000040.safetensors turn-000045.rank-0-of-2.safetensors \
 turn-000045.rank-1-of-2.safetensors" ] || wrong "there is $(names d-2)"
 
-# Others do not go on with it.
+# A different number of processes, or another plan, does not resume it.
 want 1 ranks 3 heat.ein --resume d-4
 once "d-4/turn-000040.safetensors is of a run by 4 processes, and this is one by 3 processes, which have other blocks"
 want 1 "$EIN" run heat.ein --resume d-4

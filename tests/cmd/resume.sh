@@ -1,12 +1,12 @@
 #!/bin/sh
 # suite: ci
-# Runs that survive: what --checkpoint keeps of a repeat between two turns is enough for --resume to come to the bits of a run that was never ended, whenever that
-# is killed; by the evaluator, and compiled. What is not this run's is refused, each with its reason. KILLS: how often it is killed (5), PROGRAMS: of how many
+# Checkpoints: from what --checkpoint saves of a repeat between two turns, --resume gets the same bits as an uninterrupted run, whenever the run is killed;
+# in the evaluator and compiled. Checkpoints of other runs are refused, with the reason. KILLS: how often a run is killed (5). PROGRAMS: for how many
 # programs of tests/run every turn is tried (3).
 . "$(dirname "$0")/common"
 : "${KILLS:=5}" "${PROGRAMS:=3}"
 
-# States of several types, changed in place, or read in another order, or dropped by the compiler's passes; a stack, a loop within, random numbers by turn.
+# States of several types: updated in place, read in another order, or removed by passes; a stack, an inner repeat, random numbers by turn.
 cat >train.ein <<'END'
 dim T = 400, N = 64, D = 32, B = 8
 input X[n:N, d:D] : f32 = normal[n,d](1)
@@ -80,7 +80,7 @@ want 0 "$EIN" run train.ein $long --checkpoint k --every 50 $go_on
 cmp -s whole.safetensors killed.safetensors || wrong "another answer by a run that was killed $killed times"
 [ "$(names k)" = "turn-019950.safetensors turn-020000.safetensors" ] || wrong "behind a run that was killed there is $(names k)"
 
-# Of programs whose loops others have written, every turn.
+# Every turn of other programs with repeats.
 tried=0
 for f in "$here"/../run/repeat*.ein "$here"/../run/state*.ein "$here"/../run/loop*.ein; do
   [ -f "$f" ] && [ $tried -lt "$PROGRAMS" ] || continue
@@ -98,14 +98,14 @@ for f in "$here"/../run/repeat*.ein "$here"/../run/state*.ein "$here"/../run/loo
 done
 [ $tried -ge "$PROGRAMS" ] || wrong "of tests/run there were $tried programs alone"
 
-# A run goes on for longer, where nothing hangs on how many turns there are.
+# A run can be extended if nothing depends on the number of turns.
 sed 's/^output.*/output w, t/; /history/d' train.ein >short.ein
 want 0 "$EIN" run short.ein -D T=100 --checkpoint s --every 50
 want 0 "$EIN" run short.ein -D T=150 --resume s -o all=longer.safetensors
 want 0 "$EIN" run short.ein -D T=150 -o all=whole.safetensors
 cmp -s whole.safetensors longer.safetensors || wrong "another answer of a run that was made longer"
 
-# What is not this run's.
+# Checkpoints of other runs.
 want 1 "$EIN" run short.ein -D T=60 --resume s
 says "s/turn-000100.safetensors has made 100 turns, and here there are 60 at most"
 want 1 "$EIN" run short.ein -D D=16 --resume s
@@ -120,7 +120,7 @@ says "its repeat has other equations"
 sed 's/^param/\n# moved, with another beginning\nparam/; s/0.1 \* normal/0.2 * normal/' short.ein >moved.ein
 want 0 "$EIN" run moved.ein --resume s
 
-# Half a checkpoint, and none.
+# Incomplete and missing checkpoints.
 cp -r s h
 head -c 700 s/turn-000100.safetensors >h/turn-000100.safetensors
 want 0 "$EIN" run short.ein -D T=150 --resume h -o all=longer.safetensors
@@ -140,7 +140,7 @@ says "--resume short.ein: that is a file, and wanted is the folder that --checkp
 want 2 "$EIN" run short.ein --checkpoint s --every 50
 says "--checkpoint s: a run has been kept there up to turn 100; --resume s goes on with it, and a new run wants a folder of its own"
 
-# Words that do not go together, and programs of which nothing can be kept.
+# Options that exclude each other, and programs without anything to save.
 want 2 "$EIN" run short.ein --checkpoint new
 says "--checkpoint new: how often? --every 50 writes after every 50 turns"
 want 2 "$EIN" run short.ein --every 5

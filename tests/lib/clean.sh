@@ -1,13 +1,12 @@
 #!/bin/sh
 # suite: ci
-# What is emitted for every program that is run as a test: the same bytes twice, no word of this machine's folders, and
-# nothing that a compiler warns of, as C and as C++, by each compiler that is here: of thirty at once, for most time goes into the runtime.
-# Where EIN_TURN is a number, every other program.
+# The emitted code of every test program is reproducible, contains no path of the machine, and compiles without warnings as C and as C++ with every
+# installed compiler: thirty programs at once, because most of the time goes into the runtime. If EIN_TURN is a number, every other program.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 
 cat >told.ein <<'END_OF_PROGRAM'
-# Comparisons whose answers the types tell, values that are no use, names that C has.
+# Comparisons that types decide, unused values, names that C has.
 input x[i:8] : u8 = i
 input w[i:8] : i8 = i
 input b[i:8] : bool = i > 3

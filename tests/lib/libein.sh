@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# libein: a caller in C, with the header alone, linked with the shared library and with the archive; what they show; C++.
+# libein: a caller in C, with the header alone, linked with the shared library and with the archive; their exported symbols; C++.
 set -e
 : "${EIN:=$(pwd)/build/ein}"
 work=$(mktemp -d)
@@ -18,7 +18,7 @@ $cc $flags -c tests/lib/libein.c -o "$work/caller.o"
 echo '#include "libein.h"' > "$work/face.cpp"
 ! command -v c++ >/dev/null || c++ -std=c++11 -Wall -Wextra -Werror -pedantic -I"$work/include" -fsyntax-only "$work/face.cpp"
 
-# A sanitizer that is in the library would have to be in its caller, by the same compiler.
+# If the library has a sanitizer, its caller needs it too, from the same compiler.
 if nm "$face/libein.so" | grep -qE '__(asan|ubsan|tsan|sanitizer)_'; then
   echo "libein has a sanitizer in it"
   exit 77
@@ -28,7 +28,7 @@ $cc "$work/caller.o" -o "$work/static" "$face/libein.a" -lm -ldl -pthread -fopen
 "$work/shared" "$home" "${LIBEIN_ASKS:-400}"
 "$work/static" "$home" 40
 
-# The face, and nothing else.
+# Only the public functions are exported.
 sed -n 's/^EIN_FACE .*[ *]\(ein_[a-z_]*\)(.*/\1/p' compiler/face/libein.h | sort > "$work/declared"
 [ -s "$work/declared" ]
 nm -D --defined-only "$face/libein.so" | awk '$2 ~ /[TDBRVW]/ { print $3 }' | sort > "$work/so"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# ein build --lib --target=mpi, as a caller in C has it: half of the processes are the library's, and the other half talk with the tags it has.
+# ein build --lib --target=mpi with a caller in C: half of the processes run the library, and the other half exchange messages with the same tags.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 
@@ -152,7 +152,7 @@ for n in 4 8; do
   shows 'the plate has 246740.0 of heat' # 128 * 96 * 20, and 980 in the middle
 done
 
-# ---- as other builds take it
+# ---- in other build systems
 if command -v meson >/dev/null && command -v ninja >/dev/null; then
   mkdir -p m/subprojects && cp -r lib m/subprojects/att && cp caller.c m/
   rm m/subprojects/att/libatt.a

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# A library over MPI as Fortran has it: its module, arrays by columns and sections of them, an integer communicator that was split off.
+# A library over MPI called from Fortran: its module, column-major arrays and sections of them, an integer communicator from a split.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 command -v mpifort >/dev/null && command -v gfortran >/dev/null || {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Memory that is told is memory that is used: a library over MPI runs in a workspace of as many bytes as it told and takes none besides, whatever its
-# moves pack; bytes before and behind it stay as they are. And with the arguments it is what ein plan says of the busiest process.
+# A library over MPI uses exactly the memory that it reports: it runs in a workspace of the reported size and allocates nothing else, whatever its moves
+# pack, and leaves the bytes around it unchanged. With the arguments, this is what ein plan predicts for the busiest process.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# A library over MPI as Python has it: its module of ctypes, whatever shows its memory, a communicator of mpi4py where there is one, else a number.
+# A library over MPI called from Python: its ctypes module, objects that expose their memory, a communicator of mpi4py if installed, else a number.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 command -v python3 >/dev/null || exit 77

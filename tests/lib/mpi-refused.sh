@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Each piece of memory that a library over MPI asks for is refused once, at one process alone: nobody waits for it, all get the same status, and the
-# next run of what could be planned is right.
+# Each allocation of a library over MPI fails once, on one process only: no process hangs, all get the same status, and if the plan succeeded, the next run
+# is right.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# The bits of a run over MPI are always the same: a program of products, softmax, halos, argmax, a monoid and what is read at data, run again and
-# again on four processes while their calls of MPI are late by chance. REPEATS says how often.
+# A run over MPI always has the same bits: a program with products, softmax, halos, argmax, a monoid and gathers runs repeatedly on four processes, while
+# their MPI calls are delayed at random. REPEATS: how often.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 : "${REPEATS:=100}"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# A library over MPI with plans for several sizes: x_plan takes the one that fits, one after the other in one context, and lists them where none does, at
-# all processes.
+# A library over MPI with plans for several sizes: x_plan chooses the matching one, repeatedly in one context; if none matches, it lists them on all
+# processes.
 . "$(dirname "$0")/../cmd/common"
 mpi_builds
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Libraries by two versions of ein in one program: nothing of the one is seen by the other. A file that would see both at once is refused
-# where their tensors differ, and so is a library whose files are by two builds.
+# Libraries from two versions of ein in one program do not see each other's symbols. A file that includes both is refused if their tensors differ, and so is
+# a library whose files are from two builds.
 . "$(dirname "$0")/../cmd/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -19,7 +19,7 @@ output s = sum[i] y[i]" >"$1.ein"
 program early 2.0
 program late 3.0
 
-# ---- late is by a later ein, whose structs are others: of its runtime, and of tensors
+# ---- late is from a later ein, with different structs of the runtime and of tensors
 sed -i -e 's/define EIN_TENSOR_H 2/define EIN_TENSOR_H 3/' -e 's/EIN_TENSOR_H + 0 != 2/EIN_TENSOR_H + 0 != 3/' \
   -e 's/^typedef struct ein_tensor {/&\n  int64_t added;/' -e 's/^  size_t size;  .*/&\n  int64_t added;/' \
   -e 's/^struct ein_ctx {/&\n  int64_t added[3];/' late/late.h late/late-runtime.h
@@ -52,7 +52,7 @@ want 0 ./both
 shows "6 9 12"
 nm both | grep ' [BDCRT] ' | grep -E ' (ein|EIN)_' && wrong "a symbol of the runtime is seen"
 
-# ---- what cannot be right is not compiled
+# ---- impossible combinations do not compile
 cat call_early.c call_late.c >one.c
 want 1 $c -c one.c
 says "by versions of ein whose tensors differ"

@@ -31,7 +31,7 @@ GIVEN = {"gather_f32": ["tok=const:7"], "histogram_f32": ["bin=const:7"]}
 def check_one(ein, path):
     with open(path, encoding="utf-8", errors="replace") as f:
         head = f.read()
-    if re.search("^extern def", head, re.M):
+    if re.search("^extern def| extern \"", head, re.M):
         return None
     said = re.search("^# args: (.*)$", head, re.M)
     words = said.group(1).split() if said else []

@@ -187,7 +187,7 @@ bool want_sum(SumReader *r, EinSum *s) {
 }
 
 bool take_by(SumReader *r, EinSum *s) {
-  Str name;
+  Str name = NULL;
   if (!scan_take_word(&r->c, "by")) return true;
   const char *at = r->c.s;
   if (!want_name_in_text(r, &name)) return false;

@@ -1,7 +1,8 @@
 /* graph/passes/under.c - resolves conditions that an enclosing one answers: `if c then (if c then a else b) else d`.
  * Walks an expression from the top, with the conditions known to be true or false at that point. Only identical
  * expressions match, which is safe for data and for floats (which may be NaN); for integers, also the opposite
- * comparison. The number of visits is bounded; beyond that, expressions stay unchanged. */
+ * comparison. Indices of reads stay as they are: a condition in one is what keeps it in range. The number of visits is
+ * bounded; beyond that, expressions stay unchanged. */
 #include "rebuild.h"
 
 enum { KNOWN_MOST = 32, UNDER_DEPTH = 100, UNDER_VISITS = 2000 };
@@ -84,7 +85,7 @@ static const Expr *walk_args(Under *u, Map *seen, const Expr *e, int depth) {
 
 static const Expr *walk(Under *u, Map *seen, const Expr *e, int depth) {
   const Expr *to = answer(u, e);
-  if (to != e || !e->n || depth > UNDER_DEPTH || !u->visits) return to;
+  if (to != e || !e->n || e->kind == EX_READ || depth > UNDER_DEPTH || !u->visits) return to;
   if ((to = map_find(seen, e)) != NULL) return to;
   u->visits--;
   to = e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY) ? walk_lazy(u, seen, e, depth) : walk_args(u, seen, e, depth);

@@ -1,10 +1,11 @@
-/* A product of matrices of doubles over the processes of MPI: by a library that ein built for it, and by ScaLAPACK's pdgemm, in turn. bench/scalapack.py builds and
- * starts it:
+/* A product of matrices of doubles over the processes of MPI: by a library that ein built for it, and by ScaLAPACK's
+ * pdgemm, in turn. bench/scalapack.py builds and starts it:
  *
  *     mpirun -n P ./product M N K ROUNDS
  *
- * pdgemm has its matrices block-cyclic on a grid, as its users have; all grids and three sizes of blocks are tried once, and the best goes on. Printed, by the first
- * process: seconds of each, medians, the grid, and how far results are apart. */
+ * pdgemm has its matrices block-cyclic on a grid, as its users have; all grids and three sizes of blocks are tried
+ * once, and the best goes on. Printed, by the first process: seconds of each, medians, the grid, and how far results
+ * are apart. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,11 @@ void Cblacs_gridinit(int *, const char *, int, int);
 void Cblacs_gridinfo(int, int *, int *, int *, int *);
 void Cblacs_gridexit(int);
 int numroc_(const int *n, const int *nb, const int *p, const int *first, const int *procs);
-void descinit_(int *desc, const int *m, const int *n, const int *mb, const int *nb, const int *ir, const int *ic, const int *ctx, const int *lld, int *info);
-void pdgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *, const int *, const int *, const int *, const double *,
-             const int *, const int *, const int *, const double *, double *, const int *, const int *, const int *);
+void descinit_(int *desc, const int *m, const int *n, const int *mb, const int *nb, const int *ir, const int *ic,
+    const int *ctx, const int *lld, int *info);
+void pdgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+    const int *, const int *, const int *, const double *, const int *, const int *, const int *, const double *,
+    double *, const int *, const int *, const int *);
 
 static int rank, procs;
 
@@ -101,7 +104,8 @@ static double theirs_run(Theirs *t, int m, int n, int k) {
   const int first = 1;
   MPI_Barrier(MPI_COMM_WORLD);
   double from = MPI_Wtime(), took;
-  pdgemm_("N", "N", &m, &n, &k, &one, t->a.at, &first, &first, t->a.desc, t->b.at, &first, &first, t->b.desc, &zero, t->c.at, &first, &first, t->c.desc);
+  pdgemm_("N", "N", &m, &n, &k, &one, t->a.at, &first, &first, t->a.desc, t->b.at, &first, &first, t->b.desc, &zero,
+      t->c.at, &first, &first, t->c.desc);
   took = MPI_Wtime() - from;
   MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return took;
@@ -150,7 +154,8 @@ int main(int argc, char **argv) {
   if (argc != 5) give_up("wanted are M N K ROUNDS");
   int m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]), rounds = atoi(argv[4]);
   product_ctx *ctx = NULL;
-  if (product_create_mpi(MPI_COMM_WORLD, NULL, &ctx) != EIN_OK || product_plan(ctx, NULL) != EIN_OK) give_up(product_last_error(ctx));
+  if (product_create_mpi(MPI_COMM_WORLD, NULL, &ctx) != EIN_OK || product_plan(ctx, NULL) != EIN_OK)
+    give_up(product_last_error(ctx));
   Block a = block_of(ctx, 0, 0), b = block_of(ctx, 0, 1), c = block_of(ctx, 1, 0);
   product_inputs in;
   product_outputs out;
@@ -170,7 +175,8 @@ int main(int argc, char **argv) {
   double sum = total(c.at, c.extent[0] * c.extent[1]), other = total(t.c.at, (int64_t)t.c.rows * t.c.columns);
   double our = median(ours, rounds), its = median(their, rounds);
   if (!rank)
-    printf("%d %.6f %.6f %.3f %d %d %d %s\n", procs, our, its, its / our, t.rows, procs / t.rows, t.nb, sum == other ? "same" : "DIFFERS");
+    printf("%d %.6f %.6f %.3f %d %d %d %s\n", procs, our, its, its / our, t.rows, procs / t.rows, t.nb,
+        sum == other ? "same" : "DIFFERS");
   product_destroy(ctx);
   MPI_Finalize();
   return sum != other;

@@ -88,7 +88,8 @@ void fmt_print(Buf *out, const AstFile *f);
 
 /* Reads a file, the prelude, and every module that it uses. */
 Program *program_read(Front *f, const char *path);
-bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
+bool program_bind(
+    Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
 
 /* ---- 2. Ast -> EinGraph ------------------------------------------------------------------------
  * Elaboration (front/elab/elab.h describes its parts) resolves names, expands defs over labels, and finds extents,
@@ -120,11 +121,14 @@ bool ast_eval(AstEval *e, const char **why, Span *where);
  * on a machine. placing_realise turns the first kind into the second. text: "plan 1", short enough to type. */
 PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 PartVectors *plan_vectors(Arena *a, const PartGraph *g, int64_t sites, const Plan *p, bool *narrow, Diags *d);
-bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
+bool part_plan(
+    Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
 PlaceGraph *place_graph(Arena *a, const PartGraph *g);
 Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sites, Buf *why);
-Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
-Placing *placing_realise(Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly);
+Placing *placing_search(
+    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+Placing *placing_realise(
+    Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly);
 Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d);
 Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, const Placing *p);
 Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *d);

@@ -134,8 +134,10 @@ EIN_INLINE double ein_tan_near_f64(double x) { return tan(x); }
 /* `eighths` eighths of a turn plus atan(over / under), for ratios up to sqrt(2) - 1. Each _rest is the rounding
  * error of its value. */
 EIN_INLINE double ein_pair_atan(double eighths, double over, double over_rest, double under, double under_rest) {
-  double from = eighths * 0.7853981633974483, from_rest = fma(eighths, 0.7853981633974483, -from) + eighths * 3.061616997868383e-17;
-  double inverse = 1.0 / under, q = over * inverse, q_rest = (fma(-q, under, over) + (over_rest - q * under_rest)) * inverse;
+  double from = eighths * 0.7853981633974483,
+         from_rest = fma(eighths, 0.7853981633974483, -from) + eighths * 3.061616997868383e-17;
+  double inverse = 1.0 / under, q = over * inverse,
+         q_rest = (fma(-q, under, over) + (over_rest - q * under_rest)) * inverse;
   double z = q * q;
   double p = -0.017905003966270414;
   p = ein_fma_f64(p, z, 0.038062107318348914);
@@ -163,8 +165,10 @@ EIN_INLINE double ein_either(uint64_t mask, double a, double b) {
  * large that its inverse is infinite. */
 EIN_INLINE double ein_pair_angle(double b, double b_rest, double a, double a_rest, uint64_t back) {
   uint64_t steep = ein_mask(a < b);
-  double s = ein_either(steep, a, b), s_rest = ein_either(steep, a_rest, b_rest), l = ein_either(steep, b, a), l_rest = ein_either(steep, b_rest, a_rest);
-  double less = s - l, less_rest = s - (less + l) + (s_rest - l_rest), more = s + l, more_rest = s - (more - l) + (s_rest + l_rest);
+  double s = ein_either(steep, a, b), s_rest = ein_either(steep, a_rest, b_rest), l = ein_either(steep, b, a),
+         l_rest = ein_either(steep, b_rest, a_rest);
+  double less = s - l, less_rest = s - (less + l) + (s_rest - l_rest), more = s + l,
+         more_rest = s - (more - l) + (s_rest + l_rest);
   uint64_t diagonal = ein_mask(s > l * 0.4142135623730951), turned = (steep ^ back) & UINT64_C(1) << 63;
   double over = ein_either(diagonal, less, s), over_rest = ein_either(diagonal, less_rest, s_rest);
   double under = ein_either(diagonal, more, l), under_rest = ein_either(diagonal, more_rest, l_rest);
@@ -222,7 +226,9 @@ EIN_INLINE double ein_acos_f64(double x) { return acos(x); }
 
 EIN_INLINE float ein_sin_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_sin_near_f32(x) : sinf(x); }
 EIN_INLINE float ein_cos_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_cos_near_f32(x) : cosf(x); }
-EIN_INLINE float ein_tan_f32(float x) { return fabsf(x) <= (float)EIN_ANGLES ? ein_tan_near_f32(x) : (float)tan((double)x); }
+EIN_INLINE float ein_tan_f32(float x) {
+  return fabsf(x) <= (float)EIN_ANGLES ? ein_tan_near_f32(x) : (float)tan((double)x);
+}
 EIN_INLINE double ein_sin_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_sin_near_f64(x) : sin(x); }
 EIN_INLINE double ein_cos_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_cos_near_f64(x) : cos(x); }
 EIN_INLINE double ein_tan_f64(double x) { return fabs(x) <= EIN_ANGLES ? ein_tan_near_f64(x) : tan(x); }

@@ -44,7 +44,8 @@ static ein_slice ein_slice_of(const ein_asking *v, const ein_box *to, const ein_
   for (int d = 0; d < v->ndim; d++) {
     int k = v->row->n_point + x.n;
     if (v->row->index[d] >= 0) continue;
-    int64_t low = to->low[k] > block->low[d] ? to->low[k] : block->low[d], high = to->high[k] < block->high[d] ? to->high[k] : block->high[d];
+    int64_t low = to->low[k] > block->low[d] ? to->low[k] : block->low[d],
+            high = to->high[k] < block->high[d] ? to->high[k] : block->high[d];
     x.low[x.n] = low;
     x.extent[x.n++] = high - low;
     x.count *= high > low ? high - low : 0;
@@ -169,7 +170,8 @@ static int64_t ein_questions_of(const ein_asking *v, int site, int64_t *out) {
   return n;
 }
 
-static void ein_parcels_lay(ein_parcel *list, int sites, char *data, const int64_t *count, const int64_t *each, int *n) {
+static void ein_parcels_lay(
+    ein_parcel *list, int sites, char *data, const int64_t *count, const int64_t *each, int *n) {
   *n = 0;
   for (int q = 0; q < sites; q++) {
     if (!count[q] || !each[q]) continue;
@@ -187,12 +189,13 @@ static int64_t ein_bytes_of(int sites, const int64_t *count, const int64_t *each
 }
 
 /* One round over the wire. each[q]: bytes per item. there: the data lie where tensors do; otherwise on the host. */
-static ein_status ein_round(ein_asking *v, int there, ein_status mine, char *send, const int64_t *n_send, const int64_t *send_each, char *receive,
-                            const int64_t *n_receive, const int64_t *receive_each) {
+static ein_status ein_round(ein_asking *v, int there, ein_status mine, char *send, const int64_t *n_send,
+    const int64_t *send_each, char *receive, const int64_t *n_receive, const int64_t *receive_each) {
   int a, b, sites = v->wire->sites;
   ein_parcels_lay(v->send, sites, send, n_send, send_each, &a);
   ein_parcels_lay(v->receive, sites, receive, n_receive, receive_each, &b);
-  return there ? ein_meet(v->ctx, mine, a, v->send, b, v->receive) : ein_met(v->ctx, v->wire->exchange(v->wire->user, mine, a, v->send, b, v->receive));
+  return there ? ein_meet(v->ctx, mine, a, v->send, b, v->receive)
+               : ein_met(v->ctx, v->wire->exchange(v->wire->user, mine, a, v->send, b, v->receive));
 }
 
 /* ---- answers ---- */
@@ -218,13 +221,16 @@ static int64_t ein_result_row(const ein_asking *v) {
 static int64_t ein_result_at(const ein_asking *v, int64_t point, const ein_slice *x, int64_t *step) {
   const int64_t *stride = v->ground.stride + ein_buffer_of(v->ctx, v->row->to)->at + v->row->n_point;
   int64_t offset = point * ein_result_row(v);
-  for (int k = 0; k < x->n; k++) offset += (x->low[k] - v->to.low[v->row->n_point + k]) * stride[k], step[k] = stride[k];
+  for (int k = 0; k < x->n; k++)
+    offset += (x->low[k] - v->to.low[v->row->n_point + k]) * stride[k], step[k] = stride[k];
   return offset;
 }
 
 /* Copies `many` boxes, which begin where `begins` says. */
-static void ein_slices_copy(const ein_asking *v, int64_t many, const ein_slice *x, void *to, const int64_t *to_step, const void *from, const int64_t *from_step) {
-  if (x->count) ein_boxes(v->ctx, v->ground.far, v->element, many, v->begins, x->n, x->extent, to, to_step, from, from_step);
+static void ein_slices_copy(const ein_asking *v, int64_t many, const ein_slice *x, void *to, const int64_t *to_step,
+    const void *from, const int64_t *from_step) {
+  if (x->count)
+    ein_boxes(v->ctx, v->ground.far, v->element, many, v->begins, x->n, x->extent, to, to_step, from, from_step);
 }
 
 static void ein_answers_give(const ein_asking *v, const int64_t *each) {
@@ -303,7 +309,8 @@ static int ein_asking_begin(ein_asking *v) {
   v->asked = (int64_t *)calloc(sites, sizeof *v->asked);
   v->send = (ein_parcel *)malloc(sites * sizeof *v->send);
   v->receive = (ein_parcel *)malloc(sites * sizeof *v->receive);
-  if (!v->block || !v->asks || !v->asked || !v->send || !v->receive || !ein_points_bring(v) || !ein_places_find(v)) return 0;
+  if (!v->block || !v->asks || !v->asked || !v->send || !v->receive || !ein_points_bring(v) || !ein_places_find(v))
+    return 0;
   ein_blocks_find(v);
   int64_t all = 0;
   for (int k = 0; k < v->n_block; k++) all += v->asks[v->block[k]] = ein_questions_of(v, v->block[k], NULL);
@@ -328,8 +335,8 @@ static int ein_begins_new(ein_asking *v) {
 }
 
 static void ein_asking_end(ein_asking *v) {
-  void *all[] = {v->place, v->first, v->of, v->block, v->asks, v->asked, v->question, v->questions, v->send, v->receive, v->brought, v->begins,
-                 v->ground.far ? NULL : v->answer, v->ground.far ? NULL : v->answers};
+  void *all[] = {v->place, v->first, v->of, v->block, v->asks, v->asked, v->question, v->questions, v->send, v->receive,
+      v->brought, v->begins, v->ground.far ? NULL : v->answer, v->ground.far ? NULL : v->answers};
   if (v->ground.far) v->ground.far->drop(v->ctx, v->answer), v->ground.far->drop(v->ctx, v->answers);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
@@ -347,7 +354,8 @@ static ein_status ein_rounds(ein_asking *v, int64_t *ask_each, int64_t *answer_e
   if (status != EIN_OK) return status;
   for (int q = 0; q < sites; q++) ask_each[q] = answer_each[q] = (int64_t)sizeof(int64_t) * v->row->n_index;
   v->questions = (int64_t *)malloc((size_t)ein_bytes_of(sites, v->asked, ask_each) + 1);
-  status = ein_round(v, 0, ein_asking_status(v, v->questions != NULL), (char *)v->question, v->asks, ask_each, (char *)v->questions, v->asked, answer_each);
+  status = ein_round(v, 0, ein_asking_status(v, v->questions != NULL), (char *)v->question, v->asks, ask_each,
+      (char *)v->questions, v->asked, answer_each);
   if (status != EIN_OK) return status;
   for (int q = 0; q < sites; q++) {
     ein_box block = ein_box_of(v->ctx, v->mesh, v->row->table, q), to = ein_box_of(v->ctx, v->mesh, v->row->to, q);
@@ -364,7 +372,8 @@ static ein_status ein_rounds(ein_asking *v, int64_t *ask_each, int64_t *answer_e
 EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_inside *in = ctx->inside;
   const ein_wire *wire = in->config.wire;
-  if (!wire || !wire->counts) return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
+  if (!wire || !wire->counts)
+    return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
   ein_asking v;
   memset(&v, 0, sizeof v);
   v.ctx = ctx;

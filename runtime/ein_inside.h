@@ -61,15 +61,16 @@ typedef struct ein_seen {
 typedef struct ein_far {
   /* Copies `many` boxes of n dimensions and the same shape and steps. Box i begins at at[2 * i] in `to` and at
    * at[2 * i + 1] in `from`, in elements. at NULL: there is one box, at 0. */
-  int (*boxes)(ein_ctx *ctx, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent, void *to, const int64_t *to_step,
-               const void *from, const int64_t *from_step);
+  int (*boxes)(ein_ctx *ctx, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent, void *to,
+      const int64_t *to_step, const void *from, const int64_t *from_step);
   void *(*take)(ein_ctx *ctx, size_t bytes); /* NULL if there is no memory */
   void (*drop)(ein_ctx *ctx, void *at);
   int (*bring)(ein_ctx *ctx, void *host, const void *from, size_t bytes);
   /* Prepares an exchange whose parcels are in that memory: makes parcels on the host with the data to send;
    * later copies what was received to where it belongs. key tells apart exchanges that are under way at once:
    * 0: a blocking one; k + 1: move k. */
-  int (*lend)(ein_ctx *ctx, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive, ein_parcel **on_host);
+  int (*lend)(ein_ctx *ctx, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive,
+      ein_parcel **on_host);
   int (*back)(ein_ctx *ctx, int key, int n_send, int n_receive, const ein_parcel *receive);
 } ein_far;
 
@@ -155,7 +156,8 @@ EIN_API int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
 EIN_API ein_status ein_settle(ein_ctx *ctx);
 /* ein_run.c: an exchange over the context's wire. If it fails, the context has an error, and the run makes no
  * more exchanges. */
-EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
+EIN_API ein_status ein_meet(
+    ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
 /* Records the status of an exchange that was made directly on the wire. */
 EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status);
 EIN_API int ein_processors(void);
@@ -176,14 +178,16 @@ EIN_API ein_status ein_run_failed(ein_ctx *ctx, ein_status status);
  * Sets bits of `moved` if the address differs. The shape and strides are compared too, because their arrays may
  * have changed. dtype, ndim and `at` are the buffer's; `optional` is 0 if it has no default.
  */
-EIN_INLINE int ein_view_other(const ein_ctx *ctx, int k, const ein_tensor *x, ein_dtype dtype, int ndim, int at, int optional,
-                              uintptr_t *moved) {
+EIN_INLINE int ein_view_other(
+    const ein_ctx *ctx, int k, const ein_tensor *x, ein_dtype dtype, int ndim, int at, int optional, uintptr_t *moved) {
   const ein_inside *in = ctx->inside;
   const ein_seen *u = &in->seen[k];
   const int64_t *shape = ctx->shape + at, *told = in->told + at;
   *moved |= (uintptr_t)x->data ^ (uintptr_t)u->data;
   if (optional && !u->given) return 0;
-  if (x->ndim != ndim || x->dtype != dtype || x->device_type != u->device_type || x->device_id != u->device_id || x->byte_offset != u->byte_offset) return 1;
+  if (x->ndim != ndim || x->dtype != dtype || x->device_type != u->device_type || x->device_id != u->device_id ||
+      x->byte_offset != u->byte_offset)
+    return 1;
   if (ndim == 0) return 0;
   if (!x->shape || (x->strides != NULL) != u->strided) return 1;
   for (int a = 0; a < ndim; a++)

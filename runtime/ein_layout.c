@@ -124,7 +124,8 @@ static int64_t ein_layout_try(ein_layout_job *j) {
   return total;
 }
 
-EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset, int *order) {
+EIN_API int64_t ein_layout(
+    int n, const int64_t *bytes, const int *first, const int *last, int64_t *offset, int *order) {
   ein_layout_job j = {n, bytes, first, last, offset, order, EIN_BY_FIRST, 0};
   int64_t sum = 0;
   for (int k = 0; k < n; k++) { /* the sum of all sizes fits, so nothing below wraps */

@@ -236,7 +236,8 @@ EIN_INLINE double ein_wide_atan2(double y, double x) {
 }
 
 EIN_INLINE float ein_atan_f32(float x) {
-  double a = fabs((double)x), over = a > 0.4142135623730951 ? a - 1.0 : a, under = a > 0.4142135623730951 ? a + 1.0 : 1.0;
+  double a = fabs((double)x), over = a > 0.4142135623730951 ? a - 1.0 : a,
+         under = a > 0.4142135623730951 ? a + 1.0 : 1.0;
   double from = a > 0.4142135623730951 ? 0.7853981633974483 : 0.0;
   over = a > 2.414213562373095 ? -1.0 : over;
   under = a > 2.414213562373095 ? a : under;
@@ -297,14 +298,17 @@ EIN_INLINE float ein_pow_any_f32(float x, float y) {
 
 /* Whether y is a constant multiple of 1/2 that is not too large. */
 #if defined(__GNUC__)
-#define EIN_IS_HALVES(y) (__builtin_constant_p(y) && (y) >= -32 && (y) <= 32 && (double)(int)((y) * 2) == (double)(y) * 2)
+#define EIN_IS_HALVES(y) (__builtin_constant_p(y) && (y) >= -32 && (y) <= 32 && (double)(int)((y)*2) == (double)(y)*2)
 #else
 #define EIN_IS_HALVES(y) 0
 #endif
 
 /* x^(twice / 2) for a constant `twice`, or its inverse if `under`: products, and perhaps a square root. */
 EIN_INLINE double ein_wide_halves(double x, int twice, int under) {
-  double base = !(twice & 1) ? x : x == -(double)INFINITY ? (double)INFINITY : x + 0.0, p = twice & 1 ? sqrt(base) : 1.0;
+  double base = !(twice & 1)   ? x
+      : x == -(double)INFINITY ? (double)INFINITY
+                               : x + 0.0,
+         p = twice & 1 ? sqrt(base) : 1.0;
   if (twice & 2) p *= base;
   base *= base;
   if (twice & 4) p *= base;
@@ -320,7 +324,8 @@ EIN_INLINE double ein_wide_halves(double x, int twice, int under) {
 }
 
 EIN_INLINE float ein_pow_f32(float x, float y) {
-  return EIN_IS_HALVES(y) ? (float)ein_wide_halves((double)x, (int)(y < 0 ? -y * 2 : y * 2), y < 0) : ein_pow_any_f32(x, y);
+  return EIN_IS_HALVES(y) ? (float)ein_wide_halves((double)x, (int)(y < 0 ? -y * 2 : y * 2), y < 0)
+                          : ein_pow_any_f32(x, y);
 }
 
 /* For doubles, each factor carries its rounding error, so the result is rounded about once: p *= b. */
@@ -484,7 +489,8 @@ EIN_INLINE double ein_exp2_f64(double x) {
 EIN_INLINE double ein_expm1_f64(double x) {
   double half, other, rest, first = ein_pair_expm1(x, 0.0, &rest, &half, &other);
   double one = ein_f64_of_bits((UINT64_C(2046) << 52) - ein_bits_f64(other)), less = half - one, more = half * first;
-  double sum = less + more, b = sum - less, part = half - less - one, lost = (less - (sum - b)) + (more - b) + (less < 0 ? 0.0 : part);
+  double sum = less + more, b = sum - less, part = half - less - one,
+         lost = (less - (sum - b)) + (more - b) + (less < 0 ? 0.0 : part);
   return (sum + (lost + half * rest)) * other;
 }
 

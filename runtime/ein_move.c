@@ -60,7 +60,8 @@ static int ein_asks(const ein_moving *v, int p, int q) {
   ein_site_place(v->mesh, p, x);
   ein_site_place(v->mesh, q, y);
   for (int a = 0; a < v->mesh->n; a++) {
-    int own = v->row->of[a] == EIN_ALL || ((v->row->of[a] == EIN_PART || v->half == EIN_MOVE_OF_SHARES) && !ein_combines(v->row, a));
+    int own = v->row->of[a] == EIN_ALL ||
+        ((v->row->of[a] == EIN_PART || v->half == EIN_MOVE_OF_SHARES) && !ein_combines(v->row, a));
     if (own && x[a] != y[a]) return 0;
   }
   return 1;
@@ -230,7 +231,8 @@ static int64_t ein_row_length(const ein_moving *v, const ein_piece *x) {
 }
 
 /* The address of the element at `at`, less the shift, in a buffer that holds the box `own`. */
-static char *ein_element(const ein_moving *v, int buffer, size_t element, const ein_box *own, const int64_t *at, const int64_t *shift) {
+static char *ein_element(
+    const ein_moving *v, int buffer, size_t element, const ein_box *own, const int64_t *at, const int64_t *shift) {
   const int64_t *stride = v->ground.stride + ein_buffer_of(v->ctx, buffer)->at;
   int64_t offset = 0;
   for (int d = 0; d < v->ndim; d++) offset += (at[d] - (shift ? shift[d] : 0) - own->low[d]) * stride[d];
@@ -243,7 +245,8 @@ static int64_t ein_step(const ein_moving *v, int buffer) {
 }
 
 /* Copies a piece, given the addresses of its first element. */
-static void ein_piece_copy(const ein_moving *v, size_t element, const ein_piece *x, char *to, const int64_t *to_step, const char *from, const int64_t *from_step) {
+static void ein_piece_copy(const ein_moving *v, size_t element, const ein_piece *x, char *to, const int64_t *to_step,
+    const char *from, const int64_t *from_step) {
   int64_t extent[EIN_MAX_AXES];
   for (int d = 0; d < v->ndim; d++) extent[d] = x->high[d] - x->low[d];
   ein_boxes(v->ctx, v->ground.far, element, 1, NULL, v->ndim, extent, to, to_step, from, from_step);
@@ -267,7 +270,8 @@ static char *ein_pack(const ein_moving *v, int buffer, size_t element, const ein
   int64_t step[EIN_MAX_AXES];
   for (; ein_pieces_next(v, &v->from, to, &s, &x); out += (size_t)x.count * element) {
     ein_packed_steps(v, &x, step);
-    ein_piece_copy(v, element, &x, out, step, ein_element(v, buffer, element, &v->from, x.low, x.shift), ein_steps(v, buffer));
+    ein_piece_copy(
+        v, element, &x, out, step, ein_element(v, buffer, element, &v->from, x.low, x.shift), ein_steps(v, buffer));
   }
   return out;
 }
@@ -279,8 +283,9 @@ static void ein_unpack(const ein_moving *v, const ein_box *from, const ein_box *
   int64_t step[EIN_MAX_AXES];
   while (ein_pieces_next(v, from, due, &s, &x)) {
     ein_packed_steps(v, &x, step);
-    ein_piece_copy(v, v->element, &x, ein_element(v, v->row->to, v->element, &v->to, x.low, NULL), ein_steps(v, v->row->to),
-                   in ? in : ein_element(v, v->row->from, v->element, from, x.low, x.shift), in ? step : ein_steps(v, v->row->from));
+    ein_piece_copy(v, v->element, &x, ein_element(v, v->row->to, v->element, &v->to, x.low, NULL),
+        ein_steps(v, v->row->to), in ? in : ein_element(v, v->row->from, v->element, from, x.low, x.shift),
+        in ? step : ein_steps(v, v->row->from));
     if (in) in += (size_t)x.count * v->element;
   }
 }
@@ -290,7 +295,8 @@ static void ein_unpack(const ein_moving *v, const ein_box *from, const ein_box *
 /* n elements of parts or of combined results, at a step, and their places. */
 typedef struct ein_run_of { char *at; int64_t step, *place, place_step; } ein_run_of;
 
-static ein_run_of ein_run_at(const ein_moving *v, int buffer, int places, const ein_box *own, const int64_t *at, const int64_t *shift) {
+static ein_run_of ein_run_at(
+    const ein_moving *v, int buffer, int places, const ein_box *own, const int64_t *at, const int64_t *shift) {
   ein_run_of r;
   r.at = ein_element(v, buffer, v->element, own, at, shift);
   r.step = ein_step(v, buffer);
@@ -299,10 +305,12 @@ static ein_run_of ein_run_at(const ein_moving *v, int buffer, int places, const 
   return r;
 }
 
-static void ein_fold_run(const ein_moving *v, const ein_run_of *to, const ein_run_of *part, int64_t i, int64_t n, int some) {
+static void ein_fold_run(
+    const ein_moving *v, const ein_run_of *to, const ein_run_of *part, int64_t i, int64_t n, int some) {
   char *at = to->at + i * to->step * (int64_t)v->element;
   const char *in = part->at + i * part->step * (int64_t)v->element;
-  int64_t *place = v->place ? to->place + i * to->place_step : NULL, *in_place = v->place ? part->place + i * part->place_step : NULL;
+  int64_t *place = v->place ? to->place + i * to->place_step : NULL,
+          *in_place = v->place ? part->place + i * part->place_step : NULL;
   if (!some) {
     memcpy(at, in, (size_t)n * v->element);
     if (v->place) memcpy(place, in_place, (size_t)n * v->place);
@@ -314,7 +322,8 @@ static void ein_fold_run(const ein_moving *v, const ein_run_of *to, const ein_ru
 }
 
 /* some: whether these n elements have values. What is not dense is done one by one. */
-static void ein_fold_row(const ein_moving *v, const ein_run_of *to, const ein_run_of *part, unsigned char *some, int64_t n) {
+static void ein_fold_row(
+    const ein_moving *v, const ein_run_of *to, const ein_run_of *part, unsigned char *some, int64_t n) {
   int dense = to->step == 1 && part->step == 1 && to->place_step == 1 && part->place_step == 1;
   for (int64_t k = 0, run; k < n; k += run) {
     for (run = 1; dense && k + run < n && some[k + run] == some[k]; run++) {}
@@ -336,7 +345,9 @@ static void ein_fold(const ein_moving *v, const ein_box *all, int p, const ein_p
   ein_pieces s = ein_pieces_begin(v, from, &due);
   ein_piece x;
   ein_run_of part = {NULL, 1, NULL, 1};
-  if (parcel) part.place = (int64_t *)parcel->data, part.at = (char *)parcel->data + parcel->bytes / (v->element + v->place) * v->place;
+  if (parcel)
+    part.place = (int64_t *)parcel->data,
+    part.at = (char *)parcel->data + parcel->bytes / (v->element + v->place) * v->place;
   while (ein_pieces_next(v, from, &due, &s, &x)) {
     int64_t at[EIN_MAX_AXES], n = ein_row_length(v, &x);
     memcpy(at, x.low, sizeof at);
@@ -392,7 +403,8 @@ static int ein_combined(const ein_moving *v) {
 
 /* Whether the intersection of the boxes is one piece that is contiguous in `own`, the box of a work buffer;
  * then *x is that piece. */
-static int ein_straight(const ein_moving *v, int buffer, const ein_box *from, const ein_box *to, const ein_box *own, ein_piece *x) {
+static int ein_straight(
+    const ein_moving *v, int buffer, const ein_box *from, const ein_box *to, const ein_box *own, ein_piece *x) {
   ein_pieces s = ein_pieces_begin(v, from, to);
   ein_piece second;
   int whole = 1;
@@ -489,12 +501,14 @@ static void ein_parcels_take(ein_moving *v) {
   for (int k = 0; k < v->n_receive; k++) {
     int p = v->receive[k].peer;
     ein_box from = ein_box_of(v->ctx, v->mesh, v->row->from, p), due = ein_due(v, p, v->site);
-    if (!ein_straight(v, v->row->to, &from, &due, &v->to, &one)) ein_unpack(v, &from, &due, (const char *)v->receive[k].data);
+    if (!ein_straight(v, v->row->to, &from, &due, &v->to, &one))
+      ein_unpack(v, &from, &due, (const char *)v->receive[k].data);
   }
   if (v->half == EIN_MOVE_ALL) ein_unpack(v, &v->from, &v->to, NULL);
 }
 
-static ein_moving ein_moving_begin(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base) {
+static ein_moving ein_moving_begin(
+    ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base) {
   ein_inside *in = ctx->inside;
   ein_moving v;
   memset(&v, 0, sizeof v);
@@ -560,7 +574,8 @@ static ein_status ein_move_round(ein_moving *v, int begun) {
 }
 
 /* Does one half of a move. begun: the move's number, if its first half has begun; -1: it has not. */
-static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base, int begun) {
+static ein_status ein_move_half(
+    ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base, int begun) {
   ein_moving v = ein_moving_begin(ctx, mesh, row, half, base);
   int64_t rounds = v.slices == 1 ? 1 : v.slices + v.groups - 1;
   ein_box all = ein_wanted(&v, v.site);
@@ -596,7 +611,8 @@ static ein_status ein_move_rest(ein_ctx *ctx, const ein_mesh *mesh, int k, int b
 
 EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_inside *in = ctx->inside;
-  if (!in->config.wire) return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
+  if (!in->config.wire)
+    return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
   return ein_move_rest(ctx, mesh, k, -1);
 }
 
@@ -609,7 +625,9 @@ EIN_API ein_status ein_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_moving v = ein_moving_begin(ctx, mesh, row, ein_first_half(row), ein_move_room(in, k));
   ein_parcels_make(&v);
   ein_parcel *send = v.send, *receive = v.receive;
-  if (ein_settle(ctx) == EIN_OK && v.ground.far && v.ground.far->lend(ctx, k + 1, v.n_send, v.send, v.n_receive, v.receive, &send)) receive = send + v.n_send;
+  if (ein_settle(ctx) == EIN_OK && v.ground.far &&
+      v.ground.far->lend(ctx, k + 1, v.n_send, v.send, v.n_receive, v.receive, &send))
+    receive = send + v.n_send;
   ein_status status = wire->start(wire->user, ein_state(ctx), k, v.n_send, send, v.n_receive, receive);
   in->under_way += status == EIN_OK;
   return ein_met(ctx, status) == EIN_OK ? ein_state(ctx) : status;
@@ -622,10 +640,12 @@ EIN_API ein_status ein_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int k) {
 
 /* ---- blocks, for callers ---- */
 
-EIN_API ein_status ein_argument_block(const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape) {
+EIN_API ein_status ein_argument_block(
+    const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape) {
   const ein_ctx *ctx = (const ein_ctx *)context;
   int64_t sites = 1;
-  if (!ctx || argument < 0 || argument >= (output ? ctx->inside->tables->n_outputs : ctx->inside->tables->n_inputs)) return EIN_ERR_ARG;
+  if (!ctx || argument < 0 || argument >= (output ? ctx->inside->tables->n_outputs : ctx->inside->tables->n_inputs))
+    return EIN_ERR_ARG;
   for (int a = 0; a < mesh->n; a++) sites *= mesh->size[a];
   if (site < 0 || site >= sites) return EIN_ERR_ARG;
   int buffer = output ? ctx->inside->output[argument] : ctx->inside->input[argument];

@@ -119,14 +119,16 @@ static ein_status ein_mpi_parcel(ein_mpi *m, ein_way *way, const ein_parcel *x, 
   return EIN_OK;
 }
 
-static void ein_mpi_to_self(const ein_mpi *m, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+static void ein_mpi_to_self(
+    const ein_mpi *m, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   for (int i = 0; i < n_send; i++)
     for (int k = 0; send[i].peer == m->wire.site && k < n_receive; k++)
       if (receive[k].peer == m->wire.site && send[i].bytes) memcpy(receive[k].data, send[i].data, send[i].bytes);
 }
 
 /* Starts all messages. */
-static ein_status ein_mpi_begun(ein_mpi *m, ein_way *way, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+static ein_status ein_mpi_begun(ein_mpi *m, ein_way *way, ein_status mine, int n_send, const ein_parcel *send,
+    int n_receive, const ein_parcel *receive) {
   if (mine == EIN_OK && !ein_mpi_room(way, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
     mine = ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
   ein_status status = ein_mpi_status(m, mine);
@@ -148,13 +150,15 @@ static ein_status ein_mpi_ended(ein_mpi *m, ein_way *way) {
   return code == MPI_SUCCESS ? EIN_OK : ein_mpi_failed(m, "MPI_Waitall", code);
 }
 
-static ein_status ein_mpi_exchange(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+static ein_status ein_mpi_exchange(
+    void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ein_mpi *m = (ein_mpi *)user;
   ein_status status = ein_mpi_begun(m, &m->now, mine, n_send, send, n_receive, receive);
   return status == EIN_OK ? ein_mpi_ended(m, &m->now) : status;
 }
 
-static ein_status ein_mpi_start(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+static ein_status ein_mpi_start(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive,
+    const ein_parcel *receive) {
   ein_mpi *m = (ein_mpi *)user;
   ein_way *way = ein_mpi_way(m);
   if (!way) return ein_mpi_exchange(user, mine, n_send, send, n_receive, receive);
@@ -258,8 +262,8 @@ static void ein_mpi_closed(void *user) {
   ein_mpi_close((ein_mpi *)user);
 }
 
-EIN_API ein_status ein_mpi_create(MPI_Comm comm, const char *name, const ein_config *config, ein_status (*create)(const ein_config *config, void **ctx),
-                                  void (*destroy)(void *ctx), void **ctx) {
+EIN_API ein_status ein_mpi_create(MPI_Comm comm, const char *name, const ein_config *config,
+    ein_status (*create)(const ein_config *config, void **ctx), void (*destroy)(void *ctx), void **ctx) {
   ein_mpi *m;
   ein_config own;
   void *made = NULL;

@@ -24,8 +24,8 @@ EIN_API void ein_mpi_close(ein_mpi *m);
 /* Makes a context over the communicator. The context closes the wire when it is destroyed. Each process makes
  * its own with `create`; all get the same status. config is the caller's, apart from its wire; NULL: the
  * defaults. */
-EIN_API ein_status ein_mpi_create(MPI_Comm comm, const char *name, const ein_config *config, ein_status (*create)(const ein_config *config, void **ctx),
-                                  void (*destroy)(void *ctx), void **ctx);
+EIN_API ein_status ein_mpi_create(MPI_Comm comm, const char *name, const ein_config *config,
+    ein_status (*create)(const ein_config *config, void **ctx), void (*destroy)(void *ctx), void **ctx);
 /* For ein_config; valid until ein_mpi_close. */
 EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m);
 /* Counts parcels; the messages that agree on whether all can go on are not included. */

@@ -133,7 +133,8 @@ EIN_INLINE double ein_unorder_i64(int64_t bits) {
 /* Fused multiply-add, in one instruction where the machine has it; else a product and a sum. Only this code and
  * kernels that call it fuse, and compilers do not fuse elsewhere (see above), so all compilers produce the same
  * bits. If EIN_FMA is defined, it is fused on every machine, by the library if need be. */
-#if !defined(EIN_FMA) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA) || (defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)))
+#if !defined(EIN_FMA) && \
+    (defined(__FMA__) || defined(__ARM_FEATURE_FMA) || (defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)))
 #define EIN_FMA 1
 #endif
 #if defined(EIN_FMA)
@@ -388,7 +389,8 @@ EIN_INLINE double ein_log_f64(double x) {
   int tiny = x < 2.2250738585072014e-308; /* subnormal, zero or negative */
   double big = tiny ? x * 18014398509481984.0 : x;
   uint64_t bits = ein_bits_f64(big) + UINT64_C(0x00095F619980C433); /* the bits of 1 less those of sqrt(1/2) */
-  double e = ein_f64_of_bits(bits >> 52 | UINT64_C(0x4330000000000000)) - (tiny ? 4503599627371573.0 : 4503599627371519.0);
+  double e =
+      ein_f64_of_bits(bits >> 52 | UINT64_C(0x4330000000000000)) - (tiny ? 4503599627371573.0 : 4503599627371519.0);
   double f = ein_f64_of_bits((bits & UINT64_C(0xFFFFFFFFFFFFF)) + UINT64_C(0x3FE6A09E667F3BCD)) - 1.0;
   double s = f / (f + 2.0), z = s * s, square = 0.5 * f * f;
   double p = 0.14792738899463334;
@@ -400,7 +402,9 @@ EIN_INLINE double ein_log_f64(double x) {
   p = ein_fma_f64(p, z, 0.6666666666666731);
   double least = ein_fma_f64(s, ein_fma_f64(p, z, square), e * 5.497923018708371e-14);
   double y = ein_fma_f64(e, 0.6931471805598903, f - (square - least));
-  y = x == 0 ? -ein_f64_of_bits(UINT64_C(0x7FF0000000000000)) : x < 0 ? ein_f64_of_bits(UINT64_C(0x7FF8000000000000)) : y;
+  y = x == 0  ? -ein_f64_of_bits(UINT64_C(0x7FF0000000000000))
+      : x < 0 ? ein_f64_of_bits(UINT64_C(0x7FF8000000000000))
+              : y;
   return ((x > 1.7976931348623157e308) | (x != x)) ? x : y;
 }
 

@@ -74,7 +74,8 @@ EIN_API void ein_plan_check(ein_plan *p, int holds, const char *text, const char
   if (p->wrapped)
     ein_error_set(p->error, EIN_ERR_SHAPE, "a size does not fit 64 bits%s", where.text);
   else if (!holds)
-    ein_error_set(p->error, EIN_ERR_ASSERT, "%s%s", text && *text ? text : "a check of the sizes does not hold", where.text);
+    ein_error_set(
+        p->error, EIN_ERR_ASSERT, "%s%s", text && *text ? text : "a check of the sizes does not hold", where.text);
 }
 
 /* ---- memory ---- */
@@ -156,7 +157,8 @@ static int ein_config_read(ein_config *to, const ein_config *from) {
   if (!from) return 1;
   if (from->size < sizeof from->size) return 0;
   memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-  return to->threads >= 0 && to->device >= -1 && !to->alloc == !to->release && (uintptr_t)to->workspace % EIN_ALIGN == 0;
+  return to->threads >= 0 && to->device >= -1 && !to->alloc == !to->release &&
+      (uintptr_t)to->workspace % EIN_ALIGN == 0;
 }
 
 /* Finds the buffers of arguments and of work. Returns 0 if the tables are inconsistent. */
@@ -261,7 +263,8 @@ static ein_status ein_plan_sizes(ein_inside *in, const int64_t *dims) {
   if (t->n_dims && !dims) return ein_error_set(&in->error, EIN_ERR_ARG, "the sizes are NULL");
   for (int k = 0; k < t->n_dims; k++)
     if (dims[k] < 0)
-      ein_error_set(&in->error, EIN_ERR_SHAPE, "the size %s is %lld, which is less than 0", t->dim[k], (long long)dims[k]);
+      ein_error_set(
+          &in->error, EIN_ERR_SHAPE, "the size %s is %lld, which is less than 0", t->dim[k], (long long)dims[k]);
   in->plan.scratch = 0;
   in->plan.wrapped = 0;
   if (in->error.status == EIN_OK && t->sizes) t->sizes(&in->plan, dims);
@@ -274,7 +277,8 @@ static ein_status ein_plan_counted(ein_inside *in, const int64_t *dims) {
   char with[256] = "";
   if (!in->plan.wrapped && in->plan.scratch >= 0) return EIN_OK;
   for (int k = 0, at = 0; k < t->n_dims && at < (int)sizeof with; k++)
-    at += snprintf(with + at, sizeof with - (size_t)at, "%s%.40s = %lld", k ? ", " : " with ", t->dim[k], (long long)dims[k]);
+    at += snprintf(
+        with + at, sizeof with - (size_t)at, "%s%.40s = %lld", k ? ", " : " with ", t->dim[k], (long long)dims[k]);
   return ein_error_set(&in->error, EIN_ERR_SHAPE, "there is more to compute than 64 bits can count%s", with);
 }
 
@@ -285,8 +289,9 @@ static ein_status ein_plan_too_large(ein_ctx *ctx, const ein_buffer *b) {
     if (shape[k] > shape[most]) most = k;
   ein_axis axis = ein_axis_of(b, most);
   ein_where where = ein_where_of(b->file, b->line);
-  return ein_error_set(&ctx->inside->error, EIN_ERR_SHAPE, "%.90s would take more than 2^63 bytes: %s has the extent %lld%s",
-                       b->name ? b->name : "a tensor", axis.text, (long long)shape[most], where.text);
+  return ein_error_set(&ctx->inside->error, EIN_ERR_SHAPE,
+      "%.90s would take more than 2^63 bytes: %s has the extent %lld%s", b->name ? b->name : "a tensor", axis.text,
+      (long long)shape[most], where.text);
 }
 
 /* Computes counts and strides of all buffers, and the bytes of work. */
@@ -316,7 +321,8 @@ static ein_status ein_plan_empty(ein_ctx *ctx) {
     const ein_buffer *x = ein_buffer_of(ctx, b);
     int64_t bytes = (int64_t)ein_dtype_size(x->dtype);
     for (int d = 0; in->count[b] == 0 && d < x->ndim; d++)
-      if (ctx->shape[x->at + d] && ein_mul_wraps(bytes, ctx->shape[x->at + d], &bytes)) bytes = INT64_MAX / EIN_MAX_AXES;
+      if (ctx->shape[x->at + d] && ein_mul_wraps(bytes, ctx->shape[x->at + d], &bytes))
+        bytes = INT64_MAX / EIN_MAX_AXES;
     if (in->count[b] == 0 && bytes > most) most = bytes;
   }
   if (most <= EIN_ALIGN) return EIN_OK;
@@ -326,7 +332,8 @@ static ein_status ein_plan_empty(ein_ctx *ctx) {
   if (in->empty) return memset(in->empty, 0, (size_t)most), EIN_OK;
   in->emptied = 0;
   in->empty = in->nothing;
-  return ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory: what is read of tensors without elements takes %llu bytes", (unsigned long long)most);
+  return ein_error_set(&in->error, EIN_ERR_MEMORY,
+      "no memory: what is read of tensors without elements takes %llu bytes", (unsigned long long)most);
 }
 
 /* The workspace: work buffers, then the threads' scratch memory. */
@@ -373,12 +380,14 @@ EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status) {
   return status;
 }
 
-EIN_API ein_status ein_meet(ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+EIN_API ein_status ein_meet(
+    ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   const ein_wire *wire = ctx->inside->config.wire;
   const ein_far *far = ctx->inside->ground && n_send + n_receive ? ctx->inside->ground->far : NULL;
   const ein_parcel *to = receive;
   ein_parcel *lent = NULL;
-  if (far && mine == EIN_OK && far->lend(ctx, 0, n_send, send, n_receive, receive, &lent)) send = lent, to = lent + n_send;
+  if (far && mine == EIN_OK && far->lend(ctx, 0, n_send, send, n_receive, receive, &lent))
+    send = lent, to = lent + n_send;
   else if (far && mine == EIN_OK) mine = ein_state(ctx);
   ein_status status = ein_met(ctx, wire->exchange(wire->user, mine, n_send, send, n_receive, to));
   if (status == EIN_OK && lent && !far->back(ctx, 0, n_send, n_receive, receive)) status = ein_state(ctx);
@@ -403,8 +412,8 @@ static ein_status ein_plan_here(ein_ctx *ctx, const int64_t *dims) {
   ein_error_clear(in);
   in->planned = in->bound = 0;
   in->wanted = 0;
-  if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK ||
-      ein_plan_counted(in, dims) != EIN_OK || ein_plan_empty(ctx) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK ||
+  if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK || ein_plan_counted(in, dims) != EIN_OK ||
+      ein_plan_empty(ctx) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK ||
       (in->tables->ready ? in->tables->ready(ctx) : ein_plan_take(in)) != EIN_OK)
     return in->error.status;
   for (int w = 0; w < in->n_work; w++)
@@ -476,7 +485,8 @@ EIN_API EIN_FAR ein_status ein_run(void *context, const ein_tensor *inputs, cons
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
   ctx->inside->parted = 0;
-  if (!ctx->inside->bound || !ein_bound_again(ctx, inputs, outputs)) return ein_agreed(ctx, ein_run_first(ctx, inputs, outputs));
+  if (!ctx->inside->bound || !ein_bound_again(ctx, inputs, outputs))
+    return ein_agreed(ctx, ein_run_first(ctx, inputs, outputs));
   return ein_agreed(ctx, ein_run_bound(ctx, ctx->inside->tables->body));
 }
 
@@ -508,7 +518,8 @@ EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx) {
   ein_error why;
   memset(&why, 0, sizeof why);
   ein_status status = in->config.between(in->config.user, ctx, &why);
-  if (status != EIN_OK) ein_error_set(&in->error, status, "%s", *why.text ? why.text : "the run was ended between two turns");
+  if (status != EIN_OK)
+    ein_error_set(&in->error, status, "%s", *why.text ? why.text : "the run was ended between two turns");
   if (status != EIN_OK && in->config.wire) in->parted = 1; /* all sites return it */
   return ctx->turn[0];
 }
@@ -530,7 +541,8 @@ EIN_API ein_status ein_state(const ein_ctx *ctx) {
 EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char *file, int line) {
   ein_where where = ein_where_of(file, line);
   if (EIN_GET(&ctx->inside->faults)) return ein_settle(ctx);
-  return ein_error_set(&ctx->inside->error, EIN_ERR_ASSERT, "%s%s", text && *text ? text : "an assert does not hold", where.text);
+  return ein_error_set(
+      &ctx->inside->error, EIN_ERR_ASSERT, "%s%s", text && *text ? text : "an assert does not hold", where.text);
 }
 
 /* ---- functions that a body calls ---- */

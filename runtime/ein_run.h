@@ -74,9 +74,11 @@
 #define EIN_HELD_BYTES 32
 #endif
 #define EIN_PRAGMA(x) _Pragma(#x)
-#define EIN_HELD_BY(wide, vectors) EIN_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(wide) interleave_count(vectors) unroll(disable))
-#define EIN_HELD(n, size) \
-  EIN_HELD_BY((n) * (size) < EIN_HELD_BYTES ? (n) : EIN_HELD_BYTES / (size), (n) * (size) < EIN_HELD_BYTES ? 1 : (n) * (size) / EIN_HELD_BYTES)
+#define EIN_HELD_BY(wide, vectors) \
+  EIN_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(wide) interleave_count(vectors) unroll(disable))
+#define EIN_HELD(n, size)                                                    \
+  EIN_HELD_BY((n) * (size) < EIN_HELD_BYTES ? (n) : EIN_HELD_BYTES / (size), \
+      (n) * (size) < EIN_HELD_BYTES ? 1 : (n) * (size) / EIN_HELD_BYTES)
 #else
 #define EIN_HELD(n, size) EIN_SHORT
 #endif
@@ -126,8 +128,8 @@
 #elif defined(__GNUC__) && __GNUC__ >= 8
 #define EIN_KERNEL_FOR EIN_FAR __attribute__((target("prefer-vector-width=512")))
 #endif
-#elif defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && !defined(EIN_FMA) && !defined(EIN_ONE_VERSION) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                                                       \
+#elif defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && !defined(EIN_FMA) &&    \
+    !defined(EIN_ONE_VERSION) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
     ((defined(__clang__) && __clang_major__ >= 18) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12))
 #if !defined(__clang__)
 #define EIN_VERSIONS 1
@@ -358,7 +360,8 @@ EIN_API ein_status ein_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int move)
 EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int fetch);
 EIN_API int64_t ein_staged(ein_ctx *ctx, int move);
 /* The block of an argument that a site has: it begins at `low`. Its shape is empty if the site has none. */
-EIN_API ein_status ein_argument_block(const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape);
+EIN_API ein_status ein_argument_block(
+    const void *context, const ein_mesh *mesh, int output, int argument, int site, int64_t *low, int64_t *shape);
 #endif
 EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx);                 /* calls config.between; returns the turn */
 EIN_API EIN_FAR void ein_step_begins(ein_ctx *ctx, int step, int half);   /* calls config.watch */

@@ -56,13 +56,15 @@ EIN_INLINE void ein_copy_row(size_t e, char *to, int64_t to_step, const char *fr
   for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(i * to_step) * e, from + (size_t)(i * from_step) * e, e);
 }
 
-EIN_INLINE void ein_box_copy(size_t element, int n, const int64_t *extent, char *to, const int64_t *to_step, const char *from, const int64_t *from_step) {
+EIN_INLINE void ein_box_copy(size_t element, int n, const int64_t *extent, char *to, const int64_t *to_step,
+    const char *from, const int64_t *from_step) {
   int64_t at[EIN_MAX_AXES] = {0};
   int last = n - 1;
   for (;;) {
     int64_t i = 0, k = 0;
     for (int d = 0; d < last; d++) i += at[d] * to_step[d], k += at[d] * from_step[d];
-    ein_copy_row(element, to + i * (int64_t)element, n ? to_step[last] : 1, from + k * (int64_t)element, n ? from_step[last] : 1, n ? extent[last] : 1);
+    ein_copy_row(element, to + i * (int64_t)element, n ? to_step[last] : 1, from + k * (int64_t)element,
+        n ? from_step[last] : 1, n ? extent[last] : 1);
     int d = last;
     while (d > 0 && ++at[d - 1] == extent[d - 1]) at[d - 1] = 0, d--;
     if (d <= 0) return;
@@ -71,8 +73,8 @@ EIN_INLINE void ein_box_copy(size_t element, int n, const int64_t *extent, char 
 
 /* Copies boxes, like ein_far's function, on the host or the device. Errors are recorded in the context. No
  * extent is 0. */
-EIN_INLINE void ein_boxes(ein_ctx *ctx, const ein_far *far, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent, void *to,
-                          const int64_t *to_step, const void *from, const int64_t *from_step) {
+EIN_INLINE void ein_boxes(ein_ctx *ctx, const ein_far *far, size_t element, int64_t many, const int64_t *at, int n,
+    const int64_t *extent, void *to, const int64_t *to_step, const void *from, const int64_t *from_step) {
   if (far) {
     if (many) far->boxes(ctx, element, many, at, n, extent, to, to_step, from, from_step);
     return;

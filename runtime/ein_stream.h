@@ -142,8 +142,8 @@ EIN_STREAM_INLINE void ein_stream_held(void *to, const void *from, int64_t n, si
 /* Like ein_stream, for elements that run over several axes in row-major order, with their `shape` and `step`.
  * All axes but the first are traversed whole. `to` is the origin of the axes; the first element is element
  * `first` in row-major order. */
-EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape, const int64_t *step, int64_t first, const void *from, int64_t n,
-                                       size_t size) {
+EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape, const int64_t *step, int64_t first,
+    const void *from, int64_t n, size_t size) {
   const int64_t last = shape[axes - 1];
   int dense = 1;
   for (int k = axes - 1; k > 0; k--) dense &= step[k - 1] == step[k] * shape[k];
@@ -155,13 +155,14 @@ EIN_STREAM_INLINE void ein_stream_axes(void *to, int axes, const int64_t *shape,
     int64_t row = (first + done) / last, in = (first + done) % last, at = in * step[axes - 1];
     here = last - in < n - done ? last - in : n - done;
     for (int k = axes - 1; k-- > 0; row /= k ? shape[k] : 1) at += (k ? row % shape[k] : row) * step[k];
-    ein_stream_few((char *)to + at * (int64_t)size, step[axes - 1], (const char *)from + (size_t)done * size, here, size);
+    ein_stream_few(
+        (char *)to + at * (int64_t)size, step[axes - 1], (const char *)from + (size_t)done * size, here, size);
   }
 }
 
 /* The same, out of line, for a rare case: tiles held in registers whose result has non-adjacent axes. */
-EIN_STREAM_CALL void ein_stream_apart(void *to, int axes, const int64_t *shape, const int64_t *step, int64_t first, const void *from, int64_t n,
-                                      size_t size) {
+EIN_STREAM_CALL void ein_stream_apart(void *to, int axes, const int64_t *shape, const int64_t *step, int64_t first,
+    const void *from, int64_t n, size_t size) {
   ein_stream_axes(to, axes, shape, step, first, from, n, size);
 }
 

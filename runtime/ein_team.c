@@ -48,8 +48,8 @@ static EIN_FAR ein_status ein_settle_met(ein_ctx *ctx) {
     const char *what = s->text ? s->text : "an index";
     if (s->asked) ein_error_set(&in->error, EIN_ERR_INDEX, "%s: it is out of range%s", what, where.text);
     else
-      ein_error_set(&in->error, EIN_ERR_INDEX, "%s: %lld is out of range, its size is %lld%s", what, (long long)in->fault_index,
-                    (long long)in->fault_extent, where.text);
+      ein_error_set(&in->error, EIN_ERR_INDEX, "%s: %lld is out of range, its size is %lld%s", what,
+          (long long)in->fault_index, (long long)in->fault_extent, where.text);
   }
   if (EIN_GET(&in->cancel)) ein_error_set(&in->error, EIN_ERR_CANCEL, "cancelled");
   return in->error.status;

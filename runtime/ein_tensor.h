@@ -93,7 +93,8 @@ typedef struct ein_parcel {
 typedef struct ein_wire {
   void *user;
   int site, sites;       /* this site's number, and the number of sites */
-  ein_status (*exchange)(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
+  ein_status (*exchange)(
+      void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
   /* Sends one number to each site and receives one from each: the sizes of what comes next, where only one site
    * knows them. Collective, like exchange. */
   ein_status (*counts)(void *user, ein_status mine, const int64_t *send, int64_t *receive);
@@ -103,7 +104,8 @@ typedef struct ein_wire {
    * exchanges may be under way at once, each with its own key, and blocking exchanges may come between. A key
    * of -1 means all that are under way. look makes progress; it is called now and then. Either all three are
    * given or all are NULL. */
-  ein_status (*start)(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
+  ein_status (*start)(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive,
+      const ein_parcel *receive);
   ein_status (*finish)(void *user, int key);
   void (*look)(void *user);
   int place;             /* this site's number among those on its machine, from 0; devices are assigned by it, round

@@ -92,21 +92,31 @@
     a = low, b = high;                                                                             \
   }
 #define EIN_TURN_STAGES_2(x) EIN_TURN_PAIR(2, 1, x##0, x##1)
-#define EIN_TURN_STAGES_4(x)                                                                       \
-  EIN_TURN_PAIR(4, 1, x##0, x##1) EIN_TURN_PAIR(4, 1, x##2, x##3) EIN_TURN_PAIR(4, 2, x##0, x##2) EIN_TURN_PAIR(4, 2, x##1, x##3)
-#define EIN_TURN_STAGES_8(x)                                                                       \
-  EIN_TURN_PAIR(8, 1, x##0, x##1) EIN_TURN_PAIR(8, 1, x##2, x##3) EIN_TURN_PAIR(8, 1, x##4, x##5) EIN_TURN_PAIR(8, 1, x##6, x##7) \
-  EIN_TURN_PAIR(8, 2, x##0, x##2) EIN_TURN_PAIR(8, 2, x##1, x##3) EIN_TURN_PAIR(8, 2, x##4, x##6) EIN_TURN_PAIR(8, 2, x##5, x##7) \
-  EIN_TURN_PAIR(8, 4, x##0, x##4) EIN_TURN_PAIR(8, 4, x##1, x##5) EIN_TURN_PAIR(8, 4, x##2, x##6) EIN_TURN_PAIR(8, 4, x##3, x##7)
-#define EIN_TURN_STAGES_16(x)                                                                      \
-  EIN_TURN_PAIR(16, 1, x##0, x##1) EIN_TURN_PAIR(16, 1, x##2, x##3) EIN_TURN_PAIR(16, 1, x##4, x##5) EIN_TURN_PAIR(16, 1, x##6, x##7) \
-  EIN_TURN_PAIR(16, 1, x##8, x##9) EIN_TURN_PAIR(16, 1, x##10, x##11) EIN_TURN_PAIR(16, 1, x##12, x##13) EIN_TURN_PAIR(16, 1, x##14, x##15) \
-  EIN_TURN_PAIR(16, 2, x##0, x##2) EIN_TURN_PAIR(16, 2, x##1, x##3) EIN_TURN_PAIR(16, 2, x##4, x##6) EIN_TURN_PAIR(16, 2, x##5, x##7) \
-  EIN_TURN_PAIR(16, 2, x##8, x##10) EIN_TURN_PAIR(16, 2, x##9, x##11) EIN_TURN_PAIR(16, 2, x##12, x##14) EIN_TURN_PAIR(16, 2, x##13, x##15) \
-  EIN_TURN_PAIR(16, 4, x##0, x##4) EIN_TURN_PAIR(16, 4, x##1, x##5) EIN_TURN_PAIR(16, 4, x##2, x##6) EIN_TURN_PAIR(16, 4, x##3, x##7) \
-  EIN_TURN_PAIR(16, 4, x##8, x##12) EIN_TURN_PAIR(16, 4, x##9, x##13) EIN_TURN_PAIR(16, 4, x##10, x##14) EIN_TURN_PAIR(16, 4, x##11, x##15) \
-  EIN_TURN_PAIR(16, 8, x##0, x##8) EIN_TURN_PAIR(16, 8, x##1, x##9) EIN_TURN_PAIR(16, 8, x##2, x##10) EIN_TURN_PAIR(16, 8, x##3, x##11) \
-  EIN_TURN_PAIR(16, 8, x##4, x##12) EIN_TURN_PAIR(16, 8, x##5, x##13) EIN_TURN_PAIR(16, 8, x##6, x##14) EIN_TURN_PAIR(16, 8, x##7, x##15)
+#define EIN_TURN_STAGES_4(x)      \
+  EIN_TURN_PAIR(4, 1, x##0, x##1) \
+  EIN_TURN_PAIR(4, 1, x##2, x##3) EIN_TURN_PAIR(4, 2, x##0, x##2) EIN_TURN_PAIR(4, 2, x##1, x##3)
+#define EIN_TURN_STAGES_8(x)                                                                              \
+  EIN_TURN_PAIR(8, 1, x##0, x##1)                                                                         \
+  EIN_TURN_PAIR(8, 1, x##2, x##3) EIN_TURN_PAIR(8, 1, x##4, x##5) EIN_TURN_PAIR(8, 1, x##6, x##7)         \
+      EIN_TURN_PAIR(8, 2, x##0, x##2) EIN_TURN_PAIR(8, 2, x##1, x##3) EIN_TURN_PAIR(8, 2, x##4, x##6)     \
+          EIN_TURN_PAIR(8, 2, x##5, x##7) EIN_TURN_PAIR(8, 4, x##0, x##4) EIN_TURN_PAIR(8, 4, x##1, x##5) \
+              EIN_TURN_PAIR(8, 4, x##2, x##6) EIN_TURN_PAIR(8, 4, x##3, x##7)
+#define EIN_TURN_STAGES_16(x)                                                                                         \
+  EIN_TURN_PAIR(16, 1, x##0, x##1)                                                                                    \
+  EIN_TURN_PAIR(16, 1, x##2, x##3) EIN_TURN_PAIR(16, 1, x##4, x##5) EIN_TURN_PAIR(16, 1, x##6, x##7)                  \
+      EIN_TURN_PAIR(16, 1, x##8, x##9) EIN_TURN_PAIR(16, 1, x##10, x##11) EIN_TURN_PAIR(16, 1, x##12, x##13)          \
+          EIN_TURN_PAIR(16, 1, x##14, x##15) EIN_TURN_PAIR(16, 2, x##0, x##2) EIN_TURN_PAIR(16, 2, x##1, x##3)        \
+              EIN_TURN_PAIR(16, 2, x##4, x##6) EIN_TURN_PAIR(16, 2, x##5, x##7) EIN_TURN_PAIR(16, 2, x##8, x##10)     \
+                  EIN_TURN_PAIR(16, 2, x##9, x##11) EIN_TURN_PAIR(16, 2, x##12, x##14)                                \
+                      EIN_TURN_PAIR(16, 2, x##13, x##15) EIN_TURN_PAIR(16, 4, x##0, x##4)                             \
+                          EIN_TURN_PAIR(16, 4, x##1, x##5) EIN_TURN_PAIR(16, 4, x##2, x##6)                           \
+                              EIN_TURN_PAIR(16, 4, x##3, x##7) EIN_TURN_PAIR(16, 4, x##8, x##12)                      \
+                                  EIN_TURN_PAIR(16, 4, x##9, x##13) EIN_TURN_PAIR(16, 4, x##10, x##14)                \
+                                      EIN_TURN_PAIR(16, 4, x##11, x##15) EIN_TURN_PAIR(16, 8, x##0, x##8)             \
+                                          EIN_TURN_PAIR(16, 8, x##1, x##9) EIN_TURN_PAIR(16, 8, x##2, x##10)          \
+                                              EIN_TURN_PAIR(16, 8, x##3, x##11) EIN_TURN_PAIR(16, 8, x##4, x##12)     \
+                                                  EIN_TURN_PAIR(16, 8, x##5, x##13) EIN_TURN_PAIR(16, 8, x##6, x##14) \
+                                                      EIN_TURN_PAIR(16, 8, x##7, x##15)
 
 /* W by W blocks: each block above the diagonal is swapped with its mirror image below. */
 #define EIN_TURN_BLOCKS(name, T, W)                                                                \
@@ -144,7 +154,8 @@ EIN_TURN_BLOCKS(ein_turn_32_by_8, uint32_t, 8)
 EIN_TURN_ONE(ein_turn_32_one, uint32_t, 16)
 /* A macro, so that the compiler knows n before it generates code for the other cases; that saves a third of
  * Clang's time for a square. */
-#define ein_turn_32(a, n) ((n) == 16 ? ein_turn_32_one(a) : (n) % 16 == 0 ? ein_turn_32_by_16(a, n) : ein_turn_32_by_8(a, n))
+#define ein_turn_32(a, n) \
+  ((n) == 16 ? ein_turn_32_one(a) : (n) % 16 == 0 ? ein_turn_32_by_16(a, n) : ein_turn_32_by_8(a, n))
 EIN_TURN_BLOCKS(ein_turn_64, uint64_t, 8)
 #elif defined(__AVX2__)
 EIN_TURN_BLOCKS(ein_turn_32, uint32_t, 8)
@@ -158,7 +169,8 @@ EIN_TURN_BLOCKS(ein_turn_64, uint64_t, 2)
 #define EIN_TURN_LOW_8(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define EIN_TURN_HIGH_8(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define EIN_TURN_LOW_16(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define EIN_TURN_HIGH_16(a, b) __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define EIN_TURN_HIGH_16(a, b) \
+  __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define EIN_TURN_WEAVE(W, x, y)                                                                    \
   for (int i = 0; i < W / 2; i++) {                                                                \
     y[2 * i] = EIN_TURN_LOW_##W(x[i], x[i + W / 2]);                                               \

@@ -156,7 +156,8 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
     return EIN_OK;
   }
   if (!x->data && in->count[k] > 0) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its data is NULL");
-  if (in->device_holds && !in->device_holds(v->ctx, k, x, why, sizeof why)) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", why);
+  if (in->device_holds && !in->device_holds(v->ctx, k, x, why, sizeof why))
+    return EIN_REFUSE(v, EIN_ERR_ARG, "%s", why);
   if (!in->device_holds && x->device_type != 1)
     return EIN_REFUSE(v, EIN_ERR_ARG, "it is on a device of type %d, but 1, the CPU, is wanted", (int)x->device_type);
   if (ein_view_shape(v) != EIN_OK) return in->error.status;
@@ -167,9 +168,11 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
     row_major *= v->shape[axis];
   }
   if (x->device_type != 1 && !v->ctx->dense[k])
-    return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, which is wanted of what is on a device");
+    return EIN_REFUSE(
+        v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, which is wanted of what is on a device");
   if (in->tables->dense && !v->ctx->dense[k])
-    return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, for which alone this was compiled");
+    return EIN_REFUSE(
+        v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, for which alone this was compiled");
   return ein_view_place(v, span);
 }
 
@@ -292,7 +295,8 @@ EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
 static int ein_view_moved(ein_ctx *ctx, ein_seen *u, const ein_tensor *x, ein_span *span) {
   uintptr_t was = (uintptr_t)u->data + (uintptr_t)u->byte_offset, at = (uintptr_t)x->data + (uintptr_t)x->byte_offset;
   uintptr_t low = was - span->low, high = span->high - was;
-  if (!x->data || span->low == span->high || at < (uintptr_t)x->data || (at & u->skew) || low > at || high > UINTPTR_MAX - at)
+  if (!x->data || span->low == span->high || at < (uintptr_t)x->data || (at & u->skew) || low > at ||
+      high > UINTPTR_MAX - at)
     return 0;
   span->low = at - low;
   span->high = at + high;

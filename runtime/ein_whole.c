@@ -153,7 +153,8 @@ static ein_status ein_whole_none(ein_whole *h, const int64_t *dims) {
   }
   ein_whole_say(&here, "", "", h->wire.sites);
   ein_whole_say_sizes(h, dims, &here);
-  if (h->made->n_dims) return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for so many sites: %s; but runs on %s", built.s, here.s);
+  if (h->made->n_dims)
+    return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for so many sites: %s; but runs on %s", built.s, here.s);
   return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for %s sites, but runs on %s", built.s, here.s);
 }
 
@@ -192,7 +193,8 @@ EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims) {
   for (int k = 0; k < h->made->plans[0]->n_inputs; k++) free(h->nobody[k]), h->nobody[k] = NULL;
   if (h->made->n_dims && ein_whole_chosen(h, dims) != EIN_OK) return h->error.status;
   if (!h->model) return ein_whole_none(h, dims);
-  for (int a = h->model->n_dims, site = h->wire.site; a-- > 0; site /= h->model->mesh[a]) at[a] = site % h->model->mesh[a];
+  for (int a = h->model->n_dims, site = h->wire.site; a-- > 0; site /= h->model->mesh[a])
+    at[a] = site % h->model->mesh[a];
   ein_status status = h->model->plan(h->ctx, at);
   h->planned = status == EIN_OK;
   return status;
@@ -244,7 +246,9 @@ typedef struct ein_parts {
 
 static int ein_parts_same(const ein_parts *x, int a, int b) {
   size_t n = (size_t)x->about->ndim, bytes = n * sizeof *x->low;
-  return !n || (!memcmp(x->low + (size_t)a * n, x->low + (size_t)b * n, bytes) && !memcmp(x->shape + (size_t)a * n, x->shape + (size_t)b * n, bytes));
+  return !n ||
+      (!memcmp(x->low + (size_t)a * n, x->low + (size_t)b * n, bytes) &&
+          !memcmp(x->shape + (size_t)a * n, x->shape + (size_t)b * n, bytes));
 }
 
 static void ein_parts_free(ein_parts *x) {
@@ -323,11 +327,13 @@ static void ein_whole_copy(const ein_parts *x, const ein_tensor *view, int site,
 /* ---- omitted inputs ---- */
 
 static ein_status ein_default_failed(ein_whole *h, const ein_whole_default *d, ein_status status, const char *why) {
-  return ein_error_set(&h->error, status, "the default of %.90s: %.300s", h->model->input[d->input].name, *why ? why : "no memory");
+  return ein_error_set(
+      &h->error, status, "the default of %.90s: %.300s", h->model->input[d->input].name, *why ? why : "no memory");
 }
 
 /* Computes the default into `to`, which has its output's shape. */
-static ein_status ein_default_run(ein_whole *h, const ein_whole_default *d, const int64_t *sizes, const ein_tensor *from, const ein_tensor *to) {
+static ein_status ein_default_run(
+    ein_whole *h, const ein_whole_default *d, const int64_t *sizes, const ein_tensor *from, const ein_tensor *to) {
   void *ctx = NULL;
   ein_status status = d->model->create(&h->config, &ctx);
   if (status == EIN_OK) status = d->model->plan(ctx, sizes);
@@ -405,17 +411,23 @@ static int ein_whole_may_lack(const ein_whole *h, int input) {
 /* ---- checks of a site's arguments ---- */
 
 /* what: "input"; wanted: the expected shape. */
-static ein_status ein_view_look(ein_whole *h, const char *what, const ein_argument *a, const ein_tensor *v, const int64_t *wanted) {
+static ein_status ein_view_look(
+    ein_whole *h, const char *what, const ein_argument *a, const ein_tensor *v, const int64_t *wanted) {
   int empty = 0;
   for (int d = 0; d < a->ndim; d++) empty |= wanted[d] == 0;
   if (!v->data && !empty) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: its data is NULL", what, a->name);
-  if (v->device_type != 1) return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: it is not on the CPU", what, a->name);
+  if (v->device_type != 1)
+    return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: it is not on the CPU", what, a->name);
   if (v->dtype != a->dtype)
-    return ein_error_set(&h->error, EIN_ERR_DTYPE, "%s %.90s: its dtype is %s, but %s is wanted", what, a->name, ein_dtype_name(v->dtype), ein_dtype_name(a->dtype));
-  if (v->ndim != a->ndim) return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: it has %d axes, but %d are wanted", what, a->name, (int)v->ndim, a->ndim);
+    return ein_error_set(&h->error, EIN_ERR_DTYPE, "%s %.90s: its dtype is %s, but %s is wanted", what, a->name,
+        ein_dtype_name(v->dtype), ein_dtype_name(a->dtype));
+  if (v->ndim != a->ndim)
+    return ein_error_set(
+        &h->error, EIN_ERR_SHAPE, "%s %.90s: it has %d axes, but %d are wanted", what, a->name, (int)v->ndim, a->ndim);
   for (int d = 0; d < a->ndim; d++)
     if (v->shape[d] != wanted[d])
-      return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: axis %d has the extent %lld, but %lld is wanted", what, a->name, d + 1, (long long)v->shape[d], (long long)wanted[d]);
+      return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: axis %d has the extent %lld, but %lld is wanted", what,
+          a->name, d + 1, (long long)v->shape[d], (long long)wanted[d]);
   return EIN_OK;
 }
 
@@ -426,7 +438,8 @@ static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int outpu
   if (n && !list) return ein_error_set(&h->error, EIN_ERR_ARG, "site 0 gives no %s", output ? "outputs" : "inputs");
   for (int i = 0; i < n && status == EIN_OK; i++) {
     if (!list[i].data && !output && ein_whole_may_lack(h, i)) continue;
-    status = ein_view_look(h, output ? "output" : "input", &(output ? m->output : m->input)[i], &list[i], (output ? m->output_axes : m->input_axes)[i].whole);
+    status = ein_view_look(h, output ? "output" : "input", &(output ? m->output : m->input)[i], &list[i],
+        (output ? m->output_axes : m->input_axes)[i].whole);
   }
   return status;
 }
@@ -434,14 +447,16 @@ static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int outpu
 /* ---- scatter and gather ---- */
 
 /* An exchange whose status is the same at all sites. */
-static ein_status ein_whole_meet(ein_whole *h, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+static ein_status ein_whole_meet(
+    ein_whole *h, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ein_status status = h->wire.exchange(h->wire.user, mine, n_send, send, n_receive, receive);
   if (status != EIN_OK) ein_error_set(&h->error, status, EIN_ELSEWHERE);
   return status;
 }
 
 static ein_status ein_whole_memory(ein_whole *h, int found, const char *room) {
-  return found && room ? EIN_OK : ein_error_set(&h->error, EIN_ERR_MEMORY, "no memory to bring tensors to the sites and back");
+  return found && room ? EIN_OK
+                       : ein_error_set(&h->error, EIN_ERR_MEMORY, "no memory to bring tensors to the sites and back");
 }
 
 /* Bytes of the distinct blocks of the sites before `site`: where its packed block begins. */
@@ -469,7 +484,8 @@ static ein_status ein_whole_scatter(ein_whole *h, int number, const ein_tensor *
   return status;
 }
 
-static ein_status ein_whole_gather(ein_whole *h, int output, int number, const ein_tensor *view, const ein_tensor *block) {
+static ein_status ein_whole_gather(
+    ein_whole *h, int output, int number, const ein_tensor *view, const ein_tensor *block) {
   ein_parts x;
   int found = ein_parts_find(h, output, number, &x), site = h->wire.site, n = 0;
   char *room = found && site == 0 ? (char *)malloc(ein_whole_staged(&x, x.sites) + 1) : NULL;
@@ -480,7 +496,8 @@ static ein_status ein_whole_gather(ein_whole *h, int output, int number, const e
   }
   ein_parcel own = {0, block->data, mine == EIN_OK && x.same[site] == site ? x.bytes[site] : 0};
   ein_status status = ein_whole_meet(h, mine, own.bytes > 0, &own, n, x.parcel);
-  for (int i = 0; status == EIN_OK && i < n; i++) ein_whole_copy(&x, view, x.parcel[i].peer, (char *)x.parcel[i].data, 1);
+  for (int i = 0; status == EIN_OK && i < n; i++)
+    ein_whole_copy(&x, view, x.parcel[i].peer, (char *)x.parcel[i].data, 1);
   free(room);
   ein_parts_free(&x);
   return status;
@@ -539,7 +556,8 @@ static ein_status ein_whole_tell(ein_whole *h, ein_status mine, const ein_tensor
   for (size_t k = 0; first && k < n; k++) h->left_out[k] = inputs && !inputs[k].data && ein_whole_may_lack(h, (int)k);
   for (int q = 1; send && q < sites; q++) send[q].peer = q, send[q].data = h->left_out, send[q].bytes = n;
   if (mine == EIN_OK) mine = ein_whole_memory(h, send != NULL, "");
-  ein_status status = ein_whole_meet(h, mine, mine == EIN_OK && first ? sites - 1 : 0, send ? send + 1 : NULL, mine == EIN_OK && !first, &own);
+  ein_status status = ein_whole_meet(
+      h, mine, mine == EIN_OK && first ? sites - 1 : 0, send ? send + 1 : NULL, mine == EIN_OK && !first, &own);
   free(send);
   return status;
 }
@@ -564,7 +582,8 @@ static ein_status ein_block_dense(ein_whole *h, int input, ein_tensor *view, voi
   size_t bytes = ein_dtype_size(view->dtype);
   int one = 0;
   for (int d = 0; d < view->ndim; d++) bytes *= (size_t)view->shape[d];
-  ein_parts own = {&h->model->input[input], view->shape, 0, input, 1, ein_dtype_size(view->dtype), (int64_t *)zero, (int64_t *)view->shape, &bytes, &one, NULL};
+  ein_parts own = {&h->model->input[input], view->shape, 0, input, 1, ein_dtype_size(view->dtype), (int64_t *)zero,
+      (int64_t *)view->shape, &bytes, &one, NULL};
   *room = malloc(bytes + 1);
   if (!*room) return ein_whole_memory(h, 0, NULL);
   ein_whole_copy(&own, view, 0, (char *)*room, 0);
@@ -581,13 +600,15 @@ static ein_status ein_default_look(ein_whole *h, const ein_whole_default *d, int
   size_t bytes = ein_block_view(h, input, low, shape, &block);
   const ein_argument *a = &h->model->input[input];
   if (h->left_out[input] && !ein_default_of(h, input))
-    return ein_error_set(&h->error, EIN_ERR_ARG, "input %.90s is not given, and the default of %.90s depends on it", a->name, h->model->input[d->input].name);
+    return ein_error_set(&h->error, EIN_ERR_ARG, "input %.90s is not given, and the default of %.90s depends on it",
+        a->name, h->model->input[d->input].name);
   if (!view->data && input >= h->made->n_read && h->wire.site > 0) return EIN_OK; /* site 0 has it */
   return a->ndim || bytes ? ein_view_look(h, "input", a, view, shape) : EIN_OK;
 }
 
 /* Gathers an input at site 0, in memory of its own. */
-static ein_status ein_default_gather(ein_whole *h, const ein_whole_default *d, int input, const ein_tensor *view, ein_tensor *whole) {
+static ein_status ein_default_gather(
+    ein_whole *h, const ein_whole_default *d, int input, const ein_tensor *view, ein_tensor *whole) {
   ein_tensor block = *view;
   void *room = NULL;
   ein_status mine = ein_default_look(h, d, input, view);
@@ -617,7 +638,8 @@ static ein_status ein_default_hang(ein_whole *h, int i, ein_tensor *input) {
   ein_tensor *view = &input[d->input], all, *from = (ein_tensor *)calloc((size_t)d->n_from, sizeof *from);
   ein_status mine = from ? ein_default_room(h, i, low, view, &made) : ein_default_failed(h, d, EIN_ERR_MEMORY, "");
   ein_status status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
-  for (; status == EIN_OK && n < d->n_from; n++) status = ein_default_gather(h, d, d->from[n], &input[d->from[n]], &from[n]);
+  for (; status == EIN_OK && n < d->n_from; n++)
+    status = ein_default_gather(h, d, d->from[n], &input[d->from[n]], &from[n]);
   all = *view;
   all.data = NULL;
   all.shape = h->model->input_axes[d->input].whole;
@@ -698,7 +720,8 @@ static void ein_whole_keep(ein_whole *h, int input, const ein_tensor *given) {
   ein_tensor *view = &h->input[input];
   *view = *given;
   if (n && view->shape) view->shape = (const int64_t *)memcpy(lies, given->shape, n * sizeof *lies);
-  if (n && view->strides) view->strides = (const int64_t *)memcpy(lies + EIN_MAX_AXES, given->strides, n * sizeof *lies);
+  if (n && view->strides)
+    view->strides = (const int64_t *)memcpy(lies + EIN_MAX_AXES, given->strides, n * sizeof *lies);
 }
 
 EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
@@ -707,7 +730,8 @@ EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, con
   ein_whole_clear(h);
   if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
   if (!h->made->n_defaults) return h->model->run(h->ctx, inputs, outputs);
-  ein_status status = ein_whole_tell(h, inputs ? EIN_OK : ein_error_set(&h->error, EIN_ERR_ARG, "the inputs are NULL"), inputs);
+  ein_status status =
+      ein_whole_tell(h, inputs ? EIN_OK : ein_error_set(&h->error, EIN_ERR_ARG, "the inputs are NULL"), inputs);
   for (int k = 0; k < h->model->n_inputs && status == EIN_OK; k++) ein_whole_keep(h, k, &inputs[k]);
   if (status == EIN_OK) ein_whole_want(h), status = ein_whole_fill(h, h->input);
   return status == EIN_OK ? h->model->run(h->ctx, h->input, outputs) : status;

@@ -222,7 +222,8 @@ static int take_dim(program *p, const char *word) {
   for (int i = 0; i < p->model->n_dims; i++)
     if (is_name(p->model->dim[i], word, n)) {
       if (p->dim_from[i] && p->dim[i] != value)
-        return fail(p, LEAVE_USAGE, "%s is given twice: %lld and %lld", p->model->dim[i], (long long)p->dim[i], (long long)value);
+        return fail(p, LEAVE_USAGE, "%s is given twice: %lld and %lld", p->model->dim[i], (long long)p->dim[i],
+            (long long)value);
       p->dim[i] = value;
       p->dim_from[i] = "-D";
       return LEAVE_OK;
@@ -241,7 +242,8 @@ static int take_file(program *p, argument *a, const char *path) {
   p->last = &t->next;
   a->written = 1;
   if (stat(t->file, &st) == 0 && S_ISCHR(st.st_mode)) return LEAVE_OK; /* raw elements */
-  if (ein_ends_in(t->file, ".npy") || ein_ends_in(t->file, ".raw") || ein_ends_in(t->file, ".bin") || ein_ends_in(t->file, ".safetensors"))
+  if (ein_ends_in(t->file, ".npy") || ein_ends_in(t->file, ".raw") || ein_ends_in(t->file, ".bin") ||
+      ein_ends_in(t->file, ".safetensors"))
     return LEAVE_OK;
   return fail(p, LEAVE_USAGE, "-o %s: outputs go to .npy, .raw or .safetensors", path);
 }
@@ -450,7 +452,8 @@ static int run_alone(program *p) {
   const ein_model *m = p->model;
   int code = read_inputs(p);
   for (int i = 0; i < m->n_outputs && !code; i++) code = argument_memory(p, &p->output[i], 1, i);
-  return code ? code : settled(p, m->run(p->ctx, views(p, p->input, m->n_inputs, 0), views(p, p->output, m->n_outputs, 0)));
+  return code ? code
+              : settled(p, m->run(p->ctx, views(p, p->input, m->n_inputs, 0), views(p, p->output, m->n_outputs, 0)));
 }
 
 /* ---- running with several processes ---- */
@@ -494,7 +497,9 @@ static int run_among(program *p) {
   int code = read_blocks(p);
   for (int i = 0; i < m->n_outputs && !code; i++) code = block_memory(p, &p->output[i], 1, i);
   code = agreed(p, code);
-  return code ? code : settled(p, m->run_blocks(p->ctx, views(p, p->input, m->n_inputs, 1), views(p, p->output, m->n_outputs, 1)));
+  return code
+      ? code
+      : settled(p, m->run_blocks(p->ctx, views(p, p->input, m->n_inputs, 1), views(p, p->output, m->n_outputs, 1)));
 }
 
 static int run(program *p) {
@@ -620,7 +625,8 @@ static int tell(program *p, void *bytes, size_t n) {
   const ein_wire *w = p->reach->wire;
   ein_parcel own = {0, bytes, n}, *send = memory(p, (size_t)w->sites * sizeof *send);
   for (int i = 1; i < w->sites; i++) send[i].peer = i, send[i].data = bytes, send[i].bytes = n;
-  if (w->exchange(w->user, EIN_OK, w->site || !n ? 0 : w->sites - 1, send + 1, w->site && n, &own) == EIN_OK) return LEAVE_OK;
+  if (w->exchange(w->user, EIN_OK, w->site || !n ? 0 : w->sites - 1, send + 1, w->site && n, &own) == EIN_OK)
+    return LEAVE_OK;
   return fail(p, LEAVE_MACHINE, "the processes do not reach each other");
 }
 
@@ -639,7 +645,8 @@ static int writes(const program *p, int output) {
 static int part_write(const program *p, const share *s) {
   const argument *a = &p->output[s->output];
   ein_error err = {EIN_OK, ""};
-  const ein_block block = {a->about->dtype, (ein_dtype)s->file_dtype, a->about->ndim, a->shape, a->low, a->extent, a->block};
+  const ein_block block = {
+      a->about->dtype, (ein_dtype)s->file_dtype, a->about->ndim, a->shape, a->low, a->extent, a->block};
   if (!writes(p, s->output)) return LEAVE_OK;
   ein_status status = ein_joint_write(s->name, s->said, s->at, &block, &err);
   return status == EIN_OK ? LEAVE_OK : fail_status(p, status, "output ", a->about->name, err.text);
@@ -768,7 +775,8 @@ int ein_program_among(const ein_model *model, const char *version, const ein_rea
   p.dim = memory(&p, (size_t)p.model->n_dims * sizeof *p.dim);
   p.dim_from = memory(&p, (size_t)p.model->n_dims * sizeof *p.dim_from);
   int code = argc > 0 ? work(&p, word) : LEAVE_USAGE;
-  if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_left()) code = fail(&p, LEAVE_MACHINE, "cannot write to standard output");
+  if ((fflush(stdout) != 0 || ferror(stdout)) && !reader_left())
+    code = fail(&p, LEAVE_MACHINE, "cannot write to standard output");
   leave_memory(&p);
   return code;
 }

@@ -31,7 +31,8 @@ int ein_program_mpi(const ein_model *model, const char *version, int argc, char 
   enum { LEAVE_MACHINE = 4 };
   ein_mpi *mpi;
   int level;
-  if (MPI_Init_thread(&argc, &word, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS || ein_mpi_open(MPI_COMM_WORLD, "ein moves", &mpi) != EIN_OK) {
+  if (MPI_Init_thread(&argc, &word, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS ||
+      ein_mpi_open(MPI_COMM_WORLD, "ein moves", &mpi) != EIN_OK) {
     fprintf(stderr, "%s: error: MPI cannot be started\n", argc ? word[0] : "program");
     return LEAVE_MACHINE;
   }

@@ -71,8 +71,8 @@ __attribute__((unused)) static int tap_done(void) {
 #define SKIP(why, name) ((void)printf("ok %d - %s # SKIP %s\n", ++tap_count, (name), (why)))
 #define DONE()       tap_done()
 
-/* How often something is tried by chance, or how large it is made: n; under AddressSanitizer, which looks for other faults and takes
- * five times as long, a tenth. */
+/* How often something is tried by chance, or how large it is made: n; under AddressSanitizer, which looks for other
+ * faults and takes five times as long, a tenth. */
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif

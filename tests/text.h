@@ -1,5 +1,5 @@
-/* tests/text.h - what holds of the text of every language inside, as unit tests: it comes back equal in all fields; what the
- * checker must report and the reader refuse; any bytes are read or refused in peace.
+/* tests/text.h - what holds of the text of every language inside, as unit tests: it comes back equal in all fields;
+ * what the checker must report and the reader refuse; any bytes are read or refused in peace.
  *
  *     TEXT_FORM("x.loop", LoopProgram, loop_read, loop_print, loop_equal, loop_check)
  *     ...
@@ -131,13 +131,15 @@ static UNUSED void text_silence(const char *full, const char *from, const char *
   Arena *a = arena_new();
   Diags *d = diags_new(a);
   char *text = text_replaced(a, full, from, to);
-  OK(text && !text_read(a, text, strlen(text), d) && d->errors == 1, "one line fails and one is complained about: %s", to);
+  OK(text && !text_read(a, text, strlen(text), d) && d->errors == 1, "one line fails and one is complained about: %s",
+      to);
   arena_free(a);
 }
 
 /* ---- any bytes ------------------------------------------------------------------------------------- */
 
-/* Any prefix, and any one byte changed, is read or complained about; more than `least` of them are sound, and come back. */
+/* Any prefix, and any one byte changed, is read or complained about; more than `least` of them are sound, and come
+ * back. */
 static UNUSED void text_broken(const char *name, const char *text, uint32_t least) {
   static const char with[] = "\0\n\"%[{(:= 9$@}\\\xff-&/.;";
   size_t len = strlen(text);

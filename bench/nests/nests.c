@@ -1,5 +1,5 @@
-/* bench/nests/nests.c - what the programs of this folder are compared with: each a plain loop nest on dense arrays, as a
- * competent C programmer writes it first. One nest an equation (maps in one loop), the loops in the best order, sums
+/* bench/nests/nests.c - what the programs of this folder are compared with: each a plain loop nest on dense arrays, as
+ * a competent C programmer writes it first. One nest an equation (maps in one loop), the loops in the best order, sums
  * in a register or a row where that is better; no tiles, no intrinsics. Arguments: inputs, then outputs. */
 #include <math.h>
 #include <stdint.h>
@@ -606,7 +606,8 @@ void jacobi(IN(float, U0), OUT(float, U)) {
     float *restrict to = next;
     for (int i = 1; i < N - 1; i++)
       for (int j = 1; j < N - 1; j++)
-        to[i * N + j] = 0.25f * (from[(i - 1) * N + j] + from[(i + 1) * N + j] + from[i * N + j - 1] + from[i * N + j + 1]);
+        to[i * N + j] =
+            0.25f * (from[(i - 1) * N + j] + from[(i + 1) * N + j] + from[i * N + j - 1] + from[i * N + j + 1]);
     next = now;
     now = to;
   }
@@ -619,9 +620,11 @@ void life(IN(uint8_t, X0), OUT(uint8_t, X)) {
   memcpy(X, X0, sizeof other);
   for (int t = 0; t < T; t++) {
     for (int i = 0; i < N; i++) {
-      const uint8_t *restrict up = now + (i + N - 1) % N * N, *restrict at = now + i * N, *restrict down = now + (i + 1) % N * N;
+      const uint8_t *restrict up = now + (i + N - 1) % N * N, *restrict at = now + i * N,
+                              *restrict down = now + (i + 1) % N * N;
       uint8_t *restrict to = next + i * N;
-#define LIFE(j, l, r) n = up[l] + up[j] + up[r] + at[l] + at[j] + at[r] + down[l] + down[j] + down[r], to[j] = n == 3 || (n == 4 && at[j])
+#define LIFE(j, l, r) \
+  n = up[l] + up[j] + up[r] + at[l] + at[j] + at[r] + down[l] + down[j] + down[r], to[j] = n == 3 || (n == 4 && at[j])
       int n;
       LIFE(0, N - 1, 1);
       for (int j = 1; j < N - 1; j++) LIFE(j, j - 1, j + 1);
@@ -640,11 +643,13 @@ void blur(IN(float, U0), OUT(float, U)) {
   memcpy(U, U0, sizeof other);
   for (int t = 0; t < T; t++) {
     for (int i = 0; i < N; i++) {
-      const float *restrict up = i ? now + (i - 1) * N : none, *restrict at = now + i * N, *restrict down = i < N - 1 ? now + (i + 1) * N : none;
+      const float *restrict up = i ? now + (i - 1) * N : none, *restrict at = now + i * N,
+                            *restrict down = i < N - 1 ? now + (i + 1) * N : none;
       float *restrict to = next + i * N;
       to[0] = 0.1f * (up[0] + up[1] + at[0] + at[1] + down[0] + down[1]);
       for (int j = 1; j < N - 1; j++)
-        to[j] = 0.1f * (up[j - 1] + up[j] + up[j + 1] + at[j - 1] + at[j] + at[j + 1] + down[j - 1] + down[j] + down[j + 1]);
+        to[j] = 0.1f *
+            (up[j - 1] + up[j] + up[j + 1] + at[j - 1] + at[j] + at[j + 1] + down[j - 1] + down[j] + down[j + 1]);
       to[N - 1] = 0.1f * (up[N - 2] + up[N - 1] + at[N - 2] + at[N - 1] + down[N - 2] + down[N - 1]);
     }
     float *was = now;

@@ -1,5 +1,5 @@
-/* bench/nests/support.c - what nests.py wants done faster than Python does it: numbers for inputs, and how far apart two
- * results are. The types are numbered as ein_dtype numbers them. */
+/* bench/nests/support.c - what nests.py wants done faster than Python does it: numbers for inputs, and how far apart
+ * two results are. The types are numbered as ein_dtype numbers them. */
 #include <math.h>
 #include <stdint.h>
 

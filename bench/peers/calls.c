@@ -15,10 +15,10 @@ void calls_again(int64_t times, again_f *again, void *ctx) {
 
 /* CBLAS with integers of 32 and of 64 bits. Products of row-major matrices, C = A B; `batch` of them lie one behind the
  * other. Layout 101 is row-major, transpose 111 none. */
-typedef void sgemm32_f(int layout, int ta, int tb, int32_t m, int32_t n, int32_t k, float alpha, const float *a, int32_t lda,
-    const float *b, int32_t ldb, float beta, float *c, int32_t ldc);
-typedef void sgemm64_f(int layout, int ta, int tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda,
-    const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+typedef void sgemm32_f(int layout, int ta, int tb, int32_t m, int32_t n, int32_t k, float alpha, const float *a,
+    int32_t lda, const float *b, int32_t ldb, float beta, float *c, int32_t ldc);
+typedef void sgemm64_f(int layout, int ta, int tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+    int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
 
 void calls_sgemm32(int64_t times, sgemm32_f *f, int64_t batch, int32_t n, const float *a, const float *b, float *c) {
   for (int64_t t = 0; t < times; t++)

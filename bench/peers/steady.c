@@ -1,5 +1,5 @@
-/* bench/peers/steady.c - how fast the processors are at this moment: those of a virtual machine may share a core for a while, with each
- * other or with strangers. */
+/* bench/peers/steady.c - how fast the processors are at this moment: those of a virtual machine may share a core for a
+ * while, with each other or with strangers. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -44,7 +44,8 @@ static void *probe_run(void *arg) {
   Probe *p = arg;
   stay_on(p->number);
   Lanes zero = {0}, by = zero + 0.5f, plus = zero + 1.0f;
-  Lanes a0 = zero, a1 = by, a2 = plus, a3 = by + 1, a4 = by + 2, a5 = by + 3, a6 = by + 4, a7 = by + 5, a8 = by + 6, a9 = by + 7;
+  Lanes a0 = zero, a1 = by, a2 = plus, a3 = by + 1, a4 = by + 2, a5 = by + 3, a6 = by + 4, a7 = by + 5, a8 = by + 6,
+        a9 = by + 7;
   double from = now();
   for (int64_t t = 0; t < p->turns; t++) {
     a0 = a0 * by + plus, a1 = a1 * by + plus, a2 = a2 * by + plus, a3 = a3 * by + plus, a4 = a4 * by + plus;

@@ -2,9 +2,10 @@
  *
  *     mpirun -n P ./ours FOLDER
  *
- * Each process reads lines from the pipe FOLDER/to.RANK, so that none spins while it is another's turn; the first one answers in FOLDER/from. `first`: a run from the
- * inputs' defaults, after which each process writes its blocks of the outputs, NAME.RANK, and where they lie, NAME.RANK.at. `step`: another one, whose seconds are
- * the answer. Where an input W has an output W_next, that is the next step's W, without a copy: so their blocks must be the same. */
+ * Each process reads lines from the pipe FOLDER/to.RANK, so that none spins while it is another's turn; the first one
+ * answers in FOLDER/from. `first`: a run from the inputs' defaults, after which each process writes its blocks of the
+ * outputs, NAME.RANK, and where they lie, NAME.RANK.at. `step`: another one, whose seconds are the answer. Where an
+ * input W has an output W_next, that is the next step's W, without a copy: so their blocks must be the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,8 @@ static void blocks_begin(Block *blocks) {
     block_fill(&blocks[o]);
     out[o] = blocks[o].view;
     int i = next_of(o);
-    if (i >= 0 && !same_place(&blocks[o], &blocks[MOST + i])) give_up("a parameter is elsewhere after a step than before");
+    if (i >= 0 && !same_place(&blocks[o], &blocks[MOST + i]))
+      give_up("a parameter is elsewhere after a step than before");
   }
 }
 
@@ -121,7 +123,8 @@ int main(int argc, char **argv) {
   if (argc != 2) give_up("wanted is FOLDER");
   folder = argv[1];
   if (step_model.n_inputs > MOST || step_model.n_outputs > MOST) give_up("too many arguments");
-  if (step_create_mpi(MPI_COMM_WORLD, NULL, &ctx) != EIN_OK || step_plan(ctx, NULL) != EIN_OK) give_up(step_last_error(ctx));
+  if (step_create_mpi(MPI_COMM_WORLD, NULL, &ctx) != EIN_OK || step_plan(ctx, NULL) != EIN_OK)
+    give_up(step_last_error(ctx));
   blocks_begin(blocks);
   FILE *to = file_of_rank("to", "", "r"), *from = rank ? NULL : file_open("from", "w");
   while (fgets(line, sizeof line, to)) {

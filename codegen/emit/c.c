@@ -68,7 +68,9 @@ static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   if (c->p->device) buf_printf(out, "%s  ein_cuda_turned(ctx, %d);\n", in, has_repeat(&k->body));
   if (k->stop >= 0) buf_printf(out, "%s  if (stop) break;\n", in);
   buf_printf(out, "%s}\n", in);
-  if (k->turns >= 0) buf_printf(out, "%s%s_%s_i64(ctx, %d, ctx->turn[%u]);\n", in, calls(c), known && k->stop < 0 ? "put" : "set", k->turns, d);
+  if (k->turns >= 0)
+    buf_printf(
+        out, "%s%s_%s_i64(ctx, %d, ctx->turn[%u]);\n", in, calls(c), known && k->stop < 0 ? "put" : "set", k->turns, d);
 }
 
 /* The task's buffer, if sites may lack it; NULL: all have it. */
@@ -79,7 +81,8 @@ static const TaskBuffer *somewhere(const CPrinter *p, const Task *k) {
 }
 
 static void move_print(Calls *c, const Task *k, const char *half, const char *in) {
-  buf_printf(c->p->out, "%sif (%s_move%s(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, calls(c), half, c->p->o->prefix, c_move_number(c->p, k));
+  buf_printf(c->p->out, "%sif (%s_move%s(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, calls(c), half,
+      c->p->o->prefix, c_move_number(c->p, k));
 }
 
 /* Awaits the moves that last until the task's end, in the order in which they began. */
@@ -113,10 +116,14 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
   case TASK_REPEAT: repeat_print(c, k, in, depth); break;
   case TASK_ZERO: buf_printf(out, "%s%s_zero(ctx, %u);\n", in, calls(c), k->buffer); break;
   case TASK_DEFAULT:
-    buf_printf(out, "%s%s_default(ctx, %u, %u);\n", in, calls(c), c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
+    buf_printf(
+        out, "%s%s_default(ctx, %u, %u);\n", in, calls(c), c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
     break;
   case TASK_MOVE: move_begin(c, k, in); break;
-  case TASK_FETCH: buf_printf(out, "%sif (%s_fetch(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, calls(c), c->p->o->prefix, c_move_number(c->p, k)); break;
+  case TASK_FETCH:
+    buf_printf(out, "%sif (%s_fetch(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, calls(c), c->p->o->prefix,
+        c_move_number(c->p, k));
+    break;
   case TASK_ASSERT:
     buf_printf(out, "%sif (!%s_true(ctx, %u)) return ein_failed_assert(ctx, ", in, calls(c), k->buffer);
     if (k->name) c_string(out, k->name->s, k->name->len);
@@ -138,8 +145,10 @@ static void list_print(Calls *c, const Tasks *list, int depth) {
     if (open >= 0 && k->unless != open) buf_printf(c->p->out, "%s}\n", in);
     if (k->unless >= 0 && k->unless != open)
       buf_printf(c->p->out, "%sif (!ein_given(ctx, %u)) { /* %s's default */\n", in,
-                 c->p->p->tasks->inputs.at[k->unless].buffer, c_name(c->p->strings, c->p->p->tasks->inputs.at[k->unless].name->s,
-                 c->p->p->tasks->inputs.at[k->unless].name->len)->s);
+          c->p->p->tasks->inputs.at[k->unless].buffer,
+          c_name(c->p->strings, c->p->p->tasks->inputs.at[k->unless].name->s,
+              c->p->p->tasks->inputs.at[k->unless].name->len)
+              ->s);
     open = k->unless;
     const char *inner = open >= 0 ? arena_printf(c->p->arena, "%s  ", in) : in;
     task_text(c, k, inner, depth);
@@ -152,13 +161,18 @@ static void list_print(Calls *c, const Tasks *list, int depth) {
 static void run_print(CPrinter *p) {
   Calls c = {.p = p};
   const char *x = p->o->prefix;
-  buf_printf(p->out, "/* ---- the run ---------------------------------------------------------------------------- */\n\n"
-                     "static ein_status %s_%s(ein_ctx *ctx) {\n", x, p->device ? "list" : "body");
+  buf_printf(p->out,
+      "/* ---- the run ---------------------------------------------------------------------------- */\n\n"
+      "static ein_status %s_%s(ein_ctx *ctx) {\n",
+      x, p->device ? "list" : "body");
   list_print(&c, &p->p->tasks->tasks, 1);
   if (p->o->steps) buf_str(p->out, "  ein_step_begins(ctx, -1, 0);\n");
   buf_str(p->out, "  return ein_state(ctx);\n}\n\n");
   if (!p->device) return;
-  buf_printf(p->out, "static ein_status %s_body(ein_ctx *ctx) { return ein_cuda_finish(ctx, ein_cuda_begin(ctx) ? ein_state(ctx) : %s_list(ctx)); }\n", x, x);
+  buf_printf(p->out,
+      "static ein_status %s_body(ein_ctx *ctx) { return ein_cuda_finish(ctx, ein_cuda_begin(ctx) ? ein_state(ctx) : "
+      "%s_list(ctx)); }\n",
+      x, x);
   buf_printf(p->out, "static ein_status %s_ready(ein_ctx *ctx) { return ein_cuda_ready(ctx, %s); }\n\n", x,
              p->driver ? arena_printf(p->arena, "&%s_code", x) : "NULL");
 }
@@ -178,7 +192,8 @@ static void shapes_print(CPrinter *p, Buf *out) {
       buf_printf(out, "%s%s;\n", t->mesh.n ? ")" : "", x->when ? " : 0" : "");
       if (x->dim[d]->kind == EX_INT) continue;
       buf_printf(out, "  ein_plan_size(p, p->shape[%u], ", p->axes[b] + d);
-      const char *what = arena_printf(p->arena, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
+      const char *what =
+          arena_printf(p->arena, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
       c_string(out, what, strlen(what));
       buf_str(out, ", ");
       place_arguments(out, x->place);
@@ -245,7 +260,8 @@ void c_runtime(Buf *c, const EmitOptions *o) {
 
 void c_file_head(Buf *c, const EmitOptions *o, const char *more) {
   buf_printf(c, "/* %s, from ", o->prefix);
-  for (const char *s = o->source; *s; s++) buf_char(c, (unsigned char)*s < ' ' || (*s == '/' && s > o->source && s[-1] == '*') ? '_' : *s);
+  for (const char *s = o->source; *s; s++)
+    buf_char(c, (unsigned char)*s < ' ' || (*s == '/' && s > o->source && s[-1] == '*') ? '_' : *s);
   buf_printf(c, " by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n", o->version);
   buf_str(c, "#define EIN_STATIC\n");
   buf_str(c, more);
@@ -259,7 +275,8 @@ void c_file_head(Buf *c, const EmitOptions *o, const char *more) {
 }
 
 CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
-  CPrinter p = {.out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
+  CPrinter p = {
+      .out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
   p.axes = c_axes(lp->arena, lp->tasks);
   p.functions = c_scope(lp->arena, p.strings);
   p.functions_of = map_new(lp->arena);

@@ -58,7 +58,8 @@ static bool is_size(const Expr *e) { return !(e->has & HAS_TURN) && c_is_known(e
 /* Starts a function's scope: first the parameters, then Loop's names, unchanged if C allows them; strides and sizes
  * are added as they are used. */
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk) {
-  const char *const parameters[] = {"ctx", "worker", "dense", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", chunk};
+  const char *const parameters[] = {
+      "ctx", "worker", "dense", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", chunk};
   p->k = k;
   p->names = c_scope(p->arena, p->strings);
   for (size_t i = 0; i < COUNT(parameters); i++)
@@ -152,8 +153,9 @@ static const char *op_text(const Expr *e) {
 /* Whether it is a call: "$0 + $1" needs parentheses inside another expression; "f($0)" does not. */
 static bool is_call(const char *text) {
   const char *end = strchr(text, '(');
-  return end && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@") == (size_t)(end - text) &&
-         text[strlen(text) - 1] == ')';
+  return end &&
+      strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@") == (size_t)(end - text) &&
+      text[strlen(text) - 1] == ')';
 }
 
 /* Whether the "$" in a call's text is a whole argument, as in "f($0, $1)", and not a part of one, as in "floor($0 /
@@ -218,7 +220,14 @@ static void template_print(CPrinter *p, const Expr *e, bool index) {
 /* Whether it returns one of its arguments, perhaps negated, so that nothing is rounded. */
 static bool is_chosen(const Expr *e) {
   switch ((Op)e->op) {
-  case OP_SELECT: case OP_MAX: case OP_MIN: case OP_FMAX: case OP_FMIN: case OP_NEG: case OP_ABS: case OP_STOP: return e->kind == EX_OP;
+  case OP_SELECT:
+  case OP_MAX:
+  case OP_MIN:
+  case OP_FMAX:
+  case OP_FMIN:
+  case OP_NEG:
+  case OP_ABS:
+  case OP_STOP: return e->kind == EX_OP;
   default: return false;
   }
 }
@@ -280,21 +289,29 @@ static void cast(CPrinter *p, const Expr *e) {
 /* ---- C functions --------------------------------------------------------------------------------------- */
 
 const char *emit_extern_type(DType t) {
-  static const char *const type[DTYPES] = {[DT_F64] = "double", [DT_F32] = "float", [DT_I64] = "int64_t", [DT_I32] = "int32_t", [DT_I16] = "int16_t",
-                                           [DT_I8] = "int8_t", [DT_U8] = "uint8_t", [DT_BOOL] = "_Bool"};
+  static const char *const type[DTYPES] = {[DT_F64] = "double",
+      [DT_F32] = "float",
+      [DT_I64] = "int64_t",
+      [DT_I32] = "int32_t",
+      [DT_I16] = "int16_t",
+      [DT_I8] = "int8_t",
+      [DT_U8] = "uint8_t",
+      [DT_BOOL] = "_Bool"};
   return type[t];
 }
 
 /* Prints the parameters of a C function of blocks: extents, result, arguments; with types, or as a call's arguments. */
 static void block_parameters(Buf *c, const Extern *x, bool types) {
   const char *sign = "";
-  for (uint32_t l = 0; l < x->n_out + x->n_red; l++, sign = ", ") buf_printf(c, "%s%sn%u", sign, types ? "int64_t " : "", l);
+  for (uint32_t l = 0; l < x->n_out + x->n_red; l++, sign = ", ")
+    buf_printf(c, "%s%sn%u", sign, types ? "int64_t " : "", l);
   for (uint32_t k = 0; k <= x->n; k++, sign = ", ") {
     DType t = k ? x->arg[k - 1] : x->dtype;
     char name = k ? (char)('a' + k - 1) : 'z';
     if (types) buf_printf(c, "%s%s%s *%c", sign, k ? "const " : "", emit_extern_type(t), name);
     else buf_printf(c, "%s%c", sign, name);
-    for (uint32_t d = 0; d < (k ? x->rank[k - 1] : x->n_out); d++) buf_printf(c, ", %s%c%u", types ? "int64_t " : "", name, d);
+    for (uint32_t d = 0; d < (k ? x->rank[k - 1] : x->n_out); d++)
+      buf_printf(c, ", %s%c%u", types ? "int64_t " : "", name, d);
   }
 }
 
@@ -373,7 +390,9 @@ uint32_t c_last_axis(const LoopPlace *x, uint32_t axis) {
 }
 
 /* Whether a caller determines its strides. */
-static bool has_strides(const CPrinter *p, const LoopPlace *x) { return !p->device && loop_is_argument(p->p->tasks, x); }
+static bool has_strides(const CPrinter *p, const LoopPlace *x) {
+  return !p->device && loop_is_argument(p->p->tasks, x);
+}
 
 void c_stride(CPrinter *p, uint32_t place, uint32_t axis) {
   const LoopPlace *x = &p->k->places.at[place];
@@ -476,7 +495,8 @@ static const Expr *fixed_part(Exprs *x, const Expr *e, uint32_t lane, const Expr
 }
 
 /* Splits the indices into what is the same for all lanes, and the rest; false: they need not be split. */
-static bool lanes_apart(const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at, const Expr **fixed, const Expr **rest) {
+static bool lanes_apart(
+    const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at, const Expr **fixed, const Expr **rest) {
   const Expr *none = expr_int(p->p->tasks->exprs, DT_I64, 0);
   bool steps = false, any = false;
   for (uint32_t k = 0; p->lane && !p->device && k < n; k++) steps |= has_multiple(at[k], p->lane - 1);
@@ -560,7 +580,8 @@ void c_group_load(CPrinter *p, const char *to, int64_t count, const Expr *read) 
     within_print(p, read);
     buf_str(p->out, ") ");
   }
-  buf_printf(p->out, "EIN_WIDE_%s(%lld, %s, %s, ", p->k->places.at[place].written ? "READ" : "LOAD", (long long)count, to, c_place(p, place));
+  buf_printf(p->out, "EIN_WIDE_%s(%lld, %s, %s, ", p->k->places.at[place].written ? "READ" : "LOAD", (long long)count,
+      to, c_place(p, place));
   index_flat(p, place, read->n, read->arg, NULL);
   buf_str(p->out, ");");
   if (looks) {
@@ -584,7 +605,8 @@ static void element_value(CPrinter *p, const Expr *e) {
   /* A caller's bool may be any byte. */
   bool truth = x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x);
   if (truth) buf_char(p->out, '(');
-  if (c_is_array(x) && !small && c_array_type(x) != c_value_type(x->dtype)) buf_printf(p->out, "(%s)", c_value_type(x->dtype));
+  if (c_is_array(x) && !small && c_array_type(x) != c_value_type(x->dtype))
+    buf_printf(p->out, "(%s)", c_value_type(x->dtype));
   if (half) buf_printf(p->out, "ein_%s_to_f32(", dtype_name(x->dtype));
   c_element(p, (uint32_t)e->i, e->n, e->arg);
   if (half) buf_char(p->out, ')');

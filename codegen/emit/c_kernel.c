@@ -50,11 +50,14 @@ static void range_print(CPrinter *p, const LoopStmt *s, const char *v) {
   if (within) buf_char(p->out, ')');
 }
 
-static bool over_lanes(const LoopStmt *s) { return s->bind == BIND_VECTOR || s->bind == BIND_SHORT || s->bind == BIND_HELD; }
+static bool over_lanes(const LoopStmt *s) {
+  return s->bind == BIND_VECTOR || s->bind == BIND_SHORT || s->bind == BIND_HELD;
+}
 
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   uint32_t lane = p->lane;
-  static const char *const binds[] = {NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL", NULL, NULL};
+  static const char *const binds[] = {
+      NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL", NULL, NULL};
   const char *v = c_var(p, s->var);
   if (s->polled > 1) polls_print(p, s, depth++);
   if (binds[s->bind]) {
@@ -105,7 +108,8 @@ static void lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   p->place_used[s->place] = true;
   indent(p, depth);
-  buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[s->op].name, dtype_name(x->dtype), c_place(p, s->place), (long long)x->dim[0]->i);
+  buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[s->op].name, dtype_name(x->dtype), c_place(p, s->place),
+      (long long)x->dim[0]->i);
 }
 
 static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 ? 32 : 8 * dtype_size(t); }
@@ -201,7 +205,8 @@ static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   /* raw: both are small in memory, and the bits are copied. */
   p->raw = c_is_small(x) && s->value->kind == EX_READ && c_is_small(&p->k->places.at[s->value->i]);
   bool half = c_is_small(x) && !p->raw;
-  const char *type = c_is_array(x) && !c_is_small(x) && c_array_type(x) != c_value_type(x->dtype) ? c_array_type(x) : NULL;
+  const char *type =
+      c_is_array(x) && !c_is_small(x) && c_array_type(x) != c_value_type(x->dtype) ? c_array_type(x) : NULL;
   if (half) buf_printf(p->out, "ein_f32_to_%s(", dtype_name(x->dtype));
   if (type) buf_printf(p->out, "(%s)(", type);
   if (x->dtype == DT_BOOL && x->space == SPACE_BUFFER) buf_str(p->out, "(uint8_t)(");
@@ -230,8 +235,8 @@ static void matrix_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopMatrix *m = s->matrix;
   p->place_used[s->place] = true;
   indent(p, depth);
-  buf_printf(p->out, "EIN_MATRIX(%s, %s, %lld, %lld, %lld", dtype_name((DType)s->value->dtype), c_place(p, s->place), (long long)m->rows, (long long)m->lanes,
-             (long long)m->deep);
+  buf_printf(p->out, "EIN_MATRIX(%s, %s, %lld, %lld, %lld", dtype_name((DType)s->value->dtype), c_place(p, s->place),
+      (long long)m->rows, (long long)m->lanes, (long long)m->deep);
   matrix_side(p, s->value, m->row_step, m->row_deep);
   matrix_side(p, s->other_side, m->lane_step, m->lane_deep);
   buf_str(p->out, ");\n");
@@ -300,7 +305,8 @@ static const Expr *stream_first(CPrinter *p, const LoopStmt *s) {
 
 /* Whether a tile's registers are streamed in whole lines. */
 static bool is_held(const LoopPlace *x, const LoopStmt *s) {
-  return x->space == SPACE_REGISTER && s->hi->kind == EX_INT && s->hi->i <= x->dim[0]->i && s->hi->i * dtype_size(x->dtype) % 64 == 0;
+  return x->space == SPACE_REGISTER && s->hi->kind == EX_INT && s->hi->i <= x->dim[0]->i &&
+      s->hi->i * dtype_size(x->dtype) % 64 == 0;
 }
 
 /* Tests that the last axes are contiguous, which is known if everything is dense. */
@@ -329,7 +335,8 @@ static void stream_held(CPrinter *p, const LoopStmt *s, Axes a, uint32_t n, int 
 
 static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place], *from = &p->k->places.at[s->value->i];
-  bool few = from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES, held = is_held(from, s);
+  bool few = from->space != SPACE_SCRATCH && place_count(from) * dtype_size(x->dtype) <= FEW_LINES,
+       held = is_held(from, s);
   Axes axes = axes_of(p, x);
   uint32_t n = axes_last(x, axes, (uint32_t)s->step);
   p->place_used[s->value->i] = true;
@@ -375,7 +382,8 @@ static void group_changed(CPrinter *p, const char *array, int64_t n, DType t, bo
   indent(p, depth);
   buf_str(p->out, "EIN_UNROLL\n");
   indent(p, depth);
-  buf_printf(p->out, "for (int ein_at = 0; ein_at < %lld; ein_at++) %s[ein_at] = ", (long long)n, stores ? "ein_wide" : array);
+  buf_printf(
+      p->out, "for (int ein_at = 0; ein_at < %lld; ein_at++) %s[ein_at] = ", (long long)n, stores ? "ein_wide" : array);
   group_element(p, t, array, stores);
   buf_str(p->out, ";\n");
 }
@@ -440,7 +448,8 @@ static void call_print(CPrinter *p, const LoopStmt *s, int depth) {
   Buf *out = p->out, sides = buf_new(p->arena);
   p->out = &sides;
   call_side(p, s->place, s->n_at, s->at, s->n_over);
-  for (uint32_t i = 0; i < call->n; i++) call_side(p, (uint32_t)call->arg[i]->i, call->arg[i]->n, call->arg[i]->arg, s->n_over);
+  for (uint32_t i = 0; i < call->n; i++)
+    call_side(p, (uint32_t)call->arg[i]->i, call->arg[i]->n, call->arg[i]->arg, s->n_over);
   p->out = out;
   buf_str(p->out, sides.s + (s->n_over ? 0 : 2));
   buf_str(p->out, ");\n");
@@ -512,8 +521,8 @@ const char *c_site(CPrinter *p, int64_t site) {
 static void pointer_print(CPrinter *p, uint32_t place) {
   const LoopPlace *x = &p->k->places.at[place];
   const char *type = c_store_type(x->dtype), *constant = x->written ? "" : "const ";
-  buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%s];\n", constant, type, c_place(p, place), constant, type,
-             buffer_text(p, x, false));
+  buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%s];\n", constant, type, c_place(p, place),
+      constant, type, buffer_text(p, x, false));
   p->uses_ctx = true;
 }
 
@@ -546,7 +555,8 @@ static const Expr *scratch_bytes(CPrinter *p, const LoopPlace *x) {
 const Expr *c_scratch(CPrinter *p, const LoopKernel *k) {
   const Expr *all = expr_int(p->p->tasks->exprs, DT_I64, 0);
   for (uint32_t i = 0; i < k->places.len; i++)
-    if (k->places.at[i].space == SPACE_SCRATCH) all = expr_op2(p->p->tasks->exprs, OP_ADD, all, scratch_bytes(p, &k->places.at[i]));
+    if (k->places.at[i].space == SPACE_SCRATCH)
+      all = expr_op2(p->p->tasks->exprs, OP_ADD, all, scratch_bytes(p, &k->places.at[i]));
   return all;
 }
 
@@ -557,7 +567,9 @@ static void scratch_print(CPrinter *p) {
     if (x->space != SPACE_SCRATCH) continue;
     if (p->place_used[i]) {
       const char *type = c_array_type(x);
-      buf_printf(p->out, "  %s *const EIN_RESTRICT %s = (%s *)ein_own(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type, c_place(p, i), type);
+      buf_printf(p->out,
+          "  %s *const EIN_RESTRICT %s = (%s *)ein_own(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type,
+          c_place(p, i), type);
       c_expr(p, at, true);
       buf_str(p->out, ");\n");
       p->uses_ctx = p->uses_worker = true;
@@ -648,7 +660,8 @@ static void door_print(CPrinter *p, const char *name) {
     buf_printf(p->out, "%sein_dense(ctx, %s)", any ? " && " : "", buffer_text(p, x, false));
     any = true;
   }
-  buf_printf(p->out, ") %s_at(ctx, chunk, worker, 1 EIN_FUSED);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
+  buf_printf(
+      p->out, ") %s_at(ctx, chunk, worker, 1 EIN_FUSED);\n  else %s_any(ctx, chunk, worker);\n}\n\n", name, name);
 }
 
 /* Prints statements from..to-1 of the kernel as a function; a thread loop's variable is its parameter. */
@@ -668,7 +681,8 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   head_print(p);
   p->out = out;
   if (thread) chunk = c_var(p, first->var);
-  buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense EIN_FUSED_PARAMETER) {\n", name, chunk);
+  buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense EIN_FUSED_PARAMETER) {\n",
+      name, chunk);
   if (!p->uses_ctx) buf_str(out, "  (void)ctx;\n");
   if (!thread || !p->var_used[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
   if (!p->uses_worker) buf_str(out, "  (void)worker;\n");
@@ -743,13 +757,16 @@ void c_bound_tables(CPrinter *p) {
   for (uint32_t i = 0; i < p->p->kernels.len; i++) {
     const LoopKernel *k = p->p->kernels.at[i];
     if (!p->shared[p->same[i]] || !k->places.len) continue;
-    if (!any) buf_str(p->out, "/* ---- kernels that are others on other buffers: each buffer, and its first axis; sites -------- */\n\n");
+    if (!any)
+      buf_str(p->out,
+          "/* ---- kernels that are others on other buffers: each buffer, and its first axis; sites -------- */\n\n");
     any = true;
     c_note(p, k);
     buf_printf(p->out, "static const int %s[] = {", bound_name(p, i));
     for (uint32_t x = 0; x < k->places.len; x++) {
       bool is = k->places.at[x].space == SPACE_BUFFER;
-      buf_printf(p->out, "%s%u, %u", x ? ", " : "", is ? k->places.at[x].buffer : 0, is ? p->axes[k->places.at[x].buffer] : 0);
+      buf_printf(
+          p->out, "%s%u, %u", x ? ", " : "", is ? k->places.at[x].buffer : 0, is ? p->axes[k->places.at[x].buffer] : 0);
     }
     LoopSites sites = loop_sites(p->arena, k);
     for (uint32_t x = 0; x < sites.len; x++) buf_printf(p->out, ", %lld", (long long)sites.at[x]);

@@ -66,14 +66,15 @@ static void best_print(CPrinter *p, uint32_t number, const Task *k) {
   DType t = p->p->tasks->buffers.at[k->buffer].dtype;
   const char *in_memory = c_store_type(t), *value = c_value_type(t);
   buf_printf(p->out,
-             "static void %s_best_%u(void *to, int64_t *place, const void *part, const int64_t *part_place, int64_t n) {\n"
-             "  %s *const x = (%s *)to;\n  const %s *const y = (const %s *)part;\n"
-             "  for (int64_t i = 0; i < n; i++) {\n    const %s a = x[i], b = y[i];\n"
-             "    const int better = %s, worse = %s;\n"
-             "    if (part_place[i] == INT64_MAX || (place[i] != INT64_MAX && !better && (worse || place[i] <= part_place[i]))) continue;\n"
-             "    x[i] = y[i];\n    place[i] = part_place[i];\n  }\n}\n",
-             p->o->prefix, number, in_memory, in_memory, in_memory, in_memory, value, beats(p->arena, k, t, "b", "a"),
-             beats(p->arena, k, t, "a", "b"));
+      "static void %s_best_%u(void *to, int64_t *place, const void *part, const int64_t *part_place, int64_t n) {\n"
+      "  %s *const x = (%s *)to;\n  const %s *const y = (const %s *)part;\n"
+      "  for (int64_t i = 0; i < n; i++) {\n    const %s a = x[i], b = y[i];\n"
+      "    const int better = %s, worse = %s;\n"
+      "    if (part_place[i] == INT64_MAX || (place[i] != INT64_MAX && !better && (worse || place[i] <= "
+      "part_place[i]))) continue;\n"
+      "    x[i] = y[i];\n    place[i] = part_place[i];\n  }\n}\n",
+      p->o->prefix, number, in_memory, in_memory, in_memory, in_memory, value, beats(p->arena, k, t, "b", "a"),
+      beats(p->arena, k, t, "a", "b"));
 }
 
 /* ---- placement --------------------------------------------------------------------------------------------- */
@@ -132,7 +133,8 @@ static void move_tables(CPrinter *p, uint32_t i, const Task *k) {
   buf_str(out, "};\n");
   if (!k->wrap) return;
   buf_printf(out, "static const int64_t %s_wrap_%u[] = {", p->o->prefix, i);
-  for (uint32_t d = 0; d < p->p->tasks->buffers.at[k->buffer].rank; d++) buf_printf(out, "%s%lld", d ? ", " : "", (long long)k->wrap[d]);
+  for (uint32_t d = 0; d < p->p->tasks->buffers.at[k->buffer].rank; d++)
+    buf_printf(out, "%s%lld", d ? ", " : "", (long long)k->wrap[d]);
   buf_str(out, "};\n");
 }
 
@@ -155,7 +157,8 @@ static void fetch_table(CPrinter *p, uint32_t i, const Task *k) {
   const Expr *read = k->stages.at[0].sum->body;
   int n = 0;
   buf_printf(p->out, "static const signed char %s_index_%u[] = {", p->o->prefix, i);
-  for (uint32_t d = 0; d < read->n; d++) buf_printf(p->out, "%s%d", d ? ", " : "", read->arg[d]->has & HAS_READ ? n++ : -1);
+  for (uint32_t d = 0; d < read->n; d++)
+    buf_printf(p->out, "%s%d", d ? ", " : "", read->arg[d]->has & HAS_READ ? n++ : -1);
   buf_str(p->out, "};\n");
 }
 
@@ -164,7 +167,8 @@ static void fetch_row(CPrinter *p, uint32_t i, const Task *k) {
   const Expr *read = s->sum->body;
   uint32_t n = 0;
   for (uint32_t d = 0; d < read->n; d++) n += (read->arg[d]->has & HAS_READ) != 0;
-  buf_printf(p->out, "  {%u, %u, %d, %u, %u, %s_index_%u},\n", task_table(k), s->slot[0].index, s->buffer, s->sum->n_out - (read->n - n), n, p->o->prefix, i);
+  buf_printf(p->out, "  {%u, %u, %d, %u, %u, %s_index_%u},\n", task_table(k), s->slot[0].index, s->buffer,
+      s->sum->n_out - (read->n - n), n, p->o->prefix, i);
 }
 
 /* Prints the name of a table; NULL if it has no rows. */
@@ -197,6 +201,9 @@ void c_sites(CPrinter *p) {
   table_name(p, p->moves.len, "move");
   table_name(p, p->fetches.len, "fetch");
   buf_printf(out, "%s_box, %u, ein_staged};\n\n", p->o->prefix, p->moves.len);
-  buf_printf(out, "static ein_status %s_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t *shape) {\n"
-                  "  return ein_argument_block(ctx, &%s_mesh, output, argument, site, low, shape);\n}\n\n", p->o->prefix, p->o->prefix);
+  buf_printf(out,
+      "static ein_status %s_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t "
+      "*shape) {\n"
+      "  return ein_argument_block(ctx, &%s_mesh, output, argument, site, low, shape);\n}\n\n",
+      p->o->prefix, p->o->prefix);
 }

@@ -75,7 +75,8 @@ static void argument_row(Buf *c, const TaskGraph *t, const TaskArgument *x) {
 
 void c_argument_tables(Buf *c, const TaskGraph *t, const char *prefix) {
   if (t->inputs.len) {
-    buf_printf(c, "static const ein_argument %s_input[] = { /* name, type, axes, has a default, is a param */\n", prefix);
+    buf_printf(
+        c, "static const ein_argument %s_input[] = { /* name, type, axes, has a default, is a param */\n", prefix);
     for (uint32_t i = 0; i < t->inputs.len; i++) argument_row(c, t, &t->inputs.at[i]);
     buf_str(c, "};\n");
   }
@@ -106,7 +107,8 @@ static int plan_dim(const EmitOptions *o, const NamedAxes *said, uint32_t axis) 
   return -1;
 }
 
-static void axes_of(Buf *c, const TaskGraph *t, const TaskArgument *x, Str *const label, const EmitOptions *o, const char *name) {
+static void axes_of(
+    Buf *c, const TaskGraph *t, const TaskArgument *x, Str *const label, const EmitOptions *o, const char *name) {
   const TaskBuffer *b = &t->buffers.at[x->buffer];
   const NamedAxes *said = axes_find(&o->declared, x->name, true, b->rank);
   if (!b->rank) return;
@@ -116,7 +118,11 @@ static void axes_of(Buf *c, const TaskGraph *t, const TaskArgument *x, Str *cons
     text_or_null(c, label ? label[k] : NULL);
   }
   buf_printf(c, "};\nstatic const int %s_dim[] = {", name);
-  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%d", k ? ", " : "", !t->mesh.n ? open_dim(t, b->dim[k]) : b->space == BUF_INPUT ? plan_dim(o, said, k) : -1);
+  for (uint32_t k = 0; k < b->rank; k++)
+    buf_printf(c, "%s%d", k ? ", " : "",
+        !t->mesh.n                  ? open_dim(t, b->dim[k])
+            : b->space == BUF_INPUT ? plan_dim(o, said, k)
+                                    : -1);
   buf_str(c, "};\n");
   if (!t->mesh.n) return;
   int64_t *whole = NEW_ARRAY(c->arena, int64_t, b->rank);
@@ -126,7 +132,8 @@ static void axes_of(Buf *c, const TaskGraph *t, const TaskArgument *x, Str *cons
   buf_str(c, "};\n");
 }
 
-static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const AxisLabels *labels, const EmitOptions *o, const char *name) {
+static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const AxisLabels *labels,
+    const EmitOptions *o, const char *name) {
   if (!n) return;
   for (uint32_t i = 0; i < n; i++)
     axes_of(c, t, &x[i], labels->of[x[i].buffer], o, arena_printf(c->arena, "%s%u", name, i));
@@ -259,17 +266,18 @@ static void plan_text(Buf *c, const TaskGraph *t, const CMembers *m, const char 
 /* Structs of views are used as arrays of views: the compiler rejects a struct with padding. */
 static void size_check(Buf *c, const char *x, const char *what, uint32_t n) {
   if (n)
-    buf_printf(c, "typedef char %s_%s_are_views[sizeof(%s_%s) == %u * sizeof(ein_tensor) ? 1 : -1];\n", x, what, x, what,
-               n);
+    buf_printf(
+        c, "typedef char %s_%s_are_views[sizeof(%s_%s) == %u * sizeof(ein_tensor) ? 1 : -1];\n", x, what, x, what, n);
 }
 
 /* Prints a condition for each argument: it has changed since the last run. */
-static void others_text(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, uint32_t first, const char *array) {
+static void others_text(
+    Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, uint32_t first, const char *array) {
   const uint32_t *at = c_axes(c->arena, t);
   for (uint32_t i = 0; i < n; i++) {
     const TaskBuffer *b = &t->buffers.at[x[i].buffer];
-    buf_printf(c, " ||\n      ein_view_other(ctx, %u, &%s[%u], %s, %u, %u, %d, &moved)", first + i, array, i, dtype_c[b->dtype],
-               b->rank, at[x[i].buffer], x[i].optional);
+    buf_printf(c, " ||\n      ein_view_other(ctx, %u, &%s[%u], %s, %u, %u, %d, &moved)", first + i, array, i,
+        dtype_c[b->dtype], b->rank, at[x[i].buffer], x[i].optional);
   }
 }
 
@@ -285,7 +293,8 @@ static void run_few(Buf *c, const TaskGraph *t, const char *x) {
              x, x, x, x, t->inputs.len ? " || !in" : "", t->outputs.len ? " || !out" : "");
   others_text(c, t, t->inputs.at, t->inputs.len, 0, "in");
   others_text(c, t, t->outputs.at, t->outputs.len, t->inputs.len, "out");
-  buf_printf(c, ")\n    return ein_run(context, in, out);\n  return ein_run_like(ctx, in, out, moved, %s_body);\n}\n\n", x);
+  buf_printf(
+      c, ")\n    return ein_run(context, in, out);\n  return ein_run_like(ctx, in, out, moved, %s_body);\n}\n\n", x);
 }
 
 static void run_any(Buf *c, const char *x) {
@@ -306,7 +315,9 @@ static void run_text(Buf *c, const TaskGraph *t, const char *x) {
   if (t->inputs.len + t->outputs.len <= FEW_ARGUMENTS) run_few(c, t, x);
   else run_any(c, x);
   buf_printf(c, "ein_status %s_again(%s_ctx *context) {\n", x, x);
-  buf_printf(c, "  ein_ctx *ctx = ein_bound(context);\n  return ctx ? ein_run_bound(ctx, %s_body) : ein_again(context);\n}\n\n", x);
+  buf_printf(c,
+      "  ein_ctx *ctx = ein_bound(context);\n  return ctx ? ein_run_bound(ctx, %s_body) : ein_again(context);\n}\n\n",
+      x);
 }
 
 static void other_text(Buf *c, const char *x) {
@@ -357,7 +368,9 @@ void c_declared(Buf *c, const LoopProgram *p, const EmitOptions *o) {
 /* A plan for several sites exports only its model. */
 static void emit_plan(Buf *c, const LoopProgram *p, const EmitOptions *o) {
   make_text(c, o->prefix);
-  buf_printf(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const ein_model %s_model;\n#ifdef __cplusplus\n}\n#endif\n\n", o->prefix);
+  buf_printf(c,
+      "#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const ein_model %s_model;\n#ifdef __cplusplus\n}\n#endif\n\n",
+      o->prefix);
   model_text(c, p->tasks, o);
 }
 

@@ -56,7 +56,8 @@ static void size_open(Arena *a, TaskGraph *t, Str name) {
 LoopProgram *emit_whole_face(Arena *a, const LoopProgram *first, const EmitOptions *o) {
   LoopProgram *p = arena_copy(a, first, sizeof *first);
   p->tasks = arena_copy(a, first->tasks, sizeof *first->tasks);
-  p->tasks->inputs.at = arena_copy(a, first->tasks->inputs.at, first->tasks->inputs.len * sizeof *first->tasks->inputs.at);
+  p->tasks->inputs.at =
+      arena_copy(a, first->tasks->inputs.at, first->tasks->inputs.len * sizeof *first->tasks->inputs.at);
   for (uint32_t i = 0; i < o->n_defaults; i++) p->tasks->inputs.at[o->defaults[i].input].optional = true;
   for (uint32_t i = o->n_read; i < p->tasks->inputs.len; i++) p->tasks->inputs.at[i].optional = true;
   p->tasks->dims.at = arena_copy(a, first->tasks->dims.at, first->tasks->dims.len * sizeof *first->tasks->dims.at);
@@ -99,10 +100,13 @@ static void sizes_print(Buf *c, uint32_t n, const EmitOptions *o) {
 
 static void plans_print(Buf *c, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-  for (uint32_t i = 0; i < n; i++) buf_printf(c, "extern const ein_model %s_model;\n", emit_plan_prefix(c->arena, o, i, sites_of(plans[i])));
-  for (uint32_t i = 0; i < o->n_defaults * o->n_choices; i++) buf_printf(c, "extern const ein_model %s_model;\n", o->defaults[i].prefix);
+  for (uint32_t i = 0; i < n; i++)
+    buf_printf(c, "extern const ein_model %s_model;\n", emit_plan_prefix(c->arena, o, i, sites_of(plans[i])));
+  for (uint32_t i = 0; i < o->n_defaults * o->n_choices; i++)
+    buf_printf(c, "extern const ein_model %s_model;\n", o->defaults[i].prefix);
   buf_printf(c, "#ifdef __cplusplus\n}\n#endif\n\nstatic const ein_model *const %s_plans[] = {\n", o->prefix);
-  for (uint32_t i = 0; i < n; i++) buf_printf(c, "  &%s_model,\n", emit_plan_prefix(c->arena, o, i, sites_of(plans[i])));
+  for (uint32_t i = 0; i < n; i++)
+    buf_printf(c, "  &%s_model,\n", emit_plan_prefix(c->arena, o, i, sites_of(plans[i])));
   buf_str(c, "};\n");
   defaults_print(c, n, o);
   sizes_print(c, n, o);
@@ -191,8 +195,10 @@ void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const Emi
   plans_print(c, plans, n, o);
   c_declared(c, face, o);
   c_size_checks(c, t, o->prefix);
-  buf_printf(c, "\nstatic ein_status %s_make(const ein_config *config, void **ctx) {\n  return ein_whole_create(&%s_made, config, ctx);\n}\n\n",
-             o->prefix, o->prefix);
+  buf_printf(c,
+      "\nstatic ein_status %s_make(const ein_config *config, void **ctx) {\n"
+      "  return ein_whole_create(&%s_made, config, ctx);\n}\n\n",
+      o->prefix, o->prefix);
   c_with_prefix(c, functions, o->prefix);
   plan_print(c, t, o);
   model_print(c, t, o);
@@ -202,11 +208,15 @@ void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const Emi
 
 void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   head_print(h, plans, n, arena_printf(h->arena, "%s.h", o->prefix), o);
-  if (o->n_sizes) buf_str(h, "\n * It is built for "), sizes_say(h, plans, n, o), buf_str(h, "; extents that stand here are those of the first.");
-  buf_printf(h, "\n * Create a context over a wire, or over a communicator of MPI (%s_mpi.h), plan, run; see below. All sites call all functions, in one order,\n"
-                " * but %s_local_extent and %s_last_error. */\n"
-                "#ifndef %s_H\n#define %s_H\n\n%s\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-             o->prefix, o->prefix, o->prefix, o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
+  if (o->n_sizes)
+    buf_str(h, "\n * It is built for "), sizes_say(h, plans, n, o),
+        buf_str(h, "; extents that stand here are those of the first.");
+  buf_printf(h,
+      "\n * Create a context over a wire, or over a communicator of MPI (%s_mpi.h), plan, run; see below. All sites "
+      "call all functions, in one order,\n"
+      " * but %s_local_extent and %s_last_error. */\n"
+      "#ifndef %s_H\n#define %s_H\n\n%s\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+      o->prefix, o->prefix, o->prefix, o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
   c_declarations(h, emit_whole_face(h->arena, plans[0], o), o, true);
   buf_str(h, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
@@ -214,15 +224,18 @@ void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, cons
 /* ---- MPI ------------------------------------------------------------------------------------------------ */
 
 static const char mpi_header[] =
-  "#ifndef $_mpi_H\n#define $_mpi_H\n\n#include <mpi.h>\n\n#include \"$.h\"\n\n"
-  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-  "/* $_create, over a communicator, which is duplicated once; each of its processes is a site, by its rank. config NULL: the usual; its wire is\n"
-  " * not looked at. Collective, as is $_destroy then, which frees the duplicate; all get the same status. Wants MPI_THREAD_FUNNELED, and that this\n"
-  " * thread calls all functions of the context. */\n"
-  "ein_status $_create_mpi(MPI_Comm comm, const ein_config *config, $_ctx **ctx);\n\n"
-  "/* The same for callers whose communicators are numbers, as Fortran's are. At most so many threads; 0: the usual. */\n"
-  "ein_status $_create_mpi_f(MPI_Fint comm, int threads, $_ctx **ctx);\n\n"
-  "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+    "#ifndef $_mpi_H\n#define $_mpi_H\n\n#include <mpi.h>\n\n#include \"$.h\"\n\n"
+    "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+    "/* $_create, over a communicator, which is duplicated once; each of its processes is a site, by its rank. "
+    "config NULL: the usual; its wire is\n"
+    " * not looked at. Collective, as is $_destroy then, which frees the duplicate; all get the same status. Wants "
+    "MPI_THREAD_FUNNELED, and that this\n"
+    " * thread calls all functions of the context. */\n"
+    "ein_status $_create_mpi(MPI_Comm comm, const ein_config *config, $_ctx **ctx);\n\n"
+    "/* The same for callers whose communicators are numbers, as Fortran's are. At most so many threads; 0: the "
+    "usual. */\n"
+    "ein_status $_create_mpi_f(MPI_Fint comm, int threads, $_ctx **ctx);\n\n"
+    "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 
 static const char mpi_source[] =
   "\n#include \"$_mpi.h\"\n\n"
@@ -255,8 +268,10 @@ void emit_mpi_header(Buf *h, const EmitOptions *o) {
 }
 
 void emit_mpi_c(Buf *c, const EmitOptions *o, const char *wire) {
-  buf_printf(c, "/* %s_mpi.c - all of %s that calls MPI, by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n#define EIN_STATIC\n",
-             o->prefix, o->prefix, o->version);
+  buf_printf(c,
+      "/* %s_mpi.c - all of %s that calls MPI, by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n"
+      "#define EIN_STATIC\n",
+      o->prefix, o->prefix, o->version);
   c_runtime(c, o);
   buf_str(c, wire);
   c_with_prefix(c, mpi_source, o->prefix);

@@ -31,7 +31,8 @@ static Launch launch_of(const LoopStmt *s) {
 
 static void index_print(CPrinter *p, const LoopStmt *s) {
   if (!p->var_used[s->var]) return;
-  buf_printf(p->out, "  const int64_t %s = %s.%c;\n", c_var(p, s->var), s->bind == BIND_GRID ? "blockIdx" : "threadIdx", axis_of[s->axis]);
+  buf_printf(p->out, "  const int64_t %s = %s.%c;\n", c_var(p, s->var), s->bind == BIND_GRID ? "blockIdx" : "threadIdx",
+      axis_of[s->axis]);
   if (s->hi->kind == EX_INT) buf_printf(p->out, "  EIN_ENDS(%s, %lld);\n", c_var(p, s->var), (long long)s->hi->i);
 }
 
@@ -48,10 +49,12 @@ static void parameters_print(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
     if (x->space != SPACE_BUFFER || !p->place_used[i]) continue;
-    buf_printf(p->out, "%sEIN_GLOBAL(%s%s) %s", comma, x->written ? "" : "const ", c_store_type(x->dtype), c_place(p, i));
+    buf_printf(
+        p->out, "%sEIN_GLOBAL(%s%s) %s", comma, x->written ? "" : "const ", c_store_type(x->dtype), c_place(p, i));
     comma = ", ";
   }
-  for (uint32_t i = 0; i < p->here.len; i++, comma = ", ") buf_printf(p->out, "%sconst int64_t %s", comma, p->sizes.at[p->here.at[i]].name->s);
+  for (uint32_t i = 0; i < p->here.len; i++, comma = ", ")
+    buf_printf(p->out, "%sconst int64_t %s", comma, p->sizes.at[p->here.at[i]].name->s);
   if (p->uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
 }
 
@@ -164,17 +167,21 @@ static void by_nvcc_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *k,
   extents_print(p, l, BIND_BLOCK);
   for (uint32_t i = 0; i < x->places.len; i++) {
     const LoopPlace *place = &k->places.at[x->places.at[i]];
-    buf_printf(p->out, ", EIN_ARGUMENT(%s%s, ctx, %u)", place->written ? "" : "const ", c_store_type(place->dtype), place->buffer);
+    buf_printf(p->out, ", EIN_ARGUMENT(%s%s, ctx, %u)", place->written ? "" : "const ", c_store_type(place->dtype),
+        place->buffer);
   }
   for (uint32_t i = 0; i < x->sizes.len; i++) buf_printf(p->out, ", ctx->size[%u]", x->sizes.at[i]);
   buf_printf(p->out, "%s);\n", x->device ? ", ein_cuda_now(ctx)" : "");
 }
 
-static void by_driver_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *k, const Launch *l, const char *indent) {
+static void by_driver_print(
+    CPrinter *p, const CudaLaunch *x, const LoopKernel *k, const Launch *l, const char *indent) {
   uint32_t n = x->places.len + x->sizes.len;
   buf_printf(p->out, "%s{\n%s  const int given[] = {", indent, indent);
-  for (uint32_t i = 0; i < x->places.len; i++) buf_printf(p->out, "%s%u", i ? ", " : "", k->places.at[x->places.at[i]].buffer);
-  for (uint32_t i = 0; i < x->sizes.len; i++) buf_printf(p->out, "%s~%u", i || x->places.len ? ", " : "", x->sizes.at[i]);
+  for (uint32_t i = 0; i < x->places.len; i++)
+    buf_printf(p->out, "%s%u", i ? ", " : "", k->places.at[x->places.at[i]].buffer);
+  for (uint32_t i = 0; i < x->sizes.len; i++)
+    buf_printf(p->out, "%s~%u", i || x->places.len ? ", " : "", x->sizes.at[i]);
   buf_printf(p->out, "%s};\n%s  ein_cuda_launch(ctx, %u", n ? "" : "0", indent, x->number);
   extents_print(p, l, BIND_GRID);
   extents_print(p, l, BIND_BLOCK);
@@ -261,15 +268,22 @@ static const uint32_t *twins_of(const CPrinter *p) {
 /* ---- moves -------------------------------------------------------------------------------------------- */
 
 /* Kernels that move boxes of elements of 1, 2, 4 and 8 bytes, in a text for several sites. */
-static const struct { uint32_t bytes; const char *type; } boxed[] = {{1, "uint8_t"}, {2, "uint16_t"}, {4, "uint32_t"}, {8, "uint64_t"}};
+static const struct {
+  uint32_t bytes;
+  const char *type;
+} boxed[] = {{1, "uint8_t"}, {2, "uint16_t"}, {4, "uint32_t"}, {8, "uint64_t"}};
 
 static void boxes_kernels(CPrinter *p) {
   if (!p->p->tasks->mesh.n) return;
   p->boxes = p->launched.len;
   for (uint32_t k = 0; k < COUNT(boxed); k++) {
-    Str name = c_scope_name(&p->functions, strings_printf(p->strings, "%s_boxes_%u", p->o->prefix, boxed[k].bytes), "kernel");
-    buf_printf(p->out, "extern \"C\" __launch_bounds__(EIN_BOXES_THREADS) __global__ void %s(EIN_GLOBAL(%s) to, EIN_GLOBAL(const %s) from, EIN_GLOBAL(const int64_t) begins, "
-                       "const ein_boxes_are are) {\n  EIN_BOXES_BODY(to, from, begins, are)\n}\n\n", name->s, boxed[k].type, boxed[k].type);
+    Str name =
+        c_scope_name(&p->functions, strings_printf(p->strings, "%s_boxes_%u", p->o->prefix, boxed[k].bytes), "kernel");
+    buf_printf(p->out,
+        "extern \"C\" __launch_bounds__(EIN_BOXES_THREADS) __global__ void %s(EIN_GLOBAL(%s) to, EIN_GLOBAL(const "
+        "%s) from, EIN_GLOBAL(const int64_t) begins, "
+        "const ein_boxes_are are) {\n  EIN_BOXES_BODY(to, from, begins, are)\n}\n\n",
+        name->s, boxed[k].type, boxed[k].type);
     vec_push(p->arena, p->launched, name);
   }
 }
@@ -281,7 +295,8 @@ static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *
   CPrinter p = c_printer(c, lp, o);
   uint32_t turns = c_turns(lp->tasks);
   p.device = true, p.library = library;
-  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_CUDA\n%s#define EIN_TURNS %u\n", sites_word(lp), turns ? turns : 1));
+  c_file_head(
+      c, o, arena_printf(lp->arena, "#define EIN_CUDA\n%s#define EIN_TURNS %u\n", sites_word(lp), turns ? turns : 1));
   p.same = twins_of(&p);
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_device_kernel(&p, i);
   boxes_kernels(&p);
@@ -296,15 +311,20 @@ void emit_cuda(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   buf_str(c, "#endif\n");
 }
 
-uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) { return kernels_print(c, lp, o, true).launched.len; }
+uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
+  return kernels_print(c, lp, o, true).launched.len;
+}
 
 /* Prints the image as 64-bit words, which compilers read fastest, and which align it for the driver. */
 static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint32_t number) {
-  buf_printf(c, "/* the kernels for %s_%d, by %s, in words of 64 bits, the lowest byte first */\nstatic const uint64_t %s_image_%u[] = {",
-             image->machine ? "sm" : "compute", image->arch, image->by, prefix, number);
+  buf_printf(c,
+      "/* the kernels for %s_%d, by %s, in words of 64 bits, the lowest byte first */\n"
+      "static const uint64_t %s_image_%u[] = {",
+      image->machine ? "sm" : "compute", image->arch, image->by, prefix, number);
   for (size_t i = 0; i <= image->len / 8; i++) { /* and a 0 at the end, which PTX needs */
     uint64_t word = 0;
-    for (size_t k = 0; k < 8 && i * 8 + k < image->len; k++) word |= (uint64_t)((const unsigned char *)image->at)[i * 8 + k] << (8 * k);
+    for (size_t k = 0; k < 8 && i * 8 + k < image->len; k++)
+      word |= (uint64_t)((const unsigned char *)image->at)[i * 8 + k] << (8 * k);
     buf_printf(c, "%s0x%" PRIx64 "u,", i % 8 ? " " : "\n  ", word);
   }
   buf_str(c, "\n};\n");
@@ -317,11 +337,12 @@ static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32
   }
   for (uint32_t i = 0; i < n; i++) image_print(c, &image[i], prefix, i);
   buf_printf(c, "static const ein_cuda_image %s_images[] = {\n", prefix);
-  for (uint32_t i = 0; i < n; i++) buf_printf(c, "  {%d, %d, %s_image_%u},\n", image[i].arch, image[i].machine, prefix, i);
+  for (uint32_t i = 0; i < n; i++)
+    buf_printf(c, "  {%d, %d, %s_image_%u},\n", image[i].arch, image[i].machine, prefix, i);
   buf_printf(c, "};\nstatic const char *const %s_kernel[] = {\n", prefix);
   for (uint32_t i = 0; i < p->launched.len; i++) buf_printf(c, "  \"%s\",\n", p->launched.at[i]->s);
-  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u, {%u, %u, %u, %u}};\n\n", prefix, prefix, n, prefix, p->launched.len,
-             p->boxes, p->boxes + 1, p->boxes + 2, p->boxes + 3);
+  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u, {%u, %u, %u, %u}};\n\n",
+      prefix, prefix, n, prefix, p->launched.len, p->boxes, p->boxes + 1, p->boxes + 2, p->boxes + 3);
 }
 
 void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const EmitImage *image, uint32_t n_images) {
@@ -330,7 +351,9 @@ void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const E
   uint32_t turns = c_turns(lp->tasks);
   p.driver = true;
   p.out = c;
-  c_file_head(c, o, arena_printf(lp->arena, "#define EIN_DRIVER\n%s%s#define EIN_TURNS %u\n", sites_word(lp), loop_has_products(lp) ? "#define EIN_PRODUCTS\n" : "", turns ? turns : 1));
+  c_file_head(c, o,
+      arena_printf(lp->arena, "#define EIN_DRIVER\n%s%s#define EIN_TURNS %u\n", sites_word(lp),
+          loop_has_products(lp) ? "#define EIN_PRODUCTS\n" : "", turns ? turns : 1));
   code_print(c, &p, image, n_images, o->prefix);
   p.device = false; /* moves are described and combined on the host */
   c_sites(&p);

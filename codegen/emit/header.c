@@ -125,38 +125,62 @@ void c_with_prefix(Buf *b, const char *text, const char *prefix) {
 /* Which libraries have it: for one site, for several, for one on a device. */
 enum { ONE = 1, SITES = 2, DEVICE = 4, BOTH = 7 };
 
-static const struct { int of; const char *note, *text; } functions[] = {
-  {BOTH, "A context holds a plan, its memory and its last error; one thread at a time may use it. config NULL: the usual.\n"
-   " * *ctx is NULL if there is no memory for one.",
-   "ein_status $_create(const ein_config *config, $_ctx **ctx);\n"},
-  {BOTH, "ctx may be NULL.", "void $_destroy($_ctx *ctx);\n"},
-  {BOTH, "Binds the sizes, checks what the program says about them, and takes the memory that a run needs. May be called\n"
-   " * again, with other sizes.",
-   "ein_status $_plan($_ctx *ctx, const $_sizes *sizes);\n"},
-  {BOTH, "The memory that a planned run takes, apart from its arguments.", "size_t $_workspace_bytes(const $_ctx *ctx);\n"},
-  {SITES, "Which part of an argument a site has, by its number among the inputs or the outputs: from low on, so much along each axis.",
-   "ein_status $_local_extent(const $_ctx *ctx, int output, int argument, int site, int64_t *low, int64_t *extent);\n"},
-  {SITES, "Computes the outputs, of which each site has its block, from its blocks of the inputs: views of that extent, with any strides.\n"
-   " * The data of an input that has a default may be NULL: each site makes its block of that once, in memory that it keeps until the next plan. No\n"
-   " * other memory is taken, but for what is asked for at data.",
-   "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
-  {ONE, "Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap nothing.\n"
-   " * The data of an input that has a default may be NULL. No memory is taken.",
-   "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
-  {DEVICE, "Computes the outputs. All views are the caller's, of the sizes planned: with any strides in the host's memory (device_type 1), in row-major\n"
-   " * order on the context's device (device_type 2). Outputs overlap nothing. The data of an input that has a default may be NULL. Memory is taken for\n"
-   " * copies of what is in the host's, where an earlier run has not. In a stream of the caller's, results on the device are there for what comes behind\n"
-   " * the run in that stream; else when it is back.",
-   "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
-  {BOTH, "The same with the views of the last run since the plan, which are not looked at again: for calls so short that looking\n"
-   " * counts. They must still be there.",
-   "ein_status $_again($_ctx *ctx);\n"},
-  {SITES, "Computes the outputs as whole tensors from whole inputs, which site 0 has; what others give is not looked at, and may be NULL.",
-   "ein_status $_run_whole($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
-  {BOTH, "What went wrong in the last call; \"\" if nothing. It stands until the next call.",
-   "const char *$_last_error(const $_ctx *ctx);\n"},
-  {BOTH, "From another thread: a run that is going on ends soon, with EIN_ERR_CANCEL.", "void $_cancel($_ctx *ctx);\n"},
-  {BOTH, "All of the above as data, for callers that know nothing about this program.", "extern const ein_model $_model;\n"},
+static const struct { int of; const char *note, *text;
+} functions[] = {
+    {BOTH,
+        "A context holds a plan, its memory and its last error; one thread at a time may use it. config NULL: the "
+        "usual.\n"
+        " * *ctx is NULL if there is no memory for one.",
+        "ein_status $_create(const ein_config *config, $_ctx **ctx);\n"},
+    {BOTH, "ctx may be NULL.", "void $_destroy($_ctx *ctx);\n"},
+    {BOTH,
+        "Binds the sizes, checks what the program says about them, and takes the memory that a run needs. May be "
+        "called\n"
+        " * again, with other sizes.",
+        "ein_status $_plan($_ctx *ctx, const $_sizes *sizes);\n"},
+    {BOTH, "The memory that a planned run takes, apart from its arguments.",
+        "size_t $_workspace_bytes(const $_ctx *ctx);\n"},
+    {SITES,
+        "Which part of an argument a site has, by its number among the inputs or the outputs: from low on, so much "
+        "along each axis.",
+        "ein_status $_local_extent(const $_ctx *ctx, int output, int argument, int site, int64_t *low, int64_t "
+        "*extent);\n"},
+    {SITES,
+        "Computes the outputs, of which each site has its block, from its blocks of the inputs: views of that "
+        "extent, with any strides.\n"
+        " * The data of an input that has a default may be NULL: each site makes its block of that once, in memory "
+        "that it keeps until the next plan. No\n"
+        " * other memory is taken, but for what is asked for at data.",
+        "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+    {ONE,
+        "Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap "
+        "nothing.\n"
+        " * The data of an input that has a default may be NULL. No memory is taken.",
+        "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+    {DEVICE,
+        "Computes the outputs. All views are the caller's, of the sizes planned: with any strides in the host's "
+        "memory (device_type 1), in row-major\n"
+        " * order on the context's device (device_type 2). Outputs overlap nothing. The data of an input that has a "
+        "default may be NULL. Memory is taken for\n"
+        " * copies of what is in the host's, where an earlier run has not. In a stream of the caller's, results on "
+        "the device are there for what comes behind\n"
+        " * the run in that stream; else when it is back.",
+        "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+    {BOTH,
+        "The same with the views of the last run since the plan, which are not looked at again: for calls so short "
+        "that looking\n"
+        " * counts. They must still be there.",
+        "ein_status $_again($_ctx *ctx);\n"},
+    {SITES,
+        "Computes the outputs as whole tensors from whole inputs, which site 0 has; what others give is not looked "
+        "at, and may be NULL.",
+        "ein_status $_run_whole($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
+    {BOTH, "What went wrong in the last call; \"\" if nothing. It stands until the next call.",
+        "const char *$_last_error(const $_ctx *ctx);\n"},
+    {BOTH, "From another thread: a run that is going on ends soon, with EIN_ERR_CANCEL.",
+        "void $_cancel($_ctx *ctx);\n"},
+    {BOTH, "All of the above as data, for callers that know nothing about this program.",
+        "extern const ein_model $_model;\n"},
 };
 
 void c_declarations(Buf *b, const LoopProgram *p, const EmitOptions *o, bool comments) {
@@ -182,7 +206,8 @@ void emit_header(Buf *h, const LoopProgram *p, const EmitOptions *o) {
   buf_printf(h, "/* %s.h - from ", o->prefix);
   c_comment_text(h, o->source);
   buf_printf(h, ", by ein %s. Create a context, plan, run; see below. */\n", o->version);
-  buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n%s\n", o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
+  buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n%s\n", o->prefix, o->prefix,
+      o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
   buf_str(h, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   c_declarations(h, p, o, true);
   buf_str(h, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");

@@ -97,12 +97,14 @@ static void arguments(Json *j, const TaskGraph *t, const EmitOptions *o) {
 }
 
 static void entry_points(Json *j, const char *prefix, bool sites) {
-  static const struct { const char *name; int of; } entry[] = { /* 1: in a library for one site, 2: for several */
-    {"create", 3}, {"create_mpi", 2}, {"destroy", 3},    {"plan", 3},   {"workspace_bytes", 3}, {"local_extent", 2}, {"run", 3},
-    {"again", 3},  {"run_whole", 2},  {"last_error", 3}, {"cancel", 3}, {"model", 3}};
+  static const struct { const char *name; int of;
+  } entry[] = {/* 1: in a library for one site, 2: for several */
+      {"create", 3}, {"create_mpi", 2}, {"destroy", 3}, {"plan", 3}, {"workspace_bytes", 3}, {"local_extent", 2},
+      {"run", 3}, {"again", 3}, {"run_whole", 2}, {"last_error", 3}, {"cancel", 3}, {"model", 3}};
   json_object(j, "entry_points");
   for (size_t i = 0; i < COUNT(entry); i++)
-    if (entry[i].of & (sites ? 2 : 1)) json_str(j, entry[i].name, arena_printf(j->out->arena, "%s_%s", prefix, entry[i].name));
+    if (entry[i].of & (sites ? 2 : 1))
+      json_str(j, entry[i].name, arena_printf(j->out->arena, "%s_%s", prefix, entry[i].name));
   json_end(j, '}');
 }
 
@@ -169,7 +171,8 @@ void emit_whole_manifest(Buf *json, const LoopProgram *const *plans, uint32_t n,
   head(&j, o, "mpi");
   json_array(&j, "sites");
   for (uint32_t i = 0; i < n; i++)
-    if (!i || mesh_sites(&plans[i]->tasks->mesh) != mesh_sites(&plans[i - 1]->tasks->mesh)) json_int(&j, NULL, mesh_sites(&plans[i]->tasks->mesh));
+    if (!i || mesh_sites(&plans[i]->tasks->mesh) != mesh_sites(&plans[i - 1]->tasks->mesh))
+      json_int(&j, NULL, mesh_sites(&plans[i]->tasks->mesh));
   json_end(&j, ']');
   if (o->n_sizes) plans_list(&j, plans, n, o);
   entry_points(&j, o->prefix, true);

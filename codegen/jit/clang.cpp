@@ -1,5 +1,6 @@
-/* codegen/jit/clang.cpp - jit.h over Clang's CompilerInstance: the only file that sees headers of LLVM. What the driver of clang would do
- * in a process of its own is done here: a command line becomes an invocation, whose source and object are in memory. */
+/* codegen/jit/clang.cpp - jit.h over Clang's CompilerInstance: the only file that sees headers of LLVM. What the driver
+ * of clang would do in a process of its own is done here: a command line becomes an invocation, whose source and object
+ * are in memory. */
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
@@ -44,7 +45,8 @@ static void targets_ready() {
 
 /* ---- what differs between versions of Clang ---------------------------------------------------- */
 
-static std::shared_ptr<clang::CompilerInvocation> invocation(std::vector<const char *> line, llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags) {
+static std::shared_ptr<clang::CompilerInvocation> invocation(
+    std::vector<const char *> line, llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags) {
 #if LLVM_VERSION_MAJOR >= 15
   clang::CreateInvocationOptions options;
   options.Diags = diags;
@@ -60,13 +62,15 @@ struct Said {
   clang::DiagnosticOptions options;
 
   llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> to(llvm::raw_ostream &stream) {
-    return clang::CompilerInstance::createDiagnostics(*llvm::vfs::getRealFileSystem(), options, new clang::TextDiagnosticPrinter(stream, options));
+    return clang::CompilerInstance::createDiagnostics(
+        *llvm::vfs::getRealFileSystem(), options, new clang::TextDiagnosticPrinter(stream, options));
   }
 #else
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options = new clang::DiagnosticOptions;
 
   llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> to(llvm::raw_ostream &stream) {
-    return clang::CompilerInstance::createDiagnostics(options.get(), new clang::TextDiagnosticPrinter(stream, options.get()));
+    return clang::CompilerInstance::createDiagnostics(
+        options.get(), new clang::TextDiagnosticPrinter(stream, options.get()));
   }
 #endif
 };
@@ -88,12 +92,15 @@ static std::unique_ptr<clang::CompilerInstance> instance_new(std::shared_ptr<cla
   return instance;
 }
 
-static std::unique_ptr<clang::PCHGenerator> head_writer(clang::CompilerInstance &of, const char *name, std::shared_ptr<clang::PCHBuffer> to) {
+static std::unique_ptr<clang::PCHGenerator> head_writer(
+    clang::CompilerInstance &of, const char *name, std::shared_ptr<clang::PCHBuffer> to) {
   const auto &extensions = of.getFrontendOpts().ModuleFileExtensions;
 #if LLVM_VERSION_MAJOR >= 22
-  return std::make_unique<clang::PCHGenerator>(of.getPreprocessor(), of.getModuleCache(), name, "", to, of.getCodeGenOpts(), extensions, false, false);
+  return std::make_unique<clang::PCHGenerator>(
+      of.getPreprocessor(), of.getModuleCache(), name, "", to, of.getCodeGenOpts(), extensions, false, false);
 #else
-  return std::make_unique<clang::PCHGenerator>(of.getPreprocessor(), of.getModuleCache(), name, "", to, extensions, false, false);
+  return std::make_unique<clang::PCHGenerator>(
+      of.getPreprocessor(), of.getModuleCache(), name, "", to, extensions, false, false);
 #endif
 }
 
@@ -108,13 +115,18 @@ struct Run {
   llvm::IntrusiveRefCntPtr<llvm::vfs::InMemoryFileSystem> memory{new llvm::vfs::InMemoryFileSystem};
   std::unique_ptr<clang::CompilerInstance> instance;
 
-  void file_add(const JitText *file) { memory->addFile(file->name, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(file->text, file->len), file->name)); }
+  void file_add(const JitText *file) {
+    memory->addFile(
+        file->name, 0, llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(file->text, file->len), file->name));
+  }
 
   bool prepare(const std::vector<const char *> &line) {
     auto made = invocation(line, diags);
     if (!made || diags->hasErrorOccurred()) return false;
-    made->getFrontendOpts().DisableFree = made->getCodeGenOpts().DisableFree = false; /* a process of clang's own leaves that to its end */
-    llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files{new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem())};
+    made->getFrontendOpts().DisableFree = made->getCodeGenOpts().DisableFree =
+        false; /* a process of clang's own leaves that to its end */
+    llvm::IntrusiveRefCntPtr<llvm::vfs::OverlayFileSystem> files{
+        new llvm::vfs::OverlayFileSystem(llvm::vfs::getRealFileSystem())};
     files->pushOverlay(memory);
     instance = instance_new(made, diags, files);
     instance->setVerboseOutputStream(said);
@@ -143,7 +155,8 @@ static void head_use(clang::PreprocessorOptions &o) {
   o.DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::All;
 }
 
-void ein_jit_compile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out) {
+void ein_jit_compile(
+    const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out) {
   const JitText text = {head_source, head->text, head->len}, parsed = {head_parsed, head->parsed, head->parsed_len};
   llvm::SmallVector<char, 0> object;
   Run run;

@@ -34,7 +34,8 @@ typedef struct JitHead {
 
 /* Compiles a text with the words of a command line ("-O2"), for this machine if they say so. The head must have been
  * parsed with the same words. Thread-safe. */
-typedef void JitCompile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
+typedef void JitCompile(
+    const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
 /* Parses a head. */
 typedef void JitParse(const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
 typedef void JitFree(JitMade *made);

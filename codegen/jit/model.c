@@ -39,7 +39,9 @@ typedef struct Made {
   Steps steps;
 } Made;
 
-static const Made *made_of(const ein_inside *in) { return (const Made *)(const void *)((const char *)in->tables - offsetof(Made, model.tables)); }
+static const Made *made_of(const ein_inside *in) {
+  return (const Made *)(const void *)((const char *)in->tables - offsetof(Made, model.tables));
+}
 
 /* ---- sizes, when a run is planned ------------------------------------------------------------- */
 
@@ -64,9 +66,12 @@ static Value checked(const Planning *x, const Expr *e) {
   if (e->kind == EX_DIM) return (Value){.dtype = DT_I64, .i = dim_value(x, e->name)};
   if (e->kind != EX_OP || e->n > COUNT(v)) bug("a size of what is no size");
   for (uint32_t k = 0; k < e->n; k++) v[k] = checked(x, e->arg[k]);
-  if (e->dtype == DT_I64 && e->op == OP_ADD) return (Value){.dtype = DT_I64, .i = r->ein_plan_add(x->plan, v[0].i, v[1].i)};
-  if (e->dtype == DT_I64 && e->op == OP_SUB) return (Value){.dtype = DT_I64, .i = r->ein_plan_sub(x->plan, v[0].i, v[1].i)};
-  if (e->dtype == DT_I64 && e->op == OP_MUL) return (Value){.dtype = DT_I64, .i = r->ein_plan_mul(x->plan, v[0].i, v[1].i)};
+  if (e->dtype == DT_I64 && e->op == OP_ADD)
+    return (Value){.dtype = DT_I64, .i = r->ein_plan_add(x->plan, v[0].i, v[1].i)};
+  if (e->dtype == DT_I64 && e->op == OP_SUB)
+    return (Value){.dtype = DT_I64, .i = r->ein_plan_sub(x->plan, v[0].i, v[1].i)};
+  if (e->dtype == DT_I64 && e->op == OP_MUL)
+    return (Value){.dtype = DT_I64, .i = r->ein_plan_mul(x->plan, v[0].i, v[1].i)};
   if (e->dtype == DT_I64 && e->op == OP_NEG) return (Value){.dtype = DT_I64, .i = r->ein_plan_neg(x->plan, v[0].i)};
   return op_value((Op)e->op, (DType)e->dtype, e->n, v);
 }
@@ -86,7 +91,8 @@ static void sizes_make(ein_plan *plan, const int64_t *dim) {
   const Planning x = {m, plan, dim};
   for (uint32_t i = 0; i < t->checks.len; i++) {
     const TaskCheck *c = &t->checks.at[i];
-    m->runtime->ein_plan_check(plan, checked(&x, c->cond).i != 0, c->text ? c->text->s : "", m->check_file[i], file_line(c->place));
+    m->runtime->ein_plan_check(
+        plan, checked(&x, c->cond).i != 0, c->text ? c->text->s : "", m->check_file[i], file_line(c->place));
   }
   for (uint32_t i = 0; i < m->extents.len; i++) {
     const Sized *s = &m->extents.at[i];
@@ -107,8 +113,12 @@ static void extents_find(Made *m) {
   for (uint32_t b = 0; b < t->buffers.len; b++) {
     const TaskBuffer *x = &t->buffers.at[b];
     for (uint32_t d = 0; d < x->rank; d++) {
-      Sized s = {.e = x->dim[d], .at = (int)(m->axes[b] + d), .file = file_name(m->arena, x->place), .line = file_line(x->place)};
-      if (x->dim[d]->kind != EX_INT) s.what = arena_printf(m->arena, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
+      Sized s = {.e = x->dim[d],
+          .at = (int)(m->axes[b] + d),
+          .file = file_name(m->arena, x->place),
+          .line = file_line(x->place)};
+      if (x->dim[d]->kind != EX_INT)
+        s.what = arena_printf(m->arena, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
       vec_push(m->arena, m->extents, s);
     }
   }
@@ -137,7 +147,8 @@ static bool steps_do(const Made *m, ein_ctx *ctx, const Steps *steps);
 static bool part_do(const JitRuntime *r, ein_ctx *ctx, const Step *s, const Part *x) {
   int64_t points = count(ctx, x->points);
   double work = (double)count(ctx, s->work);
-  return (x->streams ? r->ein_parallel_streams(ctx, x->function, points, work) : r->ein_parallel(ctx, x->function, points, work)) == EIN_OK;
+  return (x->streams ? r->ein_parallel_streams(ctx, x->function, points, work)
+                     : r->ein_parallel(ctx, x->function, points, work)) == EIN_OK;
 }
 
 static bool kernel_do(const JitRuntime *r, ein_ctx *ctx, const Step *s) {
@@ -157,7 +168,8 @@ static bool repeat_do(const Made *m, ein_ctx *ctx, const Step *s) {
     if (r->ein_settle(ctx) != EIN_OK || !steps_do(m, ctx, &s->body)) return false;
     if (ctx->inside->config.watch) r->ein_step_begins(ctx, (int)k->step, 0);
     stop = k->stop >= 0 && r->ein_true(ctx, k->stop);
-    for (uint32_t i = 0; i < k->exchange.len; i++) r->ein_exchange(ctx, (int)k->exchange.at[i].now, (int)k->exchange.at[i].next);
+    for (uint32_t i = 0; i < k->exchange.len; i++)
+      r->ein_exchange(ctx, (int)k->exchange.at[i].now, (int)k->exchange.at[i].next);
     ++*turn;
   }
   if (k->turns >= 0) r->ein_set_i64(ctx, k->turns, *turn);
@@ -266,9 +278,17 @@ static const ein_buffer *buffers(const Made *m, const NamedAxesList *declared) {
   ein_buffer *to = NEW_ARRAY(m->arena, ein_buffer, t->buffers.len + 1);
   for (uint32_t i = 0; i < t->buffers.len; i++) {
     const TaskBuffer *b = &t->buffers.at[i];
-    to[i] = (ein_buffer){.space = (int)b->space, .argument = (int)b->argument, .dtype = (ein_dtype)b->dtype, .ndim = (int)b->rank,
-                         .at = (int)m->axes[i], .first = (int)b->first, .last = (int)b->last, .name = b->name ? b->name->s : NULL,
-                         .labels = labels_text(m->arena, labels.of[i], b->rank), .file = file_name(m->arena, b->place), .line = file_line(b->place)};
+    to[i] = (ein_buffer){.space = (int)b->space,
+        .argument = (int)b->argument,
+        .dtype = (ein_dtype)b->dtype,
+        .ndim = (int)b->rank,
+        .at = (int)m->axes[i],
+        .first = (int)b->first,
+        .last = (int)b->last,
+        .name = b->name ? b->name->s : NULL,
+        .labels = labels_text(m->arena, labels.of[i], b->rank),
+        .file = file_name(m->arena, b->place),
+        .line = file_line(b->place)};
   }
   return to;
 }
@@ -293,23 +313,48 @@ static const char *const *open_dims(Arena *a, const TaskGraph *t, int *n) {
 static void tables_make(Made *m, const EmitOptions *o, bool dense) {
   const TaskGraph *t = m->p->tasks;
   ein_tables *x = &m->model.tables;
-  *x = (ein_tables){.name = o->prefix, .source = o->source, .n_inputs = (int)t->inputs.len, .n_outputs = (int)t->outputs.len,
-                    .n_buffers = (int)t->buffers.len, .n_axes = (int)m->axes[t->buffers.len], .n_sizes = (int)m->sizes.len,
-                    .n_turns = (int)c_turns(t), .n_sites = (int)m->p->sites.len, .n_steps = (int)t->n_steps,
-                    .input = arguments(m->arena, t, t->inputs.at, t->inputs.len), .output = arguments(m->arena, t, t->outputs.at, t->outputs.len),
-                    .buffer = buffers(m, &o->declared), .site = sites(m), .sizes = sizes_make, .body = run_body,
-                    .worth_threads = o->worth_threads, .dense = dense};
+  *x = (ein_tables){.name = o->prefix,
+      .source = o->source,
+      .n_inputs = (int)t->inputs.len,
+      .n_outputs = (int)t->outputs.len,
+      .n_buffers = (int)t->buffers.len,
+      .n_axes = (int)m->axes[t->buffers.len],
+      .n_sizes = (int)m->sizes.len,
+      .n_turns = (int)c_turns(t),
+      .n_sites = (int)m->p->sites.len,
+      .n_steps = (int)t->n_steps,
+      .input = arguments(m->arena, t, t->inputs.at, t->inputs.len),
+      .output = arguments(m->arena, t, t->outputs.at, t->outputs.len),
+      .buffer = buffers(m, &o->declared),
+      .site = sites(m),
+      .sizes = sizes_make,
+      .body = run_body,
+      .worth_threads = o->worth_threads,
+      .dense = dense};
   x->dim = open_dims(m->arena, t, &x->n_dims);
 }
 
 static ein_model face_of(const ein_tables *t, const JitRuntime *r) {
-  return (ein_model){.version = 1, .name = t->name, .source = t->source, .n_dims = t->n_dims, .n_inputs = t->n_inputs, .n_outputs = t->n_outputs,
-                     .dim = t->dim, .input = t->input, .output = t->output, .destroy = r->ein_destroy, .plan = r->ein_plan_run,
-                     .workspace = r->ein_workspace_bytes, .shape = r->ein_argument_shape, .run = r->ein_run, .last_error = r->ein_last_error,
-                     .cancel = r->ein_cancel};
+  return (ein_model){.version = 1,
+      .name = t->name,
+      .source = t->source,
+      .n_dims = t->n_dims,
+      .n_inputs = t->n_inputs,
+      .n_outputs = t->n_outputs,
+      .dim = t->dim,
+      .input = t->input,
+      .output = t->output,
+      .destroy = r->ein_destroy,
+      .plan = r->ein_plan_run,
+      .workspace = r->ein_workspace_bytes,
+      .shape = r->ein_argument_shape,
+      .run = r->ein_run,
+      .last_error = r->ein_last_error,
+      .cancel = r->ein_cancel};
 }
 
-const JitModel *jit_model(Arena *a, const LoopProgram *p, const EmitOptions *o, const JitKernel *kernel, bool dense, const JitRuntime *runtime) {
+const JitModel *jit_model(Arena *a, const LoopProgram *p, const EmitOptions *o, const JitKernel *kernel, bool dense,
+    const JitRuntime *runtime) {
   Made *m = NEW(a, Made);
   uint32_t next = 0;
   *m = (Made){.arena = a, .p = p, .runtime = runtime, .axes = c_axes(a, p->tasks), .size_of = map_new(a)};

@@ -39,13 +39,16 @@ static const char *head_read(Loading *o) {
   if (o->len < sizeof head) return "it is no ELF file";
   memcpy(h, o->bytes, sizeof head);
   if (memcmp(h->e_ident, ELFMAG, SELFMAG) != 0) return "it is no ELF file";
-  if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_type != ET_REL) return "it is no object of 64 bits";
+  if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_type != ET_REL)
+    return "it is no object of 64 bits";
   if (h->e_machine != object_machine) return "it is for another kind of processor";
-  if (h->e_shentsize != sizeof(Elf64_Shdr) || !inside(o, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr))) return "its table of sections is damaged";
+  if (h->e_shentsize != sizeof(Elf64_Shdr) || !inside(o, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
+    return "its table of sections is damaged";
   o->section = arena_copy(o->arena, o->bytes + h->e_shoff, (size_t)h->e_shnum * sizeof(Elf64_Shdr));
   o->n_sections = h->e_shnum;
   for (uint32_t i = 0; i < o->n_sections; i++)
-    if (o->section[i].sh_type != SHT_NOBITS && !inside(o, o->section[i].sh_offset, o->section[i].sh_size)) return "a section is damaged";
+    if (o->section[i].sh_type != SHT_NOBITS && !inside(o, o->section[i].sh_offset, o->section[i].sh_size))
+      return "a section is damaged";
   return NULL;
 }
 
@@ -59,7 +62,8 @@ static const char *symbols_read(Loading *o) {
     o->symbol = arena_copy(o->arena, o->bytes + s->sh_offset, (size_t)s->sh_size);
     o->names = o->bytes + names->sh_offset;
     o->names_len = (size_t)names->sh_size;
-    if (names->sh_type != SHT_STRTAB || !o->names_len || o->names[o->names_len - 1]) return "the names of its symbols are damaged";
+    if (names->sh_type != SHT_STRTAB || !o->names_len || o->names[o->names_len - 1])
+      return "the names of its symbols are damaged";
   }
   for (uint32_t i = 0; i < o->n_symbols; i++)
     if (o->symbol[i].st_name >= o->names_len) return "a symbol's name is damaged";
@@ -69,7 +73,8 @@ static const char *symbols_read(Loading *o) {
 /* ---- layout ----------------------------------------------------------------------------------- */
 
 static bool is_loaded(const Elf64_Shdr *s) {
-  return (s->sh_flags & SHF_ALLOC) && (s->sh_type == SHT_PROGBITS || s->sh_type == SHT_NOBITS || s->sh_type == SHT_X86_64_UNWIND);
+  return (s->sh_flags & SHF_ALLOC) &&
+      (s->sh_type == SHT_PROGBITS || s->sh_type == SHT_NOBITS || s->sh_type == SHT_X86_64_UNWIND);
 }
 
 static Group group_of(const Elf64_Shdr *s) {
@@ -136,11 +141,15 @@ static const char *symbol_place(Loading *o, ObjectWorld world, uint32_t i) {
     return at || !i || bind == STB_WEAK ? NULL : arena_printf(o->arena, "there is no %s", name);
   }
   if (s->st_shndx == SHN_ABS || type == STT_FILE) return NULL;
-  if (s->st_shndx >= o->n_sections || type == STT_TLS || type == STT_GNU_IFUNC) return arena_printf(o->arena, "%s is of a kind that is not known", name);
+  if (s->st_shndx >= o->n_sections || type == STT_TLS || type == STT_GNU_IFUNC)
+    return arena_printf(o->arena, "%s is of a kind that is not known", name);
   if (!o->at[s->st_shndx]) return NULL; /* notes, and sections for linkers only */
-  if (s->st_value > o->section[s->st_shndx].sh_size) return arena_printf(o->arena, "%s lies outside of its section", name);
+  if (s->st_value > o->section[s->st_shndx].sh_size)
+    return arena_printf(o->arena, "%s lies outside of its section", name);
   o->places.symbol[i] = o->at[s->st_shndx] + s->st_value;
-  if (bind != STB_LOCAL) vec_push(o->arena, o->out->symbols, ((ObjectSymbol){arena_copy(o->arena, name, strlen(name) + 1), o->places.symbol[i]}));
+  if (bind != STB_LOCAL)
+    vec_push(
+        o->arena, o->out->symbols, ((ObjectSymbol){arena_copy(o->arena, name, strlen(name) + 1), o->places.symbol[i]}));
   return NULL;
 }
 
@@ -165,7 +174,8 @@ static const char *section_relocate(Loading *o, const Elf64_Shdr *r) {
     Elf64_Rela rela;
     memcpy(&rela, o->bytes + r->sh_offset + i * sizeof rela, sizeof rela);
     uint32_t symbol = (uint32_t)ELF64_R_SYM(rela.r_info), kind = (uint32_t)ELF64_R_TYPE(rela.r_info);
-    if (symbol >= o->n_symbols || rela.r_offset > of->sh_size || of->sh_size - rela.r_offset < object_width(kind)) return "a relocation is damaged";
+    if (symbol >= o->n_symbols || rela.r_offset > of->sh_size || of->sh_size - rela.r_offset < object_width(kind))
+      return "a relocation is damaged";
     const char *why = object_relocate(&o->places, kind, base + rela.r_offset, symbol, rela.r_addend);
     if (why) return arena_printf(o->arena, "%s: %s (relocation %u)", o->names + o->symbol[symbol].st_name, why, kind);
   }
@@ -176,7 +186,8 @@ static const char *relocate(Loading *o) {
   const char *why = NULL;
   for (uint32_t i = 0; i < o->n_sections && !why; i++) {
     const Elf64_Shdr *s = &o->section[i];
-    if (s->sh_type == SHT_REL && s->sh_info < o->n_sections && o->at[s->sh_info]) return "it has relocations without addends";
+    if (s->sh_type == SHT_REL && s->sh_info < o->n_sections && o->at[s->sh_info])
+      return "it has relocations without addends";
     if (s->sh_type != SHT_RELA) continue;
     if (s->sh_info >= o->n_sections) return "a relocation is of no section";
     why = section_relocate(o, s);
@@ -187,7 +198,8 @@ static const char *relocate(Loading *o) {
 static const char *protect(Loading *o) {
   for (int g = 0; g < GROUPS; g++) {
     size_t size = o->end[g] - o->begin[g];
-    if (size && mprotect(o->out->memory + o->begin[g], size, group_access[g])) return "code that was just made may not be run here";
+    if (size && mprotect(o->out->memory + o->begin[g], size, group_access[g]))
+      return "code that was just made may not be run here";
   }
   __builtin___clear_cache(o->out->memory, o->out->memory + o->out->size);
   return NULL;

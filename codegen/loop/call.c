@@ -4,7 +4,9 @@
 
 static bool place_of(const LoopKernel *k, uint32_t buffer, uint32_t *place) {
   for (*place = 0; *place < k->places.len; ++*place)
-    if (k->places.at[*place].space == SPACE_BUFFER && k->places.at[*place].buffer == buffer && !k->places.at[*place].axes) return true;
+    if (k->places.at[*place].space == SPACE_BUFFER && k->places.at[*place].buffer == buffer &&
+        !k->places.at[*place].axes)
+      return true;
   return false;
 }
 

@@ -153,7 +153,8 @@ static void check_of_buffer(Check *c, const LoopPlace *x, Map *buffers) {
   const LoopPlace *other = map_find(buffers, b);
   /* A buffer that is only read may have several views. */
   bool alike = other && (other->written || x->written || !!other->axes == !!x->axes);
-  for (uint32_t i = 0; alike && x->axes && !x->written && !other->written && i < x->rank; i++) alike = i >= other->rank || x->axes[i] == other->axes[i];
+  for (uint32_t i = 0; alike && x->axes && !x->written && !other->written && i < x->rank; i++)
+    alike = i >= other->rank || x->axes[i] == other->axes[i];
   if (alike) fail(c, "two places are buffer %%%u", x->buffer);
   map_put(buffers, b, (void *)(uintptr_t)x);
 }
@@ -174,14 +175,16 @@ static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
   }
   for (uint32_t i = 0; i < x->rank; i++) check_extent(&c->c, "an extent", x->dim[i]);
   bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16;
-  if (x->small && (!halves || !x->rank || (x->space != SPACE_SHARED && x->space != SPACE_REGISTER))) fail(c, "%s is small, and no array of halves", name_of(x));
+  if (x->small && (!halves || !x->rank || (x->space != SPACE_SHARED && x->space != SPACE_REGISTER)))
+    fail(c, "%s is small, and no array of halves", name_of(x));
   if (x->space == SPACE_BUFFER) {
     check_of_buffer(c, x, buffers);
     return true;
   }
   if (x->buffer) fail(c, "%s is no buffer and has the number of one", name_of(x));
   int most = x->space == SPACE_SHARED ? LOOP_SHARED : LOOP_STACK;
-  if (x->space != SPACE_SCRATCH && !is_small(x, most)) fail(c, "%s is not of a constant size up to %d bytes", name_of(x), most);
+  if (x->space != SPACE_SCRATCH && !is_small(x, most))
+    fail(c, "%s is not of a constant size up to %d bytes", name_of(x), most);
   if (x->space == SPACE_SHARED && !x->rank) fail(c, "%s is shared and no array", name_of(x));
   if (x->space == SPACE_REGISTER && x->rank > 1) fail(c, "%s has rank %u and is a register", name_of(x), x->rank);
   return true;
@@ -226,7 +229,8 @@ static void check_bind(Check *c, const LoopStmt *s) {
     fail(c, "a loop is short and its length is no constant up to %d", LOOP_SHORT);
   if (s->bind != BIND_HELD) return;
   int64_t n = length && constant ? length->i : 0;
-  if (n < 2 || n > LOOP_SHORT || n & (n - 1) || !holds(c, s)) fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_SHORT);
+  if (n < 2 || n > LOOP_SHORT || n & (n - 1) || !holds(c, s))
+    fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_SHORT);
 }
 
 /* Checks a thread loop. What exists before it is shared by the threads. */
@@ -245,7 +249,9 @@ static bool is_multiple(const Check *c, const Expr *e, int64_t n) {
   if (e->kind == EX_LABEL) return e->i >= 0 && e->i < c->k->var.len && c->multiple[e->i] && c->multiple[e->i] % n == 0;
   if (e->kind != EX_OP || e->dtype != DT_I64 || e->n != 2) return false;
   bool a = is_multiple(c, e->arg[0], n), b = is_multiple(c, e->arg[1], n);
-  return e->op == OP_MUL ? a || b : (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MOD || e->op == OP_MIN || e->op == OP_MAX) && a && b;
+  return e->op == OP_MUL
+      ? a || b
+      : (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MOD || e->op == OP_MIN || e->op == OP_MAX) && a && b;
 }
 
 /* The largest power of two, up to 16, that is known to divide it. */
@@ -276,7 +282,8 @@ static void check_polled(Check *c, const LoopStmt *s) {
   int64_t all;
   bool fits = s->polled >= 0 && mul_ok(s->polled, s->step, &all) && all <= LOOP_POLLED;
   if (!fits) fail(c, "a loop is polled behind %lld turns of %lld", (long long)s->polled, (long long)s->step);
-  if (s->polled && s->bind != BIND_SEQ && s->bind != BIND_VECTOR) fail(c, "a loop is polled that is neither in order nor over lanes");
+  if (s->polled && s->bind != BIND_SEQ && s->bind != BIND_VECTOR)
+    fail(c, "a loop is polled that is neither in order nor over lanes");
 }
 
 static void check_for(Check *c, const LoopStmt *s) {
@@ -310,7 +317,8 @@ static const LoopPlace *place_at(Check *c, const LoopStmt *s) {
 /* An element of a buffer. */
 static void check_lead(Check *c, const LoopStmt *s, const LoopPlace *x) {
   const Expr *v = s->value;
-  bool element = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n && c->k->places.at[v->i].space == SPACE_BUFFER;
+  bool element = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n &&
+      c->k->places.at[v->i].space == SPACE_BUFFER;
   check_value(c, name_of(x), v, DTYPES);
   if (x->dtype != DT_I64) fail(c, "%s is %s and leads to a line", name_of(x), check_dtype_name(x->dtype));
   if (!element) fail(c, "what %s leads from is no element of a buffer", name_of(x));
@@ -334,20 +342,26 @@ static void check_made(Check *c, const LoopStmt *s) {
  * multiple of it. */
 static void check_wide_side(Check *c, const LoopPlace *x, uint32_t n, const Expr *const *at, int64_t wide) {
   bool whole = n && n == x->rank && x->dim[n - 1]->kind == EX_INT && x->dim[n - 1]->i % wide == 0;
-  if (!whole || !is_multiple(c, at[n - 1], wide)) fail(c, "%lld neighbours of %s do not begin at a multiple of so many, or do not end with a row", (long long)wide, name_of(x));
+  if (!whole || !is_multiple(c, at[n - 1], wide))
+    fail(c, "%lld neighbours of %s do not begin at a multiple of so many, or do not end with a row", (long long)wide,
+        name_of(x));
 }
 
 static void check_wide(Check *c, const LoopStmt *s, const LoopPlace *x) {
   const Expr *v = s->value;
-  const LoopPlace *from = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len ? &c->k->places.at[v->i] : NULL;
+  const LoopPlace *from =
+      v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len ? &c->k->places.at[v->i] : NULL;
   int64_t bytes = s->wide * dtype_size(x->dtype);
   if (!from || s->n_at != x->rank) {
     fail(c, "what is stored to %s, several neighbours at once, is read from nowhere", name_of(x));
     return;
   }
-  bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16, small = x->space == SPACE_BUFFER || x->small, from_small = from->space == SPACE_BUFFER || from->small;
+  bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16, small = x->space == SPACE_BUFFER || x->small,
+       from_small = from->space == SPACE_BUFFER || from->small;
   bool alike = from->dtype == x->dtype && (halves ? small && from_small : loop_lies_alike(x->dtype));
-  if (!alike || (bytes != 4 && bytes != 8 && bytes != 16)) fail(c, "%lld neighbours of %s lie otherwise where they are stored, or are not 4, 8 or 16 bytes", (long long)s->wide, name_of(x));
+  if (!alike || (bytes != 4 && bytes != 8 && bytes != 16))
+    fail(c, "%lld neighbours of %s lie otherwise where they are stored, or are not 4, 8 or 16 bytes",
+        (long long)s->wide, name_of(x));
   check_wide_side(c, x, s->n_at, s->at, s->wide);
   check_wide_side(c, from, v->n, v->arg, s->wide);
 }
@@ -374,10 +388,13 @@ static void check_lanes(Check *c, const LoopStmt *s) {
   const PlaceHeld *h = &c->place[s->place];
   bool array = x->space != SPACE_BUFFER && x->rank == 1 && x->dim[0]->kind == EX_INT && x->dim[0]->i <= LOOP_LANES;
   int64_t unit = LOOP_LANES_UNIT / dtype_size(x->dtype);
-  if (!array || x->dim[0]->i % unit) fail(c, "%s is no array of %lld elements, or a multiple up to %d", name_of(x), (long long)unit, LOOP_LANES);
+  if (!array || x->dim[0]->i % unit)
+    fail(c, "%s is no array of %lld elements, or a multiple up to %d", name_of(x), (long long)unit, LOOP_LANES);
   if ((unsigned)s->op >= OPS || !loop_has_lanes(s->op, x->dtype))
-    fail(c, "%s is %s, for whose arrays %s has no function", name_of(x), check_dtype_name(x->dtype), (unsigned)s->op < OPS ? op_info[s->op].name : "?");
-  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s goes through a function where it is not there", name_of(x));
+    fail(c, "%s is %s, for whose arrays %s has no function", name_of(x), check_dtype_name(x->dtype),
+        (unsigned)s->op < OPS ? op_info[s->op].name : "?");
+  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR)
+    fail(c, "%s goes through a function where it is not there", name_of(x));
   if (h->outside) fail(c, "%s is stored to by many threads", name_of(x));
 }
 
@@ -386,7 +403,8 @@ static void check_turn(Check *c, const LoopStmt *s) {
   if (!x) return;
   const PlaceHeld *h = &c->place[s->place];
   bool square = x->space != SPACE_BUFFER && x->rank == 2 && x->dim[0]->kind == EX_INT && x->dim[0] == x->dim[1];
-  if (!square || x->dim[0]->i % 8) fail(c, "%s is no square array with a multiple of 8 rows, and is turned", name_of(x));
+  if (!square || x->dim[0]->i % 8)
+    fail(c, "%s is no square array with a multiple of 8 rows, and is turned", name_of(x));
   if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s is turned where it is not there", name_of(x));
   if (h->outside) fail(c, "%s is turned by many threads", name_of(x));
 }
@@ -395,7 +413,8 @@ static void check_fetch(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
   if (x->space != SPACE_BUFFER) fail(c, "%s is no buffer and is fetched", name_of(x));
-  if (s->step && s->step != FETCH_SECOND) fail(c, "%s is fetched to another cache than the nearest or the second", name_of(x));
+  if (s->step && s->step != FETCH_SECOND)
+    fail(c, "%s is fetched to another cache than the nearest or the second", name_of(x));
   if (s->n_at != x->rank || (s->n_at && !s->at))
     fail(c, "%s has rank %u and is fetched with %u indices", name_of(x), x->rank, s->n_at);
   else
@@ -415,10 +434,13 @@ static void check_stream(Check *c, const LoopStmt *s) {
     fail(c, "%s has rank %u and is streamed to with %u indices", name_of(x), x->rank, s->n_at);
   else
     for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a stream", s->at[i], DT_I64);
-  if (s->step < 1 || s->step > x->rank) fail(c, "%s has rank %u and is streamed to over %lld axes", name_of(x), x->rank, (long long)s->step);
-  bool array = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n && c->k->places.at[v->i].space != SPACE_BUFFER;
+  if (s->step < 1 || s->step > x->rank)
+    fail(c, "%s has rank %u and is streamed to over %lld axes", name_of(x), x->rank, (long long)s->step);
+  bool array = v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len && v->n &&
+      c->k->places.at[v->i].space != SPACE_BUFFER;
   if (!array) fail(c, "what is streamed to %s is no array of the kernel's own", name_of(x));
-  if (!loop_lies_alike(x->dtype)) fail(c, "%s is streamed to, and %s lies otherwise in arrays", name_of(x), check_dtype_name(x->dtype));
+  if (!loop_lies_alike(x->dtype))
+    fail(c, "%s is streamed to, and %s lies otherwise in arrays", name_of(x), check_dtype_name(x->dtype));
 }
 
 /* Checks that a side is a shared array of rank 1, with strides that matrix units can read. */
@@ -431,7 +453,8 @@ static const LoopPlace *check_side(Check *c, const Expr *e, int64_t step, int64_
   }
   bool steps = step > 0 && deep > 0 && (step == 1 || deep == 1 || !halves), wide = !halves || (step * deep) % 8 == 0;
   if (step > LOOP_SHARED || deep > LOOP_SHARED || !steps || !wide)
-    fail(c, "elements of %s are %lld and %lld apart, of which one has to be 1 and the other a multiple of 8", name_of(x), (long long)step, (long long)deep);
+    fail(c, "elements of %s are %lld and %lld apart, of which one has to be 1 and the other a multiple of 8",
+        name_of(x), (long long)step, (long long)deep);
   return x;
 }
 
@@ -442,13 +465,18 @@ static void check_matrix(Check *c, const LoopStmt *s) {
     fail(c, "a matrix is not said");
     return;
   }
-  bool halves = x->dtype == DT_F32, sizes = m->rows >= 16 && m->lanes >= 16 && m->deep >= 4 && m->rows <= 256 && m->lanes <= 256 && m->deep <= 256;
+  bool halves = x->dtype == DT_F32,
+       sizes = m->rows >= 16 && m->lanes >= 16 && m->deep >= 4 && m->rows <= 256 && m->lanes <= 256 && m->deep <= 256;
   sizes = sizes && m->rows % 16 == 0 && m->lanes % 16 == 0 && m->deep % (halves ? 16 : 4) == 0;
-  if (!sizes) fail(c, "a matrix of %lld by %lld by %lld is none that there are units for", (long long)m->rows, (long long)m->lanes, (long long)m->deep);
-  bool registers = (x->space == SPACE_REGISTER || x->space == SPACE_STACK) && x->rank == 1 && x->dim[0]->kind == EX_INT && x->dim[0]->i == m->rows / 8 * (m->lanes / 4);
+  if (!sizes)
+    fail(c, "a matrix of %lld by %lld by %lld is none that there are units for", (long long)m->rows,
+        (long long)m->lanes, (long long)m->deep);
+  bool registers = (x->space == SPACE_REGISTER || x->space == SPACE_STACK) && x->rank == 1 &&
+      x->dim[0]->kind == EX_INT && x->dim[0]->i == m->rows / 8 * (m->lanes / 4);
   if (!registers || (!halves && x->dtype != DT_F64)) fail(c, "%s has not a thread's part of a matrix", name_of(x));
   if (c->place[s->place].state != OPEN_VAR) fail(c, "%s takes a matrix where it is not there", name_of(x));
-  const LoopPlace *a = check_side(c, s->value, m->row_step, m->row_deep, halves), *b = check_side(c, s->other_side, m->lane_step, m->lane_deep, halves);
+  const LoopPlace *a = check_side(c, s->value, m->row_step, m->row_deep, halves),
+                  *b = check_side(c, s->other_side, m->lane_step, m->lane_deep, halves);
   if (!a || !b) return;
   bool types = a->dtype == b->dtype && (halves ? a->small && b->small : a->dtype == DT_F64);
   if (!types) fail(c, "%s and %s are no sides of a matrix of %s", name_of(a), name_of(b), check_dtype_name(x->dtype));
@@ -471,20 +499,25 @@ static void check_product(Check *c, const LoopStmt *s) {
   if (!x) return;
   bool well = product_opens(c, s);
   check_value(c, "what a product sums up", s->value, DTYPES);
-  if (s->n_at != x->rank || (s->n_at && !s->at)) fail(c, "%s has rank %u and is stored to with %u indices", name_of(x), x->rank, s->n_at);
+  if (s->n_at != x->rank || (s->n_at && !s->at))
+    fail(c, "%s has rank %u and is stored to with %u indices", name_of(x), x->rank, s->n_at);
   else
     for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a product's result", s->at[i], DT_I64);
   if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is stored to and not written", name_of(x));
-  if (well && c->c.ok && !loop_product(c->p->tasks->exprs, c->k, s, &of, &why)) fail(c, "%s is no product that a library has: %s", name_of(x), why);
+  if (well && c->c.ok && !loop_product(c->p->tasks->exprs, c->k, s, &of, &why))
+    fail(c, "%s is no product that a library has: %s", name_of(x), why);
   for (uint32_t i = 0; i < s->n_over && well; i++) c->var[s->over[i].var] = VAR_GONE;
   check_block(c, &s->body);
   check_block(c, &s->other);
 }
 
-static bool is_buffer(const Check *c, int64_t place) { return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_BUFFER; }
+static bool is_buffer(const Check *c, int64_t place) {
+  return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_BUFFER;
+}
 
 static bool is_registers(const Check *c, int64_t place) {
-  return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_REGISTER && c->k->places.at[place].rank == 1;
+  return place >= 0 && place < c->k->places.len && c->k->places.at[place].space == SPACE_REGISTER &&
+      c->k->places.at[place].rank == 1;
 }
 
 /* Checks that it goes from a buffer to an array of registers, or back: a power of two of aligned neighbours. */
@@ -492,17 +525,22 @@ static void check_group(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   const Expr *v = s->value;
   if (!x) return;
-  bool stores = x->space == SPACE_BUFFER, well = v && v->kind == EX_READ && v->n && (stores ? is_registers(c, v->i) : is_buffer(c, v->i) && is_registers(c, s->place));
+  bool stores = x->space == SPACE_BUFFER,
+       well = v && v->kind == EX_READ && v->n &&
+      (stores ? is_registers(c, v->i) : is_buffer(c, v->i) && is_registers(c, s->place));
   check_value(c, "what is grouped", v, x->dtype);
   for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of what is grouped", s->at[i], DT_I64);
   if (!well || s->n_at != (stores ? x->rank : 0) || (stores && !expr_is_int(v->arg[0], 0))) {
-    fail(c, "what is grouped goes from a buffer to no array of registers, nor from the first element of such a one to a buffer");
+    fail(c,
+        "what is grouped goes from a buffer to no array of registers, nor from the first element of such a one to "
+        "a buffer");
     return;
   }
   const LoopPlace *buffer = stores ? x : &c->k->places.at[v->i], *array = stores ? &c->k->places.at[v->i] : x;
   const Expr *last = stores ? s->at[s->n_at - 1] : v->arg[v->n - 1], *dim = buffer->dim[buffer->rank - 1];
   int64_t n = array->dim[0]->i;
-  if (n < 2 || n & (n - 1) || n * dtype_size(x->dtype) > LOOP_WIDEST) fail(c, "%s is a group and has %lld elements", name_of(array), (long long)n);
+  if (n < 2 || n & (n - 1) || n * dtype_size(x->dtype) > LOOP_WIDEST)
+    fail(c, "%s is a group and has %lld elements", name_of(array), (long long)n);
   else if (multiple_of(c, dim) % n || multiple_of(c, last) % n)
     fail(c, "%s is grouped and begins perhaps at no multiple of %lld elements", name_of(buffer), (long long)n);
   if (stores && !x->written) fail(c, "%s is stored to and not written", name_of(x));
@@ -511,9 +549,11 @@ static void check_group(Check *c, const LoopStmt *s) {
 
 /* Checks that fields of other kinds are unset. */
 static void check_fields(Check *c, const LoopStmt *s) {
-  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX, product = s->kind == LOOP_PRODUCT, call = s->kind == LOOP_CALL;
+  bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX,
+       product = s->kind == LOOP_PRODUCT, call = s->kind == LOOP_CALL;
   bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
-  if ((!loop && (s->bind || s->axis || hi || step || s->polled || s->beside)) || (!var && (s->var || s->lo))) fail(c, "a statement has what only a loop has");
+  if ((!loop && (s->bind || s->axis || hi || step || s->polled || s->beside)) || (!var && (s->var || s->lo)))
+    fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
   if (!cond && (s->cond || s->maybe || (s->other.len && !product))) fail(c, "a statement has what only an if has");
   if (s->kind != LOOP_STORE && s->wide) fail(c, "a statement is wide, and no store");
@@ -521,7 +561,9 @@ static void check_fields(Check *c, const LoopStmt *s) {
   if (!product && !call && s->n_over) fail(c, "a statement has loops that only a product has");
   if (!loop && !cond && !product && s->body.len) fail(c, "a statement has a block");
   if ((var || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
-  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->kind != LOOP_GROUP && !product && !call && s->n_at) fail(c, "a statement has indices and is no store");
+  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->kind != LOOP_GROUP && !product &&
+      !call && s->n_at)
+    fail(c, "a statement has indices and is no store");
 }
 
 static void check_body(Check *c, const LoopBody *body) {
@@ -548,7 +590,9 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_PRODUCT: check_product(c, s); break;
     case LOOP_GROUP: check_group(c, s); break;
     case LOOP_BARRIER: break;
-    case LOOP_CALL: fail(c, "a C function is called where the kernel's stage names none, or beside something else"); break;
+    case LOOP_CALL:
+      fail(c, "a C function is called where the kernel's stage names none, or beside something else");
+      break;
     default: fail(c, "a statement is of no kind");
     }
   }
@@ -580,23 +624,27 @@ static void check_work(Check *c, const Expr *e) {
 /* Checks that a dense version has a use: the kernel has arguments with strides. */
 static void check_dense(Check *c, const LoopKernel *k) {
   bool any = !k->dense;
-  for (uint32_t i = 0; i < k->places.len; i++) any |= loop_is_argument(c->p->tasks, &k->places.at[i]) && k->places.at[i].rank;
+  for (uint32_t i = 0; i < k->places.len; i++)
+    any |= loop_is_argument(c->p->tasks, &k->places.at[i]) && k->places.at[i].rank;
   if (!any) fail(c, "there is a version for arguments in row-major order, and no argument with any order");
 }
 
 /* Checks that the call of its stage is the whole body. */
 static void check_call(Check *c, const LoopKernel *k, const TaskStage *s) {
   const LoopStmt *is = k->body.len == 1 ? k->body.at[0] : NULL, *want = loop_call(c->p, k, s);
-  bool same = is && want && is->kind == LOOP_CALL && is->place == want->place && is->value == want->value && is->n_at == want->n_at && is->n_over == want->n_over;
+  bool same = is && want && is->kind == LOOP_CALL && is->place == want->place && is->value == want->value &&
+      is->n_at == want->n_at && is->n_over == want->n_over;
   for (uint32_t i = 0; same && i < is->n_at; i++) same = is->at[i] == want->at[i];
-  for (uint32_t i = 0; same && i < is->n_over; i++) same = is->over[i].var == want->over[i].var && is->over[i].extent == want->over[i].extent;
+  for (uint32_t i = 0; same && i < is->n_over; i++)
+    same = is->over[i].var == want->over[i].var && is->over[i].extent == want->over[i].extent;
   if (!same || k->dense) {
     fail(c, "it is not the call of %s that its stage is", s->sum->by->name->s);
     return;
   }
   check_fields(c, is);
   for (uint32_t i = 0; i < k->places.len; i++)
-    if (k->places.at[i].space != SPACE_BUFFER || k->places.at[i].written != (i == is->place)) fail(c, "%s is not as %s takes it", name_of(&k->places.at[i]), s->sum->by->name->s);
+    if (k->places.at[i].space != SPACE_BUFFER || k->places.at[i].written != (i == is->place))
+      fail(c, "%s is not as %s takes it", name_of(&k->places.at[i]), s->sum->by->name->s);
 }
 
 static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
@@ -643,7 +691,8 @@ bool loop_check(const LoopProgram *p, Buf *out) {
   Check c = {.p = p, .arena = a, .tasks = map_new(a), .calls = map_new(a)};
   Map names = map_new(a), met = map_new(a);
   c.c = sum_check_new(out, a, t->exprs, &c, say_where);
-  for (uint32_t i = 0; i < t->dims.len; i++) check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
+  for (uint32_t i = 0; i < t->dims.len; i++)
+    check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
   for (uint32_t i = 0; i < p->sites.len; i++)
     if (!p->sites.at[i].text) fail(&c, "site %u says nothing", i);
   uint32_t kernels = find_kernels(&c, &t->tasks, 0);

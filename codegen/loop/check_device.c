@@ -18,7 +18,9 @@ enum { DEEP = 8 };           /* of such loops, at most: shared.c walks each twic
 
 static const char *var_name(const Device *d, const LoopStmt *s) { return d->k->var.at[s->var]->s; }
 static const char *place_name(const Device *d, const LoopStmt *s) { return d->k->places.at[s->place].name->s; }
-static bool is_bound(const LoopStmt *s) { return s->kind == LOOP_FOR && (s->bind == BIND_GRID || s->bind == BIND_BLOCK); }
+static bool is_bound(const LoopStmt *s) {
+  return s->kind == LOOP_FOR && (s->bind == BIND_GRID || s->bind == BIND_BLOCK);
+}
 
 static bool has_kind(const LoopBody *b, LoopKind kind) {
   for (uint32_t i = 0; i < b->len; i++)
@@ -33,12 +35,18 @@ bool loop_has_barrier(const LoopBody *b) { return has_kind(b, LOOP_BARRIER) || h
 
 static void extent_check(Device *d, const LoopStmt *s) {
   static const int64_t most[LOOP_AXES] = {LOOP_BLOCK, LOOP_BLOCK, 64};
-  if (!expr_is_int(s->lo, 0) || s->step != 1) check_fail(d->c, "the loop over %s is bound to a device, and is not from 0 by 1", var_name(d, s));
-  if (s->hi->has & ~(unsigned)HAS_DIM) check_fail(d->c, "the loop over %s is bound to a device, and ends at what is known only as it runs", var_name(d, s));
+  if (!expr_is_int(s->lo, 0) || s->step != 1)
+    check_fail(d->c, "the loop over %s is bound to a device, and is not from 0 by 1", var_name(d, s));
+  if (s->hi->has & ~(unsigned)HAS_DIM)
+    check_fail(
+        d->c, "the loop over %s is bound to a device, and ends at what is known only as it runs", var_name(d, s));
   if (s->bind != BIND_BLOCK) return;
   bool fits = s->hi->kind == EX_INT && s->hi->i >= 1 && s->hi->i <= most[s->axis];
-  if (!fits) check_fail(d->c, "the loop over %s is no number of threads from 1 to %lld", var_name(d, s), (long long)most[s->axis]);
-  else if ((d->threads *= s->hi->i) > LOOP_BLOCK) check_fail(d->c, "a block has %lld threads, of %d at most", (long long)d->threads, LOOP_BLOCK);
+  if (!fits)
+    check_fail(
+        d->c, "the loop over %s is no number of threads from 1 to %lld", var_name(d, s), (long long)most[s->axis]);
+  else if ((d->threads *= s->hi->i) > LOOP_BLOCK)
+    check_fail(d->c, "a block has %lld threads, of %d at most", (long long)d->threads, LOOP_BLOCK);
 }
 
 /* Halves are kept as floats, unless they are small. */
@@ -56,14 +64,17 @@ static void shared_check(Device *d, const LoopStmt *s) {
   }
   if (s->value) check_fail(d->c, "%s is shared and begins with a value", place_name(d, s));
   d->shared += place_bytes(x);
-  if (d->shared > LOOP_SHARED) check_fail(d->c, "a block shares %lld bytes, of %d at most", (long long)d->shared, LOOP_SHARED);
+  if (d->shared > LOOP_SHARED)
+    check_fail(d->c, "a block shares %lld bytes, of %d at most", (long long)d->shared, LOOP_SHARED);
 }
 
 /* Checks a bound loop and those in it, down to a thread's statements. */
 static void launch_check(Device *d, const LoopStmt *s) {
   bool *axes = s->bind == BIND_GRID ? d->grid : d->block;
   uint32_t last = s->body.len - 1;
-  if (axes[s->axis]) check_fail(d->c, "two loops of one launch are bound to %s %c", s->bind == BIND_GRID ? "grid" : "block", loop_axis[s->axis]);
+  if (axes[s->axis])
+    check_fail(d->c, "two loops of one launch are bound to %s %c", s->bind == BIND_GRID ? "grid" : "block",
+        loop_axis[s->axis]);
   axes[s->axis] = true;
   extent_check(d, s);
   d->same[s->var] = s->bind == BIND_GRID;
@@ -77,7 +88,8 @@ static void launch_check(Device *d, const LoopStmt *s) {
     check_fail(d->c, "in the grid over %s stands no block", var_name(d, s));
     return;
   }
-  if (s->bind == BIND_BLOCK && s->body.at[last]->bind == BIND_GRID) check_fail(d->c, "the grid over %s stands in a block", var_name(d, s->body.at[last]));
+  if (s->bind == BIND_BLOCK && s->body.at[last]->bind == BIND_GRID)
+    check_fail(d->c, "the grid over %s stands in a block", var_name(d, s->body.at[last]));
   for (uint32_t i = 0; i < last; i++) shared_check(d, s->body.at[i]);
   launch_check(d, s->body.at[last]);
 }
@@ -96,9 +108,12 @@ static bool is_same(const Device *d, const Expr *e) {
 static void thread_for(Device *d, const LoopStmt *s) {
   bool order = s->bind == BIND_SEQ || s->bind == BIND_UNROLL || s->bind == BIND_ROLL;
   if (is_bound(s)) check_fail(d->c, "the loop over %s is bound to a device, and is not outermost", var_name(d, s));
-  else if (!order || s->polled) check_fail(d->c, "the loop over %s is in order for no thread of a device", var_name(d, s));
+  else if (!order || s->polled)
+    check_fail(d->c, "the loop over %s is in order for no thread of a device", var_name(d, s));
   d->same[s->var] = is_same(d, s->lo) && is_same(d, s->hi);
-  if (!d->same[s->var] && loop_has_barrier(&s->body)) check_fail(d->c, "a barrier or a matrix stands in the loop over %s, whose threads go round differently often", var_name(d, s));
+  if (!d->same[s->var] && loop_has_barrier(&s->body))
+    check_fail(d->c, "a barrier or a matrix stands in the loop over %s, whose threads go round differently often",
+        var_name(d, s));
 }
 
 static void threads_check(Device *d, const LoopBody *b) {
@@ -110,13 +125,18 @@ static void threads_check(Device *d, const LoopBody *b) {
     if (s->kind == LOOP_FOR) thread_for(d, s);
     if ((d->deep += around) > DEEP) check_fail(d->c, "a barrier stands in more than %d loops", DEEP);
     if (s->kind == LOOP_INDEX) d->same[s->var] = is_same(d, s->lo);
-    if (s->kind == LOOP_IF && (has_kind(&s->body, LOOP_BARRIER) || has_kind(&s->other, LOOP_BARRIER))) check_fail(d->c, "a barrier stands in a condition");
-    if (s->kind == LOOP_IF && !is_same(d, s->cond) && (has_kind(&s->body, LOOP_MATRIX) || has_kind(&s->other, LOOP_MATRIX)))
+    if (s->kind == LOOP_IF && (has_kind(&s->body, LOOP_BARRIER) || has_kind(&s->other, LOOP_BARRIER)))
+      check_fail(d->c, "a barrier stands in a condition");
+    if (s->kind == LOOP_IF && !is_same(d, s->cond) &&
+        (has_kind(&s->body, LOOP_MATRIX) || has_kind(&s->other, LOOP_MATRIX)))
       check_fail(d->c, "a matrix stands in a condition that is not the same for all threads");
-    if (s->kind == LOOP_MATRIX && d->threads % 32) check_fail(d->c, "a block of %lld threads is no number of warps, and makes a matrix", (long long)d->threads);
-    if (space == SPACE_SCRATCH) check_fail(d->c, "%s is of a worker's memory, which threads of a device have not", place_name(d, s));
+    if (s->kind == LOOP_MATRIX && d->threads % 32)
+      check_fail(d->c, "a block of %lld threads is no number of warps, and makes a matrix", (long long)d->threads);
+    if (space == SPACE_SCRATCH)
+      check_fail(d->c, "%s is of a worker's memory, which threads of a device have not", place_name(d, s));
     if (space == SPACE_SHARED) check_fail(d->c, "%s is shared and comes to be in a thread", place_name(d, s));
-    if (s->kind == LOOP_LANES_OF || s->kind == LOOP_TURN || s->kind == LOOP_FETCH || s->kind == LOOP_LEAD || s->kind == LOOP_STREAM)
+    if (s->kind == LOOP_LANES_OF || s->kind == LOOP_TURN || s->kind == LOOP_FETCH || s->kind == LOOP_LEAD ||
+        s->kind == LOOP_STREAM)
       check_fail(d->c, "a statement about lanes or lines stands in a thread of a device");
     threads_check(d, &s->body);
     threads_check(d, &s->other);
@@ -130,7 +150,9 @@ static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
     bool shared = s->kind == LOOP_VAR && k->places.at[s->place].space == SPACE_SHARED;
-    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP || s->kind == LOOP_MATRIX || s->kind == LOOP_PRODUCT || has_device_parts(k, &s->body) || has_device_parts(k, &s->other)) return true;
+    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP || s->kind == LOOP_MATRIX ||
+        s->kind == LOOP_PRODUCT || has_device_parts(k, &s->body) || has_device_parts(k, &s->other))
+      return true;
   }
   return false;
 }
@@ -163,7 +185,9 @@ static void launches_check(SumCheck *c, const LoopKernel *k, const LoopBody *b) 
     if (has_products(&s->body)) check_fail(c, "a product stands in a launch");
     Device d = {.c = c, .k = k, .same = NEW_ARRAY(c->arena, bool, k->var.len + 1), .threads = 1};
     launch_check(&d, s);
-    if (d.beside < 0 || d.beside * d.threads > LOOP_BESIDE) check_fail(c, "%lld blocks of %lld threads are beside each other, of %d threads at most", (long long)d.beside, (long long)d.threads, LOOP_BESIDE);
+    if (d.beside < 0 || d.beside * d.threads > LOOP_BESIDE)
+      check_fail(c, "%lld blocks of %lld threads are beside each other, of %d threads at most", (long long)d.beside,
+          (long long)d.threads, LOOP_BESIDE);
     if (d.body) threads_check(&d, d.body);
     LoopBody launch = {.at = &s, .len = 1};
     if (c->ok) loop_check_shared(c, k, &launch, d.body);

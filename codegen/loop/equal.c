@@ -16,31 +16,35 @@ static bool eq_body(Same *q, const LoopBody *a, const LoopBody *b);
 
 static bool eq_matrix(Same *q, const LoopMatrix *a, const LoopMatrix *b) {
   if (!a || !b) return eq_int(q, "whether it is a matrix", !a, !b);
-  return eq_int(q, "a matrix' rows", a->rows, b->rows) && eq_int(q, "a matrix' lanes", a->lanes, b->lanes) && eq_int(q, "a matrix' depth", a->deep, b->deep) &&
-         eq_int(q, "a step", a->row_step, b->row_step) && eq_int(q, "a step", a->row_deep, b->row_deep) &&
-         eq_int(q, "a step", a->lane_step, b->lane_step) && eq_int(q, "a step", a->lane_deep, b->lane_deep);
+  return eq_int(q, "a matrix' rows", a->rows, b->rows) && eq_int(q, "a matrix' lanes", a->lanes, b->lanes) &&
+      eq_int(q, "a matrix' depth", a->deep, b->deep) && eq_int(q, "a step", a->row_step, b->row_step) &&
+      eq_int(q, "a step", a->row_deep, b->row_deep) && eq_int(q, "a step", a->lane_step, b->lane_step) &&
+      eq_int(q, "a step", a->lane_deep, b->lane_deep);
 }
 
 static bool eq_over(Same *q, const LoopStmt *a, const LoopStmt *b) {
   if (!eq_int(q, "the number of a product's loops", a->n_over, b->n_over)) return false;
   for (uint32_t i = 0; i < a->n_over; i++)
-    if (!eq_int(q, "a product's loop variable", a->over[i].var, b->over[i].var) || !eq_expr(q, "where a product's loop ends", a->over[i].extent, b->over[i].extent))
+    if (!eq_int(q, "a product's loop variable", a->over[i].var, b->over[i].var) ||
+        !eq_expr(q, "where a product's loop ends", a->over[i].extent, b->over[i].extent))
       return false;
   return true;
 }
 
 static bool eq_stmt(Same *q, const LoopStmt *a, const LoopStmt *b) {
   return eq_int(q, "the kind", a->kind, b->kind) && eq_int(q, "the binding", a->bind, b->bind) &&
-         eq_int(q, "the axis of a grid or a block", a->axis, b->axis) &&
-         eq_int(q, "the loop variable", a->var, b->var) && eq_expr(q, "where a loop begins", a->lo, b->lo) &&
-         eq_expr(q, "where a loop ends", a->hi, b->hi) && eq_int(q, "a loop's step", a->step, b->step) &&
-         eq_int(q, "how many blocks are beside each other", a->beside, b->beside) && eq_int(q, "how wide a store is", a->wide, b->wide) &&
-         eq_int(q, "how often a loop is polled", a->polled, b->polled) &&
-         eq_expr(q, "a condition", a->cond, b->cond) && eq_int(q, "how likely a condition is", a->maybe, b->maybe) &&
-         eq_int(q, "a statement's place", a->place, b->place) && eq_int(q, "an operation of lanes", a->op, b->op) &&
-         eq_int(q, "a store's indices", a->n_at, b->n_at) && eq_exprs(q, "an index of a store", a->n_at, a->at, b->at) &&
-         eq_matrix(q, a->matrix, b->matrix) && eq_expr(q, "a matrix' other side", a->other_side, b->other_side) &&
-         eq_over(q, a, b) && eq_expr(q, "a value", a->value, b->value) && eq_body(q, &a->body, &b->body) && eq_body(q, &a->other, &b->other);
+      eq_int(q, "the axis of a grid or a block", a->axis, b->axis) && eq_int(q, "the loop variable", a->var, b->var) &&
+      eq_expr(q, "where a loop begins", a->lo, b->lo) && eq_expr(q, "where a loop ends", a->hi, b->hi) &&
+      eq_int(q, "a loop's step", a->step, b->step) &&
+      eq_int(q, "how many blocks are beside each other", a->beside, b->beside) &&
+      eq_int(q, "how wide a store is", a->wide, b->wide) &&
+      eq_int(q, "how often a loop is polled", a->polled, b->polled) && eq_expr(q, "a condition", a->cond, b->cond) &&
+      eq_int(q, "how likely a condition is", a->maybe, b->maybe) &&
+      eq_int(q, "a statement's place", a->place, b->place) && eq_int(q, "an operation of lanes", a->op, b->op) &&
+      eq_int(q, "a store's indices", a->n_at, b->n_at) && eq_exprs(q, "an index of a store", a->n_at, a->at, b->at) &&
+      eq_matrix(q, a->matrix, b->matrix) && eq_expr(q, "a matrix' other side", a->other_side, b->other_side) &&
+      eq_over(q, a, b) && eq_expr(q, "a value", a->value, b->value) && eq_body(q, &a->body, &b->body) &&
+      eq_body(q, &a->other, &b->other);
 }
 
 static bool eq_body(Same *q, const LoopBody *a, const LoopBody *b) {
@@ -58,10 +62,10 @@ static bool eq_axes(Same *q, const LoopPlace *a, const LoopPlace *b) {
 
 static bool eq_loop_place(Same *q, const LoopPlace *a, const LoopPlace *b) {
   return eq_int(q, "a place's space", a->space, b->space) && eq_str(q, "a place's name", a->name, b->name) &&
-         eq_int(q, "a place's dtype", a->dtype, b->dtype) && eq_int(q, "a place's rank", a->rank, b->rank) &&
-         eq_exprs(q, "a place's shape", a->rank, a->dim, b->dim) &&
-         eq_int(q, "a place's buffer", a->buffer, b->buffer) && eq_axes(q, a, b) &&
-         eq_int(q, "whether halves are small", a->small, b->small) && eq_int(q, "whether a place is written", a->written, b->written);
+      eq_int(q, "a place's dtype", a->dtype, b->dtype) && eq_int(q, "a place's rank", a->rank, b->rank) &&
+      eq_exprs(q, "a place's shape", a->rank, a->dim, b->dim) && eq_int(q, "a place's buffer", a->buffer, b->buffer) &&
+      eq_axes(q, a, b) && eq_int(q, "whether halves are small", a->small, b->small) &&
+      eq_int(q, "whether a place is written", a->written, b->written);
 }
 
 static bool eq_heads(Same *q, const LoopKernel *a, const LoopKernel *b) {

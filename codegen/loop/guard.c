@@ -76,7 +76,8 @@ static void extent_by(Guard *g, const LoopStmt *s, const Expr *lo, const Expr *e
     return;
   }
   const Expr *all = expr_normal(g->x, expr_op2(g->x, OP_SUB, end, lo)), *old = g->extent[s->var], *made = NULL;
-  if (all->kind == EX_INT && all->i < INT64_MAX - s->step) made = number(g, all->i <= 0 ? 0 : (all->i + s->step - 1) / s->step);
+  if (all->kind == EX_INT && all->i < INT64_MAX - s->step)
+    made = number(g, all->i <= 0 ? 0 : (all->i + s->step - 1) / s->step);
   else if (!(all->has & ~(unsigned)HAS_DIM)) made = s->step == 1 ? all : expr_divide(g->x, all, number(g, s->step));
   if (made && (!old || (made->kind == EX_INT && (old->kind != EX_INT || made->i < old->i)))) g->extent[s->var] = made;
 }
@@ -120,7 +121,8 @@ static const Expr **facts_for(Guard *g, uint64_t labels, uint32_t *n) {
 
 static bool is_proved(Guard *g, const Expr *guard, const Expr *index, const Expr *extent) {
   InRange q = g->q;
-  q.facts.hold = facts_for(g, index->labels | (extent ? extent->labels : 0) | (guard ? guard->labels : 0), &q.facts.n_hold);
+  q.facts.hold =
+      facts_for(g, index->labels | (extent ? extent->labels : 0) | (guard ? guard->labels : 0), &q.facts.n_hold);
   return in_range_prove(&q, guard, index, extent).verdict == PROVED;
 }
 
@@ -145,7 +147,8 @@ static void read_ask(void *ctx, const Expr *read, const Expr *guard) {
     const Expr *e = read->arg[k];
     g->met++;
     if (is_op(e, OP_WITHIN) && expr_normal(g->x, e->arg[1]) == expr_normal(g->x, x->dim[k])) continue;
-    if (!index_is_open(g, (uint32_t)read->i, k, e) && !is_proved(g, guard, e, x->dim[k])) index_open(g, (uint32_t)read->i, k, e);
+    if (!index_is_open(g, (uint32_t)read->i, k, e) && !is_proved(g, guard, e, x->dim[k]))
+      index_open(g, (uint32_t)read->i, k, e);
   }
 }
 
@@ -158,7 +161,8 @@ static const Expr *within(Guard *g, LoopSite site, const Expr *e, const Expr *ex
 
 static const Expr *index_within(Guard *g, uint32_t place, uint32_t axis, const Expr *e) {
   const LoopPlace *x = &g->k->places.at[place];
-  LoopSite site = {.text = strings_printf(g->p->tasks->strings, "index %u of %s, in the loops of %s", axis + 1, x->name->s, g->k->name->s)};
+  LoopSite site = {.text = strings_printf(g->p->tasks->strings, "index %u of %s, in the loops of %s", axis + 1,
+                       x->name->s, g->k->name->s)};
   return within(g, site, e, x->dim[axis]);
 }
 
@@ -192,7 +196,8 @@ static uint32_t register_new(Guard *g) {
     for (i = 0; name && i < g->k->var.len; i++)
       if (g->k->var.at[i] == name) name = NULL;
   }
-  vec_push(g->p->arena, g->k->places, ((LoopPlace){.space = SPACE_REGISTER, .name = name, .dtype = DT_I64, .written = true}));
+  vec_push(g->p->arena, g->k->places,
+      ((LoopPlace){.space = SPACE_REGISTER, .name = name, .dtype = DT_I64, .written = true}));
   return g->k->places.len - 1;
 }
 
@@ -269,7 +274,8 @@ static void stream_side(Streamed *q, uint32_t place, const Expr *const *at, uint
 }
 
 static void guard_stream(Guard *g, LoopStmt *s) {
-  const Expr **at = NEW_ARRAY(g->p->arena, const Expr *, s->n_at + 1), **from = NEW_ARRAY(g->p->arena, const Expr *, s->value->n + 1);
+  const Expr **at = NEW_ARRAY(g->p->arena, const Expr *, s->n_at + 1),
+             **from = NEW_ARRAY(g->p->arena, const Expr *, s->value->n + 1);
   for (uint32_t k = 0; k < s->n_at; k++) at[k] = fixed(g, bare(s->at[k]));
   for (uint32_t k = 0; k < s->value->n; k++) from[k] = fixed(g, bare(s->value->arg[k]));
   s->at = at;
@@ -281,7 +287,8 @@ static void guard_stream(Guard *g, LoopStmt *s) {
   if (!q.cond) return;
   const char *name = g->k->places.at[s->place].name->s;
   if (!g->found++) g->first_what = arena_printf(g->arena, "what is streamed to %s", name);
-  LoopSite site = {.text = strings_printf(g->p->tasks->strings, "what is streamed to %s, in the loops of %s", name, g->k->name->s)};
+  LoopSite site = {
+      .text = strings_printf(g->p->tasks->strings, "what is streamed to %s, in the loops of %s", name, g->k->name->s)};
   guard_by(g, s, q.cond, within(g, site, s->hi, number(g, 0)));
 }
 
@@ -295,7 +302,8 @@ static void begin_looked_at(Guard *g, LoopStmt *s) {
   g->met++;
   if (expr_is_natural(lo) || is_proved(g, NULL, lo, NULL)) return;
   if (!g->found++) g->first_what = arena_printf(g->arena, "where the loop over %s begins", g->k->var.at[s->var]->s);
-  LoopSite site = {.text = strings_printf(g->p->tasks->strings, "where the loop over %s begins, in the loops of %s", g->k->var.at[s->var]->s, g->k->name->s)};
+  LoopSite site = {.text = strings_printf(g->p->tasks->strings, "where the loop over %s begins, in the loops of %s",
+                       g->k->var.at[s->var]->s, g->k->name->s)};
   s->lo = within(g, site, s->lo, number(g, INT64_MAX));
   /* Its length is no longer constant. */
   if (s->bind == BIND_SHORT || s->bind == BIND_HELD) s->bind = BIND_VECTOR;
@@ -318,7 +326,8 @@ static void guard_for(Guard *g, LoopStmt *s) {
 static void guard_index(Guard *g, LoopStmt *s) {
   s->lo = fixed(g, s->lo);
   begin_looked_at(g, s);
-  LoopStmt once = {.kind = LOOP_FOR, .var = s->var, .lo = s->lo, .hi = expr_op2(g->x, OP_ADD, s->lo, number(g, 1)), .step = 1};
+  LoopStmt once = {
+      .kind = LOOP_FOR, .var = s->var, .lo = s->lo, .hi = expr_op2(g->x, OP_ADD, s->lo, number(g, 1)), .step = 1};
   loop_begins(g, &once);
 }
 
@@ -453,7 +462,9 @@ static void guard_kernel(Guard *g, LoopKernel *k) {
   for (uint32_t i = 0; i < g->p->tasks->checks.len; i++) fact_add(g, g->p->tasks->checks.at[i].cond);
   g->q.facts = (Facts){.label = g->extent, .n_label = vars, .turn = g->turns.at, .n_turn = g->turns.len};
   guard_body(g, &k->body);
-  if (g->found) buf_printf(g->out, "%s  kernel %s: %u of %u, the first is %s", g->out->len ? "\n" : "", k->name->s, g->found, g->met, g->first_what);
+  if (g->found)
+    buf_printf(g->out, "%s  kernel %s: %u of %u, the first is %s", g->out->len ? "\n" : "", k->name->s, g->found,
+        g->met, g->first_what);
 }
 
 static void guard_tasks(Guard *g, const Tasks *list) {

@@ -82,7 +82,8 @@ const char loop_axis[] = "xyz";
 
 /* `for i < hi from lo step 4 thread {`; the defaults are from 0, step 1, in order. */
 static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
-  static const char *const binds[] = {"", " thread", " vector", " short", " held", " unroll", " roll", " grid ", " block "};
+  static const char *const binds[] = {
+      "", " thread", " vector", " short", " held", " unroll", " roll", " grid ", " block "};
   buf_str(p->out, "for ");
   print_var(p, s->var);
   print_with(p, " < ", s->hi);

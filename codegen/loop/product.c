@@ -40,7 +40,12 @@ static bool dtypes_fit(DType result, DType a, DType b, DType sum) {
 /* ---- strides ---------------------------------------------------------------------------------------------- */
 
 /* An index: `rest`, plus a multiple of each variable and turn. */
-typedef struct Affine { Exprs *x; const LoopStmt *s; const Expr *rest; int64_t by[PRODUCT_LOOPS], turn[PRODUCT_TURNS]; } Affine;
+typedef struct Affine {
+  Exprs *x;
+  const LoopStmt *s;
+  const Expr *rest;
+  int64_t by[PRODUCT_LOOPS], turn[PRODUCT_TURNS];
+} Affine;
 
 static const Expr *number(Exprs *x, int64_t v) { return expr_int(x, DT_I64, v); }
 static const Expr *sum_of(Exprs *x, const Expr *a, const Expr *b) { return expr_normal(x, expr_op2(x, OP_ADD, a, b)); }
@@ -73,7 +78,8 @@ static bool affine_add(Affine *a, const Expr *e, int64_t by) {
 
 /* Finds the strides in row-major order: that of an axis is the product of the extents behind it. Returns false if an
  * index is not affine. */
-static bool steps_of(Exprs *x, const LoopStmt *s, const LoopPlace *place, const Expr *const *at, LoopProduct *out, int which) {
+static bool steps_of(
+    Exprs *x, const LoopStmt *s, const LoopPlace *place, const Expr *const *at, LoopProduct *out, int which) {
   const Expr *behind = number(x, 1), *zero = number(x, 0);
   out->first[which] = zero;
   for (uint32_t i = 0; i < s->n_over; i++) out->step[which][i] = zero;
@@ -82,8 +88,10 @@ static bool steps_of(Exprs *x, const LoopStmt *s, const LoopPlace *place, const 
     Affine f = {.x = x, .s = s, .rest = zero};
     if (!affine_add(&f, at[k], 1)) return false;
     out->first[which] = sum_of(x, out->first[which], times(x, behind, f.rest));
-    for (uint32_t i = 0; i < s->n_over; i++) out->step[which][i] = sum_of(x, out->step[which][i], times(x, behind, number(x, f.by[i])));
-    for (uint32_t i = 0; i < PRODUCT_TURNS; i++) out->turn[which][i] = sum_of(x, out->turn[which][i], times(x, behind, number(x, f.turn[i])));
+    for (uint32_t i = 0; i < s->n_over; i++)
+      out->step[which][i] = sum_of(x, out->step[which][i], times(x, behind, number(x, f.by[i])));
+    for (uint32_t i = 0; i < PRODUCT_TURNS; i++)
+      out->turn[which][i] = sum_of(x, out->turn[which][i], times(x, behind, number(x, f.turn[i])));
     behind = times(x, behind, place->dim[k]);
   }
   return true;
@@ -98,14 +106,18 @@ static bool next(const LoopProduct *p, int which, uint32_t loop) { return expr_i
  * sum; and each is contiguous along one of its two. */
 static const char *is_of_matrices(const LoopProduct *p, uint32_t n) {
   uint32_t row = n - 3, lane = n - 2, sum = n - 1;
-  if (still(p, 0, row) || still(p, 1, row) || !still(p, 2, row)) return "its rows are not those of the result and of one side";
-  if (still(p, 0, lane) || !still(p, 1, lane) || still(p, 2, lane)) return "its lanes are not those of the result and of the other side";
+  if (still(p, 0, row) || still(p, 1, row) || !still(p, 2, row))
+    return "its rows are not those of the result and of one side";
+  if (still(p, 0, lane) || !still(p, 1, lane) || still(p, 2, lane))
+    return "its lanes are not those of the result and of the other side";
   if (!still(p, 0, sum) || still(p, 1, sum) || still(p, 2, sum)) return "its sum does not go along both sides alone";
   for (uint32_t i = 0; i < row; i++)
     if (still(p, 0, i)) return "a loop goes along no result";
   if (!next(p, 0, lane)) return "its result does not lie in order along its lanes";
-  if (!next(p, 1, row) && !next(p, 1, sum)) return "the side with its rows lies in order neither along these nor along the sum";
-  if (!next(p, 2, lane) && !next(p, 2, sum)) return "the side with its lanes lies in order neither along these nor along the sum";
+  if (!next(p, 1, row) && !next(p, 1, sum))
+    return "the side with its rows lies in order neither along these nor along the sum";
+  if (!next(p, 2, lane) && !next(p, 2, sum))
+    return "the side with its lanes lies in order neither along these nor along the sum";
   return NULL;
 }
 
@@ -133,7 +145,8 @@ static const char *found(Exprs *x, const LoopKernel *k, const LoopStmt *s, LoopP
     if (c->buffer == sides[i]->buffer) return "its result is one of its sides";
     if (sides[i]->rank != read[i]->n) return "a side has other indices than axes";
   }
-  if (!dtypes_fit(c->dtype, sides[0]->dtype, sides[1]->dtype, (DType)s->value->dtype)) return "no library has its dtypes";
+  if (!dtypes_fit(c->dtype, sides[0]->dtype, sides[1]->dtype, (DType)s->value->dtype))
+    return "no library has its dtypes";
   out->place[0] = s->place, out->place[1] = (uint32_t)read[0]->i, out->place[2] = (uint32_t)read[1]->i;
   for (int turn = 0; turn < 2; turn++) {
     bool known = steps_of(x, s, c, s->at, out, 0);

@@ -247,10 +247,14 @@ static bool want_for(LoopReader *r, LoopStmt *s) {
     s->bind = BIND_UNROLL;
   else if (scan_take_word(&r->c, "roll"))
     s->bind = BIND_ROLL;
-  else if (scan_take_word(&r->c, "grid") ? !want_axis(r, s, BIND_GRID) : scan_take_word(&r->c, "block") && !want_axis(r, s, BIND_BLOCK))
+  else if (scan_take_word(&r->c, "grid") ? !want_axis(r, s, BIND_GRID)
+                                         : scan_take_word(&r->c, "block") && !want_axis(r, s, BIND_BLOCK))
     return false;
-  if (s->bind == BIND_GRID && scan_take_word(&r->c, "beside") && !scan_want_int(&r->c, 1, LOOP_BESIDE, "a number of blocks", &s->beside)) return false;
-  if (scan_take_word(&r->c, "polled") && !scan_want_int(&r->c, 1, LOOP_POLLED, "a number of turns", &s->polled)) return false;
+  if (s->bind == BIND_GRID && scan_take_word(&r->c, "beside") &&
+      !scan_want_int(&r->c, 1, LOOP_BESIDE, "a number of blocks", &s->beside))
+    return false;
+  if (scan_take_word(&r->c, "polled") && !scan_want_int(&r->c, 1, LOOP_POLLED, "a number of turns", &s->polled))
+    return false;
   return want_block(r);
 }
 
@@ -339,19 +343,26 @@ static bool line_stream(LoopReader *r) {
   if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
   if (!scan_want_word(&r->c, "for") || !want_value(r, &s->hi)) return false;
   s->step = 1;
-  if (scan_take_word(&r->c, "over") && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number of axes", &s->step)) return false;
+  if (scan_take_word(&r->c, "over") && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number of axes", &s->step))
+    return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
 
-static bool want_number(LoopReader *r, int64_t *out) { return scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number", out); }
+static bool want_number(LoopReader *r, int64_t *out) {
+  return scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number", out);
+}
 
 static bool line_matrix(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_MATRIX);
   LoopMatrix *m = NEW(arena_of(r), LoopMatrix);
   s->matrix = m;
-  if (!want_place_name(r, &s->place) || !want_number(r, &m->rows) || !scan_want_word(&r->c, "by") || !want_number(r, &m->lanes)) return false;
-  if (!scan_want_word(&r->c, "by") || !want_number(r, &m->deep) || !scan_want_word(&r->c, "of") || !want_value(r, &s->value)) return false;
+  if (!want_place_name(r, &s->place) || !want_number(r, &m->rows) || !scan_want_word(&r->c, "by") ||
+      !want_number(r, &m->lanes))
+    return false;
+  if (!scan_want_word(&r->c, "by") || !want_number(r, &m->deep) || !scan_want_word(&r->c, "of") ||
+      !want_value(r, &s->value))
+    return false;
   if (!scan_want_word(&r->c, "steps") || !want_number(r, &m->row_step) || !want_number(r, &m->row_deep)) return false;
   if (!scan_want_word(&r->c, "and") || !want_value(r, &s->other_side)) return false;
   if (!scan_want_word(&r->c, "steps") || !want_number(r, &m->lane_step) || !want_number(r, &m->lane_deep)) return false;
@@ -373,7 +384,8 @@ static bool want_over(LoopReader *r, LoopStmt *s, uint32_t most, const char *wha
   do {
     LoopOver one;
     if (over.len == most) return scan_fail(&r->c, D_E913, "%s at most %u loops", what, most);
-    if (!want_var(r, &one.var) || !scan_want(&r->c, '<') || !want_expr(r, true, READ_EXTENT_NESTING, &one.extent)) return false;
+    if (!want_var(r, &one.var) || !scan_want(&r->c, '<') || !want_expr(r, true, READ_EXTENT_NESTING, &one.extent))
+      return false;
     one.extent = extent_normal(r->p->tasks->exprs, one.extent);
     vec_push(arena_of(r), over, one);
   } while (scan_take(&r->c, ','));
@@ -383,13 +395,17 @@ static bool want_over(LoopReader *r, LoopStmt *s, uint32_t most, const char *wha
 
 static bool line_product(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_PRODUCT);
-  bool well = want_place_name(r, &s->place) && want_list(r, false, &s->n_at, &s->at) && scan_want(&r->c, '=') && want_value(r, &s->value);
-  return stmt_open(r, s, well && scan_want_word(&r->c, "over") && want_over(r, s, PRODUCT_LOOPS, "a product has") && want_block(r));
+  bool well = want_place_name(r, &s->place) && want_list(r, false, &s->n_at, &s->at) && scan_want(&r->c, '=') &&
+      want_value(r, &s->value);
+  return stmt_open(
+      r, s, well && scan_want_word(&r->c, "over") && want_over(r, s, PRODUCT_LOOPS, "a product has") && want_block(r));
 }
 
 static bool line_call(LoopReader *r) {
   LoopStmt *s = stmt_begin(r, LOOP_CALL);
-  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at) || !scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at) || !scan_want(&r->c, '=') ||
+      !want_value(r, &s->value))
+    return false;
   if (scan_take_word(&r->c, "over") && !want_over(r, s, EXTERN_LABELS, "a C function is over")) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
@@ -415,7 +431,8 @@ static bool line_close(LoopReader *r) {
     r->open.len--;
     return scan_want_end(&r->c, NULL);
   }
-  if ((b->stmt->kind != LOOP_IF && b->stmt->kind != LOOP_PRODUCT) || b->other) return scan_fail(&r->c, D_E909, "there is no `if` for this `else`");
+  if ((b->stmt->kind != LOOP_IF && b->stmt->kind != LOOP_PRODUCT) || b->other)
+    return scan_fail(&r->c, D_E909, "there is no `if` for this `else`");
   b->other = true;
   return scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
 }
@@ -501,7 +518,8 @@ static bool read_line(LoopReader *r) {
     return scan_fail(c, D_E909, "`%s` does not stand %s", lines[i].word,
                      here == PROGRAM ? "outside of kernels" : here == KERNEL ? "in a kernel" : "in a block");
   }
-  return scan_fail(c, D_E902, "wanted a line that begins with %s", here == PROGRAM ? "kernel or site" : "for, let, a place or the like");
+  return scan_fail(c, D_E902, "wanted a line that begins with %s",
+      here == PROGRAM ? "kernel or site" : "for, let, a place or the like");
 }
 
 static bool read_header(LoopReader *r) {

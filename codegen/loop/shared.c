@@ -79,7 +79,9 @@ static Sum sum_label(const Shared *h, uint32_t var) {
 static int bits_of(const VarValue *v) {
   int n = 0;
   while (n < BITS_MOST && ((int64_t)1 << n) <= v->hi) n++;
-  return (v->kind == VALUE_BLOCK || (v->kind == VALUE_LOOP && !v->step)) && v->lo == 0 && v->hi == ((int64_t)1 << n) - 1 ? n : -1;
+  return (v->kind == VALUE_BLOCK || (v->kind == VALUE_LOOP && !v->step)) && v->lo == 0 && v->hi == ((int64_t)1 << n) - 1
+      ? n
+      : -1;
 }
 
 /* The same sum, with such variables split into bits. */
@@ -138,7 +140,9 @@ static bool sum_range(const Sum *s, int64_t *lo, int64_t *hi) {
   for (uint32_t i = 0; i < s->n && s->known; i++) {
     const Term *t = &s->term[i];
     int64_t a, b;
-    if (t->lo == INT64_MIN || t->hi == INT64_MAX || !mul_ok(t->by, t->by < 0 ? t->hi : t->lo, &a) || !mul_ok(t->by, t->by < 0 ? t->lo : t->hi, &b)) return false;
+    if (t->lo == INT64_MIN || t->hi == INT64_MAX || !mul_ok(t->by, t->by < 0 ? t->hi : t->lo, &a) ||
+        !mul_ok(t->by, t->by < 0 ? t->lo : t->hi, &b))
+      return false;
     if (!add_ok(*lo, a, lo) || !add_ok(*hi, b, hi)) return false;
   }
   return s->known;
@@ -183,7 +187,9 @@ static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
     }
     if (!next) return true;
     for (uint32_t i = 0; i < a->n; i++)
-      if (&a->term[i] != next && is_free(h, a->term[i].var) && (a->term[i].by == next->by || a->term[i].by == -next->by)) return false;
+      if (&a->term[i] != next && is_free(h, a->term[i].var) &&
+          (a->term[i].by == next->by || a->term[i].by == -next->by))
+        return false;
     least = next->by < 0 ? -next->by : next->by;
     if (least <= below) return false;
     bool ends = term_reach(next, term_find(b, next->var), &reach) && add_ok(below, reach, &below);
@@ -238,8 +244,12 @@ static bool digit_apart(const Touch *a, const Touch *b) {
 static void touch_add(Shared *h, Touch t) {
   for (uint32_t i = 0; i <= h->open.len && !h->said[t.place]; i++) {
     const Touch *u = i < h->open.len ? &h->open.at[i] : &t;
-    if (u->place != t.place || (!u->stores && !t.stores) || u->hi < t.lo || t.hi < u->lo || digit_apart(u, &t) || one_thread(h, u, &t)) continue;
-    check_fail(h->c, "two threads of a block may touch one element of %s, one of them to store, and no barrier is between", h->k->places.at[t.place].name->s);
+    if (u->place != t.place || (!u->stores && !t.stores) || u->hi < t.lo || t.hi < u->lo || digit_apart(u, &t) ||
+        one_thread(h, u, &t))
+      continue;
+    check_fail(h->c,
+        "two threads of a block may touch one element of %s, one of them to store, and no barrier is between",
+        h->k->places.at[t.place].name->s);
     h->said[t.place] = true;
   }
   vec_push(h->arena, h->open, t);
@@ -251,7 +261,8 @@ static void touch_add(Shared *h, Touch t) {
 static Sum sum_settled(const Shared *h, Sum s) {
   for (uint32_t i = 0; i < h->blocks.len && s.known; i++) {
     const VarValue *v = &h->value[h->blocks.at[i]];
-    if (v->lo == v->hi && !term_find(&s, h->blocks.at[i]) && s.n < TERMS) s.term[s.n++] = (Term){h->blocks.at[i], 0, v->lo, v->hi};
+    if (v->lo == v->hi && !term_find(&s, h->blocks.at[i]) && s.n < TERMS)
+      s.term[s.n++] = (Term){h->blocks.at[i], 0, v->lo, v->hi};
   }
   return s;
 }
@@ -300,7 +311,8 @@ static void side_touched(Shared *h, const Expr *e, int64_t points, int64_t step,
   for (uint32_t i = 0; i < t.at.n && x->small; i++) well &= t.at.term[i].by % wide == 0;
   well &= !x->small || t.at.rest % wide == 0;
   t.hi += (points - 1) * step + (deep - 1) * deep_step;
-  if (!well || t.hi >= x->dim[0]->i) check_fail(h->c, "a matrix does not lie in %s as a whole, or not the same for all threads of a warp", x->name->s);
+  if (!well || t.hi >= x->dim[0]->i)
+    check_fail(h->c, "a matrix does not lie in %s as a whole, or not the same for all threads of a warp", x->name->s);
   t.at.known = false;
   touch_add(h, t);
 }
@@ -382,7 +394,8 @@ static void body_walk(Shared *h, const LoopBody *b) {
     if (s->kind == LOOP_BARRIER) h->open.len = 0;
     if (s->kind == LOOP_INDEX) {
       Sum sum = sum_of(h, s->lo);
-      h->value[s->var] = sum.known ? (VarValue){.kind = VALUE_INDEX, .sum = sum} : (VarValue){VALUE_LOOP, .number = s->var, .lo = INT64_MIN, .hi = INT64_MAX};
+      h->value[s->var] = sum.known ? (VarValue){.kind = VALUE_INDEX, .sum = sum}
+                                   : (VarValue){VALUE_LOOP, .number = s->var, .lo = INT64_MIN, .hi = INT64_MAX};
     }
   }
 }
@@ -392,7 +405,8 @@ static void body_walk(Shared *h, const LoopBody *b) {
 static void bounds_walk(Shared *h, const LoopBody *b, const LoopBody *threads) {
   const LoopStmt *s = vec_last(*b);
   bool block = s->bind == BIND_BLOCK;
-  h->value[s->var] = block ? (VarValue){VALUE_BLOCK, .number = s->var, .hi = s->hi->i - 1} : (VarValue){VALUE_SAME, .number = h->next++, .lo = INT64_MIN, .hi = INT64_MAX};
+  h->value[s->var] = block ? (VarValue){VALUE_BLOCK, .number = s->var, .hi = s->hi->i - 1}
+                           : (VarValue){VALUE_SAME, .number = h->next++, .lo = INT64_MIN, .hi = INT64_MAX};
   if (block) vec_push(h->arena, h->blocks, s->var);
   if (&s->body != threads) bounds_walk(h, &s->body, threads);
 }

@@ -19,7 +19,9 @@ static bool buffers_same(const TaskGraph *t, uint32_t a, uint32_t b) {
 }
 
 static bool places_same(const TaskGraph *t, const LoopPlace *a, const LoopPlace *b) {
-  if (a->space != b->space || a->dtype != b->dtype || a->rank != b->rank || a->written != b->written || a->small != b->small) return false;
+  if (a->space != b->space || a->dtype != b->dtype || a->rank != b->rank || a->written != b->written ||
+      a->small != b->small)
+    return false;
   if (!expr_lists_same(a->dim, b->dim, a->rank) || !a->axes != !b->axes) return false;
   for (uint32_t k = 0; a->axes && k < a->rank; k++)
     if (a->axes[k] != b->axes[k]) return false;
@@ -37,7 +39,9 @@ static bool aliases_same(const LoopKernel *a, const LoopKernel *b) {
   return true;
 }
 
-static bool matrices_same(const LoopMatrix *a, const LoopMatrix *b) { return a == b || (a && b && memcmp(a, b, sizeof *a) == 0); }
+static bool matrices_same(const LoopMatrix *a, const LoopMatrix *b) {
+  return a == b || (a && b && memcmp(a, b, sizeof *a) == 0);
+}
 
 static bool overs_same(const LoopStmt *a, const LoopStmt *b) {
   if (a->n_over != b->n_over) return false;
@@ -51,16 +55,21 @@ static bool bodies_same(const LoopBody *a, const LoopBody *b) {
   if (a->len != b->len) return false;
   for (uint32_t i = 0; i < a->len; i++) {
     const LoopStmt *x = a->at[i], *y = b->at[i];
-    if (x->kind != y->kind || x->bind != y->bind || x->axis != y->axis || x->var != y->var || x->lo != y->lo || x->hi != y->hi || x->step != y->step || x->beside != y->beside || x->wide != y->wide || x->polled != y->polled ||
-        x->cond != y->cond || x->maybe != y->maybe || x->place != y->place || x->op != y->op || x->n_at != y->n_at || x->value != y->value || x->other_side != y->other_side || !matrices_same(x->matrix, y->matrix) || !expr_lists_same(x->at, y->at, x->n_at) ||
-        !overs_same(x, y) || !bodies_same(&x->body, &y->body) || !bodies_same(&x->other, &y->other))
+    if (x->kind != y->kind || x->bind != y->bind || x->axis != y->axis || x->var != y->var || x->lo != y->lo ||
+        x->hi != y->hi || x->step != y->step || x->beside != y->beside || x->wide != y->wide ||
+        x->polled != y->polled || x->cond != y->cond || x->maybe != y->maybe || x->place != y->place ||
+        x->op != y->op || x->n_at != y->n_at || x->value != y->value || x->other_side != y->other_side ||
+        !matrices_same(x->matrix, y->matrix) || !expr_lists_same(x->at, y->at, x->n_at) || !overs_same(x, y) ||
+        !bodies_same(&x->body, &y->body) || !bodies_same(&x->other, &y->other))
       return false;
   }
   return true;
 }
 
 static bool kernels_same(const TaskGraph *t, const LoopKernel *a, const LoopKernel *b) {
-  if (a->dense != b->dense || a->places.len != b->places.len || a->var.len != b->var.len || !bodies_same(&a->body, &b->body)) return false;
+  if (a->dense != b->dense || a->places.len != b->places.len || a->var.len != b->var.len ||
+      !bodies_same(&a->body, &b->body))
+    return false;
   for (uint32_t i = 0; i < a->places.len; i++)
     if (!places_same(t, &a->places.at[i], &b->places.at[i])) return false;
   return aliases_same(a, b);
@@ -108,7 +117,9 @@ static const Expr *op_numbered(void *env, Exprs *x, const Expr *e) {
   return expr_op(x, OP_WITHIN, COUNT(arg), arg);
 }
 
-static const Expr *numbered(void *env, const Expr *e) { return expr_map_ops(((Numbered *)env)->x, e, op_numbered, env); }
+static const Expr *numbered(void *env, const Expr *e) {
+  return expr_map_ops(((Numbered *)env)->x, e, op_numbered, env);
+}
 
 static LoopBody body_copy(Arena *a, const LoopBody *b) {
   LoopBody made = {0};

@@ -55,7 +55,9 @@ static Ends at_most(const Bound *b, const Expr *x, const Expr *y) {
   return none;
 }
 
-static Ends less(const Bound *b, const Expr *x, const Expr *y) { return at_most(b, ex_add(b->s, x, ex_int(b->s, 1)), y); }
+static Ends less(const Bound *b, const Expr *x, const Expr *y) {
+  return at_most(b, ex_add(b->s, x, ex_int(b->s, 1)), y);
+}
 
 static Ends both(const Bound *b, Ends x, Ends y) {
   Sched *s = b->s;
@@ -93,7 +95,8 @@ static Ends ends_of(const Bound *b, const Expr *c) {
 static const Expr *compared(const Bound *b, Ends x, bool *all) {
   Exprs *p = b->s->x;
   const Expr *label = expr_label(p, b->label), *made = NULL;
-  const Expr *said[2] = {x.from ? expr_op2(p, OP_LE, x.from, label) : NULL, x.to ? expr_op2(p, OP_LT, label, x.to) : NULL};
+  const Expr *said[2] = {
+      x.from ? expr_op2(p, OP_LE, x.from, label) : NULL, x.to ? expr_op2(p, OP_LT, label, x.to) : NULL};
   for (int k = 0; k < 2; k++) {
     if (!said[k]) continue;
     if (where_bounds(said[k], b->n_label, (uint32_t)b->label)) made = expr_and(p, made, said[k]);

@@ -29,7 +29,9 @@ const TaskBuffer *buffer_seen(const Sched *s, uint32_t memory) {
   return memory < VIEWS ? &s->t->buffers.at[memory] : &s->views.at[memory - VIEWS].shape;
 }
 
-const uint32_t *buffer_axes(const Sched *s, uint32_t memory) { return memory < VIEWS ? NULL : s->views.at[memory - VIEWS].axes; }
+const uint32_t *buffer_axes(const Sched *s, uint32_t memory) {
+  return memory < VIEWS ? NULL : s->views.at[memory - VIEWS].axes;
+}
 
 uint32_t place_of_buffer(Sched *s, uint32_t memory, bool written) {
   uint32_t *at = memory < VIEWS ? &s->of_buffer[memory] : &s->views.at[memory - VIEWS].place;
@@ -70,7 +72,10 @@ static void buffers_more(Sched *s) {
 }
 
 uint32_t buffer_shared(Sched *s, const char *name, DType t, uint32_t rank, const Expr *const *dim) {
-  TaskBuffer b = {.id = s->t->buffers.len, .space = BUF_WORK, .name = str_of(s->t->strings, name, strlen(name)), .place = s->task->place};
+  TaskBuffer b = {.id = s->t->buffers.len,
+      .space = BUF_WORK,
+      .name = str_of(s->t->strings, name, strlen(name)),
+      .place = s->task->place};
   b.dtype = t, b.rank = rank, b.dim = arena_copy(s->arena, dim, rank * sizeof *dim);
   b.first = b.last = s->task->step;
   vec_push(s->arena, s->t->buffers, b);
@@ -174,7 +179,8 @@ LoopStmt *library_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const
 }
 
 uint32_t place_block(Sched *s, const char *name, DType t, int64_t n) {
-  LoopPlace p = {.space = SPACE_SHARED, .name = c_scope_name(&s->names, NULL, name), .dtype = t, .rank = 1, .written = true};
+  LoopPlace p = {
+      .space = SPACE_SHARED, .name = c_scope_name(&s->names, NULL, name), .dtype = t, .rank = 1, .written = true};
   const Expr *dim = ex_int(s, n);
   p.dim = arena_copy(s->arena, &dim, sizeof dim);
   vec_push(s->arena, s->k->places, p);
@@ -190,7 +196,8 @@ LoopStmt *fetch_add(Sched *s, const Expr *read) {
   return st;
 }
 
-LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes) {
+LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from,
+    const Expr *count, uint32_t axes) {
   LoopStmt *st = store_add(s, place, n_at, at, from);
   st->kind = LOOP_STREAM;
   st->step = axes;

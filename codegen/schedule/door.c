@@ -70,10 +70,12 @@ static const Expr *leaf_parts(void *env, Exprs *x, const Expr *leaf) {
 /* Reports a long reduction that is split into parts (task/passes/split.c). */
 static void parts_tell(Sched *s, const TaskStage *st) {
   Parts d = {st, -1};
-  if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !st->sum->n_out || !st->sum->n_red) return;
+  if (st->buffer < 0 || buffer_seen(s, (uint32_t)st->buffer)->space != BUF_WORK || !st->sum->n_out || !st->sum->n_red)
+    return;
   expr_map(s->x, st->sum->body, leaf_parts, &d);
   if (st->sum->where) expr_map(s->x, st->sum->where, leaf_parts, &d);
-  if (d.label >= 0) how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
+  if (d.label >= 0)
+    how_add(s, NULL, "parts of %lld %s for threads", (long long)st->bound[d.label]->i, how_label(st, d.label));
 }
 
 /* Computes the stage by one call of a C function. */

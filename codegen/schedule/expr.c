@@ -49,7 +49,8 @@ static bool index_reach(const TaskStage *st, const Expr *e, uint32_t depth, int6
 /* Whether that can be proved, for symbolic sizes and for turns. */
 static bool index_is_proved(const Sched *s, const TaskStage *st, const Expr *index, const Expr *size) {
   Exprs *x = s->x;
-  Facts facts = {.label = st->bound, .n_label = st->sum->n_out + st->sum->n_red, .turn = s->turns.at, .n_turn = s->turns.len};
+  Facts facts = {
+      .label = st->bound, .n_label = st->sum->n_out + st->sum->n_red, .turn = s->turns.at, .n_turn = s->turns.len};
   if (index->dtype != DT_I64 || (index->has | size->has) & HAS_READ) return false;
   const Expr *low = expr_op2(x, OP_LE, expr_int(x, DT_I64, 0), index), *high = expr_op2(x, OP_LT, index, size);
   const Expr *goal = expr_and(x, low, high); /* NULL: always */
@@ -97,7 +98,8 @@ bool ex_is_multiple(const Expr *e, uint32_t along, int64_t n) {
   if (e->kind == EX_INT) return e->i % n == 0;
   if (e->kind == EX_LABEL) return (uint32_t)e->i == along;
   if (e->kind != EX_OP || e->dtype != DT_I64) return false;
-  if (e->op == OP_ADD || e->op == OP_SUB) return ex_is_multiple(e->arg[0], along, n) && ex_is_multiple(e->arg[1], along, n);
+  if (e->op == OP_ADD || e->op == OP_SUB)
+    return ex_is_multiple(e->arg[0], along, n) && ex_is_multiple(e->arg[1], along, n);
   if (e->op != OP_MUL || ex_has_label(e, along)) return false;
   return ex_is_multiple(e->arg[0], along, n) || ex_is_multiple(e->arg[1], along, n);
 }
@@ -223,7 +225,8 @@ static const Expr *op_make(Sched *s, const Expr *e, const Expr *const *arg) {
   if (same && (e->op == OP_EQ || e->op == OP_LE || e->op == OP_GE)) return expr_bool(s->x, true);
   if (same && (e->op == OP_NE || e->op == OP_LT || e->op == OP_GT)) return expr_bool(s->x, false);
   if (e->op == OP_SELECT && arg[0]->kind == EX_INT) return arg[0]->i ? arg[1] : arg[2];
-  if ((e->op == OP_AND || e->op == OP_OR) && arg[0]->kind == EX_INT) return (e->op == OP_AND) == (arg[0]->i != 0) ? arg[1] : arg[0];
+  if ((e->op == OP_AND || e->op == OP_OR) && arg[0]->kind == EX_INT)
+    return (e->op == OP_AND) == (arg[0]->i != 0) ? arg[1] : arg[0];
   return expr_op_like(s->x, e, arg);
 }
 
@@ -304,7 +307,8 @@ static void name_shared(Sharing *h) {
     if (!is_work(h, p->e)) continue;
     const Expr *value = rebuild(h, p->e);
     uint32_t place = place_own(s, NULL, "v", (DType)p->e->dtype, 0, NULL);
-    bool ahead = safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner) && !hangs_inside(h, p->e);
+    bool ahead =
+        safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner) && !hangs_inside(h, p->e);
     p->inside = !ahead;
     if (ahead) let_before_last(s, s->outside, place, value);
     else let_add(s, place, value);

@@ -68,14 +68,16 @@ static TaskStage mask_stage(Masks *m, const TaskStage *st, const Expr *hard) {
   EinSum *sum = NEW(s->arena, EinSum);
   *sum = (EinSum){.n_out = n + 1, .n_slot = st->sum->n_slot, .reducer = RED_NONE, .acc = DT_BOOL, .dtype = DT_BOOL};
   sum->body = expr_relabel(s->x, hard, red + 1, to);
-  TaskStage made = {.name = str_of(s->t->strings, "mask", 4), .place = st->place, .bound = bound, .label = label, .buffer = -1};
+  TaskStage made = {
+      .name = str_of(s->t->strings, "mask", 4), .place = st->place, .bound = bound, .label = label, .buffer = -1};
   made.slot = slots_of(s, sum, st->slot);
   made.sum = sum;
   return made;
 }
 
 static bool is_same(const TaskStage *a, const TaskStage *b) {
-  if (a->sum->body != b->sum->body || a->sum->n_slot != b->sum->n_slot || a->bound[a->sum->n_out - 1] != b->bound[b->sum->n_out - 1])
+  if (a->sum->body != b->sum->body || a->sum->n_slot != b->sum->n_slot ||
+      a->bound[a->sum->n_out - 1] != b->bound[b->sum->n_out - 1])
     return false;
   for (uint32_t k = 0; k < a->sum->n_slot; k++)
     if (a->slot[k].index != b->slot[k].index) return false;
@@ -151,7 +153,8 @@ static const Expr *over_read(Masks *m, const EinSum *sum, const Expr *cond, cons
 static bool asked_by(Masks *m, const Masked *to, uint32_t i, uint32_t j, const Expr **where) {
   const TaskStage *st = &m->k->stages.at[j];
   const EinSum *sum = st->sum;
-  const Expr *cond = sum->reducer == RED_NONE ? to[j].domain : to[j].range, *top[3] = {sum->body, sum->where, sum->domain};
+  const Expr *cond = sum->reducer == RED_NONE ? to[j].domain : to[j].range,
+             *top[3] = {sum->body, sum->where, sum->domain};
   const Expr **read = NEW_ARRAY(m->s->arena, const Expr *, sum->n_slot + 1);
   expr_slot_reads(m->s->arena, 3, top, read);
   for (uint32_t a = 0; a < sum->n_slot; a++) {
@@ -169,8 +172,10 @@ static void domain_find(Masks *m, Masked *to, uint32_t i) {
   const EinSum *sum = st->sum;
   const Expr *where = NULL;
   double points = 1;
-  for (uint32_t l = sum->n_out; l < sum->n_out + sum->n_red; l++) points *= (double)task_size_guess(m->s->t, st->bound[l]);
-  if (st->buffer >= 0 || to[i].domain || sum->n_out == m->k->n_outer || (sum->n_red && points < (double)DEEP_ENOUGH)) return;
+  for (uint32_t l = sum->n_out; l < sum->n_out + sum->n_red; l++)
+    points *= (double)task_size_guess(m->s->t, st->bound[l]);
+  if (st->buffer >= 0 || to[i].domain || sum->n_out == m->k->n_outer || (sum->n_red && points < (double)DEEP_ENOUGH))
+    return;
   for (uint32_t j = i + 1; j < m->k->stages.len; j++)
     if (!asked_by(m, to, i, j, &where)) return;
   to[i].domain = where;
@@ -195,7 +200,8 @@ static TaskStage stage_masked(Masks *m, const TaskStage *st, const Masked *to) {
   EinSum *sum = NEW(s->arena, EinSum);
   TaskSlot *slot = NEW_ARRAY(s->arena, TaskSlot, st->sum->n_slot + 1);
   *sum = *st->sum;
-  for (uint32_t k = 0; k < sum->n_slot; k++) slot[k] = (TaskSlot){st->slot[k].kept, st->slot[k].index + (st->slot[k].kept ? m->made.len : 0)};
+  for (uint32_t k = 0; k < sum->n_slot; k++)
+    slot[k] = (TaskSlot){st->slot[k].kept, st->slot[k].index + (st->slot[k].kept ? m->made.len : 0)};
   if (to->hard) {
     const Expr *holds = to->mask == NOWHERE ? to->hard : mask_read(m, sum);
     sum->body = expr_select(s->x, holds, sum->body, red_identity(s, sum));
@@ -223,6 +229,7 @@ const Task *mask_task(Sched *s, const Task *k, uint32_t rows) {
   *made = *k;
   made->stages.at = NULL, made->stages.len = 0, made->stages.cap = 0;
   for (uint32_t i = 0; i < m.made.len; i++) vec_push(s->arena, made->stages, m.made.at[i]);
-  for (uint32_t i = 0; i < k->stages.len; i++) vec_push(s->arena, made->stages, stage_masked(&m, &k->stages.at[i], &to[i]));
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    vec_push(s->arena, made->stages, stage_masked(&m, &k->stages.at[i], &to[i]));
   return made;
 }

@@ -70,7 +70,8 @@ static bool is_partial(const TaskStage *st, uint32_t label, const Expr *dim) {
 }
 
 /* Whether axes k and k + 1 are indexed by the two labels, the second one whole. */
-static bool is_pair(const Merge *m, const TaskStage *st, Pair p, uint32_t index, uint32_t n, const Expr *const *at, uint32_t k) {
+static bool is_pair(
+    const Merge *m, const TaskStage *st, Pair p, uint32_t index, uint32_t n, const Expr *const *at, uint32_t k) {
   const TaskBuffer *b = buffer_seen(m->s, index);
   return k + 1 < n && is_label(at[k], p.a) && is_label(at[k + 1], p.b) && b->dim[k + 1] == st->bound[p.b] &&
          !is_partial(st, p.a, b->dim[k]);
@@ -154,7 +155,8 @@ static bool is_ordered(Reducer r) { return r == RED_ARGMAX || r == RED_ARGMIN ||
 static void pair_look(Merge *m, Pair p) {
   const EinSum *sum = stage_at(m, p.stage)->sum;
   int kind = kind_of(m, p.stage, p.a);
-  m->ok &= p.a != p.b && kind == kind_of(m, p.stage, p.b) && store_is_pair(m, p) && (kind < 2 || p.b == p.a + 1 || !is_ordered(sum->reducer));
+  m->ok &= p.a != p.b && kind == kind_of(m, p.stage, p.b) && store_is_pair(m, p) &&
+      (kind < 2 || p.b == p.a + 1 || !is_ordered(sum->reducer));
   if (kind == 0)
     for (uint32_t i = 0; i < m->k->stages.len && m->ok; i++) propose(m, i, p.a, p.b);
   Look l = {m, p};
@@ -250,7 +252,8 @@ static const Expr *leaf_joined(void *env, Exprs *x, const Expr *leaf) {
   return expr_read(x, (DType)leaf->dtype, leaf->i, n, arg);
 }
 
-static void store_change(Merge *m, const Expr **(*change)(Merge *m, uint32_t *n, const Expr *const *at, uint32_t *index)) {
+static void store_change(
+    Merge *m, const Expr **(*change)(Merge *m, uint32_t *n, const Expr *const *at, uint32_t *index)) {
   TaskStage *st = stage_at(m, m->stage);
   if (st->buffer < 0) return;
   uint32_t n = st->n_at, index = (uint32_t)st->buffer;
@@ -270,7 +273,8 @@ static void stage_join(Merge *m, uint32_t stage) {
     Pair p = m->pairs.at[i];
     if (p.stage != stage) continue;
     st->bound[p.a] = extent_normal(s->x, ex_mul(s, st->bound[p.a], st->bound[p.b]));
-    if (st->label[p.a] && st->label[p.b]) st->label[p.a] = strings_printf(s->t->strings, "%s_%s", st->label[p.a]->s, st->label[p.b]->s);
+    if (st->label[p.a] && st->label[p.b])
+      st->label[p.a] = strings_printf(s->t->strings, "%s_%s", st->label[p.a]->s, st->label[p.b]->s);
     to[p.b] = ex_int(s, 0);
   }
   labels_renumber(m, sum, to);
@@ -282,7 +286,8 @@ static bool pair_join(Merge *m, Pair p) {
   for (uint32_t i = 0; i < m->pairs.len && m->ok; i++) pair_look(m, m->pairs.at[i]);
   if (!m->ok) return false;
   uint32_t outer = 0;
-  for (uint32_t i = 0; i < m->pairs.len; i++) outer += m->pairs.at[i].stage == 0 && kind_of(m, 0, m->pairs.at[i].a) == 0;
+  for (uint32_t i = 0; i < m->pairs.len; i++)
+    outer += m->pairs.at[i].stage == 0 && kind_of(m, 0, m->pairs.at[i].a) == 0;
   for (uint32_t i = 0; i < m->k->stages.len; i++)
     for (uint32_t j = 0; j < m->pairs.len; j++)
       if (m->pairs.at[j].stage == i) {

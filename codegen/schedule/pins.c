@@ -6,7 +6,8 @@ static bool pin_is(Env *e, const Expr *cond, uint32_t label, bool first, const E
   if (cond->op != OP_EQ || cond->arg[0]->dtype != DT_I64) return false;
   for (uint32_t k = 0; k < 2; k++) {
     const Expr *is = cond->arg[k], *other = cond->arg[1 - k];
-    if (is->kind != EX_LABEL || is->i != label || ex_has_label(other, label) || !(first || ex_is_safe(e, other))) continue;
+    if (is->kind != EX_LABEL || is->i != label || ex_has_label(other, label) || !(first || ex_is_safe(e, other)))
+      continue;
     *to = other;
     return true;
   }

@@ -116,7 +116,8 @@ LoopStmt *library_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const
 /* An array shared by a device's block, declared here. */
 uint32_t place_block(Sched *s, const char *name, DType t, int64_t n);
 LoopStmt *fetch_add(Sched *s, const Expr *read); /* read: the element to prefetch */
-LoopStmt *stream_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes);
+LoopStmt *stream_add(
+    Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, const Expr *count, uint32_t axes);
 /* On a device: wide_load_add loads `count` neighbours from the position of the read into an array of registers, and
  * returns it; wide_store_add stores such an array to a buffer. */
 uint32_t wide_load_add(Sched *s, const Expr *first, int64_t count);
@@ -178,7 +179,9 @@ typedef struct StagePlan {
   uint32_t *red;             /* reduced labels, outermost first */
 } StagePlan;
 StagePlan stage_plan(Sched *s, const TaskStage *stage);
-static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label) { return p->move[access * p->n_label + label]; }
+static inline Move plan_move(const StagePlan *p, uint32_t access, uint32_t label) {
+  return p->move[access * p->n_label + label];
+}
 double plan_score(const StagePlan *p, uint32_t label); /* its score as the innermost loop */
 double plan_bytes(const Sched *s, const StagePlan *p, uint32_t read); /* total bytes that the read touches */
 /* Cache sizes. Data that fits the second-level cache is best read as one stream, in order; larger data arrives faster
@@ -197,8 +200,8 @@ int64_t tile_vectors(const Sched *s);          /* how many such registers it has
 const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
                          const Expr **hi);
 /* The same for conjuncts that bound it only by data (start[n] <= z), which are read here. */
-const Expr *where_narrow_data(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
-                              const Expr **hi);
+const Expr *where_narrow_data(
+    Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo, const Expr **hi);
 /* A label from first to last, both included; other labels have a value. */
 enum { REACHES_MOST = 3 };
 typedef struct Reach { uint32_t label; const Expr *first, *last; } Reach;
@@ -329,7 +332,12 @@ bool tile_in_place(const Sched *s); /* whether some stage of the kernel reads wh
 int64_t fetch_points(int64_t n);
 /* Consecutive tiles of `rows` values of label u, with lanes along v. The current one begins at u0, and covers of the
  * last reduced label the points from lo to hi, at the current point of the others; NULL: all of them. */
-typedef struct FetchRows { const StagePlan *p; uint32_t u, v; int64_t rows; const Expr *u0, *when, *lo, *hi; } FetchRows;
+typedef struct FetchRows {
+  const StagePlan *p;
+  uint32_t u, v;
+  int64_t rows;
+  const Expr *u0, *when, *lo, *hi;
+} FetchRows;
 /* Prefetches what later tiles read by rows, if it pays; under the condition `when`, if that is not NULL. */
 bool rows_wanted(Sched *s, const FetchRows *f); /* whether there is anything to prefetch */
 void rows_fetch(Sched *s, const FetchRows *f, Env *e);

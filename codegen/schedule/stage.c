@@ -47,7 +47,8 @@ void walk_count(Sched *s, Walk *w, uint32_t n, const Expr *f) {
 
 void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
   uint32_t n = 0, most = w->bounds && w->n ? 1 : innermost == BIND_VECTOR && w->n > 1 ? w->n - 1 : w->n;
-  for (double values = 1; n < most && values < (double)CHUNKS_WANTED; n++) values *= (double)task_size_guess(s->t, w->extent[n]);
+  for (double values = 1; n < most && values < (double)CHUNKS_WANTED; n++)
+    values *= (double)task_size_guess(s->t, w->extent[n]);
   const Expr *all = extents_product(s, w, n), *inner = work;
   for (uint32_t k = n; k < w->n; k++) inner = ex_mul(s, inner, w->extent[k]);
   const Expr *total = ex_mul(s, all, inner);
@@ -68,7 +69,9 @@ void walk_chunks(Sched *s, Walk *w, const Expr *work, LoopBind innermost) {
     const Expr *lo = ex_mul(s, f, size), *hi = ex_min(s, all, ex_add(s, lo, size));
     uint32_t v = var_new(s, n == 1 ? w->name[0] : NULL, "f");
     LoopBind bind = n == w->n ? innermost : BIND_SEQ;
-    into(s, &for_add(s, v, first ? ex_max(s, first, lo) : lo, end ? ex_min(s, end, hi) : hi, 1, n == 1 ? bind : BIND_SEQ)->body);
+    into(s,
+        &for_add(s, v, first ? ex_max(s, first, lo) : lo, end ? ex_min(s, end, hi) : hi, 1, n == 1 ? bind : BIND_SEQ)
+             ->body);
     f = var_read(s, v);
   } else if (first) {
     into(s, &if_add(s, expr_and(s->x, expr_op2(s->x, OP_LE, first, f), expr_op2(s->x, OP_LT, f, end)))->body);
@@ -193,7 +196,8 @@ static const Expr *last_loop(Sched *s, const StagePlan *p, Env *e, const Expr *d
 
 /* Finds a conjunct `label == value` of a domain whose value is known before any of the labels that are walked over;
  * NULL: none. The first conjunct is tested wherever there is a point, so it may be read if there is one. */
-static const Expr *point_find(const StagePlan *p, Env *e, const Expr *c, bool first, uint32_t *which, const Expr **value) {
+static const Expr *point_find(
+    const StagePlan *p, Env *e, const Expr *c, bool first, uint32_t *which, const Expr **value) {
   if (c->kind != EX_OP || c->n != 2) return NULL;
   if (c->op == OP_AND) {
     const Expr *found = point_find(p, e, c->arg[0], first, which, value);
@@ -286,8 +290,8 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   bool made = scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads);
   bool tiles = !made && (pack_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, false));
   if (tiles && threads) work_of_tiles(s, st);
-  if (made || tiles || dot_loops(s, &p, e, threads) || short_loops(s, &p, e, threads) || square_loops(s, &p, e, threads) ||
-      stream_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, true)) {
+  if (made || tiles || dot_loops(s, &p, e, threads) || short_loops(s, &p, e, threads) ||
+      square_loops(s, &p, e, threads) || stream_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, true)) {
     into(s, was);
     return;
   }

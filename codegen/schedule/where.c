@@ -22,7 +22,8 @@ static bool lean(const Expr *e, int64_t label, Lean *of) {
     const Expr *by = e->arg[1]->kind == EX_INT ? e->arg[1] : e->arg[0];
     if (by->kind != EX_INT) return false;
     if (by == e->arg[0]) a = b;
-    return mul_ok(by->i < 0 ? a.most : a.least, by->i, &of->least) && mul_ok(by->i < 0 ? a.least : a.most, by->i, &of->most);
+    return mul_ok(by->i < 0 ? a.most : a.least, by->i, &of->least) &&
+        mul_ok(by->i < 0 ? a.least : a.most, by->i, &of->most);
   }
   case OP_IDIV:
     if (e->arg[1]->kind != EX_INT || e->arg[1]->i < 1) return false;
@@ -34,7 +35,8 @@ static bool lean(const Expr *e, int64_t label, Lean *of) {
 /* The same for a - b; false: unknown. */
 static bool lean_between(const Expr *a, const Expr *b, int64_t label, Lean *of) {
   Lean x, y;
-  return lean(a, label, &x) && lean(b, label, &y) && sub_ok(x.least, y.most, &of->least) && sub_ok(x.most, y.least, &of->most);
+  return lean(a, label, &x) && lean(b, label, &y) && sub_ok(x.least, y.most, &of->least) &&
+      sub_ok(x.most, y.least, &of->most);
 }
 
 /* Whether a - b only rises, or only falls, with each label, by bounded constant steps, and reads nothing: no value of
@@ -43,7 +45,8 @@ static bool is_monotone(const Expr *a, const Expr *b, uint32_t n_label) {
   Lean x;
   if (a->dtype != DT_I64 || (a->has | b->has) & HAS_READ) return false;
   for (uint32_t l = 0; l < n_label; l++)
-    if (!lean_between(a, b, l, &x) || x.most > INT32_MAX || x.least < INT32_MIN || (x.least < 0 && x.most > 0)) return false;
+    if (!lean_between(a, b, l, &x) || x.most > INT32_MAX || x.least < INT32_MIN || (x.least < 0 && x.most > 0))
+      return false;
   return true;
 }
 
@@ -84,7 +87,8 @@ static bool is_comparison(const Expr *c, uint32_t n_label) {
 
 bool where_bounds(const Expr *c, uint32_t n_label, uint32_t label) {
   int64_t x, y;
-  if (c->kind == EX_OP && c->op == OP_AND) return where_bounds(c->arg[0], n_label, label) && where_bounds(c->arg[1], n_label, label);
+  if (c->kind == EX_OP && c->op == OP_AND)
+    return where_bounds(c->arg[0], n_label, label) && where_bounds(c->arg[1], n_label, label);
   if (!is_comparison(c, n_label)) return false;
   return ex_slope(c->arg[0], label, &x) && ex_slope(c->arg[1], label, &y) && (x - y == 1 || x - y == -1);
 }
@@ -99,7 +103,9 @@ static bool is_known_ahead(const Narrow *n, const Expr *e) {
   return true;
 }
 
-static bool is_ahead(const Narrow *n, const Expr *e) { return e->dtype == DT_I64 && e->has & HAS_READ && is_known_ahead(n, e); }
+static bool is_ahead(const Narrow *n, const Expr *e) {
+  return e->dtype == DT_I64 && e->has & HAS_READ && is_known_ahead(n, e);
+}
 
 static const Expr *bound_let(Narrow *n, const Expr *value) {
   uint32_t v = place_own(n->e->s, NULL, "bound", DT_I64, 0, NULL);
@@ -110,7 +116,8 @@ static const Expr *bound_let(Narrow *n, const Expr *value) {
 /* Its value, minus `rest`, clamped to `by` times the label's extent: beyond that it makes no difference. */
 static const Expr *clamped(Narrow *n, const Expr *e, int64_t by, const Expr *rest) {
   Sched *s = n->e->s;
-  const Expr *value = ex_shared(s, ex_of(n->e, e)), *end = ex_add(s, rest, ex_mul(s, ex_int(s, by), n->e->stage->bound[n->label]));
+  const Expr *value = ex_shared(s, ex_of(n->e, e)),
+             *end = ex_add(s, rest, ex_mul(s, ex_int(s, by), n->e->stage->bound[n->label]));
   return bound_let(n, ex_sub(s, ex_min(s, ex_max(s, value, ex_sub(s, rest, ex_int(s, 1))), end), rest));
 }
 
@@ -172,7 +179,8 @@ typedef struct Apart {
 } Apart;
 
 static bool apart_sides(const Narrow *n, const Expr *difference, const Expr *number, Apart *a) {
-  if (difference->kind != EX_OP || difference->op != OP_SUB || number->kind != EX_INT || !has_small_numbers(number)) return false;
+  if (difference->kind != EX_OP || difference->op != OP_SUB || number->kind != EX_INT || !has_small_numbers(number))
+    return false;
   a->turned = goes_with_label(n, difference->arg[0]) != 1;
   a->label = difference->arg[a->turned], a->data = difference->arg[!a->turned], a->number = number;
   return goes_with_label(n, a->label) == 1 && is_ahead(n, a->data);
@@ -197,7 +205,8 @@ static void half_take(Narrow *n, const Expr *from, int64_t less, bool others) {
   /* end: the last one, for `from` below 0. */
   const Expr *end = expr_op2(s->x, OP_ADD, from, expr_int(s->x, DT_I64, INT64_MAX - less));
   const Expr *early = expr_op2(s->x, OP_LT, from, zero);
-  const Expr *begin = ex_min(s, ex_max(s, from, zero), size), *stop = ex_add(s, ex_min(s, ex_max(s, end, ex_int(s, -1)), ex_sub(s, size, ex_int(s, 1))), ex_int(s, 1));
+  const Expr *begin = ex_min(s, ex_max(s, from, zero), size),
+             *stop = ex_add(s, ex_min(s, ex_max(s, end, ex_int(s, -1)), ex_sub(s, size, ex_int(s, 1))), ex_int(s, 1));
   const Expr *lo = others ? expr_select(s->x, early, stop, zero) : begin;
   const Expr *hi = others ? expr_select(s->x, early, size, begin) : expr_select(s->x, early, stop, size);
   n->lo = ex_max(s, n->lo, bound_let(n, lo));
@@ -212,7 +221,8 @@ static bool apart_take(Narrow *n, const Expr *c) {
   /* from `number` up to the maximum, or from the minimum up to it: the one that is at most half the circle */
   int64_t number = a.number->i;
   bool low = number <= 0 && (a.less || number < 0), others = low != a.less;
-  const Expr *first = expr_int(x, DT_I64, low ? INT64_MIN : number), *last = expr_int(x, DT_I64, low ? number - 1 : INT64_MAX);
+  const Expr *first = expr_int(x, DT_I64, low ? INT64_MIN : number),
+             *last = expr_int(x, DT_I64, low ? number - 1 : INT64_MAX);
   const Expr *data = expr_op2(x, OP_SUB, ex_shared(s, ex_of(n->e, a.data)), beside_label(n, a.label));
   const Expr *from = a.turned ? expr_op2(x, OP_SUB, data, last) : expr_op2(x, OP_ADD, data, first);
   half_take(n, bound_let(n, from), low ? -number : number, others);
@@ -224,7 +234,8 @@ static bool apart_take(Narrow *n, const Expr *c) {
 static bool gate_take(Narrow *n, const Expr *c) {
   Sched *s = n->e->s;
   if (!n->data || !is_known_ahead(n, c)) return false;
-  n->hi = ex_min(s, n->hi, bound_let(n, expr_select(s->x, ex_shared(s, ex_of(n->e, c)), n->e->stage->bound[n->label], ex_int(s, 0))));
+  n->hi = ex_min(s, n->hi,
+      bound_let(n, expr_select(s->x, ex_shared(s, ex_of(n->e, c)), n->e->stage->bound[n->label], ex_int(s, 0))));
   return true;
 }
 
@@ -306,7 +317,8 @@ static const Expr *box(Box *x, const Expr *cond) {
   Exprs *p = x->e->s->x;
   const Expr *made = NULL;
   if (cond->kind == EX_OP && cond->op == OP_AND) return expr_and(p, box(x, cond->arg[0]), box(x, cond->arg[1]));
-  if (cond->kind == EX_OP && (cond->op == OP_LT || cond->op == OP_LE)) made = corner(x, cond->arg[0], cond->arg[1], (Op)cond->op);
+  if (cond->kind == EX_OP && (cond->op == OP_LT || cond->op == OP_LE))
+    made = corner(x, cond->arg[0], cond->arg[1], (Op)cond->op);
   if (cond->kind == EX_OP && cond->op == OP_GT) made = corner(x, cond->arg[1], cond->arg[0], OP_LT);
   if (cond->kind == EX_OP && cond->op == OP_GE) made = corner(x, cond->arg[1], cond->arg[0], OP_LE);
   return made ? made : x->all ? expr_bool(p, false) : NULL;
@@ -359,7 +371,8 @@ static bool is_bound(Narrow *n, const StagePlan *p, const Expr *c) {
   if (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE) return false;
   Apart apart;
   if (apart_find(n, c, &apart)) return true;
-  return (goes_with_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) || (goes_with_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
+  return (goes_with_label(n, c->arg[0]) && is_ahead(n, c->arg[1])) ||
+      (goes_with_label(n, c->arg[1]) && is_ahead(n, c->arg[0]));
 }
 
 /* Whether each conjunct bounds the label, or is the same for all its points. */
@@ -407,7 +420,9 @@ bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label) {
   return p->n_red == 1 && !is_point(&n, p->stage->sum->where) && !where_is_walk(s, p, label) && ex_safe(&own);
 }
 
-bool where_is_range(const StagePlan *p, uint32_t label) { return where_bounds(p->stage->sum->where, p->n_label, label); }
+bool where_is_range(const StagePlan *p, uint32_t label) {
+  return where_bounds(p->stage->sum->where, p->n_label, label);
+}
 
 static const Expr *narrow_by(Narrow n, const Expr *cond, const Expr **lo, const Expr **hi) {
   if (!cond) return NULL;
@@ -422,7 +437,7 @@ const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t la
   return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, false}, cond, lo, hi);
 }
 
-const Expr *where_narrow_data(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
-                              const Expr **hi) {
+const Expr *where_narrow_data(
+    Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo, const Expr **hi) {
   return narrow_by((Narrow){e, label, n_label, bound, *lo, *hi, true}, cond, lo, hi);
 }

@@ -15,10 +15,12 @@ Algebra *algebra_new(Arena *a, Strings *t, Exprs *p) {
 
 static AlgNode *node_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, const AlgOperand *operand) {
   AlgNode *x = NEW(p->arena, AlgNode);
-  *x = (AlgNode){.kind = kind, .id = p->n_nodes++, .region = r, .n_operand = n, .operand = NEW_ARRAY(p->arena, AlgOperand, n + 1)};
+  *x = (AlgNode){
+      .kind = kind, .id = p->n_nodes++, .region = r, .n_operand = n, .operand = NEW_ARRAY(p->arena, AlgOperand, n + 1)};
   for (uint32_t i = 0; i < n; i++) {
     x->operand[i] = (AlgOperand){.node = operand[i].node, .wanted = operand[i].wanted};
-    if (operand[i].on) x->operand[i].on = arena_copy(p->arena, operand[i].on, operand[i].node->type.n_key * sizeof *operand[i].on);
+    if (operand[i].on)
+      x->operand[i].on = arena_copy(p->arena, operand[i].on, operand[i].node->type.n_key * sizeof *operand[i].on);
   }
   if (n) x->name = operand[0].node->name, x->place = operand[0].node->place;
   for (uint32_t k = 0; k < MESH_AXES; k++) x->at.on[k] = PLACE_ALL;
@@ -92,22 +94,23 @@ bool alg_join_place(const Algebra *p, const AlgNode *join, Placement *out) {
   return alg_join_meets(p, &x);
 }
 
-static AlgNode *kernel_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label,
-                           const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key) {
+static AlgNode *kernel_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, const AlgOperand *operand,
+    const EinSum *sum, const Str *label, const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key) {
   Arena *a = p->arena;
   uint32_t labels = sum->n_out + sum->n_red;
   AlgNode *x = node_new(p, r, kind, n, operand);
   x->sum = sum;
   x->label = arena_copy(a, label, labels * sizeof *label);
   x->range = arena_copy(a, range, labels * sizeof *range);
-  x->type = (Relation){.dtype = sum->acc, .places = is_arg(sum->reducer), .n_key = n_key, .rank = sum->n_out, .dim = x->range};
+  x->type = (Relation){
+      .dtype = sum->acc, .places = is_arg(sum->reducer), .n_key = n_key, .rank = sum->n_out, .dim = x->range};
   x->type.frontier = arena_copy(a, frontier, n_key * sizeof *frontier);
   x->type.key = arena_copy(a, key, n_key * sizeof *key);
   return x;
 }
 
-AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label, const RelDim *range,
-                  uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at) {
+AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label,
+    const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at) {
   AlgNode *x = kernel_new(p, r, ALG_JOIN, n, operand, sum, label, range, n_key, frontier, key);
   for (uint32_t i = 0; i < n; i++) x->type.holes |= operand[i].wanted && operand[i].node->type.holes;
   if (at) x->at = *at;
@@ -120,8 +123,9 @@ static uint64_t slot_itself(void *ctx, uint32_t slot) {
   return slot;
 }
 
-AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Expr *read, uint32_t n_label, const Str *label, const RelDim *range,
-                   uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at) {
+AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Expr *read, uint32_t n_label,
+    const Str *label, const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key,
+    const Placement *at) {
   const AlgNode *table = operand[read->i].node;
   DType t = table->type.dtype;
   EinSum *sum = NEW(p->arena, EinSum);
@@ -143,7 +147,8 @@ AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Ex
 
 /* Keys are reordered, or some are dropped: rewrites the expressions over them. */
 static RelDim dim_rekeyed(Algebra *p, RelDim d, uint32_t n, const Expr *const *to) {
-  return (RelDim){expr_normal(p->exprs, expr_relabel(p->exprs, d.low, n, to)), expr_normal(p->exprs, expr_relabel(p->exprs, d.high, n, to))};
+  return (RelDim){expr_normal(p->exprs, expr_relabel(p->exprs, d.low, n, to)),
+      expr_normal(p->exprs, expr_relabel(p->exprs, d.high, n, to))};
 }
 
 static const Expr **group_map(Algebra *p, const AlgNode *of, uint32_t n_group, const uint32_t *group) {
@@ -176,7 +181,8 @@ static void group_place(const Algebra *p, AlgNode *x, const AlgNode *of) {
   }
 }
 
-AlgNode *alg_aggregate(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, Reducer reducer, const Monoid *monoid) {
+AlgNode *alg_aggregate(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, Reducer reducer,
+    const Monoid *monoid) {
   AlgNode *x = unary_new(p, r, ALG_AGGREGATE, of);
   const Expr **to = group_map(p, of, n_group, group);
   RelDim *dim = NEW_ARRAY(p->arena, RelDim, of->type.rank + 1);
@@ -220,14 +226,17 @@ static const RelDim *dims_common(Algebra *p, const Relation *t, const RelDim *pi
     } else if (is_block_of(p, t, &block[d], &piece[d])) {
       dim[d] = block[d];
     } else {
-      dim[d].low = same_low ? piece[d].low : expr_normal(p->exprs, expr_op2(p->exprs, OP_MAX, piece[d].low, block[d].low));
-      dim[d].high = same_high ? piece[d].high : expr_normal(p->exprs, expr_op2(p->exprs, OP_MIN, piece[d].high, block[d].high));
+      dim[d].low =
+          same_low ? piece[d].low : expr_normal(p->exprs, expr_op2(p->exprs, OP_MAX, piece[d].low, block[d].low));
+      dim[d].high =
+          same_high ? piece[d].high : expr_normal(p->exprs, expr_op2(p->exprs, OP_MIN, piece[d].high, block[d].high));
     }
   }
   return dim;
 }
 
-AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const int64_t *frontier, const Str *key, const RelDim *piece) {
+AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const int64_t *frontier, const Str *key,
+    const RelDim *piece) {
   Arena *a = p->arena;
   AlgNode *x = unary_new(p, r, ALG_MAP, of);
   const Relation *t = &of->type;
@@ -258,8 +267,8 @@ static void rekey_place(const Algebra *p, AlgNode *x) {
   }
 }
 
-AlgNode *alg_rekey(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_key, const Expr *const *key, const int64_t *frontier, const Str *name,
-                   const RelDim *dim) {
+AlgNode *alg_rekey(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_key, const Expr *const *key,
+    const int64_t *frontier, const Str *name, const RelDim *dim) {
   Arena *a = p->arena;
   AlgNode *x = unary_new(p, r, ALG_MAP, of);
   x->rekey = arena_copy(a, key, n_key * sizeof *key);

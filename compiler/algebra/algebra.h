@@ -161,24 +161,29 @@ Algebra *algebra_new(Arena *a, Strings *t, Exprs *p);
  * that no holes are left says so in the node's type. A join's result is where `at` says (NULL: where alg_join_place
  * puts it, else a bug()). */
 AlgNode *alg_input(Algebra *p, Str name, const Relation *type, const Placement *at);
-AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label, const RelDim *range,
-                  uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at);
-AlgNode *alg_aggregate(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, Reducer reducer, const Monoid *monoid);
+AlgNode *alg_join(Algebra *p, AlgRegion *r, uint32_t n, const AlgOperand *operand, const EinSum *sum, const Str *label,
+    const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at);
+AlgNode *alg_aggregate(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, Reducer reducer,
+    const Monoid *monoid);
 /* dim: over the keys that stay */
 AlgNode *alg_concat(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_group, const uint32_t *group, const RelDim *dim);
-AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const int64_t *frontier, const Str *key, const RelDim *piece);
-AlgNode *alg_rekey(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_key, const Expr *const *key, const int64_t *frontier, const Str *name,
-                   const RelDim *dim);
+AlgNode *alg_tile(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_piece, const int64_t *frontier, const Str *key,
+    const RelDim *piece);
+AlgNode *alg_rekey(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n_key, const Expr *const *key,
+    const int64_t *frontier, const Str *name, const RelDim *dim);
 AlgNode *alg_transform(Algebra *p, AlgRegion *r, AlgNode *of, uint32_t n, const AlgFn *fn);
 AlgNode *alg_filter(Algebra *p, AlgRegion *r, AlgNode *of, const Expr *keep);
 AlgNode *alg_move(Algebra *p, AlgRegion *r, AlgNode *of, const Placement *to);
 /* read: of the table, by its slot, over the labels. Other slots occur in its indices; operands that do not occur are
  * left out. The table's `on` is ignored. */
-AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Expr *read, uint32_t n_label, const Str *label, const RelDim *range,
-                   uint32_t n_key, const int64_t *frontier, const Str *key, const Placement *at);
+AlgNode *alg_fetch(Algebra *p, AlgRegion *r, const AlgOperand *operand, const Expr *read, uint32_t n_label,
+    const Str *label, const RelDim *range, uint32_t n_key, const int64_t *frontier, const Str *key,
+    const Placement *at);
 static inline bool alg_has_kernel(const AlgNode *n) { return n->kind == ALG_JOIN || n->kind == ALG_FETCH; }
 static inline bool alg_moves(const AlgNode *n) { return n->kind == ALG_MOVE || n->kind == ALG_FETCH; }
-static inline bool alg_is_table(const AlgNode *n, uint32_t operand) { return n->kind == ALG_FETCH && operand + 1 == n->n_operand; }
+static inline bool alg_is_table(const AlgNode *n, uint32_t operand) {
+  return n->kind == ALG_FETCH && operand + 1 == n->n_operand;
+}
 static inline AlgNode *alg_table(const AlgNode *fetch) { return fetch->operand[fetch->n_operand - 1].node; }
 
 /* Whether each site that must have a tuple of the result has its operands. An operand that is cut along an axis must

@@ -64,7 +64,8 @@ enum { LOOKED_AT = 1 << 26 };
 
 static AskedTable table_of(Arena *a, const Relation *t, const Asked *q) {
   uint32_t n = (uint32_t)rel_keys(t);
-  int64_t key[REL_KEYS] = {0}, *low = NEW_ARRAY(a, int64_t, (size_t)n * t->rank + 1), *high = NEW_ARRAY(a, int64_t, (size_t)n * t->rank + 1);
+  int64_t key[REL_KEYS] = {0}, *low = NEW_ARRAY(a, int64_t, (size_t)n * t->rank + 1),
+          *high = NEW_ARRAY(a, int64_t, (size_t)n * t->rank + 1);
   size_t i = 0;
   do {
     rel_box(t, key, low + i * t->rank, high + i * t->rank);
@@ -84,7 +85,8 @@ AlgFetch *alg_fetch_begin(Arena *a, const Algebra *p, const AlgNode *n) {
   const AlgNode *table = alg_table(n);
   const Expr *read = n->sum->body;
   double sites = (double)mesh_sites(&p->mesh), keys = rel_keys(&n->type), tuples = rel_keys(&table->type);
-  bool few = keys * sites <= (double)LOOKED_AT && sites * tuples <= (double)LOOKED_AT && tuples <= (double)ALG_KEYS_TOLD;
+  bool few =
+      keys * sites <= (double)LOOKED_AT && sites * tuples <= (double)LOOKED_AT && tuples <= (double)ALG_KEYS_TOLD;
   if (!few || read->n >= ASKED_RANK) return NULL;
   AlgFetch *f = NEW(a, AlgFetch);
   *f = (AlgFetch){.p = p, .n = n};
@@ -102,7 +104,8 @@ static void here_find(const AlgFetch *f, const uint32_t *at, bool *here) {
 }
 
 /* Spreads the bytes in proportion to what can be requested. */
-static void bytes_spread(Arena *a, const AlgFetch *f, const int64_t *low, const int64_t *high, const bool *here, double bytes, double *by) {
+static void bytes_spread(
+    Arena *a, const AlgFetch *f, const int64_t *low, const int64_t *high, const bool *here, double bytes, double *by) {
   const AskedTable *t = &f->table;
   uint32_t rank = f->asked.rank;
   int64_t from[ASKED_RANK], to[ASKED_RANK];
@@ -110,7 +113,8 @@ static void bytes_spread(Arena *a, const AlgFetch *f, const int64_t *low, const 
   asked_box(&f->asked, low, high, t->extent, from, to);
   for (uint32_t i = 0; i < t->n; i++) {
     const int64_t *l = t->low + (size_t)i * rank, *h = t->high + (size_t)i * rank;
-    weight[i] = here[i] ? 0 : asked_common(&f->asked, true, from, to, l, h) * asked_common(&f->asked, false, from, to, l, h);
+    weight[i] =
+        here[i] ? 0 : asked_common(&f->asked, true, from, to, l, h) * asked_common(&f->asked, false, from, to, l, h);
     all += weight[i];
   }
   for (uint32_t i = 0; all > 0 && i < t->n; i++) by[i] += bytes * weight[i] / all;

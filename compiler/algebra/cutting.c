@@ -40,7 +40,8 @@ static Placement stored_at(const Mesh *m, const PlaceTensor *t, const Placement 
 
 Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *placing) {
   uint32_t vertices = places->part->vertices.len, tensors = places->tensors.len;
-  const uint32_t **d = NEW_ARRAY(a, const uint32_t *, vertices + 1), **home = NEW_ARRAY(a, const uint32_t *, tensors + 1),
+  const uint32_t **d = NEW_ARRAY(a, const uint32_t *, vertices + 1),
+                 **home = NEW_ARRAY(a, const uint32_t *, tensors + 1),
                  **stored = NEW_ARRAY(a, const uint32_t *, tensors + 1);
   Placement *at = NEW_ARRAY(a, Placement, tensors + 1);
   for (uint32_t i = 0; i < vertices; i++) {
@@ -60,7 +61,8 @@ Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *pl
 
 uint32_t ia_steps(const Cutting *c) {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < c->places->part->vertices.len; i++) n += c->places->part->vertices.at[i].node->kind == EIN_VERTEX ? STEPS : 0;
+  for (uint32_t i = 0; i < c->places->part->vertices.len; i++)
+    n += c->places->part->vertices.at[i].node->kind == EIN_VERTEX ? STEPS : 0;
   return n;
 }
 
@@ -73,14 +75,16 @@ static bool asks(const Cutting *c, uint32_t i) {
 }
 
 void ia_step_says(Arena *a, const Cutting *c, uint32_t step, const char **vertex, const char **says) {
-  static const char *const what[STEPS] = {"operands go where they meet (R2-6)", "parts are reduced where the result goes (R2-1, R1-4)",
-                                          "the result goes home (R2-1)"};
+  static const char *const what[STEPS] = {"operands go where they meet (R2-6)",
+      "parts are reduced where the result goes (R2-1, R1-4)", "the result goes home (R2-1)"};
   uint32_t n = 0;
   for (uint32_t i = 0; i < c->places->part->vertices.len; i++) {
     const PartVertex *v = &c->places->part->vertices.at[i];
     if (v->node->kind != EIN_VERTEX || n++ != step / STEPS) continue;
     *vertex = arena_printf(a, "%s", v->name);
-    *says = step % STEPS == 0 && asks(c, i) ? "operands go where they meet, places are asked for (R2-6, gather by request)" : what[step % STEPS];
+    *says = step % STEPS == 0 && asks(c, i)
+        ? "operands go where they meet, places are asked for (R2-6, gather by request)"
+        : what[step % STEPS];
     return;
   }
 }

@@ -130,7 +130,10 @@ static void write_rest(Writer *w, const AlgNode *n) {
 }
 
 void alg_equation(Buf *out, const AlgNode *n) {
-  ExprNames names = {.ctx = (void *)(uintptr_t)n, .label = alg_has_kernel(n) ? label_name : key_name, .turn = turn_name, .read = write_operand};
+  ExprNames names = {.ctx = (void *)(uintptr_t)n,
+      .label = alg_has_kernel(n) ? label_name : key_name,
+      .turn = turn_name,
+      .read = write_operand};
   Writer w = equation_writer(out, names);
   buf_printf(out, "%s ", n->kind == ALG_MOVE ? "move" : alg_word(NULL, n));
   if (n->kind == ALG_REPEAT) {

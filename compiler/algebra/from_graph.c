@@ -52,7 +52,8 @@ static Cuts home_cuts(const Door *x, const EinNode *n, uint32_t tensor, const St
 static Placement keyed(const Door *x, uint32_t tensor, const Placement *at) {
   int8_t key[REL_KEYS], n = 0;
   Placement to = *at;
-  for (uint32_t k = 0; k < x->places->tensors.at[tensor].n; k++) key[k] = home_count(x, tensor, k) > 1 ? n++ : PLACE_ALL;
+  for (uint32_t k = 0; k < x->places->tensors.at[tensor].n; k++)
+    key[k] = home_count(x, tensor, k) > 1 ? n++ : PLACE_ALL;
   for (uint32_t a = 0; a < x->placing->mesh.n; a++)
     if (at->on[a] >= 0) to.on[a] = key[at->on[a]];
   return to;
@@ -94,7 +95,8 @@ static const Str *input_labels(const Door *x, const EinNode *n) {
 }
 
 static void relation_of(Relation *t, const EinNode *n, const Cuts *c) {
-  *t = (Relation){.dtype = n->dtype, .n_key = c->n_key, .frontier = c->frontier, .key = c->key, .rank = n->rank, .dim = c->dim};
+  *t = (Relation){
+      .dtype = n->dtype, .n_key = c->n_key, .frontier = c->frontier, .key = c->key, .rank = n->rank, .dim = c->dim};
 }
 
 static AlgNode *placed(AlgNode *y, const EinNode *n) {
@@ -125,7 +127,8 @@ static Relation stored_type(const Door *x, const EinNode *n, const Str *label, P
     first |= stored->on[a] == PLACE_FIRST;
     at->on[a] = stored->on[a] == PLACE_FIRST ? (int8_t)keys : stored->on[a] >= 0 ? of[stored->on[a]] : stored->on[a];
   }
-  Relation type = {.dtype = n->dtype, .n_key = keys + first, .frontier = frontier, .key = key, .rank = t->n, .dim = dim};
+  Relation type = {
+      .dtype = n->dtype, .n_key = keys + first, .frontier = frontier, .key = key, .rank = t->n, .dim = dim};
   if (first) frontier[keys] = 1, key[keys] = strings_printf(x->graph->strings, "first");
   for (uint32_t k = 0; first && k < keys; k++)
     if (key[k] == key[keys]) key[keys] = strings_printf(x->graph->strings, "%s'", key[keys]->s), k = UINT32_MAX;
@@ -169,7 +172,8 @@ static const Expr *keep_of(const Door *x, const Vertex *v) {
   const Expr *where = window_possible(e, v->sum->where, v->range), *first = NULL;
   const Expr *domain = domain_of(x, v);
   for (uint32_t l = v->sum->n_out; l < v->n_label; l++)
-    if (v->key_of[l] >= 0) first = expr_and(e, first, expr_op2(e, OP_EQ, expr_label(e, v->key_of[l]), expr_int(e, DT_I64, 0)));
+    if (v->key_of[l] >= 0)
+      first = expr_and(e, first, expr_op2(e, OP_EQ, expr_label(e, v->key_of[l]), expr_int(e, DT_I64, 0)));
   if (where && !first) where = NULL;
   if (where) where = expr_op2(e, OP_OR, where, first);
   return expr_and(e, domain, where);
@@ -234,11 +238,14 @@ static AlgNode *share_cut(const Door *x, AlgRegion *r, const Vertex *v, const Sh
   if (!s->n_put) return y;
   for (uint32_t l = 0; l < v->sum->n_out; l++) {
     if (s->put[l] < 0) continue;
-    piece[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, v->n_key + (uint32_t)s->put[l]), s->count[l]);
+    piece[l] =
+        rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, v->n_key + (uint32_t)s->put[l]), s->count[l]);
     frontier[s->put[l]] = s->count[l];
     key[s->put[l]] = recut_fresh(x->p, &y->type, s->n_put, key, v->node->label[l]);
   }
-  if (s->first >= 0) frontier[s->first] = 1, key[s->first] = recut_fresh(x->p, &y->type, s->n_put, key, strings_printf(x->p->strings, "first"));
+  if (s->first >= 0)
+    frontier[s->first] = 1,
+    key[s->first] = recut_fresh(x->p, &y->type, s->n_put, key, strings_printf(x->p->strings, "first"));
   bool holes = y->type.holes || s->n_put > (s->first >= 0);
   y = alg_tile(x->p, r, y, s->n_put, frontier, key, piece);
   y->type.holes = holes;
@@ -249,7 +256,10 @@ static AlgNode *share_move(const Door *x, AlgRegion *r, const Vertex *v, const S
   Placement to = y->at;
   for (uint32_t a = 0; a < x->p->mesh.n; a++) {
     int8_t l = s->on[a];
-    int32_t key = l == PLACE_FIRST ? (int32_t)v->n_key + s->first : l < 0 ? PLACE_ALL : s->put[l] >= 0 ? (int32_t)v->n_key + s->put[l] : v->key_of[l];
+    int32_t key = l == PLACE_FIRST ? (int32_t)v->n_key + s->first
+        : l < 0                    ? PLACE_ALL
+        : s->put[l] >= 0           ? (int32_t)v->n_key + s->put[l]
+                                   : v->key_of[l];
     to.on[a] = (int8_t)key;
   }
   return recut_move(x->p, r, y, &to);
@@ -262,12 +272,14 @@ static AlgNode *share_lay(const Door *x, AlgRegion *r, const Vertex *v, const Sh
   for (uint32_t l = 0; l < v->sum->n_out; l++) {
     dim[l] = v->range[l];
     if (v->key_of[l] < 0) continue;
-    if (s->put[l] < 0) dim[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, n), v->d[l]), group[n++] = at;
+    if (s->put[l] < 0)
+      dim[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, n), v->d[l]), group[n++] = at;
     at++;
   }
   uint32_t kept = n;
   for (uint32_t l = 0; l < v->sum->n_out; l++)
-    if (s->put[l] >= 0) dim[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, kept + (uint32_t)s->put[l]), s->count[l]);
+    if (s->put[l] >= 0)
+      dim[l] = rel_cut(x->exprs, out_extent(x, v, l), expr_label(x->exprs, kept + (uint32_t)s->put[l]), s->count[l]);
   for (uint32_t k = 0; k < s->n_put; k++) group[n++] = at + k;
   return n == y->type.n_key ? y : alg_concat(x->p, r, y, n, group, dim);
 }
@@ -341,7 +353,11 @@ static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
 
 static AlgNode *result_new(Door *x, AlgRegion *r, AlgKind kind, const EinNode *n) {
   AlgNode *y = NEW(x->arena, AlgNode);
-  *y = (AlgNode){.kind = kind, .id = x->p->n_nodes++, .region = r, .index = n->index, .operand = NEW_ARRAY(x->arena, AlgOperand, 1)};
+  *y = (AlgNode){.kind = kind,
+      .id = x->p->n_nodes++,
+      .region = r,
+      .index = n->index,
+      .operand = NEW_ARRAY(x->arena, AlgOperand, 1)};
   y->repeat = n->repeat ? x->is[n->repeat->id] : NULL;
   for (uint32_t k = 0; k < MESH_AXES; k++) y->at.on[k] = PLACE_ALL;
   if (kind != ALG_REPEAT) vec_push(x->arena, r->nodes, y);
@@ -377,7 +393,8 @@ static void repeat_make(Door *x, AlgRegion *r, const EinNode *n) {
   const EinRegion *from = n->body;
   AlgRegion *body = NEW(x->arena, AlgRegion);
   Value turns;
-  *body = (AlgRegion){.parent = r, .depth = from->depth, .turn = from->turn, .bound = everywhere(x, r, from->bound), .turns = -1};
+  *body = (AlgRegion){
+      .parent = r, .depth = from->depth, .turn = from->turn, .bound = everywhere(x, r, from->bound), .turns = -1};
   if (from->turns && expr_value(from->turns, &(ExprEnv){0}, &turns)) body->turns = turns.i;
   for (uint32_t i = 0; i < from->states.len; i++) {
     const EinState *s = &from->states.at[i];
@@ -411,7 +428,8 @@ static AlgNode *loop_result(Door *x, AlgRegion *r, const EinNode *n) {
   RelDim *dim = NEW_ARRAY(x->arena, RelDim, s->node->type.rank + 2);
   y->type = s->node->type;
   y->at = s->node->at;
-  for (uint32_t k = 0, j = 0; k <= s->node->type.rank; k++) dim[k] = k == s->axis ? rel_whole(x->exprs, body->turns) : s->node->type.dim[j++];
+  for (uint32_t k = 0, j = 0; k <= s->node->type.rank; k++)
+    dim[k] = k == s->axis ? rel_whole(x->exprs, body->turns) : s->node->type.dim[j++];
   y->type.rank++;
   y->type.dim = dim;
   return y;
@@ -433,7 +451,8 @@ static void region_make(Door *x, AlgRegion *r, const EinRegion *from) {
 
 /* Finds what goes from turn to turn. */
 static void full_find(Door *x, const EinRegion *r) {
-  for (uint32_t i = 0; i < r->states.len; i++) x->full[r->states.at[i].init->id] = x->full[r->states.at[i].next->id] = true;
+  for (uint32_t i = 0; i < r->states.len; i++)
+    x->full[r->states.at[i].init->id] = x->full[r->states.at[i].next->id] = true;
   for (uint32_t i = 0; i < r->stacks.len; i++) x->full[r->stacks.at[i].node->id] = true;
   for (uint32_t i = 0; i < r->nodes.len; i++)
     if (r->nodes.at[i]->kind == EIN_REPEAT) full_find(x, r->nodes.at[i]->body);
@@ -476,7 +495,13 @@ static void ends_make(Door *x) {
 }
 
 static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, uint32_t steps) {
-  Door x = {.p = algebra_new(a, g->strings, g->exprs), .arena = a, .exprs = g->exprs, .graph = g, .cut = c, .places = c->places, .steps = steps};
+  Door x = {.p = algebra_new(a, g->strings, g->exprs),
+      .arena = a,
+      .exprs = g->exprs,
+      .graph = g,
+      .cut = c,
+      .places = c->places,
+      .steps = steps};
   x.placing = c->placing;
   x.p->placed = mesh;
   if (mesh) x.p->mesh = c->placing->mesh;

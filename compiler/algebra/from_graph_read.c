@@ -49,7 +49,8 @@ static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, i
   SpanWrap w;
   const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
   *laps = 1;
-  if (!moves_with_cuts(v, index) || !span_wrap(span_index(x->exprs, index), v->n_label, part->extent, v->d, extent, &w)) return index;
+  if (!moves_with_cuts(v, index) || !span_wrap(span_index(x->exprs, index), v->n_label, part->extent, v->d, extent, &w))
+    return index;
   *laps = w.laps;
   return expr_normal(x->exprs, expr_op2(x->exprs, OP_ADD, w.of, expr_int(x->exprs, DT_I64, w.add)));
 }
@@ -58,7 +59,8 @@ static const Expr *unrolled(const Door *x, const Vertex *v, const Expr *index, i
 static RelDim reach(const Door *x, const Vertex *v, const Expr *index, int64_t extent) {
   RelDim w, whole = rel_whole(x->exprs, extent);
   if (index->kind == EX_LABEL && v->d[index->i] > 1 &&
-      v->range[index->i].high == rel_cut(x->exprs, extent, expr_label(x->exprs, v->key_of[index->i]), v->d[index->i]).high)
+      v->range[index->i].high ==
+          rel_cut(x->exprs, extent, expr_label(x->exprs, v->key_of[index->i]), v->d[index->i]).high)
     return v->range[index->i];
   if (!moves_with_cuts(v, index) || !window_of(x->exprs, index, v->range, &w)) return whole;
   w = (RelDim){expr_normal(x->exprs, w.low), expr_normal(x->exprs, w.high)};
@@ -124,7 +126,8 @@ static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool pla
     for (uint32_t j = 0; cut >= 0 && j < want.n_key; j++)
       if (which[j] == cut) goal.on[k] = (int8_t)j;
   }
-  AlgNode *y = recut(x->p, home->region, home, &want, planned ? &goal : NULL, &as); /* before a repeat, if it is made before it */
+  AlgNode *y = recut(
+      x->p, home->region, home, &want, planned ? &goal : NULL, &as); /* before a repeat, if it is made before it */
   for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
   return (AlgOperand){.node = y, .on = on};
 }
@@ -208,7 +211,9 @@ static Asking asking_of(const Door *x, const Vertex *v, const Expr *read) {
   Arena *a = x->arena;
   uint32_t n = v->n_label + 1;
   bool *used = NEW_ARRAY(a, bool, n);
-  Asking q = {.label = NEW_ARRAY(a, const Expr *, n), .key = NEW_ARRAY(a, const Expr *, n), .at = NEW_ARRAY(a, const Expr *, n)};
+  Asking q = {.label = NEW_ARRAY(a, const Expr *, n),
+      .key = NEW_ARRAY(a, const Expr *, n),
+      .at = NEW_ARRAY(a, const Expr *, n)};
   q.label_name = NEW_ARRAY(a, Str, n), q.key_name = NEW_ARRAY(a, Str, n), q.frontier = NEW_ARRAY(a, int64_t, n);
   q.range = NEW_ARRAY(a, RelDim, n), q.on = NEW_ARRAY(a, int32_t, n);
   for (uint32_t k = 0; k < read->n; k++) expr_labels(read->arg[k], v->n_label, used);
@@ -241,11 +246,13 @@ static AlgOperand operand_asking(const Door *x, const Asking *q, const AlgOperan
 
 /* Fetches the places that the vertex reads, from wherever they are, by its labels. The slots in its indices come
  * first. */
-static void operand_fetch(Door *x, const Vertex *v, AlgRegion *r, uint32_t slot, const Expr *was, AlgOperand *operand, Instead *instead) {
+static void operand_fetch(
+    Door *x, const Vertex *v, AlgRegion *r, uint32_t slot, const Expr *was, AlgOperand *operand, Instead *instead) {
   const Expr **arg = NEW_ARRAY(x->arena, const Expr *, was->n + 1);
   AlgNode *table = x->is[v->node->input[slot]->id];
   operand[slot] = (AlgOperand){.node = table};
-  for (uint32_t k = 0; k < was->n; k++) arg[k] = expr_normal(x->exprs, expr_map(x->exprs, was->arg[k], leaf_instead, instead));
+  for (uint32_t k = 0; k < was->n; k++)
+    arg[k] = expr_normal(x->exprs, expr_map(x->exprs, was->arg[k], leaf_instead, instead));
   const Expr *read = expr_read(x->exprs, (DType)was->dtype, slot, was->n, arg);
   Asking q = asking_of(x, v, read);
   AlgRegion *in = region_asked(x, r, operand, read);
@@ -258,7 +265,8 @@ static void operand_fetch(Door *x, const Vertex *v, AlgRegion *r, uint32_t slot,
     if (stands[s]) of[s] = operand_asking(x, &q, &operand[s]);
   of[slot].node = table;
   Placement at = v->at;
-  for (uint32_t a = 0; a < x->p->mesh.n; a++) at.on[a] = at.on[a] >= 0 && q.key[at.on[a]] ? (int8_t)q.key[at.on[a]]->i : PLACE_ALL;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++)
+    at.on[a] = at.on[a] >= 0 && q.key[at.on[a]] ? (int8_t)q.key[at.on[a]]->i : PLACE_ALL;
   AlgNode *y = alg_fetch(x->p, in, of, read, q.n_label, q.label_name, q.range, q.n_key, q.frontier, q.key_name, &at);
   operand[slot] = (AlgOperand){.node = y, .on = q.on};
   instead->read[slot] = expr_read(x->exprs, (DType)was->dtype, slot, q.n_label, q.at);

@@ -84,7 +84,8 @@ static AlgNode *brought(Placer *x, const AlgNode *n, const Placement *to) {
   return recut_move(x->p, y->region, y, to);
 }
 
-static AlgNode *operand_brought(Placer *x, const AlgNode *n, uint32_t i, const int8_t *label, const AlgOperand *before) {
+static AlgNode *operand_brought(
+    Placer *x, const AlgNode *n, uint32_t i, const int8_t *label, const AlgOperand *before) {
   for (uint32_t j = 0; j < i; j++)
     if (same_operand(n, i, j)) return before[j].node;
   Placement to = wanted(x, n, i, label);
@@ -182,7 +183,11 @@ static AlgNode *repeat_make(Placer *x, AlgRegion *r, const AlgNode *n) {
   const AlgRegion *from = n->body;
   AlgRegion *body = NEW(x->arena, AlgRegion);
   Placement all = everywhere(), home;
-  *body = (AlgRegion){.parent = r, .depth = from->depth, .turn = from->turn, .bound = brought(x, from->bound, &all), .turns = from->turns};
+  *body = (AlgRegion){.parent = r,
+      .depth = from->depth,
+      .turn = from->turn,
+      .bound = brought(x, from->bound, &all),
+      .turns = from->turns};
   for (uint32_t i = 0; i < from->states.len; i++) {
     const AlgState *s = &from->states.at[i];
     home = home_of(x, s->node);

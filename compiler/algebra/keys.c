@@ -187,7 +187,9 @@ static bool radix_of(const Expr *e, int64_t factor, uint32_t n, int64_t *coeffic
     return true;
   }
   if (e->kind != EX_OP || e->n != 2) return false;
-  if (e->op == OP_ADD) return radix_of(e->arg[0], factor, n, coefficient, depth + 1) && radix_of(e->arg[1], factor, n, coefficient, depth + 1);
+  if (e->op == OP_ADD)
+    return radix_of(e->arg[0], factor, n, coefficient, depth + 1) &&
+        radix_of(e->arg[1], factor, n, coefficient, depth + 1);
   if (e->op != OP_MUL) return false;
   bool left = e->arg[0]->kind == EX_INT;
   int64_t c = e->arg[left ? 0 : 1]->i;
@@ -217,13 +219,16 @@ static bool is_radix(Arena *a, const Expr *e, const Relation *from, int64_t fron
 static bool is_permuted(Arena *a, Exprs *p, const Relation *from, const Relation *of, const Expr *const *to) {
   bool *used = NEW_ARRAY(a, bool, from->n_key + 1);
   for (uint32_t k = 0; k < of->n_key; k++)
-    if (!is_radix(a, to[k], from, of->frontier[k], used) && !is_radix(a, expr_normal(p, to[k]), from, of->frontier[k], used)) return false;
+    if (!is_radix(a, to[k], from, of->frontier[k], used) &&
+        !is_radix(a, expr_normal(p, to[k]), from, of->frontier[k], used))
+      return false;
   for (uint32_t k = 0; k < from->n_key; k++)
     if (!used[k] && from->frontier[k] > 1) return false;
   return true;
 }
 
-KeySet keys_mapped(Arena *a, Exprs *p, const KeySet *s, const Relation *of, const Expr *const *to, bool once, KeysWrong *wrong, int64_t *at) {
+KeySet keys_mapped(Arena *a, Exprs *p, const KeySet *s, const Relation *of, const Expr *const *to, bool once,
+    KeysWrong *wrong, int64_t *at) {
   int64_t key[REL_KEYS + 1] = {0}, twice;
   Numbers out = {{0}};
   *wrong = KEYS_WELL;
@@ -253,8 +258,8 @@ static bool same_value(Exprs *p, const Expr *a, const Expr *b) {
   return a == b || expr_normal(p, a) == expr_normal(p, b);
 }
 
-bool ranges_agree(Exprs *p, const KeySet *s, uint32_t n, const RelDim *a, const RelDim *b, uint32_t n_to, const Expr *const *to, uint32_t *dim,
-                  int64_t *key) {
+bool ranges_agree(Exprs *p, const KeySet *s, uint32_t n, const RelDim *a, const RelDim *b, uint32_t n_to,
+    const Expr *const *to, uint32_t *dim, int64_t *key) {
   for (uint32_t d = 0; d < n; d++) {
     RelDim x = to ? (RelDim){expr_relabel(p, b[d].low, n_to, to), expr_relabel(p, b[d].high, n_to, to)} : b[d];
     if ((same_value(p, a[d].low, x.low) && same_value(p, a[d].high, x.high)) || !keys_told(s)) continue;

@@ -34,12 +34,13 @@ KeySet keys_pieces(Arena *a, const KeySet *s, const Relation *of, uint32_t n_pie
 KeySet keys_joined(Arena *a, const Relation *of, uint32_t n, const KeySet *set, const int32_t *const *on);
 /* The new keys computed from each key. Each must occur once, below the new frontier; otherwise *wrong says how, and
  * `at` is such a key. once false: several keys may map to one. */
-KeySet keys_mapped(Arena *a, Exprs *p, const KeySet *s, const Relation *of, const Expr *const *to, bool once, KeysWrong *wrong, int64_t *at);
+KeySet keys_mapped(Arena *a, Exprs *p, const KeySet *s, const Relation *of, const Expr *const *to, bool once,
+    KeysWrong *wrong, int64_t *at);
 
 /* Whether ranges `a` of each key equal ranges `b` of the key that `to` computes from it (NULL: of the key itself). If
  * not, returns dim and key. */
-bool ranges_agree(Exprs *p, const KeySet *s, uint32_t n, const RelDim *a, const RelDim *b, uint32_t n_to, const Expr *const *to, uint32_t *dim,
-                  int64_t *key);
+bool ranges_agree(Exprs *p, const KeySet *s, uint32_t n, const RelDim *a, const RelDim *b, uint32_t n_to,
+    const Expr *const *to, uint32_t *dim, int64_t *key);
 /* Whether no range is negative at any key. */
 bool ranges_well(Exprs *p, const KeySet *s, uint32_t n, const RelDim *dim, uint32_t *which, int64_t *key);
 

@@ -78,7 +78,8 @@ int32_t keys_label(const AlgNode *n, uint32_t operand, uint32_t key) {
 static const int64_t *label_most(Arena *a, const AlgNode *n, uint32_t labels) {
   int64_t *most = NEW_ARRAY(a, int64_t, labels + 1);
   for (uint32_t l = 0; l < labels; l++) most[l] = 1;
-  for (uint32_t k = 0; k < n->type.n_key && (n->kind == ALG_JOIN || n->kind == ALG_STATE); k++) most[k] = n->type.frontier[k];
+  for (uint32_t k = 0; k < n->type.n_key && (n->kind == ALG_JOIN || n->kind == ALG_STATE); k++)
+    most[k] = n->type.frontier[k];
   for (uint32_t k = 0; n->kind != ALG_JOIN && n->n_operand && k < n->operand[0].node->type.n_key; k++) {
     int32_t l = keys_label(n, 0, k);
     if (l >= 0) most[l] = n->operand[0].node->type.frontier[k];
@@ -95,7 +96,8 @@ static Str *label_names(const Keys *x, const AlgNode *n, uint32_t labels) {
   uint32_t out = dims(&n->type), next = out;
   for (uint32_t k = 0; k < n->type.n_key; k++) name[k] = n->type.key[k];
   for (uint32_t d = 0; n->type.n_key + d < out; d++)
-    name[n->type.n_key + d] = n->kind == ALG_JOIN && !n->n_fn && d < n->type.rank ? n->label[d] : strings_printf(x->g->strings, "d%u", d + 1);
+    name[n->type.n_key + d] =
+        n->kind == ALG_JOIN && !n->n_fn && d < n->type.rank ? n->label[d] : strings_printf(x->g->strings, "d%u", d + 1);
   for (uint32_t k = 0; next < labels; k++)
     if (keys_label(n, 0, k) >= (int32_t)out) name[next++] = n->operand[0].node->type.key[k];
   for (uint32_t l = n->type.n_key; l < labels; l++)
@@ -120,7 +122,8 @@ static EinNode *vertex_of(Keys *x, EinRegion *r, const AlgNode *n) {
   const Relation *from = n->n_operand ? &n->operand[0].node->type : NULL;
   bool reduces = n->kind == ALG_AGGREGATE && n->reducer != RED_NONE;
   uint32_t out = dims(&n->type), red = reduces ? from->n_key - n->n_group : 0;
-  const Expr **bound = NEW_ARRAY(x->arena, const Expr *, out + red + 1), **dim = dims_of(x, &n->type), *body = expr_real(e, DT_F64, 0);
+  const Expr **bound = NEW_ARRAY(x->arena, const Expr *, out + red + 1), **dim = dims_of(x, &n->type),
+             *body = expr_real(e, DT_F64, 0);
   for (uint32_t l = 0; l < out; l++) bound[l] = dim[l];
   EinNode **input = NEW_ARRAY(x->arena, EinNode *, n->n_operand + 1);
   for (uint32_t i = 0; i < n->n_operand; i++) {
@@ -133,8 +136,14 @@ static EinNode *vertex_of(Keys *x, EinRegion *r, const AlgNode *n) {
     if (l >= (int32_t)out) bound[l] = number(x, from->frontier[k]);
   }
   DType t = n->type.dtype;
-  EinSum s = {.n_out = out, .n_red = red, .n_slot = n->n_operand, .reducer = red ? n->reducer : RED_NONE, .monoid = red ? n->monoid : NULL, .acc = t,
-              .dtype = t, .body = expr_cast(e, t, body)};
+  EinSum s = {.n_out = out,
+      .n_red = red,
+      .n_slot = n->n_operand,
+      .reducer = red ? n->reducer : RED_NONE,
+      .monoid = red ? n->monoid : NULL,
+      .acc = t,
+      .dtype = t,
+      .body = expr_cast(e, t, body)};
   input = graph_canonical_slots(x->g, &s, input);
   return graph_vertex(x->g, r, &s, bound, label_names(x, n, out + red), out, NULL, input);
 }
@@ -199,7 +208,8 @@ static void region_walk(Keys *x, EinRegion *r, const AlgRegion *from) {
 /* Describes a join's kernel, and its number of points per element of the block. */
 static void kernel_tell(Arena *a, const AlgNode *n, PartVertex *v) {
   if (n->kind != ALG_JOIN) return;
-  Relation local = {.n_key = n->type.n_key, .frontier = n->type.frontier, .rank = n->sum->n_red, .dim = n->range + n->sum->n_out};
+  Relation local = {
+      .n_key = n->type.n_key, .frontier = n->type.frontier, .rank = n->sum->n_red, .dim = n->range + n->sum->n_out};
   SumCount count = sum_count(a, n->sum, NULL);
   int64_t *most = NEW_ARRAY(a, int64_t, local.rank + 1);
   block_most(a, &local, most);
@@ -240,7 +250,8 @@ static bool has_room(const Algebra *tra, const AlgRegion *r, Buf *why) {
     const AlgNode *n = r->nodes.at[i];
     if (n->body && !has_room(tra, n->body, why)) return false;
     if (n->kind == ALG_REPEAT || dims(&n->type) <= GRAPH_RANK) continue;
-    buf_printf(why, "%%%u has %u keys and %u dimensions, and planners take %d in all", n->id, n->type.n_key, n->type.rank, GRAPH_RANK);
+    buf_printf(why, "%%%u has %u keys and %u dimensions, and planners take %d in all", n->id, n->type.n_key,
+        n->type.rank, GRAPH_RANK);
     return false;
   }
   return true;
@@ -248,7 +259,10 @@ static bool has_room(const Algebra *tra, const AlgRegion *r, Buf *why) {
 
 KeyGraph *keys_graph(Arena *a, const Algebra *tra, Buf *why) {
   if (!has_room(tra, tra->top, why)) return NULL;
-  Keys x = {.arena = a, .g = graph_new(a, tra->strings, tra->exprs), .tra = tra, .node = NEW_ARRAY(a, EinNode *, tra->n_nodes + 1)};
+  Keys x = {.arena = a,
+      .g = graph_new(a, tra->strings, tra->exprs),
+      .tra = tra,
+      .node = NEW_ARRAY(a, EinNode *, tra->n_nodes + 1)};
   region_walk(&x, x.g->top, tra->top);
   for (uint32_t i = 0; i < tra->outputs.len; i++)
     vec_push(a, x.g->outputs, ((EinOutput){tra->outputs.at[i].name, x.node[tra->outputs.at[i].node->id]}));

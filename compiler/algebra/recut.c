@@ -69,7 +69,8 @@ static void spread(Recut *x) {
       for (uint32_t e = 0; e < t->rank; e++) {
         if (x->anew[d] || !x->anew[e]) continue;
         bool shares = false;
-        for (uint32_t k = 0; k < t->n_key; k++) shares |= hangs_on(&t->dim[d], t->n_key, k) && hangs_on(&t->dim[e], t->n_key, k);
+        for (uint32_t k = 0; k < t->n_key; k++)
+          shares |= hangs_on(&t->dim[d], t->n_key, k) && hangs_on(&t->dim[e], t->n_key, k);
         for (uint32_t k = 0; k < x->want->n_key; k++)
           shares |= hangs_on(&x->want->dim[d], x->want->n_key, k) && hangs_on(&x->want->dim[e], x->want->n_key, k);
         x->anew[d] |= shares;
@@ -91,7 +92,8 @@ static bool compare(Recut *x) {
   for (uint32_t w = 0; w < x->want->n_key; w++) {
     x->put[w] = NONE;
     for (uint32_t d = 0; d < t->rank; d++)
-      if (x->anew[d] && x->put[w] == NONE && hangs_on(&x->want->dim[d], x->want->n_key, w)) x->put[w] = (int32_t)x->n_put++;
+      if (x->anew[d] && x->put[w] == NONE && hangs_on(&x->want->dim[d], x->want->n_key, w))
+        x->put[w] = (int32_t)x->n_put++;
   }
   for (uint32_t k = 0; k < t->n_key; k++) some |= x->to[k] == NONE; /* a key that cuts nothing cannot stay */
   return some;
@@ -151,7 +153,8 @@ static AlgNode *cut_once(Recut *x, AlgRegion *r, AlgNode *of) {
 }
 
 /* Gathers tuples that may be apart before they are combined; always a move. */
-static AlgNode *gathered(Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal, uint32_t n_group, const uint32_t *group) {
+static AlgNode *gathered(
+    Recut *x, AlgRegion *r, AlgNode *of, const Placement *goal, uint32_t n_group, const uint32_t *group) {
   if (!x->p->placed) return of;
   if (goal) return moved(x, r, of, goal);
   uint32_t n = 0, *once = NEW_ARRAY(x->p->arena, uint32_t, n_group + 1);
@@ -168,7 +171,8 @@ static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of, const Placement *g
   Exprs *e = x->p->exprs;
   const Relation *t = &of->type;
   Arena *a = x->p->arena;
-  const Expr *keep = NULL, **key = NEW_ARRAY(a, const Expr *, t->n_key + 1), **to = NEW_ARRAY(a, const Expr *, t->n_key + 1);
+  const Expr *keep = NULL, **key = NEW_ARRAY(a, const Expr *, t->n_key + 1),
+             **to = NEW_ARRAY(a, const Expr *, t->n_key + 1);
   int64_t *frontier = NEW_ARRAY(a, int64_t, t->n_key + 1);
   Str *name = NEW_ARRAY(a, Str, t->n_key + 1);
   int32_t *wanted = NEW_ARRAY(a, int32_t, t->n_key + 1);
@@ -178,7 +182,9 @@ static AlgNode *diagonal(Recut *x, AlgRegion *r, AlgNode *of, const Placement *g
     while (first < n && wanted[first] != x->to[k]) first++;
     to[k] = expr_label(e, first);
     if (first < n) keep = expr_and(e, keep, expr_op2(e, OP_EQ, key[first], expr_label(e, k)));
-    else key[n] = expr_label(e, k), frontier[n] = t->frontier[k], name[n] = t->key[k], stays[n] = k, wanted[n++] = x->to[k];
+    else
+      key[n] = expr_label(e, k), frontier[n] = t->frontier[k], name[n] = t->key[k], stays[n] = k,
+      wanted[n++] = x->to[k];
   }
   if (!keep) return moved(x, r, of, goal);
   RelDim *dim = NEW_ARRAY(a, RelDim, t->rank + 1);
@@ -226,7 +232,8 @@ static bool some_empty(const Recut *x) {
 
 /* The part of a dimension in a lap, at its places in the tensor: from 0, if blocks do not state them. */
 static RelDim lapped(Exprs *p, RelDim d, uint32_t key, int64_t extent, bool from_first) {
-  const Expr *by = expr_op2(p, OP_MUL, expr_label(p, key), expr_int(p, DT_I64, extent)), *low = expr_op2(p, OP_SUB, d.low, by);
+  const Expr *by = expr_op2(p, OP_MUL, expr_label(p, key), expr_int(p, DT_I64, extent)),
+             *low = expr_op2(p, OP_SUB, d.low, by);
   if (from_first) low = expr_op2(p, OP_MAX, low, expr_int(p, DT_I64, 0));
   return (RelDim){expr_normal(p, low), expr_normal(p, expr_op2(p, OP_SUB, d.high, by))};
 }
@@ -266,18 +273,21 @@ static AlgNode *laid(Recut *x, AlgRegion *r, AlgNode *tile, const Placement *goa
   Arena *a = x->p->arena;
   uint32_t n = 0, *group = NEW_ARRAY(a, uint32_t, tile->type.n_key + 1);
   int32_t *wanted = NEW_ARRAY(a, int32_t, tile->type.n_key + 1);
-  const Expr **to = NEW_ARRAY(a, const Expr *, tile->type.n_key + 1), **from = NEW_ARRAY(a, const Expr *, x->want->n_key + 1);
+  const Expr **to = NEW_ARRAY(a, const Expr *, tile->type.n_key + 1),
+             **from = NEW_ARRAY(a, const Expr *, x->want->n_key + 1);
   for (uint32_t k = 0; k < t->n_key; k++)
     if (x->to[k] >= 0) to[k] = expr_label(x->p->exprs, n), wanted[n] = x->to[k], group[n++] = k;
   for (uint32_t k = 0; k < x->want->n_key; k++)
-    if (x->put[k] >= 0) from[k] = expr_label(x->p->exprs, (int64_t)n + x->put[k]), wanted[n + (uint32_t)x->put[k]] = (int32_t)k;
+    if (x->put[k] >= 0)
+      from[k] = expr_label(x->p->exprs, (int64_t)n + x->put[k]), wanted[n + (uint32_t)x->put[k]] = (int32_t)k;
   for (uint32_t k = 0; k < x->n_put; k++) group[n + k] = t->n_key + k;
   *on = wanted;
   if (n == t->n_key && !x->n_wrap) return moved(x, r, tile, goal);
   tile = gathered(x, r, tile, goal, n + x->n_put, group);
   RelDim *dim = NEW_ARRAY(a, RelDim, t->rank + 1);
   for (uint32_t d = 0; d < t->rank; d++)
-    dim[d] = x->anew[d] ? renamed(x->p->exprs, x->want->dim[d], x->want->n_key, from) : renamed(x->p->exprs, t->dim[d], t->n_key, to);
+    dim[d] = x->anew[d] ? renamed(x->p->exprs, x->want->dim[d], x->want->n_key, from)
+                        : renamed(x->p->exprs, t->dim[d], t->n_key, to);
   return alg_concat(x->p, r, tile, n + x->n_put, group, dim);
 }
 

@@ -82,7 +82,8 @@ double rel_keys(const Relation *r) {
 }
 
 void rel_extents(Arena *a, const Relation *r, int64_t *extent) {
-  int64_t *low = NEW_ARRAY(a, int64_t, r->rank + 1), *high = NEW_ARRAY(a, int64_t, r->rank + 1), *key = NEW_ARRAY(a, int64_t, r->n_key + 1);
+  int64_t *low = NEW_ARRAY(a, int64_t, r->rank + 1), *high = NEW_ARRAY(a, int64_t, r->rank + 1),
+          *key = NEW_ARRAY(a, int64_t, r->n_key + 1);
   for (uint32_t d = 0; d < r->rank; d++) extent[d] = 0;
   do {
     rel_box(r, key, low, high);

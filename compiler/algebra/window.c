@@ -45,7 +45,8 @@ static bool span_of(Exprs *p, const Expr *e, const RelDim *range, int depth, Spa
   if (e->kind == EX_LABEL) return *out = (Span){range[e->i].low, plus(p, range[e->i].high, -1)}, true;
   if (e->kind != EX_OP) return false;
   if (e->op == OP_NEG) return span_of(p, e->arg[0], range, depth + 1, &a) && span_scaled(p, a, -1, out);
-  return e->n == 2 && span_of(p, e->arg[0], range, depth + 1, &a) && span_of(p, e->arg[1], range, depth + 1, &b) && span_op(p, e, a, b, out);
+  return e->n == 2 && span_of(p, e->arg[0], range, depth + 1, &a) && span_of(p, e->arg[1], range, depth + 1, &b) &&
+      span_op(p, e, a, b, out);
 }
 
 bool window_of(Exprs *p, const Expr *index, const RelDim *range, RelDim *out) {

@@ -70,7 +70,9 @@ EIN_NORETURN static void out_of_memory(size_t size) {
 }
 
 static Block *block_new(size_t size, bool zero) {
-  Block *b = size > SIZE_MAX - sizeof(Block) ? NULL : zero ? calloc(1, sizeof(Block) + size) : malloc(sizeof(Block) + size);
+  Block *b = size > SIZE_MAX - sizeof(Block) ? NULL
+      : zero                                 ? calloc(1, sizeof(Block) + size)
+                                             : malloc(sizeof(Block) + size);
   if (!b) out_of_memory(size);
   b->next = NULL;
   b->size = size;

@@ -94,7 +94,8 @@ uint32_t str_distance(const char *a, uint32_t n, const char *b, uint32_t m, uint
       uint32_t best = up[j - 1] + (a[i - 1] != b[j - 1]);
       if (up[j] + 1 < best) best = up[j] + 1;
       if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best) best = up2[j - 2] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
+        best = up2[j - 2] + 1;
       now[j] = best;
     }
   }

@@ -56,7 +56,8 @@ static Leave program_parse(Session *s, Job *j) {
 Leave job_read(Session *s, Job *j, const Args *a, const char *path) {
   *j = (Job){.path = path, .from = language_of(path)};
   Leave l = words_agree(s, &a->given[OPT_DIM], 0, "-D ");
-  if (!l && (a->command == CMD_RUN || a->command == CMD_VERIFY || a->command == CMD_BENCH || a->command == CMD_PLAN)) l = words_agree(s, &a->operands, 1, "");
+  if (!l && (a->command == CMD_RUN || a->command == CMD_VERIFY || a->command == CMD_BENCH || a->command == CMD_PLAN))
+    l = words_agree(s, &a->operands, 1, "");
   if (l) return l;
   if (j->from != LANG_PROGRAM) return text_begin(s, j, a);
   l = program_parse(s, j);
@@ -185,11 +186,14 @@ static Leave job_one_order(Session *s, const Job *j, const Args *a) {
   const EinNode *n = arg_has(a, OPT_DETERMINISTIC) ? graph_inexact(j->best) : NULL;
   if (!n) return LEAVE_OK;
   if (n->sum->by)
-    return fail(s, LEAVE_PROGRAM, "%s:%u:%u: the C function %s has the bits of an order that nobody knows, and --deterministic does without such",
-                n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column, n->sum->by->symbol->s);
-  return fail(s, LEAVE_PROGRAM, "%s:%u:%u: %s of floats has the bits of one order, and --deterministic wants what no order changes: sums, max and min",
-              n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column,
-              n->sum->reducer == RED_MONOID ? n->sum->monoid->name->s : reducer_info[n->sum->reducer].name);
+    return fail(s, LEAVE_PROGRAM,
+        "%s:%u:%u: the C function %s has the bits of an order that nobody knows, and --deterministic does without such",
+        n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column, n->sum->by->symbol->s);
+  return fail(s, LEAVE_PROGRAM,
+      "%s:%u:%u: %s of floats has the bits of one order, and --deterministic wants what no order changes: sums, max "
+      "and min",
+      n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column,
+      n->sum->reducer == RED_MONOID ? n->sum->monoid->name->s : reducer_info[n->sum->reducer].name);
 }
 
 Leave job_optimised(Session *s, Job *j, const Args *a) {
@@ -228,7 +232,8 @@ TaskGraph *tasks_of_sites(Session *s, const char *path, const Algebra *ia, bool 
 static Leave tasks_from_relations(Session *s, Job *j, bool again) {
   Buf why = buf_new(s->arena);
   if (!j->relations->placed)
-    return fail(s, LEAVE_USAGE, "%s says nothing of where its relations are, which tasks have to know: a .ia does", j->path);
+    return fail(
+        s, LEAVE_USAGE, "%s says nothing of where its relations are, which tasks have to know: a .ia does", j->path);
   j->tasks = tasks_of_sites(s, j->path, j->relations, again, &why);
   return j->tasks ? LEAVE_OK : fail(s, LEAVE_PROGRAM, "%s cannot be one list of tasks yet: %s", j->path, why.s);
 }
@@ -257,8 +262,10 @@ bool job_of_sites(const Job *j) {
 
 Leave job_one_site(Session *s, const Job *j) {
   if (!j->tasks->mesh.n) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "%s is for %lld sites: --target=mpi builds it, for as many processes; ein run runs it, under mpirun or with --target=c in one process",
-              j->path, (long long)mesh_sites(&j->tasks->mesh));
+  return fail(s, LEAVE_USAGE,
+      "%s is for %lld sites: --target=mpi builds it, for as many processes; ein run runs it, under mpirun or with "
+      "--target=c in one process",
+      j->path, (long long)mesh_sites(&j->tasks->mesh));
 }
 
 bool loops_device(const Job *j) {
@@ -271,7 +278,10 @@ bool loops_device(const Job *j) {
 static Leave loops_run_here(Session *s, const Job *j, const Args *a) {
   bool device = loops_device(j), wanted = target_device(s, a);
   if (device == wanted || !j->loops->kernels.len || arg_has(a, OPT_STOP)) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, device ? "%s has loops for a device, of which no C is made; --emit=cuda makes CUDA" : "%s has loops for a processor, and none for a device", j->path);
+  return fail(s, LEAVE_USAGE,
+      device ? "%s has loops for a device, of which no C is made; --emit=cuda makes CUDA"
+             : "%s has loops for a processor, and none for a device",
+      j->path);
 }
 
 /* Loops may run over several dimensions at once, and count their elements. Open sizes are checked when they are
@@ -284,8 +294,9 @@ static Leave buffer_fits(Session *s, const Job *j, const TaskBuffer *b) {
   for (uint32_t k = 0; k < b->rank && n; k++) {
     expr_value(b->dim[k], &(ExprEnv){0}, &v);
     if (mul_ok(n, v.i, &n)) continue;
-    return fail(s, LEAVE_PROGRAM, "%s:%u:%u: %s has more elements than 64 bits can count", b->place.file ? b->place.file->s : j->path,
-                b->place.line, b->place.column, b->name ? b->name->s : "an equation");
+    return fail(s, LEAVE_PROGRAM, "%s:%u:%u: %s has more elements than 64 bits can count",
+        b->place.file ? b->place.file->s : j->path, b->place.line, b->place.column,
+        b->name ? b->name->s : "an equation");
   }
   return LEAVE_OK;
 }
@@ -305,7 +316,8 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   if (target.device && extern_count(j->tasks->exprs)) {
     const Extern *x = extern_at(j->tasks->exprs, 0);
     return fail(s, LEAVE_PROGRAM, "%s%s is a C function, and a device cannot call it: CUDA does without `extern`",
-                x->place.file ? arena_printf(s->arena, "%s:%u:%u: ", x->place.file->s, x->place.line, x->place.column) : "", x->name->s);
+        x->place.file ? arena_printf(s->arena, "%s:%u:%u: ", x->place.file->s, x->place.line, x->place.column) : "",
+        x->name->s);
   }
   if (!target.device) target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";

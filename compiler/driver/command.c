@@ -31,8 +31,13 @@ static Leave command_help(Session *s, CommandId c) {
 
 /* Refuses what reads standard input, or execs another program. */
 static Leave guest_may(Session *s, const Args *a) {
-  const char *what = a->command == CMD_REPL ? "ein repl" : a->command == CMD_JUPYTER ? "ein jupyter" : arg_has(a, OPT_NP) ? "--np" : arg_has(a, OPT_PEERS) ? "--peers" : NULL;
-  return s->guest && what ? fail(s, LEAVE_USAGE, "%s wants a process of its own, and here ein is a library", what) : LEAVE_OK;
+  const char *what = a->command == CMD_REPL ? "ein repl"
+      : a->command == CMD_JUPYTER           ? "ein jupyter"
+      : arg_has(a, OPT_NP)                  ? "--np"
+      : arg_has(a, OPT_PEERS)               ? "--peers"
+                                            : NULL;
+  return s->guest && what ? fail(s, LEAVE_USAGE, "%s wants a process of its own, and here ein is a library", what)
+                          : LEAVE_OK;
 }
 
 Leave command_do(Session *s, uint32_t n, const char *const *word) {

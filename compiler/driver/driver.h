@@ -284,11 +284,13 @@ const Given *given_of(const Givens *given, Str name);                  /* NULL: 
 Leave given_values(Session *s, const Eval *e, const EinNode *n, const Given *g, EvalArray *x);
 /* How many numbers of a block of it, from `low` on, the input's dtype does not hold exactly; 0: none, or not to be
  * checked; -1: too many to check. */
-int64_t given_rounded(const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block);
+int64_t given_rounded(
+    const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block);
 void given_warn(Session *s, const EinNode *n, const Given *g, const EvalArray *x, int64_t rounded);
 /* given_block reads a block of a tensor of shape `whole`. given_sound does the checks that are done once, such as a
  * checksum over all of it. */
-ein_status given_block(const Given *g, DType t, uint32_t rank, const int64_t *whole, const int64_t *low, const int64_t *shape, void *dst, ein_error *err);
+ein_status given_block(const Given *g, DType t, uint32_t rank, const int64_t *whole, const int64_t *low,
+    const int64_t *shape, void *dst, ein_error *err);
 ein_status given_sound(const Given *g, const int64_t *whole, ein_error *err);
 Leave status_leave(ein_status st);
 
@@ -309,7 +311,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs);
 Leave run_profiled(Session *s, Job *j, const Args *a, const Words *inputs);
 Leave run_target(Session *s, const Job *j, const Args *a, bool *c);       /* --target, or the default; *c: compiled,
                                                                            * not by eval */
-void run_begin(Session *s, const Job *j, Eval *e);                        /* a new Eval of its graph, with this machine's limits */
+void run_begin(Session *s, const Job *j, Eval *e); /* a new Eval of its graph, with this machine's limits */
 Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e);    /* from its inputs to its outputs */
 Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e); /* a new Eval with its inputs and limits */
 Leave run_eval(Session *s, Eval *e, EvalStatus *status);                  /* computes, and complains */

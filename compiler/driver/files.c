@@ -78,7 +78,9 @@ static bool write_there(const char *path, const char *bytes, size_t len) {
 
 static bool write_new(const char *path, char *temporary, const char *bytes, size_t len, mode_t mode, bool lasts) {
   int fd = temporary_file(temporary);
-  if (fd < 0) return (errno == EACCES || errno == EPERM || errno == EROFS) && access(path, W_OK) == 0 && write_there(path, bytes, len);
+  if (fd < 0)
+    return (errno == EACCES || errno == EPERM || errno == EROFS) && access(path, W_OK) == 0 &&
+        write_there(path, bytes, len);
   bool ok = write_all(fd, bytes, len) && fchmod(fd, mode) == 0 && (!lasts || fsync(fd) == 0);
   int why = errno;
   if (close(fd) != 0 && ok) ok = false, why = errno;
@@ -106,7 +108,9 @@ Leave file_put(Session *s, const char *path, const char *bytes, size_t len, unsi
   return fail(s, LEAVE_MACHINE, "cannot write %s: %s", said, strerror(errno));
 }
 
-Leave file_write(Session *s, const char *path, const char *bytes, size_t len) { return file_put(s, path, bytes, len, 0); }
+Leave file_write(Session *s, const char *path, const char *bytes, size_t len) {
+  return file_put(s, path, bytes, len, 0);
+}
 
 Leave file_copy(Session *s, const char *from, const char *to, unsigned how) {
   const char *why;

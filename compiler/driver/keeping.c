@@ -59,7 +59,8 @@ static void repeat_key(Arena *a, const EinGraph *g, const EinNode *repeat, int64
   graph_print(&text, g);
   const char *head = arena_printf(a, "\nrepeat %%%u ", repeat->id), *at = strstr(text.s, head);
   if (!at) bug("the text of a graph lacks its repeat");
-  for (at = strchr(at + 1, '\n') + 1; *at != '}'; at = strchr(at, '\n') + 1) line_add(&k, g, repeat, at, strchr(at, '\n'));
+  for (at = strchr(at + 1, '\n') + 1; *at != '}'; at = strchr(at, '\n') + 1)
+    line_add(&k, g, repeat, at, strchr(at, '\n'));
   memcpy(out, (uint64_t[]){k.a, k.b}, sizeof(uint64_t[2]));
 }
 
@@ -76,7 +77,9 @@ static const EinGraph *graph_open(Session *s, const Job *j, const Args *a, bool 
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-bool keeping_wanted(const Args *a) { return arg_has(a, OPT_CHECKPOINT) || arg_has(a, OPT_RESUME) || arg_has(a, OPT_EVERY); }
+bool keeping_wanted(const Args *a) {
+  return arg_has(a, OPT_CHECKPOINT) || arg_has(a, OPT_RESUME) || arg_has(a, OPT_EVERY);
+}
 
 static Leave words_read(Keeping *k, const Args *a) {
   const char *every = arg_last(a, OPT_EVERY);
@@ -84,7 +87,8 @@ static Leave words_read(Keeping *k, const Args *a) {
   k->to = arg_last(a, OPT_CHECKPOINT);
   k->from = arg_last(a, OPT_RESUME);
   if (every && !k->to) return fail(s, LEAVE_USAGE, "--every %s: of what? --checkpoint DIR says where to", every);
-  if (k->to && !every) return fail(s, LEAVE_USAGE, "--checkpoint %s: how often? --every 50 writes after every 50 turns", k->to);
+  if (k->to && !every)
+    return fail(s, LEAVE_USAGE, "--checkpoint %s: how often? --every 50 writes after every 50 turns", k->to);
   if (every && (!int64_read(every, strlen(every), &k->every) || k->every < 1))
     return fail(s, LEAVE_USAGE, "--every %s: wanted is a number of turns, 1 or more", every);
   return LEAVE_OK;
@@ -94,11 +98,14 @@ static Leave one_repeat(Keeping *k, const EinGraph *g, const EinNode **repeat) {
   uint32_t n = 0;
   const char *word = k->to ? "--checkpoint" : "--resume";
   if (k->j->past || !g)
-    return fail(k->s, LEAVE_USAGE, "%s: %s is past the graph, and says of no state what it is called; begin with the program", word, k->j->path);
+    return fail(k->s, LEAVE_USAGE,
+        "%s: %s is past the graph, and says of no state what it is called; begin with the program", word, k->j->path);
   *repeat = outermost(g, &n);
-  if (!n) return fail(k->s, LEAVE_USAGE, "%s: %s has no repeat: there is nothing between turns to be kept", word, k->j->path);
+  if (!n)
+    return fail(k->s, LEAVE_USAGE, "%s: %s has no repeat: there is nothing between turns to be kept", word, k->j->path);
   if (n > 1)
-    return fail(k->s, LEAVE_USAGE, "%s: %s has %u repeats one behind the other, and one can be kept; make a program of each", word, k->j->path, n);
+    return fail(k->s, LEAVE_USAGE,
+        "%s: %s has %u repeats one behind the other, and one can be kept; make a program of each", word, k->j->path, n);
   return LEAVE_OK;
 }
 
@@ -108,9 +115,12 @@ Leave keeping_new(Session *s, const Job *j, const Args *a, bool compiled, Keepin
   Leave l = words_read(out, a);
   const char *word = out->to ? "--checkpoint" : "--resume";
   if (!l && !s->ranks && (arg_has(a, OPT_SITES) || job_of_sites(j)))
-    l = fail(s, LEAVE_USAGE, "%s keeps what a process has, and -n runs all sites in one; by --np or mpirun, or without -n, it can be done", word);
+    l = fail(s, LEAVE_USAGE,
+        "%s keeps what a process has, and -n runs all sites in one; by --np or mpirun, or without -n, it can be done",
+        word);
   if (!l && target_device(s, a))
-    l = fail(s, LEAVE_USAGE, "%s keeps what is in this machine's memory; with --target=c, jit or eval it can be done", word);
+    l = fail(
+        s, LEAVE_USAGE, "%s keeps what is in this machine's memory; with --target=c, jit or eval it can be done", word);
   const EinGraph *g = l ? NULL : graph_open(s, j, a, compiled);
   if (!l) l = one_repeat(out, g, &repeat);
   if (!l) repeat_key(s->arena, g, repeat, out->repeat);
@@ -128,7 +138,8 @@ static const char *name_of(const Keeping *k, Str name) {
 }
 
 static void kept_add(Keeping *k, Str name, DType t, uint32_t rank, const int64_t *shape) {
-  const ein_named_tensor x = {name_of(k, name), {.device_type = 1, .ndim = (int32_t)rank, .dtype = (ein_dtype)t, .shape = shape}};
+  const ein_named_tensor x = {
+      name_of(k, name), {.device_type = 1, .ndim = (int32_t)rank, .dtype = (ein_dtype)t, .shape = shape}};
   vec_push(k->s->arena, k->kept, x);
 }
 
@@ -156,7 +167,8 @@ static void plan_key(Keeping *k, const TaskGraph *t) {
   Buf text = buf_new(k->s->arena);
   CacheKey key = cache_key_new();
   task_print(&text, t);
-  for (const char *at = text.s; *at; at = strchr(at, '\n') + 1) cache_key_add(&key, at, (size_t)(line_end(at, strchr(at, '\n')) - at));
+  for (const char *at = text.s; *at; at = strchr(at, '\n') + 1)
+    cache_key_add(&key, at, (size_t)(line_end(at, strchr(at, '\n')) - at));
   k->plan[0] = k->s->ranks->ranks;
   memcpy(k->plan + 1, (uint64_t[]){key.a, key.b}, sizeof(uint64_t[2]));
 }
@@ -164,7 +176,8 @@ static void plan_key(Keeping *k, const TaskGraph *t) {
 /* Finds which part of the whole it is. */
 static void part_find(Keeping *k, const TaskBuffer *x, const int64_t *shape) {
   const TaskGraph *t = k->j->tasks;
-  int64_t *low = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1), *high = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1), *whole = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1);
+  int64_t *low = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1), *high = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1),
+          *whole = NEW_ARRAY(k->s->arena, int64_t, x->rank + 1);
   uint32_t at[MESH_AXES + 1] = {0};
   low[0] = 1;
   if (!t->mesh.n && x->rank) memcpy(whole, shape, x->rank * sizeof *whole);
@@ -184,7 +197,8 @@ static void buffers_find(Keeping *k, const ein_ctx *ctx) {
   const Task *repeat = task_repeat(t);
   BUG_UNLESS(repeat); /* one of its turns has run, or would be next */
   k->bound = repeat->buffer;
-  for (uint32_t b = 0, at = 0; b < t->buffers.len; at += t->buffers.at[b++].rank) { /* at: its shape, as they lie one behind the other */
+  for (uint32_t b = 0, at = 0; b < t->buffers.len;
+       at += t->buffers.at[b++].rank) { /* at: its shape, as they lie one behind the other */
     const TaskBuffer *x = &t->buffers.at[b];
     if (x->space == BUF_INPUT || !goes_on(t, repeat, b)) continue;
     kept_add(k, x->name, x->dtype, x->rank, ctx->shape + at);

@@ -47,7 +47,8 @@ Leave keeping_new(Session *s, const Job *j, const Args *a, bool compiled, Keepin
 ein_status keeping_between(void *keeping, void *ctx, ein_error *error);
 bool keeping_eval(Keeping *k, EvalBetween *at, const char **why);
 
-/* ---- keeping_files.c ---------------------------------------------------------------------------------------------------- */
+/* ---- keeping_files.c
+ * ---------------------------------------------------------------------------------------------------- */
 /* Makes the folder. It must have no checkpoints of a run that this one does not resume. Removes what a killed run
  * left incomplete. */
 Leave kept_folder(const Keeping *k);

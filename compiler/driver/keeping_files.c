@@ -44,7 +44,8 @@ static bool same_folder(const char *a, const char *b) {
 /* The name of a file that is not complete yet: .ein-, 16 digits, .tmp */
 static bool is_leftover(const char *name) {
   size_t n = strlen(name);
-  return n == 25 && strncmp(name, ".ein-", 5) == 0 && strspn(name + 5, "0123456789abcdef") == 16 && strcmp(name + 21, ".tmp") == 0;
+  return n == 25 && strncmp(name, ".ein-", 5) == 0 && strspn(name + 5, "0123456789abcdef") == 16 &&
+      strcmp(name + 21, ".tmp") == 0;
 }
 
 Leave kept_folder(const Keeping *k) {
@@ -52,13 +53,16 @@ Leave kept_folder(const Keeping *k) {
   struct stat st;
   if (mkdir(k->to, 0777) != 0 && errno != EEXIST)
     return fail(s, LEAVE_MACHINE, "--checkpoint: cannot make the folder %s: %s", k->to, strerror(errno));
-  if (stat(k->to, &st) != 0 || !S_ISDIR(st.st_mode)) return fail(s, LEAVE_USAGE, "--checkpoint %s: that is a file, and wanted is a folder", k->to);
-  if (access(k->to, W_OK | X_OK) != 0) return fail(s, LEAVE_MACHINE, "--checkpoint: cannot write to %s: %s", k->to, strerror(errno));
+  if (stat(k->to, &st) != 0 || !S_ISDIR(st.st_mode))
+    return fail(s, LEAVE_USAGE, "--checkpoint %s: that is a file, and wanted is a folder", k->to);
+  if (access(k->to, W_OK | X_OK) != 0)
+    return fail(s, LEAVE_MACHINE, "--checkpoint: cannot write to %s: %s", k->to, strerror(errno));
   int64_t there = newest(s->arena, k->to, INT64_MAX);
   if (there >= 0 && !(k->from && same_folder(k->from, k->to)))
     return fail(s, LEAVE_USAGE,
-                "--checkpoint %s: a run has been kept there up to turn %lld; --resume %s goes on with it, and a new run wants a folder of its own",
-                k->to, (long long)there, k->to);
+        "--checkpoint %s: a run has been kept there up to turn %lld; --resume %s goes on with it, and a new run "
+        "wants a folder of its own",
+        k->to, (long long)there, k->to);
   Words files = folder_files(s->arena, k->to);
   for (uint32_t i = 0; i < files.len; i++)
     if (is_leftover(files.at[i])) unlink(arena_printf(s->arena, "%s/%s", k->to, files.at[i]));
@@ -69,9 +73,11 @@ Leave kept_any(const Keeping *k) {
   struct stat st;
   if (stat(k->from, &st) != 0) return fail(k->s, LEAVE_MACHINE, "--resume %s: %s", k->from, strerror(errno));
   if (!S_ISDIR(st.st_mode))
-    return fail(k->s, LEAVE_USAGE, "--resume %s: that is a file, and wanted is the folder that --checkpoint wrote to", k->from);
+    return fail(
+        k->s, LEAVE_USAGE, "--resume %s: that is a file, and wanted is the folder that --checkpoint wrote to", k->from);
   if (newest(k->s->arena, k->from, INT64_MAX) >= 0) return LEAVE_OK;
-  return fail(k->s, LEAVE_USAGE, "--resume %s: there is no checkpoint in it, which would be called %s000050%s or so", k->from, first_part, last_part);
+  return fail(k->s, LEAVE_USAGE, "--resume %s: there is no checkpoint in it, which would be called %s000050%s or so",
+      k->from, first_part, last_part);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -90,7 +96,9 @@ static const char *blocks_of(Arena *a, int64_t rank, int64_t ranks) {
   return arena_printf(a, ".rank-%lld-of-%lld%s", (long long)rank, (long long)ranks, last_part);
 }
 
-static const char *blocks_part(const Keeping *k, Arena *a) { return blocks_of(a, k->s->ranks->rank, k->s->ranks->ranks); }
+static const char *blocks_part(const Keeping *k, Arena *a) {
+  return blocks_of(a, k->s->ranks->rank, k->s->ranks->ranks);
+}
 
 static const char *blocks_path(Arena *a, const char *folder, int64_t turn, const char *part) {
   return arena_printf(a, "%s/%s%06lld%s", folder, first_part, (long long)turn, part);
@@ -111,11 +119,13 @@ static void older_gone(const Keeping *k, Arena *a) {
 }
 
 static ein_named_tensor numbers(const char *name, const int64_t *at, int ndim, const int64_t *n) {
-  return (ein_named_tensor){name, {.data = (void *)(uintptr_t)at, .device_type = 1, .ndim = ndim, .dtype = EIN_I64, .shape = n}};
+  return (ein_named_tensor){
+      name, {.data = (void *)(uintptr_t)at, .device_type = 1, .ndim = ndim, .dtype = EIN_I64, .shape = n}};
 }
 
 /* Renames it once it is on disk, then syncs the folder. */
-static ein_status file_put_whole(const Keeping *k, Arena *a, const KeptTensors *all, const char *path, ein_error *error) {
+static ein_status file_put_whole(
+    const Keeping *k, Arena *a, const KeptTensors *all, const char *path, ein_error *error) {
   const char *half = arena_printf(a, "%s/%s%s", k->to, half_made, k->s->ranks ? blocks_part(k, a) : last_part);
   ein_status status = ein_safetensors_write(half, all->len, all->at, error);
   if (status != EIN_OK || (disk_has(half) && rename(half, path) == 0 && disk_has(k->to))) return status;
@@ -146,7 +156,8 @@ ein_status kept_write(const Keeping *k, int64_t turn, ein_error *error) {
     *n = k->kept.at[i].tensor.ndim + 1;
     vec_push(a, blocks, numbers(low_name(a, k->kept.at[i].name), k->low.at[i], 1, n));
   }
-  ein_status status = k->s->ranks ? file_put_whole(k, a, &blocks, blocks_path(a, k->to, turn, blocks_part(k, a)), error) : EIN_OK;
+  ein_status status =
+      k->s->ranks ? file_put_whole(k, a, &blocks, blocks_path(a, k->to, turn, blocks_part(k, a)), error) : EIN_OK;
   status = agreed(k, status, error);
   if (status == EIN_OK) {
     if (ranks_first(k->s)) status = file_put_whole(k, a, &all, kept_path(a, k->to, turn), error);
@@ -162,7 +173,8 @@ ein_status kept_write(const Keeping *k, int64_t turn, ein_error *error) {
 typedef struct Tensor { const char *name; ein_stored at; bool readable; } Tensor;
 typedef struct File { Arena *a; const char *path; VEC(Tensor) all; } File;
 
-static ein_status tensor_seen(void *user, const char *name, size_t n, const ein_stored *at, const char *other, ein_error *error) {
+static ein_status tensor_seen(
+    void *user, const char *name, size_t n, const ein_stored *at, const char *other, ein_error *error) {
   File *f = user;
   (void)error;
   vec_push(f->a, f->all, ((Tensor){arena_printf(f->a, "%.*s", (int)n, name), *at, !other}));
@@ -194,16 +206,20 @@ static ein_status tensor_take(const File *f, const char *name, const ein_tensor 
   const Tensor *x = tensor_find(f, name);
   if (!x)
     return ein_error_set(error, EIN_ERR_SHAPE,
-                         "%s has no %s, which this program's repeat takes from turn to turn: it is of another program, or of another target",
-                         f->path, name);
+        "%s has no %s, which this program's repeat takes from turn to turn: it is of another program, or of "
+        "another target",
+        f->path, name);
   if (!tensor_fits(x, to))
-    return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run with other sizes, or of another program: there %s is %s, here %s", f->path, name,
-                         x->readable ? shape_text(f->a, x->at.dtype, x->at.ndim, x->at.shape) : "of a type that Ein has not",
-                         shape_text(f->a, to->dtype, to->ndim, to->shape));
+    return ein_error_set(error, EIN_ERR_SHAPE,
+        "%s is of a run with other sizes, or of another program: there %s is %s, here %s", f->path, name,
+        x->readable ? shape_text(f->a, x->at.dtype, x->at.ndim, x->at.shape) : "of a type that Ein has not",
+        shape_text(f->a, to->dtype, to->ndim, to->shape));
   return ein_stored_block(f->path, &x->at, to->dtype, low, to->shape, to->data, error);
 }
 
-static const char *processes(Arena *a, int64_t n) { return n ? arena_printf(a, "%lld processes", (long long)n) : "one process"; }
+static const char *processes(Arena *a, int64_t n) {
+  return n ? arena_printf(a, "%lld processes", (long long)n) : "one process";
+}
 
 /* Requires the same number of processes, and the same plan; without these, a single process. *others: by a different
  * number, which --deterministic allows. */
@@ -214,20 +230,23 @@ static ein_status plan_fits(const Keeping *k, const File *f, int64_t plan[3], bo
   ein_status status = tensor_find(f, "ein.plan") ? tensor_take(f, "ein.plan", &to, error) : EIN_OK;
   if (status != EIN_OK) return status;
   if (fixed != k->fixed)
-    return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run with%s --deterministic, and this is one with%s it: they have other bits", f->path, fixed ? "" : "out",
-                         k->fixed ? "" : "out");
+    return ein_error_set(error, EIN_ERR_SHAPE,
+        "%s is of a run with%s --deterministic, and this is one with%s it: they have other bits", f->path,
+        fixed ? "" : "out", k->fixed ? "" : "out");
   if (memcmp(plan, k->plan, 3 * sizeof *plan) == 0) return EIN_OK;
   *others = fixed;
   if (fixed) return EIN_OK;
   if (plan[0] == k->plan[0])
-    return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run by another plan: other options, or another ein, cut it so", f->path);
-  return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run by %s, and this is one by %s, which have other blocks", f->path,
-                       processes(f->a, plan[0]), processes(f->a, k->plan[0]));
+    return ein_error_set(
+        error, EIN_ERR_SHAPE, "%s is of a run by another plan: other options, or another ein, cut it so", f->path);
+  return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run by %s, and this is one by %s, which have other blocks",
+      f->path, processes(f->a, plan[0]), processes(f->a, k->plan[0]));
 }
 
 static ein_status tensors_take(const Keeping *k, const File *f, ein_error *error) {
   ein_status status = EIN_OK;
-  for (uint32_t i = 0; i < k->kept.len && status == EIN_OK; i++) status = tensor_take(f, k->kept.at[i].name, &k->kept.at[i].tensor, error);
+  for (uint32_t i = 0; i < k->kept.len && status == EIN_OK; i++)
+    status = tensor_take(f, k->kept.at[i].name, &k->kept.at[i].tensor, error);
   return status;
 }
 
@@ -246,7 +265,8 @@ typedef struct Gathered {    /* a tensor here */
 
 /* Copies from a block in f, which begins at `low`, the part inside this process's. Overlapping blocks have equal
  * elements. */
-static ein_status part_take(const Keeping *k, const File *f, uint32_t i, const Tensor *x, const int64_t *low, Gathered *g, ein_error *error) {
+static ein_status part_take(
+    const Keeping *k, const File *f, uint32_t i, const Tensor *x, const int64_t *low, Gathered *g, ein_error *error) {
   const ein_tensor *to = &k->kept.at[i].tensor;
   const int64_t *own = k->low.at[i] + 1, size = dtype_size((DType)to->dtype);
   int64_t from[EIN_MAX_AXES] = {0}, shape[EIN_MAX_AXES] = {0}, at[EIN_MAX_AXES] = {0}, n = k->low.at[i][0];
@@ -265,7 +285,8 @@ static ein_status part_take(const Keeping *k, const File *f, uint32_t i, const T
     for (int d = 0; d < to->ndim; d++) place = place * to->shape[d] + low[d] + from[d] + at[d] - own[d];
     char *here = (char *)to->data + place * size;
     if (g->has[place] && memcmp(here, part + e * size, (size_t)size) != 0)
-      status = ein_error_set(error, EIN_ERR_SHAPE, "%s has another %s than the other processes where their blocks overlap", f->path, k->kept.at[i].name);
+      status = ein_error_set(error, EIN_ERR_SHAPE,
+          "%s has another %s than the other processes where their blocks overlap", f->path, k->kept.at[i].name);
     memcpy(here, part + e * size, (size_t)size);
     g->has[place] = 1;
     for (int d = to->ndim; d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
@@ -280,7 +301,8 @@ static ein_status parts_take(const Keeping *k, const File *f, bool blocks, Gathe
     const ein_named_tensor *to = &k->kept.at[i];
     const Tensor *x = tensor_find(f, to->name);
     int64_t low[EIN_MAX_AXES + 1] = {1}, n = to->tensor.ndim + 1;
-    if (!x || !x->readable || x->at.dtype != to->tensor.dtype || x->at.ndim != to->tensor.ndim) return tensor_take(f, to->name, &to->tensor, error);
+    if (!x || !x->readable || x->at.dtype != to->tensor.dtype || x->at.ndim != to->tensor.ndim)
+      return tensor_take(f, to->name, &to->tensor, error);
     const ein_tensor low_to = {.data = low, .dtype = EIN_I64, .ndim = 1, .shape = &n};
     if (blocks) status = tensor_take(f, low_name(f->a, to->name), &low_to, error);
     if (status == EIN_OK && low[0]) status = part_take(k, f, i, x, low + 1, &g[i], error);
@@ -295,9 +317,12 @@ static ein_status all_there(const Keeping *k, const File *f, const Gathered *g, 
     bool same = true;
     for (int d = 0; d < to->ndim; d++) same &= g[i].whole[d] == k->whole.at[i][d], n *= to->shape[d];
     if (!same)
-      return ein_error_set(error, EIN_ERR_SHAPE, "%s is of a run with other sizes, or of another program: there %s is %s, here %s", f->path, k->kept.at[i].name,
-                           shape_text(f->a, to->dtype, to->ndim, g[i].whole), shape_text(f->a, to->dtype, to->ndim, k->whole.at[i]));
-    if (n && memchr(g[i].has, 0, (size_t)n)) return ein_error_set(error, EIN_ERR_SHAPE, "%s: its processes lack a part of %s", f->path, k->kept.at[i].name);
+      return ein_error_set(error, EIN_ERR_SHAPE,
+          "%s is of a run with other sizes, or of another program: there %s is %s, here %s", f->path,
+          k->kept.at[i].name, shape_text(f->a, to->dtype, to->ndim, g[i].whole),
+          shape_text(f->a, to->dtype, to->ndim, k->whole.at[i]));
+    if (n && memchr(g[i].has, 0, (size_t)n))
+      return ein_error_set(error, EIN_ERR_SHAPE, "%s: its processes lack a part of %s", f->path, k->kept.at[i].name);
   }
   return EIN_OK;
 }
@@ -327,7 +352,8 @@ static ein_status others_take(const Keeping *k, const File *f, int64_t ranks, in
 /* A file of another run ends this one, so it may have been read in part. */
 static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *turn, ein_error *error) {
   int64_t made = 0, repeat[2] = {0, 0}, two = 2;
-  const ein_tensor made_to = {.data = &made, .dtype = EIN_I64}, repeat_to = {.data = repeat, .dtype = EIN_I64, .ndim = 1, .shape = &two};
+  const ein_tensor made_to = {.data = &made, .dtype = EIN_I64},
+                   repeat_to = {.data = repeat, .dtype = EIN_I64, .ndim = 1, .shape = &two};
   int64_t plan[3] = {0, 0, 0};
   bool others = false;
   ein_status status = plan_fits(k, f, plan, &others, error);
@@ -335,10 +361,11 @@ static ein_status file_take(Keeping *k, const File *f, int64_t most, int64_t *tu
   if (status == EIN_OK) status = tensor_take(f, "ein.turn", &made_to, error);
   if (status == EIN_OK) status = tensor_take(f, "ein.repeat", &repeat_to, error);
   if (status == EIN_OK && memcmp(repeat, k->repeat, sizeof repeat) != 0)
-    status = ein_error_set(error, EIN_ERR_SHAPE, "%s is of another program: its repeat has other equations than the one of %s", f->path, k->j->path);
+    status = ein_error_set(error, EIN_ERR_SHAPE,
+        "%s is of another program: its repeat has other equations than the one of %s", f->path, k->j->path);
   if (status == EIN_OK && (made < 0 || made > most))
-    status = ein_error_set(error, EIN_ERR_SHAPE, "%s has made %lld turns, and here there are %lld at most", f->path, (long long)made,
-                           (long long)most);
+    status = ein_error_set(error, EIN_ERR_SHAPE, "%s has made %lld turns, and here there are %lld at most", f->path,
+        (long long)made, (long long)most);
   if (status == EIN_OK && others) status = others_take(k, f, plan[0], made, error);
   else if (status == EIN_OK && k->s->ranks) status = blocks_take(k, made, error);
   if (status == EIN_OK) *turn = made;

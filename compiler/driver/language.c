@@ -56,7 +56,8 @@ static void *reread(Session *s, Language l, const char *path, const void *made) 
   Buf text = buf_new(s->arena), why = buf_new(s->arena);
   Diags *d = diags_new(s->arena);
   info->print(&text, made);
-  void *again = info->read(s->arena, s->strings, source_new(s->arena, arena_printf(s->arena, "%s%s", path, info->ending), text.s, text.len), d);
+  void *again = info->read(s->arena, s->strings,
+      source_new(s->arena, arena_printf(s->arena, "%s%s", path, info->ending), text.s, text.len), d);
   if (!again || d->errors) {
     diags_text(d, &why, false);
     bug("%s: the text does not read back:\n%s", info->what, why.s);

@@ -27,10 +27,11 @@ static int64_t number_in(const char *path, const char *behind) {
   return int64_read(at, strspn(at, "0123456789"), &v) ? v : -1;
 }
 
-static const struct { const char *most, *now, *stat, *cache; } groups[] = {
-  {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file "},
-  {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes", "/sys/fs/cgroup/memory/memory.stat",
-   "total_inactive_file "}};
+static const struct { const char *most, *now, *stat, *cache;
+} groups[] = {
+    {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file "},
+    {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file "}};
 
 int64_t memory_here(void) {
   int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

@@ -19,7 +19,8 @@ static double region_points(const Job *j, const EinRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const EinNode *n = r->nodes.at[i];
     double points = n->kind == EIN_VERTEX ? 1 : 0;
-    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_out + n->sum->n_red; k++) points *= value_of(j, n->bound[k]);
+    for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_out + n->sum->n_red; k++)
+      points *= value_of(j, n->bound[k]);
     all += n->kind == EIN_REPEAT ? value_of(j, n->body->turns) * region_points(j, n->body) : points;
   }
   return all;

@@ -44,7 +44,8 @@ static void repeats_look(const Job *j, Progress *p, const char *name, bool *foun
     for (uint32_t k = 0; k < n->body->states.len; k++) {
       const EinNode *state = n->body->states.at[k].node;
       *found |= is_watched(state, name);
-      if (state->name && is_watched(state, state->name->s)) buf_printf(all, "%s%s", all->len ? ", " : "", state->name->s);
+      if (state->name && is_watched(state, state->name->s))
+        buf_printf(all, "%s%s", all->len ? ", " : "", state->name->s);
     }
   }
 }
@@ -57,9 +58,11 @@ Leave progress_new(Session *s, const Job *j, const Args *a, Progress *out) {
   if (!j->graph || j->past) return LEAVE_OK;
   repeats_look(j, out, name, &found, &all);
   if (said && !found)
-    return fail(s, LEAVE_USAGE, "--watch %s: no repeat has a state %s that is one float%s%s", said, said, all.len ? "; there is " : "", all.len ? all.s : "");
+    return fail(s, LEAVE_USAGE, "--watch %s: no repeat has a state %s that is one float%s%s", said, said,
+        all.len ? "; there is " : "", all.len ? all.s : "");
   if (found) out->watch = name;
-  out->on = !s->guest && ranks_first(s) && ((a && arg_has(a, OPT_PROGRESS)) || (isatty(2) && terminal && strcmp(terminal, "dumb") != 0));
+  out->on = !s->guest && ranks_first(s) &&
+      ((a && arg_has(a, OPT_PROGRESS)) || (isatty(2) && terminal && strcmp(terminal, "dumb") != 0));
   return LEAVE_OK;
 }
 
@@ -96,7 +99,8 @@ static void line_show(Progress *p, Seen x) {
     put_count(&b, p->most);
   }
   if (x.has && p->watch) buf_printf(&b, ", %s %.6g", p->watch, x.value);
-  if (p->most >= x.turn && x.turn > before) put_left(&b, p, (now - p->begun) / (double)(x.turn - before) * (double)(p->most - x.turn));
+  if (p->most >= x.turn && x.turn > before)
+    put_left(&b, p, (now - p->begun) / (double)(x.turn - before) * (double)(p->most - x.turn));
   ssize_t unseen = write(2, b.s, b.len);
   (void)unseen;
   p->told = now;
@@ -113,7 +117,9 @@ static void buffer_find(Progress *p, const Job *j) {
   for (uint32_t i = 0; repeat && p->watch && i < j->tasks->buffers.len; i++) {
     const TaskBuffer *b = &j->tasks->buffers.at[i];
     bool lives = b->space == BUF_WORK && b->first < repeat->step && b->last >= repeat->end;
-    if (!lives || b->rank || b->when || !b->name || strcmp(b->name->s, p->watch) != 0 || (b->dtype != DT_F32 && b->dtype != DT_F64)) continue;
+    if (!lives || b->rank || b->when || !b->name || strcmp(b->name->s, p->watch) != 0 ||
+        (b->dtype != DT_F32 && b->dtype != DT_F64))
+      continue;
     p->buffer = i;
     p->dtype = b->dtype;
     break;

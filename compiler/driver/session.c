@@ -84,7 +84,8 @@ Session *session_new(Guest *guest) {
 
 void session_fresh(Session *s) {
   s->diags = diags_new(s->arena);
-  s->front = (Front){.arena = s->arena, .strings = s->strings, .exprs = s->exprs, .diags = s->diags, .stdlib = s->front.stdlib};
+  s->front = (Front){
+      .arena = s->arena, .strings = s->strings, .exprs = s->exprs, .diags = s->diags, .stdlib = s->front.stdlib};
 }
 
 /* Why standard output first failed; 0: it has not. */

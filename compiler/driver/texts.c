@@ -150,8 +150,9 @@ Leave job_from_loops(Session *s, Job *j, const char *name, const char *text) {
 /* A plan alone is no program: it is only read. */
 static Leave plan_begin(Session *s, Job *j, const Args *a, Source *src) {
   if (a->command != CMD_CHECK)
-    return fail(s, LEAVE_USAGE, "%s is a plan; the program that it is for is what ein %s wants: ein plan x.ein --plan=%s", j->path,
-                commands[a->command].name, j->path);
+    return fail(s, LEAVE_USAGE,
+        "%s is a plan; the program that it is for is what ein %s wants: ein plan x.ein --plan=%s", j->path,
+        commands[a->command].name, j->path);
   plan_read(s->arena, s->strings, src, s->diags);
   j->past = true;
   j->graph = graph_new(s->arena, s->strings, s->exprs);

@@ -33,7 +33,9 @@ typedef struct EinSum {
 enum { PANELS_MOST = 256 };
 /* Whether it can be done in panels of a label, whose results are combined or lie side by side. Positions tracked by
  * argmax cannot. */
-static inline bool sum_panels(const EinSum *s) { return s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN && !s->by; }
+static inline bool sum_panels(const EinSum *s) {
+  return s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN && !s->by;
+}
 
 /* What of it a C function of blocks cannot be given, as the end of a sentence "a C function ..."; NULL: nothing.
  * moved: an index may be a label plus an expression over dims and turns, or such an expression alone, as in a site's

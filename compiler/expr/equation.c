@@ -124,7 +124,10 @@ static void write_op(Writer *w, const Expr *e) {
   } else if (l != P_PRIMARY) {
     write_infix(w, e, l);
   } else {
-    buf_str(w->out, e->op == OP_CAST ? dtype_name((DType)e->dtype) : e->op == OP_EXTERN ? e->by->name->s : op_info[e->op].name);
+    buf_str(w->out,
+        e->op == OP_CAST         ? dtype_name((DType)e->dtype)
+            : e->op == OP_EXTERN ? e->by->name->s
+                                 : op_info[e->op].name);
     write_args(w, e, '(', ')');
   }
 }

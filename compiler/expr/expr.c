@@ -73,7 +73,8 @@ static void pool_widen(Exprs *p) {
 static bool is_drawn(const Key *k) {
   if (k->kind != EX_OP) return false;
   OpRule rule = op_info[k->op].rule;
-  return rule == RULE_RANDOM || rule == RULE_INDEX || rule == RULE_EXTERN || (k->op == OP_CAST && dtype_is_float((DType)k->arg[0]->dtype));
+  return rule == RULE_RANDOM || rule == RULE_INDEX || rule == RULE_EXTERN ||
+      (k->op == OP_CAST && dtype_is_float((DType)k->arg[0]->dtype));
 }
 
 static const Expr *expr_new(Exprs *p, const Key *k, uint32_t hash) {

@@ -6,14 +6,18 @@
 static bool same(Str a, Str b) { return a == b || (a && b && a->len == b->len && memcmp(a->s, b->s, a->len) == 0); }
 
 bool extern_same_type(const Extern *a, const Extern *b) {
-  if (a->n != b->n || a->dtype != b->dtype || a->block != b->block || a->n_out != b->n_out || a->n_red != b->n_red) return false;
+  if (a->n != b->n || a->dtype != b->dtype || a->block != b->block || a->n_out != b->n_out || a->n_red != b->n_red)
+    return false;
   return memcmp(a->arg, b->arg, a->n * sizeof a->arg[0]) == 0 && memcmp(a->rank, b->rank, a->n) == 0;
 }
 
 static bool alike(const Extern *a, const Extern *b) {
-  if (!same(a->symbol, b->symbol) || !same(a->from, b->from) || a->n != b->n || a->dtype != b->dtype || a->cost != b->cost) return false;
+  if (!same(a->symbol, b->symbol) || !same(a->from, b->from) || a->n != b->n || a->dtype != b->dtype ||
+      a->cost != b->cost)
+    return false;
   if (!extern_same_type(a, b)) return false;
-  if (!same(a->place.file, b->place.file) || a->place.line != b->place.line || a->place.column != b->place.column) return false;
+  if (!same(a->place.file, b->place.file) || a->place.line != b->place.line || a->place.column != b->place.column)
+    return false;
   return true;
 }
 
@@ -40,7 +44,8 @@ static Str free_name(Exprs *p, Str name) {
 const Extern *extern_add(Exprs *p, const Extern *x) {
   for (uint32_t k = 0; k < p->externs.len; k++) {
     const Extern *old = p->externs.at[k];
-    bool called = same(old->name, x->name) || (strncmp(old->name->s, x->name->s, x->name->len) == 0 && old->name->s[x->name->len] == '~');
+    bool called = same(old->name, x->name) ||
+        (strncmp(old->name->s, x->name->s, x->name->len) == 0 && old->name->s[x->name->len] == '~');
     if (called && alike(old, x)) return old;
   }
   Extern *own = arena_copy(p->arena, x, sizeof *x);
@@ -59,9 +64,10 @@ static bool is_identifier(Str s) {
 }
 
 static bool is_word_of_c(Str s) {
-  static const char *const words[] = {"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-                                      "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short",
-                                      "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while"};
+  static const char *const words[] = {"auto", "break", "case", "char", "const", "continue", "default", "do", "double",
+      "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict",
+      "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void",
+      "volatile", "while"};
   for (size_t k = 0; k < COUNT(words); k++)
     if (strcmp(words[k], s->s) == 0) return true;
   return false;
@@ -95,13 +101,15 @@ static bool begins(Str s, const char *with) { return strncmp(s->s, with, strlen(
 const char *extern_wrong(const Extern *x, int *part) {
   *part = EXTERN_SYMBOL;
   if (!is_identifier(x->symbol) || is_word_of_c(x->symbol)) return "this is no name that a function of C can have";
-  if (begins(x->symbol, "ein_") || begins(x->symbol, "program_")) return "names that begin with ein_ and program_ are those of what ein writes";
+  if (begins(x->symbol, "ein_") || begins(x->symbol, "program_"))
+    return "names that begin with ein_ and program_ are those of what ein writes";
   *part = EXTERN_DTYPE;
   if (!x->block && x->dtype != DT_F64 && x->dtype != DT_F32) return "a C function gives f64 or f32 here";
   if (x->dtype == DT_F16 || x->dtype == DT_BF16) return "a C function makes no f16 and no bf16; f32 has their values";
   for (uint32_t k = 0; k < x->n; k++) {
     *part = (int)k;
-    if (x->arg[k] == DT_F16 || x->arg[k] == DT_BF16) return "a C function takes no f16 and no bf16; f32 has their values";
+    if (x->arg[k] == DT_F16 || x->arg[k] == DT_BF16)
+      return "a C function takes no f16 and no bf16; f32 has their values";
   }
   *part = EXTERN_NAME;
   if (!x->n) return "a C function takes an argument";

@@ -67,7 +67,8 @@ bool op_result(Op op, uint32_t n, const Expr *const *arg, DType *out) {
   case RULE_INDEX: return alike && t == DT_I64;
   case RULE_BITS:
     *out = t == DT_F32 ? DT_I32 : t == DT_I32 ? DT_F32 : t == DT_F64 ? DT_I64 : DT_F64;
-    return (t == DT_F32 || t == DT_F64) == (op_info[op].c_f32 != NULL) && (dtype_is_float(t) || t == DT_I32 || t == DT_I64);
+    return (t == DT_F32 || t == DT_F64) == (op_info[op].c_f32 != NULL) &&
+        (dtype_is_float(t) || t == DT_I32 || t == DT_I64);
   case RULE_EXTERN:
   case RULE_CAST: break;
   }

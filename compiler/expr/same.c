@@ -95,13 +95,16 @@ bool eq_exprs(Same *q, const char *what, uint32_t n, const Expr *const *a,
 /* ---- C functions ----------------------------------------------------------------------------- */
 
 static bool eq_extern(Same *q, const Extern *a, const Extern *b) {
-  bool ok = eq_str(q, "a C function's name", a->name, b->name) && eq_str(q, "a C function's symbol", a->symbol, b->symbol) &&
-            eq_str(q, "where a C function is from", a->from, b->from) && eq_int(q, "a C function's arguments", a->n, b->n) &&
-            eq_int(q, "a C function's dtype", a->dtype, b->dtype) && eq_int(q, "a C function's cost", a->cost, b->cost) &&
-            eq_int(q, "whether a C function is one of blocks", a->block, b->block) && eq_int(q, "a C function's labels", a->n_out, b->n_out) &&
-            eq_int(q, "a C function's reduced labels", a->n_red, b->n_red) && eq_place(q, a->place, b->place);
+  bool ok = eq_str(q, "a C function's name", a->name, b->name) &&
+      eq_str(q, "a C function's symbol", a->symbol, b->symbol) &&
+      eq_str(q, "where a C function is from", a->from, b->from) && eq_int(q, "a C function's arguments", a->n, b->n) &&
+      eq_int(q, "a C function's dtype", a->dtype, b->dtype) && eq_int(q, "a C function's cost", a->cost, b->cost) &&
+      eq_int(q, "whether a C function is one of blocks", a->block, b->block) &&
+      eq_int(q, "a C function's labels", a->n_out, b->n_out) &&
+      eq_int(q, "a C function's reduced labels", a->n_red, b->n_red) && eq_place(q, a->place, b->place);
   for (uint32_t k = 0; ok && k < a->n; k++)
-    ok = eq_int(q, "the dtype of a C function's argument", a->arg[k], b->arg[k]) && eq_int(q, "the rank of a C function's argument", a->rank[k], b->rank[k]);
+    ok = eq_int(q, "the dtype of a C function's argument", a->arg[k], b->arg[k]) &&
+        eq_int(q, "the rank of a C function's argument", a->rank[k], b->rank[k]);
   return ok;
 }
 

@@ -281,7 +281,8 @@ static const Expr *read_operand(Reading *g) {
   bool kept = c == '&' && r->kept;
   Open o = {.kind = c == '%' ? OPEN_READ : kept ? OPEN_KEPT : OPEN_PAREN, .op = OPS};
   if (c != '%' && c != '(' && !kept) return fail(r, "an expression is missing");
-  if (c != '(' && (!take_int(r, &o.node) || !take(r, '['))) return fail(r, kept ? "a read is &stage[...]" : "a read is %node[...]");
+  if (c != '(' && (!take_int(r, &o.node) || !take(r, '[')))
+    return fail(r, kept ? "a read is &stage[...]" : "a read is %node[...]");
   open_push(g, o);
   return NULL;
 }
@@ -309,7 +310,8 @@ static bool resolve(ExprReader *r, const Open *o, uint32_t n, const Expr *const 
 static const Expr *op_wrong(ExprReader *r, Op op, uint32_t n, const Expr *const *arg) {
   Buf b = buf_new(exprs_arena(r->pool));
   buf_printf(&b, "the operation does not take such arguments: %s of", op_info[op].name);
-  for (uint32_t i = 0; i < n; i++) buf_printf(&b, "%s %s", i + 1 == n && i ? " and" : i ? "," : "", dtype_name((DType)arg[i]->dtype));
+  for (uint32_t i = 0; i < n; i++)
+    buf_printf(&b, "%s %s", i + 1 == n && i ? " and" : i ? "," : "", dtype_name((DType)arg[i]->dtype));
   return fail(r, b.s);
 }
 

@@ -1,7 +1,7 @@
 /* face/function.c - a program as a function of its caller's tensors: read and compiled once, called with views.
  *
- * What a call makes lies in an arena of its own, which the next call frees. Compiled code is given the views as they are; evaluators want
- * tensors in C order, so what lies otherwise is copied for them. */
+ * What a call makes lies in an arena of its own, which the next call frees. Compiled code is given the views as they
+ * are; evaluators want tensors in C order, so what lies otherwise is copied for them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,8 +59,11 @@ static Leave words_take(ein_function *f, size_t n, const char *const *word) {
   f->a = (Args){.command = CMD_RUN};
   Leave l = args_read(s, &f->a, (uint32_t)n, word);
   for (size_t i = 0; i < COUNT(others) && !l; i++)
-    if (arg_has(&f->a, others[i])) l = fail(s, LEAVE_USAGE, "--%s: what a function is given and gives are tensors of its caller", options[others[i]].name);
-  if (!l && f->a.operands.len != 1) l = fail(s, LEAVE_USAGE, "one program, please; its inputs are given when it is called");
+    if (arg_has(&f->a, others[i]))
+      l = fail(s, LEAVE_USAGE, "--%s: what a function is given and gives are tensors of its caller",
+          options[others[i]].name);
+  if (!l && f->a.operands.len != 1)
+    l = fail(s, LEAVE_USAGE, "one program, please; its inputs are given when it is called");
   return l;
 }
 
@@ -121,8 +124,8 @@ static void function_begin(void *env) {
   answer_fill(o->f->s, l, &o->held->answer);
 }
 
-ein_answer *ein_function_open(ein_session *s, const ein_file *file, size_t n_files, const char *const *word, size_t n_words,
-                              ein_function **out) {
+ein_answer *ein_function_open(
+    ein_session *s, const ein_file *file, size_t n_files, const char *const *word, size_t n_words, ein_function **out) {
   Held *h = calloc(1, sizeof *h);
   ein_function *f = h ? calloc(1, sizeof *f) : NULL;
   *out = NULL;
@@ -224,10 +227,14 @@ static void view_copy(Arena *a, const ein_tensor *t, int64_t count, char *dense,
 }
 
 static Leave view_fits(Session *s, const char *what, const ein_argument *a, const ein_tensor *t) {
-  if (t->device_type > 1) return fail(s, LEAVE_USAGE, "%s %s: its data are on device %d, and a function takes those of the CPU", what, a->name, t->device_type);
+  if (t->device_type > 1)
+    return fail(s, LEAVE_USAGE, "%s %s: its data are on device %d, and a function takes those of the CPU", what,
+        a->name, t->device_type);
   if (t->dtype != a->dtype)
-    return fail(s, LEAVE_USAGE, "%s %s: wanted is %s, met %s", what, a->name, ein_dtype_name(a->dtype), ein_dtype_name(t->dtype));
-  if (t->ndim != a->ndim) return fail(s, LEAVE_USAGE, "%s %s: wanted are %d axes, met %d", what, a->name, a->ndim, t->ndim);
+    return fail(s, LEAVE_USAGE, "%s %s: wanted is %s, met %s", what, a->name, ein_dtype_name(a->dtype),
+        ein_dtype_name(t->dtype));
+  if (t->ndim != a->ndim)
+    return fail(s, LEAVE_USAGE, "%s %s: wanted are %d axes, met %d", what, a->name, a->ndim, t->ndim);
   return LEAVE_OK;
 }
 
@@ -241,7 +248,8 @@ static Leave sizes_bind(Call *x, const EinNode *n, const ein_tensor *t) {
       DimValue v = {name, t->shape[k], {0}, "an input"};
       vec_push(x->s->arena, x->j.dims, v);
     } else if (value != t->shape[k])
-      return fail(x->s, LEAVE_USAGE, "input %s: its axis %u has %lld elements, and %s is %lld", n->name->s, k, (long long)t->shape[k], name->s, (long long)value);
+      return fail(x->s, LEAVE_USAGE, "input %s: its axis %u has %lld elements, and %s is %lld", n->name->s, k,
+          (long long)t->shape[k], name->s, (long long)value);
   }
   return LEAVE_OK;
 }
@@ -278,13 +286,15 @@ static Leave array_of(Session *s, const ein_argument *a, const ein_tensor *t, Ev
 static Leave output_give(Call *x, const EvalArray *y, int k) {
   ein_tensor *t = &x->out[k];
   if (!t->data) {
-    *t = (ein_tensor){.data = y->data, .device_type = 1, .ndim = (int32_t)y->rank, .dtype = (ein_dtype)y->dtype, .shape = y->shape};
+    *t = (ein_tensor){
+        .data = y->data, .device_type = 1, .ndim = (int32_t)y->rank, .dtype = (ein_dtype)y->dtype, .shape = y->shape};
     return LEAVE_OK;
   }
   Leave l = view_fits(x->s, "output", &x->f->out[k], t);
   for (uint32_t i = 0; i < y->rank && !l; i++)
     if (t->shape[i] != y->shape[i])
-      l = fail(x->s, LEAVE_USAGE, "output %s: its axis %u has %lld elements, wanted are %lld", x->f->out[k].name, i, (long long)t->shape[i], (long long)y->shape[i]);
+      l = fail(x->s, LEAVE_USAGE, "output %s: its axis %u has %lld elements, wanted are %lld", x->f->out[k].name, i,
+          (long long)t->shape[i], (long long)y->shape[i]);
   if (!l) view_copy(x->s->arena, t, y->count, y->data, true);
   return l;
 }
@@ -296,7 +306,8 @@ static Leave sizes_fit(const Call *x, int i) {
   Value v;
   for (uint32_t k = 0; k < n->rank; k++)
     if (expr_value(n->dim[k], &(ExprEnv){0}, &v) && v.i != t->shape[k])
-      return fail(x->s, LEAVE_USAGE, "input %s: its axis %u has %lld elements, wanted are %lld", x->f->in[i].name, k, (long long)t->shape[k], (long long)v.i);
+      return fail(x->s, LEAVE_USAGE, "input %s: its axis %u has %lld elements, wanted are %lld", x->f->in[i].name, k,
+          (long long)t->shape[k], (long long)v.i);
   return LEAVE_OK;
 }
 
@@ -322,7 +333,8 @@ static Leave call_evaluated(Call *x) {
 
 static bool dims_same(const DimValues *a, const DimValues *b) {
   bool same = a->len == b->len;
-  for (uint32_t i = 0; same && i < a->len; i++) same = a->at[i].name == b->at[i].name && a->at[i].value == b->at[i].value;
+  for (uint32_t i = 0; same && i < a->len; i++)
+    same = a->at[i].name == b->at[i].name && a->at[i].value == b->at[i].value;
   return same;
 }
 
@@ -380,7 +392,9 @@ static Leave model_plan(Call *x) {
   int64_t *dim = NEW_ARRAY(x->s->arena, int64_t, n + 1);
   for (size_t i = 0; i < n; i++)
     if (!job_dim(&x->j, str_from(x->s->strings, m->dim[i]), &dim[i]))
-      return fail(x->s, LEAVE_USAGE, "no value for dim %s: no input has it as an axis; give -D %s=64 when the function is opened", m->dim[i], m->dim[i]);
+      return fail(x->s, LEAVE_USAGE,
+          "no value for dim %s: no input has it as an axis; give -D %s=64 when the function is opened", m->dim[i],
+          m->dim[i]);
   if (f->dim && memcmp(f->dim, dim, n * sizeof *dim) == 0) return LEAVE_OK;
   f->dim = NULL;
   ein_status st = m->plan(f->lib.ctx, dim);
@@ -398,14 +412,19 @@ static Leave room_make(Call *x, int output, ein_tensor *t) {
   if (st != EIN_OK) return model_failed(x, st);
   st = ein_shape_size(a->name, a->dtype, a->ndim, shape, &count, &bytes, &err);
   if (st != EIN_OK) return fail(x->s, status_leave(st), "output %s: %s", a->name, err.text);
-  *t = (ein_tensor){.data = arena_alloc(x->s->arena, (size_t)bytes + 1), .device_type = 1, .ndim = a->ndim, .dtype = a->dtype, .shape = shape};
+  *t = (ein_tensor){.data = arena_alloc(x->s->arena, (size_t)bytes + 1),
+      .device_type = 1,
+      .ndim = a->ndim,
+      .dtype = a->dtype,
+      .shape = shape};
   return LEAVE_OK;
 }
 
 static Leave call_compiled(Call *x) {
   ein_function *f = x->f;
   const ein_model *m = f->lib.model;
-  ein_tensor *in = NEW_ARRAY(x->s->arena, ein_tensor, m->n_inputs + 1), *out = NEW_ARRAY(x->s->arena, ein_tensor, m->n_outputs + 1);
+  ein_tensor *in = NEW_ARRAY(x->s->arena, ein_tensor, m->n_inputs + 1),
+             *out = NEW_ARRAY(x->s->arena, ein_tensor, m->n_outputs + 1);
   Leave l = model_plan(x);
   for (int i = 0; i < m->n_inputs && !l; i++) in[i] = x->in[number_of(f->in, f->n_in, m->input[i].name)];
   for (int i = 0; i < m->n_outputs && !l; i++) {

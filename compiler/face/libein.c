@@ -1,5 +1,5 @@
-/* face/libein.c - the compiler as a library: words in, an answer out. Each answer has a session of the driver to itself, in an arena that
- * goes with it; our mistakes and lack of memory come back to the guard here. */
+/* face/libein.c - the compiler as a library: words in, an answer out. Each answer has a session of the driver to
+ * itself, in an arena that goes with it; our mistakes and lack of memory come back to the guard here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,8 @@ void answer_fill(Session *s, Leave l, ein_answer *out) {
   Guest *g = s->guest;
   ein_complaint *all = NEW_ARRAY(s->arena, ein_complaint, g->heard.len + 1);
   for (uint32_t i = 0; i < g->heard.len; i++) complaint_of(s->arena, &g->heard.at[i], &all[i]);
-  *out = (ein_answer){(ein_outcome)l, g->out.s ? g->out.s : "", g->out.len, (int)g->heard.len, all, g->err.s ? g->err.s : ""};
+  *out = (ein_answer){
+      (ein_outcome)l, g->out.s ? g->out.s : "", g->out.len, (int)g->heard.len, all, g->err.s ? g->err.s : ""};
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -141,7 +142,8 @@ static void equation_begin(void *env) {
   Equation *q = env;
   Arena *a = arena_new();
   Session *s = guest_session(a, q->s, NULL, 0);
-  Leave l = einsum_program(s, arena_copy(a, q->text, strlen(q->text) + 1), (uint32_t)q->n, q->operand, q->dtype, &s->guest->out);
+  Leave l = einsum_program(
+      s, arena_copy(a, q->text, strlen(q->text) + 1), (uint32_t)q->n, q->operand, q->dtype, &s->guest->out);
   answer_fill(s, l, &q->held->answer);
   q->held->arena = a;
 }

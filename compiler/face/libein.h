@@ -102,7 +102,8 @@ typedef struct ein_file {
  *     graph x.ein --json, fmt x.ein, explain E060
  *
  * Commands that only make sense for a process are refused: repl, run --np, bench --peers. Never returns NULL. */
-EIN_FACE ein_answer *ein_ask(ein_session *s, const ein_file *file, size_t n_files, const char *const *word, size_t n_words);
+EIN_FACE ein_answer *ein_ask(
+    ein_session *s, const ein_file *file, size_t n_files, const char *const *word, size_t n_words);
 
 /* ---- functions: a program on the caller's tensors -------------------------------------------------- */
 
@@ -112,8 +113,8 @@ typedef struct ein_function ein_function;
  * *out, compiled unless the target is eval; otherwise *out is NULL and the answer says why. Always returns an answer.
  * With -n 4, a program with open sizes is planned and compiled by the first call, and again by each call whose sizes
  * differ from the call before. */
-EIN_FACE ein_answer *ein_function_open(ein_session *s, const ein_file *file, size_t n_files, const char *const *word, size_t n_words,
-                                       ein_function **out);
+EIN_FACE ein_answer *ein_function_open(
+    ein_session *s, const ein_file *file, size_t n_files, const char *const *word, size_t n_words, ein_function **out);
 EIN_FACE void ein_function_close(ein_function *f);
 EIN_FACE const ein_argument *ein_function_inputs(const ein_function *f, int *n);
 EIN_FACE const ein_argument *ein_function_outputs(const ein_function *f, int *n);

@@ -30,25 +30,27 @@ struct AstItem {
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 typedef enum {
-  AST_INT,      /* i (overflow of u64 is an error of the parser; 2^63 only under `-`: stored as i = INT64_MIN with big
-                 * set) */
-  AST_REAL,     /* f */
-  AST_BOOL,     /* i */
-  AST_CONST,    /* f, name: inf nan pi */
-  AST_NAME,     /* name: without brackets: a dim, label, rank-0 tensor, parameter, loop variable */
-  AST_INDEX,    /* name[items]: a read; or a substitution if the items are ITEM_BIND */
-  AST_SUBST,    /* (a)[items], all ITEM_BIND: substitution in a parenthesised expression */
-  AST_NEG, AST_NOT,   /* a */
-  AST_BINARY,   /* op, a, b: op of ops.def (ADD SUB MUL DIV IDIV MOD POW EQ NE LT LE GT GE AND OR); op_span */
-  AST_OR_ELSE,  /* a ?? b */
-  AST_IF,       /* a: condition, b: then, c: else */
-  AST_REDUCE,   /* reducer, acc, items, where, a: body (NULL for count); call_form: sum(e) with no brackets */
-  AST_CALL,     /* name[items where p](args): functions, defs, monoids, uniform..., max(a, b); bracketed: [ ] were written */
-  AST_CAST,     /* dtype(a) */
-  AST_SIZE,     /* size(label): name is the label */
-  AST_GRAD,     /* grad(a, name[items]) */
-  AST_RESULTS,  /* (args): the results of a def with several; only at a def's end */
-  AST_PAREN     /* (a): kept, because it limits what a reducer covers, and fmt prints it */
+  AST_INT,   /* i (overflow of u64 is an error of the parser; 2^63 only under `-`: stored as i = INT64_MIN with big
+              * set) */
+  AST_REAL,  /* f */
+  AST_BOOL,  /* i */
+  AST_CONST, /* f, name: inf nan pi */
+  AST_NAME,  /* name: without brackets: a dim, label, rank-0 tensor, parameter, loop variable */
+  AST_INDEX, /* name[items]: a read; or a substitution if the items are ITEM_BIND */
+  AST_SUBST, /* (a)[items], all ITEM_BIND: substitution in a parenthesised expression */
+  AST_NEG,
+  AST_NOT,     /* a */
+  AST_BINARY,  /* op, a, b: op of ops.def (ADD SUB MUL DIV IDIV MOD POW EQ NE LT LE GT GE AND OR); op_span */
+  AST_OR_ELSE, /* a ?? b */
+  AST_IF,      /* a: condition, b: then, c: else */
+  AST_REDUCE,  /* reducer, acc, items, where, a: body (NULL for count); call_form: sum(e) with no brackets */
+  AST_CALL, /* name[items where p](args): functions, defs, monoids, uniform..., max(a, b); bracketed: [ ] were written
+             */
+  AST_CAST, /* dtype(a) */
+  AST_SIZE, /* size(label): name is the label */
+  AST_GRAD, /* grad(a, name[items]) */
+  AST_RESULTS, /* (args): the results of a def with several; only at a def's end */
+  AST_PAREN    /* (a): kept, because it limits what a reducer covers, and fmt prints it */
 } AstKind;
 
 struct Ast { /* 144 bytes: there are many */

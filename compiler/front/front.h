@@ -44,9 +44,11 @@ typedef VEC(DimValue) DimValues;
 /* Uses an input file's shape: binds in `dims` each dim that is by itself a size of that input and has no value yet.
  * Returns false with a complaint if the rank or a bound size disagrees. Larger expressions for sizes are left to
  * graph_from_ast, given the dims. `what` names the file in the message. */
-bool program_bind(Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
+bool program_bind(
+    Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
 /* The same if part of the shape is unknown (-1); it checks nothing. `what` says by axis where the size comes from. */
-void program_bind_some(Front *f, const Program *p, Str input, const int64_t *shape, const char *const *what, DimValues *dims);
+void program_bind_some(
+    Front *f, const Program *p, Str input, const int64_t *shape, const char *const *what, DimValues *dims);
 /* The sizes of an input as far as they are known; else -1. */
 void program_sizes(Front *f, const Program *p, Str input, const DimValues *dims, int64_t *shape);
 /* Where a param or an output lies in a checkpoint; NULL: not given. */

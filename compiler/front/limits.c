@@ -23,13 +23,15 @@ bool unit_find(LimitUnit unit, const char *word, double *factor) {
 
 /* Where the unit is a single letter: some read it as a power of 1000, others as one of 1024. */
 const char *unit_wanted(Arena *a, LimitUnit unit, const char *word, const char *said) {
-  static const char *const wanted[][2] = {{"wanted are bytes, as 24GB or 512MiB", "wanted are bytes, as 24 GB or 512 MiB"},
-                                          {"wanted are seconds, as 1.5s or 20ms", "wanted are seconds, as 1.5 s or 20 ms"},
-                                          {"wanted is a number without a unit", "wanted is a number without a unit"}};
+  static const char *const wanted[][2] = {
+      {"wanted are bytes, as 24GB or 512MiB", "wanted are bytes, as 24 GB or 512 MiB"},
+      {"wanted are seconds, as 1.5s or 20ms", "wanted are seconds, as 1.5 s or 20 ms"},
+      {"wanted is a number without a unit", "wanted is a number without a unit"}};
   bool apart = *said && said[strlen(said) - 1] == ' ';
   bool letter = unit == UNIT_BYTES && *word && strchr("kKMGT", *word) && !word[1];
   if (!letter) return wanted[unit][apart];
-  return arena_printf(a, "wanted is %s%sB, of powers of 1000, or %s%ciB, of 1024", said, word, said, *word == 'k' ? 'K' : *word);
+  return arena_printf(
+      a, "wanted is %s%sB, of powers of 1000, or %s%ciB, of 1024", said, word, said, *word == 'k' ? 'K' : *word);
 }
 
 /* ---- one limit ------------------------------------------------------------------------------------------ */

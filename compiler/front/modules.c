@@ -66,13 +66,20 @@ static const char *root_find(Arena *a, const char *real) {
 /* ---- one module ----------------------------------------------------------------------------- */
 
 static const char *statement_word(StmtKind k) {
-  static const char *const word[] = {[STMT_DIM] = "a `dim`",        [STMT_INPUT] = "an `input`",
-                                     [STMT_PARAM] = "a `param`",    [STMT_EQUATION] = "an equation",
-                                     [STMT_OUTPUT] = "an `output`", [STMT_STATE] = "a `state`",
-                                     [STMT_NEXT] = "a `next`",      [STMT_REPEAT] = "a `repeat`",
-                                     [STMT_DEF] = "a `def`",        [STMT_MONOID] = "a `monoid`",
-                                     [STMT_EXTERN] = "an `extern def`", [STMT_USE] = "a `use`",        [STMT_ASSERT] = "an `assert`",
-                                     [STMT_LIMITS] = "an `assert`"};
+  static const char *const word[] = {[STMT_DIM] = "a `dim`",
+      [STMT_INPUT] = "an `input`",
+      [STMT_PARAM] = "a `param`",
+      [STMT_EQUATION] = "an equation",
+      [STMT_OUTPUT] = "an `output`",
+      [STMT_STATE] = "a `state`",
+      [STMT_NEXT] = "a `next`",
+      [STMT_REPEAT] = "a `repeat`",
+      [STMT_DEF] = "a `def`",
+      [STMT_MONOID] = "a `monoid`",
+      [STMT_EXTERN] = "an `extern def`",
+      [STMT_USE] = "a `use`",
+      [STMT_ASSERT] = "an `assert`",
+      [STMT_LIMITS] = "an `assert`"};
   return word[k];
 }
 
@@ -227,7 +234,8 @@ static void use_missing(ModuleReader *r, const AstStmt *s, const char *path, con
 static const char *folder_upwards(ModuleReader *r, const char *real) {
   Buf b = buf_new(r->arena);
   const char *at = folder_of(r->arena, real);
-  for (; inside(r->root, at) && strcmp(at, r->root) != 0; at = folder_of(r->arena, at)) buf_str(&b, b.len ? "/.." : "..");
+  for (; inside(r->root, at) && strcmp(at, r->root) != 0; at = folder_of(r->arena, at))
+    buf_str(&b, b.len ? "/.." : "..");
   return b.len ? b.s : ".";
 }
 
@@ -251,8 +259,8 @@ static void use_path(ModuleReader *r, const AstStmt *s, const char *using_real, 
   if (!inside(r->root, real) && !inside(r->stdlib, real)) {
     Diag *g = diag_add(r->f->diags, D_E041, s->text_span, "%s lies outside of the project", text);
     diag_hint(r->f->diags, g,
-              "the project is the folder `%s`, as seen from here; a file `ein.root` in a folder above makes that the project",
-              folder_upwards(r, using_real));
+        "the project is the folder `%s`, as seen from here; a file `ein.root` in a folder above makes that the project",
+        folder_upwards(r, using_real));
     return;
   }
   module_read(r, real, path_join(r->arena, folder_of(r->arena, using_shown), text), s->text_span);
@@ -276,7 +284,8 @@ static void prelude_missing(ModuleReader *r) {
   Diag *g = diag_add(r->f->diags, D_E009, (Span){0},
                      "the standard library is not where it should be: no prelude.ein in %s",
                      r->f->stdlib ? r->f->stdlib : "any place known");
-  diag_hint(r->f->diags, g, "set EIN_STDLIB to the folder that holds prelude.ein; where it is installed with ein, unset it");
+  diag_hint(
+      r->f->diags, g, "set EIN_STDLIB to the folder that holds prelude.ein; where it is installed with ein, unset it");
   r->lost = true;
 }
 
@@ -441,7 +450,8 @@ static const Ast *bare(const Ast *e) {
   return e;
 }
 
-static void dims_bind(Front *f, const Program *p, const AstDecl *d, const int64_t *shape, const char *const *what, DimValues *dims) {
+static void dims_bind(
+    Front *f, const Program *p, const AstDecl *d, const int64_t *shape, const char *const *what, DimValues *dims) {
   Sizes z = sizes_now(f->arena, p, dims);
   for (uint32_t k = 0; k < d->items.len; k++) {
     const Ast *e = bare(d->items.at[k].e);
@@ -452,7 +462,8 @@ static void dims_bind(Front *f, const Program *p, const AstDecl *d, const int64_
   }
 }
 
-void program_bind_some(Front *f, const Program *p, Str input, const int64_t *shape, const char *const *what, DimValues *dims) {
+void program_bind_some(
+    Front *f, const Program *p, Str input, const int64_t *shape, const char *const *what, DimValues *dims) {
   const AstDecl *d = input_find(p, input, NULL);
   if (d) dims_bind(f, p, d, shape, what, dims);
 }

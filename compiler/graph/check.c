@@ -189,12 +189,19 @@ static uint32_t law_rank(const void *node) {
 static void law_stacked(void *ctx, const void *node, StackView of, const Expr *turns) {
   const EinNode *n = node, *one = of.node.at;
   bool same = n->rank == one->rank + 1 && n->dtype == one->dtype;
-  for (uint32_t k = 0; same && k < n->rank; k++) same = n->dim[k] == (k == of.axis ? turns : one->dim[k < of.axis ? k : k - 1]);
+  for (uint32_t k = 0; same && k < n->rank; k++)
+    same = n->dim[k] == (k == of.axis ? turns : one->dim[k < of.axis ? k : k - 1]);
   if (!same) fail((Check *)ctx, "it is not as large as its turns together");
 }
 
-static const RegionLaws laws = {.noun = "tensor", .known = is_known, .at = put_at, .node = check_node, .scalar = law_scalar,
-                                .same = law_same, .rank = law_rank, .stacked = law_stacked};
+static const RegionLaws laws = {.noun = "tensor",
+    .known = is_known,
+    .at = put_at,
+    .node = check_node,
+    .scalar = law_scalar,
+    .same = law_same,
+    .rank = law_rank,
+    .stacked = law_stacked};
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 

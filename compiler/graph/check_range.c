@@ -15,8 +15,8 @@ typedef struct Check {
 
 static Diag *complain(Check *c, const EinNode *n, const char *what) {
   c->ok = false;
-  return diag_add(c->d, D_E917, lines_find(c->g->lines, 1, (const void *const[]){n}), "%s %%%u%s%s: %s", node_word(n), n->id,
-                  n->name ? " " : "", n->name ? n->name->s : "", what);
+  return diag_add(c->d, D_E917, lines_find(c->g->lines, 1, (const void *const[]){n}), "%s %%%u%s%s: %s", node_word(n),
+      n->id, n->name ? " " : "", n->name ? n->name->s : "", what);
 }
 
 static const Expr *extent_of(void *ctx, const Expr *read, uint32_t k) {
@@ -75,7 +75,10 @@ static void check_region(Check *c, const EinRegion *r) {
 
 bool graph_check_ranges(const EinGraph *g, Diags *d) {
   Arena *a = arena_new();
-  Check c = {.g = g, .d = d, .ok = true, .q = {.exprs = g->exprs, .arena = a, .extent = extent_of, .meaning = meaning_of, .open = say_open}};
+  Check c = {.g = g,
+      .d = d,
+      .ok = true,
+      .q = {.exprs = g->exprs, .arena = a, .extent = extent_of, .meaning = meaning_of, .open = say_open}};
   const Expr **hold = NEW_ARRAY(a, const Expr *, g->checks.len + 1);
   for (uint32_t i = 0; i < g->checks.len; i++) hold[i] = g->checks.at[i].cond;
   c.q.ctx = &c;

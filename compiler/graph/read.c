@@ -250,13 +250,30 @@ static bool line_check(void *ctx) {
 /* ---- the file -------------------------------------------------------------------------------- */
 
 static const RegionLine lines[] = {
-    {"vertex", ANYWHERE, line_vertex}, {"final", ANYWHERE, line_final}, {"stacked", ANYWHERE, line_stacked}, {"turns", ANYWHERE, line_turns},
-    {"state", BLOCK, line_state},      {"dim", PROGRAM, line_dim},      {"monoid", PROGRAM, line_monoid},    {"extern", PROGRAM, line_extern},    {"input", PROGRAM, line_input},
-    {"param", PROGRAM, line_param},    {"output", PROGRAM, line_output}, {"assert", PROGRAM, line_assert},   {"check", PROGRAM, line_check},
+    {"vertex", ANYWHERE, line_vertex},
+    {"final", ANYWHERE, line_final},
+    {"stacked", ANYWHERE, line_stacked},
+    {"turns", ANYWHERE, line_turns},
+    {"state", BLOCK, line_state},
+    {"dim", PROGRAM, line_dim},
+    {"monoid", PROGRAM, line_monoid},
+    {"extern", PROGRAM, line_extern},
+    {"input", PROGRAM, line_input},
+    {"param", PROGRAM, line_param},
+    {"output", PROGRAM, line_output},
+    {"assert", PROGRAM, line_assert},
+    {"check", PROGRAM, line_check},
 };
 
-static const RegionMaker maker = {.noun = "tensor", .word = "vertex", .line = lines, .n_line = COUNT(lines), .repeat = make_repeat,
-                                  .next = make_next, .stack = make_stack, .until = make_until, .close = make_close};
+static const RegionMaker maker = {.noun = "tensor",
+    .word = "vertex",
+    .line = lines,
+    .n_line = COUNT(lines),
+    .repeat = make_repeat,
+    .next = make_next,
+    .stack = make_stack,
+    .until = make_until,
+    .close = make_close};
 
 static bool read_header(GraphReader *r) {
   if (scan_take_word(&r->x.c, "eingraph") && scan_take(&r->x.c, '1') && scan_done(&r->x.c)) return true;

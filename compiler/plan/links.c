@@ -63,7 +63,8 @@ static double block_of(uint32_t rank, const int64_t *extent, const Cut *cut) {
 }
 
 /* The part that receives most has the largest block to get, and holds least of it already. */
-static double moved(const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
+static double moved(
+    const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
   Cut was[RANK], wanted[RANK];
   double there = 1;
   cuts_find(m, axes, rank, from, was);
@@ -78,7 +79,8 @@ static double moved(const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *
 
 /* In a group of G parts that reduce, each receives G - 1 times its share. If several need the whole result, the
  * shares then go round. */
-static double reduced(const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
+static double reduced(
+    const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
   Cut cut[RANK];
   double parts = 1, again = 1;
   for (uint32_t a = 0; a < axes; a++) {
@@ -93,7 +95,9 @@ static double reduced(const Mesh *m, uint32_t axes, uint32_t rank, const int64_t
 
 /* ---- time -------------------------------------------------------------------------------------------------- */
 
-typedef struct Steps { double doubling[MESH_AXES], others[MESH_AXES]; } Steps; /* by link: messages; sites that each sends its own to */
+typedef struct Steps {
+  double doubling[MESH_AXES], others[MESH_AXES];
+} Steps; /* by link: messages; sites that each sends its own to */
 
 static Steps no_steps(const Links *l) {
   Steps s = {{0}, {0}};
@@ -131,7 +135,8 @@ static double move_waits(const Links *l, uint32_t rank, const Placement *from, c
   return waits(l, &s);
 }
 
-double links_move(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
+double links_move(
+    const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
   double most = 0;
   if (placement_equal(l->mesh, from, to)) return 0;
   for (uint32_t k = 0; k < l->n; k++) {
@@ -142,7 +147,8 @@ double links_move(const Links *l, uint32_t rank, const int64_t *extent, double s
 }
 
 /* from NULL: nothing is in parts, and all axes along which `to` has copies count. */
-static double reduce(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
+static double reduce(
+    const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
   const Mesh *m = l->mesh;
   double most = 0;
   Steps s = no_steps(l);
@@ -157,7 +163,8 @@ static double reduce(const Links *l, uint32_t rank, const int64_t *extent, doubl
   return most > 0 ? most + waits(l, &s) : 0;
 }
 
-double links_reduce(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
+double links_reduce(
+    const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
   return reduce(l, rank, extent, size, from, to);
 }
 

@@ -150,8 +150,8 @@ static bool level_equal(const MachineLevel *a, const MachineLevel *b, Buf *why) 
   if (a->memories.len != b->memories.len) return differ(why, a->name, "number of memories");
   for (uint32_t i = 0; i < a->memories.len; i++) {
     const MachineMemory *x = &a->memories.at[i], *y = &b->memories.at[i];
-    if (!same_text(x->name, y->name) || x->bytes != y->bytes || !same(&x->latency, &y->latency) || !same(&x->read, &y->read) ||
-        !same(&x->copy, &y->copy))
+    if (!same_text(x->name, y->name) || x->bytes != y->bytes || !same(&x->latency, &y->latency) ||
+        !same(&x->read, &y->read) || !same(&x->copy, &y->copy))
       return differ(why, a->name, x->name);
   }
   return true;
@@ -159,9 +159,10 @@ static bool level_equal(const MachineLevel *a, const MachineLevel *b, Buf *why) 
 
 bool machine_equal(const Machine *a, const Machine *b, Buf *why) {
   if (!same_text(a->name, b->name) || !same_text(a->made, b->made)) return differ(why, "the machine", "name or made");
-  if (a->site != b->site || a->site_bytes != b->site_bytes || a->line_bytes != b->line_bytes) return differ(why, "the machine", "site or line");
-  if (!same(&a->run, &b->run) || !same(&a->kernel, &b->kernel) || !same(&a->parallel, &b->parallel) || !same(&a->wake, &b->wake) ||
-      a->worth_threads != b->worth_threads)
+  if (a->site != b->site || a->site_bytes != b->site_bytes || a->line_bytes != b->line_bytes)
+    return differ(why, "the machine", "site or line");
+  if (!same(&a->run, &b->run) || !same(&a->kernel, &b->kernel) || !same(&a->parallel, &b->parallel) ||
+      !same(&a->wake, &b->wake) || a->worth_threads != b->worth_threads)
     return differ(why, "the machine", "prices");
   if (a->levels.len != b->levels.len) return differ(why, "the machine", "number of levels");
   for (uint32_t i = 0; i < a->levels.len; i++)

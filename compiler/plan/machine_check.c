@@ -27,7 +27,8 @@ static void memory_check(Check *c, const MachineLevel *l, uint32_t k) {
   measure_check(c, x->span, where, "read_bytes_per_second", &x->read, true);
   measure_check(c, x->span, where, "copy_bytes_per_second", &x->copy, true);
   for (uint32_t i = 0; i < k; i++)
-    if (strcmp(l->memories.at[i].name, x->name) == 0) wrong(c, x->span, where, "another memory of the level has this name");
+    if (strcmp(l->memories.at[i].name, x->name) == 0)
+      wrong(c, x->span, where, "another memory of the level has this name");
   if (k && x->bytes && x->bytes <= l->memories.at[k - 1].bytes)
     wrong(c, x->span, where, "it is no larger than the one before it: memories stand from the nearest to the farthest");
 }
@@ -41,10 +42,12 @@ static void level_check(Check *c, const Machine *m, uint32_t k) {
   for (uint32_t i = 0; i < l->memories.len; i++) memory_check(c, l, i);
   for (int t = 0; t < DTYPES; t++)
     for (int r = 0; r < RATES; r++)
-      measure_check(c, l->span, l->name, arena_printf(c->d->arena, "%s %s", dtype_name((DType)t), machine_rate_name[r]), &l->rate[t][r], true);
+      measure_check(c, l->span, l->name, arena_printf(c->d->arena, "%s %s", dtype_name((DType)t), machine_rate_name[r]),
+          &l->rate[t][r], true);
   measure_check(c, l->span, l->name, "link, latency_seconds", &l->link_latency, false);
   measure_check(c, l->span, l->name, "link, bytes_per_second", &l->link, true);
-  if (k > m->site && !(l->link.value > 0)) wrong(c, l->span, l->name, "link: sites reach each other by one, and there is none");
+  if (k > m->site && !(l->link.value > 0))
+    wrong(c, l->span, l->name, "link: sites reach each other by one, and there is none");
 }
 
 bool machine_check(const Machine *m, Diags *d) {
@@ -56,9 +59,11 @@ bool machine_check(const Machine *m, Diags *d) {
     return false;
   }
   for (uint32_t k = 0; k < m->levels.len; k++) level_check(&c, m, k);
-  const struct { const char *name; const Measure *of; } price[] = {
-    {"run_seconds", &m->run}, {"kernel_seconds", &m->kernel}, {"parallel_seconds", &m->parallel}, {"wake_seconds", &m->wake}};
+  const struct { const char *name; const Measure *of;
+  } price[] = {{"run_seconds", &m->run}, {"kernel_seconds", &m->kernel}, {"parallel_seconds", &m->parallel},
+      {"wake_seconds", &m->wake}};
   for (size_t i = 0; i < COUNT(price); i++) measure_check(&c, top, "prices", price[i].name, price[i].of, false);
-  if (!(m->worth_threads >= 0) || isinf(m->worth_threads)) wrong(&c, top, "prices: worth_threads_operations", "this is no positive number");
+  if (!(m->worth_threads >= 0) || isinf(m->worth_threads))
+    wrong(&c, top, "prices: worth_threads_operations", "this is no positive number");
   return c.ok;
 }

@@ -42,7 +42,8 @@ static void object_take(MachineReader *r, const JsonValue *v, const char *what, 
     else f->take(r, m->value, (char *)to + f->at, f);
   }
   for (const Field *f = fields; f->name; f++)
-    if (f->wanted && !json_member(v, f->name)) wrong(r, v->span, what, arena_printf(r->arena, "the member \"%s\" is missing", f->name));
+    if (f->wanted && !json_member(v, f->name))
+      wrong(r, v->span, what, arena_printf(r->arena, "the member \"%s\" is missing", f->name));
 }
 
 /* ---- what members hold ---------------------------------------------------------------------- */
@@ -72,7 +73,9 @@ static const Field measure_fields[] = {
 static void measure_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
   if (v->kind == JSON_NUMBER) positive_take(r, v, &((Measure *)to)->value, f);
   else if (v->kind == JSON_OBJECT) object_take(r, v, f->name, measure_fields, to);
-  else wrong(r, v->span, f->name, words(r, "wanted is a number or {\"value\", \"median\", \"worst\"}, not ", json_kind_name(v->kind)));
+  else
+    wrong(r, v->span, f->name,
+        words(r, "wanted is a number or {\"value\", \"median\", \"worst\"}, not ", json_kind_name(v->kind)));
 }
 
 static const Field memory_fields[] = {
@@ -190,7 +193,8 @@ static const Field machine_fields[] = {
 /* Another version has another form, so nothing else is reported. */
 static bool format_known(MachineReader *r, const JsonValue *v) {
   const JsonValue *f = json_member(v, "format");
-  if (!f || f->kind != JSON_STRING) wrong(r, f ? f->span : v->span, "format", "a machine file has a member \"format\": \"ein machine 1\"");
+  if (!f || f->kind != JSON_STRING)
+    wrong(r, f ? f->span : v->span, "format", "a machine file has a member \"format\": \"ein machine 1\"");
   else if (strcmp(f->text, "ein machine 1") != 0)
     wrong(r, f->span, "format", arena_printf(r->arena, "wanted is \"ein machine 1\", not \"%s\"", f->text));
   return r->ok;

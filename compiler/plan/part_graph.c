@@ -82,7 +82,8 @@ static bool furthest(const Expr *e, double scale, const int64_t *extent, Furthes
   case OP_MAX: case OP_MIN: return furthest(a, scale, extent, f) && furthest(c, scale, extent, f);
   case OP_IDIV: return c->kind == EX_INT && c->i > 0 && furthest(a, scale / (double)c->i, extent, f);
   case OP_MOD: /* around once at most */
-    return c->kind == EX_INT && furthest(a, 1, extent, &once) && once.span <= (double)c->i && furthest(a, scale, extent, f);
+    return c->kind == EX_INT && furthest(a, 1, extent, &once) && once.span <= (double)c->i &&
+        furthest(a, scale, extent, f);
   default: return false;
   }
 }
@@ -160,7 +161,8 @@ static bool is_plain(const Builder *b, const PartVertex *v, const PartRead *r, u
   if (l < 0) return !(index->has & HAS_LABEL) || (index->has & HAS_READ);
   for (uint32_t j = 0; j < k; j++)
     if (r->label[j] == l) return false;
-  return index->kind == EX_LABEL && v->extent[l] == r->extent[k] && extent_made(b, r, k) == r->extent[k] && (r->from < 0 || r->made[k] >= 0);
+  return index->kind == EX_LABEL && v->extent[l] == r->extent[k] && extent_made(b, r, k) == r->extent[k] &&
+      (r->from < 0 || r->made[k] >= 0);
 }
 
 /* Keeps the indices where that is not so. */
@@ -211,8 +213,14 @@ static void asked_find(const Builder *b, const EinNode *n, const PartVertex *v, 
 static bool vertex_add(Builder *b, const EinNode *n) {
   const EinSum *s = n->sum;
   SumCount count = sum_count(b->arena, s, NULL);
-  PartVertex v = {.node = n, .n_label = s->n_out + s->n_red, .n_out = s->n_out, .label = n->label, .times = times_of(n->region), .sum = s, .inner = 1,
-                  .point = (double)(count.flops + count.integer)};
+  PartVertex v = {.node = n,
+      .n_label = s->n_out + s->n_red,
+      .n_out = s->n_out,
+      .label = n->label,
+      .times = times_of(n->region),
+      .sum = s,
+      .inner = 1,
+      .point = (double)(count.flops + count.integer)};
   const Expr **read = NEW_ARRAY(b->arena, const Expr *, s->n_slot + 1);
   if (!numbers(b, n, v.n_label, n->bound, &v.extent)) return false;
   v.most = mosts(b->arena, &v);
@@ -260,7 +268,8 @@ static bool state_add(Builder *b, const EinNode *n) {
   Str *label = NEW_ARRAY(b->arena, Str, n->rank + 1);
   const EinNode *init = n->region->states.at[n->index].init;
   for (uint32_t k = 0; k < n->rank; k++)
-    label[k] = init->kind == EIN_VERTEX && init->rank == init->sum->n_out ? init->label[k] : strings_printf(b->strings, "i%u", k + 1);
+    label[k] = init->kind == EIN_VERTEX && init->rank == init->sum->n_out ? init->label[k]
+                                                                          : strings_printf(b->strings, "i%u", k + 1);
   v.label = label;
   if (!numbers(b, n, n->rank, n->dim, &v.extent)) return false;
   v.most = mosts(b->arena, &v);
@@ -360,7 +369,8 @@ static void names_give(PartGraph *g) {
 /* Whether its sizes are numbers; its values may still depend on an open dim. */
 static bool is_closed(Builder *b, const PartVertex *v) {
   const EinSum *s = v->node->kind == EIN_VERTEX ? v->node->sum : NULL;
-  if (!s || !((s->body->has | (s->where ? s->where->has : 0) | (s->domain ? s->domain->has : 0)) & HAS_DIM)) return true;
+  if (!s || !((s->body->has | (s->where ? s->where->has : 0) | (s->domain ? s->domain->has : 0)) & HAS_DIM))
+    return true;
   buf_printf(b->why, "%s is made of a dim that has no value yet", v->name);
   return false;
 }

@@ -58,7 +58,8 @@ static int64_t bound_of(int64_t k, int64_t b, int64_t d) {
   return b / d * k + b % d * k / d;
 }
 
-int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const int64_t *extent, const uint32_t *at, int64_t *from, int64_t *to) {
+int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const int64_t *extent, const uint32_t *at,
+    int64_t *from, int64_t *to) {
   int64_t elements = 1;
   for (uint32_t d = 0; d < rank; d++) {
     int64_t k = 0, n = 1;
@@ -115,7 +116,8 @@ static uint32_t digit_at(const Digits *x, const Mesh *m, const Placement *p, int
 }
 
 /* From the `at`-th on, the digits of a dimension have different primes in the two placements. */
-static void digits_clash(Digits *x, const Mesh *m, const Placement *from, const Placement *to, int8_t dimension, uint32_t at) {
+static void digits_clash(
+    Digits *x, const Mesh *m, const Placement *from, const Placement *to, int8_t dimension, uint32_t at) {
   for (uint32_t k = at, i; (i = digit_at(x, m, from, dimension, k)) != NONE; k++) x->clash[i]++;
   for (uint32_t k = at, i; (i = digit_at(x, m, to, dimension, k)) != NONE; k++) x->clash[i]++;
 }
@@ -250,7 +252,8 @@ static double there_by_blocks(const Apart *x) {
   int64_t numbers = 1, at[2 * MESH_AXES] = {0};
   for (uint32_t a = x->m.n; a-- > 0;) {
     if (x->from.on[a] < 0 || x->to.on[a] < 0 || x->from.on[a] == x->to.on[a]) continue;
-    for (uint32_t d = 0; d < x->rank; d++) s.step[s.n][d] = x->from.on[a] == (int8_t)d || x->to.on[a] == (int8_t)d ? numbers : 0;
+    for (uint32_t d = 0; d < x->rank; d++)
+      s.step[s.n][d] = x->from.on[a] == (int8_t)d || x->to.on[a] == (int8_t)d ? numbers : 0;
     s.size[s.n++] = x->m.size[a];
     numbers *= x->m.size[a];
   }
@@ -271,7 +274,8 @@ static double there_apart(const Apart *x) {
   double elements = 1, share;
   bool even = true;
   for (uint32_t d = 0; d < x->rank; d++) {
-    even = even && x->extent[d] % placement_count(&x->m, &x->from, (int8_t)d) == 0 && x->extent[d] % placement_count(&x->m, &x->to, (int8_t)d) == 0;
+    even = even && x->extent[d] % placement_count(&x->m, &x->from, (int8_t)d) == 0 &&
+        x->extent[d] % placement_count(&x->m, &x->to, (int8_t)d) == 0;
     elements *= (double)x->extent[d];
   }
   return even && there_by_digits(&x->m, &x->from, &x->to, &share) ? floor(elements * share + 0.5) : there_by_blocks(x);
@@ -291,7 +295,8 @@ static int8_t dimension_in(Apart *x, const int64_t *extent, int8_t d) {
 }
 
 /* Dimensions that are cut along the same axis, before or after, are counted together; others separately. */
-static double there_all(const Mesh *m, const int64_t *extent, uint32_t rank, const Placement *from, const Placement *to) {
+static double there_all(
+    const Mesh *m, const int64_t *extent, uint32_t rank, const Placement *from, const Placement *to) {
   int8_t joined[INT8_MAX + 1];
   double there = 1;
   for (int d = 0; d <= INT8_MAX; d++) joined[d] = (int8_t)d;
@@ -333,7 +338,8 @@ static double overlap(uint32_t rank, const int64_t *low, const int64_t *high, co
 }
 
 /* Site by site, where only those at first places have the data. */
-static double there_first(const Mesh *m, const int64_t *extent, uint32_t rank, const Placement *from, const Placement *to) {
+static double there_first(
+    const Mesh *m, const int64_t *extent, uint32_t rank, const Placement *from, const Placement *to) {
   int64_t low[INT8_MAX + 1], high[INT8_MAX + 1], wanted[INT8_MAX + 1], end[INT8_MAX + 1];
   double there = 0;
   for (int64_t s = 0, sites = mesh_sites(m); s < sites; s++) {
@@ -355,7 +361,8 @@ double place_move(const Mesh *m, uint32_t rank, const int64_t *extent, const Pla
   Placement is = everywhere(m, from, PLACE_FIRST, &of);
   for (uint32_t a = 0; a < m->n; a++) cut |= from->on[a] == PLACE_FIRST && to->on[a] >= 0;
   for (uint32_t d = 0; d < rank; d++) elements *= (double)extent[d];
-  double there = cut && rank <= INT8_MAX ? there_first(m, extent, rank, from, to) : there_all(m, extent, rank, &is, to) / of;
+  double there =
+      cut && rank <= INT8_MAX ? there_first(m, extent, rank, from, to) : there_all(m, extent, rank, &is, to) / of;
   return elements * (double)placement_copies(m, to) - there;
 }
 
@@ -405,7 +412,8 @@ static bool cut_later(const Mesh *m, const Placement *p, int8_t d, uint32_t a) {
   return false;
 }
 
-Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home) {
+Placement place_between(
+    const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home) {
   Placement p = *made;
   for (uint32_t a = 0; a < m->n; a++) {
     int8_t d = home->on[a];
@@ -458,6 +466,7 @@ int64_t wrap_shared(int64_t from, int64_t to, int64_t wrap, int64_t low, int64_t
   high = high < end ? high : end;
   if (high <= low || to <= from) return 0;
   uint64_t below[] = {(uint64_t)low, (uint64_t)high}; /* a text may say anything */
-  if (wrap) below[0] = (uint64_t)shared_below(from, wrap, low, high), below[1] = (uint64_t)shared_below(to, wrap, low, high);
+  if (wrap)
+    below[0] = (uint64_t)shared_below(from, wrap, low, high), below[1] = (uint64_t)shared_below(to, wrap, low, high);
   return (int64_t)(below[1] - below[0]);
 }

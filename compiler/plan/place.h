@@ -36,7 +36,8 @@ uint32_t placement_count(const Mesh *m, const Placement *p, int8_t dimension);
 /* How many sites hold the same data (partial results count as the same). */
 int64_t placement_copies(const Mesh *m, const Placement *p);
 /* Finds the box that the site at `at` holds: from and to, by dimension. Returns its number of elements. */
-int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const int64_t *extent, const uint32_t *at, int64_t *from, int64_t *to);
+int64_t placement_box(const Mesh *m, const Placement *p, uint32_t rank, const int64_t *extent, const uint32_t *at,
+    int64_t *from, int64_t *to);
 
 /* ---- moves: elements that sites receive, summed over sites ----------------------------------------------- */
 
@@ -60,7 +61,8 @@ double place_reduce_share(const Mesh *m, const Placement *from, const Placement 
 /* Where the parts of `made` are reduced on the way to `home`. Along each axis with parts, the first possible choice:
  * the dimension that home cuts, if there is room (most: by dimension, the most blocks); a dimension with room that no
  * later axis cuts, so that a share lies within what the site made; the first place. */
-Placement place_between(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home);
+Placement place_between(
+    const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home);
 
 /* How many places in from..to-1 also lie in low..high-1. wrap: place j stands at j % wrap; 0: at j. */
 int64_t wrap_shared(int64_t from, int64_t to, int64_t wrap, int64_t low, int64_t high);

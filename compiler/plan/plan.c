@@ -95,17 +95,19 @@ bool plan_equal(const Plan *a, const Plan *b, Buf *why) {
   if (!mesh_equal(a, b)) return buf_str(why, "meshes differ"), false;
   if (a->homes.len != b->homes.len) return buf_str(why, "so many homes differ"), false;
   for (uint32_t i = 0; i < a->homes.len; i++)
-    if (strcmp(a->homes.at[i].name->s, b->homes.at[i].name->s) != 0 || !axes_equal(&a->homes.at[i].axes, &b->homes.at[i].axes))
+    if (strcmp(a->homes.at[i].name->s, b->homes.at[i].name->s) != 0 ||
+        !axes_equal(&a->homes.at[i].axes, &b->homes.at[i].axes))
       return buf_printf(why, "home %u differs", i), false;
   if (a->panels.len != b->panels.len) return buf_str(why, "so many have panels that differ"), false;
   for (uint32_t i = 0; i < a->panels.len; i++)
-    if (strcmp(a->panels.at[i].name->s, b->panels.at[i].name->s) != 0 || !cut_equal(&a->panels.at[i].of, &b->panels.at[i].of))
+    if (strcmp(a->panels.at[i].name->s, b->panels.at[i].name->s) != 0 ||
+        !cut_equal(&a->panels.at[i].of, &b->panels.at[i].of))
       return buf_printf(why, "panels %u differ", i), false;
   if (a->vertices.len != b->vertices.len) return buf_str(why, "so many vertices differ"), false;
   for (uint32_t i = 0; i < a->vertices.len; i++) {
     const PlanVertex *v = &a->vertices.at[i], *w = &b->vertices.at[i];
-    bool same = strcmp(v->name->s, w->name->s) == 0 && v->pin == w->pin && v->cuts.len == w->cuts.len && v->placed == w->placed &&
-                axes_equal(&v->axes, &w->axes);
+    bool same = strcmp(v->name->s, w->name->s) == 0 && v->pin == w->pin && v->cuts.len == w->cuts.len &&
+        v->placed == w->placed && axes_equal(&v->axes, &w->axes);
     for (uint32_t k = 0; same && k < v->cuts.len; k++) same = cut_equal(&v->cuts.at[k], &w->cuts.at[k]);
     if (!same) return buf_printf(why, "vertex %u differs", i), false;
   }
@@ -141,7 +143,8 @@ static bool want_count(Scan *c, int64_t least, int64_t most, const char *what, P
   int64_t count;
   scan_blanks(c);
   const char *at = c->s;
-  if (!scan_want_name(c, &out->label) || !scan_want(c, '=') || !scan_want_int(c, least, most, what, &count)) return false;
+  if (!scan_want_name(c, &out->label) || !scan_want(c, '=') || !scan_want_int(c, least, most, what, &count))
+    return false;
   out->count = (uint32_t)count;
   out->span = span_from(c, at);
   return true;
@@ -151,7 +154,8 @@ static bool want_cut(Arena *a, Scan *c, PlanVertex *v) {
   PlanCut x = {0};
   if (!want_count(c, 1, PLAN_SITES, "a number of blocks", &x)) return false;
   for (uint32_t k = 0; k < v->cuts.len; k++)
-    if (v->cuts.at[k].label == x.label) return fail_twice(c, x.span, v->cuts.at[k].span, "label ", x.label, "has its count already");
+    if (v->cuts.at[k].label == x.label)
+      return fail_twice(c, x.span, v->cuts.at[k].span, "label ", x.label, "has its count already");
   vec_push(a, v->cuts, x);
   return true;
 }
@@ -172,7 +176,8 @@ static bool want_axes(Arena *a, Scan *c, const Plan *p, Str name, PlanAxes *axes
     vec_push(a, *axes, x);
   }
   if (axes->len != p->mesh.n)
-    return scan_fail(c, D_E930, "wanted is a word for each of the mesh's axes: %u, and %s has %u", p->mesh.n, name->s, axes->len);
+    return scan_fail(
+        c, D_E930, "wanted is a word for each of the mesh's axes: %u, and %s has %u", p->mesh.n, name->s, axes->len);
   return true;
 }
 
@@ -208,17 +213,21 @@ static bool home_read(Arena *a, Scan *c, Plan *p) {
   PlanHome h = {0};
   if (!want_tensor_name(c, &h.name, &h.span) || !want_axes(a, c, p, h.name, &h.axes)) return false;
   for (uint32_t i = 0; i < p->homes.len; i++)
-    if (p->homes.at[i].name == h.name) return fail_twice(c, h.span, p->homes.at[i].span, "the home of ", h.name, "stands here twice");
+    if (p->homes.at[i].name == h.name)
+      return fail_twice(c, h.span, p->homes.at[i].span, "the home of ", h.name, "stands here twice");
   vec_push(a, p->homes, h);
   return true;
 }
 
 static bool panels_read(Arena *a, Scan *c, Plan *p) {
   PlanPanels x = {0};
-  if (!want_tensor_name(c, &x.name, &x.span) || !want_count(c, 2, PANELS_MOST, "a number of panels", &x.of)) return false;
-  if (!scan_done(c)) return scan_fail(c, D_E930, "wanted is the end of the line: %s is done in panels of one label", x.name->s);
+  if (!want_tensor_name(c, &x.name, &x.span) || !want_count(c, 2, PANELS_MOST, "a number of panels", &x.of))
+    return false;
+  if (!scan_done(c))
+    return scan_fail(c, D_E930, "wanted is the end of the line: %s is done in panels of one label", x.name->s);
   for (uint32_t i = 0; i < p->panels.len; i++)
-    if (p->panels.at[i].name == x.name) return fail_twice(c, x.span, p->panels.at[i].span, "", x.name, "has its panels already");
+    if (p->panels.at[i].name == x.name)
+      return fail_twice(c, x.span, p->panels.at[i].span, "", x.name, "has its panels already");
   vec_push(a, p->panels, x);
   return true;
 }
@@ -245,7 +254,9 @@ static bool line_read(Arena *a, Scan *c, Plan *p) {
   if (scan_take_word(c, "orders")) return orders_read(c, p);
   if (scan_take_word(c, "home")) return home_read(a, c, p);
   if (scan_take_word(c, "panels")) return panels_read(a, c, p);
-  return scan_fail(c, D_E930, "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home`, `panels` or `orders by moves`");
+  return scan_fail(c, D_E930,
+      "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home`, `panels` "
+      "or `orders by moves`");
 }
 
 static bool head_read(Scan *c, const char **at, Plan *p) {
@@ -253,7 +264,9 @@ static bool head_read(Scan *c, const char **at, Plan *p) {
   bool plan = scan_take_word(c, "plan");
   scan_blanks(c);
   if (!plan || !scan_take(c, '1') || !scan_done(c))
-    return scan_fail(c, D_E930, plan ? "wanted is `plan 1`: plans of another version are not read" : "this is no plan: its first line is `plan 1`");
+    return scan_fail(c, D_E930,
+        plan ? "wanted is `plan 1`: plans of another version are not read"
+             : "this is no plan: its first line is `plan 1`");
   if (!*at) return scan_fail(c, D_E930, "wanted on the second line is `sites` with their number");
   *at = scan_line(c, *at);
   if (!scan_want_word(c, "sites") || !scan_want_int(c, 1, PLAN_SITES, "a number of sites", &p->sites)) return false;
@@ -341,8 +354,8 @@ static void cut_apply(Pins *p, uint32_t vertex, const PlanCut *c) {
   }
   bool held = p->count[vertex][l] > 1 || (p->count[vertex][l] && p->placed[vertex]);
   if (held && p->count[vertex][l] != c->count) {
-    Diag *g = diag_add(p->d, D_E931, c->span, "%s of %s is to be cut into %u block%s already", c->label->s, v->name, p->count[vertex][l],
-                       p->count[vertex][l] == 1 ? "" : "s");
+    Diag *g = diag_add(p->d, D_E931, c->span, "%s of %s is to be cut into %u block%s already", c->label->s, v->name,
+        p->count[vertex][l], p->count[vertex][l] == 1 ? "" : "s");
     first_say(p, g, p->who[vertex], c->label);
   }
   p->count[vertex][l] = c->count;
@@ -351,7 +364,8 @@ static void cut_apply(Pins *p, uint32_t vertex, const PlanCut *c) {
 /* The first of the axes that cut a label reports for all of them. */
 static void axis_apply(Pins *p, uint32_t vertex, const PlanVertex *x, uint32_t k) {
   PlanCut c = {.label = x->axes.at[k].label, .count = 1, .span = x->axes.at[k].span};
-  if (!c.label && x->axes.at[k].dimension) diag_add(p->d, D_E931, c.span, "wanted is a label of %s, or `*`", x->name->s);
+  if (!c.label && x->axes.at[k].dimension)
+    diag_add(p->d, D_E931, c.span, "wanted is a label of %s, or `*`", x->name->s);
   for (uint32_t j = 0; c.label && j < x->axes.len; j++) {
     if (x->axes.at[j].label != c.label) continue;
     if (j < k) return;
@@ -376,7 +390,8 @@ static void name_unknown(Pins *p, const PlanVertex *x) {
   Buf b = buf_new(p->arena);
   for (uint32_t i = 0; i < n && i < NAMED; i++) buf_printf(&b, "%s%s", i ? ", " : "", p->g->vertices.at[i].name);
   if (n > NAMED) buf_printf(&b, " and %u others", n - NAMED);
-  if (is_input(p->g, x->name)) diag_hint(p->d, g, "inputs and params have no cuts of their own: each reader has them as it wants them");
+  if (is_input(p->g, x->name))
+    diag_hint(p->d, g, "inputs and params have no cuts of their own: each reader has them as it wants them");
   else if (n) diag_hint(p->d, g, "there are %s", b.s);
 }
 
@@ -413,9 +428,11 @@ static PartVectors vectors_of(const Pins *p, Memo *seen, uint32_t vertex) {
   return *(const PartVectors *)e->value;
 }
 
-static PartVectors *vectors_find(Arena *a, const PartGraph *g, int64_t sites, const Plan *plan, bool free, bool *narrow, Diags *d) {
+static PartVectors *vectors_find(
+    Arena *a, const PartGraph *g, int64_t sites, const Plan *plan, bool free, bool *narrow, Diags *d) {
   uint32_t n = g->vertices.len, errors = d->errors;
-  Pins p = {a, g, sites, NEW_ARRAY(a, uint32_t *, n + 1), NEW_ARRAY(a, const PlanVertex *, n + 1), NEW_ARRAY(a, bool, n + 1), d, NULL};
+  Pins p = {a, g, sites, NEW_ARRAY(a, uint32_t *, n + 1), NEW_ARRAY(a, const PlanVertex *, n + 1),
+      NEW_ARRAY(a, bool, n + 1), d, NULL};
   if (plan) p.mesh = &plan->mesh;
   Memo seen = memo_new(a);
   PartVectors *all = NEW_ARRAY(a, PartVectors, n + 1);
@@ -427,11 +444,12 @@ static PartVectors *vectors_find(Arena *a, const PartGraph *g, int64_t sites, co
     all[i] = vectors_of(&p, &seen, i);
     if (all[i].n == UINT32_MAX) {
       Span nowhere = {0};
-      Diag *c = diag_add(d, D_E931, p.who[i] ? p.who[i]->span : nowhere, "%s can be cut in more than %d ways on %lld sites", g->vertices.at[i].name,
-                         WAYS_MOST, (long long)sites);
+      Diag *c = diag_add(d, D_E931, p.who[i] ? p.who[i]->span : nowhere,
+          "%s can be cut in more than %d ways on %lld sites", g->vertices.at[i].name, WAYS_MOST, (long long)sites);
       diag_hint(d, c, "pin some of its labels: --pin %s:LABEL=1", g->vertices.at[i].name);
     } else if (!all[i].n)
-      diag_add(d, D_E931, p.who[i]->span, "%s is cut into more blocks than there are sites, %lld", g->vertices.at[i].name, (long long)sites);
+      diag_add(d, D_E931, p.who[i]->span, "%s is cut into more blocks than there are sites, %lld",
+          g->vertices.at[i].name, (long long)sites);
   }
   return d->errors > errors ? NULL : all;
 }

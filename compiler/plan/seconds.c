@@ -26,13 +26,15 @@ static bool levels_use(const Machine *m, int64_t sites, int64_t *used, Buf *why)
   int64_t all = machine_sites(m);
   for (uint32_t k = 0; k <= m->site; k++) used[k] = 1;
   if (sites > all) {
-    buf_printf(why, "%s has %lld site%s, and %lld are wanted", m->name, (long long)all, all > 1 ? "s" : "", (long long)sites);
+    buf_printf(
+        why, "%s has %lld site%s, and %lld are wanted", m->name, (long long)all, all > 1 ? "s" : "", (long long)sites);
     return false;
   }
   if (use(m, m->site + 1, sites, used)) return true;
   buf_printf(why, "%lld sites do not fill the levels of %s evenly:", (long long)sites, m->name);
   for (uint32_t k = m->site + 1; k < m->levels.len; k++)
-    buf_printf(why, "%s %lld in a %s", k > m->site + 1 ? "," : "", (long long)m->levels.at[k].parts, m->levels.at[k].name);
+    buf_printf(
+        why, "%s %lld in a %s", k > m->site + 1 ? "," : "", (long long)m->levels.at[k].parts, m->levels.at[k].name);
   return false;
 }
 
@@ -71,7 +73,8 @@ static bool rate_find(const Machine *m, DType t, Reducer by, Computing *c) {
   return false;
 }
 
-bool seconds_point(Arena *a, const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *c) {
+bool seconds_point(
+    Arena *a, const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *c) {
   SumCount count = sum_count(a, s, NULL);
   c->operations = (double)count.flops + (double)count.integer;
   DType t = computes_in(s, result, n, read, &count);
@@ -90,8 +93,9 @@ static bool computing_find(Arena *a, const PartGraph *g, const Machine *m, Compu
     c[i].operations *= v->inner;
     c[i].seconds *= v->inner;
     if (known) continue;
-    buf_printf(why, "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted", m->name,
-               m->levels.at[m->site].name, v->name, dtype_name(c[i].dtype), dtype_name(c[i].dtype));
+    buf_printf(why,
+        "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted",
+        m->name, m->levels.at[m->site].name, v->name, dtype_name(c[i].dtype), dtype_name(c[i].dtype));
     return false;
   }
   return true;
@@ -102,8 +106,9 @@ static bool memory_rate(const Machine *m, double *out, Buf *why) {
   for (uint32_t k = 0; k < l->memories.len; k++)
     if (l->memories.at[k].read.value > 0) *out = l->memories.at[k].read.value;
   if (*out <= 0)
-    buf_printf(why, "%s does not say how fast a %s reads its memory: read_bytes_per_second of one of its memories is wanted", m->name,
-               l->name);
+    buf_printf(why,
+        "%s does not say how fast a %s reads its memory: read_bytes_per_second of one of its memories is wanted",
+        m->name, l->name);
   return *out > 0;
 }
 
@@ -111,7 +116,8 @@ static bool latencies_known(const Seconds *s, Buf *why) {
   for (uint32_t k = s->machine->site + 1; k < s->machine->levels.len; k++) {
     const MachineLevel *l = &s->machine->levels.at[k];
     if (s->used[k] == 1 || l->link_latency.value > 0) continue;
-    buf_printf(why, "%s does not say how long a message takes in a %s: latency_seconds of its link is wanted", s->machine->name, l->name);
+    buf_printf(why, "%s does not say how long a message takes in a %s: latency_seconds of its link is wanted",
+        s->machine->name, l->name);
     return false;
   }
   return true;

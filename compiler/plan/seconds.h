@@ -43,7 +43,8 @@ int64_t machine_sites(const Machine *m);
 Seconds *seconds_new(Arena *a, const PartGraph *g, const Machine *m, int64_t sites, Buf *why);
 /* Finds the cost of a point of a sum with this result, whose reads have these dtypes. Returns false if the machine
  * lacks the rate for out->dtype. */
-bool seconds_point(Arena *a, const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *out);
+bool seconds_point(
+    Arena *a, const Machine *m, const EinSum *s, DType result, uint32_t n, const DType *read, Computing *out);
 /* Meshes whose axes each stay in one level. A level has an axis for each prime factor of its used parts; or there are
  * four axes in all (one per level if that is more). Within a level, the largest axis comes first, or all orders are
  * returned. Returns how many. */
@@ -67,9 +68,11 @@ typedef struct Links {         /* of the levels that a mesh crosses, the innermo
 Links seconds_links(const Seconds *s, const Mesh *mesh);
 
 /* Seconds of a move between two placements without parts. size: bytes of an element. */
-double links_move(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to);
+double links_move(
+    const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to);
 /* Seconds to reduce the parts of `from` to `to`, as in place_reduce. */
-double links_reduce(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to);
+double links_reduce(
+    const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to);
 /* Seconds to copy data that is stored once to all places of `to`. Before it, each of the copies holds an equal
  * share. */
 double links_copies(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *to);

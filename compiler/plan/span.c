@@ -52,7 +52,8 @@ static bool span_of(const Expr *e, const SpanBlock *label, int depth, bool *move
   }
   if (e->kind != EX_OP) return false;
   if (e->op == OP_NEG) return span_of(e->arg[0], label, depth + 1, moves, &a) && span_scaled(a, -1, out);
-  return e->n == 2 && span_of(e->arg[0], label, depth + 1, moves, &a) && span_of(e->arg[1], label, depth + 1, moves, &b) && span_op(e, a, b, out);
+  return e->n == 2 && span_of(e->arg[0], label, depth + 1, moves, &a) &&
+      span_of(e->arg[1], label, depth + 1, moves, &b) && span_op(e, a, b, out);
 }
 
 bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out) {
@@ -80,12 +81,15 @@ static bool width_of(const Expr *e, const int64_t *len, int64_t *out) {
   }
 }
 
-bool span_wrap(const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, SpanWrap *out) {
+bool span_wrap(
+    const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, SpanWrap *out) {
   SpanBlock whole[GRAPH_LABELS + 1];
   int64_t len[GRAPH_LABELS + 1], width, lap;
   Reached all;
   bool moves = false;
-  if (index->kind != EX_OP || index->op != OP_MOD || index->arg[1]->kind != EX_INT || index->arg[1]->i != size || size < 1) return false;
+  if (index->kind != EX_OP || index->op != OP_MOD || index->arg[1]->kind != EX_INT || index->arg[1]->i != size ||
+      size < 1)
+    return false;
   for (uint32_t l = 0; l < n_label; l++) {
     whole[l] = (SpanBlock){0, extent[l], count[l] > 1};
     len[l] = -floor_div(-extent[l], count[l]);

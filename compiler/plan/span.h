@@ -21,6 +21,7 @@ const Expr *span_index(Exprs *p, const Expr *index);
 typedef struct SpanWrap { const Expr *of; int64_t add, laps; } SpanWrap;
 /* Whether blocks of labels, each cut into `count`, need windows around the dimension's end, none longer than the
  * dimension. */
-bool span_wrap(const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, SpanWrap *out);
+bool span_wrap(
+    const Expr *index, uint32_t n_label, const int64_t *extent, const uint32_t *count, int64_t size, SpanWrap *out);
 
 #endif

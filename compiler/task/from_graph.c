@@ -146,7 +146,8 @@ static void vertex_make(Maker *m, EinNode *n) {
   Held *h = &m->held[n->id];
   uint32_t to = h->want >= 0 ? (uint32_t)h->want : buffer_new(m, BUF_WORK, n, n->name);
   Task *k = task_add(m, TASK_KERNEL, n->place, n->name, h->unless);
-  TaskStage s = {.sum = n->sum, .name = n->name, .place = n->place, .bound = n->bound, .label = n->label, .buffer = (int32_t)to};
+  TaskStage s = {
+      .sum = n->sum, .name = n->name, .place = n->place, .bound = n->bound, .label = n->label, .buffer = (int32_t)to};
   s.slot = NEW_ARRAY(m->arena, TaskSlot, n->sum->n_slot + 1);
   for (uint32_t i = 0; i < n->sum->n_slot; i++) s.slot[i].index = buffer_of(m, n->input[i]);
   stage_at(m, &s, n, h->want >= 0 ? h->want_at : 0, depth_of(n));
@@ -175,7 +176,8 @@ static Str axis_label(const EinNode *n, uint32_t k) {
 }
 
 /* Makes a kernel that copies a buffer with the node's value into another, or into a turn's slice of it. */
-static void copy_make(Maker *m, const EinNode *of, uint32_t to, uint32_t turn, uint32_t depth, Place place, int32_t unless) {
+static void copy_make(
+    Maker *m, const EinNode *of, uint32_t to, uint32_t turn, uint32_t depth, Place place, int32_t unless) {
   uint32_t from = buffer_of(m, of);
   Exprs *x = m->t->exprs;
   const TaskBuffer *b = &m->t->buffers.at[from];
@@ -328,7 +330,8 @@ static void outputs_make(Maker *m) {
     uint32_t b = buffer_new(m, BUF_OUTPUT, o->node, o->name);
     m->t->buffers.at[b].argument = i;
     vec_push(m->arena, m->t->outputs, ((TaskArgument){o->name, b, false, false}));
-    if ((o->node->kind == EIN_VERTEX || o->node->kind == EIN_STACK) && h->want < 0 && h->unless < 0) h->want = (int32_t)b;
+    if ((o->node->kind == EIN_VERTEX || o->node->kind == EIN_STACK) && h->want < 0 && h->unless < 0)
+      h->want = (int32_t)b;
   }
 }
 

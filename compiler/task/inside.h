@@ -72,7 +72,8 @@ const TaskStage *kernel_copies(const Task *k);
 bool buffers_alike(const TaskBuffer *a, const TaskBuffer *b);
 /* Whether all reads of `buffer` by s have one output label of s as their index axis[k] (axis NULL: k), for each k <
  * rank. Sets label[k]. */
-bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label);
+bool stage_reads_at_labels(
+    TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label);
 /* Makes `slot` read the value kept by an earlier stage of the kernel, which stores label k along axis[k]. */
 void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, const uint32_t *axis);
 /* Whether buffer is read at an index that depends on data, or its values are such an index: then its extents are

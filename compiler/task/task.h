@@ -127,7 +127,11 @@ struct Task {
   int32_t turns;             /* rank-0 i64 that gets the number of turns made; -1: none */
 };
 
-typedef struct TaskArgument { Str name; uint32_t buffer; bool param, optional; } TaskArgument; /* optional: has a default */
+typedef struct TaskArgument {
+  Str name;
+  uint32_t buffer;
+  bool param, optional;
+} TaskArgument; /* optional: has a default */
 typedef struct TaskDim { Str name; bool known; int64_t value; } TaskDim;
 typedef struct TaskCheck { const Expr *cond; Str text; Place place; } TaskCheck;
 
@@ -155,7 +159,9 @@ Str task_axis(const TaskGraph *t, uint32_t axis);
 
 static inline bool task_has_stages(const Task *k) { return k->kind == TASK_KERNEL || k->kind == TASK_FETCH; }
 /* The C function that a kernel calls, or NULL. Its kernel has one stage, and its computation cannot be split. */
-static inline const Extern *task_call(const Task *k) { return k->kind == TASK_KERNEL && k->stages.len == 1 ? k->stages.at[0].sum->by : NULL; }
+static inline const Extern *task_call(const Task *k) {
+  return k->kind == TASK_KERNEL && k->stages.len == 1 ? k->stages.at[0].sum->by : NULL;
+}
 /* The buffer of a fetch's table. */
 static inline uint32_t task_table(const Task *fetch) {
   const TaskStage *s = &fetch->stages.at[0];

@@ -13,14 +13,16 @@ static void ein_gpu_products_end(ein_gpu *g) { (void)g; }
 static int ein_gpu_products_go(ein_gpu *g, void *stream) { return (void)g, (void)stream, 1; }
 static int ein_gpu_products_back(ein_ctx *ctx, ein_gpu *g) { return (void)ctx, (void)g, 1; }
 static int ein_gpu_product(ein_gpu *g, const uint64_t *w) { return (void)g, (void)w, 0; }
-static int ein_gpu_product_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *what) { return (void)ctx, (void)g, (void)status, (void)what, 1; }
+static int ein_gpu_product_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *what) {
+  return (void)ctx, (void)g, (void)status, (void)what, 1;
+}
 #else
 
 static int ein_gpu_product_ok(ein_ctx *ctx, ein_gpu *g, int status, const char *what) {
   if (!status) return 1;
   if (!ein_gpu_ok(ctx, g, g->cu.stream_wait(g->stream), what)) return 0; /* an earlier kernel's error says more */
-  ein_error_set(&ctx->inside->error, status == EIN_BLAS_NO_MEMORY ? EIN_ERR_MEMORY : EIN_ERR_IO, "cuBLAS: %s: %s; EIN_CUBLAS=off does without", what,
-                ein_libcublas_word(status));
+  ein_error_set(&ctx->inside->error, status == EIN_BLAS_NO_MEMORY ? EIN_ERR_MEMORY : EIN_ERR_IO,
+      "cuBLAS: %s: %s; EIN_CUBLAS=off does without", what, ein_libcublas_word(status));
   return 0;
 }
 
@@ -91,16 +93,18 @@ static int ein_gpu_lead(int64_t rows, int64_t row_step, int64_t width, int64_t s
  * column-major, so the sides are swapped. */
 static int ein_gpu_gemm(ein_gpu *g, const ein_gpu_matrices *m, const int *lead, const int *turned, char *const *at) {
   const int64_t *size = m->size + m->n - 3;
-  int wide = m->dtype[1] == EIN_F64, sum = wide ? EIN_BLAS_BY_F64 : EIN_BLAS_BY_F32, in = ein_gpu_blas_type(m->dtype[1]), out = ein_gpu_blas_type(m->dtype[0]);
+  int wide = m->dtype[1] == EIN_F64, sum = wide ? EIN_BLAS_BY_F64 : EIN_BLAS_BY_F32,
+      in = ein_gpu_blas_type(m->dtype[1]), out = ein_gpu_blas_type(m->dtype[0]);
   float one = (float)m->scale, zero = 0;
   double one_64 = m->scale, zero_64 = 0;
   const void *alpha = wide ? (const void *)&one_64 : &one, *beta = wide ? (const void *)&zero_64 : &zero;
   int rows = (int)size[0], lanes = (int)size[1], deep = (int)size[2], b = m->n - 4;
   if (b < 0 || size[-1] == 1)
-    return g->blas.product(g->handle, turned[2], turned[1], lanes, rows, deep, alpha, at[2], in, lead[2], at[1], in, lead[1], beta, at[0], out, lead[0], sum,
-                           EIN_BLAS_ANY_WAY);
-  return g->blas.products(g->handle, turned[2], turned[1], lanes, rows, deep, alpha, at[2], in, lead[2], m->step[2][b], at[1], in, lead[1], m->step[1][b], beta,
-                          at[0], out, lead[0], m->step[0][b], (int)size[-1], sum, EIN_BLAS_ANY_WAY);
+    return g->blas.product(g->handle, turned[2], turned[1], lanes, rows, deep, alpha, at[2], in, lead[2], at[1], in,
+        lead[1], beta, at[0], out, lead[0], sum, EIN_BLAS_ANY_WAY);
+  return g->blas.products(g->handle, turned[2], turned[1], lanes, rows, deep, alpha, at[2], in, lead[2], m->step[2][b],
+      at[1], in, lead[1], m->step[1][b], beta, at[0], out, lead[0], m->step[0][b], (int)size[-1], sum,
+      EIN_BLAS_ANY_WAY);
 }
 
 /* Finds each matrix's leading dimension, and whether it is transposed. Returns 0 if one of them has none. */
@@ -147,17 +151,21 @@ static void ein_gpu_product_put(uint64_t *w, const ein_gpu_matrices *m) {
   w[0] = (uint64_t)(uintptr_t)m->name, w[1] = n;
   memcpy(&w[2], &m->scale, sizeof m->scale);
   for (int k = 0; k < 3; k++) {
-    w[3 + k] = (uint64_t)m->dtype[k], w[6 + k] = (uint64_t)m->bytes[k], w[EIN_PRODUCT_AT + k] = (uint64_t)(uintptr_t)m->at[k];
+    w[3 + k] = (uint64_t)m->dtype[k], w[6 + k] = (uint64_t)m->bytes[k],
+          w[EIN_PRODUCT_AT + k] = (uint64_t)(uintptr_t)m->at[k];
     memcpy(w + EIN_PRODUCT_HEAD + n * (size_t)(1 + k), m->step[k], n * sizeof *w);
   }
   memcpy(w + EIN_PRODUCT_HEAD, m->size, n * sizeof *w);
 }
 
 static int ein_gpu_product(ein_gpu *g, const uint64_t *w) {
-  ein_gpu_matrices m = {.name = (const char *)(uintptr_t)w[0], .n = (int)w[1], .size = (const int64_t *)(const void *)(w + EIN_PRODUCT_HEAD)};
+  ein_gpu_matrices m = {.name = (const char *)(uintptr_t)w[0],
+      .n = (int)w[1],
+      .size = (const int64_t *)(const void *)(w + EIN_PRODUCT_HEAD)};
   memcpy(&m.scale, &w[2], sizeof m.scale);
   for (int k = 0; k < 3; k++) {
-    m.dtype[k] = (ein_dtype)w[3 + k], m.bytes[k] = (int64_t)w[6 + k], m.at[k] = (char *)(uintptr_t)w[EIN_PRODUCT_AT + k];
+    m.dtype[k] = (ein_dtype)w[3 + k], m.bytes[k] = (int64_t)w[6 + k],
+    m.at[k] = (char *)(uintptr_t)w[EIN_PRODUCT_AT + k];
     m.step[k] = m.size + m.n * (1 + k);
   }
   return ein_gpu_pairs(g, &m);
@@ -166,7 +174,8 @@ static int ein_gpu_product(ein_gpu *g, const uint64_t *w) {
 /* Hashes all that cuBLAS's choice may depend on: all words, but only the alignment of addresses. Never 0. */
 static uint64_t ein_gpu_product_key(const uint64_t *w, size_t n) {
   uint64_t key = 0;
-  for (size_t k = 0; k < n; k++) key = ein_asks_mix(key, k >= EIN_PRODUCT_AT && k < EIN_PRODUCT_HEAD ? w[k] % 256 : w[k]);
+  for (size_t k = 0; k < n; k++)
+    key = ein_asks_mix(key, k >= EIN_PRODUCT_AT && k < EIN_PRODUCT_HEAD ? w[k] % 256 : w[k]);
   return key ? key : 1;
 }
 
@@ -177,7 +186,9 @@ static int ein_gpu_multiply(ein_ctx *ctx, ein_gpu *g, const ein_gpu_matrices *m)
   int lead[3], turned[3], e;
   uint64_t word[EIN_PRODUCT_HEAD + 4 * EIN_MAX_AXES], key, *known;
   size_t words = ein_gpu_product_words(m);
-  if (!g->handle || (g->old && m->dtype[1] == EIN_BF16) || (g->tf32 && m->dtype[1] == EIN_F32) || !ein_gpu_lie(m, lead, turned)) return 0;
+  if (!g->handle || (g->old && m->dtype[1] == EIN_BF16) || (g->tf32 && m->dtype[1] == EIN_F32) ||
+      !ein_gpu_lie(m, lead, turned))
+    return 0;
   if (m->n > EIN_MAX_AXES) return 0;
   for (int k = 0; k < m->n; k++)
     if (m->size[k] < 1 || m->size[k] > 2147483647) return 0;

@@ -54,8 +54,9 @@ static int ein_gpu_ok(ein_ctx *ctx, ein_gpu *g, int e, const char *what) {
   if (ein_gpu_lost(e)) {
     g->dead = e;
     if (g->last)
-      ein_error_set(error, EIN_ERR_IO, "CUDA: the kernel %.80s, or one before it, failed: %s; this process can use the device no more", kernel,
-                    words.text);
+      ein_error_set(error, EIN_ERR_IO,
+          "CUDA: the kernel %.80s, or one before it, failed: %s; this process can use the device no more", kernel,
+          words.text);
     else ein_error_set(error, EIN_ERR_IO, "CUDA: %s: %s; this process can use the device no more", what, words.text);
   } else
     ein_error_set(error, e == EIN_CU_MEMORY ? EIN_ERR_MEMORY : EIN_ERR_IO, "CUDA: %s: %s", what, words.text);
@@ -65,8 +66,9 @@ static int ein_gpu_ok(ein_ctx *ctx, ein_gpu *g, int e, const char *what) {
 /* Makes its context current in the thread, until ein_gpu_leave restores the previous one. */
 static int ein_gpu_enter(ein_ctx *ctx, ein_gpu *g) {
   if (g->dead) {
-    ein_error_set(&ctx->inside->error, EIN_ERR_IO, "CUDA: a kernel of an earlier run failed, %s: only a new process can use the device",
-                  ein_libcuda_words(&g->cu, g->dead).text);
+    ein_error_set(&ctx->inside->error, EIN_ERR_IO,
+        "CUDA: a kernel of an earlier run failed, %s: only a new process can use the device",
+        ein_libcuda_words(&g->cu, g->dead).text);
     return 0;
   }
   return g->entered = ein_gpu_ok(ctx, g, g->cu.context_push(g->context), "the device's context");
@@ -91,12 +93,17 @@ static const ein_cuda_image *ein_gpu_image(ein_ctx *ctx, ein_gpu *g) {
   for (int k = 0, at = 0; k < code->n_images; k++) {
     const ein_cuda_image *x = &code->image[k];
     int fits = x->arch <= 10 * major + minor && (!x->machine || x->arch / 10 == major);
-    if (fits && (!best || x->machine > best->machine || (x->machine == best->machine && x->arch > best->arch))) best = x;
-    if (at < (int)sizeof have) at += snprintf(have + at, sizeof have - (size_t)at, "%s%s_%d", k ? ", " : "", x->machine ? "sm" : "compute", x->arch);
+    if (fits && (!best || x->machine > best->machine || (x->machine == best->machine && x->arch > best->arch)))
+      best = x;
+    if (at < (int)sizeof have)
+      at += snprintf(
+          have + at, sizeof have - (size_t)at, "%s%s_%d", k ? ", " : "", x->machine ? "sm" : "compute", x->arch);
   }
   if (!best)
-    ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the kernels were compiled for %s, and this device has compute capability %d.%d: build for it too, by "
-                  "--arch=sm_%d%d", have, major, minor, major, minor);
+    ein_error_set(&ctx->inside->error, EIN_ERR_IO,
+        "the kernels were compiled for %s, and this device has compute capability %d.%d: build for it too, by "
+        "--arch=sm_%d%d",
+        have, major, minor, major, minor);
   return best;
 }
 
@@ -107,13 +114,18 @@ static int ein_gpu_load(ein_ctx *ctx, ein_gpu *g) {
   if (!image) return 0;
   int e = g->cu.module_load(&g->module, image->at);
   if (e == EIN_CU_PTX_VERSION)
-    return ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the CUDA driver is too old for the kernels: they were compiled by a newer CUDA; update "
-                         "the driver, or compile with its CUDA"), 0;
+    return ein_error_set(&ctx->inside->error, EIN_ERR_IO,
+               "the CUDA driver is too old for the kernels: they were compiled by a newer CUDA; update "
+               "the driver, or compile with its CUDA"),
+           0;
   if (e == EIN_CU_NO_IMAGE)
-    return ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the kernels were compiled for other devices than this one: compile them here"), 0;
+    return ein_error_set(&ctx->inside->error, EIN_ERR_IO,
+               "the kernels were compiled for other devices than this one: compile them here"),
+           0;
   if (!ein_gpu_ok(ctx, g, e, "the kernels are loaded")) return 0;
   for (int k = 0; k < code->n_kernels; k++)
-    if (!ein_gpu_ok(ctx, g, g->cu.module_function(&g->function[k], g->module, code->kernel[k]), code->kernel[k])) return 0;
+    if (!ein_gpu_ok(ctx, g, g->cu.module_function(&g->function[k], g->module, code->kernel[k]), code->kernel[k]))
+      return 0;
   return 1;
 }
 
@@ -146,8 +158,9 @@ static int ein_gpu_find(ein_ctx *ctx, ein_gpu *g) {
   if (!g->number && wire && n) g->number = wire->place % n;
   if (g->number < 0) g->number = 0;
   if (g->number < n) return ein_gpu_ok(ctx, g, g->cu.device_get(&g->device, g->number), "the device");
-  return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "there is no device %d: this machine has %d, which %s", g->number, n,
-                       n == 1 ? "is device 0" : "count from 0"), 0;
+  return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "there is no device %d: this machine has %d, which %s",
+             g->number, n, n == 1 ? "is device 0" : "count from 0"),
+         0;
 }
 
 /* A caller's stream must belong to the context that NVIDIA's runtime and everything built on it uses: the
@@ -157,7 +170,9 @@ static int ein_gpu_stream(ein_ctx *ctx, ein_gpu *g) {
   if (!lent) return ein_gpu_ok(ctx, g, g->cu.stream_new(&g->stream, EIN_CU_OWN_STREAM), "a stream");
   if (!ein_gpu_ok(ctx, g, g->cu.stream_context(lent, &of), "the caller's stream")) return 0;
   if (of != g->context)
-    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is not one of device %d, or not of its primary context", g->number), 0;
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
+               "the stream is not one of device %d, or not of its primary context", g->number),
+           0;
   g->stream = lent;
   g->lent = 1;
   return 1;
@@ -216,7 +231,9 @@ static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room
 /* Called before waiting: sends all requests. Fails if the caller is capturing the stream. */
 static int ein_gpu_waits(ein_ctx *ctx, ein_gpu *g) {
   if (g->captured)
-    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run has to wait for the device: it looks at what is made there"), 0;
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
+               "the stream is being captured, and the run has to wait for the device: it looks at what is made there"),
+           0;
   return ein_gpu_send(ctx, g);
 }
 
@@ -233,8 +250,9 @@ static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes, const char *wh
   int e = g->cu.memory_take(&at, bytes);
   if (e != EIN_CU_MEMORY) return ein_gpu_ok(ctx, g, e, "memory for the run") ? (void *)(uintptr_t)at : NULL;
   if (g->cu.memory_info(&left, &all)) left = all = 0;
-  ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory on the device: %s %llu bytes there, and %llu of %llu are free", what,
-                (unsigned long long)bytes, (unsigned long long)left, (unsigned long long)all);
+  ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY,
+      "no memory on the device: %s %llu bytes there, and %llu of %llu are free", what, (unsigned long long)bytes,
+      (unsigned long long)left, (unsigned long long)all);
   return NULL;
 }
 
@@ -312,7 +330,9 @@ static int ein_gpu_fill(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, unsign
   return ein_gpu_asked(ctx, g);
 }
 
-static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) { return ein_gpu_fill(ctx, g, at, bytes, 0, what); }
+static int ein_gpu_zero(ein_ctx *ctx, ein_gpu *g, void *at, size_t bytes, const char *what) {
+  return ein_gpu_fill(ctx, g, at, bytes, 0, what);
+}
 
 /* Copies a few bytes as fills, without a wait. `from` may change once this returns. */
 static int ein_gpu_put(ein_ctx *ctx, ein_gpu *g, void *at, const void *from, size_t bytes, const char *what) {
@@ -325,8 +345,8 @@ static int ein_gpu_put(ein_ctx *ctx, ein_gpu *g, void *at, const void *from, siz
 }
 
 /* parameter: n of 8 bytes each; now: one more after them; NULL: the kernel takes none. */
-static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, const uint64_t *parameter, int n,
-                                     const ein_device *now) {
+static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block,
+    const uint64_t *parameter, int n, const ein_device *now) {
   size_t more = now ? sizeof *now / sizeof(uint64_t) : 0;
   uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_LAUNCH, EIN_ASK_GIVEN + (size_t)n + more);
   if (!w) return 0;
@@ -339,14 +359,16 @@ static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const
 
 #if defined(EIN_SITES)
 /* Launches at once, after sending the list. Parameters may have any type, and are read before this returns. */
-static int ein_gpu_launch_now(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, void **parameter) {
+static int ein_gpu_launch_now(
+    ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, void **parameter) {
   const char *was;
   int e;
   if (!ein_gpu_send(ctx, g)) return 0;
   was = g->last;
   g->last = g->code->kernel[kernel];
   g->counts->launches++;
-  e = g->cu.launch(g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, g->stream, parameter, NULL);
+  e = g->cu.launch(
+      g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, g->stream, parameter, NULL);
   if (ein_gpu_lost(e) && was) g->last = was; /* the error is from earlier kernels */
   return ein_gpu_ok(ctx, g, e, g->code->kernel[kernel]);
 }

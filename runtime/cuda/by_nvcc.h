@@ -17,26 +17,33 @@ typedef struct ein_gpu { int entered, lent, number; } ein_gpu; /* lent: never he
 static int ein_gpu_ok(ein_ctx *ctx, cudaError_t e, const char *what) {
   if (e == cudaSuccess) return 1;
   int none = e == cudaErrorNoDevice || e == cudaErrorInsufficientDriver;
-  ein_error_set(&ctx->inside->error, e == cudaErrorMemoryAllocation ? EIN_ERR_MEMORY : EIN_ERR_IO, "%s: %s, %s", none ? "no CUDA driver" : "CUDA", what,
-                cudaGetErrorString(e));
+  ein_error_set(&ctx->inside->error, e == cudaErrorMemoryAllocation ? EIN_ERR_MEMORY : EIN_ERR_IO, "%s: %s, %s",
+      none ? "no CUDA driver" : "CUDA", what, cudaGetErrorString(e));
   return 0;
 }
 
 static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
   (void)g, (void)code;
   if (ctx->inside->config.device <= 0 && !ctx->inside->config.stream && !ctx->inside->config.workspace) return 1;
-  return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "what nvcc compiled runs on the first device, in a stream and memory of its own"), 0;
+  return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
+             "what nvcc compiled runs on the first device, in a stream and memory of its own"),
+         0;
 }
-static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed) { return (void)g, (void)at, *device = *managed = 0; }
+static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed) {
+  return (void)g, (void)at, *device = *managed = 0;
+}
 static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room) {
   (void)g;
-  if (x->device_type != 1) snprintf(why, room, "it is on a device of type %d, but 1, the CPU, is wanted", (int)x->device_type);
+  if (x->device_type != 1)
+    snprintf(why, room, "it is on a device of type %d, but 1, the CPU, is wanted", (int)x->device_type);
   return x->device_type == 1;
 }
 static void ein_gpu_close(ein_gpu *g) { (void)g; }
 static int ein_gpu_enter(ein_ctx *ctx, ein_gpu *g) { return (void)ctx, g->entered = 1; }
 static void ein_gpu_leave(ein_gpu *g) { g->entered = 0; }
-static int ein_gpu_wait(ein_ctx *ctx, ein_gpu *g, const char *what) { return (void)g, ein_gpu_ok(ctx, cudaGetLastError(), what); }
+static int ein_gpu_wait(ein_ctx *ctx, ein_gpu *g, const char *what) {
+  return (void)g, ein_gpu_ok(ctx, cudaGetLastError(), what);
+}
 static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes, const char *what) {
   void *at = NULL;
   (void)g;

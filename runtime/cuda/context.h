@@ -127,10 +127,14 @@ static int ein_cuda_lent(ein_ctx *ctx, ein_cuda *d, size_t wanted) {
   const ein_config *c = &ctx->inside->config;
   int device = 0, managed = 0;
   if (wanted > c->workspace_bytes)
-    return ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are wanted", (unsigned long long)c->workspace_bytes,
-                         (unsigned long long)wanted), 0;
-  if ((uintptr_t)c->workspace % EIN_CUDA_ALIGN || !ein_gpu_points(&d->gpu, c->workspace, &device, &managed) || (device != d->gpu.number && !managed))
-    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the workspace is not memory of device %d, at a multiple of %d bytes", d->gpu.number, EIN_CUDA_ALIGN), 0;
+    return ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are wanted",
+               (unsigned long long)c->workspace_bytes, (unsigned long long)wanted),
+           0;
+  if ((uintptr_t)c->workspace % EIN_CUDA_ALIGN || !ein_gpu_points(&d->gpu, c->workspace, &device, &managed) ||
+      (device != d->gpu.number && !managed))
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
+               "the workspace is not memory of device %d, at a multiple of %d bytes", d->gpu.number, EIN_CUDA_ALIGN),
+           0;
   d->block = (char *)(ctx->inside->workspace = c->workspace);
   return 1;
 }
@@ -166,8 +170,11 @@ static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
     if (ein_cuda_copied(ctx, b)) end = ein_cuda_round(end + ein_cuda_bytes(ctx, b));
   if (end > d->copied && ein_gpu_captures(&d->gpu))
-    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run takes memory for copies of what is at no multiple of %d "
-                         "bytes: run once before", EIN_CUDA_WIDE), 0;
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
+               "the stream is being captured, and the run takes memory for copies of what is at no multiple of %d "
+               "bytes: run once before",
+               EIN_CUDA_WIDE),
+           0;
   if (end > d->copied && !ein_cuda_piece(ctx, d, &d->copies, &d->copied, end, "inputs and outputs take")) return 0;
   end = 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++) {
@@ -195,7 +202,8 @@ static char *ein_cuda_stage(ein_ctx *ctx, size_t bytes) {
   free(d->staging);
   d->staging = (char *)malloc(bytes);
   d->staged = d->staging ? bytes : 0;
-  if (!d->staging) ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to put a tensor in order for the device");
+  if (!d->staging)
+    ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to put a tensor in order for the device");
   return d->staging;
 }
 
@@ -222,7 +230,8 @@ static int ein_cuda_bring(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   char *from = (char *)ctx->data[buffer];
   if (!bytes) return 1;
-  if (ein_cuda_of(ctx)->there[buffer]) return ein_gpu_across(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), from, bytes, "an input is copied");
+  if (ein_cuda_of(ctx)->there[buffer])
+    return ein_gpu_across(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), from, bytes, "an input is copied");
   if (!ctx->dense[buffer]) {
     from = ein_cuda_stage(ctx, bytes);
     if (!from) return 0;
@@ -236,9 +245,13 @@ static int ein_cuda_give(ein_ctx *ctx, int buffer) {
   int dense = ctx->dense[buffer];
   if (!bytes) return 1;
   if (ein_cuda_of(ctx)->there[buffer])
-    return ein_gpu_across(ctx, &ein_cuda_of(ctx)->gpu, ctx->data[buffer], ein_cuda_at(ctx, buffer), bytes, "an output is copied");
+    return ein_gpu_across(
+        ctx, &ein_cuda_of(ctx)->gpu, ctx->data[buffer], ein_cuda_at(ctx, buffer), bytes, "an output is copied");
   char *to = dense ? (char *)ctx->data[buffer] : ein_cuda_stage(ctx, bytes);
-  if (!to || !ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, to, ein_cuda_at(ctx, buffer), bytes, "an output comes from the device")) return 0;
+  if (!to ||
+      !ein_gpu_down(
+          ctx, &ein_cuda_of(ctx)->gpu, to, ein_cuda_at(ctx, buffer), bytes, "an output comes from the device"))
+    return 0;
   if (!dense) ein_cuda_turn(ctx, buffer, to, 0);
   return 1;
 }
@@ -253,7 +266,8 @@ static int ein_cuda_get(ein_ctx *ctx, void *to, const void *from, size_t bytes, 
  * so far. Returns the context's status. */
 static ein_status ein_cuda_see(ein_ctx *ctx, ein_cuda_seen *x, size_t bytes) {
   if (ein_state(ctx) != EIN_OK) return ein_state(ctx);
-  if (!ein_cuda_get(ctx, x, ein_cuda_of(ctx)->block, offsetof(ein_cuda_seen, value) + bytes, "a kernel")) return ein_state(ctx);
+  if (!ein_cuda_get(ctx, x, ein_cuda_of(ctx)->block, offsetof(ein_cuda_seen, value) + bytes, "a kernel"))
+    return ein_state(ctx);
   if (x->fault.met) ein_fault(ctx, x->fault.site, x->fault.index, x->fault.extent);
   return ein_cancelled(ctx);
 }
@@ -269,7 +283,8 @@ static int ein_cuda_look(ein_ctx *ctx, void *to, int buffer, size_t bytes, const
   ein_cuda *d = ein_cuda_of(ctx);
   ein_cuda_seen x;
   if (ein_state(ctx) != EIN_OK) return 0;
-  if (!ein_gpu_across(ctx, &d->gpu, d->block + offsetof(ein_cuda_seen, value), ein_cuda_at(ctx, buffer), bytes, what)) return 0;
+  if (!ein_gpu_across(ctx, &d->gpu, d->block + offsetof(ein_cuda_seen, value), ein_cuda_at(ctx, buffer), bytes, what))
+    return 0;
   if (ein_cuda_see(ctx, &x, bytes) != EIN_OK) return 0;
   memcpy(to, x.value, bytes);
   return 1;
@@ -280,11 +295,15 @@ static int ein_cuda_capture(ein_ctx *ctx, ein_cuda *d) {
   if (!ein_gpu_capture(ctx, &d->gpu)) return 0;
   if (!ein_gpu_captures(&d->gpu)) return 1;
   if (ctx->inside->tables->n_sites)
-    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run has to wait for the device: it looks at indices from data"), 0;
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
+               "the stream is being captured, and the run has to wait for the device: it looks at indices from data"),
+           0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
     if (ein_cuda_copied(ctx, b) && !d->there[b])
-      return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "the stream is being captured, and the run has to wait for the device: %.80s is on the host",
-                           ein_buffer_of(ctx, b)->name ? ein_buffer_of(ctx, b)->name : "an argument"), 0;
+      return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
+                 "the stream is being captured, and the run has to wait for the device: %.80s is on the host",
+                 ein_buffer_of(ctx, b)->name ? ein_buffer_of(ctx, b)->name : "an argument"),
+             0;
   return 1;
 }
 
@@ -327,7 +346,9 @@ static EIN_UNUSED void ein_cuda_zero(ein_ctx *ctx, int buffer) {
   if (bytes) ein_gpu_zero(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), bytes, "a tensor becomes 0");
 }
 
-static EIN_UNUSED void ein_cuda_default(ein_ctx *ctx, int input, int from) { ein_cuda_of(ctx)->at[input] = ein_cuda_of(ctx)->at[from]; }
+static EIN_UNUSED void ein_cuda_default(ein_ctx *ctx, int input, int from) {
+  ein_cuda_of(ctx)->at[input] = ein_cuda_of(ctx)->at[from];
+}
 
 static EIN_UNUSED void ein_cuda_exchange(ein_ctx *ctx, int a, int b) {
   void **at = ein_cuda_of(ctx)->at, *was = at[a];
@@ -355,23 +376,25 @@ static EIN_UNUSED void ein_cuda_set_i64(ein_ctx *ctx, int buffer, int64_t value)
 /* The same without a wait, as part of the list. Only for numbers that do not depend on data: each new number makes a
  * new list, which has no graph yet. */
 static EIN_UNUSED void ein_cuda_put_i64(ein_ctx *ctx, int buffer, int64_t value) {
-  if (ein_state(ctx) == EIN_OK) ein_gpu_put(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), &value, sizeof value, "a number");
+  if (ein_state(ctx) == EIN_OK)
+    ein_gpu_put(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), &value, sizeof value, "a number");
 }
 
 /* Before a launch: whether it has any work, and the run has not failed. */
 static EIN_UNUSED int ein_cuda_any(ein_ctx *ctx, int64_t gx, int64_t gy, int64_t gz) {
   if (gx <= 0 || gy <= 0 || gz <= 0 || ein_state(ctx) != EIN_OK) return 0;
   if (gx <= 2147483647 && gy <= 65535 && gz <= 65535) return 1;
-  ein_error_set(&ctx->inside->error, EIN_ERR_SHAPE, "a launch of %lld by %lld by %lld blocks is more than a device takes", (long long)gx, (long long)gy,
-                (long long)gz);
+  ein_error_set(&ctx->inside->error, EIN_ERR_SHAPE,
+      "a launch of %lld by %lld by %lld blocks is more than a device takes", (long long)gx, (long long)gy,
+      (long long)gz);
   return 0;
 }
 
 #if defined(EIN_DRIVER)
 /* given: for each parameter, a buffer's number, or ~ of a size's number. If `device`, the context's state on
  * the device is one more parameter. */
-static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int64_t gy, int64_t gz, int bx, int by, int bz, int n,
-                                       const int *given, int device) {
+static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int64_t gy, int64_t gz, int bx, int by,
+    int bz, int n, const int *given, int device) {
   uint64_t word[EIN_CUDA_MOST];
   ein_device now;
   if (!ein_cuda_any(ctx, gx, gy, gz)) return;
@@ -382,7 +405,8 @@ static EIN_UNUSED void ein_cuda_launch(ein_ctx *ctx, int kernel, int64_t gx, int
   for (int k = 0; k < n; k++)
     word[k] = given[k] < 0 ? (uint64_t)ctx->size[~given[k]] : (uint64_t)(uintptr_t)ein_cuda_at(ctx, given[k]);
   now = ein_cuda_now(ctx);
-  const unsigned grid[] = {(unsigned)gx, (unsigned)gy, (unsigned)gz}, block[] = {(unsigned)bx, (unsigned)by, (unsigned)bz};
+  const unsigned grid[] = {(unsigned)gx, (unsigned)gy, (unsigned)gz},
+                 block[] = {(unsigned)bx, (unsigned)by, (unsigned)bz};
   ein_gpu_launch(ctx, &ein_cuda_of(ctx)->gpu, kernel, grid, block, word, n, device ? &now : NULL);
 }
 #endif

@@ -19,7 +19,9 @@
 #if defined(__CUDA_ARCH__) && !defined(EIN_EMULATED)
 static __device__ __forceinline__ float ein_below_of(float x, float limit, float below, float above) {
   float y;
-  asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; selp.f32 %0, %3, %4, p; }" : "=f"(y) : "f"(x), "f"(limit), "f"(below), "f"(above));
+  asm("{ .reg .pred p; setp.lt.f32 p, %1, %2; selp.f32 %0, %3, %4, p; }"
+      : "=f"(y)
+      : "f"(x), "f"(limit), "f"(below), "f"(above));
   return y;
 }
 #define EIN_BELOW(x, limit, below, above) ein_below_of(x, limit, below, above)

@@ -13,7 +13,9 @@ static void *ein_ask_at(uint64_t word) { return (void *)(uintptr_t)word; }
 
 /* The name of a request's kernel; NULL if it has none. */
 static const char *ein_ask_kernel(const ein_gpu *g, const uint64_t *ask) {
-  return ask[0] == EIN_ASK_LAUNCH ? g->code->kernel[ask[EIN_ASK_HEAD]] : ask[0] == EIN_ASK_PRODUCT ? (const char *)ein_ask_at(ask[EIN_ASK_HEAD]) : NULL;
+  return ask[0] == EIN_ASK_LAUNCH ? g->code->kernel[ask[EIN_ASK_HEAD]]
+      : ask[0] == EIN_ASK_PRODUCT ? (const char *)ein_ask_at(ask[EIN_ASK_HEAD])
+                                  : NULL;
 }
 
 /* A launch's node; its parameters point into the list. */
@@ -34,7 +36,8 @@ static int ein_ask_do(ein_gpu *g, uint64_t *ask, void *stream, int *status) {
   switch (ask[0]) {
   case EIN_ASK_LAUNCH:
     x = ein_ask_node(g, ask, parameter);
-    return g->cu.launch(x.function, x.grid[0], x.grid[1], x.grid[2], x.block[0], x.block[1], x.block[2], 0, stream, parameter, NULL);
+    return g->cu.launch(
+        x.function, x.grid[0], x.grid[1], x.grid[2], x.block[0], x.block[1], x.block[2], 0, stream, parameter, NULL);
   case EIN_ASK_FILL: return g->cu.fill(w[0], (unsigned char)w[2], (size_t)w[1], stream);
   case EIN_ASK_ACROSS: return g->cu.copy_across(w[0], w[1], (size_t)w[2], stream);
   default: return *status = ein_gpu_product(g, w), 0;
@@ -55,7 +58,8 @@ static int ein_asks_do(ein_ctx *ctx, ein_gpu *g, ein_gpu_list *a) {
     if (kernel) g->last = kernel;
     e = ein_ask_do(g, ask, g->stream, &status);
     if (ein_gpu_lost(e) && was) g->last = was; /* the error is from earlier kernels */
-    if (!ein_gpu_ok(ctx, g, e, ein_ask_what(g, ask)) || !ein_gpu_product_ok(ctx, g, status, ein_ask_what(g, ask))) return 0;
+    if (!ein_gpu_ok(ctx, g, e, ein_ask_what(g, ask)) || !ein_gpu_product_ok(ctx, g, status, ein_ask_what(g, ask)))
+      return 0;
     g->counts->launches++;
   }
   return 1;

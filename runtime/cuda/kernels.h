@@ -31,8 +31,9 @@ template <int BYTES> struct ein_wide;
 template <> struct ein_wide<4> { typedef unsigned type; };
 template <> struct ein_wide<8> { typedef uint2 type; };
 template <> struct ein_wide<16> { typedef uint4 type; };
-#define EIN_WIDE(n, to, to_at, from, from_at)                                               \
-  (*(ein_wide<n * sizeof(to[0])>::type *)(void *)&to[to_at] = *(const ein_wide<n * sizeof(to[0])>::type *)(const void *)&from[from_at])
+#define EIN_WIDE(n, to, to_at, from, from_at)                 \
+  (*(ein_wide<n * sizeof(to[0])>::type *)(void *)&to[to_at] = \
+          *(const ein_wide<n * sizeof(to[0])>::type *)(const void *)&from[from_at])
 #define EIN_WIDE_ARRAY(type, name, n) __align__(16) type name[n]
 #endif
 #undef EIN_UNROLL
@@ -51,29 +52,50 @@ template <> struct ein_wide<16> { typedef uint4 type; };
 template <int BYTES> struct ein_piece;
 template <> struct ein_piece<16> {
   unsigned a, b, c, d;
-  __device__ __forceinline__ void load(size_t from) { asm("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(from)); }
-  __device__ __forceinline__ void read(size_t from) {
-    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(from) : "memory");
+  __device__ __forceinline__ void load(size_t from) {
+    asm("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(from));
   }
-  __device__ __forceinline__ void store(size_t to) { asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" : : "l"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory"); }
+  __device__ __forceinline__ void read(size_t from) {
+    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                 : "l"(from)
+                 : "memory");
+  }
+  __device__ __forceinline__ void store(size_t to) {
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" : : "l"(to), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+  }
 };
 template <> struct ein_piece<8> {
   unsigned a, b;
-  __device__ __forceinline__ void load(size_t from) { asm("ld.global.nc.v2.b32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "l"(from)); }
-  __device__ __forceinline__ void read(size_t from) { asm volatile("ld.global.v2.b32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "l"(from) : "memory"); }
-  __device__ __forceinline__ void store(size_t to) { asm volatile("st.global.v2.b32 [%0], {%1, %2};" : : "l"(to), "r"(a), "r"(b) : "memory"); }
+  __device__ __forceinline__ void load(size_t from) {
+    asm("ld.global.nc.v2.b32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "l"(from));
+  }
+  __device__ __forceinline__ void read(size_t from) {
+    asm volatile("ld.global.v2.b32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "l"(from) : "memory");
+  }
+  __device__ __forceinline__ void store(size_t to) {
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" : : "l"(to), "r"(a), "r"(b) : "memory");
+  }
 };
 template <> struct ein_piece<4> {
   unsigned a;
   __device__ __forceinline__ void load(size_t from) { asm("ld.global.nc.b32 %0, [%1];" : "=r"(a) : "l"(from)); }
-  __device__ __forceinline__ void read(size_t from) { asm volatile("ld.global.b32 %0, [%1];" : "=r"(a) : "l"(from) : "memory"); }
-  __device__ __forceinline__ void store(size_t to) { asm volatile("st.global.b32 [%0], %1;" : : "l"(to), "r"(a) : "memory"); }
+  __device__ __forceinline__ void read(size_t from) {
+    asm volatile("ld.global.b32 %0, [%1];" : "=r"(a) : "l"(from) : "memory");
+  }
+  __device__ __forceinline__ void store(size_t to) {
+    asm volatile("st.global.b32 [%0], %1;" : : "l"(to), "r"(a) : "memory");
+  }
 };
 template <> struct ein_piece<2> {
   unsigned short a;
   __device__ __forceinline__ void load(size_t from) { asm("ld.global.nc.b16 %0, [%1];" : "=h"(a) : "l"(from)); }
-  __device__ __forceinline__ void read(size_t from) { asm volatile("ld.global.b16 %0, [%1];" : "=h"(a) : "l"(from) : "memory"); }
-  __device__ __forceinline__ void store(size_t to) { asm volatile("st.global.b16 [%0], %1;" : : "l"(to), "h"(a) : "memory"); }
+  __device__ __forceinline__ void read(size_t from) {
+    asm volatile("ld.global.b16 %0, [%1];" : "=h"(a) : "l"(from) : "memory");
+  }
+  __device__ __forceinline__ void store(size_t to) {
+    asm volatile("st.global.b16 [%0], %1;" : : "l"(to), "h"(a) : "memory");
+  }
 };
 template <int N, class T, class A> static __device__ __forceinline__ void ein_wide_load(A *to, const T *from) {
   ein_piece<N * (int)sizeof(T)> piece;

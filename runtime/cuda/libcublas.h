@@ -16,18 +16,21 @@
 
 /* X(name, symbol, parameters): each returns 0 or an error. Matrices are column-major; the lead is the distance
  * between columns. */
-#define EIN_LIBCUBLAS(X)                                                                                                            \
-  X(property, "cublasGetProperty", (int which, int *value))                                                                         \
-  X(create, "cublasCreate_v2", (void **handle))                                                                                     \
-  X(destroy, "cublasDestroy_v2", (void *handle))                                                                                    \
-  X(set_stream, "cublasSetStream_v2", (void *handle, void *stream))                                                                 \
-  X(set_workspace, "cublasSetWorkspace_v2", (void *handle, void *at, size_t bytes))                                                 \
-  X(set_math, "cublasSetMathMode", (void *handle, unsigned mode))                                                                   \
-  X(product, "cublasGemmEx", (void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lead_a, \
-                              const void *b, int type_b, int lead_b, const void *beta, void *c, int type_c, int lead_c, int sum, int how))         \
-  X(products, "cublasGemmStridedBatchedEx", (void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a, \
-                              int lead_a, long long step_a, const void *b, int type_b, int lead_b, long long step_b, const void *beta, void *c, int type_c, \
-                              int lead_c, long long step_c, int batch, int sum, int how))
+#define EIN_LIBCUBLAS(X)                                                                                           \
+  X(property, "cublasGetProperty", (int which, int *value))                                                        \
+  X(create, "cublasCreate_v2", (void **handle))                                                                    \
+  X(destroy, "cublasDestroy_v2", (void *handle))                                                                   \
+  X(set_stream, "cublasSetStream_v2", (void *handle, void *stream))                                                \
+  X(set_workspace, "cublasSetWorkspace_v2", (void *handle, void *at, size_t bytes))                                \
+  X(set_math, "cublasSetMathMode", (void *handle, unsigned mode))                                                  \
+  X(product, "cublasGemmEx",                                                                                       \
+      (void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a,    \
+          int lead_a, const void *b, int type_b, int lead_b, const void *beta, void *c, int type_c, int lead_c,    \
+          int sum, int how))                                                                                       \
+  X(products, "cublasGemmStridedBatchedEx",                                                                        \
+      (void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a,    \
+          int lead_a, long long step_a, const void *b, int type_b, int lead_b, long long step_b, const void *beta, \
+          void *c, int type_c, int lead_c, long long step_c, int batch, int sum, int how))
 
 enum {
   EIN_BLAS_NO_MEMORY = 3, EIN_BLAS_NOT_HERE = 8, EIN_BLAS_NOT_SO = 15, /* statuses: no such device, no such product */
@@ -66,7 +69,11 @@ static EIN_UNUSED void *ein_libcublas_find(void) {
     for (int i = 0; i < 3; i++) {
       char path[4096];
       if (folder == 1 && (!home || !*home)) break;
-      int n = snprintf(path, sizeof path, "%s%s%s", folder == 0 ? "" : folder == 1 ? home : "/usr/local/cuda", folder ? "/lib64/" : "", names[i]);
+      int n = snprintf(path, sizeof path, "%s%s%s",
+          folder == 0       ? ""
+              : folder == 1 ? home
+                            : "/usr/local/cuda",
+          folder ? "/lib64/" : "", names[i]);
       void *at = n > 0 && n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
       if (at) return at;
     }

@@ -14,49 +14,51 @@
 #include "ein_num.h"
 
 /* X(name, symbol, parameters): each returns 0 or an error. Device addresses are 64-bit numbers. */
-#define EIN_LIBCUDA(X)                                                                                                  \
-  X(init, "cuInit", (unsigned flags))                                                                                   \
-  X(driver_version, "cuDriverGetVersion", (int *version))                                                               \
-  X(device_count, "cuDeviceGetCount", (int *n))                                                                         \
-  X(device_get, "cuDeviceGet", (int *device, int number))                                                               \
-  X(device_name, "cuDeviceGetName", (char *name, int size, int device))                                                 \
-  X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, int device))                                  \
-  X(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))                                           \
-  X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                                                      \
-  X(context_push, "cuCtxPushCurrent_v2", (void *context))                                                               \
-  X(context_pop, "cuCtxPopCurrent_v2", (void **context))                                                                \
-  X(module_load, "cuModuleLoadData", (void **module, const void *image))                                                \
-  X(module_unload, "cuModuleUnload", (void *module))                                                                    \
-  X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))                          \
-  X(memory_info, "cuMemGetInfo_v2", (size_t *left, size_t *all))                                                        \
-  X(memory_take, "cuMemAlloc_v2", (uint64_t *at, size_t bytes))                                                         \
-  X(memory_drop, "cuMemFree_v2", (uint64_t at))                                                                         \
-  X(host_take, "cuMemAllocHost_v2", (void **at, size_t bytes))                                                           \
-  X(host_drop, "cuMemFreeHost", (void *at))                                                                             \
-  X(copy_up, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t bytes, void *stream))                       \
-  X(copy_down, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))                           \
-  X(copy_across, "cuMemcpyDtoDAsync_v2", (uint64_t to, uint64_t from, size_t bytes, void *stream))                       \
-  X(fill, "cuMemsetD8Async", (uint64_t to, unsigned char byte, size_t bytes, void *stream))                             \
-  X(stream_new, "cuStreamCreate", (void **stream, unsigned flags))                                                      \
-  X(stream_end, "cuStreamDestroy_v2", (void *stream))                                                                   \
-  X(stream_wait, "cuStreamSynchronize", (void *stream))                                                                 \
-  X(stream_context, "cuStreamGetCtx", (void *stream, void **context))                                                   \
-  X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t at))                              \
-  X(launch, "cuLaunchKernel", (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
-                               unsigned shared, void *stream, void **parameter, void **extra))                          \
-  X(error_name, "cuGetErrorName", (int error, const char **name))                                                       \
+#define EIN_LIBCUDA(X)                                                                                                \
+  X(init, "cuInit", (unsigned flags))                                                                                 \
+  X(driver_version, "cuDriverGetVersion", (int *version))                                                             \
+  X(device_count, "cuDeviceGetCount", (int *n))                                                                       \
+  X(device_get, "cuDeviceGet", (int *device, int number))                                                             \
+  X(device_name, "cuDeviceGetName", (char *name, int size, int device))                                               \
+  X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, int device))                                \
+  X(context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))                                         \
+  X(context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                                                    \
+  X(context_push, "cuCtxPushCurrent_v2", (void *context))                                                             \
+  X(context_pop, "cuCtxPopCurrent_v2", (void **context))                                                              \
+  X(module_load, "cuModuleLoadData", (void **module, const void *image))                                              \
+  X(module_unload, "cuModuleUnload", (void *module))                                                                  \
+  X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))                        \
+  X(memory_info, "cuMemGetInfo_v2", (size_t * left, size_t * all))                                                    \
+  X(memory_take, "cuMemAlloc_v2", (uint64_t * at, size_t bytes))                                                      \
+  X(memory_drop, "cuMemFree_v2", (uint64_t at))                                                                       \
+  X(host_take, "cuMemAllocHost_v2", (void **at, size_t bytes))                                                        \
+  X(host_drop, "cuMemFreeHost", (void *at))                                                                           \
+  X(copy_up, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t bytes, void *stream))                     \
+  X(copy_down, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))                         \
+  X(copy_across, "cuMemcpyDtoDAsync_v2", (uint64_t to, uint64_t from, size_t bytes, void *stream))                    \
+  X(fill, "cuMemsetD8Async", (uint64_t to, unsigned char byte, size_t bytes, void *stream))                           \
+  X(stream_new, "cuStreamCreate", (void **stream, unsigned flags))                                                    \
+  X(stream_end, "cuStreamDestroy_v2", (void *stream))                                                                 \
+  X(stream_wait, "cuStreamSynchronize", (void *stream))                                                               \
+  X(stream_context, "cuStreamGetCtx", (void *stream, void **context))                                                 \
+  X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t at))                            \
+  X(launch, "cuLaunchKernel",                                                                                         \
+      (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, \
+          void *stream, void **parameter, void **extra))                                                              \
+  X(error_name, "cuGetErrorName", (int error, const char **name))                                                     \
   X(error_text, "cuGetErrorString", (int error, const char **text))
 
 /* Those of CUDA 11.4 and later; without them, we make no graphs. A kernel's node is described by ein_cu_node. */
-#define EIN_LIBCUDA_GRAPHS(X)                                                                                           \
-  X(capturing, "cuStreamIsCapturing", (void *stream, int *status))                                                      \
-  X(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                                                 \
-  X(capture_end, "cuStreamEndCapture", (void *stream, void **graph))                                                    \
-  X(capture_info, "cuStreamGetCaptureInfo_v2", (void *stream, int *status, uint64_t *id, void **graph, void *const **last, size_t *n)) \
-  X(graph_make, "cuGraphInstantiateWithFlags", (void **made, void *graph, unsigned long long flags))                    \
-  X(graph_set, "cuGraphExecKernelNodeSetParams", (void *made, void *node, const ein_cu_node *what))                     \
-  X(graph_launch, "cuGraphLaunch", (void *made, void *stream))                                                          \
-  X(graph_drop, "cuGraphExecDestroy", (void *made))                                                                     \
+#define EIN_LIBCUDA_GRAPHS(X)                                                                        \
+  X(capturing, "cuStreamIsCapturing", (void *stream, int *status))                                   \
+  X(capture_begin, "cuStreamBeginCapture_v2", (void *stream, int mode))                              \
+  X(capture_end, "cuStreamEndCapture", (void *stream, void **graph))                                 \
+  X(capture_info, "cuStreamGetCaptureInfo_v2",                                                       \
+      (void *stream, int *status, uint64_t *id, void **graph, void *const **last, size_t *n))        \
+  X(graph_make, "cuGraphInstantiateWithFlags", (void **made, void *graph, unsigned long long flags)) \
+  X(graph_set, "cuGraphExecKernelNodeSetParams", (void *made, void *node, const ein_cu_node *what))  \
+  X(graph_launch, "cuGraphLaunch", (void *made, void *stream))                                       \
+  X(graph_drop, "cuGraphExecDestroy", (void *made))                                                  \
   X(graph_forget, "cuGraphDestroy", (void *graph))
 
 typedef struct ein_cu_node {
@@ -66,10 +68,17 @@ typedef struct ein_cu_node {
 } ein_cu_node;
 
 enum {
-  EIN_CU_MEMORY = 2, EIN_CU_NO_DEVICE = 100, EIN_CU_NO_IMAGE = 209, EIN_CU_PTX = 218, EIN_CU_PTX_VERSION = 222, /* errors */
-  EIN_CU_MAJOR = 75, EIN_CU_MINOR = 76,                                                                         /* attributes */
+  EIN_CU_MEMORY = 2,
+  EIN_CU_NO_DEVICE = 100,
+  EIN_CU_NO_IMAGE = 209,
+  EIN_CU_PTX = 218,
+  EIN_CU_PTX_VERSION = 222, /* errors */
+  EIN_CU_MAJOR = 75,
+  EIN_CU_MINOR = 76, /* attributes */
   /* pointer attributes */
-  EIN_CU_POINTER_TYPE = 2, EIN_CU_POINTER_MANAGED = 8, EIN_CU_POINTER_DEVICE = 9,
+  EIN_CU_POINTER_TYPE = 2,
+  EIN_CU_POINTER_MANAGED = 8,
+  EIN_CU_POINTER_DEVICE = 9,
   /* a memory type */
   EIN_CU_ON_DEVICE = 2,
   /* does not synchronize with other streams */
@@ -91,7 +100,8 @@ typedef struct ein_cuda_words { char text[160]; } ein_cuda_words;
 static EIN_UNUSED ein_cuda_words ein_libcuda_words(const ein_libcuda *cu, int error) {
   ein_cuda_words w;
   const char *text = NULL, *name = NULL;
-  if (cu->error_text(error, &text) || !text || cu->error_name(error, &name) || !name) snprintf(w.text, sizeof w.text, "error %d", error);
+  if (cu->error_text(error, &text) || !text || cu->error_name(error, &name) || !name)
+    snprintf(w.text, sizeof w.text, "error %d", error);
   else snprintf(w.text, sizeof w.text, "%s (%s)", text, name);
   return w;
 }
@@ -102,12 +112,16 @@ static EIN_UNUSED int ein_libcuda_open(ein_libcuda *cu, ein_error *error) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *at = NULL;
   int n = 0, e;
   if (!driver) {
-    ein_error_set(error, EIN_ERR_IO, "no CUDA driver: there is no libcuda.so.1 on this machine, which comes with NVIDIA's driver");
+    ein_error_set(error, EIN_ERR_IO,
+        "no CUDA driver: there is no libcuda.so.1 on this machine, which comes with NVIDIA's driver");
     return 0;
   }
-#define EIN_LIBCUDA_FIND(name, symbol, parameters)                                                                                         \
-  at = dlsym(driver, symbol);                                                                                                              \
-  if (!at) return ein_error_set(error, EIN_ERR_IO, "the CUDA driver is too old: it has no %s, which came with CUDA 11", symbol), 0; \
+#define EIN_LIBCUDA_FIND(name, symbol, parameters)                                                              \
+  at = dlsym(driver, symbol);                                                                                   \
+  if (!at)                                                                                                      \
+    return ein_error_set(                                                                                       \
+               error, EIN_ERR_IO, "the CUDA driver is too old: it has no %s, which came with CUDA 11", symbol), \
+           0;                                                                                                   \
   memcpy(&cu->name, &at, sizeof at);
   EIN_LIBCUDA(EIN_LIBCUDA_FIND)
 #undef EIN_LIBCUDA_FIND
@@ -119,8 +133,10 @@ static EIN_UNUSED int ein_libcuda_open(ein_libcuda *cu, ein_error *error) {
   EIN_LIBCUDA_GRAPHS(EIN_LIBCUDA_FIND)
 #undef EIN_LIBCUDA_FIND
   e = cu->init(0);
-  if (e && e != EIN_CU_NO_DEVICE) return ein_error_set(error, EIN_ERR_IO, "the CUDA driver does not begin: %s", ein_libcuda_words(cu, e).text), 0;
-  if (e || cu->device_count(&n) || n < 1) return ein_error_set(error, EIN_ERR_IO, "no CUDA device: the driver is there, and finds none"), 0;
+  if (e && e != EIN_CU_NO_DEVICE)
+    return ein_error_set(error, EIN_ERR_IO, "the CUDA driver does not begin: %s", ein_libcuda_words(cu, e).text), 0;
+  if (e || cu->device_count(&n) || n < 1)
+    return ein_error_set(error, EIN_ERR_IO, "no CUDA device: the driver is there, and finds none"), 0;
   return 1;
 }
 

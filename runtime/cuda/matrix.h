@@ -23,24 +23,37 @@ template <bool TURNED> static __device__ __forceinline__ void ein_matrix_load(un
 #if __CUDA_ARCH__ >= 800
   unsigned at = (unsigned)__cvta_generic_to_shared(row);
   if (TURNED)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(at) : "memory");
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(at)
+                 : "memory");
   else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(at) : "memory");
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(at)
+                 : "memory");
 #endif
 }
 
-template <bool BRAIN> static __device__ __forceinline__ void ein_matrix_mul(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+template <bool BRAIN>
+static __device__ __forceinline__ void ein_matrix_mul(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #if __CUDA_ARCH__ >= 800
   if (BRAIN)
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
+        "%2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   else
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
+        "%2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #endif
 }
 
-template <bool BRAIN> static __device__ __forceinline__ float ein_matrix_value(uint16_t x) { return BRAIN ? ein_bf16_to_f32(x) : ein_f16_to_f32(x); }
+template <bool BRAIN> static __device__ __forceinline__ float ein_matrix_value(uint16_t x) {
+  return BRAIN ? ein_bf16_to_f32(x) : ein_f16_to_f32(x);
+}
 
 template <bool BRAIN, int ROWS, int LANES, int DEEP, int AS, int AD, int BS, int BD>
 static __device__ __forceinline__ void ein_matrix_half(float *acc, const uint16_t *a, const uint16_t *b) {
@@ -74,7 +87,8 @@ static __device__ __forceinline__ void ein_matrix_half(float *acc, const uint16_
     for (int c = 0; c < LANES / 4; c++) {
       const uint16_t *x = a + (8 * r + lane / 4) * AS, *y = b + (8 * (c / 2) + 2 * (lane % 4) + c % 2) * BS;
       float sum = acc[r * (LANES / 4) + c];
-      for (int k = 0; k < DEEP; k++) sum = fmaf(ein_matrix_value<BRAIN>(x[k * AD]), ein_matrix_value<BRAIN>(y[k * BD]), sum);
+      for (int k = 0; k < DEEP; k++)
+        sum = fmaf(ein_matrix_value<BRAIN>(x[k * AD]), ein_matrix_value<BRAIN>(y[k * BD]), sum);
       acc[r * (LANES / 4) + c] = sum;
     }
 #endif
@@ -90,16 +104,23 @@ static __device__ __forceinline__ void ein_matrix_bf16(float *acc, const uint16_
 }
 
 /* 16 rows, 8 lanes; 8 points of the sum, or 4. */
-static __device__ __forceinline__ void ein_matrix_add(double *x, double *y, const double (&a)[1], const double (&c)[1], const double (&b)[1]) {
+static __device__ __forceinline__ void ein_matrix_add(
+    double *x, double *y, const double (&a)[1], const double (&c)[1], const double (&b)[1]) {
 #if __CUDA_ARCH__ >= 800
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(x[0]), "+d"(x[1]) : "d"(a[0]), "d"(b[0]));
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(y[0]), "+d"(y[1]) : "d"(c[0]), "d"(b[0]));
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+      : "+d"(x[0]), "+d"(x[1])
+      : "d"(a[0]), "d"(b[0]));
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+      : "+d"(y[0]), "+d"(y[1])
+      : "d"(c[0]), "d"(b[0]));
 #endif
 }
-static __device__ __forceinline__ void ein_matrix_add(double *x, double *y, const double (&a)[2], const double (&c)[2], const double (&b)[2]) {
+static __device__ __forceinline__ void ein_matrix_add(
+    double *x, double *y, const double (&a)[2], const double (&c)[2], const double (&b)[2]) {
 #if __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+d"(x[0]), "+d"(x[1]), "+d"(y[0]), "+d"(y[1]) : "d"(a[0]), "d"(c[0]), "d"(a[1]), "d"(c[1]), "d"(b[0]), "d"(b[1]));
+      : "+d"(x[0]), "+d"(x[1]), "+d"(y[0]), "+d"(y[1])
+      : "d"(a[0]), "d"(c[0]), "d"(a[1]), "d"(c[1]), "d"(b[0]), "d"(b[1]));
 #else
 #pragma unroll
   for (int e = 0; e < 2; e++) {
@@ -141,7 +162,8 @@ static __device__ __forceinline__ void ein_matrix_f64(double *acc, const double 
 #pragma unroll
     for (int c = 0; c < LANES / 4; c++)
       for (int k = 0; k < DEEP; k++)
-        acc[r * (LANES / 4) + c] = fma(a[(8 * r + row) * AS + k * AD], b[(8 * (c / 2) + 2 * deep + c % 2) * BS + k * BD], acc[r * (LANES / 4) + c]);
+        acc[r * (LANES / 4) + c] = fma(a[(8 * r + row) * AS + k * AD],
+            b[(8 * (c / 2) + 2 * deep + c % 2) * BS + k * BD], acc[r * (LANES / 4) + c]);
 #endif
 }
 

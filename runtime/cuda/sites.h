@@ -46,7 +46,9 @@ static int ein_cuda_host(ein_ctx *ctx, char **at, size_t *held, size_t wanted) {
   return *at != NULL;
 }
 
-static void *ein_cuda_take(ein_ctx *ctx, size_t bytes) { return ein_gpu_take(ctx, &ein_cuda_of(ctx)->gpu, bytes, "what is fetched takes"); }
+static void *ein_cuda_take(ein_ctx *ctx, size_t bytes) {
+  return ein_gpu_take(ctx, &ein_cuda_of(ctx)->gpu, bytes, "what is fetched takes");
+}
 static void ein_cuda_drop(ein_ctx *ctx, void *at) { ein_gpu_drop(&ein_cuda_of(ctx)->gpu, at); }
 static int ein_cuda_bring_some(ein_ctx *ctx, void *host, const void *from, size_t bytes) {
   return !bytes || ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, host, from, bytes, "indices come from the device");
@@ -55,7 +57,8 @@ static int ein_cuda_bring_some(ein_ctx *ctx, void *host, const void *from, size_
 /* ---- boxes ---- */
 
 /* Drops dimensions of extent 1, and merges dimensions that are contiguous on both sides. */
-static void ein_boxes_merge(ein_boxes_are *b, int n, const int64_t *extent, const int64_t *to_step, const int64_t *from_step) {
+static void ein_boxes_merge(
+    ein_boxes_are *b, int n, const int64_t *extent, const int64_t *to_step, const int64_t *from_step) {
   b->n = 0;
   b->count = 1;
   for (int d = 0; d < n; d++) {
@@ -81,8 +84,8 @@ static int ein_cuda_begins(ein_ctx *ctx, int64_t many, const int64_t *at) {
   return ein_gpu_up(ctx, &d->gpu, s->begins, at, bytes, "places go to the device");
 }
 
-static int ein_cuda_boxes(ein_ctx *ctx, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent, void *to, const int64_t *to_step,
-                          const void *from, const int64_t *from_step) {
+static int ein_cuda_boxes(ein_ctx *ctx, size_t element, int64_t many, const int64_t *at, int n, const int64_t *extent,
+    void *to, const int64_t *to_step, const void *from, const int64_t *from_step) {
   ein_cuda *d = ein_cuda_of(ctx);
   ein_boxes_are are;
   memset(&are, 0, sizeof are);
@@ -93,12 +96,14 @@ static int ein_cuda_boxes(ein_ctx *ctx, size_t element, int64_t many, const int6
   if (!at && are.n == 0) return ein_gpu_across(ctx, &d->gpu, to, from, element, "an element is moved");
   if (!at && are.n == 1 && are.to_step[0] == 1 && are.from_step[0] == 1)
     return ein_gpu_across(ctx, &d->gpu, to, from, (size_t)are.count * element, "a tensor is moved");
-  uint64_t word[] = {(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, (uint64_t)(uintptr_t)(at ? (void *)d->sites->begins : to)};
+  uint64_t word[] = {
+      (uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, (uint64_t)(uintptr_t)(at ? (void *)d->sites->begins : to)};
   void *parameter[] = {&word[0], &word[1], &word[2], &are};
   int64_t blocks = (are.count * many + EIN_BOXES_THREADS - 1) / EIN_BOXES_THREADS;
   const unsigned grid[] = {(unsigned)blocks, 1, 1}, block[] = {EIN_BOXES_THREADS, 1, 1};
   int size = element == 1 ? 0 : element == 2 ? 1 : element == 4 ? 2 : 3;
-  return ein_cuda_any(ctx, blocks, 1, 1) && ein_gpu_launch_now(ctx, &d->gpu, d->gpu.code->boxes[size], grid, block, parameter);
+  return ein_cuda_any(ctx, blocks, 1, 1) &&
+      ein_gpu_launch_now(ctx, &d->gpu, d->gpu.code->boxes[size], grid, block, parameter);
 }
 
 /* ---- parcels ---- */
@@ -122,15 +127,20 @@ static size_t ein_cuda_lay_parcels(int n, const ein_parcel *x, int shared, char 
   return used;
 }
 
-static int ein_cuda_lend(ein_ctx *ctx, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive, ein_parcel **on_host) {
+static int ein_cuda_lend(ein_ctx *ctx, int key, int n_send, const ein_parcel *send, int n_receive,
+    const ein_parcel *receive, ein_parcel **on_host) {
   ein_cuda *d = ein_cuda_of(ctx);
   ein_cuda_loan *x = &d->sites->lent[key];
-  size_t sent = ein_cuda_lay_parcels(n_send, send, 1, NULL, NULL), all = sent + ein_cuda_lay_parcels(n_receive, receive, 0, NULL, NULL);
+  size_t sent = ein_cuda_lay_parcels(n_send, send, 1, NULL, NULL),
+         all = sent + ein_cuda_lay_parcels(n_receive, receive, 0, NULL, NULL);
   if (!ein_cuda_host(ctx, &x->host, &x->held, all + 1)) return 0;
   ein_cuda_lay_parcels(n_send, send, 1, x->host, x->parcel);
   ein_cuda_lay_parcels(n_receive, receive, 0, x->host + sent, x->parcel + n_send);
   for (int k = 0; k < n_send; k++)
-    if (ein_cuda_same(send, k) == k && !ein_gpu_down_later(ctx, &d->gpu, x->parcel[k].data, send[k].data, send[k].bytes, "a parcel comes from the device")) return 0;
+    if (ein_cuda_same(send, k) == k &&
+        !ein_gpu_down_later(
+            ctx, &d->gpu, x->parcel[k].data, send[k].data, send[k].bytes, "a parcel comes from the device"))
+      return 0;
   *on_host = x->parcel;
   return !n_send || ein_gpu_wait(ctx, &d->gpu, "a parcel comes from the device");
 }
@@ -140,11 +150,13 @@ static int ein_cuda_back(ein_ctx *ctx, int key, int n_send, int n_receive, const
   ein_cuda *d = ein_cuda_of(ctx);
   const ein_parcel *got = d->sites->lent[key].parcel + n_send;
   for (int k = 0; k < n_receive; k++)
-    if (!ein_gpu_up_later(ctx, &d->gpu, receive[k].data, got[k].data, receive[k].bytes, "a parcel goes to the device")) return 0;
+    if (!ein_gpu_up_later(ctx, &d->gpu, receive[k].data, got[k].data, receive[k].bytes, "a parcel goes to the device"))
+      return 0;
   return !n_receive || ein_gpu_wait(ctx, &d->gpu, "a parcel goes to the device");
 }
 
-static const ein_far ein_cuda_far = {ein_cuda_boxes, ein_cuda_take, ein_cuda_drop, ein_cuda_bring_some, ein_cuda_lend, ein_cuda_back};
+static const ein_far ein_cuda_far = {
+    ein_cuda_boxes, ein_cuda_take, ein_cuda_drop, ein_cuda_bring_some, ein_cuda_lend, ein_cuda_back};
 
 /* ---- creation and destruction ---- */
 
@@ -161,11 +173,14 @@ static void ein_cuda_sites_end(ein_cuda *d) {
 /* Allocates everything in one block, with the most aligned parts first. */
 static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
   const ein_inside *in = ctx->inside;
-  size_t moves = (size_t)in->tables->mesh->n_moves, buffers = (size_t)in->tables->n_buffers, axes = (size_t)in->tables->n_axes, sites = (size_t)in->config.wire->sites;
+  size_t moves = (size_t)in->tables->mesh->n_moves, buffers = (size_t)in->tables->n_buffers,
+         axes = (size_t)in->tables->n_axes, sites = (size_t)in->config.wire->sites;
   size_t n_lent = moves + 1, n_mirrors = buffers + moves;
   if (d->sites) return 1;
-  ein_cuda_sites *s = d->sites = (ein_cuda_sites *)calloc(1, sizeof *s + n_mirrors * sizeof(ein_cuda_mirror) + n_lent * (sizeof(ein_cuda_loan) + 2 * sites * sizeof(ein_parcel)) +
-                                                             axes * sizeof(int64_t) + (2 * moves + buffers) * sizeof(void *));
+  ein_cuda_sites *s = d->sites = (ein_cuda_sites *)calloc(1,
+      sizeof *s + n_mirrors * sizeof(ein_cuda_mirror) +
+          n_lent * (sizeof(ein_cuda_loan) + 2 * sites * sizeof(ein_parcel)) + axes * sizeof(int64_t) +
+          (2 * moves + buffers) * sizeof(void *));
   if (!s) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for what moves work in"), 0;
   s->n_mirrors = (int)n_mirrors;
   s->n_lent = (int)n_lent;
@@ -206,12 +221,16 @@ static int ein_cuda_here(ein_ctx *ctx, int buffer) {
 static int ein_cuda_down(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   return ein_cuda_here(ctx, buffer) &&
-         (!bytes || ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_sites_of(ctx)->at_here[buffer], ein_cuda_at(ctx, buffer), bytes, "parts come from the device"));
+      (!bytes ||
+          ein_gpu_down(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_sites_of(ctx)->at_here[buffer], ein_cuda_at(ctx, buffer),
+              bytes, "parts come from the device"));
 }
 
 static int ein_cuda_up(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
-  return !bytes || ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), ein_cuda_sites_of(ctx)->at_here[buffer], bytes, "what parts came to goes to the device");
+  return !bytes ||
+      ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), ein_cuda_sites_of(ctx)->at_here[buffer], bytes,
+          "what parts came to goes to the device");
 }
 
 /* Whether this site's part covers everything combined here, so that the destination's old content is not needed. */
@@ -219,7 +238,8 @@ static int ein_cuda_covers(const ein_ctx *ctx, const ein_mesh *mesh, const ein_m
   int site = ctx->inside->config.wire->site;
   ein_box from = ein_box_of(ctx, mesh, row->from, site), to = ein_box_of(ctx, mesh, row->to, site);
   int covers = from.there;
-  for (int d = 0; to.there && d < ein_buffer_of(ctx, row->to)->ndim; d++) covers &= from.low[d] <= to.low[d] && to.high[d] <= from.high[d];
+  for (int d = 0; to.there && d < ein_buffer_of(ctx, row->to)->ndim; d++)
+    covers &= from.low[d] <= to.low[d] && to.high[d] <= from.high[d];
   return covers || !to.there;
 }
 
@@ -229,9 +249,13 @@ static void ein_cuda_parts(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   const ein_move_row *row = &mesh->move[k];
   ein_cuda_mirror *room = &s->mirror[ctx->inside->tables->n_buffers + k];
   int covers = ein_cuda_covers(ctx, mesh, row);
-  if (!ein_cuda_host(ctx, &room->host, &room->held, (size_t)ctx->inside->bytes[ctx->inside->n_work + k] + 1) || !ein_cuda_down(ctx, row->from)) return;
+  if (!ein_cuda_host(ctx, &room->host, &room->held, (size_t)ctx->inside->bytes[ctx->inside->n_work + k] + 1) ||
+      !ein_cuda_down(ctx, row->from))
+    return;
   if (!(covers ? ein_cuda_here : ein_cuda_down)(ctx, row->to)) return;
-  if (row->best && !(ein_cuda_down(ctx, row->place_from) && (covers ? ein_cuda_here : ein_cuda_down)(ctx, row->place_to))) return;
+  if (row->best &&
+      !(ein_cuda_down(ctx, row->place_from) && (covers ? ein_cuda_here : ein_cuda_down)(ctx, row->place_to)))
+    return;
   s->room_here[k] = room->host;
 }
 
@@ -251,16 +275,24 @@ static ein_status ein_cuda_half(ein_ctx *ctx, const ein_mesh *mesh, int k, int h
   if (parts && half < 2) s->room_here[k] = NULL;
   if (parts && half < 2 && ein_state(ctx) == EIN_OK) ein_cuda_parts(ctx, mesh, k);
   ctx->inside->ground = parts && s->room_here[k] ? &s->here : &s->there;
-  ein_status status = half == 0 ? ein_move(ctx, mesh, k) : half == 1 ? ein_move_start(ctx, mesh, k) : ein_move_finish(ctx, mesh, k);
+  ein_status status = half == 0 ? ein_move(ctx, mesh, k)
+      : half == 1               ? ein_move_start(ctx, mesh, k)
+                                : ein_move_finish(ctx, mesh, k);
   ctx->inside->ground = &s->there;
   if (!parts || half == 1 || status != EIN_OK) return status;
   if (ein_cuda_up(ctx, row->to) && row->best) ein_cuda_up(ctx, row->place_to);
   return ein_state(ctx);
 }
 
-static EIN_UNUSED ein_status ein_cuda_move(ein_ctx *ctx, const ein_mesh *mesh, int k) { return ein_cuda_half(ctx, mesh, k, 0); }
-static EIN_UNUSED ein_status ein_cuda_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) { return ein_cuda_half(ctx, mesh, k, 1); }
-static EIN_UNUSED ein_status ein_cuda_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int k) { return ein_cuda_half(ctx, mesh, k, 2); }
+static EIN_UNUSED ein_status ein_cuda_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  return ein_cuda_half(ctx, mesh, k, 0);
+}
+static EIN_UNUSED ein_status ein_cuda_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  return ein_cuda_half(ctx, mesh, k, 1);
+}
+static EIN_UNUSED ein_status ein_cuda_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int k) {
+  return ein_cuda_half(ctx, mesh, k, 2);
+}
 static EIN_UNUSED ein_status ein_cuda_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_cuda_met(ctx);
   return ein_fetch(ctx, mesh, k);

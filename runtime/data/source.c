@@ -53,7 +53,8 @@ static const generator generators[] = {
     {"const", "const:2.5", SOURCE_CONST, 0, 0},
     {"uniform", "uniform or uniform:seed=7", SOURCE_UNIFORM, PARAM_SEED, 0},
     {"randn", "randn or randn:seed=7", SOURCE_RANDN, PARAM_SEED, 0},
-    {"randint", "randint:lo=0:hi=9 or randint:lo=0:hi=9:seed=7", SOURCE_RANDINT, PARAM_SEED | PARAM_LO | PARAM_HI, PARAM_LO | PARAM_HI},
+    {"randint", "randint:lo=0:hi=9 or randint:lo=0:hi=9:seed=7", SOURCE_RANDINT, PARAM_SEED | PARAM_LO | PARAM_HI,
+        PARAM_LO | PARAM_HI},
     {"fill", "fill or fill:t=3", SOURCE_FILL, PARAM_T, 0},
 };
 
@@ -69,9 +70,10 @@ static ein_status bad_spec(const source *s, const char *what, ein_error *err) {
   return ein_error_set(err, EIN_ERR_ARG, "source %s: %s", ein_short_name(s->spec), what);
 }
 
-static ein_status bad_param(const source *s, const generator *g, const char *text, size_t length, const char *what, ein_error *err) {
-  return ein_error_set(err, EIN_ERR_ARG, "source %s: `%.*s` is %s; one writes %s", ein_short_name(s->spec), (int)(length < 60 ? length : 60), text, what,
-                       g->as);
+static ein_status bad_param(
+    const source *s, const generator *g, const char *text, size_t length, const char *what, ein_error *err) {
+  return ein_error_set(err, EIN_ERR_ARG, "source %s: `%.*s` is %s; one writes %s", ein_short_name(s->spec),
+      (int)(length < 60 ? length : 60), text, what, g->as);
 }
 
 static ein_status read_param(source *s, const generator *g, const char *text, size_t length, int *bit, ein_error *err) {

@@ -65,7 +65,8 @@ ein_status ein_stored_map(const char *path, const ein_stored *stored, const void
                            (unsigned long long)file.size);
   void *at = MAP_FAILED;
   if (status == EIN_OK)
-    at = mmap(NULL, (size_t)(before + (uint64_t)stored->bytes), PROT_READ, MAP_PRIVATE, file.fd, (off_t)(stored->at - before));
+    at = mmap(NULL, (size_t)(before + (uint64_t)stored->bytes), PROT_READ, MAP_PRIVATE, file.fd,
+        (off_t)(stored->at - before));
   ein_bytes_close(&file);
   if (at != MAP_FAILED) *out = (const unsigned char *)at + before; /* if it fails, the elements are read instead */
   return status;

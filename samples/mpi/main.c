@@ -47,11 +47,14 @@ static int compute(MPI_Comm comm) {
   double *before = block_new(ctx, 0, rank, low, extent), *after = block_new(ctx, 1, rank, low_1, extent_1);
   if (!before || !after) MPI_Abort(comm, 1);
   for (int64_t i = 0; i < extent[0]; i++)
-    for (int64_t j = 0; j < extent[1]; j++) before[i * extent[1] + j] = low[0] + i == 64 && low[1] + j == 48 ? 1000 : 20;
+    for (int64_t j = 0; j < extent[1]; j++)
+      before[i * extent[1] + j] = low[0] + i == 64 && low[1] + j == 48 ? 1000 : 20;
   heat_inputs in = {.T0 = view(before, 2, extent)};
   heat_outputs out = {.T1 = view(after, 2, extent_1), .heat = view(&heat, 0, NULL)};
   code = failed("run", heat_run(ctx, &in, &out), ctx);
-  if (!code && rank == 0) printf("the plate has %.1f of heat, of which this process has %lld by %lld points\n", heat, (long long)extent_1[0], (long long)extent_1[1]);
+  if (!code && rank == 0)
+    printf("the plate has %.1f of heat, of which this process has %lld by %lld points\n", heat, (long long)extent_1[0],
+        (long long)extent_1[1]);
   heat_destroy(ctx);
   free(before);
   free(after);

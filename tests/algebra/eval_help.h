@@ -32,7 +32,9 @@ static inline const Expr *num(World *w, int64_t v) { return expr_int(w->x, DT_I6
 static inline const Expr *var(World *w, int64_t k) { return expr_label(w->x, k); }
 static inline const Expr *op2(World *w, Op o, const Expr *a, const Expr *b) { return expr_op2(w->x, o, a, b); }
 static inline RelDim whole(World *w, int64_t extent) { return rel_whole(w->x, extent); }
-static inline RelDim cut(World *w, int64_t extent, int64_t key, int64_t count) { return rel_cut(w->x, extent, var(w, key), count); }
+static inline RelDim cut(World *w, int64_t extent, int64_t key, int64_t count) {
+  return rel_cut(w->x, extent, var(w, key), count);
+}
 static inline RelDim span(const Expr *low, const Expr *high) { return (RelDim){low, high}; }
 
 /* By axis, "0 * +" and the like. */
@@ -40,7 +42,8 @@ __attribute__((unused)) static Placement at(const char *s) {
   Placement p = {{0}};
   for (uint32_t a = 0; a < MESH_AXES; a++) p.on[a] = PLACE_ALL;
   for (uint32_t a = 0; *s; s++)
-    if (*s != ' ') p.on[a++] = (int8_t)(*s == '*' ? (int8_t)PLACE_ALL : *s == '+' ? (int8_t)PLACE_PART : (int8_t)(*s - '0'));
+    if (*s != ' ')
+      p.on[a++] = (int8_t)(*s == '*' ? (int8_t)PLACE_ALL : *s == '+' ? (int8_t)PLACE_PART : (int8_t)(*s - '0'));
   return p;
 }
 
@@ -52,8 +55,12 @@ static Str *names_of(World *w, uint32_t n) {
 }
 
 static Relation relation(World *w, DType t, uint32_t n_key, const int64_t *frontier, uint32_t rank, const RelDim *dim) {
-  return (Relation){.dtype = t, .n_key = n_key, .frontier = arena_copy(w->arena, frontier, n_key * sizeof *frontier), .key = names_of(w, n_key),
-                    .rank = rank, .dim = arena_copy(w->arena, dim, rank * sizeof *dim)};
+  return (Relation){.dtype = t,
+      .n_key = n_key,
+      .frontier = arena_copy(w->arena, frontier, n_key * sizeof *frontier),
+      .key = names_of(w, n_key),
+      .rank = rank,
+      .dim = arena_copy(w->arena, dim, rank * sizeof *dim)};
 }
 
 /* A read of a slot at labels. */
@@ -63,20 +70,23 @@ static inline const Expr *get(World *w, DType t, int64_t slot, uint32_t n, const
   return expr_read(w->x, t, slot, n, index);
 }
 
-static const EinSum *sum_of(World *w, uint32_t n_out, uint32_t n_red, uint32_t n_slot, Reducer r, DType acc, const Expr *body) {
+static const EinSum *sum_of(
+    World *w, uint32_t n_out, uint32_t n_red, uint32_t n_slot, Reducer r, DType acc, const Expr *body) {
   EinSum *s = NEW(w->arena, EinSum);
   *s = (EinSum){.n_out = n_out, .n_red = n_red, .n_slot = n_slot, .reducer = r, .acc = acc, .dtype = acc, .body = body};
   if (r == RED_ARGMAX || r == RED_ARGMIN) s->dtype = DT_I64;
   return s;
 }
 
-static AlgNode *join(World *w, AlgRegion *g, const EinSum *s, const AlgOperand *o, const RelDim *range, uint32_t n_key, const int64_t *frontier,
-                     const Placement *place) {
-  return alg_join(w->p, g ? g : w->p->top, s->n_slot, o, s, names_of(w, s->n_out + s->n_red), range, n_key, frontier, names_of(w, n_key), place);
+static AlgNode *join(World *w, AlgRegion *g, const EinSum *s, const AlgOperand *o, const RelDim *range, uint32_t n_key,
+    const int64_t *frontier, const Placement *place) {
+  return alg_join(w->p, g ? g : w->p->top, s->n_slot, o, s, names_of(w, s->n_out + s->n_red), range, n_key, frontier,
+      names_of(w, n_key), place);
 }
 
 static void output(World *w, const char *s, AlgNode *n, uint32_t rank, const int64_t *extent) {
-  AlgOutput o = {.name = name(w, s), .node = n, .rank = rank, .extent = arena_copy(w->arena, extent, rank * sizeof *extent)};
+  AlgOutput o = {
+      .name = name(w, s), .node = n, .rank = rank, .extent = arena_copy(w->arena, extent, rank * sizeof *extent)};
   vec_push(w->arena, w->p->outputs, o);
 }
 
@@ -89,7 +99,11 @@ static void give(World *w, const char *s, DType t, uint32_t rank, const int64_t 
 
 static bool run(World *w) {
   Place place;
-  AlgRun r = {.arena = w->arena, .program = w->p, .input = w->given.at, .n_input = w->given.len, .max_elements = w->run.max_elements};
+  AlgRun r = {.arena = w->arena,
+      .program = w->p,
+      .input = w->given.at,
+      .n_input = w->given.len,
+      .max_elements = w->run.max_elements};
   w->run = r;
   w->ok = algebra_eval(&w->run, &w->why, &place);
   if (!w->ok) printf("# %s\n", w->why);
@@ -107,7 +121,8 @@ __attribute__((unused)) static bool same_i64(const AlgArray *x, int64_t n, const
   if (x->dtype != DT_I64 || x->count != n) return false;
   for (int64_t k = 0; k < n; k++)
     if (((const int64_t *)x->data)[k] != want[k]) {
-      printf("# element %lld is %lld, want %lld\n", (long long)k, (long long)((const int64_t *)x->data)[k], (long long)want[k]);
+      printf("# element %lld is %lld, want %lld\n", (long long)k, (long long)((const int64_t *)x->data)[k],
+          (long long)want[k]);
       return false;
     }
   return true;

@@ -1,14 +1,15 @@
 /* tests/algebra/programs.c - every program by relations, on many sites, against graph_eval.
  *
- *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--every=100] [--part=1/4] [--turns=2] [--optimised] [--steps] [--tell]
- *              (FILE [-D NAME=N]...)...
+ *     programs [--sites=1,2,3] [--tries=2] [--seed=1] [--every=100] [--part=1/4] [--turns=2] [--optimised] [--steps]
+ * [--tell] (FILE [-D NAME=N]...)...
  *
- * Each file is read, with the sizes that stand behind it, given inputs and computed as `ein verify` does. Then, for each number of sites: the plan
- * that `ein plan` finds, and `tries` random ones (what each axis cuts, and homes), each as a Tra, as the Ia of Table 1 and as the Ia of the plan,
- * as one on the way (with --steps all of them), and as tasks; and `tries` Tra of random legal counts (part_viable); and, where there are no
- * more than `every` plans on the mesh of prime factors, all of them. All must give the same answers, integers and bools bit for bit, floats as
- * near as `ein verify` asks; what fails must fail.
- * Where nothing is filtered out, what the Ia's sites received must be what algebra_cost counts. Each must be sound for the checker, too. With
+ * Each file is read, with the sizes that stand behind it, given inputs and computed as `ein verify` does. Then, for
+ * each number of sites: the plan that `ein plan` finds, and `tries` random ones (what each axis cuts, and homes), each
+ * as a Tra, as the Ia of Table 1 and as the Ia of the plan, as one on the way (with --steps all of them), and as tasks;
+ * and `tries` Tra of random legal counts (part_viable); and, where there are no more than `every` plans on the mesh of
+ * prime factors, all of them. All must give the same answers, integers and bools bit for bit, floats as near as `ein
+ * verify` asks; what fails must fail. Where nothing is filtered out, what the Ia's sites received must be what
+ * algebra_cost counts. Each must be sound for the checker, too. With
  * --optimised it is the graph after its passes that is planned. Every program is computed in a process of its own. */
 #include <math.h>
 #include <stdlib.h>
@@ -80,9 +81,10 @@ static bool output_same(Try *t, const EinOutput *o, const EvalArray *got, const 
   double bound = !real ? 0 : t->expects.bound >= 0 ? t->expects.bound : distance_bound(a, t->job.graph, o->node);
   Distance d = distance(got, want, bound, 0, NULL);
   if (!d.wrong) return true;
-  double g = real ? eval_real(got, d.first) : (double)eval_int(got, d.first), w = real ? eval_real(want, d.first) : (double)eval_int(want, d.first);
-  *why = arena_printf(a, "%s: %lld of %lld wrong, element %lld is %.17g, want %.17g", o->name->s, (long long)d.wrong, (long long)want->count,
-                      (long long)d.first, g, w);
+  double g = real ? eval_real(got, d.first) : (double)eval_int(got, d.first),
+         w = real ? eval_real(want, d.first) : (double)eval_int(want, d.first);
+  *why = arena_printf(a, "%s: %lld of %lld wrong, element %lld is %.17g, want %.17g", o->name->s, (long long)d.wrong,
+      (long long)want->count, (long long)d.first, g, w);
   return false;
 }
 
@@ -97,7 +99,9 @@ static void wrong(Try *t, const char *what, const char *why) {
 static bool has_filter(const AlgRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const AlgNode *n = r->nodes.at[i];
-    if (n->kind == ALG_FILTER || (n->kind == ALG_REPEAT && (n->body->stop || n->body->turns < 0 || has_filter(n->body)))) return true;
+    if (n->kind == ALG_FILTER ||
+        (n->kind == ALG_REPEAT && (n->body->stop || n->body->turns < 0 || has_filter(n->body))))
+      return true;
   }
   return false;
 }
@@ -124,7 +128,8 @@ static void bytes_check(Try *t, const Algebra *p, const AlgRun *r, const char *w
   if (!cost.known || has_filter(p->top)) return;
   t->tally.bytes++;
   if (!fetches_check(p, p->top, r, &cost.bytes)) wrong(t, what, "a fetch brings more than it can cost");
-  if (moved != cost.bytes) wrong(t, what, arena_printf(t->s->arena, "%.0f bytes received, and the cost is %.0f", moved, cost.bytes));
+  if (moved != cost.bytes)
+    wrong(t, what, arena_printf(t->s->arena, "%.0f bytes received, and the cost is %.0f", moved, cost.bytes));
 }
 
 static void algebra_try(Try *t, const Algebra *p, const char *what) {
@@ -136,7 +141,8 @@ static void algebra_try(Try *t, const Algebra *p, const char *what) {
   t->tally.runs++;
   if (!algebra_check(p, &said)) wrong(t, what, arena_printf(t->s->arena, "not sound: %s", said.s));
   bool ok = algebra_eval(&r, &why, &place);
-  if (ok != (t->status == EVAL_OK)) wrong(t, what, ok ? "it succeeds, and should not" : arena_printf(t->s->arena, "%s", why));
+  if (ok != (t->status == EVAL_OK))
+    wrong(t, what, ok ? "it succeeds, and should not" : arena_printf(t->s->arena, "%s", why));
   else if (!ok) t->tally.failed++;
   for (uint32_t k = 0; ok && t->status == EVAL_OK && k < p->outputs.len; k++) {
     EvalArray got = eval_array_of(&r.output[k]);
@@ -170,7 +176,8 @@ static bool fetches(const Tasks *list) {
 }
 
 /* What the evaluator met, and what is told before a run: of each site, of the busiest, and that none has less. */
-static void tasks_measure(Try *t, const Algebra *p, const TaskGraph *g, const SiteRun *r, const char *what, bool exact) {
+static void tasks_measure(
+    Try *t, const Algebra *p, const TaskGraph *g, const SiteRun *r, const char *what, bool exact) {
   AlgCost cost = algebra_cost(p);
   uint32_t at[MESH_AXES + 1];
   bool turns = repeats(g);
@@ -181,17 +188,28 @@ static void tasks_measure(Try *t, const Algebra *p, const TaskGraph *g, const Si
     most = told > most ? told : most;
     staged = all > staged ? all : staged;
     if (r->peak[s] > told || (!turns && r->peak[s] != told))
-      wrong(t, what, arena_printf(t->s->arena, "site %lld had %lld bytes, and is told to have %lld", (long long)s, (long long)r->peak[s], (long long)told));
+      wrong(t, what,
+          arena_printf(t->s->arena, "site %lld had %lld bytes, and is told to have %lld", (long long)s,
+              (long long)r->peak[s], (long long)told));
   }
   double least = memory_least(t->places, mesh_sites(&g->mesh));
-  if (task_peak_most(g) != staged) wrong(t, what, arena_printf(t->s->arena, "the busiest site has %lld bytes, and is told to have %lld", (long long)staged, (long long)task_peak_most(g)));
-  if (least > (double)most * (1 + 1e-12)) wrong(t, what, arena_printf(t->s->arena, "none is to have less than %.1f bytes, and this has %lld", least, (long long)most));
+  if (task_peak_most(g) != staged)
+    wrong(t, what,
+        arena_printf(t->s->arena, "the busiest site has %lld bytes, and is told to have %lld", (long long)staged,
+            (long long)task_peak_most(g)));
+  if (least > (double)most * (1 + 1e-12))
+    wrong(t, what,
+        arena_printf(t->s->arena, "none is to have less than %.1f bytes, and this has %lld", least, (long long)most));
   if (!cost.known || has_filter(p->top) || !exact) return;
-  if (r->moved != t->moved) wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes received, and as relations %.0f", r->moved, t->moved));
+  if (r->moved != t->moved)
+    wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes received, and as relations %.0f", r->moved, t->moved));
   if (fetches(&g->tasks) && r->moved > task_received(g)) wrong(t, what, "tasks: a fetch brings more than is told");
-  /* of a fetch the most is told; tasks may know better where places can be, since who computes them may have been joined with who asks */
+  /* of a fetch the most is told; tasks may know better where places can be, since who computes them may have been
+   * joined with who asks */
   bool as_told = fetches(&g->tasks) ? task_received(g) <= cost.bytes : task_received(g) == cost.bytes;
-  if (!as_told && !reduces_to_all(&g->tasks)) wrong(t, what, arena_printf(t->s->arena, "tasks: %.0f bytes told, and the cost is %.0f", task_received(g), cost.bytes));
+  if (!as_told && !reduces_to_all(&g->tasks))
+    wrong(t, what,
+        arena_printf(t->s->arena, "tasks: %.0f bytes told, and the cost is %.0f", task_received(g), cost.bytes));
 }
 
 static TaskGraph *tasks_reread(Try *t, Arena *a, const TaskGraph *g, const char *what) {
@@ -201,7 +219,8 @@ static TaskGraph *tasks_reread(Try *t, Arena *a, const TaskGraph *g, const char 
   if (!task_check(g, &why)) wrong(t, what, arena_printf(t->s->arena, "tasks are not sound: %s", why.s));
   TaskGraph *u = task_read(a, t->s->strings, source_new(a, "the tasks", text.s, text.len), d);
   if (!u) diags_text(d, &why, false);
-  if (!u || !task_equal(g, u, &why)) return wrong(t, what, arena_printf(t->s->arena, "tasks do not read back: %s", why.s)), NULL;
+  if (!u || !task_equal(g, u, &why))
+    return wrong(t, what, arena_printf(t->s->arena, "tasks do not read back: %s", why.s)), NULL;
   return u;
 }
 
@@ -218,10 +237,12 @@ static void tasks_try(Try *t, const Algebra *p, const char *what, bool exact) {
   if (g) g = tasks_reread(t, a, g, what);
   SiteRun r = {.arena = a, .tasks = g, .input = t->given, .n_input = t->job.graph->inputs.len};
   bool ok = g && site_eval(&r, &why, &place);
-  if (g && ok != (t->status == EVAL_OK)) wrong(t, what, ok ? "tasks succeed, and should not" : arena_printf(t->s->arena, "tasks: %s", why));
+  if (g && ok != (t->status == EVAL_OK))
+    wrong(t, what, ok ? "tasks succeed, and should not" : arena_printf(t->s->arena, "tasks: %s", why));
   for (uint32_t k = 0; ok && t->status == EVAL_OK && k < p->outputs.len; k++) {
     EvalArray got = eval_array_of(&r.output[k]);
-    if (!output_same(t, &t->job.graph->outputs.at[k], &got, &t->eval.output[k], &why)) wrong(t, what, arena_printf(t->s->arena, "tasks: %s", why));
+    if (!output_same(t, &t->job.graph->outputs.at[k], &got, &t->eval.output[k], &why))
+      wrong(t, what, arena_printf(t->s->arena, "tasks: %s", why));
   }
   if (ok && t->status == EVAL_OK) tasks_measure(t, p, g, &r, what, exact);
   arena_free(a);
@@ -242,9 +263,11 @@ static void placing_try(Try *t, const Placing *x, int64_t sites, const char *who
   tasks_try(t, ia, arena_printf(a, "tasks of Table 1, %lld sites, %s", (long long)sites, who), false);
   uint32_t steps = ia_steps(&c), some = below(&t->random, steps + 1);
   for (uint32_t k = 1; t->o->steps && k < steps; k++)
-    algebra_try(t, ia_from_graph(a, t->graph, &c, k), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", k, steps, (long long)sites, who));
+    algebra_try(t, ia_from_graph(a, t->graph, &c, k),
+        arena_printf(a, "ia, %u of %u steps, %lld sites, %s", k, steps, (long long)sites, who));
   if (t->o->steps) return;
-  algebra_try(t, ia_from_graph(a, t->graph, &c, some), arena_printf(a, "ia, %u of %u steps, %lld sites, %s", some, steps, (long long)sites, who));
+  algebra_try(t, ia_from_graph(a, t->graph, &c, some),
+      arena_printf(a, "ia, %u of %u steps, %lld sites, %s", some, steps, (long long)sites, who));
 }
 
 static void plan_try(Try *t, int64_t sites) {
@@ -301,7 +324,9 @@ static bool choices_next(const Mesh *m, const Choices *all) {
 static void every_try(Try *t, int64_t sites) {
   Arena *a = t->s->arena;
   uint32_t n = t->part->vertices.len, tensors = t->places->tensors.len, plans = 1;
-  Placing x = {.mesh = mesh_of_primes(sites), .label = NEW_ARRAY(a, int8_t *, n + 1), .home = NEW_ARRAY(a, Placement, tensors + 1)};
+  Placing x = {.mesh = mesh_of_primes(sites),
+      .label = NEW_ARRAY(a, int8_t *, n + 1),
+      .home = NEW_ARRAY(a, Placement, tensors + 1)};
   Choices all = {0};
   for (uint32_t i = 0; i < n; i++) {
     const PartVertex *v = &t->part->vertices.at[i];
@@ -309,7 +334,8 @@ static void every_try(Try *t, int64_t sites) {
     if (v->node->kind == EIN_VERTEX) choices_add(a, &all, &x.mesh, x.label[i], v->n_label, v->most);
     else memset(x.label[i], PLACE_ALL, MESH_AXES);
   }
-  for (uint32_t i = 0; i < tensors; i++) choices_add(a, &all, &x.mesh, x.home[i].on, t->places->tensors.at[i].n, t->places->tensors.at[i].most);
+  for (uint32_t i = 0; i < tensors; i++)
+    choices_add(a, &all, &x.mesh, x.home[i].on, t->places->tensors.at[i].n, t->places->tensors.at[i].most);
   while (plans <= t->o->every && choices_next(&x.mesh, &all)) plans++;
   if (plans > t->o->every) return;
   for (uint32_t i = 0; i < all.len; i++) *all.at[i].on = PLACE_ALL;
@@ -326,13 +352,15 @@ static bool program_read_in(Try *t) {
   Words inputs = {0};
   Givens given = {0};
   Session *s = t->s;
-  for (char **w = t->dims; w[0] && w[1] && strcmp(w[0], "-D") == 0; w += 2) vec_push(s->arena, said.given[OPT_DIM], w[1]);
+  for (char **w = t->dims; w[0] && w[1] && strcmp(w[0], "-D") == 0; w += 2)
+    vec_push(s->arena, said.given[OPT_DIM], w[1]);
   if (job_read(s, &t->job, &said, t->path)) return false;
   const AstFile *file = job_file(&t->job);
   all = said;
   if (file && expects_read(s, file, t->path, &t->expects)) return false;
   if (comment_words(s, &t->expects, t->path, &said, &all, &inputs)) return false;
-  if (job_dims(s, &t->job, &all) || given_find(s, &t->job, &all, &inputs, &given) || job_graph(s, &t->job, &all)) return false;
+  if (job_dims(s, &t->job, &all) || given_find(s, &t->job, &all, &inputs, &given) || job_graph(s, &t->job, &all))
+    return false;
   given_fill(s, &t->job, &given);
   if (run_inputs(s, &t->job, &given, &t->eval)) return false;
   run_eval(s, &t->eval, &t->status);
@@ -344,9 +372,12 @@ static void program_try(Try *t) {
   t->s->capture = true;
   t->expects.bound = -1;
   bool ok = program_read_in(t);
-  if (ok) t->given = NEW_ARRAY(t->s->arena, AlgGiven, t->job.graph->inputs.len + 1), ok = inputs_find(t->s->arena, &t->eval, t->given);
+  if (ok)
+    t->given = NEW_ARRAY(t->s->arena, AlgGiven, t->job.graph->inputs.len + 1),
+    ok = inputs_find(t->s->arena, &t->eval, t->given);
   if (ok) t->graph = t->o->optimised ? graph_optimise(t->s->arena, t->job.graph, NULL) : t->job.graph;
-  if (ok && extern_count(t->graph->exprs)) return; /* nothing here loads C functions: cmd/extern and the runs on many sites do */
+  if (ok && extern_count(t->graph->exprs))
+    return; /* nothing here loads C functions: cmd/extern and the runs on many sites do */
   if (!ok || !(t->part = part_from_graph(t->s->arena, t->graph, &why))) {
     printf("skipped %s: %s\n", t->path, why.len ? why.s : t->s->captured.len ? t->s->captured.at[0] : "");
     t->tally.skipped++;
@@ -430,7 +461,7 @@ int main(int argc, char **argv) {
     all.tasks += t.tasks, all.no_tasks += t.no_tasks, all.every += t.every;
   }
   printf("%u as tasks too, %u that cannot be; %u times every plan there is\n", all.tasks, all.no_tasks, all.every);
-  printf("%u runs, %u wrong; %u that fail as they should, %u whose bytes were compared with the cost; %u skipped\n", all.runs, all.wrong, all.failed,
-         all.bytes, all.skipped);
+  printf("%u runs, %u wrong; %u that fail as they should, %u whose bytes were compared with the cost; %u skipped\n",
+      all.runs, all.wrong, all.failed, all.bytes, all.skipped);
   return all.wrong || all.runs <= all.skipped ? 1 : 0; /* where nothing is compared, nothing is well */
 }

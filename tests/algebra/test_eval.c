@@ -1,5 +1,5 @@
-/* tests/algebra/test_eval.c - the evaluator of programs over relations: each operation on blocks against plain loops over the whole, and the
- * bytes that moves cost against what is worked out by hand. */
+/* tests/algebra/test_eval.c - the evaluator of programs over relations: each operation on blocks against plain loops
+ * over the whole, and the bytes that moves cost against what is worked out by hand. */
 #include <math.h>
 
 #include "eval_help.h"
@@ -24,7 +24,8 @@ static const EinSum *product_sum(World *w) {
   return sum_of(w, 2, 1, 2, RED_SUM, DT_I64, op2(w, OP_MUL, a, b));
 }
 
-static AlgNode *input(World *w, const char *s, uint32_t n_key, const int64_t *frontier, uint32_t rank, const RelDim *dim, const char *place) {
+static AlgNode *input(World *w, const char *s, uint32_t n_key, const int64_t *frontier, uint32_t rank,
+    const RelDim *dim, const char *place) {
   Relation t = relation(w, DT_I64, n_key, frontier, rank, dim);
   Placement p = at(place);
   return alg_input(w->p, name(w, s), &t, &p);
@@ -38,12 +39,13 @@ static void test_square(int64_t n, int64_t d) {
   fill(x, n * n, 1);
   product(n, x, x, z);
   AlgNode *a = input(&w, "A", 2, I64S(d, d), 2, DIMS(cut(&w, n, 0, d), cut(&w, n, 1, d)), "");
-  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0, 2), false}, {a, ON(2, 1), false}), DIMS(cut(&w, n, 0, d), cut(&w, n, 1, d), cut(&w, n, 2, d)), 3,
-                    I64S(d, d, d), NULL);
+  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0, 2), false}, {a, ON(2, 1), false}),
+      DIMS(cut(&w, n, 0, d), cut(&w, n, 1, d), cut(&w, n, 2, d)), 3, I64S(d, d, d), NULL);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 2, (const uint32_t[]){0, 1}, RED_SUM, NULL);
   output(&w, "Z", s, 2, I64S(n, n));
   give(&w, "A", DT_I64, 2, I64S(n, n), x);
-  OK(run(&w) && same_i64(&w.run.output[0], n * n, z), "A*A, %lld x %lld in %lld x %lld blocks", (long long)n, (long long)n, (long long)d, (long long)d);
+  OK(run(&w) && same_i64(&w.run.output[0], n * n, z), "A*A, %lld x %lld in %lld x %lld blocks", (long long)n,
+      (long long)n, (long long)d, (long long)d);
   OK_INT((int64_t)w.run.calls[j->id], d * d * d, "  calls of the kernel");
   OK_INT((int64_t)w.run.calls[s->id], d * d, "  blocks of the result");
   /* after the join: its parts, and A still, as that goes behind it; after the aggregation parts and result */
@@ -60,16 +62,19 @@ static void test_diagonal(bool sure) {
   const RelDim block[] = {cut(&w, 5, 0, 2), cut(&w, 5, 1, 2)}, both[] = {cut(&w, 5, 0, 2), cut(&w, 5, 0, 2)};
   AlgNode *a = input(&w, "X", 2, I64S(2, 2), 2, block, ""), *b = input(&w, "Y", 2, I64S(2, 2), 2, block, "");
   const Expr *body = op2(&w, OP_ADD, get(&w, DT_I64, 0, 2, I64S(0, 1)), get(&w, DT_I64, 1, 2, I64S(0, 1)));
-  AlgNode *s = join(&w, NULL, sum_of(&w, 2, 0, 2, RED_NONE, DT_I64, body), OPERANDS({a, ON(0, 1), false}, {b, ON(0, 1), false}), block, 2, I64S(2, 2), NULL);
+  AlgNode *s = join(&w, NULL, sum_of(&w, 2, 0, 2, RED_NONE, DT_I64, body),
+      OPERANDS({a, ON(0, 1), false}, {b, ON(0, 1), false}), block, 2, I64S(2, 2), NULL);
   AlgNode *f = alg_filter(w.p, w.p->top, s, op2(&w, sure ? OP_EQ : OP_LT, var(&w, 0), var(&w, 1)));
   const Expr *key[] = {var(&w, 0)};
   AlgNode *d = alg_rekey(w.p, w.p->top, f, 1, key, I64S(2), names_of(&w, 1), both);
   d->type.holes = false;
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 2, I64S(0, 0))), OPERANDS({d, ON(0), false}), block, 1, I64S(2), NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 2, I64S(0, 0))),
+      OPERANDS({d, ON(0), false}), block, 1, I64S(2), NULL);
   output(&w, "Z", o, 1, I64S(5));
   give(&w, "X", DT_I64, 2, I64S(5, 5), x), give(&w, "Y", DT_I64, 2, I64S(5, 5), y);
   if (!sure) {
-    fails(&w, "has an array over [0..2, 2..5] at {i = 0}, where its type says [0..2, 0..2]", "a block off the diagonal");
+    fails(
+        &w, "has an array over [0..2, 2..5] at {i = 0}, where its type says [0..2, 0..2]", "a block off the diagonal");
     return;
   }
   OK(run(&w) && same_i64(&w.run.output[0], 5, z), "diag(X + Y) by filter and rekey");
@@ -91,7 +96,8 @@ static void test_tile(int64_t n, int64_t d) {
   output(&w, "Z", c, 2, I64S(n, 3)), output(&w, "K", k, 2, I64S(n, 3));
   give(&w, "X", DT_I64, 2, I64S(n, 3), x);
   if (d > n) t->type.holes = k->type.holes = true;
-  OK(run(&w) && same_i64(&w.run.output[0], n * 3, x), "%lld rows in %lld tiles, rekeyed, laid side by side", (long long)n, (long long)d);
+  OK(run(&w) && same_i64(&w.run.output[0], n * 3, x), "%lld rows in %lld tiles, rekeyed, laid side by side",
+      (long long)n, (long long)d);
   OK(w.ok && same_i64(&w.run.output[1], n * 3, x), "  and an output in blocks");
   OK_INT((int64_t)w.run.calls[t->id], d < n ? d : n, "  pieces that have elements");
   arena_free(w.arena);
@@ -105,17 +111,22 @@ static void test_halo(int64_t halo, bool lazy) {
   for (int64_t i = 0; i < 10; i++) z[i] = (i > 0 ? x[i - 1] : 0) + (i < 9 ? x[i + 1] : 0);
   AlgNode *a = input(&w, "X", 0, NULL, 1, DIMS(whole(&w, 10)), "");
   RelDim c = cut(&w, 10, 0, 3);
-  RelDim wide = span(op2(&w, OP_MAX, op2(&w, OP_SUB, c.low, num(&w, halo)), num(&w, 0)), op2(&w, OP_MIN, op2(&w, OP_ADD, c.high, num(&w, halo)), num(&w, 10)));
+  RelDim wide = span(op2(&w, OP_MAX, op2(&w, OP_SUB, c.low, num(&w, halo)), num(&w, 0)),
+      op2(&w, OP_MIN, op2(&w, OP_ADD, c.high, num(&w, halo)), num(&w, 10)));
   AlgNode *t = alg_tile(w.p, w.p->top, a, 1, I64S(3), names_of(&w, 1), &wide);
   t->type.dim = arena_copy(w.arena, &wide, sizeof wide);
   const Expr *i = var(&w, 0), *before = op2(&w, OP_SUB, i, num(&w, 1)), *after = op2(&w, OP_ADD, i, num(&w, 1));
   const Expr *l = expr_read(w.x, DT_I64, 0, 1, &before), *r = expr_read(w.x, DT_I64, 0, 1, &after);
-  if (lazy) l = expr_select(w.x, op2(&w, OP_GT, i, num(&w, 0)), l, num(&w, 0)), r = expr_select(w.x, op2(&w, OP_LT, i, num(&w, 9)), r, num(&w, 0));
-  AlgNode *s = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, l, r)), OPERANDS({t, ON(0), false}), &c, 1, I64S(3), NULL);
+  if (lazy)
+    l = expr_select(w.x, op2(&w, OP_GT, i, num(&w, 0)), l, num(&w, 0)),
+    r = expr_select(w.x, op2(&w, OP_LT, i, num(&w, 9)), r, num(&w, 0));
+  AlgNode *s = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, l, r)), OPERANDS({t, ON(0), false}),
+      &c, 1, I64S(3), NULL);
   output(&w, "Z", s, 1, I64S(10));
   give(&w, "X", DT_I64, 1, I64S(10), x);
   if (halo < 1) {
-    fails(&w, "join %2 (X) reads X[3]: index 3 is outside of the block, which has 0..3 in dimension 1, at i = 2", "a read past a block without halo");
+    fails(&w, "join %2 (X) reads X[3]: index 3 is outside of the block, which has 0..3 in dimension 1, at i = 2",
+        "a read past a block without halo");
   } else if (!lazy) {
     fails(&w, "reads X[-1]: index -1 is outside of the block", "a read that nothing holds back");
   } else {
@@ -139,14 +150,16 @@ static void test_argmax(bool turned, Reducer red, const double *x, const char *w
   const RelDim block[] = {whole(&w, 2), cut(&w, 4, 0, 3), cut(&w, 3, 1, 2)};
   Relation t = relation(&w, DT_F64, 2, I64S(3, 2), 3, block);
   AlgNode *a = alg_input(w.p, name(&w, "X"), &t, NULL);
-  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, red, DT_F64, get(&w, DT_F64, 0, 3, I64S(0, 1, 2))), OPERANDS({a, ON(0, 1), false}), block, 2, I64S(3, 2), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, red, DT_F64, get(&w, DT_F64, 0, 3, I64S(0, 1, 2))),
+      OPERANDS({a, ON(0, 1), false}), block, 2, I64S(3, 2), NULL);
   const Expr *key[] = {op2(&w, OP_SUB, num(&w, 2), var(&w, 0)), var(&w, 1)};
   if (turned) j = alg_rekey(w.p, w.p->top, j, 2, key, I64S(3, 2), names_of(&w, 2), block);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 0, NULL, red, NULL);
   AlgNode *z = alg_transform(w.p, w.p->top, s, 1, &(AlgFn){.kind = FN_PLACE});
   output(&w, "Z", z, 1, I64S(2));
   give(&w, "X", DT_F64, 3, I64S(2, 4, 3), x);
-  OK(run(&w) && same_i64(&w.run.output[0], 2, want), "argmax over cut labels, %s%s", what, turned ? ", parts in another order" : "");
+  OK(run(&w) && same_i64(&w.run.output[0], 2, want), "argmax over cut labels, %s%s", what,
+      turned ? ", parts in another order" : "");
   OK_INT((int64_t)w.run.calls[a->id], 6, "  blocks");
   arena_free(w.arena);
 }
@@ -204,8 +217,9 @@ static void test_monoid(void) {
 
 /* Each reducer on each kind of dtype, cut in three, and over nothing. */
 static void test_reducers(void) {
-  static const struct { Reducer red; int64_t want, empty; } all[] = {
-      {RED_SUM, 12, 0}, {RED_PROD, -60, 1}, {RED_MAX, 5, INT64_MIN}, {RED_MIN, -1, INT64_MAX}, {RED_FMAX, 5, INT64_MIN}, {RED_FMIN, -1, INT64_MAX}};
+  static const struct { Reducer red; int64_t want, empty;
+  } all[] = {{RED_SUM, 12, 0}, {RED_PROD, -60, 1}, {RED_MAX, 5, INT64_MIN}, {RED_MIN, -1, INT64_MAX},
+      {RED_FMAX, 5, INT64_MIN}, {RED_FMIN, -1, INT64_MAX}};
   int64_t x[5] = {3, 4, -1, 5, 1}, got[2];
   for (size_t k = 0; k < COUNT(all); k++) {
     for (int empty = 0; empty < 2; empty++) {
@@ -234,16 +248,18 @@ static void test_floats(void) {
   Relation t = relation(&w, DT_F16, 1, I64S(2), 1, &c);
   AlgNode *in = alg_input(w.p, name(&w, "X"), &t, NULL);
   const Expr *body = expr_cast(w.x, DT_F32, get(&w, DT_F16, 0, 1, I64S(0)));
-  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_F32, body), OPERANDS({in, ON(0), false}), &c, 1, I64S(2), NULL);
+  AlgNode *j =
+      join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_F32, body), OPERANDS({in, ON(0), false}), &c, 1, I64S(2), NULL);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL);
   output(&w, "Z", alg_transform(w.p, w.p->top, s, 1, &(AlgFn){.kind = FN_CAST, .to = DT_F16}), 0, NULL);
   give(&w, "X", DT_F16, 1, I64S(9), one);
-  OK(run(&w) && w.run.output[0].dtype == DT_F16 && *(const uint16_t *)w.run.output[0].data == 0x4880, "nine ones in f16 are 9");
+  OK(run(&w) && w.run.output[0].dtype == DT_F16 && *(const uint16_t *)w.run.output[0].data == 0x4880,
+      "nine ones in f16 are 9");
   arena_free(w.arena);
 }
 
-/* Rows of any length are one after the other: D[i] = X[i] but at one place; Z[i] = D[i], there -7; S and M, the sum of D and where it is
- * most, look at that place under no condition if they are careless. */
+/* Rows of any length are one after the other: D[i] = X[i] but at one place; Z[i] = D[i], there -7; S and M, the sum of
+ * D and where it is most, look at that place under no condition if they are careless. */
 static void test_rows(int64_t n, int64_t bad, bool careless) {
   World w = world_new(0, NULL);
   int64_t x[MOST], z[MOST], sum = 0, most = -1;
@@ -261,18 +277,23 @@ static void test_rows(int64_t n, int64_t bad, bool careless) {
   EinSum arg = add;
   arg.reducer = RED_ARGMAX;
   AlgNode *d = join(&w, NULL, &s, OPERANDS({input(&w, "X", 0, NULL, 1, &c, ""), NULL, false}), &c, 0, NULL, NULL);
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_select(w.x, has, read, num(&w, -7))), OPERANDS({d, NULL, false}), &c, 0, NULL, NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_select(w.x, has, read, num(&w, -7))),
+      OPERANDS({d, NULL, false}), &c, 0, NULL, NULL);
   AlgNode *m = join(&w, NULL, &arg, OPERANDS({d, NULL, false}), &c, 0, NULL, NULL);
-  output(&w, "Z", o, 1, I64S(n)), output(&w, "S", join(&w, NULL, &add, OPERANDS({d, NULL, false}), &c, 0, NULL, NULL), 0, NULL);
+  output(&w, "Z", o, 1, I64S(n)),
+      output(&w, "S", join(&w, NULL, &add, OPERANDS({d, NULL, false}), &c, 0, NULL, NULL), 0, NULL);
   output(&w, "M", alg_transform(w.p, w.p->top, m, 1, &(AlgFn){.kind = FN_PLACE}), 0, NULL);
   give(&w, "X", DT_I64, 1, I64S(n), x);
-  const char *at = arena_printf(w.arena, "reads X[%lld], which has no value, at i = %lld", (long long)bad, (long long)bad);
+  const char *at =
+      arena_printf(w.arena, "reads X[%lld], which has no value, at i = %lld", (long long)bad, (long long)bad);
   if (careless) {
     fails(&w, at, "an element without value, within a row");
     return;
   }
-  bool ok = run(&w) && same_i64(&w.run.output[0], n, z) && same_i64(&w.run.output[1], 1, &sum) && (most < 0 || same_i64(&w.run.output[2], 1, &most));
-  OK(ok || (most < 0 && strstr(w.why, "the place of nothing")), "rows of %lld, without %lld", (long long)n, (long long)bad);
+  bool ok = run(&w) && same_i64(&w.run.output[0], n, z) && same_i64(&w.run.output[1], 1, &sum) &&
+      (most < 0 || same_i64(&w.run.output[2], 1, &most));
+  OK(ok || (most < 0 && strstr(w.why, "the place of nothing")), "rows of %lld, without %lld", (long long)n,
+      (long long)bad);
   arena_free(w.arena);
 }
 
@@ -284,12 +305,14 @@ static void test_domain(bool careless) {
   for (int64_t i = 0; i < 8; i++) z[i] = i % 3 ? x[i] : -7;
   RelDim c = cut(&w, 8, 0, 3);
   AlgNode *in = input(&w, "X", 1, I64S(3), 1, &c, "");
-  const Expr *has = op2(&w, OP_GT, op2(&w, OP_MOD, var(&w, 0), num(&w, 3)), num(&w, 0)), *read = get(&w, DT_I64, 0, 1, I64S(0));
+  const Expr *has = op2(&w, OP_GT, op2(&w, OP_MOD, var(&w, 0), num(&w, 3)), num(&w, 0)),
+             *read = get(&w, DT_I64, 0, 1, I64S(0));
   EinSum s = *sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, read);
   s.domain = has;
   AlgNode *d = join(&w, NULL, &s, OPERANDS({in, ON(0), false}), &c, 1, I64S(3), NULL);
   const Expr *body = careless ? read : expr_select(w.x, has, read, num(&w, -7));
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, body), OPERANDS({d, ON(0), false}), &c, 1, I64S(3), NULL);
+  AlgNode *o =
+      join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, body), OPERANDS({d, ON(0), false}), &c, 1, I64S(3), NULL);
   output(&w, "Z", o, 1, I64S(8)), output(&w, "D", d, 1, I64S(8));
   give(&w, "X", DT_I64, 1, I64S(8), x);
   if (careless) {
@@ -315,7 +338,8 @@ static void test_holes(bool look) {
   AlgNode *f = alg_filter(w.p, w.p->top, in, op2(&w, OP_EQ, var(&w, 0), num(&w, 0)));
   const Expr *read = get(&w, DT_I64, 0, 1, I64S(0));
   if (!look) read = expr_select(w.x, op2(&w, OP_LT, var(&w, 0), num(&w, 4)), read, num(&w, 0));
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, read), OPERANDS({f, ON(0), false}), &c, 1, I64S(2), NULL);
+  AlgNode *o =
+      join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, read), OPERANDS({f, ON(0), false}), &c, 1, I64S(2), NULL);
   output(&w, "Z", o, 1, I64S(8));
   give(&w, "X", DT_I64, 1, I64S(8), x);
   if (look) {
@@ -336,14 +360,17 @@ static void test_wanted(bool sure) {
   AlgNode *in = input(&w, "X", 1, I64S(2), 1, &c, "");
   AlgNode *f = alg_filter(w.p, w.p->top, in, op2(&w, OP_EQ, var(&w, 0), num(&w, 1)));
   const Expr *body = op2(&w, OP_ADD, get(&w, DT_I64, 0, 1, I64S(0)), get(&w, DT_I64, 1, 1, I64S(0)));
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 2, RED_NONE, DT_I64, body), OPERANDS({in, ON(0), true}, {f, ON(0), true}), &c, 1, I64S(2), NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 2, RED_NONE, DT_I64, body),
+      OPERANDS({in, ON(0), true}, {f, ON(0), true}), &c, 1, I64S(2), NULL);
   OK(o->type.holes && o->operand[0].wanted, "a join of what has holes has holes, where that is wanted");
   if (sure) o->type.holes = false;
   AlgNode *r = alg_rekey(w.p, w.p->top, o, 0, NULL, NULL, NULL, DIMS(span(num(&w, 4), num(&w, 8))));
   const Expr *shifted[] = {op2(&w, OP_ADD, var(&w, 0), num(&w, 4))};
   RelDim four = whole(&w, 4);
-  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, shifted)), OPERANDS({r, NULL, false}), &four, 0, NULL, NULL),
-         1, I64S(4));
+  output(&w, "Z",
+      join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, shifted)),
+          OPERANDS({r, NULL, false}), &four, 0, NULL, NULL),
+      1, I64S(4));
   give(&w, "X", DT_I64, 1, I64S(8), x);
   if (sure) {
     fails(&w, "has no tuple at {i = 0}", "what is said to have no holes");
@@ -374,16 +401,20 @@ static void test_shift(void) {
   fill(x, 5, 1);
   AlgNode *a = input(&w, "X", 1, I64S(2), 1, DIMS(cut(&w, 5, 0, 2)), "");
   const Expr *lap = op2(&w, OP_MUL, num(&w, 5), var(&w, 2));
-  RelDim block = cut(&w, 5, 1, 2), piece = {op2(&w, OP_SUB, op2(&w, OP_ADD, block.low, num(&w, 2)), lap), op2(&w, OP_SUB, op2(&w, OP_ADD, block.high, num(&w, 2)), lap)};
+  RelDim block = cut(&w, 5, 1, 2),
+         piece = {op2(&w, OP_SUB, op2(&w, OP_ADD, block.low, num(&w, 2)), lap),
+             op2(&w, OP_SUB, op2(&w, OP_ADD, block.high, num(&w, 2)), lap)};
   Str key[] = {strings_printf(w.strings, "k"), strings_printf(w.strings, "lap")};
   AlgNode *y = alg_tile(w.p, w.p->top, a, 2, I64S(2, 2), key, &piece);
   y->type.holes = true;
   y = alg_transform(w.p, w.p->top, y, 1, &(AlgFn){.kind = FN_SHIFT, .by = 5, .key = 2});
-  RelDim own = cut(&w, 5, 0, 2), whole_one = {op2(&w, OP_ADD, own.low, num(&w, 2)), op2(&w, OP_ADD, own.high, num(&w, 2))};
+  RelDim own = cut(&w, 5, 0, 2),
+         whole_one = {op2(&w, OP_ADD, own.low, num(&w, 2)), op2(&w, OP_ADD, own.high, num(&w, 2))};
   y = alg_concat(w.p, w.p->top, y, 1, (const uint32_t[]){1}, &whole_one);
   y->type.holes = false;
   const Expr *at = op2(&w, OP_ADD, var(&w, 0), num(&w, 2));
-  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, &at)), OPERANDS({y, ON(0), false}), &own, 1, I64S(2), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, &at)),
+      OPERANDS({y, ON(0), false}), &own, 1, I64S(2), NULL);
   output(&w, "Z", j, 1, I64S(5));
   give(&w, "X", DT_I64, 1, I64S(5), x);
   for (int i = 0; i < 5; i++) z[i] = x[(i + 2) % 5];
@@ -401,7 +432,8 @@ static void test_deep(void) {
   for (int k = 0; k < 100000; k++) chain = op2(&w, OP_SUB, chain, num(&w, 3));
   for (int k = 0; k < 60; k++) twice = op2(&w, OP_ADD, twice, twice);
   for (int i = 0; i < 2; i++) z[i] = x[i] - 300000 + x[i] * ((int64_t)1 << 60);
-  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, chain, twice)), OPERANDS({in, NULL, false}), &c, 0, NULL, NULL);
+  AlgNode *o = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, chain, twice)),
+      OPERANDS({in, NULL, false}), &c, 0, NULL, NULL);
   output(&w, "Z", o, 1, I64S(2));
   give(&w, "X", DT_I64, 1, I64S(2), x);
   OK(run(&w) && same_i64(&w.run.output[0], 2, z), "a deep expression, and one with much that is shared");
@@ -410,12 +442,14 @@ static void test_deep(void) {
 
 /* ---- Ia: products on meshes, their bytes by hand ------------------------------------------------------------ */
 
-static void check_product(World *w, int64_t n, AlgNode *z, const AlgNode *const *move, const int64_t *bytes, const char *what) {
+static void check_product(
+    World *w, int64_t n, AlgNode *z, const AlgNode *const *move, const int64_t *bytes, const char *what) {
   int64_t x[MOST], y[MOST], want[MOST];
   fill(x, n * n, 1), fill(y, n * n, 2), product(n, x, y, want);
   output(w, "Z", z, 2, I64S(n, n));
   give(w, "A", DT_I64, 2, I64S(n, n), x), give(w, "B", DT_I64, 2, I64S(n, n), y);
-  OK(run(w) && same_i64(&w->run.output[0], n * n, want), "%s, %lld sites, n = %lld", what, (long long)mesh_sites(&w->p->mesh), (long long)n);
+  OK(run(w) && same_i64(&w->run.output[0], n * n, want), "%s, %lld sites, n = %lld", what,
+      (long long)mesh_sites(&w->p->mesh), (long long)n);
   double all = 0;
   for (uint32_t k = 0; k < w->p->n_nodes; k++) all += w->run.moved[k];
   for (int k = 0; k < 2 && move[k]; k++) {
@@ -433,7 +467,8 @@ static void test_bmm(int64_t n, int64_t p) {
   AlgNode *a = input(&w, "A", 1, &p, 2, DIMS(cut(&w, n, 0, p), whole(&w, n)), "0");
   AlgNode *b = input(&w, "B", 1, &p, 2, DIMS(cut(&w, n, 0, p), whole(&w, n)), "0");
   AlgNode *m = alg_move(w.p, w.p->top, b, &all);
-  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0), false}, {m, ON(1), false}), DIMS(cut(&w, n, 0, p), whole(&w, n), cut(&w, n, 1, p)), 2, I64S(p, p), NULL);
+  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0), false}, {m, ON(1), false}),
+      DIMS(cut(&w, n, 0, p), whole(&w, n), cut(&w, n, 1, p)), 2, I64S(p, p), NULL);
   AlgNode *z = alg_aggregate(w.p, w.p->top, j, 1, (const uint32_t[]){0}, RED_SUM, NULL);
   OK(alg_is_broadcast(w.p, m) && j->at.on[0] == 0 && z->at.on[0] == 0, "broadcast based: all that is joined is local");
   check_product(&w, n, z, (const AlgNode *const[]){m, NULL}, I64S((p - 1) * n * n * 8), "BMM");
@@ -445,7 +480,8 @@ static void test_cmm(int64_t n, int64_t p) {
   Placement rows = at("0");
   AlgNode *a = input(&w, "A", 1, &p, 2, DIMS(whole(&w, n), cut(&w, n, 0, p)), "0");
   AlgNode *b = input(&w, "B", 1, &p, 2, DIMS(cut(&w, n, 0, p), whole(&w, n)), "0");
-  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0), false}, {b, ON(0), false}), DIMS(whole(&w, n), whole(&w, n), cut(&w, n, 0, p)), 1, &p, NULL);
+  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0), false}, {b, ON(0), false}),
+      DIMS(whole(&w, n), whole(&w, n), cut(&w, n, 0, p)), 1, &p, NULL);
   AlgNode *part = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL);
   AlgNode *t = alg_tile(w.p, w.p->top, part, 1, &p, names_of(&w, 1), DIMS(cut(&w, n, 0, p), whole(&w, n)));
   AlgNode *m = alg_move(w.p, w.p->top, t, &rows);
@@ -463,7 +499,8 @@ static void test_rmm(int64_t n, int64_t p, int64_t q) {
   AlgNode *ma = alg_move(w.p, w.p->top, a, &rows), *mb = alg_move(w.p, w.p->top, b, &columns);
   AlgNode *ra = alg_concat(w.p, w.p->top, ma, 1, (const uint32_t[]){0}, DIMS(cut(&w, n, 0, p), whole(&w, n)));
   AlgNode *cb = alg_concat(w.p, w.p->top, mb, 1, (const uint32_t[]){1}, DIMS(whole(&w, n), cut(&w, n, 0, q)));
-  AlgNode *z = join(&w, NULL, product_sum(&w), OPERANDS({ra, ON(0), false}, {cb, ON(1), false}), grid, 2, I64S(p, q), NULL);
+  AlgNode *z =
+      join(&w, NULL, product_sum(&w), OPERANDS({ra, ON(0), false}, {cb, ON(1), false}), grid, 2, I64S(p, q), NULL);
   OK(z->at.on[0] == 0 && z->at.on[1] == 1, "replication based: a grid");
   check_product(&w, n, z, (const AlgNode *const[]){ma, mb}, I64S((q - 1) * n * n * 8, (p - 1) * n * n * 8), "RMM");
 }
@@ -474,15 +511,18 @@ static void test_reduce_all(int64_t n) {
   Placement all = at("0 *");
   AlgNode *a = input(&w, "A", 2, I64S(2, 3), 2, DIMS(cut(&w, n, 0, 2), cut(&w, n, 1, 3)), "0 1");
   AlgNode *b = input(&w, "B", 1, I64S(3), 2, DIMS(cut(&w, n, 0, 3), whole(&w, n)), "* 0");
-  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0, 1), false}, {b, ON(1), false}), DIMS(cut(&w, n, 0, 2), whole(&w, n), cut(&w, n, 1, 3)), 2, I64S(2, 3), NULL);
+  AlgNode *j = join(&w, NULL, product_sum(&w), OPERANDS({a, ON(0, 1), false}, {b, ON(1), false}),
+      DIMS(cut(&w, n, 0, 2), whole(&w, n), cut(&w, n, 1, 3)), 2, I64S(2, 3), NULL);
   AlgNode *s = alg_aggregate(w.p, w.p->top, j, 1, (const uint32_t[]){0}, RED_SUM, NULL);
   AlgNode *m = alg_move(w.p, w.p->top, s, &all);
   AlgNode *z = alg_aggregate(w.p, w.p->top, m, 1, (const uint32_t[]){0}, RED_SUM, NULL);
   OK(s->at.on[0] == 0 && s->at.on[1] == PLACE_PART && z->at.on[1] == PLACE_ALL, "parts along one axis of two");
-  check_product(&w, n, z, (const AlgNode *const[]){m, NULL}, I64S(3 * 2 * n * n * 8), "parts sent to all"); /* 6 sites, 2 parts of n*n/2 each */
+  check_product(&w, n, z, (const AlgNode *const[]){m, NULL}, I64S(3 * 2 * n * n * 8),
+      "parts sent to all"); /* 6 sites, 2 parts of n*n/2 each */
 }
 
-/* Z[i] = sum[k,l] X[i,k,l], k and l cut along an axis each: parts along both, which are reduced along one after the other. */
+/* Z[i] = sum[k,l] X[i,k,l], k and l cut along an axis each: parts along both, which are reduced along one after the
+ * other. */
 static void test_two_steps(int64_t n) {
   World w = world_new(2, (const uint32_t[]){2, 3});
   int64_t x[MOST], z[MOST];
@@ -494,7 +534,8 @@ static void test_two_steps(int64_t n) {
   }
   const RelDim block[] = {whole(&w, n), cut(&w, 5, 0, 2), cut(&w, 6, 1, 3)};
   AlgNode *in = input(&w, "X", 2, I64S(2, 3), 3, block, "0 1");
-  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 3, I64S(0, 1, 2))), OPERANDS({in, ON(0, 1), false}), block, 2, I64S(2, 3), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 1, 2, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 3, I64S(0, 1, 2))),
+      OPERANDS({in, ON(0, 1), false}), block, 2, I64S(2, 3), NULL);
   AlgNode *parts = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL);
   AlgNode *t = alg_tile(w.p, w.p->top, parts, 1, I64S(2), names_of(&w, 1), DIMS(cut(&w, n, 0, 2)));
   AlgNode *first = alg_move(w.p, w.p->top, t, &shares);
@@ -504,8 +545,10 @@ static void test_two_steps(int64_t n) {
   output(&w, "Z", s, 1, I64S(n));
   give(&w, "X", DT_I64, 3, I64S(n, 5, 6), x);
   OK(run(&w) && same_i64(&w.run.output[0], n, z), "parts along two axes, reduced in two steps");
-  OK_INT((int64_t)w.run.moved[first->id], 3 * n * 8, "  bytes along the first axis: each of three pairs changes halves");
-  OK_INT((int64_t)w.run.moved[second->id], 2 * 3 * n * 8, "  and along the second: each of 6 sites gets two parts of its half");
+  OK_INT(
+      (int64_t)w.run.moved[first->id], 3 * n * 8, "  bytes along the first axis: each of three pairs changes halves");
+  OK_INT((int64_t)w.run.moved[second->id], 2 * 3 * n * 8,
+      "  and along the second: each of 6 sites gets two parts of its half");
   OK_INT((int64_t)w.run.calls[second->id], 18, "  tuples then, three a site");
   arena_free(w.arena);
 }
@@ -517,7 +560,8 @@ static void test_rekeyed_parts(void) {
   Placement all = at("*");
   RelDim one = cut(&w, 3, 0, 3);
   AlgNode *in = input(&w, "X", 1, I64S(3), 1, &one, "0");
-  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({in, ON(0), false}), &one, 1, I64S(3), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))),
+      OPERANDS({in, ON(0), false}), &one, 1, I64S(3), NULL);
   AlgNode *k = alg_rekey(w.p, w.p->top, j, 0, NULL, NULL, NULL, NULL);
   AlgNode *m = alg_move(w.p, w.p->top, k, &all);
   output(&w, "Z", alg_aggregate(w.p, w.p->top, m, 0, NULL, RED_SUM, NULL), 0, NULL);
@@ -537,7 +581,8 @@ static void test_other_frontiers(int64_t blocks, int64_t sites) {
   AlgNode *m = alg_move(w.p, w.p->top, a, &all), *back = alg_move(w.p, w.p->top, m, &one);
   output(&w, "Y", m, 1, I64S(12)), output(&w, "Z", back, 1, I64S(12));
   give(&w, "X", DT_I64, 1, I64S(12), x);
-  OK(run(&w) && same_i64(&w.run.output[0], 12, x) && same_i64(&w.run.output[1], 12, x), "%lld blocks on %lld sites", (long long)blocks, (long long)sites);
+  OK(run(&w) && same_i64(&w.run.output[0], 12, x) && same_i64(&w.run.output[1], 12, x), "%lld blocks on %lld sites",
+      (long long)blocks, (long long)sites);
   bytes = (sites - 1) * 12 * 8;
   OK_INT((int64_t)w.run.moved[m->id], bytes, "  bytes to all");
   OK_INT((int64_t)w.run.moved[back->id], 0, "  and none back: the copies are dropped");
@@ -563,10 +608,17 @@ static void test_repeat(int64_t bound, int64_t last) {
   *r = (AlgNode){.kind = ALG_REPEAT, .id = w.p->n_nodes++, .region = top, .body = g};
   vec_push(w.arena, top->nodes, r);
   *g = (AlgRegion){.parent = top, .repeat = r, .turn = name(&w, "t"), .bound = turns, .turns = 5};
-  *s = (AlgNode){.kind = ALG_STATE, .id = w.p->n_nodes++, .region = g, .name = name(&w, "x"), .type = in->type, .at = in->at, .repeat = r};
+  *s = (AlgNode){.kind = ALG_STATE,
+      .id = w.p->n_nodes++,
+      .region = g,
+      .name = name(&w, "x"),
+      .type = in->type,
+      .at = in->at,
+      .repeat = r};
   vec_push(w.arena, g->nodes, s);
   const Expr *t = expr_turn(w.x, 0), *read = get(&w, DT_I64, 0, 1, I64S(0));
-  AlgNode *next = join(&w, g, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, read, t)), OPERANDS({s, ON(0), false}), &c, 1, I64S(2), NULL);
+  AlgNode *next = join(&w, g, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, op2(&w, OP_ADD, read, t)),
+      OPERANDS({s, ON(0), false}), &c, 1, I64S(2), NULL);
   EinSum at_last = *sum_of(&w, 0, 0, 0, RED_NONE, DT_BOOL, op2(&w, OP_EQ, t, num(&w, last)));
   g->stop = join(&w, g, &at_last, NULL, NULL, 0, NULL, NULL);
   vec_push(w.arena, g->states, ((AlgState){s, in, next}));
@@ -574,13 +626,19 @@ static void test_repeat(int64_t bound, int64_t last) {
   AlgNode *result[3];
   for (int k = 0; k < 3; k++) {
     result[k] = NEW(w.arena, AlgNode);
-    *result[k] = (AlgNode){.kind = (AlgKind)(ALG_FINAL + k), .id = w.p->n_nodes++, .region = top, .repeat = r, .type = in->type, .at = in->at};
+    *result[k] = (AlgNode){.kind = (AlgKind)(ALG_FINAL + k),
+        .id = w.p->n_nodes++,
+        .region = top,
+        .repeat = r,
+        .type = in->type,
+        .at = in->at};
     vec_push(w.arena, top->nodes, result[k]);
   }
   result[1]->type = relation(&w, DT_I64, 1, I64S(2), 2, DIMS(c, whole(&w, 5)));
   result[2]->type = relation(&w, DT_I64, 0, NULL, 0, NULL);
   result[2]->at = at("*");
-  output(&w, "Z", result[0], 1, I64S(4)), output(&w, "S", result[1], 2, I64S(4, 5)), output(&w, "T", result[2], 0, NULL);
+  output(&w, "Z", result[0], 1, I64S(4)), output(&w, "S", result[1], 2, I64S(4, 5)),
+      output(&w, "T", result[2], 0, NULL);
   give(&w, "X", DT_I64, 1, I64S(4), x), give(&w, "N", DT_I64, 0, NULL, &bound);
   OK(run(&w) && same_i64(&w.run.output[0], 4, z), "a repeat, %lld turns: the state", (long long)made);
   OK(w.ok && same_i64(&w.run.output[1], 20, stack), "  the stack");
@@ -610,7 +668,8 @@ int main(void) {
   test_domain(true);
   for (int64_t k = 0; k < 7; k++) {
     int64_t n = I64S(1, 3, 31, 32, 33, 64, 100)[k];
-    test_rows(n, 0, false), test_rows(n, n / 2, false), test_rows(n, n - 1, false), test_rows(n, n - 1, true), test_rows(n, n, false);
+    test_rows(n, 0, false), test_rows(n, n / 2, false), test_rows(n, n - 1, false), test_rows(n, n - 1, true),
+        test_rows(n, n, false);
   }
   test_holes(false);
   test_holes(true);

@@ -1,10 +1,12 @@
-/* tests/algebra/test_eval_wrong.c - programs over relations that are not sound, or not given what they need: each is refused by the
- * evaluator, in words that name the node. The types are spoiled by hand where the builders would not make them. */
+/* tests/algebra/test_eval_wrong.c - programs over relations that are not sound, or not given what they need: each is
+ * refused by the evaluator, in words that name the node. The types are spoiled by hand where the builders would not
+ * make them. */
 #include "eval_help.h"
 
 static const int64_t zeros[64];
 
-static AlgNode *input(World *w, const char *s, uint32_t n_key, const int64_t *frontier, uint32_t rank, const RelDim *dim, const char *place) {
+static AlgNode *input(World *w, const char *s, uint32_t n_key, const int64_t *frontier, uint32_t rank,
+    const RelDim *dim, const char *place) {
   Relation t = relation(w, DT_I64, n_key, frontier, rank, dim);
   Placement p = at(place);
   return alg_input(w->p, name(w, s), &t, &p);
@@ -20,7 +22,8 @@ static World world_cut(uint32_t n_axis, uint32_t sites, AlgNode **x, RelDim *c) 
 }
 
 static AlgNode *copied(World *w, AlgNode *x, RelDim c) {
-  return join(w, NULL, sum_of(w, 1, 0, 1, RED_NONE, DT_I64, get(w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
+  return join(w, NULL, sum_of(w, 1, 0, 1, RED_NONE, DT_I64, get(w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}),
+      &c, 1, I64S(3), NULL);
 }
 
 /* ---- what is given ---------------------------------------------------------------------------------------- */
@@ -88,8 +91,10 @@ static void test_twice(void) {
 
 static void test_keys(void) {
   test_twice();
-  rekey_fails(key_next, "map %1 (X) has an array over [0..2] at {i = 1}, where its type says [2..4]", "a rekey to others' places");
-  rekey_fails(key_least, "map %1 (X) has an array over [4..6] at {i = 1}, where its type says [2..4]", "a rekey that takes two together");
+  rekey_fails(key_next, "map %1 (X) has an array over [0..2] at {i = 1}, where its type says [2..4]",
+      "a rekey to others' places");
+  rekey_fails(key_least, "map %1 (X) has an array over [4..6] at {i = 1}, where its type says [2..4]",
+      "a rekey that takes two together");
   AlgNode *x;
   RelDim c;
   World w = world_cut(0, 0, &x, &c);
@@ -103,8 +108,10 @@ static void test_keys(void) {
   fails(&w, "filter %1 (X) has not all of the output Z: element 2 is missing", "an output with a hole");
   w = world_cut(0, 0, &x, &c);
   const Expr *up = op2(&w, OP_ADD, var(&w, 0), num(&w, 1));
-  output(&w, "Z", alg_rekey(w.p, w.p->top, x, 1, &up, I64S(3), names_of(&w, 1), (const RelDim[]){rel_cut(w.x, 6, op2(&w, OP_SUB, var(&w, 0), num(&w, 1)), 3)}), 1,
-         I64S(6));
+  output(&w, "Z",
+      alg_rekey(w.p, w.p->top, x, 1, &up, I64S(3), names_of(&w, 1),
+          (const RelDim[]){rel_cut(w.x, 6, op2(&w, OP_SUB, var(&w, 0), num(&w, 1)), 3)}),
+      1, I64S(6));
   fails(&w, "map %1 (X) has a key i = 3, and the frontier is 3", "a key behind the frontier");
 }
 
@@ -115,8 +122,10 @@ static void test_sites(void) {
   RelDim c;
   Placement all = at("*"), parts = at("+");
   World w = world_cut(1, 3, &x, &c);
-  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), &all), 1,
-         I64S(6));
+  output(&w, "Z",
+      join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}),
+          &c, 1, I64S(3), &all),
+      1, I64S(6));
   fails(&w, "join %1 (X) has no tuple at {i = 0} at site 1", "a join of what does not meet");
   w = world_cut(1, 3, &x, &c);
   y = alg_filter(w.p, w.p->top, x, expr_bool(w.x, true));
@@ -133,7 +142,8 @@ static void test_sites(void) {
   output(&w, "Z", alg_move(w.p, w.p->top, x, &parts), 1, I64S(6));
   fails(&w, "move %1 (X) makes parts, which a move cannot", "a move to parts");
   w = world_cut(1, 3, &x, &c);
-  y = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), &parts);
+  y = join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}),
+      &c, 1, I64S(3), &parts);
   output(&w, "Z", y, 1, I64S(6));
   fails(&w, "join %1 (X) makes parts, which a join cannot", "a join to parts");
 }
@@ -141,7 +151,8 @@ static void test_sites(void) {
 /* S = sum[i] X[i] in parts, at `place` of three sites; then perhaps moved to all. */
 static AlgNode *parts_of(World *w, AlgNode *x, RelDim c, bool moved) {
   Placement all = at("*");
-  AlgNode *j = join(w, NULL, sum_of(w, 0, 1, 1, RED_SUM, DT_I64, get(w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
+  AlgNode *j = join(w, NULL, sum_of(w, 0, 1, 1, RED_SUM, DT_I64, get(w, DT_I64, 0, 1, I64S(0))),
+      OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
   AlgNode *s = alg_aggregate(w->p, w->p->top, j, 0, NULL, RED_SUM, NULL);
   return moved ? alg_move(w->p, w->p->top, s, &all) : s;
 }
@@ -159,7 +170,10 @@ static void test_parts(void) {
     w = world_cut(1, 3, &x, &c);
     AlgNode *s = parts_of(&w, x, c, moved);
     Placement all = at("*");
-    output(&w, "Z", join(&w, NULL, sum_of(&w, 0, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 0, NULL)), OPERANDS({s, NULL, false}), NULL, 0, NULL, &all), 0, NULL);
+    output(&w, "Z",
+        join(&w, NULL, sum_of(&w, 0, 0, 1, RED_NONE, DT_I64, get(&w, DT_I64, 0, 0, NULL)), OPERANDS({s, NULL, false}),
+            NULL, 0, NULL, &all),
+        0, NULL);
     fails(&w, moved ? "joins parts: X has several tuples" : "joins parts: X is not aggregated", "a join of parts");
   }
 }
@@ -171,13 +185,15 @@ static void test_disagree(void) {
     AlgNode *x = input(&w, "X", 1, I64S(2), 1, DIMS(span(var(&w, 0), op2(&w, OP_ADD, var(&w, 0), num(&w, 1)))), "0");
     const Expr *here = var(&w, 0);
     RelDim c = x->type.dim[0];
-    AlgNode *s = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, expr_read(w.x, DT_I64, 0, 1, &here)), OPERANDS({x, ON(0), false}), &c, 1, I64S(2), NULL);
+    AlgNode *s = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_SUM, DT_I64, expr_read(w.x, DT_I64, 0, 1, &here)),
+        OPERANDS({x, ON(0), false}), &c, 1, I64S(2), NULL);
     AlgNode *one = alg_rekey(w.p, w.p->top, s, 0, NULL, NULL, NULL, NULL);
     one->at = at("*");
     give(&w, "X", DT_I64, 1, I64S(2), two);
     if (bound) vec_push(w.arena, w.p->asserts, ((AlgAssert){one, name(&w, "yes"), {0}}));
     else output(&w, "Z", one, 0, NULL);
-    fails(&w, bound ? "on which sites disagree" : "differs between sites or blocks of the output Z", "copies that are not alike");
+    fails(&w, bound ? "on which sites disagree" : "differs between sites or blocks of the output Z",
+        "copies that are not alike");
   }
 }
 
@@ -263,39 +279,49 @@ static void test_places(void) {
   AlgNode *x;
   RelDim c;
   World w = world_cut(0, 0, &x, &c);
-  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_ARGMAX, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
+  AlgNode *j = join(&w, NULL, sum_of(&w, 0, 1, 1, RED_ARGMAX, DT_I64, get(&w, DT_I64, 0, 1, I64S(0))),
+      OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
   output(&w, "Z", alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_SUM, NULL), 0, NULL);
   fails(&w, "aggregate %2 (X) aggregates places by sum", "a sum of places");
   w = world_cut(0, 0, &x, &c);
-  output(&w, "Z", alg_aggregate(w.p, w.p->top, copied(&w, x, c), 1, (const uint32_t[]){0}, RED_ARGMAX, NULL), 1, I64S(6));
+  output(
+      &w, "Z", alg_aggregate(w.p, w.p->top, copied(&w, x, c), 1, (const uint32_t[]){0}, RED_ARGMAX, NULL), 1, I64S(6));
   fails(&w, "aggregates values without places by argmax", "argmax of values without places");
   w = world_cut(0, 0, &x, &c);
   output(&w, "Z", alg_transform(w.p, w.p->top, x, 1, &(AlgFn){.kind = FN_PLACE}), 1, I64S(6));
   fails(&w, "map %1 (X) has no places to take", "places that are not there");
 }
 
-/* ---- expressions, asserts, repeats -------------------------------------------------------------------------------- */
+/* ---- expressions, asserts, repeats --------------------------------------------------------------------------------
+ */
 
 static void test_expressions(void) {
   AlgNode *x;
   RelDim c;
   World w = world_cut(0, 0, &x, &c);
   const Expr *body = op2(&w, OP_ADD, get(&w, DT_I64, 0, 1, I64S(0)), expr_dim(w.x, name(&w, "N")));
-  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, body), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL), 1, I64S(6));
+  output(&w, "Z",
+      join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, body), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL), 1,
+      I64S(6));
   fails(&w, "join %1 (X) has an open size", "an open size");
   w = world_cut(0, 0, &x, &c);
   body = get(&w, DT_F64, 0, 1, I64S(0));
-  output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_F64, body), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL), 1, I64S(6));
+  output(&w, "Z",
+      join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_F64, body), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL), 1,
+      I64S(6));
   fails(&w, "join %1 (X) reads X as what it is not", "a read of another dtype");
   for (int early = 0; early < 2; early++) { /* asserts come first */
     w = world_cut(0, 0, &x, &c);
-    EinSum s = *sum_of(&w, 0, 1, 1, RED_ALL, DT_BOOL, op2(&w, OP_GT, get(&w, DT_I64, 0, 1, I64S(0)), num(&w, early ? 0 : -1)));
+    EinSum s =
+        *sum_of(&w, 0, 1, 1, RED_ALL, DT_BOOL, op2(&w, OP_GT, get(&w, DT_I64, 0, 1, I64S(0)), num(&w, early ? 0 : -1)));
     AlgNode *j = join(&w, NULL, &s, OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL);
     AlgNode *ok = alg_aggregate(w.p, w.p->top, j, 0, NULL, RED_ALL, NULL);
     vec_push(w.arena, w.p->asserts, ((AlgAssert){ok, name(&w, "all are positive"), {0}}));
     const Expr *wide = op2(&w, OP_ADD, var(&w, 0), num(&w, 1));
-    output(&w, "Z", join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, &wide)), OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL), 1,
-           I64S(6));
+    output(&w, "Z",
+        join(&w, NULL, sum_of(&w, 1, 0, 1, RED_NONE, DT_I64, expr_read(w.x, DT_I64, 0, 1, &wide)),
+            OPERANDS({x, ON(0), false}), &c, 1, I64S(3), NULL),
+        1, I64S(6));
     fails(&w, early ? "assertion failed: all are positive" : "outside of the block", "what fails behind an assert");
   }
 }
@@ -311,9 +337,16 @@ static void repeat_fails(int64_t turns, bool grows, const char *text, const char
   *r = (AlgNode){.kind = ALG_REPEAT, .id = w.p->n_nodes++, .region = top, .body = g};
   vec_push(w.arena, top->nodes, r);
   *g = (AlgRegion){.parent = top, .repeat = r, .turn = name(&w, "t"), .bound = n, .turns = turns};
-  *s = (AlgNode){.kind = ALG_STATE, .id = w.p->n_nodes++, .region = g, .name = name(&w, "x"), .type = in->type, .at = in->at, .repeat = r};
+  *s = (AlgNode){.kind = ALG_STATE,
+      .id = w.p->n_nodes++,
+      .region = g,
+      .name = name(&w, "x"),
+      .type = in->type,
+      .at = in->at,
+      .repeat = r};
   vec_push(w.arena, g->nodes, s);
-  AlgNode *next = join(&w, g, sum_of(&w, 1, 0, 0, RED_NONE, DT_I64, num(&w, 1)), NULL, grows ? &other : &c, 1, I64S(2), NULL);
+  AlgNode *next =
+      join(&w, g, sum_of(&w, 1, 0, 0, RED_NONE, DT_I64, num(&w, 1)), NULL, grows ? &other : &c, 1, I64S(2), NULL);
   vec_push(w.arena, g->states, ((AlgState){s, in, next}));
   vec_push(w.arena, g->stacks, ((AlgStack){name(&w, "xs"), next, 0}));
   *z = (AlgNode){.kind = ALG_FINAL, .id = w.p->n_nodes++, .region = top, .repeat = r, .type = in->type, .at = in->at};
@@ -326,7 +359,8 @@ static void repeat_fails(int64_t turns, bool grows, const char *text, const char
 static void test_repeats(void) {
   repeat_fails(-1, false, "stacks xs, and how many turns there are is open", "a stack of open length");
   repeat_fails(2, false, "makes turn 2, and xs has room for 2", "a turn too many");
-  repeat_fails(3, true, "state %3 (x) has an array over [2..5] at {i = 1}, where its type says [2..4]", "a state that grows");
+  repeat_fails(
+      3, true, "state %3 (x) has an array over [2..5] at {i = 1}, where its type says [2..4]", "a state that grows");
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* tests/algebra/test_programs.c - the programs in tests/algebra, as they stand: each reads, is sound, comes back equal in all fields, and
- * prints as it is written, but for its remarks. */
+/* tests/algebra/test_programs.c - the programs in tests/algebra, as they stand: each reads, is sound, comes back equal
+ * in all fields, and prints as it is written, but for its remarks. */
 #include <dirent.h>
 #include <stdlib.h>
 
@@ -7,7 +7,16 @@
 #include "tap.h"
 
 static const char *const programs[] = {
-    "bmm.ia", "causal.tra", "cmm.ia", "diagonal.tra", "diagonal_below.ia", "halo.tra", "powers.tra", "recut.tra", "rmm.ia", "square.tra",
+    "bmm.ia",
+    "causal.tra",
+    "cmm.ia",
+    "diagonal.tra",
+    "diagonal_below.ia",
+    "halo.tra",
+    "powers.tra",
+    "recut.tra",
+    "rmm.ia",
+    "square.tra",
 };
 
 static bool file_read(Buf *out, const char *path) {

@@ -1,4 +1,5 @@
-/* tests/algebra/test_spoiled.c - what no text can say: a sound program with one field spoiled by hand, and the checker's line about it. */
+/* tests/algebra/test_spoiled.c - what no text can say: a sound program with one field spoiled by hand, and the
+ * checker's line about it. */
 #include "algebra/algebra.h"
 #include "algebra/text/text.h"
 #include "tap.h"
@@ -97,21 +98,28 @@ SPOIL(stack_name, s->body->stacks.at[0].name = NULL)
 SPOIL(stop_outside, s->body->stop = s->n[7]; s->n[7]->type.dtype = DT_BOOL)
 SPOIL(node_missing, s->g->top->nodes.at[5] = NULL)
 SPOIL(top_repeat, s->g->top->turns = 3)
-SPOIL(extent_negative, int64_t *e = arena_copy(s->a, s->g->outputs.at[0].extent, 2 * sizeof *e); e[0] = -4; s->g->outputs.at[0].extent = e)
+SPOIL(extent_negative, int64_t *e = arena_copy(s->a, s->g->outputs.at[0].extent, 2 * sizeof *e); e[0] = -4;
+      s->g->outputs.at[0].extent = e)
 SPOIL(output_name, s->g->outputs.at[0].name = NULL)
 SPOIL(type_none, s->n[3]->type.dtype = (DType)99)
-SPOIL(frontier_zero, int64_t *f = arena_copy(s->a, s->n[3]->type.frontier, 2 * sizeof *f); f[0] = 0; s->n[3]->type.frontier = f)
+SPOIL(frontier_zero, int64_t *f = arena_copy(s->a, s->n[3]->type.frontier, 2 * sizeof *f); f[0] = 0;
+      s->n[3]->type.frontier = f)
 SPOIL(box_missing, s->n[3]->type.dim = NULL)
 SPOIL(bound_missing, own_dim(s, 3)[0].low = NULL)
 SPOIL(rank_other, s->n[6]->type.rank = 1)
-SPOIL(read_dtype, EinSum *e = own_sum(s, 1); e->body = read_with(s, DT_F64, expr_label(s->p, 0)); e->acc = DT_F64; s->n[1]->type.dtype = DT_F64)
-SPOIL(read_index, EinSum *e = own_sum(s, 1); Expr *x = arena_copy(s->a, e->body, sizeof *x + 2 * sizeof x->arg[0]); x->arg[0] = expr_int(s->p, DT_I32, 1); e->body = x)
-SPOIL(read_slot, EinSum *e = own_sum(s, 1); const Expr *i[2] = {expr_label(s->p, 0), expr_label(s->p, 1)}; e->body = expr_read(s->p, DT_F32, 3, 2, i))
+SPOIL(read_dtype, EinSum *e = own_sum(s, 1); e->body = read_with(s, DT_F64, expr_label(s->p, 0)); e->acc = DT_F64;
+      s->n[1]->type.dtype = DT_F64)
+SPOIL(read_index, EinSum *e = own_sum(s, 1); Expr *x = arena_copy(s->a, e->body, sizeof *x + 2 * sizeof x->arg[0]);
+      x->arg[0] = expr_int(s->p, DT_I32, 1); e->body = x)
+SPOIL(read_slot, EinSum *e = own_sum(s, 1); const Expr *i[2] = {expr_label(s->p, 0), expr_label(s->p, 1)};
+      e->body = expr_read(s->p, DT_F32, 3, 2, i))
 SPOIL(wanted_elsewhere, s->n[3]->operand[0].wanted = true)
 SPOIL(slots, own_sum(s, 1)->n_slot = 2)
 SPOIL(on_missing, s->n[1]->operand[0].on = NULL)
 SPOIL(on_large, static const int32_t on[2] = {0, 7}; s->n[1]->operand[0].on = on)
-SPOIL(concat_merge, static const uint8_t m[2] = {1, 1}; AlgFn *f = NEW(s->a, AlgFn); *f = (AlgFn){.kind = FN_MERGE, .to = DT_F32, .n = 2, .merge = m}; s->n[14]->n_fn = 1; s->n[14]->fn = f; s->g->placed = true)
+SPOIL(concat_merge, static const uint8_t m[2] = {1, 1}; AlgFn *f = NEW(s->a, AlgFn);
+      *f = (AlgFn){.kind = FN_MERGE, .to = DT_F32, .n = 2, .merge = m}; s->n[14]->n_fn = 1; s->n[14]->fn = f;
+      s->g->placed = true)
 SPOIL(reducer_none, s->n[2]->reducer = (Reducer)99)
 SPOIL(piece_key, s->n[4]->key = NULL)
 SPOIL(piece_frontier, static const int64_t f[1] = {0}; s->n[4]->frontier = f)
@@ -125,7 +133,8 @@ static void deep(Sound *s) {
     AlgNode *n = NEW(s->a, AlgNode);
     *n = (AlgNode){.kind = ALG_REPEAT, .id = s->g->n_nodes++, .region = r};
     n->body = NEW(s->a, AlgRegion);
-    *n->body = (AlgRegion){.parent = r, .repeat = n, .depth = r->depth + 1, .turn = r->turn, .bound = r->bound, .turns = -1};
+    *n->body =
+        (AlgRegion){.parent = r, .repeat = n, .depth = r->depth + 1, .turn = r->turn, .bound = r->bound, .turns = -1};
     vec_push(s->a, r->nodes, n);
     r = n->body;
   }
@@ -218,7 +227,8 @@ static void check_case(const char *text, void (*spoil)(Sound *), const char *wan
   nodes_of(&s, s.g->top);
   if (spoil) spoil(&s);
   bool ok = algebra_check(s.g, &out);
-  if (!OK(want ? !ok && strstr(out.s, want) : ok && !out.len, "%s", want ? want : "a sound one")) tap_text("got", out.s);
+  if (!OK(want ? !ok && strstr(out.s, want) : ok && !out.len, "%s", want ? want : "a sound one"))
+    tap_text("got", out.s);
   arena_free(s.a);
 }
 

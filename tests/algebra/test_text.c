@@ -1,5 +1,6 @@
-/* tests/algebra/test_text.c - the text of Tra and Ia: it comes back equal in all fields, whatever is called however; programs that builders
- * made come back too; malformed texts are refused with their complaint, and any bytes are read or refused in peace. */
+/* tests/algebra/test_text.c - the text of Tra and Ia: it comes back equal in all fields, whatever is called however;
+ * programs that builders made come back too; malformed texts are refused with their complaint, and any bytes are read
+ * or refused in peace. */
 #include <stdlib.h>
 
 #include "algebra/algebra.h"
@@ -15,10 +16,13 @@ static const char tra[] =
     "monoid \"sum\":f32 = (#0 + #1) identity 0.0:f32\n"
     "ids 40\n"
     "input %0 Q {s:4, _1=\"odd key\":2} [130/s, 64/_1] : f32 @\"a.ein\":5:7\n"
-    "input %1 \"odd name\" {_0=\"true\":2, _1_=\"f32\":1, _1:2} [(_0 * 5)..((_0 * 5) + 7), 8, 0..(_1 + 6)] : i64 @\"dir/a \\\"b\\\".ein\":5:7\n"
-    "join %2 QH {s:4, h:2, a:2} [s:130/s, _1=\"h h\":4/h, d:16; a:64/a] : f32 of %0{s, a} wanted = sum:f32[where (_1 <= s)] (&0[s, a] * f32(d)) domain (d < 7)\n"
+    "input %1 \"odd name\" {_0=\"true\":2, _1_=\"f32\":1, _1:2} [(_0 * 5)..((_0 * 5) + 7), 8, 0..(_1 + 6)] : i64 "
+    "@\"dir/a \\\"b\\\".ein\":5:7\n"
+    "join %2 QH {s:4, h:2, a:2} [s:130/s, _1=\"h h\":4/h, d:16; a:64/a] : f32 of %0{s, a} wanted = sum:f32[where (_1 "
+    "<= s)] (&0[s, a] * f32(d)) domain (d < 7)\n"
     "join %3 n {} [] : i64 = 3\n"
-    "join %5 {s:4, a:2} [s:130/s; a:64/a] : f32 places of %0{s, a}, %0{s, a} = argmin:f32[where (s < 100)] (&0[s, a] + &1[s, 0])\n"
+    "join %5 {s:4, a:2} [s:130/s; a:64/a] : f32 places of %0{s, a}, %0{s, a} = argmin:f32[where (s < 100)] (&0[s, a] "
+    "+ &1[s, 0])\n"
     "join %6 {k:2} [i:7/k, j:2] to [14/k] : f16 of %1{k, -, k} = map:i64 &0[i, 0, j] then cast f16, merge [2]\n"
     "join %7 {} [i:4; j:3] : f32 = \"sum\":f32 f32((i * j)) gives bf16\n"
     "aggregate %8 {_0=\"odd key\":2, s:4} [130/s, 64/_0] : f32 of %0 by {_1, s} \"sum\":f32\n"
@@ -29,7 +33,8 @@ static const char tra[] =
     "rekey %13 {} [7] : i64 of %1 to []\n"
     "transform %14 {s:4, a:2} [130/s] : i64 of %5 place\n"
     "transform %15 {s:4} [8320] : f64 of %10 merge [2, 0], cast f64\n"
-    "transform %18 {s:4, _1=\"odd key\":2} [((130 * _1) + s)..((130 * _1) + 130), 256/s] : f32 of %0 shift 0 by 130 _1, shift 1 by 64 s\n"
+    "transform %18 {s:4, _1=\"odd key\":2} [((130 * _1) + s)..((130 * _1) + 130), 256/s] : f32 of %0 shift 0 by 130 "
+    "_1, shift 1 by 64 s\n"
     "map %16 {s:4} [1] : i64 of %5 into {t:2} [12] to [(s + t)] then place, merge [1]\n"
     "filter %17 {i:2, _1=\"s\\x00\":4} [130/_1, 64] : f32 holes of %12 keep ((i <= _1) and (0 <= i))\n"
     "repeat %20 t < %3 turns 3 named loop @\"f\":1:1 {\n"
@@ -91,7 +96,8 @@ static void check_full(void) {
   OK(text_back(q), "an Ia comes back");
   OK(strstr(more.s, "then cast f64") && strstr(more.s, "mesh 2 3\n"), "with its mesh and its functions");
   OK(strstr(more.s, "join %1 {i:2, k:3} [i:8/i; k:9/k] : f16") != NULL, "a box that is the labels' is not said twice");
-  OK(strstr(more.s, "fetch %8 {i:2} [i:8/i, k:9] : f32 at 0 * of %7{i}, %0 = &1[&0[i], k]\n") != NULL, "a fetch's table stands last, without keys");
+  OK(strstr(more.s, "fetch %8 {i:2} [i:8/i, k:9] : f32 at 0 * of %7{i}, %0 = &1[&0[i], k]\n") != NULL,
+      "a fetch's table stands last, without keys");
   OK(strstr(more.s, "at 0 * panels i:2 = i\n") != NULL, "panels stand behind the placement");
   OK(!algebra_equal(p, q, NULL), "the two are not equal");
   Diags *d = diags_new(a);
@@ -126,7 +132,8 @@ static void check_equations(void) {
 
 typedef struct Made { Arena *a; Algebra *g; Exprs *p; Strings *t; } Made;
 
-static Relation type_of(Made *m, uint32_t n_key, const int64_t *frontier, const char *const *key, uint32_t rank, const int64_t *extent, DType t) {
+static Relation type_of(Made *m, uint32_t n_key, const int64_t *frontier, const char *const *key, uint32_t rank,
+    const int64_t *extent, DType t) {
   Relation r = {.dtype = t, .n_key = n_key, .rank = rank};
   int64_t *f = NEW_ARRAY(m->a, int64_t, n_key + 1);
   Str *name = NEW_ARRAY(m->a, Str, n_key + 1);
@@ -152,7 +159,8 @@ static Algebra *made_program(Made *m) {
   *s = (EinSum){.n_out = 1, .n_red = 1, .n_slot = 1, .reducer = RED_SUM, .acc = DT_F32, .dtype = DT_F16};
   s->body = expr_cast(m->p, DT_F32, expr_read(m->p, DT_F16, 0, 2, label));
   Str name[2] = {str_from(m->t, "i"), str_from(m->t, "k")};
-  AlgNode *n = alg_join(m->g, m->g->top, 1, &(AlgOperand){.node = in, .on = (int32_t[]){0, 1}}, s, name, x.dim, 2, x.frontier, x.key, NULL);
+  AlgNode *n = alg_join(m->g, m->g->top, 1, &(AlgOperand){.node = in, .on = (int32_t[]){0, 1}}, s, name, x.dim, 2,
+      x.frontier, x.key, NULL);
   n = alg_aggregate(m->g, m->g->top, n, 1, (uint32_t[]){0}, RED_SUM, NULL);
   Str t = str_from(m->t, "t");
   RelDim piece = rel_cut(m->p, 10, expr_label(m->p, 1), 4);
@@ -164,11 +172,25 @@ static Algebra *made_program(Made *m) {
   n = alg_concat(m->g, m->g->top, n, 1, (uint32_t[]){1}, &piece);
   n->type.holes = false;
   n = alg_transform(m->g, m->g->top, n, 1, (AlgFn[]){{.kind = FN_CAST, .to = DT_F16}});
-  n = alg_rekey(m->g, m->g->top, n, 2, (const Expr *[]){expr_op2(m->p, OP_IDIV, label[0], expr_int(m->p, DT_I64, 2)), expr_op2(m->p, OP_MOD, label[0], expr_int(m->p, DT_I64, 2))},
-                (int64_t[]){2, 2}, name, &(RelDim){expr_op2(m->p, OP_IDIV, expr_op2(m->p, OP_MUL, expr_op2(m->p, OP_ADD, expr_op2(m->p, OP_MUL, label[0], expr_int(m->p, DT_I64, 2)), label[1]), expr_int(m->p, DT_I64, 10)), expr_int(m->p, DT_I64, 4)),
-                               expr_op2(m->p, OP_IDIV, expr_op2(m->p, OP_MUL, expr_op2(m->p, OP_ADD, expr_op2(m->p, OP_ADD, expr_op2(m->p, OP_MUL, label[0], expr_int(m->p, DT_I64, 2)), label[1]), expr_int(m->p, DT_I64, 1)), expr_int(m->p, DT_I64, 10)), expr_int(m->p, DT_I64, 4))});
+  n = alg_rekey(m->g, m->g->top, n, 2,
+      (const Expr *[]){expr_op2(m->p, OP_IDIV, label[0], expr_int(m->p, DT_I64, 2)),
+          expr_op2(m->p, OP_MOD, label[0], expr_int(m->p, DT_I64, 2))},
+      (int64_t[]){2, 2}, name,
+      &(RelDim){expr_op2(m->p, OP_IDIV,
+                    expr_op2(m->p, OP_MUL,
+                        expr_op2(m->p, OP_ADD, expr_op2(m->p, OP_MUL, label[0], expr_int(m->p, DT_I64, 2)), label[1]),
+                        expr_int(m->p, DT_I64, 10)),
+                    expr_int(m->p, DT_I64, 4)),
+          expr_op2(m->p, OP_IDIV,
+              expr_op2(m->p, OP_MUL,
+                  expr_op2(m->p, OP_ADD,
+                      expr_op2(m->p, OP_ADD, expr_op2(m->p, OP_MUL, label[0], expr_int(m->p, DT_I64, 2)), label[1]),
+                      expr_int(m->p, DT_I64, 1)),
+                  expr_int(m->p, DT_I64, 10)),
+              expr_int(m->p, DT_I64, 4))});
   n->at.on[1] = 0; /* key t of 4 over 2 sites is i of 2 over 2 */
-  vec_push(m->a, m->g->outputs, ((AlgOutput){str_from(m->t, "Y"), n, 1, arena_copy(m->a, (int64_t[]){10}, sizeof(int64_t))}));
+  vec_push(m->a, m->g->outputs,
+      ((AlgOutput){str_from(m->t, "Y"), n, 1, arena_copy(m->a, (int64_t[]){10}, sizeof(int64_t))}));
   return m->g;
 }
 
@@ -185,7 +207,8 @@ static void check_built(void) {
   arena_free(a);
 }
 
-/* ---- equality ---------------------------------------------------------------------------------------------------------- */
+/* ---- equality
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static const struct { const char *old, *new, *want; } others[] = {
     {"input %0 A {i:2", "input %0 B {i:2", "input %0: the name is A and B"},
@@ -208,19 +231,23 @@ static void check_others(void) {
     Algebra *p = text_well(a, ia_well);
     const char *at = strstr(ia_well, others[i].old);
     if (!OK(p && at, "number %zu is there", i)) continue;
-    const char *text = arena_printf(a, "%.*s%s%s", (int)(at - ia_well), ia_well, others[i].new, at + strlen(others[i].old));
+    const char *text =
+        arena_printf(a, "%.*s%s%s", (int)(at - ia_well), ia_well, others[i].new, at + strlen(others[i].old));
     Algebra *q = text_well(a, text);
     Buf why = buf_new(a);
-    if (!OK(q && !algebra_equal(p, q, &why) && strstr(why.s, others[i].want), "%s", others[i].want)) tap_text("why", why.s);
+    if (!OK(q && !algebra_equal(p, q, &why) && strstr(why.s, others[i].want), "%s", others[i].want))
+      tap_text("why", why.s);
     arena_free(a);
   }
 }
 
-/* ---- malformed texts ----------------------------------------------------------------------------------------------------- */
+/* ---- malformed texts
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const char head[] = "tra 1\ninput %0 X {i:4, j:2} [8/i, 6/j] : f32\n";
 
-static const struct { DiagCode code; const char *text, *want; } malformed[] = {
+static const struct { DiagCode code; const char *text, *want;
+} malformed[] = {
     {D_E901, "", "wanted the line `tra 1` or `ia 1` first"},
     {D_E901, "tra 2\n", "wanted the line `tra 1` or `ia 1` first"},
     {D_E901, "ia 1", "wanted the line `mesh` behind `ia 1`"},
@@ -230,8 +257,10 @@ static const struct { DiagCode code; const char *text, *want; } malformed[] = {
     {D_E903, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32\n", "wanted `at` here"},
     {D_E903, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at x\n", "wanted a key dimension, `*` or `+` here"},
     {D_E908, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at 128\n", "a key dimension is from 0 to 127"},
-    {D_E915, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at 0\nshuffle %1 {i:2} [4/i] : f32 at * of %0\n", "this is a broadcast"},
-    {D_E915, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at 0\nbroadcast %1 {i:2} [4/i] : f32 at 0 of %0\n", "this is a shuffle"},
+    {D_E915, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at 0\nshuffle %1 {i:2} [4/i] : f32 at * of %0\n",
+        "this is a broadcast"},
+    {D_E915, "ia 1\nmesh 2\ninput %0 X {i:2} [4/i] : f32 at 0\nbroadcast %1 {i:2} [4/i] : f32 at 0 of %0\n",
+        "this is a shuffle"},
     {D_E915, "fetch %1 {} [] : f32 of %0 = &0[1, 1]", "no moves in a Tra"},
     {D_E902, "vertex %9 [] : f32 = 1\n", "wanted a line that begins with input, join or the like"},
     {D_E902, "\xff\xfe\n", "wanted a line that begins with"},
@@ -248,9 +277,11 @@ static const struct { DiagCode code; const char *text, *want; } malformed[] = {
     {D_E904, "input %9 Z {i:4} [i..&0[i]] : f32\n", "an expression is missing"},
     {D_E903, "input %9 Z {i:4} [i.8] : f32\n", "wanted `.` here"},
     {D_E907, "input %9 Z {i:4} [8/i] : f31\n", "wanted a dtype here"},
-    {D_E914, "join %9 {i:4} [a:8/i] : f32 of %0{i} = &0[a, 0]\n", "wanted a key for each of the 2 that %0 has: j is next"},
+    {D_E914, "join %9 {i:4} [a:8/i] : f32 of %0{i} = &0[a, 0]\n",
+        "wanted a key for each of the 2 that %0 has: j is next"},
     {D_E914, "join %9 {i:4} [a:8/i] : f32 of %0{i, k} = &0[a, 0]\n", "wanted the name of a key here"},
-    {D_E914, "join %9 {i:4} [a:8/i] : f32 of %0{i -} = &0[a, 0]\n", "wanted a key for each of the 2 that %0 has: j is next"},
+    {D_E914, "join %9 {i:4} [a:8/i] : f32 of %0{i -} = &0[a, 0]\n",
+        "wanted a key for each of the 2 that %0 has: j is next"},
     {D_E914, "join %9 {i:4} [a:8/i] : f32 of %0{i, -, -} = &0[a, 0]\n", "wanted `}` here: %0 has 2 keys"},
     {D_E903, "join %9 {i:4} [a:8/i] : f32 of %0{i, -} want = &0[a, 0]\n", "wanted `=` here"},
     {D_E905, "join %9 {i:4} [a:8/i] : f32 of %0{i, -} = &1[a, 0]\n", "this join has not so many operands"},
@@ -264,7 +295,8 @@ static const struct { DiagCode code; const char *text, *want; } malformed[] = {
     {D_E910, "aggregate %9 {i:4} [8/i, 6] : f32 of %0 by {i} foo:f32\n", "no monoid of f32 is called foo"},
     {D_E914, "aggregate %9 {i:4} [8/i, 6] : f32 of %0 by {k} sum\n", "wanted the name of a key here"},
     {D_E903, "aggregate %9 {i:4} [8/i, 6] : f32 of %0 {i} sum\n", "wanted `by` here"},
-    {D_E914, "tile %9 {i:4, j:2, t:2} [8/i, 6/j] : f32 of %0 into {t:2} [8/t]\n", "the pieces have 1 dimensions, the arrays 2"},
+    {D_E914, "tile %9 {i:4, j:2, t:2} [8/i, 6/j] : f32 of %0 into {t:2} [8/t]\n",
+        "the pieces have 1 dimensions, the arrays 2"},
     {D_E911, "tile %9 {i:4, j:2, t:2} [8/i, 6/j] : f32 of %0 into {j:2} [8, 6]\n", "key j stands here twice"},
     {D_E914, "rekey %9 {i:4} [8/i, 6] : f32 of %0 to [i, j]\n", "wanted `]` here: the result has 1 keys"},
     {D_E904, "rekey %9 {i:4} [8/i, 6] : f32 of %0 to [@t]\n", "no such loop variable"},
@@ -294,14 +326,17 @@ static void check_malformed(void) {
     bool found = false;
     for (uint32_t k = 0; k < d->all.len; k++)
       found |= d->all.at[k]->code == malformed[i].code && strstr(d->all.at[k]->text, malformed[i].want) != NULL;
-    if (!OK(!p && found && d->errors == 1, "refused: %s", malformed[i].want)) tap_text("text", text), text_complaints(a, d);
+    if (!OK(!p && found && d->errors == 1, "refused: %s", malformed[i].want))
+      tap_text("text", text), text_complaints(a, d);
     arena_free(a);
   }
 }
 
 /* What hangs on a line that failed is not complained about. */
 static void check_hanging(void) {
-  static const char text[] = "tra 1\ninput %0 X {i:4 [8/i] : f32\njoin %1 {i:4} [a:8/i] : f32 of %0{i} = &0[a]\noutput Y [8] = %1\noutput Z [8] = %9\n";
+  static const char text[] =
+      "tra 1\ninput %0 X {i:4 [8/i] : f32\njoin %1 {i:4} [a:8/i] : f32 of %0{i} = &0[a]\noutput Y [8] = %1\n"
+      "output Z [8] = %9\n";
   Arena *a = arena_new();
   Diags *d = diags_new(a);
   OK(!text_read(a, text, sizeof text - 1, d), "a line fails");
@@ -336,11 +371,14 @@ int main(void) {
                      "join %2 {k:4} [i:8; k:8/k] : f32 at 0 of %0{k} = sum:f32[where (k < i)] &0[i, k]\n"
                      "aggregate %3 {} [8] : f32 at + of %2 by {} sum\nbroadcast %5 {} [8] : f32 at * of %3\n"
                      "aggregate %6 Y {} [8] : f32 at * of %5 by {} sum @\"f\":1:2\noutput Y [8] = %6\n", 10);
-  text_broken("tra", "tra 1\ninput %0 X {i:2} [12/i] : f32\n"
-                      "tile %1 {i:2, t:3} [max((t * 4), (i * 6))..min(((t * 4) + 4), ((i * 6) + 6))] : f32 holes of %0 into {t:3} [12/t]\n"
-                      "concat %2 {t:3} [12/t] : f32 of %1 by {t}\nrekey %3 {a:3} [12/a] : f32 of %2 to [t]\n"
-                      "filter %4 {a:3} [12/a] : f32 of %3 keep (a < 3)\ntransform %5 {a:3} [12/a] : f16 of %4 cast f16, merge [1]\n"
-                      "join %6 n {} [] : i64 = 3\nrepeat %7 t < %6 turns 3 {\n  state %8 {a:3} [12/a] : f16 = %5\n  next %8 = %8\n"
-                      "  stack L = %8 axis 0\n}\nstacked %9 L {a:3} [3, 12/a] : f16 = %7.0\noutput L [3, 12] = %9\n", 10);
+  text_broken("tra",
+      "tra 1\ninput %0 X {i:2} [12/i] : f32\n"
+      "tile %1 {i:2, t:3} [max((t * 4), (i * 6))..min(((t * 4) + 4), ((i * 6) + 6))] : f32 holes of %0 into {t:3} "
+      "[12/t]\n"
+      "concat %2 {t:3} [12/t] : f32 of %1 by {t}\nrekey %3 {a:3} [12/a] : f32 of %2 to [t]\n"
+      "filter %4 {a:3} [12/a] : f32 of %3 keep (a < 3)\ntransform %5 {a:3} [12/a] : f16 of %4 cast f16, merge [1]\n"
+      "join %6 n {} [] : i64 = 3\nrepeat %7 t < %6 turns 3 {\n  state %8 {a:3} [12/a] : f16 = %5\n  next %8 = %8\n"
+      "  stack L = %8 axis 0\n}\nstacked %9 L {a:3} [3, 12/a] : f16 = %7.0\noutput L [3, 12] = %9\n",
+      10);
   return DONE();
 }

@@ -1,5 +1,5 @@
-/* tests/base/test_guard.c - a bug and lack of memory come back to the guard, with what they say; what was made in between is freed, and
- * nothing else is. That it is freed is what LeakSanitizer looks at. */
+/* tests/base/test_guard.c - a bug and lack of memory come back to the guard, with what they say; what was made in
+ * between is freed, and nothing else is. That it is freed is what LeakSanitizer looks at. */
 #include <stdint.h>
 
 #include "base/base.h"
@@ -9,7 +9,9 @@ static Arena *kept;
 
 static bool frees = true;
 
-static int tried(void (*work)(void *), void *env, char *why, size_t room) { return (int)guarded(work, env, frees, why, room); }
+static int tried(void (*work)(void *), void *env, char *why, size_t room) {
+  return (int)guarded(work, env, frees, why, room);
+}
 
 static void work_well(void *env) {
   Arena *a = arena_new();

@@ -1,5 +1,5 @@
-/* tests/base/test_json.c - the JSON reader: what RFC 8259 allows is read to the value, what it does not is refused where it
- * stands, and any bytes are read or refused in peace. */
+/* tests/base/test_json.c - the JSON reader: what RFC 8259 allows is read to the value, what it does not is refused
+ * where it stands, and any bytes are read or refused in peace. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -31,8 +31,9 @@ static void refused(const char *text, const char *want) {
 static void values(void) {
   Arena *a = arena_new();
   Diags *d = diags_new(a);
-  static const char text[] = " {\"a\": [1, -2.5e3, 0, 9223372036854775807, 9223372036854775808, -0.0], \"b\": {\"c\": null},\n"
-                             "\t\"t\\u0065\\\"\\\\\\/\\b\\f\\n\\r\\t\": true, \"f\":false, \"\":\"\\u00e9\\ud83d\\ude00\\u20ac z\"} ";
+  static const char text[] =
+      " {\"a\": [1, -2.5e3, 0, 9223372036854775807, 9223372036854775808, -0.0], \"b\": {\"c\": null},\n"
+      "\t\"t\\u0065\\\"\\\\\\/\\b\\f\\n\\r\\t\": true, \"f\":false, \"\":\"\\u00e9\\ud83d\\ude00\\u20ac z\"} ";
   JsonValue *v = read_text(a, text, strlen(text), d);
   OK(v && !d->errors && v->kind == JSON_OBJECT && v->members.len == 5, "an object");
   const JsonValue *x = json_member(v, "a");

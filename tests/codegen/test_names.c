@@ -49,7 +49,8 @@ static void test_operations(void) {
     for (size_t k = 0; k < COUNT(text); k++)
       for (const char *s = text[k]; s && *s;) {
         size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@");
-        if (n && !(*s >= '0' && *s <= '9') && strncmp(s, "ein_", 4)) OK(c_name(strings, s, n)->len != n, "%s calls %.*s, which is no name", op_info[op].name, (int)n, s);
+        if (n && !(*s >= '0' && *s <= '9') && strncmp(s, "ein_", 4))
+          OK(c_name(strings, s, n)->len != n, "%s calls %.*s, which is no name", op_info[op].name, (int)n, s);
         s += n ? n : 1;
         if (!n && s[-1] == '$') s++;
       }

@@ -1,6 +1,7 @@
-/* tests/codegen/test_toy.c - what a new target is: a printer of Loop, in a file of its own. This one prints plain C: it knows no lanes, no threads,
- * no strides and no cache, and takes nothing from codegen/emit/. Programs that it prints are compiled, run, and compared with eval, so that whatever
- * a schedule says is said in Loop, and a target may pass over how fast it is to be. (docs/hacking.md, "Add a target") */
+/* tests/codegen/test_toy.c - what a new target is: a printer of Loop, in a file of its own. This one prints plain C: it
+ * knows no lanes, no threads, no strides and no cache, and takes nothing from codegen/emit/. Programs that it prints
+ * are compiled, run, and compared with eval, so that whatever a schedule says is said in Loop, and a target may pass
+ * over how fast it is to be. (docs/hacking.md, "Add a target") */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ TEXT_FORM("x.graph", EinGraph, graph_read, graph_print, graph_equal, graph_check
 typedef struct Toy { Buf *out; const LoopProgram *p; const LoopKernel *k; } Toy;
 
 static const char *type_of(DType t) {
-  static const char *const of[DTYPES] = {[DT_F64] = "double", [DT_F32] = "float", [DT_I64] = "int64_t", [DT_I32] = "int32_t", [DT_BOOL] = "uint8_t"};
+  static const char *const of[DTYPES] = {
+      [DT_F64] = "double", [DT_F32] = "float", [DT_I64] = "int64_t", [DT_I32] = "int32_t", [DT_BOOL] = "uint8_t"};
   return of[t] ? of[t] : "void"; /* the rest is not in this toy's language */
 }
 
@@ -54,7 +56,8 @@ static void op_toy(Toy *t, const Expr *e, const char *of) {
 static void expr_toy(Toy *t, const Expr *e) {
   buf_char(t->out, '(');
   if (e->kind == EX_INT) buf_printf(t->out, "(%s)%lld", type_of((DType)e->dtype), (long long)e->i);
-  else if (e->kind == EX_REAL && !isfinite(e->f)) buf_str(t->out, isnan(e->f) ? "NAN" : e->f < 0 ? "-INFINITY" : "INFINITY");
+  else if (e->kind == EX_REAL && !isfinite(e->f))
+    buf_str(t->out, isnan(e->f) ? "NAN" : e->f < 0 ? "-INFINITY" : "INFINITY");
   else if (e->kind == EX_REAL) buf_printf(t->out, "(%s)%a", type_of((DType)e->dtype), e->f);
   else if (e->kind == EX_LABEL) buf_printf(t->out, "v%lld", (long long)e->i);
   else if (e->kind == EX_READ) element_toy(t, (uint32_t)e->i, e->n, e->arg);
@@ -96,7 +99,8 @@ static void var_toy(Toy *t, const LoopStmt *s) {
     return;
   }
   buf_printf(t->out, "[%lld];\n", (long long)count_of(x));
-  if (s->value) buf_printf(t->out, "for (int i = 0; i < %lld; i++) p%u[i]", (long long)count_of(x), s->place), set_toy(t, s->value);
+  if (s->value)
+    buf_printf(t->out, "for (int i = 0; i < %lld; i++) p%u[i]", (long long)count_of(x), s->place), set_toy(t, s->value);
 }
 
 /* However near the caches a schedule wants it: the elements go one after the other. */
@@ -111,7 +115,8 @@ static void turn_toy(Toy *t, const LoopStmt *s) {
   const LoopPlace *x = &t->k->places.at[s->place];
   buf_printf(t->out, "for (int i = 0; i < %lld; i++) for (int j = 0; j < i; j++) {\n", (long long)x->dim[0]->i);
   buf_printf(t->out, "%s a = p%u[i * %lld + j];\n", type_of(x->dtype), s->place, (long long)x->dim[0]->i);
-  buf_printf(t->out, "p%u[i * %lld + j] = p%u[j * %lld + i];\n", s->place, (long long)x->dim[0]->i, s->place, (long long)x->dim[0]->i);
+  buf_printf(t->out, "p%u[i * %lld + j] = p%u[j * %lld + i];\n", s->place, (long long)x->dim[0]->i, s->place,
+      (long long)x->dim[0]->i);
   buf_printf(t->out, "p%u[j * %lld + i] = a;\n}\n", s->place, (long long)x->dim[0]->i);
 }
 
@@ -169,7 +174,8 @@ static void kernel_toy(Toy *t, uint32_t number) {
   for (uint32_t i = 0; i < t->k->places.len; i++) {
     const LoopPlace *x = &t->k->places.at[i];
     if (x->space == SPACE_BUFFER) buf_printf(t->out, "%s *p%u = b%u;\n", type_of(x->dtype), i, x->buffer);
-    if (x->space == SPACE_SCRATCH) buf_printf(t->out, "static %s p%u[%lld];\n", type_of(x->dtype), i, (long long)count_of(x));
+    if (x->space == SPACE_SCRATCH)
+      buf_printf(t->out, "static %s p%u[%lld];\n", type_of(x->dtype), i, (long long)count_of(x));
   }
   body_toy(t, &t->k->body);
   buf_str(t->out, "}\n");
@@ -179,17 +185,20 @@ static void program_toy(Buf *out, const LoopProgram *p) {
   Toy t = {out, p, NULL};
   buf_str(out, "#define EIN_STATIC\n#include \"ein_run.h\"\n#include <stdio.h>\n");
   for (uint32_t b = 0; b < p->tasks->buffers.len; b++)
-    buf_printf(out, "static %s b%u[%lld];\n", type_of(p->tasks->buffers.at[b].dtype), b, (long long)buffer_count(&p->tasks->buffers.at[b]));
+    buf_printf(out, "static %s b%u[%lld];\n", type_of(p->tasks->buffers.at[b].dtype), b,
+        (long long)buffer_count(&p->tasks->buffers.at[b]));
   for (uint32_t i = 0; i < p->kernels.len; i++) kernel_toy(&t, i);
   buf_str(out, "int main(void) {\n");
   for (uint32_t i = 0; i < p->tasks->inputs.len; i++) {
     uint32_t b = p->tasks->inputs.at[i].buffer;
-    buf_printf(out, "for (int i = 0; i < %lld; i++) b%u[i] = (i * 7 + %u * 3) %% 9 - 4;\n", (long long)buffer_count(&p->tasks->buffers.at[b]), b, i);
+    buf_printf(out, "for (int i = 0; i < %lld; i++) b%u[i] = (i * 7 + %u * 3) %% 9 - 4;\n",
+        (long long)buffer_count(&p->tasks->buffers.at[b]), b, i);
   }
   for (uint32_t i = 0; i < p->kernels.len; i++) buf_printf(out, "k%u();\n", i);
   for (uint32_t i = 0; i < p->tasks->outputs.len; i++) {
     uint32_t b = p->tasks->outputs.at[i].buffer;
-    buf_printf(out, "for (int i = 0; i < %lld; i++) printf(\"%%.17g\\n\", (double)b%u[i]);\n", (long long)buffer_count(&p->tasks->buffers.at[b]), b);
+    buf_printf(out, "for (int i = 0; i < %lld; i++) printf(\"%%.17g\\n\", (double)b%u[i]);\n",
+        (long long)buffer_count(&p->tasks->buffers.at[b]), b);
   }
   buf_str(out, "return 0;\n}\n");
 }
@@ -204,7 +213,8 @@ static bool evaluated(Eval *e, const LoopProgram *p) {
     int64_t *shape = NEW_ARRAY(e->arena, int64_t, b->rank + 1);
     for (uint32_t k = 0; k < b->rank; k++) shape[k] = b->dim[k]->i;
     for (int64_t k = 0; k < buffer_count(b); k++) data[k] = (float)given(i, k);
-    in[i] = (EvalInput){p->tasks->inputs.at[i].name, {.dtype = DT_F32, .rank = b->rank, .shape = shape, .count = buffer_count(b), .data = data}};
+    in[i] = (EvalInput){p->tasks->inputs.at[i].name,
+        {.dtype = DT_F32, .rank = b->rank, .shape = shape, .count = buffer_count(b), .data = data}};
   }
   const char *error;
   Place place;
@@ -237,8 +247,9 @@ static void check_toy(const char *says, const char *graph) {
   FILE *f = fopen(arena_printf(a, "%s/toy.c", folder), "w");
   if (!OK(f && fputs(out.s, f) >= 0 && fclose(f) == 0, "%s: is written", says)) return;
   const char *cc = getenv("CC");
-  const char *line = arena_printf(a, "root=$PWD && cd %s && %s -std=gnu99 -w -I \"$root/runtime\" toy.c -o toy -lm -pthread -ldl && ./toy", folder,
-                                  cc && !strchr(cc, ' ') ? cc : "cc");
+  const char *line = arena_printf(a,
+      "root=$PWD && cd %s && %s -std=gnu99 -w -I \"$root/runtime\" toy.c -o toy -lm -pthread -ldl && ./toy", folder,
+      cc && !strchr(cc, ' ') ? cc : "cc");
   FILE *said = popen(line, "r");
   OK(evaluated(&e, p), "%s: eval has an answer", says);
   OK(said && is_near(&e, said), "%s: plain C has the same", says);
@@ -249,18 +260,18 @@ static void check_toy(const char *says, const char *graph) {
 
 int main(void) {
   check_toy("products, borders, exponentials, a transposition",
-            "eingraph 1\n"
-            "input %0 A[33, 41] : f32\n"
-            "input %1 B[41, 70] : f32\n"
-            "vertex %2 Y[i:33, j:70] : f32 = sum:f32[k:41] (%0[i, k] * %1[k, j])\n"
-            "vertex %3 m[i:33] : f32 = max:f32[j:70] %2[i, j]\n"
-            "vertex %4 e[i:33, j:70] : f32 = exp((%2[i, j] - %3[i]))\n"
-            "vertex %5 s[i:33] : f32 = sum:f32[j:70] %4[i, j]\n"
-            "vertex %6 P[i:33, j:70] : f32 = (%4[i, j] / %5[i])\n"
-            "vertex %7 T[j:70, i:41] : f32 = sin(%1[i, j])\n"
-            "vertex %8 D[i:41, j:70] : f32 = select(((0 < j) and (j < 69)), (%1[i, (j - 1)] + %1[i, (j + 1)]), %1[i, j])\n"
-            "vertex %9 c[j:70] : f32 = sum:f32[i:41 where (i <= j)] %1[i, j]\n"
-            "output Y = %2\noutput P = %6\noutput T = %7\noutput D = %8\noutput c = %9\n");
+      "eingraph 1\n"
+      "input %0 A[33, 41] : f32\n"
+      "input %1 B[41, 70] : f32\n"
+      "vertex %2 Y[i:33, j:70] : f32 = sum:f32[k:41] (%0[i, k] * %1[k, j])\n"
+      "vertex %3 m[i:33] : f32 = max:f32[j:70] %2[i, j]\n"
+      "vertex %4 e[i:33, j:70] : f32 = exp((%2[i, j] - %3[i]))\n"
+      "vertex %5 s[i:33] : f32 = sum:f32[j:70] %4[i, j]\n"
+      "vertex %6 P[i:33, j:70] : f32 = (%4[i, j] / %5[i])\n"
+      "vertex %7 T[j:70, i:41] : f32 = sin(%1[i, j])\n"
+      "vertex %8 D[i:41, j:70] : f32 = select(((0 < j) and (j < 69)), (%1[i, (j - 1)] + %1[i, (j + 1)]), %1[i, j])\n"
+      "vertex %9 c[j:70] : f32 = sum:f32[i:41 where (i <= j)] %1[i, j]\n"
+      "output Y = %2\noutput P = %6\noutput T = %7\noutput D = %8\noutput c = %9\n");
   check_toy("panels, tiles, squares that are turned, a running sum",
             "eingraph 1\n"
             "input %0 A[160, 192] : f32\n"

@@ -1,8 +1,11 @@
-/* tests/cuda/counts.h - what a device's memory has to do for a kernel, counted by the emulation: in come the accesses of a block's threads between two barriers,
- * out goes a line for each kernel. Threads of a warp that access by the same statement, for the so many-th time each, do so at once: that is one request. For one to a
- * buffer pieces of 32 bytes are moved, each whole; a request to a shared array takes as many turns as there are different words in one of the 32 banks, of
- * 8 bytes half a warp at a time, of 16 a quarter. Neighbours that a thread accesses one behind the other by one statement are one access of up to 16 bytes, if they
- * begin at a multiple of what they are: so does a compiler, which knows that arrays and buffers begin at such. Caches are none: what two requests want is moved twice. Counted where EIN_EMULATE_COUNTS names a file. */
+/* tests/cuda/counts.h - what a device's memory has to do for a kernel, counted by the emulation: in come the accesses
+ * of a block's threads between two barriers, out goes a line for each kernel. Threads of a warp that access by the same
+ * statement, for the so many-th time each, do so at once: that is one request. For one to a buffer pieces of 32 bytes
+ * are moved, each whole; a request to a shared array takes as many turns as there are different words in one of the 32
+ * banks, of 8 bytes half a warp at a time, of 16 a quarter. Neighbours that a thread accesses one behind the other by
+ * one statement are one access of up to 16 bytes, if they begin at a multiple of what they are: so does a compiler,
+ * which knows that arrays and buffers begin at such. Caches are none: what two requests want is moved twice. Counted
+ * where EIN_EMULATE_COUNTS names a file. */
 #ifndef EIN_COUNTS_H
 #define EIN_COUNTS_H
 
@@ -18,7 +21,8 @@
 namespace counts {
 
 struct Access { uint32_t thread; const void *by; uint32_t time; const char *at; uint32_t bytes; bool shared, store; };
-/* least: bytes that are touched at all, each once in a launch; wanted: by requests, each once; turns: of requests to shared arrays. */
+/* least: bytes that are touched at all, each once in a launch; wanted: by requests, each once; turns: of requests to
+ * shared arrays. */
 struct Kernel { uint64_t launches, least, wanted, moved, requests, turns; };
 
 struct All {
@@ -31,9 +35,11 @@ struct All {
     for (auto &k : kernels) {
       if (!f) break;
       const Kernel &x = k.second;
-      fprintf(f, "%s: %llu launches, %llu bytes touched, %llu moved, %.1f %% of it wanted, %.1f %% of turns are conflicts\n", k.first.c_str(),
-              (unsigned long long)x.launches, (unsigned long long)x.least, (unsigned long long)x.moved, x.moved ? 100.0 * (double)x.wanted / (double)x.moved : 100.0,
-              x.turns ? 100.0 * (double)(x.turns - x.requests) / (double)x.turns : 0.0);
+      fprintf(f,
+          "%s: %llu launches, %llu bytes touched, %llu moved, %.1f %% of it wanted, %.1f %% of turns are conflicts\n",
+          k.first.c_str(), (unsigned long long)x.launches, (unsigned long long)x.least, (unsigned long long)x.moved,
+          x.moved ? 100.0 * (double)x.wanted / (double)x.moved : 100.0,
+          x.turns ? 100.0 * (double)(x.turns - x.requests) / (double)x.turns : 0.0);
     }
     if (f) fclose(f);
   }
@@ -50,7 +56,8 @@ static inline void begin(const char *kernel) {
   all().at->launches++;
 }
 
-static inline void access(uint32_t thread, const void *by, const void *at, size_t bytes, bool shared, bool store, bool first = false) {
+static inline void access(
+    uint32_t thread, const void *by, const void *at, size_t bytes, bool shared, bool store, bool first = false) {
   All &a = all();
   if (!a.path || !a.at) return;
   a.open.push_back({thread, by, 0, (const char *)at, (uint32_t)bytes, shared, store});
@@ -61,7 +68,8 @@ static inline void access(uint32_t thread, const void *by, const void *at, size_
 static inline uint64_t pieces(const Access *x, size_t n, uintptr_t size) {
   std::vector<uintptr_t> p;
   for (size_t i = 0; i < n; i++)
-    for (uintptr_t at = (uintptr_t)x[i].at / size; at <= ((uintptr_t)x[i].at + x[i].bytes - 1) / size; at++) p.push_back(at);
+    for (uintptr_t at = (uintptr_t)x[i].at / size; at <= ((uintptr_t)x[i].at + x[i].bytes - 1) / size; at++)
+      p.push_back(at);
   std::sort(p.begin(), p.end());
   return (uint64_t)(std::unique(p.begin(), p.end()) - p.begin());
 }
@@ -97,10 +105,13 @@ static inline void request(const Access *x, size_t n) {
   k->moved += pieces(x, n, 32) * 32;
 }
 
-/* So many bytes of one thread and statement, in their order from the first on, are neighbours and begin at a multiple of all of them; 16 at most. */
+/* So many bytes of one thread and statement, in their order from the first on, are neighbours and begin at a multiple
+ * of all of them; 16 at most. */
 static inline uint32_t run(const std::vector<Access> &o, size_t i, uint32_t most) {
   uint32_t whole = o[i].bytes;
-  for (size_t n = 1; i + n < o.size() && o[i + n].thread == o[i].thread && o[i + n].by == o[i].by && o[i + n].at == o[i].at + whole && whole < most; n++)
+  for (size_t n = 1; i + n < o.size() && o[i + n].thread == o[i].thread && o[i + n].by == o[i].by &&
+       o[i + n].at == o[i].at + whole && whole < most;
+       n++)
     whole += o[i].bytes;
   while (whole > o[i].bytes && (16 % whole || (uintptr_t)o[i].at % whole)) whole -= o[i].bytes;
   return whole;
@@ -128,9 +139,11 @@ static inline void widen(std::vector<Access> &o) {
 static inline void settle() {
   std::vector<Access> &o = all().open;
   if (o.empty()) return;
-  std::stable_sort(o.begin(), o.end(), [](const Access &a, const Access &b) { return a.thread != b.thread ? a.thread < b.thread : a.by < b.by; });
+  std::stable_sort(o.begin(), o.end(),
+      [](const Access &a, const Access &b) { return a.thread != b.thread ? a.thread < b.thread : a.by < b.by; });
   widen(o);
-  for (size_t i = 1; i < o.size(); i++) o[i].time = o[i].thread == o[i - 1].thread && o[i].by == o[i - 1].by ? o[i - 1].time + 1 : 0;
+  for (size_t i = 1; i < o.size(); i++)
+    o[i].time = o[i].thread == o[i - 1].thread && o[i].by == o[i - 1].by ? o[i - 1].time + 1 : 0;
   auto key = [](const Access &a, const Access &b) {
     if (a.thread / 32 != b.thread / 32) return a.thread / 32 < b.thread / 32;
     return a.by != b.by ? a.by < b.by : a.time < b.time;

@@ -68,7 +68,8 @@ static Block *device() {
 
 [[noreturn]] static void fail(const char *what, const char *name, long long at) {
   const Block *b = device();
-  fprintf(stderr, "emulation: kernel %s, block %u, thread %u: %s", b->kernel ? b->kernel : "?", b->block - 1, b->at, what);
+  fprintf(
+      stderr, "emulation: kernel %s, block %u, thread %u: %s", b->kernel ? b->kernel : "?", b->block - 1, b->at, what);
   if (name) fprintf(stderr, ": %s[%lld]", name, at);
   fputc('\n', stderr);
   fflush(stderr);
@@ -119,12 +120,15 @@ template <class F> static void launch_body(void *f) { (*(F *)f)(); }
 static uint32_t launch_number();
 template <class F> static void launch(const char *kernel, dim3 grid, dim3 block, F f) {
   Block *b = device();
-  if (!b->stacks) b->stacks = (char *)mmap(NULL, (size_t)STACK * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (!b->stacks)
+    b->stacks = (char *)mmap(
+        NULL, (size_t)STACK * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   b->kernel = kernel;
   counts::begin(kernel);
   b->n = block.x * block.y * block.z;
   if (!b->n || b->n > MOST) fail("a block of too many threads, or of none", NULL, 0);
-  for (unsigned k = 0; k < b->n; k++) b->thread[k].index = dim3{k % block.x, k / block.x % block.y, k / block.x / block.y};
+  for (unsigned k = 0; k < b->n; k++)
+    b->thread[k].index = dim3{k % block.x, k / block.x % block.y, k / block.x / block.y};
   b->body = launch_body<F>;
   b->env = &f;
   b->launch = launch_number();
@@ -145,7 +149,8 @@ template <class F> static void launch(const char *kernel, dim3 grid, dim3 block,
 typedef StandinShadow Shadow;
 enum : uint32_t { MANY = ~0u };
 
-static void touch(Shadow *s, uint32_t epoch, uint32_t me, bool store, const char *what, const char *name, long long at) {
+static void touch(
+    Shadow *s, uint32_t epoch, uint32_t me, bool store, const char *what, const char *name, long long at) {
   if (s->epoch != epoch) *s = Shadow{epoch, 0, 0};
   if (s->stored && s->stored != me) fail(what, name, at);
   if (store && s->read && s->read != me) fail(what, name, at);
@@ -157,12 +162,17 @@ static void touch(Shadow *s, uint32_t epoch, uint32_t me, bool store, const char
 template <class A, class T> struct Element {
   const A *of;
   int64_t at;
-  __attribute__((noinline)) operator T() const { return of->told(at, false, __builtin_return_address(0)), of->load(at); }
-  __attribute__((noinline)) T operator=(T v) const { return of->told(at, true, __builtin_return_address(0)), of->store(at, v), v; }
+  __attribute__((noinline)) operator T() const {
+    return of->told(at, false, __builtin_return_address(0)), of->load(at);
+  }
+  __attribute__((noinline)) T operator=(T v) const {
+    return of->told(at, true, __builtin_return_address(0)), of->store(at, v), v;
+  }
   T operator=(const Element &e) const { return *this = (T)e; }
 };
 
-/* An array that the threads of a block share: the same memory for each block, of which nothing is known when one begins. */
+/* An array that the threads of a block share: the same memory for each block, of which nothing is known when one
+ * begins. */
 template <class T, int64_t N> struct Shared {
   const char *name;
   T *data;
@@ -180,7 +190,9 @@ template <class T, int64_t N> struct Shared {
   T load(int64_t i) const { look(i, false); return data[i]; }
   void store(int64_t i, T v) const { look(i, true); data[i] = v; }
   Element<Shared, T> operator[](int64_t i) const { return {this, i}; }
-  void told(int64_t i, bool store, const void *by) const { counts::access(device()->at, by, &data[i], sizeof(T), true, store); }
+  void told(int64_t i, bool store, const void *by) const {
+    counts::access(device()->at, by, &data[i], sizeof(T), true, store);
+  }
 };
 
 /* ---- the device's memory ---------------------------------------------------------------------------------- */
@@ -216,7 +228,8 @@ template <class T> struct Global {
   void look(int64_t i, bool store) const {
     const Block *b = device();
     if (i < 0 || i >= n) fail("out of range of a buffer", "buffer", i);
-    touch(&shadow[i * (int64_t)sizeof(T)], b->launch, (b->block - 1) * b->n + b->at + 1, store, "two threads of one launch, one of them stores", "buffer", i);
+    touch(&shadow[i * (int64_t)sizeof(T)], b->launch, (b->block - 1) * b->n + b->at + 1, store,
+        "two threads of one launch, one of them stores", "buffer", i);
   }
   T load(int64_t i) const { look(i, false); return data[i]; }
   template <class U> void store(int64_t i, U v) const { look(i, true); data[i] = v; }
@@ -231,7 +244,8 @@ template <class T> struct Global {
     for (int k = 0; k < N; k++) store(i + k, (T)from[k]);
   }
   void wide(int64_t i, int64_t count, bool store, const void *by) const {
-    if ((uintptr_t)&data[i] % ((uintptr_t)count * sizeof(T))) fail("a wide access that begins at no multiple of its bytes", "buffer", i);
+    if ((uintptr_t)&data[i] % ((uintptr_t)count * sizeof(T)))
+      fail("a wide access that begins at no multiple of its bytes", "buffer", i);
     bool first = i >= 0 && i < n && shadow[i * (int64_t)sizeof(T)].epoch != device()->launch;
     counts::access(device()->at, by, &data[i], (size_t)count * sizeof(T), false, store, first);
   }
@@ -242,7 +256,9 @@ template <class T> struct Global {
 };
 template <class T> struct Global<const T> : Global<T> {
   using Global<T>::Global;
-  __attribute__((noinline)) T operator[](int64_t i) const { return this->told(i, false, __builtin_return_address(0)), this->load(i); }
+  __attribute__((noinline)) T operator[](int64_t i) const {
+    return this->told(i, false, __builtin_return_address(0)), this->load(i);
+  }
 };
 
 static inline void aligned(const void *at) {
@@ -250,7 +266,8 @@ static inline void aligned(const void *at) {
 }
 
 #if defined(EIN_STANDIN)
-/* A launch by a driver, which knows nothing of a kernel's types: a buffer ends where its piece of memory ends, as far as that can be told. */
+/* A launch by a driver, which knows nothing of a kernel's types: a buffer ends where its piece of memory ends, as far
+ * as that can be told. */
 template <class T> struct Parameter {
   static T of(void *at) { return *(T *)at; }
   enum { SIZE = sizeof(T) };
@@ -265,16 +282,20 @@ template <class T> struct Parameter<Global<T>> {
   enum { SIZE = 8 };
 };
 template <class... P, size_t... I>
-static void launch_unpacked(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, void **parameter, std::index_sequence<I...>) {
+static void launch_unpacked(
+    const char *name, void (*kernel)(P...), dim3 grid, dim3 block, void **parameter, std::index_sequence<I...>) {
   (void)parameter;
   auto all = std::make_tuple(Parameter<std::remove_const_t<P>>::of(parameter[I])...);
   launch(name, grid, block, [&] { kernel(std::get<I>(all)...); });
 }
-template <class... P> static int launch_parameters(const char *name, void (*kernel)(P...), const unsigned *g, const unsigned *b, void **parameter) {
+template <class... P>
+static int launch_parameters(
+    const char *name, void (*kernel)(P...), const unsigned *g, const unsigned *b, void **parameter) {
   int size = 8;
   ((size = Parameter<std::remove_const_t<P>>::SIZE), ...);
   if (!g) return (int)sizeof...(P) * STANDIN_MOST + size;
-  launch_unpacked(name, kernel, dim3{g[0], g[1], g[2]}, dim3{b[0], b[1], b[2]}, parameter, std::index_sequence_for<P...>());
+  launch_unpacked(
+      name, kernel, dim3{g[0], g[1], g[2]}, dim3{b[0], b[1], b[2]}, parameter, std::index_sequence_for<P...>());
   return 0;
 }
 #endif
@@ -287,28 +308,37 @@ extern "C" void standin_enter(StandinWorld *w) { emulate::world() = w; }
 #endif
 
 #define EIN_WIDE_ARRAY(type, name, n) type name[n]
-#define EIN_WIDE(n, to, to_at, from, from_at)                                   \
-  do {                                                                          \
-    const int64_t ein_to = to_at, ein_from = from_at;                           \
-    if (ein_to % n || ein_from % n) emulate::fail("neighbours that do not begin at a multiple of what they are", #to, ein_to); \
-    for (int ein_e = 0; ein_e < n; ein_e++) to[ein_to + ein_e] = from[ein_from + ein_e]; \
+#define EIN_WIDE(n, to, to_at, from, from_at)                                                    \
+  do {                                                                                           \
+    const int64_t ein_to = to_at, ein_from = from_at;                                            \
+    if (ein_to % n || ein_from % n)                                                              \
+      emulate::fail("neighbours that do not begin at a multiple of what they are", #to, ein_to); \
+    for (int ein_e = 0; ein_e < n; ein_e++) to[ein_to + ein_e] = from[ein_from + ein_e];         \
   } while (0)
 
 /* ---- matrix units --------------------------------------------------------------------------------------------- */
 
 namespace emulate {
 
-static inline double value_bf16(uint16_t x) { uint32_t bits = (uint32_t)x << 16; float f; memcpy(&f, &bits, 4); return f; }
+static inline double value_bf16(uint16_t x) {
+  uint32_t bits = (uint32_t)x << 16;
+  float f;
+  memcpy(&f, &bits, 4);
+  return f;
+}
 static inline double value_f16(uint16_t x) {
   int exponent = x >> 10 & 31, fraction = x & 1023;
-  double v = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+  double v = exponent == 31 ? (fraction ? NAN : INFINITY)
+      : exponent            ? ldexp(1024 + fraction, exponent - 25)
+                            : ldexp(fraction, -24);
   return x >> 15 ? -v : v;
 }
 static inline double value_f64(double x) { return x; }
 
 /* What a thread of a warp has of it (LoopMatrix): it reads what it needs, one after the other. */
 template <class T, class A, class B, class F>
-static void matrix(T *acc, int rows, int lanes, int deep, const A &a, int64_t a_at, int64_t as, int64_t ad, const B &b, int64_t b_at, int64_t bs, int64_t bd, F value) {
+static void matrix(T *acc, int rows, int lanes, int deep, const A &a, int64_t a_at, int64_t as, int64_t ad, const B &b,
+    int64_t b_at, int64_t bs, int64_t bd, F value) {
   int lane = (int)(device()->at % 32);
   for (int r = 0; r < rows / 8; r++)
     for (int c = 0; c < lanes / 4; c++)
@@ -317,7 +347,6 @@ static void matrix(T *acc, int rows, int lanes, int deep, const A &a, int64_t a_
         acc[r * (lanes / 4) + c] += (T)(value(a.load(a_at + i * as + k * ad)) * value(b.load(b_at + j * bs + k * bd)));
       }
 }
-
 }
 #define EIN_MATRIX(type, acc, ...) emulate::matrix(acc, __VA_ARGS__, emulate::value_##type)
 
@@ -335,9 +364,11 @@ static void matrix(T *acc, int rows, int lanes, int deep, const A &a, int64_t a_
 #define EIN_WIDE_READ(n, to, buffer, at) EIN_WIDE_LOAD(n, to, buffer, at)
 #define EIN_WIDE_STORE(n, buffer, at, from) (buffer).template wide_store<n>(at, from)
 #define EIN_ARGUMENT(type, ctx, buffer) (emulate::Argument{ein_cuda_at(ctx, buffer), ein_cuda_bytes(ctx, buffer), NULL})
-#define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) emulate_call(#kernel, kernel, dim3{gx, gy, gz}, dim3{bx, by, bz}, __VA_ARGS__)
+#define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) \
+  emulate_call(#kernel, kernel, dim3{gx, gy, gz}, dim3{bx, by, bz}, __VA_ARGS__)
 
-template <class... P, class... A> static void emulate_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, A... a) {
+template <class... P, class... A>
+static void emulate_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, A... a) {
   emulate::launch(name, grid, block, [&] { kernel(a...); });
 }
 
@@ -351,13 +382,16 @@ static inline int atomicCAS(int *at, int was, int now) {
 
 enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorNoDevice, cudaErrorInsufficientDriver };
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
-static inline const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory" : e ? "no device" : "no error"; }
+static inline const char *cudaGetErrorString(cudaError_t e) {
+  return e == cudaErrorMemoryAllocation ? "out of memory" : e ? "no device" : "no error";
+}
 static inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 static inline cudaError_t cudaMalloc(void **out, size_t bytes) {
   using namespace emulate;
   for (Memory *m = memory(); m < memory() + 64; m++) {
     if (m->data) continue;
-    *m = Memory{(char *)aligned_alloc(256, (bytes + 256) / 256 * 256), bytes, (Shadow *)calloc(bytes ? bytes : 1, sizeof(Shadow))};
+    *m = Memory{(char *)aligned_alloc(256, (bytes + 256) / 256 * 256), bytes,
+        (Shadow *)calloc(bytes ? bytes : 1, sizeof(Shadow))};
     if (!m->data || !m->shadow) return cudaErrorMemoryAllocation;
     memset(m->data, 0xA5, bytes);
     *out = m->data;
@@ -373,7 +407,9 @@ static inline cudaError_t cudaFree(void *p) {
   *m = emulate::Memory{};
   return cudaSuccess;
 }
-static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, int) { return memcpy(to, from, bytes), cudaSuccess; }
+static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, int) {
+  return memcpy(to, from, bytes), cudaSuccess;
+}
 static inline cudaError_t cudaMemset(void *to, int byte, size_t bytes) { return memset(to, byte, bytes), cudaSuccess; }
 
 #endif

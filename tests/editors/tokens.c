@@ -1,5 +1,5 @@
-/* tests/editors/tokens.c - the scanner's tokens of standard input, a line of them for each line: KIND:FROM:TO, in bytes. No token of the
- * language goes beyond its line, so each is scanned by itself. */
+/* tests/editors/tokens.c - the scanner's tokens of standard input, a line of them for each line: KIND:FROM:TO, in
+ * bytes. No token of the language goes beyond its line, so each is scanned by itself. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,8 @@ int main(void) {
     bool bad = false;
     Scanner s = {.env = &bad, .fault = fault, .comment = comment};
     scan_start(&s, line, (uint32_t)n);
-    for (Token t; (t = scan(&s)).kind != TOK_EOF; bad = false) printf("%s:%u:%u ", bad ? "BAD" : kind_name(t.kind), t.at, t.end);
+    for (Token t; (t = scan(&s)).kind != TOK_EOF; bad = false)
+      printf("%s:%u:%u ", bad ? "BAD" : kind_name(t.kind), t.at, t.end);
     putchar('\n');
   }
   free(line);

@@ -116,7 +116,8 @@ __attribute__((unused)) static bool gives(Trial *t, uint32_t k, int64_t n, const
   for (int64_t i = 0; ok && i < n; i++) {
     bool has = !a->has || a->has[i];
     if (has ? same(eval_real(a, i), want[i]) : isnan(want[i])) continue;
-    printf("# element %lld: got %.17g%s, want %.17g\n", (long long)i, eval_real(a, i), has ? "" : " (no value)", want[i]);
+    printf(
+        "# element %lld: got %.17g%s, want %.17g\n", (long long)i, eval_real(a, i), has ? "" : " (no value)", want[i]);
     ok = false;
   }
   if (a->count != n) printf("# %lld elements, want %lld\n", (long long)a->count, (long long)n);

@@ -22,15 +22,92 @@ static void value_text(const char *what, Value v) {
 }
 
 static const double reals[] = {
-  0,       1,        -1,      2,       3,         0.5,      -0.5,     1.5,      2.5,       -2.5,     0.1,        -7.25,
-  100,     -100,     1e-3,    65504,   65520,     70000,    -1e5,     1e10,     1e38,      3.5e38,   -1e300,     1e-45,
-  6e-8,    3e-8,     1e-310,  127.9,   128,       -128.9,   255.5,    256,      2147483647, 2147483648.0, -2147483649.0,
-  0x1p53,  0x1p63,   -0x1p63, 0x1p64,  0.0009765625, 2049,  1.00390625, 1.01171875, 32767.5,  NAN,   INFINITY,   -INFINITY,
+    0,
+    1,
+    -1,
+    2,
+    3,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    0.1,
+    -7.25,
+    100,
+    -100,
+    1e-3,
+    65504,
+    65520,
+    70000,
+    -1e5,
+    1e10,
+    1e38,
+    3.5e38,
+    -1e300,
+    1e-45,
+    6e-8,
+    3e-8,
+    1e-310,
+    127.9,
+    128,
+    -128.9,
+    255.5,
+    256,
+    2147483647,
+    2147483648.0,
+    -2147483649.0,
+    0x1p53,
+    0x1p63,
+    -0x1p63,
+    0x1p64,
+    0.0009765625,
+    2049,
+    1.00390625,
+    1.01171875,
+    32767.5,
+    NAN,
+    INFINITY,
+    -INFINITY,
 };
 static const int64_t ints[] = {
-  0, 1, -1, 2, 3, 5, -2, -3, -7, 7, 10, 63, 64, 100, 127, 128, -128, -129, 255, 256, 32767, 32768, -32768, 65535,
-  2147483647, -2147483648LL, 2147483648LL, 4294967295LL, 1000003, ((int64_t)1 << 53) + 1, ((int64_t)1 << 62) + ((int64_t)1 << 54) + 1,
-  -((int64_t)1 << 62) - ((int64_t)1 << 54) - 1, 0x4080000000000001, INT64_MAX, INT64_MIN, INT64_MIN + 1, INT64_MAX - 1,
+    0,
+    1,
+    -1,
+    2,
+    3,
+    5,
+    -2,
+    -3,
+    -7,
+    7,
+    10,
+    63,
+    64,
+    100,
+    127,
+    128,
+    -128,
+    -129,
+    255,
+    256,
+    32767,
+    32768,
+    -32768,
+    65535,
+    2147483647,
+    -2147483648LL,
+    2147483648LL,
+    4294967295LL,
+    1000003,
+    ((int64_t)1 << 53) + 1,
+    ((int64_t)1 << 62) + ((int64_t)1 << 54) + 1,
+    -((int64_t)1 << 62) - ((int64_t)1 << 54) - 1,
+    0x4080000000000001,
+    INT64_MAX,
+    INT64_MIN,
+    INT64_MIN + 1,
+    INT64_MAX - 1,
 };
 enum { EDGES = COUNT(reals) > COUNT(ints) ? COUNT(reals) : COUNT(ints) };
 
@@ -92,7 +169,9 @@ static void compare_op(Op op, DType d) {
 static void test_ops(void) {
   for (int op = 0; op < OPS; op++) {
     OpRule rule = op_info[op].rule;
-    if (op_info[op].laws & LAW_LOOP || rule == RULE_CAST || rule == RULE_SELECT || rule == RULE_RANDOM || rule == RULE_INDEX) continue;
+    if (op_info[op].laws & LAW_LOOP || rule == RULE_CAST || rule == RULE_SELECT || rule == RULE_RANDOM ||
+        rule == RULE_INDEX)
+      continue;
     for (int d = 0; d < DTYPES; d++) compare_op((Op)op, (DType)d);
   }
 }
@@ -181,7 +260,8 @@ static bool compare_random(uint64_t seed, bool reads, bool *has_value) {
   Trial t = trial();
   Gen gen = {.state = seed, .p = exprs_new(t.arena), .t = t.strings};
   Exprs *p = gen.p;
-  const Expr *e = gen_expr(&gen, (DType)gen_int(&gen, 0, DTYPES - 1), (int)gen_int(&gen, 2, 9)), *side = expr_int(p, DT_I64, SIDE);
+  const Expr *e = gen_expr(&gen, (DType)gen_int(&gen, 0, DTYPES - 1), (int)gen_int(&gen, 2, 9)),
+             *side = expr_int(p, DT_I64, SIDE);
   Reading r = {.reads = reads};
   const Expr *bound[4];
   Str label[4];

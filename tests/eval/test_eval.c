@@ -154,7 +154,9 @@ static void test_sizes(void) {
   try(&t, "vertex %1 Z[i:4] : f32 = 1.0:f32\noutput Z = %1\n");
   fails(&t, EVAL_MEMORY, "Z|16|12", "max_bytes");
   t.eval.max_live = 20; /* Y goes when Z is there, so three at a time are too many and two are not */
-  try(&t, "vertex %0 Y[i:2] : f32 = 1.0:f32\nvertex %1 Z[i:2] : f32 = %0[i]\nvertex %2 U[i:2] : f32 = %1[i]\noutput U = %2\n");
+  try(&t,
+      "vertex %0 Y[i:2] : f32 = 1.0:f32\nvertex %1 Z[i:2] : f32 = %0[i]\nvertex %2 U[i:2] : f32 = %1[i]\n"
+      "output U = %2\n");
   gives(&t, 0, VALUES(1, 1), "max_live fits");
   try(&t, "vertex %0 Y[i:2] : f32 = 1.0:f32\nvertex %1 Z[i:2] : f32 = %0[i]\nvertex %2 U[i:2] : f32 = (%0[i] + %1[i])\n"
           "output U = %2\n");
@@ -247,7 +249,8 @@ static void test_deep(void) {
   const Expr *e = expr_read(p, DT_I64, 0, 1, &i);
   for (int k = 0; k < 20000; k++) {
     const Expr *c = expr_op2(p, OP_LT, e, expr_int(p, DT_I64, k));
-    e = expr_select(p, c, expr_op2(p, OP_ADD, e, expr_int(p, DT_I64, 1)), expr_op2(p, OP_SUB, e, expr_int(p, DT_I64, 1)));
+    e = expr_select(
+        p, c, expr_op2(p, OP_ADD, e, expr_int(p, DT_I64, 1)), expr_op2(p, OP_SUB, e, expr_int(p, DT_I64, 1)));
   }
   EinSum s = {.n_out = 1, .n_slot = 1, .reducer = RED_NONE, .acc = DT_I64, .dtype = DT_I64, .body = e};
   Str label = str_from(t.strings, "i");

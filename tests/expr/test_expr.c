@@ -68,11 +68,10 @@ static void test_text(void) {
     const Expr *e = rd(same[i]);
     OK(e && strcmp(pr(e), same[i]) == 0, "text %s", same[i]);
   }
-  static const char *const bad[] = {"", "(", ")", "(l1", "(l1 + )", "(l1 + l2", "l1 l2", "nosuch", "nosuch(1)", "%", "%7",
-                                    "%7[", "%7[1", "%7[1,]", "%999[]", "$", "@", "#2", "#", "300:u8", "1.5:i32", "3:x",
-                                    "1:bool", "(1 + 1.5)", "add(1)", "add(1, 2, 3)", "cast(1)", "f32()", "f32(1, 2)",
-                                    "(true + true)", "99999999999999999999:i64", "%7[1.5]", "not(1)", "(1 & 2)", "-",
-                                    "((l1 + l2) l3)", "-nan(", "1e", "f32", "exp(1)"};
+  static const char *const bad[] = {"", "(", ")", "(l1", "(l1 + )", "(l1 + l2", "l1 l2", "nosuch", "nosuch(1)", "%",
+      "%7", "%7[", "%7[1", "%7[1,]", "%999[]", "$", "@", "#2", "#", "300:u8", "1.5:i32", "3:x", "1:bool", "(1 + 1.5)",
+      "add(1)", "add(1, 2, 3)", "cast(1)", "f32()", "f32(1, 2)", "(true + true)", "99999999999999999999:i64", "%7[1.5]",
+      "not(1)", "(1 & 2)", "-", "((l1 + l2) l3)", "-nan(", "1e", "f32", "exp(1)"};
   for (size_t i = 0; i < COUNT(bad); i++) {
     const char *error;
     const Expr *e = read_text(bad[i], strlen(bad[i]), &error);
@@ -148,18 +147,21 @@ static void test_deep(void) {
 /* ---- the pool -------------------------------------------------------------------------------- */
 
 static void test_pool(void) {
-  const Expr *i = expr_label(P, 0), *j = expr_label(P, 1), *zero = expr_int(P, DT_I64, 0), *one = expr_int(P, DT_I64, 1);
+  const Expr *i = expr_label(P, 0), *j = expr_label(P, 1), *zero = expr_int(P, DT_I64, 0),
+             *one = expr_int(P, DT_I64, 1);
   const Expr *t = expr_bool(P, true), *f = expr_bool(P, false), *c = expr_op2(P, OP_LT, i, j);
   OK(expr_op2(P, OP_ADD, i, j) == expr_op2(P, OP_ADD, i, j), "equal is one pointer");
   OK(expr_op2(P, OP_ADD, i, j) != expr_op2(P, OP_ADD, j, i), "order is kept");
-  OK(expr_op2(P, OP_ADD, i, zero) == i && expr_op2(P, OP_ADD, zero, i) == i && expr_op2(P, OP_SUB, i, zero) == i, "x+0");
+  OK(expr_op2(P, OP_ADD, i, zero) == i && expr_op2(P, OP_ADD, zero, i) == i && expr_op2(P, OP_SUB, i, zero) == i,
+      "x+0");
   OK(expr_op2(P, OP_MUL, i, one) == i && expr_op2(P, OP_MUL, one, i) == i, "x*1");
   OK(expr_op2(P, OP_MUL, i, zero) == zero && expr_op2(P, OP_MUL, zero, i) == zero, "x*0");
   OK(expr_op2(P, OP_IDIV, i, one) == i && expr_op2(P, OP_MOD, i, one) == zero, "x//1 and x%%1");
   OK(expr_op2(P, OP_AND, c, t) == c && expr_op2(P, OP_AND, f, c) == f && expr_op2(P, OP_OR, c, f) == c &&
          expr_op2(P, OP_OR, c, t) == t, "truths");
   OK(expr_select(P, t, i, j) == i && expr_select(P, f, i, j) == j, "a decided select");
-  OK(expr_and(P, NULL, c) == c && expr_and(P, c, NULL) == c && !expr_and(P, NULL, NULL) && !expr_and(P, t, t), "and with nothing");
+  OK(expr_and(P, NULL, c) == c && expr_and(P, c, NULL) == c && !expr_and(P, NULL, NULL) && !expr_and(P, t, t),
+      "and with nothing");
   OK(expr_op2(P, OP_IDIV, expr_int(P, DT_I64, -7), expr_int(P, DT_I64, 2)) == expr_int(P, DT_I64, -4), "literals fold");
   OK(expr_op2(P, OP_LE, one, zero) == f && expr_op1(P, OP_NOT, f) == t, "comparisons fold");
   const Expr *x = expr_real(P, DT_F32, 1), *y = expr_op2(P, OP_ADD, x, expr_real(P, DT_F32, 0));
@@ -173,9 +175,12 @@ static void test_pool(void) {
   OK(m->i == 5 && m->arg[0] == j, "a read's arguments first, then the read");
   OK(r->has == (HAS_READ | HAS_LABEL), "what is inside is known");
   DType d;
-  OK(dtype_find("bf16", 4, &d) && d == DT_BF16 && !dtype_find("bf1", 3, &d) && strcmp(dtype_name(DT_U8), "u8") == 0, "names");
-  OK(dtype_join(DT_F16, DT_BF16) == DT_F32 && dtype_join(DT_U8, DT_I8) == DT_I16 && dtype_join(DT_I32, DT_F16) == DT_F16 &&
-         dtype_join(DT_BOOL, DT_BOOL) == DT_I64 && dtype_join(DT_U8, DT_I32) == DT_I32, "joins");
+  OK(dtype_find("bf16", 4, &d) && d == DT_BF16 && !dtype_find("bf1", 3, &d) && strcmp(dtype_name(DT_U8), "u8") == 0,
+      "names");
+  OK(dtype_join(DT_F16, DT_BF16) == DT_F32 && dtype_join(DT_U8, DT_I8) == DT_I16 &&
+          dtype_join(DT_I32, DT_F16) == DT_F16 && dtype_join(DT_BOOL, DT_BOOL) == DT_I64 &&
+          dtype_join(DT_U8, DT_I32) == DT_I32,
+      "joins");
   OK(dtype_sum(DT_BF16) == DT_F32 && dtype_sum(DT_F64) == DT_F64 && dtype_sum(DT_BOOL) == DT_I64, "sums");
   OK(dtype_holds(DT_I8, -128) && !dtype_holds(DT_I8, 128) && dtype_holds(DT_U8, 255) && !dtype_holds(DT_U8, -1) &&
          dtype_holds(DT_I64, INT64_MIN) && !dtype_holds(DT_I32, (int64_t)1 << 31), "what fits");
@@ -199,7 +204,12 @@ static const char *through_text(const char *text) {
 }
 
 static void test_extern(void) {
-  Extern x = {.name = str_of(T, "root", 4), .symbol = str_of(T, "cbrt", 4), .n = 2, .arg = {DT_F64, DT_I64}, .dtype = DT_F32, .cost = -1};
+  Extern x = {.name = str_of(T, "root", 4),
+      .symbol = str_of(T, "cbrt", 4),
+      .n = 2,
+      .arg = {DT_F64, DT_I64},
+      .dtype = DT_F32,
+      .cost = -1};
   const Extern *a = extern_add(P, &x), *b = extern_add(P, &x);
   int part;
   OK(a == b && extern_find(P, x.name) == a && extern_count(P) == 1, "a C function is there once");
@@ -207,10 +217,14 @@ static void test_extern(void) {
   b = extern_add(P, &x);
   OK(b != a && strcmp(b->name->s, "root~2") == 0 && extern_add(P, &x) == b, "another gets another name");
   OK(extern_cost(a) == EXTERN_COST && extern_cost(b) == 7, "what it costs");
-  OK(strcmp(through_text("(root!(1.5, $N) + root~2!(root!(inf, 3), 4))"), "a C function's argument is of another dtype") == 0, "dtypes of arguments");
-  OK(strcmp(through_text("(root!(1.5, $N) + root~2!(#0, 4))"), "(root!(1.5, $N) + root~2!(#0, 4))") == 0, "calls in text");
+  OK(strcmp(through_text("(root!(1.5, $N) + root~2!(root!(inf, 3), 4))"),
+         "a C function's argument is of another dtype") == 0,
+      "dtypes of arguments");
+  OK(strcmp(through_text("(root!(1.5, $N) + root~2!(#0, 4))"), "(root!(1.5, $N) + root~2!(#0, 4))") == 0,
+      "calls in text");
   OK(strcmp(through_text("root!(1.5)"), "a C function has too many arguments, or too few") == 0, "too few arguments");
-  OK(strcmp(through_text("root!(1.5, 2, 3)"), "a C function has too many arguments, or too few") == 0, "too many arguments");
+  OK(strcmp(through_text("root!(1.5, 2, 3)"), "a C function has too many arguments, or too few") == 0,
+      "too many arguments");
   OK(strcmp(through_text("none!(1.5)"), "no C function of that name is declared above") == 0, "an unknown function");
   OK(strcmp(through_text("root!"), "a C function is called: f!(x)") == 0, "not called");
   const Expr *arg[] = {expr_param(P, DT_F64, 0), expr_int(P, DT_I64, 2)}, *e = expr_call(P, a, arg);

@@ -1,5 +1,5 @@
-/* tests/expr/test_let_through.c - no predicate lets more points through than is said: random ones, counted one by one; and those of bands and lists,
- * for which it is said exactly. */
+/* tests/expr/test_let_through.c - no predicate lets more points through than is said: random ones, counted one by one;
+ * and those of bands and lists, for which it is said exactly. */
 #include "../tap.h"
 #include "expr/prove/let_through.h"
 
@@ -29,10 +29,14 @@ static const Expr *predicate(Exprs *p) {
     bool same = some(0, 1); /* a form that lies between two numbers */
     if (!some(0, 5)) { /* one of its digits */
       const Expr *digit = expr_op2(p, some(0, 1) ? OP_IDIV : OP_MOD, form(p), expr_int(p, DT_I64, some(1, 4)));
-      e = expr_and(p, e, expr_op2(p, OP_EQ, digit, some(0, 1) ? form(p) : expr_op2(p, OP_IDIV, form(p), expr_int(p, DT_I64, some(1, 4)))));
+      e = expr_and(p, e,
+          expr_op2(
+              p, OP_EQ, digit, some(0, 1) ? form(p) : expr_op2(p, OP_IDIV, form(p), expr_int(p, DT_I64, some(1, 4)))));
       continue;
     }
-    e = expr_and(p, e, expr_op2(p, order[some(0, COUNT(order) - 1)], same ? f : form(p), same ? expr_int(p, DT_I64, some(-3, 6)) : form(p)));
+    e = expr_and(p, e,
+        expr_op2(p, order[some(0, COUNT(order) - 1)], same ? f : form(p),
+            same ? expr_int(p, DT_I64, some(-3, 6)) : form(p)));
   }
   return e;
 }
@@ -79,10 +83,12 @@ static void one(const char *what, const Expr *e, int64_t n, int64_t m, double wa
 int main(void) {
   Arena *a = arena_new();
   Exprs *p = exprs_new(a);
-  const Expr *i = expr_label(p, 0), *z = expr_label(p, 1), *d = expr_op2(p, OP_SUB, i, z), *n64 = expr_int(p, DT_I64, 64);
+  const Expr *i = expr_label(p, 0), *z = expr_label(p, 1), *d = expr_op2(p, OP_SUB, i, z),
+             *n64 = expr_int(p, DT_I64, 64);
   const Expr *band = expr_and(p, expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), d), expr_op2(p, OP_LT, d, n64));
   const Expr *list = expr_op2(p, OP_EQ, expr_read(p, DT_I64, 0, 1, &z), i);
-  const Expr *next = expr_op2(p, OP_ADD, i, expr_int(p, DT_I64, 1)), *at = expr_read(p, DT_I64, 0, 1, &i), *end = expr_read(p, DT_I64, 2, 1, &next);
+  const Expr *next = expr_op2(p, OP_ADD, i, expr_int(p, DT_I64, 1)), *at = expr_read(p, DT_I64, 0, 1, &i),
+             *end = expr_read(p, DT_I64, 2, 1, &next);
   const Expr *else_where = expr_read(p, DT_I64, 1, 1, &next), *same = expr_read(p, DT_I64, 2, 1, &i);
   const Expr *from = expr_op2(p, OP_LE, at, z), *to = expr_op2(p, OP_LT, z, end);
   random_ones();
@@ -90,7 +96,8 @@ int main(void) {
   one("the same by abs", expr_op2(p, OP_LE, expr_op1(p, OP_ABS, d), n64), 65536, 65536, 129 * 65536.0);
   one("a list's entries, each once", list, 1000, 50000, 50000);
   one("ranges from one entry to the next", expr_and(p, from, to), 1000, 50000, 50000);
-  one("written the other way round", expr_and(p, expr_op2(p, OP_GT, end, z), expr_op2(p, OP_GE, z, at)), 1000, 50000, 50000);
+  one("written the other way round", expr_and(p, expr_op2(p, OP_GT, end, z), expr_op2(p, OP_GE, z, at)), 1000, 50000,
+      50000);
   one("with both ends", expr_and(p, from, expr_op2(p, OP_LE, z, end)), 1000, 50000, 5e7);
   one("of two lists", expr_and(p, from, expr_op2(p, OP_LT, z, else_where)), 1000, 50000, 5e7);
   one("from an entry to itself", expr_and(p, from, expr_op2(p, OP_LT, z, same)), 1000, 50000, 5e7);

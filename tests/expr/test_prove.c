@@ -32,7 +32,8 @@ static bool read_of(void *ctx, int64_t node, uint32_t n, const Expr *const *inde
 }
 
 static const Expr *rd(const char *s) {
-  ExprReader r = {.pool = P, .strings = T, .s = s, .end = s + strlen(s), .label = label_of, .turn = turn_of, .read = read_of};
+  ExprReader r = {
+      .pool = P, .strings = T, .s = s, .end = s + strlen(s), .label = label_of, .turn = turn_of, .read = read_of};
   const Expr *e = expr_read_text(&r);
   if (!e || r.s != r.end) printf("# cannot read '%s': %s\n", s, r.error ? r.error : "text is left"), exit(1);
   return e;
@@ -60,13 +61,15 @@ static void pool_new(Gen *g) {
 /* ---- normal forms ---------------------------------------------------------------------------- */
 
 static void test_normal(void) {
-  static const char *const form[][2] = {
-      {"(j + i)", "(i + j)"}, {"(i - i)", "0"}, {"((i + 1) + (i - 1))", "(2 * i)"}, {"(i * (j + 1))", "((i * j) + i)"},
-      {"((i + 1) * (i - 1))", "((i * i) - 1)"}, {"neg((i - $N))", "($N - i)"}, {"((i + j) ^ 2)", "((((2 * (i * j)) + (i * i)) + (j * j)))"},
-      {"((2 * $N) // 2)", "$N"}, {"(((2 * $N) + 1) // 2)", "$N"}, {"(((2 * $N) + 1) % 2)", "1"}, {"((($N - 3) // 2) + 1)", "((($N + 1) // 2) - 1)"},
-      {"(((3 * i) + 4) % 3)", "1"}, {"((i + 5) % 3)", "((i + 2) % 3)"}, {"(i // $N)", "(i // $N)"}, {"max((j + i), 2)", "max((i + j), 2)"},
-      {"%0[(j + i)]", "%0[(i + j)]"}, {"((2 * %0[]) // 2)", "((2 * %0[]) // 2)"}, {"(3 - i)", "((-1 * i) + 3)"}, {"(0 - i)", "(-1 * i)"},
-      {"((j + i) < (1 + 2))", "((i + j) < 3)"}, {"(sqrt(f64((j + i))) + 1.0)", "(sqrt(f64((i + j))) + 1.0)"}};
+  static const char *const form[][2] = {{"(j + i)", "(i + j)"}, {"(i - i)", "0"}, {"((i + 1) + (i - 1))", "(2 * i)"},
+      {"(i * (j + 1))", "((i * j) + i)"}, {"((i + 1) * (i - 1))", "((i * i) - 1)"}, {"neg((i - $N))", "($N - i)"},
+      {"((i + j) ^ 2)", "((((2 * (i * j)) + (i * i)) + (j * j)))"}, {"((2 * $N) // 2)", "$N"},
+      {"(((2 * $N) + 1) // 2)", "$N"}, {"(((2 * $N) + 1) % 2)", "1"},
+      {"((($N - 3) // 2) + 1)", "((($N + 1) // 2) - 1)"}, {"(((3 * i) + 4) % 3)", "1"},
+      {"((i + 5) % 3)", "((i + 2) % 3)"}, {"(i // $N)", "(i // $N)"}, {"max((j + i), 2)", "max((i + j), 2)"},
+      {"%0[(j + i)]", "%0[(i + j)]"}, {"((2 * %0[]) // 2)", "((2 * %0[]) // 2)"}, {"(3 - i)", "((-1 * i) + 3)"},
+      {"(0 - i)", "(-1 * i)"}, {"((j + i) < (1 + 2))", "((i + j) < 3)"},
+      {"(sqrt(f64((j + i))) + 1.0)", "(sqrt(f64((i + j))) + 1.0)"}};
   for (size_t k = 0; k < COUNT(form); k++) {
     const Expr *e = expr_normal(P, rd(form[k][0]));
     if (k != 6) OK_STR(pr(e), form[k][1], "normal form of %s", form[k][0]);
@@ -76,8 +79,11 @@ static void test_normal(void) {
   OK(expr_normal(P, big) == big, "what wraps is left as it is");
   OK_STR(pr(expr_divide(P, rd("($H * ($D * $E))"), rd("($E * $D)"))), "$H", "divides");
   OK_STR(pr(expr_divide(P, rd("((2 * ($H * $D)) + (4 * $D))"), rd("(2 * $D)"))), "($H + 2)", "divides a sum");
-  OK(!expr_divide(P, rd("(($H * $D) + 1)"), rd("$D")) && !expr_divide(P, rd("3"), rd("2")) && !expr_divide(P, rd("3"), rd("0")), "does not divide");
-  OK(expr_divide(P, rd("($H + 1)"), rd("(1 + $H)")) == rd("1") && expr_divide(P, rd("0"), rd("$D")) == rd("0"), "1 and 0");
+  OK(!expr_divide(P, rd("(($H * $D) + 1)"), rd("$D")) && !expr_divide(P, rd("3"), rd("2")) &&
+          !expr_divide(P, rd("3"), rd("0")),
+      "does not divide");
+  OK(expr_divide(P, rd("($H + 1)"), rd("(1 + $H)")) == rd("1") && expr_divide(P, rd("0"), rd("$D")) == rd("0"),
+      "1 and 0");
 }
 
 static const Expr *random_poly(Gen *g, int depth) {
@@ -124,7 +130,8 @@ static void test_normal_laws(void) {
 
 /* labels: "i:$N j:3"; facts joined by ';' */
 static Facts facts_of(const char *labels, const char *hold, const char *turn) {
-  const Expr **extent = NEW_ARRAY(A, const Expr *, 7), **h = NEW_ARRAY(A, const Expr *, 16), **t = NEW_ARRAY(A, const Expr *, 1);
+  const Expr **extent = NEW_ARRAY(A, const Expr *, 7), **h = NEW_ARRAY(A, const Expr *, 16),
+             **t = NEW_ARRAY(A, const Expr *, 1);
   Facts f = {.label = extent, .hold = h, .turn = t, .n_turn = turn ? 1 : 0};
   if (turn && *turn) t[0] = rd(turn);
   char *copy = arena_printf(A, "%s", labels), *save = NULL;
@@ -162,7 +169,8 @@ static void test_given(void) {
   is("i:0", "", "(i < -5)", PROVED, NULL);
   is("i:($N - $N)", "", "(i < -5)", PROVED, NULL);
   is("i:$N", "", "(2 <= $N)", OPEN_DIMS, "(2 <= $N)");
-  is("i:$W;r:3", "((0 <= ((i + r) - 1)) and (((i + r) - 1) < $W))", "((0 <= ((i + r) - 1)) and (((i + r) - 1) < $W))", PROVED, NULL);
+  is("i:$W;r:3", "((0 <= ((i + r) - 1)) and (((i + r) - 1) < $W))", "((0 <= ((i + r) - 1)) and (((i + r) - 1) < $W))",
+      PROVED, NULL);
   is("i:$W;r:$R", "((0 <= ((i + r) - ($R // 2))) and (((i + r) - ($R // 2)) < $W))",
      "((0 <= ((i - ($R // 2)) + r)) and ((r + (i - ($R // 2))) < $W))", PROVED, NULL);
   is("i:$W;r:3", "", "(0 <= ((i + r) - 1))", REFUTED, NULL);
@@ -198,7 +206,8 @@ static void test_given(void) {
   is("i:9", "not(((i >= 3) and (i <= 6)))", "(i != 7)", REFUTED, NULL);
   is("i:9", "select((i < 3), (i < 2), (i > 5))", "((i < 2) or (i > 5))", PROVED, NULL);
   is("i:$N", "", "((0 <= max((i - 1), 0)) and (max((i - 1), 0) < $N))", PROVED, NULL);
-  is("i:$N;r:3", "", "((0 <= min(max(((i + r) - 1), 0), ($N - 1))) and (min(max(((i + r) - 1), 0), ($N - 1)) < $N))", PROVED, NULL);
+  is("i:$N;r:3", "", "((0 <= min(max(((i + r) - 1), 0), ($N - 1))) and (min(max(((i + r) - 1), 0), ($N - 1)) < $N))",
+      PROVED, NULL);
   is("i:$N", "", "(abs((i - ($N - 1))) < $N)", PROVED, NULL);
   is("i:$N", "", "(select((i == 0), 0, (i - 1)) < $N)", PROVED, NULL);
   is("i:$N;j:$N", "", "((i + j) < ((2 * $N) - 1))", PROVED, NULL);
@@ -221,9 +230,11 @@ static void test_given(void) {
   OK(prove(P, &turns, rd("((@t + i) < ($T + 3))")).verdict == PROVED, "turns and labels");
   OK(prove(P, &turns, rd("(@t < $M)")).verdict == OPEN_DIMS, "turns and dims");
   turns = facts_of("i:4", "", "");
-  OK(prove(P, &turns, rd("(0 <= @t)")).verdict == PROVED && prove(P, &turns, rd("(@t < 7)")).verdict == REFUTED, "no bound for turns");
+  OK(prove(P, &turns, rd("(0 <= @t)")).verdict == PROVED && prove(P, &turns, rd("(@t < 7)")).verdict == REFUTED,
+      "no bound for turns");
   const Expr *chain = rd("(i < 8)");
-  for (int k = 0; k < 20000; k++) chain = expr_op2(P, OP_AND, chain, expr_op2(P, OP_LT, rd("i"), expr_int(P, DT_I64, 8 + k % 50)));
+  for (int k = 0; k < 20000; k++)
+    chain = expr_op2(P, OP_AND, chain, expr_op2(P, OP_LT, rd("i"), expr_int(P, DT_I64, 8 + k % 50)));
   Facts f = facts_of("i:8", "", NULL);
   OK(prove(P, &f, chain).verdict == PROVED, "many parts");
   f.hold = &chain, f.n_hold = 1;
@@ -269,7 +280,8 @@ static const Expr *random_extent(Gen *g, bool dims) {
   const Expr *d = dim(g, dims);
   switch (gen_int(g, 0, 7)) {
   case 0: return expr_op2(P, OP_SUB, d, num(gen_int(g, 0, 3)));
-  case 1: return expr_op2(P, OP_ADD, expr_op2(P, OP_IDIV, expr_op2(P, OP_SUB, d, num(gen_int(g, 0, 3))), num(2)), num(1));
+  case 1:
+    return expr_op2(P, OP_ADD, expr_op2(P, OP_IDIV, expr_op2(P, OP_SUB, d, num(gen_int(g, 0, 3))), num(2)), num(1));
   case 2: return expr_op2(P, OP_MUL, d, dims ? dim(g, dims) : num(1));
   case 3: return num(gen_int(g, 0, 4));
   default: return d;
@@ -282,7 +294,10 @@ static const Expr *random_index(Gen *g, bool dims, int depth) {
     a = expr_label(P, gen_int(g, 0, 2));
     return expr_read(P, DT_I64, 0, 1, &a);
   }
-  if (depth == 0) return gen_int(g, 0, 3) ? expr_label(P, gen_int(g, 0, 2)) : gen_int(g, 0, 1) ? dim(g, dims) : num(gen_int(g, -3, 5));
+  if (depth == 0)
+    return gen_int(g, 0, 3) ? expr_label(P, gen_int(g, 0, 2))
+        : gen_int(g, 0, 1)  ? dim(g, dims)
+                            : num(gen_int(g, -3, 5));
   a = random_index(g, dims, depth - 1), b = random_index(g, dims, depth - 1 - (depth > 1 && gen_int(g, 0, 1)));
   switch (gen_int(g, 0, 15)) {
   case 0: case 1: case 2: case 3: return expr_op2(P, OP_ADD, a, b);
@@ -310,7 +325,8 @@ static const Expr *random_bool(Gen *g, bool dims, int depth) {
   }
   static const Op op[] = {OP_LT, OP_LE, OP_GT, OP_GE, OP_LT, OP_LE, OP_EQ, OP_NE};
   int deep = (int)gen_int(g, 0, 2);
-  const Expr *a = random_index(g, dims, deep), *b = gen_int(g, 0, 1) ? random_index(g, dims, 0) : num(gen_int(g, -1, 6));
+  const Expr *a = random_index(g, dims, deep),
+             *b = gen_int(g, 0, 1) ? random_index(g, dims, 0) : num(gen_int(g, -1, 6));
   int64_t k = gen_int(g, 0, 7);
   return expr_op2(P, op[k], a, b);
 }
@@ -383,7 +399,8 @@ static void judge(Count *c, const Facts *f, const Expr *goal, bool dims, Gen *g)
       }
       if (wrong) tell(f, goal, &r, &w);
     }
-  if (!dims && !with_reads && (r.verdict == OPEN_DATA || r.verdict == OPEN_DIMS)) wrong = true, w.dim[0] = 0, tell(f, goal, &r, &w);
+  if (!dims && !with_reads && (r.verdict == OPEN_DATA || r.verdict == OPEN_DIMS))
+    wrong = true, w.dim[0] = 0, tell(f, goal, &r, &w);
   c->wrong += wrong;
   c->n[r.verdict]++;
   if (r.verdict == OPEN_DIMS) c->tight += needed, c->loose += !needed;
@@ -464,17 +481,21 @@ static void test_random_nonempty(bool dims, uint64_t seed, int n) {
         bool holds = never_empty(&w, &f, inner, where, &any);
         wrong = (r.verdict == PROVED && !holds) || (r.verdict == REFUTED && any && holds) ||
                 (r.verdict == OPEN_DIMS && at_world(&w, r.condition) && !holds);
-        if (wrong) tell(&f, where ? where : expr_bool(P, true), &r, &w), printf("# inner %d %d %d\n", inner[0], inner[1], inner[2]);
+        if (wrong)
+          tell(&f, where ? where : expr_bool(P, true), &r, &w),
+              printf("# inner %d %d %d\n", inner[0], inner[1], inner[2]);
       }
     c.wrong += wrong || (!dims && r.verdict == OPEN_DIMS);
     c.n[r.verdict]++;
     if (!dims && r.verdict == OPEN_DATA) c.loose++;
   }
   OK_INT(c.wrong, 0, "%d non-emptiness problems %s dims", n, dims ? "with" : "without");
-  printf("# proved %d, refuted %d, open on dims %d, open on data %d\n", c.n[PROVED], c.n[REFUTED], c.n[OPEN_DIMS], c.n[OPEN_DATA]);
+  printf("# proved %d, refuted %d, open on dims %d, open on data %d\n", c.n[PROVED], c.n[REFUTED], c.n[OPEN_DIMS],
+      c.n[OPEN_DATA]);
 }
 
-static void some(const char *labels, const char *hold, const char *inner_names, const char *where, Verdict want, const char *condition) {
+static void some(const char *labels, const char *hold, const char *inner_names, const char *where, Verdict want,
+    const char *condition) {
   Facts f = facts_of(labels, hold, "");
   bool inner[7] = {false};
   for (const char *p = inner_names; *p; p++) inner[strchr("ijklrst", *p) - "ijklrst"] = true;
@@ -516,7 +537,9 @@ static const Expr *random_data(Gen *g, int depth) {
   case 5: return expr_op2(P, gen_int(g, 0, 1) ? OP_IDIV : OP_MOD, random_data(g, depth - 1), num(gen_int(g, 1, 5)));
   case 6: return expr_op1(P, gen_int(g, 0, 1) ? OP_ABS : OP_NEG, random_data(g, depth - 1));
   case 7: return expr_op2(P, OP_MUL, random_data(g, depth - 2), random_data(g, depth - 2));
-  default: a = random_data(g, depth - 1); return expr_op2(P, two[gen_int(g, 0, COUNT(two) - 1)], a, random_data(g, depth - 1));
+  default:
+    a = random_data(g, depth - 1);
+    return expr_op2(P, two[gen_int(g, 0, COUNT(two) - 1)], a, random_data(g, depth - 1));
   }
 }
 
@@ -536,8 +559,8 @@ static bool is_true(const Said *s, const Expr *e) {
 }
 
 static bool is_true_everywhere(Said *s) {
-  static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, INT64_MIN + 4, -((int64_t)1 << 62), INT64_MIN / 3, -6, -2, -1, 0, 1, 2, 3, 5,
-                                 INT64_MAX / 3 + 1, (int64_t)1 << 62, INT64_MAX - 4, INT64_MAX - 1, INT64_MAX};
+  static const int64_t ends[] = {INT64_MIN, INT64_MIN + 1, INT64_MIN + 4, -((int64_t)1 << 62), INT64_MIN / 3, -6, -2,
+      -1, 0, 1, 2, 3, 5, INT64_MAX / 3 + 1, (int64_t)1 << 62, INT64_MAX - 4, INT64_MAX - 1, INT64_MAX};
   for (size_t a = 0; a < COUNT(ends); a++)
     for (size_t b = 0; b < COUNT(ends); b++)
       for (int64_t at = 0; at < 18; at++) {
@@ -558,15 +581,16 @@ static void test_random_wraps(uint64_t seed, int n) {
     const Expr *extent[2] = {num(6), num(3)}, *hold[4];
     Facts f = {.label = extent, .n_label = 2, .hold = hold, .n_hold = (uint32_t)gen_int(&g, 1, 4)};
     for (uint32_t i = 0; i < f.n_hold; i++) hold[i] = random_said(&g, 1);
-    Said s = {.f = &f, .goal = gen_int(&g, 0, 1) ? random_said(&g, 1) : expr_op2(P, OP_LT, expr_label(P, 0), num(gen_int(&g, 1, 5)))};
+    Said s = {.f = &f,
+        .goal = gen_int(&g, 0, 1) ? random_said(&g, 1) : expr_op2(P, OP_LT, expr_label(P, 0), num(gen_int(&g, 1, 5)))};
     if (prove(P, &f, s.goal).verdict != PROVED) continue;
     proved++;
     if (is_true_everywhere(&s)) continue;
     if (!wrong++) {
       printf("# not so: %s\n", pr(s.goal));
       for (uint32_t i = 0; i < f.n_hold; i++) printf("#   %s\n", pr(hold[i]));
-      printf("#   at i = %lld, j = %lld, #0 = %lld, #1 = %lld\n", (long long)s.label[0], (long long)s.label[1], (long long)s.data[0].i,
-             (long long)s.data[1].i);
+      printf("#   at i = %lld, j = %lld, #0 = %lld, #1 = %lld\n", (long long)s.label[0], (long long)s.label[1],
+          (long long)s.data[0].i, (long long)s.data[1].i);
     }
   }
   OK(wrong == 0 && proved > n / 20, "what is proved of sums that may wrap is so: %d of %d, wrong %d", proved, n, wrong);
@@ -582,7 +606,8 @@ static void test_wraps(void) {
   is("i:9", "(abs(%0[]) < 4)", "(%0[] > -4)", OPEN_DATA, NULL);
   is("i:9", "(%0[] >= 0)", "(min((%0[] + 1), 3) >= 0)", OPEN_DATA, NULL);
   is("i:9", "((%0[] + i) >= 0);((%0[] + i) < 4)", "((i + %0[]) < 4)", PROVED, NULL);
-  is("i:9", "((%0[] + i) >= 0);((%0[] + i) < 4)", "((%0[] + 9) > 0)", PROVED, NULL); /* between two bounds it is small */
+  is("i:9", "((%0[] + i) >= 0);((%0[] + i) < 4)", "((%0[] + 9) > 0)", PROVED,
+      NULL); /* between two bounds it is small */
   is("i:9", "((%0[] + %5[]) >= 0);((%0[] + %5[]) < 4)", "(((7 - %5[]) - %0[]) > 3)", PROVED, NULL);
   is("i:9", "((%0[] + %5[]) >= 0)", "(((%0[] + %5[]) + 1) > 0)", OPEN_DATA, NULL);
 }

@@ -100,7 +100,8 @@ static void test_rounding(void) {
   }
   OK_INT(wrong, 0, "f16 and bf16 round to nearest, ties to even");
   OK(isinf(real_round(DT_F16, 65520)) && real_round(DT_F16, 65519.99) == 65504, "f16 overflows at 65520");
-  OK(isinf(real_round(DT_BF16, 0x1.ffp127)) && real_round(DT_BF16, nextafter(0x1.ffp127, 0)) == 0x1.fep127, "bf16 overflows");
+  OK(isinf(real_round(DT_BF16, 0x1.ffp127)) && real_round(DT_BF16, nextafter(0x1.ffp127, 0)) == 0x1.fep127,
+      "bf16 overflows");
   OK(real_round(DT_F16, 0x1p-25) == 0 && real_round(DT_F16, 0x1.8p-25) == 0x1p-24, "f16 below the least");
   OK(isnan(real_round(DT_F16, (double)NAN)) && signbit(real_round(DT_F16, -0.0)), "NaN and zero");
   for (int k = 0; k < 20000; k++) {
@@ -135,15 +136,19 @@ static void test_reals(void) {
   OK(real2(OP_ADD, DT_BF16, 256, 1) == 256, "bf16 rounds");
   OK(isnan(real2(OP_MAX, DT_F64, nan, 1)) && isnan(real2(OP_MIN, DT_F32, 1, nan)), "max and min let a NaN through");
   OK(real2(OP_FMAX, DT_F64, nan, 1) == 1 && real2(OP_FMIN, DT_F32, 1, nan) == 1, "fmax and fmin do not");
-  OK(real2(OP_LSE, DT_F64, -inf, -inf) == -inf && real2(OP_LSE, DT_F64, inf, inf) == inf && real2(OP_LSE, DT_F64, inf, -inf) == inf &&
-         real2(OP_LSE, DT_F32, -inf, 2) == 2 && real2(OP_LSE, DT_F64, 1000, 1) == 1000, "lse2 of infinities");
+  OK(real2(OP_LSE, DT_F64, -inf, -inf) == -inf && real2(OP_LSE, DT_F64, inf, inf) == inf &&
+          real2(OP_LSE, DT_F64, inf, -inf) == inf && real2(OP_LSE, DT_F32, -inf, 2) == 2 &&
+          real2(OP_LSE, DT_F64, 1000, 1) == 1000,
+      "lse2 of infinities");
   OK(fabs(real2(OP_LSE, DT_F64, 1, 2) - log(exp(1) + exp(2))) < 1e-15 && isnan(real2(OP_LSE, DT_F64, nan, 1)), "lse2");
-  OK(real2(OP_MOD, DT_F64, -7, 2) == 1 && real2(OP_MOD, DT_F32, 7, -2) == -1 && real2(OP_IDIV, DT_F64, -7, 2) == -4, "// and %% of reals");
+  OK(real2(OP_MOD, DT_F64, -7, 2) == 1 && real2(OP_MOD, DT_F32, 7, -2) == -1 && real2(OP_IDIV, DT_F64, -7, 2) == -4,
+      "// and %% of reals");
   OK(real1(OP_SIGN, DT_F64, -3) == -1 && real1(OP_SIGN, DT_F64, 0) == 0 && isnan(real1(OP_SIGN, DT_F64, nan)), "sign");
   OK(real1(OP_ROUND, DT_F64, 2.5) == 2 && real1(OP_ROUND, DT_F32, -3.5) == -4, "round: ties to even");
   Value a = F(DT_F64, nan), b = F(DT_F64, 1);
   OK(!op_value(OP_LE, DT_BOOL, 2, (Value[]){a, b}).i && op_value(OP_NE, DT_BOOL, 2, (Value[]){a, a}).i &&
-         !op_value(OP_EQ, DT_BOOL, 2, (Value[]){a, a}).i && op_value(OP_ISNAN, DT_BOOL, 1, &a).i, "NaN compares with nothing");
+          !op_value(OP_EQ, DT_BOOL, 2, (Value[]){a, a}).i && op_value(OP_ISNAN, DT_BOOL, 1, &a).i,
+      "NaN compares with nothing");
   Value below = F(DT_F32, -inf);
   OK_INT(op_value(OP_ISINF, DT_BOOL, 1, &below).i, 1, "isinf of -inf is true, which is 1");
   OK_INT(op_value(OP_ISNAN, DT_BOOL, 1, &below).i, 0, "and isnan is not");
@@ -167,7 +172,8 @@ static void test_expr(void) {
   Exprs *P = exprs_new(A);
   int64_t label[] = {5}, n = 10;
   ExprEnv env = {.label = label, .n_label = 1, .dim = dim_of, .ctx = &n};
-  const Expr *i = expr_label(P, 0), *j = expr_label(P, 1), *N = expr_dim(P, str_from(T, "N")), *M = expr_dim(P, str_from(T, "MM"));
+  const Expr *i = expr_label(P, 0), *j = expr_label(P, 1), *N = expr_dim(P, str_from(T, "N")),
+             *M = expr_dim(P, str_from(T, "MM"));
   Value v;
   OK(expr_value(expr_op2(P, OP_LT, i, N), &env, &v) && v.i == 1 && v.dtype == DT_BOOL, "label and dim");
   OK(!expr_value(j, &env, &v) && !expr_value(M, &env, &v), "what is missing");

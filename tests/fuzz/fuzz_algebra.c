@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_algebra.c - any bytes as a program over relations: read or refused with a complaint; and what is sound prints and comes
- * back equal. */
+/* tests/fuzz/fuzz_algebra.c - any bytes as a program over relations: read or refused with a complaint; and what is
+ * sound prints and comes back equal. */
 #include <string.h>
 
 #include "algebra/algebra.h"

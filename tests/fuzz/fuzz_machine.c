@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_machine.c - any bytes as a machine file: read or refused with a complaint; and what is sound prints and
- * comes back equal. */
+/* tests/fuzz/fuzz_machine.c - any bytes as a machine file: read or refused with a complaint; and what is sound prints
+ * and comes back equal. */
 #include <string.h>
 
 #include "plan/machine.h"

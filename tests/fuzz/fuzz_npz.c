@@ -23,7 +23,8 @@ static void look_for(const ein_bytes *zip, const char *name) {
 }
 
 /* Of all that is listed, each lies inside. */
-static ein_status listed(void *user, const char *name, size_t length, const ein_array *a, const char *other, ein_error *err) {
+static ein_status listed(
+    void *user, const char *name, size_t length, const ein_array *a, const char *other, ein_error *err) {
   const ein_bytes *zip = user;
   (void)err;
   if (!name || other || length > zip->size || a->at > zip->size || (uint64_t)a->bytes > zip->size - a->at) abort();

@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_plan.c - any bytes as a plan, and as a pin: read or refused with a complaint; what is read prints and comes back
- * equal, and leaves a choice, or complaints, beside a small program. */
+/* tests/fuzz/fuzz_plan.c - any bytes as a plan, and as a pin: read or refused with a complaint; what is read prints and
+ * comes back equal, and leaves a choice, or complaints, beside a small program. */
 #include <string.h>
 
 #include "plan/placing/as_plan.h"
@@ -9,8 +9,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Z[i,k] of 8 by 6 from 4 terms, and Y of it. */
 static PartGraph *small_graph(Arena *a, Strings *t) {
   static const char text[] =
-    "eingraph 1\ninput %0 A[8, 4] : f32\ninput %1 B[4, 6] : f32\n"
-    "vertex %2 Z[i:8, k:6] : f32 = sum:f32[j:4] (%0[i, j] * %1[j, k])\nvertex %3 [i:8, k:6] : f32 = exp(%2[i, k])\noutput Y = %3\n";
+      "eingraph 1\ninput %0 A[8, 4] : f32\ninput %1 B[4, 6] : f32\n"
+      "vertex %2 Z[i:8, k:6] : f32 = sum:f32[j:4] (%0[i, j] * %1[j, k])\nvertex %3 [i:8, k:6] : f32 = exp(%2[i, k])\n"
+      "output Y = %3\n";
   Buf why = buf_new(a);
   EinGraph *g = graph_read(a, t, source_new(a, "small", text, strlen(text)), diags_new(a));
   return part_from_graph(a, g, &why);
@@ -48,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (p && p->sites <= 16) placed(a, t, place_graph(a, small_graph(a, t)), p);
   bool narrow;
-  PartVectors *left = plan_vectors(a, small_graph(a, t), pinned->sites > 0 && pinned->sites < 100 ? pinned->sites : 12, pinned, &narrow, d);
+  PartVectors *left = plan_vectors(
+      a, small_graph(a, t), pinned->sites > 0 && pinned->sites < 100 ? pinned->sites : 12, pinned, &narrow, d);
   BUG_UNLESS((left == NULL) == (d->errors > 0) || !p);
   diags_text(d, &out, false);
   diags_text(pins, &out, false);

@@ -19,10 +19,12 @@ static void look_for(const ein_bytes *b, const char *name) {
 }
 
 /* Of a file of several, each that is listed lies inside. */
-static ein_status listed(void *user, const char *name, size_t length, const ein_array *a, const char *other, ein_error *err) {
+static ein_status listed(
+    void *user, const char *name, size_t length, const ein_array *a, const char *other, ein_error *err) {
   const ein_bytes *b = user;
   (void)err;
-  if (!name || length > b->size || a->at > b->size || (uint64_t)a->bytes > b->size - a->at || (other && !*other)) abort();
+  if (!name || length > b->size || a->at > b->size || (uint64_t)a->bytes > b->size - a->at || (other && !*other))
+    abort();
   return EIN_OK;
 }
 

@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_task.c - any bytes as tasks or as loops: read or refused with a complaint; and what is sound prints and
- * comes back equal. */
+/* tests/fuzz/fuzz_task.c - any bytes as tasks or as loops: read or refused with a complaint; and what is sound prints
+ * and comes back equal. */
 #include <string.h>
 
 #include "schedule/door.h"

@@ -148,8 +148,8 @@ static double points_of(const EinRegion *r) {
   return all;
 }
 
-/* 1: the same answers; 0: the old one has none, or the sizes are there for what is left alone; -1: different, and t->why
- * says how. */
+/* 1: the same answers; 0: the old one has none, or the sizes are there for what is left alone; -1: different, and
+ * t->why says how. */
 static int same_answers(Trial *t) {
   Eval a, b;
   const char *error = "", *error2 = "";

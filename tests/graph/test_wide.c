@@ -1,5 +1,5 @@
-/* tests/graph/test_wide.c - orders of contraction for networks: against the best of all trees where these can be tried out, the textbook
- * for chains, and rules that hold for any order. */
+/* tests/graph/test_wide.c - orders of contraction for networks: against the best of all trees where these can be tried
+ * out, the textbook for chains, and rules that hold for any order. */
 #include <math.h>
 
 #include "../../compiler/ein.h"
@@ -60,7 +60,8 @@ static double best_of_all(Arena *a, const Made *m) {
     best[set] = (double)INFINITY;
     for (uint32_t left = (set - 1) & set; left; left = (left - 1) & set) {
       double space = points_of(m, out[left] | out[set ^ left]);
-      best[set] = fmin(best[set], best[left] + best[set ^ left] + store + space * (space > points_of(m, out[set]) ? 2 : 1));
+      best[set] =
+          fmin(best[set], best[left] + best[set ^ left] + store + space * (space > points_of(m, out[set]) ? 2 : 1));
     }
   }
   return best[all];
@@ -166,7 +167,8 @@ static void try_trees(void) {
   OK_INT(wrong, 0, "trees of 13 tensors: the best order");
 }
 
-/* A front of `side` labels goes over a square: so many times 2 * 2^(side + 2) operations and less, without what is stored. */
+/* A front of `side` labels goes over a square: so many times 2 * 2^(side + 2) operations and less, without what is
+ * stored. */
 static void try_grids(void) {
   for (uint32_t side = 6; side <= 18; side += 6) {
     Arena *a = arena_new();

@@ -1,5 +1,5 @@
-/* tests/harness/child.c - work in processes of their own: what crashes there is a judgement here. And by that, programs made
- * small: a test tries one thing after another, and what no longer fails in the same way is taken back. */
+/* tests/harness/child.c - work in processes of their own: what crashes there is a judgement here. And by that, programs
+ * made small: a test tries one thing after another, and what no longer fails in the same way is taken back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -49,7 +49,12 @@ static bool lower(Subject *s) {
   LoopProgram *l = loop_from_task(t, s->target);
   if (!loop_check(l, &why)) return say(&s->v, "loop_check", why.s);
   if (s->seed % 8 == 1 && !text_holds(s, l)) return false;
-  emit_c(&s->c, l, &(EmitOptions){.prefix = s->prefix, .source = "random.ein", .version = "0", .hash = s->seed, .worth_threads = s->seed % 3 ? 0 : 1000});
+  emit_c(&s->c, l,
+      &(EmitOptions){.prefix = s->prefix,
+          .source = "random.ein",
+          .version = "0",
+          .hash = s->seed,
+          .worth_threads = s->seed % 3 ? 0 : 1000});
   return true;
 }
 

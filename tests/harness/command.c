@@ -5,7 +5,8 @@
  *   ... --no-shrink               prints failing programs as they are
  *   ... --shrink-for S            makes them small for so many seconds at most
  *   ... --text                    prints the program of a seed
- *   ... --turns K                 where EIN_TURN is a number, only one of K parts of them: the part that this number says
+ *   ... --turns K                 where EIN_TURN is a number, only one of K parts of them: the part that this number
+ * says
  *
  * and where programs are judged by their C:
  *
@@ -14,8 +15,8 @@
  *   ... --batch K                 so many programs to a C file at most
  *   ... --c                       prints the C of a seed
  *
- * For code with AddressSanitizer, either the command is built with it, or LD_PRELOAD names the compiler's libasan. Work is done
- * in children, so that a crash is a failure like others: it is shrunk and printed with its seed. */
+ * For code with AddressSanitizer, either the command is built with it, or LD_PRELOAD names the compiler's libasan. Work
+ * is done in children, so that a crash is a failure like others: it is shrunk and printed with its seed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +37,12 @@ bool number_read(const char *s, uint64_t *out) {
 
 /* So many words are an option: 0, 1 or 2. */
 static int option(Work *w, const char *word, const char *value) {
-  const struct { const char *word; bool *flag; uint64_t *number; const char **text; } all[] = {
-    {"--seed", NULL, &w->seed, NULL},        {"--count", NULL, &w->count, NULL},      {"--keep-going", &w->keep_going, NULL, NULL},
-    {"--no-shrink", &w->no_shrink, NULL, NULL}, {"--text", &w->text, NULL, NULL},     {"--shrink-for", NULL, &w->shrink_for, NULL},
-    {"--turns", NULL, &w->turns, NULL},      {"--c", &w->c, NULL, NULL},
-    {"--runtime", NULL, NULL, &w->runtime},  {"--cc", NULL, NULL, &w->cc},            {"--flags", NULL, NULL, &w->flags},
-    {"--batch", NULL, &w->batch, NULL}};
+  const struct { const char *word; bool *flag; uint64_t *number; const char **text;
+  } all[] = {{"--seed", NULL, &w->seed, NULL}, {"--count", NULL, &w->count, NULL},
+      {"--keep-going", &w->keep_going, NULL, NULL}, {"--no-shrink", &w->no_shrink, NULL, NULL},
+      {"--text", &w->text, NULL, NULL}, {"--shrink-for", NULL, &w->shrink_for, NULL},
+      {"--turns", NULL, &w->turns, NULL}, {"--c", &w->c, NULL, NULL}, {"--runtime", NULL, NULL, &w->runtime},
+      {"--cc", NULL, NULL, &w->cc}, {"--flags", NULL, NULL, &w->flags}, {"--batch", NULL, &w->batch, NULL}};
   size_t common = w->test->graph ? COUNT(all) : 7;
   for (size_t k = 0; k < common; k++) {
     if (strcmp(word, all[k].word) != 0) continue;
@@ -72,13 +73,15 @@ static bool turn_take(Work *w) {
   from = w->count * turn / w->turns;
   w->count = w->count * (turn + 1) / w->turns - from;
   w->seed += from;
-  printf("EIN_TURN=%s: part %llu of %llu, which is --seed %llu --count %llu\n", said, (unsigned long long)turn + 1, (unsigned long long)w->turns,
-         (unsigned long long)w->seed, (unsigned long long)w->count);
+  printf("EIN_TURN=%s: part %llu of %llu, which is --seed %llu --count %llu\n", said, (unsigned long long)turn + 1,
+      (unsigned long long)w->turns, (unsigned long long)w->seed, (unsigned long long)w->count);
   return true;
 }
 
 static int usage(const Test *t) {
-  fprintf(stderr, "usage: %s --seed S --count N [--turns K] [--keep-going] [--no-shrink] [--shrink-for SECONDS] [--text]%s\n", t->name, t->usage);
+  fprintf(stderr,
+      "usage: %s --seed S --count N [--turns K] [--keep-going] [--no-shrink] [--shrink-for SECONDS] [--text]%s\n",
+      t->name, t->usage);
   if (t->graph) fprintf(stderr, "  --runtime DIR [--cc CC] [--flags FLAGS] [--batch K] [--c]\n");
   return 2;
 }
@@ -114,7 +117,8 @@ static void report(Work *w) {
   Arena *a = arena_new();
   Judgement v = w->v;
   void *program = w->test->make(w, a, w->at);
-  printf("seed %llu: %s (%s)\n%s\n%s", (unsigned long long)w->at, v.what, w->doing, v.detail, text_of(w, a, program, w->at));
+  printf("seed %llu: %s (%s)\n%s\n%s", (unsigned long long)w->at, v.what, w->doing, v.detail,
+      text_of(w, a, program, w->at));
   if (!w->no_shrink && w->test->shrink && strcmp(v.what, "rejected") != 0) {
     shrink(w, program, w->at, &v);
     printf("--- smaller: %s\n%s\n%s", v.what, v.detail, text_of(w, a, program, w->at));
@@ -204,8 +208,17 @@ static const char *folder_make(Arena *a, const char *name) {
 
 int command(const Test *t, void *own, int argc, char **argv) {
   Work *w = shared_new(sizeof *w);
-  *w = (Work){.test = t, .own = own, .n_word = argc, .word = argv, .seed = 1, .count = t->count, .batch = t->batch, .turns = 1, .shrink_for = 120,
-              .cc = "cc", .flags = "-O1"};
+  *w = (Work){.test = t,
+      .own = own,
+      .n_word = argc,
+      .word = argv,
+      .seed = 1,
+      .count = t->count,
+      .batch = t->batch,
+      .turns = 1,
+      .shrink_for = 120,
+      .cc = "cc",
+      .flags = "-O1"};
   if (!words_read(w)) return usage(t);
   if (w->text || w->c) return print_one(w);
   if (!turn_take(w)) return 2;

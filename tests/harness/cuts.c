@@ -14,7 +14,8 @@ static int8_t axis_chance(Rng *r, uint32_t n, const int64_t *most, uint32_t *cou
 static void axes_chance(Arena *a, Rng *r, const Mesh *m, uint32_t n, const int64_t *most, int8_t *on) {
   uint32_t *count = NEW_ARRAY(a, uint32_t, n + 1);
   for (uint32_t k = 0; k < n; k++) count[k] = 1;
-  for (uint32_t k = 0; k < MESH_AXES; k++) on[k] = k < m->n ? axis_chance(r, n, most, count, m->size[k]) : (int8_t)PLACE_ALL;
+  for (uint32_t k = 0; k < MESH_AXES; k++)
+    on[k] = k < m->n ? axis_chance(r, n, most, count, m->size[k]) : (int8_t)PLACE_ALL;
 }
 
 static Mesh mesh_chance(Rng *r, int64_t sites) {
@@ -30,8 +31,11 @@ static Mesh mesh_chance(Rng *r, int64_t sites) {
 Placing *placing_chance(Arena *a, const PlaceGraph *g, int64_t sites, Rng *r) {
   uint32_t n = g->part->vertices.len, tensors = g->tensors.len;
   Placing *x = NEW(a, Placing);
-  *x = (Placing){.mesh = mesh_chance(r, sites), .label = NEW_ARRAY(a, int8_t *, n + 1), .home = NEW_ARRAY(a, Placement, tensors + 1)};
-  for (uint32_t i = 0; i < tensors; i++) axes_chance(a, r, &x->mesh, g->tensors.at[i].n, g->tensors.at[i].most, x->home[i].on);
+  *x = (Placing){.mesh = mesh_chance(r, sites),
+      .label = NEW_ARRAY(a, int8_t *, n + 1),
+      .home = NEW_ARRAY(a, Placement, tensors + 1)};
+  for (uint32_t i = 0; i < tensors; i++)
+    axes_chance(a, r, &x->mesh, g->tensors.at[i].n, g->tensors.at[i].most, x->home[i].on);
   for (uint32_t i = 0; i < n; i++) {
     x->label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
     axes_chance(a, r, &x->mesh, g->part->vertices.at[i].n_label, g->part->vertices.at[i].most, x->label[i]);
@@ -49,11 +53,13 @@ const uint32_t *const *counts_chance(Arena *a, const PartGraph *g, int64_t calls
 }
 
 EvalArray eval_array_of(const AlgArray *x) {
-  return (EvalArray){.dtype = x->dtype, .rank = x->rank, .shape = x->shape, .count = x->count, .data = x->data, .has = x->has};
+  return (EvalArray){
+      .dtype = x->dtype, .rank = x->rank, .shape = x->shape, .count = x->count, .data = x->data, .has = x->has};
 }
 
 AlgArray alg_array_of(const EvalArray *x) {
-  return (AlgArray){.dtype = x->dtype, .rank = x->rank, .shape = x->shape, .count = x->count, .data = x->data, .has = x->has};
+  return (AlgArray){
+      .dtype = x->dtype, .rank = x->rank, .shape = x->shape, .count = x->count, .data = x->data, .has = x->has};
 }
 
 /* The graph says it. */

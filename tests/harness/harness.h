@@ -1,5 +1,5 @@
-/* tests/harness/harness.h - what the commands that try random programs share. A command (tests/random, tests/kernel) makes programs
- * and knows what is asked of them; that is its table, a `Test`. All else is here.
+/* tests/harness/harness.h - what the commands that try random programs share. A command (tests/random, tests/kernel)
+ * makes programs and knows what is asked of them; that is its table, a `Test`. All else is here.
  *
  *   command.c  the command: words, stretches of programs in children, what is said of a failure
  *   child.c    work in a process of its own, so that a crash is a failure like others; a failing program made small
@@ -11,8 +11,8 @@
  *   chance.c   random numbers
  *   cuts.c     plans at random (cuts.h)
  *
- * A seed makes one program, and all that is done with it. Another one where another compiler built the command, as the generators
- * draw among the arguments of a call. */
+ * A seed makes one program, and all that is done with it. Another one where another compiler built the command, as the
+ * generators draw among the arguments of a call. */
 #ifndef HARNESS_H
 #define HARNESS_H
 
@@ -98,13 +98,19 @@ EinGraph *front_read(Front *f, Program *p, Arena *a, const char *name, const cha
 void subject_start(Subject *s, Work *w, Arena *a, void *program, uint64_t seed);
 bool subject_read(Subject *s, const char *text);
 bool subject_rejected(Subject *s);  /* false, and v is what the front said */
-bool subject_make(Subject *s, Work *w, Arena *a, void *program, uint64_t seed); /* down to C; false: v says what is wrong */
+bool subject_make(
+    Subject *s, Work *w, Arena *a, void *program, uint64_t seed); /* down to C; false: v says what is wrong */
 /* One C file and one shared object, which stays open. NULL: why says what the compiler said. */
 void *library_make(Subject *const *s, uint32_t n, Buf *why);
 const ein_model *library_model(void *library, const Subject *s);
 
 /* ---- arrays: views.c ------------------------------------------------------------------------------ */
-typedef struct Pages { char *base; size_t all; char *at; size_t bytes; } Pages; /* `bytes` at `at`, at an end of what can be touched */
+typedef struct Pages {
+  char *base;
+  size_t all;
+  char *at;
+  size_t bytes;
+} Pages; /* `bytes` at `at`, at an end of what can be touched */
 void pages_make(Pages *p, size_t bytes, size_t alignment, bool low);
 bool pages_kept(const Pages *p);    /* what lies beside is as it was */
 void pages_drop(Pages *p);
@@ -175,7 +181,8 @@ struct Test {
   int64_t (*integer)(Judge *j, const void *of, DType t);
   double (*real)(Judge *j, const void *of);
   bool (*answer)(Judge *j);  /* what eval says: status, error, want */
-  double (*allowed)(Judge *j, int output, const EvalArray *want); /* how far a float may be off; below 0: all is right */
+  double (*allowed)(
+      Judge *j, int output, const EvalArray *want); /* how far a float may be off; below 0: all is right */
   const EvalArray *(*other)(Judge *j, int output); /* of floats that are not finite: what is right too; may be NULL */
   bool (*after)(Judge *j, int context, View *in, View *out); /* a run; may be NULL */
   bool both;                 /* each context has dense views and odd ones; else the first alone has */

@@ -1,5 +1,6 @@
-/* tests/harness/judge.c - one program: graph_eval says what a trial gives; one thread, two, and calls backwards by three of the
- * caller's must give it for dense views and for odd ones, bit by bit the same whatever the threads, and touch nothing else. */
+/* tests/harness/judge.c - one program: graph_eval says what a trial gives; one thread, two, and calls backwards by
+ * three of the caller's must give it for dense views and for odd ones, bit by bit the same whatever the threads, and
+ * touch nothing else. */
 #include <math.h>
 #include <string.h>
 
@@ -40,8 +41,8 @@ static void backwards(void *user, int threads, ein_task *task, void *env, int64_
 
 static bool contexts_make(Judge *j) {
   ein_config c[CONTEXTS] = {{.size = sizeof *c, .threads = 1},
-                            {.size = sizeof *c, .threads = 2, .alloc = memory_get, .release = memory_drop, .user = &j->memory},
-                            {.size = sizeof *c, .threads = 3, .parallel = backwards}};
+      {.size = sizeof *c, .threads = 2, .alloc = memory_get, .release = memory_drop, .user = &j->memory},
+      {.size = sizeof *c, .threads = 3, .parallel = backwards}};
   for (int k = 0; k < CONTEXTS; k++)
     if (j->m->create(&c[k], &j->ctx[k]) != EIN_OK) return say(&j->s->v, "create fails", "");
   return true;
@@ -107,7 +108,8 @@ EvalStatus trial_eval(Judge *j, const EinGraph *g, Eval *e) {
   EvalInput *input = NEW_ARRAY(a, EvalInput, j->m->n_inputs + 1);
   *e = (Eval){.arena = a, .graph = g, .dim = dim, .input = input, .max_bytes = test->eval_bytes, .ctx = &polls};
   e->keep_going = polls.most ? some_time : NULL;
-  for (int k = 0; k < j->m->n_dims; k++) dim[e->n_dim++] = (EvalDim){str_from(j->s->f.strings, j->m->dim[k]), t->dim[k]};
+  for (int k = 0; k < j->m->n_dims; k++)
+    dim[e->n_dim++] = (EvalDim){str_from(j->s->f.strings, j->m->dim[k]), t->dim[k]};
   for (int i = 0; i < j->m->n_inputs; i++)
     if (!t->left_out[i]) input[e->n_input++] = (EvalInput){str_from(j->s->f.strings, j->m->input[i].name), t->input[i]};
   t->error = "";
@@ -163,7 +165,8 @@ static bool also_right(Judge *j, int at, const EvalArray *x, const EvalArray *y,
 static bool answer_right(Judge *j, const char *where, int at, const EvalArray *x, const EvalArray *y) {
   const char *name = j->m->output[at].name;
   if (strcmp(name, j->s->g->outputs.at[at].name->s) != 0) return say(&j->s->v, "outputs in another order", name);
-  if (x->dtype != y->dtype || x->rank != y->rank || x->count != y->count) return say(&j->s->v, "an output of another type", name);
+  if (x->dtype != y->dtype || x->rank != y->rank || x->count != y->count)
+    return say(&j->s->v, "an output of another type", name);
   for (uint32_t d = 0; d < x->rank; d++)
     if (x->shape[d] != y->shape[d]) return say(&j->s->v, "an output of another shape", name);
   double most = j->s->w->test->allowed(j, at, x);
@@ -180,7 +183,8 @@ static bool outputs_right(Judge *j, const char *where, bool dense, const View *o
   EvalArray *got = NEW_ARRAY(a, EvalArray, j->m->n_outputs + 1);
   for (int k = 0; k < j->m->n_outputs; k++) {
     const char *name = j->m->output[k].name;
-    if (!view_kept(&out[k], a)) return say(&j->s->v, "something is written beside the elements", arena_printf(a, "%s: %s", where, name));
+    if (!view_kept(&out[k], a))
+      return say(&j->s->v, "something is written beside the elements", arena_printf(a, "%s: %s", where, name));
     got[k] = view_get(&out[k], a);
     if (!answer_right(j, where, k, &j->t->want[k], &got[k])) return false;
     size_t bytes = (size_t)got[k].count * (size_t)dtype_size(got[k].dtype);
@@ -206,7 +210,7 @@ static bool expected(EvalStatus e, ein_status s) {
 static bool other_end(Judge *j, const char *where, int c, ein_status st) {
   Arena *a = j->s->arena;
   return say(&j->s->v, arena_printf(a, "eval ends with %d, C with %d", (int)j->t->status, (int)st),
-             arena_printf(a, "%s: eval: %s; C: %s", where, j->t->status ? j->t->error : "well", j->m->last_error(j->ctx[c])));
+      arena_printf(a, "%s: eval: %s; C: %s", where, j->t->status ? j->t->error : "well", j->m->last_error(j->ctx[c])));
 }
 
 static bool run(Judge *j, int c, bool dense, View *in, View *out) {
@@ -283,7 +287,8 @@ bool trial(Judge *j, Trial *t) {
 bool subject_judge(Subject *s, const ein_model *m, Count *n) {
   Judge j = {.s = s, .m = m, .n = n, .rng = {s->seed * 31 + 7}};
   if (!m) return say(&s->v, "there is no model", "");
-  if (m->n_dims > DIMS_MOST || (uint32_t)m->n_outputs != s->g->outputs.len) return say(&s->v, "another number of outputs", "");
+  if (m->n_dims > DIMS_MOST || (uint32_t)m->n_outputs != s->g->outputs.len)
+    return say(&s->v, "another number of outputs", "");
   j.memory.rng = j.rng;
   bool ok = contexts_make(&j) && s->w->test->trials(&j);
   for (int c = 0; c < CONTEXTS; c++)

@@ -25,8 +25,8 @@ static void words_cut(Words *w, Arena *a, const char *text) {
 
 /* As `ein build` compiles; threads are the runtime's own pool, unless the flags ask for OpenMP. */
 static Words words_of(Arena *a, const Work *w, const char *source, const char *object) {
-  const char *const more[] = {"-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-w", "-fPIC", "-shared", "-pthread",
-                              "-I", w->runtime, "-o", object, source, "-lm"};
+  const char *const more[] = {"-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-w", "-fPIC", "-shared",
+      "-pthread", "-I", w->runtime, "-o", object, source, "-lm"};
   Words all = {0};
   words_cut(&all, a, w->cc);
   words_cut(&all, a, w->flags);
@@ -64,9 +64,10 @@ static bool compile(Arena *a, const Work *w, const char *source, const char *obj
 
 /* The runtime comes in with the first program, and is not looked at again. Small kernels too go to all threads. */
 static bool source_write(Subject *const *s, uint32_t n, const char *path) {
-  static const char head[] = "#define EIN_STATIC\n#include \"ein_run.h\"\n"
-                             "#define ein_parallel(ctx, task, n, work) (ein_parallel)(ctx, task, n, 1e9 + (double)(work))\n"
-                             "#define ein_parallel_streams(ctx, task, n, work) (ein_parallel_streams)(ctx, task, n, 1e9 + (double)(work))\n";
+  static const char head[] =
+      "#define EIN_STATIC\n#include \"ein_run.h\"\n"
+      "#define ein_parallel(ctx, task, n, work) (ein_parallel)(ctx, task, n, 1e9 + (double)(work))\n"
+      "#define ein_parallel_streams(ctx, task, n, work) (ein_parallel_streams)(ctx, task, n, 1e9 + (double)(work))\n";
   FILE *f = fopen(path, "w");
   if (!f) return false;
   bool ok = fputs(head, f) >= 0;

@@ -1,5 +1,5 @@
-/* tests/harness/views.c - arrays as a caller may have them, any order of axes, some backwards, with gaps; and memory between
- * two pages that nobody may touch, so that what reads or writes past an end is stopped, whoever compiled it. */
+/* tests/harness/views.c - arrays as a caller may have them, any order of axes, some backwards, with gaps; and memory
+ * between two pages that nobody may touch, so that what reads or writes past an end is stopped, whoever compiled it. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 enum { FILL = 0xA5 };
 
-/* To AddressSanitizer, where it is there, what lies beside is forbidden too: the nearest such page may be some way off. */
+/* To AddressSanitizer, where it is there, what lies beside is forbidden too: the nearest such page may be some way off.
+ */
 static void beside(const Pages *p, const char *how) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char *low = p->base + page, *high = p->at + p->bytes;
@@ -106,8 +107,13 @@ void view_make(View *v, DType t, uint32_t rank, const int64_t *shape, bool dense
   v->first = v->count ? (size_t)(-low * size) : 0;
   pages_make(&v->memory, v->count ? (size_t)((high - low + 1) * size) : 0, (size_t)size, chance(r, 30));
   size_t offset = chance(r, 50) ? v->first : 0;
-  v->t = (ein_tensor){.data = v->memory.at + (v->first - offset), .device_type = 1, .ndim = (int32_t)rank, .dtype = ein_of_dtype[t],
-                      .shape = v->shape, .strides = dense && chance(r, 50) ? NULL : v->stride, .byte_offset = offset};
+  v->t = (ein_tensor){.data = v->memory.at + (v->first - offset),
+      .device_type = 1,
+      .ndim = (int32_t)rank,
+      .dtype = ein_of_dtype[t],
+      .shape = v->shape,
+      .strides = dense && chance(r, 50) ? NULL : v->stride,
+      .byte_offset = offset};
 }
 
 /* ---- element by element, in row-major order -------------------------------------------------------------- */
@@ -129,7 +135,8 @@ static void walker_next(Walker *w) {
 void view_put(View *v, const EvalArray *x) {
   size_t size = (size_t)dtype_size(v->dtype);
   Walker w = walker(v);
-  for (int64_t k = 0; k < v->count; k++, walker_next(&w)) memcpy(w.element, (const char *)x->data + (size_t)k * size, size);
+  for (int64_t k = 0; k < v->count; k++, walker_next(&w))
+    memcpy(w.element, (const char *)x->data + (size_t)k * size, size);
 }
 
 EvalArray view_get(const View *v, Arena *a) {

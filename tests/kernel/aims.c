@@ -1,5 +1,6 @@
-/* tests/kernel/aims.c - what a program is aimed at: contractions of two sides (schedule/cpu/panels/panels.c), reductions of any kind
- * (schedule/cpu/sums/tile.c, _dot.c, _reduce.c, _lanes.c), long ones of either kind (task/passes/split.c); and chains of them. */
+/* tests/kernel/aims.c - what a program is aimed at: contractions of two sides (schedule/cpu/panels/panels.c),
+ * reductions of any kind (schedule/cpu/sums/tile.c, _dot.c, _reduce.c, _lanes.c), long ones of either kind
+ * (task/passes/split.c); and chains of them. */
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +39,8 @@ static void labels_make(Contraction *t, bool large) {
   labs_make(c, t->n_common, t->common, false);
   labs_make(c, t->n_red, t->red, large);
   if (chance(&c->rng, 18)) t->red[below(&c->rng, t->n_red)]->size = size_deep(c);
-  if (chance(&c->rng, 8)) t->lanes[0]->size = t->rows[0]->size; /* of one size: labels may be told apart by place alone */
+  if (chance(&c->rng, 8))
+    t->lanes[0]->size = t->rows[0]->size; /* of one size: labels may be told apart by place alone */
   for (uint32_t k = 0; k < t->n_common; k++) t->out[n++] = t->common[k];
   for (uint32_t k = 0; k < t->n_rows; k++) t->out[n++] = t->rows[k];
   for (uint32_t k = 0; k < t->n_lanes; k++) t->out[n++] = t->lanes[k];
@@ -100,7 +102,9 @@ static Term *combine(Contraction *t, Term *a, Term *b) {
     case 3: case 4: return distance(c, a, b);
     case 5: return term_op(c, OP_MIN, a, b);
     case 6: return term_op(c, OP_MAX, a, b);
-    case 7: return a->exact && b->exact ? term_op(c, compare[below(&c->rng, COUNT(compare))], a, b) : term_op(c, OP_MUL, a, b);
+    case 7:
+      return a->exact && b->exact ? term_op(c, compare[below(&c->rng, COUNT(compare))], a, b)
+                                  : term_op(c, OP_MUL, a, b);
     case 8: return term_if(c, condition(c, t->n_out, t->out), term_op(c, OP_MUL, a, b), term_int(c, 0));
     case 9: return term_op(c, OP_MUL, term_op(c, OP_MUL, a, b), operand_some(c, a->t, t->n_red, t->red, 70));
     case 10: return term_op(c, OP_ADD, term_op(c, OP_MUL, a, b), operand_some(c, a->t, t->n_out, t->out, 50));
@@ -151,7 +155,8 @@ static Term *contraction(Contraction *t) {
   uint32_t lacks = chance(&c->rng, 15) ? 30 : 0;
   bool odd = t->odd;
   if (odd) tb = ta = dtype_is_float(ta) ? ta : DT_F32;
-  Values va = odd ? values_odd(c, ta) : values_for(c), vb = odd && chance(&c->rng, 60) ? values_odd(c, tb) : values_for(c);
+  Values va = odd ? values_odd(c, ta) : values_for(c),
+         vb = odd && chance(&c->rng, 60) ? values_odd(c, tb) : values_for(c);
   Term *a = odd ? odd_side(t, ta, va, t->n_rows, t->rows) : side(t, ta, va, t->n_rows, t->rows, lacks);
   Term *b = odd ? odd_side(t, tb, vb, t->n_lanes, t->lanes) : side(t, tb, vb, t->n_lanes, t->lanes, lacks);
   if (chance(&c->rng, 50)) {
@@ -184,12 +189,16 @@ static void aim_contract(Case *c) {
   if (more) transposed(c, y, t.n_out, t.out);
 }
 
-static Lab *lab_of(Case *c, const int64_t *size, size_t n) { return lab_new(c, size_new(c, size[below(&c->rng, (uint32_t)n)])); }
+static Lab *lab_of(Case *c, const int64_t *size, size_t n) {
+  return lab_new(c, size_new(c, size[below(&c->rng, (uint32_t)n)]));
+}
 
 /* So long a sum for so few rows and lanes that it goes in parts (compiler/task/passes/sides.c). */
 static void aim_parts(Case *c) {
-  static const int64_t few[] = {17, 20, 24, 33, 64, 65}, lanes[] = {32, 33, 40, 64, 67}, deep[] = {4096, 4099, 5000, 5120, 6001};
-  Contraction t = {.c = c, .rounded = chance(&c->rng, 10), .plain = chance(&c->rng, 80), .odd = chance(&c->rng, 10), .n_red = 1};
+  static const int64_t few[] = {17, 20, 24, 33, 64, 65}, lanes[] = {32, 33, 40, 64, 67},
+                       deep[] = {4096, 4099, 5000, 5120, 6001};
+  Contraction t = {
+      .c = c, .rounded = chance(&c->rng, 10), .plain = chance(&c->rng, 80), .odd = chance(&c->rng, 10), .n_red = 1};
   t.rows[t.n_rows++] = lab_of(c, few, COUNT(few));
   t.lanes[t.n_lanes++] = lab_of(c, lanes, COUNT(lanes));
   t.red[0] = lab_of(c, deep, COUNT(deep));
@@ -202,17 +211,20 @@ static void aim_parts(Case *c) {
   labs_mix(c, t.n_red, t.red);
   if (chance(&c->rng, 30)) labs_mix(c, t.n_out, t.out);
   Term *value = contraction(&t);
-  equation_add(c, t.n_out, t.out, !has_odd(value) && chance(&c->rng, 40) ? epilogue(c, value, t.n_out, t.out) : value, true);
+  equation_add(
+      c, t.n_out, t.out, !has_odd(value) && chance(&c->rng, 40) ? epilogue(c, value, t.n_out, t.out) : value, true);
 }
 
 /* What the lanes' side reads steps to the next element along another label than the result. */
 static void aim_crossed(Case *c) {
-  static const int64_t lanes[] = {16, 17, 24, 33, 52, 67}, other[] = {7, 8, 11, 16, 17, 20, 28, 40, 53, 67, 100}, few[] = {16, 17, 20, 24};
+  static const int64_t lanes[] = {16, 17, 24, 33, 52, 67}, other[] = {7, 8, 11, 16, 17, 20, 28, 40, 53, 67, 100},
+                       few[] = {16, 17, 20, 24};
   Contraction t = {.c = c, .plain = true, .rounded = chance(&c->rng, 10), .n_rows = 1, .n_lanes = 2, .n_red = 1};
   Lab *lab[LABELS_MOST];
   uint32_t n = 0;
   c->points = fmax(c->points, 600000);
-  t.lanes[0] = lab_of(c, lanes, COUNT(lanes)), t.lanes[1] = lab_of(c, other, COUNT(other)), t.rows[0] = lab_of(c, few, COUNT(few));
+  t.lanes[0] = lab_of(c, lanes, COUNT(lanes)), t.lanes[1] = lab_of(c, other, COUNT(other)),
+  t.rows[0] = lab_of(c, few, COUNT(few));
   t.red[0] = lab_of(c, chance(&c->rng, 15) ? lanes : few, COUNT(few));
   if (chance(&c->rng, 30)) t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
   if (chance(&c->rng, 25)) t.red[t.n_red++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
@@ -232,7 +244,8 @@ static void aim_crossed(Case *c) {
   Tensor *x = input_new(c, dtype_any(c), values_for(c));
   for (uint32_t k = 0; k < n; k++) x->axis[k] = axis_of(lab[k]->size);
   x->rank = n;
-  Term *a = tensor_at(c, x, lab), *b = side(&t, chance(&c->rng, 80) ? x->dtype : dtype_any(c), values_for(c), 1, t.rows, 0);
+  Term *a = tensor_at(c, x, lab),
+       *b = side(&t, chance(&c->rng, 80) ? x->dtype : dtype_any(c), values_for(c), 1, t.rows, 0);
   if (chance(&c->rng, 30)) a = computed(c, a, n, lab, t.rounded);
   Term *body = combine(&t, a, b), *where = chance(&c->rng, 10) ? predicate(c, t.n_out, t.out, t.n_red, t.red) : NULL;
   const char *name = reducer_for(c, &body, t.n_red, t.red);
@@ -242,7 +255,8 @@ static void aim_crossed(Case *c) {
 
 /* A result whose last two axes are whole lines together, of one side or of both: it goes past the cache (kernels.c). */
 static void aim_lines(Case *c) {
-  static const int64_t inner[] = {16, 20, 20, 24, 32, 40, 64}, next[] = {4, 8, 12, 16}, rows[] = {16, 17, 20, 24, 30}, deep[] = {16, 17, 20, 33};
+  static const int64_t inner[] = {16, 20, 20, 24, 32, 40, 64}, next[] = {4, 8, 12, 16}, rows[] = {16, 17, 20, 24, 30},
+                       deep[] = {16, 17, 20, 33};
   static const DType types[] = {DT_F32, DT_F32, DT_F32, DT_F64, DT_I32, DT_I64};
   Contraction t = {.c = c, .plain = chance(&c->rng, 80), .n_rows = 1, .n_lanes = 1, .n_red = 1};
   bool was = c->opens, joint = chance(&c->rng, 60);
@@ -255,7 +269,8 @@ static void aim_lines(Case *c) {
   else t.lanes[t.n_lanes++] = b;
   c->opens = was && chance(&c->rng, 30);
   if (chance(&c->rng, 60)) t.rows[t.n_rows++] = lab_new(c, size_new(c, 1 + below(&c->rng, joint ? 3 : 12)));
-  if (chance(&c->rng, joint ? 20 : 60)) t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, joint ? 3 : 20)));
+  if (chance(&c->rng, joint ? 20 : 60))
+    t.lanes[t.n_lanes++] = lab_new(c, size_new(c, 1 + below(&c->rng, joint ? 3 : 20)));
   if (chance(&c->rng, 20)) t.common[t.n_common++] = lab_new(c, size_new(c, 1 + below(&c->rng, 3)));
   for (uint32_t k = 0; k < t.n_common; k++) t.out[t.n_out++] = t.common[k];
   for (uint32_t k = 0; k < t.n_rows; k++)
@@ -265,21 +280,24 @@ static void aim_lines(Case *c) {
   labs_mix(c, t.n_out, t.out);
   t.out[t.n_out++] = b, t.out[t.n_out++] = t.lanes[0];
   DType type = types[below(&c->rng, COUNT(types))];
-  Term *x = side(&t, type, values_for(c), t.n_rows, t.rows, 0), *y = side(&t, type, values_for(c), t.n_lanes, t.lanes, 0);
+  Term *x = side(&t, type, values_for(c), t.n_rows, t.rows, 0),
+       *y = side(&t, type, values_for(c), t.n_lanes, t.lanes, 0);
   bool product = joint && chance(&c->rng, 70);
   Term *body = product ? term_op(c, OP_MUL, x, y) : combine(&t, x, y);
   const char *name = product ? "sum" : reducer_for(c, &body, t.n_red, t.red);
   equation_add(c, t.n_out, t.out, term_reduce(c, name, t.n_red, t.red, NULL, body), true);
 }
 
-/* Squares along a label that the result does not end with, so large that parts of those behind it, and behind the lanes in the result,
- * are in a block. It goes past the cache (kernels.c). */
+/* Squares along a label that the result does not end with, so large that parts of those behind it, and behind the lanes
+ * in the result, are in a block. It goes past the cache (kernels.c). */
 static void aim_runs(Case *c) {
-  static const int64_t lanes[] = {12, 20, 24, 28, 32}, turned[] = {20, 24, 28}, behind[] = {15, 16, 18, 20}, rows[] = {16, 17, 24}, deep[] = {16, 20};
+  static const int64_t lanes[] = {12, 20, 24, 28, 32}, turned[] = {20, 24, 28}, behind[] = {15, 16, 18, 20},
+                       rows[] = {16, 17, 24}, deep[] = {16, 20};
   Contraction t = {.c = c, .plain = chance(&c->rng, 80), .n_rows = 1, .n_red = 1};
   bool both = chance(&c->rng, 30);
   c->opens = false;
-  Lab *a = lab_of(c, lanes, COUNT(lanes)), *last = lab_of(c, turned, COUNT(turned)), *b = lab_of(c, behind, COUNT(behind));
+  Lab *a = lab_of(c, lanes, COUNT(lanes)), *last = lab_of(c, turned, COUNT(turned)),
+      *b = lab_of(c, behind, COUNT(behind));
   Lab *d = lab_new(c, size_new(c, both ? 10 : 1)), *lab[5] = {a, NULL, b, d, last};
   t.rows[0] = lab_of(c, rows, COUNT(rows)), t.red[0] = lab[1] = lab_of(c, deep, COUNT(deep));
   labs_mix(c, both ? 3 : 4, lab);
@@ -311,7 +329,8 @@ static void aim_chain(Case *c) {
   Lab *all[LABELS_MOST + 1];
   memcpy(all, lab, sizeof lab);
   all[n] = red[0];
-  while (labs_room(n + 1, all) > c->points && wide->size->value > 1) wide->size->value /= 2, wide->size->other = wide->size->value;
+  while (labs_room(n + 1, all) > c->points && wide->size->value > 1)
+    wide->size->value /= 2, wide->size->other = wide->size->value;
   labs_mix(c, n, lab);
   Lab *between[COUNT(t.out)];
   memcpy(between, t.out, sizeof t.out);
@@ -325,7 +344,12 @@ static void aim_chain(Case *c) {
 
 /* ---- reductions of any kind ---------------------------------------------------------------------------------- */
 
-typedef struct Reduction { Case *c; uint32_t n_out, n_red; Lab *out[5], *red[3], *all[8]; bool rounded, plain; } Reduction;
+typedef struct Reduction {
+  Case *c;
+  uint32_t n_out, n_red;
+  Lab *out[5], *red[3], *all[8];
+  bool rounded, plain;
+} Reduction;
 
 static void reduction_labels(Reduction *t) {
   Case *c = t->c;
@@ -361,7 +385,8 @@ static Term *reduced_body(Reduction *t) {
   Values v = odd && dtype_is_float(type) ? ODD : values_for(c);
   uint32_t more = odd ? 0 : some(c, 0, 2);
   Term *body = reduced_operand(t, type, v, more ? 65 : 90);
-  for (; more-- > 0;) body = combine(&how, body, reduced_operand(t, chance(&c->rng, 70) ? type : dtype_any(c), values_for(c), 65));
+  for (; more-- > 0;)
+    body = combine(&how, body, reduced_operand(t, chance(&c->rng, 70) ? type : dtype_any(c), values_for(c), 65));
   return body;
 }
 
@@ -422,12 +447,23 @@ static void aim_long(Case *c) {
 
 /* ---- all of them -------------------------------------------------------------------------------------------- */
 
-static const struct { uint32_t weight; const char *name; void (*make)(Case *c); } aims[] = {
-  {16, "contract", aim_contract}, {13, "reduce", aim_reduce},  {5, "chain", aim_chain}, {7, "convolution", aim_convolution},
-  {8, "scan", aim_scan},          {5, "scatter", aim_scatter}, {6, "map", aim_map},     {9, "rows", aim_rows},
-  {12, "blocks", aim_blocks},     {8, "masked", aim_masked},   {5, "long", aim_long},
-  {4, "crossed", aim_crossed},    {2, "parts", aim_parts},       {0, "lines", aim_lines},
-  {0, "runs", aim_runs},
+static const struct { uint32_t weight; const char *name; void (*make)(Case *c);
+} aims[] = {
+    {16, "contract", aim_contract},
+    {13, "reduce", aim_reduce},
+    {5, "chain", aim_chain},
+    {7, "convolution", aim_convolution},
+    {8, "scan", aim_scan},
+    {5, "scatter", aim_scatter},
+    {6, "map", aim_map},
+    {9, "rows", aim_rows},
+    {12, "blocks", aim_blocks},
+    {8, "masked", aim_masked},
+    {5, "long", aim_long},
+    {4, "crossed", aim_crossed},
+    {2, "parts", aim_parts},
+    {0, "lines", aim_lines},
+    {0, "runs", aim_runs},
 };
 
 static size_t aim_for(Case *c, const char *name) {

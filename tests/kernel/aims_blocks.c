@@ -1,12 +1,13 @@
-/* tests/kernel/aims_blocks.c - programs aimed at products that share rows (schedule/cpu/rows/block.c): the scores of rows and
- * columns, what is made of them along a row, products with what all rows share. And at packed contractions under
- * predicates, and whose value a condition asks for (schedule/cpu/panels/, schedule/where.c). */
+/* tests/kernel/aims_blocks.c - programs aimed at products that share rows (schedule/cpu/rows/block.c): the scores of
+ * rows and columns, what is made of them along a row, products with what all rows share. And at packed contractions
+ * under predicates, and whose value a condition asks for (schedule/cpu/panels/, schedule/where.c). */
 #include <math.h>
 #include <string.h>
 
 #include "kernels.h"
 
-static const int64_t tall[] = {16, 17, 31, 32, 33, 45, 63, 64, 65, 70, 96, 97, 127, 128, 129, 130, 161, 193, 255, 256, 257, 300};
+static const int64_t tall[] = {
+    16, 17, 31, 32, 33, 45, 63, 64, 65, 70, 96, 97, 127, 128, 129, 130, 161, 193, 255, 256, 257, 300};
 
 static Size *size_tall(Case *c) { return size_new(c, tall[below(&c->rng, COUNT(tall))]); }
 
@@ -21,7 +22,13 @@ static void mix_some(Case *c, uint32_t n, Lab **lab, uint32_t percent) {
 
 /* ---- masks ---------------------------------------------------------------------------------------------- */
 
-typedef struct Mask { uint32_t kind; int64_t width; Tensor *data; Lab *at[2]; uint32_t n; } Mask; /* of rows s and columns t */
+typedef struct Mask {
+  uint32_t kind;
+  int64_t width;
+  Tensor *data;
+  Lab *at[2];
+  uint32_t n;
+} Mask; /* of rows s and columns t */
 
 static Mask mask_new(Case *c, Lab *s, Lab *t) {
   Mask m = {.kind = below(&c->rng, 20), .width = below(&c->rng, 12)};
@@ -56,7 +63,8 @@ static Term *mask_term(Case *c, const Mask *m, Lab *row, Lab *column) {
     case 13: return compare(c, m->width % 2 ? OP_LE : OP_GE, quotient(c, t, m), quotient(c, s, m));
     case 14: return term_op(c, OP_OR, compare(c, OP_LE, t, s), compare(c, OP_LT, t, term_int(c, m->width * 5)));
     case 15: /* a window, and the first few */
-      return term_op(c, OP_OR, both(c, compare(c, OP_LE, t, s), compare(c, OP_GT, t, minus(c, s, w))), compare(c, OP_LT, t, term_int(c, 3)));
+      return term_op(c, OP_OR, both(c, compare(c, OP_LE, t, s), compare(c, OP_GT, t, minus(c, s, w))),
+          compare(c, OP_LT, t, term_int(c, 3)));
     default: return NULL;
   }
 }
@@ -82,9 +90,11 @@ static void fit(Case *c, Blocks *b, Lab *inner, double most) {
 
 static void blocks_labels(Blocks *b) {
   Case *c = b->c;
-  double most = fmax(c->points, 120000), each = chance(&c->rng, 70) ? most / 80 : most / 32; /* so that there are rows enough */
+  double most = fmax(c->points, 120000),
+         each = chance(&c->rng, 70) ? most / 80 : most / 32; /* so that there are rows enough */
   b->n_batch = below(&c->rng, 100) < 55 ? 0 : 1 + chance(&c->rng, 30);
-  for (uint32_t k = 0; k < b->n_batch; k++) b->rows[k] = b->points[k] = b->batch[k] = lab_new(c, size_new(c, 1 + below(&c->rng, 4)));
+  for (uint32_t k = 0; k < b->n_batch; k++)
+    b->rows[k] = b->points[k] = b->batch[k] = lab_new(c, size_new(c, 1 + below(&c->rng, 4)));
   b->s = lab_new(c, size_tall(c));
   b->t = lab_new(c, chance(&c->rng, 30) ? b->s->size : chance(&c->rng, 50) ? size_tall(c) : size_any(c));
   b->d = lab_new(c, size_any(c));
@@ -117,7 +127,11 @@ static Term *matrix(Blocks *b, DType t, uint32_t percent, Lab *x, Lab *y) {
 
 static Term *product(Case *c, Term *a, Term *b) {
   if (a->t == DT_BOOL && b->t == DT_BOOL) return term_op(c, chance(&c->rng, 60) ? OP_AND : OP_NE, a, b);
-  return term_op(c, chance(&c->rng, 85) ? OP_MUL : chance(&c->rng, 50) ? OP_ADD : OP_SUB, term_number(c, a), term_number(c, b));
+  return term_op(c,
+      chance(&c->rng, 85)       ? OP_MUL
+          : chance(&c->rng, 50) ? OP_ADD
+                                : OP_SUB,
+      term_number(c, a), term_number(c, b));
 }
 
 static const char *reducer(Case *c, Term **body, uint32_t n, Lab *const *lab) {
@@ -179,7 +193,9 @@ static Term *earlier(Blocks *b, Term *x) { return b->before ? tensor_at(b->c, b-
 static Term *step_exact(Blocks *b, Term *x) {
   Case *c = b->c;
   Term *mask = mask_of(b);
-  if (mask && chance(&c->rng, 20)) return term_if(c, mask, x, chance(&c->rng, 60) ? term_int(c, 0) : operand_some(c, x->t, b->n_points, b->points, 50));
+  if (mask && chance(&c->rng, 20))
+    return term_if(
+        c, mask, x, chance(&c->rng, 60) ? term_int(c, 0) : operand_some(c, x->t, b->n_points, b->points, 50));
   switch (below(&c->rng, 9)) {
     case 7: case 8: return b->before ? combined(c, x, earlier(b, x)) : x;
     case 0: case 1: return combined(c, x, along_row(b, x, chance(&c->rng, 50) ? "max" : NULL));
@@ -262,7 +278,8 @@ static void again(Blocks *b, Tensor *y, Lab *const *left) {
   Lab *all[5];
   memcpy(all, left, sizeof *left * n);
   all[n] = f;
-  while (labs_room(n + 1, all) > fmax(c->points, 120000) && f->size->value > 1) f->size->value /= 2, f->size->other = f->size->value;
+  while (labs_room(n + 1, all) > fmax(c->points, 120000) && f->size->value > 1)
+    f->size->value /= 2, f->size->other = f->size->value;
   Term *body = product(c, clipped(c, tensor_at(c, y, left)), operand(c, y->dtype, SMALL, 2, (Lab *[]){b->e, f}, true));
   const char *name = reducer(c, &body, 1, &b->e);
   mix_some(c, n, to, 20);
@@ -290,7 +307,11 @@ void aim_blocks(Case *c) {
 
 /* ---- packed contractions under predicates -------------------------------------------------------------------- */
 
-typedef struct Masked { Case *c; uint32_t n_common, n_rows, n_lanes, n; Lab *common[1], *rows[2], *lanes[2], *t, *out[5]; } Masked;
+typedef struct Masked {
+  Case *c;
+  uint32_t n_common, n_rows, n_lanes, n;
+  Lab *common[1], *rows[2], *lanes[2], *t, *out[5];
+} Masked;
 
 static void masked_labels(Masked *m) {
   Case *c = m->c;
@@ -320,7 +341,8 @@ static Term *affine(Masked *m) {
   Case *c = m->c;
   Term *x = term_label(c, m->out[below(&c->rng, m->n)]);
   if (chance(&c->rng, 15)) x = term_op(c, OP_MUL, x, term_int(c, 1 + below(&c->rng, 3)));
-  if (chance(&c->rng, 35)) x = term_op(c, chance(&c->rng, 50) ? OP_SUB : OP_ADD, x, term_label(c, m->out[below(&c->rng, m->n)]));
+  if (chance(&c->rng, 35))
+    x = term_op(c, chance(&c->rng, 50) ? OP_SUB : OP_ADD, x, term_label(c, m->out[below(&c->rng, m->n)]));
   if (chance(&c->rng, 40)) x = term_op(c, chance(&c->rng, 50) ? OP_SUB : OP_ADD, x, term_int(c, below(&c->rng, 40)));
   return x;
 }
@@ -337,7 +359,9 @@ static Term *bound(Masked *m) {
     case 2: return compare(c, op, minus(c, x, t), affine(m));
     case 3: return compare(c, op, plus(c, term_op(c, OP_MUL, t, term_int(c, 2)), affine(m)), plus(c, t, x));
     case 4: return compare(c, op, t, term_int(c, below(&c->rng, 90)));
-    case 5: case 6: return both(c, compare(c, OP_LE, t, x), compare(c, OP_GT, t, minus(c, x, term_int(c, 1 + below(&c->rng, 40)))));
+    case 5:
+    case 6:
+      return both(c, compare(c, OP_LE, t, x), compare(c, OP_GT, t, minus(c, x, term_int(c, 1 + below(&c->rng, 40)))));
     case 7: return both(c, compare(c, OP_LE, t, x), compare(c, op, t, affine(m)));
     case 8: return compare(c, OP_LE, t, term_label(c, m->rows[0]));
     case 9: return compare(c, OP_LE, plus(c, t, term_label(c, m->lanes[0])), term_label(c, m->rows[0]));
@@ -353,7 +377,9 @@ static Term *asked(Masked *m) {
   switch (below(&c->rng, 8)) {
     case 0: return condition(c, m->n, m->out);
     case 1: return compare(c, op, x, term_int(c, below(&c->rng, 60)));
-    case 2: return both(c, compare(c, OP_LE, x, affine(m)), compare(c, OP_GT, x, minus(c, affine(m), term_int(c, below(&c->rng, 30)))));
+    case 2:
+      return both(c, compare(c, OP_LE, x, affine(m)),
+          compare(c, OP_GT, x, minus(c, affine(m), term_int(c, below(&c->rng, 30)))));
     case 3: return compare(c, OP_LE, term_label(c, m->lanes[0]), term_label(c, m->rows[0]));
     default: return compare(c, op, x, affine(m));
   }

@@ -1,5 +1,6 @@
-/* tests/kernel/aims_more.c - programs aimed at what is no plain contraction: running sums (schedule/cpu/sums/scan.c), scatters
- * (schedule/cpu/sums/scatter.c), transposes (schedule/cpu/maps/square.c), several stages over one row, convolutions. */
+/* tests/kernel/aims_more.c - programs aimed at what is no plain contraction: running sums (schedule/cpu/sums/scan.c),
+ * scatters (schedule/cpu/sums/scatter.c), transposes (schedule/cpu/maps/square.c), several stages over one row,
+ * convolutions. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +41,11 @@ void aim_scan(Case *c) {
   Lab *out[4], *all[5], *data[4];
   uint32_t n_out = some(c, 1, 3), n = 0;
   labs_any(c, n_out, out);
-  Lab *s = out[below(&c->rng, n_out)], *t = lab_new(c, chance(&c->rng, 60) ? s->size : chance(&c->rng, 40) ? size_deep(c) : size_any(c));
+  Lab *s = out[below(&c->rng, n_out)],
+      *t = lab_new(c,
+          chance(&c->rng, 60)       ? s->size
+              : chance(&c->rng, 40) ? size_deep(c)
+                                    : size_any(c));
   if (chance(&c->rng, 25)) t->size = s->size = size_deep(c);
   memcpy(all, out, sizeof out);
   all[n_out] = t;
@@ -202,7 +207,8 @@ static Term *row_rounded(Rows *r, Term *x) {
     }
     case 1: { /* layernorm */
       d = held(r, term_op(c, OP_SUB, x, row(r, "mean", x)));
-      return term_form(c, "($0 / sqrt($1 + 1))", d->t, 4, false, 2, (Term *[]){d, row(r, "mean", term_op(c, OP_MUL, d, d))});
+      return term_form(
+          c, "($0 / sqrt($1 + 1))", d->t, 4, false, 2, (Term *[]){d, row(r, "mean", term_op(c, OP_MUL, d, d))});
     }
     case 2: return term_op(c, OP_SUB, x, row(r, "logsumexp", x));
     default: {
@@ -222,7 +228,8 @@ static void row_times(Rows *r, Tensor *y) {
   left[n++] = wide;
   memcpy(all, left, sizeof left);
   all[n] = k;
-  while (labs_room(n + 1, all) > c->points * 2 && wide->size->value > 1) wide->size->value /= 2, wide->size->other = wide->size->value;
+  while (labs_room(n + 1, all) > c->points * 2 && wide->size->value > 1)
+    wide->size->value /= 2, wide->size->other = wide->size->value;
   Term *v = operand(c, y->dtype == DT_BOOL ? DT_F32 : y->dtype, SMALL, 2, (Lab *[]){k, wide}, true);
   Term *body = term_op(c, OP_MUL, tensor_at(c, y, r->all), v);
   labs_mix(c, n, left);
@@ -263,14 +270,21 @@ void aim_rows(Case *c) {
   if (more) row_times(&r, y);
 }
 
-/* ---- convolutions ---------------------------------------------------------------------------------------------------- */
+/* ---- convolutions
+ * ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Convolution { Case *c; uint32_t dims; Lab *out[6], *red[3], *at[2], *tap[2], *batch, *channel, *filter, *group; bool partial; } Convolution;
+typedef struct Convolution {
+  Case *c;
+  uint32_t dims;
+  Lab *out[6], *red[3], *at[2], *tap[2], *batch, *channel, *filter, *group;
+  bool partial;
+} Convolution;
 
 /* An image's index along dimension d: with a step, a spread of the taps, and what is missing at the edges. */
 static Term *image_index(Convolution *v, uint32_t d, bool pads, Axis *axis) {
   Case *c = v->c;
-  int64_t step = chance(&c->rng, 70) ? 1 : 2, spread = chance(&c->rng, 80) ? 1 : 2, pad = pads ? 1 + below(&c->rng, 2) : 0;
+  int64_t step = chance(&c->rng, 70) ? 1 : 2, spread = chance(&c->rng, 80) ? 1 : 2,
+          pad = pads ? 1 + below(&c->rng, 2) : 0;
   Lab *lab[2] = {v->at[d], v->tap[d]};
   *axis = (Axis){.a = lab[0]->size, .b = lab[1]->size, .times = step, .by = 1, .more = spread};
   if (pads) axis->b = NULL, v->partial = true;
@@ -278,7 +292,8 @@ static Term *image_index(Convolution *v, uint32_t d, bool pads, Axis *axis) {
   bool turned = chance(&c->rng, 15); /* taps from the last to the first */
   Axis taps = axis_of(lab[1]->size);
   const char *tap = turned ? arena_printf(c->arena, "(%s - 1 - $1)", axis_text(c->arena, &taps)) : "$1";
-  const char *text = arena_printf(c->arena, "$0 * %lld + %s * %lld - %lld", (long long)step, tap, (long long)spread, (long long)pad);
+  const char *text =
+      arena_printf(c->arena, "$0 * %lld + %s * %lld - %lld", (long long)step, tap, (long long)spread, (long long)pad);
   Term *x = term_form(c, text, DT_I64, 1, true, 2, arg);
   x->index = true;
   return x;

@@ -29,8 +29,10 @@ double case_real(Judge *j, const void *of) {
   const Tensor *t = of;
   double x = (double)case_integer(j, t, t->dtype);
   bool odd = t->values == ODD || t->values == VAST;
-  if (t->values == VAST && chance(&j->rng, 8)) return (t->dtype == DT_F64 ? 1.5e308 : 3e38) * (chance(&j->rng, 50) ? 1 : -1);
-  if (odd && chance(&j->rng, t->values == ODD ? 10 : 1)) return chance(&j->rng, 30) ? NAN : x > 0 ? INFINITY : -INFINITY;
+  if (t->values == VAST && chance(&j->rng, 8))
+    return (t->dtype == DT_F64 ? 1.5e308 : 3e38) * (chance(&j->rng, 50) ? 1 : -1);
+  if (odd && chance(&j->rng, t->values == ODD ? 10 : 1))
+    return chance(&j->rng, 30) ? NAN : x > 0 ? INFINITY : -INFINITY;
   return x;
 }
 
@@ -50,7 +52,8 @@ bool case_answer(Judge *j) {
   j->t->status = trial_eval(j, j->s->g, &e);
   j->t->want = e.output;
   if (j->t->status == EVAL_SHAPE) return true;
-  if (j->t->status != EVAL_OK) return say(&j->s->v, arena_printf(j->s->arena, "eval ends with %d", (int)j->t->status), j->t->error);
+  if (j->t->status != EVAL_OK)
+    return say(&j->s->v, arena_printf(j->s->arena, "eval ends with %d", (int)j->t->status), j->t->error);
   for (int k = 0; k < j->m->n_outputs; k++)
     if (!c->loose && e.output[k].dtype != tensor_named(j, j->m->output[k].name)->dtype)
       return say(&j->s->v, "an output of another type", j->m->output[k].name);

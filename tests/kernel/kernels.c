@@ -1,5 +1,5 @@
-/* tests/kernel/kernels.c - random programs aimed at the schedules, computed by graph_eval and by the C that is emitted for them:
- * what is exact must be the same, what is rounded near. The command's words are in ../harness/command.c, but
+/* tests/kernel/kernels.c - random programs aimed at the schedules, computed by graph_eval and by the C that is emitted
+ * for them: what is exact must be the same, what is rounded near. The command's words are in ../harness/command.c, but
  *
  *   ... --points P          so many points in an equation at most, about
  *   ... --aim NAME          one kind of program alone: contract, blocks, .. */
@@ -31,10 +31,12 @@ static const char *text(Work *w, Arena *a, void *program, uint64_t seed) {
 }
 
 static bool graph(Subject *s) {
-  static const LoopTarget targets[] = {{64, 32, 0, 0, 0, 0, 0, false, false},          {64, 32, 0, 0, 8192, 16, 32, false, false},     {64, 32, 4096, 16, 16, 32, 16, false, false},
-                                       {32, 16, 0, 0, 0, 0, 0, false, false}, {16, 32, 0, 1024, 65536, 0, 0, false, false}};
-  static const LoopTarget streams[] = {{64, 32, 0, 0, 1024, 0, 0, false, false},   {64, 32, 0, 0, 1024, 64, 32, false, false}, {64, 32, 0, 0, 1024, 32, 16, false, false},
-                                       {64, 32, 0, 0, 1024, 16, 32, false, false}};
+  static const LoopTarget targets[] = {{64, 32, 0, 0, 0, 0, 0, false, false},
+      {64, 32, 0, 0, 8192, 16, 32, false, false}, {64, 32, 4096, 16, 16, 32, 16, false, false},
+      {32, 16, 0, 0, 0, 0, 0, false, false}, {16, 32, 0, 1024, 65536, 0, 0, false, false}};
+  static const LoopTarget streams[] = {{64, 32, 0, 0, 1024, 0, 0, false, false},
+      {64, 32, 0, 0, 1024, 64, 32, false, false}, {64, 32, 0, 0, 1024, 32, 16, false, false},
+      {64, 32, 0, 0, 1024, 16, 32, false, false}};
   const Case *c = s->program;
   s->optimise = s->seed % 5;
   bool past = !strcmp(c->aim, "lines") || !strcmp(c->aim, "runs");
@@ -43,10 +45,22 @@ static bool graph(Subject *s) {
 }
 
 int main(int argc, char **argv) {
-  static const Test test = {
-    .name = "kernels", .usage = " [--points P] [--aim NAME]", .count = 100, .batch = 60, .option = option,
-    .make = make, .text = text, .shrink = case_shrink, .judge = by_c, .graph = graph,
-    .trials = case_trials, .input = case_input, .integer = case_integer, .real = case_real, .answer = case_answer, .allowed = case_allowed};
+  static const Test test = {.name = "kernels",
+      .usage = " [--points P] [--aim NAME]",
+      .count = 100,
+      .batch = 60,
+      .option = option,
+      .make = make,
+      .text = text,
+      .shrink = case_shrink,
+      .judge = by_c,
+      .graph = graph,
+      .trials = case_trials,
+      .input = case_input,
+      .integer = case_integer,
+      .real = case_real,
+      .answer = case_answer,
+      .allowed = case_allowed};
   Own own = {.points = 1000000};
   return command(&test, &own, argc, argv);
 }

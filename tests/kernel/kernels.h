@@ -1,17 +1,16 @@
-/* tests/kernel/kernels.h - programs of one or a few equations, aimed at what the schedules of codegen/schedule/ make of them, by the C that
- * is emitted against graph_eval.
+/* tests/kernel/kernels.h - programs of one or a few equations, aimed at what the schedules of codegen/schedule/ make of
+ * them, by the C that is emitted against graph_eval.
  *
  *   kernels.c   the command, which stands on ../harness
  *   parts.c     sizes, labels, tensors, expressions with what is known of their values
  *   operands.c  what a body is made of: reads in any order of axes, with affine and gathered indices, computed with
- *   aims.c      contractions, reductions     aims_more.c  scans, scatters, transposes, rows: one function a kind of kernel
- *   aims_blocks.c  products that share rows, packed contractions under predicates
- *   text.c      a program as text
+ *   aims.c      contractions, reductions     aims_more.c  scans, scatters, transposes, rows: one function a kind of
+ * kernel aims_blocks.c  products that share rows, packed contractions under predicates text.c      a program as text
  *   judge.c     its sizes, its inputs, what must be the same
  *   shrink.c    what may be left out of a failing program
  *
- * Inputs are small integers whatever their dtype, so that sums are exact in any order and answers must be equal bit for bit;
- * where functions are rounded, as close as `ein verify` asks for. */
+ * Inputs are small integers whatever their dtype, so that sums are exact in any order and answers must be equal bit for
+ * bit; where functions are rounded, as close as `ein verify` asks for. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -29,7 +28,14 @@ typedef struct Lab { const char *name; Size *size; } Lab;
 /* a * times // by + b * more + plus; each at least 1, but plus. */
 typedef struct Axis { const Size *a, *b; int64_t times, by, more, plus; } Axis;
 
-typedef enum { SMALL, SIGNS, POINTERS, WIDE, ODD, VAST } Values; /* ODD: with infinities and NaN; VAST: and near the largest */
+typedef enum {
+  SMALL,
+  SIGNS,
+  POINTERS,
+  WIDE,
+  ODD,
+  VAST
+} Values; /* ODD: with infinities and NaN; VAST: and near the largest */
 
 enum { AXES_MOST = 12, ARGS_MOST = 3, LABELS_MOST = 14 };
 
@@ -80,7 +86,7 @@ typedef struct Case {
   bool opens;                /* sizes may be open */
   double grain;              /* how far apart floats may be, of the coarsest that is rounded: a part of the largest */
   bool whole;                /* no floats: any integers will do as inputs */
-  bool loose;                /* being made smaller: dtypes are no longer followed, floats may differ as `ein verify` lets them */
+  bool loose; /* being made smaller: dtypes are no longer followed, floats may differ as `ein verify` lets them */
   VEC(Size *) sizes;
   VEC(Lab *) labs;
   VEC(Tensor *) tensors;
@@ -89,7 +95,8 @@ typedef struct Case {
   uint32_t names, inputs, outputs; /* that were made: names are counted by them */
 } Case;
 
-Case *case_make(Arena *a, uint64_t seed, double points, const char *aim); /* aim NULL: any; NULL if there is no such aim */
+Case *case_make(
+    Arena *a, uint64_t seed, double points, const char *aim); /* aim NULL: any; NULL if there is no such aim */
 const char *case_text(Arena *a, const Case *c);
 
 /* ---- parts.c ---------------------------------------------------------------------------------------- */
@@ -99,8 +106,10 @@ Size *size_deep(Case *c);               /* around what blocks hold: 1023 to 9000
 int64_t size_most(const Size *s);
 Lab *lab_new(Case *c, Size *s);
 double labs_points(uint32_t n, Lab *const *lab);
-double labs_room(uint32_t n, Lab *const *lab); /* the same, with 0 as 1: a sum over nothing has an output still, which may be large */
-void labs_fit(Case *c, uint32_t n, Lab *const *lab, double room); /* sizes shrink until all labels together have no more */
+double labs_room(uint32_t n,
+    Lab *const *lab); /* the same, with 0 as 1: a sum over nothing has an output still, which may be large */
+void labs_fit(
+    Case *c, uint32_t n, Lab *const *lab, double room); /* sizes shrink until all labels together have no more */
 void labs_mix(Case *c, uint32_t n, Lab **lab);
 bool any_empty(uint32_t n, Lab *const *lab);
 int64_t axis_value(const Axis *x, bool other);
@@ -125,7 +134,8 @@ Term *term_truth(Case *c, Term *a);     /* a number as a bool */
 Term *term_if(Case *c, Term *cond, Term *a, Term *b);
 Term *term_else(Case *c, Term *a);      /* ?? 0 */
 Term *term_real(Case *c, const char *form, double most, Term *a);
-/* Any reducer by name, also "sum:f64" and a monoid's; `where` may be NULL. Wrapped in ?? 0 where it may have no value. */
+/* Any reducer by name, also "sum:f64" and a monoid's; `where` may be NULL. Wrapped in ?? 0 where it may have no value.
+ */
 Term *term_reduce(Case *c, const char *name, uint32_t n, Lab *const *lab, Term *where, Term *body);
 Term *tensor_at(Case *c, Tensor *t, Lab *const *lab); /* read at plain labels */
 Tensor *equation_add(Case *c, uint32_t n, Lab *const *left, Term *value, bool output);
@@ -134,12 +144,14 @@ Tensor *equation_add(Case *c, uint32_t n, Lab *const *left, Term *value, bool ou
 DType dtype_any(Case *c);
 /* A new input over these labels (all of them), its axes in any order. plain: indices are labels. */
 Term *operand(Case *c, DType t, Values v, uint32_t n, Lab *const *lab, bool plain);
-Term *operand_some(Case *c, DType t, uint32_t n, Lab *const *lab, uint32_t percent); /* over some of the labels, plain */
+Term *operand_some(
+    Case *c, DType t, uint32_t n, Lab *const *lab, uint32_t percent); /* over some of the labels, plain */
 Term *computed(Case *c, Term *x, uint32_t n, Lab *const *lab, bool rounded);
 Term *condition(Case *c, uint32_t n, Lab *const *lab); /* over labels, and over data */
 /* A predicate of a reducer that has the labels `red`, over those and `out`. */
 Term *predicate(Case *c, uint32_t n_out, Lab *const *out, uint32_t n_red, Lab *const *red);
-const char *sum_name(const Case *c, const Term *body, uint32_t n, Lab *const *lab); /* of an accumulator that is wide enough */
+const char *sum_name(
+    const Case *c, const Term *body, uint32_t n, Lab *const *lab); /* of an accumulator that is wide enough */
 const char *reducer_for(Case *c, Term **body, uint32_t n, Lab *const *lab);
 Term *clipped(Case *c, Term *x);
 Term *epilogue(Case *c, Term *x, uint32_t n, Lab *const *lab);

@@ -1,12 +1,15 @@
-/* tests/kernel/operands.c - what bodies are made of: inputs read in any order of axes and by all kinds of indices, what is
- * computed of them, predicates, reducers, and what is done to a sum before it is stored. */
+/* tests/kernel/operands.c - what bodies are made of: inputs read in any order of axes and by all kinds of indices, what
+ * is computed of them, predicates, reducers, and what is done to a sum before it is stored. */
 #include <string.h>
 
 #include "kernels.h"
 
 DType dtype_any(Case *c) {
-  static const struct { uint32_t weight; DType t; } all[] = {{36, DT_F32}, {10, DT_F64}, {7, DT_F16}, {7, DT_BF16}, {9, DT_I32},
-                                                             {6, DT_I64}, {8, DT_I8}, {5, DT_I16}, {6, DT_U8}, {6, DT_BOOL}};
+  static const struct {
+    uint32_t weight;
+    DType t;
+  } all[] = {{36, DT_F32}, {10, DT_F64}, {7, DT_F16}, {7, DT_BF16}, {9, DT_I32}, {6, DT_I64}, {8, DT_I8}, {5, DT_I16},
+      {6, DT_U8}, {6, DT_BOOL}};
   uint32_t at = below(&c->rng, 100);
   for (size_t k = 0; k < COUNT(all); k++) {
     if (at < all[k].weight) return all[k].t;
@@ -68,12 +71,17 @@ static void axis_affine(Case *c, Reading *r, Lab *l, Lab *m) {
   if (chance(&c->rng, 40)) {
     axis = (Axis){.a = l->size, .times = times, .by = 1, .plus = plus};
     r->partial = true;
-    axis_add(r, axis, index_form(c, arena_printf(c->arena, "$0 * %lld + $1 * %lld - %u", (long long)times, (long long)more,
-                                                 1 + below(&c->rng, 2)), 2, lab));
+    axis_add(r, axis,
+        index_form(c,
+            arena_printf(
+                c->arena, "$0 * %lld + $1 * %lld - %u", (long long)times, (long long)more, 1 + below(&c->rng, 2)),
+            2, lab));
     return;
   }
-  axis_add(r, axis, index_form(c, arena_printf(c->arena, "$0 * %lld + $1 * %lld + %lld", (long long)times, (long long)more,
-                                               (long long)plus), 2, lab));
+  axis_add(r, axis,
+      index_form(c,
+          arena_printf(c->arena, "$0 * %lld + $1 * %lld + %lld", (long long)times, (long long)more, (long long)plus), 2,
+          lab));
 }
 
 static const double diagonal_most = 4e6; /* elements */
@@ -91,7 +99,8 @@ static void axis_odd(Case *c, Reading *r, Lab *l, uint32_t n, Lab *const *lab) {
       return;
     case 2:
       axis.times = step + 1;
-      axis_add(r, axis, index_form(c, arena_printf(c->arena, "$0 * %lld + %lld", (long long)axis.times, (long long)step), 1, &l));
+      axis_add(r, axis,
+          index_form(c, arena_printf(c->arena, "$0 * %lld + %lld", (long long)axis.times, (long long)step), 1, &l));
       return;
     case 3:
       axis.by = 2, axis.plus = 1;
@@ -103,7 +112,8 @@ static void axis_odd(Case *c, Reading *r, Lab *l, uint32_t n, Lab *const *lab) {
     case 5: case 6: index_pointer(c, r, l, n, lab); return;
     case 7:
       r->partial = true;
-      axis_add(r, axis, index_form(c, arena_printf(c->arena, "$0 %c %lld", chance(&c->rng, 50) ? '-' : '+', (long long)step), 1, &l));
+      axis_add(r, axis,
+          index_form(c, arena_printf(c->arena, "$0 %c %lld", chance(&c->rng, 50) ? '-' : '+', (long long)step), 1, &l));
       return;
     default: /* a diagonal; memory has to hold the whole */
       if (labs_room(n, lab) * (double)size_most(l->size) > diagonal_most) break;
@@ -142,7 +152,8 @@ Term *operand_some(Case *c, DType t, uint32_t n, Lab *const *lab, uint32_t perce
 Term *condition(Case *c, uint32_t n, Lab *const *lab) {
   static const Op ops[] = {OP_LT, OP_LE, OP_GT, OP_GE, OP_NE, OP_EQ};
   Op op = ops[below(&c->rng, COUNT(ops))];
-  Term *l = n ? term_label(c, lab[below(&c->rng, n)]) : term_int(c, 1), *m = n ? term_label(c, lab[below(&c->rng, n)]) : l;
+  Term *l = n ? term_label(c, lab[below(&c->rng, n)]) : term_int(c, 1),
+       *m = n ? term_label(c, lab[below(&c->rng, n)]) : l;
   switch (below(&c->rng, 6)) {
     case 0: return term_op(c, op, l, m);
     case 1: return term_op(c, op, l, term_op(c, OP_ADD, m, term_int(c, below(&c->rng, 4))));
@@ -216,7 +227,9 @@ static Term *predicate_one(Case *c, uint32_t n_out, Lab *const *out, uint32_t n_
     case 2: return term_op(c, OP_LT, t, plus(c, s));
     case 3: return term_op(c, OP_GE, t, plus(c, s));
     case 4: return term_op(c, OP_GT, plus(c, t), s);
-    case 5: case 6: return term_op(c, OP_AND, term_op(c, OP_LT, term_op(c, OP_SUB, s, term_int(c, 3)), t), term_op(c, OP_LE, t, s));
+    case 5:
+    case 6:
+      return term_op(c, OP_AND, term_op(c, OP_LT, term_op(c, OP_SUB, s, term_int(c, 3)), t), term_op(c, OP_LE, t, s));
     case 7: return term_op(c, OP_AND, term_op(c, OP_GE, t, term_int(c, 2)), term_op(c, OP_LT, t, plus(c, s)));
     case 8: return term_op(c, OP_LT, t, operand_some(c, DT_I64, n_out, out, 60));
     case 9: return term_op(c, OP_EQ, term_op(c, OP_MOD, t, term_int(c, 2)), term_int(c, 0));
@@ -232,7 +245,8 @@ static Term *predicate_one(Case *c, uint32_t n_out, Lab *const *out, uint32_t n_
 
 Term *predicate(Case *c, uint32_t n_out, Lab *const *out, uint32_t n_red, Lab *const *red) {
   Term *p = predicate_one(c, n_out, out, n_red, red);
-  if (chance(&c->rng, 20)) p = term_op(c, chance(&c->rng, 75) ? OP_AND : OP_OR, p, predicate_one(c, n_out, out, n_red, red));
+  if (chance(&c->rng, 20))
+    p = term_op(c, chance(&c->rng, 75) ? OP_AND : OP_OR, p, predicate_one(c, n_out, out, n_red, red));
   return p;
 }
 
@@ -249,7 +263,8 @@ static const char *monoid_for(Case *c, const Term *body) {
   static const char parity[] = "monoid parity(a, b) = a != b identity false";
   static const char first[] = "monoid least(a, b) = if a == 0 then b else if b == 0 then a else min(a, b) identity 0";
   static const char plus_one[] = "monoid plus_one(a, b) = a + b + 1 identity -1";
-  static const char far[] = "monoid far(a, b) = if abs(a) > abs(b) then a else if abs(b) > abs(a) then b else max(a, b) identity 0";
+  static const char far[] =
+      "monoid far(a, b) = if abs(a) > abs(b) then a else if abs(b) > abs(a) then b else max(a, b) identity 0";
   if (body->t == DT_BOOL) return monoid(c, "parity", parity);
   if (dtype_is_float(body->t) && chance(&c->rng, 50)) return monoid(c, "far", far);
   if ((body->t == DT_I64 || body->t == DT_I32) && chance(&c->rng, 50)) return monoid(c, "plus_one", plus_one);
@@ -292,7 +307,8 @@ Term *clipped(Case *c, Term *x) {
   return term_op(c, OP_MAX, term_op(c, OP_MIN, x, term_int(c, 5)), term_int(c, -5));
 }
 
-/* ---- what is done before a value is stored -------------------------------------------------------------------------- */
+/* ---- what is done before a value is stored --------------------------------------------------------------------------
+ */
 
 static Term *epilogue_once(Case *c, Term *x, uint32_t n, Lab *const *lab) {
   static const DType casts[] = {DT_F32, DT_F16, DT_I32, DT_I8, DT_BF16, DT_F64};
@@ -307,7 +323,8 @@ static Term *epilogue_once(Case *c, Term *x, uint32_t n, Lab *const *lab) {
     case 6:
       if (!x->exact) return term_real(c, "tanh($0)", 1, x);
       return term_if(c, term_op(c, OP_GT, x, term_int(c, 1)), operand_some(c, x->t, n, lab, 70), x);
-    case 7: return term_op(c, OP_ADD, x, term_cast(c, x->t, n ? term_label(c, lab[below(&c->rng, n)]) : term_int(c, 1)));
+    case 7:
+      return term_op(c, OP_ADD, x, term_cast(c, x->t, n ? term_label(c, lab[below(&c->rng, n)]) : term_int(c, 1)));
     default: return x->exact ? term_abs(c, x) : term_real(c, "tanh($0)", 1, x);
   }
 }

@@ -1,4 +1,5 @@
-/* tests/kernel/parts.c - sizes, labels, tensors, and expressions with their dtype and how large and how exact they are. */
+/* tests/kernel/parts.c - sizes, labels, tensors, and expressions with their dtype and how large and how exact they are.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -6,10 +7,12 @@
 
 static const char *name_new(Case *c, const char *head) { return arena_printf(c->arena, "%s%u", head, c->names++); }
 
-/* Tensors have names that fall together with what an emitter may add to another's: Y, Y_2, Y_at, Y_any, Y_1, Y_2_2, .. */
+/* Tensors have names that fall together with what an emitter may add to another's: Y, Y_2, Y_at, Y_any, Y_1, Y_2_2, ..
+ */
 static const char *name_near(Case *c, const char *head, uint32_t n) {
   static const char *const more[] = {"_2", "_at", "_any", "_1"};
-  for (; n; n = (n - 1) / (uint32_t)COUNT(more)) head = arena_printf(c->arena, "%s%s", head, more[(n - 1) % COUNT(more)]);
+  for (; n; n = (n - 1) / (uint32_t)COUNT(more))
+    head = arena_printf(c->arena, "%s%s", head, more[(n - 1) % COUNT(more)]);
   return head;
 }
 
@@ -134,7 +137,8 @@ double dtype_grain(DType t) {
 Tensor *input_new(Case *c, DType t, Values v) {
   Tensor *x = NEW(c->arena, Tensor);
   double most = t == DT_BOOL ? 1 : v == SIGNS ? 1 : v == WIDE ? dtype_most(t) : 3;
-  *x = (Tensor){.name = name_near(c, "X", c->inputs++), .dtype = t, .values = v, .most = most, .exact = true, .input = true};
+  *x = (Tensor){
+      .name = name_near(c, "X", c->inputs++), .dtype = t, .values = v, .most = most, .exact = true, .input = true};
   vec_push(c->arena, c->tensors, x);
   c->whole &= !dtype_is_float(t);
   return x;
@@ -143,7 +147,11 @@ Tensor *input_new(Case *c, DType t, Values v) {
 Tensor *equation_add(Case *c, uint32_t n, Lab *const *left, Term *value, bool output) {
   Tensor *x = NEW(c->arena, Tensor);
   Equation *q = NEW(c->arena, Equation);
-  *x = (Tensor){.name = name_near(c, "Y", c->outputs++), .dtype = value->t, .rank = n, .most = value->most, .exact = value->exact || value->once};
+  *x = (Tensor){.name = name_near(c, "Y", c->outputs++),
+      .dtype = value->t,
+      .rank = n,
+      .most = value->most,
+      .exact = value->exact || value->once};
   *q = (Equation){.to = x, .n_left = n, .value = value, .output = output};
   q->typed = !value->weak && (dtype_is_float(value->t) || chance(&c->rng, 20));
   for (uint32_t k = 0; k < n; k++) {
@@ -246,9 +254,11 @@ Term *term_op(Case *c, Op op, Term *a, Term *b) {
   const OpInfo *info = &op_info[op];
   Term *arg[2] = {a, b};
   bool named = !info->sign;
-  const char *text = named ? arena_printf(c->arena, "%s($0, $1)", info->name) : arena_printf(c->arena, "($0 %s $1)", info->sign);
+  const char *text =
+      named ? arena_printf(c->arena, "%s($0, $1)", info->name) : arena_printf(c->arena, "($0 %s $1)", info->sign);
   DType t = dtype_meet(a, b);
-  if (info->rule == RULE_COMPARE || info->rule == RULE_LOGIC) return term_form(c, text, DT_BOOL, 1, a->exact && b->exact, 2, arg);
+  if (info->rule == RULE_COMPARE || info->rule == RULE_LOGIC)
+    return term_form(c, text, DT_BOOL, 1, a->exact && b->exact, 2, arg);
   Term *x = term_form(c, text, t, most_of(op, a, b, t), a->exact && b->exact, 2, arg);
   x->weak = a->weak && b->weak ? (a->weak == LITERAL ? b->weak : a->weak) : HELD;
   return x;
@@ -281,14 +291,16 @@ Term *term_number(Case *c, Term *a) {
 Term *term_truth(Case *c, Term *a) {
   static const Op ops[] = {OP_GT, OP_LE, OP_NE, OP_EQ};
   if (a->t == DT_BOOL) return a;
-  return a->exact ? term_op(c, ops[below(&c->rng, COUNT(ops))], a, term_int(c, below(&c->rng, 2))) : term_text(c, "true", DT_BOOL, 1);
+  return a->exact ? term_op(c, ops[below(&c->rng, COUNT(ops))], a, term_int(c, below(&c->rng, 2)))
+                  : term_text(c, "true", DT_BOOL, 1);
 }
 
 Term *term_if(Case *c, Term *cond, Term *a, Term *b) {
   Term *arg[3] = {cond, a, b};
   if ((a->t == DT_BOOL) != (b->t == DT_BOOL)) a = arg[1] = term_truth(c, a), b = arg[2] = term_truth(c, b);
   DType t = a->t == DT_BOOL ? DT_BOOL : dtype_meet(a, b);
-  Term *x = term_form(c, "(if $0 then $1 else $2)", t, fmax(a->most, b->most), a->exact && b->exact && cond->exact, 3, arg);
+  Term *x =
+      term_form(c, "(if $0 then $1 else $2)", t, fmax(a->most, b->most), a->exact && b->exact && cond->exact, 3, arg);
   x->weak = a->weak && b->weak ? INDEX : HELD;
   return x;
 }

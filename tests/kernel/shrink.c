@@ -1,5 +1,5 @@
-/* tests/kernel/shrink.c - what may be left out of a failing program: equations go, arguments take the place of terms, predicates
- * go, sizes shrink. */
+/* tests/kernel/shrink.c - what may be left out of a failing program: equations go, arguments take the place of terms,
+ * predicates go, sizes shrink. */
 #include <string.h>
 
 #include "kernels.h"
@@ -39,7 +39,8 @@ static bool may_stand_for(const Shrink *s, const Term *x, const Term *y) {
 static void shrink_term(Shrink *s, Term **slot) {
   Term *x = *slot;
   if (x->index || x->kind == TERM_TEXT || x->kind == TERM_LABEL) return;
-  Term *one = x->t == DT_BOOL ? term_text(s->program, "true", DT_BOOL, 1) : term_cast(s->program, x->t, term_int(s->program, 1));
+  Term *one = x->t == DT_BOOL ? term_text(s->program, "true", DT_BOOL, 1)
+                              : term_cast(s->program, x->t, term_int(s->program, 1));
   if (!(x->kind == TERM_FORM && x->arg[0]->kind == TERM_TEXT) && put(s, slot, one)) return;
   for (uint32_t k = 0; x->kind != TERM_READ && k < x->n; k++)
     if (x->arg[k] && may_stand_for(s, x, x->arg[k]) && put(s, slot, x->arg[k])) return shrink_term(s, slot);
@@ -50,7 +51,8 @@ static void shrink_term(Shrink *s, Term **slot) {
 }
 
 static void shrink_size(Shrink *s, Size *z) {
-  static const int64_t some[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 18, 20, 24, 31, 32, 33, 36, 40, 48, 63, 64, 65, 72, 96, 127, 128, 129, 256, 257, 512, 1024, 1025, 2048, 2049, 4096, 8192};
+  static const int64_t some[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 18, 20, 24, 31, 32, 33, 36, 40, 48, 63, 64,
+      65, 72, 96, 127, 128, 129, 256, 257, 512, 1024, 1025, 2048, 2049, 4096, 8192};
   Size was = *z;
   if (z->open) {
     z->open = false, z->other = z->value;

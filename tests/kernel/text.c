@@ -24,7 +24,8 @@ static void read_print(Buf *b, const Term *x) {
 /* More labels than one are a group for argmax. */
 static void reduce_print(Buf *b, const Term *x) {
   bool group = !strncmp(x->text, "arg", 3) && x->n_lab > 1;
-  static const char *const words[] = {"sum", "sum:f64", "prod", "max", "min", "fmax", "fmin", "any", "all", "count", "mean", "argmax", "argmin", "logsumexp"};
+  static const char *const words[] = {"sum", "sum:f64", "prod", "max", "min", "fmax", "fmin", "any", "all", "count",
+      "mean", "argmax", "argmin", "logsumexp"};
   bool monoid = true;
   for (size_t k = 0; k < COUNT(words); k++) monoid &= strcmp(words[k], x->text) != 0;
   buf_printf(b, "%s%s[%s", monoid ? "" : "(", x->text, group ? "(" : "");

@@ -1,5 +1,6 @@
-/* tests/face/libein.c - Ein as a library, as its users would call it: answers and complaints as data, texts and plans, functions of
- * tensors, threads, and that memory comes back. libein.sh compiles it, against the header alone, and links it with each libein.
+/* tests/face/libein.c - Ein as a library, as its users would call it: answers and complaints as data, texts and plans,
+ * functions of tensors, threads, and that memory comes back. libein.sh compiles it, against the header alone, and links
+ * it with each libein.
  *
  *     libein HOME [asks]      one line a failure; exit 1 if there is any */
 #include <pthread.h>
@@ -21,8 +22,10 @@ static void failed(int line, const char *what) {
   failures = 1;
 }
 
-static const char product[] = "dim n, m, p\ninput A[i:n, k:m] : f32\ninput B[k:m, j:p] : f32\noutput C[i,j] = sum[k] A[i,k] * B[k,j]\n";
-static const char sized[] = "input A[i:64, k:32] : f32\ninput B[k:32, j:48] : f32\noutput C[i,j] = sum[k] A[i,k] * B[k,j]\n";
+static const char product[] =
+    "dim n, m, p\ninput A[i:n, k:m] : f32\ninput B[k:m, j:p] : f32\noutput C[i,j] = sum[k] A[i,k] * B[k,j]\n";
+static const char sized[] =
+    "input A[i:64, k:32] : f32\ninput B[k:32, j:48] : f32\noutput C[i,j] = sum[k] A[i,k] * B[k,j]\n";
 
 static ein_file file_of(const char *name, const char *text) {
   ein_file f = {name, text, strlen(text)};
@@ -30,7 +33,8 @@ static ein_file file_of(const char *name, const char *text) {
 }
 
 #define ASK(s, f, ...) ein_ask(s, f, 1, (const char *const[]){__VA_ARGS__}, COUNT(((const char *const[]){__VA_ARGS__})))
-#define OPEN(s, f, out, ...) ein_function_open(s, f, 1, (const char *const[]){__VA_ARGS__}, COUNT(((const char *const[]){__VA_ARGS__})), out)
+#define OPEN(s, f, out, ...) \
+  ein_function_open(s, f, 1, (const char *const[]){__VA_ARGS__}, COUNT(((const char *const[]){__VA_ARGS__})), out)
 
 /* Whether it is done, and says this. */
 static int says(ein_answer *a, const char *what) {
@@ -56,13 +60,15 @@ static void test_texts(ein_session *s) {
 /* A text of another language, and one that goes with another file. */
 static void test_files(ein_session *s) {
   ein_file y = file_of("mm.ein", sized);
-  ein_answer *graph = ASK(s, &y, "build", "mm.ein", "--stop=graph"), *plan = ASK(s, &y, "plan", "mm.ein", "-n", "4", "-o", "-");
+  ein_answer *graph = ASK(s, &y, "build", "mm.ein", "--stop=graph"),
+             *plan = ASK(s, &y, "plan", "mm.ein", "-n", "4", "-o", "-");
   ein_file g = {"mm.graph", graph->text, graph->length};
   OK(says(ASK(s, &g, "build", "mm.graph", "--stop=task"), "taskgraph 1"));
   ein_file two[] = {y, file_of("cut.plan", "plan 1\nsites 4\nC i=2 j=2\n")};
   const char *const words[] = {"plan", "mm.ein", "--plan=cut.plan", "--format=json"};
   ein_answer *cut = ein_ask(s, two, 2, words, COUNT(words));
-  OK(cut->outcome == EIN_DONE || (cut->n_complaints && cut->complaint[0].n_places && strcmp(cut->complaint[0].place[0].file, "cut.plan") == 0));
+  OK(cut->outcome == EIN_DONE ||
+      (cut->n_complaints && cut->complaint[0].n_places && strcmp(cut->complaint[0].place[0].file, "cut.plan") == 0));
   ein_answer_free(cut);
   ein_answer_free(graph);
   ein_answer_free(plan);
@@ -77,7 +83,8 @@ static void test_complaints(ein_session *s) {
   OK(strcmp(c->place[0].file, "bad.ein") == 0 && c->place[0].line >= 1 && c->place[0].end > c->place[0].first);
   ein_answer_free(a);
   a = ASK(s, &bad, "biuld", "bad.ein");
-  OK(a->outcome == EIN_WRONG_WORDS && a->n_complaints == 1 && strstr(a->complaint[0].text, "build") && !*a->complaint[0].code);
+  OK(a->outcome == EIN_WRONG_WORDS && a->n_complaints == 1 && strstr(a->complaint[0].text, "build") &&
+      !*a->complaint[0].code);
   ein_answer_free(a);
   a = ASK(s, &bad, "check", "/nowhere/x.ein");
   OK(a->outcome == EIN_WRONG_MACHINE && a->n_complaints == 1);
@@ -154,7 +161,8 @@ static void test_function_refused(ein_session *s) {
 static void test_message(ein_session *s) {
   ein_file bad = file_of("bad.ein", "input A[i:4] : f32\noutput C[i] = A[i] + B[i]\n");
   ein_answer *a = ASK(s, &bad, "check", "bad.ein");
-  OK(strstr(a->message, "bad.ein:2:22: error[E070]: ") == a->message && strstr(a->message, "|                      ^") && strstr(a->message, "1 error\n"));
+  OK(strstr(a->message, "bad.ein:2:22: error[E070]: ") == a->message &&
+      strstr(a->message, "|                      ^") && strstr(a->message, "1 error\n"));
   ein_answer_free(a);
   a = ASK(s, &bad, "biuld", "bad.ein");
   OK(strstr(a->message, "ein: error: ") == a->message);
@@ -168,15 +176,18 @@ static void test_einsum(ein_session *s) {
   int64_t two[] = {2, 3}, other[] = {3, 4}, one[] = {1, 4};
   ein_tensor op[] = {view(NULL, two, 2), view(NULL, other, 2)};
   op[0].dtype = EIN_I8;
-  OK(says(ein_einsum(s, "ij,jk", op, 2, -1), "input A[2,3] : i8\ninput B[3,4] : f32\noutput Z[i,k] = sum[j] A[i,j] * B[j,k]\n"));
+  OK(says(ein_einsum(s, "ij,jk", op, 2, -1),
+      "input A[2,3] : i8\ninput B[3,4] : f32\noutput Z[i,k] = sum[j] A[i,j] * B[j,k]\n"));
   OK(says(ein_einsum(s, "ij,jk", op, 2, EIN_I16), "output Z[i,k] = i16(sum[j] i16(A[i,j]) * i16(B[j,k]))\n"));
   OK(says(ein_einsum(s, "ij,jk", op, 2, EIN_BOOL), "output Z[i,k] = any[j] (bool(A[i,j]) and bool(B[j,k]))\n"));
   op[1].shape = one;
-  OK(says(ein_einsum(s, "Aj,jk->Ak", op, 2, EIN_F64), "input A_[2,3] : i8\ninput B[1,4] : f32\noutput Z[A,k] = sum[j] f64(A_[A,j]) * f64(B[0,k])\n"));
+  OK(says(ein_einsum(s, "Aj,jk->Ak", op, 2, EIN_F64),
+      "input A_[2,3] : i8\ninput B[1,4] : f32\noutput Z[A,k] = sum[j] f64(A_[A,j]) * f64(B[0,k])\n"));
   other[0] = 5;
   op[1].shape = other;
   ein_answer *a = ein_einsum(s, "ij,jk", op, 2, -1);
-  OK(a->outcome == EIN_WRONG_PROGRAM && strstr(a->message, "label j is 3 by dimension 2 of operand 1, but 5 by dimension 1 of operand 2"));
+  OK(a->outcome == EIN_WRONG_PROGRAM &&
+      strstr(a->message, "label j is 3 by dimension 2 of operand 1, but 5 by dimension 1 of operand 2"));
   ein_answer_free(a);
   a = ein_einsum(s, "ij", op, 2, -1);
   OK(a->outcome == EIN_WRONG_WORDS && a->n_complaints == 1);
@@ -217,7 +228,9 @@ static void *long_call(void *own) {
 
 /* A call that would take minutes ends when another thread says so; and the function is as good as before. */
 static void test_cancel(ein_session *s, const char *target, const char *sites) {
-  ein_file x = file_of("long.ein", "dim N = 4\ninput k : i64 = 2000000000\nrepeat t < k {\n  state a[i:N] : i64 = i\n  next a[i] = a[i] * 3 + sum[j:N] a[j]\n}\noutput y[i] = a[i]\n");
+  ein_file x = file_of("long.ein",
+      "dim N = 4\ninput k : i64 = 2000000000\nrepeat t < k {\n  state a[i:N] : i64 = i\n"
+      "  next a[i] = a[i] * 3 + sum[j:N] a[j]\n}\noutput y[i] = a[i]\n");
   Long l = {0};
   ein_answer *a = OPEN(s, &x, &l.f, "long.ein", target, sites);
   if (!l.f) printf("%s\n", a->message);
@@ -248,7 +261,8 @@ static long resident(void) {
 static void some_asked(ein_session *s, int n) {
   ein_file good = file_of("mm.ein", product), bad = file_of("bad.ein", "output C[i] = X[i]\n");
   for (int i = 0; i < n; i++) {
-    ein_answer *a = i % 4 == 3 ? ASK(s, &bad, "check", "bad.ein") : ASK(s, &good, "build", "mm.ein", i % 4 == 2 ? "--stop=graph" : "--stop=loop");
+    ein_answer *a = i % 4 == 3 ? ASK(s, &bad, "check", "bad.ein")
+                               : ASK(s, &good, "build", "mm.ein", i % 4 == 2 ? "--stop=graph" : "--stop=loop");
     if ((a->outcome == EIN_DONE) != (i % 4 != 3)) failed(__LINE__, "an answer is another one");
     ein_answer_free(a);
   }

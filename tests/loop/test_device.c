@@ -1,5 +1,5 @@
-/* tests/loop/test_device.c - Loop for a device: its text comes back equal, and the checker says of each kernel that is none of a device's, or in which
- * two threads may meet in an element, what is wrong with it. */
+/* tests/loop/test_device.c - Loop for a device: its text comes back equal, and the checker says of each kernel that is
+ * none of a device's, or in which two threads may meet in an element, what is wrong with it. */
 #include "text.h"
 
 #include "loop/loop.h"
@@ -122,13 +122,18 @@ static const char full[] =
     "  }\n"
     "}\n";
 
-static const char race_a[] = "kernel C: two threads of a block may touch one element of a, one of them to store, and no barrier is between";
-static const char race_b[] = "kernel C: two threads of a block may touch one element of b, one of them to store, and no barrier is between";
-static const char race_part[] = "kernel y: two threads of a block may touch one element of part, one of them to store, and no barrier is between";
+static const char race_a[] =
+    "kernel C: two threads of a block may touch one element of a, one of them to store, and no barrier is between";
+static const char race_b[] =
+    "kernel C: two threads of a block may touch one element of b, one of them to store, and no barrier is between";
+static const char race_part[] =
+    "kernel y: two threads of a block may touch one element of part, one of them to store, and no barrier is between";
 
-static const char race_two[] = "kernel y: two threads of a block may touch one element of two, one of them to store, and no barrier is between";
+static const char race_two[] =
+    "kernel y: two threads of a block may touch one element of two, one of them to store, and no barrier is between";
 
-static const char race_bins[] = "kernel y: two threads of a block may touch one element of bins, one of them to store, and no barrier is between";
+static const char race_bins[] =
+    "kernel y: two threads of a block may touch one element of bins, one of them to store, and no barrier is between";
 
 static const TextBreak breaks[] = {
     /* where data say which element it is, a thread has those of its own */
@@ -143,7 +148,8 @@ static const TextBreak breaks[] = {
     {"two[(((q * 32) + s) + 16)]", "two[(((q * 32) + s) + 32)]", race_two},
     {"two[(((q * 32) + s) + 16)]", "two[(((q * 16) + s) + 16)]", race_two},
     {"      if (s < 16) {", "      if (s < 17) {", race_two},
-    /* barriers that are missing: ahead of what is read, behind it, and at the end of a loop whose beginning stores again */
+    /* barriers that are missing: ahead of what is read, behind it, and at the end of a loop whose beginning stores
+       again */
     {"            barrier\n            for k", "            for k", race_a},
     {"            barrier\n            for k", "            for k", race_b},
     {"            }\n            barrier\n", "            }\n", race_a},
@@ -162,12 +168,17 @@ static const TextBreak breaks[] = {
     {"        if (t == 0) {\n          part[0]", "        if (t < 2) {\n          part[0]", race_part},
     {"        if (t == 0) {\n          part[0]", "        if (t == 1) {\n          part[0]", race_part},
     /* barriers that some threads do not come to */
-    {"      barrier\n      if (t < 32) {\n", "      if (t < 32) {\n        barrier\n", "kernel y: a barrier stands in a condition"},
-    {"for block < 512 step 16", "for block < 512 from x step 16", "kernel C: a barrier or a matrix stands in the loop over block, whose threads go round differently often"},
-    {"for block < 512 step 16", "for block < i64(A[0, 0]) step 16", "kernel C: a barrier or a matrix stands in the loop over block, whose threads go round differently often"},
+    {"      barrier\n      if (t < 32) {\n", "      if (t < 32) {\n        barrier\n",
+        "kernel y: a barrier stands in a condition"},
+    {"for block < 512 step 16", "for block < 512 from x step 16",
+        "kernel C: a barrier or a matrix stands in the loop over block, whose threads go round differently often"},
+    {"for block < 512 step 16", "for block < i64(A[0, 0]) step 16",
+        "kernel C: a barrier or a matrix stands in the loop over block, whose threads go round differently often"},
     /* grids and blocks */
-    {"for i < $N grid x", "for i < $N from 1 grid x", "kernel y: the loop over i is bound to a device, and is not from 0 by 1"},
-    {"for x < 16 block x", "for x < 16 step 2 block x", "kernel C: the loop over x is bound to a device, and is not from 0 by 1"},
+    {"for i < $N grid x", "for i < $N from 1 grid x",
+        "kernel y: the loop over i is bound to a device, and is not from 0 by 1"},
+    {"for x < 16 block x", "for x < 16 step 2 block x",
+        "kernel C: the loop over x is bound to a device, and is not from 0 by 1"},
     {"for t < 64 block x", "for t < $N block x", "kernel y: the loop over t is no number of threads from 1 to 1024"},
     {"for t < 64 block x", "for t < 0 block x", "kernel y: the loop over t is no number of threads from 1 to 1024"},
     {"for w < 1 block z", "for w < 65 block z", "kernel y: the loop over w is no number of threads from 1 to 64"},
@@ -179,20 +190,26 @@ static const TextBreak breaks[] = {
     {"for k < 16 unroll", "for k < 16 block z", "kernel C: the loop over k is bound to a device, and is not outermost"},
     {"for k < 16 unroll", "for k < 16 vector", "kernel C: the loop over k is in order for no thread of a device"},
     {"for l < 4 roll", "for l < 4 polled 2", "kernel y: the loop over l is in order for no thread of a device"},
-    {"for j0 < 4 grid x", "for j0 < 4", "kernel C: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
-    {"for z < $N grid z", "for z < $N thread", "kernel y: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
-    {"kernel C step 0 work ($N * 32768) {\n", "kernel C step 0 work ($N * 32768) {\n  dense\n", "kernel C: it is for a device, where all is in row-major order, and dense"},
+    {"for j0 < 4 grid x", "for j0 < 4",
+        "kernel C: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+    {"for z < $N grid z", "for z < $N thread",
+        "kernel y: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+    {"kernel C step 0 work ($N * 32768) {\n", "kernel C step 0 work ($N * 32768) {\n  dense\n",
+        "kernel C: it is for a device, where all is in row-major order, and dense"},
     /* memory */
     {"shared b : f32 [256]", "shared b : f32 [12224]", "kernel C: a block shares 49920 bytes, of 49152 at most"},
     {"shared b : f32 [256]", "shared b : f32 [12289]", "kernel C: b is not of a constant size up to 49152 bytes"},
     {"shared b : f32 [256]", "shared b : f32 [$N]", "kernel C: b is not of a constant size up to 49152 bytes"},
     {"shared b : f32 [256]", "shared b : f32 []", "kernel C: b is shared and no array"},
     {"      var b\n", "      var b = 0.0:f32\n", "kernel C: b is shared and begins with a value"},
-    {"      var b\n", "      var b\n      if true {\n      }\n", "kernel C: between a grid and its blocks stands what is no shared array"},
-    {"      var b\n      for x < 16 block x {\n        for y < 16 block y {\n", "      for x < 16 block x {\n        for y < 16 block y {\n      var b\n",
-     "kernel C: b is shared and comes to be in a thread"},
+    {"      var b\n", "      var b\n      if true {\n      }\n",
+        "kernel C: between a grid and its blocks stands what is no shared array"},
+    {"      var b\n      for x < 16 block x {\n        for y < 16 block y {\n",
+        "      for x < 16 block x {\n        for y < 16 block y {\n      var b\n",
+        "kernel C: b is shared and comes to be in a thread"},
     {"stack own", "scratch own", "kernel y: own is of a worker's memory, which threads of a device have not"},
-    {"          for l < 4 roll", "          fetch C[0, 0]\n          for l < 4 roll", "kernel y: a statement about lanes or lines stands in a thread of a device"},
+    {"          for l < 4 roll", "          fetch C[0, 0]\n          for l < 4 roll",
+        "kernel y: a statement about lanes or lines stands in a thread of a device"},
 };
 
 static const TextRefused refused[] = {
@@ -261,26 +278,36 @@ static const TextBreak product_breaks[] = {
     /* what it is of */
     {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] + B[k, j]) over", NONE "it is none of two reads"},
     {"(0.5:f32 * (A[i, k] * B[k, j])) over", "((A[i, k] * A[i, k]) * B[k, j]) over", NONE "it is none of two reads"},
-    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(0.0:f32 * (A[i, k] * B[k, j])) over", NONE "it is multiplied by 0, or by what is no number"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(0.0:f32 * (A[i, k] * B[k, j])) over",
+        NONE "it is multiplied by 0, or by what is no number"},
     {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(f64(A[i, k]) * f64(B[k, j])) over", NONE "no library has its dtypes"},
     {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] * C[k, j]) over", NONE "its result is one of its sides"},
-    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, (k // 2)] * B[k, j]) over", NONE "an index is no sum of its loops, each times a number"},
-    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] * A[i, j]) over", NONE "its rows are not those of the result and of one side"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, (k // 2)] * B[k, j]) over",
+        NONE "an index is no sum of its loops, each times a number"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] * A[i, j]) over",
+        NONE "its rows are not those of the result and of one side"},
     {"product C[i, j] =", "product C[j, i] =", NONE "its result does not lie in order along its lanes"},
     {"product C[i, j] =", "product C[i, 0] =", NONE "its lanes are not those of the result and of the other side"},
     {"product C[i, j] =", "product C[i, (j + k)] =", NONE "its sum does not go along both sides alone"},
-    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, (2 * k)] * B[k, j]) over", NONE "the side with its rows lies in order neither along these nor along the sum"},
-    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] * B[(2 * k), (2 * j)]) over", NONE "the side with its lanes lies in order neither along these nor along the sum"},
-    {"C[i, j] = (0.5:f32 * (A[i, k] * B[k, j])) over i < $N, j < 64, k < 512", "C[0, j] = (A[0, k] * B[k, j]) over j < 64, k < 512", NONE "it has too few loops, or too many"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, (2 * k)] * B[k, j]) over",
+        NONE "the side with its rows lies in order neither along these nor along the sum"},
+    {"(0.5:f32 * (A[i, k] * B[k, j])) over", "(A[i, k] * B[(2 * k), (2 * j)]) over",
+        NONE "the side with its lanes lies in order neither along these nor along the sum"},
+    {"C[i, j] = (0.5:f32 * (A[i, k] * B[k, j])) over i < $N, j < 64, k < 512",
+        "C[0, j] = (A[0, k] * B[k, j]) over j < 64, k < 512", NONE "it has too few loops, or too many"},
     {"over i < $N, j", "over b < 2, i < $N, j", NONE "a loop goes along no result"},
     /* loops and places */
     {"over i < $N, j < 64, k < 512", "over i < $N, j < 64, j < 512", "kernel C: two loops have the variable j"},
-    {"        C[b, t] = (1.0:f32 + C[b, t])\n", "        C[b, t] = (1.0:f32 + C[i, t])\n", "kernel C: loop variable i stands outside of its loop"},
+    {"        C[b, t] = (1.0:f32 + C[b, t])\n", "        C[b, t] = (1.0:f32 + C[i, t])\n",
+        "kernel C: loop variable i stands outside of its loop"},
     {"product C[i, j] =", "product C[i] =", "kernel C: C has rank 2 and is stored to with 1 indices"},
-    {"%2 : f32 [$N, 64] written\n  loops i j", "%2 : f32 [$N, 64]\n  loops i j", "kernel C: C is stored to and not written"},
+    {"%2 : f32 [$N, 64] written\n  loops i j", "%2 : f32 [$N, 64]\n  loops i j",
+        "kernel C: C is stored to and not written"},
     /* where it stands */
-    {"      for t < 64 block x {\n        C[b", "      for t < 64 {\n        C[b", "kernel C: in the grid over b stands no block"},
-    {"    for b < $N grid x", "    for b < $N", "kernel C: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+    {"      for t < 64 block x {\n        C[b", "      for t < 64 {\n        C[b",
+        "kernel C: in the grid over b stands no block"},
+    {"    for b < $N grid x", "    for b < $N",
+        "kernel C: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
 };
 
 static void product_tests(Arena *a) {
@@ -334,19 +361,26 @@ static const char group[] =
     "  }\n"
     "}\n";
 
-static const char no_registers[] = "kernel Y: what is grouped goes from a buffer to no array of registers, nor from the first element of such a one to a buffer";
+static const char no_registers[] =
+    "kernel Y: what is grouped goes from a buffer to no array of registers, nor from the first element of such a one "
+    "to a buffer";
 static const TextBreak group_breaks[] = {
-    {"index j = (t * 8)", "index j = (t * 4)", "kernel Y: A is grouped and begins perhaps at no multiple of 8 elements"},
-    {"group Y[i, j] = y[0]", "group Y[i, (j + 4)] = y[0]", "kernel Y: Y is grouped and begins perhaps at no multiple of 8 elements"},
-    {"group Y[i, j] = y[0]", "group Y[i, (64 - (t % 8))] = y[0]", "kernel Y: Y is grouped and begins perhaps at no multiple of 8 elements"},
+    {"index j = (t * 8)", "index j = (t * 4)",
+        "kernel Y: A is grouped and begins perhaps at no multiple of 8 elements"},
+    {"group Y[i, j] = y[0]", "group Y[i, (j + 4)] = y[0]",
+        "kernel Y: Y is grouped and begins perhaps at no multiple of 8 elements"},
+    {"group Y[i, j] = y[0]", "group Y[i, (64 - (t % 8))] = y[0]",
+        "kernel Y: Y is grouped and begins perhaps at no multiple of 8 elements"},
     {"group Y[i, j] = y[0]", "group Y[i, j] = y[1]", no_registers},
     {"group Y[i, j] = y[0]", "group Y[i, j] = A[i, j]", no_registers},
     {"group a = A[within(tok[i], $N, 0), j]", "group a = y[0]", no_registers},
     {"register a : bf16 [8] written", "register a : bf16 [16] written", "kernel Y: a is a group and has 16 elements"},
     {"register y : bf16 [8] written", "register y : bf16 [6] written", "kernel Y: y is a group and has 6 elements"},
     {"      var a\n", "", "kernel Y: a is stored to where it is not there"},
-    {"  buffer Y = %2 : bf16 [$N, 64] written", "  buffer Y = %2 : bf16 [$N, 64]", "kernel Y: Y is stored to and not written"},
-    {"for i < $N grid x", "for i < $N", "kernel Y: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+    {"  buffer Y = %2 : bf16 [$N, 64] written", "  buffer Y = %2 : bf16 [$N, 64]",
+        "kernel Y: Y is stored to and not written"},
+    {"for i < $N grid x", "for i < $N",
+        "kernel Y: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
 };
 
 static void group_tests(Arena *a) {
@@ -385,7 +419,8 @@ static const char matrix[] =
     "  register acc : f32 [16] written\n"
     "  register next : f16 [8] small written\n"
     "  register next_2 : f16 [8] small written\n"
-    "  loops block x y i_2 f thread warp row lane row_2 lane_2 warp_2 point deep point_2 deep_2 point_3 point_4 f_2 next_3 part point_5 deep_3 point_6 deep_4 r c c_2 i_3 j_2\n"
+    "  loops block x y i_2 f thread warp row lane row_2 lane_2 warp_2 point deep point_2 deep_2 point_3 point_4 f_2 "
+    "next_3 part point_5 deep_3 point_6 deep_4 r c c_2 i_3 j_2\n"
     "  for block < 256 grid x beside 2 {\n"
     "    var rows\n"
     "    var lanes\n"
@@ -444,35 +479,59 @@ static const char matrix[] =
 
 static const TextBreak matrix_breaks[] = {
     /* small */
-    {"register next : f16 [8] small", "register next : f16 [] small", "kernel C: next is small, and no array of halves"},
-    {"register acc : f32 [16] written", "register acc : f32 [16] small written", "kernel C: acc is small, and no array of halves"},
-    {"buffer A = %0 : f16 [1024, 64]\n  buffer C", "buffer A = %0 : f16 [1024, 64] small\n  buffer C", "kernel C: A is small, and no array of halves"},
+    {"register next : f16 [8] small", "register next : f16 [] small",
+        "kernel C: next is small, and no array of halves"},
+    {"register acc : f32 [16] written", "register acc : f32 [16] small written",
+        "kernel C: acc is small, and no array of halves"},
+    {"buffer A = %0 : f16 [1024, 64]\n  buffer C", "buffer A = %0 : f16 [1024, 64] small\n  buffer C",
+        "kernel C: A is small, and no array of halves"},
     /* wide */
-    {"next[0] = A[point_3, deep] wide 8", "next[0] = 0.0:f16 wide 8", "kernel C: what is stored to next, several neighbours at once, is read from nowhere"},
-    {"next[0] = A[point_3, deep] wide 8", "next[0] = A[point_3, deep] wide 16", "kernel C: 16 neighbours of next lie otherwise where they are stored, or are not 4, 8 or 16 bytes"},
-    {"next[0] = A[point_3, deep] wide 8", "next[0] = A[point_3, (deep + 4)] wide 8", "kernel C: 8 neighbours of A do not begin at a multiple of so many, or do not end with a row"},
-    {"next[0] = A[point_3, deep] wide 8", "next[4] = A[point_3, deep] wide 8", "kernel C: 8 neighbours of next do not begin at a multiple of so many, or do not end with a row"},
-    {"((thread % 4) * 8)", "((thread % 4) * 4)", "kernel C: 8 neighbours of A do not begin at a multiple of so many, or do not end with a row"},
-    {"register next : f16 [8] small", "register next : f16 [8]", "kernel C: 8 neighbours of next lie otherwise where they are stored, or are not 4, 8 or 16 bytes"},
-    {"register next : f16 [8] small", "register next : f16 [12] small", "kernel C: 8 neighbours of next do not begin at a multiple of so many, or do not end with a row"},
+    {"next[0] = A[point_3, deep] wide 8", "next[0] = 0.0:f16 wide 8",
+        "kernel C: what is stored to next, several neighbours at once, is read from nowhere"},
+    {"next[0] = A[point_3, deep] wide 8", "next[0] = A[point_3, deep] wide 16",
+        "kernel C: 16 neighbours of next lie otherwise where they are stored, or are not 4, 8 or 16 bytes"},
+    {"next[0] = A[point_3, deep] wide 8", "next[0] = A[point_3, (deep + 4)] wide 8",
+        "kernel C: 8 neighbours of A do not begin at a multiple of so many, or do not end with a row"},
+    {"next[0] = A[point_3, deep] wide 8", "next[4] = A[point_3, deep] wide 8",
+        "kernel C: 8 neighbours of next do not begin at a multiple of so many, or do not end with a row"},
+    {"((thread % 4) * 8)", "((thread % 4) * 4)",
+        "kernel C: 8 neighbours of A do not begin at a multiple of so many, or do not end with a row"},
+    {"register next : f16 [8] small", "register next : f16 [8]",
+        "kernel C: 8 neighbours of next lie otherwise where they are stored, or are not 4, 8 or 16 bytes"},
+    {"register next : f16 [8] small", "register next : f16 [12] small",
+        "kernel C: 8 neighbours of next do not begin at a multiple of so many, or do not end with a row"},
     /* beside */
     {"beside 2", "beside 9", "kernel C: 9 blocks of 256 threads are beside each other, of 2048 threads at most"},
     /* matrix */
-    {"matrix acc 32 by 16 by 32", "matrix acc 32 by 8 by 32", "kernel C: a matrix of 32 by 8 by 32 is none that there are units for"},
-    {"matrix acc 32 by 16 by 32", "matrix acc 32 by 16 by 8", "kernel C: a matrix of 32 by 16 by 8 is none that there are units for"},
+    {"matrix acc 32 by 16 by 32", "matrix acc 32 by 8 by 32",
+        "kernel C: a matrix of 32 by 8 by 32 is none that there are units for"},
+    {"matrix acc 32 by 16 by 32", "matrix acc 32 by 16 by 8",
+        "kernel C: a matrix of 32 by 16 by 8 is none that there are units for"},
     {"matrix acc 32 by 16 by 32", "matrix acc 32 by 32 by 32", "kernel C: acc has not a thread's part of a matrix"},
     {"of rows[(row * 40)]", "of A[0, 0]", "kernel C: a side of a matrix is no shared array of rank 1"},
-    {"steps 40 1", "steps 36 1", "kernel C: elements of rows are 36 and 1 apart, of which one has to be 1 and the other a multiple of 8"},
-    {"steps 40 1", "steps 40 2", "kernel C: elements of rows are 40 and 2 apart, of which one has to be 1 and the other a multiple of 8"},
-    {"steps 40 1", "steps 0 1", "kernel C: elements of rows are 0 and 1 apart, of which one has to be 1 and the other a multiple of 8"},
-    {"shared rows : f16 [2560] small", "shared rows : f16 [2560]", "kernel C: rows and lanes are no sides of a matrix of f32"},
-    {"          matrix acc", "          if (x == 0) {\n            barrier\n          }\n          matrix acc", "kernel C: a barrier stands in a condition"},
+    {"steps 40 1", "steps 36 1",
+        "kernel C: elements of rows are 36 and 1 apart, of which one has to be 1 and the other a multiple of 8"},
+    {"steps 40 1", "steps 40 2",
+        "kernel C: elements of rows are 40 and 2 apart, of which one has to be 1 and the other a multiple of 8"},
+    {"steps 40 1", "steps 0 1",
+        "kernel C: elements of rows are 0 and 1 apart, of which one has to be 1 and the other a multiple of 8"},
+    {"shared rows : f16 [2560] small", "shared rows : f16 [2560]",
+        "kernel C: rows and lanes are no sides of a matrix of f32"},
+    {"          matrix acc", "          if (x == 0) {\n            barrier\n          }\n          matrix acc",
+        "kernel C: a barrier stands in a condition"},
     {"          matrix acc 32 by 16 by 32 of rows[(row * 40)] steps 40 1 and lanes[lane] steps 1 72\n",
-     "          if (x == 0) {\n            matrix acc 32 by 16 by 32 of rows[(row * 40)] steps 40 1 and lanes[lane] steps 1 72\n          }\n",
-     "kernel C: a matrix stands in a condition that is not the same for all threads"},
-    {"          barrier\n          if ((f_2", "          if ((f_2", "kernel C: two threads of a block may touch one element of rows, one of them to store, and no barrier is between"},
-    {"steps 1 72\n          barrier\n", "steps 1 72\n", "kernel C: two threads of a block may touch one element of rows, one of them to store, and no barrier is between"},
-    {"for x < 16 block x", "for x < 3 block x", "kernel C: a block of 48 threads is no number of warps, and makes a matrix"},
+        "          if (x == 0) {\n"
+        "            matrix acc 32 by 16 by 32 of rows[(row * 40)] steps 40 1 and lanes[lane] steps 1 72\n"
+        "          }\n",
+        "kernel C: a matrix stands in a condition that is not the same for all threads"},
+    {"          barrier\n          if ((f_2", "          if ((f_2",
+        "kernel C: two threads of a block may touch one element of rows, one of them to store, and no barrier is "
+        "between"},
+    {"steps 1 72\n          barrier\n", "steps 1 72\n",
+        "kernel C: two threads of a block may touch one element of rows, one of them to store, and no barrier is "
+        "between"},
+    {"for x < 16 block x", "for x < 3 block x",
+        "kernel C: a block of 48 threads is no number of warps, and makes a matrix"},
 };
 
 static void matrix_tests(Arena *a) {

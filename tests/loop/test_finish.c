@@ -1,5 +1,5 @@
-/* tests/loop/test_finish.c - passes over Loop, from text to text: what each makes of a kernel, and what it lets be. What comes out is sound,
- * comes back from its text, and but for borders passes a second time unchanged. */
+/* tests/loop/test_finish.c - passes over Loop, from text to text: what each makes of a kernel, and what it lets be.
+ * What comes out is sound, comes back from its text, and but for borders passes a second time unchanged. */
 #include "schedule/finish/finish.h"
 #include "text.h"
 
@@ -43,137 +43,199 @@ typedef struct Row { const char *says; FinishPass *pass; const char *from, *to; 
 
 static const Row rows[] = {
     {"a border on either side is cut off, and nothing is asked inside", finish_border,
-     "  loops i j\n  for i < $N {\n    for j < 512 vector {\n      Y[j] = select(((0 < j) and (j < 511)), X[i, (j - 1)], 1.0:f32)\n    }\n  }\n",
-     "  loops i j j_2 j_3\n  for i < $N {\n    for j_2 < 1 vector {\n      Y[j_2] = 1.0:f32\n    }\n    for j < 511 from 1 vector {\n      Y[j] = X[i, (j - 1)]\n"
-     "    }\n    for j_3 < 512 from 511 vector {\n      Y[j_3] = 1.0:f32\n    }\n  }\n"},
+        "  loops i j\n  for i < $N {\n    for j < 512 vector {\n"
+        "      Y[j] = select(((0 < j) and (j < 511)), X[i, (j - 1)], 1.0:f32)\n    }\n  }\n",
+        "  loops i j j_2 j_3\n  for i < $N {\n    for j_2 < 1 vector {\n      Y[j_2] = 1.0:f32\n    }\n"
+        "    for j < 511 from 1 vector {\n      Y[j] = X[i, (j - 1)]\n"
+        "    }\n    for j_3 < 512 from 511 vector {\n      Y[j_3] = 1.0:f32\n    }\n  }\n"},
     {"at an end that is not known", finish_border,
-     "  loops j\n  for j < $N vector {\n    Y[j] = select(((j + 1) < $N), X[(j + 1), 0], 1.0:f32)\n  }\n",
-     "  loops j j_2\n  for j < min($N, ($N - 1)) vector {\n    Y[j] = X[(j + 1), 0]\n  }\n  for j_2 < $N from max(0, min($N, ($N - 1))) vector {\n    Y[j_2] = 1.0:f32\n  }\n"},
+        "  loops j\n  for j < $N vector {\n    Y[j] = select(((j + 1) < $N), X[(j + 1), 0], 1.0:f32)\n  }\n",
+        "  loops j j_2\n  for j < min($N, ($N - 1)) vector {\n    Y[j] = X[(j + 1), 0]\n  }\n"
+        "  for j_2 < $N from max(0, min($N, ($N - 1))) vector {\n    Y[j_2] = 1.0:f32\n  }\n"},
     {"what is the same for all of the loop is asked once; what is below and above need not be known", finish_border,
-     "  register a : f32 []\n  loops i j\n  for i < $N {\n    for j < $N {\n      let a = X[i, 0]\n      Y[j] = select((((i == 0) or (j == 0)) or (j == 2)), a[], X[(j - 2), i])\n"
-     "    }\n  }\n",
-     "  register a : f32 []\n  register a_2 : f32 []\n  register a_3 : f32 []\n  loops i j j_2 j_3\n  for i < $N {\n    if not((i == 0)) {\n"
-     "      for j_3 < min($N, 3) {\n        let a_3 = X[i, 0]\n        Y[j_3] = select((((i == 0) or (j_3 == 0)) or (j_3 == 2)), a_3[], X[(j_3 - 2), i])\n      }\n"
-     "      for j < $N from 3 {\n        let a = X[i, 0]\n        Y[j] = X[(j - 2), i]\n      }\n    } else {\n      for j_2 < $N {\n        let a_2 = X[i, 0]\n"
-     "        Y[j_2] = a_2[]\n      }\n    }\n  }\n"},
+        "  register a : f32 []\n  loops i j\n  for i < $N {\n    for j < $N {\n      let a = X[i, 0]\n"
+        "      Y[j] = select((((i == 0) or (j == 0)) or (j == 2)), a[], X[(j - 2), i])\n"
+        "    }\n  }\n",
+        "  register a : f32 []\n  register a_2 : f32 []\n  register a_3 : f32 []\n  loops i j j_2 j_3\n"
+        "  for i < $N {\n    if not((i == 0)) {\n"
+        "      for j_3 < min($N, 3) {\n        let a_3 = X[i, 0]\n"
+        "        Y[j_3] = select((((i == 0) or (j_3 == 0)) or (j_3 == 2)), a_3[], X[(j_3 - 2), i])\n      }\n"
+        "      for j < $N from 3 {\n        let a = X[i, 0]\n        Y[j] = X[(j - 2), i]\n      }\n    } else {\n"
+        "      for j_2 < $N {\n        let a_2 = X[i, 0]\n"
+        "        Y[j_2] = a_2[]\n      }\n    }\n  }\n"},
     {"short loops, data, a quotient, and values that are there in any case stay as they are", finish_border,
-     "  register a : f32 []\n  loops i j k l m\n  for i < $N {\n    for j < 64 vector {\n      Y[j] = select((0 < j), X[i, (j - 1)], 1.0:f32)\n    }\n"
-     "    for k < $N {\n      Y[k] = select((t[k] < 3), X[k, 1], 1.0:f32)\n    }\n    for l < $N {\n      Y[l] = select(((l // 2) < 3), X[l, 1], 1.0:f32)\n    }\n"
-     "    for m < $N {\n      let a = X[m, 1]\n      Y[m] = select((m < 3), a[], 1.0:f32)\n    }\n  }\n", NULL},
+        "  register a : f32 []\n  loops i j k l m\n  for i < $N {\n    for j < 64 vector {\n"
+        "      Y[j] = select((0 < j), X[i, (j - 1)], 1.0:f32)\n    }\n"
+        "    for k < $N {\n      Y[k] = select((t[k] < 3), X[k, 1], 1.0:f32)\n    }\n    for l < $N {\n"
+        "      Y[l] = select(((l // 2) < 3), X[l, 1], 1.0:f32)\n    }\n"
+        "    for m < $N {\n      let a = X[m, 1]\n      Y[m] = select((m < 3), a[], 1.0:f32)\n    }\n  }\n",
+        NULL},
 
     {"an index that a loop over lanes lets be is looked at ahead of it, and of the loop around it", finish_ask,
-     "  register a : i64 []\n  register b : f32 []\n  loops i j l\n  for i < $N {\n    let a = t[i]\n    for j < 64 step 16 {\n      let b = X[i, j]\n      for l < 16 short {\n"
-     "        Y[(j + l)] = (b[] + X[within((a[] + 1), $N, 0), (j + l)])\n      }\n    }\n  }\n",
-     "  register a : i64 []\n  register b : f32 []\n  register b_2 : f32 []\n  loops i j l j_2 l_2\n  for i < $N {\n    let a = t[i]\n"
-     "    if ((0 <= (a[] + 1)) and ((a[] + 1) < $N)) {\n      for j < 64 step 16 {\n        let b = X[i, j]\n        for l < 16 short {\n"
-     "          Y[(j + l)] = (b[] + X[(a[] + 1), (j + l)])\n        }\n      }\n    } else {\n      for j_2 < 64 step 16 {\n        let b_2 = X[i, j_2]\n"
-     "        for l_2 < 16 {\n          Y[(j_2 + l_2)] = (b_2[] + X[within((a[] + 1), $N, 0), (j_2 + l_2)])\n        }\n      }\n    }\n  }\n"},
+        "  register a : i64 []\n  register b : f32 []\n  loops i j l\n  for i < $N {\n    let a = t[i]\n"
+        "    for j < 64 step 16 {\n      let b = X[i, j]\n      for l < 16 short {\n"
+        "        Y[(j + l)] = (b[] + X[within((a[] + 1), $N, 0), (j + l)])\n      }\n    }\n  }\n",
+        "  register a : i64 []\n  register b : f32 []\n  register b_2 : f32 []\n  loops i j l j_2 l_2\n"
+        "  for i < $N {\n    let a = t[i]\n"
+        "    if ((0 <= (a[] + 1)) and ((a[] + 1) < $N)) {\n      for j < 64 step 16 {\n        let b = X[i, j]\n"
+        "        for l < 16 short {\n"
+        "          Y[(j + l)] = (b[] + X[(a[] + 1), (j + l)])\n        }\n      }\n    } else {\n"
+        "      for j_2 < 64 step 16 {\n        let b_2 = X[i, j_2]\n"
+        "        for l_2 < 16 {\n          Y[(j_2 + l_2)] = (b_2[] + X[within((a[] + 1), $N, 0), (j_2 + l_2)])\n"
+        "        }\n      }\n    }\n  }\n"},
     {"two indices are one condition", finish_ask,
-     "  register a : i64 []\n  loops i j\n  for i < $N {\n    let a = t[i]\n    for j < $N vector {\n      Y[j] = X[within(a[], $N, 0), within(a[], 64, 0)]\n    }\n  }\n",
-     "  register a : i64 []\n  loops i j j_2\n  for i < $N {\n    let a = t[i]\n    if ((((0 <= a[]) and (a[] < 64)) and (0 <= a[])) and (a[] < $N)) {\n      for j < $N vector {\n"
-     "        Y[j] = X[a[], a[]]\n      }\n    } else {\n      for j_2 < $N {\n        Y[j_2] = X[within(a[], $N, 0), within(a[], 64, 0)]\n      }\n    }\n  }\n"},
+        "  register a : i64 []\n  loops i j\n  for i < $N {\n    let a = t[i]\n    for j < $N vector {\n"
+        "      Y[j] = X[within(a[], $N, 0), within(a[], 64, 0)]\n    }\n  }\n",
+        "  register a : i64 []\n  loops i j j_2\n  for i < $N {\n    let a = t[i]\n"
+        "    if ((((0 <= a[]) and (a[] < 64)) and (0 <= a[])) and (a[] < $N)) {\n      for j < $N vector {\n"
+        "        Y[j] = X[a[], a[]]\n      }\n    } else {\n      for j_2 < $N {\n"
+        "        Y[j_2] = X[within(a[], $N, 0), within(a[], 64, 0)]\n      }\n    }\n  }\n"},
     {"what is in memory, what the loop makes, and a loop without lanes stay as they are", finish_ask,
-     "  register a : i64 []\n  register b : i64 []\n  loops i j k l\n  for i < $N {\n    let a = t[i]\n    for j < 64 vector {\n      Y[j] = X[within(t[i], $N, 0), j]\n    }\n"
-     "    for k < 64 vector {\n      let b = (a[] + k)\n      Y[k] = X[within(b[], $N, 0), k]\n    }\n    for l < 64 {\n      Y[l] = X[within(a[], $N, 0), l]\n    }\n  }\n", NULL},
+        "  register a : i64 []\n  register b : i64 []\n  loops i j k l\n  for i < $N {\n    let a = t[i]\n"
+        "    for j < 64 vector {\n      Y[j] = X[within(t[i], $N, 0), j]\n    }\n"
+        "    for k < 64 vector {\n      let b = (a[] + k)\n      Y[k] = X[within(b[], $N, 0), k]\n    }\n"
+        "    for l < 64 {\n      Y[l] = X[within(a[], $N, 0), l]\n    }\n  }\n",
+        NULL},
 
     {"a loop of one iteration is its body, with a number for its variable", finish_once,
-     "  loops i j\n  for i < 1 {\n    for j < $N {\n      Y[(i + j)] = 1.0:f32\n    }\n  }\n",
-     "  loops i j\n  for j < $N {\n    Y[j] = 1.0:f32\n  }\n"},
+        "  loops i j\n  for i < 1 {\n    for j < $N {\n      Y[(i + j)] = 1.0:f32\n    }\n  }\n",
+        "  loops i j\n  for j < $N {\n    Y[j] = 1.0:f32\n  }\n"},
     {"or with a name: of another loop, of a size", finish_once,
-     "  loops i j k\n  for i < $N {\n    for j < (i + 1) from i vector {\n      for k < ($N + 1) from $N {\n        Y[((j + k) - $N)] = 1.0:f32\n      }\n    }\n  }\n",
-     "  loops i j k\n  for i < $N {\n    Y[((i + $N) - $N)] = 1.0:f32\n  }\n"},
+        "  loops i j k\n  for i < $N {\n    for j < (i + 1) from i vector {\n      for k < ($N + 1) from $N {\n"
+        "        Y[((j + k) - $N)] = 1.0:f32\n      }\n    }\n  }\n",
+        "  loops i j k\n  for i < $N {\n    Y[((i + $N) - $N)] = 1.0:f32\n  }\n"},
     {"or behind an index", finish_once,
-     "  loops i j\n  for i < $N {\n    for j < ((i // 2) + 1) from (i // 2) {\n      Y[j] = 1.0:f32\n    }\n  }\n",
-     "  loops i j\n  for i < $N {\n    index j = (i // 2)\n    Y[j] = 1.0:f32\n  }\n"},
+        "  loops i j\n  for i < $N {\n    for j < ((i // 2) + 1) from (i // 2) {\n      Y[j] = 1.0:f32\n    }\n  }\n",
+        "  loops i j\n  for i < $N {\n    index j = (i // 2)\n    Y[j] = 1.0:f32\n  }\n"},
     {"steps that go past the end count", finish_once,
-     "  loops i\n  for i < 19 from 3 step 16 {\n    Y[i] = 1.0:f32\n  }\n", "  loops i\n  Y[3] = 1.0:f32\n"},
+        "  loops i\n  for i < 19 from 3 step 16 {\n    Y[i] = 1.0:f32\n  }\n", "  loops i\n  Y[3] = 1.0:f32\n"},
     {"two iterations are two, none is none, and what is not known stays", finish_once,
-     "  loops i j k\n  for i < 20 from 3 step 16 {\n    Y[i] = 1.0:f32\n  }\n  for j < 3 from 3 {\n    Y[j] = 1.0:f32\n  }\n"
-     "  for k < $N step 64 {\n    Y[k] = 1.0:f32\n  }\n", NULL},
-    {"a thread loop stays, whatever it does", finish_once, "  loops i\n  for i < 1 thread {\n    Y[i] = 1.0:f32\n  }\n", NULL},
+        "  loops i j k\n  for i < 20 from 3 step 16 {\n    Y[i] = 1.0:f32\n  }\n  for j < 3 from 3 {\n"
+        "    Y[j] = 1.0:f32\n  }\n"
+        "  for k < $N step 64 {\n    Y[k] = 1.0:f32\n  }\n",
+        NULL},
+    {"a thread loop stays, whatever it does", finish_once, "  loops i\n  for i < 1 thread {\n    Y[i] = 1.0:f32\n  }\n",
+        NULL},
 
     {"what nobody reads goes, and what only that reads, with its names", finish_dead,
-     "  register a : f32 []\n  register b : f32 []\n  register c : i64 []\n  loops i j\n  for i < $N {\n    let a = X[i, 0]\n    let b = (a[] * 2.0:f32)\n"
-     "    lead c = Y[i]\n    index j = (i // 2)\n    Y[i] = 1.0:f32\n  }\n",
-     "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
+        "  register a : f32 []\n  register b : f32 []\n  register c : i64 []\n  loops i j\n  for i < $N {\n"
+        "    let a = X[i, 0]\n    let b = (a[] * 2.0:f32)\n"
+        "    lead c = Y[i]\n    index j = (i // 2)\n    Y[i] = 1.0:f32\n  }\n",
+        "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
     {"so do loops and conditions with nothing in them", finish_dead,
-     "  register a : f32 []\n  loops i j\n  for i < $N {\n    for j < t[i] {\n      if (j < 3) {\n        let a = X[i, j]\n      }\n    }\n    Y[i] = 1.0:f32\n  }\n",
-     "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
+        "  register a : f32 []\n  loops i j\n  for i < $N {\n    for j < t[i] {\n      if (j < 3) {\n"
+        "        let a = X[i, j]\n      }\n    }\n    Y[i] = 1.0:f32\n  }\n",
+        "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
     {"what may fail the run stays", finish_dead,
-     "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
-     "  register a : f32 []\n  loops i j\n  for i < $N {\n    let a = X[within(t[i], $N, 0), 0]\n    for j < within(i, 9, 0) {\n    }\n    Y[i] = 1.0:f32\n  }\n",
-     "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
-     "  register a : f32 []\n  loops i j\n  for i < $N {\n    let a = X[within(t[i], $N, 0), 0]\n    for j < within(i, 9, 0) {\n    }\n    Y[i] = 1.0:f32\n  }\n"},
+        "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
+        "  register a : f32 []\n  loops i j\n  for i < $N {\n    let a = X[within(t[i], $N, 0), 0]\n"
+        "    for j < within(i, 9, 0) {\n    }\n    Y[i] = 1.0:f32\n  }\n",
+        "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
+        "  register a : f32 []\n  loops i j\n  for i < $N {\n    let a = X[within(t[i], $N, 0), 0]\n"
+        "    for j < within(i, 9, 0) {\n    }\n    Y[i] = 1.0:f32\n  }\n"},
     {"what is read stays, in an index, a bound, a condition, another's value", finish_dead,
-     "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
-     "  register a : i64 []\n  register b : i64 []\n  register c : bool []\n  register d : f32 []\n  loops i j k\n  for i < $N {\n    let a = t[i]\n"
-     "    let b = (i + 1)\n    let c = (i < 3)\n    let d = X[i, 0]\n    index k = (i // 2)\n    for j < b[] {\n      if c[] {\n        Y[a[]] = (d[] + f32(k))\n      }\n"
-     "    }\n  }\n", NULL},
+        "  buffer X = %0 : f32 [$N, 64]\n  buffer t = %1 : i64 [$N]\n  buffer Y = %2 : f32 [$N] written\n"
+        "  register a : i64 []\n  register b : i64 []\n  register c : bool []\n  register d : f32 []\n  loops i j k\n"
+        "  for i < $N {\n    let a = t[i]\n"
+        "    let b = (i + 1)\n    let c = (i < 3)\n    let d = X[i, 0]\n    index k = (i // 2)\n    for j < b[] {\n"
+        "      if c[] {\n        Y[a[]] = (d[] + f32(k))\n      }\n"
+        "    }\n  }\n",
+        NULL},
 
     {"a condition around loops is maybe, at any depth; others are not", finish_maybe,
-     "  loops i j\n  for i < $N {\n    if (i < 5) {\n      if (i < 3) {\n        for j < 4 {\n          Y[j] = 1.0:f32\n        }\n      }\n    }\n"
-     "    if (i < 2) maybe {\n      Y[i] = 1.0:f32\n    }\n  }\n",
-     "  loops i j\n  for i < $N {\n    if (i < 5) maybe {\n      if (i < 3) maybe {\n        for j < 4 {\n          Y[j] = 1.0:f32\n        }\n      }\n    }\n"
-     "    if (i < 2) {\n      Y[i] = 1.0:f32\n    }\n  }\n"},
+        "  loops i j\n  for i < $N {\n    if (i < 5) {\n      if (i < 3) {\n        for j < 4 {\n"
+        "          Y[j] = 1.0:f32\n        }\n      }\n    }\n"
+        "    if (i < 2) maybe {\n      Y[i] = 1.0:f32\n    }\n  }\n",
+        "  loops i j\n  for i < $N {\n    if (i < 5) maybe {\n      if (i < 3) maybe {\n        for j < 4 {\n"
+        "          Y[j] = 1.0:f32\n        }\n      }\n    }\n"
+        "    if (i < 2) {\n      Y[i] = 1.0:f32\n    }\n  }\n"},
     {"a loop in the else counts", finish_maybe,
-     "  loops i\n  if ($N < 5) {\n    Y[0] = 1.0:f32\n  } else {\n    for i < 4 {\n      Y[i] = 1.0:f32\n    }\n  }\n",
-     "  loops i\n  if ($N < 5) maybe {\n    Y[0] = 1.0:f32\n  } else {\n    for i < 4 {\n      Y[i] = 1.0:f32\n    }\n  }\n"},
+        "  loops i\n  if ($N < 5) {\n    Y[0] = 1.0:f32\n  } else {\n    for i < 4 {\n      Y[i] = 1.0:f32\n    }\n"
+        "  }\n",
+        "  loops i\n  if ($N < 5) maybe {\n    Y[0] = 1.0:f32\n  } else {\n    for i < 4 {\n      Y[i] = 1.0:f32\n"
+        "    }\n  }\n"},
 
     {"a vector loop of 16 iterations is short", finish_short,
-     "  loops i j\n  for i < $N {\n    for j < 19 from 3 vector {\n      Y[j] = exp(X[i, j])\n    }\n  }\n",
-     "  loops i j\n  for i < $N {\n    for j < 19 from 3 short {\n      Y[j] = exp(X[i, j])\n    }\n  }\n"},
+        "  loops i j\n  for i < $N {\n    for j < 19 from 3 vector {\n      Y[j] = exp(X[i, j])\n    }\n  }\n",
+        "  loops i j\n  for i < $N {\n    for j < 19 from 3 short {\n      Y[j] = exp(X[i, j])\n    }\n  }\n"},
     {"and held, where it takes and adds neighbours alone, and is a power of two", finish_short,
-     "  loops i j k l\n  for i < $N {\n    for j < 8 vector {\n      Y[(i + j)] = X[i, (j + 3)]\n    }\n    for k < 16 vector {\n      Y[k] = fma(X[i, k], X[0, 1], X[i, (63 - k)])\n    }\n"
-     "    for l < 12 vector {\n      Y[l] = X[i, l]\n    }\n  }\n",
-     "  loops i j k l\n  for i < $N {\n    for j < 8 held {\n      Y[(i + j)] = X[i, (j + 3)]\n    }\n    for k < 16 short {\n      Y[k] = fma(X[i, k], X[0, 1], X[i, (63 - k)])\n    }\n"
-     "    for l < 12 short {\n      Y[l] = X[i, l]\n    }\n  }\n"},
+        "  loops i j k l\n  for i < $N {\n    for j < 8 vector {\n      Y[(i + j)] = X[i, (j + 3)]\n    }\n"
+        "    for k < 16 vector {\n      Y[k] = fma(X[i, k], X[0, 1], X[i, (63 - k)])\n    }\n"
+        "    for l < 12 vector {\n      Y[l] = X[i, l]\n    }\n  }\n",
+        "  loops i j k l\n  for i < $N {\n    for j < 8 held {\n      Y[(i + j)] = X[i, (j + 3)]\n    }\n"
+        "    for k < 16 short {\n      Y[k] = fma(X[i, k], X[0, 1], X[i, (63 - k)])\n    }\n"
+        "    for l < 12 short {\n      Y[l] = X[i, l]\n    }\n  }\n"},
     {"not along another axis than the last, nor by twos, nor of what is no vector's", finish_short,
-     "  loops i j k l\n  for i < $N {\n    for j < 8 vector {\n      Y[j] = X[j, i]\n    }\n    for k < 8 vector {\n      Y[k] = X[i, (2 * k)]\n    }\n"
-     "    for l < 8 vector {\n      Y[l] = f32(l)\n    }\n  }\n",
-     "  loops i j k l\n  for i < $N {\n    for j < 8 short {\n      Y[j] = X[j, i]\n    }\n    for k < 8 short {\n      Y[k] = X[i, (2 * k)]\n    }\n"
-     "    for l < 8 short {\n      Y[l] = f32(l)\n    }\n  }\n"},
+        "  loops i j k l\n  for i < $N {\n    for j < 8 vector {\n      Y[j] = X[j, i]\n    }\n"
+        "    for k < 8 vector {\n      Y[k] = X[i, (2 * k)]\n    }\n"
+        "    for l < 8 vector {\n      Y[l] = f32(l)\n    }\n  }\n",
+        "  loops i j k l\n  for i < $N {\n    for j < 8 short {\n      Y[j] = X[j, i]\n    }\n    for k < 8 short {\n"
+        "      Y[k] = X[i, (2 * k)]\n    }\n"
+        "    for l < 8 short {\n      Y[l] = f32(l)\n    }\n  }\n"},
     {"one of 17 is not, nor one of an unknown length, nor one that is no vector loop", finish_short,
-     "  loops i j k l\n  for i < $N vector {\n    Y[i] = 1.0:f32\n  }\n  for j < 17 vector {\n    Y[j] = 1.0:f32\n  }\n  for k < 4 unroll {\n    Y[k] = 1.0:f32\n"
-     "  }\n  for l < 4 {\n    Y[l] = 1.0:f32\n  }\n", NULL},
+        "  loops i j k l\n  for i < $N vector {\n    Y[i] = 1.0:f32\n  }\n  for j < 17 vector {\n    Y[j] = 1.0:f32\n"
+        "  }\n  for k < 4 unroll {\n    Y[k] = 1.0:f32\n"
+        "  }\n  for l < 4 {\n    Y[l] = 1.0:f32\n  }\n",
+        NULL},
 
     {"a loop of many points is polled: the outermost whose turns have few", finish_poll,
-     "  loops i j k\n  for i < 100 {\n    for j < 1000000 {\n      for k < 3 {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n",
-     "  loops i j k\n  for i < 100 polled 1 {\n    for j < 1000000 {\n      for k < 3 {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n"},
+        "  loops i j k\n  for i < 100 {\n    for j < 1000000 {\n      for k < 3 {\n        Y[j] = X[k, 0]\n      }\n"
+        "    }\n  }\n",
+        "  loops i j k\n  for i < 100 polled 1 {\n    for j < 1000000 {\n      for k < 3 {\n        Y[j] = X[k, 0]\n"
+        "      }\n    }\n  }\n"},
     {"inside of what is long already, of loops that are written out, and of threads; over lanes too", finish_poll,
-     "  loops i j k\n  for i < 100 thread {\n    for j < 8 unroll {\n      for k < 4000000000 step 4 vector {\n        Y[k] = X[k, 0]\n      }\n    }\n  }\n",
-     "  loops i j k\n  for i < 100 thread {\n    for j < 8 unroll {\n      for k < 4000000000 step 4 vector polled 1048576 {\n        Y[k] = X[k, 0]\n      }\n    }\n  }\n"},
+        "  loops i j k\n  for i < 100 thread {\n    for j < 8 unroll {\n      for k < 4000000000 step 4 vector {\n"
+        "        Y[k] = X[k, 0]\n      }\n    }\n  }\n",
+        "  loops i j k\n  for i < 100 thread {\n    for j < 8 unroll {\n"
+        "      for k < 4000000000 step 4 vector polled 1048576 {\n        Y[k] = X[k, 0]\n      }\n    }\n  }\n"},
     {"a part of known length is not what all of it would be", finish_poll,
-     "  loops i j k\n  for i < 9000 thread {\n    for j < min($N, ((i * 600) + 600)) from (i * 600) {\n      for k < 9000 {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n", NULL},
-    {"one loop whose size only a run can tell is no reason", finish_poll, "  loops i\n  for i < $N {\n    Y[i] = X[i, 0]\n  }\n", NULL},
+        "  loops i j k\n  for i < 9000 thread {\n    for j < min($N, ((i * 600) + 600)) from (i * 600) {\n"
+        "      for k < 9000 {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n",
+        NULL},
+    {"one loop whose size only a run can tell is no reason", finish_poll,
+        "  loops i\n  for i < $N {\n    Y[i] = X[i, 0]\n  }\n", NULL},
     {"nor is one within a thread's share", finish_poll,
-     "  loops c i j\n  for c < 100 thread {\n    for i < min($N, ((c * 600) + 600)) from (c * 600) {\n      for j < $N {\n        Y[i] = X[j, 0]\n      }\n    }\n  }\n", NULL},
+        "  loops c i j\n  for c < 100 thread {\n    for i < min($N, ((c * 600) + 600)) from (c * 600) {\n"
+        "      for j < $N {\n        Y[i] = X[j, 0]\n      }\n    }\n  }\n",
+        NULL},
     {"two within each other are, and the inner one is a turn", finish_poll,
-     "  loops i j k\n  for i < $N {\n    for j < $N {\n      for k < $N {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n",
-     "  loops i j k\n  for i < $N {\n    for j < $N polled 1 {\n      for k < $N {\n        Y[j] = X[k, 0]\n      }\n    }\n  }\n"},
+        "  loops i j k\n  for i < $N {\n    for j < $N {\n      for k < $N {\n        Y[j] = X[k, 0]\n      }\n    }\n"
+        "  }\n",
+        "  loops i j k\n  for i < $N {\n    for j < $N polled 1 {\n      for k < $N {\n        Y[j] = X[k, 0]\n"
+        "      }\n    }\n  }\n"},
     {"what an index is at most is known", finish_poll,
-     "  loops b end i j\n  for b < $N step 4096 {\n    index end = min($N, (b + 4096))\n    for i < (end - 3) from b {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n  }\n",
-     "  loops b end i j\n  for b < $N step 4096 polled 1 {\n    index end = min($N, (b + 4096))\n    for i < (end - 3) from b {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n  }\n"},
+        "  loops b end i j\n  for b < $N step 4096 {\n    index end = min($N, (b + 4096))\n"
+        "    for i < (end - 3) from b {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n  }\n",
+        "  loops b end i j\n  for b < $N step 4096 polled 1 {\n    index end = min($N, (b + 4096))\n"
+        "    for i < (end - 3) from b {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n  }\n"},
 
     {"what is left of a loop that goes by four is short", finish_poll,
-     "  loops b end i r j\n  for b < $N step 4096 {\n    index end = min($N, (b + 4096))\n    for i < (end - 3) from b step 4 {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n"
-     "    for r < end from ((b + (end - b)) - ((end - b) % 4)) {\n      Y[r] = X[r, 0]\n    }\n  }\n",
-     "  loops b end i r j\n  for b < $N step 4096 polled 2 {\n    index end = min($N, (b + 4096))\n    for i < (end - 3) from b step 4 {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n"
-     "    for r < end from ((b + (end - b)) - ((end - b) % 4)) {\n      Y[r] = X[r, 0]\n    }\n  }\n"},
+        "  loops b end i r j\n  for b < $N step 4096 {\n    index end = min($N, (b + 4096))\n"
+        "    for i < (end - 3) from b step 4 {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n"
+        "    for r < end from ((b + (end - b)) - ((end - b) % 4)) {\n      Y[r] = X[r, 0]\n    }\n  }\n",
+        "  loops b end i r j\n  for b < $N step 4096 polled 2 {\n    index end = min($N, (b + 4096))\n"
+        "    for i < (end - 3) from b step 4 {\n      for j < 1024 {\n        Y[j] = X[i, 0]\n      }\n    }\n"
+        "    for r < end from ((b + (end - b)) - ((end - b) % 4)) {\n      Y[r] = X[r, 0]\n    }\n  }\n"},
 
-    {"a kernel that a caller's tensor is given to is dense", finish_dense, "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n",
-     "  dense\n  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
+    {"a kernel that a caller's tensor is given to is dense", finish_dense,
+        "  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n",
+        "  dense\n  loops i\n  for i < $N {\n    Y[i] = 1.0:f32\n  }\n"},
 
-    {"a sum of a product is fma", finish_fuse, "  loops i\n  for i < $N {\n    Y[i] = ((X[i, 0] * X[i, 1]) + X[i, 2])\n  }\n",
-     "  loops i\n  for i < $N {\n    Y[i] = fma(X[i, 0], X[i, 1], X[i, 2])\n  }\n"},
-    {"a difference from a product has a sign", finish_fuse, "  loops i\n  for i < $N {\n    Y[i] = (X[i, 2] - (X[i, 0] * X[i, 1]))\n  }\n",
-     "  loops i\n  for i < $N {\n    Y[i] = fma(neg(X[i, 0]), X[i, 1], X[i, 2])\n  }\n"},
+    {"a sum of a product is fma", finish_fuse,
+        "  loops i\n  for i < $N {\n    Y[i] = ((X[i, 0] * X[i, 1]) + X[i, 2])\n  }\n",
+        "  loops i\n  for i < $N {\n    Y[i] = fma(X[i, 0], X[i, 1], X[i, 2])\n  }\n"},
+    {"a difference from a product has a sign", finish_fuse,
+        "  loops i\n  for i < $N {\n    Y[i] = (X[i, 2] - (X[i, 0] * X[i, 1]))\n  }\n",
+        "  loops i\n  for i < $N {\n    Y[i] = fma(neg(X[i, 0]), X[i, 1], X[i, 2])\n  }\n"},
     {"integers are not fused", finish_fuse, "  loops i\n  for i < $N {\n    Y[i] = f32(((t[i] * 2) + 1))\n  }\n", NULL},
 };
 
-/* The kernel's text behind its first line, and the three buffers where it has none of its own. `dense` stands before them. */
+/* The kernel's text behind its first line, and the three buffers where it has none of its own. `dense` stands before
+ * them. */
 static const char *whole(Arena *a, const char *kernel) {
   bool own = strstr(kernel, "  buffer ") != NULL, dense = strncmp(kernel, "  dense\n", 8) == 0;
-  return arena_printf(a, "%s%s%s%s}\n", before, dense ? "  dense\n" : "", own ? "" : heads, dense ? kernel + 8 : kernel);
+  return arena_printf(
+      a, "%s%s%s%s}\n", before, dense ? "  dense\n" : "", own ? "" : heads, dense ? kernel + 8 : kernel);
 }
 
 /* finish_dead leaves out buffers that nobody has: what is wanted of it names its own. */
@@ -193,7 +255,8 @@ static void check_row(const Row *r) {
     loop_print(turn ? &again : &out, p);
   }
   OK_STR(out.s, wanted(a, r), "%s", r->says);
-  OK(r->pass == finish_border || strcmp(out.s, again.s) == 0, "%s: once and for all", r->says); /* a border may have one of its own */
+  OK(r->pass == finish_border || strcmp(out.s, again.s) == 0, "%s: once and for all",
+      r->says); /* a border may have one of its own */
   OK(text_sound(a, p) && text_back(p), "%s: sound, and comes back", r->says);
   arena_free(a);
 }

@@ -1,6 +1,7 @@
-/* tests/mpi/shim.c - put between a program and MPI by LD_PRELOAD: counts what really is sent in the moves of a plan, on the communicator of
- * that name, and sees to it that no program is started once MPI is. At the end the first rank writes to $EIN_TEST_COUNT, a line a rank:
- * bytes and messages sent. $EIN_TEST_DELAY is a seed: calls wait up to a thousandth of a second then, by chance, each rank for itself. */
+/* tests/mpi/shim.c - put between a program and MPI by LD_PRELOAD: counts what really is sent in the moves of a plan, on
+ * the communicator of that name, and sees to it that no program is started once MPI is. At the end the first rank
+ * writes to $EIN_TEST_COUNT, a line a rank: bytes and messages sent. $EIN_TEST_DELAY is a seed: calls wait up to a
+ * thousandth of a second then, by chance, each rank for itself. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <spawn.h>
@@ -102,10 +103,11 @@ pid_t fork(void) {
   return ((pid_t(*)(void))dlsym(RTLD_NEXT, "fork"))();
 }
 
-typedef int Spawn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *, char *const *);
+typedef int Spawn(
+    pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *, char *const *);
 
-int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr, char *const *argv,
-                char *const *env) {
+int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *files, const posix_spawnattr_t *attr,
+    char *const *argv, char *const *env) {
   refuse("posix_spawn");
   return ((Spawn *)dlsym(RTLD_NEXT, "posix_spawn"))(pid, path, files, attr, argv, env);
 }

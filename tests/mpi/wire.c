@@ -1,6 +1,6 @@
-/* tests/mpi/wire.c - a wire over MPI, as ein_move.c calls it: started by mpirun on any number of ranks. Built with EIN_MPI_MOST of a few bytes,
- * so that a parcel is many messages. Ranks speak on a communicator with the wire's own tags at the same time, and only some of them
- * have a wire at all. Exit 0: all was right on this rank. */
+/* tests/mpi/wire.c - a wire over MPI, as ein_move.c calls it: started by mpirun on any number of ranks. Built with
+ * EIN_MPI_MOST of a few bytes, so that a parcel is many messages. Ranks speak on a communicator with the wire's own
+ * tags at the same time, and only some of them have a wire at all. Exit 0: all was right on this rank. */
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,7 +45,8 @@ static Round round_new(const ein_wire *w, int round) {
     parcel_add(r.receive, &r.n_receive, q, length(q, w->site, round));
   }
   for (int k = 0; k < r.n_send; k++)
-    for (size_t i = 0; i < r.send[k].bytes; i++) ((unsigned char *)r.send[k].data)[i] = byte(w->site, r.send[k].peer, round, i);
+    for (size_t i = 0; i < r.send[k].bytes; i++)
+      ((unsigned char *)r.send[k].data)[i] = byte(w->site, r.send[k].peer, round, i);
   for (int k = 0; k < r.n_send; k++) r.out += r.send[k].peer == w->site ? 0 : r.send[k].bytes;
   for (int k = 0; k < r.n_receive; k++) r.in += r.receive[k].peer == w->site ? 0 : r.receive[k].bytes;
   return r;
@@ -69,7 +70,9 @@ static void counts(const ein_wire *w) {
   int64_t send[64], receive[64] = {0};
   for (int q = 0; q < w->sites; q++) send[q] = ((int64_t)w->site << 40) + q;
   check(w->counts(w->user, EIN_OK, send, receive) == EIN_OK, "site %d: no counts", w->site);
-  for (int q = 0; q < w->sites; q++) check(receive[q] == ((int64_t)q << 40) + w->site, "site %d: a count of site %d is %lld", w->site, q, (long long)receive[q]);
+  for (int q = 0; q < w->sites; q++)
+    check(receive[q] == ((int64_t)q << 40) + w->site, "site %d: a count of site %d is %lld", w->site, q,
+        (long long)receive[q]);
   ein_status mine = w->site == w->sites - 1 ? EIN_ERR_INDEX : EIN_OK;
   check(w->counts(w->user, mine, send, receive) == EIN_ERR_INDEX, "site %d: counts though one has failed", w->site);
 }
@@ -87,12 +90,15 @@ static void rounds(ein_mpi *m) {
     round_end(&r);
   }
   ein_traffic t = ein_mpi_counted(m);
-  check(t.bytes_sent == want.bytes_sent && t.bytes_received == want.bytes_received, "site %d counts %llu bytes out, %llu in", w->site,
-        (unsigned long long)t.bytes_sent, (unsigned long long)t.bytes_received);
-  check(w->sites == 1 || t.messages_sent * EIN_MPI_MOST >= t.bytes_sent, "a message of more than %d bytes", (int)EIN_MPI_MOST);
+  check(t.bytes_sent == want.bytes_sent && t.bytes_received == want.bytes_received,
+      "site %d counts %llu bytes out, %llu in", w->site, (unsigned long long)t.bytes_sent,
+      (unsigned long long)t.bytes_received);
+  check(w->sites == 1 || t.messages_sent * EIN_MPI_MOST >= t.bytes_sent, "a message of more than %d bytes",
+      (int)EIN_MPI_MOST);
 }
 
-/* Three at once under way, an exchange meanwhile, and what has begun before one fails: they end in any order, or all together. */
+/* Three at once under way, an exchange meanwhile, and what has begun before one fails: they end in any order, or all
+ * together. */
 static void halves(ein_mpi *m) {
   const ein_wire *w = ein_mpi_wire(m);
   ein_traffic before = ein_mpi_counted(m);
@@ -101,13 +107,17 @@ static void halves(ein_mpi *m) {
     Round r[4];
     for (int k = 0; k < 4; k++) r[k] = round_new(w, lap * 4 + k), out += r[k].out;
     for (int k = 0; k < 3; k++)
-      check(w->start(w->user, EIN_OK, k + 5, r[k].n_send, r[k].send, r[k].n_receive, r[k].receive) == EIN_OK, "site %d: no start", w->site);
+      check(w->start(w->user, EIN_OK, k + 5, r[k].n_send, r[k].send, r[k].n_receive, r[k].receive) == EIN_OK,
+          "site %d: no start", w->site);
     for (int k = 0; k < 3 * lap; k++) w->look(w->user);
-    check(w->exchange(w->user, EIN_OK, r[3].n_send, r[3].send, r[3].n_receive, r[3].receive) == EIN_OK, "site %d: no exchange", w->site);
+    check(w->exchange(w->user, EIN_OK, r[3].n_send, r[3].send, r[3].n_receive, r[3].receive) == EIN_OK,
+        "site %d: no exchange", w->site);
     ein_status mine = w->site == lap % w->sites ? EIN_ERR_ASSERT : EIN_OK;
-    check(w->start(w->user, mine, 9, 0, NULL, 0, NULL) == EIN_ERR_ASSERT, "site %d: a start though one has failed", w->site);
+    check(w->start(w->user, mine, 9, 0, NULL, 0, NULL) == EIN_ERR_ASSERT, "site %d: a start though one has failed",
+        w->site);
     if (lap % 2) check(w->finish(w->user, -1) == EIN_OK, "site %d: no end of all", w->site);
-    for (int k = 0; lap % 2 == 0 && k < 3; k++) check(w->finish(w->user, 5 + (k + lap) % 3) == EIN_OK, "site %d: no end of one", w->site);
+    for (int k = 0; lap % 2 == 0 && k < 3; k++)
+      check(w->finish(w->user, 5 + (k + lap) % 3) == EIN_OK, "site %d: no end of one", w->site);
     for (int k = 0; k < 4; k++) round_check(w, &r[k], lap * 4 + k), round_end(&r[k]);
   }
   check(ein_mpi_counted(m).bytes_sent - before.bytes_sent == out, "site %d counts other bytes out", w->site);
@@ -128,7 +138,8 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_split(MPI_COMM_WORLD, rank % 3 == 1, -rank, &half); /* in falling order of ranks */
-  MPI_Irecv(&caught, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, half, &any); /* the caller's own: meets no message of the wire */
+  MPI_Irecv(&caught, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, half,
+      &any); /* the caller's own: meets no message of the wire */
   ein_mpi *all, *some;
   check(ein_mpi_open(MPI_COMM_WORLD, "all", &all) == EIN_OK, "no wire");
   rounds(all);

@@ -1,4 +1,5 @@
-/* tests/plan/choices.h - all that the axes of a mesh may cut: of vertex k, or, behind the vertices, of the home of a tensor. */
+/* tests/plan/choices.h - all that the axes of a mesh may cut: of vertex k, or, behind the vertices, of the home of a
+ * tensor. */
 #ifndef CHOICES_H
 #define CHOICES_H
 

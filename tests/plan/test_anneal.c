@@ -1,5 +1,5 @@
-/* tests/plan/test_anneal.c - choices by annealing: beside trying all, beside one that is known in a network too large for that, and the same each time;
- * and, of many that are alike, as many heavy ones as a limit allows. */
+/* tests/plan/test_anneal.c - choices by annealing: beside trying all, beside one that is known in a network too large
+ * for that, and the same each time; and, of many that are alike, as many heavy ones as a limit allows. */
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +66,8 @@ static NetworkLimit limit_of(Arena *a, uint32_t len, double share) {
   return (NetworkLimit){.weight = weight, .most = light + share * (heavy - light)};
 }
 
-/* A square in which each is beside four others; the choice that is planted costs nothing, and any pair that is none of it costs something. */
+/* A square in which each is beside four others; the choice that is planted costs nothing, and any pair that is none of
+ * it costs something. */
 static Network *network_planted(Arena *a, uint32_t *planted) {
   Network *n = network_new(a);
   for (uint32_t x = 0; x < SIDE * SIDE; x++) planted[network_variable(n, VALUES)] = below(VALUES);
@@ -104,8 +105,8 @@ static void beside_all(bool limited) {
   OK(best >= rounds * 9 / 10, "%s: mostly it is the best: %u of %u", what, best, rounds);
 }
 
-/* A row of ROW variables, each light at cost 1 or heavy at none, where neighbours want to be alike; a third of them may be heavy. That none is costs ROW,
- * and of all, which is too heavy, nothing. */
+/* A row of ROW variables, each light at cost 1 or heavy at none, where neighbours want to be alike; a third of them may
+ * be heavy. That none is costs ROW, and of all, which is too heavy, nothing. */
 static void row(void) {
   enum { ROW = 300, APART = 10 };
   const double own[] = {1, 0}, heavy[] = {1, 4}, apart[] = {0, APART, APART, 0};
@@ -133,8 +134,8 @@ int main(void) {
   uint32_t *planted = NEW_ARRAY(a, uint32_t, SIDE * SIDE);
   Network *n = network_planted(a, planted);
   NetworkAnswer r = network_anneal(n, NULL, 1e8), again = network_anneal(n, NULL, 1e8);
-  OK(network_sum(n, planted) == 0 && r.value && r.sum <= 20.0 * (double)SIDE, "near a choice that costs nothing: %g, where by lot it would be %d", r.sum,
-     60 * 2 * SIDE * SIDE);
+  OK(network_sum(n, planted) == 0 && r.value && r.sum <= 20.0 * (double)SIDE,
+      "near a choice that costs nothing: %g, where by lot it would be %d", r.sum, 60 * 2 * SIDE * SIDE);
   OK(r.value && again.value && memcmp(r.value, again.value, SIDE * SIDE * sizeof *r.value) == 0, "the same each time");
   OK(!network_anneal(n, NULL, 10).value, "none with too little work");
   arena_free(a);

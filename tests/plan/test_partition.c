@@ -1,4 +1,5 @@
-/* tests/plan/test_partition.c - partition vectors, their costs as worked out by hand, and the exact planner against trying all. */
+/* tests/plan/test_partition.c - partition vectors, their costs as worked out by hand, and the exact planner against
+ * trying all. */
 #include <math.h>
 
 #include "base/diag.h"
@@ -36,7 +37,8 @@ static void costs(void) {
   OK_INT((int64_t)part_move(2, eights, (uint32_t[]){2, 2}, (uint32_t[]){1, 1}), 256, "the whole to blocks");
   OK_INT((int64_t)part_move(2, eights, (uint32_t[]){2, 4}, (uint32_t[]){2, 4}), 0, "as it was");
   static const int64_t uneven[] = {14588};
-  OK_INT((int64_t)part_move(1, uneven, (uint32_t[]){4}, (uint32_t[]){8}), 4 * (3647 + 1824), "blocks that are not quite halves, put together");
+  OK_INT((int64_t)part_move(1, uneven, (uint32_t[]){4}, (uint32_t[]){8}), 4 * (3647 + 1824),
+      "blocks that are not quite halves, put together");
   OK_INT((int64_t)part_move(1, uneven, (uint32_t[]){8}, (uint32_t[]){4}), 3647 * 8, "and taken apart");
   OK_INT((int64_t)part_move(1, uneven, (uint32_t[]){8}, (uint32_t[]){8}), 0, "uneven blocks as they were");
   arena_free(a);

@@ -1,4 +1,5 @@
-/* tests/plan/test_place.c - placements: what moves between them, against counting every element at every site; and the formulas. */
+/* tests/plan/test_place.c - placements: what moves between them, against counting every element at every site; and the
+ * formulas. */
 #include <math.h>
 
 #include "plan/place.h"
@@ -18,7 +19,8 @@ static Placement random_placement(const Mesh *m, uint32_t rank) {
 }
 
 /* Whether the site holds the element, or a part of it, by the definition of blocks. */
-static bool holds(const Mesh *m, const Placement *p, uint32_t rank, const int64_t *extent, const uint32_t *at, const int64_t *index) {
+static bool holds(
+    const Mesh *m, const Placement *p, uint32_t rank, const int64_t *extent, const uint32_t *at, const int64_t *index) {
   for (uint32_t a = 0; a < m->n; a++)
     if (p->on[a] == PLACE_FIRST && at[a]) return false;
   for (uint32_t d = 0; d < rank; d++) {
@@ -31,7 +33,8 @@ static bool holds(const Mesh *m, const Placement *p, uint32_t rank, const int64_
 }
 
 /* What each is to hold and does not hold; of what is in parts, so many parts. */
-static double count_moved(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
+static double count_moved(
+    const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
   double moved = 0;
   int parts = 1;
   for (uint32_t a = 0; a < m->n; a++) parts *= from->on[a] == PLACE_PART ? (int)m->size[a] : 1;
@@ -63,7 +66,12 @@ static void moves(void) {
     double want = binary ? place_move(&m, rank, extent, &from, &to) : count_moved(&m, rank, extent, &from, &to);
     same += place_move(&m, rank, extent, &from, &to) == want;
     evens += binary;
-    even += binary && fabs(64.0 * 64 * place_share(&m, &from, &to) - want * (rank < 1 ? 4096 : rank < 2 ? 64 : 1)) < 1e-6;
+    even += binary &&
+        fabs(64.0 * 64 * place_share(&m, &from, &to) -
+            want *
+                (rank < 1          ? 4096
+                        : rank < 2 ? 64
+                                   : 1)) < 1e-6;
   }
   OK_INT(same, rounds, "what moves is what elements say");
   OK_INT(even, evens, "and the formula's, where blocks are equal");
@@ -90,8 +98,8 @@ static double least_of(const Mesh *m, double part, uint32_t rank, const Placemen
   return least;
 }
 
-/* Axes of any sizes, and extents that all counts divide; and axes of several primes, where one block number may begin with
- * another prime than the other. */
+/* Axes of any sizes, and extents that all counts divide; and axes of several primes, where one block number may begin
+ * with another prime than the other. */
 static void shares(void) {
   uint32_t same = 0, exact = 0, counted = 0, bounds = 0, reached = 0, rounds = 4000;
   for (uint32_t i = 0; i < rounds; i++) {
@@ -119,10 +127,14 @@ static void shares(void) {
   OK(counted > 1000, "so many are small");
 }
 
-/* Along an axis with parts it is cut as home cuts it, or where no later axis cuts, or it is at the first place; never further than there is room. */
-static bool between_is_sound(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *made, const Placement *home, const Placement *p) {
+/* Along an axis with parts it is cut as home cuts it, or where no later axis cuts, or it is at the first place; never
+ * further than there is room. */
+static bool between_is_sound(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *made,
+    const Placement *home, const Placement *p) {
   for (uint32_t d = 0; d < rank; d++)
-    if (placement_count(m, p, (int8_t)d) > extent[d] && placement_count(m, p, (int8_t)d) > placement_count(m, made, (int8_t)d)) return false;
+    if (placement_count(m, p, (int8_t)d) > extent[d] &&
+        placement_count(m, p, (int8_t)d) > placement_count(m, made, (int8_t)d))
+      return false;
   for (uint32_t a = 0; a < m->n; a++) {
     if (made->on[a] != PLACE_PART && p->on[a] != made->on[a]) return false;
     if (made->on[a] != PLACE_PART || p->on[a] == PLACE_FIRST || p->on[a] == home->on[a]) continue;
@@ -171,8 +183,9 @@ static void parts(void) {
 static void product(void) {
   Mesh m = mesh(3, (uint32_t[]){2, 3, 5});
   int64_t extent[] = {60, 60};
-  Placement stored = placed(3, (int[]){0, 0, 1}), wanted = placed(3, (int[]){0, PLACE_ALL, 1}), parts = placed(3, (int[]){0, 1, PLACE_PART}),
-            scattered = placed(3, (int[]){0, 1, 1}), everywhere = placed(3, (int[]){0, 1, PLACE_ALL}), first = placed(3, (int[]){0, 1, PLACE_FIRST});
+  Placement stored = placed(3, (int[]){0, 0, 1}), wanted = placed(3, (int[]){0, PLACE_ALL, 1}),
+            parts = placed(3, (int[]){0, 1, PLACE_PART}), scattered = placed(3, (int[]){0, 1, 1}),
+            everywhere = placed(3, (int[]){0, 1, PLACE_ALL}), first = placed(3, (int[]){0, 1, PLACE_FIRST});
   OK_INT((int64_t)place_move(&m, 2, extent, &stored, &wanted), 3600 * 2, "two more copies of A");
   OK_INT((int64_t)place_reduce(&m, 2, extent, &parts, &scattered), 3600 * 4, "reduced and scattered");
   OK_INT((int64_t)place_move(&m, 2, extent, &scattered, &everywhere), 3600 * 4, "and for all");

@@ -1,4 +1,5 @@
-/* tests/plan/test_placing.c - plans by bytes and seconds: small graphs move, last and take as little memory as trying all finds. */
+/* tests/plan/test_placing.c - plans by bytes and seconds: small graphs move, last and take as little memory as trying
+ * all finds. */
 #include <math.h>
 
 #include "base/diag.h"
@@ -44,7 +45,8 @@ static void try_all(Try *x, uint32_t k, double work) {
 
 static double ways_of(Try *x) {
   double ways = 1;
-  for (uint32_t k = 0; k < x->g->part->vertices.len + x->g->tensors.len; k++) ways *= pow(labels_of(x->g, k) + 1, x->p.mesh.n);
+  for (uint32_t k = 0; k < x->g->part->vertices.len + x->g->tensors.len; k++)
+    ways *= pow(labels_of(x->g, k) + 1, x->p.mesh.n);
   return ways;
 }
 
@@ -55,7 +57,11 @@ static Try try_of(Arena *a, PartGraph *part) {
     part->vertices.at[i].node = node;
     for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) part->vertices.at[i].reads.at[k].call = true;
   }
-  Try x = {.g = place_graph(a, part), .p.mesh.n = 1 + below(2), .limit = INFINITY, .least = INFINITY, .least_memory = INFINITY};
+  Try x = {.g = place_graph(a, part),
+      .p.mesh.n = 1 + below(2),
+      .limit = INFINITY,
+      .least = INFINITY,
+      .least_memory = INFINITY};
   for (uint32_t k = 0; k < x.p.mesh.n; k++) x.p.mesh.size[k] = 2 + below(2);
   x.p.label = NEW_ARRAY(a, int8_t *, part->vertices.len);
   for (uint32_t i = 0; i < part->vertices.len; i++) x.p.label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
@@ -76,9 +82,11 @@ static void against_all(void) {
       try_all(&x, 0, 0);
       Placing *p = placing_find(a, x.g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
       bool same = p && p->bytes == x.least && p->bound <= x.least && x.least - p->bound <= 1e-9 * (x.least + 1);
-      if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->bytes : -1, p ? p->bound : -1, x.least);
+      if (!same)
+        printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->bytes : -1, p ? p->bound : -1, x.least);
       exact += same;
-      for (uint32_t i = 0; i < part->vertices.len; i++) idle += p && work_of(x.g, &x.p.mesh, i, p->label[i]) > least_work(x.g, &x.p.mesh, i);
+      for (uint32_t i = 0; i < part->vertices.len; i++)
+        idle += p && work_of(x.g, &x.p.mesh, i, p->label[i]) > least_work(x.g, &x.p.mesh, i);
     }
     arena_free(a);
   }
@@ -86,7 +94,8 @@ static void against_all(void) {
   OK_INT(exact, graphs, "the least of all, and known to be it");
 }
 
-/* Some reads reach further than their block: by a label and another, or a number more; by twice a label; or from the other end. */
+/* Some reads reach further than their block: by a label and another, or a number more; by twice a label; or from the
+ * other end. */
 static void with_windows(Arena *a, PartGraph *part) {
   Exprs *pool = exprs_new(a);
   for (uint32_t i = 0; i < part->vertices.len; i++) {
@@ -96,7 +105,8 @@ static void with_windows(Arena *a, PartGraph *part) {
       const Expr **index = NEW_ARRAY(a, const Expr *, r->rank + 1);
       if (!v->n_label || below(3)) continue;
       for (uint32_t d = 0; d < r->rank; d++) {
-        const Expr *l = r->label[d] < 0 ? expr_int(pool, DT_I64, 0) : expr_label(pool, r->label[d]), *by = expr_int(pool, DT_I64, 1 + below(2));
+        const Expr *l = r->label[d] < 0 ? expr_int(pool, DT_I64, 0) : expr_label(pool, r->label[d]),
+                   *by = expr_int(pool, DT_I64, 1 + below(2));
         static const Op op[] = {OP_ADD, OP_SUB, OP_MUL};
         index[d] = expr_op2(pool, op[below(3)], l, below(3) ? by : expr_label(pool, below(v->n_label)));
       }
@@ -111,7 +121,8 @@ static int64_t any_extent(void) {
   return 1 + below(9);
 }
 
-/* A machine with a level an axis, the outer one slower; latencies, rates and work such that each counts in some graphs. */
+/* A machine with a level an axis, the outer one slower; latencies, rates and work such that each counts in some graphs.
+ */
 static Seconds *random_seconds(Arena *a, const PartGraph *part, const Mesh *mesh) {
   Machine *m = NEW(a, Machine);
   int64_t *used = NEW_ARRAY(a, int64_t, 3);
@@ -147,10 +158,14 @@ static void seconds_against_all(void) {
       graphs++;
       try_all(&x, 0, 0);
       Placing *p = placing_find(a, &g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
-      bool same = p && fabs(p->seconds - x.least) <= 1e-12 * x.least && p->bound <= p->seconds && p->seconds - p->bound <= 1e-9 * p->seconds;
-      if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->seconds : -1, p ? p->bound : -1, x.least);
+      bool same = p && fabs(p->seconds - x.least) <= 1e-12 * x.least && p->bound <= p->seconds &&
+          p->seconds - p->bound <= 1e-9 * p->seconds;
+      if (!same)
+        printf(
+            "#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->seconds : -1, p ? p->bound : -1, x.least);
       exact += same;
-      for (uint32_t i = 0; i < part->vertices.len; i++) idle += p && work_of(x.g, &x.p.mesh, i, p->label[i]) > least_work(x.g, &x.p.mesh, i);
+      for (uint32_t i = 0; i < part->vertices.len; i++)
+        idle += p && work_of(x.g, &x.p.mesh, i, p->label[i]) > least_work(x.g, &x.p.mesh, i);
     }
     arena_free(a);
   }
@@ -174,8 +189,8 @@ static void try_orders(Try *x) {
   x->p.mesh = was;
 }
 
-/* No plan is found with less memory than there is one; and whether the least is found: prices on memory find it in all but one graph of a
- * thousand, and prove nothing. */
+/* No plan is found with less memory than there is one; and whether the least is found: prices on memory find it in all
+ * but one graph of a thousand, and prove nothing. */
 static void memory_against_all(void) {
   uint32_t graphs = 0, sound = 0, least = 0, fits = 0, best = 0, half = 0, under = 0;
   random_state = 1; /* the same graphs, however many there were before */
@@ -212,7 +227,8 @@ static void memory_against_all(void) {
   OK(least * 1000 >= graphs * 999, "the least memory, as good as always: %u", least);
   OK_INT(under, graphs, "which is no less than the bound");
   OK(fits * 1000 >= graphs * 999, "and where that is allowed, a plan: %u", fits);
-  OK(best * 100 >= graphs * 99, "which is the best, as good as always: %u", best); /* prices find good plans and prove nothing */
+  OK(best * 100 >= graphs * 99, "which is the best, as good as always: %u",
+      best); /* prices find good plans and prove nothing */
   OK(half * 100 >= graphs * 99, "and so it is where half of what is too much is allowed: %u", half);
 }
 

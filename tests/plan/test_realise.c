@@ -1,5 +1,5 @@
-/* tests/plan/test_realise.c - counts of the EinDecomp paper's planners on meshes: they come out as they are, and what moves is next to what
- * the best axes and homes move. */
+/* tests/plan/test_realise.c - counts of the EinDecomp paper's planners on meshes: they come out as they are, and what
+ * moves is next to what the best axes and homes move. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +30,8 @@ static const uint32_t **vectors_draw(Arena *a, const PartGraph *g, int64_t sites
 }
 
 /* As often as they say, or where that is not so, less. */
-static bool counts_held(Arena *a, const PlaceGraph *g, const Placing *p, const uint32_t *const *d, const bool *exactly) {
+static bool counts_held(
+    Arena *a, const PlaceGraph *g, const Placing *p, const uint32_t *const *d, const bool *exactly) {
   for (uint32_t i = 0; i < g->part->vertices.len; i++) {
     uint32_t n = g->part->vertices.at[i].n_label, *count = NEW_ARRAY(a, uint32_t, n + 1);
     bool same = true;
@@ -80,7 +81,8 @@ static void against_best(int64_t sites, uint32_t rounds) {
   OK_INT(held, rounds, "on %d sites counts are as they were", (int)sites);
   OK_INT(exact, rounds, "all of them, and homes have room");
   OK_INT(worse, 0, "nothing moves less than the best");
-  OK(best >= rounds * 85 / 100 && ours <= 1.002 * least, "the best in %u of %u, %.4f of it in all", best, rounds, ours / least);
+  OK(best >= rounds * 85 / 100 && ours <= 1.002 * least, "the best in %u of %u, %.4f of it in all", best, rounds,
+      ours / least);
 }
 
 /* Any sizes and sites: what cannot be had is less. */

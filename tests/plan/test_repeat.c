@@ -1,4 +1,5 @@
-/* tests/plan/test_repeat.c - networks that repeat: where they do, and that bounds which begin with it hold, beside the least by elimination. */
+/* tests/plan/test_repeat.c - networks that repeat: where they do, and that bounds which begin with it hold, beside the
+ * least by elimination. */
 #include <math.h>
 
 #include "plan/network/inside.h"
@@ -12,7 +13,10 @@ static uint32_t below(uint32_t n) {
   return (uint32_t)(state >> 33) % n;
 }
 
-typedef struct Shape { uint32_t x, y; double cost[VALUES * VALUES]; } Shape; /* x: of a layer; y: of this layer or, from EACH on, the next */
+typedef struct Shape {
+  uint32_t x, y;
+  double cost[VALUES * VALUES];
+} Shape; /* x: of a layer; y: of this layer or, from EACH on, the next */
 
 static const Shape *shapes(Arena *a, uint32_t *n) {
   Shape *s = NEW_ARRAY(a, Shape, 2 * EACH + 1);
@@ -71,7 +75,8 @@ int main(void) {
     Repeat r = repeat_find(network_of(a, own, n, s, odd));
     found += r.period == EACH && r.start <= 2 * EACH + 1 && r.len >= (LAYERS - 4) * EACH;
     double least = network_solve(network_of(a, own, n, s, odd), 1e12, INFINITY).sum;
-    double some = bound_of(a, network_of(a, own, n, s, odd), 5000), most = bound_of(a, network_of(a, own, n, s, odd), 1e9);
+    double some = bound_of(a, network_of(a, own, n, s, odd), 5000),
+           most = bound_of(a, network_of(a, own, n, s, odd), 1e9);
     holds += some <= least + 1e-6 && most <= least + 1e-6;
     partly += some <= most + 1e-6;
     first += some, all += least;

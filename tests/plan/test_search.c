@@ -1,5 +1,5 @@
-/* tests/plan/test_search.c - the search by bytes, and by the TRA paper's cost: a product of matrices moves what the best grid moves, and small
- * graphs what trying all finds. */
+/* tests/plan/test_search.c - the search by bytes, and by the TRA paper's cost: a product of matrices moves what the
+ * best grid moves, and small graphs what trying all finds. */
 #include <math.h>
 
 #include "base/diag.h"
@@ -27,13 +27,15 @@ static PartGraph *graph_of_text(Arena *a, const char *text) {
 
 static const PlaceCost as_paper = {.paper = true};
 
-/* So many elements on n sites of an axis: all but one of them receive them; or, as the paper counts, all if there are several. */
+/* So many elements on n sites of an axis: all but one of them receive them; or, as the paper counts, all if there are
+ * several. */
 static double at_others(double elements, int64_t n, bool paper) {
   if (paper) return n > 1 ? elements * (double)n : 0;
   return 4 * elements * (double)(n - 1);
 }
 
-/* The best grid of pi by pj by pk: each of A is received by pk - 1 further sites, of B by pi - 1, and the parts of C meet pj - 1 times. */
+/* The best grid of pi by pj by pk: each of A is received by pk - 1 further sites, of B by pi - 1, and the parts of C
+ * meet pj - 1 times. */
 static double best_grid(double i, double j, double k, int64_t p, bool paper) {
   double best = INFINITY;
   for (int64_t pi = 1; pi <= p; pi++)
@@ -66,9 +68,12 @@ static bool product_best(int i, int j, int k, int64_t p, bool paper) {
   Placing *x = product_plan(a, i, j, k, p, paper);
   int64_t q = mesh_sites(&x->mesh);
   double want = best_grid(i, j, k, q, paper), all = best_grid(i, j, k, p, paper);
-  bool same = x->cost == want && x->cost == (paper ? x->elements : x->bytes) && x->bound <= want && want - x->bound <= 1e-9 * want;
+  bool same = x->cost == want && x->cost == (paper ? x->elements : x->bytes) && x->bound <= want &&
+      want - x->bound <= 1e-9 * want;
   if (q != p) same = same && q < p && q >= p - p / 8 && want < all;
-  if (!same) printf("#   p = %d: %.0f on %d sites, bound %.0f, want %.0f, of all %.0f\n", (int)p, x->cost, (int)q, x->bound, want, all);
+  if (!same)
+    printf("#   p = %d: %.0f on %d sites, bound %.0f, want %.0f, of all %.0f\n", (int)p, x->cost, (int)q, x->bound,
+        want, all);
   arena_free(a);
   return same;
 }
@@ -85,7 +90,8 @@ static void product(int i, int j, int k, bool paper) {
 
 /* Extents that no count divides, and numbers of sites with several primes: the order of the mesh's axes has to suit. */
 static void product_random(void) {
-  static const int64_t sites[] = {4, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 27, 30, 32, 36, 40, 42, 44, 45, 48, 50, 52, 54, 56, 60, 63, 64};
+  static const int64_t sites[] = {
+      4, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 27, 30, 32, 36, 40, 42, 44, 45, 48, 50, 52, 54, 56, 60, 63, 64};
   uint32_t same = 0;
   for (uint32_t n = 0; n < 120; n++) {
     int i = 100 + (int)below(3900), j = 100 + (int)below(3900), k = 100 + (int)below(3900);
@@ -94,8 +100,9 @@ static void product_random(void) {
   OK_INT(same, 120, "products of matrices of any sizes");
 }
 
-/* What the paper's Table 4 has for 10 sites comes out where it is the least: with one axis, broadcasts (BMM) for two large dimensions, parts
- * along the common one (CMM) for that; with an axis for each matrix, copies for the chunks of the other (RMM), pi of B and pj of A. */
+/* What the paper's Table 4 has for 10 sites comes out where it is the least: with one axis, broadcasts (BMM) for two
+ * large dimensions, parts along the common one (CMM) for that; with an axis for each matrix, copies for the chunks of
+ * the other (RMM), pi of B and pj of A. */
 static void table(const char *name, int i, int j, int k, Mesh m, double want, uint32_t pi, uint32_t pk, uint32_t pj) {
   Arena *a = arena_new();
   uint32_t which, d[3];
@@ -147,21 +154,27 @@ static void texts(void) {
   Arena *a = arena_new();
   Buf text = buf_new(a), why = buf_new(a);
   uint32_t which;
-  PartGraph *part = graph_of_text(a, "eingraph 1\ninput %0 A[8, 12] : f32\ninput %1 B[12, 6] : f32\n"
-    "vertex %2 C[i:8, k:6] : f32 = sum:f32[j:12] (%0[i, j] * %1[j, k])\nvertex %3 [i:8, k:6] : f32 = exp(%2[i, k])\noutput D = %3\n");
+  PartGraph *part = graph_of_text(a,
+      "eingraph 1\ninput %0 A[8, 12] : f32\ninput %1 B[12, 6] : f32\n"
+      "vertex %2 C[i:8, k:6] : f32 = sum:f32[j:12] (%0[i, j] * %1[j, k])\nvertex %3 [i:8, k:6] : f32 = exp(%2[i, k])\n"
+      "output D = %3\n");
   PlaceGraph *g = place_graph(a, part);
   Placing *found = placing_search(a, g, 12, NULL, 1e9, &which);
   plan_print(&text, plan_of_placing(a, strings, g, 12, found));
   Placing *again = placing_of_text(a, g, text.s, &why);
   bool same = again && again->bytes == found->bytes && memcmp(&again->mesh, &found->mesh, sizeof found->mesh) == 0;
-  for (uint32_t i = 0; same && i < part->vertices.len; i++) same = memcmp(again->label[i], found->label[i], found->mesh.n) == 0;
-  for (uint32_t i = 0; same && i < g->tensors.len; i++) same = placement_equal(&found->mesh, &again->home[i], &found->home[i]);
+  for (uint32_t i = 0; same && i < part->vertices.len; i++)
+    same = memcmp(again->label[i], found->label[i], found->mesh.n) == 0;
+  for (uint32_t i = 0; same && i < g->tensors.len; i++)
+    same = placement_equal(&found->mesh, &again->home[i], &found->home[i]);
   OK(same, "a placing comes back from its text");
-  static const char most[] = "plan 1\nsites 4\nmesh 2 2\nvertex C axes i *\nvertex %3 axes * k\nhome C i *\nhome %3 2 *\nhome A i i\n";
+  static const char most[] =
+      "plan 1\nsites 4\nmesh 2 2\nvertex C axes i *\nvertex %3 axes * k\nhome C i *\nhome %3 2 *\nhome A i i\n";
   OK(!placing_of_text(a, g, most, &why), "not all is said");
   OK(strstr(why.s, "the plan does not say the home of B") != NULL, "and it is said what is not");
-  /* Of A's 96 elements sites have 24 and want 48: 96. Of B's 72 they have 36 and want all: 144. Of C's 48, 24 are there at each
-   * site and 24 are wanted, of which it has 12: 48. What comes of it two sites have as they are to, and two lack: 48. */
+  /* Of A's 96 elements sites have 24 and want 48: 96. Of B's 72 they have 36 and want all: 144. Of C's 48, 24 are there
+   * at each site and 24 are wanted, of which it has 12: 48. What comes of it two sites have as they are to, and two
+   * lack: 48. */
   Placing *x = placing_of_text(a, g, arena_printf(a, "%shome B k *\n", most), &why);
   OK_INT(x ? (int64_t)x->bytes : -1, 4 * (96 + 72 + 144 + 48 + 48), "what another moves, and a copy of B");
   arena_free(a);
@@ -174,7 +187,8 @@ static int64_t even_extent(void) {
   return below(4) ? 36 * (1 + below(2)) : 1;
 }
 
-/* Cuts of vertices come first, then homes. Each part of the bytes hangs on two of them, and stands with the later one. */
+/* Cuts of vertices come first, then homes. Each part of the bytes hangs on two of them, and stands with the later one.
+ */
 typedef struct Pair { uint32_t other; double *bytes; } Pair; /* [value of the other][value] */
 typedef struct Choice { uint32_t n; Placement *at; VEC(Pair) pairs; uint32_t value; } Choice;
 
@@ -206,7 +220,8 @@ static void set(Try *x, uint32_t k, uint32_t value) {
 }
 
 static double cost_of(const PlaceGraph *g, const Placing *p, uint32_t tensor, uint32_t reader) {
-  if (g->cost) return reader == UINT32_MAX ? placing_brought_elements(g, p, tensor) : placing_received_elements(g, p, reader);
+  if (g->cost)
+    return reader == UINT32_MAX ? placing_brought_elements(g, p, tensor) : placing_received_elements(g, p, reader);
   return reader == UINT32_MAX ? placing_brought(g, p, tensor) : placing_received(g, p, reader);
 }
 
@@ -251,7 +266,8 @@ static void try_all(Try *x, uint32_t k, double bytes, double work) {
     double sum = bytes, with = work;
     if (k < x->g->part->vertices.len) with += work_of(x->g, &x->p.mesh, k, c->at[c->value].on);
     if (with > x->work || bytes >= x->least) continue;
-    for (uint32_t i = 0; i < c->pairs.len; i++) sum += c->pairs.at[i].bytes[x->of[c->pairs.at[i].other].value * c->n + c->value];
+    for (uint32_t i = 0; i < c->pairs.len; i++)
+      sum += c->pairs.at[i].bytes[x->of[c->pairs.at[i].other].value * c->n + c->value];
     try_all(x, k + 1, sum, with);
   }
 }
@@ -306,7 +322,8 @@ static void against_all(bool paper, uint32_t enough) {
       try_all(&x, 0, 0, 0);
       Placing *p = placing_find(a, x.g, &x.p.mesh, NULL, 1e9, INFINITY, &which);
       bool same = p && p->cost == x.least && p->bound <= x.least && x.least - p->bound <= 1e-9 * (x.least + 1);
-      if (!same) printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->cost : -1, p ? p->bound : -1, x.least);
+      if (!same)
+        printf("#   round %u: %.17g, bound %.17g, least %.17g\n", round, p ? p->cost : -1, p ? p->bound : -1, x.least);
       exact += same;
     }
     arena_free(a);

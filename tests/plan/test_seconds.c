@@ -1,4 +1,5 @@
-/* tests/plan/test_seconds.c - what moves take on links, worked out by hand; which levels sites fill; sample machines; memory of a site. */
+/* tests/plan/test_seconds.c - what moves take on links, worked out by hand; which levels sites fill; sample machines;
+ * memory of a site. */
 #include <math.h>
 
 #include "plan/placing/fit.h"
@@ -7,11 +8,14 @@
 
 /* Sites four to a node and two nodes to a rack; times in ns are whole numbers. */
 static const char two_levels[] =
-  "{\"format\": \"ein machine 1\", \"name\": \"two nodes\", \"site\": {\"level\": \"core\"},\n"
-  " \"levels\": [{\"name\": \"core\", \"parts\": 1, \"memories\": [{\"name\": \"memory\", \"bytes\": 1000, \"read_bytes_per_second\": 1e9}],\n"
-  "             \"operations_per_second\": {\"f32\": {\"multiply_add\": 1e9, \"add_max\": 5e8}}},\n"
-  "            {\"name\": \"node\", \"parts\": 4, \"link\": {\"latency_seconds\": 1e-6, \"bytes_per_second\": 1e9}},\n"
-  "            {\"name\": \"rack\", \"parts\": 2, \"link\": {\"latency_seconds\": 1e-5, \"bytes_per_second\": 1e8}}]}\n";
+    "{\"format\": \"ein machine 1\", \"name\": \"two nodes\", \"site\": {\"level\": \"core\"},\n"
+    " \"levels\": [{\"name\": \"core\", \"parts\": 1, \"memories\": [{\"name\": \"memory\", \"bytes\": 1000, "
+    "\"read_bytes_per_second\": 1e9}],\n"
+    "             \"operations_per_second\": {\"f32\": {\"multiply_add\": 1e9, \"add_max\": 5e8}}},\n"
+    "            {\"name\": \"node\", \"parts\": 4, \"link\": {\"latency_seconds\": 1e-6, \"bytes_per_second\": "
+    "1e9}},\n"
+    "            {\"name\": \"rack\", \"parts\": 2, \"link\": {\"latency_seconds\": 1e-5, \"bytes_per_second\": "
+    "1e8}}]}\n";
 
 static Machine *machine_of(Arena *a, const char *text) {
   Diags *d = diags_new(a);
@@ -38,7 +42,8 @@ static const char product[] =
 /* "0 * +", by axis. */
 static Placement placement_of(const char *text) {
   Placement p = {{0}};
-  for (uint32_t a = 0; *text; text += text[1] ? 2 : 1, a++) p.on[a] = *text == '*' ? PLACE_ALL : *text == '+' ? PLACE_PART : (int8_t)(*text - '0');
+  for (uint32_t a = 0; *text; text += text[1] ? 2 : 1, a++)
+    p.on[a] = *text == '*' ? PLACE_ALL : *text == '+' ? PLACE_PART : (int8_t)(*text - '0');
   return p;
 }
 
@@ -55,20 +60,24 @@ static void moves(void) {
   Links l = seconds_links(s, &mesh);
   OK(l.n == 2 && l.link[0].axes == 2 && l.link[1].axes == 1 && l.by[0] == 1 && l.by[1] == 0, "each axis has its level");
   static const int64_t line[] = {64}, square[] = {8, 8}, odd[] = {9, 5};
-  static const struct { const char *from, *to; uint32_t rank; const int64_t *extent; int64_t want; const char *what; } move[] = {
-    {"0 0", "* *", 1, line, 1280 + 10000 + 2000, "to all: a node receives half of it"},
-    {"0 0", "0 *", 1, line, 96 + 2000, "to all of a node: each has a quarter of 32 elements"},
-    {"* 0", "0 *", 1, line, 128 + 2000, "the other half is in the node, too"},
-    {"0 0", "0 0", 1, line, 0, "nothing"},
-    {"* *", "0 0", 1, line, 0, "all is there"},
-    {"0 *", "0 0", 1, line, 0, "and half is, too"},
-    {"* 0", "* 1", 2, square, 48 + 3000, "rows to columns: each sends each of three something of its own"},
-    {"0 *", "1 *", 2, square, 640 + 10000, "and between nodes, which have a quarter already: 16 elements"},
-    {"* 0", "* 1", 2, odd, 56 + 3000, "9 by 5 by four: of 9 by 2 there are 2 by 2"},
-    {"0 1", "1 0", 2, square, 640 + 10000 + 3000, "both: the sites of a node get what is in the other together"}};
+  static const struct {
+    const char *from, *to;
+    uint32_t rank;
+    const int64_t *extent;
+    int64_t want;
+    const char *what;
+  } move[] = {{"0 0", "* *", 1, line, 1280 + 10000 + 2000, "to all: a node receives half of it"},
+      {"0 0", "0 *", 1, line, 96 + 2000, "to all of a node: each has a quarter of 32 elements"},
+      {"* 0", "0 *", 1, line, 128 + 2000, "the other half is in the node, too"}, {"0 0", "0 0", 1, line, 0, "nothing"},
+      {"* *", "0 0", 1, line, 0, "all is there"}, {"0 *", "0 0", 1, line, 0, "and half is, too"},
+      {"* 0", "* 1", 2, square, 48 + 3000, "rows to columns: each sends each of three something of its own"},
+      {"0 *", "1 *", 2, square, 640 + 10000, "and between nodes, which have a quarter already: 16 elements"},
+      {"* 0", "* 1", 2, odd, 56 + 3000, "9 by 5 by four: of 9 by 2 there are 2 by 2"},
+      {"0 1", "1 0", 2, square, 640 + 10000 + 3000, "both: the sites of a node get what is in the other together"}};
   for (size_t k = 0; k < COUNT(move); k++) {
     Placement from = placement_of(move[k].from), to = placement_of(move[k].to);
-    OK_INT(ns(links_move(&l, move[k].rank, move[k].extent, 4, &from, &to)), move[k].want, "%s to %s: %s", move[k].from, move[k].to, move[k].what);
+    OK_INT(ns(links_move(&l, move[k].rank, move[k].extent, 4, &from, &to)), move[k].want, "%s to %s: %s", move[k].from,
+        move[k].to, move[k].what);
   }
   static const struct { const char *from, *to; int64_t want; const char *what; } red[] = {
     {"+ +", "* *", 2560 + 24000, "parts to all"},
@@ -78,13 +87,15 @@ static void moves(void) {
     {"* *", "* *", 0, "no parts"}};
   for (size_t k = 0; k < COUNT(red); k++) {
     Placement from = placement_of(red[k].from), to = placement_of(red[k].to);
-    OK_INT(ns(links_reduce(&l, 1, line, 4, &from, &to)), red[k].want, "%s to %s: %s", red[k].from, red[k].to, red[k].what);
+    OK_INT(
+        ns(links_reduce(&l, 1, line, 4, &from, &to)), red[k].want, "%s to %s: %s", red[k].from, red[k].to, red[k].what);
   }
   Placement to = placement_of("* 0");
   OK_INT(ns(links_copies(&l, 1, line, 4, &to)), 1280 + 10000, "two copies of what is stored once");
   const Mesh across = {2, {4, 2}};
   l = seconds_links(s, &across);
-  OK(l.link[1].axes == 1 && l.link[1].rate == 5e7 && l.by[0] == 1, "an axis of two nodes with two sites each leaves them, and shares the link");
+  OK(l.link[1].axes == 1 && l.link[1].rate == 5e7 && l.by[0] == 1,
+      "an axis of two nodes with two sites each leaves them, and shares the link");
   arena_free(a);
 }
 
@@ -119,7 +130,8 @@ static void kernels(void) {
   const Seconds *s = seconds_new(a, g, machine_of(a, two_levels), 8, &why);
   static const uint32_t whole[] = {1, 1, 1}, cut[] = {3, 1, 2};
   OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, whole)), 1024, "512 points, two operations each");
-  OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, cut)), 48 + 128 + 96, "the largest block, 3 by 8 by 4: operands and result take longer");
+  OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, cut)), 48 + 128 + 96,
+      "the largest block, 3 by 8 by 4: operands and result take longer");
   static const uint32_t thin[] = {1, 1, 8};
   OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, thin)), 32 + 32 + 256, "and so they do here");
   arena_free(a);
@@ -161,7 +173,8 @@ static const char chain[] =
   "eingraph 1\ninput %0 A[8, 8] : f32\nvertex %1 B[i:8, j:8] : f32 = exp(%0[i, j])\n"
   "vertex %2 C[i:8] : f32 = sum:f32[j:8] %1[i, j]\noutput C = %2\n";
 
-static void memory(const char *a_home, const char *b, const char *b_home, const char *c, const char *c_home, int64_t want, uint32_t step, Phase phase) {
+static void memory(const char *a_home, const char *b, const char *b_home, const char *c, const char *c_home,
+    int64_t want, uint32_t step, Phase phase) {
   Arena *a = arena_new();
   PlaceGraph *g = place_graph(a, graph_of(a, chain));
   Placing p = {.mesh = {1, {2}}, .label = NEW_ARRAY(a, int8_t *, 2), .home = NEW_ARRAY(a, Placement, 3)};
@@ -174,13 +187,16 @@ static void memory(const char *a_home, const char *b, const char *b_home, const 
   arena_free(a);
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------------ */
+/* ---- windows ------------------------------------------------------------------------------------------------------
+ */
 
 static const char three[] =
   "eingraph 1\ninput %0 X[66] : f32\nvertex %1 Y[i:64] : f32 = sum:f32[k:3] %0[(i + k)]\noutput Y = %1\n";
-static const char second[] = "eingraph 1\ninput %0 X[64] : f32\nvertex %1 Y[i:32] : f32 = exp(%0[(2 * i)])\noutput Y = %1\n";
+static const char second[] =
+    "eingraph 1\ninput %0 X[64] : f32\nvertex %1 Y[i:32] : f32 = exp(%0[(2 * i)])\noutput Y = %1\n";
 
-static void window(const char *text, const char *home, const char *cut, int64_t want, int64_t fetched, const char *what) {
+static void window(
+    const char *text, const char *home, const char *cut, int64_t want, int64_t fetched, const char *what) {
   Arena *a = arena_new();
   Buf why = buf_new(a);
   PlaceGraph *g = place_graph(a, graph_of(a, text));
@@ -196,17 +212,20 @@ static void window(const char *text, const char *home, const char *cut, int64_t 
 }
 
 static void windows(void) {
-  window(three, "0 0", "0 0", 40 + 10000 + 2000, 40, "a node lacks one element of its 34, and has it of one other; a site two of its ten, of two");
-  window(three, "0 0", "0 *", 104 + 10000 + 2000, 136, "a node's sites all want its 34 elements, of which a site has eight: a gather");
+  window(three, "0 0", "0 0", 40 + 10000 + 2000, 40,
+      "a node lacks one element of its 34, and has it of one other; a site two of its ten, of two");
+  window(three, "0 0", "0 *", 104 + 10000 + 2000, 136,
+      "a node's sites all want its 34 elements, of which a site has eight: a gather");
   window(three, "0 0", "* *", 33 * 40 + 10000 + 2000, 264, "all want all of it");
   window(three, "* *", "0 0", 0, 0, "all is there");
   window(second, "0 0", "0 0", 0, 0, "seven elements of the eight that are there");
   window(second, "0 *", "0 0", 0, 0, "or of more");
-  window(second, "* 0", "0 *", 124 + 1000, 124, "31 of a half, of which some site has nothing, and which two others have: all in a node");
+  window(second, "* 0", "0 *", 124 + 1000, 124,
+      "31 of a half, of which some site has nothing, and which two others have: all in a node");
 }
 
-/* Of a product of 8 by 8, 256 bytes each, on 8 sites: shares of 32 for each of three. Of the chain on two: a half of A and of C, for B may be kept
- * inside of a kernel. Where blocks differ, what sites have on the average. */
+/* Of a product of 8 by 8, 256 bytes each, on 8 sites: shares of 32 for each of three. Of the chain on two: a half of A
+ * and of C, for B may be kept inside of a kernel. Where blocks differ, what sites have on the average. */
 static void least(void) {
   Arena *a = arena_new();
   PlaceGraph *g = place_graph(a, graph_of(a, product));
@@ -226,10 +245,14 @@ int main(void) {
   fills(1, "1 1 1");
   fills(9, "two nodes has 8 sites, and 9 are wanted");
   fills(5, "5 sites do not fill the levels of two nodes evenly: 4 in a node, 2 in a rack");
-  wants("\"latency_seconds\": 1e-5, ", "", "two nodes does not say how long a message takes in a rack: latency_seconds of its link is wanted");
+  wants("\"latency_seconds\": 1e-5, ", "",
+      "two nodes does not say how long a message takes in a rack: latency_seconds of its link is wanted");
   wants(", \"read_bytes_per_second\": 1e9", "",
-        "two nodes does not say how fast a core reads its memory: read_bytes_per_second of one of its memories is wanted");
-  wants("\"f32\"", "\"f64\"", "two nodes does not say how fast a core computes C in f32: its operations_per_second, f32, multiply_add is wanted");
+      "two nodes does not say how fast a core reads its memory: read_bytes_per_second of one of its memories "
+      "is wanted");
+  wants("\"f32\"", "\"f64\"",
+      "two nodes does not say how fast a core computes C in f32: its operations_per_second, f32, multiply_add "
+      "is wanted");
   kernels();
   sample("laptop", 8, 1);
   sample("cluster_16", 16, 1);

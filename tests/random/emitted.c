@@ -1,11 +1,11 @@
-/* tests/random/emitted.c - random programs, computed by graph_eval and by the C that is emitted for them: integers, bools and ends
- * must be the same, floats near. The command's words are in ../harness/command.c, but
+/* tests/random/emitted.c - random programs, computed by graph_eval and by the C that is emitted for them: integers,
+ * bools and ends must be the same, floats near. The command's words are in ../harness/command.c, but
  *
  *   ... --optimise yes|no   graph_optimise for all or for none, else for every second
  *   ... --loops             programs of loops in loops (make_loops.c)
  *
- * For code with AddressSanitizer, ASAN_OPTIONS has allocator_may_return_null=1, since sizes that are too large for any memory are
- * tried. */
+ * For code with AddressSanitizer, ASAN_OPTIONS has allocator_may_return_null=1, since sizes that are too large for any
+ * memory are tried. */
 #include <string.h>
 
 #include "emitted.h"
@@ -65,11 +65,13 @@ static bool read_any(Subject *s) {
     e->large = s->seed % 4 == 0 && !e->small && subject_read(s, text_large(s->arena, text, s->g, s->seed));
     if (e->large || subject_read(s, text)) return true;
   }
-  return subject_read(s, arena_printf(s->arena, "%s%s", program_text(s->arena, e->made, (Style){0}), more)) || subject_rejected(s);
+  return subject_read(s, arena_printf(s->arena, "%s%s", program_text(s->arena, e->made, (Style){0}), more)) ||
+      subject_rejected(s);
 }
 
 static bool graph(Subject *s) {
-  static const LoopTarget targets[] = {{32, 16, 0, 0, 4096, 0, 0, false, false}, {64, 32, 4096, 128, 16, 16, 32, false, false}, {16, 32, 0, 1024, 0, 0, 0, false, false}};
+  static const LoopTarget targets[] = {{32, 16, 0, 0, 4096, 0, 0, false, false},
+      {64, 32, 4096, 128, 16, 16, 32, false, false}, {16, 32, 0, 1024, 0, 0, 0, false, false}};
   const Own *own = s->w->own;
   Emitted *e = s->program;
   if (!read_any(s)) return false;
@@ -102,12 +104,26 @@ static void smaller(Shrink *s) {
 }
 
 int main(int argc, char **argv) {
-  static const Test test = {
-    .name = "emitted", .usage = " [--optimise yes|no] [--loops]", .count = 100, .batch = 100, .option = option,
-    .make = make, .shrink = smaller, .judge = by_c, .graph = graph,
-    .trials = emitted_trials, .input = emitted_input, .integer = emitted_integer, .real = emitted_real, .answer = emitted_answer,
-    .allowed = emitted_allowed, .other = emitted_other, .after = emitted_after, .both = true,
-    .eval_bytes = 1 << 22, .eval_polls = 20000};
+  static const Test test = {.name = "emitted",
+      .usage = " [--optimise yes|no] [--loops]",
+      .count = 100,
+      .batch = 100,
+      .option = option,
+      .make = make,
+      .shrink = smaller,
+      .judge = by_c,
+      .graph = graph,
+      .trials = emitted_trials,
+      .input = emitted_input,
+      .integer = emitted_integer,
+      .real = emitted_real,
+      .answer = emitted_answer,
+      .allowed = emitted_allowed,
+      .other = emitted_other,
+      .after = emitted_after,
+      .both = true,
+      .eval_bytes = 1 << 22,
+      .eval_polls = 20000};
   Own own = {0};
   return command(&test, &own, argc, argv);
 }

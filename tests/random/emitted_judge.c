@@ -1,5 +1,5 @@
-/* tests/random/emitted_judge.c - one program: with its defaults, with inputs given, with integers of any size where there
- * are no floats, and with other sizes where those are open. */
+/* tests/random/emitted_judge.c - one program: with its defaults, with inputs given, with integers of any size where
+ * there are no floats, and with other sizes where those are open. */
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +53,8 @@ bool emitted_answer(Judge *j) {
   Eval e;
   p->low_known = false;
   t->status = trial_eval(j, j->s->g, &e);
-  if (t->status == EVAL_RANGE || t->status == EVAL_ASSERT) t->status = trial_eval(j, graph_dead(j->s->arena, j->s->low, NULL), &e);
+  if (t->status == EVAL_RANGE || t->status == EVAL_ASSERT)
+    t->status = trial_eval(j, graph_dead(j->s->arena, j->s->low, NULL), &e);
   if (t->status != EVAL_OK) j->n->failed++;
   t->want = e.output;
   return true;
@@ -72,7 +73,8 @@ double emitted_allowed(Judge *j, int output, const EvalArray *x) {
   static const double step[DTYPES] = {[DT_F64] = 1e-10, [DT_F32] = 1e-4, [DT_F16] = 1.0 / 1024, [DT_BF16] = 1.0 / 128};
   const Emitted *p = j->s->program;
   const Tensor *t = tensor_named(j, j->m->output[output].name);
-  bool other = j->t->kind & (RESIZED | LARGE) || p->large; /* sizes for which the noise is not known: what was exact may be rounded, */
+  bool other = j->t->kind & (RESIZED | LARGE) ||
+      p->large; /* sizes for which the noise is not known: what was exact may be rounded, */
   if (!dtype_is_float(x->dtype)) return 0;
   double most = largest(x), noise = t ? t->num.noise : 0;
   if (other && noise > 0) noise = fmax(noise, noise / t->num.mag * most);
@@ -95,7 +97,8 @@ static double longest_sum(Sized *z, const EinRegion *r) {
   double most = 0;
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const EinNode *n = r->nodes.at[i];
-    double terms = n->kind == EIN_REPEAT ? longest_sum(z, n->body) : n->kind == EIN_VERTEX && dtype_is_float(n->sum->acc);
+    double terms =
+        n->kind == EIN_REPEAT ? longest_sum(z, n->body) : n->kind == EIN_VERTEX && dtype_is_float(n->sum->acc);
     for (uint32_t l = 0; terms > 0 && n->kind == EIN_VERTEX && l < n->sum->n_red; l++) {
       const Expr *bound = expr_map(z->p, n->bound[n->sum->n_out + l], leaf_sized, z);
       terms *= bound->kind == EX_INT ? (double)bound->i : 1;
@@ -130,13 +133,16 @@ static void dims_of(Judge *j, Trial *t) {
 }
 
 bool emitted_trials(Judge *j) {
-  static const struct { const char *word; uint32_t kind; } kinds[] = {
-    {"defaults", 0}, {"given", GIVEN}, {"any integers", GIVEN | WILD}, {"other sizes", GIVEN | RESIZED}, {"large sizes", GIVEN | LARGE}};
+  static const struct { const char *word; uint32_t kind;
+  } kinds[] = {{"defaults", 0}, {"given", GIVEN}, {"any integers", GIVEN | WILD}, {"other sizes", GIVEN | RESIZED},
+      {"large sizes", GIVEN | LARGE}};
   const Emitted *p = j->s->program;
   for (size_t k = 0; k < COUNT(kinds); k++) {
     Trial *t = NEW(j->s->arena, Trial);
     t->word = kinds[k].word, t->kind = kinds[k].kind;
-    if ((t->kind & WILD && !p->whole) || (t->kind & (RESIZED | LARGE) && !j->m->n_dims) || (t->kind & LARGE && p->small)) continue;
+    if ((t->kind & WILD && !p->whole) || (t->kind & (RESIZED | LARGE) && !j->m->n_dims) ||
+        (t->kind & LARGE && p->small))
+      continue;
     dims_of(j, t);
     if (!trial(j, t)) return false;
   }

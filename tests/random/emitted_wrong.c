@@ -1,5 +1,6 @@
-/* tests/random/emitted_wrong.c - calls that must be refused, made from such as are right: shapes, dtypes, NULLs, strides
- * that reach too far, views that lie on each other. A status comes back, and nothing is touched; a sanitizer sees to that. */
+/* tests/random/emitted_wrong.c - calls that must be refused, made from such as are right: shapes, dtypes, NULLs,
+ * strides that reach too far, views that lie on each other. A status comes back, and nothing is touched; a sanitizer
+ * sees to that. */
 #include <string.h>
 
 #include "emitted.h"
@@ -54,7 +55,8 @@ static Refused no_shape(Wrong *w) {
 }
 
 static Refused far_stride(Wrong *w) {
-  static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT64_MIN / 2, INT64_MAX / 2 + 1}; /* the last: bytes reach that far */
+  static const int64_t odd[] = {
+      INT64_MAX, INT64_MIN, INT64_MIN / 2, INT64_MAX / 2 + 1}; /* the last: bytes reach that far */
   if (!w->x->ndim) return NOT_HERE;
   uint32_t k = below(w->r, (uint32_t)w->x->ndim);
   w->x->strides = w->stride;
@@ -95,8 +97,8 @@ static Refused same_memory(Wrong *w) {
   return w->v->count && w->w->count && inside ? MUST : NOT_HERE;
 }
 
-static Refused (*const ways[])(Wrong *) = {no_data, other_dtype, other_ndim, other_extent, no_shape, far_stride, no_stride,
-                                           other_device, not_aligned, far_offset, same_memory};
+static Refused (*const ways[])(Wrong *) = {no_data, other_dtype, other_ndim, other_extent, no_shape, far_stride,
+    no_stride, other_device, not_aligned, far_offset, same_memory};
 
 /* ---- one argument --------------------------------------------------------------------------------- */
 
@@ -125,7 +127,8 @@ static bool argument_wrong(Subject *s, const ein_model *m, void *ctx, View *in, 
   w->x->shape = w->shape;
   Refused must = ways[way](w);
   if (must == NOT_HERE) return true;
-  return refused(s, m, ctx, x, x + m->n_inputs, must, arena_printf(s->arena, "way %u, argument %d, other %d", way, at, of), n);
+  return refused(
+      s, m, ctx, x, x + m->n_inputs, must, arena_printf(s->arena, "way %u, argument %d, other %d", way, at, of), n);
 }
 
 /* ---- the calls themselves ------------------------------------------------------------------------- */
@@ -145,11 +148,13 @@ static bool sizes_wrong(Subject *s, const ein_model *m, void *ctx, const int64_t
 }
 
 static bool order_wrong(Subject *s, const ein_model *m, void *ctx, View *in, View *out) {
-  ein_tensor *x = NEW_ARRAY(s->arena, ein_tensor, m->n_inputs + 1), *y = NEW_ARRAY(s->arena, ein_tensor, m->n_outputs + 1);
+  ein_tensor *x = NEW_ARRAY(s->arena, ein_tensor, m->n_inputs + 1),
+             *y = NEW_ARRAY(s->arena, ein_tensor, m->n_outputs + 1);
   for (int i = 0; i < m->n_inputs; i++) x[i] = in[i].t;
   for (int k = 0; k < m->n_outputs; k++) y[k] = out[k].t;
   if (m->run(ctx, x, y) != EIN_ERR_PLAN) return say(&s->v, "a run before a plan is not refused", "");
-  if (m->run(NULL, x, y) != EIN_ERR_ARG || m->plan(NULL, NULL) != EIN_ERR_ARG) return say(&s->v, "no context is not refused", "");
+  if (m->run(NULL, x, y) != EIN_ERR_ARG || m->plan(NULL, NULL) != EIN_ERR_ARG)
+    return say(&s->v, "no context is not refused", "");
   return true;
 }
 
@@ -166,7 +171,8 @@ bool wrong_calls(Judge *j, View *in, View *out) {
   odd = (ein_config){.size = sizeof odd, .threads = 1};
   if (m->create(&odd, &ctx) != EIN_OK) return say(&s->v, "create fails", "");
   bool ok = order_wrong(s, m, ctx, in, out) && sizes_wrong(s, m, ctx, dims, r, n);
-  ok = ok && (m->plan(ctx, dims) == EIN_OK || say(&s->v, "a plan fails after one that was refused", m->last_error(ctx)));
+  ok =
+      ok && (m->plan(ctx, dims) == EIN_OK || say(&s->v, "a plan fails after one that was refused", m->last_error(ctx)));
   ok = ok && (!m->n_inputs || refused(s, m, ctx, NULL, &out->t, MUST, "no inputs", n));
   ok = ok && (!m->n_outputs || refused(s, m, ctx, &in->t, NULL, MUST, "no outputs", n));
   for (int k = 0; ok && k < 12 && m->n_inputs + m->n_outputs > 0; k++) ok = argument_wrong(s, m, ctx, in, out, r, n);

@@ -99,8 +99,9 @@ static double noise_of(const Made *m, const char *name) {
 }
 
 static bool differ(Arena *a, Judgement *v, const char *what, const char *name, int64_t k, Number x, Number y) {
-  const char *text = x.real ? arena_printf(a, "%s, element %lld: %.17g and %.17g", name, (long long)k, x.f, y.f)
-                            : arena_printf(a, "%s, element %lld: %lld and %lld", name, (long long)k, (long long)x.i, (long long)y.i);
+  const char *text = x.real
+      ? arena_printf(a, "%s, element %lld: %.17g and %.17g", name, (long long)k, x.f, y.f)
+      : arena_printf(a, "%s, element %lld: %lld and %lld", name, (long long)k, (long long)x.i, (long long)y.i);
   return say(v, what, text);
 }
 
@@ -109,7 +110,9 @@ static bool dtypes_expected(const Made *m, const Run *r, Judgement *v) {
     const char *name = r->g->outputs.at[i].name->s;
     const Tensor *t = tensor_named(m, name);
     if (t && t->dtype != r->e.output[i].dtype)
-      return say(v, "another dtype", arena_printf(r->arena, "%s is %s, expected %s", name, dtype_name(r->e.output[i].dtype), dtype_name(t->dtype)));
+      return say(v, "another dtype",
+          arena_printf(
+              r->arena, "%s is %s, expected %s", name, dtype_name(r->e.output[i].dtype), dtype_name(t->dtype)));
   }
   return true;
 }
@@ -120,9 +123,11 @@ static bool same_answers(const Made *m, const Run *a, const Run *b, Judgement *v
     const EvalArray *x = &a->e.output[i], *y = NULL;
     for (uint32_t k = 0; k < b->g->outputs.len; k++)
       if (strcmp(b->g->outputs.at[k].name->s, name) == 0) y = &b->e.output[k];
-    if (!y || x->dtype != y->dtype || x->count != y->count || x->rank != y->rank) return say(v, what, arena_printf(a->arena, "%s has another type", name));
+    if (!y || x->dtype != y->dtype || x->count != y->count || x->rank != y->rank)
+      return say(v, what, arena_printf(a->arena, "%s has another type", name));
     for (int64_t k = 0; k < x->count; k++)
-      if (!near(element(x, k), element(y, k), noise_of(m, name))) return differ(a->arena, v, what, name, k, element(x, k), element(y, k));
+      if (!near(element(x, k), element(y, k), noise_of(m, name)))
+        return differ(a->arena, v, what, name, k, element(x, k), element(y, k));
   }
   return true;
 }
@@ -159,12 +164,14 @@ static bool ast_agrees(const Made *m, const Run *r, const Run *of, Judgement *v,
       if (strcmp(e.tensors.at[k]->name->s, name) == 0) y = e.tensors.at[k];
     if (!y) return say(v, "the AST evaluator has no such output", name);
     if (y->dtype != x->dtype || y->rank != x->rank || y->count != x->count)
-      return say(v, "the AST evaluator has another type", arena_printf(r->arena, "%s: %s and %s", name, dtype_name(x->dtype), dtype_name(y->dtype)));
+      return say(v, "the AST evaluator has another type",
+          arena_printf(r->arena, "%s: %s and %s", name, dtype_name(x->dtype), dtype_name(y->dtype)));
     for (int64_t k = 0; k < x->count; k++, t->elements++) {
       Number n = {.real = dtype_is_float(y->dtype)};
       if (n.real) n.f = y->at[k].f;
       else n.i = y->at[k].i;
-      if (!near(element(x, k), n, noise_of(m, name))) return differ(r->arena, v, "the AST evaluator differs", name, k, element(x, k), n);
+      if (!near(element(x, k), n, noise_of(m, name)))
+        return differ(r->arena, v, "the AST evaluator differs", name, k, element(x, k), n);
     }
   }
   return true;
@@ -193,7 +200,8 @@ static bool symbolic_agrees(const Made *m, const Run *r, Judgement *v, Tally *t)
   if (!graph_check(open.g, &why)) return say(v, "graph_check with symbolic sizes", why.s);
   if (!computed(&open, v, "symbolic: ", dim, n)) {
     if (!strstr(v->what, "status 2")) return false;
-    t->symbolic_strict++; /* a check on sizes asks for more than it must where nothing is computed or it is not linear */
+    t->symbolic_strict++; /* a check on sizes asks for more than it must where nothing is computed or it is not linear
+                           */
     return true;
   }
   t->symbolic++;
@@ -244,11 +252,13 @@ static bool relations_agree(const Made *m, const Run *r, uint64_t seed, Judgemen
   if (!part || !inputs_find(a, &r->e, given)) return say(v, "no relations", why.s);
   const PlaceGraph *places = place_graph(a, part);
   int64_t sites = counts[below(&random, COUNT(counts))];
-  Cutting c = cutting_of_placing(a, places, placing_chance(a, places, sites, &random)), by_counts = cutting_of_counts(places, counts_chance(a, part, sites, &random));
+  Cutting c = cutting_of_placing(a, places, placing_chance(a, places, sites, &random)),
+          by_counts = cutting_of_counts(places, counts_chance(a, part, sites, &random));
   Sited x = {m, r, given, v};
-  bool ok = algebra_agrees(&x, tra_from_graph(a, r->g, &c), "by a tra") && algebra_agrees(&x, ia_from_graph(a, r->g, &c, UINT32_MAX), "by an ia") &&
-            algebra_agrees(&x, ia_from_graph(a, r->g, &c, below(&random, ia_steps(&c) + 1)), "by an ia on the way") &&
-            algebra_agrees(&x, tra_from_graph(a, r->g, &by_counts), "by a tra of counts");
+  bool ok = algebra_agrees(&x, tra_from_graph(a, r->g, &c), "by a tra") &&
+      algebra_agrees(&x, ia_from_graph(a, r->g, &c, UINT32_MAX), "by an ia") &&
+      algebra_agrees(&x, ia_from_graph(a, r->g, &c, below(&random, ia_steps(&c) + 1)), "by an ia on the way") &&
+      algebra_agrees(&x, tra_from_graph(a, r->g, &by_counts), "by a tra of counts");
   t->relations += ok;
   bug_where = NULL;
   return ok;
@@ -303,7 +313,8 @@ void judge_text(const char *text, Judgement *v, Tally *t) {
 typedef struct Words { uint32_t n, at[2000], len[2000]; } Words;
 
 static bool joins(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '\'' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '\'' ||
+      c == '.';
 }
 
 static void words_of(Words *w, const char *s) {
@@ -326,14 +337,17 @@ static const char *text_touch(Arena *a, const char *text, Rng *r) {
   for (int tries = 0; tries < 50 && w->n; tries++) {
     uint32_t i = below(r, w->n), k = below(r, w->n);
     if (!kind_of(text[w->at[i]]) || kind_of(text[w->at[i]]) != kind_of(text[w->at[k]])) continue;
-    return arena_printf(a, "%.*s%.*s%s", (int)w->at[i], text, (int)w->len[k], text + w->at[k], text + w->at[i] + w->len[i]);
+    return arena_printf(
+        a, "%.*s%.*s%s", (int)w->at[i], text, (int)w->len[k], text + w->at[k], text + w->at[i] + w->len[i]);
   }
   return text;
 }
 
 /* One to three words left out, doubled, changed over or taken from elsewhere; every second time one only. */
 const char *text_spoil(Arena *a, const char *text, uint64_t seed) {
-  static const char *const odd[] = {"??", "where", "(", ")", "[", "]", ":", "=", "sum[k]", "-", "/", "99999999999999999999", "i", "if", "}", "{", "\n", "0", "-1", "true", "size", "9223372036854775807", "0.5", "N0", "A1"};
+  static const char *const odd[] = {"??", "where", "(", ")", "[", "]", ":", "=", "sum[k]", "-", "/",
+      "99999999999999999999", "i", "if", "}", "{", "\n", "0", "-1", "true", "size", "9223372036854775807", "0.5", "N0",
+      "A1"};
   Rng r = {seed * 77 + 5};
   if (seed % 2) return text_touch(a, text, &r);
   for (uint32_t n = 1 + below(&r, 3); n > 0; n--) {
@@ -348,7 +362,9 @@ const char *text_spoil(Arena *a, const char *text, uint64_t seed) {
       case 1: text = arena_printf(a, "%.*s %.*s %s", head, text, len, from, from); break;
       case 2: text = arena_printf(a, "%.*s%.*s%s", head, text, more, other, from + len); break;
       case 3: text = arena_printf(a, "%.*s %.*s %s", head, text, more, other, from); break;
-      default: text = arena_printf(a, "%.*s %s %s", head, text, odd[below(&r, COUNT(odd))], from + (below(&r, 2) ? len : 0)); break;
+      default:
+        text = arena_printf(a, "%.*s %s %s", head, text, odd[below(&r, COUNT(odd))], from + (below(&r, 2) ? len : 0));
+        break;
     }
   }
   return text;

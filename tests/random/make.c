@@ -201,7 +201,8 @@ Node *read_guard(Ctx *c, const Node *r) {
   for (uint32_t k = 0; k < r->n; k++) {
     Node *i = r->kid[k];
     if (i->kind == E_GROUP || i->kind == E_LABEL) continue;
-    Node *low = node_binary(g, OP_LE, node_int(g, 0), i), *high = node_binary(g, OP_LT, i, node_extent(g, r->ten->dim[k]));
+    Node *low = node_binary(g, OP_LE, node_int(g, 0), i),
+         *high = node_binary(g, OP_LT, i, node_extent(g, r->ten->dim[k]));
     if (chance(&g->rng, 30)) low = node_binary(g, OP_GE, i, node_int(g, 0));
     Node *one = node_binary(g, OP_AND, low, high);
     all = all ? node_binary(g, OP_AND, all, one) : one;
@@ -299,10 +300,14 @@ static Node *make_int(Ctx *c, int depth) {
       Node *a = make_expr(c, WANT_INT, depth - 1);
       return node_binary(g, ops[below(&g->rng, COUNT(ops))], a, make_expr(c, WANT_INT, depth - 1));
     }
-    case 5: n = make_expr(c, WANT_BOOL, depth - 1); return node_if(g, n, make_expr(c, WANT_INT, depth - 1), make_expr(c, WANT_INT, depth - 1));
+    case 5:
+      n = make_expr(c, WANT_BOOL, depth - 1);
+      return node_if(g, n, make_expr(c, WANT_INT, depth - 1), make_expr(c, WANT_INT, depth - 1));
     case 6: return node_neg(g, make_expr(c, WANT_INT, depth - 1));
     case 7: return int_fun(c, depth);
-    case 8: return node_cast(g, types[c->reduced ? 0 : below(&g->rng, COUNT(types))], make_expr(c, (Want)below(&g->rng, 3), depth - 1));
+    case 8:
+      return node_cast(
+          g, types[c->reduced ? 0 : below(&g->rng, COUNT(types))], make_expr(c, (Want)below(&g->rng, 3), depth - 1));
     case 9: return int_power(c, depth);
     case 10: case 11: case 12: case 13: n = make_reduce(c, WANT_INT, depth); break;
     case 14: n = make_monoid(c, WANT_INT, depth); break;
@@ -335,17 +340,31 @@ static Node *make_bool(Ctx *c, int depth) {
   Node *n = NULL;
   if (depth <= 0) return bool_leaf(c);
   switch (below(&g->rng, 14)) {
-    case 0: case 1: n = make_expr(c, WANT_BOOL, depth - 1); return node_binary(g, OP_AND, n, make_expr(c, WANT_BOOL, depth - 1));
-    case 2: case 3: n = make_expr(c, WANT_BOOL, depth - 1); return node_binary(g, OP_OR, n, make_expr(c, WANT_BOOL, depth - 1));
-    case 4: n = make_expr(c, WANT_BOOL, depth - 1); n = with_kids(node_new(g, E_NOT, n->ty), 1, &n); n->num = num_int(1, DT_BOOL); return n;
-    case 5: n = make_reduce(c, WANT_BOOL, depth); break;
-    case 6: return make_compare(c, WANT_BOOL, depth - 1);
-    case 7: return node_cast(g, DT_BOOL, make_expr(c, WANT_INT, depth - 1));
-    case 8: n = make_expr(c, WANT_FLOAT, depth - 1); if (is_exact(n)) return n = node_fun(g, chance(&g->rng, 50) ? "isnan" : "isinf", (Ty){DT_BOOL, HELD}, 1, &n), n->num = num_int(1, DT_BOOL), n; n = NULL; break;
-    case 9: n = make_monoid(c, WANT_BOOL, depth); break;
-    case 10: n = make_call(c, WANT_BOOL, depth); break;
-    case 11: n = make_expr(c, WANT_BOOL, depth - 1); return node_if(g, n, make_expr(c, WANT_BOOL, depth - 1), make_expr(c, WANT_BOOL, depth - 1));
-    default: return make_compare(c, chance(&g->rng, 80) ? WANT_INT : WANT_FLOAT, depth - 1);
+  case 0:
+  case 1: n = make_expr(c, WANT_BOOL, depth - 1); return node_binary(g, OP_AND, n, make_expr(c, WANT_BOOL, depth - 1));
+  case 2:
+  case 3: n = make_expr(c, WANT_BOOL, depth - 1); return node_binary(g, OP_OR, n, make_expr(c, WANT_BOOL, depth - 1));
+  case 4:
+    n = make_expr(c, WANT_BOOL, depth - 1);
+    n = with_kids(node_new(g, E_NOT, n->ty), 1, &n);
+    n->num = num_int(1, DT_BOOL);
+    return n;
+  case 5: n = make_reduce(c, WANT_BOOL, depth); break;
+  case 6: return make_compare(c, WANT_BOOL, depth - 1);
+  case 7: return node_cast(g, DT_BOOL, make_expr(c, WANT_INT, depth - 1));
+  case 8:
+    n = make_expr(c, WANT_FLOAT, depth - 1);
+    if (is_exact(n))
+      return n = node_fun(g, chance(&g->rng, 50) ? "isnan" : "isinf", (Ty){DT_BOOL, HELD}, 1, &n),
+             n->num = num_int(1, DT_BOOL), n;
+    n = NULL;
+    break;
+  case 9: n = make_monoid(c, WANT_BOOL, depth); break;
+  case 10: n = make_call(c, WANT_BOOL, depth); break;
+  case 11:
+    n = make_expr(c, WANT_BOOL, depth - 1);
+    return node_if(g, n, make_expr(c, WANT_BOOL, depth - 1), make_expr(c, WANT_BOOL, depth - 1));
+  default: return make_compare(c, chance(&g->rng, 80) ? WANT_INT : WANT_FLOAT, depth - 1);
   }
   return n ? n : bool_leaf(c);
 }
@@ -383,19 +402,22 @@ static Node *float_leaf(Ctx *c) {
 }
 
 static Node *float_fun(Ctx *c, int depth) {
-  static const struct { const char *word; double mag; bool exact, grid; } known[] = {
-    {"sin", 1, false, false}, {"cos", 1, false, false}, {"tanh", 1, false, false}, {"atan", 2, false, false}, {"erf", 1, false, false},
-    {"abs", 0, true, true}, {"floor", 0, true, true}, {"ceil", 0, true, true}, {"round", 0, true, true}, {"trunc", 0, true, true}, {"sign", 0, true, true}};
+  static const struct { const char *word; double mag; bool exact, grid;
+  } known[] = {{"sin", 1, false, false}, {"cos", 1, false, false}, {"tanh", 1, false, false}, {"atan", 2, false, false},
+      {"erf", 1, false, false}, {"abs", 0, true, true}, {"floor", 0, true, true}, {"ceil", 0, true, true},
+      {"round", 0, true, true}, {"trunc", 0, true, true}, {"sign", 0, true, true}};
   Gen *g = c->g;
   Node *a = make_expr(c, chance(&g->rng, 85) ? WANT_FLOAT : WANT_INT, depth - 1);
   uint32_t k = below(&g->rng, COUNT(known));
-  if ((known[k].exact && !is_exact(a)) || (!known[k].exact && a->num.wild)) return a->ty.weak || !dtype_is_float(a->ty.t) ? node_real(g, 1.5) : a;
+  if ((known[k].exact && !is_exact(a)) || (!known[k].exact && a->num.wild))
+    return a->ty.weak || !dtype_is_float(a->ty.t) ? node_real(g, 1.5) : a;
   bool same = known[k].word == known[5].word || known[k].word == known[10].word;
   Node *n = node_fun(g, known[k].word, same ? ty_arith(a->ty) : ty_real(a->ty), 1, &a);
   DType t = n->ty.t;
   if (!dtype_is_float(t)) return n->num = num_int(a->num.mag, t), n->konst = false, node_cast(g, DT_F64, n);
   double mag = known[k].mag > 0 ? known[k].mag : a->num.mag + 1;
-  n->num = known[k].exact ? num_float(mag, 0, true, t) : num_float(mag, a->num.noise + (a->num.mag + 8) * float_step(t) * 4, false, t);
+  n->num = known[k].exact ? num_float(mag, 0, true, t)
+                          : num_float(mag, a->num.noise + (a->num.mag + 8) * float_step(t) * 4, false, t);
   if (known[k].exact && !a->num.grid && same) n->num = a->num;
   n->num.wild = a->num.wild;
   return num_bad(n->num, t) ? node_default(g, n->ty) : n;
@@ -404,7 +426,8 @@ static Node *float_fun(Ctx *c, int depth) {
 static Node *float_minmax(Ctx *c, int depth) {
   static const char *const two[] = {"max", "min", "fmax", "fmin"};
   Gen *g = c->g;
-  Node *a = make_expr(c, WANT_FLOAT, depth - 1), *n = node_binary(g, OP_MAX, a, make_expr(c, chance(&g->rng, 70) ? WANT_FLOAT : WANT_INT, depth - 1));
+  Node *a = make_expr(c, WANT_FLOAT, depth - 1),
+       *n = node_binary(g, OP_MAX, a, make_expr(c, chance(&g->rng, 70) ? WANT_FLOAT : WANT_INT, depth - 1));
   if (n->kind == E_BINARY) n->kind = E_FUN, n->word = two[below(&g->rng, 4)];
   return n;
 }
@@ -412,10 +435,12 @@ static Node *float_minmax(Ctx *c, int depth) {
 static Node *float_binary(Ctx *c, int depth) {
   static const Op ops[] = {OP_ADD, OP_SUB, OP_MUL};
   Gen *g = c->g;
-  Node *a = make_expr(c, WANT_FLOAT, depth - 1), *b = make_expr(c, chance(&g->rng, 70) ? WANT_FLOAT : WANT_INT, depth - 1);
+  Node *a = make_expr(c, WANT_FLOAT, depth - 1),
+       *b = make_expr(c, chance(&g->rng, 70) ? WANT_FLOAT : WANT_INT, depth - 1);
   if (chance(&g->rng, 20)) {
     b = make_expr(c, WANT_INT, depth - 1);
-    return node_binary(g, OP_DIV, chance(&g->rng, 50) ? a : make_expr(c, WANT_INT, depth - 1), chance(&g->rng, 50) ? b : node_int(g, 2));
+    return node_binary(g, OP_DIV, chance(&g->rng, 50) ? a : make_expr(c, WANT_INT, depth - 1),
+        chance(&g->rng, 50) ? b : node_int(g, 2));
   }
   if (chance(&g->rng, 10) && is_exact(a) && !a->num.wild) {
     Node *n = node_binary(g, chance(&g->rng, 50) ? OP_IDIV : OP_MOD, a, node_int(g, 1 + (int64_t)below(&g->rng, 3)));
@@ -432,10 +457,14 @@ static Node *make_float(Ctx *c, int depth) {
   if (depth <= 0) return float_leaf(c);
   switch (below(&g->rng, 18)) {
     case 0: case 1: case 2: case 3: case 4: return float_binary(c, depth);
-    case 5: n = make_expr(c, WANT_BOOL, depth - 1); return node_if(g, n, make_expr(c, WANT_FLOAT, depth - 1), make_expr(c, WANT_FLOAT, depth - 1));
+    case 5:
+      n = make_expr(c, WANT_BOOL, depth - 1);
+      return node_if(g, n, make_expr(c, WANT_FLOAT, depth - 1), make_expr(c, WANT_FLOAT, depth - 1));
     case 6: return float_fun(c, depth);
     case 7: return float_minmax(c, depth);
-    case 8: return node_cast(g, types[below(&g->rng, COUNT(types))], make_expr(c, chance(&g->rng, 60) ? WANT_FLOAT : WANT_INT, depth - 1));
+    case 8:
+      return node_cast(
+          g, types[below(&g->rng, COUNT(types))], make_expr(c, chance(&g->rng, 60) ? WANT_FLOAT : WANT_INT, depth - 1));
     case 9: return node_neg(g, make_expr(c, WANT_FLOAT, depth - 1));
     case 10: case 11: case 12: case 13: n = make_reduce(c, WANT_FLOAT, depth); break;
     case 14: n = make_call(c, WANT_FLOAT, depth); break;

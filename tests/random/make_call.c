@@ -10,7 +10,9 @@ static Node *argument_with(Ctx *c, Label *l, DType t) {
   Gen *g = c->g;
   for (int k = 0; k < 8 && g->seen.len; k++) {
     Tensor *x = g->seen.at[below(&g->rng, g->seen.len)];
-    if ((x->dtype == DT_BOOL) != (t == DT_BOOL) || (dtype_is_float(x->dtype) && x->num.noise > 0) || (dtype_is_float(t) && (x->num.noise > 0 || x->num.wild || !x->num.grid || x->num.mag > 16))) continue;
+    if ((x->dtype == DT_BOOL) != (t == DT_BOOL) || (dtype_is_float(x->dtype) && x->num.noise > 0) ||
+        (dtype_is_float(t) && (x->num.noise > 0 || x->num.wild || !x->num.grid || x->num.mag > 16)))
+      continue;
     for (uint32_t d = 0; d < x->rank; d++) {
       if (!ext_same(g, x->dim[d], l->ext)) continue;
       bool partial = false;
@@ -67,7 +69,8 @@ static Node *call_where(Ctx *out, const Node *n) {
   if (n->n_lab < 2) return make_expr(out, WANT_BOOL, 0);
   Ctx c = *out;
   c.n = 0;
-  Node *at_most = node_binary(c.g, OP_LE, node_label(c.g, n->lab[below(&c.g->rng, 2)]), node_int(c.g, below(&c.g->rng, 3)));
+  Node *at_most =
+      node_binary(c.g, OP_LE, node_label(c.g, n->lab[below(&c.g->rng, 2)]), node_int(c.g, below(&c.g->rng, 3)));
   return node_binary(c.g, OP_AND, at_most, make_expr(&c, WANT_BOOL, 0));
 }
 
@@ -125,7 +128,9 @@ Node *make_local(Ctx *c, Want w) {
   Ty t = p->plain ? (Ty){DT_I64, LITERAL} : p->value ? (Ty){p->dtype, HELD} : (Ty){p->dtype, HELD};
   Node *n = node_new(g, E_LOCAL, t);
   n->word = p->name;
-  n->num = p->value ? p->value->num : dtype_is_float(t.t) ? (Num){.mag = 16, .grid = true} : num_int(p->plain ? 4 : int_most(t.t), t.t);
+  n->num = p->value         ? p->value->num
+      : dtype_is_float(t.t) ? (Num){.mag = 16, .grid = true}
+                            : num_int(p->plain ? 4 : int_most(t.t), t.t);
   if (p->plain) return node_binary(g, OP_ADD, node_cast(g, DT_I64, n), node_int(g, 0));
   if (!p->label || !in_scope(c, p->label) || chance(&g->rng, 50)) return n;
   bool partial = false;

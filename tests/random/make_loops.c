@@ -1,6 +1,6 @@
-/* tests/random/make_loops.c - random programs of loops in loops: few shapes, i64 alone, and values that are mostly what is
- * there already, as it is or changed a little. So much of it is equal, copied, begun alike, and still wanted where a loop
- * changes it: what is done in place, and which buffers change places, is tried here. */
+/* tests/random/make_loops.c - random programs of loops in loops: few shapes, i64 alone, and values that are mostly what
+ * is there already, as it is or changed a little. So much of it is equal, copied, begun alike, and still wanted where a
+ * loop changes it: what is done in place, and which buffers change places, is tried here. */
 #include "make.h"
 
 typedef struct Shape { Extent *e[2]; uint32_t rank; } Shape;
@@ -60,7 +60,8 @@ static Node *value_leaf(Ctx *c) {
 static Node *condition(Ctx *c) {
   Gen *g = c->g;
   Label *l = label_any(c);
-  if (g->turns.len && chance(&g->rng, 50)) return node_binary(g, l ? OP_EQ : OP_LT, l ? node_label(g, l) : node_int(g, 1), node_turn(g, vec_last(g->turns)));
+  if (g->turns.len && chance(&g->rng, 50))
+    return node_binary(g, l ? OP_EQ : OP_LT, l ? node_label(g, l) : node_int(g, 1), node_turn(g, vec_last(g->turns)));
   return node_binary(g, OP_LT, value_leaf(c), value_leaf(c));
 }
 

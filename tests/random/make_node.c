@@ -157,7 +157,9 @@ static Num divided(const Node *a, const Node *b, DType t) {
 
 /* An integer that may have wrapped, beside a float: a remainder. */
 static Node *tame(Gen *g, Node *a, const Node *beside) {
-  return dtype_is_float(beside->ty.t) && dtype_is_int(a->ty.t) && a->num.mag > 1e15 ? node_binary(g, OP_MOD, a, node_int(g, 7)) : a;
+  return dtype_is_float(beside->ty.t) && dtype_is_int(a->ty.t) && a->num.mag > 1e15
+      ? node_binary(g, OP_MOD, a, node_int(g, 7))
+      : a;
 }
 
 Node *node_binary(Gen *g, Op op, Node *a, Node *b) {
@@ -212,6 +214,7 @@ Node *node_else(Gen *g, Node *a, Node *b) {
   n->kind = E_ELSE;
   a = n->kid[1];
   n->n = 2, n->kid[0] = a, n->kid[1] = n->kid[2];
-  if (is_lit(a) && b->ty.t != DT_BOOL && !b->ty.weak && !dtype_holds(b->ty.t, a->i)) return b; /* only the right side is looked at */
+  if (is_lit(a) && b->ty.t != DT_BOOL && !b->ty.weak && !dtype_holds(b->ty.t, a->i))
+    return b; /* only the right side is looked at */
   return n;
 }

@@ -33,7 +33,8 @@ void make_extents(Gen *g, Made *m) {
   uint32_t n = 2 + below(&g->rng, 3);
   bool zero = chance(&g->rng, 12);
   for (uint32_t i = 0; i < n; i++) {
-    Extent *e = extent_number(g, zero && i == 1 ? 0 : values[below(&g->rng, COUNT(values))]), *first = m->extents.len ? m->extents.at[0] : NULL;
+    Extent *e = extent_number(g, zero && i == 1 ? 0 : values[below(&g->rng, COUNT(values))]),
+           *first = m->extents.len ? m->extents.at[0] : NULL;
     if (chance(&g->rng, 60)) {
       snprintf(e->text, sizeof e->text, "N%u", i);
       e->define = arena_printf(g->arena, "%lld", (long long)e->value);
@@ -93,7 +94,8 @@ Node *input_spread(Ctx *c, Stmt *s, int64_t mod) {
   Gen *g = c->g;
   Node *n = node_int(g, below(&g->rng, 5));
   for (uint32_t k = 0; k < s->n_left && !s->unlabelled; k++)
-    n = node_binary(g, OP_ADD, n, node_binary(g, OP_MUL, node_int(g, 1 + (int64_t)below(&g->rng, 7)), node_label(g, s->left[k])));
+    n = node_binary(
+        g, OP_ADD, n, node_binary(g, OP_MUL, node_int(g, 1 + (int64_t)below(&g->rng, 7)), node_label(g, s->left[k])));
   return n->konst ? node_int(g, n->i % mod) : node_binary(g, OP_MOD, n, node_int(g, mod));
 }
 
@@ -102,7 +104,8 @@ static Num default_num(DType t, double mag) {
 }
 
 static void make_input(Gen *g) {
-  static const DType types[] = {DT_I64, DT_I64, DT_I64, DT_I32, DT_I16, DT_I8, DT_U8, DT_BOOL, DT_F64, DT_F64, DT_F32, DT_F32, DT_F16, DT_BF16};
+  static const DType types[] = {
+      DT_I64, DT_I64, DT_I64, DT_I32, DT_I16, DT_I8, DT_U8, DT_BOOL, DT_F64, DT_F64, DT_F32, DT_F32, DT_F16, DT_BF16};
   Stmt *s = stmt_new(g, S_INPUT);
   Ctx c = ctx_of(g, s);
   c.no_reads = true;
@@ -229,7 +232,8 @@ static bool free_in(const Def *d, const Node *e, const Label *l, bool may) {
       if (e->lab[k] == l && (!may || e->def->free[k])) return may || e->def->sure[k];
   }
   for (uint32_t i = 0; i < e->n; i++)
-    if ((e->kind != E_CALL || i >= e->def->n_param || e->def->param[i].reaches) && free_in(d, e->kid[i], l, may)) return true;
+    if ((e->kind != E_CALL || i >= e->def->n_param || e->def->param[i].reaches) && free_in(d, e->kid[i], l, may))
+      return true;
   return false;
 }
 
@@ -271,7 +275,8 @@ static void mark_used(Def *d, const Node *e, bool stands) {
 }
 
 static void mark_reaches(Def *d, const Node *e) {
-  for (uint32_t k = 0; e->kind == E_LOCAL && k < d->n_param; k++) d->param[k].reaches |= strcmp(d->param[k].name, e->word) == 0;
+  for (uint32_t k = 0; e->kind == E_LOCAL && k < d->n_param; k++)
+    d->param[k].reaches |= strcmp(d->param[k].name, e->word) == 0;
   for (uint32_t k = 0; e->kind == E_LOCAL && k < d->n_local; k++)
     if (strcmp(d->local[k].name, e->word) == 0) mark_reaches(d, d->local[k].value);
   for (uint32_t i = 0; i < e->n; i++)
@@ -299,7 +304,8 @@ static void make_def(Gen *g) {
   mark_used(d, d->e, true);
   mark_reaches(d, d->e);
   for (uint32_t k = 0; k < d->n_local; k++) mark_used(d, d->local[k].value, true);
-  for (uint32_t k = 0; k < d->n_label; k++) d->free[k] = free_in(d, d->e, d->label[k], true), d->sure[k] = free_in(d, d->e, d->label[k], false);
+  for (uint32_t k = 0; k < d->n_label; k++)
+    d->free[k] = free_in(d, d->e, d->label[k], true), d->sure[k] = free_in(d, d->e, d->label[k], false);
   for (uint32_t k = 0; k < s->made.len; k++) s->made.at[k]->whole = true;
   s->def = d;
   s->block = d->n_local || chance(&g->rng, 30);
@@ -308,11 +314,12 @@ static void make_def(Gen *g) {
 }
 
 static void make_monoid_stmt(Gen *g) {
-  static const struct { const char *function, *identity; DType t; bool any; } known[] = {
-    {"a + b", "0", DT_I64, true}, {"a * b", "1", DT_I64, true}, {"a + b + a*b", "0", DT_I64, true},
-    {"if a == 0 then b else if b == 0 then a else min(a, b)", "0", DT_I64, true},
-    {"if a > b then a else b", "-9223372036854775808", DT_I64, false}, {"min(a, b)", "9223372036854775807", DT_I64, false},
-    {"a + b - 2*a*b", "0", DT_I64, true}, {"a or b", "false", DT_BOOL, false}, {"a != b", "false", DT_BOOL, false}};
+  static const struct { const char *function, *identity; DType t; bool any;
+  } known[] = {{"a + b", "0", DT_I64, true}, {"a * b", "1", DT_I64, true}, {"a + b + a*b", "0", DT_I64, true},
+      {"if a == 0 then b else if b == 0 then a else min(a, b)", "0", DT_I64, true},
+      {"if a > b then a else b", "-9223372036854775808", DT_I64, false},
+      {"min(a, b)", "9223372036854775807", DT_I64, false}, {"a + b - 2*a*b", "0", DT_I64, true},
+      {"a or b", "false", DT_BOOL, false}, {"a != b", "false", DT_BOOL, false}};
   UserMonoid *m = NEW(g->arena, UserMonoid);
   uint32_t k = below(&g->rng, COUNT(known));
   *m = (UserMonoid){name_new(g, "m"), known[k].function, known[k].identity, known[k].t, known[k].any};
@@ -343,11 +350,13 @@ static Stmt *make_next(Gen *g, const Stmt *state) {
   for (uint32_t k = 0; k < state->ten->rank; k++) left_label(&c, s, state->ten->dim[k]);
   s->e = make_typed(&c, state->ten->dtype, true, 1 + (int)below(&g->rng, 3));
   if (dtype_is_int(state->ten->dtype) && s->rank && g->turns.len && chance(&g->rng, 30)) { /* one slice in place */
-    Node *old = node_new(g, E_READ, (Ty){s->ten->dtype, HELD}), *t = node_new(g, E_TURN, (Ty){DT_I64, INDEX}), *n = node_new(g, E_IF, old->ty);
+    Node *old = node_new(g, E_READ, (Ty){s->ten->dtype, HELD}), *t = node_new(g, E_TURN, (Ty){DT_I64, INDEX}),
+         *n = node_new(g, E_IF, old->ty);
     old->ten = s->ten, old->n = (uint8_t)s->rank, old->num = s->ten->num;
     for (uint32_t k = 0; k < s->rank; k++) old->kid[k] = node_label(g, s->left[k]);
     t->turn = vec_last(g->turns);
-    n->n = 3, n->kid[0] = node_binary(g, OP_EQ, node_label(g, s->left[0]), t), n->kid[1] = s->e, n->kid[2] = old, n->num = s->e->num;
+    n->n = 3, n->kid[0] = node_binary(g, OP_EQ, node_label(g, s->left[0]), t), n->kid[1] = s->e, n->kid[2] = old,
+    n->num = s->e->num;
     s->e = n;
   }
   return s;

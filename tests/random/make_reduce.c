@@ -57,12 +57,16 @@ static void reduce_float(Node *n, Num b, double count, bool some) {
   Reducer r = (Reducer)n->op;
   DType t = n->ty.t;
   switch (r) {
-    case RED_SUM: n->num = num_float(count * b.mag, count * b.noise + (b.grid && count * b.mag * float_step(t) <= 1 ? 0 : count * count * b.mag * float_step(t)), b.grid, t); break;
-    case RED_MEAN: n->num = num_float(b.mag, b.noise + count * b.mag * float_step(t) * 2, false, t); break;
-    case RED_PROD: {
-      double m = pow(fmax(b.mag, 1), count);
-      n->num = num_float(m, count * m * (b.noise + (b.grid ? 0 : float_step(t))), b.grid, t);
-      break;
+  case RED_SUM:
+    n->num = num_float(count * b.mag,
+        count * b.noise + (b.grid && count * b.mag * float_step(t) <= 1 ? 0 : count * count * b.mag * float_step(t)),
+        b.grid, t);
+    break;
+  case RED_MEAN: n->num = num_float(b.mag, b.noise + count * b.mag * float_step(t) * 2, false, t); break;
+  case RED_PROD: {
+    double m = pow(fmax(b.mag, 1), count);
+    n->num = num_float(m, count * m * (b.noise + (b.grid ? 0 : float_step(t))), b.grid, t);
+    break;
     }
     case RED_LSE: n->num = num_float(b.mag + 4, b.noise + (b.mag + 4) * float_step(t) * 8, false, t); break;
     default: n->num = b; break;
@@ -81,8 +85,10 @@ static Ty reduced_type(Reducer r, Ty body, int acc) {
 }
 
 static Reducer reducer_for(Gen *g, Want w) {
-  static const Reducer ints[] = {RED_SUM, RED_SUM, RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_FMAX, RED_FMIN, RED_COUNT, RED_ARGMAX, RED_ARGMIN};
-  static const Reducer floats[] = {RED_SUM, RED_SUM, RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_FMAX, RED_FMIN, RED_MEAN, RED_MEAN, RED_LSE};
+  static const Reducer ints[] = {
+      RED_SUM, RED_SUM, RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_FMAX, RED_FMIN, RED_COUNT, RED_ARGMAX, RED_ARGMIN};
+  static const Reducer floats[] = {
+      RED_SUM, RED_SUM, RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_FMAX, RED_FMIN, RED_MEAN, RED_MEAN, RED_LSE};
   if (w == WANT_BOOL) return chance(&g->rng, 50) ? RED_ANY : RED_ALL;
   return w == WANT_INT ? ints[below(&g->rng, COUNT(ints))] : floats[below(&g->rng, COUNT(floats))];
 }
@@ -214,7 +220,8 @@ Node *make_contraction(Ctx *out, Want w) {
     Tensor *t = tensor_of(&c, w);
     if (!t) break;
     for (uint32_t d = 0; d < t->rank; d++)
-      if ((!label_for(&c, t->dim[d]) || chance(&g->rng, 25)) && n->n_lab < 4 && c.n < 8 && c.points * t->dim[d]->value <= 800)
+      if ((!label_for(&c, t->dim[d]) || chance(&g->rng, 25)) && n->n_lab < 4 && c.n < 8 &&
+          c.points * t->dim[d]->value <= 800)
         n->lab[n->n_lab++] = label_make(&c, t->dim[d]);
     bool partial = false;
     Node *r = node_read(&c, t, true, &partial);

@@ -1,8 +1,8 @@
 /* tests/random/programs.c - random valid programs, and what the compiler and its two evaluators make of them.
  *
- *   programs --seed S --count N             S, S+1, ...: each must elaborate, obey the law of the text, and mean the same
- *                                           to both evaluators, in other words, and by relations on several sites
- *   programs --seed S --count N --invalid   spoiled ones: nothing may crash, and what is refused says why
+ *   programs --seed S --count N             S, S+1, ...: each must elaborate, obey the law of the text, and mean the
+ * same to both evaluators, in other words, and by relations on several sites programs --seed S --count N --invalid
+ * spoiled ones: nothing may crash, and what is refused says why
  *
  * The command's other words are in ../harness/command.c. */
 #include <stdio.h>
@@ -46,15 +46,25 @@ static void totals(const Work *w) {
   const Tally *t = (const Tally *)(const void *)w->tally;
   if (is_invalid(w)) printf("; %llu refused\n", (unsigned long long)t->rejected);
   else
-    printf("; by the AST evaluator too %llu (%llu elements), refused %llu; %llu unrolled; %llu in other words; %llu with symbolic sizes (%llu not provable, %llu refused); %llu by relations\n",
-           (unsigned long long)t->ast, (unsigned long long)t->elements, (unsigned long long)t->refused, (unsigned long long)t->unrolled,
-           (unsigned long long)t->variants, (unsigned long long)t->symbolic, (unsigned long long)t->symbolic_open, (unsigned long long)t->symbolic_strict,
-           (unsigned long long)t->relations);
+    printf(
+        "; by the AST evaluator too %llu (%llu elements), refused %llu; %llu unrolled; %llu in other words; %llu "
+        "with symbolic sizes (%llu not provable, %llu refused); %llu by relations\n",
+        (unsigned long long)t->ast, (unsigned long long)t->elements, (unsigned long long)t->refused,
+        (unsigned long long)t->unrolled, (unsigned long long)t->variants, (unsigned long long)t->symbolic,
+        (unsigned long long)t->symbolic_open, (unsigned long long)t->symbolic_strict, (unsigned long long)t->relations);
 }
 
 int main(int argc, char **argv) {
-  static const Test test = {.name = "programs", .usage = " [--invalid]", .count = 1000, .batch = 1, .option = option, .make = make,
-                            .text = text, .shrink = smaller, .totals = totals, .judge = judge};
+  static const Test test = {.name = "programs",
+      .usage = " [--invalid]",
+      .count = 1000,
+      .batch = 1,
+      .option = option,
+      .make = make,
+      .text = text,
+      .shrink = smaller,
+      .totals = totals,
+      .judge = judge};
   Own own = {0};
   return command(&test, &own, argc, argv);
 }

@@ -51,9 +51,15 @@ typedef struct Turn { const char *name; int64_t most, at; bool known; } Turn; /*
 
 typedef struct Node Node;
 
-typedef struct Param { const char *name; DType dtype; bool plain, stands, used, reaches; Label *label; Node *value; } Param;
-/* plain: a literal goes in; stands: used as it stands; used: somewhere; reaches: the value has its labels; label: substituted, so arguments must say its size;
- * value: a local equation's */
+typedef struct Param {
+  const char *name;
+  DType dtype;
+  bool plain, stands, used, reaches;
+  Label *label;
+  Node *value;
+} Param;
+/* plain: a literal goes in; stands: used as it stands; used: somewhere; reaches: the value has its labels; label:
+ * substituted, so arguments must say its size; value: a local equation's */
 
 typedef struct Def {
   const char *name;
@@ -203,7 +209,9 @@ typedef struct Style {
 const char *program_text(Arena *a, const Made *m, Style s);
 
 /* ---- judging: judge.c, shrink.c -------------------------------------------------------------- */
-typedef struct Tally { uint64_t ast, refused, unrolled, symbolic, symbolic_open, symbolic_strict, variants, elements, rejected, relations; } Tally;
+typedef struct Tally {
+  uint64_t ast, refused, unrolled, symbolic, symbolic_open, symbolic_strict, variants, elements, rejected, relations;
+} Tally;
 
 void judge_make(const Made *m, uint64_t seed, Judgement *v, Tally *t);
 void judge_text(const char *text, Judgement *v, Tally *t); /* of which nothing is known: only that nothing crashes */

@@ -1,5 +1,5 @@
-/* tests/random/shrink.c - what may be left out of a failing program: statements go, parts take the place of the whole, literals
- * that of parts, sizes shrink. */
+/* tests/random/shrink.c - what may be left out of a failing program: statements go, parts take the place of the whole,
+ * literals that of parts, sizes shrink. */
 #include <stdio.h>
 
 #include "random.h"
@@ -42,7 +42,8 @@ static void shrink_node(Shrinking *s, Node **slot) {
     n->where = false, n->n--;
     if (!still(s->s)) n->where = true, n->n++;
   }
-  uint32_t most = n->kind == E_CALL && n->where ? n->n - 1u : n->n; /* which labels a call restricts depends on its predicate */
+  uint32_t most =
+      n->kind == E_CALL && n->where ? n->n - 1u : n->n; /* which labels a call restricts depends on its predicate */
   for (uint32_t i = 0; i < most; i++) shrink_node(s, &n->kid[i]);
 }
 

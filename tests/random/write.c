@@ -165,7 +165,8 @@ static void args(Out *o, const Node *e, uint32_t from, uint32_t to) {
 }
 
 static void brackets(Out *o, const Node *e) {
-  bool one = e->kind == E_REDUCE && (e->op == RED_ARGMAX || e->op == RED_ARGMIN) && e->n_lab == 1 && is_split(o, e->lab[0]);
+  bool one =
+      e->kind == E_REDUCE && (e->op == RED_ARGMAX || e->op == RED_ARGMIN) && e->n_lab == 1 && is_split(o, e->lab[0]);
   if (!e->n_lab) return;
   put(o, "[");
   if (e->again && !o->style.symbolic) e->lab[0]->said = e->lab[0]->bare = e->lab[0]->param; /* said once more */
@@ -180,7 +181,8 @@ static void brackets(Out *o, const Node *e) {
 static void reduce(Out *o, const Node *e) {
   put(o, reducer_info[e->op].name);
   if (e->acc >= 0) buf_printf(&o->b, ":%s", dtype_name((DType)e->acc));
-  if (e->call && o->style.names != 2) return args(o, e, 0, 1); /* a tensor's name is a label's once it stood in brackets */
+  if (e->call && o->style.names != 2)
+    return args(o, e, 0, 1); /* a tensor's name is a label's once it stood in brackets */
   brackets(o, e);
   if (e->op == RED_COUNT) return;
   put(o, " ");
@@ -228,7 +230,8 @@ static void inner(Out *o, const Node *e) {
     case E_NOT: put(o, "not "); expr(o, e->kid[0], NOT); return;
     case E_FUN: put(o, e->word); args(o, e, 0, e->n); return;
     case E_IF:
-      put(o, "if "), expr(o, e->kid[0], IF), put(o, " then "), expr(o, e->kid[1], IF), put(o, " else "), expr(o, e->kid[2], IF);
+      put(o, "if "), expr(o, e->kid[0], IF), put(o, " then "), expr(o, e->kid[1], IF), put(o, " else "),
+          expr(o, e->kid[2], IF);
       return;
     case E_ELSE: or_else(o, e); return;
     case E_CAST: put(o, dtype_name((DType)e->op)); args(o, e, 0, 1); return;
@@ -369,7 +372,8 @@ static void stmt(Out *o, const Stmt *s) {
     case S_OUTPUT: buf_printf(&o->b, "output %s\n", s->ten->name); return;
     case S_DEF: def(o, s); return;
     case S_MONOID:
-      buf_printf(&o->b, "monoid %s(a, b) = %s identity %s\n", s->monoid->name, s->monoid->function, s->monoid->identity);
+      buf_printf(
+          &o->b, "monoid %s(a, b) = %s identity %s\n", s->monoid->name, s->monoid->function, s->monoid->identity);
       return;
     case S_ASSERT:
       labels_begin(o, s);
@@ -443,13 +447,15 @@ static void unroll_turn(Out *o, Unrolled *u, uint32_t k) {
 
 static void unroll_stack(Out *o, const Unrolled *u, const Stmt *b, const char *name) {
   const Tensor *t = b->ten;
-  const char *axis = arena_printf(o->arena, "q%u", b->turn_axis), *zero = t->dtype == DT_BOOL ? "false" : arena_printf(o->arena, "%s(0)", dtype_name(t->dtype));
+  const char *axis = arena_printf(o->arena, "q%u", b->turn_axis),
+             *zero = t->dtype == DT_BOOL ? "false" : arena_printf(o->arena, "%s(0)", dtype_name(t->dtype));
   const char *labels = plain_labels(o, t, b->turn_axis);
   buf_printf(&o->b, "%s[", t->name);
   for (uint32_t k = 0; k < t->rank; k++) buf_printf(&o->b, "%sq%u:%s", k ? ", " : "", k, t->dim[k]->text);
   put(o, "] = ");
   for (uint32_t k = 0; k < u->turns; k++)
-    buf_printf(&o->b, "if %s == %u then (if go_u%u_%u then %s%s else %s) else ", axis, k, u->id, k, turn_name(o, name, u, k), labels, zero);
+    buf_printf(&o->b, "if %s == %u then (if go_u%u_%u then %s%s else %s) else ", axis, k, u->id, k,
+        turn_name(o, name, u, k), labels, zero);
   buf_printf(&o->b, "%s\n", zero);
 }
 

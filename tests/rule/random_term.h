@@ -1,5 +1,6 @@
-/* tests/rule/random_term.h - random programs that a rule's pattern matches: relations of a few keys and small odd extents, placed anyhow on a
- * small mesh, with parts where they may be. What comes out may still be wrong (parts that are joined): the test looks. */
+/* tests/rule/random_term.h - random programs that a rule's pattern matches: relations of a few keys and small odd
+ * extents, placed anyhow on a small mesh, with parts where they may be. What comes out may still be wrong (parts that
+ * are joined): the test looks. */
 #ifndef EIN_TEST_RANDOM_TERM_H
 #define EIN_TEST_RANDOM_TERM_H
 
@@ -36,7 +37,8 @@ static const Expr *num(Gen *g, int64_t v) { return expr_int(g->p->exprs, DT_I64,
 
 static Placement place_random(Gen *g, uint32_t n_key, uint32_t all) {
   Placement x;
-  for (uint32_t a = 0; a < MESH_AXES; a++) x.on[a] = (int8_t)(n_key && a < g->p->mesh.n && !chance(g, all) ? (int)random_below(g, n_key) : PLACE_ALL);
+  for (uint32_t a = 0; a < MESH_AXES; a++)
+    x.on[a] = (int8_t)(n_key && a < g->p->mesh.n && !chance(g, all) ? (int)random_below(g, n_key) : PLACE_ALL);
   return x;
 }
 
@@ -55,7 +57,8 @@ static AlgNode *input_random(Gen *g, uint32_t n_key) {
   RelDim dim[S_RANK];
   bool used[S_KEYS] = {false};
   bool table = g->tables && chance(g, 75);
-  uint32_t rank = table ? n_key = 1 + random_below(g, 2), n_key + random_below(g, 2) : random_below(g, 3), first = random_below(g, 2);
+  uint32_t rank = table ? n_key = 1 + random_below(g, 2), n_key + random_below(g, 2) : random_below(g, 3),
+           first = random_below(g, 2);
   for (uint32_t k = 0; k < n_key; k++) frontier[k] = 1 + random_below(g, 4), key[k] = name_new(g, "k");
   for (uint32_t d = 0; d < rank; d++) {
     uint32_t k = random_below(g, n_key + 1);
@@ -65,8 +68,12 @@ static AlgNode *input_random(Gen *g, uint32_t n_key) {
     dim[d] = cut ? rel_cut(g->p->exprs, extent, lab(g, k), frontier[k]) : rel_whole(g->p->exprs, extent);
     if (cut) used[k] = true;
   }
-  Relation t = {.dtype = g->dtype, .n_key = n_key, .frontier = arena_copy(g->p->arena, frontier, sizeof frontier),
-                .key = arena_copy(g->p->arena, key, sizeof key), .rank = rank, .dim = arena_copy(g->p->arena, dim, sizeof dim)};
+  Relation t = {.dtype = g->dtype,
+      .n_key = n_key,
+      .frontier = arena_copy(g->p->arena, frontier, sizeof frontier),
+      .key = arena_copy(g->p->arena, key, sizeof key),
+      .rank = rank,
+      .dim = arena_copy(g->p->arena, dim, sizeof dim)};
   Placement at = place_random(g, n_key, 0);
   return alg_input(g->p, name_new(g, "X"), &t, &at);
 }
@@ -111,7 +118,8 @@ static AlgNode *concat_random(Gen *g, AlgNode *of) {
     dim[d] = of->type.dim[d];
     if (!rel_is_cut(g->p->exprs, &of->type, d, &k, &extent) || goes[k] || chance(g, 25)) continue;
     bool once = true; /* a key that cuts several dimensions makes no box */
-    for (uint32_t i = 0; i < of->type.rank; i++) once = once && (i == d || !((of->type.dim[i].low->labels | of->type.dim[i].high->labels) >> k & 1));
+    for (uint32_t i = 0; i < of->type.rank; i++)
+      once = once && (i == d || !((of->type.dim[i].low->labels | of->type.dim[i].high->labels) >> k & 1));
     if (!once) continue;
     goes[k] = true;
     dim[d] = rel_whole(g->p->exprs, extent);
@@ -157,9 +165,14 @@ static void fns_random(Gen *g, AlgNode *n) {
   int64_t extent;
   fn[0] = (AlgFn){.kind = FN_CAST, .to = to};
   merge[0] = 2;
-  if (!concat && n->type.rank == 2 && rel_is_whole(&n->type.dim[1], &extent) && chance(g, 60)) fn[0] = (AlgFn){.kind = FN_MERGE, .n = 1, .merge = merge};
+  if (!concat && n->type.rank == 2 && rel_is_whole(&n->type.dim[1], &extent) && chance(g, 60))
+    fn[0] = (AlgFn){.kind = FN_MERGE, .n = 1, .merge = merge};
   bool alone = n->kind == ALG_MAP && !n->n_piece && !n->rekey && n->type.n_key && n->type.rank;
-  if (alone && chance(g, 15)) fn[0] = (AlgFn){.kind = FN_SHIFT, .n = random_below(g, n->type.rank), .by = 1 + random_below(g, 9), .key = random_below(g, n->type.n_key)};
+  if (alone && chance(g, 15))
+    fn[0] = (AlgFn){.kind = FN_SHIFT,
+        .n = random_below(g, n->type.rank),
+        .by = 1 + random_below(g, 9),
+        .key = random_below(g, n->type.n_key)};
   n->type = alg_transform(g->p, &(AlgRegion){0}, n, 1, fn)->type;
   n->fn = fn;
   n->n_fn = 1;
@@ -181,7 +194,8 @@ static AlgNode *permute_random(Gen *g, AlgNode *of) {
   for (uint32_t k = 0; k < n; k++) {
     uint32_t i = k + random_below(g, n - k), x = from[k];
     from[k] = from[i], from[i] = x;
-    key[k] = lab(g, from[k]), frontier[k] = of->type.frontier[from[k]], name[k] = name_new(g, "r"), to[from[k]] = lab(g, k);
+    key[k] = lab(g, from[k]), frontier[k] = of->type.frontier[from[k]], name[k] = name_new(g, "r"),
+    to[from[k]] = lab(g, k);
   }
   for (uint32_t d = 0; d < of->type.rank; d++) {
     dim[d].low = expr_normal(g->p->exprs, expr_relabel(g->p->exprs, of->type.dim[d].low, old, to));
@@ -213,7 +227,8 @@ static AlgNode *merge_random(Gen *g, AlgNode *of) {
   return alg_rekey(g->p, g->p->top, of, n + 1, key, frontier, name, dim);
 }
 
-/* Pieces cut by a new key: even ones of a whole dimension, perhaps with a halo, or two halves of a block that is cut already. */
+/* Pieces cut by a new key: even ones of a whole dimension, perhaps with a halo, or two halves of a block that is cut
+ * already. */
 static AlgNode *tile_random(Gen *g, AlgNode *of) {
   Exprs *e = g->p->exprs;
   int64_t frontier = 1 + random_below(g, 3), extent;
@@ -229,11 +244,13 @@ static AlgNode *tile_random(Gen *g, AlgNode *of) {
       piece[d].low = expr_op2(e, OP_MAX, num(g, 0), expr_op2(e, OP_SUB, piece[d].low, num(g, 1)));
       piece[d].high = expr_op2(e, OP_MIN, num(g, extent), expr_op2(e, OP_ADD, piece[d].high, num(g, 1)));
     } else {
-      const Expr *size = expr_op2(e, OP_SUB, piece[d].high, piece[d].low), *low = piece[d].low, *f = num(g, frontier), *t = lab(g, of->type.n_key);
+      const Expr *size = expr_op2(e, OP_SUB, piece[d].high, piece[d].low), *low = piece[d].low, *f = num(g, frontier),
+                 *t = lab(g, of->type.n_key);
       piece[d].low = expr_normal(e, expr_op2(e, OP_ADD, low, expr_op2(e, OP_IDIV, expr_op2(e, OP_MUL, size, t), f)));
       t = expr_op2(e, OP_ADD, t, num(g, 1));
       piece[d].high = expr_normal(e, expr_op2(e, OP_ADD, low, expr_op2(e, OP_IDIV, expr_op2(e, OP_MUL, size, t), f)));
-      if (chance(g, 30)) piece[d].high = expr_op2(e, OP_ADD, piece[d].high, num(g, 1)); /* beyond the block there is nothing */
+      if (chance(g, 30))
+        piece[d].high = expr_op2(e, OP_ADD, piece[d].high, num(g, 1)); /* beyond the block there is nothing */
     }
   }
   AlgNode *x = alg_tile(g->p, g->p->top, of, 1, &frontier, &key, piece);
@@ -254,7 +271,8 @@ static AlgNode *map_random(Gen *g, AlgNode *of) {
   return x;
 }
 
-/* ---- joins -------------------------------------------------------------------------------------------------------- */
+/* ---- joins --------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct Joint {       /* a join that is being made */
   uint32_t n, n_key, n_label;
@@ -319,9 +337,12 @@ static const EinSum *sum_random(Gen *g, Joint *j, Str *name) {
     const Expr *index[S_RANK];
     for (uint32_t d = 0; d < j->of[i]->type.rank; d++) index[d] = lab(g, to[j->label_of[i][d]]);
     int64_t extent; /* the second at what the first has there */
-    bool gathers = i == 1 && strstr(g->rule->name, "gather") && g->dtype == DT_I64 && j->of[1]->type.rank && chance(g, 60);
-    bool astray = i == 1 && strstr(g->rule->conditions, "readable") && g->dtype == DT_I64 && j->of[1]->type.rank && chance(g, 10);
-    if ((gathers || astray) && rel_is_whole(&j->of[1]->type.dim[0], &extent)) index[0] = expr_op2(g->p->exprs, OP_MOD, s->body, num(g, extent + astray));
+    bool gathers =
+        i == 1 && strstr(g->rule->name, "gather") && g->dtype == DT_I64 && j->of[1]->type.rank && chance(g, 60);
+    bool astray =
+        i == 1 && strstr(g->rule->conditions, "readable") && g->dtype == DT_I64 && j->of[1]->type.rank && chance(g, 10);
+    if ((gathers || astray) && rel_is_whole(&j->of[1]->type.dim[0], &extent))
+      index[0] = expr_op2(g->p->exprs, OP_MOD, s->body, num(g, extent + astray));
     const Expr *read = expr_read(g->p->exprs, j->of[0]->type.dtype, i, j->of[i]->type.rank, index);
     if (j->of[i]->type.holes && !j->wanted[i] && n && chance(g, 80)) read = unread(g, read);
     s->body = i ? expr_op2(g->p->exprs, chance(g, 60) ? OP_MUL : chance(g, 60) ? OP_SUB : OP_MAX, s->body, read) : read;
@@ -348,20 +369,26 @@ static AlgNode *join_random(Gen *g, uint32_t n, AlgNode *const *of, bool move, b
   if (j.n_key > 6 || j.n_label > 6) return NULL;
   const EinSum *s = sum_random(g, &j, label);
   Placement at = place_random(g, j.n_key, 20);
-  for (uint32_t a = 0; stay && a < g->p->mesh.n; a++) at.on[a] = of[0]->at.on[a] < 0 ? PLACE_ALL : (int8_t)j.on[0][of[0]->at.on[a]];
+  for (uint32_t a = 0; stay && a < g->p->mesh.n; a++)
+    at.on[a] = of[0]->at.on[a] < 0 ? PLACE_ALL : (int8_t)j.on[0][of[0]->at.on[a]];
   for (uint32_t i = 0; i < n; i++) {
     operand[i] = (AlgOperand){.node = of[i], .on = j.on[i], .wanted = j.wanted[i]};
     Placement want;
     operand_place(g->p, &operand[i], of[i]->type.n_key, &at, &want);
     for (uint32_t a = chance(g, 30) ? g->p->mesh.n : 0; a-- > 0 && chance(g, 60);) want.on[a] = PLACE_ALL;
-    AlgNode *from = of[i]->kind == ALG_MOVE && strstr(g->rule->name, "gather") ? of[i]->operand[0].node : of[i]; /* moved once */
-    if (move || !placement_equal(&g->p->mesh, &want, &of[i]->at)) operand[i].node = alg_move(g->p, g->p->top, from, &want);
+    AlgNode *from =
+        of[i]->kind == ALG_MOVE && strstr(g->rule->name, "gather") ? of[i]->operand[0].node : of[i]; /* moved once */
+    if (move || !placement_equal(&g->p->mesh, &want, &of[i]->at))
+      operand[i].node = alg_move(g->p, g->p->top, from, &want);
   }
   AlgNode probe = {.n_operand = n, .operand = operand, .at = at};
-  return alg_join_meets(g->p, &probe) ? alg_join(g->p, g->p->top, n, operand, s, label, j.range, j.n_key, j.frontier, j.key, &at) : NULL;
+  return alg_join_meets(g->p, &probe)
+      ? alg_join(g->p, g->p->top, n, operand, s, label, j.range, j.n_key, j.frontier, j.key, &at)
+      : NULL;
 }
 
-/* ---- patterns --------------------------------------------------------------------------------------------------------- */
+/* ---- patterns
+ * --------------------------------------------------------------------------------------------------------- */
 
 static AlgNode *term_random(Gen *g, const RuleTerm *t);
 

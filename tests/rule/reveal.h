@@ -1,4 +1,5 @@
-/* tests/rule/reveal.h - a relation as algebra_eval computes it: a join behind it lays its tuples out in one tensor, keys first, then places. */
+/* tests/rule/reveal.h - a relation as algebra_eval computes it: a join behind it lays its tuples out in one tensor,
+ * keys first, then places. */
 #ifndef EIN_TEST_REVEAL_H
 #define EIN_TEST_REVEAL_H
 
@@ -59,7 +60,9 @@ static AlgNode *revealing(Algebra *p, AlgNode *n, const Bag *bag) {
     int64_t extent = high_most(&n->type, d);
     range[n_key + d] = rel_whole(e, extent);
     elements *= (double)extent;
-    in = expr_op2(e, OP_AND, in, expr_op2(e, OP_AND, expr_op2(e, OP_LE, n->type.dim[d].low, index[d]), expr_op2(e, OP_LT, index[d], n->type.dim[d].high)));
+    in = expr_op2(e, OP_AND, in,
+        expr_op2(e, OP_AND, expr_op2(e, OP_LE, n->type.dim[d].low, index[d]),
+            expr_op2(e, OP_LT, index[d], n->type.dim[d].high)));
   }
   for (uint32_t l = 0; l < n_key + rank; l++) label[l] = strings_printf(p->strings, "_%u", l);
   DType t = n->type.dtype;
@@ -72,7 +75,8 @@ static AlgNode *revealing(Algebra *p, AlgNode *n, const Bag *bag) {
 }
 
 static AlgArray input_array(Arena *a, const AlgNode *n) {
-  AlgArray x = {.dtype = n->type.dtype, .rank = n->type.rank, .shape = NEW_ARRAY(a, int64_t, n->type.rank + 1), .count = 1};
+  AlgArray x = {
+      .dtype = n->type.dtype, .rank = n->type.rank, .shape = NEW_ARRAY(a, int64_t, n->type.rank + 1), .count = 1};
   for (uint32_t d = 0; d < x.rank; d++) x.count *= x.shape[d] = high_most(&n->type, d);
   x.data = NEW_ARRAY(a, int64_t, x.count + 1);
   for (int64_t k = 0; k < x.count; k++) {
@@ -83,7 +87,8 @@ static AlgArray input_array(Arena *a, const AlgNode *n) {
   return x;
 }
 
-/* What algebra_eval makes of it. False: it says why; too large: *out has no data and *why is NULL. The program is left as it was. */
+/* What algebra_eval makes of it. False: it says why; too large: *out has no data and *why is NULL. The program is left
+ * as it was. */
 static bool revealed(Algebra *p, AlgNode *n, const Bag *bag, AlgArray *out, const char **why) {
   uint32_t nodes = p->top->nodes.len, ids = p->n_nodes;
   AlgNode *x = revealing(p, n, bag);
@@ -95,7 +100,8 @@ static bool revealed(Algebra *p, AlgNode *n, const Bag *bag, AlgArray *out, cons
     for (uint32_t d = 0; d < x->type.rank; d++) extent[d] = high_most(&x->type, d);
     AlgOutput o = {str_from(p->strings, "revealed"), x, x->type.rank, extent};
     AlgGiven *given = NEW_ARRAY(p->arena, AlgGiven, p->inputs.len + 1);
-    for (uint32_t k = 0; k < p->inputs.len; k++) given[k] = (AlgGiven){p->inputs.at[k]->name, input_array(p->arena, p->inputs.at[k])};
+    for (uint32_t k = 0; k < p->inputs.len; k++)
+      given[k] = (AlgGiven){p->inputs.at[k]->name, input_array(p->arena, p->inputs.at[k])};
     vec_push(p->arena, p->outputs, o);
     AlgRun run = {.arena = p->arena, .program = p, .input = given, .n_input = p->inputs.len};
     Place place;

@@ -1,5 +1,5 @@
-/* tests/rule/sites.h - what each site holds of each relation: a second and smaller evaluator for programs of integers without repeats, which
- * keeps all tuples of all nodes to be looked at. It shares no code with algebra/eval/eval.c. */
+/* tests/rule/sites.h - what each site holds of each relation: a second and smaller evaluator for programs of integers
+ * without repeats, which keeps all tuples of all nodes to be looked at. It shares no code with algebra/eval/eval.c. */
 #ifndef EIN_TEST_SITES_H
 #define EIN_TEST_SITES_H
 
@@ -38,7 +38,8 @@ static int64_t box_of(uint32_t rank, const int64_t *low, const int64_t *high) {
   return n;
 }
 
-static Tup *tup_new(Sites *s, Held *h, uint32_t site, const int64_t *key, uint32_t n_key, uint32_t rank, const int64_t *low, const int64_t *high) {
+static Tup *tup_new(Sites *s, Held *h, uint32_t site, const int64_t *key, uint32_t n_key, uint32_t rank,
+    const int64_t *low, const int64_t *high) {
   Tup t = {.n = box_of(rank, low, high)};
   t.data = NEW_ARRAY(s->arena, int64_t, t.n + 1);
   memcpy(t.key, key, n_key * sizeof *key);
@@ -105,7 +106,8 @@ static void eval_input(Sites *s, const AlgNode *n, Held *h) {
       Tup *t = tup_new(s, h, i, key, n->type.n_key, n->type.rank, low, high);
       memcpy(at, low, sizeof at);
       uint64_t seed = n->name->hash;
-      for (uint32_t k = 0; k < n->type.n_key; k++) seed = seed * 31 + (uint64_t)key[k]; /* blocks that overlap may differ: no reader minds */
+      for (uint32_t k = 0; k < n->type.n_key; k++)
+        seed = seed * 31 + (uint64_t)key[k]; /* blocks that overlap may differ: no reader minds */
       for (int64_t k = 0; k < t->n; k++) {
         t->data[k] = wrapped(n->type.dtype, hash_at(seed, n->type.rank, at));
         place_next(n->type.rank, low, high, at);
@@ -180,7 +182,8 @@ static void eval_each(Sites *s, const AlgNode *n, Held *h) {
 
 static bool has_tup(const Held *h, uint32_t site, const Tup *t, uint32_t n_key) {
   for (uint32_t k = 0; k < h->at[site].len; k++)
-    if (!memcmp(h->at[site].at[k].key, t->key, n_key * sizeof *t->key) && h->at[site].at[k].part == t->part) return true;
+    if (!memcmp(h->at[site].at[k].key, t->key, n_key * sizeof *t->key) && h->at[site].at[k].part == t->part)
+      return true;
   return false;
 }
 
@@ -217,12 +220,14 @@ static void tup_fold(Sites *s, const AlgNode *n, Tup *to, const Tup *t) {
     if (to->n || t->n) s->error = "an aggregation of different boxes";
     return;
   }
-  for (int64_t k = 0; k < t->n; k++) to->data[k] = combined(n->reducer, n->operand[0].node->type.dtype, to->data[k], t->data[k]);
+  for (int64_t k = 0; k < t->n; k++)
+    to->data[k] = combined(n->reducer, n->operand[0].node->type.dtype, to->data[k], t->data[k]);
 }
 
 typedef struct Laid { uint32_t n; bool *there; } Laid;
 
-/* A block among those that are laid side by side: the box is that of all that came, which the node's type must then say too. */
+/* A block among those that are laid side by side: the box is that of all that came, which the node's type must then say
+ * too. */
 static void laid_all(Sites *s, const AlgNode *n, Held *h, uint32_t site, const Held *of, Tup *to) {
   uint32_t rank = n->operand[0].node->type.rank;
   int64_t covered = 0, at[S_RANK];
@@ -275,7 +280,8 @@ static void eval_aggregate(Sites *s, const AlgNode *n, Held *h) {
       if (to && n->reducer == RED_NONE) continue;
       if (to) { tup_fold(s, n, to, t); continue; }
       if (n->reducer == RED_NONE) group_box(n, &of->at[i].at[0], of->at[i].len, key, low, high);
-      to = n->reducer == RED_NONE ? tup_new(s, h, i, key, n->n_group, operand->type.rank, low, high) : tup_put(s, h, i, t);
+      to = n->reducer == RED_NONE ? tup_new(s, h, i, key, n->n_group, operand->type.rank, low, high)
+                                  : tup_put(s, h, i, t);
       memset(to->key, 0, sizeof to->key);
       memcpy(to->key, key, n->n_group * sizeof *key);
       to->part = part_of(s, &n->at, i);
@@ -285,7 +291,8 @@ static void eval_aggregate(Sites *s, const AlgNode *n, Held *h) {
   }
 }
 
-/* ---- fetch ---------------------------------------------------------------------------------------------------------- */
+/* ---- fetch ----------------------------------------------------------------------------------------------------------
+ */
 
 /* All blocks of a table, wherever they are. */
 static Tup *table_laid(Sites *s, const AlgNode *table) {
@@ -302,12 +309,14 @@ static Tup *table_laid(Sites *s, const AlgNode *table) {
     for (uint32_t k = 0; k < of->at[i].len; k++) {
       const Tup *t = &of->at[i].at[k];
       memcpy(at, t->low, sizeof at);
-      for (int64_t e = 0; e < t->n; e++, place_next(rank, t->low, t->high, at)) to->data[place_in(to, rank, at)] = t->data[e];
+      for (int64_t e = 0; e < t->n; e++, place_next(rank, t->low, t->high, at))
+        to->data[place_in(to, rank, at)] = t->data[e];
     }
   return to;
 }
 
-/* ---- join ---------------------------------------------------------------------------------------------------------- */
+/* ---- join ----------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct Point { const AlgNode *n; const Tup **operand; const int64_t *label; bool bad; } Point;
 
@@ -385,7 +394,8 @@ static void eval_join(Sites *s, const AlgNode *n, Held *h) {
   }
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------- */
+/* ---- all
+ * ------------------------------------------------------------------------------------------------------------- */
 
 static const Held *held_get(Sites *s, const AlgNode *n) {
   Held *h = map_find(&s->held, n);
@@ -421,11 +431,13 @@ static const char *node_told(Sites *s, const AlgNode *n) {
       site_at(s, i, where);
       if (!alg_holds(&s->p->mesh, &n->at, &n->type, t->key, where)) return "a tuple is where it should not be";
       rel_box(&n->type, t->key, low, high);
-      if (t->n && (memcmp(low, t->low, n->type.rank * sizeof *low) || memcmp(high, t->high, n->type.rank * sizeof *high)))
+      if (t->n &&
+          (memcmp(low, t->low, n->type.rank * sizeof *low) || memcmp(high, t->high, n->type.rank * sizeof *high)))
         return "a tuple has another box than its type";
       for (uint32_t to = 0; to < s->n; to++) {
         site_at(s, to, where);
-        if (alg_holds(&s->p->mesh, &n->at, &n->type, t->key, where) && same_part(s, &n->at, to, i) && !has_tup(h, to, t, n->type.n_key))
+        if (alg_holds(&s->p->mesh, &n->at, &n->type, t->key, where) && same_part(s, &n->at, to, i) &&
+            !has_tup(h, to, t, n->type.n_key))
           return "a tuple is not at all sites where it should be";
       }
     }
@@ -468,7 +480,8 @@ static Bag bag_of(Sites *s, const AlgNode *n) {
     if (key) {
       out.clash |= !out.parts || !by || by->reducer == RED_NONE || last->n != t->n;
       if (out.clash) continue;
-      for (int64_t i = 0; i < t->n; i++) last->data[i] = combined(by->reducer, n->type.dtype, last->data[i], t->data[i]);
+      for (int64_t i = 0; i < t->n; i++)
+        last->data[i] = combined(by->reducer, n->type.dtype, last->data[i], t->data[i]);
     } else {
       all.at[out.n++] = one;
       all.at[out.n - 1].data = arena_copy(s->arena, t->data, (size_t)(t->n + 1) * sizeof *t->data);
@@ -483,7 +496,8 @@ static bool bags_equal(const Bag *a, const Bag *b, uint32_t n_key, uint32_t rank
   for (uint32_t k = 0; k < a->n; k++) {
     const Tup *x = &a->at[k], *y = &b->at[k];
     if (memcmp(x->key, y->key, n_key * sizeof *x->key) || x->n != y->n) return false;
-    if (x->n && (memcmp(x->low, y->low, rank * sizeof *x->low) || memcmp(x->high, y->high, rank * sizeof *x->high))) return false;
+    if (x->n && (memcmp(x->low, y->low, rank * sizeof *x->low) || memcmp(x->high, y->high, rank * sizeof *x->high)))
+      return false;
     if (memcmp(x->data, y->data, (size_t)x->n * sizeof *x->data)) return false;
   }
   return true;

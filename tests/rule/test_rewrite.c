@@ -1,4 +1,5 @@
-/* tests/rule/test_rewrite.c - rules in whole programs: chains of them, what users do then, what is refused in a repeat, and what is swept. */
+/* tests/rule/test_rewrite.c - rules in whole programs: chains of them, what users do then, what is refused in a repeat,
+ * and what is swept. */
 #include <stdlib.h>
 
 #include "algebra/eval/eval.h"
@@ -42,7 +43,8 @@ static void applies(Algebra *p, uint32_t id, const char *name, const Placement *
   Buf why;
   if (!OK(apply(p, id, name, to, &why), "%s at %%%u", name, id)) tap_text("why", why.s), tap_text("text", text_of(p));
   algebra_sweep(p);
-  if (!OK(algebra_check(p, &why), "and what comes out is sound")) tap_text("check", why.s), tap_text("text", text_of(p));
+  if (!OK(algebra_check(p, &why), "and what comes out is sound"))
+    tap_text("check", why.s), tap_text("text", text_of(p));
 }
 
 static void refused(Algebra *p, uint32_t id, const char *name, const Placement *to, const char *wanted) {
@@ -64,7 +66,8 @@ static Placement on(int x, int y) {
 static int64_t answer(const Algebra *p, double *bytes) {
   AlgGiven given[4];
   for (uint32_t k = 0; k < p->inputs.len; k++) {
-    AlgArray x = {.dtype = DT_I64, .rank = 2, .shape = NEW_ARRAY(a, int64_t, 2), .count = 64, .data = NEW_ARRAY(a, int64_t, 64)};
+    AlgArray x = {
+        .dtype = DT_I64, .rank = 2, .shape = NEW_ARRAY(a, int64_t, 2), .count = 64, .data = NEW_ARRAY(a, int64_t, 64)};
     x.shape[0] = x.shape[1] = 8;
     for (int64_t i = 0; i < 64; i++) ((int64_t *)x.data)[i] = (i + 1) * (i + 7 * k) % 101;
     given[k] = (AlgGiven){p->inputs.at[k]->name, x};
@@ -80,7 +83,8 @@ static int64_t answer(const Algebra *p, double *bytes) {
   return sum;
 }
 
-/* ---- a product of matrices: from Table 1's plan to each of the three that people know ----------------------------- */
+/* ---- a product of matrices: from Table 1's plan to each of the three that people know -----------------------------
+ */
 
 static const char table_1[] =
     "ia 1\n"
@@ -105,24 +109,28 @@ static void test_product(void) {
   applies(cmm, 3, "R2-6 cmm", &k);
   applies(cmm, 3, "R2-1", NULL);
   OK(answer(cmm, &bytes[2]) == want, "CMM has the same answer");
-  /* A is broadcast: 64 elements to 3 sites each lacking 48; B stays. Table 1 also shuffles 4 partial products of 64, of which a site has a quarter */
+  /* A is broadcast: 64 elements to 3 sites each lacking 48; B stays. Table 1 also shuffles 4 partial products of 64, of
+   * which a site has a quarter */
   OK_INT((int64_t)bytes[1], 8 * 4 * 48, "BMM moves A alone");
   OK_INT((int64_t)bytes[0], 8 * (4 * 48 + 4 * 48), "Table 1's plan moves the products too");
-  OK_INT((int64_t)bytes[2], 8 * (48 + 48 + 4 * 48), "CMM moves A and B to where k is, and parts to where they are added");
+  OK_INT(
+      (int64_t)bytes[2], 8 * (48 + 48 + 4 * 48), "CMM moves A and B to where k is, and parts to where they are added");
 }
 
 static void test_grid(void) {
-  Algebra *p = read_well("ia 1\n"
-                         "mesh 2 2\n"
-                         "input %0 A {i:2, k:2} [8/i, 8/k] : i64 at 0 1\n"
-                         "input %1 B {k:2, j:2} [8/k, 8/j] : i64 at 0 1\n"
-                         "shuffle %2 {i:2, k:2} [8/i, 8/k] : i64 at 1 * of %0\n"
-                         "broadcast %3 {k:2, j:2} [8/k, 8/j] : i64 at 0 * of %1\n"
-                         "join %4 {i:2, k:2, j:2} [i:8/i, j:8/j; k:8/k] : i64 at 1 * of %2{i, k}, %3{k, j} = sum:i64 (&0[i, k] * &1[k, j])\n"
-                         "aggregate %5 {i:2, j:2} [8/i, 8/j] : i64 at + * of %4 by {i, j} sum\n"
-                         "shuffle %6 {i:2, j:2} [8/i, 8/j] : i64 at 0 1 of %5\n"
-                         "aggregate %7 C {i:2, j:2} [8/i, 8/j] : i64 at 0 1 of %6 by {i, j} sum\n"
-                         "output C [8, 8] = %7\n");
+  Algebra *p = read_well(
+      "ia 1\n"
+      "mesh 2 2\n"
+      "input %0 A {i:2, k:2} [8/i, 8/k] : i64 at 0 1\n"
+      "input %1 B {k:2, j:2} [8/k, 8/j] : i64 at 0 1\n"
+      "shuffle %2 {i:2, k:2} [8/i, 8/k] : i64 at 1 * of %0\n"
+      "broadcast %3 {k:2, j:2} [8/k, 8/j] : i64 at 0 * of %1\n"
+      "join %4 {i:2, k:2, j:2} [i:8/i, j:8/j; k:8/k] : i64 at 1 * of %2{i, k}, %3{k, j} = sum:i64 (&0[i, k] * "
+      "&1[k, j])\n"
+      "aggregate %5 {i:2, j:2} [8/i, 8/j] : i64 at + * of %4 by {i, j} sum\n"
+      "shuffle %6 {i:2, j:2} [8/i, 8/j] : i64 at 0 1 of %5\n"
+      "aggregate %7 C {i:2, j:2} [8/i, 8/j] : i64 at 0 1 of %6 by {i, j} sum\n"
+      "output C [8, 8] = %7\n");
   double bytes[2];
   int64_t want = answer(p, &bytes[0]);
   Placement ij = on(0, 1);
@@ -136,7 +144,8 @@ static void test_grid(void) {
   OK_INT((int64_t)bytes[1], 8 * 4 * (16 + 16), "each site gets a block of each");
 }
 
-/* ---- a filter of a join ------------------------------------------------------------------------------------------- */
+/* ---- a filter of a join -------------------------------------------------------------------------------------------
+ */
 
 static const char diagonal[] =
     "ia 1\n"
@@ -156,7 +165,8 @@ static void test_diagonal(void) {
   int64_t want = answer(p, &bytes[0]);
   applies(p, 4, "R1-6", NULL);
   const AlgNode *join = find_in(p->top, 5);
-  OK(join->kind == ALG_JOIN && join->operand[0].wanted && join->operand[1].wanted && join->type.holes, "both operands are filtered, and wanted");
+  OK(join->kind == ALG_JOIN && join->operand[0].wanted && join->operand[1].wanted && join->type.holes,
+      "both operands are filtered, and wanted");
   applies(p, 4, "R2-2 back", NULL);
   OK(answer(p, &bytes[1]) == want, "diag(X + Y) by blocks of the diagonal alone");
   OK_INT((int64_t)bytes[0], 8 * 2 * 16, "two blocks moved, off the diagonal");
@@ -165,25 +175,29 @@ static void test_diagonal(void) {
   applies(p, 5, "R1-6 back", NULL);
   OK(answer(p, &bytes[2]) == want && bytes[2] == bytes[0], "and back");
   join = find_in(p->top, 3);
-  OK(join->kind == ALG_JOIN && !join->operand[0].wanted && !join->operand[1].wanted && !join->type.holes, "where none is wanted any more");
+  OK(join->kind == ALG_JOIN && !join->operand[0].wanted && !join->operand[1].wanted && !join->type.holes,
+      "where none is wanted any more");
   refused(p, 3, "R1-6 back", NULL, "taken(j, R...) has no value");
 }
 
-/* Of three parts of a filter the first is told by both operands, the others by one; the kernel reads all that is there but in %6. */
+/* Of three parts of a filter the first is told by both operands, the others by one; the kernel reads all that is there
+ * but in %6. */
 static void test_parts(void) {
-  Algebra *p = read_well("ia 1\n"
-                         "mesh 2\n"
-                         "input %0 X {i:2, j:4} [8/i, 8/j] : i64 at 0\n"
-                         "input %1 Y {k:4, i:2} [8/k, 8/i] : i64 at 1\n"
-                         "join %2 {i:2, j:4, k:4} [a:8/i, b:8/j, c:8/k] : i64 at 0 of %0{i, j}, %1{k, i} = (&0[a, b] * &1[c, a])\n"
-                         "filter %3 {i:2, j:4, k:4} [8/i, 8/j, 8/k] : i64 holes at 0 of %2 keep ((i < 1) and ((k < 2) and (i <= j)))\n"
-                         "filter %4 {i:2, j:4, k:4} [8/i, 8/j, 8/k] : i64 holes at 0 of %2 keep ((i < 1) and (j == k))\n"
-                         "filter %5 {i:2, j:4} [8/i, 8/j] : i64 holes at 0 of %0 keep (i < 1)\n"
-                         "join %6 {i:2, j:4} [a:8/i, b:8/j] : i64 at 0 of %5{i, j} = select((a < 4), &0[a, b], 0)\n"
-                         "filter %7 {i:2, j:4} [8/i, 8/j] : i64 holes at 0 of %6 keep (j < 2)\n"
-                         "join %8 {i:2, j:4} [a:8/i, b:8/j] : i64 holes at 0 of %5{i, j} wanted, %1{j, i} = (&0[a, b] + &1[b, (a + 0)])\n"
-                         "join %9 {i:2, j:4} [a:8/i, b:8/j] : i64 holes at 0 of %5{i, j} wanted, %1{j, i} = (&0[a, b] + &1[b, min(a, 7)])\n"
-                         "output X [8, 8] = %0\n");
+  Algebra *p = read_well(
+      "ia 1\n"
+      "mesh 2\n"
+      "input %0 X {i:2, j:4} [8/i, 8/j] : i64 at 0\n"
+      "input %1 Y {k:4, i:2} [8/k, 8/i] : i64 at 1\n"
+      "join %2 {i:2, j:4, k:4} [a:8/i, b:8/j, c:8/k] : i64 at 0 of %0{i, j}, %1{k, i} = (&0[a, b] * &1[c, a])\n"
+      "filter %3 {i:2, j:4, k:4} [8/i, 8/j, 8/k] : i64 holes at 0 of %2 keep ((i < 1) and ((k < 2) and (i <= j)))\n"
+      "filter %4 {i:2, j:4, k:4} [8/i, 8/j, 8/k] : i64 holes at 0 of %2 keep ((i < 1) and (j == k))\n"
+      "filter %5 {i:2, j:4} [8/i, 8/j] : i64 holes at 0 of %0 keep (i < 1)\n"
+      "join %6 {i:2, j:4} [a:8/i, b:8/j] : i64 at 0 of %5{i, j} = select((a < 4), &0[a, b], 0)\n"
+      "filter %7 {i:2, j:4} [8/i, 8/j] : i64 holes at 0 of %6 keep (j < 2)\n"
+      "join %8 {i:2, j:4} [a:8/i, b:8/j] : i64 holes at 0 of %5{i, j} wanted, %1{j, i} = (&0[a, b] + &1[b, (a + 0)])\n"
+      "join %9 {i:2, j:4} [a:8/i, b:8/j] : i64 holes at 0 of %5{i, j} wanted, %1{j, i} = (&0[a, b] + &1[b, "
+      "min(a, 7)])\n"
+      "output X [8, 8] = %0\n");
   refused(p, 4, "R1-6", NULL, "wanting(j, p) has no value"); /* no operand has both j and k */
   refused(p, 7, "R1-6", NULL, "unbroken(j, p) does not hold");
   refused(p, 6, "R1-6 back", NULL, "wanted(j, R...) does not hold");
@@ -199,7 +213,8 @@ static void test_parts(void) {
   if (!first || !second) tap_text("text", text.s);
 }
 
-/* ---- users ------------------------------------------------------------------------------------------------------------ */
+/* ---- users
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static const char loop[] =
     "ia 1\n"
@@ -238,18 +253,21 @@ static void test_users(void) {
   refused(p, 0, "move insert", &j, "it is not computed");
   refused(p, 3, "move insert", NULL, "d is not given");
   applies(p, 3, "R1-1", NULL);
-  OK(find_in(p->top, 2)->kind == ALG_FILTER && find_in(p->top, 2)->operand[0].node->id == 1, "the filter that another reads is as it was");
+  OK(find_in(p->top, 2)->kind == ALG_FILTER && find_in(p->top, 2)->operand[0].node->id == 1,
+      "the filter that another reads is as it was");
   applies(p, 1, "move drop", NULL);
-  OK(find_in(p->top, 1)->kind == ALG_FILTER && find_in(p->top, 1)->at.on[0] == 0, "without the broadcast its users are where the input is");
+  OK(find_in(p->top, 1)->kind == ALG_FILTER && find_in(p->top, 1)->at.on[0] == 0,
+      "without the broadcast its users are where the input is");
   double bytes;
   OK(answer(p, &bytes) != 0 && bytes == 0, "and nothing moves");
-  Algebra *two = read_well("ia 1\n"
-                           "mesh 2\n"
-                           "input %0 X {i:2, j:2} [8/i, 8/j] : i64 at 0\n"
-                           "input %1 Y {i:2, j:2} [8/i, 8/j] : i64 at 1\n"
-                           "shuffle %2 {i:2, j:2} [8/i, 8/j] : i64 at 1 of %0\n"
-                           "join %3 C {i:2, j:2} [x:8/i, y:8/j] : i64 at 1 of %2{i, j}, %1{i, j} = (&0[x, y] + &1[x, y])\n"
-                           "output C [8, 8] = %3\n");
+  Algebra *two =
+      read_well("ia 1\n"
+                "mesh 2\n"
+                "input %0 X {i:2, j:2} [8/i, 8/j] : i64 at 0\n"
+                "input %1 Y {i:2, j:2} [8/i, 8/j] : i64 at 1\n"
+                "shuffle %2 {i:2, j:2} [8/i, 8/j] : i64 at 1 of %0\n"
+                "join %3 C {i:2, j:2} [x:8/i, y:8/j] : i64 at 1 of %2{i, j}, %1{i, j} = (&0[x, y] + &1[x, y])\n"
+                "output C [8, 8] = %3\n");
   refused(two, 2, "move drop", NULL, "%3 would be nowhere");
   applies(two, 3, "R2-6 bmm right", NULL);
   Algebra *q = read_well(loop);
@@ -262,7 +280,8 @@ static void test_users(void) {
   OK(find_in(q->top, 4)->kind == ALG_JOIN, "a move there and back is none");
   OK(answer(q, &bytes) == want, "the repeat comes to the same");
   refused(q, 7, "R2-4 back", &(Placement){.on = {0}}, "within(d, g) does not hold");
-  applies(q, 7, "R2-4 back", &all); /* all of it at each site: the aggregation is finished, and what follows has nothing to do */
+  applies(q, 7, "R2-4 back",
+      &all); /* all of it at each site: the aggregation is finished, and what follows has nothing to do */
   OK(find_in(q->top, 8)->at.on[0] == PLACE_ALL, "users have followed");
   OK(answer(q, &bytes) == want, "and come to the same");
 }
@@ -283,13 +302,15 @@ static void test_gather(void) {
   int64_t want = answer(p, &whole);
   refused(p, 3, "gather by request", NULL, "it does not match");
   applies(p, 4, "gather by request", NULL);
-  OK(strstr(text_of(p), "fetch %2 E {s:4} [s:8/s, d:8] : i64 at 0 of %0{s}, %1 = &1[(&0[s, 0] % 8), d]\n"), "its places are asked for");
+  OK(strstr(text_of(p), "fetch %2 E {s:4} [s:8/s, d:8] : i64 at 0 of %0{s}, %1 = &1[(&0[s, 0] % 8), d]\n"),
+      "its places are asked for");
   Algebra *again = read_well(text_of(p));
   Buf why = buf_new(a);
   OK(algebra_equal(p, again, &why), "what comes out is read as it is printed: %s", why.s);
   OK(answer(p, &asked) == want, "the answer is the same");
   OK_INT((int64_t)whole, 8 * 4 * 48, "all of it comes to each site");
-  /* t says 0 0, 6 7, 6 0, 5 5: none to the first site, which has row 0, two to the second and the third, to the last one, once */
+  /* t says 0 0, 6 7, 6 0, 5 5: none to the first site, which has row 0, two to the second and the third, to the last
+   * one, once */
   OK_INT((int64_t)asked, 5 * (8 + 8 * 8), "five rows come, and as many requests");
 }
 

@@ -1,7 +1,7 @@
 /* suite: ci */
-/* tests/rule/test_rules.c - every rule on random programs: where it applies, both sides hold the same tuples, all of what they are made of is
- * where it is said to be, and users follow; where it does not, nothing has changed. And every condition is needed: without it some program
- * comes out otherwise. */
+/* tests/rule/test_rules.c - every rule on random programs: where it applies, both sides hold the same tuples, all of
+ * what they are made of is where it is said to be, and users follow; where it does not, nothing has changed. And every
+ * condition is needed: without it some program comes out otherwise. */
 #include <stdlib.h>
 
 #include "random_term.h"
@@ -102,7 +102,11 @@ static void side_see(Case *c, Sides *x, int which) {
   if (x->reveal && !revealed(c->p, c->user, &x->user[which], &x->array[which], &told)) x->error = told;
 }
 
-typedef struct Tally { uint32_t applied, revealed, refused, changed, wrong, differs; const char *first; uint64_t seed; } Tally;
+typedef struct Tally {
+  uint32_t applied, revealed, refused, changed, wrong, differs;
+  const char *first;
+  uint64_t seed;
+} Tally;
 
 static void case_try(const Rule *rule, uint64_t seed, unsigned unasked, Tally *t) {
   Case c = case_random(rule, seed);
@@ -141,15 +145,18 @@ static void rule_test(const Rule *rule, uint32_t wanted) {
   Tally t = {0};
   uint64_t seed = 1;
   for (; seed <= TRIES && t.applied < wanted; seed++) case_try(rule, seed, 0, &t);
-  OK(!t.wrong, "%s: the same in %u cases, by algebra_eval too in %u (%u refused, %u looked at); else %u, first %s at %u", rule->name, t.applied,
-     t.revealed, t.refused, (unsigned)seed, t.wrong, t.first ? t.first : "none", (unsigned)t.seed);
+  OK(!t.wrong,
+      "%s: the same in %u cases, by algebra_eval too in %u (%u refused, %u looked at); else %u, first %s at %u",
+      rule->name, t.applied, t.revealed, t.refused, (unsigned)seed, t.wrong, t.first ? t.first : "none",
+      (unsigned)t.seed);
   OK(t.applied >= wanted, "%s: so many cases", rule->name);
   OK(!t.changed, "%s: where it is refused nothing changes", rule->name);
 }
 
 /* Conditions that say which case of a rule it is. */
 static bool chooses(const RuleTerm *test) {
-  return !strcmp(test->test->name, "shared") || !strcmp(test->test->name, "apart") || !strcmp(test->test->name, "gathers");
+  return !strcmp(test->test->name, "shared") || !strcmp(test->test->name, "apart") ||
+      !strcmp(test->test->name, "gathers");
 }
 
 static void conditions_test(const Rule *rule) {

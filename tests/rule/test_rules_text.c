@@ -1,11 +1,13 @@
-/* tests/rule/test_rules_text.c - the table of rules in docs/languages-inside.md is that of rules.def. With --bless it is written. */
+/* tests/rule/test_rules_text.c - the table of rules in docs/languages-inside.md is that of rules.def. With --bless it
+ * is written. */
 #include <stdlib.h>
 
 #include "algebra/rules/rules.h"
 #include "base/diag.h"
 #include "tap.h"
 
-static const char file[] = "docs/languages-inside.md", begin[] = "writes what follows -->\n", end[] = "<!-- rules end -->";
+static const char file[] = "docs/languages-inside.md", begin[] = "writes what follows -->\n",
+                  end[] = "<!-- rules end -->";
 
 static void bless(const char *text, const char *from, const char *to, const char *table) {
   FILE *f = fopen(file, "w");
@@ -35,7 +37,8 @@ int main(int argc, char **argv) {
     return 0;
   }
   buf_printf(&want, "\n%s\n", table.s);
-  OK(want.len == (size_t)(to - from) && !memcmp(want.s, from, want.len), "the table is that of rules.def: else --bless, from the source's folder");
+  OK(want.len == (size_t)(to - from) && !memcmp(want.s, from, want.len),
+      "the table is that of rules.def: else --bless, from the source's folder");
   for (uint32_t k = 0; k < rules->n; k++) {
     bool once = rule_find(rules, rules->at[k].name) == &rules->at[k];
     OK(once, "%s is one rule", rules->at[k].name);

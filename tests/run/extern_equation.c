@@ -1,7 +1,8 @@
 #include <stdint.h>
 
 /* z[i,j] = sum[k] a[i,k] * b[k,j] */
-void product(int64_t i, int64_t j, int64_t k, double *z, int64_t z_i, int64_t z_j, const double *a, int64_t a_i, int64_t a_k, const double *b, int64_t b_k, int64_t b_j) {
+void product(int64_t i, int64_t j, int64_t k, double *z, int64_t z_i, int64_t z_j, const double *a, int64_t a_i,
+    int64_t a_k, const double *b, int64_t b_k, int64_t b_j) {
   for (int64_t x = 0; x < i; x++)
     for (int64_t y = 0; y < j; y++) {
       double sum = 0;
@@ -30,7 +31,8 @@ void some(int64_t i, _Bool *z, const _Bool *a, int64_t a_i) {
   for (int64_t x = 0; x < i; x++) *z |= a[x * a_i];
 }
 /* z[i,j] = sum[k] a[i,k] * b[j,k] */
-void product_t(int64_t i, int64_t j, int64_t k, double *z, int64_t z_i, int64_t z_j, const double *a, int64_t a_i, int64_t a_k, const double *b, int64_t b_j, int64_t b_k) {
+void product_t(int64_t i, int64_t j, int64_t k, double *z, int64_t z_i, int64_t z_j, const double *a, int64_t a_i,
+    int64_t a_k, const double *b, int64_t b_j, int64_t b_k) {
   for (int64_t x = 0; x < i; x++)
     for (int64_t y = 0; y < j; y++) {
       double sum = 0;

@@ -43,14 +43,16 @@ static void *side_run(void *arg) {
     p[i] = ROWS - 1 - i;
     for (int j = 0; j < COLUMNS; j++) x[i][j] = (float)i;
   }
-  const ein_tensor in[3] = {tensor(x, EIN_F32, 2, shape), tensor(NULL, EIN_F32, 1, shape + 1), tensor(p, EIN_I64, 1, shape)};
+  const ein_tensor in[3] = {
+      tensor(x, EIN_F32, 2, shape), tensor(NULL, EIN_F32, 1, shape + 1), tensor(p, EIN_I64, 1, shape)};
   const ein_tensor out[3] = {tensor(z, EIN_F32, 1, shape), tensor(y, EIN_F32, 2, shape), tensor(g, EIN_F32, 1, shape)};
   for (int k = 0; k < RUNS; k++) {
     ein_status status = s->run(s->ctx, in, out);
     if (status == EIN_ERR_CANCEL) s->cancelled++;
     else if (status != EIN_OK) s->wrong++;
     else
-      for (int i = 0; i < ROWS; i++) s->wrong += z[i] != (float)(2 * COLUMNS * i) || g[i] != (float)(2 * COLUMNS * (ROWS - 1 - i));
+      for (int i = 0; i < ROWS; i++)
+        s->wrong += z[i] != (float)(2 * COLUMNS * i) || g[i] != (float)(2 * COLUMNS * (ROWS - 1 - i));
   }
   __atomic_store_n(&s->done, 1, __ATOMIC_RELEASE);
   return NULL;

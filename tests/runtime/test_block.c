@@ -1,5 +1,5 @@
-/* Blocks of tensors: read from every kind of source, they are what the whole has there; written one by one into a file, they are the file that
- * is written as a whole. */
+/* Blocks of tensors: read from every kind of source, they are what the whole has there; written one by one into a file,
+ * they are the file that is written as a whole. */
 #include "scratch.h"
 
 enum { MOST = 1 << 17 };
@@ -37,7 +37,8 @@ static int64_t count_of(int ndim, const int64_t *shape) {
 }
 
 /* The block's elements of the whole, one by one. */
-static void cut(int ndim, const int64_t *whole, const int64_t *low, const int64_t *shape, size_t size, const char *from, char *to) {
+static void cut(
+    int ndim, const int64_t *whole, const int64_t *low, const int64_t *shape, size_t size, const char *from, char *to) {
   int64_t n = count_of(ndim, shape);
   for (int64_t k = 0; k < n; k++) {
     int64_t left = k, offset = 0, step = 1;
@@ -65,7 +66,8 @@ static int same_block(const char *spec, ein_dtype dtype, int ndim, const int64_t
 /* ---- sources ---- */
 
 static void test_generators(void) {
-  static const char *const specs[] = {"zeros", "ones", "iota", "const:7", "randint:lo=-5:hi=100:seed=3", "fill:t=3", "uniform:seed=2", "randn:seed=9"};
+  static const char *const specs[] = {
+      "zeros", "ones", "iota", "const:7", "randint:lo=-5:hi=100:seed=3", "fill:t=3", "uniform:seed=2", "randn:seed=9"};
   int good = 1;
   for (int i = 0; i < TRIES(2000); i++) {
     int64_t whole[8];
@@ -77,17 +79,22 @@ static void test_generators(void) {
 }
 
 /* A .npy by hand, in either order of axes and bytes. */
-static void npy_write(scratch *s, const char *name, ein_dtype dtype, int fortran, int big, int ndim, const int64_t *shape, int64_t n) {
+static void npy_write(
+    scratch *s, const char *name, ein_dtype dtype, int fortran, int big, int ndim, const int64_t *shape, int64_t n) {
   static const char *const types[EIN_DTYPE_COUNT] = {"f8", "f4", "f2", "", "i8", "i4", "i2", "i1", "u1", "b1"};
   static blob b;
   char header[512];
   size_t at = 0, size = ein_dtype_size(dtype);
-  at += (size_t)snprintf(header, sizeof header, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", size == 1 ? '|' : big ? '>' : '<',
-                         types[dtype], fortran ? "True" : "False");
+  at += (size_t)snprintf(header, sizeof header, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (",
+      size == 1 ? '|'
+          : big ? '>'
+                : '<',
+      types[dtype], fortran ? "True" : "False");
   for (int d = 0; d < ndim; d++) at += (size_t)snprintf(header + at, sizeof header - at, "%lld,", (long long)shape[d]);
   snprintf(header + at, sizeof header - at, ")}\n");
   const int64_t flat[] = {n};
-  ein_source_read(dtype == EIN_BOOL ? "randint:lo=0:hi=1:seed=4" : "randint:lo=0:hi=99:seed=4", dtype, 1, flat, all, NULL);
+  ein_source_read(
+      dtype == EIN_BOOL ? "randint:lo=0:hi=1:seed=4" : "randint:lo=0:hi=99:seed=4", dtype, 1, flat, all, NULL);
   if (big) ein_swap(all, size, n);
   b.size = 0;
   blob_npy(&b, 1, header, all, (size_t)n * size);
@@ -125,18 +132,23 @@ static void test_refused(scratch *s) {
   ein_error err = {0}, other = {0};
   ein_source_read("iota", EIN_F32, 2, whole, all, NULL);
   ein_npy_write(scratch_path(s, "r.npy"), EIN_F32, 2, whole, all, NULL);
-  OK(ein_source_block(s->path, EIN_F32, 2, whole, low, far, met, &err) == EIN_ERR_ARG, "a block that goes beyond is refused");
+  OK(ein_source_block(s->path, EIN_F32, 2, whole, low, far, met, &err) == EIN_ERR_ARG,
+      "a block that goes beyond is refused");
   OK(ein_source_block(s->path, EIN_F32, 2, far, low, near, met, &other) == EIN_ERR_ARG, "so is one of another whole");
   other = (ein_error){0};
-  OK(ein_source_block(s->path, EIN_F32, 2, far, none, near, met, &other) == EIN_ERR_SHAPE, "a file of another shape: %s", other.text);
-  OK(ein_source_block(s->path, EIN_I32, 2, whole, none, none, met, NULL) == EIN_ERR_DTYPE, "floats are no integers in an empty block either");
-  OK(ein_source_block(scratch_path(s, "gone.npy"), EIN_F32, 2, whole, none, none, met, NULL) == EIN_ERR_IO, "a missing file");
+  OK(ein_source_block(s->path, EIN_F32, 2, far, none, near, met, &other) == EIN_ERR_SHAPE,
+      "a file of another shape: %s", other.text);
+  OK(ein_source_block(s->path, EIN_I32, 2, whole, none, none, met, NULL) == EIN_ERR_DTYPE,
+      "floats are no integers in an empty block either");
+  OK(ein_source_block(scratch_path(s, "gone.npy"), EIN_F32, 2, whole, none, none, met, NULL) == EIN_ERR_IO,
+      "a missing file");
 }
 
 /* ---- files that several write ---- */
 
 /* Both axes cut into as many blocks, of which some are empty. */
-static int write_blocks(const char *path, const char *name, uint64_t at, ein_dtype dtype, const int64_t *whole, const char *data, int64_t cuts) {
+static int write_blocks(const char *path, const char *name, uint64_t at, ein_dtype dtype, const int64_t *whole,
+    const char *data, int64_t cuts) {
   int good = 1;
   for (int64_t i = cuts * cuts; i-- > 0;) {
     int64_t low[2], shape[2], p[] = {i / cuts, i % cuts};
@@ -167,7 +179,8 @@ static void test_joint(scratch *s) {
       char path[600], first[600];
       uint64_t at;
       ein_joint *j;
-      const ein_named_tensor t = {"x", {.data = all, .device_type = 1, .ndim = 2, .dtype = (ein_dtype)d, .shape = whole}};
+      const ein_named_tensor t = {
+          "x", {.data = all, .device_type = 1, .ndim = 2, .dtype = (ein_dtype)d, .shape = whole}};
       snprintf(path, sizeof path, "%s", scratch_path(s, ends[k]));
       snprintf(first, sizeof first, "%s/one-%s", s->folder, ends[k]);
       ein_source_read("randint:lo=0:hi=1:seed=3", (ein_dtype)d, 2, whole, all, NULL);
@@ -193,13 +206,15 @@ static void test_together(scratch *s) {
   char path[600];
   static char small[600];
   ein_source_read("randint:lo=0:hi=99:seed=3", EIN_I8, 2, whole, small, NULL);
-  const ein_named_tensor t[] = {{"bytes", {.data = small, .device_type = 1, .ndim = 2, .dtype = EIN_I8, .shape = whole}},
-                                {"none", {.data = NULL, .device_type = 1, .ndim = 2, .dtype = EIN_F32, .shape = none}},
-                                {"one", {.data = &one, .device_type = 1, .ndim = 0, .dtype = EIN_F64, .shape = zero}}};
+  const ein_named_tensor t[] = {
+      {"bytes", {.data = small, .device_type = 1, .ndim = 2, .dtype = EIN_I8, .shape = whole}},
+      {"none", {.data = NULL, .device_type = 1, .ndim = 2, .dtype = EIN_F32, .shape = none}},
+      {"one", {.data = &one, .device_type = 1, .ndim = 0, .dtype = EIN_F64, .shape = zero}}};
   ein_safetensors_write(scratch_path(s, "one.safetensors"), 3, t, NULL);
   snprintf(path, sizeof path, "%s", scratch_path(s, "w.safetensors"));
   int good = ein_joint_begin(path, 3, t, &j, at, NULL) == EIN_OK;
-  const ein_block scalar = {EIN_F64, EIN_F64, 0, zero, zero, zero, &one}, empty = {EIN_F32, EIN_F32, 2, none, zero, none, NULL};
+  const ein_block scalar = {EIN_F64, EIN_F64, 0, zero, zero, zero, &one},
+                  empty = {EIN_F32, EIN_F32, 2, none, zero, none, NULL};
   good &= write_blocks(path, ein_joint_name(j), at[0], EIN_I8, whole, small, 4);
   good &= ein_joint_write(ein_joint_name(j), "it", at[2], &scalar, NULL) == EIN_OK;
   good &= ein_joint_write(ein_joint_name(j), "it", at[1], &empty, NULL) == EIN_OK;
@@ -215,9 +230,11 @@ static void test_joint_fails(scratch *s) {
   uint64_t at[2];
   ein_joint *j;
   int before = scratch_count(s);
-  OK(ein_joint_begin(scratch_path(s, "f.npy"), 1, t, &j, at, NULL) == EIN_OK && scratch_count(s) == before + 1, "begun");
+  OK(ein_joint_begin(scratch_path(s, "f.npy"), 1, t, &j, at, NULL) == EIN_OK && scratch_count(s) == before + 1,
+      "begun");
   const ein_block b = {EIN_F32, EIN_F32, 2, whole, zero, whole, all};
-  OK(ein_joint_write(scratch_path(s, "gone"), "it", at[0], &b, &err) == EIN_ERR_IO && strstr(err.text, "it: "), "nobody else's file: %s", err.text);
+  OK(ein_joint_write(scratch_path(s, "gone"), "it", at[0], &b, &err) == EIN_ERR_IO && strstr(err.text, "it: "),
+      "nobody else's file: %s", err.text);
   OK(ein_joint_end(j, EIN_ERR_IO, NULL) == EIN_ERR_IO && scratch_count(s) == before, "one that failed is gone");
   OK(ein_joint_begin("/dev/null", 1, t, &j, at, NULL) == EIN_ERR_ARG && !j, "no device");
   OK(ein_joint_begin(scratch_path(s, "no/f.npy"), 1, t, &j, at, NULL) == EIN_ERR_IO && !j, "no folder");

@@ -1,5 +1,6 @@
 /*
- * Functions of floats that are computed in doubles, and powers: against the library's functions of doubles, and those of long doubles.
+ * Functions of floats that are computed in doubles, and powers: against the library's functions of doubles, and those
+ * of long doubles.
  */
 #define EIN_FMA 1 /* by a call of the library, where this is compiled for a machine without the instruction */
 #include "ein_lanes.h"
@@ -73,9 +74,12 @@ static void test_quarters(void) {
   for (int n = 1; n < TRIES(667544); n++) {
     double x = (double)(n * 1.5707963267948966192313216916397514L);
     float y = (float)x;
-    worst = fmax(worst, fmax(units_off_f64(ein_sin_near_f64(x), sinl((long double)x)), units_off_f64(ein_cos_near_f64(x), cosl((long double)x))));
+    worst = fmax(worst,
+        fmax(units_off_f64(ein_sin_near_f64(x), sinl((long double)x)),
+            units_off_f64(ein_cos_near_f64(x), cosl((long double)x))));
     worst = fmax(worst, units_off_f64(ein_tan_near_f64(x), tanl((long double)x)));
-    worst_f32 = fmax(worst_f32, fmax(units_off(ein_sin_near_f32(y), sin((double)y)), units_off(ein_cos_near_f32(y), cos((double)y))));
+    worst_f32 = fmax(worst_f32,
+        fmax(units_off(ein_sin_near_f32(y), sin((double)y)), units_off(ein_cos_near_f32(y), cos((double)y))));
   }
   OK(worst <= 1 + more, "sines and tangents of doubles close to quarter turns are within a unit: %.3f", worst);
   OK(worst_f32 <= 0.51, "and of floats within 0.51: %.3f", worst_f32);
@@ -122,9 +126,8 @@ static void test_powers(void) {
 
 /* ---- of two arguments ---- */
 
-static const double some[] = {
-  0.0, -0.0, 1, -1, 0.5, 2, -2, 3, -3, 1.5, -1.5, 0x1p-149, 0x1p-126, 1e-30, 0.999, 1.001, 1e3, -1e3, 7e8, 16777217.0, 3e38, -3e38, 0.1, -0.1,
-  31, 33, (double)INFINITY, -(double)INFINITY, (double)NAN};
+static const double some[] = {0.0, -0.0, 1, -1, 0.5, 2, -2, 3, -3, 1.5, -1.5, 0x1p-149, 0x1p-126, 1e-30, 0.999, 1.001,
+    1e3, -1e3, 7e8, 16777217.0, 3e38, -3e38, 0.1, -0.1, 31, 33, (double)INFINITY, -(double)INFINITY, (double)NAN};
 enum { SOME = sizeof some / sizeof *some };
 
 static uint64_t state = 88172645463325252u;
@@ -140,7 +143,9 @@ static float atan2_of(float x, float y) { return ein_atan2_f32(x, y); }
 static float hypot_of(float x, float y) { return ein_hypot_f32(x, y); }
 
 /* The sign of a zero, and what follows from it, is no part of an answer. */
-static int zero_tells(float x, float y, double want) { return (x == 0 || y == 0) && (isinf(want) || want == 0 || y == 0); }
+static int zero_tells(float x, float y, double want) {
+  return (x == 0 || y == 0) && (isinf(want) || want == 0 || y == 0);
+}
 
 static double off_of_two(const Two *t, float x, float y) {
   float got = t->f(x, y);
@@ -171,16 +176,19 @@ static double off_of_power(double x, volatile double y) {
 }
 
 static void test_atan2_f64(void) {
-  static const double some[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 5e-324, -5e-324, 1.7e308, -1.7e308, 2.5e-308, 1e-200, 3e200, 0.4142135623730951};
+  static const double some[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 5e-324, -5e-324, 1.7e308, -1.7e308,
+      2.5e-308, 1e-200, 3e200, 0.4142135623730951};
   enum { SOME = sizeof some / sizeof *some };
   double worst = 0, worst_x = 0, worst_y = 0;
   for (int k = 0; k < TRIES(1000000); k++) {
-    double x = random_of(-1, 1) * exp2(random_of(-1000, 1000)), y = k % 2 ? x * random_of(-3, 3) : random_of(-1, 1) * exp2(random_of(-1000, 1000));
+    double x = random_of(-1, 1) * exp2(random_of(-1000, 1000)),
+           y = k % 2 ? x * random_of(-3, 3) : random_of(-1, 1) * exp2(random_of(-1000, 1000));
     if (k < SOME * SOME) x = some[k / SOME], y = some[k % SOME];
     double off = units_off_f64(ein_atan2_f64(y, x), atan2l((long double)y, (long double)x));
     if (off > worst) worst = off, worst_x = x, worst_y = y;
   }
-  OK(worst <= (LDBL_MANT_DIG > DBL_MANT_DIG ? 1 : 2), "atan2 of doubles is at most a unit off: %.3f, at %a, %a", worst, worst_y, worst_x);
+  OK(worst <= (LDBL_MANT_DIG > DBL_MANT_DIG ? 1 : 2), "atan2 of doubles is at most a unit off: %.3f, at %a, %a", worst,
+      worst_y, worst_x);
 }
 
 static void test_pow_f64(void) {
@@ -220,7 +228,8 @@ static void test_mod(void) {
 static void test_hypot_f64(void) {
   double worst = 0;
   for (int i = 0; i < SOME * SOME; i++) {
-    double x = some[i / SOME], y = some[i % SOME], off = units_off_f64(ein_hypot_f64(x, y), hypotl((long double)x, (long double)y));
+    double x = some[i / SOME], y = some[i % SOME],
+           off = units_off_f64(ein_hypot_f64(x, y), hypotl((long double)x, (long double)y));
     if (off > worst) worst = off;
   }
   for (int k = 0; k < TRIES(500000); k++) {

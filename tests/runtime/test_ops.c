@@ -13,12 +13,12 @@
 
 /* ---- integers ---- */
 
-static const int64_t edge[] = {
-  0, 1, -1, 2, -2, 3, -3, 5, 7, -7, 10, 31, 32, 33, 62, 63, 64, 65, 100, 127, 128, -127, -128, -129, 255, 256, 257,
-  32767, 32768, -32768, -32769, 65535, 65536, 46341, -46341, INT32_MAX, (int64_t)INT32_MAX + 1, INT32_MIN,
-  (int64_t)INT32_MIN - 1, UINT32_MAX, (int64_t)UINT32_MAX + 1, 3037000500, (int64_t)1 << 53, ((int64_t)1 << 53) + 1,
-  ((int64_t)1 << 53) - 1, -((int64_t)1 << 53) - 1, ((int64_t)1 << 60) + ((int64_t)1 << 52) + 1, INT64_MAX, INT64_MAX - 1,
-  INT64_MIN, INT64_MIN + 1, 0x0123456789ABCDEF, -0x0123456789ABCDEF};
+static const int64_t edge[] = {0, 1, -1, 2, -2, 3, -3, 5, 7, -7, 10, 31, 32, 33, 62, 63, 64, 65, 100, 127, 128, -127,
+    -128, -129, 255, 256, 257, 32767, 32768, -32768, -32769, 65535, 65536, 46341, -46341, INT32_MAX,
+    (int64_t)INT32_MAX + 1, INT32_MIN, (int64_t)INT32_MIN - 1, UINT32_MAX, (int64_t)UINT32_MAX + 1, 3037000500,
+    (int64_t)1 << 53, ((int64_t)1 << 53) + 1, ((int64_t)1 << 53) - 1, -((int64_t)1 << 53) - 1,
+    ((int64_t)1 << 60) + ((int64_t)1 << 52) + 1, INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1, 0x0123456789ABCDEF,
+    -0x0123456789ABCDEF};
 enum { EDGES = sizeof edge / sizeof edge[0] };
 
 static int64_t of_pair(DType t, int k) { /* 8 bits: all values; else an edge */
@@ -29,9 +29,10 @@ static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint
 static int64_t minus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 static int64_t times(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
-#define WANT(op, x, value)                                                                         \
-  if ((x) != int_wrap(t, value) && wrong++ < 3)                                                    \
-  printf("# %s of %lld, %lld: %lld, want %lld\n", op, (long long)a, (long long)b, (long long)(x), (long long)int_wrap(t, value))
+#define WANT(op, x, value)                                                                        \
+  if ((x) != int_wrap(t, value) && wrong++ < 3)                                                   \
+  printf("# %s of %lld, %lld: %lld, want %lld\n", op, (long long)a, (long long)b, (long long)(x), \
+      (long long)int_wrap(t, value))
 #define INTEGERS(n, T)                                                                             \
   static int wrong_##n(DType t) {                                                                  \
     int wrong = 0, values = cell_size(t) == 1 ? 256 : EDGES;                                       \
@@ -71,22 +72,24 @@ static void test_integers(void) {
 
 /* ---- reals ---- */
 
-static const double real[] = {
-  0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2, -2, 3, -3, 0.1, -0.1, 7.25, 100, 127, 127.5, 127.99, 128, -128, -128.5, -129, 255, 255.5,
-  256, -0.99, 32767.5, 32768, -32768.9, -32769, 65504, 65519.9, 65520, 65536, 2147483647, 2147483647.5, 2147483648.0,
-  -2147483648.0, -2147483648.5, -2147483649.0, 4294967296.0, 9007199254740993.0, 9223372036854774784.0,
-  9223372036854775808.0, -9223372036854775808.0, -9223372036854777856.0, 1e19, -1e19, 1e30, -1e30, 3.4e38, 1e39, 1e300,
-  -1e300, 1e-3, 6.1e-5, 5.96e-8, 2.98e-8, 2.99e-8, 1e-10, 1e-38, 1.2e-38, 1e-40, 1e-45, 7e-46, 1e-50, 5e-324, (double)INFINITY,
-  -(double)INFINITY, (double)NAN};
+static const double real[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2, -2, 3, -3, 0.1, -0.1, 7.25, 100, 127, 127.5, 127.99,
+    128, -128, -128.5, -129, 255, 255.5, 256, -0.99, 32767.5, 32768, -32768.9, -32769, 65504, 65519.9, 65520, 65536,
+    2147483647, 2147483647.5, 2147483648.0, -2147483648.0, -2147483648.5, -2147483649.0, 4294967296.0,
+    9007199254740993.0, 9223372036854774784.0, 9223372036854775808.0, -9223372036854775808.0, -9223372036854777856.0,
+    1e19, -1e19, 1e30, -1e30, 3.4e38, 1e39, 1e300, -1e300, 1e-3, 6.1e-5, 5.96e-8, 2.98e-8, 2.99e-8, 1e-10, 1e-38,
+    1.2e-38, 1e-40, 1e-45, 7e-46, 1e-50, 5e-324, (double)INFINITY, -(double)INFINITY, (double)NAN};
 enum { REALS = sizeof real / sizeof real[0] };
 
 static int same_d(double a, double b) { return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0; }
-static int equal_d(double a, double b) { return a == b || same_d(a, b); } /* of two zeros either: which is no part of an answer */
+static int equal_d(double a, double b) {
+  return a == b || same_d(a, b);
+} /* of two zeros either: which is no part of an answer */
 static int same_s(float a, float b) { return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0; }
 static int equal_s(float a, float b) { return a == b || same_s(a, b); }
 
-#define WANT_REAL(same, op, x, value)                                                              \
-  if (!same(x, value) && wrong++ < 3) printf("# %s of %a, %a: %a, want %a\n", op, (double)a, (double)b, (double)(x), (double)(value))
+#define WANT_REAL(same, op, x, value) \
+  if (!same(x, value) && wrong++ < 3) \
+  printf("# %s of %a, %a: %a, want %a\n", op, (double)a, (double)b, (double)(x), (double)(value))
 
 static int wrong_f64(void) {
   int wrong = 0;
@@ -128,8 +131,10 @@ static void test_reals(void) {
   OK(same_d(ein_lgamma_f64(-0.5), lgamma_r(-0.5, &sign)) && same_s(ein_lgamma_f32(-0.5f), lgammaf_r(-0.5f, &sign)) &&
          signgam == 7,
      "lgamma leaves signgam alone");
-  OK(isnan(ein_max_f32(1, NAN)) && isnan(ein_max_f32(NAN, 1)) && isnan(ein_min_f64(1, (double)NAN)), "max and min pass NaN on");
-  OK(ein_fmax_f32(NAN, 1) == 1 && ein_fmax_f32(1, NAN) == 1 && isnan(ein_fmin_f64((double)NAN, (double)NAN)), "fmax does not");
+  OK(isnan(ein_max_f32(1, NAN)) && isnan(ein_max_f32(NAN, 1)) && isnan(ein_min_f64(1, (double)NAN)),
+      "max and min pass NaN on");
+  OK(ein_fmax_f32(NAN, 1) == 1 && ein_fmax_f32(1, NAN) == 1 && isnan(ein_fmin_f64((double)NAN, (double)NAN)),
+      "fmax does not");
 }
 
 /* ---- to integers ---- */

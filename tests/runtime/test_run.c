@@ -28,7 +28,8 @@ static void memory_drop(void *user, void *p, size_t bytes) {
 }
 
 static ein_config config_of(Memory *m, int threads) {
-  return (ein_config){.size = sizeof(ein_config), .threads = threads, .alloc = memory_get, .release = memory_drop, .user = m};
+  return (ein_config){
+      .size = sizeof(ein_config), .threads = threads, .alloc = memory_get, .release = memory_drop, .user = m};
 }
 
 enum { ROWS = 37, COLUMNS = 11 };
@@ -130,7 +131,8 @@ static void test_strides(void) {
   y[0][0][1] = 5;
   OK_INT(ein_run(ctx, d.in, d.out), EIN_OK, "strides: transposed, backwards, interleaved");
   OK_STR(ein_last_error(ctx), "", "nothing is said");
-  OK(!ein_dense(ctx, B_X) && ein_dense(ctx, B_W) && !ein_dense(ctx, B_Z) && ein_dense(ctx, B_T), "dense is what has no gaps");
+  OK(!ein_dense(ctx, B_X) && ein_dense(ctx, B_W) && !ein_dense(ctx, B_Z) && ein_dense(ctx, B_T),
+      "dense is what has no gaps");
   for (int i = 0; i < ROWS; i++) {
     d.z[i] = zg[i][0], d.g[i] = zg[i][1];
     for (int j = 0; j < COLUMNS; j++) d.y[i][j] = y[2 * i][j][0];
@@ -160,14 +162,16 @@ static void test_views_change(void) {
   for (int i = 0; i < ROWS; i++) memcpy(wide[i], d[0].x[i], sizeof d[0].x[i]);
   ein_tensor *x = &d[0].in[0];
   x->strides = none;
-  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && ein_dense(ctx, B_X), "row-major strides");
+  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && ein_dense(ctx, B_X),
+      "row-major strides");
   x->data = wide, x->strides = gaps;
   OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && !ein_dense(ctx, B_X), "others");
   OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w), "and again");
   x->data = other;
   OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && d[0].z[1] == 0 && d[0].y[1][1] == 1, "and elsewhere");
   x->data = d[0].x, x->strides = NULL;
-  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && ein_dense(ctx, B_X), "none, as at first");
+  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && ein_dense(ctx, B_X),
+      "none, as at first");
   OK(ein_again(ctx) == EIN_OK && data_right(&d[0], d[0].w), "again");
   d[0].xy[1]--; /* the same pointer to another shape */
   OK_INT(ein_run(ctx, d[0].in, d[0].out), EIN_ERR_SHAPE, "the shape that a view points to is another one");
@@ -176,7 +180,8 @@ static void test_views_change(void) {
   for (int k = 0; k < 4; k++) {
     d[0].in[1].data = k % 2 ? d[0].w : NULL;
     for (int again = 0; again < 2; again++)
-      OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], k % 2 ? d[0].w : NULL), "left out, given, left out, given");
+      OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], k % 2 ? d[0].w : NULL),
+          "left out, given, left out, given");
   }
   ein_destroy(ctx);
 }
@@ -345,7 +350,8 @@ static void test_stop(void) {
   ein_config c = config_of(&m, 2);
   c.stop = &stop;
   data_start(&d, ROWS, COLUMNS);
-  OK(ein_create(&model_tables, &c, &ctx) == EIN_OK && ein_plan_run(ctx, (const int64_t[]){ROWS, COLUMNS}) == EIN_OK, "a flag of the caller's");
+  OK(ein_create(&model_tables, &c, &ctx) == EIN_OK && ein_plan_run(ctx, (const int64_t[]){ROWS, COLUMNS}) == EIN_OK,
+      "a flag of the caller's");
   for (int k = 0; k < 3; k++) {
     stop = 1;
     ein_cancel(ctx);
@@ -417,8 +423,9 @@ static void test_settings(void) {
   ein_destroy(ctx);
   c.workspace_bytes = sizeof own;
   ein_create(&model_tables, &c, &ctx);
-  OK(ein_plan_run(ctx, (const int64_t[]){ROWS, COLUMNS}) == EIN_OK && ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, d.w),
-     "one that is large enough");
+  OK(ein_plan_run(ctx, (const int64_t[]){ROWS, COLUMNS}) == EIN_OK && ein_run(ctx, d.in, d.out) == EIN_OK &&
+          data_right(&d, d.w),
+      "one that is large enough");
   OK(w.calls == 2 && w.threads == 2, "the caller's threads did it");
   d.out[0].data = own + 4096 - 64;
   OK_INT(ein_run(ctx, d.in, d.out), EIN_OK, "an output behind what is used of it");
@@ -459,7 +466,8 @@ static bool apart(int n, int64_t total) {
   for (int a = 0; a < n; a++) {
     if (offset[a] % 64 || offset[a] < 0 || offset[a] + bytes[a] > total) return false;
     for (int b = 0; b < a; b++)
-      if (first[a] <= last[b] && first[b] <= last[a] && offset[a] < offset[b] + bytes[b] && offset[b] < offset[a] + bytes[a])
+      if (first[a] <= last[b] && first[b] <= last[a] && offset[a] < offset[b] + bytes[b] &&
+          offset[b] < offset[a] + bytes[a])
         return false;
   }
   return true;
@@ -498,7 +506,8 @@ static void test_layout(void) {
 
 static void test_plan_arithmetic(void) {
   ein_plan p = {0};
-  ein_plan_add(&p, INT64_MAX, 0), ein_plan_sub(&p, -1, INT64_MIN), ein_plan_mul(&p, INT64_MIN, 1), ein_plan_neg(&p, INT64_MAX);
+  ein_plan_add(&p, INT64_MAX, 0), ein_plan_sub(&p, -1, INT64_MIN), ein_plan_mul(&p, INT64_MIN, 1),
+      ein_plan_neg(&p, INT64_MAX);
   ein_plan_mul(&p, -((int64_t)1 << 31), (int64_t)1 << 32);
   OK(!p.wrapped && ein_plan_sub(&p, -1, INT64_MIN) == INT64_MAX, "what fits");
   static const int64_t a[] = {INT64_MAX, INT64_MIN, 0, INT64_MIN, INT64_MIN, (int64_t)1 << 32, INT64_MAX};

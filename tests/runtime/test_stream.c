@@ -12,7 +12,8 @@ static int one(size_t size, size_t off, int64_t step, int64_t n, bool few) {
   int differ = 0;
   memset(got, 7, ROOM);
   memset(want, 7, ROOM);
-  for (int64_t k = 0; k < n; k++) memcpy(want + MIDDLE + (int64_t)off + k * step * (int64_t)size, from + (size_t)k * size, size);
+  for (int64_t k = 0; k < n; k++)
+    memcpy(want + MIDDLE + (int64_t)off + k * step * (int64_t)size, from + (size_t)k * size, size);
   if (few) ein_stream_few(got + MIDDLE + off, step, from, n, size);
   else ein_stream(got + MIDDLE + off, step, from, n, size);
   ein_stream_end();
@@ -20,7 +21,8 @@ static int one(size_t size, size_t off, int64_t step, int64_t n, bool few) {
   return differ;
 }
 
-/* The same over three axes, of which the last two are gone over whole; the last lies so many elements apart, and rows as many more. */
+/* The same over three axes, of which the last two are gone over whole; the last lies so many elements apart, and rows
+ * as many more. */
 static int axes(size_t size, size_t off, int64_t apart, int64_t more, int64_t first, int64_t n) {
   const int64_t shape[3] = {4, 5, 6}, step[3] = {5 * (6 * apart + more), 6 * apart + more, apart};
   int differ = 0;
@@ -73,12 +75,14 @@ int main(void) {
     int over = 0;
     for (size_t off = 0; off < 130; off += size)
       for (int64_t n = 0; n <= 120; n += 1 + n / 7)
-        for (int64_t more = 0; more < 3; more++) over += axes(size, off, 1, more, 0, n) + axes(size, off, 2, more, 0, n);
+        for (int64_t more = 0; more < 3; more++)
+          over += axes(size, off, 1, more, 0, n) + axes(size, off, 2, more, 0, n);
     OK(!over, "%d bytes an element, over three axes", (int)size);
     int amid = 0;
     for (size_t off = 0; off < 65; off += 16 * size)
       for (int64_t first = 0; first < 100; first++)
-        for (int64_t more = 0; more < 3; more++) amid += axes(size, off, 1, more, first, 20) + axes(size, off, 2, more, first, 20);
+        for (int64_t more = 0; more < 3; more++)
+          amid += axes(size, off, 1, more, first, 20) + axes(size, off, 2, more, first, 20);
     OK(!amid, "%d bytes an element, from amid three axes on", (int)size);
     int held = 0;
     for (size_t off = 0; off < 130; off += size) held += tile(size, off);

@@ -1,5 +1,6 @@
-/* Squares that are transposed where they are: each width of element, each size that kernels have, next to elements that are not to be touched.
- * The vectors are as wide as the compiler's flags say; cmd/same-bits and kernel/ci have those of this machine. */
+/* Squares that are transposed where they are: each width of element, each size that kernels have, next to elements that
+ * are not to be touched. The vectors are as wide as the compiler's flags say; cmd/same-bits and kernel/ci have those of
+ * this machine. */
 #include "ein_turn.h"
 #include "../tap.h"
 

@@ -1,6 +1,6 @@
 /*
- * How far a function of the runtime's own is from the truth, in units in the last place: over each 997th of all floats, and over
- * doubles of each exponent.
+ * How far a function of the runtime's own is from the truth, in units in the last place: over each 997th of all floats,
+ * and over doubles of each exponent.
  */
 #ifndef UNITS_H
 #define UNITS_H
@@ -40,13 +40,14 @@ static double units_off_f64(double got, long double want) {
   return (double)(fabsl((long double)got - want) / (unit < 0x1p-1074L ? 0x1p-1074L : unit));
 }
 
-static const double edge_f64[] = {
-  0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 0x1.6A09E667F3BCCp-1, 0x1.6A09E667F3BCDp-1, 0x1.6A09E667F3BCCp0, 0x1.6A09E667F3BCDp0,
-  0x1p-1074, -0x1p-1074, 0x1.FFFFFFFFFFFFFp-1023, 0x1p-1022, -0x1p-1022, 0x1.FFFFFFFFFFFFFp1023, -0x1.FFFFFFFFFFFFFp1023,
-  0x1.62E42FEFA39EFp9, 0x1.62E42FEFA39F0p9, -0x1.74910D52D3051p9, -0x1.74910D52D3052p9, -0x1.6232BDD7ABCD2p9, -746.0, -745.9,
-  -1e300, 1e300, 20.0, 20.5, 0.55, 0.5499999999999999, 1 + 0x1p-52, 1 - 0x1p-53};
+static const double edge_f64[] = {0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 0x1.6A09E667F3BCCp-1, 0x1.6A09E667F3BCDp-1,
+    0x1.6A09E667F3BCCp0, 0x1.6A09E667F3BCDp0, 0x1p-1074, -0x1p-1074, 0x1.FFFFFFFFFFFFFp-1023, 0x1p-1022, -0x1p-1022,
+    0x1.FFFFFFFFFFFFFp1023, -0x1.FFFFFFFFFFFFFp1023, 0x1.62E42FEFA39EFp9, 0x1.62E42FEFA39F0p9, -0x1.74910D52D3051p9,
+    -0x1.74910D52D3052p9, -0x1.6232BDD7ABCD2p9, -746.0, -745.9, -1e300, 1e300, 20.0, 20.5, 0.55, 0.5499999999999999,
+    1 + 0x1p-52, 1 - 0x1p-53};
 
-/* Edges, infinities and NaN; and of each exponent, of both signs, some: most where there is something between 0 and 1. */
+/* Edges, infinities and NaN; and of each exponent, of both signs, some: most where there is something between 0 and 1.
+ */
 static void within_units_f64(const char *name, double (*f)(double), long double (*truth)(long double), double most) {
   double worst = 0, at = 0;
   uint64_t u = 1;

@@ -1,5 +1,5 @@
-/* tests/shape/passes_random.c - random programs before and after the passes on the EinGraph: after each pass the graph is
- * sound and obeys the law of its text, and in the end the answers are the same, exactly for integers and within the
+/* tests/shape/passes_random.c - random programs before and after the passes on the EinGraph: after each pass the graph
+ * is sound and obeys the law of its text, and in the end the answers are the same, exactly for integers and within the
  * generator's own bound on noise for floats.
  *
  *   passes_random SEED COUNT        SEED, SEED+1, ...: stops at the first failure and prints the program */
@@ -88,7 +88,8 @@ static bool one(uint64_t seed, uint64_t *done) {
   const char *text = program_text(r.arena, r.made, (Style){0});
   bool ok = true;
   if (compile(&r, text)) {
-    r.then = graph_optimise(r.arena, r.g, &(Optimise){.notes = &r.notes, .after = after, .ctx = &r, .sites = seed % 3 == 0 ? 8 : 1});
+    r.then = graph_optimise(
+        r.arena, r.g, &(Optimise){.notes = &r.notes, .after = after, .ctx = &r, .sites = seed % 3 == 0 ? 8 : 1});
     ok = !r.why.len && agrees(&r);
     *done += pass_count(&r.notes, NULL, NULL);
   }
@@ -104,7 +105,8 @@ static bool one(uint64_t seed, uint64_t *done) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 400, done = 0;
+  uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, count = argc > 2 ? strtoull(argv[2], NULL, 10) : 400,
+           done = 0;
   for (uint64_t i = 0; i < count; i++)
     if (!one(seed + i, &done)) return 1;
   printf("%llu programs, %llu things done to them\n", (unsigned long long)count, (unsigned long long)done);

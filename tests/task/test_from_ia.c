@@ -1,5 +1,5 @@
-/* tests/task/test_from_ia.c - joins whose operands are wanted, on their way to tasks: where these have holes it is said that this cannot be;
- * else it changes nothing. */
+/* tests/task/test_from_ia.c - joins whose operands are wanted, on their way to tasks: where these have holes it is said
+ * that this cannot be; else it changes nothing. */
 #include "task/sites/from_ia.h"
 #include "tap.h"
 
@@ -26,7 +26,8 @@ static const char *tasks_of(Arena *a, const char *text, bool *made) {
 int main(void) {
   Arena *a = arena_new();
   bool made[3];
-  const char *holes = tasks_of(a, HEAD "join %2 {i:4} [a:8/i] : i64 at 0 of %1{i} wanted = (&0[a] + 1)\n" TAIL, &made[0]);
+  const char *holes =
+      tasks_of(a, HEAD "join %2 {i:4} [a:8/i] : i64 at 0 of %1{i} wanted = (&0[a] + 1)\n" TAIL, &made[0]);
   OK(!made[0], "what is wanted has holes");
   OK_STR(holes, "%2 : it is made only where an operand with holes has tuples", "and that is said");
   const char *all = tasks_of(a, HEAD "join %2 {i:4} [a:8/i] : i64 at 0 of %0{i} wanted = (&0[a] + 1)\n" TAIL, &made[1]);

@@ -28,50 +28,68 @@ static void names(Buf *out, const Tasks *list) {
 }
 
 #define BIG "[65536] : f32"
-#define KERNEL(step, name, to, of) "kernel " step " " name " outer 0 {\n  stage " name "[i:65536] : f32 = (" of ") to %" to "[i]\n}\n"
+#define KERNEL(step, name, to, of) \
+  "kernel " step " " name " outer 0 {\n  stage " name "[i:65536] : f32 = (" of ") to %" to "[i]\n}\n"
 #define HEAD "taskgraph 1\n"
 
 /* As in a training step: G is used only at the end, so it and what it depends on stay alive until then. */
-#define STEP(size)                                                                                                     \
-  "buffer %0 input 0 X" size "\nbuffer %1 output 0 N" size "\nbuffer %2 output 1 M" size "\nbuffer %3 work G" size " alive 0..3\n" \
-  "buffer %4 work H" size " alive 1..2\nbuffer %5 work K" size " alive 2..4\ninput X = %0\noutput N = %1\noutput M = %2\n"
+#define STEP(size)                                                                                                 \
+  "buffer %0 input 0 X" size "\nbuffer %1 output 0 N" size "\nbuffer %2 output 1 M" size "\nbuffer %3 work G" size \
+  " alive 0..3\n"                                                                                                  \
+  "buffer %4 work H" size " alive 1..2\nbuffer %5 work K" size                                                     \
+  " alive 2..4\ninput X = %0\noutput N = %1\noutput M = %2\n"
 
 typedef struct Case { const char *what, *text, *order; } Case;
 
 static const Case cases[] = {
     {"what only waits is done as soon as that leaves less",
-     HEAD STEP(BIG) KERNEL("0", "G", "3", "%0[i] * 2.0:f32") KERNEL("1", "H", "4", "%3[i] * 3.0:f32") KERNEL("2", "K", "5", "%4[i] * 5.0:f32")
-         KERNEL("3", "N", "1", "%3[i] + %0[i]") KERNEL("4", "M", "2", "%5[i] + %0[i]"),
-     "G H N K M"},
+        HEAD STEP(BIG) KERNEL("0", "G", "3", "%0[i] * 2.0:f32") KERNEL("1", "H", "4", "%3[i] * 3.0:f32") KERNEL("2",
+            "K", "5", "%4[i] * 5.0:f32") KERNEL("3", "N", "1", "%3[i] + %0[i]") KERNEL("4", "M", "2", "%5[i] + %0[i]"),
+        "G H N K M"},
     {"a gain of less than a page is none",
-     HEAD "buffer %0 input 0 X[9] : f32\nbuffer %1 output 0 N[9] : f32\nbuffer %2 output 1 M[9] : f32\nbuffer %3 work G[9] : f32 alive 0..3\n"
-          "buffer %4 work H[9] : f32 alive 1..2\nbuffer %5 work K[9] : f32 alive 2..4\ninput X = %0\noutput N = %1\noutput M = %2\n"
-          "kernel 0 G outer 0 {\n  stage G[i:9] : f32 = exp(%0[i]) to %3[i]\n}\nkernel 1 H outer 0 {\n  stage H[i:9] : f32 = exp(%3[i]) to %4[i]\n}\n"
-          "kernel 2 K outer 0 {\n  stage K[i:9] : f32 = exp(%4[i]) to %5[i]\n}\nkernel 3 N outer 0 {\n  stage N[i:9] : f32 = exp(%3[i]) to %1[i]\n}\n"
-          "kernel 4 M outer 0 {\n  stage M[i:9] : f32 = exp(%5[i]) to %2[i]\n}\n",
-     "G H K N M"},
+        HEAD
+        "buffer %0 input 0 X[9] : f32\nbuffer %1 output 0 N[9] : f32\nbuffer %2 output 1 M[9] : f32\n"
+        "buffer %3 work G[9] : f32 alive 0..3\n"
+        "buffer %4 work H[9] : f32 alive 1..2\nbuffer %5 work K[9] : f32 alive 2..4\ninput X = %0\noutput N = %1\n"
+        "output M = %2\n"
+        "kernel 0 G outer 0 {\n  stage G[i:9] : f32 = exp(%0[i]) to %3[i]\n}\nkernel 1 H outer 0 {\n"
+        "  stage H[i:9] : f32 = exp(%3[i]) to %4[i]\n}\n"
+        "kernel 2 K outer 0 {\n  stage K[i:9] : f32 = exp(%4[i]) to %5[i]\n}\nkernel 3 N outer 0 {\n"
+        "  stage N[i:9] : f32 = exp(%3[i]) to %1[i]\n}\n"
+        "kernel 4 M outer 0 {\n  stage M[i:9] : f32 = exp(%5[i]) to %2[i]\n}\n",
+        "G H K N M"},
     {"what is made long before it is wanted is put off",
-     HEAD "buffer %0 input 0 X" BIG "\nbuffer %1 output 0 M" BIG "\nbuffer %2 work W" BIG " alive 0..4\nbuffer %3 work H" BIG
-          " alive 1..2\nbuffer %4 work K" BIG " alive 2..3\nbuffer %5 work L" BIG " alive 3..4\ninput X = %0\noutput M = %1\n"
-              KERNEL("0", "W", "2", "%0[i] * 2.0:f32") KERNEL("1", "H", "3", "%0[i] * 3.0:f32") KERNEL("2", "K", "4", "%3[i] * 5.0:f32")
-                  KERNEL("3", "L", "5", "%4[i] + %0[i]") KERNEL("4", "M", "1", "%2[i] + %5[i]"),
-     "H K L W M"},
+        HEAD "buffer %0 input 0 X" BIG "\nbuffer %1 output 0 M" BIG "\nbuffer %2 work W" BIG
+             " alive 0..4\nbuffer %3 work H" BIG " alive 1..2\nbuffer %4 work K" BIG " alive 2..3\nbuffer %5 work L" BIG
+             " alive 3..4\ninput X = %0\noutput M = %1\n" KERNEL("0", "W", "2", "%0[i] * 2.0:f32")
+                 KERNEL("1", "H", "3", "%0[i] * 3.0:f32") KERNEL("2", "K", "4", "%3[i] * 5.0:f32")
+                     KERNEL("3", "L", "5", "%4[i] + %0[i]") KERNEL("4", "M", "1", "%2[i] + %5[i]"),
+        "H K L W M"},
     {"what may fail stays in its order",
-     HEAD "buffer %0 input 0 X" BIG "\nbuffer %1 output 0 N" BIG "\nbuffer %2 output 1 M" BIG "\nbuffer %3 work G" BIG " alive 0..3\nbuffer %4 work H" BIG
-          " alive 1..2\nbuffer %5 work K" BIG " alive 2..4\nbuffer %6 input 1 at[65536] : i64\ninput X = %0\ninput at = %6\noutput N = %1\noutput M = %2\n"
-              KERNEL("0", "G", "3", "%0[i] * 2.0:f32") KERNEL("1", "H", "4", "%3[i] * 3.0:f32") KERNEL("2", "K", "5", "%4[i] + %0[%6[i]]")
-                  KERNEL("3", "N", "1", "%3[i] + %0[(%6[i] + 1)]") KERNEL("4", "M", "2", "%5[i] + %0[i]"),
-     "G H K N M"},
+        HEAD
+        "buffer %0 input 0 X" BIG "\nbuffer %1 output 0 N" BIG "\nbuffer %2 output 1 M" BIG "\nbuffer %3 work G" BIG
+        " alive 0..3\nbuffer %4 work H" BIG " alive 1..2\nbuffer %5 work K" BIG
+        " alive 2..4\nbuffer %6 input 1 at[65536] : i64\ninput X = %0\ninput at = %6\noutput N = %1\n"
+        "output M = %2\n" KERNEL(
+            "0", "G", "3", "%0[i] * 2.0:f32") KERNEL("1", "H", "4", "%3[i] * 3.0:f32")
+            KERNEL("2", "K", "5", "%4[i] + %0[%6[i]]") KERNEL("3", "N", "1", "%3[i] + %0[(%6[i] + 1)]")
+                KERNEL("4", "M", "2", "%5[i] + %0[i]"),
+        "G H K N M"},
     {"a size without value leaves all as it is",
-     HEAD "dim N\n" STEP("[$N] : f32") "kernel 0 G outer 0 {\n  stage G[i:$N] : f32 = exp(%0[i]) to %3[i]\n}\nkernel 1 H outer 0 {\n  stage H[i:$N] : f32 = exp(%3[i]) to %4[i]\n}\n"
-          "kernel 2 K outer 0 {\n  stage K[i:$N] : f32 = exp(%4[i]) to %5[i]\n}\nkernel 3 N outer 0 {\n  stage N[i:$N] : f32 = exp(%3[i]) to %1[i]\n}\n"
-          "kernel 4 M outer 0 {\n  stage M[i:$N] : f32 = exp(%5[i]) to %2[i]\n}\n",
-     "G H K N M"},
+        HEAD "dim N\n" STEP(
+            "[$N] : f32") "kernel 0 G outer 0 {\n  stage G[i:$N] : f32 = exp(%0[i]) to %3[i]\n}\n"
+            "kernel 1 H outer 0 {\n  stage H[i:$N] : f32 = exp(%3[i]) to %4[i]\n}\n"
+                          "kernel 2 K outer 0 {\n  stage K[i:$N] : f32 = exp(%4[i]) to %5[i]\n}\n"
+                          "kernel 3 N outer 0 {\n  stage N[i:$N] : f32 = exp(%3[i]) to %1[i]\n}\n"
+                          "kernel 4 M outer 0 {\n  stage M[i:$N] : f32 = exp(%5[i]) to %2[i]\n}\n",
+        "G H K N M"},
     {"in a repeat too",
-     HEAD STEP(BIG) "buffer %6 work n[] : i64 alive 0..1\nkernel 0 n outer 0 {\n  stage n[] : i64 = 3 to %6[]\n}\nrepeat 1..7 t < %6 named R {\n"
-         KERNEL("2", "G", "3", "%0[i] * 2.0:f32") KERNEL("3", "H", "4", "%3[i] * 3.0:f32") KERNEL("4", "K", "5", "%4[i] * 5.0:f32")
-         KERNEL("5", "N", "1", "%3[i] + %0[i]") KERNEL("6", "M", "2", "%5[i] + %0[i]") "}\n",
-     "n R(G H N K M)"},
+        HEAD
+            STEP(BIG) "buffer %6 work n[] : i64 alive 0..1\nkernel 0 n outer 0 {\n  stage n[] : i64 = 3 to %6[]\n}\n"
+                "repeat 1..7 t < %6 named R {\n" KERNEL(
+                "2", "G", "3", "%0[i] * 2.0:f32") KERNEL("3", "H", "4", "%3[i] * 3.0:f32") KERNEL("4", "K", "5",
+                "%4[i] * 5.0:f32") KERNEL("5", "N", "1", "%3[i] + %0[i]") KERNEL("6", "M", "2", "%5[i] + %0[i]") "}\n",
+        "n R(G H N K M)"},
 };
 
 static int64_t peak_of(const TaskGraph *t) {
@@ -167,7 +185,8 @@ static void repeat_make(Make *m) {
   kernel_make(m, next);
   for (uint32_t b = inner; b < m->n; b++) m->there[b] = false;
   m->there[next] = false;
-  buf_printf(&outside, "repeat %u..%u t%u < %%%u {\n%sexchange %%%u %%%u\n}\n", first, m->step, first, bound, m->tasks.s, now, next);
+  buf_printf(&outside, "repeat %u..%u t%u < %%%u {\n%sexchange %%%u %%%u\n}\n", first, m->step, first, bound,
+      m->tasks.s, now, next);
   m->tasks = outside;
   m->step++;
 }
@@ -198,7 +217,9 @@ typedef struct Values {      /* hashes that stand for the values of buffers */
   uint64_t of[BUFFERS], failed; /* failed: a hash of all stages that may fail, in order */
 } Values;
 
-static uint64_t mix(uint64_t a, uint64_t b) { return (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu; }
+static uint64_t mix(uint64_t a, uint64_t b) {
+  return (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
+}
 
 static void list_do(Values *v, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
@@ -245,7 +266,8 @@ static bool random_one(uint64_t seed, bool *ok) {
     task_lifetimes(t);
     const Values *now = values_of(t);
     less = peak_of(t) < peak;
-    *ok = task_check(t, &why) && peak_of(t) <= peak && !memcmp(was->of, now->of, sizeof was->of) && was->failed == now->failed;
+    *ok = task_check(t, &why) && peak_of(t) <= peak && !memcmp(was->of, now->of, sizeof was->of) &&
+        was->failed == now->failed;
   }
   if (!*ok) tap_text("why", why.s), tap_text("text", text);
   arena_free(a);
@@ -269,7 +291,8 @@ static void check_long(void) {
   for (uint32_t i = 0; i < N; i++) {
     uint32_t before = i < 7 ? 0 : i - (i % 5 == 0 ? 5 : 1) + 2, to = i + 1 == N ? 1 : i + 2;
     if (i + 1 < N) buf_printf(&b, "buffer %%%u work [2048] : f32 alive 0..0\n", i + 2);
-    buf_printf(&tasks, "kernel %u outer 0 {\n  stage [i:2048] : f32 = (%%%u[i] + %%%u[0]) to %%%u[i]\n}\n", i, before, i / 2 > 0 ? i / 2 + 1 : 0, to);
+    buf_printf(&tasks, "kernel %u outer 0 {\n  stage [i:2048] : f32 = (%%%u[i] + %%%u[0]) to %%%u[i]\n}\n", i, before,
+        i / 2 > 0 ? i / 2 + 1 : 0, to);
   }
   buf_printf(&b, "input X = %%0\noutput Y = %%1\n%s", tasks.s);
   TaskGraph *t = graph_of(a, b.s);

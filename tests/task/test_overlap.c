@@ -1,5 +1,5 @@
-/* tests/task/test_overlap.c - moves that go on while kernels run: where they go, what that may cost, and what the checker says of one that is in
- * the way. */
+/* tests/task/test_overlap.c - moves that go on while kernels run: where they go, what that may cost, and what the
+ * checker says of one that is in the way. */
 #include "task/inside.h"
 #include "task/sites/site.h"
 #include "task/task.h"
@@ -13,9 +13,11 @@ TEXT_FORM("x.task", TaskGraph, task_read, task_print, task_equal, task_check)
   "buffer %1 input 1 W[4] : i64 low [(4 * $at0)]\n"                                               \
   "buffer %2 output 0 Y[8] : i64 low [0]\n"
 #define NAMES "input A = %0\ninput W = %1\noutput Y = %2\n"
-#define KERNEL(STEP, NAME, BODY, TO) "kernel " STEP " " NAME " outer 0 {\n  stage " NAME "[i:8] : i64 = " BODY " to " TO "[i]\n}\n"
+#define KERNEL(STEP, NAME, BODY, TO) \
+  "kernel " STEP " " NAME " outer 0 {\n  stage " NAME "[i:8] : i64 = " BODY " to " TO "[i]\n}\n"
 
-/* W is gathered where it is wanted. Beside the 128 bytes of inputs and output two rows of 8 are there at most, or with c three, and 32 more. */
+/* W is gathered where it is wanted. Beside the 128 bytes of inputs and output two rows of 8 are there at most, or with
+ * c three, and 32 more. */
 static const char tight[] =
     HEAD
     "buffer %3 work a[8] : i64 low [0] alive 0..1\n"
@@ -68,7 +70,8 @@ static const char kept[] =
     KERNEL("3", "e", "(%3[i] + i)", "%4")
     KERNEL("4", "Y", "(%2[i] * %4[i])", "%0");
 
-/* What is made at step 1 moves while step 3 runs, and is kept as long; the repeat cannot be passed, for it changes what moves behind it. */
+/* What is made at step 1 moves while step 3 runs, and is kept as long; the repeat cannot be passed, for it changes what
+ * moves behind it. */
 static const char turns[] =
     "taskgraph 1\nmesh 2\ndim at0\n"
     "buffer %0 output 0 Y[8] : i64 low [0]\n"
@@ -109,7 +112,8 @@ static void check_made(const char *name, const char *text, const char *want, int
 /* A move goes no further up than hides it. */
 static void check_far(void) {
   Arena *a = arena_new();
-  char *text = text_replaced(a, loose, "kernel 1 b outer 0 {\n", "kernel 1 d outer 0 {\n  stage d[i:8] : i64 = i to %7[i]\n}\nkernel 2 b outer 0 {\n");
+  char *text = text_replaced(a, loose, "kernel 1 b outer 0 {\n",
+      "kernel 1 d outer 0 {\n  stage d[i:8] : i64 = i to %7[i]\n}\nkernel 2 b outer 0 {\n");
   text = text_replaced(a, text, "buffer %6", "buffer %6 work c[40] : i64 alive 4..5\nbuffer %7");
   text = text_replaced(a, text, "%7 work c[40] : i64 alive 3..4", "%7 work d[8] : i64 alive 1..1");
   text = text_replaced(a, text, "alive 0..1", "alive 0..2");
@@ -121,7 +125,8 @@ static void check_far(void) {
   TaskGraph *t = text_well(a, text);
   if (!OK(t && text_sound(a, t), "one more small kernel")) return;
   task_overlap(t, 0);
-  OK(t->tasks.at[1]->name && strcmp(t->tasks.at[1]->name->s, "d") == 0 && t->tasks.at[2]->kind == TASK_MOVE, "it is not passed: one is enough");
+  OK(t->tasks.at[1]->name && strcmp(t->tasks.at[1]->name->s, "d") == 0 && t->tasks.at[2]->kind == TASK_MOVE,
+      "it is not passed: one is enough");
   arena_free(a);
 }
 
@@ -134,17 +139,20 @@ static const TextBreak breaks[] = {
     {"move 1..2", "move 1.2", NULL},
     {"kernel 2 b", "kernel 2..3 b", NULL},
     {"(%3[i] + j)", "(%5[i] + j)", "move 1: it goes on to step 2, and step 2 has to do with what it moves"},
-    {"w[8] : i64 low [0] alive 1..4", "w[8] : i64 low [0] alive 1..1", "buffer %5 is used at step 2 and alive from 1 to 1"},
+    {"w[8] : i64 low [0] alive 1..4", "w[8] : i64 low [0] alive 1..1",
+        "buffer %5 is used at step 2 and alive from 1 to 1"},
 };
 
 /* What is moved may be read meanwhile, and not written. */
 static void check_source(void) {
   Arena *a = arena_new();
-  char *read = text_replaced(a, turns, "move 3 all", "move 3..4 all"), *write = text_replaced(a, turns, "move 3 all", "move 3..6 all");
+  char *read = text_replaced(a, turns, "move 3 all", "move 3..4 all"),
+       *write = text_replaced(a, turns, "move 3 all", "move 3..6 all");
   write = text_replaced(a, write, "alive 3..5", "alive 3..6");
   TaskGraph *t = text_well(a, read), *u = text_well(a, write);
   OK(t && text_sound(a, t), "a move while a kernel runs that has nothing to do with it");
-  OK(u && text_reports(a, u, "move 3: it goes on to step 6, and step 6 has to do"), "and one while what it takes changes");
+  OK(u && text_reports(a, u, "move 3: it goes on to step 6, and step 6 has to do"),
+      "and one while what it takes changes");
   arena_free(a);
 }
 

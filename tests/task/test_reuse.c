@@ -1,4 +1,5 @@
-/* tests/task/test_reuse.c - what is made element by element of a buffer that nobody wants after it lies there; and where it does not. */
+/* tests/task/test_reuse.c - what is made element by element of a buffer that nobody wants after it lies there; and
+ * where it does not. */
 #include "task/inside.h"
 #include "task/sites/site.h"
 #include "task/task.h"
@@ -68,7 +69,8 @@ static const Change changes[] = {
     {"read by another stage", "&0[i, j] to", "(&0[i, j] * %2[i, (7 - j)]) to", 5},
     {"of another box", "x[2, 8] : f32 low [(2 * $at0), 0]", "x[2, 8] : f32 low [(2 * $at0), 1]", 5},
     {"of a tensor that is none's", "x[2, 8] : f32 low [(2 * $at0), 0]", "x[2, 8] : f32", 5},
-    {"reduced", "stage t[i:2, j:8] : f32 = (%3[i, j] / %4[i])", "stage t[i:2, j:8] : f32 = sum:f32[k:3] ((%3[i, j] / %4[i]) * f32(k))", 5},
+    {"reduced", "stage t[i:2, j:8] : f32 = (%3[i, j] / %4[i])",
+        "stage t[i:2, j:8] : f32 = sum:f32[k:3] ((%3[i, j] / %4[i]) * f32(k))", 5},
     {"of two that could do, one", "exp(%2[i, j])", "exp((%2[i, j] + %0[i, j]))", 4},
 };
 

@@ -1,4 +1,5 @@
-/* tests/task/test_sites.c - the TaskGraph of a mesh: its text, what its checker finds, and what a site has and receives. */
+/* tests/task/test_sites.c - the TaskGraph of a mesh: its text, what its checker finds, and what a site has and
+ * receives. */
 #include "task/inside.h"
 #include "task/sites/site.h"
 #include "task/task.h"
@@ -81,7 +82,8 @@ static const Broken broken[] = {
     {"to %1 at * 0", "to %1 at * *", "is not the same along axis 1"},
     {"to %1 at * 0", "to %1 at * 1", "has no placement along axis 1"},
     {" by plus:i64", "", "a reducer stands where parts are combined"},
-    {"Y[(((((2 * $at1) + 2) // 3) - ((2 * $at1) // 3)) + 1)] : i64 low [($at1 + ((2 * $at1) // 3))]", "Y[5] : i64", "does not say where it is"},
+    {"Y[(((((2 * $at1) + 2) // 3) - ((2 * $at1) // 3)) + 1)] : i64 low [($at1 + ((2 * $at1) // 3))]", "Y[5] : i64",
+        "does not say where it is"},
     {"move 1 reduce %2 at + * to %3", "move 1 reduce %3 at + * to %3", "are not of one tensor"},
     {"by plus:i64 named", "by argmax:i64 places %0 to %3 named", "%0 has not the places of %2"},
     {"when ($at0 == 0)", "when ($at5 == 0)", "dim at5 is not declared"},
@@ -136,9 +138,11 @@ static void check_numbers(void) {
   arena_free(a);
 }
 
-/* ---- around the end ------------------------------------------------------------------------------------------------ */
+/* ---- around the end ------------------------------------------------------------------------------------------------
+ */
 
-/* 8 places in two blocks, each to get five from its third on: one of the other block, and the second, from behind the end, two of the first. */
+/* 8 places in two blocks, each to get five from its third on: one of the other block, and the second, from behind the
+ * end, two of the first. */
 static void check_wrap(void) {
   static const char text[] = "taskgraph 1\nmesh 2\ndim at0\nbuffer %0 input 0 X[4, 3] : i64 low [(4 * $at0), 0]\n"
                              "buffer %1 output 0 Y[5, 2] : i64 low [((4 * $at0) + 2), 2]\ninput X = %0\noutput Y = %1\n"
@@ -150,8 +154,11 @@ static void check_wrap(void) {
   if (!t) return;
   task_print(&out, t);
   OK_STR(out.s, text, "and prints as it was");
-  for (uint32_t s = 0; s < 2; s++) OK_INT((int64_t)move_received(t, t->tasks.at[0], &s), 8 * 3 * 2, "site %u gets three places, and of two columns", s);
-  TaskGraph *u = read_it(a, replaced(a, text, "[8, 3]", "[8, 0]"), &why), *v = read_it(a, replaced(a, text, " wrap [8, 3]", ""), &why);
+  for (uint32_t s = 0; s < 2; s++)
+    OK_INT(
+        (int64_t)move_received(t, t->tasks.at[0], &s), 8 * 3 * 2, "site %u gets three places, and of two columns", s);
+  TaskGraph *u = read_it(a, replaced(a, text, "[8, 3]", "[8, 0]"), &why),
+            *v = read_it(a, replaced(a, text, " wrap [8, 3]", ""), &why);
   why = buf_new(a);
   OK(u && v && !task_equal(t, u, &why) && !task_equal(t, v, &why), "how it wraps is part of it");
   OK_INT((int64_t)move_received(v, v->tasks.at[0], (const uint32_t[]){1}), 0, "without it, the second gets nothing");
@@ -164,10 +171,11 @@ static void check_wrap(void) {
 
 /* Of parts of argmax the places move too. */
 static void check_places(void) {
-  static const char text[] = "taskgraph 1\nmesh 2\ndim at0\nbuffer %0 input 0 X[3] : i64 low [0]\nbuffer %1 input 1 P[3] : i64 low [0]\n"
-                             "buffer %2 output 0 Y[3] : i64 low [0]\nbuffer %3 output 1 Q[3] : i64 low [0]\n"
-                             "input X = %0\ninput P = %1\noutput Y = %2\noutput Q = %3\n"
-                             "move 0 reduce_scatter %0 at + to %2 at * by argmax:i64 places %1 to %3\n";
+  static const char text[] =
+      "taskgraph 1\nmesh 2\ndim at0\nbuffer %0 input 0 X[3] : i64 low [0]\nbuffer %1 input 1 P[3] : i64 low [0]\n"
+      "buffer %2 output 0 Y[3] : i64 low [0]\nbuffer %3 output 1 Q[3] : i64 low [0]\n"
+      "input X = %0\ninput P = %1\noutput Y = %2\noutput Q = %3\n"
+      "move 0 reduce_scatter %0 at + to %2 at * by argmax:i64 places %1 to %3\n";
   static const uint32_t first[] = {0};
   Arena *a = arena_new();
   Buf why = buf_new(a), out = buf_new(a);
@@ -207,8 +215,10 @@ static void check_kinds(void) {
     Arena *a = arena_new();
     Buf why = buf_new(a);
     const uint32_t second[] = {1};
-    const char *text = arena_printf(a, "taskgraph 1\nmesh 2\ndim at0\nbuffer %%0 input 0 X%s\nbuffer %%1 output 0 Y%s\ninput X = %%0\noutput Y = %%1\n"
-                                       "move 0 exchange %%0 at %s to %%1 at %s%s\n", k->from, k->to, k->of, k->dest, k->by);
+    const char *text = arena_printf(a,
+        "taskgraph 1\nmesh 2\ndim at0\nbuffer %%0 input 0 X%s\nbuffer %%1 output 0 Y%s\ninput X = %%0\noutput Y = %%1\n"
+        "move 0 exchange %%0 at %s to %%1 at %s%s\n",
+        k->from, k->to, k->of, k->dest, k->by);
     TaskGraph *t = read_it(a, text, &why);
     if (!OK(t && task_check(t, &why), "move %zu is sound", i)) tap_text("why", why.s);
     if (t) {
@@ -224,10 +234,11 @@ static void check_kinds(void) {
 
 /* A copy is made of all there is, so what has a value only in a domain is not computed in it. */
 static void check_copy(void) {
-  static const char text[] = "taskgraph 1\nbuffer %0 input 0 X[4] : i64\nbuffer %1 output 0 Y[4] : i64\nbuffer %2 work A[4] : i64 alive 0..1\n"
-                             "input X = %0\noutput Y = %1\n"
-                             "kernel 0 A outer 0 {\nstage A[i:4] : i64 = %0[(i + 1)] domain (i < 3) to %2[i]\n}\n"
-                             "kernel 1 Y outer 0 {\nstage Y[i:4] : i64 = %2[i] to %1[i]\n}\n";
+  static const char text[] =
+      "taskgraph 1\nbuffer %0 input 0 X[4] : i64\nbuffer %1 output 0 Y[4] : i64\nbuffer %2 work A[4] : i64 alive 0..1\n"
+      "input X = %0\noutput Y = %1\n"
+      "kernel 0 A outer 0 {\nstage A[i:4] : i64 = %0[(i + 1)] domain (i < 3) to %2[i]\n}\n"
+      "kernel 1 Y outer 0 {\nstage Y[i:4] : i64 = %2[i] to %1[i]\n}\n";
   Arena *a = arena_new();
   Buf why = buf_new(a), out = buf_new(a);
   TaskGraph *t = read_it(a, text, &why);

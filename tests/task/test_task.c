@@ -118,31 +118,33 @@ static const TextBreak breaks[] = {
     {"check true", "check true\nsteps 14", "taskgraph: it has 13 steps and says 14"},
     {"kernel 2 ", "kernel 3 ", "kernel 3 outer: its step is not 2"},
     {"repeat 5..9", "repeat 5..8", "repeat 5 loop: it ends at step 8 and not 9"},
-    {"%4 work n[] : i64 alive 2..5", "%4 work n[] : i64 alive 6..5", "buffer %4 n: it is alive from 6 to 5, of 13 steps"},
+    {"%4 work n[] : i64 alive 2..5", "%4 work n[] : i64 alive 6..5",
+        "buffer %4 n: it is alive from 6 to 5, of 13 steps"},
     {"alive 11..12", "alive 11..13", "buffer %10 ok: it is alive from 11 to 13, of 13 steps"},
     {"%4 work n[] : i64 alive 2..5", "%4 work n[] : i64 alive 2..4",
-     "repeat 5 loop: buffer %4 is used at step 5 and alive from 2 to 4"},
+        "repeat 5 loop: buffer %4 is used at step 5 and alive from 2 to 4"},
     {"%3 work W.default[$N] : f32 alive 0..9", "%3 work W.default[$N] : f32 alive 0..6",
-     "kernel 6 y, stage 0 m: buffer %3 is used at step 6 and alive from 0 to 6"},
+        "kernel 6 y, stage 0 m: buffer %3 is used at step 6 and alive from 0 to 6"},
     {"%5 work \"odd name\"[3, 128] : f32 alive 3..10", "%5 work \"odd name\"[3, 128] : f32 alive 3..8",
-     "buffer %5 is used at step 7 and alive from 3 to 8"},
+        "buffer %5 is used at step 7 and alive from 3 to 8"},
     {"stop[] : bool alive 8..9", "stop[] : bool alive 8..10",
-     "kernel 8 stop, stage 0 stop: buffer %8 is used at step 8 and alive from 8 to 10"},
+        "kernel 8 stop, stage 0 stop: buffer %8 is used at step 8 and alive from 8 to 10"},
     {"%7 work y[128] : f32 alive 4..10", "%7 work y[128] : f32 alive 5..10",
-     "repeat 5 loop: %6 and %7 do not live as one"},
+        "repeat 5 loop: %6 and %7 do not live as one"},
     {"%7 work y[128] : f32", "%7 work y[127] : f32", "repeat 5 loop: %6 and %7 are not alike and cannot be exchanged"},
     {"exchange %6 %7", "exchange %6 %6", "repeat 5 loop: %6 and %6 are not alike and cannot be exchanged"},
     {"exchange %6 %7", "exchange %6 %7\nexchange %7 %6", "repeat 5 loop: %7 has been exchanged"},
     {"exchange %6 %7", "exchange %2 %7", "repeat 5 loop: %2 and %7 are not both work"},
     {"to %7[i]\n  }\n  kernel 7", "to %5[0, i]\n  }\n  kernel 7", "buffer %7 is read before it is written"},
     {"  stage [i:128] : f32 = 0.0:f32 to %6[i]", "  stage [i:128] : f32 = 0.0:f32 to %2[i]",
-     "repeat 5 loop: buffer %6 is read before it is written"},
+        "repeat 5 loop: buffer %6 is read before it is written"},
     {"to %6[i]", "to %0[i, i]", "kernel 4, stage 0: input %0 is written"},
     {"to %6[i]", "to %3[i]", "kernel 4, stage 0: buffer %3 is written and stands for input 1"},
     {"kernel 2 \"outer\" outer 0 {", "kernel 2 outer 0 unless 1 {",
-     "repeat 5 loop: buffer %4 is read always and written unless input 1 is given"},
+        "repeat 5 loop: buffer %4 is read always and written unless input 1 is given"},
     {"kernel 2 \"outer\" outer 0 {", "kernel 2 outer 0 unless 0 {", "kernel 2: input 0 is always given"},
-    {"kernel 2 \"outer\" outer 0 {", "kernel 2 outer 0 unless 7 {", "kernel 2: it is done unless input 7 is given, of 2"},
+    {"kernel 2 \"outer\" outer 0 {", "kernel 2 outer 0 unless 7 {",
+        "kernel 2: it is done unless input 7 is given, of 2"},
     {"default 1 input 1 = %3", "default 1 input 0 = %3", "default 1 W: input 0 is not optional"},
     {"default 1 input 1 = %3", "default 1 input 5 = %3", "default 1 W: it is for input 5, of 2"},
     {"default 1 input 1 = %3", "zero 1 %3", "taskgraph: input 1 is optional and has no default"},
@@ -207,7 +209,8 @@ static void spoil_group(TaskGraph *t) {
   label[0] = label[1] = s->label[0];
   bound[0] = expr_int(t->exprs, DT_I64, 43);
   bound[1] = expr_int(t->exprs, DT_I64, 3);
-  at[0] = expr_op2(t->exprs, OP_ADD, expr_op2(t->exprs, OP_MUL, expr_label(t->exprs, 0), bound[1]), expr_label(t->exprs, 1));
+  at[0] = expr_op2(
+      t->exprs, OP_ADD, expr_op2(t->exprs, OP_MUL, expr_label(t->exprs, 0), bound[1]), expr_label(t->exprs, 1));
   sum->n_out = 2;
   s->sum = sum;
   s->bound = bound;

@@ -167,13 +167,17 @@ static bool reads_memory(const Expr *e) {
 /* Replaces (v - 1) % n by v - 1 where that is from 0 to below n; also (v + n - 1) % n, which is the same. */
 static void wrap_take(Border *b, const Expr *e) {
   const Expr *at = e->arg[0], *n = e->arg[1];
-  if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || n->i > INT32_MAX || at->has & HAS_READ || !slope_of(b, at) || map_find(&b->inside, e)) return;
+  if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || n->i > INT32_MAX || at->has & HAS_READ ||
+      !slope_of(b, at) || map_find(&b->inside, e))
+    return;
   const Expr *from = expr_normal(b->x, expr_map(b->x, at, leaf_nought, b));
   if (from->kind == EX_INT && from->i > -INT32_MAX && from->i < INT32_MAX) {
     int64_t laps = floor_div(from->i + n->i / 2, n->i);
     at = expr_normal(b->x, expr_op2(b->x, OP_SUB, at, expr_int(b->x, DT_I64, laps * n->i)));
   }
-  if (!slope_of(b, at) || !cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true) || !cut_take(b, expr_op2(b->x, OP_LT, at, n), true)) return;
+  if (!slope_of(b, at) || !cut_take(b, expr_op2(b->x, OP_LE, expr_int(b->x, DT_I64, 0), at), true) ||
+      !cut_take(b, expr_op2(b->x, OP_LT, at, n), true))
+    return;
   map_put(&b->inside, e, (void *)(uintptr_t)at);
   b->low_exact = b->high_exact = false;
   b->any = true;
@@ -269,7 +273,8 @@ static bool loop_look(Border *b, LoopStmt *s) {
   Finder f = {b, map_new(b->arena)};
   b->loop = s, b->fixed = b->low = b->high = NULL, b->one = true;
   b->asked.len = b->lows = b->highs = 0, b->any = false;
-  b->inside = map_new(b->arena), b->below = map_new(b->arena), b->above = map_new(b->arena), b->outside = map_new(b->arena);
+  b->inside = map_new(b->arena), b->below = map_new(b->arena), b->above = map_new(b->arena),
+  b->outside = map_new(b->arena);
   loop_exprs(&s->body, conditions_find, &f);
   for (uint32_t i = 0; i < b->asked.len; i++) condition_take(b, b->asked.at[i]);
   f.seen = map_new(b->arena);
@@ -303,7 +308,8 @@ static const Expr *op_known(void *env, Exprs *x, const Expr *e) {
 static const Expr *leaf_own(void *env, Exprs *x, const Expr *leaf) {
   const Copy *c = env;
   if (leaf->kind == EX_LABEL && leaf->i == (int64_t)c->b->loop->var) return expr_label(x, c->var);
-  if (leaf->kind == EX_READ && c->place[leaf->i] >= 0) return expr_read(x, (DType)leaf->dtype, c->place[leaf->i], leaf->n, leaf->arg);
+  if (leaf->kind == EX_READ && c->place[leaf->i] >= 0)
+    return expr_read(x, (DType)leaf->dtype, c->place[leaf->i], leaf->n, leaf->arg);
   return leaf;
 }
 
@@ -329,7 +335,8 @@ static void copy_names(Copy *c) {
   c->place = NEW_ARRAY(b->arena, int64_t, n + 1);
   for (uint32_t i = 0; i < n; i++) c->place[i] = -1;
   for (uint32_t i = 0; i < b->loop->body.len; i++)
-    if (b->loop->body.at[i]->kind == LOOP_LET) c->place[b->loop->body.at[i]->place] = place_copy(b, b->loop->body.at[i]->place);
+    if (b->loop->body.at[i]->kind == LOOP_LET)
+      c->place[b->loop->body.at[i]->place] = place_copy(b, b->loop->body.at[i]->place);
 }
 
 /* Copies the loop from lo to hi with what is known there; own: with names of its own. */

@@ -26,7 +26,8 @@ static bool is_dead(const LoopUses *u, const LoopStmt *s) {
   case LOOP_LEAD: return !u->place[s->place] && !may_fail(u->arena, s->value);
   case LOOP_INDEX: return !u->var[s->var] && !may_fail(u->arena, s->lo);
   case LOOP_IF: return !s->body.len && !s->other.len && !may_fail(u->arena, s->cond);
-  case LOOP_FOR: return s->bind != BIND_THREAD && !s->body.len && !may_fail(u->arena, s->lo) && !may_fail(u->arena, s->hi);
+  case LOOP_FOR:
+    return s->bind != BIND_THREAD && !s->body.len && !may_fail(u->arena, s->lo) && !may_fail(u->arena, s->hi);
   default: return false;
   }
 }
@@ -75,7 +76,8 @@ static void body_number(const Numbers *n, LoopBody *b) {
 
 void finish_dead(LoopProgram *p, LoopKernel *k) {
   LoopUses u = loop_uses(p->arena, k);
-  Numbers n = {p->tasks->exprs, NEW_ARRAY(p->arena, int64_t, k->places.len + 1), NEW_ARRAY(p->arena, int64_t, k->var.len + 1)};
+  Numbers n = {
+      p->tasks->exprs, NEW_ARRAY(p->arena, int64_t, k->places.len + 1), NEW_ARRAY(p->arena, int64_t, k->var.len + 1)};
   uint32_t places = 0, vars = 0;
   body_keep(&u, &k->body);
   for (uint32_t i = 0; i < k->places.len; i++) {

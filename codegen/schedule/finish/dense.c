@@ -4,5 +4,6 @@
 #include "finish.h"
 
 void finish_dense(LoopProgram *p, LoopKernel *k) {
-  for (uint32_t i = 0; i < k->places.len; i++) k->dense |= loop_is_argument(p->tasks, &k->places.at[i]) && k->places.at[i].rank;
+  for (uint32_t i = 0; i < k->places.len; i++)
+    k->dense |= loop_is_argument(p->tasks, &k->places.at[i]) && k->places.at[i].rank;
 }

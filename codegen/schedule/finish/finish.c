@@ -4,7 +4,8 @@
 #include "finish.h"
 
 void finish_kernel(LoopProgram *p, LoopKernel *k, bool apart) {
-  static FinishPass *const passes[] = {finish_border, finish_ask, finish_once, finish_dead, finish_maybe, finish_short, finish_poll, finish_dense};
+  static FinishPass *const passes[] = {
+      finish_border, finish_ask, finish_once, finish_dead, finish_maybe, finish_short, finish_poll, finish_dense};
   if (!apart) finish_fuse(p, k);
   for (size_t i = 0; i < COUNT(passes); i++) passes[i](p, k);
 }

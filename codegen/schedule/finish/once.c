@@ -24,7 +24,8 @@ static const Expr *with_values(void *env, const Expr *e) {
 static bool runs_once(const Once *o, const LoopStmt *s) {
   if (s->kind != LOOP_FOR || s->bind == BIND_THREAD) return false;
   int64_t past;
-  if (s->lo->kind == EX_INT && s->hi->kind == EX_INT && add_ok(s->lo->i, s->step, &past)) return s->lo->i < s->hi->i && s->hi->i <= past;
+  if (s->lo->kind == EX_INT && s->hi->kind == EX_INT && add_ok(s->lo->i, s->step, &past))
+    return s->lo->i < s->hi->i && s->hi->i <= past;
   return s->step == 1 && s->hi == expr_op2(o->x, OP_ADD, s->lo, expr_int(o->x, DT_I64, 1));
 }
 

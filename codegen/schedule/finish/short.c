@@ -11,7 +11,9 @@ static int step_of(const Expr *e, uint32_t var) {
   if (e->kind == EX_LABEL) return e->i == (int64_t)var;
   int steps = 0;
   for (uint32_t k = 0; k < e->n && e->has & HAS_LABEL; k++) steps += step_of(e->arg[k], var);
-  return !steps || (steps == 1 && e->kind == EX_OP && (e->op == OP_ADD || (e->op == OP_SUB && step_of(e->arg[0], var)))) ? steps : 2;
+  return !steps || (steps == 1 && e->kind == EX_OP && (e->op == OP_ADD || (e->op == OP_SUB && step_of(e->arg[0], var))))
+      ? steps
+      : 2;
 }
 
 /* Whether its elements are contiguous, or one for all turns. */
@@ -51,7 +53,8 @@ static bool is_held(const LoopKernel *k, const LoopStmt *s, int64_t length) {
     const LoopStmt *in = s->body.at[i];
     bool store = in->kind == LOOP_STORE;
     if (in->kind != LOOP_LET && (!store || in != st)) return false;
-    all = all && is_vectors(k, in->value, s->var) && (!store || is_beside(&k->places.at[in->place], in->n_at, in->at, s->var));
+    all = all && is_vectors(k, in->value, s->var) &&
+        (!store || is_beside(&k->places.at[in->place], in->n_at, in->at, s->var));
   }
   const LoopPlace *x = &k->places.at[st->place];
   for (uint32_t i = 0; i < st->value->n && st->value->kind == EX_OP; i++)
@@ -65,7 +68,8 @@ static void body_mark(const LoopKernel *k, LoopBody *b) {
     LoopStmt *s = b->at[i];
     int64_t length;
     bool known = s->kind == LOOP_FOR && s->bind == BIND_VECTOR && s->lo->kind == EX_INT && s->hi->kind == EX_INT;
-    if (known && sub_ok(s->hi->i, s->lo->i, &length) && length <= LOOP_SHORT) s->bind = is_held(k, s, length) ? BIND_HELD : BIND_SHORT;
+    if (known && sub_ok(s->hi->i, s->lo->i, &length) && length <= LOOP_SHORT)
+      s->bind = is_held(k, s, length) ? BIND_HELD : BIND_SHORT;
     body_mark(k, &s->body);
     body_mark(k, &s->other);
   }

@@ -57,7 +57,8 @@ static bool pins_find(Bins *c) {
     const Expr *rest;
     uint32_t label = p->order[k];
     bool free = p->size[label] > 1 && pin_find(c->l->e, c->rest, label, !c->n, &c->to[c->n], &rest);
-    for (uint32_t i = 0; i < c->n && free; i++) free = !ex_has_label(c->to[c->n], c->pin[i]) && !ex_has_label(c->to[i], label);
+    for (uint32_t i = 0; i < c->n && free; i++)
+      free = !ex_has_label(c->to[c->n], c->pin[i]) && !ex_has_label(c->to[i], label);
     if (!free) continue;
     c->pin[c->n++] = label;
     c->rest = rest;
@@ -82,7 +83,8 @@ static bool sizes_find(Bins *c) {
 /* Whether reads are contiguous along the label, and the choice of bins does not depend on it. */
 static bool is_lane(const Bins *c, uint32_t label) {
   const StagePlan *p = &c->l->plan;
-  bool along = p->size[label] >= LEAST_LANES && !is_pinned(c, label) && !(c->rest && ex_has_label(c->rest, label)), any = false;
+  bool along = p->size[label] >= LEAST_LANES && !is_pinned(c, label) && !(c->rest && ex_has_label(c->rest, label)),
+       any = false;
   for (uint32_t k = 0; k < c->n; k++) along &= !ex_has_label(c->to[k], label);
   for (uint32_t a = 0; a + 1 < p->n_access; a++) any |= plan_move(p, a, label) == MOVE_UNIT;
   return along && any;
@@ -111,7 +113,9 @@ static bool threads_choose(Bins *c) {
   int64_t cells = LOOP_SHARED / cell_size(c);
   for (c->lanes = 1; c->lane != NOWHERE && c->lanes < LANES && c->lanes < c->l->plan.size[c->lane];) c->lanes *= 2;
   int64_t few = c->lanes < FEW ? FEW / c->lanes : 1;
-  for (c->threads = few; c->threads * c->lanes < THREADS && 2 * c->threads * c->lanes * c->bins <= cells && 2 * c->threads * EACH <= c->points;) c->threads *= 2;
+  for (c->threads = few; c->threads * c->lanes < THREADS && 2 * c->threads * c->lanes * c->bins <= cells &&
+       2 * c->threads * EACH <= c->points;)
+    c->threads *= 2;
   c->range = cells / (c->threads * c->lanes);
   if (c->range > c->bins) c->range = c->bins;
   c->ranges = up(c->bins, c->range);
@@ -121,7 +125,8 @@ static bool threads_choose(Bins *c) {
 
 /* Chooses parts so that a thread has at least as many points as there are bins. */
 static void parts_choose(Bins *c) {
-  int64_t blocks = up(c->others, c->lanes) * c->ranges, wanted = up(ENOUGH, blocks), turn = c->threads * EACH, least = c->range * c->threads;
+  int64_t blocks = up(c->others, c->lanes) * c->ranges, wanted = up(ENOUGH, blocks), turn = c->threads * EACH,
+          least = c->range * c->threads;
   int64_t chunk = up(c->points, wanted);
   if (chunk < least) chunk = least;
   c->chunk = up(chunk, turn) * turn;
@@ -133,8 +138,10 @@ static void walks_make(Bins *c) {
   Sched *s = c->s;
   const StagePlan *p = &c->l->plan;
   const TaskStage *st = p->stage;
-  uint32_t *result = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1), *other = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1), n_other = 0, n = 0;
-  c->results = NEW(s->arena, Walk), c->reduced = NEW(s->arena, Walk), c->other = NEW(s->arena, Walk), c->chosen = NEW(s->arena, Walk);
+  uint32_t *result = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1),
+           *other = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1), n_other = 0, n = 0;
+  c->results = NEW(s->arena, Walk), c->reduced = NEW(s->arena, Walk), c->other = NEW(s->arena, Walk),
+  c->chosen = NEW(s->arena, Walk);
   for (uint32_t k = 0; k < p->n_order; k++)
     if (!is_pinned(c, p->order[k]) && p->order[k] != c->lane) other[n_other++] = p->order[k];
   if (c->lane != NOWHERE) other[n_other++] = c->lane;
@@ -152,8 +159,10 @@ static void choice_told(const Bins *c) {
   Buf b = buf_new(c->s->arena);
   const TaskStage *st = c->l->first;
   for (uint32_t k = 0; k < c->n; k++) buf_printf(&b, "%s%s", k ? " and " : "", how_label(st, c->pin[k]));
-  how_add(c->s, st, "each point put to its %s: %lld parts of %lld points, by %lld threads, each with %lld results of its own%s%s", b.s, (long long)c->parts,
-          (long long)c->chunk, (long long)(c->threads * c->lanes), (long long)c->range, c->lane == NOWHERE ? "" : ", along ", c->lane == NOWHERE ? "" : how_label(st, c->lane));
+  how_add(c->s, st,
+      "each point put to its %s: %lld parts of %lld points, by %lld threads, each with %lld results of its own%s%s",
+      b.s, (long long)c->parts, (long long)c->chunk, (long long)(c->threads * c->lanes), (long long)c->range,
+      c->lane == NOWHERE ? "" : ", along ", c->lane == NOWHERE ? "" : how_label(st, c->lane));
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------ */
@@ -171,7 +180,8 @@ static const Expr *turns_open(Bins *c, const char *name, int64_t n) {
 
 static const Expr *cell_at(Bins *c, const Expr *bin, const Expr *thread) {
   Sched *s = c->s;
-  return ex_add(s, ex_mul(s, ex_add(s, ex_mul(s, bin, ex_int(s, c->threads)), thread), ex_int(s, c->lanes)), c->lane_at);
+  return ex_add(
+      s, ex_mul(s, ex_add(s, ex_mul(s, bin, ex_int(s, c->threads)), thread), ex_int(s, c->lanes)), c->lane_at);
 }
 
 /* The bin of the current point; -1 if one of several labels is out of range. */
@@ -193,7 +203,8 @@ static const Expr *bin_chosen(Bins *c) {
 static void points_bring(Bins *c, const Expr *at, const Expr *end) {
   Sched *s = c->s;
   LoopBody *was = s->body;
-  const Expr *e = turns_open(c, "e", EACH), *point = named(s, NULL, "point", ex_add(s, at, ex_mul(s, e, ex_int(s, c->threads))));
+  const Expr *e = turns_open(c, "e", EACH),
+             *point = named(s, NULL, "point", ex_add(s, at, ex_mul(s, e, ex_int(s, c->threads))));
   LoopStmt *cond = c->points % c->chunk ? if_add(s, expr_op2(s->x, OP_LT, point, end)) : NULL;
   if (cond) into(s, &cond->body);
   labels_say(c, c->reduced, c->l->plan.red, point);
@@ -222,7 +233,8 @@ static void points_put(Bins *c, const Expr *at) {
     if (c->rest) into(s, &if_add(s, ex_shared(s, ex_of(c->l->e, c->rest)))->body);
   }
   const Expr *cell = cell_at(c, var_read(s, v), c->thread);
-  const Expr *value = let_read(s, "v", c->ahead ? place_read(s, c->value_of, 1, &e) : ex_shared(s, ex_of(c->l->e, sum_of(c)->body)));
+  const Expr *value =
+      let_read(s, "v", c->ahead ? place_read(s, c->value_of, 1, &e) : ex_shared(s, ex_of(c->l->e, sum_of(c)->body)));
   const Expr *old = let_read(s, "old", place_read(s, c->cells, 1, &cell));
   store_add(s, c->cells, 1, &cell, ex_shared(s, red_combine(s, sum_of(c), old, value)));
   into(s, was);
@@ -253,13 +265,17 @@ static void cells_end(Bins *c, const Expr *part, const Expr *other, const Expr *
   into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->threads), 1, BIND_SEQ)->body);
   /* turned: each thread in another bank. */
   const Expr *turned = expr_op2(s->x, OP_MOD, ex_add(s, var_read(s, k), c->thread), ex_int(s, c->threads));
-  const Expr *cell = cell_at(c, var_read(s, v), c->threads > 1 ? turned : ex_int(s, 0)), *x = let_read(s, "v", place_read(s, c->cells, 1, &cell));
+  const Expr *cell = cell_at(c, var_read(s, v), c->threads > 1 ? turned : ex_int(s, 0)),
+             *x = let_read(s, "v", place_read(s, c->cells, 1, &cell));
   store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum_of(c), scalar_read(s, acc), x)));
   into(s, around);
   const Expr *bin = ex_add(s, c->lo, var_read(s, v)), *bins = ex_int(s, c->bins), *others = ex_int(s, c->others);
-  const Expr *result = c->lane == NOWHERE ? ex_add(s, ex_mul(s, other, bins), bin) : ex_add(s, ex_mul(s, bin, others), other);
+  const Expr *result =
+      c->lane == NOWHERE ? ex_add(s, ex_mul(s, other, bins), bin) : ex_add(s, ex_mul(s, bin, others), other);
   if (c->parts > 1) store_add(s, c->work, 2, (const Expr *[]){part, result}, scalar_read(s, acc));
-  else labels_say(c, c->results, c->result_label, named(s, NULL, "result", result)), launch_finish(s, c->l, scalar_read(s, acc));
+  else
+    labels_say(c, c->results, c->result_label, named(s, NULL, "result", result)),
+        launch_finish(s, c->l, scalar_read(s, acc));
   into(s, was);
 }
 
@@ -275,7 +291,8 @@ static const Expr *axis_open(Bins *c, const char *name, int64_t n, uint8_t axis)
 static void parts_launch(Bins *c) {
   Sched *s = c->s;
   LoopBody *was = s->body;
-  const Expr *zero = ex_int(s, 0), *parts = ex_int(s, c->parts), *chunk = ex_int(s, c->chunk), *each = ex_int(s, EACH), *all = ex_int(s, c->points);
+  const Expr *zero = ex_int(s, 0), *parts = ex_int(s, c->parts), *chunk = ex_int(s, c->chunk), *each = ex_int(s, EACH),
+             *all = ex_int(s, c->points);
   uint32_t v = var_new(s, NULL, "block");
   into(s, &for_add(s, v, zero, ex_int(s, up(c->others, c->lanes) * c->ranges * c->parts), 1, BIND_GRID)->body);
   c->cells = place_block(s, "cells", sum_of(c)->acc, c->range * c->threads * c->lanes);
@@ -283,13 +300,16 @@ static void parts_launch(Bins *c) {
   if (c->lanes > 1) c->lane_at = axis_open(c, "lane", c->lanes, 0);
   c->thread = axis_open(c, "thread", c->threads, c->lanes > 1);
   Walk w = {.n = 0};
-  walk_add(s, &w, NULL, ex_int(s, up(c->others, c->lanes))), walk_add(s, &w, NULL, ex_int(s, c->ranges)), walk_add(s, &w, NULL, parts);
+  walk_add(s, &w, NULL, ex_int(s, up(c->others, c->lanes))), walk_add(s, &w, NULL, ex_int(s, c->ranges)),
+      walk_add(s, &w, NULL, parts);
   walk_count(s, &w, 3, var_read(s, v));
   const Expr *other = named(s, NULL, "other", ex_add(s, ex_mul(s, w.index[0], ex_int(s, c->lanes)), c->lane_at));
   const Expr *inside = c->others % c->lanes ? expr_op2(s->x, OP_LT, other, ex_int(s, c->others)) : NULL;
   c->lo = named(s, NULL, "lo", ex_mul(s, w.index[1], ex_int(s, c->range)));
-  c->hi = c->ranges == 1 ? ex_int(s, c->bins) : named(s, NULL, "hi", ex_min(s, ex_int(s, c->bins), ex_add(s, c->lo, ex_int(s, c->range))));
-  const Expr *from = named(s, NULL, "from", ex_mul(s, w.index[2], chunk)), *to = named(s, NULL, "to", ex_min(s, all, ex_add(s, from, chunk)));
+  c->hi = c->ranges == 1 ? ex_int(s, c->bins)
+                         : named(s, NULL, "hi", ex_min(s, ex_int(s, c->bins), ex_add(s, c->lo, ex_int(s, c->range))));
+  const Expr *from = named(s, NULL, "from", ex_mul(s, w.index[2], chunk)),
+             *to = named(s, NULL, "to", ex_min(s, all, ex_add(s, from, chunk)));
   cells_begin(c);
   LoopBody *thread = s->body;
   if (inside) into(s, &if_add(s, inside)->body);
@@ -317,7 +337,8 @@ static void results_launch(Bins *c) {
   while (split < SPLIT && 2 * split <= c->parts && all < 65536) split *= 2;
   int64_t beside = split > 1 ? LANES : THREADS;
   const Expr *zero = ex_int(s, 0), *n = ex_int(s, beside), *parts = ex_int(s, c->parts);
-  uint32_t block = var_new(s, NULL, "block"), shared = NOWHERE, v = var_new(s, NULL, "part"), acc = place_own(s, NULL, "acc", sum->acc, 0, NULL);
+  uint32_t block = var_new(s, NULL, "block"), shared = NOWHERE, v = var_new(s, NULL, "part"),
+           acc = place_own(s, NULL, "acc", sum->acc, 0, NULL);
   into(s, &for_add(s, block, zero, ex_int(s, up(all, beside)), 1, BIND_GRID)->body);
   if (split > 1) shared = place_block(s, "part", sum->acc, split * beside);
   const Expr *x = axis_open(c, "lane", beside, 0), *y = split > 1 ? axis_open(c, "thread", split, 1) : zero;
@@ -342,7 +363,8 @@ static void results_launch(Bins *c) {
     uint32_t k = var_new(s, NULL, "k");
     store_add(s, acc, 0, NULL, red_identity(s, sum));
     into(s, &for_add(s, k, zero, ex_int(s, split), 1, BIND_UNROLL)->body);
-    const Expr *at = ex_add(s, ex_mul(s, var_read(s, k), n), x), *other = let_read(s, "v", place_read(s, shared, 1, &at));
+    const Expr *at = ex_add(s, ex_mul(s, var_read(s, k), n), x),
+               *other = let_read(s, "v", place_read(s, shared, 1, &at));
     store_add(s, acc, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, acc), other)));
     into(s, there);
   }
@@ -357,7 +379,9 @@ bool bins_launch(Sched *s, Launch *l) {
   parts_choose(&c);
   walks_make(&c);
   choice_told(&c);
-  if (c.parts > 1) c.work = place_shared(s, "parts", sum_of(&c)->acc, 2, (const Expr *[]){ex_int(s, c.parts), ex_int(s, c.bins * c.others)});
+  if (c.parts > 1)
+    c.work = place_shared(
+        s, "parts", sum_of(&c)->acc, 2, (const Expr *[]){ex_int(s, c.parts), ex_int(s, c.bins * c.others)});
   parts_launch(&c);
   into(s, was);
   if (c.parts > 1) results_launch(&c);

@@ -12,7 +12,9 @@ typedef struct Groups {
   int64_t point_step, deep_step; /* from one of its groups to the next */
 } Groups;
 
-static int64_t tile_points(const Tiles *t, uint32_t slot) { return TILE_SIDE * (t->of[slot] == OF_ROW ? t->rows : t->lanes); }
+static int64_t tile_points(const Tiles *t, uint32_t slot) {
+  return TILE_SIDE * (t->of[slot] == OF_ROW ? t->rows : t->lanes);
+}
 static const Side *side_of(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? &t->row : &t->lane; }
 static bool is_brought(const Tiles *t, uint32_t slot) { return t->next[slot] != NOWHERE; }
 
@@ -29,14 +31,20 @@ static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* th
   int64_t wide = WIDEST / dtype_size(b->dtype);
   if (wide > GROUP && !tiles_small(t, slot)) wide = GROUP;
   for (; wide > 1; wide /= 2)
-    if (last->kind == EX_INT && last->i % wide == 0 && t->plan.size[label] % wide == 0 && ex_is_multiple(read->arg[read->n - 1], label, wide)) break;
+    if (last->kind == EX_INT && last->i % wide == 0 && t->plan.size[label] % wide == 0 &&
+        ex_is_multiple(read->arg[read->n - 1], label, wide))
+      break;
   return wide;
 }
 
 /* ---- a thread's groups ----------------------------------------------------------------------------------- */
 
-static const Expr *quotient(Sched *s, const Expr *a, int64_t n) { return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n)); }
-static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n)); }
+static const Expr *quotient(Sched *s, const Expr *a, int64_t n) {
+  return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n));
+}
+static const Expr *rest(Sched *s, const Expr *a, int64_t n) {
+  return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n));
+}
 
 /* Distributes groups along the sum: a warp has as many groups of a point as memory moves at once, and as many points
  * as that leaves, so that its stores go to different banks. */
@@ -47,7 +55,8 @@ static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
   if (near > groups || tiles_small(t, slot)) near = groups;
   if (near < 1) near = 1;
   int64_t points = WARP / near, far = groups / near;
-  const Expr *warp = named(s, NULL, "warp", quotient(s, thread, WARP)), *group = ex_add(s, rest(s, thread, near), ex_mul(s, rest(s, warp, far), ex_int(s, near)));
+  const Expr *warp = named(s, NULL, "warp", quotient(s, thread, WARP)),
+             *group = ex_add(s, rest(s, thread, near), ex_mul(s, rest(s, warp, far), ex_int(s, near)));
   g.deep = ex_mul(s, group, ex_int(s, g.wide));
   g.point = ex_add(s, rest(s, quotient(s, thread, near), points), ex_mul(s, quotient(s, warp, far), ex_int(s, points)));
   g.point_step = points * (THREADS / WARP / far);
@@ -87,12 +96,14 @@ static Group groups_open(Tiles *t, const Groups *g) {
     into(s, &for_add(s, v, i, ex_int(s, g->times), 1, BIND_UNROLL)->body);
     i = var_read(s, v);
   }
-  return (Group){ex_add(s, g->point, ex_mul(s, i, ex_int(s, g->point_step))), ex_add(s, g->deep, ex_mul(s, i, ex_int(s, g->deep_step))),
-                 ex_mul(s, i, ex_int(s, g->wide))};
+  return (Group){ex_add(s, g->point, ex_mul(s, i, ex_int(s, g->point_step))),
+      ex_add(s, g->deep, ex_mul(s, i, ex_int(s, g->deep_step))), ex_mul(s, i, ex_int(s, g->wide))};
 }
 
 /* The elements of a group that is loaded at once, if they are small; else 0. */
-static int64_t at_once(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && t->groups[slot].wide > 1 ? t->groups[slot].wide : 0; }
+static int64_t at_once(const Tiles *t, uint32_t slot) {
+  return tiles_small(t, slot) && t->groups[slot].wide > 1 ? t->groups[slot].wide : 0;
+}
 
 /* Loops over a group's elements. Returns the current one's offset from the first. */
 static const Expr *group_open(Tiles *t, uint32_t slot, const Groups *g) {
@@ -158,7 +169,8 @@ static void side_put(Tiles *t, uint32_t slot) {
   const Expr *near = group_open(t, slot, &g), *zero = ex_int(s, 0), *from = ex_add(s, first.at, near);
   const Expr *deep = ex_add(s, first.deep, along ? near : zero), *point = ex_add(s, first.point, along ? zero : near);
   const Expr *wide = ex_int(s, t->wide[slot]);
-  const Expr *at = tiles_deep(t, slot) ? ex_add(s, ex_mul(s, point, wide), deep) : ex_add(s, ex_mul(s, deep, wide), point);
+  const Expr *at =
+      tiles_deep(t, slot) ? ex_add(s, ex_mul(s, point, wide), deep) : ex_add(s, ex_mul(s, deep, wide), point);
   store_add(s, t->shared[slot], 1, &at, place_read(s, t->next[slot], 1, &from))->wide = at_once(t, slot);
   into(s, was);
 }

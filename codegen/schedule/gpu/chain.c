@@ -20,7 +20,9 @@ bool chain_reads(const Chain *c, uint32_t i, uint32_t of) {
   return false;
 }
 
-bool chain_is_over(const Chain *c, uint32_t i, uint32_t sweep) { return c->link[i].over != NOWHERE && c->link[i].sweep == sweep; }
+bool chain_is_over(const Chain *c, uint32_t i, uint32_t sweep) {
+  return c->link[i].over != NOWHERE && c->link[i].sweep == sweep;
+}
 
 /* ---- kinds of stages ------------------------------------------------------------------------------------- */
 
@@ -41,7 +43,8 @@ static bool is_own(const Chain *c, const Expr *read, uint32_t label) {
 /* Marks which kinds the stage reads; false: it reads elsewhere than at its own points. */
 static bool kinds_read(const Chain *c, const TaskStage *st, bool *kind) {
   const EinSum *sum = st->sum;
-  const Expr *top[] = {sum->body, sum->where, sum->domain}, **read = NEW_ARRAY(c->s->arena, const Expr *, sum->n_slot + 1);
+  const Expr *top[] = {sum->body, sum->where, sum->domain},
+             **read = NEW_ARRAY(c->s->arena, const Expr *, sum->n_slot + 1);
   expr_slot_reads(c->s->arena, 3, top, read);
   for (uint32_t k = 0; k < sum->n_slot; k++) {
     if (!read[k] || !st->slot[k].kept) continue;
@@ -54,14 +57,17 @@ static bool kinds_read(const Chain *c, const TaskStage *st, bool *kind) {
 }
 
 static bool is_float_sum(const EinSum *sum) { return sum->reducer == RED_SUM && dtype_is_float(sum->acc); }
-static bool is_long(const StagePlan *p, uint32_t label, int64_t most) { return p->exact[label] && p->size[label] > most; }
+static bool is_long(const StagePlan *p, uint32_t label, int64_t most) {
+  return p->exact[label] && p->size[label] > most;
+}
 
 static bool row_fits(Chain *c, const TaskStage *st, const bool *kind) {
   const EinSum *sum = st->sum;
   if (kind[LINK_RESULT] || sum->domain) return false;
   if (sum->reducer == RED_NONE) return !kind[LINK_PIECE];
   StagePlan p = stage_plan(c->s, st);
-  if (sum->n_red != 1 || red_is_arg(sum) || !c->along || st->bound[c->n_outer] != c->along->bound[c->n_outer]) return false;
+  if (sum->n_red != 1 || red_is_arg(sum) || !c->along || st->bound[c->n_outer] != c->along->bound[c->n_outer])
+    return false;
   return !is_float_sum(sum) || !is_long(&p, c->n_outer, (int64_t)DEVICE_BLOCK * TILE_SIDE);
 }
 
@@ -85,7 +91,9 @@ static bool result_fits(Chain *c, const TaskStage *st, const bool *kind) {
   const EinSum *sum = st->sum;
   if (c->result && st->bound[c->n_outer] != c->result->bound[c->n_outer]) return false;
   if (sum->reducer != RED_NONE) {
-    if (kind[LINK_RESULT] || sum->n_red != 1 || red_is_arg(sum) || sum->domain || (sum->where && reads_kept(st, sum->where))) return false;
+    if (kind[LINK_RESULT] || sum->n_red != 1 || red_is_arg(sum) || sum->domain ||
+        (sum->where && reads_kept(st, sum->where)))
+      return false;
     if (st->bound[sum->n_out] != c->along->bound[c->n_outer]) return false;
   } else if (kind[LINK_PIECE]) {
     return false;
@@ -121,16 +129,20 @@ static bool sides_fit(Chain *c) {
     bool piece = k->is == LINK_PIECE;
     k->env = (Env){.s = c->s, .stage = st};
     k->tiles = tiles_of(c->s, st, &k->env, c->each, piece ? c->each : c->lanes);
-    k->tiles.row = side_new(&k->tiles, 1, &c->row), k->tiles.lane = side_new(&k->tiles, 1, &c->n_outer), k->tiles.other = nobody;
+    k->tiles.row = side_new(&k->tiles, 1, &c->row), k->tiles.lane = side_new(&k->tiles, 1, &c->n_outer),
+    k->tiles.other = nobody;
     k->tiles.brought = c->packed || c->matrix;
     if (c->packed) k->tiles.row_pack = c->each, k->tiles.lane_pack = ALONG_EACH;
     if (c->matrix) k->tiles.matrix = true, k->tiles.lane_pack = 2, k->tiles.part = 2 * TILE_DEEP;
     k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;
-    if (!tiles_sides(&k->tiles, piece) || (c->matrix && !tiles_are_matrix(&k->tiles)) || (st->sum->where && !ex_is_safe(&k->env, st->sum->where))) return false;
+    if (!tiles_sides(&k->tiles, piece) || (c->matrix && !tiles_are_matrix(&k->tiles)) ||
+        (st->sum->where && !ex_is_safe(&k->env, st->sum->where)))
+      return false;
     /* domain: values outside of it are computed, but not read. */
     if (st->sum->domain && !ex_is_safe(&k->env, st->sum->body)) return false;
     uint32_t pieces = 0;
-    for (uint32_t s = 0; s < st->sum->n_slot; s++) pieces += st->slot[s].kept && c->link[st->slot[s].index].is == LINK_PIECE;
+    for (uint32_t s = 0; s < st->sum->n_slot; s++)
+      pieces += st->slot[s].kept && c->link[st->slot[s].index].is == LINK_PIECE;
     if (pieces > 1) return false;
   }
   return true;
@@ -190,7 +202,9 @@ static bool reads_stage(const TaskStage *st, const Expr *e, uint32_t stage) {
   return false;
 }
 
-static bool is_float_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op && (e->dtype == DT_F32 || e->dtype == DT_F64); }
+static bool is_float_op(const Expr *e, Op op) {
+  return e->kind == EX_OP && e->op == op && (e->dtype == DT_F32 || e->dtype == DT_F64);
+}
 
 /* Whether e reads nothing but what the kernel keeps. */
 static bool reads_kept_alone(const TaskStage *st, const Expr *e) {
@@ -213,7 +227,8 @@ static void over_find(Chain *c, uint32_t i) {
     const TaskStage *max = stage_at(c, m);
     Same same = {st, max, c->n_outer, c->n_outer};
     const EinSum *sum = max->sum;
-    if (c->link[m].is != LINK_ROW || sum->reducer != RED_MAX || sum->acc != st->sum->dtype || sum->dtype != sum->acc) continue;
+    if (c->link[m].is != LINK_ROW || sum->reducer != RED_MAX || sum->acc != st->sum->dtype || sum->dtype != sum->acc)
+      continue;
     if (ex_has_label(k->u, c->n_outer) || !reads_kept_alone(st, k->u) || !reads_stage(st, k->u, m)) continue;
     if (reads_stage(st, k->a, m) || !is_same(&same, k->a, sum->body)) continue;
     if (sweeps_but(c, i, m) <= c->link[m].sweep) k->over = m, k->sweep = c->link[m].sweep;
@@ -241,7 +256,9 @@ static void base_find(Chain *c, uint32_t i) {
     if (m == NOWHERE || (!itself && (c->link[e].is != LINK_PIECE || stage_at(c, e)->sum->dtype != sum->acc))) continue;
     Same same = {st, stage_at(c, m), k->is == LINK_RESULT ? sum->n_out : c->n_outer, c->n_outer};
     if (!is_same(&same, sum->where, stage_at(c, m)->sum->where)) continue;
-    if (!itself && (!is_linear(st, sum->body, e) || reads_stage(st, sum->body, m) || sweeps_but(c, i, e) > c->link[m].sweep)) continue;
+    if (!itself &&
+        (!is_linear(st, sum->body, e) || reads_stage(st, sum->body, m) || sweeps_but(c, i, e) > c->link[m].sweep))
+      continue;
     k->base = e, k->sweep = c->link[m].sweep, c->link[m].grows = true;
     return;
   }
@@ -253,7 +270,8 @@ static void sweeps_find(Chain *c) {
     k->sweep = sweeps_but(c, i, NOWHERE);
     over_find(c, i);
     if (chain_is_sum(c, i) && k->is != LINK_PIECE) base_find(c, i);
-    if (chain_is_sum(c, i) && k->base != i && k->over != NOWHERE) k->over = NOWHERE, k->sweep = sweeps_but(c, i, NOWHERE);
+    if (chain_is_sum(c, i) && k->base != i && k->over != NOWHERE)
+      k->over = NOWHERE, k->sweep = sweeps_but(c, i, NOWHERE);
   }
   for (uint32_t i = c->from; i < c->to; i++) {
     Link *k = &c->link[i];
@@ -279,7 +297,8 @@ void chain_shares(const Chain *c, bool *part, bool *tile) {
     const TaskStage *st = stage_at(c, i);
     if (c->link[i].is == LINK_ROW && chain_is_sum(c, i)) part[st->sum->acc] = true;
     for (uint32_t k = 0; k < st->sum->n_slot && c->link[i].is == LINK_RESULT && chain_is_sum(c, i); k++)
-      if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE) tile[stage_at(c, st->slot[k].index)->sum->dtype] = true;
+      if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE)
+        tile[stage_at(c, st->slot[k].index)->sum->dtype] = true;
   }
 }
 
@@ -296,14 +315,16 @@ static bool is_room(const Chain *c) {
     const Link *k = &c->link[i];
     int64_t points = k->is == LINK_ROW ? 2 * c->each : k->is == LINK_PIECE ? c->each * c->each : 2 * c->each * c->lanes;
     if (k->is != LINK_ROW && chain_is_sum(c, i)) bytes += tiles_bytes(&k->tiles);
-    if (k->is != LINK_RESULT || chain_is_sum(c, i)) registers += points * (dtype_size(stage_at(c, i)->sum->acc) > 4 ? 2 : 1);
+    if (k->is != LINK_RESULT || chain_is_sum(c, i))
+      registers += points * (dtype_size(stage_at(c, i)->sum->acc) > 4 ? 2 : 1);
   }
   return bytes <= LOOP_SHARED && registers <= REGISTERS;
 }
 
 /* Whether neighbouring points are read at once, up to 16 bytes. */
 static bool is_packed(const Chain *c) {
-  bool fits = c->each == ALONG_EACH && (!c->result || (c->lanes % ALONG_EACH == 0 && bring_takes(TILE_SIDE * c->lanes)));
+  bool fits =
+      c->each == ALONG_EACH && (!c->result || (c->lanes % ALONG_EACH == 0 && bring_takes(TILE_SIDE * c->lanes)));
   for (uint32_t i = c->from; i < c->to; i++) fits &= dtype_size(stage_at(c, i)->sum->acc) <= 4;
   return fits;
 }
@@ -341,9 +362,12 @@ static void choice_told(const Chain *c) {
   const char *row = how_label(c->along, c->row), *along = how_label(c->along, c->n_outer);
   bool grows = false;
   for (uint32_t i = c->from; i < c->to; i++) grows |= c->link[i].grows;
-  how_add(c->s, NULL, "%u stages in one launch: a block has %lld %s and goes along %s by %lld, in %lld sweep%s, %lld by %lld threads%s%s",
-          c->to - c->from, (long long)x.tile, row, along, (long long)x.tile, (long long)x.sweeps, x.sweeps == 1 ? "" : "s", (long long)x.threads,
-          (long long)x.threads, c->matrix ? "; products by matrix units" : "", grows ? "; sums of exponentials are kept for the largest so far" : "");
+  how_add(c->s, NULL,
+      "%u stages in one launch: a block has %lld %s and goes along %s by %lld, in %lld sweep%s, %lld by %lld "
+      "threads%s%s",
+      c->to - c->from, (long long)x.tile, row, along, (long long)x.tile, (long long)x.sweeps, x.sweeps == 1 ? "" : "s",
+      (long long)x.threads, (long long)x.threads, c->matrix ? "; products by matrix units" : "",
+      grows ? "; sums of exponentials are kept for the largest so far" : "");
 }
 
 static void ends_find(Chain *c) {
@@ -354,7 +378,13 @@ static void ends_find(Chain *c) {
 
 bool chain_launch(Sched *s, uint32_t from, uint32_t *to) {
   uint32_t n = s->task->stages.len;
-  Chain c = {.s = s, .from = from, .to = from, .n_outer = s->task->n_outer, .link = NEW_ARRAY(s->arena, Link, n + 1), .lanes = 1, .sweeps = 1};
+  Chain c = {.s = s,
+      .from = from,
+      .to = from,
+      .n_outer = s->task->n_outer,
+      .link = NEW_ARRAY(s->arena, Link, n + 1),
+      .lanes = 1,
+      .sweeps = 1};
   while (c.to < n && stage_fits(&c, c.to)) c.to++;
   if (tile_in_place(s) || !c.along || !chain_fits(&c)) return false;
   sweeps_find(&c);

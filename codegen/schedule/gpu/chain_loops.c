@@ -8,7 +8,9 @@ static const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->tas
 static const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
 
 static const Expr *number(Sched *s, DType t, double v) {
-  return dtype_is_float(t) ? expr_real(s->x, t, v) : t == DT_BOOL ? expr_bool(s->x, v > 0) : expr_int(s->x, t, (int64_t)v);
+  return dtype_is_float(t) ? expr_real(s->x, t, v)
+      : t == DT_BOOL       ? expr_bool(s->x, v > 0)
+                           : expr_int(s->x, t, (int64_t)v);
 }
 
 static uint32_t own_new(Chain *c, Str name, const char *otherwise, DType t, int64_t n, const Expr *value) {
@@ -30,7 +32,8 @@ static const Expr *kept(Chain *c, uint32_t stage) {
   uint32_t place = k->own;
   if (c->in && k->is == LINK_PIECE) {
     place = c->tile[t];
-    at = ex_add(s, ex_mul(s, ex_add(s, c->in->at_row, c->in->row_near), ex_int(s, c->tile_wide)), ex_add(s, c->step, c->in->deep));
+    at = ex_add(s, ex_mul(s, ex_add(s, c->in->at_row, c->in->row_near), ex_int(s, c->tile_wide)),
+        ex_add(s, c->step, c->in->deep));
   }
   return expr_cast(s->x, t, place_read(s, place, 1, &at));
 }
@@ -46,7 +49,9 @@ static const Expr *leaf_link(void *env, Exprs *x, const Expr *leaf) {
   return slot.kept ? kept(f->c, slot.index) : ex_slot(f->e, leaf);
 }
 
-static const Expr *link_of(Chain *c, Env *e, const Expr *of) { return expr_map(c->s->x, of, leaf_link, &(LinkEnv){c, e}); }
+static const Expr *link_of(Chain *c, Env *e, const Expr *of) {
+  return expr_map(c->s->x, of, leaf_link, &(LinkEnv){c, e});
+}
 
 /* The value of another stage, in the inner loop of a tile. */
 static const Expr *other_link(void *owner, const Expr *leaf) {
@@ -81,7 +86,8 @@ static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
   Sched *s = c->s;
   const Expr *pack = ex_int(s, ALONG_EACH), *x = var_read(s, c->x);
   if (c->matrix) {
-    const Expr *warp = ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, TILE_SIDE * n / 4)), *two = ex_mul(s, ex_rest(s, c->lane, 4), ex_int(s, 2));
+    const Expr *warp = ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, TILE_SIDE * n / 4)),
+               *two = ex_mul(s, ex_rest(s, c->lane, 4), ex_int(s, 2));
     return ex_add(s, ex_add(s, ex_add(s, warp, ex_mul(s, ex_quotient(s, k, 2), ex_int(s, 8))), two), ex_rest(s, k, 2));
   }
   if (!c->packed) return ex_add(s, x, ex_mul(s, k, ex_int(s, TILE_SIDE)));
@@ -223,7 +229,8 @@ static void row_mapped(Chain *c, uint32_t stage) {
   const Expr *there = rows_open(c);
   if (there) into(s, &if_add(s, there)->body);
   Env e = env_of(c, stage);
-  store_add(s, c->link[stage].own, 1, &c->r, ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body))));
+  store_add(
+      s, c->link[stage].own, 1, &c->r, ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body))));
   into(s, was);
   row_stored(c, stage);
 }
@@ -355,7 +362,8 @@ static void result_grows(Chain *c, uint32_t stage) {
   bool whole = c->matrix || tiles_whole(&k->tiles, TILE_SIDE * c->each);
   const Expr *points = whole ? all : ex_min(s, all, left);
   k->tiles.red0 = c->along0;
-  if (piece != NOWHERE) k->tiles.kept_place = c->tile[stage_at(c, piece)->sum->dtype], k->tiles.kept_wide = c->tile_wide;
+  if (piece != NOWHERE)
+    k->tiles.kept_place = c->tile[stage_at(c, piece)->sum->dtype], k->tiles.kept_wide = c->tile_wide;
   if (k->tiles.brought) bring_ready(&k->tiles), bring_load(&k->tiles);
   into(s, &for_add(s, v, ex_int(s, 0), points, k->tiles.part, BIND_SEQ)->body);
   c->step = var_read(s, v);
@@ -376,7 +384,8 @@ static void results_made(Chain *c) {
     LoopBody *was = s->body;
     if (c->link[i].is != LINK_RESULT) continue;
     bool sums = chain_is_sum(c, i);
-    if (!sums) c->link[i].own = own_new(c, st->name, "result", st->sum->dtype, c->each * c->lanes, number(s, st->sum->dtype, 0));
+    if (!sums)
+      c->link[i].own = own_new(c, st->name, "result", st->sum->dtype, c->each * c->lanes, number(s, st->sum->dtype, 0));
     else if (st->buffer < 0 && s->of_stage[i] == NOWHERE) continue;
     const Expr *row = rows_open(c);
     uint32_t v = var_new(s, NULL, "c");
@@ -567,8 +576,10 @@ static void threads_named(Chain *c) {
   c->place = var_read(s, c->x);
   if (!c->matrix) return;
   const Expr *thread = ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, TILE_SIDE)), var_read(s, c->x));
-  c->warp = named(s, NULL, "warp", ex_quotient(s, thread, 32)), c->lane = named(s, NULL, "lane", ex_rest(s, thread, 32));
-  c->place = named(s, NULL, "place", ex_add(s, ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, 4)), ex_rest(s, c->lane, 4)));
+  c->warp = named(s, NULL, "warp", ex_quotient(s, thread, 32)),
+  c->lane = named(s, NULL, "lane", ex_rest(s, thread, 32));
+  c->place =
+      named(s, NULL, "place", ex_add(s, ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, 4)), ex_rest(s, c->lane, 4)));
 }
 
 /* Sets up the tiles that compute products and results of the block's rows. */
@@ -591,7 +602,8 @@ void chain_loops(Chain *c) {
     const TaskStage *st = stage_at(c, i);
     bool later = false;
     for (uint32_t k = c->to; k < s->task->stages.len; k++) later |= chain_reads(c, k, i);
-    if (later) s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
+    if (later)
+      s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
   }
   blocks_open(c);
   threads_named(c);

@@ -94,7 +94,8 @@ void part_loops(Sched *s, const Launch *l, const Expr *thread, int64_t threads, 
 RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads, const RowsCut *cut);
 RowsShared rows_shared(Sched *s, const EinSum *sum, int64_t threads); /* between a grid and its blocks */
 /* Combines the results of a block's threads, for the first thread to read. */
-RowsAt rows_together(Sched *s, const EinSum *sum, RowsShared shared, const RowsAt *own, const Expr *thread, int64_t threads);
+RowsAt rows_together(
+    Sched *s, const EinSum *sum, RowsShared shared, const RowsAt *own, const Expr *thread, int64_t threads);
 /* Combines the parts that `threads` threads have stored from `base` on, at `base`, where all of them may then read
  * it. */
 void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, const Expr *thread, int64_t threads);
@@ -185,7 +186,8 @@ void side_say(Tiles *t, const Side *x, const Expr *point, const Expr *near, int6
 bool tiles_whole(const Tiles *t, int64_t n);    /* the same for the sum's innermost label */
 const Expr *tiles_nothing(Sched *s, DType t);   /* 0, or false */
 /* The range that the predicate allows the label at some point of these. */
-void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach, const Expr **lo, const Expr **hi);
+void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach,
+    const Expr **lo, const Expr **hi);
 const Expr *sides_begin(Sched *s, const Expr *lo); /* the beginning of the part of the sum that contains lo */
 
 /* ---- bring.c: the same, loaded in advance: while threads work on a part of the sum, their operands for the next one

@@ -16,16 +16,21 @@ enum { BEHIND = 64 };           /* of the sum, if maps are launched after it */
 
 static uint32_t number_of(const Library *b, const TaskStage *st) { return (uint32_t)(st - b->s->task->stages.at); }
 static bool is_behind(const Library *b) { return number_of(b, b->to) + 1 < b->l->to; }
-static bool is_stored(const Library *b, const TaskStage *st) { return st->buffer >= 0 || b->s->of_stage[number_of(b, st)] != NOWHERE; }
+static bool is_stored(const Library *b, const TaskStage *st) {
+  return st->buffer >= 0 || b->s->of_stage[number_of(b, st)] != NOWHERE;
+}
 
 /* Whether the stage is the one before it, kept as it is summed, times a constant. */
 static bool is_scaled(const Library *b, const TaskStage *st, double *by) {
   const EinSum *sum = st->sum, *first = b->l->first->sum;
   const Expr *e = sum->body;
-  if (sum->domain || first->dtype != first->acc || e->kind != EX_OP || e->op != OP_MUL || e->dtype != first->acc) return false;
+  if (sum->domain || first->dtype != first->acc || e->kind != EX_OP || e->op != OP_MUL || e->dtype != first->acc)
+    return false;
   for (int i = 0; i < 2; i++) {
     const Expr *c = e->arg[i], *read = e->arg[1 - i];
-    if (c->kind != EX_REAL || read->kind != EX_READ || !st->slot[read->i].kept || st->slot[read->i].index != number_of(b, b->l->first)) continue;
+    if (c->kind != EX_REAL || read->kind != EX_READ || !st->slot[read->i].kept ||
+        st->slot[read->i].index != number_of(b, b->l->first))
+      continue;
     for (uint32_t k = 0; k < read->n; k++)
       if (read->arg[k]->kind != EX_LABEL || read->arg[k]->i != k) return false;
     return *by = c->f, true;
@@ -104,7 +109,8 @@ static LoopStmt *statement(Library *b) {
   const TaskStage *st = b->l->first, *to = b->to;
   DType acc = st->sum->acc;
   Env e = {.s = s, .stage = st, .label = b->label}, f = {.s = s, .stage = to, .label = b->label};
-  const Expr *value = expr_op2(s->x, OP_MUL, expr_cast(s->x, acc, ex_of(&e, b->read[0])), expr_cast(s->x, acc, ex_of(&e, b->read[1])));
+  const Expr *value =
+      expr_op2(s->x, OP_MUL, expr_cast(s->x, acc, ex_of(&e, b->read[0])), expr_cast(s->x, acc, ex_of(&e, b->read[1])));
   if (b->scale != 1) value = expr_op2(s->x, OP_MUL, expr_real(s->x, acc, b->scale), value);
   uint32_t n = to->n_at, place = s->of_stage[number_of(b, to)];
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, n + to->sum->n_out + 1);
@@ -121,7 +127,8 @@ static LoopStmt *statement(Library *b) {
 }
 
 static void loops_set(const Library *b, LoopStmt *p) {
-  for (uint32_t i = 0; i < b->n; i++) p->over[i] = (LoopOver){(uint32_t)b->label[b->order[i]]->i, b->l->first->bound[b->order[i]]};
+  for (uint32_t i = 0; i < b->n; i++)
+    p->over[i] = (LoopOver){(uint32_t)b->label[b->order[i]]->i, b->l->first->bound[b->order[i]]};
 }
 
 /* Finds loops with the largest matrices that fit; false: there are none. */
@@ -155,10 +162,18 @@ static LoopStmt *product_made(Library *b) {
   into(s, was);
   if (p->place != NOWHERE) return loops_found(b, p) ? p : NULL;
   uint32_t trial = p->place = s->k->places.len;
-  vec_push(s->arena, s->k->places, ((LoopPlace){.space = SPACE_BUFFER, .dtype = sum->dtype, .rank = sum->n_out, .dim = b->to->bound, .buffer = NOWHERE, .written = true}));
+  vec_push(s->arena, s->k->places,
+      ((LoopPlace){.space = SPACE_BUFFER,
+          .dtype = sum->dtype,
+          .rank = sum->n_out,
+          .dim = b->to->bound,
+          .buffer = NOWHERE,
+          .written = true}));
   bool well = loops_found(b, p);
   s->k->places.len = trial;
-  if (well) p->place = place_shared(s, b->l->first->name ? b->l->first->name->s : "product", sum->dtype, sum->n_out, b->to->bound);
+  if (well)
+    p->place =
+        place_shared(s, b->l->first->name ? b->l->first->name->s : "product", sum->dtype, sum->n_out, b->to->bound);
   return well ? p : NULL;
 }
 

@@ -16,7 +16,9 @@ static Choice choose(const Expr *points) {
 
 /* ---- which stages go together ------------------------------------------------------------------------ */
 
-static bool at_outer(const Sched *s, const TaskStage *st) { return st->sum->n_out == s->task->n_outer && !st->sum->domain; }
+static bool at_outer(const Sched *s, const TaskStage *st) {
+  return st->sum->n_out == s->task->n_outer && !st->sum->domain;
+}
 
 /* The end `to` of the stages from..to-1 that are computed at the same points. */
 static uint32_t together(const Sched *s, uint32_t from) {
@@ -48,7 +50,9 @@ const Expr *points_spread(Sched *s, const StagePlan *p, Env *e, int64_t each) {
     all = ex_mul(s, all, extent);
   }
   Choice c = choose(all);
-  if (each > 1) how_add(s, st, "a thread for %lld neighbours along %s, %lld a block", (long long)each, how_label(st, p->order[p->n_order - 1]), (long long)c.threads);
+  if (each > 1)
+    how_add(s, st, "a thread for %lld neighbours along %s, %lld a block", (long long)each,
+        how_label(st, p->order[p->n_order - 1]), (long long)c.threads);
   else how_add(s, st, "a thread for each point, %lld a block", (long long)c.threads);
   const Expr *threads = ex_int(s, c.threads);
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
@@ -72,7 +76,9 @@ static void stage_point(Sched *s, uint32_t number, const Launch *l, const Expr *
   for (uint32_t k = 0; k < st->sum->n_out; k++) e.label[k] = l->e->label[k];
   if (st->sum->domain) into(s, &if_add(s, ex_shared(s, ex_of(&e, st->sum->domain)))->body);
   const Expr *value = sum;
-  if (!value) value = st->sum->reducer == RED_NONE ? ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(&e, st->sum->body))) : reduce_point(s, &p, &e);
+  if (!value)
+    value = st->sum->reducer == RED_NONE ? ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(&e, st->sum->body)))
+                                         : reduce_point(s, &p, &e);
   value = expr_cast(s->x, st->sum->dtype, value);
   if (wanted) value = let_read(s, st->name ? st->name->s : "v", value);
   value_store(s, st, &e, value);
@@ -80,7 +86,8 @@ static void stage_point(Sched *s, uint32_t number, const Launch *l, const Expr *
 }
 
 void launch_finish(Sched *s, const Launch *l, const Expr *sum) {
-  for (uint32_t i = l->from; i < l->to; i++) stage_point(s, i, l, i == l->from ? sum : NULL, l->to - l->from > 1 && points_read_from(s, i, i + 1));
+  for (uint32_t i = l->from; i < l->to; i++)
+    stage_point(s, i, l, i == l->from ? sum : NULL, l->to - l->from > 1 && points_read_from(s, i, i + 1));
   for (uint32_t i = l->from; i < l->to; i++) s->value[i] = NULL;
 }
 
@@ -96,13 +103,17 @@ static void launch(Sched *s, uint32_t from, uint32_t to) {
   LoopBody *was = s->body;
   for (uint32_t i = from; i < to; i++) {
     const TaskStage *st = &s->task->stages.at[i];
-    if (points_read_from(s, i, to)) s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
+    if (points_read_from(s, i, to))
+      s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
   }
-  Env e = {.s = s, .stage = first, .label = NEW_ARRAY(s->arena, const Expr *, first->sum->n_out + first->sum->n_red + 1)};
+  Env e = {
+      .s = s, .stage = first, .label = NEW_ARRAY(s->arena, const Expr *, first->sum->n_out + first->sum->n_red + 1)};
   Launch l = {from, to, first, stage_plan(s, first), &e};
   Library b;
   bool library = library_product(s, &l, &b);
-  if (!scan_launch(s, &l) && !bins_launch(s, &l) && !tile_launch(s, &l) && !split_launch(s, &l) && !rows_launch(s, &l) && !turn_launch(s, &l) && !wide_launch(s, &l)) points_launch(s, &l);
+  if (!scan_launch(s, &l) && !bins_launch(s, &l) && !tile_launch(s, &l) && !split_launch(s, &l) &&
+      !rows_launch(s, &l) && !turn_launch(s, &l) && !wide_launch(s, &l))
+    points_launch(s, &l);
   if (library) library_behind(&b);
   into(s, was);
 }

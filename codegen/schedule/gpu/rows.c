@@ -35,15 +35,20 @@ static int64_t threads_for(int64_t size) {
 
 /* ---- adding a value ---------------------------------------------------------------------------------------- */
 
-static RowsAt cell(uint32_t value, uint32_t place, const Expr *const *at) { return (RowsAt){value, place, at ? 1 : 0, at}; }
+static RowsAt cell(uint32_t value, uint32_t place, const Expr *const *at) {
+  return (RowsAt){value, place, at ? 1 : 0, at};
+}
 static const Expr *value_at(Sched *s, const RowsAt *x) { return place_read(s, x->value, x->n, x->at); }
 static const Expr *place_at(Sched *s, const RowsAt *x) { return place_read(s, x->place, x->n, x->at); }
 
 /* For argmax and argmin: whether the other value replaces this one: it exists, and this one does not, or is beaten, or
  * comes later among equals. */
-static const Expr *is_taken(Sched *s, const EinSum *sum, const Expr *value, const Expr *place, const Expr *other, const Expr *other_place) {
-  const Expr *zero = ex_int(s, 0), *none = expr_op2(s->x, OP_LT, place, zero), *there = expr_op2(s->x, OP_LE, zero, other_place);
-  const Expr *earlier = expr_op2(s->x, OP_AND, expr_op2(s->x, OP_LT, other_place, place), expr_op1(s->x, OP_NOT, red_beats(s, sum, value, other)));
+static const Expr *is_taken(
+    Sched *s, const EinSum *sum, const Expr *value, const Expr *place, const Expr *other, const Expr *other_place) {
+  const Expr *zero = ex_int(s, 0), *none = expr_op2(s->x, OP_LT, place, zero),
+             *there = expr_op2(s->x, OP_LE, zero, other_place);
+  const Expr *earlier = expr_op2(
+      s->x, OP_AND, expr_op2(s->x, OP_LT, other_place, place), expr_op1(s->x, OP_NOT, red_beats(s, sum, value, other)));
   const Expr *better = expr_op2(s->x, OP_OR, none, expr_op2(s->x, OP_OR, red_beats(s, sum, other, value), earlier));
   return expr_op2(s->x, OP_AND, there, better);
 }
@@ -127,7 +132,8 @@ RowsAt rows_part(Sched *s, const Launch *l, const Expr *thread, int64_t threads,
 /* ---- results of parts --------------------------------------------------------------------------------------- */
 
 /* Combines elements at distance `left`, 2 * left and so on, below n, with the thread's own. */
-static void branches_take(Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *mine, int64_t left, int64_t n) {
+static void branches_take(
+    Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *mine, int64_t left, int64_t n) {
   RowsAt to = cell(part, places, &mine);
   const Expr *all = places == NOWHERE ? let_read(s, "a", value_at(s, &to)) : NULL;
   for (int64_t at = left; at < n; at += left) {
@@ -139,7 +145,8 @@ static void branches_take(Sched *s, const EinSum *sum, uint32_t part, uint32_t p
   if (places == NOWHERE) store_add(s, part, 1, &mine, all);
 }
 
-static void best_tree(Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *base, const Expr *thread, int64_t threads) {
+static void best_tree(Sched *s, const EinSum *sum, uint32_t part, uint32_t places, const Expr *base, const Expr *thread,
+    int64_t threads) {
   const Expr *mine = ex_add(s, base, thread);
   for (int64_t n = threads, left; n > 1; n = left) {
     left = n > BRANCHES ? n / BRANCHES : 1;
@@ -155,10 +162,12 @@ void rows_tree(Sched *s, const EinSum *sum, uint32_t part, const Expr *base, con
 }
 
 RowsShared rows_shared(Sched *s, const EinSum *sum, int64_t threads) {
-  return (RowsShared){place_block(s, "part", sum->acc, threads), red_is_arg(sum) ? place_block(s, "places", DT_I64, threads) : NOWHERE};
+  return (RowsShared){
+      place_block(s, "part", sum->acc, threads), red_is_arg(sum) ? place_block(s, "places", DT_I64, threads) : NOWHERE};
 }
 
-RowsAt rows_together(Sched *s, const EinSum *sum, RowsShared shared, const RowsAt *own, const Expr *thread, int64_t threads) {
+RowsAt rows_together(
+    Sched *s, const EinSum *sum, RowsShared shared, const RowsAt *own, const Expr *thread, int64_t threads) {
   const Expr **zero = NEW_ARRAY(s->arena, const Expr *, 1);
   *zero = ex_int(s, 0);
   RowsAt mine = cell(shared.part, shared.places, &thread);
@@ -175,7 +184,8 @@ bool rows_launch(Sched *s, Launch *l) {
   const StagePlan *p = &l->plan;
   if (!rows_along(s, l)) return false;
   Choice c = {.threads = threads_for(p->size[p->red[p->n_red - 1]])};
-  how_add(s, l->first, "a block of %lld threads for each point, along %s", (long long)c.threads, how_label(l->first, p->red[p->n_red - 1]));
+  how_add(s, l->first, "a block of %lld threads for each point, along %s", (long long)c.threads,
+      how_label(l->first, p->red[p->n_red - 1]));
   Walk *w = NEW(s->arena, Walk);
   const Expr *all = ex_int(s, 1), *zero = ex_int(s, 0);
   for (uint32_t k = 0; k < p->n_order; k++) {

@@ -55,10 +55,16 @@ static int64_t chunk_of(const Scan *c) { return c->threads * c->groups * c->wide
 static int64_t low_of(const Scan *c) { return c->threads < RADIX ? c->threads : RADIX; }
 /* The number of these groups. */
 static int64_t high_of(const Scan *c) { return c->threads / low_of(c); }
-static const Expr *combine(Scan *c, const Expr *a, const Expr *b) { return ex_shared(c->s, red_combine(c->s, sum_of(c), a, b)); }
+static const Expr *combine(Scan *c, const Expr *a, const Expr *b) {
+  return ex_shared(c->s, red_combine(c->s, sum_of(c), a, b));
+}
 
-static const Expr *quotient(Sched *s, const Expr *a, int64_t n) { return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n)); }
-static const Expr *rest(Sched *s, const Expr *a, int64_t n) { return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n)); }
+static const Expr *quotient(Sched *s, const Expr *a, int64_t n) {
+  return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n));
+}
+static const Expr *rest(Sched *s, const Expr *a, int64_t n) {
+  return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n));
+}
 
 /* ---- when it applies ------------------------------------------------------------------------------------ */
 
@@ -77,7 +83,8 @@ static bool steps_find(Scan *c) {
   c->first = expr_normal(s->x, r->end_moves ? ex_sub(s, moves, one) : moves);
   c->before = r->end_moves ? ex_at_most(s, ex_add(s, c->first, one), other) : ex_at_most(s, other, c->first);
   if (c->before) c->first = expr_normal(s->x, r->end_moves ? ex_add(s, c->first, one) : ex_sub(s, c->first, one));
-  return r->end_moves ? ex_at_most(s, ex_sub(s, c->first, other), ex_int(s, AHEAD)) : ex_at_most(s, ex_sub(s, other, c->first), ex_int(s, AHEAD));
+  return r->end_moves ? ex_at_most(s, ex_sub(s, c->first, other), ex_int(s, AHEAD))
+                      : ex_at_most(s, ex_sub(s, other, c->first), ex_int(s, AHEAD));
 }
 
 static bool is_scan(Scan *c) {
@@ -109,7 +116,8 @@ static uint32_t units(const Scan *c, uint32_t read, uint32_t store) {
 static void labels_choose(Scan *c) {
   Sched *s = c->s;
   const StagePlan *p = &c->l->plan;
-  uint32_t best = NOWHERE, most = units(c, c->run.r, c->run.q), n = 0, *label = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1);
+  uint32_t best = NOWHERE, most = units(c, c->run.r, c->run.q), n = 0,
+           *label = NEW_ARRAY(s->arena, uint32_t, p->n_order + 1);
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t x = p->order[k], got = units(c, x, x);
     if (x == c->run.q || got < most || (got == most && !stores_along(c, x))) continue;
@@ -140,7 +148,8 @@ static bool fits_wide(const Scan *c, int64_t n) {
   const StagePlan *p = &c->l->plan;
   const TaskStage *st = p->stage, *end = &c->s->task->stages.at[c->l->to - 1];
   const Expr *top[] = {c->run.body}, **read = NEW_ARRAY(c->s->arena, const Expr *, st->sum->n_slot + 1);
-  if (!p->exact[c->run.q] || p->size[c->run.q] % n || c->first->kind != EX_INT || (c->first->i + !c->run.end_moves) % n) return false;
+  if (!p->exact[c->run.q] || p->size[c->run.q] % n || c->first->kind != EX_INT || (c->first->i + !c->run.end_moves) % n)
+    return false;
   expr_slot_reads(c->s->arena, 1, top, read);
   for (uint32_t k = 0; k < st->sum->n_slot; k++) {
     if (!read[k] || plan_move(p, k, c->run.r) != MOVE_UNIT) continue;
@@ -148,7 +157,8 @@ static bool fits_wide(const Scan *c, int64_t n) {
     if (dtype_size((DType)read[k]->dtype) * n > WIDEST) return false;
   }
   if (dtype_size(end->sum->dtype) * n > WIDEST) return false;
-  return end->buffer < 0 || !stores_along(c, c->run.q) || is_aligned(c, (uint32_t)end->buffer, false, end->at[end->n_at - 1], c->run.q, n);
+  return end->buffer < 0 || !stores_along(c, c->run.q) ||
+      is_aligned(c, (uint32_t)end->buffer, false, end->at[end->n_at - 1], c->run.q, n);
 }
 
 static int64_t points_each(const Scan *c) {
@@ -210,10 +220,15 @@ static void parts_choose(Scan *c, int64_t steps) {
 
 static void choice_told(const Scan *c) {
   const TaskStage *st = c->l->first;
-  how_add(c->s, st, "a running %s along %s: %lld threads for each, %lld a block, with %lld points at a time%s", reducer_info[sum_of(c)->reducer].name,
-          how_label(st, c->run.r), (long long)c->threads, (long long)c->beside, (long long)(c->groups * c->wide),
-          c->wide == 1 ? "" : c->groups == 1 ? " that follow each other" : " in groups that follow each other");
-  if (c->part) how_add(c->s, st, "in parts of %lld %s: what each comes to, what came before it, then the parts", (long long)c->part, how_label(st, c->run.r));
+  how_add(c->s, st, "a running %s along %s: %lld threads for each, %lld a block, with %lld points at a time%s",
+      reducer_info[sum_of(c)->reducer].name, how_label(st, c->run.r), (long long)c->threads, (long long)c->beside,
+      (long long)(c->groups * c->wide),
+      c->wide == 1         ? ""
+          : c->groups == 1 ? " that follow each other"
+                           : " in groups that follow each other");
+  if (c->part)
+    how_add(c->s, st, "in parts of %lld %s: what each comes to, what came before it, then the parts",
+        (long long)c->part, how_label(st, c->run.r));
 }
 
 /* ---- a launch ------------------------------------------------------------------------------------------- */
@@ -257,7 +272,8 @@ static const Expr *axis_open(Scan *c, const char *name, int64_t n, uint8_t axis)
 static void blocks_open(Scan *c, int64_t groups, bool cut) {
   Sched *s = c->s;
   uint32_t v = var_new(s, NULL, "block");
-  const Expr *beside = ex_int(s, c->beside), *blocks = ex_div_up(s, c->scans, beside), *block = var_read(s, v), *zero = ex_int(s, 0), *part = NULL;
+  const Expr *beside = ex_int(s, c->beside), *blocks = ex_div_up(s, c->scans, beside), *block = var_read(s, v),
+             *zero = ex_int(s, 0), *part = NULL;
   into(s, &for_add(s, v, zero, cut ? ex_mul(s, blocks, c->parts) : blocks, 1, BIND_GRID)->body);
   shared_new(c, groups);
   c->lane = zero;
@@ -269,7 +285,8 @@ static void blocks_open(Scan *c, int64_t groups, bool cut) {
     block = named(s, NULL, "f", expr_op2(s->x, OP_IDIV, block, c->parts));
   }
   c->scan = named(s, NULL, "scan", ex_add(s, ex_mul(s, block, beside), c->lane));
-  c->inside = c->scans->kind == EX_INT && c->scans->i % c->beside == 0 ? NULL : expr_op2(s->x, OP_LT, c->scan, c->scans);
+  c->inside =
+      c->scans->kind == EX_INT && c->scans->i % c->beside == 0 ? NULL : expr_op2(s->x, OP_LT, c->scan, c->scans);
   c->from = cut ? named(s, NULL, "from", ex_mul(s, part, ex_int(s, c->part))) : zero;
   c->to = cut ? named(s, NULL, "to", ex_min(s, c->steps, ex_add(s, c->from, ex_int(s, c->part)))) : c->steps;
   c->number = part;
@@ -326,7 +343,8 @@ static Group group_open(Scan *c, const Expr *at) {
 static const Expr *point_open(Scan *c, const Group *g, bool ahead) {
   Sched *s = c->s;
   const Running *r = &c->run;
-  const Expr *e = turns_open(c, "e", c->wide), *last = ex_int(s, c->wide - 1), *left = ex_sub(s, last, e), **label = c->l->e->label;
+  const Expr *e = turns_open(c, "e", c->wide), *last = ex_int(s, c->wide - 1), *left = ex_sub(s, last, e),
+             **label = c->l->e->label;
   const Expr *up = ahead ? e : left, *down = ahead ? left : e;
   c->step = ex_add(s, g->at, up);
   if (c->label) {
@@ -338,13 +356,16 @@ static const Expr *point_open(Scan *c, const Group *g, bool ahead) {
 }
 
 /* The test that the step exists; NULL: it does. */
-static const Expr *step_there(Scan *c, const Group *g) { return g->each ? expr_op2(c->s->x, OP_LT, c->step, c->steps) : NULL; }
+static const Expr *step_there(Scan *c, const Group *g) {
+  return g->each ? expr_op2(c->s->x, OP_LT, c->step, c->steps) : NULL;
+}
 
 /* The test that the current step has a point; NULL: it has. */
 static const Expr *point_there(Scan *c) {
   Sched *s = c->s;
   const Running *r = &c->run;
-  const Expr *lo = r->end_moves ? r->lo : c->still, *hi = r->end_moves ? c->still : r->hi, *at = c->l->e->label[r->r], *one = ex_int(s, 1);
+  const Expr *lo = r->end_moves ? r->lo : c->still, *hi = r->end_moves ? c->still : r->hi, *at = c->l->e->label[r->r],
+             *one = ex_int(s, 1);
   const Expr *most = r->end_moves ? ex_add(s, c->first, c->steps) : ex_add(s, c->first, one);
   const Expr *least = r->end_moves ? c->first : ex_add(s, ex_sub(s, c->first, c->steps), one);
   const Expr *low = ex_at_most(s, lo, least) ? NULL : expr_op2(s->x, OP_LE, ex_of(c->l->e, lo), at);
@@ -356,11 +377,13 @@ static void nothing_add(Scan *c, const Expr *i) { store_add(c->s, c->points, 1, 
 
 static void point_load(Scan *c, const Group *g) {
   Sched *s = c->s;
-  const Expr *i = point_open(c, g, c->run.end_moves || !c->label), *there = c->label ? point_there(c) : NULL, *step = step_there(c, g);
+  const Expr *i = point_open(c, g, c->run.end_moves || !c->label), *there = c->label ? point_there(c) : NULL,
+             *step = step_there(c, g);
   if (step) there = there ? expr_and(s->x, step, there) : step;
   LoopStmt *cond = there ? if_add(s, ex_shared(s, there)) : NULL;
   if (cond) into(s, &cond->body);
-  const Expr *value = c->label ? ex_shared(s, ex_of(c->l->e, c->run.body)) : place_read(s, c->sums, 2, (const Expr *[]){c->scan, c->step});
+  const Expr *value = c->label ? ex_shared(s, ex_of(c->l->e, c->run.body))
+                               : place_read(s, c->sums, 2, (const Expr *[]){c->scan, c->step});
   store_add(s, c->points, 1, &i, value);
   if (!cond) return;
   into(s, &cond->other);
@@ -406,7 +429,8 @@ static const Expr *one_at(Scan *c, const Expr *group, int64_t groups) {
   int64_t row = row_of(c);
   const Expr *high = ex_mul(s, group, ex_int(s, c->threads / row));
   if (c->threads > row) high = ex_add(s, high, quotient(s, c->thread, row));
-  return shared_at(c, ex_add(s, ex_mul(s, high, ex_int(s, row + gap_of(c))), rest(s, c->thread, row)), one_size(c, groups));
+  return shared_at(
+      c, ex_add(s, ex_mul(s, high, ex_int(s, row + gap_of(c))), rest(s, c->thread, row)), one_size(c, groups));
 }
 
 /* An element of the thread's row of sixteen. */
@@ -451,7 +475,8 @@ static void tree(Scan *c, int64_t groups) {
   store_add(s, c->one, 1, &at, place_read(s, c->own, 1, &g));
   into(s, was);
   barrier_add(s);
-  rows_before(c, false, groups, high > 1 ? c->some : c->all, high > 1 ? some_at(c, quotient(s, c->thread, high), rest(s, c->thread, high), groups) : all);
+  rows_before(c, false, groups, high > 1 ? c->some : c->all,
+      high > 1 ? some_at(c, quotient(s, c->thread, high), rest(s, c->thread, high), groups) : all);
   if (high > 1) rows_before(c, true, groups, c->all, all);
 }
 
@@ -570,7 +595,13 @@ static void sums_launch(Scan *c) {
 /* Computes what precedes each part. */
 static void starts_launch(const Scan *of) {
   Sched *s = of->s;
-  Scan c = {.s = s, .l = of->l, .before = true, .steps = of->parts, .scans = of->scans, .sums = of->sums, .starts = of->starts};
+  Scan c = {.s = s,
+      .l = of->l,
+      .before = true,
+      .steps = of->parts,
+      .scans = of->scans,
+      .sums = of->sums,
+      .starts = of->starts};
   along_choose(&c, of->parts->kind == EX_INT ? of->parts->i : ENOUGH);
   scans_launch(&c, false);
 }

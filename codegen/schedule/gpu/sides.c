@@ -9,8 +9,19 @@ enum { WARPS_DOWN = 2, WARPS_ACROSS = 4 }; /* of a block that uses matrix units 
 
 Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes) {
   uint32_t n = st->sum->n_slot;
-  Tiles t = {.s = s, .st = st, .plan = stage_plan(s, st), .env = e, .rows = rows, .lanes = lanes, .row_pack = 1, .lane_pack = 1, .part = TILE_DEEP, .of = NEW_ARRAY(s->arena, SideOf, n + 1),
-             .shared = NEW_ARRAY(s->arena, uint32_t, n + 1), .wide = NEW_ARRAY(s->arena, int64_t, n + 1), .next = NEW_ARRAY(s->arena, uint32_t, n + 1)};
+  Tiles t = {.s = s,
+      .st = st,
+      .plan = stage_plan(s, st),
+      .env = e,
+      .rows = rows,
+      .lanes = lanes,
+      .row_pack = 1,
+      .lane_pack = 1,
+      .part = TILE_DEEP,
+      .of = NEW_ARRAY(s->arena, SideOf, n + 1),
+      .shared = NEW_ARRAY(s->arena, uint32_t, n + 1),
+      .wide = NEW_ARRAY(s->arena, int64_t, n + 1),
+      .next = NEW_ARRAY(s->arena, uint32_t, n + 1)};
   for (uint32_t k = 0; k < n; k++) t.next[k] = NOWHERE;
   return t;
 }
@@ -18,7 +29,11 @@ Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lane
 /* ---- sides ----------------------------------------------------------------------------------------------- */
 
 Side side_new(const Tiles *t, uint32_t n, const uint32_t *label) {
-  Side x = {.n = n, .label = arena_copy(t->s->arena, label, n * sizeof *label), .all = ex_int(t->s, 1), .exact = true, .size = 1};
+  Side x = {.n = n,
+      .label = arena_copy(t->s->arena, label, n * sizeof *label),
+      .all = ex_int(t->s, 1),
+      .exact = true,
+      .size = 1};
   for (uint32_t k = 0; k < n; k++) {
     x.all = ex_mul(t->s, x.all, t->st->bound[label[k]]);
     x.exact &= t->plan.exact[label[k]];
@@ -41,7 +56,8 @@ void side_say(Tiles *t, const Side *x, const Expr *point, const Expr *near, int6
   point = apart ? expr_op2(t->s->x, OP_IDIV, point, ex_int(t->s, n)) : ex_add(t->s, point, near);
   for (uint32_t k = 0; k < x->n; k++) {
     const Expr *extent = t->st->bound[x->label[k]];
-    walk_add(t->s, &w, t->st->label[x->label[k]], apart && k + 1 == x->n ? ex_int(t->s, t->plan.size[last] / n) : extent);
+    walk_add(
+        t->s, &w, t->st->label[x->label[k]], apart && k + 1 == x->n ? ex_int(t->s, t->plan.size[last] / n) : extent);
   }
   walk_count(t->s, &w, x->n, named(t->s, NULL, "point", point));
   for (uint32_t k = 0; k < x->n; k++) t->env->label[x->label[k]] = w.index[k];
@@ -111,7 +127,9 @@ static bool is_shared(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_
 static int64_t side_points(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? t->rows : t->lanes; }
 bool tiles_along(const Tiles *t, uint32_t slot) { return plan_move(&t->plan, slot, t->red) == MOVE_UNIT; }
 
-bool tiles_small(const Tiles *t, uint32_t slot) { return t->matrix && dtype_size((DType)tiles_read(t, slot)->dtype) == 2; }
+bool tiles_small(const Tiles *t, uint32_t slot) {
+  return t->matrix && dtype_size((DType)tiles_read(t, slot)->dtype) == 2;
+}
 bool tiles_deep(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && tiles_along(t, slot); }
 
 /* The row length in shared memory: from a point of the sum to the next or, if those are contiguous, from a point of
@@ -171,8 +189,10 @@ static void side_fill(Tiles *t, uint32_t slot) {
   t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, deep));
   const Expr *there = ex_below(s, number, side->all);
   there = expr_and(s->x, there, ex_below(s, t->env->label[t->red], t->st->bound[t->red]));
-  const Expr *value = ex_of(t->env, tiles_read(t, slot)), *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
-  store_add(s, t->shared[slot], 1, &at, expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, tiles_nothing(s, (DType)value->dtype)}));
+  const Expr *value = ex_of(t->env, tiles_read(t, slot)),
+             *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
+  store_add(s, t->shared[slot], 1, &at,
+      expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, tiles_nothing(s, (DType)value->dtype)}));
   into(s, was);
 }
 
@@ -191,14 +211,16 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
   if (t->of[leaf->i] == OF_OTHER) return t->other(t->owner, leaf);
   if (t->of[leaf->i] == OF_NONE) return ex_slot(t->env, leaf);
   bool row = t->of[leaf->i] == OF_ROW, deep = tiles_deep(t, (uint32_t)leaf->i);
-  const Expr *wide = ex_int(t->s, t->wide[leaf->i]), *point = ex_add(t->s, row ? t->at_row : t->at_lane, row ? t->row_near : t->lane_near);
+  const Expr *wide = ex_int(t->s, t->wide[leaf->i]),
+             *point = ex_add(t->s, row ? t->at_row : t->at_lane, row ? t->row_near : t->lane_near);
   const Expr *at = ex_add(t->s, ex_mul(t->s, deep ? point : t->deep, wide), deep ? t->deep : point);
   return place_read(t->s, t->shared[leaf->i], 1, &at);
 }
 
 /* Loops over n points, the last `pack` of them neighbours. Returns the current one's number, and its place in the
  * tile. */
-static const Expr *point_open(Tiles *t, const char *name, uint32_t thread, int64_t n, int64_t pack, const Expr **at, const Expr **near) {
+static const Expr *point_open(
+    Tiles *t, const char *name, uint32_t thread, int64_t n, int64_t pack, const Expr **at, const Expr **near) {
   Sched *s = t->s;
   const Expr *far = ex_int(s, 0);
   *near = far;
@@ -226,18 +248,24 @@ static void matrix_points(Tiles *t) {
   const Expr *lane = expr_op2(s->x, OP_MOD, t->thread, ex_int(s, 32)), *four = ex_int(s, 4);
   t->r = var_read(s, r);
   t->at_row = ex_add(s, ex_add(s, t->warp_row, ex_mul(s, t->r, ex_int(s, 8))), expr_op2(s->x, OP_IDIV, lane, four));
-  t->at_lane = ex_add(s, ex_add(s, t->warp_lane, ex_mul(s, var_read(s, far), ex_int(s, 8))), ex_mul(s, expr_op2(s->x, OP_MOD, lane, four), ex_int(s, 2)));
+  t->at_lane = ex_add(s, ex_add(s, t->warp_lane, ex_mul(s, var_read(s, far), ex_int(s, 8))),
+      ex_mul(s, expr_op2(s->x, OP_MOD, lane, four), ex_int(s, 2)));
   t->row_near = ex_int(s, 0), t->lane_near = var_read(s, near);
-  t->at = ex_add(s, ex_mul(s, t->r, ex_int(s, t->lanes)), ex_add(s, ex_mul(s, var_read(s, far), ex_int(s, 2)), t->lane_near));
+  t->at = ex_add(
+      s, ex_mul(s, t->r, ex_int(s, t->lanes)), ex_add(s, ex_mul(s, var_read(s, far), ex_int(s, 2)), t->lane_near));
 }
 
 void tiles_warps(Tiles *t) {
   Sched *s = t->s;
-  t->thread = named(s, NULL, "thread", ex_add(s, ex_mul(s, var_read(s, t->y), ex_int(s, TILE_SIDE)), var_read(s, t->x)));
+  t->thread =
+      named(s, NULL, "thread", ex_add(s, ex_mul(s, var_read(s, t->y), ex_int(s, TILE_SIDE)), var_read(s, t->x)));
   if (!t->matrix) return;
-  const Expr *warp = named(s, NULL, "warp", expr_op2(s->x, OP_IDIV, t->thread, ex_int(s, 32))), *across = ex_int(s, WARPS_ACROSS);
-  t->warp_row = named(s, NULL, "row", ex_mul(s, expr_op2(s->x, OP_IDIV, warp, across), ex_int(s, TILE_SIDE * t->rows / WARPS_DOWN)));
-  t->warp_lane = named(s, NULL, "lane", ex_mul(s, expr_op2(s->x, OP_MOD, warp, across), ex_int(s, TILE_SIDE * t->lanes / WARPS_ACROSS)));
+  const Expr *warp = named(s, NULL, "warp", expr_op2(s->x, OP_IDIV, t->thread, ex_int(s, 32))),
+             *across = ex_int(s, WARPS_ACROSS);
+  t->warp_row = named(
+      s, NULL, "row", ex_mul(s, expr_op2(s->x, OP_IDIV, warp, across), ex_int(s, TILE_SIDE * t->rows / WARPS_DOWN)));
+  t->warp_lane = named(
+      s, NULL, "lane", ex_mul(s, expr_op2(s->x, OP_MOD, warp, across), ex_int(s, TILE_SIDE * t->lanes / WARPS_ACROSS)));
 }
 
 static uint32_t slot_of(const Tiles *t, SideOf side) {
@@ -257,7 +285,8 @@ static const Expr *matrix_side(Tiles *t, uint32_t slot, const Expr *point, int64
 
 static void matrix_step(Tiles *t, uint32_t acc) {
   LoopMatrix *m = NEW(t->s->arena, LoopMatrix);
-  *m = (LoopMatrix){.rows = TILE_SIDE * t->rows / WARPS_DOWN, .lanes = TILE_SIDE * t->lanes / WARPS_ACROSS, .deep = t->part};
+  *m = (LoopMatrix){
+      .rows = TILE_SIDE * t->rows / WARPS_DOWN, .lanes = TILE_SIDE * t->lanes / WARPS_ACROSS, .deep = t->part};
   const Expr *a = matrix_side(t, slot_of(t, OF_ROW), t->warp_row, &m->row_step, &m->row_deep);
   const Expr *b = matrix_side(t, slot_of(t, OF_LANE), t->warp_lane, &m->lane_step, &m->lane_deep);
   matrix_add(t->s, acc, m, a, b);
@@ -267,10 +296,13 @@ static void matrix_step(Tiles *t, uint32_t acc) {
 bool tiles_are_matrix(const Tiles *t) {
   const EinSum *sum = t->st->sum;
   const Expr *e = sum->body, *read[2];
-  if (sum->reducer != RED_SUM || (sum->where && (!t->other || sum->where->has & HAS_READ)) || sum->n_slot != 2 || e->kind != EX_OP || e->op != OP_MUL || e->dtype != (uint8_t)sum->acc) return false;
+  if (sum->reducer != RED_SUM || (sum->where && (!t->other || sum->where->has & HAS_READ)) || sum->n_slot != 2 ||
+      e->kind != EX_OP || e->op != OP_MUL || e->dtype != (uint8_t)sum->acc)
+    return false;
   for (int k = 0; k < 2; k++) {
     read[k] = tiles_read(t, (uint32_t)k);
-    if (e->arg[0] != expr_cast(t->s->x, sum->acc, read[k]) && e->arg[1] != expr_cast(t->s->x, sum->acc, read[k])) return false;
+    if (e->arg[0] != expr_cast(t->s->x, sum->acc, read[k]) && e->arg[1] != expr_cast(t->s->x, sum->acc, read[k]))
+      return false;
   }
   if (e->arg[0] == e->arg[1] || read[0]->dtype != read[1]->dtype || t->of[0] == t->of[1]) return false;
   for (uint32_t k = 0; k < 2; k++)
@@ -358,8 +390,8 @@ void tiles_step(Tiles *t, uint32_t acc) {
     step_whole(t, acc);
     return;
   }
-  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes),
-                   reach_of(t, t->red, t->red0, t->part)};
+  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows),
+      reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes), reach_of(t, t->red, t->red0, t->part)};
   const Expr *all = cond->has & HAS_READ ? NULL : where_all(t->env, cond, t->plan.n_label, COUNT(reach), reach);
   if (all && all->kind == EX_INT && all->i) {
     step_whole(t, acc);
@@ -377,7 +409,8 @@ void tiles_step(Tiles *t, uint32_t acc) {
   into(s, was);
 }
 
-void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach, const Expr **lo, const Expr **hi) {
+void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, uint32_t n, const Reach *reach,
+    const Expr **lo, const Expr **hi) {
   if (cond->kind == EX_OP && cond->op == OP_AND) {
     sides_narrow(e, n_label, cond->arg[0], label, n, reach, lo, hi);
     sides_narrow(e, n_label, cond->arg[1], label, n, reach, lo, hi);
@@ -397,7 +430,8 @@ static void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr *
   const Expr *cond = t->st->sum->where;
   if (!cond) return;
   t->env->label[t->row.label[0]] = t->row0, t->env->label[t->lane.label[0]] = t->lane0;
-  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows), reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes)};
+  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows),
+      reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes)};
   sides_narrow(t->env, t->plan.n_label, cond, label, COUNT(reach), reach, lo, hi);
   *lo = sides_begin(t->s, *lo);
 }
@@ -449,7 +483,8 @@ static void part_at(Tiles *t, Walk w, const Expr *f) {
   }
   walk_count(t->s, &w, p->n_red, f);
   for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = w.index[k];
-  t->red0 = t->env->label[t->red] = named(t->s, NULL, "part", ex_mul(t->s, t->env->label[t->red], ex_int(t->s, t->part)));
+  t->red0 = t->env->label[t->red] =
+      named(t->s, NULL, "part", ex_mul(t->s, t->env->label[t->red], ex_int(t->s, t->part)));
 }
 
 static Walk parts_walk(const Tiles *t) {

@@ -47,7 +47,8 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static bool each_fits(const Split *t, double reduced, int64_t enough) {
   const Wide *w = &t->w;
   const Expr *where = t->l->first->sum->where;
-  return (double)t->points * reduced / (double)LEAST >= (double)enough && !(where && ex_has_label(where, w->label)) && wide_reads(w, t->l->from);
+  return (double)t->points * reduced / (double)LEAST >= (double)enough && !(where && ex_has_label(where, w->label)) &&
+      wide_reads(w, t->l->from);
 }
 
 static void each_found(Split *t, double reduced, int64_t enough) {
@@ -99,7 +100,8 @@ static bool is_split(Split *t) {
 
 static void walk_outer(Split *t, Walk *w) {
   const StagePlan *p = &t->l->plan;
-  for (uint32_t k = 0; k < p->n_order; k++) walk_add(t->s, w, t->l->first->label[p->order[k]], t->l->first->bound[p->order[k]]);
+  for (uint32_t k = 0; k < p->n_order; k++)
+    walk_add(t->s, w, t->l->first->label[p->order[k]], t->l->first->bound[p->order[k]]);
 }
 
 static void point_is(Split *t, Walk *w, const Expr *point) {
@@ -125,12 +127,14 @@ static void parts_along(Split *t) {
   into(s, &for_add(s, block, zero, ex_int(s, t->points * t->parts), 1, BIND_GRID)->body);
   RowsShared shared = rows_shared(s, sum, t->threads);
   into(s, &for_add(s, thread, zero, ex_int(s, t->threads), 1, BIND_BLOCK)->body);
-  const Expr *x = var_read(s, thread), *part = named(s, NULL, "number", expr_op2(s->x, OP_MOD, var_read(s, block), parts));
+  const Expr *x = var_read(s, thread),
+             *part = named(s, NULL, "number", expr_op2(s->x, OP_MOD, var_read(s, block), parts));
   const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_IDIV, var_read(s, block), parts));
   point_is(t, w, point);
   const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk));
   RowsCut cut = {t->label, from, ex_add(s, from, chunk)};
-  RowsAt own = rows_part(s, t->l, x, t->threads, &cut), all = rows_together(s, sum, shared, &own, x, t->threads), to = part_at(t, point, part);
+  RowsAt own = rows_part(s, t->l, x, t->threads, &cut), all = rows_together(s, sum, shared, &own, x, t->threads),
+         to = part_at(t, point, part);
   into(s, &if_add(s, expr_op2(s->x, OP_EQ, x, zero))->body);
   rows_store(s, &to, &all);
 }
@@ -164,7 +168,8 @@ static void parts_across(Split *t) {
   Walk *w = NEW(s->arena, Walk);
   const StagePlan *p = &t->l->plan;
   int64_t each = t->w.each, groups = t->points / each;
-  const Expr *zero = ex_int(s, 0), *all = ex_int(s, groups * t->parts), *threads = ex_int(s, MOST), *chunk = ex_int(s, t->chunk), *n = ex_int(s, groups);
+  const Expr *zero = ex_int(s, 0), *all = ex_int(s, groups * t->parts), *threads = ex_int(s, MOST),
+             *chunk = ex_int(s, t->chunk), *n = ex_int(s, groups);
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   walk_outer(t, w);
   if (each > 1) w->extent[w->n - 1] = expr_divide(s->x, w->extent[w->n - 1], ex_int(s, each));
@@ -172,7 +177,8 @@ static void parts_across(Split *t) {
   into(s, &for_add(s, thread, zero, threads, 1, BIND_BLOCK)->body);
   const Expr *at = named(s, NULL, "at", ex_add(s, ex_mul(s, var_read(s, block), threads), var_read(s, thread)));
   if (all->i % MOST) into(s, &if_add(s, expr_op2(s->x, OP_LT, at, all))->body);
-  const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_MOD, at, n)), *part = named(s, NULL, "number", expr_op2(s->x, OP_IDIV, at, n));
+  const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_MOD, at, n)),
+             *part = named(s, NULL, "number", expr_op2(s->x, OP_IDIV, at, n));
   point_is(t, w, point);
   if (each > 1) t->l->e->label[p->order[p->n_order - 1]] = ex_mul(s, w->index[p->n_order - 1], ex_int(s, each));
   const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk)), *first = ex_mul(s, point, ex_int(s, each));
@@ -229,10 +235,14 @@ bool split_launch(Sched *s, Launch *l) {
   LoopBody *was = s->body;
   Choice c = {.threads = MOST, .parts = t.parts};
   bool few = t.beside && t.parts <= FEW;
-  const char *by = t.along ? "block" : t.w.each > 1 ? arena_printf(s->arena, "thread for %lld neighbours", (long long)t.w.each) : "thread";
-  how_add(s, l->first, "%lld parts of %lld %s for each point, each by a %s, %lld threads a block; then %s", (long long)c.parts, (long long)t.chunk,
-          how_label(l->first, t.label), by, (long long)c.threads, few ? "a thread for each point over its parts" : "a tree over the parts");
-  const Expr *points = ex_int(s, t.points), *parts = ex_int(s, t.parts), *dim[] = {t.beside ? parts : points, t.beside ? points : parts};
+  const char *by = t.along ? "block"
+      : t.w.each > 1       ? arena_printf(s->arena, "thread for %lld neighbours", (long long)t.w.each)
+                           : "thread";
+  how_add(s, l->first, "%lld parts of %lld %s for each point, each by a %s, %lld threads a block; then %s",
+      (long long)c.parts, (long long)t.chunk, how_label(l->first, t.label), by, (long long)c.threads,
+      few ? "a thread for each point over its parts" : "a tree over the parts");
+  const Expr *points = ex_int(s, t.points), *parts = ex_int(s, t.parts),
+             *dim[] = {t.beside ? parts : points, t.beside ? points : parts};
   t.buffer = place_shared(s, "parts", l->first->sum->acc, 2, dim);
   t.places = red_is_arg(l->first->sum) ? place_shared(s, "places", DT_I64, 2, dim) : NOWHERE;
   (t.along ? parts_along : parts_across)(&t);

@@ -79,7 +79,8 @@ static uint32_t stored_along(const StagePlan *p) {
 static bool sides_found(Tiles *t) {
   const StagePlan *p = &t->plan;
   uint32_t lane = stored_along(p), best = row_found(t, lane);
-  if (best == NOWHERE || (t->st->sum->where && p->size[lane] < TILE_SIDE)) lane = p->order[p->n_order - 1], best = row_found(t, lane);
+  if (best == NOWHERE || (t->st->sum->where && p->size[lane] < TILE_SIDE))
+    lane = p->order[p->n_order - 1], best = row_found(t, lane);
   if (best == NOWHERE) return false;
   Side row = side_new(t, 1, &best), one = t->lane;
   t->row = side_grown(t, &row, &one, best);
@@ -112,12 +113,15 @@ static bool is_of(const Side *x, uint32_t label) {
   return false;
 }
 
-static double side_blocks(const Side *x, int64_t each) { return (double)((x->size + TILE_SIDE * each - 1) / (TILE_SIDE * each)); }
+static double side_blocks(const Side *x, int64_t each) {
+  return (double)((x->size + TILE_SIDE * each - 1) / (TILE_SIDE * each));
+}
 
 static double blocks_for(const Tiles *t, int64_t rows, int64_t lanes) {
   double n = side_blocks(&t->row, rows) * side_blocks(&t->lane, lanes);
   for (uint32_t k = 0; k < t->plan.n_order; k++)
-    if (!is_of(&t->row, t->plan.order[k]) && !is_of(&t->lane, t->plan.order[k])) n *= (double)t->plan.size[t->plan.order[k]];
+    if (!is_of(&t->row, t->plan.order[k]) && !is_of(&t->lane, t->plan.order[k]))
+      n *= (double)t->plan.size[t->plan.order[k]];
   return n;
 }
 
@@ -132,9 +136,11 @@ static bool is_enough(const Tiles *t, int64_t rows, int64_t lanes, double blocks
  * points. Matrix units are so fast that a block's operands have to serve more points: one block then has all registers
  * of a processor. */
 static void tile_shape(Tiles *t) {
-  int64_t most = dtype_size(t->st->sum->acc) > 4 && !t->matrix ? LESS : MORE, widest = dtype_size(t->st->sum->acc) > 4 ? MORE : WIDEST;
+  int64_t most = dtype_size(t->st->sum->acc) > 4 && !t->matrix ? LESS : MORE,
+          widest = dtype_size(t->st->sum->acc) > 4 ? MORE : WIDEST;
   t->rows = t->lanes = LESS;
-  if (t->matrix && t->row.size > TILE_SIDE * LESS && t->lane.size > TILE_SIDE * LESS && is_enough(t, MORE, widest, ALONE)) {
+  if (t->matrix && t->row.size > TILE_SIDE * LESS && t->lane.size > TILE_SIDE * LESS &&
+      is_enough(t, MORE, widest, ALONE)) {
     t->rows = MORE, t->lanes = widest, t->beside = 1;
     return;
   }
@@ -149,8 +155,10 @@ static int64_t parts_for(const Tiles *t) {
   const EinSum *sum = t->st->sum;
   const Expr *all = tiles_parts(t);
   double points = sum_points(t), blocks = blocks_for(t, t->rows, t->lanes), n = 1, result = 1;
-  bool is_long = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && points > (double)DEVICE_BLOCK, exact = all->kind == EX_INT;
-  for (uint32_t k = 0; k < t->plan.n_order; k++) exact &= t->plan.exact[t->plan.order[k]], result *= (double)t->plan.size[t->plan.order[k]];
+  bool is_long = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && points > (double)DEVICE_BLOCK,
+       exact = all->kind == EX_INT;
+  for (uint32_t k = 0; k < t->plan.n_order; k++)
+    exact &= t->plan.exact[t->plan.order[k]], result *= (double)t->plan.size[t->plan.order[k]];
   if (sum->where || !exact) return is_long ? 0 : 1;
   if (blocks < BLOCKS / 2) n = floor((double)BLOCKS / blocks);
   if (n > (double)all->i / (double)PARTS_LEAST) n = floor((double)all->i / (double)PARTS_LEAST);
@@ -178,11 +186,13 @@ static const Expr *blocks_open(Tiles *t, int64_t parts) {
   const StagePlan *p = &t->plan;
   const TaskStage *st = t->st;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * t->rows), *lanes = ex_int(s, TILE_SIDE * t->lanes), *all = ex_int(s, 1);
+  const Expr *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * t->rows),
+             *lanes = ex_int(s, TILE_SIDE * t->lanes), *all = ex_int(s, 1);
   if (parts > 1) walk_add(s, w, NULL, ex_int(s, parts));
   uint32_t first = w->n;
   for (uint32_t k = 0; k < p->n_order; k++)
-    if (!is_of(&t->row, p->order[k]) && !is_of(&t->lane, p->order[k])) walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
+    if (!is_of(&t->row, p->order[k]) && !is_of(&t->lane, p->order[k]))
+      walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
   walk_add(s, w, NULL, ex_div_up(s, t->row.all, rows));
   walk_add(s, w, NULL, ex_div_up(s, t->lane.all, lanes));
   for (uint32_t k = 0; k < w->n; k++) all = ex_mul(s, all, w->extent[k]);
@@ -217,14 +227,19 @@ static const char *side_name(const Tiles *t, const Side *x) {
 }
 
 static void choice_told(const Tiles *t, int64_t parts) {
-  Choice c = {.threads = TILE_SIDE, .rows = TILE_SIDE * t->rows, .tile = TILE_SIDE * t->lanes, .deep = t->part, .parts = parts};
-  how_add(t->s, t->st, "tiles of %lld %s by %lld %s, %lld %s of each side shared at once, %lld by %lld threads", (long long)c.rows, side_name(t, &t->row),
-          (long long)c.tile, side_name(t, &t->lane), (long long)c.deep, how_label(t->st, t->red), (long long)c.threads, (long long)c.threads);
-  if (t->matrix) how_add(t->s, t->st, "products by matrix units, %lld by %lld a warp", (long long)c.rows / 2, (long long)c.tile / 4);
+  Choice c = {
+      .threads = TILE_SIDE, .rows = TILE_SIDE * t->rows, .tile = TILE_SIDE * t->lanes, .deep = t->part, .parts = parts};
+  how_add(t->s, t->st, "tiles of %lld %s by %lld %s, %lld %s of each side shared at once, %lld by %lld threads",
+      (long long)c.rows, side_name(t, &t->row), (long long)c.tile, side_name(t, &t->lane), (long long)c.deep,
+      how_label(t->st, t->red), (long long)c.threads, (long long)c.threads);
+  if (t->matrix)
+    how_add(t->s, t->st, "products by matrix units, %lld by %lld a warp", (long long)c.rows / 2, (long long)c.tile / 4);
   if (c.parts > 1) how_add(t->s, t->st, "the sum is cut into %lld, which another launch adds", (long long)c.parts);
   if (t->st->sum->where)
-    how_add(t->s, t->st, "points are asked for the predicate in parts of the sum of which not all is in it; where it bounds %s, others are skipped",
-            how_label(t->st, t->red));
+    how_add(t->s, t->st,
+        "points are asked for the predicate in parts of the sum of which not all is in it; where it bounds %s, "
+        "others are skipped",
+        how_label(t->st, t->red));
 }
 
 /* Loops over the thread's points of the result. */
@@ -252,10 +267,12 @@ static void parts_launch(Tiles *t, const Launch *l, int64_t parts) {
   const Expr *part = blocks_open(t, parts), *all = tiles_parts(t), *chunk = ex_div_up(s, all, ex_int(s, parts));
   uint32_t acc = place_own(s, NULL, "acc", sum->acc, 1, &each);
   var_add(s, acc, red_identity(s, sum));
-  const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk)), *to = named(s, NULL, "to", ex_min(s, all, ex_add(s, from, chunk)));
+  const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk)),
+             *to = named(s, NULL, "to", ex_min(s, all, ex_add(s, from, chunk)));
   tiles_some(t, acc, from, to);
   results_open(t);
-  for (uint32_t k = 0; k < p->n_order; k++) point = ex_add(s, ex_mul(s, point, t->st->bound[p->order[k]]), t->env->label[p->order[k]]);
+  for (uint32_t k = 0; k < p->n_order; k++)
+    point = ex_add(s, ex_mul(s, point, t->st->bound[p->order[k]]), t->env->label[p->order[k]]);
   store_add(s, buffer, 2, (const Expr *[]){part, point}, place_read(s, acc, 1, &t->at));
   into(s, was);
   const Expr *at = threads_open(s, p, l->e);

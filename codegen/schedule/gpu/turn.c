@@ -107,7 +107,8 @@ static void point_open(Turn *t, const Expr *at_other, const Expr *at_label) {
   const Expr *at[] = {ex_add(s, t->other0, at_other), ex_add(s, t->label0, at_label)}, *inside = NULL;
   for (uint32_t k = 0; k < 2; k++) {
     t->w.l->e->label[label[k]] = at[k];
-    if (!p->exact[label[k]] || p->size[label[k]] % t->side) inside = expr_and(s->x, inside, expr_op2(s->x, OP_LT, at[k], p->stage->bound[label[k]]));
+    if (!p->exact[label[k]] || p->size[label[k]] % t->side)
+      inside = expr_and(s->x, inside, expr_op2(s->x, OP_LT, at[k], p->stage->bound[label[k]]));
   }
   if (inside) into(s, &if_add(s, inside)->body);
 }
@@ -170,10 +171,12 @@ static void square_open(Turn *t) {
   const TaskStage *st = p->stage;
   const Expr *side = ex_int(s, t->side), *all = ex_int(s, 1);
   const uint32_t last[] = {t->other, t->w.label};
-  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread"), *label = NEW_ARRAY(s->arena, uint32_t, p->n_order + 2);
+  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread"),
+           *label = NEW_ARRAY(s->arena, uint32_t, p->n_order + 2);
   Walk *w = NEW(s->arena, Walk);
   for (uint32_t k = 0; k < p->n_order; k++)
-    if (p->order[k] != t->other && p->order[k] != t->w.label) label[w->n] = p->order[k], walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
+    if (p->order[k] != t->other && p->order[k] != t->w.label)
+      label[w->n] = p->order[k], walk_add(s, w, st->label[p->order[k]], st->bound[p->order[k]]);
   for (uint32_t k = 0; k < 2; k++) walk_add(s, w, st->label[last[k]], ex_div_up(s, st->bound[last[k]], side));
   for (uint32_t k = 0; k < w->n; k++) all = ex_mul(s, all, w->extent[k]);
   into(s, &for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID)->body);
@@ -191,8 +194,9 @@ bool turn_launch(Sched *s, Launch *l) {
   Wide *w = &t.w;
   if (!wide_is_map(w) || !label_found(&t) || !turned_found(&t) || !side_found(&t) || !wide_fits(w)) return false;
   for (w->each = most_of(&t, wide_most(w)); w->each > 1 && !wide_fits(w);) w->each /= 2;
-  how_add(s, w->plan.stage, "squares of %lld %s by %lld %s through shared memory, %lld neighbour%s a thread", (long long)t.side, how_label(w->plan.stage, t.other),
-          (long long)t.side, how_label(w->plan.stage, w->label), (long long)w->each, w->each == 1 ? "" : "s");
+  how_add(s, w->plan.stage, "squares of %lld %s by %lld %s through shared memory, %lld neighbour%s a thread",
+      (long long)t.side, how_label(w->plan.stage, t.other), (long long)t.side, how_label(w->plan.stage, w->label),
+      (long long)w->each, w->each == 1 ? "" : "s");
   square_open(&t);
   LoopBody *was = s->body;
   each_turned(&t, square_fill);

@@ -32,7 +32,9 @@ typedef struct Rows {
 
 static bool is_sum(const TaskStage *st) { return st->sum->reducer != RED_NONE; }
 static uint32_t row_labels(const Rows *r, const TaskStage *st) { return st->sum->n_out + st->sum->n_red - r->n_outer; }
-static bool is_between(const Rows *r, TaskSlot slot, uint32_t end) { return slot.kept && slot.index >= r->from && slot.index < end; }
+static bool is_between(const Rows *r, TaskSlot slot, uint32_t end) {
+  return slot.kept && slot.index >= r->from && slot.index < end;
+}
 
 static const Expr **reads_of(Sched *s, const TaskStage *st) {
   const EinSum *sum = st->sum;
@@ -78,7 +80,8 @@ static bool is_tile(const Rows *r, uint32_t number) {
 static bool stage_fits(Rows *r, uint32_t number) {
   const TaskStage *st = &r->s->task->stages.at[number];
   uint32_t n = row_labels(r, st);
-  if (is_sum(st) ? red_is_arg(st->sum) || st->sum->n_out != r->n_outer || st->sum->domain || !n : st->sum->domain && !n) return false;
+  if (is_sum(st) ? red_is_arg(st->sum) || st->sum->n_out != r->n_outer || st->sum->domain || !n : st->sum->domain && !n)
+    return false;
   if (n && r->along && !same_row(r, st)) return false;
   if (!reads_fit(r, st, number) || (is_sum(st) && is_tile(r, number))) return false;
   if (n && !r->along) r->along = st, r->n_row = n;
@@ -202,7 +205,8 @@ static void blocks_open(Rows *r, const Expr *rows) {
   uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
   into(s, &for_add(s, block, zero, rows, 1, BIND_GRID)->body);
   for (uint32_t i = r->from; i < r->to; i++)
-    if (is_sum(&s->task->stages.at[i])) r->part[i] = place_block(s, "part", s->task->stages.at[i].sum->acc, r->choice.threads * r->choice.rows);
+    if (is_sum(&s->task->stages.at[i]))
+      r->part[i] = place_block(s, "part", s->task->stages.at[i].sum->acc, r->choice.threads * r->choice.rows);
   into(s, &for_add(s, thread, zero, threads, 1, BIND_BLOCK)->body);
   r->thread = var_read(s, thread), r->base = zero, row = var_read(s, block);
   if (r->choice.rows > 1) {
@@ -232,7 +236,8 @@ static void points_open(Rows *r, Env *e) {
     uint32_t i = var_new(s, NULL, "i");
     into(s, &for_add(s, i, ex_int(s, 0), ex_int(s, r->choice.each), 1, BIND_UNROLL)->body);
     r->mine = var_read(s, i);
-    at = named(s, r->n_row == 1 ? r->along->label[r->n_outer] : NULL, "at", ex_add(s, r->thread, ex_mul(s, r->mine, ex_int(s, r->choice.threads))));
+    at = named(s, r->n_row == 1 ? r->along->label[r->n_outer] : NULL, "at",
+        ex_add(s, r->thread, ex_mul(s, r->mine, ex_int(s, r->choice.threads))));
     if (r->points->i % r->choice.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, at, r->points))->body);
   } else {
     uint32_t v = var_new(s, r->n_row == 1 ? r->along->label[r->n_outer] : NULL, "at");
@@ -243,7 +248,8 @@ static void points_open(Rows *r, Env *e) {
     e->label[r->n_outer] = at;
     return;
   }
-  for (uint32_t k = 0; k < r->n_row; k++) walk_add(s, w, r->along->label[r->n_outer + k], r->along->bound[r->n_outer + k]);
+  for (uint32_t k = 0; k < r->n_row; k++)
+    walk_add(s, w, r->along->label[r->n_outer + k], r->along->bound[r->n_outer + k]);
   walk_count(s, w, r->n_row, at);
   for (uint32_t k = 0; k < r->n_row; k++) e->label[r->n_outer + k] = w->index[k];
 }
@@ -259,7 +265,8 @@ static const Expr *leaf_row(void *env, Exprs *x, const Expr *leaf) {
   TaskSlot slot = f->e->stage->slot[leaf->i];
   uint32_t read = r->read[f->number][leaf->i];
   if (read && r->reads.at[read - 1].place != NOWHERE) return place_read(r->s, r->reads.at[read - 1].place, 1, &r->mine);
-  if (is_between(r, slot, f->number) && r->kept[slot.index] != NOWHERE) return place_read(r->s, r->kept[slot.index], 1, &r->mine);
+  if (is_between(r, slot, f->number) && r->kept[slot.index] != NOWHERE)
+    return place_read(r->s, r->kept[slot.index], 1, &r->mine);
   return ex_slot(f->e, leaf);
 }
 
@@ -338,9 +345,13 @@ static void choice_told(const Rows *r) {
   const TaskStage *first = &r->s->task->stages.at[r->from];
   const char *along = how_label(r->along, r->n_outer + r->n_row - 1);
   if (c->each)
-    how_add(r->s, first, "%u stages in one launch, along %s: %lld threads for each row, %lld a block, each with %lld points of it in registers",
-            r->to - r->from, along, (long long)c->threads, (long long)c->rows, (long long)c->each);
-  else how_add(r->s, first, "%u stages in one launch, along %s: a block of %lld threads for each row", r->to - r->from, along, (long long)c->threads);
+    how_add(r->s, first,
+        "%u stages in one launch, along %s: %lld threads for each row, %lld a block, each with %lld points of it in "
+        "registers",
+        r->to - r->from, along, (long long)c->threads, (long long)c->rows, (long long)c->each);
+  else
+    how_add(r->s, first, "%u stages in one launch, along %s: a block of %lld threads for each row", r->to - r->from,
+        along, (long long)c->threads);
 }
 
 bool whole_launch(Sched *s, uint32_t from, uint32_t *to) {
@@ -351,7 +362,8 @@ bool whole_launch(Sched *s, uint32_t from, uint32_t *to) {
   const Expr *rows = product(s, first->bound, 0, r.n_outer);
   r.points = product(s, r.along->bound, r.n_outer, r.n_outer + r.n_row);
   r.choice = choose(r.points, rows);
-  r.part = NEW_ARRAY(s->arena, uint32_t, n + 1), r.kept = NEW_ARRAY(s->arena, uint32_t, n + 1), r.read = NEW_ARRAY(s->arena, uint32_t *, n + 1);
+  r.part = NEW_ARRAY(s->arena, uint32_t, n + 1), r.kept = NEW_ARRAY(s->arena, uint32_t, n + 1),
+  r.read = NEW_ARRAY(s->arena, uint32_t *, n + 1);
   r.outer = NEW_ARRAY(s->arena, const Expr *, r.n_outer + 1);
   choice_told(&r);
   reads_found(&r);

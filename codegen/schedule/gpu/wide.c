@@ -47,7 +47,8 @@ static bool lies_wide(const Wide *w, uint32_t n, const Expr *const *at, const Ex
   int64_t slope;
   if (w->each == 1) return true;
   if (!n || any_label(at, n - 1, label) || !ex_slope(at[n - 1], label, &slope) || slope != 1) return false;
-  return ex_is_multiple(dim[n - 1], NOWHERE, w->each) && ex_is_multiple(expr_map(w->s->x, at[n - 1], leaf_first, &label), NOWHERE, w->each);
+  return ex_is_multiple(dim[n - 1], NOWHERE, w->each) &&
+      ex_is_multiple(expr_map(w->s->x, at[n - 1], leaf_first, &label), NOWHERE, w->each);
 }
 
 static const Expr *const *slot_dims(const Sched *s, TaskSlot slot) {
@@ -69,7 +70,9 @@ DType wide_dtype(const Sched *s, TaskSlot slot) {
   return slot.kept ? s->task->stages.at[slot.index].sum->dtype : buffer_seen(s, slot.index)->dtype;
 }
 
-static bool is_turned(const Wide *w, uint32_t stage, uint32_t slot) { return w->turned && w->turned[stage - w->l->from][slot] != NOWHERE; }
+static bool is_turned(const Wide *w, uint32_t stage, uint32_t slot) {
+  return w->turned && w->turned[stage - w->l->from][slot] != NOWHERE;
+}
 
 static bool may_be_read(Sched *s, const TaskStage *st, const Slots *t, uint32_t k) {
   Env e = {.s = s, .stage = st};
@@ -96,15 +99,21 @@ static bool slot_fits(const Wide *w, uint32_t stage, const Slots *t, uint32_t k)
 bool wide_slot(const Wide *w, uint32_t stage, uint32_t slot) {
   const TaskStage *st = &w->s->task->stages.at[stage];
   Slots t = slots_of(w->s, st);
-  return t.read[slot] && !is_stored(w, st->slot[slot]) && may_be_read(w->s, st, &t, slot) && (w->each == 1 || ex_is_multiple(st->bound[w->label], NOWHERE, w->each)) && lies_wide(w, t.read[slot]->n, t.read[slot]->arg, slot_dims(w->s, st->slot[slot]));
+  return t.read[slot] && !is_stored(w, st->slot[slot]) && may_be_read(w->s, st, &t, slot) &&
+      (w->each == 1 || ex_is_multiple(st->bound[w->label], NOWHERE, w->each)) &&
+      lies_wide(w, t.read[slot]->n, t.read[slot]->arg, slot_dims(w->s, st->slot[slot]));
 }
 
-const Expr *wide_read(const Wide *w, uint32_t stage, uint32_t slot) { return slots_of(w->s, &w->s->task->stages.at[stage]).read[slot]; }
+const Expr *wide_read(const Wide *w, uint32_t stage, uint32_t slot) {
+  return slots_of(w->s, &w->s->task->stages.at[stage]).read[slot];
+}
 
 static bool store_fits(const Wide *w, uint32_t i) {
   const TaskStage *st = &w->s->task->stages.at[i];
   const EinSum *sum = st->sum;
-  if (w->each > 1 && w->s->of_stage[i] != NOWHERE && (w->label + 1 != sum->n_out || !ex_is_multiple(st->bound[w->label], NOWHERE, w->each))) return false;
+  if (w->each > 1 && w->s->of_stage[i] != NOWHERE &&
+      (w->label + 1 != sum->n_out || !ex_is_multiple(st->bound[w->label], NOWHERE, w->each)))
+    return false;
   return st->buffer < 0 || lies_wide(w, st->n_at, st->at, buffer_seen(w->s, (uint32_t)st->buffer)->dim);
 }
 
@@ -121,7 +130,10 @@ static int64_t widest(const Wide *w) {
     int64_t own = st->buffer >= 0 || s->of_stage[i] != NOWHERE ? dtype_size(st->sum->dtype) : 1;
     if (own > bytes) bytes = own;
     for (uint32_t k = 0; k < t.n; k++) {
-      int64_t n = t.read[k] && !wide_own(w, st->slot[k]) && !is_turned(w, i, k) && !is_scattered(w, t.read[k]) && ex_has_label(t.read[k], w->label) ? dtype_size(wide_dtype(s, st->slot[k])) : 1;
+      int64_t n = t.read[k] && !wide_own(w, st->slot[k]) && !is_turned(w, i, k) && !is_scattered(w, t.read[k]) &&
+              ex_has_label(t.read[k], w->label)
+          ? dtype_size(wide_dtype(s, st->slot[k]))
+          : 1;
       if (n > bytes) bytes = n;
     }
   }
@@ -217,7 +229,8 @@ static void stage_point(Wide *w, uint32_t i, Env *e, const Expr **loaded, uint32
   Sched *s = w->s;
   const EinSum *sum = e->stage->sum;
   const Expr *value = expr_cast(s->x, sum->dtype, ex_shared(s, expr_cast(s->x, sum->dtype, wide_value(e, loaded))));
-  if (w->l->to - w->l->from > 1 && points_read_from(s, i, i + 1)) s->value[i] = value = let_read(s, e->stage->name ? e->stage->name->s : "v", value);
+  if (w->l->to - w->l->from > 1 && points_read_from(s, i, i + 1))
+    s->value[i] = value = let_read(s, e->stage->name ? e->stage->name->s : "v", value);
   if (array != NOWHERE) store_add(s, array, 1, &w->lane, value);
 }
 
@@ -231,7 +244,8 @@ static void stage_store(Wide *w, uint32_t i, Env *first, uint32_t array) {
   Sched *s = w->s;
   const TaskStage *st = first->stage;
   if (array == NOWHERE) return;
-  if (s->of_stage[i] != NOWHERE) group_store(w, s->of_stage[i], st->sum->n_out - s->outer, first->label + s->outer, array);
+  if (s->of_stage[i] != NOWHERE)
+    group_store(w, s->of_stage[i], st->sum->n_out - s->outer, first->label + s->outer, array);
   if (st->buffer < 0) return;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
   for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(first, st->at[k]);
@@ -251,8 +265,10 @@ static uint32_t array_new(Wide *w, uint32_t i) {
 void wide_make(Wide *w) {
   Sched *s = w->s;
   const Launch *l = w->l;
-  uint32_t n = l->to - l->from, *array = NEW_ARRAY(s->arena, uint32_t, n), v = w->each > 1 ? var_new(s, NULL, "lane") : 0;
-  const Expr ***stands = NEW_ARRAY(s->arena, const Expr **, n), **label = NEW_ARRAY(s->arena, const Expr *, w->plan.n_label + 1);
+  uint32_t n = l->to - l->from, *array = NEW_ARRAY(s->arena, uint32_t, n),
+           v = w->each > 1 ? var_new(s, NULL, "lane") : 0;
+  const Expr ***stands = NEW_ARRAY(s->arena, const Expr **, n),
+             **label = NEW_ARRAY(s->arena, const Expr *, w->plan.n_label + 1);
   for (uint32_t k = 0; k < w->plan.n_label; k++) label[k] = l->e->label[k];
   w->lane = w->each > 1 ? var_read(s, v) : ex_int(s, 0);
   label[w->label] = ex_add(s, label[w->label], w->lane);
@@ -283,7 +299,8 @@ bool wide_launch(Sched *s, Launch *l) {
   Wide w = wide_of(s, l);
   if (!wide_is_map(&w)) return false;
   w.label = w.plan.order[w.plan.n_order - 1];
-  for (w.each = wide_most(&w); w.each > 1 && !(wide_points(&w) / w.each >= THREADS && wide_fits(&w)); w.each /= 2) continue;
+  for (w.each = wide_most(&w); w.each > 1 && !(wide_points(&w) / w.each >= THREADS && wide_fits(&w)); w.each /= 2)
+    continue;
   if (w.each < 2) return false;
   points_spread(s, &w.plan, l->e, w.each);
   wide_make(&w);

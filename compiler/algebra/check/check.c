@@ -7,7 +7,8 @@ static void say_where(void *ctx, Buf *out) {
   const Check *c = ctx;
   const AlgNode *n = c->n;
   if (n)
-    buf_printf(out, "%s %%%u%s%s", (unsigned)n->kind <= ALG_TURNS ? alg_word(c->g, n) : "node", n->id, n->name ? " " : "", n->name ? n->name->s : "");
+    buf_printf(out, "%s %%%u%s%s", (unsigned)n->kind <= ALG_TURNS ? alg_word(c->g, n) : "node", n->id,
+        n->name ? " " : "", n->name ? n->name->s : "");
   else if (!c->c.d)
     buf_str(out, "program");
 }
@@ -20,7 +21,8 @@ Info *info_of(Check *c, const AlgNode *n) {
 
 /* A scalar must have rank 0, no keys and this dtype, and be at every site. */
 static void check_scalar(Check *c, const char *what, const AlgNode *n, DType t) {
-  if (n->type.rank || n->type.n_key || n->type.dtype != t || n->type.places) fail(c, "%s is not one %s", what, check_dtype_name(t));
+  if (n->type.rank || n->type.n_key || n->type.dtype != t || n->type.places)
+    fail(c, "%s is not one %s", what, check_dtype_name(t));
   check_whole(c, what, n);
 }
 
@@ -38,9 +40,13 @@ static uint32_t operands_due(const AlgNode *n) {
 static void check_panels(Check *c, const AlgNode *n) {
   if (n->kind != ALG_JOIN || !c->g->placed) fail(c, "it is in panels, and is no join of an Ia");
   if (n->kind != ALG_JOIN || !n->sum) return;
-  if (n->panels < 2 || n->panels > PANELS_MOST) fail(c, "it is in %u panels: from 2 to %d there may be", n->panels, (int)PANELS_MOST);
+  if (n->panels < 2 || n->panels > PANELS_MOST)
+    fail(c, "it is in %u panels: from 2 to %d there may be", n->panels, (int)PANELS_MOST);
   if (n->panel >= n->sum->n_out + n->sum->n_red) fail(c, "it is in panels of label %u, which it has not", n->panel);
-  if (!sum_panels(n->sum)) fail(c, n->sum->by ? "what a C function makes goes in no panels" : "places of argmax and argmin are looked for in no panels");
+  if (!sum_panels(n->sum))
+    fail(c,
+        n->sum->by ? "what a C function makes goes in no panels"
+                   : "places of argmax and argmin are looked for in no panels");
 }
 
 /* Fields that only other kinds of nodes have must be empty. */
@@ -74,7 +80,8 @@ static bool check_operands(Check *c, const AlgNode *n) {
 static void check_input(Check *c, const AlgNode *n) {
   if (check_level(&c->r)) fail(c, "it stands in a repeat");
   if (!is_name(n->name)) fail(c, "it has no name");
-  if (c->inputs >= c->g->inputs.len || c->g->inputs.at[c->inputs] != n) fail(c, "it is not in its place in the list of inputs");
+  if (c->inputs >= c->g->inputs.len || c->g->inputs.at[c->inputs] != n)
+    fail(c, "it is not in its place in the list of inputs");
   c->inputs++;
 }
 
@@ -139,7 +146,8 @@ static void law_stacked(void *ctx, const void *node, StackView of, const Expr *t
   AlgNode one = *of_turn;
   uint32_t rank = one.type.rank + 1;
   RelDim *dim = NEW_ARRAY(c->arena, RelDim, rank);
-  for (uint32_t d = 0; d < rank; d++) dim[d] = d == of.axis ? rel_whole(c->g->exprs, turns->i) : of_turn->type.dim[d < of.axis ? d : d - 1];
+  for (uint32_t d = 0; d < rank; d++)
+    dim[d] = d == of.axis ? rel_whole(c->g->exprs, turns->i) : of_turn->type.dim[d < of.axis ? d : d - 1];
   one.type.rank = rank;
   one.type.dim = dim;
   info_of(c, &one)->well = info_of(c, of_turn)->well;
@@ -147,8 +155,15 @@ static void law_stacked(void *ctx, const void *node, StackView of, const Expr *t
   map_put(&c->info, &one, NULL);
 }
 
-static const RegionLaws laws = {.noun = "relation", .known = is_known, .at = put_at, .node = check_node, .scalar = law_scalar, .same = law_same,
-                                .whole = law_whole, .rank = law_rank, .stacked = law_stacked};
+static const RegionLaws laws = {.noun = "relation",
+    .known = is_known,
+    .at = put_at,
+    .node = check_node,
+    .scalar = law_scalar,
+    .same = law_same,
+    .whole = law_whole,
+    .rank = law_rank,
+    .stacked = law_stacked};
 
 /* ---- the program ------------------------------------------------------------------------------------------------ */
 
@@ -157,7 +172,8 @@ static void check_mesh(Check *c) {
   if (!c->g->placed) return;
   int64_t sites = 1;
   bool well = m->n <= MESH_AXES;
-  for (uint32_t a = 0; well && a < m->n; a++) well = m->size[a] && mul_ok(sites, m->size[a], &sites) && sites <= 1 << 24;
+  for (uint32_t a = 0; well && a < m->n; a++)
+    well = m->size[a] && mul_ok(sites, m->size[a], &sites) && sites <= 1 << 24;
   if (!well) fail(c, "its mesh has no size, or too large a one");
 }
 

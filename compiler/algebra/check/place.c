@@ -34,7 +34,8 @@ void check_whole(Check *c, const char *what, const AlgNode *n) {
 static void places_of(const Mesh *m, const Placement *p, const Relation *r, const int64_t *key, int64_t *out) {
   for (uint32_t a = 0; a < m->n; a++) out[a] = 0;
   for (uint32_t k = 0; k < r->n_key; k++) {
-    int64_t sites = k < ALG_ON ? placement_count(m, p, (int8_t)k) : 1, site = sites > 1 ? key[k] * sites / r->frontier[k] : 0;
+    int64_t sites = k < ALG_ON ? placement_count(m, p, (int8_t)k) : 1,
+            site = sites > 1 ? key[k] * sites / r->frontier[k] : 0;
     for (uint32_t a = m->n; sites > 1 && a-- > 0;) {
       if (p->on[a] != (int64_t)k) continue;
       out[a] = site % m->size[a];
@@ -79,8 +80,8 @@ static void check_kept_place(Check *c, const AlgNode *n, const Info *of) {
     places_of(m, &n->at, &n->type, to, there);
     for (uint32_t a = 0; a < m->n; a++)
       if (here[a] != there[a]) {
-        fail(c, "key %s is at place %lld of axis %u, and what it becomes is to be at %lld", key_text(c, &x->type, key), (long long)here[a], a,
-             (long long)there[a]);
+        fail(c, "key %s is at place %lld of axis %u, and what it becomes is to be at %lld", key_text(c, &x->type, key),
+            (long long)here[a], a, (long long)there[a]);
         return;
       }
   }
@@ -124,20 +125,23 @@ static void check_join_place(Check *c, const AlgNode *n) {
     check_whole(c, "operand", n->operand[i].node);
     if (alg_is_table(n, i)) continue;
     if (!has_parts(c, n->operand[i].node) && !alg_join_meets(c->g, &one))
-      fail(c, "operand %u is not where the result is to be made: %%%u is at %s, and the result at %s, each by its own keys", i, one.operand->node->id,
-           place_text(c, one.operand->node), place_text(c, n));
+      fail(c,
+          "operand %u is not where the result is to be made: %%%u is at %s, and the result at %s, each by its own keys",
+          i, one.operand->node->id, place_text(c, one.operand->node), place_text(c, n));
   }
 }
 
 static void check_move(Check *c, const AlgNode *n) {
   for (uint32_t a = 0; a < c->g->mesh.n; a++)
-    if (n->at.on[a] == PLACE_PART && alg_of(n)->at.on[a] != PLACE_PART) fail(c, "along axis %u it makes parts of what is whole", a);
+    if (n->at.on[a] == PLACE_PART && alg_of(n)->at.on[a] != PLACE_PART)
+      fail(c, "along axis %u it makes parts of what is whole", a);
 }
 
 static void check_input_place(Check *c, const AlgNode *n) {
   for (uint32_t a = 0; a < c->g->mesh.n; a++) {
     if (n->at.on[a] == PLACE_PART) fail(c, "an input has no parts");
-    if (n->at.on[a] == PLACE_ALL && c->g->mesh.size[a] > 1) fail(c, "it is there %u times along axis %u", c->g->mesh.size[a], a);
+    if (n->at.on[a] == PLACE_ALL && c->g->mesh.size[a] > 1)
+      fail(c, "it is there %u times along axis %u", c->g->mesh.size[a], a);
   }
 }
 
@@ -161,9 +165,11 @@ static void check_parts(Check *c, const AlgNode *n, const Info *of, Info *info) 
   info->reducer = reduces ? n->reducer : of->reducer;
   info->monoid = reduces ? n->monoid : of->monoid;
   if (reduces && some && (n->reducer != of->reducer || n->monoid != of->monoid))
-    fail(c, "it aggregates by %s what are parts of %s", reducer_name(n->reducer, n->monoid), reducer_name(of->reducer, of->monoid));
+    fail(c, "it aggregates by %s what are parts of %s", reducer_name(n->reducer, n->monoid),
+        reducer_name(of->reducer, of->monoid));
   if (n->kind == ALG_AGGREGATE && !reduces && of->bag) check_whole(c, "operand", alg_of(n));
-  if (changes_values(n) && (info->parts || info->bag)) fail(c, "it has a function of parts, which is not that of the whole");
+  if (changes_values(n) && (info->parts || info->bag))
+    fail(c, "it has a function of parts, which is not that of the whole");
 }
 
 void check_places(Check *c, const AlgNode *n, Info *info) {

@@ -36,7 +36,9 @@ static bool term_add(Reads *r, Affine *out, Term t) {
   if (e->op == OP_ADD) return term_push(r, e->arg[0], t.factor) && term_push(r, e->arg[1], t.factor);
   if (e->op == OP_SUB) return term_push(r, e->arg[0], t.factor) && term_push(r, e->arg[1], -t.factor);
   uint32_t number = e->op == OP_MUL && e->arg[1]->kind == EX_INT ? 1 : 0;
-  if (e->op != OP_MUL || e->arg[number]->kind != EX_INT || !mul_ok(t.factor, e->arg[number]->i, &product) || product == INT64_MIN) return false;
+  if (e->op != OP_MUL || e->arg[number]->kind != EX_INT || !mul_ok(t.factor, e->arg[number]->i, &product) ||
+      product == INT64_MIN)
+    return false;
   return term_push(r, e->arg[1 - number], product);
 }
 
@@ -55,7 +57,8 @@ static Affine affine_of(Reads *r, const Expr *e) {
 }
 
 /* The minimum and maximum over boxes [low, high), none of them empty. */
-static bool affine_range(const Affine *a, uint32_t n, const int64_t *low, const int64_t *high, int64_t *from, int64_t *to) {
+static bool affine_range(
+    const Affine *a, uint32_t n, const int64_t *low, const int64_t *high, int64_t *from, int64_t *to) {
   int64_t x, y;
   *from = *to = a->constant;
   for (uint32_t l = 0; l < n; l++) {
@@ -81,7 +84,8 @@ static bool is_all_of(const Reads *r, const AlgOperand *o, uint32_t d, const Exp
   const Expr **to = NEW_ARRAY(r->c->arena, const Expr *, t->n_key + 1);
   for (uint32_t k = 0; k < t->n_key; k++) to[k] = o->on[k] < 0 ? expr_int(p, DT_I64, 0) : expr_label(p, o->on[k]);
   const RelDim *label = &r->n->range[index->i], *dim = &t->dim[d];
-  return same_value(p, label->low, expr_relabel(p, dim->low, t->n_key, to)) && same_value(p, label->high, expr_relabel(p, dim->high, t->n_key, to));
+  return same_value(p, label->low, expr_relabel(p, dim->low, t->n_key, to)) &&
+      same_value(p, label->high, expr_relabel(p, dim->high, t->n_key, to));
 }
 
 static bool is_empty(uint32_t n, const int64_t *low, const int64_t *high) {
@@ -101,8 +105,10 @@ static bool check_at(const Reads *r, uint32_t slot, uint32_t d, const Affine *a,
   if (!keys_has(&info_of(r->c, o->node)->keys, its)) return true;
   int64_t least = rel_value(t->dim[d].low, t->n_key, its), end = rel_value(t->dim[d].high, t->n_key, its);
   if (from >= least && to < end) return true;
-  fail(r->c, "dimension %u of &%u is read from %lld to %lld at key %s, and the block of %%%u there goes from %lld to %lld", d, slot,
-       (long long)from, (long long)to + 1, key_text(r->c, &r->n->type, key), o->node->id, (long long)least, (long long)end);
+  fail(r->c,
+      "dimension %u of &%u is read from %lld to %lld at key %s, and the block of %%%u there goes from %lld to %lld", d,
+      slot, (long long)from, (long long)to + 1, key_text(r->c, &r->n->type, key), o->node->id, (long long)least,
+      (long long)end);
   return false;
 }
 

@@ -68,7 +68,8 @@ static bool check_ranges(Check *c, const char *what, uint32_t n, const RelDim *d
 
 bool check_form(Check *c, const AlgNode *n) {
   const Relation *t = &n->type;
-  if ((unsigned)t->dtype >= DTYPES || t->n_key > REL_KEYS || t->rank > SUM_RANK || (t->n_key && (!t->key || !t->frontier))) {
+  if ((unsigned)t->dtype >= DTYPES || t->n_key > REL_KEYS || t->rank > SUM_RANK ||
+      (t->n_key && (!t->key || !t->frontier))) {
     fail(c, "its type is none");
     return false;
   }
@@ -87,8 +88,8 @@ static void check_boxes(Check *c, const Relation *r, uint32_t n, const RelDim *d
   uint32_t d;
   KeySet s = keys_all(r);
   if (!ranges_well(c->g->exprs, &s, n, dim, &d, key))
-    fail(c, "%s %u of key %s is from %lld to %lld", what, d, key_text(c, r, key), (long long)rel_value(dim[d].low, r->n_key, key),
-         (long long)rel_value(dim[d].high, r->n_key, key));
+    fail(c, "%s %u of key %s is from %lld to %lld", what, d, key_text(c, r, key),
+        (long long)rel_value(dim[d].low, r->n_key, key), (long long)rel_value(dim[d].high, r->n_key, key));
 }
 
 /* ---- derived types --------------------------------------------------------------------------------------------- */
@@ -101,7 +102,8 @@ static bool check_frontiers(Check *c, const AlgNode *n, uint32_t n_key, const in
   bool well = true;
   for (uint32_t k = 0; k < n_key; k++)
     if (n->type.frontier[k] != frontier[k]) {
-      fail(c, "the frontier of key %s is %lld and not %lld", n->type.key[k]->s, (long long)n->type.frontier[k], (long long)frontier[k]);
+      fail(c, "the frontier of key %s is %lld and not %lld", n->type.key[k]->s, (long long)n->type.frontier[k],
+          (long long)frontier[k]);
       well = false;
     }
   return well;
@@ -172,24 +174,27 @@ static bool apply_fn(Check *c, const AlgNode *n, Relation *t, const AlgFn *f) {
   return true;
 }
 
-static void say_other_range(Check *c, const AlgNode *n, const KeySet *s, const Relation *made, uint32_t d, const int64_t *key, uint32_t n_to,
-                            const Expr *const *to) {
+static void say_other_range(Check *c, const AlgNode *n, const KeySet *s, const Relation *made, uint32_t d,
+    const int64_t *key, uint32_t n_to, const Expr *const *to) {
   int64_t its[REL_KEYS + 1], low, high;
   uint32_t n_key = s->of->n_key;
   for (uint32_t k = 0; k < n->type.n_key; k++) its[k] = to && k < n_to ? rel_value(to[k], n_key, key) : key[k];
   rel_ranges(1, &n->type.dim[d], n->type.n_key, its, &low, &high);
-  fail(c, "dimension %u of key %s is from %lld to %lld, and its type says from %lld to %lld", d, key_text(c, s->of, key),
-       (long long)rel_value(made->dim[d].low, n_key, key), (long long)rel_value(made->dim[d].high, n_key, key), (long long)low, (long long)high);
+  fail(c, "dimension %u of key %s is from %lld to %lld, and its type says from %lld to %lld", d,
+      key_text(c, s->of, key), (long long)rel_value(made->dim[d].low, n_key, key),
+      (long long)rel_value(made->dim[d].high, n_key, key), (long long)low, (long long)high);
 }
 
 /* `base` is over the keys of `s`. Applies the functions to it and compares the result with the node's type, at the
  * keys that `to` makes. */
-static void check_made(Check *c, const AlgNode *n, Relation base, const KeySet *s, uint32_t n_to, const Expr *const *to) {
+static void check_made(
+    Check *c, const AlgNode *n, Relation base, const KeySet *s, uint32_t n_to, const Expr *const *to) {
   int64_t key[REL_KEYS + 1];
   uint32_t d;
   for (uint32_t k = 0; k < n->n_fn; k++)
     if (!apply_fn(c, n, &base, &n->fn[k])) return;
-  if (n->type.dtype != base.dtype) fail(c, "it is %s and not %s", check_dtype_name(n->type.dtype), check_dtype_name(base.dtype));
+  if (n->type.dtype != base.dtype)
+    fail(c, "it is %s and not %s", check_dtype_name(n->type.dtype), check_dtype_name(base.dtype));
   if (n->type.places != base.places) fail(c, base.places ? "it does not say that it has places" : "it has no places");
   if (n->type.rank != base.rank) {
     fail(c, "its arrays have rank %u and not %u", n->type.rank, base.rank);
@@ -214,7 +219,8 @@ static uint64_t operand_number(const AlgNode *n, uint32_t slot) {
   for (uint32_t i = 0; i < slot; i++) {
     const AlgOperand *a = &n->operand[i], *b = &n->operand[slot];
     if (alg_is_table(n, slot)) break;
-    if (a->node == b->node && (!a->node->type.n_key || memcmp(a->on, b->on, a->node->type.n_key * sizeof *a->on) == 0)) return i;
+    if (a->node == b->node && (!a->node->type.n_key || memcmp(a->on, b->on, a->node->type.n_key * sizeof *a->on) == 0))
+      return i;
   }
   return slot;
 }
@@ -227,9 +233,11 @@ void check_read(void *ctx, const Expr *e) {
     return;
   }
   const AlgNode *x = n->operand[e->i].node;
-  if (e->n != x->type.rank) fail(c, "&%lld has rank %u and is read with %u indices", (long long)e->i, x->type.rank, e->n);
+  if (e->n != x->type.rank)
+    fail(c, "&%lld has rank %u and is read with %u indices", (long long)e->i, x->type.rank, e->n);
   if (e->dtype != x->type.dtype)
-    fail(c, "&%lld is %s and is read as %s", (long long)e->i, check_dtype_name(x->type.dtype), check_dtype_name((DType)e->dtype));
+    fail(c, "&%lld is %s and is read as %s", (long long)e->i, check_dtype_name(x->type.dtype),
+        check_dtype_name((DType)e->dtype));
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->dtype != DT_I64) fail(c, "an index of &%lld is not i64", (long long)e->i);
   check_read_slot(&c->c, operand_number(n, (uint32_t)e->i), e);
@@ -254,8 +262,8 @@ static bool check_on(Check *c, const AlgNode *n, uint32_t i) {
     else if (o->on[k] < 0)
       fail(c, "key %s of operand %u agrees with none and has %lld values", t->key[k]->s, i, (long long)t->frontier[k]);
     else
-      fail(c, "key %s of operand %u, %%%u, has frontier %lld, and the join's key %s has %lld", t->key[k]->s, i, o->node->id,
-           (long long)t->frontier[k], n->type.key[o->on[k]]->s, (long long)f);
+      fail(c, "key %s of operand %u, %%%u, has frontier %lld, and the join's key %s has %lld", t->key[k]->s, i,
+          o->node->id, (long long)t->frontier[k], n->type.key[o->on[k]]->s, (long long)f);
   }
   return well;
 }
@@ -266,7 +274,8 @@ static KeySet join_keys(Check *c, const AlgNode *n) {
   const int32_t **on = NEW_ARRAY(c->arena, const int32_t *, n->n_operand + 1);
   uint32_t wanted = 0;
   for (uint32_t i = 0; i < n->n_operand; i++)
-    if (n->operand[i].wanted && n->operand[i].on) set[wanted] = info_of(c, n->operand[i].node)->keys, on[wanted++] = n->operand[i].on;
+    if (n->operand[i].wanted && n->operand[i].on)
+      set[wanted] = info_of(c, n->operand[i].node)->keys, on[wanted++] = n->operand[i].on;
   return keys_joined(c->arena, &n->type, wanted, set, on);
 }
 
@@ -275,7 +284,8 @@ static bool check_fetch(Check *c, const AlgNode *n) {
   const EinSum *s = n->sum;
   VEC(const Expr *) todo = {0};
   Map seen = map_new(c->arena);
-  bool own = s->n_red || s->reducer != RED_NONE || s->where || s->domain || s->body->kind != EX_READ || s->body->i + 1 != n->n_operand;
+  bool own = s->n_red || s->reducer != RED_NONE || s->where || s->domain || s->body->kind != EX_READ ||
+      s->body->i + 1 != n->n_operand;
   for (uint32_t k = 0; !own && k < s->body->n; k++) vec_push(c->arena, todo, s->body->arg[k]);
   while (!own && todo.len) {
     const Expr *e = vec_pop(todo);
@@ -293,14 +303,17 @@ static bool check_fetch(Check *c, const AlgNode *n) {
 
 static void check_join(Check *c, const AlgNode *n, Info *info) {
   const EinSum *s = n->sum;
-  bool none = !s || !s->body || (unsigned)s->reducer >= REDUCERS || (unsigned)s->acc >= DTYPES || (unsigned)s->dtype >= DTYPES;
-  if (none || s->n_out > SUM_RANK || s->n_red > SUM_RANK - s->n_out || (s->n_out + s->n_red && (!n->label || !n->range))) {
+  bool none =
+      !s || !s->body || (unsigned)s->reducer >= REDUCERS || (unsigned)s->acc >= DTYPES || (unsigned)s->dtype >= DTYPES;
+  if (none || s->n_out > SUM_RANK || s->n_red > SUM_RANK - s->n_out ||
+      (s->n_out + s->n_red && (!n->label || !n->range))) {
     fail(c, "its kernel is not filled in");
     info->well = false;
     return;
   }
   uint32_t labels = s->n_out + s->n_red;
-  bool well = check_names(c, "label", labels, n->label) && check_ranges(c, "a label's range", labels, n->range, n->type.n_key);
+  bool well =
+      check_names(c, "label", labels, n->label) && check_ranges(c, "a label's range", labels, n->range, n->type.n_key);
   if (n->n_operand != s->n_slot) {
     fail(c, "it has %u operands and its kernel %u", n->n_operand, s->n_slot);
     well = false;
@@ -320,9 +333,13 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   if (c->c.ok) check_by(&c->c, s, false);
   if (s->by && n->kind == ALG_FETCH) fail(c, "a fetch is made by a C function");
   check_boxes(c, &n->type, labels, n->range, "label");
-  if (c->c.ok && n->kind == ALG_JOIN) check_reads(c, n, &info->keys); /* where a fetch finds nothing is no mistake of its own */
+  if (c->c.ok && n->kind == ALG_JOIN)
+    check_reads(c, n, &info->keys); /* where a fetch finds nothing is no mistake of its own */
   c->c.ok &= before;
-  Relation base = {.dtype = s->acc, .places = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN, .rank = s->n_out, .dim = n->range};
+  Relation base = {.dtype = s->acc,
+      .places = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN,
+      .rank = s->n_out,
+      .dim = n->range};
   check_made(c, n, base, &info->keys, 0, NULL);
   check_holes(c, n, &info->keys);
 }
@@ -347,12 +364,14 @@ static void check_aggregate_reducer(Check *c, const AlgNode *n, const Relation *
   bool arg = n->reducer == RED_ARGMAX || n->reducer == RED_ARGMIN;
   EinSum s = {.reducer = n->reducer, .monoid = n->monoid, .acc = of->dtype, .dtype = arg ? DT_I64 : of->dtype};
   check_reducer(&c->c, &s);
-  if (n->reducer != RED_NONE && arg != of->places) fail(c, arg ? "it aggregates places that there are not" : "it loses places");
+  if (n->reducer != RED_NONE && arg != of->places)
+    fail(c, arg ? "it aggregates places that there are not" : "it loses places");
 }
 
 static const char *filling_text(Check *c, Filling how, const Relation *r, const int64_t *key) {
   if (how == FILL_GAP) return "there is a gap";
-  return arena_printf(c->arena, "that of key %s %s", key_text(c, r, key), how == FILL_TWICE ? "lies on another" : "leads out");
+  return arena_printf(
+      c->arena, "that of key %s %s", key_text(c, r, key), how == FILL_TWICE ? "lies on another" : "leads out");
 }
 
 /* The arrays must tile the result's box exactly. */
@@ -369,7 +388,8 @@ static void check_concat(Check *c, const AlgNode *n, const Info *of, uint32_t n_
     }
   if (n->type.rank == t->rank) {
     for (uint32_t d = 0; d < t->rank; d++)
-      whole[d] = (RelDim){expr_relabel(c->g->exprs, n->type.dim[d].low, n_to, to), expr_relabel(c->g->exprs, n->type.dim[d].high, n_to, to)};
+      whole[d] = (RelDim){expr_relabel(c->g->exprs, n->type.dim[d].low, n_to, to),
+          expr_relabel(c->g->exprs, n->type.dim[d].high, n_to, to)};
     for (uint32_t k = 0; k < n->n_group; k++) group[n->group[k]] = true;
     check_boxes(c, &n->type, n->type.rank, n->type.dim, "dimension");
     Filling how = boxes_fill(c->arena, &of->keys, t->dim, group, whole, key);
@@ -392,8 +412,9 @@ static void check_aggregate(Check *c, const AlgNode *n, Info *info) {
   KeysWrong wrong;
   for (uint32_t k = 0; k < n->n_group; k++) to[k] = expr_label(c->g->exprs, n->group[k]);
   check_aggregate_reducer(c, n, t);
-  info->keys = of->keys.known && of->keys.all ? keys_all(&n->type)
-                                              : keys_mapped(c->arena, c->g->exprs, &of->keys, &n->type, to, false, &wrong, at);
+  info->keys = of->keys.known && of->keys.all
+      ? keys_all(&n->type)
+      : keys_mapped(c->arena, c->g->exprs, &of->keys, &n->type, to, false, &wrong, at);
   if (n->reducer == RED_NONE)
     check_concat(c, n, of, n->n_group, to);
   else
@@ -424,7 +445,8 @@ static bool check_pieces(Check *c, const AlgNode *n, Relation *base, KeySet *s) 
   }
   if (!check_names(c, "key", all, key) || !check_ranges(c, "a piece", base->rank, n->piece, all)) return false;
   for (uint32_t d = 0; d < base->rank; d++) {
-    bool low = expr_is_int(base->dim[d].low, 0) || n->piece[d].low == base->dim[d].low, high = n->piece[d].high == base->dim[d].high;
+    bool low = expr_is_int(base->dim[d].low, 0) || n->piece[d].low == base->dim[d].low,
+         high = n->piece[d].high == base->dim[d].high;
     dim[d].low = low ? n->piece[d].low : expr_op2(p, OP_MAX, n->piece[d].low, base->dim[d].low);
     dim[d].high = high ? n->piece[d].high : expr_op2(p, OP_MIN, n->piece[d].high, base->dim[d].high);
   }
@@ -452,7 +474,8 @@ static void check_map(Check *c, const AlgNode *n, Info *info) {
   Relation base = alg_of(n)->type;
   KeySet s = info_of(c, alg_of(n))->keys;
   int clauses = (n->piece != NULL) + (n->rekey != NULL) + (n->n_fn != 0);
-  if (!clauses || (clauses > 1 && !c->g->placed)) fail(c, clauses ? "in a Tra a map does one thing" : "it does nothing");
+  if (!clauses || (clauses > 1 && !c->g->placed))
+    fail(c, clauses ? "in a Tra a map does one thing" : "it does nothing");
   info->well = false;
   if ((n->piece != NULL) != (n->n_piece != 0)) {
     fail(c, "it has new keys and no pieces, or pieces and no new keys");
@@ -509,7 +532,8 @@ void check_same_type(Check *c, const char *what, const AlgNode *a, const AlgNode
   int64_t key[REL_KEYS + 1];
   uint32_t d;
   if (!info_of(c, a)->well || !info_of(c, b)->well) return;
-  if (t->dtype != u->dtype) fail(c, "%s is %s and not %s", what, check_dtype_name(u->dtype), check_dtype_name(t->dtype));
+  if (t->dtype != u->dtype)
+    fail(c, "%s is %s and not %s", what, check_dtype_name(u->dtype), check_dtype_name(t->dtype));
   if (t->places != u->places || t->holes != u->holes) fail(c, "%s differs in `places` or `holes`", what);
   bool same = t->n_key == u->n_key;
   for (uint32_t k = 0; same && k < t->n_key; k++) same = t->frontier[k] == u->frontier[k];
@@ -538,5 +562,6 @@ void check_output_boxes(Check *c, const AlgOutput *o) {
   for (uint32_t d = 0; d < t->rank; d++) whole[d] = rel_whole(c->g->exprs, o->extent[d]);
   bool some = i->keys.known && !i->keys.all && i->keys.n == 0;
   Filling how = some ? FILL_GAP : boxes_fill(c->arena, &i->keys, t->dim, group, whole, key);
-  if (how != FILL_WELL) fail(c, "blocks of output %s do not make up all of it: %s", o->name->s, filling_text(c, how, t, key));
+  if (how != FILL_WELL)
+    fail(c, "blocks of output %s do not make up all of it: %s", o->name->s, filling_text(c, how, t, key));
 }

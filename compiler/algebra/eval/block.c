@@ -114,7 +114,8 @@ static bool rows_start(Arena *a, Rows *r, const Block *whole, const int64_t *low
 
 static int64_t rows_offset(const Rows *r) {
   int64_t at = 0;
-  for (uint32_t d = 0; d < r->whole->rank; d++) at = at * (r->whole->high[d] - r->whole->low[d]) + r->at[d] - r->whole->low[d];
+  for (uint32_t d = 0; d < r->whole->rank; d++)
+    at = at * (r->whole->high[d] - r->whole->low[d]) + r->at[d] - r->whole->low[d];
   return at;
 }
 
@@ -181,7 +182,8 @@ static int64_t place_of(const Block *b, const int64_t *at, const bool *place) {
 /* All elements along the last dimension have the index of the first. */
 static bool last_says(const Block *b, const bool *place) { return b->rank && place[b->rank - 1]; }
 
-void block_ask_slices(Arena *a, const Block *b, uint8_t *asked, const bool *place, const int64_t *from, const int64_t *to) {
+void block_ask_slices(
+    Arena *a, const Block *b, uint8_t *asked, const bool *place, const int64_t *from, const int64_t *to) {
   Rows r;
   bool each = last_says(b, place);
   uint8_t *met = NEW_ARRAY(a, uint8_t, b->count + 1);
@@ -197,11 +199,13 @@ void block_ask_slices(Arena *a, const Block *b, uint8_t *asked, const bool *plac
   } while (rows_next(&r));
 }
 
-double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place) {
+double block_asked(
+    Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place) {
   Rows r;
   int64_t places = 1, elements = 0, asks = 0;
   uint32_t indices = 0;
-  for (uint32_t d = 0; d < b->rank; d++) places *= place[d] && high[d] > low[d] ? high[d] - low[d] : 1, indices += place[d];
+  for (uint32_t d = 0; d < b->rank; d++)
+    places *= place[d] && high[d] > low[d] ? high[d] - low[d] : 1, indices += place[d];
   if (!rows_start(a, &r, b, low, high)) return 0;
   uint8_t *met = NEW_ARRAY(a, uint8_t, places);
   do {

@@ -34,10 +34,12 @@ Block block_cut(Arena *a, const Block *b, const int64_t *low, const int64_t *hig
 bool block_paste(Arena *a, Block *b, const Block *part, uint8_t *there);
 /* A request names a place and returns the whole slice there: marks as asked every element in the box that shares its
  * place with an asked one. */
-void block_ask_slices(Arena *a, const Block *b, uint8_t *asked, const bool *place, const int64_t *from, const int64_t *to);
+void block_ask_slices(
+    Arena *a, const Block *b, uint8_t *asked, const bool *place, const int64_t *from, const int64_t *to);
 /* Bytes received for the asked elements of b (a byte each) in the box: the elements, and 8 for each index of each
  * place (expr/prove/asked.h). */
-double block_asked(Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place);
+double block_asked(
+    Arena *a, const Block *b, const uint8_t *asked, const int64_t *low, const int64_t *high, const bool *place);
 /* Blocks without elements are equal if their ranks are. */
 bool block_box_is(const Block *b, uint32_t rank, const int64_t *low, const int64_t *high);
 double block_bytes(const Block *b);                         /* elements, and 8 for each place; no mask */

@@ -44,7 +44,8 @@ bool run_fail(Run *r, const AlgNode *n, const char *fmt, ...) {
 
 const char *run_key(Run *r, const AlgNode *n, const int64_t *key) {
   Buf b = buf_new(r->arena);
-  for (uint32_t k = 0; k < n->type.n_key; k++) buf_printf(&b, "%s%s = %lld", k ? ", " : " at {", n->type.key[k]->s, (long long)key[k]);
+  for (uint32_t k = 0; k < n->type.n_key; k++)
+    buf_printf(&b, "%s%s = %lld", k ? ", " : " at {", n->type.key[k]->s, (long long)key[k]);
   if (n->type.n_key) buf_char(&b, '}');
   return b.len ? b.s : "";
 }
@@ -96,7 +97,8 @@ static bool input_fits(Run *r, const AlgNode *n, const AlgArray *x, Arena *a) {
   const Relation *t = &n->type;
   if (!x) return run_fail(r, n, "is not given");
   if (x->dtype != t->dtype || x->rank != t->rank)
-    return run_fail(r, n, "is %s of rank %u, given is %s of rank %u", dtype_name(t->dtype), t->rank, dtype_name(x->dtype), x->rank);
+    return run_fail(
+        r, n, "is %s of rank %u, given is %s of rank %u", dtype_name(t->dtype), t->rank, dtype_name(x->dtype), x->rank);
   int64_t *low = NEW_ARRAY(a, int64_t, t->rank + 1), *high = NEW_ARRAY(a, int64_t, t->rank + 1);
   int64_t *key = NEW_ARRAY(a, int64_t, t->n_key + 1), *end = NEW_ARRAY(a, int64_t, t->rank + 1);
   do {
@@ -108,13 +110,19 @@ static bool input_fits(Run *r, const AlgNode *n, const AlgArray *x, Arena *a) {
   } while (rel_next_key(t->n_key, t->frontier, key));
   for (uint32_t d = 0; d < t->rank; d++)
     if (x->shape[d] != end[d])
-      return run_fail(r, n, "has %lld in dimension %u, given is %lld", (long long)end[d], d + 1, (long long)x->shape[d]);
+      return run_fail(
+          r, n, "has %lld in dimension %u, given is %lld", (long long)end[d], d + 1, (long long)x->shape[d]);
   return true;
 }
 
 /* Shares the elements. */
 static Block block_of(Arena *a, const AlgArray *x) {
-  Block b = {.dtype = x->dtype, .rank = x->rank, .low = NEW_ARRAY(a, int64_t, x->rank + 1), .high = x->shape, .count = x->count, .data = x->data};
+  Block b = {.dtype = x->dtype,
+      .rank = x->rank,
+      .low = NEW_ARRAY(a, int64_t, x->rank + 1),
+      .high = x->shape,
+      .count = x->count,
+      .data = x->data};
   if (!x->has) return b;
   b.has = NEW_ARRAY(a, uint8_t, x->count);
   for (int64_t k = 0; k < x->count; k++) b.has[k] = x->has[k] ? HAS_VALUE : HAS_NONE;
@@ -127,13 +135,15 @@ static bool input_run(Run *r, const AlgNode *n, Shelf *s) {
   Arena *a = s->arena;
   if (!input_fits(r, n, x, a)) return false;
   Block whole = block_of(r->arena, x);
-  int64_t *key = NEW_ARRAY(a, int64_t, t->n_key + 1), *low = NEW_ARRAY(a, int64_t, t->rank + 1), *high = NEW_ARRAY(a, int64_t, t->rank + 1);
+  int64_t *key = NEW_ARRAY(a, int64_t, t->n_key + 1), *low = NEW_ARRAY(a, int64_t, t->rank + 1),
+          *high = NEW_ARRAY(a, int64_t, t->rank + 1);
   for (uint32_t k = 0; k < r->program->mesh.n; k++)
     if (n->at.on[k] == PLACE_PART) return run_fail(r, n, "comes in parts");
   do {
     rel_box(t, key, low, high);
     for (int64_t i = 0; i < s->sites; i++)
-      if (alg_holds(&r->program->mesh, &n->at, t, key, site_place(r, i)) && !tuple_put(r, n, s, i, key, 0, block_cut(a, &whole, low, high)))
+      if (alg_holds(&r->program->mesh, &n->at, t, key, site_place(r, i)) &&
+          !tuple_put(r, n, s, i, key, 0, block_cut(a, &whole, low, high)))
         return false;
   } while (rel_next_key(t->n_key, t->frontier, key));
   return true;
@@ -292,8 +302,10 @@ static bool whole_add(Run *r, Whole *w, const Tuple *t, Arena *a) {
   for (int64_t k = 0; k < b->count; k++) {
     if (!((uint8_t *)there.data)[k]) continue;
     bool same = block_has(&was, k) == block_has(b, k) &&
-                (!block_has(b, k) || memcmp((char *)was.data + (size_t)k * size, (char *)b->data + (size_t)k * size, size) == 0);
-    if (!same) return run_fail(r, n, "differs between sites or blocks of the output %s%s", w->o->name->s, run_key(r, n, t->key));
+        (!block_has(b, k) ||
+            memcmp((char *)was.data + (size_t)k * size, (char *)b->data + (size_t)k * size, size) == 0);
+    if (!same)
+      return run_fail(r, n, "differs between sites or blocks of the output %s%s", w->o->name->s, run_key(r, n, t->key));
   }
   return block_paste(r->out->arena, &w->all, b, w->there.data);
 }
@@ -307,11 +319,13 @@ static bool whole_sites(Run *r, Whole *w, Arena *a) {
     for (uint32_t k = 0; k < s->site[i].tuples.len; k++) {
       const Tuple *t = &s->site[i].tuples.at[k];
       if (k && key_order(n->type.n_key, t[-1].key, t->key) == 0)
-        return run_fail(r, n, "is not aggregated, and is the output %s: there are parts%s", w->o->name->s, run_key(r, n, t->key));
+        return run_fail(
+            r, n, "is not aggregated, and is the output %s: there are parts%s", w->o->name->s, run_key(r, n, t->key));
       if (!whole_add(r, w, t, a)) return false;
     }
   for (int64_t k = 0; k < w->all.count; k++)
-    if (!((uint8_t *)w->there.data)[k]) return run_fail(r, n, "has not all of the output %s: element %lld is missing", w->o->name->s, (long long)k);
+    if (!((uint8_t *)w->there.data)[k])
+      return run_fail(r, n, "has not all of the output %s: element %lld is missing", w->o->name->s, (long long)k);
   return true;
 }
 
@@ -368,7 +382,8 @@ static bool eval_all(Run *r) {
   const Algebra *p = r->program;
   double sites = 1;
   for (uint32_t a = 0; a < p->mesh.n; a++) sites *= (double)p->mesh.size[a];
-  if (!(sites >= 1 && sites <= (double)EVAL_SITES)) return run_fail(r, NULL, "%g sites are more than can be gone through", sites);
+  if (!(sites >= 1 && sites <= (double)EVAL_SITES))
+    return run_fail(r, NULL, "%g sites are more than can be gone through", sites);
   r->sites = (int64_t)sites;
   sites_number(r);
   if (!sizes_fit(r, p->top, 0)) return false;
@@ -381,7 +396,10 @@ static bool eval_all(Run *r) {
 
 bool algebra_eval(AlgRun *x, const char **why, Place *place) {
   const Algebra *p = x->program;
-  Run r = {.out = x, .program = p, .arena = arena_new(), .max_elements = x->max_elements ? x->max_elements : (int64_t)1 << 28};
+  Run r = {.out = x,
+      .program = p,
+      .arena = arena_new(),
+      .max_elements = x->max_elements ? x->max_elements : (int64_t)1 << 28};
   r.held = NEW_ARRAY(r.arena, Held, p->n_nodes + 1);
   r.turn = NEW_ARRAY(r.arena, int64_t, EVAL_DEPTH + 1);
   x->output = NEW_ARRAY(x->arena, AlgArray, p->outputs.len + 1);

@@ -23,18 +23,21 @@ static bool table_lay(Run *r, const AlgNode *n, Table *t, Arena *a) {
   t->whole = block_make(a, t->node->type.dtype, false, rank, low, high);
   t->whole.has = NEW_ARRAY(a, uint8_t, t->whole.count);
   for (uint32_t i = 0; i < t->n; i++)
-    if (!block_paste(a, &t->whole, &t->tuple[i].block, NULL)) return run_fail(r, n, "fetches from a block before the first place");
+    if (!block_paste(a, &t->whole, &t->tuple[i].block, NULL))
+      return run_fail(r, n, "fetches from a block before the first place");
   return true;
 }
 
-static bool tuple_fetch(Run *r, const AlgNode *n, Shelf *s, const Table *t, int64_t site, const int64_t *key, const Block *const *operand, Arena *a) {
+static bool tuple_fetch(Run *r, const AlgNode *n, Shelf *s, const Table *t, int64_t site, const int64_t *key,
+    const Block *const *operand, Arena *a) {
   uint32_t labels = n->sum->n_out;
   const Store *own = &held_of(r, t->node)->shelf->site[site];
   int64_t *low = NEW_ARRAY(s->arena, int64_t, labels + 1), *high = NEW_ARRAY(s->arena, int64_t, labels + 1);
   rel_ranges(labels, n->range, n->type.n_key, key, low, high);
   if (!room_ask(r, n, labels, low, high)) return false;
   Block out = block_make(s->arena, n->sum->acc, false, labels, low, high);
-  KernelCall c = {.low = low, .high = high, .turn = r->turn, .operand = operand, .out = &out, .arena = s->arena, .gaps = true};
+  KernelCall c = {
+      .low = low, .high = high, .turn = r->turn, .operand = operand, .out = &out, .arena = s->arena, .gaps = true};
   c.asked = NEW_ARRAY(a, uint8_t, t->whole.count + 1);
   c.slot = n->n_operand - 1;
   if (!kernel_run(held_of(r, n)->kernel, &c)) bug("algebra: a fetch fails");

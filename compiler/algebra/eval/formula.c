@@ -7,9 +7,35 @@
 #include "ein_rt.h"
 
 typedef enum {
-  S_OP, S_ADD_I64, S_SUB_I64, S_MUL_I64, S_ADD_F32, S_SUB_F32, S_MUL_F32, S_ADD_F64, S_SUB_F64, S_MUL_F64,
-  S_EQ_INT, S_NE_INT, S_LT_INT, S_LE_INT, S_GT_INT, S_GE_INT, S_EQ_REAL, S_NE_REAL, S_LT_REAL, S_LE_REAL, S_GT_REAL, S_GE_REAL,
-  S_CAST, S_AND, S_OR, S_SELECT, S_RANDOM, S_CALL, S_READ
+  S_OP,
+  S_ADD_I64,
+  S_SUB_I64,
+  S_MUL_I64,
+  S_ADD_F32,
+  S_SUB_F32,
+  S_MUL_F32,
+  S_ADD_F64,
+  S_SUB_F64,
+  S_MUL_F64,
+  S_EQ_INT,
+  S_NE_INT,
+  S_LT_INT,
+  S_LE_INT,
+  S_GT_INT,
+  S_GE_INT,
+  S_EQ_REAL,
+  S_NE_REAL,
+  S_LT_REAL,
+  S_LE_REAL,
+  S_GT_REAL,
+  S_GE_REAL,
+  S_CAST,
+  S_AND,
+  S_OR,
+  S_SELECT,
+  S_RANDOM,
+  S_CALL,
+  S_READ
 } StepCode;
 
 typedef struct Step {
@@ -131,7 +157,8 @@ static uint32_t step_new(Making *m, const Expr *e) {
   if (e->kind == EX_READ) s.slot = (uint32_t)e->i;
   else if (e->op == OP_EXTERN) {
     s.by = e->by;
-    if (!e->by->call) m->why = arena_printf(m->arena, "calls the C function %s, which has not been loaded", e->by->name->s);
+    if (!e->by->call)
+      m->why = arena_printf(m->arena, "calls the C function %s, which has not been loaded", e->by->name->s);
   }
   else if (op_info[e->op].laws & LAW_LOOP) m->why = "has an operation that only a schedule makes";
   s.dst = column_new(m, (DType)e->dtype, s.level);
@@ -205,7 +232,9 @@ static inline Cell cell_at(const Column *c, uint32_t j) { return c->at[c->row ? 
 static inline uint32_t fault_at(const Column *c, uint32_t j) { return c->failed ? c->fault[c->row ? j : 0] : 0; }
 static inline Cell cell_of(Value v) { return (Cell){.i = v.i}; } /* all of its bits, an f too */
 
-static inline Value column_value(const Column *c, uint32_t j) { return (Value){.dtype = c->dtype, .i = cell_at(c, j).i}; }
+static inline Value column_value(const Column *c, uint32_t j) {
+  return (Value){.dtype = c->dtype, .i = cell_at(c, j).i};
+}
 
 /* ---- reads ---------------------------------------------------------------------------------------------- */
 

@@ -37,7 +37,9 @@ typedef struct Run {
 } Run;
 
 static inline Held *held_of(Run *r, const AlgNode *n) { return &r->held[n->id]; }
-static inline const uint32_t *site_place(const Run *r, int64_t site) { return r->coordinate + site * r->program->mesh.n; }
+static inline const uint32_t *site_place(const Run *r, int64_t site) {
+  return r->coordinate + site * r->program->mesh.n;
+}
 static inline const AlgNode *operand_of(const AlgNode *n) { return n->operand[0].node; }
 
 /* Keeps the first complaint, after the node's name. Always returns false, so that callers can return it. */
@@ -74,7 +76,8 @@ bool fetch_run(Run *r, const AlgNode *n, Shelf *s);
 /* Makes the node's kernel. */
 bool join_start(Run *r, const AlgNode *n, Held *h);
 /* *missing: there is none, and it is wanted or its type has no holes; so the result has none. */
-bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, const int64_t *key, const Block **out, bool *missing);
+bool operand_find(
+    Run *r, const AlgNode *n, uint32_t i, int64_t site, const int64_t *key, const Block **out, bool *missing);
 /* One copy of every tuple. */
 Tuple *tuples_all(const Shelf *of, uint32_t n_key, Arena *a, uint32_t *count);
 bool aggregate_run(Run *r, const AlgNode *n, Shelf *s);

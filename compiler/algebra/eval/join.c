@@ -44,7 +44,8 @@ static bool operands_fit(Run *r, const AlgNode *n, const Kernel *k) {
 bool join_start(Run *r, const AlgNode *n, Held *h) {
   const char *why = NULL;
   if (h->kernel) return true;
-  if (n->n_operand != n->sum->n_slot) return run_fail(r, n, "has %u operands, its kernel %u", n->n_operand, n->sum->n_slot);
+  if (n->n_operand != n->sum->n_slot)
+    return run_fail(r, n, "has %u operands, its kernel %u", n->n_operand, n->sum->n_slot);
   if (has_part(r, n)) return run_fail(r, n, "makes parts, which a join cannot");
   Kernel *k = kernel_new(r->arena, n->sum, turns_around(n), &why);
   if (!k) return run_fail(r, n, "%s", why);
@@ -56,7 +57,8 @@ bool join_start(Run *r, const AlgNode *n, Held *h) {
 
 /* ---- one tuple of a join ------------------------------------------------------------------------------------ */
 
-bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, const int64_t *key, const Block **out, bool *missing) {
+bool operand_find(
+    Run *r, const AlgNode *n, uint32_t i, int64_t site, const int64_t *key, const Block **out, bool *missing) {
   const AlgOperand *o = &n->operand[i];
   const Relation *t = &o->node->type;
   int64_t its[REL_KEYS + 1];
@@ -65,7 +67,8 @@ bool operand_find(Run *r, const AlgNode *n, uint32_t i, int64_t site, const int6
   const Tuple *x = store_find(&held_of(r, o->node)->shelf->site[site], t->n_key, its, &found);
   *out = x ? &x->block : NULL;
   *missing |= !x && (o->wanted || !t->holes);
-  return found <= 1 || run_fail(r, n, "joins parts: %s has several tuples%s", run_name(r, o->node), run_key(r, o->node, its));
+  return found <= 1 ||
+      run_fail(r, n, "joins parts: %s has several tuples%s", run_name(r, o->node), run_key(r, o->node, its));
 }
 
 static bool fault_tell(Run *r, const AlgNode *n, const KernelCall *c) {
@@ -83,10 +86,11 @@ static bool fault_tell(Run *r, const AlgNode *n, const KernelCall *c) {
     return run_fail(r, n, "reads %s, for which an index was out of range, or which has no value%s", at.s, point.s);
   if (c->dim == c->rank) return run_fail(r, n, "reads %s, which has no value%s", at.s, point.s);
   return run_fail(r, n, "reads %s: index %lld is outside of the block, which has %lld..%lld in dimension %u%s", at.s,
-                   (long long)c->index[c->dim], (long long)b->low[c->dim], (long long)b->high[c->dim], c->dim + 1, point.s);
+      (long long)c->index[c->dim], (long long)b->low[c->dim], (long long)b->high[c->dim], c->dim + 1, point.s);
 }
 
-static bool tuple_join(Run *r, const AlgNode *n, Shelf *s, int64_t site, const int64_t *key, const Block *const *operand) {
+static bool tuple_join(
+    Run *r, const AlgNode *n, Shelf *s, int64_t site, const int64_t *key, const Block *const *operand) {
   const EinSum *sum = n->sum;
   uint32_t labels = sum->n_out + sum->n_red;
   int64_t *low = NEW_ARRAY(s->arena, int64_t, labels + 1), *high = NEW_ARRAY(s->arena, int64_t, labels + 1);
@@ -94,7 +98,8 @@ static bool tuple_join(Run *r, const AlgNode *n, Shelf *s, int64_t site, const i
   if (!room_ask(r, n, sum->n_out, low, high)) return false;
   Block out = block_make(s->arena, sum->acc, reducer_is_arg(sum->reducer), sum->n_out, low, high);
   Held *h = held_of(r, n);
-  KernelCall c = {.low = low, .high = high, .whole = h->whole, .turn = r->turn, .operand = operand, .out = &out, .arena = s->arena};
+  KernelCall c = {
+      .low = low, .high = high, .whole = h->whole, .turn = r->turn, .operand = operand, .out = &out, .arena = s->arena};
   if (!kernel_run(h->kernel, &c)) return fault_tell(r, n, &c);
   return fns_apply(r, n, s->arena, key, &out) && tuple_put(r, n, s, site, key, 0, out);
 }
@@ -133,13 +138,17 @@ static void element_better(const Fold *f, Block *to, const Block *x, int64_t k) 
 }
 
 static bool block_fold(Run *r, const AlgNode *n, const Fold *f, Block *to, const Block *x) {
-  if (!block_box_is(x, to->rank, to->low, to->high)) return run_fail(r, n, "aggregates arrays that are not over one box");
+  if (!block_box_is(x, to->rank, to->low, to->high))
+    return run_fail(r, n, "aggregates arrays that are not over one box");
   for (int64_t k = 0; k < to->count; k++) {
     bool none = to->has && to->has[k] == HAS_NONE;
-    if (none != (x->has && x->has[k] == HAS_NONE)) return run_fail(r, n, "aggregates an element that has a value in some parts only");
+    if (none != (x->has && x->has[k] == HAS_NONE))
+      return run_fail(r, n, "aggregates an element that has a value in some parts only");
     if (none) continue;
     if (to->place) element_better(f, to, x, k);
-    else element_store(to->data, f->acc, k, fold_pair(f, element_load(to->data, f->acc, k), element_load(x->data, f->acc, k)));
+    else
+      element_store(
+          to->data, f->acc, k, fold_pair(f, element_load(to->data, f->acc, k), element_load(x->data, f->acc, k)));
   }
   return true;
 }
@@ -184,8 +193,10 @@ static bool group_concat(Run *r, const AlgNode *n, Arena *a, const Tuple *t, uin
 
 static bool group_run(Run *r, const AlgNode *n, Shelf *s, int64_t site, const Tuple *t, uint32_t count) {
   Block out;
-  bool ok = n->reducer == RED_NONE ? group_concat(r, n, s->arena, t, count, &out) : group_fold(r, n, s->arena, t, count, &out);
-  return ok && fns_apply(r, n, s->arena, t->key, &out) && tuple_put(r, n, s, site, t->key, site - site_first(r, &n->at, site), out);
+  bool ok = n->reducer == RED_NONE ? group_concat(r, n, s->arena, t, count, &out)
+                                   : group_fold(r, n, s->arena, t, count, &out);
+  return ok && fns_apply(r, n, s->arena, t->key, &out) &&
+      tuple_put(r, n, s, site, t->key, site - site_first(r, &n->at, site), out);
 }
 
 /* The tuples of a group, ordered by their own keys and parts. */
@@ -210,7 +221,8 @@ bool aggregate_run(Run *r, const AlgNode *n, Shelf *s) {
   const Relation *t = &operand_of(n)->type;
   Held *h = held_of(r, n);
   if (n->reducer != RED_NONE && t->places != reducer_is_arg(n->reducer))
-    return run_fail(r, n, "aggregates %s by %s", t->places ? "places" : "values without places", reducer_info[n->reducer].name);
+    return run_fail(
+        r, n, "aggregates %s by %s", t->places ? "places" : "values without places", reducer_info[n->reducer].name);
   if (!h->fold) {
     h->fold = NEW(r->arena, Fold);
     *h->fold = fold_of(r->arena, n->reducer, n->monoid, t->dtype);

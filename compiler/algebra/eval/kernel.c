@@ -13,7 +13,8 @@ static Value identity_of(Reducer r, DType t) {
   const char *text = reducer_info[r].identity;
   if (!text) return (Value){.dtype = t};
   bool minus = *text == '-';
-  if (strstr(text, "inf") && t != DT_BOOL) return value_cast((Value){.dtype = DT_F64, .f = minus ? -(double)INFINITY : (double)INFINITY}, t);
+  if (strstr(text, "inf") && t != DT_BOOL)
+    return value_cast((Value){.dtype = DT_F64, .f = minus ? -(double)INFINITY : (double)INFINITY}, t);
   bool one = strcmp(text, "1") == 0 || strcmp(text, "true") == 0 || strcmp(text, "inf") == 0;
   return value_cast((Value){.dtype = DT_I64, .i = one}, t);
 }
@@ -34,7 +35,8 @@ Fold fold_of(Arena *a, Reducer reducer, const Monoid *monoid, DType acc) {
 Value fold_pair(const Fold *f, Value a, Value b) {
   Formula *p = f->monoid;
   if (!p) {
-    if (f->reducer == RED_SUM && f->acc == DT_F32) return (Value){.dtype = DT_F32, .f = (double)((float)a.f + (float)b.f)};
+    if (f->reducer == RED_SUM && f->acc == DT_F32)
+      return (Value){.dtype = DT_F32, .f = (double)((float)a.f + (float)b.f)};
     return op_value(reducer_info[f->reducer].combine, f->acc, 2, (Value[]){a, b});
   }
   formula_params(p, a, b);
@@ -79,7 +81,8 @@ Kernel *kernel_new(Arena *a, const EinSum *s, uint32_t n_turn, const char **why)
 }
 
 bool kernel_reads(const Kernel *k, uint32_t slot, DType t, uint32_t rank) {
-  return formula_reads(k->domain, slot, t, rank) && formula_reads(k->where, slot, t, rank) && formula_reads(k->body, slot, t, rank);
+  return formula_reads(k->domain, slot, t, rank) && formula_reads(k->where, slot, t, rank) &&
+      formula_reads(k->body, slot, t, rank);
 }
 
 static void labels_changed(Kernel *k, uint32_t from) {
@@ -201,7 +204,8 @@ static Value partials_end(const Kernel *k, const Partials *p) {
 /* The row-major place over the whole extents of the reduced labels. */
 static int64_t point_place(const Kernel *k, const KernelCall *c) {
   uint64_t place = 0;
-  for (uint32_t l = 0; l < k->sum->n_red; l++) place = place * (uint64_t)c->whole[l] + (uint64_t)k->at[k->sum->n_out + l];
+  for (uint32_t l = 0; l < k->sum->n_red; l++)
+    place = place * (uint64_t)c->whole[l] + (uint64_t)k->at[k->sum->n_out + l];
   return (int64_t)place;
 }
 
@@ -246,7 +250,8 @@ static bool point_reduce(Kernel *k, KernelCall *c, int64_t to) {
   Partials p;
   p.n = 0;
   p.best = 0;
-  if (!no_points(c, k->sum->n_out, k->n_label) && !(k->sum->n_red ? rows_reduce(k, c, &p) : row_reduce(k, c, &p, 1))) return false;
+  if (!no_points(c, k->sum->n_out, k->n_label) && !(k->sum->n_red ? rows_reduce(k, c, &p) : row_reduce(k, c, &p, 1)))
+    return false;
   if (!reducer_is_arg(k->fold.reducer)) {
     element_store(c->out->data, k->sum->acc, to, partials_end(k, &p));
   } else if (p.n) {

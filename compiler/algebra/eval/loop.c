@@ -47,7 +47,8 @@ static bool stack_tuple_new(Run *r, const AlgRegion *g, const AlgStack *k, Shelf
   low[k->axis] = 0;
   high[k->axis] = g->turns;
   if (!room_ask(r, g->repeat, t->rank + 1, low, high)) return false;
-  Tuple x = {.key = arena_copy(s->arena, key, t->n_key * sizeof *key), .block = block_make(s->arena, t->dtype, false, t->rank + 1, low, high)};
+  Tuple x = {.key = arena_copy(s->arena, key, t->n_key * sizeof *key),
+      .block = block_make(s->arena, t->dtype, false, t->rank + 1, low, high)};
   vec_push(s->arena, s->site[site].tuples, x);
   return true;
 }
@@ -58,12 +59,14 @@ static bool stack_start(Run *r, const AlgRegion *g, const AlgStack *k, Held *h) 
   Shelf *s = h->shelf = shelf_new(r->sites);
   int64_t *key = NEW_ARRAY(s->arena, int64_t, n->type.n_key + 1);
   if (g->turns < 0) return run_fail(r, g->repeat, "stacks %s, and how many turns there are is open", k->name->s);
-  if (n->type.places || n->type.holes) return run_fail(r, g->repeat, "stacks %s, which has %s", k->name->s, n->type.places ? "places" : "holes");
+  if (n->type.places || n->type.holes)
+    return run_fail(r, g->repeat, "stacks %s, which has %s", k->name->s, n->type.places ? "places" : "holes");
   for (uint32_t a = 0; a < r->program->mesh.n; a++)
     if (n->at.on[a] == PLACE_PART) return run_fail(r, g->repeat, "stacks %s, which is not aggregated", k->name->s);
   do
     for (int64_t i = 0; i < r->sites; i++)
-      if (alg_holds(&r->program->mesh, &n->at, &n->type, key, site_place(r, i)) && !stack_tuple_new(r, g, k, s, i, key)) return false;
+      if (alg_holds(&r->program->mesh, &n->at, &n->type, key, site_place(r, i)) && !stack_tuple_new(r, g, k, s, i, key))
+        return false;
   while (rel_next_key(n->type.n_key, n->type.frontier, key));
   shelf_count(r, s);
   return true;
@@ -83,7 +86,8 @@ static bool slice_put(Run *r, const Loop *l, const AlgStack *k, Arena *a, Block 
   slice.low = low;
   slice.high = high;
   if (l->turns >= l->region->turns)
-    return run_fail(r, l->region->repeat, "makes turn %lld, and %s has room for %lld", (long long)l->turns, k->name->s, (long long)l->region->turns);
+    return run_fail(r, l->region->repeat, "makes turn %lld, and %s has room for %lld", (long long)l->turns, k->name->s,
+        (long long)l->region->turns);
   return block_paste(a, to, &slice, NULL) || run_fail(r, l->region->repeat, "stacks %s, whose box changes", k->name->s);
 }
 
@@ -93,8 +97,9 @@ static bool stack_put(Run *r, const Loop *l, const AlgStack *k, Shelf *s) {
     for (uint32_t t = 0; t < s->site[i].tuples.len; t++) {
       Tuple *to = &s->site[i].tuples.at[t];
       const Tuple *x = store_find(&held_of(r, k->node)->shelf->site[i], n_key, to->key, &found);
-      if (found != 1) return run_fail(r, l->region->repeat, "stacks %s, of which there are %u tuples%s", k->name->s, found,
-                                       run_key(r, k->node, to->key));
+      if (found != 1)
+        return run_fail(r, l->region->repeat, "stacks %s, of which there are %u tuples%s", k->name->s, found,
+            run_key(r, k->node, to->key));
       if (!slice_put(r, l, k, s->arena, &to->block, &x->block)) return false;
     }
   return true;
@@ -161,7 +166,8 @@ bool turns_result(Run *r, const AlgNode *n) {
   Held *h = held_of(r, n);
   BUG_UNLESS(l);
   if (n->kind == ALG_TURNS) return turns_put(r, n, l->turns);
-  shelf_use(h, n->kind == ALG_FINAL ? held_of(r, l->region->states.at[n->index].node)->shelf : l->stack[n->index].shelf);
+  shelf_use(
+      h, n->kind == ALG_FINAL ? held_of(r, l->region->states.at[n->index].node)->shelf : l->stack[n->index].shelf);
   for (int64_t i = 0; i < r->sites; i++) r->out->calls[n->id] += (double)h->shelf->site[i].tuples.len;
   return shelf_fits(r, n, h->shelf);
 }

@@ -26,7 +26,8 @@ static bool piece_cut(const AlgNode *n, Arena *a, const Block *b, uint32_t n_key
   return true;
 }
 
-static bool piece_map(Run *r, const AlgNode *n, Shelf *s, int64_t site, const Tuple *x, uint32_t n_key, const int64_t *key) {
+static bool piece_map(
+    Run *r, const AlgNode *n, Shelf *s, int64_t site, const Tuple *x, uint32_t n_key, const int64_t *key) {
   int64_t *new_key = NEW_ARRAY(s->arena, int64_t, n->type.n_key + 1);
   Block b;
   if (!n->n_piece) b = block_cut(s->arena, &x->block, x->block.low, x->block.high);
@@ -60,7 +61,8 @@ bool filter_run(Run *r, const AlgNode *n, Shelf *s) {
     for (uint32_t k = 0; k < of->site[i].tuples.len; k++) {
       const Tuple *x = &of->site[i].tuples.at[k];
       if (!rel_predicate(n->keep, n_key, x->key)) continue;
-      if (!tuple_put(r, n, s, i, x->key, x->part, block_cut(s->arena, &x->block, x->block.low, x->block.high))) return false;
+      if (!tuple_put(r, n, s, i, x->key, x->part, block_cut(s->arena, &x->block, x->block.low, x->block.high)))
+        return false;
     }
   return true;
 }

@@ -30,14 +30,16 @@ bool move_run(Run *r, const AlgNode *n, Shelf *s) {
   const Shelf *of = held_of(r, from)->shelf;
   uint32_t count, n_key = n->type.n_key;
   for (uint32_t a = 0; a < r->program->mesh.n; a++)
-    if (n->at.on[a] == PLACE_PART && from->at.on[a] != PLACE_PART) return run_fail(r, n, "makes parts, which a move cannot");
+    if (n->at.on[a] == PLACE_PART && from->at.on[a] != PLACE_PART)
+      return run_fail(r, n, "makes parts, which a move cannot");
   const Tuple *all = tuples_all(of, n_key, s->arena, &count);
   for (int64_t i = 0; i < s->sites; i++)
     for (uint32_t k = 0; k < count; k++) {
       if (!wanted(r, n, &all[k], i)) continue;
       const Tuple *own = store_part(&of->site[i], n_key, all[k].key, all[k].part), *t = own ? own : &all[k];
       if (!own) r->out->moved[n->id] += block_bytes(&t->block);
-      if (!tuple_put(r, n, s, i, t->key, t->part, block_cut(s->arena, &t->block, t->block.low, t->block.high))) return false;
+      if (!tuple_put(r, n, s, i, t->key, t->part, block_cut(s->arena, &t->block, t->block.low, t->block.high)))
+        return false;
     }
   return true;
 }

@@ -21,7 +21,8 @@ static void block_cast(Arena *a, Block *b, DType to) {
 static bool block_to_places(Run *r, const AlgNode *n, Block *b) {
   if (!b->place) return run_fail(r, n, "has no places to take");
   for (int64_t k = 0; b->has && k < b->count; k++)
-    if (b->has[k] == HAS_EMPTY) return run_fail(r, n, "has the place of nothing: element %lld of a block met no point", (long long)k);
+    if (b->has[k] == HAS_EMPTY)
+      return run_fail(r, n, "has the place of nothing: element %lld of a block met no point", (long long)k);
   for (int64_t k = 0; k < b->count; k++)
     if (!block_has(b, k)) b->place[k] = 0;
   b->data = b->place;
@@ -56,9 +57,12 @@ static bool block_merge(Run *r, const AlgNode *n, Arena *a, Block *b, const AlgF
 }
 
 static bool block_shift(Run *r, const AlgNode *n, Arena *a, Block *b, const AlgFn *f, const int64_t *key) {
-  int64_t by, *low = arena_copy(a, b->low, b->rank * sizeof *low), *high = arena_copy(a, b->high, b->rank * sizeof *high);
-  if (n->kind != ALG_MAP || n->n_piece || n->rekey || f->key >= n->type.n_key) return run_fail(r, n, "shifts by a key that there is not");
-  if (f->n >= b->rank || !mul_ok(f->by, key[f->key], &by) || !add_ok(low[f->n], by, &low[f->n]) || !add_ok(high[f->n], by, &high[f->n]))
+  int64_t by, *low = arena_copy(a, b->low, b->rank * sizeof *low),
+              *high = arena_copy(a, b->high, b->rank * sizeof *high);
+  if (n->kind != ALG_MAP || n->n_piece || n->rekey || f->key >= n->type.n_key)
+    return run_fail(r, n, "shifts by a key that there is not");
+  if (f->n >= b->rank || !mul_ok(f->by, key[f->key], &by) || !add_ok(low[f->n], by, &low[f->n]) ||
+      !add_ok(high[f->n], by, &high[f->n]))
     return run_fail(r, n, "shifts an array too far");
   b->low = low;
   b->high = high;
@@ -89,7 +93,8 @@ static bool key_fits(Run *r, const AlgNode *n, const int64_t *key) {
 static const char *box_text(Run *r, uint32_t rank, const int64_t *low, const int64_t *high) {
   Buf b = buf_new(r->arena);
   buf_char(&b, '[');
-  for (uint32_t d = 0; d < rank; d++) buf_printf(&b, "%s%lld..%lld", d ? ", " : "", (long long)low[d], (long long)high[d]);
+  for (uint32_t d = 0; d < rank; d++)
+    buf_printf(&b, "%s%lld..%lld", d ? ", " : "", (long long)low[d], (long long)high[d]);
   buf_char(&b, ']');
   return b.s;
 }
@@ -99,11 +104,11 @@ static bool block_fits(Run *r, const AlgNode *n, Arena *a, const int64_t *key, c
   int64_t *low = NEW_ARRAY(a, int64_t, t->rank + 1), *high = NEW_ARRAY(a, int64_t, t->rank + 1);
   rel_box(t, key, low, high);
   if (b->dtype != t->dtype || !b->place != !t->places)
-    return run_fail(r, n, "has %s%s, and its type says %s%s", dtype_name(b->dtype), b->place ? " with places" : "", dtype_name(t->dtype),
-                     t->places ? " with places" : "");
+    return run_fail(r, n, "has %s%s, and its type says %s%s", dtype_name(b->dtype), b->place ? " with places" : "",
+        dtype_name(t->dtype), t->places ? " with places" : "");
   return block_box_is(b, t->rank, low, high) ||
-         run_fail(r, n, "has an array over %s%s, where its type says %s", box_text(r, b->rank, b->low, b->high), run_key(r, n, key),
-                   box_text(r, t->rank, low, high));
+      run_fail(r, n, "has an array over %s%s, where its type says %s", box_text(r, b->rank, b->low, b->high),
+          run_key(r, n, key), box_text(r, t->rank, low, high));
 }
 
 bool shelf_fits(Run *r, const AlgNode *n, const Shelf *s) {
@@ -131,7 +136,8 @@ static bool tuples_check(Run *r, const AlgNode *n, const Store *s, int64_t site)
     if (before && before->part == x->part && key_order(t->n_key, before->key, x->key) == 0)
       return run_fail(r, n, "has two tuples%s", run_key(r, n, x->key));
     if (!alg_holds(&r->program->mesh, &n->at, t, x->key, site_place(r, site)))
-      return run_fail(r, n, "has a tuple%s at site %lld, where it is not to be", run_key(r, n, x->key), (long long)site);
+      return run_fail(
+          r, n, "has a tuple%s at site %lld, where it is not to be", run_key(r, n, x->key), (long long)site);
   }
   return true;
 }
@@ -161,7 +167,8 @@ static bool none_missing(Run *r, const AlgNode *n, const Shelf *s, Arena *a) {
   int64_t number = 0;
   do {
     for (int64_t i = 0; i < s->sites; i++)
-      if (!there[i * keys + number] && site_first(r, &n->at, i) == i && alg_holds(&r->program->mesh, &n->at, t, key, site_place(r, i)))
+      if (!there[i * keys + number] && site_first(r, &n->at, i) == i &&
+          alg_holds(&r->program->mesh, &n->at, t, key, site_place(r, i)))
         return run_fail(r, n, "has no tuple%s at site %lld", run_key(r, n, key), (long long)i);
     number++;
   } while (rel_next_key(t->n_key, t->frontier, key));

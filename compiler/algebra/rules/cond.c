@@ -24,7 +24,8 @@ static bool cast_distributes(const AlgNode *o, DType from, DType to) {
   switch (o->reducer) {
     case RED_NONE: return true;
     case RED_SUM:
-    case RED_PROD: return dtype_is_int(from) && dtype_is_int(to) && dtype_size(to) <= dtype_size(from); /* both wrap around */
+    case RED_PROD:
+      return dtype_is_int(from) && dtype_is_int(to) && dtype_size(to) <= dtype_size(from); /* both wrap around */
     case RED_MAX:
     case RED_MIN:
     case RED_FMAX:
@@ -39,7 +40,8 @@ bool monoid_elementwise(const AlgNode *aggregate) {
 
 bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgFn *fn) {
   for (uint32_t k = 0; k < n; k++) {
-    if (fn[k].kind == FN_PLACE || fn[k].kind == FN_SHIFT || (fn[k].kind == FN_MERGE && !monoid_elementwise(aggregate))) return false;
+    if (fn[k].kind == FN_PLACE || fn[k].kind == FN_SHIFT || (fn[k].kind == FN_MERGE && !monoid_elementwise(aggregate)))
+      return false;
     if (fn[k].kind != FN_CAST) continue;
     if (!cast_distributes(aggregate, from, fn[k].to)) return false;
     from = fn[k].to;
@@ -173,22 +175,24 @@ static bool test_apart(RuleMatch *m, const RuleValue *v) {
 }
 
 const RuleTestInfo rule_tests[] = {
-  {"identity", "f", test_identity, "the map leaves keys as they are"},
-  {"distributes", "fo", test_distributes, "the map's functions may be applied before the reducer, which has none behind it"},
-  {"elementwise", "o", test_elementwise, "a reducer, not a concat"},
-  {"concat", "o", test_concat, "a concat without functions"},
-  {"gathers", "j", test_gathers, "the second operand is read at an index that is data"},
-  {"same", "oo", test_same, "one reducer, and the second has no functions"},
-  {"narrows", "f", test_narrows, "one cast to an integer type that is no wider"},
-  {"full", "f", test_full, "no piece is without elements"},
-  {"within", "xg", test_within, "cut by keys that stay alone, no parts"},
-  {"partitioned", "Rg", test_partitioned, "each group is at one site, or at copies of one"},
-  {"unbroken", "Ro", test_unbroken, "no key is missing, or it is no concat"},
-  {"blocks", "R", test_blocks, "no parts; each key cuts a dimension of its own, or has one value"},
-  {"unbroken", "jp", test_unbroken_operands, "operands that have keys of what is kept have them all, or are wanted"},
-  {"wanted", "j*", test_wanted, "each operand that is filtered is wanted"},
-  {"readable", "j*", test_readable, "at every key the operands, without filters, have what the kernel reads; no place is taken"},
-  {"shared", "xj", test_shared, "all axes cut keys that both operands have"},
-  {"apart", "xj", test_apart, "all axes cut keys that one operand has"},
-  {NULL, NULL, NULL, NULL},
+    {"identity", "f", test_identity, "the map leaves keys as they are"},
+    {"distributes", "fo", test_distributes,
+        "the map's functions may be applied before the reducer, which has none behind it"},
+    {"elementwise", "o", test_elementwise, "a reducer, not a concat"},
+    {"concat", "o", test_concat, "a concat without functions"},
+    {"gathers", "j", test_gathers, "the second operand is read at an index that is data"},
+    {"same", "oo", test_same, "one reducer, and the second has no functions"},
+    {"narrows", "f", test_narrows, "one cast to an integer type that is no wider"},
+    {"full", "f", test_full, "no piece is without elements"},
+    {"within", "xg", test_within, "cut by keys that stay alone, no parts"},
+    {"partitioned", "Rg", test_partitioned, "each group is at one site, or at copies of one"},
+    {"unbroken", "Ro", test_unbroken, "no key is missing, or it is no concat"},
+    {"blocks", "R", test_blocks, "no parts; each key cuts a dimension of its own, or has one value"},
+    {"unbroken", "jp", test_unbroken_operands, "operands that have keys of what is kept have them all, or are wanted"},
+    {"wanted", "j*", test_wanted, "each operand that is filtered is wanted"},
+    {"readable", "j*", test_readable,
+        "at every key the operands, without filters, have what the kernel reads; no place is taken"},
+    {"shared", "xj", test_shared, "all axes cut keys that both operands have"},
+    {"apart", "xj", test_apart, "all axes cut keys that one operand has"},
+    {NULL, NULL, NULL, NULL},
 };

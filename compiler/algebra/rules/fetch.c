@@ -32,7 +32,9 @@ static bool asks_of(RuleMatch *m, const AlgNode *j, Asks *q) {
   uint32_t n = j->sum->n_out + j->sum->n_red + 1, keys = j->type.n_key;
   const AlgOperand *index = &j->operand[0];
   bool several, *used = NEW_ARRAY(a, bool, keys + 1);
-  *q = (Asks){.read = join_second_read(m, j->sum, &several), .label = NEW_ARRAY(a, const Expr *, n), .at = NEW_ARRAY(a, const Expr *, n)};
+  *q = (Asks){.read = join_second_read(m, j->sum, &several),
+      .label = NEW_ARRAY(a, const Expr *, n),
+      .at = NEW_ARRAY(a, const Expr *, n)};
   q->key = NEW_ARRAY(a, const Expr *, keys + 1), q->on = NEW_ARRAY(a, int32_t, keys + 1);
   if (several || !q->read || index->node->type.holes) return false;
   asks_labels(m, j, q, used);
@@ -61,7 +63,8 @@ static void asked_type(RuleMatch *m, const AlgNode *j, const Asks *q, AlgNode *x
   for (uint32_t k = 0; k < q->n_key; k++) frontier[k] = j->type.frontier[q->on[k]], key[k] = j->type.key[q->on[k]];
   x->label = label, x->range = range;
   x->type.n_key = q->n_key, x->type.frontier = frontier, x->type.key = key;
-  for (uint32_t a = 0; a < m->p->mesh.n; a++) x->at.on[a] = j->at.on[a] >= 0 && q->key[j->at.on[a]] ? (int8_t)q->key[j->at.on[a]]->i : PLACE_ALL;
+  for (uint32_t a = 0; a < m->p->mesh.n; a++)
+    x->at.on[a] = j->at.on[a] >= 0 && q->key[j->at.on[a]] ? (int8_t)q->key[j->at.on[a]]->i : PLACE_ALL;
 }
 
 bool join_asked(RuleMatch *m, const RuleValue *v, RuleValue *out) {
@@ -71,7 +74,8 @@ bool join_asked(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   Asks q;
   if (!asks_of(m, j, &q)) return false;
   const Expr **index = NEW_ARRAY(m->p->arena, const Expr *, q.read->n + 1);
-  for (uint32_t k = 0; k < q.read->n; k++) index[k] = expr_relabel(m->p->exprs, q.read->arg[k], j->sum->n_out + j->sum->n_red, q.label);
+  for (uint32_t k = 0; k < q.read->n; k++)
+    index[k] = expr_relabel(m->p->exprs, q.read->arg[k], j->sum->n_out + j->sum->n_red, q.label);
   *s = (EinSum){.n_out = q.n_label, .body = expr_read(m->p->exprs, (DType)q.read->dtype, 1, q.read->n, index)};
   x->sum = s;
   x->n_fn = 0;

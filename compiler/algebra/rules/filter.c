@@ -10,7 +10,8 @@ static const Expr *label(RuleMatch *m, int64_t k) {
 
 bool join_holes(const AlgNode *join) {
   bool some = false;
-  for (uint32_t i = 0; i < join->n_operand; i++) some = some || (join->operand[i].wanted && join->operand[i].node->type.holes);
+  for (uint32_t i = 0; i < join->n_operand; i++)
+    some = some || (join->operand[i].wanted && join->operand[i].node->type.holes);
   return some;
 }
 
@@ -103,7 +104,8 @@ bool keep_taken(RuleMatch *m, const RuleValue *v, RuleValue *out) {
     const AlgOperand *o = &j->operand[i];
     if (!is_filtered(j, m->each[v[1].slot], i)) continue;
     some = true;
-    out->keep = expr_and(m->p->exprs, out->keep, expr_relabel(m->p->exprs, o->node->keep, o->node->type.n_key, over_result(m, o)));
+    out->keep = expr_and(
+        m->p->exprs, out->keep, expr_relabel(m->p->exprs, o->node->keep, o->node->type.n_key, over_result(m, o)));
   }
   if (!out->keep) out->keep = expr_bool(m->p->exprs, true);
   return some;
@@ -137,7 +139,9 @@ static bool read_is_inside(RuleMatch *m, const AlgNode *j, const Expr *read) {
   uint32_t wrong;
   for (uint32_t d = 0; d < read->n; d++) {
     if (read->arg[d]->kind != EX_LABEL || !keys_told(&keys)) return false;
-    if (!ranges_agree(m->p->exprs, &keys, 1, &j->range[read->arg[d]->i], &o->node->type.dim[d], o->node->type.n_key, to, &wrong, key)) return false;
+    if (!ranges_agree(m->p->exprs, &keys, 1, &j->range[read->arg[d]->i], &o->node->type.dim[d], o->node->type.n_key, to,
+            &wrong, key))
+      return false;
   }
   return true;
 }

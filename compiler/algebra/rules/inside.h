@@ -7,9 +7,15 @@
 
 #include "rules.h"
 
-typedef enum {               /* sorts, by the letters that the tables use */
-  SORT_RELATION = 'R', SORT_KEEP = 'p', SORT_MAP = 'f', SORT_GROUP = 'g', SORT_REDUCER = 'o', SORT_JOIN = 'j', SORT_PLACE = 'x',
-  SORT_ALL = '*',            /* all operands of a join: R... */
+typedef enum { /* sorts, by the letters that the tables use */
+  SORT_RELATION = 'R',
+  SORT_KEEP = 'p',
+  SORT_MAP = 'f',
+  SORT_GROUP = 'g',
+  SORT_REDUCER = 'o',
+  SORT_JOIN = 'j',
+  SORT_PLACE = 'x',
+  SORT_ALL = '*', /* all operands of a join: R... */
   SORT_TEST = '?'
 } RuleSort;
 

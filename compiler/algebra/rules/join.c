@@ -220,13 +220,16 @@ static void hits_labels(Hits *h, const AlgNode *whole, const AlgNode *table, con
     if (!rel_is_whole(&whole->type.dim[d], &extent) || rel_is_whole(&table->type.dim[d], &extent)) continue;
     range[n].low = expr_normal(e, expr_relabel(e, table->type.dim[d].low, table->type.n_key, key));
     range[n].high = expr_normal(e, expr_relabel(e, table->type.dim[d].high, table->type.n_key, key));
-    label[n] = label_fresh(h->m, n, label, table->type.rank > 1 ? strings_printf(h->m->p->strings, "at%u", d) : str_from(h->m->p->strings, "at"));
+    label[n] = label_fresh(h->m, n, label,
+        table->type.rank > 1 ? strings_printf(h->m->p->strings, "at%u", d) : str_from(h->m->p->strings, "at"));
     h->now[d] = expr_label(e, n++);
     hit = expr_and(e, hit, expr_op2(e, OP_EQ, h->index[d], h->now[d]));
   }
   h->sum->n_red += n - was;
   h->x->range = range, h->x->label = label;
-  if (hit) h->sum->body = expr_select(e, hit, expr_map(e, h->sum->body, second_read, h), expr_cast(e, h->sum->acc, expr_int(e, DT_I64, 0)));
+  if (hit)
+    h->sum->body = expr_select(
+        e, hit, expr_map(e, h->sum->body, second_read, h), expr_cast(e, h->sum->acc, expr_int(e, DT_I64, 0)));
 }
 
 /* X[e] is the sum over a block's places t of X[t] where e = t: each block contributes what it has, and the sum over
@@ -238,7 +241,9 @@ bool join_hits(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   EinSum *s = h.sum = arena_copy(m->p->arena, h.x->sum, sizeof *s);
   bool several;
   const Expr *read = join_second_read(m, s, &several);
-  if (several || s->domain || s->where || (s->reducer != RED_NONE && s->reducer != RED_SUM) || dtype_sum(s->acc) != s->acc) return false;
+  if (several || s->domain || s->where || (s->reducer != RED_NONE && s->reducer != RED_SUM) ||
+      dtype_sum(s->acc) != s->acc)
+    return false;
   h.rank = table->type.rank;
   if (h.rank > ALG_RANK || whole->type.rank != h.rank || (h.rank && !read)) return false;
   if (read) h.index = read->arg;

@@ -91,8 +91,8 @@ static AlgNode *make_join(RuleMatch *m, const AlgNode *draft, AlgNode *const *op
   const uint32_t *slot = sum_canonical_slots(p->arena, p->exprs, s, slot_itself, NULL);
   for (uint32_t k = 0; k < s->n_slot; k++) o[k] = draft->operand[slot[k]], o[k].node = operand[slot[k]];
   s->hash = sum_hash(s);
-  AlgNode *x = alg_join(p, &m->scratch, s->n_slot, o, s, draft->label, draft->range, draft->type.n_key, draft->type.frontier,
-                        draft->type.key, &draft->at);
+  AlgNode *x = alg_join(p, &m->scratch, s->n_slot, o, s, draft->label, draft->range, draft->type.n_key,
+      draft->type.frontier, draft->type.key, &draft->at);
   x->type.holes = draft->type.holes;
   x->n_fn = draft->n_fn;
   x->fn = draft->fn;
@@ -103,8 +103,8 @@ static AlgNode *make_join(RuleMatch *m, const AlgNode *draft, AlgNode *const *op
 static AlgNode *make_fetch(RuleMatch *m, const AlgNode *draft, AlgNode *const *operand) {
   AlgOperand *o = arena_copy(m->p->arena, draft->operand, (draft->n_operand + 1) * sizeof *o);
   for (uint32_t k = 0; k < draft->n_operand; k++) o[k].node = operand[k];
-  AlgNode *x = alg_fetch(m->p, &m->scratch, o, draft->sum->body, draft->sum->n_out, draft->label, draft->range, draft->type.n_key,
-                         draft->type.frontier, draft->type.key, &draft->at);
+  AlgNode *x = alg_fetch(m->p, &m->scratch, o, draft->sum->body, draft->sum->n_out, draft->label, draft->range,
+      draft->type.n_key, draft->type.frontier, draft->type.key, &draft->at);
   return alg_join_meets(m->p, x) ? x : NULL;
 }
 
@@ -165,7 +165,8 @@ AlgNode *rule_make(RuleMatch *m, const RuleTerm *t) {
   if (t->kind == TERM_VAR) return relation_of(m, t);
   for (uint32_t k = 0; k < t->n_attr; k++)
     if (!rule_value(m, t->arg[k], &v[k])) return NULL;
-  bool ok = t->op == ALG_JOIN || t->op == ALG_FETCH ? make_operands(m, t, v[0].node, of) : (of[0] = rule_make(m, t->arg[t->n_attr])) != NULL;
+  bool ok = t->op == ALG_JOIN || t->op == ALG_FETCH ? make_operands(m, t, v[0].node, of)
+                                                    : (of[0] = rule_make(m, t->arg[t->n_attr])) != NULL;
   AlgNode *x = ok ? made(m, t, v, of) : NULL;
   if (!x && !m->why->len) buf_str(m->why, "the result cannot be said");
   if (x && x != of[0]) vec_push(m->p->arena, m->made, x);
@@ -178,7 +179,8 @@ enum { KEYS_COMPARED = 1 << 14 };
 
 static bool boxes_equal(Arena *a, const Relation *x, const Relation *y) {
   bool same = true;
-  for (uint32_t d = 0; d < x->rank; d++) same = same && x->dim[d].low == y->dim[d].low && x->dim[d].high == y->dim[d].high;
+  for (uint32_t d = 0; d < x->rank; d++)
+    same = same && x->dim[d].low == y->dim[d].low && x->dim[d].high == y->dim[d].high;
   if (same || rel_keys(x) > (double)KEYS_COMPARED) return same;
   int64_t *key = NEW_ARRAY(a, int64_t, x->n_key + 1), *box = NEW_ARRAY(a, int64_t, 4 * x->rank + 1);
   do {
@@ -254,10 +256,12 @@ bool rule_apply(Algebra *p, const Rule *rule, AlgNode *at, const RuleGiven *give
   AlgNode was = *at;
   uint32_t n_nodes = p->n_nodes;
   bool ok = result_made(&m);
-  if (ok && !forced && !type_stays(p->arena, &at->type, &m.made.at[m.made.len - 1]->type)) ok = false, buf_str(why, "the type would change");
+  if (ok && !forced && !type_stays(p->arena, &at->type, &m.made.at[m.made.len - 1]->type))
+    ok = false, buf_str(why, "the type would change");
   if (ok) {
     result_put(&m, forced);
-    for (uint32_t k = 0; ok && !forced && k < m.made.len; k++) ok = alg_fits(p, k + 1 < m.made.len ? m.made.at[k] : at, why);
+    for (uint32_t k = 0; ok && !forced && k < m.made.len; k++)
+      ok = alg_fits(p, k + 1 < m.made.len ? m.made.at[k] : at, why);
     if (ok && !forced) ok = algebra_reinfer(p, at, &was.at, why);
     if (!ok) result_taken_back(&m, &was);
   }

@@ -52,7 +52,8 @@ static void tiles_join(RuleMatch *m, AlgNode *x, const AlgNode *outer, const Alg
   x->key = key;
 }
 
-static bool pieces_join(RuleMatch *m, AlgNode *x, const AlgNode *outer, const AlgNode *inner, uint32_t n, const Expr *const *to) {
+static bool pieces_join(
+    RuleMatch *m, AlgNode *x, const AlgNode *outer, const AlgNode *inner, uint32_t n, const Expr *const *to) {
   uint32_t rank = inner->operand[0].node->type.rank;
   x->piece = inner->piece;
   if (!outer->n_piece) return true;
@@ -66,10 +67,12 @@ static bool pieces_join(RuleMatch *m, AlgNode *x, const AlgNode *outer, const Al
   return true;
 }
 
-static void keys_join(RuleMatch *m, AlgNode *x, const AlgNode *outer, const AlgNode *inner, uint32_t n, const Expr *const *to) {
+static void keys_join(
+    RuleMatch *m, AlgNode *x, const AlgNode *outer, const AlgNode *inner, uint32_t n, const Expr *const *to) {
   const Expr **rekey = NEW_ARRAY(m->p->arena, const Expr *, outer->type.n_key + 1);
   if (!outer->rekey && !inner->rekey) return;
-  for (uint32_t k = 0; k < outer->type.n_key; k++) rekey[k] = outer->rekey ? expr_relabel(m->p->exprs, outer->rekey[k], n, to) : to[k];
+  for (uint32_t k = 0; k < outer->type.n_key; k++)
+    rekey[k] = outer->rekey ? expr_relabel(m->p->exprs, outer->rekey[k], n, to) : to[k];
   x->rekey = rekey;
 }
 

@@ -81,8 +81,10 @@ static bool variable_value(RuleMatch *m, const RuleTerm *t, RuleValue *out) {
   *out = m->var[c];
   if (t->sort == SORT_ALL) return *out = (RuleValue){.sort = SORT_ALL, .slot = c}, true;
   if (out->sort) return true;
-  if (m->each[c] && m->in_each) return *out = (RuleValue){.sort = SORT_RELATION, .node = m->each[c][m->operand], .slot = m->operand}, true;
-  if (t->sort == SORT_PLACE && m->given && m->given->to) return *out = (RuleValue){.sort = SORT_PLACE, .at = *m->given->to}, true;
+  if (m->each[c] && m->in_each)
+    return *out = (RuleValue){.sort = SORT_RELATION, .node = m->each[c][m->operand], .slot = m->operand}, true;
+  if (t->sort == SORT_PLACE && m->given && m->given->to)
+    return *out = (RuleValue){.sort = SORT_PLACE, .at = *m->given->to}, true;
   buf_printf(m->why, "%c is not given", t->letter);
   return false;
 }

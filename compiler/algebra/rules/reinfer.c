@@ -39,7 +39,8 @@ bool alg_fits(const Algebra *p, const AlgNode *n, Buf *why) {
   if (n->kind == ALG_MOVE) return move_fits(p, n, why);
   if (n->kind == ALG_FILTER) return true;
   for (uint32_t k = 0; k < n->n_operand; k++)
-    if (alg_in_parts(p, n->operand[k].node)) return buf_printf(why, "an operand of %%%u would be in parts", n->id), false;
+    if (alg_in_parts(p, n->operand[k].node))
+      return buf_printf(why, "an operand of %%%u would be in parts", n->id), false;
   return true;
 }
 
@@ -124,10 +125,12 @@ static bool region_refit(Refit *r, AlgRegion *x);
 
 static bool repeat_refit(Refit *r, AlgNode *n) {
   AlgRegion *x = n->body;
-  if (!read_fits(r, x->bound, true, "a bound") || !region_refit(r, x) || !read_fits(r, x->stop, true, "a stop")) return false;
+  if (!read_fits(r, x->bound, true, "a bound") || !region_refit(r, x) || !read_fits(r, x->stop, true, "a stop"))
+    return false;
   for (uint32_t k = 0; k < x->states.len; k++) {
     const AlgState *s = &x->states.at[k];
-    if (!placement_equal(&r->p->mesh, &s->node->at, &s->next->at)) return buf_str(r->why, "a state would wander"), false;
+    if (!placement_equal(&r->p->mesh, &s->node->at, &s->next->at))
+      return buf_str(r->why, "a state would wander"), false;
     if (!read_fits(r, s->next, false, "a state")) return false;
   }
   for (uint32_t k = 0; k < x->stacks.len; k++)
@@ -137,7 +140,8 @@ static bool repeat_refit(Refit *r, AlgNode *n) {
 
 static bool region_refit(Refit *r, AlgRegion *x) {
   for (uint32_t k = 0; k < x->nodes.len; k++)
-    if (!(x->nodes.at[k]->kind == ALG_REPEAT ? repeat_refit(r, x->nodes.at[k]) : node_refit(r, x->nodes.at[k]))) return false;
+    if (!(x->nodes.at[k]->kind == ALG_REPEAT ? repeat_refit(r, x->nodes.at[k]) : node_refit(r, x->nodes.at[k])))
+      return false;
   return true;
 }
 

@@ -4,7 +4,8 @@
 #include "inside.h"
 
 static const Rule table[] = {
-#define RULE(name, pattern, result, conditions, about) {name, pattern, result, conditions, about, NULL, NULL, 0, {NULL}},
+#define RULE(name, pattern, result, conditions, about) \
+  {name, pattern, result, conditions, about, NULL, NULL, 0, {NULL}},
 #include "rules.def"
 #undef RULE
 };
@@ -41,10 +42,16 @@ static RuleSort letter_sort(char c) {
   }
 }
 
-static const struct { const char *name; AlgKind op; const char *attr; bool bcast, shuf; } operations[] = {
-  {"filter", ALG_FILTER, "p", false, false}, {"map", ALG_MAP, "f", false, false},   {"agg", ALG_AGGREGATE, "go", false, false},
-  {"join", ALG_JOIN, "j", false, false},     {"move", ALG_MOVE, "x", false, false}, {"bcast", ALG_MOVE, "x", true, false},
-  {"shuf", ALG_MOVE, "x", false, true},      {"fetch", ALG_FETCH, "j", false, false},
+static const struct { const char *name; AlgKind op; const char *attr; bool bcast, shuf;
+} operations[] = {
+    {"filter", ALG_FILTER, "p", false, false},
+    {"map", ALG_MAP, "f", false, false},
+    {"agg", ALG_AGGREGATE, "go", false, false},
+    {"join", ALG_JOIN, "j", false, false},
+    {"move", ALG_MOVE, "x", false, false},
+    {"bcast", ALG_MOVE, "x", true, false},
+    {"shuf", ALG_MOVE, "x", false, true},
+    {"fetch", ALG_FETCH, "j", false, false},
 };
 
 static const RuleTerm *scan_term(Scan *s, bool test);
@@ -76,7 +83,8 @@ static void term_resolve(Scan *s, RuleTerm *t, const char *name, bool test) {
     t->bcast = operations[k].bcast, t->shuf = operations[k].shuf;
     t->n_attr = (uint32_t)strlen(operations[k].attr);
     for (uint32_t i = 0; i < t->n_attr; i++)
-      if (t->n <= i || (char)t->arg[i]->sort != operations[k].attr[i]) bug("rules: %s: attribute %u of %s", s->rule, i, name);
+      if (t->n <= i || (char)t->arg[i]->sort != operations[k].attr[i])
+        bug("rules: %s: attribute %u of %s", s->rule, i, name);
     return;
   }
   for (const RuleFnInfo *f = rule_fns; !test && f->name; f++)
@@ -157,7 +165,8 @@ void rule_print(Buf *out, const RuleTerm *t) {
   if (t->kind == TERM_CALL) buf_str(out, t->fn->name);
   if (t->kind == TERM_TEST) buf_str(out, t->test->name);
   for (size_t k = 0; t->kind == TERM_NODE && k < COUNT(operations); k++)
-    if (operations[k].op == t->op && operations[k].bcast == t->bcast && operations[k].shuf == t->shuf) buf_str(out, operations[k].name);
+    if (operations[k].op == t->op && operations[k].bcast == t->bcast && operations[k].shuf == t->shuf)
+      buf_str(out, operations[k].name);
   if (t->maybe) buf_char(out, '?');
   if (t->kind != TERM_VAR) {
     buf_char(out, '(');
@@ -171,13 +180,15 @@ static void words_print(Buf *out) {
   buf_str(out, "\n| function | of | is |\n|---|---|---|\n");
   for (const RuleFnInfo *f = rule_fns; f->name; f++) {
     buf_printf(out, "| `%s` | ", f->name);
-    for (const char *c = f->takes; *c; c++) buf_printf(out, "%s%s", c > f->takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
+    for (const char *c = f->takes; *c; c++)
+      buf_printf(out, "%s%s", c > f->takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
     buf_printf(out, " | %s |\n", f->about);
   }
   buf_str(out, "\n| condition | of | holds if |\n|---|---|---|\n");
   for (const RuleTestInfo *f = rule_tests; f->name; f++) {
     buf_printf(out, "| `%s` | ", f->name);
-    for (const char *c = f->takes; *c; c++) buf_printf(out, "%s%s", c > f->takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
+    for (const char *c = f->takes; *c; c++)
+      buf_printf(out, "%s%s", c > f->takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
     buf_printf(out, " | %s |\n", f->about);
   }
 }

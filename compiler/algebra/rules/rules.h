@@ -7,8 +7,9 @@
  * never the other way.
  *
  *   R L        relations: any node; R... all operands of a join, however many
- *   p q        predicates of filters     f h   maps, whole: tile, rekey, functions     g k   which keys an aggregation keeps
- *   o u        its reducer, with the functions behind it     j   a join: kernel, ranges, keys, functions     x y d   placements
+ *   p q        predicates of filters     f h   maps, whole: tile, rekey, functions     g k   which keys an aggregation
+ * keeps o u        its reducer, with the functions behind it     j   a join: kernel, ranges, keys, functions     x y d
+ * placements
  *
  * The caller supplies what occurs only in the result (d). `move` matches any move, `bcast` and `shuf` one kind;
  * `move?` and `filter?` are optional. A function in a result that has no value (a placement that cannot be expressed

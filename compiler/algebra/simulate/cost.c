@@ -30,7 +30,8 @@ typedef struct Walk { const Sim *s; const Placement *at; Tuples tuple; uint32_t 
 
 static Walk *walk_new(const Sim *s, const Relation *type, const Placement *at, const Keys *there) {
   Walk *w = NEW(s->arena, Walk);
-  *w = (Walk){.s = s, .at = at, .tuple = {.type = type, .keys = there}, .site = NEW_ARRAY(s->arena, uint32_t, s->net.sites)};
+  *w = (Walk){
+      .s = s, .at = at, .tuple = {.type = type, .keys = there}, .site = NEW_ARRAY(s->arena, uint32_t, s->net.sites)};
   return w;
 }
 
@@ -50,7 +51,8 @@ static double join_bytes(const Sim *s, const AlgNode *n, const int64_t *key) {
     const Relation *t = &o->node->type;
     int64_t its[REL_KEYS];
     for (uint32_t k = 0; k < t->n_key; k++) its[k] = o->on[k] < 0 ? 0 : key[o->on[k]];
-    if (keys_have(s->cost[o->node->id].there, key_number(t->n_key, t->frontier, its))) bytes += rel_block(t, its) * element_size(t);
+    if (keys_have(s->cost[o->node->id].there, key_number(t->n_key, t->frontier, its)))
+      bytes += rel_block(t, its) * element_size(t);
   }
   return bytes;
 }
@@ -83,8 +85,10 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   DType *read = NEW_ARRAY(s->arena, DType, n->n_operand + 1);
   for (uint32_t k = 0; k < n->n_operand; k++) read[k] = n->operand[k].node->type.dtype;
   if (!seconds_point(s->arena, m, n->sum, n->type.dtype, n->n_operand, read, &c)) {
-    buf_printf(s->why, "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted", m->name,
-               m->levels.at[m->site].name, n->name ? n->name->s : "a value without a name", dtype_name(c.dtype), dtype_name(c.dtype));
+    buf_printf(s->why,
+        "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted",
+        m->name, m->levels.at[m->site].name, n->name ? n->name->s : "a value without a name", dtype_name(c.dtype),
+        dtype_name(c.dtype));
     return false;
   }
   const Keys *kept = s->kept[n->id], *there = s->cost[n->id].there;

@@ -33,7 +33,8 @@ bool tuple_next(Tuples *t) {
   }
   if (t->next == t->keys->n) return false;
   uint64_t number = t->keys->number[t->next++];
-  for (uint32_t d = r->n_key; d-- > 0; number /= (uint64_t)r->frontier[d]) t->key[d] = (int64_t)(number % (uint64_t)r->frontier[d]);
+  for (uint32_t d = r->n_key; d-- > 0; number /= (uint64_t)r->frontier[d])
+    t->key[d] = (int64_t)(number % (uint64_t)r->frontier[d]);
   return true;
 }
 
@@ -55,7 +56,8 @@ static const Keys *keys_of(Sim *s, Numbers *x) {
 const Keys *keys_filtered(Sim *s, const AlgNode *n, const Keys *of) {
   Numbers x = {0};
   for (Tuples t = {.type = &n->type, .keys = of}; tuple_next(&t);)
-    if (rel_predicate(n->keep, n->type.n_key, t.key)) vec_push(s->arena, x, key_number(n->type.n_key, n->type.frontier, t.key));
+    if (rel_predicate(n->keep, n->type.n_key, t.key))
+      vec_push(s->arena, x, key_number(n->type.n_key, n->type.frontier, t.key));
   return keys_of(s, &x);
 }
 
@@ -119,7 +121,8 @@ static void pieces_add(Pieces *p, uint32_t keys) {
   int64_t new_key[REL_KEYS];
   if (!piece_may(p, keys)) return;
   if (keys == p->all) {
-    for (uint32_t k = 0; k < n->type.n_key; k++) new_key[k] = n->rekey ? rel_value(n->rekey[k], p->all, p->key) : p->key[k];
+    for (uint32_t k = 0; k < n->type.n_key; k++)
+      new_key[k] = n->rekey ? rel_value(n->rekey[k], p->all, p->key) : p->key[k];
     vec_push(p->s->arena, p->out, key_number(n->type.n_key, n->type.frontier, new_key));
     return;
   }
@@ -178,6 +181,7 @@ bool keys_find(Sim *s, const AlgNode *n) {
   }
   s->cost[n->id].there = k;
   if ((k ? (double)k->n : all) <= MOST && all < LARGEST) return true;
-  buf_printf(s->why, "%s has more than %d blocks, which are too many to simulate", n->name ? n->name->s : "a value without a name", SIM_BLOCKS);
+  buf_printf(s->why, "%s has more than %d blocks, which are too many to simulate",
+      n->name ? n->name->s : "a value without a name", SIM_BLOCKS);
   return false;
 }

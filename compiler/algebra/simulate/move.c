@@ -56,7 +56,8 @@ static uint32_t alike(Sites x, uint32_t at, uint32_t of) {
 static uint32_t sender(const Net *net, Sites holders, Sites receivers, uint32_t to, uint32_t *level) {
   uint32_t from = UINT32_MAX;
   for (uint32_t q = net->n; q-- > 0;) {
-    uint32_t size = net->level[q].size, whole = q + 1 < net->n ? net->level[q + 1].size : net->sites, low = to / size * size;
+    uint32_t size = net->level[q].size, whole = q + 1 < net->n ? net->level[q + 1].size : net->sites,
+             low = to / size * size;
     bool here = from == UINT32_MAX ? between(holders, low, low + size).n > 0 : from / size == to / size;
     if (here) continue;
     if (from == UINT32_MAX) {
@@ -194,7 +195,10 @@ static void site_fetches(Moving *m, const AlgNode *n, const AlgFetch *f, uint32_
 
 static bool fetch_send(Moving *m, const AlgNode *n) {
   AlgFetch *f = alg_fetch_begin(m->arena, m->s->program, n);
-  if (!f) return buf_printf(m->s->why, "%s is fetched from too many blocks to be simulated", n->name ? n->name->s : "a value without a name"), false;
+  if (!f)
+    return buf_printf(m->s->why, "%s is fetched from too many blocks to be simulated",
+               n->name ? n->name->s : "a value without a name"),
+           false;
   for (uint32_t s = 0; s < m->s->net.sites; s++) site_fetches(m, n, f, s);
   return true;
 }
@@ -260,7 +264,8 @@ static void groups_load(Moving *m, uint32_t n) {
     load[i] = all[i].bytes;
   }
   for (uint32_t k = 0; k < n; k++)
-    for (uint32_t q = 0; q < net->n; q++) m->group[k].latency += m->crossed[k * net->n + q] ? net->level[q].level->link_latency.value : 0;
+    for (uint32_t q = 0; q < net->n; q++)
+      m->group[k].latency += m->crossed[k * net->n + q] ? net->level[q].level->link_latency.value : 0;
 }
 
 static bool messages_go(Moving *m, const AlgNode *n) {

@@ -118,7 +118,8 @@ static void queue_go(Clock *c, uint32_t site) {
   if (!c->there[x]) return;
   Trail from = c->ran->from[x];
   double ready = from.op < 0 ? 0 : c->ran->end[place_of(c, (uint32_t)from.op, (uint32_t)from.site)];
-  if (q->last.op >= 0 && ready < c->ran->end[place_of(c, (uint32_t)q->last.op, (uint32_t)q->last.site)]) c->ran->from[x] = q->last;
+  if (q->last.op >= 0 && ready < c->ran->end[place_of(c, (uint32_t)q->last.op, (uint32_t)q->last.site)])
+    c->ran->from[x] = q->last;
   site_tick(c, site);
   q->running = (int32_t)op;
   q->next++;
@@ -295,9 +296,10 @@ static void op_start(Clock *c, uint32_t i) {
 Ran ops_run(Arena *a, const Net *net, uint32_t n, const SimOp *op) {
   Clock *c = NEW(a, Clock);
   size_t all = (size_t)n * net->sites;
-  Ran ran = {NEW_ARRAY(a, double, all + 1), NEW_ARRAY(a, Trail, all + 1), NEW_ARRAY(a, double, net->sites), NEW_ARRAY(a, double, net->sites),
-             NEW_ARRAY(a, double, net->n_link + 1)};
-  *c = (Clock){.arena = arena_new(), .net = net, .n = n, .sites = net->sites, .left = (uint32_t)all, .op = op, .ran = &ran};
+  Ran ran = {NEW_ARRAY(a, double, all + 1), NEW_ARRAY(a, Trail, all + 1), NEW_ARRAY(a, double, net->sites),
+      NEW_ARRAY(a, double, net->sites), NEW_ARRAY(a, double, net->n_link + 1)};
+  *c = (Clock){
+      .arena = arena_new(), .net = net, .n = n, .sites = net->sites, .left = (uint32_t)all, .op = op, .ran = &ran};
   c->waits = NEW_ARRAY(c->arena, uint32_t, all + 1);
   c->there = NEW_ARRAY(c->arena, bool, all + 1);
   c->absent = NEW_ARRAY(c->arena, uint32_t *, n + 1);

@@ -25,7 +25,8 @@ static Net net_new(Arena *a, const Seconds *s) {
   }
   double *rate = NEW_ARRAY(a, double, net.n_link + 1);
   for (uint32_t q = 0; q < net.n; q++)
-    for (uint32_t k = level[q].base; k < (q + 1 < net.n ? level[q + 1].base : net.n_link); k++) rate[k] = level[q].level->link.value;
+    for (uint32_t k = level[q].base; k < (q + 1 < net.n ? level[q + 1].base : net.n_link); k++)
+      rate[k] = level[q].level->link.value;
   net.rate = rate;
   return net;
 }
@@ -127,7 +128,8 @@ static void begin_together(const SimOp *o, uint32_t sites, double *at) {
 
 /* Its duration at each site with free links. */
 static void alone_find(const Net *net, const SimOp *o, uint32_t sites, double *alone) {
-  for (uint32_t i = 0; i < sites; i++) alone[i] = o->cost->turns ? o->cost->turns->chain : o->cost->seconds ? o->cost->seconds[i] : 0;
+  for (uint32_t i = 0; i < sites; i++)
+    alone[i] = o->cost->turns ? o->cost->turns->chain : o->cost->seconds ? o->cost->seconds[i] : 0;
   for (uint32_t k = 0; k < o->cost->n_group; k++) {
     const Group *g = &o->cost->group[k];
     double takes = group_alone(net, g);
@@ -214,9 +216,8 @@ static bool region_run(Sim *s, const AlgRegion *r, int64_t turns, Result *out) {
   if (turns > TURNS_RUN) s->out->turns_cut = true;
   if (turns > TURNS_RUN && !turns_same(end)) s->out->turns_differ = true;
   double times = run ? (double)turns / run : 0, ran = run ? end[run - 1] : 0;
-  out->turns = (SimTurns){go_on(end, run, turns), go_on(chain, run, turns), times * sequence_find(s, m.op.len, m.op.at), out->ran.busy,
-                          out->ran.waiting,
-                     out->ran.carried};
+  out->turns = (SimTurns){go_on(end, run, turns), go_on(chain, run, turns), times * sequence_find(s, m.op.len, m.op.at),
+      out->ran.busy, out->ran.waiting, out->ran.carried};
   for (uint32_t i = 0; i < s->net.sites; i++) {
     out->ran.busy[i] *= times;
     if (ran > 0) out->ran.waiting[i] *= out->turns.seconds / ran;

@@ -36,9 +36,9 @@ static bool eq_keys(Equal *q, uint32_t n, const Str *a, const Str *b, const int6
 
 static bool eq_type(Equal *q, const Relation *a, const Relation *b) {
   return eq_int(&q->q, "the dtype", a->dtype, b->dtype) && eq_int(&q->q, "`places`", a->places, b->places) &&
-         eq_int(&q->q, "`holes`", a->holes, b->holes) && eq_int(&q->q, "the number of keys", a->n_key, b->n_key) &&
-         eq_keys(q, a->n_key, a->key, b->key, a->frontier, b->frontier) && eq_int(&q->q, "the rank", a->rank, b->rank) &&
-         eq_ranges(q, "the box", a->rank, a->dim, b->dim);
+      eq_int(&q->q, "`holes`", a->holes, b->holes) && eq_int(&q->q, "the number of keys", a->n_key, b->n_key) &&
+      eq_keys(q, a->n_key, a->key, b->key, a->frontier, b->frontier) && eq_int(&q->q, "the rank", a->rank, b->rank) &&
+      eq_ranges(q, "the box", a->rank, a->dim, b->dim);
 }
 
 static bool eq_placement(Equal *q, const Placement *a, const Placement *b) {
@@ -53,7 +53,9 @@ static bool eq_operands(Equal *q, const AlgNode *a, const AlgNode *b) {
   if (!eq_int(&q->q, "the number of operands", a->n_operand, b->n_operand)) return false;
   for (uint32_t i = 0; i < a->n_operand; i++) {
     const AlgOperand *x = &a->operand[i], *y = &b->operand[i];
-    if (!same_ref(q, "an operand", x->node, y->node) || !eq_int(&q->q, "whether an operand is wanted", x->wanted, y->wanted)) return false;
+    if (!same_ref(q, "an operand", x->node, y->node) ||
+        !eq_int(&q->q, "whether an operand is wanted", x->wanted, y->wanted))
+      return false;
     for (uint32_t k = 0; alg_has_kernel(a) && !alg_is_table(a, i) && x->node && k < x->node->type.n_key; k++)
       if (!eq_int(&q->q, "an operand's key", x->on[k], y->on[k])) return false;
   }
@@ -93,8 +95,9 @@ static bool eq_fns(Equal *q, const AlgNode *a, const AlgNode *b) {
     const AlgFn *f = &a->fn[i], *g = &b->fn[i];
     if (!eq_int(&q->q, "a function", f->kind, g->kind)) return false;
     if (f->kind == FN_CAST && !eq_int(&q->q, "what is cast to", f->to, g->to)) return false;
-    if (f->kind == FN_SHIFT && (!eq_int(&q->q, "the dimension that is shifted", f->n, g->n) || !eq_int(&q->q, "how far", f->by, g->by) ||
-                                !eq_int(&q->q, "by which key", f->key, g->key)))
+    if (f->kind == FN_SHIFT &&
+        (!eq_int(&q->q, "the dimension that is shifted", f->n, g->n) || !eq_int(&q->q, "how far", f->by, g->by) ||
+            !eq_int(&q->q, "by which key", f->key, g->key)))
       return false;
     if (f->kind != FN_MERGE) continue;
     if (!eq_int(&q->q, "the rank merged to", f->n, g->n)) return false;
@@ -108,7 +111,8 @@ static bool eq_node(void *ctx, const void *left, const void *right) {
   Equal *q = ctx;
   const AlgNode *a = left, *b = right;
   bool ok = eq_int(&q->q, "the kind", a->kind, b->kind) && eq_operands(q, a, b);
-  if (ok && a->kind != ALG_REPEAT) ok = eq_type(q, &a->type, &b->type) && eq_placement(q, &a->at, &b->at) && eq_fns(q, a, b);
+  if (ok && a->kind != ALG_REPEAT)
+    ok = eq_type(q, &a->type, &b->type) && eq_placement(q, &a->at, &b->at) && eq_fns(q, a, b);
   if (ok && alg_has_kernel(a)) ok = eq_join(q, a, b);
   if (ok && a->kind == ALG_AGGREGATE) ok = eq_group(q, a, b);
   if (ok && a->kind == ALG_MAP) ok = eq_map(q, a, b);
@@ -166,8 +170,8 @@ bool algebra_equal(const Algebra *a, const Algebra *b, Buf *why) {
   RegionSame r = {&q.q, &algebra_face, &q, a->exprs, b->exprs, eq_node, put_at};
   q.q.ctx = &q;
   q.q.where = say_where;
-  bool ok = eq_int(&q.q, "the number of ids", a->n_nodes, b->n_nodes) && eq_heads(&q, a, b) && eq_region(&r, a->top, b->top) &&
-            eq_feet(&q, a, b);
+  bool ok = eq_int(&q.q, "the number of ids", a->n_nodes, b->n_nodes) && eq_heads(&q, a, b) &&
+      eq_region(&r, a->top, b->top) && eq_feet(&q, a, b);
   arena_free(q.q.arena);
   return ok;
 }

@@ -98,7 +98,8 @@ static void print_ranges(Printer *p, uint32_t n_key, const int64_t *frontier, ui
 
 /* ` : f32 places holes at 0 *` */
 static void print_rest(Printer *p, const AlgNode *n) {
-  buf_printf(p->out, " : %s%s%s", dtype_name(n->type.dtype), n->type.places ? " places" : "", n->type.holes ? " holes" : "");
+  buf_printf(
+      p->out, " : %s%s%s", dtype_name(n->type.dtype), n->type.places ? " places" : "", n->type.holes ? " holes" : "");
   if (!p->g->placed || !p->g->mesh.n) return;
   buf_str(p->out, " at ");
   placement_print(p->out, &p->g->mesh, &n->at);
@@ -125,7 +126,8 @@ static void print_fn(Printer *p, const AlgFn *f) {
   } else if (f->kind == FN_PLACE) {
     buf_str(p->out, "place");
   } else if (f->kind == FN_SHIFT) {
-    buf_printf(p->out, "shift %u by %lld %s", f->n, (long long)f->by, f->key < p->k.label.len ? p->k.label.at[f->key]->s : "-");
+    buf_printf(p->out, "shift %u by %lld %s", f->n, (long long)f->by,
+        f->key < p->k.label.len ? p->k.label.at[f->key]->s : "-");
   } else {
     buf_str(p->out, "merge [");
     for (uint32_t k = 0; k < f->n; k++) buf_printf(p->out, "%s%u", k ? ", " : "", f->merge[k]);
@@ -155,7 +157,8 @@ static void print_labels(Printer *p, const AlgNode *n) {
     print_range(p, t->n_key, t->frontier, &n->range[l]);
   }
   buf_char(p->out, ']');
-  for (uint32_t d = 0; same && d < t->rank; d++) same = t->dim[d].low == n->range[d].low && t->dim[d].high == n->range[d].high;
+  for (uint32_t d = 0; same && d < t->rank; d++)
+    same = t->dim[d].low == n->range[d].low && t->dim[d].high == n->range[d].high;
   if (same) return;
   buf_str(p->out, " to ");
   print_ranges(p, t->n_key, t->frontier, t->rank, t->dim);
@@ -206,7 +209,8 @@ static void print_join(Printer *p, const AlgNode *n) {
   print_sum_of(&p->p, n->sum, n->label, NULL);
   print_labels(p, n);
   print_rest(p, n);
-  if (n->panels) buf_printf(p->out, " panels %s:%u", n->panel < p->p.label.len ? p->p.label.at[n->panel]->s : "-", n->panels);
+  if (n->panels)
+    buf_printf(p->out, " panels %s:%u", n->panel < p->p.label.len ? p->p.label.at[n->panel]->s : "-", n->panels);
   for (uint32_t i = 0; i < n->n_operand; i++) {
     buf_str(p->out, i ? ", " : " of ");
     print_operand(p, n, i);
@@ -244,7 +248,8 @@ static void print_map(Printer *p, const AlgNode *n) {
   if (n->piece && of) {
     uint32_t n_key = of->type.n_key + n->n_piece;
     int64_t *frontier = NEW_ARRAY(p->out->arena, int64_t, n_key + 1);
-    for (uint32_t k = 0; k < n_key; k++) frontier[k] = k < of->type.n_key ? of->type.frontier[k] : n->frontier[k - of->type.n_key];
+    for (uint32_t k = 0; k < n_key; k++)
+      frontier[k] = k < of->type.n_key ? of->type.frontier[k] : n->frontier[k - of->type.n_key];
     print_names(&p->k, n->n_piece, n->key);
     buf_str(p->out, " into ");
     print_keys(p, n->n_piece, n->key, n->frontier);

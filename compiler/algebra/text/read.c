@@ -135,23 +135,45 @@ static bool line_assert(void *ctx) {
 static bool line_extern(void *ctx) { return want_extern(&((AlgReader *)ctx)->x); }
 
 static const RegionLine lines[] = {
-    {"join", ANYWHERE, line_join},           {"aggregate", ANYWHERE, line_aggregate}, {"concat", ANYWHERE, line_concat},
-    {"tile", ANYWHERE, line_map},            {"rekey", ANYWHERE, line_map},           {"map", ANYWHERE, line_map},
-    {"transform", ANYWHERE, line_transform}, {"filter", ANYWHERE, line_filter},       {"broadcast", ANYWHERE, line_broadcast},
-    {"shuffle", ANYWHERE, line_shuffle},     {"final", ANYWHERE, line_final},         {"stacked", ANYWHERE, line_stacked},
-    {"turns", ANYWHERE, line_turns},         {"state", BLOCK, line_state},            {"input", PROGRAM, line_input},
-    {"monoid", PROGRAM, line_monoid},        {"output", PROGRAM, line_output},        {"assert", PROGRAM, line_assert},
-    {"fetch", ANYWHERE, line_fetch},         {"extern", PROGRAM, line_extern},
+    {"join", ANYWHERE, line_join},
+    {"aggregate", ANYWHERE, line_aggregate},
+    {"concat", ANYWHERE, line_concat},
+    {"tile", ANYWHERE, line_map},
+    {"rekey", ANYWHERE, line_map},
+    {"map", ANYWHERE, line_map},
+    {"transform", ANYWHERE, line_transform},
+    {"filter", ANYWHERE, line_filter},
+    {"broadcast", ANYWHERE, line_broadcast},
+    {"shuffle", ANYWHERE, line_shuffle},
+    {"final", ANYWHERE, line_final},
+    {"stacked", ANYWHERE, line_stacked},
+    {"turns", ANYWHERE, line_turns},
+    {"state", BLOCK, line_state},
+    {"input", PROGRAM, line_input},
+    {"monoid", PROGRAM, line_monoid},
+    {"output", PROGRAM, line_output},
+    {"assert", PROGRAM, line_assert},
+    {"fetch", ANYWHERE, line_fetch},
+    {"extern", PROGRAM, line_extern},
 };
 
-static const RegionMaker maker = {.noun = "relation", .word = "join", .sized = true, .line = lines, .n_line = COUNT(lines), .repeat = make_repeat,
-                                  .next = make_next, .stack = make_stack, .until = make_until, .close = make_close};
+static const RegionMaker maker = {.noun = "relation",
+    .word = "join",
+    .sized = true,
+    .line = lines,
+    .n_line = COUNT(lines),
+    .repeat = make_repeat,
+    .next = make_next,
+    .stack = make_stack,
+    .until = make_until,
+    .close = make_close};
 
 /* `mesh 2 2 2` */
 static bool read_mesh(AlgReader *r) {
   Mesh *m = &r->g->mesh;
   int64_t size, sites = 1;
-  if (!scan_take_word(&r->x.c, "mesh")) return fail(r, D_E901, "wanted the line `mesh` behind `ia 1`, with the size of each axis");
+  if (!scan_take_word(&r->x.c, "mesh"))
+    return fail(r, D_E901, "wanted the line `mesh` behind `ia 1`, with the size of each axis");
   while (!scan_done(&r->x.c)) {
     if (m->n == MESH_AXES) return fail(r, D_E913, "a mesh has at most %d axes", MESH_AXES);
     if (!scan_want_int(&r->x.c, 1, MOST_SITES, "the size of an axis", &size)) return false;
@@ -174,7 +196,8 @@ static bool read_header(AlgReader *r, const char **at) {
 
 Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d) {
   Algebra *g = algebra_new(a, t, exprs_new(a));
-  AlgReader r = {.x = sum_reader(a, g->exprs, (Scan){.src = src, .strings = t, .d = d, .noun = "node"}), .g = g, .region = g->top};
+  AlgReader r = {
+      .x = sum_reader(a, g->exprs, (Scan){.src = src, .strings = t, .d = d, .noun = "node"}), .g = g, .region = g->top};
   r.x.ctx = &r;
   r.x.read = read_operand;
   r.x.kept = true;

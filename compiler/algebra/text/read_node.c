@@ -79,7 +79,8 @@ static bool want_operand(AlgReader *r, const AlgNode *x, const Keys *k) {
   int32_t *on = NEW_ARRAY(r->g->arena, int32_t, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     if (i && !scan_take(&r->x.c, ','))
-      return fail(r, D_E914, "wanted a key for each of the %u that %%%u has: %s is next", n, o.node->id, its->text.at[i]->s);
+      return fail(
+          r, D_E914, "wanted a key for each of the %u that %%%u has: %s is next", n, o.node->id, its->text.at[i]->s);
     on[i] = -1;
     if (scan_take(&r->x.c, '-')) continue;
     if (!want_key(r, k, &key)) return false;
@@ -110,7 +111,8 @@ static bool want_kernel(AlgReader *r, AlgNode *n, EinSum *s) {
   if (reducer_follows(&r->x)) {
     if (!want_reducer_name(&r->x, s)) return false;
     if (scan_take(&r->x.c, '[') &&
-        (!scan_want_word(&r->x.c, "where") || !want_expr(&r->x, OVER_ALL, DT_I64, &s->where) || !scan_want(&r->x.c, ']')))
+        (!scan_want_word(&r->x.c, "where") || !want_expr(&r->x, OVER_ALL, DT_I64, &s->where) ||
+            !scan_want(&r->x.c, ']')))
       return false;
   }
   if (!want_expr(&r->x, OVER_ALL, DT_I64, &s->body)) return false;
@@ -175,7 +177,8 @@ static bool want_reducer_word(AlgReader *r, AlgNode *n) {
   bool quoted = scan_is(&r->x.c, '"');
   const char *at = r->x.c.s;
   if (!scan_want_name(&r->x.c, &name)) return false;
-  if (!quoted && reducer_find(name->s, name->len, &n->reducer) && n->reducer != RED_MONOID && n->reducer != RED_NONE) return true;
+  if (!quoted && reducer_find(name->s, name->len, &n->reducer) && n->reducer != RED_MONOID && n->reducer != RED_NONE)
+    return true;
   n->reducer = RED_MONOID;
   if (!scan_take(&r->x.c, ':')) {
     r->x.c.s = at;
@@ -208,7 +211,8 @@ static bool want_pieces(AlgReader *r, AlgNode *n, Keys *k) {
   uint32_t old = k->text.len, rank;
   RelDim *dim;
   if (!want_keys(r, k) || !want_ranges(r, k, &rank, &dim)) return false;
-  if (rank != alg_of(n)->type.rank) return fail(r, D_E914, "the pieces have %u dimensions, the arrays %u", rank, alg_of(n)->type.rank);
+  if (rank != alg_of(n)->type.rank)
+    return fail(r, D_E914, "the pieces have %u dimensions, the arrays %u", rank, alg_of(n)->type.rank);
   n->n_piece = k->text.len - old;
   n->frontier = k->frontier.at + old;
   n->key = k->name.at + old;
@@ -247,7 +251,8 @@ bool line_transform(void *ctx) {
 bool line_filter(void *ctx) {
   AlgReader *r = ctx;
   AlgNode *n = want_typed(r, ALG_FILTER);
-  return n && want_of(r, n) && scan_want_word(&r->x.c, "keep") && want_over_keys(r, keys_of(r, n), &n->keep) && line_end(r, n);
+  return n && want_of(r, n) && scan_want_word(&r->x.c, "keep") && want_over_keys(r, keys_of(r, n), &n->keep) &&
+      line_end(r, n);
 }
 
 static bool read_move(AlgReader *r, bool broadcast) {
@@ -257,7 +262,8 @@ static bool read_move(AlgReader *r, bool broadcast) {
   if (!n || !want_of(r, n)) return false;
   if (alg_is_broadcast(r->g, n) != broadcast) {
     r->x.c.s = at;
-    return fail(r, D_E915, broadcast ? "this is a shuffle: it does more than make copies" : "this is a broadcast: it makes copies alone");
+    return fail(r, D_E915,
+        broadcast ? "this is a shuffle: it does more than make copies" : "this is a broadcast: it makes copies alone");
   }
   return line_end(r, n);
 }

@@ -28,7 +28,8 @@ static bool key_find(const Keys *k, Str text, uint32_t *out) {
 /* `: i, j or k` */
 static const char *keys_text(AlgReader *r, const Keys *k) {
   Buf b = buf_new(r->x.arena);
-  for (uint32_t i = 0; i < k->text.len; i++) buf_printf(&b, "%s%s", !i ? ": " : i + 1 == k->text.len ? " or " : ", ", k->text.at[i]->s);
+  for (uint32_t i = 0; i < k->text.len; i++)
+    buf_printf(&b, "%s%s", !i ? ": " : i + 1 == k->text.len ? " or " : ", ", k->text.at[i]->s);
   return k->text.len ? b.s : ", and there is none";
 }
 
@@ -131,7 +132,8 @@ static bool want_placement(AlgReader *r, Placement *out) {
     else if (scan_take(&r->x.c, '+'))
       k = PLACE_PART;
     else if (!number_follows(r))
-      return fail(r, D_E903, "wanted a key dimension, `*` or `+` here, for each of the mesh's axes, which are %u", r->g->mesh.n);
+      return fail(r, D_E903, "wanted a key dimension, `*` or `+` here, for each of the mesh's axes, which are %u",
+          r->g->mesh.n);
     else if (!scan_want_int(&r->x.c, 0, ALG_ON - 1, "a key dimension", &k))
       return false;
     out->on[a] = (int8_t)k;
@@ -228,7 +230,8 @@ static bool want_fn(AlgReader *r, const AlgNode *n, AlgFn *f) {
   f->kind = FN_PLACE;
   if (scan_take_word(&r->x.c, "place")) return true;
   if (scan_take_word(&r->x.c, "shift")) return want_shift(r, n, f);
-  return scan_take_word(&r->x.c, "merge") ? want_merge(r, f) : fail(r, D_E903, "wanted `cast`, `place`, `merge` or `shift` here");
+  return scan_take_word(&r->x.c, "merge") ? want_merge(r, f)
+                                          : fail(r, D_E903, "wanted `cast`, `place`, `merge` or `shift` here");
 }
 
 bool want_fns(AlgReader *r, AlgNode *n) {

@@ -258,7 +258,8 @@ static void say_text(const Bench *b, Buf *out) {
   if (b->threads) buf_printf(out, ", %d thread%s", b->threads, b->threads == 1 ? "" : "s");
   buf_char(out, '\n');
   text_line(out, "median", b->median);
-  buf_printf(out, "   of %lld samples, %lld run%s each\n", (long long)b->reps, (long long)b->runs, b->runs == 1 ? "" : "s");
+  buf_printf(
+      out, "   of %lld samples, %lld run%s each\n", (long long)b->reps, (long long)b->runs, b->runs == 1 ? "" : "s");
   text_line(out, "least", b->least);
   text_line(out, " most", b->most);
   text_line(out, " MAD", b->mad);

@@ -23,10 +23,13 @@ static Leave stop_known(Session *s, const Args *a, const char *stop, const char 
   Language its = language_of(arena_printf(s->arena, ".%s", stop));
   if ((its != LANG_PROGRAM && its == language_of(path)) || (relations && arg_has(a, OPT_SITES))) return LEAVE_OK;
   if (strcmp(stop, "plan") == 0)
-    return fail(s, LEAVE_USAGE, "--stop=plan: a plan is for many sites, and ein plan makes it: ein plan %s -n 4 -o x.plan", shown(s->arena, path));
+    return fail(s, LEAVE_USAGE,
+        "--stop=plan: a plan is for many sites, and ein plan makes it: ein plan %s -n 4 -o x.plan",
+        shown(s->arena, path));
   if (relations)
-    return fail(s, LEAVE_USAGE, "--stop=%s: it is of a plan for many sites; -n says for how many: ein build %s -n 4 --stop=%s", stop,
-                shown(s->arena, path), stop);
+    return fail(s, LEAVE_USAGE,
+        "--stop=%s: it is of a plan for many sites; -n says for how many: ein build %s -n 4 --stop=%s", stop,
+        shown(s->arena, path), stop);
   return fail(s, LEAVE_USAGE, "--stop=%s: there is no such language; %s", stop, have);
 }
 
@@ -53,7 +56,8 @@ static Leave prefix_choose(Session *s, const Args *a, const char *path, const ch
   *out = arg_last(a, OPT_PREFIX);
   if (!*out) *out = strcmp(path, "-") == 0 ? "model" : c_prefix(s->strings, path)->s;
   else if (!c_identifier(*out))
-    return fail(s, LEAVE_USAGE, "--prefix %s: wanted are letters, digits and _, a letter first, and no name that C or its library has", *out);
+    return fail(s, LEAVE_USAGE,
+        "--prefix %s: wanted are letters, digits and _, a letter first, and no name that C or its library has", *out);
   return LEAVE_OK;
 }
 
@@ -80,13 +84,15 @@ static Leave folder_ready(Session *s, const char *path) {
 Leave write_ours(Session *s, const char *folder, const char *name, const Buf *b) {
   const char *path = arena_printf(s->arena, "%s/%s", folder, name);
   if (!file_begins_ours(s->arena, path))
-    return fail(s, LEAVE_USAGE, "%s is there, and ein did not write it: take another folder, or another --prefix", path);
+    return fail(
+        s, LEAVE_USAGE, "%s is there, and ein did not write it: take another folder, or another --prefix", path);
   return file_write(s, path, b->s, b->len);
 }
 
 Leave runtime_write(Session *s, const char *folder, const EmitOptions *o) {
   Buf b = buf_new(s->arena);
-  buf_printf(&b, "/* %s-runtime.h - what %s.c stands on, by ein %s. All of it is static. */\n%s", o->prefix, o->prefix, o->version, runtime_ein_run);
+  buf_printf(&b, "/* %s-runtime.h - what %s.c stands on, by ein %s. All of it is static. */\n%s", o->prefix, o->prefix,
+      o->version, runtime_ein_run);
   return write_ours(s, folder, arena_printf(s->arena, "%s-runtime.h", o->prefix), &b);
 }
 
@@ -108,7 +114,9 @@ static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const Buf
 static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *what, const char *to) {
   Buf text = buf_new(s->arena);
   if (to && is_folder(to)) {
-    if (strcmp(what, "c") != 0) return fail(s, LEAVE_USAGE, "--emit=%s is one text, and %s is a folder: into that, --emit=c writes it too", what, to);
+    if (strcmp(what, "c") != 0)
+      return fail(
+          s, LEAVE_USAGE, "--emit=%s is one text, and %s is a folder: into that, --emit=c writes it too", what, to);
     const char *folder = folder_path(s->arena, to);
     Leave l = folder_ready(s, folder);
     if (!l) emit_c(&text, j->loops, o);
@@ -129,7 +137,9 @@ static Leave prefix_free(Session *s, const Job *j, const char *prefix) {
   for (uint32_t k = 0; k < extern_count(j->tasks->exprs); k++) {
     const Extern *x = extern_at(j->tasks->exprs, k);
     if (strncmp(x->symbol->s, prefix, n) != 0 || (x->symbol->s[n] != '_' && x->symbol->s[n])) continue;
-    return fail(s, LEAVE_USAGE, "the C function %s has a name of those that are made here, which begin with %s: --prefix gives another", x->symbol->s, prefix);
+    return fail(s, LEAVE_USAGE,
+        "the C function %s has a name of those that are made here, which begin with %s: --prefix gives another",
+        x->symbol->s, prefix);
   }
   return LEAVE_OK;
 }
@@ -137,7 +147,8 @@ static Leave prefix_free(Session *s, const Job *j, const char *prefix) {
 /* ---- a library ------------------------------------------------------------------------------ */
 
 Leave folder_goes(Session *s, const Args *a, const char *to, const char **folder) {
-  if (!to) return fail(s, LEAVE_USAGE, "into which folder? ein build %s --lib -o dir/", shown(s->arena, a->operands.at[0]));
+  if (!to)
+    return fail(s, LEAVE_USAGE, "into which folder? ein build %s --lib -o dir/", shown(s->arena, a->operands.at[0]));
   *folder = folder_path(s->arena, to);
   return folder_ready(s, *folder);
 }
@@ -163,7 +174,8 @@ static Leave build_lib(Session *s, Job *j, const Args *a, const EmitOptions *o, 
 
 /* ---- a program ------------------------------------------------------------------------------ */
 
-static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, Buf *text, const Exprs *pool, const char *program) {
+static Leave program_make(
+    Session *s, Compiler *c, const EmitOptions *o, Buf *text, const Exprs *pool, const char *program) {
   ExternParts externs;
   NativeSet set = {.text = &(NativeText){o->prefix, text}, .n_texts = 1, .externs = &externs};
   bool made;
@@ -180,7 +192,8 @@ static Leave program_make(Session *s, Compiler *c, const EmitOptions *o, Buf *te
 
 Leave program_goes(Session *s, const Args *a, const char *prefix, const char *to) {
   if (!to)
-    return fail(s, LEAVE_USAGE, "where shall the program go? ein build %s -o %s; see ein help build", shown(s->arena, a->operands.at[0]), prefix);
+    return fail(s, LEAVE_USAGE, "where shall the program go? ein build %s -o %s; see ein help build",
+        shown(s->arena, a->operands.at[0]), prefix);
   if (is_folder(to)) return fail(s, LEAVE_USAGE, "-o %s is a folder: a program is one file; --lib writes a folder", to);
   return LEAVE_OK;
 }
@@ -205,24 +218,28 @@ static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions 
 static Leave one_goal(Session *s, const Args *a) {
   int goals = arg_has(a, OPT_STOP) + arg_has(a, OPT_EMIT) + arg_has(a, OPT_LIB);
   if (goals > 1) return fail(s, LEAVE_USAGE, "one of --stop, --emit and --lib at a time");
-  if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB)) return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
+  if (arg_has(a, OPT_SHARED) && !arg_has(a, OPT_LIB))
+    return fail(s, LEAVE_USAGE, "--shared goes with --lib: ein build x.ein --lib --shared -o dir/");
   if (a->operands.len != 1) return fail(s, LEAVE_USAGE, "one program, please: ein build x.ein -o prog");
   const char *target = arg_last(a, OPT_TARGET);
   if (target && strcmp(target, "c") != 0 && strcmp(target, "mpi") != 0 && !target_device(s, a))
     return fail(s, LEAVE_USAGE, "--target=%s is nothing that is built; c, mpi and cuda are", target);
   if (target_device(s, a) && arg_has(a, OPT_SITES) && arg_has(a, OPT_EMIT))
-    return fail(s, LEAVE_USAGE, "--emit is for one site; with --target=cuda -n %s --lib writes the C into a folder", arg_last(a, OPT_SITES));
+    return fail(s, LEAVE_USAGE, "--emit is for one site; with --target=cuda -n %s --lib writes the C into a folder",
+        arg_last(a, OPT_SITES));
   if (arg_has(a, OPT_ARCH) && (!target_device(s, a) || arg_has(a, OPT_STOP) || arg_has(a, OPT_EMIT)))
     return fail(s, LEAVE_USAGE, "--arch goes with --target=cuda: ein build x.ein --target=cuda --arch=sm_90 -o prog");
   return arg_has(a, OPT_STOP) ? stop_known(s, a, arg_last(a, OPT_STOP), a->operands.at[0]) : LEAVE_OK;
 }
 
 Leave cmd_build(Session *s, Args *a) {
-  const char *to = arg_last(a, OPT_OUTPUT), *stop = arg_last(a, OPT_STOP), *target = arg_last(a, OPT_TARGET), *prefix = NULL;
+  const char *to = arg_last(a, OPT_OUTPUT), *stop = arg_last(a, OPT_STOP), *target = arg_last(a, OPT_TARGET),
+             *prefix = NULL;
   Job j;
   Leave l = one_goal(s, a);
   if (!l) l = prefix_choose(s, a, a->operands.at[0], &prefix);
-  if (!l && !stop && target && (strcmp(target, "mpi") == 0 || (target_device(s, a) && arg_has(a, OPT_SITES)))) return build_sites(s, a, prefix, to);
+  if (!l && !stop && target && (strcmp(target, "mpi") == 0 || (target_device(s, a) && arg_has(a, OPT_SITES))))
+    return build_sites(s, a, prefix, to);
   if (!l) l = job_compile(s, &j, a, a->operands.at[0]);
   if (l) return l;
   if (stop) return build_text(s, &j, a, stop, to);

@@ -17,17 +17,17 @@ static const Tool tools[] = {
     {"Graphviz", "dot", "other pictures, of ein graph --dot and ein plan --format=dot", "apt install graphviz"},
     {"C compiler", "cc|gcc|clang", "ein build, ein run --target=c, ein verify, ein bench", "apt install gcc"},
     {"BLAS",
-     "/usr/lib/*/libopenblas.so*|/usr/lib/*/openblas*/libopenblas*.so*|/usr/lib/*/libblas.so*|/usr/"
-     "lib64/lib*blas*.so*",
-     "large matrix products (a later step)", "apt install libopenblas-openmp-dev"},
-    {"MPI", "mpirun|mpiexec", "plans in many processes",
-     "apt install openmpi-bin libopenmpi-dev"},
-    {"NVRTC", "/usr/local/cuda*/lib64/libnvrtc.so*|/usr/lib/*/libnvrtc.so*|/usr/lib64/libnvrtc.so*", "ein run --target=cuda, which compiles kernels with it",
-     "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
-    {"cuBLAS", "/usr/local/cuda*/lib64/libcublas.so*|/usr/lib/*/libcublas.so*|/usr/lib64/libcublas.so*", "products of matrices on a device, which our own kernels make without it",
-     "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
-    {"GPU driver", "/usr/lib/*/libcuda.so*|/usr/lib64/libcuda.so*",
-     "ein run --target=cuda", "NVIDIA's driver"},
+        "/usr/lib/*/libopenblas.so*|/usr/lib/*/openblas*/libopenblas*.so*|/usr/lib/*/libblas.so*|/usr/"
+        "lib64/lib*blas*.so*",
+        "large matrix products (a later step)", "apt install libopenblas-openmp-dev"},
+    {"MPI", "mpirun|mpiexec", "plans in many processes", "apt install openmpi-bin libopenmpi-dev"},
+    {"NVRTC", "/usr/local/cuda*/lib64/libnvrtc.so*|/usr/lib/*/libnvrtc.so*|/usr/lib64/libnvrtc.so*",
+        "ein run --target=cuda, which compiles kernels with it",
+        "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
+    {"cuBLAS", "/usr/local/cuda*/lib64/libcublas.so*|/usr/lib/*/libcublas.so*|/usr/lib64/libcublas.so*",
+        "products of matrices on a device, which our own kernels make without it",
+        "NVIDIA's CUDA toolkit, developer.nvidia.com/cuda-downloads"},
+    {"GPU driver", "/usr/lib/*/libcuda.so*|/usr/lib64/libcuda.so*", "ein run --target=cuda", "NVIDIA's driver"},
 };
 
 static const char *pattern_find(Arena *a, const char *pattern) {
@@ -80,14 +80,21 @@ static bool stdlib_line(Session *s, Buf *b) {
 /* Built with ein, if LLVM and Clang were present then. */
 static void jit_line(Session *s, Buf *b) {
   const char *at = jit_plugin(s);
-  line(b, "Clang in process", at ? at : arena_printf(s->arena, "not built, or switched off by EIN_JIT: what compiles is then the C compiler\n%19s"
-                                                               "get it: apt install g++ llvm-19-dev libclang-19-dev libclang-cpp19-dev, then build ein anew", ""));
+  line(b, "Clang in process",
+      at ? at
+         : arena_printf(s->arena,
+               "not built, or switched off by EIN_JIT: what compiles is then the C compiler\n%19s"
+               "get it: apt install g++ llvm-19-dev libclang-19-dev libclang-cpp19-dev, then build ein anew",
+               ""));
 }
 
 static void edit_line(Session *s, Buf *b) {
-  line(b, "prompt", lines_edited() ? "lines are edited by libedit"
-                                   : arena_printf(s->arena, "not built with libedit: wanted for history, completion and paste\n%19s"
-                                                            "get it: apt install libedit-dev, then build ein anew", ""));
+  line(b, "prompt",
+      lines_edited() ? "lines are edited by libedit"
+                     : arena_printf(s->arena,
+                           "not built with libedit: wanted for history, completion and paste\n%19s"
+                           "get it: apt install libedit-dev, then build ein anew",
+                           ""));
 }
 
 /* What ein itself was built with. */

@@ -93,9 +93,11 @@ static Leave letter_take(Einsum *e, Term *t, const char **at) {
   size_t n = utf8_read(*at, strlen(*at), &c);
   const char *name = n ? letter_name(e, *at, n) : NULL;
   if (!n) return fail(e->s, LEAVE_USAGE, "%s: this is not UTF-8", e->text);
-  if (strchr("-=>", **at)) return fail(e->s, LEAVE_USAGE, "%s: what is right of `%c` is the output? it stands behind one `->`", e->text, **at);
+  if (strchr("-=>", **at))
+    return fail(e->s, LEAVE_USAGE, "%s: what is right of `%c` is the output? it stands behind one `->`", e->text, **at);
   if (!name) return fail(e->s, LEAVE_USAGE, "%s: a label is one letter, and `%.*s` is none", e->text, (int)n, *at);
-  if (t->said.len == GRAPH_RANK) return fail(e->s, LEAVE_USAGE, "%s: more than %d labels in one operand", e->text, GRAPH_RANK);
+  if (t->said.len == GRAPH_RANK)
+    return fail(e->s, LEAVE_USAGE, "%s: more than %d labels in one operand", e->text, GRAPH_RANK);
   vec_push(e->s->arena, t->said, label_get(e, c, name));
   *at += n;
   return LEAVE_OK;
@@ -134,7 +136,8 @@ static Leave equation_read(Einsum *e) {
   for (uint32_t i = 0; i < e->out.said.len; i++)
     for (uint32_t k = 0; k < i; k++)
       if (e->out.said.at[i] == e->out.said.at[k])
-        return fail(e->s, LEAVE_USAGE, "%s: label %s stands twice right of ->", e->text, e->label.at[e->out.said.at[i]].name);
+        return fail(
+            e->s, LEAVE_USAGE, "%s: label %s stands twice right of ->", e->text, e->label.at[e->out.said.at[i]].name);
   return LEAVE_OK;
 }
 
@@ -186,14 +189,16 @@ static Leave rank_check(Einsum *e, const Operand *o) {
   uint32_t n = o->term.said.len, have = (uint32_t)o->info.ndim;
   if (!o->info.has_shape || have == n) return LEAVE_OK;
   if (have < n || !o->term.dots)
-    return fail(e->s, LEAVE_PROGRAM, "%s has %u ax%s, but its labels are `%s`", o->spec, have, have == 1 ? "is" : "es", o->term.text);
+    return fail(e->s, LEAVE_PROGRAM, "%s has %u ax%s, but its labels are `%s`", o->spec, have, have == 1 ? "is" : "es",
+        o->term.text);
   if (have - n > e->dots) e->dots = have - n;
   return LEAVE_OK;
 }
 
 static Leave count_check(Einsum *e, uint32_t have, const char *what) {
   if (have == e->in.len) return LEAVE_OK;
-  return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u %s%s given", e->text, e->in.len, e->in.len == 1 ? "" : "s", have, what, have == 1 ? " is" : "s are");
+  return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u %s%s given", e->text, e->in.len,
+      e->in.len == 1 ? "" : "s", have, what, have == 1 ? " is" : "s are");
 }
 
 static Leave operands_read(Einsum *e) {
@@ -213,7 +218,8 @@ static Leave operands_read(Einsum *e) {
 /* Replaces the ellipsis by its last n labels. */
 static void term_expand(Einsum *e, Term *t, uint32_t n) {
   for (uint32_t i = 0; i <= t->said.len; i++) {
-    for (uint32_t k = e->label.len - n; t->dots && i == t->dots_at && k < e->label.len; k++) vec_push(e->s->arena, t->all, k);
+    for (uint32_t k = e->label.len - n; t->dots && i == t->dots_at && k < e->label.len; k++)
+      vec_push(e->s->arena, t->all, k);
     if (i < t->said.len) vec_push(e->s->arena, t->all, t->said.at[i]);
   }
 }
@@ -242,9 +248,11 @@ static void out_infer(Einsum *e) {
 static Leave terms_expand(Einsum *e) {
   if (!e->arrow) out_infer(e);
   else if (e->dots && !e->out.dots)
-    return fail(e->s, LEAVE_USAGE, "%s: `...` is %u ax%s here, and the output has none: write `...` there too, or letters for what is summed",
-                e->text, e->dots, e->dots == 1 ? "is" : "es");
-  for (uint32_t i = 0; i < e->dots; i++) vec_push(e->s->arena, e->label, ((Label){.name = arena_printf(e->s->arena, "d%u", i)}));
+    return fail(e->s, LEAVE_USAGE,
+        "%s: `...` is %u ax%s here, and the output has none: write `...` there too, or letters for what is summed",
+        e->text, e->dots, e->dots == 1 ? "is" : "es");
+  for (uint32_t i = 0; i < e->dots; i++)
+    vec_push(e->s->arena, e->label, ((Label){.name = arena_printf(e->s->arena, "d%u", i)}));
   for (uint32_t i = 0; i < e->in.len; i++) {
     Operand *o = &e->in.at[i];
     term_expand(e, &o->term, o->info.has_shape ? (uint32_t)o->info.ndim - o->term.said.len : e->dots);
@@ -256,8 +264,8 @@ static Leave terms_expand(Einsum *e) {
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
 static Leave sizes_differ(Einsum *e, const Label *l, int64_t size, const char *from) {
-  return fail(e->s, LEAVE_PROGRAM, "%s%s is %lld by %s, but %lld by %s", l->c ? "label " : "an axis of `...`", l->c ? l->name : "",
-              (long long)l->size, l->from, (long long)size, from);
+  return fail(e->s, LEAVE_PROGRAM, "%s%s is %lld by %s, but %lld by %s", l->c ? "label " : "an axis of `...`",
+      l->c ? l->name : "", (long long)l->size, l->from, (long long)size, from);
 }
 
 /* An axis of length 1 is compatible with every size, but not with another axis of its label in the same operand. */
@@ -267,7 +275,10 @@ static Leave axis_size(Einsum *e, const Operand *o, uint32_t k) {
   const char *from = arena_printf(e->s->arena, "dimension %u of %s", k + 1, o->spec);
   for (uint32_t i = 0; i < k; i++)
     if (o->term.all.at[i] == o->term.all.at[k] && o->info.shape[i] != size) {
-      Label one = {.name = l->name, .c = l->c, .size = o->info.shape[i], .from = arena_printf(e->s->arena, "dimension %u of %s", i + 1, o->spec)};
+      Label one = {.name = l->name,
+          .c = l->c,
+          .size = o->info.shape[i],
+          .from = arena_printf(e->s->arena, "dimension %u of %s", i + 1, o->spec)};
       return sizes_differ(e, &one, size, from);
     }
   if (l->from && l->size != size && l->size != 1 && size != 1) return sizes_differ(e, l, size, from);
@@ -328,7 +339,8 @@ static int64_t axis_length(const Einsum *e, const Operand *o, uint32_t k) {
 static void declaration(Einsum *e, Buf *b, const Operand *o) {
   const char *dtype = e->args ? arg_last(e->args, OPT_DTYPE) : NULL;
   buf_printf(b, "input %s", o->name);
-  for (uint32_t k = 0; k < o->term.all.len; k++) buf_printf(b, "%s%lld", k ? "," : "[", (long long)axis_length(e, o, k));
+  for (uint32_t k = 0; k < o->term.all.len; k++)
+    buf_printf(b, "%s%lld", k ? "," : "[", (long long)axis_length(e, o, k));
   if (o->term.all.len) buf_char(b, ']');
   buf_printf(b, " : %s\n", o->info.has_dtype ? ein_dtype_name(o->info.dtype) : dtype ? dtype : "f32");
 }
@@ -438,12 +450,15 @@ static Leave operand_given(Einsum *e, uint32_t k, const ein_tensor *t) {
   operand_name(e, k);
   o->name = name_free(e, o->name);
   o->spec = arena_printf(e->s->arena, "operand %u", k + 1);
-  if (t->ndim < 0 || t->ndim > GRAPH_RANK) return fail(e->s, LEAVE_PROGRAM, "%s has %d axes, and %d is the most", o->spec, (int)t->ndim, GRAPH_RANK);
-  if ((unsigned)t->dtype >= EIN_DTYPE_COUNT) return fail(e->s, LEAVE_USAGE, "%s: %d is no dtype", o->spec, (int)t->dtype);
+  if (t->ndim < 0 || t->ndim > GRAPH_RANK)
+    return fail(e->s, LEAVE_PROGRAM, "%s has %d axes, and %d is the most", o->spec, (int)t->ndim, GRAPH_RANK);
+  if ((unsigned)t->dtype >= EIN_DTYPE_COUNT)
+    return fail(e->s, LEAVE_USAGE, "%s: %d is no dtype", o->spec, (int)t->dtype);
   o->info = (ein_source_info){.has_dtype = 1, .has_shape = 1, .dtype = t->dtype, .ndim = t->ndim};
   for (int i = 0; i < t->ndim; i++) {
     o->info.shape[i] = t->shape[i];
-    if (t->shape[i] < 0) return fail(e->s, LEAVE_USAGE, "%s: its axis %d has %lld elements", o->spec, i, (long long)t->shape[i]);
+    if (t->shape[i] < 0)
+      return fail(e->s, LEAVE_USAGE, "%s: its axis %d has %lld elements", o->spec, i, (long long)t->shape[i]);
   }
   return rank_check(e, o);
 }

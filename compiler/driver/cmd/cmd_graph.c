@@ -4,8 +4,10 @@
 
 static Leave svg(Session *s, Buf *b, const EinGraph *g) {
   if (graph_svg(b, g)) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "--svg draws %d boxes at most, and there are more; --dot writes them for Graphviz, which draws as many as you wait for",
-              GRAPH_SVG_MOST);
+  return fail(s, LEAVE_USAGE,
+      "--svg draws %d boxes at most, and there are more; --dot writes them for Graphviz, which draws as many as you "
+      "wait for",
+      GRAPH_SVG_MOST);
 }
 
 static Leave draw(Session *s, const Args *a, const EinGraph *g, Buf *b) {

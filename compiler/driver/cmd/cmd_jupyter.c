@@ -20,7 +20,8 @@ Leave cmd_jupyter(Session *s, Args *a) {
   if (a->operands.len != 1 || strcmp(a->operands.at[0], "install") != 0)
     return fail(s, LEAVE_USAGE, "ein jupyter install, with --user or --prefix DIR if you like");
   if (prefix && arg_has(a, OPT_USER)) return fail(s, LEAVE_USAGE, "one of --user and --prefix");
-  if (!folder || !self) return fail(s, LEAVE_MACHINE, "the kernel is not found; set EIN_PYTHON to the folder that has ein_kernel");
+  if (!folder || !self)
+    return fail(s, LEAVE_MACHINE, "the kernel is not found; set EIN_PYTHON to the folder that has ein_kernel");
   variables_set(s, folder, self);
   Words w = {0};
   const char *const begin[] = {"python3", "-m", "ein_kernel", "install"};

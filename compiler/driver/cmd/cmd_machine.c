@@ -40,7 +40,8 @@ static void level_text(Buf *b, const MachineLevel *l) {
   buf_char(b, '\n');
   for (int t = 0; t < DTYPES; t++)
     for (int r = 0; r < RATES; r++)
-      line_text(b, arena_printf(b->arena, "%s %s", dtype_name((DType)t), machine_rate_name[r]), &l->rate[t][r], "Gop/s", 1e9);
+      line_text(
+          b, arena_printf(b->arena, "%s %s", dtype_name((DType)t), machine_rate_name[r]), &l->rate[t][r], "Gop/s", 1e9);
   for (uint32_t i = 0; i < l->memories.len; i++) memory_text(b, &l->memories.at[i]);
   line_text(b, "a message", &l->link_latency, "us", 1e-6);
   line_text(b, "link", &l->link, "GB/s", 1e9);
@@ -89,7 +90,8 @@ Leave cmd_machine(Session *s, Args *a) {
   Buf file = buf_new(s->arena), text = buf_new(s->arena);
   Machine *m;
   if (a->operands.len) return fail(s, LEAVE_USAGE, "ein machine takes no words after it");
-  if (arg_has(a, OPT_CUDA) && arg_has(a, OPT_THREADS)) return fail(s, LEAVE_USAGE, "--threads are a processor's: not with --cuda");
+  if (arg_has(a, OPT_CUDA) && arg_has(a, OPT_THREADS))
+    return fail(s, LEAVE_USAGE, "--threads are a processor's: not with --cuda");
   if (to && !file_writable(s, to)) return LEAVE_MACHINE;
   Leave l = arg_has(a, OPT_CUDA) ? device_measure(s, a, &m) : processor_measure(s, a, &m);
   if (l) return l;

@@ -28,7 +28,9 @@ static void rows_declare(Session *s, const Job *j, const Checkpoint *c, ParamRow
     const AstStmt *st = f->stmts.at[i];
     for (uint32_t k = 0; st->kind == STMT_PARAM && k < st->decls.len; k++) {
       const AstDecl *d = &st->decls.at[k];
-      ParamRow r = {.bound = bound_new(s, j, c, d->name.s, d->items.len), .dtype = st->dtype < 0 ? DT_F32 : (DType)st->dtype, .why = ""};
+      ParamRow r = {.bound = bound_new(s, j, c, d->name.s, d->items.len),
+          .dtype = st->dtype < 0 ? DT_F32 : (DType)st->dtype,
+          .why = ""};
       r.declared = arena_printf(s->arena, "%.*s", (int)(d->span.end - d->span.at), d->span.src->bytes + d->span.at);
       r.shape = NEW_ARRAY(s->arena, int64_t, d->items.len + 1);
       vec_push(s->arena, *rows, r);
@@ -91,18 +93,22 @@ static void rows_print(Session *s, const ParamRows *rows, const Checkpoint *c, B
   vec_push(s->arena, t.rows, head);
   for (uint32_t i = 0; i < rows->len; i++) {
     const ParamRow *r = &rows->at[i];
-    TableRow row = {.cell = {r->bound->param->s, shape_text(s->arena, r), shown(s->arena, r->bound->how->text->s), stored_text(s->arena, r),
-                             arena_printf(s->arena, "%lld", (long long)r->tensors), state_text[r->state]},
-                    .tail = ""};
+    TableRow row = {
+        .cell = {r->bound->param->s, shape_text(s->arena, r), shown(s->arena, r->bound->how->text->s),
+            stored_text(s->arena, r), arena_printf(s->arena, "%lld", (long long)r->tensors), state_text[r->state]},
+        .tail = ""};
     vec_push(s->arena, t.rows, row);
   }
   table_print(b, &t);
   for (uint32_t i = 0; i < rows->len; i++)
     if (*rows->at[i].why) buf_printf(b, "%s: %s\n", rows->at[i].bound->param->s, rows->at[i].why);
   for (uint32_t i = 0; i < c->all.len; i++) left += !c->all.at[i]->used;
-  if (left) buf_printf(b, "%u of the %u tensors of %s %s read by no param:\n", left, c->all.len, c->path, left == 1 ? "is" : "are");
+  if (left)
+    buf_printf(
+        b, "%u of the %u tensors of %s %s read by no param:\n", left, c->all.len, c->path, left == 1 ? "is" : "are");
   for (uint32_t i = 0, n = 0; i < c->all.len && n < 20; i++)
-    if (!c->all.at[i]->used && ++n) buf_printf(b, "  %s %s\n", shown(s->arena, c->all.at[i]->name->s), stored_shape(s->arena, c->all.at[i]));
+    if (!c->all.at[i]->used && ++n)
+      buf_printf(b, "  %s %s\n", shown(s->arena, c->all.at[i]->name->s), stored_shape(s->arena, c->all.at[i]));
   if (left > 20) buf_printf(b, "  and %u more\n", left - 20);
 }
 

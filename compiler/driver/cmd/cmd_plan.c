@@ -78,7 +78,9 @@ static Leave dims_said(const Report *p) {
     buf_printf(&words, " -D %s=64", d->name->s);
   }
   if (!n) return LEAVE_OK;
-  return fail(p->s, LEAVE_USAGE, "no value for dim%s %s: a plan is of one size, as with%s; the shapes of files say it too, as in X=x.npy", n > 1 ? "s" : "", missing.s, words.s);
+  return fail(p->s, LEAVE_USAGE,
+      "no value for dim%s %s: a plan is of one size, as with%s; the shapes of files say it too, as in X=x.npy",
+      n > 1 ? "s" : "", missing.s, words.s);
 }
 
 static const char *where(const Report *p, Place at) {
@@ -92,15 +94,17 @@ static Leave cost_failed(const Report *p, const CostError *e) {
   switch (e->kind) {
   case COST_NO_VALUE: return fail(s, LEAVE_USAGE, "no value for dim %s", e->dim->s);
   case COST_CHECK:
-    return fail(s, LEAVE_PROGRAM, "%s%s", e->check->text && e->check->text->len ? e->check->text->s : "a check of the sizes does not hold",
-                where(p, e->check->place));
+    return fail(s, LEAVE_PROGRAM, "%s%s",
+        e->check->text && e->check->text->len ? e->check->text->s : "a check of the sizes does not hold",
+        where(p, e->check->place));
   case COST_NEGATIVE:
     if (!b) return fail(s, LEAVE_PROGRAM, "the size %s is %lld, which is less than 0", e->dim->s, (long long)e->size);
     return fail(s, LEAVE_PROGRAM, "the size of dimension %u of %s is %lld, which is less than 0%s", e->axis + 1,
                 b->name ? b->name->s : "a tensor", (long long)e->size, where(p, b->place));
   case COST_TOO_LARGE: break;
   }
-  return fail(s, LEAVE_PROGRAM, "the size of %s does not fit 64 bits%s", b->name ? b->name->s : "a tensor", where(p, b->place));
+  return fail(
+      s, LEAVE_PROGRAM, "the size of %s does not fit 64 bits%s", b->name ? b->name->s : "a tensor", where(p, b->place));
 }
 
 /* ---- memory: as the runtime takes it -------------------------------------------------------------- */
@@ -162,7 +166,8 @@ static void head_dims(const Report *p, Buf *b) {
   for (uint32_t i = 0, n = 0; i < p->t->dims.len; i++) {
     const TaskDim *d = &p->t->dims.at[i];
     int64_t v = d->value;
-    if (d->known || job_dim(p->j, d->name, &v)) buf_printf(b, "%s%s = %lld", n++ ? ", " : ": ", shown(b->arena, d->name->s), (long long)v);
+    if (d->known || job_dim(p->j, d->name, &v))
+      buf_printf(b, "%s%s = %lld", n++ ? ", " : ": ", shown(b->arena, d->name->s), (long long)v);
   }
   buf_char(b, '\n');
 }
@@ -183,14 +188,18 @@ static void head_print(const Report *p, Buf *b) {
   head_line(b, "flops", amount(a, g->all.flops, ""));
   if (g->all.integer) buf_printf(b, ", and %s operations on integers", amount(a, g->all.integer, ""));
   buf_char(b, '\n');
-  if (u) head_line(b, "not --deterministic", amount(a, u->all.flops, "")), buf_printf(b, " flops, %s moved\n", amount(a, bytes_moved(u), "B"));
+  if (u)
+    head_line(b, "not --deterministic", amount(a, u->all.flops, "")),
+        buf_printf(b, " flops, %s moved\n", amount(a, bytes_moved(u), "B"));
   head_line(b, "bytes moved", amount(a, bytes_moved(g), "B"));
   buf_printf(b, ": %s read, %s written\n", amount(a, g->all.read, "B"), amount(a, g->all.written, "B"));
   head_line(b, "largest intermediate", g->largest < 0 ? "none" : buffer_name(p, (uint32_t)g->largest));
   if (g->largest >= 0) buf_printf(b, ", %s", amount(a, g->bytes[g->largest], "B"));
   buf_char(b, '\n');
   head_line(b, "peak memory", amount(a, p->workspace, "B"));
-  if (p->scratch) buf_printf(b, " with %d thread%s, %s of it for each", p->threads, p->threads > 1 ? "s" : "", amount(a, p->scratch, "B"));
+  if (p->scratch)
+    buf_printf(
+        b, " with %d thread%s, %s of it for each", p->threads, p->threads > 1 ? "s" : "", amount(a, p->scratch, "B"));
   buf_printf(b, "; beside inputs of %s, outputs of %s\n", amount(a, g->inputs, "B"), amount(a, g->outputs, "B"));
   if (g->a_turn) buf_str(b, "  Where data decide how many turns a repeat makes, one turn is counted.\n");
 }
@@ -228,7 +237,8 @@ static const char *repeat_text(const Report *p, const TaskCost *x) {
   const Task *k = x->task;
   const char *most = k->stop >= 0 ? "at most " : "";
   if (x->turns < 0) return arena_printf(p->s->arena, "repeat %s, a turn:", k->turn->s);
-  return arena_printf(p->s->arena, "repeat %s, %s%lld turn%s:", k->turn->s, most, (long long)x->turns, x->turns == 1 ? "" : "s");
+  return arena_printf(
+      p->s->arena, "repeat %s, %s%lld turn%s:", k->turn->s, most, (long long)x->turns, x->turns == 1 ? "" : "s");
 }
 
 static Table table_of(const Report *p) {
@@ -272,7 +282,8 @@ static void decisions_print(const Report *p, Buf *b) {
   for (uint32_t i = 0; i < p->cost.tasks.len; i++) {
     const Task *task = p->cost.tasks.at[i].task;
     const LoopKernel *k = task->kind == TASK_KERNEL ? loops_of(p, task) : NULL;
-    for (uint32_t n = 0; k && n < k->how.len; n++) buf_printf(b, "step %u: %s\n", task->step, shown(p->s->arena, k->how.at[n]->s));
+    for (uint32_t n = 0; k && n < k->how.len; n++)
+      buf_printf(b, "step %u: %s\n", task->step, shown(p->s->arena, k->how.at[n]->s));
   }
 }
 
@@ -445,12 +456,13 @@ static void plan_json(const Report *p, Buf *out) {
 
 /* The first given option that only a plan for many sites uses; NULL: none. */
 static const char *for_many_said(Arena *a, const Args *x) {
-  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_WHY, OPT_CERTIFICATE, OPT_MEMORY, OPT_SIMULATE,
-                                      OPT_DERIVATION};
+  static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_WHY,
+      OPT_CERTIFICATE, OPT_MEMORY, OPT_SIMULATE, OPT_DERIVATION};
   const char *format = arg_last(x, OPT_PLAN_FORMAT), *to = arg_last(x, OPT_OUTPUT);
   for (size_t k = 0; k < COUNT(for_many); k++)
     if (arg_has(x, for_many[k])) return arena_printf(a, "--%s", options[for_many[k]].name);
-  if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0) return arena_printf(a, "--format=%s", format);
+  if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
+    return arena_printf(a, "--format=%s", format);
   return !format && to && language_of(to) == LANG_PLAN ? arena_printf(a, "-o %s", to) : NULL;
 }
 
@@ -469,8 +481,9 @@ static Leave lowered(Report *p, Job *j, const Args *a) {
   Session *s = p->s;
   Leave l = job_read(s, j, a, a->operands.at[0]);
   if (!l && job_of_sites(j))
-    l = fail(s, LEAVE_USAGE, "%s is what each of %lld sites does; what that moves is told of the .ia that it is made of: ein plan x.ia", j->path,
-             (long long)mesh_sites(&j->tasks->mesh));
+    l = fail(s, LEAVE_USAGE,
+        "%s is what each of %lld sites does; what that moves is told of the .ia that it is made of: ein plan x.ia",
+        j->path, (long long)mesh_sites(&j->tasks->mesh));
   if (!l) l = job_sizes(s, j, a);
   if (!l) l = job_graph_open(s, j, a);
   if (!l) l = job_loops(s, j, a);
@@ -535,7 +548,10 @@ static Leave plan_told(Session *s, Args *a) {
 /* A run, after the predictions. Words after the program are for that run. */
 static Leave analyze_asked(Session *s, Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
-  if (!arg_has(a, OPT_ANALYZE)) return arg_has(a, OPT_TRACE) ? fail(s, LEAVE_USAGE, "--trace is of a run: ein plan --analyze makes one, or ein run --trace") : LEAVE_OK;
+  if (!arg_has(a, OPT_ANALYZE))
+    return arg_has(a, OPT_TRACE)
+        ? fail(s, LEAVE_USAGE, "--trace is of a run: ein plan --analyze makes one, or ein run --trace")
+        : LEAVE_OK;
   if (arg_has(a, OPT_MAP)) return fail(s, LEAVE_USAGE, "--map is about many plans, and --analyze runs one");
   if (!to && format && strcmp(format, "text") != 0)
     return fail(s, LEAVE_USAGE, "--analyze is told as text: with --format=%s, -o says where the plan goes", format);
@@ -552,7 +568,8 @@ static Leave program_asked(Session *s, Args *a) {
   if (!one) return fail(s, LEAVE_USAGE, "one program, please: ein plan x.ein");
   Language from = language_of(a->operands.at[0]);
   if (a->operands.len == 1 || arg_has(a, OPT_ANALYZE) || (from != LANG_TRA && from != LANG_IA)) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "%s: files say the sizes of a program, and %s has its own", a->operands.at[1], a->operands.at[0]);
+  return fail(
+      s, LEAVE_USAGE, "%s: files say the sizes of a program, and %s has its own", a->operands.at[1], a->operands.at[0]);
 }
 
 Leave cmd_plan(Session *s, Args *a) {

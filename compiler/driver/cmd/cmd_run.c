@@ -88,7 +88,8 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
 static Leave target_of_ranks(Session *s, const char *target, bool any, bool *c) {
   *c = true;
   if (s->ranks && (any || strcmp(target, "mpi") == 0 || strcmp(target, "cuda") == 0)) return LEAVE_OK;
-  if (s->ranks) return fail(s, LEAVE_USAGE, "--target=%s runs in one process, and mpirun has started %d", target, s->ranks->ranks);
+  if (s->ranks)
+    return fail(s, LEAVE_USAGE, "--target=%s runs in one process, and mpirun has started %d", target, s->ranks->ranks);
   return fail(s, LEAVE_USAGE, "--target=mpi runs in several processes: ein run --np 4, or mpirun -n 4 ein run");
 }
 
@@ -98,9 +99,11 @@ Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
   if (s->ranks || (target && strcmp(target, "mpi") == 0)) return target_of_ranks(s, target, any, c);
   *c = target_compiles(s, j, a);
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)
-    return fail(s, LEAVE_USAGE, "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
+    return fail(s, LEAVE_USAGE,
+        "--target=eval computes graphs, and %s is past the graph; --target=c goes on from there", j->path);
   if (!*c && arg_has(a, OPT_DETERMINISTIC))
-    return fail(s, LEAVE_USAGE, "--deterministic is of what is compiled; the evaluator has one order, and sums otherwise: --target=c or jit");
+    return fail(s, LEAVE_USAGE,
+        "--deterministic is of what is compiled; the evaluator has one order, and sums otherwise: --target=c or jit");
   if (any || *c || strcmp(target, "eval") == 0) return LEAVE_OK;
   return fail(s, LEAVE_USAGE, "there is no target %s; this ein has eval, c, jit and cuda", target);
 }
@@ -186,7 +189,8 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
   bool ok = j->relations ? algebra_eval(&r, &why, &at) : site_eval(&t, &why, &at);
   if (!ok) return eval_failed(s, EVAL_RANGE, why, at);
   for (uint32_t i = 0; j->relations && i < j->relations->n_nodes; i++) t.moved += r.moved[i];
-  detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)mesh_sites(j->relations ? &j->relations->mesh : &j->tasks->mesh), t.moved);
+  detail(s, "%s: %lld sites received %.0f bytes", j->path,
+      (long long)mesh_sites(j->relations ? &j->relations->mesh : &j->tasks->mesh), t.moved);
   const AlgArray *out = j->relations ? r.output : t.output;
   e->output = NEW_ARRAY(s->arena, EvalArray, e->graph->outputs.len + 1);
   for (uint32_t i = 0; i < e->graph->outputs.len; i++) {
@@ -365,7 +369,8 @@ static bool expect_begin(Session *s, Expected *r, const Args *said) {
   *r = (Expected){0};
   r->begun = job_read(s, &r->j, said, said->operands.at[0]);
   const AstFile *file = r->begun ? NULL : job_file(&r->j);
-  if (!r->begun && !file) r->begun = fail(s, LEAVE_USAGE, "--expect is about comments of a program, and %s is none", r->j.path);
+  if (!r->begun && !file)
+    r->begun = fail(s, LEAVE_USAGE, "--expect is about comments of a program, and %s is none", r->j.path);
   if (!r->begun) r->begun = expects_read(s, file, r->j.path, &r->x);
   if (!r->begun) r->begun = expects_any(s, r->j.path, &r->x);
   if (!r->begun) r->begun = comment_words(s, &r->x, r->j.path, said, &r->all, &inputs);

@@ -69,7 +69,8 @@ static void wrong_text(Buf *b, Str name, const Distance *d, const EvalArray *got
   buf_str(b, ", by eval ");
   element_text(b, want, d->first);
   if (d->allowed > d->bound * (d->most > 0 ? d->most : 1)) buf_printf(b, "; rounding may come to %.3g", d->allowed);
-  else if (d->bound > 0) buf_printf(b, "; the bound is %g of the largest magnitude, %.4g", d->bound, d->most > 0 ? d->most : 1);
+  else if (d->bound > 0)
+    buf_printf(b, "; the bound is %g of the largest magnitude, %.4g", d->bound, d->most > 0 ? d->most : 1);
   buf_char(b, '\n');
 }
 
@@ -97,7 +98,9 @@ static const EvalArray *other_order(Verify *v) {
   Place at;
   e.graph = v->open->best;
   e.output = NULL;
-  if (!e.graph || externs_load(v->s, e.graph->exprs, NULL) || dims_of_job(v->s, v->open, &e) || graph_eval(&e, &error, &at) != EVAL_OK) return NULL;
+  if (!e.graph || externs_load(v->s, e.graph->exprs, NULL) || dims_of_job(v->s, v->open, &e) ||
+      graph_eval(&e, &error, &at) != EVAL_OK)
+    return NULL;
   return v->other = e.output;
 }
 
@@ -127,7 +130,8 @@ static void output_compare(Verify *v, uint32_t k, const EvalArray *got) {
   if (!real) buf_str(&v->out, d.wrong ? "not equal\n" : "equal\n");
   else buf_printf(&v->out, "abs %-9.3g rel %-9.3g ulp %.4g\n", d.abs, d.rel, d.ulp);
   if (d.ordered)
-    buf_printf(&v->out, "      %lld of %lld over- or underflow in one order of the sum, and not in the other\n", (long long)d.ordered, (long long)want->count);
+    buf_printf(&v->out, "      %lld of %lld over- or underflow in one order of the sum, and not in the other\n",
+        (long long)d.ordered, (long long)want->count);
   if (d.wrong) wrong_text(&v->out, name, &d, got, want);
   v->differ |= d.wrong != 0;
 }

@@ -52,9 +52,11 @@ static Leave sizes_find(Session *s, const Args *a, Plans *p) {
     Words all = {0};
     if (size_find(s, p, w->at[i]) < p->n_sizes) continue;
     for (uint32_t j = i; j < w->len; j++)
-      if (size_name(s, w->at[j]) == size_name(s, w->at[i]) && !is_among(&all, w->at[j])) vec_push(s->arena, all, w->at[j]);
+      if (size_name(s, w->at[j]) == size_name(s, w->at[i]) && !is_among(&all, w->at[j]))
+        vec_push(s->arena, all, w->at[j]);
     if (all.len < 2) continue;
-    if (p->n_sizes == SIZES_MOST) return fail(s, LEAVE_USAGE, "-D: %d sizes are the most that may have several values", SIZES_MOST);
+    if (p->n_sizes == SIZES_MOST)
+      return fail(s, LEAVE_USAGE, "-D: %d sizes are the most that may have several values", SIZES_MOST);
     p->size[p->n_sizes] = size_name(s, w->at[i]);
     p->value[p->n_sizes++] = all;
   }
@@ -95,7 +97,8 @@ static bool same_arguments(const TaskGraph *a, const TaskGraph *b, bool output) 
   uint32_t n = output ? a->outputs.len : a->inputs.len;
   bool same = n == (output ? b->outputs.len : b->inputs.len);
   for (uint32_t k = 0; k < n && same; k++) {
-    const TaskArgument *x = &(output ? a->outputs.at : a->inputs.at)[k], *y = &(output ? b->outputs.at : b->inputs.at)[k];
+    const TaskArgument *x = &(output ? a->outputs.at : a->inputs.at)[k],
+                       *y = &(output ? b->outputs.at : b->inputs.at)[k];
     const TaskBuffer *p = &a->buffers.at[x->buffer], *q = &b->buffers.at[y->buffer];
     same = x->name == y->name && p->dtype == q->dtype && p->rank == q->rank;
   }
@@ -106,7 +109,8 @@ static bool same_arguments(const TaskGraph *a, const TaskGraph *b, bool output) 
 static Leave arguments_agree(Session *s, const Plans *all, const Job *j) {
   const TaskGraph *first = all->n ? all->loops[0]->tasks : j->tasks;
   if (same_arguments(first, j->tasks, false) && same_arguments(first, j->tasks, true)) return LEAVE_OK;
-  return fail(s, LEAVE_PROGRAM, "%s: with these sizes it has other inputs and outputs than with those before; build them one by one", j->path);
+  return fail(s, LEAVE_PROGRAM,
+      "%s: with these sizes it has other inputs and outputs than with those before; build them one by one", j->path);
 }
 
 /* Marks params, which relations do not record. */
@@ -122,17 +126,22 @@ static void params_mark(const Job *j) {
 static Leave plan_add(Session *s, const Args *a, const char *sites, uint32_t first, Plans *all) {
   Args one = *a;
   Job *j = &all->job[all->n];
-  if (all->n == PLANS_MOST) return fail(s, LEAVE_USAGE, "-n: %d plans are the most, for numbers of sites and sizes together", PLANS_MOST);
+  if (all->n == PLANS_MOST)
+    return fail(s, LEAVE_USAGE, "-n: %d plans are the most, for numbers of sites and sizes together", PLANS_MOST);
   one.given[OPT_SITES] = (Words){0};
   if (sites) vec_push(s->arena, one.given[OPT_SITES], sites);
   Leave l = job_compile(s, j, &one, one.operands.at[0]);
   if (!l) l = job_sites(s, j, &one, LANG_TASK);
   if (!l) l = job_tasks(s, j, &one);
   if (!l && !j->tasks->mesh.n)
-    l = fail(s, LEAVE_USAGE, target_device(s, a) ? "-n is for several sites; ein build %s --target=cuda -o prog makes a program for one device"
-                                                : "--target=mpi is for several sites; ein build %s -o prog makes a program for one", shown(s->arena, j->path));
+    l = fail(s, LEAVE_USAGE,
+        target_device(s, a)
+            ? "-n is for several sites; ein build %s --target=cuda -o prog makes a program for one device"
+            : "--target=mpi is for several sites; ein build %s -o prog makes a program for one",
+        shown(s->arena, j->path));
   for (uint32_t i = 0; i < first && !l; i++)
-    if (mesh_sites(&all->loops[i]->tasks->mesh) == mesh_sites(&j->tasks->mesh)) l = fail(s, LEAVE_USAGE, "-n: %s is there twice", sites);
+    if (mesh_sites(&all->loops[i]->tasks->mesh) == mesh_sites(&j->tasks->mesh))
+      l = fail(s, LEAVE_USAGE, "-n: %s is there twice", sites);
   if (!l && !all->n) all->n_read = j->tasks->inputs.len;
   if (!l) inputs_behind(s, j);
   if (!l) params_mark(j);
@@ -150,7 +159,8 @@ static Leave plans_by_size(Session *s, const Args *a, const char *sites, Plans *
     Args one = *a;
     one.given[OPT_DIM] = (Words){0};
     for (uint32_t i = 0; i < a->given[OPT_DIM].len; i++)
-      if (size_find(s, all, a->given[OPT_DIM].at[i]) == all->n_sizes) vec_push(s->arena, one.given[OPT_DIM], a->given[OPT_DIM].at[i]);
+      if (size_find(s, all, a->given[OPT_DIM].at[i]) == all->n_sizes)
+        vec_push(s->arena, one.given[OPT_DIM], a->given[OPT_DIM].at[i]);
     for (k = 0; k < all->n_sizes; k++) vec_push(s->arena, one.given[OPT_DIM], all->value[k].at[at[k]]);
     l = plan_add(s, all->n_sizes ? &one : a, sites, first, all);
     for (uint32_t i = 0; i < all->n_sizes && !l; i++) {
@@ -185,7 +195,8 @@ static uint32_t choices_of(const Plans *p) {
 
 static const char *default_prefix(Session *s, const Plans *p, const char *prefix, uint32_t input, uint32_t choice) {
   const char *x = arena_printf(s->arena, "%s_default_%u", prefix, input);
-  for (uint32_t k = 0; k < p->n_sizes; k++) x = arena_printf(s->arena, "%s_%lld", x, (long long)p->sizes.at[choice * p->n_sizes + k]);
+  for (uint32_t k = 0; k < p->n_sizes; k++)
+    x = arena_printf(s->arena, "%s_%lld", x, (long long)p->sizes.at[choice * p->n_sizes + k]);
   return x;
 }
 
@@ -223,7 +234,8 @@ static uint32_t defaults_order(const Job *j, uint32_t *input) {
 
 /* Makes programs that compute the defaults of missing inputs: one for one site for each combination of sizes. */
 static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans *p) {
-  uint32_t *input = NEW_ARRAY(s->arena, uint32_t, p->job[0].tasks->inputs.len + 1), n = defaults_order(&p->job[0], input);
+  uint32_t *input = NEW_ARRAY(s->arena, uint32_t, p->job[0].tasks->inputs.len + 1),
+           n = defaults_order(&p->job[0], input);
   Leave l = LEAVE_OK;
   for (uint32_t c = 0; c < choices_of(p); c++)
     for (uint32_t k = 0; k < n && !l; k++) l = default_add(s, a, prefix, input[k], c, p);
@@ -246,7 +258,8 @@ static Leave texts_make(Session *s, const Args *a, const Plans *p, const EmitOpt
   for (uint32_t i = 0; i + 1 < texts_count(p) && !l; i++) {
     EmitOptions one = *o;
     one.n_sizes = 0; /* of one choice of them */
-    one.prefix = i < p->n ? emit_plan_prefix(s->arena, o, i, mesh_sites(&p->loops[i]->tasks->mesh)) : p->defaults.at[i - p->n].prefix;
+    one.prefix = i < p->n ? emit_plan_prefix(s->arena, o, i, mesh_sites(&p->loops[i]->tasks->mesh))
+                          : p->defaults.at[i - p->n].prefix;
     of[i + 1] = buf_new(s->arena);
     if (i < p->n && o->device) l = device_text_for(s, &p->job[i], &one, arg_last(a, OPT_ARCH), &of[i + 1]);
     else emit_c(&of[i + 1], i < p->n ? p->loops[i] : p->made.at[i - p->n], &one);
@@ -264,8 +277,9 @@ static Leave wrapper_find(Session *s, const Args *a, Compiler *c) {
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), c);
   if (l) return l;
   if (!wrapper)
-    return fail(s, LEAVE_MACHINE, "--target=mpi: there is no %s, which compiles what calls MPI (Debian: libopenmpi-dev); set MPICC",
-                said && *said ? said : "mpicc");
+    return fail(s, LEAVE_MACHINE,
+        "--target=mpi: there is no %s, which compiles what calls MPI (Debian: libopenmpi-dev); set MPICC",
+        said && *said ? said : "mpicc");
   Buf words = buf_new(s->arena);
   for (uint32_t i = 0; i < c->command.len; i++) buf_printf(&words, "%s%s", i ? " " : "", c->command.at[i]);
   for (size_t i = 0; i < COUNT(variables); i++) setenv(variables[i], words.s, 0);
@@ -289,7 +303,8 @@ static Leave externs_ready(Session *s, const Compiler *c, const Plans *p, Extern
   return l ? l : externs_parts(s, c, p->loops[0]->tasks->exprs, out);
 }
 
-static Leave program_make(Session *s, const Args *a, Compiler *c, const Plans *p, const EmitOptions *o, const char *to) {
+static Leave program_make(
+    Session *s, const Args *a, Compiler *c, const Plans *p, const EmitOptions *o, const char *to) {
   Buf own = buf_new(s->arena);
   uint32_t n = texts_count(p);
   NativeText *text = NEW_ARRAY(s->arena, NativeText, n + 1);
@@ -338,7 +353,8 @@ static Leave texts_write(Session *s, const Plans *p, const EmitOptions *o, const
   Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
   if (!l) l = write_ours(s, folder, arena_printf(s->arena, "%s_mpi.h", o->prefix), &mpi);
   if (!l) l = runtime_write(s, folder, o);
-  for (uint32_t i = 0; i <= texts_count(p) && !l; i++) l = write_ours(s, folder, arena_printf(s->arena, "%s.c", text[i].name), text[i].text);
+  for (uint32_t i = 0; i <= texts_count(p) && !l; i++)
+    l = write_ours(s, folder, arena_printf(s->arena, "%s.c", text[i].name), text[i].text);
   return l;
 }
 
@@ -350,7 +366,8 @@ static const char *sites_text(Session *s, const Plans *p) {
   return b.s;
 }
 
-static Leave library_make(Session *s, const Args *a, Compiler *c, const Plans *p, const EmitOptions *o, const char *folder) {
+static Leave library_make(
+    Session *s, const Args *a, Compiler *c, const Plans *p, const EmitOptions *o, const char *folder) {
   bool shared = arg_has(a, OPT_SHARED);
   NativeText *text = NEW_ARRAY(s->arena, NativeText, texts_count(p) + 1);
   Buf json = buf_new(s->arena);
@@ -371,7 +388,8 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   const char *folder = NULL;
   Plans *p = NEW(s->arena, Plans);
   *p = (Plans){0};
-  if (arg_has(a, OPT_EMIT)) return fail(s, LEAVE_USAGE, "--emit is for one site; with --target=mpi --lib writes the C into a folder");
+  if (arg_has(a, OPT_EMIT))
+    return fail(s, LEAVE_USAGE, "--emit is for one site; with --target=mpi --lib writes the C into a folder");
   Leave l = lib ? LEAVE_OK : program_goes(s, a, prefix, to);
   if (!l) l = wrapper_find(s, a, &c);
   if (!l) l = plans_make(s, a, p);

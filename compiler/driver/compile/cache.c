@@ -53,7 +53,8 @@ void cache_key_file(Session *s, CacheKey *k, const char *path) {
   struct stat st = {0};
   char *real = realpath(path, NULL);
   (void)!stat(real ? real : path, &st);
-  cache_key_text(k, arena_printf(s->arena, "%s %lld %lld", real ? real : path, (long long)st.st_mtime, (long long)st.st_size));
+  cache_key_text(
+      k, arena_printf(s->arena, "%s %lld %lld", real ? real : path, (long long)st.st_mtime, (long long)st.st_size));
   free(real);
 }
 
@@ -98,7 +99,8 @@ bool cache_keep(Session *s, const char *path, Bytes what) {
 const char *cache_path(Session *s, const char *name, CacheKey k, const char *ending) {
   const char *folder = cache_folder(s, true);
   if (!folder) return NULL;
-  return arena_printf(s->arena, "%s/%s-%016llx%016llx%s", folder, name, (unsigned long long)k.a, (unsigned long long)k.b, ending);
+  return arena_printf(
+      s->arena, "%s/%s-%016llx%016llx%s", folder, name, (unsigned long long)k.a, (unsigned long long)k.b, ending);
 }
 
 Bytes cache_read(Session *s, const char *path) {
@@ -117,7 +119,8 @@ Bytes cache_read(Session *s, const char *path) {
 
 Leave cmd_cache(Session *s, Args *a) {
   const char *folder = cache_folder(s, false), *what = a->operands.len == 1 ? a->operands.at[0] : "";
-  if (strcmp(what, "clear") != 0) return fail(s, LEAVE_USAGE, "ein cache clear empties the cache; there is nothing else");
+  if (strcmp(what, "clear") != 0)
+    return fail(s, LEAVE_USAGE, "ein cache clear empties the cache; there is nothing else");
   if (!folder) return LEAVE_OK;
   uint32_t gone = folder_empty(s->arena, folder);
   detail(s, "%s: %u file%s removed", folder, gone, gone == 1 ? "" : "s");

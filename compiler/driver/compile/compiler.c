@@ -8,7 +8,8 @@
 
 /* Flags for the language; the usual optimisation flags are in compiler_find. Nothing computed reads errno or
  * floating-point flags; a product and a sum are fused where the text says so, and nowhere else. */
-const char *const compiler_language[] = {"-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", NULL};
+const char *const compiler_language[] = {
+    "-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", NULL};
 static const char usual[] = "-O3 -march=native";
 
 /* ---- finding it ----------------------------------------------------------------------------- */
@@ -87,10 +88,10 @@ const char *compiler_words(Arena *a, const Compiler *c) {
 /* Whether a flag only affects speed. Flags that change memory layout, threads, instrumentation or the text are not in
  * the list: the runtime must be compiled with them too. */
 static bool word_plain(const char *word) {
-  static const char *const plain[] = {"-O",      "-g",       "-W",      "-march=", "-mtune=", "-mcpu=", "-mprefer-vector-width=",
-                                      "-mavx",   "-mno-avx", "-mfma",   "-mno-fma", "-msse",  "-mno-sse", "-ffp-contract=",
-                                      "-ftree-", "-fno-tree-", "-funroll-", "-fno-unroll-", "-fvectorize", "-fno-vectorize",
-                                      "-DEIN_ONE_VERSION"};
+  static const char *const plain[] = {"-O", "-g", "-W",
+      "-march=", "-mtune=", "-mcpu=", "-mprefer-vector-width=", "-mavx", "-mno-avx", "-mfma", "-mno-fma", "-msse",
+      "-mno-sse", "-ffp-contract=", "-ftree-", "-fno-tree-", "-funroll-", "-fno-unroll-", "-fvectorize",
+      "-fno-vectorize", "-DEIN_ONE_VERSION"};
   if (word[0] != '-') return true; /* "ccache gcc" */
   if (strlen(word) > 3 && word[1] == 'W' && word[3] == ',') return false;
   for (size_t k = 0; k < COUNT(plain); k++)

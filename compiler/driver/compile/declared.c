@@ -26,7 +26,8 @@ static Str size_name(const AstItem *it) {
 
 /* An input's bare name is a size; on the left of an equation it is a label. */
 static void labels_add(Session *s, NamedAxesList *to, Str name, const AstItems *items, bool input) {
-  NamedAxes d = {name, input, items->len, NEW_ARRAY(s->arena, Str, items->len + 1), NEW_ARRAY(s->arena, Str, items->len + 1)};
+  NamedAxes d = {
+      name, input, items->len, NEW_ARRAY(s->arena, Str, items->len + 1), NEW_ARRAY(s->arena, Str, items->len + 1)};
   for (uint32_t k = 0; k < items->len; k++) {
     const AstItem *it = &items->at[k];
     if (it->kind == ITEM_GROUP) d.label[k] = group_name(s, it);
@@ -40,7 +41,8 @@ static void statement_add(Session *s, NamedAxesList *to, const AstStmt *st) {
   switch (st->kind) {
   case STMT_INPUT:
   case STMT_PARAM:
-    for (uint32_t k = 0; k < st->decls.len; k++) labels_add(s, to, st->decls.at[k].name.s, &st->decls.at[k].items, true);
+    for (uint32_t k = 0; k < st->decls.len; k++)
+      labels_add(s, to, st->decls.at[k].name.s, &st->decls.at[k].items, true);
     return;
   case STMT_EQUATION:
   case STMT_STATE: labels_add(s, to, st->name.s, &st->items, false); return;

@@ -21,7 +21,9 @@ static bool ends_with(const char *s, const char *end) {
 }
 
 /* "" if there is none. */
-static const char *file_of(Session *s, const Extern *x) { return x->from ? arena_printf(s->arena, "%.*s", (int)extern_file(x->from), x->from->s) : ""; }
+static const char *file_of(Session *s, const Extern *x) {
+  return x->from ? arena_printf(s->arena, "%.*s", (int)extern_file(x->from), x->from->s) : "";
+}
 
 static FromKind kind_of(const Extern *x) {
   size_t n = x->from ? extern_file(x->from) : 0;
@@ -71,8 +73,10 @@ static const char *included(Session *s, const char *text, const char *path) {
     if (*name != '"') continue;
     const char *end = strchr(name + 1, '"');
     if (!end || end > line) continue;
-    const char *file = arena_printf(s->arena, "%.*s", (int)(end - name - 1), name + 1), *flags = arena_printf(s->arena, "%.*s ", (int)(line - end - 1), end + 1);
-    bool system = strstr(flags, " 3 ") != NULL, other = file[0] != '<' && strcmp(file, path) != 0 && !ends_with(file, "/");
+    const char *file = arena_printf(s->arena, "%.*s", (int)(end - name - 1), name + 1),
+               *flags = arena_printf(s->arena, "%.*s ", (int)(line - end - 1), end + 1);
+    bool system = strstr(flags, " 3 ") != NULL,
+         other = file[0] != '<' && strcmp(file, path) != 0 && !ends_with(file, "/");
     if (!system && other && strstr(flags, " 1 ")) return file;
   }
   return NULL;
@@ -85,7 +89,8 @@ static Leave preprocess(Session *s, const Compiler *c, const Extern *x, const ch
   Words w = compiler_begin(s, c);
   const char *more[] = {"-E", "-o", to, path, NULL};
   for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
-  if (access(path, R_OK) != 0) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
+  if (access(path, R_OK) != 0)
+    return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
   if (!program_ask(s->arena, w.at, &said, &why))
     return fail(s, LEAVE_PROGRAM, "%s%s cannot be compiled: %s\n%s", place_text(s, x), path, why, said.s ? said.s : "");
   Source *made = source_read(s->arena, to, &why);
@@ -120,7 +125,8 @@ static Leave part_add(Session *s, const Compiler *c, const Extern *x, const char
   }
   const char *path = file_of(s, x);
   if (!ends_with(path, ".o") && !ends_with(path, ".a") && !ends_with(path, ".so"))
-    return fail(s, LEAVE_PROGRAM, "%s%s is no C source, object, archive or shared library: .c, .o, .a, .so", place_text(s, x), path);
+    return fail(s, LEAVE_PROGRAM, "%s%s is no C source, object, archive or shared library: .c, .o, .a, .so",
+        place_text(s, x), path);
   const char *real = path_real(s->arena, path);
   if (!real) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
   vec_push(s->arena, out->link, real);
@@ -167,9 +173,11 @@ static void adapter_print(Buf *b, const Extern *x, uint32_t k) {
     buf_printf(b, ";\n# 1 \"<ein>\"\nvoid *ein_extern_%u(void) { return (void *)%s; }\n", k, x->symbol->s);
     return;
   }
-  buf_printf(b, ";\n# 1 \"<ein>\"\nvoid ein_extern_%u(const union ein_cell *a, union ein_cell *r) { r->f = (double)%s(", k, x->symbol->s);
+  buf_printf(b, ";\n# 1 \"<ein>\"\nvoid ein_extern_%u(const union ein_cell *a, union ein_cell *r) { r->f = (double)%s(",
+      k, x->symbol->s);
   for (uint32_t i = 0; i < x->n; i++)
-    buf_printf(b, "%s(%s)a[%u].%c", i ? ", " : "", emit_extern_type(x->arg[i]), i, dtype_is_float(x->arg[i]) ? 'f' : 'i');
+    buf_printf(
+        b, "%s(%s)a[%u].%c", i ? ", " : "", emit_extern_type(x->arg[i]), i, dtype_is_float(x->arg[i]) ? 'f' : 'i');
   buf_str(b, "); }\n");
 }
 
@@ -180,10 +188,13 @@ static Buf adapters(Session *s, const Exprs *p, uint32_t first, const ExternPart
   bool source = kind_of(x) == FROM_SOURCE;
   if (!source) buf_str(&b, "#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n");
   for (uint32_t i = 0; i < parts->sources.len; i++)
-    if (source && same_from(parts->sources.at[i].x, x)) buf_add(&b, parts->sources.at[i].text.s, parts->sources.at[i].text.len);
+    if (source && same_from(parts->sources.at[i].x, x))
+      buf_add(&b, parts->sources.at[i].text.s, parts->sources.at[i].text.len);
   buf_str(&b, "\n# 1 \"<ein>\"\n"); /* its own <stdint.h> was included here, and its guard is gone */
-  static const char *const types[] = {"int64_t", "INT64", "int32_t", "INT32", "int16_t", "INT16", "int8_t", "INT8", "uint8_t", "UINT8"};
-  for (size_t i = 0; i < COUNT(types); i += 2) buf_printf(&b, "#undef %s\n#define %s __%s_TYPE__\n", types[i], types[i], types[i + 1]);
+  static const char *const types[] = {
+      "int64_t", "INT64", "int32_t", "INT32", "int16_t", "INT16", "int8_t", "INT8", "uint8_t", "UINT8"};
+  for (size_t i = 0; i < COUNT(types); i += 2)
+    buf_printf(&b, "#undef %s\n#define %s __%s_TYPE__\n", types[i], types[i], types[i + 1]);
   buf_str(&b, "union ein_cell { int64_t i; double f; };\n");
   for (uint32_t k = first; k < extern_count(p); k++)
     if (same_from(extern_at(p, k), x)) adapter_print(&b, extern_at(p, k), k);
@@ -195,14 +206,19 @@ static Leave not_there(Session *s, const Exprs *p, const char *why) {
     const Extern *x = extern_at(p, k);
     const char *at = strstr(why, x->symbol->s);
     size_t n = x->symbol->len;
-    if (!at || !strstr(why, "undefined symbol") || strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at[n] ? at[n] : ' ')) continue;
-    if (!x->from) return fail(s, LEAVE_PROGRAM, "%slibc and libm have no function %s; `from` says where it is", place_text(s, x), x->symbol->s);
+    if (!at || !strstr(why, "undefined symbol") ||
+        strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at[n] ? at[n] : ' '))
+      continue;
+    if (!x->from)
+      return fail(s, LEAVE_PROGRAM, "%slibc and libm have no function %s; `from` says where it is", place_text(s, x),
+          x->symbol->s);
     return fail(s, LEAVE_PROGRAM, "%sthere is no function %s in %s", place_text(s, x), x->symbol->s, x->from->s);
   }
   return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be loaded: %s", place_text(s, extern_at(p, 0)), why);
 }
 
-static Leave object_make(Session *s, const Compiler *c, const Extern *x, const Buf *text, const char *path, const char *to) {
+static Leave object_make(
+    Session *s, const Compiler *c, const Extern *x, const Buf *text, const char *path, const char *to) {
   Buf said = buf_new(s->arena);
   Words w = compiler_begin(s, c);
   const char *why, *more[] = {"-fPIC", "-c", "-o", to, path, NULL};
@@ -211,10 +227,12 @@ static Leave object_make(Session *s, const Compiler *c, const Extern *x, const B
   if (l || program_ask(s->arena, w.at, &said, &why)) return l;
   Buf type = buf_new(s->arena);
   emit_extern_prototype(&type, x);
-  return fail(s, LEAVE_PROGRAM, "%sthe C function %s does not compile as it is declared, %s: %s\n%s", place_text(s, x), x->block ? x->symbol->s : x->name->s, type.s, why, said.s ? said.s : "");
+  return fail(s, LEAVE_PROGRAM, "%sthe C function %s does not compile as it is declared, %s: %s\n%s", place_text(s, x),
+      x->block ? x->symbol->s : x->name->s, type.s, why, said.s ? said.s : "");
 }
 
-static Leave objects_link(Session *s, const Compiler *c, const Exprs *p, const Words *objects, const ExternParts *parts, const char *to) {
+static Leave objects_link(
+    Session *s, const Compiler *c, const Exprs *p, const Words *objects, const ExternParts *parts, const char *to) {
   Buf said = buf_new(s->arena);
   Words w = compiler_begin(s, c);
   const char *why, *more[] = {"-shared", "-Wl,-Bsymbolic", "-o", to};
@@ -224,19 +242,21 @@ static Leave objects_link(Session *s, const Compiler *c, const Exprs *p, const W
   vec_push(s->arena, w, "-lm");
   vec_push(s->arena, w, NULL);
   if (program_ask(s->arena, w.at, &said, &why)) return LEAVE_OK;
-  return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be linked: %s\n%s", place_text(s, extern_at(p, 0)), why, said.s ? said.s : "");
+  return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be linked: %s\n%s", place_text(s, extern_at(p, 0)), why,
+      said.s ? said.s : "");
 }
 
 /* Compiles each source file separately, so that errors are attributed to the right one. */
-static Leave externs_compile(Session *s, const Compiler *c, const Exprs *p, const ExternTexts *texts, const ExternParts *parts, const char *work,
-                             const char *to) {
+static Leave externs_compile(Session *s, const Compiler *c, const Exprs *p, const ExternTexts *texts,
+    const ExternParts *parts, const char *work, const char *to) {
   Words objects = {0};
   Leave l = LEAVE_OK;
   for (uint32_t k = 0; k < extern_count(p) && !l; k++) {
     if (!is_first(p, k)) continue;
     uint32_t i = objects.len;
     vec_push(s->arena, objects, arena_printf(s->arena, "%s/externs%u.o", work, i));
-    l = object_make(s, c, extern_at(p, k), &texts->at[i], arena_printf(s->arena, "%s/externs%u.c", work, i), objects.at[i]);
+    l = object_make(
+        s, c, extern_at(p, k), &texts->at[i], arena_printf(s->arena, "%s/externs%u.c", work, i), objects.at[i]);
   }
   return l ? l : objects_link(s, c, p, &objects, parts, to);
 }

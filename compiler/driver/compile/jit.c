@@ -45,7 +45,9 @@ const char *jit_macros(const Compiler *c) {
   }
   if (!native) return "";
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") ? "#define __AVX512F__ 1\n" : __builtin_cpu_supports("avx2") ? "#define __AVX2__ 1\n" : "";
+  return __builtin_cpu_supports("avx512f") ? "#define __AVX512F__ 1\n"
+      : __builtin_cpu_supports("avx2")     ? "#define __AVX2__ 1\n"
+                                           : "";
 #elif defined(__aarch64__)
   return "#define __aarch64__ 1\n";
 #else
@@ -123,10 +125,12 @@ static void head_make(Session *s, const Plugin *clang, const Words *words, const
 }
 
 /* The cached file; NULL: there is none. */
-static const char *head_find(Session *s, const Compiler *c, const Plugin *clang, const Buf *text, const Words *words, JitHead *head) {
+static const char *head_find(
+    Session *s, const Compiler *c, const Plugin *clang, const Buf *text, const Words *words, JitHead *head) {
   CacheKey k = cache_key_new();
   Buf lines = head_lines(s, text);
-  *head = (JitHead){.text = lines.s, .len = lines.len, .runtime = {"/ein/ein_run.h", runtime_ein_run, strlen(runtime_ein_run)}};
+  *head = (JitHead){
+      .text = lines.s, .len = lines.len, .runtime = {"/ein/ein_run.h", runtime_ein_run, strlen(runtime_ein_run)}};
   if (!lines.len) return NULL;
   cache_key_text(&k, runtime_mark);
   cache_key_add(&k, lines.s, lines.len);
@@ -169,7 +173,9 @@ static void texts_compile(Compiling *x) {
   atomic_store(&x->next, 0);
   bool several = x->n > 1 && pthread_attr_init(&how) == 0;
   if (several) pthread_attr_setstacksize(&how, STACK);
-  while (several && n < THREADS && n + 1 < x->n && n + 1 < wanted && pthread_create(&thread[n], &how, texts_take, x) == 0) n++;
+  while (
+      several && n < THREADS && n + 1 < x->n && n + 1 < wanted && pthread_create(&thread[n], &how, texts_take, x) == 0)
+    n++;
   texts_take(x);
   for (uint32_t i = 0; i < n; i++) pthread_join(thread[i], NULL);
   if (several) pthread_attr_destroy(&how);
@@ -188,7 +194,9 @@ static Leave objects_keep(Session *s, const Compiler *c, Compiling *x, Bytes *ou
     JitMade *m = &x->made[i];
     if (m->object) out[i] = (Bytes){arena_copy(s->arena, m->object, m->len), m->len};
     else if (!l && interrupted()) l = fail(s, LEAVE_PROGRAM, "interrupted");
-    else if (!l) l = fail(s, LEAVE_MACHINE, "Clang did not take what ein wrote: %s\n%s", compiler_words(s->arena, c), m->said ? m->said : "");
+    else if (!l)
+      l = fail(s, LEAVE_MACHINE, "Clang did not take what ein wrote: %s\n%s", compiler_words(s->arena, c),
+          m->said ? m->said : "");
     if (m->object && m->said) detail(s, "Clang says:\n%s", m->said);
     x->clang->done(m);
   }
@@ -196,7 +204,8 @@ static Leave objects_keep(Session *s, const Compiler *c, Compiling *x, Bytes *ou
 }
 
 /* If Clang rejects a head, its headers have changed: the system's, which are in no key. */
-Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *more, Bytes *out, bool *there) {
+Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *more,
+    Bytes *out, bool *there) {
   Plugin clang;
   JitHead head;
   *there = plugin_open(s, c, &clang);
@@ -206,7 +215,12 @@ Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, 
     source[i] = (JitText){arena_printf(s->arena, "/ein/%s.c", text[i]->name), text[i]->text->s, text[i]->text->len};
   Words words = command_line(s, c, more);
   const char *kept = head_find(s, c, &clang, text[0]->text, &words, &head);
-  Compiling x = {.clang = &clang, .source = source, .head = &head, .words = &words, .made = NEW_ARRAY(s->arena, JitMade, n + 1), .n = n};
+  Compiling x = {.clang = &clang,
+      .source = source,
+      .head = &head,
+      .words = &words,
+      .made = NEW_ARRAY(s->arena, JitMade, n + 1),
+      .n = n};
   texts_compile(&x);
   uint32_t refused = text_refused(&x);
   if (refused < n && head.parsed && !interrupted()) {

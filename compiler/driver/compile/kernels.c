@@ -43,11 +43,12 @@ static void kernels_emit(Session *s, const LoopProgram *p, const EmitOptions *o,
 }
 
 static void kernels_tell(Session *s, const LoopProgram *p, const Kernels *k, const Native *n) {
-  detail(s, "%u kernel%s, %u different: %u compiled now, %u compiled before", p->kernels.len, p->kernels.len == 1 ? "" : "s", k->texts.len, n->fresh,
-         k->texts.len - n->fresh);
+  detail(s, "%u kernel%s, %u different: %u compiled now, %u compiled before", p->kernels.len,
+      p->kernels.len == 1 ? "" : "s", k->texts.len, n->fresh, k->texts.len - n->fresh);
 }
 
-Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const NativeSet *like, Native *out, ByKernels *made, bool *there) {
+Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const NativeSet *like,
+    Native *out, ByKernels *made, bool *there) {
   const LoopProgram *p = j->loops;
   Kernels k = {0};
   void *handle;

@@ -18,8 +18,9 @@ static const char prefix[] = "program";
 
 /* A crash here takes down the whole process. So a message is printed first, in the only way that is left to a signal
  * handler; a handler that is installed already (a sanitizer's) is better, and stays. */
-static const struct { int signal; const char *name; } deadly[] = {
-  {SIGSEGV, "segmentation fault"}, {SIGBUS, "bus error"}, {SIGFPE, "arithmetic exception"}, {SIGILL, "illegal instruction"}};
+static const struct { int signal; const char *name;
+} deadly[] = {{SIGSEGV, "segmentation fault"}, {SIGBUS, "bus error"}, {SIGFPE, "arithmetic exception"},
+    {SIGILL, "illegal instruction"}};
 static const char *crash_tail;
 
 static void crash_say(const char *text) {
@@ -47,8 +48,9 @@ static void crashes_handle(void (*from)(int), void (*to)(int)) {
 /* Until library_close. A text that begins after the graph is run as it is, whoever wrote it. */
 static bool crashes_watch(Session *s, const Job *j) {
   if (s->guest) return false;
-  crash_tail = j->past ? arena_printf(s->arena, "\nWhat %s says was done as it stands. If it was edited, look there first.\n", j->path)
-                       : "\nThis is a mistake in ein, not in your program. ein run --target=eval does without it.\n";
+  crash_tail = j->past
+      ? arena_printf(s->arena, "\nWhat %s says was done as it stands. If it was edited, look there first.\n", j->path)
+      : "\nThis is a mistake in ein, not in your program. ein run --target=eval does without it.\n";
   crashes_handle(SIG_DFL, crashed);
   return true;
 }
@@ -71,7 +73,8 @@ Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out) {
 
 /* text: of the set. It contains kernels as NVRTC compiled them; or all of it is CUDA, for a compiler that takes
  * that. */
-static Leave device_load(Session *s, const Job *j, Compiler *c, const EmitOptions *o, const NativeSet *set, Buf *text, Library *out) {
+static Leave device_load(
+    Session *s, const Job *j, Compiler *c, const EmitOptions *o, const NativeSet *set, Buf *text, Library *out) {
   double seconds = 0;
   Leave l = LEAVE_OK;
   if (c->nvrtc) l = device_text(s, j, o, text, &seconds);
@@ -119,7 +122,8 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   if (s->resident) config.stream = s->resident->stream;
   if (out->device) config.counts = &out->counts;
   if (s->profile) out->profile = profile_site(s->profile, j->tasks, 0, 1), config.watch = &out->profile->watch;
-  ein_status st = k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
+  ein_status st =
+      k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);
   if (st == EIN_OK) return LEAVE_OK;
   return fail(s, status_leave(st), "%s", out->ctx ? out->model->last_error(out->ctx) : "no memory for a context");
 }
@@ -134,9 +138,11 @@ void library_close(Library *l) {
 void library_counts(Session *s, const Library *l) {
   const ein_counts *c = &l->counts;
   if (!l->device) return;
-  detail(s, "on the device: %llu launches one by one, %llu graph%s made, %llu launched; %llu bytes went there, %llu came back", (unsigned long long)c->launches,
-         (unsigned long long)c->graphs, c->graphs == 1 ? "" : "s", (unsigned long long)c->graph_launches, (unsigned long long)c->bytes_up,
-         (unsigned long long)c->bytes_down);
+  detail(s,
+      "on the device: %llu launches one by one, %llu graph%s made, %llu launched; %llu bytes went there, %llu "
+      "came back",
+      (unsigned long long)c->launches, (unsigned long long)c->graphs, c->graphs == 1 ? "" : "s",
+      (unsigned long long)c->graph_launches, (unsigned long long)c->bytes_up, (unsigned long long)c->bytes_down);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -179,7 +185,8 @@ static Leave output_new(Session *s, const Library *l, const Eval *e, int k, Eval
 /* The rest of the limit; the inputs are allocated already. */
 static double limit_left(const Eval *e) {
   double left = e->max_live ? (double)e->max_live : (double)INFINITY;
-  for (uint32_t i = 0; i < e->n_input; i++) left -= (double)e->input[i].array.count * dtype_size(e->input[i].array.dtype);
+  for (uint32_t i = 0; i < e->n_input; i++)
+    left -= (double)e->input[i].array.count * dtype_size(e->input[i].array.dtype);
   return left > 0 ? left : 0;
 }
 
@@ -191,7 +198,8 @@ static Leave room_check(Session *s, const Library *l, const Eval *e, ein_status 
   if (!(room > 0) || work + out <= room) room = limit_left(e), of = "are left of three quarters of the memory";
   if (work + out <= room) return LEAVE_OK;
   *status = EIN_ERR_MEMORY;
-  return fail(s, LEAVE_MACHINE, "this run would take %.3g GB, %.3g of them outputs, and %.3g GB %s", (work + out) * 1e-9, out * 1e-9, room * 1e-9, of);
+  return fail(s, LEAVE_MACHINE, "this run would take %.3g GB, %.3g of them outputs, and %.3g GB %s",
+      (work + out) * 1e-9, out * 1e-9, room * 1e-9, of);
 }
 
 Leave library_plan(Session *s, Library *l, const Job *j, Eval *e, ein_status *status) {

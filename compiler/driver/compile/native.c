@@ -30,7 +30,8 @@ static CacheKey key_make(Session *s, const Compiler *c, const NativeSet *set, co
   for (uint32_t i = 0; set->externs && !c->in_process && i < set->externs->sources.len; i++)
     cache_key_add(k, set->externs->sources.at[i].text.s, set->externs->sources.at[i].text.len);
   for (uint32_t i = 0; set->externs && i < set->externs->link.len; i++) cache_key_text(k, set->externs->link.at[i]);
-  for (uint32_t i = 0; set->externs && i < set->externs->files.len; i++) cache_key_file(s, k, set->externs->files.at[i]);
+  for (uint32_t i = 0; set->externs && i < set->externs->files.len; i++)
+    cache_key_file(s, k, set->externs->files.at[i]);
   cache_key_file(s, k, c->command.at[0]);
   cache_key_machine(k);
   if (apart) cache_key_file(s, k, apart);
@@ -45,7 +46,8 @@ static Leave text_write(Session *s, const char *work, const char *name, const ch
   return file_write(s, path, text, len);
 }
 
-static Leave compile(Session *s, Compiler *c, MakeKind kind, const NativeSet *set, const char *apart, const char *work, const char *to) {
+static Leave compile(
+    Session *s, Compiler *c, MakeKind kind, const NativeSet *set, const char *apart, const char *work, const char *to) {
   Words sources = {0};
   Leave l = LEAVE_OK;
   if (!set->folder) l = text_write(s, work, "ein_run.h", runtime_ein_run, strlen(runtime_ein_run), NULL);
@@ -58,14 +60,17 @@ static Leave compile(Session *s, Compiler *c, MakeKind kind, const NativeSet *se
     const ExternSource *x = &set->externs->sources.at[i];
     l = text_write(s, work, arena_printf(s->arena, "%s.c", x->name), x->text.s, x->text.len, &sources);
   }
-  for (uint32_t i = 0; set->externs && i < set->externs->link.len && kind != MAKE_OBJECT; i++) vec_push(s->arena, sources, set->externs->link.at[i]);
+  for (uint32_t i = 0; set->externs && i < set->externs->link.len && kind != MAKE_OBJECT; i++)
+    vec_push(s->arena, sources, set->externs->link.at[i]);
   if (apart) vec_push(s->arena, sources, apart);
-  else if (kind == MAKE_PROGRAM && !l) l = text_write(s, work, "ein_program.c", runtime_ein_program, strlen(runtime_ein_program), &sources);
+  else if (kind == MAKE_PROGRAM && !l)
+    l = text_write(s, work, "ein_program.c", runtime_ein_program, strlen(runtime_ein_program), &sources);
   return l ? l : compiler_run(s, c, kind, &sources, &set->flags, to);
 }
 
 /* An object for each text. */
-static Leave archive_write(Session *s, Compiler *c, const NativeSet *set, const char *work, const char *to, bool *made) {
+static Leave archive_write(
+    Session *s, Compiler *c, const NativeSet *set, const char *work, const char *to, bool *made) {
   Words objects = {0};
   Leave l = LEAVE_OK;
   for (uint32_t i = 0; i < set->n_texts && !l; i++) {
@@ -80,12 +85,14 @@ static Leave archive_write(Session *s, Compiler *c, const NativeSet *set, const 
 }
 
 Leave native_write(Session *s, Compiler *c, NativeKind kind, const NativeSet *set, const char *to, bool *made) {
-  const char *apart = kind == NATIVE_PROGRAM && compiler_plain(c) ? runtime_apart(s, APART_PROGRAM) : NULL, *work = folder_work(s);
+  const char *apart = kind == NATIVE_PROGRAM && compiler_plain(c) ? runtime_apart(s, APART_PROGRAM) : NULL,
+             *work = folder_work(s);
   if (!work) return LEAVE_MACHINE;
   *made = true;
   const char *binary = arena_printf(s->arena, "%s/binary", work);
-  Leave l = kind == NATIVE_ARCHIVE ? archive_write(s, c, set, work, binary, made)
-                                   : compile(s, c, kind == NATIVE_SHARED ? MAKE_SHARED : MAKE_PROGRAM, set, apart, work, binary);
+  Leave l = kind == NATIVE_ARCHIVE
+      ? archive_write(s, c, set, work, binary, made)
+      : compile(s, c, kind == NATIVE_SHARED ? MAKE_SHARED : MAKE_PROGRAM, set, apart, work, binary);
   if (!l && *made) l = file_copy(s, binary, to, kind == NATIVE_ARCHIVE ? 0 : FILE_RUNS);
   folder_remove(s->arena, work);
   return l;
@@ -134,7 +141,8 @@ static const char *object_open(Session *s, World w, Bytes bytes, const char *sym
 
 static void *runtime_open(const char *apart) { return dlopen(apart, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }
 
-static const char *memory_open(Session *s, const NativeSet *set, const char *apart, Bytes bytes, const char *symbol, Native *out) {
+static const char *memory_open(
+    Session *s, const NativeSet *set, const char *apart, Bytes bytes, const char *symbol, Native *out) {
   void *runtime = apart ? runtime_open(apart) : NULL;
   const char *why = apart && !runtime ? dlerror() : NULL;
   Object one;
@@ -149,7 +157,8 @@ static Leave no_object(Session *s, const char *why) {
 }
 
 /* path NULL: there is no cache, and it is loaded from where it was made. */
-static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const char *apart, const char *path, const char *symbol, Native *out) {
+static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const char *apart, const char *path,
+    const char *symbol, Native *out) {
   const char *work = folder_work(s), *why = NULL;
   if (!work) return LEAVE_MACHINE;
   const char *object = arena_printf(s->arena, "%s/%s.so", work, set->text[0].name);
@@ -163,8 +172,8 @@ static Leave shared_made(Session *s, Compiler *c, const NativeSet *set, const ch
   return l || !why ? l : no_object(s, why);
 }
 
-static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, const char *apart, const char *path, const char *symbol, Native *out,
-                         bool *there) {
+static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, const char *apart, const char *path,
+    const char *symbol, Native *out, bool *there) {
   Words words = {0};
   Bytes made = {0};
   vec_push(s->arena, words, apart ? "-DEIN_APART" : "-DEIN_PTHREADS");
@@ -179,9 +188,11 @@ static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, co
   return LEAVE_OK;
 }
 
-static bool kept_open(Session *s, const Compiler *c, const NativeSet *set, const char *apart, const char *path, const char *symbol, Native *out) {
+static bool kept_open(Session *s, const Compiler *c, const NativeSet *set, const char *apart, const char *path,
+    const char *symbol, Native *out) {
   out->made = path ? cache_read(s, path) : (Bytes){0};
-  return out->made.at && !(c->in_process ? memory_open(s, set, apart, out->made, symbol, out) : shared_open(path, symbol, out));
+  return out->made.at &&
+      !(c->in_process ? memory_open(s, set, apart, out->made, symbol, out) : shared_open(path, symbol, out));
 }
 
 Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out) {
@@ -195,7 +206,8 @@ Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *se
     return LEAVE_OK;
   }
   double before = seconds_now();
-  Leave l = c->in_process ? memory_made(s, c, set, apart, path, symbol, out, &there) : shared_made(s, c, set, apart, path, symbol, out);
+  Leave l = c->in_process ? memory_made(s, c, set, apart, path, symbol, out, &there)
+                          : shared_made(s, c, set, apart, path, symbol, out);
   out->seconds = seconds_now() - before;
   if (l || there) return l;
   l = jit_instead(s, "its Clang cannot be opened", c);
@@ -222,7 +234,8 @@ static void each_find(Each *x, const char *name, const char *apart) {
     one.n_texts = 1;
     x->path[i] = cache_path(x->s, name, key_make(x->s, x->c, &one, apart), ".o");
     Bytes kept = x->path[i] ? cache_read(x->s, x->path[i]) : (Bytes){0};
-    if (!kept.at || object_open(x->s, (World){x->runtime, x->set->symbols}, kept, x->symbol, &x->object[i])) vec_push(x->s->arena, x->missing, i);
+    if (!kept.at || object_open(x->s, (World){x->runtime, x->set->symbols}, kept, x->symbol, &x->object[i]))
+      vec_push(x->s->arena, x->missing, i);
   }
 }
 
@@ -240,13 +253,15 @@ static Leave each_make(Each *x, bool *there) {
     uint32_t k = x->missing.at[i];
     if (!made[i].at) continue; /* if interrupted, finished texts stay */
     if (x->path[k]) cache_keep(s, x->path[k], made[i]);
-    const char *why = l ? NULL : object_open(s, (World){x->runtime, x->set->symbols}, made[i], x->symbol, &x->object[k]);
+    const char *why =
+        l ? NULL : object_open(s, (World){x->runtime, x->set->symbols}, made[i], x->symbol, &x->object[k]);
     if (why) l = no_object(s, why);
   }
   return l;
 }
 
-Leave native_load_each(Session *s, const Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out, void **runtime, bool *there) {
+Leave native_load_each(Session *s, const Compiler *c, const char *name, const NativeSet *set, const char *symbol,
+    Native *out, void **runtime, bool *there) {
   const char *apart = compiler_plain(c) ? runtime_apart(s, APART_LOADED) : NULL;
   double before = seconds_now();
   *out = (Native){.old = true};

@@ -117,7 +117,8 @@ Leave native_load(Session *s, Compiler *c, const char *name, const NativeSet *se
 /* Compiles each text into its own object, out->objects, by Clang in this process. Each is cached by itself, so that
  * other sets find it. They are linked against the precompiled runtime, *runtime, so the compiler's flags must concern
  * only speed. *there false, without a complaint: Clang cannot be opened, or there is no such runtime. */
-Leave native_load_each(Session *s, const Compiler *c, const char *name, const NativeSet *set, const char *symbol, Native *out, void **runtime, bool *there);
+Leave native_load_each(Session *s, const Compiler *c, const char *name, const NativeSet *set, const char *symbol,
+    Native *out, void **runtime, bool *there);
 void *native_find(const Native *n, const char *symbol); /* NULL: no such symbol */
 /* Nothing of it may be running or be called later. */
 void native_close(Native *n);
@@ -135,7 +136,8 @@ const char *jit_macros(const Compiler *c);    /* what compiler_macros would say 
 /* Compiles texts with a common beginning and these command-line words to one ELF object in memory each, several in
  * parallel. Parses the runtime once for all, and keeps it. *there false, without a complaint: Clang cannot be opened
  * here. */
-Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *words, Bytes *out, bool *there);
+Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *words,
+    Bytes *out, bool *there);
 /* Says once that the C compiler replaces the JIT, and why; and finds it. */
 Leave jit_instead(Session *s, const char *why, Compiler *out);
 
@@ -151,10 +153,14 @@ bool target_too_wide(Session *s, Job *j, const Args *a);       /* eval after all
 Leave bench_peers(Session *s, const Args *a); /* returns only if it cannot run */
 
 /* ---- kernels.c: a program whose kernels are compiled and cached one by one ----------------------------- */
-typedef struct ByKernels { const struct JitModel *model; const struct JitRuntime *runtime; } ByKernels; /* jit/model.h */
+typedef struct ByKernels {
+  const struct JitModel *model;
+  const struct JitRuntime *runtime;
+} ByKernels; /* jit/model.h */
 /* like: its flags and symbols. Works with Clang in this process, for one site. *there false, without a complaint: it
  * does not. */
-Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const NativeSet *like, Native *out, ByKernels *made, bool *there);
+Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const NativeSet *like,
+    Native *out, ByKernels *made, bool *there);
 
 /* ---- library.c: an emitted text as functions in this process --------------------------------------- */
 typedef struct Library {
@@ -206,7 +212,8 @@ Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int th
 EinGraph *default_program(Session *s, const Job *j, const EinNode *input, bool *by_block);
 /* For a rank's input that is not given: the default of its block, dense, at out->data; or, if *whole, all of it in
  * *out. Inputs on which it depends are read from j->given. */
-Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low, const int64_t *extent, EvalArray *out, bool *whole);
+Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low,
+    const int64_t *extent, EvalArray *out, bool *whole);
 
 /* ---- package.c: a library as a folder ----------------------------------------------------------- */
 typedef struct Package {

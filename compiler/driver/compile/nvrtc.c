@@ -13,18 +13,19 @@
 /* ---- the library -------------------------------------------------------------------------------- */
 
 /* X(name, parameters), for nvrtcNAME; each returns 0 or an error. */
-#define NVRTC(X)                                                                                                                  \
-  X(Version, (int *major, int *minor))                                                                                            \
-  X(GetNumSupportedArchs, (int *n))                                                                                               \
-  X(GetSupportedArchs, (int *arch))                                                                                               \
-  X(CreateProgram, (void **program, const char *text, const char *name, int n, const char *const *header, const char *const *as)) \
-  X(CompileProgram, (void *program, int n, const char *const *option))                                                            \
-  X(GetProgramLogSize, (void *program, size_t *n))                                                                                \
-  X(GetProgramLog, (void *program, char *log))                                                                                    \
-  X(GetCUBINSize, (void *program, size_t *n))                                                                                     \
-  X(GetCUBIN, (void *program, char *to))                                                                                          \
-  X(GetPTXSize, (void *program, size_t *n))                                                                                       \
-  X(GetPTX, (void *program, char *to))                                                                                            \
+#define NVRTC(X)                                                                                                     \
+  X(Version, (int *major, int *minor))                                                                               \
+  X(GetNumSupportedArchs, (int *n))                                                                                  \
+  X(GetSupportedArchs, (int *arch))                                                                                  \
+  X(CreateProgram,                                                                                                   \
+      (void **program, const char *text, const char *name, int n, const char *const *header, const char *const *as)) \
+  X(CompileProgram, (void *program, int n, const char *const *option))                                               \
+  X(GetProgramLogSize, (void *program, size_t *n))                                                                   \
+  X(GetProgramLog, (void *program, char *log))                                                                       \
+  X(GetCUBINSize, (void *program, size_t *n))                                                                        \
+  X(GetCUBIN, (void *program, char *to))                                                                             \
+  X(GetPTXSize, (void *program, size_t *n))                                                                          \
+  X(GetPTX, (void *program, char *to))                                                                               \
   X(DestroyProgram, (void **program))
 
 typedef struct Nvrtc {
@@ -38,7 +39,8 @@ typedef struct Nvrtc {
 static void *library_find(Session *s) {
   static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
   const char *home = getenv("CUDA_HOME");
-  const char *folders[] = {"", home && *home ? arena_printf(s->arena, "%s/lib64/", home) : "", "/usr/local/cuda/lib64/"};
+  const char *folders[] = {
+      "", home && *home ? arena_printf(s->arena, "%s/lib64/", home) : "", "/usr/local/cuda/lib64/"};
   for (size_t f = 0; f < COUNT(folders); f++)
     for (size_t i = 0; i < COUNT(names); i++) {
       void *at = dlopen(arena_printf(s->arena, "%s%s", folders[f], names[i]), RTLD_NOW | RTLD_LOCAL);
@@ -53,13 +55,16 @@ static Leave nvrtc_open(Session *s, Nvrtc *out) {
   if (!library)
     return fail(s, LEAVE_MACHINE, "--target=cuda compiles kernels by NVRTC, and there is no libnvrtc: it comes with "
                 "NVIDIA's CUDA toolkit; $CUDA_HOME may say where that is");
-#define FIND(name, parameters)                                                                                                     \
-  at = dlsym(library, "nvrtc" #name);                                                                                              \
-  if (!at) return fail(s, LEAVE_MACHINE, "the libnvrtc that was found is too old: it has no nvrtc%s, which came with CUDA 11.2", #name); \
+#define FIND(name, parameters)                                                                          \
+  at = dlsym(library, "nvrtc" #name);                                                                   \
+  if (!at)                                                                                              \
+    return fail(s, LEAVE_MACHINE,                                                                       \
+        "the libnvrtc that was found is too old: it has no nvrtc%s, which came with CUDA 11.2", #name); \
   memcpy(&out->name, &at, sizeof at);
   NVRTC(FIND)
 #undef FIND
-  out->path = dladdr(at, &where) && where.dli_fname ? arena_copy(s->arena, where.dli_fname, strlen(where.dli_fname) + 1) : "";
+  out->path =
+      dladdr(at, &where) && where.dli_fname ? arena_copy(s->arena, where.dli_fname, strlen(where.dli_fname) + 1) : "";
   if (out->Version(&out->major, &out->minor)) return fail(s, LEAVE_MACHINE, "NVRTC does not say its version");
   return LEAVE_OK;
 }
@@ -70,15 +75,19 @@ static Leave nvrtc_open(Session *s, Nvrtc *out) {
 typedef struct Arch { int number; bool machine; } Arch;
 typedef VEC(Arch) Archs;
 
-static const char *arch_name(Session *s, Arch a) { return arena_printf(s->arena, "%s_%d", a.machine ? "sm" : "compute", a.number); }
+static const char *arch_name(Session *s, Arch a) {
+  return arena_printf(s->arena, "%s_%d", a.machine ? "sm" : "compute", a.number);
+}
 
 typedef struct Known { int *at; int n; } Known; /* the architectures that NVRTC compiles for, the oldest first */
 
 static Leave archs_known(Session *s, const Nvrtc *v, Known *out) {
   out->n = 0;
-  if (v->GetNumSupportedArchs(&out->n) || out->n < 1) return fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles");
+  if (v->GetNumSupportedArchs(&out->n) || out->n < 1)
+    return fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles");
   out->at = NEW_ARRAY(s->arena, int, out->n);
-  return v->GetSupportedArchs(out->at) ? fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles") : LEAVE_OK;
+  return v->GetSupportedArchs(out->at) ? fail(s, LEAVE_MACHINE, "NVRTC does not say for which devices it compiles")
+                                       : LEAVE_OK;
 }
 
 /* Finds the compute capability of the first local device. */
@@ -86,7 +95,8 @@ static Leave device_find(Session *s, int *arch) {
   ein_libcuda cu;
   ein_error error = {0};
   int device, major = 0, minor = 0;
-  if (!ein_libcuda_open(&cu, &error)) return fail(s, LEAVE_MACHINE, "%s; ein run without --target=cuda does without one", error.text);
+  if (!ein_libcuda_open(&cu, &error))
+    return fail(s, LEAVE_MACHINE, "%s; ein run without --target=cuda does without one", error.text);
   int e = cu.device_get(&device, 0);
   if (!e) e = cu.device_attribute(&major, EIN_CU_MAJOR, device);
   if (!e) e = cu.device_attribute(&minor, EIN_CU_MINOR, device);
@@ -113,8 +123,9 @@ static Leave arch_here(Session *s, const Nvrtc *v, int wanted, Archs *out) {
   for (int i = 0; i < known.n; i++)
     if (known.at[i] <= wanted && known.at[i] > best) best = known.at[i];
   if (!best)
-    return fail(s, LEAVE_MACHINE, "the device has compute capability %d.%d, and NVRTC %d.%d compiles from %d.%d on: an older CUDA toolkit has it",
-                wanted / 10, wanted % 10, v->major, v->minor, known.at[0] / 10, known.at[0] % 10);
+    return fail(s, LEAVE_MACHINE,
+        "the device has compute capability %d.%d, and NVRTC %d.%d compiles from %d.%d on: an older CUDA toolkit has it",
+        wanted / 10, wanted % 10, v->major, v->minor, known.at[0] / 10, known.at[0] % 10);
   vec_push(s->arena, *out, ((Arch){best, best == wanted}));
   return LEAVE_OK;
 }
@@ -133,8 +144,11 @@ static Leave arch_add(Session *s, const Nvrtc *v, const Known *known, const char
   Arch a;
   Buf have = buf_new(s->arena);
   if (!arch_read(word, &a))
-    return fail(s, LEAVE_USAGE, "--arch: %s is no architecture; wanted is sm_90, machine code for devices of compute capability 9.0, or compute_90, for these "
-                "and all newer ones; several with commas between", *word ? word : "nothing");
+    return fail(s, LEAVE_USAGE,
+        "--arch: %s is no architecture; wanted is sm_90, machine code for devices of compute capability 9.0, or "
+        "compute_90, for these "
+        "and all newer ones; several with commas between",
+        *word ? word : "nothing");
   for (int i = 0; i < known->n; i++) {
     if (known->at[i] == a.number) return vec_push(s->arena, *out, a), LEAVE_OK;
     buf_printf(&have, "%s%d", i ? ", " : "", known->at[i]);
@@ -173,7 +187,8 @@ static Leave compile(Session *s, const Nvrtc *v, const Buf *text, Arch arch, Byt
   const char *header[] = {runtime_ein_run}, *as[] = {"ein_run.h"};
   void *program = NULL;
   size_t n = 0;
-  if (v->CreateProgram(&program, text->s, "program.cu", 1, header, as)) return fail(s, LEAVE_MACHINE, "NVRTC makes no program");
+  if (v->CreateProgram(&program, text->s, "program.cu", 1, header, as))
+    return fail(s, LEAVE_MACHINE, "NVRTC makes no program");
   int e = v->CompileProgram(program, COUNT(option), option);
   if (e) {
     const char *log = log_of(s, v, program);
@@ -212,7 +227,8 @@ static Leave image_make(Session *s, const Nvrtc *v, const Buf *text, Arch arch, 
     *seconds += seconds_now() - before;
     if (!l && path) cache_keep(s, path, made);
   }
-  *out = (EmitImage){made.at, made.len, arch.number, arch.machine, arena_printf(s->arena, "NVRTC %d.%d", v->major, v->minor)};
+  *out = (EmitImage){
+      made.at, made.len, arch.number, arch.machine, arena_printf(s->arena, "NVRTC %d.%d", v->major, v->minor)};
   return l;
 }
 
@@ -234,7 +250,8 @@ static Leave images_make(Session *s, const Buf *kernels, int here, const char *a
   return l;
 }
 
-static Leave text_make(Session *s, const Job *j, const EmitOptions *o, int here, const char *archs, Buf *text, double *seconds) {
+static Leave text_make(
+    Session *s, const Job *j, const EmitOptions *o, int here, const char *archs, Buf *text, double *seconds) {
   Buf kernels = buf_new(s->arena);
   EmitOptions apart = *o;
   Images all = {0};
@@ -253,7 +270,8 @@ static void products_tell(Session *s, const Job *j) {
   if (!loop_has_products(j->loops)) return;
   if (!ein_libcublas_open(&b, &why)) detail(s, "products: by kernels of ein's own, for %s", why);
   else if (!b.property(0, &major) && !b.property(1, &minor))
-    detail(s, "products: by cuBLAS %d.%d%s", major, minor, ein_libcublas_tf32() ? ", but for those of f32: NVIDIA_TF32_OVERRIDE is set" : "");
+    detail(s, "products: by cuBLAS %d.%d%s", major, minor,
+        ein_libcublas_tf32() ? ", but for those of f32: NVIDIA_TF32_OVERRIDE is set" : "");
 }
 
 Leave device_text(Session *s, const Job *j, const EmitOptions *o, Buf *text, double *seconds) {

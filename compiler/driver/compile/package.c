@@ -16,7 +16,8 @@ static Leave write_in(Session *s, const char *folder, const char *name, const Bu
 /* ---- linker flags --------------------------------------------------------------------------- */
 
 /* Libraries that compilers link by themselves: with our folder on the search path, -lm would find a model's libm.a. */
-static const char *const brought[] = {"atomic", "c", "dl", "gcc", "gcc_s", "gfortran", "gomp", "iomp5", "m", "mvec", "omp", "pthread", "quadmath", "rt", "util"};
+static const char *const brought[] = {"atomic", "c", "dl", "gcc", "gcc_s", "gfortran", "gomp", "iomp5", "m", "mvec",
+    "omp", "pthread", "quadmath", "rt", "util"};
 
 /* The name after -l. No prefix has a hyphen, so no two models of a folder have the same name. */
 static const char *link_name(Arena *a, const char *prefix) {
@@ -41,14 +42,15 @@ static const char *libraries_text(Session *s, const Package *p, const char *befo
 static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool openmp) {
   const EmitOptions *o = p->o;
   buf_printf(b,
-             "prefix=${pcfiledir}\n\n"
-             "Name: %s\n"
-             "Description: %s%s%s%s, compiled by ein %s\n"
-             "Version: %s\n"
-             "Cflags: -I${prefix}\n"
-             "Libs: -L${prefix} -l%s%s%s%s -lm%s\n",
-             o->prefix, o->source, p->mpi ? " for " : "", p->mpi ? p->mpi : "", p->mpi ? " processes of MPI (for mpicc)" : "", o->version, o->version, link_name(s->arena, o->prefix), shared ? " -Wl,-rpath,${prefix}" : "",
-             openmp ? " -fopenmp" : "", libraries_text(s, p, " ", "-l"), o->device ? " -ldl" : "");
+      "prefix=${pcfiledir}\n\n"
+      "Name: %s\n"
+      "Description: %s%s%s%s, compiled by ein %s\n"
+      "Version: %s\n"
+      "Cflags: -I${prefix}\n"
+      "Libs: -L${prefix} -l%s%s%s%s -lm%s\n",
+      o->prefix, o->source, p->mpi ? " for " : "", p->mpi ? p->mpi : "", p->mpi ? " processes of MPI (for mpicc)" : "",
+      o->version, o->version, link_name(s->arena, o->prefix), shared ? " -Wl,-rpath,${prefix}" : "",
+      openmp ? " -fopenmp" : "", libraries_text(s, p, " ", "-l"), o->device ? " -ldl" : "");
 }
 
 /* The file that find_package(x) looks for: with capitals, exactly that name; in lower case, also found by
@@ -64,17 +66,19 @@ static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool o
   const EmitOptions *o = p->o;
   const char *x = o->prefix;
   buf_printf(b,
-             "# %s, by ein %s: find_package(%s), then target_link_libraries(... %s::%s)\n"
-             "%sif(NOT TARGET %s::%s)\n"
-             "  add_library(%s::%s %s IMPORTED)\n"
-             "  set_target_properties(%s::%s PROPERTIES\n"
-             "    IMPORTED_LOCATION \"${CMAKE_CURRENT_LIST_DIR}/%s\"\n"
-             "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
-             cmake_file(s->arena, x), o->version, x, x, x, p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
-             shared ? "SHARED" : "STATIC", x, x, library_file(s->arena, x, shared));
-  const char *libraries = arena_printf(s->arena, "\"%sm%s%s\"", p->mpi ? "MPI::MPI_C;" : "", o->device ? ";${CMAKE_DL_LIBS}" : "",
-                                       libraries_text(s, p, ";", ""));
-  if (shared) buf_printf(b, "%s    IMPORTED_NO_SONAME TRUE)\n", p->mpi ? "    INTERFACE_LINK_LIBRARIES MPI::MPI_C\n" : "");
+      "# %s, by ein %s: find_package(%s), then target_link_libraries(... %s::%s)\n"
+      "%sif(NOT TARGET %s::%s)\n"
+      "  add_library(%s::%s %s IMPORTED)\n"
+      "  set_target_properties(%s::%s PROPERTIES\n"
+      "    IMPORTED_LOCATION \"${CMAKE_CURRENT_LIST_DIR}/%s\"\n"
+      "    INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\"\n",
+      cmake_file(s->arena, x), o->version, x, x, x,
+      p->mpi ? "include(CMakeFindDependencyMacro)\nfind_dependency(MPI COMPONENTS C)\n" : "", x, x, x, x,
+      shared ? "SHARED" : "STATIC", x, x, library_file(s->arena, x, shared));
+  const char *libraries = arena_printf(s->arena, "\"%sm%s%s\"", p->mpi ? "MPI::MPI_C;" : "",
+      o->device ? ";${CMAKE_DL_LIBS}" : "", libraries_text(s, p, ";", ""));
+  if (shared)
+    buf_printf(b, "%s    IMPORTED_NO_SONAME TRUE)\n", p->mpi ? "    INTERFACE_LINK_LIBRARIES MPI::MPI_C\n" : "");
   else {
     if (openmp) buf_str(b, "    INTERFACE_LINK_OPTIONS -fopenmp\n");
     buf_printf(b, "    IMPORTED_LINK_INTERFACE_LANGUAGES C\n    INTERFACE_LINK_LIBRARIES %s)\n", libraries);
@@ -102,8 +106,10 @@ static void meson_string(Buf *b, const char *s) {
 static const char *block_text(Session *s, const Package *p, const Compiler *c) {
   const char *x = p->o->prefix;
   Buf needs = buf_new(s->arena);
-  buf_printf(&needs, "[ein_needs%s%s", p->mpi ? ", dependency('mpi', language: 'c')" : "", p->o->device ? ", ein_cc.find_library('dl', required: false)" : "");
-  for (uint32_t i = 0; p->link && i < p->link->len; i++) buf_printf(&needs, ", ein_cc.find_library('%s')", p->link->at[i] + 2);
+  buf_printf(&needs, "[ein_needs%s%s", p->mpi ? ", dependency('mpi', language: 'c')" : "",
+      p->o->device ? ", ein_cc.find_library('dl', required: false)" : "");
+  for (uint32_t i = 0; p->link && i < p->link->len; i++)
+    buf_printf(&needs, ", ein_cc.find_library('%s')", p->link->at[i] + 2);
   buf_char(&needs, ']');
   Buf b = buf_new(s->arena);
   buf_printf(&b, "%s%s\n%s_lib = static_library('lib%s', ", meson_block, x, x, x);
@@ -179,7 +185,8 @@ static Leave binary_in(Session *s, Compiler *c, const char *folder, const Packag
   NativeSet set = {.text = p->text, .n_texts = p->n_texts, .folder = folder, .externs = &link};
   const char *prefix = p->o->prefix, *name = library_file(s->arena, prefix, shared);
   bool made;
-  Leave l = native_write(s, c, shared ? NATIVE_SHARED : NATIVE_ARCHIVE, &set, arena_printf(s->arena, "%s/%s", folder, name), &made);
+  Leave l = native_write(
+      s, c, shared ? NATIVE_SHARED : NATIVE_ARCHIVE, &set, arena_printf(s->arena, "%s/%s", folder, name), &made);
   if (!l && !made) say(s, "there is no `ar`: %s is not made; Meson can build it from what was written", name);
   if (!l) unlink(arena_printf(s->arena, "%s/%s", folder, library_file(s->arena, prefix, !shared)));
   return l;
@@ -207,9 +214,10 @@ static Leave source_copy(Session *s, const EmitOptions *o, const ExternSource *x
 Leave package_externs(Session *s, Package *p, const ExternParts *externs, const char *folder) {
   NativeText *all = NEW_ARRAY(s->arena, NativeText, p->n_texts + externs->sources.len + 1);
   if (externs->binary)
-    return fail(s, LEAVE_PROGRAM, "%s:%u:%u: a library takes C functions from C sources and from libraries (\"-lgsl\"), not from %s",
-                externs->binary->place.file ? externs->binary->place.file->s : "", externs->binary->place.line, externs->binary->place.column,
-                externs->binary->from->s);
+    return fail(s, LEAVE_PROGRAM,
+        "%s:%u:%u: a library takes C functions from C sources and from libraries (\"-lgsl\"), not from %s",
+        externs->binary->place.file ? externs->binary->place.file->s : "", externs->binary->place.line,
+        externs->binary->place.column, externs->binary->from->s);
   memcpy(all, p->text, p->n_texts * sizeof *all);
   p->text = all;
   p->link = &externs->link;

@@ -33,7 +33,8 @@ static Leave one_bring(Session *s, Resident *r, const EvalArray *x, const char *
   size_t bytes = (size_t)x->count * (size_t)dtype_size(x->dtype);
   uint64_t *at = &r->at[r->n++];
   *at = 0;
-  Leave l = asked(s, r, d->cu.memory_take(at, bytes ? bytes : 1), arena_printf(s->arena, "%zu bytes for %s", bytes, name));
+  Leave l =
+      asked(s, r, d->cu.memory_take(at, bytes ? bytes : 1), arena_printf(s->arena, "%zu bytes for %s", bytes, name));
   if (!l && full && bytes) l = asked(s, r, d->cu.copy_up(*at, x->data, bytes, r->stream), name);
   return l;
 }
@@ -57,7 +58,9 @@ Leave resident_bring(Session *s, Resident *r, const Library *l, const Eval *e) {
   return leave ? leave : resident_wait(s, r);
 }
 
-Leave resident_wait(Session *s, Resident *r) { return asked(s, r, r->driver->cu.stream_wait(r->stream), "what runs there"); }
+Leave resident_wait(Session *s, Resident *r) {
+  return asked(s, r, r->driver->cu.stream_wait(r->stream), "what runs there");
+}
 
 static void view_move(ein_tensor *x, uint64_t at) {
   if (!x->data) return; /* its default is computed in the run */

@@ -39,7 +39,9 @@ bool target_compiles(Session *s, const Job *j, const Args *a) {
   if (said) return strcmp(said, "c") == 0 || strcmp(said, "jit") == 0 || strcmp(said, "cuda") == 0;
   if (text) return false;
   if (j->past || target_jit(s, a) || compiler_there(s, arg_last(a, OPT_CC))) return true;
-  say(s, "there is no Clang in this ein, and no C compiler: the reference evaluator runs it, slowly; ein doctor says how to get them");
+  say(s,
+      "there is no Clang in this ein, and no C compiler: the reference evaluator runs it, slowly; ein doctor says "
+      "how to get them");
   return false;
 }
 
@@ -47,7 +49,8 @@ bool target_compiles(Session *s, const Job *j, const Args *a) {
 bool target_too_wide(Session *s, Job *j, const Args *a) {
   if (target_said(s, a) || j->past || job_of_sites(j)) return false;
   const EinNode *n = job_widest(s, j, a);
-  if (n) say(s, "%s has %u labels, more than what is compiled may have: the reference evaluator runs it", n->name ? n->name->s : "an equation",
-             n->sum->n_out + n->sum->n_red);
+  if (n)
+    say(s, "%s has %u labels, more than what is compiled may have: the reference evaluator runs it",
+        n->name ? n->name->s : "an equation", n->sum->n_out + n->sum->n_red);
   return n != NULL;
 }

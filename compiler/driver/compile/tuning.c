@@ -25,7 +25,9 @@ static int64_t power_below(double x, int64_t least, int64_t most) {
   return p;
 }
 
-static int64_t wide_of(int64_t second_bytes) { return power_below((double)(second_bytes / PANEL_BYTES), WIDE_LEAST, WIDE_MOST); }
+static int64_t wide_of(int64_t second_bytes) {
+  return power_below((double)(second_bytes / PANEL_BYTES), WIDE_LEAST, WIDE_MOST);
+}
 
 /* A chunk must be worth a thread; the lanes' panel of a block must fit in the second cache. */
 static void machine_apply(const Machine *m, LoopTarget *target, double *worth_threads) {
@@ -97,7 +99,8 @@ static void target_take(Session *s, const char *said, const char *defined, LoopT
   for (size_t i = 0; i < COUNT(targets); i++)
     if (strstr(defined, arena_printf(s->arena, "#define %s ", targets[i].macro))) {
       target->vector_bytes = targets[i].vector_bytes, target->vectors = targets[i].vectors;
-      if (target->vector_bytes) detail(s, "%s has %d registers of %d bytes", said, target->vectors, target->vector_bytes);
+      if (target->vector_bytes)
+        detail(s, "%s has %d registers of %d bytes", said, target->vectors, target->vector_bytes);
       return;
     }
 }

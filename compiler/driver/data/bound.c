@@ -62,7 +62,8 @@ static bool name_matches(const Bound *b, const char *name, int64_t *at) {
       name += part->text->len;
       continue;
     }
-    if (!number_take(&name, &v) || v < part->plus || (at[part->axis] >= 0 && at[part->axis] != v - part->plus)) return false;
+    if (!number_take(&name, &v) || v < part->plus || (at[part->axis] >= 0 && at[part->axis] != v - part->plus))
+      return false;
     at[part->axis] = v - part->plus;
   }
   return !*name;
@@ -95,7 +96,8 @@ static void sizes_of_names(const Bound *b, int64_t *shape, const Stored **some) 
 
 /* What a stored axis made of the axes from..to-1 of `how` says: the size of one of them, if that is the only unknown
  * one. */
-static void size_of_axis(const Bound *b, uint32_t from, uint32_t to, int64_t stored, const int64_t *known, int64_t *shape) {
+static void size_of_axis(
+    const Bound *b, uint32_t from, uint32_t to, int64_t stored, const int64_t *known, int64_t *shape) {
   int64_t product = 1;
   uint32_t open = 0, which = 0;
   for (uint32_t k = from; k < to; k++) {
@@ -186,8 +188,11 @@ void bound_missing(Session *s, const Bound *b, Str name, Buf *why) {
 
 static bool piece_fits(Session *s, const Bound *b, const Stored *x, const int64_t *shape, Buf *why) {
   const char *name = shown(s->arena, x->name->s);
-  if (x->other) buf_printf(why, "%s in %s is of dtype %s, which cannot be read", name, x->file, shown(s->arena, x->other));
-  else if (!shape_fits(b, x, shape)) buf_printf(why, "wanted is %s of shape %s, met %s in %s", name, bound_shape(s->arena, b, shape), stored_shape(s->arena, x), x->file);
+  if (x->other)
+    buf_printf(why, "%s in %s is of dtype %s, which cannot be read", name, x->file, shown(s->arena, x->other));
+  else if (!shape_fits(b, x, shape))
+    buf_printf(why, "wanted is %s of shape %s, met %s in %s", name, bound_shape(s->arena, b, shape),
+        stored_shape(s->arena, x), x->file);
   else return true;
   return false;
 }

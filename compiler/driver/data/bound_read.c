@@ -32,14 +32,15 @@ static Unfolded unfolded(const Bound *b, const Stored *x, const int64_t *whole) 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
 
 /* Copies one tensor's part of the block to dst. */
-static ein_status piece_block(const Bound *b, const Stored *x, DType t, const int64_t *whole, const int64_t *low, const int64_t *shape, char *dst,
-                              ein_error *err) {
+static ein_status piece_block(const Bound *b, const Stored *x, DType t, const int64_t *whole, const int64_t *low,
+    const int64_t *shape, char *dst, ein_error *err) {
   const Unfolded u = unfolded(b, x, whole);
   int64_t own_low[EIN_MAX_AXES], own_shape[EIN_MAX_AXES], stride[EIN_MAX_AXES], count = 1;
   Turned turn = {.n = (uint32_t)u.at.ndim, .shape = own_shape, .size = (size_t)dtype_size(t)};
   bool same = true;
   strides_dense(b->rank, shape, stride);
-  for (uint32_t k = 0; k < turn.n; k++) own_low[k] = low[u.axis[k]], own_shape[k] = shape[u.axis[k]], count *= own_shape[k];
+  for (uint32_t k = 0; k < turn.n; k++)
+    own_low[k] = low[u.axis[k]], own_shape[k] = shape[u.axis[k]], count *= own_shape[k];
   strides_dense(turn.n, own_shape, turn.from);
   for (uint32_t k = 0; k < turn.n; k++) {
     turn.to[k] = stride[u.axis[k]];
@@ -63,7 +64,8 @@ static const Stored *piece_at(const Bound *b, const int64_t *whole, const int64_
   return b->piece[i];
 }
 
-ein_status bound_block(const Bound *b, DType t, const int64_t *whole, const int64_t *low, const int64_t *shape, void *dst, ein_error *err) {
+ein_status bound_block(const Bound *b, DType t, const int64_t *whole, const int64_t *low, const int64_t *shape,
+    void *dst, ein_error *err) {
   int64_t at[EIN_MAX_AXES] = {0}, stride[EIN_MAX_AXES];
   strides_dense(b->rank, shape, stride);
   for (uint32_t k = 0; k < b->rank; k++)
@@ -72,7 +74,8 @@ ein_status bound_block(const Bound *b, DType t, const int64_t *whole, const int6
     int64_t offset = 0;
     uint32_t k;
     for (k = 0; k < b->rank; k++) offset += at[k] * stride[k];
-    ein_status st = piece_block(b, piece_at(b, whole, low, at), t, whole, low, shape, (char *)dst + (size_t)offset * (size_t)dtype_size(t), err);
+    ein_status st = piece_block(b, piece_at(b, whole, low, at), t, whole, low, shape,
+        (char *)dst + (size_t)offset * (size_t)dtype_size(t), err);
     if (st != EIN_OK) return st;
     for (k = 0; k < b->rank; k++) {
       if (!bound_counts(b, k)) continue;
@@ -105,7 +108,8 @@ ein_status bound_sound(const Bound *b, const int64_t *shape, ein_error *err) {
 
 const void *bound_map(const Bound *b, DType t, const int64_t *shape, ein_error *err) {
   const void *at = NULL;
-  if (piece_count(b, shape) != 1 || b->piece[0]->at.dtype != (ein_dtype)t || ein_ends_in(b->piece[0]->file, ".npz")) return NULL;
+  if (piece_count(b, shape) != 1 || b->piece[0]->at.dtype != (ein_dtype)t || ein_ends_in(b->piece[0]->file, ".npz"))
+    return NULL;
   for (uint32_t k = 1; k < b->how->axes.len; k++)
     if (b->how->axes.at[k].axis < b->how->axes.at[k - 1].axis) return NULL;
   return ein_stored_map(b->piece[0]->file, &b->piece[0]->at, &at, err) == EIN_OK ? at : NULL;

@@ -16,7 +16,8 @@ typedef struct Listing {
   bool twice;      /* a name in two files was reported */
 } Listing;
 
-static ein_status tensor_seen(void *user, const char *name, size_t length, const ein_stored *at, const char *other, ein_error *err) {
+static ein_status tensor_seen(
+    void *user, const char *name, size_t length, const ein_stored *at, const char *other, ein_error *err) {
   Listing *l = user;
   Arena *a = l->s->arena;
   Str n = str_of(l->s->strings, name, length);
@@ -25,9 +26,11 @@ static ein_status tensor_seen(void *user, const char *name, size_t length, const
   if (there) {
     (void)err;
     l->twice = true;
-    if (there->file == l->file) fail(l->s, LEAVE_PROGRAM, "--params %s: %s holds two tensors called %s", l->out->path, l->file, shown(a, n->s));
-    else fail(l->s, LEAVE_PROGRAM, "--params %s: %s is in %s and in %s; name one of them, or an index that tells which", l->out->path, shown(a, n->s),
-              there->file, l->file);
+    if (there->file == l->file)
+      fail(l->s, LEAVE_PROGRAM, "--params %s: %s holds two tensors called %s", l->out->path, l->file, shown(a, n->s));
+    else
+      fail(l->s, LEAVE_PROGRAM, "--params %s: %s is in %s and in %s; name one of them, or an index that tells which",
+          l->out->path, shown(a, n->s), there->file, l->file);
     return EIN_ERR_ARG;
   }
   Stored *x = NEW(a, Stored);
@@ -54,12 +57,14 @@ static Leave index_bad(Session *s, const char *path, const char *what) {
 static Leave index_names(Session *s, const char *path, const JsonValue *v, Map *of, Words *files) {
   const JsonValue *map = json_member(v, "weight_map");
   Map seen = map_new(s->arena);
-  if (!map || map->kind != JSON_OBJECT) return index_bad(s, path, "it has no object `weight_map` that says in which file each tensor is");
+  if (!map || map->kind != JSON_OBJECT)
+    return index_bad(s, path, "it has no object `weight_map` that says in which file each tensor is");
   for (uint32_t i = 0; i < map->members.len; i++) {
     const JsonMember *m = &map->members.at[i];
     const char *file = m->value->kind == JSON_STRING ? m->value->text : NULL;
     if (!file || !ein_ends_in(file, ".safetensors") || strchr(file, '/'))
-      return index_bad(s, path, arena_printf(s->arena, "the file of %s is no .safetensors beside it", shown(s->arena, m->name)));
+      return index_bad(
+          s, path, arena_printf(s->arena, "the file of %s is no .safetensors beside it", shown(s->arena, m->name)));
     Str key = str_from(s->strings, file);
     const char *whole = map_find(&seen, key);
     if (!whole) {
@@ -83,14 +88,17 @@ static Leave index_open(Session *s, Checkpoint *c, const char *path) {
   Leave l = index_names(s, path, v, &of, &files);
   struct stat st;
   for (uint32_t i = 0; i < files.len && !l; i++) {
-    if (stat(files.at[i], &st) != 0) l = fail(s, LEAVE_MACHINE, "%s: the index names %s, which is not there", path, files.at[i]);
+    if (stat(files.at[i], &st) != 0)
+      l = fail(s, LEAVE_MACHINE, "%s: the index names %s, which is not there", path, files.at[i]);
     if (!l) l = file_list(s, c, files.at[i], &of);
   }
   const JsonValue *map = json_member(v, "weight_map");
   for (uint32_t i = 0; !l && i < map->members.len; i++) {
     Str n = str_from(s->strings, map->members.at[i].name);
     if (!map_find(&c->by_name, n))
-      l = index_bad(s, path, arena_printf(s->arena, "it says that %s is in %s, and it is not", shown(s->arena, n->s), (const char *)map_find(&of, n)));
+      l = index_bad(s, path,
+          arena_printf(s->arena, "it says that %s is in %s, and it is not", shown(s->arena, n->s),
+              (const char *)map_find(&of, n)));
   }
   return l;
 }
@@ -105,16 +113,20 @@ static Words files_ending(Session *s, const char *folder, const Words *all, cons
   Words w = {0};
   size_t n = strlen(folder);
   for (uint32_t i = 0; i < all->len; i++)
-    if (ein_ends_in(all->at[i], ending)) vec_push(s->arena, w, arena_printf(s->arena, "%s%s%s", folder, folder[n - 1] == '/' ? "" : "/", all->at[i]));
+    if (ein_ends_in(all->at[i], ending))
+      vec_push(s->arena, w, arena_printf(s->arena, "%s%s%s", folder, folder[n - 1] == '/' ? "" : "/", all->at[i]));
   if (w.len) qsort(w.at, w.len, sizeof *w.at, by_text);
   return w;
 }
 
 static Leave folder_open(Session *s, Checkpoint *c) {
   Words all = folder_files(s->arena, c->path);
-  Words index = files_ending(s, c->path, &all, ".safetensors.index.json"), file = files_ending(s, c->path, &all, ".safetensors");
+  Words index = files_ending(s, c->path, &all, ".safetensors.index.json"),
+        file = files_ending(s, c->path, &all, ".safetensors");
   Leave l = LEAVE_OK;
-  if (index.len > 1) return fail(s, LEAVE_USAGE, "--params %s: it has several indices, as %s and %s; name one of them", c->path, index.at[0], index.at[1]);
+  if (index.len > 1)
+    return fail(s, LEAVE_USAGE, "--params %s: it has several indices, as %s and %s; name one of them", c->path,
+        index.at[0], index.at[1]);
   if (index.len) return index_open(s, c, index.at[0]);
   if (!file.len) file = files_ending(s, c->path, &all, ".npz");
   if (!file.len) return fail(s, LEAVE_USAGE, "--params %s: this folder has no .safetensors or .npz file", c->path);
@@ -128,5 +140,6 @@ Leave checkpoint_open(Session *s, const char *path, Checkpoint *out) {
   if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return folder_open(s, out);
   if (ein_ends_in(path, ".index.json")) return index_open(s, out, path);
   if (ein_ends_in(path, ".safetensors") || ein_ends_in(path, ".npz")) return file_list(s, out, path, NULL);
-  return fail(s, LEAVE_USAGE, "--params wants a .safetensors or .npz file, a .safetensors.index.json, or a folder with them, not %s", path);
+  return fail(s, LEAVE_USAGE,
+      "--params wants a .safetensors or .npz file, a .safetensors.index.json, or a folder with them, not %s", path);
 }

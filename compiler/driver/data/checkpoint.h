@@ -19,7 +19,8 @@ typedef struct Checkpoint {
   Map by_name;
 } Checkpoint;
 
-/* A .safetensors or .npz file, a .safetensors.index.json, or a folder with one of these or with several .safetensors. */
+/* A .safetensors or .npz file, a .safetensors.index.json, or a folder with one of these or with several .safetensors.
+ */
 Leave checkpoint_open(Session *s, const char *path, Checkpoint *out);
 
 typedef struct Bound { /* a param in a checkpoint */
@@ -53,7 +54,8 @@ void bound_missing(Session *s, const Bound *b, Str name, Buf *why); /* says that
 const char *bound_source(Arena *a, const Bound *b); /* for messages: "model/:layers.{l}.wq" */
 
 /* After bound_resolve: as given_block and given_sound. */
-ein_status bound_block(const Bound *b, DType t, const int64_t *whole, const int64_t *low, const int64_t *shape, void *dst, ein_error *err);
+ein_status bound_block(
+    const Bound *b, DType t, const int64_t *whole, const int64_t *low, const int64_t *shape, void *dst, ein_error *err);
 ein_status bound_sound(const Bound *b, const int64_t *shape, ein_error *err);
 /* Its elements in the mapped file; NULL: the file does not have them as the program needs them. */
 const void *bound_map(const Bound *b, DType t, const int64_t *shape, ein_error *err);

@@ -44,7 +44,8 @@ Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int th
   Leave l = c ? by_c(s, a, &job, c, threads, &made) : run_eval(s, &made, &status);
   EvalInput *all = NEW_ARRAY(s->arena, EvalInput, j->graph->inputs.len + 1);
   memcpy(all, e->input, e->n_input * sizeof *all);
-  for (uint32_t i = 0; i < only.outputs.len && !l; i++) all[e->n_input++] = (EvalInput){only.outputs.at[i].name, made.output[i]};
+  for (uint32_t i = 0; i < only.outputs.len && !l; i++)
+    all[e->n_input++] = (EvalInput){only.outputs.at[i].name, made.output[i]};
   e->input = all;
   return l;
 }
@@ -55,7 +56,8 @@ Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int th
 static EinNode *vertex_block(EinGraph *g, const EinNode *n, const Expr *const *low, const Expr *const *extent) {
   EinSum x = *n->sum;
   uint32_t labels = x.n_out + x.n_red;
-  const Expr **to = NEW_ARRAY(g->arena, const Expr *, labels + 1), **bound = NEW_ARRAY(g->arena, const Expr *, labels + 1);
+  const Expr **to = NEW_ARRAY(g->arena, const Expr *, labels + 1),
+             **bound = NEW_ARRAY(g->arena, const Expr *, labels + 1);
   memcpy(bound, n->bound, labels * sizeof *bound);
   for (uint32_t k = 0; k < x.n_out; k++) {
     to[k] = expr_op2(g->exprs, OP_ADD, expr_label(g->exprs, k), low[k]);
@@ -86,7 +88,8 @@ static Leave inputs_read(Session *s, const Job *j, Eval *e) {
   e->input = in;
   for (uint32_t k = 0; k < e->n_input && !l; k++)
     for (uint32_t i = 0; i < g->inputs.len && !l; i++)
-      if (g->inputs.at[i]->name == in[k].name) l = given_values(s, e, g->inputs.at[i], given_of(j->given, in[k].name), &in[k].array);
+      if (g->inputs.at[i]->name == in[k].name)
+        l = given_values(s, e, g->inputs.at[i], given_of(j->given, in[k].name), &in[k].array);
   return l;
 }
 
@@ -166,7 +169,8 @@ EinGraph *default_program(Session *s, const Job *j, const EinNode *input, bool *
   return without_rest(s->arena, out);
 }
 
-Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low, const int64_t *extent, EvalArray *out, bool *whole) {
+Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low,
+    const int64_t *extent, EvalArray *out, bool *whole) {
   Eval made = *e;
   EvalStatus status;
   EinGraph *g = default_graph(s, j, input);
@@ -179,7 +183,8 @@ Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *inpu
     if (!l) *out = made.output[0];
     return l;
   }
-  int64_t *from = arena_copy(s->arena, low, n->rank * sizeof *low), *many = arena_copy(s->arena, extent, n->rank * sizeof *extent);
+  int64_t *from = arena_copy(s->arena, low, n->rank * sizeof *low),
+          *many = arena_copy(s->arena, extent, n->rank * sizeof *extent);
   int64_t rows = rows_at_once(n, extent), row = dtype_size(n->dtype);
   for (uint32_t d = 1; d < n->rank; d++) row *= extent[d];
   Leave l = LEAVE_OK;

@@ -75,8 +75,8 @@ Leave job_dims(Session *s, Job *j, const Args *a) {
   const Words *w = &a->given[OPT_DIM];
   if (!w->len) return LEAVE_OK;
   if (!j->program && a->command == CMD_BUILD)
-    return fail(s, LEAVE_USAGE, "-D %s: %s has the sizes that its text says; those that are open are given when it is run",
-                w->at[0], j->path);
+    return fail(s, LEAVE_USAGE,
+        "-D %s: %s has the sizes that its text says; those that are open are given when it is run", w->at[0], j->path);
   Names known = dims_declared(s, j);
   for (uint32_t i = 0; i < w->len; i++) {
     Leave l = dim_take(s, j, w->at[i], &known);

@@ -134,7 +134,8 @@ static void nearly_expectation(ExpectReader *r) {
 static Leave bound_take(ExpectReader *r) {
   blanks(r);
   if (double_read(r->at, strlen(r->at), &r->out->bound) && r->out->bound >= 0) return LEAVE_OK;
-  return fail(r->s, LEAVE_PROGRAM, "%sthis bound cannot be read: write `verify: 1e-3`", line_text(r->s, r->path, r->span));
+  return fail(
+      r->s, LEAVE_PROGRAM, "%sthis bound cannot be read: write `verify: 1e-3`", line_text(r->s, r->path, r->span));
 }
 
 static Leave comment(ExpectReader *r, const char *text) {

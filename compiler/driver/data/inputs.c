@@ -134,7 +134,8 @@ static Leave word_refuse(Session *s, const Job *j, const char *word, const Decla
       return fail(s, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE: %s=%s", word, d->at[i].name->s, colon + 1);
   for (uint32_t i = 0; i < d->len; i++)
     if (strcmp(word, d->at[i].name->s) == 0)
-      return fail(s, LEAVE_USAGE, "%s: an input is given as one word, NAME=SOURCE: %s=%s.npy, or a generator, %s=randn", word, word, word, word);
+      return fail(s, LEAVE_USAGE, "%s: an input is given as one word, NAME=SOURCE: %s=%s.npy, or a generator, %s=randn",
+          word, word, word, word);
   if (!name) return fail(s, LEAVE_USAGE, "%s: %s has no inputs", word, j->path);
   return fail(s, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE, as in %s=%s", word, name, word);
 }
@@ -165,7 +166,8 @@ static Given param_given(Session *s, Bound *b) {
   const Stored *x = bound_find(s, b, first);
   Given g = {.name = b->param, .spec = bound_source(s->arena, b), .info = {.bytes = -1}, .bound = b};
   if (!x || x->other) return g;
-  g.info = (ein_source_info){.has_dtype = 1, .has_shape = !b->said, .dtype = x->at.dtype, .ndim = x->at.ndim, .bytes = x->at.bytes};
+  g.info = (ein_source_info){
+      .has_dtype = 1, .has_shape = !b->said, .dtype = x->at.dtype, .ndim = x->at.ndim, .bytes = x->at.bytes};
   memcpy(g.info.shape, x->at.shape, sizeof g.info.shape);
   return g;
 }
@@ -290,7 +292,8 @@ const Given *given_of(const Givens *given, Str name) {
   return NULL;
 }
 
-ein_status given_block(const Given *g, DType t, uint32_t rank, const int64_t *whole, const int64_t *low, const int64_t *shape, void *dst, ein_error *err) {
+ein_status given_block(const Given *g, DType t, uint32_t rank, const int64_t *whole, const int64_t *low,
+    const int64_t *shape, void *dst, ein_error *err) {
   if (g->bound) return bound_block(g->bound, t, whole, low, shape, dst, err);
   return ein_source_block(g->spec, (ein_dtype)t, (int)rank, whole, low, shape, dst, err);
 }
@@ -304,7 +307,8 @@ static int64_t elements_rounded(const Given *g, const EvalArray *x, const int64_
   int64_t n = 0;
   if (block->count > LOOK_MOST) return -1;
   Arena *a = arena_new();
-  double *want = arena_alloc(a, (size_t)block->count * sizeof *want + 1), *got = arena_alloc(a, (size_t)block->count * sizeof *got + 1);
+  double *want = arena_alloc(a, (size_t)block->count * sizeof *want + 1),
+         *got = arena_alloc(a, (size_t)block->count * sizeof *got + 1);
   ein_status st = given_block(g, DT_F64, x->rank, x->shape, low, block->shape, want, NULL);
   if (st == EIN_OK) st = ein_convert("", (ein_dtype)x->dtype, block->data, EIN_F64, got, block->count, 0, NULL);
   for (int64_t i = 0; st == EIN_OK && i < block->count; i++) n += want[i] < got[i] || want[i] > got[i];
@@ -318,20 +322,28 @@ static bool is_number(const Eval *e, const EinNode *n, const Given *g, const Eva
 }
 
 /* A file of wider floats loses digits in a narrower input, and so may a number. */
-int64_t given_rounded(const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block) {
+int64_t given_rounded(
+    const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block) {
   bool file = g->info.has_dtype && dtype_is_float((DType)g->info.dtype) && (DType)g->info.dtype != x->dtype;
-  bool narrow = x->dtype == DT_F16 || x->dtype == DT_BF16 || (x->dtype == DT_F32 && (!g->info.has_dtype || g->info.dtype == EIN_F64));
+  bool narrow = x->dtype == DT_F16 || x->dtype == DT_BF16 ||
+      (x->dtype == DT_F32 && (!g->info.has_dtype || g->info.dtype == EIN_F64));
   return narrow && (file || is_number(e, n, g, x)) ? elements_rounded(g, x, low, block) : 0;
 }
 
 void given_warn(Session *s, const EinNode *n, const Given *g, const EvalArray *x, int64_t rounded) {
   if (!rounded) return;
-  if (!g->info.has_dtype) say(s, "warning: input %s is %s, and %s is rounded; declared as f64 it keeps its digits", n->name->s, dtype_name(n->dtype), g->spec);
-  else if (rounded < 0) say(s, "warning: input %s is %s, and %s, which is %s, is rounded", n->name->s, dtype_name(n->dtype), g->spec,
-                            ein_dtype_name(g->info.dtype));
-  else say(s, "warning: input %s is %s, and %lld of the %lld numbers of %s, which is %s, are rounded; declared as %s it keeps them",
-           n->name->s, dtype_name(n->dtype), (long long)rounded, (long long)x->count, g->spec, ein_dtype_name(g->info.dtype),
-           ein_dtype_name(g->info.dtype));
+  if (!g->info.has_dtype)
+    say(s, "warning: input %s is %s, and %s is rounded; declared as f64 it keeps its digits", n->name->s,
+        dtype_name(n->dtype), g->spec);
+  else if (rounded < 0)
+    say(s, "warning: input %s is %s, and %s, which is %s, is rounded", n->name->s, dtype_name(n->dtype), g->spec,
+        ein_dtype_name(g->info.dtype));
+  else
+    say(s,
+        "warning: input %s is %s, and %lld of the %lld numbers of %s, which is %s, are rounded; declared as %s it "
+        "keeps them",
+        n->name->s, dtype_name(n->dtype), (long long)rounded, (long long)x->count, g->spec,
+        ein_dtype_name(g->info.dtype), ein_dtype_name(g->info.dtype));
 }
 
 /* Whether what is read as a whole fits. *left: the rest of the limit for all inputs; 0: no limit. */
@@ -379,7 +391,8 @@ static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
   const char *name = n->name->s, *generator = dtype_is_float(n->dtype) ? "randn" : "iota";
   Buf b = buf_new(s->arena);
   if (n->place.file) buf_printf(&b, "%s:%u:%u: ", n->place.file->s, n->place.line, n->place.column);
-  const char *none = job_of_sites(j) ? "is not given: a text for several sites carries no defaults" : "is not given, and has no default";
+  const char *none = job_of_sites(j) ? "is not given: a text for several sites carries no defaults"
+                                     : "is not given, and has no default";
   return fail(s, LEAVE_USAGE,
               "%sinput %s %s\n  it is declared as %s\n  give a file, "
               "%s=%s.npy, or a generator, %s=%s",

@@ -86,7 +86,8 @@ static Leave word_take(Session *s, const EinGraph *g, Targets *out, const char *
   if (!word_split(s, word, &name, &path)) {
     if (g->outputs.len == 1) return target_add(s, out, g->outputs.at[0].name->s, word);
     return fail(s, LEAVE_USAGE, "-o %s: which output? say -o NAME=%s%s%s", word, word,
-                ends_in(word, ".safetensors") ? ", or for all in this file -o all=" : "", ends_in(word, ".safetensors") ? word : "");
+        ends_in(word, ".safetensors") ? ", or for all in this file -o all=" : "",
+        ends_in(word, ".safetensors") ? word : "");
   }
   if (output_find(g, name->s)) return target_add(s, out, name->s, path);
   if (strcmp(name->s, "all") == 0) return targets_all(s, g, out, path);
@@ -109,8 +110,10 @@ Leave targets_stored(Session *s, const Job *j, Targets *t) {
     if (!j->program || x->key != x->name || !ends_in(x->path, ".safetensors")) continue;
     x->stored = program_stored(j->program, str_from(s->strings, x->name));
     if (x->stored && s->ranks)
-      return fail(s, LEAVE_USAGE, "-o: output %s is written to %s, which one process can do and several cannot; -o %s=FILE.npy, or .safetensors:KEY, can",
-                  x->name, x->stored->text->s, x->name);
+      return fail(s, LEAVE_USAGE,
+          "-o: output %s is written to %s, which one process can do and several cannot; -o %s=FILE.npy, or "
+          ".safetensors:KEY, can",
+          x->name, x->stored->text->s, x->name);
   }
   return LEAVE_OK;
 }
@@ -152,7 +155,8 @@ static Leave write_together(Session *s, const Eval *e, const Targets *t, uint32_
   for (uint32_t i = k; i < t->len; i++) {
     if (strcmp(t->at[i].path, t->at[k].path) != 0) continue;
     const EvalArray *x = array_of(e, t->at[i].name);
-    const ein_named_tensor one = {t->at[i].key, {.data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape}};
+    const ein_named_tensor one = {t->at[i].key,
+        {.data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape}};
     if (t->at[i].stored) stored_tensors(s, t->at[i].stored, x, &list);
     else vec_push(s->arena, list, one);
   }

@@ -72,7 +72,8 @@ static void def_compare(Compared *c, const AstStmt *def) {
     return;
   }
   head(c);
-  buf_printf(c->out, "    %-12s not compared: %s\n", def->name.s->s, e.graph ? "the other run fails" : "its body has no gradient");
+  buf_printf(c->out, "    %-12s not compared: %s\n", def->name.s->s,
+      e.graph ? "the other run fails" : "its body has no gradient");
 }
 
 static void file_compare(Compared *c, const AstFile *f) {

@@ -25,7 +25,8 @@ static void tiles_turn(const Turned *t, uint32_t a, uint32_t b, const char *src,
     for (int64_t k0 = 0; k0 < m; k0 += TILE)
       for (int64_t i = i0; i < n && i < i0 + TILE; i++)
         for (int64_t k = k0; k < m && k < k0 + TILE; k++)
-          element_copy(t->size, src + (size_t)(i * t->from[a] + k * t->from[b]) * t->size, dst + (size_t)(i * t->to[a] + k * t->to[b]) * t->size);
+          element_copy(t->size, src + (size_t)(i * t->from[a] + k * t->from[b]) * t->size,
+              dst + (size_t)(i * t->to[a] + k * t->to[b]) * t->size);
 }
 
 /* The axis with the smallest stride, of those longer than 1. */

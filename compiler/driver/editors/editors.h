@@ -7,7 +7,17 @@
 
 #include "driver/driver.h"
 
-typedef enum { SORT_KEYWORD, SORT_REDUCER, SORT_DTYPE, SORT_CONSTANT, SORT_OPERATOR, SORT_POINT, SORT_SLIP, SORTS, SORT_NONE = SORTS } Sort;
+typedef enum {
+  SORT_KEYWORD,
+  SORT_REDUCER,
+  SORT_DTYPE,
+  SORT_CONSTANT,
+  SORT_OPERATOR,
+  SORT_POINT,
+  SORT_SLIP,
+  SORTS,
+  SORT_NONE = SORTS
+} Sort;
 
 typedef struct Spellings {
   Words word[SORTS];    /* words that end where a further letter would make another word */

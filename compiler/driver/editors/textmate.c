@@ -11,8 +11,12 @@
 static const char special[] = "\\^$.|?*+()[]{}/-";
 
 static const char *const scope[SORTS] = {
-    [SORT_KEYWORD] = "keyword.control.ein", [SORT_REDUCER] = "support.function.reducer.ein", [SORT_DTYPE] = "storage.type.ein",
-    [SORT_CONSTANT] = "constant.language.ein", [SORT_OPERATOR] = "keyword.operator.ein", [SORT_POINT] = "punctuation.ein",
+    [SORT_KEYWORD] = "keyword.control.ein",
+    [SORT_REDUCER] = "support.function.reducer.ein",
+    [SORT_DTYPE] = "storage.type.ein",
+    [SORT_CONSTANT] = "constant.language.ein",
+    [SORT_OPERATOR] = "keyword.operator.ein",
+    [SORT_POINT] = "punctuation.ein",
     [SORT_SLIP] = "invalid.illegal.ein",
 };
 
@@ -38,7 +42,8 @@ static void words(Arena *a, Json *j, const Spellings *w) {
     Buf b = buf_new(a), signs = buf_new(a);
     words_join(&b, &w->word[s], "|");
     if (b.len) rule(j, scope[s], arena_printf(a, "(?:%s)(?![" IN_NAME "'])", b.s));
-    if ((s == SORT_REDUCER || s == SORT_CONSTANT) && signs_join(&signs, &w->sign[s], 0, special, "|")) rule(j, scope[s], signs.s);
+    if ((s == SORT_REDUCER || s == SORT_CONSTANT) && signs_join(&signs, &w->sign[s], 0, special, "|"))
+      rule(j, scope[s], signs.s);
   }
   rule(j, "entity.name.function.ein", NAME "(?=[ \\t]*(?:\\[[^\\[\\]]*\\][ \\t]*)?\\()");
   rule(j, "variable.other.ein", NAME);
@@ -65,7 +70,8 @@ void grammar_textmate(Buf *b, const Spellings *w) {
   json_array(&j, "patterns");
   rule(&j, "comment.line.number-sign.ein", "#.*");
   rule(&j, "string.quoted.double.ein", "\"[^\"\\n]*\"?");
-  rule(&j, "invalid.illegal.ein", "[\xE2\x80\x9C-\xE2\x80\x9F][^\"\xE2\x80\x9C-\xE2\x80\x9F\\n]*[\"\xE2\x80\x9C-\xE2\x80\x9F]");
+  rule(&j, "invalid.illegal.ein",
+      "[\xE2\x80\x9C-\xE2\x80\x9F][^\"\xE2\x80\x9C-\xE2\x80\x9F\\n]*[\"\xE2\x80\x9C-\xE2\x80\x9F]");
   numbers(&j);
   words(b->arena, &j, w);
   signs(b->arena, &j, w);

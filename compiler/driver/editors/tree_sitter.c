@@ -6,11 +6,18 @@
 #include "editors.h"
 
 static const char *const node[SORTS] = {
-    [SORT_KEYWORD] = "keyword", [SORT_REDUCER] = "reducer", [SORT_DTYPE] = "type", [SORT_CONSTANT] = "constant", [SORT_OPERATOR] = "operator",
+    [SORT_KEYWORD] = "keyword",
+    [SORT_REDUCER] = "reducer",
+    [SORT_DTYPE] = "type",
+    [SORT_CONSTANT] = "constant",
+    [SORT_OPERATOR] = "operator",
 };
 
 static const char *const capture[SORTS] = {
-    [SORT_KEYWORD] = "keyword", [SORT_REDUCER] = "function.builtin", [SORT_DTYPE] = "type.builtin", [SORT_CONSTANT] = "constant.builtin",
+    [SORT_KEYWORD] = "keyword",
+    [SORT_REDUCER] = "function.builtin",
+    [SORT_DTYPE] = "type.builtin",
+    [SORT_CONSTANT] = "constant.builtin",
     [SORT_OPERATOR] = "operator",
 };
 

@@ -5,8 +5,13 @@
 static const char special[] = "\\^$.*[]~/";
 
 static const char *const group[SORTS] = {
-    [SORT_KEYWORD] = "einKeyword", [SORT_REDUCER] = "einReducer", [SORT_DTYPE] = "einType", [SORT_CONSTANT] = "einConstant",
-    [SORT_OPERATOR] = "einOperator", [SORT_POINT] = "einPoint", [SORT_SLIP] = "einError",
+    [SORT_KEYWORD] = "einKeyword",
+    [SORT_REDUCER] = "einReducer",
+    [SORT_DTYPE] = "einType",
+    [SORT_CONSTANT] = "einConstant",
+    [SORT_OPERATOR] = "einOperator",
+    [SORT_POINT] = "einPoint",
+    [SORT_SLIP] = "einError",
 };
 
 static const char head[] =

@@ -35,7 +35,13 @@ static int kind_of(const char *text) {
 static Sort sort_of(int kind) {
   unsigned facts = token_facts(kind);
   switch (kind) {
-  case TOK_EOF: case TOK_NEWLINE: case TOK_ID: case TOK_INT: case TOK_REAL: case TOK_STRING: case TOK_BAD: return SORT_NONE;
+  case TOK_EOF:
+  case TOK_NEWLINE:
+  case TOK_ID:
+  case TOK_INT:
+  case TOK_REAL:
+  case TOK_STRING:
+  case TOK_BAD: return SORT_NONE;
   case TOK_CONST: return SORT_CONSTANT;
   case TOK_DTYPE: return SORT_DTYPE;
   case TOK_REDUCER: case TOK_COUNT: return SORT_REDUCER;
@@ -54,7 +60,8 @@ static void spelling_add(Arena *a, Spellings *to, const char *text) {
   first_token(arena_printf(a, "%sx", text), &end);
   if (end > n) vec_push(a, to->word[sort], own);
   else vec_push(a, to->sign[sort], own);
-  if (kind_of(arena_printf(a, "%s'", text)) == TOK_BAD && (unsigned char)*text >= 0x80 && (sort == SORT_REDUCER || sort == SORT_CONSTANT))
+  if (kind_of(arena_printf(a, "%s'", text)) == TOK_BAD && (unsigned char)*text >= 0x80 &&
+      (sort == SORT_REDUCER || sort == SORT_CONSTANT))
     vec_push(a, to->primed, own);
 }
 

@@ -52,11 +52,13 @@ static Leave view_make(Device *d, const Library *l, int output, int k, ein_tenso
   if (st) return trial_failed(d, l, st);
   for (int i = 0; i < a->ndim; i++) count *= shape[i];
   Leave leave = resident_take(d->s, &d->resident, (size_t)count * ein_dtype_size(a->dtype), &at);
-  *v = (ein_tensor){.data = (void *)(uintptr_t)at, .device_type = 2, .ndim = (int32_t)a->ndim, .dtype = a->dtype, .shape = shape};
+  *v = (ein_tensor){
+      .data = (void *)(uintptr_t)at, .device_type = 2, .ndim = (int32_t)a->ndim, .dtype = a->dtype, .shape = shape};
   return leave;
 }
 
-static Leave runs_time(Device *d, const Library *l, const ein_tensor *in, const ein_tensor *out, int64_t runs, double *seconds) {
+static Leave runs_time(
+    Device *d, const Library *l, const ein_tensor *in, const ein_tensor *out, int64_t runs, double *seconds) {
   ein_status st = EIN_OK;
   double before = seconds_now();
   for (int64_t i = 0; i < runs && !st; i++) st = l->model->run(l->ctx, in, out);
@@ -79,7 +81,8 @@ static Leave samples_take(Device *d, const Library *l, const ein_tensor *in, con
 
 static Leave size_run(Device *d, const Library *l, int64_t n, double *sample) {
   const ein_model *m = l->model;
-  ein_tensor *in = NEW_ARRAY(d->s->arena, ein_tensor, m->n_inputs + 1), *out = NEW_ARRAY(d->s->arena, ein_tensor, m->n_outputs + 1);
+  ein_tensor *in = NEW_ARRAY(d->s->arena, ein_tensor, m->n_inputs + 1),
+             *out = NEW_ARRAY(d->s->arena, ein_tensor, m->n_outputs + 1);
   ein_status st = m->plan(l->ctx, &n);
   Leave leave = st ? trial_failed(d, l, st) : LEAVE_OK;
   for (int k = 0; k < m->n_inputs && !leave; k++) leave = view_make(d, l, 0, k, &in[k]);
@@ -145,24 +148,29 @@ static Leave rates_measure(Device *d, MachineLevel *l) {
     const char *t = dtype_name(all[k].dtype);
     bool max = all[k].rate == RATE_ADD_MAX;
     Trial p = {.first = 64, .most = 8192, .least = run_least, .amount = 2, .power = 3, .rate = true};
-    p.text = arena_printf(d->s->arena, "dim N\ninput A[i:N, k:N] : %s\ninput B[k:N, j:N] : %s\noutput C[i,j] = %s[k] (A[i,k] %c B[k,j])\n", t, t,
-                          max ? "max" : "sum", max ? '+' : '*');
+    p.text = arena_printf(d->s->arena,
+        "dim N\ninput A[i:N, k:N] : %s\ninput B[k:N, j:N] : %s\noutput C[i,j] = %s[k] (A[i,k] %c B[k,j])\n", t, t,
+        max ? "max" : "sum", max ? '+' : '*');
     leave = trial_measure(d, &p, &l->rate[all[k].dtype][all[k].rate]);
   }
   return leave;
 }
 
 static Leave memory_measure(Device *d, MachineMemory *m) {
-  static const Trial read = {"dim N\ninput X[i:N, k:1024] : f32\noutput Y[i] = sum[k] X[i,k]\n", 64, 262144, memory_least, 4096, 1, true};
-  static const Trial copy = {"dim N\ninput X[i:N, k:1024] : f32\noutput Y[i,k] = 2 * X[i,k]\n", 64, 262144, memory_least, 8192, 1, true};
+  static const Trial read = {
+      "dim N\ninput X[i:N, k:1024] : f32\noutput Y[i] = sum[k] X[i,k]\n", 64, 262144, memory_least, 4096, 1, true};
+  static const Trial copy = {
+      "dim N\ninput X[i:N, k:1024] : f32\noutput Y[i,k] = 2 * X[i,k]\n", 64, 262144, memory_least, 8192, 1, true};
   Leave leave = trial_measure(d, &read, &m->read);
   return leave ? leave : trial_measure(d, &copy, &m->copy);
 }
 
 static Leave prices_measure(Device *d, Machine *x) {
   static const Trial one = {"dim N\ninput X[i:N] : f32\noutput Y[i] = 2 * X[i]\n", 1, 1, 0, 1, 0, false};
-  static const Trial turns = {"dim N\ninput X[i:32] : f32\nrepeat t < N {\n  state s[i] = X[i]\n  next s[i] = 0.5 * s[i] + 1\n}\noutput Y[i] = s[i]\n",
-                                256, 256, 0, 256, 0, false};
+  static const Trial turns = {
+      "dim N\ninput X[i:32] : f32\nrepeat t < N {\n  state s[i] = X[i]\n  next s[i] = 0.5 * s[i] + 1\n}\n"
+      "output Y[i] = s[i]\n",
+      256, 256, 0, 256, 0, false};
   Leave leave = trial_measure(d, &one, &x->run);
   return leave ? leave : trial_measure(d, &turns, &x->kernel);
 }
@@ -196,6 +204,7 @@ Leave device_measure(Session *s, const Args *a, Machine **out) {
   if (!leave) leave = all_measure(d, x);
   s->resident = NULL;
   resident_close(&d->resident);
-  x->made = arena_printf(s->arena, "ein machine --cuda %s, %s; the best of %d samples", EIN_VERSION, compiler_words(s->arena, &d->c), SAMPLES);
+  x->made = arena_printf(s->arena, "ein machine --cuda %s, %s; the best of %d samples", EIN_VERSION,
+      compiler_words(s->arena, &d->c), SAMPLES);
   return leave;
 }

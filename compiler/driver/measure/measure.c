@@ -160,8 +160,9 @@ enum { TEXTS = TEXT_PRODUCTS + COUNT(products) };
 static const char *product_text(Arena *a, size_t k) {
   const char *t = dtype_name(products[k].dtype);
   bool max = products[k].rate == RATE_ADD_MAX;
-  return arena_printf(a, "dim M\ninput A[i:M, k:%d] : %s\ninput B[k:%d, j:%d] : %s\noutput C[i,j] = %s[k] (A[i,k] %c B[k,j])\n",
-                      SIDE, t, SIDE, SIDE, t, max ? "max" : "sum", max ? '+' : '*');
+  return arena_printf(a,
+      "dim M\ninput A[i:M, k:%d] : %s\ninput B[k:%d, j:%d] : %s\noutput C[i,j] = %s[k] (A[i,k] %c B[k,j])\n", SIDE, t,
+      SIDE, SIDE, t, max ? "max" : "sum", max ? '+' : '*');
 }
 
 /* ---- measurements --------------------------------------------------------------------------- */
@@ -202,7 +203,8 @@ static const char *prefix_of(Arena *a, int text) { return arena_printf(a, "probe
 static Leave text_emit(Measuring *m, int k, Buf *c) {
   Session *s = m->s;
   static const char *const fixed[] = {read_text, copy_text, chase_text, turns_text, one_text};
-  const char *name = prefix_of(s->arena, k), *text = k < TEXT_PRODUCTS ? fixed[k] : product_text(s->arena, (size_t)(k - TEXT_PRODUCTS));
+  const char *name = prefix_of(s->arena, k),
+             *text = k < TEXT_PRODUCTS ? fixed[k] : product_text(s->arena, (size_t)(k - TEXT_PRODUCTS));
   Job j;
   session_fresh(s);
   Leave l = *text == 'l' ? job_from_loops(s, &j, name, text) : job_from_text(s, &j, name, text);
@@ -237,7 +239,8 @@ static ein_status argument_view(Measuring *m, const Probe *p, int output, int k,
   int64_t *shape = NEW_ARRAY(m->s->arena, int64_t, a->ndim + 1);
   ein_status st = p->model->shape(p->ctx, output, k, shape);
   int64_t half = m->pool_bytes / 2, begin = !output ? k * (half / 2 + 1088) : k || p->model->n_inputs ? half + 2112 : 0;
-  *v = (ein_tensor){.data = m->pool + begin, .device_type = 1, .ndim = (int32_t)a->ndim, .dtype = a->dtype, .shape = shape};
+  *v = (ein_tensor){
+      .data = m->pool + begin, .device_type = 1, .ndim = (int32_t)a->ndim, .dtype = a->dtype, .shape = shape};
   return st;
 }
 
@@ -336,7 +339,8 @@ static Leave probes_run(Measuring *m) {
   for (uint32_t k = 0; k < m->n && !l; k++) {
     Probe *p = &m->probe[k];
     figures_sort(p->sample, ROUNDS);
-    *p->to = (Measure){figure(m, p, p->sample[0]), figure(m, p, p->sample[ROUNDS / 2]), figure(m, p, p->sample[ROUNDS - 1])};
+    *p->to =
+        (Measure){figure(m, p, p->sample[0]), figure(m, p, p->sample[ROUNDS / 2]), figure(m, p, p->sample[ROUNDS - 1])};
   }
   return l;
 }
@@ -394,7 +398,8 @@ static Leave caches_feel(Measuring *m) {
   int64_t bytes[SIZES], found[CACHES_MOST];
   double seconds[SIZES];
   uint32_t n = 0;
-  for (int64_t size = 8192; n + 1 < SIZES && size * 3 / 2 <= m->far; size *= 2) bytes[n++] = size, bytes[n++] = size * 3 / 2;
+  for (int64_t size = 8192; n + 1 < SIZES && size * 3 / 2 <= m->far; size *= 2)
+    bytes[n++] = size, bytes[n++] = size * 3 / 2;
   Measure *x = NEW_ARRAY(m->s->arena, Measure, SIZES);
   Leave l = LEAVE_OK;
   for (uint32_t k = 0; k < n && !l; k++) l = latency_probe(m, bytes[k], bytes[k] > 8 << 20, &x[k]);
@@ -403,7 +408,8 @@ static Leave caches_feel(Measuring *m) {
   if (l) return l;
   for (uint32_t k = 0; k < n; k++) seconds[k] = x[k].value;
   m->n_cache = machine_caches_guess(n, bytes, seconds, CACHES_MOST, found);
-  for (uint32_t k = 0; k < m->n_cache; k++) m->cache[k] = (CacheHere){found[k], 0, k && k + 1 == m->n_cache ? m->cores : 1};
+  for (uint32_t k = 0; k < m->n_cache; k++)
+    m->cache[k] = (CacheHere){found[k], 0, k && k + 1 == m->n_cache ? m->cores : 1};
   return LEAVE_OK;
 }
 
@@ -442,7 +448,8 @@ static Leave memory_probes(Measuring *m, MachineLevel *l, uint32_t k, int64_t t)
   Probe *p;
   Leave e = probe_add(m, &x->read, TEXT_READ, (Sizes){t, n, r}, (double)t * (double)n * 4 * (double)r, true, &p);
   p->far = k == m->n_cache;
-  if (!e) e = probe_add(m, &x->copy, TEXT_COPY, (Sizes){t, half, r}, (double)t * (double)half * 16 * (double)r, true, &p);
+  if (!e)
+    e = probe_add(m, &x->copy, TEXT_COPY, (Sizes){t, half, r}, (double)t * (double)half * 16 * (double)r, true, &p);
   p->far = k == m->n_cache;
   return e;
 }
@@ -450,7 +457,8 @@ static Leave memory_probes(Measuring *m, MachineLevel *l, uint32_t k, int64_t t)
 static Leave level_memories(Measuring *m, MachineLevel *l, int64_t t) {
   for (uint32_t k = 0; k <= m->n_cache; k++) {
     const CacheHere *c = &m->cache[k];
-    MachineMemory x = {.name = memory_name(m, k), .bytes = k < m->n_cache ? c->bytes * ((t + c->shared - 1) / c->shared) : memory_bytes()};
+    MachineMemory x = {.name = memory_name(m, k),
+        .bytes = k < m->n_cache ? c->bytes * ((t + c->shared - 1) / c->shared) : memory_bytes()};
     vec_push(m->s->arena, l->memories, x);
   }
   for (uint32_t k = 0; k <= m->n_cache; k++) {
@@ -465,7 +473,8 @@ static Leave level_memories(Measuring *m, MachineLevel *l, int64_t t) {
 static Leave rates_probes(Measuring *m, MachineLevel *l, int64_t t) {
   for (size_t k = 0; k < COUNT(products); k++) {
     double operations = (double)(2 * SIDE * SIDE * SIDE * t);
-    Leave e = probe_add(m, &l->rate[products[k].dtype][products[k].rate], TEXT_PRODUCTS + (int)k, (Sizes){t, SIDE * t, 0}, operations, true, NULL);
+    Leave e = probe_add(m, &l->rate[products[k].dtype][products[k].rate], TEXT_PRODUCTS + (int)k,
+        (Sizes){t, SIDE * t, 0}, operations, true, NULL);
     if (e) return e;
   }
   return LEAVE_OK;
@@ -532,7 +541,8 @@ Leave machine_measure(Session *s, const Args *a, Compiler *c, int cores, Machine
   const char *name = processor_name(s->arena);
   *m = (Measuring){.s = s, .args = a, .c = c, .cores = cores};
   x->name = name ? name : "a processor";
-  x->made = arena_printf(s->arena, "ein machine %s, %s; the best of %d samples", EIN_VERSION, compiler_words(s->arena, c), ROUNDS);
+  x->made = arena_printf(
+      s->arena, "ein machine %s, %s; the best of %d samples", EIN_VERSION, compiler_words(s->arena, c), ROUNDS);
   own_threads(s, c);
   Leave l = measure_all(m, x);
   probes_end(m);

@@ -10,7 +10,8 @@
 static Leave options_check(Session *s, const Args *a) {
   static const OptionId alone[] = {OPT_DIM, OPT_FLAGS, OPT_FORMAT, OPT_COMPARE, OPT_PARAMS};
   for (size_t k = 0; k < COUNT(alone); k++)
-    if (arg_has(a, alone[k])) return fail(s, LEAVE_USAGE, "--%s is for a program, not for --peers", options[alone[k]].name);
+    if (arg_has(a, alone[k]))
+      return fail(s, LEAVE_USAGE, "--%s is for a program, not for --peers", options[alone[k]].name);
   return LEAVE_OK;
 }
 

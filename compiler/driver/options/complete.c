@@ -85,14 +85,15 @@ static void bash(Buf *b) {
     buf_str(b, "' ;;\n");
   }
   buf_str(b,
-          "    esac\n  fi\n"
-          "  case $word in\n"
-          "    -*) COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ;;\n"
-          "    *) [ \"$COMP_CWORD\" = 1 ] && operands=$list\n"
-          "       if [ \"$operands\" ]; then COMPREPLY=($(compgen -W \"$operands\" -- \"$word\")); else _ein_files \"$word\"; fi ;;\n"
-          "  esac\n"
-          "}\n"
-          "complete -o filenames -F _ein ein\n");
+      "    esac\n  fi\n"
+      "  case $word in\n"
+      "    -*) COMPREPLY=($(compgen -W \"$list\" -- \"$word\")) ;;\n"
+      "    *) [ \"$COMP_CWORD\" = 1 ] && operands=$list\n"
+      "       if [ \"$operands\" ]; then COMPREPLY=($(compgen -W \"$operands\" -- \"$word\")); else _ein_files "
+      "\"$word\"; fi ;;\n"
+      "  esac\n"
+      "}\n"
+      "complete -o filenames -F _ein ein\n");
 }
 
 /* ---- zsh ------------------------------------------------------------------------------------ */
@@ -148,7 +149,10 @@ static void zsh(Buf *b) {
   for (CommandId c = 0; c < COMMANDS; c++) {
     buf_printf(b, "%s)\n  _arguments", commands[c].name);
     zsh_options(b, 1u << c);
-    buf_str(b, c == CMD_HELP ? " \\\n    '1:command:(" : c == CMD_EXPLAIN ? " \\\n    '*:code:(" : " \\\n    '*:file:_files'");
+    buf_str(b,
+        c == CMD_HELP          ? " \\\n    '1:command:("
+            : c == CMD_EXPLAIN ? " \\\n    '*:code:("
+                               : " \\\n    '*:file:_files'");
     buf_str(b, operands(b, c) ? ")' ;;\n" : " ;;\n");
   }
   buf_str(b, "esac\n");
@@ -184,7 +188,8 @@ static void fish(Buf *b) {
     buf_printf(b, "complete -c ein -f -n __fish_use_subcommand -a %s", commands[c].name);
     fish_text(b, commands[c].summary);
     Buf words = buf_new(b->arena);
-    if (operands(&words, c)) buf_printf(b, "complete -c ein -f -n '__fish_seen_subcommand_from %s' -a '%s'\n", commands[c].name, words.s);
+    if (operands(&words, c))
+      buf_printf(b, "complete -c ein -f -n '__fish_seen_subcommand_from %s' -a '%s'\n", commands[c].name, words.s);
   }
   for (OptionId o = 0; o < OPTIONS; o++) {
     if (options[o].in & OPTION_TOP) fish_option(b, "__fish_use_subcommand", o, OPTION_TOP);

@@ -33,7 +33,8 @@ static const struct {
 OptionInfo option_there(OptionId o, unsigned in) {
   OptionInfo i = options[o];
   for (size_t k = 0; k < COUNT(words_there); k++)
-    if (words_there[k].option == o && words_there[k].in & in) i.argument = words_there[k].argument, i.help = words_there[k].help;
+    if (words_there[k].option == o && words_there[k].in & in)
+      i.argument = words_there[k].argument, i.help = words_there[k].help;
   return i;
 }
 
@@ -71,7 +72,8 @@ static const char *help_words(Session *s, const Args *a) {
 
 static Leave option_unknown(WordReader *r, const char *word, size_t len) {
   Session *s = r->s;
-  const char *said = arena_printf(s->arena, "%.*s", (int)len, word), *name = said + strspn(said, "-"), *rest = word + (name - said);
+  const char *said = arena_printf(s->arena, "%.*s", (int)len, word), *name = said + strspn(said, "-"),
+             *rest = word + (name - said);
   const char *cmd = r->a->command == COMMANDS ? "ein" : commands[r->a->command].name;
   bool sources = r->a->command != COMMANDS && strstr(commands[r->a->command].operands, "NAME=SOURCE");
   Nearest near = nearest_to(s->arena, name);

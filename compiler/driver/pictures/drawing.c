@@ -19,7 +19,8 @@ static void ends_spread(Drawing *d, uint32_t box, bool at_end, double *out) {
     const LayoutEdge *e = &d->l.edges.at[i];
     if (e->back || (at_end ? e->to : e->from) != box) continue;
     vec_push(d->arena, here, i);
-    for (uint32_t k = here.len - 1; k > 0 && neighbour_x(d, here.at[k], at_end) < neighbour_x(d, here.at[k - 1], at_end); k--) {
+    for (uint32_t k = here.len - 1;
+         k > 0 && neighbour_x(d, here.at[k], at_end) < neighbour_x(d, here.at[k - 1], at_end); k--) {
       uint32_t swap = here.at[k];
       here.at[k] = here.at[k - 1];
       here.at[k - 1] = swap;
@@ -54,7 +55,8 @@ static void way(Drawing *d, uint32_t i) {
 /* From turn to turn: upwards on the right side. */
 static void way_back(Drawing *d, const LayoutEdge *e) {
   const LayoutBox *from = &d->l.boxes.at[e->from], *to = &d->l.boxes.at[e->to];
-  double x = from->x + from->width / 2, y = from->y + from->height / 2, x2 = to->x + to->width / 2, y2 = to->y + to->height / 2;
+  double x = from->x + from->width / 2, y = from->y + from->height / 2, x2 = to->x + to->width / 2,
+         y2 = to->y + to->height / 2;
   double out = fmax(x, x2) + 40;
   buf_printf(d->b, "M%.0f %.0f C%.0f %.0f %.0f %.0f %.0f %.0f", x, y, out, y, out, y2, x2 + 5, y2);
 }
@@ -88,7 +90,8 @@ void drawing_place(Drawing *d) {
 }
 
 const char drawing_heads[] =
-  "<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"4\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
-  "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker><marker id=\"am\" viewBox=\"0 0 8 8\" "
-  "refX=\"4\" refY=\"4\" markerWidth=\"11\" markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
-  "<path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";
+    "<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"4\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+    "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker><marker id=\"am\" "
+    "viewBox=\"0 0 8 8\" "
+    "refX=\"4\" refY=\"4\" markerWidth=\"11\" markerHeight=\"11\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+    "<path d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";

@@ -70,33 +70,44 @@ static void arrow_word(Picture *w, uint32_t i) {
 }
 
 static void box(Picture *w, uint32_t i) {
-  static const char *const kind[] = {[EIN_INPUT] = "in", [EIN_VERTEX] = "v",     [EIN_REPEAT] = "repeat", [EIN_STATE] = "state",
-                                     [EIN_FINAL] = "v",  [EIN_STACK] = "v", [EIN_TURNS] = "v"};
+  static const char *const kind[] = {[EIN_INPUT] = "in",
+      [EIN_VERTEX] = "v",
+      [EIN_REPEAT] = "repeat",
+      [EIN_STATE] = "state",
+      [EIN_FINAL] = "v",
+      [EIN_STACK] = "v",
+      [EIN_TURNS] = "v"};
   const GraphBox *b = &w->p->boxes.at[i];
   const LayoutBox *at = &w->d.l.boxes.at[i];
   Buf *out = w->d.b;
   double x = at->x - at->width / 2, y = at->y;
   buf_printf(out, "<g class=\"%s\"><title>", b->node ? kind[b->node->kind] : "out");
   html_text(out, b->text);
-  buf_printf(out, "</title><rect class=\"box\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\"/>", x, y, at->width,
-             at->height, !b->node || b->node->kind == EIN_INPUT ? 12 : 4);
+  buf_printf(out, "</title><rect class=\"box\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\"/>", x, y,
+      at->width, at->height, !b->node || b->node->kind == EIN_INPUT ? 12 : 4);
   for (uint32_t k = 0; k < w->inside[i]; k++)
-    buf_printf(out, "<rect class=\"bar\" x=\"%.0f\" y=\"%.0f\" width=\"3\" height=\"%.0f\"/>", x - 7 - 6 * k, y, at->height);
+    buf_printf(
+        out, "<rect class=\"bar\" x=\"%.0f\" y=\"%.0f\" width=\"3\" height=\"%.0f\"/>", x - 7 - 6 * k, y, at->height);
   buf_printf(out, "<text x=\"%.0f\" y=\"%.0f\">", x + PAD, y + LINE);
   html_text(out, text_short(w->d.arena, b->text, TEXT_MOST));
   buf_str(out, "</text>");
-  if (second_line(b)) buf_printf(out, "<text class=\"s\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + PAD, y + 2 * LINE, second_line(b));
+  if (second_line(b))
+    buf_printf(out, "<text class=\"s\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + PAD, y + 2 * LINE, second_line(b));
   buf_str(out, "</g>\n");
 }
 
 /* Plain colours first: not every viewer supports variables. */
 static const char style[] =
-  "<style>svg{background:#fff;font:12px ui-monospace,'SF Mono',Menlo,Consolas,monospace}text{fill:#1c2127;white-space:pre}"
-  ".box{fill:#fff;stroke:#59636e;stroke-width:1.2}.in .box{fill:#eaf2fb}.state .box,.repeat .box,.bar{fill:#fff4d6}.out .box{fill:#e9f6ec;"
-  "stroke-width:2}.bar{stroke:#59636e;stroke-width:.6}.s,.w{fill:#59636e;font-size:11px}.e{fill:none;stroke:#59636e}"
-  ".back{stroke-dasharray:5 4}#a{fill:#59636e}@media(prefers-color-scheme:dark){svg{background:#14181d}text{fill:#e4e8ec}"
-  ".box{fill:#14181d;stroke:#9aa5b1}.in .box{fill:#1a2736}.state .box,.repeat .box,.bar{fill:#332b14}.out .box{fill:#16291c}"
-  ".bar,.e{stroke:#9aa5b1}.s,.w,#a{fill:#9aa5b1}}</style>\n";
+    "<style>svg{background:#fff;font:12px ui-monospace,'SF "
+    "Mono',Menlo,Consolas,monospace}text{fill:#1c2127;white-space:pre}"
+    ".box{fill:#fff;stroke:#59636e;stroke-width:1.2}.in .box{fill:#eaf2fb}.state .box,.repeat "
+    ".box,.bar{fill:#fff4d6}.out .box{fill:#e9f6ec;"
+    "stroke-width:2}.bar{stroke:#59636e;stroke-width:.6}.s,.w{fill:#59636e;font-size:11px}.e{fill:none;stroke:#59636e}"
+    ".back{stroke-dasharray:5 "
+    "4}#a{fill:#59636e}@media(prefers-color-scheme:dark){svg{background:#14181d}text{fill:#e4e8ec}"
+    ".box{fill:#14181d;stroke:#9aa5b1}.in .box{fill:#1a2736}.state .box,.repeat .box,.bar{fill:#332b14}.out "
+    ".box{fill:#16291c}"
+    ".bar,.e{stroke:#9aa5b1}.s,.w,#a{fill:#9aa5b1}}</style>\n";
 
 bool graph_svg(Buf *b, const EinGraph *g) {
   Picture w = {.d = {.arena = b->arena, .b = b}, .p = graph_picture(b->arena, g)};
@@ -105,8 +116,10 @@ bool graph_svg(Buf *b, const EinGraph *g) {
   edges_make(&w);
   drawing_place(&w.d);
   double width = w.d.l.width + 2 * MARGIN + SIDE, height = w.d.l.height + 2 * MARGIN;
-  buf_printf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%.0f %.0f %.0f %.0f\">\n",
-             width, height, -MARGIN, -MARGIN, width, height);
+  buf_printf(b,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%.0f %.0f "
+      "%.0f %.0f\">\n",
+      width, height, -MARGIN, -MARGIN, width, height);
   buf_str(b, "<title>A program's graph: each tensor above those that read it</title>\n");
   buf_str(b, style);
   buf_str(b, drawing_heads);

@@ -79,7 +79,8 @@ static void row_add(const Sites *p, Table *t, const Cutting *c, uint32_t steps, 
 }
 
 Leave algebra_derivation(const Sites *p, Buf *out) {
-  if (p->keys) return fail(p->s, LEAVE_USAGE, "--derivation is of a program's equations, and %s is past them", p->j.path);
+  if (p->keys)
+    return fail(p->s, LEAVE_USAGE, "--derivation is of a program's equations, and %s is past them", p->j.path);
   Cutting c = cutting(p);
   Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_TENSOR | 1u << COL_STEP};
   AlgCost before = {0};

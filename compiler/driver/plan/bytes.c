@@ -31,18 +31,13 @@
  *                    "more": than here } ]; or "why": there is no such plan } ],
  *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
  *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
- *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition 1",
- *                                  "indices": null: labels determine all; [ an expression of l0, l1, .., null: it
- *                                  depends on data or turns ] by dimension,
- *                                  "asked": null: it is not read at indices from data; { "places": [ bool ] by
- *                                  dimension, "points": [ int ] labels, "times", "bytes": at most, if its places are
- *                                  requested, "whole": if all of it comes },
- *                                  "times": per run, including turns in a stack, "received": bytes, "elements": by
- *                                  "ia" } ],
- *                     "received": bytes of operands, "site_points": those that predicates let through of its largest
- *                     block, at most, "point_operations": per point, "point_rate": their rate, "f32 multiply_add",
- *                     "kernel_seconds", "received_seconds",
- *                     "memory": bytes of a site at its tasks, "work": WORK,
+ *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition
+ * 1", "indices": null: labels determine all; [ an expression of l0, l1, .., null: it depends on data or turns ] by
+ * dimension, "asked": null: it is not read at indices from data; { "places": [ bool ] by dimension, "points": [ int ]
+ * labels, "times", "bytes": at most, if its places are requested, "whole": if all of it comes }, "times": per run,
+ * including turns in a stack, "received": bytes, "elements": by "ia" } ], "received": bytes of operands, "site_points":
+ * those that predicates let through of its largest block, at most, "point_operations": per point, "point_rate": their
+ * rate, "f32 multiply_add", "kernel_seconds", "received_seconds", "memory": bytes of a site at its tasks, "work": WORK,
  *                     and if it is done in panels "panels": { "label", "count" } } ],
  *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
  *                     "most": [ int ] the largest number of blocks per dimension, "part": bytes of an element while it
@@ -74,14 +69,20 @@
 static const char *not_cut(const Sites *p, const char *name) {
   Arena *a = p->s->arena;
   const Mesh *m = p->places->fixed->mesh;
-  if (m) return arena_printf(a, "%s cannot be cut so along the axes of the plan's mesh, %s", shown(a, name), times_text(a, m, "x"));
-  return arena_printf(a, "%s cannot be cut so by a mesh of %lld sites, for the sizes of its axes multiply to that, and each cuts one label; "
-                      "a plan may say another mesh, which leaves sites idle", shown(a, name), (long long)p->sites);
+  if (m)
+    return arena_printf(
+        a, "%s cannot be cut so along the axes of the plan's mesh, %s", shown(a, name), times_text(a, m, "x"));
+  return arena_printf(a,
+      "%s cannot be cut so by a mesh of %lld sites, for the sizes of its axes multiply to that, and each cuts one "
+      "label; "
+      "a plan may say another mesh, which leaves sites idle",
+      shown(a, name), (long long)p->sites);
 }
 
 /* The best placing with the planner's vectors: on a mesh with few axes if possible, else on one with many; there
  * *exactly says, by vertex, whether it has the planner's counts. */
-static Placing *placing_by(Sites *p, Planner who, PartChoice *choice, const PartVectors **cuts, const bool **exactly, const char **why) {
+static Placing *placing_by(
+    Sites *p, Planner who, PartChoice *choice, const PartVectors **cuts, const bool **exactly, const char **why) {
   Session *s = p->s;
   const PartVectors *only = p->said;
   uint32_t which, n = p->g->vertices.len;
@@ -125,7 +126,9 @@ static void others_try(Sites *p) {
   Session *s = p->s;
   Sites other = *p;
   bool narrow = false;
-  if (p->who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound || placing_is_large(p->places)) return;
+  if (p->who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound ||
+      placing_is_large(p->places))
+    return;
   if (!other.vectors) other.vectors = plan_vectors(s->arena, p->g, p->sites, p->plan, &narrow, diags_new(s->arena));
   other.budget = p->budget / (double)SHARE;
   for (int k = PLANNER_LINEAR; other.vectors && k < PLANNERS; k++) {
@@ -200,7 +203,8 @@ static const char *among(const Sites *p) {
 static const char *in_use(const Placing *x, const char *less, Arena *a) {
   if (x->busy <= 0 || x->cost < x->busy * (1 - 1e-9)) return "";
   if (x->cost <= x->busy * (1 + 1e-9)) return arena_printf(a, "with every axis in use, no plan %s; ", less);
-  return arena_printf(a, "with every axis in use, this one is within %s of the best; ", gap_of(a, (x->cost - x->busy) / x->busy));
+  return arena_printf(
+      a, "with every axis in use, this one is within %s of the best; ", gap_of(a, (x->cost - x->busy) / x->busy));
 }
 
 const char *bytes_best(const Sites *p, Arena *a) {
@@ -210,19 +214,22 @@ const char *bytes_best(const Sites *p, Arena *a) {
   if (x->narrow) return SITES_NARROW;
   if (placing_is_proven(x)) return arena_printf(a, "no plan on such a mesh %s%s", less, among(p));
   if (x->bound <= 0) return NULL;
-  return arena_printf(a, "%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best", in_use(x, less, a), among(p), p->in_seconds ? "takes less" : less,
-                      cost_text(p, a, x->bound), p->unlimited ? ", whatever memory it takes" : "", gap_of(a, (x->cost - x->bound) / x->bound));
+  return arena_printf(a, "%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best",
+      in_use(x, less, a), among(p), p->in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
+      p->unlimited ? ", whatever memory it takes" : "", gap_of(a, (x->cost - x->bound) / x->bound));
 }
 
 static void head_facts(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const Facts *f = p->facts;
-  buf_printf(b, "  %-22s%s; at most %s a site\n", "flops", flops_amount(a, f->flops, f->integer), count_amount(a, f->busiest));
+  buf_printf(
+      b, "  %-22s%s; at most %s a site\n", "flops", flops_amount(a, f->flops, f->integer), count_amount(a, f->busiest));
   buf_printf(b, "  %-22s", "largest intermediate");
   if (f->largest < 0) buf_str(b, "none\n");
   else {
     const FactTensor *t = &f->tensors.at[f->largest];
-    buf_printf(b, "%s, %s; at most %s a site\n", t->name, bytes_of(a, t->size * t->kept), bytes_of(a, t->at_home * t->kept));
+    buf_printf(
+        b, "%s, %s; at most %s a site\n", t->name, bytes_of(a, t->size * t->kept), bytes_of(a, t->at_home * t->kept));
   }
 }
 
@@ -239,7 +246,9 @@ static void rival_print(const Sites *p, const char *head, const RunnerUp *r, Buf
 static void rivals_print(const Sites *p, Buf *b) {
   const RunnerUp *other = p->second->other;
   rival_print(p, "runner-up", p->second, b);
-  if (other) rival_print(p, arena_printf(b->arena, "next best for %s", shown(b->arena, p->g->vertices.at[other->vertex].name)), other, b);
+  if (other)
+    rival_print(p, arena_printf(b->arena, "next best for %s", shown(b->arena, p->g->vertices.at[other->vertex].name)),
+        other, b);
 }
 
 /* A line for each table that is read at indices from data and moves, those that move most first; of many only a few. */
@@ -252,10 +261,13 @@ static void ways_print(const Sites *p, Buf *b) {
   for (; lines < n && lines < LINES; lines++) {
     uint32_t most = UINT32_MAX;
     for (uint32_t i = 0; i < f->reads.len; i++)
-      if (!said[i] && facts_way(b->arena, f, &f->reads.at[i]) && (most == UINT32_MAX || f->reads.at[i].moved > f->reads.at[most].moved)) most = i;
+      if (!said[i] && facts_way(b->arena, f, &f->reads.at[i]) &&
+          (most == UINT32_MAX || f->reads.at[i].moved > f->reads.at[most].moved))
+        most = i;
     const FactRead *r = &f->reads.at[most];
     said[most] = true;
-    buf_printf(b, "  %-22s%s receives %s\n", lines ? "" : "read at data", f->tensors.at[r->vertex].name, facts_way(b->arena, f, r));
+    buf_printf(b, "  %-22s%s receives %s\n", lines ? "" : "read at data", f->tensors.at[r->vertex].name,
+        facts_way(b->arena, f, r));
   }
   if (n > lines) buf_printf(b, "  %-22sand %u more\n", "", n - lines);
 }
@@ -272,9 +284,13 @@ static void head_print(const Sites *p, Buf *b) {
   buf_char(b, '\n');
   if (p->strategy) buf_printf(b, "  %-22s%s\n", "strategy", p->strategy);
   if (p->fastest > 0)
-    buf_printf(b, "  %-22sby moves; those that are fastest on one site cost %s\n", "orders of products", cost_text(p, b->arena, p->fastest));
-  if (p->in_elements) buf_printf(b, "  %-22s%s elements (%.0f), as the TRA paper counts\n", "moved", count_amount(a, x->elements), x->elements);
-  buf_printf(b, "  %-22s%s in all, %s a site on average\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites));
+    buf_printf(b, "  %-22sby moves; those that are fastest on one site cost %s\n", "orders of products",
+        cost_text(p, b->arena, p->fastest));
+  if (p->in_elements)
+    buf_printf(
+        b, "  %-22s%s elements (%.0f), as the TRA paper counts\n", "moved", count_amount(a, x->elements), x->elements);
+  buf_printf(b, "  %-22s%s in all, %s a site on average\n", "received", bytes_of(a, x->bytes),
+      bytes_of(a, x->bytes / (double)p->sites));
   less_cut_print(p, b);
   head_facts(p, b);
   ways_print(p, b);
@@ -338,7 +354,10 @@ static void tensors_print(const Sites *p, Buf *b) {
   int columns = COLUMNS - !p->seconds;
   Table t = {.columns = columns, .clipped = COL_EQUATION,
              .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_HOME | 1u << (columns - 1)};
-  row_add(p, &t, (TableRow){.cell = {"tensor", "equation", "cut", "home", "operands", "result", "time", "memory", "line"}, .tail = ""}, a);
+  row_add(p, &t,
+      (TableRow){
+          .cell = {"tensor", "equation", "cut", "home", "operands", "result", "time", "memory", "line"}, .tail = ""},
+      a);
   for (uint32_t i = 0; i < p->places->tensors.len; i++) {
     const PlaceTensor *x = &p->places->tensors.at[i];
     TableRow r = {.tail = ""};

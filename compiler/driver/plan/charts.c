@@ -83,9 +83,10 @@ void page_mesh(const Facts *f, Buf *b) {
   mesh_place(m, sites - 1, place);
   site_at(m, place, &w, &h);
   if (sites <= MESH_MOST) {
-    buf_printf(b, "<svg class=\"mesh\" role=\"img\" aria-labelledby=\"mesh-t\" width=\"%.0f\" height=\"%.0f\" viewBox=\"-2 "
-               "-2 %.0f %.0f\">\n<title id=\"mesh-t\">", w + CELL + 4,
-               h + CELL + 4, w + CELL + 4, h + CELL + 4);
+    buf_printf(b,
+        "<svg class=\"mesh\" role=\"img\" aria-labelledby=\"mesh-t\" width=\"%.0f\" height=\"%.0f\" viewBox=\"-2 "
+        "-2 %.0f %.0f\">\n<title id=\"mesh-t\">",
+        w + CELL + 4, h + CELL + 4, w + CELL + 4, h + CELL + 4);
     buf_printf(b, "%lld sites as squares with their numbers, in a mesh of %s</title>\n", (long long)sites,
                times_text(b->arena, m, "x"));
     for (int64_t s = 0; s < sites; s++) site_draw(f, b, s);
@@ -107,7 +108,8 @@ void page_mesh(const Facts *f, Buf *b) {
 static const char *class_name(Arena *a, const Traffic *x, uint32_t i, int64_t sites) {
   int64_t from = (int64_t)i * x->each, to = from + x->each - 1;
   if (to >= sites) to = sites - 1;
-  return from == to ? arena_printf(a, "%lld", (long long)from) : arena_printf(a, "%lld..%lld", (long long)from, (long long)to);
+  return from == to ? arena_printf(a, "%lld", (long long)from)
+                    : arena_printf(a, "%lld..%lld", (long long)from, (long long)to);
 }
 
 static void heat_cells(Buf *b, const Traffic *x, int64_t sites, int cell) {
@@ -153,8 +155,8 @@ static void sums_table(Buf *b, const Traffic *x, int64_t sites) {
       out += x->at[(size_t)k * x->n + i];
       if (from > most) most = from, who = k;
     }
-    buf_printf(b, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>", class_name(a, x, i, sites), bytes_of(a, in),
-               bytes_of(a, out));
+    buf_printf(b, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>", class_name(a, x, i, sites),
+        bytes_of(a, in), bytes_of(a, out));
     if (most > 0) buf_printf(b, "%s: %s", class_name(a, x, who, sites), bytes_of(a, most));
     buf_str(b, "</td></tr>\n");
   }
@@ -173,14 +175,16 @@ void page_traffic(const Facts *f, Buf *b) {
     return;
   }
   int cell = x.n <= 16 ? 24 : x.n <= 32 ? 18 : 11, side = cell * (int)x.n;
-  buf_printf(b, "<p>A row receives from the columns%s. The plan says what a site must have; here it comes from the nearest "
-             "site that has it: the one whose number "
-             "differs least, of two the lower. Parts to be reduced come from every site of their group.</p>\n",
-             x.each > 1 ? arena_printf(b->arena, "; %u sites with numbers in order stand together", x.each) : "");
+  buf_printf(b,
+      "<p>A row receives from the columns%s. The plan says what a site must have; here it comes from the nearest "
+      "site that has it: the one whose number "
+      "differs least, of two the lower. Parts to be reduced come from every site of their group.</p>\n",
+      x.each > 1 ? arena_printf(b->arena, "; %u sites with numbers in order stand together", x.each) : "");
   buf_printf(b, "<div class=\"scroll\"><svg class=\"heat\" role=\"img\" aria-labelledby=\"heat-t\" width=\"%d\" "
              "height=\"%d\" viewBox=\"-40 -22 %d %d\">\n", side + 48, side + 30,
              side + 48, side + 30);
-  buf_str(b, "<title id=\"heat-t\">Bytes that each site receives from each other; the table below gives the sums</title>\n");
+  buf_str(b,
+      "<title id=\"heat-t\">Bytes that each site receives from each other; the table below gives the sums</title>\n");
   buf_printf(b, "<rect class=\"q0\" x=\"0\" y=\"0\" width=\"%d\" height=\"%d\"/>\n", side, side);
   heat_cells(b, &x, sites, cell);
   heat_numbers(b, &x, cell);
@@ -254,14 +258,17 @@ void page_memory(const Facts *f, Buf *b) {
   buf_printf(b, "<p>Equation after equation, what is kept on a site that has the largest blocks: at most "
              "<strong>%s</strong>, when ", bytes_of(a, all[peak]));
   html_text(b, f->tensors.at[peak].name);
-  buf_printf(b, " is computed; <span class=\"key band0\"></span> inputs and params, <span class=\"key band1\"></span> what "
-             "was computed and will be read. Blocks that are "
-             "fetched for one equation, and parts before they are reduced, come on top; with them it is at most %s.</p>\n",
-             bytes_of(a, f->p->peak.bytes));
-  buf_printf(b, "<div class=\"scroll\"><svg class=\"memory\" role=\"img\" aria-labelledby=\"mem-t\" width=\"%.0f\" "
-             "height=\"%.0f\" viewBox=\"%.0f -10 %.0f %.0f\">\n",
-             CHART_W + CHART_LEFT + 20, CHART_H + CHART_BELOW, -CHART_LEFT, CHART_W + CHART_LEFT + 20, CHART_H + CHART_BELOW);
-  buf_printf(b, "<title id=\"mem-t\">Bytes at home over %u steps, at most %s</title>\n", f->steps, bytes_of(a, all[peak]));
+  buf_printf(b,
+      " is computed; <span class=\"key band0\"></span> inputs and params, <span class=\"key band1\"></span> what "
+      "was computed and will be read. Blocks that are "
+      "fetched for one equation, and parts before they are reduced, come on top; with them it is at most %s.</p>\n",
+      bytes_of(a, f->p->peak.bytes));
+  buf_printf(b,
+      "<div class=\"scroll\"><svg class=\"memory\" role=\"img\" aria-labelledby=\"mem-t\" width=\"%.0f\" "
+      "height=\"%.0f\" viewBox=\"%.0f -10 %.0f %.0f\">\n",
+      CHART_W + CHART_LEFT + 20, CHART_H + CHART_BELOW, -CHART_LEFT, CHART_W + CHART_LEFT + 20, CHART_H + CHART_BELOW);
+  buf_printf(
+      b, "<title id=\"mem-t\">Bytes at home over %u steps, at most %s</title>\n", f->steps, bytes_of(a, all[peak]));
   chart_axes(f, b, all[peak]);
   steps_draw(b, "band0", f->steps, zero, inputs, all[peak]);
   steps_draw(b, "band1", f->steps, inputs, all, all[peak]);

@@ -62,7 +62,8 @@ static void tensor_find(const Sites *p, const PlaceGraph *g, uint32_t i, FactTen
   t->at_home = home_block(p, i);
   t->brought = placing_brought(g, p->placing, i);
   if (t->vertex >= 0) t->memory = p->peak.by[i];
-  if (p->seconds) t->seconds = t->vertex >= 0 ? vertex_seconds(p, i) : placing_brought_seconds(g, p->seconds, p->placing, i);
+  if (p->seconds)
+    t->seconds = t->vertex >= 0 ? vertex_seconds(p, i) : placing_brought_seconds(g, p->seconds, p->placing, i);
 }
 
 /* ---- lifetimes ------------------------------------------------------------------------------------------------ */
@@ -143,7 +144,8 @@ static void stays_find(Facts *f) {
   outputs_mark(f);
   for (uint32_t i = 0; i < f->tensors.len; i++) { /* a stack exists from the first turn on */
     FactTensor *t = &f->tensors.at[i];
-    if (t->vertex >= 0 && t->kept > 1) t->first = (uint32_t)((uintptr_t)map_find(&x.first, part->vertices.at[i].node->region) - 1);
+    if (t->vertex >= 0 && t->kept > 1)
+      t->first = (uint32_t)((uintptr_t)map_find(&x.first, part->vertices.at[i].node->region) - 1);
   }
 }
 
@@ -170,8 +172,10 @@ const char *facts_way(Arena *a, const Facts *f, const FactRead *r) {
   const char *of = shown(a, f->tensors.at[r->tensor].name);
   if (r->moved <= 0 || r->asked <= 0) return NULL;
   if (r->asked < r->whole)
-    return arena_printf(a, "places of %s, %s at most; all of it would be %s", of, facts_moved(a, f, r->asked), facts_moved(a, f, r->whole));
-  return arena_printf(a, "all of %s, %s; places of it could be %s", of, facts_moved(a, f, r->whole), facts_moved(a, f, r->asked));
+    return arena_printf(a, "places of %s, %s at most; all of it would be %s", of, facts_moved(a, f, r->asked),
+        facts_moved(a, f, r->whole));
+  return arena_printf(
+      a, "all of %s, %s; places of it could be %s", of, facts_moved(a, f, r->whole), facts_moved(a, f, r->asked));
 }
 
 static void totals_find(Facts *f) {

@@ -45,7 +45,8 @@ AxisUse axis_cuts(const Facts *f, uint32_t vertex, uint32_t axis) {
 
 AxisUse axis_home(const Facts *f, uint32_t tensor, uint32_t axis) {
   int8_t d = f->p->placing->home[tensor].on[axis];
-  return (AxisUse){d < 0 ? "*" : shown(f->p->s->arena, dimension_name(f->p->s->arena, f->p, tensor, (uint32_t)d)), false};
+  return (AxisUse){
+      d < 0 ? "*" : shown(f->p->s->arena, dimension_name(f->p->s->arena, f->p, tensor, (uint32_t)d)), false};
 }
 
 /* ---- the head ------------------------------------------------------------------------------------------------ */
@@ -83,10 +84,14 @@ static void sentence_work(const Facts *f, Buf *b) {
   long long sites = (long long)f->p->sites, used = f->p->by_bytes ? (long long)mesh_sites(&f->p->placing->mesh) : sites;
   const char *most = count_amount(a, f->busiest), *all = count_amount(a, f->flops + f->integer);
   if (sites == 1) buf_printf(b, "There is one site, and it does all of the %s operations. ", all);
-  else if (used < sites) buf_printf(b, "Of %lld sites %lld are used: each computes one block of every equation, at most %s "
-                                    "of the %s operations. ", sites, used, most, all);
-  else buf_printf(b, "Each of %lld sites computes one block of every equation, at most %s of the %s operations. ", sites,
-                  most, all);
+  else if (used < sites)
+    buf_printf(b,
+        "Of %lld sites %lld are used: each computes one block of every equation, at most %s "
+        "of the %s operations. ",
+        sites, used, most, all);
+  else
+    buf_printf(b, "Each of %lld sites computes one block of every equation, at most %s of the %s operations. ", sites,
+        most, all);
 }
 
 static void sentence_bytes(const Facts *f, Buf *b) {
@@ -125,8 +130,9 @@ static void sentence_usual(const Sites *p, Buf *b) {
   const Sites *u = p->usual;
   Arena *a = b->arena;
   if (!u) return;
-  buf_printf(b, " Its sums have the same bits on any number of sites; without that %s would move, and %s operations be done", bytes_of(a, u->placing->bytes),
-             count_amount(a, u->facts->flops + u->facts->integer));
+  buf_printf(b,
+      " Its sums have the same bits on any number of sites; without that %s would move, and %s operations be done",
+      bytes_of(a, u->placing->bytes), count_amount(a, u->facts->flops + u->facts->integer));
   if (u->seconds) buf_printf(b, " in %s", seconds_of(a, plan_seconds(u)));
   buf_char(b, '.');
 }
@@ -156,7 +162,8 @@ static void tiles_elements(const Facts *f, Buf *b) {
        arena_printf(a, "%s to kernels, %s to be reduced, %s cut anew", count_amount(a, c->join),
                     count_amount(a, c->aggregate), count_amount(a, c->repartition)));
   tile(b, "a site receives", bytes_of(a, f->p->placing->bytes / (double)f->p->sites),
-       arena_printf(a, "on average; %s in all, on a mesh of %s", bytes_of(a, f->p->placing->bytes), times_text(a, &f->p->placing->mesh, "x")));
+      arena_printf(a, "on average; %s in all, on a mesh of %s", bytes_of(a, f->p->placing->bytes),
+          times_text(a, &f->p->placing->mesh, "x")));
 }
 
 static void page_tiles(const Facts *f, Buf *b) {
@@ -190,9 +197,10 @@ static void page_head(const Facts *f, Buf *b) {
   sentence_work(f, b);
   p->by_bytes ? sentence_bytes(f, b) : sentence_elements(f, b);
   sentence_usual(p, b);
-  buf_printf(b, "</p>\n<p class=\"by\">Planned by <em>%s</em>: %s. <a href=\"#words\">What the words mean</a> stands at "
-             "the end.</p>\n</header>\n<main>\n",
-             planner_info[p->who].name, sites_planned(p));
+  buf_printf(b,
+      "</p>\n<p class=\"by\">Planned by <em>%s</em>: %s. <a href=\"#words\">What the words mean</a> stands at "
+      "the end.</p>\n</header>\n<main>\n",
+      planner_info[p->who].name, sites_planned(p));
   page_tiles(f, b);
 }
 
@@ -275,18 +283,19 @@ static void row(const Facts *f, Buf *b, uint32_t i) {
 }
 
 static void page_table(const Facts *f, Buf *b) {
-  static const char *const of_bytes[] = {"tensor", "equation", "cut", "home", "operands", "result", "operations", "size",
-                                         "block", "memory", "time", "line", NULL};
+  static const char *const of_bytes[] = {"tensor", "equation", "cut", "home", "operands", "result", "operations",
+      "size", "block", "memory", "time", "line", NULL};
   static const char *const of_elements[] = {"tensor", "equation", "cut", "to kernels and cut anew", "reduced",
                                             "operations", "size", "line", NULL};
   buf_str(b, "<section id=\"tensors\">\n<h2>Tensor by tensor</h2>\n");
   if (f->p->by_bytes)
-    buf_printf(b, "<p><em>Operands</em> are bytes that sites receive to compute it, <em>result</em> those that bring it home "
-            "(for an input: further copies), "
-            "<em>block</em> is the largest at home, <em>memory</em> all that is on a site while the tensor is "
-            "computed%s. The small numbers are axes of the mesh; an outlined one cuts a "
-            "label that is reduced, so what comes out is in parts.</p>\n",
-               f->p->seconds ? ", <em>time</em> what its kernels and all that moves for it take" : "");
+    buf_printf(b,
+        "<p><em>Operands</em> are bytes that sites receive to compute it, <em>result</em> those that bring it home "
+        "(for an input: further copies), "
+        "<em>block</em> is the largest at home, <em>memory</em> all that is on a site while the tensor is "
+        "computed%s. The small numbers are axes of the mesh; an outlined one cuts a "
+        "label that is reduced, so what comes out is in parts.</p>\n",
+        f->p->seconds ? ", <em>time</em> what its kernels and all that moves for it take" : "");
   else buf_str(b, "<p>Amounts are in elements, as the EinDecomp paper counts them.</p>\n");
   buf_str(b, "<div class=\"scroll\"><table class=\"sort\">\n<thead><tr>");
   for (const char *const *s = f->p->by_bytes ? of_bytes : of_elements; *s; s++)
@@ -318,7 +327,8 @@ static void page_others(const Facts *f, Buf *b) {
     rival_text(f->p, f->p->second, &words);
     buf_str(b, "<li>The runner-up: ");
     html_text(b, words.s);
-    buf_str(b, ". It is the best plan in which one of the tensors that most bytes depend on is cut differently.</li>\n");
+    buf_str(
+        b, ". It is the best plan in which one of the tensors that most bytes depend on is cut differently.</li>\n");
     const RunnerUp *other = f->p->second->other;
     Buf its = buf_new(b->arena);
     if (other) rival_text(f->p, other, &its);
@@ -347,31 +357,41 @@ static void page_others(const Facts *f, Buf *b) {
 /* ---- the words --------------------------------------------------------------------------------------------------- */
 
 static const char *const words_bytes[][2] = {
-    {"site", "A machine, or a part of one, with a memory of its own: a node, a GPU. It computes on what it has; the rest "
-             "it must receive from other sites, and "
-             "that is what a plan saves."},
-    {"mesh", "The sites as points of a grid with a few axes. It says who is in a row with whom, and gives the sites their "
-             "numbers: the last axis runs fastest."},
-    {"axis", "A direction of the mesh. In each equation it either cuts one label, so that the sites along it have its "
-             "blocks one after the other, or is idle (-), and "
-             "they all do the same."},
-    {"cut", "s=4: the indices of label s are shared out in four even blocks. An equation is cut in as many blocks as there "
-            "are sites, and each site computes one."},
-    {"home", "Where a tensor stays for all that read it, cut in its own way; * says that the sites along an axis all have "
-             "the same. A reader with another cut "
-             "fetches what it lacks."},
-    {"parts", "Where an axis cuts a label that is summed over, each site has a sum over its block alone: a part. The parts "
-              "are added up on the way home, which moves "
-              "bytes."},
+    {"site",
+        "A machine, or a part of one, with a memory of its own: a node, a GPU. It computes on what it has; the rest "
+        "it must receive from other sites, and "
+        "that is what a plan saves."},
+    {"mesh",
+        "The sites as points of a grid with a few axes. It says who is in a row with whom, and gives the sites their "
+        "numbers: the last axis runs fastest."},
+    {"axis",
+        "A direction of the mesh. In each equation it either cuts one label, so that the sites along it have its "
+        "blocks one after the other, or is idle (-), and "
+        "they all do the same."},
+    {"cut",
+        "s=4: the indices of label s are shared out in four even blocks. An equation is cut in as many blocks as there "
+        "are sites, and each site computes one."},
+    {"home",
+        "Where a tensor stays for all that read it, cut in its own way; * says that the sites along an axis all have "
+        "the same. A reader with another cut "
+        "fetches what it lacks."},
+    {"parts",
+        "Where an axis cuts a label that is summed over, each site has a sum over its block alone: a part. The parts "
+        "are added up on the way home, which moves "
+        "bytes."},
 };
 
 static const char *const words_elements[][2] = {
-    {"site", "A machine, or a part of one, with a memory of its own. It computes on what it has; the rest must be brought there."},
-    {"cut", "s=4: the indices of label s are shared out in four blocks. The product of an equation&#39;s cuts is the "
-            "number of its calls."},
+    {"site",
+        "A machine, or a part of one, with a memory of its own. It computes on what it has; the rest must be "
+        "brought there."},
+    {"cut",
+        "s=4: the indices of label s are shared out in four blocks. The product of an equation&#39;s cuts is the "
+        "number of its calls."},
     {"call", "A kernel on one block of each operand. What goes to kernels is the blocks of all calls."},
-    {"reduced", "Where a label that is summed over is cut, each call gives a sum over its block alone. These are brought "
-                "to one place."},
+    {"reduced",
+        "Where a label that is summed over is cut, each call gives a sum over its block alone. These are brought "
+        "to one place."},
     {"cut anew", "What moves where a tensor was made with other cuts than its reader wants."},
 };
 

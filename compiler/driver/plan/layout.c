@@ -33,7 +33,8 @@ typedef struct Layers {
 
 static void layers_find(Layers *w) {
   Layout *l = w->l;
-  uint32_t n = l->boxes.len, *left = NEW_ARRAY(w->arena, uint32_t, n + 1), *first = NEW_ARRAY(w->arena, uint32_t, n + 1);
+  uint32_t n = l->boxes.len, *left = NEW_ARRAY(w->arena, uint32_t, n + 1),
+           *first = NEW_ARRAY(w->arena, uint32_t, n + 1);
   bool *reads = NEW_ARRAY(w->arena, bool, n + 1);
   Row ready = {0}, *out = NEW_ARRAY(w->arena, Row, n + 1);
   for (uint32_t i = 0; i < l->edges.len; i++) {
@@ -129,7 +130,8 @@ static uint64_t row_crossings(const Layers *w, const Row *r) {
     for (uint32_t j = i + 1; j < r->len; j++) {
       const Unit *a = &w->units.at[r->at[i]], *b = &w->units.at[r->at[j]];
       for (uint32_t x = 0; x < a->below.len; x++)
-        for (uint32_t y = 0; y < b->below.len; y++) n += w->units.at[a->below.at[x]].order > w->units.at[b->below.at[y]].order;
+        for (uint32_t y = 0; y < b->below.len; y++)
+          n += w->units.at[a->below.at[x]].order > w->units.at[b->below.at[y]].order;
     }
   return n;
 }

@@ -109,8 +109,8 @@ static const char *limit_text(Arena *a, const Limit *l) {
 static void limit_broken(const Held *h, const Sites *p, const Limit *l) {
   Arena *a = h->s->arena;
   const char *best = bytes_best(p, a);
-  Diag *g = diag_add(h->d, D_E932, l->span, "%s does not hold on %lld site%s: %s", limit_text(a, l), (long long)h->sites,
-                     h->sites > 1 ? "s" : "", value_text(a, l->id, value_of(p, l->id)));
+  Diag *g = diag_add(h->d, D_E932, l->span, "%s does not hold on %lld site%s: %s", limit_text(a, l),
+      (long long)h->sites, h->sites > 1 ? "s" : "", value_text(a, l->id, value_of(p, l->id)));
   share_say(h, p, l->id, g);
   bool least = p->in_seconds ? l->id == LIMIT_TIME : l->id == LIMIT_BYTES;
   if (best && least && !p->in_elements && (l->op == OP_LT || l->op == OP_LE)) diag_hint(h->d, g, "%s", best);
@@ -209,7 +209,8 @@ Leave limits_check(Session *s, const Args *a, const Job *j) {
   bool any = arg_has(a, OPT_ASSERT);
   const char *costs = arg_last(a, OPT_COSTS);
   for (uint32_t i = 0; f && i < f->stmts.len; i++) any |= f->stmts.at[i]->kind == STMT_LIMITS;
-  if (!any && arg_has(a, OPT_SITES)) return fail(s, LEAVE_USAGE, "-n: nothing is said of a plan; --assert says what it must keep to");
+  if (!any && arg_has(a, OPT_SITES))
+    return fail(s, LEAVE_USAGE, "-n: nothing is said of a plan; --assert says what it must keep to");
   if (any && costs && strcmp(costs, "eindecomp") == 0)
     return fail(s, LEAVE_USAGE, "limits are for plans on a mesh, by any cost but eindecomp");
   Diags *d = diags_new(s->arena);

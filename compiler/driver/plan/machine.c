@@ -32,11 +32,13 @@ static const char *amount_read(Arena *a, const char *said, double *out) {
 
 Leave machine_wanted(Sites *p, const Args *a) {
   Session *s = p->s;
-  const char *path = arg_last(a, OPT_MACHINE), *costs = arg_last(a, OPT_COSTS), *memory = arg_last(a, OPT_MEMORY), *env = getenv("EIN_MACHINE");
+  const char *path = arg_last(a, OPT_MACHINE), *costs = arg_last(a, OPT_COSTS), *memory = arg_last(a, OPT_MEMORY),
+             *env = getenv("EIN_MACHINE");
   bool asked = costs && strcmp(costs, "seconds") == 0;
   if (!path && asked && env && *env) path = env;
   if (memory && !p->by_bytes) return fail(s, LEAVE_USAGE, "--memory is for plans on a mesh, by any cost but eindecomp");
-  if (asked && !path) return fail(s, LEAVE_USAGE, "--costs=seconds: wanted is a machine file, by --machine or $EIN_MACHINE");
+  if (asked && !path)
+    return fail(s, LEAVE_USAGE, "--costs=seconds: wanted is a machine file, by --machine or $EIN_MACHINE");
   double most = 0;
   const char *wanted = memory ? amount_read(s->arena, memory, &most) : NULL;
   if (wanted) return fail(s, LEAVE_USAGE, "--memory %s: %s", memory, wanted);
@@ -93,8 +95,9 @@ const char *seconds_of(Arena *a, double x) {
 }
 
 double vertex_seconds(const Sites *p, uint32_t i) {
-  return placing_kernels(p->places, p->seconds, p->placing, i) + placing_received_seconds(p->places, p->seconds, p->placing, i) +
-         placing_brought_seconds(p->places, p->seconds, p->placing, i);
+  return placing_kernels(p->places, p->seconds, p->placing, i) +
+      placing_received_seconds(p->places, p->seconds, p->placing, i) +
+      placing_brought_seconds(p->places, p->seconds, p->placing, i);
 }
 
 typedef struct Shares { double kernels, operands, results; } Shares;
@@ -105,7 +108,8 @@ static Shares shares_of(const Sites *p) {
     x.kernels += placing_kernels(p->places, p->seconds, p->placing, i);
     x.operands += placing_received_seconds(p->places, p->seconds, p->placing, i);
   }
-  for (uint32_t i = 0; i < p->places->tensors.len; i++) x.results += placing_brought_seconds(p->places, p->seconds, p->placing, i);
+  for (uint32_t i = 0; i < p->places->tensors.len; i++)
+    x.results += placing_brought_seconds(p->places, p->seconds, p->placing, i);
   return x;
 }
 
@@ -115,8 +119,8 @@ double plan_seconds(const Sites *p) {
 
 const char *seconds_shares(const Sites *p, Arena *a) {
   Shares x = shares_of(p);
-  return arena_printf(a, "%s of kernels, %s for operands, %s for results", seconds_of(a, x.kernels), seconds_of(a, x.operands),
-                      seconds_of(a, x.results));
+  return arena_printf(a, "%s of kernels, %s for operands, %s for results", seconds_of(a, x.kernels),
+      seconds_of(a, x.operands), seconds_of(a, x.results));
 }
 
 void machine_text(const Sites *p, Buf *b) {

@@ -48,11 +48,15 @@ typedef struct WinMap {
 static Leave range_read(WinMap *m, const char *word, MapAxis *x) {
   const char *equals = strchr(word, '='), *dots = equals ? strstr(equals, "..") : NULL;
   int64_t low, high;
-  size_t n = equals ? (size_t)(equals - word) : 0, k = !equals ? 0 : dots ? (size_t)(dots - equals) - 1 : strlen(equals + 1);
+  size_t n = equals ? (size_t)(equals - word) : 0,
+         k = !equals ? 0
+      : dots         ? (size_t)(dots - equals) - 1
+                     : strlen(equals + 1);
   bool right = n && int64_read(equals + 1, k, &low) && low >= 1;
   high = right ? low : 0;
   if (dots) right = right && int64_read(dots + 2, strlen(dots + 2), &high) && high >= low;
-  if (!right) return fail(m->s, LEAVE_USAGE, "--map %s: wanted is a name and from where to where, as n=1..1024 or B=8", word);
+  if (!right)
+    return fail(m->s, LEAVE_USAGE, "--map %s: wanted is a name and from where to where, as n=1..1024 or B=8", word);
   x->name = arena_printf(m->s->arena, "%.*s", (int)n, word);
   for (int64_t v = low; v < high; v = v > high / 2 ? high : 2 * v) vec_push(m->s->arena, x->value, v);
   vec_push(m->s->arena, x->value, high);
@@ -63,14 +67,16 @@ static Leave axes_read(WinMap *m, const char *said) {
   Session *s = m->s;
   for (bool more = true; more;) {
     size_t n = strcspn(said, ",");
-    if (m->n_axes == MAP_AXES) return fail(s, LEAVE_USAGE, "--map: a map has two axes at most; -D gives other dims their values");
+    if (m->n_axes == MAP_AXES)
+      return fail(s, LEAVE_USAGE, "--map: a map has two axes at most; -D gives other dims their values");
     Leave l = range_read(m, arena_printf(s->arena, "%.*s", (int)n, said), &m->axis[m->n_axes]);
     if (l) return l;
     m->n_axes++;
     more = said[n] == ',';
     said += n + more;
   }
-  if (m->n_axes == 2 && strcmp(m->axis[0].name, m->axis[1].name) == 0) return fail(s, LEAVE_USAGE, "--map: %s stands there twice", m->axis[0].name);
+  if (m->n_axes == 2 && strcmp(m->axis[0].name, m->axis[1].name) == 0)
+    return fail(s, LEAVE_USAGE, "--map: %s stands there twice", m->axis[0].name);
   bool sites = strcmp(m->axis[0].name, "n") == 0 || (m->n_axes == 2 && strcmp(m->axis[1].name, "n") == 0);
   if (sites == arg_has(m->args, OPT_SITES))
     return fail(s, LEAVE_USAGE, "%s", sites ? "--map has n already: without -n, please" :
@@ -85,10 +91,12 @@ static Leave options_fit(WinMap *m) {
   static const OptionId others[] = {OPT_WHY, OPT_CERTIFICATE, OPT_SIMULATE, OPT_DERIVATION, OPT_THREADS};
   const char *format = arg_last(m->args, OPT_PLAN_FORMAT), *to = arg_last(m->args, OPT_OUTPUT);
   for (size_t k = 0; k < COUNT(others); k++)
-    if (arg_has(m->args, others[k])) return fail(m->s, LEAVE_USAGE, "--%s is about one plan, and --map about many", options[others[k]].name);
+    if (arg_has(m->args, others[k]))
+      return fail(m->s, LEAVE_USAGE, "--%s is about one plan, and --map about many", options[others[k]].name);
   if (format && strcmp(format, "text") != 0 && strcmp(format, "svg") != 0)
     return fail(m->s, LEAVE_USAGE, "--map is told as text and svg, and not as %s", format);
-  if (!format && to && language_of(to) == LANG_PLAN) return fail(m->s, LEAVE_USAGE, "--map makes many plans, and %s would be one", to);
+  if (!format && to && language_of(to) == LANG_PLAN)
+    return fail(m->s, LEAVE_USAGE, "--map makes many plans, and %s would be one", to);
   return LEAVE_OK;
 }
 
@@ -115,7 +123,8 @@ static void winner_find(WinMap *m, const Sites *p, MapPoint *x, const char *wher
   double least = -1, ours = ours_of(p);
   Buf names = buf_new(m->s->arena), title = buf_new(m->s->arena);
   for (uint32_t i = 0; i < p->against.len; i++)
-    if (is_there(p, &p->against.at[i]) && (least < 0 || its_of(p, &p->against.at[i]) < least)) least = its_of(p, &p->against.at[i]);
+    if (is_there(p, &p->against.at[i]) && (least < 0 || its_of(p, &p->against.at[i]) < least))
+      least = its_of(p, &p->against.at[i]);
   buf_printf(&title, "%s: the plan that is found: %s", where, cost_text(p, title.arena, ours));
   for (uint32_t i = 0; i < p->against.len; i++) {
     const Rival *r = &p->against.at[i];
@@ -137,7 +146,9 @@ static void winner_find(WinMap *m, const Sites *p, MapPoint *x, const char *wher
 
 /* The complaints of a point, as one line. */
 static const char *reason(WinMap *m, const Session *s) {
-  const char *text = s->refused && s->refused->all.len ? s->refused->all.at[0]->text : s->captured.len ? s->captured.at[0] : "there is no plan";
+  const char *text = s->refused && s->refused->all.len ? s->refused->all.at[0]->text
+      : s->captured.len                                ? s->captured.at[0]
+                                                       : "there is no plan";
   return arena_printf(m->s->arena, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
@@ -146,9 +157,11 @@ static Args point_args(WinMap *m, Arena *own, uint32_t row, uint32_t column, Buf
   Args a = *m->args;
   a.given[OPT_AGAINST] = (Words){&m->against, 1, 1};
   a.given[OPT_DIM] = (Words){0};
-  for (uint32_t i = 0; i < m->args->given[OPT_DIM].len; i++) vec_push(own, a.given[OPT_DIM], m->args->given[OPT_DIM].at[i]);
+  for (uint32_t i = 0; i < m->args->given[OPT_DIM].len; i++)
+    vec_push(own, a.given[OPT_DIM], m->args->given[OPT_DIM].at[i]);
   for (uint32_t i = 0; i < m->n_axes; i++) {
-    const char *value = arena_printf(own, "%lld", (long long)m->axis[i].value.at[i ? column : row]), *name = m->axis[i].name;
+    const char *value = arena_printf(own, "%lld", (long long)m->axis[i].value.at[i ? column : row]),
+               *name = m->axis[i].name;
     const char *said = arena_printf(own, "%s=%s", name, value);
     buf_printf(where, "%s%s", i ? ", " : "", said);
     if (strcmp(name, "n") != 0) vec_push(own, a.given[OPT_DIM], said);
@@ -214,7 +227,10 @@ static Leave rivals_name(WinMap *m) {
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
 static const char *ratio_text(Arena *a, const MapPoint *x) {
-  return x->first < 0 ? "-" : x->ratio < 99.5 ? arena_printf(a, "%.2f", x->ratio) : x->ratio < 1e6 ? arena_printf(a, "%.0f", x->ratio) : "inf";
+  return x->first < 0   ? "-"
+      : x->ratio < 99.5 ? arena_printf(a, "%.2f", x->ratio)
+      : x->ratio < 1e6  ? arena_printf(a, "%.0f", x->ratio)
+                        : "inf";
 }
 
 static const char *cell_text(Arena *a, const MapPoint *x) {
@@ -236,23 +252,27 @@ static void grid_text(const WinMap *m, Buf *b) {
       if (strlen(value_text(m, 0, r)) > head) head = strlen(value_text(m, 0, r));
     }
   if (m->n_axes == 2) buf_printf(b, "  %*s", (int)head, "");
-  for (uint32_t c = 0; m->n_axes == 2 && c < m->columns; c++) buf_printf(b, "  %-*s", c + 1 < m->columns ? (int)wide : 0, value_text(m, 1, c));
+  for (uint32_t c = 0; m->n_axes == 2 && c < m->columns; c++)
+    buf_printf(b, "  %-*s", c + 1 < m->columns ? (int)wide : 0, value_text(m, 1, c));
   if (m->n_axes == 2) buf_char(b, '\n');
   for (uint32_t r = 0; r < m->rows; r++) {
     buf_printf(b, "  %-*s", (int)head, value_text(m, 0, r));
-    for (uint32_t c = 0; c < m->columns; c++) buf_printf(b, "  %-*s", c + 1 < m->columns ? (int)wide : 0, cell_text(b->arena, point_at(m, r, c)));
+    for (uint32_t c = 0; c < m->columns; c++)
+      buf_printf(b, "  %-*s", c + 1 < m->columns ? (int)wide : 0, cell_text(b->arena, point_at(m, r, c)));
     buf_char(b, '\n');
   }
 }
 
 static void map_text(const WinMap *m, Buf *b) {
   uint32_t said = 0, more = 0, idle = 0;
-  buf_printf(b, "%s: which strategy %s, and how many times as much as the plan that is found\n", shown(b->arena, m->args->operands.at[0]), m->by);
+  buf_printf(b, "%s: which strategy %s, and how many times as much as the plan that is found\n",
+      shown(b->arena, m->args->operands.at[0]), m->by);
   grid_text(m, b);
   for (uint32_t i = 0; i < m->rows * m->columns; i++) idle += !m->point[i].why && m->point[i].first < 0;
   if (idle) buf_str(b, "  -: no strategy moves anything, or none is for this program\n");
   for (uint32_t i = 0; i < m->rival.len; i++)
-    if (m->not_here[i] && *m->not_here[i]) buf_printf(b, "  %s is not for this program: %s\n", m->rival.at[i], m->not_here[i]);
+    if (m->not_here[i] && *m->not_here[i])
+      buf_printf(b, "  %s is not for this program: %s\n", m->rival.at[i], m->not_here[i]);
   for (uint32_t i = 0; i < m->rows * m->columns; i++) {
     if (!m->point[i].why) continue;
     if (said++ < MAP_WHYS) buf_printf(b, "  no plan: %s\n", m->point[i].title);
@@ -269,9 +289,11 @@ static void cell_svg(const WinMap *m, Buf *b, uint32_t row, uint32_t column) {
   const char *colour = x->first < 0 ? "none" : arena_printf(b->arena, "x%d", x->first % PAGE_COLOURS);
   buf_str(b, "<g><title>");
   html_text(b, x->title);
-  buf_printf(b, "</title><rect class=\"chip %s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"3\"/>"
-             "<text class=\"c %s\" x=\"%.0f\" y=\"%.0f\">%s</text></g>\n", colour, left + 1, top + 1, CELL_W - 2, CELL_H - 2, colour, left + CELL_W / 2, top + CELL_H / 2 + 4,
-             x->why ? "no plan" : ratio_text(b->arena, x));
+  buf_printf(b,
+      "</title><rect class=\"chip %s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"3\"/>"
+      "<text class=\"c %s\" x=\"%.0f\" y=\"%.0f\">%s</text></g>\n",
+      colour, left + 1, top + 1, CELL_W - 2, CELL_H - 2, colour, left + CELL_W / 2, top + CELL_H / 2 + 4,
+      x->why ? "no plan" : ratio_text(b->arena, x));
 }
 
 static void axes_svg(const WinMap *m, Buf *b) {
@@ -281,7 +303,8 @@ static void axes_svg(const WinMap *m, Buf *b) {
     buf_str(b, "</text>\n");
   }
   for (uint32_t c = 0; m->n_axes == 2 && c < m->columns; c++) {
-    buf_printf(b, "<text class=\"k\" text-anchor=\"middle\" x=\"%.0f\" y=\"%.0f\">", LEFT + c * CELL_W + CELL_W / 2, TOP - 8);
+    buf_printf(
+        b, "<text class=\"k\" text-anchor=\"middle\" x=\"%.0f\" y=\"%.0f\">", LEFT + c * CELL_W + CELL_W / 2, TOP - 8);
     html_text(b, value_text(m, 1, c));
     buf_str(b, "</text>\n");
   }
@@ -301,11 +324,14 @@ static void legend_svg(const WinMap *m, Buf *b, double top) {
 }
 
 static void map_svg(const WinMap *m, Buf *b) {
-  double bottom = TOP + m->rows * CELL_H + 18, w = LEFT + m->columns * CELL_W + 24, h = bottom + m->rival.len * LEGEND + 8;
+  double bottom = TOP + m->rows * CELL_H + 18, w = LEFT + m->columns * CELL_W + 24,
+         h = bottom + m->rival.len * LEGEND + 8;
   if (w < 560) w = 560;
-  buf_printf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dag\" role=\"img\" aria-labelledby=\"map-t\" "
-             "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n"
-             "<title id=\"map-t\">Which strategy %s, by point</title>\n<style>svg{background:var(--bg)}\n", w, h, w, h, m->by);
+  buf_printf(b,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"dag\" role=\"img\" aria-labelledby=\"map-t\" "
+      "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n"
+      "<title id=\"map-t\">Which strategy %s, by point</title>\n<style>svg{background:var(--bg)}\n",
+      w, h, w, h, m->by);
   for (uint32_t i = 0; page_style[i]; i++) buf_printf(b, "%s\n", page_style[i]);
   buf_printf(b, "</style>\n<text class=\"name\" x=\"%.0f\" y=\"20\">", LEFT);
   html_text(b, m->args->operands.at[0]);

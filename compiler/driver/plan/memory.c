@@ -36,7 +36,8 @@ static void tensor_has(Measuring *x, Str name, Place at, int64_t bytes) {
 static void list_measure(Measuring *x, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
-    for (uint32_t s = k->stages.len; s-- > 0;) tensor_has(x, k->stages.at[s].name, k->stages.at[s].place, x->step[k->step]);
+    for (uint32_t s = k->stages.len; s-- > 0;)
+      tensor_has(x, k->stages.at[s].name, k->stages.at[s].place, x->step[k->step]);
     if (!task_has_stages(k)) tensor_has(x, k->name, k->place, x->step[k->step]);
     list_measure(x, &k->body);
   }
@@ -67,7 +68,8 @@ static void memory_guess(const Sites *p, const Placing *x, SitesMemory *out) {
   out->bytes = most.bytes;
   out->at = most.step < p->g->vertices.len ? (int32_t)most.step : -1;
   for (uint32_t i = 0; i < p->g->vertices.len; i++)
-    for (size_t k = (size_t)i * PHASES; k < ((size_t)i + 1) * PHASES; k++) out->by[i] = by[k] > out->by[i] ? by[k] : out->by[i];
+    for (size_t k = (size_t)i * PHASES; k < ((size_t)i + 1) * PHASES; k++)
+      out->by[i] = by[k] > out->by[i] ? by[k] : out->by[i];
 }
 
 SitesMemory memory_of(const Sites *p, const Placing *placing) {
@@ -189,8 +191,10 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
   const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
   const char *none = least > 0 ? arena_printf(a, "; none has less than %s", bytes_of(a, least)) : "";
   p->binds = p->peak.at < 0 ? 0 : (uint32_t)p->peak.at + 1;
-  p->unfit = arena_printf(a, "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f bytes)%s%s",
-                          bytes_of(a, p->memory), p->memory, bytes_of(a, p->peak.bytes), p->peak.bytes, at, none);
+  p->unfit = arena_printf(a,
+      "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f "
+      "bytes)%s%s",
+      bytes_of(a, p->memory), p->memory, bytes_of(a, p->peak.bytes), p->peak.bytes, at, none);
   return p->held ? LEAVE_PROGRAM : fail(s, LEAVE_PROGRAM, "%s", p->unfit);
 }
 

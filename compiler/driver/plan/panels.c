@@ -39,8 +39,9 @@ static bool may(const Fit *f, uint32_t i) {
 static bool alike(const Fit *f, uint32_t i, uint32_t j) {
   const PartVertex *v = &f->p->g->vertices.at[i], *w = &f->p->g->vertices.at[j];
   if (v->n_label != w->n_label || v->n_out != w->n_out || v->reads.len != w->reads.len) return false;
-  return v->node->sum->reducer == w->node->sum->reducer && memcmp(v->extent, w->extent, v->n_label * sizeof *v->extent) == 0 &&
-         memcmp(f->x.label[i], f->x.label[j], f->x.mesh.n) == 0;
+  return v->node->sum->reducer == w->node->sum->reducer &&
+      memcmp(v->extent, w->extent, v->n_label * sizeof *v->extent) == 0 &&
+      memcmp(f->x.label[i], f->x.label[j], f->x.mesh.n) == 0;
 }
 
 /* The largest number: a panel has at least one point of each site's block. */
@@ -67,7 +68,8 @@ static Fit changed(const Fit *f, uint32_t i, PlacePanels x) {
 /* Whether the vertex makes the tensor or reads it. */
 static bool concerns(const Fit *f, uint32_t i, int32_t tensor) {
   bool its = tensor < 0 || f->p->places->tensors.at[tensor].vertex == (int32_t)i;
-  for (uint32_t k = 0; !its && k < f->p->g->vertices.at[i].reads.len; k++) its = f->p->places->tensor[i][k] == (uint32_t)tensor;
+  for (uint32_t k = 0; !its && k < f->p->g->vertices.at[i].reads.len; k++)
+    its = f->p->places->tensor[i][k] == (uint32_t)tensor;
   return its;
 }
 
@@ -82,7 +84,9 @@ static bool step_try(Fit *f) {
       PlacePanels x = {l, panels_most(f, i, l)};
       if (x.n < 2 || (f->panels[i].n == x.n && f->panels[i].label == l)) continue;
       Fit now = changed(f, i, x);
-      if (now.over < best.over || (now.over == best.over && best.panels != f->panels && now.peak.bytes < best.peak.bytes)) best = now;
+      if (now.over < best.over ||
+          (now.over == best.over && best.panels != f->panels && now.peak.bytes < best.peak.bytes))
+        best = now;
     }
   }
   bool better = best.over < f->over;
@@ -102,7 +106,12 @@ static void thin(Fit *f) {
 
 void panels_fit(const Sites *p, Placing *x, double limit, double *work, SitesMemory *peak) {
   uint32_t n = p->g->vertices.len;
-  Fit f = {.p = p, .limit = limit, .x = *x, .panels = NEW_ARRAY(p->s->arena, PlacePanels, n + 1), .peak = *peak, .work = work};
+  Fit f = {.p = p,
+      .limit = limit,
+      .x = *x,
+      .panels = NEW_ARRAY(p->s->arena, PlacePanels, n + 1),
+      .peak = *peak,
+      .work = work};
   f.over = over_limit(&f, peak);
   if (x->panels) memcpy(f.panels, x->panels, n * sizeof *f.panels);
   while (f.over > 0 && !peak->guessed && *work > 0 && step_try(&f)) continue;
@@ -112,7 +121,8 @@ void panels_fit(const Sites *p, Placing *x, double limit, double *work, SitesMem
 }
 
 void panels_thin(const Sites *p, Placing *x, double *work, SitesMemory *peak) {
-  Fit f = {.p = p, .limit = p->memory, .x = *x, .panels = (PlacePanels *)(uintptr_t)x->panels, .peak = *peak, .work = work};
+  Fit f = {
+      .p = p, .limit = p->memory, .x = *x, .panels = (PlacePanels *)(uintptr_t)x->panels, .peak = *peak, .work = work};
   if (x->panels) thin(&f);
   x->panels = f.panels;
   *peak = f.peak;

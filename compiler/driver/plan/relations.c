@@ -60,13 +60,15 @@ static void moves_text(const Moves *m, Buf *b) {
   AlgCost c = algebra_cost(m->g);
   Table t = {.columns = COLUMNS, .clipped = COL_TENSOR, .left = 1u << COL_TENSOR | 1u << COL_MOVE};
   if (!m->g->placed) {
-    buf_printf(b, "%s: a sound program over relations, which are nowhere in particular; ein plan -n P --format=ia says where\n", m->path);
+    buf_printf(b,
+        "%s: a sound program over relations, which are nowhere in particular; ein plan -n P --format=ia says where\n",
+        m->path);
     return;
   }
   buf_printf(b, "%s, on %lld sites\n", m->path, (long long)mesh_sites(&m->g->mesh));
   if (c.known)
-    buf_printf(b, "  %-22s%s elements (%.0f)\n  %-22s%s in all\n", "the paper's cost", amount(a, (int64_t)c.paper, ""), c.paper, "received",
-               amount(a, (int64_t)c.bytes, "B"));
+    buf_printf(b, "  %-22s%s elements (%.0f)\n  %-22s%s in all\n", "the paper's cost", amount(a, (int64_t)c.paper, ""),
+        c.paper, "received", amount(a, (int64_t)c.bytes, "B"));
   buf_char(b, '\n');
   vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "move", "times", "the paper's cost", "received"}, .tail = ""}));
   for (uint32_t i = 0; i < m->all.len; i++) row_add(m, &t, m->all.at[i]);

@@ -42,7 +42,8 @@ static void most_more(const Sites *p, RunnerUp *r) {
   for (uint32_t i = 0; i < p->places->tensors.len; i++) {
     bool vertex = p->places->tensors.at[i].vertex >= 0;
     double brought = placing_brought(p->places, r->placing, i) - placing_brought(p->places, p->placing, i);
-    double received = vertex ? placing_received(p->places, r->placing, i) - placing_received(p->places, p->placing, i) : 0;
+    double received =
+        vertex ? placing_received(p->places, r->placing, i) - placing_received(p->places, p->placing, i) : 0;
     if (brought > r->more) r->more = brought, r->tensor = i, r->operands = false;
     if (received > r->more) r->more = received, r->tensor = i, r->operands = true;
   }
@@ -98,7 +99,8 @@ static RunnerUp *rival_try(const Sites *p, uint32_t i, double budget) {
 static const char *rival_none(const Sites *p) {
   if (p->who != PLANNER_EXACT) return "a rule of thumb has no second choice";
   if (p->unlimited) return "not looked for where memory decides";
-  if (p->g->vertices.len > RIVAL_MOST) return arena_printf(p->s->arena, "not looked for among more than %d tensors", RIVAL_MOST);
+  if (p->g->vertices.len > RIVAL_MOST)
+    return arena_printf(p->s->arena, "not looked for among more than %d tensors", RIVAL_MOST);
   return NULL;
 }
 
@@ -114,7 +116,8 @@ RunnerUp *rival_find(const Sites *p) {
     if (at == n) break;
     w[at] = -1;
     RunnerUp *its = rival_try(p, at, p->budget / most);
-    if (its && rival_better(p->placing->cost, its->placing->cost, r->placing)) its->other = r->placing ? r : NULL, r = its;
+    if (its && rival_better(p->placing->cost, its->placing->cost, r->placing))
+      its->other = r->placing ? r : NULL, r = its;
     else if (its) r->other = its;
   }
   r->why = none ? none : r->placing ? NULL : "the tensors that matter most can be cut in no other way";

@@ -65,19 +65,23 @@ static Table path_table(const Sites *p, Arena *a) {
   bool *named = NEW_ARRAY(a, bool, x->n_step + 1);
   double rest = 0;
   longest_find(x, named);
-  vec_push(a, t.rows, ((TableRow){.cell = {"what the time depends on", "sites", "begins", "takes", "line"}, .tail = ""}));
+  vec_push(
+      a, t.rows, ((TableRow){.cell = {"what the time depends on", "sites", "begins", "takes", "line"}, .tail = ""}));
   for (uint32_t i = 0; i < x->n_step; i++) {
     const SimStep *s = &x->step[i];
     Buf words = buf_new(a);
     rest += named[i] ? 0 : s->seconds;
     if (!named[i]) continue;
     alg_equation(&words, s->node);
-    TableRow r = {.cell = {shown(a, words.s), sites_text(a, s), seconds_of(a, s->begin), seconds_of(a, s->seconds)}, .tail = ""};
+    TableRow r = {
+        .cell = {shown(a, words.s), sites_text(a, s), seconds_of(a, s->begin), seconds_of(a, s->seconds)}, .tail = ""};
     r.cell[COL_LINE] = line_text(a, p->j.path, s->node->place);
     vec_push(a, t.rows, r);
   }
   if (x->n_step > STEPS)
-    vec_push(a, t.rows, ((TableRow){.cell = {arena_printf(a, "%u more, shorter", x->n_step - STEPS), "", "", seconds_of(a, rest), ""}, .tail = ""}));
+    vec_push(a, t.rows,
+        ((TableRow){.cell = {arena_printf(a, "%u more, shorter", x->n_step - STEPS), "", "", seconds_of(a, rest), ""},
+            .tail = ""}));
   return t;
 }
 
@@ -85,9 +89,12 @@ typedef struct SimWords { const char *what, *value; } SimWords;
 typedef VEC(SimWords) SimLines;
 
 static void turns_say(const Simulated *x, SimLines *l, Arena *a) {
-  if (x->turns_unknown) vec_push(a, *l, ((SimWords){"", "the number of turns depends on data: counted as the most there may be, or one"}));
-  if (x->turns_cut && x->turns_differ) vec_push(a, *l, ((SimWords){"", "three turns were simulated, which differ; the others go as the last"}));
-  if (x->turns_cut && !x->turns_differ) vec_push(a, *l, ((SimWords){"", "three turns were simulated; they are alike, and so are the others"}));
+  if (x->turns_unknown)
+    vec_push(a, *l, ((SimWords){"", "the number of turns depends on data: counted as the most there may be, or one"}));
+  if (x->turns_cut && x->turns_differ)
+    vec_push(a, *l, ((SimWords){"", "three turns were simulated, which differ; the others go as the last"}));
+  if (x->turns_cut && !x->turns_differ)
+    vec_push(a, *l, ((SimWords){"", "three turns were simulated; they are alike, and so are the others"}));
 }
 
 static SimLines sim_lines(const Sites *p, Arena *a) {
@@ -95,16 +102,23 @@ static SimLines sim_lines(const Sites *p, Arena *a) {
   const SimLink *l = &x->busiest;
   double sum = placing_seconds(p->places, p->seconds, p->placing);
   SimLines out = {0};
-  const char *than = sum > 0 ? arena_printf(a, ", %.2f times the plan's sum of %s", x->seconds / sum, seconds_of(a, sum)) : "";
+  const char *than =
+      sum > 0 ? arena_printf(a, ", %.2f times the plan's sum of %s", x->seconds / sum, seconds_of(a, sum)) : "";
   vec_push(a, out, ((SimWords){"time", arena_printf(a, "%s%s", seconds_of(a, x->seconds), than)}));
-  vec_push(a, out, ((SimWords){"longest chain", arena_printf(a, "%s with all links free; %s one operation after the other", seconds_of(a, x->chain),
-                                                             seconds_of(a, x->sequence))}));
-  vec_push(a, out, ((SimWords){"idle", arena_printf(a, "%s of the sites' time, %s while moves are under way; a site has %s of kernels at most",
-                                                    share_of(a, x->idle), share_of(a, x->waiting), seconds_of(a, x->kernels))}));
+  vec_push(a, out,
+      ((SimWords){"longest chain",
+          arena_printf(a, "%s with all links free; %s one operation after the other", seconds_of(a, x->chain),
+              seconds_of(a, x->sequence))}));
+  vec_push(a, out,
+      ((SimWords){"idle",
+          arena_printf(a, "%s of the sites' time, %s while moves are under way; a site has %s of kernels at most",
+              share_of(a, x->idle), share_of(a, x->waiting), seconds_of(a, x->kernels))}));
   if (l->level)
-    vec_push(a, out, ((SimWords){"busiest link", arena_printf(a, "%s %s %lld: %s, %s, %s of the time", l->in ? "into" : "out of", part_of(p, l->level),
-                                                              (long long)l->part, bytes_of(a, l->bytes), seconds_of(a, l->seconds),
-                                                              share_of(a, x->seconds > 0 ? l->seconds / x->seconds : 0))}));
+    vec_push(a, out,
+        ((SimWords){"busiest link",
+            arena_printf(a, "%s %s %lld: %s, %s, %s of the time", l->in ? "into" : "out of", part_of(p, l->level),
+                (long long)l->part, bytes_of(a, l->bytes), seconds_of(a, l->seconds),
+                share_of(a, x->seconds > 0 ? l->seconds / x->seconds : 0))}));
   turns_say(x, &out, a);
   return out;
 }
@@ -130,8 +144,10 @@ void simulation_page(const Sites *p, Buf *b) {
   if (!p->simulated) return;
   SimLines lines = sim_lines(p, b->arena);
   Table path = path_table(p, b->arena);
-  buf_str(b, "<section id=\"simulated\">\n<h2>A run, simulated</h2>\n<p>The plan was run on the machine without data: moves beside kernels, on "
-          "links that are shared.</p>\n<table>\n<tbody>\n");
+  buf_str(b,
+      "<section id=\"simulated\">\n<h2>A run, simulated</h2>\n"
+      "<p>The plan was run on the machine without data: moves beside kernels, on "
+      "links that are shared.</p>\n<table>\n<tbody>\n");
   for (uint32_t i = 0; i < lines.len; i++) {
     buf_str(b, "<tr>");
     cell_html(b, "th scope=\"row\"", lines.at[i].what);

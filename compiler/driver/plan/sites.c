@@ -134,7 +134,9 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   Leave l = p->j.graph ? LEAVE_OK : program_compile(s, &p->j, a);
   if (l) return l;
   if (job_unplaced(&p->j)) return keys_wanted(p);
-  if (p->j.past) return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph", p->j.path);
+  if (p->j.past)
+    return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph",
+        p->j.path);
   bool written = (!p->by_bytes || p->in_elements) && !arg_has(a, OPT_DETERMINISTIC);
   if (!written && (l = p->by_moves ? job_optimised_on(s, &p->j, a, p->sites) : job_optimised(s, &p->j, a))) return l;
   p->elaborated = p->j.graph;
@@ -187,8 +189,11 @@ static Leave orders_find(Sites *p, const Args *a) {
   other.against.cap = p->against.len + 1;
   if (p->against.len) memcpy(other.against.at, p->against.at, p->against.len * sizeof *p->against.at);
   Leave l = bytes_find(p);
-  if (l || !orders_open(p) || placing_is_large(p->places) || !orders_by_moves(&other, a) || cuts_wanted(&other) || bytes_find(&other)) return l;
-  bool fits = p->unfit && !other.unfit, less = !p->unfit == !other.unfit && other.placing->cost < p->placing->cost * (1 - 1e-9);
+  if (l || !orders_open(p) || placing_is_large(p->places) || !orders_by_moves(&other, a) || cuts_wanted(&other) ||
+      bytes_find(&other))
+    return l;
+  bool fits = p->unfit && !other.unfit,
+       less = !p->unfit == !other.unfit && other.placing->cost < p->placing->cost * (1 - 1e-9);
   if (fits || less) {
     other.fastest = p->placing->cost;
     *p = other;
@@ -212,7 +217,8 @@ static Leave plan_realise(Sites *p) {
 static Leave plans_find(Sites *p) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
-  if (!part_plan(s->arena, p->g, p->vectors, p->who, p->budget, &p->choice, &why)) return fail(s, LEAVE_PROGRAM, "%s", why.s);
+  if (!part_plan(s->arena, p->g, p->vectors, p->who, p->budget, &p->choice, &why))
+    return fail(s, LEAVE_PROGRAM, "%s", why.s);
   if (p->narrow) p->choice.bound = 0;
   for (uint32_t i = 0; i < p->against.len; i++) {
     Rival *r = &p->against.at[i];
@@ -246,7 +252,8 @@ void against_text(const Sites *p, const Rival *r, Buf *b) {
     buf_printf(b, "not here: %s", r->why);
     return;
   }
-  double ours = p->by_bytes ? p->placing->cost : p->choice.cost.all, its = p->by_bytes ? r->placing->cost : r->choice.cost.all;
+  double ours = p->by_bytes ? p->placing->cost : p->choice.cost.all,
+         its = p->by_bytes ? r->placing->cost : r->choice.cost.all;
   buf_str(b, cost_text(p, b->arena, its));
   if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
   if (less_cut_first(p, r->exactly) >= 0) buf_str(b, ", with a mesh that cuts some tensors less");
@@ -268,8 +275,8 @@ const char *sites_planned(const Sites *p) {
 }
 
 void sites_head(const Sites *p, Buf *b) {
-  buf_printf(b, "%s, on %lld site%s, planned by %s: %s\n", shown(b->arena, p->j.path), (long long)p->sites, p->sites > 1 ? "s" : "",
-             planner_info[p->who].name, sites_planned(p));
+  buf_printf(b, "%s, on %lld site%s, planned by %s: %s\n", shown(b->arena, p->j.path), (long long)p->sites,
+      p->sites > 1 ? "s" : "", planner_info[p->who].name, sites_planned(p));
 }
 
 /* "Z k=4", for a vertex that its axes do not cut as planned. */
@@ -284,7 +291,8 @@ void less_cut_print(const Sites *p, Buf *b) {
   int32_t first = less_cut_first(p, p->exactly);
   uint32_t others = 0;
   if (first < 0) return;
-  for (uint32_t i = (uint32_t)first + 1; i < p->g->vertices.len; i++) others += p->g->vertices.at[i].node->kind == EIN_VERTEX && !p->exactly[i];
+  for (uint32_t i = (uint32_t)first + 1; i < p->g->vertices.len; i++)
+    others += p->g->vertices.at[i].node->kind == EIN_VERTEX && !p->exactly[i];
   buf_printf(b, "  %-22s", "cut less by the mesh");
   less_cut(p, (uint32_t)first, b);
   if (others) buf_printf(b, ", and %u more", others);
@@ -295,8 +303,8 @@ void less_cut_print(const Sites *p, Buf *b) {
 static void realised_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   const Placing *x = p->placing;
-  buf_printf(b, "  %-22s%s in all, %s a site on average, on a mesh of %s\n", "received", bytes_of(a, x->bytes), bytes_of(a, x->bytes / (double)p->sites),
-             times_text(a, &x->mesh, "x"));
+  buf_printf(b, "  %-22s%s in all, %s a site on average, on a mesh of %s\n", "received", bytes_of(a, x->bytes),
+      bytes_of(a, x->bytes / (double)p->sites), times_text(a, &x->mesh, "x"));
   if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
   less_cut_print(p, b);
 }
@@ -348,8 +356,12 @@ const char *sites_equation(Arena *a, const PartVertex *v) {
 
 static void vertices_print(const Sites *p, Buf *b) {
   Arena *a = b->arena;
-  Table t = {.columns = COLUMNS, .clipped = COL_EQUATION, .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_LINE};
-  vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "equation", "cut", "calls", "to kernels", "reduced", "cut anew", "line"}, .tail = ""}));
+  Table t = {.columns = COLUMNS,
+      .clipped = COL_EQUATION,
+      .left = 1u << COL_NAME | 1u << COL_EQUATION | 1u << COL_CUT | 1u << COL_LINE};
+  vec_push(a, t.rows,
+      ((TableRow){
+          .cell = {"tensor", "equation", "cut", "calls", "to kernels", "reduced", "cut anew", "line"}, .tail = ""}));
   for (uint32_t i = 0; i < p->g->vertices.len; i++) {
     const PartVertex *v = &p->g->vertices.at[i];
     PartCost c = part_cost_vertex(p->g, i, p->choice.d);
@@ -533,10 +545,12 @@ static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
 /* Checks that the format can express all that is requested. */
 static Leave format_check(Session *s, const Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT);
-  bool text = !format || strcmp(format, "text") == 0, others = text || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
+  bool text = !format || strcmp(format, "text") == 0,
+       others = text || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
   if (arg_has(a, OPT_WHY) && (!others || arg_has(a, OPT_DERIVATION)))
     return fail(s, LEAVE_USAGE, "--why is told in text, json and html");
-  if (arg_has(a, OPT_DERIVATION) && !text) return fail(s, LEAVE_USAGE, "--derivation is told as text, and not as %s", format);
+  if (arg_has(a, OPT_DERIVATION) && !text)
+    return fail(s, LEAVE_USAGE, "--derivation is told as text, and not as %s", format);
   if (!arg_has(a, OPT_AGAINST) || (others && !arg_has(a, OPT_DERIVATION))) return LEAVE_OK;
   return fail(s, LEAVE_USAGE, "--against: other planners are told of in text, json and html, and not %s%s",
               text ? "with --derivation" : "in ", text ? "" : format);
@@ -545,7 +559,9 @@ static Leave format_check(Session *s, const Args *a) {
 static Leave simulate_wanted(const Sites *p, const Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT);
   if (!arg_has(a, OPT_SIMULATE)) return LEAVE_OK;
-  if (!p->machine) return fail(p->s, LEAVE_USAGE, "--simulate: wanted is the machine file on whose sites the plan is to run, by --machine");
+  if (!p->machine)
+    return fail(
+        p->s, LEAVE_USAGE, "--simulate: wanted is the machine file on whose sites the plan is to run, by --machine");
   bool told = !format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
   if (told && !arg_has(a, OPT_DERIVATION)) return LEAVE_OK;
   return fail(p->s, LEAVE_USAGE, "--simulate is told in text, JSON and html; %s has no place for it",
@@ -575,7 +591,8 @@ Leave sites_find(Sites *p, const Args *a) {
 
 static Leave svg_make(const Sites *p, Buf *out) {
   if (picture_svg(p->facts, out)) return LEAVE_OK;
-  return fail(p->s, LEAVE_USAGE, "--format=svg draws %d tensors at most, and there are more; --format=dot writes them for Graphviz", PICTURE_MOST);
+  return fail(p->s, LEAVE_USAGE,
+      "--format=svg draws %d tensors at most, and there are more; --format=dot writes them for Graphviz", PICTURE_MOST);
 }
 
 /* ---- what --deterministic costs --------------------------------------------------------------------------------- */
@@ -597,7 +614,8 @@ void usual_text(const Sites *p, Buf *b) {
   const Sites *u = p->usual;
   Arena *a = b->arena;
   if (!u) return;
-  buf_printf(b, "  %-22s%s received, %s", "not --deterministic", bytes_of(a, u->placing->bytes), flops_amount(a, u->facts->flops, u->facts->integer));
+  buf_printf(b, "  %-22s%s received, %s", "not --deterministic", bytes_of(a, u->placing->bytes),
+      flops_amount(a, u->facts->flops, u->facts->integer));
   buf_printf(b, "%s; at most %s a site", u->facts->integer > 0 ? "" : " flops", count_amount(a, u->facts->busiest));
   if (u->seconds) buf_printf(b, "; %s", seconds_of(a, plan_seconds(u)));
   buf_char(b, '\n');

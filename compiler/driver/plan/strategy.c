@@ -56,7 +56,9 @@ static const char *rule_name(const Sites *p, const PartVectors *vectors, uint32_
     others++;
   }
   if (2 * others > equations) return NULL;
-  const char *but = others ? arena_printf(a, ", but for %u of %u equations, which take next to no operations", others, equations) : "";
+  const char *but = others
+      ? arena_printf(a, ", but for %u of %u equations, which take next to no operations", others, equations)
+      : "";
   return arena_printf(a, "%s: the cuts of the planner %s%s", rules[rule].name, planner_info[rules[rule].who].name, but);
 }
 
@@ -103,11 +105,13 @@ static const char *grid_name(const Sites *p) {
   if (heavy < 0 || !grid_find(p, (uint32_t)heavy, &g)) return NULL;
   long long m = g.rows, n = g.columns, k = g.summed;
   if (m > 1 && n > 1 && k > 1)
-    return arena_printf(a, "a product on a grid of %lld x %lld x %lld, the last along what is summed: %s", m, n, k, k < m && k < n ? "2.5-D" : "3-D");
+    return arena_printf(a, "a product on a grid of %lld x %lld x %lld, the last along what is summed: %s", m, n, k,
+        k < m && k < n ? "2.5-D" : "3-D");
   const PlacePanels *x = p->placing->panels ? &p->placing->panels[heavy] : NULL;
   const char *panels = x && x->n ? arena_printf(a, "operands in %u panels", x->n) : "operands in whole panels";
   if (m > 1 && n > 1) return arena_printf(a, "a product on a grid of %lld x %lld, %s: 2-D, as SUMMA", m, n, panels);
-  if (k > 1 && m * n > 1) return arena_printf(a, "a product on a grid of %lld x %lld, the last along what is summed: 2-D", m * n, k);
+  if (k > 1 && m * n > 1)
+    return arena_printf(a, "a product on a grid of %lld x %lld, the last along what is summed: 2-D", m * n, k);
   if (k * m * n > 1) return arena_printf(a, "a product along one label%s: 1-D", k > 1 ? " that is summed" : "");
   return NULL;
 }
@@ -116,7 +120,8 @@ const char *strategy_find(const Sites *p) {
   bool narrow = false;
   if (!p->by_bytes || p->who != PLANNER_EXACT || p->sites == 1 || p->facts->flops + p->facts->integer <= 0) return NULL;
   if (p->g->vertices.len > MOST) return NULL;
-  const PartVectors *vectors = p->vectors ? p->vectors : plan_vectors(p->s->arena, p->g, p->sites, p->plan, &narrow, diags_new(p->s->arena));
+  const PartVectors *vectors =
+      p->vectors ? p->vectors : plan_vectors(p->s->arena, p->g, p->sites, p->plan, &narrow, diags_new(p->s->arena));
   const char *name = grid_name(p);
   for (uint32_t k = 0; vectors && !name && k < COUNT(rules); k++) name = rule_name(p, vectors, k);
   return name;

@@ -15,15 +15,19 @@ const char *const page_style[] = {
     "font:15px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}",
     "h1{font-size:26px;line-height:1.25;margin:8px 0 10px}"
     "h2{font-size:19px;margin:40px 0 8px;padding-top:14px;border-top:1px solid var(--line)}",
-    "code{font-family:ui-monospace,'SF Mono',Menlo,Consolas,monospace;font-size:.92em}a{color:var(--link)}p{max-width:78ch;margin:8px 0}",
+    "code{font-family:ui-monospace,'SF "
+    "Mono',Menlo,Consolas,monospace;font-size:.92em}a{color:var(--link)}p{max-width:78ch;margin:8px 0}",
     ".lead{font-size:17.5px;max-width:76ch}.by,.more,.zero{color:var(--soft)}",
     ".tiles{display:flex;flex-wrap:wrap;gap:12px;margin:20px 0 0}"
-    ".tiles div{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:10px 16px;min-width:150px}",
+    ".tiles div{background:var(--panel);border:1px solid var(--line);border-radius:8px;padding:10px "
+    "16px;min-width:150px}",
     ".tiles dt{color:var(--soft);font-size:13px}.tiles dd{margin:0;font-size:21px;font-weight:600}"
     ".tiles dd.more{font-size:12.5px;font-weight:400}",
-    ".scroll{overflow-x:auto;margin:12px 0}.side{display:flex;flex-wrap:wrap;gap:12px 40px;align-items:flex-start;margin:14px 0}",
+    ".scroll{overflow-x:auto;margin:12px 0}.side{display:flex;flex-wrap:wrap;gap:12px "
+    "40px;align-items:flex-start;margin:14px 0}",
     ".axes{list-style:none;margin:0;padding:0}.axes li{margin:5px 0}",
-    "svg{display:block;color:var(--fg);font:12px ui-monospace,'SF Mono',Menlo,Consolas,monospace}svg text{fill:var(--fg)}"
+    "svg{display:block;color:var(--fg);font:12px ui-monospace,'SF Mono',Menlo,Consolas,monospace}svg "
+    "text{fill:var(--fg)}"
     "svg .c{text-anchor:middle}svg .r{text-anchor:end;fill:var(--soft);font-size:11px}",
     ".heat .c{fill:var(--soft);font-size:11px}.site{fill:var(--panel);stroke:var(--soft)}",
     "b.chip{display:inline-block;min-width:17px;padding:0 4px;margin-left:3px;border-radius:3px;border:1.5px solid;"
@@ -40,13 +44,16 @@ const char *const page_style[] = {
     ".dag .name{font-weight:700}.dag .s,.dag .k{fill:var(--soft);font-size:11px}.dag .s{text-anchor:end}"
     ".dag .m,.dag .w{fill:var(--move);font-size:11px}",
     ".dag .w{paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}.dag a{text-decoration:none}",
-    ".dag .e{fill:none;stroke:var(--soft);opacity:.75}.dag .e.m{stroke:var(--move);opacity:.8}.dag .back{stroke-dasharray:5 4}"
+    ".dag .e{fill:none;stroke:var(--soft);opacity:.75}.dag .e.m{stroke:var(--move);opacity:.8}.dag "
+    ".back{stroke-dasharray:5 4}"
     "#a{fill:var(--soft)}#am{fill:var(--move)}",
-    ".dag text.c{font-size:11px;font-weight:600;fill:#fff}.dag rect.chip{stroke-width:1.5}.dag rect.none{fill:none;stroke:var(--line)}"
+    ".dag text.c{font-size:11px;font-weight:600;fill:#fff}.dag rect.chip{stroke-width:1.5}.dag "
+    "rect.none{fill:none;stroke:var(--line)}"
     ".dag text.none{fill:var(--soft)}",
     "rect.x0{fill:var(--x0);stroke:var(--x0)}rect.x1{fill:var(--x1);stroke:var(--x1)}rect.x2{fill:var(--x2);stroke:var(--x2)}",
     "rect.x3{fill:var(--x3);stroke:var(--x3)}rect.x4{fill:var(--x4);stroke:var(--x4)}rect.x5{fill:var(--x5);stroke:var(--x5)}",
-    ".dag rect.parts{fill:var(--bg);stroke-dasharray:3 2}.dag text.x0.parts{fill:var(--t0)}.dag text.x1.parts{fill:var(--t1)}"
+    ".dag rect.parts{fill:var(--bg);stroke-dasharray:3 2}.dag text.x0.parts{fill:var(--t0)}.dag "
+    "text.x1.parts{fill:var(--t1)}"
     ".dag text.x2.parts{fill:var(--t2)}",
     ".dag text.x3.parts{fill:var(--t3)}.dag text.x4.parts{fill:var(--t4)}.dag text.x5.parts{fill:var(--t5)}",
     ".dag.some .e,.dag.some .n,.dag.some .w{opacity:.22}.dag.some .e.on,.dag.some .n.on{opacity:1}",
@@ -60,7 +67,8 @@ const char *const page_style[] = {
     "th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--link)}"
     "th button::after{content:' \\2195';color:var(--soft)}"
     "th[aria-sort=ascending] button::after{content:' \\2191'}th[aria-sort=descending] button::after{content:' \\2193'}",
-    ".cut{white-space:nowrap;margin-right:6px}.words{max-width:86ch}.words dt{font-weight:700;margin-top:10px}.words dd{margin:0}",
+    ".cut{white-space:nowrap;margin-right:6px}.words{max-width:86ch}.words dt{font-weight:700;margin-top:10px}.words "
+    "dd{margin:0}",
     ".q0{fill:var(--panel);background:var(--panel)}.q1{fill:#f7d9c4;background:#f7d9c4}.q2{fill:#f2bd9b;background:#f2bd9b}"
     ".q3{fill:#eaa077;background:#eaa077}.q4{fill:#df8258;background:#df8258}",
     ".q5{fill:#cf633f;background:#cf633f}.q6{fill:#b7452d;background:#b7452d}.q7{fill:#962a20;background:#962a20}"
@@ -88,9 +96,11 @@ const char *const page_script[] = {
     "    button.textContent = head.textContent;",
     "    head.replaceChildren(button);",
     "    button.addEventListener('click', () => {",
-    "      const words = body.rows.length > 0 && body.rows[0].cells[k].dataset.v === undefined, now = head.getAttribute('aria-sort');",
+    "      const words = body.rows.length > 0 && body.rows[0].cells[k].dataset.v === undefined, now = "
+    "head.getAttribute('aria-sort');",
     "      const up = now ? now === 'descending' : words;",
-    "      const key = row => { const c = row.cells[k]; return c.dataset.v === undefined ? c.textContent : +c.dataset.v; };",
+    "      const key = row => { const c = row.cells[k]; return c.dataset.v === undefined ? c.textContent : "
+    "+c.dataset.v; };",
     "      const less = (a, b) => typeof a === 'number' ? a - b : a.localeCompare(b, 'en', { numeric: true });",
     "      const rows = [...body.rows].sort((a, b) => up ? less(key(a), key(b)) : less(key(b), key(a)));",
     "      heads.forEach(h => h.removeAttribute('aria-sort'));",

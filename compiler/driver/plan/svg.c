@@ -34,7 +34,8 @@ static void chip_size(Picture *p) {
   size_t most = 2;
   for (uint32_t i = 0; i < p->f->tensors.len; i++)
     for (uint32_t a = 0; a < p->axes; a++) {
-      size_t home = text_columns(axis_home(p->f, i, a).name), cut = has_cuts(&p->f->tensors.at[i]) ? text_columns(axis_cuts(p->f, i, a).name) : 0;
+      size_t home = text_columns(axis_home(p->f, i, a).name),
+             cut = has_cuts(&p->f->tensors.at[i]) ? text_columns(axis_cuts(p->f, i, a).name) : 0;
       if (home > most) most = home;
       if (cut > most) most = cut;
     }
@@ -58,7 +59,8 @@ static double larger(double a, double b) {
 static LayoutBox box_size(Picture *p, const FactTensor *t) {
   const char *note = note_of(p, t), *name = text_short(p->arena, t->name, NAME_MOST);
   double words = CHAR * (double)(text_columns(name) + 2 + strlen(size_of(p, t)));
-  double chips = p->axes ? WORD + (p->chip + 3) * p->axes : CHAR * (double)text_columns(text_short(p->arena, t->cut, NAME_MOST));
+  double chips =
+      p->axes ? WORD + (p->chip + 3) * p->axes : CHAR * (double)text_columns(text_short(p->arena, t->cut, NAME_MOST));
   LayoutBox x = {.width = 2 * PAD + larger(words, chips), .height = TITLE + 6};
   if (note) x.width = larger(x.width, 2 * PAD + 6.8 * (double)strlen(note));
   x.width = ceil(x.width);
@@ -83,9 +85,10 @@ static const char *read_title(Picture *p, const FactRead *r) {
 static void arrow(Picture *p, uint32_t i) {
   const FactRead *r = &p->f->reads.at[i];
   const LayoutEdge *e = &p->d.l.edges.at[i];
-  buf_printf(p->b, "<path class=\"e%s%s\" data-f=\"%u\" data-t=\"%u\" stroke-width=\"%.1f\" marker-end=\"url(#%s)\" d=\"",
-             r->moved > 0 ? " m" : "",
-             e->back ? " back" : "", r->tensor, r->vertex, width_of(p, r->moved), r->moved > 0 ? "am" : "a");
+  buf_printf(p->b,
+      "<path class=\"e%s%s\" data-f=\"%u\" data-t=\"%u\" stroke-width=\"%.1f\" marker-end=\"url(#%s)\" d=\"",
+      r->moved > 0 ? " m" : "", e->back ? " back" : "", r->tensor, r->vertex, width_of(p, r->moved),
+      r->moved > 0 ? "am" : "a");
   drawing_way(&p->d, i);
   buf_str(p->b, "\"><title>");
   html_text(p->b, read_title(p, r));
@@ -106,9 +109,10 @@ static void arrow_word(Picture *p, uint32_t i) {
 static void chip(Picture *p, double x, double y, uint32_t axis, AxisUse use) {
   bool cuts = strcmp(use.name, "*") != 0 && strcmp(use.name, "-") != 0;
   const char *colour = cuts ? arena_printf(p->arena, "x%u%s", axis % PAGE_COLOURS, use.parts ? " parts" : "") : "none";
-  buf_printf(p->b, "<rect class=\"chip %s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"15\" rx=\"3\"/><text class=\"c "
-             "%s\" x=\"%.1f\" y=\"%.0f\">", colour, x,
-             y, p->chip, colour, x + p->chip / 2, y + 11);
+  buf_printf(p->b,
+      "<rect class=\"chip %s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"15\" rx=\"3\"/><text class=\"c "
+      "%s\" x=\"%.1f\" y=\"%.0f\">",
+      colour, x, y, p->chip, colour, x + p->chip / 2, y + 11);
   html_text(p->b, text_short(p->arena, use.name, CHIP_MOST));
   buf_str(p->b, "</text>");
 }
@@ -130,7 +134,8 @@ static void box(Picture *p, uint32_t i) {
              at->width, at->height, t->vertex < 0 ? 12 : 4);
   buf_printf(p->b, "<text class=\"name\" x=\"%.0f\" y=\"%.0f\">", x + PAD, y + 16);
   html_text(p->b, text_short(p->arena, t->name, NAME_MOST));
-  buf_printf(p->b, "</text><text class=\"s\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + at->width - PAD, y + 16, size_of(p, t));
+  buf_printf(
+      p->b, "</text><text class=\"s\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + at->width - PAD, y + 16, size_of(p, t));
   y += TITLE + 3;
   if (p->axes && has_cuts(t)) chips(p, i, x + PAD, y, false), y += ROW;
   if (p->axes) chips(p, i, x + PAD, y, true), y += ROW;
@@ -166,8 +171,10 @@ static void picture(const Facts *f, Buf *b, bool alone) {
   Picture p = {.f = f, .b = b, .arena = b->arena, .d = {.arena = b->arena, .b = b}, .axes = axes_of(f)};
   picture_plan(&p);
   double w = p.d.l.width + 2 * MARGIN + 40, h = p.d.l.height + 2 * MARGIN;
-  buf_printf(b, "<svg%s class=\"dag\" role=\"img\" aria-labelledby=\"dag-t\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%.0f %.0f %.0f %.0f\">\n",
-             alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", w, h, -MARGIN, -MARGIN, w, h);
+  buf_printf(b,
+      "<svg%s class=\"dag\" role=\"img\" aria-labelledby=\"dag-t\" width=\"%.0f\" height=\"%.0f\" viewBox=\"%.0f "
+      "%.0f %.0f %.0f\">\n",
+      alone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", w, h, -MARGIN, -MARGIN, w, h);
   buf_printf(b, "<title id=\"dag-t\">The tensors of the program as boxes, each above those that read it%s</title>\n",
              alone ? "" : "; the table below says the same in words");
   if (alone) {

@@ -27,7 +27,8 @@ static void box_find(const Looking *w, const PlaceTensor *t, const Placement *p,
 
 static double shared(uint32_t rank, const Box *has, const Box *wants) {
   double n = has->none || wants->none ? 0 : 1;
-  for (uint32_t d = 0; d < rank; d++) n *= (double)wrap_shared(wants->from[d], wants->to[d], wants->wrap[d], has->from[d], has->to[d]);
+  for (uint32_t d = 0; d < rank; d++)
+    n *= (double)wrap_shared(wants->from[d], wants->to[d], wants->wrap[d], has->from[d], has->to[d]);
   return n;
 }
 
@@ -54,7 +55,8 @@ static uint32_t nearest(uint32_t site, uint32_t sites, uint32_t i) {
 
 /* Each site gets what it wants and lacks, each block (and each part) from the nearest that has it. By site: what it
  * has, what it wants. */
-static void boxes_move(Looking *w, uint32_t rank, const Placement *from, const Box *have, const Box *want, double times) {
+static void boxes_move(
+    Looking *w, uint32_t rank, const Placement *from, const Box *have, const Box *want, double times) {
   uint32_t *seen = NEW_ARRAY(w->arena, uint32_t, w->sites + 1), *block = NEW_ARRAY(w->arena, uint32_t, w->sites);
   uint32_t blocks = w->sites / (uint32_t)placement_copies(w->m, from);
   for (uint32_t s = 0; s < w->sites; s++) block[s] = block_of(w, from, s);
@@ -110,7 +112,8 @@ static void reach(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
   Box *have = NEW_ARRAY(w->arena, Box, w->sites), *want = NEW_ARRAY(w->arena, Box, w->sites);
   for (uint32_t s = 0; s < w->sites; s++) {
     reach_home(w->g, w->m, i, k, &x->home[t], w->place[s], have[s].from, have[s].to);
-    reach_wanted(w->g, w->m, i, k, r->call ? x->label[i] : x->home[i].on, w->place[s], want[s].from, want[s].to, want[s].wrap);
+    reach_wanted(
+        w->g, w->m, i, k, r->call ? x->label[i] : x->home[i].on, w->place[s], want[s].from, want[s].to, want[s].wrap);
   }
   boxes_move(w, r->rank, &x->home[t], have, want, r->times * dtype_size(w->g->tensors.at[t].node->dtype));
 }
@@ -188,7 +191,8 @@ static void all_look(Looking *w, const Placing *x) {
   for (uint32_t i = 0; i < w->g->tensors.len; i++) {
     w->arena = arena_new();
     tensor_look(w, x, i);
-    for (uint32_t k = 0; w->g->tensors.at[i].vertex >= 0 && k < w->g->part->vertices.at[i].reads.len; k++) read_look(w, x, i, k);
+    for (uint32_t k = 0; w->g->tensors.at[i].vertex >= 0 && k < w->g->part->vertices.at[i].reads.len; k++)
+      read_look(w, x, i, k);
     arena_free(w->arena);
   }
   w->arena = kept;

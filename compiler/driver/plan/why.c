@@ -31,7 +31,8 @@ static void vertex_edges(const Sites *p, Why *w, uint32_t i) {
   if (p->in_seconds) {
     edge_add(p, w, EDGE_OPERANDS, i, -1, placing_received_seconds(p->places, p->seconds, x, i),
              placing_received_seconds(p->places, p->seconds, ours, i));
-    edge_add(p, w, EDGE_KERNELS, i, -1, placing_kernels(p->places, p->seconds, x, i), placing_kernels(p->places, p->seconds, ours, i));
+    edge_add(p, w, EDGE_KERNELS, i, -1, placing_kernels(p->places, p->seconds, x, i),
+        placing_kernels(p->places, p->seconds, ours, i));
     return;
   }
   for (uint32_t k = 0; k < p->g->vertices.at[i].reads.len; k++)
@@ -145,7 +146,8 @@ static void lost_text(const Sites *p, const Why *w, Buf *b) {
   double more, less;
   if (!w->edges.len || w->edges.at[0].more <= 0) return;
   edges_sum(w, &more, &less);
-  buf_printf(b, "; it %s %s more %s", moves, cost_text(p, b->arena, w->edges.at[0].more), edge_text(p, &w->edges.at[0], b->arena));
+  buf_printf(b, "; it %s %s more %s", moves, cost_text(p, b->arena, w->edges.at[0].more),
+      edge_text(p, &w->edges.at[0], b->arena));
   if (more > 0) buf_printf(b, ", %s more elsewhere", cost_text(p, b->arena, more));
   if (less > 0) buf_printf(b, ", and %s less", cost_text(p, b->arena, less));
 }

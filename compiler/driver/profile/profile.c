@@ -18,8 +18,13 @@ Leave profile_new(Session *s, const Args *a, const Job *j, bool compiled) {
   s->profile = NULL;
   if (!trace && !arg_has(a, OPT_PROFILE)) return LEAVE_OK;
   if (target_device(s, a))
-    return fail(s, LEAVE_USAGE, "%s is about steps on the CPU: kernels of a device go on by themselves; its maker's tools show them (nsys, ncu)", word);
-  if (!compiled) return fail(s, LEAVE_USAGE, "%s is about what is compiled, and %s is computed by the evaluator here: --target=c", word, j->path);
+    return fail(s, LEAVE_USAGE,
+        "%s is about steps on the CPU: kernels of a device go on by themselves; its maker's tools show them "
+        "(nsys, ncu)",
+        word);
+  if (!compiled)
+    return fail(s, LEAVE_USAGE, "%s is about what is compiled, and %s is computed by the evaluator here: --target=c",
+        word, j->path);
   if (trace && ranks_first(s) && !file_writable(s, trace)) return LEAVE_MACHINE;
   s->profile = NEW(s->arena, Profile);
   *s->profile = (Profile){.s = s, .trace = trace, .told = arg_has(a, OPT_PROFILE)};
@@ -63,12 +68,14 @@ static void received_note(ProfileSite *x, int n, const ein_parcel *parcel) {
     if (x->now >= 0) x->count[x->now].received += bytes;
     x->from[parcel[i].peer] += bytes;
     if (!x->event) continue;
-    if (x->n_messages < x->of->room) x->message[x->n_messages++] = (ProfileMessage){x->exchanges, parcel[i].peer, bytes, now};
+    if (x->n_messages < x->of->room)
+      x->message[x->n_messages++] = (ProfileMessage){x->exchanges, parcel[i].peer, bytes, now};
     else x->lost = true;
   }
 }
 
-static ein_status counted_exchange(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+static ein_status counted_exchange(
+    void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ProfileSite *x = user;
   sent_note(x);
   ein_status status = x->inner->exchange(x->inner->user, mine, n_send, send, n_receive, receive);
@@ -82,7 +89,8 @@ static ein_status counted_counts(void *user, ein_status mine, const int64_t *sen
 }
 
 /* Transfers in progress are counted when they begin; the data arrive later. */
-static ein_status counted_start(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+static ein_status counted_start(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive,
+    const ein_parcel *receive) {
   ProfileSite *x = user;
   sent_note(x);
   ein_status status = x->inner->start(x->inner->user, mine, key, n_send, send, n_receive, receive);
@@ -102,7 +110,8 @@ static void counted_look(void *user) {
 
 const ein_wire *profile_wire(ProfileSite *x, const ein_wire *inner) {
   x->inner = inner;
-  x->wire = (ein_wire){.user = x, .site = inner->site, .sites = inner->sites, .exchange = counted_exchange, .counts = counted_counts};
+  x->wire = (ein_wire){
+      .user = x, .site = inner->site, .sites = inner->sites, .exchange = counted_exchange, .counts = counted_counts};
   if (inner->start) x->wire.start = counted_start, x->wire.finish = counted_finish, x->wire.look = counted_look;
   return &x->wire;
 }

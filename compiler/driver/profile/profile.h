@@ -72,7 +72,8 @@ Leave profile_say(Session *s, const Args *a, const Job *j);
 /* ein plan --analyze: runs the program on the command line, and prints the table on stdout. */
 Leave profile_analyze(Session *s, const Args *a);
 
-/* ---- trace.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- trace.c
+ * ---------------------------------------------------------------------------------------------------------- */
 /* As JSON for Perfetto and Chrome: a process per site, an event per step, an arrow per message. */
 void profile_trace(const Profile *p, const Job *j, Buf *b);
 /* A step in one line: its equation, or which tensor moves. profile_steps: by number; NULL: there is no such step. */

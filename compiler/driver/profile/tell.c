@@ -48,7 +48,10 @@ const char *profile_step_text(Arena *a, const TaskGraph *t, const Task *k) {
   Buf b = buf_new(a);
   switch (k->kind) {
   case TASK_KERNEL: task_equation(&b, t, k, k->stages.len - 1); break;
-  case TASK_FETCH: buf_printf(&b, "what %s wants of %s", buffer_name(a, t, (uint32_t)vec_last(k->stages).buffer), buffer_name(a, t, task_table(k))); break;
+  case TASK_FETCH:
+    buf_printf(&b, "what %s wants of %s", buffer_name(a, t, (uint32_t)vec_last(k->stages).buffer),
+        buffer_name(a, t, task_table(k)));
+    break;
   case TASK_MOVE: buf_printf(&b, "%s: %s", buffer_name(a, t, k->buffer), words_of_move(a, k->move)); break;
   case TASK_REPEAT: buf_printf(&b, "repeat %s: between turns", k->turn->s); break;
   case TASK_ZERO: buf_printf(&b, "%s = 0", buffer_name(a, t, k->buffer)); break;
@@ -123,14 +126,16 @@ static void measured_add(StepTold *t, const ProfileSite *site, uint32_t step) {
 
 static void move_foretell(Telling *x, const ProfileSite *site, const Task *k) {
   const TaskGraph *t = x->p->tasks;
-  double times = site->count[2 * (size_t)k->step].times, comes = k->kind == TASK_MOVE ? move_received(t, k, x->at) : fetch_received(t, k, x->at);
+  double times = site->count[2 * (size_t)k->step].times,
+         comes = k->kind == TASK_MOVE ? move_received(t, k, x->at) : fetch_received(t, k, x->at);
   x->told[k->step].wanted += times * comes;
   longer(&x->told[k->step].foretold, times * move_seconds(x, comes));
 }
 
 static void kernel_foretell(Telling *x, const ProfileSite *site, const Task *k, const CostSum *once) {
   StepTold *told = &x->told[k->step];
-  double times = site->count[2 * (size_t)k->step].times, flops = (double)once->flops, bytes = (double)once->read + (double)once->written;
+  double times = site->count[2 * (size_t)k->step].times, flops = (double)once->flops,
+         bytes = (double)once->read + (double)once->written;
   told->flops += times * flops;
   told->bytes += times * bytes;
   longer(&told->foretold, times * kernel_seconds(x, k, flops, bytes));
@@ -151,7 +156,8 @@ static void site_add(Telling *x, const ProfileSite *site, const uint32_t *at) {
   }
   if (!task_cost(x->arena, t, &dims, &cost, &error)) return; /* its sizes overflow 64 bits: impossible after a run */
   for (uint32_t i = 0; i < cost.tasks.len; i++)
-    if (cost.tasks.at[i].task->kind == TASK_KERNEL) kernel_foretell(x, site, cost.tasks.at[i].task, &cost.tasks.at[i].once);
+    if (cost.tasks.at[i].task->kind == TASK_KERNEL)
+      kernel_foretell(x, site, cost.tasks.at[i].task, &cost.tasks.at[i].once);
 }
 
 static void told_add(StepTold *all, const StepTold *x) {
@@ -193,7 +199,9 @@ static Leave telling_find(Telling *x) {
 
 static bool bytes_come(const Telling *x) { return x->moves.received > 0 || x->moves.wanted > 0; }
 
-static const char *percent(Arena *a, double part, double all) { return arena_printf(a, "%.1f %%", all > 0 ? 100 * part / all : 0); }
+static const char *percent(Arena *a, double part, double all) {
+  return arena_printf(a, "%.1f %%", all > 0 ? 100 * part / all : 0);
+}
 
 static const char *rate_text(Arena *a, double amount_of, double seconds) {
   return amount_of > 0 && seconds > 0 ? arena_printf(a, "%.3g", amount_of / seconds * 1e-9) : "";
@@ -243,7 +251,8 @@ static TableRow step_row(const Telling *x, uint32_t step) {
   cell_add(&r, &n, rate_text(a, t->bytes, t->seconds));
   if (bytes_come(x)) {
     cell_add(&r, &n, moves ? bytes_of(a, t->received) : "");
-    cell_add(&r, &n, !moves ? "" : arena_printf(a, "%s%s", k->kind == TASK_FETCH ? "at most " : "", bytes_of(a, t->wanted)));
+    cell_add(
+        &r, &n, !moves ? "" : arena_printf(a, "%s%s", k->kind == TASK_FETCH ? "at most " : "", bytes_of(a, t->wanted)));
   }
   cell_add(&r, &n, line_text(a, x->j->path, k->place));
   return r;
@@ -299,11 +308,17 @@ static void head_text(const Telling *x, Buf *b) {
   double rest = x->all - x->kernels.seconds - x->moves.seconds;
   buf_printf(b, "profile of %s: %s", shown(a, x->j->path), seconds_of(a, x->longest));
   if (n > 1) buf_printf(b, ", %d sites", n);
-  buf_printf(b, "\n  %-9s%s of the time, %s", "kernels", percent(a, x->kernels.seconds, x->all), seconds_of(a, x->kernels.seconds / n));
+  buf_printf(b, "\n  %-9s%s of the time, %s", "kernels", percent(a, x->kernels.seconds, x->all),
+      seconds_of(a, x->kernels.seconds / n));
   if (n > 1) buf_str(b, " a site");
-  if (x->kernels.flops > 0 && x->kernels.seconds > 0) buf_printf(b, "; %s GFLOP/s%s", rate_text(a, x->kernels.flops, x->kernels.seconds), n > 1 ? " each" : "");
-  if (n > 1) buf_printf(b, "\n  %-9s%s of the time, %s a site, waiting for others among it", "moves", percent(a, x->moves.seconds, x->all), seconds_of(a, x->moves.seconds / n));
-  if (bytes_come(x)) buf_printf(b, "\n  %-9s%s; foretold were %s", "received", bytes_of(a, x->moves.received), bytes_of(a, x->moves.wanted));
+  if (x->kernels.flops > 0 && x->kernels.seconds > 0)
+    buf_printf(b, "; %s GFLOP/s%s", rate_text(a, x->kernels.flops, x->kernels.seconds), n > 1 ? " each" : "");
+  if (n > 1)
+    buf_printf(b, "\n  %-9s%s of the time, %s a site, waiting for others among it", "moves",
+        percent(a, x->moves.seconds, x->all), seconds_of(a, x->moves.seconds / n));
+  if (bytes_come(x))
+    buf_printf(
+        b, "\n  %-9s%s; foretold were %s", "received", bytes_of(a, x->moves.received), bytes_of(a, x->moves.wanted));
   if (rest > 0) buf_printf(b, "\n  %-9s%s of the time", "else", percent(a, rest, x->all));
   if (x->machine) buf_printf(b, "\n  %-9sby the best figures of %s", "foretold", shown(a, x->machine->name));
   buf_str(b, "\n\n");
@@ -325,7 +340,8 @@ static Leave trace_write(const Profile *p, const Job *j) {
   for (int i = 0; i < p->n_sites; i++) lost |= p->site[i]->lost;
   profile_trace(p, j, &b);
   Leave l = file_write(p->s, p->trace, b.s, b.len);
-  if (!l && lost) say(p->s, "%s has the first %u steps, and messages, of each site: there were more", p->trace, p->room);
+  if (!l && lost)
+    say(p->s, "%s has the first %u steps, and messages, of each site: there were more", p->trace, p->room);
   return l;
 }
 

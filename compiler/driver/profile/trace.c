@@ -37,15 +37,22 @@ static void site_named(Json *j, const Profile *p, int site) {
   json_end(j, '}');
 }
 
-static const char *const words[] = {[TASK_KERNEL] = "kernel", [TASK_REPEAT] = "repeat", [TASK_ZERO] = "zero", [TASK_DEFAULT] = "default",
-                                    [TASK_ASSERT] = "assert", [TASK_MOVE] = "move",     [TASK_FETCH] = "fetch"};
+static const char *const words[] = {[TASK_KERNEL] = "kernel",
+    [TASK_REPEAT] = "repeat",
+    [TASK_ZERO] = "zero",
+    [TASK_DEFAULT] = "default",
+    [TASK_ASSERT] = "assert",
+    [TASK_MOVE] = "move",
+    [TASK_FETCH] = "fetch"};
 
-static void slices(Json *j, const Profile *p, const char *const *text, const ProfileStep *step, const ProfileSite *x, double zero) {
+static void slices(
+    Json *j, const Profile *p, const char *const *text, const ProfileStep *step, const ProfileSite *x, double zero) {
   for (uint32_t i = 0; i < x->n_events; i++) {
     const ProfileEvent *e = &x->event[i];
     const Task *k = step[e->step / 2].task;
     bool waits = e->step & 1;
-    event_begin(j, "X", waits ? arena_printf(p->s->arena, "%s, waited for", text[e->step / 2]) : text[e->step / 2], x->site, e->begin - zero);
+    event_begin(j, "X", waits ? arena_printf(p->s->arena, "%s, waited for", text[e->step / 2]) : text[e->step / 2],
+        x->site, e->begin - zero);
     put_time(j, "dur", e->end - e->begin);
     json_str(j, "cat", words[k->kind]);
     json_object(j, "args");
@@ -62,7 +69,11 @@ static void arrows(Json *j, const Profile *p, const ProfileSite *x, double zero)
     const ProfileSite *from = p->site[m->from];
     if (m->exchange > from->n_sent) continue; /* past what was kept there */
     const char *id = arena_printf(p->s->arena, "%d.%u", x->site, i);
-    const struct { const char *kind; int site; double at; } end[] = {{"s", (int)m->from, from->sent[m->exchange - 1].at}, {"f", x->site, m->at}};
+    const struct {
+      const char *kind;
+      int site;
+      double at;
+    } end[] = {{"s", (int)m->from, from->sent[m->exchange - 1].at}, {"f", x->site, m->at}};
     for (int k = 0; k < 2; k++) {
       event_begin(j, end[k].kind, "message", end[k].site, end[k].at - zero);
       json_str(j, "cat", "message");
@@ -82,7 +93,8 @@ void profile_trace(const Profile *p, const Job *job, Buf *b) {
   double zero = zero_of(p);
   Json j = json_new(b);
   j.compact = true;
-  for (uint32_t k = 0; k < p->n_steps; k++) text[k] = step[k].task ? profile_step_text(p->s->arena, p->tasks, step[k].task) : "";
+  for (uint32_t k = 0; k < p->n_steps; k++)
+    text[k] = step[k].task ? profile_step_text(p->s->arena, p->tasks, step[k].task) : "";
   json_object(&j, NULL);
   json_str(&j, "displayTimeUnit", "ms");
   json_object(&j, "otherData");

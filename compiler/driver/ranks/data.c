@@ -29,7 +29,8 @@ static Block *blocks_given(Session *s, const TaskGraph *t, const TaskBuffer *b) 
   for (int i = 0; i < n; i++) {
     all[i] = block_at(s, t, b, i);
     Buf key = buf_new(s->arena);
-    for (uint32_t d = 0; d < b->rank; d++) buf_printf(&key, "%lld %lld ", (long long)all[i].low[d], (long long)all[i].shape[d]);
+    for (uint32_t d = 0; d < b->rank; d++)
+      buf_printf(&key, "%lld %lld ", (long long)all[i].low[d], (long long)all[i].shape[d]);
     if (map_find(&seen, str_from(s->strings, key.s))) all[i].count = 0;
     map_put(&seen, str_from(s->strings, key.s), &all[i]);
   }
@@ -42,8 +43,12 @@ static const TaskBuffer *output_buffer(const TaskGraph *t, uint32_t k) {
 
 /* Dense memory for the block. */
 static ein_tensor block_here(Session *s, const TaskBuffer *b, const Block *x) {
-  return (ein_tensor){.data = arena_alloc(s->arena, arena_array_size((size_t)dtype_size(b->dtype), (size_t)x->count + 1)), .device_type = 1,
-                      .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = x->shape};
+  return (ein_tensor){
+      .data = arena_alloc(s->arena, arena_array_size((size_t)dtype_size(b->dtype), (size_t)x->count + 1)),
+      .device_type = 1,
+      .ndim = (int32_t)b->rank,
+      .dtype = (ein_dtype)b->dtype,
+      .shape = x->shape};
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
@@ -54,7 +59,8 @@ static const EvalArray *array_of(const Eval *e, Str name) {
   return NULL;
 }
 
-static Leave input_here(Session *s, const TaskGraph *t, uint32_t k, const Given *g, const EvalArray *whole, ein_tensor *out) {
+static Leave input_here(
+    Session *s, const TaskGraph *t, uint32_t k, const Given *g, const EvalArray *whole, ein_tensor *out) {
   const TaskBuffer *b = &t->buffers.at[t->inputs.at[k].buffer];
   ein_error err = {0};
   Block x = block_at(s, t, b, s->ranks->rank);
@@ -81,7 +87,8 @@ static Leave default_here(Session *s, const Job *j, uint32_t k, const Eval *e, e
   bool whole = false;
   Block own = block_at(s, t, b, s->ranks->rank);
   if (j->past || !n || !n->fallback)
-    return fail(s, LEAVE_USAGE, "input %s is not given, and texts for several sites have no defaults", t->inputs.at[k].name->s);
+    return fail(
+        s, LEAVE_USAGE, "input %s is not given, and texts for several sites have no defaults", t->inputs.at[k].name->s);
   *out = block_here(s, b, &own);
   if (!own.count) return LEAVE_OK;
   EvalArray x = {.data = out->data};
@@ -95,12 +102,16 @@ static Leave default_here(Session *s, const Job *j, uint32_t k, const Eval *e, e
 static Leave blocks_fit(Session *s, const TaskGraph *t, const Eval *e) {
   int64_t sum = 0;
   for (uint32_t k = 0; k < t->inputs.len + t->outputs.len; k++) {
-    const TaskBuffer *b = k < t->inputs.len ? &t->buffers.at[t->inputs.at[k].buffer] : output_buffer(t, k - t->inputs.len);
+    const TaskBuffer *b =
+        k < t->inputs.len ? &t->buffers.at[t->inputs.at[k].buffer] : output_buffer(t, k - t->inputs.len);
     sum += block_at(s, t, b, s->ranks->rank).count * dtype_size(b->dtype);
   }
   if (!e->max_live || sum <= e->max_live / s->ranks->beside) return LEAVE_OK;
-  return fail(s, LEAVE_MACHINE, "each of %d processes on this machine would take %lld bytes for inputs and outputs; the limit here is %lld, their share "
-              "of three quarters of the memory", s->ranks->beside, (long long)sum, (long long)(e->max_live / s->ranks->beside));
+  return fail(s, LEAVE_MACHINE,
+      "each of %d processes on this machine would take %lld bytes for inputs and outputs; the limit here is %lld, "
+      "their share "
+      "of three quarters of the memory",
+      s->ranks->beside, (long long)sum, (long long)(e->max_live / s->ranks->beside));
 }
 
 Leave ranks_inputs(Session *s, const Job *j, const Eval *e, ein_tensor *in) {
@@ -123,7 +134,8 @@ void ranks_warn(Session *s, const Job *j, const Eval *e, const ein_tensor *in) {
     if (!g || !n) continue;
     const EvalArray *x = array_of(e, name);
     Block own = block_at(s, t, &t->buffers.at[t->inputs.at[k].buffer], s->ranks->rank);
-    const EvalArray block = {.dtype = x->dtype, .rank = x->rank, .shape = own.shape, .count = own.count, .data = in[k].data};
+    const EvalArray block = {
+        .dtype = x->dtype, .rank = x->rank, .shape = own.shape, .count = own.count, .data = in[k].data};
     /* blocks may overlap, so their counts are not reported */
     double some = ranks_sum(s, given_rounded(e, n, g, x, own.low, &block) != 0);
     if (some > 0) given_warn(s, n, g, x, -1);
@@ -160,7 +172,8 @@ static void output_gather(Session *s, const TaskGraph *t, uint32_t k, const ein_
   const TaskBuffer *b = &t->buffers.at[t->outputs.at[k].buffer];
   const Block *block = blocks_given(s, t, b);
   Arena *work = arena_new();
-  ein_parcel send = {0, mine->data, (size_t)(block[r->rank].count * dtype_size(b->dtype))}, *receive = NEW_ARRAY(work, ein_parcel, r->ranks);
+  ein_parcel send = {0, mine->data, (size_t)(block[r->rank].count * dtype_size(b->dtype))},
+             *receive = NEW_ARRAY(work, ein_parcel, r->ranks);
   int n = 0;
   for (int i = 0; r->rank == 0 && i < r->ranks; i++) {
     size_t bytes = (size_t)(block[i].count * dtype_size(b->dtype));
@@ -223,7 +236,8 @@ static ein_named_tensor target_tensor(Session *s, const TaskGraph *t, const Targ
   const TaskBuffer *b = output_buffer(t, task_output(t, x->name));
   int64_t *shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1);
   task_whole(t, b, shape);
-  return (ein_named_tensor){x->key, {.device_type = 1, .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = shape}};
+  return (ein_named_tensor){
+      x->key, {.device_type = 1, .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = shape}};
 }
 
 /* Begins the file of target k, its first target, with all other targets of that file. */
@@ -239,11 +253,14 @@ static Leave file_begin(Session *s, const TaskGraph *t, const Targets *to, uint3
   ein_status st = ein_joint_begin(path, n, list, &file, at, &err);
   if (st != EIN_OK) return fail(s, status_leave(st), "output %s: %s", to->at[k].name, err.text);
   vec_push(s->arena, all->file, file);
-  if (strlen(ein_joint_name(file)) >= NAME_ROOM) return fail(s, LEAVE_MACHINE, "output %s: its file has too long a name", to->at[k].name);
+  if (strlen(ein_joint_name(file)) >= NAME_ROOM)
+    return fail(s, LEAVE_MACHINE, "output %s: its file has too long a name", to->at[k].name);
   n = 0;
   for (uint32_t i = k; i < to->len; i++) {
     if (strcmp(to->at[i].path, path) != 0) continue;
-    Share x = {.at = at[n], .output = task_output(t, to->at[i].name), .file_dtype = (int32_t)ein_joint_dtype(path, list[n].tensor.dtype)};
+    Share x = {.at = at[n],
+        .output = task_output(t, to->at[i].name),
+        .file_dtype = (int32_t)ein_joint_dtype(path, list[n].tensor.dtype)};
     strcpy(x.name, ein_joint_name(file));
     snprintf(x.said, sizeof x.said, "%s", path);
     vec_push(s->arena, all->share, x);
@@ -270,9 +287,11 @@ static Leave share_write(Session *s, const TaskGraph *t, const Share *x, const e
   ein_error err = {0};
   if (!own->count) return LEAVE_OK;
   task_whole(t, b, whole);
-  const ein_block block = {(ein_dtype)b->dtype, (ein_dtype)x->file_dtype, (int)b->rank, whole, own->low, own->shape, out[x->output].data};
+  const ein_block block = {
+      (ein_dtype)b->dtype, (ein_dtype)x->file_dtype, (int)b->rank, whole, own->low, own->shape, out[x->output].data};
   ein_status st = ein_joint_write(x->name, x->said, x->at, &block, &err);
-  return st == EIN_OK ? LEAVE_OK : fail(s, status_leave(st), "output %s: %s", t->outputs.at[x->output].name->s, err.text);
+  return st == EIN_OK ? LEAVE_OK
+                      : fail(s, status_leave(st), "output %s: %s", t->outputs.at[x->output].name->s, err.text);
 }
 
 /* Either all files exist afterwards, or none. */
@@ -282,7 +301,8 @@ static Leave files_end(Session *s, const TaskGraph *t, const SharedFiles *all, L
     ein_status st = ein_joint_end(all->file.at[i], l ? EIN_ERR_IO : EIN_OK, &err);
     if (!l && st != EIN_OK) l = fail(s, status_leave(st), "%s", err.text);
   }
-  for (uint32_t i = 0; i < all->share.len && !l; i++) detail(s, "%s is written to %s", t->outputs.at[all->share.at[i].output].name->s, all->share.at[i].said);
+  for (uint32_t i = 0; i < all->share.len && !l; i++)
+    detail(s, "%s is written to %s", t->outputs.at[all->share.at[i].output].name->s, all->share.at[i].said);
   return l;
 }
 

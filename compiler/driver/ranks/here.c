@@ -64,14 +64,16 @@ static const ein_parcel *parcel_for(const Post *p, int peer) {
   return NULL;
 }
 
-static ein_status wire_exchange(void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+static ein_status wire_exchange(
+    void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   Site *s = user;
   double bytes = 0;
   s->hub->post[s->wire.site] = (Post){.send = send, .n = n_send};
   ein_status status = hub_meet(s->hub, mine);
   for (int i = 0; status == EIN_OK && i < n_receive; i++) {
     const ein_parcel *x = parcel_for(&s->hub->post[receive[i].peer], s->wire.site);
-    if (!x || x->bytes != receive[i].bytes) bug("site %d waits for what site %d does not send", s->wire.site, receive[i].peer);
+    if (!x || x->bytes != receive[i].bytes)
+      bug("site %d waits for what site %d does not send", s->wire.site, receive[i].peer);
     memcpy(receive[i].data, x->data, x->bytes);
     bytes += receive[i].peer == s->wire.site ? 0 : (double)x->bytes;
   }
@@ -93,7 +95,8 @@ static ein_status wire_counts(void *user, ein_status mine, const int64_t *send, 
 
 ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint32_t *at, const EvalArray *whole) {
   const TaskBuffer *b = &t->buffers.at[buffer];
-  int64_t *low = NEW_ARRAY(a, int64_t, b->rank + 1), *shape = NEW_ARRAY(a, int64_t, b->rank + 1), *stride = NEW_ARRAY(a, int64_t, b->rank + 1);
+  int64_t *low = NEW_ARRAY(a, int64_t, b->rank + 1), *shape = NEW_ARRAY(a, int64_t, b->rank + 1),
+          *stride = NEW_ARRAY(a, int64_t, b->rank + 1);
   int64_t offset = 0, step = 1, count = task_shape(t, b, at, shape);
   for (uint32_t d = 0; d < b->rank && !task_has(t, b, at); d++) shape[d] = 0;
   for (uint32_t d = b->rank; d-- > 0; step *= whole->shape[d]) {
@@ -101,8 +104,13 @@ ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint3
     stride[d] = step;
     offset += low[d] * step;
   }
-  return (ein_tensor){.data = whole->data, .device_type = 1, .ndim = (int32_t)b->rank, .dtype = (ein_dtype)b->dtype, .shape = shape,
-                      .strides = stride, .byte_offset = (uint64_t)(offset * dtype_size(b->dtype))};
+  return (ein_tensor){.data = whole->data,
+      .device_type = 1,
+      .ndim = (int32_t)b->rank,
+      .dtype = (ein_dtype)b->dtype,
+      .shape = shape,
+      .strides = stride,
+      .byte_offset = (uint64_t)(offset * dtype_size(b->dtype))};
 }
 
 static const EvalArray *input_of(const Eval *e, Str name) {
@@ -120,13 +128,16 @@ EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k) {
 Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in) {
   for (uint32_t k = 0; k < t->inputs.len; k++) {
     const EvalArray *whole = input_of(e, t->inputs.at[k].name);
-    if (!whole) return fail(s, LEAVE_USAGE, "input %s is not given, and defaults are not made for several sites yet", t->inputs.at[k].name->s);
+    if (!whole)
+      return fail(s, LEAVE_USAGE, "input %s is not given, and defaults are not made for several sites yet",
+          t->inputs.at[k].name->s);
     in[k] = site_block(s->arena, t, t->inputs.at[k].buffer, at, whole);
   }
   return LEAVE_OK;
 }
 
-ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, ProfileSite *profile, void **ctx) {
+ein_status site_make(
+    const Session *s, const ein_model *m, const ein_wire *wire, int threads, ProfileSite *profile, void **ctx) {
   ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = stop_flag(s)};
   if (profile) config.wire = profile_wire(profile, wire), config.watch = &profile->watch;
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
@@ -169,10 +180,12 @@ Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some
     if (some && !some[k]) continue;
     const TaskBuffer *b = &t->buffers.at[t->outputs.at[k].buffer];
     EvalArray *x = site_output(t, e, k);
-    *x = (EvalArray){.dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1), .count = 1};
+    *x =
+        (EvalArray){.dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1), .count = 1};
     task_whole(t, b, x->shape);
     for (uint32_t d = 0; d < b->rank; d++)
-      if (!mul_ok(x->count, x->shape[d], &x->count)) return fail(s, LEAVE_PROGRAM, "output %s does not fit 64 bits", t->outputs.at[k].name->s);
+      if (!mul_ok(x->count, x->shape[d], &x->count))
+        return fail(s, LEAVE_PROGRAM, "output %s does not fit 64 bits", t->outputs.at[k].name->s);
     if (e->max_bytes && x->count > e->max_bytes / dtype_size(b->dtype))
       return fail(s, LEAVE_MACHINE, "output %s is larger than what one tensor may take here", t->outputs.at[k].name->s);
     x->data = arena_alloc(s->arena, arena_array_size((size_t)dtype_size(b->dtype), (size_t)x->count + 1));
@@ -197,21 +210,25 @@ static Leave sites_go(Session *s, Site *x, int64_t n) {
   while (started < n && pthread_create(&thread[started], NULL, site_run, &x[started]) == 0) started++;
   for (int64_t i = started; i < n; i++) hub_leave(x->hub, EIN_ERR_MEMORY);
   for (int64_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
-  return started < n ? fail(s, LEAVE_MACHINE, "this machine gives no more than %lld threads", (long long)started) : sites_judge(s, x, n);
+  return started < n ? fail(s, LEAVE_MACHINE, "this machine gives no more than %lld threads", (long long)started)
+                     : sites_judge(s, x, n);
 }
 
-static Leave sites_make(Session *s, Site *x, Hub *hub, const ein_model *model, const Job *j, const Eval *e, int threads) {
+static Leave sites_make(
+    Session *s, Site *x, Hub *hub, const ein_model *model, const Job *j, const Eval *e, int threads) {
   const TaskGraph *t = j->tasks;
   uint32_t at[MESH_AXES + 1];
   Leave l = LEAVE_OK;
   for (int i = 0; i < hub->sites && !l; i++) {
     mesh_place(&t->mesh, i, at);
     x[i] = (Site){.hub = hub, .model = model, .tasks = t, .job = j, .progress = i ? NULL : s->progress};
-    x[i].wire = (ein_wire){.user = &x[i], .site = i, .sites = hub->sites, .place = i, .exchange = wire_exchange, .counts = wire_counts};
+    x[i].wire = (ein_wire){
+        .user = &x[i], .site = i, .sites = hub->sites, .place = i, .exchange = wire_exchange, .counts = wire_counts};
     x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     l = site_inputs(s, t, e, at, x[i].in);
-    for (uint32_t k = 0; k < t->outputs.len; k++) x[i].out[k] = site_block(s->arena, t, t->outputs.at[k].buffer, at, site_output(t, e, k));
+    for (uint32_t k = 0; k < t->outputs.len; k++)
+      x[i].out[k] = site_block(s->arena, t, t->outputs.at[k].buffer, at, site_output(t, e, k));
     if (s->profile) x[i].profile = profile_site(s->profile, t, i, hub->sites);
     x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, x[i].profile, &x[i].ctx);
     if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
@@ -227,7 +244,9 @@ static void *const *all_contexts(Session *s, const Site *x, int64_t n) {
 
 Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   int64_t n = mesh_sites(&j->tasks->mesh);
-  if (n > SITES_HERE) return fail(s, LEAVE_USAGE, "%s is for %lld sites, and %d is the most that run in one process", j->path, (long long)n, SITES_HERE);
+  if (n > SITES_HERE)
+    return fail(s, LEAVE_USAGE, "%s is for %lld sites, and %d is the most that run in one process", j->path,
+        (long long)n, SITES_HERE);
   Hub hub = {.sites = (int)n, .post = NEW_ARRAY(s->arena, Post, n)};
   Site *x = NEW_ARRAY(s->arena, Site, n);
   pthread_mutex_init(&hub.lock, NULL);

@@ -102,7 +102,8 @@ Leave ranks_launch(Session *s, const Args *a) {
                                   "-n %s --target=c runs the plan in one process", said);
   if (len <= 0) return fail(s, LEAVE_MACHINE, "--np: it is not known where ein lies");
   self[len] = '\0';
-  if (n > sysconf(_SC_NPROCESSORS_ONLN)) { /* more than cores: allowed, and who waits lets others work. Open MPI's words, which others pass over */
+  if (n > sysconf(_SC_NPROCESSORS_ONLN)) { /* more than cores: allowed, and who waits lets others work. Open MPI's
+                                              words, which others pass over */
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   }
@@ -145,7 +146,9 @@ static Leave ranks_start(Session *s) {
   int met = door->told(r->world)->sites;
   if (met == r->ranks) return LEAVE_OK;
   door->library(library, sizeof library);
-  return fail(s, LEAVE_MACHINE, "a launcher has started %d processes, of which %s knows %d: the launcher is another MPI's", r->ranks, library, met);
+  return fail(s, LEAVE_MACHINE,
+      "a launcher has started %d processes, of which %s knows %d: the launcher is another MPI's", r->ranks, library,
+      met);
 }
 
 static void unsaid_say(Session *s) {

@@ -17,10 +17,13 @@ Leave ranks_prepare(Session *s, Job *j, const Args *a, Library *lib) {
   const Ranks *r = s->ranks;
   Compiler c;
   if (target_device(s, a) && arg_has(a, OPT_CC))
-    return fail(s, LEAVE_USAGE, "--cc: of a text for several devices NVRTC compiles the kernels, and the C compiler that is usual what is around them");
+    return fail(s, LEAVE_USAGE,
+        "--cc: of a text for several devices NVRTC compiles the kernels, and the C compiler that is usual what is "
+        "around them");
   if (r->rank) return LEAVE_OK;
   if (mesh_sites(&j->tasks->mesh) != r->ranks)
-    return fail(s, LEAVE_USAGE, "%s is for %lld sites, and mpirun has started %d processes", j->path, (long long)mesh_sites(&j->tasks->mesh), r->ranks);
+    return fail(s, LEAVE_USAGE, "%s is for %lld sites, and mpirun has started %d processes", j->path,
+        (long long)mesh_sites(&j->tasks->mesh), r->ranks);
   Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (!l) l = job_loops(s, j, a);
   c.dense = true;
@@ -57,7 +60,8 @@ static Leave threads_each(Session *s, const Args *a, int *threads) {
   int mine = sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 1, share = (int)(cores / r->beside);
   Leave l = threads_wanted(s, a, threads);
   if (!l && *threads && (long)*threads * r->beside > cores && !r->rank)
-    say(s, "%d processes with %d threads each on %ld processors: they will wait for each other", r->beside, *threads, cores);
+    say(s, "%d processes with %d threads each on %ld processors: they will wait for each other", r->beside, *threads,
+        cores);
   if (l || *threads || getenv("OMP_NUM_THREADS")) return l;
   *threads = mine < share ? mine : share < 1 ? 1 : share;
   return l;
@@ -72,14 +76,16 @@ static Leave devices_enough(Session *s, const Args *a) {
   if (!target_device(s, a)) return LEAVE_OK;
   Leave l = devices_count(s, &n);
   if (!l && !r->rank && r->beside > n)
-    say(s, "%d processes on a machine with %d device%s: they share %s", r->beside, n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+    say(s, "%d processes on a machine with %d device%s: they share %s", r->beside, n, n == 1 ? "" : "s",
+        n == 1 ? "it" : "them");
   return l;
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 /* Returns this site's own result; ran: all sites have run. */
-static Leave site_go(Session *s, const Job *j, Library *lib, const ein_tensor *in, const ein_tensor *out, int threads, bool *ran) {
+static Leave site_go(
+    Session *s, const Job *j, Library *lib, const ein_tensor *in, const ein_tensor *out, int threads, bool *ran) {
   const Ranks *r = s->ranks;
   void *ctx = NULL;
   ProfileSite *profile = s->profile ? profile_site(s->profile, j->tasks, r->rank, r->ranks) : NULL;
@@ -106,7 +112,8 @@ Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib,
   if (l) return l;
   l = program_told(s, j, lib);
   const TaskGraph *t = j->tasks;
-  ein_tensor *in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1), *out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
+  ein_tensor *in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1),
+             *out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
   if (!l) l = ranks_inputs(s, j, e, in);
   if (!l) ranks_outputs(s, j, out);
   l = ranks_agree(s, l);

@@ -23,7 +23,8 @@ static Leave load_refused(Turn *t, const Piece *x) {
   uint32_t at = t->source->len - (x->end - x->load), end = t->source->len - (x->end - x->load_end);
   Diag *g = diag_add(t->s.diags, D_E001, (Span){t->source, at, end}, "a value is loaded by a line of its own");
   diag_hint(t->s.diags, g, "`NAME = load(\"file\")` stands alone on a line; what uses NAME comes after it");
-  diag_hint(t->s.diags, g, "labels, and a dtype other than the file's, are declared before it: `input NAME[i:4] : f32`");
+  diag_hint(
+      t->s.diags, g, "labels, and a dtype other than the file's, are declared before it: `input NAME[i:4] : f32`");
   return turn_report(t);
 }
 
@@ -187,7 +188,9 @@ static Leave statement_take(Prompt *p, Turn *t, uint32_t line) {
   if (t->s.diags->errors) return turn_report(t);
   Leave l = LEAVE_OK;
   for (uint32_t i = 0; i < f->stmts.len && !l; i++)
-    l = f->stmts.at[i]->behind ? LEAVE_OK : f->stmts.at[i]->kind == STMT_OUTPUT ? outputs_take(p, t, f->stmts.at[i]) : define(p, t, f->stmts.at[i], line);
+    l = f->stmts.at[i]->behind                ? LEAVE_OK
+        : f->stmts.at[i]->kind == STMT_OUTPUT ? outputs_take(p, t, f->stmts.at[i])
+                                              : define(p, t, f->stmts.at[i], line);
   return l;
 }
 
@@ -231,7 +234,8 @@ Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **na
   turn_begin(t, p->s, &p->args, p->sheet);
   Cut c = cut_text(t->s.arena, text, strlen(text));
   if (c.pieces.len != 1 || c.open || c.pieces.at[0].kind == PIECE_STATEMENT || c.pieces.at[0].kind == PIECE_LOAD)
-    return fail(&t->s, LEAVE_USAGE, "wanted is the name of a tensor, or an expression%s%s", *text ? ", not " : "", text);
+    return fail(
+        &t->s, LEAVE_USAGE, "wanted is the name of a tensor, or an expression%s%s", *text ? ", not " : "", text);
   const Piece *x = &c.pieces.at[0];
   uint32_t line;
   t->source = piece_source(p, t, text, x, &line);
@@ -281,7 +285,9 @@ static const char *command_meant(const Prompt *p, const char *text) {
   size_t from = strspn(text, " \t"), n = strcspn(text + from, " \t\r\n");
   if (text[from + n + strspn(text + from + n, " \t\r\n")]) return NULL;
   for (size_t i = 0; i < COUNT(words); i++)
-    if (strlen(words[i][0]) == n && memcmp(text + from, words[i][0], n) == 0 && !sheet_find(p->sheet, words[i][0], NULL)) return words[i][1];
+    if (strlen(words[i][0]) == n && memcmp(text + from, words[i][0], n) == 0 &&
+        !sheet_find(p->sheet, words[i][0], NULL))
+      return words[i][1];
   return NULL;
 }
 

@@ -41,7 +41,8 @@ static Leave take(Prompt *p, const char *text, size_t n) {
   loading_drop(p);
   interrupt_end(p->s);
   if (went == WENT_NO_MEMORY) return fail(p->s, LEAVE_MACHINE, "%s; what is defined is as it was", why);
-  return fail(p->s, LEAVE_BUG, "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
+  return fail(p->s, LEAVE_BUG,
+      "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
 }
 
 static Leave turn(Prompt *p, Session *process, const char *text, size_t n) {
@@ -107,12 +108,14 @@ static Leave request_read(Session *s, const char *line, size_t n, Request *r) {
   JsonValue *v = json_read(s->arena, source_new(s->arena, "<stdin>", line, n), s->diags);
   if (!v) return (void)session_report(s), LEAVE_USAGE;
   const JsonValue *at = json_member(v, "line");
-  *r = (Request){v->kind == JSON_STRING ? v->text : string_of(v, "text"), string_of(v, "complete"), string_of(v, "whole"), string_of(v, "file"), 1};
+  *r = (Request){v->kind == JSON_STRING ? v->text : string_of(v, "text"), string_of(v, "complete"),
+      string_of(v, "whole"), string_of(v, "file"), 1};
   if (at && (at->kind != JSON_NUMBER || !at->whole || at->integer < 1 || at->integer > PROGRAM_BYTES))
     return fail(s, LEAVE_USAGE, "\"line\" is a number of a line, from 1 on");
   if (at) r->line = at->integer;
   if ((r->text != NULL) + (r->complete != NULL) + (r->whole != NULL) == 1) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "a line is a JSON string, or an object with one string \"text\", \"complete\" or \"whole\"");
+  return fail(
+      s, LEAVE_USAGE, "a line is a JSON string, or an object with one string \"text\", \"complete\" or \"whole\"");
 }
 
 /* Takes the text, at its place in a file if given. */
@@ -200,8 +203,13 @@ static Leave json_take(Prompt *p, Session *process) {
 
 Leave cmd_repl(Session *s, Args *a) {
   bool json = arg_has(a, OPT_JSON), terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !json;
-  Prompt p = {.s = s, .args = *a, .sheet = sheet_new(), .talks = terminal || json, .file = terminal || json ? "<prompt>" : "<stdin>", .line = 1,
-              .folder = "."};
+  Prompt p = {.s = s,
+      .args = *a,
+      .sheet = sheet_new(),
+      .talks = terminal || json,
+      .file = terminal || json ? "<prompt>" : "<stdin>",
+      .line = 1,
+      .folder = "."};
   if (a->operands.len > 1) return fail(s, LEAVE_USAGE, "one file at most: ein repl x.ein");
   Leave l = LEAVE_OK;
   if (terminal || json) interrupt_watch();

@@ -23,10 +23,11 @@ static Leave do_help(Prompt *p, const char *what) {
   size_t n = strlen(what);
   const char *bare = *what == ':' ? what + 1 : what;
   if (!n)
-    buf_str(p->out, "An expression shows its value:            A[i,j] * 2, or sum[i] A[i,j]\n"
-                    "A statement defines:                      B[i,j] = 2 * A[i,j], or dim N = 4, or def twice(x) = 2 * x\n"
-                    "A value comes from a file:                A = load(\"a.npy\")\n"
-                    "To redefine a name, define it again:      what depends on it is recomputed when you ask for it\n\n");
+    buf_str(p->out,
+        "An expression shows its value:            A[i,j] * 2, or sum[i] A[i,j]\n"
+        "A statement defines:                      B[i,j] = 2 * A[i,j], or dim N = 4, or def twice(x) = 2 * x\n"
+        "A value comes from a file:                A = load(\"a.npy\")\n"
+        "To redefine a name, define it again:      what depends on it is recomputed when you ask for it\n\n");
   bool any = false;
   for (const PromptCommand *c = prompt_commands; c->name; c++) {
     if (n && strcmp(c->name, bare) != 0) continue;
@@ -249,7 +250,12 @@ static Leave value_write(Turn *t, const char *name, const Kept *k, const char *p
   const EvalArray *x = &k->array;
   ein_error e = {0};
   ein_status st;
-  ein_named_tensor one = {.name = name, .tensor = {.data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape}};
+  ein_named_tensor one = {.name = name,
+      .tensor = {.data = x->data,
+          .device_type = 1,
+          .ndim = (int32_t)x->rank,
+          .dtype = (ein_dtype)x->dtype,
+          .shape = x->shape}};
   if (ends_in(path, ".npy")) st = ein_npy_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
   else if (ends_in(path, ".raw")) st = ein_raw_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
   else if (ends_in(path, ".safetensors")) st = ein_safetensors_write(path, 1, &one, &e);
@@ -284,7 +290,8 @@ static Leave do_sites(Prompt *p, const char *text) {
   int64_t n = 1;
   Words *given = &p->args.given[OPT_SITES];
   if (!*text) return buf_printf(p->out, "%s\n", given->len ? p->sites : "1"), LEAVE_OK;
-  if (!int64_read(text, strlen(text), &n) || n < 1 || n > SITES_HERE) return fail(p->s, LEAVE_USAGE, ":sites wants a number from 1 to %d", SITES_HERE);
+  if (!int64_read(text, strlen(text), &n) || n < 1 || n > SITES_HERE)
+    return fail(p->s, LEAVE_USAGE, ":sites wants a number from 1 to %d", SITES_HERE);
   snprintf(p->sites, sizeof p->sites, "%lld", (long long)n);
   p->sites_word = p->sites;
   *given = n > 1 ? (Words){&p->sites_word, 1, 1} : (Words){0};

@@ -57,7 +57,9 @@ static void definitions(Choices *c, Prompt *p) {
     for (uint32_t i = 0; i < t.job.program->modules.len; i++) {
       const AstFile *f = t.job.program->modules.at[i].file;
       for (uint32_t k = 0; k < f->stmts.len; k++)
-        if (f->stmts.at[k]->kind == STMT_DEF || f->stmts.at[k]->kind == STMT_MONOID || f->stmts.at[k]->kind == STMT_EXTERN) choice(c, f->stmts.at[k]->name.s->s);
+        if (f->stmts.at[k]->kind == STMT_DEF || f->stmts.at[k]->kind == STMT_MONOID ||
+            f->stmts.at[k]->kind == STMT_EXTERN)
+          choice(c, f->stmts.at[k]->name.s->s);
     }
   turn_end(&t);
 }
@@ -96,7 +98,8 @@ static long file_at(const char *text) {
     if (*c == '"') quote = quote ? NULL : c;
   if (quote) return quote + 1 - text;
   for (size_t i = 0; i < COUNT(takes); i++)
-    if (strncmp(text, takes[i], strlen(takes[i])) == 0 && (i < 2 || strchr(text + strlen(takes[i]), ' '))) return strrchr(text, ' ') + 1 - text;
+    if (strncmp(text, takes[i], strlen(takes[i])) == 0 && (i < 2 || strchr(text + strlen(takes[i]), ' ')))
+      return strrchr(text, ' ') + 1 - text;
   return -1;
 }
 

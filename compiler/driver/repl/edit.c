@@ -126,7 +126,8 @@ static const char *history_file(Arena *a) {
   const char *said = getenv("EIN_HISTORY"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
   if (said) return *said ? said : NULL;
   if (!(state && *state == '/') && !(home && *home == '/')) return NULL;
-  const char *folder = state && *state == '/' ? arena_printf(a, "%s/ein", state) : arena_printf(a, "%s/.local/state/ein", home);
+  const char *folder =
+      state && *state == '/' ? arena_printf(a, "%s/ein", state) : arena_printf(a, "%s/.local/state/ein", home);
   return folder_made(a, folder) ? arena_printf(a, "%s/history", folder) : NULL;
 }
 
@@ -165,7 +166,12 @@ void *edit_open(Prompt *p) {
   Edit *e = NEW(a, Edit);
   HistEvent ev;
   letters_of_all();
-  *e = (Edit){.arena = a, .p = p, .el = el_init("ein", stdin, stdout, stderr), .history = history_init(), .file = history_file(a), .prompt = ""};
+  *e = (Edit){.arena = a,
+      .p = p,
+      .el = el_init("ein", stdin, stdout, stderr),
+      .history = history_init(),
+      .file = history_file(a),
+      .prompt = ""};
   if (!e->el || !e->history) return arena_free(a), NULL;
   history(e->history, &ev, H_SETSIZE, HISTORY_MOST);
   history(e->history, &ev, H_SETUNIQUE, 1);

@@ -21,7 +21,8 @@ static bool is_own(const AstStmt *s, Str name) {
     if (ast_above(s->adjoint, i).s == name || ast_result_name(s->adjoint, i).s == name) return true;
   if (s->adjoint && is_own(s->adjoint, name)) return true;
   for (uint32_t i = 0; i < s->body.len; i++)
-    if (s->body.at[i]->name.s == name || (s->body.at[i]->kind == STMT_REPEAT && is_own(s->body.at[i], name))) return true;
+    if (s->body.at[i]->name.s == name || (s->body.at[i]->kind == STMT_REPEAT && is_own(s->body.at[i], name)))
+      return true;
   return false;
 }
 
@@ -120,7 +121,8 @@ static void repeat_names(Arena *a, const AstStmt *s, Texts *names) {
   vec_push(a, *names, s->name.s->s);
   for (uint32_t i = 0; i < s->body.len; i++) {
     const AstStmt *b = s->body.at[i];
-    if (b->kind == STMT_STATE || (b->kind == STMT_EQUATION && is_stack(b, s->name.s))) vec_push(a, *names, b->name.s->s);
+    if (b->kind == STMT_STATE || (b->kind == STMT_EQUATION && is_stack(b, s->name.s)))
+      vec_push(a, *names, b->name.s->s);
   }
 }
 
@@ -163,7 +165,8 @@ Entries entries_of(Arena *a, const AstStmt *s, const char *file, const char *fol
   Entries all = {0};
   Texts names = {0};
   bool declares = s->kind == STMT_DIM || s->kind == STMT_INPUT || s->kind == STMT_PARAM;
-  for (uint32_t i = 0; declares && i < s->decls.len; i++) vec_push(a, all, entry_declared(s, &s->decls.at[i], file, line));
+  for (uint32_t i = 0; declares && i < s->decls.len; i++)
+    vec_push(a, all, entry_declared(s, &s->decls.at[i], file, line));
   if (declares || s->behind) return all; /* behind: part of the entry of the equation with which it is written */
   if (s->kind == STMT_REPEAT) repeat_names(a, s, &names);
   else if (s->name.s && s->kind != STMT_USE)
@@ -197,6 +200,7 @@ Entry *entry_again(const Entry *old) {
   memcpy(e->output, old->output, e->n_names * sizeof *e->output);
   e->n_used = old->n_used;
   e->used = NEW_ARRAY(e->arena, Used, e->n_used + 1);
-  for (uint32_t i = 0; i < e->n_used; i++) e->used[i] = (Used){arena_printf(e->arena, "%s", old->used[i].name), old->used[i].bare};
+  for (uint32_t i = 0; i < e->n_used; i++)
+    e->used[i] = (Used){arena_printf(e->arena, "%s", old->used[i].name), old->used[i].bare};
   return e;
 }

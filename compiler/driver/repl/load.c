@@ -7,18 +7,21 @@
 /* "input A[3,4] : f64" */
 static Leave declaration(Turn *t, const char *name, const char *source, const ein_source_info *info, Buf *b) {
   if (!info->has_shape || !info->has_dtype)
-    return fail(&t->s, LEAVE_PROGRAM, "%s does not say how large %s is, or of which dtype: declare it first, as in input %s[i:3, j:4] : f64",
-                source, name, name);
+    return fail(&t->s, LEAVE_PROGRAM,
+        "%s does not say how large %s is, or of which dtype: declare it first, as in input %s[i:3, j:4] : f64", source,
+        name, name);
   buf_printf(b, "input %s", name);
   for (int k = 0; k < info->ndim; k++) buf_printf(b, "%s%lld", k ? "," : "[", (long long)info->shape[k]);
   buf_printf(b, "%s : %s", info->ndim ? "]" : "", ein_dtype_name(info->dtype));
   return LEAVE_OK;
 }
 
-static Leave entry_make(Prompt *p, Turn *t, const char *name, const char *source, const ein_source_info *info, Entry **out) {
+static Leave entry_make(
+    Prompt *p, Turn *t, const char *name, const char *source, const ein_source_info *info, Entry **out) {
   Entry *old = sheet_find(p->sheet, name, NULL);
   Buf b = buf_new(t->s.arena);
-  if (old && (old->kind == STMT_INPUT || old->kind == STMT_PARAM) && !(old->source && strcmp(old->file, "load") == 0)) *out = entry_again(old);
+  if (old && (old->kind == STMT_INPUT || old->kind == STMT_PARAM) && !(old->source && strcmp(old->file, "load") == 0))
+    *out = entry_again(old);
   else {
     Leave l = declaration(t, name, source, info, &b);
     if (l) return l;
@@ -31,7 +34,8 @@ static Leave entry_make(Prompt *p, Turn *t, const char *name, const char *source
 static const AstDecl *declared(const Turn *t, const char *name) {
   for (uint32_t i = 0; i < t->file->stmts.len; i++) {
     const AstStmt *s = t->file->stmts.at[i];
-    if ((s->kind == STMT_INPUT || s->kind == STMT_PARAM) && strcmp(s->decls.at[0].name.s->s, name) == 0) return &s->decls.at[0];
+    if ((s->kind == STMT_INPUT || s->kind == STMT_PARAM) && strcmp(s->decls.at[0].name.s->s, name) == 0)
+      return &s->decls.at[0];
   }
   bug("an input that is not declared");
 }
@@ -40,7 +44,8 @@ static const AstDecl *declared(const Turn *t, const char *name) {
 static Leave sizes_bind(Turn *t, Entry *e, const ein_source_info *info) {
   uint32_t before = t->job.dims.len;
   Str name = str_from(t->s.strings, e->name[0]);
-  if (info->has_shape && !program_bind(&t->s.front, t->job.program, name, (uint32_t)info->ndim, info->shape, e->source, &t->job.dims))
+  if (info->has_shape &&
+      !program_bind(&t->s.front, t->job.program, name, (uint32_t)info->ndim, info->shape, e->source, &t->job.dims))
     return turn_report(t);
   e->bound = NEW_ARRAY(e->arena, Bound, t->job.dims.len - before + 1);
   for (uint32_t i = before; i < t->job.dims.len; i++)
@@ -53,14 +58,16 @@ static Leave value_read(Turn *t, Entry *e, const EinNode *n) {
   ein_error err = {0};
   int64_t bytes = 0;
   Session *s = &t->s;
-  if (!turn_shape(t, n, &x)) return fail(s, LEAVE_PROGRAM, "the size of %s is not known yet: give its dims values first", e->name[0]);
+  if (!turn_shape(t, n, &x))
+    return fail(s, LEAVE_PROGRAM, "the size of %s is not known yet: give its dims values first", e->name[0]);
   ein_status st = ein_shape_size(e->name[0], (ein_dtype)x.dtype, (int)x.rank, x.shape, &x.count, &bytes, &err);
   if (st != EIN_OK) return fail(s, status_leave(st), "%s", err.text);
   Kept *k = &e->value[0];
   *k = (Kept){.arena = arena_new(), .array = x};
   const AstDecl *d = declared(t, e->name[0]);
   const char **axis = NEW_ARRAY(k->arena, const char *, x.rank + 1);
-  for (uint32_t i = 0; i < x.rank; i++) axis[i] = d->items.at[i].name.s ? arena_printf(k->arena, "%s", d->items.at[i].name.s->s) : "";
+  for (uint32_t i = 0; i < x.rank; i++)
+    axis[i] = d->items.at[i].name.s ? arena_printf(k->arena, "%s", d->items.at[i].name.s->s) : "";
   k->axis = axis;
   k->array.shape = arena_copy(k->arena, x.shape, (x.rank + 1) * sizeof *x.shape);
   k->array.data = arena_alloc(k->arena, (size_t)bytes + 1);

@@ -62,7 +62,9 @@ static Leave line_plot(Buf *out, const char *axis, const EvalArray *x) {
     char row[COLUMNS + 1];
     for (int64_t c = 0; c < columns; c++) {
       bool any = column[c].least <= column[c].most;
-      row[c] = any && step_of(all, column[c].least, LINE_ROWS) <= r && r <= step_of(all, column[c].most, LINE_ROWS) ? '*' : ' ';
+      row[c] = any && step_of(all, column[c].least, LINE_ROWS) <= r && r <= step_of(all, column[c].most, LINE_ROWS)
+          ? '*'
+          : ' ';
     }
     size_t len = (size_t)columns;
     while (len && row[len - 1] == ' ') len--;
@@ -101,25 +103,29 @@ static PlotRange shades_find(const EvalArray *x, int64_t rows, int64_t columns, 
 }
 
 static void shade_picture(Buf *svg, const char *const *axis, const EvalArray *x) {
-  int64_t rows = x->shape[0] < SVG_SHADES ? x->shape[0] : SVG_SHADES, columns = x->shape[1] < SVG_SHADES ? x->shape[1] : SVG_SHADES;
+  int64_t rows = x->shape[0] < SVG_SHADES ? x->shape[0] : SVG_SHADES,
+          columns = x->shape[1] < SVG_SHADES ? x->shape[1] : SVG_SHADES;
   double mean[SVG_SHADES * SVG_SHADES];
   PlotRange all = shades_find(x, rows, columns, mean);
   plot_shade_svg(svg, axis, x->shape, mean, rows, columns, all);
 }
 
 static Leave shade_plot(Buf *out, const char *const *axis, const EvalArray *x) {
-  int64_t rows = x->shape[0] < SHADE_ROWS ? x->shape[0] : SHADE_ROWS, columns = x->shape[1] < COLUMNS ? x->shape[1] : COLUMNS;
+  int64_t rows = x->shape[0] < SHADE_ROWS ? x->shape[0] : SHADE_ROWS,
+          columns = x->shape[1] < COLUMNS ? x->shape[1] : COLUMNS;
   int wide = columns * 2 <= COLUMNS ? 2 : 1; /* a character is about twice as high as it is wide */
   double mean[SHADE_ROWS * COLUMNS];
   PlotRange all = shades_find(x, rows, columns, mean);
   for (int64_t r = 0; r < rows; r++) {
     buf_str(out, "  |");
     for (int64_t c = 0; c < columns; c++)
-      for (int w = 0; w < wide; w++) buf_char(out, isnan(mean[r * columns + c]) ? '?' : shades[step_of(all, mean[r * columns + c], (int64_t)strlen(shades))]);
+      for (int w = 0; w < wide; w++)
+        buf_char(out,
+            isnan(mean[r * columns + c]) ? '?' : shades[step_of(all, mean[r * columns + c], (int64_t)strlen(shades))]);
     buf_str(out, "|\n");
   }
-  buf_printf(out, "  down %s=0 to %lld, across %s=0 to %lld", *axis[0] ? axis[0] : "index", (long long)(x->shape[0] - 1), *axis[1] ? axis[1] : "index",
-             (long long)(x->shape[1] - 1));
+  buf_printf(out, "  down %s=0 to %lld, across %s=0 to %lld", *axis[0] ? axis[0] : "index",
+      (long long)(x->shape[0] - 1), *axis[1] ? axis[1] : "index", (long long)(x->shape[1] - 1));
   if (all.least <= all.most) buf_printf(out, "; \"%s\" from %.5g to %.5g", shades, all.least, all.most);
   buf_char(out, '\n');
   return LEAVE_OK;
@@ -127,7 +133,8 @@ static Leave shade_plot(Buf *out, const char *const *axis, const EvalArray *x) {
 
 Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const EvalArray *x) {
   if (x->rank < 1 || x->rank > 2)
-    return fail(p->s, LEAVE_USAGE, ":plot wants one dimension or two, and here are %u: fix a label, as in X[0,i,j], or sum over it", x->rank);
+    return fail(p->s, LEAVE_USAGE,
+        ":plot wants one dimension or two, and here are %u: fix a label, as in X[0,i,j], or sum over it", x->rank);
   report_heading(p->out, name, axis, x);
   buf_char(p->out, '\n');
   if (!x->count) return LEAVE_OK;

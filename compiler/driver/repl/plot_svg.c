@@ -8,8 +8,10 @@
 enum { WIDTH = 600, HEIGHT = 220, LEFT = 70, TOP = 12, BELOW = 26 };
 
 static void head(Buf *b, int width, int height) {
-  buf_printf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-             "font-family=\"sans-serif\" font-size=\"11\" fill=\"#555\">\n", width, height, width, height);
+  buf_printf(b,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+      "font-family=\"sans-serif\" font-size=\"11\" fill=\"#555\">\n",
+      width, height, width, height);
 }
 
 /* Names of labels contain no characters that are special in XML, except the prime. */
@@ -40,7 +42,8 @@ static bool column_there(const PlotRange *c) {
 /* Columns from..end, all of which have numbers: forward along the maxima, back along the minima. */
 static void band(Buf *b, const PlotRange *column, int64_t from, int64_t end, int64_t columns, PlotRange all) {
   if (end - from == 1) {
-    double x = across(from, columns), top = height_of(all, column[from].most), bottom = height_of(all, column[from].least);
+    double x = across(from, columns), top = height_of(all, column[from].most),
+           bottom = height_of(all, column[from].least);
     buf_printf(b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"2\" height=\"%.1f\"/>\n", x - 1, top - 1, bottom - top + 2);
     return;
   }
@@ -61,8 +64,10 @@ void plot_line_svg(Buf *b, const char *axis, int64_t n, const PlotRange *column,
     else c++;
   }
   buf_str(b, "</g>\n");
-  if (all.least <= all.most) buf_printf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.5g</text>\n", LEFT - 6, TOP + 8, all.most);
-  if (all.least < all.most) buf_printf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.5g</text>\n", LEFT - 6, TOP + HEIGHT, all.least);
+  if (all.least <= all.most)
+    buf_printf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.5g</text>\n", LEFT - 6, TOP + 8, all.most);
+  if (all.least < all.most)
+    buf_printf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.5g</text>\n", LEFT - 6, TOP + HEIGHT, all.least);
   axis_text(b, axis, n, LEFT, TOP + HEIGHT + 18);
   buf_str(b, "</svg>\n");
 }
@@ -74,18 +79,23 @@ static void shade(Buf *b, PlotRange all, double v) {
   buf_printf(b, "fill=\"#%02x%02x%02x\"/>\n", (unsigned)r, (unsigned)g, (unsigned)l);
 }
 
-void plot_shade_svg(Buf *b, const char *const *axis, const int64_t *shape, const double *mean, int64_t rows, int64_t columns, PlotRange all) {
+void plot_shade_svg(Buf *b, const char *const *axis, const int64_t *shape, const double *mean, int64_t rows,
+    int64_t columns, PlotRange all) {
   int64_t most = rows > columns ? rows : columns;
   int side = most <= 20 ? 16 : most <= 40 ? 10 : 6, width = (int)columns * side, height = (int)rows * side;
   head(b, (width > 330 ? width : 330) + 20, height + TOP + 44);
-  buf_printf(b, "<g shape-rendering=\"crispEdges\">\n<rect x=\"10\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#eee\"/>\n", TOP, width, height);
+  buf_printf(b,
+      "<g shape-rendering=\"crispEdges\">\n<rect x=\"10\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#eee\"/>\n", TOP,
+      width, height);
   for (int64_t k = 0; k < rows * columns; k++) {
     if (isnan(mean[k])) continue;
-    buf_printf(b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" ", 10 + (int)(k % columns) * side, TOP + (int)(k / columns) * side, side, side);
+    buf_printf(b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" ", 10 + (int)(k % columns) * side,
+        TOP + (int)(k / columns) * side, side, side);
     shade(b, all, mean[k]);
   }
-  buf_printf(b, "</g>\n<text x=\"10\" y=\"%d\">down %s=0 to %lld, across %s=0 to %lld</text>\n", height + TOP + 18, *axis[0] ? axis[0] : "index",
-             (long long)(shape[0] - 1), *axis[1] ? axis[1] : "index", (long long)(shape[1] - 1));
-  if (all.least <= all.most) buf_printf(b, "<text x=\"10\" y=\"%d\">light %.5g, dark %.5g</text>\n", height + TOP + 36, all.least, all.most);
+  buf_printf(b, "</g>\n<text x=\"10\" y=\"%d\">down %s=0 to %lld, across %s=0 to %lld</text>\n", height + TOP + 18,
+      *axis[0] ? axis[0] : "index", (long long)(shape[0] - 1), *axis[1] ? axis[1] : "index", (long long)(shape[1] - 1));
+  if (all.least <= all.most)
+    buf_printf(b, "<text x=\"10\" y=\"%d\">light %.5g, dark %.5g</text>\n", height + TOP + 36, all.least, all.most);
   buf_str(b, "</svg>\n");
 }

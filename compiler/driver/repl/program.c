@@ -63,7 +63,8 @@ Leave prompt_load(Prompt *p, const char *path) {
   const char *why;
   if (!*path) return fail(p->s, LEAVE_USAGE, ":load wants a file: :load x.ein");
   if (strcmp(path, "-") == 0)
-    return fail(p->s, LEAVE_USAGE, "standard input is where the prompt's own lines come from: :load wants a file, as in :load x.ein");
+    return fail(p->s, LEAVE_USAGE,
+        "standard input is where the prompt's own lines come from: :load wants a file, as in :load x.ein");
   const Source *src = source_read(p->out->arena, path, &why);
   if (!src) return fail(p->s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
   loading_begin(p, path);

@@ -65,7 +65,8 @@ Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const Ev
 typedef struct PlotRange { double least, most; } PlotRange; /* least > most: it contains no number */
 /* One dimension: the range of each column, and of all. Two dimensions: a number for each shade, NaN for none. */
 void plot_line_svg(Buf *b, const char *axis, int64_t n, const PlotRange *column, int64_t columns, PlotRange all);
-void plot_shade_svg(Buf *b, const char *const *axis, const int64_t *shape, const double *mean, int64_t rows, int64_t columns, PlotRange all);
+void plot_shade_svg(Buf *b, const char *const *axis, const int64_t *shape, const double *mean, int64_t rows,
+    int64_t columns, PlotRange all);
 
 /* ---- uses.c ------------------------------------------------------------------------------------- */
 const char *uses_folder(Arena *a, const char *path);                          /* the folder from which a program there

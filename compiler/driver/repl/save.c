@@ -50,7 +50,8 @@ static void misfit_write(Prompt *p, Buf *b, const Entry *e, const char *path) {
   }
   buf_char(b, '\n');
   const char *what = e->n_names ? e->name[0] : "an assert";
-  if (strcmp(path, "-") != 0) buf_printf(p->out, "%s does not fit what it uses any more: in %s it is a comment\n", what, path);
+  if (strcmp(path, "-") != 0)
+    buf_printf(p->out, "%s does not fit what it uses any more: in %s it is a comment\n", what, path);
 }
 
 /* Checks it for anything else: a module may be where a program there does not find it. */
@@ -61,7 +62,8 @@ static void saved_check(Prompt *p, const char *path) {
   quiet.capture = true;
   turn_begin(&t, &quiet, &p->args, p->sheet);
   if (job_compile(&t.s, &t.job, &p->args, path))
-    buf_printf(p->out, "%s is saved, but is no program that runs: %s\n", path, t.s.captured.len ? t.s.captured.at[0] : "ein check says why");
+    buf_printf(p->out, "%s is saved, but is no program that runs: %s\n", path,
+        t.s.captured.len ? t.s.captured.at[0] : "ein check says why");
   turn_end(&t);
 }
 
@@ -89,7 +91,8 @@ static bool has_output(const Entry *e) {
  * its counter. */
 static bool is_last(const Sheet *s, const Entries *out, const Entry *e, uint32_t k) {
   bool counter = e->kind == STMT_REPEAT && k == 0;
-  return (e->kind == STMT_EQUATION || e->kind == STMT_REPEAT) && !counter && *e->name[k] != '_' && !is_used(s, out, e, e->name[k]);
+  return (e->kind == STMT_EQUATION || e->kind == STMT_REPEAT) && !counter && *e->name[k] != '_' &&
+      !is_used(s, out, e, e->name[k]);
 }
 
 static void outputs_write(Buf *b, const Sheet *s, const Entries *out) {

@@ -21,7 +21,8 @@ void entry_end(Entry *e) {
 static Sheet *sheet_of(Sheet *before, uint32_t room) {
   Arena *a = arena_new();
   Sheet *s = NEW(a, Sheet);
-  *s = (Sheet){.arena = a, .before = before, .turns = before ? before->turns + 1 : 0, .at = NEW_ARRAY(a, Entry *, room + 1)};
+  *s = (Sheet){
+      .arena = a, .before = before, .turns = before ? before->turns + 1 : 0, .at = NEW_ARRAY(a, Entry *, room + 1)};
   return s;
 }
 
@@ -154,7 +155,8 @@ void sheet_forget(Sheet *s, const char *name) {
     for (uint32_t i = 0; i < s->n; i++) {
       Entry *e = s->at[i];
       bool hit = defines(e, at);
-      for (uint32_t k = 0; k < e->n_used && !hit; k++) hit = strcmp(e->used[k].name, at) == 0 && used_entry(s, &e->used[k]);
+      for (uint32_t k = 0; k < e->n_used && !hit; k++)
+        hit = strcmp(e->used[k].name, at) == 0 && used_entry(s, &e->used[k]);
       if (!hit || is_among(&seen, e)) continue;
       vec_push(a, seen, e);
       computed_drop(e);
@@ -211,14 +213,16 @@ Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **c
     more = false;
     for (uint32_t i = 0; i < s->n; i++) {
       Entry *e = s->at[i];
-      if (is_among(&done, e) || (is_among(&wanted, e) ? !is_ready(s, e, &wanted, &done) : !assert_counts(s, e, &done))) continue;
+      if (is_among(&done, e) || (is_among(&wanted, e) ? !is_ready(s, e, &wanted, &done) : !assert_counts(s, e, &done)))
+        continue;
       vec_push(a, done, e);
       more = true;
     }
   }
   Buf b = buf_new(a);
   for (uint32_t i = 0; i < wanted.len; i++)
-    if (!is_among(&done, wanted.at[i])) buf_printf(&b, "%s%s", b.len ? ", " : "", wanted.at[i]->n_names ? wanted.at[i]->name[0] : "assert");
+    if (!is_among(&done, wanted.at[i]))
+      buf_printf(&b, "%s%s", b.len ? ", " : "", wanted.at[i]->n_names ? wanted.at[i]->name[0] : "assert");
   if (b.len) *circle = b.s;
   return done;
 }

@@ -27,7 +27,8 @@ void turn_end(Turn *t) {
     diags_text(s->refused, &b, false);
     count_text(&b, s->refused->errors, s->refused->warnings);
   }
-  for (uint32_t i = 0; !s->refused && i < s->captured.len; i++) buf_printf(&b, "%s%s", i ? "\n" : "", s->captured.at[i]);
+  for (uint32_t i = 0; !s->refused && i < s->captured.len; i++)
+    buf_printf(&b, "%s%s", i ? "\n" : "", s->captured.at[i]);
   if (b.len) vec_push(t->home->arena, t->home->captured, b.s);
   t->home->without_jit = s->without_jit;
   arena_free(t->s.arena);
@@ -129,8 +130,12 @@ Leave turn_program(Turn *t, const Texts *names, AstFile *expression) {
   Session *s = &t->s;
   const char *circle;
   t->needs = sheet_needs(s->arena, t->sheet, names, &circle);
-  if (circle && strchr(circle, ',')) return fail(s, LEAVE_PROGRAM, "a name that depends on itself has no value: %s", circle);
-  if (circle) return fail(s, LEAVE_PROGRAM, "a name that depends on itself has no value: %s; give what you make of it another name, such as %s'", circle, circle);
+  if (circle && strchr(circle, ','))
+    return fail(s, LEAVE_PROGRAM, "a name that depends on itself has no value: %s", circle);
+  if (circle)
+    return fail(s, LEAVE_PROGRAM,
+        "a name that depends on itself has no value: %s; give what you make of it another name, such as %s'", circle,
+        circle);
   t->file = NEW(s->arena, AstFile);
   t->folders.len = 0;
   t->file->src = expression ? expression->src : t->source ? t->source : source_new(s->arena, "<prompt>", "", 0);
@@ -150,7 +155,8 @@ Leave turn_program(Turn *t, const Texts *names, AstFile *expression) {
 
 /* At a prompt everything is unused at first. */
 static bool is_news(const Turn *t, const Diag *d) {
-  return d->kind == DIAG_ERROR || (d->code != D_W001 && d->code != D_W005 && t->source && d->spans.at[0].span.src == t->source);
+  return d->kind == DIAG_ERROR ||
+      (d->code != D_W001 && d->code != D_W005 && t->source && d->spans.at[0].span.src == t->source);
 }
 
 static void warnings_trim(Turn *t) {
@@ -193,7 +199,8 @@ static bool dim_of(void *ctx, Str name, int64_t *out) {
 
 bool turn_shape(Turn *t, const EinNode *n, EvalArray *x) {
   ExprEnv env = {.dim = dim_of, .ctx = &t->job};
-  *x = (EvalArray){.dtype = n->dtype, .rank = n->rank, .shape = NEW_ARRAY(t->s.arena, int64_t, n->rank + 1), .count = 1};
+  *x =
+      (EvalArray){.dtype = n->dtype, .rank = n->rank, .shape = NEW_ARRAY(t->s.arena, int64_t, n->rank + 1), .count = 1};
   for (uint32_t k = 0; k < n->rank; k++) {
     Value v;
     if (!expr_value(n->dim[k], &env, &v)) return false;
@@ -239,7 +246,8 @@ static Leave size_open(Turn *t) {
   const EinGraph *g = t->job.graph;
   for (uint32_t i = 0; i < g->dims.len; i++)
     if (!g->dims.at[i].known)
-      return turn_lacks(t, "dim %s has no value yet: type dim %s = 8, or load an input that has it", g->dims.at[i].name->s, g->dims.at[i].name->s);
+      return turn_lacks(t, "dim %s has no value yet: type dim %s = 8, or load an input that has it",
+          g->dims.at[i].name->s, g->dims.at[i].name->s);
   return LEAVE_OK;
 }
 
@@ -275,11 +283,13 @@ static Leave inputs_give(Turn *t) {
 Leave turn_prepare(Turn *t) {
   Leave l = size_open(t);
   if (l) return l;
-  t->job.graph = language_made(&t->s, LANG_GRAPH, t->job.path, graph_given(t->s.arena, t->job.graph, is_known, t), false);
+  t->job.graph =
+      language_made(&t->s, LANG_GRAPH, t->job.path, graph_given(t->s.arena, t->job.graph, is_known, t), false);
   run_begin(&t->s, &t->job, &t->eval);
   l = inputs_give(t);
   int64_t room = memory_free(); /* without the session's values, which the limit counts */
-  for (uint32_t i = 0; room && i < t->eval.n_input; i++) room += t->eval.input[i].array.count * dtype_size(t->eval.input[i].array.dtype);
+  for (uint32_t i = 0; room && i < t->eval.n_input; i++)
+    room += t->eval.input[i].array.count * dtype_size(t->eval.input[i].array.dtype);
   if (room && room < t->eval.max_live) t->eval.max_live = room;
   return l;
 }
@@ -288,7 +298,8 @@ static Leave compute_here(Turn *t) {
   bool c;
   Leave l = run_target(&t->s, &t->job, t->args, &c);
   double before = seconds_now();
-  if (!l && (t->job.graph->outputs.len || t->job.graph->asserts.len)) l = run_compute(&t->s, &t->job, t->args, c, &t->eval);
+  if (!l && (t->job.graph->outputs.len || t->job.graph->asserts.len))
+    l = run_compute(&t->s, &t->job, t->args, c, &t->eval);
   t->seconds = seconds_now() - before;
   return l;
 }
@@ -313,6 +324,7 @@ void turn_keep(Turn *t) {
     const EinOutput *o = &t->job.graph->outputs.at[i];
     uint32_t which;
     Entry *e = sheet_find(t->sheet, o->name->s, &which);
-    if (e && strcmp(o->name->s, t->query) != 0 && !e->value[which].arena) keep(&e->value[which], o->node, &t->eval.output[i]);
+    if (e && strcmp(o->name->s, t->query) != 0 && !e->value[which].arena)
+      keep(&e->value[which], o->node, &t->eval.output[i]);
   }
 }

@@ -70,7 +70,8 @@ static const char *text_new(const Turn *t, uint32_t before, size_t *n) {
     diags_text(s->refused, &b, false);
     count_text(&b, s->refused->errors, s->refused->warnings);
   }
-  for (uint32_t i = before; !s->refused && i < s->captured.len; i++) buf_printf(&b, "%s%s", b.len ? "\n" : "", s->captured.at[i]);
+  for (uint32_t i = before; !s->refused && i < s->captured.len; i++)
+    buf_printf(&b, "%s%s", b.len ? "\n" : "", s->captured.at[i]);
   *n = b.len;
   return b.s;
 }
@@ -82,7 +83,9 @@ static _Noreturn void child_live(Work *w) {
   Answer x = {0};
   Went went = guarded(do_work, w, false, why, sizeof why);
   if (went == WENT_NO_MEMORY) w->leave = fail(&t->s, LEAVE_MACHINE, "%s; what is defined is as it was", why);
-  if (went == WENT_BUG) w->leave = fail(&t->s, LEAVE_BUG, "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
+  if (went == WENT_BUG)
+    w->leave = fail(&t->s, LEAVE_BUG,
+        "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
   const char *text = text_new(t, before, &x.text);
   x.leave = w->leave;
   x.without_jit = t->s.without_jit;
@@ -122,7 +125,8 @@ static bool value_get(Work *w, EvalArray *x) {
   x->shape = NEW_ARRAY(a, int64_t, x->rank + 1);
   x->data = arena_alloc(a, bytes + 1);
   if (x->has) x->has = arena_alloc(a, (size_t)x->count + 1);
-  return get(w->fd, x->shape, x->rank * sizeof *x->shape) && get(w->fd, x->data, bytes) && (!x->has || get(w->fd, x->has, (size_t)x->count));
+  return get(w->fd, x->shape, x->rank * sizeof *x->shape) && get(w->fd, x->data, bytes) &&
+      (!x->has || get(w->fd, x->has, (size_t)x->count));
 }
 
 static void answer_get(void *env) {
@@ -149,10 +153,13 @@ static void child_stop(void *pid) {
 }
 
 static Leave child_lost(Session *s, int status) {
-  if (!WIFSIGNALED(status)) return fail(s, LEAVE_MACHINE, "the worker left with code %d and no answer; what is defined is as it was", WEXITSTATUS(status));
+  if (!WIFSIGNALED(status))
+    return fail(s, LEAVE_MACHINE, "the worker left with code %d and no answer; what is defined is as it was",
+        WEXITSTATUS(status));
   int number = WTERMSIG(status);
   const char *by = number == SIGKILL ? ", as the system does where memory runs out" : "";
-  return fail(s, LEAVE_MACHINE, "the worker was ended by signal %d (%s)%s; what is defined is as it was", number, strsignal(number), by);
+  return fail(s, LEAVE_MACHINE, "the worker was ended by signal %d (%s)%s; what is defined is as it was", number,
+      strsignal(number), by);
 }
 
 static Leave child_watch(Work *w, pid_t pid) {

@@ -13,7 +13,8 @@ static bool is_tied(uint32_t n_label, const Expr *index, const bool *label, bool
 }
 
 bool asked_of(Arena *a, uint32_t n_label, uint32_t rank, const Expr *const *index, Asked *out) {
-  bool *place = NEW_ARRAY(a, bool, rank + 1), *label = NEW_ARRAY(a, bool, n_label + 1), *used = NEW_ARRAY(a, bool, n_label + 1);
+  bool *place = NEW_ARRAY(a, bool, rank + 1), *label = NEW_ARRAY(a, bool, n_label + 1),
+       *used = NEW_ARRAY(a, bool, n_label + 1);
   *out = (Asked){.n_label = n_label, .rank = rank, .index = index, .place = place, .label = label};
   for (bool more = true; more;) {
     more = false;
@@ -67,7 +68,8 @@ static bool span_of(const Expr *e, const int64_t *low, const int64_t *high, int 
   if (e->kind == EX_LABEL) return *out = (Span){low[e->i], high[e->i] - 1}, true;
   if (e->kind != EX_OP) return false;
   if (e->op == OP_NEG) return span_of(e->arg[0], low, high, depth + 1, &a) && scaled(a, -1, out);
-  return e->n == 2 && span_of(e->arg[0], low, high, depth + 1, &a) && span_of(e->arg[1], low, high, depth + 1, &b) && span_op(e, a, b, out);
+  return e->n == 2 && span_of(e->arg[0], low, high, depth + 1, &a) && span_of(e->arg[1], low, high, depth + 1, &b) &&
+      span_op(e, a, b, out);
 }
 
 /* ---- a block of labels -------------------------------------------------------------------------------------- */
@@ -79,7 +81,8 @@ double asked_points(const Asked *q, const int64_t *low, const int64_t *high) {
   return n;
 }
 
-void asked_box(const Asked *q, const int64_t *low, const int64_t *high, const int64_t *extent, int64_t *from, int64_t *to) {
+void asked_box(
+    const Asked *q, const int64_t *low, const int64_t *high, const int64_t *extent, int64_t *from, int64_t *to) {
   for (uint32_t k = 0; k < q->rank; k++) {
     Span s;
     from[k] = 0, to[k] = extent[k];
@@ -90,7 +93,8 @@ void asked_box(const Asked *q, const int64_t *low, const int64_t *high, const in
   }
 }
 
-double asked_common(const Asked *q, bool place, const int64_t *from, const int64_t *to, const int64_t *low, const int64_t *high) {
+double asked_common(
+    const Asked *q, bool place, const int64_t *from, const int64_t *to, const int64_t *low, const int64_t *high) {
   double n = 1;
   for (uint32_t k = 0; k < q->rank; k++) {
     int64_t a = from[k] > low[k] ? from[k] : low[k], b = to[k] < high[k] ? to[k] : high[k];
@@ -108,7 +112,11 @@ static bool same_places(const Asked *q, const AskedTable *t, uint32_t a, uint32_
 }
 
 AskedTable asked_table(Arena *a, const Asked *q, uint32_t n, const int64_t *low, const int64_t *high) {
-  AskedTable t = {.n = n, .low = low, .high = high, .column = NEW_ARRAY(a, uint32_t, n + 1), .extent = NEW_ARRAY(a, int64_t, q->rank + 1)};
+  AskedTable t = {.n = n,
+      .low = low,
+      .high = high,
+      .column = NEW_ARRAY(a, uint32_t, n + 1),
+      .extent = NEW_ARRAY(a, int64_t, q->rank + 1)};
   uint32_t *first = NEW_ARRAY(a, uint32_t, n + 1);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t c = 0;
@@ -121,7 +129,8 @@ AskedTable asked_table(Arena *a, const Asked *q, uint32_t n, const int64_t *low,
   return t;
 }
 
-double asked_most(Arena *a, const Asked *q, const AskedTable *t, const int64_t *low, const int64_t *high, const bool *here, double size) {
+double asked_most(Arena *a, const Asked *q, const AskedTable *t, const int64_t *low, const int64_t *high,
+    const bool *here, double size) {
   int64_t from[ASKED_RANK], to[ASKED_RANK];
   AskedPlaces *all = NEW_ARRAY(a, AskedPlaces, t->columns + 1);
   uint32_t n = 0;

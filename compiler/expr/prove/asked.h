@@ -28,9 +28,11 @@ bool asked_of(Arena *a, uint32_t n_label, uint32_t rank, const Expr *const *inde
 /* For a block of labels, from low to below high: how many points make a request; and the box that contains all they
  * can request. */
 double asked_points(const Asked *q, const int64_t *low, const int64_t *high);
-void asked_box(const Asked *q, const int64_t *low, const int64_t *high, const int64_t *extent, int64_t *from, int64_t *to);
+void asked_box(
+    const Asked *q, const int64_t *low, const int64_t *high, const int64_t *extent, int64_t *from, int64_t *to);
 /* What from..to and low..high have in common: places, and elements of a slice. */
-double asked_common(const Asked *q, bool place, const int64_t *from, const int64_t *to, const int64_t *low, const int64_t *high);
+double asked_common(
+    const Asked *q, bool place, const int64_t *from, const int64_t *to, const int64_t *low, const int64_t *high);
 
 /* The blocks of a table; those with the same places form a column. */
 typedef struct AskedTable {
@@ -41,7 +43,8 @@ typedef struct AskedTable {
 } AskedTable;
 AskedTable asked_table(Arena *a, const Asked *q, uint32_t n, const int64_t *low, const int64_t *high);
 /* The most bytes that a site with the blocks `here` receives, for a block of labels. size: bytes of an element. */
-double asked_most(Arena *a, const Asked *q, const AskedTable *t, const int64_t *low, const int64_t *high, const bool *here, double size);
+double asked_most(Arena *a, const Asked *q, const AskedTable *t, const int64_t *low, const int64_t *high,
+    const bool *here, double size);
 
 typedef struct AskedPlaces { /* places that have the same cost */
   double n;

@@ -6,7 +6,8 @@ enum { MOST_VISITS = 1 << 20 }; /* parts visited with their guards; beyond that 
 bool index_is_data(const Expr *e) {
   if (e->has & HAS_READ) return true;
   if (e->kind != EX_OP) return false;
-  if (op_info[e->op].rule == RULE_RANDOM || e->op == OP_EXTERN || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE) return true;
+  if (op_info[e->op].rule == RULE_RANDOM || e->op == OP_EXTERN || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE)
+    return true;
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->kind == EX_OP && index_is_data(e->arg[k])) return true;
   return false;
@@ -19,7 +20,8 @@ bool expr_is_natural(const Expr *e) {
   case EX_OP: break;
   default: return false;
   }
-  if (e->op != OP_ADD && e->op != OP_MUL && e->op != OP_IDIV && e->op != OP_MOD && e->op != OP_MIN && e->op != OP_MAX) return false;
+  if (e->op != OP_ADD && e->op != OP_MUL && e->op != OP_IDIV && e->op != OP_MOD && e->op != OP_MIN && e->op != OP_MAX)
+    return false;
   for (uint32_t k = 0; k < e->n; k++)
     if (!expr_is_natural(e->arg[k])) return false;
   return true;
@@ -52,7 +54,8 @@ static int bits_inside(Wraps *w, const Expr *e, int depth) {
     all += bits;
   }
   if (most > 62 || e->dtype != DT_I64) return most;
-  if (e->op == OP_POW) return e->arg[1]->kind == EX_INT && e->arg[1]->i >= 0 && e->arg[1]->i < 64 ? most * (int)e->arg[1]->i : 64;
+  if (e->op == OP_POW)
+    return e->arg[1]->kind == EX_INT && e->arg[1]->i >= 0 && e->arg[1]->i < 64 ? most * (int)e->arg[1]->i : 64;
   return e->op == OP_ADD || e->op == OP_SUB ? most + 1 : e->op == OP_MUL ? all : most;
 }
 
@@ -82,7 +85,9 @@ static const Expr *without_reads(Exprs *p, const Expr *e) {
 const Expr *sum_meaning(Arena *a, Exprs *p, SumOf made, SumOf reader, const Expr *read) {
   const EinSum *m = made.sum, *r = reader.sum;
   const Expr **to = NEW_ARRAY(a, const Expr *, m->n_out + m->n_red + 1);
-  if (m->dtype != DT_BOOL || (m->reducer != RED_NONE && m->reducer != RED_ALL) || m->domain || m->n_out != read->n || m->n_red > r->n_red) return NULL;
+  if (m->dtype != DT_BOOL || (m->reducer != RED_NONE && m->reducer != RED_ALL) || m->domain || m->n_out != read->n ||
+      m->n_red > r->n_red)
+    return NULL;
   if ((m->body->has & HAS_TURN) || (m->where && (m->where->has & (HAS_READ | HAS_TURN)))) return NULL;
   for (uint32_t k = 0; k < m->n_out; k++) to[k] = read->arg[k];
   for (uint32_t k = 0; k < m->n_red; k++) {
@@ -187,13 +192,15 @@ void in_range_sum(const InRange *of, const EinSum *s, const Expr *const *bound) 
 
 /* ---- messages -------------------------------------------------------------------------------------- */
 
-const char *in_range_where(Arena *a, const Proof *p, uint32_t n_label, const Str *label, const Str *turn, const Expr *index) {
+const char *in_range_where(
+    Arena *a, const Proof *p, uint32_t n_label, const Str *label, const Str *turn, const Expr *index) {
   Buf b = buf_new(a);
   bool *used = NEW_ARRAY(a, bool, n_label + 1);
   if (p->verdict != REFUTED) return "";
   expr_labels(index, n_label, used);
   for (uint32_t k = 0; k < n_label && k < p->label.len; k++)
-    if (used[k] && label[k]) buf_printf(&b, "%s%s = %lld", b.len ? ", " : " where ", label[k]->s, (long long)p->label.at[k]);
+    if (used[k] && label[k])
+      buf_printf(&b, "%s%s = %lld", b.len ? ", " : " where ", label[k]->s, (long long)p->label.at[k]);
   for (uint32_t k = 0; k < p->turn.len && (index->has & HAS_TURN); k++)
     if (turn[k]) buf_printf(&b, "%s%s = %lld", b.len ? ", " : " where ", turn[k]->s, (long long)p->turn.at[k]);
   for (uint32_t k = 0; k < p->dim.len; k++)

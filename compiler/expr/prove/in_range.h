@@ -50,6 +50,7 @@ Proof in_range_prove(const InRange *q, const Expr *guard, const Expr *index, con
 
 /* What a text's complaint appends: " where i = 4, t = 0, N = 2"; "" if no point is known. label, turn: names, by
  * number. */
-const char *in_range_where(Arena *a, const Proof *p, uint32_t n_label, const Str *label, const Str *turn, const Expr *index);
+const char *in_range_where(
+    Arena *a, const Proof *p, uint32_t n_label, const Str *label, const Str *turn, const Expr *index);
 
 #endif

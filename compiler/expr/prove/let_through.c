@@ -69,7 +69,8 @@ static void equation_take(Taking *t, const Expr *label, const Expr *to) {
 /* A quotient of a label has, for each of its values, w values of the label; a remainder has one value of the label
  * in that many. The other side determines it. */
 static void digit_take(Taking *t, const Expr *e, const Expr *to) {
-  if (e->kind != EX_OP || (e->op != OP_IDIV && e->op != OP_MOD) || e->arg[1]->kind != EX_INT || e->arg[1]->i < 1) return;
+  if (e->kind != EX_OP || (e->op != OP_IDIV && e->op != OP_MOD) || e->arg[1]->kind != EX_INT || e->arg[1]->i < 1)
+    return;
   Row r = {0};
   if (to->labels >> TIE_LABELS || !affine(e->arg[0], 1, &r)) return;
   uint64_t with = 0;
@@ -93,10 +94,13 @@ static void order_take(Taking *t, const Expr *x, const Expr *y, int64_t k) {
 }
 
 static bool is_bound(const Expr *label, const Expr *list) {
-  return label->kind == EX_LABEL && label->i < TIE_LABELS && list->kind == EX_READ && list->n == 1 && !(list->labels >> TIE_LABELS);
+  return label->kind == EX_LABEL && label->i < TIE_LABELS && list->kind == EX_READ && list->n == 1 &&
+      !(list->labels >> TIE_LABELS);
 }
 
-static bool is_difference(const Expr *e, const Expr *zero) { return e->kind == EX_OP && e->op == OP_SUB && expr_is_int(zero, 0); }
+static bool is_difference(const Expr *e, const Expr *zero) {
+  return e->kind == EX_OP && e->op == OP_SUB && expr_is_int(zero, 0);
+}
 
 /* x <= y, or x < y; also for a difference compared with 0. */
 static void range_take(Taking *t, const Expr *x, const Expr *y, bool less) {
@@ -111,7 +115,9 @@ static void range_take(Taking *t, const Expr *x, const Expr *y, bool less) {
 static void range_ties(Taking *t, const Range *low, const Range *high) {
   const Expr *from = low->list->arg[0], *to = high->list->arg[0];
   Row r = {0};
-  if (low->label != high->label || t->list[low->list->i] != t->list[high->list->i] || !affine(to, 1, &r) || !affine(from, -1, &r) || r.k != 1) return;
+  if (low->label != high->label || t->list[low->list->i] != t->list[high->list->i] || !affine(to, 1, &r) ||
+      !affine(from, -1, &r) || r.k != 1)
+    return;
   for (uint32_t l = 0; l < TIE_LABELS; l++)
     if (r.c[l]) return;
   Row at = {0};
@@ -169,7 +175,8 @@ static void between(Taking *t, const Row *a, const Row *b) {
   }
 }
 
-Ties ties_find(uint32_t n_label, const int64_t *extent, const uint32_t *list, uint32_t n, const Expr *const *predicate) {
+Ties ties_find(
+    uint32_t n_label, const int64_t *extent, const uint32_t *list, uint32_t n, const Expr *const *predicate) {
   Ties ties = {0};
   Taking t = {.n_label = n_label, .list = list, .extent = extent, .ties = &ties};
   bool any = false;

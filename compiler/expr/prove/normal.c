@@ -13,7 +13,14 @@
 #include "expr/pool.h"
 #include "prove.h"
 
-enum { MOST_TERMS = 256, MOST_TREE = 8192, MOST_POWER = 8, PRODUCT_FUEL = 100000, UNFIT_MOST = 1 << 22, UNFIT_SUM = 256 };
+enum {
+  MOST_TERMS = 256,
+  MOST_TREE = 8192,
+  MOST_POWER = 8,
+  PRODUCT_FUEL = 100000,
+  UNFIT_MOST = 1 << 22,
+  UNFIT_SUM = 256
+};
 
 /* ---- atoms and monomials --------------------------------------------------------------------- */
 

@@ -255,7 +255,8 @@ static void solve(Job *j, const Case *s) {
 static Verdict prove_part(Exprs *p, const Facts *f, const Expr *part, Proof *out, const Expr **condition) {
   Job j = {.p = p, .f = f, .part = part, .out = out, .cases = 1};
   Case s;
-  const Expr *few[8], **hold = f->n_hold <= COUNT(few) ? few : NEW_ARRAY(exprs_arena(p), const Expr *, f->n_hold), *goal;
+  const Expr *few[8], **hold = f->n_hold <= COUNT(few) ? few : NEW_ARRAY(exprs_arena(p), const Expr *, f->n_hold),
+                      *goal;
   bool wraps = without_wraps(p, f, part, true, hold, &goal);
   case_new(&s);
   case_add(p, &s, (Literal){.e = goal, .not = true, .tag = T_GOAL});

@@ -58,7 +58,9 @@ static bool span_add(Span a, Span b, Span *out) {
 static bool span_mul(Span a, Span b, Span *out) {
   int64_t x[4];
   Span r = {0, 0, a.data || b.data};
-  if (!mul_ok(a.lo, b.lo, &x[0]) || !mul_ok(a.lo, b.hi, &x[1]) || !mul_ok(a.hi, b.lo, &x[2]) || !mul_ok(a.hi, b.hi, &x[3])) return false;
+  if (!mul_ok(a.lo, b.lo, &x[0]) || !mul_ok(a.lo, b.hi, &x[1]) || !mul_ok(a.hi, b.lo, &x[2]) ||
+      !mul_ok(a.hi, b.hi, &x[3]))
+    return false;
   r.lo = r.hi = x[0];
   for (int i = 1; i < 4; i++) r = hull(r, (Span){x[i], x[i], false});
   *out = r;
@@ -123,7 +125,9 @@ static Span span_op(const Tame *t, const Expr *e) {
   case OP_MIN: case OP_FMIN: return (Span){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi, a.data || b.data};
   case OP_SELECT: return hull(b, span_get(t, e->arg[2]));
   case OP_IDIV: return span_quotient(a, b);
-  case OP_MOD: return b.lo >= 0 ? (Span){0, b.hi > 0 ? b.hi - 1 : 0, a.data || b.data} : (Span){INT64_MIN, INT64_MAX, a.data || b.data};
+  case OP_MOD:
+    return b.lo >= 0 ? (Span){0, b.hi > 0 ? b.hi - 1 : 0, a.data || b.data}
+                     : (Span){INT64_MIN, INT64_MAX, a.data || b.data};
   case OP_NEG: return (Span){-a.hi, -a.lo, a.data};
   case OP_ABS: return (Span){0, a.hi > -a.lo ? a.hi : -a.lo, a.data};
   default: return ANY;
@@ -158,7 +162,8 @@ static bool data_atom(Tame *t, const Expr *e, const Expr **atom, const Expr **ot
     Term x = term_next(&rest);
     Span s;
     term_span(t, x, &s);
-    const Expr *c = expr_int(p, DT_I64, x.c), *m = x.m ? expr_op2(p, OP_MUL, c, x.m) : c, **to = s.data ? &data : others;
+    const Expr *c = expr_int(p, DT_I64, x.c), *m = x.m ? expr_op2(p, OP_MUL, c, x.m) : c,
+               **to = s.data ? &data : others;
     *to = expr_op2(p, OP_ADD, *to, m);
   }
   data = expr_normal(p, data);

@@ -163,7 +163,8 @@ static void check_init(RegionCheck *c, const RegionView *r, uint32_t i) {
 
 /* Before a block: checks what it takes from outside. */
 static bool check_block_head(RegionCheck *c, const RegionView *r) {
-  if (map_find(&c->regions, r->at) || r->repeat != c->n || r->parent != vec_last(c->open) || r->depth != check_level(c)) {
+  if (map_find(&c->regions, r->at) || r->repeat != c->n || r->parent != vec_last(c->open) ||
+      r->depth != check_level(c)) {
     fail(c, "its block does not stand in it");
     return false;
   }

@@ -107,7 +107,8 @@ static bool line_repeat(RegionReader *r) {
 
 static bool fail_next(RegionReader *r, const TextNode *state) {
   Diags *d = r->x->c.d;
-  Diag *g = diag_add(d, D_E909, lines_find(r->lines, 1, (const void *const[]){state->node}), "state %%%u of this block has no next", state->id);
+  Diag *g = diag_add(d, D_E909, lines_find(r->lines, 1, (const void *const[]){state->node}),
+      "state %%%u of this block has no next", state->id);
   diag_hint(d, g, "a line `next %%%u = %%...` says what it becomes with each turn", state->id);
   return false;
 }
@@ -129,7 +130,8 @@ static bool fail_open(RegionReader *r, const TextNode *n, const char *what) {
   Diags *d = r->x->c.d;
   if (r->x->c.quiet || r->open_said) return false;
   r->open_said = true;
-  Diag *g = diag_add(d, D_E909, scan_here(&r->x->c), "%s, and the block of repeat %%%u is still open here", what, n->id);
+  Diag *g =
+      diag_add(d, D_E909, scan_here(&r->x->c), "%s, and the block of repeat %%%u is still open here", what, n->id);
   diag_at(d, g, lines_find(r->lines, 1, (const void *const[]){n->node}), "it begins here");
   diag_hint(d, g, "a line `}` ends it");
   return false;
@@ -188,7 +190,8 @@ static bool read_stack(RegionReader *r) {
   int64_t axis;
   if (!scan_want_name(&r->x->c, &name) || !scan_want(&r->x->c, '=')) return false;
   void *node = want_node(r);
-  if (!node || !scan_want_word(&r->x->c, "axis") || !scan_want_int(&r->x->c, 0, SUM_RANK, "an axis", &axis)) return false;
+  if (!node || !scan_want_word(&r->x->c, "axis") || !scan_want_int(&r->x->c, 0, SUM_RANK, "an axis", &axis))
+    return false;
   if (!scan_want_end(&r->x->c, NULL)) return false;
   r->block->stacks++;
   r->make->stack(r->ctx, name, node, (uint32_t)axis);
@@ -233,7 +236,10 @@ typedef struct Line {
 } Line;
 
 static const Line lines[] = {
-    {"repeat", ANYWHERE, line_repeat}, {"next", BLOCK, line_next}, {"stack", BLOCK, line_stack}, {"until", BLOCK, line_until},
+    {"repeat", ANYWHERE, line_repeat},
+    {"next", BLOCK, line_next},
+    {"stack", BLOCK, line_stack},
+    {"until", BLOCK, line_until},
     {"ids", PROGRAM, line_ids},
 };
 
@@ -259,8 +265,10 @@ static bool read_line(RegionReader *r) {
   for (size_t i = 0; i < COUNT(lines); i++)
     if (take_word(r, lines[i].word, lines[i].where, &here)) return here && lines[i].read(r);
   for (size_t i = 0; i < r->make->n_line; i++)
-    if (take_word(r, r->make->line[i].word, r->make->line[i].where, &here)) return here && r->make->line[i].read(r->ctx);
-  return fail(r, D_E902, "wanted a line that begins with %s, %s or the like", block ? "state, }" : "input", r->make->word);
+    if (take_word(r, r->make->line[i].word, r->make->line[i].where, &here))
+      return here && r->make->line[i].read(r->ctx);
+  return fail(
+      r, D_E902, "wanted a line that begins with %s, %s or the like", block ? "state, }" : "input", r->make->word);
 }
 
 bool region_lines(RegionReader *r, const char *at) {
@@ -272,6 +280,7 @@ bool region_lines(RegionReader *r, const char *at) {
     ok = false;
     if (r->defining != READ_IDS) map_put(&r->failed, id_key(r->defining), r);
   }
-  if (r->block->parent && !r->give_up && !r->open_said) ok = fail(r, D_E909, "wanted `}` for repeat %%%u", r->block->repeat->id);
+  if (r->block->parent && !r->give_up && !r->open_said)
+    ok = fail(r, D_E909, "wanted `}` for repeat %%%u", r->block->repeat->id);
   return ok;
 }

@@ -30,9 +30,10 @@ static bool eq_stacks(const RegionSame *q, const RegionView *a, const RegionView
 
 static bool eq_node(const RegionSame *q, NodeView a, NodeView b) {
   q->at(q->ctx, a.at);
-  bool ok = eq_int(q->q, "the id", a.id, b.id) && q->node(q->ctx, a.at, b.at) && eq_str(q->q, "the name", a.name, b.name) &&
-            eq_place(q->q, a.place, b.place) && eq_ref(q->q, "the repeat", q->face->node(a.repeat), q->face->node(b.repeat)) &&
-            eq_int(q->q, "the index", a.index, b.index) && (a.role != NODE_REPEAT || eq_region(q, a.body, b.body));
+  bool ok = eq_int(q->q, "the id", a.id, b.id) && q->node(q->ctx, a.at, b.at) &&
+      eq_str(q->q, "the name", a.name, b.name) && eq_place(q->q, a.place, b.place) &&
+      eq_ref(q->q, "the repeat", q->face->node(a.repeat), q->face->node(b.repeat)) &&
+      eq_int(q->q, "the index", a.index, b.index) && (a.role != NODE_REPEAT || eq_region(q, a.body, b.body));
   q->at(q->ctx, NULL);
   return ok;
 }
@@ -40,9 +41,10 @@ static bool eq_node(const RegionSame *q, NodeView a, NodeView b) {
 bool eq_region(const RegionSame *q, const void *a, const void *b) {
   RegionView x = q->face->region(q->a, a), y = q->face->region(q->b, b);
   if (!eq_int(q->q, "the depth", x.depth, y.depth) || !eq_str(q->q, "the loop variable", x.turn, y.turn) ||
-      !eq_ref(q->q, "the region's repeat", q->face->node(x.repeat), q->face->node(y.repeat)) || !eq_ref(q->q, "the bound", x.bound, y.bound) ||
-      !eq_expr(q->q, "the number of turns", x.turns, y.turns) || !eq_ref(q->q, "the stop", x.stop, y.stop) || !eq_states(q, &x, &y) ||
-      !eq_stacks(q, &x, &y) || !eq_int(q->q, "the number of nodes", x.n_node, y.n_node))
+      !eq_ref(q->q, "the region's repeat", q->face->node(x.repeat), q->face->node(y.repeat)) ||
+      !eq_ref(q->q, "the bound", x.bound, y.bound) || !eq_expr(q->q, "the number of turns", x.turns, y.turns) ||
+      !eq_ref(q->q, "the stop", x.stop, y.stop) || !eq_states(q, &x, &y) || !eq_stacks(q, &x, &y) ||
+      !eq_int(q->q, "the number of nodes", x.n_node, y.n_node))
     return false;
   for (uint32_t i = 0; i < x.n_node; i++)
     if (!eq_node(q, q->face->nth(a, i), q->face->nth(b, i))) return false;

@@ -31,7 +31,8 @@ static void by_walk(Arena *a, const Expr *top, ByWalk *w) {
     }
     if (e->kind == EX_LABEL) w->why = "is not told where its block lies, and a label stands here as a number";
     if (e->kind == EX_TURN) w->why = "is not told which turn it is";
-    if (e->kind == EX_DIM) w->why = "is told the sizes of its block alone, and a size of the whole stands here as a number";
+    if (e->kind == EX_DIM)
+      w->why = "is told the sizes of its block alone, and a size of the whole stands here as a number";
     for (uint32_t k = 0; k < e->n; k++) vec_push(a, todo, e->arg[k]);
   }
 }
@@ -41,9 +42,12 @@ static const char *read_wrong(const Expr *read, bool moved) {
   for (uint32_t k = 0; k < read->n; k++) {
     int64_t label = along_label(read->arg[k]);
     if (read->arg[k]->has & HAS_READ) return "is given tensors at labels, and one is read at data here";
-    if (label < -1 || label >= EXTERN_LABELS) return "is given tensors at labels, and one is read at an index that is more than a label here";
-    if (!moved && read->arg[k]->kind != EX_LABEL) return "is given tensors at labels, and one is read at an index that is no label here";
-    if (label >= 0 && met >> label & 1) return "is given tensors at labels, each along one dimension, and one is read along its diagonal here";
+    if (label < -1 || label >= EXTERN_LABELS)
+      return "is given tensors at labels, and one is read at an index that is more than a label here";
+    if (!moved && read->arg[k]->kind != EX_LABEL)
+      return "is given tensors at labels, and one is read at an index that is no label here";
+    if (label >= 0 && met >> label & 1)
+      return "is given tensors at labels, each along one dimension, and one is read along its diagonal here";
     if (label >= 0) met |= (uint64_t)1 << label;
   }
   return NULL;
@@ -53,7 +57,8 @@ const char *sum_by_wrong(Arena *a, const EinSum *s, bool moved) {
   ByWalk w = {0};
   if (s->where) return "makes all points, and a predicate takes some out here";
   if (s->domain) return "makes all points, and some have no value here";
-  if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN) return "makes values, and argmax and argmin look for places";
+  if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN)
+    return "makes values, and argmax and argmin look for places";
   if (s->acc != s->dtype) return "makes values of one dtype, and what is reduced here has another than the result";
   if (s->dtype == DT_F16 || s->dtype == DT_BF16) return "makes no f16 and no bf16; f32 has their values";
   if (s->n_out + s->n_red > EXTERN_LABELS) return "has at most 32 labels";
@@ -62,7 +67,8 @@ const char *sum_by_wrong(Arena *a, const EinSum *s, bool moved) {
   by_walk(a, s->body, &w);
   for (uint32_t k = 0; k < w.reads.len && !w.why; k++) {
     DType t = (DType)w.reads.at[k]->dtype;
-    w.why = t == DT_F16 || t == DT_BF16 ? "is given no f16 and no bf16; f32 has their values" : read_wrong(w.reads.at[k], moved);
+    w.why = t == DT_F16 || t == DT_BF16 ? "is given no f16 and no bf16; f32 has their values"
+                                        : read_wrong(w.reads.at[k], moved);
   }
   return w.why;
 }

@@ -79,8 +79,10 @@ void check_walk(SumCheck *c, const Expr *top, unsigned has, void (*visit)(SumChe
 
 /* Only loop variables. */
 static void check_op(SumCheck *c, const Expr *e) {
-  if (e->kind == EX_OP && op_info[e->op].laws & LAW_LOOP) check_fail(c, "`%s` stands outside of loops", op_info[e->op].name);
-  if (e->kind == EX_OP && e->op == OP_EXTERN && e->by->block) check_fail(c, "%s is a C function of blocks, and stands in an expression", e->by->name->s);
+  if (e->kind == EX_OP && op_info[e->op].laws & LAW_LOOP)
+    check_fail(c, "`%s` stands outside of loops", op_info[e->op].name);
+  if (e->kind == EX_OP && e->op == OP_EXTERN && e->by->block)
+    check_fail(c, "%s is a C function of blocks, and stands in an expression", e->by->name->s);
 }
 
 void check_dim_name(SumCheck *c, const Expr *e) {
@@ -237,7 +239,8 @@ void check_by(SumCheck *c, const EinSum *s, bool moved) {
   } else {
     Extern type = *s->by;
     sum_by_type(c->arena, s, &type);
-    if (!extern_same_type(&type, s->by)) check_fail(c, "it is made by %s, which is declared for other labels or tensors", s->by->name->s);
+    if (!extern_same_type(&type, s->by))
+      check_fail(c, "it is made by %s, which is declared for other labels or tensors", s->by->name->s);
   }
 }
 

@@ -32,7 +32,8 @@ SumCount sum_count(Arena *a, const EinSum *s, const Expr **read) {
   expr_count(a, s->body, true, read, &n);
   expr_count(a, s->where, false, read, &n);
   expr_count(a, s->domain, false, read, &rest);
-  if (s->by && s->by->cost >= 0) return dtype_is_float(s->acc) ? (SumCount){.flops = s->by->cost} : (SumCount){.integer = s->by->cost};
+  if (s->by && s->by->cost >= 0)
+    return dtype_is_float(s->acc) ? (SumCount){.flops = s->by->cost} : (SumCount){.integer = s->by->cost};
   if (s->reducer != RED_NONE) *(dtype_is_float(s->acc) ? &n.flops : &n.integer) += 1;
   return n;
 }

@@ -234,7 +234,8 @@ static bool want_extern_arguments(SumReader *r, Extern *x) {
 static bool want_extern_labels(SumReader *r, Extern *x) {
   int64_t out, red;
   if (!x->block) return true;
-  if (!scan_want_word(&r->c, "over") || !scan_want_int(&r->c, 0, EXTERN_LABELS, "a number of labels", &out)) return false;
+  if (!scan_want_word(&r->c, "over") || !scan_want_int(&r->c, 0, EXTERN_LABELS, "a number of labels", &out))
+    return false;
   if (!scan_want_int(&r->c, 0, EXTERN_LABELS, "a number of labels", &red)) return false;
   x->n_out = (uint32_t)out, x->n_red = (uint32_t)red;
   return true;
@@ -242,10 +243,13 @@ static bool want_extern_labels(SumReader *r, Extern *x) {
 
 bool want_extern(SumReader *r) {
   Extern x = {.cost = -1};
-  if (extern_count(r->exprs) == READ_MONOIDS) return scan_fail(&r->c, D_E913, "there are at most %d C functions", READ_MONOIDS);
+  if (extern_count(r->exprs) == READ_MONOIDS)
+    return scan_fail(&r->c, D_E913, "there are at most %d C functions", READ_MONOIDS);
   if (!want_name_in_text(r, &x.name)) return false;
   if (extern_find(r->exprs, x.name)) return scan_fail(&r->c, D_E911, "C function %s is declared already", x.name->s);
-  if (!want_extern_arguments(r, &x) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &x.dtype) || !want_extern_labels(r, &x) || !scan_want(&r->c, '=')) return false;
+  if (!want_extern_arguments(r, &x) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &x.dtype) ||
+      !want_extern_labels(r, &x) || !scan_want(&r->c, '='))
+    return false;
   if (!scan_want_string(&r->c, &x.symbol)) return false;
   if (scan_take_word(&r->c, "from") && !scan_want_string(&r->c, &x.from)) return false;
   if (scan_take_word(&r->c, "cost") && !scan_want_int(&r->c, 0, INT32_MAX, "a cost", &x.cost)) return false;

@@ -77,7 +77,8 @@ static const Expr *renumbered(void *env, Exprs *p, const Expr *e) {
   return expr_read(p, (DType)e->dtype, (int64_t)slot, e->n, e->arg);
 }
 
-const uint32_t *sum_canonical_slots(Arena *a, Exprs *p, EinSum *s, uint64_t (*operand)(void *ctx, uint32_t slot), void *ctx) {
+const uint32_t *sum_canonical_slots(
+    Arena *a, Exprs *p, EinSum *s, uint64_t (*operand)(void *ctx, uint32_t slot), void *ctx) {
   Renumber r = {.reads = {.arena = a, .chains = map_new(a)}, .operand = operand, .ctx = ctx};
   s->body = expr_map(p, s->body, renumbered, &r);
   if (s->where) s->where = expr_map(p, s->where, renumbered, &r);

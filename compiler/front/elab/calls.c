@@ -34,7 +34,8 @@ static bool is_plain(const Core *c) {
 static uint32_t in_line_depth(const Core *c) {
   enum { MOST = 50 };
   if (c->kind == CORE_CONST || c->kind == CORE_LABEL || c->kind == CORE_TURN) return 1;
-  if (c->kind == CORE_RESTRICT && c->arg[1]->kind == CORE_USE && c->arg[1]->bind->in_line) return in_line_depth(c->arg[0]);
+  if (c->kind == CORE_RESTRICT && c->arg[1]->kind == CORE_USE && c->arg[1]->bind->in_line)
+    return in_line_depth(c->arg[0]);
   if (c->kind != CORE_READ && c->kind != CORE_USE) return 0;
   for (uint32_t i = 0; i < c->n; i++)
     if (!is_plain(c->arg[i])) return 0;
@@ -44,8 +45,14 @@ static uint32_t in_line_depth(const Core *c) {
 
 Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelVar **outer) {
   Bind *b = NEW(x->arena, Bind);
-  *b = (Bind){.name = name, .span = span, .body = body, .labels = labels, .outer = outer, .in_line = in_line_depth(body),
-               .stated = x->stating, .region = x->stating ? x->stating->region : x->region};
+  *b = (Bind){.name = name,
+      .span = span,
+      .body = body,
+      .labels = labels,
+      .outer = outer,
+      .in_line = in_line_depth(body),
+      .stated = x->stating,
+      .region = x->stating ? x->stating->region : x->region};
   vec_push(x->arena, x->binds, b);
   return b;
 }
@@ -124,7 +131,8 @@ static Bind *subst_bind(Elab *x, Scope *s, const Ast *a) {
 
 static void complain_no_label(Elab *x, Scope *s, const AstItem *it, const Bind *b) {
   const char *label = it->name.s->s, *dot = strrchr(b->name->s, '.');
-  Diag *d = diag_add(x->diags, D_E066, it->span, "%s has no label %s to substitute", dot ? dot + 1 : "this expression", label);
+  Diag *d = diag_add(
+      x->diags, D_E066, it->span, "%s has no label %s to substitute", dot ? dot + 1 : "this expression", label);
   diag_at(x->diags, d, b->span, "its labels: %s", bind_labels_text(x, b));
   if (!s->frame) return;
   for (uint32_t k = 0; k < b->labels.n; k++)
@@ -228,21 +236,24 @@ const char *call_form(Elab *x, const AstStmt *d) {
 
 static Diag *complain_count(Elab *x, const Ast *a, const char *what, uint32_t wanted, uint32_t given) {
   const char *number = given ? arena_printf(x->arena, "%u", given) : "none";
-  return diag_add(x->diags, D_E091, a->span, "%s takes %u %s%s, and %s %s given", a->name.s->s, wanted, what, wanted == 1 ? "" : "s",
-                  number, given < 2 ? "is" : "are");
+  return diag_add(x->diags, D_E091, a->span, "%s takes %u %s%s, and %s %s given", a->name.s->s, wanted, what,
+      wanted == 1 ? "" : "s", number, given < 2 ? "is" : "are");
 }
 
 /* `softmax(X[i,j])`, `softmax(X[i,j], 1)`: suggests the label that was probably meant, in its place. */
 static void hint_label(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
   uint32_t n = a->args.len;
   const Ast *in = n ? a->args.at[0] : NULL, *axis = n == d->params.len + 1 ? a->args.at[n - 1] : NULL;
-  if (d->items.len != 1 || a->items.len || !in || in->kind != AST_INDEX || (n != d->params.len && !(axis && axis->kind == AST_INT))) return;
+  if (d->items.len != 1 || a->items.len || !in || in->kind != AST_INDEX ||
+      (n != d->params.len && !(axis && axis->kind == AST_INT)))
+    return;
   int64_t k = axis ? axis->i : (int64_t)in->items.len - 1;
   Str label = k >= 0 && k < in->items.len ? item_label(&in->items.at[k]) : NULL;
   if (!label) return;
   Buf b = buf_new(x->arena);
   buf_printf(&b, "%s[%s](", a->name.s->s, label->s);
-  for (uint32_t i = 0; i < d->params.len; i++) buf_printf(&b, "%s%s", i ? ", " : "", source_text(x, a->args.at[i]->span));
+  for (uint32_t i = 0; i < d->params.len; i++)
+    buf_printf(&b, "%s%s", i ? ", " : "", source_text(x, a->args.at[i]->span));
   diag_hint(x->diags, g, "over %s it is `%s)`", label->s, b.s);
 }
 
@@ -261,7 +272,8 @@ static bool call_fits(Elab *x, const AstStmt *d, const Ast *a) {
   uint32_t labels = a->items.len, args = a->args.len;
   if (labels == d->items.len && args == d->params.len) return true;
   bool l = labels != d->items.len;
-  Diag *g = l ? complain_count(x, a, "label", d->items.len, labels) : complain_count(x, a, "argument", d->params.len, args);
+  Diag *g =
+      l ? complain_count(x, a, "label", d->items.len, labels) : complain_count(x, a, "argument", d->params.len, args);
   diag_at(x->diags, g, d->name.span, "defined here");
   diag_hint(x->diags, g, "its form is `%s`", call_form(x, d));
   hint_label(x, g, d, a);
@@ -287,7 +299,8 @@ static bool results_fit(Elab *x, const AstStmt *d, const Ast *a) {
     if (r->kind == AST_NAME) buf_printf(&names, "%s%s", i ? ", " : "", r->name.s->s);
     else buf_printf(&names, "%sy%u", i ? ", " : "", i + 1);
   }
-  diag_hint(x->diags, g, "an equation of its own takes them all, each with its labels: `%s = %s`", names.s, call_form(x, d));
+  diag_hint(
+      x->diags, g, "an equation of its own takes them all, each with its labels: `%s = %s`", names.s, call_form(x, d));
   return false;
 }
 
@@ -320,7 +333,9 @@ static bool is_constant(Elab *x, Scope *s, const Ast *a) {
     return is_constant(x, s, a);
   case AST_CALL: {
     Op op;
-    if (!name_is_builtin(a->name.s) || !op_find(a->name.s->s, a->name.s->len, &op) || !(op_info[op].laws & LAW_FUNCTION)) return false;
+    if (!name_is_builtin(a->name.s) || !op_find(a->name.s->s, a->name.s->len, &op) ||
+        !(op_info[op].laws & LAW_FUNCTION))
+      return false;
     for (uint32_t i = 0; i < a->args.len; i++)
       if (!is_constant(x, s, a->args.at[i])) return false;
     return a->args.len == (uint32_t)op_info[op].arity && !a->items.len;
@@ -347,7 +362,8 @@ static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
 
 static bool frame_argument(Elab *x, Scope *s, const Ast *a, AstName param, Frame *f) {
   Local l = {.name = param.s, .span = param.span};
-  if (!goes_in_as_it_stands(x, s, a, &l.direct)) l.bind = bind_apart(x, s, a, strings_printf(x->strings, "%s.%s", f->def->name.s->s, param.s->s));
+  if (!goes_in_as_it_stands(x, s, a, &l.direct))
+    l.bind = bind_apart(x, s, a, strings_printf(x->strings, "%s.%s", f->def->name.s->s, param.s->s));
   if (!l.direct && !l.bind) return false;
   if (l.bind && is_stated(x, f, l.bind->body)) l.bind->in_line = 0;
   vec_push(x->arena, f->locals, l);
@@ -377,7 +393,8 @@ bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uin
     const char *def = f->def->name.s->s;
     bool label = v->facts.len || v->same || v->reduced;
     if (!label && complain_function(x, (AstName){v->name, v->span})) return false;
-    Diag *d = label ? diag_add(x->diags, D_E075, free_place(c, v), "%s is neither a label parameter of %s nor reduced", v->name->s, def)
+    Diag *d = label ? diag_add(x->diags, D_E075, free_place(c, v), "%s is neither a label parameter of %s nor reduced",
+                          v->name->s, def)
                     : diag_add(x->diags, D_E075, v->span, "%s is not known in %s", v->name->s, def);
     if (!diag_unknown(x, d, (AstName){v->name, v->span}, f) || !label)
       diag_hint(x->diags, d, "a def sees its labels, its parameters and what is defined before it");
@@ -389,7 +406,8 @@ bool check_closed(Elab *x, const Core *c, const Frame *f, const Labels *own, uin
 /* Whether the def has other results: one is checked here, and another may use the name. */
 static bool other_names(const AstStmt *def, Str name) {
   bool met = def->e->kind == AST_RESULTS && ast_names(def->e, name);
-  for (uint32_t i = 0; i < def->body.len && def->e->kind == AST_RESULTS; i++) met |= ast_names(def->body.at[i]->e, name);
+  for (uint32_t i = 0; i < def->body.len && def->e->kind == AST_RESULTS; i++)
+    met |= ast_names(def->body.at[i]->e, name);
   return met;
 }
 
@@ -428,7 +446,8 @@ static Core *expand_body(Elab *x, Frame *f, Labels *own, uint32_t depth) {
 
 /* The labels of an argument that the body does not use exist all the same. */
 static void argument_unused(Elab *x, Scope *s, const Bind *b) {
-  for (uint32_t k = 0; b && !b->used && k < b->labels.n; k++) label_sized_outside(x, label_here(x, s->labels, b->outer[k]), b->labels.at[k]);
+  for (uint32_t k = 0; b && !b->used && k < b->labels.n; k++)
+    label_sized_outside(x, label_here(x, s->labels, b->outer[k]), b->labels.at[k]);
 }
 
 /* Rewrites f's def for a call with groups; `call` becomes the call without groups. */
@@ -438,7 +457,8 @@ static bool frame_groups(Elab *x, Frame *f, const Ast *a, const Ast **call) {
   f->result = ast_result(g.def, a);
   *call = g.call;
   if (!g.wrong.s) return true;
-  Diag *d = diag_add(x->diags, D_E053, a->span, "%s substitutes for its label %s, which is a group here", g.def->name.s->s, g.wrong.s->s);
+  Diag *d = diag_add(x->diags, D_E053, a->span, "%s substitutes for its label %s, which is a group here",
+      g.def->name.s->s, g.wrong.s->s);
   diag_at(x->diags, d, g.wrong.span, "wants a label");
   diag_hint(x->diags, d, "a group stands where a def reduces over its label, or counts by it");
   return false;
@@ -447,18 +467,21 @@ static bool frame_groups(Elab *x, Frame *f, const Ast *a, const Ast **call) {
 static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   const AstStmt *d = y->stmt;
   Frame *f = NEW(x->arena, Frame);
-  *f = (Frame){.parent = s->frame, .def = d, .order = y->order, .call = a->span, .depth = s->frame ? s->frame->depth + 1 : 1};
+  *f = (Frame){
+      .parent = s->frame, .def = d, .order = y->order, .call = a->span, .depth = s->frame ? s->frame->depth + 1 : 1};
   if (f->depth > DEF_DEPTH || ++x->expansions > MAX_EXPANSIONS) {
     if (x->expansions <= MAX_EXPANSIONS + 1)
-      diag_add(x->diags, D_E090, a->span, "defs are expanded more than %d %s here", f->depth > DEF_DEPTH ? DEF_DEPTH : MAX_EXPANSIONS,
-               f->depth > DEF_DEPTH ? "deep" : "times");
+      diag_add(x->diags, D_E090, a->span, "defs are expanded more than %d %s here",
+          f->depth > DEF_DEPTH ? DEF_DEPTH : MAX_EXPANSIONS, f->depth > DEF_DEPTH ? "deep" : "times");
     return fail(x);
   }
   Labels *own = NEW(x->arena, Labels);
   own->map = map_new(x->arena);
   own->level = s->labels->outer ? s->labels : s->labels->level;
   const Ast *call;
-  if (!call_fits(x, d, a) || !results_fit(x, d, a) || !frame_groups(x, f, a, &call) || !frame_labels(x, s, call, f, own)) return fail(x);
+  if (!call_fits(x, d, a) || !results_fit(x, d, a) || !frame_groups(x, f, a, &call) ||
+      !frame_labels(x, s, call, f, own))
+    return fail(x);
   bool ok = true;
   for (uint32_t i = 0; i < a->args.len; i++) ok &= frame_argument(x, s, a->args.at[i], d->params.at[i], f);
   Core *c = ok ? expand_body(x, f, own, s->depth) : fail(x);
@@ -470,7 +493,8 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
 
 bool wants_brackets(Elab *x, const Ast *a, bool wanted, const char *form) {
   if (a->bracketed == wanted && !(a->where && !wanted)) return true;
-  Diag *d = diag_add(x->diags, D_E092, a->span, wanted ? "%s needs its labels in brackets" : "%s takes no labels", a->name.s->s);
+  Diag *d = diag_add(
+      x->diags, D_E092, a->span, wanted ? "%s needs its labels in brackets" : "%s takes no labels", a->name.s->s);
   diag_hint(x->diags, d, "its form is `%s`", form);
   return false;
 }
@@ -516,7 +540,8 @@ static Core *call_random(Elab *x, Scope *s, const Ast *a, Op op) {
   LabelSet labels = {0};
   if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return fail(x);
   if (a->where || (perm && a->items.len != 1)) {
-    Diag *d = diag_add(x->diags, D_E092, a->span, a->where ? "%s takes no predicate" : "%s takes one label", a->name.s->s);
+    Diag *d =
+        diag_add(x->diags, D_E092, a->span, a->where ? "%s takes no predicate" : "%s takes one label", a->name.s->s);
     diag_hint(x->diags, d, "its form is `%s`", form);
     return fail(x);
   }
@@ -571,14 +596,17 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN), known = l || (y && !later);
   const char *dtype = foreign_dtype(a->name.s->s, a->name.s->len);
   const char *what = known ? "is not a function" : later ? "is not known here" : "is known here";
-  Diag *d = diag_add(x->diags, D_E070, a->name.span, "%s%s %s", known || later ? "" : "no function ", a->name.s->s, what);
+  Diag *d =
+      diag_add(x->diags, D_E070, a->name.span, "%s%s %s", known || later ? "" : "no function ", a->name.s->s, what);
   if (known) diag_at(x->diags, d, l ? l->span : y->span, "defined here");
   else if (!later && hint_call(x, d, a)) return fail(x);
   else if (dtype && !later) diag_hint(x->diags, d, "a conversion is named by its dtype: %s", dtype);
   else diag_unknown(x, d, a->name, s->frame);
   if (known && y && y->kind == SYM_TENSOR && a->args.len == y->node->rank && a->args.len == 1)
-    diag_hint(x->diags, d, "a tensor is read with brackets: `%s[%s]`", a->name.s->s, source_text(x, a->args.at[0]->span));
-  else if (known && y && y->kind == SYM_TENSOR) diag_hint(x->diags, d, "a tensor is read with brackets: `%s`", shape_form(x, y));
+    diag_hint(
+        x->diags, d, "a tensor is read with brackets: `%s[%s]`", a->name.s->s, source_text(x, a->args.at[0]->span));
+  else if (known && y && y->kind == SYM_TENSOR)
+    diag_hint(x->diags, d, "a tensor is read with brackets: `%s`", shape_form(x, y));
   return fail(x);
 }
 
@@ -586,14 +614,16 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
 static bool one_result(Elab *x, const Ast *a) {
   if (a->result < 2 && a->results < 2) return true;
   if (a->result == 1)
-    diag_hint(x->diags, diag_add(x->diags, D_E098, a->span, "%s gives one result, and %u are taken here", a->name.s->s, a->results),
-              "a def that ends with `(a, b)` gives several");
+    diag_hint(x->diags,
+        diag_add(x->diags, D_E098, a->span, "%s gives one result, and %u are taken here", a->name.s->s, a->results),
+        "a def that ends with `(a, b)` gives several");
   return x->failed = true, false;
 }
 
 Core *core_from_call(Elab *x, Scope *s, const Ast *a) {
   Op op;
-  Symbol *y = frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  Symbol *y =
+      frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
   bool def = y && y->kind == SYM_DEF, monoid = y && y->kind == SYM_MONOID, external = y && y->kind == SYM_EXTERN;
   if (!def && (monoid || external || name_is_builtin(a->name.s)) && !one_result(x, a)) return NULL;
   if (def || monoid) {

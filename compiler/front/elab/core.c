@@ -127,7 +127,8 @@ bool literal_fits(Elab *x, const Core *c, Type with, Span beside) {
   const char *t = dtype_name(with.dtype);
   Diag *d = diag_add(x->diags, D_E082, c->span, "%lld does not fit into %s", (long long)c->e->i, t);
   diag_at(x->diags, d, beside, "%s", t);
-  diag_hint(x->diags, d, "widen what stands beside it: `%s(%s)`", dtype_name(narrowest(c->e->i)), source_text(x, beside));
+  diag_hint(
+      x->diags, d, "widen what stands beside it: `%s(%s)`", dtype_name(narrowest(c->e->i)), source_text(x, beside));
   x->failed = true;
   return false;
 }
@@ -168,7 +169,8 @@ static bool op_type(Elab *x, Op op, uint32_t n, Core **arg, Type *t) {
   *t = type_op(op, n, types, &operand);
   for (uint32_t i = 0; i < n && n == 2; i++)
     if (!literal_fits(x, arg[i], arg[1 - i]->type, arg[1 - i]->span)) return false;
-  if (op == OP_POW && !dtype_is_float(t->dtype) && arg[1]->kind == CORE_CONST && arg[1]->e->kind == EX_INT && arg[1]->e->i < 0) {
+  if (op == OP_POW && !dtype_is_float(t->dtype) && arg[1]->kind == CORE_CONST && arg[1]->e->kind == EX_INT &&
+      arg[1]->e->i < 0) {
     Diag *d = diag_add(x->diags, D_E084, arg[1]->span, "a negative power of an integer");
     const char *base = source_text(x, arg[0]->span);
     diag_hint(x->diags, d, "convert it: `f64(%s) ^ %lld`", base, (long long)arg[1]->e->i);
@@ -191,13 +193,17 @@ static void hint_kinds(Elab *x, Diag *d, const Core *a, const Core *b) {
   diag_note(x->diags, d, "%s", type_name(b->type));
   diag_at(x->diags, d, a->span, "%s", type_name(a->type));
   const Core *p = a->type.dtype == DT_BOOL ? a : b;
-  if (p->kind != CORE_CONST) diag_hint(x->diags, d, "`i64(%s)` makes a number of a condition, 1 or 0", source_text(x, p->span));
+  if (p->kind != CORE_CONST)
+    diag_hint(x->diags, d, "`i64(%s)` makes a number of a condition, 1 or 0", source_text(x, p->span));
 }
 
 static Core *core_or_else(Elab *x, Span span, Core *a, Core *b, bool in_def) {
   Core *arg[2] = {a, b};
   if ((a->type.dtype == DT_BOOL) != (b->type.dtype == DT_BOOL)) {
-    Diag *d = diag_add(x->diags, D_E081, b->span, "the sides of `?" "?` are %s and %s", type_name(a->type), type_name(b->type));
+    Diag *d = diag_add(x->diags, D_E081, b->span,
+        "the sides of `?"
+        "?` are %s and %s",
+        type_name(a->type), type_name(b->type));
     hint_kinds(x, d, a, b);
     return fail(x);
   }
@@ -215,10 +221,11 @@ static void warn_divided_reach(Elab *x, const Ast *div) {
   diag_at(x->diags, d, r->a->op_span, "inside its reach");
   const Ast *first = r->a;
   while (first->kind == AST_BINARY) first = first->a;
-  Span num = div->a->span, all = r->span, head = {all.src, all.at, first->span.end}, rest = {all.src, head.end, all.end};
+  Span num = div->a->span, all = r->span, head = {all.src, all.at, first->span.end},
+       rest = {all.src, head.end, all.end};
   const char *a = source_text(x, num);
-  diag_hint(x->diags, d, "write `%s / (%s)`, which is what it means, or `%s / (%s)%s`", a, source_text(x, all), a, source_text(x, head),
-            source_text(x, rest));
+  diag_hint(x->diags, d, "write `%s / (%s)`, which is what it means, or `%s / (%s)%s`", a, source_text(x, all), a,
+      source_text(x, head), source_text(x, rest));
 }
 
 static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
@@ -236,7 +243,8 @@ static Core *core_chain(Elab *x, Scope *s, const Ast *a) {
     if (!b) ok = false;
     if (!ok) continue;
     Core *arg[2] = {c, b};
-    c = up->kind == AST_OR_ELSE ? core_or_else(x, up->span, c, b, s->frame != NULL) : core_op(x, (Op)up->op, up->span, 2, arg);
+    c = up->kind == AST_OR_ELSE ? core_or_else(x, up->span, c, b, s->frame != NULL)
+                                : core_op(x, (Op)up->op, up->span, 2, arg);
     ok = c != NULL;
   }
   return ok ? c : fail(x);
@@ -297,8 +305,8 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
     case SYM_TENSOR:
       if (!y->node) return fail(x); /* an error in its own definition was reported */
       if (!y->node->rank) return core_read(x, y, span, 0, NULL);
-      Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s, y->node->rank,
-                         y->node->rank == 1 ? "" : "s");
+      Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s,
+          y->node->rank, y->node->rank == 1 ? "" : "s");
       diag_at(x->diags, d, y->span, "defined here");
       if (!hint_matrix_power(x, d, y, span)) diag_hint(x->diags, d, "write `%s`", shape_form(x, y));
       return fail(x);
@@ -309,7 +317,10 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
       return fail(x);
     }
     case SYM_DEF: case SYM_MONOID: case SYM_EXTERN: {
-      Diag *g = diag_add(x->diags, D_E072, span, "%s is a %s and must be called", y->name->s, y->kind == SYM_DEF ? "def" : y->kind == SYM_EXTERN ? "C function" : "monoid");
+      Diag *g = diag_add(x->diags, D_E072, span, "%s is a %s and must be called", y->name->s,
+          y->kind == SYM_DEF          ? "def"
+              : y->kind == SYM_EXTERN ? "C function"
+                                      : "monoid");
       diag_at(x->diags, g, y->span, "defined here");
       diag_hint(x->diags, g, "its form is `%s`", call_form(x, y->stmt));
       return fail(x);
@@ -330,7 +341,9 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
   }
   Symbol *y = scope_symbol(x, s, a->name.s);
   bool over = y && y->turns && label_known(s->labels, a->name.s);
-  bool other = y && ((y->kind == SYM_TENSOR && y->node && y->node->rank) || y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN || y->kind == SYM_STACK);
+  bool other = y &&
+      ((y->kind == SYM_TENSOR && y->node && y->node->rank) || y->kind == SYM_DEF || y->kind == SYM_MONOID ||
+          y->kind == SYM_EXTERN || y->kind == SYM_STACK);
   if (y && !over && !(other && (s->index || label_known(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
   if (!y && !label_known(s->labels, a->name.s) && complain_truth(x, a->name)) return fail(x);
   return core_label(x, label_get(x, s->labels, a->name.s, a->span), a->span);
@@ -358,8 +371,13 @@ static bool label_clashes(Elab *x, Scope *s, AstName n) {
   Diag *d = diag_add(x->diags, D_E052, n.span, "%s cannot be a label here: it is %s", n.s->s, what);
   diag_at(x->diags, d, l ? l->span : y->span, "defined here");
   if (y && !l && y->kind == SYM_DIM && n.s->s[0] >= 'A' && n.s->s[0] <= 'Z' && n.s->len == 1)
-    diag_hint(x->diags, d, "in brackets %s means the dim; a label needs a name of its own: `%c:%s`", n.s->s, n.s->s[0] + 'a' - 'A', n.s->s);
-  else diag_hint(x->diags, d, "in brackets the name means the %s; choose another label", l ? "parameter" : y->kind == SYM_DIM ? "dim" : "value");
+    diag_hint(x->diags, d, "in brackets %s means the dim; a label needs a name of its own: `%c:%s`", n.s->s,
+        n.s->s[0] + 'a' - 'A', n.s->s);
+  else
+    diag_hint(x->diags, d, "in brackets the name means the %s; choose another label",
+        l                        ? "parameter"
+            : y->kind == SYM_DIM ? "dim"
+                                 : "value");
   return true;
 }
 
@@ -428,7 +446,8 @@ static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *e
   if (it->kind == ITEM_GROUP) return index_group(x, s, it, extent, tensor);
   if (it->kind == ITEM_BIND || it->kind == ITEM_SIZED) {
     Diag *d = diag_add(x->diags, D_E055, it->span,
-                       it->kind == ITEM_BIND ? "a tensor is read by position, not by label" : "a size cannot be given where a tensor is read");
+        it->kind == ITEM_BIND ? "a tensor is read by position, not by label"
+                              : "a size cannot be given where a tensor is read");
     diag_hint(x->diags, d, it->kind == ITEM_BIND
               ? "`x[j = ...]` substitutes in a def's parameter or in a parenthesised expression"
               : "sizes are given on the left, in a reducer, in a call's brackets or in a group");
@@ -485,10 +504,12 @@ static void hint_parameter(Elab *x, Scope *s, const Ast *a, Diag *d) {
   if (indexed_by_own(head, a))
     diag_hint(x->diags, d, "%s is an expression already: write `%s`", name, parameter_bare(x, s, a));
   else if (one && head->len == 1)
-    diag_hint(x->diags, d, "substitute by label: `%s[%s = %s]`", name, item_label(&head->at[0])->s, source_text(x, a->items.at[0].span));
+    diag_hint(x->diags, d, "substitute by label: `%s[%s = %s]`", name, item_label(&head->at[0])->s,
+        source_text(x, a->items.at[0].span));
   else if (one && !head->len && item_label(&a->items.at[0]))
-    diag_hint(x->diags, d, "make %s a label of the def, `def %s[%s](%s)`, and write `%s`", item_label(&a->items.at[0])->s, def,
-              item_label(&a->items.at[0])->s, params_text(x, s->frame->def), parameter_bare(x, s, a));
+    diag_hint(x->diags, d, "make %s a label of the def, `def %s[%s](%s)`, and write `%s`",
+        item_label(&a->items.at[0])->s, def, item_label(&a->items.at[0])->s, params_text(x, s->frame->def),
+        parameter_bare(x, s, a));
   else diag_hint(x->diags, d, "use it as it stands, or substitute by label: `%s[j = ...]`", name);
 }
 
@@ -517,8 +538,10 @@ static Core *core_index(Elab *x, Scope *s, const Ast *a) {
   if (!y) return complain_unknown_tensor(x, s, a), fail(x);
   y->used = true;
   if (y->kind != SYM_TENSOR) {
-    if (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN || y->kind == SYM_STACK) return core_symbol(x, y, a->name.span);
-    Diag *d = diag_add(x->diags, D_E074, a->span, "%s is %s, not a tensor", y->name->s, y->kind == SYM_DIM ? "a dim" : "a loop variable");
+    if (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN || y->kind == SYM_STACK)
+      return core_symbol(x, y, a->name.span);
+    Diag *d = diag_add(x->diags, D_E074, a->span, "%s is %s, not a tensor", y->name->s,
+        y->kind == SYM_DIM ? "a dim" : "a loop variable");
     diag_at(x->diags, d, y->span, "defined here");
     diag_hint(x->diags, d, "it is one number: write `%s`", y->name->s);
     return fail(x);
@@ -544,11 +567,13 @@ static Core *core_if(Elab *x, Scope *s, const Ast *a) {
   Core *arg[3] = {core_from_ast(x, &in, a->a), core_from_ast(x, &in, a->b), core_from_ast(x, &in, a->c)};
   if (!arg[0] || !arg[1] || !arg[2] || !want_bool(x, arg[0], a->op_span, "if")) return fail(x);
   if ((arg[1]->type.dtype == DT_BOOL) != (arg[2]->type.dtype == DT_BOOL)) {
-    Diag *d = diag_add(x->diags, D_E081, arg[2]->span, "the branches are %s and %s", type_name(arg[1]->type), type_name(arg[2]->type));
+    Diag *d = diag_add(
+        x->diags, D_E081, arg[2]->span, "the branches are %s and %s", type_name(arg[1]->type), type_name(arg[2]->type));
     hint_kinds(x, d, arg[1], arg[2]);
     return fail(x);
   }
-  if (!literal_fits(x, arg[1], arg[2]->type, arg[2]->span) || !literal_fits(x, arg[2], arg[1]->type, arg[1]->span)) return fail(x);
+  if (!literal_fits(x, arg[1], arg[2]->type, arg[2]->span) || !literal_fits(x, arg[2], arg[1]->type, arg[1]->span))
+    return fail(x);
   return core_with(x, CORE_SELECT, a->span, type_join(arg[1]->type, arg[2]->type), 3, arg);
 }
 
@@ -669,8 +694,9 @@ static bool complain_size_label(Elab *x, Scope *s, const Ast *a) {
   const char *name = a->name.s->s;
   Diag *d = diag_add(x->diags, D_E064, a->span, "%s is a label, and a size is the same everywhere", name);
   const char *other = strcmp(name, "k") ? "k" : "j";
-  diag_hint(x->diags, d, "give the largest size; what is beyond is left out by a predicate, `sum[%s:8 where %s < %s] ...`, or by an `if`",
-            other, other, name);
+  diag_hint(x->diags, d,
+      "give the largest size; what is beyond is left out by a predicate, `sum[%s:8 where %s < %s] ...`, or by an `if`",
+      other, other, name);
   return true;
 }
 
@@ -680,7 +706,8 @@ static void complain_size_name(Elab *x, Scope *s, const Ast *a) {
   const Symbol *y = l ? NULL : scope_symbol(x, s, a->name.s);
   if (y && y->kind == SYM_TENSOR && !y->node) { x->failed = true; return; }
   if (!l && !y && complain_size_label(x, s, a)) return;
-  Diag *d = diag_add(x->diags, D_E064, a->span, l || y ? "%s is not a dim, so it is no size" : "%s is not defined, so it is no size", name);
+  Diag *d = diag_add(x->diags, D_E064, a->span,
+      l || y ? "%s is not a dim, so it is no size" : "%s is not defined, so it is no size", name);
   if (l || y) {
     diag_at(x->diags, d, l ? l->span : y->span, "defined here");
     diag_hint(x->diags, d, "declare a `dim` for it; one without a value takes it from the data");
@@ -699,9 +726,11 @@ static void complain_size(Elab *x, Scope *s, const Ast *a) {
     Diag *d = diag_add(x->diags, D_E064, a->op_span, "`/` makes a float, and a size is an integer");
     diag_hint(x->diags, d, "divide by `//`: `%s // %s`", source_text(x, a->a->span), source_text(x, a->b->span));
   } else {
-    Diag *d = diag_add(x->diags, D_E064, a->span, a->kind == AST_REAL ? "a size is an integer" : "a size is made of numbers and dims");
+    Diag *d = diag_add(
+        x->diags, D_E064, a->span, a->kind == AST_REAL ? "a size is an integer" : "a size is made of numbers and dims");
     if (a->kind == AST_CALL)
-      diag_hint(x->diags, d, "a dim takes its size from the data where it stands: `dim N`, and then `input X[i:N] : f32`");
+      diag_hint(
+          x->diags, d, "a dim takes its size from the data where it stands: `dim N`, and then `input X[i:N] : f32`");
   }
 }
 

@@ -24,12 +24,14 @@ static const char *comparison_behind(Span at, int *n) {
 /* `all[s] x[s] != 3`: a reducer only reaches over products. */
 static bool reducer_wants_bool(Elab *x, const Ast *a, const Core *body) {
   int n = 0;
-  const char *sign = a->call_form || !a->span.src ? NULL : comparison_behind(a->span, &n), *word = reducer_info[a->op].name;
+  const char *sign = a->call_form || !a->span.src ? NULL : comparison_behind(a->span, &n),
+             *word = reducer_info[a->op].name;
   if (body->type.dtype == DT_BOOL || !sign) return want_bool(x, body, a->op_span, word);
   Diag *d = diag_add(x->diags, D_E080, body->span, "%s wants a condition, and this is %s", word, type_name(body->type));
   diag_at(x->diags, d, a->op_span, "its reach ends before the `%.*s`", n, sign);
   Span head = {a->span.src, a->span.at, body->span.at};
-  diag_hint(x->diags, d, "put the comparison in parentheses: `%s(%s %.*s ...)`", source_text(x, head), source_text(x, body->span), n, sign);
+  diag_hint(x->diags, d, "put the comparison in parentheses: `%s(%s %.*s ...)`", source_text(x, head),
+      source_text(x, body->span), n, sign);
   x->failed = true;
   return false;
 }
@@ -54,7 +56,8 @@ static bool call_form_labels(Elab *x, Scope *s, const Ast *a, const Core *body, 
   if (s->frame) {
     Diag *d = diag_add(x->diags, D_E057, a->op_span, "a reducer inside a def must name its labels");
     const char *word = reducer_info[a->op].name, *def = s->frame->def->name.s->s;
-    if (s->frame->def->items.len) diag_hint(x->diags, d, "write `%s[%s] ...`", word, item_label(&s->frame->def->items.at[0])->s);
+    if (s->frame->def->items.len)
+      diag_hint(x->diags, d, "write `%s[%s] ...`", word, item_label(&s->frame->def->items.at[0])->s);
     else diag_hint(x->diags, d, "give the def a label, `def %s[k](...)`, and reduce that: `%s[k] ...`", def, word);
     return false;
   }
@@ -72,8 +75,9 @@ static bool call_form_labels(Elab *x, Scope *s, const Ast *a, const Core *body, 
   const char *word = reducer_info[a->op].name;
   Diag *d = diag_add(x->diags, D_E058, a->span, "%s(...) has no label left to reduce", word);
   if (!body->free.n) diag_hint(x->diags, d, "there are no labels in it");
-  else diag_hint(x->diags, d, "%s is on the left or reduced outside already; `%s[%s] ...` reduces over all of it", body->free.at[0]->name->s,
-                 word, body->free.at[0]->name->s);
+  else
+    diag_hint(x->diags, d, "%s is on the left or reduced outside already; `%s[%s] ...` reduces over all of it",
+        body->free.at[0]->name->s, word, body->free.at[0]->name->s);
   return false;
 }
 
@@ -102,7 +106,8 @@ static void warn_label_absent(Elab *x, Scope *s, const Ast *a, const Core *c) {
     const LabelVar *v = c->labels.at[i];
     if (set_has(c->arg[0]->free, v) || (c->arg[1] && set_has(c->arg[1]->free, v)) || s->frame) continue;
     Diag *d = diag_add(x->diags, D_W002, a->op_span, "label %s does not occur in what is reduced", v->name->s);
-    diag_hint(x->diags, d, "the %s repeats the same value; leave %s out if that is not meant", reducer_info[a->op].name, v->name->s);
+    diag_hint(x->diags, d, "the %s repeats the same value; leave %s out if that is not meant", reducer_info[a->op].name,
+        v->name->s);
   }
 }
 
@@ -129,7 +134,8 @@ static bool reduce_parts(Elab *x, Scope *s, const Ast *a, LabelSet *labels, Core
 
 static Core *core_reduce_made(Elab *x, Reducer r, Span span, LabelSet labels, Core *body, Core *where, int acc) {
   Core *arg[2] = {body, where};
-  Core *c = core_with(x, CORE_REDUCE, span, type_reduced(r, body ? type_arith(body->type) : type_firm(DT_I64), acc), 2, arg);
+  Core *c =
+      core_with(x, CORE_REDUCE, span, type_reduced(r, body ? type_arith(body->type) : type_firm(DT_I64), acc), 2, arg);
   if (body && body->type.dtype == DT_BOOL && (r == RED_ANY || r == RED_ALL)) c->type = type_firm(DT_BOOL);
   c->free = set_minus(x, c->free, labels);
   c->labels = labels;
@@ -142,12 +148,14 @@ static Core *core_reduce_made(Elab *x, Reducer r, Span span, LabelSet labels, Co
 static bool accumulator_fits(Elab *x, const Ast *a, const Core *body) {
   DType acc = (DType)a->acc, t = body->type.dtype;
   if (acc == DT_BOOL || (a->op == RED_LSE && !dtype_is_float(acc))) {
-    Diag *d = diag_add(x->diags, D_E088, a->op_span, "%s does not accumulate in %s", reducer_info[a->op].name, dtype_name(acc));
+    Diag *d = diag_add(
+        x->diags, D_E088, a->op_span, "%s does not accumulate in %s", reducer_info[a->op].name, dtype_name(acc));
     diag_hint(x->diags, d, "leave `:%s` out", dtype_name(acc));
     return false;
   }
   if (dtype_is_float(acc) || !dtype_is_float(t)) return true;
-  Diag *d = diag_add(x->diags, D_E089, body->span, "this is %s and does not become %s by itself", dtype_name(t), dtype_name(acc));
+  Diag *d = diag_add(
+      x->diags, D_E089, body->span, "this is %s and does not become %s by itself", dtype_name(t), dtype_name(acc));
   diag_hint(x->diags, d, "convert it: `%s(...)`", dtype_name(acc));
   return false;
 }

@@ -51,7 +51,8 @@ static void complain(Body *b, const Ast *a, DiagCode code) {
   Frame f = {.def = b->def, .order = b->order};
   if (a->kind != AST_CALL && complain_function(b->x, a->name)) return;
   Diag *d = diag_add(b->x->diags, code, a->name.span, "%s is not known in %s", a->name.s->s, b->def->name.s->s);
-  if (!diag_unknown(b->x, d, a->name, &f)) diag_hint(b->x->diags, d, "a def sees its labels, its parameters and what is defined before it");
+  if (!diag_unknown(b->x, d, a->name, &f))
+    diag_hint(b->x->diags, d, "a def sees its labels, its parameters and what is defined before it");
 }
 
 static void name_known(Body *b, const Ast *a) {

@@ -101,7 +101,8 @@ Facts facts_here(Elab *x, const Expr *hold) {
     with[x->hold.len] = hold;
     all = with;
   }
-  return (Facts){.label = label, .n_label = n, .turn = x->turns.at, .n_turn = x->turns.len, .hold = all, .n_hold = n_hold};
+  return (Facts){
+      .label = label, .n_label = n, .turn = x->turns.at, .n_turn = x->turns.len, .hold = all, .n_hold = n_hold};
 }
 
 const Expr *domain_of(Elab *x, Ex a) {
@@ -180,11 +181,12 @@ static void note_def(Elab *x, Diag *d, const Obligation *o) {
 static void note_range(Elab *x, Diag *d, const Obligation *o, const Proof *p) {
   int64_t at, size;
   const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "", *of = o->name ? o->name->s : "it";
-  const char *axis = o->label ? arena_printf(x->arena, "label %s", o->label->s) : arena_printf(x->arena, "dimension %u", o->axis + 1);
+  const char *axis =
+      o->label ? arena_printf(x->arena, "label %s", o->label->s) : arena_printf(x->arena, "dimension %u", o->axis + 1);
   if (*where) where = arena_printf(x->arena, " at %s", where);
   if (p->verdict != REFUTED)
-    diag_note(x->diags, d, "cannot be proved to be %s%s%s", o->low ? "at least 0" : "", o->low && o->high ? " and " : "",
-              o->high ? arena_printf(x->arena, "below the size of %s", axis) : "");
+    diag_note(x->diags, d, "cannot be proved to be %s%s%s", o->low ? "at least 0" : "",
+        o->low && o->high ? " and " : "", o->high ? arena_printf(x->arena, "below the size of %s", axis) : "");
   else if (index_value(x, o->index, p, &at) && index_value(x, o->extent, p, &size))
     diag_note(x->diags, d, "is %lld%s, but %s of %s has size %lld", (long long)at, where, axis, of, (long long)size);
   else diag_note(x->diags, d, "out of range%s", where);
@@ -196,15 +198,21 @@ static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
   Diag *d = diag_add(x->diags, D_E110, at, "this index%s can be out of range", of);
   note_range(x, d, o, p);
   if (p->wraps)
-    diag_note(x->diags, d, "a sum of data can leave 64 bits and wrap around, so a bound on it is none on its parts: bound the data too");
+    diag_note(x->diags, d,
+        "a sum of data can leave 64 bits and wrap around, so a bound on it is none on its parts: bound the data too");
   if (o->index->kind == EX_INT && o->extent->kind == EX_INT) {
-    diag_hint(x->diags, d, o->extent->i ? "indices are from 0 to %lld" : "there is nothing in it", (long long)o->extent->i - 1);
+    diag_hint(x->diags, d, o->extent->i ? "indices are from 0 to %lld" : "there is nothing in it",
+        (long long)o->extent->i - 1);
   } else {
     const char *e = source_text(x, o->span), *size = extent_text(x, o->extent);
-    diag_hint(x->diags, d, "say what stands there instead: `%s ?" "? %s`", source_text(x, read), o->dtype == DT_BOOL ? "false" : "0");
+    diag_hint(x->diags, d,
+        "say what stands there instead: `%s ?"
+        "? %s`",
+        source_text(x, read), o->dtype == DT_BOOL ? "false" : "0");
     if (x->red.n && !is_outside(at, o) && !(o->extent->has & HAS_LABEL))
-      diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`", o->low ? arena_printf(x->arena, "%s >= 0", e) : "",
-                o->low && o->high ? " and " : "", o->high ? arena_printf(x->arena, "%s < ", e) : "", o->high ? size : "");
+      diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`",
+          o->low ? arena_printf(x->arena, "%s >= 0", e) : "", o->low && o->high ? " and " : "",
+          o->high ? arena_printf(x->arena, "%s < ", e) : "", o->high ? size : "");
   }
   note_def(x, d, o);
 }
@@ -212,7 +220,8 @@ static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
 static void complain_empty(Elab *x, const Obligation *o, const Proof *p) {
   const char *where = p->verdict == REFUTED ? point_text(x, p, o->cond) : "";
   Span at = shown_at(x, o);
-  Diag *d = diag_add(x->diags, D_E111, at, "this %s can be over nothing, and then has no value", o->name ? o->name->s : "reduction");
+  Diag *d = diag_add(
+      x->diags, D_E111, at, "this %s can be over nothing, and then has no value", o->name ? o->name->s : "reduction");
   if (*where) diag_note(x->diags, d, "nothing to reduce at %s", where);
   if (is_outside(at, o)) diag_hint(x->diags, d, "say what it is then: `%s ?" "? 0`", source_text(x, at));
   else diag_hint(x->diags, d, "say what it is then: `(%s) ?" "? 0`", source_text(x, o->whole));
@@ -246,10 +255,11 @@ static void complain(Elab *x, const Obligation *o, const Proof *p, const char *w
 
 static const char *check_text(Elab *x, const Obligation *o) {
   switch (o->need) {
-    case NEED_RANGE: return arena_printf(x->arena, "an index of %s is out of range", o->name ? o->name->s : "a parameter");
-    case NEED_NONEMPTY: return "a reduction without identity has nothing to reduce";
-    case NEED_FITS: return arena_printf(x->arena, "a value does not fit into %s", dtype_name(o->dtype));
-    case NEED_VALUE: break;
+  case NEED_RANGE:
+    return arena_printf(x->arena, "an index of %s is out of range", o->name ? o->name->s : "a parameter");
+  case NEED_NONEMPTY: return "a reduction without identity has nothing to reduce";
+  case NEED_FITS: return arena_printf(x->arena, "a value does not fit into %s", dtype_name(o->dtype));
+  case NEED_VALUE: break;
   }
   return "not every element has a value";
 }
@@ -258,7 +268,8 @@ static void add_check(Elab *x, const Obligation *o, const Expr *cond) {
   enum { BACK = 16 }; /* the same condition recurs in the same equation or the next */
   for (uint32_t i = x->graph->checks.len, k = 0; i-- > 0 && k < BACK; k++)
     if (x->graph->checks.at[i].cond == cond) return;
-  vec_push(x->arena, x->graph->checks, ((EinCheck){cond, str_from(x->strings, check_text(x, o)), place_of(x, o->span)}));
+  vec_push(
+      x->arena, x->graph->checks, ((EinCheck){cond, str_from(x->strings, check_text(x, o)), place_of(x, o->span)}));
 }
 
 static void discharge_one(Elab *x, const Obligation *o, Facts *f, const char *what) {

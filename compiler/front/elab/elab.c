@@ -49,7 +49,8 @@ static bool left_label(Elab *x, Scope *s, const AstItem *it, Left *l) {
   AstItems items = {(AstItem *)it, 1, 1};
   if (it->kind == ITEM_EXPR && it->e->kind != AST_NAME) {
     Diag *d = diag_add(x->diags, D_E077, it->span, "the left side takes labels, not expressions");
-    diag_hint(x->diags, d, "put the arithmetic on the right: `Y[i] = X[i + 1]`; a scatter is `sum[i where f[i] == b] ...`");
+    diag_hint(
+        x->diags, d, "put the arithmetic on the right: `Y[i] = X[i + 1]`; a scatter is `sum[i where f[i] == b] ...`");
     return false;
   }
   if (!labels_from_items(x, s, &items, &one, "the left side", false)) return false;
@@ -126,12 +127,14 @@ static const char *reach_fix(Elab *x, const Ast *e, const Ast *r, Span at) {
   return arena_printf(x->arena, "%s(%s)", source_text(x, head), source_text(x, body));
 }
 
-static void hint_reduce(Elab *x, Diag *d, const Ast *e, const LabelVar *v, Span last, const char *all, bool left, bool is_bool) {
+static void hint_reduce(
+    Elab *x, Diag *d, const Ast *e, const LabelVar *v, Span last, const char *all, bool left, bool is_bool) {
   const char *fix = v->reduced && !v->reduced->call_form ? reach_fix(x, e, v->reduced, last) : NULL;
   if (v->reduced) diag_at(x->diags, d, v->reduced->op_span, "the reach of this ends before it");
   if (!left && is_bool) diag_hint(x->diags, d, "for all of them, write `all[%s] (%s)`", all, source_text(x, e->span));
   else if (fix) diag_hint(x->diags, d, "a reducer reaches over `*` and `/` only; to take in all, write `%s`", fix);
-  else diag_hint(x->diags, d, left ? "add it on the left, or reduce it: `sum[%s] ...`" : "reduce it: `sum[%s] ...`", all);
+  else
+    diag_hint(x->diags, d, left ? "add it on the left, or reduce it: `sum[%s] ...`" : "reduce it: `sum[%s] ...`", all);
 }
 
 /* `L[i] = sum[i] x[i]`: only the reducer's own label determines the length of L. */
@@ -144,7 +147,8 @@ static void warn_bound_left(Elab *x, const Core *c, const Ast *e, LabelSet out) 
     if (!v->left || !v->reduced || sized || set_has(c->free, v)) continue;
     Diag *d = diag_add(x->diags, D_W007, v->span, "every %s gets the same value", v->name->s);
     diag_at(x->diags, d, v->reduced->op_span, "binds a label %s of its own", v->name->s);
-    diag_hint(x->diags, d, "leave %s out on the left; if this is meant, say its size there: `%s:SIZE`", v->name->s, v->name->s);
+    diag_hint(x->diags, d, "leave %s out on the left; if this is meant, say its size there: `%s:SIZE`", v->name->s,
+        v->name->s);
   }
 }
 
@@ -163,7 +167,8 @@ static void complain_free(Elab *x, const Core *c, const Ast *e, const LabelSet o
   }
   Span at = free_shown(c, over.at[0], e);
   const char *left = name ? arena_printf(x->arena, "neither on the left of %s nor ", name) : "not ";
-  Diag *d = diag_add(x->diags, D_E078, at, "label%s %s %s %sreduced", over.n > 1 ? "s" : "", listed.s, over.n > 1 ? "are" : "is", left);
+  Diag *d = diag_add(x->diags, D_E078, at, "label%s %s %s %sreduced", over.n > 1 ? "s" : "", listed.s,
+      over.n > 1 ? "are" : "is", left);
   for (uint32_t i = 1; i < over.n; i++) diag_at(x->diags, d, free_shown(c, over.at[i], e), "%s", over.at[i]->name->s);
   if (over.n > 1) diag_note(x->diags, d, "%s", over.at[0]->name->s);
   Span inside = free_place(c, over.at[0]);
@@ -196,10 +201,13 @@ bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state) {
     return false;
   }
   if (ok) return true;
-  Diag *d = diag_add(x->diags, D_E089, c->span, "this is %s and does not become %s by itself", type_name(t), dtype_name(to));
+  Diag *d =
+      diag_add(x->diags, D_E089, c->span, "this is %s and does not become %s by itself", type_name(t), dtype_name(to));
   if (typed.src) diag_at(x->diags, d, typed, "%s", dtype_name(to));
   if (to == DT_BOOL) diag_hint(x->diags, d, "compare it: `%s != 0`", source_text(x, c->span));
-  else if (state) diag_hint(x->diags, d, "declare the state as %s, or convert this: `%s(%s)`", type_name(t), dtype_name(to), source_text(x, c->span));
+  else if (state)
+    diag_hint(x->diags, d, "declare the state as %s, or convert this: `%s(%s)`", type_name(t), dtype_name(to),
+        source_text(x, c->span));
   else diag_hint(x->diags, d, "convert it: `%s(%s)`", dtype_name(to), source_text(x, c->span));
   return false;
 }
@@ -364,17 +372,21 @@ static EinNode *declare_default(Elab *x, const AstStmt *s, const AstDecl *d, Lef
 
 static void elab_input(Elab *x, const AstStmt *s, const AstDecl *d) {
   equation_begin(x, d->name.s);
-  Left l = {.labels = {.map = map_new(x->arena)}, .rank = d->items.len, .merge = NEW_ARRAY(x->arena, uint8_t, d->items.len + 1),
-            .typed = s->dtype_span};
+  Left l = {.labels = {.map = map_new(x->arena)},
+      .rank = d->items.len,
+      .merge = NEW_ARRAY(x->arena, uint8_t, d->items.len + 1),
+      .typed = s->dtype_span};
   Scope sc = {.labels = &l.labels};
-  Declared r = {.dim = NEW_ARRAY(x->arena, const Expr *, d->items.len + 1), .merge = l.merge, .ok = d->items.len <= GRAPH_RANK};
+  Declared r = {
+      .dim = NEW_ARRAY(x->arena, const Expr *, d->items.len + 1), .merge = l.merge, .ok = d->items.len <= GRAPH_RANK};
   if (!r.ok) diag_add(x->diags, D_E095, d->span, "more than %d dimensions", GRAPH_RANK);
   for (uint32_t i = 0; i < d->items.len && r.ok; i++) declare_item(x, &sc, &d->items.at[i], &r, i);
   l.out = r.labels;
   EinNode *fallback = r.ok && s->e ? declare_default(x, s, d, &l) : NULL;
   EinNode *n = NULL;
   if (r.ok && (!s->e || fallback)) {
-    n = graph_input(x->graph, d->name.s, s->dtype >= 0 ? (DType)s->dtype : DT_F32, d->items.len, r.dim, s->kind == STMT_PARAM);
+    n = graph_input(
+        x->graph, d->name.s, s->dtype >= 0 ? (DType)s->dtype : DT_F32, d->items.len, r.dim, s->kind == STMT_PARAM);
     n->place = place_of(x, d->name.span);
     n->fallback = fallback;
   }
@@ -423,7 +435,9 @@ static bool items_name(const AstItems *items, Str name) {
 
 bool ast_names(const Ast *a, Str name) {
   for (; a; a = a->a) {
-    if (a->name.s == name || items_name(&a->items, name) || ast_names(a->b, name) || ast_names(a->c, name) || ast_names(a->where, name)) return true;
+    if (a->name.s == name || items_name(&a->items, name) || ast_names(a->b, name) || ast_names(a->c, name) ||
+        ast_names(a->where, name))
+      return true;
     for (uint32_t i = 0; i < a->args.len; i++)
       if (ast_names(a->args.at[i], name)) return true;
   }
@@ -529,7 +543,13 @@ static void elab_stmt(Elab *x, const AstStmt *s) {
 
 static Elab *elab_new(Front *f, const Program *p, const DimValues *dims) {
   Elab *x = NEW(f->arena, Elab);
-  *x = (Elab){.front = f, .program = p, .arena = f->arena, .strings = f->strings, .exprs = f->exprs, .diags = f->diags, .dims = dims};
+  *x = (Elab){.front = f,
+      .program = p,
+      .arena = f->arena,
+      .strings = f->strings,
+      .exprs = f->exprs,
+      .diags = f->diags,
+      .dims = dims};
   x->graph = graph_new(f->arena, f->strings, f->exprs);
   x->region = x->graph->top;
   x->top.map = map_new(f->arena);
@@ -558,7 +578,8 @@ static bool holds_definitions_only(const AstFile *f) {
 bool program_hangs_together(const Front *f, const Program *p) {
   bool lost = p->file->lost_all;
   for (uint32_t i = 0; i < p->modules.len; i++) lost = lost || p->modules.at[i].file->lost_all;
-  for (uint32_t i = 0; i < f->diags->all.len; i++) lost = lost || (f->diags->all.at[i]->code >= D_E040 || f->diags->all.at[i]->code == D_E009);
+  for (uint32_t i = 0; i < f->diags->all.len; i++)
+    lost = lost || (f->diags->all.at[i]->code >= D_E040 || f->diags->all.at[i]->code == D_E009);
   return !lost && f->diags->errors < f->diags->limit;
 }
 
@@ -609,7 +630,8 @@ static bool items_ask(const AstItems *items) {
 
 static bool ast_asks(const Ast *a) {
   for (; a; a = a->a) {
-    if (a->kind == AST_GRAD || items_ask(&a->items) || ast_asks(a->b) || ast_asks(a->c) || ast_asks(a->where)) return true;
+    if (a->kind == AST_GRAD || items_ask(&a->items) || ast_asks(a->b) || ast_asks(a->c) || ast_asks(a->where))
+      return true;
     for (uint32_t i = 0; i < a->args.len; i++)
       if (ast_asks(a->args.at[i])) return true;
   }
@@ -627,7 +649,8 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
   for (uint32_t i = 0; i < p->modules.len; i++) names_lose(x, p->modules.at[i].file);
   names_lose(x, p->file);
   x->asks_gradients = asks_gradients(p->file->stmts.at, p->file->stmts.len);
-  for (uint32_t i = 0; i < p->modules.len; i++) x->asks_gradients |= asks_gradients(p->modules.at[i].file->stmts.at, p->modules.at[i].file->stmts.len);
+  for (uint32_t i = 0; i < p->modules.len; i++)
+    x->asks_gradients |= asks_gradients(p->modules.at[i].file->stmts.at, p->modules.at[i].file->stmts.len);
   x->module = true;
   for (uint32_t i = 0; i < p->modules.len; i++)
     for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);

@@ -54,7 +54,14 @@ struct LabelVar {
   uint32_t seen;             /* stamp of set operations */
 };
 LabelVar *label_root(LabelVar *v);
-typedef struct GroupFact { LabelVar **part; uint32_t n; const Expr *total; Span span; const char *from; bool divided; } GroupFact;
+typedef struct GroupFact {
+  LabelVar **part;
+  uint32_t n;
+  const Expr *total;
+  Span span;
+  const char *from;
+  bool divided;
+} GroupFact;
 
 typedef struct LabelSet { LabelVar **at; uint32_t n; } LabelSet; /* immutable; in order of first occurrence */
 
@@ -394,8 +401,8 @@ Ex ex_read_of(Elab *x, EinNode *n, LabelSet labels, int widen, Span span); /* n 
 Ex lower_reduce(Elab *x, Core *c, int widen);
 /* carried: pred and range of the result, by number of `out`; total: for an equation, which must have a value
  * everywhere */
-EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total,
-                       Ex *carried);
+EinNode *reduce_vertex(
+    Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total, Ex *carried);
 bool reduce_is_one_vertex(const Core *c);
 
 /* a vertex under construction (vertex.c) */

@@ -78,7 +78,8 @@ void label_fact(Elab *x, LabelVar *v, const Expr *extent, Span span, const char 
   v = label_root(v);
   if (v->facts.len >= KEPT || (v->facts.len >= SHOWN && v->facts.at[0].extent == extent)) return;
   for (uint32_t i = 0; i < v->facts.len; i++)
-    if (v->facts.at[i].extent == extent && v->facts.at[i].span.at == span.at && v->facts.at[i].span.src == span.src) return;
+    if (v->facts.at[i].extent == extent && v->facts.at[i].span.at == span.at && v->facts.at[i].span.src == span.src)
+      return;
   vec_push(x->arena, v->facts, ((ExtentFact){extent, span, from}));
 }
 
@@ -169,7 +170,8 @@ static const char *fact_note(Elab *x, const ExtentFact *f) {
   if (is_said(f)) return fact_short(x, f);
   const Symbol *y = symbol_find(x, str_from(x->strings, f->from), UINT32_MAX);
   const char *e = extent_text(x, f->extent);
-  if (!y || y->kind != SYM_TENSOR || y->span.src != f->span.src) return arena_printf(x->arena, "%s, from %s", e, f->from);
+  if (!y || y->kind != SYM_TENSOR || y->span.src != f->span.src)
+    return arena_printf(x->arena, "%s, from %s", e, f->from);
   uint32_t line, column;
   source_place(x->arena, y->span.src, y->span.at, &line, &column);
   return arena_printf(x->arena, "%s, from %s (line %u)", e, f->from, line);
@@ -185,10 +187,11 @@ static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
     if (&v->facts.at[i] != other) diag_at(x->diags, d, v->facts.at[i].span, "%s", fact_note(x, &v->facts.at[i]));
   if (extents_differ(x, first->extent, other->extent)) {
     if (is_said(first) != is_said(other))
-      diag_hint(x->diags, d, "a bare label goes through a whole dimension; a part of one is read by an expression: `%s + 0`", v->name->s);
+      diag_hint(x->diags, d,
+          "a bare label goes through a whole dimension; a part of one is read by an expression: `%s + 0`", v->name->s);
   } else {
-    diag_hint(x->diags, d, "if they are always equal, say so: `assert %s == %s, \"...\"`", extent_text(x, first->extent),
-              extent_text(x, other->extent));
+    diag_hint(x->diags, d, "if they are always equal, say so: `assert %s == %s, \"...\"`",
+        extent_text(x, first->extent), extent_text(x, other->extent));
   }
 }
 
@@ -235,11 +238,13 @@ static int group_solve(Elab *x, GroupFact *g) {
   if (!open) return 0;
   const Expr *q = expr_divide(p, g->total, known);
   if (!q) {
-    if ((g->total->kind == EX_INT && known->kind == EX_INT) || expr_is_int(known, 0)) return complain_divide(x, g, known), -1;
+    if ((g->total->kind == EX_INT && known->kind == EX_INT) || expr_is_int(known, 0))
+      return complain_divide(x, g, known), -1;
     const Expr *mod = expr_op2(p, OP_MOD, g->total, known);
     const char *text = arena_printf(x->arena, "%s does not divide %s", extent_text(x, known), extent_text(x, g->total));
-    vec_push(x->arena, x->graph->checks, ((EinCheck){expr_op2(p, OP_EQ, mod, expr_int(p, DT_I64, 0)), str_from(x->strings, text),
-                                                     place_of(x, g->span)}));
+    vec_push(x->arena, x->graph->checks,
+        ((EinCheck){
+            expr_op2(p, OP_EQ, mod, expr_int(p, DT_I64, 0)), str_from(x->strings, text), place_of(x, g->span)}));
     q = expr_op2(p, OP_IDIV, g->total, known);
     g->divided = true;
   }
@@ -260,8 +265,8 @@ static bool group_check(Elab *x, const GroupFact *g) {
   }
   all = expr_normal(p, all);
   if (extents_agree(x, all, g->total)) return true;
-  Diag *d = diag_add(x->diags, D_E061, g->span, "the group makes %s but this dimension of %s is %s", extent_text(x, all), g->from,
-                     extent_text(x, g->total));
+  Diag *d = diag_add(x->diags, D_E061, g->span, "the group makes %s but this dimension of %s is %s",
+      extent_text(x, all), g->from, extent_text(x, g->total));
   mark_parts(x, d, g);
   return false;
 }
@@ -305,7 +310,9 @@ static void extent_missing(Elab *x, LabelVar *v) {
     const char *such = size ? arena_printf(x->arena, "; elsewhere it is `%s:%s`", name, size) : "";
     diag_hint(x->diags, d, "give it %s: `%s:SIZE`%s", where, name, such);
     if (g) diag_at(x->diags, d, g->span, "all sizes but one must be known");
-    else diag_hint(x->diags, d, "only a bare use such as `X[%s]` defines an extent; an index such as `X[2*%s]` does not", name, name);
+    else
+      diag_hint(x->diags, d, "only a bare use such as `X[%s]` defines an extent; an index such as `X[2*%s]` does not",
+          name, name);
   }
   for (uint32_t k = 0; g && k < g->n; k++) label_root(g->part[k])->failed = true;
   diag_called(x, d, v->frame);

@@ -6,7 +6,9 @@
 
 static bool complain(Elab *x, Span at, const char *wrong) {
   Diag *d = diag_add(x->diags, D_E119, at, "%s", wrong);
-  diag_hint(x->diags, d, "its form is `extern def f(x : f64) : f64 = \"name_in_c\" from \"file.c\" cost 40`; `from` and `cost` may be left out");
+  diag_hint(x->diags, d,
+      "its form is `extern def f(x : f64) : f64 = \"name_in_c\" from \"file.c\" cost 40`; `from` and `cost` may be "
+      "left out");
   return false;
 }
 
@@ -18,7 +20,11 @@ static Str file_of(Elab *x, const AstStmt *s) {
 }
 
 static Span part_span(const AstStmt *s, int part) {
-  return part >= 0 ? s->takes.at[part].span : part == EXTERN_SYMBOL ? s->text_span : part == EXTERN_DTYPE ? s->dtype_span : part == EXTERN_FROM ? s->source_span : s->name.span;
+  return part >= 0            ? s->takes.at[part].span
+      : part == EXTERN_SYMBOL ? s->text_span
+      : part == EXTERN_DTYPE  ? s->dtype_span
+      : part == EXTERN_FROM   ? s->source_span
+                              : s->name.span;
 }
 
 /* A C symbol has only one type. */
@@ -26,7 +32,8 @@ static bool agrees(Elab *x, const AstStmt *s, const Extern *e) {
   for (uint32_t k = 0; k < x->named.len; k++) {
     const Extern *old = x->named.at[k].is;
     if (old->symbol != e->symbol || (extern_same_type(old, e) && old->from == e->from)) continue;
-    Diag *d = diag_add(x->diags, D_E119, s->text_span, "the C function %s is declared in another way here", e->symbol->s);
+    Diag *d =
+        diag_add(x->diags, D_E119, s->text_span, "the C function %s is declared in another way here", e->symbol->s);
     diag_at(x->diags, d, x->named.at[k].at, "first so");
     return false;
   }
@@ -46,11 +53,16 @@ static bool params_differ(Elab *x, const AstStmt *s) {
 }
 
 void elab_extern(Elab *x, const AstStmt *s) {
-  Extern e = {.name = s->name.s, .symbol = s->text, .from = file_of(x, s), .dtype = (DType)s->dtype, .cost = s->cost ? s->cost->amount : -1,
-              .place = place_of(x, s->name.span)};
+  Extern e = {.name = s->name.s,
+      .symbol = s->text,
+      .from = file_of(x, s),
+      .dtype = (DType)s->dtype,
+      .cost = s->cost ? s->cost->amount : -1,
+      .place = place_of(x, s->name.span)};
   bool ok = true;
   if (s->takes.len > EXTERN_ARGS) {
-    complain(x, s->takes.at[EXTERN_ARGS].span, arena_printf(x->arena, "a C function takes at most %d arguments here", EXTERN_ARGS));
+    complain(x, s->takes.at[EXTERN_ARGS].span,
+        arena_printf(x->arena, "a C function takes at most %d arguments here", EXTERN_ARGS));
     ok = false;
   }
   for (uint32_t i = 0; i < s->takes.len && ok; i++) e.arg[e.n++] = s->takes.at[i].dtype;
@@ -77,9 +89,14 @@ static EinNode *by_complain(Elab *x, const AstStmt *s, const char *wrong) {
 EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n) {
   if (!s->text) return n;
   EinSum sum = *n->sum;
-  Extern e = {.name = s->text, .symbol = s->text, .from = file_of(x, s), .cost = s->cost ? s->cost->amount : -1, .place = place_of(x, s->text_span)};
+  Extern e = {.name = s->text,
+      .symbol = s->text,
+      .from = file_of(x, s),
+      .cost = s->cost ? s->cost->amount : -1,
+      .place = place_of(x, s->text_span)};
   for (uint32_t k = 0; k < n->rank; k++)
-    if (n->merge[k] != 1) return by_complain(x, s, "makes a tensor with one label a dimension, and labels are merged here");
+    if (n->merge[k] != 1)
+      return by_complain(x, s, "makes a tensor with one label a dimension, and labels are merged here");
   if (x->graph->n_nodes > x->first_node + 1)
     return by_complain(x, s, "computes one reduction, or none, and what is around it is another step here");
   const char *wrong = sum_by_wrong(x->arena, &sum, false);
@@ -107,7 +124,8 @@ Core *call_extern(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   Core **arg = NEW_ARRAY(x->arena, Core *, e->n);
   for (uint32_t i = 0; i < e->n; i++) {
     arg[i] = core_from_ast(x, &in, a->args.at[i]);
-    if (!arg[i] || !type_fits(x, arg[i], (int)e->arg[i], y->stmt->takes.at[i].span, NULL)) return x->failed = true, NULL;
+    if (!arg[i] || !type_fits(x, arg[i], (int)e->arg[i], y->stmt->takes.at[i].span, NULL))
+      return x->failed = true, NULL;
   }
   Core *c = core_with(x, CORE_CALL, a->span, type_firm(e->dtype), e->n, arg);
   c->external = extern_add(x->exprs, e); /* later stages only need functions that are called */

@@ -32,8 +32,8 @@ static EinNode *loss_made(Elab *x, const Ast *a) {
 }
 
 static Core *complain_scalar(Elab *x, const Ast *a, const Symbol *y) {
-  Diag *d = diag_add(x->diags, D_E115, a->span, "a gradient is that of a scalar, and %s has %u dimension%s", y->name->s, y->node->rank,
-                     y->node->rank == 1 ? "" : "s");
+  Diag *d = diag_add(x->diags, D_E115, a->span, "a gradient is that of a scalar, and %s has %u dimension%s", y->name->s,
+      y->node->rank, y->node->rank == 1 ? "" : "s");
   diag_at(x->diags, d, y->span, "defined here");
   diag_hint(x->diags, d, "say which number is meant, by a sum as a rule");
   return refuse(x);
@@ -61,7 +61,12 @@ static bool is_float(Elab *x, Span at, const EinNode *n, const char *who) {
 static void complain_trouble(Elab *x, const Ast *a, const GradTrouble *t) {
   Diag *d = diag_add(x->diags, D_E115, a->span, "the gradient cannot be taken: %s", t->why);
   const EinNode *n = t->at;
-  if (n->place.file) diag_note(x->diags, d, "it stands on the way, in %s (%s:%u)", n->name ? n->name->s : n->kind == EIN_REPEAT ? "a repeat" : "an equation", n->place.file->s, n->place.line);
+  if (n->place.file)
+    diag_note(x->diags, d, "it stands on the way, in %s (%s:%u)",
+        n->name                     ? n->name->s
+            : n->kind == EIN_REPEAT ? "a repeat"
+                                    : "an equation",
+        n->place.file->s, n->place.line);
   refuse(x);
 }
 
@@ -76,9 +81,11 @@ static Core *gradient_read(Elab *x, Scope *s, const Ast *a, const Symbol *by, Ei
 }
 
 Core *core_grad(Elab *x, Scope *s, const Ast *a) {
-  Symbol *by = frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
+  Symbol *by =
+      frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
   if (!by || by->kind != SYM_TENSOR) {
-    Diag *d = diag_add(x->diags, by ? D_E115 : D_E070, a->name.span, by ? "%s is no tensor of the program" : "%s is not defined", a->name.s->s);
+    Diag *d = diag_add(x->diags, by ? D_E115 : D_E070, a->name.span,
+        by ? "%s is no tensor of the program" : "%s is not defined", a->name.s->s);
     if (!by) diag_unknown(x, d, a->name, s->frame);
     return refuse(x);
   }

@@ -100,7 +100,8 @@ static Symbol *next_of(Elab *x, const AstStmt *s) {
   if (!y || !y->block) {
     d = diag_add(x->diags, D_E103, s->name.span, "%s is not a state", s->name.s->s);
     if (y) diag_at(x->diags, d, y->span, "defined here");
-    Span left = {s->span.src, s->name.span.at, s->items.len ? s->items.at[s->items.len - 1].span.end + 1 : s->name.span.end};
+    Span left = {
+        s->span.src, s->name.span.at, s->items.len ? s->items.at[s->items.len - 1].span.end + 1 : s->name.span.end};
     diag_hint(x->diags, d, "declare it in this block, with its first value: `state %s = ...`", source_text(x, left));
     state_pretend(x, y, s->name);
     return NULL;
@@ -115,8 +116,8 @@ static Symbol *next_of(Elab *x, const AstStmt *s) {
 static bool next_left(Elab *x, const AstStmt *s, const Symbol *y, Left *l) {
   if (!left_from_items(x, &s->items, l, false)) return false;
   if (s->items.len != y->node->rank) {
-    Diag *d = diag_add(x->diags, D_E073, s->name.span, "%s has %u dimension%s but next gives %u", y->name->s, y->node->rank,
-                       y->node->rank == 1 ? "" : "s", s->items.len);
+    Diag *d = diag_add(x->diags, D_E073, s->name.span, "%s has %u dimension%s but next gives %u", y->name->s,
+        y->node->rank, y->node->rank == 1 ? "" : "s", s->items.len);
     diag_at(x->diags, d, y->span, "declared here");
     diag_hint(x->diags, d, "write `next %s = ...`", y->node->rank ? shape_form(x, y) : y->name->s);
     return false;
@@ -192,7 +193,8 @@ static void block_complete(Elab *x, const Block *b) {
     diag_hint(x->diags, d, "`next %s[...] = ...` says what it becomes; what does not change is no state", y->name->s);
   }
   if (!b->stacks.len || b->region->turns) return;
-  Diag *d = diag_add(x->diags, D_E107, b->stacks.at[0]->span, "%s stacks over turns, so the bound must be a size", b->stacks.at[0]->name->s);
+  Diag *d = diag_add(x->diags, D_E107, b->stacks.at[0]->span, "%s stacks over turns, so the bound must be a size",
+      b->stacks.at[0]->name->s);
   diag_at(x->diags, d, b->turn->span, "its bound is known only when it runs");
   diag_hint(x->diags, d, "use a dim as bound, and `until` to stop before");
 }

@@ -55,7 +55,8 @@ static Ex index_group(Elab *x, const Core *c) {
 }
 
 /* 0 <= e and e < extent, unless that is trivial. */
-static Obligation *need_index(Elab *x, Obligation *rest, const Expr *e, const Expr *extent, Span span, Str name, uint32_t axis) {
+static Obligation *need_index(
+    Elab *x, Obligation *rest, const Expr *e, const Expr *extent, Span span, Str name, uint32_t axis) {
   Exprs *p = x->exprs;
   if (e->kind == EX_LABEL) {
     const LabelVar *v = e->i < x->out.n ? x->out.at[e->i] : x->red.at[e->i - x->out.n];
@@ -179,7 +180,8 @@ static Obligation *use_labels(Elab *x, Core *c, Ex *r, const Expr **value) {
     if (c->arg[k]->kind == CORE_LABEL && label_root(c->arg[k]->label) == label_root(b->labels.at[k])) continue;
     const char *dot = strrchr(b->name->s, '.'); /* def.parameter; else an expression in parentheses */
     Obligation *rest = own;
-    own = need_index(x, own, i.e, label_root(b->labels.at[k])->extent, c->arg[k]->span, dot ? str_from(x->strings, dot + 1) : NULL, k);
+    own = need_index(x, own, i.e, label_root(b->labels.at[k])->extent, c->arg[k]->span,
+        dot ? str_from(x->strings, dot + 1) : NULL, k);
     if (own != rest) own->read = c->span, own->dtype = c->type.dtype, own->label = b->labels.at[k]->name;
   }
   return own;
@@ -274,7 +276,8 @@ static Ex or_else(Elab *x, const Core *c, Ex a, int widen) {
 static bool is_chain(const Core *c) { return (c->kind == CORE_OP && c->n == 2) || c->kind == CORE_OR_ELSE; }
 
 static int widen_under(const Core *c, int widen) {
-  if (widen >= 0 && c->kind == CORE_OP && (c->op == OP_IDIV || c->op == OP_MOD || c->op == OP_POW) && dtype_is_float((DType)(widen & ~KEEP_INTS)))
+  if (widen >= 0 && c->kind == CORE_OP && (c->op == OP_IDIV || c->op == OP_MOD || c->op == OP_POW) &&
+      dtype_is_float((DType)(widen & ~KEEP_INTS)))
     return widen | KEEP_INTS;
   return c->kind == CORE_OP && op_info[c->op].rule == RULE_COMPARE ? -1 : widen;
 }
@@ -408,7 +411,9 @@ static bool is_reduction(Core *c, LabelSet out, DType t) {
   if (c->kind != CORE_REDUCE || !reduce_is_one_vertex(c) || !same_labels(c->free, out)) return false;
   DType own = c->type.dtype;
   if (own == t) return true;
-  bool exact = c->acc >= 0 ? (DType)c->acc == own : c->reducer != RED_SUM && c->reducer != RED_PROD ? false : dtype_size(own) >= 4;
+  bool exact = c->acc >= 0                              ? (DType)c->acc == own
+      : c->reducer != RED_SUM && c->reducer != RED_PROD ? false
+                                                        : dtype_size(own) >= 4;
   return exact && dtype_is_float(own) && dtype_is_float(t) && dtype_size(t) < dtype_size(own);
 }
 
@@ -426,7 +431,8 @@ static void index_fits(Elab *x, const Expr *e, DType t, Span span) {
   discharge_all(x, o, facts_here(x, NULL), dtype_name(t));
 }
 
-EinNode *lower_equation(Elab *x, Str name, Core *body, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Span span) {
+EinNode *lower_equation(
+    Elab *x, Str name, Core *body, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Span span) {
   DType t = dtype >= 0 ? (DType)dtype : type_settle(body->type).dtype;
   const char *what = name ? name->s : "this";
   all_cover(x, body);

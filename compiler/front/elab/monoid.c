@@ -22,14 +22,16 @@ static Core *side(Elab *x, const MonoidDef *m, const Ast *a, DType t, bool param
   if (!c || (!c->free.n && !labels.map.len)) return c;
   const LabelVar *v = labels.map.len ? labels.map.at[0].val : c->free.at[0];
   Diag *d = diag_add(x->diags, D_E075, v->span, "%s is not known in monoid %s", v->name->s, m->stmt->name.s->s);
-  if (!diag_unknown(x, d, (AstName){v->name, v->span}, f)) diag_hint(x->diags, d, "a monoid's function sees its arguments, numbers and dims");
+  if (!diag_unknown(x, d, (AstName){v->name, v->span}, f))
+    diag_hint(x->diags, d, "a monoid's function sees its arguments, numbers and dims");
   x->failed = true;
   return NULL;
 }
 
 static bool complain_identity(Elab *x, const MonoidDef *m, DType made, const Core *id) {
-  Diag *d = diag_add(x->diags, D_E081, m->stmt->until->span, "the function of monoid %s gives %s, and its identity is %s", m->stmt->name.s->s,
-                     dtype_name(made), type_name(id->type));
+  Diag *d =
+      diag_add(x->diags, D_E081, m->stmt->until->span, "the function of monoid %s gives %s, and its identity is %s",
+          m->stmt->name.s->s, dtype_name(made), type_name(id->type));
   diag_at(x->diags, d, m->stmt->e->span, "%s", dtype_name(made));
   return false;
 }
@@ -51,7 +53,8 @@ bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out) {
     if (made == t) return true;
     t = made;
   }
-  Diag *d = diag_add(x->diags, D_E081, use, "monoid %s over %s gives %s", m->stmt->name.s->s, dtype_name(t), dtype_name(made));
+  Diag *d = diag_add(
+      x->diags, D_E081, use, "monoid %s over %s gives %s", m->stmt->name.s->s, dtype_name(t), dtype_name(made));
   diag_at(x->diags, d, m->stmt->e->span, "its function must give what it takes");
   return false;
 }
@@ -102,11 +105,13 @@ static bool broken(Elab *x, const MonoidDef *m, const char *law, Value a, Value 
   bool nan = is_nan(a) || is_nan(b) || (c && is_nan(*c));
   Str name = m->stmt->name.s;
   const char *where = nan ? " where NaN is met" : "";
-  Diag *d = diag_add(x->diags, nan ? D_W006 : D_E093, m->stmt->name.span, law ? "monoid %s is not %s%s" : "monoid %s has a wrong identity%s",
-                     name->s, law ? law : where, where);
+  Diag *d = diag_add(x->diags, nan ? D_W006 : D_E093, m->stmt->name.span,
+      law ? "monoid %s is not %s%s" : "monoid %s has a wrong identity%s", name->s, law ? law : where, where);
   const char *s = name->s, *va = value_text(x, a), *vb = value_text(x, b), *vc = c ? value_text(x, *c) : NULL;
   const char *l = value_text(x, left), *r = value_text(x, right);
-  if (c) diag_hint(x->diags, d, "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", s, s, va, vb, vc, l, s, va, s, vb, vc, r);
+  if (c)
+    diag_hint(x->diags, d, "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", s, s, va, vb, vc, l, s, va, s, vb,
+        vc, r);
   else if (law) diag_hint(x->diags, d, "%s(%s, %s) is %s, but %s(%s, %s) is %s", s, va, vb, l, s, vb, va, r);
   else diag_hint(x->diags, d, "%s(%s, %s) is %s, but should be %s", s, va, vb, l, r);
   if (!law) diag_at(x->diags, d, m->stmt->until->span, "the identity");
@@ -149,7 +154,8 @@ static void laws_sample(Elab *x, const MonoidDef *def, const Monoid *m) {
 
 static void complain_reads(Elab *x, const MonoidDef *m) {
   Diag *d = diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors");
-  diag_hint(x->diags, d, "it is made of its arguments, numbers and dims: what it reads is best put into `%s[k](...)`", m->stmt->name.s->s);
+  diag_hint(x->diags, d, "it is made of its arguments, numbers and dims: what it reads is best put into `%s[k](...)`",
+      m->stmt->name.s->s);
   x->failed = true;
 }
 

@@ -26,9 +26,10 @@ static void warn_input(Elab *x, const AstStmt *s, const AstDecl *d) {
   const EinNode *n = input_find(x->graph, d->name.s), *at = n ? input_meets_f64(x->arena, x->graph, n) : NULL;
   if (!at) return;
   const char *where = at->name ? arena_printf(x->arena, " in %s", at->name->s) : "";
-  Diag *g = diag_add(x->diags, D_W009, d->name.span, "%s is f32, as no dtype is written, and meets f64%s: its default is rounded to f32",
-                     d->name.s->s, where);
-  diag_hint(x->diags, g, "write `%s %s : f64 = %s`", s->kind == STMT_PARAM ? "param" : "input", source_text(x, d->span), source_text(x, s->e->span));
+  Diag *g = diag_add(x->diags, D_W009, d->name.span,
+      "%s is f32, as no dtype is written, and meets f64%s: its default is rounded to f32", d->name.s->s, where);
+  diag_hint(x->diags, g, "write `%s %s : f64 = %s`", s->kind == STMT_PARAM ? "param" : "input", source_text(x, d->span),
+      source_text(x, s->e->span));
 }
 
 void warn_narrow(Elab *x) {
@@ -36,6 +37,7 @@ void warn_narrow(Elab *x) {
   for (uint32_t i = 0; i < file->stmts.len; i++) {
     const AstStmt *s = file->stmts.at[i];
     bool input = s->kind == STMT_INPUT || s->kind == STMT_PARAM;
-    for (uint32_t k = 0; input && s->dtype < 0 && s->e && rounds(s->e) && k < s->decls.len; k++) warn_input(x, s, &s->decls.at[k]);
+    for (uint32_t k = 0; input && s->dtype < 0 && s->e && rounds(s->e) && k < s->decls.len; k++)
+      warn_input(x, s, &s->decls.at[k]);
   }
 }

@@ -9,7 +9,11 @@ bool reduce_is_one_vertex(const Core *c) {
   return c->reducer != RED_MEAN && !(c->reducer == RED_COUNT && !c->arg[1]);
 }
 
-typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried, *own; } Parts; /* own: of the predicate */
+typedef struct Parts {
+  const Expr *body, *where;
+  DType acc;
+  Obligation *carried, *own;
+} Parts; /* own: of the predicate */
 
 static int widen_for(const Core *c, DType acc) {
   bool accumulates = c->reducer == RED_SUM || c->reducer == RED_PROD || c->reducer == RED_MEAN || c->reducer == RED_LSE;
@@ -30,7 +34,8 @@ static const Expr *domain_from(Elab *x, const Obligation *o) {
 
 /* Whether the predicate holds at any reduced point. Evaluated only where the predicate itself has a value (own). */
 static const Expr *any_of(Elab *x, const Expr *where, const Obligation *own, Span span) {
-  EinSum any = {.reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(x->exprs, true), .where = where};
+  EinSum any = {
+      .reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(x->exprs, true), .where = where};
   any.domain = domain_from(x, own);
   return read_own(x, vertex_new(x, &any, NULL, 0, NULL, span));
 }
@@ -42,7 +47,8 @@ static const Expr *some_admitted(Elab *x, const Expr *where, const Obligation *o
 
 /* To the left of `??`, an obligation at a reduced label is tested at all points that the predicate admits
  * (language.md, section 9). In list order, since an earlier test may guard reads of the next. */
-static Obligation *ask_all(Elab *x, Obligation *inside, const Obligation *list, Facts f, const Expr *where, const Obligation *own, Span span) {
+static Obligation *ask_all(
+    Elab *x, Obligation *inside, const Obligation *list, Facts f, const Expr *where, const Obligation *own, Span span) {
   EinSum all = {.reducer = RED_ALL, .acc = DT_BOOL, .dtype = DT_BOOL, .where = where, .domain = domain_from(x, own)};
   for (; list; list = list->next)
     if (prove(x->exprs, &f, list->cond).verdict != PROVED) all.body = both(x, all.body, list->cond);
@@ -57,7 +63,8 @@ static Obligation *ask_all(Elab *x, Obligation *inside, const Obligation *list, 
 
 /* The obligations of c's predicate (where NULL) or body that its reader must meet: those `outside` of its labels are
  * returned separately. */
-static Obligation *needs_left(Elab *x, const Core *c, Obligation *list, const Expr *where, const Obligation *own, Obligation **outside) {
+static Obligation *needs_left(
+    Elab *x, const Core *c, Obligation *list, const Expr *where, const Obligation *own, Obligation **outside) {
   Obligation *inside = NULL;
   Facts f = facts_here(x, where);
   *outside = discharge(x, list, f, c->covered ? &inside : NULL);
@@ -87,7 +94,8 @@ static bool is_out(const Elab *x, const LabelVar *v) {
 static const Expr *guard_here(Elab *x, Core *cond, bool not) {
   bool op = cond->kind == CORE_OP;
   if (op && cond->op == OP_NOT) return guard_here(x, cond->arg[0], !not);
-  if (op && cond->op == (not ? OP_OR : OP_AND)) return both(x, guard_here(x, cond->arg[0], not), guard_here(x, cond->arg[1], not));
+  if (op && cond->op == (not ? OP_OR : OP_AND))
+    return both(x, guard_here(x, cond->arg[0], not ), guard_here(x, cond->arg[1], not ));
   bool here = is_plain(cond, GUARD_DEPTH);
   for (uint32_t i = 0; i < cond->free.n && here; i++) here = is_out(x, cond->free.at[i]);
   if (!here) return NULL;
@@ -108,7 +116,8 @@ static bool guard_helps(Elab *x, const Obligation *list, const Expr *where, cons
   Facts f = facts_here(x, where), more = facts_here(x, both(x, where, guard));
   for (; guard && list; list = list->next) {
     if (!mentions(list->cond, x->out.n, x->out.n + x->red.n) || list->gather) continue;
-    if (prove(x->exprs, &f, list->cond).verdict != PROVED && prove(x->exprs, &more, list->cond).verdict == PROVED) return true;
+    if (prove(x->exprs, &f, list->cond).verdict != PROVED && prove(x->exprs, &more, list->cond).verdict == PROVED)
+      return true;
   }
   return false;
 }
@@ -152,7 +161,8 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where, const Ob
     if (proof.verdict == PROVED) return NULL;
     const Expr *guard = guards_here(x);
     Facts guarded = facts_here(x, guard);
-    if (guard && prove_nonempty(p, &guarded, inner, where).verdict == PROVED) return need(x, NULL, guard, NEED_VALUE, c->span);
+    if (guard && prove_nonempty(p, &guarded, inner, where).verdict == PROVED)
+      return need(x, NULL, guard, NEED_VALUE, c->span);
     cond = any_of(x, where, own, c->span);
   }
   Obligation *o = need(x, NULL, cond, NEED_NONEMPTY, c->op_span.src ? c->op_span : c->span);
@@ -166,11 +176,12 @@ static Obligation *need_some(Elab *x, const Core *c, const Expr *where, const Ob
 
 static Reducer vertex_reducer(Reducer r) { return r == RED_COUNT || r == RED_MEAN ? RED_SUM : r; }
 
-EinNode *reduce_vertex(Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total,
-                       Ex *carried) {
+EinNode *reduce_vertex(
+    Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total, Ex *carried) {
   Frozen f = labels_number(x, out, c->labels);
   Parts p = parts_lower(x, c);
-  if (c->reducer == RED_ARGMAX || c->reducer == RED_ARGMIN) p.carried = need_all(x, p.carried, need_some(x, c, p.where, p.own));
+  if (c->reducer == RED_ARGMAX || c->reducer == RED_ARGMIN)
+    p.carried = need_all(x, p.carried, need_some(x, c, p.where, p.own));
   EinSum s = {.reducer = vertex_reducer(c->reducer), .acc = p.acc, .body = p.body, .where = p.where};
   s.dtype = dtype >= 0 ? (DType)dtype : c->type.dtype;
   if (!total) s.domain = domain_from(x, p.carried);
@@ -188,7 +199,8 @@ static const Expr *extents_product(Elab *x, LabelSet labels) {
 }
 
 static EinNode *count_vertex(Elab *x, const Expr *where, const Obligation *carried, Span span) {
-  EinSum s = {.reducer = RED_SUM, .acc = DT_I64, .dtype = DT_I64, .body = expr_int(x->exprs, DT_I64, 1), .where = where};
+  EinSum s = {
+      .reducer = RED_SUM, .acc = DT_I64, .dtype = DT_I64, .body = expr_int(x->exprs, DT_I64, 1), .where = where};
   s.domain = domain_from(x, carried);
   return vertex_new(x, &s, NULL, 0, NULL, span);
 }
@@ -197,14 +209,20 @@ static Ex lower_mean(Elab *x, Core *c) {
   Exprs *e = x->exprs;
   Frozen f = labels_number(x, c->free, c->labels);
   Parts p = parts_lower(x, c);
-  EinSum s = {.reducer = RED_SUM, .acc = p.acc, .dtype = p.acc, .body = p.body, .where = p.where, .domain = domain_from(x, p.carried)};
+  EinSum s = {.reducer = RED_SUM,
+      .acc = p.acc,
+      .dtype = p.acc,
+      .body = p.body,
+      .where = p.where,
+      .domain = domain_from(x, p.carried)};
   EinNode *sum = vertex_new(x, &s, NULL, 0, NULL, c->span);
   EinNode *count = p.where ? count_vertex(x, p.where, p.carried, c->span) : NULL;
   p.carried = need_all(x, p.carried, need_some(x, c, p.where, p.own));
   labels_restore(x, f);
 
   DType t = dtype_is_float(p.acc) ? p.acc : DT_F64;
-  Ex n = count ? ex_read_of(x, count, c->free, -1, c->span) : (Ex){.e = extents_product(x, c->labels), .type = {DT_I64, FIRM}};
+  Ex n = count ? ex_read_of(x, count, c->free, -1, c->span)
+               : (Ex){.e = extents_product(x, c->labels), .type = {DT_I64, FIRM}};
   Ex q = ex_convert(x, ex_read_of(x, sum, c->free, -1, c->span), t);
   q.e = expr_op2(e, OP_DIV, q.e, ex_convert(x, n, t).e);
   q.range = needs_at_labels(x, p.carried, c->free);

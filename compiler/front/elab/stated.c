@@ -9,7 +9,8 @@
 
 static void count_text(Buf *b, uint32_t n, const char *what) { buf_printf(b, "%u %s%s", n, what, n == 1 ? "" : "s"); }
 
-static bool complain_count(Elab *x, const AstStmt *def, Span at, const char *what, uint32_t given, const char *of, uint32_t wanted, const char *hint) {
+static bool complain_count(Elab *x, const AstStmt *def, Span at, const char *what, uint32_t given, const char *of,
+    uint32_t wanted, const char *hint) {
   Buf t = buf_new(x->arena);
   count_text(&t, given, what);
   buf_printf(&t, given == 1 ? " stands here, and %s has " : " stand here, and %s has ", def->name.s->s);
@@ -35,7 +36,8 @@ static bool name_taken(Elab *x, const AstStmt *def, AstName n) {
       if (own[k].s == n.s && own[k].span.at < n.span.at) first = own[k].span;
   }
   if (!first.src) return false;
-  diag_at(x->diags, diag_add(x->diags, D_E054, n.span, "%s means something in %s already", n.s->s, def->name.s->s), first, "here");
+  diag_at(x->diags, diag_add(x->diags, D_E054, n.span, "%s means something in %s already", n.s->s, def->name.s->s),
+      first, "here");
   return true;
 }
 
@@ -43,9 +45,11 @@ bool stated_fits(Elab *x, const AstStmt *def) {
   const AstStmt *s = def->adjoint;
   uint32_t results = ast_results(def), n = s->e->kind == AST_RESULTS ? s->e->args.len : 1;
   if (s->items.len != results)
-    return complain_count(x, def, s->span, "adjoint", s->items.len, "result", results, "`adjoint(y: dy, z: dz)` names the adjoint of each result, and the result before it");
+    return complain_count(x, def, s->span, "adjoint", s->items.len, "result", results,
+        "`adjoint(y: dy, z: dz)` names the adjoint of each result, and the result before it");
   if (n != def->params.len)
-    return complain_count(x, def, s->e->span, "expression", n, "parameter", def->params.len, "a stated adjoint says for each parameter, in their order, what is left to it");
+    return complain_count(x, def, s->e->span, "expression", n, "parameter", def->params.len,
+        "a stated adjoint says for each parameter, in their order, what is left to it");
   bool ok = true;
   for (uint32_t i = 0; i < s->items.len; i++) {
     AstName own[2] = {ast_result_name(s, i), ast_above(s, i)};
@@ -57,7 +61,8 @@ bool stated_fits(Elab *x, const AstStmt *def) {
 /* ---- a call ------------------------------------------------------------------------------------------- */
 
 bool is_stated(const Elab *x, const Frame *f, const Core *c) {
-  return x->asks_gradients && f->def->adjoint && f->def->name.s != x->front->unstated && dtype_is_float(c->type.dtype) && !c->type.weak;
+  return x->asks_gradients && f->def->adjoint && f->def->name.s != x->front->unstated &&
+      dtype_is_float(c->type.dtype) && !c->type.weak;
 }
 
 static Bind *name_bound(Elab *x, Frame *f, AstName n, Bind *b) {
@@ -101,7 +106,9 @@ static bool result_named(Elab *x, Scope *in, Stated *s, uint32_t k) {
 
 static Core *taken(Elab *x, const Stated *s, Core *c);
 
-static Core *zero(Elab *x, const Core *like) { return core_const(x, expr_real(x->exprs, DT_F64, 0), (Type){DT_F64, WEAK_REAL}, like->span); }
+static Core *zero(Elab *x, const Core *like) {
+  return core_const(x, expr_real(x->exprs, DT_F64, 0), (Type){DT_F64, WEAK_REAL}, like->span);
+}
 
 static Core *taken_op(Elab *x, const Stated *s, Core *c) {
   Core *a = taken(x, s, c->arg[0]), *b = c->n > 1 ? taken(x, s, c->arg[1]) : NULL;
@@ -153,7 +160,9 @@ static Core *taken(Elab *x, const Stated *s, Core *c) {
       arg[0] = c->arg[0];
       for (uint32_t k = from; k < c->n; k++) arg[k] = taken(x, s, c->arg[k]);
       const Core *last = arg[c->n - 1];
-      bool last_zero = !last || (last->kind == CORE_CONST && ((last->e->kind == EX_INT && !last->e->i) || (last->e->kind == EX_REAL && last->e->f == 0)));
+      bool last_zero = !last ||
+          (last->kind == CORE_CONST &&
+              ((last->e->kind == EX_INT && !last->e->i) || (last->e->kind == EX_REAL && last->e->f == 0)));
       if (!arg[from] && last_zero) return NULL;
       for (uint32_t k = from; k < c->n; k++)
         if (!arg[k]) arg[k] = zero(x, c);
@@ -176,7 +185,8 @@ static bool is_float_like(Elab *x, const Bind *b, AstName param) {
 static void labels_joined(Elab *x, Scope *in, Bind *b, const Bind *param) {
   for (uint32_t k = 0; k < param->labels.n; k++)
     for (uint32_t i = 0; i < b->labels.n; i++)
-      if (b->outer[i] == label_here(x, in->labels, param->outer[k])) label_unify(b->labels.at[i], param->labels.at[k], x->arena);
+      if (b->outer[i] == label_here(x, in->labels, param->outer[k]))
+        label_unify(b->labels.at[i], param->labels.at[k], x->arena);
   for (uint32_t i = 0; i < b->labels.n; i++)
     if (!label_root(b->labels.at[i])->facts.len) label_sized_outside(x, b->outer[i], b->labels.at[i]);
 }
@@ -223,7 +233,10 @@ Core *stated_result(Elab *x, Scope *in, Core *c, uint32_t n_labels) {
   Frame *f = in->frame;
   Stated *s = NEW(x->arena, Stated), *around = x->stating;
   uint32_t names = f->locals.len, n = f->def->params.len;
-  *s = (Stated){.def = f->def, .region = region_apart(x), .param = NEW_ARRAY(x->arena, Bind *, n + 1), .adjoint = NEW_ARRAY(x->arena, Bind *, n + 1)};
+  *s = (Stated){.def = f->def,
+      .region = region_apart(x),
+      .param = NEW_ARRAY(x->arena, Bind *, n + 1),
+      .adjoint = NEW_ARRAY(x->arena, Bind *, n + 1)};
   s->result = bind_whole(x, f->def->name.s, f->call, c, c->free);
   x->stating = s;
   bool ok = stated_made(x, in, s, n_labels);
@@ -256,7 +269,8 @@ static Frozen labels_of_param(Elab *x, Bind *b, const Bind *param) {
   for (uint32_t k = 0; k < out.n; k++) {
     out.at[k] = param->labels.at[k];
     for (uint32_t i = 0; i < b->labels.n; i++)
-      if (label_root(b->labels.at[i]) == label_root(out.at[k]) && b->labels.at[i]->name == out.at[k]->name) out.at[k] = b->labels.at[i];
+      if (label_root(b->labels.at[i]) == label_root(out.at[k]) && b->labels.at[i]->name == out.at[k]->name)
+        out.at[k] = b->labels.at[i];
   }
   return labels_number(x, out, set_minus(x, red, out));
 }

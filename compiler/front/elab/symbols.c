@@ -109,7 +109,8 @@ static bool defined_in(AstStmt *const *stmt, uint32_t n, Str name, Span block, F
   for (uint32_t i = 0; i < n; i++) {
     f->block = block;
     if (defined_by(stmt[i], name, f)) return true;
-    if (stmt[i]->kind == STMT_REPEAT && defined_in(stmt[i]->body.at, stmt[i]->body.len, name, stmt[i]->span, f)) return true;
+    if (stmt[i]->kind == STMT_REPEAT && defined_in(stmt[i]->body.at, stmt[i]->body.len, name, stmt[i]->span, f))
+      return true;
   }
   return false;
 }
@@ -144,7 +145,9 @@ bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f) {
   }
   if (diag_out_of_sight(x, d, name)) return true;
   const char *near = nearest_name(x, name.s, f);
-  if (!(near && strlen(near) == name.s->len && same_letters(&(Near){.name = name.s}, near, name.s->len)) && hint_name(x, d, name)) return true;
+  if (!(near && strlen(near) == name.s->len && same_letters(&(Near){.name = name.s}, near, name.s->len)) &&
+      hint_name(x, d, name))
+    return true;
   if (near) diag_hint(x->diags, d, "did you mean `%s`?", near);
   return near != NULL;
 }

@@ -31,8 +31,8 @@ static const Symbol *tensor_named(Elab *x, const char *name, size_t n, uint32_t 
 /* "B[j, i] = A[i, j]" */
 static const char *transpose_equation(Elab *x, const Symbol *y) {
   const char *form = shape_form(x, y), *open = strchr(form, '['), *comma = strchr(form, ','), *second = comma + 2;
-  return arena_printf(x->arena, "%s[%.*s, %.*s] = %s", strcmp(y->name->s, "B") ? "B" : "C", (int)strcspn(second, "]"), second,
-                      (int)(comma - open - 1), open + 1, form);
+  return arena_printf(x->arena, "%s[%.*s, %.*s] = %s", strcmp(y->name->s, "B") ? "B" : "C", (int)strcspn(second, "]"),
+      second, (int)(comma - open - 1), open + 1, form);
 }
 
 /* `A'`, `Aᵀ`, `A_T`; `A[i,j]^T` */
@@ -58,7 +58,8 @@ static bool hint_subscript(Elab *x, Diag *d, AstName name) {
   if (!line || !line[1] || strlen(line + 1) > 6) return false;
   const char *all = line + 1;
   uint32_t n = (uint32_t)strlen(all);
-  const Symbol *one = tensor_named(x, s, (size_t)(line - s), 1), *y = one ? one : tensor_named(x, s, (size_t)(line - s), n);
+  const Symbol *one = tensor_named(x, s, (size_t)(line - s), 1),
+               *y = one ? one : tensor_named(x, s, (size_t)(line - s), n);
   if (!y || strspn(all, "abcdefghijklmnopqrstuvwxyz") != n) return false;
   Buf b = buf_new(x->arena);
   for (uint32_t i = 0; i < n; i++) buf_printf(&b, "%s%c", i && !one ? "," : "", all[i]);
@@ -83,12 +84,14 @@ bool hint_matrix_power(Elab *x, Diag *d, const Symbol *y, Span name) {
   if (*s++ != '^') return false;
   s += strspn(s, " (");
   if (*s == 'T') diag_hint(x->diags, d, "a transpose is an equation: `%s`", transpose_equation(x, y));
-  else if (*s == '-') diag_hint(x->diags, d, "nothing inverts matrices: give the inverse as an `input`, or solve by steps in a `repeat`");
+  else if (*s == '-')
+    diag_hint(x->diags, d, "nothing inverts matrices: give the inverse as an `input`, or solve by steps in a `repeat`");
   return *s == 'T' || *s == '-';
 }
 
 bool hint_name(Elab *x, Diag *d, AstName name) {
-  return hint_comment(x, d, name) || hint_constant(x, d, name) || hint_transpose(x, d, name) || hint_subscript(x, d, name);
+  return hint_comment(x, d, name) || hint_constant(x, d, name) || hint_transpose(x, d, name) ||
+      hint_subscript(x, d, name);
 }
 
 /* Whether `at` is inside a repeat with this loop variable. Statements come in order, so at most one contains it. */
@@ -109,15 +112,17 @@ static bool turn_in(AstStmt *const *stmt, uint32_t n, Str name, Span at) {
 bool hint_turn(Elab *x, Diag *d, Str name, Span at) {
   const AstFile *file = x->program->file;
   if (!turn_in(file->stmts.at, file->stmts.len, name, at)) return false;
-  diag_hint(x->diags, d, "%s counts turns, and this is computed before the first, in which it is 0: write `0` for it", name->s);
+  diag_hint(x->diags, d, "%s counts turns, and this is computed before the first, in which it is 0: write `0` for it",
+      name->s);
   return true;
 }
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
 static bool is_plain(const Ast *a) {
-  return a->kind == AST_INT || a->kind == AST_REAL || a->kind == AST_BOOL || a->kind == AST_CONST || a->kind == AST_NAME ||
-         a->kind == AST_INDEX || a->kind == AST_CALL || a->kind == AST_PAREN || a->kind == AST_SUBST;
+  return a->kind == AST_INT || a->kind == AST_REAL || a->kind == AST_BOOL || a->kind == AST_CONST ||
+      a->kind == AST_NAME || a->kind == AST_INDEX || a->kind == AST_CALL || a->kind == AST_PAREN ||
+      a->kind == AST_SUBST;
 }
 
 static const Symbol *tensor_of(Elab *x, const Ast *a) {
@@ -153,20 +158,25 @@ static const char *product_text(Elab *x, const Ast *call) {
   if (call->args.len != 2) return NULL;
   const Ast *a = call->args.at[0], *b = call->args.at[1];
   Str shared = label_shared(a, b);
-  if (shared) return arena_printf(x->arena, "sum[%s] %s * %s", shared->s, source_text(x, a->span), source_text(x, b->span));
+  if (shared)
+    return arena_printf(x->arena, "sum[%s] %s * %s", shared->s, source_text(x, a->span), source_text(x, b->span));
   const Symbol *y = tensor_of(x, a), *z = tensor_of(x, b);
   if (a->kind != AST_NAME || b->kind != AST_NAME || !y || !z || !y->node->rank || !z->node->rank) return NULL;
   if (y->node->rank > COUNT(left) || z->node->rank > COUNT(right)) return NULL;
-  return arena_printf(x->arena, "sum[k] %s[%s] * %s[%s]", y->name->s, left[y->node->rank - 1], z->name->s, right[z->node->rank - 1]);
+  return arena_printf(
+      x->arena, "sum[k] %s[%s] * %s[%s]", y->name->s, left[y->node->rank - 1], z->name->s, right[z->node->rank - 1]);
 }
 
 static bool hint_module(Elab *x, Diag *d, const Ast *call) {
   const char *module;
   const AstStmt *def = module_find(x->front, call->name.s, &module);
   if (!def) return false;
-  uint32_t labels = def->kind == STMT_DEF ? def->items.len : call->items.len, args = def->kind == STMT_DEF ? def->params.len : 1;
-  diag_hint(x->diags, d, "it is a %s of the module %s: write `use %s` above", def->kind == STMT_DEF ? "def" : "monoid", module, module);
-  if (labels != call->items.len || args != call->args.len) diag_hint(x->diags, d, "its form is `%s`", call_form(x, def));
+  uint32_t labels = def->kind == STMT_DEF ? def->items.len : call->items.len,
+           args = def->kind == STMT_DEF ? def->params.len : 1;
+  diag_hint(x->diags, d, "it is a %s of the module %s: write `use %s` above", def->kind == STMT_DEF ? "def" : "monoid",
+      module, module);
+  if (labels != call->items.len || args != call->args.len)
+    diag_hint(x->diags, d, "its form is `%s`", call_form(x, def));
   return true;
 }
 

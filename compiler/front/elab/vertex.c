@@ -74,7 +74,8 @@ EinNode *vertex_new(Elab *x, EinSum *draft, const uint8_t *merge, uint32_t rank,
     x->failed = true;
   }
   EinNode **input = graph_canonical_slots(x->graph, draft, x->by_id.at);
-  EinNode *v = graph_vertex(x->graph, x->region, graph_sum(x->graph, draft), bound, label, merge ? rank : x->out.n, merge, input);
+  EinNode *v = graph_vertex(
+      x->graph, x->region, graph_sum(x->graph, draft), bound, label, merge ? rank : x->out.n, merge, input);
   v->name = name;
   v->place = place_of(x, span);
   return v;

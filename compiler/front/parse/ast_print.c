@@ -178,7 +178,8 @@ static void print_params(Buf *b, const AstStmt *s) {
 static void print_limits(Buf *b, const AstStmt *s) {
   for (uint32_t i = 0; i < s->limits.len; i++) {
     const AstLimit *l = &s->limits.at[i];
-    buf_printf(b, " (%s %s %.17g%s%s)", op_info[l->op].name, l->what.s->s, l->amount, l->unit.s ? " " : "", l->unit.s ? l->unit.s->s : "");
+    buf_printf(b, " (%s %s %.17g%s%s)", op_info[l->op].name, l->what.s->s, l->amount, l->unit.s ? " " : "",
+        l->unit.s ? l->unit.s->s : "");
   }
 }
 
@@ -196,7 +197,8 @@ static void print_head(Buf *b, const AstStmt *s) {
   if (s->bracketed || s->kind == STMT_ADJOINT) print_items(b, &s->items);
   if (s->kind == STMT_DEF || s->kind == STMT_MONOID) print_params(b, s);
   for (uint32_t i = 0; i < s->takes.len; i++)
-    buf_printf(b, "%s%s : %s%s", i ? ", " : "(", s->takes.at[i].name.s->s, dtype_name(s->takes.at[i].dtype), i + 1 < s->takes.len ? "" : ")");
+    buf_printf(b, "%s%s : %s%s", i ? ", " : "(", s->takes.at[i].name.s->s, dtype_name(s->takes.at[i].dtype),
+        i + 1 < s->takes.len ? "" : ")");
   print_decls(b, s);
   if (s->dtype >= 0) buf_printf(b, " : %s", dtype_name((DType)s->dtype));
   if (s->stored) buf_printf(b, " %s \"%s\"", s->stored->to ? "to" : "from", s->stored->text->s);

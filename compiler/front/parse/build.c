@@ -397,8 +397,12 @@ static const char *label_of(const Ast *read, int64_t k) {
 /* `sum(j, X[i,j])` and `sum(X[i,j], 1)` as they are written here; otherwise what a reducer looks like. */
 static void hint_reduce_over(Parse *p, Diag *g, const char *word, const Ast *e) {
   const Ast *a = e->args.len == 2 ? e->args.at[0] : NULL, *b = a ? e->args.at[1] : NULL;
-  const char *label = b && b->kind == AST_INT ? label_of(a, b->i) : b && a->kind == AST_NAME && b->kind == AST_INDEX ? a->name.s->s : NULL;
-  if (label) diag_hint(p->diags, g, "reduce over a label: `%s[%s] %s`", word, label, quoted(p, (b->kind == AST_INT ? a : b)->span, 40));
+  const char *label = b && b->kind == AST_INT            ? label_of(a, b->i)
+      : b && a->kind == AST_NAME && b->kind == AST_INDEX ? a->name.s->s
+                                                         : NULL;
+  if (label)
+    diag_hint(p->diags, g, "reduce over a label: `%s[%s] %s`", word, label,
+        quoted(p, (b->kind == AST_INT ? a : b)->span, 40));
   else diag_hint(p->diags, g, "reduce over a label: `%s[k] x[k]`", word);
 }
 

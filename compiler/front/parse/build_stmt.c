@@ -56,7 +56,8 @@ static void check_left(Parse *p, const AstItems *v) {
     const AstItem *i = &v->at[k];
     if (i->kind == ITEM_BIND) complain_bind(p, i, "the left of an equation");
     if (p->patched || i->kind != ITEM_EXPR || (i->e->kind != AST_INT && i->e->kind != AST_REAL)) continue;
-    Diag *g = diag_add(p->diags, D_E020, i->span, "the left of an equation takes labels: it defines all elements at once");
+    Diag *g =
+        diag_add(p->diags, D_E020, i->span, "the left of an equation takes labels: it defines all elements at once");
     diag_hint(p->diags, g, "one that differs is chosen on the right: `Y[i:4] = if i == 0 then a else b`");
   }
 }
@@ -236,7 +237,8 @@ AstCost *build_cost(Parse *p, Token word, Token amount) {
   c->span = span_at(p, amount.at, amount.end);
   if (word.end - word.at != 4 || memcmp(s, "cost", 4) != 0) {
     int n = (int)(word.end - word.at < 40 ? word.end - word.at : 40);
-    Diag *g = diag_add(p->diags, D_E001, span_at(p, word.at, word.end), "unexpected name `%.*s`, expected `cost`", n, s);
+    Diag *g =
+        diag_add(p->diags, D_E001, span_at(p, word.at, word.end), "unexpected name `%.*s`, expected `cost`", n, s);
     diag_hint(p->diags, g, "`cost 40` says how many operations a call takes");
   }
   bool fits = int64_read(p->src->bytes + amount.at, amount.end - amount.at, &c->amount) && c->amount <= INT32_MAX;
@@ -245,7 +247,8 @@ AstCost *build_cost(Parse *p, Token word, Token amount) {
   return NULL;
 }
 
-AstStmt *build_extern(Parse *p, Token first, Token name, uint32_t from, Token dtype, Token symbol, Token source, AstCost *cost) {
+AstStmt *build_extern(
+    Parse *p, Token first, Token name, uint32_t from, Token dtype, Token symbol, Token source, AstCost *cost) {
   AstStmt *s = stmt_new(p, STMT_EXTERN, first.at);
   s->name = name_of(p, name);
   s->takes.len = s->takes.cap = p->takes.len - from;
@@ -315,7 +318,8 @@ static void word_here(Parse *p, Token t, const char *word, const char *other) {
   const char *s = p->src->bytes + t.at;
   size_t n = t.end - t.at;
   if ((n == strlen(word) && memcmp(s, word, n) == 0) || (n == strlen(other) && memcmp(s, other, n) == 0)) return;
-  Diag *g = diag_add(p->diags, D_E001, span_at(p, t.at, t.end), "unexpected name `%.*s`, expected `%s`", (int)(n < 40 ? n : 40), s, word);
+  Diag *g = diag_add(p->diags, D_E001, span_at(p, t.at, t.end), "unexpected name `%.*s`, expected `%s`",
+      (int)(n < 40 ? n : 40), s, word);
   diag_hint(p->diags, g, "a plan is held to limits by `assert on 16 sites: bytes <= 3 GB`");
 }
 

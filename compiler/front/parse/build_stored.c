@@ -53,8 +53,10 @@ static bool axis_find(Parse *p, const StoredOf *o, DiagCode code, AstName n, uin
   for (uint32_t i = 0; i < o->axis->len; i++)
     if (axis_name(&o->axis->at[i]).s == n.s && !found++) *out = i;
   if (found == 1) return true;
-  Diag *g = diag_add(p->diags, code, n.span, found ? "%s has two axes that go by %s" : "%s has no label %s", o->tensor.s->s, n.s->s);
-  if (found) diag_hint(p->diags, g, "give each a label of its own, as in `%s[i:%s,j:%s]`", o->tensor.s->s, n.s->s, n.s->s);
+  Diag *g = diag_add(
+      p->diags, code, n.span, found ? "%s has two axes that go by %s" : "%s has no label %s", o->tensor.s->s, n.s->s);
+  if (found)
+    diag_hint(p->diags, g, "give each a label of its own, as in `%s[i:%s,j:%s]`", o->tensor.s->s, n.s->s, n.s->s);
   else diag_hint(p->diags, g, "its labels are: %s", labels_text(p, o));
   return false;
 }
@@ -68,7 +70,8 @@ static void name_text(Parse *p, AstStored *x, uint32_t at, uint32_t end) {
 
 static void brace_wrong(Parse *p, uint32_t at, uint32_t end, const char *what) {
   Diag *g = diag_add(p->diags, D_E116, span_at(p, at, end), "%s", what);
-  diag_hint(p->diags, g, "in braces stands a label, as in \"layers.{l}.weight\", or {l+1} where the names count from 1");
+  diag_hint(
+      p->diags, g, "in braces stands a label, as in \"layers.{l}.weight\", or {l+1} where the names count from 1");
 }
 
 /* Reads what is between braces: a label, perhaps with `+ 1` or `- 1`. */
@@ -85,7 +88,9 @@ static bool brace_read(Parse *p, uint32_t at, uint32_t end, AstName *label, int6
   if (stop == end) return first;
   bool minus = s[stop] == '-';
   for (stop++; stop < end && s[stop] == ' ';) stop++;
-  if (!first || stop == end || strspn(s + stop, "0123456789") < end - stop || !int64_read(s + stop, end - stop, plus) || *plus > INT32_MAX) return false;
+  if (!first || stop == end || strspn(s + stop, "0123456789") < end - stop || !int64_read(s + stop, end - stop, plus) ||
+      *plus > INT32_MAX)
+    return false;
   if (minus) *plus = -*plus;
   return true;
 }
@@ -98,7 +103,8 @@ static void brace_take(Parse *p, AstStored *x, const StoredOf *o, uint32_t at, u
     return;
   }
   if (!axis_find(p, o, D_E116, label, &part.axis)) return;
-  if (x->name.len && !vec_last(x->name).text) brace_wrong(p, at, end, "two numbers side by side could be read in several ways");
+  if (x->name.len && !vec_last(x->name).text)
+    brace_wrong(p, at, end, "two numbers side by side could be read in several ways");
   o->seen[part.axis] = 1;
   vec_push(p->arena, x->name, part);
 }
@@ -134,7 +140,8 @@ static void axis_take(Parse *p, AstStored *x, const StoredOf *o, const AstItem *
   }
   AstName n = i->e->name;
   if (!axis_find(p, o, D_E117, n, &a.axis)) return;
-  if (o->seen[a.axis] == 2) diag_add(p->diags, D_E117, n.span, "%s stands twice among the stored tensor's axes", n.s->s);
+  if (o->seen[a.axis] == 2)
+    diag_add(p->diags, D_E117, n.span, "%s stands twice among the stored tensor's axes", n.s->s);
   if (o->seen[a.axis] == 1) {
     Diag *g = diag_add(p->diags, D_E117, n.span, "%s is counted by the name, so no stored tensor has it", n.s->s);
     diag_at(p->diags, g, x->text_span, "here");
@@ -147,7 +154,8 @@ static void axes_read(Parse *p, AstStored *x, const StoredOf *o) {
   for (uint32_t i = 0; i < x->items.len; i++) {
     const AstItem *item = &x->items.at[i];
     if (item->kind != ITEM_GROUP) axis_take(p, x, o, item, false);
-    for (uint32_t k = 0; item->kind == ITEM_GROUP && k < item->part.len; k++) axis_take(p, x, o, &item->part.at[k], k > 0);
+    for (uint32_t k = 0; item->kind == ITEM_GROUP && k < item->part.len; k++)
+      axis_take(p, x, o, &item->part.at[k], k > 0);
   }
   for (uint32_t i = 0; i < o->axis->len && !x->bracketed; i++)
     if (!o->seen[i]) vec_push(p->arena, x->axes, ((AstStoredAxis){.axis = i}));
@@ -159,13 +167,18 @@ static void axes_complete(Parse *p, const AstStored *x, const StoredOf *o) {
     const AstItem *item = &o->axis->at[i];
     AstName n = axis_name(item);
     if (item->kind == ITEM_GROUP)
-      diag_add(p->diags, D_E117, item->span, "on the left each label has an axis of its own; the parentheses belong behind the stored name");
+      diag_add(p->diags, D_E117, item->span,
+          "on the left each label has an axis of its own; the parentheses belong behind the stored name");
     else if (x->bracketed && !n.s)
-      diag_add(p->diags, D_E117, item->span, "this axis has no label, and so no place among the stored tensor's axes: write `i:%.*s`",
-               (int)(item->span.end - item->span.at), p->src->bytes + item->span.at);
+      diag_add(p->diags, D_E117, item->span,
+          "this axis has no label, and so no place among the stored tensor's axes: write `i:%.*s`",
+          (int)(item->span.end - item->span.at), p->src->bytes + item->span.at);
     else if (x->bracketed && !o->seen[i]) {
       Diag *g = diag_add(p->diags, D_E117, x->span, "%s of %s is missing", n.s->s, o->tensor.s->s);
-      diag_hint(p->diags, g, "in the brackets stands each label along the stored tensor's axes, and in the name {%s} where each %s has a tensor", n.s->s, n.s->s);
+      diag_hint(p->diags, g,
+          "in the brackets stands each label along the stored tensor's axes, and in the name {%s} where each %s has "
+          "a tensor",
+          n.s->s, n.s->s);
     }
   }
 }
@@ -174,11 +187,15 @@ void stored_take(Parse *p, AstStmt *s, AstStored *x) {
   if (!x) return;
   bool output = s->kind == STMT_EQUATION, several = !output && s->decls.len != 1;
   s->stored = x;
-  if (s->kind == STMT_INPUT) diag_add(p->diags, D_E118, x->span, "an input comes from NAME=SOURCE; a param may say where it lies in a checkpoint");
+  if (s->kind == STMT_INPUT)
+    diag_add(
+        p->diags, D_E118, x->span, "an input comes from NAME=SOURCE; a param may say where it lies in a checkpoint");
   else if (output != x->to)
-    diag_add(p->diags, D_E118, x->span, x->to ? "a param is read `from` a checkpoint" : "an output is written `to` a checkpoint");
+    diag_add(p->diags, D_E118, x->span,
+        x->to ? "a param is read `from` a checkpoint" : "an output is written `to` a checkpoint");
   else if (several) {
-    Diag *g = diag_add(p->diags, D_E118, x->span, "a name in a checkpoint belongs to one param, and here are %u", s->decls.len);
+    Diag *g = diag_add(
+        p->diags, D_E118, x->span, "a name in a checkpoint belongs to one param, and here are %u", s->decls.len);
     diag_hint(p->diags, g, "declare each param on a line of its own");
   } else {
     StoredOf o = {output ? s->name : s->decls.at[0].name, output ? &s->items : &s->decls.at[0].items, NULL};

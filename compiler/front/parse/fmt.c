@@ -349,7 +349,9 @@ static uint32_t run_end(const Fmt *f, uint32_t i) {
   enum { FAR = 72 };
   uint32_t n = i + 1;
   if (column_of(f->out, f->trails.at[i]) > FAR) return n;
-  while (n < f->trails.len && next_line(f->out, f->trails.at[n - 1], f->trails.at[n]) && column_of(f->out, f->trails.at[n]) <= FAR) n++;
+  while (n < f->trails.len && next_line(f->out, f->trails.at[n - 1], f->trails.at[n]) &&
+      column_of(f->out, f->trails.at[n]) <= FAR)
+    n++;
   return n;
 }
 

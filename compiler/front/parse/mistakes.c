@@ -258,14 +258,17 @@ static int anything_else(const Scene *s) {
   const char *ours = f.kind == TOK_ID ? foreign_function(token_text(s->p, f), f.end - f.at) : NULL;
   static const char *const none[FOREIGN_ARGS] = {0};
   if (s->t.kind == TOK_STRING)
-    diag_hint(s->p->diags, g, "%s", ours ? foreign_fill(s->p->arena, ours, none) : "strings stand behind `use` and `assert` only");
+    diag_hint(s->p->diags, g, "%s",
+        ours ? foreign_fill(s->p->arena, ours, none) : "strings stand behind `use` and `assert` only");
   hint_dtype(s, g);
   if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DIM && s->last.kind == TOK_ID)
-    diag_hint(s->p->diags, g, "a size is given by `=`: `dim %.*s = 8`", (int)(s->last.end - s->last.at), token_text(s->p, s->last));
+    diag_hint(s->p->diags, g, "a size is given by `=`: `dim %.*s = 8`", (int)(s->last.end - s->last.at),
+        token_text(s->p, s->last));
   if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DEF)
     diag_hint(s->p->diags, g, "a def is written `def f(x) = e`, or with a block in `{ }`");
   if (s->t.kind == TOK_DTYPE && s->ok[TOK_COLON]) {
-    diag_hint(s->p->diags, g, "a dtype stands behind a colon: `: %.*s`", (int)(s->t.end - s->t.at), token_text(s->p, s->t));
+    diag_hint(
+        s->p->diags, g, "a dtype stands behind a colon: `: %.*s`", (int)(s->t.end - s->t.at), token_text(s->p, s->t));
     return ANSWER_INSERT + TOK_COLON;
   }
   return TOK_BAD;
@@ -363,23 +366,64 @@ static int second_brackets(const Scene *s) {
 
 int complain_unexpected(Parse *p, Token t) {
   static Rule *const rules[] = {
-      extra_brace,           unclosed,              empty_brackets,        second_brackets,
-      rule_named_argument,   rule_parameter,        rule_lambda,           rule_comprehension,
-      rule_range,            rule_typed_first,      rule_colon_branch,     rule_comment_sign,
-      rule_subscript,        rule_subscripts,       rule_braces,           rule_arrow_left,
+      extra_brace,
+      unclosed,
+      empty_brackets,
+      second_brackets,
+      rule_named_argument,
+      rule_parameter,
+      rule_lambda,
+      rule_comprehension,
+      rule_range,
+      rule_typed_first,
+      rule_colon_branch,
+      rule_comment_sign,
+      rule_subscript,
+      rule_subscripts,
+      rule_braces,
+      rule_arrow_left,
       rule_comment_c,
-      rule_slashes,          rule_equals,           rule_semicolon,        rule_where_called,
-      rule_where_first,      rule_where_behind,     rule_where_in_read,    rule_keyword_defined,
-      rule_dtype_first,      rule_keyword_as_name,  rule_wrong_place,      rule_foreign,
-      rule_misspelt,         rule_foreign_operator, rule_choice_behind,    rule_many_in_one,
-      rule_loop_head,        rule_round_left,       rule_bare_expression,  rule_unary_plus,
-      rule_limits,           rule_assert,           rule_foreign_sign,     rule_bare_reducer,     rule_missing_bracket,  rule_missing_comma,
+      rule_slashes,
+      rule_equals,
+      rule_semicolon,
+      rule_where_called,
+      rule_where_first,
+      rule_where_behind,
+      rule_where_in_read,
+      rule_keyword_defined,
+      rule_dtype_first,
+      rule_keyword_as_name,
+      rule_wrong_place,
+      rule_foreign,
+      rule_misspelt,
+      rule_foreign_operator,
+      rule_choice_behind,
+      rule_many_in_one,
+      rule_loop_head,
+      rule_round_left,
+      rule_bare_expression,
+      rule_unary_plus,
+      rule_limits,
+      rule_assert,
+      rule_foreign_sign,
+      rule_bare_reducer,
+      rule_missing_bracket,
+      rule_missing_comma,
       rule_def_parameters,
-      rule_missing_in_list,  rule_list_goes_on,     rule_missing_equals,   rule_missing_branch,
+      rule_missing_in_list,
+      rule_list_goes_on,
+      rule_missing_equals,
+      rule_missing_branch,
       rule_round_reducer,
-      rule_word_in_value,    rule_cast,             rule_product_by_bracket,
-      rule_missing_operator, rule_def_without_value, rule_def_goes_on,     rule_statement_over,
-      rule_slice,            anything_else,
+      rule_word_in_value,
+      rule_cast,
+      rule_product_by_bracket,
+      rule_missing_operator,
+      rule_def_without_value,
+      rule_def_goes_on,
+      rule_statement_over,
+      rule_slice,
+      anything_else,
   };
   Scene s = {.p = p, .t = t, .last = p->last, .start = p->stmt_tokens == 0};
   s.in = p->open.len ? vec_last(p->open).kind : 0;

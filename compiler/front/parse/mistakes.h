@@ -26,9 +26,10 @@ Rule rule_equals, rule_semicolon, rule_where_called, rule_round_left, rule_round
     rule_bare_expression;
 
 /* mistakes_missing.c */
-Rule rule_slashes, rule_assert, rule_limits, rule_unary_plus, rule_bare_reducer, rule_missing_bracket, rule_missing_comma,
-    rule_def_parameters, rule_missing_in_list, rule_list_goes_on, rule_missing_equals, rule_missing_branch,
-    rule_missing_operator, rule_def_without_value, rule_def_goes_on, rule_statement_over, rule_slice;
+Rule rule_slashes, rule_assert, rule_limits, rule_unary_plus, rule_bare_reducer, rule_missing_bracket,
+    rule_missing_comma, rule_def_parameters, rule_missing_in_list, rule_list_goes_on, rule_missing_equals,
+    rule_missing_branch, rule_missing_operator, rule_def_without_value, rule_def_goes_on, rule_statement_over,
+    rule_slice;
 
 /* mistakes_near.c */
 Rule rule_misspelt, rule_foreign_operator, rule_choice_behind, rule_many_in_one;
@@ -37,8 +38,9 @@ Rule rule_misspelt, rule_foreign_operator, rule_choice_behind, rule_many_in_one;
 Rule rule_foreign_sign, rule_comment_c;
 
 /* mistakes_calls.c */
-Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_range, rule_word_in_value, rule_cast, rule_typed_first,
-    rule_colon_branch, rule_comment_sign, rule_subscript, rule_subscripts, rule_braces, rule_product_by_bracket, rule_arrow_left;
+Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_range, rule_word_in_value, rule_cast,
+    rule_typed_first, rule_colon_branch, rule_comment_sign, rule_subscript, rule_subscripts, rule_braces,
+    rule_product_by_bracket, rule_arrow_left;
 
 /* ---- mistakes.c: messages ------------------------------------------------------------------------ */
 const char *token_text(const Parse *p, Token t);   /* its text in the source */

@@ -10,7 +10,9 @@ static bool text_is(const Parse *p, Token t, const char *word) {
   return t.end - t.at == n && memcmp(token_text(p, t), word, n) == 0;
 }
 
-static const char *token_copy(const Parse *p, Token t) { return arena_printf(p->arena, "%.*s", (int)(t.end - t.at), token_text(p, t)); }
+static const char *token_copy(const Parse *p, Token t) {
+  return arena_printf(p->arena, "%.*s", (int)(t.end - t.at), token_text(p, t));
+}
 
 /* ---- arguments with names ---------------------------------------------------------------------- */
 
@@ -97,21 +99,27 @@ int rule_named_argument(const Scene *s) {
   if (s->in != TOK_LP || !p->open.len) return PASS;
   const Open *open = &vec_last(p->open);
   Scanner ahead = scan_quietly(p);
-  bool keyword = token_facts(s->t.kind) & WORD && (s->last.kind == TOK_COMMA || s->last.kind == TOK_LP) && scan(&ahead).kind == TOK_ASSIGN;
-  bool named = s->t.kind == TOK_ASSIGN && s->last.kind == TOK_ID && (p->before.kind == TOK_COMMA || p->before.kind == TOK_LP);
+  bool keyword = token_facts(s->t.kind) & WORD && (s->last.kind == TOK_COMMA || s->last.kind == TOK_LP) &&
+      scan(&ahead).kind == TOK_ASSIGN;
+  bool named =
+      s->t.kind == TOK_ASSIGN && s->last.kind == TOK_ID && (p->before.kind == TOK_COMMA || p->before.kind == TOK_LP);
   bool called = open->operand.kind == TOK_ID || open->operand.kind == TOK_REDUCER;
   if ((!keyword && !named) || !called || p->stmt_first.kind == TOK_DEF) return PASS;
   Token word = keyword ? s->t : s->last;
-  Diag *g = diag_add(p->diags, D_E020, span_at(p, word.at, word.end), "`%s = ...`: an argument has no name", token_copy(p, word));
+  Diag *g = diag_add(
+      p->diags, D_E020, span_at(p, word.at, word.end), "`%s = ...`: an argument has no name", token_copy(p, word));
   int64_t axis;
   Read r = {0};
   const char *f = token_copy(p, open->operand);
   bool label = axis_said(p, word, ahead, &axis) && read_first(p, open, &r) && axis < r.n && axis >= -(int64_t)r.n;
   const char *which = label ? r.label[axis < 0 ? axis + r.n : axis] : NULL;
-  if (label && open->operand.kind == TOK_REDUCER) diag_hint(p->diags, g, "an axis is said by its label: `%s[%s] %s`", f, which, r.text);
+  if (label && open->operand.kind == TOK_REDUCER)
+    diag_hint(p->diags, g, "an axis is said by its label: `%s[%s] %s`", f, which, r.text);
   else if (label) diag_hint(p->diags, g, "an axis is said by its label: `%s[%s](%s)`", f, which, r.text);
-  else if (open->operand.kind == TOK_REDUCER) diag_hint(p->diags, g, "an axis is said by its label, as in `%s[j] X[i,j]`", f);
-  else if (arguments_unnamed(p, open)) diag_hint(p->diags, g, "arguments stand in their order: `%s(%s)`", f, arguments_unnamed(p, open));
+  else if (open->operand.kind == TOK_REDUCER)
+    diag_hint(p->diags, g, "an axis is said by its label, as in `%s[j] X[i,j]`", f);
+  else if (arguments_unnamed(p, open))
+    diag_hint(p->diags, g, "arguments stand in their order: `%s(%s)`", f, arguments_unnamed(p, open));
   else diag_hint(p->diags, g, "arguments stand in their order");
   return TOK_BAD;
 }
@@ -119,7 +127,8 @@ int rule_named_argument(const Scene *s) {
 /* `def f(a: f32)`, `def f(a, b=2)`, `def f(a[i])` */
 int rule_parameter(const Scene *s) {
   const Parse *p = s->p;
-  bool list = p->stmt_first.kind == TOK_DEF && s->in == TOK_LP && !p->assigned && s->last.kind == TOK_ID && p->open.len == 1;
+  bool list =
+      p->stmt_first.kind == TOK_DEF && s->in == TOK_LP && !p->assigned && s->last.kind == TOK_ID && p->open.len == 1;
   if (!list || (s->t.kind != TOK_COLON && s->t.kind != TOK_ASSIGN && s->t.kind != TOK_LB)) return PASS;
   Diag *g = scene_unexpected(s);
   const char *x = token_copy(p, s->last), *head = source_piece(p, p->stmt_first.at, vec_last(p->open).at);
@@ -127,8 +136,10 @@ int rule_parameter(const Scene *s) {
   bool bare = head && !strchr(head, '[');
   if (s->t.kind == TOK_COLON) diag_hint(p->diags, g, "a parameter takes the dtype of its argument: `%s` alone", x);
   else if (s->t.kind == TOK_ASSIGN) diag_hint(p->diags, g, "a parameter has no default: `%s` alone", x);
-  else diag_hint(p->diags, g, "a parameter comes with the labels of its argument; those that the def works on stand before: `%s%s(%s)`",
-                 head ? head : "def f", bare && all && strlen(all) < SHOWN ? arena_printf(p->arena, "[%s]", all) : "", x);
+  else
+    diag_hint(p->diags, g,
+        "a parameter comes with the labels of its argument; those that the def works on stand before: `%s%s(%s)`",
+        head ? head : "def f", bare && all && strlen(all) < SHOWN ? arena_printf(p->arena, "[%s]", all) : "", x);
   return TOK_BAD;
 }
 
@@ -137,7 +148,8 @@ int rule_parameter(const Scene *s) {
 /* `f = lambda x: x + 1` */
 int rule_lambda(const Scene *s) {
   const Parse *p = s->p;
-  if (s->last.kind != TOK_ID || !text_is(p, s->last, "lambda") || (s->t.kind != TOK_ID && s->t.kind != TOK_COLON)) return PASS;
+  if (s->last.kind != TOK_ID || !text_is(p, s->last, "lambda") || (s->t.kind != TOK_ID && s->t.kind != TOK_COLON))
+    return PASS;
   Diag *g = scene_unexpected(s);
   Scanner ahead = scan_quietly(p);
   Token t = s->t;
@@ -145,7 +157,8 @@ int rule_lambda(const Scene *s) {
   Parse at = *p;
   at.scan = ahead;
   bool whole = t.kind == TOK_COLON && p->stmt_tokens == 3 && p->stmt_first.kind == TOK_ID;
-  const char *name = whole ? token_copy(p, p->stmt_first) : "f", *x = t.kind == TOK_COLON ? source_piece(p, s->t.at, t.at) : NULL;
+  const char *name = whole ? token_copy(p, p->stmt_first) : "f",
+             *x = t.kind == TOK_COLON ? source_piece(p, s->t.at, t.at) : NULL;
   const char *body = whole ? source_piece(p, t.end, line_rest(&at, t)) : NULL;
   diag_hint(p->diags, g, "a function is a def: `def %s(%s) = %s`", name, x ? x : "x", body ? body : "...");
   return TOK_BAD;
@@ -163,7 +176,8 @@ int rule_comprehension(const Scene *s) {
   const char *body = source_piece(p, open->at + 1, s->t.at), *f = token_copy(p, open->operand);
   bool reducer = open->operand.kind == TOK_REDUCER;
   Diag *g = scene_say(s, D_E001, "unexpected `for`: a label runs over its size by itself");
-  diag_hint(p->diags, g, "write `%s[%s] %s`", reducer ? f : "sum", label.kind == TOK_ID ? token_copy(p, label) : "j", body ? body : "...");
+  diag_hint(p->diags, g, "write `%s[%s] %s`", reducer ? f : "sum", label.kind == TOK_ID ? token_copy(p, label) : "j",
+      body ? body : "...");
   return TOK_BAD;
 }
 
@@ -171,11 +185,13 @@ int rule_comprehension(const Scene *s) {
 int rule_range(const Scene *s) {
   const Parse *p = s->p;
   if (s->in != TOK_LB || vec_last(p->open).of != OPEN_REDUCER) return PASS;
-  bool in = s->t.kind == TOK_ID && text_is(p, s->t, "in") && s->last.kind == TOK_ID, colon = s->t.kind == TOK_COLON && s->last.kind == TOK_INT;
+  bool in = s->t.kind == TOK_ID && text_is(p, s->t, "in") && s->last.kind == TOK_ID,
+       colon = s->t.kind == TOK_COLON && s->last.kind == TOK_INT;
   if (!in && !colon) return PASS;
   Diag *g = scene_unexpected(s);
-  diag_hint(p->diags, g, "a label runs from 0 to its size, which stands behind a colon: `%s[%s:8]`; others are left out by `where`",
-            token_copy(p, vec_last(p->open).operand), in ? token_copy(p, s->last) : "j");
+  diag_hint(p->diags, g,
+      "a label runs from 0 to its size, which stands behind a colon: `%s[%s:8]`; others are left out by `where`",
+      token_copy(p, vec_last(p->open).operand), in ? token_copy(p, s->last) : "j");
   return TOK_BAD;
 }
 
@@ -206,7 +222,8 @@ int rule_word_in_value(const Scene *s) {
 /* `cast(x, f64)`, `(float)x[i]`, `(f64) x[i]` */
 int rule_cast(const Scene *s) {
   const Parse *p = s->p;
-  bool argument = s->last.kind == TOK_DTYPE && s->in == TOK_LP && (s->t.kind == TOK_RP || s->t.kind == TOK_COMMA) && s->ok[TOK_LP];
+  bool argument =
+      s->last.kind == TOK_DTYPE && s->in == TOK_LP && (s->t.kind == TOK_RP || s->t.kind == TOK_COMMA) && s->ok[TOK_LP];
   const char *inside = p->src->bytes + p->operand.at;
   bool before = s->last.kind == TOK_RP && p->operand.kind == TOK_LP && begins_operand(s->t.kind) && s->ok[TOK_STAR];
   size_t n = before ? s->last.at - p->operand.at - 1 : 0;
@@ -215,7 +232,9 @@ int rule_cast(const Scene *s) {
   Diag *g = scene_unexpected(s);
   const char *x = at ? source_piece(p, s->t.at, operand_end(p, s->t)) : NULL;
   if (argument) diag_hint(p->diags, g, "a conversion is named by its dtype: `%s(x)`", token_copy(p, s->last));
-  else diag_hint(p->diags, g, "a conversion is named by its dtype: `%.*s(%s)`", (int)strcspn(at + 1, "`"), at + 1, x ? x : "x");
+  else
+    diag_hint(
+        p->diags, g, "a conversion is named by its dtype: `%.*s(%s)`", (int)strcspn(at + 1, "`"), at + 1, x ? x : "x");
   return TOK_BAD;
 }
 
@@ -223,16 +242,20 @@ int rule_cast(const Scene *s) {
 int rule_typed_first(const Scene *s) {
   const Parse *p = s->p;
   if (p->stmt_tokens != 1 || p->newline || s->last.kind != TOK_ID || s->t.kind != TOK_ID) return PASS;
-  const char *dtype = foreign_dtype(token_text(p, s->last), s->last.end - s->last.at), *at = dtype ? strchr(dtype, '`') : NULL;
+  const char *dtype = foreign_dtype(token_text(p, s->last), s->last.end - s->last.at),
+             *at = dtype ? strchr(dtype, '`') : NULL;
   if (!at) return PASS;
   Diag *g = scene_say(s, D_E001, "no statement begins with `%s`", token_copy(p, s->last));
-  diag_hint(p->diags, g, "a dtype stands behind the name: `%s : %.*s = ...`", token_copy(p, s->t), (int)strcspn(at + 1, "`"), at + 1);
+  diag_hint(p->diags, g, "a dtype stands behind the name: `%s : %.*s = ...`", token_copy(p, s->t),
+      (int)strcspn(at + 1, "`"), at + 1);
   return TOK_BAD;
 }
 
 /* `if c: a else: b` */
 int rule_colon_branch(const Scene *s) {
-  if (s->t.kind != TOK_COLON || s->in == TOK_LB || (!s->ok[TOK_THEN] && s->last.kind != TOK_ELSE && s->last.kind != TOK_THEN)) return PASS;
+  if (s->t.kind != TOK_COLON || s->in == TOK_LB ||
+      (!s->ok[TOK_THEN] && s->last.kind != TOK_ELSE && s->last.kind != TOK_THEN))
+    return PASS;
   Diag *g = scene_unexpected(s);
   diag_hint(s->p->diags, g, "write `if c then a else b`, without colons");
   return TOK_BAD;
@@ -241,7 +264,8 @@ int rule_colon_branch(const Scene *s) {
 /* `% of LaTeX`, `-- of Haskell`, on a line of its own */
 int rule_comment_sign(const Scene *s) {
   bool dashes = s->t.kind == TOK_MINUS && s->start && s->p->src->bytes[s->t.end] == '-';
-  if ((s->t.kind != TOK_PERCENT && !dashes) || !(s->p->newline || s->start) || s->in == TOK_LP || s->in == TOK_LB) return PASS;
+  if ((s->t.kind != TOK_PERCENT && !dashes) || !(s->p->newline || s->start) || s->in == TOK_LP || s->in == TOK_LB)
+    return PASS;
   Diag *g = scene_say(s, D_E001, "unexpected `%s`, which begins no comment", dashes ? "--" : "%");
   diag_hint(s->p->diags, g, "a comment begins with `#`");
   return ANSWER_LINE;
@@ -293,7 +317,8 @@ int rule_subscript(const Scene *s) {
   size_t n;
   Token word = s->last.kind == TOK_RB && p->closed == OPEN_PLAIN ? p->operand : s->last;
   bool sign = s->last.kind == TOK_REDUCER && s->t.kind == TOK_ID;
-  const char *red = sign || (word.kind == TOK_ID && begins_operand(s->t.kind) && s->ok[TOK_STAR]) ? reducer_meant(p, word, &n) : NULL;
+  const char *red =
+      sign || (word.kind == TOK_ID && begins_operand(s->t.kind) && s->ok[TOK_STAR]) ? reducer_meant(p, word, &n) : NULL;
   if (!red) return PASS;
   const char *labels = token_text(p, word) + n, *body = NULL;
   size_t len = word.end - word.at - n;
@@ -334,7 +359,8 @@ int rule_subscripts(const Scene *s) {
 /* `x_{i}`, `z{i}`, the sign of a sum and `_{j=0}^{2}` */
 int rule_braces(const Scene *s) {
   const Parse *p = s->p;
-  bool name = s->last.kind == TOK_ID && s->last.end == s->t.at, sign = name && p->before.kind == TOK_REDUCER && text_is(p, s->last, "_");
+  bool name = s->last.kind == TOK_ID && s->last.end == s->t.at,
+       sign = name && p->before.kind == TOK_REDUCER && text_is(p, s->last, "_");
   if (s->t.kind != TOK_LC || s->ok[TOK_LC] || !name) return PASS;
   const char *inside = p->src->bytes + s->t.end;
   size_t n = strcspn(inside, "}\n"), m = s->last.end - s->last.at, labels = strcspn(inside, "=}\n^<"), k;
@@ -360,7 +386,8 @@ int rule_product_by_bracket(const Scene *s) {
   Diag *g = scene_unexpected(s);
   const char *before = p->src->bytes + s->last.at, *name = before;
   if (s->last.kind == TOK_INT && before > p->src->bytes && before[-1] == '^')
-    for (name--; name > p->src->bytes && ((name[-1] >= 'a' && name[-1] <= 'z') || (name[-1] >= '0' && name[-1] <= '9')); name--) {}
+    for (name--; name > p->src->bytes && ((name[-1] >= 'a' && name[-1] <= 'z') || (name[-1] >= '0' && name[-1] <= '9'));
+         name--) {}
   size_t n = name < before ? (size_t)(before - name) - 1 : 0;
   if (n && op_find(name, n, &op) && b)
     diag_hint(p->diags, g, "the power stands behind the call: `%.*s%s^%s`", (int)n, name, b, token_copy(p, s->last));

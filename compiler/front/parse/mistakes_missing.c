@@ -44,7 +44,8 @@ static Callee callee(const Parse *p, Token name) {
   Str s = str_of(p->strings, text, name.end - name.at);
   for (uint32_t i = p->file->stmts.len, k = 0; i-- > 0 && k < FAR; k++) {
     const AstStmt *d = p->file->stmts.at[i];
-    if (d->name.s == s && d->kind != STMT_USE) return d->kind == STMT_DEF || d->kind == STMT_MONOID || d->kind == STMT_EXTERN ? CALLED : READ;
+    if (d->name.s == s && d->kind != STMT_USE)
+      return d->kind == STMT_DEF || d->kind == STMT_MONOID || d->kind == STMT_EXTERN ? CALLED : READ;
     for (uint32_t j = 0; j < d->decls.len && j < FAR; j++)
       if (d->decls.at[j].name.s == s) return READ;
   }
@@ -72,8 +73,8 @@ int rule_slashes(const Scene *s) {
   if (star) t = s->last;
   if (!star && (!t.kind || t.at < line)) return PASS;
   if (!star && s->t.kind != TOK_IDIV && !(ends_operand(s) && begins_operand(s->t.kind))) return PASS;
-  Diag *g = diag_add(p->diags, D_E001, span_at(p, t.at, star ? s->t.end : t.end), "unexpected `%s`, which begins no comment",
-                     star ? "/*" : "//");
+  Diag *g = diag_add(p->diags, D_E001, span_at(p, t.at, star ? s->t.end : t.end),
+      "unexpected `%s`, which begins no comment", star ? "/*" : "//");
   diag_hint(p->diags, g, "a comment begins with `#`");
   return s->t.kind == TOK_IDIV && !(p->open.len && bracket_closed(p)) ? ANSWER_LINE : TOK_BAD;
 }
@@ -100,18 +101,22 @@ static const char *text_next(const Scene *s) {
   return text ? text : "\"...\"";
 }
 
-/* `assert N >= 2 "too small"`, `assert N >= 2: "too small"`, `assert(N >= 2, "too small")`, `assert "too small", N >= 2` */
+/* `assert N >= 2 "too small"`, `assert N >= 2: "too small"`, `assert(N >= 2, "too small")`, `assert "too small", N >=
+ * 2` */
 int rule_assert(const Scene *s) {
   const Parse *p = s->p;
   if (p->stmt_first.kind != TOK_ASSERT || s->start) return PASS;
   const char *text = text_next(s);
-  bool first = s->t.kind == TOK_STRING && p->stmt_tokens == 1, behind = s->ok[TOK_COMMA] && !p->open.len && ends_operand(s);
+  bool first = s->t.kind == TOK_STRING && p->stmt_tokens == 1,
+       behind = s->ok[TOK_COMMA] && !p->open.len && ends_operand(s);
   bool called = s->t.kind == TOK_COMMA && p->open.len == 1 && vec_last(p->open).at == p->stmt_first.end;
   if (!text || !(first || called || (behind && (s->t.kind == TOK_STRING || s->t.kind == TOK_COLON)))) return PASS;
   Diag *g = scene_unexpected(s);
   uint32_t at = called ? vec_last(p->open).at + 1 : p->stmt_first.end;
   const char *claim = first ? NULL : source_piece(p, at, s->last.end);
-  const char *why = first ? "the condition comes first" : called ? "assert is no function" : "a comma stands before the text";
+  const char *why = first ? "the condition comes first"
+      : called            ? "assert is no function"
+                          : "a comma stands before the text";
   diag_hint(p->diags, g, "%s: `assert %s, %s`", why, claim ? claim : "e", text);
   return !first && s->t.kind == TOK_STRING ? ANSWER_INSERT + TOK_COMMA : TOK_BAD;
 }
@@ -159,7 +164,8 @@ int rule_list_goes_on(const Scene *s) {
   int k = p->stmt_first.kind;
   if ((k != TOK_INPUT && k != TOK_PARAM) || p->open.len || s->t.kind != TOK_COMMA || !p->assigned) return PASS;
   Diag *g = scene_unexpected(s);
-  diag_hint(p->diags, g, "a default is of all names of the statement; one with another default gets a statement of its own");
+  diag_hint(
+      p->diags, g, "a default is of all names of the statement; one with another default gets a statement of its own");
   return TOK_BAD;
 }
 
@@ -188,7 +194,8 @@ int rule_def_parameters(const Scene *s) {
     buf_printf(&list, "%s%.*s", i ? ", " : "", (int)(t.end - t.at < SHOWN ? t.end - t.at : SHOWN), token_text(p, t));
   const char *head = source_piece(p, p->stmt_first.at, s->last.end);
   Diag *g = scene_unexpected(s);
-  diag_hint(p->diags, g, "parameters stand in parentheses: `%s(%s) = ...`", head ? head : "def f", list.len ? list.s : "x");
+  diag_hint(
+      p->diags, g, "parameters stand in parentheses: `%s(%s) = ...`", head ? head : "def f", list.len ? list.s : "x");
   return TOK_BAD;
 }
 
@@ -236,7 +243,8 @@ int rule_bare_reducer(const Scene *s) {
 
 static const char *name_alone(const Scene *s) {
   const Parse *p = s->p;
-  const char *name = source_piece(p, p->stmt_first.at, p->stmt_first.end), *left = source_piece(p, p->stmt_first.at, s->last.end);
+  const char *name = source_piece(p, p->stmt_first.at, p->stmt_first.end),
+             *left = source_piece(p, p->stmt_first.at, s->last.end);
   if (!name || !left) return NULL;
   return arena_printf(p->arena, "`output %s` makes a result of it; `%s = ...` defines it", name, left);
 }

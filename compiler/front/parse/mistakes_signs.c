@@ -19,20 +19,25 @@ static const char *per_cent(const Scene *s) {
   double v;
   size_t n = p->before.end - p->before.at;
   if (s->last.kind != TOK_PERCENT || begins_operand(s->t.kind)) return NULL;
-  if ((p->before.kind != TOK_INT && p->before.kind != TOK_REAL) || !double_read(token_text(p, p->before), n, &v)) return NULL;
+  if ((p->before.kind != TOK_INT && p->before.kind != TOK_REAL) || !double_read(token_text(p, p->before), n, &v))
+    return NULL;
   Buf b = buf_new(p->arena);
   double_print(&b, v / 100);
-  return arena_printf(p->arena, "`%%` is the remainder of a division; %.*s per cent are `%s`", (int)n, token_text(p, p->before), b.s);
+  return arena_printf(
+      p->arena, "`%%` is the remainder of a division; %.*s per cent are `%s`", (int)n, token_text(p, p->before), b.s);
 }
 
 /* `x++`, `x--` */
 static const char *steps_on(const Scene *s) {
   const Parse *p = s->p;
   bool plus = s->t.kind == TOK_PLUS;
-  if ((!plus && s->t.kind != TOK_MINUS) || !next_byte_is(s, plus ? '+' : '-') || s->last.kind != TOK_ID || p->assigned || p->stmt_tokens > 1) return NULL;
+  if ((!plus && s->t.kind != TOK_MINUS) || !next_byte_is(s, plus ? '+' : '-') || s->last.kind != TOK_ID ||
+      p->assigned || p->stmt_tokens > 1)
+    return NULL;
   const char *x = token_text(p, s->last);
   int n = (int)(s->last.end - s->last.at);
-  return arena_printf(p->arena, "`=` defines, once; what changes is a state of a `repeat`: `next %.*s = %.*s %c 1`", n, x, n, x, plus ? '+' : '-');
+  return arena_printf(p->arena, "`=` defines, once; what changes is a state of a `repeat`: `next %.*s = %.*s %c 1`", n,
+      x, n, x, plus ? '+' : '-');
 }
 
 /* `x ^^ 2` */
@@ -48,7 +53,8 @@ static const char *angles(const Scene *s) {
 /* `(1, 2)` */
 static const char *tuple(const Scene *s) {
   if (s->t.kind != TOK_COMMA || s->in != TOK_LP || !ends_operand(s) || !s->ok[TOK_RP]) return NULL;
-  return "there are no tuples, but for what a def ends with: data is an `input`, or computed from labels; an equation defines one tensor";
+  return "there are no tuples, but for what a def ends with: data is an `input`, or computed from labels; an "
+      "equation defines one tensor";
 }
 
 /* `f32 x[i]` */
@@ -56,17 +62,20 @@ static const char *cast_bare(const Scene *s) {
   const Parse *p = s->p;
   if (s->last.kind != TOK_DTYPE || !begins_operand(s->t.kind) || !s->ok[TOK_LP] || s->ok[TOK_LB]) return NULL;
   const char *e = source_piece(p, s->t.at, operand_end(p, s->t));
-  return arena_printf(p->arena, "a conversion is written like a call: `%.*s(%s)`", (int)(s->last.end - s->last.at), token_text(p, s->last), e ? e : "x");
+  return arena_printf(p->arena, "a conversion is written like a call: `%.*s(%s)`", (int)(s->last.end - s->last.at),
+      token_text(p, s->last), e ? e : "x");
 }
 
 /* `f(x)[i]` */
 static const char *call_read(const Scene *s) {
   if (s->t.kind != TOK_LB || s->last.kind != TOK_RP || !s->ok[TOK_STAR] || s->p->operand.kind != TOK_ID) return NULL;
-  return "what a call gives has the labels of its arguments, `f(x[i])`; an equation gives it a name, and that is read at other places";
+  return "what a call gives has the labels of its arguments, `f(x[i])`; an equation gives it a name, and that is "
+      "read at other places";
 }
 
 int rule_foreign_sign(const Scene *s) {
-  static const char *(*const signs[])(const Scene *) = {whole_axis, per_cent, steps_on, caret_twice, angles, tuple, cast_bare, call_read};
+  static const char *(*const signs[])(const Scene *) = {
+      whole_axis, per_cent, steps_on, caret_twice, angles, tuple, cast_bare, call_read};
   for (size_t i = 0; i < COUNT(signs); i++) {
     const char *hint = signs[i](s);
     if (!hint) continue;
@@ -79,7 +88,9 @@ int rule_foreign_sign(const Scene *s) {
 
 /* A comment in C's syntax. */
 int rule_comment_c(const Scene *s) {
-  if (s->t.kind != TOK_SLASH || !next_byte_is(s, '*') || !(s->p->newline || s->start) || s->in == TOK_LP || s->in == TOK_LB) return PASS;
+  if (s->t.kind != TOK_SLASH || !next_byte_is(s, '*') || !(s->p->newline || s->start) || s->in == TOK_LP ||
+      s->in == TOK_LB)
+    return PASS;
   Diag *g = scene_say(s, D_E001, "unexpected `/*`, which begins no comment");
   diag_hint(s->p->diags, g, "a comment begins with `#`, on each of its lines");
   return ANSWER_LINE;

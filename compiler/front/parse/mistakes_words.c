@@ -48,7 +48,8 @@ int rule_semicolon(const Scene *s) {
   if (!s->ok[answer]) return PASS;
   Diag *g = scene_say(s, D_E001, "unexpected `;` between brackets");
   uint32_t close = bracket_end(p);
-  const char *head = source_piece(p, open->operand.at, s->t.at), *rest = close ? source_piece(p, s->t.end, close - 1) : NULL;
+  const char *head = source_piece(p, open->operand.at, s->t.at),
+             *rest = close ? source_piece(p, s->t.end, close - 1) : NULL;
   if (names) diag_hint(p->diags, g, "labels and indices are parted by commas: `[i, j]`");
   else if (head && rest) diag_hint(p->diags, g, "a condition stands behind `where`: `%s where %s]`", head, rest);
   else diag_hint(p->diags, g, "a condition stands behind `where`: `sum[i where p]`");
@@ -81,7 +82,8 @@ int rule_round_left(const Scene *s) {
   int first = p->stmt_first.kind;
   bool declares = first == TOK_INPUT || first == TOK_PARAM;
   bool left = declares || first == TOK_ID || first == TOK_OUTPUT || first == TOK_STATE || first == TOK_NEXT;
-  if (s->t.kind != TOK_LP || !left || s->last.kind != TOK_ID || p->assigned || s->in == TOK_LB || s->in == TOK_LP) return PASS;
+  if (s->t.kind != TOK_LP || !left || s->last.kind != TOK_ID || p->assigned || s->in == TOK_LB || s->in == TOK_LP)
+    return PASS;
   Token behind = {0};
   const char *inside = round_inside(p, s->t, &behind), *name = source_piece(p, s->last.at, s->last.end);
   bool defines = behind.kind == TOK_ASSIGN || behind.kind == TOK_COLON;
@@ -96,8 +98,10 @@ int rule_round_left(const Scene *s) {
 /* `sum(j) X[i,j]` */
 int rule_round_reducer(const Scene *s) {
   const Parse *p = s->p;
-  if (s->last.kind != TOK_RP || p->operand.kind != TOK_REDUCER || !s->ok[TOK_STAR] || !begins_operand(s->t.kind)) return PASS;
-  const char *inside = source_piece(p, p->shut.at + 1, s->last.at), *word = source_piece(p, p->operand.at, p->operand.end);
+  if (s->last.kind != TOK_RP || p->operand.kind != TOK_REDUCER || !s->ok[TOK_STAR] || !begins_operand(s->t.kind))
+    return PASS;
+  const char *inside = source_piece(p, p->shut.at + 1, s->last.at),
+             *word = source_piece(p, p->operand.at, p->operand.end);
   const char *body = source_piece(p, s->t.at, operand_end(p, s->t));
   if (!inside || !word || strpbrk(inside, "[(+-*/<>=")) return PASS;
   Diag *g = scene_unexpected(s);
@@ -128,7 +132,8 @@ static void hint_where(const Scene *s, Diag *g) {
   bool round = depth == 1 && s->in == TOK_LP, plain = depth == 0 && s->in != TOK_LC;
   uint32_t end = n && (round || plain) ? bracket_end(p) : line_rest(p, s->t);
   const char *q = end ? source_piece(p, s->t.end, n && (round || plain) ? end - 1 : end) : NULL;
-  const char *head = r.src ? source_piece(p, p->reducer_word.at, r.end - 1) : NULL, *body = r.src ? source_piece(p, r.end, s->t.at) : NULL;
+  const char *head = r.src ? source_piece(p, p->reducer_word.at, r.end - 1) : NULL,
+             *body = r.src ? source_piece(p, r.end, s->t.at) : NULL;
   if (head && body && q && depth <= round)
     diag_hint(p->diags, g, "a predicate stands in the reducer's brackets: `%s%s %s] %s%s`", head,
               strstr(head, " where ") ? " and" : " where", q, body, round ? ")" : "");
@@ -157,7 +162,8 @@ int rule_where_behind(const Scene *s) {
 /* `X[i where p]`: only a call or a reducer takes a predicate. */
 int rule_where_in_read(const Scene *s) {
   const Parse *p = s->p;
-  if (s->last.kind != TOK_RB || p->closed != OPEN_PLAIN || !p->shut.where || s->ok[TOK_STAR] || !s->ok[TOK_LP]) return PASS;
+  if (s->last.kind != TOK_RB || p->closed != OPEN_PLAIN || !p->shut.where || s->ok[TOK_STAR] || !s->ok[TOK_LP])
+    return PASS;
   uint32_t at = p->shut.where - 1;
   const char *x = source_piece(p, p->operand.at, at), *q = source_piece(p, at + 5, s->last.at);
   Diag *g = diag_add(p->diags, D_E001, span_at(p, at, at + 5), "`where` cannot stand in a read");
@@ -169,8 +175,8 @@ int rule_where_in_read(const Scene *s) {
 /* Once per word, however often it is used as a name. */
 static Diag *say_misnamed(const Scene *s, Token t) {
   if (misnamed(s->p, t, true)) return NULL;
-  return diag_add(s->p->diags, D_E017, span_at(s->p, t.at, t.end), "%s is a word of the language and cannot name anything",
-                  token_shown(s->p, t));
+  return diag_add(s->p->diags, D_E017, span_at(s->p, t.at, t.end),
+      "%s is a word of the language and cannot name anything", token_shown(s->p, t));
 }
 
 static int word_names(const Scene *s, Token t, int answer) {
@@ -255,7 +261,8 @@ int rule_wrong_place(const Scene *s) {
     Diag *g = scene_say(s, D_E022, "%s stands outside of any `repeat`", word);
     diag_hint(s->p->diags, g, "`repeat t < T { state x = ...; next x = ... }`");
   } else if (s->ok[TOK_NEXT]) {
-    Diag *g = scene_say(s, D_E022, "%s cannot stand in a `repeat`, which holds equations, states, nexts and loops", word);
+    Diag *g =
+        scene_say(s, D_E022, "%s cannot stand in a `repeat`, which holds equations, states, nexts and loops", word);
     diag_hint(s->p->diags, g, "%s", s->t.kind == TOK_OUTPUT ? "an output is said behind the block: `output x`"
                                                             : "move it out of the block");
   } else if (s->in == TOK_LC && s->ok[TOK_INT]) {
@@ -304,7 +311,10 @@ int rule_bare_expression(const Scene *s) {
   Diag *g = scene_unexpected(s);
   bool arrow = line_has(p, TOK_SLIP, TOK_EOF);
   const char *e = arrow ? NULL : source_piece(p, p->stmt_first.at, line_rest(p, s->t));
-  diag_hint(p->diags, g, "an equation says first what it defines: `%s%s`", arrow ? "Z[i,k] = sum[j] A[i,j] * B[j,k]" : "output y = ",
-            arrow ? "" : e ? e : "...");
+  diag_hint(p->diags, g, "an equation says first what it defines: `%s%s`",
+      arrow ? "Z[i,k] = sum[j] A[i,j] * B[j,k]" : "output y = ",
+      arrow   ? ""
+          : e ? e
+              : "...");
   return TOK_BAD;
 }

@@ -146,7 +146,8 @@ typedef struct AstBy { Token symbol, source; AstCost *cost; } AstBy; /* after an
                                                                       * computes it */
 AstBy *build_by(Parse *p, Token symbol, Token source, AstCost *cost);
 void by_take(Parse *p, AstStmt *s, const AstBy *by); /* by NULL: none is given */
-AstStmt *build_extern(Parse *p, Token first, Token name, uint32_t takes, Token dtype, Token symbol, Token source, AstCost *cost);
+AstStmt *build_extern(
+    Parse *p, Token first, Token name, uint32_t takes, Token dtype, Token symbol, Token source, AstCost *cost);
 /* items: the content of the parentheses, `dy` or `y: dy`. */
 AstStmt *build_adjoint(Parse *p, AstStmt *def, Token word, uint32_t items, AstBlock *body, Ast *e);
 AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity);

@@ -46,7 +46,8 @@ static bool is_tensors(const Source *src) {
 static bool is_binary(const Source *src) {
   enum { LOOK = 1000, FEW = 8 };
   uint32_t n = src->len < LOOK ? src->len : LOOK, odd = 0;
-  for (uint32_t i = 0; i < n; i++) odd += (unsigned char)src->bytes[i] < ' ' && !strchr("\t\n\f\r", src->bytes[i] ? src->bytes[i] : 1);
+  for (uint32_t i = 0; i < n; i++)
+    odd += (unsigned char)src->bytes[i] < ' ' && !strchr("\t\n\f\r", src->bytes[i] ? src->bytes[i] : 1);
   return odd > FEW && odd > n / 10;
 }
 
@@ -154,7 +155,8 @@ static const char *dot_hint(const Parse *p, Span at) {
   if (s[at.at] != '.' || n > 40 || m > 40) return NULL;
   if (operator) return arena_printf(p->arena, "operators work element by element already: `%c`", *word);
   if (p->last.end != at.at) return NULL;
-  if (*word == '(') return arena_printf(p->arena, "functions work element by element already: `%.*s(...)`", (int)m, name);
+  if (*word == '(')
+    return arena_printf(p->arena, "functions work element by element already: `%.*s(...)`", (int)m, name);
   if (p->last.kind != TOK_ID && p->last.kind != TOK_RB) return NULL;
   bool module = false;
   for (size_t i = 0; i < COUNT(modules); i++) module |= strlen(modules[i]) == m && memcmp(modules[i], name, m) == 0;
@@ -205,7 +207,8 @@ static void bad_char(Parse *p, Span at) {
 
 /* `1_000`, `1_000.5` */
 static bool underscored(const char *s, int n) {
-  return memchr(s, '_', (size_t)n) && s[n - 1] != '_' && strspn(s, "0123456789_.") >= (size_t)n && s[0] != '_' && s[0] != '.';
+  return memchr(s, '_', (size_t)n) && s[n - 1] != '_' && strspn(s, "0123456789_.") >= (size_t)n && s[0] != '_' &&
+      s[0] != '.';
 }
 
 static const char *without_gaps(const Parse *p, const char *s, int n) {
@@ -242,9 +245,28 @@ static int number_length(const char *s, int n) {
 static const char *glued_hint(const Parse *p, const char *s, int n) {
   typedef struct Suffix { const char *text, *dtype; } Suffix;
   static const Suffix known[] = {
-    {"f", "f32"}, {"F", "f32"}, {"f0", "f32"}, {"f32", "f32"}, {"f64", "f64"}, {"h", "f16"}, {"f16", "f16"}, {"l", "i64"}, {"L", "i64"},
-    {"ll", "i64"}, {"LL", "i64"}, {"u", "i64"}, {"U", "i64"}, {"ul", "i64"}, {"UL", "i64"}, {"i64", "i64"}, {"i32", "i32"}, {"i16", "i16"},
-    {"i8", "i8"}, {"u8", "u8"}, {"u32", "i64"}, {"u64", "i64"},
+      {"f", "f32"},
+      {"F", "f32"},
+      {"f0", "f32"},
+      {"f32", "f32"},
+      {"f64", "f64"},
+      {"h", "f16"},
+      {"f16", "f16"},
+      {"l", "i64"},
+      {"L", "i64"},
+      {"ll", "i64"},
+      {"LL", "i64"},
+      {"u", "i64"},
+      {"U", "i64"},
+      {"ul", "i64"},
+      {"UL", "i64"},
+      {"i64", "i64"},
+      {"i32", "i32"},
+      {"i16", "i16"},
+      {"i8", "i8"},
+      {"u8", "u8"},
+      {"u32", "i64"},
+      {"u64", "i64"},
   };
   int k = number_length(s, n), m = n - k;
   const char *rest = s + k;
@@ -255,12 +277,16 @@ static const char *glued_hint(const Parse *p, const char *s, int n) {
     return end == s + n ? arena_printf(p->arena, "numbers are decimal: `%llu`", v) : "numbers are decimal";
   }
   if (k == 1 && *s == '0' && m > 1 && (*rest == 'b' || *rest == 'o')) return "numbers are decimal";
-  if (m > 2 && rest[0] == '.' && rest[1] == '.') return arena_printf(p->arena, "a label runs from 0 to its size: `i:%.*s`", m - 2, rest + 2);
-  if (m > 1 && *rest == '.' && (rest[1] == 'e' || rest[1] == 'E')) return arena_printf(p->arena, "a digit follows the point: `%.*s.0%.*s`", k, s, m - 1, rest + 1);
+  if (m > 2 && rest[0] == '.' && rest[1] == '.')
+    return arena_printf(p->arena, "a label runs from 0 to its size: `i:%.*s`", m - 2, rest + 2);
+  if (m > 1 && *rest == '.' && (rest[1] == 'e' || rest[1] == 'E'))
+    return arena_printf(p->arena, "a digit follows the point: `%.*s.0%.*s`", k, s, m - 1, rest + 1);
   if (m > 1 && (*rest == 'd' || *rest == 'D') && strspn(rest + 1, "0123456789+-") >= (size_t)(m - 1))
     return arena_printf(p->arena, "a power of ten stands behind `e`: `%.*se%.*s`", k, s, m - 1, rest + 1);
-  if (m == 1 && (*rest == 'e' || *rest == 'E')) return arena_printf(p->arena, "the power of ten follows the `e`: `%.*se0`", k, s);
-  if ((m == 2 && memcmp(rest, "im", 2) == 0) || (m == 1 && real && (*rest == 'j' || *rest == 'i'))) return "there are no complex numbers: take two tensors";
+  if (m == 1 && (*rest == 'e' || *rest == 'E'))
+    return arena_printf(p->arena, "the power of ten follows the `e`: `%.*se0`", k, s);
+  if ((m == 2 && memcmp(rest, "im", 2) == 0) || (m == 1 && real && (*rest == 'j' || *rest == 'i')))
+    return "there are no complex numbers: take two tensors";
   for (size_t i = 0; i < COUNT(known); i++)
     if (k && (int)strlen(known[i].text) == m && memcmp(known[i].text, rest, (size_t)m) == 0)
       return arena_printf(p->arena, "numbers have no suffix: write `%.*s`, or with a dtype `%s(%.*s)`", k, s,
@@ -273,7 +299,8 @@ static void bad_number(Parse *p, Span at) {
   int n = (int)(at.end - at.at < 40 ? at.end - at.at : 40), digits = 0;
   while (digits < n && s[digits] >= '0' && s[digits] <= '9') digits++;
   Diag *g = diag_add(p->diags, D_E004, at, "`%.*s` is not a number", n, s);
-  bool dot = digits < n && s[digits] == '.', named = !dot && digits && n - digits == 1 && *s != '0' && !strchr("eE", s[digits]);
+  bool dot = digits < n && s[digits] == '.',
+       named = !dot && digits && n - digits == 1 && *s != '0' && !strchr("eE", s[digits]);
   int amount = p->stmt_first.kind == TOK_ASSERT ? amount_of(p, s, n) : 0; /* of an assert about a plan */
   const char *glued = amount ? NULL : glued_hint(p, s, n);
   if (glued) diag_hint(p->diags, g, "%s", glued);
@@ -401,14 +428,17 @@ static const char *slip_hint(const Parse *p, Token t) {
   bool behind = p->last_ends, one = t.end - t.at == 1;
   while (line > s && line[-1] == ' ') line--;
   if (one && s[-1] == '|' && *s == '>') return "a function is called: `exp(x)`";
-  if (one && s[-1] == '|' && !behind && bar && bar - s < 40) return arena_printf(p->arena, "an absolute value is `abs(%.*s)`", (int)(bar - s), s);
+  if (one && s[-1] == '|' && !behind && bar && bar - s < 40)
+    return arena_printf(p->arena, "an absolute value is `abs(%.*s)`", (int)(bar - s), s);
   if (t.end - t.at == 2 && s[-1] == '|' && !behind) return "a norm is the root of a sum, `sqrt(sum[i] x[i]^2)`";
   if (one && s[-1] == '!' && behind) return "a factorial is `exp(lgamma(n + 1))`";
-  bool arrow = t.end - t.at == 2 && s[-2] == '-' && p->assigned && p->last.kind == TOK_ID && p->stmt_first.kind == TOK_ID;
+  bool arrow =
+      t.end - t.at == 2 && s[-2] == '-' && p->assigned && p->last.kind == TOK_ID && p->stmt_first.kind == TOK_ID;
   while (s < line && *s == ' ') s++;
   if (arrow && line - s < 60)
-    return arena_printf(p->arena, "a function is a def: `def %.*s(%.*s) = %.*s`", (int)(p->stmt_first.end - p->stmt_first.at),
-                        p->src->bytes + p->stmt_first.at, (int)(p->last.end - p->last.at), p->src->bytes + p->last.at, (int)(line - s), s);
+    return arena_printf(p->arena, "a function is a def: `def %.*s(%.*s) = %.*s`",
+        (int)(p->stmt_first.end - p->stmt_first.at), p->src->bytes + p->stmt_first.at, (int)(p->last.end - p->last.at),
+        p->src->bytes + p->last.at, (int)(line - s), s);
   return NULL;
 }
 

@@ -64,9 +64,9 @@ static bool input_fits(Run *r, const EinNode *n, const EvalArray *x) {
   for (uint32_t d = 0; d < x->rank; d++) {
     const Expr *e = n->dim[d];
     if (x->shape[d] == want->shape[d]) continue;
-    return eval_fail(r, EVAL_SHAPE, n->place, "dimension %u of input %s is declared %s%s%lld, given is %lld", d + 1, name,
-                     e->kind == EX_DIM ? e->name->s : "", e->kind == EX_DIM ? " = " : "", (long long)want->shape[d],
-                     (long long)x->shape[d]);
+    return eval_fail(r, EVAL_SHAPE, n->place, "dimension %u of input %s is declared %s%s%lld, given is %lld", d + 1,
+        name, e->kind == EX_DIM ? e->name->s : "", e->kind == EX_DIM ? " = " : "", (long long)want->shape[d],
+        (long long)x->shape[d]);
   }
   return true;
 }

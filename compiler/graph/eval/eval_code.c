@@ -138,7 +138,8 @@ static void emit_call(Making *m, const Info *i) {
   uint32_t extra = m->extra.len;
   if (!e->by->call && !b->failed) {
     b->failed = true;
-    eval_fail(b->run, EVAL_MISSING, b->node ? b->node->place : (Place){0}, "the C function %s has not been loaded", e->by->name->s);
+    eval_fail(b->run, EVAL_MISSING, b->node ? b->node->place : (Place){0}, "the C function %s has not been loaded",
+        e->by->name->s);
   }
   for (uint32_t k = 0; k < e->n; k++) {
     uint32_t reg = reg_of(m, e->arg[k]);

@@ -133,7 +133,9 @@ static void turn_tell(Run *r, const Loop *l) {
   for (uint32_t i = 0; i < g->states.len && r->eval->watch && l->turns; i++) {
     const EinNode *n = g->states.at[i].node;
     const EvalArray *x = &held_of(r, n)->array;
-    if (n->rank || !dtype_is_float(n->dtype) || !n->name || strcmp(n->name->s, r->eval->watch) != 0 || (x->has && !x->has[0])) continue;
+    if (n->rank || !dtype_is_float(n->dtype) || !n->name || strcmp(n->name->s, r->eval->watch) != 0 ||
+        (x->has && !x->has[0]))
+      continue;
     at.has = true;
     at.value = eval_real(x, 0);
   }
@@ -160,7 +162,8 @@ static bool loop_between(Run *r, Loop *l, int64_t most) {
   uint32_t n = g->states.len, m = g->stacks.len;
   const char *why = "the run was ended between two turns";
   EvalBetween at = {.most = most, .turn = l->turns, .n = n + m, .kept = l->kept};
-  for (uint32_t i = 0; i < n; i++) l->kept[i] = (EvalInput){g->states.at[i].node->name, held_of(r, g->states.at[i].node)->array};
+  for (uint32_t i = 0; i < n; i++)
+    l->kept[i] = (EvalInput){g->states.at[i].node->name, held_of(r, g->states.at[i].node)->array};
   for (uint32_t i = 0; i < m; i++) l->kept[n + i] = (EvalInput){g->stacks.at[i].name, l->stack[i].array};
   if (!r->eval->between(r->eval->ctx, &at, &why)) return eval_fail(r, EVAL_STOPPED, (Place){0}, "%s", why);
   l->turns = at.turn;

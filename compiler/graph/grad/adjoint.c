@@ -24,7 +24,8 @@ const Expr *id_read(Gradients *all, EinNode *n, uint32_t rank, const Expr *const
   return expr_read(all->g->exprs, n->dtype, n->id, rank, index);
 }
 
-EinNode *adjoint_new(Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place) {
+EinNode *adjoint_new(
+    Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place) {
   EinNode **input = graph_canonical_slots(all->g, s, all->by_id.at);
   EinNode *n = graph_vertex(all->g, r, graph_sum(all->g, s), bound, label, 0, NULL, input);
   n->name = name;
@@ -48,7 +49,8 @@ static void output_places(From *f) {
   for (uint32_t k = 0, l = 0; k < m->rank; l += m->merge[k], k++) {
     f->at[k] = expr_label(pool(f), l);
     for (uint32_t j = 1; j < m->merge[k]; j++)
-      f->at[k] = expr_op2(pool(f), OP_ADD, expr_op2(pool(f), OP_MUL, f->at[k], m->bound[l + j]), expr_label(pool(f), l + j));
+      f->at[k] =
+          expr_op2(pool(f), OP_ADD, expr_op2(pool(f), OP_MUL, f->at[k], m->bound[l + j]), expr_label(pool(f), l + j));
   }
 }
 
@@ -92,7 +94,9 @@ static const Expr *some_of(Exprs *p, const EinNode *n, const Expr *e, uint32_t d
 
 /* The same for its adjoint, over the labels of the current vertex. */
 static const Expr *where_some(From *f, const EinNode *adjoint) {
-  if (!adjoint || adjoint->kind != EIN_VERTEX || adjoint->sum->reducer != RED_NONE || adjoint->rank != adjoint->sum->n_out) return NULL;
+  if (!adjoint || adjoint->kind != EIN_VERTEX || adjoint->sum->reducer != RED_NONE ||
+      adjoint->rank != adjoint->sum->n_out)
+    return NULL;
   const Expr *some = some_of(pool(f), adjoint, adjoint->sum->body, SOME_DEEP);
   return some ? expr_relabel(pool(f), some, adjoint->rank, f->at) : NULL;
 }
@@ -118,7 +122,12 @@ static const Expr *some_admitted(From *f, const Expr *where) {
   Exprs *p = pool(f);
   const Expr *some = f->s.domain;
   if (where) {
-    EinSum any = {.reducer = RED_ANY, .acc = DT_BOOL, .dtype = DT_BOOL, .body = expr_bool(p, true), .where = where, .domain = f->s.domain};
+    EinSum any = {.reducer = RED_ANY,
+        .acc = DT_BOOL,
+        .dtype = DT_BOOL,
+        .body = expr_bool(p, true),
+        .where = where,
+        .domain = f->s.domain};
     return expr_and(p, some, own_labels(f, beside(f, &any), f->s.n_out));
   }
   for (uint32_t k = f->s.n_out; k < f->labels; k++) {
@@ -135,8 +144,12 @@ static const Expr *is_best(From *f) {
   bool skips = r == RED_FMAX || r == RED_FMIN;
   const Expr *number = skips ? expr_op1(p, OP_NOT, expr_op1(p, OP_ISNAN, f->s.body)) : NULL;
   if (number) f->s.where = expr_and(p, f->s.where, number);
-  EinSum arg = {.reducer = r == RED_MAX || r == RED_FMAX ? RED_ARGMAX : RED_ARGMIN, .acc = f->s.acc, .dtype = DT_I64, .body = f->s.body,
-                .where = f->s.where, .domain = some_admitted(f, f->s.where)};
+  EinSum arg = {.reducer = r == RED_MAX || r == RED_FMAX ? RED_ARGMAX : RED_ARGMIN,
+      .acc = f->s.acc,
+      .dtype = DT_I64,
+      .body = f->s.body,
+      .where = f->s.where,
+      .domain = some_admitted(f, f->s.where)};
   const Expr *best = own_labels(f, beside(f, &arg), f->s.n_out), *here = expr_int(p, DT_I64, 0);
   for (uint32_t k = f->s.n_out; k < f->labels; k++)
     here = expr_op2(p, OP_ADD, expr_op2(p, OP_MUL, here, f->m->bound[k]), expr_label(p, k));
@@ -148,7 +161,8 @@ static const Expr *is_best(From *f) {
 static const Expr *others(From *f, Op op) {
   Exprs *p = pool(f);
   uint32_t n = f->labels, red = f->s.n_red;
-  const Expr **to = NEW_ARRAY(f->all->arena, const Expr *, n + 1), **bound = NEW_ARRAY(f->all->arena, const Expr *, n + red + 1), *differs = NULL;
+  const Expr **to = NEW_ARRAY(f->all->arena, const Expr *, n + 1),
+             **bound = NEW_ARRAY(f->all->arena, const Expr *, n + red + 1), *differs = NULL;
   Str *label = NEW_ARRAY(f->all->arena, Str, n + red + 1);
   for (uint32_t k = 0; k < n + red; k++) {
     uint32_t of = k < n ? k : k - red;
@@ -210,7 +224,9 @@ static bool is_inside(const Turned *t, const Expr *e) {
   return true;
 }
 
-static bool is_read(const Expr *e) { return e->kind == EX_READ || (e->kind == EX_OP && e->op == OP_CAST && e->arg[0]->kind == EX_READ); }
+static bool is_read(const Expr *e) {
+  return e->kind == EX_READ || (e->kind == EX_OP && e->op == OP_CAST && e->arg[0]->kind == EX_READ);
+}
 
 static const Expr *times(Exprs *p, const Expr *a, const Expr *b) { return a ? expr_op2(p, OP_MUL, a, b) : b; }
 
@@ -287,7 +303,8 @@ static void multiple_out(From *f, EinSum *s, uint32_t labels, const Expr *const 
 }
 
 /* The vertex's conditions on its points that t->where does not imply. */
-static const Expr *where_said(From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard, const Expr *some) {
+static const Expr *where_said(
+    From *f, const Turned *t, uint32_t labels, const Expr *const *bound, const Expr *guard, const Expr *some) {
   const Expr *said[] = {f->s.domain, f->s.where, guard, some}, *all = NULL;
   Facts facts = {.label = bound, .n_label = labels, .hold = &t->where, .n_hold = t->where != NULL};
   for (uint32_t i = 0; i < COUNT(said); i++) {
@@ -325,18 +342,22 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
   return adjoint_new(all, f->r, &s, bound, label, name, f->m->place);
 }
 
-bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t) {
+bool vertex_adjoint(
+    Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t) {
   const GradRule *rule = rule_of(all, m);
   if (rule) return rule_adjoint(all, r, rule, adjoint, active, out, t);
   From f = from_vertex(all, r, m);
-  const Expr *one = expr_real(pool(&f), f.s.acc, 1), *above = adjoint ? expr_cast(pool(&f), f.s.acc, read_result(&f, adjoint)) : one;
+  const Expr *one = expr_real(pool(&f), f.s.acc, 1),
+             *above = adjoint ? expr_cast(pool(&f), f.s.acc, read_result(&f, adjoint)) : one;
   Adjoint seed = body_adjoint(&f, above);
   f.some = where_some(&f, adjoint);
   Terms terms = {0};
   const Expr *result = f.s.reducer == RED_NONE && f.s.dtype == f.s.acc ? read_result(&f, m) : NULL;
   Op stuck = seed.value ? expr_adjoint(all->arena, pool(&f), f.s.body, result, seed, active, &terms) : OPS;
   if (!seed.value || stuck != OPS) {
-    const char *what = seed.value ? stuck == OP_EXTERN ? "a C function" : op_info[stuck].name : f.s.monoid ? f.s.monoid->name->s : reducer_info[f.s.reducer].name;
+    const char *what = seed.value ? stuck == OP_EXTERN ? "a C function" : op_info[stuck].name
+        : f.s.monoid              ? f.s.monoid->name->s
+                                  : reducer_info[f.s.reducer].name;
     *t = (GradTrouble){m, arena_printf(all->arena, "%s has no derivative here", what)};
     return false;
   }

@@ -86,7 +86,10 @@ static const Expr *read_sum(Text *x) {
 }
 
 static const Expr *read_test(Text *x) {
-  static const struct { const char *sign; Op op; } tests[] = {{"==", OP_EQ}, {"!=", OP_NE}, {"<=", OP_LE}, {">=", OP_GE}, {"<", OP_LT}, {">", OP_GT}};
+  static const struct {
+    const char *sign;
+    Op op;
+  } tests[] = {{"==", OP_EQ}, {"!=", OP_NE}, {"<=", OP_LE}, {">=", OP_GE}, {"<", OP_LT}, {">", OP_GT}};
   const Expr *e = read_sum(x);
   if (e->dtype == DT_BOOL) return e;
   for (size_t i = 0; i < COUNT(tests); i++)

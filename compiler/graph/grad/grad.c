@@ -23,7 +23,8 @@ typedef struct Down {
 
 Gradients *gradients_new(Arena *a, EinGraph *g) {
   Gradients *all = NEW(a, Gradients);
-  *all = (Gradients){.arena = a, .g = g, .made = map_new(a), .saved = map_new(a), .rules = map_new(a), .stated = map_new(a)};
+  *all = (Gradients){
+      .arena = a, .g = g, .made = map_new(a), .saved = map_new(a), .rules = map_new(a), .stated = map_new(a)};
   return all;
 }
 
@@ -51,7 +52,8 @@ static void add_outer(Arena *a, const EinRegion *body, EinNode *n, Nodes *out) {
 /* Finds what a repeat reads from outside. */
 static void repeat_operands(Arena *a, const EinRegion *of, const EinRegion *body, Nodes *out) {
   add_outer(a, body, of->bound, out);
-  for (uint32_t i = 0; i < of->states.len; i++) add_outer(a, body, of->states.at[i].init, out), add_outer(a, body, of->states.at[i].next, out);
+  for (uint32_t i = 0; i < of->states.len; i++)
+    add_outer(a, body, of->states.at[i].init, out), add_outer(a, body, of->states.at[i].next, out);
   for (uint32_t i = 0; i < of->nodes.len; i++) {
     EinNode *n = of->nodes.at[i];
     for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) add_outer(a, body, n->input[k], out);
@@ -97,7 +99,8 @@ EinNode *vertex_like(Gradients *all, EinRegion *r, const EinNode *n, const Expr 
   for (uint32_t k = 0; k < n->rank; k++) label[k] = strings_printf(all->g->strings, "x%u", k);
   EinSum s = {.n_out = n->rank, .reducer = RED_NONE, .acc = n->dtype, .dtype = n->dtype, .body = body};
   Str name = n->name ? strings_printf(all->g->strings, "grad.%s", n->name->s) : NULL;
-  return adjoint_new(all, r, &s, n->dim, n->kind == EIN_VERTEX && n->rank == n->sum->n_out ? n->label : label, name, n->place);
+  return adjoint_new(
+      all, r, &s, n->dim, n->kind == EIN_VERTEX && n->rank == n->sum->n_out ? n->label : label, name, n->place);
 }
 
 EinNode *vertex_constant(Gradients *all, EinRegion *r, const EinNode *n, double v) {
@@ -160,7 +163,11 @@ static bool leave(Down *d, EinNode *m, EinNode *adjoint, GradTrouble *t) {
 }
 
 EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool *none, GradTrouble *t) {
-  Down d = {.all = all, .made = made_of(all, r, loss), .loss = loss, .by = by, .n = (loss->id > by->id ? loss->id : by->id) + 1};
+  Down d = {.all = all,
+      .made = made_of(all, r, loss),
+      .loss = loss,
+      .by = by,
+      .n = (loss->id > by->id ? loss->id : by->id) + 1};
   d.node = NEW_ARRAY(all->arena, EinNode *, d.n);
   d.hangs = NEW_ARRAY(all->arena, bool, d.n);
   d.wanted = NEW_ARRAY(all->arena, bool, d.n);

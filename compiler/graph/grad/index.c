@@ -35,7 +35,9 @@ static void demand(Turn *t, Op op, const Expr *a, const Expr *b) {
   if (!expr_is_int(c, 1)) vec_push(t->a, t->where, c);
 }
 
-static const Expr *normal(const Turn *t, Op op, const Expr *a, const Expr *b) { return expr_normal(t->p, expr_op2(t->p, op, a, b)); }
+static const Expr *normal(const Turn *t, Op op, const Expr *a, const Expr *b) {
+  return expr_normal(t->p, expr_op2(t->p, op, a, b));
+}
 
 /* ---- one label ----------------------------------------------------------------------------------------- */
 
@@ -62,7 +64,8 @@ static bool turn_linear(Turn *t, const Expr *e, const Expr *x) {
     if ((one = coefficient(t, e, k, &r))) c = one, best = k, rest = r;
   }
   if (!c || c == INT64_MIN) return false;
-  const Expr *far = c > 0 ? normal(t, OP_SUB, x, rest) : normal(t, OP_SUB, rest, x), *by = expr_int(t->p, DT_I64, c > 0 ? c : -c);
+  const Expr *far = c > 0 ? normal(t, OP_SUB, x, rest) : normal(t, OP_SUB, rest, x),
+             *by = expr_int(t->p, DT_I64, c > 0 ? c : -c);
   if (by->i != 1) demand(t, OP_EQ, expr_op2(t->p, OP_MOD, far, by), expr_int(t->p, DT_I64, 0));
   const Expr *value = by->i == 1 ? far : expr_op2(t->p, OP_IDIV, far, by);
   know(t, best, value);
@@ -132,8 +135,8 @@ static void turn_rest(Turn *t, const Expr *const *index, const Expr *const *dim)
   }
 }
 
-Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
-                  const Expr *const *bound) {
+Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label,
+    uint32_t n_out, const Expr *const *bound) {
   Turn t = {.a = a, .p = p, .n = n, .n_label = n_label, .n_out = n_out, .bound = bound};
   t.to = NEW_ARRAY(a, const Expr *, n_label + 1);
   t.known = NEW_ARRAY(a, bool, n_label + 1);

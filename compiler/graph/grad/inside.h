@@ -34,8 +34,8 @@ typedef struct Turned {
   uint32_t n_left;
   uint32_t *left;            /* which labels remain, numbered after x in this order */
 } Turned;
-Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label, uint32_t n_out,
-                  const Expr *const *bound);
+Turned index_turn(Arena *a, Exprs *p, uint32_t n, const Expr *const *index, const Expr *const *dim, uint32_t n_label,
+    uint32_t n_out, const Expr *const *bound);
 
 /* ---- adjoint.c */
 struct Gradients {
@@ -48,15 +48,18 @@ struct Gradients {
   Map stated;                /* adjoint -> Instance, what rules made from it */
 };
 const Expr *id_read(Gradients *all, EinNode *n, uint32_t rank, const Expr *const *index);
-EinNode *adjoint_new(Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place);
+EinNode *adjoint_new(
+    Gradients *all, EinRegion *r, EinSum *s, const Expr *const *bound, const Str *label, Str name, Place place);
 /* What a vertex m with this adjoint contributes to its operands: each a node and a vertex of its shape. */
 typedef struct Share { EinNode *node, *adjoint; } Share;
 typedef VEC(Share) Shares;
 typedef Shares Results;      /* nodes and their adjoints */
-bool vertex_adjoint(Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
+bool vertex_adjoint(
+    Gradients *all, EinRegion *r, EinNode *m, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
 
 /* ---- rule.c: the same for a vertex with a stated adjoint; adjoint NULL: 1 */
-bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t);
+bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *adjoint, const bool *active, Shares *out,
+    GradTrouble *t);
 const GradRule *rule_of(const Gradients *all, const EinNode *n); /* NULL: it has none */
 /* Adds the rule of a copy. `again` copies a vertex into a region and records it in `copy`. */
 typedef EinNode *NodeCopy(void *env, EinRegion *to, EinNode *n);
@@ -64,7 +67,8 @@ void rule_again(Gradients *all, const GradRule *rule, const Map *copy, NodeCopy 
 
 /* ---- repeat.c: the same for a repeat, some of whose results have adjoints; wanted: by number, nodes around that get
  * a contribution; NULL: all floats */
-bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out, GradTrouble *t);
+bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out,
+    GradTrouble *t);
 
 /* ---- grad.c */
 typedef VEC(EinNode *) Nodes;

@@ -172,7 +172,8 @@ static void turn_again(Back *b, const Carries *carry) {
     EinNode *n = b->of->nodes.at[i];
     if (n->kind != EIN_STATE) vec_push(b->all->arena, b->made, node_again(b, b->body, n));
   }
-  for (uint32_t i = 0; i < b->ruled.len; i++) rule_again(b->all, rule_of(b->all, b->ruled.at[i]), &b->copy, stated_again, b);
+  for (uint32_t i = 0; i < b->ruled.len; i++)
+    rule_again(b->all, rule_of(b->all, b->ruled.at[i]), &b->copy, stated_again, b);
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------- */
@@ -185,7 +186,9 @@ static Shares *shares_of(Back *b, const EinNode *n) {
   return s;
 }
 
-static void share(Back *b, EinNode *n, EinNode *adjoint) { vec_push(b->all->arena, *shares_of(b, n), ((Share){n, adjoint})); }
+static void share(Back *b, EinNode *n, EinNode *adjoint) {
+  vec_push(b->all->arena, *shares_of(b, n), ((Share){n, adjoint}));
+}
 
 static EinNode *result_adjoint(const Back *b, EinKind kind, uint32_t index) {
   for (uint32_t i = 0; i < b->have->len; i++)
@@ -231,7 +234,8 @@ static Carries carries_find(Back *b) {
     vec_push(b->all->arena, all, ((Carried){.of = state, .init = reached ? init : NULL, .saved = stacked(b, state)}));
   }
   for (uint32_t i = 0; i < b->around.len; i++)
-    vec_push(b->all->arena, all, ((Carried){.of = b->around.at[i], .init = vertex_constant(b->all, b->r, b->around.at[i], 0)}));
+    vec_push(b->all->arena, all,
+        ((Carried){.of = b->around.at[i], .init = vertex_constant(b->all, b->r, b->around.at[i], 0)}));
   return all;
 }
 
@@ -277,7 +281,8 @@ static void end_shares(Back *b, const Carries *carry) {
 static Results results_have(Back *b, const EinNode *repeat) {
   Results have = {0};
   for (uint32_t i = 0; i < b->made.len; i++) {
-    EinNode *n = b->made.at[i], *adjoint = is_result(n) && n->repeat == repeat ? shares_added(b->all, b->body, n, shares_of(b, n)) : NULL;
+    EinNode *n = b->made.at[i],
+            *adjoint = is_result(n) && n->repeat == repeat ? shares_added(b->all, b->body, n, shares_of(b, n)) : NULL;
     if (adjoint) vec_push(b->all->arena, have, ((Share){n, adjoint}));
   }
   return have;
@@ -319,7 +324,8 @@ static void results_leave(Back *b, const Carries *carry, Shares *out) {
   }
 }
 
-bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out, GradTrouble *t) {
+bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results *have, const bool *wanted, Shares *out,
+    GradTrouble *t) {
   Back b = {.all = all, .r = r, .repeat = repeat, .of = repeat->body, .have = have, .wanted = wanted, .trouble = t};
   if (repeat->region != r) return refuse(&b, repeat, "the repeat stands outside of the one that asks for it");
   if (!b.of->turns) return refuse(&b, repeat, "how many turns are saved is known only when it runs");

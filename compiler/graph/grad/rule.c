@@ -97,7 +97,8 @@ static EinNode *stated_here(Instance *in, EinNode *top) {
     EinNode *n = in->rule->region->nodes.at[i];
     if (map_find(&needed, n) && !map_find(&in->copy, n)) vertex_here(in, in->to, n);
   }
-  for (; done < in->made.len; done++) rule_again(in->all, rule_of(in->all, in->made.at[done]), &in->copy, vertex_here, in);
+  for (; done < in->made.len; done++)
+    rule_again(in->all, rule_of(in->all, in->made.at[done]), &in->copy, vertex_here, in);
   return copy_of(&in->copy, top);
 }
 
@@ -155,16 +156,20 @@ static const EinNode *past_parameters(Gradients *all, const GradRule *rule, cons
   return NULL;
 }
 
-bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *adjoint, const bool *active, Shares *out, GradTrouble *t) {
+bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *adjoint, const bool *active, Shares *out,
+    GradTrouble *t) {
   const EinNode *past = past_parameters(all, rule, active);
   if (past) {
     const char *what = past->name ? past->name->s : "a tensor";
-    *t = (GradTrouble){rule->result, arena_printf(all->arena, "the adjoint that %s states says nothing of %s, which is no parameter of it", rule->name->s, what)};
+    *t = (GradTrouble){rule->result,
+        arena_printf(all->arena, "the adjoint that %s states says nothing of %s, which is no parameter of it",
+            rule->name->s, what)};
     return false;
   }
   Instance *in = instance_of(all, r, rule, adjoint ? adjoint : vertex_constant(all, r, rule->result, 1));
   for (uint32_t k = 0; k < rule->n; k++)
-    if (rule->adjoint[k] && active[rule->by[k]->id]) vec_push(all->arena, *out, ((Share){rule->by[k], stated_here(in, rule->adjoint[k])}));
+    if (rule->adjoint[k] && active[rule->by[k]->id])
+      vec_push(all->arena, *out, ((Share){rule->by[k], stated_here(in, rule->adjoint[k])}));
   return true;
 }
 
@@ -175,7 +180,8 @@ typedef struct Settle { Gradients *all; EinNode *of; } Settle;
 static bool is_read_alone(const EinNode *n) {
   if (n->kind != EIN_VERTEX || n->rank != n->sum->n_out) return false;
   const EinSum *s = n->sum;
-  bool same = s->reducer == RED_NONE && !s->where && !s->domain && s->body->kind == EX_READ && s->acc == s->dtype && s->body->dtype == (int)s->dtype;
+  bool same = s->reducer == RED_NONE && !s->where && !s->domain && s->body->kind == EX_READ && s->acc == s->dtype &&
+      s->body->dtype == (int)s->dtype;
   for (uint32_t k = 0; same && k < s->body->n; k++) same = !(s->body->arg[k]->has & HAS_READ);
   return same;
 }
@@ -216,7 +222,9 @@ static const Expr *leaf_settled(void *env, Exprs *p, const Expr *e) {
   return e;
 }
 
-static const Expr *settled(Settle *x, const Expr *e) { return e ? expr_map(x->all->g->exprs, e, leaf_settled, x) : NULL; }
+static const Expr *settled(Settle *x, const Expr *e) {
+  return e ? expr_map(x->all->g->exprs, e, leaf_settled, x) : NULL;
+}
 
 static bool reads_passed(const Gradients *all, const EinNode *n) {
   for (uint32_t k = 0; k < n->sum->n_slot; k++)

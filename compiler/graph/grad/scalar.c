@@ -28,7 +28,9 @@ const Expr *adjoint_value(Exprs *p, Adjoint a) {
 /* ---- which parts -------------------------------------------------------------------------------------- */
 
 /* Arguments of a select's condition, of comparisons and of indices are not floats to follow. */
-static bool is_followed(const Expr *e) { return dtype_is_float((DType)e->dtype) && (e->kind == EX_READ || e->kind == EX_OP); }
+static bool is_followed(const Expr *e) {
+  return dtype_is_float((DType)e->dtype) && (e->kind == EX_READ || e->kind == EX_OP);
+}
 
 static bool has_part(const Walk *w, const Expr *e) { return (uintptr_t)map_find(&w->number, e) > 1; }
 
@@ -71,7 +73,9 @@ static bool is_choice(const Expr *e) {
   return e->kind == EX_REAL || (choice && is_choice(e->arg[1]) && is_choice(e->arg[2]));
 }
 
-static const Expr *product(Exprs *p, const Expr *v, const Expr *d) { return is_real(v, 1) ? d : expr_op2(p, OP_MUL, v, d); }
+static const Expr *product(Exprs *p, const Expr *v, const Expr *d) {
+  return is_real(v, 1) ? d : expr_op2(p, OP_MUL, v, d);
+}
 
 /* v * d; value NULL: 0. */
 static Adjoint times(Exprs *p, const Expr *v, const Expr *d) {
@@ -124,7 +128,9 @@ static Op part_leaves(Walk *w, const Part *x) {
     if (!d) return (Op)e->op;
     bool factor = e->op == OP_MUL && !is_choice(d);
     Adjoint a = factor ? (Adjoint){NULL, product(w->p, x->adjoint.value, d)} : times(w->p, x->adjoint.value, d);
-    if (a.value) leave(w, e->arg[k], (Adjoint){expr_and(w->p, x->adjoint.guard, a.guard), a.value}, x->result && e->op == OP_SELECT);
+    if (a.value)
+      leave(
+          w, e->arg[k], (Adjoint){expr_and(w->p, x->adjoint.guard, a.guard), a.value}, x->result && e->op == OP_SELECT);
   }
   return OPS;
 }

@@ -17,7 +17,8 @@ static bool reads(const Meets *m, const Expr *top, DType t, const EinNode *input
     const Expr *e = vec_pop(stack);
     if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
     map_put(&seen, e, m->arena);
-    bool asked = e->kind == EX_READ && e->i >= 0 && e->i < m->at->sum->n_slot && (!input || m->at->input[e->i] == input);
+    bool asked =
+        e->kind == EX_READ && e->i >= 0 && e->i < m->at->sum->n_slot && (!input || m->at->input[e->i] == input);
     if (asked && e->dtype == t) return true;
     for (uint32_t i = 0; i < e->n && e->kind != EX_READ; i++) vec_push(m->arena, stack, e->arg[i]);
   }
@@ -25,7 +26,8 @@ static bool reads(const Meets *m, const Expr *top, DType t, const EinNode *input
 }
 
 static bool widens(const Meets *m, const Expr *e) {
-  return e->kind == EX_OP && e->op == OP_CAST && e->dtype == DT_F64 && e->arg[0]->dtype == DT_F32 && reads(m, e->arg[0], DT_F32, m->input);
+  return e->kind == EX_OP && e->op == OP_CAST && e->dtype == DT_F64 && e->arg[0]->dtype == DT_F32 &&
+      reads(m, e->arg[0], DT_F32, m->input);
 }
 
 static bool op_meets(const Meets *m, const Expr *e) {
@@ -54,7 +56,8 @@ static const EinNode *region_meets(Meets *m, const EinRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const EinNode *n = m->at = r->nodes.at[i], *in = n->kind == EIN_REPEAT ? region_meets(m, n->body) : NULL;
     if (in) return in;
-    bool here = n->kind == EIN_VERTEX && (expr_meets(m, n->sum->body) || expr_meets(m, n->sum->where) || expr_meets(m, n->sum->domain));
+    bool here = n->kind == EIN_VERTEX &&
+        (expr_meets(m, n->sum->body) || expr_meets(m, n->sum->where) || expr_meets(m, n->sum->domain));
     if (here) return n;
   }
   return NULL;

@@ -118,7 +118,12 @@ static void name_result(Namer *x, EinNode *n) {
 
 void graph_names(EinGraph *g) {
   Arena *a = g->arena;
-  Namer x = {.g = g, .times = map_new(a), .state = map_new(a), .given = map_new(a), .number = map_new(a), .constant = map_new(a)};
+  Namer x = {.g = g,
+      .times = map_new(a),
+      .state = map_new(a),
+      .given = map_new(a),
+      .number = map_new(a),
+      .constant = map_new(a)};
   region_walk(&x, g->top, name_count);
   region_walk(&x, g->top, name_own);
   region_walk(&x, g->top, name_made);

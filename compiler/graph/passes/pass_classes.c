@@ -86,10 +86,13 @@ static bool among(const Classes *c, const Expr *e, Among *a) {
   bool number = by->kind == EX_INT && by->i >= 1 && by->i <= CLASSES_MOST;
   if (e->op == OP_MOD && number) return *a = (Among){0, by}, true;
   if (!among(c, of, a)) return false;
-  if (e->op == OP_ADD && among(c, by, &b)) a->count = expr_op2(p, OP_SUB, expr_op2(p, OP_ADD, a->count, b.count), integer(c, 1));
+  if (e->op == OP_ADD && among(c, by, &b))
+    a->count = expr_op2(p, OP_SUB, expr_op2(p, OP_ADD, a->count, b.count), integer(c, 1));
   else if (e->op == OP_SUB && by->kind == EX_INT && among(c, by, &b)) b.low = -b.low;
-  else if (e->op == OP_MUL && number && mul_ok(a->low, by->i, &b.low)) a->count = count_times(c, a->count, by), a->low = 0;
-  else if (e->op == OP_IDIV && number && !a->low) a->count = expr_op2(p, OP_ADD, expr_op2(p, OP_IDIV, a->count, by), integer(c, 1)), b.low = 0;
+  else if (e->op == OP_MUL && number && mul_ok(a->low, by->i, &b.low))
+    a->count = count_times(c, a->count, by), a->low = 0;
+  else if (e->op == OP_IDIV && number && !a->low)
+    a->count = expr_op2(p, OP_ADD, expr_op2(p, OP_IDIV, a->count, by), integer(c, 1)), b.low = 0;
   else return false;
   a->count = expr_normal(p, a->count);
   return add_ok(a->low, b.low, &a->low) && a->low <= INT32_MAX && a->low >= -INT32_MAX;
@@ -108,7 +111,8 @@ static const Expr *numbers_guess(const Classes *c, const Expr *e, const Expr *nu
 /* Takes a number of the points that equals one of the result's labels: e == number. */
 static bool take_equal(Classes *c, const Expr *e, const Expr *number) {
   Exprs *p = c->b.old->exprs;
-  if (!(e->labels & red_of(c)) || e->labels & out_of(c) || number->labels & red_of(c) || !(number->labels & out_of(c))) return false;
+  if (!(e->labels & red_of(c)) || e->labels & out_of(c) || number->labels & red_of(c) || !(number->labels & out_of(c)))
+    return false;
   if (e->kind == EX_LABEL || number->kind == EX_LABEL) return false; /* that is a place already */
   Among a, b;
   e = expr_cast(p, DT_I64, e), number = expr_cast(p, DT_I64, number);
@@ -139,12 +143,17 @@ static const Expr *at_zero(const Classes *c, const Expr *e) {
 static bool take_remainder(Classes *c, const Expr *q, const Expr *number) {
   Exprs *p = c->b.old->exprs;
   if (q->kind != EX_OP || q->op != OP_MOD || (q->has & HAS_READ) || number->labels & red_of(c)) return false;
-  const Expr *by = q->arg[1], *more = expr_normal(p, at_zero(c, q->arg[0])), *own = expr_normal(p, expr_op2(p, OP_SUB, q->arg[0], more));
-  if (by->kind != EX_INT || by->i < 1 || by->i > CLASSES_MOST || !(own->labels & red_of(c)) || own->labels & out_of(c)) return false;
-  if ((more->kind == EX_INT && (more->i > INT32_MAX || more->i < -INT32_MAX)) || !((number->labels | more->labels) & out_of(c))) return false;
+  const Expr *by = q->arg[1], *more = expr_normal(p, at_zero(c, q->arg[0])),
+             *own = expr_normal(p, expr_op2(p, OP_SUB, q->arg[0], more));
+  if (by->kind != EX_INT || by->i < 1 || by->i > CLASSES_MOST || !(own->labels & red_of(c)) || own->labels & out_of(c))
+    return false;
+  if ((more->kind == EX_INT && (more->i > INT32_MAX || more->i < -INT32_MAX)) ||
+      !((number->labels | more->labels) & out_of(c)))
+    return false;
   c->is = expr_op2(p, OP_EQ, expr_label(p, c->labels), expr_op2(p, OP_MOD, own, by));
   c->count = by;
-  c->at = expr_is_int(more, 0) ? number : expr_op2(p, OP_MOD, expr_op2(p, OP_SUB, number, expr_op2(p, OP_MOD, more, by)), by);
+  c->at = expr_is_int(more, 0) ? number
+                               : expr_op2(p, OP_MOD, expr_op2(p, OP_SUB, number, expr_op2(p, OP_MOD, more, by)), by);
   c->some = expr_and(p, expr_op2(p, OP_LE, integer(c, 0), number), expr_op2(p, OP_LT, number, by));
   return true;
 }
@@ -153,7 +162,8 @@ static bool take_remainder(Classes *c, const Expr *q, const Expr *number) {
 static bool is_straight(const Classes *c, const Expr *e) {
   int64_t slope;
   if (e->has & HAS_READ) return false;
-  if (e->kind == EX_OP && (e->op == OP_MIN || e->op == OP_MAX)) return is_straight(c, e->arg[0]) && is_straight(c, e->arg[1]);
+  if (e->kind == EX_OP && (e->op == OP_MIN || e->op == OP_MAX))
+    return is_straight(c, e->arg[0]) && is_straight(c, e->arg[1]);
   for (uint32_t k = 0; k < c->n->sum->n_out; k++)
     if (!expr_slope(e, k, &slope)) return false;
   return true;
@@ -175,15 +185,19 @@ static bool take_bound(Classes *c, const Expr *label, Op op, const Expr *number)
 }
 
 static bool take(Classes *c, const Expr *e) {
-  static const uint8_t turned[] = {[OP_LT - OP_LT] = OP_GT, [OP_LE - OP_LT] = OP_GE, [OP_GT - OP_LT] = OP_LT, [OP_GE - OP_LT] = OP_LE};
+  static const uint8_t turned[] = {
+      [OP_LT - OP_LT] = OP_GT, [OP_LE - OP_LT] = OP_GE, [OP_GT - OP_LT] = OP_LT, [OP_GE - OP_LT] = OP_LE};
   c->beyond = false;
   if (e->kind != EX_OP || e->n != 2 || expr_can_fail(e)) return false;
-  if (e->op == OP_EQ && dtype_is_int((DType)e->arg[0]->dtype) && (take_equal(c, e->arg[0], e->arg[1]) || take_equal(c, e->arg[1], e->arg[0]))) return true;
+  if (e->op == OP_EQ && dtype_is_int((DType)e->arg[0]->dtype) &&
+      (take_equal(c, e->arg[0], e->arg[1]) || take_equal(c, e->arg[1], e->arg[0])))
+    return true;
   c->beyond = false;
   if (e->arg[0]->dtype != DT_I64) return false;
   if (e->op == OP_EQ) return take_remainder(c, e->arg[0], e->arg[1]) || take_remainder(c, e->arg[1], e->arg[0]);
   if (e->op != OP_LT && e->op != OP_LE && e->op != OP_GT && e->op != OP_GE) return false;
-  return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) || take_bound(c, e->arg[1], (Op)turned[e->op - OP_LT], e->arg[0]);
+  return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) ||
+      take_bound(c, e->arg[1], (Op)turned[e->op - OP_LT], e->arg[0]);
 }
 
 /* Sorts the other conjuncts. */
@@ -200,7 +214,8 @@ static void others_sort(Classes *c) {
 
 /* Whether the rewrite costs less, and its reads are in range. */
 static bool pays(Classes *c) {
-  double classes = extent_guess(c->count), kept = points(c, c->kept), all = points(c, out_of(c)), red = points(c, red_of(c));
+  double classes = extent_guess(c->count), kept = points(c, c->kept), all = points(c, out_of(c)),
+         red = points(c, red_of(c));
   double cost = kept * (red * (double)WALK + classes * (double)(1 + STORE)) + all * (double)STORE;
   if (cost * 2 > all * red || classes > 4 * all / kept) return false;
   if (c->outer && !expr_is_total(c->scratch, c->b.old->exprs, c->n, c->outer, NULL, &c->proofs)) return false;
@@ -230,7 +245,8 @@ static EinNode **slots_of(const Classes *c, EinNode *more, EinNode *and_more) {
 
 /* Makes a vertex that reduces by s, where `where` holds, over labels out[n_out].. and all reduced ones; there: for
  * which of its labels it has a value; NULL: for all. */
-static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *where, uint32_t n_out, const uint32_t *out, EinNode *there, const char *name) {
+static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *where, uint32_t n_out, const uint32_t *out,
+    EinNode *there, const char *name) {
   EinGraph *g = c->b.g;
   const Expr *to[ORDER_LABELS + 1] = {0}, *bound[ORDER_LABELS + 1], *own[ORDER_LABELS + 1];
   Str label[ORDER_LABELS + 1];
@@ -257,7 +273,8 @@ static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *wher
 static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN; }
 
 /* Argmax and argmin have a value only where there are points. */
-static EinNode *part_make(Classes *c, EinRegion *r, const Expr *where, uint32_t n_out, const uint32_t *out, const char *name) {
+static EinNode *part_make(
+    Classes *c, EinRegion *r, const Expr *where, uint32_t n_out, const uint32_t *out, const char *name) {
   EinSum s = *c->n->sum, any = s;
   if (!is_arg(&s)) {
     s.dtype = s.acc;
@@ -284,7 +301,9 @@ static EinNode *whole_make(Classes *c, EinRegion *r, const Expr *body, EinNode *
 }
 
 /* The value without points: for argmax undefined, so any value will do. */
-static const Expr *none_of(const Classes *c) { return is_arg(c->n->sum) ? integer(c, -1) : reducer_identity(c->b.g->exprs, c->n->sum); }
+static const Expr *none_of(const Classes *c) {
+  return is_arg(c->n->sum) ? integer(c, -1) : reducer_identity(c->b.g->exprs, c->n->sum);
+}
 
 /* Makes the reduction for each value of the new label, and reads it at the one that the result needs. */
 static const Expr *class_read(Classes *c, EinRegion *r, uint32_t slot, const char *name, EinNode **made) {
@@ -298,7 +317,8 @@ static const Expr *class_read(Classes *c, EinRegion *r, uint32_t slot, const cha
 }
 
 /* The reduction where `where` holds too, at the result's labels. */
-static const Expr *result_read(Classes *c, EinRegion *r, const Expr *where, uint32_t slot, const char *name, EinNode **made) {
+static const Expr *result_read(
+    Classes *c, EinRegion *r, const Expr *where, uint32_t slot, const char *name, EinNode **made) {
   Exprs *p = c->b.g->exprs;
   uint32_t out[ORDER_LABELS], n = c->n->sum->n_out;
   const Expr *index[ORDER_LABELS];
@@ -312,7 +332,8 @@ static EinNode *classes_make(Classes *c, EinRegion *r) {
   uint32_t slot = c->n->sum->n_slot;
   EinNode *made, *others = NULL;
   const Expr *read = class_read(c, r, slot, "1", &made), *none = none_of(c);
-  if (c->beyond) none = result_read(c, r, expr_and(p, expr_op1(p, OP_NOT, c->some), c->n->sum->where), slot + 1, "2", &others);
+  if (c->beyond)
+    none = result_read(c, r, expr_and(p, expr_op1(p, OP_NOT, c->some), c->n->sum->where), slot + 1, "2", &others);
   if (c->some) read = expr_select(p, c->some, read, none);
   if (c->outer) read = expr_select(p, c->outer, read, none_of(c));
   return whole_make(c, r, read, made, others);
@@ -364,19 +385,21 @@ static EinNode *but_one_make(Classes *c, EinRegion *r) {
 
 static bool may_have(const EinNode *n) {
   const EinSum *s = n->sum;
-  if (!s->where || (s->domain && !is_arg(s)) || !s->n_red || !s->n_out || s->n_out + s->n_red + 1 >= ORDER_LABELS) return false;
+  if (!s->where || (s->domain && !is_arg(s)) || !s->n_red || !s->n_out || s->n_out + s->n_red + 1 >= ORDER_LABELS)
+    return false;
   for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
     if (expr_is_int(n->bound[k], 0)) return false;
   Reducer r = s->reducer;
-  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN || r == RED_ANY || r == RED_ALL ||
-         r == RED_LSE || is_arg(s);
+  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN ||
+      r == RED_ANY || r == RED_ALL || r == RED_LSE || is_arg(s);
 }
 
 static EinNode *classed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Classes *c = env;
   c->n = n;
   c->labels = n->sum->n_out + n->sum->n_red;
-  if (!may_have(n) || !op_parts(c->scratch, n->sum->where, OP_AND, PARTS_MOST, c->part, &c->n_part)) return rebuild_copy(b, r, n);
+  if (!may_have(n) || !op_parts(c->scratch, n->sum->where, OP_AND, PARTS_MOST, c->part, &c->n_part))
+    return rebuild_copy(b, r, n);
   if (classes_find(c)) {
     rebuild_note(b, "points reduced by a number of theirs", n->place);
     return classes_make(c, r);

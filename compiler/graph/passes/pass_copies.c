@@ -37,7 +37,8 @@ static bool same_domain(const EinNode *n, const EinNode *of) {
 static const EinNode *copied(const EinNode *n) {
   const EinSum *s = n->sum;
   const Expr *e = s->body;
-  if (s->by || s->reducer != RED_NONE || e->kind != EX_READ || s->n_slot != 1 || !same_shape(n, n->input[e->i])) return NULL;
+  if (s->by || s->reducer != RED_NONE || e->kind != EX_READ || s->n_slot != 1 || !same_shape(n, n->input[e->i]))
+    return NULL;
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != (int64_t)k) return NULL;
   return same_domain(n, n->input[e->i]) ? n->input[e->i] : NULL;
@@ -57,7 +58,8 @@ static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode 
 
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes) {
   static const RebuildRules rules = {.vertex = read_through};
-  Copies c = {.b = {.arena = a, .pass = "copies", .notes = notes}, .shown = nodes_shown(a, g), .given = nodes_given(a, g)};
+  Copies c = {
+      .b = {.arena = a, .pass = "copies", .notes = notes}, .shown = nodes_shown(a, g), .given = nodes_given(a, g)};
   c.first = NEW_ARRAY(a, const EinNode *, g->n_nodes + 1);
   return rebuild(&c.b, a, g, &rules, &c);
 }

@@ -83,8 +83,14 @@ EinGraph *graph_dead(Arena *a, const EinGraph *g, PassNotes *notes) {
 static void input_make(EinGraph *g, const EinOutput *o) {
   EinNode *n = o->node;
   if (n->kind == EIN_INPUT) return;
-  *n = (EinNode){.kind = EIN_INPUT, .id = n->id, .region = n->region, .name = o->name, .place = n->place, .dtype = n->dtype,
-                 .rank = n->rank, .dim = n->dim};
+  *n = (EinNode){.kind = EIN_INPUT,
+      .id = n->id,
+      .region = n->region,
+      .name = o->name,
+      .place = n->place,
+      .dtype = n->dtype,
+      .rank = n->rank,
+      .dim = n->dim};
   vec_push(g->arena, g->inputs, n);
 }
 

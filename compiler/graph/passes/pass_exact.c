@@ -107,7 +107,8 @@ static EinNode *vertex_add(Exact *c, EinRegion *r, const EinNode *from, Draft *d
 /* Restricts the draft to n of its output labels, and all reduced ones. */
 static void labels_keep(Exact *c, Draft *d, uint32_t n, const uint32_t *kept) {
   uint32_t was = d->sum.n_out, all = was + d->sum.n_red;
-  const Expr **to = NEW_ARRAY(c->scratch, const Expr *, all + 1), **bound = NEW_ARRAY(c->b.arena, const Expr *, all + 1);
+  const Expr **to = NEW_ARRAY(c->scratch, const Expr *, all + 1),
+             **bound = NEW_ARRAY(c->b.arena, const Expr *, all + 1);
   Str *label = NEW_ARRAY(c->b.arena, Str, all + 1);
   if (n == was) return;
   for (uint32_t k = 0; k < n + d->sum.n_red; k++) {
@@ -164,7 +165,8 @@ static bool shared_by_all(Exact *c, const EinNode *n, Draft *d) {
 static EinNode *largest_add(Exact *c, EinRegion *r, const EinNode *n, Largest *l) {
   Draft d = draft_of(c, n);
   l->own = !shared_by_all(c, n, &d);
-  uint64_t some = d.sum.body->labels | (d.sum.where ? d.sum.where->labels : 0) | (d.sum.domain ? d.sum.domain->labels : 0);
+  uint64_t some =
+      d.sum.body->labels | (d.sum.where ? d.sum.where->labels : 0) | (d.sum.domain ? d.sum.domain->labels : 0);
   for (uint32_t k = 0; k < n->sum->n_out; k++)
     if (n->sum->n_out > ORDER_LABELS || some >> k & 1) l->label[l->n++] = k;
   const Expr *e = d.sum.body;
@@ -253,7 +255,8 @@ static EinNode *lse_exact(Exact *c, EinRegion *r, const EinNode *n) {
   d.sum.body = op2(c, OP_ADD, d.sum.body, expr_real(c->x, t, 0));
   EinNode *most = vertex_add(c, r, n, &d);
   d = draft_of(c, n);
-  const Expr *m = read_at(c, &d, most, n->sum->n_out, all), *by = expr_select(c->x, is_finite(c, m), m, expr_real(c->x, t, 0));
+  const Expr *m = read_at(c, &d, most, n->sum->n_out, all),
+             *by = expr_select(c->x, is_finite(c, m), m, expr_real(c->x, t, 0));
   d.sum.body = expr_op1(c->x, OP_EXP, op2(c, OP_SUB, d.sum.body, by));
   d.sum.reducer = RED_SUM;
   d.sum.dtype = t;

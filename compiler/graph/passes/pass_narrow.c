@@ -78,7 +78,8 @@ static bool has_points(const Expr *extent) { return extent->kind == EX_INT && ex
 static bool leans_on_point(Narrow *w, Draft *d, const bool *used) {
   const EinSum *s = &d->sum;
   uint32_t all = s->n_out + s->n_red, depth = region_level(d->of->region);
-  const Expr **bound = NEW_ARRAY(w->b.arena, const Expr *, all + 1), **turn = NEW_ARRAY(w->b.arena, const Expr *, depth + 1);
+  const Expr **bound = NEW_ARRAY(w->b.arena, const Expr *, all + 1),
+             **turn = NEW_ARRAY(w->b.arena, const Expr *, depth + 1);
   bool asked = false;
   for (uint32_t k = 0; k < all; k++) {
     bool goes = k < s->n_out && !used[k] && !has_points(d->of->bound[k]);

@@ -97,7 +97,8 @@ static bool groups_find(Separate *c) {
   const Expr *part[PARTS_MOST];
   uint32_t n, n_out = c->n->sum->n_out;
   uint64_t rest = 0;
-  if (c->n->sum->n_red > PARTS_MOST || !op_parts(c->scratch, c->n->sum->where, OP_AND, PARTS_MOST, part, &n)) return false;
+  if (c->n->sum->n_red > PARTS_MOST || !op_parts(c->scratch, c->n->sum->where, OP_AND, PARTS_MOST, part, &n))
+    return false;
   c->last = NULL;
   c->n_group = 0;
   for (uint32_t k = n_out; k < c->labels; k++) c->group[c->n_group++] = (Group){.red = (uint64_t)1 << k};
@@ -315,7 +316,8 @@ static uint32_t axes_order(Separate *c, const Expr *body, const Group *g, uint64
 }
 
 /* Makes a step's vertex, and a read of it; the last one has the name, shape and dtype of the original. */
-static EinNode *vertex_make(Emit *e, const Expr *body, const Expr *where, uint32_t n_out, uint64_t red, uint32_t *axis, bool last) {
+static EinNode *vertex_make(
+    Emit *e, const Expr *body, const Expr *where, uint32_t n_out, uint64_t red, uint32_t *axis, bool last) {
   Separate *c = e->c;
   EinGraph *g = c->b.g;
   EinSum s = *c->n->sum;
@@ -378,7 +380,8 @@ static bool orders_find(Separate *c, const EinNode *n) {
   c->labels = n->sum->n_out + n->sum->n_red;
   c->op = OPS;
   if (!groups_find(c)) return false;
-  bool product = product_op(n->sum, &c->op) && op_parts(c->scratch, n->sum->body, c->op, PARTS_MOST, c->factor, &c->n_factor);
+  bool product =
+      product_op(n->sum, &c->op) && op_parts(c->scratch, n->sum->body, c->op, PARTS_MOST, c->factor, &c->n_factor);
   if (!product) {
     c->factor[0] = n->sum->body;
     c->n_factor = 1;

@@ -1,5 +1,6 @@
-/* graph/passes/pass_simplify.c - simplifies one vertex after the other: applies the laws of rules.c, resolves conditions
- * that decide.c decides or that enclosing conditions answer (under.c), and removes labels that an equation pins.
+/* graph/passes/pass_simplify.c - simplifies one vertex after the other: applies the laws of rules.c, resolves
+ * conditions that decide.c decides or that enclosing conditions answer (under.c), and removes labels that an equation
+ * pins.
  *
  *   sum[j where j == e] body       e without j: body at j = e, where e is in range
  *   sum[j] select(j == e, x, 0)    the same
@@ -157,7 +158,8 @@ static const Expr *put_at(Exprs *p, const EinSum *sum, const Expr *c) {
   if (c->kind != EX_OP || c->op != OP_EQ || c->arg[0]->dtype != DT_I64 || !(c->has & HAS_READ)) return NULL;
   for (uint32_t l = 0; l < sum->n_out; l++) {
     const Expr *label = expr_label(p, l), *e = pinned(p, c, l);
-    if (e && e->has & HAS_READ && !(e->labels & out) && c->arg[0] != label && c->arg[1] != label) return expr_op2(p, OP_EQ, e, label);
+    if (e && e->has & HAS_READ && !(e->labels & out) && c->arg[0] != label && c->arg[1] != label)
+      return expr_op2(p, OP_EQ, e, label);
   }
   return NULL;
 }
@@ -196,7 +198,9 @@ static void conditions_plain(Simplify *s, Draft *d) {
 
 typedef struct Asked { const EinNode *n; bool open; } Asked;
 
-static const Expr *extent_asked(void *ctx, const Expr *read, uint32_t k) { return ((Asked *)ctx)->n->input[read->i]->dim[k]; }
+static const Expr *extent_asked(void *ctx, const Expr *read, uint32_t k) {
+  return ((Asked *)ctx)->n->input[read->i]->dim[k];
+}
 
 static void extent_open(void *ctx, int64_t slot, uint32_t k, const Expr *index, const Proof *why) {
   (void)slot, (void)k, (void)index, (void)why;
@@ -208,7 +212,12 @@ static bool reads_stand(Simplify *s, const EinNode *n, const Draft *d) {
   Asked asked = {n, false};
   Facts facts = s->decide.facts;
   facts.n_hold = s->checks;
-  InRange q = {.exprs = s->decide.p, .arena = s->b.arena, .facts = facts, .ctx = &asked, .extent = extent_asked, .open = extent_open};
+  InRange q = {.exprs = s->decide.p,
+      .arena = s->b.arena,
+      .facts = facts,
+      .ctx = &asked,
+      .extent = extent_asked,
+      .open = extent_open};
   in_range_sum(&q, &d->sum, d->bound);
   return !asked.open;
 }
@@ -218,7 +227,8 @@ static bool reads_stand(Simplify *s, const EinNode *n, const Draft *d) {
 static bool count_one(Simplify *s, const EinNode *n, Draft *d) {
   Exprs *p = s->decide.p;
   const EinSum *sum = &d->sum;
-  if (sum->reducer != RED_SUM || !dtype_is_int(sum->acc) || sum->body->dtype != sum->acc || expr_can_fail(sum->body)) return false;
+  if (sum->reducer != RED_SUM || !dtype_is_int(sum->acc) || sum->body->dtype != sum->acc || expr_can_fail(sum->body))
+    return false;
   for (uint32_t l = sum->n_out + sum->n_red, all = l; l-- > sum->n_out;) {
     const Expr *rest, *to[PIN_LABELS + 1] = {0};
     const Expr *points = has_label(sum->body, l) ? NULL : range_points(p, sum->where, l, d->bound[l], &rest);
@@ -255,14 +265,16 @@ static bool is_arg(const EinSum *s) {
 }
 
 static bool is_identity(const Expr *e, const Expr *none) {
-  return e == none || (e->kind == EX_REAL && none->kind == EX_REAL && (e->f == none->f || (e->f != e->f && none->f != none->f)));
+  return e == none ||
+      (e->kind == EX_REAL && none->kind == EX_REAL && (e->f == none->f || (e->f != e->f && none->f != none->f)));
 }
 
 /* Whether data are compared with reduced labels, and so bound them; or equal an expression of an output label, and
  * so determine where the point goes. */
 static bool is_about_data(const Draft *d, const Expr *c) {
   uint64_t out = ((uint64_t)1 << d->sum.n_out) - 1;
-  if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->op == OP_NE || c->arg[0]->dtype != DT_I64) return false;
+  if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->op == OP_NE || c->arg[0]->dtype != DT_I64)
+    return false;
   for (uint32_t k = 0; k < 2; k++) {
     const Expr *label = c->arg[k], *data = c->arg[1 - k];
     if (label->has & HAS_READ || !(data->has & HAS_READ) || !label->labels) continue;

@@ -45,7 +45,8 @@ static bool holds_one(const Values *v, const Expr *e) {
   for (uint32_t i = 0; i < v->known.len; i++) {
     const Expr *k = v->known.at[i];
     if (k == e) return true;
-    if (is_op(k, OP_OR) && is_op(k->arg[0], OP_NOT) && is_part(k->arg[1], e) && holds(v, k->arg[0]->arg[0])) return true;
+    if (is_op(k, OP_OR) && is_op(k->arg[0], OP_NOT) && is_part(k->arg[1], e) && holds(v, k->arg[0]->arg[0]))
+      return true;
   }
   return false;
 }
@@ -131,7 +132,8 @@ static void gathers_find(Values *v, const EinNode *n, const Expr *e, Map *seen, 
   map_put(seen, e, (void *)(uintptr_t)e);
   for (uint32_t k = 0; k < e->n; k++) gathers_find(v, n, e->arg[k], seen, count, found);
   bool gathers = false;
-  for (uint32_t k = 0; e->kind == EX_READ && k < e->n; k++) gathers |= (e->arg[k]->has & HAS_READ) && is_outer(n, e->arg[k]);
+  for (uint32_t k = 0; e->kind == EX_READ && k < e->n; k++)
+    gathers |= (e->arg[k]->has & HAS_READ) && is_outer(n, e->arg[k]);
   if (gathers && *count < READS_MOST) found[(*count)++] = e;
 }
 
@@ -146,7 +148,8 @@ static Question failing(Values *v, const EinNode *n, const Expr *read, const Exp
     bool gathered = (read->arg[k]->has & HAS_READ) && is_outer(n, read->arg[k]);
     at[k] = gathered ? read->arg[k] : zero;
     if (!gathered) continue;
-    const Expr *low = expr_op2(v->p, OP_LE, zero, at[k]), *high = expr_op2(v->p, OP_LT, at[k], n->input[read->i]->dim[k]);
+    const Expr *low = expr_op2(v->p, OP_LE, zero, at[k]),
+               *high = expr_op2(v->p, OP_LT, at[k], n->input[read->i]->dim[k]);
     if (is_part(cond, low)) q.ask = expr_and(v->p, q.ask, low);
     if (is_part(cond, high)) q.ask = expr_and(v->p, q.ask, high);
   }
@@ -233,7 +236,8 @@ static const Expr *walk(Values *v, const Expr *e) {
   if (e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY)) return walk_lazy(v, e);
   const Expr **arg = NEW_ARRAY(v->b.arena, const Expr *, e->n + 1);
   for (uint32_t k = 0; k < e->n; k++) arg[k] = walk(v, e->arg[k]);
-  return e->kind == EX_READ ? read_asked(v, expr_read(v->p, (DType)e->dtype, e->i, e->n, arg)) : expr_again(v->p, e, arg);
+  return e->kind == EX_READ ? read_asked(v, expr_read(v->p, (DType)e->dtype, e->i, e->n, arg))
+                            : expr_again(v->p, e, arg);
 }
 
 /* Walks a part of the vertex. Later parts may assume that it holds. */

@@ -127,7 +127,8 @@ static bool stays_apart(Arena *scratch, const EinNode *n, const Expr *body, uint
 static const Expr *index_normal(void *env, Exprs *p, const Expr *leaf) {
   const Expr **index = env;
   if (leaf->kind != EX_READ) return leaf;
-  for (uint32_t k = 0; k < leaf->n; k++) index[k] = leaf->arg[k]->has & HAS_READ ? leaf->arg[k] : expr_normal(p, leaf->arg[k]);
+  for (uint32_t k = 0; k < leaf->n; k++)
+    index[k] = leaf->arg[k]->has & HAS_READ ? leaf->arg[k] : expr_normal(p, leaf->arg[k]);
   return expr_read(p, (DType)leaf->dtype, leaf->i, leaf->n, index);
 }
 
@@ -174,7 +175,8 @@ static EinNode *windowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   EinSum s = *n->sum;
   uint32_t labels = s.n_out + s.n_red;
   bool made = false;
-  if (!s.where || labels > ORDER_LABELS || s.reducer == RED_ARGMAX || s.reducer == RED_ARGMIN) return rebuild_copy(b, r, n);
+  if (!s.where || labels > ORDER_LABELS || s.reducer == RED_ARGMAX || s.reducer == RED_ARGMIN)
+    return rebuild_copy(b, r, n);
   const Expr **bound = NEW_ARRAY(b->arena, const Expr *, labels + 1);
   for (uint32_t k = 0; k < labels; k++) bound[k] = n->bound[k];
   for (uint32_t k = s.n_out; k < labels; k++) made |= window_put(w, n, &s, bound, k, false);

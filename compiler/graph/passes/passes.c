@@ -8,9 +8,18 @@
  * before readers are counted, and once more after contraction, whose steps may be equal too. What contraction leaves
  * under a predicate is separated after it. */
 const PassInfo pass_info[GRAPH_PASSES] = {
-    {"dead", graph_dead},         {"values", graph_values},     {"simplify", graph_simplify}, {"narrow", graph_narrow},
-    {"copies", graph_copies},     {"common", graph_common},     {"wide", graph_wide},         {"contract", graph_contract},
-    {"classes", graph_classes},   {"separate", graph_separate}, {"window", graph_window},     {"common", graph_common},
+    {"dead", graph_dead},
+    {"values", graph_values},
+    {"simplify", graph_simplify},
+    {"narrow", graph_narrow},
+    {"copies", graph_copies},
+    {"common", graph_common},
+    {"wide", graph_wide},
+    {"contract", graph_contract},
+    {"classes", graph_classes},
+    {"separate", graph_separate},
+    {"window", graph_window},
+    {"common", graph_common},
     {"dead", graph_dead},
 };
 

@@ -83,7 +83,8 @@ static void settle(Points *w, const EinNode *n, const Facts *facts) {
     const Expr *e = w->seen[n->id] ? w->at[n->id][i] : NULL;
     w->at[n->id][i] = NULL;
     if (!e || e->dtype != DT_I64) continue;
-    const Expr *low = expr_op2(w->p, OP_LE, expr_int(w->p, DT_I64, 0), e), *high = expr_op2(w->p, OP_LT, e, n->bound[i]);
+    const Expr *low = expr_op2(w->p, OP_LE, expr_int(w->p, DT_I64, 0), e),
+               *high = expr_op2(w->p, OP_LT, e, n->bound[i]);
     const Expr *goal = expr_and(w->p, low, high); /* NULL: always */
     if (!goal || prove(w->p, facts, goal).verdict == PROVED) w->at[n->id][i] = e;
   }

@@ -74,10 +74,12 @@ static bool take_remainder(Range *r, const Expr *q, const Expr *left) {
   Exprs *p = r->p;
   if (r->by || q->kind != EX_OP || q->op != OP_MOD || knows(r, left) || q->arg[0]->has & HAS_READ) return false;
   const Expr *by = q->arg[1], *more = expr_normal(p, expr_op2(p, OP_SUB, q->arg[0], r->label));
-  if (by->kind != EX_INT || by->i < 1 || by->i > INT32_MAX || knows(r, more) || (more->kind == EX_INT && (more->i > INT32_MAX || more->i < -INT32_MAX)))
+  if (by->kind != EX_INT || by->i < 1 || by->i > INT32_MAX || knows(r, more) ||
+      (more->kind == EX_INT && (more->i > INT32_MAX || more->i < -INT32_MAX)))
     return false;
   r->by = by;
-  r->left = expr_is_int(more, 0) ? left : expr_op2(p, OP_MOD, expr_op2(p, OP_SUB, left, expr_op2(p, OP_MOD, more, by)), by);
+  r->left =
+      expr_is_int(more, 0) ? left : expr_op2(p, OP_MOD, expr_op2(p, OP_SUB, left, expr_op2(p, OP_MOD, more, by)), by);
   r->some = expr_op2(p, OP_AND, expr_op2(p, OP_LE, integer(r, 0), left), expr_op2(p, OP_LT, left, by));
   return true;
 }
@@ -94,7 +96,8 @@ static bool take(Range *r, const Expr *c) {
   case OP_GE: return not ? take_less(r, a, b, true) : take_less(r, b, a, false);
   case OP_EQ:
     if (not) return false;
-    return take_remainder(r, a, b) || take_remainder(r, b, a) || (take_less(r, a, b, false) && take_less(r, b, a, false));
+    return take_remainder(r, a, b) || take_remainder(r, b, a) ||
+        (take_less(r, a, b, false) && take_less(r, b, a, false));
   default: return false;
   }
 }
@@ -150,10 +153,12 @@ static const Expr *either_find(Exprs *p, const Expr *where, uint32_t label, cons
 
 static const Expr *points_of(Exprs *p, const Expr *where, uint32_t label, const Expr *size, int most);
 
-static const Expr *points_either(Exprs *p, const Expr *either, const Expr *others, uint32_t label, const Expr *size, int most) {
+static const Expr *points_either(
+    Exprs *p, const Expr *either, const Expr *others, uint32_t label, const Expr *size, int most) {
   const Expr *one = points_of(p, expr_and(p, others, either->arg[0]), label, size, most);
   const Expr *other = one ? points_of(p, expr_and(p, others, either->arg[1]), label, size, most) : NULL;
-  const Expr *both = other ? points_of(p, expr_and(p, expr_and(p, others, either->arg[0]), either->arg[1]), label, size, most) : NULL;
+  const Expr *both =
+      other ? points_of(p, expr_and(p, expr_and(p, others, either->arg[0]), either->arg[1]), label, size, most) : NULL;
   return both ? expr_op2(p, OP_SUB, expr_op2(p, OP_ADD, one, other), both) : NULL;
 }
 
@@ -182,17 +187,22 @@ static const Expr *times_of(Exprs *p, const Expr *e, const Expr **k) {
     *k = e->arg[i];
     if (q->kind == EX_OP && q->op == OP_IDIV && q->arg[1] == *k && (*k)->kind == EX_INT && (*k)->i > 0) return q;
   }
-  if (e->op != OP_SUB || e->arg[1]->kind != EX_OP || e->arg[1]->op != OP_MOD || e->arg[1]->arg[0] != e->arg[0]) return NULL;
+  if (e->op != OP_SUB || e->arg[1]->kind != EX_OP || e->arg[1]->op != OP_MOD || e->arg[1]->arg[0] != e->arg[0])
+    return NULL;
   *k = e->arg[1]->arg[1];
   return (*k)->kind == EX_INT && (*k)->i > 0 ? expr_op2(p, OP_IDIV, e->arg[0], *k) : NULL;
 }
 
-static const Expr *quotient_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size);
+static const Expr *quotient_bounds(
+    Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size);
 
 /* k * (a // k) OP e, where e is an expression of labels: compares a // k with the multiple of k in e. */
-static const Expr *times_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
+static const Expr *times_bounds(
+    Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
   const Expr *k, *by, *times = times_of(p, q, &k), *one = expr_int(p, DT_I64, 1);
-  if (!times || e->has & HAS_READ || expr_can_fail(e) || index_may_wrap(f, expr_op2(p, OP_SUB, e, one)) || index_may_wrap(f, times->arg[0])) return NULL;
+  if (!times || e->has & HAS_READ || expr_can_fail(e) || index_may_wrap(f, expr_op2(p, OP_SUB, e, one)) ||
+      index_may_wrap(f, times->arg[0]))
+    return NULL;
   const Expr *whole = times_of(p, e, &by), *is = NULL;
   if (!whole || by != k) {
     bool next = op == OP_LT || op == OP_GE; /* less than e: at most e - 1 */
@@ -206,10 +216,13 @@ static const Expr *times_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, 
 
 /* a // k OP e, as bounds of a; NULL: it is something else. Data are first clamped to the label's range, since they
  * may be any number. */
-static const Expr *quotient_bounds(Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
+static const Expr *quotient_bounds(
+    Exprs *p, const Facts *f, Op op, const Expr *q, const Expr *e, uint32_t label, const Expr *size) {
   const Expr *as_times = times_bounds(p, f, op, q, e, label, size);
   if (as_times) return as_times;
-  if (q->kind != EX_OP || q->op != OP_IDIV || q->dtype != DT_I64 || q->arg[1]->kind != EX_INT || q->arg[1]->i < 1 || q->arg[1]->i > INT32_MAX) return NULL;
+  if (q->kind != EX_OP || q->op != OP_IDIV || q->dtype != DT_I64 || q->arg[1]->kind != EX_INT || q->arg[1]->i < 1 ||
+      q->arg[1]->i > INT32_MAX)
+    return NULL;
   const Expr *a = q->arg[0], *k = q->arg[1], *one = expr_int(p, DT_I64, 1);
   if (!(a->labels >> label & 1) || (e->labels >> label & 1) || expr_can_fail(e) || (a->has & HAS_READ)) return NULL;
   if (index_is_data(e)) {
@@ -234,7 +247,8 @@ const Expr *range_of_quotients(Exprs *p, const Facts *facts, const Expr *where, 
                                    [OP_LE - OP_EQ] = OP_GE, [OP_GT - OP_EQ] = OP_LT, [OP_GE - OP_EQ] = OP_LE};
   if (where->kind != EX_OP || !(where->labels >> label & 1)) return where;
   if (where->op == OP_AND || where->op == OP_OR) {
-    const Expr *a = range_of_quotients(p, facts, where->arg[0], label, size), *b = range_of_quotients(p, facts, where->arg[1], label, size);
+    const Expr *a = range_of_quotients(p, facts, where->arg[0], label, size),
+               *b = range_of_quotients(p, facts, where->arg[1], label, size);
     return a == where->arg[0] && b == where->arg[1] ? where : expr_op2(p, (Op)where->op, a, b);
   }
   if (op_info[where->op].rule != RULE_COMPARE || where->arg[0]->dtype != DT_I64) return where;

@@ -58,7 +58,11 @@ static EinNode *copy_of(Rebuild *b, EinRegion *r, EinNode *of, Place place) {
     at[k] = expr_label(b->g->exprs, k);
     label[k] = strings_printf(b->g->strings, "i%u", k + 1);
   }
-  EinSum s = {.n_out = of->rank, .n_slot = 1, .acc = of->dtype, .dtype = of->dtype, .body = expr_read(b->g->exprs, of->dtype, 0, of->rank, at)};
+  EinSum s = {.n_out = of->rank,
+      .n_slot = 1,
+      .acc = of->dtype,
+      .dtype = of->dtype,
+      .body = expr_read(b->g->exprs, of->dtype, 0, of->rank, at)};
   EinNode *made = graph_vertex(b->g, r, graph_sum(b->g, &s), of->dim, label, of->rank, NULL, &of);
   made->place = place;
   return made;

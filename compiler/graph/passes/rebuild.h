@@ -49,13 +49,14 @@ void rebuild_note(Rebuild *b, const char *what, Place place);
 bool *nodes_given(Arena *a, const EinGraph *g);
 bool *nodes_shown(Arena *a, const EinGraph *g);
 
-/* ---- expressions: rules.c, under.c, pass_window.c -------------------------------------------------------------------- */
+/* ---- expressions: rules.c, under.c, pass_window.c
+ * -------------------------------------------------------------------- */
 /* Applies the laws of the scalar operations from the leaves up until none applies; each shared part once. */
 typedef struct Rules Rules;
 Rules *rules_new(Arena *a, Exprs *p);
 const Expr *rules_apply(Rules *r, const Expr *e, uint32_t *count); /* adds the number of laws applied to *count */
-/* Replaces conditions in e by true or false if a condition around them, or one of `holds` (entries may be NULL), answers
- * them; adds their number to *count. */
+/* Replaces conditions in e by true or false if a condition around them, or one of `holds` (entries may be NULL),
+ * answers them; adds their number to *count. */
 const Expr *expr_under(Arena *a, Exprs *p, const Expr *e, const Expr *const *holds, uint32_t n, uint32_t *count);
 /* The comparison of integers that holds where e does not; NULL if e is something else. */
 const Expr *expr_opposite(Exprs *p, const Expr *e);

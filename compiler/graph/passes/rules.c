@@ -375,7 +375,8 @@ static bool index_hard(const Expr *e) {
   if (e->has & HAS_READ) return true;
   if (e->kind != EX_OP) return false;
   OpRule rule = op_info[e->op].rule;
-  if (rule == RULE_INDEX || rule == RULE_RANDOM || rule == RULE_REAL || rule == RULE_TEST || rule == RULE_EXTERN) return true;
+  if (rule == RULE_INDEX || rule == RULE_RANDOM || rule == RULE_REAL || rule == RULE_TEST || rule == RULE_EXTERN)
+    return true;
   return false;
 }
 

@@ -88,7 +88,8 @@ static const Expr *walk(Under *u, Map *seen, const Expr *e, int depth) {
   if (to != e || !e->n || e->kind == EX_READ || depth > UNDER_DEPTH || !u->visits) return to;
   if ((to = map_find(seen, e)) != NULL) return to;
   u->visits--;
-  to = e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY) ? walk_lazy(u, seen, e, depth) : walk_args(u, seen, e, depth);
+  to = e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY) ? walk_lazy(u, seen, e, depth)
+                                                            : walk_args(u, seen, e, depth);
   map_put(seen, e, (void *)(uintptr_t)to);
   return to;
 }

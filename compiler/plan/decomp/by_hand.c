@@ -35,7 +35,8 @@ static void kind_join(Kinds *k, uint32_t x, uint32_t y) {
   a->data |= b->data;
   a->param |= b->param;
   a->kept |= b->kept;
-  if (b->rank > a->rank || (b->rank == a->rank && b->dimension < a->dimension)) a->rank = b->rank, a->dimension = b->dimension;
+  if (b->rank > a->rank || (b->rank == a->rank && b->dimension < a->dimension))
+    a->rank = b->rank, a->dimension = b->dimension;
   b->to = x;
 }
 
@@ -117,7 +118,8 @@ static Kinds kinds_find(Arena *a, const PartGraph *g) {
   for (uint32_t i = 0; i < g->vertices.len; i++)
     for (uint32_t j = 0; j < g->vertices.at[i].reads.len; j++) read_join(&k, i, &g->vertices.at[i].reads.at[j]);
   for (uint32_t i = 0; i < g->vertices.len; i++) meets_mark(&k, i);
-  for (uint32_t i = 0; i < k.all.len; i++) k.sequence |= k.all.at[i].to == i && k.all.at[i].meets && is_rows(&k.all.at[i]);
+  for (uint32_t i = 0; i < k.all.len; i++)
+    k.sequence |= k.all.at[i].to == i && k.all.at[i].meets && is_rows(&k.all.at[i]);
   return k;
 }
 
@@ -162,7 +164,8 @@ const bool *const *plan_roles(Arena *a, const PartGraph *g, Planner who) {
   const bool **role = NEW_ARRAY(a, const bool *, g->vertices.len + 1);
   for (uint32_t i = 0; i < g->vertices.len; i++) {
     bool *its = NEW_ARRAY(a, bool, g->vertices.at[i].n_label + 1);
-    for (uint32_t l = 0; l < g->vertices.at[i].n_label; l++) its[l] = has_role(who, &k, &k.all.at[kind_of(&k, k.first[i] + l)]);
+    for (uint32_t l = 0; l < g->vertices.at[i].n_label; l++)
+      its[l] = has_role(who, &k, &k.all.at[kind_of(&k, k.first[i] + l)]);
     role[i] = its;
   }
   arena_free(work);

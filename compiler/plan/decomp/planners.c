@@ -41,7 +41,8 @@ static Cuts cuts_of(Arena *a, const PartVectors *v, uint32_t rank, const int32_t
     if (label[k] < 0) continue;
     uint32_t (*seen)[3] = arena_alloc(a, sizeof *seen * room);
     c.n = 0;
-    for (uint32_t i = 0; i < v->n; i++) c.of[i] = pair_number(seen, room, c.of[i], v->at[i * v->n_label + (uint32_t)label[k]], &c.n);
+    for (uint32_t i = 0; i < v->n; i++)
+      c.of[i] = pair_number(seen, room, c.of[i], v->at[i * v->n_label + (uint32_t)label[k]], &c.n);
   }
   for (uint32_t i = v->n; i-- > 0;) c.example[c.of[i]] = v->at + (size_t)i * v->n_label;
   return c;
@@ -80,7 +81,8 @@ static uint32_t cost_add(const Builder *b, const PartRead *r, uint32_t reader) {
   Cuts x = cuts_of(a, &b->vectors[reader], r->rank, r->label), y = cuts_of(a, &b->vectors[maker], r->rank, r->made);
   double *cost = NEW_ARRAY(a, double, (size_t)x.n * y.n);
   for (uint32_t i = 0; i < x.n; i++)
-    for (uint32_t j = 0; j < y.n; j++) cost[(size_t)i * y.n + j] = r->times * part_repartition(r, x.example[i], y.example[j]);
+    for (uint32_t j = 0; j < y.n; j++)
+      cost[(size_t)i * y.n + j] = r->times * part_repartition(r, x.example[i], y.example[j]);
   uint32_t number = network_cost2(b->n, b->variable[reader], x.n, x.of, b->variable[maker], y.n, y.of, cost);
   arena_free(a);
   return number;
@@ -88,7 +90,8 @@ static uint32_t cost_add(const Builder *b, const PartRead *r, uint32_t reader) {
 
 static void read_add(Builder *b, const PartRead *r, uint32_t reader) {
   MemoEntry *e = read_find(b, r, reader);
-  if (e->value) network_cost2_like(b->n, (uint32_t)((uintptr_t)e->value - 1), b->variable[reader], b->variable[r->from]);
+  if (e->value)
+    network_cost2_like(b->n, (uint32_t)((uintptr_t)e->value - 1), b->variable[reader], b->variable[r->from]);
   else e->value = (void *)((uintptr_t)cost_add(b, r, reader) + 1);
 }
 
@@ -204,7 +207,8 @@ static bool is_forest(const PartGraph *g, Buf *why) {
   return ok;
 }
 
-bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why) {
+bool part_plan(
+    Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why) {
   switch (who) {
   case PLANNER_TREE:
     if (!is_forest(g, why)) return false;

@@ -24,7 +24,8 @@ typedef struct PartChoice {
 
 /* vectors: by vertex, none empty. budget: additions that a search may do. Returns false and says why if this planner
  * cannot handle the graph. */
-bool part_plan(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
+bool part_plan(
+    Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, double budget, PartChoice *out, Buf *why);
 
 /* ---- the planners -------------------------------------------------------------------------------------- */
 void plan_exact(Arena *a, const PartGraph *g, const PartVectors *vectors, double budget, PartChoice *out);

@@ -56,7 +56,8 @@ static void choose(Viable *x, uint32_t l, int64_t left) {
 }
 
 static Viable choose_all(Arena *a, const PartVertex *v, const uint32_t *pin, const int64_t *room, int64_t n, bool one) {
-  Viable x = {.arena = a, .v = v, .pin = pin, .n = n, .room = room, .one = one, .d = NEW_ARRAY(a, uint32_t, v->n_label + 1)};
+  Viable x = {
+      .arena = a, .v = v, .pin = pin, .n = n, .room = room, .one = one, .d = NEW_ARRAY(a, uint32_t, v->n_label + 1)};
   divisors(&x);
   if (n <= room[0]) choose(&x, 0, n);
   return x;
@@ -91,7 +92,8 @@ double part_ways(const PartVertex *v, int64_t p, const uint32_t *pin) {
       double sum = 0;
       for (uint32_t j = 0; j <= i; j++) {
         int64_t count = x.divisor.at[i] / x.divisor.at[j];
-        bool fits = x.divisor.at[i] % x.divisor.at[j] == 0 && count <= most_of(v, pin, l) && !(pin && pin[l] && count != pin[l]);
+        bool fits = x.divisor.at[i] % x.divisor.at[j] == 0 && count <= most_of(v, pin, l) &&
+            !(pin && pin[l] && count != pin[l]);
         sum += fits ? ways[j] : 0;
       }
       ways[i] = sum;

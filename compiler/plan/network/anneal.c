@@ -63,11 +63,13 @@ static void value_set(Annealing *x, uint32_t variable, uint32_t to) {
   for (uint32_t i = 0; i < v->factors.len; i++) {
     const Factor *f = &x->n->factors.at[v->factors.at[i]];
     const Side *own = &f->side[f->side[1].variable == variable], *other = &f->side[f->side[0].variable == variable];
-    const double *before = f->table->at + own->by->of[was] * own->stride, *after = f->table->at + own->by->of[to] * own->stride;
+    const double *before = f->table->at + own->by->of[was] * own->stride,
+                 *after = f->table->at + own->by->of[to] * own->stride;
     double *field = x->field[other->variable];
     const uint32_t *of = other->by->of;
     if (before == after) continue;
-    for (uint32_t j = 0; j < other->by->values; j++) field[j] += after[of[j] * other->stride] - before[of[j] * other->stride];
+    for (uint32_t j = 0; j < other->by->values; j++)
+      field[j] += after[of[j] * other->stride] - before[of[j] * other->stride];
     x->work += other->by->values;
   }
 }

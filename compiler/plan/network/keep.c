@@ -7,7 +7,8 @@ const Classes *classes_of(Network *n, uint32_t values, const uint32_t *of) {
   Arena *a = arena_new();
   uint32_t most = 0, k = 0;
   for (uint32_t v = 0; v < values; v++) most = of[v] > most ? of[v] : most;
-  uint32_t *number = NEW_ARRAY(a, uint32_t, most + 1), *to = NEW_ARRAY(a, uint32_t, values), *first = NEW_ARRAY(a, uint32_t, values);
+  uint32_t *number = NEW_ARRAY(a, uint32_t, most + 1), *to = NEW_ARRAY(a, uint32_t, values),
+           *first = NEW_ARRAY(a, uint32_t, values);
   for (uint32_t v = 0; v < values; v++) {
     if (!number[of[v]]) first[k] = v, number[of[v]] = ++k;
     to[v] = number[of[v]] - 1;

@@ -62,7 +62,8 @@ static double **priced(Arena *a, const Limiting *x, double price) {
   double **own = NEW_ARRAY(a, double *, len + 1);
   for (uint32_t v = 0; v < len; v++) {
     own[v] = NEW_ARRAY(a, double, x->n->variables.at[v].n);
-    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++) own[v][i] = x->n->own_said.at[v][i] + price * weight_at(x, v, i);
+    for (uint32_t i = 0; i < x->n->variables.at[v].n; i++)
+      own[v][i] = x->n->own_said.at[v][i] + price * weight_at(x, v, i);
   }
   return own;
 }
@@ -186,7 +187,8 @@ static void cross(Limiting *x, const Found *light, const Found *heavy) {
     for (uint32_t i = 0; i < until; i++) value[back ? len - 1 - i : i] = heavy->value[back ? len - 1 - i : i];
     NetworkAnswer r = network_descend(x->n, x->l, value);
     x->done += r.work;
-    if (r.value && r.sum < x->best.cost) x->best = (Found){arena_copy(x->arena, r.value, len * sizeof *value), r.sum, weight_of(x, r.value)};
+    if (r.value && r.sum < x->best.cost)
+      x->best = (Found){arena_copy(x->arena, r.value, len * sizeof *value), r.sum, weight_of(x, r.value)};
   }
 }
 
@@ -202,7 +204,8 @@ static void node_solve(Limiting *x, Node *n) {
   n->lower = fmax(n->lower, look(x, n->left, 0, share, &heavy));
   if (within(x, heavy.weight) || node_is_over(x, n)) return;
   look_lightest(x, n->left, share, &light);
-  for (uint32_t k = 0; k < PRICES && x->done < x->budget && light.cost > heavy.cost && heavy.weight > light.weight; k++) {
+  for (uint32_t k = 0; k < PRICES && x->done < x->budget && light.cost > heavy.cost && heavy.weight > light.weight;
+       k++) {
     double price = (light.cost - heavy.cost) / (heavy.weight - light.weight), both = light.cost + price * light.weight;
     double lower = look(x, n->left, price, share, &now) - price * x->l->most;
     if (x->l->price && lower > n->lower) *x->l->price = price;
@@ -279,10 +282,13 @@ NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double bud
   double price = l->most > 0 ? NEXT_TO_NONE * now.cost / l->most : 0, bound = -INFINITY;
   for (int k = 0; k < 2; k++, price = NEXT_TO_NONE * now.cost / l->most) { /* again, if that was no small share */
     bound = look(&x, left, price, (budget - x.done) / 2, &now) - price * l->most; /* the rest is for prices */
-    if (bound >= now.cost - AS_MUCH * now.cost || price * l->most <= AS_MUCH * now.cost || now.cost <= 0 || x.done >= budget) break;
+    if (bound >= now.cost - AS_MUCH * now.cost || price * l->most <= AS_MUCH * now.cost || now.cost <= 0 ||
+        x.done >= budget)
+      break;
   }
   if (!within(&x, now.weight) && bound < enough) return limited(&x, bound);
-  NetworkAnswer r = {.sum = now.cost, .bound = bound > now.cost - AS_MUCH * now.cost ? now.cost : fmax(bound, 0), .work = x.done};
+  NetworkAnswer r = {
+      .sum = now.cost, .bound = bound > now.cost - AS_MUCH * now.cost ? now.cost : fmax(bound, 0), .work = x.done};
   r.value = within(&x, now.weight) ? now.value : NULL;
   return r;
 }

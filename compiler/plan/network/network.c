@@ -40,7 +40,8 @@ void network_cost(Network *n, uint32_t x, const double *cost) {
   }
 }
 
-static uint32_t cost2_add(Network *n, uint32_t x, const Classes *by_x, uint32_t y, const Classes *by_y, const Table *table, double low) {
+static uint32_t cost2_add(
+    Network *n, uint32_t x, const Classes *by_x, uint32_t y, const Classes *by_y, const Table *table, double low) {
   Factor f = {.n = 2, .side = NEW_ARRAY(n->arena, Side, 2), .table = table};
   BUG_UNLESS(x != y && by_x->values == n->variables.at[x].n && by_y->values == n->variables.at[y].n);
   f.side[0] = (Side){x, by_x, by_y->n};
@@ -60,8 +61,8 @@ void network_cost2_like(Network *n, uint32_t cost, uint32_t x, uint32_t y) {
 }
 
 /* Renumbers classes by first occurrence; drops classes without a value. */
-uint32_t network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
-                   const uint32_t *class_y, const double *cost) {
+uint32_t network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y,
+    uint32_t classes_y, const uint32_t *class_y, const double *cost) {
   Arena *work = arena_new();
   BUG_UNLESS(classes_x && classes_y);
   const Classes *a = classes_of(n, n->variables.at[x].n, class_x), *b = classes_of(n, n->variables.at[y].n, class_y);
@@ -99,7 +100,8 @@ double network_around(const Network *n, const uint32_t *value, uint32_t x) {
 
 /* Returns the value of x with the least sum of its own costs and those of some factors, given the values of the
  * others. */
-static uint32_t value_best(const Network *n, uint32_t x, const double *own, uint32_t len, const uint32_t *factor, uint32_t *value) {
+static uint32_t value_best(
+    const Network *n, uint32_t x, const double *own, uint32_t len, const uint32_t *factor, uint32_t *value) {
   uint32_t best = value[x];
   double least = 0;
   for (uint32_t v = 0; v < n->variables.at[x].n; v++) {
@@ -221,7 +223,8 @@ static NetworkAnswer eliminate_all(Network *n, double budget) {
 
 /* Restricts a cost to the values that are left; does so once for equal costs whose variables have the same values
  * left. */
-static void factor_copy(Arena *a, const Network *n, uint32_t number, bool **left, uint32_t **to, Network *m, Memo *seen, Memo *patterns) {
+static void factor_copy(
+    Arena *a, const Network *n, uint32_t number, bool **left, uint32_t **to, Network *m, Memo *seen, Memo *patterns) {
   const Factor *f = &n->factors.at[number];
   uint64_t key[6] = {f->table->id};
   uint32_t *of[2], x[2];
@@ -242,7 +245,9 @@ static void factor_copy(Arena *a, const Network *n, uint32_t number, bool **left
     of[k] = NEW_ARRAY(a, uint32_t, m->variables.at[x[k]].n);
     for (uint32_t v = 0; v < m->variables.at[x[k]].n; v++) of[k][v] = f->side[k].by->of[to[x[k]][v]];
   }
-  e->value = (void *)((uintptr_t)network_cost2(m, x[0], f->side[0].by->n, of[0], x[1], f->side[1].by->n, of[1], f->table->at) + 1);
+  e->value =
+      (void *)((uintptr_t)network_cost2(m, x[0], f->side[0].by->n, of[0], x[1], f->side[1].by->n, of[1], f->table->at) +
+          1);
   m->constant += n->low.at[number]; /* which its table no longer has */
   vec_last(m->low) += n->low.at[number];
 }
@@ -303,7 +308,8 @@ static void better(Solving *x, double sum, const uint32_t *value) {
 /* Tries to eliminate with the values that are left. */
 static void try_left(Solving *x, double budget) {
   Arena *work = arena_new();
-  uint32_t len = x->n->variables.len, **to = NEW_ARRAY(work, uint32_t *, len + 1), *value = NEW_ARRAY(work, uint32_t, len + 1);
+  uint32_t len = x->n->variables.len, **to = NEW_ARRAY(work, uint32_t *, len + 1),
+           *value = NEW_ARRAY(work, uint32_t, len + 1);
   Network *m = network_left(work, x->n, x->left, NULL, to);
   NetworkAnswer r = eliminate_all(m, budget);
   for (uint32_t v = 0; v < len; v++) value[v] = to[v][r.value[v]];

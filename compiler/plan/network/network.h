@@ -20,8 +20,8 @@ Network *network_new(Arena *a);
 uint32_t network_variable(Network *n, uint32_t values);                     /* values: at least 1; returns its number */
 void network_cost(Network *n, uint32_t x, const double *cost);              /* by value; costs of one variable add up */
 /* For x != y: cost[class_x[value of x] * classes_y + class_y[value of y]]. Returns its number. */
-uint32_t network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y, uint32_t classes_y,
-                   const uint32_t *class_y, const double *cost);
+uint32_t network_cost2(Network *n, uint32_t x, uint32_t classes_x, const uint32_t *class_x, uint32_t y,
+    uint32_t classes_y, const uint32_t *class_y, const double *cost);
 /* The same cost again, for other variables with as many values. */
 void network_cost2_like(Network *n, uint32_t cost, uint32_t x, uint32_t y);
 

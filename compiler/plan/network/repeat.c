@@ -87,8 +87,10 @@ static uint32_t ring_place(Network *m, const Network *n, const Repeat *r, uint32
 /* One period, whose end is connected to its beginning. A cost between a variable and itself is dropped. */
 Network *repeat_ring(Arena *a, const Network *n, const Repeat *r) {
   Network *m = network_new(a);
-  uint32_t len = r->period, start = r->start + (r->len / r->period / 2) * len, *place = NEW_ARRAY(a, uint32_t, n->variables.len + 1);
-  for (uint32_t i = 0; i < len; i++) network_cost(m, network_variable(m, n->variables.at[start + i].n), n->own_said.at[start + i]);
+  uint32_t len = r->period, start = r->start + (r->len / r->period / 2) * len,
+           *place = NEW_ARRAY(a, uint32_t, n->variables.len + 1);
+  for (uint32_t i = 0; i < len; i++)
+    network_cost(m, network_variable(m, n->variables.at[start + i].n), n->own_said.at[start + i]);
   for (uint32_t i = 0; i < len; i++) {
     const Variable *v = &n->variables.at[start + i];
     for (uint32_t k = 0; k < v->factors.len; k++) {
@@ -97,7 +99,8 @@ Network *repeat_ring(Arena *a, const Network *n, const Repeat *r) {
       if (repeat_owner(n, r->hub, f) != start + i) continue;
       for (uint32_t s = 0; s < 2; s++) at[s] = ring_place(m, n, r, place, f->side[s].variable);
       if (at[0] == at[1]) return NULL;
-      network_cost2(m, at[0], f->side[0].by->n, f->side[0].by->of, at[1], f->side[1].by->n, f->side[1].by->of, f->table->at);
+      network_cost2(
+          m, at[0], f->side[0].by->n, f->side[0].by->of, at[1], f->side[1].by->n, f->side[1].by->of, f->table->at);
     }
   }
   return m;

@@ -86,7 +86,8 @@ static size_t *offsets(const Step *s, const Factor *f, uint32_t variable, const 
   size_t *at = NEW_ARRAY(s->arena, size_t, by->n);
   for (uint32_t k = 0; k < f->n; k++) {
     const Side *side = &f->side[k];
-    for (uint32_t c = 0; side->variable == variable && c < by->n; c++) at[c] += side->stride * side->by->of[by->first[c]];
+    for (uint32_t c = 0; side->variable == variable && c < by->n; c++)
+      at[c] += side->stride * side->by->of[by->first[c]];
   }
   return at;
 }

@@ -137,7 +137,8 @@ static void give(Tighten *t, uint32_t x, bool back) {
     bool on = comes_later(f->side[1 - side].variable, x, back);
     double *to = share_of(t, x, i)->to[side];
     for (uint32_t c = 0; c < by->n; c++) t->low[c] = INFINITY;
-    for (uint32_t j = 0; j < v->n; j++) t->low[by->of[j]] = t->sum[j] < t->low[by->of[j]] ? t->sum[j] : t->low[by->of[j]];
+    for (uint32_t j = 0; j < v->n; j++)
+      t->low[by->of[j]] = t->sum[j] < t->low[by->of[j]] ? t->sum[j] : t->low[by->of[j]];
     for (uint32_t c = 0; c < by->n; c++) to[c] = isinf(t->low[c]) ? -INFINITY : on ? to[c] - t->low[c] / shares : to[c];
   }
 }
@@ -197,7 +198,8 @@ Tighten *tighten_new(Network *n, Arena *work, bool **left) {
   for (uint32_t x = 0; x < len; x++) {
     const Variable *v = &n->variables.at[x];
     double least = INFINITY;
-    for (uint32_t j = 0; j < v->n; j++) least = left[x][j] && n->own_said.at[x][j] < least ? n->own_said.at[x][j] : least;
+    for (uint32_t j = 0; j < v->n; j++)
+      least = left[x][j] && n->own_said.at[x][j] < least ? n->own_said.at[x][j] : least;
     t->own[x] = NEW_ARRAY(work, double, v->n);
     for (uint32_t j = 0; j < v->n; j++) t->own[x][j] = left[x][j] ? n->own_said.at[x][j] - least : INFINITY;
     t->taken += least;
@@ -227,7 +229,8 @@ Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to) {
     for (uint32_t k = 0; k < 2; k++) {
       u->share[i].to[k] = NEW_ARRAY(a, double, f->side[k].by->n);
       for (uint32_t c = 0; c < f->side[k].by->n; c++)
-        u->share[i].to[k][c] = t->share[i].to[k][was->side[k].by->of[to[f->side[k].variable][f->side[k].by->first[c]]]] - (k ? 0 : low);
+        u->share[i].to[k][c] =
+            t->share[i].to[k][was->side[k].by->of[to[f->side[k].variable][f->side[k].by->first[c]]]] - (k ? 0 : low);
     }
     for (uint32_t j = 0; j < m->variables.at[f->side[0].variable].n; j++) u->own[f->side[0].variable][j] += low;
     u->taken -= low;
@@ -301,7 +304,8 @@ static void restart(Tighten *t) {
   for (uint32_t i = 0; i < t->n->said; i++)
     for (uint32_t k = 0; k < 2; k++) memset(t->share[i].to[k], 0, t->n->factors.at[i].side[k].by->n * sizeof(double));
   for (uint32_t x = 0; x < t->n->variables.len; x++)
-    for (uint32_t j = 0; j < t->n->variables.at[x].n; j++) t->own[x][j] = isinf(t->own[x][j]) ? INFINITY : t->n->own_said.at[x][j];
+    for (uint32_t j = 0; j < t->n->variables.at[x].n; j++)
+      t->own[x][j] = isinf(t->own[x][j]) ? INFINITY : t->n->own_said.at[x][j];
   t->taken = 0;
 }
 
@@ -343,7 +347,9 @@ double network_tighten(Tighten *t, double budget, double enough, double *best, u
     if (best) *best = t->best;
     if (t->none) return fmin(t->best, enough);
     bool slow = k > 4 && t->taken - before < 1e-3 * (t->above - t->taken);
-    if (slow || n->constant + t->taken >= enough || t->above - t->taken <= 1e-9 * (fabs(t->above) + 1) || gap <= 0 || few_left(t)) break;
+    if (slow || n->constant + t->taken >= enough || t->above - t->taken <= 1e-9 * (fabs(t->above) + 1) || gap <= 0 ||
+        few_left(t))
+      break;
   }
   for (uint32_t x = 0; x < n->variables.len; x++)
     for (uint32_t j = 0; j < n->variables.at[x].n; j++) left[x][j] = !isinf(t->own[x][j]);

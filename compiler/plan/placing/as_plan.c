@@ -119,7 +119,8 @@ static int32_t axis_find(const Cuttable *c, const PlanAxis *x) {
 static void axis_unknown(Fixing *f, const Cuttable *c, const PlanAxis *x) {
   const char *what = x->label ? x->label->s : arena_printf(f->arena, "%u", x->dimension);
   Buf b = buf_new(f->arena);
-  Diag *g = diag_add(f->d, D_E931, x->span, "%s has no %s %s to cut", c->name, c->numbers ? "dimension" : "label", what);
+  Diag *g =
+      diag_add(f->d, D_E931, x->span, "%s has no %s %s to cut", c->name, c->numbers ? "dimension" : "label", what);
   for (uint32_t l = 0; l < c->n; l++) buf_printf(&b, "%s%s", l ? ", " : "", c->label[l]);
   if (c->n) diag_hint(f->d, g, "there are %s; and * for none", b.s);
   else diag_hint(f->d, g, "there are none: wanted is * for each axis");
@@ -138,7 +139,8 @@ static void axes_fix(Fixing *f, const Cuttable *c, const PlanAxes *axes, int8_t 
     on[k] = (int8_t)l;
     count[l] *= f->p->mesh.size[k];
     if (l <= INT8_MAX && count[l] <= c->most[l]) continue;
-    Diag *g = diag_add(f->d, D_E931, x->span, "%s of %s has no room for %lld blocks", c->label[l], c->name, (long long)count[l]);
+    Diag *g = diag_add(
+        f->d, D_E931, x->span, "%s of %s has no room for %lld blocks", c->label[l], c->name, (long long)count[l]);
     diag_note(f->d, g, "it can be cut into %lld", (long long)c->most[l]);
   }
 }
@@ -148,7 +150,8 @@ static void vertex_fix(Fixing *f, const PlanVertex *x, PlaceFixed *out) {
   uint32_t i = (uint32_t)(uintptr_t)e->value - 1;
   bool state = i < f->g->part->vertices.len && f->g->part->vertices.at[i].node->kind == EIN_STATE;
   if (x->pin && state) {
-    Diag *g = diag_add(f->d, D_E931, x->span, "%s is a state, which lies where its home is, and is cut by no pin", x->name->s);
+    Diag *g = diag_add(
+        f->d, D_E931, x->span, "%s is a state, which lies where its home is, and is cut by no pin", x->name->s);
     diag_hint(f->d, g, "pin what is computed; or a plan's line `home %s` says where it lies", x->name->s);
   }
   if (!x->placed) return;
@@ -162,7 +165,8 @@ static void vertex_fix(Fixing *f, const PlanVertex *x, PlaceFixed *out) {
   axes_fix(f, &c, &x->axes, on);
   for (uint32_t k = 0; state && k < x->axes.len; k++)
     if (on[k] >= 0) {
-      diag_add(f->d, D_E931, x->axes.at[k].span, "%s is a state, which lies where its home is: wanted is *", x->name->s);
+      diag_add(
+          f->d, D_E931, x->axes.at[k].span, "%s is a state, which lies where its home is: wanted is *", x->name->s);
       return;
     }
   out->label[i] = on;
@@ -205,9 +209,11 @@ static void panels_fix(Fixing *f, const PlanPanels *x, PlacePanels *out) {
   Cuttable c = labels_of(f, i);
   int32_t l = axis_find(&c, &(PlanAxis){.label = x->of.label});
   if (v->node->kind == EIN_STATE || !sum_panels(v->node->sum)) {
-    diag_add(f->d, D_E931, x->span, v->node->kind == EIN_STATE ? "%s is a state: what is computed can be done in panels"
-                : v->node->sum->by ? "%s is made by a C function, which makes all of a block at once, in no panels"
-                                    : "%s is the place of a greatest or least value, which is looked for in no panels", x->name->s);
+    diag_add(f->d, D_E931, x->span,
+        v->node->kind == EIN_STATE ? "%s is a state: what is computed can be done in panels"
+            : v->node->sum->by     ? "%s is made by a C function, which makes all of a block at once, in no panels"
+                                   : "%s is the place of a greatest or least value, which is looked for in no panels",
+        x->name->s);
     return;
   }
   if (l < 0) {
@@ -241,7 +247,9 @@ Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *
   Names names = names_find(a, g);
   bool whole = fixed->mesh || unsaid(d, "the mesh", "");
   Placing *x = NEW(a, Placing);
-  *x = (Placing){.mesh = p->mesh, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, g->tensors.len + 1)};
+  *x = (Placing){.mesh = p->mesh,
+      .label = NEW_ARRAY(a, int8_t *, vertices + 1),
+      .home = NEW_ARRAY(a, Placement, g->tensors.len + 1)};
   for (uint32_t i = 0; whole && i < vertices; i++) {
     whole = fixed->label[i] || unsaid(d, "the axes of ", names.at[i]);
     if (whole) x->label[i] = arena_copy(a, fixed->label[i], MESH_AXES);

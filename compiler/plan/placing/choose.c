@@ -24,7 +24,8 @@ static bool allowed(const Choosing *c) {
   for (uint32_t i = 0; i < c->only->n; i++) {
     const uint32_t *d = c->only->at + (size_t)i * c->only->n_label;
     bool same = true;
-    for (uint32_t l = 0; same && l < c->only->n_label; l++) same = (l < CUT_LABELS ? placement_count(c->m, &c->now, (int8_t)l) : 1) == d[l];
+    for (uint32_t l = 0; same && l < c->only->n_label; l++)
+      same = (l < CUT_LABELS ? placement_count(c->m, &c->now, (int8_t)l) : 1) == d[l];
     if (same) return true;
   }
   return false;
@@ -72,7 +73,8 @@ static bool longest_only(Choosing *c) {
   return narrow;
 }
 
-PlaceWays ways_find(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow) {
+PlaceWays ways_find(
+    Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow) {
   Choosing c = {.arena = a, .m = m, .n = n < CUT_LABELS ? n : CUT_LABELS, .calls = 1, .idle = idle, .only = only};
   for (uint32_t d = 0; d < c.n; d++) c.room[d] = most[d];
   if (!only || !only->n) *narrow |= longest_only(&c);
@@ -124,7 +126,8 @@ PlaceWays ways_left(Arena *a, const Mesh *m, uint32_t n, PlaceWays w, Memo *left
 
 /* ---- cuts of a vertex ------------------------------------------------------------------------------------------ */
 
-PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow) {
+PlaceWays cuts_find(
+    Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   if (g->fixed && g->fixed->label[vertex]) return ways_one(a, m, g->fixed->label[vertex]);
   if (g->label) return g->label[vertex];
@@ -152,7 +155,8 @@ double cut_work(const PartVertex *v, const Mesh *m, const int8_t *label) {
 double placing_work(const PlaceGraph *g, const Placing *p) {
   double work = 0;
   for (uint32_t i = 0; i < g->part->vertices.len; i++)
-    if (g->part->vertices.at[i].node->kind == EIN_VERTEX) work += cut_work(&g->part->vertices.at[i], &p->mesh, p->label[i]);
+    if (g->part->vertices.at[i].node->kind == EIN_VERTEX)
+      work += cut_work(&g->part->vertices.at[i], &p->mesh, p->label[i]);
   return work;
 }
 
@@ -174,7 +178,8 @@ static double least_points(const PlaceGraph *g, const Mesh *m, uint32_t vertex, 
   bool narrow = false;
   PlaceWays cuts = cuts_find(a, g, m, vertex, true, only, &narrow);
   double least = INFINITY;
-  for (uint32_t k = 0; k < cuts.n; k++) least = fmin(least, block_points(&g->part->vertices.at[vertex], m, cuts.at[k].on));
+  for (uint32_t k = 0; k < cuts.n; k++)
+    least = fmin(least, block_points(&g->part->vertices.at[vertex], m, cuts.at[k].on));
   arena_free(a);
   return least;
 }

@@ -20,7 +20,8 @@ static double price_home(const PlaceGraph *g, uint32_t tensor) {
   for (uint32_t k = 0; k < g->cost->lives->all.len; k++) {
     const Life *x = &g->cost->lives->all.at[k];
     if (x->tensor != tensor) continue;
-    for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++) price += x->times * g->cost->price[s];
+    for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++)
+      price += x->times * g->cost->price[s];
   }
   return price;
 }
@@ -41,9 +42,18 @@ static double weight_of(const PlaceGraph *g) {
 
 /* ---- pairs ------------------------------------------------------------------------------------------------ */
 
-static PairCost pair_of(const PlaceGraph *g, const Mesh *m, const Links *l, const PlaceTensor *t, double turns, double times) {
-  return (PairCost){.g = g, .mesh = m, .links = l, .rank = t->n, .extent = t->extent, .most = t->most, .size = dtype_size(t->node->dtype) * turns,
-                    .part = t->part, .turns = turns, .times = weight_of(g) * times};
+static PairCost pair_of(
+    const PlaceGraph *g, const Mesh *m, const Links *l, const PlaceTensor *t, double turns, double times) {
+  return (PairCost){.g = g,
+      .mesh = m,
+      .links = l,
+      .rank = t->n,
+      .extent = t->extent,
+      .most = t->most,
+      .size = dtype_size(t->node->dtype) * turns,
+      .part = t->part,
+      .turns = turns,
+      .times = weight_of(g) * times};
 }
 
 PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read) {
@@ -81,9 +91,12 @@ static double block_bytes(const PairCost *c, const Placement *p) {
 static double memory_cost(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
   double cost = 0;
   bool reduced = !placement_equal(c->mesh, from, between), moved = !placement_equal(c->mesh, between, to);
-  if (c->price[PHASE_KERNEL] > 0 && !placement_within(c->mesh, from, to)) cost += c->price[PHASE_KERNEL] * block_bytes(c, to);
-  if (c->price[PHASE_REDUCE] > 0) cost += c->price[PHASE_REDUCE] * (block_bytes(c, from) + (reduced ? block_bytes(c, between) : 0));
-  if (c->price[PHASE_HOME] > 0) cost += c->price[PHASE_HOME] * (block_bytes(c, between) + (moved ? block_bytes(c, to) : 0));
+  if (c->price[PHASE_KERNEL] > 0 && !placement_within(c->mesh, from, to))
+    cost += c->price[PHASE_KERNEL] * block_bytes(c, to);
+  if (c->price[PHASE_REDUCE] > 0)
+    cost += c->price[PHASE_REDUCE] * (block_bytes(c, from) + (reduced ? block_bytes(c, between) : 0));
+  if (c->price[PHASE_HOME] > 0)
+    cost += c->price[PHASE_HOME] * (block_bytes(c, between) + (moved ? block_bytes(c, to) : 0));
   return cost;
 }
 
@@ -208,7 +221,8 @@ double placing_brought_seconds(const PlaceGraph *g, const Seconds *s, const Plac
 double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p) {
   double seconds = 0;
   for (uint32_t i = 0; i < g->tensors.len; i++) seconds += placing_brought_seconds(g, s, p, i);
-  for (uint32_t i = 0; i < g->part->vertices.len; i++) seconds += placing_received_seconds(g, s, p, i) + placing_kernels(g, s, p, i);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++)
+    seconds += placing_received_seconds(g, s, p, i) + placing_kernels(g, s, p, i);
   return seconds;
 }
 

@@ -46,7 +46,8 @@ static void least_find(Finder *f, double budget, double enough, PlaceLeast *leas
   least->effort += x.work;
 }
 
-PlaceLeast placing_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, uint32_t *which) {
+PlaceLeast placing_least(
+    const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, uint32_t *which) {
   Arena *work = arena_new();
   Finder f = finder_new(work, g, m, only, true);
   PlaceLeast least = {.bound = INFINITY, .sum = INFINITY};
@@ -74,7 +75,8 @@ static void vertex_key(Buf *key, const PartVertex *v) {
   buf_add(key, (const char *)numbers, sizeof numbers);
   buf_add(key, (const char *)v->extent, v->n_label * sizeof *v->extent);
   buf_add(key, (const char *)v->most, v->n_label * sizeof *v->most);
-  for (uint32_t k = 0; k < v->reads.len; k++) buf_add(key, (const char *)v->reads.at[k].label, v->reads.at[k].rank * sizeof *v->reads.at[k].label);
+  for (uint32_t k = 0; k < v->reads.len; k++)
+    buf_add(key, (const char *)v->reads.at[k].label, v->reads.at[k].rank * sizeof *v->reads.at[k].label);
 }
 
 static void tensor_key(Buf *key, const PlaceGraph *g, uint32_t tensor) {
@@ -109,7 +111,8 @@ static void left_keep(const Finder *f, Arena *a, bool **left, PlaceLeft *out) {
 
 /* No plan within the limit on work that costs less than `enough` has a sum of cost + price x work above that of the
  * limit. */
-bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known, PlaceLeft *out) {
+bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough,
+    PlaceLeast *known, PlaceLeft *out) {
   Arena *work = arena_new();
   uint32_t which;
   Finder f = finder_new(work, g, m, only, true);

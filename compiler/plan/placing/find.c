@@ -20,7 +20,8 @@ static void tensor_add(Finder *f, uint32_t i) {
   if (t->vertex >= 0 && !f->g->cost) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
   for (uint32_t k = 0; k < f->home[i].n; k++)
-    cost[k] = f->g->cost ? home_cost(f->g, f->m, links_of(f), i, &f->home[i].at[k]) : stored_copies(t, f->m, &f->home[i].at[k]);
+    cost[k] = f->g->cost ? home_cost(f->g, f->m, links_of(f), i, &f->home[i].at[k])
+                         : stored_copies(t, f->m, &f->home[i].at[k]);
   network_cost(f->n, f->stay[i], cost);
 }
 
@@ -64,7 +65,8 @@ static bool cuts_make(Finder *f, uint32_t *which) {
     if (part->vertices.at[i].node->kind != EIN_VERTEX) continue;
     f->label[i] = cuts_find(f->arena, f->g, f->m, i, !f->g->busy, f->only, &f->narrow);
     if (f->counts) f->label[i] = ways_counted(f->arena, f->m, part->vertices.at[i].n_label, f->label[i]);
-    if (f->g->left) f->label[i] = ways_left(f->arena, f->m, part->vertices.at[i].n_label, f->label[i], f->g->left->label[i]);
+    if (f->g->left)
+      f->label[i] = ways_left(f->arena, f->m, part->vertices.at[i].n_label, f->label[i], f->g->left->label[i]);
     if (!f->label[i].n) return *which = i, false;
   }
   *which = 0;
@@ -131,8 +133,10 @@ static Placing *placing_of(Arena *a, const Finder *f, const NetworkAnswer *x) {
   const PlaceGraph *g = f->g;
   uint32_t vertices = g->part->vertices.len, tensors = g->tensors.len;
   Placing *p = NEW(a, Placing);
-  *p = (Placing){.mesh = *f->m, .label = NEW_ARRAY(a, int8_t *, vertices + 1), .home = NEW_ARRAY(a, Placement, tensors + 1),
-                 .panels = g->panels};
+  *p = (Placing){.mesh = *f->m,
+      .label = NEW_ARRAY(a, int8_t *, vertices + 1),
+      .home = NEW_ARRAY(a, Placement, tensors + 1),
+      .panels = g->panels};
   for (uint32_t i = 0; i < vertices; i++) {
     p->label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
     for (uint32_t k = 0; k < MESH_AXES; k++) p->label[i][k] = PLACE_ALL;
@@ -149,7 +153,8 @@ static Placing *placing_of(Arena *a, const Finder *f, const NetworkAnswer *x) {
   return p;
 }
 
-Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which) {
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget,
+    double enough, uint32_t *which) {
   Arena *work = arena_new();
   Finder f = finder_new(work, g, mesh, only, false);
   Placing *p = NULL;

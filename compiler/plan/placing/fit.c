@@ -279,13 +279,15 @@ static double windows_work(const PlaceGraph *g) {
 }
 
 static PlaceFixed one_mesh(Arena *a, const PlaceGraph *g) {
-  PlaceFixed f = {.label = NEW_ARRAY(a, const int8_t *, g->part->vertices.len + 1), .home = NEW_ARRAY(a, const Placement *, g->tensors.len + 1)};
+  PlaceFixed f = {.label = NEW_ARRAY(a, const int8_t *, g->part->vertices.len + 1),
+      .home = NEW_ARRAY(a, const Placement *, g->tensors.len + 1)};
   return f;
 }
 
-PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
-                     Placing *free, const PlaceMeasure *measure) {
-  Fitting x = {.arena = a, .g = *g, .l = l, .sites = sites, .only = only, .measure = measure, .budget = budget, .limit = limit};
+PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only,
+    double budget, double limit, Placing *free, const PlaceMeasure *measure) {
+  Fitting x = {
+      .arena = a, .g = *g, .l = l, .sites = sites, .only = only, .measure = measure, .budget = budget, .limit = limit};
   x.n = (size_t)l->steps * PHASES;
   x.one = one_mesh(a, g);
   x.wide = free->effort;

@@ -28,8 +28,8 @@ typedef struct PlaceMeasure { double (*bytes)(void *ctx, const Placing *p); void
 
 /* free: the best plan without a limit, which is over the limit. measure NULL: use placing_memory. The rest is as in
  * placing_best. */
-PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only, double budget, double limit,
-                     Placing *free, const PlaceMeasure *measure);
+PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only,
+    double budget, double limit, Placing *free, const PlaceMeasure *measure);
 
 /* A lower bound of the memory of any placing on a mesh of that many sites: all inputs and outputs are there, each
  * stored once. Whatever else kernels need may come in panels, however small, or stay inside a kernel. */

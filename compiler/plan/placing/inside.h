@@ -22,10 +22,12 @@ enum { CUT_LABELS = 127 };   /* a placement can distinguish at most this many la
 
 /* All ways to assign axes to labels (or dimensions) that have room for them: with as many calls as possible, or, if
  * idle, any number. Sets *narrow if it considered only the longest labels. */
-PlaceWays ways_find(Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow);
+PlaceWays ways_find(
+    Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow);
 PlaceWays ways_one(Arena *a, const Mesh *m, const int8_t *on);
 /* The ways to cut a vertex that g fixes or allows. */
-PlaceWays cuts_find(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow);
+PlaceWays cuts_find(
+    Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow);
 /* Operations per run of the site with the largest block. */
 double cut_work(const PartVertex *v, const Mesh *m, const int8_t *label);
 
@@ -54,10 +56,12 @@ typedef struct PlaceLeast {
 
 /* Returns a bound of INFINITY if a vertex has no such cut (*which) or a site always has too much work. Stops when the
  * bound reaches `enough`. */
-PlaceLeast placing_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, uint32_t *which);
+PlaceLeast placing_least(
+    const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, uint32_t *which);
 /* The counts that a placing cheaper than `enough` can have, in any order of the axes. May improve the bound. Returns
  * false if there are none. */
-bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known, PlaceLeft *out);
+bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough,
+    PlaceLeast *known, PlaceLeft *out);
 
 /* ---- the cost of a pair of placements: plan/placing/cost.c --------------------------------------------------- */
 

@@ -96,7 +96,9 @@ static void fetches_find(Living *x) {
       const EinRegion *r = region_apart(region_of(x, i), v->reads.at[k].node->region);
       Fetched *f = &x->l->fetched[i][k];
       *f = (Fetched){i, i};
-      if (r) f->from = (uint32_t)(uintptr_t)map_find(&x->first, r) - 1, f->to = (uint32_t)(uintptr_t)map_find(&x->last, r) - 1;
+      if (r)
+        f->from = (uint32_t)(uintptr_t)map_find(&x->first, r) - 1,
+        f->to = (uint32_t)(uintptr_t)map_find(&x->last, r) - 1;
     }
   }
 }
@@ -110,7 +112,8 @@ Lives *lives_find(Arena *a, const PlaceGraph *g) {
   fetches_find(&x);
   for (uint32_t i = 0; i < g->part->vertices.len; i++) {
     const PartVertex *v = &g->part->vertices.at[i];
-    if (v->node->kind == EIN_STATE && v->reads.len > 1 && g->tensor[i][1] != i) x.l->next_of[g->tensor[i][1]] = (int32_t)i;
+    if (v->node->kind == EIN_STATE && v->reads.len > 1 && g->tensor[i][1] != i)
+      x.l->next_of[g->tensor[i][1]] = (int32_t)i;
   }
   for (uint32_t t = 0; t < g->tensors.len; t++) {
     if (g->tensors.at[t].vertex >= 0) vertex_lives(&x, t);
@@ -172,7 +175,8 @@ double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uin
   Placement to = placing_wanted(g, p, vertex, read, &times);
   if (placement_within(&p->mesh, &p->home[t], &to)) return 0;
   if (placing_fetches(g, p, vertex, read)) return asked_block(g, p, vertex, read);
-  return turns_in(&g->tensors.at[t], &g->part->vertices.at[vertex].reads.at[read]) * placement_bytes(&g->tensors.at[t], &p->mesh, &to);
+  return turns_in(&g->tensors.at[t], &g->part->vertices.at[vertex].reads.at[read]) *
+      placement_bytes(&g->tensors.at[t], &p->mesh, &to);
 }
 
 static void fetches_add(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *all) {

@@ -226,7 +226,9 @@ static void look_below(Search *x, const Meshes *all, uint32_t i, PlaceLeast *kno
 static uint32_t mesh_next(const Search *x, uint32_t n, const PlaceLeast *known, const bool *seen, double most) {
   uint32_t best = n;
   for (uint32_t i = 0; i < n; i++)
-    if (!seen[i] && known[i].bound < most && !is_as_much(x->enough, known[i].bound) && (best == n || known[i].bound < known[best].bound)) best = i;
+    if (!seen[i] && known[i].bound < most && !is_as_much(x->enough, known[i].bound) &&
+        (best == n || known[i].bound < known[best].bound))
+      best = i;
   return best;
 }
 
@@ -238,7 +240,8 @@ static double bound_of(uint32_t n, const PlaceLeast *known) {
 
 /* Looks for plans below `most`; or, for a large graph, in one order of each mesh, for plans that cost at most a
  * share more than the mesh's bound. */
-static void round_look(Search *s, const Meshes *x, PlaceLeast *known, double *tried, double most, double share, double budget) {
+static void round_look(
+    Search *s, const Meshes *x, PlaceLeast *known, double *tried, double most, double share, double budget) {
   uint32_t n = x->all.len;
   bool *seen = NEW_ARRAY(s->arena, bool, n + 1), one = !isinf(share), large = placing_is_large(s->g);
   for (uint32_t i; (i = mesh_next(s, n, known, seen, most)) < n && (s->effort < budget || !s->best); seen[i] = true) {
@@ -273,7 +276,12 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   bool large = placing_is_large(s->g);
   bool spare = large && n < 2 && s->g->part->vertices.len < HUGE_GRAPH; /* leaves budget for plans */
   for (uint32_t i = 0; i < n; i++) {
-    known[i] = placing_least(s->g, &x->all.at[i], s->only, budget / (spare ? 2 : n > 4 ? 4 : n), fmin(s->enough, AHEAD * first), s->which);
+    known[i] = placing_least(s->g, &x->all.at[i], s->only,
+        budget /
+            (spare          ? 2
+                    : n > 4 ? 4
+                            : n),
+        fmin(s->enough, AHEAD * first), s->which);
     s->effort += known[i].effort;
     s->narrow |= known[i].narrow;
     first = fmin(first, known[i].bound);
@@ -293,8 +301,8 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
 }
 
 /* enough: plans that cost more are useless; this is the cost of `best`, if it is not NULL. */
-static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget, double enough, Placing *best,
-                        uint32_t *which) {
+static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const PartVectors *only, double budget,
+    double enough, Placing *best, uint32_t *which) {
   Search s = {.arena = a, .g = g, .only = only, .enough = enough, .best = best, .bound = INFINITY, .which = which};
   Placing *p = has_bound(g) ? best_by_rounds(&s, x, budget) : best_plainly(&s, x, budget);
   if (p) p->bound = fmin(s.bound, p->cost), p->narrow = s.narrow, p->effort = s.effort;
@@ -320,7 +328,8 @@ int64_t sites_fewer(int64_t sites) {
 }
 
 /* known: a plan to start from, or NULL. */
-static Placing *search(Arena *a, const PlaceGraph *free, int64_t sites, const PartVectors *only, double budget, Placing *known, uint32_t *which) {
+static Placing *search(Arena *a, const PlaceGraph *free, int64_t sites, const PartVectors *only, double budget,
+    Placing *known, uint32_t *which) {
   PlaceGraph limited = *free, *g = &limited;
   if (g->fixed && g->fixed->mesh) {
     Meshes one = {.arena = a};
@@ -345,13 +354,15 @@ static Placing *search(Arena *a, const PlaceGraph *free, int64_t sites, const Pa
   return best;
 }
 
-Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+Placing *placing_search(
+    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
   return search(a, g, sites, only, budget, NULL, which);
 }
 
 /* Searches a large graph for plans without idle axes first: there are fewer, and one is nearly always close to the
  * best. */
-static Placing *best_large(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+static Placing *best_large(
+    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
   PlaceGraph fewer = *g;
   fewer.busy = true;
   Placing *q = search(a, &fewer, sites, only, budget, NULL, which);
@@ -361,7 +372,8 @@ static Placing *best_large(Arena *a, const PlaceGraph *g, int64_t sites, const P
   return p;
 }
 
-Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
+Placing *placing_best(
+    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which) {
   if (placing_is_large(g) && !g->busy) return best_large(a, g, sites, only, budget, which);
   Placing *p = placing_search(a, g, sites, only, budget, which);
   if (!p || p->cost <= p->bound * (1 + 1e-9) || g->busy) return p;

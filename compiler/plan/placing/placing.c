@@ -7,7 +7,8 @@
 static uint32_t input_tensor(Arena *a, PlaceGraph *g, Map *seen, const PartRead *r) {
   uint32_t *k = map_find(seen, r->node);
   if (k) return *k;
-  PlaceTensor t = {.node = r->node, .vertex = -1, .n = r->rank, .extent = r->extent, .bytes = dtype_size(r->node->dtype)};
+  PlaceTensor t = {
+      .node = r->node, .vertex = -1, .n = r->rank, .extent = r->extent, .bytes = dtype_size(r->node->dtype)};
   int64_t *most = NEW_ARRAY(a, int64_t, r->rank + 1);
   for (uint32_t d = 0; d < r->rank; d++) {
     most[d] = r->extent[d] > 1 ? r->extent[d] : 1;
@@ -55,7 +56,8 @@ PlaceGraph *place_graph(Arena *a, const PartGraph *part) {
 /* The placement in which the vertex's kernels produce it. */
 Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label) {
   Placement p = {{0}};
-  for (uint32_t a = 0; a < m->n; a++) p.on[a] = label[a] < 0 ? PLACE_ALL : label[a] < (int)v->n_out ? label[a] : PLACE_PART;
+  for (uint32_t a = 0; a < m->n; a++)
+    p.on[a] = label[a] < 0 ? PLACE_ALL : label[a] < (int)v->n_out ? label[a] : PLACE_PART;
   return p;
 }
 
@@ -138,12 +140,14 @@ double placing_read(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t 
   uint32_t t = g->tensor[i][k];
   Placement to = placing_wanted(g, p, i, k, &times);
   if (!reach_is_plain(g, i, k))
-    return reach_bytes(g, &p->mesh, i, k, &p->home[t], g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on);
+    return reach_bytes(
+        g, &p->mesh, i, k, &p->home[t], g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on);
   return times * moved(&g->tensors.at[t], &p->mesh, &p->home[t], &to);
 }
 
 bool placing_ways(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k, double *whole, double *asked) {
-  if (g->part->vertices.at[i].reads.at[k].asked <= 0 || (g->cost && g->cost->paper)) return false; /* the paper knows of no requests */
+  if (g->part->vertices.at[i].reads.at[k].asked <= 0 || (g->cost && g->cost->paper))
+    return false; /* the paper knows of no requests */
   reach_ways(g, &p->mesh, i, k, &p->home[g->tensor[i][k]], p->label[i], whole, asked);
   return true;
 }

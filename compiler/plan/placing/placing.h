@@ -92,7 +92,8 @@ bool placing_is_proven(const Placing *p);
 double placing_bytes(const PlaceGraph *g, const Placing *p);
 /* The least cost on this mesh. only: by vertex, the vectors that its counts may be; none: any with as many calls as
  * the mesh allows. budget and enough as in network.h. Returns NULL if vertex *which has no such cut on this mesh. */
-Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget, double enough, uint32_t *which);
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget,
+    double enough, uint32_t *which);
 /* A good plan on this mesh by simulated annealing, for graphs that are too large to search (network_anneal). It has
  * no bound (0). NULL: none was met. */
 Placing *placing_anneal(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget);
@@ -105,11 +106,13 @@ double work_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only);
  * more, in every order; by seconds, the meshes of seconds_meshes. By bytes or elements, the busiest site has at most
  * WORK_TIMES the least work on any of them. By bytes, if the sites have a prime factor above 7, the mesh may have
  * fewer sites, if the moves then fall by at least eight times the share of idle sites. */
-Placing *placing_search(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+Placing *placing_search(
+    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
 /* The same; if that proves nothing, it also searches plans without idle axes, which are fewer. Bounds hold for all
  * plans. */
-Placing *placing_best(Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
+Placing *placing_best(
+    Arena *a, const PlaceGraph *g, int64_t sites, const PartVectors *only, double budget, uint32_t *which);
 
 /* By bytes or elements: the graph has too many vertices for a full search. */
 bool placing_is_large(const PlaceGraph *g);
@@ -118,7 +121,8 @@ bool placing_is_large(const PlaceGraph *g);
  * of the sites (or g's fixed mesh), axes that multiply to its counts, and homes. It takes the best by g's cost among
  * likely ways (realise.c). d: by vertex, by label. exactly: by vertex, false if no axes multiply to its counts and it
  * got smaller ones. It has no bound (0). */
-Placing *placing_realise(Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly);
+Placing *placing_realise(
+    Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly);
 
 /* Fills in its bytes, seconds, elements and cost, by all that g's cost counts except memory. */
 void placing_count(const PlaceGraph *g, Placing *p);

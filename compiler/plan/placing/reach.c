@@ -31,7 +31,8 @@ bool reach_is_plain(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
   return !read_of(g, vertex, read)->index;
 }
 
-static void blocks_find(const PartVertex *v, const Mesh *m, uint32_t axes, const int8_t *on, const uint32_t *at, SpanBlock *label) {
+static void blocks_find(
+    const PartVertex *v, const Mesh *m, uint32_t axes, const int8_t *on, const uint32_t *at, SpanBlock *label) {
   Mesh out = *m;
   out.n = axes;
   for (uint32_t l = 0; l < v->n_label; l++) label[l] = (SpanBlock){0, v->extent[l], false};
@@ -51,7 +52,8 @@ static void counts_find(const PartVertex *v, const Mesh *m, uint32_t axes, const
     if (on[a] >= 0) count[on[a]] *= m->size[a];
 }
 
-bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t dimension, const Mesh *m, const int8_t *on) {
+bool reach_is_told(
+    const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t dimension, const Mesh *m, const int8_t *on) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   const PartRead *r = read_of(g, vertex, read);
   SpanBlock label[GRAPH_LABELS + 1];
@@ -65,13 +67,13 @@ bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t
   return span_find(w.of, label, &moves, &s);
 }
 
-void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from,
-                  int64_t *to, int64_t *wrap) {
+void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on,
+    const uint32_t *at, int64_t *from, int64_t *to, int64_t *wrap) {
   reach_together(g, m, m->n, vertex, read, on, at, from, to, wrap);
 }
 
-void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at,
-                    int64_t *from, int64_t *to, int64_t *wrap) {
+void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t vertex, uint32_t read, const int8_t *on,
+    const uint32_t *at, int64_t *from, int64_t *to, int64_t *wrap) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   const PartRead *r = read_of(g, vertex, read);
   SpanBlock label[GRAPH_LABELS + 1];
@@ -90,8 +92,8 @@ void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t 
   }
 }
 
-void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at,
-                int64_t *from, int64_t *to) {
+void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const uint32_t *at, int64_t *from, int64_t *to) {
   const PartRead *r = read_of(g, vertex, read);
   const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
   int64_t low[REACH_RANK], high[REACH_RANK];
@@ -113,7 +115,8 @@ static double volume(uint32_t rank, const int64_t *from, const int64_t *to) {
   return n;
 }
 
-static double lacking(uint32_t rank, const int64_t *from, const int64_t *to, const int64_t *wrap, const int64_t *has, const int64_t *end) {
+static double lacking(uint32_t rank, const int64_t *from, const int64_t *to, const int64_t *wrap, const int64_t *has,
+    const int64_t *end) {
   double there = 1;
   for (uint32_t k = 0; k < rank; k++) there *= (double)wrap_shared(from[k], to[k], wrap[k], has[k], end[k]);
   return volume(rank, from, to) - there;
@@ -131,9 +134,11 @@ static int64_t site_of(int64_t i, int64_t looked, int64_t sites) {
 /* Added over sites: what they want, and how much of it they lack. */
 typedef struct Amount { double want, lack; } Amount;
 
-static Amount amount_of(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, int64_t looked) {
+static Amount amount_of(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const int8_t *on, int64_t looked) {
   uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
-  int64_t from[REACH_RANK], to[REACH_RANK], wrap[REACH_RANK], has[REACH_RANK] = {0}, end[REACH_RANK] = {0}, sites = mesh_sites(m);
+  int64_t from[REACH_RANK], to[REACH_RANK], wrap[REACH_RANK], has[REACH_RANK] = {0}, end[REACH_RANK] = {0},
+                                                              sites = mesh_sites(m);
   Amount n = {0, 0};
   for (int64_t i = 0; i < looked; i++) {
     mesh_place(m, site_of(i, looked, sites), at);
@@ -158,8 +163,8 @@ static bool asked_read(Arena *a, const PlaceGraph *g, uint32_t vertex, uint32_t 
   return r->asked > 0 && asked_of(a, g->part->vertices.at[vertex].n_label, r->rank, r->index, q);
 }
 
-static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const int8_t *on,
-                      const uint32_t *at, Asking *x) {
+static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q,
+    const int8_t *on, const uint32_t *at, Asking *x) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   SpanBlock label[GRAPH_LABELS + 1];
   int64_t low[GRAPH_LABELS + 1], high[GRAPH_LABELS + 1];
@@ -170,7 +175,8 @@ static void asking_at(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint3
 }
 
 /* The number of a dimension's home blocks that meet from..to. */
-static double blocks_met(const PlaceTensor *t, const PartRead *r, uint32_t k, const Mesh *m, const Placement *home, int64_t from, int64_t to) {
+static double blocks_met(const PlaceTensor *t, const PartRead *r, uint32_t k, const Mesh *m, const Placement *home,
+    int64_t from, int64_t to) {
   int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
   if (d < 0 || !t->extent[d] || to <= from) return 1;
   int64_t each = r->extent[k] / t->extent[d], n = placement_count(m, home, (int8_t)d);
@@ -178,13 +184,15 @@ static double blocks_met(const PlaceTensor *t, const PartRead *r, uint32_t k, co
 }
 
 /* Bytes of one fetch to a site that has has..end. */
-static double asked_once(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q, const Asking *x, const Placement *home,
-                         const int64_t *has, const int64_t *end) {
+static double asked_once(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Asked *q,
+    const Asking *x, const Placement *home, const int64_t *has, const int64_t *end) {
   const PartRead *r = read_of(g, vertex, read);
   const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
   double size = dtype_size(t->node->dtype), asks = (double)ASKED_INDEX * q->n_place, blocks = 1;
-  double slice = asked_common(q, false, x->from, x->to, x->from, x->to), own = asked_common(q, false, x->from, x->to, has, end);
-  double places = asked_common(q, true, x->from, x->to, x->from, x->to), here = asked_common(q, true, x->from, x->to, has, end);
+  double slice = asked_common(q, false, x->from, x->to, x->from, x->to),
+         own = asked_common(q, false, x->from, x->to, has, end);
+  double places = asked_common(q, true, x->from, x->to, x->from, x->to),
+         here = asked_common(q, true, x->from, x->to, has, end);
   for (uint32_t k = 0; k < r->rank; k++)
     if (!q->place[k]) blocks *= blocks_met(t, r, k, m, home, x->from[k], x->to[k]);
   double all = slice > 0 ? slice * size + blocks * asks : 0;
@@ -195,8 +203,8 @@ static double asked_once(const PlaceGraph *g, const Mesh *m, uint32_t vertex, ui
 /* Per run; LARGE where nothing can be requested. */
 static const double LARGE = 1e300;
 
-static double asked_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on,
-                            int64_t looked) {
+static double asked_lacking(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const int8_t *on, int64_t looked) {
   int64_t has[REACH_RANK], end[REACH_RANK], sites = mesh_sites(m);
   Arena *a = arena_new();
   uint32_t at[MESH_AXES];
@@ -221,8 +229,8 @@ static double amount_cost(const PlaceGraph *g, uint32_t vertex, uint32_t read, A
   return n.lack > 0 ? read_of(g, vertex, read)->times * n.want : 0;
 }
 
-double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, const uint32_t *at,
-                   int64_t *from, int64_t *to) {
+double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to) {
   int64_t has[REACH_RANK], end[REACH_RANK];
   Arena *a = arena_new();
   double bytes = 0;
@@ -251,7 +259,8 @@ Placement reach_cut(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_
 }
 
 /* Finds, by site and dimension, the ends of boxes, and where they wrap. */
-static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, bool home, const Placement *p, int64_t *box) {
+static void boxes_find(
+    const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, bool home, const Placement *p, int64_t *box) {
   uint32_t rank = read_of(g, vertex, read)->rank, at[MESH_AXES];
   for (int64_t s = 0, sites = mesh_sites(m); s < sites; s++, box += 3 * (size_t)rank) {
     mesh_place(m, s, at);
@@ -261,8 +270,8 @@ static void boxes_find(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint
 }
 
 /* For a read at indices from data: where requesting places is cheaper. Uses a sample of sites. */
-static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, int64_t looked, uint32_t n_home,
-                        const Placement *const *home, uint32_t n_on, const Placement *const *on, double *cost) {
+static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, int64_t looked,
+    uint32_t n_home, const Placement *const *home, uint32_t n_on, const Placement *const *on, double *cost) {
   const PartRead *r = read_of(g, vertex, read);
   int64_t sites = mesh_sites(m), *has = NEW_ARRAY(a, int64_t, 2 * (size_t)r->rank * n_home + 1);
   double *sum = NEW_ARRAY(a, double, (size_t)n_home * n_on);
@@ -318,8 +327,8 @@ static double elements_of(const PartRead *r) {
 }
 
 /* Estimates the cost with blocks as they lie without windows. */
-static void costs_about(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
-                        uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
+static void costs_about(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const Placement *const *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
   const PartRead *r = read_of(g, vertex, read);
   int64_t sites = mesh_sites(m);
   for (uint32_t j = 0; j < n_on; j++) {
@@ -327,7 +336,10 @@ static void costs_about(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uin
     Placement wanted = wanted_at(r, m, on[j]->on);
     for (uint32_t i = 0; i < n_home; i++) {
       double share = place_share(m, home[i], &wanted) / (double)placement_copies(m, &wanted);
-      Amount n = {all.want, share > 1e-9 ? all.lack * share : paper ? all.lack - elements_of(r) * (double)placement_copies(m, &wanted) : 0};
+      Amount n = {all.want,
+          share > 1e-9 ? all.lack * share
+              : paper  ? all.lack - elements_of(r) * (double)placement_copies(m, &wanted)
+                       : 0};
       cost[(size_t)i * n_on + j] = amount_cost(g, vertex, read, n, paper);
     }
   }
@@ -342,14 +354,14 @@ static int64_t asked_sites(const Mesh *m, double pairs) {
   return are_few(m, pairs) || sites < ASKED_SITES ? sites : ASKED_SITES;
 }
 
-static void costs_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
-                        uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
+static void costs_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const Placement *const *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
   bool few = are_few(m, (double)n_home * n_on);
   (few ? costs_exactly : costs_about)(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
 }
 
-void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
-                 const Placement *const *on, bool paper, double *cost) {
+void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const Placement *const *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
   costs_whole(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
   if (paper) return;
   Arena *a = arena_new();
@@ -359,28 +371,32 @@ void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t r
 
 /* ---- one home and one cut ---------------------------------------------------------------------------------- */
 
-static double cost_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, bool paper) {
+static double cost_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const int8_t *on, bool paper) {
   int64_t sites = mesh_sites(m);
   double cost;
-  if (sites <= PLACING_LOOKED) return amount_cost(g, vertex, read, amount_of(g, m, vertex, read, home, on, sites), paper);
+  if (sites <= PLACING_LOOKED)
+    return amount_cost(g, vertex, read, amount_of(g, m, vertex, read, home, on, sites), paper);
   Placement p = reach_cut(g, m, vertex, read, on);
   const Placement *cut = &p;
   costs_whole(g, m, vertex, read, 1, &home, 1, &cut, paper, &cost);
   return cost;
 }
 
-void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole,
-                double *asked) {
+void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const int8_t *on, double *whole, double *asked) {
   *whole = cost_whole(g, m, vertex, read, home, on, false);
   *asked = asked_lacking(g, m, vertex, read, home, on, asked_sites(m, 1));
 }
 
-double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
+double reach_bytes(
+    const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
   double whole, asked;
   reach_ways(g, m, vertex, read, home, on, &whole, &asked);
   return asked < whole ? asked : whole;
 }
 
-double reach_elements(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
+double reach_elements(
+    const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on) {
   return cost_whole(g, m, vertex, read, home, on, true);
 }

@@ -20,31 +20,34 @@ enum { REACH_RANK = 256 };
 bool reach_is_plain(const PlaceGraph *g, uint32_t vertex, uint32_t read);
 /* Whether blocks of labels determine windows of a dimension: its index depends neither on data nor on anything
  * unknown. */
-bool reach_is_told(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t dimension, const Mesh *m, const int8_t *on);
+bool reach_is_told(
+    const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t dimension, const Mesh *m, const int8_t *on);
 /* What the site at `at` has at home, and what it needs if axes cut the reader's labels as in `on`. wrap: by
  * dimension, its extent if it is unrolled, or 0. */
-void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const uint32_t *at,
-                int64_t *from, int64_t *to);
-void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at, int64_t *from,
-                  int64_t *to, int64_t *wrap);
+void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const uint32_t *at, int64_t *from, int64_t *to);
+void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on,
+    const uint32_t *at, int64_t *from, int64_t *to, int64_t *wrap);
 /* What all sites that share a place along the first `axes` axes need together. */
-void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t vertex, uint32_t read, const int8_t *on, const uint32_t *at,
-                    int64_t *from, int64_t *to, int64_t *wrap);
+void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t vertex, uint32_t read, const int8_t *on,
+    const uint32_t *at, int64_t *from, int64_t *to, int64_t *wrap);
 /* For a read at data. reach_ways: bytes per run if the whole table moves, and if sites request places. reach_asked:
  * the requested bytes that one site receives from the box from..to. */
-void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, double *whole,
-                double *asked);
-double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on, const uint32_t *at,
-                   int64_t *from, int64_t *to);
+void reach_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const int8_t *on, double *whole, double *asked);
+double reach_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
+    const int8_t *on, const uint32_t *at, int64_t *from, int64_t *to);
 /* Bytes that sites receive for the read per run, site by site. At data, the smaller of the whole table and the
  * requested places. */
-double reach_bytes(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);
+double reach_bytes(
+    const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);
 /* The same as the TRA paper counts it: all that sites need, if one of them lacks something. */
-double reach_elements(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);
+double reach_elements(
+    const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home, const int8_t *on);
 /* For each home and each cut, cost[home * n_on + on], in bytes or as the paper counts. Looks at each site if homes
  * and cuts are few; otherwise it takes the windows' share as if blocks lay as they do without windows. */
-void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home, uint32_t n_on,
-                 const Placement *const *on, bool paper, double *cost);
+void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const Placement *const *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost);
 /* Drops axes that cut labels on which the read does not depend: two equal cuts then need the same data. */
 Placement reach_cut(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const int8_t *on);
 

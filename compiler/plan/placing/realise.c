@@ -116,7 +116,8 @@ static void counts_below(const Realise *x, const PartVertex *v, const uint32_t *
   for (uint32_t a = 0; a < x->mesh.n; a++) {
     uint32_t best = v->n_label;
     for (uint32_t l = 0; l < v->n_label && l < INT8_MAX; l++)
-      if (d[l] / count[l] >= x->mesh.size[a] && (best == v->n_label || d[l] / count[l] > d[best] / count[best])) best = l;
+      if (d[l] / count[l] >= x->mesh.size[a] && (best == v->n_label || d[l] / count[l] > d[best] / count[best]))
+        best = l;
     if (best < v->n_label) count[best] *= x->mesh.size[a];
   }
 }
@@ -232,7 +233,8 @@ static void homes_find(Realise *x) {
 
 /* ---- entry point ------------------------------------------------------------------------------------------ */
 
-Placing *placing_realise(Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly) {
+Placing *placing_realise(
+    Arena *a, const PlaceGraph *g, int64_t sites, const uint32_t *const *d, double budget, bool *exactly) {
   Arena *work = arena_new();
   PlaceGraph few = *g;
   uint32_t which;

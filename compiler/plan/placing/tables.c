@@ -60,7 +60,8 @@ static Pair *pair_get(Finder *f, uint64_t key) {
 /* How much of a tensor moves from where it is made to its home, as shares: in parts (where an element counts `part`)
  * and after. Computed once for those that differ only in the numbers of their dimensions. between NULL: nothing is
  * in parts. */
-static double brought_like(Finder *f, double part, const Placement *made, const Placement *between, const Placement *home) {
+static double brought_like(
+    Finder *f, double part, const Placement *made, const Placement *between, const Placement *home) {
   const Placement *at[] = {made, home, between};
   int8_t number[CUT_LABELS + 1], next = 0;
   uint64_t key = between ? 3 : 2; /* at, by axis, dimensions numbered by first occurrence */
@@ -115,7 +116,8 @@ static void shares_least(Finder *f, const Distinct *p, const Distinct *q, const 
   uint32_t rank = c->tensor->n;
   const PlaceCounts *from = counts_of(a, f->m, rank, p), *to = counts_of(a, f->m, rank, q);
   for (uint32_t i = 0; i < p->n; i++)
-    for (uint32_t j = 0; j < q->n; j++) share[(size_t)i * q->n + j] = place_share_least(c->part, rank, &from[i], &to[j]);
+    for (uint32_t j = 0; j < q->n; j++)
+      share[(size_t)i * q->n + j] = place_share_least(c->part, rank, &from[i], &to[j]);
   arena_free(a);
 }
 
@@ -148,14 +150,16 @@ static bool is_known(Finder *f, const MemoEntry *e, uint32_t x, uint32_t y) {
 }
 
 /* e: the cache entry; NULL: none. */
-static void make(Finder *f, MemoEntry *e, uint32_t x, const Distinct *of_x, uint32_t y, const Distinct *of_y, const double *cost) {
+static void make(
+    Finder *f, MemoEntry *e, uint32_t x, const Distinct *of_x, uint32_t y, const Distinct *of_y, const double *cost) {
   uint32_t number = network_cost2(f->n, x, of_x->n, of_x->of, y, of_y->n, of_y->of, cost);
   f->entries += (double)of_x->n * of_y->n;
   if (e) e->value = (void *)((uintptr_t)number + 1);
 }
 
 /* Adds a table of the cost of moving a tensor from x's placements to y's, by value. */
-static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y, Carried c) {
+static void cost_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y,
+    const Placement *at_y, Carried c) {
   Arena *a = arena_new();
   Buf key = buf_new(a);
   bool parts = in_parts(f->m, n_x, at_x);
@@ -190,8 +194,8 @@ static double pair_cost(Finder *f, const PairCost *c, bool parts, const Placemen
 }
 
 /* The same where costs are not bytes. */
-static void pair_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y, const Placement *at_y,
-                     const PairCost *c) {
+static void pair_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x, uint32_t y, uint32_t n_y,
+    const Placement *at_y, const PairCost *c) {
   Arena *a = arena_new();
   Buf key = buf_new(a);
   pair_key(c, &key);
@@ -204,7 +208,8 @@ static void pair_add(Finder *f, uint32_t x, uint32_t n_x, const Placement *at_x,
   }
   Distinct p = distinct(a, f, c->rank, n_x, at_x), q = distinct(a, f, c->rank, n_y, at_y);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  const PlaceCounts *from = f->counts ? counts_of(a, f->m, c->rank, &p) : NULL, *to = f->counts ? counts_of(a, f->m, c->rank, &q) : NULL;
+  const PlaceCounts *from = f->counts ? counts_of(a, f->m, c->rank, &p) : NULL,
+                    *to = f->counts ? counts_of(a, f->m, c->rank, &q) : NULL;
   for (uint32_t i = 0; f->counts && i < p.n; i++)
     for (uint32_t j = 0; j < q.n; j++) cost[(size_t)i * q.n + j] = pair_elements_least(c, &from[i], &to[j]);
   for (uint32_t i = 0; !f->counts && i < p.n; i++) {
@@ -238,7 +243,8 @@ void tables_vertex(Finder *f, uint32_t i) {
 }
 
 /* Prices its windows where the cost is not bytes alone. */
-static void windows_price(Finder *f, uint32_t i, uint32_t k, const PairCost *c, const Distinct *home, const Distinct *on, double *cost) {
+static void windows_price(
+    Finder *f, uint32_t i, uint32_t k, const PairCost *c, const Distinct *home, const Distinct *on, double *cost) {
   size_t n = (size_t)home->n * on->n;
   double price = c->price[PHASE_KERNEL], *other = NEW_ARRAY(f->arena, double, n + 1);
   if (c->times <= 0)
@@ -257,7 +263,8 @@ static void windows_key(const Finder *f, uint32_t i, uint32_t k, const PlaceWays
   const PartVertex *v = &f->g->part->vertices.at[i];
   const PartRead *r = &v->reads.at[k];
   const PlaceTensor *t = &f->g->tensors.at[f->g->tensor[i][k]];
-  const double numbers[] = {r->times, dtype_size(t->node->dtype), r->rank, v->n_label, t->n, r->call, r->from >= 0, t->bytes};
+  const double numbers[] = {
+      r->times, dtype_size(t->node->dtype), r->rank, v->n_label, t->n, r->call, r->from >= 0, t->bytes};
   buf_add(key, (const char *)numbers, sizeof numbers);
   buf_add(key, (const char *)r->index, r->rank * sizeof *r->index);
   buf_add(key, (const char *)r->extent, r->rank * sizeof *r->extent);
@@ -316,5 +323,6 @@ void tables_read(Finder *f, uint32_t i, uint32_t k) {
     pair_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, &c);
     return;
   }
-  cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted, (Carried){bytes, 1, &f->g->tensors.at[t]});
+  cost_add(f, f->stay[t], home->n, home->at, r->call ? f->cut[i] : f->stay[i], w->n, wanted,
+      (Carried){bytes, 1, &f->g->tensors.at[t]});
 }

@@ -54,20 +54,24 @@ static int32_t home_dimension(const PartRead *r, uint32_t k) {
 static Placement home_along(const Windows *w, uint32_t k, const Placement *home) {
   Placement p;
   int32_t d = home_dimension(w->r, k);
-  for (uint32_t a = 0; a < MESH_AXES; a++) p.on[a] = a < w->m->n && d >= 0 && home->on[a] == d ? home->on[a] : PLACE_ALL;
+  for (uint32_t a = 0; a < MESH_AXES; a++)
+    p.on[a] = a < w->m->n && d >= 0 && home->on[a] == d ? home->on[a] : PLACE_ALL;
   return p;
 }
 
 static Placement cut_along(const Windows *w, uint32_t k, const Placement *on) {
   Placement p;
   bool used[GRAPH_LABELS + 1] = {0};
-  if (reach_is_told(w->g, w->vertex, w->read, k, w->m, on->on)) expr_labels(w->r->index[k], w->g->part->vertices.at[w->vertex].n_label, used);
-  for (uint32_t a = 0; a < MESH_AXES; a++) p.on[a] = a < w->m->n && on->on[a] >= 0 && used[on->on[a]] ? on->on[a] : PLACE_ALL;
+  if (reach_is_told(w->g, w->vertex, w->read, k, w->m, on->on))
+    expr_labels(w->r->index[k], w->g->part->vertices.at[w->vertex].n_label, used);
+  for (uint32_t a = 0; a < MESH_AXES; a++)
+    p.on[a] = a < w->m->n && on->on[a] >= 0 && used[on->on[a]] ? on->on[a] : PLACE_ALL;
   return p;
 }
 
 /* Consecutive axes that cut it at home and have the same link and kind count together. */
-static void messages(const Windows *w, uint32_t k, const Placement *home, const Placement *on, int64_t from, int64_t to, Along *x) {
+static void messages(
+    const Windows *w, uint32_t k, const Placement *home, const Placement *on, int64_t from, int64_t to, Along *x) {
   const PlaceTensor *t = &w->g->tensors.at[w->g->tensor[w->vertex][w->read]];
   int32_t d = home_dimension(w->r, k);
   if (!w->l || d < 0 || to <= from || !t->extent[d]) return;
@@ -91,7 +95,8 @@ static void messages(const Windows *w, uint32_t k, const Placement *home, const 
 }
 
 /* One level: all of a part's sites are one place of a mesh without the axes inside it. */
-static void level_find(const Windows *w, uint32_t k, uint32_t level, const Placement *home, const Placement *on, Along *x) {
+static void level_find(
+    const Windows *w, uint32_t k, uint32_t level, const Placement *home, const Placement *on, Along *x) {
   Mesh m = *w->m;
   bool sites = level + 1 == w->levels, used[MESH_AXES] = {0};
   int64_t from[REACH_RANK], to[REACH_RANK], has[REACH_RANK], end[REACH_RANK], wrap[REACH_RANK];
@@ -102,7 +107,8 @@ static void level_find(const Windows *w, uint32_t k, uint32_t level, const Place
   do {
     reach_together(w->g, w->m, m.n, w->vertex, w->read, on->on, at, from, to, wrap);
     reach_home(w->g, &m, w->vertex, w->read, home, at, has, end);
-    double wants = (double)(to[k] - from[k]), lacks = wants - (double)wrap_shared(from[k], to[k], wrap[k], has[k], end[k]);
+    double wants = (double)(to[k] - from[k]),
+           lacks = wants - (double)wrap_shared(from[k], to[k], wrap[k], has[k], end[k]);
     if (wants > x->wants[level]) x->wants[level] = wants;
     if (lacks > x->lacks[level]) x->lacks[level] = lacks;
     if (sites) messages(w, k, home, on, from[k], to[k], x);
@@ -157,10 +163,16 @@ static Kinds kinds_of(const Windows *w, uint32_t k, uint32_t n, const Placement 
   return x;
 }
 
-void windows_costs(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
-                   uint32_t n_on, const Placement *const *on, double *seconds, double *fetched) {
+void windows_costs(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const Placement *const *home, uint32_t n_on, const Placement *const *on, double *seconds, double *fetched) {
   Arena *a = arena_new();
-  Windows w = {.arena = a, .g = g, .m = m, .l = l, .vertex = vertex, .read = read, .r = &g->part->vertices.at[vertex].reads.at[read]};
+  Windows w = {.arena = a,
+      .g = g,
+      .m = m,
+      .l = l,
+      .vertex = vertex,
+      .read = read,
+      .r = &g->part->vertices.at[vertex].reads.at[read]};
   w.levels = (l ? l->n : 0) + 1;
   uint32_t rank = w.r->rank;
   Kinds *homes = NEW_ARRAY(a, Kinds, rank + 1), *cuts = NEW_ARRAY(a, Kinds, rank + 1);

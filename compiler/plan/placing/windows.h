@@ -13,8 +13,8 @@
 
 /* For each home and each cut (from reach_cut), at [home * n_on + on]: seconds, once, if l is not NULL; bytes of a
  * site if some site lacks something at home, else 0. Either array may be NULL. */
-void windows_costs(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read, uint32_t n_home, const Placement *const *home,
-                   uint32_t n_on, const Placement *const *on, double *seconds, double *fetched);
+void windows_costs(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const Placement *const *home, uint32_t n_on, const Placement *const *on, double *seconds, double *fetched);
 /* The same for one read of a placing. */
 double windows_seconds(const PlaceGraph *g, const Links *l, const Placing *p, uint32_t vertex, uint32_t read);
 double windows_fetched(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);

@@ -8,7 +8,8 @@ static void say_where(void *ctx, Buf *out) {
   const TaskStage *s = c->stage;
   const Task *k = c->task;
   if (c->buffer)
-    buf_printf(out, "buffer %%%u%s%s", c->buffer->id, c->buffer->name ? " " : "", c->buffer->name ? c->buffer->name->s : "");
+    buf_printf(
+        out, "buffer %%%u%s%s", c->buffer->id, c->buffer->name ? " " : "", c->buffer->name ? c->buffer->name->s : "");
   else if (!k)
     buf_str(out, "taskgraph");
   else
@@ -159,7 +160,8 @@ static void check_kernel(Check *c, const Task *k) {
 static void check_exchanges_before(Check *c, const Task *k) {
   for (uint32_t i = 0; i < k->exchange.len; i++) {
     const TaskExchange *x = &k->exchange.at[i];
-    if (!check_buffer_number(c, "what is exchanged", x->now) || !check_buffer_number(c, "what is exchanged", x->next)) continue;
+    if (!check_buffer_number(c, "what is exchanged", x->now) || !check_buffer_number(c, "what is exchanged", x->next))
+      continue;
     const TaskBuffer *a = &c->t->buffers.at[x->now], *b = &c->t->buffers.at[x->next];
     bool same = a->dtype == b->dtype && a->rank == b->rank && a != b;
     for (uint32_t d = 0; same && d < a->rank; d++) same = a->dim[d] == b->dim[d];
@@ -242,7 +244,8 @@ static void check_fields(Check *c, const Task *k) {
   if (!kernel && (k->stages.len || k->n_outer)) fail(c, "it has stages and is no kernel");
   if (!repeat && (k->body.len || k->exchange.len || k->turn || k->depth || k->stop != NONE || k->turns != NONE))
     fail(c, "it has what only a repeat has");
-  if (!repeat && (k->kind != TASK_MOVE || k->end < k->step) && k->end != k->step) fail(c, "it ends at step %u and not %u", k->end, k->step);
+  if (!repeat && (k->kind != TASK_MOVE || k->end < k->step) && k->end != k->step)
+    fail(c, "it ends at step %u and not %u", k->end, k->step);
   if (kernel && k->buffer) fail(c, "a kernel's buffers are its stages'");
   bool move = k->kind == TASK_MOVE;
   if (!move && (k->from || k->place_from || k->place_to || k->reducer != RED_NONE || k->monoid || k->move || k->wrap))
@@ -307,13 +310,17 @@ static void check_end(Check *c) {
 static Span line_of(void *ctx) {
   const Check *c = ctx;
   const void *buffer = c->buffer ? line_key(LINE_BUFFER, c->buffer->id) : NULL;
-  return lines_find(c->t->lines, 4, (const void *const[]){c->stage ? c->stage->sum : NULL, c->task, buffer, c->argument});
+  return lines_find(
+      c->t->lines, 4, (const void *const[]){c->stage ? c->stage->sum : NULL, c->task, buffer, c->argument});
 }
 
 /* One complaint per thing. */
 static bool follows(void *ctx) {
   Check *c = ctx;
-  const void *now = c->stage ? (const void *)c->stage : c->task ? (const void *)c->task : c->buffer ? (const void *)c->buffer : c->argument;
+  const void *now = c->stage ? (const void *)c->stage
+      : c->task              ? (const void *)c->task
+      : c->buffer            ? (const void *)c->buffer
+                             : c->argument;
   bool said = now && c->wrong == now;
   c->wrong = now;
   return said;
@@ -331,7 +338,8 @@ static bool check_all(const TaskGraph *t, Buf *out, Diags *d) {
   c.default_of = NEW_ARRAY(a, int32_t, t->inputs.len + 1);
   for (uint32_t i = 0; i < t->buffers.len; i++) c.held[i] = (Held){.written = NEVER, .stands_for = NONE};
   for (uint32_t i = 0; i < t->inputs.len; i++) c.default_of[i] = NONE;
-  for (uint32_t i = 0; i < t->dims.len; i++) check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
+  for (uint32_t i = 0; i < t->dims.len; i++)
+    check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
   for (uint32_t i = 0; i < t->monoids.len; i++) check_monoid(&c.c, t->monoids.at[i]);
   bool well = check_mesh(&c);
   for (uint32_t i = 0; i < t->buffers.len; i++) well &= check_buffer(&c, i);

@@ -8,7 +8,8 @@ bool check_mesh(Check *c) {
   const TaskGraph *t = c->t;
   int64_t sites = 1;
   bool well = t->mesh.n <= MESH_AXES;
-  for (uint32_t a = 0; well && a < t->mesh.n; a++) well = t->mesh.size[a] > 0 && mul_ok(sites, t->mesh.size[a], &sites) && sites <= TASK_SITES;
+  for (uint32_t a = 0; well && a < t->mesh.n; a++)
+    well = t->mesh.size[a] > 0 && mul_ok(sites, t->mesh.size[a], &sites) && sites <= TASK_SITES;
   if (!well) fail(c, "its mesh has no size, or too large a one");
   for (uint32_t a = 0; well && a < t->mesh.n; a++) {
     well = a < t->dims.len && !t->dims.at[a].known && t->dims.at[a].name == task_axis(t, a);
@@ -56,8 +57,10 @@ static void check_placement(Check *c, const char *what, const TaskBuffer *b, con
   for (uint32_t a = 0; a < c->t->mesh.n; a++) {
     bool moves = false;
     for (uint32_t d = 0; d < b->rank; d++) moves |= mentions(c, b->dim[d], a) || mentions(c, b->low[d], a);
-    if (p->on[a] < PLACE_SOME || (p->on[a] >= 0 && p->on[a] >= (int64_t)b->rank)) fail(c, "%s has no placement along axis %u", what, a);
-    if (p->on[a] == PLACE_ALL && (moves || mentions(c, b->when, a))) fail(c, "%s is not the same along axis %u", what, a);
+    if (p->on[a] < PLACE_SOME || (p->on[a] >= 0 && p->on[a] >= (int64_t)b->rank))
+      fail(c, "%s has no placement along axis %u", what, a);
+    if (p->on[a] == PLACE_ALL && (moves || mentions(c, b->when, a)))
+      fail(c, "%s is not the same along axis %u", what, a);
     if (p->on[a] == PLACE_PART && moves) fail(c, "%s is not parts of one box along axis %u", what, a);
   }
 }
@@ -109,8 +112,10 @@ void check_move(Check *c, const Task *k) {
   if (task_moves_places(k)) {
     check_places(c, "where places come from", k->place_from, from);
     check_places(c, "where places go", k->place_to, to);
-    if (k->place_from < c->t->buffers.len) check_buffer_read(c, k->place_from, k->step), check_buffer_alive(c, k->place_from, k->end);
-    if (k->place_to < c->t->buffers.len) check_buffer_write(c, k->place_to, k->step), check_buffer_alive(c, k->place_to, k->end);
+    if (k->place_from < c->t->buffers.len)
+      check_buffer_read(c, k->place_from, k->step), check_buffer_alive(c, k->place_from, k->end);
+    if (k->place_to < c->t->buffers.len)
+      check_buffer_write(c, k->place_to, k->step), check_buffer_alive(c, k->place_to, k->end);
   } else if (k->place_from || k->place_to) {
     fail(c, "it moves places, and is not by argmax or argmin");
   }
@@ -125,7 +130,8 @@ void check_while(Check *c, const Tasks *list, uint32_t i) {
   c->task = m;
   for (uint32_t j = i + 1; j < list->len && end < m->end; j++) {
     const Task *k = list->at[j];
-    if (move_hinders(c->t, m, k)) fail(c, "it goes on to step %u, and step %u has to do with what it moves", m->end, k->step);
+    if (move_hinders(c->t, m, k))
+      fail(c, "it goes on to step %u, and step %u has to do with what it moves", m->end, k->step);
     end = k->kind == TASK_REPEAT ? k->end : k->step;
   }
   if (end != m->end) fail(c, "it goes on to step %u, where no task beside it ends", m->end);
@@ -138,7 +144,9 @@ void check_while(Check *c, const Tasks *list, uint32_t i) {
  * if a point has several. */
 static bool is_place(const Check *c, const TaskStage *s, const Expr *e, uint32_t points, uint32_t number) {
   const TaskBuffer *p = &c->t->buffers.at[s->slot[0].index], *to = &c->t->buffers.at[s->buffer];
-  if (e->kind != EX_READ || s->slot[e->i].index != p->id || e->n != p->rank || points > to->rank || p->rank - points > 1) return false;
+  if (e->kind != EX_READ || s->slot[e->i].index != p->id || e->n != p->rank || points > to->rank ||
+      p->rank - points > 1)
+    return false;
   for (uint32_t k = 0; k < points; k++)
     if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k || p->dim[k] != to->dim[k]) return false;
   return p->rank == points ? number == 0 : expr_is_int(e->arg[points], number);
@@ -148,8 +156,9 @@ static bool is_place(const Check *c, const TaskStage *s, const Expr *e, uint32_t
  * fetch.c. */
 static bool is_fetch(const Check *c, const TaskStage *s) {
   const EinSum *sum = s->sum;
-  bool well = sum->n_slot > 1 && !sum->n_red && sum->reducer == RED_NONE && !sum->where && !sum->domain && sum->body->kind == EX_READ &&
-              sum->body->i + 1 == sum->n_slot && sum->dtype == sum->acc && s->buffer >= 0 && (uint32_t)s->buffer < c->t->buffers.len && s->n_at == sum->n_out;
+  bool well = sum->n_slot > 1 && !sum->n_red && sum->reducer == RED_NONE && !sum->where && !sum->domain &&
+      sum->body->kind == EX_READ && sum->body->i + 1 == sum->n_slot && sum->dtype == sum->acc && s->buffer >= 0 &&
+      (uint32_t)s->buffer < c->t->buffers.len && s->n_at == sum->n_out;
   for (uint32_t i = 0; well && i < sum->n_slot; i++) well = !s->slot[i].kept && s->slot[i].index < c->t->buffers.len;
   if (!well) return false;
   const TaskBuffer *to = &c->t->buffers.at[s->buffer], *p = &c->t->buffers.at[s->slot[0].index];
@@ -157,9 +166,11 @@ static bool is_fetch(const Check *c, const TaskStage *s) {
   uint32_t indices = 0, slice = 0;
   for (uint32_t d = 0; d < read->n; d++) indices += (read->arg[d]->has & HAS_READ) != 0;
   uint32_t points = sum->n_out - (read->n - indices);
-  well = indices && to->low && points > 0 && points <= sum->n_out && p->dtype == DT_I64 && (!p->when || p->when == to->when);
+  well = indices && to->low && points > 0 && points <= sum->n_out && p->dtype == DT_I64 &&
+      (!p->when || p->when == to->when);
   well &= indices == 1 || (p->rank == points + 1 && expr_is_int(p->dim[points], indices));
-  for (uint32_t k = 0; well && k < sum->n_out; k++) well = s->at[k]->kind == EX_LABEL && s->at[k]->i == k && s->bound[k] == to->dim[k];
+  for (uint32_t k = 0; well && k < sum->n_out; k++)
+    well = s->at[k]->kind == EX_LABEL && s->at[k]->i == k && s->bound[k] == to->dim[k];
   indices = 0;
   for (uint32_t d = 0; well && d < read->n; d++) {
     uint32_t k = points + slice;
@@ -172,5 +183,6 @@ static bool is_fetch(const Check *c, const TaskStage *s) {
 void check_fetch(Check *c, const Task *k) {
   bool well = k->stages.len == 1 && is_fetch(c, &k->stages.at[0]);
   if (!well) fail(c, "what it fetches is not one read of its table, at points and whole along other dimensions");
-  else if (!c->t->buffers.at[task_table(k)].low && c->t->mesh.n) fail(c, "%%%u does not say where it is", task_table(k));
+  else if (!c->t->buffers.at[task_table(k)].low && c->t->mesh.n)
+    fail(c, "%%%u does not say where it is", task_table(k));
 }

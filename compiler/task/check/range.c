@@ -66,8 +66,8 @@ static void complain(Check *c, const char *what, const Expr *index, const Expr *
   buf_printf(&b, ")%s", in_range_where(c->q.arena, why, s->sum->n_out + s->sum->n_red, s->label, c->turn.at, index));
   if (c->t->mesh.n) buf_printf(&b, ", at site %lld", (long long)c->site);
   c->ok = false;
-  diag_add(c->d, D_E917, lines_find(c->t->lines, 2, (const void *const[]){s->sum, k}), "%s %u%s%s, stage %u: %s", task_word(k), k->step,
-           k->name ? " " : "", k->name ? k->name->s : "", (unsigned)(s - k->stages.at), b.s);
+  diag_add(c->d, D_E917, lines_find(c->t->lines, 2, (const void *const[]){s->sum, k}), "%s %u%s%s, stage %u: %s",
+      task_word(k), k->step, k->name ? " " : "", k->name ? k->name->s : "", (unsigned)(s - k->stages.at), b.s);
 }
 
 /* ---- writers of a buffer ---------------------------------------------------------------------------- */
@@ -81,7 +81,8 @@ static void find_writer(const TaskGraph *t, const Tasks *list, uint32_t buffer, 
     if (!task_writes(t, k, buffer)) continue;
     if (k->kind == TASK_REPEAT) find_writer(t, &k->body, buffer, w);
     bool others = k->kind != TASK_KERNEL && k->kind != TASK_REPEAT;
-    for (uint32_t x = 0; x < k->exchange.len; x++) others |= k->exchange.at[x].now == buffer || k->exchange.at[x].next == buffer;
+    for (uint32_t x = 0; x < k->exchange.len; x++)
+      others |= k->exchange.at[x].now == buffer || k->exchange.at[x].next == buffer;
     w->n += others || k->turns == (int64_t)buffer || k->unless >= 0 ? 2 : 0;
     for (uint32_t s = 0; s < k->stages.len; s++)
       if (k->stages.at[s].buffer == (int64_t)buffer) w->stage = &k->stages.at[s], w->n++;
@@ -113,7 +114,8 @@ static const Expr *meaning_of(void *ctx, const Expr *read) {
   TaskSlot slot = s->slot[read->i];
   const TaskStage *made = slot.kept ? &c->task->stages.at[slot.index] : writer_of(c->t, slot.index);
   bool plain = made && (slot.kept || made->n_at == made->sum->n_out);
-  for (uint32_t k = 0; plain && !slot.kept && k < made->n_at; k++) plain = made->at[k]->kind == EX_LABEL && made->at[k]->i == k;
+  for (uint32_t k = 0; plain && !slot.kept && k < made->n_at; k++)
+    plain = made->at[k]->kind == EX_LABEL && made->at[k]->i == k;
   return plain ? sum_meaning(c->q.arena, c->q.exprs, sum_here(c, made), sum_here(c, s), read) : NULL;
 }
 
@@ -121,7 +123,8 @@ static void say_open(void *ctx, int64_t slot, uint32_t k, const Expr *index, con
   Check *c = ctx;
   const TaskSlot *of = &c->stage->slot[slot];
   const Expr *extent = of->kept ? c->task->stages.at[of->index].bound[k] : c->t->buffers.at[of->index].dim[k];
-  complain(c, arena_printf(c->q.arena, "index %u of %c%u", k, of->kept ? '&' : '%', of->index), index, here(c, extent), why);
+  complain(
+      c, arena_printf(c->q.arena, "index %u of %c%u", k, of->kept ? '&' : '%', of->index), index, here(c, extent), why);
 }
 
 static void check_store(Check *c, const TaskStage *s, SumOf of) {
@@ -243,7 +246,10 @@ static void check_tasks(Check *c, const Tasks *list) {
 
 bool task_check_ranges(const TaskGraph *t, Diags *d) {
   Arena *a = arena_new();
-  Check c = {.t = t, .d = d, .ok = true, .q = {.exprs = t->exprs, .arena = a, .extent = extent_of, .meaning = meaning_of, .open = say_open}};
+  Check c = {.t = t,
+      .d = d,
+      .ok = true,
+      .q = {.exprs = t->exprs, .arena = a, .extent = extent_of, .meaning = meaning_of, .open = say_open}};
   const Expr **hold = NEW_ARRAY(a, const Expr *, t->checks.len + 1);
   for (uint32_t i = 0; i < t->checks.len; i++) hold[i] = t->checks.at[i].cond;
   c.q.ctx = &c;

@@ -8,11 +8,14 @@
 static void check_kept(Check *c, const Expr *e, const TaskSlot *slot) {
   if (slot->index >= (uint32_t)(c->stage - c->task->stages.at)) return; /* reported with the slot */
   const TaskStage *of = &c->task->stages.at[slot->index];
-  if (e->n != of->sum->n_out) fail(c, "&%u has %u labels and is read with %u indices", slot->index, of->sum->n_out, e->n);
+  if (e->n != of->sum->n_out)
+    fail(c, "&%u has %u labels and is read with %u indices", slot->index, of->sum->n_out, e->n);
   if (e->dtype != of->sum->dtype)
-    fail(c, "&%u is %s and is read as %s", slot->index, check_dtype_name(of->sum->dtype), check_dtype_name((DType)e->dtype));
+    fail(c, "&%u is %s and is read as %s", slot->index, check_dtype_name(of->sum->dtype),
+        check_dtype_name((DType)e->dtype));
   for (uint32_t k = 0; k < c->task->n_outer && k < e->n; k++)
-    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) fail(c, "&%u is not read at the reader's own label %u", slot->index, k);
+    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k)
+      fail(c, "&%u is not read at the reader's own label %u", slot->index, k);
 }
 
 static void check_loaded(Check *c, const Expr *e, const TaskSlot *slot) {
@@ -20,7 +23,8 @@ static void check_loaded(Check *c, const Expr *e, const TaskSlot *slot) {
   const TaskBuffer *b = &c->t->buffers.at[slot->index];
   if (e->n != b->rank) fail(c, "buffer %%%u has rank %u and is read with %u indices", b->id, b->rank, e->n);
   if (e->dtype != b->dtype)
-    fail(c, "buffer %%%u is %s and is read as %s", b->id, check_dtype_name(b->dtype), check_dtype_name((DType)e->dtype));
+    fail(
+        c, "buffer %%%u is %s and is read as %s", b->id, check_dtype_name(b->dtype), check_dtype_name((DType)e->dtype));
 }
 
 void check_slot_read(void *ctx, const Expr *e) {
@@ -162,9 +166,11 @@ static void check_call(Check *c, const Task *k, const TaskStage *s) {
     plain = label == -1 || (label == next && label < s->sum->n_out);
     next += label >= 0;
   }
-  if (!plain || next != s->sum->n_out) fail(c, "it is made by %s, and not stored plainly by a kernel of its own", s->sum->by->name->s);
+  if (!plain || next != s->sum->n_out)
+    fail(c, "it is made by %s, and not stored plainly by a kernel of its own", s->sum->by->name->s);
   for (uint32_t i = 0; i < s->sum->n_slot; i++)
-    if (s->slot[i].kept || (int64_t)s->slot[i].index == s->buffer) fail(c, "it is made by %s, which reads what it makes", s->sum->by->name->s);
+    if (s->slot[i].kept || (int64_t)s->slot[i].index == s->buffer)
+      fail(c, "it is made by %s, which reads what it makes", s->sum->by->name->s);
   check_by(&c->c, s->sum, true);
 }
 

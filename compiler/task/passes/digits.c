@@ -136,7 +136,8 @@ static const Expr *less_simple(Digits *d, const Expr *a, const Expr *b) {
     if (!label_term(term_take(x, &more), &times, &l) || (times > -2 && times < 2)) continue;
     const Expr *step = expr_int(x, DT_I64, times < 0 ? -times : times);
     divide(x, apart, step, &quotient, &rest);
-    if (rest->kind == EX_INT || !sum_range(d, rest, &low, &high) || floor_div(low, step->i) != floor_div(high, step->i)) continue;
+    if (rest->kind == EX_INT || !sum_range(d, rest, &low, &high) || floor_div(low, step->i) != floor_div(high, step->i))
+      continue;
     quotient = expr_op2(x, OP_ADD, quotient, expr_int(x, DT_I64, floor_div(low, step->i)));
     return expr_op2(x, OP_LT, expr_normal(x, quotient), expr_int(x, DT_I64, 0));
   }
@@ -253,7 +254,8 @@ static bool shares_all(const Task *k) {
 }
 
 static bool stage_is_cut(const EinSum *s) {
-  return !s->domain && !s->where && s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN && s->n_out + s->n_red < PARTS_MOST;
+  return !s->domain && !s->where && s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN &&
+      s->n_out + s->n_red < PARTS_MOST;
 }
 
 /* Finds the labels of the current stage that may be split, and are worth it. */

@@ -135,8 +135,8 @@ static void cost_add(Map *seen, const Expr *e, Cost *c) {
   if (e->kind != EX_OP || !(e->has & ~(unsigned)HAS_DIM)) return;
   c->ops++;
   const OpInfo *o = &op_info[e->op];
-  c->heavy |= !(o->laws & LAW_EXACT) || o->rule == RULE_RANDOM || o->rule == RULE_INDEX || e->op == OP_DIV || e->op == OP_SQRT ||
-              e->op == OP_IDIV || e->op == OP_MOD;
+  c->heavy |= !(o->laws & LAW_EXACT) || o->rule == RULE_RANDOM || o->rule == RULE_INDEX || e->op == OP_DIV ||
+      e->op == OP_SQRT || e->op == OP_IDIV || e->op == OP_MOD;
 }
 
 static Cost cost_of(TaskGraph *t, const TaskStage *s) {
@@ -159,7 +159,8 @@ static bool is_copy(const TaskStage *s) {
 static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
   const BufferUse *b = &f->of[buffer];
   const TaskStage *from = &p->stages.at[0], *s = &q->stages.at[0];
-  if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless || !same_sites(f, p, q)) return false;
+  if (p == q || p->stages.len != 1 || q->stages.len != 1 || p->unless != q->unless || !same_sites(f, p, q))
+    return false;
   if (task_call(p) || task_call(q)) return false;
   if (b->pinned || b->makers != 1 || b->readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) return false;
   if (from->sum->reducer != RED_NONE || !stage_is_plain(from) || (from->sum->domain && is_copy(s))) return false;
@@ -285,7 +286,8 @@ static void join(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
   TaskStage own = ordered(f, q, n, label);
   for (uint32_t j = 0; j < own.sum->n_slot; j++) { /* if both read it, it has one reader less */
     bool both = false, before = false;
-    for (uint32_t i = 0; i < p->stages.len; i++) both |= !own.slot[j].kept && stage_reads(&p->stages.at[i], own.slot[j].index);
+    for (uint32_t i = 0; i < p->stages.len; i++)
+      both |= !own.slot[j].kept && stage_reads(&p->stages.at[i], own.slot[j].index);
     for (uint32_t i = 0; i < j; i++) before |= own.slot[i].index == own.slot[j].index;
     if (both && !before) f->of[own.slot[j].index].readers--;
   }
@@ -319,7 +321,8 @@ static const Expr *leaf_shared(void *env, Exprs *x, const Expr *leaf) {
   const EinSum *sum = k->s->sum;
   uint64_t outer = ((uint64_t)1 << k->n) - 1, out = ((uint64_t)1 << sum->n_out) - 1;
   (void)x;
-  if (leaf->kind != EX_READ || !(leaf->labels & ~out) || !(leaf->labels & out & ~outer) || !(outer & ~leaf->labels)) return leaf;
+  if (leaf->kind != EX_READ || !(leaf->labels & ~out) || !(leaf->labels & out & ~outer) || !(outer & ~leaf->labels))
+    return leaf;
   k->lacks &= outer & ~leaf->labels;
   k->some = true;
   return leaf;
@@ -390,7 +393,8 @@ static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
 static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
   if (p->stages.len > 1) return n >= p->n_outer ? p->n_outer : 0;
   const TaskStage *a = &p->stages.at[0], *b = &q->stages.at[0];
-  if ((a->sum->reducer == RED_NONE && n == a->sum->n_out) || (b->sum->reducer == RED_NONE && n == b->sum->n_out)) return n ? n - 1 : 0;
+  if ((a->sum->reducer == RED_NONE && n == a->sum->n_out) || (b->sum->reducer == RED_NONE && n == b->sum->n_out))
+    return n ? n - 1 : 0;
   return n;
 }
 
@@ -407,7 +411,8 @@ static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *l
 
 static bool try_join(Fuse *f, Task *p, Task *q) {
   uint32_t label[64];
-  if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST || !same_sites(f, p, q)) return false;
+  if (p == q || p->unless != q->unless || q->stages.len != 1 || p->stages.len >= STAGES_MOST || !same_sites(f, p, q))
+    return false;
   if (task_call(p) || task_call(q) || !may_follow(f, p, q) || changes(f, p)) return false;
   uint32_t n = shared_labels(f, p, q, label);
   if (!n || !may_move(f, p, q)) return false;
@@ -428,7 +433,8 @@ static void join_into(Fuse *f, Task *q) {
   Task *latest = NULL; /* the last one is the one that can move here */
   for (uint32_t j = 0; j < s->sum->n_slot; j++) {
     Task *p = s->slot[j].kept ? NULL : f->of[s->slot[j].index].maker;
-    if (!p || p == q || f->position[p->step] == UINT32_MAX || f->t->buffers.at[s->slot[j].index].space != BUF_WORK) continue;
+    if (!p || p == q || f->position[p->step] == UINT32_MAX || f->t->buffers.at[s->slot[j].index].space != BUF_WORK)
+      continue;
     if (f->list->at[f->position[p->step]] != p) continue; /* of another list */
     if (!latest || f->position[p->step] > f->position[latest->step]) latest = p;
   }
@@ -456,7 +462,8 @@ static void keep_domain(Fuse *f, Task *k, uint32_t number) {
     expr_map(f->t->exprs, a.st->sum->body, leaf_asked, &a);
     if (a.st->sum->where) expr_map(f->t->exprs, a.st->sum->where, leaf_asked, &a);
     if (!a.some) continue;
-    bool like = !a.others && a.st->sum->domain && !(a.st->sum->domain->has & HAS_READ) && a.st->sum->n_out == s->sum->n_out;
+    bool like =
+        !a.others && a.st->sum->domain && !(a.st->sum->domain->has & HAS_READ) && a.st->sum->n_out == s->sum->n_out;
     if (!like || (domain && a.st->sum->domain != domain)) return;
     domain = a.st->sum->domain;
   }
@@ -575,7 +582,8 @@ static void keep_inside(Fuse *f, Task *k) {
     if (!stage_axes(s, axis)) continue;
     bool here = false;
     for (uint32_t j = i + 1; j < k->stages.len; j++) here |= read_kept(f, &k->stages.at[j], buffer, i, axis);
-    if (!here || f->of[buffer].pinned || f->of[buffer].readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK) continue;
+    if (!here || f->of[buffer].pinned || f->of[buffer].readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK)
+      continue;
     s->buffer = -1;
     s->n_at = 0;
   }

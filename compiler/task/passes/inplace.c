@@ -44,7 +44,9 @@ static bool copy_drop(Copies *c, Task *k) {
   uint32_t from = c->to[s->slot[0].index], to = (uint32_t)s->buffer;
   Task *p = c->maker[from];
   const TaskBuffer *a = &c->t->buffers.at[from], *b = &c->t->buffers.at[to];
-  if (!p || p->unless != k->unless || c->fixed[from] || a->space != BUF_WORK || b->space != BUF_WORK || c->maker[to] != k) return false;
+  if (!p || p->unless != k->unless || c->fixed[from] || a->space != BUF_WORK || b->space != BUF_WORK ||
+      c->maker[to] != k)
+    return false;
   if (!buffers_alike(a, b) || vec_last(p->stages).buffer != (int32_t)from || c->writers[from] != 1) return false;
   if (c->writers[to] != 1 && c->readers[from] != 1) return false; /* an inner loop changes it, as a state of its own */
   vec_last(p->stages).buffer = (int32_t)to;
@@ -84,7 +86,8 @@ static void uses_count(const Copies *c, const Task *k) {
   if (task_moves_places(k)) c->readers[k->place_from]++, c->writers[k->place_to]++;
   if (k->turns >= 0) c->writers[k->turns]++;
   if (k->stop >= 0) c->readers[k->stop]++;
-  for (uint32_t j = 0; j < k->exchange.len; j++) c->writers[k->exchange.at[j].now]++, c->writers[k->exchange.at[j].next]++;
+  for (uint32_t j = 0; j < k->exchange.len; j++)
+    c->writers[k->exchange.at[j].now]++, c->writers[k->exchange.at[j].next]++;
   for (uint32_t j = 0; j < k->stages.len; j++) {
     const TaskStage *s = &k->stages.at[j];
     if (s->buffer >= 0) c->writers[s->buffer]++;
@@ -100,8 +103,8 @@ static void uses_count(const Copies *c, const Task *k) {
 /* Drops a kernel that only copies what another kernel of its turn made: that one writes the copy directly. */
 static void copies_drop(TaskGraph *t, Task *repeat) {
   uint32_t n = t->buffers.len, kept = 0;
-  Copies c = {t, NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, Task *, n + 1), NEW_ARRAY(t->arena, uint32_t, n + 1),
-              NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, bool, n + 1)};
+  Copies c = {t, NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, Task *, n + 1),
+      NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, uint32_t, n + 1), NEW_ARRAY(t->arena, bool, n + 1)};
   Tasks *list = &repeat->body;
   bool any = false;
   if (repeat->stop >= 0) c.readers[repeat->stop]++;
@@ -157,7 +160,8 @@ static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer)
 static bool is_brought(InPlace *p, uint32_t buffer) {
   for (uint32_t i = 0; i < p->repeat->body.len; i++) {
     Task *k = p->repeat->body.at[i];
-    if (k->kind == TASK_MOVE && k->buffer == buffer && k->from == p->now && move_brings_neighbours(p->t, k)) return true;
+    if (k->kind == TASK_MOVE && k->buffer == buffer && k->from == p->now && move_brings_neighbours(p->t, k))
+      return true;
   }
   return false;
 }
@@ -165,7 +169,8 @@ static bool is_brought(InPlace *p, uint32_t buffer) {
 /* Whether it reads elements of the state other than the one that it computes, or computes something for. */
 static bool reads_others(InPlace *p, const TaskStage *s) {
   bool brought = false;
-  for (uint32_t m = 0; m < s->sum->n_slot; m++) brought |= !s->slot[m].kept && s->slot[m].index != p->now && is_brought(p, s->slot[m].index);
+  for (uint32_t m = 0; m < s->sum->n_slot; m++)
+    brought |= !s->slot[m].kept && s->slot[m].index != p->now && is_brought(p, s->slot[m].index);
   return brought || !reads_itself_only(p, s);
 }
 
@@ -176,7 +181,9 @@ static bool is_made_along(InPlace *p, const TaskStage *s, uint32_t buffer) {
   const Tasks *body = &p->repeat->body;
   uint32_t rank = s->sum->n_out, *label = NEW_ARRAY(p->t->arena, uint32_t, rank + 1);
   const TaskBuffer *b = &p->t->buffers.at[buffer];
-  if (b->space != BUF_WORK || b->rank != rank || !rank || touching(p->t, body, buffer) != 2 || touching(p->t, &p->t->tasks, buffer) > 1) return false;
+  if (b->space != BUF_WORK || b->rank != rank || !rank || touching(p->t, body, buffer) != 2 ||
+      touching(p->t, &p->t->tasks, buffer) > 1)
+    return false;
   if (!stage_reads_at_labels(p->t, s, buffer, rank, NULL, label)) return false;
   for (uint32_t k = 0; k < rank; k++)
     if (label[k] != k) return false;
@@ -191,7 +198,9 @@ static bool is_made_along(InPlace *p, const TaskStage *s, uint32_t buffer) {
 
 static bool goes_along(InPlace *p, const TaskStage *s) {
   for (uint32_t m = 0; m < s->sum->n_slot; m++)
-    if (!s->slot[m].kept && s->slot[m].index != p->now && (is_made_along(p, s, s->slot[m].index) || is_brought(p, s->slot[m].index))) return true;
+    if (!s->slot[m].kept && s->slot[m].index != p->now &&
+        (is_made_along(p, s, s->slot[m].index) || is_brought(p, s->slot[m].index)))
+      return true;
   return false;
 }
 

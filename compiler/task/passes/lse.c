@@ -115,7 +115,8 @@ static void list_split(TaskGraph *t, Tasks *list) {
     Task *k = list->at[i];
     list_split(t, &k->body);
     const TaskStage *s = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
-    if (s && s->sum->reducer == RED_LSE && !s->sum->by && !stage_runs(s, s->sum->n_out)) split(&(Split){t, k, &k->stages.at[0], &to});
+    if (s && s->sum->reducer == RED_LSE && !s->sum->by && !stage_runs(s, s->sum->n_out))
+      split(&(Split){t, k, &k->stages.at[0], &to});
     else vec_push(t->arena, to, k);
   }
   *list = to;

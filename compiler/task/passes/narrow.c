@@ -121,7 +121,8 @@ static const Expr *made(Narrow *n, const Expr *e, uint32_t t) {
 static uint32_t type_for(Narrow *n, uint32_t count, const Expr *const *e) {
   bool works = false;
   for (uint32_t k = 0; k < count; k++) works |= range_of(n, e[k]).works;
-  for (uint32_t t = 0; works && t < COUNT(narrow_type) && dtype_size(narrow_type[t]) < dtype_size((DType)e[0]->dtype); t++) {
+  for (uint32_t t = 0; works && t < COUNT(narrow_type) && dtype_size(narrow_type[t]) < dtype_size((DType)e[0]->dtype);
+       t++) {
     bool all = true;
     for (uint32_t k = 0; k < count; k++) all &= fits(n, e[k], t);
     if (all) return t;
@@ -142,7 +143,11 @@ static const Expr *op_narrow(void *env, Exprs *x, const Expr *e) {
 }
 
 static void stage_narrow(TaskGraph *t, TaskStage *st) {
-  Narrow n = {.x = t->exprs, .arena = t->arena, .range = map_new(t->arena), .made = {map_new(t->arena), map_new(t->arena)}, .fits = {map_new(t->arena), map_new(t->arena)}};
+  Narrow n = {.x = t->exprs,
+      .arena = t->arena,
+      .range = map_new(t->arena),
+      .made = {map_new(t->arena), map_new(t->arena)},
+      .fits = {map_new(t->arena), map_new(t->arena)}};
   EinSum sum = *st->sum;
   if (sum.by) return;
   sum.body = expr_map_ops(t->exprs, sum.body, op_narrow, &n);
@@ -152,7 +157,8 @@ static void stage_narrow(TaskGraph *t, TaskStage *st) {
 static void list_narrow(TaskGraph *t, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     list_narrow(t, &list->at[i]->body);
-    for (uint32_t m = 0; list->at[i]->kind == TASK_KERNEL && m < list->at[i]->stages.len; m++) stage_narrow(t, &list->at[i]->stages.at[m]);
+    for (uint32_t m = 0; list->at[i]->kind == TASK_KERNEL && m < list->at[i]->stages.len; m++)
+      stage_narrow(t, &list->at[i]->stages.at[m]);
   }
 }
 

@@ -45,11 +45,14 @@ static bool rotate_one(Rotate *r, uint32_t i) {
   uint32_t state = (uint32_t)s->buffer, from = s->slot[0].index;
   const TaskBuffer *a = &r->t->buffers.at[state], *b = &r->t->buffers.at[from];
   int32_t old = r->old[from];
-  if (old < 0 || state == (uint32_t)old || a->space != BUF_WORK || a->dtype != b->dtype || !buffers_alike(a, b)) return false;
+  if (old < 0 || state == (uint32_t)old || a->space != BUF_WORK || a->dtype != b->dtype || !buffers_alike(a, b))
+    return false;
   for (uint32_t x = 0; x < r->repeat->exchange.len; x++) /* it is in no exchange yet: its value goes to where it was */
     if (r->repeat->exchange.at[x].now == state || r->repeat->exchange.at[x].next == state) return false;
   bool met = false;
-  if (writers(r, state) != 1 || !is_left_alone(r, i + 1, state) || !is_begun(r->t, &r->t->tasks, r->repeat, state, &met)) return false;
+  if (writers(r, state) != 1 || !is_left_alone(r, i + 1, state) ||
+      !is_begun(r->t, &r->t->tasks, r->repeat, state, &met))
+    return false;
   vec_push(r->t->arena, r->repeat->exchange, ((TaskExchange){state, (uint32_t)old}));
   r->old[state] = old;
   r->old[from] = -1; /* that is the state's now */
@@ -61,7 +64,8 @@ static bool rotate_one(Rotate *r, uint32_t i) {
 static void repeat_rotate(TaskGraph *t, Task *repeat) {
   Rotate r = {t, repeat, NEW_ARRAY(t->arena, int32_t, t->buffers.len + 1)};
   for (uint32_t b = 0; b < t->buffers.len; b++) r.old[b] = -1;
-  for (uint32_t x = 0; x < repeat->exchange.len; x++) r.old[repeat->exchange.at[x].now] = (int32_t)repeat->exchange.at[x].next;
+  for (uint32_t x = 0; x < repeat->exchange.len; x++)
+    r.old[repeat->exchange.at[x].now] = (int32_t)repeat->exchange.at[x].next;
   for (uint32_t i = 0; i < repeat->body.len;) i = rotate_one(&r, i) ? 0 : i + 1;
 }
 

@@ -88,8 +88,8 @@ double task_side_blocks(TaskGraph *t, const TaskStage *s) {
   Sides d = {t, s, NEW_ARRAY(t->arena, ReadLabels, sum->n_slot + 1)};
   uint32_t rows = 0, lanes = 0;
   double u, v, deep = 1;
-  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN || sum->reducer == RED_MONOID ||
-      sum->reducer == RED_LSE || (sum->where && sum->n_red > 1))
+  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN ||
+      sum->reducer == RED_MONOID || sum->reducer == RED_LSE || (sum->where && sum->n_red > 1))
     return 0;
   expr_map(t->exprs, sum->body, leaf_labels, &d);
   if (sum->where) expr_map(t->exprs, sum->where, leaf_labels, &d);

@@ -70,7 +70,8 @@ static void slice_at(Slices *c, TaskStage *s, uint32_t k, const Expr *to, const 
   Exprs *x = c->t->exprs;
   EinSum sum = *s->sum;
   uint32_t n = sum.n_out;
-  const Expr **label = NEW_ARRAY(c->t->arena, const Expr *, n + 1), **bound = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
+  const Expr **label = NEW_ARRAY(c->t->arena, const Expr *, n + 1),
+             **bound = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
   Str *name = NEW_ARRAY(c->t->arena, Str, n + 1);
   const Expr **at = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
   for (uint32_t l = 0, m = 0; l < n; l++) {
@@ -134,7 +135,9 @@ static bool is_piece(const Slices *c, const Expr *cond) {
   Ends *all = NEW_ARRAY(c->t->arena, Ends, n + 1);
   ends_find(c, cond, all);
   for (uint32_t k = 0; k < n; k++)
-    if (all[k].low && all[k].high && (all[k].goes || 2 * (all[k].to - all[k].from) <= task_size_guess(c->t, c->s->bound[k]))) return true;
+    if (all[k].low && all[k].high &&
+        (all[k].goes || 2 * (all[k].to - all[k].from) <= task_size_guess(c->t, c->s->bound[k])))
+      return true;
   return false;
 }
 
@@ -170,7 +173,8 @@ static const Expr *opposite(Exprs *x, const Expr *c) {
   static const uint8_t to[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
                                [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
   if (c->kind == EX_OP && c->op == OP_OR) return expr_and(x, opposite(x, c->arg[0]), opposite(x, c->arg[1]));
-  if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->arg[0]->dtype != DT_I64) return expr_op1(x, OP_NOT, c);
+  if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->arg[0]->dtype != DT_I64)
+    return expr_op1(x, OP_NOT, c);
   return expr_op2(x, (Op)to[c->op - OP_EQ], c->arg[0], c->arg[1]);
 }
 
@@ -202,7 +206,8 @@ static const Expr *choice_found(Exprs *x, const Expr *e) {
     if (of->kind != EX_OP || of->op != OP_SELECT) continue;
     for (uint32_t side = 1; side <= 2; side++) {
       if (!is_number(of->arg[side], e->op == OP_MUL)) continue;
-      const Expr *more = of->arg[3 - side], *made = k ? expr_op2(x, (Op)e->op, v, more) : expr_op2(x, (Op)e->op, more, v);
+      const Expr *more = of->arg[3 - side],
+                 *made = k ? expr_op2(x, (Op)e->op, v, more) : expr_op2(x, (Op)e->op, more, v);
       return side == 2 ? expr_select(x, of->arg[0], made, v) : expr_select(x, of->arg[0], v, made);
     }
   }

@@ -57,7 +57,8 @@ static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->redu
 /* Whether only maps at the reduction's labels follow it. */
 static bool is_simple(const Task *k) {
   const EinSum *first = k->stages.at[0].sum;
-  if (!(reducer_info[first->reducer].laws & LAW_ASSOCIATIVE) || !first->n_red || first->n_out + first->n_red >= SUM_RANK)
+  if (!(reducer_info[first->reducer].laws & LAW_ASSOCIATIVE) || !first->n_red ||
+      first->n_out + first->n_red >= SUM_RANK)
     return false;
   for (uint32_t i = 1; i < k->stages.len; i++) {
     const EinSum *s = k->stages.at[i].sum;
@@ -71,7 +72,8 @@ typedef struct Near { const TaskStage *s; bool *label; } Near;
 static const Expr *leaf_near(void *env, Exprs *x, const Expr *leaf) {
   const Near *n = env;
   (void)x;
-  if (leaf->kind == EX_READ && leaf->n) expr_labels(leaf->arg[leaf->n - 1], n->s->sum->n_out + n->s->sum->n_red, n->label);
+  if (leaf->kind == EX_READ && leaf->n)
+    expr_labels(leaf->arg[leaf->n - 1], n->s->sum->n_out + n->s->sum->n_red, n->label);
   return leaf;
 }
 
@@ -414,7 +416,8 @@ static const Expr *value_at(const Cut *c, const Expr *part, const Expr *place) {
   uint32_t n = o->sum->n_out + o->sum->n_red;
   const Expr **to = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
   for (uint32_t k = n; k-- > o->sum->n_out;) {
-    to[k] = k == c->label ? plus(x, times(x, part, number(x, c->chunk)), place) : expr_op2(x, OP_MOD, place, o->bound[k]);
+    to[k] =
+        k == c->label ? plus(x, times(x, part, number(x, c->chunk)), place) : expr_op2(x, OP_MOD, place, o->bound[k]);
     if (k != c->label) place = expr_op2(x, OP_IDIV, place, o->bound[k]);
   }
   return expr_relabel(x, o->sum->body, n, to);

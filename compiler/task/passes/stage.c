@@ -89,7 +89,8 @@ static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-bool stage_reads_at_labels(TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label) {
+bool stage_reads_at_labels(
+    TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label) {
   Seek k = {.s = s, .buffer = buffer, .rank = rank, .axis = axis, .label = label, .ok = true};
   expr_map(t->exprs, s->sum->body, leaf_seek, &k);
   if (s->sum->where) expr_map(t->exprs, s->sum->where, leaf_seek, &k);
@@ -133,7 +134,9 @@ static bool has_read_of(const TaskStage *s, const Expr *e, uint32_t buffer) {
 }
 
 static bool by_chance(const Expr *e) {
-  if (e->kind == EX_OP && (op_info[e->op].rule == RULE_RANDOM || e->op == OP_EXTERN || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE)) return true;
+  if (e->kind == EX_OP &&
+      (op_info[e->op].rule == RULE_RANDOM || e->op == OP_EXTERN || e->op == OP_PERMUTE || e->op == OP_UNPERMUTE))
+    return true;
   for (uint32_t k = 0; k < e->n; k++)
     if (by_chance(e->arg[k])) return true;
   return false;
@@ -160,7 +163,8 @@ bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer) {
 static const Expr *leaf_may_fail(void *env, Exprs *x, const Expr *leaf) {
   bool *met = env;
   (void)x;
-  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++) *met |= leaf->arg[k]->has & (HAS_READ | HAS_CALL) || by_chance(leaf->arg[k]);
+  for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++)
+    *met |= leaf->arg[k]->has & (HAS_READ | HAS_CALL) || by_chance(leaf->arg[k]);
   return leaf;
 }
 
@@ -216,7 +220,8 @@ void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *
 
 const TaskStage *kernel_copies(const Task *k) {
   const TaskStage *s = k->kind == TASK_KERNEL && k->stages.len == 1 ? &k->stages.at[0] : NULL;
-  if (!s || s->sum->reducer != RED_NONE || s->sum->domain || s->sum->acc != s->sum->dtype || !stage_is_plain(s)) return NULL;
+  if (!s || s->sum->reducer != RED_NONE || s->sum->domain || s->sum->acc != s->sum->dtype || !stage_is_plain(s))
+    return NULL;
   const Expr *e = s->sum->body;
   if (e->kind != EX_READ || e->n != s->sum->n_out || s->slot[e->i].kept) return NULL;
   for (uint32_t i = 0; i < e->n; i++)

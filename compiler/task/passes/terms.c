@@ -34,7 +34,8 @@ static void look_at(Arena *a, const Expr *body, Look *l) {
     if (map_find(&seen, e)) continue;
     map_put(&seen, e, l);
     l->nodes++;
-    if (e->kind == EX_READ && e->n) l->window |= e->arg[e->n - 1]->labels & l->last && e->arg[e->n - 1]->labels & l->red;
+    if (e->kind == EX_READ && e->n)
+      l->window |= e->arg[e->n - 1]->labels & l->last && e->arg[e->n - 1]->labels & l->red;
     for (uint32_t k = 0; k < e->n; k++) {
       l->gathers |= e->kind == EX_READ && e->arg[k]->has & HAS_READ;
       vec_push(a, stack, e->arg[k]);
@@ -44,7 +45,8 @@ static void look_at(Arena *a, const Expr *body, Look *l) {
 
 /* Conditions that must hold together stay: they prove that reads which they guard are in range. */
 static bool is_plain(const EinSum *s) {
-  return s->reducer != RED_NONE && !s->monoid && s->acc != DT_BOOL && reducer_info[s->reducer].combine != OPS && reducer_info[s->reducer].identity;
+  return s->reducer != RED_NONE && !s->monoid && s->acc != DT_BOOL && reducer_info[s->reducer].combine != OPS &&
+      reducer_info[s->reducer].identity;
 }
 
 /* The number of points per result; 0: too many, or it is no such reduction. */
@@ -108,7 +110,9 @@ static const Expr *leaf_index(void *env, Exprs *x, const Expr *leaf) {
 
 static const Expr *identity_of(Exprs *x, const EinSum *s) {
   bool low = s->reducer == RED_MAX || s->reducer == RED_FMAX;
-  if (s->reducer == RED_SUM || s->reducer == RED_PROD) return dtype_is_float(s->acc) ? expr_real(x, s->acc, s->reducer == RED_PROD) : expr_int(x, s->acc, s->reducer == RED_PROD);
+  if (s->reducer == RED_SUM || s->reducer == RED_PROD)
+    return dtype_is_float(s->acc) ? expr_real(x, s->acc, s->reducer == RED_PROD)
+                                  : expr_int(x, s->acc, s->reducer == RED_PROD);
   if (dtype_is_float(s->acc)) return expr_real(x, s->acc, low ? -(double)INFINITY : (double)INFINITY);
   return NULL;
 }
@@ -155,7 +159,8 @@ static void stage_write_out(TaskGraph *t, TaskStage *st) {
 static void list_terms(TaskGraph *t, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     list_terms(t, &list->at[i]->body);
-    for (uint32_t m = 0; list->at[i]->kind == TASK_KERNEL && m < list->at[i]->stages.len; m++) stage_write_out(t, &list->at[i]->stages.at[m]);
+    for (uint32_t m = 0; list->at[i]->kind == TASK_KERNEL && m < list->at[i]->stages.len; m++)
+      stage_write_out(t, &list->at[i]->stages.at[m]);
   }
 }
 

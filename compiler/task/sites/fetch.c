@@ -43,7 +43,9 @@ typedef struct Fetching {
 
 static const Expr *int_of(const Fetching *f, int64_t v) { return expr_int(f->x, DT_I64, v); }
 static const Expr *plus(const Fetching *f, const Expr *a, const Expr *b) { return expr_op2(f->x, OP_ADD, a, b); }
-static const Expr *minus(const Fetching *f, const Expr *a, const Expr *b) { return expr_normal(f->x, expr_op2(f->x, OP_SUB, a, b)); }
+static const Expr *minus(const Fetching *f, const Expr *a, const Expr *b) {
+  return expr_normal(f->x, expr_op2(f->x, OP_SUB, a, b));
+}
 
 /* 0 <= e < extent */
 static const Expr *within(const Fetching *f, const Expr *e, const Expr *extent) {
@@ -130,7 +132,8 @@ static bool ends_op(const Fetching *f, const Expr *e, Ends a, Ends b, Ends *out)
   bool right = e->arg[1]->kind == EX_INT, left = e->arg[0]->kind == EX_INT;
   if (op == OP_MUL && (right || left)) return ends_scaled(f, right ? a : b, right ? e->arg[1]->i : e->arg[0]->i, out);
   if (op == OP_SUB) b = (Ends){b.most, b.least};
-  if (op != OP_ADD && op != OP_SUB && op != OP_MAX && op != OP_MIN && !(op == OP_IDIV && right && e->arg[1]->i > 0)) return false;
+  if (op != OP_ADD && op != OP_SUB && op != OP_MAX && op != OP_MIN && !(op == OP_IDIV && right && e->arg[1]->i > 0))
+    return false;
   *out = (Ends){expr_op2(f->x, op, a.least, b.least), expr_op2(f->x, op, a.most, b.most)};
   return true;
 }
@@ -140,9 +143,11 @@ static bool ends_of(const Fetching *f, const Expr *e, int depth, Ends *out) {
   Ends a, b;
   if ((e->has & (HAS_READ | HAS_TURN | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
   if (!(e->has & HAS_LABEL)) return *out = (Ends){e, e}, true;
-  if (e->kind == EX_LABEL) return *out = (Ends){int_of(f, 0), expr_op2(f->x, OP_SUB, f->s->bound[e->i], int_of(f, 1))}, true;
+  if (e->kind == EX_LABEL)
+    return *out = (Ends){int_of(f, 0), expr_op2(f->x, OP_SUB, f->s->bound[e->i], int_of(f, 1))}, true;
   if (e->op == OP_NEG) return ends_of(f, e->arg[0], depth + 1, &a) && ends_scaled(f, a, -1, out);
-  return e->n == 2 && ends_of(f, e->arg[0], depth + 1, &a) && ends_of(f, e->arg[1], depth + 1, &b) && ends_op(f, e, a, b, out);
+  return e->n == 2 && ends_of(f, e->arg[0], depth + 1, &a) && ends_of(f, e->arg[1], depth + 1, &b) &&
+      ends_op(f, e, a, b, out);
 }
 
 static void slices_find(Fetching *f) {
@@ -171,12 +176,24 @@ static void points_find(Fetching *f) {
 
 static uint32_t points_rank(const Fetching *f) { return f->n_point ? f->n_point : 1; }
 
-static const Expr *point_bound(const Fetching *f, uint32_t k) { return k < f->n_point ? f->s->bound[f->label[k]] : int_of(f, 1); }
+static const Expr *point_bound(const Fetching *f, uint32_t k) {
+  return k < f->n_point ? f->s->bound[f->label[k]] : int_of(f, 1);
+}
 
-static const Expr *point_low(const Fetching *f, uint32_t k) { return k < f->n_point && f->made->low ? f->made->low[f->label[k]] : int_of(f, 0); }
+static const Expr *point_low(const Fetching *f, uint32_t k) {
+  return k < f->n_point && f->made->low ? f->made->low[f->label[k]] : int_of(f, 0);
+}
 
-static uint32_t buffer_add(Fetching *f, const char *what, DType dtype, uint32_t rank, const Expr **dim, const Expr **low) {
-  TaskBuffer b = {.id = f->t->buffers.len, .space = BUF_WORK, .place = f->made->place, .dtype = dtype, .rank = rank, .dim = dim, .low = low, .when = f->made->when};
+static uint32_t buffer_add(
+    Fetching *f, const char *what, DType dtype, uint32_t rank, const Expr **dim, const Expr **low) {
+  TaskBuffer b = {.id = f->t->buffers.len,
+      .space = BUF_WORK,
+      .place = f->made->place,
+      .dtype = dtype,
+      .rank = rank,
+      .dim = dim,
+      .low = low,
+      .when = f->made->when};
   b.name = f->made->name ? strings_printf(f->t->strings, "%s%s", f->made->name->s, what) : NULL;
   vec_push(f->arena, f->t->buffers, b);
   f->made = &f->t->buffers.at[f->s->buffer];
@@ -202,7 +219,8 @@ static TaskStage stage_over(const Fetching *f, uint32_t n, uint32_t buffer, cons
   return s;
 }
 
-static void stage_map(Fetching *f, Task *k, TaskStage *s, uint32_t n, const Expr *body, const TaskSlot *slot, uint32_t n_slot) {
+static void stage_map(
+    Fetching *f, Task *k, TaskStage *s, uint32_t n, const Expr *body, const TaskSlot *slot, uint32_t n_slot) {
   EinSum sum = {.n_out = n, .acc = (DType)body->dtype, .dtype = (DType)body->dtype, .body = body};
   stage_canonical(f->t, s, &sum, slot, n_slot);
   vec_push(f->arena, k->stages, *s);
@@ -253,8 +271,10 @@ static const Expr *place_read(const Fetching *f, int64_t slot, const Expr **poin
 static void rows_make(Fetching *f, Tasks *list) {
   uint32_t points = points_rank(f), rank = points + f->n_slice, place = 0, slice = 0;
   const Expr **dim = NEW_ARRAY(f->arena, const Expr *, rank + 1), **low = NEW_ARRAY(f->arena, const Expr *, rank + 1);
-  const Expr **index = NEW_ARRAY(f->arena, const Expr *, f->read->n + 1), **point = NEW_ARRAY(f->arena, const Expr *, points + 1);
-  for (uint32_t k = 0; k < points; k++) point[k] = expr_label(f->x, k), dim[k] = point_bound(f, k), low[k] = point_low(f, k);
+  const Expr **index = NEW_ARRAY(f->arena, const Expr *, f->read->n + 1),
+             **point = NEW_ARRAY(f->arena, const Expr *, points + 1);
+  for (uint32_t k = 0; k < points; k++)
+    point[k] = expr_label(f->x, k), dim[k] = point_bound(f, k), low[k] = point_low(f, k);
   for (uint32_t k = 0; k < f->n_slice; k++) dim[points + k] = f->extent[k], low[points + k] = f->low[k];
   f->result = buffer_add(f, "", (DType)f->read->dtype, rank, dim, low);
   for (uint32_t d = 0; d < f->read->n; d++) {
@@ -264,7 +284,8 @@ static void rows_make(Fetching *f, Tasks *list) {
   TaskStage s = stage_over(f, rank, f->result, NULL);
   for (uint32_t k = 0; k < rank; k++) s.bound[k] = dim[k];
   const TaskSlot slot[] = {{false, f->places}, {false, task_table(f->k)}};
-  stage_map(f, task_add(f, list, TASK_FETCH), &s, rank, expr_read(f->x, (DType)f->read->dtype, 1, f->read->n, index), slot, 2);
+  stage_map(f, task_add(f, list, TASK_FETCH), &s, rank, expr_read(f->x, (DType)f->read->dtype, 1, f->read->n, index),
+      slot, 2);
 }
 
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
@@ -275,8 +296,11 @@ static const Expr *leaf_reader(void *env, Exprs *x, const Expr *leaf) {
   const Reader *r = env;
   Fetching *f = r->f;
   uint32_t n = r->s->sum->n_slot, points = points_rank(f), slice = 0, place = 0;
-  if (leaf->kind != EX_READ || leaf->i >= n || r->s->slot[leaf->i].kept || r->s->slot[leaf->i].index != (uint32_t)f->s->buffer) return leaf;
-  const Expr **index = NEW_ARRAY(f->arena, const Expr *, points + f->n_slice + 1), **point = NEW_ARRAY(f->arena, const Expr *, points + 1);
+  if (leaf->kind != EX_READ || leaf->i >= n || r->s->slot[leaf->i].kept ||
+      r->s->slot[leaf->i].index != (uint32_t)f->s->buffer)
+    return leaf;
+  const Expr **index = NEW_ARRAY(f->arena, const Expr *, points + f->n_slice + 1),
+             **point = NEW_ARRAY(f->arena, const Expr *, points + 1);
   const Expr *is = NULL;
   for (uint32_t k = 0; k < points; k++) index[k] = point[k] = f->n_point ? leaf->arg[f->label[k]] : int_of(f, 0);
   for (uint32_t d = 0; d < f->read->n; d++) {
@@ -316,8 +340,10 @@ static bool readers_change(Fetching *f, const Tasks *list) {
     others |= readers_change(f, &k->body);
     if (k->kind == TASK_FETCH && task_table(k) == was) others = true;
     else for (uint32_t s = 0; s < k->stages.len; s++) stage_reads_rows(f, &k->stages.at[s]);
-    if (!task_has_stages(k)) others |= k->kind == TASK_REPEAT ? k->buffer == was || k->stop == (int64_t)was : task_touches(f->t, k, was);
-    for (uint32_t e = 0; e < k->exchange.len; e++) others |= k->exchange.at[e].now == was || k->exchange.at[e].next == was;
+    if (!task_has_stages(k))
+      others |= k->kind == TASK_REPEAT ? k->buffer == was || k->stop == (int64_t)was : task_touches(f->t, k, was);
+    for (uint32_t e = 0; e < k->exchange.len; e++)
+      others |= k->exchange.at[e].now == was || k->exchange.at[e].next == was;
   }
   return others;
 }
@@ -347,8 +373,15 @@ static void whole_find(Fetching *f, uint32_t table) {
 
 static void fetch_make(TaskGraph *t, const Task *k, Tasks *list) {
   const TaskStage *s = &k->stages.at[0];
-  Fetching f = {.t = t, .x = t->exprs, .arena = t->arena, .k = k, .s = s, .read = s->sum->body, .made = &t->buffers.at[s->buffer]};
-  BUG_UNLESS(stage_is_plain(s) && f.read->n < RANK && asked_of(t->arena, s->sum->n_out, f.read->n, f.read->arg, &f.asked));
+  Fetching f = {.t = t,
+      .x = t->exprs,
+      .arena = t->arena,
+      .k = k,
+      .s = s,
+      .read = s->sum->body,
+      .made = &t->buffers.at[s->buffer]};
+  BUG_UNLESS(
+      stage_is_plain(s) && f.read->n < RANK && asked_of(t->arena, s->sum->n_out, f.read->n, f.read->arg, &f.asked));
   whole_find(&f, task_table(k));
   f.low = NEW_ARRAY(t->arena, const Expr *, f.read->n + 1);
   f.extent = NEW_ARRAY(t->arena, const Expr *, f.read->n + 1);

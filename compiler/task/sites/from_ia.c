@@ -48,7 +48,8 @@ static void read_by_region(IaDoor *m, const AlgRegion *r) {
     const AlgRegion *body = n->body;
     m->readers[body->bound->id]++;
     if (body->stop) m->readers[body->stop->id]++;
-    for (uint32_t k = 0; k < body->states.len; k++) m->readers[body->states.at[k].init->id]++, m->readers[body->states.at[k].next->id]++;
+    for (uint32_t k = 0; k < body->states.len; k++)
+      m->readers[body->states.at[k].init->id]++, m->readers[body->states.at[k].next->id]++;
     for (uint32_t k = 0; k < body->stacks.len; k++) m->readers[body->stacks.at[k].node->id]++;
     read_by_region(m, body);
   }
@@ -121,13 +122,18 @@ static const Expr *place_in(Exprs *x, const Expr *at, const Expr *b_low, const E
 
 /* Makes a kernel of one stage that maps one buffer. `turn`: 1 + the axis at which the turn is inserted, or 0; merge:
  * by dimension of `to` how many labels, or NULL; wrap: as a move's. */
-static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t turn, uint32_t depth, const uint8_t *merge,
-                     const int64_t *wrap, Place place) {
+static void map_make(IaDoor *m, uint32_t from, uint32_t to, DType cast, uint32_t turn, uint32_t depth,
+    const uint8_t *merge, const int64_t *wrap, Place place) {
   Exprs *x = m->t->exprs;
   const TaskBuffer *a = &m->t->buffers.at[from], *b = &m->t->buffers.at[to];
   uint32_t n = a->rank, l = 0;
   const Expr **index = NEW_ARRAY(m->arena, const Expr *, n + 1), **bound = NEW_ARRAY(m->arena, const Expr *, n + 1);
-  TaskStage s = {.name = b->name, .place = place, .bound = bound, .label = labels_of(m, n), .buffer = (int32_t)to, .n_at = b->rank};
+  TaskStage s = {.name = b->name,
+      .place = place,
+      .bound = bound,
+      .label = labels_of(m, n),
+      .buffer = (int32_t)to,
+      .n_at = b->rank};
   s.at = NEW_ARRAY(m->arena, const Expr *, b->rank + 1);
   for (uint32_t d = 0; d < b->rank; d++) {
     if (turn && d == turn - 1) {
@@ -192,7 +198,8 @@ static DType join_dtype(IaDoor *m, const AlgNode *n) {
   IaHeld *h = &m->held[n->id];
   const AlgNode *u = h->user;
   if (n->type.places) return reduces_whole(n) ? DT_I64 : n->type.dtype;
-  bool rounds = h->uses == 1 && u && u->kind == ALG_MAP && u->n_fn && u->operand[0].node == n && u->fn[0].kind == FN_CAST;
+  bool rounds =
+      h->uses == 1 && u && u->kind == ALG_MAP && u->n_fn && u->operand[0].node == n && u->fn[0].kind == FN_CAST;
   h->rounded = rounds && dtype_is_float(n->type.dtype) && dtype_is_float(u->fn[0].to);
   return h->rounded ? u->fn[0].to : n->type.dtype;
 }
@@ -226,7 +233,8 @@ static const Expr *place_whole(IaDoor *m, const AlgNode *n, const Expr *const *l
 
 /* For a part of argmax: first the best value, then the first place that has it; `where` excludes the worse points. A
  * part without points has the identities, which its place shows. */
-static bool argmax_make(IaDoor *m, const AlgNode *n, TaskStage *s, EinSum *sum, const TaskSlot *slot, const Expr *const *low, const IaBox *box) {
+static bool argmax_make(IaDoor *m, const AlgNode *n, TaskStage *s, EinSum *sum, const TaskSlot *slot,
+    const Expr *const *low, const IaBox *box) {
   Exprs *x = m->t->exprs;
   EinSum best = *sum, first = *sum;
   TaskStage t = *s;
@@ -237,7 +245,8 @@ static bool argmax_make(IaDoor *m, const AlgNode *n, TaskStage *s, EinSum *sum, 
   kernel_put(m, n, s);
   const Expr *value = expr_read(x, sum->acc, n_slot, sum->n_out, s->at);
   const Expr *is = expr_op2(x, OP_EQ, sum->body, value);
-  if (dtype_is_float(sum->acc)) is = expr_op2(x, OP_OR, is, expr_op2(x, OP_AND, expr_op1(x, OP_ISNAN, sum->body), expr_op1(x, OP_ISNAN, value)));
+  if (dtype_is_float(sum->acc))
+    is = expr_op2(x, OP_OR, is, expr_op2(x, OP_AND, expr_op1(x, OP_ISNAN, sum->body), expr_op1(x, OP_ISNAN, value)));
   TaskSlot *more = NEW_ARRAY(m->arena, TaskSlot, n_slot + 1);
   for (uint32_t i = 0; i < n_slot; i++) more[i] = slot[i];
   more[n_slot] = (TaskSlot){false, (uint32_t)s->buffer};
@@ -258,12 +267,15 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
   uint32_t labels = of->n_out + of->n_red;
   IaKeys keys = ia_keys(m->t, &n->type, &n->at);
   IaBox box = ia_box(m->t, &n->type, &n->at);
-  const Expr **low = NEW_ARRAY(m->arena, const Expr *, labels + 1), **bound = NEW_ARRAY(m->arena, const Expr *, labels + 1);
+  const Expr **low = NEW_ARRAY(m->arena, const Expr *, labels + 1),
+             **bound = NEW_ARRAY(m->arena, const Expr *, labels + 1);
   TaskSlot *slot = NEW_ARRAY(m->arena, TaskSlot, n->n_operand + 1);
   if (n->n_fn) return door_fail(m, n, "functions stand behind a join");
   for (uint32_t i = 0; i < n->n_operand; i++)
-    if (n->operand[i].wanted && n->operand[i].node->type.holes) return door_fail(m, n, "it is made only where an operand with holes has tuples");
-  if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, 0, true)) return door_fail(m, n, "a site makes several tuples that are no box");
+    if (n->operand[i].wanted && n->operand[i].node->type.holes)
+      return door_fail(m, n, "it is made only where an operand with holes has tuples");
+  if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, 0, true))
+    return door_fail(m, n, "a site makes several tuples that are no box");
   for (uint32_t l = 0; l < labels; l++) {
     RelDim d = ia_range(m->t, &n->range[l], n->type.n_key, &keys);
     low[l] = d.low;
@@ -278,7 +290,12 @@ static bool join_make(IaDoor *m, const AlgNode *n) {
   sum.body = local(m, of->body, &l);
   sum.where = local(m, of->where, &l);
   sum.domain = local(m, of->domain, &l);
-  TaskStage s = {.name = n->name, .place = n->place, .bound = bound, .label = (Str *)(uintptr_t)n->label, .buffer = (int32_t)to, .n_at = of->n_out};
+  TaskStage s = {.name = n->name,
+      .place = n->place,
+      .bound = bound,
+      .label = (Str *)(uintptr_t)n->label,
+      .buffer = (int32_t)to,
+      .n_at = of->n_out};
   s.at = NEW_ARRAY(m->arena, const Expr *, of->n_out + 1);
   for (uint32_t k = 0; k < of->n_out; k++) s.at[k] = expr_label(m->t->exprs, k);
   if (n->type.places && !reduces_whole(n)) return argmax_make(m, n, &s, &sum, slot, low, &box);
@@ -307,7 +324,8 @@ static bool functions_make(IaDoor *m, const AlgNode *n) {
     const TaskBuffer *a = &m->t->buffers.at[from];
     IaBox same = {a->low, a->dim, a->when};
     DType t = f->kind == FN_CAST ? f->to : a->dtype;
-    uint32_t to = door_buffer(m, BUF_WORK, t, f->kind == FN_MERGE ? n->type.rank : a->rank, f->kind == FN_MERGE ? &box : &same, n->name, n->place);
+    uint32_t to = door_buffer(m, BUF_WORK, t, f->kind == FN_MERGE ? n->type.rank : a->rank,
+        f->kind == FN_MERGE ? &box : &same, n->name, n->place);
     map_make(m, from, to, t, 0, 0, f->kind == FN_MERGE ? f->merge : NULL, NULL, n->place);
     from = to;
   }
@@ -353,12 +371,14 @@ static bool states_start(IaDoor *m, const AlgRegion *r, Task *k, Laters *later) 
   for (uint32_t i = 0; i < r->states.len; i++) {
     const AlgState *s = &r->states.at[i];
     IaBox box = ia_box(m->t, &s->node->type, &s->node->at);
-    uint32_t init, now = door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
+    uint32_t init,
+        now = door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
     if (!buffer_of(m, s->init, &init)) return false;
     door_copy(m, init, now, NULL, s->node->place);
     m->held[s->node->id].buffer = (int32_t)now;
     if (s->next == s->node) continue;
-    uint32_t next = door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
+    uint32_t next =
+        door_buffer(m, BUF_WORK, s->node->type.dtype, s->node->type.rank, &box, s->node->name, s->node->place);
     vec_push(m->arena, *later, ((Later){s->next, next, 0}));
     vec_push(m->arena, k->exchange, ((TaskExchange){now, next}));
   }
@@ -391,7 +411,14 @@ static void turns_ask(IaDoor *m, const AlgNode *repeat, Task *k) {
 static bool repeat_make(IaDoor *m, const AlgNode *n) {
   const AlgRegion *r = n->body;
   Task *k = NEW(m->arena, Task);
-  *k = (Task){.kind = TASK_REPEAT, .place = n->place, .name = n->name, .unless = -1, .stop = -1, .turns = -1, .turn = r->turn, .depth = r->depth};
+  *k = (Task){.kind = TASK_REPEAT,
+      .place = n->place,
+      .name = n->name,
+      .unless = -1,
+      .stop = -1,
+      .turns = -1,
+      .turn = r->turn,
+      .depth = r->depth};
   Laters later = {0};
   uint32_t stop = 0;
   if (!buffer_of(m, r->bound, &k->buffer) || !states_start(m, r, k, &later)) return false;
@@ -403,7 +430,8 @@ static bool repeat_make(IaDoor *m, const AlgNode *n) {
   for (uint32_t i = 0; ok && i < later.len; i++) {
     uint32_t from;
     ok = buffer_of(m, later.at[i].node, &from);
-    if (ok) map_make(m, from, later.at[i].to, m->t->buffers.at[from].dtype, later.at[i].turn, r->depth, NULL, NULL, n->place);
+    if (ok)
+      map_make(m, from, later.at[i].to, m->t->buffers.at[from].dtype, later.at[i].turn, r->depth, NULL, NULL, n->place);
   }
   ok = ok && (!r->stop || buffer_of(m, r->stop, &stop));
   if (ok && r->stop) k->stop = (int32_t)stop;
@@ -453,7 +481,8 @@ static bool inputs_make(IaDoor *m) {
     const AlgNode *n = m->ia->inputs.at[i];
     IaKeys keys = ia_keys(m->t, &n->type, &n->at);
     IaBox box = ia_box(m->t, &n->type, &n->at);
-    if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, 0, false)) return door_fail(m, n, "a site has several tuples that are no box");
+    if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, 0, false))
+      return door_fail(m, n, "a site has several tuples that are no box");
     uint32_t b = door_buffer(m, BUF_INPUT, n->type.dtype, n->type.rank, &box, n->name, n->place);
     m->t->buffers.at[b].argument = i;
     m->held[n->id].buffer = (int32_t)b;
@@ -472,7 +501,8 @@ static void outputs_make(IaDoor *m) {
     m->t->buffers.at[b].argument = i;
     vec_push(m->arena, m->t->outputs, ((TaskArgument){o->name, b, false, false}));
     bool moves = n->kind == ALG_MOVE || n->kind == ALG_MAP || n->kind == ALG_AGGREGATE;
-    if (m->held[n->id].uses == 1 && !n->type.places && (n->kind == ALG_JOIN || (moves && !n->n_fn))) m->held[n->id].want = (int32_t)b;
+    if (m->held[n->id].uses == 1 && !n->type.places && (n->kind == ALG_JOIN || (moves && !n->n_fn)))
+      m->held[n->id].want = (int32_t)b;
   }
 }
 
@@ -504,7 +534,8 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   if (!inputs_make(&m)) return NULL;
   outputs_make(&m);
   if (!list_make(&m, ia->top) || !outputs_copy(&m)) return NULL;
-  for (uint32_t i = 0; !ia->mesh.n && i < m.t->buffers.len; i++) m.t->buffers.at[i].low = NULL; /* one site has all of each */
+  for (uint32_t i = 0; !ia->mesh.n && i < m.t->buffers.len; i++)
+    m.t->buffers.at[i].low = NULL; /* one site has all of each */
   for (uint32_t i = 0; i < m.panels.len; i++) door_panels(&m, &m.panels.at[i]);
   task_logsumexp(m.t);
   task_terms(m.t);

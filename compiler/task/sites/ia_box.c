@@ -25,13 +25,15 @@ static const Expr *site_number(const TaskGraph *t, const Placement *at, uint32_t
 }
 
 IaKeys ia_keys(const TaskGraph *t, const Relation *r, const Placement *at) {
-  IaKeys k = {NEW_ARRAY(t->arena, const Expr *, r->n_key + 1), NEW_ARRAY(t->arena, const Expr *, r->n_key + 1), NULL, false};
+  IaKeys k = {
+      NEW_ARRAY(t->arena, const Expr *, r->n_key + 1), NEW_ARRAY(t->arena, const Expr *, r->n_key + 1), NULL, false};
   for (uint32_t i = 0; i < r->n_key; i++) {
     int64_t n, f = r->frontier[i];
     const Expr *site = site_number(t, at, i, &n), *first = up(t, site, f, n), *has = NULL;
     k.low[i] = k.high[i] = first;
     if (f == n) k.low[i] = k.high[i] = site;
-    if (f > n) k.several = true, k.high[i] = op2(t, OP_SUB, up(t, op2(t, OP_ADD, site, number(t, 1)), f, n), number(t, 1));
+    if (f > n)
+      k.several = true, k.high[i] = op2(t, OP_SUB, up(t, op2(t, OP_ADD, site, number(t, 1)), f, n), number(t, 1));
     if (f >= n) continue;
     has = op2(t, OP_EQ, op2(t, OP_IDIV, op2(t, OP_MUL, first, number(t, n)), number(t, f)), site);
     k.when = expr_and(t->exprs, k.when, f == 1 ? op2(t, OP_EQ, site, number(t, 0)) : has);
@@ -109,7 +111,14 @@ IaCopies ia_copies_of(const AlgNode *n, IaCopies operand) {
     for (uint32_t k = 0; k < n->n_group && k < 64; k++)
       if (ia_copies(operand, n->group[k])) after |= (IaCopies)1 << k;
     return after;
-  case ALG_INPUT: case ALG_JOIN: case ALG_FETCH: case ALG_FILTER: case ALG_REPEAT: case ALG_STATE: case ALG_FINAL: case ALG_STACK:
+  case ALG_INPUT:
+  case ALG_JOIN:
+  case ALG_FETCH:
+  case ALG_FILTER:
+  case ALG_REPEAT:
+  case ALG_STATE:
+  case ALG_FINAL:
+  case ALG_STACK:
   case ALG_TURNS: break;
   }
   return 0;
@@ -121,7 +130,9 @@ Placement ia_placement(const TaskGraph *t, const Relation *r, const Placement *a
     if (at->on[a] < 0) continue;
     uint32_t k = (uint32_t)at->on[a];
     int32_t d = cut_by(r, k);
-    p.on[a] = (int8_t)(r->frontier[k] == 1 ? (int32_t)PLACE_SOME : d >= 0 ? d : (int32_t)(ia_copies(copies, k) ? PLACE_ALL : PLACE_PART));
+    p.on[a] = (int8_t)(r->frontier[k] == 1 ? (int32_t)PLACE_SOME
+            : d >= 0                       ? d
+                                           : (int32_t)(ia_copies(copies, k) ? PLACE_ALL : PLACE_PART));
   }
   return p;
 }

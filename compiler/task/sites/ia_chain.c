@@ -25,7 +25,14 @@ static bool steps_back(const AlgNode *n, Phase *phase) {
     if (*phase == AT_MOVE) return false;
     break;
   case ALG_MAP: here = n->n_piece || shifts(n) ? AT_TILES : *phase; break;
-  case ALG_INPUT: case ALG_JOIN: case ALG_FETCH: case ALG_FILTER: case ALG_REPEAT: case ALG_STATE: case ALG_FINAL: case ALG_STACK:
+  case ALG_INPUT:
+  case ALG_JOIN:
+  case ALG_FETCH:
+  case ALG_FILTER:
+  case ALG_REPEAT:
+  case ALG_STATE:
+  case ALG_FINAL:
+  case ALG_STACK:
   case ALG_TURNS: return false;
   }
   if (here > *phase) return false;
@@ -36,7 +43,9 @@ static bool steps_back(const AlgNode *n, Phase *phase) {
 /* Where several users read it, it is computed once, if possible. */
 static bool ends_at(const IaDoor *x, const AlgNode *m) {
   IaKeys keys = ia_keys(x->t, &m->type, &m->at);
-  return (m->n_fn && !shifts(m)) || (x->readers[m->id] > 1 && !m->n_piece && ia_is_box(&m->type, &keys, &x->t->mesh, &m->at, x->held[m->id].copies, false));
+  return (m->n_fn && !shifts(m)) ||
+      (x->readers[m->id] > 1 && !m->n_piece &&
+          ia_is_box(&m->type, &keys, &x->t->mesh, &m->at, x->held[m->id].copies, false));
 }
 
 Chain chain_of(const IaDoor *x, const AlgNode *n) {
@@ -62,7 +71,8 @@ static bool is_within(const TaskGraph *t, const Task *k, const uint32_t *at) {
   bool within = task_has(t, from, at);
   task_box(t, from, at, low[1], high[1]);
   for (uint32_t d = 0; d < to->rank; d++)
-    within &= wrap_shared(low[0][d], high[0][d], k->wrap ? k->wrap[d] : 0, low[1][d], high[1][d]) == high[0][d] - low[0][d];
+    within &=
+        wrap_shared(low[0][d], high[0][d], k->wrap ? k->wrap[d] : 0, low[1][d], high[1][d]) == high[0][d] - low[0][d];
   return within;
 }
 
@@ -103,7 +113,8 @@ static bool combines_copies(const IaDoor *m, const AlgNode *n) {
 static bool combine_find(IaDoor *m, const AlgNode *n, const Chain *c, Task *k) {
   if (c->reducing && combines_copies(m, c->reducing)) return door_fail(m, n, "copies of one array are combined");
   for (uint32_t a = 0; a < m->t->mesh.n; a++)
-    if (k->to.on[a] == PLACE_PART && k->of.on[a] != PLACE_PART) return door_fail(m, n, "parts go to places along another axis");
+    if (k->to.on[a] == PLACE_PART && k->of.on[a] != PLACE_PART)
+      return door_fail(m, n, "parts go to places along another axis");
   if (!move_combines(m->t, k)) return true;
   if (!c->reducing) return door_fail(m, n, "parts are brought together that are not aggregated");
   k->reducer = c->reducing->reducer;
@@ -123,7 +134,8 @@ static void chain_end(IaDoor *m, const AlgNode *n, Task *draft) {
 
 /* Moves parts of argmax together with their places. */
 static bool places_make(IaDoor *m, const AlgNode *n, const Chain *c, Task *draft, const IaBox *box) {
-  uint32_t from = (uint32_t)m->held[c->from->id].place, to = door_buffer(m, BUF_WORK, DT_I64, n->type.rank, box, n->name, n->place);
+  uint32_t from = (uint32_t)m->held[c->from->id].place,
+           to = door_buffer(m, BUF_WORK, DT_I64, n->type.rank, box, n->name, n->place);
   m->held[n->id].place = (int32_t)to;
   if (task_moves_places(draft)) draft->place_from = from, draft->place_to = to;
   chain_end(m, n, draft);
@@ -140,9 +152,17 @@ bool chain_make(IaDoor *m, const AlgNode *n) {
   IaBox box = ia_box(m->t, &n->type, &n->at);
   int32_t from = m->held[c.from->id].buffer;
   if (from < 0) return door_fail(m, n, "nothing holds what it is made of");
-  if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, m->held[n->id].copies, false)) return door_fail(m, n, "a site has several tuples that are no box");
+  if (!ia_is_box(&n->type, &keys, &m->t->mesh, &n->at, m->held[n->id].copies, false))
+    return door_fail(m, n, "a site has several tuples that are no box");
   DType t = m->t->buffers.at[from].dtype;
-  Task draft = {.kind = TASK_MOVE, .place = n->place, .name = n->name, .unless = -1, .stop = -1, .turns = -1, .from = (uint32_t)from, .wrap = c.wrap};
+  Task draft = {.kind = TASK_MOVE,
+      .place = n->place,
+      .name = n->name,
+      .unless = -1,
+      .stop = -1,
+      .turns = -1,
+      .from = (uint32_t)from,
+      .wrap = c.wrap};
   draft.of = ia_placement(m->t, &c.from->type, &c.from->at, m->held[c.from->id].copies);
   draft.to = ia_placement(m->t, &n->type, &n->at, m->held[n->id].copies);
   uint32_t n_before = m->t->buffers.len;
@@ -150,7 +170,8 @@ bool chain_make(IaDoor *m, const AlgNode *n) {
   m->held[n->id].buffer = (int32_t)draft.buffer;
   if (!combine_find(m, n, &c, &draft)) return false;
   if (m->held[c.from->id].place >= 0) return places_make(m, n, &c, &draft, &box);
-  if (m->held[n->id].want < 0 && !c.wrap && is_local(m->t, &draft) && is_same(&m->t->buffers.at[draft.buffer], &m->t->buffers.at[from])) {
+  if (m->held[n->id].want < 0 && !c.wrap && is_local(m->t, &draft) &&
+      is_same(&m->t->buffers.at[draft.buffer], &m->t->buffers.at[from])) {
     m->t->buffers.len = n_before; /* it is there as it is wanted */
     m->held[n->id].buffer = from;
     return true;

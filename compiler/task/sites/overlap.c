@@ -43,10 +43,12 @@ static void steps_fill(const TaskGraph *t, Look *l) {
 
 static void look_make(TaskGraph *t, const Stagings *moves, const uint32_t *at, Look *l) {
   int64_t shape[RANK];
-  *l = (Look){NEW_ARRAY(t->arena, int64_t, t->buffers.len + 1), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), 0, 0};
+  *l = (Look){NEW_ARRAY(t->arena, int64_t, t->buffers.len + 1), NEW_ARRAY(t->arena, int64_t, t->n_steps + 2),
+      NEW_ARRAY(t->arena, int64_t, t->n_steps + 2), 0, 0};
   for (uint32_t i = 0; i < t->buffers.len; i++) {
     const TaskBuffer *b = &t->buffers.at[i];
-    if (b->space == BUF_WORK && !mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &l->bytes[i])) l->bytes[i] = INT64_MAX >> 20;
+    if (b->space == BUF_WORK && !mul_ok(task_shape(t, b, at, shape), dtype_size(b->dtype), &l->bytes[i]))
+      l->bytes[i] = INT64_MAX >> 20;
   }
   steps_fill(t, l);
   for (uint32_t i = 0; i < moves->len; i++) l->staged[staging_move(moves->at[i])->step] = staging_at(moves->at[i], at);
@@ -182,7 +184,8 @@ static void raise(Overlap *o, Tasks *list, uint32_t i) {
   for (uint32_t j = i; j-- > 0 && work < enough;) {
     const Task *k = list->at[j];
     double w = work_of(o->t, k);
-    if (move_hinders(o->t, m, k) || k->unless != m->unless || !has_room(o, m, m->buffer, m->place_to, k->step, k->end)) break;
+    if (move_hinders(o->t, m, k) || k->unless != m->unless || !has_room(o, m, m->buffer, m->place_to, k->step, k->end))
+      break;
     work += w;
     if (w > 0 && has_room_at(o, m, k->step)) to = j;
     if (is_passed(o->t, m, k)) break;
@@ -203,7 +206,9 @@ static void raise_all(Overlap *o, Tasks *list) {
 static bool keeps(Overlap *o, const Task *m, uint32_t last) {
   TaskBuffer *from = &o->t->buffers.at[m->from];
   bool more = from->space == BUF_WORK && from->last < last;
-  if (!has_room(o, m, NONE, 0, m->end + 1, last) || (more && !has_room(o, m, m->from, m->place_from, from->last + 1, last))) return false;
+  if (!has_room(o, m, NONE, 0, m->end + 1, last) ||
+      (more && !has_room(o, m, m->from, m->place_from, from->last + 1, last)))
+    return false;
   staging_take(o, m, m->end + 1, last);
   if (!more) return true;
   room_take(o, m, m->from, m->place_from, from->last + 1, last);

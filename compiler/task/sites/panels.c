@@ -125,7 +125,8 @@ static void operands_find(Panels *p) {
   for (uint32_t i = 0; i < n; i++) p->moves[i] = operand_move(p, i, &p->along[i]);
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t j = 0; j < n; j++)
-      if (p->s->slot[i].index == p->s->slot[j].index && (!p->moves[j] || p->along[i] != p->along[j])) p->moves[i] = NULL;
+      if (p->s->slot[i].index == p->s->slot[j].index && (!p->moves[j] || p->along[i] != p->along[j]))
+        p->moves[i] = NULL;
 }
 
 /* Whether each site's part of the result is within its own block along the dimension: then it comes from sites with
@@ -169,7 +170,8 @@ static uint32_t buffer_like(Panels *p, uint32_t like, DType t, uint32_t d, const
   b.argument = 0;
   b.dtype = t;
   if (low) {
-    const Expr **lows = arena_copy(p->arena, b.low, b.rank * sizeof *lows), **dims = arena_copy(p->arena, b.dim, b.rank * sizeof *dims);
+    const Expr **lows = arena_copy(p->arena, b.low, b.rank * sizeof *lows),
+               **dims = arena_copy(p->arena, b.dim, b.rank * sizeof *dims);
     lows[d] = low;
     dims[d] = n;
     b.low = lows;
@@ -207,7 +209,8 @@ static const Expr *leaf_sliced(void *env, Exprs *x, const Expr *leaf) {
   if (leaf->kind == EX_LABEL && leaf->i == s->p->label) return op2(s->p, OP_ADD, leaf, s->from);
   if (leaf->kind != EX_READ || !s->p->moves[leaf->i]) return leaf;
   const Expr **index = NEW_ARRAY(exprs_arena(x), const Expr *, leaf->n + 1);
-  for (uint32_t d = 0; d < leaf->n; d++) index[d] = d == s->p->along[leaf->i] ? expr_label(x, s->p->label) : leaf->arg[d];
+  for (uint32_t d = 0; d < leaf->n; d++)
+    index[d] = d == s->p->along[leaf->i] ? expr_label(x, s->p->label) : leaf->arg[d];
   return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, index);
 }
 
@@ -303,8 +306,15 @@ static void reduced_panel(Panels *p, uint32_t t) {
 static void home_lay(Panels *p, const Task *m, uint32_t from) {
   Exprs *x = p->t->exprs;
   const TaskBuffer *a = &p->t->buffers.at[from], *b = &p->t->buffers.at[m->buffer];
-  const Expr **index = NEW_ARRAY(p->arena, const Expr *, a->rank + 1), **at = NEW_ARRAY(p->arena, const Expr *, a->rank + 1);
-  TaskStage s = {.name = m->name, .place = m->place, .bound = a->dim, .label = p->s->label, .buffer = (int32_t)m->buffer, .n_at = a->rank, .at = at};
+  const Expr **index = NEW_ARRAY(p->arena, const Expr *, a->rank + 1),
+             **at = NEW_ARRAY(p->arena, const Expr *, a->rank + 1);
+  TaskStage s = {.name = m->name,
+      .place = m->place,
+      .bound = a->dim,
+      .label = p->s->label,
+      .buffer = (int32_t)m->buffer,
+      .n_at = a->rank,
+      .at = at};
   EinSum sum = {.n_out = a->rank, .acc = a->dtype, .dtype = a->dtype};
   for (uint32_t d = 0; d < a->rank; d++) at[d] = index[d] = expr_label(x, d);
   at[p->axis] = op2(p, OP_ADD, index[p->axis], normal(p, op2(p, OP_SUB, a->low[p->axis], b->low[p->axis])));
@@ -317,7 +327,8 @@ static void home_lay(Panels *p, const Task *m, uint32_t from) {
 
 static void result_move(Panels *p, uint32_t part) {
   const Task *m = p->result;
-  const TaskBuffer *from = &p->t->buffers.at[m->from], *slice = &p->t->buffers.at[part], *home = &p->t->buffers.at[m->buffer];
+  const TaskBuffer *from = &p->t->buffers.at[m->from], *slice = &p->t->buffers.at[part],
+                   *home = &p->t->buffers.at[m->buffer];
   uint32_t d = p->axis;
   const Expr *low = slice->low[d], *n = slice->dim[d];
   if (from->low[d] != home->low[d] || from->dim[d] != home->dim[d]) {
@@ -373,7 +384,13 @@ static void list_make(Panels *p) {
 }
 
 void door_panels(IaDoor *m, const IaPanels *x) {
-  Panels p = {.t = m->t, .arena = m->arena, .list = x->list, .kernel = x->kernel, .s = &x->kernel->stages.at[0], .label = x->label, .n = x->n};
+  Panels p = {.t = m->t,
+      .arena = m->arena,
+      .list = x->list,
+      .kernel = x->kernel,
+      .s = &x->kernel->stages.at[0],
+      .label = x->label,
+      .n = x->n};
   p.at = position(&p, p.kernel);
   operands_find(&p);
   result_find(&p);

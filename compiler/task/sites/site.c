@@ -67,8 +67,15 @@ int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, in
 
 void task_input_add(TaskGraph *t, Str name, DType dtype, uint32_t rank, const Expr **dim, Place place) {
   const Expr *zero = expr_int(t->exprs, DT_I64, 0);
-  TaskBuffer b = {.id = t->buffers.len, .space = BUF_INPUT, .name = name, .place = place, .dtype = dtype, .rank = rank, .dim = dim,
-                  .low = NEW_ARRAY(t->arena, const Expr *, rank + 1), .argument = t->inputs.len};
+  TaskBuffer b = {.id = t->buffers.len,
+      .space = BUF_INPUT,
+      .name = name,
+      .place = place,
+      .dtype = dtype,
+      .rank = rank,
+      .dim = dim,
+      .low = NEW_ARRAY(t->arena, const Expr *, rank + 1),
+      .argument = t->inputs.len};
   for (uint32_t d = 0; d < rank; d++) b.low[d] = zero;
   for (uint32_t a = 0; a < t->mesh.n; a++)
     b.when = expr_and(t->exprs, b.when, expr_op2(t->exprs, OP_EQ, expr_dim(t->exprs, task_axis(t, a)), zero));
@@ -147,7 +154,8 @@ static double shared(const TaskGraph *t, const Task *k, const uint32_t *p, const
   int64_t l[RANK], h[RANK];
   double n = 1;
   task_box(t, b, p, l, h);
-  for (uint32_t d = 0; d < b->rank; d++) n *= (double)wrap_shared(low[d], high[d], k->wrap ? k->wrap[d] : 0, l[d], h[d]);
+  for (uint32_t d = 0; d < b->rank; d++)
+    n *= (double)wrap_shared(low[d], high[d], k->wrap ? k->wrap[d] : 0, l[d], h[d]);
   return n;
 }
 
@@ -173,9 +181,17 @@ static double received(const TaskGraph *t, const Task *k, const uint32_t *q, uin
 /* ---- kinds ---------------------------------------------------------------------------------------------------- */
 
 static TaskMove kind_along(int8_t of, int8_t to) {
-  if (of == PLACE_PART) return to == PLACE_ALL ? MOVE_ALL_REDUCE : to >= 0 ? MOVE_REDUCE_SCATTER : to == PLACE_SOME ? MOVE_REDUCE : MOVE_EXCHANGE;
+  if (of == PLACE_PART)
+    return to == PLACE_ALL ? MOVE_ALL_REDUCE
+        : to >= 0          ? MOVE_REDUCE_SCATTER
+        : to == PLACE_SOME ? MOVE_REDUCE
+                           : MOVE_EXCHANGE;
   if (of == PLACE_SOME) return to == PLACE_ALL ? MOVE_BROADCAST : to >= 0 ? MOVE_SCATTER : MOVE_EXCHANGE;
-  if (of >= 0) return to == PLACE_ALL ? MOVE_ALL_GATHER : to >= 0 ? MOVE_ALL_TO_ALL : to == PLACE_SOME ? MOVE_GATHER : MOVE_EXCHANGE;
+  if (of >= 0)
+    return to == PLACE_ALL ? MOVE_ALL_GATHER
+        : to >= 0          ? MOVE_ALL_TO_ALL
+        : to == PLACE_SOME ? MOVE_GATHER
+                           : MOVE_EXCHANGE;
   return MOVE_EXCHANGE;
 }
 
@@ -186,7 +202,8 @@ static bool in_group(const TaskGraph *t, uint32_t axes, const uint32_t *p, const
 }
 
 /* What the site at q wants from sites outside its group. low, high: the moved boxes, by site. */
-static bool wants_outside(const TaskGraph *t, const Task *k, uint32_t axes, const uint32_t *q, const int64_t *low, const int64_t *high) {
+static bool wants_outside(
+    const TaskGraph *t, const Task *k, uint32_t axes, const uint32_t *q, const int64_t *low, const int64_t *high) {
   const TaskBuffer *to = &t->buffers.at[k->buffer];
   int64_t l[RANK], h[RANK], sites = mesh_sites(&t->mesh);
   uint32_t p[MESH_AXES + 1];
@@ -210,7 +227,8 @@ static bool stays_in_groups(const TaskGraph *t, const Task *k, uint32_t axes) {
   bool stays = true;
   if (sites > SITES_MOST) return true;
   Arena *a = arena_new();
-  int64_t *low = NEW_ARRAY(a, int64_t, (size_t)sites * from->rank + 1), *high = NEW_ARRAY(a, int64_t, (size_t)sites * from->rank + 1);
+  int64_t *low = NEW_ARRAY(a, int64_t, (size_t)sites * from->rank + 1),
+          *high = NEW_ARRAY(a, int64_t, (size_t)sites * from->rank + 1);
   for (int64_t s = 0; s < sites; s++) {
     mesh_place(&t->mesh, s, q);
     task_box(t, from, q, low + s * from->rank, high + s * from->rank);
@@ -279,12 +297,14 @@ double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   double size = dtype_size(to->dtype) + (task_moves_places(k) ? dtype_size(DT_I64) : 0);
   int64_t shape[RANK], p;
   if (k->move != MOVE_ALL_REDUCE) return size * received(t, k, q, ~0u);
-  int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p), share = share_count(t, to, q, i, p);
+  int64_t n = task_shape(t, to, q, shape), i = place_in_group(t, move_axes(t, k), q, &p),
+          share = share_count(t, to, q, i, p);
   return size * ((double)share * (double)(p - 1) + (double)(n - share));
 }
 
 /* Lists the distinct boxes of a buffer; here: whether the site at q has it. Returns their number. */
-static uint32_t boxes_find(const TaskGraph *t, const TaskBuffer *b, const uint32_t *q, int64_t *low, int64_t *high, bool *here) {
+static uint32_t boxes_find(
+    const TaskGraph *t, const TaskBuffer *b, const uint32_t *q, int64_t *low, int64_t *high, bool *here) {
   uint32_t n = 0, p[MESH_AXES + 1];
   for (int64_t s = 0; s < mesh_sites(&t->mesh); s++) {
     uint32_t i = 0;
@@ -345,7 +365,8 @@ double fetch_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   const Expr **index = NEW_ARRAY(a, const Expr *, read->n + 1);
   Asked asked;
   asked_of(a, labels, read->n, read->arg, &asked);
-  for (uint32_t d = 0; d < read->n; d++) index[d] = expr_normal(t->exprs, task_here(t, index_made(t, k, read->arg[d]), q));
+  for (uint32_t d = 0; d < read->n; d++)
+    index[d] = expr_normal(t->exprs, task_here(t, index_made(t, k, read->arg[d]), q));
   asked.index = index;
   for (uint32_t l = 0; l < labels; l++) high[l] = task_at(t, s->bound[l], q);
   uint32_t n = boxes_find(t, b, q, from, to, here);
@@ -361,7 +382,8 @@ static int64_t number_in(const Tasks *list, uint32_t buffer) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     const TaskStage *s = k->kind == TASK_KERNEL ? &vec_last(k->stages) : NULL;
-    if (s && s->buffer == (int32_t)buffer && s->sum->body->kind == EX_INT) n = s->sum->body->i > 0 ? s->sum->body->i : 0;
+    if (s && s->buffer == (int32_t)buffer && s->sum->body->kind == EX_INT)
+      n = s->sum->body->i > 0 ? s->sum->body->i : 0;
     if (k->kind == TASK_REPEAT && n == 1) n = number_in(&k->body, buffer);
   }
   return n;

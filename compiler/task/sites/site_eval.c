@@ -92,7 +92,8 @@ static bool step_start(Run *r, uint32_t step) {
 }
 
 static void hide(Run *r, uint32_t buffer, void **data) {
-  for (int64_t s = 0; s < r->sites; s++) data[s] = r->site[s].buffer[buffer].data, r->site[s].buffer[buffer].data = NULL;
+  for (int64_t s = 0; s < r->sites; s++)
+    data[s] = r->site[s].buffer[buffer].data, r->site[s].buffer[buffer].data = NULL;
 }
 
 static void show(Run *r, uint32_t buffer, void *const *data) {
@@ -176,7 +177,8 @@ static bool result_finish(Run *r, const Task *k, const EinSum *sum, Block *b) {
   } else if (sum->dtype != sum->acc) {
     void *data = arena_alloc(r->scratch, arena_array_size((size_t)dtype_size(sum->dtype), (size_t)b->count + 1));
     for (int64_t i = 0; i < b->count; i++)
-      if (block_has(b, i)) element_store(data, sum->dtype, i, value_cast(element_load(b->data, b->dtype, i), sum->dtype));
+      if (block_has(b, i))
+        element_store(data, sum->dtype, i, value_cast(element_load(b->data, b->dtype, i), sum->dtype));
     b->data = data;
     b->dtype = sum->dtype;
   }
@@ -186,7 +188,8 @@ static bool result_finish(Run *r, const Task *k, const EinSum *sum, Block *b) {
 static bool fault(Run *r, const Task *k, const TaskStage *st, int64_t site, const KernelCall *c) {
   Buf b = buf_new(r->out->arena);
   const TaskSlot *slot = &st->slot[c->slot];
-  if (!slot->kept && task_fetched(&r->t->tasks, slot->index)) return fail(r, k, "at site %lld an index is out of range", (long long)site);
+  if (!slot->kept && task_fetched(&r->t->tasks, slot->index))
+    return fail(r, k, "at site %lld an index is out of range", (long long)site);
   buf_printf(&b, "site %lld reads %c%u[", (long long)site, slot->kept ? '&' : '%', slot->index);
   for (uint32_t d = 0; d < c->rank; d++) buf_printf(&b, "%s%lld", d ? ", " : "", (long long)c->index[d]);
   return fail(r, k, "%s], %s", b.s, c->dim == c->rank ? "which has no value" : "which is outside");
@@ -218,7 +221,8 @@ static bool result_store(Run *r, const Task *k, const TaskStage *st, const Made 
     }
     int64_t p = offset_of(to, at);
     if (p < 0 && block_has(x, i)) return fail(r, k, "it stores outside of %%%d", st->buffer);
-    if (p >= 0 && (whole || block_has(x, i))) to->has[p] = block_has(x, i) ? HAS_VALUE : x->has[i] == HAS_MISSED ? HAS_MISSED : HAS_NONE;
+    if (p >= 0 && (whole || block_has(x, i)))
+      to->has[p] = block_has(x, i) ? HAS_VALUE : x->has[i] == HAS_MISSED ? HAS_MISSED : HAS_NONE;
     if (block_has(x, i)) element_store(to->data, to->dtype, p, element_load(x->data, x->dtype, i));
     for (uint32_t l = st->sum->n_out; l-- > 0 && ++label[l] == x->high[l];) label[l] = 0;
   }
@@ -229,7 +233,10 @@ static bool result_store(Run *r, const Task *k, const TaskStage *st, const Made 
 static const Expr *copied(const EinSum *s) {
   const Expr *e = s->body;
   if (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
-  return e->kind == EX_READ && !(e->n && e->arg[0]->has & HAS_READ) && s->n_slot == 1 && s->reducer == RED_NONE && !s->domain ? e : NULL;
+  return e->kind == EX_READ && !(e->n && e->arg[0]->has & HAS_READ) && s->n_slot == 1 && s->reducer == RED_NONE &&
+          !s->domain
+      ? e
+      : NULL;
 }
 
 /* Copies the operand's defined elements; false: an index is out of range, or is where a fetch found nothing. */
@@ -246,7 +253,8 @@ static bool copy_run(Run *r, const EinSum *s, const Expr *read, const Block *fro
     int64_t p = offset_of(from, at);
     if (p < 0 || (from->has && from->has[p] == HAS_MISSED)) return false;
     to->has[i] = block_has(from, p) ? HAS_VALUE : HAS_NONE;
-    if (to->has[i]) element_store(to->data, to->dtype, i, value_cast(element_load(from->data, from->dtype, p), to->dtype));
+    if (to->has[i])
+      element_store(to->data, to->dtype, i, value_cast(element_load(from->data, from->dtype, p), to->dtype));
     for (uint32_t l = s->n_out; l-- > 0 && ++label[l] == to->high[l];) label[l] = 0;
   }
   return true;
@@ -267,18 +275,26 @@ static bool kernel_at(Run *r, const Task *k, int64_t site) {
       if (!operand[j]->data) operand[j] = NULL;
     }
     made[i] = block_make(r->scratch, sum->acc, reducer_is_arg(sum->reducer), sum->n_out, m->low, m->high);
-    KernelCall c = {.low = m->low, .high = m->high, .whole = m->high + sum->n_out, .turn = r->turn, .operand = operand, .out = &made[i],
-                    .arena = r->scratch};
+    KernelCall c = {.low = m->low,
+        .high = m->high,
+        .whole = m->high + sum->n_out,
+        .turn = r->turn,
+        .operand = operand,
+        .out = &made[i],
+        .arena = r->scratch};
     const Expr *read = copied(m->sum);
     bool copy = read && operand[0];
     if (copy && !copy_run(r, m->sum, read, operand[0], &made[i]))
-      return fail(r, k, "site %lld reads outside of what it copies, or what was fetched from where nothing is", (long long)site);
+      return fail(r, k, "site %lld reads outside of what it copies, or what was fetched from where nothing is",
+          (long long)site);
     if (!copy && !kernel_run(m->kernel, &c)) return fault(r, k, st, site, &c);
     if (!result_finish(r, k, sum, &made[i])) return false;
     if (!made[i].data) made[i].data = arena_alloc(r->scratch, 1);
   }
   for (uint32_t i = 0; i < k->stages.len; i++)
-    if (k->stages.at[i].buffer >= 0 && !result_store(r, k, &k->stages.at[i], stage_at(r, k, site, &k->stages.at[i]), s, &made[i])) return false;
+    if (k->stages.at[i].buffer >= 0 &&
+        !result_store(r, k, &k->stages.at[i], stage_at(r, k, site, &k->stages.at[i]), s, &made[i]))
+      return false;
   return true;
 }
 
@@ -332,7 +348,8 @@ static int64_t take(const Run *r, const Task *k, const Site *p, const Box *box, 
 }
 
 /* The part of the sites whose places along combined axes are p0's. False: nobody has one. */
-static void part_find(Run *r, const Task *k, uint32_t combined, const Site *p0, const Site *q, const Box *box, Block *x) {
+static void part_find(
+    Run *r, const Task *k, uint32_t combined, const Site *p0, const Site *q, const Box *box, Block *x) {
   uint8_t *there = NEW_ARRAY(r->scratch, uint8_t, x->count + 1);
   for (int64_t turn = -1; turn < r->sites; turn++) { /* itself first */
     const Site *p = turn < 0 ? q : &r->site[turn];
@@ -461,7 +478,13 @@ static bool fetch_at(Run *r, const Task *k, int64_t site, const Table *t) {
     if (!operand[j]->data && operand[j]->count) operand[j] = NULL;
   }
   Block out = block_make(r->scratch, sum->acc, false, sum->n_out, m->low, m->high);
-  KernelCall c = {.low = m->low, .high = m->high, .turn = r->turn, .operand = operand, .out = &out, .arena = r->scratch, .gaps = true};
+  KernelCall c = {.low = m->low,
+      .high = m->high,
+      .turn = r->turn,
+      .operand = operand,
+      .out = &out,
+      .arena = r->scratch,
+      .gaps = true};
   c.asked = NEW_ARRAY(r->scratch, uint8_t, t->whole.count + 1);
   c.slot = sum->n_slot - 1;
   if (!kernel_run(m->kernel, &c)) return fault(r, k, st, site, &c);
@@ -594,12 +617,14 @@ static bool input_cut(Run *r, const TaskArgument *a, Site *s) {
   const AlgArray *x = given(r, a->name);
   Box box;
   if (!task_has(r->t, b, s->at)) return true;
-  if (!x || x->dtype != b->dtype || x->rank != b->rank) return fail(r, NULL, "%s is not given as it should be", a->name->s);
+  if (!x || x->dtype != b->dtype || x->rank != b->rank)
+    return fail(r, NULL, "%s is not given as it should be", a->name->s);
   if (!buffer_start(r, s, b)) return false;
   box_of(r, b->id, s, &box);
   for (uint32_t d = 0; d < b->rank; d++)
     if (box.high[d] > x->shape[d]) return fail(r, NULL, "%s is smaller than it should be", a->name->s);
-  Block whole = whole_of(r->scratch, x), cut = block_cut(r->scratch, &whole, box.low, box.high), *to = &s->buffer[b->id];
+  Block whole = whole_of(r->scratch, x), cut = block_cut(r->scratch, &whole, box.low, box.high),
+        *to = &s->buffer[b->id];
   for (int64_t i = 0; i < cut.count; i++) {
     to->has[i] = block_has(&cut, i) ? HAS_VALUE : HAS_NONE;
     if (block_has(&cut, i)) element_store(to->data, to->dtype, i, element_load(cut.data, cut.dtype, i));
@@ -635,7 +660,8 @@ static bool block_gather(Run *r, const TaskArgument *a, Site *s, AlgArray *to, u
 static bool output_gather(Run *r, const TaskArgument *a, AlgArray *to) {
   const TaskBuffer *b = &r->t->buffers.at[a->buffer];
   bool all = true;
-  *to = (AlgArray){.dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(r->out->arena, int64_t, b->rank + 1), .count = 1};
+  *to = (AlgArray){
+      .dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(r->out->arena, int64_t, b->rank + 1), .count = 1};
   task_whole(r->t, b, to->shape);
   for (uint32_t d = 0; d < b->rank; d++) to->count *= to->shape[d];
   to->data = arena_alloc(r->out->arena, arena_array_size((size_t)dtype_size(b->dtype), (size_t)to->count + 1));

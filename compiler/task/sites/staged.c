@@ -99,10 +99,12 @@ static void part_add(Arena *a, Staging *x, Half half, uint32_t from, uint32_t to
   p->has = boxes_of(a, x, from);
   p->gets = boxes_of(a, x, to);
   p->wanted = half == MOVE_ALL ? p->gets : shares_of(a, x, &p->gets);
-  p->each = (size_t)dtype_size(x->t->buffers.at[to].dtype) + (p->parts && task_moves_places(k) ? (size_t)dtype_size(DT_I64) : 0);
+  p->each = (size_t)dtype_size(x->t->buffers.at[to].dtype) +
+      (p->parts && task_moves_places(k) ? (size_t)dtype_size(DT_I64) : 0);
   for (uint32_t i = 0; i < x->t->mesh.n; i++) {
     bool combines = k->of.on[i] == PLACE_PART && k->to.on[i] != PLACE_PART;
-    if (k->of.on[i] == PLACE_ALL || ((k->of.on[i] == PLACE_PART || half == MOVE_OF_SHARES) && !combines)) p->own |= 1u << i;
+    if (k->of.on[i] == PLACE_ALL || ((k->of.on[i] == PLACE_PART || half == MOVE_OF_SHARES) && !combines))
+      p->own |= 1u << i;
   }
   p->slices = slices_of(x, p);
 }
@@ -116,7 +118,8 @@ static Staging *staging_new(Arena *a, const TaskGraph *t, const Task *k) {
   x->packed = NEW_ARRAY(a, bool, x->sites + 1);
   for (int64_t s = 0; s < x->sites; s++) {
     mesh_place(&t->mesh, s, at);
-    for (uint32_t i = 0; i < t->mesh.n; i++) x->alike[s] = x->alike[s] * t->mesh.size[i] + (k->to.on[i] == PLACE_ALL ? 0 : at[i]);
+    for (uint32_t i = 0; i < t->mesh.n; i++)
+      x->alike[s] = x->alike[s] * t->mesh.size[i] + (k->to.on[i] == PLACE_ALL ? 0 : at[i]);
   }
   bool shares = k->move == MOVE_ALL_REDUCE;
   part_add(a, x, shares ? MOVE_TO_SHARES : MOVE_ALL, k->from, k->buffer);
@@ -171,8 +174,10 @@ static int64_t slice_most(const Staging *x, const Part *p, int64_t s) {
 /* What site p has and site q wants, of which a round brings at most a slice; *straight: it is one piece, in one
  * piece of `own`, a box of one of them. */
 static int64_t shared(const Staging *x, const Part *part, int64_t p, int64_t q, const int64_t *own, bool *straight) {
-  int64_t whose = part->half == MOVE_OF_SHARES ? p : q, n = part->has.there[p] && part->gets.there[q] && part->wanted.there[whose];
-  const int64_t *from = low_of(x, &part->has, p), *to = low_of(x, &part->wanted, whose), *wrap = part->half == MOVE_OF_SHARES ? NULL : x->k->wrap;
+  int64_t whose = part->half == MOVE_OF_SHARES ? p : q,
+          n = part->has.there[p] && part->gets.there[q] && part->wanted.there[whose];
+  const int64_t *from = low_of(x, &part->has, p), *to = low_of(x, &part->wanted, whose),
+                *wrap = part->half == MOVE_OF_SHARES ? NULL : x->k->wrap;
   bool whole = true;
   *straight = true;
   for (uint32_t d = x->rank; n && d-- > 0;) {

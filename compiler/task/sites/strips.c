@@ -35,7 +35,9 @@ typedef struct Strips {
 static const Expr *op2(const Strips *s, Op op, const Expr *a, const Expr *b) { return expr_op2(s->x, op, a, b); }
 static const Expr *zero(const Strips *s) { return expr_int(s->x, DT_I64, 0); }
 static const TaskBuffer *buffer_at(const Strips *s, uint32_t b) { return &s->t->buffers.at[b]; }
-static const Expr *end_of(const Strips *s, const TaskBuffer *b, uint32_t d) { return op2(s, OP_ADD, b->low[d], b->dim[d]); }
+static const Expr *end_of(const Strips *s, const TaskBuffer *b, uint32_t d) {
+  return op2(s, OP_ADD, b->low[d], b->dim[d]);
+}
 
 /* ---- readers ---------------------------------------------------------------------------------------------- */
 
@@ -46,7 +48,8 @@ static const Expr *leaf_reads(void *env, Exprs *x, const Expr *leaf) {
   (void)x;
   if (leaf->kind != EX_READ || r->s->slot[leaf->i].kept || r->s->slot[leaf->i].index != r->buffer) return leaf;
   r->any = true;
-  for (uint32_t d = 0; d < leaf->n; d++) r->plain &= !(leaf->arg[d]->has & (HAS_READ | HAS_CALL)) && !leaf->arg[d]->drawn;
+  for (uint32_t d = 0; d < leaf->n; d++)
+    r->plain &= !(leaf->arg[d]->has & (HAS_READ | HAS_CALL)) && !leaf->arg[d]->drawn;
   return leaf;
 }
 
@@ -60,7 +63,9 @@ static bool reads(Strips *s, const TaskStage *st, const Expr *e, bool *plain) {
 /* Whether it is a map whose indices are labels, turns and sizes. */
 static bool is_reader(Strips *s, const TaskStage *st) {
   bool plain, unused;
-  if (st->sum->by || st->sum->reducer != RED_NONE || reads(s, st, st->sum->where, &unused) || reads(s, st, st->sum->domain, &unused)) return false;
+  if (st->sum->by || st->sum->reducer != RED_NONE || reads(s, st, st->sum->where, &unused) ||
+      reads(s, st, st->sum->domain, &unused))
+    return false;
   reads(s, st, st->sum->body, &plain);
   return plain;
 }
@@ -72,7 +77,8 @@ static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer)
     if (k->kind == TASK_REPEAT && task_touches(t, k, buffer)) {
       n += touching(t, &k->body, buffer);
       n += k->buffer == buffer || k->stop == (int64_t)buffer || k->turns == (int64_t)buffer;
-      for (uint32_t e = 0; e < k->exchange.len; e++) n += k->exchange.at[e].now == buffer || k->exchange.at[e].next == buffer;
+      for (uint32_t e = 0; e < k->exchange.len; e++)
+        n += k->exchange.at[e].now == buffer || k->exchange.at[e].next == buffer;
     } else n += task_touches(t, k, buffer);
   }
   return n;
@@ -102,8 +108,10 @@ static bool readers_find(Strips *s, const Tasks *list, uint32_t i) {
 static bool moves_shifted(const Strips *s) {
   const Task *k = s->move;
   const TaskBuffer *from = buffer_at(s, s->block), *to = buffer_at(s, s->box);
-  bool same = k->reducer == RED_NONE && k->unless < 0 && !k->before && to->space == BUF_WORK && to->rank > 0 && to->rank <= RANK && from->low && to->low && !from->when && !to->when;
-  for (uint32_t a = 0; same && a < s->t->mesh.n; a++) same = k->of.on[a] == k->to.on[a] && k->of.on[a] != PLACE_PART && k->of.on[a] != PLACE_SOME;
+  bool same = k->reducer == RED_NONE && k->unless < 0 && !k->before && to->space == BUF_WORK && to->rank > 0 &&
+      to->rank <= RANK && from->low && to->low && !from->when && !to->when;
+  for (uint32_t a = 0; same && a < s->t->mesh.n; a++)
+    same = k->of.on[a] == k->to.on[a] && k->of.on[a] != PLACE_PART && k->of.on[a] != PLACE_SOME;
   return same;
 }
 
@@ -125,7 +133,8 @@ static void box_unwrap(Strips *s) {
   for (uint32_t d = 0; d < box->rank; d++) {
     int64_t wrap = s->move->wrap ? s->move->wrap[d] : 0;
     s->lap[d] = wrap ? floor_div(low[d] - l[d] + wrap / 2, wrap) * wrap : 0;
-    s->low[d] = s->lap[d] ? extent_normal(s->x, op2(s, OP_SUB, box->low[d], expr_int(s->x, DT_I64, s->lap[d]))) : box->low[d];
+    s->low[d] =
+        s->lap[d] ? extent_normal(s->x, op2(s, OP_SUB, box->low[d], expr_int(s->x, DT_I64, s->lap[d]))) : box->low[d];
   }
 }
 
@@ -134,7 +143,8 @@ static void box_unwrap(Strips *s) {
 static int64_t outside(Strips *s, const int64_t *low, const int64_t *high, const int64_t *l, const int64_t *h) {
   int64_t all = 0, shared = 1;
   for (uint32_t d = 0; d < buffer_at(s, s->box)->rank; d++) {
-    int64_t below = (high[d] < l[d] ? high[d] : l[d]) - low[d], above = high[d] - (low[d] > h[d] ? low[d] : h[d]), rest = shared;
+    int64_t below = (high[d] < l[d] ? high[d] : l[d]) - low[d], above = high[d] - (low[d] > h[d] ? low[d] : h[d]),
+            rest = shared;
     for (uint32_t e = d + 1; e < buffer_at(s, s->box)->rank; e++) rest *= high[e] - low[e];
     if (below > 0 && rest > 0) strip_add(s, d, false), all += below * rest;
     if (above > 0 && rest > 0) strip_add(s, d, true), all += above * rest;
@@ -168,7 +178,12 @@ static const Expr *normal(const Strips *s, const Expr *e) { return extent_normal
 
 static uint32_t strip_buffer(Strips *s, const Strip *x) {
   const TaskBuffer *box = buffer_at(s, s->box), *block = buffer_at(s, s->block);
-  TaskBuffer b = {.id = s->t->buffers.len, .space = BUF_WORK, .name = box->name, .place = box->place, .dtype = box->dtype, .rank = box->rank};
+  TaskBuffer b = {.id = s->t->buffers.len,
+      .space = BUF_WORK,
+      .name = box->name,
+      .place = box->place,
+      .dtype = box->dtype,
+      .rank = box->rank};
   b.dim = NEW_ARRAY(s->t->arena, const Expr *, b.rank + 1);
   b.low = NEW_ARRAY(s->t->arena, const Expr *, b.rank + 1);
   for (uint32_t d = 0; d < b.rank; d++) {
@@ -215,7 +230,8 @@ static const Expr *read_at(const Rewrite *r, const Expr *leaf, uint32_t slot, co
   const Expr *arg[RANK];
   for (uint32_t d = 0; d < leaf->n; d++) {
     arg[d] = leaf->arg[d];
-    if (r->s->low[d] != b->low[d]) arg[d] = expr_normal(r->s->x, op2(r->s, OP_SUB, op2(r->s, OP_ADD, arg[d], r->s->low[d]), b->low[d]));
+    if (r->s->low[d] != b->low[d])
+      arg[d] = expr_normal(r->s->x, op2(r->s, OP_SUB, op2(r->s, OP_ADD, arg[d], r->s->low[d]), b->low[d]));
   }
   return expr_read(r->s->x, (DType)leaf->dtype, slot, leaf->n, arg);
 }
@@ -231,7 +247,8 @@ static const Expr *leaf_choose(void *env, Exprs *x, const Expr *leaf) {
   for (uint32_t d = leaf->n; d-- > 0;)
     for (uint32_t i = 0; i < s->n; i++) {
       if (s->strip[i].d != d) continue;
-      const Expr *inside = s->strip[i].high ? op2(s, OP_LT, in->arg[d], block->dim[d]) : op2(s, OP_LE, zero(s), in->arg[d]);
+      const Expr *inside =
+          s->strip[i].high ? op2(s, OP_LT, in->arg[d], block->dim[d]) : op2(s, OP_LE, zero(s), in->arg[d]);
       e = expr_select(x, inside, e, read_at(r, leaf, r->slot + 1 + i, buffer_at(s, s->strip[i].buffer)));
     }
   return e;

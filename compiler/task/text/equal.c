@@ -21,8 +21,9 @@ static bool eq_slot(Same *q, const TaskSlot *a, const TaskSlot *b) {
 }
 
 static bool eq_stage(Same *q, const TaskStage *a, const TaskStage *b) {
-  if (!eq_sum(q, a->sum, b->sum) || !eq_str(q, "a stage's name", a->name, b->name) || !eq_place(q, a->place, b->place) ||
-      !eq_int(q, "a stage's buffer", a->buffer, b->buffer) || !eq_int(q, "a stage's indices", a->n_at, b->n_at))
+  if (!eq_sum(q, a->sum, b->sum) || !eq_str(q, "a stage's name", a->name, b->name) ||
+      !eq_place(q, a->place, b->place) || !eq_int(q, "a stage's buffer", a->buffer, b->buffer) ||
+      !eq_int(q, "a stage's indices", a->n_at, b->n_at))
     return false;
   uint32_t labels = a->sum->n_out + a->sum->n_red;
   if (!eq_exprs(q, "where a stage is put", a->n_at, a->at, b->at)) return false;
@@ -71,9 +72,9 @@ static bool eq_move(Same *q, const TaskGraph *g, const Task *a, const Task *b) {
   uint32_t rank = a->buffer < g->buffers.len ? g->buffers.at[a->buffer].rank : 0;
   bool monoids = (a->monoid == NULL) == (b->monoid == NULL) || differ(q, "one move is by a monoid, the other is not");
   return monoids && eq_int(q, "the move", a->move, b->move) && eq_int(q, "where it comes from", a->from, b->from) &&
-         eq_int(q, "the places", a->place_from, b->place_from) && eq_int(q, "where places go", a->place_to, b->place_to) &&
-         eq_int(q, "the reducer", a->reducer, b->reducer) && (!a->monoid || eq_monoid(q, a->monoid, b->monoid)) &&
-         eq_placement(q, m, &a->of, &b->of) && eq_placement(q, m, &a->to, &b->to) && eq_wrap(q, rank, a->wrap, b->wrap);
+      eq_int(q, "the places", a->place_from, b->place_from) && eq_int(q, "where places go", a->place_to, b->place_to) &&
+      eq_int(q, "the reducer", a->reducer, b->reducer) && (!a->monoid || eq_monoid(q, a->monoid, b->monoid)) &&
+      eq_placement(q, m, &a->of, &b->of) && eq_placement(q, m, &a->to, &b->to) && eq_wrap(q, rank, a->wrap, b->wrap);
 }
 
 static bool eq_task(Equal *e, const Task *a, const Task *b) {
@@ -173,8 +174,9 @@ bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why) {
   e.q.ctx = &e;
   e.q.where = say_where;
   e.graph = a;
-  bool ok = eq_mesh(&e.q, &a->mesh, &b->mesh) && eq_dims(&e.q, a, b) && eq_buffers(&e.q, a, b) && eq_arguments(&e.q, a, b) &&
-            eq_int(&e.q, "the number of steps", a->n_steps, b->n_steps) && eq_tasks(&e, &a->tasks, &b->tasks);
+  bool ok = eq_mesh(&e.q, &a->mesh, &b->mesh) && eq_dims(&e.q, a, b) && eq_buffers(&e.q, a, b) &&
+      eq_arguments(&e.q, a, b) && eq_int(&e.q, "the number of steps", a->n_steps, b->n_steps) &&
+      eq_tasks(&e, &a->tasks, &b->tasks);
   arena_free(e.q.arena);
   return ok;
 }

@@ -32,7 +32,8 @@ static const Task *task_at(const Tasks *list, uint32_t step) {
 
 static void find_repeats(Names *n, Arena *a) {
   const Task *k = task_at(&n->t->tasks, n->kernel->step);
-  for (; k && k->kind == TASK_REPEAT && n->kernel->step > k->step && n->kernel->step < k->end; k = task_at(&k->body, n->kernel->step))
+  for (; k && k->kind == TASK_REPEAT && n->kernel->step > k->step && n->kernel->step < k->end;
+       k = task_at(&k->body, n->kernel->step))
     vec_push(a, n->around, k);
 }
 

@@ -85,7 +85,8 @@ static bool line_dim(TaskReader *r) {
 static bool line_mesh(TaskReader *r) {
   Mesh *m = &r->t->mesh;
   int64_t sites = 1, size;
-  if (m->n || r->t->dims.len || r->t->buffers.len) return scan_fail(&r->x.c, D_E909, "`mesh` stands once, behind `taskgraph 1`");
+  if (m->n || r->t->dims.len || r->t->buffers.len)
+    return scan_fail(&r->x.c, D_E909, "`mesh` stands once, behind `taskgraph 1`");
   while (!scan_done(&r->x.c)) {
     if (m->n == MESH_AXES) return scan_fail(&r->x.c, D_E913, "a mesh has at most %d axes", MESH_AXES);
     if (!scan_want_int(&r->x.c, 1, TASK_SITES, "the size of an axis", &size)) return false;
@@ -337,7 +338,8 @@ static bool want_by(TaskReader *r, Task *k) {
   k->reducer = by.reducer;
   k->monoid = by.monoid;
   if (!task_moves_places(k)) return true;
-  return scan_want_word(&r->x.c, "places") && want_buffer(r, &k->place_from) && scan_want_word(&r->x.c, "to") && want_buffer(r, &k->place_to);
+  return scan_want_word(&r->x.c, "places") && want_buffer(r, &k->place_from) && scan_want_word(&r->x.c, "to") &&
+      want_buffer(r, &k->place_to);
 }
 
 static bool want_while(TaskReader *r, Task *k) {
@@ -364,7 +366,9 @@ static bool line_move(TaskReader *r) {
   Task *k = task_begin(r, TASK_MOVE);
   if (!want_while(r, k) || !want_move_word(r, &k->move)) return false;
   if (!want_buffer(r, &k->from) || !want_placement(r, &k->of) || !scan_want_word(&r->x.c, "to")) return false;
-  if (!want_buffer(r, &k->buffer) || !want_placement(r, &k->to) || !want_wrap(r, k) || !want_by(r, k) || !want_tail(r, k)) return false;
+  if (!want_buffer(r, &k->buffer) || !want_placement(r, &k->to) || !want_wrap(r, k) || !want_by(r, k) ||
+      !want_tail(r, k))
+    return false;
   if (!scan_want_end(&r->x.c, &k->place)) return false;
   task_put(r, k);
   return true;
@@ -484,7 +488,8 @@ static bool read_line(TaskReader *r) {
     return scan_fail(c, D_E909, "`%s` does not stand %s", lines[i].word,
                      here == KERNEL ? "in a kernel" : here == REPEAT ? "in a repeat" : "outside of blocks");
   }
-  return scan_fail(c, D_E902, "wanted a line that begins with %s", here == KERNEL ? "stage or }" : "kernel, buffer or the like");
+  return scan_fail(
+      c, D_E902, "wanted a line that begins with %s", here == KERNEL ? "stage or }" : "kernel, buffer or the like");
 }
 
 static bool read_header(TaskReader *r) {

@@ -33,8 +33,8 @@ static void report(void) {
   const char *path = getenv("EIN_STANDIN_REPORT");
   FILE *f = path ? fopen(path, "a") : NULL;
   if (!f) return;
-  fprintf(f, "cuBLAS: %d products, %d of them of pairs; nn %d, nt %d, tn %d, tt %d; left: %d handles\n", my.products, my.batches, my.turned[0], my.turned[1],
-          my.turned[2], my.turned[3], my.handles);
+  fprintf(f, "cuBLAS: %d products, %d of them of pairs; nn %d, nt %d, tn %d, tt %d; left: %d handles\n", my.products,
+      my.batches, my.turned[0], my.turned[1], my.turned[2], my.turned[3], my.handles);
   fclose(f);
 }
 
@@ -53,7 +53,9 @@ static size_t size_of(int type) { return type == F64 ? 8 : type == F32 ? 4 : 2; 
 
 static double half_get(uint16_t h) {
   int e = h >> 10 & 31;
-  double f = h & 1023, x = e == 31 ? (f > 0 ? (double)__builtin_nan("") : (double)__builtin_inf()) : __builtin_ldexp(e ? 1024 + f : f, (e ? e : 1) - 25);
+  double f = h & 1023,
+         x = e == 31 ? (f > 0 ? (double)__builtin_nan("") : (double)__builtin_inf())
+                     : __builtin_ldexp(e ? 1024 + f : f, (e ? e : 1) - 25);
   return h >> 15 ? -x : x;
 }
 
@@ -92,7 +94,9 @@ static void element_put(const Matrix *m, long long at, double x) {
   }
 }
 
-static long long at_of(const Matrix *m, int i, int j) { return m->turned ? j + (long long)i * m->lead : i + (long long)j * m->lead; }
+static long long at_of(const Matrix *m, int i, int j) {
+  return m->turned ? j + (long long)i * m->lead : i + (long long)j * m->lead;
+}
 
 /* Sums in the order of points, in the requested type. */
 static void product_make(void *data) {
@@ -103,11 +107,13 @@ static void product_make(void *data) {
         double wide = 0;
         float sum = 0;
         for (int k = 0; k < p->k; k++) {
-          double x = element(&p->a, b * p->a.step + at_of(&p->a, i, k)), y = element(&p->b, b * p->b.step + at_of(&p->b, k, j));
+          double x = element(&p->a, b * p->a.step + at_of(&p->a, i, k)),
+                 y = element(&p->b, b * p->b.step + at_of(&p->b, k, j));
           if (p->wide) wide += x * y;
           else sum = __builtin_fmaf((float)x, (float)y, sum);
         }
-        element_put(&p->c, b * p->c.step + at_of(&p->c, i, j), p->wide ? p->alpha * wide : (double)((float)p->alpha * sum));
+        element_put(
+            &p->c, b * p->c.step + at_of(&p->c, i, j), p->wide ? p->alpha * wide : (double)((float)p->alpha * sum));
       }
 }
 
@@ -135,7 +141,8 @@ static int product_ask(Handle *h, Product p, int sum, int how, const void *alpha
   if (!h->room || h->math != 16) return NOT_INITIALIZED;
   if (!types_fit(&p, sum)) return NOT_SUPPORTED;
   if (p.m < 1 || p.n < 1 || p.k < 1 || p.batch < 1) return INVALID;
-  if (!lies(&p.a, p.m, p.k, p.batch) || !lies(&p.b, p.k, p.n, p.batch) || !lies(&p.c, p.m, p.n, p.batch)) return INVALID;
+  if (!lies(&p.a, p.m, p.k, p.batch) || !lies(&p.b, p.k, p.n, p.batch) || !lies(&p.c, p.m, p.n, p.batch))
+    return INVALID;
   /* Results must not overlap. */
   if (p.batch > 1 && p.c.step < (long long)(p.n - 1) * p.c.lead + p.m && p.c.step * p.batch > p.c.lead) return INVALID;
   p.wide = sum == BY_F64;
@@ -160,11 +167,12 @@ int cublasDestroy_v2(void *handle);
 int cublasSetStream_v2(void *handle, void *stream);
 int cublasSetWorkspace_v2(void *handle, void *at, size_t bytes);
 int cublasSetMathMode(void *handle, unsigned mode);
-int cublasGemmEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lead_a, const void *b,
-                 int type_b, int lead_b, const void *beta, void *c, int type_c, int lead_c, int sum, int how);
-int cublasGemmStridedBatchedEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lead_a,
-                               long long step_a, const void *b, int type_b, int lead_b, long long step_b, const void *beta, void *c, int type_c, int lead_c,
-                               long long step_c, int batch, int sum, int how);
+int cublasGemmEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a,
+    int type_a, int lead_a, const void *b, int type_b, int lead_b, const void *beta, void *c, int type_c, int lead_c,
+    int sum, int how);
+int cublasGemmStridedBatchedEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha,
+    const void *a, int type_a, int lead_a, long long step_a, const void *b, int type_b, int lead_b, long long step_b,
+    const void *beta, void *c, int type_c, int lead_c, long long step_c, int batch, int sum, int how);
 
 int cublasGetProperty(int which, int *value) { return *value = which == 0 ? 13 : 0, OK; }
 
@@ -188,16 +196,18 @@ int cublasSetWorkspace_v2(void *handle, void *at, size_t bytes) {
   return ((Handle *)handle)->room = 1, OK;
 }
 
-int cublasGemmEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lead_a, const void *b,
-                 int type_b, int lead_b, const void *beta, void *c, int type_c, int lead_c, int sum, int how) {
-  Product p = {{(char *)(uintptr_t)a, type_a, lead_a, turn_a, 0}, {(char *)(uintptr_t)b, type_b, lead_b, turn_b, 0}, {c, type_c, lead_c, 0, 0}, m, n, k, 1, 0, 0};
+int cublasGemmEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a,
+    int type_a, int lead_a, const void *b, int type_b, int lead_b, const void *beta, void *c, int type_c, int lead_c,
+    int sum, int how) {
+  Product p = {{(char *)(uintptr_t)a, type_a, lead_a, turn_a, 0}, {(char *)(uintptr_t)b, type_b, lead_b, turn_b, 0},
+      {c, type_c, lead_c, 0, 0}, m, n, k, 1, 0, 0};
   return product_ask(handle, p, sum, how, alpha, beta);
 }
 
-int cublasGemmStridedBatchedEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lead_a,
-                               long long step_a, const void *b, int type_b, int lead_b, long long step_b, const void *beta, void *c, int type_c, int lead_c,
-                               long long step_c, int batch, int sum, int how) {
-  Product p = {{(char *)(uintptr_t)a, type_a, lead_a, turn_a, step_a}, {(char *)(uintptr_t)b, type_b, lead_b, turn_b, step_b}, {c, type_c, lead_c, 0, step_c},
-               m, n, k, batch, 0, 0};
+int cublasGemmStridedBatchedEx(void *handle, int turn_a, int turn_b, int m, int n, int k, const void *alpha,
+    const void *a, int type_a, int lead_a, long long step_a, const void *b, int type_b, int lead_b, long long step_b,
+    const void *beta, void *c, int type_c, int lead_c, long long step_c, int batch, int sum, int how) {
+  Product p = {{(char *)(uintptr_t)a, type_a, lead_a, turn_a, step_a},
+      {(char *)(uintptr_t)b, type_b, lead_b, turn_b, step_b}, {c, type_c, lead_c, 0, step_c}, m, n, k, batch, 0, 0};
   return product_ask(handle, p, sum, how, alpha, beta);
 }

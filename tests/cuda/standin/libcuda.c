@@ -24,7 +24,18 @@
 #include "world.h"
 
 enum { NOT_CAPTURED = 900, VOID = 901 }; /* errors of captures */
-enum { OK, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, BAD_CONTEXT = 201, NO_IMAGE = 209, BAD_HANDLE = 400, PTX_VERSION = 222, NOT_FOUND = 500, ILLEGAL = 700 };
+enum {
+  OK,
+  INVALID = 1,
+  NO_MEMORY = 2,
+  NO_DEVICE = 100,
+  BAD_CONTEXT = 201,
+  NO_IMAGE = 209,
+  BAD_HANDLE = 400,
+  PTX_VERSION = 222,
+  NOT_FOUND = 500,
+  ILLEGAL = 700
+};
 
 typedef struct Later {
   /* 'k' kernel, 'u' up, 'd' down, 'a' across, 'c' a library's call, 'z' fill, 'g' graph (its kernels have their own
@@ -58,7 +69,8 @@ static struct {
   Stream *stream[64];
   int dead, streams, modules;
   int allocations, launches, loads, live;
-  int captures, instances, graph_launches, graph_sets, waits, base_captures, base_instances, base_graph_launches, base_graph_sets;
+  int captures, instances, graph_launches, graph_sets, waits, base_captures, base_instances, base_graph_launches,
+      base_graph_sets;
   char injected[256];
   int base_allocations, base_launches, base_loads; /* the counts when $EIN_STANDIN last changed */
 } my;
@@ -90,7 +102,8 @@ static const char *injected(const char *word) {
   if (!all) all = "";
   if (strcmp(all, my.injected) != 0) {
     snprintf(my.injected, sizeof my.injected, "%s", all);
-    my.base_captures = my.captures, my.base_instances = my.instances, my.base_graph_launches = my.graph_launches, my.base_graph_sets = my.graph_sets;
+    my.base_captures = my.captures, my.base_instances = my.instances, my.base_graph_launches = my.graph_launches,
+    my.base_graph_sets = my.graph_sets;
     my.base_allocations = my.allocations, my.base_launches = my.launches, my.base_loads = my.loads;
   }
   for (const char *at = all; (at = strstr(at, word)) != NULL; at++)
@@ -114,8 +127,12 @@ static void report(void) {
   const char *path = getenv("EIN_STANDIN_REPORT");
   FILE *f = path ? fopen(path, "a") : NULL;
   if (!f) return;
-  fprintf(f, "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; graphs: %d made, %d launched, "
-             "%d kernels told; %d waits\n", my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances, my.graph_launches, my.graph_sets, my.waits);
+  fprintf(f,
+      "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; "
+      "graphs: %d made, %d launched, "
+      "%d kernels told; %d waits\n",
+      my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances,
+      my.graph_launches, my.graph_sets, my.waits);
   fclose(f);
 }
 
@@ -126,7 +143,8 @@ static size_t in_pages(size_t n) { return (n + 4095) / 4096 * 4096; }
 static void memory_open(int device, int open) {
   for (int k = 0; k < STANDIN_PIECES; k++) {
     StandinMemory *m = &my.world.memory[k];
-    if (m->data && m->device == device) mprotect(m->data, in_pages(m->bytes), open ? PROT_READ | PROT_WRITE : PROT_NONE);
+    if (m->data && m->device == device)
+      mprotect(m->data, in_pages(m->bytes), open ? PROT_READ | PROT_WRITE : PROT_NONE);
   }
 }
 
@@ -199,7 +217,8 @@ static int spoils(const void *stream) {
   for (int k = 0; k < 64; k++) {
     Stream *s = my.stream[k];
     if (!s || !s->capture) continue;
-    if (stream ? s == stream : s->mode == 0 || (s->mode == 1 && pthread_equal(s->thread, pthread_self()))) s->spoiled = is = 1;
+    if (stream ? s == stream : s->mode == 0 || (s->mode == 1 && pthread_equal(s->thread, pthread_self())))
+      s->spoiled = is = 1;
   }
   return is;
 }
@@ -277,8 +296,8 @@ int cuStreamDestroy_v2(void *stream);
 int cuStreamSynchronize(void *stream);
 int cuStreamGetCtx(void *stream, void **context);
 int cuPointerGetAttribute(void *value, int attribute, uint64_t at);
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   void *stream, void **parameter, void **extra);
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+    unsigned shared, void *stream, void **parameter, void **extra);
 int cuStreamIsCapturing(void *stream, int *status);
 int cuStreamBeginCapture_v2(void *stream, int mode);
 int cuStreamEndCapture(void *stream, void **graph);
@@ -303,7 +322,9 @@ static int devices(void) {
 }
 int cuDeviceGetCount(int *n) { return *n = devices(), OK; }
 int cuDeviceGet(int *device, int number) { return *device = number, number < devices() ? OK : INVALID; }
-int cuDeviceGetName(char *name, int size, int device) { return snprintf(name, (size_t)size, "stand-in %d", device), OK; }
+int cuDeviceGetName(char *name, int size, int device) {
+  return snprintf(name, (size_t)size, "stand-in %d", device), OK;
+}
 static int capability(void) {
   const char *said = injected("capability=");
   return said ? atoi(said) : 90;
@@ -332,7 +353,9 @@ int cuCtxPushCurrent_v2(void *context) {
     if (context == &my.device[k] && my.device[k].retained && mine.depth < 64) return mine.current[mine.depth++] = k, OK;
   return INVALID;
 }
-int cuCtxPopCurrent_v2(void **context) { return mine.depth < 1 ? BAD_CONTEXT : (mine.depth--, *context = &my.device[mine.current[mine.depth]], OK); }
+int cuCtxPopCurrent_v2(void **context) {
+  return mine.depth < 1 ? BAD_CONTEXT : (mine.depth--, *context = &my.device[mine.current[mine.depth]], OK);
+}
 
 static int arch_fits(const char *arch) {
   int machine = strncmp(arch, "sm_", 3) == 0, n = atoi(arch + (machine ? 3 : 8));
@@ -535,8 +558,8 @@ static void parameters_set(Later *x, void **parameter) {
   }
 }
 
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   void *stream, void **parameter, void **extra) {
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+    unsigned shared, void *stream, void **parameter, void **extra) {
   StandinLaunch *run = NULL;
   HERE;
   if (!function || !is_here(stream) || shared || extra) return INVALID;

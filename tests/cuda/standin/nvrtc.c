@@ -13,7 +13,8 @@ typedef struct Program { char *text, *header, *as, *log, *made; size_t len; } Pr
 int nvrtcVersion(int *major, int *minor);
 int nvrtcGetNumSupportedArchs(int *n);
 int nvrtcGetSupportedArchs(int *arch);
-int nvrtcCreateProgram(Program **out, const char *text, const char *name, int n, const char *const *header, const char *const *as);
+int nvrtcCreateProgram(
+    Program **out, const char *text, const char *name, int n, const char *const *header, const char *const *as);
 int nvrtcCompileProgram(Program *p, int n, const char *const *option);
 int nvrtcGetProgramLogSize(Program *p, size_t *n);
 int nvrtcGetProgramLog(Program *p, char *to);
@@ -27,7 +28,8 @@ int nvrtcVersion(int *major, int *minor) { return *major = 13, *minor = 0; }
 int nvrtcGetNumSupportedArchs(int *n) { return *n = 2, 0; }
 int nvrtcGetSupportedArchs(int *arch) { return arch[0] = 75, arch[1] = 90, 0; }
 
-int nvrtcCreateProgram(Program **out, const char *text, const char *name, int n, const char *const *header, const char *const *as) {
+int nvrtcCreateProgram(
+    Program **out, const char *text, const char *name, int n, const char *const *header, const char *const *as) {
   (void)name;
   Program *p = calloc(1, sizeof *p);
   if (!p || n != 1) return 1;
@@ -86,7 +88,8 @@ static int compiled(Program *p, const char *folder, const char *arch) {
   snprintf(path, sizeof path, "%s/program.cpp", folder);
   if (!text_put(path, p->text)) return 0;
   static const char words[] = "-std=gnu++17 -O0 -w -shared -fPIC -ffp-contract=off -D__CUDACC_RTC__ -DEIN_STANDIN";
-  snprintf(command, sizeof command, "cd %s && %s %s -include %s/emulate.h %s program.cpp -o made >log 2>&1", folder, cxx && *cxx ? cxx : "g++", words, STANDIN_HOME, inject && strcmp(inject, "no-compile") == 0 ? "--planted" : "");
+  snprintf(command, sizeof command, "cd %s && %s %s -include %s/emulate.h %s program.cpp -o made >log 2>&1", folder,
+      cxx && *cxx ? cxx : "g++", words, STANDIN_HOME, inject && strcmp(inject, "no-compile") == 0 ? "--planted" : "");
   int failed = system(command);
   snprintf(path, sizeof path, "%s/log", folder);
   free(p->log);

@@ -80,13 +80,15 @@ static void loop_open(Sched *s, const FetchRows *f, Env *e, uint32_t label, int6
 /* Prefetches the tile that is `ahead` tiles further on, line by line. */
 static void fetch_tile(Sched *s, const FetchRows *f, Env *e, const Expr *read, int64_t ahead) {
   const StagePlan *p = f->p;
-  const Expr *end = ex_sub(s, p->stage->bound[f->u], ex_int(s, 1)), **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  const Expr *end = ex_sub(s, p->stage->bound[f->u], ex_int(s, 1)),
+             **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   LoopBody *around = s->body;
   memcpy(was, e->label, p->n_label * sizeof *was);
   if (f->when) into(s, &if_add(s, f->when)->body);
   for (uint32_t k = 0; k < p->n_red; k++) {
     bool last = k + 1 == p->n_red;
-    if (ex_has_label(read, p->red[k]) && (last || !f->lo)) loop_open(s, f, e, p->red[k], last ? LINE / dtype_size((DType)read->dtype) : 1);
+    if (ex_has_label(read, p->red[k]) && (last || !f->lo))
+      loop_open(s, f, e, p->red[k], last ? LINE / dtype_size((DType)read->dtype) : 1);
   }
   for (int64_t k = 0; k < f->rows; k++) {
     e->label[f->u] = ex_min(s, ex_add(s, f->u0, ex_int(s, ahead * f->rows + k)), end);
@@ -110,7 +112,9 @@ static int64_t tiles_ahead(Sched *s, const FetchRows *f, uint32_t access, const 
   if (!read || slot.kept || !is_of_rows(f, access, read)) return 0;
   const TaskBuffer *b = buffer_seen(s, slot.index);
   int64_t tile = tile_bytes(f, access, b->dtype), ahead = tile ? (AHEAD + tile - 1) / tile : 1;
-  if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST || f->p->size[f->u] < 3 * ahead * f->rows) return 0;
+  if (tile < TILE_LEAST || tile > TILE_MOST || bytes_of(b) < (double)ALL_LEAST ||
+      f->p->size[f->u] < 3 * ahead * f->rows)
+    return 0;
   return ahead;
 }
 
@@ -213,7 +217,8 @@ void next_fetch(Sched *s, const FetchNext *f, Env *e) {
 
 /* Whether it is contiguous along v and strided along u, in a large tensor. */
 static bool is_of_tile(Sched *s, const FetchRows *f, uint32_t buffer, uint32_t n, const Expr *const *at) {
-  if (!n || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != f->v || bytes_of(buffer_seen(s, buffer)) < (double)ALL_LEAST) return false;
+  if (!n || at[n - 1]->kind != EX_LABEL || at[n - 1]->i != f->v || bytes_of(buffer_seen(s, buffer)) < (double)ALL_LEAST)
+    return false;
   for (uint32_t k = 0; k + 1 < n; k++)
     if (ex_has_label(at[k], f->u)) return true;
   return false;

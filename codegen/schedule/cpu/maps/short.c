@@ -28,7 +28,8 @@ static uint32_t long_label(const StagePlan *p, uint32_t brief) {
 static uint32_t short_label(const StagePlan *p) {
   for (uint32_t k = 0; k < p->n_order; k++) {
     uint32_t l = p->order[k];
-    bool few = p->exact[l] && p->size[l] >= 2 && p->size[l] <= SHORT_MOST && p->ops * (double)p->size[l] <= (double)OPS_MOST;
+    bool few =
+        p->exact[l] && p->size[l] >= 2 && p->size[l] <= SHORT_MOST && p->ops * (double)p->size[l] <= (double)OPS_MOST;
     if (few && plan_move(p, p->n_access - 1, l) == MOVE_UNIT) return l;
   }
   return NOWHERE;

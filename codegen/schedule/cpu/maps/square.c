@@ -36,7 +36,8 @@ static LoopBind rows_bind(const Expr *const *count) {
 }
 
 /* Opens a loop over one side of a square. Returns the offset in the square. */
-static const Expr *side_loop(Sched *s, const TaskStage *st, Env *e, uint32_t label, const Expr *lo, const Expr *count, LoopBind bind) {
+static const Expr *side_loop(
+    Sched *s, const TaskStage *st, Env *e, uint32_t label, const Expr *lo, const Expr *count, LoopBind bind) {
   uint32_t v = var_new(s, st->label[label], "i");
   into(s, &for_add(s, v, ex_int(s, 0), count, 1, bind)->body);
   e->label[label] = ex_add(s, lo, var_read(s, v));
@@ -82,8 +83,8 @@ static bool turned_find(const StagePlan *p, Env *e, uint32_t lanes, uint32_t oth
 }
 
 /* Loads one square of each such read, [lanes, other], and transposes it. */
-static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint32_t lanes, uint32_t other, const Expr *const *lo,
-                         const Expr *const *count, int64_t square) {
+static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint32_t lanes, uint32_t other,
+    const Expr *const *lo, const Expr *const *count, int64_t square) {
   const Expr *dim[2] = {ex_int(s, square), ex_int(s, square)}, *at[2];
   for (uint32_t k = 0; k < t->n; k++) {
     t->place[k] = place_own(s, NULL, "square", (DType)t->of[k]->dtype, 2, dim);
@@ -161,7 +162,8 @@ static const Expr *whole_lines(Sched *s, const TaskStage *st, const Expr *when) 
 static int64_t tile_side(const StagePlan *p, uint32_t label, int64_t want, int64_t square) {
   if (want < square) want = square;
   if (!p->exact[label]) return want;
-  int64_t size = p->size[label], tiles = (size + want / 2 - 1) / want, side = tiles > 1 ? (size + tiles - 1) / tiles : size;
+  int64_t size = p->size[label], tiles = (size + want / 2 - 1) / want,
+          side = tiles > 1 ? (size + tiles - 1) / tiles : size;
   return (side + square - 1) / square * square;
 }
 
@@ -220,7 +222,8 @@ static void squares_choose(Squares *q, bool threads) {
   const StagePlan *p = q->p;
   Sched *s = q->s;
   int64_t size = dtype_size(p->stage->sum->dtype);
-  const Expr *when = threads && plan_move(p, p->n_access - 1, q->side_of[LANES]) == MOVE_UNIT ? stream_if(s, p->stage) : NULL;
+  const Expr *when =
+      threads && plan_move(p, p->n_access - 1, q->side_of[LANES]) == MOVE_UNIT ? stream_if(s, p->stage) : NULL;
   q->square = square_side(q);
   if (when && q->square * size >= LINE) when = whole_lines(s, p->stage, when);
   else when = NULL;
@@ -257,14 +260,16 @@ static void squares_walk(Squares *q, bool threads) {
   if (q->kept) walk_side(q, w, LANES);
   for (uint32_t k = 0; k < q->n; k++) {
     bool some = k == q->group;
-    walk_add(s, w, some ? NULL : p->stage->label[q->label[k]], ex_div_up(s, p->stage->bound[q->label[k]], ex_int(s, some ? q->many : 1)));
+    walk_add(s, w, some ? NULL : p->stage->label[q->label[k]],
+        ex_div_up(s, p->stage->bound[q->label[k]], ex_int(s, some ? q->many : 1)));
   }
   if (!q->kept) walk_side(q, w, order[0]);
   walk_side(q, w, order[1]);
   if (threads) walk_chunks(s, w, ex_int(s, (int64_t)p->ops * q->side[LANES] * q->side[OTHER] * q->many), BIND_SEQ);
   else walk_plain(s, w, 0, BIND_SEQ);
   for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = w->index[around + k];
-  for (int k = 0; k < 2; k++) q->lo[order[k]] = q->first[order[k]] = ex_mul(s, w->index[at[k]], ex_int(s, q->side[order[k]]));
+  for (int k = 0; k < 2; k++)
+    q->lo[order[k]] = q->first[order[k]] = ex_mul(s, w->index[at[k]], ex_int(s, q->side[order[k]]));
   if (q->group != NOWHERE) q->from = ex_mul(s, w->index[around + q->group], ex_int(s, q->many));
   if (!q->tiled) return;
   q->next = NEW_ARRAY(s->arena, const Expr *, w->n);
@@ -313,10 +318,12 @@ static const Expr *ahead_side(Squares *q, int side, const Expr *in) {
  * memory order. */
 static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *number) {
   Sched *s = q->s;
-  int64_t squares = q->side[0] / q->square * (q->side[1] / q->square) * q->many, all = q->side[rows] * q->many, share = (all + squares - 1) / squares;
+  int64_t squares = q->side[0] / q->square * (q->side[1] / q->square) * q->many, all = q->side[rows] * q->many,
+          share = (all + squares - 1) / squares;
   LoopBody *was = s->body;
   uint32_t r = var_new(s, NULL, "r"), l = var_new(s, NULL, "l");
-  if (squares * share > all) into(s, &if_add(s, expr_op2(s->x, OP_LT, number, ex_int(s, (all + share - 1) / share)))->body);
+  if (squares * share > all)
+    into(s, &if_add(s, expr_op2(s->x, OP_LT, number, ex_int(s, (all + share - 1) / share)))->body);
   into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, share), 1, BIND_UNROLL)->body);
   const Expr *row = ex_add(s, ex_mul(s, number, ex_int(s, share)), var_read(s, r)), *many = ex_int(s, q->many);
   if (all % share) row = ex_min(s, row, ex_int(s, all - 1));
@@ -327,7 +334,9 @@ static void tile_fetch(Squares *q, const Expr *read, int rows, const Expr *numbe
     row = expr_op2(s->x, OP_IDIV, row, many);
   }
   q->e->label[q->side_of[rows]] = ahead_side(q, rows, row);
-  into(s, &for_add(s, l, ex_int(s, 0), ex_int(s, q->side[!rows]), LINE / dtype_size((DType)read->dtype), BIND_UNROLL)->body);
+  into(s,
+      &for_add(s, l, ex_int(s, 0), ex_int(s, q->side[!rows]), LINE / dtype_size((DType)read->dtype), BIND_UNROLL)
+           ->body);
   q->e->label[q->side_of[!rows]] = ahead_side(q, !rows, var_read(s, l));
   const Expr *at = ex_of(q->e, read);
   if (map_find(&s->safe, at)) fetch_add(s, at);
@@ -357,7 +366,8 @@ static void squares_fetch(Squares *q) {
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     if (!read[a] || p->stage->slot[a].kept || plan_bytes(s, p, a) < tiled_least(s)) continue;
     for (int rows = 0; rows < 2; rows++)
-      if (plan_move(p, a, q->side_of[rows]) == MOVE_FAR && plan_move(p, a, q->side_of[!rows]) == MOVE_UNIT) tile_fetch(q, read[a], rows, number);
+      if (plan_move(p, a, q->side_of[rows]) == MOVE_FAR && plan_move(p, a, q->side_of[!rows]) == MOVE_UNIT)
+        tile_fetch(q, read[a], rows, number);
   }
   memcpy(q->e->label, was, p->n_label * sizeof *was);
 }
@@ -399,7 +409,8 @@ static void block_stream(Squares *q) {
   Sched *s = q->s;
   const Expr *count[2];
   for (int k = 0; k < 2; k++) count[k] = side_count(s, q->p->stage->bound[q->side_of[k]], q->first[k], q->side[k]);
-  const Expr *at[2] = {side_loop(s, q->p->stage, q->e, q->side_of[OTHER], q->first[OTHER], count[OTHER], BIND_SEQ), ex_int(s, 0)};
+  const Expr *at[2] = {
+      side_loop(s, q->p->stage, q->e, q->side_of[OTHER], q->first[OTHER], count[OTHER], BIND_SEQ), ex_int(s, 0)};
   q->e->label[q->side_of[LANES]] = q->first[LANES];
   stream_from(s, q->p->stage, q->e, place_read(s, q->block, 2, at), count[LANES], 1);
 }
@@ -468,8 +479,9 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Squares q = {.s = s, .p = p, .e = e, .group = NOWHERE, .many = 1};
   if (!squares_find(&q)) return false;
   squares_choose(&q, threads);
-  how_add(s, p->stage, "squares of %s and %s, turned%s%s%s", how_label(p->stage, q.side_of[OTHER]), how_label(p->stage, q.side_of[LANES]),
-          q.tiled ? ", in tiles" : "", q.when ? ", the result past the cache" : "", q.kept ? " by rows of these" : "");
+  how_add(s, p->stage, "squares of %s and %s, turned%s%s%s", how_label(p->stage, q.side_of[OTHER]),
+      how_label(p->stage, q.side_of[LANES]), q.tiled ? ", in tiles" : "", q.when ? ", the result past the cache" : "",
+      q.kept ? " by rows of these" : "");
   squares_walk(&q, threads);
   if (q.group != NOWHERE) squares_group(&q);
   LoopBody *tile = s->body;

@@ -141,7 +141,9 @@ static void pieces(Sched *s, const StreamRow *r, const Expr *lo, const Expr *cou
  * (finish/border.c), one over a line would test at each element. */
 static const Expr *op_asks(void *env, Exprs *x, const Expr *e) {
   (void)x;
-  *(bool *)env |= e->kind == EX_OP && ((e->op == OP_SELECT && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ)) || (e->op == OP_MOD && e->has & HAS_LABEL));
+  *(bool *)env |= e->kind == EX_OP &&
+      ((e->op == OP_SELECT && e->has & HAS_READ && !(e->arg[0]->has & HAS_READ)) ||
+          (e->op == OP_MOD && e->has & HAS_LABEL));
   return e;
 }
 
@@ -191,7 +193,8 @@ static void piece_make(void *env, const Expr *lo, const Expr *count, const Expr 
   if (most) stream_from(s, st, q->e, place_read(s, line, 1, &zero), count, 1);
 }
 
-static void piece(Sched *s, const StagePlan *p, Env *e, const Expr *lo, const Expr *count, const Expr *most, const Expr *when) {
+static void piece(
+    Sched *s, const StagePlan *p, Env *e, const Expr *lo, const Expr *count, const Expr *most, const Expr *when) {
   LoopBody *was = s->body, *other, *here = stream_when(s, when, &other);
   Piece q = {s, p, e, p->order[p->n_order - 1]};
   into(s, here);

@@ -122,7 +122,8 @@ static bool is_deep(const Batch *b) {
   for (uint32_t a = 0; a < b->st->sum->n_slot; a++) {
     double side = 1;
     if (!b->read[a] || !is_reduced(b, b->read[a])) continue;
-    for (uint32_t l = 0; l < b->st->sum->n_out; l++) side *= !b->is[l] && ex_has_label(b->read[a], l) ? (double)b->p.size[l] : 1;
+    for (uint32_t l = 0; l < b->st->sum->n_out; l++)
+      side *= !b->is[l] && ex_has_label(b->read[a], l) ? (double)b->p.size[l] : 1;
     if (side < (double)SIDE_LEAST) return false;
   }
   return b->deep >= (double)SIDE_LEAST;
@@ -189,7 +190,9 @@ static bool run_lies(const Batch *b) {
   return k + b->n_run == x->n || b->deep >= (double)SIDE_LEAST;
 }
 
-static bool is_last(const Batch *b, uint32_t n, const Expr *const *at) { return n && at[n - 1]->kind == EX_LABEL && b->is[at[n - 1]->i]; }
+static bool is_last(const Batch *b, uint32_t n, const Expr *const *at) {
+  return n && at[n - 1]->kind == EX_LABEL && b->is[at[n - 1]->i];
+}
 
 /* The cost of a product with these copies and so many lanes; clears *ok if they cannot be made. */
 static double turned_cost(const Batch *b, double lanes, bool *ok) {
@@ -202,7 +205,8 @@ static double turned_cost(const Batch *b, double lanes, bool *ok) {
     if (a < n ? !b->turned[a] : !b->result) continue;
     uint32_t index = a < n ? st->slot[a].index : (uint32_t)st->buffer, axes = a < n ? x->n : st->n_at;
     if (!is_whole(b, index, axes, a < n ? x->arg : st->at)) return *ok = false, 0;
-    double all = elements(b, axes, a < n ? x->arg : st->at), bytes = all * (double)dtype_size(buffer_seen(b->s, index)->dtype);
+    double all = elements(b, axes, a < n ? x->arg : st->at),
+           bytes = all * (double)dtype_size(buffer_seen(b->s, index)->dtype);
     cost += all * (bytes > (double)SECOND_CACHE ? MOVED_FAR : MOVED);
   }
   return cost;
@@ -232,7 +236,8 @@ static double lines_turn(Batch *b) {
 static double scattered_cost(const Batch *b) {
   bool ok = true;
   if (b->result || b->rows == NOWHERE || !b->n_run || run_lies(b)) return 0;
-  double cost = turned_cost(b, (double)vector_lanes(b->s, b->st->sum->acc), &ok) + elements(b, b->st->n_at, b->st->at) * SCATTERED;
+  double cost = turned_cost(b, (double)vector_lanes(b->s, b->st->sum->acc), &ok) +
+      elements(b, b->st->n_at, b->st->at) * SCATTERED;
   return ok ? cost : 0;
 }
 
@@ -270,7 +275,12 @@ static uint32_t axis_of(uint32_t n, const Expr *const *at, uint32_t label) {
 static Copy *copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *at, bool sorted) {
   Sched *s = b->s;
   Copy *c = NEW(s->arena, Copy);
-  *c = (Copy){.other = index, .n = n, .at = at, .of = NEW_ARRAY(s->arena, uint32_t, n + 1), .rank = n, .axes = NEW_ARRAY(s->arena, uint32_t, n + 1)};
+  *c = (Copy){.other = index,
+      .n = n,
+      .at = at,
+      .of = NEW_ARRAY(s->arena, uint32_t, n + 1),
+      .rank = n,
+      .axes = NEW_ARRAY(s->arena, uint32_t, n + 1)};
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 1);
   uint32_t to = 0, n_run = sorted ? b->n_run : 0;
   const uint32_t *run = b->run + b->p.n_label - n_run;
@@ -319,7 +329,8 @@ static bool *axes_joined(const Batch *b, const Copy *c, const uint32_t *index) {
 static void copy_add(Batch *b, const Copy *c, bool ahead) {
   Sched *s = b->s;
   DType t = buffer_seen(s, c->other)->dtype;
-  uint32_t *index = NEW_ARRAY(s->arena, uint32_t, c->n + 1), *label = NEW_ARRAY(s->arena, uint32_t, c->n + 1), n_out = 0, n_other = 0, other = c->other;
+  uint32_t *index = NEW_ARRAY(s->arena, uint32_t, c->n + 1), *label = NEW_ARRAY(s->arena, uint32_t, c->n + 1),
+           n_out = 0, n_other = 0, other = c->other;
   for (uint32_t k = 0; k < c->n; k++) index[c->of[k]] = k;
   const bool *joined = axes_joined(b, c, index);
   TaskStage st = {.name = buffer_seen(s, other)->name, .place = b->st->place};

@@ -69,20 +69,23 @@ static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
     if (!x->lanes && is_far(t, x) && points_of(t->p, x->of) * size > (double)NEAREST) return false;
     /* Not contiguous beside a batch, say. */
     if (x->lanes && plan_move(t->p, (uint32_t)x->of->i, (uint32_t)t->v.tile) != MOVE_UNIT) return false;
-    if (x->lanes && lanes * deep * size > (double)NEAREST && (lanes * deep * size > far || rows * deep * size > far)) return false;
+    if (x->lanes && lanes * deep * size > (double)NEAREST && (lanes * deep * size > far || rows * deep * size > far))
+      return false;
   }
   return true;
 }
 
 /* Whether there is too little reuse to pay for copying. */
 static bool is_small(const Panel *t, double few) {
-  double rows = (double)t->p->size[t->u.tile] * pack_near_all(t, &t->u), lanes = (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v);
+  double rows = (double)t->p->size[t->u.tile] * pack_near_all(t, &t->u),
+         lanes = (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v);
   return rows < few || lanes < few || pack_product(t->p, t->p->n_red, t->p->red) < few;
 }
 
 static bool pays(const Panel *t) {
   const StagePlan *p = t->p;
-  double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u), lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v);
+  double rows = (double)p->size[t->u.tile] * pack_near_all(t, &t->u),
+         lanes = (double)p->size[t->v.tile] * pack_near_all(t, &t->v);
   return !is_small(t, 16) && !lies_well(t, rows, lanes, pack_product(p, p->n_red, p->red));
 }
 
@@ -109,14 +112,16 @@ static double fill_cost(const Panel *t, const Pack *k, int64_t one) {
   if (k->place == NOWHERE) return 0;
   if (k->turned != NO_LABEL) each = TURNED;
   else if ((k->lanes || k->across) && pack_moves(k->of, x->tile) > 0) each = one_along(one, p->size[x->tile]);
-  else if (!k->lanes && !k->across && last != NO_LABEL && pack_moves(k->of, last) > 0) each = one_along(one, p->size[last]);
+  else if (!k->lanes && !k->across && last != NO_LABEL && pack_moves(k->of, last) > 0)
+    each = one_along(one, p->size[last]);
   return points_of(p, k->of) * fills(t, k->lanes ? &t->u : &t->v) * each;
 }
 
 static double packed_cost(const Panel *t) {
   const StagePlan *p = t->p;
   DType acc = p->stage->sum->acc;
-  int64_t one = t->fitted ? tile_vector(t->s, acc) : vector_lanes(t->s, acc), nu = p->size[t->u.tile], nv = p->size[t->v.tile];
+  int64_t one = t->fitted ? tile_vector(t->s, acc) : vector_lanes(t->s, acc), nu = p->size[t->u.tile],
+          nv = p->size[t->v.tile];
   int64_t lanes = t->v.flat == NO_LABEL ? nv : pack_flat_size(t, &t->v);
   double results = pack_product(p, p->n_order, p->order), adds = (double)t->u.unit * up(t->v.unit, one);
   double tiles = results / ((double)nu * (double)lanes) * up(nu, t->u.unit) * up(lanes, t->v.unit);
@@ -137,10 +142,12 @@ static bool all_step(const StagePlan *p, uint32_t label) {
 }
 
 bool pack_is_far(const Sched *s, const StagePlan *p, const Expr *read, uint32_t own) {
-  if (read->kind != EX_READ || p->stage->slot[read->i].kept || plan_bytes(s, p, (uint32_t)read->i) <= (double)NEAREST) return false;
+  if (read->kind != EX_READ || p->stage->slot[read->i].kept || plan_bytes(s, p, (uint32_t)read->i) <= (double)NEAREST)
+    return false;
   const TaskBuffer *b = buffer_seen(s, p->stage->slot[read->i].index);
   double stride = 1;
-  for (uint32_t k = read->n; k-- > 0 && stride <= (double)NEAR_STEPS; stride *= (double)task_size_guess(s->t, b->dim[k]))
+  for (uint32_t k = read->n; k-- > 0 && stride <= (double)NEAR_STEPS;
+       stride *= (double)task_size_guess(s->t, b->dim[k]))
     for (uint32_t l = 0; l < p->n_label; l++)
       if ((l == own || l >= p->stage->sum->n_out) && p->size[l] > 1 && ex_has_label(read->arg[k], l)) return false;
   return true;
@@ -181,8 +188,10 @@ static const Expr *leaf_in_place(void *env, Exprs *x, const Expr *leaf) {
   if (leaf->kind != EX_READ || c->p->stage->slot[leaf->i].kept) return leaf;
   uint32_t a = (uint32_t)leaf->i;
   double bytes = plan_bytes(c->s, c->p, a);
-  bool again = c->u == NOWHERE || plan_move(c->p, a, c->u) != MOVE_NONE, far = c->again && pack_is_far(c->s, c->p, leaf, c->u);
-  if (plan_move(c->p, a, c->v) == MOVE_NONE) c->each += !far ? 0 : (bytes > (double)SECOND_CACHE ? LINE_FAR : LINE_SECOND) / (double)VECTORS;
+  bool again = c->u == NOWHERE || plan_move(c->p, a, c->u) != MOVE_NONE,
+       far = c->again && pack_is_far(c->s, c->p, leaf, c->u);
+  if (plan_move(c->p, a, c->v) == MOVE_NONE)
+    c->each += !far ? 0 : (bytes > (double)SECOND_CACHE ? LINE_FAR : LINE_SECOND) / (double)VECTORS;
   else if (is_common(c->p, c->v) && again && bytes > (double)FAR) c->each += LINE_FAR;
   return leaf;
 }
@@ -273,13 +282,16 @@ double pack_cost(Sched *s, const StagePlan *p, Env *e) {
   uint32_t l = lanes_in_place(p);
   bool along = l != NOWHERE && plan_move(p, p->n_access - 1, l) != MOVE_FAR;
   if (t) return packed_cost(t) + far_cost(t);
-  return unpacked_cost(s, p) * (l == NOWHERE ? ALONE : 1) + (along ? 0 : pack_product(p, p->n_order, p->order) * ONE_BY_ONE);
+  return unpacked_cost(s, p) * (l == NOWHERE ? ALONE : 1) +
+      (along ? 0 : pack_product(p, p->n_order, p->order) * ONE_BY_ONE);
 }
 
 /* The panels with lanes along v for this machine, if they sum in the same order as t; else NULL. */
 static Panel *fitted_along(const Panel *t, int64_t v) {
   Panel *x = panel_along(t->s, t->p, t->e, v, true);
-  if (!x || x->cut != t->cut || x->deep != t->deep || x->cut_too != t->cut_too || x->deep_too != t->deep_too || !x->guard != !t->guard) return NULL;
+  if (!x || x->cut != t->cut || x->deep != t->deep || x->cut_too != t->cut_too || x->deep_too != t->deep_too ||
+      !x->guard != !t->guard)
+    return NULL;
   x->aside = t->aside || v != t->v.tile;
   return x;
 }

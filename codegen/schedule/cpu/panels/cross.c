@@ -194,7 +194,8 @@ static void point_next(Cross *c) {
   Panel *t = c->t;
   Sched *s = t->s;
   const Expr *f = ex_int(s, 0);
-  for (uint32_t k = 0; k < c->n_group; k++) f = ex_add(s, ex_mul(s, f, ex_int(s, c->slots[c->group[k]])), t->in_block[c->group[k]]);
+  for (uint32_t k = 0; k < c->n_group; k++)
+    f = ex_add(s, ex_mul(s, f, ex_int(s, c->slots[c->group[k]])), t->in_block[c->group[k]]);
   f = ex_add(s, f, ex_int(s, 1));
   for (uint32_t k = c->n_group; k-- > 0;) {
     uint32_t label = c->group[k];
@@ -221,7 +222,8 @@ static void tile_fetch(Cross *c, const Tile *x, const Expr *tile, int64_t tiles)
     uint32_t label = p->red[k];
     const Expr *at = cross_loop(c, "r", k ? cross_size(c, label) : share, label == last ? line : 1, BIND_SEQ);
     if (!k && first != last) at = ex_add(s, ex_mul(s, tile, ex_int(s, share)), at);
-    t->e->label[label] = !k && share * tiles > cross_size(c, label) ? ex_min(s, at, ex_int(s, cross_size(c, label) - 1)) : at;
+    t->e->label[label] =
+        !k && share * tiles > cross_size(c, label) ? ex_min(s, at, ex_int(s, cross_size(c, label) - 1)) : at;
   }
   for (int64_t k = 0; k < points; k++) {
     int64_t in = c->own == c->lane ? k * line : k;
@@ -240,7 +242,8 @@ static void tile_fetch(Cross *c, const Tile *x, const Expr *tile, int64_t tiles)
 static void tiles(Cross *c) {
   Sched *s = c->t->s;
   uint32_t label[CROSS_LABELS_MOST], n = cross_kept_labels(c, label);
-  int64_t inner = c->own == c->lane ? c->slots[c->row] : c->slots[c->lane], unit = c->own == c->lane ? c->shape.rows : c->shape.lanes;
+  int64_t inner = c->own == c->lane ? c->slots[c->row] : c->slots[c->lane],
+          unit = c->own == c->lane ? c->shape.rows : c->shape.lanes;
   Tile x = {0};
   LoopBody *was = s->body;
   c->kept = place_of(c, "kept", n, label);
@@ -248,7 +251,8 @@ static void tiles(Cross *c) {
   for (uint32_t k = 0; k < c->n_rest; k++) cross_label_loop(c, c->rest[k]);
   if (c->own == c->lane) x.lane0 = cross_loop_whole(c, "v", c->slots[c->lane], c->shape.lanes);
   else x.row0 = cross_loop_whole(c, "u", c->slots[c->row], c->shape.rows);
-  const Expr *tile = cross_loop(c, "tile", cross_up(inner, unit), 1, BIND_SEQ), *first = ex_mul(s, tile, ex_int(s, unit));
+  const Expr *tile = cross_loop(c, "tile", cross_up(inner, unit), 1, BIND_SEQ),
+             *first = ex_mul(s, tile, ex_int(s, unit));
   if (inner % unit) first = named(s, NULL, "first", ex_min(s, first, ex_int(s, inner - unit)));
   if (c->own == c->lane) x.row0 = first;
   else x.lane0 = first;
@@ -268,9 +272,10 @@ static void how(const Cross *c) {
   const TaskStage *st = c->t->p->stage;
   Buf b = buf_new(c->t->s->arena);
   uint32_t label[CROSS_LABELS_MOST], n = cross_kept_labels(c, label);
-  buf_printf(&b, "tiles of %lld %s by %lld %s in lanes, %s where they lie; results of", (long long)c->shape.rows, how_label(st, c->row),
-             (long long)c->shape.lanes, how_label(st, c->lane), c->own == c->lane ? "lanes" : "rows");
-  for (uint32_t k = 0; k < n; k++) buf_printf(&b, "%s %lld %s", k ? " by" : "", (long long)c->slots[label[k]], how_label(st, label[k]));
+  buf_printf(&b, "tiles of %lld %s by %lld %s in lanes, %s where they lie; results of", (long long)c->shape.rows,
+      how_label(st, c->row), (long long)c->shape.lanes, how_label(st, c->lane), c->own == c->lane ? "lanes" : "rows");
+  for (uint32_t k = 0; k < n; k++)
+    buf_printf(&b, "%s %lld %s", k ? " by" : "", (long long)c->slots[label[k]], how_label(st, label[k]));
   how_add(c->t->s, st, "%s, turned", b.s);
 }
 
@@ -290,7 +295,8 @@ static void blocks_walk(Cross *c, bool threads) {
   const StagePlan *p = t->p;
   const Expr *of = c->big->of, *zero = ex_int(s, 0);
   Walk *w = NEW(s->arena, Walk);
-  for (uint32_t k = 0; k < t->n_common; k++) walk_add(s, w, p->stage->label[t->common[k]], p->stage->bound[t->common[k]]);
+  for (uint32_t k = 0; k < t->n_common; k++)
+    walk_add(s, w, p->stage->label[t->common[k]], p->stage->bound[t->common[k]]);
   for (uint32_t k = 0; k < of->n; k++) {
     uint32_t label = (uint32_t)of->arg[k]->i;
     bool far = cross_among(c->n_far, c->far, label);

@@ -60,7 +60,8 @@ static bool labels_find(Cross *c) {
   Panel *t = c->t;
   const StagePlan *p = t->p;
   const Expr *of = c->big->of;
-  uint32_t *side = NEW_ARRAY(t->s->arena, uint32_t, p->n_label + 1), n = side_labels(&t->v, side), last = (uint32_t)of->arg[of->n - 1]->i;
+  uint32_t *side = NEW_ARRAY(t->s->arena, uint32_t, p->n_label + 1), n = side_labels(&t->v, side),
+           last = (uint32_t)of->arg[of->n - 1]->i;
   c->a = (uint32_t)t->v.tile, c->own = NOWHERE;
   if (last == c->a || pack_moves(of, c->a) >= 0) return false;
   bool lanes = cross_among(n, side, last);
@@ -87,10 +88,14 @@ static bool labels_find(Cross *c) {
 /* Whether the small side fits the cache, and the result is not so much larger than X that transposing it costs more. */
 static bool is_worth(const Cross *c) {
   const StagePlan *p = c->t->p;
-  double deep = pack_product(p, p->n_red, p->red), small = (double)cross_size(c, c->other) * pack_product(p, c->n_rest, c->rest);
+  double deep = pack_product(p, p->n_red, p->red),
+         small = (double)cross_size(c, c->other) * pack_product(p, c->n_rest, c->rest);
   double bytes = (double)cross_element(c);
-  if (cross_size(c, c->a) < SQUARE / 2 || cross_size(c, c->own) < SQUARE / 2 || cross_size(c, c->other) < SQUARE / 2) return false;
-  if (deep > (double)DEEP_MOST || small < 1 || small > deep * (double)RESULT_MOST || small * deep * bytes > (double)NEAREST) return false;
+  if (cross_size(c, c->a) < SQUARE / 2 || cross_size(c, c->own) < SQUARE / 2 || cross_size(c, c->other) < SQUARE / 2)
+    return false;
+  if (deep > (double)DEEP_MOST || small < 1 || small > deep * (double)RESULT_MOST ||
+      small * deep * bytes > (double)NEAREST)
+    return false;
   for (uint32_t k = 0; k < c->big->of->n; k++) bytes *= (double)cross_size(c, (uint32_t)c->big->of->arg[k]->i);
   return bytes >= (double)LEAST;
 }
@@ -99,7 +104,8 @@ static bool fits(const Panel *t) {
   const TaskStage *st = t->p->stage;
   /* twice: results may be stored twice, as overlapping tiles do. */
   bool stored = st->buffer >= 0 || t->s->goes_on, twice = !t->s->goes_on || !tile_in_place(t->s);
-  return !st->sum->where && !st->sum->domain && !t->sums && stored && twice && !pack_is_tame(t) && t->p->n_label + 4 <= CROSS_LABELS_MOST;
+  return !st->sum->where && !st->sum->domain && !t->sums && stored && twice && !pack_is_tame(t) &&
+      t->p->n_label + 4 <= CROSS_LABELS_MOST;
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------- */
@@ -120,7 +126,8 @@ static int64_t part_of(int64_t size, int64_t most) {
 /* The axis before that of `inner`, if it is one of the labels of X that are walked over. */
 static uint32_t before(const Cross *c, uint32_t n, const Expr *const *at, uint32_t inner) {
   for (uint32_t k = 1; k < n; k++)
-    if (at[k]->kind == EX_LABEL && at[k]->i == inner && at[k - 1]->kind == EX_LABEL && cross_among(c->n_far, c->far, at[k - 1]->i)) {
+    if (at[k]->kind == EX_LABEL && at[k]->i == inner && at[k - 1]->kind == EX_LABEL &&
+        cross_among(c->n_far, c->far, at[k - 1]->i)) {
       uint32_t label = (uint32_t)at[k - 1]->i;
       return c->t->p->exact[label] && cross_size(c, label) ? label : NOWHERE;
     }
@@ -164,13 +171,15 @@ static double blocks_of(const Cross *c) {
   const Panel *t = c->t;
   double n = pack_product(t->p, t->n_common, t->common);
   for (uint32_t k = 0; k < c->n_far; k++) n *= (double)cross_up(cross_size(c, c->far[k]), c->slots[c->far[k]]);
-  return n * (double)cross_up(cross_size(c, c->a), c->slots[c->a]) * (double)cross_up(cross_size(c, c->own), c->slots[c->own]);
+  return n * (double)cross_up(cross_size(c, c->a), c->slots[c->a]) *
+      (double)cross_up(cross_size(c, c->own), c->slots[c->own]);
 }
 
 /* Chooses the block; it shrinks until there are enough for the threads. Returns false if none fits. */
 static bool block_choose(Cross *c) {
   const StagePlan *p = c->t->p;
-  int64_t room = (int64_t)((double)KEPT / ((double)(cross_element(c) * cross_size(c, c->other)) * pack_product(p, c->n_rest, c->rest)));
+  int64_t room = (int64_t)((double)KEPT /
+      ((double)(cross_element(c) * cross_size(c, c->other)) * pack_product(p, c->n_rest, c->rest)));
   c->slots = NEW_ARRAY(c->t->s->arena, int64_t, p->n_label + 1);
   if (!slots_choose(c, room)) return false;
   while (blocks_of(c) < (double)PARTS && slots_choose(c, room / 2)) room /= 2;
@@ -211,7 +220,8 @@ void cross_shape_choose(Cross *c) {
       Shape x = lanes_cut(n, wide, most);
       x.rows = rows;
       double cost = shape_cost(c, &x, wide);
-      if (x.n > CROSS_VECTORS_MOST || (int64_t)x.n * (rows + 1) + 1 >= tile_vectors(s) || (least > 0 && cost >= least)) continue;
+      if (x.n > CROSS_VECTORS_MOST || (int64_t)x.n * (rows + 1) + 1 >= tile_vectors(s) || (least > 0 && cost >= least))
+        continue;
       least = cost, c->shape = x;
     }
 }

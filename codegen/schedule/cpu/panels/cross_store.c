@@ -70,7 +70,8 @@ static uint32_t square_turned(Cross *c, int64_t side, const Expr *a0, const Expr
 }
 
 /* Stores each line of a square to its place in the result or, in a run, in an array. */
-static void square_put(Cross *c, int64_t side, uint32_t square, const Expr *a0, const Expr *lane0, uint32_t lines, const Expr *point) {
+static void square_put(
+    Cross *c, int64_t side, uint32_t square, const Expr *a0, const Expr *lane0, uint32_t lines, const Expr *point) {
   Panel *t = c->t;
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
@@ -102,7 +103,8 @@ static void runs_stream(Cross *c, int64_t side, const Expr *lane0, const Expr *f
   Panel *t = c->t;
   Sched *s = t->s;
   const TaskStage *st = t->p->stage;
-  const Expr *zero = ex_int(s, 0), *count = ex_int(s, c->points * c->slots[c->a]), *dim[2] = {ex_int(s, side), count}, *run = zero, *at[2];
+  const Expr *zero = ex_int(s, 0), *count = ex_int(s, c->points * c->slots[c->a]), *dim[2] = {ex_int(s, side), count},
+             *run = zero, *at[2];
   LoopBody *was = s->body, *around;
   if (c->run != NOWHERE) run = cross_loop(c, "run", c->slots[c->run], c->points, BIND_SEQ);
   around = s->body;

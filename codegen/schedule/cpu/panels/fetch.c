@@ -157,7 +157,8 @@ static int64_t run_of(int64_t n) {
  * label innermost, and one short loop covers the runs of a share. */
 static void fetch_share(Panel *t, const Pack *k, const Side *x, uint32_t next, const Expr *of, int64_t shares) {
   Sched *s = t->s;
-  int64_t tile = steps(t, k, x, (uint32_t)x->tile), run = run_of(tile), all = tile / run, each = 1, tiles = t->u.units * t->v.units;
+  int64_t tile = steps(t, k, x, (uint32_t)x->tile), run = run_of(tile), all = tile / run, each = 1,
+          tiles = t->u.units * t->v.units;
   for (uint32_t i = 0; i < k->n_red; i++) all *= steps(t, k, x, k->lies[i]);
   int64_t share = (all + shares * tiles - 1) / (shares * tiles);
   const Expr *no = ex_add(s, ex_mul(s, t->v.at, ex_int(s, t->u.units)), t->u.at), *last = NULL, *first = NULL;
@@ -169,7 +170,8 @@ static void fetch_share(Panel *t, const Pack *k, const Side *x, uint32_t next, c
     bool is_tile = i == k->n_red;
     uint32_t label = is_tile ? (uint32_t)x->tile : k->lies[i];
     int64_t n = is_tile ? tile / run : steps(t, k, x, label), step = line_step(k, label) * (is_tile ? run : 1);
-    const Expr *end, *lo = next_range(t, x, label, next, &end), *at = expr_op2(s->x, OP_IDIV, var_read(s, v), ex_int(s, each));
+    const Expr *end, *lo = next_range(t, x, label, next, &end),
+                     *at = expr_op2(s->x, OP_IDIV, var_read(s, v), ex_int(s, each));
     if (i) at = expr_op2(s->x, OP_MOD, at, ex_int(s, n));
     at = ex_add(s, lo, ex_mul(s, at, ex_int(s, step)));
     if (is_tile) first = named(s, NULL, "first", at), last = end;

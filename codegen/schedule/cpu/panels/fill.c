@@ -74,7 +74,9 @@ static const Expr *loop_tiles(Panel *t, Side *x, const char *name, const Expr *f
 }
 
 /* Loops over a side's tiles in the block; x->at is the number of the current one. */
-const Expr *pack_loop_tiles(Panel *t, Side *x, const char *name) { return loop_tiles(t, x, name, ex_int(t->s, 0), x->tiles); }
+const Expr *pack_loop_tiles(Panel *t, Side *x, const char *name) {
+  return loop_tiles(t, x, name, ex_int(t->s, 0), x->tiles);
+}
 
 /* ---- panels --------------------------------------------------------------------------------------------------- */
 
@@ -171,12 +173,14 @@ static void fill_one(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) 
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[x->tile], *unit = x->flat == NO_LABEL ? ex_int(s, x->unit) : size;
   if (whole) {
-    if (k->turned == NO_LABEL && unit->kind == EX_INT && pack_moves(k->of, x->tile) > 0) pack_ahead_across(t, k, x, first, unit->i);
+    if (k->turned == NO_LABEL && unit->kind == EX_INT && pack_moves(k->of, x->tile) > 0)
+      pack_ahead_across(t, k, x, first, unit->i);
     fill_lanes(t, k, x, first, ex_int(s, 0), unit, NULL);
     return;
   }
   LoopBody *was = s->body;
-  const Expr *n = t->p->exact[x->tile] ? ex_int(s, t->p->size[x->tile] % x->unit) : named(s, NULL, "n", ex_sub(s, size, first));
+  const Expr *n =
+      t->p->exact[x->tile] ? ex_int(s, t->p->size[x->tile] % x->unit) : named(s, NULL, "n", ex_sub(s, size, first));
   fill_lanes(t, k, x, first, ex_int(s, 0), n, NULL);
   fill_lanes(t, k, x, first, n, unit, ex_sub(s, size, ex_int(s, 1)));
   into(s, was);
@@ -203,8 +207,8 @@ static const Expr *lane_of(Panel *t, const Side *x, const Expr *first, const Exp
 
 /* Transposes `wide` lanes from `lane` on by as many points of the transposed label, from `from` on in a block that
  * begins at `lo`. */
-static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lane, const Expr *lo, const Expr *from,
-                        int64_t wide, bool whole) {
+static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Expr *lane, const Expr *lo,
+    const Expr *from, int64_t wide, bool whole) {
   Sched *s = t->s;
   const Expr *side = ex_int(s, wide), *dim[2] = {side, side}, *at[2];
   uint32_t square = place_own(s, NULL, "square", (DType)k->of->dtype, 2, dim);
@@ -303,7 +307,9 @@ static void fill_tiles(Panel *t, Pack *k, Side *x, FillTile *f) {
     f(t, k, x, x->lo, true);
     return;
   }
-  if (!pack_even(t, x)) whole = named(s, NULL, "whole", ex_min(s, all, expr_op2(s->x, OP_IDIV, ex_sub(s, size, x->lo), ex_int(s, x->unit))));
+  if (!pack_even(t, x))
+    whole =
+        named(s, NULL, "whole", ex_min(s, all, expr_op2(s->x, OP_IDIV, ex_sub(s, size, x->lo), ex_int(s, x->unit))));
   LoopBody *around = s->body;
   if (!expr_is_int(whole, 0)) f(t, k, x, loop_tiles(t, x, k->lanes ? "v" : "u", ex_int(s, 0), whole), true);
   into(s, around);
@@ -328,7 +334,8 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
   const Expr *size = t->p->stage->bound[x->tile];
   into(s, &for_add(s, v, ex_int(s, 0), ex_mul(s, x->tiles, ex_int(s, x->unit)), 1, BIND_SEQ)->body);
   const Expr *row = ex_add(s, x->lo, var_read(s, v));
-  t->e->label[x->tile] = named(s, t->p->stage->label[x->tile], "u", pack_even(t, x) ? row : ex_min(s, row, ex_sub(s, size, ex_int(s, 1))));
+  t->e->label[x->tile] =
+      named(s, t->p->stage->label[x->tile], "u", pack_even(t, x) ? row : ex_min(s, row, ex_sub(s, size, ex_int(s, 1))));
   for (uint32_t i = 0; i < k->n_red; i++) {
     bool last = i + 1 == k->n_red;
     if (last && pack_moves(k->of, k->red[i]) > 0) pack_ahead_along(t, k);

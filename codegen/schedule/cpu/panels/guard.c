@@ -6,7 +6,9 @@
 
 #include "panels.h"
 
-static bool is_zero(const Expr *e) { return (e->kind == EX_INT && e->i == 0) || (e->kind == EX_REAL && e->f == 0 && !signbit(e->f)); }
+static bool is_zero(const Expr *e) {
+  return (e->kind == EX_INT && e->i == 0) || (e->kind == EX_REAL && e->f == 0 && !signbit(e->f));
+}
 
 static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 
@@ -42,4 +44,6 @@ bool pack_guard_fits(const Panel *t) {
   return a->kind == EX_READ && a->i >= n_slot && b->kind == EX_READ && b->i >= n_slot;
 }
 
-bool pack_guards(const Panel *t, const Pack *k) { return t->guard && k->of->kind == EX_OP && k->of->op == OP_SELECT && k->of->arg[0] == t->guard->arg[0]; }
+bool pack_guards(const Panel *t, const Pack *k) {
+  return t->guard && k->of->kind == EX_OP && k->of->op == OP_SELECT && k->of->arg[0] == t->guard->arg[0];
+}

@@ -44,7 +44,8 @@ static int64_t axis_label(const Panel *t, uint32_t back) {
   if (st->n_at <= back) return NO_LABEL;
   uint32_t k = st->n_at - 1 - back;
   if (st->at[k]->kind != EX_LABEL || !t->p->exact[st->at[k]->i]) return NO_LABEL;
-  return expr_is_int(buffer_seen(t->s, (uint32_t)st->buffer)->dim[k], t->p->size[st->at[k]->i]) ? st->at[k]->i : NO_LABEL;
+  return expr_is_int(buffer_seen(t->s, (uint32_t)st->buffer)->dim[k], t->p->size[st->at[k]->i]) ? st->at[k]->i
+                                                                                                : NO_LABEL;
 }
 
 /* All labels of a side. */
@@ -67,12 +68,15 @@ static bool is_better(const Joint *j, uint32_t label, uint32_t than) {
 
 /* Puts a side's longest label, apart from the one in lanes, in tiles. Returns false if `lane` is not the side's, or
  * all are short. */
-static bool side_sort(const Joint *j, const Side *side, uint32_t lane, uint32_t *tile, uint32_t *n_rest, uint32_t *rest) {
-  uint32_t *label = NEW_ARRAY(j->t->s->arena, uint32_t, j->t->p->n_label + 1), n = side_labels(side, label), best = NOWHERE;
+static bool side_sort(
+    const Joint *j, const Side *side, uint32_t lane, uint32_t *tile, uint32_t *n_rest, uint32_t *rest) {
+  uint32_t *label = NEW_ARRAY(j->t->s->arena, uint32_t, j->t->p->n_label + 1), n = side_labels(side, label),
+           best = NOWHERE;
   bool met = false;
   for (uint32_t k = 0; k < n; k++) {
     met |= label[k] == lane;
-    if (label[k] != lane && j->t->p->exact[label[k]] && (best == NOWHERE || is_better(j, label[k], best))) best = label[k];
+    if (label[k] != lane && j->t->p->exact[label[k]] && (best == NOWHERE || is_better(j, label[k], best)))
+      best = label[k];
   }
   if (!met || best == NOWHERE || size_of(j, best) < TILE_LEAST) return false;
   *tile = best;
@@ -129,7 +133,8 @@ static bool joint_find(Joint *j) {
   int64_t a = axis_label(t, 0), b = axis_label(t, 1);
   if (a == NO_LABEL || b == NO_LABEL || a != t->v.tile) return false;
   j->a = (uint32_t)a, j->b = (uint32_t)b;
-  j->rest_v = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_label + 1), j->rest_u = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_label + 1);
+  j->rest_v = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_label + 1),
+  j->rest_u = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_label + 1);
   if (!ends_meet(j) || !side_sort(j, &t->v, j->a, &j->x, &j->n_v, j->rest_v)) return false;
   if (!side_sort(j, &t->u, j->b, &j->y, &j->n_u, j->rest_u)) return false;
   j->nx = tile_of(size_of(j, j->x), TILE_X), j->ny = tile_of(size_of(j, j->y), TILE_Y);
@@ -257,8 +262,10 @@ static void row_step(Joint *j, const Tile *tile, int64_t k) {
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
   bool two = tile->cut < j->wide;
-  const Expr *y = ex_add(s, tile->y0, ex_int(s, k)), *row = row_at(j, y, tile->b0), *x[TILE_X], *packed[PACKS_MOST] = {NULL};
-  const Expr *next = two ? row_at(j, y, ex_add(s, tile->b0, ex_int(s, 1))) : NULL, **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_red + 4);
+  const Expr *y = ex_add(s, tile->y0, ex_int(s, k)), *row = row_at(j, y, tile->b0), *x[TILE_X],
+             *packed[PACKS_MOST] = {NULL};
+  const Expr *next = two ? row_at(j, y, ex_add(s, tile->b0, ex_int(s, 1))) : NULL,
+             **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_red + 4);
   uint32_t n = t->p->n_red + 3;
   LoopBody *was = s->body;
   const Expr *l = loop(j, "l", j->wide, BIND_VECTOR);
@@ -295,7 +302,8 @@ static void tile_reduce(Joint *j, Tile *tile) {
       var_add(s, tile->acc[k][i], none);
     }
   LoopBody *was = s->body;
-  for (uint32_t k = 0; k < t->p->n_red; k++) t->in_block[t->p->red[k]] = loop(j, "r", size_of(j, t->p->red[k]), BIND_SEQ);
+  for (uint32_t k = 0; k < t->p->n_red; k++)
+    t->in_block[t->p->red[k]] = loop(j, "r", size_of(j, t->p->red[k]), BIND_SEQ);
   step(j, tile);
   into(s, was);
 }
@@ -341,9 +349,11 @@ static void tiles(Joint *j, int64_t turn) {
 
 static void how(const Joint *j) {
   const TaskStage *st = j->t->p->stage;
-  how_add(j->t->s, st, "tiles of %lld %s by %lld %s by lines of %s and %s, streamed by tiles; panels of %lld %s by %lld %s %lld %s", (long long)j->ny,
-          how_label(st, j->y), (long long)j->nx, how_label(st, j->x), how_label(st, j->b), how_label(st, j->a), (long long)size_of(j, j->x),
-          how_label(st, j->x), (long long)size_of(j, j->y), how_label(st, j->y), (long long)size_of(j, j->b), how_label(st, j->b));
+  how_add(j->t->s, st,
+      "tiles of %lld %s by %lld %s by lines of %s and %s, streamed by tiles; panels of %lld %s by %lld %s %lld %s",
+      (long long)j->ny, how_label(st, j->y), (long long)j->nx, how_label(st, j->x), how_label(st, j->b),
+      how_label(st, j->a), (long long)size_of(j, j->x), how_label(st, j->x), (long long)size_of(j, j->y),
+      how_label(st, j->y), (long long)size_of(j, j->b), how_label(st, j->b));
 }
 
 static void walk_labels(Joint *j, Walk *w, uint32_t n, const uint32_t *label) {
@@ -363,7 +373,8 @@ static void blocks(Joint *j, bool threads) {
   const StagePlan *p = t->p;
   Walk *w = NEW(s->arena, Walk);
   bool all = pack_product(p, t->n_common, t->common) * pack_product(p, j->n_v, j->rest_v) < (double)PARTS;
-  double tile = 2 * (double)(size_of(j, j->a) * size_of(j, j->b) * size_of(j, j->x) * size_of(j, j->y)) * pack_product(p, p->n_red, p->red);
+  double tile = 2 * (double)(size_of(j, j->a) * size_of(j, j->b) * size_of(j, j->x) * size_of(j, j->y)) *
+      pack_product(p, p->n_red, p->red);
   const Expr *work = ex_int(s, (int64_t)tile);
   walk_labels(j, w, t->n_common, t->common);
   walk_labels(j, w, j->n_v, j->rest_v);

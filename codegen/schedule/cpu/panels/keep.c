@@ -14,7 +14,9 @@ enum {
   KEPT_DEEP = 128            /* points of a sum: with this many, one more copy of the result costs next to nothing */
 };
 
-const Expr *pack_lane(Panel *t, const Expr *l) { return ex_add(t->s, ex_mul(t->s, t->v.at, ex_int(t->s, t->v.unit)), l); }
+const Expr *pack_lane(Panel *t, const Expr *l) {
+  return ex_add(t->s, ex_mul(t->s, t->v.at, ex_int(t->s, t->v.unit)), l);
+}
 
 static int64_t lanes_all(const Panel *t) {
   int64_t n = t->v.flat == NO_LABEL ? t->p->size[t->v.tile] : pack_flat_size(t, &t->v);
@@ -24,7 +26,9 @@ static int64_t lanes_all(const Panel *t) {
 /* ---- layout of kept results -------------------------------------------------------------------------------------- */
 
 /* Whether a near label is kept: a block's sums keep all of them; rows, the one along which the result continues. */
-static bool has_near(const Panel *t, uint32_t label) { return label != t->v.flat && (t->sums || label == t->kept_near); }
+static bool has_near(const Panel *t, uint32_t label) {
+  return label != t->v.flat && (t->sums || label == t->kept_near);
+}
 
 /* The near labels of both sides that are kept. */
 static uint32_t near_kept(const Panel *t, uint32_t *label) {
@@ -99,7 +103,8 @@ void pack_sums_step(Panel *t, const uint32_t *acc) {
   for (int64_t r = 0; r < t->u.unit; r++) {
     LoopBody *was = pack_lanes(t, ex_int(s, t->v.unit), &l);
     uint32_t n = sum_at(t, r, l, at);
-    const Expr *have = place_read(s, t->sum_place, n, at), *mine = acc ? place_read(s, acc[r], 1, &l) : red_identity(s, sum);
+    const Expr *have = place_read(s, t->sum_place, n, at),
+               *mine = acc ? place_read(s, acc[r], 1, &l) : red_identity(s, sum);
     store_add(s, t->sum_place, n, at, acc && t->sums ? red_combine(s, sum, have, mine) : mine);
     into(s, was);
   }
@@ -109,7 +114,8 @@ static void sum_load(Panel *t, uint32_t acc, int64_t r, const Expr *l) {
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 4);
   uint32_t n = sum_at(t, r, l, at);
   (void)acc;
-  result_store(t->s, t->p->stage, t->e, expr_cast(t->s->x, t->p->stage->sum->dtype, place_read(t->s, t->sum_place, n, at)));
+  result_store(
+      t->s, t->p->stage, t->e, expr_cast(t->s->x, t->p->stage->sum->dtype, place_read(t->s, t->sum_place, n, at)));
 }
 
 void pack_sums_new(Panel *t) {
@@ -136,7 +142,9 @@ void pack_sums_store(Panel *t) {
 
 /* ---- rows with all their lanes ----------------------------------------------------------------------------------- */
 
-static bool is_whole(const Panel *t, const Side *x) { return t->p->exact[x->tile] && x->unit * x->units >= t->p->size[x->tile]; }
+static bool is_whole(const Panel *t, const Side *x) {
+  return t->p->exact[x->tile] && x->unit * x->units >= t->p->size[x->tile];
+}
 
 static bool is_near(const Side *x, uint32_t label) {
   for (uint32_t k = 0; k < x->n_near; k++)
@@ -150,9 +158,12 @@ static bool is_part(const Panel *t, int64_t label) { return pack_is_part(&t->v, 
 static int64_t near_choose(const Panel *t) {
   const TaskStage *st = t->p->stage;
   uint32_t n = st->n_at;
-  if (st->buffer < 0 || n < 2 || st->at[n - 1]->kind != EX_LABEL || st->at[n - 1]->i != t->v.tile || st->at[n - 2]->kind != EX_LABEL) return NO_LABEL;
+  if (st->buffer < 0 || n < 2 || st->at[n - 1]->kind != EX_LABEL || st->at[n - 1]->i != t->v.tile ||
+      st->at[n - 2]->kind != EX_LABEL)
+    return NO_LABEL;
   uint32_t label = (uint32_t)st->at[n - 2]->i;
-  if (label == t->v.flat || is_part(t, label) || t->p->size[t->v.tile] * dtype_size(st->sum->dtype) > LINE_ENOUGH) return NO_LABEL;
+  if (label == t->v.flat || is_part(t, label) || t->p->size[t->v.tile] * dtype_size(st->sum->dtype) > LINE_ENOUGH)
+    return NO_LABEL;
   return is_near(&t->u, label) || is_near(&t->v, label) ? (int64_t)label : NO_LABEL;
 }
 
@@ -166,7 +177,8 @@ static uint32_t axes_whole(const Panel *t, int64_t *n) {
     if (st->at[k]->kind != EX_LABEL || !expr_is_int(b->dim[k], t->p->size[st->at[k]->i])) break;
     int64_t label = st->at[k]->i;
     bool lanes = label == t->v.tile, flat = label == t->v.flat && !is_part(t, label);
-    bool rows = label == t->u.tile && !t->by_tile && is_whole(t, &t->u), near = label == t->kept_near && !is_part(t, label);
+    bool rows = label == t->u.tile && !t->by_tile && is_whole(t, &t->u),
+         near = label == t->kept_near && !is_part(t, label);
     if (k + 1 == st->n_at ? !lanes : !flat && !rows && !near) break;
     if (*n * t->p->size[label] * dtype_size(st->sum->dtype) > LINE_MOST) break;
     *n *= t->p->size[label];
@@ -182,23 +194,30 @@ static uint32_t axes_streamed(Panel *t, int64_t *n) {
   return *n * dtype_size(sum->dtype) < LINE_LEAST ? 0 : axes;
 }
 
-static int64_t lanes_stored(const Panel *t) { return t->v.flat == NO_LABEL ? t->p->size[t->v.tile] : pack_flat_size(t, &t->v); }
+static int64_t lanes_stored(const Panel *t) {
+  return t->v.flat == NO_LABEL ? t->p->size[t->v.tile] : pack_flat_size(t, &t->v);
+}
 
 /* Whether the result's axis, counted from the last, is the whole label. */
 static bool is_axis(const Panel *t, uint32_t back, int64_t label) {
   const TaskStage *st = t->p->stage;
   if (st->n_at <= back || label == NO_LABEL) return false;
   uint32_t k = st->n_at - 1 - back;
-  return st->at[k]->kind == EX_LABEL && st->at[k]->i == label && expr_is_int(buffer_seen(t->s, (uint32_t)st->buffer)->dim[k], t->p->size[label]);
+  return st->at[k]->kind == EX_LABEL && st->at[k]->i == label &&
+      expr_is_int(buffer_seen(t->s, (uint32_t)st->buffer)->dim[k], t->p->size[label]);
 }
 
-static bool whole_lines(const Panel *t, int64_t lanes) { return lanes * dtype_size(t->p->stage->sum->dtype) % LINE == 0; }
+static bool whole_lines(const Panel *t, int64_t lanes) {
+  return lanes * dtype_size(t->p->stage->sum->dtype) % LINE == 0;
+}
 
 bool pack_may_hold(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
   /* wide: tile_cut leaves whole lines. */
   bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE / 2;
-  if (t->sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide || !t->p->exact[t->v.tile]) return false;
+  if (t->sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide ||
+      !t->p->exact[t->v.tile])
+    return false;
   const Expr *when = stream_if(t->s, t->p->stage);
   return when && when->kind == EX_INT;
 }
@@ -206,7 +225,8 @@ bool pack_may_hold(const Panel *t) {
 /* Whether tiles hold whole lines of the result, which need not be kept: the processor stores them while it computes
  * the next tile. */
 static bool is_held(const Panel *t) {
-  if (!pack_may_hold(t) || !whole_lines(t, t->v.unit) || !whole_lines(t, lanes_stored(t)) || !is_axis(t, 0, t->v.tile)) return false;
+  if (!pack_may_hold(t) || !whole_lines(t, t->v.unit) || !whole_lines(t, lanes_stored(t)) || !is_axis(t, 0, t->v.tile))
+    return false;
   if (t->v.flat == NO_LABEL) return true;
   return is_axis(t, 1, t->v.flat) && t->p->size[t->v.flat] * t->p->size[t->v.tile] % pack_flat_size(t, &t->v) == 0;
 }
@@ -218,8 +238,8 @@ void pack_along_choose(Panel *t) {
   const StagePlan *p = t->p;
   double bytes = (double)dtype_size(p->stage->sum->dtype);
   for (uint32_t k = 0; k < p->n_order; k++) bytes *= (double)p->size[p->order[k]];
-  t->along = !t->sums && !t->line && !t->held && p->stage->buffer >= 0 && is_axis(t, 0, t->v.tile) && pack_points(t) <= (double)ALONG_DEEP &&
-             !t->u.n_near && !t->v.n_near && bytes > (double)ALONG_LEAST;
+  t->along = !t->sums && !t->line && !t->held && p->stage->buffer >= 0 && is_axis(t, 0, t->v.tile) &&
+      pack_points(t) <= (double)ALONG_DEEP && !t->u.n_near && !t->v.n_near && bytes > (double)ALONG_LEAST;
 }
 
 static void held_rows(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t lanes) {
@@ -271,7 +291,8 @@ static void loops_near(Panel *t, bool those) {
   Side *side[2] = {&t->v, &t->u};
   for (int i = 0; i < 2; i++)
     for (uint32_t k = 0; k < side[i]->n_near; k++)
-      if (side[i]->near[k] != side[i]->flat && has_near(t, side[i]->near[k]) == those) pack_loop_near(t, side[i], side[i]->near[k]);
+      if (side[i]->near[k] != side[i]->flat && has_near(t, side[i]->near[k]) == those)
+        pack_loop_near(t, side[i], side[i]->near[k]);
 }
 
 LoopBody *pack_line_open(Panel *t, const Expr **u0, const Expr **v0) {
@@ -297,7 +318,8 @@ static const Expr *loop_rows(Panel *t) {
   Sched *s = t->s;
   const Expr *n = t->by_tile ? ex_int(s, t->u.unit) : t->u.n, *first = t->u.lo;
   if (t->by_tile) first = ex_add(s, first, ex_mul(s, t->u.at, ex_int(s, t->u.unit)));
-  if (t->by_tile && !pack_even(t, &t->u)) n = named(s, NULL, "n", ex_min(s, n, ex_sub(s, t->p->stage->bound[t->u.tile], first)));
+  if (t->by_tile && !pack_even(t, &t->u))
+    n = named(s, NULL, "n", ex_min(s, n, ex_sub(s, t->p->stage->bound[t->u.tile], first)));
   uint32_t v = var_new(s, t->p->stage->label[t->u.tile], "u");
   into(s, &for_add(s, v, ex_int(s, 0), n, 1, BIND_SEQ)->body);
   t->e->label[t->u.tile] = ex_add(s, first, var_read(s, v));

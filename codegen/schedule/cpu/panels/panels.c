@@ -30,7 +30,9 @@ static void deep_too_open(Panel *t) {
   uint32_t v = var_new(s, NULL, "block");
   into(s, &for_add(s, v, ex_int(s, 0), size, t->deep_too, BIND_SEQ)->body);
   t->too_lo = var_read(s, v);
-  t->too_n = size->kind == EX_INT && size->i % t->deep_too == 0 ? deep : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, size, t->too_lo)));
+  t->too_n = size->kind == EX_INT && size->i % t->deep_too == 0
+      ? deep
+      : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, size, t->too_lo)));
 }
 
 /* Opens the loop over blocks of the cut label, within the range that some row or lane wants. */
@@ -53,7 +55,9 @@ static void deep_open(Panel *t) {
 }
 
 /* Whether the pack has a panel of the block's own. */
-static bool has_panel(const Panel *t, const Pack *k) { return k->place != NOWHERE && !(k->lanes ? t->v.shared : t->u.shared); }
+static bool has_panel(const Panel *t, const Pack *k) {
+  return k->place != NOWHERE && !(k->lanes ? t->v.shared : t->u.shared);
+}
 
 /* Fills the panels and computes the tiles. The NaN rule of max and min costs as much as the rest, so panels are
  * checked while they are filled. */
@@ -158,7 +162,8 @@ static void blocks_add(Panel *t, Blocks *b, uint32_t label, int64_t step) {
   Sched *s = t->s;
   const Expr *size = t->p->stage->bound[label];
   b->label[b->w.n] = label, b->step[b->w.n] = step;
-  walk_add(s, &b->w, step == 1 ? t->p->stage->label[label] : NULL, step == 1 ? size : ex_div_up(s, size, ex_int(s, step)));
+  walk_add(
+      s, &b->w, step == 1 ? t->p->stage->label[label] : NULL, step == 1 ? size : ex_div_up(s, size, ex_int(s, step)));
 }
 
 /* Finds the block that follows the current one. */
@@ -186,7 +191,10 @@ static void blocks_walk(Panel *t, bool threads) {
   Sched *s = t->s;
   Side *side[] = {&t->v, &t->u};
   Blocks *b = NEW(s->arena, Blocks);
-  struct { uint32_t n; const uint32_t *label; } outer[] = {{t->n_common, t->common}, {t->v.n_far, t->v.far}, {t->u.n_far, t->u.far}};
+  struct {
+    uint32_t n;
+    const uint32_t *label;
+  } outer[] = {{t->n_common, t->common}, {t->v.n_far, t->v.far}, {t->u.n_far, t->u.far}};
   for (size_t i = 0; i < COUNT(outer); i++)
     for (uint32_t k = 0; k < outer[i].n; k++) blocks_add(t, b, outer[i].label[k], 1);
   uint32_t parts = b->w.n;
@@ -235,7 +243,10 @@ static void how_panels(const Panel *t) {
   if (t->held) buf_str(&b, ", streamed by tiles");
   if (t->along) buf_printf(&b, ", one after the other along %s", how_label(st, t->v.tile));
   if (t->u.shared || t->v.shared)
-    buf_printf(&b, ", %s filled ahead", t->u.shared && t->v.shared ? "all" : t->u.shared ? "those of rows" : "those of lanes");
+    buf_printf(&b, ", %s filled ahead",
+        t->u.shared && t->v.shared ? "all"
+            : t->u.shared          ? "those of rows"
+                                   : "those of lanes");
   how_add(t->s, st, "%s", b.s);
 }
 

@@ -156,7 +156,9 @@ void pack_guard_find(Panel *t);          /* the expression to split, after label
 bool pack_guard_fits(const Panel *t);    /* false: a product contains more than its two panels */
 bool pack_guards(const Panel *t, const Pack *k); /* the pack has 0 where the condition excludes a point */
 /* Whether the elements of panels are tested while they are filled. */
-static inline bool pack_looks(const Panel *t) { return pack_is_tame(t) || (t->guard && dtype_is_float(t->p->stage->sum->acc)); }
+static inline bool pack_looks(const Panel *t) {
+  return pack_is_tame(t) || (t->guard && dtype_is_float(t->p->stage->sum->acc));
+}
 
 /* ---- schedule/cpu/panels/panels.c ---- */
 void pack_side_block(Panel *t, Side *x, const Expr *number); /* the current block, of the tile's label */
@@ -215,7 +217,8 @@ void pack_units_open(Panel *t);     /* before tiles are made */
 const Expr *pack_units_index(Panel *t, int64_t lane, const Expr *index);
 void pack_units_copy(Panel *t, int64_t from, int64_t to); /* before the lanes of a vector, for these rows */
 /* The summand of row r at lane l, which is at or after `lane`; packed[k] is pack k's value there. */
-const Expr *pack_units_value(Panel *t, const Expr *const *packed, int64_t r, int64_t lane, const Expr *l, const Expr *value);
+const Expr *pack_units_value(
+    Panel *t, const Expr *const *packed, int64_t r, int64_t lane, const Expr *l, const Expr *value);
 DType pack_units_type(const Panel *t, const Pack *k);          /* of a panel's elements */
 const Expr *pack_units_put(Panel *t, const Expr *value);       /* what is stored there */
 const Expr *pack_units_get(Panel *t, const Expr *value);       /* what tiles read from it */

@@ -54,7 +54,9 @@ static bool pays(const Panel *t, const Side *x, const Side *other) {
 
 void pack_share_choose(Panel *t, bool threads) {
   const EinSum *sum = t->p->stage->sum;
-  if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain || pack_looks(t) || !all_exact(t->p)) return;
+  if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain || pack_looks(t) ||
+      !all_exact(t->p))
+    return;
   if (t->cut_too != NO_LABEL) return;
   t->u.shared = pays(t, &t->u, &t->v);
   t->v.shared = pays(t, &t->v, &t->u);
@@ -74,7 +76,8 @@ void pack_share_at(Panel *t, Side *x) {
   Sched *s = t->s;
   const Expr *n = ex_int(s, 0), *const *bound = t->p->stage->bound;
   for (uint32_t k = 0; k < x->n_far; k++) count_on(s, &n, bound[x->far[k]], t->e->label[x->far[k]]);
-  for (uint32_t k = 0; k < x->n_part; k++) count_on(s, &n, blocks_along(t, x->part[k].label, x->part[k].slots), x->part[k].number);
+  for (uint32_t k = 0; k < x->n_part; k++)
+    count_on(s, &n, blocks_along(t, x->part[k].label, x->part[k].slots), x->part[k].number);
   count_on(s, &n, blocks_along(t, x->tile, x->unit * x->units), x->number);
   for (uint32_t k = 0; k < t->n_outer; k++) count_on(s, &n, bound[t->outer[k]], t->e->label[t->outer[k]]);
   count_on(s, &n, blocks_along(t, t->cut, t->deep), expr_op2(s->x, OP_IDIV, t->deep_lo, ex_int(s, t->deep)));
@@ -131,7 +134,8 @@ void pack_share_fill(Panel *t) {
   t->odd = NOWHERE;
   side_new(t, v);
   side_new(t, u);
-  const Expr *lanes = ex_int(s, v->shared ? pack_share_blocks(t, v) : 0), *rows = ex_int(s, u->shared ? pack_share_blocks(t, u) : 0);
+  const Expr *lanes = ex_int(s, v->shared ? pack_share_blocks(t, v) : 0),
+             *rows = ex_int(s, u->shared ? pack_share_blocks(t, u) : 0);
   uint32_t c = var_new(s, NULL, "panel");
   into(s, &for_add(s, c, ex_int(s, 0), ex_add(s, lanes, rows), 1, BIND_THREAD)->body);
   const Expr *f = var_read(s, c);

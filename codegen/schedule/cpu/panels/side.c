@@ -5,7 +5,9 @@
 
 /* ---- which side a label belongs to ------------------------------------------------------------------ */
 
-static bool has(const StagePlan *p, uint32_t access, uint32_t label) { return plan_move(p, access, label) != MOVE_NONE; }
+static bool has(const StagePlan *p, uint32_t access, uint32_t label) {
+  return plan_move(p, access, label) != MOVE_NONE;
+}
 
 /* Whether some read has both labels. */
 static bool together(const StagePlan *p, uint32_t x, uint32_t y) {

@@ -89,7 +89,8 @@ static bool decides(const StagePlan *p, uint32_t label) {
 static int64_t turns(const Panel *t, const Pack *k) {
   uint32_t r = k->n_red ? k->red[k->n_red - 1] : NOWHERE;
   if (t->cut_too != NO_LABEL && pack_moves(k->of, t->cut) > 0) r = (uint32_t)t->cut;
-  if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || pack_depth(t, r) < (int64_t)SQUARE || t->v.unit % (SQUARE / 2)) return NO_LABEL;
+  if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || pack_depth(t, r) < (int64_t)SQUARE || t->v.unit % (SQUARE / 2))
+    return NO_LABEL;
   return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
 }
 
@@ -101,7 +102,8 @@ static void near_take(Panel *t, Side *x, double room) {
   double taken = 1;
   for (uint32_t k = x->n_far; k-- > 0;) {
     uint32_t l = x->far[k];
-    if (!decides(p, l) && p->exact[l] && taken * (double)p->size[l] <= room) taken *= (double)p->size[l], x->near[--first] = l;
+    if (!decides(p, l) && p->exact[l] && taken * (double)p->size[l] <= room)
+      taken *= (double)p->size[l], x->near[--first] = l;
     else x->far[--kept] = l;
   }
   x->n_near = x->n_far - first;
@@ -145,7 +147,8 @@ static double part_gain(const Panel *t, uint32_t label) {
   for (uint32_t i = 0; i < t->n_pack; i++) {
     const Pack *k = &t->pack[i];
     double n = 1;
-    if (!k->lanes || pack_moves(k->of, label) <= 0 || pack_moves(k->of, t->v.tile) >= 0 || turns(t, k) != NO_LABEL) continue;
+    if (!k->lanes || pack_moves(k->of, label) <= 0 || pack_moves(k->of, t->v.tile) >= 0 || turns(t, k) != NO_LABEL)
+      continue;
     for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(k->of, l) ? (double)p->size[l] : 1;
     all += n;
   }
@@ -179,7 +182,10 @@ static int64_t slots_lines(const Panel *t, int64_t n, bool exact) {
   double room = (double)PANEL_BYTES / pack_lane_bytes(t);
   if (exact && n <= NARROW && (double)(n * unit) <= room) return n;
   room /= (double)few;
-  int64_t slots = room < (double)SQUARE ? SQUARE : room > (double)NARROW ? NARROW : (int64_t)room, blocks = up(n, slots);
+  int64_t slots = room < (double)SQUARE ? SQUARE
+      : room > (double)NARROW           ? NARROW
+                                        : (int64_t)room,
+          blocks = up(n, slots);
   if (blocks > 1 && up(n, blocks) < SQUARE) blocks--; /* keeps squares whole */
   return exact ? up(n, blocks) : slots < 2 * SQUARE ? SQUARE : 2 * SQUARE;
 }
@@ -206,7 +212,8 @@ static void part_take(Panel *t) {
 static double blocks_most(const Panel *t) {
   const StagePlan *p = t->p;
   double rows = (double)p->size[t->u.tile] / (double)NARROW, lanes = (double)p->size[t->v.tile] / (double)NARROW;
-  double far = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
+  double far = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) *
+      pack_product(p, t->v.n_far, t->v.far);
   return far * fmax(1, rows) * fmax(1, lanes);
 }
 
@@ -237,7 +244,9 @@ static void part_for_threads(Panel *t, Side *x) {
 }
 
 /* Bytes of the lanes' panel with all of their label. */
-static double near_bytes(const Panel *t) { return pack_lane_bytes(t) * (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v); }
+static double near_bytes(const Panel *t) {
+  return pack_lane_bytes(t) * (double)t->p->size[t->v.tile] * pack_near_all(t, &t->v);
+}
 
 /* Cuts labels for threads if there would be too few blocks, or if the lanes' panel exceeds one core's cache. Few rows
  * would otherwise be cut into pieces of lines. */
@@ -336,7 +345,8 @@ static void block_near(Panel *t) {
     return;
   }
   runs_take(t);
-  if (blocks_most(t) * (double)up(p->size[t->v.part[0].label], t->v.part[0].slots) < (double)PARTS) part_for_threads(t, &t->u);
+  if (blocks_most(t) * (double)up(p->size[t->v.part[0].label], t->v.part[0].slots) < (double)PARTS)
+    part_for_threads(t, &t->u);
 }
 
 /* The most lanes in a block if it has a partial label. */
@@ -348,7 +358,9 @@ static int64_t lanes_most(const Panel *t, int64_t most) {
 }
 
 /* All rows or lanes if they are few: with several blocks, each would fill the other side again. */
-static int64_t whole_or(int64_t n, int64_t most, int64_t unit) { return n > most ? most : n < NARROW ? n : up(n, unit) * unit; }
+static int64_t whole_or(int64_t n, int64_t most, int64_t unit) {
+  return n > most ? most : n < NARROW ? n : up(n, unit) * unit;
+}
 
 static int64_t halved(int64_t n, int64_t most) {
   while (most > n) most = n < NARROW ? n : most / 2;
@@ -373,12 +385,14 @@ static void block_size(Panel *t, int64_t most) {
   const StagePlan *p = t->p;
   int64_t nu = p->size[t->u.tile], nv = p->size[t->v.tile];
   double near_u = pack_near_all(t, &t->u), near_v = pack_near_all(t, &t->v);
-  double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) * pack_product(p, t->v.n_far, t->v.far);
+  double all = pack_product(p, t->n_common, t->common) * pack_product(p, t->u.n_far, t->u.far) *
+      pack_product(p, t->v.n_far, t->v.far);
   for (uint32_t k = 0; k < t->v.n_part; k++) all *= (double)up(p->size[t->v.part[k].label], t->v.part[k].slots);
   for (uint32_t k = 0; k < t->u.n_part; k++) all *= (double)up(p->size[t->u.part[k].label], t->u.part[k].slots);
   double work = all * (double)nu * near_u * (double)nv * near_v * pack_product(p, p->n_red, p->red) * 2;
   t->thin = is_thin(t, work);
-  int64_t most_v = lanes_most(t, most), wide_u = whole_or(nu, most, t->u.unit), wide_v = whole_or(nv, most_v, t->v.unit);
+  int64_t most_v = lanes_most(t, most), wide_u = whole_or(nu, most, t->u.unit),
+          wide_v = whole_or(nv, most_v, t->v.unit);
   double blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
   if (blocks * blocks * (double)BLOCK_OPS < work) {
     wide_u = t->thin && nu <= PACK_WIDE / 2 ? nu : halved(nu, most);
@@ -415,7 +429,9 @@ static void depth_both(Panel *t, int64_t room) {
   int64_t few = 2 * SQUARE, rest = 2 * room / few;
   bool along = false;
   for (uint32_t k = 0; k < t->n_pack; k++) along |= t->pack[k].lanes && pack_moves(t->pack[k].of, t->cut) > 0;
-  if (!along || inner == NOWHERE || t->deep >= SQUARE || !p->exact[t->cut] || p->size[t->cut] < few || p->size[inner] < 2 * rest) return;
+  if (!along || inner == NOWHERE || t->deep >= SQUARE || !p->exact[t->cut] || p->size[t->cut] < few ||
+      p->size[inner] < 2 * rest)
+    return;
   t->deep = up(p->size[t->cut], up(p->size[t->cut], few));
   t->cut_too = inner;
   t->deep_too = up(p->size[inner], up(p->size[inner], rest));
@@ -465,12 +481,15 @@ static void packs_choose(Panel *t) {
     const Side *x = k->lanes ? &t->v : &t->u;
     int along = k->n_red ? pack_moves(k->of, k->red[k->n_red - 1]) : -1, tile = pack_moves(k->of, x->tile);
     k->turned = k->lanes ? turns(t, k) : NO_LABEL;
-    if (k->lanes && k->turned == NO_LABEL && t->v.n_part && pack_moves(k->of, t->v.part[0].label) > 0 && tile < 0) k->turned = t->v.part[0].label;
+    if (k->lanes && k->turned == NO_LABEL && t->v.n_part && pack_moves(k->of, t->v.part[0].label) > 0 && tile < 0)
+      k->turned = t->v.part[0].label;
     k->across = k->lanes ? k->turned != NO_LABEL : tile > along;
-    bool plain = k->of->kind == EX_READ, steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
+    bool plain = k->of->kind == EX_READ,
+         steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
     if (pack_guards(t, k)) continue;
-    bool far = pack_is_far(t->s, p, k->of, (uint32_t)x->tile) && plan_bytes(t->s, p, (uint32_t)k->of->i) > (double)SECOND_CACHE;
+    bool far = pack_is_far(t->s, p, k->of, (uint32_t)x->tile) &&
+        plan_bytes(t->s, p, (uint32_t)k->of->i) > (double)SECOND_CACHE;
     if (plain ? pack_overlaps(t, k->of) || (panels < (far ? 2 : 4) && !steps) : panels < 2) k->place = NOWHERE;
   }
 }
@@ -490,7 +509,9 @@ void pack_cut(Panel *t) {
   for (uint32_t k = 0; k < t->n_pack; k++) turned |= t->pack[k].lanes && t->pack[k].across;
   for (int64_t r = rows; r > 0; r--)
     for (int64_t l = lanes; l >= one; l--) {
-      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || l % line || !tile_fits(t->s, r, l, one) || r * l <= best) continue;
+      if (rows % r || lanes % l || (turned && l % (SQUARE / 2)) || l % line || !tile_fits(t->s, r, l, one) ||
+          r * l <= best)
+        continue;
       best = r * l;
       t->u.unit = r, t->v.unit = l;
     }
@@ -518,7 +539,9 @@ static void flat_choose(Panel *t, double worth) {
   Side *x = &t->v;
   const EinSum *sum = p->stage->sum;
   int64_t lanes = p->size[x->tile], unit = x->unit, units = t->u.units, rows = t->u.unit;
-  if (!x->n_near || !p->exact[x->tile] || t->guard || sum->where || sum->domain || lanes < SQUARE / 2 || x->units * unit < lanes) return;
+  if (!x->n_near || !p->exact[x->tile] || t->guard || sum->where || sum->domain || lanes < SQUARE / 2 ||
+      x->units * unit < lanes)
+    return;
   x->flat = x->near[x->n_near - 1];
   bool run = x->n_part > 1 && pack_is_part(x, x->flat) && x->flat != x->part[0].label;
   if (p->exact[x->flat] && tile_size(t, pack_flat_size(t, x)) > worth * (run ? RUN_GAIN : FLAT_GAIN)) {

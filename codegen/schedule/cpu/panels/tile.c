@@ -11,7 +11,9 @@ static LoopBody *lanes_between(Panel *t, const Expr *lo, const Expr *hi, const E
   return into(s, &for_add(s, v, lo, hi, 1, BIND_VECTOR)->body);
 }
 
-LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l) { return lanes_between(t, ex_int(t->s, 0), count, l); }
+LoopBody *pack_lanes(Panel *t, const Expr *count, const Expr **l) {
+  return lanes_between(t, ex_int(t->s, 0), count, l);
+}
 
 static const Expr *row_of(Panel *t, const Expr *u0, int64_t r, bool inside) {
   Sched *s = t->s;
@@ -40,7 +42,8 @@ static const Expr *plain(Exprs *x, const Expr *e) {
 }
 
 /* acc combined with the body in row r, lane l, where l is at or behind `lane`. */
-static const Expr *taken_in(Panel *t, uint32_t acc, const Expr *u0, int64_t r, int64_t lane, const Expr *l, LoopBody *around) {
+static const Expr *taken_in(
+    Panel *t, uint32_t acc, const Expr *u0, int64_t r, int64_t lane, const Expr *l, LoopBody *around) {
   Sched *s = t->s;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *packed[PACKS_MOST];
   t->e->label[t->u.tile] = row_of(t, u0, r, false);
@@ -116,7 +119,8 @@ static Corners corners_of(Panel *t, const Expr *u0, const Expr *v0) {
 }
 
 /* Nothing outside of the domain is stored where others may see it. */
-static void rows_part(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *count, bool masked, PackDo *f) {
+static void rows_part(
+    Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *count, bool masked, PackDo *f) {
   Sched *s = t->s;
   const Expr *l;
   for (int64_t r = 0; r < t->u.unit; r++) {
@@ -145,7 +149,8 @@ void pack_rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0,
   rows_part(t, acc, u0, v0, lanes, false, f);
   if (st) {
     into(s, &st->other);
-    rows_part(t, acc, u0, v0, pack_even(t, &t->v) ? lanes : named(s, NULL, "n", ex_min(s, lanes, ex_sub(s, size, v0))), masked, f);
+    rows_part(t, acc, u0, v0, pack_even(t, &t->v) ? lanes : named(s, NULL, "n", ex_min(s, lanes, ex_sub(s, size, v0))),
+        masked, f);
   }
   into(s, around);
 }
@@ -182,7 +187,8 @@ static void accs_floats(Panel *t, uint32_t *acc) {
 /* Wraps what follows in a test whether anything in the tile is wanted. */
 static void tile_wanted(Panel *t, const Expr *u0, const Expr *v0) {
   Corners c = corners_of(t, u0, v0);
-  const Expr *domain = t->p->stage->sum->domain, *some = domain ? where_some(t->e, domain, t->p->n_label, 2, c.of) : NULL;
+  const Expr *domain = t->p->stage->sum->domain,
+             *some = domain ? where_some(t->e, domain, t->p->n_label, 2, c.of) : NULL;
   if (some) into(t->s, &if_add(t->s, some)->body);
   wanted_open(t->e, t->p->n_label, 2, c.of);
 }
@@ -256,7 +262,8 @@ static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
 /* ---- points of the reduced labels -------------------------------------------------------------------------------- */
 
 /* Steps the cut label's points from lo up to hi; masked: each row tests whether the point is in its range. */
-static void span_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *lo, const Expr *hi, bool masked) {
+static void span_step(
+    Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *lo, const Expr *hi, bool masked) {
   Sched *s = t->s;
   uint32_t label = (uint32_t)t->cut;
   LoopBody *was = s->body;

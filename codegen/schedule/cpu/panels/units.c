@@ -64,7 +64,8 @@ static Count count_all(const Panel *t) {
 
 /* Whether e consists of maxima and minima of packs only. */
 static bool is_choice(const Panel *t, const Expr *e) {
-  if (e->kind == EX_READ) return e->i >= t->p->stage->sum->n_slot && t->pack[e->i - t->p->stage->sum->n_slot].place != NOWHERE;
+  if (e->kind == EX_READ)
+    return e->i >= t->p->stage->sum->n_slot && t->pack[e->i - t->p->stage->sum->n_slot].place != NOWHERE;
   if (!is_op(e, OP_MAX) && !is_op(e, OP_MIN)) return false;
   return is_choice(t, e->arg[0]) && is_choice(t, e->arg[1]);
 }
@@ -108,7 +109,8 @@ void pack_units_open(Panel *t) {
   bool times = c.sums > c.products && c.row && !u->order;
   if (times) c.sums--, c.products++;
   int64_t vector = tile_vector(s, acc);
-  bool loads = vector * dtype_size(acc) >= LOADS, apart = !u->order && c.row && c.sums && c.products && (times || loads);
+  bool loads = vector * dtype_size(acc) >= LOADS,
+       apart = !u->order && c.row && c.sums && c.products && (times || loads);
   if (apart && t->v.unit % vector == 0 && t->v.unit != vector) {
     u->apart = let_read(s, "apart", expr_op1(s->x, OP_HIDDEN, ex_int(s, 0)));
     u->vector = vector;
@@ -174,7 +176,8 @@ static const Expr *rewritten(Rewrite *w, const Expr *e) {
   return made;
 }
 
-const Expr *pack_units_value(Panel *t, const Expr *const *packed, int64_t r, int64_t lane, const Expr *l, const Expr *value) {
+const Expr *pack_units_value(
+    Panel *t, const Expr *const *packed, int64_t r, int64_t lane, const Expr *l, const Expr *value) {
   const Units *u = &t->units;
   if (u->order || (u->ones == NOWHERE && !u->apart)) return value;
   Rewrite w = {.t = t, .packed = packed, .done = map_new(t->s->arena)};

@@ -38,7 +38,8 @@ static const Expr *value_of(Apart *a, const Expr *e) { return expr_map(a->s->x, 
 static void most_take(Apart *a, int64_t place, uint32_t n, const Expr *const *at) {
   const LoopPlace *x = &a->s->k->places.at[place];
   for (uint32_t k = 0; k < n; k++)
-    if (at[k]->kind == EX_LABEL && at[k]->i == a->loop->var && x->dim[k]->kind == EX_INT && x->dim[k]->i < a->most) a->most = x->dim[k]->i;
+    if (at[k]->kind == EX_LABEL && at[k]->i == a->loop->var && x->dim[k]->kind == EX_INT && x->dim[k]->i < a->most)
+      a->most = x->dim[k]->i;
 }
 
 typedef struct Look { Apart *a; bool well; } Look;
@@ -72,7 +73,8 @@ static void call_note(Apart *a, const Expr *e) {
 /* Whether the call is taken out. Compilers vectorise exponentials themselves; only for the longest vectors is ours
  * better. */
 static bool stands_apart(const Sched *s, const Expr *e) {
-  return e->kind == EX_OP && loop_has_lanes((Op)e->op, (DType)e->dtype) && (e->op != OP_EXP || tile_vector(s, DT_F32) >= ONE_VECTOR);
+  return e->kind == EX_OP && loop_has_lanes((Op)e->op, (DType)e->dtype) &&
+      (e->op != OP_EXP || tile_vector(s, DT_F32) >= ONE_VECTOR);
 }
 
 /* Collects the calls that are made unconditionally. */
@@ -197,7 +199,11 @@ static int64_t lanes_of(int64_t turns) {
 static bool loop_split(Sched *s, LoopStmt *loop) {
   bool known = loop->lo->kind == EX_INT && loop->hi->kind == EX_INT;
   int64_t turns = known ? loop->hi->i - loop->lo->i : -1, lanes = lanes_of(turns);
-  Apart a = {.s = s, .loop = loop, .most = INT64_MAX, .let = map_new(s->arena), .stored = NEW_ARRAY(s->arena, bool, s->k->places.len + 1)};
+  Apart a = {.s = s,
+      .loop = loop,
+      .most = INT64_MAX,
+      .let = map_new(s->arena),
+      .stored = NEW_ARRAY(s->arena, bool, s->k->places.len + 1)};
   if (!lanes || loop->step != 1 || !loop_look(&a)) return false;
   while (lanes > a.most) lanes /= 2;
   if (lanes < LANES_LEAST) return false;

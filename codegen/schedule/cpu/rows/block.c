@@ -49,7 +49,8 @@ static const Expr *leaf_look(void *env, Exprs *x, const Expr *leaf) {
   Look *k = env;
   const EinSum *sum = k->st->sum;
   (void)x;
-  if (leaf->kind != EX_READ || k->st->slot[leaf->i].kept || !has_some(leaf, sum->n_out, sum->n_out + sum->n_red)) return leaf;
+  if (leaf->kind != EX_READ || k->st->slot[leaf->i].kept || !has_some(leaf, sum->n_out, sum->n_out + sum->n_red))
+    return leaf;
   uint64_t lacks = 0;
   for (uint32_t l = 0; l < k->n_outer; l++)
     if (!ex_has_label(leaf, l)) lacks |= (uint64_t)1 << l;
@@ -66,7 +67,8 @@ static void stage_look(Look *k, const TaskStage *st) {
   k->st = st;
   k->shares = k->alone = false;
   if (st->sum->reducer != RED_NONE) expr_map(k->s->x, st->sum->body, leaf_look, k);
-  for (uint32_t l = k->n_outer; l < st->sum->n_out + st->sum->n_red; l++) points *= (double)task_size_guess(k->s->t, st->bound[l]);
+  for (uint32_t l = k->n_outer; l < st->sum->n_out + st->sum->n_red; l++)
+    points *= (double)task_size_guess(k->s->t, st->bound[l]);
   if (k->shares) k->wanted += points;
   else if (k->alone) k->others += points;
 }
@@ -96,11 +98,13 @@ static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
   int64_t slope;
   uint32_t n_label = c->st->sum->n_out + c->st->sum->n_red, mine = NOWHERE;
   (void)x;
-  if (leaf->kind != EX_READ || !leaf->n || c->st->slot[leaf->i].kept || !has_some(leaf, c->n_outer, n_label)) return leaf;
+  if (leaf->kind != EX_READ || !leaf->n || c->st->slot[leaf->i].kept || !has_some(leaf, c->n_outer, n_label))
+    return leaf;
   const Expr *last = leaf->arg[leaf->n - 1];
   for (uint32_t l = 0; l < c->n_outer; l++)
     if (ex_has_label(last, l) && ex_slope(last, l, &slope) && slope == 1) mine = l;
-  if (mine == NOWHERE || has_some(last, c->n_outer, n_label) || (c->label != NOWHERE && c->label != mine)) c->other = true;
+  if (mine == NOWHERE || has_some(last, c->n_outer, n_label) || (c->label != NOWHERE && c->label != mine))
+    c->other = true;
   else c->label = mine;
   return leaf;
 }
@@ -131,7 +135,9 @@ static int64_t block_rows(Sched *s, const Task *k, uint32_t label) {
   for (uint32_t l = 0; l < k->n_outer; l++)
     if (l != label) others *= (double)task_size_guess(s->t, k->stages.at[0].bound[l]);
   int64_t size = task_size_guess(s->t, k->stages.at[0].bound[label]), n = BLOCK_MOST;
-  while (n > BLOCK_LEAST && (kept * (double)n > (double)BLOCK_BYTES || others * (double)size / (double)n < (double)BLOCKS_WANTED)) n /= 2;
+  while (n > BLOCK_LEAST &&
+      (kept * (double)n > (double)BLOCK_BYTES || others * (double)size / (double)n < (double)BLOCKS_WANTED))
+    n /= 2;
   return k->stages.at[0].bound[label]->kind == EX_INT && size < n ? size : n;
 }
 

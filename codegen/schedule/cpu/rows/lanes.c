@@ -81,7 +81,9 @@ static int64_t width_of(const Sweep *w) {
 /* ---- lanes -------------------------------------------------------------------------------------------------- */
 
 static const Expr *lane(Sched *s, uint32_t place, const Expr *l) { return place_read(s, place, 1, &l); }
-static void lane_store(Sched *s, uint32_t place, const Expr *l, const Expr *value) { store_add(s, place, 1, &l, value); }
+static void lane_store(Sched *s, uint32_t place, const Expr *l, const Expr *value) {
+  store_add(s, place, 1, &l, value);
+}
 
 static uint32_t lanes_new(Sched *s, const char *name, DType t, int64_t width, const Expr *value) {
   const Expr *dim = ex_int(s, width);
@@ -144,7 +146,8 @@ static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr 
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
   bool most = red_most(sum);
-  const Expr *v = let(s, "v", value), *best = let(s, "best", lane(s, q->acc, l)), *at = let(s, "was", lane(s, q->at, l));
+  const Expr *v = let(s, "v", value), *best = let(s, "best", lane(s, q->acc, l)),
+             *at = let(s, "was", lane(s, q->at, l));
   const Expr *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
   if (dtype_is_float(sum->acc)) {
     const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
@@ -161,7 +164,8 @@ static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr
   const EinSum *sum = sum_of(q);
   const Expr *body = ex_of(q->e, sum->body), *value;
   if (sum->where && where_is_mask(s, q->p, w->loop[w->n_loop - 1])) {
-    const Expr *pick[3] = {let(s, "has", ex_shared(s, ex_of(q->e, sum->where))), let(s, "v", ex_shared(s, body)), red_identity(s, sum)};
+    const Expr *pick[3] = {
+        let(s, "has", ex_shared(s, ex_of(q->e, sum->where))), let(s, "v", ex_shared(s, body)), red_identity(s, sum)};
     body = expr_op(s->x, OP_SELECT, 3, pick);
   }
   value = expr_cast(s->x, lane_dtype(sum), ex_shared(s, body));
@@ -222,7 +226,8 @@ void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
   for (uint32_t k = 0; k < w->n_fetch; k++) w->fetch[k] = was[k];
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     TaskSlot slot = p->stage->slot[a];
-    if (!read[a] || slot.kept || !ex_has_label(read[a], w->row) || plan_move(p, a, w->loop[w->n_loop - 1]) != MOVE_UNIT) continue;
+    if (!read[a] || slot.kept || !ex_has_label(read[a], w->row) || plan_move(p, a, w->loop[w->n_loop - 1]) != MOVE_UNIT)
+      continue;
     if (row_fits(w, p, buffer_seen(s, slot.index))) w->fetch[w->n_fetch++] = (SweepFetch){e, read[a]};
   }
 }
@@ -347,7 +352,8 @@ static Fold fold_begin(Sweep *w, const SweepPart *q) {
   const EinSum *sum = sum_of(q);
   Fold f = {q->acc, q->acc, NOWHERE};
   if (is_arg(sum)) f.to = lanes_new(s, "top", lane_dtype(sum), w->width / 2, NULL);
-  if (red_is_extreme(sum) && dtype_is_float(sum->acc) && !passes_nan(sum)) f.bad = lanes_new(s, "bad", DT_I32, w->width / 2, NULL);
+  if (red_is_extreme(sum) && dtype_is_float(sum->acc) && !passes_nan(sum))
+    f.bad = lanes_new(s, "bad", DT_I32, w->width / 2, NULL);
   return f;
 }
 
@@ -355,7 +361,8 @@ static void fold_end(Sweep *w, const SweepPart *q, const Fold *f) {
   Sched *s = w->s;
   const Expr *zero = ex_int(s, 0);
   if (f->bad != NOWHERE) {
-    const Expr *any = expr_op2(s->x, OP_NE, lane(s, f->bad, zero), expr_int(s->x, DT_I32, 0)), *value = lane(s, f->to, zero);
+    const Expr *any = expr_op2(s->x, OP_NE, lane(s, f->bad, zero), expr_int(s->x, DT_I32, 0)),
+               *value = lane(s, f->to, zero);
     const Expr *pick[3] = {any, expr_real(s->x, (DType)value->dtype, NAN), value};
     lane_store(s, f->to, zero, expr_op(s->x, OP_SELECT, 3, pick));
   }
@@ -395,7 +402,8 @@ static uint32_t cut_find(const Sweep *w, int64_t *step) {
   bool any = false;
   int64_t inside = 1;
   uint32_t k = w->n_loop;
-  for (uint32_t i = 0; i < w->n; i++) any |= sum_of(&w->part[i])->reducer == RED_SUM && dtype_is_float(sum_of(&w->part[i])->acc);
+  for (uint32_t i = 0; i < w->n; i++)
+    any |= sum_of(&w->part[i])->reducer == RED_SUM && dtype_is_float(sum_of(&w->part[i])->acc);
   if (!any) return w->n_loop;
   for (; k > 0; k--) {
     const StagePlan *p = w->part[0].p;
@@ -547,7 +555,8 @@ static void maps_stream(Sweep *w) {
     if (x->when && (!q || dtype_size(sum_of(x)->dtype) < dtype_size(sum_of(q)->dtype))) q = x;
   }
   const Expr *extent = q->p->stage->bound[l];
-  stream_row(w->s, &(StreamRow){q->p->stage, q->e, l, maps_make, w}, ex_int(w->s, 0), extent, q->p->exact[l] ? extent : NULL);
+  stream_row(
+      w->s, &(StreamRow){q->p->stage, q->e, l, maps_make, w}, ex_int(w->s, 0), extent, q->p->exact[l] ? extent : NULL);
 }
 
 /* Computes a sweep of maps alone. It is streamed if all results that may be are large enough. */

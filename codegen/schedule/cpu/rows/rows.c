@@ -117,7 +117,8 @@ static bool is_light(const StagePlan *p, uint32_t outer, const Expr *e) {
   if (e->kind == EX_READ) return !is_half((DType)e->dtype);
   if (e->kind != EX_OP) return true;
   bool sum = e->op == OP_ADD || e->op == OP_SUB;
-  if (!(op_info[e->op].laws & LAW_EXACT) || e->op == OP_DIV || e->op == OP_IDIV || e->op == OP_MOD || e->op == OP_SQRT) return false;
+  if (!(op_info[e->op].laws & LAW_EXACT) || e->op == OP_DIV || e->op == OP_IDIV || e->op == OP_MOD || e->op == OP_SQRT)
+    return false;
   for (uint32_t k = 0; k < e->n; k++)
     if (!is_light(p, outer, e->arg[k]) || (sum && is_product(p, outer, e->arg[k]))) return false;
   return true;
@@ -276,7 +277,8 @@ static bool may_follow(const Rows *r, uint32_t k, uint32_t i) {
   if (r->s->of_stage[i] == NOWHERE || from->dtype != to->dtype || from->n_out != to->n_out) return false;
   if (!reads(r, k, i, &own) || !own) return false;
   for (uint32_t j = i + 1; j < r->n; j++) {
-    if (j != k && reads(r, j, i, &any) && (r->at[j].level >= r->at[k].level || r->at[j].home == HOME_AGAIN)) return false;
+    if (j != k && reads(r, j, i, &any) && (r->at[j].level >= r->at[k].level || r->at[j].home == HOME_AGAIN))
+      return false;
     if (j < k && r->s->of_stage[j] == r->s->of_stage[i]) return false; /* another stage's already */
   }
   return true;
@@ -291,7 +293,9 @@ static uint32_t goes_into_last(const Rows *r) {
   for (uint32_t k = 0; k < last; k++) {
     const TaskStage *st = &r->s->task->stages.at[k];
     bool own = true, others = false, any = true;
-    if (is_map(&r->at[k]) || st->buffer >= 0 || st->sum->domain || st->sum->n_out != to->sum->n_out || st->sum->n_out <= r->s->outer + 1) continue;
+    if (is_map(&r->at[k]) || st->buffer >= 0 || st->sum->domain || st->sum->n_out != to->sum->n_out ||
+        st->sum->n_out <= r->s->outer + 1)
+      continue;
     if (st->sum->dtype != buffer_seen(r->s, (uint32_t)to->buffer)->dtype || !reads(r, last, k, &own) || !own) continue;
     for (uint32_t i = k + 1; i < last; i++) others |= reads(r, i, k, &any);
     for (uint32_t l = r->s->outer; l < st->sum->n_out; l++) others |= st->bound[l] != to->bound[l];
@@ -416,7 +420,8 @@ static void part_map(Sweep *w, uint32_t part) {
   }
   value_is(g->r, k, value);
   if (q->home == HOME_STORE && q->store != k)
-    store_add(w->s, store_of(g->r, q->store), g->r->at[q->store].p.stage->n_at, store_at(g->r, q->store), w->s->value[k]);
+    store_add(
+        w->s, store_of(g->r, q->store), g->r->at[q->store].p.stage->n_at, store_at(g->r, q->store), w->s->value[k]);
   map_store(w, part, k, w->s->value[k]);
 }
 
@@ -449,7 +454,8 @@ static void sweep_make(Rows *r, uint32_t i, bool *done) {
     g.stage[w.n] = k;
     const StagePlan *q = &r->at[k].p;
     const Expr *when = has_home_in(r, k) ? NULL : streams_if(r, k);
-    if (when) how_add(s, q->stage, "pieces of rows along %s, which go past the cache", how_label(q->stage, q->n_label - 1));
+    if (when)
+      how_add(s, q->stage, "pieces of rows along %s, which go past the cache", how_label(q->stage, q->n_label - 1));
     w.part[w.n++] = (SweepPart){.p = &r->at[k].p, .e = &r->at[k].e, .when = when};
   }
   const StagePlan *p = &r->at[i].p;
@@ -512,7 +518,8 @@ static void levels_make(Rows *r) {
         sweep_make(r, i, done);
         continue;
       }
-      Env e = {.s = r->s, .stage = r->at[i].p.stage, .label = NEW_ARRAY(r->s->arena, const Expr *, r->at[i].p.n_label + 1)};
+      Env e = {
+          .s = r->s, .stage = r->at[i].p.stage, .label = NEW_ARRAY(r->s->arena, const Expr *, r->at[i].p.n_label + 1)};
       for (uint32_t l = 0; l < r->s->outer; l++) e.label[l] = r->label[l];
       stage_loops(r->s, e.stage, &e, false);
       r->s->goes_on = false, r->s->value[i] = NULL;
@@ -596,7 +603,9 @@ void rows_loops(Sched *s) {
   for (uint32_t i = 0; i < r.n; i++) keep(&r, i);
   if (s->block) block_bound(s, r.label[s->outer - 1]);
   const TaskStage *first = &s->task->stages.at[0];
-  if (s->block) how_add(s, NULL, "all of it for %lld %s, then for the next", (long long)s->block, how_label(first, first->sum->n_out - 1));
+  if (s->block)
+    how_add(s, NULL, "all of it for %lld %s, then for the next", (long long)s->block,
+        how_label(first, first->sum->n_out - 1));
   else if (s->rows > 1) how_add(s, NULL, "all of it for %lld rows, then for the next", (long long)s->rows);
   else how_add(s, NULL, "all of it for one row, then for the next");
   levels_make(&r);

@@ -67,10 +67,12 @@ static void labels_choose(Dot *d) {
   const StagePlan *p = d->p;
   d->u[0] = d->u[1] = NO_LABEL;
   for (uint32_t k = 0; k < p->n_order; k++)
-    if (reuses(p, p->order[k], d->r) && (d->u[0] == NO_LABEL || p->size[p->order[k]] > p->size[d->u[0]])) d->u[0] = p->order[k];
+    if (reuses(p, p->order[k], d->r) && (d->u[0] == NO_LABEL || p->size[p->order[k]] > p->size[d->u[0]]))
+      d->u[0] = p->order[k];
   for (uint32_t k = 0; d->u[0] != NO_LABEL && k < p->n_order; k++) {
     uint32_t w = p->order[k];
-    if (w != d->u[0] && reuses(p, w, d->r) && cross(p, (uint32_t)d->u[0], w) && (d->u[1] == NO_LABEL || p->size[w] > p->size[d->u[1]]))
+    if (w != d->u[0] && reuses(p, w, d->r) && cross(p, (uint32_t)d->u[0], w) &&
+        (d->u[1] == NO_LABEL || p->size[w] > p->size[d->u[1]]))
       d->u[1] = w;
   }
   d->rows[0] = rows_of(p, d->u[0], d->u[1] == NO_LABEL ? 6 : 4);
@@ -84,7 +86,8 @@ static int64_t width_of(const Dot *d) {
   DType t = p->stage->sum->acc;
   int64_t size = dtype_size(t) < 4 && dtype_is_float(t) ? 4 : dtype_size(t), width = d->s->target->lanes_bytes / size;
   if (d->rows[0] * d->rows[1] <= 6) width *= d->rows[0] * d->rows[1] == 1 ? 4 : 2;
-  while (width > 8 && (p->size[d->r] < 2 * width || (p->exact[d->r] && p->size[d->r] % width && p->size[d->r] % (width / 2) == 0)))
+  while (width > 8 &&
+      (p->size[d->r] < 2 * width || (p->exact[d->r] && p->size[d->r] % width && p->size[d->r] % (width / 2) == 0)))
     width /= 2;
   return width;
 }
@@ -137,7 +140,8 @@ static void cells_fold(Dot *d, const Cells *c) {
     const Expr *l = ex_int(s, 0);
     LoopBody *was = half > 1 ? lanes_open(d, ex_int(s, half), &l) : s->body;
     for (int64_t k = 0; k < c->rows[0] * c->rows[1]; k++)
-      store_add(s, c->at[k], 1, &l, red_combine(s, d->p->stage->sum, lane(d, c->at[k], l), lane(d, c->at[k], ex_add(s, l, ex_int(s, half)))));
+      store_add(s, c->at[k], 1, &l,
+          red_combine(s, d->p->stage->sum, lane(d, c->at[k], l), lane(d, c->at[k], ex_add(s, l, ex_int(s, half)))));
     into(s, was);
   }
 }
@@ -147,7 +151,8 @@ static void span(Dot *d, const Cells *c, const Expr *lo, const Expr *hi) {
   Sched *s = d->s;
   const Expr *width = ex_int(s, d->width);
   uint32_t v = var_new(s, d->p->stage->label[d->r], "r");
-  LoopBody *was = into(s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, d->width - 1)), d->width, d->by_rows ? BIND_ROLL : BIND_SEQ)->body);
+  LoopBody *was = into(
+      s, &for_add(s, v, lo, ex_sub(s, hi, ex_int(s, d->width - 1)), d->width, d->by_rows ? BIND_ROLL : BIND_SEQ)->body);
   cells_step(d, c, var_read(s, v), width);
   into(s, was);
   if (expr_is_int(lo, 0) && hi->kind == EX_INT && hi->i % d->width == 0) return;
@@ -159,7 +164,8 @@ static void block_wanted(Dot *d, const Cells *c) {
   Reach span[2];
   uint32_t n = 0;
   for (int k = 0; k < 2; k++)
-    if (d->u[k] != NO_LABEL) span[n++] = (Reach){(uint32_t)d->u[k], c->u0[k], ex_add(d->s, c->u0[k], ex_int(d->s, c->rows[k] - 1))};
+    if (d->u[k] != NO_LABEL)
+      span[n++] = (Reach){(uint32_t)d->u[k], c->u0[k], ex_add(d->s, c->u0[k], ex_int(d->s, c->rows[k] - 1))};
   wanted_open(d->e, d->p->n_label, n, span);
 }
 
@@ -186,7 +192,8 @@ static void block(Dot *d, Cells *tot) {
   span(d, &acc, lo, hi);
   cells_fold(d, &acc);
   for (int64_t k = 0; k < tot->rows[0] * tot->rows[1]; k++)
-    store_add(s, tot->at[k], 0, NULL, red_combine(s, p->stage->sum, scalar_read(s, tot->at[k]), lane(d, acc.at[k], ex_int(s, 0))));
+    store_add(s, tot->at[k], 0, NULL,
+        red_combine(s, p->stage->sum, scalar_read(s, tot->at[k]), lane(d, acc.at[k], ex_int(s, 0))));
   into(s, was);
 }
 
@@ -233,18 +240,20 @@ static void blocks(Dot *d, const Expr *const *u0) {
 
 bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   const EinSum *sum = p->stage->sum;
-  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN || sum->reducer == RED_MONOID ||
-      sum->reducer == RED_LSE || sum->where || sum->domain || !p->n_red || !p->n_order)
+  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN ||
+      sum->reducer == RED_MONOID || sum->reducer == RED_LSE || sum->where || sum->domain || !p->n_red || !p->n_order)
     return false;
   Dot d = {.s = s, .p = p, .e = e, .r = p->red[p->n_red - 1]};
   if (red_score(p) < 1 || p->size[d.r] < LANES_LEAST) return false;
   labels_choose(&d);
   if (d.u[0] == NO_LABEL) return false;
   d.width = width_of(&d);
-  how_add(s, p->stage, "lanes along %s, %lld results at once", how_label(p->stage, d.r), (long long)(d.rows[0] * d.rows[1]));
+  how_add(s, p->stage, "lanes along %s, %lld results at once", how_label(p->stage, d.r),
+      (long long)(d.rows[0] * d.rows[1]));
   Walk *w = NEW(s->arena, Walk);
   for (uint32_t k = 0; k < p->n_order; k++)
-    if ((int64_t)p->order[k] != d.u[0] && (int64_t)p->order[k] != d.u[1]) walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
+    if ((int64_t)p->order[k] != d.u[0] && (int64_t)p->order[k] != d.u[1])
+      walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
   uint32_t others = w->n;
   const Expr *work = ex_int(s, (int64_t)p->ops * d.rows[0] * d.rows[1]), *u0[2] = {NULL, NULL};
   for (int k = 0; k < 2; k++)
@@ -255,7 +264,8 @@ bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   for (uint32_t k = 0, i = 0; k < p->n_order; k++)
     if ((int64_t)p->order[k] != d.u[0] && (int64_t)p->order[k] != d.u[1]) e->label[p->order[k]] = w->index[i++];
   for (int k = 0; k < 2; k++)
-    if (d.u[k] != NO_LABEL) u0[k] = named(s, p->stage->label[d.u[k]], "u", ex_mul(s, w->index[others++], ex_int(s, d.rows[k])));
+    if (d.u[k] != NO_LABEL)
+      u0[k] = named(s, p->stage->label[d.u[k]], "u", ex_mul(s, w->index[others++], ex_int(s, d.rows[k])));
   blocks(&d, u0);
   return true;
 }

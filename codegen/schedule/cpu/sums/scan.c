@@ -108,7 +108,8 @@ static void part_end(Scan *c) { /* at the start of a block */
 static const Expr *is_better(Scan *c, const Expr *value) {
   const EinSum *sum = c->p->stage->sum;
   const Expr *best = scalar_read(c->s, c->part);
-  return c->run.end_moves ? red_beats(c->s, sum, value, best) : expr_op1(c->s->x, OP_NOT, red_beats(c->s, sum, best, value));
+  return c->run.end_moves ? red_beats(c->s, sum, value, best)
+                          : expr_op1(c->s->x, OP_NOT, red_beats(c->s, sum, best, value));
 }
 
 /* Takes one more value of argmax or argmin, with its position. */
@@ -176,7 +177,9 @@ static void points_loop(Scan *c, const Expr *lo, const Expr *hi) {
   uint32_t v = var_new(s, c->p->stage->label[c->run.r], "r");
   LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
   bool back = red_is_arg(c->p->stage->sum) && !c->run.end_moves;
-  c->e->label[c->run.r] = back ? named(s, NULL, "r", ex_sub(s, ex_sub(s, ex_add(s, lo, hi), ex_int(s, 1)), var_read(s, v))) : var_read(s, v);
+  c->e->label[c->run.r] = back
+      ? named(s, NULL, "r", ex_sub(s, ex_sub(s, ex_add(s, lo, hi), ex_int(s, 1)), var_read(s, v)))
+      : var_read(s, v);
   if (c->blocked) part_end(c);
   point_take(c);
   into(s, was);
@@ -371,7 +374,8 @@ static void run_steps(Run *r) {
 /* Takes all steps, if the bound moves by one at each; false: it does not. */
 static bool run(Scan *c) {
   Sched *s = c->s;
-  const Expr *still = NULL, *moves = NULL, *none = ex_int(s, 0), *one = ex_int(s, 1), *size = c->p->stage->bound[c->run.q];
+  const Expr *still = NULL, *moves = NULL, *none = ex_int(s, 0), *one = ex_int(s, 1),
+             *size = c->p->stage->bound[c->run.q];
   if (!running_steps(s, &c->run, &still, &moves)) return false;
   step_set(c, none);
   still = ex_of(c->e, still);
@@ -384,7 +388,8 @@ static bool run(Scan *c) {
   r.to = limit(s, "to", between(s, r.from, to, size));
   const Expr *lo = c->run.end_moves ? other : ex_max(s, still, ex_add(s, moves, one));
   const Expr *hi = c->run.end_moves ? ex_min(s, still, r.first) : other;
-  if (!ex_at_most(s, c->run.end_moves ? r.first : other, c->run.end_moves ? other : ex_add(s, moves, one))) points_loop(c, lo, hi);
+  if (!ex_at_most(s, c->run.end_moves ? r.first : other, c->run.end_moves ? other : ex_add(s, moves, one)))
+    points_loop(c, lo, hi);
   steps_give(c, none, r.from);
   run_steps(&r);
   steps_give(c, r.to, size);
@@ -464,7 +469,8 @@ bool scan_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Scan c = {.s = s, .p = p, .e = e};
   const EinSum *sum = p->stage->sum;
   if (!running_find(s, p, &c.run)) return false;
-  c.blocked = dtype_is_float(sum->acc) && sum->reducer == RED_SUM && (!p->exact[c.run.r] || p->size[c.run.r] > 2 * SCAN_BLOCK);
+  c.blocked =
+      dtype_is_float(sum->acc) && sum->reducer == RED_SUM && (!p->exact[c.run.r] || p->size[c.run.r] > 2 * SCAN_BLOCK);
   lanes_choose(&c);
   how_add(s, p->stage, "a running %s along %s", reducer_info[sum->reducer].name, how_label(p->stage, c.run.r));
   scans_walk(&c, threads);

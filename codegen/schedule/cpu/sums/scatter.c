@@ -81,7 +81,9 @@ static bool scatter_find(Scatter *c) {
     const Expr *rest;
     uint32_t l = p->order[k];
     bool free = true;
-    if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l], SUMS_MOST)) || !pin_find(c->e, c->rest, l, !c->n, &c->to[c->n], &rest)) continue;
+    if (p->size[l] <= 2 || (c->n && !sums_fit(c, l, p->size[l], SUMS_MOST)) ||
+        !pin_find(c->e, c->rest, l, !c->n, &c->to[c->n], &rest))
+      continue;
     for (uint32_t i = 0; i < c->n; i++) free &= !ex_has_label(c->to[c->n], c->b[i]) && !ex_has_label(c->to[i], l);
     if (!free) continue;
     c->b[c->n++] = l;
@@ -91,7 +93,9 @@ static bool scatter_find(Scatter *c) {
   return c->n > 0;
 }
 
-static const Expr *sum_read(Scatter *c, uint32_t acc, const Expr *const *at) { return place_read(c->s, acc, c->n + c->lanes, at); }
+static const Expr *sum_read(Scatter *c, uint32_t acc, const Expr *const *at) {
+  return place_read(c->s, acc, c->n + c->lanes, at);
+}
 
 /* Computes the output of a point, by pinned label, and opens a test that it exists. */
 static void pins_open(Scatter *c, const Expr **at) {
@@ -217,7 +221,8 @@ bool scatter_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (c.lanes) {
     c.lo = named(s, NULL, "lo", ex_mul(s, w->index[n], ex_int(s, c.width)));
     bool even = p->size[c.b[c.n]] % c.width == 0;
-    c.count = even ? ex_int(s, c.width) : named(s, NULL, "n", ex_min(s, ex_int(s, c.width), ex_sub(s, st->bound[c.b[c.n]], c.lo)));
+    c.count = even ? ex_int(s, c.width)
+                   : named(s, NULL, "n", ex_min(s, ex_int(s, c.width), ex_sub(s, st->bound[c.b[c.n]], c.lo)));
   }
   uint32_t acc = place_own(s, st->name, "sums", st->sum->acc, all, dim);
   var_add(s, acc, NULL);

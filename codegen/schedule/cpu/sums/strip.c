@@ -32,9 +32,11 @@ static void strip_arg(Strip *x, const Expr *l, const Expr *value) {
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
   bool most = sum->reducer == RED_ARGMAX;
-  const Expr *v = tile_let(s, value), *best = tile_let(s, tile_cell(t, x->acc, l)), *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
+  const Expr *v = tile_let(s, value), *best = tile_let(s, tile_cell(t, x->acc, l)),
+             *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
   const Expr *at = ex_int(s, 0);
-  for (uint32_t k = sum->n_out; k < t->p->n_label; k++) at = ex_add(s, ex_mul(s, at, t->p->stage->bound[k]), t->e->label[k]);
+  for (uint32_t k = sum->n_out; k < t->p->n_label; k++)
+    at = ex_add(s, ex_mul(s, at, t->p->stage->bound[k]), t->e->label[k]);
   if (dtype_is_float(sum->acc)) {
     const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
     hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
@@ -211,7 +213,8 @@ void strip_loops(Tile *t, bool threads) {
   uint32_t tot = x.acc = strip_new(&x, "sums", p->stage->sum->acc, identity);
   if (arg) x.at = strip_new(&x, "places", place_dtype(t), expr_int(s->x, place_dtype(t), 0));
   LoopBody *was = s->body;
-  for (uint32_t k = 0; k + 1 < p->n_red; k++) tile_red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
+  for (uint32_t k = 0; k + 1 < p->n_red; k++)
+    tile_red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
   strip_bounds(t, &x, last, &lo, &hi);
   LoopBody *block = s->body;
@@ -232,6 +235,7 @@ void strip_loops(Tile *t, bool threads) {
   into(s, was);
   tile_lanes_open(t, x.count, &l);
   t->e->label[t->v] = ex_add(s, x.v0, l);
-  result_store(s, p->stage, t->e, expr_cast(s->x, p->stage->sum->dtype, arg ? strip_place(&x, l) : tile_cell(t, tot, l)));
+  result_store(
+      s, p->stage, t->e, expr_cast(s->x, p->stage->sum->dtype, arg ? strip_place(&x, l) : tile_cell(t, tot, l)));
   into(s, was);
 }

@@ -89,7 +89,9 @@ static int64_t tiles_of(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
 /* Whether rows come one after the other, because registers are few and several vectors use a row's value: beside the
  * sums, only the lanes and one row's value are then live. */
-static bool by_rows(const Sched *s, int64_t vectors) { return s->target->vector_bytes && s->target->vectors <= FEW_VECTORS && vectors > 1; }
+static bool by_rows(const Sched *s, int64_t vectors) {
+  return s->target->vector_bytes && s->target->vectors <= FEW_VECTORS && vectors > 1;
+}
 
 /* The number of rows whose values stay in registers beside their sums of so many vectors, and one vector. */
 static int64_t rows_beside(const Sched *s, int64_t vectors) { return (tile_vectors(s) - 1) / (vectors + 1); }
@@ -188,7 +190,8 @@ const Expr *tile_combined(Sched *s, const EinSum *sum, const Expr *a, const Expr
 }
 
 /* Adds value(r, l) to row r of a piece. */
-static void row_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *body, int64_t r, uint32_t k, const Expr *l, LoopBody *around) {
+static void row_step(Tile *t, Cells c, const Expr *u0, const Expr *v0, const Expr *body, int64_t r, uint32_t k,
+    const Expr *l, LoopBody *around) {
   Sched *s = t->s;
   point_set(t, u0, r, v0, k, l);
   const Expr *value = ex_shared(s, ex_ahead(s, ex_of(t->e, body), around, l));
@@ -281,7 +284,8 @@ static void step(Tile *t, Cells c, const Expr *u0, const Expr *v0) {
     return;
   }
   bool one = t->u == NO_LABEL || !ex_has_label(t->asks, t->u) || t->rows == 1;
-  const Expr *first = asks_of_row(t, u0, 0), *all = one ? first : expr_and(s->x, first, asks_of_row(t, u0, t->rows - 1));
+  const Expr *first = asks_of_row(t, u0, 0),
+             *all = one ? first : expr_and(s->x, first, asks_of_row(t, u0, t->rows - 1));
   LoopStmt *st = if_add(s, all);
   LoopBody *was = into(s, &st->body);
   rows_step(t, c, u0, v0, t->yes, 0, t->rows);
@@ -304,7 +308,8 @@ static void total_step(Tile *t, Cells tot, Cells acc) {
   for (uint32_t k = 0; k < t->cut.n; k++) {
     LoopBody *was = piece_open(t, k, &l);
     for (int64_t r = 0; r < t->rows; r++)
-      store_add(s, tot.at[k][r], 1, &l, red_combine(s, t->p->stage->sum, tile_cell(t, tot.at[k][r], l), tile_cell(t, acc.at[k][r], l)));
+      store_add(s, tot.at[k][r], 1, &l,
+          red_combine(s, t->p->stage->sum, tile_cell(t, tot.at[k][r], l), tile_cell(t, acc.at[k][r], l)));
     into(s, was);
   }
 }
@@ -416,7 +421,8 @@ static Cells reduce(Tile *t, const Expr *u0, const Expr *v0) {
     into(s, was);
     return tot;
   }
-  for (uint32_t k = 0; k + 1 < p->n_red; k++) tile_red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
+  for (uint32_t k = 0; k + 1 < p->n_red; k++)
+    tile_red_open(t, p->red[k], ex_int(s, 0), p->stage->bound[p->red[k]], BIND_SEQ);
   const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[last];
   LoopBody *block = s->body;
   if (parts) parts_open(t, u0, v0, p->size[last], &lo, &hi);
@@ -528,7 +534,8 @@ static void tiles_walk(Tile *t, bool threads) {
   Walk *w = NEW(s->arena, Walk);
   const Expr *work = ex_int(s, (int64_t)p->ops * t->rows * t->lanes);
   for (uint32_t k = 0; k < p->n_order; k++)
-    if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
+    if (p->order[k] != t->v && (int64_t)p->order[k] != t->u)
+      walk_add(s, w, p->stage->label[p->order[k]], p->stage->bound[p->order[k]]);
   uint32_t others = w->n;
   const Expr *tiles = ex_div_up(s, p->stage->bound[t->v], ex_int(s, t->lanes));
   t->rows_first = t->u != NO_LABEL && lanes_are_near(t);
@@ -540,9 +547,11 @@ static void tiles_walk(Tile *t, bool threads) {
   else walk_plain(s, w, 0, BIND_SEQ);
   for (uint32_t k = 0, i = 0; k < p->n_order; k++)
     if (p->order[k] != t->v && (int64_t)p->order[k] != t->u) t->e->label[p->order[k]] = w->index[i++];
-  const Expr *v0 = named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others + t->rows_first], ex_int(s, t->lanes)));
+  const Expr *v0 =
+      named(s, p->stage->label[t->v], "v", ex_mul(s, w->index[others + t->rows_first], ex_int(s, t->lanes)));
   const Expr *u0 = NULL;
-  if (t->u != NO_LABEL) u0 = named(s, p->stage->label[t->u], "u", ex_mul(s, w->index[others + !t->rows_first], ex_int(s, t->rows)));
+  if (t->u != NO_LABEL)
+    u0 = named(s, p->stage->label[t->u], "u", ex_mul(s, w->index[others + !t->rows_first], ex_int(s, t->rows)));
   if (t->u != NO_LABEL) t->number = ex_add(s, ex_mul(s, w->index[others], w->extent[others + 1]), w->index[others + 1]);
   t->tiles = tiles_of(p->size[t->v], t->lanes) * (t->u == NO_LABEL ? 1 : tiles_of(p->size[t->u], t->rows));
   lanes_do(t, u0, v0);
@@ -551,7 +560,9 @@ static void tiles_walk(Tile *t, bool threads) {
 static void how_tiles(const Tile *t) {
   const TaskStage *st = t->p->stage;
   if (t->u == NO_LABEL) how_add(t->s, st, "tiles of %lld %s in lanes", (long long)t->lanes, how_label(st, t->v));
-  else how_add(t->s, st, "tiles of %lld %s by %lld %s in lanes", (long long)t->rows, how_label(st, t->u), (long long)t->lanes, how_label(st, t->v));
+  else
+    how_add(t->s, st, "tiles of %lld %s by %lld %s in lanes", (long long)t->rows, how_label(st, t->u),
+        (long long)t->lanes, how_label(st, t->v));
 }
 
 bool tile_in_place(const Sched *s) {
@@ -577,7 +588,8 @@ static bool stride_of(Sched *s, const StagePlan *p, const Expr *read, uint32_t l
   int64_t below = 1, slope, step;
   *stride = 0;
   for (uint32_t k = read->n; k-- > (slot.kept ? s->outer : 0);) {
-    if (!ex_slope(read->arg[k], label, &slope) || !mul_ok(slope, below, &step) || !add_ok(*stride, step, stride)) return false;
+    if (!ex_slope(read->arg[k], label, &slope) || !mul_ok(slope, below, &step) || !add_ok(*stride, step, stride))
+      return false;
     if (dim[k]->kind == EX_INT ? !mul_ok(below, dim[k]->i, &below) : k > 0) return false;
   }
   return true;
@@ -617,7 +629,8 @@ bool tile_loops(Sched *s, const StagePlan *p, Env *e, bool threads, bool far) {
   bool arg = red_is_arg(p->stage->sum);
   if (!lanes_along(s, p, v, far)) return false;
   Tile t = {.s = s, .p = p, .e = e, .v = v, .u = arg ? NO_LABEL : best_u(p, v), .twice = !tile_in_place(s)};
-  if (tile_decides(p, v) && (t.u != NO_LABEL || p->n_red > 1 || !(where_is_range(p, v) || where_is_range(p, p->red[0])) || !ex_safe(e)))
+  if (tile_decides(p, v) &&
+      (t.u != NO_LABEL || p->n_red > 1 || !(where_is_range(p, v) || where_is_range(p, p->red[0])) || !ex_safe(e)))
     return false;
   t.lanes = lanes_of(s, p, v, t.u != NO_LABEL);
   t.over = t.u == NO_LABEL ? 0 : over_of(s, p, v);

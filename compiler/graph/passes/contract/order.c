@@ -353,14 +353,16 @@ static Crown crown_of(const OrderProblem *p, const OrderTree *t, uint32_t i) {
 
 /* The order of the crown as a problem of its own. */
 static OrderProblem crown_problem(const OrderProblem *p, const OrderTree *t, const Crown *c, uint32_t i) {
-  OrderProblem part = {.n = c->n, .out = t->node[i].labels, .keep = t->node[i].labels, .store = p->store, .copy = p->copy};
+  OrderProblem part = {
+      .n = c->n, .out = t->node[i].labels, .keep = t->node[i].labels, .store = p->store, .copy = p->copy};
   if (i + 1 == t->n) part.keep = p->keep, part.last = p->last;
   memcpy(part.size, p->size, sizeof part.size);
   for (uint32_t k = 0; k < c->n; k++) {
     uint32_t below = c->below[k];
     part.operand[k] = t->node[below].labels;
     memcpy(part.axis[k], t->node[below].axis, sizeof part.axis[k]);
-    if (below >= p->n || t->node[below].space != t->node[below].labels || p->made >> below & 1) part.made |= (uint64_t)1 << k;
+    if (below >= p->n || t->node[below].space != t->node[below].labels || p->made >> below & 1)
+      part.made |= (uint64_t)1 << k;
   }
   return part;
 }

@@ -46,7 +46,8 @@ static double copies_moved(const Grids *g) {
 /* A step's own cost: parts of its result, and operations on all sites. */
 static Split step_of(const Grids *g, uint64_t space, uint64_t out) {
   double again = cuts_of(g, g->all & ~space);
-  return (Split){.moved = order_points(g->p, out) * (cuts_of(g, space & ~out) - 1), .work = order_points(g->p, space) * (space == out ? 1 : 2) * again};
+  return (Split){.moved = order_points(g->p, out) * (cuts_of(g, space & ~out) - 1),
+      .work = order_points(g->p, space) * (space == out ? 1 : 2) * again};
 }
 
 static void split_best(Grids *g, uint32_t set, bool whole) {
@@ -139,7 +140,12 @@ bool order_on_sites(const OrderProblem *p, int64_t sites, OrderTree *t) {
   OrderTree made = {0};
   if (p->n < 3 || p->n > GRID_OPERANDS) return false;
   Arena *a = arena_new();
-  Grids g = {.p = p, .moved = (double)INFINITY, .work = (double)INFINITY, .limit = WORK_MORE * t->ops, .left = GRID_WORK, .tree = &made};
+  Grids g = {.p = p,
+      .moved = (double)INFINITY,
+      .work = (double)INFINITY,
+      .limit = WORK_MORE * t->ops,
+      .left = GRID_WORK,
+      .tree = &made};
   g.all = union_of(p, (1u << p->n) - 1);
   g.best = NEW_ARRAY(a, Split, 1u << p->n);
   for (uint32_t k = 0; k < ORDER_LABELS; k++) g.cut[k] = 1;

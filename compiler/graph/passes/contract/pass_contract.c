@@ -89,7 +89,8 @@ static EinNode *by_steps(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
 
 EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64_t sites) {
   static const RebuildRules rules = {.keep = not_taken, .vertex = by_steps};
-  Contract c = {.b = {.arena = a, .old = g, .pass = "contract", .notes = notes}, .scratch = arena_new(), .sites = sites};
+  Contract c = {
+      .b = {.arena = a, .old = g, .pass = "contract", .notes = notes}, .scratch = arena_new(), .sites = sites};
   Vertices all = {0};
   c.uses = NEW_ARRAY(a, uint32_t, g->n_nodes + 1);
   c.taken = NEW_ARRAY(a, bool, g->n_nodes + 1);

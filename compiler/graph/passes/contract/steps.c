@@ -153,7 +153,8 @@ static const Expr *read_made(Emit *e, EinNode *n, uint32_t rank, const uint32_t 
 
 /* Makes a vertex and a read of it; the last one has the root's shape, dtype and name. axis: the order of its output
  * labels, NULL: as numbered. */
-static EinNode *make_vertex(Emit *e, const Expr *body, const Expr *where, uint64_t out, uint64_t red, const uint8_t *axis, const Expr **read) {
+static EinNode *make_vertex(
+    Emit *e, const Expr *body, const Expr *where, uint64_t out, uint64_t red, const uint8_t *axis, const Expr **read) {
   EinGraph *g = e->c->b.g;
   const Product *x = e->product;
   const EinNode *root = x->root;

@@ -190,7 +190,8 @@ static uint32_t *axes_of(Arena *a, const WideNode *node, const Part *x, const Pa
 }
 
 /* Makes a vertex over the labels in `order`, the first n_out of which are its output's. last: it replaces the root. */
-static EinNode *vertex_make(Network *x, const Expr *body, uint32_t n_out, uint32_t n_red, const uint32_t *order, bool last) {
+static EinNode *vertex_make(
+    Network *x, const Expr *body, uint32_t n_out, uint32_t n_red, const uint32_t *order, bool last) {
   Wide *w = x->w;
   EinGraph *g = w->b.g;
   const EinNode *root = x->root;

@@ -250,7 +250,8 @@ static WideTree tree_copy(Arena *a, const WideProblem *p, const WideTree *from) 
   uint32_t *steps = NEW_ARRAY(scratch, uint32_t, p->n);
   WideTree t = wide_leaves(a, p);
   wide_steps(scratch, p, from, steps);
-  for (uint32_t k = 0; k + 1 < p->n; k++) wide_step(a, p, &t, steps[k], from->node[steps[k]].left, from->node[steps[k]].right);
+  for (uint32_t k = 0; k + 1 < p->n; k++)
+    wide_step(a, p, &t, steps[k], from->node[steps[k]].left, from->node[steps[k]].right);
   t.root = from->root;
   wide_count(p, &t);
   arena_free(scratch);
@@ -274,8 +275,13 @@ static void greedy_trees(Arena *a, const WideProblem *p, int64_t *budget, Bests 
   uint64_t seed = 0x9E3779B97F4A7C15u;
   int64_t most = *budget / 3;
   for (uint32_t k = 0; k < TRIES && (!k || most > 0); k++) {
-    Greedy g = {.arena = arena_new(), .p = p, .seed = seed, .weight = weights[k % COUNT(weights)], .noise = noises[k % COUNT(noises)]};
-    WideTree t = k % 4 == 3 ? sweep_tree(&g, k < 8 ? (k / 4) * (p->n - 1) : (uint32_t)(dice(&g) * p->n)) : greedy_tree(&g);
+    Greedy g = {.arena = arena_new(),
+        .p = p,
+        .seed = seed,
+        .weight = weights[k % COUNT(weights)],
+        .noise = noises[k % COUNT(noises)]};
+    WideTree t =
+        k % 4 == 3 ? sweep_tree(&g, k < 8 ? (k / 4) * (p->n - 1) : (uint32_t)(dice(&g) * p->n)) : greedy_tree(&g);
     bests_add(a, p, b, &t);
     seed = g.seed + k;
     most -= g.work;

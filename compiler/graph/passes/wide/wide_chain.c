@@ -81,7 +81,8 @@ static void stretches(Chain *c, uint32_t n) {
       uint32_t j = i + len, cut = i;
       double best = (double)INFINITY, out = stretch_points(c, open, i, j);
       for (uint32_t k = i; k < j; k++) { /* i..k and k+1..j */
-        double space = out * c->next[k], cost = c->cost[i * n + k] + c->cost[(k + 1) * n + j] + (c->next[k] > 1 ? 2 : 1) * space;
+        double space = out * c->next[k],
+               cost = c->cost[i * n + k] + c->cost[(k + 1) * n + j] + (c->next[k] > 1 ? 2 : 1) * space;
         if (cost < best) best = cost, cut = k;
       }
       c->cut[i * n + j] = cut;
@@ -116,9 +117,11 @@ bool wide_chain(Arena *a, const WideProblem *p, int64_t *budget, WideTree *out) 
   Arena *s = arena_new();
   uint32_t n = p->n;
   int64_t work = (int64_t)n * n * n / 6;
-  Chain c = {.p = p, .place = NEW_ARRAY(s, uint32_t, n), .next = NEW_ARRAY(s, double, n), .open = NEW_ARRAY(s, double, n)};
+  Chain c = {
+      .p = p, .place = NEW_ARRAY(s, uint32_t, n), .next = NEW_ARRAY(s, double, n), .open = NEW_ARRAY(s, double, n)};
   Beside *beside = NEW_ARRAY(s, Beside, n);
-  bool is = n <= CHAIN_MOST && work <= *budget && besides_find(p, NEW_ARRAY(s, uint32_t, p->n_label + 1), beside) && row_walk(p, beside, c.place);
+  bool is = n <= CHAIN_MOST && work <= *budget && besides_find(p, NEW_ARRAY(s, uint32_t, p->n_label + 1), beside) &&
+      row_walk(p, beside, c.place);
   if (is) {
     *budget -= work;
     c.cost = NEW_ARRAY(s, double, (size_t)n * n);

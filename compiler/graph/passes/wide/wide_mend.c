@@ -148,7 +148,11 @@ bool wide_mend(Arena *a, const WideProblem *p, uint32_t part, int64_t *budget, W
   Arena *scratch = arena_new();
   uint32_t *steps = NEW_ARRAY(scratch, uint32_t, p->n), sets = 1u << part;
   bool better = false;
-  Mend m = {.arena = a, .p = p, .t = t, .mask = NEW_ARRAY(scratch, uint32_t, p->n_label + 1), .stays = NEW_ARRAY(scratch, bool, p->n_label + 1)};
+  Mend m = {.arena = a,
+      .p = p,
+      .t = t,
+      .mask = NEW_ARRAY(scratch, uint32_t, p->n_label + 1),
+      .stays = NEW_ARRAY(scratch, bool, p->n_label + 1)};
   m.space = NEW_ARRAY(scratch, double, sets);
   m.inner = NEW_ARRAY(scratch, double, sets);
   m.over = NEW_ARRAY(scratch, double, sets);

@@ -21,11 +21,14 @@ cuda() { # CODE WORD...
   shift
   want "$code" "$EIN" "$@" --target=cuda
 }
+looked=0
 # NAME TEXT WORD...: the program on stdin goes so often to the library, and is right; its products come back from the text of loops
 goes() {
   name=$1 text=$2
   shift 2
   cat >"$name.ein"
+  looked=$((looked + 1))
+  [ "$name" = nn13 ] || mine $looked 2 || return
   cuda 0 verify "$name.ein" --flags=-O1 "$@"
   made "$text"
   want 0 "$EIN" build "$name.ein" --target=cuda --stop=loop -o "$name.loop"

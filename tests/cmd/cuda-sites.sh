@@ -54,11 +54,13 @@ output Y[s,d] = E[tok[s],d]
 output Z[s,d] = L[d,tok[s]]
 output n = sum[s,d] E[tok[s],d]
 END
+k=0
 for f in moves turns places; do
   want 0 "$EIN" run $f.ein -o all=$f-eval/
   for n in 2 3 4; do
     for devices in 1 2; do
       [ $n$devices = 31 ] || [ $n$devices = 41 ] && continue
+      mine $((k += 1)) 2 || continue
       line="$f on $n sites, $devices devices"
       EIN_STANDIN=devices=$devices on_devices "$EIN" run $f.ein --target=cuda -n $n -v -o all=$f-$n/ >out 2>err || wrong "$line: $(grep -m 1 -E 'error|emulation' err)"
       diff -r $f-eval $f-$n || wrong "$line: other values than the evaluator's"
@@ -73,9 +75,11 @@ for f in moves turns places; do
 done
 
 # A site that gets no device or host memory, or whose kernel fails: all sites end, and everything is released.
+at=0
 i=0
 for what in alloc launch; do
   for k in 1 2 3 5 8 13 21 34; do
+    mine $((at += 1)) 2 || continue
     line="$what=$k"
     EIN_STANDIN=devices=2,$what=$k timeout 60 env LD_LIBRARY_PATH="$standin" "$EIN" run moves.ein --target=cuda -n 3 >out 2>err
     code=$?
@@ -84,7 +88,7 @@ for what in alloc launch; do
     given_back
   done
 done
-[ $i -ge 10 ] || wrong "only $i runs failed"
+enough $i 10 || wrong "only $i runs failed"
 
 # Faults that only one site meets.
 cat >range.ein <<'END'

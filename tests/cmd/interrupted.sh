@@ -49,7 +49,7 @@ done
 echo 'output S = sum[i:2^40] i' >long.ein
 want 124 timeout 3 "$EIN" run long.ein
 says "about 10 hours"
-want 124 timeout 20 "$EIN" run long.ein --target=c --flags=-O0 --threads 1
+want 124 timeout 6 "$EIN" run long.ein --target=c --flags=-O0 --threads 1
 says "minutes"
 want 0 "$EIN" run sum.ein -D N=1000 X=ones -o Y=place/y.npy
 silent

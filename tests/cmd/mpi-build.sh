@@ -85,7 +85,9 @@ param T : f32 = sum[i] U[i]*Q
 output Y[i] = W[i] + T + sum[k] Z[i,k]
 END
 want 0 "$EIN" build hang.ein --target=mpi -n 2,3 --flags=-O1 -o hang
+k=0
 for given in 'X=iota Z=iota' 'X=iota Z=ones V=const:3 Q=7' 'X=ones Z=iota W=ones' 'X=iota Z=ones T=5' 'X=iota Z=ones U=ones'; do
+  mine $((k += 1)) 2 || continue
   # shellcheck disable=SC2086
   want 0 "$EIN" run hang.ein $given -o one.npy
   for n in 2 3; do

@@ -39,8 +39,9 @@
  *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}, gpu/), emit/ (C,
  *                  CUDA, header, manifest), jit/ (Clang in process; objects and models in memory)
  *     ../grammar/   scan.re (re2c) and ein.y (Lemon)
- *     ../runtime/   the library that generated code calls: contexts, threads, moves, random numbers; data/ (tensors in
- *                  files). It does not depend on the compiler
+ *     ../runtime/   the library that generated code calls: contexts, threads, views; math/ (functions of numbers,
+ *                  random numbers), sites/ (moves between sites), mpi/, cuda/, data/ (tensors in files), program/ (what
+ *                  a built program adds). It does not depend on the compiler
  *     ../stdlib/    the prelude and modules, in the language itself
  *     ../python/    the module ein, over face/, in plain Python
  *

@@ -21,10 +21,10 @@
 #pragma GCC optimize("no-loop-unroll-and-jam", "no-tree-loop-distribute-patterns")
 #endif
 
-#include "ein_ops.h"
+#include "math/ein_ops.h"
 #include "ein_tensor.h"
 #if !defined(EIN_CUDA)
-#include "ein_lanes.h"
+#include "math/ein_lanes.h"
 #include "ein_stream.h"
 #include "ein_turn.h"
 #endif
@@ -395,10 +395,10 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #if defined(EIN_STATIC)
 #include "ein_inside.h"
 #if defined(EIN_SITES)
-#include "ein_sites.h"
+#include "sites/ein_sites.h"
 #endif
 #if defined(EIN_WHOLE)
-#include "ein_whole.h"
+#include "sites/ein_whole.h"
 #endif
 #if !defined(EIN_APART)
 #include "ein_base.c"
@@ -407,18 +407,18 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #include "ein_team.c"
 #include "ein_views.c"
 #if defined(EIN_SITES)
-#include "ein_fetch.c"
-#include "ein_move.c"
+#include "sites/ein_fetch.c"
+#include "sites/ein_move.c"
 #endif
 #if defined(EIN_WHOLE)
-#include "ein_whole.c"
+#include "sites/ein_whole.c"
 #endif
 #endif
 #endif
 #endif
 
 #if defined(EIN_STATIC) && !defined(EIN_APART)
-#include "ein_rng.c"
+#include "math/ein_rng.c"
 #endif
 #if defined(EIN_CUDA) || defined(EIN_DRIVER)
 #include "cuda/kernels.h"

@@ -17,7 +17,7 @@ INCLUDE = re.compile(r'^#include "([^"]+)"$')
 ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_WHOLE\n#define EIN_API\n#include "ein_run.h"\n' # with external symbols
 LICENCE = "/* SPDX-License-Identifier: MIT-0 */"
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAM = ["program.c", "show.c"] + ["data/" + name for name in ("array.c", "bytes.c", "convert.c", "joint.c", "npy.c", "npz.c", "number.c", "out.c",
+PROGRAM = ["program/program.c", "program/show.c"] + ["data/" + name for name in ("array.c", "bytes.c", "convert.c", "joint.c", "npy.c", "npz.c", "number.c", "out.c",
                                                                  "raw.c", "rows.c", "safetensors.c", "source.c")]
 
 
@@ -55,8 +55,8 @@ def main(folder):
     run = []
     texts = {"ein_run.h": text_of(["ein_run.h"], run), "ein_tensor.h": text_of(["ein_tensor.h"], []),
              "ein_program.c": ALL_OF_IT + text_of(PROGRAM, list(run))}
-    texts["ein_mpi.c"] = text_of(["ein_mpi.c"], run)
-    texts["ein_program_mpi.c"] = text_of(["program_mpi.c"], run)
+    texts["ein_mpi.c"] = text_of(["mpi/ein_mpi.c"], run)
+    texts["ein_program_mpi.c"] = text_of(["program/program_mpi.c"], run)
     with open(os.path.join(HERE, "ein_callers.py"), encoding="utf-8") as f:
         texts["ein_callers.py"] = f.read()
     number = hashlib.sha256("".join(texts.values()).encode()).hexdigest()[:16]

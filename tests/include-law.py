@@ -75,7 +75,7 @@ PASSES = [
     # where compiled code stands while it runs
     (r"compiler/driver/(keeping|progress)\.c", "runtime/ein_run.h"),
     # to MPI by a door without its types
-    (r"compiler/driver/ranks/ranks\.h", "runtime/ein_mpi_door.h"),
+    (r"compiler/driver/ranks/ranks\.h", "runtime/mpi/ein_mpi_door.h"),
     # what is emitted has the runtime beside it, which ein carries as text
     (r"compiler/driver/(column|cmd/cmd_build|compile/(build_sites|jit|native|nvrtc|runtime_apart))\.c", "runtime/texts.h"),
     # the driver asks which device is here as what is emitted does
@@ -90,7 +90,7 @@ PASSES = [
 # System headers that only some files may see.
 SYSTEM = [
     (r"(llvm-c|llvm|clang|clang-c)/", r"codegen/jit/"),
-    (r"mpi\.h$", r"runtime/[^/]*mpi[^/]*$|tests/mpi/"),
+    (r"mpi\.h$", r"runtime/mpi/|runtime/program/program_mpi\.c|tests/mpi/"),
     (r"(cuda|nvrtc|cublas)[A-Za-z_0-9]*\.h$", r"runtime/[^/]*cuda[^/]*$"),
     (r"omp\.h$", r"runtime/"),
 ]

@@ -50,7 +50,7 @@ enum { /* laws, over the reals and ignoring rounding; whoever applies a law must
   LAW_EXACT = 16,        /* gives the same bits on every target (no libm) */
   LAW_FUNCTION = 32,     /* users may call it by name */
   LAW_LOOP = 64,         /* only in loops: made by the schedule */
-  LAW_LANES_F32 = 128, LAW_LANES_F64 = 256 /* runtime/ein_lanes.h has a version for arrays of these */
+  LAW_LANES_F32 = 128, LAW_LANES_F64 = 256 /* runtime/math/ein_lanes.h has a version for arrays of these */
 };
 
 typedef struct OpInfo {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ein_mpi.h"
+#include "mpi/ein_mpi.h"
 
 static int wrong;
 

@@ -3,7 +3,7 @@
  * of long doubles.
  */
 #define EIN_FMA 1 /* by a call of the library, where this is compiled for a machine without the instruction */
-#include "ein_lanes.h"
+#include "math/ein_lanes.h"
 #include "../tap.h"
 #include "units.h"
 

@@ -3,8 +3,8 @@
  * eight bits all pairs are tried; elsewhere all pairs of values at which something happens.
  */
 #include "graph/eval/eval_inside.h"
-#include "ein_lanes.h"
-#include "ein_ops.h"
+#include "math/ein_lanes.h"
+#include "math/ein_ops.h"
 #include "../tap.h"
 #include "units.h"
 

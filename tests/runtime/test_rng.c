@@ -23,7 +23,7 @@ float portable_normal(int64_t seed, int64_t index);
 int64_t portable_randint(int64_t seed, int64_t index, int64_t lo, int64_t hi);
 int64_t portable_permutation(int64_t seed, int64_t h, int64_t H);
 int64_t portable_inverse_permutation(int64_t seed, int64_t h, int64_t H);
-#include "ein_rng.c"
+#include "math/ein_rng.c"
 #undef ein_philox4x32_10
 #undef ein_uniform
 #undef ein_normal

@@ -5,7 +5,7 @@
 #ifndef UNITS_H
 #define UNITS_H
 
-#include "ein_ops.h"
+#include "math/ein_ops.h"
 #include "../tap.h"
 
 static double units_off(float got, double want) {

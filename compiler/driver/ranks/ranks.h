@@ -1,12 +1,12 @@
 /* driver/ranks/ranks.h - this process as one of several that mpirun or srun started; each is a site of a plan. ein is
- * not linked against MPI; it calls MPI through a shared object next to the runtime (runtime/ein_mpi_door.h).
+ * not linked against MPI; it calls MPI through a shared object next to the runtime (runtime/mpi/ein_mpi_door.h).
  *
  * All processes read the program and its inputs. The first one plans and compiles, before MPI starts, because nothing
  * may fork after that. Only the first prints, unless something fails elsewhere. */
 #ifndef EIN_DRIVER_RANKS_H
 #define EIN_DRIVER_RANKS_H
 
-#include "ein_mpi_door.h"
+#include "mpi/ein_mpi_door.h"
 #include "driver/compile/native.h"
 
 typedef struct Ranks {

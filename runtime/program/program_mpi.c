@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "ein_mpi.h"
+#include "mpi/ein_mpi.h"
 #include "program.h"
 
 /* The processes on a machine share its processors; but a launcher may have assigned some to each. */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# ein plan for many sites as a page, a picture, and data with a schema: every sample, on several numbers of sites; of samples, every other
+# ein plan for many sites as a page, a picture, and data with a schema: every sample, on several numbers of sites; of samples, every fourth
 # one where EIN_TURN is a number.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
@@ -16,7 +16,7 @@ k=0
 for file in "$root"/samples/*.ein "$root"/tests/plan/sites_loop.ein "$root"/tests/plan/sites_reads.ein "$root"/tests/plan/bytes_ring.ein; do
   name=$(basename "$file" .ein)
   k=$((k + 1))
-  [ "$name" = 02_attention ] || mine $k 2 || continue
+  [ "$name" = 02_attention ] || mine $k 4 || continue
   for p in 1 2 6 16 64; do
     # shellcheck disable=SC2046
     want 0 "$EIN" plan "$file" -n $p $(sizes "$name") --format=html -o "$name.$p.html"

@@ -30,7 +30,7 @@ done
 k=0
 for name in 01_matmul 02_attention 04_domains 05_gather_scatter 06_loops 08_groups 12_kmeans; do
   k=$((k + 1))
-  [ $name = 02_attention ] || mine $k 2 || continue
+  [ $name = 02_attention ] || mine $k 3 || continue
   for p in 2 3 8 12 24 96; do
     want 0 "$EIN" plan "$root/samples/$name.ein" -n $p --machine m.json --format=json --against=sqrt,data -o "json/$name.$p"
     want 0 "$EIN" plan "$root/samples/$name.ein" -n $p --machine m.json --costs=bytes --format=json -o "json/$name.$p.bytes"

@@ -51,7 +51,8 @@ inputs() { # DTYPE
 { inputs f32; echo 'output Z[i:38] = sum[j:3] (A[i+j,i+1] * B[j+1,2] + C[i+2,j+1] * C[j+3,i+1])'; echo 'output Y[i,j] = exp(A[i,j]) * B[i,j] + tanh(C[i,j]) * log(abs(A[i,j]))'; } >functions.ein
 { inputs f64; echo 'output Y[i,j] = exp(A[i,j]) * B[i,j] - tanh(C[i,j]) * log(abs(A[i,j])) + sqrt(A[i,j] * A[i,j] + B[i,j] * B[i,j])'; } >wide.ein
 { inputs f16; echo 'output Y[i,j] = A[i,j] * B[i,j] + C[i,j]'; echo 'output s[i] = sum[j] A[i,j] * B[i,j]'; } >half.ein
-for p in twice less sums functions wide half; do all $p; done
+k=0
+for p in twice less sums functions wide half; do mine $((k += 1)) 2 && all $p; done
 
 # random SEED: an expression of five to twenty operations
 random() {
@@ -65,10 +66,11 @@ random() {
   BEGIN { srand(seed); print "output Z[i,j] = " e(4); print "output y[i] = sum[j] " e(3) }'
 }
 for seed in 1 2 3 4 5 6; do
+  mine $((seed / 2)) 2 || continue
   { inputs $([ $((seed % 2)) = 0 ] && echo f64 || echo f32); random $seed; } >random.ein
   rm -rf random.first
   bits random "-O1 -march=native" "-O3 -march=native -ffp-contract=fast"
 done
-[ $n -gt 30 ] || wrong "only $n were compared"
+[ $((n * ${EIN_TURN:+2 * }1)) -ge 30 ] || wrong "only $n were compared"
 
 finish

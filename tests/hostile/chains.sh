@@ -3,12 +3,13 @@
 # Two hundred thousand operands in a row: read, checked and evaluated, or refused, without recursion and in linear time.
 . "$(dirname "$0")/common"
 
-n=200000
+n=200000 k=0
 head='input X[i:4] : f32 = 1
 input Q : f32 = 1
 input B : bool = true
 '
 chain() { # CODES command text before, operand, operator, text after
+  mine $((k += 1)) 2 || return
   { printf '%s%s%s' "$head" "$3" "$4"; long $((n - 1)) "$5$4"; printf '%s\n' "$6"; } >x.ein
   if [ "$1" = 0 ]; then accepted "$EIN" $2 x.ein; else refused "$1" "$EIN" $2 x.ein; fi
 }
@@ -36,6 +37,7 @@ chain 0 check 'dim M
 input Z[' 1 ' + ' '] : f32 = 0'
 chain 1 check 'output Y = ' 'if B then Q else ' '' '0'
 many() { # CODES text before, format, separator after each, text after
+  mine $((k += 1)) 2 || return
   { printf '%s%s' "$head" "$2"; numbered "$n" "$3"; printf '%s\n' "$4"; } >x.ein
   if [ "$1" = 0 ]; then accepted "$EIN" check x.ein; else refused "$1" "$EIN" check x.ein; fi
 }

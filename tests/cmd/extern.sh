@@ -1,4 +1,5 @@
 #!/bin/sh
+# suite: ci
 # extern def: C functions of scalars, in the evaluator, in compiled code, on several sites, in programs and libraries; and the messages for wrong ones.
 . "$(dirname "$0")/common"
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# suite: ci
 # Texts in which a tile's new key distinguishes copies (it cuts nothing) that go to several sites: C and jit give the same values as the evaluator.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)

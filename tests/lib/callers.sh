@@ -23,6 +23,14 @@ for f in lib/*; do
   cmp -s "$f" "again/${f#lib/}" || wrong "$f has other bytes the second time"
   grep -qF "$work" "$f" && wrong "$f names a folder of this machine"
 done
+# The runtime beside it is the part that a library for one CPU compiles.
+want 0 "$EIN" build att.ein --emit=runtime -o whole.h
+[ $((2 * $(wc -l <lib/att-runtime.h))) -lt $(($(wc -l <whole.h) + 500)) ] || wrong "the runtime is not cut"
+for flags in "" -DEIN_STATIC "-DEIN_STATIC -march=native -DEIN_PTHREADS"; do
+  # shellcheck disable=SC2086
+  for f in lib/att-runtime.h whole.h; do $CC -E -P $flags -x c $f >"$(basename $f).i" || wrong "$f is not preprocessed"; done
+  cmp -s att-runtime.h.i whole.h.i || wrong "with $flags, the cut runtime is another one"
+done
 ls -a lib | grep -q '^\.ein' && wrong "something is left in the folder"
 nm lib/libatt.a | grep ' [TDBRC] ' | grep -v ' att_' && wrong "a symbol does not begin with the prefix"
 mkdir empty

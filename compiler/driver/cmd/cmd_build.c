@@ -89,10 +89,11 @@ Leave write_ours(Session *s, const char *folder, const char *name, const Buf *b)
   return file_write(s, path, b->s, b->len);
 }
 
-Leave runtime_write(Session *s, const char *folder, const EmitOptions *o) {
+Leave runtime_write(Session *s, const char *folder, const EmitOptions *o, bool sites) {
   Buf b = buf_new(s->arena);
-  buf_printf(&b, "/* %s-runtime.h - what %s.c stands on, by ein %s. All of it is static. */\n%s", o->prefix, o->prefix,
-      o->version, runtime_ein_run);
+  buf_printf(&b, "/* %s-runtime.h - the runtime that %s.c includes, by ein %s. Every function is static. */\n",
+      o->prefix, o->prefix, o->version);
+  runtime_part(&b, runtime_ein_run, o->device, sites);
   return write_ours(s, folder, arena_printf(s->arena, "%s-runtime.h", o->prefix), &b);
 }
 
@@ -108,7 +109,7 @@ static Leave emit_into(Session *s, const Job *j, const EmitOptions *o, const Buf
   emit_header(&h, j->loops, o);
   Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.c", o->prefix), c);
   if (!l) l = write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
-  return l ? l : runtime_write(s, folder, o);
+  return l ? l : runtime_write(s, folder, o, false);
 }
 
 static Leave build_emit(Session *s, Job *j, const EmitOptions *o, const char *what, const char *to) {

@@ -11,8 +11,10 @@ Leave program_goes(Session *s, const Args *a, const char *prefix, const char *to
 Leave folder_goes(Session *s, const Args *a, const char *to, const char **folder);
 /* Writes a file into the folder, unless a file of somebody else is there. */
 Leave write_ours(Session *s, const char *folder, const char *name, const Buf *b);
-/* Writes the runtime next to a library. */
-Leave runtime_write(Session *s, const char *folder, const EmitOptions *o);
+/* Writes the runtime next to a library, without what the library does not use. sites: it is for several. */
+Leave runtime_write(Session *s, const char *folder, const EmitOptions *o, bool sites);
+/* Prints the runtime's text without what is only for devices, or only for several sites. */
+void runtime_part(Buf *out, const char *text, bool device, bool sites);
 /* --target=mpi. */
 Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to);
 

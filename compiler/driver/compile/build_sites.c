@@ -352,7 +352,7 @@ static Leave texts_write(Session *s, const Plans *p, const EmitOptions *o, const
   emit_mpi_header(&mpi, o);
   Leave l = write_ours(s, folder, arena_printf(s->arena, "%s.h", o->prefix), &h);
   if (!l) l = write_ours(s, folder, arena_printf(s->arena, "%s_mpi.h", o->prefix), &mpi);
-  if (!l) l = runtime_write(s, folder, o);
+  if (!l) l = runtime_write(s, folder, o, true);
   for (uint32_t i = 0; i <= texts_count(p) && !l; i++)
     l = write_ours(s, folder, arena_printf(s->arena, "%s.c", text[i].name), text[i].text);
   return l;

@@ -185,6 +185,7 @@ typedef struct ein_axes {
   const char *const *label; /* an entry is NULL if it is unknown */
   const int *dim;           /* the number of the symbolic size that the axis has; -1: none */
   const int64_t *whole;     /* for several sites: the extents of the whole tensor; each site has a block */
+  const int64_t *times, *plus; /* the axis has times * size + plus elements; NULL: the size itself */
 } ein_axes;
 
 typedef struct ein_model {

@@ -88,16 +88,55 @@ void c_argument_tables(Buf *c, const TaskGraph *t, const char *prefix) {
 
 /* ---- axes, for users of the model --------------------------------------------------------------- */
 
-/* The number of a symbolic size among those without a value; -1: no such size. */
-static int open_dim(const TaskGraph *t, const Expr *e) {
-  int n = 0;
-  if (e->kind != EX_DIM) return -1;
+/* An extent: times * size + plus. `dim` is the number of the size among those without a value; -1: none. */
+typedef struct Extent {
+  int dim;
+  int64_t times, plus;
+} Extent;
+
+enum { EXTENT_DEPTH = 32 };
+
+static Extent open_dim(const TaskGraph *t, Str name) {
+  Extent x = {.dim = 0, .times = 1};
   for (uint32_t i = 0; i < t->dims.len; i++) {
     if (t->dims.at[i].known) continue;
-    if (t->dims.at[i].name == e->name) return n;
-    n++;
+    if (t->dims.at[i].name == name) return x;
+    x.dim++;
   }
-  return -1;
+  return (Extent){.dim = -1};
+}
+
+static bool extent_sum(Extent a, Extent b, Extent *out) {
+  if (a.dim >= 0 && b.dim >= 0 && a.dim != b.dim) return false;
+  out->dim = a.dim >= 0 ? a.dim : b.dim;
+  return add_ok(a.times, b.times, &out->times) && add_ok(a.plus, b.plus, &out->plus);
+}
+
+static bool extent_product(Extent a, int64_t by, Extent *out) {
+  out->dim = a.dim;
+  return mul_ok(a.times, by, &out->times) && mul_ok(a.plus, by, &out->plus);
+}
+
+/* Returns false if the extent depends on several sizes, or in another way. */
+static bool extent_read(const TaskGraph *t, const Expr *e, int depth, Extent *out) {
+  Extent a, b;
+  *out = (Extent){.dim = -1, .plus = e->i};
+  if (e->kind == EX_INT) return true;
+  if (e->kind == EX_DIM) return *out = open_dim(t, e->name), out->dim >= 0;
+  if (e->kind != EX_OP || depth == EXTENT_DEPTH || !extent_read(t, e->arg[0], depth + 1, &a)) return false;
+  if (e->op == OP_NEG) return extent_product(a, -1, out);
+  if (e->n != 2 || !extent_read(t, e->arg[1], depth + 1, &b)) return false;
+  switch ((int)e->op) {
+  case OP_ADD: return extent_sum(a, b, out);
+  case OP_SUB: return extent_product(b, -1, &b) && extent_sum(a, b, out);
+  case OP_MUL: return a.dim < 0 ? extent_product(b, a.plus, out) : b.dim < 0 && extent_product(a, b.plus, out);
+  default: return false;
+  }
+}
+
+static Extent extent_of(const TaskGraph *t, const Expr *e) {
+  Extent x;
+  return extent_read(t, e, 0, &x) && x.dim >= 0 && x.times ? x : (Extent){.dim = -1};
 }
 
 /* For plans with several sizes: the number of the size that is this axis of an input; -1: none. */
@@ -105,6 +144,29 @@ static int plan_dim(const EmitOptions *o, const NamedAxes *said, uint32_t axis) 
   for (uint32_t i = 0; said && said->size[axis] && i < o->n_sizes; i++)
     if (o->size[i] == said->size[axis]) return (int)i;
   return -1;
+}
+
+static bool is_itself(Extent x) {
+  return x.dim < 0 || (x.times == 1 && !x.plus);
+}
+
+/* Returns whether some axis is not a size itself, and so has entries in NAME_times and NAME_plus. */
+static bool axes_scaled(const TaskGraph *t, const TaskBuffer *b) {
+  bool scaled = false;
+  for (uint32_t k = 0; k < b->rank && !t->mesh.n; k++) scaled |= !is_itself(extent_of(t, b->dim[k]));
+  return scaled;
+}
+
+static void scales_of(Buf *c, const TaskGraph *t, const TaskBuffer *b, const char *name) {
+  if (!axes_scaled(t, b)) return;
+  for (int plus = 0; plus < 2; plus++) {
+    buf_printf(c, "static const int64_t %s_%s[] = {", name, plus ? "plus" : "times");
+    for (uint32_t k = 0; k < b->rank; k++) {
+      Extent x = extent_of(t, b->dim[k]);
+      buf_printf(c, "%s%lld", k ? ", " : "", (long long)(x.dim < 0 ? !plus : plus ? x.plus : x.times));
+    }
+    buf_str(c, "};\n");
+  }
 }
 
 static void axes_of(
@@ -120,10 +182,11 @@ static void axes_of(
   buf_printf(c, "};\nstatic const int %s_dim[] = {", name);
   for (uint32_t k = 0; k < b->rank; k++)
     buf_printf(c, "%s%d", k ? ", " : "",
-        !t->mesh.n                  ? open_dim(t, b->dim[k])
+        !t->mesh.n                  ? extent_of(t, b->dim[k]).dim
             : b->space == BUF_INPUT ? plan_dim(o, said, k)
                                     : -1);
   buf_str(c, "};\n");
+  scales_of(c, t, b, name);
   if (!t->mesh.n) return;
   int64_t *whole = NEW_ARRAY(c->arena, int64_t, b->rank);
   task_whole(t, b, whole);
@@ -139,9 +202,12 @@ static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32
     axes_of(c, t, &x[i], labels->of[x[i].buffer], o, arena_printf(c->arena, "%s%u", name, i));
   buf_printf(c, "static const ein_axes %s[] = {\n", name);
   for (uint32_t i = 0; i < n; i++) {
+    const TaskBuffer *b = &t->buffers.at[x[i].buffer];
     const char *whole = t->mesh.n ? arena_printf(c->arena, "%s%u_whole", name, i) : "NULL";
-    if (t->buffers.at[x[i].buffer].rank) buf_printf(c, "  {%s%u_label, %s%u_dim, %s},\n", name, i, name, i, whole);
-    else buf_str(c, "  {NULL, NULL, NULL},\n");
+    if (!b->rank) buf_str(c, "  {NULL, NULL, NULL, NULL, NULL},\n");
+    else if (axes_scaled(t, b))
+      buf_printf(c, "  {%s%u_label, %s%u_dim, %s, %s%u_times, %s%u_plus},\n", name, i, name, i, whole, name, i, name, i);
+    else buf_printf(c, "  {%s%u_label, %s%u_dim, %s, NULL, NULL},\n", name, i, name, i, whole);
   }
   buf_str(c, "};\n");
 }

@@ -41,9 +41,9 @@ const AstStmt *module_find(Front *f, Str name, const char **module);
 typedef struct DimValue { Str name; int64_t value; Span from; const char *why; } DimValue;
 typedef VEC(DimValue) DimValues;
 
-/* Uses an input file's shape: binds in `dims` each dim that is by itself a size of that input and has no value yet.
- * Returns false with a complaint if the rank or a bound size disagrees. Larger expressions for sizes are left to
- * graph_from_ast, given the dims. `what` names the file in the message. */
+/* Uses an input file's shape: binds in `dims` each dim without a value that a size of that input determines: N, or
+ * the only such dim of 2*N + 1. Returns false with a complaint if the rank or a known size disagrees. `what` names
+ * the file in the message. */
 bool program_bind(
     Front *f, const Program *p, Str input, uint32_t rank, const int64_t *shape, const char *what, DimValues *dims);
 /* The same if part of the shape is unknown (-1); it checks nothing. `what` says by axis where the size comes from. */

@@ -123,10 +123,15 @@ static int fail_status(const program *p, ein_status status, const char *what, co
 static void axis_text(const program *p, const argument *a, int k) {
   const char *label = a->axes && a->axes->label ? a->axes->label[k] : NULL;
   int dim = a->axes && a->axes->dim ? a->axes->dim[k] : -1;
-  printf("%s%s%s%s", k ? ", " : " [", label ? label : "", label && dim >= 0 ? ":" : "",
-         dim >= 0 ? p->model->dim[dim]
-         : label  ? ""
-                  : "_");
+  int64_t times = a->axes && a->axes->times ? a->axes->times[k] : 1, plus = a->axes && a->axes->plus ? a->axes->plus[k] : 0;
+  printf("%s%s%s", k ? ", " : " [", label ? label : "", label && dim >= 0 ? ":" : "");
+  if (dim < 0) {
+    printf("%s", label ? "" : "_");
+    return;
+  }
+  if (times != 1) printf("%lld*", (long long)times);
+  printf("%s", p->model->dim[dim]);
+  if (plus) printf("%+lld", (long long)plus);
 }
 
 static void argument_help(const program *p, const argument *a) {
@@ -337,10 +342,15 @@ static int take_words(program *p, char **word) {
 static int bind_axis(program *p, const argument *a, int k) {
   int dim = a->axes && a->axes->dim ? a->axes->dim[k] : -1;
   if (dim < 0) return LEAVE_OK;
-  if (p->dim_from[dim] && p->dim[dim] != a->info.shape[k])
+  int64_t times = a->axes->times ? a->axes->times[k] : 1, rest = a->info.shape[k] - (a->axes->plus ? a->axes->plus[k] : 0);
+  int64_t size = rest / times;
+  if (rest % times != 0 || size < 0)
+    return fail(p, LEAVE_DATA, "axis %d of %s is %lld long, but input %s wants something else for each %s", k + 1,
+                a->spec, (long long)a->info.shape[k], a->about->name, p->model->dim[dim]);
+  if (p->dim_from[dim] && p->dim[dim] != size)
     return fail(p, LEAVE_DATA, "%s is %lld by %s, but %lld by axis %d of %s", p->model->dim[dim],
-                (long long)p->dim[dim], p->dim_from[dim], (long long)a->info.shape[k], k + 1, a->spec);
-  p->dim[dim] = a->info.shape[k];
+                (long long)p->dim[dim], p->dim_from[dim], (long long)size, k + 1, a->spec);
+  p->dim[dim] = size;
   p->dim_from[dim] = a->spec;
   return LEAVE_OK;
 }

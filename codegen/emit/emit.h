@@ -87,8 +87,8 @@ void emit_mpi_header(Buf *h, const EmitOptions *o); /* prefix_mpi.h */
  * Fortran. text: the constant part of the Python module; library: the shared library's file. */
 bool emit_fortran_can(const EmitOptions *o);
 void emit_fortran(Buf *out, const LoopProgram *face, const EmitOptions *o); /* prefix_mpi.f90 */
-void emit_python(
-    Buf *out, const LoopProgram *face, const EmitOptions *o, const char *library, const char *text); /* prefix.py */
+/* prefix.py */
+void emit_python(Buf *out, const LoopProgram *face, const EmitOptions *o, const char *library, const char *text);
 
 void emit_manifest(Buf *json, const LoopProgram *p, const EmitOptions *o);
 

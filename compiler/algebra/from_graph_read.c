@@ -126,8 +126,8 @@ static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool pla
     for (uint32_t j = 0; cut >= 0 && j < want.n_key; j++)
       if (which[j] == cut) goal.on[k] = (int8_t)j;
   }
-  AlgNode *y = recut(
-      x->p, home->region, home, &want, planned ? &goal : NULL, &as); /* before a repeat, if it is made before it */
+  /* before a repeat, if it is made before it */
+  AlgNode *y = recut(x->p, home->region, home, &want, planned ? &goal : NULL, &as);
   for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
   return (AlgOperand){.node = y, .on = on};
 }

@@ -311,7 +311,8 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs);
 Leave run_profiled(Session *s, Job *j, const Args *a, const Words *inputs);
 Leave run_target(Session *s, const Job *j, const Args *a, bool *c);       /* --target, or the default; *c: compiled,
                                                                            * not by eval */
-void run_begin(Session *s, const Job *j, Eval *e); /* a new Eval of its graph, with this machine's limits */
+/* a new Eval of its graph, with this machine's limits */
+void run_begin(Session *s, const Job *j, Eval *e);
 Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e);    /* from its inputs to its outputs */
 Leave run_inputs(Session *s, const Job *j, const Givens *given, Eval *e); /* a new Eval with its inputs and limits */
 Leave run_eval(Session *s, Eval *e, EvalStatus *status);                  /* computes, and complains */

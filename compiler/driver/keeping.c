@@ -197,8 +197,8 @@ static void buffers_find(Keeping *k, const ein_ctx *ctx) {
   const Task *repeat = task_repeat(t);
   BUG_UNLESS(repeat); /* one of its turns has run, or would be next */
   k->bound = repeat->buffer;
-  for (uint32_t b = 0, at = 0; b < t->buffers.len;
-       at += t->buffers.at[b++].rank) { /* at: its shape, as they lie one behind the other */
+  /* at: its shape, as they lie one behind the other */
+  for (uint32_t b = 0, at = 0; b < t->buffers.len; at += t->buffers.at[b++].rank) {
     const TaskBuffer *x = &t->buffers.at[b];
     if (x->space == BUF_INPUT || !goes_on(t, repeat, b)) continue;
     kept_add(k, x->name, x->dtype, x->rank, ctx->shape + at);

@@ -26,9 +26,8 @@ typedef enum {
   EIN_TURNS    /* of a repeat: the number of turns made, i64 */
 } EinKind;
 
-typedef struct EinState {
-  EinNode *node, *init, *next;
-} EinState; /* node: EIN_STATE; init outside; next inside or outside */
+/* node: EIN_STATE; init outside; next inside or outside */
+typedef struct EinState { EinNode *node, *init, *next; } EinState;
 typedef struct EinStack { Str name; EinNode *node; uint32_t axis; } EinStack; /* node: the value of one turn, stored
                                                                                * at place t of axis `axis` of the
                                                                                * stack */
@@ -46,7 +45,8 @@ struct EinNode {
   const EinSum *sum;         /* EIN_VERTEX: the operation */
   const Expr **bound;        /* extent of each label, out then red */
   Str *label;                /* names of the labels, all different; only for people */
-  uint8_t *merge; /*   dimension k of the shape merges merge[k] >= 1 consecutive output labels, row-major: (h d) */
+  uint8_t *merge;            /*   dimension k of the shape merges merge[k] >= 1 consecutive output labels, row-major:
+                              *   (h d) */
   EinNode **input;           /* one per slot */
 
   bool param;                /* EIN_INPUT */
@@ -75,11 +75,8 @@ struct EinRegion {
 typedef struct EinDim { Str name; bool known; int64_t value; } EinDim;
 typedef struct EinOutput { Str name; EinNode *node; } EinOutput;
 typedef struct EinAssert { EinNode *node; Str text; Place place; } EinAssert; /* node: rank-0 bool */
-typedef struct EinCheck {
-  const Expr *cond;
-  Str text;
-  Place place;
-} EinCheck; /* over dims; tested once sizes are bound */
+/* over dims; tested once sizes are bound */
+typedef struct EinCheck { const Expr *cond; Str text; Place place; } EinCheck;
 
 struct EinGraph {
   Arena *arena;
@@ -124,8 +121,8 @@ EinNode *graph_vertex(EinGraph *g, EinRegion *r, const EinSum *s, const Expr *co
 EinNode *graph_repeat(EinGraph *g, EinRegion *r, Str turn);        /* makes the region; the caller pushes states,
                                                                     * stacks etc. */
 EinNode *graph_state(EinGraph *g, EinRegion *body, Str name, DType t, uint32_t rank, const Expr *const *dim);
-EinNode *graph_result(
-    EinGraph *g, EinRegion *r, EinKind kind, EinNode *repeat, uint32_t index); /* FINAL, STACK, TURNS */
+/* FINAL, STACK, TURNS */
+EinNode *graph_result(EinGraph *g, EinRegion *r, EinKind kind, EinNode *repeat, uint32_t index);
 
 /* ---- text: read(print(g)) equals g in all fields --------------------------------------------- */
 void graph_print(Buf *out, const EinGraph *g);
@@ -149,11 +146,8 @@ const EinNode *input_meets_f64(Arena *a, const EinGraph *g, const EinNode *input
  * operand to its reader. */
 /* node NULL: the name of an output */
 typedef struct GraphBox { const EinNode *node; const char *text; uint32_t end; } GraphBox;
-typedef struct GraphArrow {
-  uint32_t from, to;
-  const char *label;
-  bool dashed;
-} GraphArrow; /* dashed: at the end of a turn */
+/* dashed: at the end of a turn */
+typedef struct GraphArrow { uint32_t from, to; const char *label; bool dashed; } GraphArrow;
 typedef struct GraphPicture { VEC(GraphBox) boxes; VEC(GraphArrow) arrows; } GraphPicture;
 GraphPicture *graph_picture(Arena *a, const EinGraph *g);
 void graph_dot(Buf *out, const EinGraph *g);

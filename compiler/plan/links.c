@@ -95,9 +95,8 @@ static double reduced(
 
 /* ---- time -------------------------------------------------------------------------------------------------- */
 
-typedef struct Steps {
-  double doubling[MESH_AXES], others[MESH_AXES];
-} Steps; /* by link: messages; sites that each sends its own to */
+/* by link: messages; sites that each sends its own to */
+typedef struct Steps { double doubling[MESH_AXES], others[MESH_AXES]; } Steps;
 
 static Steps no_steps(const Links *l) {
   Steps s = {{0}, {0}};

@@ -127,11 +127,8 @@ struct Task {
   int32_t turns;             /* rank-0 i64 that gets the number of turns made; -1: none */
 };
 
-typedef struct TaskArgument {
-  Str name;
-  uint32_t buffer;
-  bool param, optional;
-} TaskArgument; /* optional: has a default */
+/* optional: has a default */
+typedef struct TaskArgument { Str name; uint32_t buffer; bool param, optional; } TaskArgument;
 typedef struct TaskDim { Str name; bool known; int64_t value; } TaskDim;
 typedef struct TaskCheck { const Expr *cond; Str text; Place place; } TaskCheck;
 

@@ -376,8 +376,8 @@ static void program_try(Try *t) {
     t->given = NEW_ARRAY(t->s->arena, AlgGiven, t->job.graph->inputs.len + 1),
     ok = inputs_find(t->s->arena, &t->eval, t->given);
   if (ok) t->graph = t->o->optimised ? graph_optimise(t->s->arena, t->job.graph, NULL) : t->job.graph;
-  if (ok && extern_count(t->graph->exprs))
-    return; /* nothing here loads C functions: cmd/extern and the runs on many sites do */
+  if (ok && extern_count(t->graph->exprs)) return; /* nothing here loads C functions: cmd/extern and the runs on many
+                                                    * sites do */
   if (!ok || !(t->part = part_from_graph(t->s->arena, t->graph, &why))) {
     printf("skipped %s: %s\n", t->path, why.len ? why.s : t->s->captured.len ? t->s->captured.at[0] : "");
     t->tally.skipped++;

@@ -517,8 +517,8 @@ static void test_reduce_all(int64_t n) {
   AlgNode *m = alg_move(w.p, w.p->top, s, &all);
   AlgNode *z = alg_aggregate(w.p, w.p->top, m, 1, (const uint32_t[]){0}, RED_SUM, NULL);
   OK(s->at.on[0] == 0 && s->at.on[1] == PLACE_PART && z->at.on[1] == PLACE_ALL, "parts along one axis of two");
-  check_product(&w, n, z, (const AlgNode *const[]){m, NULL}, I64S(3 * 2 * n * n * 8),
-      "parts sent to all"); /* 6 sites, 2 parts of n*n/2 each */
+  /* 6 sites, 2 parts of n*n/2 each */
+  check_product(&w, n, z, (const AlgNode *const[]){m, NULL}, I64S(3 * 2 * n * n * 8), "parts sent to all");
 }
 
 /* Z[i] = sum[k,l] X[i,k,l], k and l cut along an axis each: parts along both, which are reduced along one after the

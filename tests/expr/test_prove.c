@@ -606,8 +606,8 @@ static void test_wraps(void) {
   is("i:9", "(abs(%0[]) < 4)", "(%0[] > -4)", OPEN_DATA, NULL);
   is("i:9", "(%0[] >= 0)", "(min((%0[] + 1), 3) >= 0)", OPEN_DATA, NULL);
   is("i:9", "((%0[] + i) >= 0);((%0[] + i) < 4)", "((i + %0[]) < 4)", PROVED, NULL);
-  is("i:9", "((%0[] + i) >= 0);((%0[] + i) < 4)", "((%0[] + 9) > 0)", PROVED,
-      NULL); /* between two bounds it is small */
+  /* between two bounds it is small */
+  is("i:9", "((%0[] + i) >= 0);((%0[] + i) < 4)", "((%0[] + 9) > 0)", PROVED, NULL);
   is("i:9", "((%0[] + %5[]) >= 0);((%0[] + %5[]) < 4)", "(((7 - %5[]) - %0[]) > 3)", PROVED, NULL);
   is("i:9", "((%0[] + %5[]) >= 0)", "(((%0[] + %5[]) + 1) > 0)", OPEN_DATA, NULL);
 }

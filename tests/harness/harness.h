@@ -98,19 +98,15 @@ EinGraph *front_read(Front *f, Program *p, Arena *a, const char *name, const cha
 void subject_start(Subject *s, Work *w, Arena *a, void *program, uint64_t seed);
 bool subject_read(Subject *s, const char *text);
 bool subject_rejected(Subject *s);  /* false, and v is what the front said */
-bool subject_make(
-    Subject *s, Work *w, Arena *a, void *program, uint64_t seed); /* down to C; false: v says what is wrong */
+/* down to C; false: v says what is wrong */
+bool subject_make(Subject *s, Work *w, Arena *a, void *program, uint64_t seed);
 /* One C file and one shared object, which stays open. NULL: why says what the compiler said. */
 void *library_make(Subject *const *s, uint32_t n, Buf *why);
 const ein_model *library_model(void *library, const Subject *s);
 
 /* ---- arrays: views.c ------------------------------------------------------------------------------ */
-typedef struct Pages {
-  char *base;
-  size_t all;
-  char *at;
-  size_t bytes;
-} Pages; /* `bytes` at `at`, at an end of what can be touched */
+/* `bytes` at `at`, at an end of what can be touched */
+typedef struct Pages { char *base; size_t all; char *at; size_t bytes; } Pages;
 void pages_make(Pages *p, size_t bytes, size_t alignment, bool low);
 bool pages_kept(const Pages *p);    /* what lies beside is as it was */
 void pages_drop(Pages *p);
@@ -181,8 +177,8 @@ struct Test {
   int64_t (*integer)(Judge *j, const void *of, DType t);
   double (*real)(Judge *j, const void *of);
   bool (*answer)(Judge *j);  /* what eval says: status, error, want */
-  double (*allowed)(
-      Judge *j, int output, const EvalArray *want); /* how far a float may be off; below 0: all is right */
+  /* how far a float may be off; below 0: all is right */
+  double (*allowed)(Judge *j, int output, const EvalArray *want);
   const EvalArray *(*other)(Judge *j, int output); /* of floats that are not finite: what is right too; may be NULL */
   bool (*after)(Judge *j, int context, View *in, View *out); /* a run; may be NULL */
   bool both;                 /* each context has dense views and odd ones; else the first alone has */

@@ -39,8 +39,8 @@ static void labels_make(Contraction *t, bool large) {
   labs_make(c, t->n_common, t->common, false);
   labs_make(c, t->n_red, t->red, large);
   if (chance(&c->rng, 18)) t->red[below(&c->rng, t->n_red)]->size = size_deep(c);
-  if (chance(&c->rng, 8))
-    t->lanes[0]->size = t->rows[0]->size; /* of one size: labels may be told apart by place alone */
+  /* of one size: labels may be told apart by place alone */
+  if (chance(&c->rng, 8)) t->lanes[0]->size = t->rows[0]->size;
   for (uint32_t k = 0; k < t->n_common; k++) t->out[n++] = t->common[k];
   for (uint32_t k = 0; k < t->n_rows; k++) t->out[n++] = t->rows[k];
   for (uint32_t k = 0; k < t->n_lanes; k++) t->out[n++] = t->lanes[k];

@@ -22,13 +22,8 @@ static void mix_some(Case *c, uint32_t n, Lab **lab, uint32_t percent) {
 
 /* ---- masks ---------------------------------------------------------------------------------------------- */
 
-typedef struct Mask {
-  uint32_t kind;
-  int64_t width;
-  Tensor *data;
-  Lab *at[2];
-  uint32_t n;
-} Mask; /* of rows s and columns t */
+/* of rows s and columns t */
+typedef struct Mask { uint32_t kind; int64_t width; Tensor *data; Lab *at[2]; uint32_t n; } Mask;
 
 static Mask mask_new(Case *c, Lab *s, Lab *t) {
   Mask m = {.kind = below(&c->rng, 20), .width = below(&c->rng, 12)};
@@ -90,8 +85,8 @@ static void fit(Case *c, Blocks *b, Lab *inner, double most) {
 
 static void blocks_labels(Blocks *b) {
   Case *c = b->c;
-  double most = fmax(c->points, 120000),
-         each = chance(&c->rng, 70) ? most / 80 : most / 32; /* so that there are rows enough */
+  /* so that there are rows enough */
+  double most = fmax(c->points, 120000), each = chance(&c->rng, 70) ? most / 80 : most / 32;
   b->n_batch = below(&c->rng, 100) < 55 ? 0 : 1 + chance(&c->rng, 30);
   for (uint32_t k = 0; k < b->n_batch; k++)
     b->rows[k] = b->points[k] = b->batch[k] = lab_new(c, size_new(c, 1 + below(&c->rng, 4)));

@@ -28,14 +28,8 @@ typedef struct Lab { const char *name; Size *size; } Lab;
 /* a * times // by + b * more + plus; each at least 1, but plus. */
 typedef struct Axis { const Size *a, *b; int64_t times, by, more, plus; } Axis;
 
-typedef enum {
-  SMALL,
-  SIGNS,
-  POINTERS,
-  WIDE,
-  ODD,
-  VAST
-} Values; /* ODD: with infinities and NaN; VAST: and near the largest */
+/* ODD: with infinities and NaN; VAST: and near the largest */
+typedef enum { SMALL, SIGNS, POINTERS, WIDE, ODD, VAST } Values;
 
 enum { AXES_MOST = 12, ARGS_MOST = 3, LABELS_MOST = 14 };
 
@@ -86,7 +80,8 @@ typedef struct Case {
   bool opens;                /* sizes may be open */
   double grain;              /* how far apart floats may be, of the coarsest that is rounded: a part of the largest */
   bool whole;                /* no floats: any integers will do as inputs */
-  bool loose; /* being made smaller: dtypes are no longer followed, floats may differ as `ein verify` lets them */
+  bool loose;                /* being made smaller: dtypes are no longer followed, floats may differ as `ein verify`
+                              * lets them */
   VEC(Size *) sizes;
   VEC(Lab *) labs;
   VEC(Tensor *) tensors;
@@ -95,8 +90,8 @@ typedef struct Case {
   uint32_t names, inputs, outputs; /* that were made: names are counted by them */
 } Case;
 
-Case *case_make(
-    Arena *a, uint64_t seed, double points, const char *aim); /* aim NULL: any; NULL if there is no such aim */
+/* aim NULL: any; NULL if there is no such aim */
+Case *case_make(Arena *a, uint64_t seed, double points, const char *aim);
 const char *case_text(Arena *a, const Case *c);
 
 /* ---- parts.c ---------------------------------------------------------------------------------------- */
@@ -144,14 +139,14 @@ Tensor *equation_add(Case *c, uint32_t n, Lab *const *left, Term *value, bool ou
 DType dtype_any(Case *c);
 /* A new input over these labels (all of them), its axes in any order. plain: indices are labels. */
 Term *operand(Case *c, DType t, Values v, uint32_t n, Lab *const *lab, bool plain);
-Term *operand_some(
-    Case *c, DType t, uint32_t n, Lab *const *lab, uint32_t percent); /* over some of the labels, plain */
+/* over some of the labels, plain */
+Term *operand_some(Case *c, DType t, uint32_t n, Lab *const *lab, uint32_t percent);
 Term *computed(Case *c, Term *x, uint32_t n, Lab *const *lab, bool rounded);
 Term *condition(Case *c, uint32_t n, Lab *const *lab); /* over labels, and over data */
 /* A predicate of a reducer that has the labels `red`, over those and `out`. */
 Term *predicate(Case *c, uint32_t n_out, Lab *const *out, uint32_t n_red, Lab *const *red);
-const char *sum_name(
-    const Case *c, const Term *body, uint32_t n, Lab *const *lab); /* of an accumulator that is wide enough */
+/* of an accumulator that is wide enough */
+const char *sum_name(const Case *c, const Term *body, uint32_t n, Lab *const *lab);
 const char *reducer_for(Case *c, Term **body, uint32_t n, Lab *const *lab);
 Term *clipped(Case *c, Term *x);
 Term *epilogue(Case *c, Term *x, uint32_t n, Lab *const *lab);

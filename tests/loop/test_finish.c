@@ -255,8 +255,8 @@ static void check_row(const Row *r) {
     loop_print(turn ? &again : &out, p);
   }
   OK_STR(out.s, wanted(a, r), "%s", r->says);
-  OK(r->pass == finish_border || strcmp(out.s, again.s) == 0, "%s: once and for all",
-      r->says); /* a border may have one of its own */
+  /* a border may have one of its own */
+  OK(r->pass == finish_border || strcmp(out.s, again.s) == 0, "%s: once and for all", r->says);
   OK(text_sound(a, p) && text_back(p), "%s: sound, and comes back", r->says);
   arena_free(a);
 }

@@ -138,8 +138,8 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Comm_split(MPI_COMM_WORLD, rank % 3 == 1, -rank, &half); /* in falling order of ranks */
-  MPI_Irecv(&caught, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, half,
-      &any); /* the caller's own: meets no message of the wire */
+  /* the caller's own: meets no message of the wire */
+  MPI_Irecv(&caught, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, half, &any);
   ein_mpi *all, *some;
   check(ein_mpi_open(MPI_COMM_WORLD, "all", &all) == EIN_OK, "no wire");
   rounds(all);

@@ -13,10 +13,8 @@ static uint32_t below(uint32_t n) {
   return (uint32_t)(state >> 33) % n;
 }
 
-typedef struct Shape {
-  uint32_t x, y;
-  double cost[VALUES * VALUES];
-} Shape; /* x: of a layer; y: of this layer or, from EACH on, the next */
+/* x: of a layer; y: of this layer or, from EACH on, the next */
+typedef struct Shape { uint32_t x, y; double cost[VALUES * VALUES]; } Shape;
 
 static const Shape *shapes(Arena *a, uint32_t *n) {
   Shape *s = NEW_ARRAY(a, Shape, 2 * EACH + 1);

@@ -73,8 +73,8 @@ double emitted_allowed(Judge *j, int output, const EvalArray *x) {
   static const double step[DTYPES] = {[DT_F64] = 1e-10, [DT_F32] = 1e-4, [DT_F16] = 1.0 / 1024, [DT_BF16] = 1.0 / 128};
   const Emitted *p = j->s->program;
   const Tensor *t = tensor_named(j, j->m->output[output].name);
-  bool other = j->t->kind & (RESIZED | LARGE) ||
-      p->large; /* sizes for which the noise is not known: what was exact may be rounded, */
+  bool other = j->t->kind & (RESIZED | LARGE) || p->large; /* sizes for which the noise is not known: what was exact
+                                                            * may be rounded, */
   if (!dtype_is_float(x->dtype)) return 0;
   double most = largest(x), noise = t ? t->num.noise : 0;
   if (other && noise > 0) noise = fmax(noise, noise / t->num.mag * most);

@@ -55,8 +55,8 @@ static Refused no_shape(Wrong *w) {
 }
 
 static Refused far_stride(Wrong *w) {
-  static const int64_t odd[] = {
-      INT64_MAX, INT64_MIN, INT64_MIN / 2, INT64_MAX / 2 + 1}; /* the last: bytes reach that far */
+  /* the last: bytes reach that far */
+  static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT64_MIN / 2, INT64_MAX / 2 + 1};
   if (!w->x->ndim) return NOT_HERE;
   uint32_t k = below(w->r, (uint32_t)w->x->ndim);
   w->x->strides = w->stride;

@@ -200,8 +200,8 @@ static bool symbolic_agrees(const Made *m, const Run *r, Judgement *v, Tally *t)
   if (!graph_check(open.g, &why)) return say(v, "graph_check with symbolic sizes", why.s);
   if (!computed(&open, v, "symbolic: ", dim, n)) {
     if (!strstr(v->what, "status 2")) return false;
-    t->symbolic_strict++; /* a check on sizes asks for more than it must where nothing is computed or it is not linear
-                           */
+    t->symbolic_strict++; /* a check on sizes asks for more than it must where nothing is computed or it is not
+                           * linear */
     return true;
   }
   t->symbolic++;

@@ -214,7 +214,7 @@ Node *node_else(Gen *g, Node *a, Node *b) {
   n->kind = E_ELSE;
   a = n->kid[1];
   n->n = 2, n->kid[0] = a, n->kid[1] = n->kid[2];
-  if (is_lit(a) && b->ty.t != DT_BOOL && !b->ty.weak && !dtype_holds(b->ty.t, a->i))
-    return b; /* only the right side is looked at */
+  /* only the right side is looked at */
+  if (is_lit(a) && b->ty.t != DT_BOOL && !b->ty.weak && !dtype_holds(b->ty.t, a->i)) return b;
   return n;
 }

@@ -42,8 +42,8 @@ static void shrink_node(Shrinking *s, Node **slot) {
     n->where = false, n->n--;
     if (!still(s->s)) n->where = true, n->n++;
   }
-  uint32_t most =
-      n->kind == E_CALL && n->where ? n->n - 1u : n->n; /* which labels a call restricts depends on its predicate */
+  /* which labels a call restricts depends on its predicate */
+  uint32_t most = n->kind == E_CALL && n->where ? n->n - 1u : n->n;
   for (uint32_t i = 0; i < most; i++) shrink_node(s, &n->kid[i]);
 }
 

@@ -181,8 +181,8 @@ static void brackets(Out *o, const Node *e) {
 static void reduce(Out *o, const Node *e) {
   put(o, reducer_info[e->op].name);
   if (e->acc >= 0) buf_printf(&o->b, ":%s", dtype_name((DType)e->acc));
-  if (e->call && o->style.names != 2)
-    return args(o, e, 0, 1); /* a tensor's name is a label's once it stood in brackets */
+  /* a tensor's name is a label's once it stood in brackets */
+  if (e->call && o->style.names != 2) return args(o, e, 0, 1);
   brackets(o, e);
   if (e->op == RED_COUNT) return;
   put(o, " ");

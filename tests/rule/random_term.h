@@ -249,8 +249,8 @@ static AlgNode *tile_random(Gen *g, AlgNode *of) {
       piece[d].low = expr_normal(e, expr_op2(e, OP_ADD, low, expr_op2(e, OP_IDIV, expr_op2(e, OP_MUL, size, t), f)));
       t = expr_op2(e, OP_ADD, t, num(g, 1));
       piece[d].high = expr_normal(e, expr_op2(e, OP_ADD, low, expr_op2(e, OP_IDIV, expr_op2(e, OP_MUL, size, t), f)));
-      if (chance(g, 30))
-        piece[d].high = expr_op2(e, OP_ADD, piece[d].high, num(g, 1)); /* beyond the block there is nothing */
+      /* beyond the block there is nothing */
+      if (chance(g, 30)) piece[d].high = expr_op2(e, OP_ADD, piece[d].high, num(g, 1));
     }
   }
   AlgNode *x = alg_tile(g->p, g->p->top, of, 1, &frontier, &key, piece);

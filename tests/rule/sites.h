@@ -106,8 +106,8 @@ static void eval_input(Sites *s, const AlgNode *n, Held *h) {
       Tup *t = tup_new(s, h, i, key, n->type.n_key, n->type.rank, low, high);
       memcpy(at, low, sizeof at);
       uint64_t seed = n->name->hash;
-      for (uint32_t k = 0; k < n->type.n_key; k++)
-        seed = seed * 31 + (uint64_t)key[k]; /* blocks that overlap may differ: no reader minds */
+      /* blocks that overlap may differ: no reader minds */
+      for (uint32_t k = 0; k < n->type.n_key; k++) seed = seed * 31 + (uint64_t)key[k];
       for (int64_t k = 0; k < t->n; k++) {
         t->data[k] = wrapped(n->type.dtype, hash_at(seed, n->type.rank, at));
         place_next(n->type.rank, low, high, at);

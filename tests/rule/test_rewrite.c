@@ -280,8 +280,8 @@ static void test_users(void) {
   OK(find_in(q->top, 4)->kind == ALG_JOIN, "a move there and back is none");
   OK(answer(q, &bytes) == want, "the repeat comes to the same");
   refused(q, 7, "R2-4 back", &(Placement){.on = {0}}, "within(d, g) does not hold");
-  applies(q, 7, "R2-4 back",
-      &all); /* all of it at each site: the aggregation is finished, and what follows has nothing to do */
+  applies(q, 7, "R2-4 back", &all); /* all of it at each site: the aggregation is finished, and what follows has
+                                     * nothing to do */
   OK(find_in(q->top, 8)->at.on[0] == PLACE_ALL, "users have followed");
   OK(answer(q, &bytes) == want, "and come to the same");
 }

@@ -81,9 +81,8 @@ static const double real[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2, -2, 3, -3, 0.
 enum { REALS = sizeof real / sizeof real[0] };
 
 static int same_d(double a, double b) { return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0; }
-static int equal_d(double a, double b) {
-  return a == b || same_d(a, b);
-} /* of two zeros either: which is no part of an answer */
+/* of two zeros either: which is no part of an answer */
+static int equal_d(double a, double b) { return a == b || same_d(a, b); }
 static int same_s(float a, float b) { return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0; }
 static int equal_s(float a, float b) { return a == b || same_s(a, b); }
 

@@ -333,8 +333,8 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   if (c->c.ok) check_by(&c->c, s, false);
   if (s->by && n->kind == ALG_FETCH) fail(c, "a fetch is made by a C function");
   check_boxes(c, &n->type, labels, n->range, "label");
-  if (c->c.ok && n->kind == ALG_JOIN)
-    check_reads(c, n, &info->keys); /* where a fetch finds nothing is no mistake of its own */
+  /* where a fetch finds nothing is no mistake of its own */
+  if (c->c.ok && n->kind == ALG_JOIN) check_reads(c, n, &info->keys);
   c->c.ok &= before;
   Relation base = {.dtype = s->acc,
       .places = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN,

@@ -24,8 +24,8 @@ static bool cast_distributes(const AlgNode *o, DType from, DType to) {
   switch (o->reducer) {
     case RED_NONE: return true;
     case RED_SUM:
-    case RED_PROD:
-      return dtype_is_int(from) && dtype_is_int(to) && dtype_size(to) <= dtype_size(from); /* both wrap around */
+    /* both wrap around */
+    case RED_PROD: return dtype_is_int(from) && dtype_is_int(to) && dtype_size(to) <= dtype_size(from);
     case RED_MAX:
     case RED_MIN:
     case RED_FMAX:

@@ -153,10 +153,8 @@ bool target_too_wide(Session *s, Job *j, const Args *a);       /* eval after all
 Leave bench_peers(Session *s, const Args *a); /* returns only if it cannot run */
 
 /* ---- kernels.c: a program whose kernels are compiled and cached one by one ----------------------------- */
-typedef struct ByKernels {
-  const struct JitModel *model;
-  const struct JitRuntime *runtime;
-} ByKernels; /* jit/model.h */
+/* jit/model.h */
+typedef struct ByKernels { const struct JitModel *model; const struct JitRuntime *runtime; } ByKernels;
 /* like: its flags and symbols. Works with Clang in this process, for one site. *there false, without a complaint: it
  * does not. */
 Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const NativeSet *like,

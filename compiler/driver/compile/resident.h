@@ -13,7 +13,8 @@ typedef struct Resident {
   uint32_t n;
 } Resident;
 
-Leave resident_open(Session *s, Resident *r); /* before library_open, with s->resident */
+/* before library_open, with s->resident */
+Leave resident_open(Session *s, Resident *r);
 Leave resident_bring(Session *s, Resident *r, const Library *l, const Eval *e); /* after library_plan: allocates
                                                                                  * memory, and copies the inputs
                                                                                  * there */

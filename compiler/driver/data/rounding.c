@@ -48,8 +48,8 @@ static Error op_error(const Expr *e, const Error *x) {
   case OP_SIN:
   case OP_COS:
   case OP_TANH:
-  case OP_ERF:
-    return rounded((Error){fmin(x[0].most, 1), fmin(1.2 * x[0].off, 1)}, t); /* erf is steepest: 2/sqrt(pi) */
+  /* erf is steepest: 2/sqrt(pi) */
+  case OP_ERF: return rounded((Error){fmin(x[0].most, 1), fmin(1.2 * x[0].off, 1)}, t);
   case OP_UNIFORM:
   case OP_NORMAL: return (Error){1, 0}; /* the same function on both sides */
   case OP_CAST: return rounded(x[0], t);

@@ -102,8 +102,8 @@ Leave ranks_launch(Session *s, const Args *a) {
                                   "-n %s --target=c runs the plan in one process", said);
   if (len <= 0) return fail(s, LEAVE_MACHINE, "--np: it is not known where ein lies");
   self[len] = '\0';
-  if (n > sysconf(_SC_NPROCESSORS_ONLN)) { /* more than cores: allowed, and who waits lets others work. Open MPI's
-                                              words, which others pass over */
+  /* more than cores: allowed, and who waits lets others work. Open MPI's words, which others pass over */
+  if (n > sysconf(_SC_NPROCESSORS_ONLN)) {
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   }

@@ -9,11 +9,8 @@ bool reduce_is_one_vertex(const Core *c) {
   return c->reducer != RED_MEAN && !(c->reducer == RED_COUNT && !c->arg[1]);
 }
 
-typedef struct Parts {
-  const Expr *body, *where;
-  DType acc;
-  Obligation *carried, *own;
-} Parts; /* own: of the predicate */
+/* own: of the predicate */
+typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried, *own; } Parts;
 
 static int widen_for(const Core *c, DType acc) {
   bool accumulates = c->reducer == RED_SUM || c->reducer == RED_PROD || c->reducer == RED_MEAN || c->reducer == RED_LSE;

@@ -146,8 +146,8 @@ double placing_read(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t 
 }
 
 bool placing_ways(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t k, double *whole, double *asked) {
-  if (g->part->vertices.at[i].reads.at[k].asked <= 0 || (g->cost && g->cost->paper))
-    return false; /* the paper knows of no requests */
+  /* the paper knows of no requests */
+  if (g->part->vertices.at[i].reads.at[k].asked <= 0 || (g->cost && g->cost->paper)) return false;
   reach_ways(g, &p->mesh, i, k, &p->home[g->tensor[i][k]], p->label[i], whole, asked);
   return true;
 }

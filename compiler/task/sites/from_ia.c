@@ -534,8 +534,8 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   if (!inputs_make(&m)) return NULL;
   outputs_make(&m);
   if (!list_make(&m, ia->top) || !outputs_copy(&m)) return NULL;
-  for (uint32_t i = 0; !ia->mesh.n && i < m.t->buffers.len; i++)
-    m.t->buffers.at[i].low = NULL; /* one site has all of each */
+  /* one site has all of each */
+  for (uint32_t i = 0; !ia->mesh.n && i < m.t->buffers.len; i++) m.t->buffers.at[i].low = NULL;
   for (uint32_t i = 0; i < m.panels.len; i++) door_panels(&m, &m.panels.at[i]);
   task_logsumexp(m.t);
   task_terms(m.t);

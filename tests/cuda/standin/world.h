@@ -8,12 +8,8 @@
 
 /* Which threads have stored and read, since the last barrier or in this launch. */
 typedef struct StandinShadow { uint32_t epoch, stored, read; } StandinShadow;
-typedef struct StandinMemory {
-  char *data;
-  size_t bytes;
-  StandinShadow *shadow;
-  int device;
-} StandinMemory; /* data NULL: a free entry */
+/* data NULL: a free entry */
+typedef struct StandinMemory { char *data; size_t bytes; StandinShadow *shadow; int device; } StandinMemory;
 enum { STANDIN_PIECES = 64 };
 typedef struct StandinWorld {
   StandinMemory memory[STANDIN_PIECES];

@@ -4,14 +4,15 @@ import os
 
 STATUS = ["ok", "io", "format", "shape", "dtype", "memory", "argument", "range", "index", "assert", "plan", "cancel"]
 DTYPES = ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"]
-# for each type: the formats of an element (struct's letters) and its bytes. Python has no bf16: its bits are taken as an integer
-FORMATS = {"f64": ("d", 8), "f32": ("f", 4), "f16": ("e", 2), "bf16": ("H", 2), "i64": ("ilqn", 8), "i32": ("il", 4), "i16": ("h", 2), "i8": ("b", 1),
-           "u8": ("B", 1), "bool": ("?", 1)}
+# For each type: the format letters of module struct, and the bytes of an element. Python has no bf16: its bits are an
+# integer.
+FORMATS = {"f64": ("d", 8), "f32": ("f", 4), "f16": ("e", 2), "bf16": ("H", 2), "i64": ("ilqn", 8), "i32": ("il", 4),
+           "i16": ("h", 2), "i8": ("b", 1), "u8": ("B", 1), "bool": ("?", 1)}
 AXES = 64
 
 
 class Error(Exception):
-    """What a call came to: `status` is a number, `text` says why, at the process that failed."""
+    """A call has failed. `status` is a number; `text` gives the reason at the process that failed."""
 
     def __init__(self, status, text):
         super().__init__(text or (STATUS[status] if status < len(STATUS) else f"status {status}"))
@@ -19,26 +20,29 @@ class Error(Exception):
 
 
 class _Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-                ("dtype", ctypes.c_int), ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("dtype", ctypes.c_int), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
 class _Buffer(ctypes.Structure):
     """Py_buffer."""
-    _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
-                ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p),
-                ("shape", ctypes.POINTER(ctypes.c_ssize_t)), ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+    _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t),
+                ("itemsize", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("ndim", ctypes.c_int),
+                ("format", ctypes.c_char_p), ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+                ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
                 ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)), ("internal", ctypes.c_void_p)]
 
 
 class _Views:
-    """Tensors over the memory of Python's objects, which are held as long as this is."""
+    """Tensors in the memory of Python objects, which are kept alive until end()."""
 
     def __init__(self, arguments, given, writable):
         self.tensors, self.held = (_Tensor * (len(arguments) + 1))(), []
         left = set(given) - {name for name, *_ in arguments}
         if left:
-            raise TypeError(f"there is no {', '.join(sorted(left))}; there are {', '.join(name for name, *_ in arguments)}")
+            names = ", ".join(name for name, *_ in arguments)
+            raise TypeError(f"there is no argument {', '.join(sorted(left))}; the arguments are {names}")
         for k, (name, dtype, ndim, optional) in enumerate(arguments):
             if given.get(name) is not None:
                 self.take(self.tensors[k], given[name], name, dtype, writable)
@@ -46,7 +50,8 @@ class _Views:
                 self.end()
                 raise TypeError(f"{name} is not given")
             else:
-                self.tensors[k].device_type, self.tensors[k].dtype, self.tensors[k].ndim = 1, DTYPES.index(dtype), ndim
+                tensor = self.tensors[k]
+                tensor.device_type, tensor.dtype, tensor.ndim = 1, DTYPES.index(dtype), ndim
 
     def take(self, tensor, thing, name, dtype, writable):
         buffer = _Buffer()
@@ -60,11 +65,12 @@ class _Views:
         met = (buffer.format or b"B").decode().lstrip("@=<")
         if met not in tuple(letters) or buffer.itemsize != size:
             self.end()
-            raise TypeError(f"{name}: wanted are elements of {dtype}, struct's format {letters[0]}, and met is {met}")
-        shape, strides = [buffer.shape[d] for d in range(buffer.ndim)], [buffer.strides[d] for d in range(buffer.ndim)]
+            raise TypeError(f"{name}: expected elements of {dtype} (format {letters[0]} of struct), found {met}")
+        shape = [buffer.shape[d] for d in range(buffer.ndim)]
+        strides = [buffer.strides[d] for d in range(buffer.ndim)]
         if any(n % size for n in strides):
             self.end()
-            raise ValueError(f"{name}: its elements are no whole number of elements apart")
+            raise ValueError(f"{name}: its strides are not multiples of the element size")
         tensor.data, tensor.device_type, tensor.ndim, tensor.dtype = buffer.buf, 1, buffer.ndim, DTYPES.index(dtype)
         tensor.shape = (ctypes.c_int64 * AXES)(*shape)
         tensor.strides = (ctypes.c_int64 * AXES)(*(n // size for n in strides))
@@ -78,23 +84,28 @@ class _Views:
 def _library():
     lib = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), LIBRARY))
     p = ctypes.c_void_p
-    takes = {"create_mpi_f": [ctypes.c_int, ctypes.c_int, ctypes.POINTER(p)], "plan": [p, p], "run": [p, p, p], "run_whole": [p, p, p], "again": [p],
-             "local_extent": [p, ctypes.c_int, ctypes.c_int, ctypes.c_int, p, p], "last_error": [p], "workspace_bytes": [p], "destroy": [p]}
+    takes = {"create_mpi_f": [ctypes.c_int, ctypes.c_int, ctypes.POINTER(p)], "plan": [p, p], "run": [p, p, p],
+             "run_whole": [p, p, p], "again": [p], "local_extent": [p, ctypes.c_int, ctypes.c_int, ctypes.c_int, p, p],
+             "last_error": [p], "workspace_bytes": [p], "destroy": [p]}
     for name, types in takes.items():
         function = getattr(lib, f"{PREFIX}_{name}")
         function.argtypes = types
-        function.restype = {"last_error": ctypes.c_char_p, "workspace_bytes": ctypes.c_size_t, "destroy": None}.get(name, ctypes.c_int)
+        results = {"last_error": ctypes.c_char_p, "workspace_bytes": ctypes.c_size_t, "destroy": None}
+        function.restype = results.get(name, ctypes.c_int)
     return {name: getattr(lib, f"{PREFIX}_{name}") for name in takes}
 
 
 class Context:
-    """The processes of a communicator as sites of a plan. All of them make each call, in one order, but extent and workspace_bytes.
+    """The processes of a communicator, as the sites of a plan. All processes make the same calls in the same order;
+    only extent and workspace_bytes may be called by one alone.
 
-    comm: a communicator of mpi4py, or the number that Fortran has for it. It is duplicated, once. threads: at most so many; 0: the usual."""
+    comm: a communicator of mpi4py, or its Fortran number. It is duplicated once. threads: the most threads; 0: the
+    default."""
 
     def __init__(self, comm, threads=0):
         self._c, self._at, self._views = _library(), ctypes.c_void_p(), ()
-        status = self._c["create_mpi_f"](comm.py2f() if hasattr(comm, "py2f") else int(comm), threads, ctypes.byref(self._at))
+        number = comm.py2f() if hasattr(comm, "py2f") else int(comm)
+        status = self._c["create_mpi_f"](number, threads, ctypes.byref(self._at))
         if status:
             raise Error(status, "")
         try:
@@ -112,7 +123,7 @@ class Context:
         try:
             views.append(_Views(INPUTS, inputs, False))
             views.append(_Views(OUTPUTS, outputs, True))
-        except BaseException: # tells the other processes, which are in the call
+        except BaseException: # the call tells the other processes, which are in it already
             for view in views:
                 view.end()
             self._c[name](self._at, (_Tensor * (len(INPUTS) + 1))(), (_Tensor * (len(OUTPUTS) + 1))())
@@ -123,22 +134,23 @@ class Context:
         self._check(self._c[name](self._at, views[0].tensors, views[1].tensors))
 
     def run(self, inputs, outputs):
-        """Each process gives its blocks, by name: whatever shows its memory (NumPy's arrays, array.array, memoryviews), with any strides."""
+        """Runs. Each process passes its blocks, by name: objects that expose their memory (NumPy arrays, array.array,
+        memoryviews), with any strides."""
         self._go("run", inputs, outputs)
 
     def run_whole(self, inputs=None, outputs=None):
-        """Process 0 gives whole tensors; the others give nothing."""
+        """Runs with whole tensors, which process 0 passes; the others pass nothing."""
         if inputs is None:
             self._check(self._c["run_whole"](self._at, None, None))
         else:
             self._go("run_whole", inputs, outputs)
 
     def again(self):
-        """The same with the memory of the last run, which is held until the next one."""
+        """Runs again with the arguments of the last run, which are kept alive until the next one."""
         self._check(self._c["again"](self._at))
 
     def extent(self, name, rank):
-        """Which block that process has of an argument: where it begins along each axis, and how long it is."""
+        """Returns the block that process `rank` has of an argument: its first index and its length along each axis."""
         for output, side in enumerate((INPUTS, OUTPUTS)):
             for k, (of, _, ndim, _) in enumerate(side):
                 if of == name:
@@ -152,7 +164,7 @@ class Context:
         return self._c["workspace_bytes"](self._at)
 
     def close(self):
-        """Collective, as all else: whoever forgets it leaves the duplicate to MPI's end."""
+        """Collective. Without it, the duplicated communicator exists until MPI ends."""
         self._c["destroy"](self._at)
         self._at = ctypes.c_void_p()
         for view in self._views:

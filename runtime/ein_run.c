@@ -333,7 +333,7 @@ static ein_status ein_plan_empty(ein_ctx *ctx) {
   in->emptied = 0;
   in->empty = in->nothing;
   return ein_error_set(&in->error, EIN_ERR_MEMORY,
-      "no memory: what is read of tensors without elements takes %llu bytes", (unsigned long long)most);
+      "no memory: reads of tensors without elements need %llu bytes", (unsigned long long)most);
 }
 
 /* The workspace: work buffers, then the threads' scratch memory. */
@@ -356,7 +356,7 @@ static ein_status ein_plan_take(ein_inside *in) {
   if (c->workspace) {
     in->workspace = c->workspace;
     if (in->wanted > c->workspace_bytes)
-      return ein_error_set(&in->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are wanted",
+      return ein_error_set(&in->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are needed",
                            (unsigned long long)c->workspace_bytes, (unsigned long long)in->wanted);
     return EIN_OK;
   }
@@ -364,7 +364,7 @@ static ein_status ein_plan_take(ein_inside *in) {
   ein_workspace_drop(in);
   if (in->wanted) in->workspace = ein_memory_get(c, in->wanted);
   if (in->wanted && !in->workspace)
-    return ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory: the run works in %llu bytes",
+    return ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory: the run needs %llu bytes",
                          (unsigned long long)in->wanted);
   in->held = in->wanted;
   return EIN_OK;
@@ -475,7 +475,7 @@ EIN_API EIN_FAR ein_status ein_run_first(ein_ctx *ctx, const ein_tensor *inputs,
   ein_inside *in = ctx->inside;
   ein_run_clear(in);
   in->bound = 0;
-  if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "a run comes after a plan");
+  if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "call plan before run");
   if (ein_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
   in->bound = 1;
   return ein_run_bound(ctx, in->tables->body);
@@ -496,7 +496,7 @@ EIN_API EIN_FAR ein_status ein_again(void *context) {
   ctx->inside->parted = 0;
   if (ctx->inside->bound) return ein_agreed(ctx, ein_run_bound(ctx, ctx->inside->tables->body));
   ein_run_clear(ctx->inside);
-  return ein_agreed(ctx, ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "a run with views comes first"));
+  return ein_agreed(ctx, ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "call run before again"));
 }
 
 EIN_API const char *ein_last_error(const void *context) {

@@ -219,5 +219,5 @@ typedef struct ein_model {
 #endif
 
 #elif EIN_TENSOR_H + 0 != 2
-#error "the headers of two libraries are by versions of ein whose tensors differ: include each in a file of its own"
+#error "these two libraries are by versions of ein whose tensors differ: include their headers in different files"
 #endif

@@ -65,7 +65,7 @@ static ein_status ein_view_shape(const ein_view *v) {
   const ein_tensor *x = v->tensor;
   int ndim = v->buffer->ndim;
   if (ein_dtype_size(x->dtype) == 0)
-    return EIN_REFUSE(v, EIN_ERR_DTYPE, "its dtype is %d, which is none; %s is wanted", (int)x->dtype,
+    return EIN_REFUSE(v, EIN_ERR_DTYPE, "%d is not a dtype; %s is wanted", (int)x->dtype,
                       ein_dtype_name(v->buffer->dtype));
   if (x->dtype != v->buffer->dtype)
     return EIN_REFUSE(v, EIN_ERR_DTYPE, "its dtype is %s, but %s is wanted", ein_dtype_name(x->dtype),
@@ -131,7 +131,7 @@ static ein_status ein_view_place(const ein_view *v, ein_span *span) {
   size_t size = ein_dtype_size(v->buffer->dtype);
   if (!ein_view_reach(v, &low, &high) || x->byte_offset > UINTPTR_MAX || at < (uintptr_t)x->data ||
       (uint64_t)high > UINTPTR_MAX - at || 0 - (uint64_t)low > at)
-    return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its strides reach out of the address space");
+    return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its strides reach beyond the address space");
   if (at % size)
     return EIN_REFUSE(v, EIN_ERR_ARG, "its data is not aligned to the %d bytes of %s", (int)size,
                       ein_dtype_name(v->buffer->dtype));
@@ -169,10 +169,10 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
   }
   if (x->device_type != 1 && !v->ctx->dense[k])
     return EIN_REFUSE(
-        v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, which is wanted of what is on a device");
+        v, EIN_ERR_ARG, "%s", "its strides are not row-major, as data on a device must be");
   if (in->tables->dense && !v->ctx->dense[k])
     return EIN_REFUSE(
-        v, EIN_ERR_ARG, "%s", "its strides are not those of row-major order, for which alone this was compiled");
+        v, EIN_ERR_ARG, "%s", "its strides are not row-major, and this code was compiled only for row-major data");
   return ein_view_place(v, span);
 }
 

@@ -1,13 +1,13 @@
-"""The runtime as one file: `one.py FOLDER` writes there, from the sources beside this script,
+"""Combines the runtime into single files. `one.py FOLDER` writes there, from the sources beside this script,
 
-    ein_run.h      what emitted C stands on, with all that it includes
-    ein_program.c  what stands around a model in a program of its own
-    ein_apart.c    what emitted C is linked against where that was compiled once
-    texts.c        the first two, ein_tensor.h, what goes on where MPI is known, and its callers' part in Python, for ein to carry, as texts.h
-                   declares them
+    ein_run.h      the runtime that emitted C includes, with everything that it includes
+    ein_program.c  the rest of a standalone program around a model
+    ein_apart.c    the runtime to link emitted C against if it is compiled separately, once
+    texts.c        the first two, ein_tensor.h, the files for MPI and for Python callers, which ein embeds as
+                   texts.h declares them
 
-A file stands where it is first included. EIN_RUNTIME_IS is a number of all these bytes: by it whoever was compiled with
-one runtime knows another one."""
+A file is inserted where it is first included. EIN_RUNTIME_IS is a hash of all these bytes: it detects code
+that was compiled with another runtime."""
 import hashlib
 import os
 import re

@@ -252,7 +252,7 @@ void c_runtime(Buf *c, const EmitOptions *o) {
   if (o->runtime)
     buf_printf(c,
                "#if defined(EIN_RUNTIME_IS) && EIN_RUNTIME_IS != 0x%" PRIx64 "u\n"
-               "#error \"what stands here and the runtime are by two builds of ein: take both from one\"\n"
+               "#error \"this file and the runtime are by two builds of ein: take both from the same build\"\n"
                "#endif\n",
                o->runtime);
   buf_char(c, '\n');

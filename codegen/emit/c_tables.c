@@ -425,7 +425,7 @@ static void model_text(Buf *c, const TaskGraph *t, const EmitOptions *o) {
 }
 
 void c_declared(Buf *c, const LoopProgram *p, const EmitOptions *o) {
-  buf_str(c, "/* ---- what the header declares -------------------------------------------------------- */\n\n");
+  buf_str(c, "/* ---- declarations of the header ------------------------------------------------------- */\n\n");
   buf_str(c, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
   c_declarations(c, p, o, false);
   buf_str(c, "#ifdef __cplusplus\n}\n#endif\n\n");

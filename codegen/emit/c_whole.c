@@ -26,7 +26,7 @@ static void head_print(Buf *c, const LoopProgram *const *plans, uint32_t n, cons
     if (i && sites_of(plans[i]) == sites_of(plans[i - 1])) continue; /* other sizes */
     buf_printf(c, "%s%lld", i ? ", " : "", (long long)sites_of(plans[i]));
   }
-  buf_printf(c, " sites, by ein %s. ", o->version);
+  buf_printf(c, " sites, by ein %s.", o->version);
 }
 
 /* "N = 1024, M = 3; N = 4096, M = 3": for the plans with as many sites as the first. */
@@ -190,7 +190,7 @@ void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const Emi
   const LoopProgram *face = emit_whole_face(c->arena, plans[0], o);
   const TaskGraph *t = face->tasks;
   head_print(c, plans, n, arena_printf(c->arena, "%s.c", o->prefix), o);
-  buf_str(c, "It is yours; SPDX-License-Identifier: MIT-0 */\n#define EIN_STATIC\n#define EIN_WHOLE\n");
+  buf_str(c, " It is yours; SPDX-License-Identifier: MIT-0 */\n#define EIN_STATIC\n#define EIN_WHOLE\n");
   c_runtime(c, o);
   plans_print(c, plans, n, o);
   c_declared(c, face, o);
@@ -209,14 +209,14 @@ void emit_whole_c(Buf *c, const LoopProgram *const *plans, uint32_t n, const Emi
 void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, const EmitOptions *o) {
   head_print(h, plans, n, arena_printf(h->arena, "%s.h", o->prefix), o);
   if (o->n_sizes)
-    buf_str(h, "\n * It is built for "), sizes_say(h, plans, n, o),
-        buf_str(h, "; extents that stand here are those of the first.");
+    buf_str(h, "\n * Built for "), sizes_say(h, plans, n, o),
+        buf_str(h, ". The extents below are those of the first of these.");
   buf_printf(h,
-      "\n * Create a context over a wire, or over a communicator of MPI (%s_mpi.h), plan, run; see below. All sites "
-      "call all functions, in one order,\n"
-      " * but %s_local_extent and %s_last_error. */\n"
+      "\n * Create a context with a wire, or with an MPI communicator (%s_mpi.h), plan, run; see below.\n"
+      " * All sites make the same calls in the same order; only local_extent, workspace_bytes, last_error\n"
+      " * and cancel may be called at one site alone. */\n"
       "#ifndef %s_H\n#define %s_H\n\n%s\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
-      o->prefix, o->prefix, o->prefix, o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
+      o->prefix, o->prefix, o->prefix, o->tensor ? o->tensor : "#include \"ein_tensor.h\"\n");
   c_declarations(h, emit_whole_face(h->arena, plans[0], o), o, true);
   buf_str(h, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
@@ -226,14 +226,14 @@ void emit_whole_header(Buf *h, const LoopProgram *const *plans, uint32_t n, cons
 static const char mpi_header[] =
     "#ifndef $_mpi_H\n#define $_mpi_H\n\n#include <mpi.h>\n\n#include \"$.h\"\n\n"
     "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-    "/* $_create, over a communicator, which is duplicated once; each of its processes is a site, by its rank. "
-    "config NULL: the usual; its wire is\n"
-    " * not looked at. Collective, as is $_destroy then, which frees the duplicate; all get the same status. Wants "
-    "MPI_THREAD_FUNNELED, and that this\n"
-    " * thread calls all functions of the context. */\n"
+    "/* $_create for the processes of a communicator: each is a site, by its rank.\n"
+    " * Duplicates the communicator once; $_destroy frees the duplicate. Both calls are\n"
+    " * collective, and this one returns the same status at all processes. A config of NULL means the\n"
+    " * defaults; its wire is ignored. Requires MPI_THREAD_FUNNELED; this thread must make all later\n"
+    " * calls with the context. */\n"
     "ein_status $_create_mpi(MPI_Comm comm, const ein_config *config, $_ctx **ctx);\n\n"
-    "/* The same for callers whose communicators are numbers, as Fortran's are. At most so many threads; 0: the "
-    "usual. */\n"
+    "/* The same for a communicator that is a number, as in Fortran, with at most `threads` threads; 0\n"
+    " * means the default. */\n"
     "ein_status $_create_mpi_f(MPI_Fint comm, int threads, $_ctx **ctx);\n\n"
     "#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 
@@ -269,7 +269,7 @@ void emit_mpi_header(Buf *h, const EmitOptions *o) {
 
 void emit_mpi_c(Buf *c, const EmitOptions *o, const char *wire) {
   buf_printf(c,
-      "/* %s_mpi.c - all of %s that calls MPI, by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n"
+      "/* %s_mpi.c - the only part of %s that calls MPI, by ein %s. It is yours; SPDX-License-Identifier: MIT-0 */\n"
       "#define EIN_STATIC\n",
       o->prefix, o->prefix, o->version);
   c_runtime(c, o);

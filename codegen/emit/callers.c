@@ -81,7 +81,8 @@ static void places(Buf *b, uint32_t rank, uint32_t k) {
 static void side_type(Callers *c, const Side *s) {
   Buf *b = c->out;
   buf_printf(b,
-      "  !> The %s: `call x%%NAME(array)` gives a view of an array, which is `target` and stays while it is used.\n"
+      "  !> The %s: `call x%%NAME(array)` takes a view of an array, which must be a `target` and exist\n"
+      "  !> while it is used.\n"
       "  type :: %s_%s\n    type(ein_view) :: ein_views_(%u)\n  contains\n",
       s->name, c->o->prefix, s->name, s->n + 1);
   uint32_t n = 0;
@@ -166,11 +167,10 @@ static const char fortran_head[] =
   "  end type\n\n";
 
 static const char fortran_context[] =
-    "  !> The processes of a communicator as sites of a plan; each call is made by all of them, in one order, but "
-    "extent and error.\n"
-    "  !> status 0: all is well; else error() says why. create takes an integer communicator (of mpi_f08: "
-    "comm%mpi_val), which is\n"
-    "  !> duplicated once, and plans.\n"
+    "  !> The processes of a communicator, as the sites of a plan. All processes make the same calls in the\n"
+    "  !> same order; only extent, error and workspace_bytes may be called by one alone. A status of 0 means\n"
+    "  !> success; otherwise error() says why. create takes an integer communicator (comm%mpi_val of\n"
+    "  !> mpi_f08), duplicates it once, and plans.\n"
     "  type :: $_context\n"
     "    private\n"
     "    type(c_ptr) :: at = c_null_ptr\n"
@@ -218,7 +218,7 @@ static const char fortran_context[] =
     "      type(c_ptr), value :: ctx\n"
     "    end subroutine\n"
     "  end interface\n\n"
-    "  integer, target :: nothing_ = 0 ! where arrays without elements lie\n";
+    "  integer, target :: nothing_ = 0 ! the address of arrays without elements\n";
 
 static const char fortran_body[] =
     "\ncontains\n\n"
@@ -226,7 +226,7 @@ static const char fortran_body[] =
     "    type(c_ptr), intent(in) :: p\n"
     "    address = transfer(p, address)\n"
     "  end function\n\n"
-    "  !> at: the first element's address; along each axis how far it is to the next, in bytes.\n"
+    "  !> at: the address of the first element; then, for each axis, the distance to the next element in bytes.\n"
     "  subroutine view_take(v, at, shape, bytes)\n"
     "    type(ein_view), intent(inout) :: v\n"
     "    integer(c_intptr_t), intent(in) :: at(0:)\n"
@@ -263,19 +263,19 @@ static const char fortran_body[] =
     "    status = c_create(int(comm, c_int), most, self%at)\n"
     "    if (status == 0) status = c_plan(self%at, c_null_ptr)\n"
     "  end subroutine\n\n"
-    "  !> Each process gives its blocks. An input that has a default may be left out.\n"
+    "  !> Each process passes its blocks. An input that has a default may be left out.\n"
     "  subroutine run(self, inputs, outputs, status)\n"
     "    class($_context), intent(in) :: self\n"
     "    type($_inputs), intent(in), target :: inputs\n"
     "    type($_outputs), intent(in), target :: outputs\n"
     "    integer, intent(out) :: status\n"
     "    type(ein_tensor), target :: x(inputs_count_ + 1), y(outputs_count_ + 1)\n"
-    "    ! Elements that are no whole number of elements apart: the call fails, and all are told.\n"
+    "    ! Strides that are not multiples of the element size: the call fails at all processes.\n"
     "    if (.not. tensors_make(inputs%ein_views_, inputs_dtype_, x)) x(1)%ndim = -1\n"
     "    if (.not. tensors_make(outputs%ein_views_, outputs_dtype_, y)) y(1)%ndim = -1\n"
     "    status = c_run(self%at, c_loc(x), c_loc(y))\n"
     "  end subroutine\n\n"
-    "  !> Process 0 gives whole arrays; of others nothing is looked at.\n"
+    "  !> Process 0 passes whole arrays; what other processes pass is ignored.\n"
     "  subroutine run_whole(self, inputs, outputs, status)\n"
     "    class($_context), intent(in) :: self\n"
     "    type($_inputs), intent(in), target :: inputs\n"
@@ -291,9 +291,8 @@ static const char fortran_body[] =
     "    integer, intent(out) :: status\n"
     "    status = c_again(self%at)\n"
     "  end subroutine\n\n"
-    "  !> Which block a process has of an argument: its elements low + 1 .. low + length along each axis. status 6: "
-    "there is no\n"
-    "  !> such argument.\n"
+    "  !> The block that a process has of an argument: the elements low + 1 .. low + length along each axis.\n"
+    "  !> A status of 6 means that there is no such argument.\n"
     "  subroutine extent(self, name, rank, low, length, status)\n"
     "    class($_context), intent(in) :: self\n"
     "    character(*), intent(in) :: name\n"
@@ -354,9 +353,8 @@ void emit_fortran(Buf *out, const LoopProgram *face, const EmitOptions *o) {
   const Side made = {"outputs", t->outputs.at, t->outputs.len, fortran_names(&c, c.members.output, t->outputs.len)};
   buf_printf(out,
       "! %s_mpi.f90 - %s_mpi.h for Fortran, by ein %s. It is yours; SPDX-License-Identifier: MIT-0\n"
-      "! An axis of a tensor is the axis of an array, A[i,k] its A(i,k), however that lies in memory. What Fortran "
-      "has no type for\n"
-      "! (f16, bf16, u8) is an integer of as many bytes.\n",
+      "! Axes keep their order: A[i,k] is A(i,k) of the array, whatever its layout in memory. Types that\n"
+      "! Fortran lacks (f16, bf16, u8) are integers of the same size.\n",
       o->prefix, o->prefix, o->version);
   lines(&c, fortran_head);
   side_type(&c, &in);
@@ -388,7 +386,7 @@ void emit_python(Buf *out, const LoopProgram *face, const EmitOptions *o, const 
   buf_printf(out, "# %s.py - %s_mpi.h for Python, by ein %s. It is yours; SPDX-License-Identifier: MIT-0\n", o->prefix,
       o->prefix, o->version);
   buf_printf(out, "PREFIX = \"%s\"\nLIBRARY = \"%s\"\n", o->prefix, library);
-  buf_str(out, "# name, type of elements, axes, whether it may be left out\n");
+  buf_str(out, "# name, element type, number of axes, whether it may be left out\n");
   python_side(&c, "INPUTS", c.t->inputs.at, c.t->inputs.len);
   python_side(&c, "OUTPUTS", c.t->outputs.at, c.t->outputs.len);
   buf_str(out, text);

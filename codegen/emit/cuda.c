@@ -318,7 +318,7 @@ uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) 
 /* Prints the image as 64-bit words, which compilers read fastest, and which align it for the driver. */
 static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint32_t number) {
   buf_printf(c,
-      "/* the kernels for %s_%d, by %s, in words of 64 bits, the lowest byte first */\n"
+      "/* the kernels for %s_%d, compiled by %s, as 64-bit words, lowest byte first */\n"
       "static const uint64_t %s_image_%u[] = {",
       image->machine ? "sm" : "compute", image->arch, image->by, prefix, number);
   for (size_t i = 0; i <= image->len / 8; i++) { /* and a 0 at the end, which PTX needs */

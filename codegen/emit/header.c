@@ -67,7 +67,7 @@ static void note(Buf *b, bool comments, const char *text) {
 
 static void sizes_type(Buf *b, const TaskGraph *t, const CMembers *m, const char *x, bool comments) {
   uint32_t n = 0;
-  note(b, comments, "The symbolic sizes.");
+  note(b, comments, "The sizes that callers choose.");
   buf_printf(b, "typedef struct %s_sizes {\n", x);
   for (uint32_t i = 0; i < t->dims.len; i++) {
     if (t->dims.at[i].known || i < t->mesh.n) continue;
@@ -80,7 +80,7 @@ static void sizes_type(Buf *b, const TaskGraph *t, const CMembers *m, const char
     buf_char(b, '\n');
     n++;
   }
-  if (!n) buf_printf(b, "  int none;%s\n", comments ? " /* all sizes are known; NULL may be given for this */" : "");
+  if (!n) buf_printf(b, "  int none;%s\n", comments ? " /* all sizes are known: pass NULL */" : "");
   buf_printf(b, "} %s_sizes;\n", x);
 }
 
@@ -109,7 +109,7 @@ typedef struct Struct {
 static void arguments_type(Buf *b, const TaskGraph *t, const AxisLabels *l, Struct s, bool comments) {
   buf_printf(b, "typedef struct %s_%s {\n", s.prefix, s.name);
   for (uint32_t i = 0; i < s.n; i++) argument_member(b, t, l, &s.at[i], s.member[i], comments);
-  if (!s.n) buf_printf(b, "  int none;%s\n", comments ? " /* there are none; NULL may be given for this */" : "");
+  if (!s.n) buf_printf(b, "  int none;%s\n", comments ? " /* there are none: pass NULL */" : "");
   buf_printf(b, "} %s_%s;\n", s.prefix, s.name);
 }
 
@@ -128,58 +128,56 @@ enum { ONE = 1, SITES = 2, DEVICE = 4, BOTH = 7 };
 static const struct { int of; const char *note, *text;
 } functions[] = {
     {BOTH,
-        "A context holds a plan, its memory and its last error; one thread at a time may use it. config NULL: the "
-        "usual.\n"
-        " * *ctx is NULL if there is no memory for one.",
+        "Creates a context, which holds a plan, its memory and its last error. Only one thread at a time\n"
+        " * may use it. A config of NULL means the defaults. *ctx is NULL if there is no memory for a\n"
+        " * context.",
         "ein_status $_create(const ein_config *config, $_ctx **ctx);\n"},
     {BOTH, "ctx may be NULL.", "void $_destroy($_ctx *ctx);\n"},
     {BOTH,
-        "Binds the sizes, checks what the program says about them, and takes the memory that a run needs. May be "
-        "called\n"
-        " * again, with other sizes.",
+        "Sets the sizes, checks the program's conditions on them, and reserves the memory that a run\n"
+        " * needs. May be called again, with other sizes.",
         "ein_status $_plan($_ctx *ctx, const $_sizes *sizes);\n"},
-    {BOTH, "The memory that a planned run takes, apart from its arguments.",
+    {BOTH, "The bytes of memory that a run of this plan uses, not counting its arguments.",
         "size_t $_workspace_bytes(const $_ctx *ctx);\n"},
     {SITES,
-        "Which part of an argument a site has, by its number among the inputs or the outputs: from low on, so much "
-        "along each axis.",
-        "ein_status $_local_extent(const $_ctx *ctx, int output, int argument, int site, int64_t *low, int64_t "
-        "*extent);\n"},
+        "Returns the block that a site has of an argument: along each axis, low is its first index and\n"
+        " * extent its length. argument is the number of an input (output 0) or of an output (output 1), from\n"
+        " * 0.",
+        "ein_status $_local_extent(const $_ctx *ctx, int output, int argument, int site, int64_t *low,\n"
+        "    int64_t *extent);\n"},
     {SITES,
-        "Computes the outputs, of which each site has its block, from its blocks of the inputs: views of that "
-        "extent, with any strides.\n"
-        " * The data of an input that has a default may be NULL: each site makes its block of that once, in memory "
-        "that it keeps until the next plan. No\n"
-        " * other memory is taken, but for what is asked for at data.",
+        "Computes each site's blocks of the outputs. Each site passes views of its blocks, with any\n"
+        " * strides; their shapes are those that local_extent returns. The data of an input that has a\n"
+        " * default may be NULL: each site then computes its block of the default once, and keeps it until\n"
+        " * the next plan. A run allocates no other memory, except for elements that it reads from other\n"
+        " * sites at indices from data.",
         "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
     {ONE,
-        "Computes the outputs. All views are the caller's, of the sizes planned, with any strides; outputs overlap "
-        "nothing.\n"
-        " * The data of an input that has a default may be NULL. No memory is taken.",
+        "Computes the outputs. The caller provides all views: their shapes are those of the plan, with any\n"
+        " * strides. Outputs may not overlap anything. The data of an input that has a default may be NULL.\n"
+        " * Allocates no memory.",
         "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
     {DEVICE,
-        "Computes the outputs. All views are the caller's, of the sizes planned: with any strides in the host's "
-        "memory (device_type 1), in row-major\n"
-        " * order on the context's device (device_type 2). Outputs overlap nothing. The data of an input that has a "
-        "default may be NULL. Memory is taken for\n"
-        " * copies of what is in the host's, where an earlier run has not. In a stream of the caller's, results on "
-        "the device are there for what comes behind\n"
-        " * the run in that stream; else when it is back.",
+        "Computes the outputs. The caller provides all views, with the shapes of the plan: in host memory\n"
+        " * (device_type 1) with any strides, or on the context's device (device_type 2) in row-major order.\n"
+        " * Outputs may not overlap anything. The data of an input that has a default may be NULL. Tensors in\n"
+        " * host memory are copied: the memory for that is allocated unless an earlier run has done so. In a\n"
+        " * stream of the caller's, results on the device are ready for work submitted to that stream after\n"
+        " * the run; otherwise, when the run returns.",
         "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
     {BOTH,
-        "The same with the views of the last run since the plan, which are not looked at again: for calls so short "
-        "that looking\n"
-        " * counts. They must still be there.",
+        "Runs again with the views of the last run since the plan, and does not check them: this saves\n"
+        " * time if a run is very short. The memory of the views must still be valid.",
         "ein_status $_again($_ctx *ctx);\n"},
     {SITES,
-        "Computes the outputs as whole tensors from whole inputs, which site 0 has; what others give is not looked "
-        "at, and may be NULL.",
+        "Computes whole outputs from whole inputs, all of which are at site 0. Other sites may pass NULL:\n"
+        " * what they pass is ignored.",
         "ein_status $_run_whole($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
-    {BOTH, "What went wrong in the last call; \"\" if nothing. It stands until the next call.",
+    {BOTH, "Why the last call failed, or \"\" if it did not. Valid until the next call.",
         "const char *$_last_error(const $_ctx *ctx);\n"},
-    {BOTH, "From another thread: a run that is going on ends soon, with EIN_ERR_CANCEL.",
+    {BOTH, "Called from another thread: the run in progress ends soon, with EIN_ERR_CANCEL.",
         "void $_cancel($_ctx *ctx);\n"},
-    {BOTH, "All of the above as data, for callers that know nothing about this program.",
+    {BOTH, "All of the above as data, for callers that handle any program.",
         "extern const ein_model $_model;\n"},
 };
 

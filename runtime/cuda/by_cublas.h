@@ -55,8 +55,8 @@ static int ein_gpu_products(ein_ctx *ctx, ein_gpu *g) {
   g->roomy = (size_t)(major >= 9 ? 32 : 4) << 20;
   g->old = major < 8;
   g->tf32 = ein_libcublas_tf32();
-  if (!ein_gpu_product_ok(ctx, g, g->blas.create(&g->handle), "it does not begin")) return g->handle = NULL, 0;
-  g->room = ein_gpu_take(ctx, g, g->roomy, "what cuBLAS works in takes");
+  if (!ein_gpu_product_ok(ctx, g, g->blas.create(&g->handle), "it does not start")) return g->handle = NULL, 0;
+  g->room = ein_gpu_take(ctx, g, g->roomy, "the workspace of cuBLAS takes");
   return g->room && ein_gpu_product_ok(ctx, g, ein_gpu_products_in(g, g->stream), "the stream and memory") &&
          ein_gpu_product_ok(ctx, g, g->blas.set_math(g->handle, EIN_BLAS_NO_SHORT_SUMS), "the mode");
 }

@@ -55,9 +55,9 @@ static int ein_gpu_ok(ein_ctx *ctx, ein_gpu *g, int e, const char *what) {
     g->dead = e;
     if (g->last)
       ein_error_set(error, EIN_ERR_IO,
-          "CUDA: the kernel %.80s, or one before it, failed: %s; this process can use the device no more", kernel,
+          "CUDA: the kernel %.80s, or one before it, failed: %s; this process can no longer use the device", kernel,
           words.text);
-    else ein_error_set(error, EIN_ERR_IO, "CUDA: %s: %s; this process can use the device no more", what, words.text);
+    else ein_error_set(error, EIN_ERR_IO, "CUDA: %s: %s; this process can no longer use the device", what, words.text);
   } else
     ein_error_set(error, e == EIN_CU_MEMORY ? EIN_ERR_MEMORY : EIN_ERR_IO, "CUDA: %s: %s", what, words.text);
   return 0;
@@ -232,7 +232,7 @@ static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room
 static int ein_gpu_waits(ein_ctx *ctx, ein_gpu *g) {
   if (g->captured)
     return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
-               "the stream is being captured, and the run has to wait for the device: it looks at what is made there"),
+               "the stream is being captured, and the run has to wait for the device: it needs values from the device"),
            0;
   return ein_gpu_send(ctx, g);
 }
@@ -291,7 +291,7 @@ static int ein_gpu_down(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, si
 /* Allocates page-locked host memory. */
 static void *ein_gpu_host_take(ein_ctx *ctx, ein_gpu *g, size_t bytes) {
   void *at = NULL;
-  return ein_gpu_ok(ctx, g, g->cu.host_take(&at, bytes), "memory of the host for what goes to other sites") ? at : NULL;
+  return ein_gpu_ok(ctx, g, g->cu.host_take(&at, bytes), "host memory for data sent to other sites") ? at : NULL;
 }
 
 static void ein_gpu_host_drop(ein_gpu *g, void *at) {
@@ -305,7 +305,7 @@ static void ein_gpu_host_drop(ein_gpu *g, void *at) {
 
 static uint64_t *ein_gpu_ask(ein_ctx *ctx, ein_gpu *g, uint64_t kind, size_t words) {
   uint64_t *w = ein_asks_more(&g->asks, kind, words);
-  if (!w) ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for a list of what is asked of the device");
+  if (!w) ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for the list of device requests");
   return w;
 }
 

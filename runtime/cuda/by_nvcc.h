@@ -26,7 +26,7 @@ static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
   (void)g, (void)code;
   if (ctx->inside->config.device <= 0 && !ctx->inside->config.stream && !ctx->inside->config.workspace) return 1;
   return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
-             "what nvcc compiled runs on the first device, in a stream and memory of its own"),
+             "code compiled by nvcc runs on the first device, with its own stream and memory"),
          0;
 }
 static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed) {

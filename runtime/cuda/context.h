@@ -127,7 +127,7 @@ static int ein_cuda_lent(ein_ctx *ctx, ein_cuda *d, size_t wanted) {
   const ein_config *c = &ctx->inside->config;
   int device = 0, managed = 0;
   if (wanted > c->workspace_bytes)
-    return ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are wanted",
+    return ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are needed",
                (unsigned long long)c->workspace_bytes, (unsigned long long)wanted),
            0;
   if ((uintptr_t)c->workspace % EIN_CUDA_ALIGN || !ein_gpu_points(&d->gpu, c->workspace, &device, &managed) ||
@@ -171,8 +171,8 @@ static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
     if (ein_cuda_copied(ctx, b)) end = ein_cuda_round(end + ein_cuda_bytes(ctx, b));
   if (end > d->copied && ein_gpu_captures(&d->gpu))
     return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
-               "the stream is being captured, and the run takes memory for copies of what is at no multiple of %d "
-               "bytes: run once before",
+               "the stream is being captured, and the run allocates memory for copies of tensors that are not aligned "
+               "to %d bytes: run once before",
                EIN_CUDA_WIDE),
            0;
   if (end > d->copied && !ein_cuda_piece(ctx, d, &d->copies, &d->copied, end, "inputs and outputs take")) return 0;
@@ -296,7 +296,7 @@ static int ein_cuda_capture(ein_ctx *ctx, ein_cuda *d) {
   if (!ein_gpu_captures(&d->gpu)) return 1;
   if (ctx->inside->tables->n_sites)
     return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
-               "the stream is being captured, and the run has to wait for the device: it looks at indices from data"),
+               "the stream is being captured, and the run has to wait for the device: it checks indices from data"),
            0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
     if (ein_cuda_copied(ctx, b) && !d->there[b])

@@ -113,7 +113,7 @@ static EIN_UNUSED int ein_libcuda_open(ein_libcuda *cu, ein_error *error) {
   int n = 0, e;
   if (!driver) {
     ein_error_set(error, EIN_ERR_IO,
-        "no CUDA driver: there is no libcuda.so.1 on this machine, which comes with NVIDIA's driver");
+        "no CUDA driver: this machine has no libcuda.so.1, which comes with NVIDIA's driver");
     return 0;
   }
 #define EIN_LIBCUDA_FIND(name, symbol, parameters)                                                              \
@@ -134,9 +134,9 @@ static EIN_UNUSED int ein_libcuda_open(ein_libcuda *cu, ein_error *error) {
 #undef EIN_LIBCUDA_FIND
   e = cu->init(0);
   if (e && e != EIN_CU_NO_DEVICE)
-    return ein_error_set(error, EIN_ERR_IO, "the CUDA driver does not begin: %s", ein_libcuda_words(cu, e).text), 0;
+    return ein_error_set(error, EIN_ERR_IO, "the CUDA driver does not start: %s", ein_libcuda_words(cu, e).text), 0;
   if (e || cu->device_count(&n) || n < 1)
-    return ein_error_set(error, EIN_ERR_IO, "no CUDA device: the driver is there, and finds none"), 0;
+    return ein_error_set(error, EIN_ERR_IO, "no CUDA device: the driver finds none"), 0;
   return 1;
 }
 

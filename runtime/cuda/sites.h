@@ -47,7 +47,7 @@ static int ein_cuda_host(ein_ctx *ctx, char **at, size_t *held, size_t wanted) {
 }
 
 static void *ein_cuda_take(ein_ctx *ctx, size_t bytes) {
-  return ein_gpu_take(ctx, &ein_cuda_of(ctx)->gpu, bytes, "what is fetched takes");
+  return ein_gpu_take(ctx, &ein_cuda_of(ctx)->gpu, bytes, "a fetch takes");
 }
 static void ein_cuda_drop(ein_ctx *ctx, void *at) { ein_gpu_drop(&ein_cuda_of(ctx)->gpu, at); }
 static int ein_cuda_bring_some(ein_ctx *ctx, void *host, const void *from, size_t bytes) {
@@ -80,7 +80,7 @@ static int ein_cuda_begins(ein_ctx *ctx, int64_t many, const int64_t *at) {
   ein_cuda *d = ein_cuda_of(ctx);
   ein_cuda_sites *s = d->sites;
   size_t bytes = 2 * (size_t)many * sizeof *at;
-  if (bytes > s->begun && !ein_cuda_piece(ctx, d, &s->begins, &s->begun, bytes, "what is fetched takes")) return 0;
+  if (bytes > s->begun && !ein_cuda_piece(ctx, d, &s->begins, &s->begun, bytes, "a fetch takes")) return 0;
   return ein_gpu_up(ctx, &d->gpu, s->begins, at, bytes, "places go to the device");
 }
 
@@ -181,7 +181,7 @@ static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
       sizeof *s + n_mirrors * sizeof(ein_cuda_mirror) +
           n_lent * (sizeof(ein_cuda_loan) + 2 * sites * sizeof(ein_parcel)) + axes * sizeof(int64_t) +
           (2 * moves + buffers) * sizeof(void *));
-  if (!s) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for what moves work in"), 0;
+  if (!s) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for the buffers of moves"), 0;
   s->n_mirrors = (int)n_mirrors;
   s->n_lent = (int)n_lent;
   s->mirror = (ein_cuda_mirror *)(void *)(s + 1);
@@ -230,7 +230,7 @@ static int ein_cuda_up(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   return !bytes ||
       ein_gpu_up(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), ein_cuda_sites_of(ctx)->at_here[buffer], bytes,
-          "what parts came to goes to the device");
+          "combined parts go to the device");
 }
 
 /* Whether this site's part covers everything combined here, so that the destination's old content is not needed. */

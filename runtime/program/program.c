@@ -152,13 +152,14 @@ static int help(const program *p) {
   if (m->n_dims) printf("\nsizes:");
   for (int i = 0; i < m->n_dims; i++) printf(" %s", m->dim[i]);
   printf("%s\noptions:\n"
-         "  -D, --dim NAME=N        the size NAME is N; files tell sizes too\n"
-         "  -o, --output NAME=FILE  an output goes to a .npy, .raw or .safetensors file; all=DIR/ writes\n"
-         "                          each as DIR/NAME.npy, all=x.safetensors all into one; others are printed\n"
-         "      --params FILE       params that are not given are read from this .safetensors file\n"
-         "      --threads N         at most N threads (default $OMP_NUM_THREADS, or one for each processor)\n"
-         "  -h, --help              this text\n"
-         "      --version           the version\n"
+         "  -D, --dim NAME=N        set the size NAME to N; input files also determine sizes\n"
+         "  -o, --output NAME=FILE  write an output to a .npy, .raw or .safetensors file; all=DIR/ writes each\n"
+         "                          output to DIR/NAME.npy, all=x.safetensors writes all to one file; outputs\n"
+         "                          without a file are printed\n"
+         "      --params FILE       read params that are not given from this .safetensors file\n"
+         "      --threads N         use at most N threads (default $OMP_NUM_THREADS, or one per processor)\n"
+         "  -h, --help              print this help\n"
+         "      --version           print the version\n"
          "\n"
          "A SOURCE is a file (a.npy, a.npz:name, a.safetensors:name, a.raw) or a generator: zeros, ones, iota,\n"
          "const:2.5, uniform:seed=7, randn:seed=7, randint:lo=0:hi=9:seed=7, fill:t=3. A number means const.\n",
@@ -209,7 +210,7 @@ static int take_input(program *p, const char *word) {
   const char *spec;
   size_t n = name_length(word, &spec);
   argument *a = n ? argument_find(p->input, p->model->n_inputs, word, n) : NULL;
-  if (!n) return fail(p, LEAVE_USAGE, "%s: an input is given as NAME=SOURCE; see --help", word);
+  if (!n) return fail(p, LEAVE_USAGE, "%s: give an input as NAME=SOURCE; see --help", word);
   if (!a) return fail(p, LEAVE_USAGE, "there is no input %.*s; see --help", (int)n, word);
   if (a->spec && strcmp(a->spec, spec) != 0)
     return fail(p, LEAVE_USAGE, "%s is given twice: %s and %s", a->about->name, a->spec, spec);
@@ -221,9 +222,9 @@ static int take_dim(program *p, const char *word) {
   const char *rest;
   size_t n = name_length(word, &rest);
   int64_t value;
-  if (!n) return fail(p, LEAVE_USAGE, "-D wants NAME=N, not %s", word);
+  if (!n) return fail(p, LEAVE_USAGE, "-D takes NAME=N, not %s", word);
   if (ein_read_i64(rest, strlen(rest), &value) != EIN_OK || value < 0)
-    return fail(p, LEAVE_USAGE, "-D %s: %s is no size", word, rest);
+    return fail(p, LEAVE_USAGE, "-D %s: %s is not a size", word, rest);
   for (int i = 0; i < p->model->n_dims; i++)
     if (is_name(p->model->dim[i], word, n)) {
       if (p->dim_from[i] && p->dim[i] != value)
@@ -233,7 +234,7 @@ static int take_dim(program *p, const char *word) {
       p->dim_from[i] = "-D";
       return LEAVE_OK;
     }
-  return fail(p, LEAVE_USAGE, "there is no size %.*s that is open; see --help", (int)n, word);
+  return fail(p, LEAVE_USAGE, "there is no open size %.*s; see --help", (int)n, word);
 }
 
 static int take_file(program *p, argument *a, const char *path) {
@@ -285,14 +286,14 @@ static int take_output(program *p, const char *word) {
 static int take_threads(program *p, const char *word) {
   int64_t n;
   if (ein_read_i64(word, strlen(word), &n) != EIN_OK || n < 1 || n > 4096)
-    return fail(p, LEAVE_USAGE, "--threads %s: wanted is a number from 1 to 4096", word);
+    return fail(p, LEAVE_USAGE, "--threads %s: expected a number from 1 to 4096", word);
   p->threads = (int)n;
   return LEAVE_OK;
 }
 
 static int take_params(program *p, const char *word) {
   if (!ein_ends_in(word, ".safetensors"))
-    return fail(p, LEAVE_USAGE, "--params wants a .safetensors file, not %s", word);
+    return fail(p, LEAVE_USAGE, "--params takes a .safetensors file, not %s", word);
   p->params = word;
   return LEAVE_OK;
 }
@@ -331,7 +332,7 @@ static int take_words(program *p, char **word) {
     int k = *w == '-' ? option_find(word, &at, &rest) : -1;
     if (*w != '-') code = take_input(p, w);
     else if (k < 0) code = fail(p, LEAVE_USAGE, "there is no option %s; see --help", w);
-    else if (!rest) code = fail(p, LEAVE_USAGE, "%s wants an argument; see --help", w);
+    else if (!rest) code = fail(p, LEAVE_USAGE, "%s needs an argument; see --help", w);
     else code = options[k].take(p, rest);
   }
   return code;
@@ -401,7 +402,7 @@ static int settled(const program *p, ein_status status) {
   const char *why = p->ctx ? p->model->last_error(p->ctx) : "out of memory";
   int own = status != EIN_OK && strcmp(why, EIN_ELSEWHERE) != 0;
   int code = agreed(p, own ? fail_status(p, status, "", "", why) : LEAVE_OK);
-  return code || status == EIN_OK ? code : fail(p, LEAVE_MACHINE, "the processes do not reach each other");
+  return code || status == EIN_OK ? code : fail(p, LEAVE_MACHINE, "the processes cannot reach each other");
 }
 
 static int plan(program *p) {
@@ -637,7 +638,7 @@ static int tell(program *p, void *bytes, size_t n) {
   for (int i = 1; i < w->sites; i++) send[i].peer = i, send[i].data = bytes, send[i].bytes = n;
   if (w->exchange(w->user, EIN_OK, w->site || !n ? 0 : w->sites - 1, send + 1, w->site && n, &own) == EIN_OK)
     return LEAVE_OK;
-  return fail(p, LEAVE_MACHINE, "the processes do not reach each other");
+  return fail(p, LEAVE_MACHINE, "the processes cannot reach each other");
 }
 
 /* Whether this process writes its block: the first of those with the same block does. */

@@ -343,7 +343,7 @@ static void ein_asking_end(ein_asking *v) {
 
 /* This site's status: its error, or that there was no memory. */
 static ein_status ein_asking_status(const ein_asking *v, int ok) {
-  if (!ok) ein_error_set(&v->ctx->inside->error, EIN_ERR_MEMORY, "no memory for what is fetched");
+  if (!ok) ein_error_set(&v->ctx->inside->error, EIN_ERR_MEMORY, "no memory for fetched elements");
   return ein_settle(v->ctx);
 }
 
@@ -373,7 +373,7 @@ EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_inside *in = ctx->inside;
   const ein_wire *wire = in->config.wire;
   if (!wire || !wire->counts)
-    return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
+    return ein_error_set(&in->error, EIN_ERR_ARG, "a program for several sites needs a wire");
   ein_asking v;
   memset(&v, 0, sizeof v);
   v.ctx = ctx;

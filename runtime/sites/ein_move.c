@@ -612,7 +612,7 @@ static ein_status ein_move_rest(ein_ctx *ctx, const ein_mesh *mesh, int k, int b
 EIN_API ein_status ein_move(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_inside *in = ctx->inside;
   if (!in->config.wire)
-    return ein_error_set(&in->error, EIN_ERR_ARG, "what is for several sites wants a wire between them");
+    return ein_error_set(&in->error, EIN_ERR_ARG, "a program for several sites needs a wire");
   return ein_move_rest(ctx, mesh, k, -1);
 }
 

@@ -30,7 +30,7 @@ typedef struct ein_whole {
   void **nobody;               /* by input: memory for one that no default computes and nothing reads */
   unsigned char *left_out;     /* by input: omitted at site 0 */
   unsigned char *wanted;       /*   read by a plan, or by a default that is computed */
-  int hangs;                   /* a default of the last run_blocks is computed again in each run */
+  int dependent;               /* a default of the last run_blocks is computed again in each run */
   ein_error error;
 } ein_whole;
 
@@ -154,7 +154,7 @@ static ein_status ein_whole_none(ein_whole *h, const int64_t *dims) {
   ein_whole_say(&here, "", "", h->wire.sites);
   ein_whole_say_sizes(h, dims, &here);
   if (h->made->n_dims)
-    return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for so many sites: %s; but runs on %s", built.s, here.s);
+    return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for these sites: %s; but runs on %s", built.s, here.s);
   return ein_error_set(&h->error, EIN_ERR_ARG, "it is built for %s sites, but runs on %s", built.s, here.s);
 }
 
@@ -188,7 +188,7 @@ EIN_API ein_status ein_whole_plan(void *ctx, const int64_t *dims) {
   h->planned = 0;
   free(h->memory);
   h->memory = NULL;
-  h->hangs = 0;
+  h->dependent = 0;
   for (int i = 0; i < h->made->n_defaults; i++) free(h->fallback[i]), h->fallback[i] = NULL;
   for (int k = 0; k < h->made->plans[0]->n_inputs; k++) free(h->nobody[k]), h->nobody[k] = NULL;
   if (h->made->n_dims && ein_whole_chosen(h, dims) != EIN_OK) return h->error.status;
@@ -435,7 +435,7 @@ static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int outpu
   const ein_model *m = h->model;
   int n = output ? m->n_outputs : m->n_inputs;
   ein_status status = EIN_OK;
-  if (n && !list) return ein_error_set(&h->error, EIN_ERR_ARG, "site 0 gives no %s", output ? "outputs" : "inputs");
+  if (n && !list) return ein_error_set(&h->error, EIN_ERR_ARG, "site 0 passes no %s", output ? "outputs" : "inputs");
   for (int i = 0; i < n && status == EIN_OK; i++) {
     if (!list[i].data && !output && ein_whole_may_lack(h, i)) continue;
     status = ein_view_look(h, output ? "output" : "input", &(output ? m->output : m->input)[i], &list[i],
@@ -564,15 +564,15 @@ static ein_status ein_whole_tell(ein_whole *h, ein_status mine, const ein_tensor
 
 /* ---- defaults that depend on inputs ---- */
 
-/* Finds the inputs that plans and computed defaults read. hangs: one of these defaults depends on inputs. */
+/* Finds the inputs that plans and computed defaults read. dependent: one of these defaults depends on inputs. */
 static void ein_whole_want(ein_whole *h) {
-  h->hangs = 0;
+  h->dependent = 0;
   for (int k = 0; k < h->model->n_inputs; k++) h->wanted[k] = k < h->made->n_read;
   for (int i = h->made->n_defaults; i-- > 0;) {
     const ein_whole_default *d = &h->defaults[i];
     int made = h->left_out[d->input] && h->wanted[d->input];
     for (int k = 0; made && k < d->n_from; k++) h->wanted[d->from[k]] = 1;
-    h->hangs |= made && d->n_from > 0;
+    h->dependent |= made && d->n_from > 0;
   }
 }
 
@@ -631,7 +631,7 @@ static ein_status ein_default_gather(
 }
 
 /* Site 0 gathers the inputs, computes the whole default, and sends each site its block. */
-static ein_status ein_default_hang(ein_whole *h, int i, ein_tensor *input) {
+static ein_status ein_default_from_inputs(ein_whole *h, int i, ein_tensor *input) {
   const ein_whole_default *d = &h->defaults[i];
   int64_t low[EIN_MAX_AXES];
   int made, n = 0;
@@ -673,7 +673,7 @@ static ein_status ein_whole_fill(ein_whole *h, ein_tensor *input) {
     const ein_whole_default *d = &h->defaults[i];
     if (!h->left_out[d->input] || !h->wanted[d->input]) continue;
     if (d->n_from) status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
-    if (d->n_from && status == EIN_OK) status = ein_default_hang(h, i, input);
+    if (d->n_from && status == EIN_OK) status = ein_default_from_inputs(h, i, input);
     else if (mine == EIN_OK) mine = ein_default_make(h, i, &input[d->input]);
   }
   for (int k = h->made->n_read; k < h->model->n_inputs && mine == EIN_OK; k++)
@@ -688,7 +688,7 @@ static ein_status ein_whole_go(ein_whole *h, const ein_blocks *b, const ein_tens
   for (int k = 0; k < m->n_inputs && status == EIN_OK; k++)
     if (!h->left_out[k]) status = ein_whole_scatter(h, k, inputs ? &inputs[k] : NULL, &b->view[k]);
   if (h->made->n_defaults && status == EIN_OK) ein_whole_want(h), status = ein_whole_fill(h, b->view);
-  h->hangs = 0; /* `again` uses the blocks computed here */
+  h->dependent = 0; /* `again` uses the blocks computed here */
   if (status == EIN_OK) status = m->run(h->ctx, b->view, b->view + m->n_inputs);
   for (int k = 0; k < m->n_outputs && status == EIN_OK; k++)
     status = ein_whole_gather(h, 1, k, outputs ? &outputs[k] : NULL, &b->view[m->n_inputs + k]);
@@ -702,7 +702,7 @@ EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
   /* at all sites, since planning is collective */
-  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "call plan before run");
   if (h->wire.site == 0) mine = ein_whole_look(h, inputs, 0);
   if (h->wire.site == 0 && mine == EIN_OK) mine = ein_whole_look(h, outputs, 1);
   if (mine == EIN_OK) mine = ein_whole_memory(h, ein_blocks_make(h, &b), "");
@@ -728,7 +728,7 @@ EIN_API ein_status ein_whole_run_blocks(void *ctx, const ein_tensor *inputs, con
   ein_whole *h = (ein_whole *)ctx;
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
-  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "call plan before run");
   if (!h->made->n_defaults) return h->model->run(h->ctx, inputs, outputs);
   ein_status status =
       ein_whole_tell(h, inputs ? EIN_OK : ein_error_set(&h->error, EIN_ERR_ARG, "the inputs are NULL"), inputs);
@@ -741,8 +741,8 @@ EIN_API ein_status ein_whole_again(void *ctx) {
   ein_whole *h = (ein_whole *)ctx;
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
-  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
-  ein_status status = h->hangs ? ein_whole_fill(h, h->input) : EIN_OK;
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "call plan before run");
+  ein_status status = h->dependent ? ein_whole_fill(h, h->input) : EIN_OK;
   return status == EIN_OK ? ein_again(h->ctx) : status;
 }
 
@@ -750,6 +750,6 @@ EIN_API ein_status ein_whole_collect(void *ctx, int output, const ein_tensor *bl
   ein_whole *h = (ein_whole *)ctx;
   if (!h) return EIN_ERR_ARG;
   ein_whole_clear(h);
-  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "a run comes after a plan");
+  if (!h->planned) return ein_error_set(&h->error, EIN_ERR_PLAN, "call plan before run");
   return ein_whole_gather(h, 1, output, whole, block);
 }

@@ -166,9 +166,9 @@ fails() { # PLANTED SAYS
   grep -q 'left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts' report && grep -q 'left: 0 handles' report || wrong "not all is given back: $(cat report): $line"
   rm -f report
 }
-fails blas-begin=1 'cuBLAS: it does not begin: CUBLAS_STATUS_NOT_INITIALIZED; EIN_CUBLAS=off does without'
+fails blas-begin=1 'cuBLAS: it does not start: CUBLAS_STATUS_NOT_INITIALIZED; EIN_CUBLAS=off does without'
 fails blas=1 'cuBLAS: program_k_C: CUBLAS_STATUS_EXECUTION_FAILED'
-fails alloc=1 'no memory on the device: what cuBLAS works in takes 33554432 bytes there'
+fails alloc=1 'no memory on the device: the workspace of cuBLAS takes 33554432 bytes there'
 
 # In built programs and libraries.
 want 0 "$EIN" build of_f16.ein --target=cuda -o prog --flags=-O1

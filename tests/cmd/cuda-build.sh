@@ -41,14 +41,14 @@ want 1 ./prog $run at=const:40
 says 'index 1 (label s) of P, read for E: 40 is out of range, its size is 40 (att.ein:6)'
 given_back
 EIN_STANDIN=no-device want 4 ./prog $run
-says 'no CUDA device: the driver is there, and finds none'
+says 'no CUDA device: the driver finds none'
 EIN_STANDIN=memory=1000 want 4 ./prog $run
 says 'no memory on the device'
 rm -f report
 if ! LD_LIBRARY_PATH='' python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 2>/dev/null; then
   LD_LIBRARY_PATH='' want 0 ./prog --help
   LD_LIBRARY_PATH='' want 4 ./prog $run
-  says 'no CUDA driver: there is no libcuda.so.1 on this machine'
+  says 'no CUDA driver: this machine has no libcuda.so.1'
 fi
 
 # The devices that a program is for.
@@ -138,10 +138,10 @@ cat >wanted <<'END'
 8 index 1 of Q, read for E: -1 is out of range, its size is 6 (rows.ein:5)
 5 no memory on the device: the run takes 
 5 CUDA: the kernels are loaded: out of memory (CUDA_ERROR_OUT_OF_MEMORY)
-1 no CUDA device: the driver is there, and finds none
+1 no CUDA device: the driver finds none
 1000 of 1000 failed, and then 0
 500 plans failed
 END
 sed -i 's/\(the run takes \).*/\1/' out
-cmp -s out wanted || wrong "the calls say: $(diff wanted out)"
+cmp -s out wanted || wrong "unexpected calls: $(diff wanted out)"
 finish

@@ -21,7 +21,7 @@ moves() { # KERNEL BYTES WANTED CONFLICTS: moved are at most so many; percent, a
   [ -z "$skipped" ] || return
   awk -v kernel="program_k_$1:" -v bytes="$2" -v wanted="${3:-90}" -v conflicts="${4:-5}" '
     $1 == kernel { found = 1; bad = $7 > bytes || $9 + 0 < wanted || $14 + 0 > conflicts; print }
-    END { exit !found || bad }' counts >told || wrong "$1: wanted are $2 bytes, ${3:-90} %, ${4:-5} %: $(cat told)"
+    END { exit !found || bad }' counts >told || wrong "$1: expected $2 bytes, ${3:-90} %, ${4:-5} %: $(cat told)"
   [ -z "$EIN_TELL" ] || cat told
 }
 

@@ -214,18 +214,18 @@ another device's: 6 input X: its data is on device 1, but the context's is devic
 the host's as a device's: 6 input X: its data is in the host's memory, and its device_type says that it is on a device (rows.ein:2)
 a device's as the host's: 6 input X: its data is on device 0, and its device_type says that it is on the CPU (rows.ein:2)
 a result in the host's: 6 output Y: its data is in the host's memory, and its device_type says that it is on a device (rows.ein:5)
-strides: 6 input X: its strides are not those of row-major order, which is wanted of what is on a device (rows.ein:2)
+strides: 6 input X: its strides are not row-major, as data on a device must be (rows.ein:2)
 one over the other: 6 output Y: it shares memory with input X (rows.ein:5)
 no such device: 6 there is no device 2: this machine has 2, which count from 0
 a stream of another: 6 the stream is not one of device 1, or not of its primary context
 no stream: 1 CUDA: the caller's stream: invalid resource handle (CUDA_ERROR_INVALID_HANDLE)
-little memory: 10 the workspace has 8 bytes, but 512 are wanted
+little memory: 10 the workspace has 8 bytes, but 512 are needed
 memory of the host: 6 the workspace is not memory of device 0, at a multiple of 256 bytes
 memory of another: 6 the workspace is not memory of device 0, at a multiple of 256 bytes
 as before: 0 
 a kernel fails: 1 CUDA: the kernel 
 END
 sed -i 's/\(CUDA: the kernel \).*/\1/' out
-cmp -s out wanted || wrong "the calls say: $(diff wanted out)"
+cmp -s out wanted || wrong "unexpected calls: $(diff wanted out)"
 grep -q 'left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts' report || wrong "not all is given back: $(cat report)"
 finish

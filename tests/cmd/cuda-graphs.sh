@@ -140,7 +140,7 @@ want 0 "$EIN" build over.ein --target=cuda --stop=task -o over.task
 grep -q '^repeat 13..15 z < %6' over.task || wrong "other numbers in over.task"
 sed -i 's/^\(buffer %4 work .. : i64 alive\) 3..5/\1 2..13/; s/ z < %6/ z < %4/' over.task
 want 0 "$EIN" build over.task --emit=cuda
-[ "$(grep -c '(int64_t turns = ein_cuda_i64(ctx, 4);' out)" = 1 ] || wrong "a counter is taken behind its repeat"
+[ "$(grep -c '(int64_t turns = ein_cuda_i64(ctx, 4);' out)" = 1 ] || wrong "a counter is used after its repeat"
 want 0 "$EIN" run over.task X=iota --target=c
 cp out once
 want 0 "$EIN" run over.task X=iota --target=cuda
@@ -310,7 +310,7 @@ captured: 0
 behind it: 1, no graphs made, 2 graph launches, no others
 a repeat captured: 0
 0 wrong, 5 turns
-6 the stream is being captured, and the run has to wait for the device: it looks at what is made there
+6 the stream is being captured, and the run has to wait for the device: it needs values from the device
 0
 END
 for blas in on off; do

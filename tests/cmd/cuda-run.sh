@@ -71,8 +71,8 @@ machine() { # INJECTED WORDS
   says "$2"
   given_back
 }
-machine no-device 'no CUDA device: the driver is there, and finds none'
-machine begin=999 'the CUDA driver does not begin: unknown error (CUDA_ERROR_UNKNOWN)'
+machine no-device 'no CUDA device: the driver finds none'
+machine begin=999 'the CUDA driver does not start: unknown error (CUDA_ERROR_UNKNOWN)'
 machine old 'the CUDA driver is too old for the kernels'
 machine load=1 'the kernels are loaded: out of memory (CUDA_ERROR_OUT_OF_MEMORY)'
 machine alloc=1 'no memory on the device: the run takes 768 bytes there'
@@ -86,6 +86,6 @@ cp "$standin/libnvrtc.so.13" alone
 LD_LIBRARY_PATH=$work/alone
 if ! python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 2>/dev/null; then
   cuda 4 run "$root/tests/run/matmul.ein"
-  says 'no CUDA driver: there is no libcuda.so.1 on this machine'
+  says 'no CUDA driver: this machine has no libcuda.so.1'
 fi
 finish

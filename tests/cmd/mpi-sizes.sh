@@ -41,7 +41,7 @@ shows 'sizes: N M'
 
 # ---- errors, each reported once
 want 2 ranks 2 ./prog A=iota -D N=24 -D M=10
-once 'it is built for so many sites: 2 with N = 24, M = 9; 2 with N = 24, M = 30; 2 with N = 12, M = 9; 2 with N = 12, M = 30; 3 with N = 24, M = 9;'
+once 'it is built for these sites: 2 with N = 24, M = 9; 2 with N = 24, M = 30; 2 with N = 12, M = 9; 2 with N = 12, M = 30; 3 with N = 24, M = 9;'
 once 'but runs on 2 with N = 24, M = 10'
 want 2 ranks 4 ./prog A=a.npy
 once 'but runs on 4 with N = 12, M = 30'
@@ -50,7 +50,7 @@ once 'no value for size M: give -D M=N, one that the program is built for'
 want 1 ranks 3 ./prog A=a.npy -D N=24
 once 'N is 24 by -D, but 12 by axis 1 of a.npy'
 want 2 ranks 3 ./prog A=a.npy -D K=24
-once 'there is no size K that is open'
+once 'there is no open size K'
 
 # ---- with many plans, the message lists as many as fit
 more=

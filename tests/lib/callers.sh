@@ -190,7 +190,7 @@ int main(void) {
   left = 100;
   if (m_create(&config, &c)) return 1;
   want(c, m_plan(c, NULL), EIN_ERR_ARG, "the sizes are NULL");
-  want(c, m_run(c, NULL, NULL), EIN_ERR_PLAN, "a run comes after a plan");
+  want(c, m_run(c, NULL, NULL), EIN_ERR_PLAN, "call plan before run");
   want(c, m_plan(c, &(m_sizes){0, 1}), EIN_ERR_ASSERT, "N must be at least 1 (m.ein:2)");
   want(c, m_plan(c, &(m_sizes){-3, 1}), EIN_ERR_SHAPE, "the size N is -3, which is less than 0");
   want(c, m_plan(c, &(m_sizes){INT64_MAX, 2}), EIN_ERR_SHAPE,
@@ -199,7 +199,7 @@ int main(void) {
   want(c, m_plan(c, &(m_sizes){1, (int64_t)1 << 40}), EIN_ERR_SHAPE,
        "the size of dimension 2 of big does not fit 64 bits (m.ein:8)");
   like(c, m_plan(c, &(m_sizes){(int64_t)1 << 30, 1}), EIN_ERR_SHAPE, "64 bits");
-  like(c, m_plan(c, &(m_sizes){(int64_t)1 << 22, 1}), EIN_ERR_MEMORY, "no memory: the run works in ");
+  like(c, m_plan(c, &(m_sizes){(int64_t)1 << 22, 1}), EIN_ERR_MEMORY, "no memory: the run needs ");
   want(c, m_plan(c, &(m_sizes){3, 4}), EIN_OK, "");
   float x[12], y[12], big[48], z[12];
   int64_t pick[4] = {0, 3, 1, 2}, nm[] = {3, 4}, mm[] = {4}, nmm[] = {3, 16}, bad[2];
@@ -220,13 +220,13 @@ int main(void) {
   TRY(o.y.data = NULL, EIN_ERR_ARG, "output y: its data is NULL (m.ein:7)");
   TRY(o.y.shape = NULL, EIN_ERR_ARG, "output y: its shape is NULL (m.ein:7)");
   TRY(i.x.dtype = EIN_F64, EIN_ERR_DTYPE, "input x: its dtype is f64, but f32 is wanted (m.ein:3)");
-  TRY(i.x.dtype = (ein_dtype)77, EIN_ERR_DTYPE, "input x: its dtype is 77, which is none; f32 is wanted (m.ein:3)");
+  TRY(i.x.dtype = (ein_dtype)77, EIN_ERR_DTYPE, "input x: 77 is not a dtype; f32 is wanted (m.ein:3)");
   TRY(i.x.ndim = 1 << 30, EIN_ERR_SHAPE, "input x: it has 1073741824 dimensions, but 2 are wanted (m.ein:3)");
   TRY(i.x.shape = nmm, EIN_ERR_SHAPE, "input x: label d has the extent 16, but 4 is wanted (m.ein:3)");
   TRY(o.big.shape = nm, EIN_ERR_SHAPE, "output big: label (d d') has the extent 4, but 16 is wanted (m.ein:8)");
   TRY(i.x.device_type = 2, EIN_ERR_ARG, "input x: it is on a device of type 2, but 1, the CPU, is wanted (m.ein:3)");
   TRY(i.x.data = (char *)x + 1, EIN_ERR_ARG, "input x: its data is not aligned to the 4 bytes of f32 (m.ein:3)");
-  TRY(i.x.byte_offset = UINT64_MAX - 3, EIN_ERR_ARG, "input x: its strides reach out of the address space (m.ein:3)");
+  TRY(i.x.byte_offset = UINT64_MAX - 3, EIN_ERR_ARG, "input x: its strides reach beyond the address space (m.ein:3)");
   TRY(o.y.data = x + 11, EIN_ERR_ARG, "output y: it shares memory with input x (m.ein:7)");
   TRY(o.z.data = y, EIN_ERR_ARG, "output z: it shares memory with output y (m.ein:9)");
   int64_t over[] = {3, 1}, apart[] = {1, 3}, wide[] = {INT64_MAX / 2, 1};
@@ -239,7 +239,7 @@ int main(void) {
   nm[0] = 2;
   want(c, m_run(c, &in, &out), EIN_ERR_SHAPE, "input x: label s has the extent 2, but 3 is wanted (m.ein:3)");
   nm[0] = 3, apart[1] = 3;
-  TRY(i.x.strides = wide, EIN_ERR_ARG, "input x: its strides reach out of the address space (m.ein:3)");
+  TRY(i.x.strides = wide, EIN_ERR_ARG, "input x: its strides reach beyond the address space (m.ein:3)");
   TRY(pick[2] = 4, EIN_ERR_INDEX, "index 2 (label d) of x, read for z: 4 is out of range, its size is 4 (m.ein:9)");
   TRY(pick[2] = INT64_MIN, EIN_ERR_INDEX,
       "index 2 (label d) of x, read for z: -9223372036854775808 is out of range, its size is 4 (m.ein:9)");
@@ -251,7 +251,7 @@ int main(void) {
   config.workspace = (void *)(((uintptr_t)memory + 63) / 64 * 64), config.workspace_bytes = 1;
   if (m_create(&config, &c)) return 1;
   like(c, m_plan(c, &(m_sizes){3, 4}), EIN_ERR_PLAN, "the workspace has 1 bytes, but ");
-  want(c, m_run(c, &in, &out), EIN_ERR_PLAN, "a run comes after a plan");
+  want(c, m_run(c, &in, &out), EIN_ERR_PLAN, "call plan before run");
   m_destroy(c);
   return failed;
 }
@@ -357,7 +357,7 @@ nm -D --defined-only "with blank/libtwice.so" | grep ' [TDBRC] ' | grep -v ' twi
 uses
 ldd cmake/build/by_config 2>/dev/null | grep -q libtwice.so || ! command -v cmake >/dev/null || wrong "the shared library is not used"
 want 0 "$EIN" build twice.ein --lib -o "with blank/" $O
-[ ! -e "with blank/libtwice.so" ] || wrong "an old shared library is left beside a new archive"
+[ ! -e "with blank/libtwice.so" ] || wrong "an old shared library remains beside a new archive"
 
 # ---- two models in one program; both from their C
 want 0 "$EIN" build sum.ein --emit=c -o two/
@@ -410,9 +410,9 @@ if command -v "$CXX" >/dev/null; then want 0 sh -c "$CXX -x c++ -Wall -Iodd -c o
 if command -v meson >/dev/null && command -v ninja >/dev/null; then
   want 0 meson setup lib-build lib
   want 0 ninja -C lib-build
-  [ -f lib-build/libatt.a ] || wrong "Meson made no library"
+  [ -f lib-build/libatt.a ] || wrong "Meson built no library"
   want 0 meson setup shared-build shared
   want 0 ninja -C shared-build
-  for n in base m math_; do [ -f shared-build/lib$n.a ] || wrong "Meson made no lib$n.a"; done
+  for n in base m math_; do [ -f shared-build/lib$n.a ] || wrong "Meson built no lib$n.a"; done
 fi
 finish

@@ -130,6 +130,6 @@ for n in 2 3 4 7; do
   used=$(sed -n 's/^memory //p' out)
   want 0 "$EIN" plan x.ein -n $n --format=json
   told=$(tr -d ' \n' <out | sed 's/.*"memory":{"bytes":\([0-9]*\).*/\1/')
-  [ "$used" -ge "$told" ] && [ "$used" -le $((told + 64 * 30)) ] || wrong "$n processes: the busiest has $used bytes, and is told to have $told"
+  [ "$used" -ge "$told" ] && [ "$used" -le $((told + 64 * 30)) ] || wrong "$n processes: the busiest has $used bytes, but reports $told"
 done
 finish

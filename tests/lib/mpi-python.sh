@@ -80,12 +80,12 @@ with att.Context(comm, threads=1) as ctx:
             assert whole["total"][()] == sum(wanted(i, j) for i in range(S) for j in range(S)), "wrong total"
         else:
             ctx.run_whole()
-    wrong = dict(inputs, K=dense("d", (1, 1), q, (0, 0))) if rank == 1 else inputs # one alone is wrong: all are told
+    wrong = dict(inputs, K=dense("d", (1, 1), q, (0, 0))) if rank == 1 else inputs # an error at one process: all get it
     try:
         ctx.run(wrong, outputs)
         raise AssertionError("taken")
     except TypeError as e:
-        assert rank == 1 and str(e) == "K: wanted are elements of f32, struct's format f, and met is d", e
+        assert rank == 1 and str(e) == "K: expected elements of f32 (format f of struct), found d", e
     except att.Error as e:
         assert rank != 1 and "another site" in e.text, e.text
     ctx.run(inputs, outputs)
@@ -94,15 +94,15 @@ with att.Context(comm, threads=1) as ctx:
 try:
     att.Context(comm).run({"q": None}, {})
 except TypeError as e:
-    assert str(e) == "there is no q; there are Q, K, shift, on", e
+    assert str(e) == "there is no argument q; the arguments are Q, K, shift, on", e
 end()
 print("well")
 END
 want 0 "$EIN" build att.ein --lib --shared --target=mpi -n 3,4 --flags=-O1 -o lib/
 want 0 ranks 3 python3 caller.py
-[ "$(grep -o well out | wc -l)" = 3 ] || wrong "not all came to their end: $(cat out err)"
+[ "$(grep -o well out | wc -l)" = 3 ] || wrong "not all processes finished: $(cat out err)"
 want 1 ranks 2 python3 caller.py
 says 'it is built for 3, 4 sites, but runs on 2'
 want 0 "$EIN" build att.ein --lib --target=mpi -n 3 --flags=-O1 -o static/
-[ ! -e static/att.py ] || wrong "there is a module of Python, and no shared library for it"
+[ ! -e static/att.py ] || wrong "there is a Python module without a shared library"
 finish

@@ -74,7 +74,7 @@ grep -q '"plans"' x/x.json && grep -q 'N = 24, M = 9; N = 24, M = 30; N = 12, M 
 want 0 mpicc -Wall -Wextra -Werror -Wno-sign-conversion caller.c -Ix -Lx -lx -lm -fopenmp -o caller
 for n in 2 3; do
   want 0 ranks $n ./caller
-  shows "it is built for so many sites: 2 with N = 24, M = 9; 2 with N = 24, M = 30;"
+  shows "it is built for these sites: 2 with N = 24, M = 9; 2 with N = 24, M = 30;"
   shows "but runs on $n with N = 13, M = 5"
 done
 want 1 ranks 4 ./caller

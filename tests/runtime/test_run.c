@@ -263,7 +263,7 @@ static void test_bad_shapes(ein_ctx *ctx, Data *d) {
   d->in[1].dtype = EIN_F64;
   refused(ctx, d, EIN_ERR_DTYPE, "input W: its dtype is f64, but f32 is wanted (model.ein:3)");
   d->in[1].dtype = (ein_dtype)77;
-  refused(ctx, d, EIN_ERR_DTYPE, "input W: its dtype is 77, which is none; f32 is wanted (model.ein:3)");
+  refused(ctx, d, EIN_ERR_DTYPE, "input W: 77 is not a dtype; f32 is wanted (model.ein:3)");
   d->in[0].ndim = 1;
   refused(ctx, d, EIN_ERR_SHAPE, "input X: it has 1 dimension, but 2 are wanted (model.ein:2)");
   d->in[0].shape = wrong;
@@ -277,7 +277,7 @@ static void test_bad_shapes(ein_ctx *ctx, Data *d) {
   d->in[0].data = (char *)d->x + 2;
   refused(ctx, d, EIN_ERR_ARG, "input X: its data is not aligned to the 4 bytes of f32 (model.ein:2)");
   d->in[0].data = (void *)(UINTPTR_MAX - 3);
-  refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach out of the address space (model.ein:2)");
+  refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach beyond the address space (model.ein:2)");
 }
 
 static void test_bad_strides(ein_ctx *ctx, Data *d) {
@@ -285,10 +285,10 @@ static void test_bad_strides(ein_ctx *ctx, Data *d) {
   static float both[ROWS * COLUMNS * 2];
   for (int k = 0; k < 5; k++) {
     d->in[0].strides = (const int64_t[]){wraps[k], 1};
-    refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach out of the address space (model.ein:2)");
+    refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach beyond the address space (model.ein:2)");
   }
   d->in[0].byte_offset = UINT64_MAX - 3;
-  refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach out of the address space (model.ein:2)");
+  refused(ctx, d, EIN_ERR_ARG, "input X: its strides reach beyond the address space (model.ein:2)");
   d->out[0].strides = (const int64_t[]){0};
   refused(ctx, d, EIN_ERR_ARG, "output Z: its elements overlap each other: label i has the stride 0 (model.ein:5)");
   d->out[1].strides = (const int64_t[]){COLUMNS - 1, 1};
@@ -418,7 +418,7 @@ static void test_settings(void) {
   OK(ein_create(&model_tables, &c, &ctx) == EIN_OK, "a borrowed workspace");
   OK_INT(ein_plan_run(ctx, (const int64_t[]){ROWS, COLUMNS}), EIN_ERR_PLAN, "that is too small");
   char text[128];
-  snprintf(text, sizeof text, "the workspace has 64 bytes, but %d are wanted", (int)ein_workspace_bytes(ctx));
+  snprintf(text, sizeof text, "the workspace has 64 bytes, but %d are needed", (int)ein_workspace_bytes(ctx));
   OK_STR(ein_last_error(ctx), text, "says how much is wanted");
   ein_destroy(ctx);
   c.workspace_bytes = sizeof own;

@@ -48,9 +48,10 @@ static void pc_text(Session *s, Buf *b, const Package *p, bool shared, bool open
       "Version: %s\n"
       "Cflags: -I${prefix}\n"
       "Libs: -L${prefix} -l%s%s%s%s -lm%s\n",
-      o->prefix, o->source, p->mpi ? " for " : "", p->mpi ? p->mpi : "", p->mpi ? " processes of MPI (for mpicc)" : "",
-      o->version, o->version, link_name(s->arena, o->prefix), shared ? " -Wl,-rpath,${prefix}" : "",
-      openmp ? " -fopenmp" : "", libraries_text(s, p, " ", "-l"), o->device ? " -ldl" : "");
+      o->prefix, o->source, p->mpi ? " for " : "", p->mpi ? p->mpi : "",
+      p->mpi ? " MPI processes (link with mpicc)" : "", o->version, o->version, link_name(s->arena, o->prefix),
+      shared ? " -Wl,-rpath,${prefix}" : "", openmp ? " -fopenmp" : "", libraries_text(s, p, " ", "-l"),
+      o->device ? " -ldl" : "");
 }
 
 /* The file that find_package(x) looks for: with capitals, exactly that name; in lower case, also found by
@@ -88,7 +89,7 @@ static void cmake_text(Session *s, Buf *b, const Package *p, bool shared, bool o
 
 /* ---- Meson: a block for each library of the folder ------------------------------------------- */
 
-static const char meson_first[] = "# meson.build of what was compiled by ein";
+static const char meson_first[] = "# meson.build for libraries compiled by ein";
 static const char meson_block[] = "\n# ---- ";
 
 typedef struct Block { const char *name, *text; } Block;
@@ -204,7 +205,7 @@ static Leave source_copy(Session *s, const EmitOptions *o, const ExternSource *x
   Buf *b = NEW(s->arena, Buf);
   *b = buf_new(s->arena);
   *out = (NativeText){arena_printf(s->arena, "%s_%s", o->prefix, x->name), b};
-  buf_printf(b, "/* %s.c, from %s, put here by ein %s */\n#line 1 ", out->name, slash ? slash + 1 : path, o->version);
+  buf_printf(b, "/* %s.c, from %s, copied by ein %s */\n#line 1 ", out->name, slash ? slash + 1 : path, o->version);
   string_print(b, slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
   buf_char(b, '\n');
   buf_add(b, src->bytes, src->len);

@@ -1,5 +1,6 @@
-"""What pip asks to pack this folder (PEP 517, PEP 660), with the standard library alone. A wheel has the packages, and the folder that they
-came from, by which they find libein; installed in place (pip install -e), it has a path to this folder."""
+"""The build backend of this folder for pip (PEP 517, PEP 660); it needs only the standard library. A wheel has the
+packages and the path of the folder that they came from, so that they find libein. An editable install (pip install -e)
+has only a path to this folder."""
 import base64
 import hashlib
 import pathlib
@@ -12,7 +13,7 @@ REQUIRES = 'Provides-Extra: jupyter\nRequires-Dist: ipykernel; extra == "jupyter
 
 
 def version():
-    """Of the checkout; in PREFIX/share/ein/python, of what is installed there."""
+    """The version of the checkout or, in PREFIX/share/ein/python, of the installed Ein."""
     build = HERE.parent / "meson.build"
     if build.exists():
         return re.search(r"^ *version: '([^']*)'", build.read_text(encoding="utf-8"), re.M).group(1)

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Checks a certificate, which `ein plan x.ein -n P --certificate c.json` writes, and trusts nothing of it but the graph.
+"""Checks a certificate, which `ein plan x.ein -n P --certificate c.json` writes. Trusts only the graph in it.
 
     check_plan.py [--strict] [--most N] FILE...
 
-- *Bytes*: what each site is to have and has not, element by element of its blocks, for each read and each result, from the mesh, what axes cut and
-  where tensors stay alone.
-- *Memory*: every buffer of every site, from the text of the tasks, step by step.
-- *Form*: that the plan hangs together: what equations name is read, extents and sizes agree, cuts have room, tasks use what is there and alive.
-- *Bound*: that no plan of the space that docs/plan.md states ("What is searched, and what a bound is") costs less. A certificate carries no proof of
-  that. So the space is searched here anew, by variables taken out one by one, on every mesh in every order, where it is small: at most N entries of
-  tables (default 3e5), which take seconds to a minute. Of a larger one the bound is ein's word, and that is said.
+- *Bytes*: counts, for each read and each result, the elements that each site needs but does not have. It uses only the
+  mesh, the cuts and the homes of tensors.
+- *Memory*: adds up all buffers of each site, step by step, from the text of the tasks.
+- *Form*: the plan is consistent: equations read what they name, extents and sizes agree, cuts have room, and tasks use
+  buffers that exist and are alive.
+- *Bound*: no plan in the space that docs/plan.md describes ("What is searched, and what a bound is") costs less. A
+  certificate contains no proof of that. So if the space is small, it is searched again here, by variable elimination,
+  on every mesh in every order: at most N table entries (default 3e5), which take from seconds to a minute. If the space
+  is larger, only ein vouches for the bound, and the output says so.
 
-A line says what was checked, or that it was not and why. The exit code is 1 if anything is not as it is said; with --strict 2 if something was not
-checked. Python alone is needed."""
+Each line says what was checked, or why it was not. The exit code is 1 if a check fails and, with --strict, 2 if
+something was not checked. Needs only Python."""
 import ast
 import itertools
 import json
@@ -24,14 +26,14 @@ import sys
 
 
 def block(k, extent, count):
-    """Block k of count: of whole elements; of a float, that may be cut anywhere, in equal blocks."""
+    """Block k of count. Blocks have whole elements; a float extent is cut into equal blocks."""
     if isinstance(extent, float):
         return k * extent / count, (k + 1) * extent / count
     return k * extent // count, (k + 1) * extent // count
 
 
 def box(mesh, at, on, extents):
-    """What the site at `at` has, by dimension: from, to."""
+    """The block of the site at `at`: (from, to) for each dimension."""
     out = []
     for d, extent in enumerate(extents):
         k = n = 0
@@ -51,7 +53,7 @@ def both(a, b):
 
 
 def moved(mesh, extents, here, there):
-    """Elements that sites lack of what they are to have; and as the TRA paper counts."""
+    """The elements that sites need but do not have; and the count of the TRA paper."""
     n = all_of_it = 0
     for at in itertools.product(*map(range, mesh)):
         want = box(mesh, at, there, extents)
@@ -61,7 +63,8 @@ def moved(mesh, extents, here, there):
 
 
 def wanted(read, tensor, use):
-    """How a reader whose axes (or whose home, of what is only put there) are `use` wants it, by the tensor's dimensions."""
+    """The dimensions of the tensor that each mesh axis cuts for a reader whose axes are `use` (its home, if it only
+    stores)."""
     on = []
     for label in use:
         dims = [k if tensor["vertex"] is None else read["made"][k] for k, l in enumerate(read["labels"]) if label >= 0 and l == label]
@@ -70,7 +73,8 @@ def wanted(read, tensor, use):
 
 
 def between(mesh, most, made, home):
-    """Where parts (made: None) are reduced: as home cuts, if there is room; else in a dimension that no later axis cuts; else at the first place."""
+    """Where partial results (made: None) are reduced: in the dimension that home cuts, if there is room; else in one
+    that no later axis cuts; else at the first place."""
     out, first = list(made), [False] * len(mesh)
 
     def room(d, a):
@@ -85,7 +89,7 @@ def between(mesh, most, made, home):
 
 
 def reduced(mesh, extents, most, made, home):
-    """Elements in parts that sites get, elements that go home after that, and both as the paper counts."""
+    """The elements of partial results that sites receive, those then sent home, and the paper's count of both."""
     at_made = [-1 if use is None else use for use in made]
     share, first = between(mesh, most, made, home)
     group = math.prod(s for s, use in zip(mesh, made) if use is None)
@@ -112,7 +116,7 @@ def is_state(vertex):
 
 
 def brought(mesh, tensor, vertex):
-    """Bytes to reduce a result and bring it home, or of an input's copies; and as the paper counts."""
+    """The bytes to reduce a result and send it home, or of an input's copies; and the paper's count."""
     home, extents, whole = tensor["home"], tensor["extents"], math.prod(tensor["extents"])
     if vertex is None:
         copies = math.prod(s for s, d in zip(mesh, home) if d < 0)
@@ -129,7 +133,7 @@ def brought(mesh, tensor, vertex):
 
 
 def intervals(tree, labels):
-    """The least and the largest value of an index, as of a Python expression."""
+    """The least and the largest value of an index, given as a Python expression."""
     if isinstance(tree, ast.Name):
         low, high = labels[int(tree.id[1:])]
         return low, high - 1
@@ -144,7 +148,7 @@ def intervals(tree, labels):
 
 
 def told(tree):
-    """Windows are told of sums, differences, max, min, and of products with and quotients by numbers."""
+    """Whether windows are computed for an index: sums, differences, max, min, products and quotients with numbers."""
     for t in ast.walk(tree):
         if isinstance(t, ast.Call) and t.func.id not in ("max", "min", "neg"):
             return False
@@ -160,7 +164,8 @@ def span(mesh, at, tree, use, labels):
 
 
 def window(mesh, at, read, use, labels):
-    """By dimension: from, to, and where it goes round: of e % extent, if that is nowhere longer than the dimension; else 0."""
+    """For each dimension: from, to, and the extent at which it wraps (for e % extent, if no site's range is longer),
+    else 0."""
     out = []
     for index, extent in zip(read["indices"], read["extents"]):
         out.append((0, extent, 0))
@@ -179,13 +184,13 @@ def window(mesh, at, read, use, labels):
 
 
 def there(want, has):
-    """Places of a window that are there."""
+    """How many places of a window a site has."""
     low, to, around = want
     return sum(has[0] <= (j % around if around else j) < has[1] for j in range(low, to))
 
 
 def windows(mesh, read, tensor, vertex, home):
-    """Elements that sites get of what indices reach; and as the paper counts."""
+    """The elements that sites receive for windows of indices; and the paper's count."""
     use, n, all_of_it = vertex["axes"] if read["called"] else home, 0, 0
     labels = [l["extent"] for l in vertex["labels"]]
     for at in itertools.product(*map(range, mesh)):
@@ -202,7 +207,7 @@ def windows(mesh, read, tensor, vertex, home):
 
 
 def reached(index, extent, labels):
-    """What a block of labels reaches of a slice, or of places that it says without data."""
+    """The range of an index without data over a block of labels."""
     tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
     if not tree or not told(tree):
         return 0, extent
@@ -211,7 +216,7 @@ def reached(index, extent, labels):
 
 
 def asked(mesh, read, tensor, vertex):
-    """Bytes that come at most if sites ask for places, each once: points ask for those that cost most, while there are such."""
+    """The most bytes received if sites request places, each once: points request the most expensive places first."""
     use, a, n = vertex["axes"], read["asked"], 0
     index = 8 * sum(a["places"])
     for at in itertools.product(*map(range, mesh)):
@@ -245,7 +250,7 @@ BUFFER = re.compile(r"buffer %(\d+) (input|output|work)(?: \d+)?(?: [^\[ ]\S*)? 
 class Buffer:
     def __init__(self, line):
         self.number, self.space, self.dims, self.dtype, low, when, first, last = BUFFER.match(line).groups()
-        self.alive = (int(first), int(last)) if self.space == "work" else None # the caller's are there all the time
+        self.alive = (int(first), int(last)) if self.space == "work" else None # else the caller's
         texts = f"[{self.dims}]", when or "True", f"[{low or '0, ' * (self.dims.count(',') + 1 if self.dims else 0)}]"
         self.dim, self.when, self.low = (compile(text.replace("$", ""), "text", "eval") for text in texts)
 
@@ -254,7 +259,7 @@ class Buffer:
 
 
     def box(self, at):
-        """What a site has of it, a range a dimension; None: nothing."""
+        """A site's block: a range for each dimension, or None if it has nothing."""
         if not eval(self.when, at):
             return None
         ranges = [(l, l + n) for l, n in zip(eval(self.low, at), eval(self.dim, at))]
@@ -266,15 +271,15 @@ def buffers(text):
 
 
 def places(text):
-    """What each site's place is called along the axes."""
+    """The variables of each site's place along the axes."""
     mesh = re.search(r"^mesh(.*)$", text, re.M)
     for place in itertools.product(*map(range, [int(n) for n in mesh.group(1).split()] if mesh else [])):
         yield {f"at{k}": i for k, i in enumerate(place)} | {"min": min, "max": max}
 
 
 class Move:
-    """What it works in at a site: parcels that are packed, of what other sites are to have and give, and a byte for each element of parts. Long
-    parts come in rounds, a slice of each at a time. (No plan has an all_reduce.)"""
+    """The memory of a move at a site: packed parcels to and from other sites, and room for partial results. Long
+    partial results move in rounds, one slice at a time. (No plan has an all_reduce.)"""
 
     def __init__(self, line, all_of_them, sites, mesh):
         n = len(mesh)
@@ -296,7 +301,7 @@ class Move:
         self.alike = [tuple(0 if onto[a] == "*" else p[a] for a in range(n)) for p in where]
 
     def parcel(self, p, q, buffer, mine):
-        """Bytes from site p to site q that are packed; mine: the box of the buffer that they are in."""
+        """The packed bytes from site p to site q. mine: the box of the buffer that holds them."""
         has, wants, straight, whole, n = self.has[p], self.wants[q], buffer.space == "work" and not self.parts, True, 1
         if has is None or wants is None:
             return 0
@@ -313,7 +318,7 @@ class Move:
         return 0 if straight else room(n * self.each)
 
     def largest(self, shape):
-        """Elements of the largest slice: along the first dimension that is long enough, else along the longest."""
+        """The elements of the largest slice, along the first dimension that is long enough, else along the longest."""
         along = next((x for x in shape if x >= self.slices), max(shape, default=1))
         return math.prod(shape) // along * -(-along // self.slices)
 
@@ -343,7 +348,7 @@ def moves(text, all_of_them, sites):
 
 
 def peak(text):
-    """The most bytes that a site has at one step; of many sites what moves work in is counted at some."""
+    """The most bytes that a site has at one step. With many sites, the memory of moves is counted at some of them."""
     all_of_them, most, sites = buffers(text), 0, list(places(text))
     all_moves = moves(text, all_of_them, sites)
     for s, at in enumerate(sites):
@@ -381,7 +386,7 @@ def form_of_plan(c):
         yield f"{t['name']}: bytes", t["bytes"] == math.prod(t["extents"]) * SIZE[t["dtype"]]
         yield f"{t['name']}: home", len(t["home"]) == len(mesh) and all(-1 <= d < len(t["extents"]) for d in t["home"])
         yield f"{t['name']}: room", all(n <= m <= max(x, 1) for n, m, x in zip(room, t["most"], t["extents"]))
-        yield f"{t['name']}: who makes it", (t["vertex"] is None) == (i >= len(vertices))
+        yield f"{t['name']}: its vertex", (t["vertex"] is None) == (i >= len(vertices))
     for v, t in zip(vertices, tensors):
         labels, name, most = v["labels"], v["name"], v["most"]
         if not is_state(v):
@@ -436,7 +441,8 @@ def form_of_tasks(c):
             small = any(i in bounds and d.isdigit() and int(d) < bounds[i] for i, d in zip(indices.split(", "), dims))
             yield f"step {step}: the size of %{number}", not small
         stores = re.match(r"stage [^\[]*\[.*?\] : (\w+) = .* to %(\d+)\[", line)
-        yield f"step {step}: what is stored to", not stores or stores.group(2) not in held or stores.group(1) == held[stores.group(2)].dtype
+        same = not stores or stores.group(2) not in held or stores.group(1) == held[stores.group(2)].dtype
+        yield f"step {step}: the dtype of a store", same
     for t in plan["tensors"]:
         number, word = inputs.get(t["name"], (None, None))
         if t["vertex"] is None and word == "input":
@@ -447,7 +453,7 @@ def check_form(c):
     try:
         wrong = [what for what, ok in itertools.chain(form_of_plan(c), form_of_tasks(c)) if not ok]
     except (KeyError, IndexError, ValueError, AttributeError, TypeError) as e:
-        wrong = [f"it cannot be read: {type(e).__name__} {e}"]
+        wrong = [f"cannot be read: {type(e).__name__} {e}"]
     return (not wrong, "; ".join(wrong[:5]) if wrong else "names, extents, cuts and lives agree")
 
 
@@ -469,7 +475,7 @@ class Budget:
 
 
 def least(sizes, tables, budget):
-    """The least of a sum of tables (variables, cost by their values); variables are taken out one after the other."""
+    """The minimum of a sum of tables (variables, cost by their values), by variable elimination."""
     left, alone = set(range(len(sizes))), 0
 
     def scope(x):
@@ -501,7 +507,7 @@ def primes(n):
 
 
 def meshes(sites):
-    """An axis for each prime factor, or four where there are more: every such choice, in every order."""
+    """All meshes with an axis for each prime factor, or with four axes if there are more factors, in every order."""
     axes = list(primes(sites))
     if len(axes) <= 4:
         return sorted(set(itertools.permutations(axes)))
@@ -513,42 +519,44 @@ def meshes(sites):
 
 
 def ways(mesh, most):
-    """What each axis cuts, or nothing (-1), where there is room."""
+    """The choices of what each axis cuts (-1: nothing) for which there is room."""
     return [on for on in itertools.product(range(-1, len(most)), repeat=len(mesh))
             if all(math.prod(s for s, x in zip(mesh, on) if x == d) <= room for d, room in enumerate(most))]
 
 
 def points(ties, has):
-    """Of a block that has so many values of each label, those that predicates let through, at most: a tie says how many values a label has where others
-    are given; what leaves the least share comes first, and none goes in a circle."""
-    has, hangs, tied = list(has), [set() for _ in has], set()
+    """The most points of a block that predicates admit. has: how many values of each label the block has. A tie says
+    how many values a label has if others are given; ties with the least share come first, and ties never form a
+    cycle."""
+    has, depends, tied = list(has), [set() for _ in has], set()
     while True:
         best, share = None, 1
         for t in ties:
-            on = set(t["given"]).union(*(hangs[l] for l in t["given"]))
+            on = set(t["given"]).union(*(depends[l] for l in t["given"]))
             if t["label"] not in tied | on and t["values"] < share * has[t["label"]]:
                 best, share, least_on = t, t["values"] / has[t["label"]], on
         if not best:
             return math.prod(has)
         has[best["label"]] = best["values"]
-        hangs[best["label"]] = least_on
+        depends[best["label"]] = least_on
         tied.add(best["label"])
-        for h in hangs:
+        for h in depends:
             h |= least_on if best["label"] in h else set()
 
 
 def work(vertex, mesh, use):
-    """Operations of a site that has the largest block, in a run."""
+    """The operations of the site with the largest block, in a run."""
     has = [-(-l["extent"] // n) for l, n in zip(vertex["labels"], counts(mesh, use, len(vertex["labels"])))]
     return vertex["times"] * max(1, vertex["operations"]) * points(vertex["ties"], has)
 
 
 class Space:
-    """All plans on a mesh, by variables: a vertex's axes, a tensor's home. A state has no axes."""
+    """All plans on a mesh. The variables are the axes of each vertex and the home of each tensor; a state has no
+    axes."""
 
     def __init__(self, plan, mesh):
         self.plan, self.mesh, self.memo = plan, mesh, {}
-        self.equal = [[1.0] * len(t["extents"]) for t in plan["tensors"]] # of a tensor as one, blocks equal
+        self.equal = [[1.0] * len(t["extents"]) for t in plan["tensors"]] # of a tensor of size 1, in equal blocks
 
     def open(self):
         plan, mesh = self.plan, self.mesh
@@ -583,7 +591,7 @@ class Space:
         return self.plan["tensors"][t]["bytes"] * (math.prod(s for s, d in zip(self.mesh, home) if d < 0) - 1)
 
     def tables(self, budget):
-        """(variables, cost by their values): a vertex's cut has its number, a tensor's home comes behind them."""
+        """(variables, cost by their values). The cut of a vertex has its number; the homes of tensors follow."""
         plan, n = self.plan, len(self.cuts)
         values = [*self.cuts, *self.homes]
 
@@ -605,7 +613,8 @@ class Space:
                 yield add([n + t], lambda b, t=t: self.stored(t, b))
 
     def least(self, limit, budget, enough):
-        """No plan on this mesh within the limit of work costs less: for any price of an operation the least of cost and price, less price x limit."""
+        """A lower bound for plans on this mesh within the limit of work: for any price of an operation, min(cost +
+        price * work) - price * limit."""
         best, start, tables = 0, enough / limit if limit else 0, list(self.tables(budget))
         works = [[0 if is_state(v) else work(v, self.mesh, use) for use in cuts] for v, cuts in zip(self.plan["vertices"], self.cuts)]
         for price in [0, 1e-6 * start, *(start * 2.0**k for k in range(-6, 5))]:
@@ -616,13 +625,13 @@ class Space:
         return best
 
     def size(self):
-        """Entries of its tables, as far as is known before they are made."""
+        """The number of table entries, as far as known before the tables are made."""
         both = [len(c) * len(h) for c, h in zip(self.cuts, self.homes)]
         return sum(both) + sum(len(self.cuts[i]) * len(self.homes[r["tensor"]]) for i, v in enumerate(self.plan["vertices"]) for r in v["reads"])
 
 
 def cost_equal(plan):
-    """What the plan itself costs with equal blocks, as the search has it."""
+    """The cost of the plan itself with equal blocks, as the search computes it."""
     s, n = Space(plan, plan["mesh"]), 0
     for i, (v, t) in enumerate(zip(plan["vertices"], plan["tensors"])):
         n += sum(s.read(r, v["axes"] if r["called"] else t["home"], plan["tensors"][r["tensor"]]["home"]) for r in v["reads"])
@@ -632,27 +641,28 @@ def cost_equal(plan):
 
 def bound_unchecked(plan, pinned):
     if plan["bound"] is None:
-        return "the plan states none"
+        return "the plan states no bound"
     if plan["measure"] != "bytes":
-        return f"this checker knows the space of plans by bytes, and not by {plan['measure']}"
+        return f"this checker searches plans by bytes, not by {plan['measure']}"
     if pinned:
-        return "pins or a plan's file hold a part of the plan"
+        return "pins or a plan file fix a part of the plan"
     if math.prod(plan["mesh"]) != plan["sites"]:
         return "some sites are idle"
     if any(r["indices"] or r["asked"] for v in plan["vertices"] for r in v["reads"]):
-        return "windows, and reads at data, are recounted but not searched"
+        return "windows and reads at indices from data are recounted, but not searched"
     return None
 
 
 def check_bound(c, most):
-    """None and words: it was not checked; else whether it holds, and words."""
+    """(None, text) if the bound was not checked; else (whether it holds, text)."""
     plan = c["plan"]
     why = bound_unchecked(plan, c["pinned"])
     if why:
         return None, why
-    word = f"the certificate carries no proof of it; that nothing moves less than {plan['bound']:.0f} bytes is ein's word"
+    word = ("the certificate contains no proof of the bound; only ein claims that no plan moves less than "
+            f"{plan['bound']:.0f} bytes")
     if plan["bound"] == 0:
-        return True, "nothing moves less than 0 bytes"
+        return True, "no plan moves less than 0 bytes"
     claimed, budget = plan["bound"] * (1 - 1e-9), Budget(most)
     try:
         spaces = []
@@ -663,9 +673,9 @@ def check_bound(c, most):
         limit = 2 * min(s.least_work() for s in spaces)
         found = min(s.least(limit, budget, claimed) for s in spaces)
     except TooLarge:
-        return None, f"its space is too large to be searched here (--most), and {word}"
+        return None, f"its space is too large to search here (--most), and {word}"
     words = f"no plan on {len(spaces)} mesh{'es' * (len(spaces) > 1)} within twice the least work moves less than {min(found, plan['bound']):.0f} bytes"
-    return (True, words) if found >= claimed else (None, f"{words} is what was found here, and {word}")
+    return (True, words) if found >= claimed else (None, f"this search shows only that {words}, and {word}")
 
 
 # ---- a certificate ---------------------------------------------------------------------------------------------------------------
@@ -676,7 +686,7 @@ def check_bytes(plan):
 
     def same(what, said, mine):
         if abs(said - mine) > 1e-9 * abs(mine):
-            wrong.append(f"{what}: {said}, but it is {mine}")
+            wrong.append(f"{what}: {said}, but it should be {mine}")
 
     for i, v in enumerate(plan["vertices"]):
         for read in v["reads"]:
@@ -692,22 +702,22 @@ def check_bytes(plan):
         here = brought(mesh, t, plan["vertices"][i] if t["vertex"] is not None else None)[0]
         same(f"{t['name']} brought home", t["brought"], here)
         n += here
-    same("all of it", plan["bytes"], n)
-    return (not wrong, "; ".join(wrong[:5]) if wrong else f"{n:.0f}, read by read and result by result")
+    same("the total", plan["bytes"], n)
+    return (not wrong, "; ".join(wrong[:5]) if wrong else f"{n:.0f}, counted for each read and each result")
 
 
 def check_memory(c):
     said = c["plan"]["memory"]["bytes"]
     if c["tasks"] is None:
-        return None, "the plan is no list of tasks"
+        return None, "the plan has no tasks"
     n = peak(c["tasks"])
-    return n == said, f"{n} bytes at the busiest site" + ("" if n == said else f", and {said} are stated")
+    return n == said, f"{n} bytes at the busiest site" + ("" if n == said else f", but the plan states {said}")
 
 
 def check(path, most):
     c = json.load(open(path, encoding="utf-8"))
     if c.get("schema") != "ein certificate 1":
-        return [(False, "certificate", "this is none")]
+        return [(False, "certificate", "this file is not a certificate")]
     for v, o, room, ties in zip(c["plan"]["vertices"], c["operations"], c["most"], c["ties"]):
         v.update(operations=o, most=room, ties=ties)
     found = [("form", check_form(c))]

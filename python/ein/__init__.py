@@ -10,7 +10,8 @@
 
     z = ein.einsum("ij,jk->ik", a, b)
 
-Arrays of NumPy, PyTorch and JAX, and whatever else shows its memory, are taken as they lie. docs/python.md tells all.
+Arrays of NumPy, PyTorch and JAX, and other objects that expose their memory, are passed without copies. See
+docs/python.md.
 """
 from .arrays import Array
 from .functions import Function, Results, Text, compile, run

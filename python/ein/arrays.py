@@ -1,5 +1,6 @@
-"""Results: memory of libein as arrays, which keep it as long as they live. A NumPy array where NumPy is there, a tensor of PyTorch or an
-array of JAX where the inputs are such, else an Array, which has the buffer protocol and DLPack. Nothing is copied."""
+"""Results: memory of libein as arrays, which keep it alive. A result is a PyTorch tensor or a JAX array if the inputs
+are; else a NumPy array if NumPy is installed; else an Array, which supports the buffer protocol and DLPack. Nothing is
+copied."""
 import ctypes
 import functools
 import struct
@@ -14,7 +15,7 @@ CTYPES = {"f64": ctypes.c_double, "f32": ctypes.c_float, "f16": ctypes.c_int16, 
 
 
 class Owner:
-    """What a call of a function gave, until the last array of it is gone."""
+    """Keeps the results of a call until their last array is gone."""
 
     def __init__(self, kept):
         self._finalizer = weakref.finalize(self, lib.ein_kept_free, kept)
@@ -24,7 +25,8 @@ class Owner:
 # ---- without other libraries -----------------------------------------------------------------------------------------------------
 
 class Array:
-    """A tensor in C order. memoryview() of it has its shape; of f16 and bf16 the elements there are the bits, as 16-bit integers."""
+    """A tensor in C order. Its memoryview() has the same shape; elements of f16 and bf16 appear there as 16-bit
+    integers with the same bits."""
 
     @property
     def dtype(self):
@@ -40,11 +42,11 @@ class Array:
 
     def __len__(self):
         if not self._ein_shape:
-            raise TypeError("this tensor has no axes, and so no length")
+            raise TypeError("a tensor without axes has no length")
         return self._ein_shape[0]
 
     def tolist(self):
-        """Numbers, in lists within lists."""
+        """The elements, in nested lists."""
         n = 1
         for k in self._ein_shape:
             n *= k
@@ -57,7 +59,7 @@ class Array:
 
     def item(self):
         if self._ein_shape:
-            raise TypeError("item() is of a tensor without axes; this one is %s" % (self._ein_shape,))
+            raise TypeError("item() requires a tensor without axes; this one has the shape %s" % (self._ein_shape,))
         return self.tolist()
 
     def __float__(self):
@@ -84,7 +86,7 @@ class Array:
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if dl_device not in (None, (1, 0)) or copy:
-            raise BufferError("its memory is the CPU's, and is given without a copy")
+            raise BufferError("its memory is on the CPU, and is exported without a copy")
         return _export(self)
 
 
@@ -127,7 +129,7 @@ def _given_back(managed):
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _unused(capsule):
-    """Nobody has taken it: else it has another name."""
+    """Frees a capsule that nobody has used: a used one has another name."""
     if _capsule_fresh(capsule, _NAME):
         _lent.pop(_capsule_at(capsule, _NAME), None)
 
@@ -170,7 +172,7 @@ def _numpy_dtype(dtype):
 
 
 def give(a, kind):
-    """An Array as what a caller wants whose tensors are of that kind: torch, jax, or any."""
+    """An Array in the form for callers whose tensors are of this kind: torch, jax, or other."""
     if kind == "torch" and "torch" in sys.modules:
         return sys.modules["torch"].from_dlpack(a)
     if kind in ("jax", "jaxlib") and "jax" in sys.modules:

@@ -1,5 +1,6 @@
-"""Calls that Ctrl-C ends. The main thread alone hears of it, and not while it is in C: so a call is made by a thread beside it, the main
-thread waits, and what the signal's handler raises there cancels the call before it goes on. Other threads call directly."""
+"""Calls that Ctrl-C can interrupt. Only the main thread handles signals, and not while it runs C code. So a second
+thread makes the call while the main thread waits; an exception that the signal handler raises there cancels the call
+and is then passed on. Other threads call directly."""
 import os
 import queue
 import signal
@@ -42,7 +43,7 @@ _busy = threading.Lock()
 
 
 def _forked():
-    """A child has no thread but the one that forked."""
+    """A child process has only the thread that forked."""
     global _worker, _busy
     _worker, _busy = _Worker(), threading.Lock()
 
@@ -52,7 +53,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def interruptible(work, cancel):
-    """work(), which cancel() ends. A handler of signals that calls again, in the midst of it, does so directly."""
+    """Returns work(); cancel() ends it. A signal handler that makes another call meanwhile makes it directly."""
     main = threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT))
     if not main or not _busy.acquire(blocking=False):
         return work()
@@ -75,8 +76,9 @@ def _beside(job, cancel):
 
 
 def _ended(job, cancel):
-    """Memory is lent to the call until it is over: so no further Ctrl-C leaves here before. It may not have begun yet, hence again and again; or the
-    worker may not have heard of it, and is told: it takes no job twice."""
+    """Waits until the call has ended, whatever Ctrl-C does meanwhile, because the call uses the caller's memory.
+    Cancels repeatedly, in case the call had not begun; and puts the job again, in case the worker had not received it:
+    it takes no job twice."""
     while True:
         try:
             job.dropped = True

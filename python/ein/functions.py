@@ -1,4 +1,5 @@
-"""A program as a function of tensors: compiled once, called with arrays of NumPy, PyTorch, JAX, or anything that shows its memory."""
+"""A program as a function of tensors: compiled once, called with arrays of NumPy, PyTorch, JAX, or other objects that
+expose their memory."""
 import collections.abc
 import difflib
 import os
@@ -15,7 +16,7 @@ LANGUAGES = (".ein", ".graph", ".tra", ".ia", ".task", ".loop")
 
 
 class Text(str):
-    """What Ein writes about a program. A notebook shows a picture as one."""
+    """A text that Ein writes about a program. A notebook displays SVG and HTML as such."""
 
     def _repr_svg_(self):
         return str(self) if self.startswith("<svg") else None
@@ -61,7 +62,7 @@ class Results(collections.abc.Mapping):
 
 
 def _source(program, name):
-    """(how it is called, texts that stand in for files)"""
+    """(its name, texts that replace files)"""
     if isinstance(program, os.PathLike):
         return os.fspath(program), ()
     if not isinstance(program, str):
@@ -74,7 +75,7 @@ def _source(program, name):
 def _sizes(dims):
     for name, n in dims.items():
         if isinstance(n, bool) or not hasattr(n, "__index__"):
-            raise TypeError("the size %s is an integer, not %r" % (name, n))
+            raise TypeError("the size %s must be an integer, not %r" % (name, n))
         yield from ("-D", "%s=%d" % (name, n))
 
 
@@ -88,7 +89,8 @@ def _options(**said):
 
 
 class Function:
-    """What ein.compile gives. `inputs` and `outputs` are by name, each with dtype, ndim, optional (it has a default) and param."""
+    """A compiled program, from ein.compile. `inputs` and `outputs` map names to dtype, ndim, optional (it has a
+    default) and param."""
 
     def __init__(self, program, name, options, dims):
         self._name, self._files = _source(program, name)
@@ -109,16 +111,17 @@ class Function:
         return "<ein function %s (%s) -> (%s)>" % (self._name, side(self.inputs), side(self.outputs))
 
     def close(self):
-        """Gives back what it holds, once no call goes on; results stay. What is no longer used is closed by itself."""
+        """Releases its resources, once no call is running; results stay valid. An unused function closes itself."""
         with self._lock:
             self._closer()
 
     # ---- calling ----
 
     def __call__(self, inputs=None, out=None, /, **named):
-        """f(X=x), or f({"x'": x}) where a name is none of Python's; f(..., {"Y": y}) writes Y there. Gives Results."""
-        self._by_name(inputs, "inputs are given by name, as in f(%s=x)" % next(iter(self.inputs), "x"))
-        self._by_name(out, "what results are written to is given by name, as in f(..., {%r: y})" % next(iter(self.outputs), "Y"))
+        """f(X=x), or f({"x'": x}) for names that are not Python identifiers; f(..., {"Y": y}) writes output Y to y.
+        Returns Results."""
+        self._by_name(inputs, "pass inputs by name, as in f(%s=x)" % next(iter(self.inputs), "x"))
+        self._by_name(out, "pass arrays for outputs by name, as in f(..., {%r: y})" % next(iter(self.outputs), "Y"))
         given = {**(inputs or {}), **named}
         self._known(given, self.inputs, "input")
         self._known(out or {}, self.outputs, "output")
@@ -179,31 +182,33 @@ class Function:
         return Text(library.ask([command, self._name, *_sizes({**self._dims, **dims}), *words], self._files))
 
     def plan(self, sites=None, format="text", *, machine=None, memory=None, planner=None, deterministic=False, **dims):
-        """What a run does, or, for many sites, how it is cut over them: `ein plan`. format: text, json, html, svg, dot, tra, ia, task."""
+        """What a run does or, for many sites, how the program is split over them, as `ein plan` prints it. format:
+        text, json, html, svg, dot, tra, ia, task."""
         return self._ask("plan", _options(sites=sites, format=format, machine=machine, memory=memory, planner=planner,
                                           deterministic=deterministic), dims)
 
     def graph(self, format="text", **dims):
-        """The EinGraph: text, svg, dot or json."""
+        """The EinGraph, as text, svg, dot or json."""
         return self._ask("graph", ["--" + format], dims)
 
     def source(self, kind="c", **dims):
-        """What is compiled: c, header, manifest, cuda; or a language inside: graph, optimised, task, loop."""
+        """The emitted c, header, manifest or cuda; or an intermediate language: graph, optimised, task, loop."""
         inside = kind in ("graph", "optimised", "task", "loop")
         return self._ask("build", ["--%s=%s" % ("stop" if inside else "emit", kind), *([] if inside else ["--output=-"])], dims)
 
 
 def compile(program, /, *, name="program.ein", target=None, threads=None, sites=None, machine=None, memory=None, plan=None, planner=None,
             costs=None, flags=None, deterministic=False, sizes=None, **dims):
-    """A Function of a program: its text, or the path of a file. Sizes that it leaves open are given as N=4096, or, where an option is called
-    so, as sizes={"name": 8}; those that inputs have as axes need not be. Options are those of `ein run`: target (auto, jit, c, eval),
-    threads, sites (a plan for so many, in this process), deterministic (the same bits for any number of sites)."""
+    """Compiles a program, given as its text or as the path of a file, and returns a Function. Pass sizes that the
+    program leaves open as N=4096 or, if an option has the same name, as sizes={"name": 8}; sizes that are axes of
+    inputs may be left out. Options are those of `ein run`: target (auto, jit, c, eval), threads, sites (runs a plan
+    for that many sites in this process), deterministic (the same bits for any number of sites)."""
     options = dict(target=target, threads=threads, sites=sites, machine=machine, memory=memory, plan=plan, planner=planner, costs=costs, flags=flags,
                    deterministic=deterministic)
     return Function(program, name, options, {**(sizes or {}), **dims})
 
 
 def run(program, inputs=None, /, *, sizes=None, name="program.ein", target=None, threads=None, sites=None, deterministic=False, **named):
-    """Compiles and calls at once: run(text, X=x, sizes={"N": 4}). Gives Results."""
+    """Compiles and calls in one step: run(text, X=x, sizes={"N": 4}). Returns Results."""
     f = Function(program, name, dict(target=target, threads=threads, sites=sites, deterministic=deterministic), sizes or {})
     return f(inputs, **named)

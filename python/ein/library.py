@@ -1,4 +1,5 @@
-"""libein, found and opened: its structs and functions, as compiler/face/libein.h has them, by ctypes. One session for the process."""
+"""Finds and opens libein, and declares the structs and functions of compiler/face/libein.h for ctypes. A process has
+one session."""
 import collections
 import ctypes
 import ctypes.util
@@ -49,8 +50,9 @@ Complaint = collections.namedtuple("Complaint", "code text is_error places hints
 
 
 class Error(Exception):
-    """What Ein has to say about a program, or about what it was given. str() is the whole message, with the lines that are meant;
-    `complaints` has the same as data: code, text, places, hints. `code` is that of the first error, as E060, or empty."""
+    """An error in a program or in its arguments. str() is the whole message, with the lines that it refers to;
+    `complaints` has the same as data: code, text, places, hints. `code` is the code of the first error, such as E060,
+    or empty."""
 
     def __init__(self, message, complaints=()):
         super().__init__(message)
@@ -58,18 +60,18 @@ class Error(Exception):
         self.code = next((c.code for c in self.complaints if c.is_error), "")
 
     def _render_traceback_(self):
-        """In a notebook: the mistake is in the program, so where Python called is of no interest."""
+        """For notebooks: the error is in the program, so the Python traceback is left out."""
         return ["ein.Error: " + line if not k else line for k, line in enumerate(str(self).splitlines())]
 
 
 class ProgramWarning(UserWarning):
-    """What Ein warns of in a program that it takes."""
+    """A warning about a program that compiles."""
 
 
 # ---- finding it ------------------------------------------------------------------------------------------------------------------
 
 def _in_folder(root):
-    """Libraries in a build folder or a prefix, each with the folder in which the program ein lies there."""
+    """Libraries in a build folder or a prefix, each with the folder that has the program ein."""
     root = pathlib.Path(root)
     built = root / "compiler" / "face" / "libein.so"
     if built.exists():
@@ -79,7 +81,7 @@ def _in_folder(root):
 
 
 def _places():
-    """Where it is looked for, in order: (what this place is, its libraries)."""
+    """The places to search, in order: (description, libraries)."""
     said = os.environ.get("EIN_LIBEIN")
     if said and not os.path.isdir(said):
         yield "EIN_LIBEIN", [(pathlib.Path(said), next((home for lib, home in _around(said)), None))]
@@ -96,7 +98,7 @@ def _places():
     program = shutil.which("ein")
     if program:
         folder = pathlib.Path(program).resolve().parent
-        yield "where the program ein lies", [*_in_folder(folder), *_in_folder(folder.parent)]
+        yield "the folder of the program ein", [*_in_folder(folder), *_in_folder(folder.parent)]
     for prefix in dict.fromkeys([sys.prefix, "/usr/local", "/usr"]):
         yield prefix, _in_folder(prefix)
     known = ctypes.util.find_library("ein")
@@ -104,7 +106,7 @@ def _places():
 
 
 def _around(path):
-    """The same library, as it is found from the folders above it: what says where its program lies."""
+    """The same library, found from the folders above it, which also gives the folder of the program."""
     path = pathlib.Path(path).resolve()
     for root in path.parents[1:4]:
         yield from ((lib, home) for lib, home in _in_folder(root) if lib.resolve() == path)
@@ -119,8 +121,8 @@ def _open():
                 return ctypes.CDLL(str(path)), home, str(path)
             except OSError as e:
                 looked[-1] += " (%s: %s)" % (path, e)
-    raise ImportError("the library libein is not found. Build Ein (./bootstrap build) or install it (meson install), or set EIN_LIBEIN to "
-                      "the build folder, the prefix or the file libein.so.\nLooked at: " + "; ".join(looked))
+    raise ImportError("cannot find the library libein. Build Ein (./bootstrap build) or install it (meson install), or "
+                      "set EIN_LIBEIN to the build folder, the prefix or the file libein.so.\nSearched: " + "; ".join(looked))
 
 
 def _declare(lib):
@@ -143,7 +145,8 @@ def _declare(lib):
         try:
             function = getattr(lib, name)
         except AttributeError:
-            raise ImportError("%s is of another version of Ein than this package: it has no %s" % (path, name)) from None
+            raise ImportError("%s belongs to another version of Ein than this package: it has no %s"
+                              % (path, name)) from None
         function.restype, function.argtypes = result, arguments
 
 
@@ -152,7 +155,7 @@ _declare(lib)
 version = lib.ein_version().decode()
 _session = lib.ein_open(_Settings(ctypes.sizeof(_Settings), os.fsencode(_home)) if _home else None)
 if not _session:
-    raise ImportError("%s: a session cannot be opened" % path)
+    raise ImportError("%s: cannot open a session" % path)
 
 
 # ---- requests and answers --------------------------------------------------------------------------------------------------------
@@ -178,18 +181,18 @@ def _complaints(a):
 
 
 def message_of(a):
-    """What the command would write to standard error, without its own name in front."""
+    """What the command would write to standard error, without the prefix `ein: `."""
     lines = (line[5:] if line.startswith("ein: ") else line for line in _text(a.message).splitlines())
     text = "\n".join(lines)
     return text[7:] if text.startswith("error: ") else text
 
 
 def error_of(a):
-    return Error(message_of(a) or "Ein gives no reason", _complaints(a))
+    return Error(message_of(a) or "Ein gave no reason", _complaints(a))
 
 
 def _answered(answer):
-    """Its text; raises what it complains of."""
+    """Returns the text of an answer, or raises its error."""
     try:
         a = answer.contents
         if a.outcome:
@@ -200,18 +203,18 @@ def _answered(answer):
 
 
 def ask(words, files=()):
-    """What `ein WORDS...` prints; files: names and texts that stand in for files."""
+    """What `ein WORDS...` prints. files: (name, text) pairs that replace files."""
     return _answered(lib.ein_ask(_session, *_files(files), *_words(words)))
 
 
 def einsum_program(equation, views, dtype):
-    """The program of NumPy's equation over such operands, as NumPy has it, in that dtype."""
+    """The program for an einsum equation in NumPy's notation over these operands, computed in dtype."""
     tensors = (Tensor * (len(views) + 1))(*(v.tensor for v in views))
     return _answered(lib.ein_einsum(_session, equation.encode("utf-8", "replace"), tensors, len(views), DTYPES.index(dtype)))
 
 
 def function_open(words, files):
-    """(handle, what was warned of)"""
+    """(handle, warnings)"""
     handle = c_void_p()
     answer = lib.ein_function_open(_session, *_files(files), *_words(words), ctypes.byref(handle))
     try:

@@ -1,4 +1,5 @@
-"""%%ein in notebooks of Python: a cell that is a program. Its inputs are variables of these names, its outputs become variables."""
+"""%%ein in Python notebooks: a cell that is a program. Its inputs are the variables with their names; its outputs
+become variables."""
 import argparse
 import re
 import shlex
@@ -33,12 +34,12 @@ def _dims(words, variables):
         elif value in variables:
             yield name, variables[value]
         else:
-            raise Error("%%%%ein: -D %s: %s is no variable of the notebook, nor an integer" % (word, value))
+            raise Error("%%%%ein: -D %s: %s is neither a variable of the notebook nor an integer" % (word, value))
 
 
 def cell(shell, line, text):
-    """%%ein [-D NAME=N] [--sites N] [--target NAME] [--threads N] [--deterministic] [--function NAME]: with --function nothing is computed, and NAME is the
-    function."""
+    """%%ein [-D NAME=N] [--sites N] [--target NAME] [--threads N] [--deterministic] [--function NAME]: with
+    --function, nothing is computed, and NAME becomes the function."""
     said = _parser().parse_args(shlex.split(line))
     f = Function(text, "<cell>.ein", dict(target=said.target, threads=said.threads, sites=said.sites, deterministic=said.deterministic), dict(_dims(said.dims, shell.user_ns)))
     if said.function:

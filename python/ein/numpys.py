@@ -1,4 +1,5 @@
-"""ein.einsum: numpy.einsum, computed by Ein. Equations are read by the compiler (`ein einsum`); dtypes are NumPy's."""
+"""ein.einsum: numpy.einsum, computed by Ein. The compiler reads the equations (`ein einsum`); dtypes follow NumPy's
+rules."""
 import functools
 import operator
 import re
@@ -19,7 +20,7 @@ CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 # ---- dtypes ----------------------------------------------------------------------------------------------------------------------
 
 def promoted(a, b):
-    """NumPy's common dtype of two; with bf16, PyTorch's."""
+    """The common dtype of two by NumPy's rules; with bf16, by PyTorch's."""
     if a == b or KINDS[b] == "b":
         return a
     if KINDS[a] == "b":
@@ -36,7 +37,8 @@ def promoted(a, b):
 
 
 def common(dtypes):
-    """numpy.result_type: of all at once. Pairwise in their order would not do: i8 and u8 are i16, which with f16 is f32, though f16 holds each."""
+    """numpy.result_type. Pairwise promotion in the given order would differ: i8 and u8 give i16, and with f16 that
+    gives f32, though f16 holds each."""
     return functools.reduce(promoted, sorted(dtypes, key=lambda d: KINDS[d] != "f"), "bool") if dtypes else "f64"
 
 
@@ -53,12 +55,12 @@ def may_cast(a, to, casting):
 
 
 def _dtype(said):
-    """Ein's name of a dtype as NumPy, PyTorch or Ein call it."""
+    """Ein's name of a dtype that NumPy, PyTorch or Ein names."""
     text = said if isinstance(said, str) else getattr(said, "name", None) or getattr(said, "__name__", None) or str(said).rpartition(".")[2]
     text = text.lstrip("=<")
     found = text if text in views.SIZES else NAMES.get(text)
     if not found:
-        raise Error("dtype %s is none of Ein's: %s" % (said, ", ".join(library.DTYPES)))
+        raise Error("Ein has no dtype %s; it has %s" % (said, ", ".join(library.DTYPES)))
     return found
 
 
@@ -69,7 +71,8 @@ OF_NUMPY = 52
 
 
 def _letters(numbers):
-    """A letter for each label that was a number, in the same order: NumPy's where it has one, and then the next that are free."""
+    """A letter for each label that is a number, in the same order: NumPy's letter if it has one, else the next free
+    one."""
     beyond = sorted(n for n in numbers if n >= OF_NUMPY)
     if min(numbers, default=0) < 0:
         raise Error("the label %d of a list is negative" % min(numbers))
@@ -87,16 +90,16 @@ def _sublist(axes):
 
 
 def _of_numbers(error, letters):
-    """The same, with the numbers that were meant: it speaks of letters."""
+    """The same error, with the numbers that its letters stand for."""
     words = [w for w in re.findall(r"\w+", str(error)) if set(w) <= set(letters.values())]
     meant = ["%s is the label %d" % (c, n) for n, c in sorted(letters.items()) if any(c in w for w in words)]
     return Error("%s\nhere %s" % (error, ", ".join(meant)), error.complaints) if meant else error
 
 
 def _equation(operands):
-    """(equation, tensors, letters that stand for numbers), of `"ij,jk", a, b` or `a, [0, 1], b, [1, 2], [0, 2]`."""
+    """(equation, tensors, letters that stand for numbers), from `"ij,jk", a, b` or `a, [0, 1], b, [1, 2], [0, 2]`."""
     if not operands:
-        raise Error("which equation? ein.einsum(\"ij,jk->ik\", a, b)")
+        raise Error("the equation is missing: ein.einsum(\"ij,jk->ik\", a, b)")
     if isinstance(operands[0], bytes):
         operands = (operands[0].decode("utf-8"), *operands[1:])
     if isinstance(operands[0], str):
@@ -120,8 +123,9 @@ def _function(equation, shapes, dtypes, dtype, target, threads):
 # ---- einsum ----------------------------------------------------------------------------------------------------------------------
 
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe", target=None, threads=None):
-    """numpy.einsum: "ij,jk->ik", a, b; or a, [0, 1], b, [1, 2], [0, 2]. The order of contraction is found in any case, so `optimize` says
-    nothing new. Each shape is compiled once. The result is new memory, also where NumPy gives a view."""
+    """numpy.einsum: "ij,jk->ik", a, b; or a, [0, 1], b, [1, 2], [0, 2]. Ein always searches for the best contraction
+    order, so `optimize` is ignored. Each shape is compiled once. The result is always new memory, even where NumPy
+    returns a view."""
     if casting not in CASTINGS:
         raise Error("casting is one of %s, not %r" % (", ".join(CASTINGS), casting))
     if order not in ("K", "C", "A", "F"):
@@ -156,14 +160,15 @@ def _computed(equation, tensors, lent, out, dtype, order, casting, target, threa
 
 
 def _fortran(order, lent):
-    """Whether NumPy would have the result in Fortran's order; K goes by the operands that lie in one order alone."""
+    """Whether NumPy would return the result in Fortran order. Order K follows operands that are in one order only."""
     if order in "CF":
         return order == "F"
     return bool(lent) and all(v.in_order(fortran=True) for v in lent) and (order == "A" or not all(v.in_order() for v in lent))
 
 
 def _into(f, given, lent, name, out, casting):
-    """Straight into `out`; where it has another dtype, or shares memory with an operand, by way of a result and a copy, which NumPy makes."""
+    """Computes directly into `out`; if that has another dtype or shares memory with an operand, NumPy copies a
+    separate result there."""
     there = views.view("out", out, writable=True)
     low, high = there.span()
     try:
@@ -172,7 +177,8 @@ def _into(f, given, lent, name, out, casting):
             f(given, {name: there.borrowed()})
             return out
         if not may_cast(f.outputs[name].dtype, there.dtype, casting):
-            raise Error("the result is %s, and out is %s, which casting=%r forbids" % (f.outputs[name].dtype, there.dtype, casting))
+            raise Error("the result is %s and out is %s: casting=%r does not allow that"
+                        % (f.outputs[name].dtype, there.dtype, casting))
     finally:
         there.release()
     result = f(given)[name]
@@ -182,9 +188,9 @@ def _into(f, given, lent, name, out, casting):
     elif np:
         target = np.asarray(out)
         if target.shape != result.shape:
-            raise Error("out has the shape %s, and the result %s" % (target.shape, result.shape))
+            raise Error("out has the shape %s, but the result has %s" % (target.shape, result.shape))
         np.copyto(target, result, casting="unsafe")
     else:
         why = "is of another dtype than the result" if apart else "shares memory with an operand"
-        raise Error("out %s, so NumPy is wanted, and it is not there" % why)
+        raise Error("out %s: this requires NumPy, which is not installed" % why)
     return out

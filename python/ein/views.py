@@ -1,5 +1,5 @@
-"""Tensors of others as views, without copies: by the buffer protocol, or by DLPack. Numbers and lists of numbers, which are nobody's
-memory, are written out. What cannot be a view of Ein is refused, and the reason is said."""
+"""Views of other libraries' tensors, without copies, by the buffer protocol or DLPack. Numbers and lists of numbers
+are written to new memory. What cannot be viewed is refused, with the reason."""
 import ctypes
 import struct
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
@@ -10,8 +10,8 @@ SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, 
 
 
 class View:
-    """A tensor for libein, and what must live as long as it is used. kind: the library of which its owner is, or ""; None for numbers, which are
-    of none."""
+    """A tensor for libein, and what must stay alive while it is used. kind: the library that its owner comes from, or
+    ""; None for numbers."""
 
     def __init__(self, dtype, shape, strides, data, kept, kind="", release=None):
         self.dtype, self.shape, self.kind = dtype, tuple(shape), kind
@@ -30,13 +30,14 @@ class View:
         self._release = self._kept = None
 
     def borrowed(self):
-        """The same, whose owner goes on to have it."""
+        """The same view, without the duty to release it."""
         b = Borrowed.__new__(Borrowed)
         b.__dict__.update(self.__dict__, _release=None)
         return b
 
     def in_order(self, fortran=False):
-        """Its elements lie without gaps in C order, or in Fortran's; without axes, along one, or without elements they may lie in both."""
+        """Whether the elements are contiguous in C or Fortran order. Both may hold: with at most one axis, or without
+        elements."""
         step = 1
         axes = list(zip(self.shape, self.strides or self._steps()))
         for n, s in axes if fortran else reversed(axes):
@@ -54,7 +55,7 @@ class View:
         return steps
 
     def span(self):
-        """The addresses of its first byte and behind its last one; equal where it has no elements."""
+        """The address of its first byte, and the address after its last one; equal if it has no elements."""
         low = high = self.tensor.data
         if 0 in self.shape:
             return low, low
@@ -73,7 +74,7 @@ def _strides(what, dtype, shape, strides):
     size, out = SIZES[dtype], []
     for k, (n, s) in enumerate(zip(shape, strides)):
         if s % size and n > 1:
-            raise Error("%s: along axis %d its elements are %d bytes apart, which is no multiple of the %d of %s; a copy of it has them in order"
+            raise Error("%s: the stride of axis %d is %d bytes, which is not a multiple of the %d of %s; pass a copy"
                         % (what, k, s, size, dtype))
         out.append(s // size)
     return out
@@ -81,7 +82,8 @@ def _strides(what, dtype, shape, strides):
 
 def _aligned(what, dtype, data, shape):
     if data % SIZES[dtype] and 0 not in shape:
-        raise Error("%s: its elements do not begin at a multiple of the %d bytes of %s; a copy of it has them so" % (what, SIZES[dtype], dtype))
+        raise Error("%s: its elements do not begin at a multiple of the %d bytes of %s; pass a copy"
+                    % (what, SIZES[dtype], dtype))
 
 
 # ---- the buffer protocol ---------------------------------------------------------------------------------------------------------
@@ -100,7 +102,7 @@ FLOATS, SIGNED, UNSIGNED = {8: "f64", 4: "f32", 2: "f16"}, {8: "i64", 4: "i32", 
 
 
 def dtype_of_format(what, text, size):
-    """Of one element in the words of the module struct."""
+    """The dtype of one element, given in the format of module struct."""
     order, code = (text[0], text[1:]) if text[:1] in "@=<>!" and text else ("@", text)
     if code in ("Zd", "Zf", "Zg", "F", "D"):
         raise Error("%s: its elements are complex, and Ein has no complex numbers yet; .real and .imag are two tensors" % what)
@@ -113,11 +115,13 @@ def dtype_of_format(what, text, size):
     elif code == "?":
         dtype = "bool"
     elif len(code) == 1 and code in UNSIGNED:
-        raise Error("%s: its elements are unsigned integers of %d bits, and of those Ein has u8 alone" % (what, 8 * size))
+        raise Error("%s: its elements are unsigned integers of %d bits; the only unsigned dtype of Ein is u8"
+                    % (what, 8 * size))
     else:
         raise Error("%s: its elements, `%s` of %d bytes, are none of %s" % (what, text, size, ", ".join(DTYPES)))
     if order in ">!" and size > 1:
-        raise Error("%s: its elements are big-endian, and Ein computes with those of this machine; .astype('<...') makes them so" % what)
+        raise Error("%s: its elements are big-endian, and Ein needs the byte order of this machine; "
+                    ".astype('<...') converts them" % what)
     return dtype
 
 
@@ -127,8 +131,8 @@ def _by_buffer(what, x, writable):
         _get(x, ctypes.byref(b), STRIDED | FORMATTED | (WRITABLE if writable else 0))
     except (BufferError, ValueError, TypeError) as e:
         if writable and _readable(x):
-            raise Error("%s: it is read-only, and a result is to go there" % what) from None
-        raise Error("%s: it does not show its memory: %s" % (what, e)) from None
+            raise Error("%s: it is read-only, so a result cannot be written to it" % what) from None
+        raise Error("%s: its memory cannot be accessed: %s" % (what, e)) from None
     try:
         shape = b.shape[:b.ndim] if b.ndim else []
         dtype = dtype_of_format(what, (b.format or b"B").decode(), b.itemsize)
@@ -178,23 +182,23 @@ def _capsule(what, x):
         except TypeError:  # an older DLPack, without versions
             return x.__dlpack__()
     except (BufferError, RuntimeError, TypeError, ValueError) as e:
-        raise Error("%s: it does not show its memory: %s" % (what, e)) from None
+        raise Error("%s: its memory cannot be accessed: %s" % (what, e)) from None
 
 
 def _by_dlpack(what, x, writable):
     device = int(x.__dlpack_device__()[0])
     if device not in (1, 3, 11):  # the CPU's; its own, and pinned for CUDA or ROCm
-        raise Error("%s: its data are on device %d:%d, and Ein computes on the CPU; .cpu(), or the like, brings it here"
+        raise Error("%s: its data are on device %d:%d, but Ein computes on the CPU; copy it with .cpu() or similar"
                     % (what, *map(int, x.__dlpack_device__())))
     capsule = _capsule(what, x)
     if _is_named(capsule, b"dltensor_versioned"):
         managed = ctypes.cast(_pointer(capsule, b"dltensor_versioned"), POINTER(_DLVersioned)).contents
         if writable and managed.flags & DL_READ_ONLY:
-            raise Error("%s: it is read-only, and a result is to go there" % what)
+            raise Error("%s: it is read-only, so a result cannot be written to it" % what)
     else:
         managed = ctypes.cast(_pointer(capsule, b"dltensor"), POINTER(DLManaged)).contents
         if writable and type(x).__module__.partition(".")[0] in ("jax", "jaxlib"):
-            raise Error("%s: arrays of JAX never change, and a result is to go there" % what)
+            raise Error("%s: arrays of JAX are immutable, so a result cannot be written to one" % what)
     t = managed.tensor
     dtype = DL_DTYPES.get((t.code, t.bits)) if t.lanes == 1 else None
     if t.code == 5:
@@ -216,7 +220,7 @@ def _shape_of(what, x):
         return ()
     shapes = {_shape_of(what, y) for y in x}
     if len(shapes) > 1:
-        raise Error("%s: its lists are not of one length: %s" % (what, " and ".join(map(str, sorted(shapes)))))
+        raise Error("%s: its lists have different lengths: %s" % (what, " and ".join(map(str, sorted(shapes)))))
     return (len(x), *(shapes.pop() if shapes else ()))
 
 
@@ -229,8 +233,8 @@ def _flat(x):
 
 
 def pack(what, dtype, values):
-    """Elements as bytes; a number that the dtype cannot hold is refused, and so is a finite one that would be infinite there. With "=" struct says
-    of f32 that it overflows, which it does not without."""
+    """Elements as bytes. Refuses numbers that the dtype cannot hold, and finite numbers that would become infinite.
+    The "=" makes struct report an overflow of f32."""
     def one(v):
         try:
             if dtype == "bf16":  # the upper half of an f32, rounded to even
@@ -267,13 +271,14 @@ def _by_values(what, x, dtype, ndim):
 # ---- any value -------------------------------------------------------------------------------------------------------------------
 
 def view(what, x, dtype=None, ndim=None, writable=False):
-    """x as a View, called `what` in messages. dtype and ndim: what is wanted, for numbers and lists, which have none of their own."""
+    """x as a View; messages call it `what`. dtype and ndim: the expected ones, for numbers and lists, which have none
+    of their own."""
     if isinstance(x, Borrowed):
         return x
     if isinstance(x, (bool, int, float, list, tuple)) and not writable:
         if not isinstance(x, (list, tuple)) or all(isinstance(v, (bool, int, float)) for v in _flat(x)):
             return _by_values(what, x, dtype, ndim)
-        raise Error("%s: a list of numbers may be given, or one tensor, but no list of tensors" % what)
+        raise Error("%s: pass one tensor or a list of numbers; a list of tensors is not accepted" % what)
     if _numpy_bf16(x):
         v = _by_buffer(what, x.view("int16"), writable)
         v.tensor.dtype, v.dtype = DTYPES.index("bf16"), "bf16"
@@ -287,10 +292,10 @@ def view(what, x, dtype=None, ndim=None, writable=False):
             return _by_buffer(what, x, writable)
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return _by_dlpack(what, x, writable)
-    raise Error("%s: a tensor is wanted, which shows its memory by the buffer protocol or DLPack, or numbers in lists; met is a %s"
+    raise Error("%s: expected a tensor with the buffer protocol or DLPack, a number, or lists of numbers; found a %s"
                 % (what, type(x).__qualname__))
 
 
 def _numpy_bf16(x):
-    """ml_dtypes' bfloat16 in NumPy, of which neither the buffer protocol nor NumPy's DLPack knows."""
+    """ml_dtypes' bfloat16 in NumPy, which neither the buffer protocol nor NumPy's DLPack supports."""
     return type(x).__module__ == "numpy" and getattr(getattr(x, "dtype", None), "name", None) == "bfloat16"

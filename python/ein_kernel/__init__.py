@@ -1,1 +1,1 @@
-"""Ein in Jupyter: a kernel over `ein repl --json`. `ein jupyter install` makes it known; docs/python.md tells the rest."""
+"""Ein in Jupyter: a kernel over `ein repl --json`. `ein jupyter install` registers it; see docs/python.md."""

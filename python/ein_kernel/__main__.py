@@ -1,5 +1,5 @@
 """python -m ein_kernel -f CONNECTION    run by Jupyter
-python -m ein_kernel install ...       makes the kernel known to Jupyter: --user, or --prefix DIR, or for this Python"""
+python -m ein_kernel install ...       registers the kernel with Jupyter: with --user, --prefix DIR, or for this Python"""
 import argparse
 import json
 import os
@@ -7,12 +7,13 @@ import pathlib
 import sys
 import tempfile
 
-WANTED = "Jupyter's packages ipykernel and jupyter_client are not installed for %s: %s\n%s -m pip install ipykernel jupyter_client gets them" % (
-    sys.executable, "%s", sys.executable)
+WANTED = ("Jupyter's packages ipykernel and jupyter_client are not installed for %s: %s\n"
+          "Install them: %s -m pip install ipykernel jupyter_client" % (sys.executable, "%s", sys.executable))
 
 
 def spec():
-    """Where ein and these packages lie is said, so that nothing need be installed beside it."""
+    """The kernel's specification. It has the paths of ein and of these packages, so nothing else needs to be
+    installed."""
     from .prompt import program
     above = str(pathlib.Path(__file__).resolve().parents[1])
     paths = [above, *(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != above)]
@@ -21,9 +22,9 @@ def spec():
 
 
 def install(words):
-    a = argparse.ArgumentParser(prog="ein jupyter install", description="make the kernel known to Jupyter")
+    a = argparse.ArgumentParser(prog="ein jupyter install", description="register the kernel with Jupyter")
     where = a.add_mutually_exclusive_group()
-    where.add_argument("--user", action="store_true", help="for you alone")
+    where.add_argument("--user", action="store_true", help="only for the current user")
     where.add_argument("--prefix", metavar="DIR", help="in DIR/share/jupyter/kernels; the default is the prefix of this Python")
     said = a.parse_args(words)
     try:
@@ -37,9 +38,9 @@ def install(words):
         try:
             there = KernelSpecManager().install_kernel_spec(folder, "ein", user=said.user, prefix=None if said.user else said.prefix or sys.prefix)
         except OSError as e:
-            print("the kernel cannot be installed: %s\n--user installs it for you alone" % e, file=sys.stderr)
+            print("cannot install the kernel: %s\n--user installs it only for the current user" % e, file=sys.stderr)
             return 4
-    print("Jupyter finds the kernel Ein in %s" % there)
+    print("installed the kernel Ein in %s" % there)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The kernel: what Jupyter asks, asked of the prompt."""
+"""The kernel: passes Jupyter's requests to the prompt."""
 import re
 
 from ipykernel.kernelbase import Kernel

@@ -11,7 +11,7 @@ import threading
 
 
 def program():
-    """Where ein lies: $EIN; in the checkout or the prefix of this package; on PATH."""
+    """The path of ein: $EIN, in the checkout or the prefix of this package, or on PATH."""
     above = pathlib.Path(__file__).resolve().parents[1]
     origin = above / "ein" / "origin.txt"  # present if pip installed it
     if origin.exists():
@@ -21,11 +21,12 @@ def program():
     for place in places:
         if place and os.access(place, os.X_OK) and os.path.isfile(place):
             return str(place)
-    raise FileNotFoundError("the program ein is not found. Build it (./bootstrap build), or put it on PATH, or set EIN to it")
+    raise FileNotFoundError("cannot find the program ein. Build it (./bootstrap build), put it on PATH, or set EIN to "
+                            "its path")
 
 
 class Ended(Exception):
-    """The process is gone, and what was defined with it."""
+    """The process has ended, and its definitions are lost."""
 
 
 class Prompt:
@@ -40,14 +41,14 @@ class Prompt:
             self.remarks.put(line)
 
     def said(self):
-        """What it has remarked beside its answers."""
+        """Its messages besides the answers."""
         text = ""
         while not self.remarks.empty():
             text += self.remarks.get()
         return text
 
     def ask(self, **request):
-        """Its answer. What interrupts us meanwhile interrupts what it computes, and the answer says so."""
+        """Returns its answer. An interrupt meanwhile interrupts the computation, and the answer says so."""
         try:
             with self._interrupting():
                 self.process.stdin.write(json.dumps(request) + "\n")
@@ -57,13 +58,15 @@ class Prompt:
             line = ""
         if not line:
             code = self.process.wait()
-            raise Ended("ein has ended, %s; what was defined is gone" % ("by signal %d" % -code if code < 0 else "with code %d" % code))
+            how = "by signal %d" % -code if code < 0 else "with code %d" % code
+            raise Ended("ein has ended, %s; its definitions are lost" % how)
         return json.loads(line)
 
     @contextlib.contextmanager
     def _interrupting(self):
-        """Ctrl-C raises nothing here, so a question and its answer stay together, however often it is pressed. One that comes before the prompt has
-        begun with the question is lost on it, so it is told again until the answer is there."""
+        """Ctrl-C raises no exception here, so that a request and its answer stay together, however often it is
+        pressed. The prompt would miss an interrupt that comes before it reads the request, so the interrupt is
+        repeated until the answer is there."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -96,7 +99,8 @@ class Prompt:
 
 
 def pieces(code):
-    """A cell as what is asked for one by one: (line it begins at, text); a command, which is a line that begins with `:`, is by itself."""
+    """Splits a cell into requests: (first line, text). A command, which is a line that begins with `:`, is a request
+    of its own."""
     out, lines, first = [], [], 1
     for number, line in enumerate(code.split("\n"), 1):
         if line.lstrip().startswith(":"):

@@ -11,7 +11,7 @@ def _number(v):
 
 
 def _picked(n):
-    """Which of n, with None where some are left out."""
+    """Which of n to show, with None where some are left out."""
     return list(range(n)) if n <= MOST else [*range(EDGE), None, *range(n - EDGE, n)]
 
 
@@ -20,7 +20,7 @@ def _cell(tag, text):
 
 
 def table(value):
-    """A value of one or two axes; None for others, and for those that are too large to be told."""
+    """A value with one or two axes as a table; None for others, and for values whose data are too large to be sent."""
     shape, data = value["shape"], value.get("data")
     if data is None or not 1 <= len(shape) <= 2 or 0 in shape:
         return None
@@ -38,7 +38,7 @@ def table(value):
 
 
 def bundle(answer):
-    """What Jupyter is told of an answer that has values or a picture: by MIME type."""
+    """The forms in which Jupyter gets an answer with values or a picture, by MIME type."""
     data = {"text/plain": answer["text"].rstrip("\n")}
     tables = [table(v) for v in answer.get("values", ())]
     if tables and all(tables):

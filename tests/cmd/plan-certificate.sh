@@ -30,7 +30,7 @@ want 0 checker windows.json
 shows "bytes   checked"
 shows "bound   not checked"
 want 0 checker --most 10 c6.json
-shows "too large to be searched here"
+shows "too large to search here"
 
 # What is least by seconds or by elements is held against that, and no bytes; a stack of a repeat is called as the table has it.
 printf 'input X[i:7] : f64\noutput m[i] = X[i] * 2\n' >still.ein
@@ -44,10 +44,10 @@ for words in "still.ein -n 4 --machine $root/samples/machines/cluster_16.json" "
   want 0 checker measure.json
 done
 
-# A certificate of a larger space carries no proof, and it is said whose word the bound is.
+# If the space is larger, the checker says that only ein claims the bound.
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 4 --certificate large.json
 want 0 checker --most 1000 large.json
-shows "carries no proof of it; that nothing moves less than"
+shows "contains no proof of the bound; only ein claims that no plan moves less than"
 
 # What predicates leave out is counted as ein counts it; schemas and the checker hold for other programs too.
 k=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ein.einsum on the corpora of tests/einsum: each published equation with integers, whose sums are exact, and each mistake; lists for
-equations; dtypes, casting and out= as NumPy has them, against NumPy where it is there."""
+"""Tests ein.einsum on the corpora of tests/einsum: each published equation with integers, whose sums are exact, and
+each mistake; equations as lists; dtypes, casting and out=, compared with NumPy if it is installed."""
 import array
 import ctypes
 import itertools
@@ -93,7 +93,7 @@ class Spellings(unittest.TestCase):
         self.assertEqual(len({numpys.LETTERS[n] for n in range(numpys.OF_NUMPY)}), 52)
         for wrong, why in (((self.a, [0, 10**7], self.a, [10**7, 40000]), "label 丁 is 3 .*\nhere 丁 is the label 10000000$"),
                            ((self.a, [3, 7], [3, 8]), "label I stands right of -> only\nhere D is the label 3, H is the label 7, I is the label 8$"),
-                           ((self.a,), "without its labels"), ((), "which equation"), ((self.a, [0, "x"]), "integers or Ellipsis"),
+                           ((self.a,), "without its labels"), ((), "the equation is missing"), ((self.a, [0, "x"]), "integers or Ellipsis"),
                            ((self.a, [-1, 0]), "negative")):
             with self.assertRaisesRegex(ein.Error, why):
                 ein.einsum(*wrong)
@@ -107,7 +107,7 @@ class Spellings(unittest.TestCase):
             self.same("ij,jk", self.a, self.b, order=order)
         for dtype in ("f64", "float32", "i4", "int64", "f8"):
             self.same("ij,jk", self.a, self.b, dtype=dtype, casting="unsafe")
-        for how, why in ((dict(casting="quick"), "casting is one of"), (dict(order="X"), "order is one of"), (dict(dtype="c8"), "dtype c8 is none"),
+        for how, why in ((dict(casting="quick"), "casting is one of"), (dict(order="X"), "order is one of"), (dict(dtype="c8"), "Ein has no dtype c8"),
                          (dict(dtype="i8"), "operand 1 is i64, and cannot become i8 by casting='safe'")):
             with self.assertRaisesRegex(ein.Error, why):
                 ein.einsum("ij,jk", self.a, self.b, **how)
@@ -138,7 +138,7 @@ class Spellings(unittest.TestCase):
         room = ((ctypes.c_int64 * 2) * 2)()
         self.assertIs(ein.einsum("ij,jk", self.a, self.b, out=room, target="eval"), room)
         self.assertEqual([list(r) for r in room], [[7, 8], [16, 17]])
-        with self.assertRaisesRegex(ein.Error, "the result is i64, and out is i8"):
+        with self.assertRaisesRegex(ein.Error, "the result is i64 and out is i8"):
             ein.einsum("ij,jk", self.a, self.b, out=((ctypes.c_int8 * 2) * 2)(), target="eval")
         with self.assertRaisesRegex(ein.Error, "read-only"):
             ein.einsum("i", [1, 2], out=bytes(16), target="eval")

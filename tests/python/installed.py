@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The package, installed by pip from the checkout without a network, and as it lies in a prefix: in both it finds libein by itself.
+"""Tests that the package finds libein: installed by pip from the checkout without a network, and in an installation
+prefix.
 
     installed.py ROOT       with EIN_LIBEIN, the build folder"""
 import os

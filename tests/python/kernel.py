@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The kernel for Jupyter. What speaks with `ein repl --json` and what makes tables of its answers need the standard library alone; the kernel
-itself, a notebook without a head, and %%ein in IPython run where Jupyter's packages are, and are told of where they are not."""
+"""Tests the Jupyter kernel. The connection to `ein repl --json` and the tables need only the standard library. The
+tests of the kernel itself, of a notebook and of %%ein in IPython need Jupyter's packages; without them, they are
+reported as skipped."""
 import contextlib
 import os
 import pathlib
@@ -100,7 +101,7 @@ class Prompt(unittest.TestCase):
 
     def test_ended(self):
         self.p.process.kill()
-        with self.assertRaisesRegex(prompt.Ended, "by signal 9; what was defined is gone"):
+        with self.assertRaisesRegex(prompt.Ended, "by signal 9; its definitions are lost"):
             self.p.ask(text="1")
 
     def test_no_program(self):
@@ -108,7 +109,7 @@ class Prompt(unittest.TestCase):
         os.environ.update(EIN="/nowhere", PATH="/nowhere")
         try:
             if not os.access(pathlib.Path(prompt.__file__).parents[2] / "build" / "ein", os.X_OK):
-                with self.assertRaisesRegex(FileNotFoundError, "the program ein is not found"):
+                with self.assertRaisesRegex(FileNotFoundError, "cannot find the program ein"):
                     prompt.program()
         finally:
             os.environ.update(EIN=was[0], PATH=was[1])
@@ -150,7 +151,7 @@ class Kernel(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         done = subprocess.run([EIN, "jupyter", "install", "--prefix", cls.folder.name], env={**os.environ, "PATH": this_python(cls.folder.name)}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        assert "Jupyter finds the kernel Ein in " + cls.folder.name in done.stdout, done.stdout
+        assert "installed the kernel Ein in " + cls.folder.name in done.stdout, done.stdout
         os.environ.update(JUPYTER_PATH=cls.folder.name + "/share/jupyter", JUPYTER_RUNTIME_DIR=cls.folder.name + "/runtime", IPYTHONDIR=cls.folder.name + "/ipython",
                           XDG_CACHE_HOME=cls.folder.name + "/cache")
         from jupyter_client.manager import KernelManager

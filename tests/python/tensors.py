@@ -1,5 +1,5 @@
-"""What the tests of the module ein share: tensors of any dtype and strides without any library, the truth about them, and how a test says
-what it leaves out. Run by meson, with EIN_LIBEIN and PYTHONPATH set."""
+"""Shared code of the tests of the module ein: tensors of any dtype and strides without other libraries, their expected
+values, and reports of skipped tests. Run by meson, with EIN_LIBEIN and PYTHONPATH set."""
 import ctypes
 import importlib
 import os
@@ -95,7 +95,7 @@ def flat(x):
 
 
 def lists(x):
-    """A result, of whichever library, as numbers in lists."""
+    """A result of any library as nested lists of numbers."""
     x = getattr(x, "tolist", lambda: x)()
     return x
 

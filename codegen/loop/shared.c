@@ -201,7 +201,7 @@ static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
 }
 
 /* Whether both sums determine the axis: they have it, or it has a single value, or they have all of its bits. */
-static bool axis_told(const Shared *h, uint32_t axis, const Sum *a, const Sum *b) {
+static bool axis_determined(const Shared *h, uint32_t axis, const Sum *a, const Sum *b) {
   const Term *t = term_find(a, axis), *u = term_find(b, axis);
   if (t && u) return t->by || (t->lo == t->hi && u->lo == t->lo && u->hi == t->hi);
   int n = bits_of(&h->value[axis]);
@@ -217,7 +217,7 @@ static bool axis_told(const Shared *h, uint32_t axis, const Sum *a, const Sum *b
 static bool one_thread(const Shared *h, const Touch *a, const Touch *b) {
   if (!same_sum(&a->at, &b->at) || !is_injective(h, &a->at, &b->at)) return false;
   for (uint32_t i = 0; i < h->blocks.len; i++)
-    if (!axis_told(h, h->blocks.at[i], &a->at, &b->at)) return false;
+    if (!axis_determined(h, h->blocks.at[i], &a->at, &b->at)) return false;
   return true;
 }
 

@@ -288,10 +288,10 @@ const Expr *ex_ahead(Sched *s, const Expr *e, LoopBody *around, const Expr *var)
 }
 
 /* Whether something below it is made in the innermost loop. */
-static bool hangs_inside(Sharing *h, const Expr *e) {
+static bool depends_inside(Sharing *h, const Expr *e) {
   for (uint32_t k = 0; k < e->n; k++) {
     const Part *p = map_find(&h->parts, e->arg[k]);
-    if ((p && p->inside) || hangs_inside(h, e->arg[k])) return true;
+    if ((p && p->inside) || depends_inside(h, e->arg[k])) return true;
   }
   return false;
 }
@@ -308,7 +308,7 @@ static void name_shared(Sharing *h) {
     const Expr *value = rebuild(h, p->e);
     uint32_t place = place_own(s, NULL, "v", (DType)p->e->dtype, 0, NULL);
     bool ahead =
-        safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner) && !hangs_inside(h, p->e);
+        safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner) && !depends_inside(h, p->e);
     p->inside = !ahead;
     if (ahead) let_before_last(s, s->outside, place, value);
     else let_add(s, place, value);

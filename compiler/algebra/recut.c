@@ -33,7 +33,7 @@ static int32_t only_key(const RelDim *d, uint32_t n) {
   return key;
 }
 
-static bool hangs_on(const RelDim *d, uint32_t n, uint32_t key) {
+static bool depends_on(const RelDim *d, uint32_t n, uint32_t key) {
   bool *used = (bool[REL_KEYS]){0};
   expr_labels(d->low, n, used);
   expr_labels(d->high, n, used);
@@ -70,9 +70,9 @@ static void spread(Recut *x) {
         if (x->anew[d] || !x->anew[e]) continue;
         bool shares = false;
         for (uint32_t k = 0; k < t->n_key; k++)
-          shares |= hangs_on(&t->dim[d], t->n_key, k) && hangs_on(&t->dim[e], t->n_key, k);
+          shares |= depends_on(&t->dim[d], t->n_key, k) && depends_on(&t->dim[e], t->n_key, k);
         for (uint32_t k = 0; k < x->want->n_key; k++)
-          shares |= hangs_on(&x->want->dim[d], x->want->n_key, k) && hangs_on(&x->want->dim[e], x->want->n_key, k);
+          shares |= depends_on(&x->want->dim[d], x->want->n_key, k) && depends_on(&x->want->dim[e], x->want->n_key, k);
         x->anew[d] |= shares;
         more |= shares;
       }
@@ -88,11 +88,11 @@ static bool compare(Recut *x) {
   spread(x);
   for (uint32_t d = 0; d < t->rank; d++)
     for (uint32_t k = 0; x->anew[d] && k < t->n_key; k++)
-      if (hangs_on(&t->dim[d], t->n_key, k)) x->to[k] = NONE;
+      if (depends_on(&t->dim[d], t->n_key, k)) x->to[k] = NONE;
   for (uint32_t w = 0; w < x->want->n_key; w++) {
     x->put[w] = NONE;
     for (uint32_t d = 0; d < t->rank; d++)
-      if (x->anew[d] && x->put[w] == NONE && hangs_on(&x->want->dim[d], x->want->n_key, w))
+      if (x->anew[d] && x->put[w] == NONE && depends_on(&x->want->dim[d], x->want->n_key, w))
         x->put[w] = (int32_t)x->n_put++;
   }
   for (uint32_t k = 0; k < t->n_key; k++) some |= x->to[k] == NONE; /* a key that cuts nothing cannot stay */
@@ -218,7 +218,7 @@ static bool some_empty(const Recut *x) {
     double ways = 1;
     if (!x->anew[d] || rel_is_whole(&w->dim[d], &extent)) continue;
     for (uint32_t k = 0; k < w->n_key; k++) {
-      most[k] = hangs_on(&w->dim[d], w->n_key, k) ? w->frontier[k] : 1;
+      most[k] = depends_on(&w->dim[d], w->n_key, k) ? w->frontier[k] : 1;
       ways *= (double)most[k];
     }
     if (ways > (double)TOLD) return true;

@@ -155,7 +155,7 @@ static void walks_make(Bins *c) {
   c->result_label = result, c->other_label = other;
 }
 
-static void choice_told(const Bins *c) {
+static void choice_report(const Bins *c) {
   Buf b = buf_new(c->s->arena);
   const TaskStage *st = c->l->first;
   for (uint32_t k = 0; k < c->n; k++) buf_printf(&b, "%s%s", k ? " and " : "", how_label(st, c->pin[k]));
@@ -378,7 +378,7 @@ bool bins_launch(Sched *s, Launch *l) {
   LoopBody *was = s->body;
   parts_choose(&c);
   walks_make(&c);
-  choice_told(&c);
+  choice_report(&c);
   if (c.parts > 1)
     c.work = place_shared(
         s, "parts", sum_of(&c)->acc, 2, (const Expr *[]){ex_int(s, c.parts), ex_int(s, c.bins * c.others)});

@@ -357,7 +357,7 @@ static bool chain_fits(Chain *c) {
   return false;
 }
 
-static void choice_told(const Chain *c) {
+static void choice_report(const Chain *c) {
   Choice x = {.threads = TILE_SIDE, .tile = TILE_SIDE * c->each, .sweeps = c->sweeps};
   const char *row = how_label(c->along, c->row), *along = how_label(c->along, c->n_outer);
   bool grows = false;
@@ -390,7 +390,7 @@ bool chain_launch(Sched *s, uint32_t from, uint32_t *to) {
   sweeps_find(&c);
   ends_find(&c);
   if (c.sweeps > SWEEPS) return false;
-  choice_told(&c);
+  choice_report(&c);
   chain_loops(&c);
   *to = c.to;
   return true;

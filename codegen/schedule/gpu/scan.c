@@ -218,7 +218,7 @@ static void parts_choose(Scan *c, int64_t steps) {
   c->parts = ex_div_up(s, c->steps, ex_int(s, c->part));
 }
 
-static void choice_told(const Scan *c) {
+static void choice_report(const Scan *c) {
   const TaskStage *st = c->l->first;
   how_add(c->s, st, "a running %s along %s: %lld threads for each, %lld a block, with %lld points at a time%s",
       reducer_info[sum_of(c)->reducer].name, how_label(st, c->run.r), (long long)c->threads, (long long)c->beside,
@@ -614,7 +614,7 @@ bool scan_launch(Sched *s, Launch *l) {
   labels_choose(&c);
   (c.across ? across_choose : along_choose)(&c, steps);
   parts_choose(&c, steps);
-  choice_told(&c);
+  choice_report(&c);
   if (!c.part) {
     scans_launch(&c, false);
     return true;

@@ -226,7 +226,7 @@ static const char *side_name(const Tiles *t, const Side *x) {
   return x->n > 1 ? arena_printf(t->s->arena, "(%s)", b.s) : b.s;
 }
 
-static void choice_told(const Tiles *t, int64_t parts) {
+static void choice_report(const Tiles *t, int64_t parts) {
   Choice c = {
       .threads = TILE_SIDE, .rows = TILE_SIDE * t->rows, .tile = TILE_SIDE * t->lanes, .deep = t->part, .parts = parts};
   how_add(t->s, t->st, "tiles of %lld %s by %lld %s, %lld %s of each side shared at once, %lld by %lld threads",
@@ -290,7 +290,7 @@ bool tile_launch(Sched *s, Launch *l) {
   Tiles t = tiles_of(s, l->first, l->e, MORE, MORE);
   int64_t parts = tile_choose(&t, l);
   if (!parts) return false;
-  choice_told(&t, parts);
+  choice_report(&t, parts);
   if (parts > 1) {
     parts_launch(&t, l, parts);
     return true;

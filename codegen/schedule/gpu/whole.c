@@ -340,7 +340,7 @@ static void stage_made(Rows *r, uint32_t number) {
   else scalar_kept(r, number, &e, row_of(r, &e, number, st->sum->body));
 }
 
-static void choice_told(const Rows *r) {
+static void choice_report(const Rows *r) {
   const Choice *c = &r->choice;
   const TaskStage *first = &r->s->task->stages.at[r->from];
   const char *along = how_label(r->along, r->n_outer + r->n_row - 1);
@@ -365,7 +365,7 @@ bool whole_launch(Sched *s, uint32_t from, uint32_t *to) {
   r.part = NEW_ARRAY(s->arena, uint32_t, n + 1), r.kept = NEW_ARRAY(s->arena, uint32_t, n + 1),
   r.read = NEW_ARRAY(s->arena, uint32_t *, n + 1);
   r.outer = NEW_ARRAY(s->arena, const Expr *, r.n_outer + 1);
-  choice_told(&r);
+  choice_report(&r);
   reads_found(&r);
   places_found(&r);
   LoopBody *was = s->body;

@@ -521,7 +521,7 @@ static Leave usual_find(Report *p, const Args *a) {
   return l;
 }
 
-static Leave plan_told(Session *s, Args *a) {
+static Leave plan_and_report(Session *s, Args *a) {
   Job j;
   Report p = {.s = s, .threads = 1};
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
@@ -575,7 +575,7 @@ static Leave program_asked(Session *s, Args *a) {
 Leave cmd_plan(Session *s, Args *a) {
   Leave l = analyze_asked(s, a);
   if (!l) l = program_asked(s, a);
-  if (!l) l = plan_told(s, a);
+  if (!l) l = plan_and_report(s, a);
   if (l || !arg_has(a, OPT_ANALYZE)) return l;
   Buf gap = buf_new(s->arena);
   buf_char(&gap, '\n');

@@ -225,7 +225,7 @@ static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c,
 }
 
 /* The same, with progress reports and checkpoints, possibly resuming from one. */
-static Leave compute_told(Session *s, Leave begun, Job *j, const Args *a, bool c, Eval *e, Library *lib) {
+static Leave compute_and_report(Session *s, Leave begun, Job *j, const Args *a, bool c, Eval *e, Library *lib) {
   Progress p;
   Keeping k;
   bool keep = keeping_wanted(a);
@@ -243,7 +243,7 @@ static Leave compute_told(Session *s, Leave begun, Job *j, const Args *a, bool c
 Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e) {
   Library lib;
   Leave l = compute_begin(s, j, a, e, &lib);
-  return compute_told(s, l, j, a, c, e, &lib);
+  return compute_and_report(s, l, j, a, c, e, &lib);
 }
 
 static Leave outputs_show(Session *s, const Eval *e, const Targets *t) {
@@ -292,7 +292,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   if (!l) l = run_inputs(s, j, &given, &e);
   if (!l) l = profile_new(s, a, j, c);
   if (!l) l = compute_begin(s, j, a, &e, &lib);
-  l = compute_told(s, l, j, a, c, &e, &lib);
+  l = compute_and_report(s, l, j, a, c, &e, &lib);
   if (l || !ranks_first(s)) return l;
   l = targets_write(s, &e, &targets);
   if (!l) l = outputs_show(s, &e, &targets);

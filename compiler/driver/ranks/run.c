@@ -31,7 +31,7 @@ Leave ranks_prepare(Session *s, Job *j, const Args *a, Library *lib) {
   return l ? l : library_open(s, j, &c, 1, lib);
 }
 
-static Leave program_told(Session *s, Job *j, Library *lib) {
+static Leave program_broadcast(Session *s, Job *j, Library *lib) {
   Buf text = buf_new(s->arena);
   const char *tasks = "";
   Bytes object = lib->made.made;
@@ -110,7 +110,7 @@ Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib,
   if (!l) l = devices_enough(s, a);
   l = ranks_agree(s, prepared ? prepared : l);
   if (l) return l;
-  l = program_told(s, j, lib);
+  l = program_broadcast(s, j, lib);
   const TaskGraph *t = j->tasks;
   ein_tensor *in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1),
              *out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);

@@ -202,7 +202,7 @@ Ties ties_find(
 
 /* Ties must not depend on each other in a cycle: those that remove most come first. */
 double ties_points(const Ties *p, uint32_t n_label, const double *values) {
-  uint64_t hangs[TIE_LABELS] = {0}, tied = 0; /* by label: on which it does */
+  uint64_t depends[TIE_LABELS] = {0}, tied = 0; /* by label: on which it does */
   double points = 1, has[TIE_LABELS];
   for (uint32_t l = 0; l < n_label && l < TIE_LABELS; l++) has[l] = values[l];
   for (;;) {
@@ -212,16 +212,16 @@ double ties_points(const Ties *p, uint32_t n_label, const double *values) {
     for (uint32_t i = 0; i < p->n; i++) {
       const Tie *x = &p->at[i];
       uint64_t all = x->given;
-      for (uint32_t l = 0; l < TIE_LABELS; l++) all |= x->given >> l & 1 ? hangs[l] : 0;
+      for (uint32_t l = 0; l < TIE_LABELS; l++) all |= x->given >> l & 1 ? depends[l] : 0;
       bool free = x->label < n_label && !(tied >> x->label & 1) && !(all >> x->label & 1);
       if (free && x->values < share * has[x->label]) share = x->values / has[x->label], best = i, on = all;
     }
     if (best == p->n) break;
     uint32_t label = p->at[best].label;
     has[label] = p->at[best].values;
-    hangs[label] = on;
+    depends[label] = on;
     tied |= (uint64_t)1 << label;
-    for (uint32_t l = 0; l < TIE_LABELS; l++) hangs[l] |= hangs[l] >> label & 1 ? on : 0;
+    for (uint32_t l = 0; l < TIE_LABELS; l++) depends[l] |= depends[l] >> label & 1 ? on : 0;
   }
   for (uint32_t l = 0; l < n_label; l++) points *= l < TIE_LABELS ? has[l] : values[l];
   return points;

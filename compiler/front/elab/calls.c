@@ -345,7 +345,7 @@ static bool is_constant(Elab *x, Scope *s, const Ast *a) {
 }
 
 /* A constant or a label is inlined: its type adapts to its context, and an index made with it stays affine. */
-static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
+static bool passed_unchanged(Elab *x, Scope *s, const Ast *a, Core **out) {
   bool size = is_constant(x, s, a);
   if (!size && a->kind != AST_NAME) return false;
   if (!size) {
@@ -362,7 +362,7 @@ static bool goes_in_as_it_stands(Elab *x, Scope *s, const Ast *a, Core **out) {
 
 static bool frame_argument(Elab *x, Scope *s, const Ast *a, AstName param, Frame *f) {
   Local l = {.name = param.s, .span = param.span};
-  if (!goes_in_as_it_stands(x, s, a, &l.direct))
+  if (!passed_unchanged(x, s, a, &l.direct))
     l.bind = bind_apart(x, s, a, strings_printf(x->strings, "%s.%s", f->def->name.s->s, param.s->s));
   if (!l.direct && !l.bind) return false;
   if (l.bind && is_stated(x, f, l.bind->body)) l.bind->in_line = 0;

@@ -16,7 +16,7 @@ typedef struct Down {
   EinNode *loss, *by;
   uint32_t n;                /* numbers up to the loss' */
   EinNode **node;            /* by number: the nodes on which the loss depends; else NULL */
-  bool *hangs;               /* on `by`, by floats */
+  bool *depends;               /* on `by`, by floats */
   bool *wanted;              /* it needs an adjoint and has none yet */
   Shares *shares;            /* by number */
 } Down;
@@ -86,9 +86,9 @@ static void down_find(Down *d) {
     EinNode *n = d->node[i];
     if (!n || (!dtype_is_float(n->dtype) && n->kind != EIN_REPEAT)) continue;
     Nodes from = n == d->by ? (Nodes){0} : operands_of(a, n);
-    d->hangs[i] = n == d->by;
-    for (uint32_t k = 0; k < from.len; k++) d->hangs[i] |= d->hangs[from.at[k]->id];
-    d->wanted[i] = d->hangs[i] && !map_find(&d->made->adjoint, n);
+    d->depends[i] = n == d->by;
+    for (uint32_t k = 0; k < from.len; k++) d->depends[i] |= d->depends[from.at[k]->id];
+    d->wanted[i] = d->depends[i] && !map_find(&d->made->adjoint, n);
   }
 }
 
@@ -169,16 +169,16 @@ EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool
       .by = by,
       .n = (loss->id > by->id ? loss->id : by->id) + 1};
   d.node = NEW_ARRAY(all->arena, EinNode *, d.n);
-  d.hangs = NEW_ARRAY(all->arena, bool, d.n);
+  d.depends = NEW_ARRAY(all->arena, bool, d.n);
   d.wanted = NEW_ARRAY(all->arena, bool, d.n);
   d.shares = NEW_ARRAY(all->arena, Shares, d.n);
   down_find(&d);
-  *none = !d.hangs[loss->id];
+  *none = !d.depends[loss->id];
   if (*none) return vertex_constant(all, r, by, 0);
   if (loss == by) return vertex_constant(all, r, by, 1);
   for (uint32_t i = d.n; i-- > by->id;) {
     EinNode *n = d.node[i], *adjoint = NULL;
-    if (!d.hangs[i]) continue;
+    if (!d.depends[i]) continue;
     if (n == loss && is_result(n)) adjoint = vertex_constant(all, r, n, 1);
     if (n != loss) adjoint = d.wanted[i] ? shares_added(all, r, n, &d.shares[i]) : map_find(&d.made->adjoint, n);
     if (adjoint) map_put(&d.made->adjoint, n, adjoint);

@@ -1,5 +1,5 @@
-"""What the benchmarks share: libraries that `ein build --lib` made, loaded through ctypes; C compiled beside them;
-memory for arguments; and clocks. Nothing here needs more than Python and a C compiler."""
+"""Shared code of the benchmarks: loads libraries of `ein build --lib` through ctypes, compiles C, allocates arguments,
+and measures time. Needs only Python and a C compiler."""
 import contextlib
 import ctypes
 import math
@@ -16,7 +16,7 @@ CLOSE = [1e-10, 1e-4, 4e-3, 3e-2, 0, 0, 0, 0, 0, 0]  # results agree, relative t
 
 
 class Failure(SystemExit):
-    """What could not be built or run. Who does not catch it ends, saying so."""
+    """A build or a run failed. If not caught, it ends the program with this message."""
 
 
 # ---- runtime/ein_tensor.h -------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def int64s(numbers):
 
 
 class Data:
-    """An argument's memory, from the system in whole pages (large ones where it has them), and its view. Strides are in
+    """An argument's memory, in whole pages from the system (large pages if it has them), and its view. Strides are in
     elements and not negative; without them the order is row-major."""
 
     def __init__(self, name, dtype, shape, strides=None):
@@ -78,18 +78,18 @@ class Data:
         self.view = Tensor(self.at, 1, 0, len(self.shape), dtype, *self.kept, 0)
 
     def another(self):
-        """Row-major memory for the same."""
+        """New row-major memory of the same shape and dtype."""
         return Data(self.name, self.dtype, self.shape)
 
 
 class Ours:
-    """A library that ein built: its model, and a context that is planned."""
+    """A library that ein built: its model, and a context with a plan."""
 
     def __init__(self, path, name, threads):
         self.library = ctypes.CDLL(path)
         self.model = Model.in_dll(self.library, name + "_model")
         if self.model.version != 1:
-            raise Failure(f"{name}: version {self.model.version} of ein_model is not known here")
+            raise Failure(f"{name}: version {self.model.version} of ein_model is not supported here")
         self.context = ctypes.c_void_p()
         self.config = Config(size=ctypes.sizeof(Config), threads=threads)
         self.check(self.model.create(ctypes.byref(self.config), ctypes.byref(self.context)))
@@ -101,7 +101,7 @@ class Ours:
             raise Failure(f"{self.model.name.decode()}: {said.decode() if said else f'status {status}'}")
 
     def arguments(self, output, strides=None):
-        """Memory for each; strides is a dict by name."""
+        """Allocates each argument. strides: a dict by name."""
         known = self.model.output if output else self.model.input
         for k in range(self.model.n_outputs if output else self.model.n_inputs):
             shape = (ctypes.c_int64 * 64)()
@@ -114,7 +114,7 @@ class Ours:
         self.context = ctypes.c_void_p()
 
     def bind(self, inputs, outputs):
-        """A function that runs it, and the arrays of views that it is given."""
+        """Returns a function that runs the library, and the arrays of views that it passes."""
         views = [(Tensor * max(len(v), 1))(*[d.view for d in v]) for v in (inputs, outputs)]
         run, context = self.model.run, self.context
         return (lambda: run(context, *views)), views
@@ -129,7 +129,7 @@ def call(words):
 
 
 def shared_make(cc, source, flags, folder):
-    """Linked without -Ofast, which would change how the whole process rounds the tiniest numbers."""
+    """Links without -Ofast, which would change how the whole process rounds subnormal numbers."""
     name = os.path.splitext(os.path.basename(source))[0]
     path = os.path.join(folder, name)
     call([cc, *flags, "-fPIC", "-c", source, "-o", path + ".o"])
@@ -138,7 +138,7 @@ def shared_make(cc, source, flags, folder):
 
 
 def support_make(cc, folder):
-    """bench/nests/support.c: fill and differ."""
+    """Compiles bench/nests/support.c: fill and differ."""
     support = shared_make(cc, os.path.join(HERE, "nests", "support.c"), ["-O2"], folder)
     support.fill.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64]
     support.fill.restype = None
@@ -148,7 +148,7 @@ def support_make(cc, folder):
 
 
 def ours_make(ein, cc, source, folder, threads, words=()):
-    """The program of a file, whose name is that of the model; words are more of `ein build`."""
+    """Builds the program in a file; the model has the name of the file. words: further arguments of `ein build`."""
     name = os.path.splitext(os.path.basename(source))[0]
     to = os.path.join(folder, name)
     call([ein, "build", "--lib", source, "-o", to, *words])
@@ -160,7 +160,8 @@ def ours_make(ein, cc, source, folder, threads, words=()):
 # ---- measuring --------------------------------------------------------------------------------------
 
 def seconds(f, runs):
-    """A run's, as the mean of some. A function that has `many` repeats itself, without Python in between."""
+    """The seconds of a run, as the mean of several. A function with the attribute `many` repeats itself, without
+    Python in between."""
     many = getattr(f, "many", None)
     start = time.perf_counter()
     if many:
@@ -172,7 +173,7 @@ def seconds(f, runs):
 
 
 def runs_find(f, sample=SAMPLE):
-    """So many runs that a sample is long enough; finding that out warms up."""
+    """Finds how many runs make a sample long enough. This also warms up."""
     f()
     t = min(seconds(f, 1), seconds(f, 1))
     return max(1, math.ceil(sample / max(t, 1e-7)))

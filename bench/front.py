@@ -3,10 +3,9 @@
 
     bench/front.py build/ein [--runs 7] [--eval-only | --front-only]
 
-Generates programs in a temporary folder, runs `ein check` and `ein build --stop=graph` on each, and prints the
-medians of the times by the clock and of the processor, the largest peak of memory, and what the targets say. Then
-`ein run` on three programs at two sizes each: the difference of the processor's medians over that of the points is
-the time a point.
+Generates programs in a temporary folder, runs `ein check` and `ein build --stop=graph` on each, and prints the medians
+of wall-clock time and CPU time, the largest peak of memory, and the targets. Then it runs `ein run` on three programs
+at two sizes each; the time per point is the difference of the median CPU times over the difference of the points.
 The exit code is 1 if a target is missed.
 """
 import argparse
@@ -20,7 +19,7 @@ import time
 
 
 def mixed(n):
-    """n equations: contractions, defs, predicates, shifted reads, conditions; each reads the one before."""
+    """n equations: contractions, defs, predicates, shifted reads, conditions; each reads the previous one."""
     lines = [
         "dim N = 8, M = 6",
         "input X[i:N, j:M] : f32 = 0.1 * normal[i,j](1)",
@@ -77,7 +76,7 @@ EVALUATED = [
 
 
 def run(words):
-    """Seconds by the clock, seconds of the processor, and the peak of memory in MB."""
+    """Returns wall-clock seconds, CPU seconds, and the peak of memory in MB."""
     start = time.perf_counter()
     child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     said = child.stderr.read()

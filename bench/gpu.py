@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs programs on the device that is here, and times them beside PyTorch.
+"""Runs programs on a CUDA device, and times them against PyTorch.
 
     bench/gpu.py build/ein [--check [PROGRAM ...]] [--only NAME ...] [--rounds 3] [--json FILE] [--jobs 8]
 
---check: every program of tests/run and tests/cuda (or those named) by `ein verify --target=cuda`, several at once, and who does not agree with the evaluator.
-Else every bench/gpu/NAME.ein: `ein bench --target=cuda`, whose arguments lie on the device, and what PyTorch computes of tensors of the same
-shapes, in turn; a sample is as many runs as take 20 ms, waited for once. Beside PyTorch: nothing, for what it has no function for. A table in Markdown: the medians
-of all rounds, the rate (of operations, or of bytes that have to be read and written), and theirs over ours.
+--check runs every program of tests/run and tests/cuda (or the given ones) with `ein verify --target=cuda`, several at
+once, and prints those that differ from the evaluator. Otherwise, for every bench/gpu/NAME.ein, `ein bench
+--target=cuda`, with arguments on the device, and a PyTorch function on tensors of the same shapes run alternately. A
+sample is as many runs as take 20 ms, with one wait at the end. If PyTorch has no such function, only ein is timed.
+Prints a table in Markdown: the medians of all rounds, the rate (of operations, or of bytes that must be read and
+written), and PyTorch's time over ours.
 """
 import argparse
 import concurrent.futures
@@ -64,7 +66,7 @@ def check(ein, programs, jobs):
 
 
 def peers():
-    """By program: tensors, what PyTorch computes of them, and what is counted: 'flop' or 'byte', and how many."""
+    """For each program: its tensors, the PyTorch function, and what is counted ('flop' or 'byte') and how many."""
     import torch
     import torch.nn.functional as F
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False

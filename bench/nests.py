@@ -3,13 +3,13 @@
 
     bench/nests.py build/ein [--only NAME ...] [--rounds 7] [--threads 1] [--json FILE] [--keep FOLDER]
 
-Every bench/nests/NAME.ein is built by `ein build --lib` with its usual flags; bench/nests/nests.c has a function of the
-same name, which `gcc -Ofast -march=native` compiles. Both are loaded here and run on the same data; their results must
-agree. Then they are timed in turn: a sample is the mean of as many runs as take 20 ms, a round is one sample of each,
-and the medians of all rounds are compared. Printed is a table in Markdown: the times, theirs over ours, and what ours
-reaches of the machine. The exit code is 1 if ours is slower anywhere, 2 if results disagree.
+`ein build --lib` builds every bench/nests/NAME.ein with its default flags. bench/nests/nests.c has a function of the
+same name, compiled by `gcc -Ofast -march=native`. Both run on the same data in this process, and their results must
+agree. They are timed alternately: a sample is the mean of as many runs as take 20 ms, a round is one sample of each,
+and the medians of all rounds are compared. Prints a table in Markdown: the times, theirs over ours, and the rate of
+ours. The exit code is 1 if ours is slower anywhere, 2 if results disagree.
 
-On a machine with other work, keep the whole to one core: `taskset -c 1 bench/nests.py build/ein`.
+On a machine with other load, pin everything to one core: `taskset -c 1 bench/nests.py build/ein`.
 """
 import argparse
 import ctypes
@@ -28,7 +28,8 @@ RANGES = {"gather": {"tok": 8192}, "histogram": {"bin": 256}, "histogram_2d": {"
           "segment_mean": {"g": 512}, "bool_product": {"A": 2, "B": 2}, "dequantize": {"Q": 256},
           "embedding_bag": {"tok": 8192}, "life": {"X0": 2}, "csr_product": {"start": 524256, "col": 16384}}
 
-# Operations on numbers of theirs, predicates counted as if they held; the others are told by the bytes of their arguments.
+# Arithmetic operations, counted as if predicates always held. The other programs are rated by the bytes of their
+# arguments.
 FLOPS = {
     "matmul_f32": 2 * 512**3, "matmul_f64": 2 * 384**3, "matmul_i32": 2 * 384**3, "matmul_f16": 2 * 384**3,
     "matmul_tn": 2 * 512**3, "matmul_nt": 2 * 512**3, "matmul_tt": 2 * 512**3, "matmul_batched": 2 * 64 * 96**3,
@@ -77,10 +78,10 @@ def main():
     parser.add_argument("ein")
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1, help="of ours; theirs has one")
-    parser.add_argument("--cc", default="gcc", help="the compiler of theirs")
+    parser.add_argument("--threads", type=int, default=1, help="threads of ours; theirs has one")
+    parser.add_argument("--cc", default="gcc", help="the C compiler of the loop nests")
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--keep", metavar="FOLDER", help="where everything is built (default: a temporary one)")
+    parser.add_argument("--keep", metavar="FOLDER", help="the build folder (default: a temporary one)")
     a = parser.parse_args()
     names = sorted(os.path.splitext(os.path.basename(p))[0] for p in glob.glob(os.path.join(HERE, "*.ein")))
     for n in a.only or []:

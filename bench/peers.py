@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""Times compiled programs against what else could compute the same: NumPy, SciPy, opt_einsum, PyTorch (as it is and
-compiled), JAX, OpenBLAS, plain C.
+"""Times compiled programs against other libraries: NumPy, SciPy, opt_einsum, PyTorch (eager and compiled), JAX,
+OpenBLAS, and plain C.
 
     bench/peers.py build/ein [--group NAME ...] [--only ROW ...] [--peers NAME ...] [--threads 1] [--rounds 7] [--json FILE]
                    [--machine FILE] [--markdown] [--list] [--small]
 
-Each row (bench/peers/groups) is a program, which `ein build --lib` builds, and a function for each peer. Ours and each peer
-have a process of their own, which is stopped while it is another's turn. Results must agree before anything is timed. Then ours and
-all peers are timed in turn: a sample is the mean of as many runs as take 20 ms (or what the group says), after a quarter as many that do
-not count, a round is one sample of each, and medians of all rounds are compared. Who takes long gets fewer rounds. A peer that is not
-installed is left out, and one that fails, or crashes, in a row is noted. --only takes names as the shell does, `square_*`; --small
-makes all sizes tiny, and judges nothing but the answers. --machine, with what `ein machine -o FILE` wrote, also tells how much of the
-roofline is reached (bench/peers/roof.py): by operations, or by bytes.
+A row (bench/peers/groups) is a program, which `ein build --lib` builds, and a function for each peer. Ours and each
+peer run in separate processes, which are stopped while another one is timed. Results must agree before anything is
+timed. Then ours and all peers are timed alternately: a sample is the mean of as many runs as take 20 ms (or as the
+group says), after a quarter as many warm-up runs; a round is one sample of each; the medians of all rounds are
+compared. Slow peers get fewer rounds. A peer that is not installed is left out; failures and crashes in a row are
+reported. --only takes shell patterns, such as `square_*`. --small makes all sizes tiny and only checks results.
+--machine, with a file from `ein machine -o FILE`, also prints the fraction of the roofline (bench/peers/roof.py), by
+operations or by bytes.
 
-Told is, for each row, the best peer's time over ours, and for each part of a group the geometric mean of that, the least,
-and whether the part's target is met: by the mean, and by each row to the half. The exit code is 1 if a target is missed, 2
-if a program does not build or a result disagrees.
+Prints, for each row, the best peer's time over ours; and for each part of a group the geometric mean of that, the
+least, and whether the target is met: the mean must reach it, and each row half of it. The exit code is 1 if a target is
+missed, 2 if a program does not build or a result disagrees.
 
-On a machine with other work, keep the whole to one core: `taskset -c 1 bench/peers.py build/ein`.
+On a machine with other load, pin everything to one core: `taskset -c 1 bench/peers.py build/ein`.
 """
 import argparse
 import faulthandler
@@ -42,8 +43,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Work:
-    """What all rows share: the command line's choices, a folder, helpers in C, and the workers of ours and of the peers that are
-    there."""
+    """Shared by all rows: the options, a folder, helpers in C, and the workers of ours and of the installed peers."""
 
     def __init__(self, options, folder):
         self.ein, self.cc = os.path.abspath(options.ein), options.cc
@@ -58,7 +58,7 @@ class Work:
         self.ours, self.peers = Apart(lambda: OursWorker(self)), {}
 
     def peers_load(self, names):
-        """All at a time, which is done before anything is timed."""
+        """Loads all peers at once, before anything is timed."""
         self.peers = {kind.name: Apart(lambda kind=kind: PeerWorker(self, kind), "load") for kind in PEERS if kind.name in names}
         for worker in self.peers.values():
             worker.tell("load")
@@ -73,7 +73,7 @@ class Work:
 # ---- one row ------------------------------------------------------------------------------------------
 
 def peers_bind(work, row, shapes, notes):
-    """The workers of the peers that have the row and agree with ours, ready to be timed."""
+    """Returns the workers of the peers that have the row and agree with ours, ready to be timed."""
     bound = {}
     for name in row.peers:
         if name not in work.peers:
@@ -95,7 +95,7 @@ def fails_note(notes, name, e):
 
 
 class Turns:
-    """A worker's samples of a row, of which it may take so many; none any more once it has failed."""
+    """A worker's samples of a row, up to a maximum number. A worker that has failed takes no more."""
 
     def __init__(self, name, worker, notes):
         self.name, self.worker, self.notes = name, worker, notes
@@ -128,7 +128,7 @@ class Turns:
 
 
 def samples_take(work, workers, sample, notes):
-    """Lists of seconds by name. Each takes its turn in each round, but for those that are through with their time."""
+    """Returns lists of seconds by name. In each round each worker takes a sample, unless its time is used up."""
     turns = [Turns(name, worker, notes) for name, worker in workers.items()]
     for one in turns:
         one.pace(sample, work.rounds)
@@ -147,7 +147,7 @@ def row_free(work, row):
 
 
 def measure(work, row, sample):
-    """A dict; `ours` is None where there is no library."""
+    """Returns a dict; `ours` is None if there is no library."""
     notes, result = [], {"row": row.name, "sizes": row.sizes, "ours": None, "peers": {}, "rate": "", "samples": {}}
     try:
         shapes = work.ours.ask("bind", row.name)
@@ -177,7 +177,7 @@ def rate(row, moved, t):
     return f"{row.flops / t / 1e9:.1f} GFLOP/s" if row.flops else f"{moved / t / 1e9:.1f} GB/s"
 
 
-# ---- what is printed --------------------------------------------------------------------------------
+# ---- output ----------------------------------------------------------------------------------------
 
 class Table:
     HEAD = ("row", "ours", "ours reaches", "of the roof", "best peer", "its time", "theirs / ours", "all others")
@@ -219,7 +219,7 @@ class Table:
 
 
 def best_of(r, part):
-    """The fastest peer of those that count, or None."""
+    """Returns the fastest peer that counts, or None."""
     counted = [n for n in r["peers"] if not part.against or n in part.against]
     return min(counted, key=r["peers"].get, default=None) if r["ours"] else None
 
@@ -235,10 +235,10 @@ def summary(group, part, results, small):
             "mean": mean, "least": least, "met": met, "rows": [r["row"] for r in results]}
 
 
-# ---- all of it ---------------------------------------------------------------------------------------
+# ---- the whole run ------------------------------------------------------------------------------------
 
 def chosen(parser, options):
-    """The groups, with the rows that are wanted."""
+    """Yields the groups, with the chosen rows."""
     for name in options.group or []:
         if name not in [g.name for g in GROUPS]:
             parser.error(f"there is no group {name}; there are {' '.join(g.name for g in GROUPS)}")
@@ -288,24 +288,24 @@ def options_parse():
     parser.add_argument("--group", action="extend", nargs="+", metavar="NAME")
     parser.add_argument("--only", action="extend", nargs="+", metavar="ROW")
     parser.add_argument("--peers", action="extend", nargs="+", metavar="NAME")
-    parser.add_argument("--threads", type=int, default=1, help="of ours, and of each peer")
+    parser.add_argument("--threads", type=int, default=1, help="threads of ours and of each peer")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--cc", default="gcc", help="the compiler of plain C")
+    parser.add_argument("--cc", default="gcc", help="the C compiler for plain C")
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--machine", metavar="FILE", help="a machine file: how much of the roofline is reached")
+    parser.add_argument("--machine", metavar="FILE", help="a machine file; prints the fraction of its roofline")
     parser.add_argument("--markdown", action="store_true", help="tables in Markdown")
-    parser.add_argument("--list", action="store_true", help="the rows and their peers, and nothing else")
-    parser.add_argument("--small", action="store_true", help="tiny sizes: only whether answers agree")
-    parser.add_argument("--keep", metavar="FOLDER", help="where everything is built (default: a temporary one)")
+    parser.add_argument("--list", action="store_true", help="only list the rows and their peers")
+    parser.add_argument("--small", action="store_true", help="tiny sizes: only check results")
+    parser.add_argument("--keep", metavar="FOLDER", help="the build folder (default: a temporary one)")
     options = parser.parse_args()
     groups = list(chosen(parser, options))
     if not groups:
-        parser.error("there is no such row; --list tells all")
+        parser.error("there is no such row; --list prints all rows")
     return options, groups, peers_wanted(parser, options, groups)
 
 
 def run_all(options, groups, names, folder, dropped):
-    """What JSON holds of it."""
+    """Returns the results for the JSON file."""
     os.makedirs(folder, exist_ok=True)
     work = Work(options, folder)
     try:
@@ -315,7 +315,7 @@ def run_all(options, groups, names, folder, dropped):
         for name, why in work.left_out.items():
             print(f"left out: {name} ({why})")
         if dropped:
-            print(f"set in the environment, but not here: {' '.join(dropped)}")
+            print(f"ignored from the environment: {' '.join(dropped)}")
         results, parts = run(work, groups, Table(options.markdown))
         again = work.steady.again if work.steady else 0
         if again:

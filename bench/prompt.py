@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""How long the prompt takes to answer: prompt.py EIN [SESSIONS]. A turn is timed from the line that goes in to the answer that comes out of
-`ein repl --json`. `first`: the first expression of a session, of which no kernel was compiled before; `then`: such a one later on; `warm`:
-the same expression again. What Clang parses ahead is there already, as it is after the first session of a build. Prints medians."""
+"""Times the answers of the prompt: prompt.py EIN [SESSIONS]. A turn is timed from the request to the answer of `ein
+repl --json`. `first`: the first expression of a session, none of whose kernels is compiled yet; `then`: such an
+expression later in the session; `warm`: the same expression again. The headers that Clang parses ahead are already
+cached, as after the first session of a build. Prints medians."""
 import glob
 import json
 import os
@@ -21,7 +22,7 @@ GOALS = {"elementwise first": 60, "product first": 80, "layernorm first": 55, "a
 
 
 def thirty():
-    """Equations, each of the one before: maps, transposed maps, products."""
+    """Equations, each of which reads the previous one: maps, transposed maps, products."""
     yield "E0[i,j] = A[i,j] * 2"
     for n in range(1, 30):
         yield f"E{n}[i,j] = " + [f"E{n - 1}[j,i] * {n + 0.5} + 1", f"0.01 * (sum[k] E{n - 1}[i,k] * E{n - 1}[k,j]) + {n}",
@@ -36,7 +37,7 @@ class Session:
             self.ask(text)
 
     def ask(self, text):
-        """Milliseconds."""
+        """Returns milliseconds."""
         begun = perf_counter()
         self.p.stdin.write(json.dumps(text) + "\n")
         self.p.stdin.flush()
@@ -47,7 +48,7 @@ class Session:
         return took * 1e3
 
     def end(self):
-        """Megabytes that it holds."""
+        """Ends the session; returns the megabytes that it held."""
         with open(f"/proc/{self.p.pid}/status") as f:
             held = int(next(line for line in f if line.startswith("VmRSS")).split()[1])
         self.p.stdin.close()

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Programs over four processes: ein's libraries for MPI, planned by nobody, beside PyTorch's DistributedDataParallel over gloo and JAX with shardings by hand, in
-turn in one run: venv/bin/python ranks.py EIN [--rounds N] [--only NAME ...] [--small].
+"""Compares programs on four processes: ein's MPI libraries with automatic plans, PyTorch's DistributedDataParallel
+over gloo, and JAX with manual shardings, timed alternately: venv/bin/python ranks.py EIN [--rounds N] [--only NAME
+...] [--small].
 
-f32, one thread a process. The cases are in ranks/cases.py; of JAX the best of its shardings is taken. Bytes are those that all processes receive in a step: ours as
-`ein run --np 4 -v` counts them, which must be the plan's; those of PyTorch are the buckets of gradients that it reduces, and of JAX the collectives of what it
-compiled, counted as rings do them. All must compute what ours computes. Wants mpicc, mpirun, and NumPy, PyTorch and JAX where they are to be compared; without a
-peer its rows are left out. --small: does everything build and agree? Prints a table in Markdown: medians of seconds, and of ratios taken round by round."""
+f32, one thread per process. The cases are in ranks/cases.py; the best of JAX's shardings counts. Bytes are those that
+all processes receive in a step. Ours are counted by `ein run --np 4 -v`, and must equal the plan's; PyTorch's are the
+gradient buckets that it reduces; JAX's are the collectives of the compiled program, counted as ring algorithms. All
+results must agree with ours. Requires mpicc, mpirun, and the peers to compare: NumPy, PyTorch, JAX; the rows of a
+missing peer are left out. --small only checks that everything builds and agrees. Prints a table in Markdown: medians
+of seconds, and of the ratios of each round."""
 import argparse
 import json
 import os
@@ -36,7 +39,7 @@ def run(words, **more):
 
 
 class Peer:
-    """Processes in a group of their own, each of which waits at a pipe, and the first of which answers."""
+    """A process group; each process waits for commands at a pipe, and the first one answers."""
 
     def __init__(self, name, words, folder, ranks):
         self.name, self.folder = name, folder
@@ -61,7 +64,7 @@ class Peer:
             elif self.process.poll() is not None:
                 break
         self.log.seek(0)
-        sys.exit(f"{self.name} gives no answer to `{what}`\n{self.log.read().decode(errors='replace')[-4000:]}")
+        sys.exit(f"{self.name} does not answer `{what}`\n{self.log.read().decode(errors='replace')[-4000:]}")
 
     def end(self):
         for how in (signal.SIGTERM, signal.SIGKILL):
@@ -75,7 +78,7 @@ class Peer:
 
 
 def build(ein, folder, case, sizes):
-    """Our program, and the bytes that its processes receive: by the plan, and counted."""
+    """Builds our program, and returns the bytes that its processes receive: by the plan, and counted."""
     dims = [word for name, n in sizes.items() for word in ("-D", f"{name}={n}")]
     shutil.copy(os.path.join(HERE, "ranks", case.program + ".ein"), os.path.join(folder, "step.ein"))
     run([ein, "build", "step.ein", "--lib", "--target=mpi", "-n", str(RANKS), *dims, "-o", "step"], cwd=folder)
@@ -84,12 +87,12 @@ def build(ein, folder, case, sizes):
     planned = json.loads(run([ein, "plan", "step.ein", "-n", str(RANKS), *dims, "--format=json"], cwd=folder))["bytes"]
     counted = int(re.search(r"sites received (\d+) bytes", run([ein, "run", "step.ein", "--np", str(RANKS), "-v", *dims], cwd=folder))[1])
     if counted != planned:
-        sys.exit(f"{case.name}: the plan says {planned} bytes, and {counted} were received")
+        sys.exit(f"{case.name}: the plan says {planned} bytes, but {counted} were received")
     return counted
 
 
 def ours_whole(numpy, folder, name, like):
-    """An output, from the blocks that processes have written."""
+    """Assembles an output from the blocks that the processes wrote."""
     whole = numpy.full(like.shape, numpy.nan, numpy.float32)
     for rank in range(RANKS):
         with open(os.path.join(folder, f"{name}.{rank}.at"), encoding="utf-8") as f:
@@ -99,7 +102,7 @@ def ours_whole(numpy, folder, name, like):
 
 
 def compare(case, inputs, ours, peer):
-    """The greatest difference between results, as a share of what is allowed."""
+    """Returns the largest difference between results, relative to the tolerance."""
     import numpy
     worst = 0.0
     for file in sorted(f for f in os.listdir(peer.folder) if f.endswith(".npy")):
@@ -110,7 +113,7 @@ def compare(case, inputs, ours, peer):
         apart, changed, kept = (float(numpy.linalg.norm(x.astype(numpy.float64))) for x in (mine - theirs, theirs - before, before))
         share = apart / (CLOSE * changed + ROUND * kept)
         if not share <= 1:
-            sys.exit(f"{case.name}: {name} of {peer.name} is another one: {share:.3g} times as far apart as is allowed")
+            sys.exit(f"{case.name}: {name} of {peer.name} differs by {share:.3g} times the tolerance")
         worst = max(worst, share)
     return worst
 
@@ -120,7 +123,7 @@ def size_text(n):
 
 
 def measure(ours, peers, rounds):
-    """Seconds of all, round by round: a step of each that does not count, and one that does."""
+    """Returns the seconds of all, by round: each does a warm-up step and a timed step."""
     took = {p.name: [] for p in [ours, *peers]}
     for r in range(rounds):
         order = [ours, *peers]
@@ -177,7 +180,7 @@ def one(ein, case, there, rounds, small):
 
 
 def found(words):
-    """Of the peers those that are here; the others are named, with why."""
+    """Returns the installed peers; reports the others with the reason."""
     there = []
     for name in words:
         asked = subprocess.run([sys.executable, "-c", f"import numpy, {name}; print({name}.__version__)"], capture_output=True, text=True, env=ENV, check=False)
@@ -195,12 +198,12 @@ def main():
     words.add_argument("--rounds", type=int, default=9)
     words.add_argument("--only", nargs="+", metavar="NAME", choices=[c.name for c in CASES], default=[c.name for c in CASES])
     words.add_argument("--peers", nargs="*", choices=["torch", "jax"], default=["torch", "jax"])
-    words.add_argument("--small", action="store_true", help="no figures: does everything build and agree?")
+    words.add_argument("--small", action="store_true", help="only check that everything builds and agrees")
     told = words.parse_args()
     if (os.cpu_count() or 1) < RANKS:
         ENV["OMPI_MCA_mpi_yield_when_idle"] = "1"
     there = found(told.peers)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was begun is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that started processes are ended
     print(HEAD, flush=True)
     for case in CASES:
         if case.name in told.only:

@@ -151,7 +151,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &procs);
-  if (argc != 5) give_up("wanted are M N K ROUNDS");
+  if (argc != 5) give_up("usage: bench M N K ROUNDS");
   int m = atoi(argv[1]), n = atoi(argv[2]), k = atoi(argv[3]), rounds = atoi(argv[4]);
   product_ctx *ctx = NULL;
   if (product_create_mpi(MPI_COMM_WORLD, NULL, &ctx) != EIN_OK || product_plan(ctx, NULL) != EIN_OK)

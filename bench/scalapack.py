@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Products of matrices over processes of MPI: ein's libraries beside ScaLAPACK's pdgemm, in turn in one run: scalapack.py EIN [ROUNDS].
+"""Compares matrix products on MPI processes: ein's libraries and ScaLAPACK's pdgemm, timed alternately: scalapack.py
+EIN [ROUNDS].
 
-f64, one thread a process. Shapes: square, long in what is summed over (500 x 500 x 32000), flat (4000 x 4000 x 500). pdgemm has the best of all its
-grids and three sizes of blocks. Blocks lie where each likes them. Wants mpicc, mpirun and Debian's libscalapack-openmpi-dev. Prints a line a shape and number of
-processes: seconds, medians of ROUNDS (9), and how many times as fast ours is."""
+f64, one thread per process. Shapes: square, with a long sum (500 x 500 x 32000), and flat (4000 x 4000 x 500). pdgemm
+uses the best of all grids and three block sizes. Each has the layout of blocks that it prefers. Requires mpicc, mpirun
+and Debian's libscalapack-openmpi-dev. Prints a line for each shape and number of processes: seconds, as medians of
+ROUNDS (9), and the speed-up of ours."""
 import os
 import subprocess
 import sys
@@ -31,7 +33,8 @@ def build(ein, folder, m, n, k):
 
 
 def blas_of(program):
-    """Whose BLAS pdgemm stands on: with the reference one it is many times slower, which would say nothing."""
+    """Returns which BLAS pdgemm uses: with the reference BLAS it is many times slower, and a comparison would be
+    meaningless."""
     for line in run(["ldd", program]).splitlines():
         if "libblas" in line:
             return os.path.realpath(line.split("=>")[1].split()[0])

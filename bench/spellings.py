@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""spellings.py EIN [--count N] [--seed S] [--limit R]: what it costs to spell a computation otherwise.
+"""spellings.py EIN [--count N] [--seed S] [--limit R]: how much the time depends on the spelling of a computation.
 
-Random contractions are written in several ways: with as few labels as they need and with more, with factors, declarations and the labels of the
-sum in another order, with other names. Those whose loops differ are timed in turns, on one thread, and the worst and the best are compared;
-only ratios within one run count, so the machine need not be quiet."""
+Random contractions are written in several ways: with the fewest labels and with more; with factors, declarations and
+the labels of the sum in another order; with other names. Spellings with different loops are timed alternately, on one
+thread, and the worst is compared with the best. Only ratios within one run count, so other load on the machine matters
+little."""
 import argparse
 import math
 import os
@@ -19,25 +20,25 @@ from peers.contractions import contractions  # noqa: E402
 
 
 def spellings(c, rng):
-    """By what was done: a program."""
+    """Programs, by what was changed."""
     least = c.merged()
     return {"as it came": c.program(), "few labels": least.program(), "more labels": c.split(rng).program(), "factors turned": turned(c.program()),
             "few, turned": turned(least.program()), "declared in turn": declared_turned(c.program())}
 
 
 def turned(program):
-    """Factors, and the labels of the sum, in the other order."""
+    """Factors and the labels of the sum in reverse order."""
     labels, left, right = re.search(r"sum\[(.*?)\] (A\[.*?\]) \* (B\[.*?\])", program).groups()
     return program.replace(f"sum[{labels}] {left} * {right}", f"sum[{','.join(reversed(labels.split(',')))}] {right} * {left}")
 
 
 def declared_turned(program):
-    """The second tensor first."""
+    """Declares the second tensor first."""
     return re.sub(r"input (A\[.*?\]), (B\[.*?\])", r"input \2, \1", program)
 
 
 def loops(ein, path):
-    """The kernels' text, without names of tensors and labels."""
+    """Returns the text of the kernels, without names of tensors and labels."""
     made = subprocess.run([ein, "build", path, "--stop=loop"], stdout=subprocess.PIPE, text=True, check=True).stdout
     names = {}
     text = re.sub(r"@\".*?\":\d+:\d+|^ *note .*\n", "", made[made.index("\nkernel "):], flags=re.M)
@@ -54,7 +55,7 @@ def main():
     words.add_argument("ein")
     words.add_argument("--count", type=int, default=20)
     words.add_argument("--seed", type=int, default=1)
-    words.add_argument("--limit", type=float, default=1.5, help="a ratio above it is a failure")
+    words.add_argument("--limit", type=float, default=1.5, help="a larger ratio is a failure")
     o = words.parse_args()
     rng, worst = random.Random(o.seed), []
     for c in contractions(o.seed, o.count):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The tables of docs/performance.md, from what peers.py wrote: `--one` the files (--json) of runs with one thread, `--two` those
-with two.
+"""Makes the tables of docs/performance.md from JSON files of peers.py: `--one` for runs with one thread, `--two` for
+runs with two.
 
     bench/table.py --one one/*.json --two two/*.json                            # prints both
-    bench/table.py --one one/*.json --two two/*.json --into docs/performance.md # puts them in place of those that stand there
+    bench/table.py --one one/*.json --two two/*.json --into docs/performance.md # replaces the tables in the file
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ LABEL = {"numpy": "NumPy", "scipy": "SciPy", "torch": "PyTorch", "compile": "PyT
 
 
 class Runs:
-    """What several files say: parts by name, groups in the order of the benchmark, and rows by name."""
+    """The contents of several files: parts by name, groups in the order of the benchmark, rows by name."""
 
     def __init__(self, paths):
         parts, self.rows = [], {}
@@ -37,7 +37,7 @@ def part_name(part):
 
 
 def best_of(row, part):
-    """The fastest peer of those that count, and the fastest of all."""
+    """Returns the fastest peer that counts, and the fastest of all."""
     counted = [n for n in row["peers"] if not part["against"] or n in part["against"]]
     return min(counted, key=row["peers"].get, default=None), min(row["peers"], key=row["peers"].get, default=None)
 
@@ -79,7 +79,7 @@ def table(head, lines):
 
 
 def put(path, tables):
-    """Each in place of the one with the same first two words in its head."""
+    """Replaces each table whose heading begins with the same two cells."""
     with open(path, encoding="utf-8") as f:
         lines = f.read().split("\n")
     for new in tables:
@@ -95,7 +95,7 @@ def main():
     parser = argparse.ArgumentParser(description="Tables of several runs of peers.py.")
     parser.add_argument("--one", nargs="+", required=True, metavar="JSON", help="runs with one thread")
     parser.add_argument("--two", nargs="+", default=[], metavar="JSON", help="runs with two")
-    parser.add_argument("--into", metavar="FILE", help="a file whose tables they replace")
+    parser.add_argument("--into", metavar="FILE", help="the file in which to replace the tables")
     options = parser.parse_args()
     one, two = Runs(options.one), Runs(options.two)
     tables = [table(GROUPS, group_lines(one, two)), table(ROWS, row_lines(one, two))]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Times what Clang in process makes of a program beside what the C compiler makes of it, one thread each.
+"""Compares code from Clang in process with code from the C compiler, on one thread each.
 
     bench/targets.py build/ein [--only NAME ...] [--rounds 5] [--cc gcc] [--flags '-O2 -march=native']
 
-Of every bench/nests/NAME.ein, `ein bench --target=jit` and `ein bench --target=c` run in turn; a round is one of each. Printed is a table in
-Markdown: the medians of the rounds, and the median and the spread of the rounds' ratios, theirs over ours: on a machine with other work
-those say more. Last comes who is below 0.95.
+For every bench/nests/NAME.ein, `ein bench --target=jit` and `ein bench --target=c` run alternately; a round is one of
+each. Prints a table in Markdown: the medians of the rounds, and the median and range of the ratios of each round, C
+compiler over Clang; on a machine with other load the ratios are more reliable. The last line lists the programs below
+0.95.
 """
 import argparse
 import glob
@@ -18,7 +19,7 @@ import sys
 from einlib import duration
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nests")
-# Indices, which no generator knows.
+# Inputs that are indices, which no generator provides.
 GIVEN = {"gather": ["tok=const:7"], "embedding_bag": ["tok=const:7"], "histogram": ["bin=const:7"], "histogram_2d": ["a=const:7", "b=const:7"],
          "segment_sum": ["g=const:7"], "segment_mean": ["g=const:7"]}
 
@@ -37,7 +38,7 @@ def main():
     a.add_argument("--only", nargs="+")
     a.add_argument("--rounds", type=int, default=5)
     a.add_argument("--cc", default="gcc")
-    a.add_argument("--flags", help="of Clang")
+    a.add_argument("--flags", help="flags for Clang")
     a = a.parse_args()
     ein, below = os.path.abspath(a.ein), []
     jit, c = ["--target=jit"] + (["--flags=" + a.flags] if a.flags else []), ["--target=c", "--cc=" + a.cc]

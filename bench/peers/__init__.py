@@ -1,2 +1,2 @@
-"""The benchmarks against peers that bench/peers.py runs: row.py says what a row is, libraries.py how each peer is
-called, groups/ has the rows."""
+"""The benchmarks against peers that bench/peers.py runs: row.py defines a row, libraries.py calls the peers, groups/
+has the rows."""

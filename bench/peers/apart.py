@@ -1,6 +1,6 @@
-"""A process of its own that runs only while it is asked: between question and answer. At any other time all its threads are
-stopped by the system, so they take no time from others who are asked, whether they would spin or wake. It ends with its
-parent, however that ends."""
+"""A separate process that runs only between a request and its answer. Otherwise the system stops all its threads, so
+that they take no time from other processes, even if they spin or wake up. The process ends with its parent, however
+that ends."""
 import ctypes
 import multiprocessing
 import os
@@ -12,7 +12,7 @@ PR_SET_PDEATHSIG = 1  # of Linux
 
 
 class Trouble(Exception):
-    """No answer: what is asked raised `kind`, or the process ended (and has no kind)."""
+    """No answer: the request raised `kind`, or the process ended (then kind is empty)."""
 
     def __init__(self, kind, text):
         super().__init__(text)
@@ -20,7 +20,7 @@ class Trouble(Exception):
 
 
 def ends_with(parent):
-    """This process, when that one does, even if that is killed and this stopped."""
+    """Ends this process when the parent ends, even if the parent is killed and this one is stopped."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -28,7 +28,7 @@ def ends_with(parent):
 
 
 def serve(pipe, served):
-    """Answers with what methods of `served` return, until nobody can ask any more."""
+    """Answers requests with the results of methods of `served`, until the pipe closes."""
     while True:
         try:
             method, words = pipe.recv()
@@ -36,14 +36,14 @@ def serve(pipe, served):
             return
         try:
             answer = True, getattr(served, method)(*words)
-        except (Exception, SystemExit) as e:  # a library may refuse in any way it likes
+        except (Exception, SystemExit) as e:  # a library may raise anything
             answer = False, (type(e).__name__, str(e))
         pipe.send(answer)
 
 
 class Apart:
-    """The process is a fork of this one, begun by the first question, and by the next one after it has crashed. `make` makes there
-    what is asked; its first question is `first`."""
+    """The process is a fork of this one. The first request starts it, and so does the next one after a crash. `make`
+    creates the object that answers there; `first` is its first request."""
     all = []
 
     def __init__(self, make, first=None):
@@ -77,7 +77,8 @@ class Apart:
             os._exit(code)
 
     def group(self):
-        """Of the processes that it starts, too; whichever of the two comes first makes it."""
+        """Makes the process group, which also has the processes that it starts; parent and child both try, and the
+        first one succeeds."""
         try:
             os.setpgid(self.pid, self.pid)
         except OSError:
@@ -90,7 +91,7 @@ class Apart:
         return self.answer()
 
     def tell(self, method, *words):
-        """The question, whose answer is to be waited for."""
+        """Sends a request, whose answer must be awaited."""
         if not self.pid:
             self.begin()
         os.killpg(self.pid, signal.SIGCONT)
@@ -110,14 +111,14 @@ class Apart:
         return answer
 
     def stop(self):
-        """When this returns none of its threads runs."""
+        """Stops the process. After this returns, none of its threads runs."""
         os.killpg(self.pid, signal.SIGSTOP)
         _, status = os.waitpid(self.pid, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
             self.ended(status)
 
     def ended(self, status=None):
-        """How."""
+        """Returns how the process ended."""
         if status is None:
             _, status = os.waitpid(self.pid, 0)
         self.pid = None

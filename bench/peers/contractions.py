@@ -1,6 +1,6 @@
-"""Random contractions of two tensors, as those of physics, chemistry and networks are: labels of rows, of columns, of both and of what
-is summed, each of them one label or several, in orders that may be any. One seed is one list of them. The benchmark times
-them, and tests spell them in other ways."""
+"""Random contractions of two tensors, like those of physics, chemistry and neural networks: one or several labels of
+rows, of columns, of both, and of the sum, in any order. A seed determines the list. The benchmark times them, and
+tests spell them in other ways."""
 import math
 import random
 import string
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Contraction:
-    """Labels are letters; `left` and `right` are the operands', `out` the result's."""
+    """Labels are letters; `left` and `right` are those of the operands, `out` those of the result."""
     left: str
     right: str
     out: str
@@ -38,7 +38,7 @@ class Contraction:
         return [s.replace(what, by) for s in (self.left, self.right, self.out)]
 
     def merged(self):
-        """The same with one label for two that follow each other wherever either occurs, until there are none."""
+        """Merges pairs of labels that are adjacent wherever either occurs, until there are none."""
         for x in self.extent:
             for y in self.extent:
                 spelled = (self.left, self.right, self.out)
@@ -48,7 +48,7 @@ class Contraction:
         return self
 
     def split(self, rng):
-        """The same with two labels for each whose extent has a divisor, as chance wants it."""
+        """Splits random labels whose extents have a divisor into two."""
         c = self
         for x in list(self.extent):
             n = self.extent[x]
@@ -67,7 +67,7 @@ TOTALS = (4, 12, 16, 30, 32, 64, 96, 128, 200, 256, 400, 512, 1000, 1024, 2048)
 
 
 def extents_of(rng, total):
-    """One to three extents whose product is about the total."""
+    """Returns one to three extents with about this product."""
     some = []
     for _ in range(rng.choice((0, 0, 1, 1, 2))):
         n = rng.choice((2, 3, 4, 5, 8, 12, 16, 32))
@@ -80,7 +80,7 @@ def extents_of(rng, total):
 
 
 def contraction(rng, operations=5e8, elements=3e7):
-    """Of at most so many operations, and elements of a tensor."""
+    """Returns a contraction with at most this many operations, and elements per tensor."""
     total = {g: rng.choice(TOTALS) for g in "mnk"}
     total["b"] = rng.choice((1, 1, 1, 4, 16, 64))
     while 2 * math.prod(total.values()) > operations or max(math.prod(total[g] for g in s) for s in ("mkb", "knb", "mnb")) > elements:

@@ -1,5 +1,5 @@
-"""The peers. To add one: a class with a name, and `load`, `take`, `bind` and `give` where they differ from NumPy's; its
-place in PEERS; and functions under its name in the rows of groups/."""
+"""The peers. To add one, write a class with a name, and with `load`, `take`, `bind` and `give` where they differ from
+NumPy's; add it to PEERS; and add functions under its name to the rows of groups/."""
 import contextlib
 import ctypes
 import ctypes.util
@@ -15,13 +15,13 @@ NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "i64": "int64", "
          "i8": "int8", "u8": "uint8", "bool": "bool"}
 
 
-# What makes a library take this processor for a lesser one: each peer shall do its best.
+# Variables that make a library assume a lesser processor: each peer should do its best.
 HELD_BACK = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
              "ATEN_CPU_CAPABILITY", "NPY_DISABLE_CPU_FEATURES")
 
 
 def environment_set(threads):
-    """Before any peer is imported: they read these once. Returns what was taken out."""
+    """Sets variables before any peer is imported, because peers read them once. Returns those it removed."""
     dropped = [f"{name}={os.environ.pop(name)}" for name in HELD_BACK if name in os.environ]
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "PJRT_NPROC", "NPROC"):
         os.environ[name] = str(threads)
@@ -43,7 +43,7 @@ class NumPy:
         self.work = work  # threads, cc, folder
 
     def load(self):
-        """Its version; ImportError if it is not there. From then on `lib` is what functions of rows are given."""
+        """Returns its version, or raises ImportError. Sets `lib`, which functions of rows receive."""
         import numpy
         self.lib = self.np = numpy
         with contextlib.suppress(ImportError):
@@ -52,12 +52,12 @@ class NumPy:
         return numpy.__version__
 
     def take(self, data):
-        """The memory as an array of its own, without a copy if it can."""
+        """Returns the memory as an array of this library, without a copy if possible."""
         strides = data.strides and [s * SIZE[data.dtype] for s in data.strides]
         return self.np.ndarray(data.shape, NUMPY[DTYPES[data.dtype]], memory(data), strides=strides)
 
     def bind(self, f, case):
-        """A function without arguments, which is what is timed, and the result of its first run. `case` has inputs, outputs
+        """Returns the function to time, without arguments, and the result of its first run. `case` has inputs, outputs
         and the row."""
         inputs, outputs = [self.take(d) for d in case.inputs], [self.take(d) for d in case.outputs]
         more = {}
@@ -70,13 +70,13 @@ class NumPy:
         self.np.copyto(self.take(data), self.np.asarray(result), casting="same_kind")
 
     def give(self, result, case):
-        """The result into the memory of the case's outputs, where it is not there already."""
+        """Copies the result to the case's outputs, unless it is there already."""
         if result is None:
             return
         results = result if isinstance(result, (tuple, list)) else (result,)
         for r, d in zip(results, case.outputs, strict=True):
             if tuple(r.shape) != d.shape:
-                raise Failure(f"{self.name} makes {d.name} of shape {tuple(r.shape)}, not {d.shape}")
+                raise Failure(f"{self.name} returns {d.name} with the shape {tuple(r.shape)}, not {d.shape}")
             self.copy(r, d)
 
 
@@ -157,7 +157,7 @@ class Jax(NumPy):
 
 
 class Nest:
-    """A loop nest in C, by gcc -Ofast."""
+    """A loop nest in C, compiled by gcc -Ofast."""
     name = "c"
 
     def __init__(self, work):
@@ -180,7 +180,7 @@ class Nest:
 
 
 class OpenBlas(Nest):
-    """cblas_sgemm, called from C: what NumPy brings along, which is newer as a rule, or the system's."""
+    """cblas_sgemm, called from C: from NumPy's OpenBLAS, which is usually newer, or from the system's."""
     name = "openblas"
     # symbol, bits of its integers
     SYMBOLS = (("cblas_sgemm", 32), ("scipy_cblas_sgemm64_", 64), ("cblas_sgemm64_", 64), ("scipy_cblas_sgemm", 32))
@@ -203,7 +203,7 @@ class OpenBlas(Nest):
         raise ImportError("no OpenBLAS found")
 
     def configuration(self, library, symbol):
-        """Its version, and the processor that it takes this one for."""
+        """Returns its version, and the processor type that it detects."""
         names = [symbol.replace("cblas_sgemm", f"openblas_get_{what}") for what in ("config", "corename")]
         if not all(hasattr(library, n) for n in names):
             return "of an unknown version"
@@ -215,7 +215,7 @@ class OpenBlas(Nest):
         return run, run()
 
     def products(self, a, b, c):
-        """Square products of the last two axes, as something that repeats itself."""
+        """Products of square matrices in the last two axes, as a function that repeats itself."""
         n, batch = a.shape[-1], a.count // a.shape[-1] ** 2
         integer = ctypes.c_int32 if self.bits == 32 else ctypes.c_int64
         loop = getattr(self.work.calls, f"calls_sgemm{self.bits}")
@@ -225,7 +225,7 @@ class OpenBlas(Nest):
 
 
 class Repeating:
-    """What einlib.seconds repeats without Python in between."""
+    """A function that einlib.seconds repeats without Python in between."""
 
     def __init__(self, many):
         self.many = many

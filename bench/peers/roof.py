@@ -1,6 +1,6 @@
-"""The roofline: how long a row takes at least on a machine that `ein machine -o FILE` measured. Operations go at the rate of
-its kind and dtype, with all threads that are used; arguments come, each byte once, from the nearest memory that holds them
-all. What is longer is the roof."""
+"""The roofline: the least time of a row on a machine that `ein machine -o FILE` measured. Operations run at the rate
+of their kind and dtype, with all threads in use; each byte of the arguments is read once, from the nearest memory that
+holds them all. The longer of both times is the roof."""
 import json
 
 FINE = {"f16": "f32", "bf16": "f32"}  # what halves are computed in
@@ -21,7 +21,7 @@ class Roof:
         self.level = self.core if threads == 1 else self.all
 
     def operations(self, dtype, kind):
-        """A second; None: nobody knows."""
+        """Returns operations per second, or None if unknown."""
         rates = self.level.get("operations_per_second") or self.core.get("operations_per_second", {})
         figure = rates.get(FINE.get(dtype, dtype), {}).get(kind)
         return number(figure) if figure else None
@@ -36,7 +36,8 @@ class Roof:
         return found
 
     def seconds(self, row, dtype, size):
-        """For a row whose arguments have so many bytes; and which of the two it is. None: its operations have no rate."""
+        """Returns the least time of a row with arguments of this many bytes, and which of the two limits it; or None
+        if its operations have no rate."""
         rate = self.operations(dtype, row.kind) if row.flops else None
         if row.flops and not rate:
             return None

@@ -1,19 +1,18 @@
-"""What is measured: a Row is one program at one size and what each peer does for it; a Part is some rows with one target;
-a Group is what is run together."""
+"""The benchmark's data: a Row is a program at one size, with a function for each peer; a Part is a list of rows with
+one target; a Group is a list of parts that run together."""
 import dataclasses
 
 
 @dataclasses.dataclass
 class Row:
-    """name: an identifier, also of the library that is made. text: the program, without its dims, which are made of sizes.
+    """name: an identifier, also the name of the library. text: the program without dims, which `sizes` provides.
 
-    peers: for names of peers, parted by blanks, a function of the peer and the inputs, as its own arrays, that returns
-    the output (several: a tuple) as what that peer makes. If it has a parameter `out`, it is given arrays for the
-    outputs and may return None. If it returns a function, what it did until then was preparation, and that function,
-    without arguments, is what is timed. For C it is the text of `void peer(inputs, outputs)`, for which the sizes are
-    constants.
+    peers: maps names of peers, separated by blanks, to a function of the peer and the inputs, as arrays of that peer.
+    It returns the output, or a tuple of outputs. If it has a parameter `out`, it gets arrays for the outputs and may
+    return None. If it returns a function, everything before was preparation, and that function, without arguments, is
+    timed. For C the value is the text of `void peer(inputs, outputs)`, in which the sizes are constants.
 
-    Formulas below are texts over the sizes, since --small runs the same at other sizes."""
+    Formulas below are texts over the sizes, because --small runs the same at other sizes."""
     name: str
     text: str
     sizes: dict
@@ -25,10 +24,10 @@ class Row:
     below: dict = dataclasses.field(default_factory=dict)    # input of integers: formula of its least number not taken
     scale: dict = dataclasses.field(default_factory=dict)    # input of floats, from -1 to 1: a factor, and what is added
     from_c: bool = False                                     # ours is called by a loop in C, as the peer's must be,
-    again: bool = False                                      #   with the views of the first run, which are not looked at
+    again: bool = False                                      #   with the views of the first run, unchecked
 
     def at(self, small):
-        """This row at its own sizes or the small ones, formulas computed and peers by name."""
+        """Returns this row at its own or the small sizes, with computed formulas and peers by name."""
         sizes = {**self.sizes, **(self.small if small else {})}
 
         def value(formula):
@@ -52,7 +51,7 @@ class Row:
 
 @dataclasses.dataclass
 class Part:
-    """target: what the geometric mean of the best peer's time over ours is to reach, no row under half of it; None: only
+    """target: the geometric mean of the best peer's time over ours must reach it, and each row half of it; None: only
     shown. against: the peers that count, all if empty; the others are timed and shown."""
     name: str
     target: float | None
@@ -62,14 +61,14 @@ class Part:
 
 @dataclasses.dataclass
 class Group:
-    """sample: seconds that a sample takes at least."""
+    """sample: the least seconds of a sample."""
     name: str
     parts: list
     sample: float = 0.020
 
 
 def einsum(equation, *order):
-    """The peers of a contraction that is one einsum; order: pairs of operands, as np.einsum_path says it."""
+    """The peers of a contraction that is one einsum. order: pairs of operands, as from np.einsum_path."""
     path = ["einsum_path", *order] if order else True
 
     def numpy(np, *x, out):

@@ -1,5 +1,5 @@
-"""Whether the processors are as fast as they were at best in this run. Those of a virtual machine may share a core for a while, with
-each other or with strangers; who is timed then is not to be compared with who was not."""
+"""Checks that the processors are as fast as at their best in this run. Virtual processors may temporarily share a
+core, with each other or with other machines; times taken then are not comparable with others."""
 import ctypes
 import os
 import time
@@ -8,7 +8,7 @@ from einlib import shared_make
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CALM = 0.9  # of the best rate so far
-LOOKS = 3  # of which the best counts
+LOOKS = 3  # the best one counts
 PAUSE, PATIENCE = 0.02, 1.0  # seconds: between looks, and for all of them at most
 TRIES = 4  # samples that are taken for one, at most
 
@@ -32,7 +32,8 @@ class Steady:
             time.sleep(PAUSE)
 
     def sample(self, take):
-        """What take() gives, while all was calm before and after, or the last of so many that it gave."""
+        """Returns the result of take() if the processors were at full speed before and after; else retries, and
+        returns the last result."""
         for left in reversed(range(TRIES)):
             self.wait()
             took = take()

@@ -1,6 +1,6 @@
-"""What a worker does for its peer, or for ours, in a process of its own (apart.py): it loads the library, makes the arguments
-of a row, runs it for the first time and says whether the result is that of ours, and then takes samples. The parent asks one worker
-at a time; between them go names, shapes and times, and what ours returned goes through files."""
+"""A worker runs a peer, or ours, in a separate process (apart.py). It loads the library, makes the arguments of a row,
+runs it for the first time, compares the result with ours, and then takes samples. The parent asks one worker at a
+time. They exchange names, shapes and times; our results are passed in files."""
 import ctypes
 import gc
 import math
@@ -18,7 +18,7 @@ WARM = 4  # a sample begins with a quarter of its runs, and one at least, which 
 
 
 class Case:
-    """A row with its data: the inputs, and outputs for one peer or ours."""
+    """A row with its data: the inputs, and the outputs of one peer or ours."""
 
     def __init__(self, work, row, inputs, outputs):
         self.row, self.inputs, self.outputs = row, inputs, outputs
@@ -30,17 +30,17 @@ class Case:
                     ctypes.c_void_p(d.at), ctypes.c_int64(d.elements), ctypes.c_double(by), ctypes.c_double(plus))
 
     def shapes(self):
-        """From which others make the same."""
+        """The shapes, from which other workers make the same arguments."""
         return [[(d.name, d.dtype, d.shape, d.strides) for d in side] for side in (self.inputs, self.outputs)]
 
 
 def result_paths(work, row, outputs):
-    """Files of what ours returned."""
+    """The files of our results."""
     return [os.path.join(work.folder, f"{row.name}.{k}.result") for k in range(len(outputs))]
 
 
 def difference(work, path, d):
-    """The greatest between a file and an output, as a multiple of what is allowed."""
+    """Returns the largest difference between a file and an output, as a multiple of the tolerance."""
     with open(path, "rb") as f:
         ours = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY)
     at = ctypes.addressof(ctypes.c_char.from_buffer(ours))
@@ -48,14 +48,14 @@ def difference(work, path, d):
 
 
 class Worker:
-    """`run` is what is timed, `case` its data, which must stay as long."""
+    """`run` is the timed function, `case` its data, which must stay alive."""
 
     def __init__(self, work):
         self.work, self.run, self.case = work, None, None
         gc.disable()
 
     def pace(self, sample):
-        """The seconds of a run, about, and how many runs are a sample."""
+        """Returns the approximate seconds of a run, and the number of runs in a sample."""
         one = seconds(self.run, 1)
         if one <= LONG:
             one = min(one, seconds(self.run, 1))
@@ -65,7 +65,7 @@ class Worker:
         return one, max(1, math.ceil(sample / one))
 
     def sample(self, times):
-        """The first runs after a pause find cold caches, and threads that must wake up first."""
+        """The first runs after a pause are a warm-up: caches are cold, and threads must wake up."""
         seconds(self.run, math.ceil(times / WARM))
         return seconds(self.run, times)
 
@@ -85,7 +85,7 @@ class PeerWorker(Worker):
         return version
 
     def bind(self, name, shapes):
-        """How far the first result is from that of ours, as a multiple of what is allowed."""
+        """Returns the difference of the first result from ours, as a multiple of the tolerance."""
         row = ROWS[name].at(self.work.small)
         self.case = Case(self.work, row, *[[Data(*words) for words in side] for side in shapes])
         self.run, first = self.peer.bind(row.peers[self.peer.name], self.case)
@@ -96,7 +96,7 @@ class PeerWorker(Worker):
 
 class OursWorker(Worker):
     def bind(self, name):
-        """The shapes of its arguments."""
+        """Returns the shapes of its arguments."""
         row = ROWS[name].at(self.work.small)
         source = os.path.join(self.work.folder, row.name + ".ein")
         with open(source, "w") as f:
@@ -111,7 +111,7 @@ class OursWorker(Worker):
         return self.case.shapes()
 
     def first_run(self):
-        """What is timed; it has run once."""
+        """Returns the timed function, which has run once."""
         row, ours = self.case.row, self.ours
         run, views = ours.bind(self.case.inputs, self.case.outputs)
         ours.check(run())

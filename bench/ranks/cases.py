@@ -1,4 +1,5 @@
-"""What is measured: programs, sizes, and how the peers are written. Inputs are those that the defaults of the .ein files make, element by element."""
+"""The cases: programs, sizes, and the code of the peers. Inputs equal the defaults of the .ein files, element by
+element."""
 try:
     import numpy
 except ImportError:
@@ -11,7 +12,7 @@ def noise(k):
 
 
 def table(which, *extents):
-    """The numbers of the input that has `which` behind its labels."""
+    """The values of the input whose default has the number `which` after its labels."""
     k = numpy.full([1] * len(extents), which, numpy.int64)
     for axis, (step, n) in enumerate(zip((4099, 7919, 104729), extents)):
         k = k + (step * numpy.arange(n, dtype=numpy.int64)).reshape([-1 if a == axis else 1 for a in range(len(extents))])
@@ -38,7 +39,8 @@ def chain_inputs(S, K, L):
 
 
 def classifier_jax(x, w1, w2, y, gathered=False):
-    """Where the batch, weights and classes are. The batch is stored once; `gathered`: it comes to all devices first."""
+    """The shardings of the batch, weights and classes. The batch is stored once; `gathered`: all devices first receive
+    it."""
     def make(jax, mesh, place):
         jnp = jax.numpy
 

@@ -109,7 +109,7 @@ static void blocks_begin(Block *blocks) {
     out[o] = blocks[o].view;
     int i = next_of(o);
     if (i >= 0 && !same_place(&blocks[o], &blocks[MOST + i]))
-      give_up("a parameter is elsewhere after a step than before");
+      give_up("a parameter has another block after a step than before");
   }
 }
 
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &sites);
-  if (argc != 2) give_up("wanted is FOLDER");
+  if (argc != 2) give_up("usage: ours FOLDER");
   folder = argv[1];
   if (step_model.n_inputs > MOST || step_model.n_outputs > MOST) give_up("too many arguments");
   if (step_create_mpi(MPI_COMM_WORLD, NULL, &ctx) != EIN_OK || step_plan(ctx, NULL) != EIN_OK)

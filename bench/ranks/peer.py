@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A peer of bench/ranks.py: peer.py torch|jax FOLDER CASE [small]. Reads lines from the pipe FOLDER/to.RANK and answers in FOLDER/from, as ours.c does; `first`
-is answered by what else there is to say, `step` by seconds."""
+"""A peer of bench/ranks.py: peer.py torch|jax FOLDER CASE [small]. Reads lines from the pipe FOLDER/to.RANK and
+answers in FOLDER/from, like ours.c. The answer to `first` has general information, the answer to `step` the
+seconds."""
 import json
 import os
 import re
@@ -13,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import CASES  # noqa: E402
 
 RANKS = 4
-TRIES = 5  # steps of each sharding, of which the least counts
+TRIES = 5  # steps of each sharding; the fastest counts
 
 
 def serve(folder, rank, first, step):
@@ -62,7 +63,7 @@ class Torch:
         self.rule.step()
 
     def counted(self):
-        """Bytes of all buckets that are reduced in a step, seen by a hook of a model of its own."""
+        """Returns the bytes of all buckets reduced in a step, counted by a hook on a separate model."""
         from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
         seen = []
 
@@ -93,7 +94,7 @@ class Torch:
 
 
 def torch_main(folder, inputs):
-    """The ranks are forks of this process, which waits for them."""
+    """Forks the ranks, and waits for them."""
     ranks = []
     for rank in range(RANKS):
         pid = os.fork()
@@ -114,7 +115,7 @@ MOVES = {"all-reduce": lambda n, g: 2 * n * (g - 1) / g, "all-gather": lambda n,
 
 
 def moved(hlo):
-    """Bytes that all devices receive, by the collectives of the compiled program, each as a ring does it."""
+    """Returns the bytes that all devices receive in the collectives of the compiled program, as ring algorithms."""
     total = 0
     for line in hlo.splitlines():
         m = re.search(r"= (.*?) (%s)(-start)?\(" % "|".join(MOVES), line)
@@ -139,7 +140,7 @@ class Jax:
         return self.jax.sharding.NamedSharding(self.mesh, self.jax.sharding.PartitionSpec(*axes))
 
     def bind(self, how):
-        """The step compiled, its arguments where they are to be; weights are given away to the next step."""
+        """Compiles the step and places its arguments; each step donates the weights to the next."""
         jax = self.jax
         step, places, results = self.shardings[how](jax, self.mesh, self.place)
         fed = [k for k, name in enumerate(self.inputs) if name + "_next" in results]

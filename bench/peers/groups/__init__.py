@@ -1,4 +1,4 @@
-"""The rows, a file a group; GROUPS is the order in which they run."""
+"""The rows, with a file for each group. They run in the order of GROUPS."""
 from peers.groups import (attention, batched, chains, contractions, distances, gemm, moves, nets, reductions, rows,
                           semiring, skinny, tiny)
 

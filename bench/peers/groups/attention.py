@@ -1,4 +1,4 @@
-"""Attention of eight heads, to all places and to the past; and under masks: read, of segments, of a window, of a prefix."""
+"""Attention of eight heads: full, causal, and under masks (from an input, by segments, of a window, of a prefix)."""
 from peers.row import Group, Part, Row
 
 INPUTS = "use attention\ninput Q[h:H,s:S,d:D], K[h:H,t:S,d:D], V[h:H,t:S,e:D] : f32\n"
@@ -27,7 +27,8 @@ def attention(s, causal):
 
 
 def masked(name, where, mask, inputs="", flops="4 * H * S * S * D", **row):
-    """Under a predicate; mask(torch, places, more inputs) is the same for PyTorch, where it is made beforehand."""
+    """Attention under a predicate. mask(torch, places, more inputs) makes the same mask for PyTorch, before the
+    timing."""
     def torch_masked(torch, Q, K, V, *more):
         allowed = mask(torch, torch.arange(Q.shape[1], device=Q.device), *more)
         return lambda: torch.nn.functional.scaled_dot_product_attention(Q[None], K[None], V[None], attn_mask=allowed)[0]

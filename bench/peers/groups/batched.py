@@ -1,4 +1,4 @@
-"""Many products at once, in any order of axes and strides; and the contractions of tccg.csv."""
+"""Batched products, with any order of axes and any strides; and the contractions of tccg.csv."""
 import csv
 import os
 
@@ -34,7 +34,7 @@ output Z[i,b,j] = sum[k] X[i,b,k] * Y[j,b,k]
 
 
 def strided(name, strides):
-    """Views of larger matrices, as they come from slices; JAX has none."""
+    """Views of larger matrices, like those of slices; JAX has no such views."""
     return Row(name, """
 input X[i:N,k:N], Y[k:N,j:N] : f32
 output Z[i,j] = sum[k] X[i,k] * Y[k,j]
@@ -45,7 +45,7 @@ output Z[i,j] = sum[k] X[i,k] * Y[k,j]
 
 
 def tccg():
-    """Each index of the equation is a size of its own."""
+    """Each index of the equation has its own size."""
     with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "tccg.csv"), encoding="utf-8") as f:
         for line in csv.DictReader(row for row in f if not row.startswith("#")):
             sizes = {k.upper(): int(v) for k, v in (s.split("=") for s in line["sizes"].split())}

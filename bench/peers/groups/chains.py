@@ -1,9 +1,10 @@
-"""Contractions of several tensors. The peers multiply in the best order, by hand."""
+"""Contractions of several tensors. The peers multiply in the best order, chosen by hand."""
 from peers.row import Group, Part, Row, einsum
 
 
 def matmuls(*products):
-    """Products of operands by number; results are numbered on, and the last one is the output. Rooms are made once."""
+    """Products of numbered operands; results get the next numbers, and the last one is the output. Buffers are
+    allocated once."""
     def f(lib, *x, out):
         steps, values = [], list(x)
         for k, (a, b) in enumerate(products):
@@ -25,7 +26,7 @@ def matmuls(*products):
 
 
 def mttkrp_hand(lib, X, B, C, out):
-    """The long axis by a product of matrices, then the short one."""
+    """First the long axis, by a matrix product, then the short one."""
     i, j, k = X.shape
     T = lib.empty((i * j, C.shape[1]), dtype=X.dtype)
 
@@ -40,7 +41,7 @@ def mttkrp_pure(lib, X, B, C):
 
 
 def mttkrp5(lib, X, B, C, D, E):
-    """One axis after the other, from the end."""
+    """One axis after the other, starting with the last."""
     T = X.reshape(-1, X.shape[-1]) @ E
     for F in (D, C, B):
         T = lib.einsum("njr,jr->nr", T.reshape(-1, *F.shape), F)
@@ -48,7 +49,7 @@ def mttkrp5(lib, X, B, C, D, E):
 
 
 def ttmc(lib, X, B, C, D, E):
-    """The last axis is multiplied away, and the new one brought behind the first."""
+    """Each product contracts the last axis and moves the new one behind the first."""
     i = X.shape[0]
     T = X.reshape(i, -1, X.shape[-1]) @ E                      # i, (j k l), e
     for F, n in ((D, X.shape[3]), (C, X.shape[2]), (B, X.shape[1])):

@@ -1,4 +1,4 @@
-"""Random contractions of two tensors (peers/contractions.py), those that take long apart."""
+"""Random contractions of two tensors (peers/contractions.py); the slow ones are a separate part."""
 from peers.contractions import contractions
 from peers.row import Group, Part, Row, einsum
 
@@ -6,7 +6,7 @@ SEED, COUNT, LONG = 16, 24, 5e7     # of operations: about a millisecond, and mo
 
 
 def row(number, c):
-    """Labels of the text are letters; their extents are dims of the same letters, in capitals."""
+    """Labels of the text are letters; their extents are dims with the same letters, capitalised."""
     def declared(labels):
         return ",".join(f"{x}:{x.upper()}" for x in labels)
 

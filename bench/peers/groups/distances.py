@@ -1,4 +1,4 @@
-"""Tables of distances between two lots of points."""
+"""Tables of distances between two sets of points."""
 from peers.row import Group, Part, Row
 
 POINTS = "input X[i:N,k:K], Y[j:M,k:K] : f32\n"
@@ -19,7 +19,7 @@ void peer(const float *restrict X, const float *restrict Y, float *restrict D) {
 
 
 def cdist(metric):
-    """SciPy computes in f64: conversions are not timed."""
+    """SciPy computes in f64; conversions are not timed."""
     def f(scipy, X, Y):
         x, y = X.astype("f8"), Y.astype("f8")
         table = scipy.spatial.distance.cdist(x, y, metric)
@@ -28,7 +28,7 @@ def cdist(metric):
 
 
 def l2_numpy(np, X, Y, out):
-    """|x|^2 + |y|^2 - 2 x y, the middle by a product of matrices."""
+    """|x|^2 + |y|^2 - 2 x y, the last term by a matrix product."""
     def f():
         np.matmul(X, Y.T, out=out)
         np.multiply(out, -2, out=out)

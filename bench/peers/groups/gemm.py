@@ -1,4 +1,4 @@
-"""Square products of matrices."""
+"""Products of square matrices."""
 from peers.row import Group, Part, Row
 
 PEERS = {"numpy torch": lambda lib, A, B, out: lib.matmul(A, B, out=out), "jax": lambda jnp, A, B: A @ B}

@@ -1,11 +1,11 @@
-"""Arrays that are written in another order than they are read."""
+"""Arrays written in another order than they are read."""
 from peers.row import Group, Part, Row
 
 LETTERS = "ijkl"
 
 
 def permutation(name, order, lengths):
-    """order: the axes of the input, as the output has them. The nest walks the input, as it is written first."""
+    """order: the axes of the input, in the order of the output. The loop nest follows the order of the input."""
     rank = len(order)
     labels, moved = LETTERS[:rank], "".join(LETTERS[axis] for axis in order)
     loops = "\n".join(f"{'  ' * (k + 1)}for (int {l} = 0; {l} < {l.upper()}; {l}++)" for k, l in enumerate(labels))

@@ -8,7 +8,7 @@ CONV_SMALL = {"H": 6, "W": 5, "C": 3, "O": 4}
 
 
 def conv_numpy(border):
-    """Nine products of matrices."""
+    """Nine matrix products."""
     def f(np, X, F, out):
         h, w = out.shape[1:3]
         T = np.empty_like(out)
@@ -24,7 +24,7 @@ def conv_numpy(border):
 
 
 def conv_torch(border):
-    """Channels are last in memory, as in ours."""
+    """Channels are the last axis in memory, as in ours."""
     def f(torch, X, F):
         x = X.permute(0, 3, 1, 2)
         w = F.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
@@ -122,7 +122,7 @@ output c2[o] = b2[o] - sum[b] G[b,o]
 
 
 def turned(lib, x, cos, sin):
-    """Halves of the features of each head, turned by the angle of the place. x: s, h, 2, p."""
+    """Rotates the two halves of the features of each head by the angle of the place. x: s, h, 2, p."""
     a, b = x[:, :, 0], x[:, :, 1]
     c, s = cos[:, None], sin[:, None]
     return lib.stack([a * c - b * s, b * c + a * s], 2)

@@ -1,4 +1,4 @@
-"""Sums and maxima of a matrix that is larger than the caches."""
+"""Sums and maxima of a matrix larger than the caches."""
 from peers.row import Group, Part, Row
 
 N, SMALL = {"N": 4096}, {"N": 37}
@@ -6,7 +6,7 @@ NEST = "void peer(const float *restrict X, float *restrict y) {\n%s\n}"
 
 
 def reduction(name, program, axis, nest, sum_or_max="sum"):
-    """axis: the one that is reduced, or None for both: with numbers from 0 to 1, for others would cancel each other out."""
+    """axis: the reduced axis, or None for both. Numbers are from 0 to 1, because others would cancel."""
     def fused(lib, X):
         return lib.amax(X, axis) if sum_or_max == "max" else lib.sum(X, axis) if axis is not None else lib.sum(X)
 

@@ -1,4 +1,4 @@
-"""What is done to each row of a matrix by itself."""
+"""Operations on each row of a matrix."""
 from peers.row import Group, Part, Row
 
 SIZES, SMALL = {"N": 4096, "M": 1024}, {"N": 5, "M": 37}

@@ -1,4 +1,4 @@
-"""Products of matrices in other algebras, beside a loop nest in C and beside PyTorch."""
+"""Matrix products in other algebras, against a loop nest in C and PyTorch."""
 from peers.row import Group, Part, Row
 
 NEST = """
@@ -15,7 +15,7 @@ void peer(const float *restrict A, const float *restrict B, float *restrict C) {
 
 
 def blocked(join, gather):
-    """Rows of the result in blocks that stay in the cache: PyTorch would write the cube of all triples to memory."""
+    """Computes blocks of rows that stay in the cache: otherwise PyTorch would write all n^3 terms to memory."""
     def f(torch, A, B, out):
         n, rows = len(A), max(1, 2**18 // len(A))
         combine, reduce, room = getattr(torch, join), getattr(torch, gather), torch.empty(rows, n)
@@ -33,8 +33,8 @@ def blocked(join, gather):
 
 
 def product(name, n, body, c, torch, whole):
-    """c: what the nest begins with, combines, and compares by; whole: the cube, reduced, by what fuses loops. Compiled, it
-    takes seconds at the largest size, and never was what is best."""
+    """c: the initial value, the combination and the comparison of the loop nest; whole: the reduction of all n^3
+    terms, for libraries that fuse loops. Compiled, it takes seconds at the largest size, and was never the best."""
     fused = "compile jax" if n < 2048 else "jax"
     return Row(f"{name}_{n}", f"""
 input A[i:N,k:N], B[k:N,j:N] : f32

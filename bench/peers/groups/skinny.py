@@ -1,4 +1,4 @@
-"""Products of matrices with one side much shorter or longer than the others."""
+"""Matrix products with one side much shorter or longer than the others."""
 from peers.row import Group, Part, Row
 
 MATMUL = {"numpy torch": lambda lib, A, B, out: lib.matmul(A, B, out=out), "jax": lambda jnp, A, B: A @ B}

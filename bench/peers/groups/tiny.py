@@ -1,4 +1,4 @@
-"""Products so small that the call matters: ours and OpenBLAS are both called by a loop in C."""
+"""Products so small that the cost of a call matters: a loop in C calls both ours and OpenBLAS."""
 from peers.row import Group, Part, Row
 
 PEERS = {"openblas": lambda blas, A, B, C: blas.products(A, B, C)}

@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""Runs what the documentation shows. README.md and docs/*.md are read; in them
+"""Runs the examples in the documentation: README.md and docs/*.md. In these files
 
-    ```ein              with `# expect:` lines must be run by the evaluator and meet them, else must check; and nothing is warned about
+    ```ein              with `# expect:` lines must meet them in the evaluator, else must check; without warnings
     ```ein error E110   is refused by `ein check`, with exactly these codes
     ```ein warn W003    is accepted, with exactly these warnings
-    ```ein NAME.ein ... any of these; the file is there for the console blocks that follow in the document
-    ```console          lines with `$ ` in front are run by sh, in one folder a document, where samples/ and share/ are too and
-                        ./bootstrap is ein; the other lines are what they print
-    ```prompt           lines with `ein> ` in front are typed at the prompt, with `...> ` they go on; the others are the answers
-    ```console numbers  the same, but any number may be another one, with its unit: `2.1 ms`
-    ```c NAME.c         the file is there for what follows, and must be compiled by a console block before the document
-                        ends; so libraries are built, linked and run as they are shown
+    ```ein NAME.ein ... any of these; the console blocks that follow in the document can use the file
+    ```console          sh runs the lines that begin with `$ `, in one folder per document, which also has samples/ and
+                        share/, and in which ./bootstrap is ein; the other lines are the output
+    ```prompt           lines that begin with `ein> ` are typed at the prompt, and `...> ` continues them; the others are
+                        the answers
+    ```console numbers  the same, but numbers and their units may differ: `2.1 ms`
+    ```c NAME.c         what follows can use the file, and a later console block must compile it; so libraries are
+                        built, linked and run as shown
 
-C is compiled by `cc` (CC, or gcc, where there is none), threads sleep while they wait, the cache is the document's own.
+`cc` compiles C (CC or gcc, if there is no cc). Threads sleep while they wait. Each document has its own cache.
 
-and tables between `<!-- table: NAME -->` and `<!-- end -->` must be what compiler/expr/ops.def and
-compiler/base/diags.def say; `--bless` writes them anew, and what console blocks print. `-v` names every block,
-`--part=1/4` takes a quarter of the documents; with EIN_SOME_DOCS set, only the quarter that EIN_TURN selects is checked.
-EIN is the compiler to use.
+Tables between `<!-- table: NAME -->` and `<!-- end -->` must agree with compiler/expr/ops.def and
+compiler/base/diags.def. `--bless` rewrites the tables and the output of console blocks. `-v` prints the name of every
+block, `--part=1/4` takes a quarter of the documents; with EIN_SOME_DOCS set, only the quarter that EIN_TURN selects is
+checked. EIN is the compiler to use.
 """
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Who may include whom (docs/hacking.md, "Rooms"), and that the build lists every source file.
+"""Checks which folders include which (docs/hacking.md, "Rooms"), and that the build lists every source file.
 
-include-law.py ROOT: exit 1 and one line a violation, "file:line: why". The table below is the law.
+include-law.py ROOT: exits with 1 and prints "file:line: why" for each violation. The table below has the rules.
 """
 import os
 import re

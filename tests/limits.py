@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The table of limits in docs/reliability.md against the sources: each row's number is what its name stands for.
+"""Compares the table of limits in docs/reliability.md with the sources: each number must equal the constant that the
+row names.
 
 A row reads: | what | 1,000 | `compiler/front/modules.c` `MODULES_MOST` |. The name is defined in that file as
 `NAME = number` in an enum, or by `#define NAME number`; a number may be written as a product or with <<.

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The costs that the TRA paper predicts (Tables 4, 6 and 9), from plans written down as programs over relations.
 
-papers.py EIN: each plan at its size; what `ein plan x.ia` counts must be what the paper says, to the two digits that it prints (1.449e9 stands
-there as 1.5e9, so the last digit may be 0.6 off and not 0.5).
-Table 6 has two of its entries exchanged in print. The model parallel column of Table 9 is half of what its plan costs by the paper's own measure:
-20 NH without, 12 NH with aggregation before the shuffle.
+papers.py EIN: for each plan and size, the count of `ein plan x.ia` must equal the paper's, to the two digits that it
+prints (1.449e9 is printed as 1.5e9, so the last digit may differ by 0.6, not only 0.5). In the printed Table 6 two
+entries are swapped. The model parallel column of Table 9 is half of what its plan costs by the paper's own measure: 20
+NH without, 12 NH with aggregation before the shuffle.
 """
 import json
 import math

@@ -70,7 +70,7 @@ eight() {
     [ "$(cat "code$i")" = 0 ] || wrong "$1: process $i ended with $(cat "code$i"): $(cat "err$i")"
     cmp -s "out$i" wanted || wrong "$1: process $i has other outputs"
   done
-  [ "$(ls -A cache/ein | wc -l)" = 1 ] || wrong "$1: more than one file lies in the cache: $(ls -A cache/ein)"
+  [ "$(ls -A cache/ein | wc -l)" = 1 ] || wrong "$1: the cache has more than one file: $(ls -A cache/ein)"
 }
 rm -rf cache
 eight "an empty cache"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
-# Bands on many sites: a site has the rows of its block, and of what they are multiplied with what its rows reach, no more. Several widths to both sides,
-# sites 2 to 7, blocks that are not equal. Answers are integers, and those of one site; bytes are counted as they move.
+# Banded matrices on many sites: a site receives only the rows of the other operand that its rows reach. Several
+# widths on both sides, 2 to 7 sites, unequal blocks. Results are integers, equal to those of one site; the bytes that
+# move are counted.
 . "$(dirname "$0")/common"
 
 cat >rows.ein <<'END'

@@ -41,7 +41,7 @@ shows "median"
 shows "GFLOP/s"
 shows "times that time"
 grep -q 'but before dims was' out && wrong "the sizes are the same"
-grep -q 'but before threads was 1' out || wrong "other threads are not told"
+grep -q 'but before threads was 1' out || wrong "a different number of threads is not reported"
 echo '{"format": "something"}' >other.json
 want 1 "$EIN" bench sum.ein -D N=1000 --flags=-O1 --compare other.json
 want 4 "$EIN" bench sum.ein -D N=1000 --flags=-O1 --compare nowhere.json

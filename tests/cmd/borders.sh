@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Loops that ask about their border are cut into ranges, inside of which nothing is asked. The answers are eval's to the bit: at sizes at which borders
-# meet, cross, or are all there is, known ahead or when it runs, by gcc and by clang.
+# Loops with border conditions are split into ranges without conditions. Results equal eval's to the bit: at sizes at
+# which borders meet, cross, or cover everything; known in advance or at run time; by gcc and by clang.
 . "$(dirname "$0")/common"
 
 program() { # program ROWS COLUMNS: sizes as they are declared

@@ -43,7 +43,7 @@ says "X is given twice: iota and ones"
 want 2 ./sum -D N=4 -D N=5 X=iota
 want 0 ./sum -D N=4 X=iota -o Y=first.npy -o Y=second.npy -o all=third/
 silent
-cmp first.npy second.npy && cmp second.npy third/Y.npy || wrong "an output goes to one place only"
+cmp first.npy second.npy && cmp second.npy third/Y.npy || wrong "an output is written to only one place"
 want 0 env OMP_NUM_THREADS=1,2 ./sum -D N=4 X=iota
 if $CC -fsanitize=address,undefined -x c /dev/null -shared -o /dev/null 2>err; then
   want 0 "$EIN" build sum.ein -o clean "--flags=-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
@@ -127,7 +127,7 @@ for stop in graph task loop; do
   want 0 "$EIN" build sum.$stop --emit=c -o $stop.c
   sed "s/sum\.$stop/sum.ein/" $stop.c | grep -v 'source .*hash' >got.c
   grep -v 'source .*hash' one.c >want.c
-  cmp -s got.c want.c || wrong "from sum.$stop comes other C than from sum.ein"
+  cmp -s got.c want.c || wrong "sum.$stop gives different C from sum.ein"
 done
 want 2 "$EIN" build sum.task --stop=graph
 for stop in tra ia; do

@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
-# Names that C, its library, the runtime or the text itself has: whoever has which of them, the C is compiled without a warning, and its answers
-# are those of the same program with other names. Tensors, labels, sizes, and in texts of loops registers and variables.
+# Names that C, its library, the runtime or the emitted text uses. Whatever has such a name, the C compiles without
+# warnings, and its results equal those of the same program with other names. Tensors, labels and sizes; in texts of
+# loops, registers and variables.
 . "$(dirname "$0")/common"
 source=$(dirname "$EIN")/../runtime
 [ -d "$source" ] || source=$(dirname "$0")/../../runtime

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Small checkpoints in LLaMA's names, by the standard library alone.
+"""Makes small checkpoints with LLaMA's tensor names, with only the standard library.
 
 checkpoint.py FOLDER [LAYERS HEADS HEAD MODEL HIDDEN WORDS] makes
     FOLDER/model/    two shards of bf16 and their index
     FOLDER/one.npz   the same tensors as f32, stored, some with the first axis fastest
-    FOLDER/NAME.npy  what each param of params.ein is, in the program's order, as f32
+    FOLDER/NAME.npy  the value of each param of params.ein, in the program's order, as f32
 """
 import json
 import os

@@ -34,7 +34,7 @@ done
 want 0 "$EIN" build product.ein -o product
 want 0 ./product
 want 0 "$EIN" build product.ein --lib -o lib/
-grep -q -- "$library" lib/product.pc || wrong "pkg-config is not told of the library"
+grep -q -- "$library" lib/product.pc || wrong "the library is missing in the pkg-config file"
 
 # the same as texts of the algebra, with the function as a join's kernel
 for text in product_broadcast product_cross; do
@@ -44,6 +44,6 @@ for text in product_broadcast product_cross; do
   grep -q 'by dgemm' $text.ia || wrong "$text names no function"
   want 0 "$EIN" run $text.ia A=iota B=iota -o C=eval.npy --target=eval
   want 0 "$EIN" run $text.ia A=iota B=iota -o C=c.npy --target=c
-  cmp -s eval.npy c.npy || wrong "$text has another answer by dgemm"
+  cmp -s eval.npy c.npy || wrong "$text has a different result with dgemm"
 done
 finish

@@ -85,15 +85,15 @@ want 1 "$EIN" build prog.ein --lib -o lib/
 says "includes sub/more.h: what goes into a library is one file"
 sed -i 's/#include "more.h"/#define SCALE 100/' sub/more.c
 want 0 "$EIN" build prog.ein --lib -o lib/
-grep -q "'prog_extern0_more.c'" lib/meson.build || wrong "Meson is not told of the source"
+grep -q "'prog_extern0_more.c'" lib/meson.build || wrong "the source is missing in meson.build"
 nm lib/libprog.a | grep -q ' T shifted' || wrong "the archive lacks the function"
-grep -q '"symbol": *"shifted"' lib/prog.json || wrong "the manifest is not told of the function"
+grep -q '"symbol": *"shifted"' lib/prog.json || wrong "the function is missing in the manifest"
 want 0 "$EIN" build prog.ein --lib --shared -o shared/
 echo 'extern def y0(x : f64) : f64 = "y0" from "-lm"
 input X[i:3] : f64 = i + 1
 output Y[i] = y0(X[i])' >bessel.ein
 want 0 "$EIN" build bessel.ein --lib -o lib/
-grep -q -- '-lbessel.* -lm' lib/bessel.pc || wrong "pkg-config is not told of the library"
+grep -q -- '-lbessel.* -lm' lib/bessel.pc || wrong "the library is missing in the pkg-config file"
 want 2 "$EIN" build bessel.ein --prefix y0 -o prog
 says "--prefix gives another"
 (cd sub && ${CC:-cc} -c more.c && ar rcs libmore.a more.o)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Outputs written are the inputs read again; files that cannot be are refused, and nothing half-written stays.
+# Written outputs can be read as inputs; impossible files are refused, and no partial file stays.
 . "$(dirname "$0")/common"
 
 leftovers() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The functions of a C file have names of their own: kernels of several parts beside equations that are called as a part is.
+# The functions of a C file have distinct names: kernels in several parts, beside equations with the names of parts.
 . "$(dirname "$0")/common"
 
 # once N PROGRAM: PROGRAM is C that compiles, with N functions for threads, no two of one name

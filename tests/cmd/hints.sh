@@ -1,6 +1,6 @@
 #!/bin/sh
-# A hint can be typed, and then works: each line is a mistake, what the message must say, and the line with that typed in. All stand
-# behind the same declarations, and what is typed must pass `ein check`.
+# A hint can be typed and works. Each line has a mistake, the expected part of the message, and the line with the hint
+# applied. All lines follow the same declarations, and the corrected line must pass `ein check`.
 . "$(dirname "$0")/common"
 
 head='input X[i:3, j:4], A[i:3, j:4], B[j:4, k:2], S[i:3, j:3], x[i:3], y[i:3], W[k:2, j:4], b[k:2] : f32

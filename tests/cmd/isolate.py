@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ein repl --isolate: whatever ends the process that computes, the session goes on with its variables. isolate.py EIN, in an empty folder."""
+"""Tests ein repl --isolate: whatever ends the computing process, the session continues with its variables. isolate.py
+EIN, in an empty folder."""
 import json
 import os
 import pty
@@ -79,7 +80,7 @@ class Session:
 
 
 def lost(session, by, says):
-    """What computes is ended by a signal; what was defined and computed is there."""
+    """A signal ends the computing process; definitions and results remain."""
     session.put(SLOW)
     worker = worker_of(session.p.pid)
     os.kill(worker, by)

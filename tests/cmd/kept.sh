@@ -1,6 +1,7 @@
 #!/bin/sh
 # suite: ci
-# The cache keeps what is whole, outputs keep the modes of what they replace, and what the machine lacks is told as that.
+# The cache keeps only complete entries, outputs keep the modes of the files that they replace, and failures of the
+# machine are reported as such.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -32,7 +33,7 @@ for at in 1000 5000 $((size - 60)); do
   run
   whole "changed at $at"
 done
-[ "$(ls -a cache/ein | wc -l)" = 3 ] || wrong "more than one file lies in the cache"
+[ "$(ls -a cache/ein | wc -l)" = 3 ] || wrong "the cache has more than one file"
 
 # ---- modes
 want 0 "$EIN" build mat.ein -o prog $O

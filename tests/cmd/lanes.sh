@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
-# What lanes step over: pairs, triples and numbers of 4 bits, whose cases are written out along the rest. The answers are eval's to the bit, at sizes
-# with and without a rest of lanes, by each compiler; and an index from data is looked at ahead of the lanes.
+# Lanes step over pairs, triples and 4-bit numbers, whose cases are unrolled along the rest. Results equal eval's to
+# the bit, at sizes with and without a remainder of lanes, with each compiler; an index from data is checked ahead of
+# the lanes.
 . "$(dirname "$0")/common"
 
 program() { # program ROWS COLUMNS WORDS

@@ -44,7 +44,7 @@ output Y[i,j] = sum[k] A[i,k] * B[k,j]
 END
 for p in small deep; do
   want 0 "$EIN" build $p.ein --stop=loop
-  grep -q ", one after the other along" out && wrong "$p goes along its lanes"
+  grep -q ", one after the other along" out && wrong "$p runs sequentially along its lanes"
 done
 
 # What is turned, and goes past the cache, is written by several lines of a row; squares of short elements have a line each.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# What is looked at less comes to the same: predicates of linear.sh over numbers of which some are below 0, far beyond and alike, for few
-# points and for many, and pieces of states. Integers, so all is compared to the bit.
+# Restricted loops give the same results: the predicates of linear.sh over numbers, some of them below 0, very large,
+# or equal; for few points and for many; and slices of states. All are integers, so results are compared to the bit.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -62,7 +62,7 @@ same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
     want 0 "$EIN" run $1.ein -D N=$n -o all=eval/
     want 0 "$EIN" run $1.ein -D N=$n --target=c --flags="-O1 -DEIN_ONE_VERSION" -o all=c/
     for name in $2; do
-      cmp eval/$name.npy c/$name.npy || wrong "output $name of $1.ein is another one for N = $n"
+      cmp eval/$name.npy c/$name.npy || wrong "output $name of $1.ein differs for N = $n"
     done
   done
 }

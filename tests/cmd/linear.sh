@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# What a predicate leaves out is not looked at: these take a moment where each row looks at its own points, and minutes where it
-# looks at all. Sizes stay open, as they do for whoever compiles once for all sizes.
+# Points that a predicate excludes are not visited: these programs take a moment if each row visits only its own
+# points, and minutes if it visits all. Sizes stay open, as when a program is compiled once for all sizes.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

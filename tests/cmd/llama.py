@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The samples of LLaMA beside a reference in plain Python: a layer over a prompt, and greedy generation. llama.py EIN SAMPLES TARGET..., in an
-empty folder.
+"""Compares the LLaMA samples with a reference in plain Python: a layer over a prompt, and greedy generation. llama.py
+EIN SAMPLES TARGET..., in an empty folder.
 
-The reference is written from the papers' formulas, head by head and position by position, in f64: it knows no labels, no groups and no cache. Weights
-come from here, as files. Several sizes: one query for a key and value, several, and all on one; heads of other lengths than the model's; one token."""
+The reference follows the papers' formulas, head by head and position by position, in f64, without labels, groups or a
+cache. This script writes the weights to files. It tests several sizes: one query per key and value, several, and all
+queries on one; heads with other lengths than the model's; one token."""
 import math
 import os
 import random

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# A machine file changes how a program runs, and no bit of what it answers; a wrong one is refused.
+# A machine file changes how a program runs, but no bit of its results; an invalid file is refused.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -92,7 +92,7 @@ for p in product flat double semiring masked attention rows image; do
   cmp -s $p.small.loop $p.large.loop || differ=$((differ + 1))
 done
 [ $differ -ge 5 ] || wrong "two very different machines make the same loops of all but $differ programs"
-grep -q "min(128" flat.small.loop || wrong "a small cache makes no small blocks"
+grep -q "min(128" flat.small.loop || wrong "blocks do not shrink with a small cache"
 [ "$(ls product.small.3 rows.large.1 | grep -c npy)" = 9 ] || wrong "outputs are missing"
 
 # Where it is said, what is written, and what is refused.

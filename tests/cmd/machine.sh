@@ -1,13 +1,13 @@
 #!/bin/sh
 # suite: ci
-# ein machine: what it measures has the form of a machine file and some likeness of a machine.
+# ein machine: its output has the form of a machine file, with plausible figures.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 
 want 0 "$EIN" machine --threads 2 -o m.json
 silent
-[ ! -s out ] || wrong "with -o nothing goes to standard output"
+[ ! -s out ] || wrong "with -o, something is written to standard output"
 if command -v python3 >/dev/null; then
   want 0 python3 -c '
 import json
@@ -32,7 +32,7 @@ fi
 want 0 "$EIN" machine --threads 1
 shows "f32 multiply_add"
 shows "latency"
-grep -q "for all threads" out && wrong "one thread calls no others"
+grep -q "for all threads" out && wrong "with one thread, there is a figure for all threads"
 want 2 "$EIN" machine now
 says "takes no words"
 want 2 "$EIN" machine --threads 0

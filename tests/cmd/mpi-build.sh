@@ -93,12 +93,12 @@ for given in 'X=iota Z=iota' 'X=iota Z=ones V=const:3 Q=7' 'X=ones Z=iota W=ones
   for n in 2 3; do
     # shellcheck disable=SC2086
     want 0 ranks $n ./hang $given -o many.npy
-    cmp -s one.npy many.npy || wrong "$given on $n processes: a default that hangs on inputs differs"
+    cmp -s one.npy many.npy || wrong "$given on $n processes: a default that depends on inputs differs"
   done
 done
 want 0 "$EIN" run hang.ein X=iota Z=iota V=ones -o one.npy
 want 0 ranks 3 ./hang Z=iota V=ones -o many.npy
-cmp -s one.npy many.npy || wrong "what no default wants is missed"
+cmp -s one.npy many.npy || wrong "the result depends on an input that no default needs"
 want 2 ranks 3 ./hang Z=iota
 once 'input X is not given, and the default of V depends on it'
 

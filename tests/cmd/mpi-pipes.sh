@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Readers that leave early, and disks that are full, with many processes: ein run --np, and a program of ein build --target=mpi. Who has left is not
-# told of anything, and nothing crashes; what cannot be written is told once, with code 4.
+# Readers that close early, and full disks, with many processes: ein run --np, and a program of ein build
+# --target=mpi. A closed reader causes no message and no crash; a failed write is reported once, with code 4.
 . "$(dirname "$0")/common"
 mpi_builds
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A tensor network as a program, and what it comes to: network.py KIND N [PIECES].
+"""Writes a tensor network as a program with its expected result: network.py KIND N [PIECES].
 
-chain, tree: N tensors. strip: 5 rows of N / 5, in PIECES named equations. grid: a square of N, of which nothing is worked out.
-All extents are 2, all data integers; the last line says `# expect:` what 64 bits hold of the sum, found here by putting
-tensor after tensor together. In `strip` one label more is of the output, one more stands in three tensors, one in none but its own,
-and a number is a factor too.
+chain, tree: N tensors. strip: 5 rows of N / 5, in PIECES named equations. grid: a square of N, without an expected
+result. All extents are 2, all data integers. The last line, `# expect:`, has the sum modulo 2^64, computed here by
+contracting one tensor after the other. In `strip`, another label is in the output, one is in three tensors, one is in
+only one tensor, and a number is also a factor.
 """
 import itertools
 import random

@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
-# Products of many matrices whose number lies innermost: what lies so is copied ahead with the number in front, and the result behind. Not so
-# where the number is in front already, what is done is little, a size is open or a predicate bounds the sum.
+# Products of many matrices whose batch label is innermost: operands are copied first with the batch label outermost,
+# and the result is copied back. Not so if the batch label is outermost already, the work is small, a size is open, or
+# a predicate bounds the sum.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

@@ -1,7 +1,8 @@
 #!/bin/sh
 # suite: ci
-# Params by their names in a checkpoint: the same bits as the same tensors given one by one, whatever the order and the grouping of axes, from
-# shards, one file, an archive, on ranks; sizes are told by names and shapes; and each mistake is named.
+# Params by their names in a checkpoint: the same bits as with the same tensors given one by one, whatever the order
+# and grouping of axes, from shards, one file, an archive, and on ranks. Names and shapes determine sizes; each
+# mistake is named.
 . "$(dirname "$0")/common"
 
 command -v python3 >/dev/null || {
@@ -42,7 +43,7 @@ cd large || exit 1
 want 0 "$EIN" run ../net.ein --target=c -D A=34 $inputs -o all=given.safetensors
 for path in model one.npz; do
   want 0 "$EIN" run ../net.ein --target=c -D A=34 --params $path -o all=read.safetensors
-  cmp -s given.safetensors read.safetensors || wrong "$path of larger tensors: not those that were given"
+  cmp -s given.safetensors read.safetensors || wrong "$path of larger tensors: differs from the given params"
 done
 cd ..
 want 0 "$EIN" run net.ein --params model -o all=given.safetensors

@@ -57,7 +57,7 @@ python3 "$peers" ./sleeper --cc "$cc" --small --rounds 1 --peers numpy --only so
 parent=$!
 tries=0
 while [ ! -e state ] && [ $tries -lt 300 ]; do sleep 0.1; tries=$((tries + 1)); done
-[ "$(cat state)" = T ] || wrong "the state of a peer whose turn it is not: $(cat state)"
+[ "$(cat state)" = T ] || wrong "the state of a peer outside its turn: $(cat state)"
 [ "$(state ours.pid)" = S ] || wrong "ours is not there: $(state ours.pid)"
 kill -9 $parent
 tries=0

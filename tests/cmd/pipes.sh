@@ -1,5 +1,5 @@
 #!/bin/sh
-# Readers that leave early, programs from standard input, and no colour where nobody looks.
+# Readers that close early, programs from standard input, and no colour unless the output is a terminal.
 . "$(dirname "$0")/common"
 
 awk 'BEGIN { print "input X0[i:4] : f32 = i"
@@ -8,7 +8,7 @@ awk 'BEGIN { print "input X0[i:4] : f32 = i"
 { "$EIN" graph long.ein 2>err; echo $? >code; } | head -n 1 >out
 [ ! -s err ] || wrong "a reader that left is complained about: $(cat err)"
 [ "$(cat code)" = 0 ] || wrong "exit code $(cat code) when the reader left"
-[ -s out ] || wrong "nothing came through the pipe"
+[ -s out ] || wrong "the pipe had no output"
 
 want 0 "$EIN" run - <mat.ein
 shows "Z[j:4, i:3] : f32"

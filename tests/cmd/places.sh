@@ -1,6 +1,6 @@
 #!/bin/sh
-# Places of argmax are counted in 32 bits as long as all of them fit, and in 64 behind that: in strips up to 2^31 - 1 points, in
-# lanes, which look at a few more at once, up to half as many.
+# Places of argmax are counted in 32 bits if all of them fit, else in 64: in strips up to 2^31 - 1 points; in lanes,
+# which process several at once, up to half as many.
 . "$(dirname "$0")/common"
 
 # counts A B LANES STRIPS: the dtypes that the places of A times B points are counted in
@@ -13,8 +13,8 @@ END
   want 0 "$EIN" build most.ein --stop=loop
   sed -n '/^kernel P/,/^}/s/^  register was : \(i[0-9]*\) .*/\1/p' out >lanes
   sed -n '/^kernel Q/,/^}/s/^  stack places : \(i[0-9]*\) .*/\1/p' out >strips
-  [ "$(cat lanes)" = "$3" ] || wrong "lanes of $1 x $2 count in '$(cat lanes)', wanted $3"
-  [ "$(cat strips)" = "$4" ] || wrong "strips of $1 x $2 count in '$(cat strips)', wanted $4"
+  [ "$(cat lanes)" = "$3" ] || wrong "lanes of $1 x $2 count in '$(cat lanes)', expected $3"
+  [ "$(cat strips)" = "$4" ] || wrong "strips of $1 x $2 count in '$(cat strips)', expected $4"
 }
 counts 32767 32768 i32 i32 # 2^30 - 2^15
 counts 32768 32768 i64 i32 # 2^30

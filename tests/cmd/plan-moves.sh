@@ -48,6 +48,6 @@ for file in "$root"/samples/*.ein "$root"/stdlib/examples/*.ein "$root"/tests/pl
     [ "$(counted said.json)" = "$(counted moved.json)" ] || wrong "$file on $n sites, by $cost: $(counted said.json) said, $(counted moved.json) moved"
   done
 done
-enough $plans 130 || wrong "only $plans plans by the papers' costs were looked at"
-enough $programs 290 || wrong "only $programs plans were looked at"
+enough $plans 130 || wrong "only $plans plans by the papers' costs were checked"
+enough $programs 290 || wrong "only $programs plans were checked"
 finish

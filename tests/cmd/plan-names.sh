@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every tensor of a plan has a name that says what it computes, and no other has: a plan's file outlives a release that numbers vertices otherwise.
+# Every tensor of a plan has a unique name that says what it computes: a plan file stays valid in a release that
+# numbers vertices differently.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 unset EIN_MACHINE
@@ -36,7 +37,7 @@ want 0 "$EIN" plan one.ein -n 4 --pin=sum.A.B:i=4 -o one.plan
 grep -v '^\(sites\|mesh\|home\)' one.plan | sed 's/ axes .*//' >some.plan
 want 0 "$EIN" plan two.ein -n 4 --pin=sum.A.B:i=4 -o two.plan
 for name in $(sed -n 's/^vertex //p' some.plan); do
-  grep -q "^vertex $name " two.plan || wrong "$name has another name where more stands before it"
+  grep -q "^vertex $name " two.plan || wrong "the name of $name changes if more precedes it"
 done
 
 for f in 02_attention 06_loops 10_convolution; do

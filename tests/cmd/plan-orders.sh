@@ -76,6 +76,6 @@ want 0 "$EIN" plan small.ein -n 8 -o small.plan
 printf 'plan 1\nsites 8\norders by moves\n' >moves.plan
 for plan in small moves; do
   "$EIN" run small.ein --plan=$plan.plan X=iota B=iota C=iota -o Y=Y8.npy || wrong "no answer on eight by $plan.plan"
-  cmp Y1.npy Y8.npy || wrong "another answer on eight by $plan.plan"
+  cmp Y1.npy Y8.npy || wrong "a different result on eight sites with $plan.plan"
 done
 finish

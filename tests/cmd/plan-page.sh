@@ -60,7 +60,7 @@ fi
 
 # The same for the same.
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 16 --format=html -o again.html
-cmp -s again.html 02_attention.16.html || wrong "the page is another one the second time"
+cmp -s again.html 02_attention.16.html || wrong "the page differs the second time"
 
 # What a program says is escaped; sites that are too many for pictures are said to be.
 mkdir 'a&<b>"'

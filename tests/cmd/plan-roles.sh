@@ -37,7 +37,7 @@ sed "s/\<b\>/s_/g; s/\<s\>/b/g; s/\<s'/b'/g; s/\<s_\>/s/g" layer.ein >named.ein
 cut() { # FILE PLANNER TENSOR CUT
   want 0 "$EIN" plan "$1" -n 8 --costs=eindecomp --planner="$2"
   got=$(sed -n "s/^$3  .*  \([^ ]*=8\)  .*/\1/p" out | head -1)
-  [ "$got" = "$4" ] || wrong "$1 by $2: $3 is cut $got, wanted $4"
+  [ "$got" = "$4" ] || wrong "$1 by $2: $3 is cut $got, expected $4"
 }
 
 for f in layer late turned inside masked; do

@@ -12,7 +12,7 @@ silent
 for text in simulated "times the plan's sum" "one operation after the other" "busiest link" "what the time depends on" "more, shorter"; do shows "$text"; done
 cp out first
 want 0 plan --machine "$server" --simulate
-cmp -s out first || wrong "it is another one the second time"
+cmp -s out first || wrong "it differs the second time"
 want 0 plan --machine "$server"
 grep -q simulated out && wrong "it simulates though nobody asks"
 sed '/^simulated/,$d' first | sed '$d' | cmp -s - out || wrong "it changes the plan"

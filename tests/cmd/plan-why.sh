@@ -1,5 +1,5 @@
 #!/bin/sh
-# ein plan --why: the best plan under a pin, and the edges where it loses, which add up to what it costs more.
+# ein plan --why: the best plan under a pin, and the edges where it costs more, which add up to the extra cost.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 A=$root/samples/02_attention.ein

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# ein plan: what it says is what a run takes, as ein bench finds it; and what is refused.
+# ein plan: its figures equal those of a run, as ein bench measures them; and what it refuses.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What `ein run --profile --trace` says of a run, looked at: profile.py TRACE SITES BYTES [steps].
+"""Checks a trace of `ein run --profile --trace`: profile.py TRACE SITES BYTES [steps].
 
-In the timeline slices of a site follow each other without gaps that matter; each message begins within a slice of the site that sends it and ends
-in one of the site that gets it, not earlier; all messages together have BYTES bytes. `steps`: prints how often each step was begun at site 0."""
+The slices of a site must follow each other without large gaps. Each message must begin in a slice of its sender and
+end, not earlier, in one of its receiver. All messages together must have BYTES bytes. `steps`: prints how often site 0
+began each step."""
 import collections
 import json
 import sys

@@ -41,7 +41,7 @@ for target in auto c; do
   [ "$(grep -c ': 9$' out)" = 1 ] || wrong "$target: not one step is done nine times"
 done
 want 0 "$EIN" run heat.ein --profile --target=c
-[ "$(head -1 err | cut -c1-20)" = 'profile of heat.ein:' ] || wrong "something stands before the profile"
+[ "$(head -1 err | cut -c1-20)" = 'profile of heat.ein:' ] || wrong "there is output before the profile"
 
 # ---- several sites: in this process, and over MPI
 sites_look() { # PROGRAM N: the last run's, in err and t.json
@@ -88,7 +88,7 @@ shows ', 4 sites'
 sites_look ml 4
 want 0 "$EIN" plan W=ones ml.ein X=randn:seed=3 -n 2 --analyze --machine="$here/../../samples/machines/cluster_16.json" -o ml.plan
 shows 'foretold by the best figures of'
-grep -q '^plan 1' ml.plan || wrong "the plan is not where -o says"
+grep -q '^plan 1' ml.plan || wrong "the plan is not in the file of -o"
 
 want 0 "$EIN" plan "$here/../../samples/relations/product.tra" -n 4 --analyze
 shows 'C: reduce-scatter'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Where a long run stands: after two seconds a line on a terminal, or where --progress asks for it, compiled and by the evaluator; it is gone at the
-# end, and nothing of it is anywhere else. What is computed is the same.
+# Progress of a long run: a line after two seconds on a terminal, or with --progress, compiled and in the evaluator.
+# The line disappears at the end and goes nowhere else. Results are the same.
 . "$(dirname "$0")/common"
 
 cat >long.ein <<'END'
@@ -40,11 +40,11 @@ long_run() { # TARGET PROGRAM: what it says
 }
 
 long_run c long.ein
-grep -qE 'turn [0-9,]+ of [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left$' lines || wrong "compiled: no line of a turn: $(head -c 300 err)"
+grep -qE 'turn [0-9,]+ of [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left$' lines || wrong "compiled: no progress line with a turn: $(head -c 300 err)"
 cp out told
 want 0 "$EIN" run long.ein --target=c -D T=$((n * more))
 silent
-cmp -s out told || wrong "another answer where it is told of"
+cmp -s out told || wrong "a different result with progress reports"
 # Of several sites the first one tells, in one process and over MPI.
 n=$(turns_for c)
 told_by_one() { # COMMAND...
@@ -60,7 +60,7 @@ if (mpi_ready) >/dev/null; then
   told_by_one timeout 100 mpirun -n 2 "$EIN" run long.ein --target=mpi
 fi
 long_run eval until.ein
-grep -qE 'turn [0-9,]+ of at most [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left at most$' lines || wrong "evaluated: no line of a turn: $(head -c 300 err)"
+grep -qE 'turn [0-9,]+ of at most [0-9,]+, loss [0-9.e+-]+, [0-9]+ s left at most$' lines || wrong "evaluated: no progress line with a turn: $(head -c 300 err)"
 want 0 "$EIN" run long.ein --target=eval -D T=10 --progress
 silent
 want 2 "$EIN" run long.ein -D T=10 --watch w

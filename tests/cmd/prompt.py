@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The prompt at a terminal: keys, history, completion, paste, Ctrl-C. prompt.py EIN, in an empty folder."""
+"""Tests the prompt at a terminal: keys, history, completion, paste, Ctrl-C. prompt.py EIN, in an empty folder."""
 import os
 import pty
 import re

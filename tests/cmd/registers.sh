@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Tiles are made for the registers of what the C compiler compiles for, which changes no bit; a text that stays is the same
-# whatever the machine. Skipped where the compiler is none for x86-64 with AVX2.
+# Tiles are chosen for the registers of the C compiler's target, which changes no bit; the text of the remaining loops
+# is the same on any machine. Skipped if the compiler does not target x86-64 with AVX2.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -80,8 +80,8 @@ done
 # What stays is the same everywhere, until a compiler is named for it.
 want 0 "$EIN" build product.ein --lib -o usual/ --flags=-O0
 want 0 "$EIN" build product.ein --lib -o avx2/ --flags="-O0 -mavx2"
-grep -q 'acc_8\[32\]' usual/product.c || wrong "the usual tile is none of 8 by 32"
-grep -q 'acc_6\[16\]' avx2/product.c || wrong "the tile for AVX2 is none of 6 by 16"
+grep -q 'acc_8\[32\]' usual/product.c || wrong "the default tile is not 8 by 32"
+grep -q 'acc_6\[16\]' avx2/product.c || wrong "the tile for AVX2 is not 6 by 16"
 grep -q 'acc_7' avx2/product.c && wrong "the tile for AVX2 has more than six rows"
 want 0 "$EIN" build product.ein --emit=c -o emitted.c --flags="-O0 -mavx2"
 sed 's/"product-runtime.h"/"ein_run.h"/' usual/product.c | cmp - emitted.c || wrong "--emit=c looks at the compiler"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# ein plan x.tra -n 4: a program over relations that are nowhere yet is placed by its keys, as they are. What it then computes is what it computed, and,
-# where all blocks are of one size, it moves what the plan says.
+# ein plan x.tra -n 4: places a program over relations without homes by its keys. It computes the same as before and,
+# if all blocks have equal sizes, moves what the plan predicts.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 unset EIN_MACHINE

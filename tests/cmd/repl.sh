@@ -1,5 +1,5 @@
 #!/bin/sh
-# The prompt from a pipe: what is typed, what is answered, what a mistake leaves behind.
+# The prompt from a pipe: input, answers, and the state after mistakes.
 . "$(dirname "$0")/common"
 
 turns() { # CODE LINES [WORDS ...]: the lines, given to ein repl
@@ -179,7 +179,7 @@ turns 0 ':undo' --json
 printf '%s\n' '"x = 1"' '"y = x"' '"x = y"' '"x = nosuch"' '"y"' '":undo"' '"y"' '":undo"' '"x"' '"x +"' '7' '"1"' >lines
 want 0 "$EIN" repl --json --target=eval <lines
 [ "$(grep -c '"ok":true' out)" = 6 ] || wrong "$(cat out)"
-grep -q '"name":"y","dtype":"i64","shape":\[\],"labels":\[\],"data":\[1\]' out || wrong "y is not told"
+grep -q '"name":"y","dtype":"i64","shape":\[\],"labels":\[\],"data":\[1\]' out || wrong "y is not reported"
 
 # Files: shapes and sizes from them; what was read stays, whatever happens to the file.
 want 0 "$EIN" repl --target=eval <<'END'
@@ -443,7 +443,7 @@ if [ -w /dev/full ]; then
   printf '1 + 1\n:write nosuch x.npy\n' >lines
   want 4 sh -c '"$0" repl <lines >/dev/full' "$EIN"
   says 'cannot write to standard output: No space left on device'
-  grep -q nosuch err && wrong "it goes on: $(cat err)"
+  grep -q nosuch err && wrong "it continues: $(cat err)"
   printf '"1 + 1"\n' >lines
   want 4 sh -c '"$0" repl --json <lines >/dev/full' "$EIN"
   says 'cannot write to standard output: No space left on device'

@@ -31,11 +31,11 @@ END
 for n in 2 4; do
   want 0 ranks $n heat.ein -o all=whole/ # by another plan the bits may be others
   want 0 ranks $n heat.ein -o all=kept/ --checkpoint d-$n --every 15
-  for f in whole/*; do cmp -s "$f" "kept/${f#whole/}" || wrong "on $n ranks another ${f#whole/} where it is kept"; done
+  for f in whole/*; do cmp -s "$f" "kept/${f#whole/}" || wrong "on $n ranks ${f#whole/} differs with checkpoints"; done
   [ "$(ls d-$n | wc -l)" = $((2 * n + 2)) ] || wrong "of $n ranks there is $(names d-$n)"
   want 0 ranks $n heat.ein -o all=again/ --resume d-$n -v
   says "heat.ein: goes on behind turn 45, from d-$n/turn-000045.safetensors"
-  for f in whole/*; do cmp -s "$f" "again/${f#whole/}" || wrong "on $n ranks another ${f#whole/} where it goes on"; done
+  for f in whole/*; do cmp -s "$f" "again/${f#whole/}" || wrong "on $n ranks ${f#whole/} differs after a resume"; done
   rm d-$n/turn-000045.safetensors # killed before the first one knew that all have written theirs
   want 0 ranks $n heat.ein -o all=again/ --resume d-$n --checkpoint d-$n --every 20 -v
   says "goes on behind turn 30"
@@ -88,7 +88,7 @@ for by in f-1 f-2 f-3; do
     if [ $n = 1 ]; then want 0 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic -o all=again/ --resume $by -v
     else want 0 ranks $n fixed.ein --deterministic -o all=again/ --resume $by -v; fi
     says "fixed.ein: goes on behind turn 30, from $by/turn-000030.safetensors"
-    for f in never/*; do cmp -s "$f" "again/${f#never/}" || wrong "$n ranks have another ${f#never/} where they go on from $by"; done
+    for f in never/*; do cmp -s "$f" "again/${f#never/}" || wrong "on $n ranks ${f#never/} differs after a resume from $by"; done
   done
 done
 want 0 ranks 3 fixed.ein --deterministic --resume f-2 --checkpoint f-2 --every 3

@@ -48,17 +48,17 @@ names() { # FOLDER: what is in it, in one line
 for target in eval c; do
   want 0 "$EIN" run train.ein --target=$target -o all=whole.safetensors
   want 0 "$EIN" run train.ein --target=$target -o all=kept.safetensors --checkpoint d-$target --every 90
-  cmp -s whole.safetensors kept.safetensors || wrong "$target: another answer where it is kept"
+  cmp -s whole.safetensors kept.safetensors || wrong "$target: a different result with checkpoints"
   [ "$(names d-$target)" = "turn-000270.safetensors turn-000360.safetensors" ] || wrong "$target: there is $(names d-$target)"
   want 0 "$EIN" run train.ein --target=$target -o all=again.safetensors --resume d-$target -v
   says "train.ein: goes on behind turn 360, from d-$target/turn-000360.safetensors"
-  cmp -s whole.safetensors again.safetensors || wrong "$target: another answer where it goes on"
+  cmp -s whole.safetensors again.safetensors || wrong "$target: a different result after a resume"
   rm d-$target/turn-000360.safetensors
   want 0 "$EIN" run train.ein --target=$target -o all=again.safetensors --resume d-$target --checkpoint d-$target --every 100
-  cmp -s whole.safetensors again.safetensors || wrong "$target: another answer where it goes on, and is kept"
+  cmp -s whole.safetensors again.safetensors || wrong "$target: a different result after a resume with checkpoints"
   [ "$(names d-$target)" = "turn-000300.safetensors turn-000400.safetensors" ] || wrong "$target: at its end there is $(names d-$target)"
   want 0 "$EIN" run train.ein --target=$target -o all=again.safetensors --resume d-$target # it was over
-  cmp -s whole.safetensors again.safetensors || wrong "$target: another answer behind the last turn"
+  cmp -s whole.safetensors again.safetensors || wrong "$target: a different result after the last turn"
 done
 [ "$target" = c ] || wrong "the loop over targets is over too soon"
 
@@ -77,7 +77,7 @@ while [ $killed -lt "$KILLS" ]; do
   ls k/turn-*.safetensors >/dev/null 2>&1 && go_on="--resume k" || go_on=
 done
 want 0 "$EIN" run train.ein $long --checkpoint k --every 50 $go_on
-cmp -s whole.safetensors killed.safetensors || wrong "another answer by a run that was killed $killed times"
+cmp -s whole.safetensors killed.safetensors || wrong "a different result of a run that was killed $killed times"
 [ "$(names k)" = "turn-019950.safetensors turn-020000.safetensors" ] || wrong "behind a run that was killed there is $(names k)"
 
 # Every turn of other programs with repeats.
@@ -92,7 +92,7 @@ for f in "$here"/../run/repeat*.ein "$here"/../run/state*.ein "$here"/../run/loo
   tried=$((tried + 1))
   for file in $(ls -r p); do
     want 0 "$EIN" run "$f" $words --resume p -o all=again.safetensors
-    cmp -s whole.safetensors again.safetensors || wrong "another answer of $f from $file on"
+    cmp -s whole.safetensors again.safetensors || wrong "a different result of $f from $file"
     rm "p/$file"
   done
 done
@@ -103,7 +103,7 @@ sed 's/^output.*/output w, t/; /history/d' train.ein >short.ein
 want 0 "$EIN" run short.ein -D T=100 --checkpoint s --every 50
 want 0 "$EIN" run short.ein -D T=150 --resume s -o all=longer.safetensors
 want 0 "$EIN" run short.ein -D T=150 -o all=whole.safetensors
-cmp -s whole.safetensors longer.safetensors || wrong "another answer of a run that was made longer"
+cmp -s whole.safetensors longer.safetensors || wrong "a different result of a run with more turns"
 
 # Checkpoints of other runs.
 want 1 "$EIN" run short.ein -D T=60 --resume s
@@ -126,7 +126,7 @@ head -c 700 s/turn-000100.safetensors >h/turn-000100.safetensors
 want 0 "$EIN" run short.ein -D T=150 --resume h -o all=longer.safetensors
 says "a checkpoint is not whole: h/turn-000100.safetensors"
 says "the one before it is taken, of turn 50"
-cmp -s whole.safetensors longer.safetensors || wrong "another answer from the checkpoint before the last"
+cmp -s whole.safetensors longer.safetensors || wrong "a different result from the checkpoint before the last"
 head -c 100 s/turn-000050.safetensors >h/turn-000050.safetensors
 want 4 "$EIN" run short.ein -D T=150 --resume h
 says "there is no whole checkpoint in h: h/turn-000050.safetensors"

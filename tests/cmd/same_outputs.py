@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""same_outputs.py ONE MANY: folders of .npy files have the same names, shapes and values. Integers and bools are equal, and NaNs in the same places; floats may
-differ as `ein verify` lets them, by a part of the largest of their tensor: other sums are grouped otherwise."""
+"""same_outputs.py ONE MANY: checks that two folders of .npy files have the same names, shapes and values. Integers and
+bools must be equal, and NaNs in the same places. Floats may differ as in `ein verify`, by a fraction of the largest
+element of their tensor, because sums may be grouped differently."""
 import math
 import os
 import struct

@@ -1,8 +1,8 @@
 #!/bin/sh
 # suite: ci
-# Equations in panels of a label: every so many program of tests/run, with all of its equations in panels of some label, keeps what its comments
-# expect on 2, 3, 4 or 7 sites, and as much moves as without. Products of uneven sizes, by panels of each label, compiled and over MPI; the
-# memory of a site; texts; complaints.
+# Equations in panels of a label: a sample of the programs of tests/run, with every equation in panels of some label,
+# still meets its expectations on 2, 3, 4 or 7 sites, and moves as much as without panels. Products of uneven sizes,
+# with panels of each label, compiled and over MPI; the memory of a site; texts; error messages.
 . "$(dirname "$0")/common"
 root=$(cd "$here/../.." && pwd)
 XDG_CACHE_HOME=$work/cache
@@ -93,7 +93,7 @@ E
   wrong "panels do not come one ahead of the kernel: $("$EIN" plan big.ein --plan=x.plan --format=task | grep -E '^(move|kernel)' | cut -c1-30)"
 "$EIN" plan big.ein --plan=x.plan | grep -q 'i=2 j=2 in 16 panels of k' || wrong "the plan does not tell its panels"
 "$EIN" plan big.ein --plan=x.plan --certificate c.json -o again.plan || wrong "no certificate"
-grep -q '^panels C k=16$' again.plan || wrong "the plan that is written has no panels"
+grep -q '^panels C k=16$' again.plan || wrong "the written plan has no panels"
 python3 "$root/share/check_plan.py" c.json >out || wrong "the certificate of panels: $(head -3 out)"
 
 # panels that the planner chooses, to keep a limit

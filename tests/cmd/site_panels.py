@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""site_panels.py SEED: from `ein plan --format=json` on stdin a plan in which every equation is done in panels of one of its labels, which and how many
-by chance; the last line says the bytes that move."""
+"""site_panels.py SEED: reads `ein plan --format=json` from stdin, and writes a plan in which every equation runs in
+panels of a random label, with a random number of panels. The last line has the bytes that move."""
 import json
 import random
 import re

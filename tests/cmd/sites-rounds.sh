@@ -86,5 +86,5 @@ tried rounds all.task X=randn:seed=3 --target=c '--flags=-O0 -DEIN_MOVE_SLICE=4'
 alike "an all-reduce"
 for f in truth/*.npy; do cmp -s "$f" "once/${f#truth/}" || wrong "an all-reduce: ${f#truth/} is not what the evaluator has"; done
 whole=$((2 * (6 - 1) * (37 * 16 + 8) + 2 * 2 * (3 - 1) * 5 * 7 * 4)) # twice what all have, less a share
-[ "$once" = $whole ] && [ "$bytes" = $whole ] || wrong "all-reduces: $once bytes received at once, $bytes in rounds; wanted are $whole"
+[ "$once" = $whole ] && [ "$bytes" = $whole ] || wrong "all-reduces: $once bytes received at once, $bytes in rounds; expected $whole"
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Texts that ein prints pass what it asks of texts that it reads: every program of the other tests, in every language. Of loops a few have
-# indices that are not proved, and are looked at as they run: their number may only fall.
+# Texts that ein prints pass the checks for texts that it reads: every program of the other tests, in every language.
+# In a few loops, indices are not proved and are checked at run time: their number may only fall.
 . "$(dirname "$0")/common"
 
 root=$here/../..
@@ -22,5 +22,5 @@ for program in "$root"/tests/run/*.ein "$root"/tests/shape/*.ein "$root"/samples
   done
 done
 [ $open -le 22 ] || wrong "loops that are not proved in all: $open of at most 22:$list"
-[ $((n * ${EIN_TURN:+2 * }1)) -gt 1450 ] || wrong "only $n texts were looked at"
+[ $((n * ${EIN_TURN:+2 * }1)) -gt 1450 ] || wrong "only $n texts were checked"
 finish

@@ -73,7 +73,7 @@ says "input X is not given"
 
 # Loops that go wrong are stopped, and it is said before that they may.
 sed 's/X\[(i + i_[0-9]*)\])$/X[(i + 100000000000)])/' sum.loop >astray.loop
-cmp -s sum.loop astray.loop && wrong "the text of a loop is not as it was"
+cmp -s sum.loop astray.loop && wrong "the edit had no effect: the text of a loop has changed"
 want 1 "$EIN" run astray.loop X=iota -D N=4 $O
 says "astray.loop: not proved to be in range, and looked at while it runs"
 says "index 1 of X, in the loops of Y: 100000000000 is out of range, its size is 4"

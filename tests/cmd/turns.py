@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A prompt that lives long: turns.py EIN N asks N expressions of one session, some of which are new and so are compiled, some of which were
-asked before, and some of which are wrong. What the process holds, and what a turn costs, must not grow with the turns. Exit 1 and a
-line where it does. The first fifth of the turns warms up."""
+"""Tests a long session of the prompt: turns.py EIN N evaluates N expressions in one session: new ones, which are
+compiled, repeated ones, and wrong ones. The memory of the process and the time of a turn must not grow; otherwise it
+prints a line and exits with 1. The first fifth of the turns is a warm-up."""
 import json
 import os
 import subprocess

@@ -93,7 +93,7 @@ diff -r got8 wanted8 >diffs || wrong "other outputs: $(cat diffs)"
 "$EIN" run gather8.ein $(given 9) --target=eval -o all=none/ >out 2>err
 grep -o 'e5.*' err >wanted.err
 "$EIN" run gather8.ein $(given 9) --target=c --flags=-O1 -o all=none/ >out 2>err && wrong "an index out of range is taken"
-grep -q 'e5' err || wrong "it is not said whose index is out of range: $(cat err)"
+grep -q 'e5' err || wrong "the message does not name the tensor whose index is out of range: $(cat err)"
 ! grep -q 'e[1-46-8]' err || wrong "another tensor is said to be read out of range: $(cat err)"
 
 finish

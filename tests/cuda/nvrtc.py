@@ -1,5 +1,6 @@
-"""Compiles texts of CUDA by NVRTC, as it does at run time: `nvrtc.py RUNTIME TEXT...`, RUNTIME being what `ein build --emit=runtime` writes.
-Exit code 77 where there is no libnvrtc. Of texts that are equal one is compiled. Prints what NVRTC says of those that it does not take."""
+"""Compiles CUDA texts with NVRTC, as ein does at run time: `nvrtc.py RUNTIME TEXT...`, where RUNTIME is the output of
+`ein build --emit=runtime`. Exits with 77 if there is no libnvrtc. Compiles equal texts only once. Prints NVRTC's
+messages for texts that it rejects."""
 import ctypes
 import ctypes.util
 import glob

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What `ein --grammar EDITOR` prints takes every line of every .ein file for the words that the scanner takes it for.
+"""Checks that the grammars of `ein --grammar EDITOR` split every line of every .ein file into the same tokens as the
+scanner.
 
-grammars.py EDITOR EIN TOKENS ROOT: TextMate's patterns are matched here as editors do; Vim's by vim itself; tree-sitter's grammar is read by
-node, and its words are matched here as its scanners do: the longest one, of these the one that is no pattern. Exit code 77 where vim or
-node is not there.
+grammars.py EDITOR EIN TOKENS ROOT: matches TextMate's patterns as editors do; runs vim for Vim's. Node reads
+tree-sitter's grammar, and its tokens are matched here as its scanners do: the longest token, and among equals one that
+is not a pattern. Exits with 77 if vim or node is missing.
 
-No token goes beyond its line, so lines stand for files, each once. Left out are lines with bytes that are not
-UTF-8, control characters, or blanks of other kinds."""
+No token crosses a line end, so the test works on lines, each once. It skips lines with bytes that are not UTF-8, with
+control characters, or with other kinds of blanks."""
 import glob
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the einsum tests share: the integer fill, .npy files, running ein, checksums. Standard library only.
+"""Shared code of the einsum tests: the integer fill, .npy files, running ein, checksums. Standard library only.
 
 Operand t, counted from 0, holds ((7k + 3t) mod 11) - 5 at its row-major element k. An answer's checksums are the
 sum of its elements and mix, the sum of (m mod 97 + 1) * out[m] over its row-major elements: integers that any

@@ -4,10 +4,11 @@
     rows.py --ein build/ein [--sample N] [--only ID] [--keep DIR] FILE.csv ...
 
 Each row becomes an .ein program, from norm_equation and norm_shapes: in i64 with the fill as the inputs' default, in
-f64 with the fill from the command line, small ones in f32 and i8 and in the dtypes of the row too. The outputs' sum
-and mix must be exactly the row's, by the .npy files, by the program's own sums, and for small rows by `ein run
---expect --roundtrip`, which also asks the AST evaluator. Every published equation runs through `ein einsum` as it
-stands. Rows with expect = error must be refused for the reason that ERRORS gives for their class. Columns: see the files' heads.
+f64 with the fill from the command line; small ones also in f32, i8 and the dtypes of the row. The sum and mix of the
+outputs must equal the row's exactly: computed from the .npy files, by the program itself, and for small rows by `ein
+run --expect --roundtrip`, which also runs the AST evaluator. `ein einsum` runs every published equation unchanged.
+Rows with expect = error must be refused for the reason that ERRORS gives for their class. Columns: see the files'
+heads.
 """
 import argparse
 import collections

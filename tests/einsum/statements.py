@@ -3,10 +3,10 @@
 
     statements.py --ein build/ein [--only NAME] [--keep DIR] taco_notation.csv tensor_comprehensions.csv
 
-taco's statements are parsed here. Where a sum is implied, Ein must refuse the statement as it stands and take it with
-the sums written; the answers are computed here too, by the definition. Tensor Comprehensions' rows are names of
-computations, some of which no einsum can say: each has its program in COMPUTATIONS. Inputs hold the integer fill, so
-answers without division or real functions are exact, and others within 1e-12. A row that this file does not know fails.
+taco's statements are parsed here. If a sum is implied, Ein must refuse the statement, and accept it with explicit
+sums; this script also computes the answers, by the definition. The rows of Tensor Comprehensions are names of
+computations, some beyond einsum; COMPUTATIONS has a program for each. Inputs hold the integer fill, so answers without
+division or real functions must be exact, and others within 1e-12. An unknown row is a failure.
 """
 import argparse
 import functools

@@ -25,7 +25,7 @@ accepted "$EIN" graph y.ein -o /dev/stdout
 shows "eingraph"
 ln -s /dev/null null.npy
 accepted "$EIN" run y.ein -o null.npy
-[ -L null.npy ] && [ -c /dev/null ] || wrong "/dev/null is no longer what it was"
+[ -L null.npy ] && [ -c /dev/null ] || wrong "/dev/null has changed"
 if [ -c /dev/full ]; then
   refused 4 "$EIN" run y.ein -o /dev/full
   refused 4 "$EIN" graph y.ein -o /dev/full
@@ -90,7 +90,7 @@ bounded sh -c '"$1" run y.ein -o four.npy <&- >&- 2>&-' sh "$EIN"
 [ $? = 0 ] || wrong "all streams closed"
 cmp -s three.npy four.npy || wrong "a closed stream became a file"
 bounded sh -c '"$1" check nothing.ein <&- >&- 2>&-' sh "$EIN"
-[ $? = 4 ] || wrong "all streams closed, no program"
+[ $? = 4 ] || wrong "with all streams closed, there is no program"
 accepted sh -c '"$1" check - <&-' sh "$EIN"
 awk 'BEGIN { print "input X0[i:4] : f32 = i"; for (k = 1; k < 20000; k++) printf "X%d[i] = X%d[i] + 1\n", k, k - 1
              print "output Y[i] = X19999[i]" }' >many.ein

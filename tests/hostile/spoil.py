@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Spoils texts of the languages inside: one number, name or sign of each is another. A text that is given is proved before C is
-made of it, so each must be refused, or run without touching what is not its own, under AddressSanitizer.
+"""Corrupts texts of the intermediate languages: changes one number, name or sign in each. Ein checks a given text
+before it generates C. So each text must be refused, or run without invalid memory accesses, under AddressSanitizer.
 
 spoil.py EIN RUNTIME [--seed N] [--count N] [--stops graph,task,loop] [--sites N] [--keep FOLDER] PROGRAM...
 
-Where EIN_TURN is a number, every other one, which says whether the odd ones.
-Exit 1 and a line for each text that crashes ein, that cc refuses, or whose program touches what it must not. The kernels of many
-texts are compiled at once; --keep leaves the texts there that failed. With --sites the texts are of plans for so many sites, and
-`ein run` runs them, all sites in its process."""
+If EIN_TURN is a number, it tests every other text: the odd ones if the number is odd. Exits with 1 and prints a line
+for each text that crashes ein, that cc refuses, or whose program accesses invalid memory. The kernels of many texts
+are compiled together. --keep saves the texts that failed. With --sites, the texts are of plans for that many sites,
+and `ein run` runs all sites in its process."""
 import os
 import random
 import re

@@ -13,7 +13,7 @@ spoil() { # WORD...
   done
   python3 "$here/spoil.py" "$EIN" "$root/runtime" "$@" >out 2>err || {
     cat out err
-    wrong "a spoiled text was not refused, and not clean"
+    wrong "a corrupted text was accepted, or did not run cleanly"
   }
 }
 spoil --count 300

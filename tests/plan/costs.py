@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Works out anew what `ein plan -n P --costs=eindecomp --format=json` says, from the labels' counts and the reads alone.
+"""Recomputes the costs of `ein plan -n P --costs=eindecomp --format=json`, from only the counts of labels and the
+reads.
 
-costs.py FILE...: exit 1 and a line a difference."""
+costs.py FILE...: prints a line for each difference, and exits with 1 if there are any."""
 import json
 import math
 import sys

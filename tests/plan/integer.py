@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Plans of random programs beside an integer program over the same plans, which HiGHS solves. By hand, as it wants highspy; without it nothing is done.
+"""Compares plans of random programs with an integer program over the same plans, which HiGHS solves. Run by hand,
+because it requires highspy; without it, does nothing.
 
-integer.py EIN [--programs 100] [--seed 1] [--most 12]: a line a difference, and how many plans were proven and how many were the best.
+integer.py EIN [--programs 100] [--seed 1] [--most 12]: prints a line for each difference, and how many plans were
+proved optimal and how many were.
 
-What may be chosen, what that costs and what a site does are worked out here anew (what moves: moves.py, site by site); of the compiler's JSON only the
-program is taken, and its answer. Each tensor has one of its homes, each equation one of its cuts, and each pair of these that has a cost is a variable that
-is 1 where both are chosen. Extents are multiples of all counts, so that blocks are equal."""
+The choices, their costs and the work of a site are recomputed here (moves by moves.py, site by site); from the
+compiler's JSON it takes only the program and the answer. Each tensor has one home, each equation one cut, and each
+pair of these with a cost is a variable that is 1 if both are chosen. Extents are multiples of all counts, so that
+blocks are equal."""
 import argparse
 import itertools
 import json

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""How far plans of large random programs can be from the best. By hand: a program takes minutes.
+"""Measures how far plans of large random programs can be from the best. Run by hand: a program takes minutes.
 
-large.py EIN [--programs 5] [--products 500] [--sites 16]: a line a program, then the median and the worst.
+large.py EIN [--programs 5] [--products 500] [--sites 16]: prints a line for each program, then the median and the
+worst.
 
-A program is a graph of products of matrices, each of any two of inputs and products before it; sides are drawn from 256, 512 and 1024."""
+A program is a graph of matrix products, each of two random inputs or earlier products, with sides of 256, 512 or
+1024."""
 import argparse
 import json
 import random

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ein plan --map beside ein plan --against at each of its points, as text and as a picture. map.py EIN SAMPLES, in an empty folder."""
+"""Compares ein plan --map with ein plan --against at each of its points, as text and as a picture. map.py EIN SAMPLES,
+in an empty folder."""
 import json
 import re
 import subprocess

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A plan's memory is its tasks' peak: what `ein plan -n P` reports is worked out anew from the text of `--format=task`, buffer by
-buffer, at every site.
+"""Checks that the memory of a plan is the peak of its tasks: recomputes the report of `ein plan -n P` from the text of
+`--format=task`, buffer by buffer, at every site.
 
-memory.py EIN --sites=2,3,8 FILE...: exit 1 and a line for each difference, and exit 1 if nothing was compared. If EIN_TURN is a
-number, it selects one file of four."""
+memory.py EIN --sites=2,3,8 FILE...: prints a line for each difference; exits with 1 if there are any, or if nothing
+was compared. If EIN_TURN is a number, it selects one file of four."""
 import itertools
 import json
 import os

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Works out anew what `ein plan -n P --format=json` says that moves, site by site, from the mesh, the axes and the homes alone; with
---costs=ia also the elements that the TRA paper counts: all that sites are to hold, where one of them lacks some of it.
+"""Recomputes the moves in `ein plan -n P --format=json`, site by site, from only the mesh, the axes and the homes.
+With --costs=ia it also recomputes the elements that the TRA paper counts: all elements that sites need, if any site
+lacks some of them.
 
-moves.py FILE...: exit 1 and a line a difference."""
+moves.py FILE...: prints a line for each difference, and exits with 1 if there are any."""
 import itertools
 import json
 import math

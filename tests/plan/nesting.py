@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""What plans leave out: that each tensor and each equation could have its own order in which the axes of the mesh cut a dimension. By hand.
+"""Measures what plans leave out: each tensor and each equation could have its own order in which mesh axes cut a
+dimension. Run by hand.
 
-nesting.py EIN [--programs 200] [--seed 1] [--sites 4,6,8,12]: how much less moves where all of these orders are tried, on all small graphs of a random kind.
+nesting.py EIN [--programs 200] [--seed 1] [--sites 4,6,8,12]: prints how much less moves if all these orders are
+tried, on small random graphs.
 
-All cuts within the limit on work are tried, in all orders of the axes that cut one label; for given cuts each tensor has the best of its homes, in all orders of
-the axes that cut one dimension, and parts are reduced in the best such order. Of the compiler's JSON the program is taken, and its answer, which has to be the
-least of those plans whose orders are the mesh's."""
+It tries all cuts within the limit on work, in all orders of the axes that cut a label. For given cuts, each tensor
+gets its best home, in all orders of the axes that cut a dimension, and partial results are reduced in the best order.
+From the compiler's JSON it takes the program and the answer, which must be the least among the plans in the mesh's
+order."""
 import argparse
 import functools
 import itertools

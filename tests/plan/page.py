@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Whether pages of `ein plan -n P --format=html` are sound: tags that balance, links and marks that lead somewhere, names for
-pictures, nothing from elsewhere, boxes that do not overlap and arrows that go down; and with the same plan as JSON, bytes and seconds that add up.
+"""Checks pages of `ein plan -n P --format=html`: balanced tags, valid links and marks, pictures with names, no
+external resources, boxes that do not overlap, arrows that point down; and, with the same plan as JSON, bytes and
+seconds that add up.
 
-page.py PAGE.html [PLAN.json] ...: exit 1 and a line a mistake."""
+page.py PAGE.html [PLAN.json] ...: prints a line for each mistake, and exits with 1 if there are any."""
 import html.parser
 import json
 import math

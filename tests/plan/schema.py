@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Whether JSON is as a JSON Schema says (draft 2020-12, the keywords that docs/schema/*.json use; another is an error).
+"""Checks JSON against a JSON Schema (draft 2020-12; only the keywords that docs/schema/*.json use; others are errors).
 
-schema.py SCHEMA FILE...: exit 1 and a line a difference."""
+schema.py SCHEMA FILE...: prints a line for each difference, and exits with 1 if there are any."""
 import json
 import sys
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Works out anew what `ein plan -n P --machine M --format=json` says of seconds: site by site, from the mesh, the axes and the homes.
+"""Recomputes the seconds of `ein plan -n P --machine M --format=json`, site by site, from the mesh, the axes and the
+homes.
 
-seconds.py MACHINE PLAN...: exit 1 and a line a difference. Plans on at most 256 sites are looked at."""
+seconds.py MACHINE PLAN...: prints a line for each difference, and exits with 1 if there are any. It checks plans on at
+most 256 sites."""
 import ast
 import itertools
 import json

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Spoils a certificate in many ways, one at a time: the checker refuses each.
+"""Corrupts a certificate in many ways, one at a time; the checker must refuse each.
 
-spoil.py CERTIFICATE: exit 1 and a line for each that is not refused, or that the spoiling left as it was. The certificate is of a program of two
-equations at least, on a mesh of different axes, whose bound the checker proves."""
+spoil.py CERTIFICATE: prints a line for each corrupted certificate that is accepted or unchanged, and exits with 1 if
+there are any. The certificate must be for a program with at least two equations, on a mesh with different axes, whose
+bound the checker can prove."""
 import copy
 import json
 import os

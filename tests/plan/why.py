@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Whether the edges that `ein plan --why` tells add up to what the pinned plan costs more.
+"""Checks that the edges listed by `ein plan --why` add up to the extra cost of the pinned plan.
 
-why.py FILE...: JSON with "why"; exit 1 and a line a difference."""
+why.py FILE...: reads JSON with "why"; prints a line for each difference, and exits with 1 if there are any."""
 import json
 import sys
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Integers that are narrower inside than the language says: integers.py EIN FIRST LAST
+"""Tests integers that compiled code computes in narrower types: integers.py EIN FIRST LAST
 
-Programs of random sums, products, choices, comparisons and casts of u8, i8, i16 and bool, one a seed, compiled in process and by the evaluator: their outputs are
-the same to the byte. Numbers lie at the ends of 16 and of 32 bits, so what is made narrower than it may be is seen. Exit code 1: some differ.
+Each seed gives a program of random sums, products, choices, comparisons and casts of u8, i8, i16 and bool. It runs
+compiled in process and in the evaluator, and the outputs must agree to the byte. Numbers are near the limits of 16 and
+32 bits, so that a type that is too narrow is noticed. Exits with 1 if any differ.
 """
 import os
 import random
@@ -49,7 +50,8 @@ def output(r, k):
 
 
 def program(ein, path, seed):
-    """With 25 outputs, less those that the language refuses: numbers that do not fit, conditions that are known."""
+    """A program with up to 25 outputs: it omits those that the language refuses (numbers that do not fit, conditions
+    that are known)."""
     r = random.Random(seed)
     lines = HEAD.splitlines() + [output(r, k) for k in range(25)]
     while True:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""ranges.py EIN [--seed N] [--count N] [--print]: random predicates over a reduced label, each of bounds, quotients, `or`, `not` and data that may be any
-number of 64 bits, under count, sum, max and mean; what the passes and the C make of them is what eval says of the program as it is
-written. A failure prints the program."""
+"""ranges.py EIN [--seed N] [--count N] [--print]: random predicates over a reduced label, with bounds, quotients,
+`or`, `not` and arbitrary 64-bit data, under count, sum, max and mean. After the passes, the C must compute the same as
+eval on the original program. A failure prints the program."""
 import random
 import sys
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """respell.py EIN [--count N] [--seed S] [--verify]: one computation in several spellings.
 
-Random contractions are spelled with as few labels as they need, with those that chance gave them, and with more; loops must be the
-same up to names, but where a long sum goes in parts for threads: which label is cut hangs on the spelling. --verify: each spelling is computed with small integers, too, and must be what eval says."""
+Random contractions are spelled with the fewest labels, with their random labels, and with more. The loops must be
+equal up to names, except where a long sum is split for threads: there the label that is cut depends on the spelling.
+--verify: each spelling is also computed with small integers, and must agree with eval."""
 import argparse
 import os
 import random

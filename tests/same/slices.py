@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""slices.py EIN [--seed N] [--count N] [--print]: random loops whose states change in a few slices, of values that read any element of any state:
-at turns, at data, turned over, by sums; conditions pin one label or several, overlap, and may read the states too. What the C makes is what
-eval says. All are integers. A failure prints the program."""
+"""slices.py EIN [--seed N] [--count N] [--print]: random loops whose states change in a few slices. The new values
+read any element of any state: at turns, at indices from data, reversed, in sums. Conditions pin one or several labels,
+overlap, and may also read the states. The C must agree with eval. All values are integers. A failure prints the
+program."""
 import random
 import sys
 

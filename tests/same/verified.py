@@ -1,5 +1,5 @@
-"""What the scripts of random programs share: verified.main(doc, program, count, each, what) reads the command line, makes programs by their seeds,
-and has `ein verify` compare the C of each with eval. A failure prints the program."""
+"""Shared code of the scripts with random programs: verified.main(doc, program, count, each, what) reads the command
+line, makes programs from seeds, and compares the C of each with eval by `ein verify`. A failure prints the program."""
 import argparse
 import os
 import subprocess

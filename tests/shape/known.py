@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
-"""Plans of programs whose best distribution has a name: what the search finds has to be that, without being told of it.
+"""Checks plans of programs whose best distribution is known by name: the search must find it by itself.
 
     known.py EIN FILE...
 
-Each FILE says in remarks what is wanted. A line `# plan: WORD...` plans it with these words (-n, -D, --memory, --machine with the
-name of a sample); the lines behind it are of that plan, and any of them may be there several times:
+Each FILE has its expectations in comments. A line `# plan: WORD...` plans it with these arguments (-n, -D, --memory,
+--machine with the name of a sample); the following lines are about that plan, and each may occur several times:
 
     # plan: WORD...         no plan on the mesh moves less (or takes less time)
-    # found: WORD...        the same, but that is not asked: under a limit of memory nobody proves it
+    # found: WORD...        the same, without the check that it is the best: under a limit of memory there is no proof
     # none: WORD...         there is no such plan
-    # cut: T:b=8,f=2 U:-    the labels of the equation of T that are cut, and into how many blocks; -: none is
-    # home: T:1=8 U:-*8     the dimensions, from 1, that are cut of T where it stays, and how many copies there are
+    # cut: T:b=8,f=2 U:-    the labels of T's equation that are cut, and the number of blocks; -: none
+    # home: T:1=8 U:-*8     the dimensions (from 1) that T's home cuts, and the number of copies
     # axes: T:b,f,f         the label that each axis of the mesh cuts; -: it is idle
-    # that: EXPRESSION      of Python, is true; it knows the program's dims, p (sites), bytes (received by all), memory (bytes of a
-                            site at most), bound, seconds, and grids(n): the ways to write p as a product of n factors
-    # as: PLANNER...        it moves as much as by that rule of thumb
-    # less: PLANNER...      it moves less than by that rule
-    # not: PLANNER...       by that rule of thumb it is another plan: one of the lines cut, home, axes, that does not hold of it
+    # that: EXPRESSION      a Python expression that is true; it knows the program's dims, p (sites), bytes (received by
+                            all), memory (the most bytes of a site), bound, seconds, and grids(n): the ways to write p as a
+                            product of n factors
+    # as: PLANNER...        it moves as much as the plan of that rule of thumb
+    # less: PLANNER...      it moves less than the plan of that rule
+    # not: PLANNER...       the plan of that rule of thumb is different: it violates one of the lines cut, home, axes
 
-The formulas are those of the books, and know nothing of the planner."""
+The formulas are from textbooks, independent of the planner."""
 import ast
 import json
 import math

@@ -110,7 +110,7 @@ class Views(unittest.TestCase):
         self.refused("there is no output Z", f, {"X": [1.0]}, {"Z": (ctypes.c_float * 1)()})
         self.refused("a list of tensors is not", f, X=[array.array("f", [1])])
         self.refused("different lengths", f, X=[[1, 2], [3]])
-        self.refused("no list of", f, X=["a"])
+        self.refused("a list of tensors is not", f, X=["a"])
 
     def test_numbers(self):
         for dtype in DTYPES:

@@ -126,7 +126,9 @@ void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
     value_store(s, st, e, value);
     return;
   }
-  s->value[s->from] = value;
+  const TaskStage *from = &s->task->stages.at[s->from];
+  s->value[s->from] = value = ex_shared(s, value);
+  if (from->buffer >= 0) value_store(s, from, e, value);
   for (uint32_t i = s->then; i < s->task->stages.len; i++) {
     const TaskStage *next = &s->task->stages.at[i];
     Env f = {.s = s, .stage = next, .label = e->label};

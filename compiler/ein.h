@@ -157,7 +157,7 @@ Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, Buf *why);
 /* ---- 7. EinGraph, Ia -> TaskGraph --------------------------------------------------------------
  * What runs, in which order, in which memory: kernels of stages, repeats, buffers with their lifetimes. text:
  * "taskgraph 1". */
-TaskGraph *task_from_graph(Arena *a, EinGraph *g);
+TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device);
 /* For several sites, from an Ia: one task list for all, over their places on the mesh, with moves. Returns NULL and
  * says why if a TaskGraph cannot express it. */
 TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why);

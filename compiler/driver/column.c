@@ -245,7 +245,7 @@ Leave job_tasks(Session *s, Job *j, const Args *a) {
   Leave l = job_optimised(s, j, a);
   if (l) return l;
   bug_where = "task_from_graph";
-  j->tasks = language_made(s, LANG_TASK, j->path, task_from_graph(s->arena, j->best), again);
+  j->tasks = language_made(s, LANG_TASK, j->path, task_from_graph(s->arena, j->best, target_device(s, a)), again);
   bug_where = NULL;
   return LEAVE_OK;
 }

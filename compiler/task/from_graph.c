@@ -351,7 +351,7 @@ static void needs_mark(Maker *m) {
   uses_of_region(m, g->top);
 }
 
-TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
+TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   Maker m = {.t = task_new(a, g->strings, g->exprs), .g = g, .arena = a};
   m.held = NEW_ARRAY(a, Held, g->n_nodes + 1);
   m.list = &m.t->tasks;
@@ -365,6 +365,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g) {
   task_in_place(m.t);
   task_rotate(m.t);
   task_fuse(m.t);
+  task_again(m.t, !device);
   task_narrow(m.t);
   task_digits(m.t);
   task_split(m.t);

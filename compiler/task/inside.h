@@ -13,6 +13,12 @@ void task_fuse(TaskGraph *t);
 /* Make tasks use buffer to[b] instead of b; drop unused buffers and renumber the others (fuse.c). */
 void task_buffers_rename(TaskGraph *t, Tasks *list, const uint32_t *to);
 void task_buffers_drop(TaskGraph *t);
+/* Of a kernel: makes what is kept only where it is asked for; and whether its rows can be taken in blocks (fuse.c). */
+void kernel_keep_asked(TaskGraph *t, Task *k);
+bool kernel_has_rows(TaskGraph *t, const Task *k);
+/* Makes large values again where they are read, from what little they are made of (again.c). `wide`: kernels may also
+ * share few, large rows. After task_fuse. */
+void task_again(TaskGraph *t, bool wide);
 /* Computes integers in types as narrow as their values (narrow.c). After task_fuse. */
 void task_narrow(TaskGraph *t);
 /* Reads at data on other sites (fetch.c): a kernel makes the places, and readers test whether there is such a place.

@@ -239,7 +239,7 @@ static void check_toy(const char *says, const char *graph) {
   if (!OK(g, "%s: its graph reads", says)) return;
   LoopTarget target = {.lanes_bytes = 64, .registers = 32};
   Eval e = {.arena = a, .graph = g};
-  LoopProgram *p = loop_from_task(task_from_graph(a, g), &target);
+  LoopProgram *p = loop_from_task(task_from_graph(a, g, false), &target);
   Buf out = buf_new(a);
   program_toy(&out, p);
   char folder[] = "/tmp/ein-toy-XXXXXX";

@@ -44,7 +44,7 @@ static bool lower(Subject *s) {
   Buf why = buf_new(s->arena);
   s->low = s->optimise ? graph_optimise(s->arena, s->g, NULL) : graph_values(s->arena, s->g, NULL);
   if (!graph_check(s->low, &why)) return say(&s->v, "graph_check of what is optimised", why.s);
-  TaskGraph *t = task_from_graph(s->arena, s->low);
+  TaskGraph *t = task_from_graph(s->arena, s->low, false);
   if (!task_check(t, &why)) return say(&s->v, "task_check", why.s);
   LoopProgram *l = loop_from_task(t, s->target);
   if (!loop_check(l, &why)) return say(&s->v, "loop_check", why.s);

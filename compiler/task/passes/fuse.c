@@ -494,21 +494,18 @@ static void know(Admitted *a, const Expr *e) {
   if (e) vec_push(a->f->t->arena, a->known, e);
 }
 
-static bool asks_part(const Admitted *a) {
-  const Expr *e = a->asks;
+/* Whether what must hold does so around this read, over its indices. */
+static bool asks_part(const Admitted *a, const Expr *read) {
+  const Expr *e = expr_relabel(a->f->t->exprs, a->asks, read->n, read->arg);
   for (; e->kind == EX_OP && e->op == OP_AND; e = e->arg[0])
     if (!is_known(a, e->arg[1])) return false;
   return is_known(a, e);
 }
 
-/* Whether every read of the stage in e is at the stage's own labels and where `asks` holds. */
+/* Whether `asks` holds for every read of the stage in e. */
 static bool is_asked_so(Admitted *a, const Expr *e) {
   if (!e || !(e->has & HAS_READ)) return true;
-  if (e->kind == EX_READ && a->st->slot[e->i].kept && a->st->slot[e->i].index == a->stage) {
-    for (uint32_t k = 0; k < e->n; k++)
-      if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) return false;
-    return asks_part(a);
-  }
+  if (e->kind == EX_READ && a->st->slot[e->i].kept && a->st->slot[e->i].index == a->stage) return asks_part(a, e);
   uint32_t had = a->known.len;
   bool chosen = e->kind == EX_OP && (e->op == OP_SELECT || e->op == OP_AND);
   for (uint32_t k = 0; k < e->n; k++) {
@@ -563,6 +560,47 @@ static void keep_admitted(Fuse *f, Task *k, uint32_t number) {
   stage_canonical(f->t, s, &sum, s->slot, sum.n_slot);
 }
 
+static const Expr *leaf_chosen(void *env, Exprs *x, const Expr *e) {
+  const Expr *holds = env;
+  (void)x;
+  return e->kind == EX_OP && e->op == OP_SELECT && e->arg[0] == holds ? e->arg[1] : e;
+}
+
+/* The same for a map that has a value of interest only where a condition holds, if nobody reads it elsewhere. */
+static void keep_chosen(Fuse *f, Task *k, uint32_t number) {
+  TaskStage *s = &k->stages.at[number];
+  const Expr *body = s->sum->body, *holds = body->kind == EX_OP && body->op == OP_SELECT ? body->arg[0] : NULL;
+  if (!holds || s->buffer >= 0 || s->sum->reducer != RED_NONE || s->sum->domain || (holds->has & HAS_READ)) return;
+  for (uint32_t j = number + 1; j < k->stages.len; j++) {
+    Admitted a = {.f = f, .st = &k->stages.at[j], .stage = number, .asks = holds};
+    if (!stage_asks_so(&a)) return;
+  }
+  EinSum sum = *s->sum;
+  sum.domain = holds;
+  sum.body = expr_map_ops(f->t->exprs, body, leaf_chosen, (void *)(uintptr_t)holds);
+  stage_canonical(f->t, s, &sum, s->slot, sum.n_slot);
+}
+
+static void keep_asked(Fuse *f, Task *k) {
+  for (uint32_t i = k->stages.len; i-- > 0;) {
+    keep_domain(f, k, i);
+    keep_admitted(f, k, i);
+    keep_chosen(f, k, i);
+  }
+}
+
+void kernel_keep_asked(TaskGraph *t, Task *k) {
+  Fuse f = {.t = t};
+  keep_asked(&f, k);
+}
+
+bool kernel_has_rows(TaskGraph *t, const Task *k) {
+  Fuse f = {.t = t};
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (is_one_walk(&k->stages.at[i], k->n_outer)) return false;
+  return have_rows(&f, k, &vec_last(k->stages), k->n_outer);
+}
+
 static bool read_kept(Fuse *f, TaskStage *s, uint32_t buffer, uint32_t stage, const uint32_t *axis) {
   bool any = false;
   for (uint32_t m = 0; m < s->sum->n_slot; m++) {
@@ -587,10 +625,7 @@ static void keep_inside(Fuse *f, Task *k) {
     s->buffer = -1;
     s->n_at = 0;
   }
-  for (uint32_t i = k->stages.len; i-- > 0;) {
-    keep_domain(f, k, i);
-    keep_admitted(f, k, i);
-  }
+  keep_asked(f, k);
 }
 
 /* ---- lists --------------------------------------------------------------------------------------------------- */

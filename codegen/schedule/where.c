@@ -104,7 +104,7 @@ static bool is_known_ahead(const Narrow *n, const Expr *e) {
 }
 
 static bool is_ahead(const Narrow *n, const Expr *e) {
-  return e->dtype == DT_I64 && e->has & HAS_READ && is_known_ahead(n, e);
+  return e->dtype == DT_I64 && is_known_ahead(n, e);
 }
 
 static const Expr *bound_let(Narrow *n, const Expr *value) {

@@ -56,6 +56,34 @@ repeat t < N {
 }
 output a, b, c, d, e, f
 END
+cat >near.ein <<'END'
+dim N
+dim W = N % 5
+input k[s:N] : i64 = if s % 11 == 4 then 9223372036854775807 else if s % 13 == 5 then s - 9223372036854775807 else (5 * s) % (3 * N + 2) - 2
+input w[s:N] : i64 = if s % 7 == 4 then 9223372036854775807 else if s % 5 == 2 then -9223372036854775808 else s % 4 - 1
+input x[t:N] : i64 = (37 * t) % 23 - 5
+output a[s:N] = sum[t where abs(t - k[s]) <= 5] x[t]
+output b[s:N] = max[t where abs(k[s] + 2 - t) < W] x[t] - x[s]
+output c[s:N] = sum[t where abs(t - s) <= w[s]] x[t] * x[s]
+output d[s:N] = sum[t where (t - s) ^ 2 <= 25] x[t]
+output e[s:N] = max[t where (s - t) * (s - t) < W * W] x[t]
+output f[s:N] = sum[t where max(t, s) - min(t, s) <= 5] x[t]
+output g[s:N] = sum[t:N] if min(t - s, s - t) > -W then x[t] else 0
+output h[s:N] = sum[t where abs(2 * t - s) <= 5] x[t] * x[s]
+output i[s:N] = sum[t where 2 * t <= s and s < 2 * t + W] x[t]
+output j[s:N] = sum[t where 3 * t <= 2 * s] x[t]
+output l[s:N] = (argmax[t where t // W == s // W and t <= s] x[t]) ?? -1
+output m[s:N] = sum[t where t // W <= s // W] x[t]
+output n[s:N] = any[t where t // W == k[s] // W] (x[t] > 9)
+output o[s:N] = sum[t where s // W - t // W <= 1 and s // W - t // W >= 0] x[t]
+output p[s:N] = sum[t where abs(s // 4 - t // 4) <= 1] x[t]
+output q[s:N,r:5] = sum[t:N, u:5 where (t - s) ^ 2 + (u - r) ^ 2 <= W * W] (x[t] + u)
+output r[s:N] = count[t:N where abs(t - k[s]) <= w[s]]
+output u[s:N] = sum[t where t // w[s] == k[s]] x[t]
+output v[s:N] = sum[t where (t - s + 3) // W < 2] x[t]
+output y[s:N] = sum[t where W >= abs(k[s] - t)] x[t]
+output z[s:N] = max[t where (t - s) ^ 2 <= w[s]] x[t]
+END
 
 same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
   for n in 1 2 7 40 300; do
@@ -67,5 +95,6 @@ same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
   done
 }
 same same "a b c d e f g h i j l m n o p q r t u v y z"
+same near "a b c d e f g h i j l m n o p q r u v y z"
 same pieces "a b c d e f"
 finish

@@ -116,6 +116,33 @@ END
 want 0 timeout 60 "$EIN" run numbers.ein -D N=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=numbers/
 want 0 timeout 60 "$EIN" run lists.ein -D N=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=lists/
 
+# What is near, in any words: distances, squares, quotients by a size, factors.
+cat >near.ein <<'END'
+dim N, W
+input k[s:N] : i64 = (7 * s) % N
+input w[s:N] : i64 = s % 9
+input x[t:N] : f32 = f32(t % 1000)
+input X[t:1000,u:N//1000] : f32 = f32((t + u) % 1000)
+output a[s:N] = sum[t where abs(t - k[s]) <= 5] x[t]
+output b[s:N] = max[t where abs(k[s] + 2 - t) < W] x[t] - x[s]
+output c[s:N] = sum[t where abs(t - s) <= w[s]] x[t] * x[s]
+output d[s:N] = sum[t where (t - s) ^ 2 <= 25] x[t]
+output e[s:N] = max[t where (s - t) * (s - t) < W * W] x[t]
+output f[s:N] = sum[t where max(t, s) - min(t, s) <= 5] x[t]
+output g[s:N] = sum[t:N] if min(t - s, s - t) > -W then x[t] else 0
+output h[s:N] = sum[t where abs(2 * t - s) <= 5] x[t] / (1 + x[s])
+output i[s:N] = sum[t where 2 * t <= s and s < 2 * t + W] x[t]
+output j[s:N] = sum[t where 3 * t <= 2 * s] x[t]
+output l[s:N] = (argmax[t where t // W == s // W and t <= s] x[t]) ?? -1
+output m[s:N] = sum[t where t // W <= s // W] x[t]
+output n[s:N] = any[t where t // W == k[s] // W] (x[t] > 998)
+output o[s:N] = sum[t where s // W - t // W <= 1 and s // W - t // W >= 0] x[t]
+output p[s:N] = sum[t where abs(s // 4 - t // 4) <= 1] x[t]
+output q[s:1000,r:N//1000] = sum[t:1000, u:N//1000 where (t - s) ^ 2 + (u - r) ^ 2 <= W * W] X[t,u]
+output v[s:N] = logsumexp[t where not (abs(t - k[s]) > 3)] x[t]
+END
+want 0 timeout 60 "$EIN" run near.ein -D N=1000000 -D W=6 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=near/
+
 # A slice of a state costs what the slice does, whatever its value is made of.
 cat >slices.ein <<'END'
 dim N

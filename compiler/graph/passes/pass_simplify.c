@@ -247,17 +247,27 @@ static bool count_one(Simplify *s, const EinNode *n, Draft *d) {
   return false;
 }
 
-/* Turns quotients of reduced labels into bounds. */
-static void quotients_go(Simplify *s, Draft *d) {
-  const Expr *was = d->sum.where;
+/* The condition, with comparisons of reduced labels as bounds of them. */
+static const Expr *bounded(Simplify *s, const Draft *d, const Expr *c) {
+  Exprs *p = s->decide.p;
   Facts f = s->decide.facts;
   f.label = d->bound;
   f.n_label = d->sum.n_out + d->sum.n_red;
-  for (uint32_t l = d->sum.n_out; l < d->sum.n_out + d->sum.n_red && d->sum.where; l++)
-    d->sum.where = range_of_quotients(s->decide.p, &f, d->sum.where, l, d->bound[l]);
-  if (d->sum.where == was) return;
+  f.n_hold = s->checks;
+  for (uint32_t l = d->sum.n_out; l < f.n_label; l++) {
+    c = bounds_of_label(p, &f, c, l, d->bound[l]);
+    c = range_of_quotients(p, &f, c, l, d->bound[l]);
+  }
+  return c;
+}
+
+static bool bounds_go(Simplify *s, Draft *d) {
+  const Expr *was = d->sum.where;
+  if (was) d->sum.where = bounded(s, d, was);
+  if (d->sum.where == was) return false;
   d->changed = true;
-  rebuild_note(&s->b, "quotients made bounds", d->place);
+  rebuild_note(&s->b, "conditions made bounds", d->place);
+  return true;
 }
 
 static bool is_arg(const EinSum *s) {
@@ -300,7 +310,7 @@ static bool tells_apart(Exprs *p, const Draft *d, const Expr *c, const Expr *val
 /* Whether some conjunct pins or bounds a reduced label, or classifies points. */
 static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c, const Expr *value) {
   Exprs *p = s->decide.p;
-  Parts parts = parts_of(s->b.arena, c);
+  Parts parts = parts_of(s->b.arena, bounded(s, d, c));
   const Expr *by;
   int64_t strict;
   for (uint32_t i = 0; i < parts.len; i++)
@@ -418,7 +428,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
     while (value && d.sum.n_red && select_to_where(s, &d)) {}
     conditions_plain(s, &d);
     while (value && d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
-    quotients_go(s, &d);
+    any |= bounds_go(s, &d);
     while (value && d.sum.n_red && count_one(s, n, &d)) any = true;
     if (any) prune(s, &d);
   }

@@ -10,6 +10,10 @@
  * the label. */
 const Expr *range_of_quotients(Exprs *p, const Facts *facts, const Expr *where, uint32_t label, const Expr *size);
 
+/* Rewrites the predicate's comparisons as bounds of the label where they have another form: distances, squares,
+ * factors, maxima, quotients by an expression. bounds.c */
+const Expr *bounds_of_label(Exprs *p, const Facts *facts, const Expr *where, uint32_t label, const Expr *size);
+
 /* The number of points, an i64 without the label, in a vertex of at most 63 labels. *rest: the predicate's other
  * conditions (NULL: none). Returns NULL if some conjunct with the label is not a bound of it. where NULL: all
  * points. */

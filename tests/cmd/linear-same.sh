@@ -84,6 +84,33 @@ output v[s:N] = sum[t where (t - s + 3) // W < 2] x[t]
 output y[s:N] = sum[t where W >= abs(k[s] - t)] x[t]
 output z[s:N] = max[t where (t - s) ^ 2 <= w[s]] x[t]
 END
+cat >either.ein <<'END'
+dim N
+dim W = N % 5
+input k[s:N] : i64 = if s % 11 == 4 then 9223372036854775807 else if s % 13 == 5 then s - 9223372036854775807 else (5 * s) % (3 * N + 2) - 2
+input y[s:N] : i64 = (5 * s) % 7
+input x[t:N] : i64 = (37 * t) % 23 - 5
+input w[t:N] : f32 = if t % 29 == 7 then nan else if t % 31 == 3 then -inf else f32((37 * t) % 23 - 5)
+output a[s:N] = sum[t where t == s or t == s + 1] x[t] * x[s]
+output b[s:N] = max[t where t == k[s] or t == N - 1 - s or t < 3] x[t]
+output c[s:N] = sum[t where t <= s and (t < 4 or s - t < W)] x[t] * x[s]
+output d[s:N] = sum[t where not (k[s] <= t and t <= k[s] + 5)] x[t]
+output e[s:N] = sum[t where abs(t - k[s]) > 3 and x[t] > 3] x[t]
+output f[s:N] = sum[t where t != s and t != s + 1] x[t]
+output g[s:N] = sum[t:N] if abs(t - s) == W then x[t] else 0
+output h[s:N] = max[t where t // 4 != s // 4] x[t]
+output i[s:N] = sum[t where if s > 5 then t == s else t < 3] x[t]
+output j[s:N] = argmax[t where t == s or t == k[s] or t > N - 3] x[t]
+output l[s:N] = (argmin[t where abs(t - s) > W] x[t]) ?? -1
+output m[s:N] = any[t:N] ((t == s + 1 or t == s - 1) and x[t] > 9)
+output n[s:N] = all[t where t < s or t > s + W] (x[t] >= 0)
+output o[s:N] = sum[t where y[t] == y[s] or t == s] x[t]
+output p[s:N] = count[t:N where (t == s or t == k[s]) and x[t] > 3]
+output q[s:N] = (argmax[t where t == s + 1 or t == k[s] or t > N] w[t]) ?? -1
+output r[s:N] = (argmin[t where abs(t - s) > 3 and t != 8] w[t]) ?? -1
+output u[s:N] = sum[t where t < s or t > k[s]] x[t]
+output v[s:N] = max[t where s > 0 and (t <= (k[s-1] ?? 0) or t == s) and t != 5] x[t]
+END
 
 same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
   for n in 1 2 7 40 300; do
@@ -96,5 +123,6 @@ same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
 }
 same same "a b c d e f g h i j l m n o p q r t u v y z"
 same near "a b c d e f g h i j l m n o p q r u v y z"
+same either "a b c d e f g h i j l m n o p q r u v"
 same pieces "a b c d e f"
 finish

@@ -143,6 +143,30 @@ output v[s:N] = logsumexp[t where not (abs(t - k[s]) > 3)] x[t]
 END
 want 0 timeout 60 "$EIN" run near.ein -D N=1000000 -D W=6 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=near/
 
+# One range or another, each with points of its own.
+cat >either.ein <<'END'
+dim N, W
+input k[s:N] : i64 = (7 * s) % N
+input y[s:N] : i64 = s % 9
+input x[t:N] : f32 = f32(t % 1000)
+output a[s:N] = sum[t where t == s or t == s + 1] x[t] * x[s]
+output b[s:N] = max[t where t == k[s] or t == N - 1 - s or t < 3] x[t]
+output c[s:N] = sum[t where t <= s and (t < 4 or s - t < W)] x[t] * x[s]
+output d[s:N] = sum[t where not (k[s] <= t and t <= k[s] + 5)] x[t]
+output e[s:N] = sum[t where abs(t - k[s]) > 3 and x[t] > 3] x[t]
+output f[s:N] = sum[t where t != s and t != s + 1] x[t]
+output g[s:N] = sum[t:N] if abs(t - s) == W then x[t] else 0
+output h[s:N] = max[t where t // 4 != s // 4] x[t]
+output i[s:N] = sum[t where if s > 5 then t == s else t < 3] x[t]
+output j[s:N] = argmax[t where t == s or t == k[s] or t > N - 3] x[t]
+output l[s:N] = (argmin[t where abs(t - s) > W] x[t]) ?? -1
+output n[s:N] = all[t where t < s or t > s + W] (x[t] >= 0)
+output o[s:N] = sum[t where y[t] == y[s] or t == s] x[t]
+output p[s:N] = count[t:N where (t == s or t == k[s]) and x[t] > 3]
+output q[s:N] = logsumexp[t where t < s or t > k[s]] x[t]
+END
+want 0 timeout 60 "$EIN" run either.ein -D N=1000000 -D W=6 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=either/
+
 # A slice of a state costs what the slice does, whatever its value is made of.
 cat >slices.ein <<'END'
 dim N

@@ -180,7 +180,7 @@ static const Expr *factor_bounds(const Sides *s, const Expr *a, const Expr *b, b
 
 /* The only quotient in a sum with the label; NULL: none, or the label is elsewhere too. */
 static const Expr *quotient_find(const Sides *s, const Expr *e) {
-  while (e->kind == EX_OP && (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_NEG)) {
+  while (knows(s, e) && e->kind == EX_OP && (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_NEG)) {
     bool left = knows(s, e->arg[0]);
     if (e->n == 2 && left == knows(s, e->arg[1])) return NULL;
     e = e->arg[left ? 0 : 1];
@@ -243,6 +243,40 @@ static const Expr *quotient_bounds(const Sides *s, Op op, const Expr *q, const E
   return data ? expr_and(p, made, whole) : made;
 }
 
+/* ---- ends of one kind ---------------------------------------------------------------------------- */
+
+/* Writes the comparison as e <= label, or (*upper) as label < e, for a label with an index; NULL: it is neither. */
+static const Expr *end_of(const Sides *s, const Expr *c, bool *upper) {
+  if (c->kind != EX_OP || c->op < OP_LT || c->op > OP_GE || c->arg[0]->dtype != DT_I64) return NULL;
+  bool first = c->arg[0] == s->label, less = c->op == OP_LT || c->op == OP_LE;
+  const Expr *e = c->arg[first];
+  if (c->arg[!first] != s->label || knows(s, e) || expr_can_fail(e)) return NULL;
+  *upper = first == less;
+  bool itself = *upper == (c->op == OP_LT || c->op == OP_GT);
+  return itself ? e : add(s, expr_op2(s->p, OP_MIN, e, s->size), integer(s, 1));
+}
+
+const Expr *ends_joined(Exprs *p, const Expr *where, uint32_t label, const Expr *size) {
+  enum { MOST = 32 };
+  const Sides *s = &(Sides){p, NULL, expr_label(p, label), size};
+  const Expr *part[MOST], *made = NULL;
+  Arena *a = arena_new();
+  uint32_t n;
+  bool upper, same, any = false;
+  if (op_parts(a, where, OP_AND, MOST, part, &n))
+    for (uint32_t i = 0; i < n; i++)
+      for (uint32_t k = i + 1; part[i] && k < n; k++) {
+        const Expr *x = end_of(s, part[i], &upper), *y = part[k] && x ? end_of(s, part[k], &same) : NULL;
+        if (!y || upper != same || !(index_is_data(x) || index_is_data(y))) continue;
+        const Expr *e = expr_op2(p, upper ? OP_MIN : OP_MAX, x, y);
+        part[k] = upper ? expr_op2(p, OP_LT, s->label, e) : at_most(s, e, s->label);
+        part[i] = NULL, any = true;
+      }
+  for (uint32_t i = 0; any && i < n; i++) made = part[i] ? expr_and(p, made, part[i]) : made;
+  arena_free(a);
+  return any ? made : where;
+}
+
 /* ---- comparisons --------------------------------------------------------------------------------- */
 
 static const Expr *of_condition(const Sides *s, const Expr *c, int depth);
@@ -280,6 +314,10 @@ static const Expr *of_comparison(const Sides *s, const Expr *c, int depth) {
   if (a->dtype != DT_I64) return c;
   if (op == OP_LT || op == OP_LE) made = of_less(s, a, b, op == OP_LT, c, depth);
   if (op == OP_GT || op == OP_GE) made = of_less(s, b, a, op == OP_GT, c, depth);
+  if (op == OP_EQ && a != s->label && b != s->label && knows(s, a) != knows(s, b)) {
+    const Expr *zero = zero_of(s, expr_op2(s->p, OP_SUB, a, b));
+    made = zero ? expr_op2(s->p, OP_EQ, s->label, zero) : NULL;
+  }
   for (int side = 0; side < 2 && !made; side++) {
     const Expr *x = side ? b : a, *y = side ? a : b, *q = quotient_find(s, x);
     Op way = side ? turned_op[op - OP_EQ] : op;

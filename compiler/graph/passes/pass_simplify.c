@@ -261,9 +261,14 @@ static const Expr *bounded(Simplify *s, const Draft *d, const Expr *c) {
   return c;
 }
 
-static bool bounds_go(Simplify *s, Draft *d) {
+static bool bounds_go(Simplify *s, const EinNode *n, Draft *d) {
   const Expr *was = d->sum.where;
   if (was) d->sum.where = bounded(s, d, was);
+  for (uint32_t l = d->sum.n_out; was && l < d->sum.n_out + d->sum.n_red; l++) {
+    Draft made = *d;
+    made.sum.where = ends_joined(s->decide.p, d->sum.where, l, d->bound[l]);
+    if (made.sum.where != d->sum.where && reads_stand(s, n, &made)) *d = made;
+  }
   if (d->sum.where == was) return false;
   d->changed = true;
   rebuild_note(&s->b, "conditions made bounds", d->place);
@@ -428,7 +433,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
     while (value && d.sum.n_red && select_to_where(s, &d)) {}
     conditions_plain(s, &d);
     while (value && d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;
-    any |= bounds_go(s, &d);
+    any |= bounds_go(s, n, &d);
     while (value && d.sum.n_red && count_one(s, n, &d)) any = true;
     if (any) prune(s, &d);
   }

@@ -11,6 +11,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead},
     {"values", graph_values},
     {"simplify", graph_simplify},
+    {"either", graph_either},
     {"narrow", graph_narrow},
     {"copies", graph_copies},
     {"common", graph_common},

@@ -38,6 +38,8 @@ EinGraph *graph_values(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_common(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Folds constants, applies laws, decides conditions from the extents, replaces labels that an equation fixes. */
 EinGraph *graph_simplify(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Splits reductions over one range or another into one reduction per range, and simplifies these. */
+EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Drops labels on which a vertex does not depend, if only vertices read it. */
 EinGraph *graph_narrow(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
@@ -80,7 +82,7 @@ typedef struct PassInfo {
 } PassInfo;
 /* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
-enum { GRAPH_PASSES = 13 };
+enum { GRAPH_PASSES = 14 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

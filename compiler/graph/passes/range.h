@@ -14,6 +14,10 @@ const Expr *range_of_quotients(Exprs *p, const Facts *facts, const Expr *where, 
  * factors, maxima, quotients by an expression. bounds.c */
 const Expr *bounds_of_label(Exprs *p, const Facts *facts, const Expr *where, uint32_t label, const Expr *size);
 
+/* Joins conjuncts that say where the label begins, or ends, of which one is data, into one: so a running reduction goes
+ * from or to it. The caller must prove the reads again. */
+const Expr *ends_joined(Exprs *p, const Expr *where, uint32_t label, const Expr *size);
+
 /* The number of points, an i64 without the label, in a vertex of at most 63 labels. *rest: the predicate's other
  * conditions (NULL: none). Returns NULL if some conjunct with the label is not a bound of it. where NULL: all
  * points. */

@@ -1,0 +1,498 @@
+/* graph/passes/pass_either.c - splits a reduction over one range or another into one reduction per range:
+ *
+ *     sum[t where t == s or t == k[s]] x[t]       sum[t where t == s] x[t] + sum[t where t == k[s] and t != s] x[t]
+ *     max[t where not (s <= t and t < s + 9)] x[t]  the larger one of max[t where t < s] x[t] and the one beyond
+ *     sum[t where abs(t - k[s]) > 3] x[t]         the sums below k[s] - 3 and above k[s] + 3
+ *
+ * Each alternative then bounds its own loop, is a single point, or a running sum, while the whole tests all points for
+ * each result. A point that several admit belongs to the first of them; the widest ones come first, since what is left
+ * out is tested at each point. This is done where the ranges together have few of the points; and not if what is
+ * reduced is computed for these labels together, as it is read: its kernel has loops of its own. */
+#include <string.h>
+
+#include "contract/contract.h"
+#include "range.h"
+
+enum {
+  PARTS_MOST = 32,           /* conjuncts */
+  ALTERNATIVES_MOST = 8,
+  POINTS_LEAST = 64,         /* that make a split worthwhile */
+  FEWER = 4,                 /* and how many times fewer the ranges have */
+  WIDTH = 16,                /* assumed, of a range between two ends that are not known */
+  GATE = 16                  /* one of that many results is assumed to satisfy a condition on results alone */
+};
+
+typedef struct Alternative {
+  const Expr *own, *where;   /* its part of the condition, and the whole with it */
+  double points;             /* about how many it has per result */
+} Alternative;
+
+typedef struct Either {
+  Rebuild b;
+  Arena *scratch;
+  int64_t proofs;            /* left for the graph */
+  VEC(const Expr *) checks;
+
+  const EinNode *n;          /* the current vertex, */
+  EinSum sum;                /* with a condition of its body as part of its predicate, */
+  uint32_t labels;           /* and its number of labels */
+  const Expr *part[PARTS_MOST];
+  uint32_t n_part, n_alternative;
+  Alternative alternative[ALTERNATIVES_MOST];
+} Either;
+
+static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; }
+static uint64_t out_of(const Either *c) { return bits_below(c->sum.n_out); }
+static uint64_t red_of(const Either *c) { return bits_below(c->labels) & ~out_of(c); }
+static const Expr *integer(const Either *c, int64_t v) { return expr_int(c->b.old->exprs, DT_I64, v); }
+static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
+
+/* ---- alternatives ------------------------------------------------------------------------------ */
+
+static const Expr *not(Exprs *p, const Expr *e) {
+  const Expr *to = expr_opposite(p, e);
+  return to ? to : is_op(e, OP_NOT) ? e->arg[0] : expr_op1(p, OP_NOT, e);
+}
+
+static Facts facts_of(const Either *c, const Expr **turn) {
+  Facts f = {.label = c->n->bound, .n_label = c->labels, .hold = c->checks.at, .n_hold = c->checks.len};
+  facts_turns(&f, c->n->region, turn);
+  return f;
+}
+
+/* Whether it is a comparison with which loops can begin or end at a label. */
+static bool is_plain(const Expr *e, const Expr *label) {
+  return e->kind == EX_OP && (e->arg[0] == label) != (e->arg[1] == label);
+}
+
+/* A comparison whose opposite bounds a label from both sides: abs(t - k[s]) > 3, t // 4 != s // 4. NULL: another. */
+static const Expr *outside(Either *c, const Expr *e) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *in = expr_opposite(p, e), *turn[GRAPH_DEPTH + 1];
+  Facts f = facts_of(c, turn);
+  if (!in || e->arg[0]->dtype != DT_I64 || e->op == OP_EQ) return NULL;
+  for (uint32_t l = c->sum.n_out; l < c->labels; l++) {
+    if (!(in->labels >> l & 1)) continue;
+    const Expr *made = bounds_of_label(p, &f, in, l, c->n->bound[l]), *label = expr_label(p, l), *way;
+    made = range_of_quotients(p, &f, made, l, c->n->bound[l]);
+    if (made == in || !is_op(made, OP_AND)) continue;
+    const Expr *a = made->arg[0], *b = made->arg[1];
+    int64_t strict;
+    bool plain = is_plain(a, label) || bound_of_label(p, a, label, &way, &strict);
+    plain &= is_plain(b, label) || bound_of_label(p, b, label, &way, &strict);
+    if (plain && (a = expr_opposite(p, a)) && (b = expr_opposite(p, b))) return expr_op2(p, OP_OR, a, b);
+  }
+  return NULL;
+}
+
+/* abs(e) == w, of labels. */
+static const Expr *both_signs(Exprs *p, const Expr *e) {
+  for (uint32_t k = 0; k < 2 && e->op == OP_EQ; k++) {
+    const Expr *x = e->arg[k], *w = e->arg[1 - k];
+    if (!is_op(x, OP_ABS) || x->dtype != DT_I64 || x->has & HAS_READ || (x->labels & w->labels)) continue;
+    const Expr *one = expr_op2(p, OP_EQ, x->arg[0], w), *other = expr_op2(p, OP_EQ, expr_op1(p, OP_NEG, x->arg[0]), w);
+    return expr_and(p, expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), w), expr_op2(p, OP_OR, one, other));
+  }
+  return NULL;
+}
+
+/* The condition as an `or`, or as an `and` around some; NULL: it is neither. */
+static const Expr *opened(Either *c, const Expr *e, bool unequal) {
+  Exprs *p = c->b.old->exprs;
+  if (e->kind != EX_OP) return NULL;
+  const Expr *a = e->arg[0], *made;
+  if (is_op(e, OP_NOT) && (is_op(a, OP_AND) || is_op(a, OP_OR)))
+    return expr_op2(p, a->op == OP_AND ? OP_OR : OP_AND, not(p, a->arg[0]), not(p, a->arg[1]));
+  if (is_op(e, OP_SELECT) && e->dtype == DT_BOOL)
+    return expr_op2(p, OP_OR, expr_and(p, a, e->arg[1]), expr_and(p, not(p, a), e->arg[2]));
+  if (op_info[e->op].rule != RULE_COMPARE) return NULL;
+  if ((made = both_signs(p, e)) || (made = outside(c, e))) return made;
+  if (!unequal || e->op != OP_NE || a->dtype != DT_I64) return NULL;
+  return expr_op2(p, OP_OR, expr_op2(p, OP_LT, a, e->arg[1]), expr_op2(p, OP_GT, a, e->arg[1]));
+}
+
+/* Puts into *to what alternatives c has as `and`s without `or` over reduced labels; false: too many. */
+typedef struct Terms { uint32_t n; const Expr *at[ALTERNATIVES_MOST]; } Terms;
+
+static bool terms_of(Either *c, const Expr *e, bool unequal, int depth, Terms *to) {
+  Exprs *p = c->b.old->exprs;
+  Terms a, b;
+  const Expr *other = e->labels & red_of(c) && depth < 20 ? opened(c, e, unequal) : NULL;
+  if (other) return terms_of(c, other, unequal, depth + 1, to);
+  if (!(e->labels & red_of(c)) || (!is_op(e, OP_OR) && !is_op(e, OP_AND)) || depth >= 20)
+    return *to = (Terms){1, {e}}, true;
+  if (!terms_of(c, e->arg[0], unequal, depth + 1, &a) || !terms_of(c, e->arg[1], unequal, depth + 1, &b)) return false;
+  *to = (Terms){0};
+  if (e->op == OP_OR) {
+    if (a.n + b.n > ALTERNATIVES_MOST) return false;
+    for (uint32_t i = 0; i < a.n + b.n; i++) to->at[to->n++] = i < a.n ? a.at[i] : b.at[i - a.n];
+    return true;
+  }
+  if (a.n * b.n > ALTERNATIVES_MOST) return false;
+  for (uint32_t i = 0; i < a.n; i++)
+    for (uint32_t k = 0; k < b.n; k++) to->at[to->n++] = expr_and(p, a.at[i], b.at[k]);
+  return true;
+}
+
+/* ---- what they cost ------------------------------------------------------------------------------ */
+
+typedef struct Reach {
+  uint64_t moves;            /* labels with which its ends move, by data too */
+  const Expr *end[2];        /* its lower and upper end; NULL: none */
+  double width;
+} Reach;
+
+static bool has_part(const Expr *e, const Expr *part) {
+  if (e == part) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (has_part(e->arg[k], part)) return true;
+  return false;
+}
+
+/* Whether e has a dim that is one of the extent's. */
+static bool is_of_size(const Expr *e, const Expr *size) {
+  if (e->kind == EX_DIM) return has_part(size, e);
+  for (uint32_t k = 0; k < e->n; k++)
+    if (is_of_size(e->arg[k], size)) return true;
+  return false;
+}
+
+/* The points of label l between two ends: a number, or a guess, for which other sizes are smaller than the label's. */
+static double width_of(Either *c, const Expr *from, const Expr *to, uint32_t l) {
+  const Expr *size = c->n->bound[l], *w = expr_normal(c->b.old->exprs, expr_op2(c->b.old->exprs, OP_SUB, to, from));
+  double all = extent_guess(size), width = w->kind == EX_INT ? (double)w->i + 1 : (double)WIDTH;
+  if (w->kind != EX_INT && is_of_size(w, size)) return all;
+  return width < 1 ? 1 : width < all ? width : all;
+}
+
+static void reach_end(Either *c, Reach *r, bool upper, const Expr *end, uint32_t l) {
+  const Expr *facing = r->end[!upper];
+  uint64_t moves = end->labels & out_of(c);
+  double width = extent_guess(c->n->bound[l]);
+  if (!moves) width = upper ? width_of(c, integer(c, 0), end, l) : width_of(c, end, c->n->bound[l], l);
+  if (width < r->width) r->width = width;
+  if (facing && facing->labels == end->labels) {
+    width = upper ? width_of(c, facing, end, l) : width_of(c, end, facing, l);
+    if (width < r->width) r->width = width;
+  }
+  if (moves || !r->end[upper]) r->end[upper] = end;
+  r->moves |= moves;
+}
+
+/* An equation determines the label, or the class of its points; body: labels of what else is asked of a point, and of
+ * its value. */
+static bool reach_equal(Either *c, Reach *r, const Expr *x, const Expr *y, uint32_t l, uint64_t body) {
+  int64_t slope;
+  if ((y->labels >> l & 1) || !(x->labels >> l & 1)) return false;
+  bool point = x->kind == EX_LABEL || (expr_slope(x, l, &slope) && slope);
+  if (point || (!(x->labels & out_of(c)) && !(y->labels & (red_of(c) | body)))) r->width = 1;
+  return true;
+}
+
+/* Takes one conjunct for one label; false: it is only tested. */
+static bool reach_take(Either *c, Reach *r, const Expr *e, uint32_t l, uint64_t body) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *label = expr_label(p, l), *by;
+  int64_t strict, way;
+  if (e->kind != EX_OP || e->n != 2 || op_info[e->op].rule != RULE_COMPARE || e->arg[0]->dtype != DT_I64) return false;
+  if (e->op == OP_EQ)
+    return reach_equal(c, r, e->arg[0], e->arg[1], l, body) || reach_equal(c, r, e->arg[1], e->arg[0], l, body);
+  if (e->op == OP_NE) return false;
+  if ((way = bound_of_label(p, e, label, &by, &strict))) {
+    const Expr *end = way > 0 ? expr_op2(p, OP_SUB, label, by) : expr_op2(p, OP_ADD, label, by);
+    return reach_end(c, r, way > 0, expr_normal(p, end), l), true;
+  }
+  if (!is_plain(e, label) || ((e->arg[0]->labels & e->arg[1]->labels) >> l & 1)) return false;
+  bool first = e->arg[0] == label, less = e->op == OP_LT || e->op == OP_LE;
+  return reach_end(c, r, first == less, e->arg[first], l), true;
+}
+
+/* The labels of the body; factors without a reduced label leave the sum later. */
+static uint64_t body_labels(Either *c) {
+  const Expr *factor[PARTS_MOST];
+  uint64_t labels = 0;
+  uint32_t n;
+  Op op;
+  if (!product_op(&c->sum, &op) || !op_parts(c->scratch, c->sum.body, op, PARTS_MOST, factor, &n))
+    return c->sum.body->labels;
+  for (uint32_t i = 0; i < n; i++) labels |= factor[i]->labels & red_of(c) ? factor[i]->labels : 0;
+  return labels;
+}
+
+/* About how many points a label has where all conjuncts hold. */
+static double reach_of(Either *c, const Expr *const *part, uint32_t n, uint32_t l) {
+  double all = extent_guess(c->n->bound[l]);
+  uint64_t body = body_labels(c);
+  Reach r = {.width = all}, none = r;
+  for (uint32_t i = 0; i < n; i++)
+    if (part[i]->labels & red_of(c) && !reach_take(c, &none, part[i], l, 0)) body |= part[i]->labels;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t others = body;
+    for (uint32_t k = 0; k < n; k++) others |= k == i ? 0 : part[k]->labels;
+    if (part[i]->labels >> l & 1) reach_take(c, &r, part[i], l, others);
+  }
+  if (!r.moves || r.width < all) return r.width;
+  if (!(r.moves & body) && !(r.end[0] && r.end[1])) return 1; /* a running reduction, or one for each bound */
+  return r.end[0] && r.end[1] && r.end[0]->labels & r.end[1]->labels & out_of(c) ? (double)WIDTH : all / 2;
+}
+
+static double points_of(Either *c, const Expr *where) {
+  const Expr *part[PARTS_MOST];
+  uint32_t n = 0;
+  double points = 1;
+  if (where && !op_parts(c->scratch, where, OP_AND, PARTS_MOST, part, &n)) n = 0;
+  for (uint32_t l = c->sum.n_out; l < c->labels; l++) points *= reach_of(c, part, n, l);
+  for (uint32_t i = 0; i < n; i++)
+    if (part[i]->labels && !(part[i]->labels & red_of(c))) points /= (double)GATE;
+  return points;
+}
+
+/* ---- finding them -------------------------------------------------------------------------------- */
+
+/* Whether no vertex is read at reduced labels and at others at once, in the body. */
+static bool reads_apart(Either *c) {
+  VEC(const Expr *) stack = {0};
+  Map seen = map_new(c->scratch);
+  vec_push(c->scratch, stack, c->sum.body);
+  while (stack.len) {
+    const Expr *x = vec_pop(stack);
+    uint64_t in = 0;
+    if (!(x->has & HAS_READ) || map_find(&seen, x)) continue;
+    map_put(&seen, x, c->scratch);
+    for (uint32_t k = 0; k < x->n; k++) {
+      in |= x->arg[k]->labels;
+      vec_push(c->scratch, stack, x->arg[k]);
+    }
+    bool both = in & red_of(c) && in & out_of(c);
+    if (x->kind == EX_READ && both && c->n->input[x->i]->kind == EIN_VERTEX) return false;
+  }
+  return true;
+}
+
+/* Conditions that may be tested where they were not before. */
+static bool is_total(Either *c, const Expr *e) {
+  return !(e->has & HAS_READ) || expr_is_total(c->scratch, c->b.old->exprs, c->n, e, NULL, &c->proofs);
+}
+
+/* Makes the alternatives of the predicate, in the order of its conjuncts. */
+static bool alternatives_make(Either *c, bool unequal, double *whole) {
+  Exprs *p = c->b.old->exprs;
+  Terms terms[PARTS_MOST];
+  uint32_t n = 1;
+  for (uint32_t i = 0; i < c->n_part; i++) {
+    if (!terms_of(c, c->part[i], unequal, 0, &terms[i]) || n * terms[i].n > ALTERNATIVES_MOST) return false;
+    n *= terms[i].n;
+  }
+  *whole = points_of(c, c->sum.where);
+  c->n_alternative = n;
+  for (uint32_t k = 0; k < n && n > 1; k++) {
+    Alternative *a = &c->alternative[k];
+    *a = (Alternative){0};
+    for (uint32_t i = 0, at = k; i < c->n_part; i++) {
+      const Expr *e = terms[i].at[at % terms[i].n];
+      if (terms[i].n > 1) a->own = expr_and(p, a->own, e);
+      a->where = expr_and(p, a->where, e);
+      at /= terms[i].n;
+    }
+    a->points = points_of(c, a->where);
+  }
+  return n > 1;
+}
+
+static bool alternatives_pay(Either *c, bool unequal) {
+  double whole, split = 0;
+  if (!alternatives_make(c, unequal, &whole)) return false;
+  for (uint32_t k = 0; k < c->n_alternative; k++) split += c->alternative[k].points;
+  if (whole < (double)POINTS_LEAST || split * (double)FEWER > whole) return false;
+  for (uint32_t k = 0; k < c->n_alternative; k++)
+    if (!is_total(c, c->alternative[k].own)) return false;
+  return true;
+}
+
+/* The widest first; of equal ones, the first. */
+static void alternatives_sort(Either *c) {
+  for (uint32_t i = 1; i < c->n_alternative; i++)
+    for (uint32_t k = i; k > 0 && c->alternative[k].points > c->alternative[k - 1].points; k--) {
+      Alternative a = c->alternative[k];
+      c->alternative[k] = c->alternative[k - 1], c->alternative[k - 1] = a;
+    }
+}
+
+/* Without the points of those before it. */
+static const Expr *alternative_where(Either *c, uint32_t at) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *where = c->alternative[at].where, *part[PARTS_MOST];
+  for (uint32_t k = 0; k < at; k++) {
+    const Expr *other = NULL;
+    uint32_t n = 0;
+    if (!op_parts(c->scratch, c->alternative[k].own, OP_AND, PARTS_MOST, part, &n)) n = 0;
+    for (uint32_t i = 0; i < n; i++) other = other ? expr_op2(p, OP_OR, other, not(p, part[i])) : not(p, part[i]);
+    where = expr_and(p, where, other ? other : not(p, c->alternative[k].own));
+  }
+  return where;
+}
+
+static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN; }
+
+static bool is_identity(const Expr *e, const Expr *none) {
+  return e == none || (e->kind == EX_REAL && none->kind == EX_REAL && e->f == none->f);
+}
+
+/* A choice of the identity counts as a predicate. */
+static void choice_take(Either *c) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *none = reducer_identity(p, &c->sum), *e = c->sum.body;
+  if (!none || !is_op(e, OP_SELECT)) return;
+  bool otherwise = !is_identity(e->arg[2], none);
+  if (otherwise && !is_identity(e->arg[1], none)) return;
+  c->sum.where = expr_and(p, c->sum.where, otherwise ? not(p, e->arg[0]) : e->arg[0]);
+  c->sum.body = e->arg[otherwise ? 2 : 1];
+}
+
+static bool may_split(const EinNode *n) {
+  const EinSum *s = n->sum;
+  Reducer r = s->reducer;
+  if (!s->n_red || !s->n_out || s->n_out + s->n_red >= ORDER_LABELS || (s->domain && !is_arg(s))) return false;
+  for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
+    if (expr_is_int(n->bound[k], 0)) return false;
+  if (is_arg(s)) return s->n_red == 1 && s->where;
+  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN ||
+      r == RED_ANY || r == RED_ALL || r == RED_LSE;
+}
+
+static bool split_find(Either *c, const EinNode *n) {
+  if (n->kind != EIN_VERTEX || n->sum->by || !may_split(n)) return false;
+  c->n = n;
+  c->sum = *n->sum;
+  c->labels = c->sum.n_out + c->sum.n_red;
+  choice_take(c);
+  if (!c->sum.where || !(c->sum.where->labels & red_of(c)) || !reads_apart(c)) return false;
+  if (!op_parts(c->scratch, c->sum.where, OP_AND, PARTS_MOST, c->part, &c->n_part)) return false;
+  if (is_arg(&c->sum) && !is_total(c, c->sum.body)) return false;
+  uint32_t unequal = 0; /* a single one is left to graph_classes, except for a place */
+  for (uint32_t i = 0; i < c->n_part; i++) unequal += is_op(c->part[i], OP_NE);
+  return alternatives_pay(c, false) || (unequal > (is_arg(&c->sum) ? 0 : 1) && alternatives_pay(c, true));
+}
+
+/* ---- the vertices -------------------------------------------------------------------------------- */
+
+typedef struct Made {
+  Either *c;
+  EinRegion *region;
+  VEC(EinNode *) slot;       /* the vertex's, then those made here */
+} Made;
+
+/* A vertex over all labels; there: where it has a value; NULL: everywhere. Returns the slot that reads it. */
+static uint32_t part_make(Made *m, EinSum s, EinNode *there, const char *word, uint32_t at) {
+  Either *c = m->c;
+  EinGraph *g = c->b.g;
+  const Expr *own[ORDER_LABELS];
+  for (uint32_t k = 0; k < s.n_out; k++) own[k] = expr_label(g->exprs, k);
+  EinNode **slot = NEW_ARRAY(c->b.arena, EinNode *, c->n->sum->n_slot + 1);
+  for (uint32_t i = 0; i < c->n->sum->n_slot; i++) slot[i] = m->slot.at[i];
+  slot[c->n->sum->n_slot] = there;
+  s.n_slot = c->n->sum->n_slot + (there ? 1 : 0);
+  s.domain = there ? expr_read(g->exprs, DT_BOOL, c->n->sum->n_slot, s.n_out, own) : NULL;
+  EinNode **input = graph_canonical_slots(g, &s, slot);
+  EinNode *made = graph_vertex(g, m->region, &s, c->n->bound, c->n->label, s.n_out, NULL, input);
+  made->place = c->n->place;
+  if (c->n->name) made->name = strings_printf(g->strings, "%s.%s%u", c->n->name->s, word, at + 1);
+  vec_push(c->b.arena, m->slot, made);
+  return m->slot.len - 1;
+}
+
+static const Expr *part_read(Made *m, uint32_t slot) {
+  const Expr *own[ORDER_LABELS];
+  for (uint32_t k = 0; k < m->c->sum.n_out; k++) own[k] = expr_label(m->c->b.g->exprs, k);
+  return expr_read(m->c->b.g->exprs, m->slot.at[slot]->dtype, slot, m->c->sum.n_out, own);
+}
+
+static const Expr *values_joined(Made *m) {
+  Either *c = m->c;
+  const Expr *all = NULL;
+  for (uint32_t k = 0; k < c->n_alternative; k++) {
+    EinSum s = c->sum;
+    s.dtype = s.acc;
+    s.where = alternative_where(c, k);
+    const Expr *one = part_read(m, part_make(m, s, NULL, "", k));
+    all = all ? expr_op2(c->b.g->exprs, (Op)reducer_info[s.reducer].combine, all, one) : one;
+  }
+  return all;
+}
+
+/* Whether value v at place i comes before w at k: a NaN does, then the larger (smaller) one, then the first. */
+static const Expr *beats(const Either *c, const Expr *v, const Expr *i, const Expr *w, const Expr *k) {
+  Exprs *p = c->b.g->exprs;
+  const Expr *more = expr_op2(p, c->sum.reducer == RED_ARGMAX ? OP_GT : OP_LT, v, w),
+             *even = expr_op2(p, OP_EQ, v, w), *first = expr_op2(p, OP_LT, i, k);
+  if (dtype_is_float((DType)v->dtype)) {
+    const Expr *v_nan = expr_op1(p, OP_ISNAN, v), *w_nan = expr_op1(p, OP_ISNAN, w);
+    more = expr_op2(p, OP_OR, more, expr_op2(p, OP_AND, v_nan, expr_op1(p, OP_NOT, w_nan)));
+    even = expr_op2(p, OP_OR, even, expr_op2(p, OP_AND, v_nan, w_nan));
+  }
+  return expr_op2(p, OP_OR, more, expr_op2(p, OP_AND, even, first));
+}
+
+/* Of argmax and argmin: the place in each range that has one, and the best of their values. */
+static const Expr *places_joined(Made *m) {
+  Either *c = m->c;
+  Exprs *p = c->b.g->exprs;
+  const Expr *place = NULL, *value = NULL, *some = NULL, *to[64] = {0};
+  for (uint32_t k = 0; k < c->n_alternative; k++) {
+    EinSum s = c->sum, any = s;
+    s.where = any.where = alternative_where(c, k);
+    any.reducer = RED_ANY, any.dtype = any.acc = DT_BOOL, any.body = expr_bool(p, true);
+    uint32_t there = part_make(m, any, NULL, "is", k), at = part_make(m, s, m->slot.at[there], "", k);
+    const Expr *is = part_read(m, there), *i = part_read(m, at);
+    to[c->sum.n_out] = i;
+    const Expr *v = expr_relabel(p, c->sum.body, c->labels, to);
+    if (!place) {
+      place = i, value = v, some = is;
+      continue;
+    }
+    const Expr *wins = expr_op2(p, OP_OR, expr_op1(p, OP_NOT, some), beats(c, v, i, value, place));
+    wins = expr_op2(p, OP_AND, is, wins);
+    place = expr_select(p, wins, i, place), value = expr_select(p, wins, v, value);
+    some = expr_op2(p, OP_OR, some, is);
+  }
+  return place;
+}
+
+static EinNode *split_make(Either *c, EinRegion *r) {
+  Made m = {.c = c, .region = r};
+  for (uint32_t i = 0; i < c->n->sum->n_slot; i++) vec_push(c->b.arena, m.slot, rebuild_to(&c->b, c->n->input[i]));
+  alternatives_sort(c);
+  EinSum s = *c->n->sum;
+  s.body = is_arg(&s) ? places_joined(&m) : values_joined(&m);
+  if (is_arg(&s)) s.acc = s.dtype;
+  s.where = NULL, s.monoid = NULL, s.reducer = RED_NONE, s.n_red = 0;
+  s.n_slot = m.slot.len;
+  return rebuild_vertex(&c->b, r, c->n, &s, c->n->bound, c->n->label, m.slot.at);
+}
+
+/* ---- the pass ------------------------------------------------------------------------------------ */
+
+static EinNode *split(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
+  Either *c = env;
+  if (!split_find(c, n)) return rebuild_copy(b, r, n);
+  rebuild_note(b, "one range after the other", n->place);
+  return split_make(c, r);
+}
+
+static bool some_split(Either *c, const EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++)
+    if (split_find(c, r->nodes.at[i]) || (r->nodes.at[i]->kind == EIN_REPEAT && some_split(c, r->nodes.at[i]->body)))
+      return true;
+  return false;
+}
+
+EinGraph *graph_either(Arena *a, const EinGraph *g, PassNotes *notes) {
+  static const RebuildRules rules = {.vertex = split};
+  Either c = {.b = {.arena = a, .old = g, .pass = "either", .notes = notes}, .scratch = arena_new()};
+  c.proofs = 1000 + 4 * (int64_t)g->n_nodes;
+  for (uint32_t i = 0; i < g->checks.len && i < 16; i++) vec_push(c.scratch, c.checks, g->checks.at[i].cond);
+  bool some = some_split(&c, g->top);
+  EinGraph *made = rebuild(&c.b, a, g, &rules, &c);
+  arena_free(c.scratch);
+  return some ? graph_simplify(a, made, notes) : made;
+}

@@ -290,10 +290,14 @@ static const Expr *of_less(const Sides *s, const Expr *a, const Expr *b, bool st
   Exprs *p = s->p;
   Op op = strict ? OP_LT : OP_LE;
   bool of_a = knows(s, a), of_b = knows(s, b);
-  if (of_a && (is_op(a, OP_MAX) || is_op(a, OP_MIN))) /* max(x, y) <= b: both are */
-    return two(s, is_op(a, OP_MAX) ? OP_AND : OP_OR, expr_op2(p, op, a->arg[0], b), expr_op2(p, op, a->arg[1], b), depth);
-  if (of_b && (is_op(b, OP_MAX) || is_op(b, OP_MIN)))
-    return two(s, is_op(b, OP_MIN) ? OP_AND : OP_OR, expr_op2(p, op, a, b->arg[0]), expr_op2(p, op, a, b->arg[1]), depth);
+  if (of_a && (is_op(a, OP_MAX) || is_op(a, OP_MIN))) { /* max(x, y) <= b: both are */
+    const Expr *x = expr_op2(p, op, a->arg[0], b), *y = expr_op2(p, op, a->arg[1], b);
+    return two(s, is_op(a, OP_MAX) ? OP_AND : OP_OR, x, y, depth);
+  }
+  if (of_b && (is_op(b, OP_MAX) || is_op(b, OP_MIN))) {
+    const Expr *x = expr_op2(p, op, a, b->arg[0]), *y = expr_op2(p, op, a, b->arg[1]);
+    return two(s, is_op(b, OP_MIN) ? OP_AND : OP_OR, x, y, depth);
+  }
   if (is_op(a, OP_SUB) && is_op(a->arg[0], OP_MAX) && is_op(a->arg[1], OP_MIN)) {
     const Expr *most = a->arg[0], *least = a->arg[1];
     bool same = (most->arg[0] == least->arg[0] && most->arg[1] == least->arg[1]) ||

@@ -425,7 +425,7 @@ static void reader_add(const AgainValue *v, const AgainReader *r, Task *k, uint3
   for (uint32_t i = 0; i < old->stages.len; i++) {
     TaskStage s = old->stages.at[i];
     if (r->alone) stage_reorder(t, &s, r->first);
-    TaskSlot *slot = arena_copy(t->arena, s.slot, (s.sum->n_slot + 1) * sizeof *slot);
+    TaskSlot *slot = arena_copy(t->arena, s.slot, s.sum->n_slot * sizeof *slot);
     for (uint32_t j = 0; j < s.sum->n_slot; j++)
       if (slot[j].kept) slot[j].index = to[slot[j].index];
     s.slot = slot;

@@ -1,6 +1,7 @@
-/* One site of a plan under SMPI. bench/smpi.py writes plan.h, which has NAME, MODEL and MEMORY and includes the emitted code; in that code every kernel has become
- * smp_kernel(seconds) and every copy between a tensor and a message smp_copied(bytes). No tensor has memory: addresses are reserved, and a message of more than
- * SMALL bytes is sent from and received into one folded block, so its size is true and its content is not. */
+/* One site of a plan under SMPI. bench/smpi.py writes plan.h, which has NAME, MODEL and MEMORY and includes the emitted
+ * code; in that code every kernel has become smp_kernel(seconds) and every copy between a tensor and a message
+ * smp_copied(bytes). No tensor has memory: addresses are reserved, and a message of more than SMALL bytes is sent from
+ * and received into one folded block, so its size is true and its content is not. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,17 +78,20 @@ static int run(int rank) {
   if (failed("wire", ein_mpi_open(MPI_COMM_WORLD, "moves", &wire), NULL)) return 1;
   config.wire = ein_mpi_wire(wire);
   if (failed("create", MODEL.create(&config, &ctx), ctx)) return 1;
-  int64_t at[EIN_MAX_AXES], (*shape)[EIN_MAX_AXES] = calloc((size_t)(MODEL.n_inputs + MODEL.n_outputs + 1), sizeof *shape);
+  int64_t at[EIN_MAX_AXES],
+      (*shape)[EIN_MAX_AXES] = calloc((size_t)(MODEL.n_inputs + MODEL.n_outputs + 1), sizeof *shape);
   for (int a = MODEL.n_dims, site = rank; a-- > 0; site /= MODEL.mesh[a]) at[a] = site % MODEL.mesh[a];
   if (failed("plan", MODEL.plan(ctx, at), ctx)) return 1;
-  ein_tensor *in = calloc((size_t)MODEL.n_inputs + 1, sizeof *in), *out = calloc((size_t)MODEL.n_outputs + 1, sizeof *out);
+  ein_tensor *in = calloc((size_t)MODEL.n_inputs + 1, sizeof *in),
+             *out = calloc((size_t)MODEL.n_outputs + 1, sizeof *out);
   for (int i = 0; i < MODEL.n_inputs; i++) view(ctx, 0, i, rank, &MODEL.input[i], &in[i], shape[i]);
   for (int i = 0; i < MODEL.n_outputs; i++) view(ctx, 1, i, rank, &MODEL.output[i], &out[i], shape[MODEL.n_inputs + i]);
   MPI_Barrier(MPI_COMM_WORLD);
   double began = MPI_Wtime();
   if (failed("run", MODEL.run(ctx, in, out), ctx)) return 1;
   smp_pay();
-  double mine[2] = {MPI_Wtime() - began, smp_kernels}, most[2], received = (double)ein_mpi_counted(wire).bytes_received, all;
+  double mine[2] = {MPI_Wtime() - began, smp_kernels}, most[2], received = (double)ein_mpi_counted(wire).bytes_received,
+         all;
   MPI_Reduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   MPI_Reduce(&received, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("smpi %.9g %.9g %.0f\n", most[0], most[1], all);

@@ -206,7 +206,8 @@ static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32
     const char *whole = t->mesh.n ? arena_printf(c->arena, "%s%u_whole", name, i) : "NULL";
     if (!b->rank) buf_str(c, "  {NULL, NULL, NULL, NULL, NULL},\n");
     else if (axes_scaled(t, b))
-      buf_printf(c, "  {%s%u_label, %s%u_dim, %s, %s%u_times, %s%u_plus},\n", name, i, name, i, whole, name, i, name, i);
+      buf_printf(
+          c, "  {%s%u_label, %s%u_dim, %s, %s%u_times, %s%u_plus},\n", name, i, name, i, whole, name, i, name, i);
     else buf_printf(c, "  {%s%u_label, %s%u_dim, %s, NULL, NULL},\n", name, i, name, i, whole);
   }
   buf_str(c, "};\n");

@@ -1,6 +1,6 @@
 /* codegen/emit/c_whole.c - emits PREFIX.c for several plans of one program, each for a number of sites or for sizes.
- * In: their LoopPrograms, which have the same arguments. Out: the public functions, which use runtime/sites/ein_whole.h, and
- * PREFIX_mpi.c, which passes them a communicator. */
+ * In: their LoopPrograms, which have the same arguments. Out: the public functions, which use
+ * runtime/sites/ein_whole.h, and PREFIX_mpi.c, which passes them a communicator. */
 #include <string.h>
 
 #include "c_inside.h"

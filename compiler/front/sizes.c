@@ -198,8 +198,8 @@ static void axis_wrong(Front *f, const Sizes *z, const AstDecl *d, uint32_t k, i
   const AstItem *item = &d->items.at[k];
   Linear x;
   linear_of(z, item->e, &x);
-  const char *want =
-      x.name ? arena_printf(f->arena, "something else for each %s", x.name->s) : arena_printf(f->arena, "%lld", (long long)x.plus);
+  const char *want = x.name ? arena_printf(f->arena, "something else for each %s", x.name->s)
+                            : arena_printf(f->arena, "%lld", (long long)x.plus);
   Diag *g = diag_add(f->diags, D_E046, item->span, "axis %u of %s is %lld long, but %s says %s", k + 1, what,
       (long long)length, d->name.s->s, want);
   if (x.name) return;

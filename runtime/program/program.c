@@ -123,7 +123,8 @@ static int fail_status(const program *p, ein_status status, const char *what, co
 static void axis_text(const program *p, const argument *a, int k) {
   const char *label = a->axes && a->axes->label ? a->axes->label[k] : NULL;
   int dim = a->axes && a->axes->dim ? a->axes->dim[k] : -1;
-  int64_t times = a->axes && a->axes->times ? a->axes->times[k] : 1, plus = a->axes && a->axes->plus ? a->axes->plus[k] : 0;
+  int64_t times = a->axes && a->axes->times ? a->axes->times[k] : 1,
+          plus = a->axes && a->axes->plus ? a->axes->plus[k] : 0;
   printf("%s%s%s", k ? ", " : " [", label ? label : "", label && dim >= 0 ? ":" : "");
   if (dim < 0) {
     printf("%s", label ? "" : "_");
@@ -343,7 +344,8 @@ static int take_words(program *p, char **word) {
 static int bind_axis(program *p, const argument *a, int k) {
   int dim = a->axes && a->axes->dim ? a->axes->dim[k] : -1;
   if (dim < 0) return LEAVE_OK;
-  int64_t times = a->axes->times ? a->axes->times[k] : 1, rest = a->info.shape[k] - (a->axes->plus ? a->axes->plus[k] : 0);
+  int64_t times = a->axes->times ? a->axes->times[k] : 1,
+          rest = a->info.shape[k] - (a->axes->plus ? a->axes->plus[k] : 0);
   int64_t size = rest / times;
   if (rest % times != 0 || size < 0)
     return fail(p, LEAVE_DATA, "axis %d of %s is %lld long, but input %s wants something else for each %s", k + 1,

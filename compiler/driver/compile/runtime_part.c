@@ -1,8 +1,8 @@
 /* driver/compile/runtime_part.c - the runtime's text without the parts that a library never compiles.
  *
  * In: the text of ein_run.h, and what the library is for, hence macros that it never defines. Out: the text without
- * the conditions that these macros decide, and without the lines that they exclude. Other conditions stay as they are. A condition
- * is decided only if its parentheses are all of defined(NAME). */
+ * the conditions that these macros decide, and without the lines that they exclude. Other conditions stay as they are.
+ * A condition is decided only if its parentheses are all of defined(NAME). */
 #include <string.h>
 
 #include "build.h"

@@ -156,7 +156,8 @@ static bool value_find(AgainValue *v) {
 static bool is_value(TaskGraph *t, const Task *p, uint32_t k) {
   const TaskStage *s = &p->stages.at[k];
   bool read = false, aside = false;
-  if (k >= STAGES_MOST || s->buffer < 0 || t->buffers.at[s->buffer].space != BUF_WORK || !stage_is_plain(s)) return false;
+  if (k >= STAGES_MOST || s->buffer < 0 || t->buffers.at[s->buffer].space != BUF_WORK || !stage_is_plain(s))
+    return false;
   if (s->sum->n_out <= p->n_outer || points(t, s, p->n_outer, s->sum->n_out) < (double)ROW_LEAST) return false;
   for (uint32_t i = k + 1; i < p->stages.len; i++) {
     aside |= stage_reads(&p->stages.at[i], (uint32_t)s->buffer);
@@ -328,7 +329,8 @@ static bool readers_find(const AgainValue *v, AgainReaders *readers) {
     vec_push(g->t->arena, *readers, r);
     last = i;
   }
-  return readers->len && operands_stay(v, last) && kernels_count(g->t, &g->t->tasks, v->buffer, &n) && n == readers->len + 1;
+  return readers->len && operands_stay(v, last) && kernels_count(g->t, &g->t->tasks, v->buffer, &n) &&
+      n == readers->len + 1;
 }
 
 /* ---- making it there ---------------------------------------------------------------------------------------- */

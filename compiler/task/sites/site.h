@@ -41,7 +41,7 @@ Stagings stagings_of(Arena *a, const TaskGraph *t);
 const Task *staging_move(const Staging *x);
 int64_t staging_at(Staging *x, const uint32_t *at);
 
-/* ---- slices of a box, as runtime/sites/ein_move.c cuts parts, and as an all-reduce distributes them ------------------ */
+/* ---- slices of a box, as runtime/sites/ein_move.c cuts parts, and as an all-reduce distributes them ---- */
 
 /* The dimension along which it is cut into n: the first that is long enough, else the longest; -1: it has none. */
 int box_cut_along(uint32_t rank, const int64_t *low, const int64_t *high, int64_t n);

@@ -1,7 +1,7 @@
 /* task/sites/staged.c - a move's workspace at a site: packed parcels, and marks for parts.
  *
- * In: a mesh's graph and a move. Out: the bytes that runtime/sites/ein_move.c takes from the workspace; that file says how
- * parts come in rounds. A parcel is sent and received in place if it is one piece of a work buffer; sites that get
+ * In: a mesh's graph and a move. Out: the bytes that runtime/sites/ein_move.c takes from the workspace; that file says
+ * how parts come in rounds. A parcel is sent and received in place if it is one piece of a work buffer; sites that get
  * the same share a parcel; what a site keeps needs no parcel. */
 #include "site.h"
 

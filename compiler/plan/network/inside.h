@@ -72,6 +72,11 @@ double step_price(const Network *n, uint32_t x);
 /* Eliminates x with the given factors, and its own costs if `own`. Adds the resulting factor. */
 void step_eliminate(Network *n, uint32_t x, uint32_t len, const uint32_t *factor, bool own);
 
+/* ---- pull.c ------------------------------------------------------------------------------------------- */
+/* For each class of one side of a cost of two variables: the least of its entries, each less what `other` has for the
+ * class of the other side. An infinite `other`: that class is out. */
+void factor_pull(const Factor *f, uint32_t side, const double *other, double *out);
+
 /* ---- network_tighten.c: of a network before any elimination -------------------------------------------- */
 typedef struct Tighten Tighten;
 /* left: [x][v], the values that remain. */

@@ -428,13 +428,15 @@ NetworkAnswer network_solve(Network *n, double budget, double enough) {
   return x.best;
 }
 
-double network_rule_out(Network *n, double budget, double enough, bool ***left, double *done) {
+double network_rule_out(Network *n, double budget, double enough, double rise, bool ***left, double *done) {
   Solving x = solving_new(n, budget);
-  double bound;
-  for (bool few = true; few;) {
+  double bound = -INFINITY;
+  for (bool on = true; on;) {
+    double before = bound;
     bound = network_tighten(x.t, x.n->work + budget - work_of(&x), enough, NULL, NULL, x.left);
-    few = bound < enough && work_of(&x) < budget && values_left(&x) < NETWORK_SHRINK * x.values;
-    if (few) shrink(&x);
+    bool open = bound < enough && work_of(&x) < budget, few = values_left(&x) < NETWORK_SHRINK * x.values;
+    if (open && few) shrink(&x);
+    on = open && (few || bound - before > rise * (enough - bound));
   }
   *left = NEW_ARRAY(n->arena, bool *, n->variables.len + 1);
   for (uint32_t v = 0; v < n->variables.len; v++) {

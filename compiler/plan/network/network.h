@@ -40,8 +40,9 @@ void network_floor(Network *n, double bound);
  * never. */
 NetworkAnswer network_solve(Network *n, double budget, double enough);
 /* By variable, the values that may be in a choice with a sum below `enough`; the others are in none. Returns a lower
- * bound of all sums; if it reaches `enough`, there is no such choice, and `left` says nothing. done: additions. */
-double network_rule_out(Network *n, double budget, double enough, bool ***left, double *done);
+ * bound of all sums; if it reaches `enough`, there is no such choice, and `left` says nothing. rise: it goes on while
+ * some passes raise the bound by this share of what is missing. done: additions. */
+double network_rule_out(Network *n, double budget, double enough, double rise, bool ***left, double *done);
 /* Values also have weights whose sum may be at most `most`; only choices within that count. value NULL: there is
  * none, or none that costs less than `enough`. Bounds are correct to one part in 10^9. network_limit.c */
 typedef struct NetworkLimit {
@@ -52,9 +53,14 @@ typedef struct NetworkLimit {
   double floor;              /* as network_floor, for choices within the limit; 0: not known */
 } NetworkLimit;
 NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double budget, double enough);
-/* A good choice by simulated annealing, within the limit if l is not NULL. It proves nothing and has no bound. value
- * NULL: the budget is too small, or no choice within the limit was met. network_anneal.c */
-NetworkAnswer network_anneal(const Network *n, const NetworkLimit *l, double budget);
+/* A lower bound of choices within the limit that cost less than `enough`, by prices near a known one, which is replaced
+ * by the best of them. done: additions. raise.c */
+double network_raise(Network *n, const NetworkLimit *l, double budget, double enough, double *done);
+/* The same, by one price. */
+double network_bound_at(Network *n, const NetworkLimit *l, double price, double budget, double enough, double *done);
+/* A good choice of a large network, within the limit if l is not NULL. It proves nothing and has no bound. value
+ * NULL: the budget is too small, or no choice within the limit was met. forest.c */
+NetworkAnswer network_forests(const Network *n, const NetworkLimit *l, double budget);
 /* Improves a choice within the limit one variable at a time, until no variable has a better value within it. */
 NetworkAnswer network_descend(const Network *n, const NetworkLimit *l, const uint32_t *from);
 /* The sum for the given values. */

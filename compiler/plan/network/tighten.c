@@ -48,49 +48,6 @@ static Share *share_of(const Tighten *t, uint32_t x, uint32_t i) {
 
 /* ---- one variable ----------------------------------------------------------------------------------- */
 
-static double less(double x, double y) {
-  return x < y ? x : y;
-}
-
-/* Four at a time, to break the dependence chain. */
-static double row_least(uint32_t n, const double *c, const double *other) {
-  double p = INFINITY, q = INFINITY, r = INFINITY, s = INFINITY;
-  uint32_t j = 0;
-  for (; j + 4 <= n; j += 4) {
-    p = less(c[j] - other[j], p);
-    q = less(c[j + 1] - other[j + 1], q);
-    r = less(c[j + 2] - other[j + 2], r);
-    s = less(c[j + 3] - other[j + 3], s);
-  }
-  for (; j < n; j++) p = less(c[j] - other[j], p);
-  return less(less(p, q), less(r, s));
-}
-
-/* For each class of side 0, the minimum of the entries less what side 1 got. */
-static void pull_rows(const Factor *f, const double *other, double *out) {
-  const double *c = f->table->at;
-  uint32_t n = f->side[1].by->n;
-  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += n) out[i] = row_least(n, c, other);
-}
-
-static void pull_columns(const Factor *f, const double *other, double *restrict out) {
-  const double *c = f->table->at;
-  uint32_t n = f->side[1].by->n;
-  for (uint32_t j = 0; j < n; j++) out[j] = INFINITY;
-  for (uint32_t i = 0; i < f->side[0].by->n; i++, c += n) {
-    double of = other[i];
-    uint32_t j = 0;
-    if (isinf(of)) continue; /* out */
-    for (; j + 4 <= n; j += 4) {
-      out[j] = less(c[j] - of, out[j]);
-      out[j + 1] = less(c[j + 1] - of, out[j + 1]);
-      out[j + 2] = less(c[j + 2] - of, out[j + 2]);
-      out[j + 3] = less(c[j + 3] - of, out[j + 3]);
-    }
-    for (; j < n; j++) out[j] = less(c[j] - of, out[j]);
-  }
-}
-
 /* Gathers in the variable all that its factors can give, and takes off the minimum over its values. */
 static void gather(Tighten *t, uint32_t x) {
   const Variable *v = &t->n->variables.at[x];
@@ -100,8 +57,7 @@ static void gather(Tighten *t, uint32_t x) {
   for (uint32_t i = 0; i < v->factors.len; i++) {
     const Factor *f = factor_of(t, x, i, &side);
     Share *s = share_of(t, x, i);
-    if (side) pull_columns(f, s->to[0], s->to[1]);
-    else pull_rows(f, s->to[1], s->to[0]);
+    factor_pull(f, side, s->to[1 - side], s->to[side]);
     t->n->work += (double)f->table->n;
     for (uint32_t j = 0; j < v->n; j++) t->sum[j] += s->to[side][f->side[side].by->of[j]];
   }

@@ -60,6 +60,30 @@ PlaceLeast placing_least(
   return least;
 }
 
+/* counts: by counts alone, which finds the price; else by axes, with that price. */
+static void raise(const PlaceGraph *g, const Mesh *m, const PartVectors *only, bool counts, double budget,
+    double enough, PlaceLeast *known) {
+  Arena *work = arena_new();
+  uint32_t which;
+  Finder f = finder_new(work, g, m, only, counts);
+  if (finder_make(&f, &which)) {
+    NetworkLimit l = {.weight = finder_weights(&f), .most = f.allowed, .price = &known->price};
+    double done, bound = counts ? network_raise(f.n, &l, budget, enough, &done)
+                                : network_bound_at(f.n, &l, known->price, budget, enough, &done);
+    known->bound = fmax(known->bound, fmin(bound, enough));
+    known->effort += done + ENTRY_LEAST * f.entries;
+  }
+  arena_free(work);
+}
+
+void placing_raise(const PlaceGraph *g, const Mesh *m, const PartVectors *only, bool one, double budget, double enough,
+    PlaceLeast *known) {
+  known->effort = 0;
+  if (!is_limited(g)) return;
+  raise(g, m, only, true, budget / 8, enough, known);
+  if (one && known->bound < enough) raise(g, m, only, false, budget - known->effort, enough, known);
+}
+
 /* Shared by all similar vertices: otherwise similar ones would have different tables because slightly more is left
  * of one. */
 static Memo *left_of(Arena *a, Memo *alike, const Buf *key) {
@@ -120,7 +144,7 @@ bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVector
   if (some) {
     double limit = f.allowed > 0 ? known->price * f.allowed : 0, done;
     if (limit > 0) price_add(&f, known->price);
-    double bound = network_rule_out(f.n, budget, enough + limit, &left, &done) - limit;
+    double bound = network_rule_out(f.n, budget, enough + limit, 1, &left, &done) - limit;
     some = bound < enough;
     if (bound > known->bound) known->bound = bound;
     if (some) left_keep(&f, a, left, out);

@@ -25,7 +25,7 @@ static void tensor_add(Finder *f, uint32_t i) {
   network_cost(f->n, f->stay[i], cost);
 }
 
-static bool is_limited(const PlaceGraph *g) {
+bool is_limited(const PlaceGraph *g) {
   return !(g->cost && g->cost->seconds) && !g->label && !g->busy;
 }
 
@@ -98,8 +98,7 @@ bool finder_make(Finder *f, uint32_t *which) {
   return true;
 }
 
-/* By variable. */
-static const double **weights_of(const Finder *f) {
+const double **finder_weights(const Finder *f) {
   const double **weight = NEW_ARRAY(f->arena, const double *, f->g->part->vertices.len + f->g->tensors.len + 1);
   for (uint32_t i = 0; i < f->g->part->vertices.len; i++)
     if (f->label[i].n) weight[f->cut[i]] = f->work[i];
@@ -109,7 +108,7 @@ static const double **weights_of(const Finder *f) {
 NetworkAnswer finder_solve(Finder *f, double budget, double enough, double *price) {
   if (f->g->left) network_floor(f->n, f->g->left->bound);
   if (f->allowed <= 0) return network_solve(f->n, budget, enough);
-  NetworkLimit l = {weights_of(f), f->allowed, price, f->g->left ? f->g->left->bound : 0};
+  NetworkLimit l = {finder_weights(f), f->allowed, price, f->g->left ? f->g->left->bound : 0};
   return network_solve_within(f->n, &l, budget, enough);
 }
 
@@ -166,14 +165,14 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
   return p;
 }
 
-Placing *placing_anneal(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget) {
+Placing *placing_forests(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget) {
   Arena *work = arena_new();
   Finder f = finder_new(work, g, mesh, only, false);
   Placing *p = NULL;
   uint32_t which;
   if (finder_make(&f, &which)) {
-    NetworkLimit l = {.weight = f.allowed > 0 ? weights_of(&f) : NULL, .most = f.allowed};
-    NetworkAnswer x = network_anneal(f.n, f.allowed > 0 ? &l : NULL, budget);
+    NetworkLimit l = {.weight = f.allowed > 0 ? finder_weights(&f) : NULL, .most = f.allowed};
+    NetworkAnswer x = network_forests(f.n, f.allowed > 0 ? &l : NULL, budget);
     if (x.value) p = placing_of(a, &f, &x);
   }
   arena_free(work);

@@ -33,6 +33,8 @@ typedef struct Finder {
 Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, bool counts);
 /* Builds the network. Returns false if vertex *which has no cut, or always gives a site too much work. */
 bool finder_make(Finder *f, uint32_t *which);
+bool is_limited(const PlaceGraph *g); /* is there a limit on work? */
+const double **finder_weights(const Finder *f); /* the work of cuts, by variable: where there is a limit */
 /* The best choice, within the limit on work if there is one. price: as in NetworkLimit. */
 NetworkAnswer finder_solve(Finder *f, double budget, double enough, double *price);
 

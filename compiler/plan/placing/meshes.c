@@ -162,10 +162,10 @@ static bool is_far(const Search *x, double bound) {
 }
 
 /* In all orders of a mesh, or in one. */
-static void anneal(Search *x, Mesh m, bool orders, double budget) {
+static void chance(Search *x, Mesh m, bool orders, double budget) {
   uint32_t n = orders ? orders_of(m) : 1;
   do {
-    Placing *p = placing_anneal(x->arena, x->g, &m, x->only, budget / n);
+    Placing *p = placing_forests(x->arena, x->g, &m, x->only, budget / n);
     if (!p) return;
     x->effort += p->effort;
     x->narrow |= p->narrow;
@@ -181,7 +181,7 @@ static Placing *best_plainly(Search *s, const Meshes *x, double budget) {
     if (x->orders) look_orders(s, x->all.at[i], budget / x->all.len);
     else s->bound = fmin(s->bound, look(s, s->g, &x->all.at[i], budget / x->all.len, INFINITY));
   }
-  if (s->best && is_far(s, s->bound)) anneal(s, s->best->mesh, false, budget * CHANCE);
+  if (s->best && is_far(s, s->bound)) chance(s, s->best->mesh, false, budget * CHANCE);
   return s->best;
 }
 
@@ -255,17 +255,31 @@ static void round_look(
   }
 }
 
-/* On the most promising meshes. */
-static void anneal_meshes(Search *s, const Meshes *x, const PlaceLeast *known, double budget) {
+/* First a little on the most promising meshes, then more on the best of them. */
+static void chance_meshes(Search *s, const Meshes *x, const PlaceLeast *known, double budget) {
   uint32_t n = x->all.len, most = n < MESHES_FEW ? n : MESHES_FEW;
   bool *seen = NEW_ARRAY(s->arena, bool, n + 1);
   for (uint32_t k = 0; k < most; k++) {
     uint32_t best = n;
     for (uint32_t i = 0; i < n; i++)
       if (!seen[i] && !isinf(known[i].bound) && (best == n || known[i].bound < known[best].bound)) best = i;
-    if (best == n) return;
+    if (best == n) break;
     seen[best] = true;
-    anneal(s, x->all.at[best], x->orders, budget * CHANCE / most);
+    chance(s, x->all.at[best], x->orders, budget * CHANCE / (2 * most));
+  }
+  if (s->best) chance(s, s->best->mesh, false, budget * CHANCE / 2);
+}
+
+/* Raises the least bound, as long as it is that of a mesh that was not raised yet. */
+static void bounds_raise(Search *s, const Meshes *x, PlaceLeast *known, double budget) {
+  uint32_t n = x->all.len, k = 0;
+  bool *seen = NEW_ARRAY(s->arena, bool, n + 1);
+  for (; s->best && is_far(s, bound_of(n, known)); seen[k] = true) {
+    for (uint32_t i = k = 0; i < n; i++)
+      if (known[i].bound < known[k].bound) k = i;
+    if (seen[k]) return;
+    placing_raise(s->g, &x->all.at[k], s->only, !has_orders(x, k), budget, s->enough, &known[k]);
+    s->effort += known[k].effort;
   }
 }
 
@@ -290,11 +304,12 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   if (isinf(first)) return NULL;
   s->which = &nobody;
   for (uint32_t r = 0; r + 1 < ROUNDS && large; r++) round_look(s, x, known, tried, INFINITY, rounds[r], budget);
-  if (large && is_far(s, bound_of(n, known))) anneal_meshes(s, x, known, budget);
+  if (large && is_far(s, bound_of(n, known))) chance_meshes(s, x, known, budget);
   double proof = large && s->best ? s->effort + PROOF * budget : budget;
   for (uint32_t r = 0; r < ROUNDS && !(large && s->g->busy && s->best); r++)
     round_look(s, x, known, tried, sum * (1 + rounds[r]) + rounds[0], INFINITY, fmin(proof, budget));
-  if (!large && s->best && is_far(s, bound_of(n, known))) anneal_meshes(s, x, known, budget);
+  if (!large && s->best && is_far(s, bound_of(n, known))) chance_meshes(s, x, known, budget);
+  if (large && !s->g->busy) bounds_raise(s, x, known, budget);
   s->bound = bound_of(n, known);
   if (s->best && is_as_much(s->best->cost, s->bound)) s->bound = fmax(s->bound, s->best->cost);
   return s->best;

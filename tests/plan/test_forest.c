@@ -1,4 +1,4 @@
-/* tests/plan/test_anneal.c - choices by annealing: beside trying all, beside one that is known in a network too large
+/* tests/plan/test_forest.c - choices forest by forest: beside trying all, beside one that is known in a network too large
  * for that, and the same each time; and, of many that are alike, as many heavy ones as a limit allows. */
 #include <math.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static void beside_all(bool limited) {
     Network *n = network_small(a);
     NetworkLimit l = limit_of(a, FEW, 0.3), *most = limited ? &l : NULL;
     double least = least_of_all(n, most);
-    NetworkAnswer r = network_anneal(n, most, 1e5);
+    NetworkAnswer r = network_forests(n, most, 1e5);
     if (r.value) {
       double sum = network_sum(n, r.value);
       holds += fabs(sum - r.sum) < 1e-9 && sum >= least - 1e-9;
@@ -133,11 +133,11 @@ int main(void) {
   Arena *a = arena_new();
   uint32_t *planted = NEW_ARRAY(a, uint32_t, SIDE * SIDE);
   Network *n = network_planted(a, planted);
-  NetworkAnswer r = network_anneal(n, NULL, 1e8), again = network_anneal(n, NULL, 1e8);
+  NetworkAnswer r = network_forests(n, NULL, 1e8), again = network_forests(n, NULL, 1e8);
   OK(network_sum(n, planted) == 0 && r.value && r.sum <= 20.0 * (double)SIDE,
       "near a choice that costs nothing: %g, where by lot it would be %d", r.sum, 60 * 2 * SIDE * SIDE);
   OK(r.value && again.value && memcmp(r.value, again.value, SIDE * SIDE * sizeof *r.value) == 0, "the same each time");
-  OK(!network_anneal(n, NULL, 10).value, "none with too little work");
+  OK(!network_forests(n, NULL, 10).value, "none with too little work");
   arena_free(a);
   return DONE();
 }

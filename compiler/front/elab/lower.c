@@ -252,8 +252,9 @@ static bool nothing_here(const Elab *x) {
   return false;
 }
 
+/* With sizes from outside of the program it might be true of these only. */
 static void warn_always(Elab *x, const Core *c) {
-  if (c->in_def || x->diags->errors || nothing_here(x)) return;
+  if (c->in_def || x->diags->errors || nothing_here(x) || (x->dims && x->dims->len)) return;
   Diag *d = diag_add(x->diags, D_W004, c->span, "what stands left of `?" "?` always has a value");
   diag_hint(x->diags, d, "the right side is never used; leave it out");
 }

@@ -228,6 +228,21 @@ static void warn_divided_reach(Elab *x, const Ast *div) {
       source_text(x, head), source_text(x, rest));
 }
 
+static bool is_nan(const Ast *a) {
+  while (a->kind == AST_PAREN) a = a->a;
+  return a->kind == AST_CONST && isnan(a->f);
+}
+
+/* `x == nan` */
+static void warn_nan_compared(Elab *x, const Ast *a) {
+  bool left = is_nan(a->a), equal = a->op == OP_EQ || a->op == OP_NE, is = a->op == OP_NE;
+  if (op_info[a->op].rule != RULE_COMPARE || !(left || is_nan(a->b))) return;
+  Diag *d = diag_add(x->diags, D_W011, a->span, "this is always %s: %s", is ? "true" : "false",
+      equal ? "nothing equals nan, not even nan itself" : "nan is neither less nor greater than anything");
+  if (equal)
+    diag_hint(x->diags, d, "write `%sisnan(%s)`", is ? "not " : "", source_text(x, left ? a->b->span : a->a->span));
+}
+
 static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
 
 /* a + b + c + ... : walks the left spine with a loop. */
@@ -238,7 +253,7 @@ static Core *core_chain(Elab *x, Scope *s, const Ast *a) {
   bool ok = c != NULL;
   while (spine.len) {
     const Ast *up = vec_pop(spine);
-    if (up->kind == AST_BINARY) warn_divided_reach(x, up);
+    if (up->kind == AST_BINARY) warn_divided_reach(x, up), warn_nan_compared(x, up);
     Core *b = core_from_ast(x, s, up->b);
     if (!b) ok = false;
     if (!ok) continue;

@@ -149,11 +149,18 @@ static const char *point_text(Elab *x, const Proof *p, const Expr *cond) {
   return b.s ? b.s : "";
 }
 
-static bool index_value(Elab *x, const Expr *e, const Proof *p, int64_t *out) {
-  (void)x;
-  ExprEnv env = {.label = p->label.at, .n_label = p->label.len, .turn = p->turn.at, .n_turn = p->turn.len};
+static bool dim_at(void *proof, Str name, int64_t *out) {
+  const Proof *p = proof;
+  for (uint32_t i = 0; i < p->dim.len; i++)
+    if (p->dim.at[i].name == name) return *out = p->dim.at[i].value, true;
+  return false;
+}
+
+static bool index_value(const Expr *e, const Proof *p, int64_t *out) {
+  ExprEnv env = {.label = p->label.at, .n_label = p->label.len, .turn = p->turn.at, .n_turn = p->turn.len,
+      .dim = dim_at, .ctx = (void *)p};
   Value v;
-  if (!e || p->dim.len || !expr_value(e, &env, &v)) return false;
+  if (!e || !expr_value(e, &env, &v)) return false;
   *out = v.i;
   return true;
 }
@@ -187,9 +194,37 @@ static void note_range(Elab *x, Diag *d, const Obligation *o, const Proof *p) {
   if (p->verdict != REFUTED)
     diag_note(x->diags, d, "cannot be proved to be %s%s%s", o->low ? "at least 0" : "",
         o->low && o->high ? " and " : "", o->high ? arena_printf(x->arena, "below the size of %s", axis) : "");
-  else if (index_value(x, o->index, p, &at) && index_value(x, o->extent, p, &size))
-    diag_note(x->diags, d, "is %lld%s, but %s of %s has size %lld", (long long)at, where, axis, of, (long long)size);
+  else if (o->extent->kind != EX_INT && o->index->kind == EX_INT && o->index->i < 0)
+    diag_note(x->diags, d, "below 0");
+  else if (index_value(o->index, p, &at) && index_value(o->extent, p, &size))
+    diag_note(x->diags, d, "is %lld%s, %s %s of %s has size %lld", (long long)at, where, p->dim.len ? "where" : "but",
+        axis, of, (long long)size);
   else diag_note(x->diags, d, "out of range%s", where);
+}
+
+/* `x[-1]`, `x[-i]`, `x[-i - 1]`: in other languages these count from the end. Returns whether it is like that. */
+static bool hint_from_end(Elab *x, Diag *d, const Obligation *o) {
+  const char *e = source_text(x, o->span), *rest = e + 1 + strspn(e + 1, " ");
+  bool whole = o->index->kind == EX_INT, backwards = *e == '-' && !strpbrk(e, "+%/[(");
+  int64_t shift = whole ? o->index->i : strpbrk(rest, " -*") ? 0 : -1;
+  if (!o->low || !backwards || o->extent->has & HAS_LABEL) return false;
+  if (whole && o->extent->kind == EX_INT && o->extent->i + shift < 0) return false;
+  const Expr *from = expr_op2(x->exprs, OP_ADD, o->extent, expr_int(x->exprs, DT_I64, shift));
+  const char *end = extent_text(x, expr_normal(x->exprs, from));
+  diag_hint(x->diags, d, "nothing counts from the end: write `%s%s%s`", end, whole ? "" : " - ", whole ? "" : rest);
+  return true;
+}
+
+static void hint_range(Elab *x, Diag *d, const Obligation *o, Span at, Span read) {
+  const char *e = source_text(x, o->span), *size = extent_text(x, o->extent);
+  diag_hint(x->diags, d,
+      "say what stands there instead: `%s ?"
+      "? %s`",
+      source_text(x, read), o->dtype == DT_BOOL ? "false" : "0");
+  if (x->red.n && !is_outside(at, o) && !(o->extent->has & HAS_LABEL))
+    diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`",
+        o->low ? arena_printf(x->arena, "%s >= 0", e) : "", o->low && o->high ? " and " : "",
+        o->high ? arena_printf(x->arena, "%s < ", e) : "", o->high ? size : "");
 }
 
 static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
@@ -200,20 +235,12 @@ static void complain_range(Elab *x, const Obligation *o, const Proof *p) {
   if (p->wraps)
     diag_note(x->diags, d,
         "a sum of data can leave 64 bits and wrap around, so a bound on it is none on its parts: bound the data too");
-  if (o->index->kind == EX_INT && o->extent->kind == EX_INT) {
+  bool whole = o->index->kind == EX_INT, known = whole && o->extent->kind == EX_INT;
+  if (known)
     diag_hint(x->diags, d, o->extent->i ? "indices are from 0 to %lld" : "there is nothing in it",
         (long long)o->extent->i - 1);
-  } else {
-    const char *e = source_text(x, o->span), *size = extent_text(x, o->extent);
-    diag_hint(x->diags, d,
-        "say what stands there instead: `%s ?"
-        "? %s`",
-        source_text(x, read), o->dtype == DT_BOOL ? "false" : "0");
-    if (x->red.n && !is_outside(at, o) && !(o->extent->has & HAS_LABEL))
-      diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`",
-          o->low ? arena_printf(x->arena, "%s >= 0", e) : "", o->low && o->high ? " and " : "",
-          o->high ? arena_printf(x->arena, "%s < ", e) : "", o->high ? size : "");
-  }
+  bool end = !is_outside(at, o) && hint_from_end(x, d, o);
+  if (!known && !(whole && end)) hint_range(x, d, o, at, read);
   note_def(x, d, o);
 }
 
@@ -240,7 +267,7 @@ static void complain_value(Elab *x, const Obligation *o, const Proof *p, const c
 static void complain_fits(Elab *x, const Obligation *o, const Proof *p) {
   Diag *d = diag_add(x->diags, D_E082, o->span, "this does not always fit into %s", dtype_name(o->dtype));
   int64_t value;
-  if (p->verdict == REFUTED && index_value(x, o->index, p, &value))
+  if (p->verdict == REFUTED && index_value(o->index, p, &value))
     diag_note(x->diags, d, "is %lld at %s", (long long)value, point_text(x, p, o->cond));
   diag_hint(x->diags, d, "`%s(...)` keeps its low bits; a wider type holds all of it", dtype_name(o->dtype));
 }

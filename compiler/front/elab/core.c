@@ -308,6 +308,13 @@ const char *shape_form(Elab *x, const Symbol *y) {
   return b.s;
 }
 
+void complain_unread(Elab *x, const Symbol *y, Span span) {
+  Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s, y->node->rank,
+      y->node->rank == 1 ? "" : "s");
+  diag_at(x->diags, d, y->span, "defined here");
+  if (!hint_matrix_power(x, d, y, span)) diag_hint(x->diags, d, "write `%s`", shape_form(x, y));
+}
+
 static Core *core_symbol(Elab *x, Symbol *y, Span span) {
   y->used = true;
   switch (y->kind) {
@@ -320,10 +327,7 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
     case SYM_TENSOR:
       if (!y->node) return fail(x); /* an error in its own definition was reported */
       if (!y->node->rank) return core_read(x, y, span, 0, NULL);
-      Diag *d = diag_add(x->diags, D_E071, span, "%s has %u dimension%s and needs its labels", y->name->s,
-          y->node->rank, y->node->rank == 1 ? "" : "s");
-      diag_at(x->diags, d, y->span, "defined here");
-      if (!hint_matrix_power(x, d, y, span)) diag_hint(x->diags, d, "write `%s`", shape_form(x, y));
+      complain_unread(x, y, span);
       return fail(x);
     case SYM_STACK: {
       Diag *g = diag_add(x->diags, D_E101, span, "%s is known after its repeat block, not inside it", y->name->s);

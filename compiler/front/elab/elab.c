@@ -83,7 +83,19 @@ bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
 
 static bool is_label(const LabelVar *v) { return v->facts.len || v->same || v->reduced || v->listed; }
 
+/* The tensor with dimensions of that name, if a bare name in an index may stand for it. */
+static const Symbol *tensor_meant(Elab *x, Str name) {
+  const Symbol *y = symbol_find(x, name, UINT32_MAX);
+  bool read = y && y->kind == SYM_TENSOR && y->node && y->node->rank;
+  return read && dtype_is_int(y->node->dtype) ? y : NULL;
+}
+
 static void complain_unknown(Elab *x, const LabelVar *v) {
+  const Symbol *y = tensor_meant(x, v->name);
+  if (y) {
+    complain_unread(x, y, v->span);
+    return;
+  }
   if (complain_function(x, (AstName){v->name, v->span})) return;
   Diag *d = diag_add(x->diags, D_E070, v->span, "%s is not defined", v->name->s);
   if (hint_turn(x, d, v->name, v->span)) return;
@@ -174,6 +186,9 @@ static void complain_free(Elab *x, const Core *c, const Ast *e, const LabelSet o
   Span inside = free_place(c, over.at[0]);
   if (!span_holds(e->span, inside)) diag_at(x->diags, d, inside, "left over here, in the def");
   if (hint_turn(x, d, over.at[0]->name, at)) return;
+  const Symbol *y = tensor_meant(x, over.at[0]->name);
+  if (y)
+    diag_hint(x->diags, d, "an element of the tensor %s is read with its labels: `%s`", y->name->s, shape_form(x, y));
   hint_reduce(x, d, e, over.at[0], free_last(c, over.at[0]), all.s, name != NULL, c->type.dtype == DT_BOOL);
 }
 

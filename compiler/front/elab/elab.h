@@ -336,6 +336,9 @@ bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, 
 Local *frame_find(Frame *f, Str name);
 
 Core *core_tensor(Elab *x, Scope *s, const Symbol *y, const Ast *a); /* y, read at a's items */
+/* `next z[k] = e`, where k is no label: how to change one element. */
+void hint_element(Elab *x, Diag *d, const AstStmt *s, const Symbol *y, Labels *labels);
+void complain_unread(Elab *x, const Symbol *y, Span span);   /* a tensor with dimensions stands without its labels */
 Core *complain_rank(Elab *x, const Symbol *y, const Ast *a); /* the number of indices differs from its dimensions */
 
 /* elab.c */

@@ -404,6 +404,25 @@ Str item_label(const AstItem *it) {
   return it->kind == ITEM_SIZED ? it->name.s : it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
 }
 
+/* `next z[k] = e`, where k is no label: one element changes. */
+void hint_element(Elab *x, Diag *d, const AstStmt *s, const Symbol *y, Labels *labels) {
+  Buf left = buf_new(x->arena), at = buf_new(x->arena);
+  Scope in = {.labels = labels};
+  if (s->items.len != y->node->rank) return;
+  for (uint32_t k = 0, from = 0; k < s->items.len; k++) {
+    const AstItem *it = &s->items.at[k];
+    Str own = item_label(it), axis = axis_label(y, k);
+    bool label = own && name_is_label(x, &in, own);
+    if (!label && it->kind != ITEM_EXPR) return;
+    const char *name = label ? own->s : axis ? axis->s : arena_printf(x->arena, "%c", free_letter(y, &from));
+    buf_printf(&left, "%s%s", k ? "," : "", name);
+    if (!label) buf_printf(&at, "%s%s == %s", at.len ? " and " : "", name, source_text(x, it->span));
+  }
+  if (at.len)
+    diag_hint(x->diags, d, "a next is of all elements; to change one, write `next %s[%s] = if %s then %s else %s[%s]`",
+        y->name->s, left.s, at.s, source_text(x, s->e->span), y->name->s, left.s);
+}
+
 /* Appends to `out` an item that binds or names a label, perhaps with a size. */
 static bool label_from_item(Elab *x, Scope *s, const AstItems *all, const AstItem *it, LabelSet *out, const char *who) {
   AstName n = it->name;
@@ -420,6 +439,7 @@ static bool label_from_item(Elab *x, Scope *s, const AstItems *all, const AstIte
     Diag *d = diag_add(x->diags, D_E054, it->span, "label %s stands twice in %s", n.s->s, who);
     for (const AstItem *o = all->at; o < it; o++)
       if (item_label(o) == n.s) diag_at(x->diags, d, o->span, "first here");
+    diag_hint(x->diags, d, "write it once; along a diagonal, that is `[%s] A[%s,%s]`", n.s->s, n.s->s, n.s->s);
     return false;
   }
   if (it->kind == ITEM_SIZED && it->e->kind == AST_SIZE) { /* j:size(i) */

@@ -114,7 +114,11 @@ static Symbol *next_of(Elab *x, const AstStmt *s) {
 }
 
 static bool next_left(Elab *x, const AstStmt *s, const Symbol *y, Left *l) {
-  if (!left_from_items(x, &s->items, l, false)) return false;
+  uint32_t before = x->diags->errors;
+  if (!left_from_items(x, &s->items, l, false)) {
+    if (x->diags->errors == before + 1) hint_element(x, vec_last(x->diags->all), s, y, &l->labels);
+    return false;
+  }
   if (s->items.len != y->node->rank) {
     Diag *d = diag_add(x->diags, D_E073, s->name.span, "%s has %u dimension%s but next gives %u", y->name->s,
         y->node->rank, y->node->rank == 1 ? "" : "s", s->items.len);

@@ -223,8 +223,12 @@ void check_labels(Parse *p, const AstItems *v, const char *what) {
       Diag *g =
           diag_add(p->diags, D_E020, i->span, "`%s` is not a label, which is what %s takes here",
                    quoted(p, i->span, 40), what);
-      diag_hint(p->diags, g,
-                "a label is a name, with its size if that is not known otherwise: `i` or `i:8`");
+      const Ast *of = i->e->kind == AST_BINARY && op_info[i->e->op].rule == RULE_COMPARE ? i->e->a : NULL;
+      if (of && of->kind == AST_NAME && strcmp(what, "the left of an equation") != 0)
+        diag_hint(p->diags, g, "a condition stands behind `where`: `[%s where %s]`", of->name.s->s,
+            quoted(p, i->span, 40));
+      else
+        diag_hint(p->diags, g, "a label is a name, with its size if that is not known otherwise: `i` or `i:8`");
     }
   }
 }

@@ -257,9 +257,13 @@ static int anything_else(const Scene *s) {
   Token f = s->in == TOK_LP ? vec_last(s->p->open).operand : (Token){0}; /* einsum("ij->ji", X) */
   const char *ours = f.kind == TOK_ID ? foreign_function(token_text(s->p, f), f.end - f.at) : NULL;
   static const char *const none[FOREIGN_ARGS] = {0};
-  if (s->t.kind == TOK_STRING)
+  const char *text = token_text(s->p, s->t);
+  if (s->t.kind == TOK_STRING && s->t.end - s->t.at == 3 && text[1] > 0)
+    diag_hint(s->p->diags, g, "a letter is a number: write `%d`", text[1]);
+  else if (s->t.kind == TOK_STRING)
     diag_hint(s->p->diags, g, "%s",
-        ours ? foreign_fill(s->p->arena, ours, none) : "strings stand behind `use` and `assert` only");
+        ours ? foreign_fill(s->p->arena, ours, none)
+             : "strings stand behind `use`, `assert`, `from`, `to` and `extern` only");
   hint_dtype(s, g);
   if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DIM && s->last.kind == TOK_ID)
     diag_hint(s->p->diags, g, "a size is given by `=`: `dim %.*s = 8`", (int)(s->last.end - s->last.at),
@@ -326,7 +330,7 @@ static int unclosed(const Scene *s) {
   if (!s->in) return PASS;
   const Open *o = &vec_last(p->open);
   if (s->in == TOK_LC && (s->over ? s->start : left_block(s, o))) {
-    complain_unclosed(p, o, s->t);
+    if (!o->assumed) complain_unclosed(p, o, s->t);
     return ANSWER_CLOSE;
   }
   if (!s->over) {
@@ -401,6 +405,10 @@ int complain_unexpected(Parse *p, Token t) {
       rule_many_in_one,
       rule_loop_head,
       rule_round_left,
+      rule_if_statement,
+      rule_colon_block,
+      rule_late_accumulator,
+      rule_reducer_called,
       rule_bare_expression,
       rule_unary_plus,
       rule_limits,

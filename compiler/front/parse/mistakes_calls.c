@@ -101,8 +101,8 @@ int rule_named_argument(const Scene *s) {
   Scanner ahead = scan_quietly(p);
   bool keyword = token_facts(s->t.kind) & WORD && (s->last.kind == TOK_COMMA || s->last.kind == TOK_LP) &&
       scan(&ahead).kind == TOK_ASSIGN;
-  bool named =
-      s->t.kind == TOK_ASSIGN && s->last.kind == TOK_ID && (p->before.kind == TOK_COMMA || p->before.kind == TOK_LP);
+  bool named = s->t.kind == TOK_ASSIGN && (s->last.kind == TOK_ID || s->last.kind == TOK_REDUCER) &&
+      (p->before.kind == TOK_COMMA || p->before.kind == TOK_LP);
   bool called = open->operand.kind == TOK_ID || open->operand.kind == TOK_REDUCER;
   if ((!keyword && !named) || !called || p->stmt_first.kind == TOK_DEF) return PASS;
   Token word = keyword ? s->t : s->last;
@@ -251,13 +251,14 @@ int rule_typed_first(const Scene *s) {
   return TOK_BAD;
 }
 
-/* `if c: a else: b` */
+/* `if c: a else: b`, `if c { a } else { b }` */
 int rule_colon_branch(const Scene *s) {
-  if (s->t.kind != TOK_COLON || s->in == TOK_LB ||
+  bool colon = s->t.kind == TOK_COLON;
+  if ((!colon && s->t.kind != TOK_LC) || s->in == TOK_LB ||
       (!s->ok[TOK_THEN] && s->last.kind != TOK_ELSE && s->last.kind != TOK_THEN))
     return PASS;
   Diag *g = scene_unexpected(s);
-  diag_hint(s->p->diags, g, "write `if c then a else b`, without colons");
+  diag_hint(s->p->diags, g, "write `if c then a else b`, without %s", colon ? "colons" : "braces");
   return TOK_BAD;
 }
 

@@ -249,6 +249,12 @@ static const char *name_alone(const Scene *s) {
   return arena_printf(p->arena, "`output %s` makes a result of it; `%s = ...` defines it", name, left);
 }
 
+static const char *state_alone(const Scene *s) {
+  const char *state = source_piece(s->p, s->p->stmt_first.at, s->last.end);
+  return arena_printf(
+      s->p->arena, "a state says what it is before the first turn: `%s = 0`", state ? state : "state x");
+}
+
 static const char *assert_alone(const Scene *s) {
   const char *claim = source_piece(s->p, s->p->stmt_first.at, s->last.end);
   return arena_printf(s->p->arena, "say what it means when it fails: `%s, \"...\"`", claim ? claim : "assert e");
@@ -270,6 +276,8 @@ int rule_statement_over(const Scene *s) {
     hint = assert_alone(s);
   else if (p->stmt_first.kind == TOK_ID && s->ok[TOK_ASSIGN] && !p->assigned && !p->open.len)
     hint = name_alone(s);
+  else if (p->stmt_first.kind == TOK_STATE && s->ok[TOK_ASSIGN])
+    hint = state_alone(s);
   else if (p->stmt_first.kind == TOK_OUTPUT && p->stmt_tokens > 2 && !p->assigned)
     hint = "`output Z` makes a result of what is defined already; `output Z[i] = e` defines it too";
   bool block = p->stmt_first.kind == TOK_REPEAT && s->ok[TOK_LC] && p->newline &&

@@ -126,6 +126,8 @@ static const char *too_many_hint(const Scene *s) {
   if (listed && ((t == TOK_ASSIGN && s->ok[TOK_COMMA]) || (t == TOK_COMMA && s->ok[TOK_ASSIGN])))
     return "an equation defines one tensor; another one gets a statement of its own, and of a def's results `output "
         "a, b` stands behind";
+  if (k == TOK_DEF && p->assigned && t == TOK_IDENTITY)
+    return "with an identity it is a monoid, `monoid f(a, b) = e identity e0`, called as `f[i](x[i])`";
   if (k == TOK_DEF && p->assigned && t == TOK_COMMA && s->ok[TOK_NEWLINE])
     return "several results stand in parentheses: `(a, b)`";
   return NULL;

@@ -2,6 +2,8 @@
  * `%`, `^`, `<` and brackets. Each rule recognises one of them by the tokens around it. */
 #include "mistakes.h"
 
+#include <string.h>
+
 static bool next_byte_is(const Scene *s, char c) { return s->p->src->bytes[s->t.end] == c; }
 
 /* `A[*,0]`, `A[i,]` */
@@ -68,7 +70,12 @@ static const char *cast_bare(const Scene *s) {
 
 /* `f(x)[i]` */
 static const char *call_read(const Scene *s) {
-  if (s->t.kind != TOK_LB || s->last.kind != TOK_RP || !s->ok[TOK_STAR] || s->p->operand.kind != TOK_ID) return NULL;
+  const Parse *p = s->p;
+  if (s->t.kind != TOK_LB || s->last.kind != TOK_RP || !s->ok[TOK_STAR] || p->operand.kind != TOK_ID) return NULL;
+  const char *f = source_piece(p, p->operand.at, s->last.end),
+             *at = bracket_end(p) ? source_piece(p, s->t.at, bracket_end(p)) : NULL;
+  if (f && at && strchr(at, '='))
+    return arena_printf(p->arena, "a substitution stands behind parentheses: `(%s)%s`", f, at);
   return "what a call gives has the labels of its arguments, `f(x[i])`; an equation gives it a name, and that is "
       "read at other places";
 }

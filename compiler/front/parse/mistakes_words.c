@@ -296,6 +296,97 @@ int rule_loop_head(const Scene *s) {
   return TOK_BAD;
 }
 
+/* ---- branches and blocks of other languages ----------------------------------------------------- */
+
+/* What a branch sets: `y = 2`, `next y = 2`. */
+typedef struct Branch { const char *left, *value; bool next; } Branch;
+
+/* Reads a branch after the token that opens it. *t: the token after the branch. */
+static bool branch_read(const Parse *p, Scanner *s, Token *t, Branch *b) {
+  *t = scan(s);
+  b->next = t->kind == TOK_NEXT;
+  if (b->next || t->kind == TOK_OUTPUT) *t = scan(s);
+  uint32_t at = t->at, end = t->end, last = 0;
+  if (t->kind != TOK_ID) return false;
+  for (int i = 0; i < NEAR && (*t = scan(s)).kind != TOK_ASSIGN; i++) {
+    if (s->newline || t->kind == TOK_EOF) return false;
+    end = t->end;
+  }
+  uint32_t from = t->end;
+  for (int i = 0; i < NEAR; i++) {
+    *t = scan(s);
+    bool over = t->kind == TOK_EOF || t->kind == TOK_RC || t->kind == TOK_SEMI || t->kind == TOK_ELSE;
+    if (over || (last && s->newline)) break;
+    last = t->end;
+  }
+  b->left = source_piece(p, at, end);
+  b->value = source_piece(p, from, last);
+  return b->left && b->value;
+}
+
+/* `if x > 1 { y = 2 } else { y = 3 }` in place of a statement. */
+int rule_if_statement(const Scene *s) {
+  const Parse *p = s->p;
+  if (s->t.kind != TOK_IF || !s->start || !(s->ok[TOK_DIM] || s->ok[TOK_NEXT])) return PASS;
+  Diag *g = scene_say(s, D_E001, "unexpected `if`, which chooses between values and begins no statement");
+  Scanner ahead = scan_quietly(p);
+  Token t = s->t;
+  for (int i = 0; i < NEAR && t.kind != TOK_LC && t.kind != TOK_COLON && t.kind != TOK_THEN && t.kind != TOK_EOF; i++)
+    t = scan(&ahead);
+  const char *c = source_piece(p, s->t.end, t.at);
+  Branch a = {0}, b = {0};
+  bool set = c && branch_read(p, &ahead, &t, &a);
+  if (set && t.kind == TOK_RC) t = scan(&ahead);
+  Scanner behind = ahead;
+  int opens = set && t.kind == TOK_ELSE ? scan(&behind).kind : TOK_EOF;
+  if (opens == TOK_LC || opens == TOK_COLON) ahead = behind;
+  bool both = opens != TOK_EOF && branch_read(p, &ahead, &t, &b) && strcmp(a.left, b.left) == 0;
+  if (set)
+    diag_hint(p->diags, g, "an equation has one value for each case: `%s%s = if %s then %s else %s`",
+        a.next ? "next " : "", a.left, c, a.value, both ? b.value : a.next ? a.left : "...");
+  else diag_hint(p->diags, g, "an equation has one value for each case: `y = if c then a else b`");
+  return TOK_BAD;
+}
+
+/* `repeat t < 9:`, `repeat t < 9 until c:` */
+int rule_colon_block(const Scene *s) {
+  const Parse *p = s->p;
+  Scanner ahead = scan_quietly(p);
+  if (p->stmt_first.kind != TOK_REPEAT || s->t.kind != TOK_COLON || !s->ok[TOK_LC]) return PASS;
+  Token next = scan(&ahead);
+  if (!ahead.newline && next.kind != TOK_EOF) return PASS;
+  const char *head = source_piece(p, p->stmt_first.at, s->t.at);
+  Diag *g = scene_say(s, D_E001, "unexpected `:`: a block stands in braces");
+  diag_hint(p->diags, g, "write `%s { ... }`", head ? head : "repeat t < T");
+  return TOK_LC;
+}
+
+/* `sum[k]:f64 e` */
+int rule_late_accumulator(const Scene *s) {
+  const Parse *p = s->p;
+  if (s->t.kind != TOK_COLON || s->last.kind != TOK_RB || p->closed != OPEN_REDUCER) return PASS;
+  Scanner ahead = scan_quietly(p);
+  Token t = scan(&ahead);
+  const char *word = source_piece(p, p->reducer_word.at, p->reducer_word.end),
+             *labels = source_piece(p, p->reach.at, p->reach.end), *dtype = source_piece(p, t.at, t.end);
+  if (t.kind != TOK_DTYPE || !word || !labels) return PASS;
+  Diag *g = scene_unexpected(s);
+  diag_hint(p->diags, g, "what a reducer accumulates in stands at its word: `%s:%s%s`", word, dtype, labels);
+  return TOK_BAD;
+}
+
+/* `max[x[i], 0]`: brackets where a function has parentheses, with nothing behind them to reduce. */
+int rule_reducer_called(const Scene *s) {
+  const Parse *p = s->p;
+  bool bare = s->last.kind == TOK_RB && p->closed == OPEN_REDUCER && s->ok[TOK_INT] && !begins_operand(s->t.kind);
+  const char *word = bare ? source_piece(p, p->reducer_word.at, p->reducer_word.end) : NULL,
+             *inside = bare ? source_piece(p, p->reach.at + 1, p->reach.end - 1) : NULL;
+  if (!word || !inside || !strpbrk(inside, "[(+-*/") || s->t.kind == TOK_MINUS) return PASS;
+  Diag *g = diag_add(p->diags, D_E001, p->reach, "nothing stands behind the brackets for `%s` to reduce", word);
+  diag_hint(p->diags, g, "arguments stand in parentheses: `%s(%s)`", word, inside);
+  return TOK_BAD;
+}
+
 /* `X[i] * 2`, `2 * x`: an expression in place of a statement. */
 int rule_bare_expression(const Scene *s) {
   const Parse *p = s->p;

@@ -102,6 +102,7 @@ static bool heads_bracket(const Parse *p) {
 static void bracket_open(Parse *p, Token t) {
   Open o = {.at = t.at, .kind = t.kind, .operand = heads_bracket(p) ? p->operand : t,
             .first = p->stmt_first.kind, .indent = p->stmt_indent};
+  o.assumed = t.kind == TOK_LC && p->src->bytes[t.at] != '{';
   if (t.kind == TOK_LB && (p->reducer == 1 || p->reducer == 3)) o.of = OPEN_REDUCER;
   if (t.kind == TOK_LB && p->last.kind == TOK_COUNT) o.of = OPEN_COUNT;
   vec_push(p->arena, p->open, o);

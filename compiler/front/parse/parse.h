@@ -21,6 +21,7 @@ typedef struct Open {         /* an open bracket */
   uint32_t where;             /* the position of its `where`, + 1 */
   int first;                  /* the first token of the statement that opened it */
   uint32_t indent;            /* the columns before that */
+  bool assumed;               /* it is not in the text: a message said that it is missing */
   bool filled, deeper;        /* of a block: a statement has begun, and the first was indented deeper than that */
 } Open;
 typedef struct Grammar Grammar; /* Lemon's parser with its stack */

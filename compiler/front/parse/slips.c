@@ -68,7 +68,7 @@ typedef struct CharHint { const char *c, *hint; } CharHint;
 
 static const char *char_hint(const char *s, size_t n) {
   static const CharHint known[] = {
-      {"'", "a prime stands directly behind its name: `s'`; strings are in double quotes"},
+      {"'", "a prime stands directly behind its name: `s'`; text is no value, and stands in double quotes"},
       {"\xE2\x80\x9C", "strings are in plain double quotes: \"text\""},
       {"\xE2\x80\x9D", "strings are in plain double quotes: \"text\""},
       {"@", "a product of matrices is `sum[k] A[i,k] * B[k,j]`"},
@@ -144,6 +144,13 @@ static const char *prime_hint(const Parse *p, Span at) {
   return NULL;
 }
 
+/* `'a'` */
+static const char *letter_hint(const Parse *p, Span at) {
+  const char *s = p->src->bytes + at.at;
+  if (*s != '\'' || s[1] <= ' ' || s[1] > '~' || s[2] != '\'') return NULL;
+  return arena_printf(p->arena, "a letter is a number: write `%d`", s[1]);
+}
+
 /* `np.exp`, `X.sum`, `A.T`, `x .+ y`, `exp.(x)` */
 static const char *dot_hint(const Parse *p, Span at) {
   static const char *const modules[] = {"np", "numpy", "math", "cmath", "torch", "jnp", "jax", "tf", "keras", "F", "nn",
@@ -192,7 +199,7 @@ static const char *latex_hint(const Parse *p, Span at) {
 static void bad_char(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at, *hint = char_hint(s, at.end - at.at);
   if (strncmp(s, "...", 3) == 0) at.end = at.at + 3, hint = "every label is written, as in `X[i, j]`: none is left out";
-  const char *more[] = {file_name(p, at), prime_hint(p, at), latex_hint(p, at)};
+  const char *more[] = {file_name(p, at), prime_hint(p, at), latex_hint(p, at), letter_hint(p, at)};
   for (size_t i = 0; i < COUNT(more); i++)
     if (more[i]) hint = more[i];
   if (!more[0] && strncmp(s, "...", 3) != 0 && dot_hint(p, at)) hint = dot_hint(p, at);
@@ -427,6 +434,10 @@ static const char *slip_hint(const Parse *p, Token t) {
   const char *s = p->src->bytes + t.end, *line = s + strcspn(s, "\n#"), *bar = memchr(s, '|', (size_t)(line - s));
   bool behind = p->last_ends, one = t.end - t.at == 1;
   while (line > s && line[-1] == ' ') line--;
+  bool label = one && s[-1] == '|' && p->last.kind == TOK_ID && p->open.len && vec_last(p->open).kind == TOK_LB;
+  if (label && grammar_accepts(p->grammar, TOK_WHERE))
+    return arena_printf(p->arena, "a condition stands behind `where`: `%.*s where p]`",
+        (int)(p->last.end - vec_last(p->open).operand.at), p->src->bytes + vec_last(p->open).operand.at);
   if (one && s[-1] == '|' && *s == '>') return "a function is called: `exp(x)`";
   if (one && s[-1] == '|' && !behind && bar && bar - s < 40)
     return arena_printf(p->arena, "an absolute value is `abs(%.*s)`", (int)(bar - s), s);

@@ -28,8 +28,9 @@ static bool number(Builder *b, const EinNode *n, const Expr *e, int64_t *out) {
   bool ok = expr_value(e, &(ExprEnv){.dim = dim_open, .ctx = &open}, &v);
   *out = ok && v.i > 0 ? v.i : 0;
   if (ok || b->why->len) return ok;
-  buf_printf(b->why, "the size of %s is no number yet", n->name ? n->name->s : arena_printf(b->arena, "%%%u", n->id));
-  if (open) buf_printf(b->why, ", as %s has no value", open->s);
+  if (open) buf_printf(b->why, "no value for dim %s: a plan for many sites is of one size", open->s);
+  else
+    buf_printf(b->why, "the size of %s is no number yet", n->name ? n->name->s : arena_printf(b->arena, "%%%u", n->id));
   return false;
 }
 

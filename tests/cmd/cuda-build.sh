@@ -66,7 +66,7 @@ says 'volta is no architecture; wanted is sm_90'
 want 2 "$EIN" build att.ein -o new --arch=sm_90
 says '--arch goes with --target=cuda'
 want 2 "$EIN" build att.ein --target=cuda -n 4 -o new
-says 'the size of sum.Q.K is no number yet'
+says 'a plan for many sites is of one size'
 rm -f report
 
 # A library, called from C, from its folder alone; its bytes are reproducible. It releases everything on the device, however often it fails.

@@ -72,6 +72,13 @@ const char *foreign_constant(const char *s, size_t len) {
 
 const char *foreign_function(const char *s, size_t len) {
   static const Foreign functions[] = {
+      {"d", "a derivative is `grad(loss, w[i])`, of a number with respect to each element"},
+      {"D", "a derivative is `grad(loss, w[i])`, of a number with respect to each element"},
+      {"gradient", "a derivative is `grad(loss, w[i])`, of a number with respect to each element"},
+      {"derivative", "a derivative is `grad(loss, w[i])`, of a number with respect to each element"},
+      {"backward", "a derivative is `grad(loss, w[i])`, of a number with respect to each element"},
+      {"jacobian", "a gradient is that of a number: `grad(sum[i] v[i] * y[i], x[k])` is v times the Jacobian"},
+      {"hessian", "a Hessian times v is `grad(sum[i] grad(loss, w[i]) * v[i], w[k])`"},
       {"pow", "a power is `$1^$2`"},
       {"power", "a power is `$1^$2`"},
       {"square", "a square is `$1^2`"},

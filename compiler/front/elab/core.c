@@ -502,11 +502,31 @@ static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *e
   return index_checked(x, core_from_ast(x, &in, it->e));
 }
 
+/* "X[0, d]" for `X[0]`: the labels of the dimensions that have no index, behind the indices that are there; or the form
+ * alone, if an index is such a label. */
+static const char *read_completed(Elab *x, const Symbol *y, const AstItems *items) {
+  Buf b = buf_new(x->arena);
+  for (uint32_t i = 0; i < items->len; i++)
+    for (uint32_t k = items->len; k < y->node->rank; k++)
+      if (item_label(&items->at[i]) && item_label(&items->at[i]) == axis_label(y, k)) return shape_form(x, y);
+  buf_printf(&b, "%s[", y->name->s);
+  for (uint32_t i = 0, from = 0; i < y->node->rank; i++) {
+    Str s = i < items->len ? NULL : axis_label(y, i);
+    if (i) buf_str(&b, ", ");
+    if (i < items->len) buf_str(&b, source_text(x, items->at[i].span));
+    else if (s) buf_str(&b, s->s);
+    else buf_char(&b, free_letter(y, &from));
+  }
+  buf_str(&b, "]");
+  return b.s;
+}
+
 Core *complain_rank(Elab *x, const Symbol *y, const Ast *a) {
   Diag *d = diag_add(x->diags, D_E073, a->span, "%s has %u dimension%s but is read with %u", y->name->s, y->node->rank,
                      y->node->rank == 1 ? "" : "s", a->items.len);
   diag_at(x->diags, d, y->span, "defined here");
-  diag_hint(x->diags, d, "write `%s`", y->node->rank ? shape_form(x, y) : y->name->s);
+  const char *form = a->items.len < y->node->rank ? read_completed(x, y, &a->items) : shape_form(x, y);
+  diag_hint(x->diags, d, "write `%s`", y->node->rank ? form : y->name->s);
   return fail(x);
 }
 

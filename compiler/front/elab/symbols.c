@@ -1,6 +1,7 @@
 /* front/elab/symbols.c - names: one namespace for dims, tensors, defs and monoids, visible from their definition on. */
 #include "elab.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static Symbol *table_find(const SymTable *t, Str name, uint32_t before) {
@@ -26,6 +27,16 @@ bool name_is_builtin(Str name) {
   return reducer_find(name->s, name->len, &r) && r != RED_NONE && r != RED_MONOID;
 }
 
+static bool in_name(char c) { return c == '_' || c == '\'' || c < 0 || isalnum((unsigned char)c); }
+
+/* `x = x + 1`: the name occurs in what follows on its line. */
+static bool reads_itself(AstName name) {
+  const char *s = name.span.src ? name.span.src->bytes + name.span.end : "", *end = s + strcspn(s, "\n#");
+  for (uint32_t n = name.s->len; (s = strstr(s, name.s->s)) && s < end; s += n)
+    if (!in_name(s[-1]) && !in_name(s[n])) return true;
+  return false;
+}
+
 Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
   Symbol *s = NEW(x->arena, Symbol);
   *s = (Symbol){.kind = kind, .name = name.s, .span = name.span, .order = x->order++, .state = -1, .quiet = x->module};
@@ -35,6 +46,9 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
     diag_at(x->diags, d, old->span, "first defined here");
     if (old->block && old->block == x->block && kind == SYM_TENSOR)
       diag_hint(x->diags, d, "what a state becomes is its next: `next %s = ...`", name.s->s);
+    else if (kind == SYM_TENSOR && old->kind == SYM_TENSOR && reads_itself(name))
+      diag_hint(x->diags, d,
+          "`=` defines a name once: choose another, or for what changes over time a `state` of a `repeat`");
     else diag_hint(x->diags, d, "`=` defines a name once; choose another name for the second");
     s->quiet = true;
   } else if (name_is_builtin(name.s)) {

@@ -94,7 +94,11 @@ int rule_foreign_operator(const Scene *s) {
   for (size_t i = 0; s->t.kind == TOK_ID && i < COUNT(known); i++) {
     if (!text_is(s, s->t, known[i].word)) continue;
     Diag *g = scene_say(s, D_E016, "there is no operator `%s`", known[i].word);
-    diag_hint(p->diags, g, "%s", known[i].hint);
+    Scanner ahead = scan_quietly(p);
+    Token of = scan(&ahead);
+    bool nan = known[i].meant == TOK_EQ && of.kind == TOK_CONST && text_is(s, of, "nan");
+    const char *a = nan ? source_piece(p, p->operand.at, s->last.end) : NULL;
+    diag_hint(p->diags, g, "%s", a ? arena_printf(p->arena, "write `isnan(%s)`", a) : known[i].hint);
     return s->ok[known[i].meant] ? known[i].meant : TOK_BAD;
   }
   return PASS;

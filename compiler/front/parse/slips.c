@@ -407,7 +407,7 @@ typedef struct SlipInfo { const char *text; int meant; const char *hint; } SlipI
 static const SlipInfo *slip_find(const Parse *p, Token t) {
   static const SlipInfo slips[] = {
     {"&&", TOK_AND, "write `and`"},
-    {"&", TOK_AND, "write `and`"},
+    {"&", TOK_AND, "write `and`; nothing works on bits, and the lowest is `x % 2`"},
     {"\xE2\x88\xA7", TOK_AND, "write `and`"},
     {"||", TOK_OR, "write `or`"},
     {"|", TOK_OR, "write `or`; an absolute value is `abs(x)`"},

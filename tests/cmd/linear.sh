@@ -29,6 +29,7 @@ output n[r:R] = sum[z where 2 * z >= p[r+0] and p[r+1] > 2 * z] val[z]
 output k[r:R] = sum[z where p[r+0] < z + 1 and z + 1 <= p[r+1] and col[z] != r] val[z]
 END
 want 0 timeout 60 "$EIN" run segments.ein -D R=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=segments/
+silent # nobody warns of hours
 
 # In a loop, too: the turn says which row.
 cat >turns.ein <<'END'
@@ -73,6 +74,7 @@ output i[s:N] = (argmax[t where t // 4 == s // 4] x[t]) ?? -1
 END
 want 0 timeout 60 "$EIN" run places.ein -D N=400000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=places/
 want 0 timeout 60 "$EIN" run counts.ein -D N=1000000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=counts/
+silent # nobody warns of hours
 
 # One number says which points are an output's: each is looked at once, not once for each output.
 cat >numbers.ein <<'END'
@@ -115,6 +117,7 @@ output j[s:N] = count[t:N where t - t % 4 == s - s % 4 and x[t] > 3]
 END
 want 0 timeout 60 "$EIN" run numbers.ein -D N=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=numbers/
 want 0 timeout 60 "$EIN" run lists.ein -D N=300000 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=lists/
+silent # nobody warns of hours
 
 # What is near, in any words: distances, squares, quotients by a size, factors.
 cat >near.ein <<'END'
@@ -142,6 +145,7 @@ output q[s:1000,r:N//1000] = sum[t:1000, u:N//1000 where (t - s) ^ 2 + (u - r) ^
 output v[s:N] = logsumexp[t where not (abs(t - k[s]) > 3)] x[t]
 END
 want 0 timeout 60 "$EIN" run near.ein -D N=1000000 -D W=6 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=near/
+silent # nobody warns of hours
 
 # One range or another, each with points of its own.
 cat >either.ein <<'END'
@@ -166,6 +170,7 @@ output p[s:N] = count[t:N where (t == s or t == k[s]) and x[t] > 3]
 output q[s:N] = logsumexp[t where t < s or t > k[s]] x[t]
 END
 want 0 timeout 60 "$EIN" run either.ein -D N=1000000 -D W=6 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=either/
+silent # nobody warns of hours
 
 # A slice of a state costs what the slice does, whatever its value is made of.
 cat >slices.ein <<'END'

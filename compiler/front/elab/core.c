@@ -490,6 +490,8 @@ static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *e
     diag_hint(x->diags, d, it->kind == ITEM_BIND
               ? "`x[j = ...]` substitutes in a def's parameter or in a parenthesised expression"
               : "sizes are given on the left, in a reducer, in a call's brackets or in a group");
+    if (it->kind == ITEM_SIZED)
+      diag_hint(x->diags, d, "a part of a dimension is read by an expression: `%s + 0`", it->name.s->s);
     return fail(x);
   }
   if (it->e->kind == AST_NAME && name_is_label(x, s, it->e->name.s)) {
@@ -787,6 +789,8 @@ static void complain_size(Elab *x, Scope *s, const Ast *a) {
   } else {
     Diag *d = diag_add(
         x->diags, D_E064, a->span, a->kind == AST_REAL ? "a size is an integer" : "a size is made of numbers and dims");
+    if (a->kind == AST_BINARY && op_info[a->op].rule == RULE_COMPARE)
+      diag_hint(x->diags, d, "a condition stands behind `where`: `sum[i where %s]`", source_text(x, a->span));
     if (a->kind == AST_CALL)
       diag_hint(
           x->diags, d, "a dim takes its size from the data where it stands: `dim N`, and then `input X[i:N] : f32`");

@@ -62,6 +62,19 @@ static void name_known(Body *b, const Ast *a) {
   else if (a->kind == AST_INDEX || (a->kind == AST_CALL && !name_is_builtin(s))) complain(b, a, D_E070);
 }
 
+void def_locals_check(Elab *x, const AstStmt *s) {
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    const AstStmt *local = s->body.at[i];
+    if (!local->items.len) continue;
+    Span at = local->items.at[0].span;
+    at.end = local->items.at[local->items.len - 1].span.end;
+    Diag *d = diag_add(x->diags, D_E020, at, "an equation in a def has no labels on its left");
+    diag_hint(
+        x->diags, d, "they are those of its expression: `%s = %s`", local->name.s->s, source_text(x, local->e->span));
+  }
+  if (s->adjoint) def_locals_check(x, s->adjoint);
+}
+
 static void adjoint_names_check(Body *b, const AstStmt *s) {
   for (uint32_t i = 0; i < s->items.len; i++) {
     know(b, ast_above(s, i).s);

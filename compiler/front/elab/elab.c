@@ -481,6 +481,7 @@ static void elab_def(Elab *x, const AstStmt *s) {
   for (uint32_t i = 0; i < s->params.len && ok; i++)
     for (uint32_t k = 0; k < i && ok; k++) ok = !twice(x, s->params.at[k], s->params.at[i]);
   ok = ok && (!s->adjoint || stated_fits(x, s));
+  def_locals_check(x, s);
   Symbol *y = symbol_add(x, SYM_DEF, s->name);
   y->stmt = s;
   if (!ok) y->kind = SYM_TENSOR; /* uses of it are not reported */

@@ -438,6 +438,7 @@ void discharge_all(Elab *x, Obligation *list, Facts f, const char *what);
 Obligation *discharge(Elab *x, Obligation *list, Facts f, Obligation **inside);
 
 /* defs.c */
+void def_locals_check(Elab *x, const AstStmt *s);              /* `z[i] = e` in a def: the labels of z are those of e */
 void def_names_check(Elab *x, const Symbol *y);                /* a def of the main file that nobody calls */
 
 /* loops.c, elab.c */

@@ -186,7 +186,14 @@ static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
   for (uint32_t i = 0; i < v->facts.len; i++)
     if (&v->facts.at[i] != other) diag_at(x->diags, d, v->facts.at[i].span, "%s", fact_note(x, &v->facts.at[i]));
   if (extents_differ(x, first->extent, other->extent)) {
-    if (is_said(first) != is_said(other))
+    const Expr *said = is_said(first) ? first->extent : other->extent,
+               *read = is_said(first) ? other->extent : first->extent;
+    bool beyond = said->kind == EX_INT && read->kind == EX_INT && said->i > read->i;
+    if (is_said(first) != is_said(other) && beyond)
+      diag_hint(x->diags, d,
+          "a bare label goes through a whole dimension; beyond it a read has no value but by `?" "?`: `x[%s + 0] ?" "? 0`",
+          v->name->s);
+    else if (is_said(first) != is_said(other))
       diag_hint(x->diags, d,
           "a bare label goes through a whole dimension; a part of one is read by an expression: `%s + 0`", v->name->s);
   } else {

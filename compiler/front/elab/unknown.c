@@ -89,8 +89,18 @@ bool hint_matrix_power(Elab *x, Diag *d, const Symbol *y, Span name) {
   return *s == 'T' || *s == '-';
 }
 
+/* `dy/dx`, of a tensor or number x */
+static bool hint_derivative(Elab *x, Diag *d, AstName name) {
+  const char *s = name.s->s;
+  Str by = *s == 'd' && s[1] ? str_of(x->strings, s + 1, name.s->len - 1) : NULL;
+  const Symbol *y = by ? symbol_find(x, by, UINT32_MAX) : NULL;
+  if (!y || y->kind != SYM_TENSOR || !y->node || !dtype_is_float(y->node->dtype)) return false;
+  diag_hint(x->diags, d, "a derivative is `grad(loss, %s)`", y->node->rank ? shape_form(x, y) : y->name->s);
+  return true;
+}
+
 bool hint_name(Elab *x, Diag *d, AstName name) {
-  return hint_comment(x, d, name) || hint_constant(x, d, name) || hint_transpose(x, d, name) ||
+  return hint_derivative(x, d, name) || hint_comment(x, d, name) || hint_constant(x, d, name) || hint_transpose(x, d, name) ||
       hint_subscript(x, d, name);
 }
 

@@ -224,6 +224,8 @@ void check_labels(Parse *p, const AstItems *v, const char *what) {
           diag_add(p->diags, D_E020, i->span, "`%s` is not a label, which is what %s takes here",
                    quoted(p, i->span, 40), what);
       const Ast *of = i->e->kind == AST_BINARY && op_info[i->e->op].rule == RULE_COMPARE ? i->e->a : NULL;
+      bool one = of && of->kind == AST_INDEX && of->items.len == 1;
+      if (one && of->items.at[0].kind == ITEM_EXPR) of = of->items.at[0].e;
       if (of && of->kind == AST_NAME && strcmp(what, "the left of an equation") != 0)
         diag_hint(p->diags, g, "a condition stands behind `where`: `[%s where %s]`", of->name.s->s,
             quoted(p, i->span, 40));

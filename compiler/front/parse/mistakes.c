@@ -260,6 +260,8 @@ static int anything_else(const Scene *s) {
   const char *text = token_text(s->p, s->t);
   if (s->t.kind == TOK_STRING && s->t.end - s->t.at == 3 && text[1] > 0)
     diag_hint(s->p->diags, g, "a letter is a number: write `%d`", text[1]);
+  else if (s->t.kind == TOK_STRING && s->p->stmt_first.kind == TOK_INPUT)
+    diag_hint(s->p->diags, g, "a file is given to a run: `ein run x.ein X=x.npy`");
   else if (s->t.kind == TOK_STRING)
     diag_hint(s->p->diags, g, "%s",
         ours ? foreign_fill(s->p->arena, ours, none)
@@ -390,6 +392,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_slashes,
       rule_equals,
       rule_semicolon,
+      rule_until,
       rule_where_called,
       rule_where_first,
       rule_where_behind,

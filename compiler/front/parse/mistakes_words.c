@@ -15,6 +15,12 @@ int rule_equals(const Scene *s) {
   }
   if (s->t.kind == TOK_ASSIGN && s->ok[TOK_EQ] && !s->ok[TOK_COLON]) {
     Diag *g = scene_say(s, D_E019, "`=` defines, and cannot compare");
+    const char *a = source_piece(s->p, s->p->stmt_first.at, s->p->stmt_first.end),
+               *b = source_piece(s->p, s->last.at, s->last.end);
+    if (s->p->stmt_tokens == 3 && s->p->assigned && s->last.kind == TOK_ID && a && b) { /* `a = b = 2` */
+      diag_hint(s->p->diags, g, "each name has an equation of its own: `%s = ...`, and `%s = %s`", b, a, b);
+      return TOK_BAD;
+    }
     if (s->p->joined.kind && s->p->assigned) {
       hint_joined(s, g);
       return TOK_BAD;
@@ -117,9 +123,13 @@ static bool is_connective(int k) {
 }
 
 int rule_where_first(const Scene *s) {
-  if (s->t.kind != TOK_WHERE || s->last.kind != TOK_LB) return PASS;
-  Diag *g = scene_say(s, D_E001, "a label comes before `where`");
-  diag_hint(s->p->diags, g, "write `sum[i where p] e`");
+  const Parse *p = s->p;
+  bool comma = s->last.kind == TOK_COMMA && s->in == TOK_LB;
+  if (s->t.kind != TOK_WHERE || (s->last.kind != TOK_LB && !comma)) return PASS;
+  const char *head = comma ? source_piece(p, vec_last(p->open).operand.at, s->last.at) : NULL;
+  Diag *g = comma ? scene_say(s, D_E001, "unexpected `where` behind a comma")
+                  : scene_say(s, D_E001, "a label comes before `where`");
+  diag_hint(p->diags, g, "write `%s where p]%s`", head ? head : "sum[i", head ? "" : " e");
   return TOK_BAD;
 }
 
@@ -155,7 +165,8 @@ int rule_where_behind(const Scene *s) {
   }
   if (!ends_operand(s) || !s->ok[TOK_STAR]) return PASS;
   Diag *g = scene_unexpected(s);
-  hint_where(s, g);
+  if (s->in == TOK_LB && vec_last(p->open).where) diag_hint(p->diags, g, "conditions are joined by `and`");
+  else hint_where(s, g);
   return TOK_BAD;
 }
 
@@ -289,6 +300,21 @@ int rule_foreign(const Scene *s) {
   return TOK_BAD;
 }
 
+/* `repeat until c {`, `} until c` */
+int rule_until(const Scene *s) {
+  const Parse *p = s->p;
+  bool first = p->stmt_first.kind == TOK_REPEAT && s->last.kind == TOK_REPEAT, behind = s->last.kind == TOK_RC;
+  if (s->t.kind != TOK_UNTIL || !(first || behind)) return PASS;
+  Diag *g = first ? scene_say(s, D_E001, "a loop has a bound before its `until`")
+                  : scene_say(s, D_E001, "`until` stands before the block");
+  uint32_t end = line_rest(p, s->t);
+  const char *c = end ? source_piece(p, s->t.end, end) : NULL;
+  bool brace = c && c[strlen(c) - 1] == '{';
+  diag_hint(p->diags, g, "write `repeat t < 100 until %.*s%s", c ? (int)(strlen(c) - brace) : 2, c ? c : "c ",
+      brace ? "{ ... }`" : " { ... }`");
+  return behind ? ANSWER_LINE : TOK_BAD;
+}
+
 int rule_loop_head(const Scene *s) {
   if (s->p->stmt_first.kind != TOK_REPEAT || s->p->stmt_tokens > 2 || s->start) return PASS;
   Diag *g = scene_unexpected(s);
@@ -341,7 +367,10 @@ int rule_if_statement(const Scene *s) {
   int opens = set && t.kind == TOK_ELSE ? scan(&behind).kind : TOK_EOF;
   if (opens == TOK_LC || opens == TOK_COLON) ahead = behind;
   bool both = opens != TOK_EOF && branch_read(p, &ahead, &t, &b) && strcmp(a.left, b.left) == 0;
-  if (set)
+  const char *line = source_piece(p, s->t.end, line_rest(p, s->t));
+  if (!set && s->ok[TOK_NEXT] && line && strstr(line, "break"))
+    diag_hint(p->diags, g, "a loop ends early by `repeat t < T until c { ... }`");
+  else if (set)
     diag_hint(p->diags, g, "an equation has one value for each case: `%s%s = if %s then %s else %s`",
         a.next ? "next " : "", a.left, c, a.value, both ? b.value : a.next ? a.left : "...");
   else diag_hint(p->diags, g, "an equation has one value for each case: `y = if c then a else b`");
@@ -381,9 +410,15 @@ int rule_reducer_called(const Scene *s) {
   bool bare = s->last.kind == TOK_RB && p->closed == OPEN_REDUCER && s->ok[TOK_INT] && !begins_operand(s->t.kind);
   const char *word = bare ? source_piece(p, p->reducer_word.at, p->reducer_word.end) : NULL,
              *inside = bare ? source_piece(p, p->reach.at + 1, p->reach.end - 1) : NULL;
-  if (!word || !inside || !strpbrk(inside, "[(+-*/") || s->t.kind == TOK_MINUS) return PASS;
+  if (!word || !inside || !strpbrk(inside, "[(+-*/<>=!") || s->t.kind == TOK_MINUS) return PASS;
+  uint32_t where = p->shut.where;
+  const char *labels = where ? source_piece(p, p->reach.at + 1, where - 1) : NULL,
+             *q = where ? source_piece(p, where + 4, p->reach.end - 1) : NULL;
+  if (where && (!labels || !q)) return PASS;
   Diag *g = diag_add(p->diags, D_E001, p->reach, "nothing stands behind the brackets for `%s` to reduce", word);
-  diag_hint(p->diags, g, "arguments stand in parentheses: `%s(%s)`", word, inside);
+  if (!where) diag_hint(p->diags, g, "arguments stand in parentheses: `%s(%s)`", word, inside);
+  else diag_hint(p->diags, g, "write `%s[%s] (%s)` of a condition, `%s[%s where %s] e` of some values", word, labels, q,
+      word, labels, q);
   return TOK_BAD;
 }
 

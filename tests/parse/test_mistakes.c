@@ -141,7 +141,7 @@ static const Mistake mistakes[] = {
     /* calls */
     {"a = f(max(), size(3), grad(x), all())",
         "E021 1:7 max[k]; E021 1:14 size(j); E021 1:23 grad(loss; E021 1:32 all[k]", NULL},
-    {"a = \"text\"", "E001 1:5 `use` and `assert`", ""},
+    {"a = \"text\"", "E001 1:5 `use`, `assert`", ""},
     {"a = [1, 2]", "E001 1:5 no lists", ""},
     /* characters and numbers */
     {"a = 12abc + 0x1F", "E004 1:5 12 * abc; E004 1:13 decimal", NULL},
@@ -152,7 +152,7 @@ static const Mistake mistakes[] = {
     {"a = 1e999", "E004 1:5 f64", NULL},
     {"use \"abc\ndim N = 3", "E005 1:5 close it", "use \"abc\"\ndim N=3\n"},
     {"a = x @ y\nb = 1", "E002 1:7 sum[k] A[i,k]", "equation b 1\n"},
-    {"a = x.T\nb = 'x'\nc = Σ'", "E002 1:6 a transpose; E002 2:5 prime; E002 3:5 no prime", ""},
+    {"a = x.T\nb = 'x'\nc = Σ'", "E002 1:6 a transpose; E002 2:5 120; E002 3:5 no prime", ""},
     {"a = 1\xff\xfe + 2\n# \xc0\xaf\nb = \"\xed\xa0\x80\"", "E003 1:6 iconv; E003 2:3; E001 3:5; E003 3:6", NULL},
     {"# \xE2\x80\xAE x\nuse \"\xE2\x81\xA6\"\na = \xE2\x80\x8F"
      "1",

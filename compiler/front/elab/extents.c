@@ -191,7 +191,9 @@ static void complain_disagree(Elab *x, LabelVar *v, const ExtentFact *other) {
     bool beyond = said->kind == EX_INT && read->kind == EX_INT && said->i > read->i;
     if (is_said(first) != is_said(other) && beyond)
       diag_hint(x->diags, d,
-          "a bare label goes through a whole dimension; beyond it a read has no value but by `?" "?`: `x[%s + 0] ?" "? 0`",
+          "a bare label goes through a whole dimension; beyond it a read has no value but by `?"
+          "?`: `x[%s + 0] ?"
+          "? 0`",
           v->name->s);
     else if (is_said(first) != is_said(other))
       diag_hint(x->diags, d,

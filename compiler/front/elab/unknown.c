@@ -100,8 +100,8 @@ static bool hint_derivative(Elab *x, Diag *d, AstName name) {
 }
 
 bool hint_name(Elab *x, Diag *d, AstName name) {
-  return hint_derivative(x, d, name) || hint_comment(x, d, name) || hint_constant(x, d, name) || hint_transpose(x, d, name) ||
-      hint_subscript(x, d, name);
+  return hint_derivative(x, d, name) || hint_comment(x, d, name) || hint_constant(x, d, name) ||
+      hint_transpose(x, d, name) || hint_subscript(x, d, name);
 }
 
 /* Whether `at` is inside a repeat with this loop variable. Statements come in order, so at most one contains it. */

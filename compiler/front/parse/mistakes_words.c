@@ -124,7 +124,9 @@ static bool is_connective(int k) {
 
 int rule_where_first(const Scene *s) {
   const Parse *p = s->p;
-  bool comma = s->last.kind == TOK_COMMA && s->in == TOK_LB;
+  Scanner ahead = scan_quietly(p);
+  int next = scan(&ahead).kind;
+  bool comma = s->last.kind == TOK_COMMA && s->in == TOK_LB && next != TOK_RB && next != TOK_COMMA && next != TOK_COLON;
   if (s->t.kind != TOK_WHERE || (s->last.kind != TOK_LB && !comma)) return PASS;
   const char *head = comma ? source_piece(p, vec_last(p->open).operand.at, s->last.at) : NULL;
   Diag *g = comma ? scene_say(s, D_E001, "unexpected `where` behind a comma")

@@ -45,8 +45,10 @@ static Error op_error(const Expr *e, const Error *x) {
   case OP_NEG:
   case OP_ABS:
   case OP_STOP: return x[0];
+  case OP_COS: return rounded((Error){1, fmin(x[0].off, 1)}, t);
+  case OP_MOD: return dtype_is_int(t) ? (Error){x[1].most, 0} : (Error){0};
+  case OP_IDIV: return dtype_is_int(t) ? (Error){x[0].most, 0} : (Error){0};
   case OP_SIN:
-  case OP_COS:
   case OP_TANH:
   /* erf is steepest: 2/sqrt(pi) */
   case OP_ERF: return rounded((Error){fmin(x[0].most, 1), fmin(1.2 * x[0].off, 1)}, t);

@@ -154,7 +154,10 @@ static Core *op_fold(Elab *x, Op op, Span span, Type t, uint32_t n, Core **arg) 
   const Expr *e[3];
   for (uint32_t i = 0; i < n; i++) e[i] = arg[i]->e;
   if (n == 2 && e[0]->kind == EX_INT && e[1]->kind == EX_INT && fold_overflows(op, e[0]->i, e[1]->i)) {
-    diag_add(x->diags, D_E083, span, "this does not fit into 64 bits");
+    Diag *d = diag_add(x->diags, D_E083, span, "this does not fit into 64 bits");
+    if (t.weak == WEAK_LITERAL)
+      diag_hint(x->diags, d, "a float holds about 16 digits of it: write `%lld.0` for `%lld`", (long long)e[0]->i,
+          (long long)e[0]->i);
     return fail(x);
   }
   return core_const(x, expr_op(x->exprs, op, n, e), t, span);

@@ -764,6 +764,13 @@ static bool complain_size_label(Elab *x, Scope *s, const Ast *a) {
   return true;
 }
 
+/* `y[i:8-r+1]`, `y[i:8-size(r)+1]` */
+static void hint_size_of(Elab *x, Diag *d, Str label) {
+  const char *size = size_elsewhere(x, label);
+  if (size) diag_hint(x->diags, d, "elsewhere the label %s has size %s: write `%s`", label->s, size, size);
+  else diag_hint(x->diags, d, "declare a `dim` for the size of %s, and write that", label->s);
+}
+
 static void complain_size_name(Elab *x, Scope *s, const Ast *a) {
   const char *name = a->name.s->s;
   const Local *l = frame_find(s->frame, a->name.s);
@@ -777,6 +784,8 @@ static void complain_size_name(Elab *x, Scope *s, const Ast *a) {
     diag_hint(x->diags, d, "declare a `dim` for it; one without a value takes it from the data");
   } else if (a->span.src && label_forgotten(a)) {
     diag_hint(x->diags, d, "a label comes with its size: `%s:8`, or `%s:N` with a `dim N` before", name, name);
+  } else if (a->span.src && size_elsewhere(x, a->name.s)) {
+    hint_size_of(x, d, a->name.s);
   } else if (!diag_unknown(x, d, a->name, s->frame)) {
     diag_hint(x->diags, d, "declare it before: `dim %s`, or with a value `dim %s = 8`", name, name);
   }
@@ -794,6 +803,7 @@ static void complain_size(Elab *x, Scope *s, const Ast *a) {
         x->diags, D_E064, a->span, a->kind == AST_REAL ? "a size is an integer" : "a size is made of numbers and dims");
     if (a->kind == AST_BINARY && op_info[a->op].rule == RULE_COMPARE)
       diag_hint(x->diags, d, "a condition stands behind `where`: `sum[i where %s]`", source_text(x, a->span));
+    if (a->kind == AST_SIZE) hint_size_of(x, d, a->name.s);
     if (a->kind == AST_CALL)
       diag_hint(
           x->diags, d, "a dim takes its size from the data where it stands: `dim N`, and then `input X[i:N] : f32`");

@@ -393,6 +393,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_equals,
       rule_semicolon,
       rule_until,
+      rule_default,
       rule_where_called,
       rule_where_first,
       rule_where_behind,

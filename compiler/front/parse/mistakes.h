@@ -20,10 +20,10 @@ typedef struct Scene { /* the input of the rules */
 typedef int Rule(const Scene *);
 
 /* mistakes_words.c */
-Rule rule_equals, rule_semicolon, rule_where_called, rule_round_left, rule_round_reducer,
-    rule_where_first, rule_where_behind, rule_where_in_read, rule_keyword_defined,
-    rule_dtype_first, rule_keyword_as_name, rule_wrong_place, rule_foreign, rule_loop_head,
-    rule_until, rule_if_statement, rule_colon_block, rule_late_accumulator, rule_reducer_called, rule_bare_expression;
+Rule rule_equals, rule_semicolon, rule_where_called, rule_round_left, rule_round_reducer, rule_where_first,
+    rule_where_behind, rule_where_in_read, rule_keyword_defined, rule_dtype_first, rule_keyword_as_name,
+    rule_wrong_place, rule_foreign, rule_loop_head, rule_until, rule_default, rule_if_statement,
+    rule_colon_block, rule_late_accumulator, rule_reducer_called, rule_bare_expression;
 
 /* mistakes_missing.c */
 Rule rule_slashes, rule_assert, rule_limits, rule_unary_plus, rule_bare_reducer, rule_missing_bracket,

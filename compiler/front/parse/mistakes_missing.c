@@ -204,8 +204,12 @@ int rule_missing_operator(const Scene *s) {
   const Parse *p = s->p;
   if (s->last.kind == TOK_RB && p->closed == OPEN_COUNT) {
     Diag *g = scene_say(s, D_E001, "unexpected %s: `count` takes no expression", token_shown(p, s->t));
-    diag_hint(p->diags, g,
-              "`count[i where p]` is how many `i` there are; `sum[i where p] e` adds up");
+    const char *labels = p->shut.where ? NULL : source_piece(p, p->shut.at + 1, s->last.at),
+               *e = labels ? source_piece(p, s->t.at, line_rest(p, s->t)) : NULL;
+    if (e && strpbrk(e, "<>=!") && !strchr(e, ')'))
+      diag_hint(p->diags, g, "what is counted stands behind `where`: `count[%s where %s]`", labels, e);
+    else
+      diag_hint(p->diags, g, "`count[i where p]` is how many `i` there are; `sum[i where p] e` adds up");
     return TOK_BAD;
   }
   Diag *g = scene_unexpected(s);

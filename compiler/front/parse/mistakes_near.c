@@ -131,7 +131,7 @@ static const char *too_many_hint(const Scene *s) {
     return "an equation defines one tensor; another one gets a statement of its own, and of a def's results `output "
         "a, b` stands behind";
   if (t == TOK_COMMA && k == TOK_STATE && !p->assigned) return "each state has a statement of its own";
-  if (t == TOK_COMMA && p->assigned && (k == TOK_ID || k == TOK_STATE || k == TOK_NEXT))
+  if (t == TOK_COMMA && p->assigned && (k == TOK_ID || k == TOK_STATE || k == TOK_NEXT || k == TOK_OUTPUT))
     return "an equation has one value; statements on one line are parted by `;`";
   if (k == TOK_DEF && p->assigned && t == TOK_IDENTITY)
     return "with an identity it is a monoid, `monoid f(a, b) = e identity e0`, called as `f[i](x[i])`";

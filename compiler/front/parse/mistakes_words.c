@@ -214,6 +214,20 @@ int rule_dtype_first(const Scene *s) {
   return ANSWER_DROP;
 }
 
+/* `x[i-1] ?? if p then a else b`, `x[i-1] ?? sum[k] y[k]` */
+int rule_default(const Scene *s) {
+  int k = s->t.kind;
+  if (s->last.kind != TOK_ORELSE || (k != TOK_IF && k != TOK_NOT)) return PASS;
+  const char *e = source_piece(s->p, s->t.at, line_rest(s->p, s->t));
+  Diag *g = scene_unexpected(s);
+  diag_hint(s->p->diags, g,
+      "what stands right of `?"
+      "?` is short; more goes into parentheses: `?"
+      "? (%s)`",
+      e ? e : "...");
+  return TOK_BAD;
+}
+
 int rule_keyword_as_name(const Scene *s) {
   int k = s->t.kind;
   if (!(token_facts(k) & WORD)) return PASS;

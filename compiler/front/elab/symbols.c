@@ -31,9 +31,10 @@ static bool in_name(char c) { return c == '_' || c == '\'' || c < 0 || isalnum((
 
 /* `x = x + 1`: the name occurs in what follows on its line. */
 static bool reads_itself(AstName name) {
-  const char *s = name.span.src ? name.span.src->bytes + name.span.end : "", *end = s + strcspn(s, "\n#");
-  for (uint32_t n = name.s->len; (s = strstr(s, name.s->s)) && s < end; s += n)
-    if (!in_name(s[-1]) && !in_name(s[n])) return true;
+  const char *s = name.span.src ? name.span.src->bytes + name.span.end : "";
+  size_t n = name.s->len, line = strcspn(s, "\n#");
+  for (size_t i = 1; n && i + n <= line; i++)
+    if (!in_name(s[i - 1]) && !in_name(s[i + n]) && memcmp(s + i, name.s->s, n) == 0) return true;
   return false;
 }
 

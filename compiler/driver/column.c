@@ -187,11 +187,11 @@ static Leave job_one_order(Session *s, const Job *j, const Args *a) {
   if (!n) return LEAVE_OK;
   if (n->sum->by)
     return fail(s, LEAVE_PROGRAM,
-        "%s:%u:%u: the C function %s has the bits of an order that nobody knows, and --deterministic does without such",
+        "%s:%u:%u: the bits of what the C function %s reduces depend on its order, which --deterministic cannot fix",
         n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column, n->sum->by->symbol->s);
   return fail(s, LEAVE_PROGRAM,
-      "%s:%u:%u: %s of floats has the bits of one order, and --deterministic wants what no order changes: sums, max "
-      "and min",
+      "%s:%u:%u: the bits of this %s of floats depend on its order; with --deterministic, floats are reduced by sums, "
+      "max and min",
       n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column,
       n->sum->reducer == RED_MONOID ? n->sum->monoid->name->s : reducer_info[n->sum->reducer].name);
 }

@@ -141,7 +141,7 @@ if command -v mpirun >/dev/null; then as_first "three processes" --np 3; fi
 echo 'input x[i:9] : f64 = 1 + i
 output p = prod[i] x[i]' >prod.ein
 want 1 "$EIN" run --deterministic prod.ein
-says "prod.ein:2:8: prod of floats has the bits of one order"
+says "prod.ein:2:8: the bits of this prod of floats depend on its order"
 want 2 "$EIN" run --deterministic --target=eval all.ein
 says "--deterministic is of what is compiled"
 finish

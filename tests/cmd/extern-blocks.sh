@@ -80,7 +80,7 @@ sed 's/f64/f32/' gemm.ein >none.ein
 want 1 "$EIN" run none.ein --target=c
 says "the C function my_gemm does not compile as it is declared, void (my_gemm)(int64_t n0, int64_t n1, int64_t n2, float *z, int64_t z0, int64_t z1, const float *a"
 want 1 "$EIN" run gemm.ein --deterministic --target=c
-says "gemm.ein:4:8: the C function my_gemm has the bits of an order that nobody knows"
+says "gemm.ein:4:8: the bits of what the C function my_gemm reduces depend on its order"
 printf 'plan 1\nsites 2\npanels Z k=2\n' >x.plan
 want 1 "$EIN" run gemm.ein -n 2 --plan x.plan
 says "Z is made by a C function, which makes all of a block at once, in no panels"

@@ -70,8 +70,8 @@ line(S) ::= def ADJOINT LP above RP LC locals RESYNC RC.
                                                         { S = NULL; } // likewise
 line(S) ::= DEF ID labels LP params RP LC locals RESYNC RC.
                                                         { S = NULL; } // its last line was a mistake
-line(S) ::= MONOID(F) ID(N) LP ID(A) COMMA ID(B) RP ASSIGN e(E) IDENTITY e(I).
-                                                        { S = build_monoid(p, F, N, A, B, E, I); }
+line(S) ::= MONOID(F) ID(N) LP operand(A) COMMA operand(B) RP ASSIGN value(E) IDENTITY value(I) range(R).
+                                                        { S = build_monoid(p, F, N, A, B, E, I, R); }
 line(S) ::= EXTERN(F) DEF ID(N) LP takes(P) RP COLON DTYPE(T) ASSIGN STRING(C) source(I) cost(K).
                                                         { S = build_extern(p, F, N, P, T, C, I, K); }
 line(S) ::= USE(F) ID|STRING(W).                        { S = build_use(p, F, W); }
@@ -156,6 +156,16 @@ names(A) ::= ID(N).                                     { A = names_first(p, N);
 names(A) ::= names(A) COMMA ID(N).                      { names_add(p, N); }
 
 results(A) ::= LP(F) e(B) COMMA list(L) RP.             { A = build_results(p, F, B, L); }
+
+// ---- monoids: of values, or of tuples
+
+%type operand {uint32_t}
+operand(A) ::= ID(N).                                   { A = names_first(p, N); }
+operand(A) ::= LP names(N) RP.                          { A = N; }
+value(A) ::= e(E).                                      { A = E; }
+value(A) ::= results(E).                                { A = E; }
+range(A) ::= .                                          { A = NULL; }
+range(A) ::= WHERE e(E).                                { A = E; }
 
 %type locals {AstBlock *}
 locals(B) ::= .                                         { B = block_new(p); }

@@ -149,7 +149,7 @@ const Expr *expr_turn(Exprs *p, int64_t depth) {
 }
 
 const Expr *expr_param(Exprs *p, DType t, int64_t k) {
-  BUG_UNLESS(k == 0 || k == 1);
+  BUG_UNLESS(k >= 0 && k < EXPR_PARAMS);
   return leaf(p, EX_PARAM, t, k, HAS_PARAM);
 }
 

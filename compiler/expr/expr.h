@@ -128,7 +128,8 @@ typedef enum {
   EX_DIM,    /* name: a symbolic size; i64 */
   EX_LABEL,  /* i: number of a label of the vertex; i64 */
   EX_TURN,   /* i: depth of the repeat whose turn counter it is (0 outermost); i64 */
-  EX_PARAM,  /* i: 0 or 1, the arguments of a monoid's function */
+  EX_PARAM,  /* i: 0 or 1, the arguments of a monoid's function; in elaboration also further ones, of a monoid over
+              * tuples */
   EX_READ,   /* i: slot; arg: one i64 index per dimension; dtype of the tensor that it reads */
   EX_OP      /* op, arg */
 } ExprKind;
@@ -162,6 +163,7 @@ const Expr *expr_bool(Exprs *p, bool v);
 const Expr *expr_dim(Exprs *p, Str name);
 const Expr *expr_label(Exprs *p, int64_t number);
 const Expr *expr_turn(Exprs *p, int64_t depth);
+enum { EXPR_PARAMS = 32 };
 const Expr *expr_param(Exprs *p, DType t, int64_t k);
 const Expr *expr_read(Exprs *p, DType t, int64_t slot, uint32_t n, const Expr *const *index);
 const Expr *expr_op(Exprs *p, Op op, uint32_t n, const Expr *const *arg);

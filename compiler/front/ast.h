@@ -49,7 +49,7 @@ typedef enum {
   AST_CAST, /* dtype(a) */
   AST_SIZE, /* size(label): name is the label */
   AST_GRAD, /* grad(a, name[items]) */
-  AST_RESULTS, /* (args): the results of a def with several; only at a def's end */
+  AST_RESULTS, /* (args): the results of a def with several, at its end; the components of a monoid over tuples */
   AST_PAREN    /* (a): kept, because it limits what a reducer covers, and fmt prints it */
 } AstKind;
 
@@ -89,7 +89,8 @@ typedef enum {
   STMT_ADJOINT,   /* of a def: adjoint(items) = e, or { body e }: for each result the name of its adjoint, as
                    * ITEM_EXPR, or as ITEM_SIZED with the result's own name first; e: AST_RESULTS if the def has
                    * several parameters */
-  STMT_MONOID,    /* name(params: two) = e identity until */
+  STMT_MONOID,    /* name(params) = e identity until [where range]: two params; over tuples of `parts` components those
+                   * of the first operand, then those of the second, and e and until are AST_RESULTS */
   STMT_EXTERN,    /* name(params: each with its dtype) : dtype = "text" from "source" cost */
   STMT_USE,       /* name (use nn) or path (use "x.ein") */
   STMT_ASSERT,    /* e, text */
@@ -145,6 +146,8 @@ struct AstStmt {
   Ast *e, *until;           /* until: condition of a repeat, identity of a monoid */
   VEC(AstDecl) decls;
   VEC(AstName) params;      /* of a def or monoid */
+  uint32_t parts;           /* of a monoid: the components of its first operand; 1: it is no tuple */
+  Ast *range;               /* of a monoid: what holds of each operand, in the first one's names; or NULL */
   VEC(AstTake) takes;       /* of a C function */
   Str source; Span source_span; /* the C file, or NULL; also for an equation computed by a C function, whose symbol is
                                  * `text` */

@@ -234,6 +234,15 @@ static void reducers(void) {
     "monoid top(a, b) = max(a, b) identity -inf\ninput X[i:2,j:2] : f32 = i - j\n"
     "Z = top[i](-(top[j](-X[i,j])))",
     DT_F32, 0);
+  Z("a monoid over tuples",
+    "monoid best((v, at), (w, to)) =\n"
+    "(max(v, w), if w > v or (w == v and to < at) then to else at) identity (-inf, 99)\n"
+    "input X[i:2,j:3] : f32 = (j + 1) * (2 - j) + i\nv[i], Z[i] = best[j](X[i,j], j)",
+    DT_I64, 0, 0);
+  Z("a monoid over tuples, of which one component becomes a float",
+    "monoid mean2((n, m), (k, o)) = (n + k, m + (o - m) * k / max(n + k, 1)) identity (0, 0)\n"
+    "n[i:3], Z[i:3] = mean2[j:4 where j >= i](1, 2 * j)",
+    DT_F64, 3, 4, 5);
 }
 
 static void types(void) {

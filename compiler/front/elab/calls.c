@@ -209,22 +209,28 @@ Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span
   return where;
 }
 
+static bool is_reducer(const Core *c) { return c->kind == CORE_REDUCE || c->kind == CORE_TUPLE; }
+
 static bool has_reducer(const Core *c) {
-  if (c->kind == CORE_REDUCE) return true;
+  if (is_reducer(c)) return true;
   for (; c->n; c = c->arg[0]) {
-    if (c->kind == CORE_REDUCE) return true;
+    if (is_reducer(c)) return true;
     for (uint32_t i = 1; i < c->n; i++)
       if (c->arg[i] && has_reducer(c->arg[i])) return true;
   }
-  return c->kind == CORE_REDUCE;
+  return is_reducer(c);
 }
 
 /* ---- expanding a def -------------------------------------------------------------------------- */
 
 const char *call_form(Elab *x, const AstStmt *d) {
   Buf b = buf_new(x->arena);
-  if (d->kind == STMT_MONOID) return arena_printf(x->arena, "%s[k](x)", d->name.s->s);
+  if (d->kind == STMT_MONOID && d->parts == 1) return arena_printf(x->arena, "%s[k](x)", d->name.s->s);
   buf_str(&b, d->name.s->s);
+  if (d->kind == STMT_MONOID) {
+    for (uint32_t i = 0; i < d->parts; i++) buf_printf(&b, "%s%s", i ? ", " : "[k](", d->params.at[i].s->s);
+    return buf_str(&b, ")"), b.s;
+  }
   for (uint32_t i = 0; i < d->items.len; i++)
     if (d->items.at[i].e) buf_printf(&b, "%s%s", i ? "," : "[", d->items.at[i].e->name.s->s);
   buf_str(&b, d->items.len ? "](" : "(");
@@ -560,31 +566,50 @@ static Core *call_random(Elab *x, Scope *s, const Ast *a, Op op) {
   return c;
 }
 
+/* Component a->result of the tuple; arg: its components, then the predicate or NULL. */
+static Core *call_tuple(Elab *x, const MonoidDef *m, const Ast *a, LabelSet labels, LabelSet free, Core **arg) {
+  uint32_t n = m->stmt->parts;
+  const Tuple *t = tuple_at(x, m, arg, a->span);
+  if (!t) return fail(x);
+  Core *c = core_new(x, CORE_TUPLE, a->span, type_firm(t->dtype[a->result - 1]), set_minus(x, free, labels));
+  c->i = a->result - 1;
+  c->tuple = t;
+  c->labels = labels;
+  c->op_span = a->name.span;
+  c->n = n + (arg[n] != NULL);
+  c->arg = arg;
+  return c;
+}
+
 static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
-  const char *form = arena_printf(x->arena, "%s[k](x)", a->name.s->s);
+  uint32_t n = y->stmt->parts;
+  const char *form = call_form(x, y->stmt);
   LabelSet labels = {0};
-  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return fail(x);
+  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, n, form)) return fail(x);
+  if (n > 1 && !results_fit(x, y->stmt, a)) return fail(x);
   if (!labels_from_items(x, s, &a->items, &labels, "a reducer", true)) return fail(x);
   for (uint32_t i = 0; i < labels.n; i++) labels.at[i]->used = true;
   Scope in = *s;
   in.reach = NULL;
   in.reduced = set_union(x, s->reduced, labels);
   Core *where = a->where ? core_from_ast(x, &in, a->where) : NULL;
-  Core *body = core_from_ast(x, &in, a->args.at[0]);
-  if (!body || (a->where && !where)) return fail(x);
+  Core **arg = NEW_ARRAY(x->arena, Core *, n + 1);
+  for (uint32_t i = 0; i < n; i++)
+    if (!(arg[i] = core_from_ast(x, &in, a->args.at[i]))) return fail(x);
+  if (a->where && !where) return fail(x);
   if (where && !want_bool(x, where, (Span){0}, "where")) return fail(x);
-  where = reduce_restrict(x, s, labels, where, a->span);
-  LabelSet free = where ? set_union(x, body->free, where->free) : body->free;
+  arg[n] = where = reduce_restrict(x, s, labels, where, a->span);
+  LabelSet free = where ? where->free : (LabelSet){0};
+  for (uint32_t i = n; i-- > 0;) free = set_union(x, arg[i]->free, free);
+  if (n > 1) return call_tuple(x, y->monoid, a, labels, free, arg);
   DType t;
-  if (!monoid_type(x, y->monoid, body->type, a->span, &t)) return fail(x);
+  if (!monoid_type(x, y->monoid, arg[0]->type, a->span, &t)) return fail(x);
   Core *c = core_new(x, CORE_REDUCE, a->span, type_firm(t), set_minus(x, free, labels));
   c->reducer = RED_MONOID;
   c->labels = labels;
   c->op_span = a->name.span;
   c->n = 2;
-  c->arg = NEW_ARRAY(x->arena, Core *, 2);
-  c->arg[0] = body;
-  c->arg[1] = where;
+  c->arg = arg;
   c->monoid = y->monoid;
   return c;
 }
@@ -625,7 +650,8 @@ Core *core_from_call(Elab *x, Scope *s, const Ast *a) {
   Symbol *y =
       frame_find(s->frame, a->name.s) ? NULL : symbol_find(x, a->name.s, s->frame ? s->frame->order : UINT32_MAX);
   bool def = y && y->kind == SYM_DEF, monoid = y && y->kind == SYM_MONOID, external = y && y->kind == SYM_EXTERN;
-  if (!def && (monoid || external || name_is_builtin(a->name.s)) && !one_result(x, a)) return NULL;
+  bool one = monoid ? y->stmt->parts == 1 : external || name_is_builtin(a->name.s);
+  if (!def && one && !one_result(x, a)) return NULL;
   if (def || monoid) {
     y->used = true;
     return y->kind == SYM_DEF ? expand(x, s, y, a) : call_monoid(x, s, y, a);

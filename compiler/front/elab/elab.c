@@ -488,18 +488,39 @@ static void elab_def(Elab *x, const AstStmt *s) {
   else if (!x->module) warn_unused_labels(x, s);
 }
 
+static uint32_t parts_of(const Ast *e) { return e->kind == AST_RESULTS ? e->args.len : 1; }
+
+static const char *parts_text(Elab *x, uint32_t n) {
+  return n == 1 ? "one value" : arena_printf(x->arena, "%u components", n);
+}
+
+/* Both operands, the function and the identity have the same number of components. */
+static bool monoid_parts_fit(Elab *x, const AstStmt *s) {
+  uint32_t n = s->parts, other = s->params.len - n, e = parts_of(s->e), identity = parts_of(s->until);
+  if (n > TUPLE_PARTS) {
+    diag_add(x->diags, D_E091, s->name.span, "a monoid's operand has at most %d components", TUPLE_PARTS);
+    return false;
+  }
+  if (other == n && e == n && identity == n) return true;
+  const char *what = other != n ? "its second" : e != n ? "its function gives" : "its identity has";
+  uint32_t met = other != n ? other : e != n ? e : identity;
+  Diag *d = diag_add(x->diags, D_E091, other != n ? s->name.span : e != n ? s->e->span : s->until->span,
+      "the first operand of monoid %s has %s, and %s %s", s->name.s->s, parts_text(x, n), what, parts_text(x, met));
+  diag_hint(x->diags, d, n == 1 && e == 1 && other == 1 ? "`monoid add(a, b) = a + b identity 0`" :
+      "`monoid both((a, b), (c, d)) = (a + c, max(b, d)) identity (0, -inf)`");
+  return false;
+}
+
 static void elab_monoid(Elab *x, const AstStmt *s) {
   MonoidDef *m = NEW(x->arena, MonoidDef);
   *m = (MonoidDef){s, map_new(x->arena)};
   Symbol *y = symbol_add(x, SYM_MONOID, s->name);
   y->stmt = s;
   y->monoid = m;
-  if (s->params.len == 2 && !twice(x, s->params.at[0], s->params.at[1])) return;
-  if (s->params.len != 2) {
-    Diag *d = diag_add(x->diags, D_E091, s->name.span, "a monoid's function takes two arguments");
-    diag_hint(x->diags, d, "`monoid add(a, b) = a + b identity 0`");
-  }
-  y->kind = SYM_TENSOR;
+  bool ok = monoid_parts_fit(x, s);
+  for (uint32_t i = 0; i < s->params.len && ok; i++)
+    for (uint32_t k = 0; k < i && ok; k++) ok = !twice(x, s->params.at[k], s->params.at[i]);
+  if (!ok) y->kind = SYM_TENSOR; /* uses of it are not reported */
 }
 
 static void elab_assert(Elab *x, const AstStmt *s) {

@@ -10,7 +10,8 @@
  *   reduce.c   reducers as vertices    domain.c   what has a value   loops.c   repeat
  *   defs.c     names in a def's body   vertex.c   a vertex under construction
  *   extern.c   C functions             stated.c   adjoints stated with a def
- *   monoid.c   user-defined monoids    grad.c     gradients          elab.c    statements, and graph_from_ast */
+ *   monoid.c   user-defined monoids    tuple.c    monoids of tuples  tuple_lower.c  their reductions, as maps
+ *   grad.c     gradients               elab.c     statements, and graph_from_ast */
 #ifndef EIN_ELAB_H
 #define EIN_ELAB_H
 
@@ -91,6 +92,8 @@ typedef enum {
   CORE_USE,      /* bind, arg: one index for each of the bind's labels */
   CORE_RESTRICT, /* arg0 where arg1 */
   CORE_RANDOM,   /* op over labels, arg0: seed */
+  CORE_TUPLE,    /* component i of a reduction by `tuple` over labels of its components, arg; where arg[tuple->n], if
+                  * there are so many */
   CORE_CALL      /* external of arg */
 } CoreKind;
 
@@ -102,6 +105,7 @@ struct Core {
   Op op;
   Reducer reducer;
   const struct MonoidDef *monoid;
+  const struct Tuple *tuple;
   const Extern *external;
   int acc;                   /* DType given by sum:f64, or -1 */
   int64_t i;
@@ -196,7 +200,18 @@ typedef struct Symbol {
 } Symbol;
 typedef struct SymTable { Map map; struct SymTable *parent; VEC(Symbol *) all; } SymTable;
 
-typedef struct MonoidDef { const AstStmt *stmt; Map made; } MonoidDef;
+typedef struct MonoidDef { const AstStmt *stmt; Map made; } MonoidDef; /* made: Monoid or Tuple, by the dtypes' names */
+
+/* A monoid over tuples of n components, at their dtypes. combine is over #0 to #(n-1), the components of the first
+ * operand, and #n to #(2n-1); range, what holds of each operand, is over the former. */
+enum { TUPLE_PARTS = EXPR_PARAMS / 2 }; /* the most components */
+typedef struct Tuple {
+  const MonoidDef *def;
+  uint32_t n;
+  DType *dtype;
+  const Expr **combine, **identity;
+  const Expr *range;         /* NULL: anything */
+} Tuple;
 
 typedef struct Block {       /* a repeat being elaborated */
   struct Block *parent;
@@ -313,6 +328,7 @@ LabelSet set_one(Elab *x, LabelVar *v);
 LabelSet set_union(Elab *x, LabelSet a, LabelSet b);
 LabelSet set_minus(Elab *x, LabelSet a, LabelSet b);
 bool set_has(LabelSet s, const LabelVar *v);
+LabelSet set_joined(Elab *x, LabelSet a, LabelSet b); /* a, then b, whatever they share */
 
 /* core.c */
 Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free);
@@ -385,7 +401,22 @@ void stated_adjoint(Elab *x, Bind *b);
 void stated_rules(Elab *x);                                    /* for the current equation, once everything is
                                                                 * lowered */
 
+/* A reduction in the numbering of the vertex under construction. carried: what its reader must meet; own: what the
+ * predicate needs. */
+typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried, *own; } Parts;
+
 /* monoid.c */
+Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t); /* part of its definition, with operands
+                                                                              * of these dtypes (NULL: it has none);
+                                                                              * NULL after a complaint */
+void monoid_complain_reads(Elab *x, const MonoidDef *m);
+void monoid_complain_identity(Elab *x, const MonoidDef *m);    /* it is outside of the range */
+bool monoid_range(Elab *x, const MonoidDef *m, const DType *t, const Expr **out); /* over #0 to #(parts - 1); *out
+                                                                * NULL: there is none; false after a complaint */
+bool monoid_in_range(const Expr *range, const Value *v, uint32_t n);
+/* The operands of a reduction under construction must lie in the range: proved, or an assert. */
+void monoid_range_check(
+    Elab *x, const MonoidDef *m, const Expr *range, const Expr *const *body, const Parts *p, Span use);
 bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out); /* *out: the dtype over which it is
                                                                                  * closed */
 const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t);
@@ -400,6 +431,12 @@ const Expr *restriction(Elab *x, Ex p);                       /* the meaning of 
 const Expr *total(Elab *x, const Expr *pred, const Obligation *range);
 Ex ex_read_of(Elab *x, EinNode *n, LabelSet labels, int widen, Span span); /* n at the current values of the labels */
 
+/* tuple.c */
+const Tuple *tuple_at(Elab *x, const MonoidDef *m, Core *const *body, Span use); /* NULL after a complaint */
+
+/* tuple_lower.c */
+Ex lower_tuple(Elab *x, Core *c, int widen);
+
 /* reduce.c */
 Ex lower_reduce(Elab *x, Core *c, int widen);
 /* carried: pred and range of the result, by number of `out`; total: for an equation, which must have a value
@@ -407,6 +444,8 @@ Ex lower_reduce(Elab *x, Core *c, int widen);
 EinNode *reduce_vertex(
     Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total, Ex *carried);
 bool reduce_is_one_vertex(const Core *c);
+Parts parts_of_tuple(Elab *x, Core *c, const Expr **body); /* body: gets that of each component */
+const Expr *domain_from(Elab *x, const Obligation *o);     /* all of them as one condition; NULL: none */
 
 /* a vertex under construction (vertex.c) */
 typedef struct Frozen { const Expr **was; LabelSet out, red, was_out, was_red; } Frozen;

@@ -115,6 +115,12 @@ LabelSet set_union(Elab *x, LabelSet a, LabelSet b) {
   return s;
 }
 
+LabelSet set_joined(Elab *x, LabelSet a, LabelSet b) {
+  LabelSet all = {NEW_ARRAY(x->arena, LabelVar *, a.n + b.n + 1), a.n + b.n};
+  for (uint32_t i = 0; i < all.n; i++) all.at[i] = i < a.n ? a.at[i] : b.at[i - a.n];
+  return all;
+}
+
 LabelSet set_minus(Elab *x, LabelSet a, LabelSet b) {
   if (!a.n || !b.n) return a;
   uint32_t stamp = ++x->stamp;

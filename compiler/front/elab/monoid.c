@@ -6,14 +6,14 @@
 
 #include <math.h>
 
-/* One side of the definition with arguments of dtype t; NULL after a complaint. */
-static Core *side(Elab *x, const MonoidDef *m, const Ast *a, DType t, bool params) {
+Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t) {
   Frame *f = NEW(x->arena, Frame);
   *f = (Frame){.def = m->stmt, .order = UINT32_MAX, .depth = 1};
   const Symbol *own = symbol_find(x, m->stmt->name.s, UINT32_MAX);
   if (own) f->order = own->order;
-  for (uint32_t k = 0; params && k < 2; k++) {
-    Core *c = core_const(x, expr_param(x->exprs, t, k), type_firm(t), m->stmt->params.at[k].span);
+  for (uint32_t k = 0; t && k < m->stmt->params.len; k++) {
+    DType one = t[k % m->stmt->parts];
+    Core *c = core_const(x, expr_param(x->exprs, one, k), type_firm(one), m->stmt->params.at[k].span);
     vec_push(x->arena, f->locals, ((Local){.name = m->stmt->params.at[k].s, .span = c->span, .direct = c}));
   }
   Labels labels = {.map = map_new(x->arena)};
@@ -42,7 +42,7 @@ bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out) {
   DType t = type_settle(body).dtype, made = t;
   for (int k = 0; k < 3; k++) {
     uint32_t before = x->diags->all.len;
-    Core *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
+    Core *c = monoid_side(x, m, m->stmt->e, &t), *id = monoid_side(x, m, m->stmt->until, NULL);
     for (uint32_t i = before; i < x->diags->all.len; i++)
       diag_at(x->diags, x->diags->all.at[i], use, "used here, over %s", dtype_name(t));
     if (!c || !id) return false;
@@ -57,6 +57,76 @@ bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out) {
       x->diags, D_E081, use, "monoid %s over %s gives %s", m->stmt->name.s->s, dtype_name(t), dtype_name(made));
   diag_at(x->diags, d, m->stmt->e->span, "its function must give what it takes");
   return false;
+}
+
+/* ---- the range -------------------------------------------------------------------------------- */
+
+bool monoid_range(Elab *x, const MonoidDef *m, const DType *t, const Expr **out) {
+  *out = NULL;
+  if (!m->stmt->range) return true;
+  Frozen f = labels_number(x, (LabelSet){0}, (LabelSet){0});
+  Core *c = monoid_side(x, m, m->stmt->range, t);
+  bool ok = c && want_bool(x, c, (Span){0}, "where");
+  if (ok) *out = lower(x, c, -1).e;
+  if (ok && ((*out)->has & (HAS_READ | HAS_TURN))) monoid_complain_reads(x, m), ok = false;
+  labels_restore(x, f);
+  return ok;
+}
+
+bool monoid_in_range(const Expr *range, const Value *v, uint32_t n) {
+  ExprEnv env = {.param = v, .n_param = n};
+  Value holds;
+  return !range || !expr_value(range, &env, &holds) || holds.i;
+}
+
+void monoid_complain_identity(Elab *x, const MonoidDef *m) {
+  AstName name = m->stmt->name;
+  Diag *d = diag_add(x->diags, D_E093, name.span, "the identity of monoid %s is outside of its range", name.s->s);
+  diag_at(x->diags, d, m->stmt->until->span, "the identity");
+  diag_at(x->diags, d, m->stmt->range->span, "what holds of its operands");
+  x->failed = true;
+}
+
+static const Expr *leaf_body(void *env, Exprs *p, const Expr *leaf) {
+  const Expr *const *body = env;
+  (void)p;
+  return leaf->kind == EX_PARAM ? body[leaf->i] : leaf;
+}
+
+/* Constants decide it, or the prover. */
+static bool is_known(Elab *x, const Facts *f, const Expr *e) {
+  Value v;
+  ExprEnv none = {0};
+  if (e->kind == EX_OP && e->op == OP_OR) return is_known(x, f, e->arg[0]) || is_known(x, f, e->arg[1]);
+  if (e->kind == EX_OP && e->op == OP_AND) return is_known(x, f, e->arg[0]) && is_known(x, f, e->arg[1]);
+  if (!e->has && expr_value(e, &none, &v)) return v.i;
+  return prove(x->exprs, f, e).verdict == PROVED;
+}
+
+static bool same_assert(const EinNode *a, const EinNode *b) {
+  if (a->sum != b->sum) return false;
+  for (uint32_t i = 0; i < a->sum->n_slot; i++)
+    if (a->input[i] != b->input[i]) return false;
+  for (uint32_t i = 0; i < a->sum->n_red; i++)
+    if (a->bound[i] != b->bound[i]) return false;
+  return true;
+}
+
+void monoid_range_check(
+    Elab *x, const MonoidDef *m, const Expr *range, const Expr *const *body, const Parts *p, Span use) {
+  if (!range || x->region != x->graph->top) return;
+  const Expr *holds = expr_map(x->exprs, range, leaf_body, (void *)(uintptr_t)body);
+  const Expr *where = both(x, domain_from(x, p->carried), p->where);
+  Facts facts = facts_here(x, where);
+  if (is_known(x, &facts, holds)) return;
+  EinSum all = {.reducer = RED_ALL, .acc = DT_BOOL, .dtype = DT_BOOL, .body = holds, .where = where};
+  Frozen f = labels_number(x, (LabelSet){0}, set_joined(x, x->out, x->red));
+  EinNode *n = vertex_new(x, &all, NULL, 0, NULL, use);
+  labels_restore(x, f);
+  for (uint32_t i = 0; i < x->graph->asserts.len; i++)
+    if (same_assert(x->graph->asserts.at[i].node, n)) return; /* of another component */
+  Str text = strings_printf(x->strings, "an operand of monoid %s is outside of its range", m->stmt->name.s->s);
+  vec_push(x->arena, x->graph->asserts, ((EinAssert){n, text, place_of(x, use)}));
 }
 
 /* ---- the laws --------------------------------------------------------------------------------- */
@@ -144,15 +214,35 @@ static bool triples_hold(Elab *x, const MonoidDef *def, const Monoid *m, Value *
   return true;
 }
 
+static bool range_kept(Elab *x, const MonoidDef *def, const Monoid *m, const Expr *range, const Value *v, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t k = 0; k <= i; k++) {
+      Value made;
+      if (!combine(m, v[i], v[k], &made) || monoid_in_range(range, &made, 1)) continue;
+      const char *s = def->stmt->name.s->s;
+      Diag *d = diag_add(x->diags, D_E093, def->stmt->name.span, "monoid %s leaves its range", s);
+      diag_at(x->diags, d, def->stmt->range->span, "what holds of its operands");
+      diag_hint(x->diags, d, "%s(%s, %s) is %s", s, value_text(x, v[i]), value_text(x, v[k]), value_text(x, made));
+      x->failed = true;
+      return false;
+    }
+  return true;
+}
+
 static void laws_sample(Elab *x, const MonoidDef *def, const Monoid *m) {
   Value v[MAX_SAMPLES + 1], identity;
   ExprEnv none = {0};
-  if (!expr_value(m->identity, &none, &identity)) return;
-  uint32_t n = samples(m->dtype, identity, v);
+  const Expr *range;
+  if (!monoid_range(x, def, &m->dtype, &range) || !expr_value(m->identity, &none, &identity)) return;
+  if (!monoid_in_range(range, &identity, 1)) return monoid_complain_identity(x, def);
+  uint32_t all = samples(m->dtype, identity, v), n = 0;
+  for (uint32_t i = 0; i < all; i++)
+    if (monoid_in_range(range, &v[i], 1)) v[n++] = v[i];
+  if (!range_kept(x, def, m, range, v, n)) return;
   if (pairs_hold(x, def, m, v, n)) triples_hold(x, def, m, v, n);
 }
 
-static void complain_reads(Elab *x, const MonoidDef *m) {
+void monoid_complain_reads(Elab *x, const MonoidDef *m) {
   Diag *d = diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors");
   diag_hint(x->diags, d, "it is made of its arguments, numbers and dims: what it reads is best put into `%s[k](...)`",
       m->stmt->name.s->s);
@@ -161,13 +251,13 @@ static void complain_reads(Elab *x, const MonoidDef *m) {
 
 static Monoid monoid_draft(Elab *x, const MonoidDef *m, DType t) {
   Frozen f = labels_number(x, (LabelSet){0}, (LabelSet){0});
-  Core *c = side(x, m, m->stmt->e, t, true), *id = side(x, m, m->stmt->until, t, false);
+  Core *c = monoid_side(x, m, m->stmt->e, &t), *id = monoid_side(x, m, m->stmt->until, NULL);
   Monoid draft = {.name = m->stmt->name.s, .dtype = t, .combine = expr_param(x->exprs, t, 0)};
   draft.identity = expr_cast(x->exprs, t, expr_int(x->exprs, DT_I64, 0));
   if (c && id) {
     const Expr *combine = ex_convert(x, lower(x, c, -1), t).e, *identity = ex_convert(x, lower(x, id, -1), t).e;
     if (!((combine->has | identity->has) & (HAS_READ | HAS_TURN))) draft.combine = combine, draft.identity = identity;
-    else complain_reads(x, m);
+    else monoid_complain_reads(x, m);
   }
   labels_restore(x, f);
   return draft;

@@ -9,9 +9,6 @@ bool reduce_is_one_vertex(const Core *c) {
   return c->reducer != RED_MEAN && !(c->reducer == RED_COUNT && !c->arg[1]);
 }
 
-/* own: of the predicate */
-typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried, *own; } Parts;
-
 static int widen_for(const Core *c, DType acc) {
   bool accumulates = c->reducer == RED_SUM || c->reducer == RED_PROD || c->reducer == RED_MEAN || c->reducer == RED_LSE;
   return accumulates || c->acc >= 0 ? (int)acc : -1;
@@ -21,12 +18,6 @@ static const Expr *read_own(Elab *x, EinNode *n) {
   const Expr **index = NEW_ARRAY(x->arena, const Expr *, x->out.n + 1);
   for (uint32_t i = 0; i < x->out.n; i++) index[i] = expr_label(x->exprs, i);
   return read_node(x, n, x->out.n, index);
-}
-
-static const Expr *domain_from(Elab *x, const Obligation *o) {
-  const Expr *d = NULL;
-  for (; o; o = o->next) d = both(x, d, o->cond);
-  return d;
 }
 
 /* Whether the predicate holds at any reduced point. Evaluated only where the predicate itself has a value (own). */
@@ -119,16 +110,9 @@ static bool guard_helps(Elab *x, const Obligation *list, const Expr *where, cons
   return false;
 }
 
-/* In the numbering of the future vertex. */
-static Parts parts_lower(Elab *x, Core *c) {
-  Parts r = {.acc = DT_I64};
-  Ex p = {0}, b = {.e = expr_int(x->exprs, DT_I64, 1), .type = {DT_I64, FIRM}};
-  if (c->arg[1]) p = lower(x, c->arg[1], -1);
-  if (c->arg[0]) {
-    r.acc = c->reducer == RED_MONOID ? c->type.dtype : type_acc(c->reducer, type_settle(c->arg[0]->type), c->acc);
-    b = ex_convert(x, lower(x, c->arg[0], widen_for(c, r.acc)), r.acc);
-  }
-  r.body = b.e;
+/* p: the predicate, or nothing; b: the body. */
+static Parts parts_of(Elab *x, Core *c, Ex p, Ex b) {
+  Parts r = {.acc = DT_I64, .body = b.e};
   r.where = both(x, both(x, p.pred, p.e), b.pred);
   const Expr *guard = p.range || b.range ? guards_here(x) : NULL;
   if (guard && !guard_helps(x, p.range, NULL, guard) && !guard_helps(x, b.range, r.where, guard)) guard = NULL;
@@ -139,6 +123,39 @@ static Parts parts_lower(Elab *x, Core *c) {
   if (left && r.where) left = need_guarded(x, some_admitted(x, r.where, mine, c->span), left);
   r.carried = need_all(x, mine, need_all(x, left, asked));
   return r;
+}
+
+/* In the numbering of the future vertex. */
+static Parts parts_lower(Elab *x, Core *c) {
+  DType acc = DT_I64;
+  Ex p = {0}, b = {.e = expr_int(x->exprs, DT_I64, 1), .type = {DT_I64, FIRM}};
+  if (c->arg[1]) p = lower(x, c->arg[1], -1);
+  if (c->arg[0]) {
+    acc = c->reducer == RED_MONOID ? c->type.dtype : type_acc(c->reducer, type_settle(c->arg[0]->type), c->acc);
+    b = ex_convert(x, lower(x, c->arg[0], widen_for(c, acc)), acc);
+  }
+  Parts r = parts_of(x, c, p, b);
+  r.acc = acc;
+  return r;
+}
+
+Parts parts_of_tuple(Elab *x, Core *c, const Expr **body) {
+  const Tuple *t = c->tuple;
+  Ex p = {0}, b = {0};
+  if (c->n > t->n) p = lower(x, c->arg[t->n], -1);
+  for (uint32_t k = 0; k < t->n; k++) {
+    Ex e = ex_convert(x, lower(x, c->arg[k], -1), t->dtype[k]);
+    body[k] = e.e;
+    b.pred = both(x, b.pred, e.pred);
+    b.range = need_all(x, b.range, e.range);
+  }
+  return parts_of(x, c, p, b);
+}
+
+const Expr *domain_from(Elab *x, const Obligation *o) {
+  const Expr *d = NULL;
+  for (; o; o = o->next) d = both(x, d, o->cond);
+  return d;
 }
 
 /* The reduction must have a point: returns an obligation, or none if that is trivial. */
@@ -182,7 +199,11 @@ EinNode *reduce_vertex(
   EinSum s = {.reducer = vertex_reducer(c->reducer), .acc = p.acc, .body = p.body, .where = p.where};
   s.dtype = dtype >= 0 ? (DType)dtype : c->type.dtype;
   if (!total) s.domain = domain_from(x, p.carried);
-  if (c->reducer == RED_MONOID) s.monoid = monoid_at(x, c->monoid, p.acc);
+  if (c->reducer == RED_MONOID) {
+    const Expr *range;
+    s.monoid = monoid_at(x, c->monoid, p.acc);
+    if (monoid_range(x, c->monoid, &p.acc, &range)) monoid_range_check(x, c->monoid, range, &p.body, &p, c->span);
+  }
   EinNode *v = vertex_new(x, &s, merge, rank, name, c->span);
   labels_restore(x, f);
   *carried = (Ex){.type = type_firm(s.dtype), .range = p.carried};

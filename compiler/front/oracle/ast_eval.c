@@ -426,7 +426,8 @@ typedef struct Fold {
   const AstGlobal *monoid;
   DType body_type, acc, dtype;
   int8_t wide;
-  Value sum;
+  AstTuple *tuple; /* of a monoid over tuples; its parts are in sums */
+  Value sum, *sums;
   int64_t n, best;
   uint8_t none;
 } Fold;
@@ -449,6 +450,74 @@ static Value monoid_combine(AstRun *r, const AstGlobal *g, Value a, Value b, boo
   if (x.none) ast_fail(r, g->monoid->span, "monoid %s has no value", g->monoid->name.s->s);
   if (typing) x.v.dtype = meet(x, (AstVal){.v = a}).v.dtype;
   return typing ? x.v : value_cast(x.v, a.dtype);
+}
+
+static AstTuple *tuple_of(AstRun *r, AstGlobal *g, const DType *t) {
+  uint32_t n = g->monoid->parts;
+  for (uint32_t i = 0; i < g->tuples.len; i++)
+    if (!memcmp(g->tuples.at[i]->dtype, t, n * sizeof *t)) return g->tuples.at[i];
+  AstTuple *x = NEW(r->arena, AstTuple);
+  *x = (AstTuple){
+      arena_copy(r->arena, t, n * sizeof *t), ast_scope_new(r, NULL), NEW_ARRAY(r->arena, AstClosure *, 2 * n)};
+  x->scope->before = g->age;
+  for (uint32_t i = 0; i < 2 * n; i++) {
+    x->operand[i] = NEW(r->arena, AstClosure);
+    x->operand[i]->dtype = -1;
+    ast_scope_put(r, x->scope, g->monoid->params.at[i].s, (AstKnown){.closure = x->operand[i]});
+  }
+  vec_push(r->arena, g->tuples, x);
+  return x;
+}
+
+/* *a becomes a combined with b; typing: only its dtypes are right. */
+static void tuple_combine(AstRun *r, const Fold *f, Value *a, const Value *b, bool typing) {
+  const AstStmt *m = f->monoid->monoid;
+  for (uint32_t i = 0; i < m->parts; i++) {
+    f->tuple->operand[i]->val = (AstVal){.v = a[i]};
+    f->tuple->operand[m->parts + i]->val = (AstVal){.v = b[i]};
+  }
+  for (uint32_t i = 0; i < m->parts && !r->why; i++) {
+    AstVal x = eval(r, m->e->args.at[i], (At){f->tuple->scope, NULL, typing, -1});
+    if (x.none) ast_fail(r, m->span, "monoid %s has no value", m->name.s->s);
+    a[i] = typing ? (Value){.dtype = meet(x, (AstVal){.v = a[i]}).v.dtype} : value_cast(x.v, f->tuple->dtype[i]);
+  }
+}
+
+/* The dtypes that the function keeps, beginning with the bodies'. */
+static void tuple_types(AstRun *r, Fold *f, const Ast *e, At at) {
+  uint32_t n = f->monoid->monoid->parts;
+  DType *t = NEW_ARRAY(r->arena, DType, n);
+  f->sums = NEW_ARRAY(r->arena, Value, n);
+  for (uint32_t i = 0; i < n; i++) t[i] = ast_typed(type_only(r, e->args.at[i], at));
+  bool same = false;
+  for (uint32_t turn = 0; turn < 2 * n + 2 && !same && !r->why; turn++) {
+    f->tuple = tuple_of(r, (AstGlobal *)(uintptr_t)f->monoid, t);
+    for (uint32_t i = 0; i < n; i++) f->sums[i] = (Value){.dtype = t[i]};
+    tuple_combine(r, f, f->sums, arena_copy(r->arena, f->sums, n * sizeof(Value)), true);
+    same = true;
+    for (uint32_t i = 0; i < n; i++) same &= f->sums[i].dtype == t[i], t[i] = f->sums[i].dtype;
+  }
+}
+
+static void tuple_start(AstRun *r, Fold *f) {
+  const AstStmt *m = f->monoid->monoid;
+  for (uint32_t i = 0; i < m->parts; i++) {
+    AstVal x = eval(r, m->until->args.at[i], (At){f->tuple->scope, NULL, false, -1});
+    f->sums[i] = value_cast(x.v, f->tuple->dtype[i]);
+  }
+}
+
+static void tuple_point(AstRun *r, Fold *f, const AstPoint *point) {
+  uint32_t n = f->monoid->monoid->parts;
+  Value *v = NEW_ARRAY(r->arena, Value, n);
+  uint8_t none = VALUE_HERE;
+  for (uint32_t i = 0; i < n; i++) {
+    AstVal x = eval(r, f->node->args.at[i], (At){f->scope, point, false, -1});
+    none = worse(none, x.none);
+    if (!x.none) v[i] = ast_coerce(r, x, f->tuple->dtype[i], f->node->span).v;
+  }
+  if (none == VALUE_OUTSIDE) f->none = VALUE_OUTSIDE;
+  if (!none && !r->why) tuple_combine(r, f, f->sums, v, false);
 }
 
 /* Rule 8, and what "Types" says of reducers. t: the body's dtype, no longer weak. */
@@ -539,6 +608,11 @@ static uint8_t fold_here(AstRun *r, const Fold *f, const AstPoint *point) {
 
 static void fold_point(AstRun *r, Fold *f, const AstPoint *point, int64_t flat) {
   AstVal x = val(f->acc, 0, fold_here(r, f, point));
+  if (f->tuple) {
+    if (x.none == VALUE_OUTSIDE) f->none = VALUE_OUTSIDE;
+    if (!x.none) tuple_point(r, f, point);
+    return;
+  }
   if (!x.none && f->body) x = eval(r, f->body, (At){f->scope, point, false, f->wide});
   if (x.none == VALUE_OUTSIDE) f->none = VALUE_OUTSIDE;
   if (!x.none && !r->why) fold_value(r, f, ast_coerce(r, x, f->acc, f->node->span).v, flat);
@@ -576,6 +650,21 @@ static AstVal fold_result(const Fold *f) {
 
 static bool has_one_axis(const Ast *e, const AstScope *c) {
   return c->labels.len == 1 || (e->items.len == 1 && e->items.at[0].kind == ITEM_GROUP);
+}
+
+/* One component of a reduction of tuples. */
+static AstVal reduce_tuple(AstRun *r, const Ast *e, const AstGlobal *monoid, At at) {
+  Fold f = {.node = e, .monoid = monoid, .kind = RED_MONOID};
+  f.scope = ast_scope_of_reduce(r, at.scope, e);
+  tuple_types(r, &f, e, (At){f.scope, at.point, true, -1});
+  if (r->why) return val(DT_I64, 0, 0);
+  DType t = f.tuple->dtype[e->result - 1];
+  if (at.typing) return widened(val(t, 0, 0), at);
+  tuple_start(r, &f);
+  fold_over(r, &f, 0, at.point, 0);
+  AstVal out = val(t, 0, f.none);
+  if (!f.none) out.v = f.sums[e->result - 1];
+  return widened(out, at);
 }
 
 static AstVal reduce(AstRun *r, const Ast *e, const AstGlobal *monoid, At at) {
@@ -660,7 +749,9 @@ static AstVal call(AstRun *r, const Ast *e, At at) {
   Op op;
   if (g && g->def) return call_def(r, e, g, at);
   if (g && g->external) return call_external(r, e, g->external, at);
-  if (g && g->monoid && e->bracketed && e->args.len == 1) return reduce(r, e, g, at);
+  if (g && g->monoid && e->bracketed && e->args.len == 1 && g->monoid->parts == 1) return reduce(r, e, g, at);
+  if (g && g->monoid && e->bracketed && e->args.len == g->monoid->parts && e->results == g->monoid->parts)
+    return reduce_tuple(r, e, g, at);
   if (!g && op_find(e->name.s->s, e->name.s->len, &op)) {
     if (op_info[op].rule == RULE_RANDOM || op_info[op].rule == RULE_INDEX)
       return call_random(r, e, op, at);

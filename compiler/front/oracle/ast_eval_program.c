@@ -130,8 +130,8 @@ static void dimension(AstRun *r, const AstDecl *d) {
 static void monoid(AstRun *r, const AstStmt *st) {
   AstGlobal *g = define(r, st->name);
   g->monoid = st;
-  if (st->params.len != 2) ast_fail(r, st->span, "a monoid has two parameters");
-  for (int t = 0; t < DTYPES && !r->why; t++) {
+  if (st->params.len != 2 * st->parts) ast_fail(r, st->span, "a monoid has two parameters");
+  for (int t = 0; t < DTYPES && st->parts == 1 && !r->why; t++) {
     AstScope *s = g->at[t].scope = ast_scope_new(r, NULL);
     s->before = g->age;
     for (uint32_t i = 0; i < 2; i++) {

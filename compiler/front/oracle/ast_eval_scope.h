@@ -67,12 +67,16 @@ struct AstScope {
   const Ast *call;    /* of a call: without groups */
 };
 
+/* A monoid over tuples at some dtypes: its scope, and the components of both operands there. */
+typedef struct AstTuple { const DType *dtype; AstScope *scope; AstClosure **operand; } AstTuple;
+
 typedef struct AstGlobal { /* at most one of tensor, def, monoid, external; none: a dim */
   uint32_t age;
   int64_t size;
   AstTensor *tensor;
   const AstStmt *def, *monoid, *external;
   struct { AstScope *scope; AstClosure *operand[2]; } at[DTYPES]; /* monoid: its two operands, for each dtype */
+  VEC(AstTuple *) tuples; /* monoid over tuples: those made so far */
 } AstGlobal;
 
 typedef struct AstRun {

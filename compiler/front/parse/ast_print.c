@@ -171,7 +171,7 @@ static void print_decls(Buf *b, const AstStmt *s) {
 static void print_params(Buf *b, const AstStmt *s) {
   buf_char(b, '(');
   for (uint32_t i = 0; i < s->params.len; i++)
-    buf_printf(b, "%s%s", i ? " " : "", s->params.at[i].s->s);
+    buf_printf(b, "%s%s", !i ? "" : s->parts > 1 && i == s->parts ? ", " : " ", s->params.at[i].s->s);
   buf_char(b, ')');
 }
 
@@ -219,6 +219,8 @@ static void print_stmt(Buf *b, const AstStmt *s, int indent) {
   if (!last) print_part(b, s->e);
   if (s->until) buf_str(b, s->kind == STMT_MONOID ? " identity" : " until");
   print_part(b, s->until);
+  if (s->range) buf_str(b, " where");
+  print_part(b, s->range);
   if (s->block) buf_str(b, " {");
   print_limits(b, s);
   buf_char(b, '\n');

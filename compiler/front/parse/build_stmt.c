@@ -203,14 +203,15 @@ AstStmt *build_adjoint(Parse *p, AstStmt *def, Token word, uint32_t items, AstBl
   return def;
 }
 
-AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity) {
+AstStmt *build_monoid(
+    Parse *p, Token first, Token name, uint32_t a, uint32_t b, Ast *e, Ast *identity, Ast *range) {
   AstStmt *s = stmt_new(p, STMT_MONOID, first.at);
-  uint32_t params = names_first(p, a);
   s->name = name_of(p, name);
-  names_add(p, b);
-  stmt_params(p, s, params);
+  s->parts = b - a;
+  stmt_params(p, s, a);
   s->e = e;
   s->until = identity;
+  s->range = range;
   return s;
 }
 

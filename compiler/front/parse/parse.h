@@ -151,7 +151,8 @@ AstStmt *build_extern(
     Parse *p, Token first, Token name, uint32_t takes, Token dtype, Token symbol, Token source, AstCost *cost);
 /* items: the content of the parentheses, `dy` or `y: dy`. */
 AstStmt *build_adjoint(Parse *p, AstStmt *def, Token word, uint32_t items, AstBlock *body, Ast *e);
-AstStmt *build_monoid(Parse *p, Token first, Token name, Token a, Token b, Ast *e, Ast *identity);
+AstStmt *build_monoid( /* a, b: its operands, as names; range: NULL if there is none */
+    Parse *p, Token first, Token name, uint32_t a, uint32_t b, Ast *e, Ast *identity, Ast *range);
 AstStmt *build_use(Parse *p, Token first, Token what);
 AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text);
 AstStored *build_stored(Parse *p, Token word, Token name, Brackets *b); /* build_stored.c */

@@ -38,7 +38,7 @@ enum { ENDS = 1, BEGINS = 2, WORD = 4, BINARY = 8, HEADS = 16 };
   TOKEN(ASSERT, "`assert`", BEGINS | WORD | HEADS)                                                 \
   TOKEN(FROM, "`from`", 0)                                                                         \
   TOKEN(TO, "`to`", 0)                                                                             \
-  TOKEN(WHERE, "`where`", BEGINS | WORD)                                                           \
+  TOKEN(WHERE, "`where`", WORD)                                                                    \
   TOKEN(IF, "`if`", BEGINS | WORD)                                                                 \
   TOKEN(THEN, "`then`", WORD)                                                                      \
   TOKEN(ELSE, "`else`", WORD)                                                                      \

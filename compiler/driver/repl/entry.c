@@ -68,6 +68,7 @@ static void walk_stmt(Walk *w, const AstStmt *s) {
   walk_items(w, &s->items);
   walk(w, s->e);
   walk(w, s->until);
+  walk(w, s->range);
   for (uint32_t i = 0; i < s->body.len; i++) walk_stmt(w, s->body.at[i]);
   if (s->adjoint) walk_stmt(w, s->adjoint);
 }

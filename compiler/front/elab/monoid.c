@@ -11,7 +11,8 @@ Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t) {
   *f = (Frame){.def = m->stmt, .order = UINT32_MAX, .depth = 1};
   const Symbol *own = symbol_find(x, m->stmt->name.s, UINT32_MAX);
   if (own) f->order = own->order;
-  for (uint32_t k = 0; t && k < m->stmt->params.len; k++) {
+  uint32_t known = !t ? 0 : a == m->stmt->range ? m->stmt->parts : m->stmt->params.len;
+  for (uint32_t k = 0; k < known; k++) {
     DType one = t[k % m->stmt->parts];
     Core *c = core_const(x, expr_param(x->exprs, one, k), type_firm(one), m->stmt->params.at[k].span);
     vec_push(x->arena, f->locals, ((Local){.name = m->stmt->params.at[k].s, .span = c->span, .direct = c}));
@@ -22,8 +23,10 @@ Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t) {
   if (!c || (!c->free.n && !labels.map.len)) return c;
   const LabelVar *v = labels.map.len ? labels.map.at[0].val : c->free.at[0];
   Diag *d = diag_add(x->diags, D_E075, v->span, "%s is not known in monoid %s", v->name->s, m->stmt->name.s->s);
-  if (!diag_unknown(x, d, (AstName){v->name, v->span}, f))
-    diag_hint(x->diags, d, "a monoid's function sees its arguments, numbers and dims");
+  bool hinted = diag_unknown(x, d, (AstName){v->name, v->span}, f), range = a == m->stmt->range;
+  const char *first = m->stmt->params.at[0].s->s;
+  if (!hinted && range) diag_hint(x->diags, d, "a range is about one operand, in the names of the first: `%s`", first);
+  else if (!hinted) diag_hint(x->diags, d, "a monoid's function sees its arguments, numbers and dims");
   x->failed = true;
   return NULL;
 }

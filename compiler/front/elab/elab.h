@@ -435,7 +435,7 @@ Ex ex_read_of(Elab *x, EinNode *n, LabelSet labels, int widen, Span span); /* n 
 const Tuple *tuple_at(Elab *x, const MonoidDef *m, Core *const *body, Span use); /* NULL after a complaint */
 
 /* tuple_lower.c */
-Ex lower_tuple(Elab *x, Core *c, int widen);
+Ex lower_tuple(Elab *x, Core *c);
 
 /* reduce.c */
 Ex lower_reduce(Elab *x, Core *c, int widen);
@@ -444,7 +444,8 @@ Ex lower_reduce(Elab *x, Core *c, int widen);
 EinNode *reduce_vertex(
     Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total, Ex *carried);
 bool reduce_is_one_vertex(const Core *c);
-Parts parts_of_tuple(Elab *x, Core *c, const Expr **body); /* body: gets that of each component */
+Parts parts_of_tuple(Elab *x, Core *c, const Expr **body); /* body: gets that of each component. Left of `??`, where
+                                                            * includes that its reads are in range */
 const Expr *domain_from(Elab *x, const Obligation *o);     /* all of them as one condition; NULL: none */
 
 /* a vertex under construction (vertex.c) */

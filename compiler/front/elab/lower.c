@@ -385,7 +385,7 @@ static Ex lower_kind(Elab *x, Core *c, int widen) {
     case CORE_USE: return lower_use(x, c, widen);
     case CORE_RESTRICT: return lower_restrict(x, c, widen);
     case CORE_CALL: return lower_call(x, c, widen);
-    case CORE_TUPLE: return lower_tuple(x, c, widen);
+    case CORE_TUPLE: return widened(x, lower_tuple(x, c), widen);
     case CORE_RANDOM: return lower_random(x, c, widen);
   }
   bug("lower: core kind %d", (int)c->kind);

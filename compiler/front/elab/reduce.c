@@ -139,6 +139,15 @@ static Parts parts_lower(Elab *x, Core *c) {
   return r;
 }
 
+/* What is not proved of the reads in a body left of `??`: over its points, while the domain is over the result's. */
+static const Expr *covered_reads(Elab *x, const Core *c, const Obligation *list, const Expr *where) {
+  const Expr *all = NULL;
+  Facts f = facts_here(x, where);
+  for (; c->covered && list; list = list->next)
+    if (prove(x->exprs, &f, list->cond).verdict != PROVED) all = both(x, all, list->cond);
+  return all;
+}
+
 Parts parts_of_tuple(Elab *x, Core *c, const Expr **body) {
   const Tuple *t = c->tuple;
   Ex p = {0}, b = {0};
@@ -149,7 +158,9 @@ Parts parts_of_tuple(Elab *x, Core *c, const Expr **body) {
     b.pred = both(x, b.pred, e.pred);
     b.range = need_all(x, b.range, e.range);
   }
-  return parts_of(x, c, p, b);
+  Parts r = parts_of(x, c, p, b);
+  r.where = both(x, r.where, covered_reads(x, c, b.range, r.where));
+  return r;
 }
 
 const Expr *domain_from(Elab *x, const Obligation *o) {

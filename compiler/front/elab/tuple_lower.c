@@ -50,9 +50,8 @@ static void wanted_find(Reduced *r) {
   }
 }
 
-static bool is_extreme(const Expr *e, bool most) {
-  if (dtype_is_float((DType)e->dtype)) return e->kind == EX_REAL && isinf(e->f) && (e->f > 0) == most;
-  return false;
+static bool is_infinity(const Expr *e, bool positive) {
+  return e->kind == EX_REAL && isinf(e->f) && (e->f > 0) == positive;
 }
 
 /* The built-in reducer that combines this component; RED_NONE: none does. */
@@ -67,8 +66,8 @@ static Reducer reducer_of(const Tuple *m, uint32_t k) {
   switch (e->op) {
     case OP_ADD: return wide && zero ? RED_SUM : RED_NONE;
     case OP_MUL: return wide && one ? RED_PROD : RED_NONE;
-    case OP_MAX: return is_extreme(id, false) ? RED_MAX : RED_NONE;
-    case OP_MIN: return is_extreme(id, true) ? RED_MIN : RED_NONE;
+    case OP_MAX: return is_infinity(id, false) ? RED_MAX : RED_NONE;
+    case OP_MIN: return is_infinity(id, true) ? RED_MIN : RED_NONE;
     case OP_AND: return one ? RED_ALL : RED_NONE;
     case OP_OR: return zero ? RED_ANY : RED_NONE;
     default: return RED_NONE;
@@ -292,8 +291,7 @@ static Points by_reducer(Reduced *r, Points p, Reducer red) {
   return p;
 }
 
-Ex lower_tuple(Elab *x, Core *c, int widen) {
-  (void)widen;
+Ex lower_tuple(Elab *x, Core *c) {
   Reduced r = {.x = x, .c = c, .m = c->tuple};
   Frozen f = labels_number(x, c->free, c->labels);
   Points p = {.labels = set_joined(x, c->free, c->labels)};

@@ -54,20 +54,28 @@ static void repeat_print(Calls *c, const Task *k, const char *in, int depth) {
   Buf *out = c->p->out;
   uint32_t d = k->depth;
   const Expr *known = turns_known(c, k);
+  const char *inner = arena_printf(c->p->arena, "%s  ", in);
+  if (!known) c_need(c->p, k, k->buffer, false, in);
+  int32_t row = c_repeat_begins(c->p, k);
   buf_printf(out, "%sctx->turn[%u] = 0;\n%sfor (int64_t turns = ", in, d, in);
+  if (row >= 0) buf_printf(out, "ein_cuda_repeat(ctx, %d, ", row);
   if (known) c_known(c->p, known);
   else buf_printf(out, "%s_i64(ctx, %u)", calls(c), k->buffer);
+  if (row >= 0) buf_char(out, ')');
   buf_printf(out, "; %s < turns;) {\n", d ? arena_printf(c->p->arena, "ctx->turn[%u]", d) : "ein_turns(ctx)");
   buf_printf(out, "%s  if (ein_cancelled(ctx)) return ein_state(ctx);\n", in);
   list_print(c, &k->body, depth + 1);
-  step_print(c, k->step, 0, arena_printf(c->p->arena, "%s  ", in));
+  step_print(c, k->step, 0, inner);
+  if (k->stop >= 0) c_need(c->p, k, (uint32_t)k->stop, false, inner);
   if (k->stop >= 0) buf_printf(out, "%s  const int stop = %s_true(ctx, %d);\n", in, calls(c), k->stop);
   for (uint32_t i = 0; i < k->exchange.len; i++)
     buf_printf(out, "%s  %s_exchange(ctx, %u, %u);\n", in, calls(c), k->exchange.at[i].now, k->exchange.at[i].next);
   buf_printf(out, "%s  ctx->turn[%u]++;\n", in, d);
   if (c->p->device) buf_printf(out, "%s  ein_cuda_turned(ctx, %d);\n", in, has_repeat(&k->body));
+  c_turn_ends(c->p, k, row, inner);
   if (k->stop >= 0) buf_printf(out, "%s  if (stop) break;\n", in);
   buf_printf(out, "%s}\n", in);
+  if (k->turns >= 0) c_need(c->p, k, (uint32_t)k->turns, true, in);
   if (k->turns >= 0)
     buf_printf(
         out, "%s%s_%s_i64(ctx, %d, ctx->turn[%u]);\n", in, calls(c), known && k->stop < 0 ? "put" : "set", k->turns, d);
@@ -112,10 +120,17 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
   }
   step_print(c, k->step, 0, in);
   switch (k->kind) {
-  case TASK_KERNEL: (c->p->device ? c_device_call : c_call)(c->p, c->next++, in); break;
+  case TASK_KERNEL:
+    c_need_kernel(c->p, k, c->next, in);
+    (c->p->device ? c_device_call : c_call)(c->p, c->next++, in);
+    break;
   case TASK_REPEAT: repeat_print(c, k, in, depth); break;
-  case TASK_ZERO: buf_printf(out, "%s%s_zero(ctx, %u);\n", in, calls(c), k->buffer); break;
+  case TASK_ZERO:
+    c_need(c->p, k, k->buffer, true, in);
+    buf_printf(out, "%s%s_zero(ctx, %u);\n", in, calls(c), k->buffer);
+    break;
   case TASK_DEFAULT:
+    c_need_default(c->p, k);
     buf_printf(
         out, "%s%s_default(ctx, %u, %u);\n", in, calls(c), c->p->p->tasks->inputs.at[k->argument].buffer, k->buffer);
     break;
@@ -125,6 +140,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
         c_move_number(c->p, k));
     break;
   case TASK_ASSERT:
+    c_need(c->p, k, k->buffer, false, in);
     buf_printf(out, "%sif (!%s_true(ctx, %u)) return ein_failed_assert(ctx, ", in, calls(c), k->buffer);
     if (k->name) c_string(out, k->name->s, k->name->len);
     else buf_str(out, "\"\"");
@@ -150,6 +166,7 @@ static void list_print(Calls *c, const Tasks *list, int depth) {
               c->p->p->tasks->inputs.at[k->unless].name->len)
               ->s);
     open = k->unless;
+    if (depth == 1) c->p->unless = open;
     const char *inner = open >= 0 ? arena_printf(c->p->arena, "%s  ", in) : in;
     task_text(c, k, inner, depth);
     moves_end(c, k, inner);
@@ -173,8 +190,12 @@ static void run_print(CPrinter *p) {
       "static ein_status %s_body(ein_ctx *ctx) { return ein_cuda_finish(ctx, ein_cuda_begin(ctx) ? ein_state(ctx) : "
       "%s_list(ctx)); }\n",
       x, x);
-  buf_printf(p->out, "static ein_status %s_ready(ein_ctx *ctx) { return ein_cuda_ready(ctx, %s); }\n\n", x,
-             p->driver ? arena_printf(p->arena, "&%s_code", x) : "NULL");
+}
+
+static void ready_print(CPrinter *p) {
+  const char *x = p->o->prefix, *rows = c_rows(p);
+  buf_printf(p->out, "static ein_status %s_ready(ein_ctx *ctx) { return ein_cuda_ready(ctx, %s, %s); }\n\n", x,
+             p->driver ? arena_printf(p->arena, "&%s_code", x) : "NULL", rows);
 }
 
 /* ---- sizes --------------------------------------------------------------------------------------------- */
@@ -278,6 +299,7 @@ CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = {
       .out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
   p.axes = c_axes(lp->arena, lp->tasks);
+  p.unless = -1;
   p.functions = c_scope(lp->arena, p.strings);
   p.functions_of = map_new(lp->arena);
   p.shared = NEW_ARRAY(lp->arena, bool, lp->kernels.len + 1);
@@ -292,6 +314,7 @@ void c_host(CPrinter *p) {
   sizes_print(p);
   c_bound_tables(p);
   buf_add(c, run.s, run.len);
+  if (p->device) ready_print(p);
 }
 
 void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {

@@ -9,6 +9,7 @@
 typedef struct CSize { const Expr *e; Str name; bool used; } CSize; /* a dims-only expression, computed when a run is
                                                                      * planned */
 
+typedef struct CudaRows CudaRows;
 typedef struct CPrinter {
   Buf *out;
   const LoopProgram *p;
@@ -45,6 +46,8 @@ typedef struct CPrinter {
   bool library;              /* products may use a library */
   bool driver;               /* the text is C, which launches through the driver, by number */
   VEC(Str) launched;         /* names of the launches */
+  CudaRows *rows;     /* for a device: what its planner of memory is told (cuda_rows.c); NULL: nothing yet */
+  int32_t unless;            /* what is printed now is run only if this input is not given; -1: always */
   uint32_t boxes;            /* for several sites: the number of the first launch that moves boxes */
 } CPrinter;
 
@@ -98,6 +101,15 @@ const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's 
 /* ---- cuda.c: the same for a device ---- */
 void c_device_kernel(CPrinter *p, uint32_t number);
 void c_device_call(CPrinter *p, uint32_t number, const char *indent);
+
+/* ---- cuda_rows.c: the rows of a run on a device, and calls before them; nothing for other runs ---- */
+void c_need_kernel(CPrinter *p, const Task *k, uint32_t number, const char *in);
+void c_need(CPrinter *p, const Task *k, uint32_t buffer, bool writes, const char *in); /* all of it, or reads it */
+void c_need_default(CPrinter *p, const Task *k);
+/* c_repeat_begins returns the row's number, or -1. */
+int32_t c_repeat_begins(CPrinter *p, const Task *k);
+void c_turn_ends(CPrinter *p, const Task *k, int32_t begin, const char *in);
+const char *c_rows(CPrinter *p);     /* prints the table; returns its address */
 
 /* ---- c_sites.c ---- */
 void c_sites(CPrinter *p);           /* nothing if there is one site */

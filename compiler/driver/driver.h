@@ -67,6 +67,7 @@ struct Args {
 Leave args_read(Session *s, Args *a, uint32_t n, const char *const *word);
 bool arg_has(const Args *a, OptionId o);
 const char *arg_last(const Args *a, OptionId o); /* NULL if not given */
+Leave memory_said(Session *s, const Args *a, double *most); /* --memory in bytes, if given: plan/machine.c */
 /* Splits "X=x.npy" into "X" and "x.npy". Returns false if there is no name before the '='. A path may begin with
  * "./". */
 bool word_split(Session *s, const char *word, Str *name, const char **rest);

@@ -256,6 +256,12 @@ static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes, const char *wh
   return NULL;
 }
 
+/* The bytes of the device that are free. */
+static size_t ein_gpu_left(const ein_gpu *g) {
+  size_t left = 0, all = 0;
+  return g->cu.memory_info(&left, &all) ? SIZE_MAX : left;
+}
+
 static void ein_gpu_drop(ein_gpu *g, void *at) {
   void *own;
   if (!at || g->cu.context_push(g->context)) return;

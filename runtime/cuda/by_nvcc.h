@@ -49,6 +49,7 @@ static void *ein_gpu_take(ein_ctx *ctx, ein_gpu *g, size_t bytes, const char *wh
   (void)g;
   return ein_gpu_ok(ctx, cudaMalloc(&at, bytes), what) ? at : NULL;
 }
+static size_t ein_gpu_left(const ein_gpu *g) { return (void)g, SIZE_MAX; } /* not needed: nothing spills */
 static void ein_gpu_drop(ein_gpu *g, void *at) { (void)g, (void)cudaFree(at); }
 static int ein_gpu_up(ein_ctx *ctx, ein_gpu *g, void *to, const void *from, size_t bytes, const char *what) {
   return (void)g, ein_gpu_ok(ctx, cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), what);

@@ -41,6 +41,10 @@ typedef struct ein_cuda {
   void **at;                   /* by buffer: its address on the device */
   unsigned char *there;        /* by buffer: the caller's view is on the device */
   struct ein_cuda_sites *sites; /* for code for several sites */
+  const struct ein_spill_table *table; /* what runs tell if they do not fit; NULL: nothing, so they must fit */
+  struct ein_spilling *spilling; /* NULL: no run has spilled */
+  uint64_t limit;              /* the most bytes to take; 0: what is free */
+  int n_buffers;
 } ein_cuda;
 
 static ein_cuda *ein_cuda_of(const ein_ctx *ctx) { return (ein_cuda *)ctx->inside->device; }
@@ -59,11 +63,27 @@ static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work);
 #define ein_cuda_sites_lay(ctx, d, work) ((void)0)
 #endif
 
+#if defined(EIN_DRIVER) && !defined(EIN_SITES)
+static void ein_spilling_end(ein_gpu *g, struct ein_spilling *x, int n);
+static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d);
+static void ein_spilling_need(ein_ctx *ctx, ein_cuda *d, int row);
+static void ein_spilling_repeat(ein_cuda *d, int row, int64_t turns);
+static void ein_spilling_until(ein_cuda *d, int row, int stop);
+static ein_status ein_spilling_finish(ein_ctx *ctx, ein_cuda *d, ein_status status);
+static int ein_spilling_on(const ein_cuda *d);
+#else
+#define ein_spilling_end(gpu, spilling, n) ((void)0)
+#define ein_spilling_begin(ctx, d) 0
+#define ein_spilling_finish(ctx, d, status) (status)
+#define ein_spilling_on(d) 0
+#endif
+
 /* ---- creation and memory ---- */
 
 static void ein_cuda_end_of(void *device) {
   ein_cuda *d = (ein_cuda *)device;
   ein_cuda_sites_end(d);
+  ein_spilling_end(&d->gpu, d->spilling, d->n_buffers);
   if (d->held) ein_gpu_drop(&d->gpu, d->block);
   ein_gpu_drop(&d->gpu, d->copies);
   ein_gpu_close(&d->gpu);
@@ -78,7 +98,18 @@ static int ein_cuda_holds(ein_ctx *ctx, int buffer, const ein_tensor *x, char *w
   return ein_gpu_holds(&d->gpu, x, why, room);
 }
 
-static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
+/* The most bytes to take: the caller's, or $EIN_CUDA_MEMORY. */
+static int ein_cuda_limit(ein_ctx *ctx, ein_cuda *d) {
+  const char *said = getenv("EIN_CUDA_MEMORY");
+  char *end = NULL;
+  d->limit = ctx->inside->config.device_memory;
+  if (d->limit || !said || !*said) return 1;
+  d->limit = strtoull(said, &end, 10);
+  if (d->limit && !*end && *said != '-') return 1;
+  return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "EIN_CUDA_MEMORY is %.40s: wanted is a number of bytes", said), 0;
+}
+
+static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code, const struct ein_spill_table *table) {
   ein_inside *in = ctx->inside;
   size_t n = (size_t)in->tables->n_buffers + 1;
   if (in->device) return ein_cuda_of(ctx);
@@ -89,8 +120,10 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code) {
   }
   d->at = (void **)(void *)(d + 1);
   d->there = (unsigned char *)(void *)(d->at + n);
+  d->table = table;
+  d->n_buffers = in->tables->n_buffers;
   in->device = d; /* needed by the setup of sites */
-  if (!ein_gpu_open(ctx, &d->gpu, code) || !ein_cuda_sites_new(ctx, d)) {
+  if (!ein_cuda_limit(ctx, d) || !ein_gpu_open(ctx, &d->gpu, code) || !ein_cuda_sites_new(ctx, d)) {
     in->device = NULL;
     in->ground = NULL;
     ein_cuda_end_of(d);
@@ -149,10 +182,21 @@ static int ein_cuda_piece(ein_ctx *ctx, ein_cuda *d, char **piece, size_t *held,
   return *piece || !wanted;
 }
 
+/* The bytes that the block and the copies of arguments may take together: those allowed, or most of those free. */
+static size_t ein_cuda_most(const ein_cuda *d) {
+  size_t left = ein_gpu_left(&d->gpu);
+  return d->limit ? (size_t)d->limit : left - left / 64 + d->held + d->copied;
+}
+
 static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
   size_t wanted = ein_cuda_lay(ctx, d, NULL);
   ctx->inside->wanted = wanted;
   if (ctx->inside->config.workspace) return ein_cuda_lent(ctx, d, wanted);
+  if (d->table && d->held != wanted) {
+    ein_cuda_piece(ctx, d, &d->block, &d->held, 0, "");
+    ein_cuda_piece(ctx, d, &d->copies, &d->copied, 0, "");
+    if (wanted > ein_cuda_most(d)) return 1; /* it spills */
+  }
   return ein_cuda_piece(ctx, d, &d->block, &d->held, wanted, "the run takes");
 }
 
@@ -163,12 +207,27 @@ static int ein_cuda_copied(const ein_ctx *ctx, int buffer) {
   return !ein_cuda_of(ctx)->there[buffer] || (uintptr_t)ctx->data[buffer] % EIN_CUDA_WIDE;
 }
 
-/* Sets the addresses of arguments: the caller's, or copies, for which this allocates room. A larger piece is
- * kept. */
-static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
+/* The bytes of all copies. */
+static size_t ein_cuda_copies(const ein_ctx *ctx) {
   size_t end = 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
     if (ein_cuda_copied(ctx, b)) end = ein_cuda_round(end + ein_cuda_bytes(ctx, b));
+  return end;
+}
+
+/* Whether the run does not fit, and has to spill. A larger piece for copies is kept, unless it takes too much. */
+static int ein_cuda_spills(ein_ctx *ctx, ein_cuda *d) {
+  size_t copies = ein_cuda_copies(ctx), wanted = ein_cuda_lay(ctx, d, NULL);
+  if (!d->table || ctx->inside->config.workspace || (d->held == wanted && copies <= d->copied)) return 0;
+  if (ein_gpu_captures(&d->gpu)) return d->held != wanted;
+  ein_cuda_piece(ctx, d, &d->copies, &d->copied, 0, "");
+  if (wanted + copies > ein_cuda_most(d)) return 1;
+  return !ein_cuda_piece(ctx, d, &d->block, &d->held, wanted, "the run takes");
+}
+
+/* Sets the addresses of arguments: the caller's, or copies, for which this allocates room. */
+static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
+  size_t end = ein_cuda_copies(ctx);
   if (end > d->copied && ein_gpu_captures(&d->gpu))
     return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
                "the stream is being captured, and the run allocates memory for copies of tensors that are not aligned "
@@ -186,8 +245,8 @@ static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
 }
 
 /* The tables' `ready`. */
-static ein_status ein_cuda_ready(ein_ctx *ctx, const ein_cuda_code *code) {
-  ein_cuda *d = ein_cuda_state(ctx, code);
+static ein_status ein_cuda_ready(ein_ctx *ctx, const ein_cuda_code *code, const struct ein_spill_table *table) {
+  ein_cuda *d = ein_cuda_state(ctx, code, table);
   if (!d || !ein_gpu_enter(ctx, &d->gpu)) return ein_state(ctx);
   ein_cuda_room(ctx, d);
   ein_gpu_leave(&d->gpu);
@@ -311,9 +370,13 @@ static ein_status ein_cuda_begin(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   ein_cuda *d = ein_cuda_of(ctx);
   if (!ein_gpu_enter(ctx, &d->gpu) || !ein_cuda_capture(ctx, d)) return ein_state(ctx);
-  ein_cuda_lay(ctx, d, d->block); /* the last run may have exchanged buffers */
-  if (!ein_cuda_seat(ctx, d)) return ein_state(ctx);
+  const int spills = ein_cuda_spills(ctx, d);
+  if (ein_state(ctx) != EIN_OK) return ein_state(ctx);
+  if (spills && !ein_spilling_begin(ctx, d)) return ein_state(ctx);
+  if (!spills) ein_cuda_lay(ctx, d, d->block); /* the last run may have exchanged buffers */
+  if (!spills && !ein_cuda_seat(ctx, d)) return ein_state(ctx);
   if (!ein_gpu_zero(ctx, &d->gpu, d->block, sizeof(ein_device_fault), "a run begins")) return ein_state(ctx);
+  if (spills) return EIN_OK;
   for (int k = 0; k < in->tables->n_inputs; k++)
     if (ein_cuda_copied(ctx, in->input[k]) && !ein_cuda_bring(ctx, in->input[k])) return ein_state(ctx);
   return EIN_OK;
@@ -325,8 +388,10 @@ static ein_status ein_cuda_begin(ein_ctx *ctx) {
 static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
   ein_gpu *g = &ein_cuda_of(ctx)->gpu;
-  if (status == EIN_OK) status = g->lent && !in->tables->n_sites ? ein_cancelled(ctx) : ein_cuda_settle(ctx);
-  for (int k = 0; k < in->tables->n_outputs && status == EIN_OK; k++)
+  const int spills = ein_spilling_on(ein_cuda_of(ctx));
+  if (status == EIN_OK) status = g->lent && !in->tables->n_sites && !spills ? ein_cancelled(ctx) : ein_cuda_settle(ctx);
+  if (spills) status = ein_spilling_finish(ctx, ein_cuda_of(ctx), status);
+  for (int k = 0; k < in->tables->n_outputs && status == EIN_OK && !spills; k++)
     if (ein_cuda_copied(ctx, in->output[k]) && !ein_cuda_give(ctx, in->output[k])) status = ein_state(ctx);
   if (status == EIN_OK && !ein_gpu_send(ctx, g)) status = ein_state(ctx);
   if (g->entered && status != EIN_OK) ein_gpu_end(g);
@@ -340,6 +405,24 @@ static EIN_UNUSED ein_device ein_cuda_now(const ein_ctx *ctx) {
   d.fault = (ein_device_fault *)(void *)ein_cuda_of(ctx)->block;
   return d;
 }
+
+#if defined(EIN_DRIVER) && !defined(EIN_SITES)
+/* Before a row of the table: its buffers are on the device. A run that fits has nothing to do. */
+static EIN_UNUSED void ein_cuda_need(ein_ctx *ctx, int row) {
+  if (ein_spilling_on(ein_cuda_of(ctx))) ein_spilling_need(ctx, ein_cuda_of(ctx), row);
+}
+
+/* At the beginning of a repeat. Returns the number of turns. */
+static EIN_UNUSED int64_t ein_cuda_repeat(ein_ctx *ctx, int row, int64_t turns) {
+  if (ein_spilling_on(ein_cuda_of(ctx))) ein_spilling_repeat(ein_cuda_of(ctx), row, turns);
+  return turns;
+}
+
+/* At the end of a turn of a repeat that data may stop. */
+static EIN_UNUSED void ein_cuda_until(ein_ctx *ctx, int row, int stop) {
+  if (ein_spilling_on(ein_cuda_of(ctx))) ein_spilling_until(ein_cuda_of(ctx), row, stop);
+}
+#endif
 
 static EIN_UNUSED void ein_cuda_zero(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
@@ -417,6 +500,8 @@ static EIN_UNUSED void ein_cuda_turned(ein_ctx *ctx, int outer) { ein_gpu_turned
 
 #if defined(EIN_SITES)
 #include "sites.h"
+#elif defined(EIN_DRIVER)
+#include "spilling.h"
 #endif
 
 #if defined(EIN_PRODUCTS)

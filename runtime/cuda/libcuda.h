@@ -33,6 +33,8 @@
   X(memory_drop, "cuMemFree_v2", (uint64_t at))                                                                       \
   X(host_take, "cuMemAllocHost_v2", (void **at, size_t bytes))                                                        \
   X(host_drop, "cuMemFreeHost", (void *at))                                                                           \
+  X(host_lock, "cuMemHostRegister_v2", (void *at, size_t bytes, unsigned flags))                                      \
+  X(host_unlock, "cuMemHostUnregister", (void *at))                                                                   \
   X(copy_up, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t bytes, void *stream))                     \
   X(copy_down, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t bytes, void *stream))                         \
   X(copy_across, "cuMemcpyDtoDAsync_v2", (uint64_t to, uint64_t from, size_t bytes, void *stream))                    \
@@ -40,6 +42,10 @@
   X(stream_new, "cuStreamCreate", (void **stream, unsigned flags))                                                    \
   X(stream_end, "cuStreamDestroy_v2", (void *stream))                                                                 \
   X(stream_wait, "cuStreamSynchronize", (void *stream))                                                               \
+  X(stream_after, "cuStreamWaitEvent", (void *stream, void *event, unsigned flags))                                   \
+  X(event_new, "cuEventCreate", (void **event, unsigned flags))                                                       \
+  X(event_record, "cuEventRecord", (void *event, void *stream))                                                       \
+  X(event_end, "cuEventDestroy_v2", (void *event))                                                                    \
   X(stream_context, "cuStreamGetCtx", (void *stream, void **context))                                                 \
   X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, uint64_t at))                            \
   X(launch, "cuLaunchKernel",                                                                                         \
@@ -83,6 +89,8 @@ enum {
   EIN_CU_ON_DEVICE = 2,
   /* does not synchronize with other streams */
   EIN_CU_OWN_STREAM = 1,
+  /* an event that does not measure time */
+  EIN_CU_NO_TIMES = 2,
   /* a capture mode: unaffected by other threads' calls */
   EIN_CU_OF_THREAD = 1
 };

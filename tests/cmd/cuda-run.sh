@@ -76,7 +76,7 @@ machine begin=999 'the CUDA driver does not start: unknown error (CUDA_ERROR_UNK
 machine old 'the CUDA driver is too old for the kernels'
 machine load=1 'the kernels are loaded: out of memory (CUDA_ERROR_OUT_OF_MEMORY)'
 machine alloc=1 'no memory on the device: the run takes 768 bytes there'
-machine memory=1000 'no memory on the device: inputs and outputs take 256 bytes there, and 232 of 1000 are free'
+machine memory=1000 'no memory on the device: the run takes at least 1024 bytes there, for Z (matmul.ein:4), and 935 are free'
 machine launch=2 'the kernel program_k_Z, or one before it, failed: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS); this process'
 XDG_CACHE_HOME=$work/other machine no-compile 'NVRTC did not take what ein wrote: sm_90'
 

@@ -62,16 +62,23 @@ bool compiler_there(Session *s, const char *said) {
 }
 
 /* A compiler that was named takes the whole text, as nvcc does. */
-static Leave device_choose(Session *s, const char *cc, const char *flags, Compiler *out) {
+static Leave device_choose(Session *s, const Args *a, const char *cc, const char *flags, Compiler *out) {
+  double memory = 0;
+  if (cc && arg_has(a, OPT_MEMORY))
+    return fail(s, LEAVE_USAGE, "--memory is for kernels compiled by NVRTC: what %s compiles takes what it needs", cc);
   if (cc) return compiler_find(s, cc, flags, out);
   Leave l = !flags && jit_find(s, NULL, out) ? LEAVE_OK : compiler_find(s, NULL, flags, out);
+  if (!l && !arg_has(a, OPT_SITES)) l = memory_said(s, a, &memory);
+  out->memory = (uint64_t)memory;
   out->nvrtc = true;
   return l;
 }
 
 Leave compiler_choose(Session *s, const Args *a, const char *cc, const char *flags, Compiler *out) {
   const char *target = target_compiler(s, a);
-  if (target_device(s, a)) return device_choose(s, cc, flags, out);
+  if (target_device(s, a)) return device_choose(s, a, cc, flags, out);
+  if (arg_has(a, OPT_MEMORY) && (a->command == CMD_VERIFY || a->command == CMD_BENCH))
+    return fail(s, LEAVE_USAGE, "--memory is for --target=cuda");
   if (target && strcmp(target, "c") != 0 && strcmp(target, "jit") != 0)
     return fail(s, LEAVE_USAGE, "--target=%s is nothing that compiles; c and jit are", target);
   if (cc || !target_jit(s, a)) return compiler_find(s, cc, flags, out);

@@ -120,7 +120,7 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   ein_config config = {.size = sizeof config, .threads = threads, .stop = stop_flag(s)};
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
   if (s->resident) config.stream = s->resident->stream;
-  if (out->device) config.counts = &out->counts;
+  if (out->device) config.counts = &out->counts, config.device_memory = c->memory;
   if (s->profile) out->profile = profile_site(s->profile, j->tasks, 0, 1), config.watch = &out->profile->watch;
   ein_status st =
       k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);

@@ -20,6 +20,7 @@ typedef struct Compiler {
   bool in_process;           /* Clang in this process: jit.c. command is the plugin */
   bool nvrtc;                /* kernels are for a device and compiled by NVRTC: nvrtc.c; this compiles the code around
                               * them */
+  uint64_t memory;           /* the most bytes of the device; 0: what is free */
 } Compiler;
 /* said: --cc; NULL: $CC, else the first of cc, gcc and clang that exists. flags NULL: the default. */
 Leave compiler_find(Session *s, const char *said, const char *flags, Compiler *out);

@@ -30,6 +30,11 @@ static const char *amount_read(Arena *a, const char *said, double *out) {
   return *out >= 1 && *out < 1e18 ? NULL : unit_wanted(a, UNIT_BYTES, "", amount);
 }
 
+Leave memory_said(Session *s, const Args *a, double *most) {
+  const char *said = arg_last(a, OPT_MEMORY), *wanted = said ? amount_read(s->arena, said, most) : NULL;
+  return wanted ? fail(s, LEAVE_USAGE, "--memory %s: %s", said, wanted) : LEAVE_OK;
+}
+
 Leave machine_wanted(Sites *p, const Args *a) {
   Session *s = p->s;
   const char *path = arg_last(a, OPT_MACHINE), *costs = arg_last(a, OPT_COSTS), *memory = arg_last(a, OPT_MEMORY),
@@ -40,10 +45,9 @@ Leave machine_wanted(Sites *p, const Args *a) {
   if (asked && !path)
     return fail(s, LEAVE_USAGE, "--costs=seconds: wanted is a machine file, by --machine or $EIN_MACHINE");
   double most = 0;
-  const char *wanted = memory ? amount_read(s->arena, memory, &most) : NULL;
-  if (wanted) return fail(s, LEAVE_USAGE, "--memory %s: %s", memory, wanted);
+  Leave l = memory_said(s, a, &most);
   p->in_seconds = path && (asked || !costs);
-  Leave l = path ? machine_find(p, path) : LEAVE_OK;
+  if (!l && path) l = machine_find(p, path);
   if (!l && path && !memory) most = (double)p->machine->site_bytes;
   /* if there is a limit already, the stricter one */
   if (most > 0 && (p->memory <= 0 || most < p->memory)) p->memory = most;

@@ -1,7 +1,7 @@
 /* tests/cuda/standin/libcuda.c - a stand-in for the CUDA driver on machines without a device. It loads what the
  * stand-in for NVRTC compiled, and runs kernels with the emulation's fibers. It is stricter than a driver: work in a
- * stream is done only when somebody waits for it; the host cannot access device memory at any other time; and host
- * pointers are not valid on the device.
+ * stream is done only when somebody waits for it, and host memory is read only then; the host cannot access device
+ * memory at any other time; and host pointers are not valid on the device.
  *
  * A stream that is being captured executes nothing: requests become nodes of a graph, with their present parameters.
  * Waiting for the stream, copying from or to the host, and, in its thread, allocating memory and loading kernels are
@@ -9,7 +9,8 @@
  *
  * $EIN_STANDIN, words separated by commas, injects failures: no-device, old (an old driver), begin=N (cuInit returns
  * N); alloc=N, launch=N, load=N, capture=N, graph=N, graph-set=N (the N-th call fails, counted since the variable
- * changed); graph-launch=N (a kernel of the N-th graph launch fails), graph-full=N (no memory for it). It also sets the
+ * changed); graph-launch=N (a kernel of the N-th graph launch fails), graph-full=N (no memory for it); lose=N (the N-th copy to the device is left out). early: work in any stream but the
+ * first is done at once, as far as it has not to wait for another stream. It also sets the
  * devices: memory=BYTES; capability=75: compute capability 7.5 instead of 9.0; devices=N: 1 to 4 devices, which cannot
  * access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is appended at exit, about what was done and
  * what was not released. */
@@ -39,7 +40,7 @@ enum {
 
 typedef struct Later {
   /* 'k' kernel, 'u' up, 'd' down, 'a' across, 'c' a library's call, 'z' fill, 'g' graph (its kernels have their own
-   * parameters) */
+   * parameters), 'e' an event is recorded, 'w' another stream's event is waited for, '-' nothing */
   int what;
   int parameters, size;      /* of a kernel: the number of parameters, and the most bytes of each */
   struct Later *nodes;       /* of a graph */
@@ -47,15 +48,19 @@ typedef struct Later {
   StandinLaunch *run;
   void (*call)(void *data);
   unsigned grid[3], block[3];
-  char *data;                /* a copy of the parameters, or of the data to copy up */
+  char *data;                /* a copy of the parameters */
   void **parameter;
   uint64_t at, from;
   void *host;
   size_t bytes;
   unsigned char byte;
   struct Stream *stream;
+  struct Event *event;
+  int number;                /* of the event's records */
   struct Later *next;
 } Later;
+/* asked, done: its last record that was asked for, that is done. In the stream of the former. */
+typedef struct Event { int asked, done; struct Stream *stream; } Event;
 
 enum { DEVICES = 4 };
 typedef struct Device { int retained; } Device;       /* its address is its primary context's handle */
@@ -67,7 +72,9 @@ static struct {
   StandinWorld world;
   Device device[DEVICES];
   Stream *stream[64];
-  int dead, streams, modules;
+  int dead, streams, modules, events, copies, base_copies, open[DEVICES];
+  const char *locked[256];   /* the host's memory that is locked, which it was not from the beginning */
+  uint64_t up, down;
   int allocations, launches, loads, live;
   int captures, instances, graph_launches, graph_sets, waits, base_captures, base_instances, base_graph_launches,
       base_graph_sets;
@@ -104,6 +111,7 @@ static const char *injected(const char *word) {
     snprintf(my.injected, sizeof my.injected, "%s", all);
     my.base_captures = my.captures, my.base_instances = my.instances, my.base_graph_launches = my.graph_launches,
     my.base_graph_sets = my.graph_sets;
+    my.base_copies = my.copies;
     my.base_allocations = my.allocations, my.base_launches = my.launches, my.base_loads = my.loads;
   }
   for (const char *at = all; (at = strstr(at, word)) != NULL; at++)
@@ -130,9 +138,10 @@ static void report(void) {
   fprintf(f,
       "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; "
       "graphs: %d made, %d launched, "
-      "%d kernels told; %d waits\n",
+      "%d kernels told; %d waits; %llu bytes up, %llu down; %d events\n",
       my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances,
-      my.graph_launches, my.graph_sets, my.waits);
+      my.graph_launches, my.graph_sets, my.waits,
+      (unsigned long long)my.up, (unsigned long long)my.down, my.events);
   fclose(f);
 }
 
@@ -140,7 +149,10 @@ static void report(void) {
 
 static size_t in_pages(size_t n) { return (n + 4095) / 4096 * 4096; }
 
+/* Nested calls leave it open. */
 static void memory_open(int device, int open) {
+  my.open[device] += open ? 1 : -1;
+  if (my.open[device] != open) return;
   for (int k = 0; k < STANDIN_PIECES; k++) {
     StandinMemory *m = &my.world.memory[k];
     if (m->data && m->device == device)
@@ -174,10 +186,18 @@ static void later_free(Later *x) {
   free(x->parameter), free(x);
 }
 
+static int stream_done(Stream *stream);
+static void stream_next(Stream *stream);
+
 static void later_do(Later *x) {
   switch (x->what) {
   case 'k': x->run(x->grid, x->block, x->parameter); break;
-  case 'u': memcpy((void *)(uintptr_t)x->at, x->data, x->bytes); break;
+  case 'u': memcpy((void *)(uintptr_t)x->at, x->host, x->bytes); break;
+  case '-': break;
+  case 'e': x->event->done = x->number; break;
+  case 'w':
+    while (x->event->done < x->number && x->from) stream_next((Stream *)(uintptr_t)x->from);
+    break;
   case 'a': memcpy((void *)(uintptr_t)x->at, (void *)(uintptr_t)x->from, x->bytes); break;
   case 'c': x->call(x->data); break;
   case 'g':
@@ -190,18 +210,21 @@ static void later_do(Later *x) {
 
 static int stream_done(Stream *stream) {
   if (stream->capture) return my.dead;
-  memory_open(stream->device, 1);
-  for (Later *x = stream->first, *next; x; x = next) {
-    next = x->next;
-    if (!my.dead && x->what == 'k' && x->run == NULL) my.dead = ILLEGAL;
-    if (!my.dead && x->what == 'g' && x->nodes == NULL) my.dead = ILLEGAL;
-    if (!my.dead) later_do(x);
-    later_free(x);
-  }
-  stream->first = NULL;
-  stream->last = &stream->first;
-  memory_open(stream->device, 0);
+  while (stream->first) stream_next(stream);
   return my.dead;
+}
+
+static void stream_next(Stream *stream) {
+  Later *x = stream->first;
+  if (!x) abort(); /* it waits for an event that is never recorded */
+  stream->first = x->next;
+  if (!x->next) stream->last = &stream->first;
+  memory_open(stream->device, 1);
+  if (!my.dead && x->what == 'k' && x->run == NULL) my.dead = ILLEGAL;
+  if (!my.dead && x->what == 'g' && x->nodes == NULL) my.dead = ILLEGAL;
+  if (!my.dead || x->what == 'e') later_do(x);
+  later_free(x);
+  memory_open(stream->device, 0);
 }
 
 static Stream **stream_find(const void *stream) {
@@ -232,6 +255,12 @@ static int is_here(const void *stream) {
 static void all_done(void) {
   for (int k = 0; k < 64; k++)
     if (my.stream[k]) stream_done(my.stream[k]);
+}
+
+/* After a request to a stream. */
+static int asked(Stream *stream) {
+  if (injected("early") && stream != my.stream[0]) stream_done(stream);
+  return my.dead ? my.dead : OK;
 }
 
 /* ---- for the look-alike of cuBLAS ------------------------------------------------------------------- */
@@ -287,6 +316,12 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes);
 int cuMemFree_v2(uint64_t at);
 int cuMemAllocHost_v2(void **at, size_t bytes);
 int cuMemFreeHost(void *at);
+int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags);
+int cuMemHostUnregister(void *at);
+int cuEventCreate(void **event, unsigned flags);
+int cuEventDestroy_v2(void *event);
+int cuEventRecord(void *event, void *stream);
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
@@ -452,6 +487,34 @@ int cuMemAllocHost_v2(void **at, size_t bytes) {
   return *at ? OK : NO_MEMORY;
 }
 
+static int host_locked(const void *at) {
+  for (int k = 0; k < 256; k++)
+    if (my.locked[k] == at) return k;
+  return -1;
+}
+
+int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags) {
+  HERE;
+  NOT_IN_CAPTURE(NULL);
+  if (!at || !bytes || flags || memory_of((uint64_t)(uintptr_t)at, 1)) return INVALID;
+  int k = host_locked(NULL);
+  if (host_locked(at) >= 0) return 712;
+  if (k < 0) return NO_MEMORY;
+  my.locked[k] = at;
+  my.live++;
+  return OK;
+}
+
+int cuMemHostUnregister(void *at) {
+  HERE;
+  int k = host_locked(at);
+  if (!at || k < 0) return 713;
+  all_done();
+  my.locked[k] = NULL;
+  my.live--;
+  return OK;
+}
+
 /* Completes all streams' work first, which may use the memory. */
 int cuMemFreeHost(void *at) {
   HERE;
@@ -465,10 +528,10 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
   HERE;
   if (!is_here(stream) || !memory_of(to, bytes) || memory_of((uint64_t)(uintptr_t)from, 1)) return INVALID;
   NOT_IN_CAPTURE(stream);
-  Later *x = later('u', stream);
-  x->at = to, x->bytes = bytes, x->data = malloc(bytes + 1);
-  memcpy(x->data, from, bytes);
-  return OK;
+  my.copies++, my.up += bytes;
+  Later *x = later(is_nth("lose=", my.copies - my.base_copies) ? '-' : 'u', stream);
+  x->at = to, x->bytes = bytes, x->host = (void *)(uintptr_t)from;
+  return asked(stream);
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
@@ -477,7 +540,8 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   NOT_IN_CAPTURE(stream);
   Later *x = later('d', stream);
   x->at = from, x->bytes = bytes, x->host = to;
-  return OK;
+  my.down += bytes;
+  return asked(stream);
 }
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
@@ -485,7 +549,7 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
   if (!is_here(stream) || !memory_of(to, bytes) || !memory_of(from, bytes)) return INVALID;
   Later *x = later('a', stream);
   x->at = to, x->from = from, x->bytes = bytes;
-  return OK;
+  return asked(stream);
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *stream) {
@@ -517,6 +581,38 @@ int cuStreamDestroy_v2(void *stream) {
   *x = NULL;
   my.streams--;
   return OK;
+}
+
+int cuEventCreate(void **event, unsigned flags) {
+  HERE;
+  if (flags & ~2u) return INVALID;
+  my.events++, my.live++;
+  return *event = calloc(1, sizeof(Event)), OK;
+}
+
+int cuEventDestroy_v2(void *event) {
+  HERE;
+  all_done();
+  my.live--;
+  return free(event), OK;
+}
+
+int cuEventRecord(void *event, void *stream) {
+  HERE;
+  Event *e = event;
+  if (!is_here(stream) || ((Stream *)stream)->capture) return INVALID;
+  Later *x = later('e', stream);
+  x->event = e, x->number = ++e->asked, e->stream = stream;
+  return asked(stream);
+}
+
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  HERE;
+  Event *e = event;
+  if (!is_here(stream) || ((Stream *)stream)->capture || flags) return INVALID;
+  Later *x = later('w', stream);
+  x->event = e, x->number = e->asked, x->from = (uint64_t)(uintptr_t)e->stream;
+  return asked(stream);
 }
 
 int cuStreamSynchronize(void *stream) {

@@ -1,0 +1,170 @@
+/* codegen/emit/cuda_rows.c - emits what a run for a device tells its planner of memory (runtime/cuda/spill.h): a table
+ * of its rows, with the buffers that each uses, and in the run a call before each row. In: the tasks, as the run is
+ * printed. It is for one site, whose kernels are launched by the driver. */
+#include "c_inside.h"
+#include "loop/names.h"
+
+typedef struct Row { const char *kind; uint32_t first, n; int32_t pair, unless, from; Str name; Place place; } Row;
+typedef struct Use { uint32_t buffer; const char *how; } Use;
+
+struct CudaRows {
+  VEC(Row) rows;
+  VEC(Use) uses;
+};
+
+static const char read_it[] = "READ", part[] = "PART", whole[] = "WHOLE";
+
+static bool has_rows(const CPrinter *p) { return p->driver && !p->p->tasks->mesh.n; }
+
+/* k: the task, or the one around it */
+static uint32_t row_add(CPrinter *p, const char *kind, const Task *k, int32_t pair) {
+  if (!p->rows) p->rows = NEW(p->arena, CudaRows);
+  const TaskGraph *t = p->p->tasks;
+  int32_t unless = p->unless >= 0 ? (int32_t)t->inputs.at[p->unless].buffer : -1;
+  Str name = k->name;
+  if (!name && k->kind != TASK_KERNEL) name = t->buffers.at[k->buffer].name;
+  vec_push(p->arena, p->rows->rows, ((Row){kind, p->rows->uses.len, 0, pair, unless, -1, name, k->place}));
+  return p->rows->rows.len - 1;
+}
+
+/* A buffer that is read anywhere is not written as a whole; one that is written anywhere is not only read. */
+static void use_add(CPrinter *p, uint32_t buffer, const char *how) {
+  Row *row = &vec_last(p->rows->rows);
+  for (uint32_t i = row->first; i < row->first + row->n; i++) {
+    Use *x = &p->rows->uses.at[i];
+    if (x->buffer != buffer) continue;
+    if (x->how != how) x->how = part;
+    return;
+  }
+  vec_push(p->arena, p->rows->uses, ((Use){buffer, how}));
+  row->n++;
+}
+
+static void need_print(CPrinter *p, uint32_t row, const char *in) {
+  buf_printf(p->out, "%sein_cuda_need(ctx, %u);\n", in, row);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------ */
+
+static bool stage_reads_it(const TaskStage *s, uint32_t buffer) {
+  for (uint32_t i = 0; i < s->sum->n_slot; i++)
+    if (!s->slot[i].kept && s->slot[i].index == buffer) return true;
+  return false;
+}
+
+/* Whether it stores to each place of its buffer. */
+static bool stage_covers(const TaskGraph *t, const TaskStage *s) {
+  const TaskBuffer *b = &t->buffers.at[s->buffer];
+  if (s->sum->domain || s->n_at != b->rank) return false;
+  for (uint32_t d = 0; d < s->n_at; d++) {
+    const Expr *e = s->at[d];
+    if (e->kind != EX_LABEL || s->bound[e->i] != b->dim[d]) return false;
+    for (uint32_t c = 0; c < d; c++)
+      if (s->at[c]->i == e->i) return false;
+  }
+  return true;
+}
+
+/* How a kernel uses a buffer to which it stores. */
+static const char *stored_how(const TaskGraph *t, const Task *k, uint32_t buffer) {
+  const TaskBuffer *b = &t->buffers.at[buffer];
+  if (b->space == BUF_WORK && b->first == k->step) return whole; /* what it held before is not needed */
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    const TaskStage *s = &k->stages.at[i];
+    if (stage_reads_it(s, buffer)) return part;
+    if (s->buffer == (int32_t)buffer && stage_covers(t, s)) return whole;
+  }
+  return part;
+}
+
+void c_need_kernel(CPrinter *p, const Task *k, uint32_t number, const char *in) {
+  if (!has_rows(p)) return;
+  const LoopKernel *x = p->p->kernels.at[number];
+  uint32_t row = row_add(p, "STEP", k, -1);
+  for (uint32_t i = 0; i < x->places.len; i++) {
+    const LoopPlace *place = &x->places.at[i];
+    if (place->space != SPACE_BUFFER) continue;
+    bool kept = false; /* one place reads it, another one stores to it */
+    for (uint32_t c = 0; c < x->places.len; c++)
+      kept |= x->places.at[c].space == SPACE_BUFFER && x->places.at[c].buffer == place->buffer && x->places.at[c].written;
+    use_add(p, place->buffer, kept ? stored_how(p->p->tasks, k, place->buffer) : read_it);
+  }
+  need_print(p, row, in);
+}
+
+/* ---- other tasks -------------------------------------------------------------------------------------- */
+
+void c_need(CPrinter *p, const Task *k, uint32_t buffer, bool writes, const char *in) {
+  if (!has_rows(p)) return;
+  uint32_t row = row_add(p, "STEP", k, -1);
+  use_add(p, buffer, writes ? whole : read_it);
+  need_print(p, row, in);
+}
+
+void c_need_default(CPrinter *p, const Task *k) {
+  if (!has_rows(p)) return;
+  Row *row = &p->rows->rows.at[row_add(p, "STEP", k, -1)];
+  row->first = p->p->tasks->inputs.at[k->argument].buffer;
+  row->from = (int32_t)k->buffer;
+}
+
+int32_t c_repeat_begins(CPrinter *p, const Task *k) { return has_rows(p) ? (int32_t)row_add(p, "REPEAT", k, -1) : -1; }
+
+void c_turn_ends(CPrinter *p, const Task *k, int32_t begin, const char *in) {
+  if (!has_rows(p)) return;
+  uint32_t row = row_add(p, k->stop >= 0 ? "UNTIL" : "TURN", k, begin);
+  p->rows->rows.at[begin].pair = (int32_t)row;
+  for (uint32_t i = 0; i < k->exchange.len; i++) {
+    vec_push(p->arena, p->rows->uses, ((Use){k->exchange.at[i].now, NULL}));
+    vec_push(p->arena, p->rows->uses, ((Use){k->exchange.at[i].next, NULL}));
+  }
+  p->rows->rows.at[row].n = k->exchange.len;
+  if (k->stop >= 0) buf_printf(p->out, "%sein_cuda_until(ctx, %u, stop);\n", in, row);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------- */
+
+static void place_print(Buf *c, const Row *x) {
+  if (x->name) c_string(c, x->name->s, x->name->len);
+  else buf_str(c, "NULL");
+  buf_str(c, ", ");
+  if (x->place.file) c_file(c, x->place.file);
+  else buf_str(c, "NULL");
+  buf_printf(c, ", %u", x->place.file ? x->place.line : 0);
+}
+
+/* An exchange is two entries here, and one in the table. */
+static uint32_t uses_print(Buf *c, const CudaRows *r, const Row *x, uint32_t *first) {
+  uint32_t n = 0;
+  *first = 0;
+  if (x->from >= 0) return *first = x->first, 0;
+  for (uint32_t i = x->first; n < x->n; i++, n++) {
+    const Use *u = &r->uses.at[i];
+    if (u->how) buf_printf(c, "  {%u, EIN_SPILL_%s},\n", u->buffer, u->how);
+    else buf_printf(c, "  {%u, %u},\n", u->buffer, r->uses.at[++i].buffer);
+  }
+  return n;
+}
+
+const char *c_rows(CPrinter *p) {
+  const char *x = p->o->prefix;
+  if (!p->rows) return "NULL";
+  Buf rows = buf_new(p->arena);
+  uint32_t uses = 0;
+  buf_printf(p->out, "/* ---- memory: the buffers that each row of the run uses ------------------------------------- */\n\n"
+                     "static const ein_spill_use %s_uses[] = {\n", x);
+  for (uint32_t i = 0; i < p->rows->rows.len; i++) {
+    const Row *r = &p->rows->rows.at[i];
+    uint32_t first, n = uses_print(p->out, p->rows, r, &first);
+    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, ", r->kind, r->from >= 0 ? first : uses, n, r->pair, r->unless,
+        r->from);
+    place_print(&rows, r);
+    buf_str(&rows, "},\n");
+    uses += n;
+  }
+  buf_printf(p->out, "  {0, 0},\n};\nstatic const ein_spill_row %s_rows[] = {\n", x);
+  buf_add(p->out, rows.s, rows.len);
+  buf_printf(p->out, "};\nstatic const ein_spill_table %s_table = {%u, %u, %s_rows, %s_uses};\n\n", x, p->rows->rows.len,
+      uses, x, x);
+  return arena_printf(p->arena, "&%s_table", x);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT-0 */
+/*
+ * A run that does not fit the device's memory: does what spill.h plans. Copies go through a stream of their own, ahead
+ * of the kernels that need them. That stream waits for kernels whose memory they take, and kernels wait for what was
+ * fetched for them, by events; the host waits for nothing. Arguments stay in the caller's memory, which is page-locked
+ * during the run if the driver can do that; work buffers get page-locked memory when they are first written back.
+ */
+#ifndef EIN_CUDA_SPILLING_H
+#define EIN_CUDA_SPILLING_H
+
+#include "spill.h"
+
+enum { EIN_SPILL_EVENTS = 64 };
+
+typedef struct ein_spilling {
+  ein_spill plan;
+  int on;                      /* this run spills */
+  void *copies;                /* the stream */
+  void *launched;              /* recorded in the run's stream: the rows so far */
+  void *event[EIN_SPILL_EVENTS]; /* by action, as a ring: it is done */
+  int64_t seen;                /* the last row that the copies wait for */
+  int64_t waited;              /* the actions that the run's stream waits for */
+  char *memory;                /* where the planned memory begins on the device */
+  char **home;                 /* by slot: its place on the host; NULL: none yet */
+  char **own;                  /* by buffer: memory for that, page-locked */
+  size_t *owned;               /*   its bytes */
+  void **locked;               /* by buffer: the caller's memory that is locked during the run */
+  int64_t *bytes;
+  unsigned char *kind, *skip;
+} ein_spilling;
+
+/* ---- creation ---- */
+
+static ein_spilling *ein_spilling_new(ein_ctx *ctx, const ein_spill_table *t) {
+  size_t n = (size_t)ctx->inside->tables->n_buffers + 1, rows = (size_t)t->n_rows + 1;
+  ein_spilling *x = (ein_spilling *)calloc(
+      1, sizeof *x + n * (3 * sizeof(char *) + sizeof(size_t) + sizeof(int64_t) + 1) + rows);
+  if (!x) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), x;
+  x->home = (char **)(void *)(x + 1);
+  x->own = x->home + n;
+  x->locked = (void **)(void *)(x->own + n);
+  x->owned = (size_t *)(void *)(x->locked + n);
+  x->bytes = (int64_t *)(void *)(x->owned + n);
+  x->kind = (unsigned char *)(void *)(x->bytes + n);
+  x->skip = x->kind + n;
+  return x;
+}
+
+static int ein_spilling_streams(ein_ctx *ctx, ein_gpu *g, ein_spilling *x) {
+  if (!x->copies && !ein_gpu_ok(ctx, g, g->cu.stream_new(&x->copies, EIN_CU_OWN_STREAM), "a stream")) return 0;
+  for (int k = -1; k < EIN_SPILL_EVENTS; k++) {
+    void **event = k < 0 ? &x->launched : &x->event[k];
+    if (!*event && !ein_gpu_ok(ctx, g, g->cu.event_new(event, EIN_CU_NO_TIMES), "an event")) return 0;
+  }
+  return 1;
+}
+
+static void ein_spilling_unlock(ein_gpu *g, ein_spilling *x, int n) {
+  for (int b = 0; b < n; b++) {
+    if (x->locked[b]) g->cu.host_unlock(x->locked[b]);
+    x->locked[b] = NULL;
+  }
+}
+
+static void ein_spilling_end(ein_gpu *g, ein_spilling *x, int n) {
+  void *own;
+  if (!x) return;
+  if (g->context && !g->cu.context_push(g->context)) {
+    if (x->copies) g->cu.stream_wait(x->copies);
+    ein_spilling_unlock(g, x, n);
+    for (int b = 0; b < n; b++)
+      if (x->own[b]) g->cu.host_drop(x->own[b]);
+    if (x->launched) g->cu.event_end(x->launched);
+    for (int k = 0; k < EIN_SPILL_EVENTS; k++)
+      if (x->event[k]) g->cu.event_end(x->event[k]);
+    if (x->copies) g->cu.stream_end(x->copies);
+    g->cu.context_pop(&own);
+  }
+  ein_spill_end(&x->plan);
+  free(x);
+}
+
+/* ---- the beginning of a run ---- */
+
+/* What is planned: all tensors but those that are on the device already, and empty ones. */
+static void ein_spilling_kinds(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
+  const ein_inside *in = ctx->inside;
+  for (int b = 0; b < in->tables->n_buffers; b++) {
+    int space = ein_buffer_of(ctx, b)->space;
+    x->bytes[b] = (int64_t)ein_cuda_bytes(ctx, b);
+    x->kind[b] = EIN_SPILL_OUTSIDE;
+    if (in->count[b] && (space == 2 || ein_cuda_copied(ctx, b)))
+      x->kind[b] = (unsigned char)(space == 0 ? EIN_SPILL_INPUT : space == 1 ? EIN_SPILL_OUTPUT : EIN_SPILL_WORK);
+    if (x->kind[b] != EIN_SPILL_OUTSIDE) continue;
+    d->at[b] = in->count[b] ? ctx->data[b] : d->block;
+  }
+  for (int r = 0; r < d->table->n_rows; r++) {
+    int unless = d->table->row[r].unless;
+    x->skip[r] = unless >= 0 && in->given[unless];
+  }
+}
+
+static int ein_spilling_own(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, int b) {
+  size_t bytes = (size_t)x->bytes[b];
+  if (x->owned[b] < bytes) {
+    if (x->own[b]) g->cu.host_drop(x->own[b]);
+    x->own[b] = NULL, x->owned[b] = 0;
+    void *at = NULL;
+    if (!ein_gpu_ok(ctx, g, g->cu.host_take(&at, bytes), "host memory for what is not on the device")) return 0;
+    x->own[b] = (char *)at, x->owned[b] = bytes;
+  }
+  x->home[b] = x->own[b];
+  return 1;
+}
+
+/* Finds the arguments' places on the host. One that is not in row-major order gets another place. */
+static int ein_spilling_homes(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
+  ein_gpu *g = &d->gpu;
+  for (int b = 0; b < ctx->inside->tables->n_buffers; b++) {
+    x->home[b] = NULL;
+    if (x->kind[b] != EIN_SPILL_INPUT && x->kind[b] != EIN_SPILL_OUTPUT) continue;
+    if (d->there[b] || ctx->dense[b]) {
+      x->home[b] = (char *)ctx->data[b];
+      if (!d->there[b] && !g->cu.host_lock(x->home[b], (size_t)x->bytes[b], 0)) x->locked[b] = x->home[b];
+      continue;
+    }
+    if (!ein_spilling_own(ctx, g, x, b)) return 0;
+    if (x->kind[b] == EIN_SPILL_INPUT) ein_cuda_turn(ctx, b, x->home[b], 1);
+  }
+  return 1;
+}
+
+static int ein_spilling_too_small(ein_ctx *ctx, const ein_cuda *d, uint64_t least, int r, uint64_t all) {
+  const ein_spill_row *row = &d->table->row[r];
+  const ein_where where = ein_where_of(row->file, row->line);
+  ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY,
+      "no memory on the device: the run takes at least %llu bytes there, for %.80s%s, and %llu are %s",
+      (unsigned long long)least, row->name ? row->name : "one step", where.text, (unsigned long long)all,
+      d->limit ? "allowed" : "free");
+  return 0;
+}
+
+/* Makes the plan, and takes the memory. */
+static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
+  const size_t head = ein_cuda_round(sizeof(ein_cuda_seen));
+  uint64_t all = ein_cuda_most(d), wanted = head;
+  int row = -1, n = ctx->inside->tables->n_buffers;
+  ein_spill_end(&x->plan);
+  if (!d->limit) all -= all / 16; /* the driver needs some */
+  if (!ein_spill_begin(&x->plan, d->table, n, x->kind, x->bytes, x->skip, 0))
+    return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
+  for (int b = 0; b < n; b++)
+    if (x->kind[b] != EIN_SPILL_OUTSIDE) wanted += (uint64_t)ein_spill_round(x->bytes[b]);
+  if (ctx->inside->emptied > wanted) wanted = ctx->inside->emptied;
+  uint64_t least = head + (uint64_t)ein_spill_least(&x->plan, &row);
+  if (all < least) return ein_spilling_too_small(ctx, d, least, row, all);
+  if (wanted > all) wanted = all;
+  if (!ein_cuda_piece(ctx, d, &d->copies, &d->copied, 0, "") ||
+      !ein_cuda_piece(ctx, d, &d->block, &d->held, (size_t)wanted, "a run that spills takes"))
+    return 0;
+  x->plan.memory = (int64_t)(wanted - head);
+  x->memory = d->block + head;
+  ein_spill_choose(&x->plan);
+  return 1;
+}
+
+static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d) {
+  if (ein_gpu_captures(&d->gpu))
+    return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
+               "the stream is being captured, and the run does not fit the device's memory"),
+           0;
+  if (!d->spilling) d->spilling = ein_spilling_new(ctx, d->table);
+  ein_spilling *x = d->spilling;
+  if (!x || !ein_spilling_streams(ctx, &d->gpu, x)) return 0;
+  ein_spilling_kinds(ctx, d, x);
+  if (!ein_spilling_plan(ctx, d, x)) return 0;
+  ein_spilling_kinds(ctx, d, x); /* the block may be another one */
+  x->on = 1;
+  x->seen = -1, x->waited = 0;
+  return ein_spilling_homes(ctx, d, x);
+}
+
+/* ---- actions ---- */
+
+static int ein_spilling_move(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, const ein_spill_action *a) {
+  uint64_t base = (uint64_t)(uintptr_t)x->memory, to = base + (uint64_t)a->at, from = base + (uint64_t)a->from;
+  int64_t step = a->room > a->from - a->at ? a->room : a->from - a->at;
+  for (int64_t done = 0; done < a->bytes; done += step) {
+    size_t n = (size_t)(step < a->bytes - done ? step : a->bytes - done);
+    uint64_t via = base + (uint64_t)a->via, at = to + (uint64_t)done;
+    if (!ein_gpu_ok(ctx, g, g->cu.copy_across(a->room ? via : at, from + (uint64_t)done, n, x->copies), "a tensor is moved"))
+      return 0;
+    if (a->room && !ein_gpu_ok(ctx, g, g->cu.copy_across(at, via, n, x->copies), "a tensor is moved")) return 0;
+  }
+  return 1;
+}
+
+static int ein_spilling_act(ein_ctx *ctx, ein_cuda *d, const ein_spill_action *a) {
+  ein_spilling *x = d->spilling;
+  ein_gpu *g = &d->gpu;
+  uint64_t at = (uint64_t)(uintptr_t)(x->memory + a->at);
+  size_t bytes = (size_t)a->bytes;
+  int there = d->there[a->slot] && x->kind[a->slot] != EIN_SPILL_WORK;
+  if (a->kind == EIN_SPILL_MOVE) return ein_spilling_move(ctx, g, x, a);
+  if (!x->home[a->slot] && !ein_spilling_own(ctx, g, x, a->slot)) return 0;
+  uint64_t home = (uint64_t)(uintptr_t)x->home[a->slot];
+  if (a->kind == EIN_SPILL_FETCH) {
+    if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(at, home, bytes, x->copies), "a tensor is copied");
+    g->counts->bytes_up += bytes;
+    return ein_gpu_ok(ctx, g, g->cu.copy_up(at, x->home[a->slot], bytes, x->copies), "a tensor goes to the device");
+  }
+  if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(home, at, bytes, x->copies), "a tensor is copied");
+  g->counts->bytes_down += bytes;
+  return ein_gpu_ok(ctx, g, g->cu.copy_down(x->home[a->slot], at, bytes, x->copies), "a tensor comes from the device");
+}
+
+/* Asks for all actions that may begin before the row with that number. The rows before it have been launched. */
+static int ein_spilling_go(ein_ctx *ctx, ein_cuda *d, int64_t number) {
+  ein_spilling *x = d->spilling;
+  ein_gpu *g = &d->gpu;
+  ein_spill *s = &x->plan;
+  if (s->failed) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
+  for (; s->done < s->asked; s->done++) {
+    const ein_spill_action *a = &s->action[s->done % s->room];
+    if (a->after >= number) return 1;
+    if (a->after > x->seen) {
+      if (!ein_gpu_ok(ctx, g, g->cu.event_record(x->launched, g->stream), "an event") ||
+          !ein_gpu_ok(ctx, g, g->cu.stream_after(x->copies, x->launched, 0), "an event"))
+        return 0;
+      x->seen = number - 1;
+    }
+    if (!ein_spilling_act(ctx, d, a) ||
+        !ein_gpu_ok(ctx, g, g->cu.event_record(x->event[s->done % EIN_SPILL_EVENTS], x->copies), "an event"))
+      return 0;
+  }
+  return 1;
+}
+
+/* Before a row: its buffers get their addresses. */
+static void ein_spilling_need(ein_ctx *ctx, ein_cuda *d, int row) {
+  ein_spilling *x = d->spilling;
+  ein_gpu *g = &d->gpu;
+  ein_spill *s = &x->plan;
+  if (ein_state(ctx) != EIN_OK) return;
+  const ein_spill_planned *p = ein_spill_need(s);
+  const ein_spill_row *r = &d->table->row[row];
+  if (p->row != row) {
+    ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the device's memory is planned for row %d, and the run is at %d", p->row, row);
+    return;
+  }
+  if (!ein_gpu_send(ctx, g) || !ein_spilling_go(ctx, d, p->number)) return;
+  if (p->actions > x->waited) {
+    int64_t last = p->actions - 1, kept = s->done - EIN_SPILL_EVENTS;
+    if (last < kept) last = kept;
+    if (!ein_gpu_ok(ctx, g, g->cu.stream_after(g->stream, x->event[last % EIN_SPILL_EVENTS], 0), "an event")) return;
+    x->waited = last + 1;
+  }
+  for (int k = 0; k < r->n; k++)
+    if (p->at[k] >= 0) d->at[d->table->use[r->first + k].buffer] = x->memory + p->at[k];
+}
+
+static int ein_spilling_on(const ein_cuda *d) { return d->spilling && d->spilling->on; }
+static void ein_spilling_repeat(ein_cuda *d, int row, int64_t turns) { ein_spill_repeat(&d->spilling->plan, row, turns); }
+static void ein_spilling_until(ein_cuda *d, int row, int stop) { ein_spill_until(&d->spilling->plan, row, stop); }
+
+/* ---- the end ---- */
+
+static int ein_spilling_give(ein_ctx *ctx, ein_cuda *d) {
+  ein_spilling *x = d->spilling;
+  ein_gpu *g = &d->gpu;
+  if (!ein_gpu_send(ctx, g)) return 0;
+  ein_spill_finish(&x->plan);
+  if (!ein_spilling_go(ctx, d, INT64_MAX) ||
+      !ein_gpu_ok(ctx, g, g->cu.stream_wait(x->copies), "an output comes from the device"))
+    return 0;
+  for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
+    if (x->kind[b] == EIN_SPILL_OUTPUT && !d->there[b] && !ctx->dense[b]) ein_cuda_turn(ctx, b, x->home[b], 0);
+  return 1;
+}
+
+/* After the run, also after a failed one. */
+static ein_status ein_spilling_finish(ein_ctx *ctx, ein_cuda *d, ein_status status) {
+  ein_spilling *x = d->spilling;
+  if (status == EIN_OK && !ein_spilling_give(ctx, d)) status = ein_state(ctx);
+  if (d->gpu.entered && status != EIN_OK) d->gpu.cu.stream_wait(x->copies);
+  if (d->gpu.entered) ein_spilling_unlock(&d->gpu, x, ctx->inside->tables->n_buffers);
+  x->on = 0;
+  return status;
+}
+
+#endif

@@ -103,7 +103,8 @@ void c_need(CPrinter *p, const Task *k, uint32_t buffer, bool writes, const char
 
 void c_need_default(CPrinter *p, const Task *k) {
   if (!has_rows(p)) return;
-  Row *row = &p->rows->rows.at[row_add(p, "STEP", k, -1)];
+  row_add(p, "STEP", k, -1);
+  Row *row = &vec_last(p->rows->rows);
   row->first = p->p->tasks->inputs.at[k->argument].buffer;
   row->from = (int32_t)k->buffer;
 }

@@ -27,6 +27,7 @@ typedef struct ein_spilling {
   void **locked;               /* by buffer: the caller's memory that is locked during the run */
   int64_t *bytes;
   unsigned char *kind, *skip;
+  uint64_t made;               /* a hash of what the plan is made of; 0: there is none */
 } ein_spilling;
 
 /* ---- creation ---- */
@@ -140,13 +141,24 @@ static int ein_spilling_too_small(ein_ctx *ctx, const ein_cuda *d, uint64_t leas
   return 0;
 }
 
-/* Makes the plan, and takes the memory. */
+/* Of what a plan is made of, besides the table. */
+static uint64_t ein_spilling_hash(const ein_cuda *d, const ein_spilling *x, int n, uint64_t memory) {
+  uint64_t hash = ein_asks_mix(1, memory);
+  for (int b = 0; b < n; b++) hash = ein_asks_mix(ein_asks_mix(hash, (uint64_t)x->bytes[b]), x->kind[b]);
+  for (int r = 0; r < d->table->n_rows; r++) hash = ein_asks_mix(hash, x->skip[r]);
+  return hash | 1;
+}
+
+/* Makes the plan, unless the last run's will do, and takes the memory. */
 static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
   const size_t head = ein_cuda_round(sizeof(ein_cuda_seen));
   uint64_t all = ein_cuda_most(d), wanted = head;
   int row = -1, n = ctx->inside->tables->n_buffers;
-  ein_spill_end(&x->plan);
   if (!d->limit) all -= all / 16; /* the driver needs some */
+  uint64_t made = ein_spilling_hash(d, x, n, d->limit);
+  if (x->made == made && d->held == (size_t)x->plan.memory + head) return ein_spill_reset(&x->plan), 1;
+  x->made = 0;
+  ein_spill_end(&x->plan);
   if (!ein_spill_begin(&x->plan, d->table, n, x->kind, x->bytes, x->skip, 0))
     return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
   for (int b = 0; b < n; b++)
@@ -161,6 +173,7 @@ static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
   x->plan.memory = (int64_t)(wanted - head);
   x->memory = d->block + head;
   ein_spill_choose(&x->plan);
+  x->made = made;
   return 1;
 }
 
@@ -202,7 +215,7 @@ static int ein_spilling_act(ein_ctx *ctx, ein_cuda *d, const ein_spill_action *a
   size_t bytes = (size_t)a->bytes;
   int there = d->there[a->slot] && x->kind[a->slot] != EIN_SPILL_WORK;
   if (a->kind == EIN_SPILL_MOVE) return ein_spilling_move(ctx, g, x, a);
-  if (!x->home[a->slot] && !ein_spilling_own(ctx, g, x, a->slot)) return 0;
+  if (!x->home[a->slot] && !ein_spilling_own(ctx, g, x, a->slot)) return 0; /* of a work buffer */
   uint64_t home = (uint64_t)(uintptr_t)x->home[a->slot];
   if (a->kind == EIN_SPILL_FETCH) {
     if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(at, home, bytes, x->copies), "a tensor is copied");
@@ -275,6 +288,11 @@ static int ein_spilling_give(ein_ctx *ctx, ein_cuda *d) {
     return 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
     if (x->kind[b] == EIN_SPILL_OUTPUT && !d->there[b] && !ctx->dense[b]) ein_cuda_turn(ctx, b, x->home[b], 0);
+  uint64_t moved = (uint64_t)(x->plan.up + x->plan.down), once = 0;
+  for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
+    if (x->kind[b] == EIN_SPILL_INPUT || x->kind[b] == EIN_SPILL_OUTPUT) once += (uint64_t)x->bytes[b];
+  g->counts->runs_spilled++;
+  if (moved > once) g->counts->bytes_spilled += moved - once;
   return 1;
 }
 

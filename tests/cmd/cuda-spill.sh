@@ -1,0 +1,144 @@
+#!/bin/sh
+# suite: ci
+# Runs that do not fit a device's memory, on the stand-ins: with the least memory that they can have and with a third more they give what the evaluator
+# gives, whether copies are done as late or as early as they may be. The bytes over the bus are those planned, everything is given back, a copy that is
+# left out is noticed, and where the least memory does not do, the message says what it is.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+look_alikes
+
+given_back() { # TEXT: all of it; and that line
+  grep -q 'left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts' "$EIN_STANDIN_REPORT" && grep -q "$1" "$EIN_STANDIN_REPORT" ||
+    wrong "wanted \"$1\", and nothing left: $(cat "$EIN_STANDIN_REPORT"): $line"
+  rm -f "$EIN_STANDIN_REPORT"
+}
+least_of() { # WORD...: with one byte
+  want 4 "$EIN" run "$@" --target=cuda --memory=1
+  least=$(sed -n 's/.*no memory on the device: the run takes at least \([0-9]*\) bytes there, for .*, and 1 are allowed$/\1/p' err)
+  [ -n "$least" ] || wrong "it does not say how much it needs: $(cat err)"
+  given_back ''
+}
+same() { # FOLDER OTHER, WORDS for a complaint
+  for output in "$1"/*.npy; do cmp -s "$output" "$2/${output##*/}" || wrong "$3 ${output##*/}: $line"; done
+}
+fits() { # WORD...
+  want 0 "$EIN" run "$@" -o all=want/
+  least_of "$@"
+  for memory in $least $((least + least / 3)); do
+    for order in late early; do
+      EIN_STANDIN=$order want 0 "$EIN" run "$@" --target=cuda --memory="$memory" -o all=got/
+      same want got 'other than by the evaluator:'
+      given_back ''
+    done
+  done
+}
+
+# Three of nine tensors of 4,096 bytes at a time.
+cat >chain.ein <<'END'
+dim N = 32
+input A[i:N,j:N] : f32
+input B[i:N,j:N] : f32
+C[i,j] = sum[k] A[i,k] * B[k,j]
+D[i,j] = sum[k] C[k,i] * B[k,j]
+E[i,j] = sum[k] A[i,k] * D[j,k]
+F[i,j] = sum[k] C[i,k] * E[k,j]
+output Y[i,j] = F[i,j] + C[i,j]
+output Z[j,i] = D[i,j] - E[i,j]
+END
+cat >numbers.ein <<'END'
+output A[i:32,j:32] = f32((3 * i + 5 * j) % 7 - 3)
+output B[i:32,j:32] = f32((i + 2 * j) % 5 - 2)
+END
+want 0 "$EIN" run numbers.ein -o A=A.npy -o B=B.npy
+given="A=A.npy B=B.npy"
+# shellcheck disable=SC2086
+{
+  fits chain.ein $given
+  [ "$least" = 12544 ] || wrong "chain.ein takes $least bytes at least"
+  want 4 "$EIN" run chain.ein $given --target=cuda --memory=12543
+  says 'no memory on the device: the run takes at least 12544 bytes there, for C (chain.ein:4), and 12543 are allowed'
+  given_back ''
+  want 0 "$EIN" run chain.ein $given --target=cuda --memory=12544 -v -o all=spilled/
+  says '20480 bytes went there, 16408 came back'
+  says '1 run did not fit the device'
+  given_back '20480 bytes up, 16408 down'
+  want 0 "$EIN" run chain.ein $given --target=cuda -v -o all=whole/
+  says '8192 bytes went there, 8216 came back'
+  given_back '0 events'
+  same whole spilled 'other than in a run that fits:'
+  # What is free decides, if nothing is said.
+  EIN_STANDIN=memory=20000 want 0 "$EIN" run chain.ein $given --target=cuda -o all=free/
+  given_back '65 events'
+  same whole free 'other with less memory:'
+  EIN_STANDIN=memory=10000 want 4 "$EIN" run chain.ein $given --target=cuda
+  says 'the run takes at least 12544 bytes there, for C (chain.ein:4), and 9'
+  given_back ''
+  EIN_CUDA_MEMORY=12544 want 0 "$EIN" run chain.ein $given --target=cuda -o all=said/
+  given_back '20480 bytes up, 16408 down'
+  EIN_CUDA_MEMORY=much want 3 "$EIN" run chain.ein $given --target=cuda
+  rm -f "$EIN_STANDIN_REPORT"
+  # Each copy to the device counts: 5 of them.
+  for copy in 1 2 3 4 5; do
+    EIN_STANDIN=lose=$copy want 0 "$EIN" run chain.ein $given --target=cuda --memory=12544 -o all=lost/
+    cmp -s lost/Y.npy whole/Y.npy && cmp -s lost/Z.npy whole/Z.npy && wrong "copy $copy is not needed"
+  done
+  rm -f "$EIN_STANDIN_REPORT"
+  # Many runs.
+  want 0 "$EIN" bench chain.ein $given --target=cuda --memory=13kB --reps 3
+  given_back ''
+  # Failures of the machine.
+  for planted in alloc=2 alloc=3 launch=3; do
+    EIN_STANDIN=$planted want 4 "$EIN" run chain.ein $given --target=cuda --memory=12544
+    given_back ''
+  done
+}
+
+# Turns: states that are exchanged, an end that data tells, repeats in repeats, none at all, defaults and what is given.
+cat >turns.ein <<'END'
+dim N = 24
+input start[i:N,j:N] : i64 = (i * 7 + j * 3) % 10
+input M[i:N,j:N] : i64 = (i + 3 * j) % 5
+input rounds : i64 = 3
+W[i,j] = M[i,j] * start[j,i] + 1
+repeat t < rounds until total > 60000000 {
+  state X[i:N,j:N] = start[i,j]
+  state Y[i:N,j:N] = M[j,i]
+  state total : i64 = 0
+  repeat u < t {
+    state V[i:N,j:N] = X[i,j] + W[j,i]
+    next V[i,j] = (V[j,i] + M[i,j]) % 1000
+  }
+  next X[i,j] = Y[i,j] + V[i,j] % 7
+  next Y[i,j] = (sum[k] X[i,k] * M[k,j]) % 11
+  next total = sum[i,j] X[i,j]
+}
+output X
+output R[i,j] = Y[i,j] + W[i,j] * total
+END
+fits turns.ein
+[ "$least" -lt 20000 ] || wrong "turns.ein takes $least bytes at least"
+for rounds in 0 1 2 7; do
+  want 0 "$EIN" run turns.ein rounds=$rounds start=iota -o all=want/
+  EIN_STANDIN=early want 0 "$EIN" run turns.ein --target=cuda --memory="$least" rounds=$rounds start=iota -o all=got/
+  same want got 'other than by the evaluator:'
+  given_back ''
+done
+
+# Other programs.
+at=0
+for file in "$root"/tests/run/*.ein; do
+  at=$((at + 1))
+  [ $(((at + ${EIN_TURN:-0}) % ${CUDA_EVERY:-100})) = 0 ] || continue
+  grep -qE '^extern def| extern "|fails|out_of' "$file" && continue
+  case $file in *streamed* | */scan_ends.ein | */attention_masks.ein | *fails* | *out_of*) continue ;; esac
+  cd "${file%/*}" || exit 1
+  # shellcheck disable=SC2046
+  set -- "${file##*/}" $(sed -n '1,3s/^# args: //p' "$file")
+  { "$EIN" verify "$@" --target=cuda --memory=1; } >"$work/out" 2>&1
+  least=$(sed -n 's/.*the run takes at least \([0-9]*\) bytes there.*/\1/p' "$work/out")
+  [ -n "$least" ] || { wrong "$(cat "$work/out")"; continue; }
+  EIN_STANDIN=early "$EIN" verify "$@" --target=cuda --memory="$least" >"$work/out" 2>&1 || wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
+done
+cd "$work" || exit 1
+given_back ''
+finish

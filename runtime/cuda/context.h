@@ -65,6 +65,7 @@ static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work);
 
 #if defined(EIN_DRIVER) && !defined(EIN_SITES)
 static void ein_spilling_end(ein_gpu *g, struct ein_spilling *x, int n);
+static int ein_spilling_ready(ein_ctx *ctx, ein_cuda *d);
 static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d);
 static void ein_spilling_need(ein_ctx *ctx, ein_cuda *d, int row);
 static void ein_spilling_repeat(ein_cuda *d, int row, int64_t turns);
@@ -73,6 +74,7 @@ static ein_status ein_spilling_finish(ein_ctx *ctx, ein_cuda *d, ein_status stat
 static int ein_spilling_on(const ein_cuda *d);
 #else
 #define ein_spilling_end(gpu, spilling, n) ((void)0)
+#define ein_spilling_ready(ctx, d) 0
 #define ein_spilling_begin(ctx, d) 0
 #define ein_spilling_finish(ctx, d, status) (status)
 #define ein_spilling_on(d) 0
@@ -195,7 +197,7 @@ static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
   if (d->table && d->held != wanted) {
     ein_cuda_piece(ctx, d, &d->block, &d->held, 0, "");
     ein_cuda_piece(ctx, d, &d->copies, &d->copied, 0, "");
-    if (wanted > ein_cuda_most(d)) return 1; /* it spills */
+    if (wanted > ein_cuda_most(d)) return ein_spilling_ready(ctx, d);
   }
   return ein_cuda_piece(ctx, d, &d->block, &d->held, wanted, "the run takes");
 }

@@ -132,13 +132,48 @@ static int ein_spilling_homes(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
 }
 
 static int ein_spilling_too_small(ein_ctx *ctx, const ein_cuda *d, uint64_t least, int r, uint64_t all) {
-  const ein_spill_row *row = &d->table->row[r];
+  static const ein_spill_row none = {0, 0, 0, -1, -1, -1, NULL, NULL, 0};
+  const ein_spill_row *row = r < 0 ? &none : &d->table->row[r];
   const ein_where where = ein_where_of(row->file, row->line);
   ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY,
       "no memory on the device: the run takes at least %llu bytes there, for %.80s%s, and %llu are %s",
       (unsigned long long)least, row->name ? row->name : "one step", where.text, (unsigned long long)all,
       d->limit ? "allowed" : "free");
   return 0;
+}
+
+static uint64_t ein_spilling_most(const ein_cuda *d) {
+  uint64_t all = ein_cuda_most(d);
+  return d->limit ? all : all - all / 16; /* the driver needs some */
+}
+
+/* The least that a run takes, if all its arguments are on the device, and defaults are not computed; or, on_host, the
+ * opposite. *row: for which; -1: there was no memory to plan it. */
+static uint64_t ein_spilling_least(ein_ctx *ctx, ein_cuda *d, ein_spilling *x, int on_host, int *row) {
+  static const unsigned char kind[] = {EIN_SPILL_INPUT, EIN_SPILL_OUTPUT, EIN_SPILL_WORK};
+  int n = ctx->inside->tables->n_buffers;
+  for (int b = 0; b < n; b++) {
+    int space = ein_buffer_of(ctx, b)->space;
+    x->bytes[b] = (int64_t)ein_cuda_bytes(ctx, b);
+    x->kind[b] = space == 2 || on_host ? kind[space] : (unsigned char)EIN_SPILL_OUTSIDE;
+  }
+  for (int r = 0; r < d->table->n_rows; r++) x->skip[r] = !on_host && d->table->row[r].unless >= 0;
+  x->made = 0;
+  *row = -1;
+  ein_spill_end(&x->plan);
+  if (!ein_spill_begin(&x->plan, d->table, n, x->kind, x->bytes, x->skip, 0))
+    return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
+  return ein_cuda_round(sizeof(ein_cuda_seen)) + (uint64_t)ein_spill_least(&x->plan, row);
+}
+
+/* When sizes are bound: whether there is a run that can spill. */
+static int ein_spilling_ready(ein_ctx *ctx, ein_cuda *d) {
+  int row;
+  if (!d->spilling) d->spilling = ein_spilling_new(ctx, d->table);
+  if (!d->spilling) return 0;
+  if (ein_spilling_least(ctx, d, d->spilling, 0, &row) <= ein_spilling_most(d)) return ein_state(ctx) == EIN_OK;
+  uint64_t least = ein_spilling_least(ctx, d, d->spilling, 1, &row);
+  return ein_state(ctx) == EIN_OK && ein_spilling_too_small(ctx, d, least, row, ein_spilling_most(d));
 }
 
 /* Of what a plan is made of, besides the table. */
@@ -152,9 +187,8 @@ static uint64_t ein_spilling_hash(const ein_cuda *d, const ein_spilling *x, int 
 /* Makes the plan, unless the last run's will do, and takes the memory. */
 static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
   const size_t head = ein_cuda_round(sizeof(ein_cuda_seen));
-  uint64_t all = ein_cuda_most(d), wanted = head;
+  uint64_t all = ein_spilling_most(d), wanted = head;
   int row = -1, n = ctx->inside->tables->n_buffers;
-  if (!d->limit) all -= all / 16; /* the driver needs some */
   uint64_t made = ein_spilling_hash(d, x, n, d->limit);
   if (x->made == made && d->held == (size_t)x->plan.memory + head) return ein_spill_reset(&x->plan), 1;
   x->made = 0;

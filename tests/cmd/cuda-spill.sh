@@ -93,6 +93,96 @@ given="A=A.npy B=B.npy"
   done
 }
 
+# A library: tensors with strides, at an odd address on the device, and where a run may use them in place; sizes that fit between sizes that do not; a
+# stream of the caller's.
+cat >blur.ein <<'END'
+dim N
+input X[i:N,j:N], G[i:N,j:N] : f32
+A[i,j] = sum[k] X[i,k] * X[k,j]
+B[i,j] = sum[k] A[i,k] * G[k,j]
+output Y[i,j] = B[i,j] + A[j,i]
+output Z[i,j] = B[j,i] - G[i,j]
+END
+cat >calls.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "blur.h"
+int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuDevicePrimaryCtxRelease_v2(int), cuCtxPushCurrent_v2(void *), cuCtxPopCurrent_v2(void **);
+int cuMemAlloc_v2(uint64_t *, size_t), cuMemFree_v2(uint64_t), cuStreamCreate(void **, unsigned), cuStreamDestroy_v2(void *), cuStreamSynchronize(void *);
+int cuMemcpyHtoDAsync_v2(uint64_t, const void *, size_t, void *), cuMemcpyDtoHAsync_v2(void *, uint64_t, size_t, void *);
+enum { MOST = 52 };
+static float X[MOST][MOST], G[MOST][MOST], A[MOST][MOST], B[MOST][MOST], Y[MOST][2 * MOST], Z[MOST][MOST];
+static uint64_t on; /* memory of the device */
+static void *stream;
+
+static int wrong(int n) {
+  int differ = 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      A[i][j] = 0;
+      for (int k = 0; k < n; k++) A[i][j] += X[i][k] * X[k][j];
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      B[i][j] = 0;
+      for (int k = 0; k < n; k++) B[i][j] += A[i][k] * G[k][j];
+    }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) differ += Y[i][2 * j] != B[i][j] + A[j][i], differ += Z[i][j] != B[j][i] - G[i][j];
+  return differ;
+}
+
+/* at: where the second input is on the device, behind its beginning; -1: it is on the host. */
+static void run(blur_ctx *ctx, int n, int at) {
+  int64_t shape[] = {n, n}, apart[] = {2 * MOST, 2}, rows[] = {MOST, 1};
+  blur_inputs in = {.X = {X, 1, 0, 2, EIN_F32, shape, rows, 0}, .G = {G, 1, 0, 2, EIN_F32, shape, rows, 0}};
+  blur_outputs out = {.Y = {Y, 1, 0, 2, EIN_F32, shape, apart, 0}, .Z = {Z, 1, 0, 2, EIN_F32, shape, rows, 0}};
+  int status = blur_plan(ctx, &(blur_sizes){n});
+  memset(Y, 0, sizeof Y), memset(Z, 0, sizeof Z);
+  for (int i = 0; i < n && at >= 0; i++)
+    cuMemcpyHtoDAsync_v2(on + (uint64_t)at + (uint64_t)(i * n) * sizeof(float), G[i], (size_t)n * sizeof(float), stream);
+  if (at >= 0) in.G = (ein_tensor){(void *)(uintptr_t)(on + (uint64_t)at), 2, 0, 2, EIN_F32, shape, NULL, 0}, cuStreamSynchronize(stream);
+  if (!status) status = blur_run(ctx, &in, &out);
+  if (!status) status = blur_run(ctx, &in, &out);
+  printf("%d, %s: %d %s\n", n, at < 0 ? "on the host" : at ? "at an odd place" : "on the device", status, blur_last_error(ctx));
+  if (!status && wrong(n)) printf("%d numbers are wrong\n", wrong(n));
+}
+
+int main(void) {
+  void *context, *was;
+  for (int i = 0; i < MOST; i++)
+    for (int j = 0; j < MOST; j++) X[i][j] = (float)((3 * i + j) % 5 - 2), G[i][j] = (float)((i + 2 * j) % 7 - 3);
+  cuInit(0), cuDevicePrimaryCtxRetain(&context, 0), cuCtxPushCurrent_v2(context), cuStreamCreate(&stream, 1), cuMemAlloc_v2(&on, 2 * sizeof G);
+  for (int lent = 0; lent < 2; lent++) {
+    ein_counts counts = {0};
+    ein_config config = {.size = sizeof config, .device_memory = 46400, .stream = lent ? stream : NULL, .counts = &counts};
+    blur_ctx *ctx = NULL;
+    if (blur_create(&config, &ctx)) return 1;
+    run(ctx, 48, -1), run(ctx, 48, 4), run(ctx, 16, -1), run(ctx, 48, 0), run(ctx, 52, -1);
+    printf("%d spilled\n", (int)counts.runs_spilled);
+    blur_destroy(ctx);
+  }
+  cuMemFree_v2(on), cuStreamDestroy_v2(stream), cuCtxPopCurrent_v2(&was), cuDevicePrimaryCtxRelease_v2(0);
+  return 0;
+}
+END
+want 0 "$EIN" build blur.ein --target=cuda --lib -o lib/ --flags=-O1
+want 0 cc -std=c99 -D_GNU_SOURCE -O1 calls.c -Ilib lib/libblur.a -L"$standin" -l:libcuda.so.1 -lm -ldl -o calls
+for order in late early; do
+  EIN_STANDIN=$order want 0 ./calls
+  cat >wanted <<'END'
+48, on the host: 0 
+48, at an odd place: 0 
+16, on the host: 0 
+48, on the device: 0 
+52, on the host: 5 no memory on the device: the run takes at least 55296 bytes there, for Z (blur.ein:6), and 46400 are allowed
+4 spilled
+END
+  cat wanted wanted | cmp -s - out || wrong "calls of a library: $(diff wanted out)"
+  given_back ''
+done
+
 # Turns: states that are exchanged, an end that data tells, repeats in repeats, none at all, defaults and what is given.
 cat >turns.ein <<'END'
 dim N = 24
@@ -115,6 +205,7 @@ repeat t < rounds until total > 60000000 {
 output X
 output R[i,j] = Y[i,j] + W[i,j] * total
 END
+rm -rf want
 fits turns.ein
 [ "$least" -lt 20000 ] || wrong "turns.ein takes $least bytes at least"
 for rounds in 0 1 2 7; do

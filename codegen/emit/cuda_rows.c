@@ -77,6 +77,15 @@ static const char *stored_how(const TaskGraph *t, const Task *k, uint32_t buffer
   return part;
 }
 
+/* Perhaps one place reads it, and another one stores to it. */
+static bool is_stored(const LoopKernel *k, uint32_t buffer) {
+  for (uint32_t i = 0; i < k->places.len; i++) {
+    const LoopPlace *x = &k->places.at[i];
+    if (x->space == SPACE_BUFFER && x->buffer == buffer && x->written) return true;
+  }
+  return false;
+}
+
 void c_need_kernel(CPrinter *p, const Task *k, uint32_t number, const char *in) {
   if (!has_rows(p)) return;
   const LoopKernel *x = p->p->kernels.at[number];
@@ -84,10 +93,7 @@ void c_need_kernel(CPrinter *p, const Task *k, uint32_t number, const char *in) 
   for (uint32_t i = 0; i < x->places.len; i++) {
     const LoopPlace *place = &x->places.at[i];
     if (place->space != SPACE_BUFFER) continue;
-    bool kept = false; /* one place reads it, another one stores to it */
-    for (uint32_t c = 0; c < x->places.len; c++)
-      kept |= x->places.at[c].space == SPACE_BUFFER && x->places.at[c].buffer == place->buffer && x->places.at[c].written;
-    use_add(p, place->buffer, kept ? stored_how(p->p->tasks, k, place->buffer) : read_it);
+    use_add(p, place->buffer, is_stored(x, place->buffer) ? stored_how(p->p->tasks, k, place->buffer) : read_it);
   }
   need_print(p, row, in);
 }
@@ -152,20 +158,22 @@ const char *c_rows(CPrinter *p) {
   if (!p->rows) return "NULL";
   Buf rows = buf_new(p->arena);
   uint32_t uses = 0;
-  buf_printf(p->out, "/* ---- memory: the buffers that each row of the run uses ------------------------------------- */\n\n"
-                     "static const ein_spill_use %s_uses[] = {\n", x);
+  buf_printf(p->out,
+      "/* ---- memory: the buffers that each row of the run uses ------------------------------------- */\n\n"
+      "static const ein_spill_use %s_uses[] = {\n",
+      x);
   for (uint32_t i = 0; i < p->rows->rows.len; i++) {
     const Row *r = &p->rows->rows.at[i];
     uint32_t first, n = uses_print(p->out, p->rows, r, &first);
-    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, ", r->kind, r->from >= 0 ? first : uses, n, r->pair, r->unless,
-        r->from);
+    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, ", r->kind, r->from >= 0 ? first : uses, n, r->pair,
+        r->unless, r->from);
     place_print(&rows, r);
     buf_str(&rows, "},\n");
     uses += n;
   }
   buf_printf(p->out, "  {0, 0},\n};\nstatic const ein_spill_row %s_rows[] = {\n", x);
   buf_add(p->out, rows.s, rows.len);
-  buf_printf(p->out, "};\nstatic const ein_spill_table %s_table = {%u, %u, %s_rows, %s_uses};\n\n", x, p->rows->rows.len,
-      uses, x, x);
+  buf_printf(p->out, "};\nstatic const ein_spill_table %s_table = {%u, %u, %s_rows, %s_uses};\n\n", x,
+      p->rows->rows.len, uses, x, x);
   return arena_printf(p->arena, "&%s_table", x);
 }

@@ -108,7 +108,9 @@ static int ein_cuda_limit(ein_ctx *ctx, ein_cuda *d) {
   if (d->limit || !said || !*said) return 1;
   d->limit = strtoull(said, &end, 10);
   if (d->limit && !*end && *said != '-') return 1;
-  return ein_error_set(&ctx->inside->error, EIN_ERR_ARG, "EIN_CUDA_MEMORY is %.40s: wanted is a number of bytes", said), 0;
+  return ein_error_set(
+             &ctx->inside->error, EIN_ERR_ARG, "EIN_CUDA_MEMORY is %.40s: wanted is a number of bytes", said),
+         0;
 }
 
 static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code, const struct ein_spill_table *table) {

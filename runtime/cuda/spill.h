@@ -106,7 +106,9 @@ typedef struct ein_spill {
 } ein_spill;
 
 enum { EIN_SPILL_ALIGN = 256 };
-static int64_t ein_spill_round(int64_t bytes) { return (bytes + EIN_SPILL_ALIGN - 1) / EIN_SPILL_ALIGN * EIN_SPILL_ALIGN; }
+static int64_t ein_spill_round(int64_t bytes) {
+  return (bytes + EIN_SPILL_ALIGN - 1) / EIN_SPILL_ALIGN * EIN_SPILL_ALIGN;
+}
 
 /* ---- what is needed when: from the last row to the first ---- */
 
@@ -130,8 +132,8 @@ static void ein_spill_lives_row(ein_spill *s, int r, ein_spill_life *now, int la
 }
 
 /* What is needed at the end of a turn: what the next turn needs, and what comes behind the repeat. */
-static void ein_spill_lives_join(
-    const ein_spill *s, const ein_spill_row *turn, ein_spill_life *now, const ein_spill_life *again, const ein_spill_life *behind) {
+static void ein_spill_lives_join(const ein_spill *s, const ein_spill_row *turn, ein_spill_life *now,
+    const ein_spill_life *again, const ein_spill_life *behind) {
   for (int b = 0; b < s->n; b++) {
     int x = ein_spill_other(s, turn, b);
     now[b] = behind[x];
@@ -484,8 +486,8 @@ static void ein_spill_end(ein_spill *s) {
 }
 
 /* Makes names and lives. kind, bytes and skip stay the caller's. Returns 0 if there is no memory. */
-static int ein_spill_begin(ein_spill *s, const ein_spill_table *t, int n, const unsigned char *kind, const int64_t *bytes,
-    const unsigned char *skip, int64_t memory) {
+static int ein_spill_begin(ein_spill *s, const ein_spill_table *t, int n, const unsigned char *kind,
+    const int64_t *bytes, const unsigned char *skip, int64_t memory) {
   size_t buffers = (size_t)n + 1, rows = (size_t)t->n_rows + 1, uses = (size_t)t->n_uses + 1, most = 1;
   memset(s, 0, sizeof *s);
   s->table = t, s->n = n, s->kind = kind, s->bytes = bytes, s->skip = skip, s->memory = memory;

@@ -235,9 +235,9 @@ static int ein_spilling_move(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, const ei
   for (int64_t done = 0; done < a->bytes; done += step) {
     size_t n = (size_t)(step < a->bytes - done ? step : a->bytes - done);
     uint64_t via = base + (uint64_t)a->via, at = to + (uint64_t)done;
-    if (!ein_gpu_ok(ctx, g, g->cu.copy_across(a->room ? via : at, from + (uint64_t)done, n, x->copies), "a tensor is moved"))
-      return 0;
-    if (a->room && !ein_gpu_ok(ctx, g, g->cu.copy_across(at, via, n, x->copies), "a tensor is moved")) return 0;
+    int e = g->cu.copy_across(a->room ? via : at, from + (uint64_t)done, n, x->copies);
+    if (!e && a->room) e = g->cu.copy_across(at, via, n, x->copies);
+    if (!ein_gpu_ok(ctx, g, e, "a tensor is moved")) return 0;
   }
   return 1;
 }
@@ -266,7 +266,8 @@ static int ein_spilling_go(ein_ctx *ctx, ein_cuda *d, int64_t number) {
   ein_spilling *x = d->spilling;
   ein_gpu *g = &d->gpu;
   ein_spill *s = &x->plan;
-  if (s->failed) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
+  if (s->failed)
+    return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
   for (; s->done < s->asked; s->done++) {
     const ein_spill_action *a = &s->action[s->done % s->room];
     if (a->after >= number) return 1;
@@ -292,7 +293,8 @@ static void ein_spilling_need(ein_ctx *ctx, ein_cuda *d, int row) {
   const ein_spill_planned *p = ein_spill_need(s);
   const ein_spill_row *r = &d->table->row[row];
   if (p->row != row) {
-    ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the device's memory is planned for row %d, and the run is at %d", p->row, row);
+    ein_error_set(&ctx->inside->error, EIN_ERR_IO, "the device's memory is planned for row %d, and the run is at %d",
+        p->row, row);
     return;
   }
   if (!ein_gpu_send(ctx, g) || !ein_spilling_go(ctx, d, p->number)) return;
@@ -307,7 +309,9 @@ static void ein_spilling_need(ein_ctx *ctx, ein_cuda *d, int row) {
 }
 
 static int ein_spilling_on(const ein_cuda *d) { return d->spilling && d->spilling->on; }
-static void ein_spilling_repeat(ein_cuda *d, int row, int64_t turns) { ein_spill_repeat(&d->spilling->plan, row, turns); }
+static void ein_spilling_repeat(ein_cuda *d, int row, int64_t turns) {
+  ein_spill_repeat(&d->spilling->plan, row, turns);
+}
 static void ein_spilling_until(ein_cuda *d, int row, int stop) { ein_spill_until(&d->spilling->plan, row, stop); }
 
 /* ---- the end ---- */

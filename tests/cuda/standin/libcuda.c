@@ -9,11 +9,11 @@
  *
  * $EIN_STANDIN, words separated by commas, injects failures: no-device, old (an old driver), begin=N (cuInit returns
  * N); alloc=N, launch=N, load=N, capture=N, graph=N, graph-set=N (the N-th call fails, counted since the variable
- * changed); graph-launch=N (a kernel of the N-th graph launch fails), graph-full=N (no memory for it); lose=N (the N-th copy to the device is left out). early: work in any stream but the
- * first is done at once, as far as it has not to wait for another stream. It also sets the
- * devices: memory=BYTES; capability=75: compute capability 7.5 instead of 9.0; devices=N: 1 to 4 devices, which cannot
- * access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is appended at exit, about what was done and
- * what was not released. */
+ * changed); graph-launch=N (a kernel of the N-th graph launch fails), graph-full=N (no memory for it); lose=N (the N-th
+ * copy to the device is left out). early: work in any stream but the first is done at once, as far as it need not wait
+ * for another stream. It also sets the devices: memory=BYTES; capability=75: compute capability 7.5 instead of 9.0;
+ * devices=N: 1 to 4 devices, which cannot access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is
+ * appended at exit, about what was done and what was not released. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -99,6 +99,7 @@ static void moves_end(Calls *c, const Task *k, const char *in) {
   for (uint32_t i = 0; i < c->begun.len; i++) {
     if (c->begun.at[i]->end == end) {
       step_print(c, c->begun.at[i]->step, 1, in);
+      c_need_move(c->p, c->begun.at[i], true, in);
       move_print(c, c->begun.at[i], "_finish", in);
     } else c->begun.at[n++] = c->begun.at[i];
   }
@@ -106,6 +107,7 @@ static void moves_end(Calls *c, const Task *k, const char *in) {
 }
 
 static void move_begin(Calls *c, Task *k, const char *in) {
+  c_need_move(c->p, k, false, in);
   move_print(c, k, k->end > k->step ? "_start" : "", in);
   if (k->end > k->step) vec_push(c->p->arena, c->begun, k);
 }
@@ -115,7 +117,8 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
   const TaskBuffer *some = somewhere(c->p, k);
   const char *outer = in;
   if (some) {
-    buf_printf(out, "%sif (ctx->size[%u]) {\n", in, c_size_number(c->p, some->when));
+    c->p->when = (int32_t)c_size_number(c->p, some->when);
+    buf_printf(out, "%sif (ctx->size[%d]) {\n", in, c->p->when);
     in = arena_printf(c->p->arena, "%s  ", in);
   }
   step_print(c, k->step, 0, in);
@@ -136,6 +139,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
     break;
   case TASK_MOVE: move_begin(c, k, in); break;
   case TASK_FETCH:
+    c_need_fetch(c->p, k, in);
     buf_printf(out, "%sif (%s_fetch(ctx, &%s_mesh, %u)) return ein_state(ctx);\n", in, calls(c), c->p->o->prefix,
         c_move_number(c->p, k));
     break;
@@ -149,6 +153,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
     buf_str(out, ");\n");
     break;
   }
+  c->p->when = -1;
   if (some) buf_printf(out, "%s}\n", outer);
 }
 
@@ -299,7 +304,7 @@ CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = {
       .out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
   p.axes = c_axes(lp->arena, lp->tasks);
-  p.unless = -1;
+  p.unless = p.when = -1;
   p.functions = c_scope(lp->arena, p.strings);
   p.functions_of = map_new(lp->arena);
   p.shared = NEW_ARRAY(lp->arena, bool, lp->kernels.len + 1);

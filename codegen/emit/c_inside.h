@@ -47,7 +47,8 @@ typedef struct CPrinter {
   bool driver;               /* the text is C, which launches through the driver, by number */
   VEC(Str) launched;         /* names of the launches */
   CudaRows *rows;     /* for a device: what its planner of memory is told (cuda_rows.c); NULL: nothing yet */
-  int32_t unless;            /* what is printed now is run only if this input is not given; -1: always */
+  int32_t unless, when;      /* what is printed now is run only if this input is not given, and only if the size with
+                              * this number is not 0; -1: always */
   uint32_t boxes;            /* for several sites: the number of the first launch that moves boxes */
 } CPrinter;
 
@@ -105,6 +106,8 @@ void c_device_call(CPrinter *p, uint32_t number, const char *indent);
 /* ---- cuda_rows.c: the rows of a run on a device, and calls before them; nothing for other runs ---- */
 void c_need_kernel(CPrinter *p, const Task *k, uint32_t number, const char *in);
 void c_need(CPrinter *p, const Task *k, uint32_t buffer, bool writes, const char *in); /* all of it, or reads it */
+void c_need_move(CPrinter *p, const Task *k, bool second, const char *in);
+void c_need_fetch(CPrinter *p, const Task *k, const char *in);
 void c_need_default(CPrinter *p, const Task *k);
 /* c_repeat_begins returns the row's number, or -1. */
 int32_t c_repeat_begins(CPrinter *p, const Task *k);

@@ -1,10 +1,16 @@
 /* codegen/emit/cuda_rows.c - emits what a run for a device tells its planner of memory (runtime/cuda/spill.h): a table
  * of its rows, with the buffers that each uses, and in the run a call before each row. In: the tasks, as the run is
- * printed. It is for one site, whose kernels are launched by the driver. */
+ * printed. It is for runs whose kernels are launched by the driver. */
 #include "c_inside.h"
 #include "loop/names.h"
 
-typedef struct Row { const char *kind; uint32_t first, n; int32_t pair, unless, from; Str name; Place place; } Row;
+typedef struct Row {
+  const char *kind;
+  uint32_t first, n;
+  int32_t pair, unless, when, from;
+  Str name;
+  Place place;
+} Row;
 typedef struct Use { uint32_t buffer; const char *how; } Use;
 
 struct CudaRows {
@@ -14,7 +20,7 @@ struct CudaRows {
 
 static const char read_it[] = "READ", part[] = "PART", whole[] = "WHOLE";
 
-static bool has_rows(const CPrinter *p) { return p->driver && !p->p->tasks->mesh.n; }
+static bool has_rows(const CPrinter *p) { return p->driver; }
 
 /* k: the task, or the one around it */
 static uint32_t row_add(CPrinter *p, const char *kind, const Task *k, int32_t pair) {
@@ -22,8 +28,8 @@ static uint32_t row_add(CPrinter *p, const char *kind, const Task *k, int32_t pa
   const TaskGraph *t = p->p->tasks;
   int32_t unless = p->unless >= 0 ? (int32_t)t->inputs.at[p->unless].buffer : -1;
   Str name = k->name;
-  if (!name && k->kind != TASK_KERNEL) name = t->buffers.at[k->buffer].name;
-  vec_push(p->arena, p->rows->rows, ((Row){kind, p->rows->uses.len, 0, pair, unless, -1, name, k->place}));
+  if (!name && !task_has_stages(k)) name = t->buffers.at[k->buffer].name;
+  vec_push(p->arena, p->rows->rows, ((Row){kind, p->rows->uses.len, 0, pair, unless, p->when, -1, name, k->place}));
   return p->rows->rows.len - 1;
 }
 
@@ -98,6 +104,33 @@ void c_need_kernel(CPrinter *p, const Task *k, uint32_t number, const char *in) 
   need_print(p, row, in);
 }
 
+/* ---- moves: only on a mesh ------------------------------------------------------------------------------ */
+
+/* What a move stores to is not needed before its first step, but what its first half has stored is needed in the
+ * second. Its own memory is the buffer behind all others that has its number. */
+void c_need_move(CPrinter *p, const Task *k, bool second, const char *in) {
+  if (!has_rows(p)) return;
+  const TaskGraph *t = p->p->tasks;
+  const TaskBuffer *to = &t->buffers.at[k->buffer];
+  uint32_t row = row_add(p, "STEP", k, -1);
+  const char *how = !second && to->space == BUF_WORK && to->first == k->step ? whole : part;
+  use_add(p, k->from, read_it);
+  use_add(p, k->buffer, how);
+  if (task_moves_places(k)) use_add(p, k->place_from, read_it), use_add(p, k->place_to, part);
+  use_add(p, t->buffers.len + c_move_number(p, k), second ? part : whole);
+  need_print(p, row, in);
+}
+
+void c_need_fetch(CPrinter *p, const Task *k, const char *in) {
+  if (!has_rows(p)) return;
+  const TaskStage *s = &k->stages.at[0];
+  uint32_t row = row_add(p, "STEP", k, -1);
+  for (uint32_t i = 0; i < s->sum->n_slot; i++)
+    if (!s->slot[i].kept) use_add(p, s->slot[i].index, read_it);
+  use_add(p, (uint32_t)s->buffer, stored_how(p->p->tasks, k, (uint32_t)s->buffer));
+  need_print(p, row, in);
+}
+
 /* ---- other tasks -------------------------------------------------------------------------------------- */
 
 void c_need(CPrinter *p, const Task *k, uint32_t buffer, bool writes, const char *in) {
@@ -165,8 +198,8 @@ const char *c_rows(CPrinter *p) {
   for (uint32_t i = 0; i < p->rows->rows.len; i++) {
     const Row *r = &p->rows->rows.at[i];
     uint32_t first, n = uses_print(p->out, p->rows, r, &first);
-    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, ", r->kind, r->from >= 0 ? first : uses, n, r->pair,
-        r->unless, r->from);
+    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, ", r->kind, r->from >= 0 ? first : uses, n,
+        r->pair, r->unless, r->when, r->from);
     place_print(&rows, r);
     buf_str(&rows, "},\n");
     uses += n;

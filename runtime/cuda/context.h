@@ -44,7 +44,6 @@ typedef struct ein_cuda {
   const struct ein_spill_table *table; /* what runs tell if they do not fit; NULL: nothing, so they must fit */
   struct ein_spilling *spilling; /* NULL: no run has spilled */
   uint64_t limit;              /* the most bytes to take; 0: what is free */
-  int n_buffers;
 } ein_cuda;
 
 static ein_cuda *ein_cuda_of(const ein_ctx *ctx) { return (ein_cuda *)ctx->inside->device; }
@@ -63,8 +62,8 @@ static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work);
 #define ein_cuda_sites_lay(ctx, d, work) ((void)0)
 #endif
 
-#if defined(EIN_DRIVER) && !defined(EIN_SITES)
-static void ein_spilling_end(ein_gpu *g, struct ein_spilling *x, int n);
+#if defined(EIN_DRIVER)
+static void ein_spilling_end(ein_gpu *g, struct ein_spilling *x);
 static int ein_spilling_ready(ein_ctx *ctx, ein_cuda *d);
 static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d);
 static void ein_spilling_need(ein_ctx *ctx, ein_cuda *d, int row);
@@ -73,7 +72,7 @@ static void ein_spilling_until(ein_cuda *d, int row, int stop);
 static ein_status ein_spilling_finish(ein_ctx *ctx, ein_cuda *d, ein_status status);
 static int ein_spilling_on(const ein_cuda *d);
 #else
-#define ein_spilling_end(gpu, spilling, n) ((void)0)
+#define ein_spilling_end(gpu, spilling) ((void)0)
 #define ein_spilling_ready(ctx, d) 0
 #define ein_spilling_begin(ctx, d) 0
 #define ein_spilling_finish(ctx, d, status) (status)
@@ -85,7 +84,7 @@ static int ein_spilling_on(const ein_cuda *d);
 static void ein_cuda_end_of(void *device) {
   ein_cuda *d = (ein_cuda *)device;
   ein_cuda_sites_end(d);
-  ein_spilling_end(&d->gpu, d->spilling, d->n_buffers);
+  ein_spilling_end(&d->gpu, d->spilling);
   if (d->held) ein_gpu_drop(&d->gpu, d->block);
   ein_gpu_drop(&d->gpu, d->copies);
   ein_gpu_close(&d->gpu);
@@ -125,7 +124,6 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code, const s
   d->at = (void **)(void *)(d + 1);
   d->there = (unsigned char *)(void *)(d->at + n);
   d->table = table;
-  d->n_buffers = in->tables->n_buffers;
   in->device = d; /* needed by the setup of sites */
   if (!ein_cuda_limit(ctx, d) || !ein_gpu_open(ctx, &d->gpu, code) || !ein_cuda_sites_new(ctx, d)) {
     in->device = NULL;
@@ -410,7 +408,7 @@ static EIN_UNUSED ein_device ein_cuda_now(const ein_ctx *ctx) {
   return d;
 }
 
-#if defined(EIN_DRIVER) && !defined(EIN_SITES)
+#if defined(EIN_DRIVER)
 /* Before a row of the table: its buffers are on the device. A run that fits has nothing to do. */
 static EIN_UNUSED void ein_cuda_need(ein_ctx *ctx, int row) {
   if (ein_spilling_on(ein_cuda_of(ctx))) ein_spilling_need(ctx, ein_cuda_of(ctx), row);
@@ -504,7 +502,8 @@ static EIN_UNUSED void ein_cuda_turned(ein_ctx *ctx, int outer) { ein_gpu_turned
 
 #if defined(EIN_SITES)
 #include "sites.h"
-#elif defined(EIN_DRIVER)
+#endif
+#if defined(EIN_DRIVER)
 #include "spilling.h"
 #endif
 

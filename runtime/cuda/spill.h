@@ -33,7 +33,8 @@ typedef struct ein_spill_row {
   int kind;
   int first, n;                /* its uses; no buffer occurs twice */
   int pair;                    /* of a repeat's beginning, the row of the end, and vice versa */
-  int unless;                  /* it is run only if this input is not given; -1: always */
+  int unless, when;            /* it is run only if this input is not given, and only if the size with this number is not
+                                * 0; -1: always */
   int from;                    /* if 0 or more: no step, but the input `first` is the buffer `from` for this run */
   const char *name, *file;     /* of its equation */
   int line;

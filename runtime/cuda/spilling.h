@@ -14,6 +14,7 @@ enum { EIN_SPILL_EVENTS = 64 };
 
 typedef struct ein_spilling {
   ein_spill plan;
+  int n;                       /* what is planned: buffers, and moves */
   int on;                      /* this run spills */
   void *copies;                /* the stream */
   void *launched;              /* recorded in the run's stream: the rows so far */
@@ -30,10 +31,21 @@ typedef struct ein_spilling {
   uint64_t made;               /* a hash of what the plan is made of; 0: there is none */
 } ein_spilling;
 
+#if defined(EIN_SITES)
+static int ein_spilling_moves(const ein_ctx *ctx) { return ctx->inside->tables->mesh->n_moves; }
+static void ein_spilling_room(ein_cuda *d, int move, char *at) { d->sites->room[move] = at; }
+#else
+#define ein_spilling_moves(ctx) 0
+#define ein_spilling_room(d, move, at) ((void)0)
+#endif
+
+/* What is planned: the buffers, and behind them the memory of each move. */
+static int ein_spilling_count(const ein_ctx *ctx) { return ctx->inside->tables->n_buffers + ein_spilling_moves(ctx); }
+
 /* ---- creation ---- */
 
 static ein_spilling *ein_spilling_new(ein_ctx *ctx, const ein_spill_table *t) {
-  size_t n = (size_t)ctx->inside->tables->n_buffers + 1, rows = (size_t)t->n_rows + 1;
+  size_t n = (size_t)ein_spilling_count(ctx) + 1, rows = (size_t)t->n_rows + 1;
   ein_spilling *x = (ein_spilling *)calloc(
       1, sizeof *x + n * (3 * sizeof(char *) + sizeof(size_t) + sizeof(int64_t) + 1) + rows);
   if (!x) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), x;
@@ -44,6 +56,7 @@ static ein_spilling *ein_spilling_new(ein_ctx *ctx, const ein_spill_table *t) {
   x->bytes = (int64_t *)(void *)(x->owned + n);
   x->kind = (unsigned char *)(void *)(x->bytes + n);
   x->skip = x->kind + n;
+  x->n = (int)n - 1;
   return x;
 }
 
@@ -56,20 +69,20 @@ static int ein_spilling_streams(ein_ctx *ctx, ein_gpu *g, ein_spilling *x) {
   return 1;
 }
 
-static void ein_spilling_unlock(ein_gpu *g, ein_spilling *x, int n) {
-  for (int b = 0; b < n; b++) {
+static void ein_spilling_unlock(ein_gpu *g, ein_spilling *x) {
+  for (int b = 0; b < x->n; b++) {
     if (x->locked[b]) g->cu.host_unlock(x->locked[b]);
     x->locked[b] = NULL;
   }
 }
 
-static void ein_spilling_end(ein_gpu *g, ein_spilling *x, int n) {
+static void ein_spilling_end(ein_gpu *g, ein_spilling *x) {
   void *own;
   if (!x) return;
   if (g->context && !g->cu.context_push(g->context)) {
     if (x->copies) g->cu.stream_wait(x->copies);
-    ein_spilling_unlock(g, x, n);
-    for (int b = 0; b < n; b++)
+    ein_spilling_unlock(g, x);
+    for (int b = 0; b < x->n; b++)
       if (x->own[b]) g->cu.host_drop(x->own[b]);
     if (x->launched) g->cu.event_end(x->launched);
     for (int k = 0; k < EIN_SPILL_EVENTS; k++)
@@ -83,22 +96,33 @@ static void ein_spilling_end(ein_gpu *g, ein_spilling *x, int n) {
 
 /* ---- the beginning of a run ---- */
 
-/* What is planned: all tensors but those that are on the device already, and empty ones. */
+/* By a buffer's space. */
+static const unsigned char ein_spilling_kind[] = {EIN_SPILL_INPUT, EIN_SPILL_OUTPUT, EIN_SPILL_WORK};
+
+/* The memory of moves; which rows are not run. defaults: no input is given, else those that are not. */
+static void ein_spilling_others(const ein_ctx *ctx, const ein_cuda *d, ein_spilling *x, int defaults) {
+  const ein_inside *in = ctx->inside;
+  for (int b = in->tables->n_buffers; b < x->n; b++) {
+    x->bytes[b] = in->bytes[in->n_work + b - in->tables->n_buffers];
+    x->kind[b] = (unsigned char)(x->bytes[b] ? EIN_SPILL_WORK : EIN_SPILL_OUTSIDE);
+  }
+  for (int r = 0; r < d->table->n_rows; r++) {
+    const ein_spill_row *row = &d->table->row[r];
+    x->skip[r] = (row->unless >= 0 && !defaults && in->given[row->unless]) || (row->when >= 0 && !ctx->size[row->when]);
+  }
+}
+
+/* What is planned of a run: all tensors but those that are on the device already, and empty ones. */
 static void ein_spilling_kinds(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
   const ein_inside *in = ctx->inside;
   for (int b = 0; b < in->tables->n_buffers; b++) {
     int space = ein_buffer_of(ctx, b)->space;
     x->bytes[b] = (int64_t)ein_cuda_bytes(ctx, b);
     x->kind[b] = EIN_SPILL_OUTSIDE;
-    if (in->count[b] && (space == 2 || ein_cuda_copied(ctx, b)))
-      x->kind[b] = (unsigned char)(space == 0 ? EIN_SPILL_INPUT : space == 1 ? EIN_SPILL_OUTPUT : EIN_SPILL_WORK);
-    if (x->kind[b] != EIN_SPILL_OUTSIDE) continue;
-    d->at[b] = in->count[b] ? ctx->data[b] : d->block;
+    if (in->count[b] && (space == 2 || ein_cuda_copied(ctx, b))) x->kind[b] = ein_spilling_kind[space];
+    if (x->kind[b] == EIN_SPILL_OUTSIDE) d->at[b] = in->count[b] ? ctx->data[b] : d->block;
   }
-  for (int r = 0; r < d->table->n_rows; r++) {
-    int unless = d->table->row[r].unless;
-    x->skip[r] = unless >= 0 && in->given[unless];
-  }
+  ein_spilling_others(ctx, d, x, 0);
 }
 
 static int ein_spilling_own(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, int b) {
@@ -132,7 +156,7 @@ static int ein_spilling_homes(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
 }
 
 static int ein_spilling_too_small(ein_ctx *ctx, const ein_cuda *d, uint64_t least, int r, uint64_t all) {
-  static const ein_spill_row none = {0, 0, 0, -1, -1, -1, NULL, NULL, 0};
+  static const ein_spill_row none = {0, 0, 0, -1, -1, -1, -1, NULL, NULL, 0};
   const ein_spill_row *row = r < 0 ? &none : &d->table->row[r];
   const ein_where where = ein_where_of(row->file, row->line);
   ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY,
@@ -150,18 +174,17 @@ static uint64_t ein_spilling_most(const ein_cuda *d) {
 /* The least that a run takes, if all its arguments are on the device, and defaults are not computed; or, on_host, the
  * opposite. *row: for which; -1: there was no memory to plan it. */
 static uint64_t ein_spilling_least(ein_ctx *ctx, ein_cuda *d, ein_spilling *x, int on_host, int *row) {
-  static const unsigned char kind[] = {EIN_SPILL_INPUT, EIN_SPILL_OUTPUT, EIN_SPILL_WORK};
-  int n = ctx->inside->tables->n_buffers;
-  for (int b = 0; b < n; b++) {
+  for (int b = 0; b < ctx->inside->tables->n_buffers; b++) {
     int space = ein_buffer_of(ctx, b)->space;
     x->bytes[b] = (int64_t)ein_cuda_bytes(ctx, b);
-    x->kind[b] = space == 2 || on_host ? kind[space] : (unsigned char)EIN_SPILL_OUTSIDE;
+    x->kind[b] = space == 2 || on_host ? ein_spilling_kind[space] : (unsigned char)EIN_SPILL_OUTSIDE;
   }
-  for (int r = 0; r < d->table->n_rows; r++) x->skip[r] = !on_host && d->table->row[r].unless >= 0;
+  ein_spilling_others(ctx, d, x, 1);
+  for (int r = 0; r < d->table->n_rows && !on_host; r++) x->skip[r] |= d->table->row[r].unless >= 0;
   x->made = 0;
   *row = -1;
   ein_spill_end(&x->plan);
-  if (!ein_spill_begin(&x->plan, d->table, n, x->kind, x->bytes, x->skip, 0))
+  if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip, 0))
     return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
   return ein_cuda_round(sizeof(ein_cuda_seen)) + (uint64_t)ein_spill_least(&x->plan, row);
 }
@@ -177,9 +200,9 @@ static int ein_spilling_ready(ein_ctx *ctx, ein_cuda *d) {
 }
 
 /* Of what a plan is made of, besides the table. */
-static uint64_t ein_spilling_hash(const ein_cuda *d, const ein_spilling *x, int n, uint64_t memory) {
+static uint64_t ein_spilling_hash(const ein_cuda *d, const ein_spilling *x, uint64_t memory) {
   uint64_t hash = ein_asks_mix(1, memory);
-  for (int b = 0; b < n; b++) hash = ein_asks_mix(ein_asks_mix(hash, (uint64_t)x->bytes[b]), x->kind[b]);
+  for (int b = 0; b < x->n; b++) hash = ein_asks_mix(ein_asks_mix(hash, (uint64_t)x->bytes[b]), x->kind[b]);
   for (int r = 0; r < d->table->n_rows; r++) hash = ein_asks_mix(hash, x->skip[r]);
   return hash | 1;
 }
@@ -188,14 +211,14 @@ static uint64_t ein_spilling_hash(const ein_cuda *d, const ein_spilling *x, int 
 static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
   const size_t head = ein_cuda_round(sizeof(ein_cuda_seen));
   uint64_t all = ein_spilling_most(d), wanted = head;
-  int row = -1, n = ctx->inside->tables->n_buffers;
-  uint64_t made = ein_spilling_hash(d, x, n, d->limit);
+  int row = -1;
+  uint64_t made = ein_spilling_hash(d, x, d->limit);
   if (x->made == made && d->held == (size_t)x->plan.memory + head) return ein_spill_reset(&x->plan), 1;
   x->made = 0;
   ein_spill_end(&x->plan);
-  if (!ein_spill_begin(&x->plan, d->table, n, x->kind, x->bytes, x->skip, 0))
+  if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip, 0))
     return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
-  for (int b = 0; b < n; b++)
+  for (int b = 0; b < x->n; b++)
     if (x->kind[b] != EIN_SPILL_OUTSIDE) wanted += (uint64_t)ein_spill_round(x->bytes[b]);
   if (ctx->inside->emptied > wanted) wanted = ctx->inside->emptied;
   uint64_t least = head + (uint64_t)ein_spill_least(&x->plan, &row);
@@ -222,6 +245,7 @@ static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d) {
   ein_spilling_kinds(ctx, d, x);
   if (!ein_spilling_plan(ctx, d, x)) return 0;
   ein_spilling_kinds(ctx, d, x); /* the block may be another one */
+  ein_cuda_sites_lay(ctx, d, d->block);
   x->on = 1;
   x->seen = -1, x->waited = 0;
   return ein_spilling_homes(ctx, d, x);
@@ -247,7 +271,7 @@ static int ein_spilling_act(ein_ctx *ctx, ein_cuda *d, const ein_spill_action *a
   ein_gpu *g = &d->gpu;
   uint64_t at = (uint64_t)(uintptr_t)(x->memory + a->at);
   size_t bytes = (size_t)a->bytes;
-  int there = d->there[a->slot] && x->kind[a->slot] != EIN_SPILL_WORK;
+  int there = x->kind[a->slot] != EIN_SPILL_WORK && d->there[a->slot];
   if (a->kind == EIN_SPILL_MOVE) return ein_spilling_move(ctx, g, x, a);
   if (!x->home[a->slot] && !ein_spilling_own(ctx, g, x, a->slot)) return 0; /* of a work buffer */
   uint64_t home = (uint64_t)(uintptr_t)x->home[a->slot];
@@ -304,8 +328,12 @@ static void ein_spilling_need(ein_ctx *ctx, ein_cuda *d, int row) {
     if (!ein_gpu_ok(ctx, g, g->cu.stream_after(g->stream, x->event[last % EIN_SPILL_EVENTS], 0), "an event")) return;
     x->waited = last + 1;
   }
-  for (int k = 0; k < r->n; k++)
-    if (p->at[k] >= 0) d->at[d->table->use[r->first + k].buffer] = x->memory + p->at[k];
+  for (int k = 0, n = ctx->inside->tables->n_buffers; k < r->n; k++) {
+    int b = d->table->use[r->first + k].buffer;
+    if (p->at[k] < 0) continue;
+    if (b < n) d->at[b] = x->memory + p->at[k];
+    else ein_spilling_room(d, b - n, x->memory + p->at[k]);
+  }
 }
 
 static int ein_spilling_on(const ein_cuda *d) { return d->spilling && d->spilling->on; }
@@ -339,7 +367,7 @@ static ein_status ein_spilling_finish(ein_ctx *ctx, ein_cuda *d, ein_status stat
   ein_spilling *x = d->spilling;
   if (status == EIN_OK && !ein_spilling_give(ctx, d)) status = ein_state(ctx);
   if (d->gpu.entered && status != EIN_OK) d->gpu.cu.stream_wait(x->copies);
-  if (d->gpu.entered) ein_spilling_unlock(&d->gpu, x, ctx->inside->tables->n_buffers);
+  if (d->gpu.entered) ein_spilling_unlock(&d->gpu, x);
   x->on = 0;
   return status;
 }

@@ -215,6 +215,32 @@ for rounds in 0 1 2 7; do
   given_back ''
 done
 
+# Four sites, each with so much: blocks that are moved, also beside kernels, and parts that are combined.
+cat >sites.ein <<'END'
+dim S = 24, D = 16
+input X[s:S,d:D] : i64 = (s * 5 + d * 3) % 7 - 3
+param W[d:D,e:D] : i64 = (d + 2 * e) % 5 - 2
+Q[s,e] = sum[d] X[s,d] * W[d,e]
+K[s,e] = sum[d] X[s,d] * W[e,d]
+T[s,t] = sum[e] Q[s,e] * K[t,e]
+m[t] = max[s] T[s,t]
+A[s,t] = T[s,t] - m[t] + m[s]
+O[s,e] = sum[t] A[s,t] * Q[t,e]
+R[s,e] = O[s,e] % 1000 + X[s,e]
+output Z[e,s] = (sum[t] R[t,e] * A[t,s]) % 1001
+output best[s] = argmax[t] A[s,t]
+END
+rm -rf want got
+want 0 "$EIN" run sites.ein -o all=want/
+EIN_CUDA_MEMORY=7000 want 4 "$EIN" run sites.ein --target=cuda -n 4
+says 'no memory on the device: the run takes at least 7168 bytes there, for '
+rm -f "$EIN_STANDIN_REPORT"
+for order in late early; do
+  EIN_STANDIN=$order EIN_CUDA_MEMORY=7168 want 0 "$EIN" run sites.ein --target=cuda -n 4 -o all=got/
+  same want got 'other than by the evaluator:'
+  given_back '33536 bytes up, 30560 down; 260 events'
+done
+
 # Other programs.
 at=0
 for file in "$root"/tests/run/*.ein; do

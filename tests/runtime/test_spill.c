@@ -23,7 +23,7 @@ static int64_t bytes[BUFFERS];
 static int buffers, pairs; /* the last 2 * pairs buffers are exchanged, two and two */
 
 static int row_add(int what, int pair) {
-  row[table.n_rows] = (ein_spill_row){what, table.n_uses, 0, pair, -1, -1, NULL, NULL, 0};
+  row[table.n_rows] = (ein_spill_row){what, table.n_uses, 0, pair, -1, -1, -1, NULL, NULL, 0};
   return table.n_rows++;
 }
 

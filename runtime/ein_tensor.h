@@ -136,9 +136,11 @@ typedef struct ein_watch {
 
 /* What a context has asked of its device since it was made: kernels and copies launched one by one, graphs
  * built and launched, and bytes from and to the host; how many runs did not fit its memory, and how many of the bytes
- * were for that: what is beyond each input and output once. */
+ * were for that: what is beyond each input and output once. spilled: the tensors with most of these in the last such
+ * run, "W 4096, Q 1024". */
 typedef struct ein_counts {
   uint64_t launches, graphs, graph_launches, bytes_up, bytes_down, runs_spilled, bytes_spilled;
+  char spilled[200];
 } ein_counts;
 
 /* All zero, apart from `size`, means the defaults. Fields are only ever added at the end. */

@@ -78,7 +78,8 @@ enum {
   EIN_CU_NO_DEVICE = 100,
   EIN_CU_NO_IMAGE = 209,
   EIN_CU_PTX = 218,
-  EIN_CU_PTX_VERSION = 222, /* errors */
+  EIN_CU_PTX_VERSION = 222,
+  EIN_CU_LOCKED = 712, /* errors */
   EIN_CU_MAJOR = 75,
   EIN_CU_MINOR = 76, /* attributes */
   /* pointer attributes */

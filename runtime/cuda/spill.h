@@ -27,14 +27,14 @@ enum { EIN_SPILL_READ, EIN_SPILL_PART, EIN_SPILL_WHOLE };
  * of a turn: two buffers (how: the other one) that are exchanged. */
 typedef struct ein_spill_use { int buffer, how; } ein_spill_use;
 
-/* A row is a step; or the beginning of a repeat; or the end of one of its turns, UNTIL if only data tells whether there
- * is another one. */
+/* A row is a step; or the beginning of a repeat; or the end of one of its turns, UNTIL if only data tells whether
+ * there is another one. */
 typedef struct ein_spill_row {
   int kind;
   int first, n;                /* its uses; no buffer occurs twice */
   int pair;                    /* of a repeat's beginning, the row of the end, and vice versa */
-  int unless, when;            /* it is run only if this input is not given, and only if the size with this number is not
-                                * 0; -1: always */
+  int unless, when;            /* it is run only if this input is not given, and only if the size with this number is
+                                * not 0; -1: always */
   int from;                    /* if 0 or more: no step, but the input `first` is the buffer `from` for this run */
   const char *name, *file;     /* of its equation */
   int line;

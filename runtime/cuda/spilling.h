@@ -10,7 +10,7 @@
 
 #include "spill.h"
 
-enum { EIN_SPILL_EVENTS = 64 };
+enum { EIN_SPILL_EVENTS = 64, EIN_SPILL_TOLD = 4 };
 
 typedef struct ein_spilling {
   ein_spill plan;
@@ -26,7 +26,7 @@ typedef struct ein_spilling {
   char **own;                  /* by buffer: memory for that, page-locked */
   size_t *owned;               /*   its bytes */
   void **locked;               /* by buffer: the caller's memory that is locked during the run */
-  int64_t *bytes;
+  int64_t *bytes, *moved;      /* by slot; moved: over the bus in this run */
   unsigned char *kind, *skip;
   uint64_t made;               /* a hash of what the plan is made of; 0: there is none */
 } ein_spilling;
@@ -47,14 +47,15 @@ static int ein_spilling_count(const ein_ctx *ctx) { return ctx->inside->tables->
 static ein_spilling *ein_spilling_new(ein_ctx *ctx, const ein_spill_table *t) {
   size_t n = (size_t)ein_spilling_count(ctx) + 1, rows = (size_t)t->n_rows + 1;
   ein_spilling *x = (ein_spilling *)calloc(
-      1, sizeof *x + n * (3 * sizeof(char *) + sizeof(size_t) + sizeof(int64_t) + 1) + rows);
+      1, sizeof *x + n * (3 * sizeof(char *) + sizeof(size_t) + 2 * sizeof(int64_t) + 1) + rows);
   if (!x) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), x;
   x->home = (char **)(void *)(x + 1);
   x->own = x->home + n;
   x->locked = (void **)(void *)(x->own + n);
   x->owned = (size_t *)(void *)(x->locked + n);
   x->bytes = (int64_t *)(void *)(x->owned + n);
-  x->kind = (unsigned char *)(void *)(x->bytes + n);
+  x->moved = x->bytes + n;
+  x->kind = (unsigned char *)(void *)(x->moved + n);
   x->skip = x->kind + n;
   x->n = (int)n - 1;
   return x;
@@ -138,19 +139,24 @@ static int ein_spilling_own(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, int b) {
   return 1;
 }
 
-/* Finds the arguments' places on the host. One that is not in row-major order gets another place. */
+/* Whether the caller's memory serves as an argument's place on the host: it is in row-major order, and nobody else has
+ * locked it, who may unlock it during a copy. */
+static int ein_spilling_serves(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, int b) {
+  int e;
+  if (!ctx->dense[b]) return 0;
+  e = g->cu.host_lock(ctx->data[b], (size_t)x->bytes[b], 0);
+  if (!e) x->locked[b] = ctx->data[b];
+  return e != EIN_CU_LOCKED;
+}
+
+/* Finds the arguments' places on the host. */
 static int ein_spilling_homes(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
-  ein_gpu *g = &d->gpu;
-  for (int b = 0; b < ctx->inside->tables->n_buffers; b++) {
+  for (int b = 0; b < x->n; b++) {
     x->home[b] = NULL;
     if (x->kind[b] != EIN_SPILL_INPUT && x->kind[b] != EIN_SPILL_OUTPUT) continue;
-    if (d->there[b] || ctx->dense[b]) {
-      x->home[b] = (char *)ctx->data[b];
-      if (!d->there[b] && !g->cu.host_lock(x->home[b], (size_t)x->bytes[b], 0)) x->locked[b] = x->home[b];
-      continue;
-    }
-    if (!ein_spilling_own(ctx, g, x, b)) return 0;
-    if (x->kind[b] == EIN_SPILL_INPUT) ein_cuda_turn(ctx, b, x->home[b], 1);
+    if (d->there[b] || ein_spilling_serves(ctx, &d->gpu, x, b)) x->home[b] = (char *)ctx->data[b];
+    else if (!ein_spilling_own(ctx, &d->gpu, x, b)) return 0;
+    else if (x->kind[b] == EIN_SPILL_INPUT) ein_cuda_turn(ctx, b, x->home[b], 1);
   }
   return 1;
 }
@@ -248,6 +254,7 @@ static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d) {
   ein_cuda_sites_lay(ctx, d, d->block);
   x->on = 1;
   x->seen = -1, x->waited = 0;
+  memset(x->moved, 0, (size_t)x->n * sizeof *x->moved);
   return ein_spilling_homes(ctx, d, x);
 }
 
@@ -275,6 +282,7 @@ static int ein_spilling_act(ein_ctx *ctx, ein_cuda *d, const ein_spill_action *a
   if (a->kind == EIN_SPILL_MOVE) return ein_spilling_move(ctx, g, x, a);
   if (!x->home[a->slot] && !ein_spilling_own(ctx, g, x, a->slot)) return 0; /* of a work buffer */
   uint64_t home = (uint64_t)(uintptr_t)x->home[a->slot];
+  if (!there) x->moved[a->slot] += a->bytes;
   if (a->kind == EIN_SPILL_FETCH) {
     if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(at, home, bytes, x->copies), "a tensor is copied");
     g->counts->bytes_up += bytes;
@@ -344,6 +352,33 @@ static void ein_spilling_until(ein_cuda *d, int row, int stop) { ein_spill_until
 
 /* ---- the end ---- */
 
+/* The name of what is planned, for people. */
+static const char *ein_spilling_name(const ein_ctx *ctx, int b) {
+  const char *name = b < ctx->inside->tables->n_buffers ? ein_buffer_of(ctx, b)->name : "a move's memory";
+  return name ? name : "a tensor";
+}
+
+/* Counts the bytes beyond each argument once, and lists what moved most of them. */
+static void ein_spilling_count_run(ein_ctx *ctx, ein_spilling *x, ein_counts *counts) {
+  size_t at = 0;
+  counts->runs_spilled++;
+  for (int b = 0; b < x->n; b++) {
+    if (x->kind[b] != EIN_SPILL_WORK && x->moved[b] > 0) x->moved[b] -= x->bytes[b];
+    counts->bytes_spilled += (uint64_t)x->moved[b];
+  }
+  counts->spilled[0] = '\0';
+  for (int k = 0; k < EIN_SPILL_TOLD; k++) {
+    int most = 0;
+    for (int b = 1; b < x->n; b++)
+      if (x->moved[b] > x->moved[most]) most = b;
+    if (!x->n || !x->moved[most] || at >= sizeof counts->spilled) return;
+    int n = snprintf(counts->spilled + at, sizeof counts->spilled - at, "%s%.40s %lld", k ? ", " : "",
+        ein_spilling_name(ctx, most), (long long)x->moved[most]);
+    at += n > 0 ? (size_t)n : 0;
+    x->moved[most] = 0;
+  }
+}
+
 static int ein_spilling_give(ein_ctx *ctx, ein_cuda *d) {
   ein_spilling *x = d->spilling;
   ein_gpu *g = &d->gpu;
@@ -353,12 +388,8 @@ static int ein_spilling_give(ein_ctx *ctx, ein_cuda *d) {
       !ein_gpu_ok(ctx, g, g->cu.stream_wait(x->copies), "an output comes from the device"))
     return 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
-    if (x->kind[b] == EIN_SPILL_OUTPUT && !d->there[b] && !ctx->dense[b]) ein_cuda_turn(ctx, b, x->home[b], 0);
-  uint64_t moved = (uint64_t)(x->plan.up + x->plan.down), once = 0;
-  for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
-    if (x->kind[b] == EIN_SPILL_INPUT || x->kind[b] == EIN_SPILL_OUTPUT) once += (uint64_t)x->bytes[b];
-  g->counts->runs_spilled++;
-  if (moved > once) g->counts->bytes_spilled += moved - once;
+    if (x->kind[b] == EIN_SPILL_OUTPUT && x->home[b] == x->own[b]) ein_cuda_turn(ctx, b, x->home[b], 0);
+  ein_spilling_count_run(ctx, x, g->counts);
   return 1;
 }
 

@@ -145,8 +145,9 @@ void library_counts(Session *s, const Library *l) {
       (unsigned long long)c->graph_launches, (unsigned long long)c->bytes_up, (unsigned long long)c->bytes_down);
   if (c->runs_spilled)
     detail(s,
-        "%llu run%s did not fit the device's memory: %llu of these bytes were for tensors that were kept on the host",
-        (unsigned long long)c->runs_spilled, c->runs_spilled == 1 ? "" : "s", (unsigned long long)c->bytes_spilled);
+        "%llu run%s did not fit the device's memory: %llu of these bytes were for tensors kept on the host%s%s",
+        (unsigned long long)c->runs_spilled, c->runs_spilled == 1 ? "" : "s", (unsigned long long)c->bytes_spilled,
+        *c->spilled ? ", most of all " : "", c->spilled);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */

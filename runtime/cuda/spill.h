@@ -113,11 +113,12 @@ static int64_t ein_spill_round(int64_t bytes) {
 
 /* ---- what is needed when: from the last row to the first ---- */
 
+/* The buffer that has a buffer's value after the turn. More than two may take turns, by one exchange after another. */
 static int ein_spill_other(const ein_spill *s, const ein_spill_row *turn, int buffer) {
   for (int k = turn->first; k < turn->first + turn->n; k++) {
     const ein_spill_use *x = &s->table->use[k];
-    if (x->buffer == buffer) return x->how;
-    if (x->how == buffer) return x->buffer;
+    if (x->buffer == buffer) buffer = x->how;
+    else if (x->how == buffer) buffer = x->buffer;
   }
   return buffer;
 }
@@ -321,7 +322,7 @@ static double ein_spill_worth(const ein_spill *s, const ein_spill_slot *x, int e
   int by_bytes = s->way / 2 % 3;
   if (x->next >= 0) cost += bytes;
   if (x->dirty && (x->kind != EIN_SPILL_OUTPUT || x->next >= 0)) cost += bytes;
-  if (cost <= 0) return 1e6 * far;
+  if (cost <= 0 || !x->full) return 1e6 * far;
   if (s->way % 2 && freed > (double)wanted) freed = (double)wanted;
   if (s->way / 6) far *= far * far;
   if (by_bytes == 0) cost = bytes;

@@ -56,6 +56,8 @@ static void list_add(int n, int most, int depth) {
       row[begin].pair = row_add(die(3) ? EIN_SPILL_TURN : EIN_SPILL_UNTIL, begin);
       for (int k = 0; k < pairs; k++)
         if (die(2)) use_add(buffers - 1 - 2 * k, buffers - 2 - 2 * k);
+      for (int k = 1; k < pairs; k++) /* three or more take turns */
+        if (bytes[buffers - 2 * k] == bytes[buffers - 2 * k - 1] && die(2)) use_add(buffers - 2 * k, buffers - 2 * k - 1);
     } else step_add(most);
   }
 }
@@ -68,7 +70,7 @@ static void table_make(int n, int rows, int most, int depth) {
     bool paired = b >= n - 2 * pairs;
     kind[b] = (unsigned char)(paired ? EIN_SPILL_WORK : die(3));
     bytes[b] = die(3) ? (1 + die(6)) * GRAIN - die(GRAIN) : (1 + die(24)) * GRAIN;
-    if (paired && (n - 1 - b) % 2 == 0) bytes[b] = bytes[b - 1];
+    if (paired && ((n - 1 - b) % 2 == 0 || die(2)) && b > n - 2 * pairs) bytes[b] = bytes[b - 1];
   }
   list_add(rows, most, depth);
   memset(skip, 0, sizeof skip);

@@ -416,13 +416,13 @@ static EIN_UNUSED void ein_cuda_need(ein_ctx *ctx, int row) {
 
 /* At the beginning of a repeat. Returns the number of turns. */
 static EIN_UNUSED int64_t ein_cuda_repeat(ein_ctx *ctx, int row, int64_t turns) {
-  if (ein_spilling_on(ein_cuda_of(ctx))) ein_spilling_repeat(ein_cuda_of(ctx), row, turns);
+  if (ein_spilling_on(ein_cuda_of(ctx)) && ein_state(ctx) == EIN_OK) ein_spilling_repeat(ein_cuda_of(ctx), row, turns);
   return turns;
 }
 
 /* At the end of a turn of a repeat that data may stop. */
 static EIN_UNUSED void ein_cuda_until(ein_ctx *ctx, int row, int stop) {
-  if (ein_spilling_on(ein_cuda_of(ctx))) ein_spilling_until(ein_cuda_of(ctx), row, stop);
+  if (ein_spilling_on(ein_cuda_of(ctx)) && ein_state(ctx) == EIN_OK) ein_spilling_until(ein_cuda_of(ctx), row, stop);
 }
 #endif
 

@@ -82,7 +82,7 @@ static void table_make(int n, int rows, int most, int depth) {
 enum { MEMORY = 4096 };
 typedef struct Value { int64_t mark; } Value;
 static int64_t device[MEMORY], home[BUFFERS][32], value[BUFFERS]; /* by grain; value: by buffer, 0: none */
-static int64_t marks, fetched, written;
+static int64_t marks, fetched, written, ahead, in_all;
 static const char *broken;
 
 static int64_t grains(int64_t n) { return ein_spill_round(n) / GRAIN; }
@@ -114,6 +114,7 @@ static void act_until(ein_spill *s, int64_t number, int64_t must, bool early) {
       break;
     }
     act(s, x);
+    ahead += s->done >= must, in_all++;
     s->done++;
   }
 }
@@ -164,7 +165,7 @@ static void table_run(ein_spill *s, bool early) {
   memset(device, 0x7F, sizeof device);
   memset(home, 0x7F, sizeof home);
   memset(value, 0, sizeof value);
-  fetched = written = 0;
+  fetched = written = ahead = in_all = 0;
   ein_spill_reset(s);
   for (int b = 0; b < buffers; b++) {
     if (kind[b] != EIN_SPILL_INPUT) continue;
@@ -181,7 +182,7 @@ static void table_run(ein_spill *s, bool early) {
 }
 
 static void tables_run(int tries) {
-  int64_t moved = 0, moves = 0;
+  int64_t moved = 0, moves = 0, before = 0, all = 0;
   for (int k = 0; k < tries && !broken; k++) {
     uint64_t seed = state;
     ein_spill s;
@@ -192,12 +193,14 @@ static void tables_run(int tries) {
     s.memory = least + die(3) * die(8) * GRAIN;
     ein_spill_choose(&s);
     for (int run = 0; run < 3 && !broken; run++) table_run(&s, run != 1);
+    before += ahead, all += in_all;
     for (int64_t i = 0; i < s.asked && i < s.room; i++)
       moves++, moved += s.action[i].kind == EIN_SPILL_MOVE;
     ein_spill_end(&s);
     if (broken) printf("# seed %llu\n", (unsigned long long)seed);
   }
   OK(!broken, "each row of %d tables finds its values: %s", tries, broken ? broken : "yes");
+  OK(8 * before > all, "copies begin ahead of an earlier row: %lld of %lld", (long long)before, (long long)all);
   OK(moved > moves / 1000, "buffers are moved together: %lld of %lld actions", (long long)moved, (long long)moves);
 }
 

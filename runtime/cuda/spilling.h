@@ -19,7 +19,7 @@ typedef struct ein_spilling {
   void *copies;                /* the stream */
   void *launched;              /* recorded in the run's stream: the rows so far */
   void *event[EIN_SPILL_EVENTS]; /* by action, as a ring: it is done */
-  int64_t seen;                /* the last row that the copies wait for */
+  int64_t seen;                /* the last row that the copies wait for; -1: what was before the run */
   int64_t waited;              /* the actions that the run's stream waits for */
   char *memory;                /* where the planned memory begins on the device */
   char **home;                 /* by slot: its place on the host; NULL: none yet */
@@ -253,7 +253,7 @@ static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d) {
   ein_spilling_kinds(ctx, d, x); /* the block may be another one */
   ein_cuda_sites_lay(ctx, d, d->block);
   x->on = 1;
-  x->seen = -1, x->waited = 0;
+  x->seen = -2, x->waited = 0; /* the first copies wait for what the caller has asked of a stream of its own */
   memset(x->moved, 0, (size_t)x->n * sizeof *x->moved);
   return ein_spilling_homes(ctx, d, x);
 }

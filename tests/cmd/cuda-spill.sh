@@ -115,6 +115,7 @@ enum { MOST = 52 };
 static float X[MOST][MOST], G[MOST][MOST], A[MOST][MOST], B[MOST][MOST], Y[MOST][2 * MOST], Z[MOST][MOST];
 static uint64_t on; /* memory of the device */
 static void *stream;
+static int lent; /* the run is in that stream, behind what we asked of it */
 
 static int wrong(int n, float (*H)[MOST]) {
   int differ = 0;
@@ -133,7 +134,7 @@ static int wrong(int n, float (*H)[MOST]) {
   return differ;
 }
 
-/* at: where the second input is on the device, behind its beginning; -1: it is on the host; -2: it is the first one. */
+/* at: where the first input is on the device, behind its beginning; -1: it is on the host; -2: the second is the same. */
 static void run(blur_ctx *ctx, int n, int at) {
   int64_t shape[] = {n, n}, apart[] = {2 * MOST, 2}, rows[] = {MOST, 1};
   blur_inputs in = {.X = {X, 1, 0, 2, EIN_F32, shape, rows, 0}, .G = {G, 1, 0, 2, EIN_F32, shape, rows, 0}};
@@ -142,10 +143,11 @@ static void run(blur_ctx *ctx, int n, int at) {
   int status = blur_plan(ctx, &(blur_sizes){n});
   memset(Y, 0, sizeof Y), memset(Z, 0, sizeof Z);
   for (int i = 0; i < n && at >= 0; i++)
-    cuMemcpyHtoDAsync_v2(on + (uint64_t)at + (uint64_t)(i * n) * sizeof(float), G[i], (size_t)n * sizeof(float), stream);
-  if (at >= 0) in.G = (ein_tensor){(void *)(uintptr_t)(on + (uint64_t)at), 2, 0, 2, EIN_F32, shape, NULL, 0}, cuStreamSynchronize(stream);
+    cuMemcpyHtoDAsync_v2(on + (uint64_t)at + (uint64_t)(i * n) * sizeof(float), X[i], (size_t)n * sizeof(float), stream);
+  if (at >= 0) in.X = (ein_tensor){(void *)(uintptr_t)(on + (uint64_t)at), 2, 0, 2, EIN_F32, shape, NULL, 0};
+  if (!lent) cuStreamSynchronize(stream);
   if (!status) status = blur_run(ctx, &in, &out);
-  if (!status) status = blur_run(ctx, &in, &out);
+  if (!status && at == -1) status = blur_run(ctx, &in, &out);
   printf("%d, %s: %d %s\n", n, at == -2 ? "twice the same" : at < 0 ? "on the host" : at ? "at an odd place" : "on the device", status, blur_last_error(ctx));
   if (!status && wrong(n, at == -2 ? X : G)) printf("%d numbers are wrong\n", wrong(n, at == -2 ? X : G));
 }
@@ -155,7 +157,7 @@ int main(void) {
   for (int i = 0; i < MOST; i++)
     for (int j = 0; j < MOST; j++) X[i][j] = (float)((3 * i + j) % 5 - 2), G[i][j] = (float)((i + 2 * j) % 7 - 3);
   cuInit(0), cuDevicePrimaryCtxRetain(&context, 0), cuCtxPushCurrent_v2(context), cuStreamCreate(&stream, 1), cuMemAlloc_v2(&on, 2 * sizeof G);
-  for (int lent = 0; lent < 2; lent++) {
+  for (lent = 0; lent < 2; lent++) {
     ein_counts counts = {0};
     ein_config config = {.size = sizeof config, .device_memory = 46400, .stream = lent ? stream : NULL, .counts = &counts};
     blur_ctx *ctx = NULL;
@@ -179,7 +181,7 @@ for order in late early; do
 16, on the host: 0 
 48, on the device: 0 
 52, on the host: 5 no memory on the device: the run takes at least 55296 bytes there, for Z (blur.ein:6), and 46400 are allowed
-6 spilled
+4 spilled
 END
   cat wanted wanted | cmp -s - out || wrong "calls of a library: $(diff wanted out)"
   given_back ''

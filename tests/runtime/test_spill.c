@@ -57,7 +57,8 @@ static void list_add(int n, int most, int depth) {
       for (int k = 0; k < pairs; k++)
         if (die(2)) use_add(buffers - 1 - 2 * k, buffers - 2 - 2 * k);
       for (int k = 1; k < pairs; k++) /* three or more take turns */
-        if (bytes[buffers - 2 * k] == bytes[buffers - 2 * k - 1] && die(2)) use_add(buffers - 2 * k, buffers - 2 * k - 1);
+        if (bytes[buffers - 2 * k] == bytes[buffers - 2 * k - 1] && die(2))
+          use_add(buffers - 2 * k, buffers - 2 * k - 1);
     } else step_add(most);
   }
 }

@@ -241,7 +241,8 @@ typedef struct ein_move_row {
   const int64_t *wrap;   /* by dimension: place j of `to` is j % wrap of `from`, unless wrap is 0; NULL: all are 0 */
   int step, end;         /* the move starts at step `step`, and is waited for after step `end` */
   int shares;            /* an all-reduce: each site combines one share and gets the other shares from the sites that
-                          * combined them */
+                          * combined them; a broadcast: each gets one share and then the others from those that got
+                          * them */
 } ein_move_row;
 
 /* A fetch: reads elements at places in data, X[T[s], d], from whichever site has them. The result's first

@@ -1,6 +1,7 @@
 /* codegen/emit/c_sites.c - for a LoopProgram on a mesh: tables of its moves (ein_run.h, ein_mesh), a function that
  * returns the box of a tensor that a site has, and a function for each way of combining parts. */
 #include "c_inside.h"
+#include "task/sites/site.h"
 
 /* ---- moves -------------------------------------------------------------------------------------------- */
 
@@ -149,7 +150,7 @@ static void move_row(CPrinter *p, uint32_t i, const Task *k) {
   buf_printf(out, "%u, %u, ", k->place_from, k->place_to);
   if (k->wrap) buf_printf(out, "%s_wrap_%u, ", p->o->prefix, i);
   else buf_str(out, "NULL, ");
-  buf_printf(out, "%u, %u, %d},\n", k->step, k->end, k->move == MOVE_ALL_REDUCE);
+  buf_printf(out, "%u, %u, %d},\n", k->step, k->end, move_shares(p->p->tasks, k));
 }
 
 /* By dimension of the table: which index of a point it takes. */

@@ -10,7 +10,9 @@
  * Parts are combined in the order of sites, so the bits are the same in every run. Long parts are cut into
  * slices, which are sent in rounds: in round r, the sites of group g send slice r - g. So a slice meets its
  * parts in order, each site sends and receives in nearly every round, and holds one slice of each part at a
- * time. In an all-reduce, each site combines its share this way; then the shares go to the other sites.
+ * time. In an all-reduce, each site combines its share this way; then the shares go to the other sites. Much that one
+ * site has and all need goes the same way: a share to each, and then from each to the others. So nobody sends more than
+ * twice what each receives.
  */
 #include "ein_sites.h"
 
@@ -27,7 +29,7 @@ typedef struct ein_piece {
 } ein_piece;
 
 /* The data exchanged: all that a site needs; or, in an all-reduce, first the share that it combines, then the
- * combined shares. */
+ * combined shares; or, in a broadcast by shares, first a share, then the other shares. */
 typedef enum ein_half { EIN_MOVE_ALL, EIN_MOVE_TO_SHARES, EIN_MOVE_OF_SHARES } ein_half;
 
 typedef struct ein_moving {
@@ -38,7 +40,10 @@ typedef struct ein_moving {
   size_t element, place;       /* bytes of an element, and of its place, which is sent with it; 0: none is */
   ein_box from, to;            /* this site's */
   ein_half half;
-  int64_t groups, slices, round; /* groups of parts; slices per part, 1: all in one round; the round, from 0 */
+  int64_t groups, slices, round; /* groups of parts, or places with shares; slices per part, 1: all in one round; the
+                                  * round, from 0 */
+  int gave;                    /* once shares were given: the buffer of the one site that gave them, and has all; -1:
+                                * there is none */
   ein_parcel *send, *receive;  /* by peer, without this site; peers without data have none */
   int n_send, n_receive;
   ein_ground ground;
@@ -53,33 +58,38 @@ static int ein_combines(const ein_move_row *r, int a) {
   return r->of[a] == EIN_PART && r->onto[a] != EIN_PART;
 }
 
+/* Whether the sites along this axis have a share each: of combined parts, or of what one of them has. */
+static int ein_shares_along(const ein_move_row *r, int a) {
+  return ein_combines(r, a) || (r->shares && r->of[a] == EIN_SOME && r->onto[a] == EIN_ALL);
+}
+
 /* Whether site q may get data from site p: each site has its own copies, and its own parts that stay parts; a
- * share comes from the same group. */
+ * share comes from the same group, and not to the site that gave it. */
 static int ein_asks(const ein_moving *v, int p, int q) {
   int64_t x[EIN_MAX_AXES], y[EIN_MAX_AXES];
   ein_site_place(v->mesh, p, x);
   ein_site_place(v->mesh, q, y);
   for (int a = 0; a < v->mesh->n; a++) {
     int own = v->row->of[a] == EIN_ALL ||
-        ((v->row->of[a] == EIN_PART || v->half == EIN_MOVE_OF_SHARES) && !ein_combines(v->row, a));
+        ((v->row->of[a] == EIN_PART || v->half == EIN_MOVE_OF_SHARES) && !ein_shares_along(v->row, a));
     if (own && x[a] != y[a]) return 0;
   }
-  return 1;
+  return v->gave < 0 || !ein_box_of(v->ctx, v->mesh, v->gave, q).there;
 }
 
-/* The number of the group of parts that contains p: its coordinates along the combined axes. */
+/* The number of the group of parts that contains p, or of its share: its coordinates along the axes with shares. */
 static int64_t ein_group_of(const ein_moving *v, int p) {
   int64_t at[EIN_MAX_AXES], n = 0;
   ein_site_place(v->mesh, p, at);
   for (int a = 0; a < v->mesh->n; a++)
-    if (ein_combines(v->row, a)) n = n * v->mesh->size[a] + at[a];
+    if (ein_shares_along(v->row, a)) n = n * v->mesh->size[a] + at[a];
   return n;
 }
 
 static int64_t ein_groups(const ein_moving *v) {
   int64_t n = 1;
   for (int a = 0; a < v->mesh->n; a++)
-    if (ein_combines(v->row, a)) n *= v->mesh->size[a];
+    if (ein_shares_along(v->row, a)) n *= v->mesh->size[a];
   return n;
 }
 
@@ -123,7 +133,7 @@ static int64_t ein_slice_most(const ein_moving *v, const ein_box *b, int64_t n) 
   return ein_box_count(v, b) / length * ((length + n - 1) / n);
 }
 
-/* The box that site q has after the move; in an all-reduce, the share that it combines. */
+/* The box that site q has after the move; where there are shares, its own. */
 static ein_box ein_wanted(const ein_moving *v, int q) {
   ein_box b = ein_box_of(v->ctx, v->mesh, v->row->to, q);
   return v->half == EIN_MOVE_ALL ? b : ein_slice_at(v->ndim, &b, ein_group_of(v, q), v->groups);
@@ -504,7 +514,7 @@ static void ein_parcels_take(ein_moving *v) {
     if (!ein_straight(v, v->row->to, &from, &due, &v->to, &one))
       ein_unpack(v, &from, &due, (const char *)v->receive[k].data);
   }
-  if (v->half == EIN_MOVE_ALL) ein_unpack(v, &v->from, &v->to, NULL);
+  if (v->half != EIN_MOVE_OF_SHARES) ein_unpack(v, &v->from, &v->to, NULL);
 }
 
 static ein_moving ein_moving_begin(
@@ -523,6 +533,7 @@ static ein_moving ein_moving_begin(
   v.from = ein_box_of(ctx, mesh, row->from, v.site);
   v.to = ein_box_of(ctx, mesh, row->to, v.site);
   v.half = half;
+  v.gave = -1;
   v.groups = ein_groups(&v);
   v.slices = ein_slices(&v);
   v.send = in->parcel;
@@ -532,7 +543,7 @@ static ein_moving ein_moving_begin(
   return v;
 }
 
-/* The move that sends combined shares to the other sites: values, or their places. */
+/* The move that sends shares to the other sites: values, or their places. */
 static ein_move_row ein_shares_row(const ein_move_row *r, int buffer) {
   ein_move_row x = *r;
   x.from = x.to = buffer;
@@ -542,8 +553,14 @@ static ein_move_row ein_shares_row(const ein_move_row *r, int buffer) {
   return x;
 }
 
-static size_t ein_staged_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half) {
+/* The buffer of the site that gave shares; -1: they were combined. */
+static int ein_gave(const ein_move_row *row) {
+  return row->fold || row->best ? -1 : row->from;
+}
+
+static size_t ein_staged_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, int gave) {
   ein_moving v = ein_moving_begin(ctx, mesh, row, half, NULL);
+  v.gave = gave;
   ein_parcels_make(&v);
   return v.used;
 }
@@ -552,10 +569,10 @@ EIN_API int64_t ein_staged(ein_ctx *ctx, int k) {
   if (!ctx->inside->config.wire) return 0;
   const ein_mesh *mesh = ctx->inside->tables->mesh;
   const ein_move_row *row = &mesh->move[k];
-  size_t most = ein_staged_half(ctx, mesh, row, row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL);
+  size_t most = ein_staged_half(ctx, mesh, row, row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL, -1);
   for (int places = 0; row->shares && places <= (row->best != NULL); places++) {
     ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
-    size_t used = ein_staged_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES);
+    size_t used = ein_staged_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES, ein_gave(row));
     most = used > most ? used : most;
   }
   return (int64_t)most;
@@ -574,9 +591,10 @@ static ein_status ein_move_round(ein_moving *v, int begun) {
 }
 
 /* Does one half of a move. begun: the move's number, if its first half has begun; -1: it has not. */
-static ein_status ein_move_half(
-    ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base, int begun) {
+static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, int gave,
+    char *base, int begun) {
   ein_moving v = ein_moving_begin(ctx, mesh, row, half, base);
+  v.gave = gave;
   int64_t rounds = v.slices == 1 ? 1 : v.slices + v.groups - 1;
   ein_box all = ein_wanted(&v, v.site);
   for (; v.round < rounds; v.round++) {
@@ -601,10 +619,10 @@ static ein_status ein_move_rest(ein_ctx *ctx, const ein_mesh *mesh, int k, int b
   ein_inside *in = ctx->inside;
   const ein_move_row *row = &mesh->move[k];
   char *base = ein_move_room(in, k);
-  ein_status status = ein_move_half(ctx, mesh, row, ein_first_half(row), base, begun);
+  ein_status status = ein_move_half(ctx, mesh, row, ein_first_half(row), -1, base, begun);
   for (int places = 0; row->shares && !in->parted && places <= (row->best != NULL); places++) {
     ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
-    status = ein_move_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES, base, -1);
+    status = ein_move_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES, ein_gave(row), base, -1);
   }
   return status;
 }

@@ -80,6 +80,7 @@ for n in 2 3 7; do
 done
 
 tried truth all.task X=randn:seed=3 --target=eval
+of_eval=$bytes
 tried once all.task X=randn:seed=3 --target=c --flags=-O0
 once=$bytes
 tried rounds all.task X=randn:seed=3 --target=c '--flags=-O0 -DEIN_MOVE_SLICE=4'
@@ -87,4 +88,44 @@ alike "an all-reduce"
 for f in truth/*.npy; do cmp -s "$f" "once/${f#truth/}" || wrong "an all-reduce: ${f#truth/} is not what the evaluator has"; done
 whole=$((2 * (6 - 1) * (37 * 16 + 8) + 2 * 2 * (3 - 1) * 5 * 7 * 4)) # twice what all have, less a share
 [ "$once" = $whole ] && [ "$bytes" = $whole ] || wrong "all-reduces: $once bytes received at once, $bytes in rounds; expected $whole"
+[ "$of_eval" = $whole ] || wrong "all-reduces: the evaluator counts $of_eval bytes; expected $whole"
+
+# Much that one site has goes to all by shares: the sites receive the same bytes as if it sent all to each. Shares are uneven; along one axis of Z's
+# mesh there is nothing to share; W is little, and is sent as it is.
+cat >much.task <<'END'
+taskgraph 1
+mesh 2 3
+dim at0
+dim at1
+buffer %0 input 0 X[211, 1201] : f32 low [0, 0] when ((($at0 * 3) + $at1) == 0)
+buffer %1 input 1 V[300, 1203] : f64 low [(300 * $at0), 0] when ($at1 == 0)
+buffer %2 input 2 U[7] : f32 low [0] when ((($at0 * 3) + $at1) == 0)
+buffer %3 output 0 Y[211, 1201] : f32 low [0, 0]
+buffer %4 output 1 Z[300, 1203] : f64 low [(300 * $at0), 0]
+buffer %5 output 2 W[7] : f32 low [0]
+buffer %6 work x[211, 1201] : f32 low [0, 0] alive 0..1
+buffer %7 work v[300, 1203] : f64 low [(300 * $at0), 0] alive 2..3
+input X = %0
+input V = %1
+input U = %2
+output Y = %3
+output Z = %4
+output W = %5
+move 0 broadcast %0 at ? ? to %6 at * *
+kernel 1 Y outer 0 {
+  stage Y[i:211, j:1201] : f32 = (%6[i, j] * 2.0:f32) to %3[i, j]
+}
+move 2 broadcast %1 at 0 ? to %7 at 0 *
+kernel 3 Z outer 0 {
+  stage Z[i:300, j:1203] : f64 = (%7[i, j] + 1.0:f64) to %4[i, j]
+}
+move 4 broadcast %2 at ? ? to %5 at * *
+END
+rm -r truth once
+tried truth much.task X=randn:seed=3 V=randn:seed=4 U=randn:seed=5 --target=eval
+of_eval=$bytes
+tried once much.task X=randn:seed=3 V=randn:seed=4 U=randn:seed=5 --target=c --flags=-O0
+for f in truth/*.npy; do cmp -s "$f" "once/${f#truth/}" || wrong "a broadcast: ${f#truth/} is not what the evaluator has"; done
+whole=$((5 * 211 * 1201 * 4 + 2 * 2 * 300 * 1203 * 8 + 5 * 7 * 4)) # all but those that have it
+[ "$bytes" = $whole ] && [ "$of_eval" = $whole ] || wrong "broadcasts: $bytes bytes received, $of_eval counted; expected $whole"
 finish

@@ -9,6 +9,7 @@
 #include "task/text/text.h"
 
 enum { RANK = 256, SITES_MOST = 256 };
+static const double SPARED = 1 << 20; /* bytes that one site does not send, for which shares are worth a second exchange */
 
 typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
 
@@ -131,6 +132,24 @@ static bool combines(const Task *k, uint32_t a) { return k->of.on[a] == PLACE_PA
 uint32_t move_combines(const TaskGraph *t, const Task *k) {
   uint32_t axes = 0;
   for (uint32_t a = 0; a < t->mesh.n; a++) axes |= combines(k, a) ? 1u << a : 0;
+  return axes;
+}
+
+bool move_shares(const TaskGraph *t, const Task *k) {
+  const TaskBuffer *from = &t->buffers.at[k->from];
+  uint32_t axes = move_axes(t, k), at[MESH_AXES + 1] = {0};
+  int64_t shape[RANK];
+  double sites = 1;
+  if (k->move != MOVE_BROADCAST || k->wrap) return k->move == MOVE_ALL_REDUCE;
+  for (uint32_t a = 0; a < t->mesh.n; a++) sites *= axes >> a & 1 ? t->mesh.size[a] : 1;
+  double bytes = (double)task_shape(t, from, at, shape) * dtype_size(from->dtype);
+  return bytes * (sites - 1) * (1 - 2 / sites) >= SPARED;
+}
+
+uint32_t move_share_axes(const TaskGraph *t, const Task *k) {
+  uint32_t axes = move_combines(t, k);
+  for (uint32_t a = 0; a < t->mesh.n && move_shares(t, k); a++)
+    axes |= k->of.on[a] == PLACE_SOME && k->to.on[a] == PLACE_ALL ? 1u << a : 0;
   return axes;
 }
 

@@ -58,6 +58,11 @@ bool move_hinders(const TaskGraph *t, const Task *move, const Task *other);
 /* Axes along which parts are combined; all axes that it spans: bit a for axis a. */
 uint32_t move_combines(const TaskGraph *t, const Task *move);
 uint32_t move_axes(const TaskGraph *t, const Task *move);
+/* Whether every site has a share: of an all-reduce it combines one, and of a broadcast of much to several it gets one;
+ * then it sends that to the others. */
+bool move_shares(const TaskGraph *t, const Task *move);
+/* The axes along which sites have shares, or else parts that are combined. */
+uint32_t move_share_axes(const TaskGraph *t, const Task *move);
 /* Its kind, from placements, and from the boxes of all sites if they are few (else it trusts the placements). */
 TaskMove move_kind(const TaskGraph *t, const Task *move);
 

@@ -12,7 +12,8 @@ enum { ALIGN = 64, SITES_MOST = 4096, SLICE = 4096, SLICES = 4 };
 /* One dimension of an intersection of two boxes: the number of pieces, by laps around its end; elements in all. */
 typedef struct Shared { int64_t pieces, n; } Shared;
 
-/* All that is wanted moves; or in an all-reduce first what each site is to combine, then the combined results. */
+/* All that is wanted moves; or in an all-reduce first what each site is to combine, then the combined results; or in a
+ * broadcast by shares first a share for each site, then the other shares. */
 typedef enum Half { MOVE_ALL, MOVE_TO_SHARES, MOVE_OF_SHARES } Half;
 
 typedef struct Boxes { int64_t *at; bool *there; } Boxes; /* by site: lows, then highs */
@@ -65,10 +66,10 @@ static Boxes boxes_of(Arena *a, const Staging *x, uint32_t buffer) {
   return all;
 }
 
-/* The share of each site's box that it combines. */
+/* The share of each site's box that it combines, or gets first. */
 static Boxes shares_of(Arena *a, const Staging *x, const Boxes *of) {
   Boxes all = boxes_new(a, x);
-  uint32_t at[MESH_AXES + 1], axes = move_combines(x->t, x->k);
+  uint32_t at[MESH_AXES + 1], axes = move_share_axes(x->t, x->k);
   memcpy(all.at, of->at, (size_t)x->sites * x->rank * 2 * sizeof *all.at);
   for (int64_t s = 0; s < x->sites; s++) {
     int64_t group = 0, *low = low_of(x, &all, s);
@@ -102,8 +103,8 @@ static void part_add(Arena *a, Staging *x, Half half, uint32_t from, uint32_t to
   p->each = (size_t)dtype_size(x->t->buffers.at[to].dtype) +
       (p->parts && task_moves_places(k) ? (size_t)dtype_size(DT_I64) : 0);
   for (uint32_t i = 0; i < x->t->mesh.n; i++) {
-    bool combines = k->of.on[i] == PLACE_PART && k->to.on[i] != PLACE_PART;
-    if (k->of.on[i] == PLACE_ALL || ((k->of.on[i] == PLACE_PART || half == MOVE_OF_SHARES) && !combines))
+    bool shares = move_share_axes(x->t, k) >> i & 1;
+    if (k->of.on[i] == PLACE_ALL || ((k->of.on[i] == PLACE_PART || half == MOVE_OF_SHARES) && !shares))
       p->own |= 1u << i;
   }
   p->slices = slices_of(x, p);
@@ -111,7 +112,7 @@ static void part_add(Arena *a, Staging *x, Half half, uint32_t from, uint32_t to
 
 static Staging *staging_new(Arena *a, const TaskGraph *t, const Task *k) {
   Staging *x = NEW(a, Staging);
-  uint32_t at[MESH_AXES + 1], axes = move_combines(t, k);
+  uint32_t at[MESH_AXES + 1], axes = move_share_axes(t, k);
   *x = (Staging){.t = t, .k = k, .sites = mesh_sites(&t->mesh), .groups = 1, .rank = t->buffers.at[k->buffer].rank};
   for (uint32_t i = 0; i < t->mesh.n; i++) x->groups *= axes >> i & 1 ? t->mesh.size[i] : 1;
   x->alike = NEW_ARRAY(a, int64_t, x->sites + 1);
@@ -121,7 +122,7 @@ static Staging *staging_new(Arena *a, const TaskGraph *t, const Task *k) {
     for (uint32_t i = 0; i < t->mesh.n; i++)
       x->alike[s] = x->alike[s] * t->mesh.size[i] + (k->to.on[i] == PLACE_ALL ? 0 : at[i]);
   }
-  bool shares = k->move == MOVE_ALL_REDUCE;
+  bool shares = move_shares(t, k);
   part_add(a, x, shares ? MOVE_TO_SHARES : MOVE_ALL, k->from, k->buffer);
   if (shares) part_add(a, x, MOVE_OF_SHARES, k->buffer, k->buffer);
   if (shares && task_moves_places(k)) part_add(a, x, MOVE_OF_SHARES, k->place_to, k->place_to);
@@ -213,6 +214,11 @@ static int64_t received(const Staging *x, const Part *part, int64_t s, int64_t p
   return straight && is_work(x, part, part->to) ? 0 : room(n * (int64_t)part->each);
 }
 
+/* Whether the site gave shares, and so needs none. */
+static bool has_all(const Staging *x, const Part *p, int64_t s) {
+  return p->half == MOVE_OF_SHARES && x->k->reducer == RED_NONE && x->part[0].has.there[s];
+}
+
 static int64_t part_at(Staging *x, const Part *part, int64_t s, const uint32_t *at) {
   int64_t bytes = part->parts ? room(count_of(x, &part->wanted, s)) : 0;
   uint32_t p[MESH_AXES + 1];
@@ -221,7 +227,8 @@ static int64_t part_at(Staging *x, const Part *part, int64_t s, const uint32_t *
     bool asks = q != s;
     mesh_place(&x->t->mesh, q, p);
     for (uint32_t i = 0; i < x->t->mesh.n; i++) asks &= !(part->own >> i & 1) || p[i] == at[i];
-    if (asks) bytes += sent(x, part, s, q) + received(x, part, s, q);
+    if (asks && !has_all(x, part, q)) bytes += sent(x, part, s, q);
+    if (asks && !has_all(x, part, s)) bytes += received(x, part, s, q);
   }
   return bytes;
 }

@@ -27,6 +27,9 @@ void task_fetch(TaskGraph *t);
 /* On a mesh, moves only what a site needs besides its own block, and reads the block in place (strips.c). After
  * task_fuse, before lifetimes. */
 void task_strips(TaskGraph *t);
+/* On a mesh, combines parts at all sites that need them, not at one that sends the result to the others
+ * (all_reduce.c). Before lifetimes. */
+void task_all_reduce(TaskGraph *t);
 bool move_brings_neighbours(TaskGraph *t, Task *move); /* whether it is such a move, given suitable readers */
 /* On a mesh, stores the result of an elementwise kernel in an operand's buffer that nobody needs afterwards
  * (reuse.c). After lifetimes, which must then be computed again. */

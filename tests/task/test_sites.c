@@ -232,6 +232,64 @@ static void check_kinds(void) {
   }
 }
 
+/* A broadcast goes by shares where that spares its sender much. */
+static void check_shares(void) {
+  static const struct { int sites, rows; bool shares; const char *what; } x[] = {
+      {2, 4096, false, "to one other: it gets all, one way or the other"},
+      {3, 512, false, "to two others 1 MB: 2 MB leave the sender, or 1.3"},
+      {3, 4096, true, "to two others 8 MB each"},
+      {16, 64, true, "to many 128 kB"},
+      {16, 8, false, "to many 16 kB"},
+  };
+  for (size_t i = 0; i < COUNT(x); i++) {
+    Arena *a = arena_new();
+    Buf why = buf_new(a);
+    const char *text = arena_printf(a,
+        "taskgraph 1\nmesh %d\ndim at0\nbuffer %%0 input 0 X[%d, 256] : i64 low [0, 0] when ($at0 == 0)\n"
+        "buffer %%1 output 0 Y[%d, 256] : i64 low [0, 0]\ninput X = %%0\noutput Y = %%1\n"
+        "move 0 broadcast %%0 at ? to %%1 at *\n",
+        x[i].sites, x[i].rows, x[i].rows);
+    TaskGraph *t = read_it(a, text, &why);
+    if (!OK(t && task_check(t, &why), "a broadcast on %d sites is sound", x[i].sites)) tap_text("why", why.s);
+    if (t) OK(move_shares(t, t->tasks.at[0]) == x[i].shares, "%s", x[i].what);
+    arena_free(a);
+  }
+}
+
+/* Parts that go to one place, and then to all. between: what happens in between. */
+static TaskGraph *parts_to_all(Arena *a, const char *between, const char *then) {
+  Buf why = buf_new(a);
+  const char *text = arena_printf(a,
+      "taskgraph 1\nmesh 2 2\ndim at0\ndim at1\nbuffer %%0 input 0 X[8] : i64 low [0]\n"
+      "buffer %%1 output 0 Y[8] : i64 low [0]\nbuffer %%2 output 1 Z[8] : i64 low [0] when ($at0 == 0)\n"
+      "buffer %%3 work one[8] : i64 low [0] when ($at0 == 0) alive 0..2\n"
+      "input X = %%0\noutput Y = %%1\noutput Z = %%2\n"
+      "move 0 reduce %%0 at + * to %%3 at ? * by sum:i64\n%smove 2 %s\n", between, then);
+  TaskGraph *t = read_it(a, text, &why);
+  if (!OK(t != NULL, "it reads")) tap_text("why", why.s);
+  if (t) task_all_reduce(t);
+  return t;
+}
+
+#define ZERO "zero 1 %2\n"
+#define READ "kernel 1 Z outer 0 {\nstage Z[i:8] : i64 = %3[i] to %2[i]\n}\n"
+
+static void check_all_reduce(void) {
+  static const struct { const char *between, *then, *what; uint32_t tasks; } x[] = {
+      {ZERO, "broadcast %3 at ? * to %1 at * *", "one place sends all what it combined: they combine it", 2},
+      {READ, "broadcast %3 at ? * to %1 at * *", "one place needs it too", 3},
+      {"zero 1 %1\n", "broadcast %3 at ? * to %1 at * *", "where it goes is used in between", 3},
+  };
+  for (size_t i = 0; i < COUNT(x); i++) {
+    Arena *a = arena_new();
+    TaskGraph *t = parts_to_all(a, x[i].between, x[i].then);
+    if (t) OK_INT(t->tasks.len, x[i].tasks, "%s", x[i].what);
+    if (t) OK((t->tasks.at[0]->move == MOVE_ALL_REDUCE) == (x[i].tasks == 2), "  so it is that move");
+    if (t && x[i].tasks == 2) OK_INT(t->buffers.len, 3, "  and nobody stores what was combined");
+    arena_free(a);
+  }
+}
+
 /* A copy is made of all there is, so what has a value only in a domain is not computed in it. */
 static void check_copy(void) {
   static const char text[] =
@@ -259,6 +317,8 @@ int main(void) {
   check_wrap();
   check_kinds();
   check_places();
+  check_shares();
+  check_all_reduce();
   check_copy();
   return DONE();
 }

@@ -546,6 +546,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   task_fetch(m.t);
   task_digits(m.t);
   if (ia->mesh.n) task_strips(m.t);
+  if (ia->mesh.n) task_all_reduce(m.t);
   task_lifetimes(m.t);
   if (ia->mesh.n) task_reuse(m.t);
   task_lifetimes(m.t);

@@ -412,11 +412,20 @@ static bool move_at(Run *r, const Task *k, const Fold *f, Site *q) {
   return !place || places_finish(r, k, to, place);
 }
 
+/* In an all-reduce a site does not receive all parts of all, but parts of its share, and then the other shares. */
+static void shares_count(Run *r, const Task *k, double before) {
+  if (k->move != MOVE_ALL_REDUCE) return;
+  r->out->moved = before;
+  for (int64_t s = 0; s < r->sites; s++) r->out->moved += move_received(r->t, k, r->site[s].at);
+}
+
 static bool move_run(Run *r, const Task *k) {
   Fold f = {0};
+  double before = r->out->moved;
   if (k->reducer != RED_NONE) f = fold_of(r->scratch, k->reducer, k->monoid, r->t->buffers.at[k->from].dtype);
   for (int64_t s = 0; s < r->sites; s++)
     if (!move_at(r, k, &f, &r->site[s])) return false;
+  shares_count(r, k, before);
   return true;
 }
 

@@ -277,33 +277,42 @@ def places(text):
         yield {f"at{k}": i for k, i in enumerate(place)} | {"min": min, "max": max}
 
 
-class Move:
-    """The memory of a move at a site: packed parcels to and from other sites, and room for partial results. Long
-    partial results move in rounds, one slice at a time. (No plan has an all_reduce.)"""
+ROOM = 1 << 26                 # bytes of partial results that arrive at once
+SLICE = 1 << 16                # the smallest slice of longer ones, in bytes
+LONG = 1 << 22                 # the largest one, where there are more than four per group
 
-    def __init__(self, line, all_of_them, sites, mesh):
-        n = len(mesh)
-        found = re.match(rf"\s*move (\d+)(?:\.\.(\d+))? \w+ %(\d+) at((?: \S+){{{n}}}) to %(\d+) at((?: \S+){{{n}}})"
-                         r"(?: wrap \[(.*?)\])?( by \S+)?( places)?", line)
-        step, end, source, of, target, onto, wrap, self.parts, places_too = found.groups()
-        self.step, self.end, self.source, self.target = int(step), int(end or step), all_of_them[source], all_of_them[target]
-        self.has, self.wants = ([b.box(at) for at in sites] for b in (self.source, self.target))
-        self.wrap = [int(x) for x in wrap.split(",")] if wrap else []
-        self.each = SIZE[self.target.dtype] + (8 if places_too else 0)
-        where = list(itertools.product(*map(range, mesh)))
-        of, onto = of.split(), onto.split()
-        own = [a for a in range(n) if of[a] == "*" or of[a] == "+" == onto[a]]
-        groups = math.prod(mesh[a] for a in range(n) if of[a] == "+" != onto[a])
-        longest = max((math.prod(h - l for l, h in box) for box in self.wants if box is not None), default=0) * self.each
-        self.slices = min(longest // SLICE, 4 * groups) if self.parts and groups > 1 else 1
+
+def along(shape, n):
+    """The dimension that is cut into n slices: the first that is long enough, else the longest."""
+    return next((d for d, x in enumerate(shape) if x >= n), max(range(len(shape)), key=lambda d: (shape[d], -d), default=None))
+
+
+def share(box, i, n):
+    """Slice i of n of a box; None: there is nothing in it."""
+    d = along([h - l for l, h in box or []], n)
+    if box is None or d is None:
+        return box if i == 0 else None
+    low, length = box[d][0], box[d][1] - box[d][0]
+    cut = (low + length * i // n, low + length * (i + 1) // n)
+    return None if cut[0] == cut[1] else box[:d] + [cut] + box[d + 1:]
+
+
+class Half:
+    """All of a move; or the part of it by which each site gets a share, or by which the shares then go to the others. Long partial results
+    come in rounds, one slice at a time. due: by site, what it gets; if `of_shares`, what it gives."""
+
+    def __init__(self, has, wants, due, each, parts, own, groups, alike, **more):
+        self.has, self.wants, self.due, self.each, self.parts, self.own, self.alike = has, wants, due, each, parts, own, alike
+        self.source, self.target, self.wrap = more["source"], more["target"], more.get("wrap", [])
+        self.apart, self.of_shares, self.gave = more.get("apart", False), more.get("of_shares", False), more.get("gave")
+        longest = max((math.prod(h - l for l, h in box) for box in due if box is not None), default=0) * each
+        self.slices = min(longest // SLICE, max(4 * groups, longest // LONG)) if parts and groups > 1 and longest > ROOM // groups else 1
         self.slices = 1 if self.slices < groups else self.slices
-        self.group = [tuple(p[a] for a in own) for p in where]
-        self.alike = [tuple(0 if onto[a] == "*" else p[a] for a in range(n)) for p in where]
 
     def parcel(self, p, q, buffer, mine):
         """The packed bytes from site p to site q. mine: the box of the buffer that holds them."""
-        has, wants, straight, whole, n = self.has[p], self.wants[q], buffer.space == "work" and not self.parts, True, 1
-        if has is None or wants is None:
+        has, wants, straight, whole, n = self.has[p], self.due[p if self.of_shares else q], buffer.space == "work" and not self.parts, True, 1
+        if has is None or wants is None or self.wants[q] is None:
             return 0
         for d in reversed(range(len(has))):
             wrap = self.wrap[d] if d < len(self.wrap) else 0
@@ -318,22 +327,60 @@ class Move:
         return 0 if straight else room(n * self.each)
 
     def largest(self, shape):
-        """The elements of the largest slice, along the first dimension that is long enough, else along the longest."""
-        along = next((x for x in shape if x >= self.slices), max(shape, default=1))
-        return math.prod(shape) // along * -(-along // self.slices)
+        """The elements of the largest slice."""
+        d = along(shape, self.slices)
+        long = 1 if d is None else shape[d]
+        return math.prod(shape) // long * -(-long // self.slices)
 
     def staged(self, s):
         n, packed = 0, set()
         for q in range(len(self.has)):
-            if q == s or self.group[q] != self.group[s]:
+            if q == s or self.own[q] != self.own[s]:
                 continue
-            out = self.parcel(s, q, self.source, self.has[s])
-            n += (0 if self.alike[q] in packed else out) + self.parcel(q, s, self.target, self.wants[s])
+            out = self.parcel(s, q, self.source, self.has[s]) if not (self.gave and self.gave[q]) else 0
+            n += 0 if self.alike[q] in packed and not self.apart else out
+            n += self.parcel(q, s, self.target, self.wants[s]) if not (self.gave and self.gave[s]) else 0
             packed |= {self.alike[q]} if out else set()
-        return n + (room(math.prod(h - l for l, h in self.wants[s])) if self.parts and self.wants[s] is not None else 0)
+        return n + (room(math.prod(h - l for l, h in self.due[s])) if self.parts and self.due[s] is not None else 0)
 
 
-SLICE = 4096                   # the smallest slice, in bytes
+class Move:
+    """The memory of a move at a site: packed parcels to and from other sites, and room for partial results. In an all-reduce, and in a
+    broadcast of much, it goes by shares."""
+
+    def __init__(self, line, all_of_them, sites, mesh):
+        n = len(mesh)
+        found = re.match(rf"\s*move (\d+)(?:\.\.(\d+))? (\w+) %(\d+) at((?: \S+){{{n}}}) to %(\d+) at((?: \S+){{{n}}})"
+                         r"(?: wrap \[(.*?)\])?( by \S+)?(?: places %(\d+) to %(\d+))?", line)
+        step, end, kind, source, of, target, onto, wrap, parts, _, place = found.groups()
+        self.step, self.end = int(step), int(end or step)
+        source, target, of, onto = all_of_them[source], all_of_them[target], of.split(), onto.split()
+        has, wants = ([b.box(at) for at in sites] for b in (source, target))
+        where, size = list(itertools.product(*map(range, mesh))), SIZE[target.dtype]
+        axes = [a for a in range(n) if of[a] == "+" != onto[a]]
+        shares = kind == "all_reduce"
+        if kind == "broadcast" and not wrap:
+            spread = [a for a in range(n) if of[a] == "?" and onto[a] == "*"]
+            many = math.prod(mesh[a] for a in spread)
+            bytes_ = SIZE[source.dtype] * math.prod(h - l for l, h in has[0]) if has[0] is not None else 0
+            shares = many > 2 and bytes_ * (many - 1) * (1 - 2 / many) >= 1 << 20
+            axes = spread if shares else axes
+        groups = math.prod(mesh[a] for a in axes)
+        number = [sum(p[a] * math.prod(mesh[b] for b in axes if b > a) for a in axes) for p in where]
+        alike = [tuple(0 if onto[a] == "*" else p[a] for a in range(n)) for p in where]
+        own = [tuple(p[a] for a in range(n) if of[a] == "*" or of[a] == "+" and a not in axes) for p in where]
+        first = [share(b, i, groups) for b, i in zip(wants, number)] if shares else wants
+        self.halves = [Half(has, wants, first, size + (8 if place else 0), parts, own, groups, alike, source=source, target=target,
+                            wrap=[int(x) for x in wrap.split(",")] if wrap else [], apart=shares)]
+        others = [tuple(p[a] for a in range(n) if a not in axes) for p in where]
+        for buffer in ([target] + ([all_of_them[place]] if place else []) if shares else []):
+            all_ = [buffer.box(at) for at in sites]
+            due = [share(b, i, groups) for b, i in zip(all_, number)]
+            self.halves.append(Half(all_, all_, due, SIZE[buffer.dtype], None, others, groups, alike, source=buffer, target=buffer, of_shares=True,
+                                    gave=None if parts else [b is not None for b in has]))
+
+    def staged(self, s):
+        return max(half.staged(s) for half in self.halves)
 
 
 def room(n):

@@ -452,6 +452,41 @@ double place_share_least(double part, uint32_t rank, const PlaceCounts *from, co
   return part * from->copies * (from->parts - 1) + (to->copies > there ? to->copies - there : 0);
 }
 
+/* ---- stored once ---------------------------------------------------------------------------------------------- */
+
+static int8_t further(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home, const Placement *at,
+    uint32_t a) {
+  int8_t best = PLACE_FIRST;
+  int64_t widest = 0;
+  for (uint32_t k = 0; k < rank && k < INT8_MAX; k++) {
+    int64_t room = most[k] / placement_count(m, at, (int8_t)k);
+    if (room >= m->size[a] && !cut_later(m, home, (int8_t)k, a) && room > widest) best = (int8_t)k, widest = room;
+  }
+  return best;
+}
+
+Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home) {
+  Placement at = *home;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (home->on[a] == PLACE_ALL && m->size[a] > 1) at.on[a] = further(m, rank, most, home, &at, a);
+  return at;
+}
+
+/* ---- how moves go ------------------------------------------------------------------------------------------ */
+
+static const double SPARED = 1 << 20; /* bytes */
+
+MoveRounds move_rounds(double bytes, double groups) {
+  double slices = floor(bytes / MOVE_SLICE), most = fmax(MOVE_SLICES * groups, floor(bytes / MOVE_LONG));
+  if (slices > most) slices = most;
+  if (groups < 2 || bytes <= floor(MOVE_ROOM / groups) || slices < groups) return (MoveRounds){1, 1};
+  return (MoveRounds){slices + groups - 1, (slices + groups - 1) / slices};
+}
+
+bool move_gives_shares(double bytes, double sites) {
+  return sites > 2 && bytes * (sites - 1) * (1 - 2 / sites) >= SPARED;
+}
+
 /* ---- around the end of a dimension ---------------------------------------------------------------- */
 
 /* For indices below `to`; low and high are within the dimension. */

@@ -64,6 +64,25 @@ double place_reduce_share(const Mesh *m, const Placement *from, const Placement 
 Placement place_between(
     const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home);
 
+/* How a tensor is stored once of which home has copies. Along each axis with copies it is cut further, in the dimension
+ * with the most room (most: by dimension, the most blocks) of those that no later axis cuts at home, so that what a site
+ * stores is at home there too; or it is at the first place. */
+Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home);
+
+/* ---- how moves go: runtime/sites/ein_move.c ------------------------------------------------------------------- */
+
+/* Bytes of parts that arrive at once. Of longer ones: the smallest slice; the most slices per group of parts, unless
+ * slices are larger than MOVE_LONG. */
+enum { MOVE_ROOM = 1 << 26, MOVE_SLICE = 1 << 16, MOVE_SLICES = 4, MOVE_LONG = 1 << 22 };
+/* Long parts come in rounds. n: how many; longer: how many times as long as all at once, because in the first and last
+ * rounds some groups send nothing. */
+typedef struct MoveRounds { double n, longer; } MoveRounds;
+/* bytes: of a part, what a site combines; groups: of parts. */
+MoveRounds move_rounds(double bytes, double groups);
+/* Whether one site that sends all of so many bytes to the others of so many sites sends each a share, and they exchange
+ * these. This needs a second exchange, and is done where it spares that site a megabyte. */
+bool move_gives_shares(double bytes, double sites);
+
 /* How many places in from..to-1 also lie in low..high-1. wrap: place j stands at j % wrap; 0: at j. */
 int64_t wrap_shared(int64_t from, int64_t to, int64_t wrap, int64_t low, int64_t high);
 

@@ -16,12 +16,17 @@
  */
 #include "ein_sites.h"
 
-/* The smallest slice of a part, in bytes: smaller ones would need too many messages. */
+/* So many bytes of parts arrive at once: each round is an exchange, for which all sites wait. */
+#ifndef EIN_MOVE_ROOM
+#define EIN_MOVE_ROOM (1 << 26)
+#endif
+/* The smallest slice of a longer part, in bytes: smaller ones would need too many messages. */
 #ifndef EIN_MOVE_SLICE
-#define EIN_MOVE_SLICE 4096
+#define EIN_MOVE_SLICE (1 << 16)
 #endif
 
-enum { EIN_SLICES = 4 };       /* the most slices per group of parts: then all groups send in most rounds */
+/* The most slices per group of parts, unless they are larger than EIN_LONG: then all groups send in most rounds. */
+enum { EIN_SLICES = 4, EIN_LONG = 1 << 22 };
 
 /* A box of the destination; the source has it at the same places less `shift`. */
 typedef struct ein_piece {
@@ -148,15 +153,18 @@ static ein_box ein_due(const ein_moving *v, int p, int q) {
 /* Returns the number of slices per part, the same at all sites. With fewer slices than groups, most sites would
  * be idle in most rounds. */
 static int64_t ein_slices(const ein_moving *v) {
-  int64_t most = 0, slices;
+  int64_t most = 0, slices, many;
   if (v->groups == 1 || !(v->row->fold || v->row->best)) return 1;
   for (int q = 0; q < v->sites; q++) {
     ein_box b = ein_wanted(v, q);
     int64_t n = ein_box_count(v, &b);
     most = n > most ? n : most;
   }
+  if (most * (int64_t)(v->element + v->place) <= EIN_MOVE_ROOM / v->groups) return 1;
   slices = most * (int64_t)(v->element + v->place) / EIN_MOVE_SLICE;
-  if (slices > EIN_SLICES * v->groups) slices = EIN_SLICES * v->groups;
+  many = most * (int64_t)(v->element + v->place) / EIN_LONG;
+  if (many < EIN_SLICES * v->groups) many = EIN_SLICES * v->groups;
+  if (slices > many) slices = many;
   return slices < v->groups ? 1 : slices;
 }
 

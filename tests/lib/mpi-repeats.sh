@@ -115,7 +115,7 @@ bits() { # WORD...: of the last one's output
   [ "$(grep -cv '^bits' out)" = 0 ] || wrong "$(grep -v '^bits' out | head -3)"
   sed -n 's/^bits //p' out
 }
-for flags in -O0 '-O0 -DEIN_MOVE_SLICE=64'; do
+for flags in -O0 '-O0 -DEIN_MOVE_ROOM=0 -DEIN_MOVE_SLICE=64'; do
   rm -rf x
   want 0 "$EIN" build x.ein --lib --target=mpi -n 4 "--flags=$flags" -o x/
   want 0 mpicc -Wall -Wextra -Werror caller.c -Ix -Lx -lx -lm -fopenmp -o caller

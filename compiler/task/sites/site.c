@@ -9,7 +9,6 @@
 #include "task/text/text.h"
 
 enum { RANK = 256, SITES_MOST = 256 };
-static const double SPARED = 1 << 20; /* bytes that one site does not send, for which shares are worth a second exchange */
 
 typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
 
@@ -143,7 +142,7 @@ bool move_shares(const TaskGraph *t, const Task *k) {
   if (k->move != MOVE_BROADCAST || k->wrap) return k->move == MOVE_ALL_REDUCE;
   for (uint32_t a = 0; a < t->mesh.n; a++) sites *= axes >> a & 1 ? t->mesh.size[a] : 1;
   double bytes = (double)task_shape(t, from, at, shape) * dtype_size(from->dtype);
-  return bytes * (sites - 1) * (1 - 2 / sites) >= SPARED;
+  return move_gives_shares(bytes, sites);
 }
 
 uint32_t move_share_axes(const TaskGraph *t, const Task *k) {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { ALIGN = 64, SITES_MOST = 4096, SLICE = 4096, SLICES = 4 };
+enum { ALIGN = 64, SITES_MOST = 4096 };
 
 /* One dimension of an intersection of two boxes: the number of pieces, by laps around its end; elements in all. */
 typedef struct Shared { int64_t pieces, n; } Shared;
@@ -82,14 +82,17 @@ static Boxes shares_of(Arena *a, const Staging *x, const Boxes *of) {
 }
 
 static int64_t slices_of(const Staging *x, const Part *p) {
-  int64_t most = 0, slices;
+  int64_t most = 0, slices, many;
   if (x->groups == 1 || !p->parts) return 1;
   for (int64_t s = 0; s < x->sites; s++) {
     int64_t n = count_of(x, &p->wanted, s);
     most = n > most ? n : most;
   }
-  slices = most * (int64_t)p->each / SLICE;
-  if (slices > SLICES * x->groups) slices = SLICES * x->groups;
+  if (most * (int64_t)p->each <= MOVE_ROOM / x->groups) return 1;
+  slices = most * (int64_t)p->each / MOVE_SLICE;
+  many = most * (int64_t)p->each / MOVE_LONG;
+  if (many < MOVE_SLICES * x->groups) many = MOVE_SLICES * x->groups;
+  if (slices > many) slices = many;
   return slices < x->groups ? 1 : slices;
 }
 

@@ -14,30 +14,6 @@ static uint32_t *home_counts(Arena *a, const Mesh *m, const PlaceTensor *t, cons
   return count;
 }
 
-/* Returns the dimension to cut further along axis a, where home has copies. A candidate is not cut at home by a
- * later axis, so that what a site stores is at home there too; of the candidates the one with the most room. */
-static int8_t further(const Mesh *m, const PlaceTensor *t, const Placement *home, const uint32_t *count, uint32_t a) {
-  int8_t best = PLACE_FIRST;
-  int64_t most = 0;
-  for (uint32_t k = 0; k < t->n; k++) {
-    bool later = false;
-    int64_t room = t->most[k] / count[k];
-    for (uint32_t b = a + 1; b < m->n; b++) later |= home->on[b] == (int8_t)k;
-    if (room >= m->size[a] && !later && room > most) best = (int8_t)k, most = room;
-  }
-  return best;
-}
-
-static Placement stored_at(const Mesh *m, const PlaceTensor *t, const Placement *home, uint32_t *count) {
-  Placement at = *home;
-  for (uint32_t a = 0; a < m->n; a++) {
-    if (home->on[a] != PLACE_ALL || m->size[a] == 1) continue;
-    at.on[a] = further(m, t, home, count, a);
-    if (at.on[a] >= 0) count[at.on[a]] *= m->size[a];
-  }
-  return at;
-}
-
 Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *placing) {
   uint32_t vertices = places->part->vertices.len, tensors = places->tensors.len;
   const uint32_t **d = NEW_ARRAY(a, const uint32_t *, vertices + 1),
@@ -52,9 +28,8 @@ Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *pl
   for (uint32_t i = 0; i < tensors; i++) {
     const PlaceTensor *t = &places->tensors.at[i];
     home[i] = home_counts(a, &placing->mesh, t, &placing->home[i]);
-    uint32_t *count = home_counts(a, &placing->mesh, t, &placing->home[i]);
-    at[i] = stored_at(&placing->mesh, t, &placing->home[i], count);
-    stored[i] = count;
+    at[i] = place_stored(&placing->mesh, t->n, t->most, &placing->home[i]);
+    stored[i] = home_counts(a, &placing->mesh, t, &at[i]);
   }
   return (Cutting){places, d, home, stored, placing, at, 0};
 }

@@ -1,6 +1,4 @@
 /* plan/links.c - the levels of links that a mesh crosses, and how long moves take on them. */
-#include <math.h>
-
 #include "seconds.h"
 
 enum { RANK = 256, AXES = 4 };
@@ -16,8 +14,14 @@ static uint32_t axes_out(const Mesh *m, int64_t part, int64_t *inside) {
   return a;
 }
 
+static double doublings(uint64_t parts) {
+  uint32_t n = 0;
+  while ((uint64_t)1 << n < parts) n++;
+  return n;
+}
+
 Links seconds_links(const Seconds *s, const Mesh *mesh) {
-  Links l = {.mesh = mesh};
+  Links l = {.mesh = mesh, .memory = s->memory};
   int64_t part = 1, inside;
   for (uint32_t k = s->machine->site + 1; k < s->machine->levels.len; k++) {
     const MachineLevel *level = &s->machine->levels.at[k];
@@ -25,6 +29,7 @@ Links seconds_links(const Seconds *s, const Mesh *mesh) {
     uint32_t axes = axes_out(mesh, part, &inside);
     l.link[l.n] = (Link){level, axes, level->link_latency.value, level->link.value * (double)inside / (double)part};
     for (uint32_t a = 0; a < axes; a++) l.by[a] = l.n;
+    l.agree += doublings((uint64_t)s->used[k]) * level->link_latency.value;
     l.n++;
     part *= s->used[k];
   }
@@ -62,76 +67,84 @@ static double block_of(uint32_t rank, const int64_t *extent, const Cut *cut) {
   return block;
 }
 
-/* The part that receives most has the largest block to get, and holds least of it already. */
+/* The product of the sizes of axes from `first` on, where the placement is that. */
+static double sites_from(const Mesh *m, uint32_t first, const Placement *p, int8_t what) {
+  double n = 1;
+  for (uint32_t a = first; a < m->n; a++) n *= p->on[a] == what ? m->size[a] : 1;
+  return n;
+}
+
+static double sites_inside(const Mesh *m, uint32_t axes) {
+  double n = 1;
+  for (uint32_t a = axes; a < m->n; a++) n *= m->size[a];
+  return n;
+}
+
+/* Each site of the part receives by itself. It has the largest block to get, and its part holds least of it. */
 static double moved(
     const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
   Cut was[RANK], wanted[RANK];
   double there = 1;
   cuts_find(m, axes, rank, from, was);
-  cuts_find(m, axes, rank, to, wanted);
+  cuts_find(m, m->n, rank, to, wanted);
   for (uint32_t d = 0; d < rank; d++) {
     int64_t block = largest(extent[d], wanted[d].n);
     if (!cut_nested(&was[d], &wanted[d])) there = 0;
     there *= (double)(was[d].n > wanted[d].n ? block / (was[d].n / wanted[d].n) : block);
   }
-  return block_of(rank, extent, wanted) - there;
+  return sites_inside(m, axes) * (block_of(rank, extent, wanted) - there);
 }
 
-/* In a group of G parts that reduce, each receives G - 1 times its share. If several need the whole result, the
- * shares then go round. */
-static double reduced(
-    const Mesh *m, uint32_t axes, uint32_t rank, const int64_t *extent, const Placement *from, const Placement *to) {
+/* The elements of a site's share of what is reduced, or of what it has a copy of. */
+static double share_of(const Mesh *m, uint32_t rank, const int64_t *extent, const Placement *to, double copies) {
   Cut cut[RANK];
-  double parts = 1, again = 1;
-  for (uint32_t a = 0; a < axes; a++) {
-    if (from && from->on[a] != PLACE_PART) continue;
-    if (from) parts *= m->size[a];
-    if (to->on[a] == PLACE_ALL) again *= m->size[a];
-  }
-  if (parts * again <= 1) return 0;
-  cuts_find(m, axes, rank, to, cut);
-  return block_of(rank, extent, cut) / again * (parts - 1 + (again - 1));
+  cuts_find(m, m->n, rank, to, cut);
+  return block_of(rank, extent, cut) / copies;
 }
 
 /* ---- time -------------------------------------------------------------------------------------------------- */
 
-/* by link: messages; sites that each sends its own to */
-typedef struct Steps { double doubling[MESH_AXES], others[MESH_AXES]; } Steps;
-
-static Steps no_steps(const Links *l) {
-  Steps s = {{0}, {0}};
-  for (uint32_t k = 0; k < l->n; k++) s.others[k] = 1;
-  return s;
+/* One exchange: all sites agree; then messages go directly, all at once, so of the levels crossed the slowest counts.
+ * crossed: the axes along which they go. */
+static double exchange(const Links *l, uint32_t crossed) {
+  double most = 0;
+  for (uint32_t a = 0; a < l->mesh->n; a++)
+    if (crossed >> a & 1 && l->link[l->by[a]].latency > most) most = l->link[l->by[a]].latency;
+  return l->agree + most;
 }
 
-static double waits(const Links *l, const Steps *s) {
-  double seconds = 0;
-  for (uint32_t k = 0; k < l->n; k++) seconds += (s->doubling[k] + s->others[k] - 1) * l->link[k].latency;
-  return seconds;
-}
-
-static double doublings(uint32_t size) {
-  uint32_t n = 0;
-  while ((uint64_t)1 << n < size) n++;
-  return n;
+double links_exchange(const Links *l, const bool *link) {
+  double most = 0;
+  for (uint32_t k = 0; k < l->n; k++)
+    if (link[k] && l->link[k].latency > most) most = l->link[k].latency;
+  return l->agree + most;
 }
 
 /* An axis along which all sites hold the same data is not crossed: the site at the same place on it has what is
  * wanted. Nor is an axis that cuts the same blocks before and after. */
-static double move_waits(const Links *l, uint32_t rank, const Placement *from, const Placement *to) {
+static uint32_t move_crosses(const Links *l, uint32_t rank, const Placement *from, const Placement *to) {
   const Mesh *m = l->mesh;
   Cut was[RANK], wanted[RANK];
-  Steps s = no_steps(l);
+  uint32_t axes = 0;
   cuts_find(m, m->n, rank, from, was);
   cuts_find(m, m->n, rank, to, wanted);
   for (uint32_t a = 0; a < m->n; a++) {
     if (from->on[a] < 0 || m->size[a] == 1) continue;
     uint32_t before = (2u << a) - 1, differ = (was[from->on[a]].axes ^ wanted[from->on[a]].axes) & before;
-    if (!differ) continue;
-    if (to->on[a] == PLACE_ALL) s.doubling[l->by[a]] += doublings(m->size[a]);
-    else s.others[l->by[a]] *= m->size[a];
+    if (differ) axes |= 1u << a;
   }
-  return waits(l, &s);
+  return axes;
+}
+
+/* What comes in pieces is put together: read and written. */
+static double together(
+    const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
+  Cut was[RANK], wanted[RANK];
+  bool pieces = false;
+  cuts_find(l->mesh, l->mesh->n, rank, from, was);
+  cuts_find(l->mesh, l->mesh->n, rank, to, wanted);
+  for (uint32_t d = 0; d < rank; d++) pieces |= wanted[d].n % was[d].n != 0;
+  return pieces ? 2 * size * block_of(rank, extent, wanted) / l->memory : 0;
 }
 
 double links_move(
@@ -142,33 +155,75 @@ double links_move(
     double seconds = size * moved(l->mesh, l->link[k].axes, rank, extent, from, to) / l->link[k].rate;
     most = seconds > most ? seconds : most;
   }
-  return most > 0 ? most + move_waits(l, rank, from, to) : 0;
+  if (most <= 0) return 0;
+  return most + exchange(l, move_crosses(l, rank, from, to)) + together(l, rank, extent, size, from, to);
 }
 
-/* from NULL: nothing is in parts, and all axes along which `to` has copies count. */
-static double reduce(
-    const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
-  const Mesh *m = l->mesh;
-  double most = 0;
-  Steps s = no_steps(l);
-  for (uint32_t k = 0; k < l->n; k++) {
-    double seconds = size * reduced(m, l->link[k].axes, rank, extent, from, to) / l->link[k].rate;
-    most = seconds > most ? seconds : most;
-  }
-  for (uint32_t a = 0; a < m->n; a++) {
-    if (from && from->on[a] != PLACE_PART) continue;
-    s.doubling[l->by[a]] += doublings(m->size[a]) * ((from != NULL) + (to->on[a] == PLACE_ALL));
-  }
-  return most > 0 ? most + waits(l, &s) : 0;
+static uint32_t axes_of(const Mesh *m, const Placement *p, int8_t what) {
+  uint32_t axes = 0;
+  for (uint32_t a = 0; a < m->n; a++) axes |= p->on[a] == what && m->size[a] > 1 ? 1u << a : 0;
+  return axes;
 }
 
+/* Of a group each site gets the others' parts of its share, and combines them. If several need the whole result, each
+ * sends its share to the others. What is sent is read and written before; to combine an element, two are read and one
+ * is written. */
 double links_reduce(
     const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
-  return reduce(l, rank, extent, size, from, to);
+  const Mesh *m = l->mesh;
+  uint32_t part = axes_of(m, from, PLACE_PART), again = 0;
+  double parts = sites_from(m, 0, from, PLACE_PART), copies = 1, most = 0;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (part >> a & 1 && to->on[a] == PLACE_ALL) copies *= m->size[a], again |= 1u << a;
+  if (!part) return 0;
+  double share = size * share_of(m, rank, extent, to, copies);
+  MoveRounds rounds = move_rounds(share, parts);
+  for (uint32_t k = 0; k < l->n; k++) {
+    uint32_t axes = l->link[k].axes;
+    double inside = sites_inside(m, axes), near = 1;
+    for (uint32_t a = axes; a < m->n; a++) near *= again >> a & 1 ? m->size[a] : 1;
+    double in = rounds.longer * (parts - sites_from(m, axes, from, PLACE_PART)) + (copies - near);
+    if (inside * share * in / l->link[k].rate > most) most = inside * share * in / l->link[k].rate;
+  }
+  most += rounds.n * exchange(l, part) + (again ? exchange(l, again) : 0);
+  return most + (3 * parts + 2 * (parts - 1)) * share / l->memory;
 }
 
-double links_copies(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *to) {
-  return reduce(l, rank, extent, size, NULL, to);
+/* All sites of a group have a share, and get the others'. */
+static double gathered(const Links *l, double share, const Placement *to) {
+  const Mesh *m = l->mesh;
+  double copies = sites_from(m, 0, to, PLACE_ALL), most = 0;
+  for (uint32_t k = 0; k < l->n; k++) {
+    uint32_t axes = l->link[k].axes;
+    double in = sites_inside(m, axes) * share * (copies - sites_from(m, axes, to, PLACE_ALL)) / l->link[k].rate;
+    most = in > most ? in : most;
+  }
+  return most + exchange(l, axes_of(m, to, PLACE_ALL));
+}
+
+/* The sites at first places send to all sites of their groups, each `each`. */
+static double given(const Links *l, double each, const Placement *stored, const Placement *to) {
+  const Mesh *m = l->mesh;
+  double copies = sites_from(m, 0, to, PLACE_ALL), most = 0;
+  for (uint32_t k = 0; k < l->n; k++) {
+    uint32_t axes = l->link[k].axes;
+    double inside = sites_inside(m, axes), senders = inside / sites_from(m, axes, stored, PLACE_FIRST);
+    double out = senders * each * (copies - sites_from(m, axes, to, PLACE_ALL)) / l->link[k].rate;
+    most = out > most ? out : most;
+  }
+  return most + exchange(l, axes_of(m, to, PLACE_ALL));
+}
+
+double links_copies(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *stored,
+    const Placement *to) {
+  const Mesh *m = l->mesh;
+  double copies = sites_from(m, 0, to, PLACE_ALL), firsts = sites_from(m, 0, stored, PLACE_FIRST);
+  double block = size * share_of(m, rank, extent, to, 1);
+  if (copies <= 1) return 0;
+  if (firsts <= 1) return gathered(l, block / copies, to) + together(l, rank, extent, size, stored, to);
+  if (firsts < copies) return given(l, block * firsts / copies, stored, to) + 2 * block / l->memory;
+  if (!move_gives_shares(block, copies)) return given(l, block, stored, to);
+  return given(l, block / copies, stored, to) + gathered(l, block / copies, to);
 }
 
 /* ---- meshes ---------------------------------------------------------------------------------------------------- */

@@ -3,12 +3,15 @@
  * The sites fill the machine's levels from the inside out: as many to a node as fit and divide their number, then as
  * many nodes to a rack, and so on. A mesh's last axis runs fastest, so its last axes stay inside the innermost level.
  *
- * At each level that it crosses, a move takes its messages one after the other, steps x latency, plus the bytes into
- * the part that receives most, over that part's link. The bytes cross all levels at once, so the slowest level
- * counts. A part is a site, a node, or whatever the level consists of. Data that several sites of a node need enters
- * the node once. There are log2 steps of the number of sites if all receive, or reduce, the same data, because the
- * copies double at each step. There are as many steps as other sites if each site sends each other site different
- * data, which nobody can forward.
+ * A move goes as the emitted code sends it (runtime/sites/ein_move.c). All sites agree that all can go on, which takes
+ * log2 of the parts in use, times latency, at each level. Then each site sends directly to each that needs something of
+ * it, all at once: one latency, of the slowest level crossed, and the bytes into the part that receives most, over that
+ * part's link. A part is a site, a node, or whatever the level consists of; each of its sites receives by itself. The
+ * bytes cross all levels at once, so the slowest level counts. What comes in pieces is then read and written once.
+ *
+ * Parts that are reduced come in rounds, each an exchange. If all sites of a group need the result, each reduces a share
+ * and sends it to the others. An input is stored once, evenly cut if a dimension has room for that (place_stored); else
+ * the first site along an axis sends it to the others, if it is large in shares.
  *
  * A block counts with the size of the largest. If cuts do not align, some site is assumed to have nothing of what it
  * needs yet. A vertex's kernels take its operations on the points of one block that predicates keep, at the site's
@@ -62,6 +65,8 @@ typedef struct Links {         /* of the levels that a mesh crosses, the innermo
   uint32_t n;
   Link link[MESH_AXES];
   uint32_t by[MESH_AXES];      /* by axis: the outermost link that it crosses */
+  double agree;                /* seconds until all sites know that all can go on */
+  double memory;               /* bytes per second of a site */
 } Links;
 
 /* For any mesh of that many sites. An axis that crosses the end of a part counts as leaving it and shares its link. */
@@ -73,9 +78,11 @@ double links_move(
 /* Seconds to reduce the parts of `from` to `to`, as in place_reduce. */
 double links_reduce(
     const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to);
-/* Seconds to copy data that is stored once to all places of `to`. Before it, each of the copies holds an equal
- * share. */
-double links_copies(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *to);
+/* Seconds to copy data that is stored once, as place_stored says, to all places of `to`. */
+double links_copies(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *stored,
+    const Placement *to);
+/* Seconds of an exchange without bytes that crosses these links. */
+double links_exchange(const Links *l, const bool *link);
 
 /* Seconds of a vertex's kernels, once. count: the number of blocks, by label. */
 double seconds_kernels(const Seconds *s, const PartVertex *v, uint32_t vertex, const uint32_t *count);

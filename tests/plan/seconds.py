@@ -4,8 +4,6 @@ homes.
 
 seconds.py MACHINE PLAN...: prints a line for each difference, and exits with 1 if there are any. It checks plans on at
 most 256 sites."""
-import ast
-import itertools
 import json
 import math
 import sys
@@ -13,10 +11,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 import moves  # sets where check_plan lies
-from check_plan import told, window  # noqa: E402
+from check_plan import window  # noqa: E402
 
 SIZE = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
-ALL, PART = -1, -2
+ALL, PART, FIRST = -1, -2, -3
 
 
 def value(figure):
@@ -65,7 +63,7 @@ class Mesh:
     def __init__(self, sizes, machine):
         self.sizes, self.sites = sizes, math.prod(sizes)
         self.stride = [math.prod(sizes[a + 1 :]) for a in range(len(sizes))]
-        self.links = []
+        self.links, self.memory, self.used = [], machine.memory(), [n for n in machine.used(self.sites) if n > 1]
         for part, latency, rate in machine.links(self.sites):
             # axes that stay inside of a part, if need be of a share of it, which has a share of its link
             inside = max(math.prod(sizes[a:]) for a in range(len(sizes) + 1) if all(part % math.prod(sizes[b:]) == 0 for b in range(a, len(sizes))))
@@ -123,63 +121,104 @@ def worst_of(extents, have, want, ideal):
     return wanted - there
 
 
+def exchange(mesh, crossed):
+    """All sites agree, at each level by doubling; then messages go at once: the slowest level crossed."""
+    return sum(log2(n) * l[1] for n, l in zip(mesh.used, mesh.links)) + max((mesh.links[mesh.by[a]][1] for a in crossed), default=0)
+
+
+def long(mesh, on, what):
+    return [a for a, x in enumerate(on) if x == what and mesh.sizes[a] > 1]
+
+
+def group(mesh, site, axes):
+    at = mesh.place(site)
+    return [s for s in range(mesh.sites) if all(a in axes or x == y for a, (x, y) in enumerate(zip(mesh.place(s), at)))]
+
+
+def far(mesh, part, site, axes):
+    """How many of its group are in other parts."""
+    return sum(s // part != site // part for s in group(mesh, site, axes))
+
+
+def together(mesh, extents, size, was, to):
+    """What comes in pieces is read and written."""
+    count = lambda on, d: math.prod(mesh.sizes[a] for a in mesh.cuts(on, d))
+    pieces = any(Fraction(count(to, d), count(was, d)).denominator > 1 for d in range(len(extents)))
+    return 2 * size * max(volume(mesh.box(to, extents, s)) for s in range(mesh.sites)) / mesh.memory if pieces else 0
+
+
 def move(mesh, extents, size, was, to):
     most = 0
     for part, _, rate in mesh.links:
-        have, want = ([hull([mesh.box(on, extents, s) for s in sites]) for sites in mesh.parts(part)] for on in (was, to))
-        ideal = [[hull([mesh.box(on, extents, s, True) for s in sites]) for on in (was, to)] for sites in mesh.parts(part)]
-        most = max(most, size * worst_of(extents, have, want, ideal) / rate)
+        hulls, ideals = ([hull([mesh.box(was, extents, s, ideal) for s in sites]) for sites in mesh.parts(part)] for ideal in (False, True))
+        have = [hulls[s // part] for s in range(mesh.sites)]
+        want = [mesh.box(to, extents, s) for s in range(mesh.sites)]
+        ideal = [(ideals[s // part], mesh.box(to, extents, s, True)) for s in range(mesh.sites)]
+        most = max(most, part * size * worst_of(extents, have, want, ideal) / rate)
     if not most:
         return 0
-    steps, others = [0] * len(mesh.links), [1] * len(mesh.links)
-    for a, n in enumerate(mesh.sizes):
-        if was[a] < 0 or [x for x in mesh.cuts(was, was[a]) if x <= a] == [x for x in mesh.cuts(to, was[a]) if x <= a]:
-            continue
-        if to[a] == ALL:
-            steps[mesh.by[a]] += log2(n)
-        else:
-            others[mesh.by[a]] *= n
-    return most + sum((s + o - 1) * l[1] for s, o, l in zip(steps, others, mesh.links))
+    crossed = [a for a in range(len(was)) if was[a] >= 0 and mesh.sizes[a] > 1
+               and [x for x in mesh.cuts(was, was[a]) if x <= a] != [x for x in mesh.cuts(to, was[a]) if x <= a]]
+    return most + exchange(mesh, crossed) + together(mesh, extents, size, was, to)
 
 
-def reduce(mesh, extents, size, axes, to, parts):
-    """Along these axes there are parts, or (parts is False) a share of what is stored once."""
-    most = 0
-    for part, _, rate in mesh.links:
-        out = [a for a in axes if mesh.stride[a] >= part]
-        n = math.prod(mesh.sizes[a] for a in out) if parts else 1
-        again = math.prod(mesh.sizes[a] for a in out if to[a] == ALL)
-        block = max(volume(hull([mesh.box(to, extents, s) for s in sites])) for sites in mesh.parts(part))
-        most = max(most, size * block / again * (n - 1 + again - 1) / rate)
-    waits = sum(log2(mesh.sizes[a]) * (parts + (to[a] == ALL)) * mesh.links[mesh.by[a]][1] for a in axes if mesh.sizes[a] > 1)
-    return most + waits if most else 0
+def block_of(mesh, extents, to):
+    return max(volume(mesh.box(to, extents, s)) for s in range(mesh.sites))
+
+
+def rounds(size, groups):
+    """How many, and how much longer they take than all at once."""
+    slices = min(size // (1 << 16), max(4 * groups, size // (1 << 22)))
+    return (1, 1) if groups < 2 or size <= (1 << 26) // groups or slices < groups else (slices + groups - 1, (slices + groups - 1) / slices)
+
+
+def reduce(mesh, extents, size, axes, to):
+    """Along these axes there are parts."""
+    parts, again = [a for a in axes if mesh.sizes[a] > 1], [a for a in axes if to[a] == ALL and mesh.sizes[a] > 1]
+    if not parts:
+        return 0
+    n = math.prod(mesh.sizes[a] for a in parts)
+    share = size * block_of(mesh, extents, to) / math.prod(mesh.sizes[a] for a in again)
+    many, longer = rounds(share, n)
+    most = max(share * sum(longer * far(mesh, part, s, parts) + far(mesh, part, s, again) for s in range(part)) / rate for part, _, rate in mesh.links)
+    most += many * exchange(mesh, parts) + (exchange(mesh, again) if again else 0)
+    return most + (3 * n + 2 * (n - 1)) * share / mesh.memory
+
+
+def stored(mesh, most, home):
+    """Along an axis with copies it is cut further, where there is most room, and no later axis cuts at home."""
+    at = list(home)
+    for a in long(mesh, home, ALL):
+        room = [most[d] // math.prod(mesh.sizes[b] for b in mesh.cuts(at, d)) for d in range(len(most))]
+        fits = [d for d, r in enumerate(room) if r >= mesh.sizes[a] and not any(b > a for b in mesh.cuts(home, d))]
+        at[a] = max(fits, key=lambda d: (room[d], -d)) if fits else FIRST
+    return at
+
+
+def copies(mesh, extents, size, most, to):
+    """Of an input that is stored once."""
+    axes, at = long(mesh, to, ALL), stored(mesh, most, to)
+    n, firsts = (math.prod(mesh.sizes[a] for a in of) for of in (axes, long(mesh, at, FIRST)))
+    block = size * block_of(mesh, extents, to)
+
+    def all_send(share, holders):
+        return exchange(mesh, axes) + max(share * sum(far(mesh, part, s, axes) for s in range(part) if s in holders) / rate for part, _, rate in mesh.links)
+    if not axes:
+        return 0
+    everyone = set(range(mesh.sites))
+    one = {s for s in everyone if all(mesh.place(s)[a] == 0 for a in long(mesh, at, FIRST))}
+    if firsts == 1:
+        return all_send(block / n, everyone) + together(mesh, extents, size, at, to)
+    if firsts < n:
+        return all_send(block * firsts / n, one) + 2 * block / mesh.memory
+    if n > 2 and block * (n - 1) * (1 - 2 / n) >= 1 << 20:
+        return all_send(block / n, one) + all_send(block / n, everyone)
+    return all_send(block, one)
 
 
 def shared(window, block, around):
     """Of a window that may go around the end."""
     return sum(block[0] <= (j % around if around else j) < block[1] for j in range(*window))
-
-
-def met(mesh, link, on, tensor, d, windows, scale, gathered):
-    """Of how many places along axes that lead over this link, and cut the dimension at home, some site wants something. Axes that follow
-    each other count together."""
-    cuts, most = [a for a, x in enumerate(tensor["home"]) if x == d and mesh.sizes[a] > 1], 1
-    of = [(mesh.by[a] == link and (on[a] < 0) == gathered) for a in cuts]
-    runs = [[a for _, a in run] for use, run in itertools.groupby(zip(of, cuts), lambda x: x[0]) if use]
-    blocks = {}
-    for s in range(mesh.sites):
-        low, high = mesh.box(tensor["home"], tensor["extents"], s)[d]
-        blocks[tuple(mesh.place(s)[a] for a in cuts)] = (low * scale, high * scale)
-    for low, high, around in windows:
-        there = [at for at, b in blocks.items() if shared((low, high), b, around)]
-        most = max([most] + [len({tuple(at[cuts.index(a)] for a in run) for at in there}) for run in runs])
-    return most
-
-
-def moving(index, around):
-    """The labels that move an index, where their blocks tell of what."""
-    tree = index and ast.parse(index.replace("%", "@"), mode="eval").body
-    return {int(t.id[1:]) for t in ast.walk(tree) if isinstance(t, ast.Name) and t.id[1:].isdigit()} if tree and (around or told(tree)) else set()
 
 
 def windowed(mesh, read, tensor, vertex, own_home):
@@ -192,24 +231,18 @@ def windowed(mesh, read, tensor, vertex, own_home):
     scale = [e // tensor["extents"][d] if d >= 0 and tensor["extents"][d] else 0 for d, e in zip(made, read["extents"])]
     own = [mesh.box(tensor["home"], tensor["extents"], s) for s in range(mesh.sites)]
     has = [[(o[d][0] * n, o[d][1] * n) if n else (0, e) for d, n, e in zip(made, scale, read["extents"])] for o in own]
-    for part, _, rate in mesh.links:
+    crossed = []
+    for part, latency, rate in mesh.links:
         pairs = [[hull([of[s] for s in sites]) for of in (wants, has)] for sites in mesh.parts(part)]
         pairs = [([w[k] if w[k][1] - w[k][0] < e else (0, e) for k, e in enumerate(read["extents"])], h) for w, h in pairs]
         longest = [max(w[k][1] - w[k][0] for w, h in pairs) for k in range(rank)]
         lacks = [max(w[k][1] - w[k][0] - shared(w[k], h[k], around[k]) for w, h in pairs) for k in range(rank)]
-        most = max(most, size * (math.prod(longest) - math.prod(n - l for n, l in zip(longest, lacks))) / rate)
+        lacking = math.prod(longest) - math.prod(n - l for n, l in zip(longest, lacks))
+        most = max(most, size * lacking / rate)
+        crossed.append(latency if lacking else 0)
     if not most:
         return 0
-    for link, (_, latency, _) in enumerate(mesh.links):
-        others, steps = 1, 0
-        for k in range(rank):
-            if scale[k]:
-                on = [l if l in moving(read["indices"][k], around[k]) else -1 for l in use]
-                at = {w[k] for w in wants if w[k][0] < w[k][1]}
-                others *= met(mesh, link, on, tensor, made[k], at, scale[k], False)
-                steps += log2(met(mesh, link, on, tensor, made[k], at, scale[k], True))
-        most += (others - 1 + steps) * latency
-    return most
+    return most + sum(log2(n) * l[1] for n, l in zip(mesh.used, mesh.links)) + max(crossed)
 
 
 def close(a, b):
@@ -270,12 +303,11 @@ def check(machine, path):
         total += differ(f"kernels of {v['name']}", v["times"] * max(computing, bytes_ / machine.memory()), v["kernel_seconds"])
         made = [ALL if l < 0 else PART if l not in kept else l for l in axes]
         between = [h if m == PART else m for m, h in zip(made, own["home"])]
-        out = reduce(mesh, own["extents"], SIZE[own["dtype"]], [a for a, m in enumerate(made) if m == PART], between, True)
+        out = reduce(mesh, own["extents"], SIZE[own["dtype"]], [a for a, m in enumerate(made) if m == PART], between)
         out += moved(tuple(own["extents"]), SIZE[own["dtype"]], tuple(between), tuple(own["home"]))
         total += differ(f"result of {v['name']}", v["times"] * out, own["brought_seconds"])
     for t in inputs.values():
-        copies = [a for a, d in enumerate(t["home"]) if d == ALL]
-        mine = reduce(mesh, t["extents"], SIZE[t["dtype"]], copies, t["home"], False)
+        mine = copies(mesh, t["extents"], SIZE[t["dtype"]], t["most"], t["home"])
         total += differ(f"copies of {t['name']}", mine, t["brought_seconds"])
     differ("all of it", total, plan["seconds"])
     if plan["measure"] == "seconds" and plan["bound"] is not None and plan["bound"] > plan["seconds"] * (1 + 1e-9):

@@ -102,17 +102,25 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   return true;
 }
 
-/* Reads the operand and writes the result. */
+/* Reads the operand and writes the result. Where parts were brought together, the parts of others are also packed, and
+ * each is added where the result is: two are read and one is written. By shares, each site has its own to combine. */
 static void copy_find(Sim *s, const AlgNode *n, Site *site) {
   const AlgNode *of = n->operand[0].node;
-  for (Walk *w = walk_new(s, &of->type, &of->at, s->cost[of->id].there); walk_next(w);)
+  const Way *way = &s->way[n->id];
+  Placement read = of->at, made = n->at;
+  double share = way->sharing == SHARE_PARTS ? way->sites : 1;
+  bool parts = n->kind == ALG_AGGREGATE && way->groups > 1;
+  double reads = parts ? 3 + 2 * (way->groups - 1) / way->groups : 1, writes = parts ? 0 : 1;
+  for (uint32_t a = 0; share > 1 && a < s->program->mesh.n; a++)
+    if (way->axes >> a & 1) read.on[a] = made.on[a] = PLACE_ALL;
+  for (Walk *w = walk_new(s, &of->type, &read, s->cost[of->id].there); walk_next(w);)
     for (uint32_t i = 0; i < w->n; i++) {
-      site[w->site[i]].bytes += rel_block(&of->type, w->tuple.key) * element_size(&of->type);
+      site[w->site[i]].bytes += reads * rel_block(&of->type, w->tuple.key) * element_size(&of->type) / share;
       site[w->site[i]].tuples++;
     }
-  for (Walk *w = walk_new(s, &n->type, &n->at, s->cost[n->id].there); walk_next(w);)
+  for (Walk *w = walk_new(s, &n->type, &made, s->cost[n->id].there); walk_next(w);)
     for (uint32_t i = 0; i < w->n; i++) {
-      site[w->site[i]].bytes += rel_block(&n->type, w->tuple.key) * element_size(&n->type);
+      site[w->site[i]].bytes += writes * rel_block(&n->type, w->tuple.key) * element_size(&n->type) / share;
       site[w->site[i]].results++;
     }
 }

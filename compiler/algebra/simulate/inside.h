@@ -1,6 +1,6 @@
 /* algebra/simulate/inside.h - internals of the simulator, for this folder: simulate.c is the entry and makes
- * operations from a region's nodes; keys.c finds which blocks there are, cost.c what each node takes, move.c who
- * sends what to whom; run.c lets time pass. */
+ * operations from a region's nodes; keys.c finds which blocks there are, cost.c what each node takes, share.c which
+ * moves go by shares, move.c who sends what to whom; run.c lets time pass. */
 #ifndef EIN_ALGEBRA_SIMULATE_INSIDE_H
 #define EIN_ALGEBRA_SIMULATE_INSIDE_H
 
@@ -15,14 +15,32 @@ typedef struct NetLevel {
 } NetLevel;
 
 /* Levels innermost first; rate by link. */
-typedef struct Net { uint32_t sites, n, n_link; const NetLevel *level; const double *rate; } Net;
+typedef struct Net {
+  uint32_t sites, n, n_link;
+  const NetLevel *level;
+  const double *rate;
+  double agree;              /* seconds until all sites know that all can go on */
+} Net;
 
 typedef struct Group {       /* of a move */
   uint32_t n_member, n_link;
   const uint32_t *member, *link;
   const double *load;        /* bytes, by these links */
   double latency;
+  double longer;             /* how many times as long as its bytes alone */
 } Group;
+
+/* PARTS: each site of a group gets the parts of its share, and combines them; COMBINED: all get these shares. GIVEN: one
+ * site gives each of the others a share, and they exchange these. */
+typedef enum { SHARE_NONE, SHARE_PARTS, SHARE_COMBINED, SHARE_GIVEN } Sharing;
+
+typedef struct Way {         /* of a move */
+  Sharing sharing;
+  uint32_t axes;             /* with shares; bit a: axis a */
+  double sites;              /* along these */
+  double rounds, longer;     /* exchanges, one after the other; as in MoveRounds */
+  double groups;             /* of parts that are combined */
+} Way;
 
 typedef struct SimTurns {        /* a repeat, with all its turns */
   double seconds, chain, sequence;
@@ -45,6 +63,7 @@ typedef struct Sim {
   const Seconds *seconds;
   Net net;
   Cost *cost;                /* by node id */
+  Way *way;                  /* by node id; of what combines parts, that of the move that brings them */
   const Keys **kept;         /* by node id of a join: the keys that its only reader, a filter, keeps; NULL: all */
   Simulated *out;
   Buf *why;
@@ -64,6 +83,7 @@ void kept_find(Sim *s);                          /* for joins that only one filt
 uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out); /* ascending; `at` as in alg_places. Returns how
                                                                      * many */
 double element_size(const Relation *t);
+void sharing_find(Sim *s);
 bool move_find(Sim *s, const AlgNode *n, Cost *c);
 
 /* ---- a run -------------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include "algebra/cost.h"
 #include "inside.h"
 
-typedef struct Message { uint32_t from, to, level; double bytes; } Message; /* level: the outermost where they differ */
+typedef struct Message { uint32_t from, to, level; double bytes; } Message;
 
 /* Bytes over the links of groups, by group * links + link. */
 typedef struct Loads {
@@ -25,52 +25,8 @@ typedef struct Moving {
   Group *group;
   bool *crossed;             /* by group, by level */
   Loads loads;
-  uint32_t *holder, *wanter, *receiver;
+  uint32_t *wanter;
 } Moving;
-
-typedef struct Sites { uint32_t n; const uint32_t *at; } Sites; /* ascending */
-
-/* ---- from where ------------------------------------------------------------------------------------------------ */
-
-static uint32_t first_from(Sites x, uint32_t site) {
-  uint32_t low = 0, high = x.n;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (x.at[middle] < site) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-static Sites between(Sites x, uint32_t low, uint32_t high) {
-  uint32_t from = first_from(x, low);
-  return (Sites){first_from(x, high) - from, x.at + from};
-}
-
-/* The site of `x` at the position that corresponds to `at` among `of`, so that many senders serve many receivers. */
-static uint32_t alike(Sites x, uint32_t at, uint32_t of) {
-  return x.at[(uint64_t)at * x.n / of];
-}
-
-/* Who sends it to `to`. Data enters a part at one receiver there, which then serves the receivers inside. */
-static uint32_t sender(const Net *net, Sites holders, Sites receivers, uint32_t to, uint32_t *level) {
-  uint32_t from = UINT32_MAX;
-  for (uint32_t q = net->n; q-- > 0;) {
-    uint32_t size = net->level[q].size, whole = q + 1 < net->n ? net->level[q + 1].size : net->sites,
-             low = to / size * size;
-    bool here = from == UINT32_MAX ? between(holders, low, low + size).n > 0 : from / size == to / size;
-    if (here) continue;
-    if (from == UINT32_MAX) {
-      uint32_t first = to / whole * whole;
-      from = alike(between(holders, first, first + whole), (low - first) / size, whole / size);
-    }
-    uint32_t by = alike(between(receivers, low, low + size), from % size, size);
-    *level = q;
-    if (by == to) return from;
-    from = by;
-  }
-  bug("a move has no sender");
-}
 
 /* ---- groups: trees of sites, each with its least site as root ---------------------------------------------------- */
 
@@ -126,19 +82,66 @@ static void message(Moving *m, const Message *x) {
 
 /* ---- one block --------------------------------------------------------------------------------------------------- */
 
-static void block_send(Moving *m, const int32_t *is, const int32_t *to, double bytes) {
+static uint32_t site_at(const Mesh *m, const uint32_t *at) {
+  uint32_t site = 0;
+  for (uint32_t a = 0; a < m->n; a++) site = site * m->size[a] + at[a];
+  return site;
+}
+
+/* The outermost level at which they are in different parts. */
+static uint32_t level_of(const Net *net, uint32_t from, uint32_t to) {
+  uint32_t q = net->n - 1;
+  while (q > 0 && from / net->level[q].size == to / net->level[q].size) q--;
+  return q;
+}
+
+static void send(Moving *m, uint32_t from, uint32_t to, double bytes) {
+  Message x = {from, to, level_of(&m->s->net, from, to), bytes};
+  message(m, &x);
+}
+
+/* Each site gets it directly from one that has it: of equal copies from that at its own place. `gave`: as in is; the site
+ * there needs none. NULL: there is no such site. */
+static void block_send(Moving *m, const int32_t *is, const int32_t *to, const int32_t *gave, double bytes) {
   const Mesh *mesh = &m->s->program->mesh;
-  Sites holders = {sites_at(mesh, is, m->holder), m->holder}, wanters = {sites_at(mesh, to, m->wanter), m->wanter};
-  Sites receivers = {0, m->receiver};
-  for (uint32_t i = 0, h = 0; i < wanters.n; i++) {
-    while (h < holders.n && holders.at[h] < wanters.at[i]) h++;
-    if (h == holders.n || holders.at[h] != wanters.at[i]) m->receiver[receivers.n++] = wanters.at[i];
+  uint32_t n = sites_at(mesh, to, m->wanter), at[MESH_AXES + 1];
+  for (uint32_t i = 0; i < n; i++) {
+    bool has = true, all = gave != NULL;
+    mesh_place(mesh, m->wanter[i], at);
+    for (uint32_t a = 0; a < mesh->n; a++) {
+      all &= !gave || gave[a] < 0 || gave[a] == (int32_t)at[a];
+      has &= is[a] < 0 || is[a] == (int32_t)at[a];
+      if (is[a] >= 0) at[a] = (uint32_t)is[a];
+    }
+    if (!has && !all) send(m, site_at(mesh, at), m->wanter[i], bytes);
   }
-  for (uint32_t i = 0; i < receivers.n; i++) {
-    Message x = {.to = receivers.at[i], .bytes = bytes};
-    x.from = sender(&m->s->net, holders, receivers, x.to, &x.level);
-    message(m, &x);
+}
+
+/* From each site along the axes of its way, its share. */
+static void shares_send(
+    Moving *m, const Way *way, uint32_t axis, int32_t *is, const int32_t *to, const int32_t *gave, double bytes) {
+  const Mesh *mesh = &m->s->program->mesh;
+  while (axis < mesh->n && !(way->axes >> axis & 1)) axis++;
+  if (axis == mesh->n) {
+    block_send(m, is, to, gave, bytes);
+    return;
   }
+  for (uint32_t k = 0; k < mesh->size[axis]; k++) {
+    is[axis] = (int32_t)k;
+    shares_send(m, way, axis + 1, is, to, gave, bytes);
+  }
+}
+
+/* As the move goes. */
+static void way_send(Moving *m, const Way *way, const int32_t *is, const int32_t *to, double bytes) {
+  int32_t from[MESH_AXES], all[MESH_AXES];
+  for (uint32_t a = 0; a < m->s->program->mesh.n; a++) {
+    from[a] = is[a];
+    all[a] = way->sharing != SHARE_NONE && way->axes >> a & 1 ? -1 : to[a];
+  }
+  if (way->sharing != SHARE_COMBINED) block_send(m, is, all, NULL, bytes / way->sites);
+  if (way->sharing == SHARE_COMBINED) shares_send(m, way, 0, from, all, NULL, bytes / way->sites);
+  if (way->sharing == SHARE_GIVEN) shares_send(m, way, 0, from, all, is, bytes / way->sites);
 }
 
 /* Sends each part separately: along axes that have parts, in each place. */
@@ -147,7 +150,7 @@ static void parts_send(Moving *m, const AlgNode *n, int32_t *is, int32_t *to, ui
   const Placement *from = &n->operand[0].node->at;
   while (axis < mesh->n && from->on[axis] != PLACE_PART) axis++;
   if (axis == mesh->n) {
-    block_send(m, is, to, bytes);
+    way_send(m, &m->s->way[n->id], is, to, bytes);
     return;
   }
   for (uint32_t k = 0; k < mesh->size[axis]; k++) {
@@ -177,7 +180,7 @@ static void blocks_send(Moving *m, const AlgNode *n) {
 static void site_fetches(Moving *m, const AlgNode *n, const AlgFetch *f, uint32_t site) {
   const Mesh *mesh = &m->s->program->mesh;
   const AlgNode *table = alg_table(n);
-  uint32_t at[MESH_AXES + 1];
+  uint32_t at[MESH_AXES + 1], from[MESH_AXES + 1];
   int32_t is[MESH_AXES];
   Arena *a = arena_new();
   double *by = NEW_ARRAY(a, double, (size_t)rel_keys(&table->type) + 1);
@@ -186,9 +189,8 @@ static void site_fetches(Moving *m, const AlgNode *n, const AlgFetch *f, uint32_
   for (Tuples x = {.type = &table->type}; tuple_next(&x); by++) {
     if (*by <= 0) continue;
     alg_places(mesh, &table->at, &table->type, x.key, is);
-    Message y = {.to = site, .bytes = *by};
-    y.from = sender(&m->s->net, (Sites){sites_at(mesh, is, m->holder), m->holder}, (Sites){1, &site}, site, &y.level);
-    message(m, &y);
+    for (uint32_t k = 0; k < mesh->n; k++) from[k] = is[k] < 0 ? at[k] : (uint32_t)is[k];
+    send(m, site_at(mesh, from), site, *by);
   }
   arena_free(a);
 }
@@ -246,8 +248,9 @@ static int by_key(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-/* For this all messages are enumerated twice. */
-static void groups_load(Moving *m, uint32_t n) {
+/* For this all messages are enumerated twice. Messages go at once, so of the levels that they cross the slowest counts.
+ * Before each exchange all sites agree. */
+static void groups_load(Moving *m, const Way *way, uint32_t n) {
   const Net *net = &m->s->net;
   Loads *l = &m->loads;
   typedef struct Pair { uint64_t key; double bytes; } Pair;
@@ -263,9 +266,15 @@ static void groups_load(Moving *m, uint32_t n) {
     link[i] = (uint32_t)(all[i].key % net->n_link);
     load[i] = all[i].bytes;
   }
-  for (uint32_t k = 0; k < n; k++)
-    for (uint32_t q = 0; q < net->n; q++)
-      m->group[k].latency += m->crossed[k * net->n + q] ? net->level[q].level->link_latency.value : 0;
+  for (uint32_t k = 0; k < n; k++) {
+    double most = 0;
+    for (uint32_t q = 0; q < net->n; q++) {
+      double latency = m->crossed[k * net->n + q] ? net->level[q].level->link_latency.value : 0;
+      most = latency > most ? latency : most;
+    }
+    m->group[k].latency = way->rounds * (net->agree + most);
+    m->group[k].longer = way->longer;
+  }
 }
 
 static bool messages_go(Moving *m, const AlgNode *n) {
@@ -278,15 +287,13 @@ bool move_find(Sim *s, const AlgNode *n, Cost *c) {
   Moving m = {.s = s, .arena = arena_new()};
   m.parent = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.some = NEW_ARRAY(m.arena, bool, s->net.sites);
-  m.holder = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.wanter = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
-  m.receiver = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   for (uint32_t i = 0; i < s->net.sites; i++) m.parent[i] = i;
   bool ok = messages_go(&m, n);
   if (ok) groups_find(&m, c);
   if (ok && c->n_group) {
     messages_go(&m, n);
-    groups_load(&m, c->n_group);
+    groups_load(&m, &s->way[n->id], c->n_group);
   }
   arena_free(m.arena);
   return ok;

@@ -214,7 +214,7 @@ static void group_rate(Clock *c, uint32_t which) {
   if (g->ended) return;
   for (uint32_t k = 0; k < g->group->n_link; k++) {
     uint32_t link = g->group->link[k];
-    double share = c->net->rate[link] / (double)c->line[link].going.len / g->group->load[k];
+    double share = c->net->rate[link] / (double)c->line[link].going.len / (g->group->longer * g->group->load[k]);
     rate = share < rate ? share : rate;
   }
   if (rate == g->rate) return;

@@ -23,6 +23,11 @@ static Net net_new(Arena *a, const Seconds *s) {
     net.n_link += 2 * (net.sites / size);
     size *= (uint32_t)s->used[k];
   }
+  for (uint32_t q = 0; q < net.n; q++) {
+    uint32_t parts = (q + 1 < net.n ? level[q + 1].size : net.sites) / level[q].size, steps = 0;
+    while ((uint64_t)1 << steps < parts) steps++;
+    net.agree += steps * level[q].level->link_latency.value;
+  }
   double *rate = NEW_ARRAY(a, double, net.n_link + 1);
   for (uint32_t q = 0; q < net.n; q++)
     for (uint32_t k = level[q].base; k < (q + 1 < net.n ? level[q + 1].base : net.n_link); k++)
@@ -105,7 +110,7 @@ static bool costs_find(Sim *s, const AlgRegion *r) {
 static double group_alone(const Net *net, const Group *g) {
   double most = 0;
   for (uint32_t k = 0; k < g->n_link; k++) {
-    double seconds = g->load[k] / net->rate[g->link[k]];
+    double seconds = g->longer * g->load[k] / net->rate[g->link[k]];
     most = seconds > most ? seconds : most;
   }
   return g->latency + most;
@@ -162,7 +167,7 @@ static double move_alone(const Net *net, const Cost *c, double *load) {
   for (uint32_t k = 0; k < net->n_link; k++) load[k] = 0;
   for (uint32_t k = 0; k < c->n_group; k++) {
     latency = max_of(latency, c->group[k].latency);
-    for (uint32_t i = 0; i < c->group[k].n_link; i++) load[c->group[k].link[i]] += c->group[k].load[i];
+    for (uint32_t i = 0; i < c->group[k].n_link; i++) load[c->group[k].link[i]] += c->group[k].longer * c->group[k].load[i];
   }
   for (uint32_t k = 0; k < net->n_link; k++) most = max_of(most, load[k] / net->rate[k]);
   return latency + most;
@@ -301,6 +306,7 @@ Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *seconds, Buf *wh
   s.net = net_new(s.arena, seconds);
   s.cost = NEW_ARRAY(s.arena, Cost, ia->n_nodes + 1);
   kept_find(&s);
+  sharing_find(&s);
   bool ok = region_run(&s, ia->top, 1, &r);
   if (ok) result_tell(&s, a, &r);
   arena_free(s.arena);

@@ -4,17 +4,17 @@
  * A site has one queue of kernels, in the program's order. Each begins when its operands are at the site and the
  * previous one is done. A join takes its operations at the site's rate, or the time to read its operands and write
  * its result at the rate of its memory if that is longer; blocks that the next filter drops are not made. A concat or
- * an aggregation of several arrays, and a cast, take the memory's time for what they read and write. Tiles, rekeys,
+ * an aggregation of several arrays, and a cast, take the memory's time for what they read and write; parts that were
+ * moved are also packed, and added one by one. Tiles, rekeys,
  * filters and merges take none, because they are views.
  *
- * A move runs in groups of sites that exchange data. A group begins when all its sites have its operand, whatever
- * their queues do. It waits one latency for each level that it crosses, then its bytes go over links. A part of a
- * level has a link each way to the other parts of its whole. A message crosses the links of all parts that it leaves
- * and enters. Messages go directly, not around a ring: each site then sends and receives the same bytes, and waits
- * once. If several sites of a part need one block, it enters the part once, at one of them, which forwards it inside.
- * So a collective goes by levels, as in plan/seconds.h. But parts to be reduced each travel alone: in an Ia no site
- * adds for others. Groups that use a link at the same time get equal shares of it, and each is as fast as its slowest
- * share.
+ * A move runs in groups of sites that exchange data, as the emitted code does (runtime/sites/ein_move.c). A group
+ * begins when all its sites have its operand, whatever their queues do. It waits until all sites have agreed, log2 of
+ * the parts of a level times its latency, and one latency, of the slowest level that it crosses; then its bytes go over
+ * links. A part of a level has a link each way to the other parts of its whole. A message crosses the links of all parts
+ * that it leaves and enters. Messages go directly: each site that needs a block gets it from one that has it. Long parts
+ * come in rounds, each an exchange; what all get of parts, and much that one site has, goes in shares. Groups that use a
+ * link at the same time get equal shares of it, and each is as fast as its slowest share.
  *
  * A repeat begins when everything before it in the queues is done and all sites are there. Up to three turns are
  * simulated; the others count like the last of these. */

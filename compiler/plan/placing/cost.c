@@ -165,10 +165,15 @@ static double elements_copied(const PlaceTensor *t, double copies) {
   return t->node->kind == EIN_TURNS || copies <= 1 ? 0 : t->bytes / dtype_size(t->node->dtype) * copies;
 }
 
+static double copies_seconds(const PlaceTensor *t, const Mesh *m, const Links *l, const Placement *home) {
+  Placement stored = place_stored(m, t->n, t->most, home);
+  return links_copies(l, t->n, t->extent, dtype_size(t->node->dtype), &stored, home);
+}
+
 double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home) {
   const PlaceTensor *t = &g->tensors.at[tensor];
   double cost = 0, price = price_home(g, tensor), copies = (double)placement_copies(m, home);
-  if (t->vertex < 0 && l) cost = weight_of(g) * links_copies(l, t->n, t->extent, dtype_size(t->node->dtype), home);
+  if (t->vertex < 0 && l) cost = weight_of(g) * copies_seconds(t, m, l, home);
   else if (t->vertex < 0 && g->cost->paper) cost = weight_of(g) * elements_copied(t, copies);
   else if (t->vertex < 0) cost = weight_of(g) * t->bytes * (copies - 1);
   return cost + (price > 0 ? price * placement_bytes(t, m, home) : 0);

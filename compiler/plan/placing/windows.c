@@ -17,7 +17,6 @@ typedef struct Windows {
 
 typedef struct Along {       /* a dimension, with one home and one cut: */
   double *wants, *lacks;     /* by level: the longest window, and the most that is missing */
-  double *others, *doubling; /* by level: places from which a site wants data, including its own; steps of a gather */
 } Along;
 
 /* ---- places ------------------------------------------------------------------------------------------------- */
@@ -69,31 +68,6 @@ static Placement cut_along(const Windows *w, uint32_t k, const Placement *on) {
   return p;
 }
 
-/* Consecutive axes that cut it at home and have the same link and kind count together. */
-static void messages(
-    const Windows *w, uint32_t k, const Placement *home, const Placement *on, int64_t from, int64_t to, Along *x) {
-  const PlaceTensor *t = &w->g->tensors.at[w->g->tensor[w->vertex][w->read]];
-  int32_t d = home_dimension(w->r, k);
-  if (!w->l || d < 0 || to <= from || !t->extent[d]) return;
-  int64_t merged = w->r->extent[k] / t->extent[d], n = placement_count(w->m, home, (int8_t)d), e = t->extent[d];
-  int64_t first = ((from / merged + 1) * n - 1) / e, last = (((to - 1) / merged + 1) * n - 1) / e, inside = 1;
-  for (uint32_t a = w->m->n; a-- > 0;) {
-    if (home->on[a] != d || w->m->size[a] == 1) continue;
-    int64_t size = w->m->size[a];
-    uint32_t link = w->l->by[a];
-    bool all = on->on[a] < 0;
-    for (; a > 0 && (home->on[a - 1] != d || (w->l->by[a - 1] == link && (on->on[a - 1] < 0) == all)); a--)
-      size *= home->on[a - 1] == d ? w->m->size[a - 1] : 1;
-    int64_t met = last / inside - first / inside + 1;
-    if (met > size) met = size;
-    uint32_t steps = 0;
-    while ((int64_t)1 << steps < met) steps++;
-    if (all && steps > x->doubling[link]) x->doubling[link] = steps;
-    if (!all && (double)met > x->others[link]) x->others[link] = (double)met;
-    inside *= size;
-  }
-}
-
 /* One level: all of a part's sites are one place of a mesh without the axes inside it. */
 static void level_find(
     const Windows *w, uint32_t k, uint32_t level, const Placement *home, const Placement *on, Along *x) {
@@ -111,14 +85,12 @@ static void level_find(
            lacks = wants - (double)wrap_shared(from[k], to[k], wrap[k], has[k], end[k]);
     if (wants > x->wants[level]) x->wants[level] = wants;
     if (lacks > x->lacks[level]) x->lacks[level] = lacks;
-    if (sites) messages(w, k, home, on, from[k], to[k], x);
   } while (next_place(&m, used, few, at));
 }
 
 static Along along(const Windows *w, uint32_t k, const Placement *home, const Placement *on) {
-  double *all = NEW_ARRAY(w->arena, double, 4 * (size_t)w->levels);
-  Along x = {all, all + w->levels, all + 2 * (size_t)w->levels, all + 3 * (size_t)w->levels};
-  for (uint32_t i = 0; i < w->levels; i++) x.others[i] = 1;
+  double *all = NEW_ARRAY(w->arena, double, 2 * (size_t)w->levels);
+  Along x = {all, all + w->levels};
   for (uint32_t i = 0; i < w->levels; i++) level_find(w, k, i, home, on, &x);
   return x;
 }
@@ -137,16 +109,13 @@ static double bytes_lacking(const Windows *w, const Along *const *dimension, uin
 
 static double seconds_of(const Windows *w, const Along *const *dimension) {
   double most = 0, wanted;
+  bool link[MESH_AXES] = {0};
   for (uint32_t i = 0; i + 1 < w->levels; i++) {
     double seconds = bytes_lacking(w, dimension, i, &wanted) / w->l->link[i].rate;
+    link[i] = seconds > 0;
     most = seconds > most ? seconds : most;
   }
-  for (uint32_t i = 0, wait = most > 0; wait && i + 1 < w->levels; i++) {
-    double others = 1, doubling = 0;
-    for (uint32_t k = 0; k < w->r->rank; k++) others *= dimension[k]->others[i], doubling += dimension[k]->doubling[i];
-    most += (others - 1 + doubling) * w->l->link[i].latency;
-  }
-  return most;
+  return most > 0 ? most + links_exchange(w->l, link) : 0;
 }
 
 typedef struct Kinds { uint32_t n, *of; const Placement **at; } Kinds; /* by value; by kind */

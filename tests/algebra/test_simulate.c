@@ -56,6 +56,7 @@ static int64_t ns(double seconds) {
 #define PRODUCT "join %0 A {} [i:8, j:8] : f32 at * = 1.0:f32\njoin %1 Y {} [i:8, j:8; k:8] : f32 at * of %0{}, %0{} = sum:f32 (&0[i, k] * &1[k, j])\n"
 #define HALVES "input %0 A {i:2} [64/i] : f32 at 0\n"
 #define QUARTERS "input %0 A {i:4} [64/i] : f32 at 0\n"
+#define MANY "input %0 A {i:4} [6400/i] : f32 at 0\n"
 #define EIGHTHS "input %0 A {i:8} [64/i] : f32 at 0 0\n"
 
 typedef struct Case { const char *text; int64_t want, chain, sequence, kernels; const char *what; } Case;
@@ -70,14 +71,15 @@ static const Case by_hand[] = {
   {"ia 1\nmesh 2 4\njoin %0 A {i:4} [i:64/i] : f32 at * 0 = 1.0:f32\nbroadcast %1 {i:4} [64/i] : f32 at * * of %0\n", 13256, 13256, 13256, 64, "in nodes alone, when 64 bytes are written"},
   {"ia 1\nmesh 2 4\njoin %0 A {i:2} [i:64/i] : f32 at 0 * = 1.0:f32\nbroadcast %1 {i:2} [64/i] : f32 at * * of %0\n", 27248, 23408, 27248, 128,
    "between nodes: each of four sites gets 128 bytes from the one in its place, over one link; 128 are written"},
-  {"ia 1\nmesh 4\n" QUARTERS "broadcast %1 {i:4} [64/i] : f32 at * of %0\ninput %2 B {i:4} [64/i] : f32 at 0\nbroadcast %3 {i:4} [64/i] : f32 at * of %2\n",
-   3384, 3192, 6384, 0, "two at once have half of each link"},
-  {"ia 1\nmesh 4\n" QUARTERS "broadcast %1 {i:4} [64/i] : f32 at * of %0\ninput %2 B {i:4} [128/i] : f32 at 0\nbroadcast %3 {i:4} [128/i] : f32 at * of %2\n",
-   3576, 3384, 6576, 0, "the longer one goes on alone: 192 of its 384 bytes at half, the rest at all of it"},
-  {"ia 1\nmesh 2\ninput %0 A {i:1} [64] : f32 at 0\nbroadcast %1 {i:1} [64] : f32 at * of %0\n"
-   "input %2 B {i:1} [32] : f32 at 0\nbroadcast %3 {i:1} [32] : f32 at * of %2\n", 2384, 2256, 4384, 0, "both out of the first site"},
-  {"ia 1\nmesh 2\ninput %0 A {i:1} [64] : f32 at 0\nbroadcast %1 {i:1} [64] : f32 at * of %0\n"
-   "input %2 B {i:2} [0..(64 * i)] : f32 at 0\nbroadcast %3 {i:2} [0..(64 * i)] : f32 at * of %2\n", 2256, 2256, 4512, 0, "one each way: no link is shared"},
+  {"ia 1\nmesh 4\n" MANY "broadcast %1 {i:4} [6400/i] : f32 at * of %0\ninput %2 B {i:4} [6400/i] : f32 at 0\nbroadcast %3 {i:4} [6400/i] : f32 at * of %2\n",
+   41400, 22200, 44400, 0, "two at once have half of each link; sites agree on one after the other: 2000 bytes of 19200 go alone"},
+  {"ia 1\nmesh 4\n" MANY "broadcast %1 {i:4} [6400/i] : f32 at * of %0\ninput %2 B {i:4} [12800/i] : f32 at 0\nbroadcast %3 {i:4} [12800/i] : f32 at * of %2\n",
+   60600, 41400, 63600, 0, "the longer one goes on alone: 17200 of its 38400 bytes at half, the rest at all of it"},
+  {"ia 1\nmesh 2\ninput %0 A {i:1} [6400] : f32 at 0\nbroadcast %1 {i:1} [6400] : f32 at * of %0\n"
+   "input %2 B {i:1} [3200] : f32 at 0\nbroadcast %3 {i:1} [3200] : f32 at * of %2\n", 40400, 27600, 42400, 0, "both out of the first site"},
+  {"ia 1\nmesh 2\ninput %0 A {i:1} [6400] : f32 at 0\nbroadcast %1 {i:1} [6400] : f32 at * of %0\n"
+   "input %2 B {i:2} [0..(6400 * i)] : f32 at 0\nbroadcast %3 {i:2} [0..(6400 * i)] : f32 at * of %2\n", 28600, 27600, 55200, 0,
+   "one each way: no link is shared, and the second begins 1000 later"},
   {"ia 1\nmesh 2\n" HALVES "join %1 Y {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\n"
    "input %2 B {i:2} [64/i] : f32 at 0\nbroadcast %3 {i:2} [64/i] : f32 at * of %2\n", 2128, 2128, 2384, 256,
    "a move beside a kernel that does not need it"},

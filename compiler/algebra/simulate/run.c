@@ -38,7 +38,8 @@ typedef struct Clock {
   VEC(uint64_t) ready;       /* op * sites + site: all operands are there, but it has not been handled yet */
   uint32_t ready_done;
   uint32_t *waits;           /* by op and site: the number of missing operands */
-  uint32_t **absent;         /* by op, by group: the number of missing members */
+  uint32_t *absent;          /* by op: the number of sites that a move still waits for */
+  double agreed;             /* when the last agreement that was begun is done */
   uint32_t *arrived;         /* by op: sites at a repeat */
   bool *there;               /* by op and site: it may run */
   uint32_t *user_at, *user;  /* by op */
@@ -162,14 +163,22 @@ static void line_stale(Clock *c, const Line *l) {
   }
 }
 
-static void group_begin(Clock *c, uint32_t op, const Group *group, Trail from) {
+static void group_begin(Clock *c, uint32_t op, const Group *group, Trail from, double begin) {
   Going g = {.op = op, .group = group, .from = from, .left = 1};
   for (uint32_t k = 0; k < group->n_member; k++) {
     site_tick(c, group->member[k]);
     c->queue[group->member[k]].moves++;
   }
   vec_push(c->arena, c->going, g);
-  event_add(c, c->now + group->latency, BYTES_BEGIN, c->going.len - 1, 0);
+  event_add(c, begin + group->latency, BYTES_BEGIN, c->going.len - 1, 0);
+}
+
+/* All sites agree together, on one move after the other. */
+static void move_begin(Clock *c, uint32_t op, Trail from) {
+  const Cost *cost = c->op[op].cost;
+  double begin = c->now > c->agreed ? c->now : c->agreed;
+  c->agreed = begin + c->net->agree;
+  for (uint32_t k = 0; k < cost->n_group; k++) group_begin(c, op, &cost->group[k], from, begin);
 }
 
 static void bytes_begin(Clock *c, uint32_t which) {
@@ -233,7 +242,7 @@ static void op_ready(Clock *c, uint64_t x) {
   int32_t in = o->cost->in ? o->cost->in[site] : -1;
   c->there[x] = true;
   if (in >= 0) {
-    if (--c->absent[op][in] == 0) group_begin(c, op, &o->cost->group[in], c->ran->from[x]);
+    if (--c->absent[op] == 0) move_begin(c, op, c->ran->from[x]);
   } else if (takes_time(o, site)) queue_go(c, site);
   else op_done(c, op, site);
 }
@@ -283,8 +292,7 @@ static void users_find(Clock *c) {
 static void op_start(Clock *c, uint32_t i) {
   const SimOp *o = &c->op[i];
   if (o->cost->seconds || o->cost->turns) c->list[c->n_queue++] = i;
-  c->absent[i] = NEW_ARRAY(c->arena, uint32_t, o->cost->n_group + 1);
-  for (uint32_t k = 0; k < o->cost->n_group; k++) c->absent[i][k] = o->cost->group[k].n_member;
+  for (uint32_t k = 0; k < o->cost->n_group; k++) c->absent[i] += o->cost->group[k].n_member;
   for (uint32_t s = 0; s < c->sites; s++) {
     uint64_t x = place_of(c, i, s);
     c->ran->from[x] = (Trail){-1, -1};
@@ -302,7 +310,7 @@ Ran ops_run(Arena *a, const Net *net, uint32_t n, const SimOp *op) {
       .arena = arena_new(), .net = net, .n = n, .sites = net->sites, .left = (uint32_t)all, .op = op, .ran = &ran};
   c->waits = NEW_ARRAY(c->arena, uint32_t, all + 1);
   c->there = NEW_ARRAY(c->arena, bool, all + 1);
-  c->absent = NEW_ARRAY(c->arena, uint32_t *, n + 1);
+  c->absent = NEW_ARRAY(c->arena, uint32_t, n + 1);
   c->arrived = NEW_ARRAY(c->arena, uint32_t, n + 1);
   c->list = NEW_ARRAY(c->arena, uint32_t, n + 1);
   c->queue = NEW_ARRAY(c->arena, Queue, net->sites);

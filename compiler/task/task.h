@@ -116,6 +116,8 @@ struct Task {
   TaskMove move;
   const int64_t *wrap;       /* by dimension: place j of `buffer` is place j % wrap of `from`, if wrap is not 0. NULL:
                               * all 0 */
+  uint32_t node;             /* 1 + the number of the Ia's node that it makes, alone or last; 0: none. Not in the text,
+                              * only for after.c */
   const Task *before;        /* for a move of a panel, the move of the panel before; NULL: none. Not in the text, only
                               * for overlap.c */
 

@@ -63,6 +63,7 @@ typedef struct Sim {
   const Seconds *seconds;
   Net net;
   Cost *cost;                /* by node id */
+  const int32_t *after;      /* as in simulate */
   Way *way;                  /* by node id; of what combines parts, that of the move that brings them */
   const Keys **kept;         /* by node id of a join: the keys that its only reader, a filter, keeps; NULL: all */
   Simulated *out;

@@ -73,6 +73,49 @@ static void op_add(Making *m, const AlgNode *n, uint32_t turn) {
   vec_push(m->s->arena, m->op, o);
 }
 
+/* What op i of this turn waits for because tasks make it before; -1: nothing. */
+static int32_t before_of(const Making *m, uint32_t i) {
+  int32_t before = m->s->after ? m->s->after[m->op.at[i].node->id] : -1;
+  return before < 0 ? -1 : m->now[before];
+}
+
+static bool may_follow(const Making *m, uint32_t from, const uint32_t *placed, uint32_t i) {
+  const SimOp *o = &m->op.at[i];
+  int32_t before = before_of(m, i);
+  for (uint32_t k = 0; k < o->n_of; k++)
+    if (o->of[k] >= from && !placed[o->of[k] - from]) return false;
+  return before < 0 || placed[before - (int32_t)from];
+}
+
+/* Numbers this turn's ops, from `from` on, such that each comes after what it waits for, and else in their order: a site's
+ * queue has kernels in this order. placed: 1 + the new number. False: some would wait for themselves. */
+static bool order_find(const Making *m, uint32_t from, uint32_t *placed) {
+  uint32_t n = m->op.len - from, done = 0;
+  for (uint32_t last = UINT32_MAX; done < n && last != done;) {
+    last = done;
+    for (uint32_t i = 0; i < n; i++)
+      if (!placed[i] && may_follow(m, from, placed, from + i)) placed[i] = from + ++done;
+  }
+  return done == n;
+}
+
+static void after_add(Making *m, uint32_t from) {
+  Arena *a = m->s->arena;
+  uint32_t n = m->op.len - from, *placed = NEW_ARRAY(a, uint32_t, n + 1);
+  SimOp *op = NEW_ARRAY(a, SimOp, n + 1);
+  if (!m->s->after || !order_find(m, from, placed)) return;
+  for (uint32_t i = 0; i < n; i++) {
+    SimOp o = m->op.at[from + i];
+    int32_t before = before_of(m, from + i);
+    uint32_t *of = NEW_ARRAY(a, uint32_t, o.n_of + 2), k = 0;
+    for (; k < o.n_of; k++) of[k] = o.of[k] < from ? o.of[k] : placed[o.of[k] - from] - 1;
+    if (before >= 0) of[k++] = placed[before - (int32_t)from] - 1;
+    o.of = of, o.n_of = k;
+    op[placed[i] - 1 - from] = o;
+  }
+  for (uint32_t i = 0; i < n; i++) m->op.at[from + i] = op[i], m->now[op[i].node->id] = (int32_t)(from + i);
+}
+
 static void ops_make(Making *m, uint32_t turns) {
   uint32_t all = m->s->program->n_nodes + 1;
   m->now = NEW_ARRAY(m->s->arena, int32_t, all);
@@ -80,7 +123,9 @@ static void ops_make(Making *m, uint32_t turns) {
   for (uint32_t i = 0; i < all; i++) m->now[i] = m->before[i] = -1;
   for (uint32_t t = 0; t < turns; t++) {
     for (uint32_t i = 0; i < all; i++) m->before[i] = m->now[i], m->now[i] = -1;
+    uint32_t from = m->op.len;
     for (uint32_t i = 0; i < m->region->nodes.len; i++) op_add(m, m->region->nodes.at[i], t);
+    after_add(m, from);
   }
 }
 
@@ -294,7 +339,7 @@ static void result_tell(Sim *s, Arena *a, const Result *r) {
   steps_find(s, a, r);
 }
 
-Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *seconds, Buf *why) {
+Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *seconds, const int32_t *after, Buf *why) {
   Simulated *out = NEW(a, Simulated);
   Result r;
   BUG_UNLESS(ia->placed && mesh_sites(&ia->mesh) == seconds->sites);
@@ -302,7 +347,7 @@ Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *seconds, Buf *wh
     buf_printf(why, "%lld sites are too many to simulate: %d at most", (long long)seconds->sites, SIM_SITES);
     return NULL;
   }
-  Sim s = {.arena = arena_new(), .program = ia, .seconds = seconds, .out = out, .why = why};
+  Sim s = {.arena = arena_new(), .program = ia, .seconds = seconds, .after = after, .out = out, .why = why};
   s.net = net_new(s.arena, seconds);
   s.cost = NEW_ARRAY(s.arena, Cost, ia->n_nodes + 1);
   kept_find(&s);

@@ -9,12 +9,13 @@
  * filters and merges take none, because they are views.
  *
  * A move runs in groups of sites that exchange data, as the emitted code does (runtime/sites/ein_move.c). A group
- * begins when all its sites have its operand, whatever their queues do. It waits until all sites have agreed, log2 of
- * the parts of a level times its latency, and one latency, of the slowest level that it crosses; then its bytes go over
- * links. A part of a level has a link each way to the other parts of its whole. A message crosses the links of all parts
- * that it leaves and enters. Messages go directly: each site that needs a block gets it from one that has it. Long parts
- * come in rounds, each an exchange; what all get of parts, and much that one site has, goes in shares. Groups that use a
- * link at the same time get equal shares of it, and each is as fast as its slowest share.
+ * begins when all sites of the move have its operand, and what tasks make before it (`after`). It waits until all
+ * sites have agreed, log2 of the parts of a level times its latency, and one latency, of the slowest level that it
+ * crosses; then its bytes go over links. A part of a level has a link each way to the other parts of its whole. A
+ * message crosses the links of all parts that it leaves and enters. Messages go directly: each site that needs a
+ * block gets it from one that has it. Long parts come in rounds, each an exchange; what all get of parts, and much
+ * that one site has, goes in shares. Groups that use a link at the same time get equal shares of it, and each is as
+ * fast as its slowest share. All sites agree on one move after the other.
  *
  * A repeat begins when everything before it in the queues is done and all sites are there. Up to three turns are
  * simulated; the others count like the last of these. */
@@ -55,8 +56,9 @@ typedef struct Simulated {
   bool turns_unknown;        /* or its number of turns is unknown: one counts */
 } Simulated;
 
-/* Returns NULL and says why, for people, if there are too many sites or blocks, or the machine lacks a figure. The
+/* after: by node id, for a move, a node of its region that must be made before it begins, as tasks have it; -1: none.
+ * NULL: for no move. What would hold itself up is left out. Returns NULL and says why, for people, if there are too many sites or blocks, or the machine lacks a figure. The
  * machine must have the sites of the mesh. */
-Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, Buf *why);
+Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, const int32_t *after, Buf *why);
 
 #endif

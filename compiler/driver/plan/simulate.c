@@ -15,15 +15,22 @@
  *                  "seconds" } ] } */
 #include "algebra/simulate/simulate.h"
 #include "algebra/text/text.h"
+#include "task/sites/from_ia.h"
 #include "page.h"
 #include "sites.h"
 #include "driver/table.h"
 
 enum { STEPS = 10 };
 
+/* Without tasks moves begin as soon as they can. */
 Leave simulation_find(Sites *p, const Algebra *ia) {
   Buf why = buf_new(p->s->arena);
-  p->simulated = simulate(p->s->arena, ia, p->seconds, &why);
+  Arena *work = arena_new();
+  const TaskGraph *t = task_from_ia(work, ia, &why);
+  const int32_t *after = t ? moves_after(p->s->arena, t, ia) : NULL;
+  arena_free(work);
+  why = buf_new(p->s->arena);
+  p->simulated = simulate(p->s->arena, ia, p->seconds, after, &why);
   return p->simulated ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "--simulate: %s", why.s);
 }
 

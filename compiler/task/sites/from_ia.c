@@ -97,6 +97,7 @@ uint32_t door_result(IaDoor *m, const AlgNode *n, DType t, const IaBox *box) {
 Task *door_task(IaDoor *m, TaskKind kind, Place place, Str name) {
   Task *k = NEW(m->arena, Task);
   *k = (Task){.kind = kind, .place = place, .name = name, .unless = -1, .stop = -1, .turns = -1};
+  k->node = m->making ? m->making->id + 1 : 0;
   vec_push(m->arena, *m->list, k);
   return k;
 }
@@ -461,7 +462,9 @@ static bool list_make(IaDoor *m, const AlgRegion *r) {
     const AlgNode *n = r->nodes.at[i];
     uint32_t b;
     if (!m->held[n->id].needed) continue;
+    m->making = n;
     if (!node_make(m, n)) return false;
+    m->making = NULL;
     for (uint32_t k = 0; r == m->ia->top && k < m->ia->asserts.len; k++) { /* an assert comes as early as possible */
       const AlgAssert *a = &m->ia->asserts.at[k];
       if (a->node != n) continue;

@@ -129,6 +129,7 @@ static void chain_end(IaDoor *m, const AlgNode *n, Task *draft) {
     return;
   }
   draft->move = move_kind(m->t, draft);
+  draft->node = n->id + 1;
   *door_task(m, TASK_MOVE, n->place, n->name) = *draft;
 }
 

@@ -25,6 +25,7 @@ typedef struct IaDoor {
   IaHeld *held;              /* by node id */
   uint32_t *readers;         /* by node id: how many nodes and ends have it as an operand */
   Tasks *list;               /* tasks are appended here */
+  const AlgNode *making;     /* what they make; NULL: inputs and outputs */
   VEC(IaPanels) panels;      /* kernels to be done in panels */
   Buf *why;
   bool failed;

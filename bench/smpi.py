@@ -46,7 +46,7 @@ def words(sizes):
 def call(command, **more):
     done = subprocess.run(command, capture_output=True, text=True, **more)
     if done.returncode:
-        raise LeftOut(f"{os.path.basename(command[0])}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+        raise LeftOut(f"{os.path.basename(command[0])}: {(done.stderr or done.stdout).strip().splitlines()[:1]}")
     return done.stdout
 
 

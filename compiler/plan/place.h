@@ -64,9 +64,9 @@ double place_reduce_share(const Mesh *m, const Placement *from, const Placement 
 Placement place_between(
     const Mesh *m, uint32_t rank, const int64_t *most, const Placement *made, const Placement *home);
 
-/* How a tensor is stored once of which home has copies. Along each axis with copies it is cut further, in the dimension
- * with the most room (most: by dimension, the most blocks) of those that no later axis cuts at home, so that what a site
- * stores is at home there too; or it is at the first place. */
+/* How a tensor is stored once of which home has copies. Along each axis with copies it is cut further, in the
+ * dimension with the most room (most: by dimension, the most blocks) of those that no later axis cuts at home, so
+ * that what a site stores is at home there too; or it is at the first place. */
 Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home);
 
 /* ---- how moves go: runtime/sites/ein_move.c ------------------------------------------------------------------- */

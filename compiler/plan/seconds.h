@@ -9,9 +9,9 @@
  * part's link. A part is a site, a node, or whatever the level consists of; each of its sites receives by itself. The
  * bytes cross all levels at once, so the slowest level counts. What comes in pieces is then read and written once.
  *
- * Parts that are reduced come in rounds, each an exchange. If all sites of a group need the result, each reduces a share
- * and sends it to the others. An input is stored once, evenly cut if a dimension has room for that (place_stored); else
- * the first site along an axis sends it to the others, if it is large in shares.
+ * Parts that are reduced come in rounds, each an exchange. If all sites of a group need the result, each reduces a
+ * share and sends it to the others. An input is stored once, evenly cut if a dimension has room for that
+ * (place_stored); else the first site along an axis sends it to the others, if it is large in shares.
  *
  * A block counts with the size of the largest. If cuts do not align, some site is assumed to have nothing of what it
  * needs yet. A vertex's kernels take its operations on the points of one block that predicates keep, at the site's

@@ -66,14 +66,15 @@ static void moves(void) {
     const int64_t *extent;
     int64_t want;
     const char *what;
-  } move[] = {{"0 0", "* *", 1, line, 5120 + 22000 + 512, "to all: each of a node's four sites receives half of it from outside"},
-      {"0 0", "0 *", 1, line, 96 + 13000 + 256, "to all of a node: each has a quarter of 32 elements, and puts four together"},
-      {"* 0", "0 *", 1, line, 128 + 13000 + 256, "the other half is in the node, too"}, {"0 0", "0 0", 1, line, 0, "nothing"},
+  } move[] = {{"0 0", "* *", 1, line, 5120 + 22000 + 512, "to all: each of four sites gets half of it from outside"},
+      {"0 0", "0 *", 1, line, 96 + 13000 + 256, "to all of a node: each has a quarter of 32 elements; four together"},
+      {"* 0", "0 *", 1, line, 128 + 13000 + 256, "the other half is in the node, too"},
+      {"0 0", "0 0", 1, line, 0, "nothing"},
       {"* *", "0 0", 1, line, 0, "all is there"}, {"0 *", "0 0", 1, line, 0, "and half is, too"},
       {"* 0", "* 1", 2, square, 48 + 13000 + 128, "rows to columns: each sends each of three something of its own"},
       {"0 *", "1 *", 2, square, 2560 + 22000 + 256, "and between nodes: each site has half of 32 elements"},
       {"* 0", "* 1", 2, odd, 56 + 13000 + 144, "9 by 5 by four: of 9 by 2 there are 2 by 2"},
-      {"0 1", "1 0", 2, square, 1280 + 22000 + 64, "both: some site gets all of its 8 elements from the other node, so four may"}};
+      {"0 1", "1 0", 2, square, 1280 + 22000 + 64, "both: some site gets all its 8 from the other node, so four may"}};
   for (size_t k = 0; k < COUNT(move); k++) {
     Placement from = placement_of(move[k].from), to = placement_of(move[k].to);
     OK_INT(ns(links_move(&l, move[k].rank, move[k].extent, 4, &from, &to)), move[k].want, "%s to %s: %s", move[k].from,

@@ -30,8 +30,8 @@ typedef struct Group {       /* of a move */
   double longer;             /* how many times as long as its bytes alone */
 } Group;
 
-/* PARTS: each site of a group gets the parts of its share, and combines them; COMBINED: all get these shares. GIVEN: one
- * site gives each of the others a share, and they exchange these. */
+/* PARTS: each site of a group gets the parts of its share, and combines them; COMBINED: all get these shares.
+ * GIVEN: one site gives each of the others a share, and they exchange these. */
 typedef enum { SHARE_NONE, SHARE_PARTS, SHARE_COMBINED, SHARE_GIVEN } Sharing;
 
 typedef struct Way {         /* of a move */

@@ -100,8 +100,8 @@ static void send(Moving *m, uint32_t from, uint32_t to, double bytes) {
   message(m, &x);
 }
 
-/* Each site gets it directly from one that has it: of equal copies from that at its own place. `gave`: as in is; the site
- * there needs none. NULL: there is no such site. */
+/* Each site gets it directly from one that has it: of equal copies from that at its own place. `gave`: as in is;
+ * the site there needs none. NULL: there is no such site. */
 static void block_send(Moving *m, const int32_t *is, const int32_t *to, const int32_t *gave, double bytes) {
   const Mesh *mesh = &m->s->program->mesh;
   uint32_t n = sites_at(mesh, to, m->wanter), at[MESH_AXES + 1];

@@ -7,7 +7,8 @@ enum { FETCH_ROUNDS = 3 };   /* how much each asks for, what it asks for, and th
 
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
-typedef struct Readers { const AlgNode **one; bool *other; } Readers; /* by node id; other: it has a second, or an end */
+/* By node id. other: it has a second reader, or is an end. */
+typedef struct Readers { const AlgNode **one; bool *other; } Readers;
 
 static void read_end(Readers *r, const AlgNode *n) {
   if (n) r->other[n->id] = true;
@@ -34,7 +35,7 @@ static const AlgNode *reader_of(const Readers *r, const AlgNode *n, AlgKind kind
   return one && one->kind == kind ? one : NULL;
 }
 
-/* ---- ways --------------------------------------------------------------------------------------------------------- */
+/* ---- ways -------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of it that a site has, where it has some. */
 static double bytes_at(const Sim *s, const AlgNode *n) {

@@ -87,8 +87,8 @@ static bool may_follow(const Making *m, uint32_t from, const uint32_t *placed, u
   return before < 0 || placed[before - (int32_t)from];
 }
 
-/* Numbers this turn's ops, from `from` on, such that each comes after what it waits for, and else in their order: a site's
- * queue has kernels in this order. placed: 1 + the new number. False: some would wait for themselves. */
+/* Numbers this turn's ops, from `from` on, such that each comes after what it waits for, and else in their order:
+ * a site's queue has kernels in this order. placed: 1 + the new number. False: some would wait for themselves. */
 static bool order_find(const Making *m, uint32_t from, uint32_t *placed) {
   uint32_t n = m->op.len - from, done = 0;
   for (uint32_t last = UINT32_MAX; done < n && last != done;) {
@@ -212,7 +212,8 @@ static double move_alone(const Net *net, const Cost *c, double *load) {
   for (uint32_t k = 0; k < net->n_link; k++) load[k] = 0;
   for (uint32_t k = 0; k < c->n_group; k++) {
     latency = max_of(latency, c->group[k].latency);
-    for (uint32_t i = 0; i < c->group[k].n_link; i++) load[c->group[k].link[i]] += c->group[k].longer * c->group[k].load[i];
+    const Group *g = &c->group[k];
+    for (uint32_t i = 0; i < g->n_link; i++) load[g->link[i]] += g->longer * g->load[i];
   }
   for (uint32_t k = 0; k < net->n_link; k++) most = max_of(most, load[k] / net->rate[k]);
   return latency + most;

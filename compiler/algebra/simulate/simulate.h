@@ -56,9 +56,9 @@ typedef struct Simulated {
   bool turns_unknown;        /* or its number of turns is unknown: one counts */
 } Simulated;
 
-/* after: by node id, for a move, a node of its region that must be made before it begins, as tasks have it; -1: none.
- * NULL: for no move. What would hold itself up is left out. Returns NULL and says why, for people, if there are too many sites or blocks, or the machine lacks a figure. The
- * machine must have the sites of the mesh. */
+/* after: by node id, for a move, a node of its region that must be made before it begins, as tasks have it; -1:
+ * none. NULL: for no move. What would hold itself up is left out. Returns NULL and says why, for people, if there
+ * are too many sites or blocks, or the machine lacks a figure. The machine must have the sites of the mesh. */
 Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, const int32_t *after, Buf *why);
 
 #endif

@@ -162,6 +162,10 @@ want 2 "$EIN" build sum.ein
 says "-o"
 want 2 "$EIN" build sum.ein --lib
 want 2 "$EIN" build sum.ein -o .
+want 2 "$EIN" build sum.ein -o libsum.so
+says "-o libsum.so would be a program; ein build sum.ein --lib --shared -o dir/ makes a library"
+want 2 "$EIN" build sum.ein -o sum.c
+says "-o sum.c would be a program; ein build sum.ein --emit=c -o sum.c writes its text"
 want 2 "$EIN" build sum.ein --lib --emit=c -o x
 want 4 "$EIN" build sum.ein -o nowhere/sum
 want 4 "$EIN" build sum.ein -o sum --cc=no-such-compiler

@@ -191,12 +191,25 @@ static Leave program_make(
   return native_write(s, c, NATIVE_PROGRAM, &set, program, &made);
 }
 
+/* A name like that of a library or a text: the user expects one. */
+static Leave program_named(Session *s, const Args *a, const char *to) {
+  const char *dot = strrchr(to, '.'), *program = shown(s->arena, a->operands.at[0]);
+  if (!dot || strchr(dot, '/')) return LEAVE_OK;
+  if (!strcmp(dot, ".c") || !strcmp(dot, ".cu"))
+    return fail(s, LEAVE_USAGE, "-o %s would be a program; ein build %s --emit=%s -o %s writes its text", to, program,
+        strcmp(dot, ".c") ? "cuda" : "c", to);
+  if (!strcmp(dot, ".so") || !strcmp(dot, ".a") || !strcmp(dot, ".o"))
+    return fail(s, LEAVE_USAGE, "-o %s would be a program; ein build %s --lib%s -o dir/ makes a library", to, program,
+        strcmp(dot, ".so") ? "" : " --shared");
+  return LEAVE_OK;
+}
+
 Leave program_goes(Session *s, const Args *a, const char *prefix, const char *to) {
   if (!to)
     return fail(s, LEAVE_USAGE, "where shall the program go? ein build %s -o %s; see ein help build",
         shown(s->arena, a->operands.at[0]), prefix);
   if (is_folder(to)) return fail(s, LEAVE_USAGE, "-o %s is a folder: a program is one file; --lib writes a folder", to);
-  return LEAVE_OK;
+  return program_named(s, a, to);
 }
 
 static Leave build_program(Session *s, Job *j, const Args *a, const EmitOptions *o, const char *to) {

@@ -2,8 +2,8 @@
 /*
  * Presents several plans of one program, for several numbers of sites and several sizes, as one model, which
  * selects the plan that fits. A run takes blocks at each site, or whole tensors at site 0, which it scatters to
- * all sites and gathers from them. All functions but block, shape and last_error are collective and are called
- * in the same order. This file does not depend on MPI.
+ * all sites and gathers from them. All functions but block, shape, workspace and last_error are collective and
+ * are called in the same order. This file does not depend on MPI.
  */
 #ifndef EIN_WHOLE_H
 #define EIN_WHOLE_H

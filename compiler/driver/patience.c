@@ -99,9 +99,9 @@ static double kernel_steps(Session *s, const Job *j, const LoopKernel *k, uint32
   w.env.ctx = (void *)(uintptr_t)j;
   double all = 0;
   for (int i = 0; i < SAMPLES; i++) {
-    w.part = (i + 0.5) / SAMPLES;
+    w.part = (i + 0.5) / (double)SAMPLES;
     for (uint32_t d = 0; d < depth; d++) turn[d] = (int64_t)(w.part * (double)turns[d]);
-    all += steps_of(&w, &k->body) / SAMPLES;
+    all += steps_of(&w, &k->body) / (double)SAMPLES;
   }
   return all;
 }

@@ -477,9 +477,10 @@ Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const 
 static const double SPARED = 1 << 20; /* bytes */
 
 MoveRounds move_rounds(double bytes, double groups) {
-  double slices = floor(bytes / MOVE_SLICE), most = fmax(MOVE_SLICES * groups, floor(bytes / MOVE_LONG));
+  double slices = floor(bytes / (double)MOVE_SLICE);
+  double most = fmax((double)MOVE_SLICES * groups, floor(bytes / (double)MOVE_LONG));
   if (slices > most) slices = most;
-  if (groups < 2 || bytes <= floor(MOVE_ROOM / groups) || slices < groups) return (MoveRounds){1, 1};
+  if (groups < 2 || bytes <= floor((double)MOVE_ROOM / groups) || slices < groups) return (MoveRounds){1, 1};
   return (MoveRounds){slices + groups - 1, (slices + groups - 1) / slices};
 }
 

@@ -1,5 +1,6 @@
 /* tests/plan/test_forest.c - choices forest by forest: beside trying all, beside one that is known in a network too large
- * for that, and the same each time; and, of many that are alike, as many heavy ones as a limit allows. */
+ * for that, and the same each time; and, of many that are alike, as many heavy ones as a limit allows. Bounds
+ * by prices are below the best choice. */
 #include <math.h>
 #include <string.h>
 
@@ -105,6 +106,28 @@ static void beside_all(bool limited) {
   OK(best >= rounds * 9 / 10, "%s: mostly it is the best: %u of %u", what, best, rounds);
 }
 
+/* Bounds by prices are below the best choice within the limit; also where only cheaper ones than some cost count. */
+static void bounds(void) {
+  uint32_t rounds = 200, below_all = 0, below_some = 0, risen = 0, near = 0;
+  for (uint32_t round = 0; round < rounds; round++) {
+    Arena *a = arena_new();
+    Network *n = network_small(a);
+    NetworkLimit l = limit_of(a, FEW, 0.3);
+    double price = 0.5, done, least = least_of_all(n, &l), some = least * (0.5 + 0.1 * below(10));
+    l.price = &price;
+    double first = network_bound_at(n, &l, price, 1e6, 1e9, &done), bound = network_raise(n, &l, 1e6, 1e9, &done);
+    below_all += bound <= least + 1e-9 && first <= least + 1e-9;
+    risen += bound >= first - 1e-9;
+    near += bound >= 0.9 * least;
+    below_some += fmin(network_raise(n, &l, 1e6, some, &done), some) <= least + 1e-9;
+    arena_free(a);
+  }
+  OK_INT(below_all, rounds, "no bound is above the best choice");
+  OK_INT(below_some, rounds, "nor is one of cheaper choices than some cost, if there is one that cheap");
+  OK_INT(risen, rounds, "and other prices are no worse");
+  OK(near >= rounds / 2, "most are near it: %u of %u", near, rounds);
+}
+
 /* A row of ROW variables, each light at cost 1 or heavy at none, where neighbours want to be alike; a third of them may
  * be heavy. That none is costs ROW, and of all, which is too heavy, nothing. */
 static void row(void) {
@@ -130,6 +153,7 @@ int main(void) {
   row();
   beside_all(false);
   beside_all(true);
+  bounds();
   Arena *a = arena_new();
   uint32_t *planted = NEW_ARRAY(a, uint32_t, SIDE * SIDE);
   Network *n = network_planted(a, planted);

@@ -61,7 +61,7 @@ PlaceLeast placing_least(
 }
 
 /* counts: by counts alone, which finds the price; else by axes, with that price. */
-static void raise(const PlaceGraph *g, const Mesh *m, const PartVectors *only, bool counts, double budget,
+static void bound_raise(const PlaceGraph *g, const Mesh *m, const PartVectors *only, bool counts, double budget,
     double enough, PlaceLeast *known) {
   Arena *work = arena_new();
   uint32_t which;
@@ -80,8 +80,8 @@ void placing_raise(const PlaceGraph *g, const Mesh *m, const PartVectors *only, 
     PlaceLeast *known) {
   known->effort = 0;
   if (!is_limited(g)) return;
-  raise(g, m, only, true, budget / 8, enough, known);
-  if (one && known->bound < enough) raise(g, m, only, false, budget - known->effort, enough, known);
+  bound_raise(g, m, only, true, budget / 8, enough, known);
+  if (one && known->bound < enough) bound_raise(g, m, only, false, budget - known->effort, enough, known);
 }
 
 /* Shared by all similar vertices: otherwise similar ones would have different tables because slightly more is left

@@ -233,7 +233,8 @@ int rule_keyword_as_name(const Scene *s) {
   if (!(token_facts(k) & WORD)) return PASS;
   if (s->start && s->ok[TOK_ID]) {
     int then = token_behind_brackets(s->p).kind;
-    return then == TOK_ASSIGN ? word_names(s, s->t, TOK_ID) : PASS;
+    bool one_of = then == TOK_COMMA && line_has(s->p, TOK_ASSIGN, TOK_EOF); /* `mean[i], v[i] = f[j](x[i,j])` */
+    return then == TOK_ASSIGN || one_of ? word_names(s, s->t, TOK_ID) : PASS;
   }
   if (!s->ok[TOK_ID]) return PASS;
   if (s->p->newline && token_facts(k) & HEADS) return PASS;

@@ -74,10 +74,11 @@ Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const 
 /* Bytes of parts that arrive at once. Of longer ones: the smallest slice; the most slices per group of parts, unless
  * slices are larger than MOVE_LONG. */
 enum { MOVE_ROOM = 1 << 26, MOVE_SLICE = 1 << 16, MOVE_SLICES = 4, MOVE_LONG = 1 << 22 };
+/* Into how many slices a part is divided, one per round. bytes: of a part, what a site combines; groups: of parts. */
+double move_slices(double bytes, double groups);
 /* Long parts come in rounds. n: how many; longer: how many times as long as all at once, because in the first and last
  * rounds some groups send nothing. */
 typedef struct MoveRounds { double n, longer; } MoveRounds;
-/* bytes: of a part, what a site combines; groups: of parts. */
 MoveRounds move_rounds(double bytes, double groups);
 /* Whether one site that sends all of so many bytes to the others of so many sites sends each a share, and they exchange
  * these. This needs a second exchange, and is done where it spares that site a megabyte. */

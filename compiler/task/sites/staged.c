@@ -82,18 +82,13 @@ static Boxes shares_of(Arena *a, const Staging *x, const Boxes *of) {
 }
 
 static int64_t slices_of(const Staging *x, const Part *p) {
-  int64_t most = 0, slices, many;
+  int64_t most = 0;
   if (x->groups == 1 || !p->parts) return 1;
   for (int64_t s = 0; s < x->sites; s++) {
     int64_t n = count_of(x, &p->wanted, s);
     most = n > most ? n : most;
   }
-  if (most * (int64_t)p->each <= MOVE_ROOM / x->groups) return 1;
-  slices = most * (int64_t)p->each / MOVE_SLICE;
-  many = most * (int64_t)p->each / MOVE_LONG;
-  if (many < MOVE_SLICES * x->groups) many = MOVE_SLICES * x->groups;
-  if (slices > many) slices = many;
-  return slices < x->groups ? 1 : slices;
+  return (int64_t)move_slices((double)most * (double)p->each, (double)x->groups);
 }
 
 static void part_add(Arena *a, Staging *x, Half half, uint32_t from, uint32_t to) {

@@ -154,11 +154,11 @@ EIN_API int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
 
 /* ein_team.c: turns what has happened (a fault, a cancel) into an error. */
 EIN_API ein_status ein_settle(ein_ctx *ctx);
-/* ein_run.c: an exchange over the context's wire. If it fails, the context has an error, and the run makes no
- * more exchanges. */
+/* ein_run.c: an exchange over the context's wire, unless this site has failed. After an error, of this site or of
+ * another one, the run makes no more exchanges. */
 EIN_API ein_status ein_meet(
     ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
-/* Records the status of an exchange that was made directly on the wire. */
+/* Takes the status of an exchange that was made directly on the wire: if it failed, all sites agree how. */
 EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status);
 EIN_API int ein_processors(void);
 EIN_API int ein_team_size(const ein_config *config);      /* the number of threads wanted */

@@ -372,38 +372,43 @@ static ein_status ein_plan_take(ein_inside *in) {
 
 /* ---- one of several sites ---- */
 
-EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status) {
+/* Tells all sites whether this one can go on. A site that failed alone keeps its own message. */
+static ein_status ein_agree(ein_ctx *ctx, ein_status mine) {
   ein_inside *in = ctx->inside;
-  if (status == EIN_OK) return EIN_OK;
+  ein_status all = in->config.wire->agree(in->config.wire->user, mine);
+  if (all == EIN_OK) return EIN_OK;
   in->parted = 1;
-  if (in->error.status == EIN_OK) ein_error_set(&in->error, status, EIN_ELSEWHERE);
-  return status;
+  in->under_way = 0;
+  ein_error_set(&in->error, all, EIN_ELSEWHERE);
+  return all;
+}
+
+EIN_API ein_status ein_met(ein_ctx *ctx, ein_status status) {
+  if (status == EIN_OK) return EIN_OK;
+  ein_status all = ein_agree(ctx, EIN_OK);
+  return all != EIN_OK ? all : ein_error_set(&ctx->inside->error, status, "an exchange between sites failed");
 }
 
 EIN_API ein_status ein_meet(
     ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  if (mine != EIN_OK) return mine;
   const ein_wire *wire = ctx->inside->config.wire;
   const ein_far *far = ctx->inside->ground && n_send + n_receive ? ctx->inside->ground->far : NULL;
   const ein_parcel *to = receive;
   ein_parcel *lent = NULL;
-  if (far && mine == EIN_OK && far->lend(ctx, 0, n_send, send, n_receive, receive, &lent))
-    send = lent, to = lent + n_send;
-  else if (far && mine == EIN_OK) mine = ein_state(ctx);
-  ein_status status = ein_met(ctx, wire->exchange(wire->user, mine, n_send, send, n_receive, to));
+  if (far && !far->lend(ctx, 0, n_send, send, n_receive, receive, &lent)) return ein_state(ctx);
+  if (far) send = lent, to = lent + n_send;
+  ein_status status = ein_met(ctx, wire->exchange(wire->user, n_send, send, n_receive, to));
   if (status == EIN_OK && lent && !far->back(ctx, 0, n_send, n_receive, receive)) status = ein_state(ctx);
   return status;
 }
 
-/* Returns the status of a plan or run to all sites. A site that failed alone keeps its own message. Moves that
- * have begun, which they have at all sites, are waited for in any case. */
+/* Returns the status of a plan or run to all sites. */
 static ein_status ein_agreed(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
-  if (!in->config.wire) return status;
-  if (!in->parted && status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
-  if (!in->parted) status = ein_meet(ctx, status, 0, NULL, 0, NULL);
-  if (in->under_way) in->config.wire->finish(in->config.wire->user, -1);
-  in->under_way = 0;
-  return status;
+  if (!in->config.wire || in->parted) return status;
+  if (status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
+  return ein_agree(ctx, status);
 }
 
 static ein_status ein_plan_here(ein_ctx *ctx, const int64_t *dims) {
@@ -514,13 +519,13 @@ EIN_API ein_status ein_cancelled(ein_ctx *ctx) {
 EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   ein_status mine = in->error.status != EIN_OK ? in->error.status : ein_settle(ctx);
-  if (in->parted || (in->config.wire ? ein_meet(ctx, mine, 0, NULL, 0, NULL) : mine) != EIN_OK) return ctx->turn[0];
+  if (in->parted || (in->config.wire ? ein_agree(ctx, mine) : mine) != EIN_OK) return ctx->turn[0];
   ein_error why;
   memset(&why, 0, sizeof why);
   ein_status status = in->config.between(in->config.user, ctx, &why);
   if (status != EIN_OK)
     ein_error_set(&in->error, status, "%s", *why.text ? why.text : "the run was ended between two turns");
-  if (status != EIN_OK && in->config.wire) in->parted = 1; /* all sites return it */
+  if (status != EIN_OK && in->config.wire) in->parted = 1, in->under_way = 0; /* all sites return it */
   return ctx->turn[0];
 }
 

@@ -85,27 +85,32 @@ typedef struct ein_parcel {
   size_t bytes;
 } ein_parcel;
 
-/* How the sites of a mesh exchange data: through memory or messages. All sites call exchange for each move, in
- * the same order, and once more at the end of a plan or a run, without parcels. A parcel has the size that its
- * receiver expects; at most one parcel goes from one site to another; a site may send to itself. `mine` says
- * whether this site can go on. If any site cannot, all get the same error, and that exchange is the last one of
- * the plan or run. */
+/* How the sites of a mesh exchange data: through memory or messages. All sites make the same exchanges in the same
+ * order, and need not wait for sites from which they get nothing. At the end of a plan or a run, and where else all
+ * must know, all call agree.
+ *
+ * A site that cannot go on makes no more exchanges, but calls agree at once. Sites that wait for it, or for one that
+ * does, get an error from an exchange, and call agree as well. So all sites learn of it in the same agree; after that
+ * no exchange is under way. */
 typedef struct ein_wire {
   void *user;
   int site, sites;       /* this site's number, and the number of sites */
+  /* A parcel has the size that its receiver expects; at most one parcel goes from one site to another; a site may
+   * send to itself. After an error the wire owns the parcels until agree. */
   ein_status (*exchange)(
-      void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
+      void *user, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
   /* Sends one number to each site and receives one from each: the sizes of what comes next, where only one site
-   * knows them. Collective, like exchange. */
-  ein_status (*counts)(void *user, ein_status mine, const int64_t *send, int64_t *receive);
+   * knows them. */
+  ein_status (*counts)(void *user, const int64_t *send, int64_t *receive);
+  /* mine: whether this site can go on. Returns the same to all: the status of the first site that cannot. */
+  ein_status (*agree)(void *user, ein_status mine);
   void (*close)(void *user); /* called when the context that owns the wire is destroyed; NULL: the wire is borrowed */
-  /* An exchange in two halves, so that sites can compute meanwhile. All sites call start, which tells them
-   * whether all can go on. From then the wire owns the parcels until finish with the same key returns. Several
-   * exchanges may be under way at once, each with its own key, and blocking exchanges may come between. A key
-   * of -1 means all that are under way. look makes progress; it is called now and then. Either all three are
-   * given or all are NULL. */
-  ein_status (*start)(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive,
-      const ein_parcel *receive);
+  /* An exchange in two halves, so that sites can compute meanwhile: all call start, and the wire owns the parcels
+   * until finish with the same key returns. Several exchanges may be under way at once, each with its own key, and
+   * blocking exchanges may come between. look makes progress; it is called now and then. Either all three are given
+   * or all are NULL. */
+  ein_status (*start)(
+      void *user, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
   ein_status (*finish)(void *user, int key);
   void (*look)(void *user);
   int place;             /* this site's number among those on its machine, from 0; devices are assigned by it, round

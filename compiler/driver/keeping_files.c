@@ -136,7 +136,7 @@ static ein_status file_put_whole(
 static ein_status agreed(const Keeping *k, ein_status mine, ein_error *error) {
   if (!k->s->ranks) return mine;
   const ein_wire *wire = k->s->ranks->door->moves(k->s->ranks->world);
-  ein_status all = wire->exchange(wire->user, mine, 0, NULL, 0, NULL);
+  ein_status all = wire->agree(wire->user, mine);
   return mine == EIN_OK && all != EIN_OK ? ein_error_set(error, all, EIN_ELSEWHERE) : mine;
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Parcels as MPI messages. In come a site's status and its parcels by peer; out go received parcels, and one
- * status for all. First all sites agree that all can go on, so none waits for a parcel that is never sent; then
- * all messages are started at once.
+ * Parcels as MPI messages. In come a site's parcels by peer; out go received parcels. A site waits only for the sites
+ * from which it gets something; there is no collective operation in an exchange.
+ *
+ * A site that fails sends a notice to each other site, and goes to agree. Who waits for messages waits for a notice
+ * too, and goes to agree when it comes. There all compare how many messages each has sent to each: what was sent is
+ * received, what will never come is cancelled, and so nothing of the failed run is left for the next.
  */
 #include "ein_mpi.h"
 
@@ -18,13 +21,22 @@
 
 /* EIN_MPI_WAYS exchanges can be under way at once, and each allocates its memory once; a further exchange
  * completes where it starts. */
-enum { EIN_MPI_TAG = 0, EIN_MPI_WAYS = 8 };
+enum { EIN_MPI_WAYS = 8 };
+
+/* What a message is, as its tag: part of a parcel, a count, the notice that its sender has failed. */
+typedef enum ein_mpi_tag { EIN_MPI_PARCEL, EIN_MPI_COUNT, EIN_MPI_KINDS, EIN_MPI_NOTICE = EIN_MPI_KINDS } ein_mpi_tag;
+
+/* What is received: the message with that number among those of the kind from the peer. */
+typedef struct ein_awaited { int peer, tag; int64_t number; } ein_awaited;
 
 /* An exchange, and its messages if it is under way. */
 typedef struct ein_way {
   int key;                     /* the caller's; -1: the slot is free */
-  int n, failed;               /* failed: MPI's error, met while testing for completion */
-  MPI_Request *request;
+  int n, left, failed;         /* messages; how many are not known to be complete; MPI's error while testing */
+  MPI_Request *request;        /* receives first, and one more, for the notice; */
+  ein_awaited *awaited;        /*   what they receive; */
+  int *done;                   /*   and those complete now */
+  int n_receive;
   int room;                    /* allocated messages: one to each site and one from each, and more if a parcel needs
                                 * several */
 } ein_way;
@@ -35,6 +47,12 @@ struct ein_mpi {
   ein_traffic traffic;
   ein_way now;                 /* for blocking exchanges */
   ein_way way[EIN_MPI_WAYS];   /* for the others */
+  int64_t *sent, *awaited;     /* messages so far, by peer and kind */
+  int64_t *told, *heard;       /* when a run has failed, by peer: those sent, by kind, and the notices */
+  MPI_Request *notices;        /* to each site */
+  MPI_Request notice;          /* from any site */
+  int noticed;                 /* it has come */
+  int broken;                  /* an exchange has failed because of MPI */
   ein_error error;
 };
 
@@ -42,6 +60,7 @@ struct ein_mpi {
 
 static ein_status ein_mpi_failed(ein_mpi *m, const char *call, int code) {
   char text[MPI_MAX_ERROR_STRING + 1] = "";
+  m->broken = 1;
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) snprintf(text, sizeof text, "error %d", code);
   return ein_error_set(&m->error, EIN_ERR_IO, "%s: %.400s", call, text);
@@ -64,7 +83,7 @@ static ein_status ein_mpi_status(ein_mpi *m, ein_status mine) {
   return code < 0 ? EIN_ERR_IO : (ein_status)code;
 }
 
-/* ---- parcels ---- */
+/* ---- messages ---- */
 
 static size_t ein_mpi_pieces(const ein_mpi *m, int n, const ein_parcel *x) {
   size_t pieces = 0;
@@ -76,9 +95,13 @@ static size_t ein_mpi_pieces(const ein_mpi *m, int n, const ein_parcel *x) {
 static int ein_mpi_room(ein_way *way, size_t wanted) {
   if (wanted <= (size_t)way->room) return 1;
   if (wanted > INT_MAX / 2) return 0;
-  MPI_Request *more = (MPI_Request *)realloc(way->request, wanted * sizeof *more);
-  if (!more) return 0;
-  way->request = more;
+  MPI_Request *request = (MPI_Request *)realloc(way->request, (wanted + 1) * sizeof *request);
+  if (request) way->request = request;
+  ein_awaited *awaited = (ein_awaited *)realloc(way->awaited, wanted * sizeof *awaited);
+  if (awaited) way->awaited = awaited;
+  int *done = (int *)realloc(way->done, (wanted + 1) * sizeof *done);
+  if (done) way->done = done;
+  if (!request || !awaited || !done) return 0;
   way->room = (int)wanted;
   return 1;
 }
@@ -90,29 +113,32 @@ static ein_way *ein_mpi_way(ein_mpi *m) {
   return NULL;
 }
 
-/* Allocates room for one message to each site and one from each in every slot. */
-static int ein_mpi_rooms(ein_mpi *m) {
-  size_t each = 2 * (size_t)m->wire.sites;
-  int some = ein_mpi_room(&m->now, each);
-  for (int i = 0; some && i < EIN_MPI_WAYS; i++) some = ein_mpi_room(&m->way[i], each);
-  return some;
+static ein_status ein_mpi_receive(ein_mpi *m, ein_way *way, void *to, size_t bytes, int peer, int tag) {
+  int code = MPI_Irecv(to, (int)bytes, MPI_BYTE, peer, tag, m->comm, &way->request[way->n]);
+  if (code != MPI_SUCCESS) return ein_mpi_failed(m, "MPI_Irecv", code);
+  ein_awaited *x = &way->awaited[way->n];
+  x->peer = peer, x->tag = tag, x->number = ++m->awaited[peer * EIN_MPI_KINDS + tag];
+  way->n_receive = ++way->n;
+  return EIN_OK;
 }
 
-static void ein_mpi_free(ein_mpi *m) {
-  for (int i = 0; i < EIN_MPI_WAYS; i++) free(m->way[i].request);
-  free(m->now.request);
+static ein_status ein_mpi_send(ein_mpi *m, ein_way *way, const void *from, size_t bytes, int peer, int tag) {
+  int code = MPI_Isend(from, (int)bytes, MPI_BYTE, peer, tag, m->comm, &way->request[way->n]);
+  if (code != MPI_SUCCESS) return ein_mpi_failed(m, "MPI_Isend", code);
+  m->sent[peer * EIN_MPI_KINDS + tag]++;
+  way->n++;
+  return EIN_OK;
 }
 
 /* Starts a parcel's messages, and counts them. */
 static ein_status ein_mpi_parcel(ein_mpi *m, ein_way *way, const ein_parcel *x, int sends) {
   ein_traffic *t = &m->traffic;
   for (size_t at = 0, part; at < x->bytes; at += part) {
-    char *from = (char *)x->data + at;
+    char *data = (char *)x->data + at;
     part = x->bytes - at < EIN_MPI_MOST ? x->bytes - at : EIN_MPI_MOST;
-    int code = sends ? MPI_Isend(from, (int)part, MPI_BYTE, x->peer, EIN_MPI_TAG, m->comm, &way->request[way->n])
-                     : MPI_Irecv(from, (int)part, MPI_BYTE, x->peer, EIN_MPI_TAG, m->comm, &way->request[way->n]);
-    if (code != MPI_SUCCESS) return ein_mpi_failed(m, sends ? "MPI_Isend" : "MPI_Irecv", code);
-    way->n++;
+    ein_status status = sends ? ein_mpi_send(m, way, data, part, x->peer, EIN_MPI_PARCEL)
+                              : ein_mpi_receive(m, way, data, part, x->peer, EIN_MPI_PARCEL);
+    if (status != EIN_OK) return status;
     *(sends ? &t->bytes_sent : &t->bytes_received) += part;
     *(sends ? &t->messages_sent : &t->messages_received) += 1;
   }
@@ -126,77 +152,178 @@ static void ein_mpi_to_self(
       if (receive[k].peer == m->wire.site && send[i].bytes) memcpy(receive[k].data, send[i].data, send[i].bytes);
 }
 
-/* Starts all messages. */
-static ein_status ein_mpi_begun(ein_mpi *m, ein_way *way, ein_status mine, int n_send, const ein_parcel *send,
-    int n_receive, const ein_parcel *receive) {
-  if (mine == EIN_OK && !ein_mpi_room(way, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
-    mine = ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
-  ein_status status = ein_mpi_status(m, mine);
-  if (status != EIN_OK) return status;
-  way->n = 0;
+static void ein_mpi_empty(ein_way *way) {
+  way->n = way->n_receive = way->left = 0;
   way->failed = MPI_SUCCESS;
+}
+
+/* Whether exchanges still make sense in this run. */
+static ein_status ein_mpi_goes(const ein_mpi *m) {
+  return m->noticed || m->broken ? EIN_ERR_IO : EIN_OK;
+}
+
+/* Starts all messages. */
+static ein_status ein_mpi_begun(
+    ein_mpi *m, ein_way *way, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+  ein_status status = ein_mpi_goes(m);
+  if (status != EIN_OK) return status;
+  ein_mpi_empty(way);
+  if (!ein_mpi_room(way, ein_mpi_pieces(m, n_send, send) + ein_mpi_pieces(m, n_receive, receive)))
+    return m->broken = 1, ein_error_set(&m->error, EIN_ERR_MEMORY, "no memory for the messages of a move");
   for (int i = 0; i < n_receive && status == EIN_OK; i++)
     if (receive[i].peer != m->wire.site) status = ein_mpi_parcel(m, way, &receive[i], 0);
   for (int i = 0; i < n_send && status == EIN_OK; i++)
     if (send[i].peer != m->wire.site) status = ein_mpi_parcel(m, way, &send[i], 1);
+  way->left = way->n;
   if (status == EIN_OK) ein_mpi_to_self(m, n_send, send, n_receive, receive);
-  return status; /* if not EIN_OK, MPI is broken, and what was started cannot be waited for */
+  return status;
 }
 
+/* Waits for all messages, or for a notice. After a notice the messages stay under way until agree. */
 static ein_status ein_mpi_ended(ein_mpi *m, ein_way *way) {
-  int code = MPI_Waitall(way->n, way->request, MPI_STATUSES_IGNORE);
-  if (code == MPI_SUCCESS) code = way->failed;
+  int code = way->failed, done;
+  way->request[way->n] = m->notice;
+  while (code == MPI_SUCCESS && way->left > 0 && ein_mpi_goes(m) == EIN_OK) {
+    code = MPI_Waitsome(way->n + 1, way->request, &done, way->done, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < done && code == MPI_SUCCESS; i++) m->noticed |= way->done[i] == way->n;
+    way->left -= done - m->noticed;
+  }
+  m->notice = way->request[way->n];
+  if (code != MPI_SUCCESS) return ein_mpi_failed(m, "MPI_Waitsome", code);
+  if (way->left > 0) return EIN_ERR_IO;
   way->key = -1;
-  return code == MPI_SUCCESS ? EIN_OK : ein_mpi_failed(m, "MPI_Waitall", code);
+  return EIN_OK;
 }
 
 static ein_status ein_mpi_exchange(
-    void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+    void *user, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ein_mpi *m = (ein_mpi *)user;
-  ein_status status = ein_mpi_begun(m, &m->now, mine, n_send, send, n_receive, receive);
+  ein_status status = ein_mpi_begun(m, &m->now, n_send, send, n_receive, receive);
   return status == EIN_OK ? ein_mpi_ended(m, &m->now) : status;
 }
 
-static ein_status ein_mpi_start(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive,
-    const ein_parcel *receive) {
+static ein_status ein_mpi_start(
+    void *user, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ein_mpi *m = (ein_mpi *)user;
   ein_way *way = ein_mpi_way(m);
-  if (!way) return ein_mpi_exchange(user, mine, n_send, send, n_receive, receive);
-  ein_status status = ein_mpi_begun(m, way, mine, n_send, send, n_receive, receive);
-  if (status == EIN_OK) way->key = key;
+  if (!way) return ein_mpi_exchange(user, n_send, send, n_receive, receive);
+  ein_status status = ein_mpi_begun(m, way, n_send, send, n_receive, receive);
+  if (way->left) way->key = key;
   return status;
 }
 
 static ein_status ein_mpi_finish(void *user, int key) {
   ein_mpi *m = (ein_mpi *)user;
-  ein_status status = EIN_OK;
-  for (int i = 0; i < EIN_MPI_WAYS; i++) {
-    ein_way *way = &m->way[i];
-    if (way->key < 0 || (key >= 0 && way->key != key)) continue;
-    ein_status one = ein_mpi_ended(m, way);
-    if (status == EIN_OK) status = one;
-  }
-  return status;
+  for (int i = 0; i < EIN_MPI_WAYS; i++)
+    if (m->way[i].key == key) return ein_mpi_ended(m, &m->way[i]);
+  return ein_mpi_goes(m);
 }
 
 /* MPI makes progress when it is called. */
 static void ein_mpi_look(void *user) {
   ein_mpi *m = (ein_mpi *)user;
-  int done;
   for (int i = 0; i < EIN_MPI_WAYS; i++) {
     ein_way *way = &m->way[i];
-    if (way->key < 0 || way->failed != MPI_SUCCESS) continue;
+    int done = 0;
+    if (way->key < 0 || !way->left || way->failed != MPI_SUCCESS) continue;
     way->failed = MPI_Testall(way->n, way->request, &done, MPI_STATUSES_IGNORE);
+    if (done) way->left = 0;
   }
 }
 
-/* An all-to-all of numbers is not part of a move, and not counted. */
-static ein_status ein_mpi_counts(void *user, ein_status mine, const int64_t *send, int64_t *receive) {
+/* Counts are not part of a move, and not counted. */
+static ein_status ein_mpi_counts(void *user, const int64_t *send, int64_t *receive) {
   ein_mpi *m = (ein_mpi *)user;
-  ein_status status = ein_mpi_status(m, mine);
+  ein_way *way = &m->now;
+  ein_status status = ein_mpi_goes(m);
   if (status != EIN_OK) return status;
-  int code = MPI_Alltoall(send, 1, MPI_INT64_T, receive, 1, MPI_INT64_T, m->comm);
-  return code == MPI_SUCCESS ? EIN_OK : ein_mpi_failed(m, "MPI_Alltoall", code);
+  ein_mpi_empty(way);
+  for (int q = 0; q < m->wire.sites && status == EIN_OK; q++)
+    if (q != m->wire.site) status = ein_mpi_receive(m, way, &receive[q], sizeof *receive, q, EIN_MPI_COUNT);
+  for (int q = 0; q < m->wire.sites && status == EIN_OK; q++)
+    if (q != m->wire.site) status = ein_mpi_send(m, way, &send[q], sizeof *send, q, EIN_MPI_COUNT);
+  way->left = way->n;
+  receive[m->wire.site] = send[m->wire.site];
+  return status == EIN_OK ? ein_mpi_ended(m, way) : status;
+}
+
+/* ---- agreement ---- */
+
+static int ein_mpi_await_notice(ein_mpi *m) {
+  return MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, EIN_MPI_NOTICE, m->comm, &m->notice);
+}
+
+/* Those who wait for this site need not wait any longer. */
+static void ein_mpi_give_notice(ein_mpi *m) {
+  for (int q = 0; q < m->wire.sites; q++)
+    if (q != m->wire.site) MPI_Isend(NULL, 0, MPI_BYTE, q, EIN_MPI_NOTICE, m->comm, &m->notices[q]);
+}
+
+/* Cancels what will not come: the messages of a kind from a peer are numbered, and it says how many it has sent. */
+static void ein_mpi_cancel(ein_mpi *m, ein_way *way) {
+  for (int i = 0; i < way->n_receive && way->left; i++) {
+    const ein_awaited *x = &way->awaited[i];
+    if (way->request[i] != MPI_REQUEST_NULL && x->number > m->heard[x->peer * (EIN_MPI_KINDS + 1) + x->tag])
+      MPI_Cancel(&way->request[i]);
+  }
+}
+
+/* Receives a message that nobody awaits. Without memory it is cut off, which is all the same. */
+static void ein_mpi_drop(ein_mpi *m, int peer, int tag) {
+  MPI_Status about;
+  int bytes = 0;
+  MPI_Probe(peer, tag, m->comm, &about);
+  MPI_Get_count(&about, MPI_BYTE, &bytes);
+  void *room = malloc((size_t)bytes + 1);
+  MPI_Recv(room, room ? bytes : 0, MPI_BYTE, peer, tag, m->comm, MPI_STATUS_IGNORE);
+  free(room);
+}
+
+static void ein_mpi_take_notices(ein_mpi *m) {
+  int n = -m->noticed;
+  for (int q = 0; q < m->wire.sites; q++)
+    n += q != m->wire.site && m->heard[q * (EIN_MPI_KINDS + 1) + EIN_MPI_NOTICE];
+  if (n > 0 && !m->noticed) MPI_Wait(&m->notice, MPI_STATUS_IGNORE), m->noticed = 1, n--;
+  for (; n > 0; n--) MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, EIN_MPI_NOTICE, m->comm, MPI_STATUS_IGNORE);
+  if (m->noticed) ein_mpi_await_notice(m);
+  m->noticed = 0;
+}
+
+/* All sites are here, and none sends any more. Ends what is under way. */
+static void ein_mpi_clear(ein_mpi *m, int gave_notice) {
+  ein_way *way[EIN_MPI_WAYS + 1] = {&m->now};
+  int many = EIN_MPI_KINDS + 1;
+  for (int i = 0; i < EIN_MPI_WAYS; i++) way[i + 1] = &m->way[i];
+  for (int q = 0; q < m->wire.sites; q++) {
+    for (int tag = 0; tag < EIN_MPI_KINDS; tag++) m->told[q * many + tag] = m->sent[q * EIN_MPI_KINDS + tag];
+    m->told[q * many + EIN_MPI_NOTICE] = gave_notice;
+  }
+  MPI_Alltoall(m->told, many, MPI_INT64_T, m->heard, many, MPI_INT64_T, m->comm);
+  for (int i = 0; i <= EIN_MPI_WAYS; i++) ein_mpi_cancel(m, way[i]);
+  for (int q = 0; q < m->wire.sites; q++)
+    for (int tag = 0; tag < EIN_MPI_KINDS; tag++) {
+      int64_t *awaited = &m->awaited[q * EIN_MPI_KINDS + tag], sent = m->heard[q * many + tag];
+      for (; *awaited < sent; ++*awaited) ein_mpi_drop(m, q, tag);
+      *awaited = sent;
+    }
+  for (int i = 0; i <= EIN_MPI_WAYS; i++) {
+    if (way[i]->left) MPI_Waitall(way[i]->n, way[i]->request, MPI_STATUSES_IGNORE);
+    ein_mpi_empty(way[i]);
+    way[i]->key = -1;
+  }
+  ein_mpi_take_notices(m);
+  if (gave_notice) MPI_Waitall(m->wire.sites, m->notices, MPI_STATUSES_IGNORE);
+  MPI_Barrier(m->comm); /* the next run's messages must not meet what this one awaited */
+}
+
+static ein_status ein_mpi_agreed(void *user, ein_status mine) {
+  ein_mpi *m = (ein_mpi *)user;
+  if (mine == EIN_OK && m->broken) mine = EIN_ERR_IO;
+  if (mine != EIN_OK) ein_mpi_give_notice(m);
+  ein_status all = ein_mpi_status(m, mine);
+  if (all != EIN_OK) ein_mpi_clear(m, mine != EIN_OK);
+  m->broken = 0;
+  return all;
 }
 
 /* ---- open and close ---- */
@@ -218,10 +345,39 @@ static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
   m->wire.user = m;
   m->wire.exchange = ein_mpi_exchange;
   m->wire.counts = ein_mpi_counts;
+  m->wire.agree = ein_mpi_agreed;
   m->wire.start = ein_mpi_start;
   m->wire.finish = ein_mpi_finish;
   m->wire.look = ein_mpi_look;
   return code == MPI_SUCCESS ? EIN_OK : EIN_ERR_IO;
+}
+
+/* Allocates room for one message to each site and one from each in every slot, and for what is counted. */
+static int ein_mpi_rooms(ein_mpi *m) {
+  size_t sites = (size_t)m->wire.sites, kinds = EIN_MPI_KINDS;
+  int some = ein_mpi_room(&m->now, 2 * sites);
+  for (int i = 0; some && i < EIN_MPI_WAYS; i++) some = ein_mpi_room(&m->way[i], 2 * sites);
+  m->sent = (int64_t *)calloc(sites * (4 * kinds + 2), sizeof *m->sent);
+  m->notices = (MPI_Request *)malloc(sites * sizeof *m->notices);
+  if (!some || !m->sent || !m->notices) return 0;
+  m->awaited = m->sent + sites * kinds;
+  m->told = m->awaited + sites * kinds;
+  m->heard = m->told + sites * (kinds + 1);
+  for (size_t q = 0; q < sites; q++) m->notices[q] = MPI_REQUEST_NULL;
+  return 1;
+}
+
+static void ein_way_free(ein_way *way) {
+  free(way->request);
+  free(way->awaited);
+  free(way->done);
+}
+
+static void ein_mpi_free(ein_mpi *m) {
+  for (int i = 0; i < EIN_MPI_WAYS; i++) ein_way_free(&m->way[i]);
+  ein_way_free(&m->now);
+  free(m->sent);
+  free(m->notices);
 }
 
 /* A site without memory tells the others over the duplicate. */
@@ -247,12 +403,15 @@ EIN_API ein_status ein_mpi_open(MPI_Comm comm, const char *name, ein_mpi **out) 
   }
   *m = local;
   m->wire.user = m;
+  ein_mpi_await_notice(m);
   *out = m;
   return EIN_OK;
 }
 
 EIN_API void ein_mpi_close(ein_mpi *m) {
   if (!m) return;
+  MPI_Send(NULL, 0, MPI_BYTE, m->wire.site, EIN_MPI_NOTICE, m->comm); /* the awaited one */
+  MPI_Wait(&m->notice, MPI_STATUS_IGNORE);
   MPI_Comm_free(&m->comm);
   ein_mpi_free(m);
   free(m);

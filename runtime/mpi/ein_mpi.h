@@ -28,7 +28,7 @@ EIN_API ein_status ein_mpi_create(MPI_Comm comm, const char *name, const ein_con
     ein_status (*create)(const ein_config *config, void **ctx), void (*destroy)(void *ctx), void **ctx);
 /* For ein_config; valid until ein_mpi_close. */
 EIN_API const ein_wire *ein_mpi_wire(const ein_mpi *m);
-/* Counts parcels; the messages that agree on whether all can go on are not included. */
+/* Counts parcels; messages about whether all can go on are not included. */
 EIN_API ein_traffic ein_mpi_counted(const ein_mpi *m);
 /* Returns the first nonzero code by rank, and its rank in *who (-1: all are 0). Collective. Returns -1 if MPI
  * fails. */

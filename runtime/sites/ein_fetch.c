@@ -194,8 +194,8 @@ static ein_status ein_round(ein_asking *v, int there, ein_status mine, char *sen
   int a, b, sites = v->wire->sites;
   ein_parcels_lay(v->send, sites, send, n_send, send_each, &a);
   ein_parcels_lay(v->receive, sites, receive, n_receive, receive_each, &b);
-  return there ? ein_meet(v->ctx, mine, a, v->send, b, v->receive)
-               : ein_met(v->ctx, v->wire->exchange(v->wire->user, mine, a, v->send, b, v->receive));
+  if (there) return ein_meet(v->ctx, mine, a, v->send, b, v->receive);
+  return mine != EIN_OK ? mine : ein_met(v->ctx, v->wire->exchange(v->wire->user, a, v->send, b, v->receive));
 }
 
 /* ---- answers ---- */
@@ -350,7 +350,8 @@ static ein_status ein_asking_status(const ein_asking *v, int ok) {
 /* each: room for the bytes of one question by site, asked and received, then for those of one answer. */
 static ein_status ein_rounds(ein_asking *v, int64_t *ask_each, int64_t *answer_each) {
   int sites = v->wire->sites, ok = ein_asking_begin(v) && ask_each && answer_each;
-  ein_status status = v->wire->counts(v->wire->user, ein_asking_status(v, ok), v->asks, v->asked);
+  ein_status status = ein_asking_status(v, ok);
+  if (status == EIN_OK) status = ein_met(v->ctx, v->wire->counts(v->wire->user, v->asks, v->asked));
   if (status != EIN_OK) return status;
   for (int q = 0; q < sites; q++) ask_each[q] = answer_each[q] = (int64_t)sizeof(int64_t) * v->row->n_index;
   v->questions = (int64_t *)malloc((size_t)ein_bytes_of(sites, v->asked, ask_each) + 1);
@@ -391,8 +392,6 @@ EIN_API ein_status ein_fetch(ein_ctx *ctx, const ein_mesh *mesh, int k) {
     ein_own_take(&v);
     ein_answers_take(&v);
     ein_points_share(&v);
-  } else if (in->error.status == EIN_OK) {
-    ein_error_set(&in->error, status, EIN_ELSEWHERE);
   }
   free(each);
   ein_asking_end(&v);

@@ -16,7 +16,7 @@
  */
 #include "ein_sites.h"
 
-/* So many bytes of parts arrive at once: each round is an exchange, for which all sites wait. */
+/* So many bytes of parts arrive at once: each round is an exchange. */
 #ifndef EIN_MOVE_ROOM
 #define EIN_MOVE_ROOM (1 << 26)
 #endif
@@ -651,12 +651,14 @@ EIN_API ein_status ein_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_moving v = ein_moving_begin(ctx, mesh, row, ein_first_half(row), ein_move_room(in, k));
   ein_parcels_make(&v);
   ein_parcel *send = v.send, *receive = v.receive;
-  if (ein_settle(ctx) == EIN_OK && v.ground.far &&
-      v.ground.far->lend(ctx, k + 1, v.n_send, v.send, v.n_receive, v.receive, &send))
+  if (ein_settle(ctx) != EIN_OK) return ein_state(ctx);
+  if (v.ground.far) {
+    if (!v.ground.far->lend(ctx, k + 1, v.n_send, v.send, v.n_receive, v.receive, &send)) return ein_state(ctx);
     receive = send + v.n_send;
-  ein_status status = wire->start(wire->user, ein_state(ctx), k, v.n_send, send, v.n_receive, receive);
+  }
+  ein_status status = wire->start(wire->user, k, v.n_send, send, v.n_receive, receive);
   in->under_way += status == EIN_OK;
-  return ein_met(ctx, status) == EIN_OK ? ein_state(ctx) : status;
+  return ein_met(ctx, status);
 }
 
 EIN_API ein_status ein_move_finish(ein_ctx *ctx, const ein_mesh *mesh, int k) {

@@ -176,7 +176,7 @@ static ein_status ein_whole_choose(ein_whole *h, const int64_t *dims) {
 }
 
 static ein_status ein_whole_chosen(ein_whole *h, const int64_t *dims) {
-  ein_status mine = ein_whole_choose(h, dims), status = h->wire.exchange(h->wire.user, mine, 0, NULL, 0, NULL);
+  ein_status mine = ein_whole_choose(h, dims), status = h->wire.agree(h->wire.user, mine);
   return status == EIN_OK ? EIN_OK : ein_error_set(&h->error, status, EIN_ELSEWHERE);
 }
 
@@ -449,7 +449,9 @@ static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int outpu
 /* An exchange whose status is the same at all sites. */
 static ein_status ein_whole_meet(
     ein_whole *h, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
-  ein_status status = h->wire.exchange(h->wire.user, mine, n_send, send, n_receive, receive);
+  ein_status status = h->wire.agree(h->wire.user, mine);
+  if (status == EIN_OK && h->wire.exchange(h->wire.user, n_send, send, n_receive, receive) != EIN_OK)
+    status = h->wire.agree(h->wire.user, EIN_OK);
   if (status != EIN_OK) ein_error_set(&h->error, status, EIN_ELSEWHERE);
   return status;
 }

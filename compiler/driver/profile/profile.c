@@ -75,25 +75,30 @@ static void received_note(ProfileSite *x, int n, const ein_parcel *parcel) {
 }
 
 static ein_status counted_exchange(
-    void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+    void *user, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ProfileSite *x = user;
   sent_note(x);
-  ein_status status = x->inner->exchange(x->inner->user, mine, n_send, send, n_receive, receive);
+  ein_status status = x->inner->exchange(x->inner->user, n_send, send, n_receive, receive);
   if (status == EIN_OK) received_note(x, n_receive, receive);
   return status;
 }
 
-static ein_status counted_counts(void *user, ein_status mine, const int64_t *send, int64_t *receive) {
+static ein_status counted_counts(void *user, const int64_t *send, int64_t *receive) {
   ProfileSite *x = user;
-  return x->inner->counts(x->inner->user, mine, send, receive);
+  return x->inner->counts(x->inner->user, send, receive);
+}
+
+static ein_status counted_agree(void *user, ein_status mine) {
+  ProfileSite *x = user;
+  return x->inner->agree(x->inner->user, mine);
 }
 
 /* Transfers in progress are counted when they begin; the data arrive later. */
-static ein_status counted_start(void *user, ein_status mine, int key, int n_send, const ein_parcel *send, int n_receive,
-    const ein_parcel *receive) {
+static ein_status counted_start(
+    void *user, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ProfileSite *x = user;
   sent_note(x);
-  ein_status status = x->inner->start(x->inner->user, mine, key, n_send, send, n_receive, receive);
+  ein_status status = x->inner->start(x->inner->user, key, n_send, send, n_receive, receive);
   if (status == EIN_OK) received_note(x, n_receive, receive);
   return status;
 }
@@ -110,8 +115,12 @@ static void counted_look(void *user) {
 
 const ein_wire *profile_wire(ProfileSite *x, const ein_wire *inner) {
   x->inner = inner;
-  x->wire = (ein_wire){
-      .user = x, .site = inner->site, .sites = inner->sites, .exchange = counted_exchange, .counts = counted_counts};
+  x->wire = (ein_wire){.user = x,
+      .site = inner->site,
+      .sites = inner->sites,
+      .exchange = counted_exchange,
+      .counts = counted_counts,
+      .agree = counted_agree};
   if (inner->start) x->wire.start = counted_start, x->wire.finish = counted_finish, x->wire.look = counted_look;
   return &x->wire;
 }

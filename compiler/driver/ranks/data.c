@@ -179,7 +179,7 @@ static void output_gather(Session *s, const TaskGraph *t, uint32_t k, const ein_
     size_t bytes = (size_t)(block[i].count * dtype_size(b->dtype));
     if (bytes) receive[n++] = (ein_parcel){i, arena_alloc(work, bytes), bytes};
   }
-  if (w->exchange(w->user, EIN_OK, send.bytes > 0, &send, n, receive) != EIN_OK)
+  if (w->exchange(w->user, send.bytes > 0, &send, n, receive) != EIN_OK)
     exit((int)session_end(s, fail(s, LEAVE_MACHINE, "the processes of MPI do not reach each other")));
   for (int i = 0; i < n; i++) block_place(whole, &block[receive[i].peer], receive[i].data);
   arena_free(work);

@@ -65,12 +65,13 @@ static const ein_parcel *parcel_for(const Post *p, int peer) {
 }
 
 static ein_status wire_exchange(
-    void *user, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
+    void *user, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   Site *s = user;
   double bytes = 0;
   s->hub->post[s->wire.site] = (Post){.send = send, .n = n_send};
-  ein_status status = hub_meet(s->hub, mine);
-  for (int i = 0; status == EIN_OK && i < n_receive; i++) {
+  ein_status status = hub_meet(s->hub, EIN_OK);
+  if (status != EIN_OK) return status;
+  for (int i = 0; i < n_receive; i++) {
     const ein_parcel *x = parcel_for(&s->hub->post[receive[i].peer], s->wire.site);
     if (!x || x->bytes != receive[i].bytes)
       bug("site %d waits for what site %d does not send", s->wire.site, receive[i].peer);
@@ -80,16 +81,19 @@ static ein_status wire_exchange(
   pthread_mutex_lock(&s->hub->lock);
   s->hub->bytes += bytes;
   pthread_mutex_unlock(&s->hub->lock);
-  return hub_meet(s->hub, status); /* parcels belong to their sender again */
+  return hub_meet(s->hub, EIN_OK); /* parcels belong to their sender again */
 }
 
-static ein_status wire_counts(void *user, ein_status mine, const int64_t *send, int64_t *receive) {
+static ein_status wire_counts(void *user, const int64_t *send, int64_t *receive) {
   Site *s = user;
   s->hub->post[s->wire.site] = (Post){.count = send};
-  ein_status status = hub_meet(s->hub, mine);
-  for (int q = 0; status == EIN_OK && q < s->hub->sites; q++) receive[q] = s->hub->post[q].count[s->wire.site];
-  return hub_meet(s->hub, status);
+  ein_status status = hub_meet(s->hub, EIN_OK);
+  if (status != EIN_OK) return status;
+  for (int q = 0; q < s->hub->sites; q++) receive[q] = s->hub->post[q].count[s->wire.site];
+  return hub_meet(s->hub, EIN_OK);
 }
+
+static ein_status wire_agree(void *user, ein_status mine) { return hub_meet(((Site *)user)->hub, mine); }
 
 /* ---- a site ------------------------------------------------------------------------------------------------- */
 
@@ -222,8 +226,13 @@ static Leave sites_make(
   for (int i = 0; i < hub->sites && !l; i++) {
     mesh_place(&t->mesh, i, at);
     x[i] = (Site){.hub = hub, .model = model, .tasks = t, .job = j, .progress = i ? NULL : s->progress};
-    x[i].wire = (ein_wire){
-        .user = &x[i], .site = i, .sites = hub->sites, .place = i, .exchange = wire_exchange, .counts = wire_counts};
+    x[i].wire = (ein_wire){.user = &x[i],
+        .site = i,
+        .sites = hub->sites,
+        .place = i,
+        .exchange = wire_exchange,
+        .counts = wire_counts,
+        .agree = wire_agree};
     x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     l = site_inputs(s, t, e, at, x[i].in);

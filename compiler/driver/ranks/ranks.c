@@ -198,7 +198,7 @@ Leave ranks_end(Session *s, Leave mine) {
 
 static void exchanged(Session *s, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   const ein_wire *w = s->ranks->door->told(s->ranks->world);
-  if (w->exchange(w->user, EIN_OK, n_send, send, n_receive, receive) != EIN_OK)
+  if (w->exchange(w->user, n_send, send, n_receive, receive) != EIN_OK)
     exit((int)session_end(s, fail(s, LEAVE_MACHINE, "the processes of MPI do not reach each other")));
 }
 

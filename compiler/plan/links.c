@@ -14,12 +14,6 @@ static uint32_t axes_out(const Mesh *m, int64_t part, int64_t *inside) {
   return a;
 }
 
-static double doublings(uint64_t parts) {
-  uint32_t n = 0;
-  while ((uint64_t)1 << n < parts) n++;
-  return n;
-}
-
 Links seconds_links(const Seconds *s, const Mesh *mesh) {
   Links l = {.mesh = mesh, .memory = s->memory};
   int64_t part = 1, inside;
@@ -29,7 +23,6 @@ Links seconds_links(const Seconds *s, const Mesh *mesh) {
     uint32_t axes = axes_out(mesh, part, &inside);
     l.link[l.n] = (Link){level, axes, level->link_latency.value, level->link.value * (double)inside / (double)part};
     for (uint32_t a = 0; a < axes; a++) l.by[a] = l.n;
-    l.agree += doublings((uint64_t)s->used[k]) * level->link_latency.value;
     l.n++;
     part *= s->used[k];
   }
@@ -104,20 +97,20 @@ static double share_of(const Mesh *m, uint32_t rank, const int64_t *extent, cons
 
 /* ---- time -------------------------------------------------------------------------------------------------- */
 
-/* One exchange: all sites agree; then messages go directly, all at once, so of the levels crossed the slowest counts.
- * crossed: the axes along which they go. */
+/* One exchange: messages go directly, all at once, so of the levels crossed the slowest counts. crossed: the axes along
+ * which they go. */
 static double exchange(const Links *l, uint32_t crossed) {
   double most = 0;
   for (uint32_t a = 0; a < l->mesh->n; a++)
     if (crossed >> a & 1 && l->link[l->by[a]].latency > most) most = l->link[l->by[a]].latency;
-  return l->agree + most;
+  return most;
 }
 
 double links_exchange(const Links *l, const bool *link) {
   double most = 0;
   for (uint32_t k = 0; k < l->n; k++)
     if (link[k] && l->link[k].latency > most) most = l->link[k].latency;
-  return l->agree + most;
+  return most;
 }
 
 /* An axis along which all sites hold the same data is not crossed: the site at the same place on it has what is

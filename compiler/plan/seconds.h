@@ -3,11 +3,11 @@
  * The sites fill the machine's levels from the inside out: as many to a node as fit and divide their number, then as
  * many nodes to a rack, and so on. A mesh's last axis runs fastest, so its last axes stay inside the innermost level.
  *
- * A move goes as the emitted code sends it (runtime/sites/ein_move.c). All sites agree that all can go on, which takes
- * log2 of the parts in use, times latency, at each level. Then each site sends directly to each that needs something of
- * it, all at once: one latency, of the slowest level crossed, and the bytes into the part that receives most, over that
- * part's link. A part is a site, a node, or whatever the level consists of; each of its sites receives by itself. The
- * bytes cross all levels at once, so the slowest level counts. What comes in pieces is then read and written once.
+ * A move goes as the emitted code sends it (runtime/sites/ein_move.c). Each site sends directly to each that needs
+ * something of it, all at once: one latency, of the slowest level crossed, and the bytes into the part that receives
+ * most, over that part's link. A part is a site, a node, or whatever the level consists of; each of its sites receives
+ * by itself. The bytes cross all levels at once, so the slowest level counts. What comes in pieces is then read and
+ * written once.
  *
  * Parts that are reduced come in rounds, each an exchange. If all sites of a group need the result, each reduces a
  * share and sends it to the others. An input is stored once, evenly cut if a dimension has room for that
@@ -65,7 +65,6 @@ typedef struct Links {         /* of the levels that a mesh crosses, the innermo
   uint32_t n;
   Link link[MESH_AXES];
   uint32_t by[MESH_AXES];      /* by axis: the outermost link that it crosses */
-  double agree;                /* seconds until all sites know that all can go on */
   double memory;               /* bytes per second of a site */
 } Links;
 

@@ -63,7 +63,7 @@ class Mesh:
     def __init__(self, sizes, machine):
         self.sizes, self.sites = sizes, math.prod(sizes)
         self.stride = [math.prod(sizes[a + 1 :]) for a in range(len(sizes))]
-        self.links, self.memory, self.used = [], machine.memory(), [n for n in machine.used(self.sites) if n > 1]
+        self.links, self.memory = [], machine.memory()
         for part, latency, rate in machine.links(self.sites):
             # axes that stay inside of a part, if need be of a share of it, which has a share of its link
             inside = max(math.prod(sizes[a:]) for a in range(len(sizes) + 1) if all(part % math.prod(sizes[b:]) == 0 for b in range(a, len(sizes))))
@@ -102,10 +102,6 @@ def meet(a, b):
     return [(max(x[0], y[0]), min(x[1], y[1])) for x, y in zip(a, b)]
 
 
-def log2(n):
-    return (n - 1).bit_length()
-
-
 def worst_of(extents, have, want, ideal):
     """In each dimension a part with a largest block and, of those, the least of it: there may be none that is so in all dimensions. Where
     cuts cross, there is nothing."""
@@ -122,8 +118,8 @@ def worst_of(extents, have, want, ideal):
 
 
 def exchange(mesh, crossed):
-    """All sites agree, at each level by doubling; then messages go at once: the slowest level crossed."""
-    return sum(log2(n) * l[1] for n, l in zip(mesh.used, mesh.links)) + max((mesh.links[mesh.by[a]][1] for a in crossed), default=0)
+    """Messages go at once: the slowest level crossed."""
+    return max((mesh.links[mesh.by[a]][1] for a in crossed), default=0)
 
 
 def long(mesh, on, what):
@@ -242,7 +238,7 @@ def windowed(mesh, read, tensor, vertex, own_home):
         crossed.append(latency if lacking else 0)
     if not most:
         return 0
-    return most + sum(log2(n) * l[1] for n, l in zip(mesh.used, mesh.links)) + max(crossed)
+    return most + max(crossed)
 
 
 def close(a, b):

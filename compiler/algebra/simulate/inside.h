@@ -19,7 +19,6 @@ typedef struct Net {
   uint32_t sites, n, n_link;
   const NetLevel *level;
   const double *rate;
-  double agree;              /* seconds until all sites know that all can go on */
 } Net;
 
 typedef struct Group {       /* of a move */

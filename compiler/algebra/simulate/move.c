@@ -248,8 +248,8 @@ static int by_key(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-/* For this all messages are enumerated twice. Messages go at once, so of the levels that they cross the slowest counts.
- * Before each exchange all sites agree. */
+/* For this all messages are enumerated twice. Messages go at once, so of the levels that they cross the slowest
+ * counts. */
 static void groups_load(Moving *m, const Way *way, uint32_t n) {
   const Net *net = &m->s->net;
   Loads *l = &m->loads;
@@ -272,7 +272,7 @@ static void groups_load(Moving *m, const Way *way, uint32_t n) {
       double latency = m->crossed[k * net->n + q] ? net->level[q].level->link_latency.value : 0;
       most = latency > most ? latency : most;
     }
-    m->group[k].latency = way->rounds * (net->agree + most);
+    m->group[k].latency = way->rounds * most;
     m->group[k].longer = way->longer;
   }
 }

@@ -39,7 +39,6 @@ typedef struct Clock {
   uint32_t ready_done;
   uint32_t *waits;           /* by op and site: the number of missing operands */
   uint32_t *absent;          /* by op: the number of sites that a move still waits for */
-  double agreed;             /* when the last agreement that was begun is done */
   uint32_t *arrived;         /* by op: sites at a repeat */
   bool *there;               /* by op and site: it may run */
   uint32_t *user_at, *user;  /* by op */
@@ -163,22 +162,19 @@ static void line_stale(Clock *c, const Line *l) {
   }
 }
 
-static void group_begin(Clock *c, uint32_t op, const Group *group, Trail from, double begin) {
+static void group_begin(Clock *c, uint32_t op, const Group *group, Trail from) {
   Going g = {.op = op, .group = group, .from = from, .left = 1};
   for (uint32_t k = 0; k < group->n_member; k++) {
     site_tick(c, group->member[k]);
     c->queue[group->member[k]].moves++;
   }
   vec_push(c->arena, c->going, g);
-  event_add(c, begin + group->latency, BYTES_BEGIN, c->going.len - 1, 0);
+  event_add(c, c->now + group->latency, BYTES_BEGIN, c->going.len - 1, 0);
 }
 
-/* All sites agree together, on one move after the other. */
 static void move_begin(Clock *c, uint32_t op, Trail from) {
   const Cost *cost = c->op[op].cost;
-  double begin = c->now > c->agreed ? c->now : c->agreed;
-  c->agreed = begin + c->net->agree;
-  for (uint32_t k = 0; k < cost->n_group; k++) group_begin(c, op, &cost->group[k], from, begin);
+  for (uint32_t k = 0; k < cost->n_group; k++) group_begin(c, op, &cost->group[k], from);
 }
 
 static void bytes_begin(Clock *c, uint32_t which) {

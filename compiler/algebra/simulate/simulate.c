@@ -23,11 +23,6 @@ static Net net_new(Arena *a, const Seconds *s) {
     net.n_link += 2 * (net.sites / size);
     size *= (uint32_t)s->used[k];
   }
-  for (uint32_t q = 0; q < net.n; q++) {
-    uint32_t parts = (q + 1 < net.n ? level[q + 1].size : net.sites) / level[q].size, steps = 0;
-    while ((uint64_t)1 << steps < parts) steps++;
-    net.agree += steps * level[q].level->link_latency.value;
-  }
   double *rate = NEW_ARRAY(a, double, net.n_link + 1);
   for (uint32_t q = 0; q < net.n; q++)
     for (uint32_t k = level[q].base; k < (q + 1 < net.n ? level[q + 1].base : net.n_link); k++)

@@ -69,6 +69,20 @@ bool task_touches(const TaskGraph *t, const Task *k, uint32_t buffer) {
   return met || (k->kind == TASK_MOVE && k->from == buffer) || (task_moves_places(k) && k->place_from == buffer);
 }
 
+uint32_t tasks_touching(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_REPEAT && task_touches(t, k, buffer)) {
+      n += tasks_touching(t, &k->body, buffer);
+      n += k->buffer == buffer || k->stop == (int64_t)buffer || k->turns == (int64_t)buffer;
+      for (uint32_t e = 0; e < k->exchange.len; e++)
+        n += k->exchange.at[e].now == buffer || k->exchange.at[e].next == buffer;
+    } else n += task_touches(t, k, buffer);
+  }
+  return n;
+}
+
 Str task_axis(const TaskGraph *t, uint32_t axis) {
   return strings_printf(t->strings, "at%u", axis);
 }

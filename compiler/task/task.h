@@ -172,6 +172,8 @@ bool task_moves_places(const Task *k);    /* a move by argmax or argmin */
 /* Whether the task, or one in it, reads or writes the buffer; whether it writes it. */
 bool task_touches(const TaskGraph *t, const Task *k, uint32_t buffer);
 bool task_writes(const TaskGraph *t, const Task *k, uint32_t buffer);
+/* How many tasks of the list, and of the repeats in it, use the buffer. */
+uint32_t tasks_touching(const TaskGraph *t, const Tasks *list, uint32_t buffer);
 
 TaskGraph *task_new(Arena *a, Strings *t, Exprs *p);
 

@@ -290,6 +290,25 @@ static void check_all_reduce(void) {
   }
 }
 
+/* In each turn too. */
+static void check_all_reduce_of_turns(void) {
+  static const char text[] =
+      "taskgraph 1\nmesh 4\ndim at0\nbuffer %0 input 0 X[8] : i64 low [0]\nbuffer %1 output 0 Y[8] : i64 low [0]\n"
+      "buffer %2 work n[] : i64 low [] alive 0..1\n"
+      "buffer %3 work one[8] : i64 low [0] when ($at0 == 0) alive 2..3\ninput X = %0\noutput Y = %1\n"
+      "kernel 0 n outer 0 {\nstage n[] : i64 = 3 to %2[]\n}\nrepeat 1..4 t < %2 {\n"
+      "move 2 reduce %0 at + to %3 at ? by sum:i64\nmove 3 broadcast %3 at ? to %1 at *\n}\n";
+  Arena *a = arena_new();
+  Buf why = buf_new(a);
+  TaskGraph *t = read_it(a, text, &why);
+  if (!OK(t && task_check(t, &why), "a repeat that reduces is sound")) tap_text("why", why.s);
+  if (!t) return;
+  task_all_reduce(t);
+  const Tasks *body = &t->tasks.at[1]->body;
+  OK(body->len == 1 && body->at[0]->move == MOVE_ALL_REDUCE, "in a repeat they combine it as well");
+  arena_free(a);
+}
+
 /* A copy is made of all there is, so what has a value only in a domain is not computed in it. */
 static void check_copy(void) {
   static const char text[] =
@@ -319,6 +338,7 @@ int main(void) {
   check_places();
   check_shares();
   check_all_reduce();
+  check_all_reduce_of_turns();
   check_copy();
   return DONE();
 }

@@ -9,14 +9,6 @@
 #include "site.h"
 #include "task/inside.h"
 
-/* A repeat that uses it counts with the tasks in it. */
-static uint32_t users(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < list->len; i++)
-    if (task_touches(t, list->at[i], buffer)) n += 1 + users(t, &list->at[i]->body, buffer);
-  return n;
-}
-
 /* Whether b brings to all what a combines at one place. */
 static bool follows(const TaskGraph *t, const Task *a, const Task *b) {
   bool one = false;
@@ -35,7 +27,7 @@ static uint32_t follower(const TaskGraph *t, const Tasks *list, uint32_t i) {
   const Task *a = list->at[i];
   if (a->kind != TASK_MOVE || a->reducer == RED_NONE || a->wrap || task_moves_places(a)) return 0;
   if (t->buffers.at[a->from].when || t->buffers.at[a->buffer].space != BUF_WORK) return 0;
-  if (users(t, &t->tasks, a->buffer) != 2) return 0;
+  if (tasks_touching(t, &t->tasks, a->buffer) != 2) return 0;
   for (uint32_t k = i + 1; k < list->len; k++) {
     if (!task_touches(t, list->at[k], a->buffer)) continue;
     const Task *b = list->at[k];

@@ -70,20 +70,6 @@ static bool is_reader(Strips *s, const TaskStage *st) {
   return plain;
 }
 
-static uint32_t touching(const TaskGraph *t, const Tasks *list, uint32_t buffer) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
-    if (k->kind == TASK_REPEAT && task_touches(t, k, buffer)) {
-      n += touching(t, &k->body, buffer);
-      n += k->buffer == buffer || k->stop == (int64_t)buffer || k->turns == (int64_t)buffer;
-      for (uint32_t e = 0; e < k->exchange.len; e++)
-        n += k->exchange.at[e].now == buffer || k->exchange.at[e].next == buffer;
-    } else n += task_touches(t, k, buffer);
-  }
-  return n;
-}
-
 /* Whether only the move and maps after it in its list use the box, and no task stores to the block up to the last of
  * them. */
 static bool readers_find(Strips *s, const Tasks *list, uint32_t i) {
@@ -100,7 +86,7 @@ static bool readers_find(Strips *s, const Tasks *list, uint32_t i) {
   }
   for (uint32_t j = i + 1; j <= s->last; j++)
     if (task_writes(s->t, list->at[j], s->block)) return false;
-  return s->last > i && n == touching(s->t, &s->t->tasks, s->box);
+  return s->last > i && n == tasks_touching(s->t, &s->t->tasks, s->box);
 }
 
 /* ---- which strips there are ---------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* task/sites/overlap.c - overlaps moves with kernels. In: a mesh's graph with its lifetimes. Out: the same tasks;
  * each move starts as soon as its operand is ready, and stays in progress until a task uses its result or changes
- * its operand.
+ * its operand; so moves that follow one another are under way together.
  *
  * First moves of inputs come as late as possible, since inputs are always ready: this takes the least memory. All
  * other changes lengthen lives, and none may raise the peak: at each examined site no step may use more memory than
@@ -200,7 +200,7 @@ static void raise_all(Overlap *o, Tasks *list) {
   }
 }
 
-/* ---- longer moves ------------------------------------------------------------------------------------------------ */
+/* ---- longer moves: while kernels run, and while other moves are under way ---------------------------------------- */
 
 /* The move may last until step `last`: its operand and workspace then live as long. */
 static bool keeps(Overlap *o, const Task *m, uint32_t last) {
@@ -221,7 +221,7 @@ static void lengthen(Overlap *o, const Tasks *list, uint32_t i) {
   for (uint32_t j = i + 1; j < list->len; j++) {
     const Task *k = list->at[j];
     if (move_hinders(o->t, m, k) || k->unless != m->unless) return;
-    if (work_of(o->t, k) <= 0) continue;
+    if (work_of(o->t, k) <= 0 && (k->kind != TASK_MOVE || m->before)) continue; /* panels come while kernels run */
     if (!keeps(o, m, k->end)) return;
     m->end = k->end;
   }

@@ -117,7 +117,8 @@ typedef struct ein_inside {    /* what each run accesses comes first */
                                 * at an index from data, which is reported as out of range after the kernel; */
   size_t emptied;              /*   its size in bytes, if it was allocated separately */
   ein_parcel *parcel;          /* for several sites: room for a parcel to each site, then for one from each; */
-  int *alike;                  /*   and for a number from each */
+  int *alike;                  /*   and for a number from each; */
+  unsigned char *near;         /*   by move and site: whether they exchange something, since the plan */
   size_t size;                 /* of the context's own block */
   ein_team *team;
   const ein_ground *ground;    /* for moves; NULL: host memory, as the context describes it */

@@ -140,6 +140,7 @@ static size_t ein_context_cut(char *base, const ein_tables *t, ein_ctx *ctx, ein
   in->nothing = ein_cut(base, &used, 1, EIN_ALIGN);
   in->parcel = (ein_parcel *)ein_cut(base, &used, 2 * (int64_t)sites, sizeof(ein_parcel));
   in->alike = (int *)ein_cut(base, &used, sites, sizeof(int));
+  in->near = (unsigned char *)ein_cut(base, &used, t->mesh ? (int64_t)sites * t->mesh->n_moves : 0, 1);
   *team = ein_cut(base, &used, 1, ein_team_bytes(in->threads));
   return used;
 }

@@ -49,6 +49,7 @@ typedef struct ein_moving {
                                   * round, from 0 */
   int gave;                    /* once shares were given: the buffer of the one site that gave them, and has all; -1:
                                 * there is none */
+  unsigned char *near;         /* by site: whether it may be a peer; found when measuring */
   ein_parcel *send, *receive;  /* by peer, without this site; peers without data have none */
   int n_send, n_receive;
   ein_ground ground;
@@ -493,7 +494,8 @@ static void ein_receive_add(ein_moving *v, int p) {
   else if (v->base) x->data = ein_element(v, v->row->to, v->element, &v->to, one.low, NULL);
 }
 
-/* Makes a round's parcels, in the order of sites. The flags for parts come first in the move's memory. */
+/* Makes a round's parcels, in the order of sites. The flags for parts come first in the move's memory. When measuring,
+ * all sites are looked at, and later those that had a parcel then. */
 static void ein_parcels_make(ein_moving *v) {
   memset(v->ctx->inside->alike, 0, (size_t)v->sites * sizeof(int));
   v->n_send = v->n_receive = 0;
@@ -503,9 +505,11 @@ static void ein_parcels_make(ein_moving *v) {
     v->some = (unsigned char *)ein_room(v, (size_t)ein_box_count(v, &all));
   }
   for (int p = 0; p < v->sites; p++) {
-    if (p == v->site) continue;
+    int before = v->n_send + v->n_receive;
+    if (p == v->site || (v->base && !v->near[p])) continue;
     if (v->from.there && ein_asks(v, v->site, p)) ein_send_add(v, p);
     if (v->to.there && ein_asks(v, p, v->site)) ein_receive_add(v, p);
+    v->near[p] |= v->n_send + v->n_receive > before;
   }
 }
 
@@ -525,8 +529,9 @@ static void ein_parcels_take(ein_moving *v) {
   if (v->half != EIN_MOVE_OF_SHARES) ein_unpack(v, &v->from, &v->to, NULL);
 }
 
+/* k: the move's number; its row, or that of its second half. */
 static ein_moving ein_moving_begin(
-    ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, char *base) {
+    ein_ctx *ctx, const ein_mesh *mesh, int k, const ein_move_row *row, ein_half half, char *base) {
   ein_inside *in = ctx->inside;
   ein_moving v;
   memset(&v, 0, sizeof v);
@@ -544,6 +549,7 @@ static ein_moving ein_moving_begin(
   v.gave = -1;
   v.groups = ein_groups(&v);
   v.slices = ein_slices(&v);
+  v.near = in->near + (size_t)k * (size_t)v.sites;
   v.send = in->parcel;
   v.receive = in->parcel + v.sites;
   v.ground = ein_ground_of(ctx);
@@ -566,8 +572,9 @@ static int ein_gave(const ein_move_row *row) {
   return row->fold || row->best ? -1 : row->from;
 }
 
-static size_t ein_staged_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, int gave) {
-  ein_moving v = ein_moving_begin(ctx, mesh, row, half, NULL);
+static size_t ein_staged_half(
+    ein_ctx *ctx, const ein_mesh *mesh, int k, const ein_move_row *row, ein_half half, int gave) {
+  ein_moving v = ein_moving_begin(ctx, mesh, k, row, half, NULL);
   v.gave = gave;
   ein_parcels_make(&v);
   return v.used;
@@ -577,10 +584,12 @@ EIN_API int64_t ein_staged(ein_ctx *ctx, int k) {
   if (!ctx->inside->config.wire) return 0;
   const ein_mesh *mesh = ctx->inside->tables->mesh;
   const ein_move_row *row = &mesh->move[k];
-  size_t most = ein_staged_half(ctx, mesh, row, row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL, -1);
+  size_t sites = (size_t)ctx->inside->config.wire->sites;
+  memset(ctx->inside->near + (size_t)k * sites, 0, sites);
+  size_t most = ein_staged_half(ctx, mesh, k, row, row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL, -1);
   for (int places = 0; row->shares && places <= (row->best != NULL); places++) {
     ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
-    size_t used = ein_staged_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES, ein_gave(row));
+    size_t used = ein_staged_half(ctx, mesh, k, &shares, EIN_MOVE_OF_SHARES, ein_gave(row));
     most = used > most ? used : most;
   }
   return (int64_t)most;
@@ -599,9 +608,9 @@ static ein_status ein_move_round(ein_moving *v, int begun) {
 }
 
 /* Does one half of a move. begun: the move's number, if its first half has begun; -1: it has not. */
-static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, const ein_move_row *row, ein_half half, int gave,
-    char *base, int begun) {
-  ein_moving v = ein_moving_begin(ctx, mesh, row, half, base);
+static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, int k, const ein_move_row *row, ein_half half,
+    int gave, char *base, int begun) {
+  ein_moving v = ein_moving_begin(ctx, mesh, k, row, half, base);
   v.gave = gave;
   int64_t rounds = v.slices == 1 ? 1 : v.slices + v.groups - 1;
   ein_box all = ein_wanted(&v, v.site);
@@ -627,10 +636,10 @@ static ein_status ein_move_rest(ein_ctx *ctx, const ein_mesh *mesh, int k, int b
   ein_inside *in = ctx->inside;
   const ein_move_row *row = &mesh->move[k];
   char *base = ein_move_room(in, k);
-  ein_status status = ein_move_half(ctx, mesh, row, ein_first_half(row), -1, base, begun);
+  ein_status status = ein_move_half(ctx, mesh, k, row, ein_first_half(row), -1, base, begun);
   for (int places = 0; row->shares && !in->parted && places <= (row->best != NULL); places++) {
     ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
-    status = ein_move_half(ctx, mesh, &shares, EIN_MOVE_OF_SHARES, ein_gave(row), base, -1);
+    status = ein_move_half(ctx, mesh, k, &shares, EIN_MOVE_OF_SHARES, ein_gave(row), base, -1);
   }
   return status;
 }
@@ -648,7 +657,7 @@ EIN_API ein_status ein_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   const ein_move_row *row = &mesh->move[k];
   const ein_wire *wire = in->config.wire;
   if (!wire || !wire->start) return ein_move(ctx, mesh, k);
-  ein_moving v = ein_moving_begin(ctx, mesh, row, ein_first_half(row), ein_move_room(in, k));
+  ein_moving v = ein_moving_begin(ctx, mesh, k, row, ein_first_half(row), ein_move_room(in, k));
   ein_parcels_make(&v);
   ein_parcel *send = v.send, *receive = v.receive;
   if (ein_settle(ctx) != EIN_OK) return ein_state(ctx);

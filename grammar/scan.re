@@ -14,7 +14,7 @@ static uint32_t offset(const Scanner *s, const YYCTYPE *p) {
 }
 
 static void fault(Scanner *s, Fault f, const YYCTYPE *at, const YYCTYPE *end) {
-  s->fault(s->env, f, offset(s, at), offset(s, end));
+  if (s->fault) s->fault(s->env, f, offset(s, at), offset(s, end));
 }
 
 /* Past all the bytes from p on that belong to no character, as one complaint. */
@@ -71,7 +71,7 @@ static void comment(Scanner *s, const YYCTYPE *start) {
     */
   }
   s->at = (const char *)from;
-  s->comment(s->env, offset(s, start), offset(s, from));
+  if (s->comment) s->comment(s->env, offset(s, start), offset(s, from));
 }
 
 /* The rest of a string, past its closing quote or up to the newline that it lacks one before. */

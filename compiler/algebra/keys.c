@@ -26,12 +26,6 @@ static bool is_numbered(const Relation *r) {
   return rel_keys(r) < 4e18;
 }
 
-static int64_t number_of(const Relation *r, const int64_t *key) {
-  int64_t n = 0;
-  for (uint32_t k = 0; k < r->n_key; k++) n = n * r->frontier[k] + key[k];
-  return n;
-}
-
 static void key_of(const Relation *r, int64_t number, int64_t *key) {
   for (uint32_t k = r->n_key; k-- > 0; number /= r->frontier[k]) key[k] = number % r->frontier[k];
 }
@@ -70,13 +64,13 @@ KeySet keys_kept(Arena *a, const KeySet *s, const Expr *keep) {
   Numbers out = {{0}};
   if (!keys_told(s) || !is_numbered(s->of)) return keys_unknown(s->of);
   for (uint64_t i = 0; keys_next(s, &i, key);)
-    if (rel_predicate(keep, s->of->n_key, key)) vec_push(a, out.v, number_of(s->of, key));
+    if (rel_predicate(keep, s->of->n_key, key)) vec_push(a, out.v, rel_key_number(s->of, key));
   return keys_of_numbers(s->of, &out, &twice);
 }
 
 bool keys_has(const KeySet *s, const int64_t *key) {
   if (s->all || !s->n) return s->all;
-  int64_t number = number_of(s->of, key);
+  int64_t number = rel_key_number(s->of, key);
   return bsearch(&number, s->at, s->n, sizeof *s->at, by_number);
 }
 
@@ -96,7 +90,7 @@ KeySet keys_joined(Arena *a, const Relation *of, uint32_t n, const KeySet *set, 
   for (uint64_t step = 0; keys_next(&all, &step, key);) {
     bool there = true;
     for (uint32_t i = 0; there && i < n; i++) there = has_key(&set[i], on[i], key);
-    if (there) vec_push(a, out.v, number_of(of, key));
+    if (there) vec_push(a, out.v, rel_key_number(of, key));
   }
   return keys_of_numbers(of, &out, &twice);
 }
@@ -133,7 +127,7 @@ static bool pieces_from(Pieces *p) {
   for (;;) {
     if (n == all) {
       if (p->out.v.len == ALG_KEYS_TOLD) return false;
-      vec_push(p->a, p->out.v, number_of(p->of, p->key));
+      vec_push(p->a, p->out.v, rel_key_number(p->of, p->key));
       if (n == old) return true;
       n--;
     }
@@ -242,7 +236,7 @@ KeySet keys_mapped(Arena *a, Exprs *p, const KeySet *s, const Relation *of, cons
       memcpy(at, key, s->of->n_key * sizeof *key);
       return keys_unknown(of);
     }
-    vec_push(a, out.v, number_of(of, at));
+    vec_push(a, out.v, rel_key_number(of, at));
   }
   KeySet set = keys_of_numbers(of, &out, &twice);
   if (once && twice >= 0) {
@@ -397,7 +391,7 @@ static Filling fill_one_by_one(const Fill *f, int64_t *key) {
     int64_t g = 0;
     for (uint32_t k = 0; k < r->n_key; k++)
       if (f->group[k]) g = g * r->frontier[k] + key[k];
-    vec_push(f->a, all, ((Grouped){g, number_of(r, key)}));
+    vec_push(f->a, all, ((Grouped){g, rel_key_number(r, key)}));
   }
   if (!all.len) return FILL_WELL;
   qsort(all.at, all.len, sizeof(Grouped), by_group);

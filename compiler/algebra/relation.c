@@ -75,6 +75,12 @@ bool rel_next_key(uint32_t n_key, const int64_t *frontier, int64_t *key) {
   return false;
 }
 
+int64_t rel_key_number(const Relation *r, const int64_t *key) {
+  int64_t n = 0;
+  for (uint32_t k = 0; k < r->n_key; k++) n = n * r->frontier[k] + key[k];
+  return n;
+}
+
 double rel_keys(const Relation *r) {
   double n = 1;
   for (uint32_t k = 0; k < r->n_key; k++) n *= (double)r->frontier[k];

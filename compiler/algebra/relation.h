@@ -46,6 +46,7 @@ int64_t rel_value(const Expr *e, uint32_t n_key, const int64_t *key);
 
 /* Enumerates keys below the frontier, the last dimension fastest, from key = all 0. Returns false after the last. */
 bool rel_next_key(uint32_t n_key, const int64_t *frontier, int64_t *key);
+int64_t rel_key_number(const Relation *r, const int64_t *key);            /* in this order, from 0 */
 double rel_keys(const Relation *r);                                       /* the number of keys below the frontier */
 
 /* The extents of the tensor from which the blocks are cut: where the last of them ends, along each dimension. */

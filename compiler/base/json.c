@@ -120,6 +120,11 @@ void json_null(Json *j, const char *key) {
   word(j, key, "null");
 }
 
+void json_name(Json *j, const char *key, Str name) {
+  if (name) json_strn(j, key, name->s, name->len);
+  else json_null(j, key);
+}
+
 void json_raw(Json *j, const char *key, const char *s, size_t n) {
   while (n && (s[n - 1] == '\n' || s[n - 1] == ' ')) n--;
   item(j, key);

@@ -12,6 +12,7 @@ void json_array(Json *j, const char *key);
 void json_end(Json *j, char close);         /* '}' or ']' */
 void json_str(Json *j, const char *key, const char *s);
 void json_strn(Json *j, const char *key, const char *s, size_t n); /* invalid UTF-8 becomes U+FFFD */
+void json_name(Json *j, const char *key, Str name);                /* NULL: null */
 void json_int(Json *j, const char *key, int64_t x);
 void json_num(Json *j, const char *key, double x);                 /* inf and nan as strings */
 void json_bool(Json *j, const char *key, bool x);

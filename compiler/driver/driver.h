@@ -260,6 +260,7 @@ Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_t
 /* Finds which registers the C compiler has. */
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target);
 bool job_dim(const Job *j, Str name, int64_t *out);
+bool dim_of_job(void *job, Str name, int64_t *out);     /* the same, as environments of expressions take it */
 bool job_has_dim(Session *s, const Job *j, Str name); /* one that -D may set */
 AstFile *job_file(const Job *j);                        /* the user's file; NULL for a graph's text */
 
@@ -331,6 +332,7 @@ void report_shape(Buf *b, const char *const *axis, const EvalArray *x);         
 void report_heading(Buf *b, const char *name, const char *const *axis, const EvalArray *x);
 void report_value(Buf *b, const char *name, const char *const *axis, const EvalArray *x);
 void report_element(Buf *b, const EvalArray *x, int64_t k);
+void report_place(Buf *b, const EvalArray *x, int64_t k); /* of element k: [2,0,1] */
 
 typedef enum {
   EXPECT_VALUE, EXPECT_ELEMENT, EXPECT_SUM, EXPECT_MIN, EXPECT_MAX, EXPECT_MEAN, EXPECT_SHAPE

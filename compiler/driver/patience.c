@@ -9,11 +9,9 @@
 
 enum { PATIENCE_SECONDS = 120 };
 
-static bool dim_of(void *ctx, Str name, int64_t *out) { return job_dim(ctx, name, out); }
-
 /* 1 if it has no value yet. */
 static double value_of(const Job *j, const Expr *e) {
-  ExprEnv env = {.dim = dim_of, .ctx = (void *)(uintptr_t)j};
+  ExprEnv env = {.dim = dim_of_job, .ctx = (void *)(uintptr_t)j};
   Value v;
   return e && expr_value(e, &env, &v) ? (double)v.i : 1;
 }
@@ -95,7 +93,7 @@ static double kernel_steps(Session *s, const Job *j, const LoopKernel *k, uint32
   Look w = {.value = NEW_ARRAY(s->arena, int64_t, n + 1),
       .unknown = NEW_ARRAY(s->arena, bool, n + 1),
       .used = NEW_ARRAY(s->arena, bool, n + 1)};
-  w.env = (ExprEnv){.label = w.value, .n_label = n, .turn = turn, .n_turn = depth, .dim = dim_of};
+  w.env = (ExprEnv){.label = w.value, .n_label = n, .turn = turn, .n_turn = depth, .dim = dim_of_job};
   w.env.ctx = (void *)(uintptr_t)j;
   double all = 0;
   for (int i = 0; i < SAMPLES; i++) {
@@ -127,7 +125,7 @@ static double operations_of(Session *s, const Job *j, const GraphCost *cost) {
 void patience_c(Session *s, const Job *j, int threads) {
   GraphCost cost;
   CostError error;
-  CostDims dims = {dim_of, (void *)(uintptr_t)j};
+  CostDims dims = {dim_of_job, (void *)(uintptr_t)j};
   if (!task_cost(s->arena, j->tasks, &dims, &cost, &error)) return; /* reported when the run is planned */
   say_long(s, operations_of(s, j, &cost), 2e9 * (threads > 1 ? threads : 1), "operations", "");
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "compile/native.h"
 #include "ein_run.h"
 #include "keeping.h"
 #include "progress.h"
@@ -14,17 +14,7 @@
 
 static const double first_after = 2, then_every = 0.5;
 
-static double clock_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- what can be observed ---------------------------------------------------------------------------------------- */
-
-static bool dim_of(void *ctx, Str name, int64_t *out) {
-  return job_dim(ctx, name, out);
-}
 
 static bool is_watched(const EinNode *n, const char *name) {
   return n->rank == 0 && dtype_is_float(n->dtype) && n->name && strcmp(n->name->s, name) == 0;
@@ -36,7 +26,7 @@ static void repeats_look(const Job *j, Progress *p, const char *name, bool *foun
   for (uint32_t i = 0; i < j->graph->top->nodes.len; i++) {
     const EinNode *n = j->graph->top->nodes.at[i];
     if (n->kind != EIN_REPEAT) continue;
-    ExprEnv env = {.dim = dim_of, .ctx = (void *)(uintptr_t)j};
+    ExprEnv env = {.dim = dim_of_job, .ctx = (void *)(uintptr_t)j};
     Value v;
     bool known = n->body->turns && expr_value(n->body->turns, &env, &v);
     p->most = !repeats++ && known ? v.i : -1;
@@ -90,7 +80,7 @@ static void put_left(Buf *b, const Progress *p, double seconds) {
 static void line_show(Progress *p, Seen x) {
   Arena *a = arena_new();
   Buf b = buf_new(a);
-  double now = clock_now();
+  double now = seconds_now();
   const int64_t before = p->s->keeping && p->s->keeping->began > 0 ? p->s->keeping->began : 0; /* by another run */
   buf_str(&b, "\r\033[Kturn ");
   put_count(&b, x.turn);
@@ -169,7 +159,7 @@ static void *look(void *progress) {
 void progress_begin(Progress *p, const Job *j, const void *ctx) {
   pthread_condattr_t by;
   p->ctx = ctx;
-  p->begun = clock_now();
+  p->begun = seconds_now();
   if (p->on) buffer_find(p, j);
   if (!p->on || pthread_condattr_init(&by) != 0) return;
   pthread_condattr_setclock(&by, CLOCK_MONOTONIC);
@@ -183,7 +173,7 @@ void progress_begin(Progress *p, const Job *j, const void *ctx) {
 
 void progress_eval(Progress *p, const Eval *e) {
   const Seen x = {.turn = e->at.turn, .has = e->at.has, .value = e->at.value};
-  double now = p->on ? clock_now() : 0;
+  double now = p->on ? seconds_now() : 0;
   if (!p->on || !e->at.turn) return;
   if (p->begun <= 0) p->begun = now;
   if (now - p->begun >= first_after && now - p->told >= then_every) line_show(p, x);

@@ -173,6 +173,8 @@ const Expr *expr_select(Exprs *p, const Expr *c, const Expr *a, const Expr *b);
 const Expr *expr_call(Exprs *p, const Extern *x, const Expr *const *arg); /* x of this pool; arguments of its dtypes */
 const Expr *expr_op_like(Exprs *p, const Expr *e, const Expr *const *arg); /* the same operation as e, on other
                                                                             * arguments */
+const Expr *expr_with(Exprs *p, const Expr *e, const Expr *const *arg); /* the same, or e itself if its arguments are
+                                                                         * the same; also of a read */
 const Expr *expr_cast(Exprs *p, DType t, const Expr *a); /* returns a if it already has dtype t; folds literals */
 const Expr *expr_and(Exprs *p, const Expr *a, const Expr *b); /* NULL means true, in arguments and result */
 bool expr_is_int(const Expr *e, int64_t v);

@@ -51,9 +51,6 @@ uint32_t monomial_atoms(const Expr *m, const Expr **atom);
 /* The product of two monomials (NULL: 1). Clears *ok if the degree is too high. */
 const Expr *monomial_product(Exprs *p, const Expr *a, const Expr *b, bool *ok);
 
-/* e with other arguments (the same number). */
-const Expr *expr_with(Exprs *p, const Expr *e, const Expr *const *arg);
-
 /* expr_value that subtracts its work from *work, and fails if none is left. */
 bool expr_value_within(const Expr *e, const ExprEnv *env, Value *out, int64_t *work);
 

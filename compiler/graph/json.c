@@ -23,13 +23,6 @@
 #include "base/json.h"
 #include "inside.h"
 
-static void put_str(Json *j, const char *key, Str s) {
-  if (s)
-    json_strn(j, key, s->s, s->len);
-  else
-    json_null(j, key);
-}
-
 static void put_id(Json *j, const char *key, const EinNode *n) {
   if (n)
     json_int(j, key, n->id);
@@ -54,7 +47,7 @@ static void put_place(Json *j, Place p) {
     return;
   }
   json_object(j, "place");
-  put_str(j, "file", p.file);
+  json_name(j, "file", p.file);
   json_int(j, "line", p.line);
   json_int(j, "column", p.column);
   json_end(j, '}');
@@ -64,7 +57,7 @@ static void put_labels(Json *j, const EinNode *n) {
   json_array(j, "labels");
   for (uint32_t k = 0; k < n->sum->n_out + n->sum->n_red; k++) {
     json_object(j, NULL);
-    put_str(j, "name", n->label[k]);
+    json_name(j, "name", n->label[k]);
     put_expr(j, "bound", n->bound[k], n);
     json_bool(j, "reduced", k >= n->sum->n_out);
     json_end(j, '}');
@@ -81,7 +74,7 @@ static void put_vertex(Json *j, const EinNode *n) {
   json_strn(j, "equation", b.s, b.len);
   put_labels(j, n);
   json_str(j, "reducer", reducer_info[n->sum->reducer].name);
-  put_str(j, "monoid", n->sum->monoid ? n->sum->monoid->name : NULL);
+  json_name(j, "monoid", n->sum->monoid ? n->sum->monoid->name : NULL);
   json_str(j, "acc", dtype_name(n->sum->acc));
   json_array(j, "inputs");
   for (uint32_t k = 0; k < n->sum->n_slot; k++) put_id(j, NULL, n->input[k]);
@@ -89,14 +82,14 @@ static void put_vertex(Json *j, const EinNode *n) {
   put_expr(j, "body", n->sum->body, n);
   put_expr(j, "where", n->sum->where, n);
   put_expr(j, "domain", n->sum->domain, n);
-  if (n->sum->by) put_str(j, "by", n->sum->by->name);
+  if (n->sum->by) json_name(j, "by", n->sum->by->name);
 }
 
 static void put_nodes(Json *j, const EinRegion *r);
 
 static void put_repeat(Json *j, const EinNode *n) {
   const EinRegion *r = n->body;
-  put_str(j, "turn", r->turn);
+  json_name(j, "turn", r->turn);
   put_id(j, "bound", r->bound);
   put_expr(j, "turns", r->turns, n);
   put_id(j, "stop", r->stop);
@@ -112,7 +105,7 @@ static void put_repeat(Json *j, const EinNode *n) {
   json_array(j, "stacks");
   for (uint32_t i = 0; i < r->stacks.len; i++) {
     json_object(j, NULL);
-    put_str(j, "name", r->stacks.at[i].name);
+    json_name(j, "name", r->stacks.at[i].name);
     put_id(j, "node", r->stacks.at[i].node);
     json_int(j, "axis", r->stacks.at[i].axis);
     json_end(j, '}');
@@ -130,7 +123,7 @@ static void put_node(Json *j, const EinNode *n) {
   json_object(j, NULL);
   json_int(j, "id", n->id);
   json_str(j, "kind", kind[n->kind]);
-  put_str(j, "name", n->name);
+  json_name(j, "name", n->name);
   put_place(j, n->place);
   json_str(j, "dtype", dtype_name(n->dtype));
   json_array(j, "shape");
@@ -162,9 +155,9 @@ static void put_externs(Json *j, const Exprs *p) {
   for (uint32_t k = 0; k < extern_count(p); k++) {
     const Extern *x = extern_at(p, k);
     json_object(j, NULL);
-    put_str(j, "name", x->name);
-    put_str(j, "symbol", x->symbol);
-    put_str(j, "from", x->from);
+    json_name(j, "name", x->name);
+    json_name(j, "symbol", x->symbol);
+    json_name(j, "from", x->from);
     json_array(j, "arguments");
     for (uint32_t i = 0; i < x->n; i++) json_str(j, NULL, dtype_name(x->arg[i]));
     json_end(j, ']');
@@ -189,7 +182,7 @@ static void put_head(Json *j, const EinGraph *g) {
   json_array(j, "dims");
   for (uint32_t i = 0; i < g->dims.len; i++) {
     json_object(j, NULL);
-    put_str(j, "name", g->dims.at[i].name);
+    json_name(j, "name", g->dims.at[i].name);
     if (g->dims.at[i].known)
       json_int(j, "value", g->dims.at[i].value);
     else
@@ -202,7 +195,7 @@ static void put_head(Json *j, const EinGraph *g) {
   for (uint32_t i = 0; i < g->monoids.len; i++) {
     const Monoid *m = g->monoids.at[i];
     json_object(j, NULL);
-    put_str(j, "name", m->name);
+    json_name(j, "name", m->name);
     json_str(j, "dtype", dtype_name(m->dtype));
     put_expr(j, "combine", m->combine, NULL);
     put_expr(j, "identity", m->identity, NULL);
@@ -215,7 +208,7 @@ static void put_foot(Json *j, const EinGraph *g) {
   json_array(j, "outputs");
   for (uint32_t i = 0; i < g->outputs.len; i++) {
     json_object(j, NULL);
-    put_str(j, "name", g->outputs.at[i].name);
+    json_name(j, "name", g->outputs.at[i].name);
     put_id(j, "node", g->outputs.at[i].node);
     json_end(j, '}');
   }
@@ -224,7 +217,7 @@ static void put_foot(Json *j, const EinGraph *g) {
   for (uint32_t i = 0; i < g->asserts.len; i++) {
     json_object(j, NULL);
     put_id(j, "node", g->asserts.at[i].node);
-    put_str(j, "text", g->asserts.at[i].text);
+    json_name(j, "text", g->asserts.at[i].text);
     put_place(j, g->asserts.at[i].place);
     json_end(j, '}');
   }
@@ -233,7 +226,7 @@ static void put_foot(Json *j, const EinGraph *g) {
   for (uint32_t i = 0; i < g->checks.len; i++) {
     json_object(j, NULL);
     put_expr(j, "cond", g->checks.at[i].cond, NULL);
-    put_str(j, "text", g->checks.at[i].text);
+    json_name(j, "text", g->checks.at[i].text);
     put_place(j, g->checks.at[i].place);
     json_end(j, '}');
   }

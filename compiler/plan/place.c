@@ -33,6 +33,12 @@ void placement_print(Buf *out, const Mesh *m, const Placement *p) {
   }
 }
 
+bool placement_whole(const Mesh *m, const Placement *p) {
+  for (uint32_t a = 0; a < m->n; a++)
+    if (p->on[a] == PLACE_PART) return false;
+  return true;
+}
+
 bool placement_equal(const Mesh *m, const Placement *a, const Placement *b) {
   for (uint32_t i = 0; i < m->n; i++)
     if (a->on[i] != b->on[i]) return false;

@@ -31,6 +31,7 @@ void mesh_place(const Mesh *m, int64_t site, uint32_t *at);
 
 void placement_print(Buf *out, const Mesh *m, const Placement *p);
 bool placement_equal(const Mesh *m, const Placement *a, const Placement *b);
+bool placement_whole(const Mesh *m, const Placement *p);  /* no axis has parts */
 /* The number of blocks into which a dimension is cut. */
 uint32_t placement_count(const Mesh *m, const Placement *p, int8_t dimension);
 /* How many sites hold the same data (partial results count as the same). */

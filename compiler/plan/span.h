@@ -1,16 +1,9 @@
-/* plan/span.h - the range of an index over a block of labels, and whether it wraps around the end of a dimension. */
+/* plan/span.h - whether an index wraps around the end of a dimension, within a block of labels. */
 #ifndef EIN_PLAN_SPAN_H
 #define EIN_PLAN_SPAN_H
 
+#include "expr/prove/span.h"
 #include "plan/partition.h"
-
-/* Inclusive. */
-typedef struct Reached { int64_t least, most; } Reached;
-/* A block of a label: from low to high - 1. */
-typedef struct SpanBlock { int64_t low, high; bool cut; } SpanBlock;
-
-/* Finds the range of e. Returns false if it cannot be told. Sets *moves if e contains a label that is cut. */
-bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out);
 
 /* Returns the index in normal form, but keeps the coefficients of a dividend: (i - k) % 8 does not become (i + 7*k) %
  * 8. */

@@ -62,6 +62,7 @@ void task_lives(TaskGraph *t);   /* only finds the lifetimes */
 void task_overlap(TaskGraph *t, int64_t memory);
 
 /* ---- stage.c: stages taken apart and put together ------------------------------------------------ */
+Str task_name_with(TaskGraph *t, Str name, const char *behind); /* NULL for NULL */
 /* Renumbers a draft's slots into canonical order, and merges equal reads into one slot. */
 void stage_canonical(TaskGraph *t, TaskStage *s, EinSum *sum, const TaskSlot *slot, uint32_t n_slot);
 /* Output label k of the result is label order[k] of s. */

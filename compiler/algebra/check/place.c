@@ -17,12 +17,6 @@ bool check_placement(Check *c, const AlgNode *n) {
   return well;
 }
 
-static bool has_parts(const Check *c, const AlgNode *n) {
-  for (uint32_t a = 0; a < c->g->mesh.n; a++)
-    if (n->at.on[a] == PLACE_PART) return true;
-  return false;
-}
-
 void check_whole(Check *c, const char *what, const AlgNode *n) {
   const Info *i = info_of(c, n);
   if (c->g->placed && (i->parts || i->bag)) fail(c, "%s %%%u has parts that are still to be aggregated", what, n->id);
@@ -113,7 +107,7 @@ static const char *place_text(Check *c, const AlgNode *n) {
 }
 
 static void check_join_place(Check *c, const AlgNode *n) {
-  if (has_parts(c, n)) {
+  if (!placement_whole(&c->g->mesh, &n->at)) {
     fail(c, "a %s makes no parts", alg_word(c->g, n));
     return;
   }
@@ -124,7 +118,7 @@ static void check_join_place(Check *c, const AlgNode *n) {
     one.operand = n->operand + i;
     check_whole(c, "operand", n->operand[i].node);
     if (alg_is_table(n, i)) continue;
-    if (!has_parts(c, n->operand[i].node) && !alg_join_meets(c->g, &one))
+    if (placement_whole(&c->g->mesh, &n->operand[i].node->at) && !alg_join_meets(c->g, &one))
       fail(c,
           "operand %u is not where the result is to be made: %%%u is at %s, and the result at %s, each by its own keys",
           i, one.operand->node->id, place_text(c, one.operand->node), place_text(c, n));
@@ -160,7 +154,7 @@ static const char *reducer_name(Reducer r, const Monoid *m) {
 /* Parts are passed on until an aggregate with the same reducer has them at one site. */
 static void check_parts(Check *c, const AlgNode *n, const Info *of, Info *info) {
   bool some = of->parts || of->bag, reduces = n->kind == ALG_AGGREGATE && n->reducer != RED_NONE;
-  info->parts = has_parts(c, n);
+  info->parts = !placement_whole(&c->g->mesh, &n->at);
   info->bag = !reduces && (of->bag || (n->kind == ALG_MOVE && of->parts));
   info->reducer = reduces ? n->reducer : of->reducer;
   info->monoid = reduces ? n->monoid : of->monoid;

@@ -25,16 +25,11 @@ static int64_t *wholes_find(Run *r, const AlgNode *n) {
   return whole;
 }
 
-static bool has_part(const Run *r, const AlgNode *n) {
-  for (uint32_t a = 0; a < r->program->mesh.n; a++)
-    if (n->at.on[a] == PLACE_PART) return true;
-  return false;
-}
-
 static bool operands_fit(Run *r, const AlgNode *n, const Kernel *k) {
   for (uint32_t i = 0; i < n->n_operand; i++) {
     const AlgNode *of = n->operand[i].node;
-    if (has_part(r, of)) return run_fail(r, n, "joins parts: %s is not aggregated", run_name(r, of));
+    if (!placement_whole(&r->program->mesh, &of->at))
+      return run_fail(r, n, "joins parts: %s is not aggregated", run_name(r, of));
     if (of->type.places || !kernel_reads(k, i, of->type.dtype, of->type.rank))
       return run_fail(r, n, "reads %s as what it is not", run_name(r, of));
   }
@@ -46,7 +41,7 @@ bool join_start(Run *r, const AlgNode *n, Held *h) {
   if (h->kernel) return true;
   if (n->n_operand != n->sum->n_slot)
     return run_fail(r, n, "has %u operands, its kernel %u", n->n_operand, n->sum->n_slot);
-  if (has_part(r, n)) return run_fail(r, n, "makes parts, which a join cannot");
+  if (!placement_whole(&r->program->mesh, &n->at)) return run_fail(r, n, "makes parts, which a join cannot");
   Kernel *k = kernel_new(r->arena, n->sum, turns_around(n), &why);
   if (!k) return run_fail(r, n, "%s", why);
   if (reducer_is_arg(n->sum->reducer)) h->whole = wholes_find(r, n);

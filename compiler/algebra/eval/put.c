@@ -150,12 +150,6 @@ int64_t site_first(const Run *r, const Placement *p, int64_t site) {
   return first;
 }
 
-static int64_t key_number(const Relation *t, const int64_t *key) {
-  int64_t k = 0;
-  for (uint32_t d = 0; d < t->n_key; d++) k = k * t->frontier[d] + key[d];
-  return k;
-}
-
 /* Each key is at every site that should have it, or, for parts, at one of them at least. */
 static bool none_missing(Run *r, const AlgNode *n, const Shelf *s, Arena *a) {
   const Relation *t = &n->type;
@@ -163,7 +157,7 @@ static bool none_missing(Run *r, const AlgNode *n, const Shelf *s, Arena *a) {
   bool *there = NEW_ARRAY(a, bool, keys * s->sites);
   for (int64_t i = 0; i < s->sites; i++)
     for (uint32_t k = 0; k < s->site[i].tuples.len; k++)
-      there[site_first(r, &n->at, i) * keys + key_number(t, s->site[i].tuples.at[k].key)] = true;
+      there[site_first(r, &n->at, i) * keys + rel_key_number(t, s->site[i].tuples.at[k].key)] = true;
   int64_t number = 0;
   do {
     for (int64_t i = 0; i < s->sites; i++)

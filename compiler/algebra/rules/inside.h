@@ -101,7 +101,6 @@ bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgF
 const Expr *expr_over(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to);
 /* Whether the node's operands may be in parts as they are. */
 bool alg_fits(const Algebra *p, const AlgNode *n, Buf *why);
-bool placement_whole(const Mesh *m, const Placement *x); /* it has no parts */
 void operand_place(const Algebra *p, const AlgOperand *o, uint32_t n_key, const Placement *of, Placement *out);
 int64_t map_keys(const AlgNode *map); /* the number of keys of its operand */
 

@@ -57,12 +57,6 @@ bool place_lift(const Algebra *p, const RuleValue *through, const Placement *fro
   return true;
 }
 
-bool placement_whole(const Mesh *m, const Placement *x) {
-  for (uint32_t a = 0; a < m->n; a++)
-    if (x->on[a] == PLACE_PART) return false;
-  return true;
-}
-
 void operand_place(const Algebra *p, const AlgOperand *o, uint32_t n_key, const Placement *of, Placement *out) {
   *out = *of;
   for (uint32_t a = 0; a < p->mesh.n; a++) {

@@ -153,13 +153,9 @@ static Leave measure(Bench *b) {
 
 /* ---- measurements --------------------------------------------------------------------------- */
 
-static bool dim_of(void *ctx, Str name, int64_t *out) {
-  return job_dim(ctx, name, out);
-}
-
 static void flops_count(Bench *b) {
   const Expr *all = task_flops(b->j->loops->tasks);
-  ExprEnv env = {.dim = dim_of, .ctx = b->j};
+  ExprEnv env = {.dim = dim_of_job, .ctx = b->j};
   Value v;
   if (all && expr_value(all, &env, &v)) b->flops = (double)v.i;
 }

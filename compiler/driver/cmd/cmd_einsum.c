@@ -46,20 +46,10 @@ typedef struct Einsum {
 
 /* ---- the equation --------------------------------------------------------------------------- */
 
-static void no_fault(void *env, Fault f, uint32_t at, uint32_t end) {
-  (void)env, (void)f, (void)at, (void)end;
-}
-
-static void no_comment(void *env, uint32_t at, uint32_t end) {
-  (void)env, (void)at, (void)end;
-}
-
 /* Whether the whole text is one name of the language. */
 static bool is_name(const char *text) {
   Scanner s = {0};
   scan_start(&s, text, (uint32_t)strlen(text));
-  s.fault = no_fault;
-  s.comment = no_comment;
   Token t = scan(&s);
   return t.kind == TOK_ID && t.end == strlen(text);
 }

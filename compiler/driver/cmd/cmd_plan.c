@@ -59,12 +59,8 @@ struct Report {
 
 /* ---- sizes -------------------------------------------------------------------------------------- */
 
-static bool dim_of(void *ctx, Str name, int64_t *out) {
-  return job_dim(ctx, name, out);
-}
-
 static CostDims dims_of(const Report *p) {
-  return (CostDims){dim_of, (void *)(uintptr_t)p->j};
+  return (CostDims){dim_of_job, (void *)(uintptr_t)p->j};
 }
 
 static Leave dims_said(const Report *p) {
@@ -297,11 +293,6 @@ static void plan_text(const Report *p, Buf *b) {
 
 /* ---- JSON ----------------------------------------------------------------------------------------- */
 
-static void put_name(Json *j, const char *key, Str s) {
-  if (s) json_strn(j, key, s->s, s->len);
-  else json_null(j, key);
-}
-
 static void put_amount(Json *j, const char *key, int64_t n) {
   if (n < 0 || n == COST_MOST) json_null(j, key);
   else json_int(j, key, n);
@@ -324,7 +315,7 @@ static void put_totals(Json *j, const Report *p) {
   else {
     json_object(j, "largest_intermediate");
     json_int(j, "buffer", g->largest);
-    put_name(j, "name", p->t->buffers.at[g->largest].name);
+    json_name(j, "name", p->t->buffers.at[g->largest].name);
     json_int(j, "bytes", g->bytes[g->largest]);
     json_end(j, '}');
   }
@@ -344,7 +335,7 @@ static void put_buffer(Json *j, const Report *p, uint32_t k) {
   json_object(j, NULL);
   json_int(j, "id", k);
   json_str(j, "space", space[b->space]);
-  put_name(j, "name", b->name);
+  json_name(j, "name", b->name);
   json_str(j, "dtype", dtype_name(b->dtype));
   json_array(j, "shape");
   for (uint32_t d = 0; d < b->rank; d++) json_int(j, NULL, p->cost.shape[k][d]);
@@ -385,7 +376,7 @@ static void put_equations(Json *j, const Report *p, const Task *k) {
 
 static void put_repeat(Json *j, const TaskCost *x) {
   json_int(j, "end", x->task->end);
-  put_name(j, "turn", x->task->turn);
+  json_name(j, "turn", x->task->turn);
   put_amount(j, "turns", x->turns);
   json_bool(j, "may_stop", x->task->stop >= 0);
 }
@@ -396,11 +387,11 @@ static void put_task(Json *j, const Report *p, const TaskCost *x) {
   json_object(j, NULL);
   json_int(j, "step", k->step);
   json_str(j, "kind", kind[k->kind]);
-  put_name(j, "name", k->name);
+  json_name(j, "name", k->name);
   put_place(j, k->place);
   json_int(j, "depth", x->depth);
   put_amount(j, "times", x->times);
-  put_name(j, "unless", k->unless < 0 ? NULL : p->t->inputs.at[k->unless].name);
+  json_name(j, "unless", k->unless < 0 ? NULL : p->t->inputs.at[k->unless].name);
   put_sum(j, &x->once);
   if (k->kind == TASK_KERNEL) put_equations(j, p, k);
   if (k->kind == TASK_KERNEL || k->kind == TASK_ZERO) put_uses(j, x);

@@ -54,16 +54,9 @@ static void element_text(Buf *b, const EvalArray *x, int64_t k) {
   else report_element(b, x, k);
 }
 
-static void place_text(Buf *b, const EvalArray *x, int64_t k) {
-  int64_t *at = NEW_ARRAY(b->arena, int64_t, x->rank + 1);
-  for (uint32_t d = x->rank; d-- > 0; k /= x->shape[d]) at[d] = k % x->shape[d];
-  for (uint32_t d = 0; d < x->rank; d++) buf_printf(b, "%s%lld", d ? "," : "[", (long long)at[d]);
-  if (x->rank) buf_char(b, ']');
-}
-
 static void wrong_text(Buf *b, Str name, const Distance *d, const EvalArray *got, const EvalArray *want) {
   buf_printf(b, "      WRONG at %lld of %lld: %s", (long long)d->wrong, (long long)want->count, name->s);
-  place_text(b, want, d->first);
+  report_place(b, want, d->first);
   buf_str(b, " is ");
   element_text(b, got, d->first);
   buf_str(b, ", by eval ");

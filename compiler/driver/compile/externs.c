@@ -15,11 +15,6 @@ typedef VEC(Buf) ExternTexts;
 
 typedef enum { FROM_LIBC, FROM_SOURCE, FROM_BINARY, FROM_LIBRARY } FromKind;
 
-static bool ends_with(const char *s, const char *end) {
-  size_t n = strlen(s), m = strlen(end);
-  return n > m && strcmp(s + n - m, end) == 0;
-}
-
 /* "" if there is none. */
 static const char *file_of(Session *s, const Extern *x) {
   return x->from ? arena_printf(s->arena, "%.*s", (int)extern_file(x->from), x->from->s) : "";
@@ -76,7 +71,7 @@ static const char *included(Session *s, const char *text, const char *path) {
     const char *file = arena_printf(s->arena, "%.*s", (int)(end - name - 1), name + 1),
                *flags = arena_printf(s->arena, "%.*s ", (int)(line - end - 1), end + 1);
     bool system = strstr(flags, " 3 ") != NULL,
-         other = file[0] != '<' && strcmp(file, path) != 0 && !ends_with(file, "/");
+         other = file[0] != '<' && strcmp(file, path) != 0 && !ein_ends_in(file, "/");
     if (!system && other && strstr(flags, " 1 ")) return file;
   }
   return NULL;
@@ -124,7 +119,7 @@ static Leave part_add(Session *s, const Compiler *c, const Extern *x, const char
   case FROM_BINARY: break;
   }
   const char *path = file_of(s, x);
-  if (!ends_with(path, ".o") && !ends_with(path, ".a") && !ends_with(path, ".so"))
+  if (!ein_ends_in(path, ".o") && !ein_ends_in(path, ".a") && !ein_ends_in(path, ".so"))
     return fail(s, LEAVE_PROGRAM, "%s%s is no C source, object, archive or shared library: .c, .o, .a, .so",
         place_text(s, x), path);
   const char *real = path_real(s->arena, path);

@@ -93,3 +93,7 @@ bool job_dim(const Job *j, Str name, int64_t *out) {
       return *out = j->graph->dims.at[i].value, true;
   return false;
 }
+
+bool dim_of_job(void *job, Str name, int64_t *out) {
+  return job_dim(job, name, out);
+}

@@ -278,13 +278,6 @@ static bool element_agrees(const Check *c, int64_t k, Value want) {
                       want);
 }
 
-static void position(Buf *b, const EvalArray *x, int64_t k) {
-  int64_t *at = NEW_ARRAY(b->arena, int64_t, x->rank + 1);
-  for (uint32_t d = x->rank; d-- > 0; k /= x->shape[d]) at[d] = k % x->shape[d];
-  for (uint32_t d = 0; d < x->rank; d++) buf_printf(b, "%s%lld", d ? "," : "[", (long long)at[d]);
-  if (x->rank) buf_char(b, ']');
-}
-
 /* Exactly as stored: six digits may hide a difference. */
 static void exact_text(Buf *b, const EvalArray *x, int64_t k) {
   if (dtype_is_float(x->dtype) && !(x->has && !x->has[k]))
@@ -301,7 +294,7 @@ static void compare_one(Check *c, int64_t k, const char *text, size_t n) {
   }
   if (element_agrees(c, k, want) || c->differ++) return;
   buf_str(&c->first, c->e->name->s);
-  position(&c->first, c->x, k);
+  report_place(&c->first, c->x, k);
   buf_str(&c->first, " is ");
   exact_text(&c->first, c->x, k);
   buf_printf(&c->first, ", expected %.*s", (int)n, text);

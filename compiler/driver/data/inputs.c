@@ -245,10 +245,6 @@ void given_fill(Session *s, const Job *j, Givens *given) {
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static bool dim_of(void *ctx, Str name, int64_t *out) {
-  return job_dim(ctx, name, out);
-}
-
 /* Requires that every open dim has a value. */
 Leave dims_of_job(Session *s, const Job *j, Eval *e) {
   const EinGraph *g = j->graph;
@@ -274,7 +270,7 @@ Leave dims_of_job(Session *s, const Job *j, Eval *e) {
 }
 
 static bool shape_read(Session *s, const Job *j, const EinNode *n, EvalArray *x) {
-  ExprEnv env = {.dim = dim_of, .ctx = (void *)(uintptr_t)j};
+  ExprEnv env = {.dim = dim_of_job, .ctx = (void *)(uintptr_t)j};
   x->dtype = n->dtype;
   x->rank = n->rank;
   x->shape = NEW_ARRAY(s->arena, int64_t, n->rank + 1);

@@ -6,11 +6,6 @@
 
 #include "checkpoint.h"
 
-static bool ends_in(const char *s, const char *end) {
-  size_t n = strlen(s), m = strlen(end);
-  return n > m && strcmp(s + n - m, end) == 0;
-}
-
 /* "w.safetensors:layer0" has a key; otherwise the key is the output's name. A device gets the bare elements, unless
  * its name says more. */
 static bool target_path(Session *s, Target *t, const char *path) {
@@ -21,8 +16,8 @@ static bool target_path(Session *s, Target *t, const char *path) {
     t->path = arena_printf(s->arena, "%.*s", (int)(member - path) + 12, path);
     t->key = member + 13;
   }
-  if (ends_in(t->path, ".npy") || ends_in(t->path, ".raw") || ends_in(t->path, ".bin") ||
-      ends_in(t->path, ".safetensors") || file_is_device(t->path))
+  if (ein_ends_in(t->path, ".npy") || ein_ends_in(t->path, ".raw") || ein_ends_in(t->path, ".bin") ||
+      ein_ends_in(t->path, ".safetensors") || file_is_device(t->path))
     return true;
   fail(s, LEAVE_USAGE, "-o %s: what kind of file is that? outputs go to .npy, .raw or .safetensors",
        path);
@@ -54,7 +49,7 @@ static Leave target_add(Session *s, Targets *out, const char *name, const char *
   for (uint32_t i = 0; i < out->len; i++) {
     const Target *o = &out->at[i];
     if (strcmp(o->path, t.path) == 0 && !file_is_device(t.path) &&
-        (!ends_in(t.path, ".safetensors") || strcmp(o->key, t.key) == 0))
+        (!ein_ends_in(t.path, ".safetensors") || strcmp(o->key, t.key) == 0))
       return fail(s, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", o->name, t.name,
                   path);
   }
@@ -65,7 +60,7 @@ static Leave target_add(Session *s, Targets *out, const char *name, const char *
 
 /* all=DIR/: each as DIR/NAME.npy; all=FILE.safetensors: each under its name; all=/dev/null: each there. */
 static Leave targets_all(Session *s, const EinGraph *g, Targets *out, const char *path) {
-  bool one = ends_in(path, ".safetensors") || file_is_device(path);
+  bool one = ein_ends_in(path, ".safetensors") || file_is_device(path);
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') n--;
   const char *folder = arena_printf(s->arena, "%.*s", (int)n, path);
@@ -86,8 +81,8 @@ static Leave word_take(Session *s, const EinGraph *g, Targets *out, const char *
   if (!word_split(s, word, &name, &path)) {
     if (g->outputs.len == 1) return target_add(s, out, g->outputs.at[0].name->s, word);
     return fail(s, LEAVE_USAGE, "-o %s: which output? say -o NAME=%s%s%s", word, word,
-        ends_in(word, ".safetensors") ? ", or for all in this file -o all=" : "",
-        ends_in(word, ".safetensors") ? word : "");
+        ein_ends_in(word, ".safetensors") ? ", or for all in this file -o all=" : "",
+        ein_ends_in(word, ".safetensors") ? word : "");
   }
   if (output_find(g, name->s)) return target_add(s, out, name->s, path);
   if (strcmp(name->s, "all") == 0) return targets_all(s, g, out, path);
@@ -107,7 +102,7 @@ Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out) {
 Leave targets_stored(Session *s, const Job *j, Targets *t) {
   for (uint32_t i = 0; i < t->len; i++) {
     Target *x = &t->at[i];
-    if (!j->program || x->key != x->name || !ends_in(x->path, ".safetensors")) continue;
+    if (!j->program || x->key != x->name || !ein_ends_in(x->path, ".safetensors")) continue;
     x->stored = program_stored(j->program, str_from(s->strings, x->name));
     if (x->stored && s->ranks)
       return fail(s, LEAVE_USAGE,
@@ -143,7 +138,7 @@ static Leave write_one(Session *s, const Eval *e, const Target *t) {
   const EvalArray *x = array_of(e, t->name);
   ein_error err = {0};
   ein_status st =
-      ends_in(t->path, ".npy")
+      ein_ends_in(t->path, ".npy")
           ? ein_npy_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err)
           : ein_raw_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
   return wrote(s, st, &err, t->name, t->path);
@@ -175,7 +170,7 @@ Leave targets_write(Session *s, const Eval *e, const Targets *t) {
   for (uint32_t k = 0; k < t->len; k++) {
     Leave l = LEAVE_OK;
     if (s->ranks && !file_is_device(t->at[k].path)) continue; /* all have written their blocks */
-    if (!ends_in(t->at[k].path, ".safetensors"))
+    if (!ein_ends_in(t->at[k].path, ".safetensors"))
       l = write_one(s, e, &t->at[k]);
     else if (first_to(t, k))
       l = write_together(s, e, t, k);

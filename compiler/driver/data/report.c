@@ -31,6 +31,13 @@ void report_element(Buf *b, const EvalArray *x, int64_t k) {
     buf_printf(b, "%lld", (long long)eval_int(x, k));
 }
 
+void report_place(Buf *b, const EvalArray *x, int64_t k) {
+  int64_t *at = NEW_ARRAY(b->arena, int64_t, x->rank + 1);
+  for (uint32_t d = x->rank; d-- > 0; k /= x->shape[d]) at[d] = k % x->shape[d];
+  for (uint32_t d = 0; d < x->rank; d++) buf_printf(b, "%s%lld", d ? "," : "[", (long long)at[d]);
+  if (x->rank) buf_char(b, ']');
+}
+
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 typedef struct Pen {

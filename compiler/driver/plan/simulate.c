@@ -193,8 +193,7 @@ static void put_step(Json *j, const SimStep *s) {
   alg_equation(&words, s->node);
   json_object(j, NULL);
   json_strn(j, "operation", words.s, words.len);
-  if (s->node->name) json_str(j, "name", s->node->name->s);
-  else json_null(j, "name");
+  json_name(j, "name", s->node->name);
   put_place(j, s->node->place);
   json_int(j, "site", s->site);
   json_int(j, "sites", s->sites);

@@ -7,12 +7,6 @@
 #include "driver/ranks/ranks.h"
 #include "profile.h"
 
-static double clock_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 Leave profile_new(Session *s, const Args *a, const Job *j, bool compiled) {
   const char *trace = arg_last(a, OPT_TRACE), *word = trace ? "--trace" : "--profile";
   s->profile = NULL;
@@ -43,7 +37,7 @@ static void step_ends(ProfileSite *x, double now) {
 
 static void step_begins(void *user, int step, int half) {
   ProfileSite *x = user;
-  double now = clock_now();
+  double now = seconds_now();
   step_ends(x, now);
   x->now = step < 0 || (uint32_t)step >= x->of->n_steps ? -1 : 2 * (int64_t)step + half;
   x->since = now;
@@ -56,12 +50,12 @@ static void step_begins(void *user, int step, int half) {
 static void sent_note(ProfileSite *x) {
   x->exchanges++;
   if (!x->event) return;
-  if (x->n_sent < x->of->room) x->sent[x->n_sent++] = (ProfileSent){x->exchanges, clock_now()};
+  if (x->n_sent < x->of->room) x->sent[x->n_sent++] = (ProfileSent){x->exchanges, seconds_now()};
   else x->lost = true;
 }
 
 static void received_note(ProfileSite *x, int n, const ein_parcel *parcel) {
-  double now = x->event ? clock_now() : 0;
+  double now = x->event ? seconds_now() : 0;
   for (int i = 0; i < n; i++) {
     double bytes = (double)parcel[i].bytes;
     if (parcel[i].peer == x->site) continue;
@@ -160,7 +154,7 @@ static void counts_begin(ProfileSite *x) {
   x->lost = false;
   x->exchanges = 0;
   x->now = -1;
-  x->begun = x->since = x->ended = clock_now();
+  x->begun = x->since = x->ended = seconds_now();
 }
 
 ein_status profile_run(ProfileSite *x, const ein_model *m, void *ctx, const ein_tensor *in, const ein_tensor *out) {

@@ -241,11 +241,6 @@ static Leave do_save(Prompt *p, const char *path) {
   return prompt_save(p, path);
 }
 
-static bool ends_in(const char *s, const char *end) {
-  size_t n = strlen(s), m = strlen(end);
-  return n > m && strcmp(s + n - m, end) == 0;
-}
-
 static Leave value_write(Turn *t, const char *name, const Kept *k, const char *path) {
   const EvalArray *x = &k->array;
   ein_error e = {0};
@@ -256,9 +251,9 @@ static Leave value_write(Turn *t, const char *name, const Kept *k, const char *p
           .ndim = (int32_t)x->rank,
           .dtype = (ein_dtype)x->dtype,
           .shape = x->shape}};
-  if (ends_in(path, ".npy")) st = ein_npy_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
-  else if (ends_in(path, ".raw")) st = ein_raw_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
-  else if (ends_in(path, ".safetensors")) st = ein_safetensors_write(path, 1, &one, &e);
+  if (ein_ends_in(path, ".npy")) st = ein_npy_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
+  else if (ein_ends_in(path, ".raw")) st = ein_raw_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
+  else if (ein_ends_in(path, ".safetensors")) st = ein_safetensors_write(path, 1, &one, &e);
   else return fail(&t->s, LEAVE_USAGE, "%s: what kind of file is that? tensors go to .npy, .raw or .safetensors", path);
   return st == EIN_OK ? LEAVE_OK : fail(&t->s, status_leave(st), "%s", e.text);
 }

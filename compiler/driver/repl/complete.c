@@ -19,17 +19,9 @@ static void choice(Choices *c, const char *name) {
 
 /* ---- names ------------------------------------------------------------------------------------------ */
 
-static void no_fault(void *env, Fault f, uint32_t at, uint32_t end) {
-  (void)env, (void)f, (void)at, (void)end;
-}
-
-static void no_comment(void *env, uint32_t at, uint32_t end) {
-  (void)env, (void)at, (void)end;
-}
-
 /* Labels occur only in the input. */
 static void names_in(Choices *c, const char *text) {
-  Scanner s = {.fault = no_fault, .comment = no_comment};
+  Scanner s = {0};
   scan_start(&s, text, (uint32_t)strlen(text));
   for (Token t; (t = scan(&s)).kind != TOK_EOF;)
     if (t.kind == TOK_ID) choice(c, arena_printf(c->arena, "%.*s", (int)(t.end - t.at), text + t.at));

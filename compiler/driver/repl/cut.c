@@ -15,14 +15,6 @@ typedef struct Cutter {
   bool ends;                 /* it could end after the last token */
 } Cutter;
 
-static void no_fault(void *env, Fault f, uint32_t at, uint32_t end) {
-  (void)env, (void)f, (void)at, (void)end;
-}
-
-static void no_comment(void *env, uint32_t at, uint32_t end) {
-  (void)env, (void)at, (void)end;
-}
-
 static const char *token_text(const Cutter *c, Token t) {
   return arena_printf(c->arena, "%.*s", (int)(t.end - t.at), c->text + t.at);
 }
@@ -112,7 +104,7 @@ static bool begins(Token t) {
 
 Cut cut_text(Arena *a, const char *text, size_t n) {
   Cutter c = {.arena = a, .text = text};
-  Scanner s = {.fault = no_fault, .comment = no_comment};
+  Scanner s = {0};
   scan_start(&s, text, (uint32_t)n);
   for (;;) {
     Token t = scan(&s);

@@ -5,12 +5,6 @@
 
 #include "repl.h"
 
-static bool is_among(const Entries *v, const Entry *e) {
-  for (uint32_t i = 0; i < v->len; i++)
-    if (v->at[i] == e) return true;
-  return false;
-}
-
 /* ---- statements that no longer fit --------------------------------------------------------------- */
 
 static Leave elaborate(Turn *t, const Texts *names) {
@@ -72,7 +66,7 @@ static void saved_check(Prompt *p, const char *path) {
 /* Whether a statement of the program uses it. */
 static bool is_used(const Sheet *s, const Entries *out, const Entry *e, const char *name) {
   for (uint32_t i = 0; i < s->n; i++)
-    for (uint32_t k = 0; k < s->at[i]->n_used && !is_among(out, s->at[i]); k++)
+    for (uint32_t k = 0; k < s->at[i]->n_used && !entries_have(out, s->at[i]); k++)
       if (s->at[i] != e && strcmp(s->at[i]->used[k].name, name) == 0) return true;
   return false;
 }
@@ -97,11 +91,11 @@ static bool is_last(const Sheet *s, const Entries *out, const Entry *e, uint32_t
 
 static void outputs_write(Buf *b, const Sheet *s, const Entries *out) {
   bool any = false;
-  for (uint32_t i = 0; i < s->n; i++) any |= has_output(s->at[i]) && !is_among(out, s->at[i]);
+  for (uint32_t i = 0; i < s->n; i++) any |= has_output(s->at[i]) && !entries_have(out, s->at[i]);
   const char *sep = "output ";
   for (uint32_t i = 0; i < s->n; i++) {
     const Entry *e = s->at[i];
-    if (is_among(out, e) || says_output(e)) continue;
+    if (entries_have(out, e) || says_output(e)) continue;
     for (uint32_t k = 0; k < e->n_names; k++) {
       if (any ? !e->output[k] : !is_last(s, out, e, k)) continue;
       buf_printf(b, "%s%s", sep, e->name[k]);
@@ -114,7 +108,7 @@ static void outputs_write(Buf *b, const Sheet *s, const Entries *out) {
 static void runs_write(Buf *b, const Sheet *s, const Entries *out) {
   const char *sep = "# run: ";
   for (uint32_t i = 0; i < s->n; i++) {
-    if (!s->at[i]->source || is_among(out, s->at[i])) continue;
+    if (!s->at[i]->source || entries_have(out, s->at[i])) continue;
     buf_printf(b, "%s%s=%s", sep, s->at[i]->name[0], s->at[i]->source);
     sep = " ";
   }
@@ -131,7 +125,7 @@ Leave prompt_save(Prompt *p, const char *path) {
   Entries all = sheet_needs(a, p->sheet, &names, &circle), out = misfits(a, p, &all, &names);
   runs_write(&b, p->sheet, &out);
   for (uint32_t i = 0; i < all.len; i++)
-    if (is_among(&out, all.at[i])) misfit_write(p, &b, all.at[i], path);
+    if (entries_have(&out, all.at[i])) misfit_write(p, &b, all.at[i], path);
     else buf_printf(&b, "%s\n", use_seen_from(a, all.at[i], uses_folder(a, path)));
   for (uint32_t i = 0; i < p->sheet->n; i++)
     if (p->sheet->at[i]->kind == STMT_LIMITS) buf_printf(&b, "%s\n", p->sheet->at[i]->text);

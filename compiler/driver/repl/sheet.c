@@ -135,7 +135,7 @@ Texts sheet_uses(Arena *a, const Sheet *s, const Used *used, uint32_t n) {
   return all;
 }
 
-static bool is_among(const Entries *v, const Entry *e) {
+bool entries_have(const Entries *v, const Entry *e) {
   for (uint32_t i = 0; i < v->len; i++)
     if (v->at[i] == e) return true;
   return false;
@@ -157,7 +157,7 @@ void sheet_forget(Sheet *s, const char *name) {
       bool hit = defines(e, at);
       for (uint32_t k = 0; k < e->n_used && !hit; k++)
         hit = strcmp(e->used[k].name, at) == 0 && used_entry(s, &e->used[k]);
-      if (!hit || is_among(&seen, e)) continue;
+      if (!hit || entries_have(&seen, e)) continue;
       vec_push(a, seen, e);
       computed_drop(e);
       for (uint32_t k = 0; k < e->n_names; k++) vec_push(a, todo, e->name[k]);
@@ -174,12 +174,12 @@ static Entries reached(Arena *a, const Sheet *s, const Texts *names) {
   Entries all = {0};
   for (uint32_t i = 0; i < names->len; i++) {
     Entry *e = sheet_find(s, names->at[i], NULL);
-    if (e && !is_among(&all, e)) vec_push(a, all, e);
+    if (e && !entries_have(&all, e)) vec_push(a, all, e);
   }
   for (uint32_t i = 0; i < all.len; i++)
     for (uint32_t k = 0; k < all.at[i]->n_used; k++) {
       Entry *e = used_entry(s, &all.at[i]->used[k]);
-      if (e && !is_among(&all, e)) vec_push(a, all, e);
+      if (e && !entries_have(&all, e)) vec_push(a, all, e);
     }
   return all;
 }
@@ -188,7 +188,7 @@ static Entries reached(Arena *a, const Sheet *s, const Texts *names) {
 static bool is_ready(const Sheet *s, const Entry *e, const Entries *wanted, const Entries *done) {
   for (uint32_t k = 0; k < e->n_used; k++) {
     Entry *u = used_entry(s, &e->used[k]);
-    if (u && is_among(wanted, u) && !is_among(done, u)) return false;
+    if (u && entries_have(wanted, u) && !entries_have(done, u)) return false;
   }
   return true;
 }
@@ -198,7 +198,7 @@ static bool assert_counts(const Sheet *s, const Entry *e, const Entries *done) {
   bool any = false;
   for (uint32_t k = 0; e->kind == STMT_ASSERT && k < e->n_used; k++) {
     Entry *u = used_entry(s, &e->used[k]);
-    if (u && !is_among(done, u)) return false;
+    if (u && !entries_have(done, u)) return false;
     any |= u != NULL;
   }
   return any;
@@ -213,7 +213,7 @@ Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **c
     more = false;
     for (uint32_t i = 0; i < s->n; i++) {
       Entry *e = s->at[i];
-      if (is_among(&done, e) || (is_among(&wanted, e) ? !is_ready(s, e, &wanted, &done) : !assert_counts(s, e, &done)))
+      if (entries_have(&done, e) || (entries_have(&wanted, e) ? !is_ready(s, e, &wanted, &done) : !assert_counts(s, e, &done)))
         continue;
       vec_push(a, done, e);
       more = true;
@@ -221,7 +221,7 @@ Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **c
   }
   Buf b = buf_new(a);
   for (uint32_t i = 0; i < wanted.len; i++)
-    if (!is_among(&done, wanted.at[i]))
+    if (!entries_have(&done, wanted.at[i]))
       buf_printf(&b, "%s%s", b.len ? ", " : "", wanted.at[i]->n_names ? wanted.at[i]->name[0] : "assert");
   if (b.len) *circle = b.s;
   return done;

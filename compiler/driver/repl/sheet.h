@@ -66,6 +66,7 @@ void sheet_forget_all(Sheet *s);
 /* The entries on which the names depend, including their own, each before its users; and the asserts about only
  * these. Unknown names are skipped. *circle: a name that depends on itself, NULL if none does. */
 typedef VEC(Entry *) Entries;
+bool entries_have(const Entries *v, const Entry *e);
 typedef VEC(const char *) Texts;
 Texts sheet_uses(Arena *a, const Sheet *s, const Used *used, uint32_t n); /* of these names, those defined here */
 Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **circle);

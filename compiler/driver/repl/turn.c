@@ -193,12 +193,8 @@ const EinOutput *turn_output(const Turn *t, const char *name) {
   return NULL;
 }
 
-static bool dim_of(void *ctx, Str name, int64_t *out) {
-  return job_dim(ctx, name, out);
-}
-
 bool turn_shape(Turn *t, const EinNode *n, EvalArray *x) {
-  ExprEnv env = {.dim = dim_of, .ctx = &t->job};
+  ExprEnv env = {.dim = dim_of_job, .ctx = &t->job};
   *x =
       (EvalArray){.dtype = n->dtype, .rank = n->rank, .shape = NEW_ARRAY(t->s.arena, int64_t, n->rank + 1), .count = 1};
   for (uint32_t k = 0; k < n->rank; k++) {

@@ -1,6 +1,8 @@
 /* expr/prove/asked.c - places and slices of a read at indices from data, as intervals. */
 #include "asked.h"
 
+#include "span.h"
+
 /* ---- which dimensions say the place ------------------------------------------------------------------- */
 
 /* Whether the index depends on data, or shares a label with one that does. used: its labels. */
@@ -28,50 +30,6 @@ bool asked_of(Arena *a, uint32_t n_label, uint32_t rank, const Expr *const *inde
   return out->n_place && rank < ASKED_RANK;
 }
 
-/* ---- intervals, ends included ---------------------------------------------------------------------------- */
-
-enum { DEEP = 200 };
-
-typedef struct Span { int64_t least, most; } Span;
-
-static bool scaled(Span a, int64_t by, Span *out) {
-  int64_t x, y;
-  if (!mul_ok(a.least, by, &x) || !mul_ok(a.most, by, &y)) return false;
-  *out = by < 0 ? (Span){y, x} : (Span){x, y};
-  return true;
-}
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-static bool span_op(const Expr *e, Span a, Span b, Span *out) {
-  int64_t by = e->arg[1]->kind == EX_INT ? e->arg[1]->i : 0;
-  switch ((Op)e->op) {
-  case OP_ADD: return add_ok(a.least, b.least, &out->least) && add_ok(a.most, b.most, &out->most);
-  case OP_SUB: return sub_ok(a.least, b.most, &out->least) && sub_ok(a.most, b.least, &out->most);
-  case OP_MAX: *out = (Span){larger(a.least, b.least), larger(a.most, b.most)}; return true;
-  case OP_MIN: *out = (Span){smaller(a.least, b.least), smaller(a.most, b.most)}; return true;
-  case OP_MUL:
-    if (e->arg[1]->kind == EX_INT) return scaled(a, by, out);
-    return e->arg[0]->kind == EX_INT && scaled(b, e->arg[0]->i, out);
-  case OP_IDIV:
-    if (by > 0) *out = (Span){floor_div(a.least, by), floor_div(a.most, by)};
-    return by > 0;
-  default: return false;
-  }
-}
-
-static bool span_of(const Expr *e, const int64_t *low, const int64_t *high, int depth, Span *out) {
-  Span a, b;
-  if ((e->has & (HAS_READ | HAS_TURN | HAS_DIM | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
-  if (e->kind == EX_INT) return *out = (Span){e->i, e->i}, true;
-  if (e->kind == EX_LABEL) return *out = (Span){low[e->i], high[e->i] - 1}, true;
-  if (e->kind != EX_OP) return false;
-  if (e->op == OP_NEG) return span_of(e->arg[0], low, high, depth + 1, &a) && scaled(a, -1, out);
-  return e->n == 2 && span_of(e->arg[0], low, high, depth + 1, &a) && span_of(e->arg[1], low, high, depth + 1, &b) &&
-      span_op(e, a, b, out);
-}
-
 /* ---- a block of labels -------------------------------------------------------------------------------------- */
 
 double asked_points(const Asked *q, const int64_t *low, const int64_t *high) {
@@ -83,10 +41,13 @@ double asked_points(const Asked *q, const int64_t *low, const int64_t *high) {
 
 void asked_box(
     const Asked *q, const int64_t *low, const int64_t *high, const int64_t *extent, int64_t *from, int64_t *to) {
+  SpanBlock block[ASKED_MOST];
+  for (uint32_t l = 0; l < q->n_label; l++) block[l] = (SpanBlock){low[l], high[l], false};
   for (uint32_t k = 0; k < q->rank; k++) {
-    Span s;
+    Reached s;
+    bool moves;
     from[k] = 0, to[k] = extent[k];
-    if (!span_of(q->index[k], low, high, 0, &s)) continue;
+    if (!span_find(q->index[k], block, &moves, &s)) continue;
     if (s.least > 0) from[k] = s.least;
     if (s.most + 1 < to[k]) to[k] = s.most + 1;
     if (to[k] < from[k]) to[k] = from[k];

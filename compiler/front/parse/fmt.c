@@ -60,11 +60,6 @@ static void on_comment(void *env, uint32_t at, uint32_t end) {
   vec_push(f->arena, f->words, w);
 }
 
-static void on_fault(void *env, Fault fault, uint32_t at,
-                     uint32_t end) { /* it parsed: there are none */
-  (void)env, (void)fault, (void)at, (void)end;
-}
-
 static uint32_t newlines(const char *s, uint32_t at, uint32_t end) {
   uint32_t n = 0;
   for (const char *p = s + at; (p = memchr(p, '\n', (size_t)(s + end - p))) != NULL; p++) n++;
@@ -72,7 +67,7 @@ static uint32_t newlines(const char *s, uint32_t at, uint32_t end) {
 }
 
 static void read_words(Fmt *f, const Source *src) {
-  Scanner s = {.env = f, .fault = on_fault, .comment = on_comment};
+  Scanner s = {.env = f, .comment = on_comment};
   scan_start(&s, src->bytes, src->len);
   bool semi = false;
   for (Token t = scan(&s);; t = scan(&s)) {

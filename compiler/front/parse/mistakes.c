@@ -49,18 +49,10 @@ bool ends_operand(const Scene *s) {
 
 /* ---- looking ahead --------------------------------------------------------------------------- */
 
-static void no_fault(void *env, Fault f, uint32_t at, uint32_t end) {
-  (void)env, (void)f, (void)at, (void)end;
-}
-
-static void no_comment(void *env, uint32_t at, uint32_t end) {
-  (void)env, (void)at, (void)end;
-}
-
 Scanner scan_quietly(const Parse *p) {
   Scanner s = p->scan;
-  s.fault = no_fault;
-  s.comment = no_comment;
+  s.fault = NULL;
+  s.comment = NULL;
   return s;
 }
 

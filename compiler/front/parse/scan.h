@@ -22,7 +22,7 @@ typedef struct Scanner {
   uint32_t line_start;           /* where the current line began */
   bool newline;                  /* a line ended before this token */
   void *env;
-  void (*fault)(void *env, Fault f, uint32_t at, uint32_t end);
+  void (*fault)(void *env, Fault f, uint32_t at, uint32_t end); /* NULL: nobody asks; */
   void (*comment)(void *env, uint32_t at, uint32_t end); /* from '#' to before the newline */
 } Scanner;
 

@@ -91,7 +91,7 @@ static const Expr *walk_lazy(Decide *d, Map *seen, const Expr *e, int depth) {
 static const Expr *walk_args(Decide *d, Map *seen, const Expr *e, int depth) {
   const Expr *few[8], **arg = e->n <= COUNT(few) ? few : NEW_ARRAY(d->arena, const Expr *, e->n);
   for (uint32_t i = 0; i < e->n; i++) arg[i] = walk(d, seen, e->arg[i], depth + 1);
-  return expr_again(d->p, e, arg);
+  return expr_with(d->p, e, arg);
 }
 
 static const Expr *walk(Decide *d, Map *seen, const Expr *e, int depth) {

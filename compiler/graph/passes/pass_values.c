@@ -228,7 +228,7 @@ static const Expr *walk_lazy(Values *v, const Expr *e) {
     arg[k] = walk(v, e->arg[k]);
     v->known.len = had;
   }
-  return expr_again(v->p, e, arg);
+  return expr_with(v->p, e, arg);
 }
 
 static const Expr *walk(Values *v, const Expr *e) {
@@ -237,7 +237,7 @@ static const Expr *walk(Values *v, const Expr *e) {
   const Expr **arg = NEW_ARRAY(v->b.arena, const Expr *, e->n + 1);
   for (uint32_t k = 0; k < e->n; k++) arg[k] = walk(v, e->arg[k]);
   return e->kind == EX_READ ? read_asked(v, expr_read(v->p, (DType)e->dtype, e->i, e->n, arg))
-                            : expr_again(v->p, e, arg);
+                            : expr_with(v->p, e, arg);
 }
 
 /* Walks a part of the vertex. Later parts may assume that it holds. */

@@ -63,8 +63,6 @@ const Expr *expr_opposite(Exprs *p, const Expr *e);
 /* Whether computing e may stop the program (a gathered index), so that it must not be dropped, nor computed where it
  * was not before. */
 bool expr_can_fail(const Expr *e);
-/* e with other arguments, folded as in the constructors. */
-const Expr *expr_again(Exprs *p, const Expr *e, const Expr *const *arg);
 /* The operands that op joins in e, from left to right. Returns false if there are more than `most`. */
 bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, uint32_t *n);
 /* Solves a comparison without reads for the label: writes it as *by < 0 (strict) or *by <= 0, in which the label's

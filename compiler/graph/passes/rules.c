@@ -253,12 +253,6 @@ static bool side_holds(const Rules *r, Side side, const Expr *e) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-const Expr *expr_again(Exprs *p, const Expr *e, const Expr *const *arg) {
-  if (e->n == 0 || memcmp(e->arg, arg, e->n * sizeof arg[0]) == 0) return e;
-  if (e->kind == EX_READ) return expr_read(p, (DType)e->dtype, e->i, e->n, arg);
-  return expr_op_like(p, e, arg);
-}
-
 static const Expr *settle(Rules *r, const Expr *e);
 
 static const Expr *pat_build(Rules *r, const Pat *p, const Expr *const *bound, DType t) {
@@ -362,7 +356,7 @@ const Expr *rules_apply(Rules *r, const Expr *top, uint32_t *count) {
     const Expr **arg = e->n <= COUNT(few) ? few : NEW_ARRAY(r->arena, const Expr *, e->n);
     for (uint32_t i = 0; i < e->n; i++) arg[i] = map_find(&r->done, e->arg[i]);
     r->fuel = FUEL;
-    map_put(&r->done, e, (void *)(uintptr_t)settle(r, expr_again(r->p, e, arg)));
+    map_put(&r->done, e, (void *)(uintptr_t)settle(r, expr_with(r->p, e, arg)));
     stack.len--;
   }
   return map_find(&r->done, top);

@@ -80,7 +80,7 @@ static const Expr *walk_lazy(Under *u, Map *seen, const Expr *e, int depth) {
 static const Expr *walk_args(Under *u, Map *seen, const Expr *e, int depth) {
   const Expr *few[8], **arg = e->n <= COUNT(few) ? few : NEW_ARRAY(u->arena, const Expr *, e->n);
   for (uint32_t i = 0; i < e->n; i++) arg[i] = walk(u, seen, e->arg[i], depth + 1);
-  return expr_again(u->p, e, arg);
+  return expr_with(u->p, e, arg);
 }
 
 static const Expr *walk(Under *u, Map *seen, const Expr *e, int depth) {

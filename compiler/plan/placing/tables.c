@@ -90,8 +90,7 @@ typedef struct Carried { double bytes, part; const PlaceTensor *tensor; } Carrie
 
 static bool in_parts(const Mesh *m, uint32_t n, const Placement *at) {
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t a = 0; a < m->n; a++)
-      if (at[i].on[a] == PLACE_PART) return true;
+    if (!placement_whole(m, &at[i])) return true;
   return false;
 }
 

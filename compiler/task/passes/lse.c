@@ -19,15 +19,11 @@ typedef struct Split {
   Tasks *list;               /* where the new kernels go */
 } Split;
 
-static Str name_with(TaskGraph *t, Str name, const char *behind) {
-  return name ? strings_printf(t->strings, "%s%s", name->s, behind) : NULL;
-}
-
 /* A buffer for one value of the accumulator's dtype per point of the output's labels. */
 static uint32_t work_new(const Split *p, const char *behind) {
   TaskGraph *t = p->t;
   const TaskStage *o = p->stage;
-  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = name_with(t, o->name, behind), .place = o->place};
+  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = task_name_with(t, o->name, behind), .place = o->place};
   b.dtype = o->sum->acc;
   b.rank = o->sum->n_out;
   b.dim = o->bound;
@@ -64,11 +60,11 @@ static const Expr *finite(const Split *p, const Expr *m) {
 
 static void kernel_add(const Split *p, TaskStage s, EinSum *sum, const TaskSlot *slot, const char *behind) {
   TaskGraph *t = p->t;
-  s.name = name_with(t, s.name, behind);
+  s.name = task_name_with(t, s.name, behind);
   stage_canonical(t, &s, sum, slot, p->stage->sum->n_slot + 2);
   Task *k = NEW(t->arena, Task);
   *k = *p->old;
-  k->name = name_with(t, k->name, behind);
+  k->name = task_name_with(t, k->name, behind);
   k->stages.at = NULL;
   k->stages.len = k->stages.cap = 0;
   vec_push(t->arena, k->stages, s);

@@ -273,10 +273,6 @@ static const Expr *times(Exprs *x, const Expr *a, const Expr *b) { return expr_o
 static const Expr *plus(Exprs *x, const Expr *a, const Expr *b) { return expr_op2(x, OP_ADD, a, b); }
 static const Expr *number(Exprs *x, int64_t v) { return expr_int(x, DT_I64, v); }
 
-static Str name_with(TaskGraph *t, Str name, const char *behind) {
-  return name ? strings_printf(t->strings, "%s%s", name->s, behind) : NULL;
-}
-
 static void chunks_count(Cut *c) {
   Exprs *x = c->t->exprs;
   const Expr *size = c->stage->bound[c->label], *chunk = number(x, c->chunk);
@@ -290,7 +286,7 @@ static void chunks_count(Cut *c) {
 static uint32_t parts_new(const Cut *c) {
   TaskGraph *t = c->t;
   const TaskStage *o = c->stage;
-  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = name_with(t, o->name, ".part"), .place = o->place};
+  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = task_name_with(t, o->name, ".part"), .place = o->place};
   const Expr **dim = NEW_ARRAY(t->arena, const Expr *, o->sum->n_out + 1);
   dim[0] = c->all;
   for (uint32_t k = 0; k < o->sum->n_out; k++) dim[k + 1] = o->bound[k];
@@ -317,7 +313,7 @@ static const Expr *read_part(const Cut *c, DType dtype, uint32_t slot, const Exp
 static Task *kernel_new(const Cut *c, const char *behind) {
   Task *k = NEW(c->t->arena, Task);
   *k = *c->old;
-  k->name = name_with(c->t, k->name, behind);
+  k->name = task_name_with(c->t, k->name, behind);
   k->stages.at = NULL;
   k->stages.len = k->stages.cap = 0;
   vec_push(c->t->arena, *c->list, k);
@@ -362,7 +358,7 @@ static void chunks_add(Chunks *h, EinSum *sum) {
   bound[c->label + h->shift] = h->shift ? number(c->t->exprs, c->chunk) : c->rest;
   s.bound = bound;
   s.label = label;
-  s.name = name_with(c->t, s.name, h->shift ? ".part" : ".rest");
+  s.name = task_name_with(c->t, s.name, h->shift ? ".part" : ".rest");
   s.buffer = (int32_t)c->p;
   s.n_at = c->stage->sum->n_out + 1;
   s.at = at_part(c, h->part, h->shift);
@@ -433,7 +429,7 @@ static void result_of_places(const Cut *c, Task *k) {
   const Expr *part = expr_label(x, o->n_out), *place = read_part(c, DT_I64, slots, part), *points = number(x, c->chunk);
   s.buffer = -1;
   s.n_at = 0;
-  s.name = name_with(c->t, s.name, ".part");
+  s.name = task_name_with(c->t, s.name, ".part");
   sum.body = value_at(c, part, place);
   sum.where = expr_op2(x, OP_LE, number(x, 0), place);
   result_add(c, k, s, &sum, true);

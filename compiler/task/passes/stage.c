@@ -58,6 +58,10 @@ bool stage_axes(const TaskStage *s, uint32_t *axis) {
   return true;
 }
 
+Str task_name_with(TaskGraph *t, Str name, const char *behind) {
+  return name ? strings_printf(t->strings, "%s%s", name->s, behind) : NULL;
+}
+
 bool stage_reads(const TaskStage *s, uint32_t buffer) {
   for (uint32_t j = 0; j < s->sum->n_slot; j++)
     if (!s->slot[j].kept && s->slot[j].index == buffer) return true;

@@ -156,7 +156,7 @@ typedef struct Best {
   uint8_t axis[ORDER_LABELS];
 } Best;
 
-static uint64_t union_of(const OrderProblem *p, uint32_t set) {
+uint64_t order_union(const OrderProblem *p, uint32_t set) {
   uint64_t labels = 0;
   for (uint32_t k = 0; k < p->n; k++)
     if (set >> k & 1) labels |= p->operand[k];
@@ -207,7 +207,7 @@ static void order_exact(const OrderProblem *p, OrderTree *t) {
   Best *best = NEW_ARRAY(a, Best, all + 1);
   for (uint32_t set = 1; set <= all; set++) {
     Best *b = &best[set];
-    b->labels = set == all ? p->out : kept(p, union_of(p, set), union_of(p, all ^ set));
+    b->labels = set == all ? p->out : kept(p, order_union(p, set), order_union(p, all ^ set));
     b->points = order_points(p, b->labels);
     if (set & (set - 1)) {
       best_split(p, best, set, set == all);

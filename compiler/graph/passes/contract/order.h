@@ -53,6 +53,7 @@ void order_finish(const OrderProblem *p, OrderTree *t);
 /* t is the best order for one site. Replaces it by one that is estimated to move least on that many sites, for
  * somewhat more work. Returns false if it did not look for one; t is then unchanged. order_sites.c */
 bool order_on_sites(const OrderProblem *p, int64_t sites, OrderTree *t);
+uint64_t order_union(const OrderProblem *p, uint32_t set);   /* labels of these operands */
 double order_points(const OrderProblem *p, uint64_t labels); /* the product of their sizes */
 
 #endif

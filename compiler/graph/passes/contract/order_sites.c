@@ -75,26 +75,19 @@ static uint32_t tree_add(const Grids *g, uint32_t set, OrderTree *t, uint32_t *n
   return (*n)++;
 }
 
-static uint64_t union_of(const OrderProblem *p, uint32_t set) {
-  uint64_t labels = 0;
-  for (uint32_t k = 0; k < p->n; k++)
-    if (set >> k & 1) labels |= p->operand[k];
-  return labels;
-}
-
 /* Finds the best order for the current grid, whose operands move this much. */
 static void grid_try(Grids *g, double moved) {
   const OrderProblem *p = g->p;
   uint32_t all = (1u << p->n) - 1, n = p->n;
   for (uint32_t set = 1; set <= all; set++) {
     Split *b = &g->best[set];
-    uint64_t have = union_of(p, set);
-    b->labels = set == all ? p->out : have & (union_of(p, all ^ set) | p->keep);
+    uint64_t have = order_union(p, set);
+    b->labels = set == all ? p->out : have & (order_union(p, all ^ set) | p->keep);
     if (set & (set - 1)) {
       split_best(g, set, set == all);
     } else {
       *b = (Split){.labels = b->labels};
-      if (have != b->labels) *b = step_of(g, have, b->labels), b->labels = have & (union_of(p, all ^ set) | p->keep);
+      if (have != b->labels) *b = step_of(g, have, b->labels), b->labels = have & (order_union(p, all ^ set) | p->keep);
     }
   }
   moved += g->best[all].moved;
@@ -146,7 +139,7 @@ bool order_on_sites(const OrderProblem *p, int64_t sites, OrderTree *t) {
       .limit = WORK_MORE * t->ops,
       .left = GRID_WORK,
       .tree = &made};
-  g.all = union_of(p, (1u << p->n) - 1);
+  g.all = order_union(p, (1u << p->n) - 1);
   g.best = NEW_ARRAY(a, Split, 1u << p->n);
   for (uint32_t k = 0; k < ORDER_LABELS; k++) g.cut[k] = 1;
   primes_find(&g, sites);

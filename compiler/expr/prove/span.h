@@ -1,0 +1,15 @@
+/* expr/prove/span.h - the range of an index over a block of labels. */
+#ifndef EIN_SPAN_H
+#define EIN_SPAN_H
+
+#include "expr/expr.h"
+
+/* Inclusive. */
+typedef struct Reached { int64_t least, most; } Reached;
+/* A block of a label: from low to high - 1. */
+typedef struct SpanBlock { int64_t low, high; bool cut; } SpanBlock;
+
+/* Finds the range of e. Returns false if it cannot be told. Sets *moves if e contains a label that is cut. */
+bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out);
+
+#endif

@@ -143,7 +143,7 @@ bool plan_equal(const Plan *a, const Plan *b, Buf *why);
  * Tra that a user typed is planned by its keys, as they are. text: "tra 1", "ia 1". simulate runs an Ia on a machine
  * without data. */
 Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
-Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps);
+Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
 Algebra *ia_from_tra(Arena *a, const KeyGraph *k, const Cutting *c);
 void algebra_print(Buf *out, const Algebra *p);
 Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d);

@@ -2,8 +2,6 @@
  * vertices, for homes, and for inputs as stored. */
 #include "from_graph.h"
 
-enum { STEPS = 3 };
-
 Cutting cutting_of_counts(const PlaceGraph *places, const uint32_t *const *d) {
   return (Cutting){.places = places, .d = d};
 }
@@ -32,34 +30,4 @@ Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *pl
     stored[i] = home_counts(a, &placing->mesh, t, &at[i]);
   }
   return (Cutting){places, d, home, stored, placing, at, 0};
-}
-
-uint32_t ia_steps(const Cutting *c) {
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < c->places->part->vertices.len; i++)
-    n += c->places->part->vertices.at[i].node->kind == EIN_VERTEX ? STEPS : 0;
-  return n;
-}
-
-/* Whether vertex i requests places of some operand. */
-static bool asks(const Cutting *c, uint32_t i) {
-  const PartVertex *v = &c->places->part->vertices.at[i];
-  for (uint32_t k = 0; c->placing && k < v->reads.len; k++)
-    if (placing_fetches(c->places, c->placing, i, k)) return true;
-  return false;
-}
-
-void ia_step_says(Arena *a, const Cutting *c, uint32_t step, const char **vertex, const char **says) {
-  static const char *const what[STEPS] = {"operands go where they meet (R2-6)",
-      "parts are reduced where the result goes (R2-1, R1-4)", "the result goes home (R2-1)"};
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < c->places->part->vertices.len; i++) {
-    const PartVertex *v = &c->places->part->vertices.at[i];
-    if (v->node->kind != EIN_VERTEX || n++ != step / STEPS) continue;
-    *vertex = arena_printf(a, "%s", v->name);
-    *says = step % STEPS == 0 && asks(c, i)
-        ? "operands go where they meet, places are asked for (R2-6, gather by request)"
-        : what[step % STEPS];
-    return;
-  }
 }

@@ -14,8 +14,7 @@ typedef struct Door {
   const Cutting *cut;
   const PlaceGraph *places;
   const Placing *placing;    /* NULL: a Tra */
-  uint32_t steps;            /* how many to do */
-  uint32_t step;             /* how many have been met */
+  bool plain;                /* as in Table 1 of the TRA paper; only of an Ia */
   int32_t *tensor;           /* by node id of the graph: its tensor's number; -1: none */
   bool *full;                /* by node id: no block of it may be filtered out, because it is carried from turn to
                               * turn, or is an output */
@@ -43,6 +42,6 @@ int64_t door_extent(const RelDim *d, const Relation *t);
 /* The cuts that the vertex needs of what a slot reads, by those of its keys that cut it. which: these keys. */
 Cuts door_cuts(Door *x, const Vertex *v, uint32_t slot, const Relation *home, int32_t *which);
 /* Builds the vertex's *n operands, where they meet or as in Table 1, and returns its kernel over them. */
-const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, bool meet, uint32_t *n, AlgOperand *operand);
+const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, uint32_t *n, AlgOperand *operand);
 
 #endif

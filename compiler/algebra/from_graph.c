@@ -296,11 +296,11 @@ static AlgNode *shared_out(const Door *x, AlgRegion *r, const Vertex *v, AlgNode
   return y;
 }
 
-static AlgNode *reduced(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y, bool planned) {
+static AlgNode *reduced(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
   uint32_t *group = NEW_ARRAY(x->arena, uint32_t, v->n_key + 1), n = group_of(v, group);
   if (n == v->n_key) return y;
-  if (x->p->placed && planned) return shared_out(x, r, v, y);
-  if (x->p->placed) {
+  if (x->p->placed && !x->plain) return shared_out(x, r, v, y);
+  if (x->plain) {
     Placement to = recut_anyhow(x->p, &y->type, n, group);
     y = alg_move(x->p, r, y, &to);
   }
@@ -319,11 +319,6 @@ static AlgNode *finished(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
   return n ? alg_transform(x->p, r, y, n, fn) : y;
 }
 
-/* Whether the next step is taken. */
-static bool step(Door *x) {
-  return x->step++ < x->steps;
-}
-
 /* Table 1: all but the last operand are broadcast to all sites. */
 static void broadcast_all(Door *x, AlgRegion *r, uint32_t n, AlgOperand *operand) {
   Placement all;
@@ -333,20 +328,19 @@ static void broadcast_all(Door *x, AlgRegion *r, uint32_t n, AlgOperand *operand
 
 static AlgNode *vertex_make(Door *x, AlgRegion *r, const EinNode *n) {
   Vertex v = door_vertex(x, n);
-  bool operands = step(x), parts = step(x), way_home = step(x);
   AlgOperand *operand = NEW_ARRAY(x->arena, AlgOperand, v.sum->n_slot + 1);
   uint32_t n_operand;
-  const EinSum *sum = door_operands(x, &v, r, operands, &n_operand, operand);
-  if (x->p->placed && !operands) broadcast_all(x, r, n_operand, operand);
-  const Placement *at = x->p->placed && operands ? &v.at : NULL;
+  const EinSum *sum = door_operands(x, &v, r, &n_operand, operand);
+  if (x->plain) broadcast_all(x, r, n_operand, operand);
+  const Placement *at = x->p->placed && !x->plain ? &v.at : NULL;
   AlgNode *y = placed(alg_join(x->p, r, n_operand, operand, sum, n->label, v.range, v.n_key, v.frontier, v.key, at), n);
   const PlacePanels *panels = at && x->placing->panels ? &x->placing->panels[x->tensor[n->id]] : NULL;
   if (panels && panels->n) y->panels = panels->n, y->panel = panels->label;
   const Expr *keep = keep_of(x, &v);
   if (drops_some(&v, keep)) y = alg_filter(x->p, r, y, keep);
-  y = finished(x, r, &v, reduced(x, r, &v, y, operands && parts));
+  y = finished(x, r, &v, reduced(x, r, &v, y));
   Home home = home_of(x, n, n->label);
-  return recut_exactly(x->p, r, y, &home.cuts, way_home ? &home.at : NULL);
+  return recut_exactly(x->p, r, y, &home.cuts, x->plain ? NULL : &home.at);
 }
 
 /* ---- regions ---------------------------------------------------------------------------------------------------- */
@@ -494,14 +488,14 @@ static void ends_make(Door *x) {
   }
 }
 
-static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, uint32_t steps) {
+static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, bool plain) {
   Door x = {.p = algebra_new(a, g->strings, g->exprs),
       .arena = a,
       .exprs = g->exprs,
       .graph = g,
       .cut = c,
       .places = c->places,
-      .steps = steps};
+      .plain = plain};
   x.placing = c->placing;
   x.p->placed = mesh;
   if (mesh) x.p->mesh = c->placing->mesh;
@@ -521,10 +515,15 @@ static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, u
 }
 
 Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c) {
-  return door(a, g, c, false, UINT32_MAX);
+  return door(a, g, c, false, false);
 }
 
-Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps) {
+Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c) {
   BUG_UNLESS(c->placing);
-  return door(a, g, c, true, steps);
+  return door(a, g, c, true, false);
+}
+
+Algebra *ia_plain_from_graph(Arena *a, const EinGraph *g, const Cutting *c) {
+  BUG_UNLESS(c->placing);
+  return door(a, g, c, true, true);
 }

@@ -29,13 +29,10 @@ Cutting cutting_of_placing(Arena *a, const PlaceGraph *places, const Placing *pl
 
 Algebra *tra_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
 
-/* The same over a mesh, with all moves. A vertex takes three steps from Table 1 of the TRA paper (broadcast all
- * operands but the last, shuffle by the aggregated keys) to the plan: move its operands to where they meet (R2-6; a
- * read at data may request places: gather by request), reduce parts on the way home (R2-1, R1-4), and move the result
- * home (R2-1). Does the first `steps` of these steps, vertex by vertex; UINT32_MAX: all. */
-Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c, uint32_t steps);
-uint32_t ia_steps(const Cutting *c);
-/* The vertex and the rules of a step, for people. */
-void ia_step_says(Arena *a, const Cutting *c, uint32_t step, const char **vertex, const char **says);
+/* The same over a mesh, with all moves. */
+Algebra *ia_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
+/* The same blocks as in Table 1 of the TRA paper: all operands of a join but the last are broadcast, and what is
+ * aggregated or concatenated is shuffled. algebra/rules/derive.h goes from there to the plan. */
+Algebra *ia_plain_from_graph(Arena *a, const EinGraph *g, const Cutting *c);
 
 #endif

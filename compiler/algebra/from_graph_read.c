@@ -114,7 +114,7 @@ Cuts door_cuts(Door *x, const Vertex *v, uint32_t slot, const Relation *home, in
 }
 
 /* The operand with those of the vertex's keys that cut it. */
-static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool planned) {
+static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot) {
   AlgNode *home = x->is[v->node->input[slot]->id];
   int32_t *which = NEW_ARRAY(x->arena, int32_t, v->n_key + 1), *on = NEW_ARRAY(x->arena, int32_t, v->n_key + 1);
   Cuts want = door_cuts(x, v, slot, &home->type, which);
@@ -127,7 +127,7 @@ static AlgOperand operand_make(Door *x, const Vertex *v, uint32_t slot, bool pla
       if (which[j] == cut) goal.on[k] = (int8_t)j;
   }
   /* before a repeat, if it is made before it */
-  AlgNode *y = recut(x->p, home->region, home, &want, planned ? &goal : NULL, &as);
+  AlgNode *y = recut(x->p, home->region, home, &want, x->plain ? NULL : &goal, &as);
   for (uint32_t k = 0; k < y->type.n_key; k++) on[k] = which[as[k]];
   return (AlgOperand){.node = y, .on = on};
 }
@@ -174,7 +174,7 @@ static const Expr *leaf_instead(void *env, Exprs *p, const Expr *leaf) {
 /* Whether the plan requests its places. */
 static bool is_asked(const Door *x, const Vertex *v, uint32_t slot) {
   uint32_t vertex = (uint32_t)x->tensor[v->node->id], read = 0;
-  if (!x->p->placed || v->node->input[slot]->kind == EIN_TURNS) return false;
+  if (!x->p->placed || x->plain || v->node->input[slot]->kind == EIN_TURNS) return false;
   for (uint32_t s = 0; s < slot; s++) read += v->node->input[s]->kind != EIN_TURNS;
   return placing_fetches(x->places, x->placing, vertex, read);
 }
@@ -290,18 +290,18 @@ static const EinSum *sum_instead(Door *x, EinSum *s, Instead *instead, uint32_t 
   return s;
 }
 
-const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, bool meet, uint32_t *n, AlgOperand *operand) {
+const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, uint32_t *n, AlgOperand *operand) {
   uint32_t n_slot = *n = v->sum->n_slot;
   const Expr **read = NEW_ARRAY(x->arena, const Expr *, n_slot + 1);
   Instead instead = {NEW_ARRAY(x->arena, const Expr *, n_slot + 1)};
   bool *asked = NEW_ARRAY(x->arena, bool, n_slot + 1);
-  for (uint32_t s = 0; s < n_slot; s++) asked[s] = meet && is_asked(x, v, s);
+  for (uint32_t s = 0; s < n_slot; s++) asked[s] = is_asked(x, v, s);
   EinSum *sum = kernel_of(x, v, asked);
   const Expr *top[] = {sum->body, sum->where, sum->domain};
   expr_slot_reads(x->arena, COUNT(top), top, read);
   for (uint32_t s = 0; s < n_slot; s++) {
     if (asked[s]) operand_fetch(x, v, r, s, read[s], operand, &instead);
-    else operand[s] = operand_make(x, v, s, meet);
+    else operand[s] = operand_make(x, v, s);
   }
   return sum_instead(x, sum, &instead, n, operand);
 }

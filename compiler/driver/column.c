@@ -212,7 +212,7 @@ Algebra *relations_made(Session *s, const Job *j, const KeyGraph *keys, const Cu
   Algebra *g;
   bug_where = keys ? "ia_from_tra" : ia ? "ia_from_graph" : "tra_from_graph";
   if (keys) g = ia ? ia_from_tra(s->arena, keys, c) : j->relations;
-  else g = ia ? ia_from_graph(s->arena, j->graph, c, UINT32_MAX) : tra_from_graph(s->arena, j->graph, c);
+  else g = ia ? ia_from_graph(s->arena, j->graph, c) : tra_from_graph(s->arena, j->graph, c);
   g = language_made(s, ia ? LANG_IA : LANG_TRA, j->path, g, again);
   if (c) g->memory = c->memory;
   bug_where = NULL;

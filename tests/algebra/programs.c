@@ -5,9 +5,9 @@
  *
  * Each file is read, with the sizes that stand behind it, given inputs and computed as `ein verify` does. Then, for
  * each number of sites: the plan that `ein plan` finds, and `tries` random ones (what each axis cuts, and homes), each
- * as a Tra, as the Ia of Table 1 and as the Ia of the plan, as one on the way (with --steps all of them), and as tasks;
- * and `tries` Tra of random legal counts (part_viable); and, where there are no more than `every` plans on the mesh of
- * prime factors, all of them. All must give the same answers, integers and bools bit for bit, floats as near as `ein
+ * as a Tra, as the Ia of Table 1 and as the Ia of the plan, as what rules make of the first towards the second (and
+ * after one of these rules, or with --steps after each), and as tasks; and `tries` Tra of random legal counts
+ * (part_viable); and, where there are no more than `every` plans on the mesh of prime factors, all of them. All must give the same answers, integers and bools bit for bit, floats as near as `ein
  * verify` asks; what fails must fail. Where nothing is filtered out, what the Ia's sites received must be what
  * algebra_cost counts. Each must be sound for the checker, too. With
  * --optimised it is the graph after its passes that is planned. Every program is computed in a process of its own. */
@@ -19,6 +19,7 @@
 
 #include "../../compiler/ein.h"
 #include "algebra/cost.h"
+#include "algebra/rules/derive.h"
 #include "driver/driver.h"
 #include "driver/compile/native.h"
 #include "plan/placing/fit.h"
@@ -36,13 +37,13 @@ typedef struct Options {
   uint32_t tries;
   uint32_t every;            /* where there are no more than so many plans, all of them are tried */
   uint64_t seed;
-  bool optimised, steps;     /* steps: every one of a derivation, not some one */
+  bool optimised, steps;     /* steps: all rules of a derivation, not one of them */
   bool tell;                 /* why there are no tasks of a plan */
   unsigned part, parts;      /* of the files only each `parts`-th, from the `part`-th on */
   unsigned turns;            /* where EIN_TURN is a number, of these only each `turns`-th: whose turn it is */
 } Options;
 
-typedef struct Tally { uint32_t runs, wrong, failed, bytes, skipped, tasks, no_tasks, every; } Tally;
+typedef struct Tally { uint32_t runs, wrong, failed, bytes, skipped, tasks, no_tasks, every, derived, not_derived; } Tally;
 
 typedef struct Try {         /* one program */
   const Options *o;
@@ -58,6 +59,7 @@ typedef struct Try {         /* one program */
   const PartGraph *part;
   PlaceGraph *places;
   const Lives *lives;
+  const Rules *rules;
   Rng random;
   double moved;              /* by the program over relations at hand */
   Tally tally;
@@ -250,24 +252,36 @@ static void tasks_try(Try *t, const Algebra *p, const char *what, bool exact) {
 
 /* ---- plans ------------------------------------------------------------------------------------------------ */
 
+typedef struct Derived { Try *t; Algebra *ia; uint32_t rules, only; } Derived;
+
+/* What a rule leaves computes the same: after each of them, or after one. */
+static void rule_applied(void *ctx, const Rule *rule, const AlgNode *at) {
+  Derived *x = ctx;
+  if (x->rules++ != x->only && !x->t->o->steps) return;
+  algebra_try(x->t, x->ia, arena_printf(x->t->s->arena, "after %s, rule %u, at %%%u", rule->name, x->rules, at->id));
+}
+
+/* From Table 1 by rules to the plan, or as far towards it as they lead. */
+static void derivation_try(Try *t, Algebra *ia, const Algebra *plan, const char *what) {
+  Derived x = {.t = t, .ia = ia, .only = below(&t->random, 16)};
+  Derivation how = {t->rules, rule_applied, &x};
+  bool leads = algebra_derive(ia, plan, &how);
+  t->tally.derived += leads;
+  t->tally.not_derived += !leads;
+  algebra_try(t, ia, what);
+}
+
 static void placing_try(Try *t, const Placing *x, int64_t sites, const char *who) {
   Arena *a = t->s->arena;
   Cutting c = cutting_of_placing(a, t->places, x);
   algebra_try(t, tra_from_graph(a, t->graph, &c), arena_printf(a, "tra, %lld sites, %s", (long long)sites, who));
-  Algebra *ia = ia_from_graph(a, t->graph, &c, UINT32_MAX);
+  Algebra *ia = ia_from_graph(a, t->graph, &c), *plain = ia_plain_from_graph(a, t->graph, &c);
   algebra_try(t, ia, arena_printf(a, "ia, %lld sites, %s", (long long)sites, who));
   tasks_try(t, ia, arena_printf(a, "tasks, %lld sites, %s", (long long)sites, who), true);
   if (sites == 1) return;
-  ia = ia_from_graph(a, t->graph, &c, 0);
-  algebra_try(t, ia, arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
-  tasks_try(t, ia, arena_printf(a, "tasks of Table 1, %lld sites, %s", (long long)sites, who), false);
-  uint32_t steps = ia_steps(&c), some = below(&t->random, steps + 1);
-  for (uint32_t k = 1; t->o->steps && k < steps; k++)
-    algebra_try(t, ia_from_graph(a, t->graph, &c, k),
-        arena_printf(a, "ia, %u of %u steps, %lld sites, %s", k, steps, (long long)sites, who));
-  if (t->o->steps) return;
-  algebra_try(t, ia_from_graph(a, t->graph, &c, some),
-      arena_printf(a, "ia, %u of %u steps, %lld sites, %s", some, steps, (long long)sites, who));
+  algebra_try(t, plain, arena_printf(a, "ia of Table 1, %lld sites, %s", (long long)sites, who));
+  tasks_try(t, plain, arena_printf(a, "tasks of Table 1, %lld sites, %s", (long long)sites, who), false);
+  derivation_try(t, plain, ia, arena_printf(a, "derived ia, %lld sites, %s", (long long)sites, who));
 }
 
 static void plan_try(Try *t, int64_t sites) {
@@ -402,6 +416,7 @@ static Tally program_run_in_child(const Options *o, char **words) {
   pid_t child = fork();
   if (child == 0) {
     Try t = {.o = o, .s = session_new(NULL), .path = path, .dims = words + 1, .random = {o->seed}};
+    t.rules = alg_rules_new(t.s->arena);
     const char *slash = strrchr(path, '/');
     if (slash && chdir(folder_of(t.s->arena, path)) == 0) t.path = slash + 1;
     program_try(&t);
@@ -459,8 +474,10 @@ int main(int argc, char **argv) {
     Tally t = program_run_in_child(&o, argv + i);
     all.runs += t.runs, all.wrong += t.wrong, all.failed += t.failed, all.bytes += t.bytes, all.skipped += t.skipped;
     all.tasks += t.tasks, all.no_tasks += t.no_tasks, all.every += t.every;
+    all.derived += t.derived, all.not_derived += t.not_derived;
   }
   printf("%u as tasks too, %u that cannot be; %u times every plan there is\n", all.tasks, all.no_tasks, all.every);
+  printf("%u derived by rules, %u only in part\n", all.derived, all.not_derived);
   printf("%u runs, %u wrong; %u that fail as they should, %u whose bytes were compared with the cost; %u skipped\n",
       all.runs, all.wrong, all.failed, all.bytes, all.skipped);
   return all.wrong || all.runs <= all.skipped ? 1 : 0; /* where nothing is compared, nothing is well */

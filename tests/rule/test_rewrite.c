@@ -42,7 +42,7 @@ static bool apply(Algebra *p, uint32_t id, const char *name, const Placement *to
 static void applies(Algebra *p, uint32_t id, const char *name, const Placement *to) {
   Buf why;
   if (!OK(apply(p, id, name, to, &why), "%s at %%%u", name, id)) tap_text("why", why.s), tap_text("text", text_of(p));
-  algebra_sweep(p);
+  algebra_sweep(p, true);
   if (!OK(algebra_check(p, &why), "and what comes out is sound"))
     tap_text("check", why.s), tap_text("text", text_of(p));
 }
@@ -317,12 +317,12 @@ static void test_gather(void) {
 static void test_sweep(void) {
   Algebra *p = read_well(loop);
   uint32_t n = p->n_nodes;
-  algebra_sweep(p);
+  algebra_sweep(p, true);
   OK_INT(p->n_nodes, n, "all of it is read");
   p->outputs.at[0].node = find_in(p->top, 0);
   p->outputs.at[0].rank = 2;
   p->outputs.at[0].extent = (int64_t[]){8, 8};
-  algebra_sweep(p);
+  algebra_sweep(p, true);
   OK_INT(p->n_nodes, 1, "of a repeat that nobody reads nothing is left");
   Buf why = buf_new(a);
   OK(algebra_check(p, &why), "and that is sound");

@@ -102,6 +102,28 @@ static void side_see(Case *c, Sides *x, int which) {
   if (x->reveal && !revealed(c->p, c->user, &x->user[which], &x->array[which], &told)) x->error = told;
 }
 
+/* A tile of the root's operand, if the root aggregates, and the concat of what is aggregated of its pieces. */
+static void pieces_random(Case *c, RuleGiven *given) {
+  AlgRegion *aside = NEW(c->arena, AlgRegion);
+  AlgNode *of = c->root->operand[0].node;
+  if (c->root->kind != ALG_AGGREGATE || !of->type.rank || c->root->type.rank != of->type.rank) return;
+  uint32_t n_nodes = c->p->n_nodes, n = c->root->type.n_key, *group = NEW_ARRAY(c->arena, uint32_t, n + 1);
+  int64_t *extent = NEW_ARRAY(c->arena, int64_t, of->type.rank + 1), *frontier = NEW(c->arena, int64_t);
+  RelDim *piece = arena_copy(c->arena, of->type.dim, of->type.rank * sizeof *piece);
+  uint32_t d = random_below(&c->gen, of->type.rank);
+  const Str key[] = {strings_printf(c->p->strings, "piece")};
+  rel_extents(c->arena, &of->type, extent);
+  *frontier = 1 + random_below(&c->gen, 3);
+  if (*frontier > 1) piece[d] = rel_cut(c->p->exprs, extent[d], expr_label(c->p->exprs, of->type.n_key), *frontier);
+  for (uint32_t k = 0; k < n; k++) group[k] = k;
+  AlgNode *tile = alg_tile(c->p, aside, of, 1, frontier, arena_copy(c->arena, key, sizeof key), piece);
+  tile->type.holes = *frontier > 1;
+  given->pieces = tile;
+  AlgNode laid = *c->root;
+  given->laid = alg_concat(c->p, aside, &laid, n, group, c->root->type.dim);
+  c->p->n_nodes = n_nodes;
+}
+
 typedef struct Tally {
   uint32_t applied, revealed, refused, changed, wrong, differs;
   const char *first;
@@ -118,6 +140,7 @@ static void case_try(const Rule *rule, uint64_t seed, unsigned unasked, Tally *t
     uint32_t n_key = c.root->type.n_key, rank = c.root->type.rank;
     Placement to = place_random(&c.gen, 1 + random_below(&c.gen, keys_most(c.p) + 1), 30);
     RuleGiven given = {.to = &to, .unasked = unasked};
+    pieces_random(&c, &given);
     Buf why = buf_new(c.arena);
     if (unasked) given.unasked = 0;
     bool asked = rule_apply(c.p, rule, c.root, &given, &why);

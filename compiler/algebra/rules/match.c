@@ -83,8 +83,11 @@ static bool variable_value(RuleMatch *m, const RuleTerm *t, RuleValue *out) {
   if (out->sort) return true;
   if (m->each[c] && m->in_each)
     return *out = (RuleValue){.sort = SORT_RELATION, .node = m->each[c][m->operand], .slot = m->operand}, true;
-  if (t->sort == SORT_PLACE && m->given && m->given->to)
-    return *out = (RuleValue){.sort = SORT_PLACE, .at = *m->given->to}, true;
+  const RuleGiven none = {0}, *given = m->given ? m->given : &none;
+  if (t->sort == SORT_PLACE && given->to) return *out = (RuleValue){.sort = SORT_PLACE, .at = *given->to}, true;
+  if (t->sort == SORT_MAP && given->pieces) return *out = attribute_of(t->sort, rule_draft(m, given->pieces)), true;
+  if ((t->sort == SORT_GROUP || t->sort == SORT_REDUCER) && given->laid)
+    return *out = attribute_of(t->sort, rule_draft(m, given->laid)), true;
   buf_printf(m->why, "%c is not given", t->letter);
   return false;
 }

@@ -176,17 +176,17 @@ bool algebra_reinfer(Algebra *p, AlgNode *changed, const Placement *was, Buf *wh
 
 /* ---- unread nodes ------------------------------------------------------------------------------------------------ */
 
-typedef struct Sweep { Algebra *p; VEC(AlgNode *) todo; } Sweep;
+typedef struct Sweep { Algebra *p; bool idle; VEC(AlgNode *) todo; } Sweep;
 
 static AlgNode *behind_moves(const Algebra *p, AlgNode *n) {
   while (n->kind == ALG_MOVE && placement_equal(&p->mesh, &n->at, &n->operand[0].node->at)) n = n->operand[0].node;
   return n;
 }
 
-/* Handles a use of a node: marks it as alive, and bypasses a move that moves nothing. */
+/* Handles a use of a node: marks it as alive, and bypasses an idle move. */
 static void sweep_read(Sweep *s, AlgNode **at) {
   if (!*at) return;
-  AlgNode *n = *at = behind_moves(s->p, *at);
+  AlgNode *n = *at = s->idle ? behind_moves(s->p, *at) : *at;
   if (n->mark) return;
   n->mark = n;
   vec_push(s->p->arena, s->todo, n);
@@ -219,8 +219,8 @@ static void sweep_region(Algebra *p, AlgRegion *x) {
   x->nodes.len = n;
 }
 
-void algebra_sweep(Algebra *p) {
-  Sweep s = {.p = p};
+void algebra_sweep(Algebra *p, bool idle) {
+  Sweep s = {.p = p, .idle = idle};
   marks_clear(p->top);
   for (uint32_t k = 0; k < p->inputs.len; k++) sweep_read(&s, &p->inputs.at[k]);
   for (uint32_t k = 0; k < p->outputs.len; k++) sweep_read(&s, &p->outputs.at[k].node);

@@ -11,7 +11,7 @@
  * keeps o u        its reducer, with the functions behind it     j   a join: kernel, ranges, keys, functions     x y d
  * placements
  *
- * The caller supplies what occurs only in the result (d). `move` matches any move, `bcast` and `shuf` one kind;
+ * The caller supplies what occurs only in the result (d, or h, k and u). `move` matches any move, `bcast` and `shuf` one kind;
  * `move?` and `filter?` are optional. A function in a result that has no value (a placement that cannot be expressed
  * over other keys) is also a condition. */
 #ifndef EIN_ALGEBRA_RULES_H
@@ -34,7 +34,9 @@ typedef struct Rule {
 typedef struct Rules { uint32_t n; const Rule *at; } Rules;
 
 typedef struct RuleGiven {
-  const Placement *to;       /* d; NULL: a rule with a d does not apply */
+  const Placement *to;       /* d; NULL: a rule with a d does not apply. The same of the others */
+  const AlgNode *pieces;     /* h: a tile of a relation with such keys */
+  const AlgNode *laid;       /* k and u: a concat of the pieces, after they were aggregated */
   unsigned unasked;          /* for tests: bit k: do not check condition k */
 } RuleGiven;
 
@@ -54,8 +56,8 @@ bool rule_apply(Algebra *p, const Rule *rule, AlgNode *at, const RuleGiven *give
  * joined, that are an output or go through a function, keys that no longer meet, or a state that would change its
  * placement. */
 bool algebra_reinfer(Algebra *p, AlgNode *changed, const Placement *was, Buf *why);
-/* Drops nodes that nobody reads and moves that move nothing, and renumbers the nodes in order. */
-void algebra_sweep(Algebra *p);
+/* Drops nodes that nobody reads and, with `idle`, moves that move nothing. Renumbers the nodes in order. */
+void algebra_sweep(Algebra *p, bool idle);
 
 /* Whether the relation may have several tuples with one key, parts of one sum: it is in parts, or comes from such a
  * relation by moves, filters and maps alone. */

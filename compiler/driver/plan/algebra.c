@@ -1,6 +1,7 @@
 /* driver/plan/algebra.c - ein plan for many sites as a program over relations: --format=tra and ia; and
  * --derivation, from Table 1 of the TRA paper to the plan. */
 #include "algebra/cost.h"
+#include "algebra/rules/derive.h"
 #include "sites.h"
 #include "driver/table.h"
 
@@ -63,29 +64,49 @@ Leave algebra_simulation(Sites *p) {
 
 enum { COL_TENSOR, COL_STEP, COL_PAPER, COL_BYTES, COLUMNS };
 
-/* Steps that leave the program unchanged are skipped. */
-static void row_add(const Sites *p, Table *t, const Cutting *c, uint32_t steps, AlgCost *before) {
-  Arena *a = p->s->arena, *work = arena_new();
-  AlgCost cost = algebra_cost(ia_from_graph(work, p->j.graph, c, steps));
-  TableRow r = {.cell = {"", "as in Table 1"}, .tail = ""};
-  bool same = steps && cost.known && cost.paper == before->paper && cost.bytes == before->bytes;
-  arena_free(work);
-  *before = cost;
-  if (same) return;
-  if (steps) ia_step_says(a, c, steps - 1, &r.cell[COL_TENSOR], &r.cell[COL_STEP]);
-  r.cell[COL_PAPER] = cost.known ? amount(a, (int64_t)cost.paper, "") : "?";
-  r.cell[COL_BYTES] = cost.known ? amount(a, (int64_t)cost.bytes, "B") : "?";
-  vec_push(a, t->rows, r);
+typedef struct Derived {     /* rules applied to one tensor, one after the other, are a row */
+  Arena *arena;
+  const Algebra *ia;
+  Table table;
+  Str tensor;                /* of the last row */
+  Buf rules;                 /* their names */
+} Derived;
+
+static void row_say(Derived *x, const char *tensor, const char *step, const Algebra *ia) {
+  TableRow *r = &x->table.rows.at[x->table.rows.len - 1];
+  AlgCost cost = algebra_cost(ia);
+  *r = (TableRow){.cell = {tensor, step}, .tail = ""};
+  r->cell[COL_PAPER] = cost.known ? amount(x->arena, (int64_t)cost.paper, "") : "?";
+  r->cell[COL_BYTES] = cost.known ? amount(x->arena, (int64_t)cost.bytes, "B") : "?";
+}
+
+static void row_add(Derived *x, const char *tensor, const char *step, const Algebra *ia) {
+  vec_push(x->arena, x->table.rows, (TableRow){.tail = ""});
+  row_say(x, tensor, step, ia);
+}
+
+static void rule_applied(void *ctx, const Rule *rule, const AlgNode *at) {
+  Derived *x = ctx;
+  const char *tensor = at->name ? at->name->s : "";
+  if (!x->rules.len || at->name != x->tensor) x->rules = buf_new(x->arena), row_add(x, tensor, "", x->ia);
+  buf_printf(&x->rules, "%s%s", x->rules.len ? ", " : "", rule->name);
+  x->tensor = at->name;
+  row_say(x, tensor, x->rules.s, x->ia);
 }
 
 Leave algebra_derivation(const Sites *p, Buf *out) {
   if (p->keys)
     return fail(p->s, LEAVE_USAGE, "--derivation is of a program's equations, and %s is past them", p->j.path);
+  Arena *a = p->s->arena;
   Cutting c = cutting(p);
-  Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_TENSOR | 1u << COL_STEP};
-  AlgCost before = {0};
-  vec_push(p->s->arena, t.rows, ((TableRow){.cell = {"tensor", "step", "the paper's cost", "received"}, .tail = ""}));
-  for (uint32_t k = 0; k <= ia_steps(&c); k++) row_add(p, &t, &c, k, &before);
-  table_print(out, &t);
+  Algebra *ia = ia_plain_from_graph(a, p->j.graph, &c);
+  const Algebra *plan = ia_of(p, false);
+  Derived x = {.arena = a, .ia = ia, .table = {.columns = COLUMNS, .clipped = COL_STEP}, .rules = buf_new(a)};
+  x.table.left = 1u << COL_TENSOR | 1u << COL_STEP;
+  vec_push(a, x.table.rows, ((TableRow){.cell = {"tensor", "step", "the paper's cost", "received"}, .tail = ""}));
+  row_add(&x, "", "as in Table 1", ia);
+  Derivation how = {alg_rules_new(a), rule_applied, &x};
+  if (!algebra_derive(ia, plan, &how)) row_add(&x, "", "the plan, to which these rules do not lead", plan);
+  table_print(out, &x.table);
   return LEAVE_OK;
 }

@@ -78,7 +78,7 @@ SitesMemory memory_of(const Sites *p, const Placing *placing) {
   Cutting c = cutting_of_placing(work, p->places, placing);
   c.memory = (int64_t)p->memory;
   Buf why = buf_new(work);
-  const Algebra *ia = p->keys ? ia_from_tra(work, p->keys, &c) : ia_from_graph(work, p->j.graph, &c, UINT32_MAX);
+  const Algebra *ia = p->keys ? ia_from_tra(work, p->keys, &c) : ia_from_graph(work, p->j.graph, &c);
   TaskGraph *t = task_from_ia(work, ia, &why);
   if (t) {
     Measuring x = {.g = p->places, .out = &out};

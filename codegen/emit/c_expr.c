@@ -75,7 +75,8 @@ void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk) {
   p->var_used = NEW_ARRAY(p->arena, bool, k->var.len + 1);
 }
 
-Str c_size(CPrinter *p, const Expr *e) {
+/* The name of a dims-only expression in this kernel. */
+static Str c_size(CPrinter *p, const Expr *e) {
   uint32_t number = c_size_number(p, e);
   CSize *s = &p->sizes.at[number];
   if (!s->used) {

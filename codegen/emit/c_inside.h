@@ -74,7 +74,6 @@ void c_checked(CPrinter *p, Buf *out, const Expr *e);
 bool c_is_known(const Expr *e); /* whether the host knows the value: sizes, numbers and turn counters */
 void c_known(CPrinter *p, const Expr *e); /* prints it for the run, outside kernels; needs c_is_known */
 void c_file(Buf *b, Str file); /* a file's name as a literal, without its folder: the same bytes in every folder */
-Str c_size(CPrinter *p, const Expr *e); /* the name of a dims-only expression in this kernel */
 /* Begins a function of the kernel; chunk: the name of a parameter that no thread loop uses. */
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk);
 static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->var_name[var]->s; }
@@ -100,7 +99,6 @@ void c_bound_tables(CPrinter *p);
 const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's memory */
 
 /* ---- cuda.c: the same for a device ---- */
-void c_device_kernel(CPrinter *p, uint32_t number);
 void c_device_call(CPrinter *p, uint32_t number, const char *indent);
 
 /* ---- cuda_rows.c: the rows of a run on a device, and calls before them; nothing for other runs ---- */

@@ -133,7 +133,7 @@ static LoopBody launches_all(CPrinter *p, const LoopKernel *k) {
   return all;
 }
 
-void c_device_kernel(CPrinter *p, uint32_t number) {
+static void c_device_kernel(CPrinter *p, uint32_t number) {
   const LoopKernel *k = p->p->kernels.at[number];
   p->k = k;
   p->number = number;

@@ -21,7 +21,8 @@ LoopUses loop_uses(Arena *a, const LoopKernel *k) {
   return (LoopUses){a, NEW_ARRAY(a, bool, k->places.len + 1), NEW_ARRAY(a, bool, k->var.len + 1), map_new(a)};
 }
 
-void loop_uses_expr(LoopUses *u, const Expr *top) {
+/* top may be NULL. */
+static void loop_uses_expr(LoopUses *u, const Expr *top) {
   VEC(const Expr *) todo = {0};
   if (top) vec_push(u->arena, todo, top);
   while (todo.len) {

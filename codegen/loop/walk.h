@@ -13,7 +13,6 @@ void loop_stmt_exprs(LoopStmt *s, LoopExpr *f, void *env); /* of the statement i
 /* Which places and variables occur. */
 typedef struct LoopUses { Arena *arena; bool *place, *var; Map seen; } LoopUses;
 LoopUses loop_uses(Arena *a, const LoopKernel *k); /* initially none */
-void loop_uses_expr(LoopUses *u, const Expr *e);   /* of an expression; e may be NULL */
 void loop_uses_stmt(LoopUses *u, LoopStmt *s);     /* of a statement's expressions, not of its blocks */
 
 #endif

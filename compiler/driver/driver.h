@@ -139,7 +139,6 @@ void print_aside(Session *s, const Buf *b);                                /* on
  * named on the command line could not be read), else LEAVE_OK. */
 Leave session_report(Session *s);
 void diags_show(Session *s, Diags *d); /* prints complaints and their count on stderr */
-Leave diags_leave(const Diags *d);
 void count_text(Buf *b, uint32_t errors, uint32_t warnings);
 
 /* ---- files.c -------------------------------------------------------------------------------- */
@@ -327,7 +326,6 @@ Leave opinion_check(Session *s, const Job *j, const Eval *e);
 void report_output(Buf *b, const EinOutput *o, const EvalArray *x);
 /* The same for a value without its graph: axes have the names of report_axes, "" if none. */
 const char *const *report_axes(Arena *a, const EinNode *n);
-void report_shape(Buf *b, const char *const *axis, const EvalArray *x);                      /* "[i:3, (h d):8]" */
 /* The shape with the name and dtype. */
 void report_heading(Buf *b, const char *name, const char *const *axis, const EvalArray *x);
 void report_value(Buf *b, const char *name, const char *const *axis, const EvalArray *x);

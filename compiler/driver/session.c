@@ -208,7 +208,7 @@ void count_text(Buf *b, uint32_t errors, uint32_t warnings) {
 }
 
 /* E009 without a place in the text is about a file of the command line, or about the standard library. */
-Leave diags_leave(const Diags *d) {
+static Leave diags_leave(const Diags *d) {
   if (!d->errors) return LEAVE_OK;
   for (uint32_t i = 0; i < d->all.len; i++)
     if (d->all.at[i]->code == D_E009 && !d->all.at[i]->spans.at[0].span.src) return LEAVE_MACHINE;

@@ -300,7 +300,9 @@ void walk_put(Exprs *p, Walk *w, const Expr *e, const Expr *to) {
   w->seen[e->id] = (struct Seen){w->now, to};
 }
 
-bool walk_args(Exprs *p, Walk *w, const Expr *e, unsigned has) {
+/* Pushes the arguments of e that have no result yet, the first on top. Returns false if there is none. Considers
+ * only arguments that contain a bit of `has`. */
+static bool walk_args(Exprs *p, Walk *w, const Expr *e, unsigned has) {
   bool any = false;
   for (uint32_t i = e->n; i-- > 0;) {
     if (!(e->arg[i]->has & has) || walk_find(w, e->arg[i])) continue;

@@ -29,7 +29,7 @@ bool facts_small(const Facts *f) {
   return f->n_label <= MOST_LABELS && f->n_turn <= MOST_TURNS;
 }
 
-Truth truth_at(const Facts *f, const Point *at, const Expr *e) {
+static Truth truth_at(const Facts *f, const Point *at, const Expr *e) {
   int64_t v;
   if (!value_at(f, at, e, &v)) return TRUTH_UNKNOWN;
   return v ? TRUTH_YES : TRUTH_NO;
@@ -78,7 +78,9 @@ static bool side_add(Box *b, int64_t *at, const Expr *extent, int64_t *points) {
   return true;
 }
 
-bool box_new(Box *b, const Facts *f, Point *at, const bool *use, bool turns) {
+/* Of the labels with use[k] and, if asked, the turns. Returns false if an extent is not a literal or the box has more
+ * than MOST_POINTS points. */
+static bool box_new(Box *b, const Facts *f, Point *at, const bool *use, bool turns) {
   int64_t points = 1;
   b->n = 0;
   for (uint32_t k = 0; k < f->n_label; k++)
@@ -98,7 +100,8 @@ static bool box_first(Box *b) {
   return any;
 }
 
-bool box_next(Box *b) {
+/* Returns false after the last point, when it is at zeros again. */
+static bool box_next(Box *b) {
   for (uint32_t i = b->n; i-- > 0;) {
     if (++*b->side[i].at < b->side[i].extent) return true;
     *b->side[i].at = 0;

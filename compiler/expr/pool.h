@@ -18,9 +18,6 @@ Walk *walk_take(Exprs *p);
 void walk_give(Exprs *p, Walk *w);
 const Expr *walk_find(const Walk *w, const Expr *e); /* NULL: not yet */
 void walk_put(Exprs *p, Walk *w, const Expr *e, const Expr *to);
-/* Pushes the arguments of e that have no result yet, the first on top. Returns false if there is none. Considers only
- * arguments that contain a bit of `has`. */
-bool walk_args(Exprs *p, Walk *w, const Expr *e, unsigned has);
 
 /* A polynomial: a sum of c*m, m a product of atoms in normal form, NULL for 1. */
 typedef struct Term { int64_t c; const Expr *m; } Term;

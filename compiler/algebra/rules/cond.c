@@ -34,11 +34,11 @@ static bool cast_distributes(const AlgNode *o, DType from, DType to) {
   }
 }
 
-bool monoid_elementwise(const AlgNode *aggregate) {
+static bool monoid_elementwise(const AlgNode *aggregate) {
   return aggregate->reducer != RED_NONE;
 }
 
-bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgFn *fn) {
+static bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgFn *fn) {
   for (uint32_t k = 0; k < n; k++) {
     if (fn[k].kind == FN_PLACE || fn[k].kind == FN_SHIFT || (fn[k].kind == FN_MERGE && !monoid_elementwise(aggregate)))
       return false;

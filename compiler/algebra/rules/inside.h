@@ -88,15 +88,12 @@ AlgNode *rule_draft(RuleMatch *m, const AlgNode *of); /* a copy, with its own op
 /* The position of an operand's key dimension k in a group, or among the keys of a map; -1: it does not occur
  * unchanged. */
 int32_t group_place_of(const RuleValue *group, int64_t key);
-int32_t map_place_of(const Algebra *p, const AlgNode *map, int64_t key);
 /* Converts a placement of the operand to the result's, or back. Returns false if a key that is cut has no
  * counterpart. */
 bool place_image(const Algebra *p, const RuleValue *through, const Placement *from, Placement *to);
 bool place_lift(const Algebra *p, const RuleValue *through, const Placement *from, Placement *to);
 /* Names for new keys; a name that the relation already has gets a tick. */
 const Str *names_fresh(RuleMatch *m, const Relation *t, uint32_t n, const Str *key);
-bool monoid_elementwise(const AlgNode *aggregate);
-bool fns_distribute(const AlgNode *aggregate, DType from, uint32_t n, const AlgFn *fn);
 /* Replaces the labels of an expression: to[k] for label k; NULL: label k must not occur, else returns NULL. */
 const Expr *expr_over(Exprs *p, const Expr *e, uint32_t n, const Expr *const *to);
 /* Whether the node's operands may be in parts as they are. */

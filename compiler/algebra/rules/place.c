@@ -14,7 +14,7 @@ int32_t group_place_of(const RuleValue *group, int64_t key) {
   return -1;
 }
 
-int32_t map_place_of(const Algebra *p, const AlgNode *map, int64_t key) {
+static int32_t map_place_of(const Algebra *p, const AlgNode *map, int64_t key) {
   const Relation *of = &map->operand[0].node->type;
   if (!map->rekey) return (int32_t)key;
   for (uint32_t k = 0; k < map->type.n_key; k++)

@@ -147,7 +147,8 @@ const char *bound_source(Arena *a, const Bound *b) {
 
 /* ---- what is wanted, and what is met ----------------------------------------------------------------------------- */
 
-const char *bound_shape(Arena *a, const Bound *b, const int64_t *shape) {
+/* A stored tensor's shape for a param of that shape; "?" for a size of -1. */
+static const char *bound_shape(Arena *a, const Bound *b, const int64_t *shape) {
   Buf t = buf_new(a);
   buf_char(&t, '[');
   for (uint32_t k = 0; k < b->how->axes.len; k++) {

@@ -44,8 +44,7 @@ bool bound_next(const Bound *b, const int64_t *shape, int64_t *at);  /* the next
                                                                       * last */
 /* Binds each unbound dim of the program that the checkpoint's names and shapes determine. */
 void bound_sizes(Session *s, Job *j, Bound *const *b, uint32_t n);
-/* "[32 * 128, 4096]": a stored tensor's shape for a param of that shape; "?" for a size of -1. */
-const char *bound_shape(Arena *a, const Bound *b, const int64_t *shape);
+/* "[32 * 128, 4096]" */
 const char *stored_shape(Arena *a, const Stored *x);
 /* Finds all tensors for a param of that shape. Returns false and says why if one is missing or does not fit. */
 bool bound_resolve(Session *s, Bound *b, const int64_t *shape, Buf *why);

@@ -207,7 +207,8 @@ const char *const *report_axes(Arena *a, const EinNode *n) {
   return axis;
 }
 
-void report_shape(Buf *b, const char *const *axis, const EvalArray *x) {
+/* "[i:3, (h d):8]" */
+static void report_shape(Buf *b, const char *const *axis, const EvalArray *x) {
   for (uint32_t d = 0; d < x->rank; d++)
     buf_printf(b, "%s%s%s%lld", d ? ", " : "[", axis[d], *axis[d] ? ":" : "", (long long)x->shape[d]);
   if (x->rank) buf_char(b, ']');

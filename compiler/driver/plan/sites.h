@@ -132,7 +132,6 @@ const char *home_text(Arena *a, const Sites *p, uint32_t tensor);
 /* ---- as a program over relations: driver/plan/algebra.c --------------------------------------------------------- */
 Leave plan_relations(Session *s, Args *a); /* driver/plan/relations.c: what such a text moves */
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
-Leave sites_tasks(const Sites *p, bool reread, TaskGraph **out);
 Leave task_text(const Sites *p, bool reread, Buf *out);           /* the tasks of each site */
 bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why); /* false and why: they cannot be one task list */
 Leave algebra_simulation(Sites *p); /* as an Ia, simulated on the machine */

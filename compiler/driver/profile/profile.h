@@ -65,8 +65,6 @@ void profile_meet(Session *s);
 
 /* ---- tell.c: after a run
  * ------------------------------------------------------------------------------------------------ */
-/* The table; with --machine, also that machine's predictions. */
-Leave profile_text(const Profile *p, const Args *a, const Job *j, Buf *b);
 /* Prints the table on stderr and writes the timeline to its file, as far as they are wanted. */
 Leave profile_say(Session *s, const Args *a, const Job *j);
 /* ein plan --analyze: runs the program on the command line, and prints the table on stdout. */

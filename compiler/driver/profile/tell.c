@@ -324,7 +324,8 @@ static void head_text(const Telling *x, Buf *b) {
   buf_str(b, "\n\n");
 }
 
-Leave profile_text(const Profile *p, const Args *a, const Job *j, Buf *b) {
+/* The table; with --machine, also that machine's predictions. */
+static Leave profile_text(const Profile *p, const Args *a, const Job *j, Buf *b) {
   Telling x = {.p = p, .a = a, .j = j, .arena = b->arena};
   Leave l = telling_find(&x);
   if (l) return l;

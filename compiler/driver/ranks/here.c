@@ -129,7 +129,8 @@ EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k) {
   bug("an output that the graph has not");
 }
 
-Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in) {
+/* The blocks of its inputs, in the order of t->inputs. */
+static Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in) {
   for (uint32_t k = 0; k < t->inputs.len; k++) {
     const EvalArray *whole = input_of(e, t->inputs.at[k].name);
     if (!whole)

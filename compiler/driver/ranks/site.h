@@ -8,8 +8,6 @@
 
 /* The block of a whole tensor that the site has in that buffer, as a view. */
 ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint32_t *at, const EvalArray *whole);
-/* The blocks of its inputs, in the order of t->inputs. */
-Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in);
 /* Allocates whole outputs in e->output, those with some[k] set (NULL: all). site_output: the one of task argument k. */
 Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some);
 EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k);

@@ -53,7 +53,8 @@ static void value_json(Json *j, const char *name, const char *const *axis, const
   json_end(j, '}');
 }
 
-void prompt_show(Prompt *p, const char *name, const char *const *axis, const EvalArray *x) {
+/* name "": an expression's */
+static void prompt_show(Prompt *p, const char *name, const char *const *axis, const EvalArray *x) {
   report_value(p->out, name, axis, x);
   if (p->values) value_json(p->values, name, axis, x);
 }

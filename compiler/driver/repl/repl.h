@@ -30,9 +30,6 @@ struct Prompt {
 Leave prompt_take(Prompt *p, const char *text, size_t n);
 bool prompt_open(const char *text); /* the text is incomplete: it needs more lines */
 
-/* name "": an expression's */
-void prompt_show(Prompt *p, const char *name, const char *const *axis, const EvalArray *x);
-
 /* ---- command.c, from commands.def ------------------------------------------------------------- */
 typedef struct PromptCommand {
   const char *name, *operand, *help;

@@ -5,12 +5,13 @@
 
 enum { UNDO_MOST = 100 };
 
-void kept_end(Kept *k) {
+static void kept_end(Kept *k) {
   if (k->arena) arena_free(k->arena);
   *k = (Kept){0};
 }
 
-void entry_end(Entry *e) {
+/* One that no sheet has. */
+static void entry_end(Entry *e) {
   if (e->users) return;
   for (uint32_t i = 0; i < e->n_names; i++) kept_end(&e->value[i]);
   arena_free(e->arena);
@@ -213,8 +214,8 @@ Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **c
     more = false;
     for (uint32_t i = 0; i < s->n; i++) {
       Entry *e = s->at[i];
-      if (entries_have(&done, e) || (entries_have(&wanted, e) ? !is_ready(s, e, &wanted, &done) : !assert_counts(s, e, &done)))
-        continue;
+      bool ready = entries_have(&wanted, e) ? is_ready(s, e, &wanted, &done) : assert_counts(s, e, &done);
+      if (entries_have(&done, e) || !ready) continue;
       vec_push(a, done, e);
       more = true;
     }

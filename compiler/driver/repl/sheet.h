@@ -79,8 +79,6 @@ Used *names_used(Arena *a, const AstStmt *s, uint32_t *n); /* by a statement, ex
 /* An entry for an input without a default. */
 Entry *entry_input(const char *name, uint32_t rank, const char *declaration, const char *file, uint32_t line);
 Entry *entry_again(const Entry *e); /* the same statement, without its value */
-void entry_end(Entry *e);    /* one that no sheet has */
 bool entry_is_tensor(const Entry *e);
-void kept_end(Kept *k);
 
 #endif

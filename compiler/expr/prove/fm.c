@@ -104,7 +104,8 @@ void fm_add(Fm *s, const FmRow *from) {
   row_copy(&s->row[s->n++], &r, s->n_var);
 }
 
-void fm_add_not(Fm *s, const FmRow *r) {
+/* Adds the negation of r: r <= -1. */
+static void fm_add_not(Fm *s, const FmRow *r) {
   FmRow not;
   fm_row(&not, s->n_var);
   not.tag = r->tag;
@@ -169,7 +170,8 @@ static void past_add(FmPast *past, uint32_t var, const Sides *t, uint32_t n_var)
   past->step[past->n_step++].to = past->n_row;
 }
 
-void fm_eliminate(Fm *s, uint32_t var, FmPast *past) {
+/* past may be NULL. */
+static void fm_eliminate(Fm *s, uint32_t var, FmPast *past) {
   if (s->none) return;
   Sides t;
   sides_take(s, var, &t);
@@ -188,7 +190,8 @@ void fm_eliminate(Fm *s, uint32_t var, FmPast *past) {
     }
 }
 
-uint32_t fm_pick(const Fm *s, const bool *gone) {
+/* The cheapest variable to eliminate among those with gone[v] set, exact ones first; n_var: none left. */
+static uint32_t fm_pick(const Fm *s, const bool *gone) {
   uint32_t best = s->n_var;
   int64_t best_cost = 0;
   for (uint32_t v = 0; v < s->n_var; v++) {

@@ -35,11 +35,6 @@ void fm_new(Fm *s, uint32_t n_var);
 void fm_copy(Fm *to, const Fm *s);
 void fm_row(FmRow *r, uint32_t n_var); /* 0 >= 0 */
 void fm_add(Fm *s, const FmRow *r);
-/* Adds the negation of r: r <= -1. */
-void fm_add_not(Fm *s, const FmRow *r);
-/* The cheapest variable to eliminate among those with gone[v] set, exact ones first; n_var: none left. */
-uint32_t fm_pick(const Fm *s, const bool *gone);
-void fm_eliminate(Fm *s, uint32_t var, FmPast *past); /* past may be NULL */
 void fm_eliminate_all(Fm *s, const bool *gone, FmPast *past); /* gone NULL: every variable */
 bool fm_none(const Fm *s); /* no integer point satisfies it (s does not change) */
 bool fm_implies(const Fm *s, const FmRow *r);

@@ -81,7 +81,6 @@ typedef struct Point {
 } Point;
 
 typedef enum { TRUTH_NO, TRUTH_YES, TRUTH_UNKNOWN } Truth;
-Truth truth_at(const Facts *f, const Point *at, const Expr *e);
 bool facts_small(const Facts *f); /* labels and turns fit a Point */
 /* Whether the facts hold at the point and the goal does not, all of it known. */
 bool point_refutes(const Facts *f, const Point *at, const Expr *goal);
@@ -92,10 +91,6 @@ typedef struct Box {
   uint32_t n;
   struct { int64_t *at, extent; } side[MOST_LABELS + MOST_TURNS];
 } Box;
-/* Adds the labels with use[k] (and, if asked, the turns). Returns false if an extent is not a literal or the box has
- * more than MOST_POINTS points. */
-bool box_new(Box *b, const Facts *f, Point *at, const bool *use, bool turns);
-bool box_next(Box *b); /* false: all points were visited; starts at zeros */
 /* Tests all points of the labels that occur in goal and facts: PROVED, REFUTED (with the point) or OPEN_DATA. */
 Verdict enumerate(Exprs *p, const Facts *f, const Expr *goal, Proof *out);
 /* The same for the question whether, for each point of the other labels, those in `inner` have a value such that

@@ -9,7 +9,7 @@ SumPrinter sum_printer(Buf *out, void *ctx, void (*read)(void *ctx, Buf *out, in
 
 /* ---- names in expressions: the user's, or a stand-in where that would not read back ------------ */
 
-bool names_plain(SumPrinter *p, Str s) {
+static bool names_plain(SumPrinter *p, Str s) {
   if (!s) return false;
   const void *known = map_find(&p->plain, s);
   if (!known) {

@@ -19,7 +19,6 @@ typedef struct SumPrinter {
 } SumPrinter;
 
 SumPrinter sum_printer(Buf *out, void *ctx, void (*read)(void *ctx, Buf *out, int64_t slot));
-bool names_plain(SumPrinter *p, Str s);
 
 /* Expressions that follow are over this EinSum's labels; NULL: over none. */
 void print_sum_of(SumPrinter *p, const EinSum *s, const Str *name, const Expr *const *bound);

@@ -121,7 +121,8 @@ static DType narrowest(int64_t i) {
   return dtype_holds(DT_I16, i) ? DT_I16 : dtype_holds(DT_I32, i) ? DT_I32 : DT_I64;
 }
 
-bool literal_fits(Elab *x, const Core *c, Type with, Span beside) {
+/* Complains if it does not. */
+static bool literal_fits(Elab *x, const Core *c, Type with, Span beside) {
   if (c->kind != CORE_CONST || c->type.weak != WEAK_LITERAL || c->e->kind != EX_INT) return true;
   if (with.weak || !dtype_is_int(with.dtype) || dtype_holds(with.dtype, c->e->i)) return true;
   const char *t = dtype_name(with.dtype);

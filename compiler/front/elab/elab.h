@@ -32,7 +32,6 @@ Type type_firm(DType t);
 Type type_settle(Type t);                      /* the type that an equation of that type stores */
 Type type_join(Type a, Type b);                /* operands of arithmetic, branches of an if; bool joins only bool */
 Type type_arith(Type t);                       /* bool counts as i64 */
-Type type_real(Type t);                        /* argument and result of a real function */
 DType type_acc(Reducer r, Type body, int acc); /* the dtype in which a reducer over such a body accumulates */
 Type type_reduced(Reducer r, Type body, int acc);
 Type type_op(Op op, uint32_t n, const Type *arg, Type *operand); /* the result's; *operand: the type to which operands
@@ -294,7 +293,6 @@ Symbol *symbol_find(Elab *x, Str name, uint32_t before_order);
 Symbol *symbol_add(Elab *x, SymKind kind, AstName name); /* complains if the name is taken; the symbol is usable
                                                           * anyway */
 bool name_is_builtin(Str name);
-const char *nearest_name(Elab *x, Str name, const Frame *f); /* NULL if nothing is near */
 const char *source_text(Elab *x, Span s);                    /* as written; "..." if that is long */
 bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f); /* adds what is known about an unknown name */
 bool span_holds(Span all, Span one);                              /* whether one lies inside all */
@@ -344,7 +342,6 @@ const char *type_name(Type t);                                 /* for a user */
 bool want_bool(Elab *x, const Core *c, Span op, const char *what); /* complains; op: the word that requires it, or
                                                                     * nowhere */
 bool want_integer(Elab *x, const Core *c, const char *what);   /* complains */
-bool literal_fits(Elab *x, const Core *c, Type with, Span beside); /* complains */
 const char *shape_form(Elab *x, const Symbol *y);              /* "X[i, j]", with its labels if it has some */
 Span free_place(const Core *c, const LabelVar *v);             /* where v is used and not bound */
 Str item_label(const AstItem *it);                             /* NULL: it is not a label */

@@ -83,7 +83,8 @@ static void near_try(Near *n, const char *s, size_t len) {
 /* Comparing with all names for each of a hundred thousand errors would take far too long, and nobody reads so many. */
 static bool too_many(const Elab *x) { return x->diags->errors > 200; }
 
-const char *nearest_name(Elab *x, Str name, const Frame *f) {
+/* NULL if nothing is near. */
+static const char *nearest_name(Elab *x, Str name, const Frame *f) {
   if (too_many(x)) return NULL;
   Near n = {name, NULL, name->len < 3 ? 2 : name->len / 3 + 1};
   for (uint32_t i = 0; f && i < f->locals.len; i++) near_try(&n, f->locals.at[i].name->s, f->locals.at[i].name->len);

@@ -33,7 +33,8 @@ Type type_join(Type a, Type b) {
   return type_firm(dtype_join(a.dtype, b.dtype));
 }
 
-Type type_real(Type t) {
+/* Argument and result of a real function. */
+static Type type_real(Type t) {
   if (t.weak) return (Type){DT_F64, WEAK_REAL};
   return dtype_is_float(t.dtype) ? t : type_firm(DT_F64);
 }

@@ -214,7 +214,7 @@ void complain_bind(Parse *p, const AstItem *i, const char *what) {
 }
 
 /* Brackets that bind labels: names, name:size, groups. */
-void check_labels(Parse *p, const AstItems *v, const char *what) {
+static void check_labels(Parse *p, const AstItems *v, const char *what) {
   for (uint32_t k = 0; k < v->len; k++) {
     const AstItem *i = &v->at[k];
     if (i->kind == ITEM_BIND) {

@@ -278,7 +278,7 @@ const char *bracket_sign(int kind) {
   return kind == TOK_LP ? "(" : kind == TOK_LB ? "[" : "{";
 }
 
-void complain_unclosed(Parse *p, const Open *o, Token t) {
+static void complain_unclosed(Parse *p, const Open *o, Token t) {
   Diag *g = diag_add(p->diags, D_E006, span_at(p, o->at, o->at + 1), "this `%s` is never closed",
                      bracket_sign(o->kind));
   if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && p->held.kind == TOK_EOF))

@@ -164,7 +164,6 @@ AstStmt *build_limits(Parse *p, Token first, Token on, Ast *sites, Token word, u
 AstBlock *block_new(Parse *p);
 void block_add(Parse *p, AstBlock *b, AstStmt *s);
 void file_add(Parse *p, AstStmt *s);
-void check_labels(Parse *p, const AstItems *v, const char *what); /* brackets that bind */
 void complain_bind(Parse *p, const AstItem *i, const char *what); /* x = e where nothing is substituted */
 
 /* ---- mistakes*.c, slips.c ----------------------------------------------------------------------- */
@@ -179,7 +178,6 @@ enum {
 int complain_unexpected(Parse *p, Token t); /* complains that the token cannot come next; returns what helps */
 int complain_word(Parse *p, Token t);       /* its kind; or complains and returns TOK_ID if a keyword is used as a
                                              * name */
-void complain_unclosed(Parse *p, const Open *o, Token t);
 void complain_mismatch(Parse *p, Token t);  /* a closing bracket without an opening one of its kind */
 bool complain_sign_line(Parse *p, Token t); /* a line that begins with + or -; true: it was meant as a comment */
 

@@ -179,7 +179,9 @@ static void path_plan(Paths *p, uint32_t end) {
   arena_free(a);
 }
 
-void plan_linear(Arena *a, const PartGraph *g, const PartVectors *vectors, PartChoice *out) {
+/* Section 8.4: plans the longest path of vertices without a vector by itself, then the next; it ignores reads
+ * between paths. */
+static void plan_linear(Arena *a, const PartGraph *g, const PartVectors *vectors, PartChoice *out) {
   uint32_t len = g->vertices.len;
   *out = (PartChoice){.d = NEW_ARRAY(a, const uint32_t *, len + 1)};
   Paths p = {g, vectors, out, NEW_ARRAY(a, uint32_t, len + 1), NEW_ARRAY(a, uint32_t, len + 1)};

@@ -29,9 +29,6 @@ bool part_plan(
 
 /* ---- the planners -------------------------------------------------------------------------------------- */
 void plan_exact(Arena *a, const PartGraph *g, const PartVectors *vectors, double budget, PartChoice *out);
-/* Section 8.4: plans the longest path of vertices without a vector by itself, then the next; it ignores reads between
- * paths. */
-void plan_linear(Arena *a, const PartGraph *g, const PartVectors *vectors, PartChoice *out);
 /* Rules from practice: labels have an order of preference, and each vertex takes the vector that cuts the first of
  * them most. */
 void plan_by_hand(Arena *a, const PartGraph *g, const PartVectors *vectors, Planner who, PartChoice *out);

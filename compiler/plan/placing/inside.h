@@ -96,7 +96,4 @@ double pair_memory(const PairCost *c, const Placement *from, const Placement *to
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);
 double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home);
 
-/* The largest smaller number of sites that has only small prime factors; 0: not needed. */
-int64_t sites_fewer(int64_t sites);
-
 #endif

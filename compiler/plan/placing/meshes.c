@@ -331,7 +331,8 @@ static double work_allowed(const PlaceGraph *g, const Meshes *x, const PartVecto
   return isinf(least) ? 0 : (double)WORK_TIMES * least;
 }
 
-int64_t sites_fewer(int64_t sites) {
+/* The largest smaller number of sites that has only small prime factors; 0: not needed. */
+static int64_t sites_fewer(int64_t sites) {
   int64_t best = 0;
   Mesh prime = mesh_of_primes(sites);
   if (!prime.n || prime.size[0] <= SMOOTH) return 0;

@@ -19,7 +19,9 @@ static const WideLabel *labels_end(const WideLabels *l) {
   return l->len ? l->at + l->len : l->at;
 }
 
-double wide_join(Arena *a, const WideProblem *p, const WideNode *x, const WideNode *y, WideLabels *out, double *space) {
+/* What two nodes make, and the points of the step. Returns the result's points. `out` NULL: only these are needed. */
+static double wide_join(
+    Arena *a, const WideProblem *p, const WideNode *x, const WideNode *y, WideLabels *out, double *space) {
   const WideLabel *at = x->out.at, *bt = y->out.at, *a_end = labels_end(&x->out), *b_end = labels_end(&y->out);
   double points = 1;
   *space = 1;

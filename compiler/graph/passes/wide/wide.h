@@ -46,8 +46,6 @@ double wide_step_ops(const WideNode *x);
 
 /* ---- its parts ------------------------------------------------------------------------------- */
 WideTree wide_leaves(Arena *a, const WideProblem *p);                 /* only operands, no steps yet */
-/* What two nodes make, and the points of the step. Returns the result's points. `out` NULL: only these are needed. */
-double wide_join(Arena *a, const WideProblem *p, const WideNode *x, const WideNode *y, WideLabels *out, double *space);
 void wide_step(Arena *a, const WideProblem *p, WideTree *t, uint32_t i, uint32_t left, uint32_t right);
 void wide_count(const WideProblem *p, WideTree *t);                   /* ops and cost */
 bool wide_chain(Arena *a, const WideProblem *p, int64_t *budget, WideTree *out); /* false: it is no chain */

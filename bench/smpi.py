@@ -31,7 +31,7 @@ STRATEGIES = ["exact", "sqrt", "data", "megatron", "eindecomp-linear"]
 CONFIG = ["network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:0", "smpi/simulate-computation:no", "smpi/host-speed:1Gf", "smpi/shared-malloc-blocksize:16777216",
           "smpi/display-timing:no", "smpi/test:0"]
 APART = 1.2  # pairs whose predictions differ by less say nothing
-CLOSE = 1.01  # a plan that is foretold to be this close to the fastest may be the fastest
+CLOSE = 1.01  # a plan that is predicted to be this close to the fastest may be the fastest
 CLASSIFIER = {"N": 128, "D": 8192, "H": 8192, "L": 14588}
 
 
@@ -195,7 +195,7 @@ def one(ein, program, ranks, machine, sizes, how, folder, done=()):
         return None
     seconds, received = under_smpi(ein, program, common, ranks, figures, plan, tasks, folder)
     if received != plan["simulated"]["received_bytes"]:
-        print(f"  {' '.join(how)}: {received:.0f} bytes are received, {plan['simulated']['received_bytes']:.0f} foretold", flush=True)
+        print(f"  {' '.join(how)}: {received:.0f} bytes are received, {plan['simulated']['received_bytes']:.0f} predicted", flush=True)
     return plan["simulated"]["seconds"], plan["seconds"], seconds, tasks
 
 
@@ -227,17 +227,17 @@ def table(ein, case, folder):
         print(f"\n{what} {sizes} on {p} of {os.path.basename(machine)[:-5]}\n\n| plan | --simulate | the plan's sum | SMPI | SMPI / --simulate |\n|---|---|---|---|---|", flush=True)
         for s in strategies:
             try:
-                foretold, total, seen, _ = one(ein, program, p, machine, sizes, [f"--planner={s}"], folder)
+                predicted, total, seen, _ = one(ein, program, p, machine, sizes, [f"--planner={s}"], folder)
             except LeftOut as e:
                 print(f"| {s} | left out: {e} | | | |", flush=True)
                 continue
-            rows.append((foretold, seen, s))
-            print(f"| {s} | {foretold:.4g} s | {total:.4g} s | {seen:.4g} s | {seen / foretold:.3f} |", flush=True)
+            rows.append((predicted, seen, s))
+            print(f"| {s} | {predicted:.4g} s | {total:.4g} s | {seen:.4g} s | {seen / predicted:.3f} |", flush=True)
         if rows:
             first, won = min(rows), min(rows, key=lambda row: row[1])
             fit = won[0] <= CLOSE * first[0]
-            print(f"\nfastest: foretold {first[2]}, under SMPI {won[2]}: {'the same' if won is first else 'foretold as close' if fit else 'NOT the same'}", flush=True)
-            yield from (seen / foretold for foretold, seen, _ in rows)
+            print(f"\nfastest: predicted {first[2]}, under SMPI {won[2]}: {'the same' if won is first else 'predicted as close' if fit else 'NOT the same'}", flush=True)
+            yield from (seen / predicted for predicted, seen, _ in rows)
 
 
 def random_program(r, folder, i):
@@ -275,7 +275,7 @@ def pairs(ein, wanted, seed, folder):
             if got:
                 seen[got[3]] = got[0], got[2], " ".join(how)
         got = sorted(seen.values())
-        ratios += [time / foretold for foretold, time, _ in got]
+        ratios += [time / predicted for predicted, time, _ in got]
         for k, (slow, slow_seen, slow_how) in enumerate(got):
             for fast, fast_seen, fast_how in got[:k]:
                 if slow < APART * fast:

@@ -65,20 +65,20 @@ static ein_status ein_view_shape(const ein_view *v) {
   const ein_tensor *x = v->tensor;
   int ndim = v->buffer->ndim;
   if (ein_dtype_size(x->dtype) == 0)
-    return EIN_REFUSE(v, EIN_ERR_DTYPE, "%d is not a dtype; %s is wanted", (int)x->dtype,
+    return EIN_REFUSE(v, EIN_ERR_DTYPE, "%d is not a dtype; %s is expected", (int)x->dtype,
                       ein_dtype_name(v->buffer->dtype));
   if (x->dtype != v->buffer->dtype)
-    return EIN_REFUSE(v, EIN_ERR_DTYPE, "its dtype is %s, but %s is wanted", ein_dtype_name(x->dtype),
+    return EIN_REFUSE(v, EIN_ERR_DTYPE, "its dtype is %s, but %s is expected", ein_dtype_name(x->dtype),
                       ein_dtype_name(v->buffer->dtype));
   if (x->ndim != ndim)
-    return EIN_REFUSE(v, EIN_ERR_SHAPE, "it has %d dimension%s, but %d %s wanted", (int)x->ndim,
+    return EIN_REFUSE(v, EIN_ERR_SHAPE, "it has %d dimension%s, but %d %s expected", (int)x->ndim,
                       x->ndim == 1 ? "" : "s", ndim, ndim == 1 ? "is" : "are");
   if (ndim > 0 && !x->shape) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its shape is NULL");
   for (int k = 0; k < ndim; k++) {
     if (x->shape[k] == v->shape[k]) continue;
     ein_axis axis = ein_axis_of(v->buffer, k);
-    return EIN_REFUSE(v, EIN_ERR_SHAPE, "%s has the extent %lld, but %lld is wanted", axis.text, (long long)x->shape[k],
-                      (long long)v->shape[k]);
+    return EIN_REFUSE(v, EIN_ERR_SHAPE, "%s has the extent %lld, but %lld is expected", axis.text,
+                      (long long)x->shape[k], (long long)v->shape[k]);
   }
   return EIN_OK;
 }
@@ -159,7 +159,7 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
   if (in->device_holds && !in->device_holds(v->ctx, k, x, why, sizeof why))
     return EIN_REFUSE(v, EIN_ERR_ARG, "%s", why);
   if (!in->device_holds && x->device_type != 1)
-    return EIN_REFUSE(v, EIN_ERR_ARG, "it is on a device of type %d, but 1, the CPU, is wanted", (int)x->device_type);
+    return EIN_REFUSE(v, EIN_ERR_ARG, "it is on a device of type %d, but 1, the CPU, is expected", (int)x->device_type);
   if (ein_view_shape(v) != EIN_OK) return in->error.status;
   if (in->count[k] == 0) return EIN_OK;
   int64_t row_major = 1;

@@ -59,7 +59,7 @@ static bool want_expr(LoopReader *r, bool dims, int depth, const Expr **out) {
   }
   *out = expr_read_text(&x);
   r->c.s = x.s;
-  if (!*out) return scan_fail(&r->c, D_E904, "%s", x.error ? x.error : "wanted an expression here");
+  if (!*out) return scan_fail(&r->c, D_E904, "%s", x.error ? x.error : "expected an expression here");
   return !((*out)->has & HAS_PARAM) || scan_fail(&r->c, D_E904, "#0 and #1 stand in monoids only");
 }
 
@@ -122,7 +122,7 @@ static bool want_place(LoopReader *r, LoopPlace *x) {
   if (!scan_want_dtype(&r->c, &x->dtype)) return false;
   if (!want_list(r, true, &x->rank, &x->dim)) return false;
   x->axes = axes.at;
-  if (axes.len && axes.len != x->rank) return scan_fail(&r->c, D_E910, "wanted as many axes as extents");
+  if (axes.len && axes.len != x->rank) return scan_fail(&r->c, D_E910, "expected as many axes as extents");
   x->small = scan_take_word(&r->c, "small");
   x->written = scan_take_word(&r->c, "written");
   return scan_want_end(&r->c, NULL);
@@ -226,7 +226,7 @@ static bool want_axis(LoopReader *r, LoopStmt *s, LoopBind bind) {
   for (s->axis = 0; s->axis < LOOP_AXES; s->axis++)
     if (scan_take_word(&r->c, axes[s->axis])) return true;
   s->axis = 0;
-  return scan_fail(&r->c, D_E903, "wanted the axis here: x, y or z");
+  return scan_fail(&r->c, D_E903, "expected the axis here: x, y or z");
 }
 
 static bool want_for(LoopReader *r, LoopStmt *s) {
@@ -518,25 +518,25 @@ static bool read_line(LoopReader *r) {
     return scan_fail(c, D_E909, "`%s` does not stand %s", lines[i].word,
                      here == PROGRAM ? "outside of kernels" : here == KERNEL ? "in a kernel" : "in a block");
   }
-  return scan_fail(c, D_E902, "wanted a line that begins with %s",
+  return scan_fail(c, D_E902, "expected a line that begins with %s",
       here == PROGRAM ? "kernel or site" : "for, let, a place or the like");
 }
 
 static bool read_header(LoopReader *r) {
   if (scan_take_word(&r->c, "loop") && scan_take(&r->c, '1') && scan_done(&r->c)) return true;
-  return scan_fail(&r->c, D_E901, "wanted the line `loop 1` first");
+  return scan_fail(&r->c, D_E901, "expected the line `loop 1` first");
 }
 
 /* Reads the line `tasks {`, preceded only by comments, and everything up to its `}`. */
 static bool read_tasks(LoopReader *r, const char **at) {
   for (;;) {
-    if (!*at) return scan_fail(&r->c, D_E902, "wanted the line `tasks {`");
+    if (!*at) return scan_fail(&r->c, D_E902, "expected the line `tasks {`");
     *at = scan_line(&r->c, *at);
     if (scan_done(&r->c) || *r->c.s == '#') continue;
     if (!scan_want_word(&r->c, "tasks") || !scan_want(&r->c, '{') || !scan_want_end(&r->c, NULL)) return false;
     break;
   }
-  if (!*at) return scan_fail(&r->c, D_E902, "wanted the line `taskgraph 1`");
+  if (!*at) return scan_fail(&r->c, D_E902, "expected the line `taskgraph 1`");
   r->p->tasks = task_read_part(arena_of(r), r->c.strings, r->c.src, r->c.d, at);
   return r->p->tasks != NULL;
 }
@@ -552,6 +552,6 @@ LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d) {
     at = scan_line(&r.c, at);
     ok &= read_line(&r);
   }
-  if (r.k && !r.give_up) ok = scan_fail(&r.c, D_E909, "wanted `}` for kernel %s", r.k->name->s);
+  if (r.k && !r.give_up) ok = scan_fail(&r.c, D_E909, "expected `}` for kernel %s", r.k->name->s);
   return ok ? r.p : NULL;
 }

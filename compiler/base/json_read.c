@@ -23,8 +23,8 @@ static Span span_from(const JsonReader *r, uint32_t from) {
 static bool wanted(JsonReader *r, const char *what) {
   uint32_t end = r->at < r->src->len ? r->at + 1 : r->at;
   Span here = {r->src, r->at, end};
-  if (r->at >= r->src->len) diag_add(r->d, D_E920, here, "%s is wanted, and the file ends", what);
-  else diag_add(r->d, D_E920, here, "%s is wanted here", what);
+  if (r->at >= r->src->len) diag_add(r->d, D_E920, here, "%s is expected, and the file ends", what);
+  else diag_add(r->d, D_E920, here, "%s is expected here", what);
   return false;
 }
 

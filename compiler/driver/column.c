@@ -233,7 +233,7 @@ static Leave tasks_from_relations(Session *s, Job *j, bool again) {
   Buf why = buf_new(s->arena);
   if (!j->relations->placed)
     return fail(
-        s, LEAVE_USAGE, "%s says nothing of where its relations are, which tasks have to know: a .ia does", j->path);
+        s, LEAVE_USAGE, "%s does not say where its relations are, which tasks have to know: a .ia does", j->path);
   j->tasks = tasks_of_sites(s, j->path, j->relations, again, &why);
   return j->tasks ? LEAVE_OK : fail(s, LEAVE_PROGRAM, "%s cannot be one list of tasks yet: %s", j->path, why.s);
 }

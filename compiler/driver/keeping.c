@@ -90,7 +90,7 @@ static Leave words_read(Keeping *k, const Args *a) {
   if (k->to && !every)
     return fail(s, LEAVE_USAGE, "--checkpoint %s: how often? --every 50 writes after every 50 turns", k->to);
   if (every && (!int64_read(every, strlen(every), &k->every) || k->every < 1))
-    return fail(s, LEAVE_USAGE, "--every %s: wanted is a number of turns, 1 or more", every);
+    return fail(s, LEAVE_USAGE, "--every %s: expected a number of turns, 1 or more", every);
   return LEAVE_OK;
 }
 

@@ -54,7 +54,7 @@ Leave kept_folder(const Keeping *k) {
   if (mkdir(k->to, 0777) != 0 && errno != EEXIST)
     return fail(s, LEAVE_MACHINE, "--checkpoint: cannot make the folder %s: %s", k->to, strerror(errno));
   if (stat(k->to, &st) != 0 || !S_ISDIR(st.st_mode))
-    return fail(s, LEAVE_USAGE, "--checkpoint %s: that is a file, and wanted is a folder", k->to);
+    return fail(s, LEAVE_USAGE, "--checkpoint %s: that is a file, not a folder", k->to);
   if (access(k->to, W_OK | X_OK) != 0)
     return fail(s, LEAVE_MACHINE, "--checkpoint: cannot write to %s: %s", k->to, strerror(errno));
   int64_t there = newest(s->arena, k->to, INT64_MAX);
@@ -74,7 +74,7 @@ Leave kept_any(const Keeping *k) {
   if (stat(k->from, &st) != 0) return fail(k->s, LEAVE_MACHINE, "--resume %s: %s", k->from, strerror(errno));
   if (!S_ISDIR(st.st_mode))
     return fail(
-        k->s, LEAVE_USAGE, "--resume %s: that is a file, and wanted is the folder that --checkpoint wrote to", k->from);
+        k->s, LEAVE_USAGE, "--resume %s: that is a file, not the folder that --checkpoint wrote to", k->from);
   if (newest(k->s->arena, k->from, INT64_MAX) >= 0) return LEAVE_OK;
   return fail(k->s, LEAVE_USAGE, "--resume %s: there is no checkpoint in it, which would be called %s000050%s or so",
       k->from, first_part, last_part);

@@ -93,7 +93,7 @@ static const char *from_wrong(Str s) {
   if (s->len == 0 || strlen(s->s) != s->len || strchr(s->s, '\n')) return "this is no file name";
   size_t file = extern_file(s);
   if (file == s->len || are_libraries(s->s + file + (file > 0))) return NULL;
-  return "wanted is a file, or a library as the linker is told of it, \"-lm\", or both";
+  return "expected a file, or a library as the linker takes it, \"-lm\", or both";
 }
 
 static bool begins(Str s, const char *with) { return strncmp(s->s, with, strlen(with)) == 0; }

@@ -62,7 +62,7 @@ bool scan_take(Scan *c, char x) {
 }
 
 bool scan_want(Scan *c, char x) {
-  return scan_take(c, x) || scan_fail(c, D_E903, "wanted `%c` here", x);
+  return scan_take(c, x) || scan_fail(c, D_E903, "expected `%c` here", x);
 }
 
 static bool in_word(char c, bool dots) {
@@ -87,7 +87,7 @@ bool scan_take_word(Scan *c, const char *word) {
 }
 
 bool scan_want_word(Scan *c, const char *word) {
-  return scan_take_word(c, word) || scan_fail(c, D_E903, "wanted `%s` here", word);
+  return scan_take_word(c, word) || scan_fail(c, D_E903, "expected `%s` here", word);
 }
 
 static int hex(char c) {
@@ -108,12 +108,12 @@ static int escape(Scan *c) {
 }
 
 bool scan_want_string(Scan *c, Str *out) {
-  if (!scan_take(c, '"')) return scan_fail(c, D_E903, "wanted a string in quotes here");
+  if (!scan_take(c, '"')) return scan_fail(c, D_E903, "expected a string in quotes here");
   Buf b = buf_new(c->d->arena);
   while (c->s < c->end && *c->s != '"') {
     int x = (unsigned char)*c->s++;
     if (x == '\\' && (x = escape(c)) < 0)
-      return scan_fail(c, D_E912, "wanted \\\" \\\\ \\n \\t or \\x and two digits");
+      return scan_fail(c, D_E912, "expected \\\" \\\\ \\n \\t or \\x and two digits");
     buf_char(&b, (char)x);
   }
   if (c->s == c->end) return scan_fail(c, D_E912, "the string has no closing quote");
@@ -126,7 +126,7 @@ bool scan_want_name(Scan *c, Str *out) {
   if (scan_is(c, '"')) return scan_want_string(c, out);
   const char *at;
   size_t n = scan_word(c, true, &at);
-  if (!n) return scan_fail(c, D_E903, "wanted a name here");
+  if (!n) return scan_fail(c, D_E903, "expected a name here");
   *out = str_of(c->strings, at, n);
   return true;
 }
@@ -136,7 +136,7 @@ bool scan_want_int(Scan *c, int64_t low, int64_t high, const char *what, int64_t
   const char *from = c->s, *p = c->s;
   if (p < c->end && *p == '-') p++;
   while (p < c->end && *p >= '0' && *p <= '9') p++;
-  if (p == from) return scan_fail(c, D_E903, "wanted %s here", what);
+  if (p == from) return scan_fail(c, D_E903, "expected %s here", what);
   if (!int64_read(from, (size_t)(p - from), out) || *out < low || *out > high)
     return scan_fail(c, D_E908, "%s is from %lld to %lld", what, (long long)low, (long long)high);
   c->s = p;
@@ -148,7 +148,7 @@ bool scan_want_dtype(Scan *c, DType *out) {
   size_t n = scan_word(c, false, &at);
   if (n && dtype_find(at, n, out)) return true;
   c->s = at;
-  return scan_fail(c, D_E907, "wanted a dtype here, like f32");
+  return scan_fail(c, D_E907, "expected a dtype here, like f32");
 }
 
 bool scan_want_number(Scan *c, const char *what, uint32_t *out) {
@@ -159,9 +159,9 @@ bool scan_want_number(Scan *c, const char *what, uint32_t *out) {
 }
 
 bool scan_want_id(Scan *c, uint32_t *out) {
-  if (!scan_take(c, '%')) return scan_fail(c, D_E903, "wanted a %s here, like %%7", c->noun);
+  if (!scan_take(c, '%')) return scan_fail(c, D_E903, "expected a %s here, like %%7", c->noun);
   if (c->s == c->end || *c->s < '0' || *c->s > '9')
-    return scan_fail(c, D_E903, "wanted the %s's number here", c->noun);
+    return scan_fail(c, D_E903, "expected the %s's number here", c->noun);
   return scan_want_number(c, arena_printf(c->d->arena, "a %s's number", c->noun), out);
 }
 
@@ -178,5 +178,5 @@ bool scan_place(Scan *c, Place *place) {
 
 bool scan_want_end(Scan *c, Place *place) {
   if (place && !scan_place(c, place)) return false;
-  return scan_done(c) || scan_fail(c, D_E903, "wanted the end of the line here");
+  return scan_done(c) || scan_fail(c, D_E903, "expected the end of the line here");
 }

@@ -231,10 +231,10 @@ static Leave view_fits(Session *s, const char *what, const ein_argument *a, cons
     return fail(s, LEAVE_USAGE, "%s %s: its data are on device %d, and a function takes those of the CPU", what,
         a->name, t->device_type);
   if (t->dtype != a->dtype)
-    return fail(s, LEAVE_USAGE, "%s %s: wanted is %s, met %s", what, a->name, ein_dtype_name(a->dtype),
+    return fail(s, LEAVE_USAGE, "%s %s: expected %s, found %s", what, a->name, ein_dtype_name(a->dtype),
         ein_dtype_name(t->dtype));
   if (t->ndim != a->ndim)
-    return fail(s, LEAVE_USAGE, "%s %s: wanted are %d axes, met %d", what, a->name, a->ndim, t->ndim);
+    return fail(s, LEAVE_USAGE, "%s %s: expected %d axes, found %d", what, a->name, a->ndim, t->ndim);
   return LEAVE_OK;
 }
 
@@ -293,7 +293,7 @@ static Leave output_give(Call *x, const EvalArray *y, int k) {
   Leave l = view_fits(x->s, "output", &x->f->out[k], t);
   for (uint32_t i = 0; i < y->rank && !l; i++)
     if (t->shape[i] != y->shape[i])
-      l = fail(x->s, LEAVE_USAGE, "output %s: its axis %u has %lld elements, wanted are %lld", x->f->out[k].name, i,
+      l = fail(x->s, LEAVE_USAGE, "output %s: its axis %u has %lld elements, expected %lld", x->f->out[k].name, i,
           (long long)t->shape[i], (long long)y->shape[i]);
   if (!l) view_copy(x->s->arena, t, y->count, y->data, true);
   return l;
@@ -306,7 +306,7 @@ static Leave sizes_fit(const Call *x, int i) {
   Value v;
   for (uint32_t k = 0; k < n->rank; k++)
     if (expr_value(n->dim[k], &(ExprEnv){0}, &v) && v.i != t->shape[k])
-      return fail(x->s, LEAVE_USAGE, "input %s: its axis %u has %lld elements, wanted are %lld", x->f->in[i].name, k,
+      return fail(x->s, LEAVE_USAGE, "input %s: its axis %u has %lld elements, expected %lld", x->f->in[i].name, k,
           (long long)t->shape[k], (long long)v.i);
   return LEAVE_OK;
 }

@@ -24,14 +24,14 @@ bool unit_find(LimitUnit unit, const char *word, double *factor) {
 /* Where the unit is a single letter: some read it as a power of 1000, others as one of 1024. */
 const char *unit_wanted(Arena *a, LimitUnit unit, const char *word, const char *said) {
   static const char *const wanted[][2] = {
-      {"wanted are bytes, as 24GB or 512MiB", "wanted are bytes, as 24 GB or 512 MiB"},
-      {"wanted are seconds, as 1.5s or 20ms", "wanted are seconds, as 1.5 s or 20 ms"},
-      {"wanted is a number without a unit", "wanted is a number without a unit"}};
+      {"expected bytes, as 24GB or 512MiB", "expected bytes, as 24 GB or 512 MiB"},
+      {"expected seconds, as 1.5s or 20ms", "expected seconds, as 1.5 s or 20 ms"},
+      {"expected a number without a unit", "expected a number without a unit"}};
   bool apart = *said && said[strlen(said) - 1] == ' ';
   bool letter = unit == UNIT_BYTES && *word && strchr("kKMGT", *word) && !word[1];
   if (!letter) return wanted[unit][apart];
   return arena_printf(
-      a, "wanted is %s%sB, of powers of 1000, or %s%ciB, of 1024", said, word, said, *word == 'k' ? 'K' : *word);
+      a, "expected %s%sB, of powers of 1000, or %s%ciB, of 1024", said, word, said, *word == 'k' ? 'K' : *word);
 }
 
 /* ---- one limit ------------------------------------------------------------------------------------------ */
@@ -90,7 +90,7 @@ static uint32_t skip(const Source *s, uint32_t at, const char *set) {
 
 static bool text_wrong(Source *src, uint32_t at, const char *wanted, Diags *d) {
   uint32_t end = at < src->len ? at + 1 : at;
-  Diag *g = diag_add(d, D_E114, (Span){src, at, end}, "wanted is %s", wanted);
+  Diag *g = diag_add(d, D_E114, (Span){src, at, end}, "expected %s", wanted);
   diag_hint(d, g, "as in `bytes<=3GB, memory<=24GB`");
   return false;
 }

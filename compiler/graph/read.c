@@ -277,7 +277,7 @@ static const RegionMaker maker = {.noun = "tensor",
 
 static bool read_header(GraphReader *r) {
   if (scan_take_word(&r->x.c, "eingraph") && scan_take(&r->x.c, '1') && scan_done(&r->x.c)) return true;
-  return scan_fail(&r->x.c, D_E901, "wanted the line `eingraph 1` first");
+  return scan_fail(&r->x.c, D_E901, "expected the line `eingraph 1` first");
 }
 
 EinGraph *graph_read(Arena *a, Strings *t, Source *src, Diags *d) {

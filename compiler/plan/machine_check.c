@@ -17,7 +17,7 @@ static void measure_check(Check *c, Span at, const char *where, const char *what
   double v = x->value, m = x->median, w = x->worst;
   if (!(v >= 0) || isinf(v)) wrong(c, at, full, "this is no positive number");
   else if (v > 0 && m != 0 && (rate ? !(v >= m && m >= w && w > 0) : !(v <= m && m <= w)))
-    wrong(c, at, full, rate ? "wanted is value >= median >= worst" : "wanted is value <= median <= worst");
+    wrong(c, at, full, rate ? "expected value >= median >= worst" : "expected value <= median <= worst");
 }
 
 static void memory_check(Check *c, const MachineLevel *l, uint32_t k) {
@@ -36,7 +36,7 @@ static void memory_check(Check *c, const MachineLevel *l, uint32_t k) {
 static void level_check(Check *c, const Machine *m, uint32_t k) {
   const MachineLevel *l = &m->levels.at[k];
   if (l->parts < 1) wrong(c, l->span, l->name, "parts: there is at least 1");
-  if (k == 0 && l->parts != 1) wrong(c, l->span, l->name, "parts: the first level has no parts, so 1 is wanted");
+  if (k == 0 && l->parts != 1) wrong(c, l->span, l->name, "parts: the first level has no parts, so 1 is expected");
   for (uint32_t i = 0; i < k; i++)
     if (strcmp(m->levels.at[i].name, l->name) == 0) wrong(c, l->span, l->name, "another level has this name");
   for (uint32_t i = 0; i < l->memories.len; i++) memory_check(c, l, i);

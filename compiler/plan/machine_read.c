@@ -28,7 +28,7 @@ static const char *words(const MachineReader *r, const char *a, const char *b) {
 
 static void object_take(MachineReader *r, const JsonValue *v, const char *what, const Field *fields, void *to) {
   if (v->kind != JSON_OBJECT) {
-    wrong(r, v->span, what, words(r, "wanted is an object, not ", json_kind_name(v->kind)));
+    wrong(r, v->span, what, words(r, "expected an object, not ", json_kind_name(v->kind)));
     return;
   }
   for (uint32_t i = 0; i < v->members.len; i++) {
@@ -38,7 +38,7 @@ static void object_take(MachineReader *r, const JsonValue *v, const char *what, 
     if (!f->name) wrong(r, m->span, words(r, what, ""), arena_printf(r->arena, "there is no member \"%s\"", m->name));
     else if (f->kind != JSON_NULL && f->kind != m->value->kind)
       wrong(r, m->value->span, f->name,
-            arena_printf(r->arena, "wanted is %s, not %s", json_kind_name(f->kind), json_kind_name(m->value->kind)));
+            arena_printf(r->arena, "expected %s, not %s", json_kind_name(f->kind), json_kind_name(m->value->kind)));
     else f->take(r, m->value, (char *)to + f->at, f);
   }
   for (const Field *f = fields; f->name; f++)
@@ -54,12 +54,12 @@ static void text_take(MachineReader *r, const JsonValue *v, void *to, const Fiel
 }
 
 static void int_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
-  if (!v->whole || v->integer < 1) wrong(r, v->span, f->name, "wanted is a whole number, at least 1");
+  if (!v->whole || v->integer < 1) wrong(r, v->span, f->name, "expected a whole number, at least 1");
   else *(int64_t *)to = v->integer;
 }
 
 static void positive_take(MachineReader *r, const JsonValue *v, void *to, const Field *f) {
-  if (!(v->number > 0)) wrong(r, v->span, f->name, "wanted is a positive number");
+  if (!(v->number > 0)) wrong(r, v->span, f->name, "expected a positive number");
   else *(double *)to = v->number;
 }
 
@@ -75,7 +75,7 @@ static void measure_take(MachineReader *r, const JsonValue *v, void *to, const F
   else if (v->kind == JSON_OBJECT) object_take(r, v, f->name, measure_fields, to);
   else
     wrong(r, v->span, f->name,
-        words(r, "wanted is a number or {\"value\", \"median\", \"worst\"}, not ", json_kind_name(v->kind)));
+        words(r, "expected a number or {\"value\", \"median\", \"worst\"}, not ", json_kind_name(v->kind)));
 }
 
 static const Field memory_fields[] = {
@@ -196,7 +196,7 @@ static bool format_known(MachineReader *r, const JsonValue *v) {
   if (!f || f->kind != JSON_STRING)
     wrong(r, f ? f->span : v->span, "format", "a machine file has a member \"format\": \"ein machine 1\"");
   else if (strcmp(f->text, "ein machine 1") != 0)
-    wrong(r, f->span, "format", arena_printf(r->arena, "wanted is \"ein machine 1\", not \"%s\"", f->text));
+    wrong(r, f->span, "format", arena_printf(r->arena, "expected \"ein machine 1\", not \"%s\"", f->text));
   return r->ok;
 }
 

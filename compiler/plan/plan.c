@@ -177,7 +177,7 @@ static bool want_axes(Arena *a, Scan *c, const Plan *p, Str name, PlanAxes *axes
   }
   if (axes->len != p->mesh.n)
     return scan_fail(
-        c, D_E930, "wanted is a word for each of the mesh's axes: %u, and %s has %u", p->mesh.n, name->s, axes->len);
+        c, D_E930, "expected a word for each of the mesh's axes: %u, and %s has %u", p->mesh.n, name->s, axes->len);
   return true;
 }
 
@@ -206,7 +206,7 @@ static bool mesh_read(Scan *c, Plan *p) {
 static bool orders_read(Scan *c, Plan *p) {
   if (!scan_want_word(c, "by") || !scan_want_word(c, "moves")) return false;
   p->by_moves = true;
-  return scan_done(c) || scan_fail(c, D_E930, "wanted is the end of the line");
+  return scan_done(c) || scan_fail(c, D_E930, "expected the end of the line");
 }
 
 static bool home_read(Arena *a, Scan *c, Plan *p) {
@@ -224,7 +224,7 @@ static bool panels_read(Arena *a, Scan *c, Plan *p) {
   if (!want_tensor_name(c, &x.name, &x.span) || !want_count(c, 2, PANELS_MOST, "a number of panels", &x.of))
     return false;
   if (!scan_done(c))
-    return scan_fail(c, D_E930, "wanted is the end of the line: %s is done in panels of one label", x.name->s);
+    return scan_fail(c, D_E930, "expected the end of the line: %s is done in panels of one label", x.name->s);
   for (uint32_t i = 0; i < p->panels.len; i++)
     if (p->panels.at[i].name == x.name)
       return fail_twice(c, x.span, p->panels.at[i].span, "", x.name, "has its panels already");
@@ -255,7 +255,7 @@ static bool line_read(Arena *a, Scan *c, Plan *p) {
   if (scan_take_word(c, "home")) return home_read(a, c, p);
   if (scan_take_word(c, "panels")) return panels_read(a, c, p);
   return scan_fail(c, D_E930,
-      "wanted is `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home`, `panels` "
+      "expected `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home`, `panels` "
       "or `orders by moves`");
 }
 
@@ -265,12 +265,12 @@ static bool head_read(Scan *c, const char **at, Plan *p) {
   scan_blanks(c);
   if (!plan || !scan_take(c, '1') || !scan_done(c))
     return scan_fail(c, D_E930,
-        plan ? "wanted is `plan 1`: plans of another version are not read"
+        plan ? "expected `plan 1`: plans of another version are not read"
              : "this is no plan: its first line is `plan 1`");
-  if (!*at) return scan_fail(c, D_E930, "wanted on the second line is `sites` with their number");
+  if (!*at) return scan_fail(c, D_E930, "expected `sites` with their number on the second line");
   *at = scan_line(c, *at);
   if (!scan_want_word(c, "sites") || !scan_want_int(c, 1, PLAN_SITES, "a number of sites", &p->sites)) return false;
-  return scan_done(c) || scan_fail(c, D_E930, "wanted is the end of the line");
+  return scan_done(c) || scan_fail(c, D_E930, "expected the end of the line");
 }
 
 Plan *plan_read(Arena *a, Strings *t, Source *src, Diags *d) {
@@ -292,7 +292,7 @@ bool plan_read_pin(Arena *a, Strings *t, Source *src, Plan *p, Diags *d) {
   if (scan_line(&c, src->bytes)) return scan_fail(&c, D_E930, "a pin is one line");
   bool ok = want_tensor_name(&c, &v.name, &v.span) && scan_want(&c, ':') && want_cut(a, &c, &v);
   while (ok && scan_take(&c, ',')) ok = want_cut(a, &c, &v);
-  if (ok && !scan_done(&c)) return scan_fail(&c, D_E930, "wanted is a comma or the end: T:h=4,s=2");
+  if (ok && !scan_done(&c)) return scan_fail(&c, D_E930, "expected a comma or the end: T:h=4,s=2");
   if (ok) vec_push(a, p->vertices, v);
   return ok;
 }
@@ -365,7 +365,7 @@ static void cut_apply(Pins *p, uint32_t vertex, const PlanCut *c) {
 static void axis_apply(Pins *p, uint32_t vertex, const PlanVertex *x, uint32_t k) {
   PlanCut c = {.label = x->axes.at[k].label, .count = 1, .span = x->axes.at[k].span};
   if (!c.label && x->axes.at[k].dimension)
-    diag_add(p->d, D_E931, c.span, "wanted is a label of %s, or `*`", x->name->s);
+    diag_add(p->d, D_E931, c.span, "expected a label of %s, or `*`", x->name->s);
   for (uint32_t j = 0; c.label && j < x->axes.len; j++) {
     if (x->axes.at[j].label != c.label) continue;
     if (j < k) return;

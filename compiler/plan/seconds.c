@@ -27,7 +27,7 @@ static bool levels_use(const Machine *m, int64_t sites, int64_t *used, Buf *why)
   for (uint32_t k = 0; k <= m->site; k++) used[k] = 1;
   if (sites > all) {
     buf_printf(
-        why, "%s has %lld site%s, and %lld are wanted", m->name, (long long)all, all > 1 ? "s" : "", (long long)sites);
+        why, "%s has %lld site%s, and %lld are needed", m->name, (long long)all, all > 1 ? "s" : "", (long long)sites);
     return false;
   }
   if (use(m, m->site + 1, sites, used)) return true;
@@ -94,7 +94,7 @@ static bool computing_find(Arena *a, const PartGraph *g, const Machine *m, Compu
     c[i].seconds *= v->inner;
     if (known) continue;
     buf_printf(why,
-        "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted",
+        "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is needed",
         m->name, m->levels.at[m->site].name, v->name, dtype_name(c[i].dtype), dtype_name(c[i].dtype));
     return false;
   }
@@ -107,7 +107,7 @@ static bool memory_rate(const Machine *m, double *out, Buf *why) {
     if (l->memories.at[k].read.value > 0) *out = l->memories.at[k].read.value;
   if (*out <= 0)
     buf_printf(why,
-        "%s does not say how fast a %s reads its memory: read_bytes_per_second of one of its memories is wanted",
+        "%s does not say how fast a %s reads its memory: read_bytes_per_second of one of its memories is needed",
         m->name, l->name);
   return *out > 0;
 }
@@ -116,7 +116,7 @@ static bool latencies_known(const Seconds *s, Buf *why) {
   for (uint32_t k = s->machine->site + 1; k < s->machine->levels.len; k++) {
     const MachineLevel *l = &s->machine->levels.at[k];
     if (s->used[k] == 1 || l->link_latency.value > 0) continue;
-    buf_printf(why, "%s does not say how long a message takes in a %s: latency_seconds of its link is wanted",
+    buf_printf(why, "%s does not say how long a message takes in a %s: latency_seconds of its link is needed",
         s->machine->name, l->name);
     return false;
   }

@@ -214,7 +214,8 @@ static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room
   const char *data = (const char *)x->data + x->byte_offset;
   int device = 0, managed = 0, there, n = 0;
   if (x->device_type != 1 && x->device_type != 2)
-    n = snprintf(why, room, "it is on a device of type %d, but 1, the CPU, or 2, CUDA, is wanted", (int)x->device_type);
+    n = snprintf(
+        why, room, "it is on a device of type %d, but 1, the CPU, or 2, CUDA, is expected", (int)x->device_type);
   else if (x->device_type == 2 && x->device_id != g->number)
     n = snprintf(why, room, "it is on device %d, but the context's is device %d", (int)x->device_id, g->number);
   if (n || !x->data) return n == 0;

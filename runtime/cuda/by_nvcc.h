@@ -35,7 +35,7 @@ static int ein_gpu_points(ein_gpu *g, const void *at, int *device, int *managed)
 static int ein_gpu_holds(ein_gpu *g, const ein_tensor *x, char *why, size_t room) {
   (void)g;
   if (x->device_type != 1)
-    snprintf(why, room, "it is on a device of type %d, but 1, the CPU, is wanted", (int)x->device_type);
+    snprintf(why, room, "it is on a device of type %d, but 1, the CPU, is expected", (int)x->device_type);
   return x->device_type == 1;
 }
 static void ein_gpu_close(ein_gpu *g) { (void)g; }

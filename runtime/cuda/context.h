@@ -108,7 +108,7 @@ static int ein_cuda_limit(ein_ctx *ctx, ein_cuda *d) {
   d->limit = strtoull(said, &end, 10);
   if (d->limit && !*end && *said != '-') return 1;
   return ein_error_set(
-             &ctx->inside->error, EIN_ERR_ARG, "EIN_CUDA_MEMORY is %.40s: wanted is a number of bytes", said),
+             &ctx->inside->error, EIN_ERR_ARG, "EIN_CUDA_MEMORY is %.40s: expected a number of bytes", said),
          0;
 }
 

@@ -109,7 +109,7 @@ ein_status ein_raw_header(const ein_bytes *b, ein_dtype dtype, int ndim, const i
   if (status != EIN_OK) return status;
   if (ndim > 0) memcpy(out->shape, shape, (size_t)ndim * sizeof *shape);
   if ((uint64_t)out->bytes != b->size)
-    return ein_error_set(err, EIN_ERR_SHAPE, "%s: wanted %lld bytes for %s %s, met %llu", b->name,
+    return ein_error_set(err, EIN_ERR_SHAPE, "%s: expected %lld bytes for %s %s, found %llu", b->name,
                          (long long)out->bytes, ein_dtype_name(dtype),
                          ein_shape_print(ndim, shape).text, (unsigned long long)b->size);
   return EIN_OK;
@@ -134,13 +134,13 @@ ein_status ein_shape_match(const char *who, int want_ndim, const int64_t *want, 
                            const int64_t *met, ein_error *err) {
   ein_shape_text wanted = ein_shape_print(want_ndim, want), got = ein_shape_print(met_ndim, met);
   if (want_ndim != met_ndim)
-    return ein_error_set(err, EIN_ERR_SHAPE, "%s: wanted %d %s, met %d: shape wanted %s, met %s",
+    return ein_error_set(err, EIN_ERR_SHAPE, "%s: expected %d %s, found %d: expected shape %s, found %s",
                          who, want_ndim, want_ndim == 1 ? "axis" : "axes", met_ndim, wanted.text,
                          got.text);
   for (int axis = 0; axis < want_ndim; axis++) {
     if (want[axis] != met[axis])
       return ein_error_set(
-          err, EIN_ERR_SHAPE, "%s: axis %d: wanted extent %lld, met %lld: shape wanted %s, met %s",
+          err, EIN_ERR_SHAPE, "%s: axis %d: expected extent %lld, found %lld: expected shape %s, found %s",
           who, axis + 1, (long long)want[axis], (long long)met[axis], wanted.text, got.text);
   }
   return EIN_OK;

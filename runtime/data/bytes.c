@@ -58,7 +58,7 @@ static ein_status check_regular(const char *path, const struct stat *st, ein_err
                      : S_ISSOCK(st->st_mode)                        ? "a socket"
                      : S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode) ? "a device"
                                                                     : "something else";
-  return ein_error_set(err, EIN_ERR_IO, "%s: wanted a regular file, met %s", ein_short_name(path),
+  return ein_error_set(err, EIN_ERR_IO, "%s: expected a regular file, found %s", ein_short_name(path),
                        kind);
 }
 

@@ -156,7 +156,7 @@ ein_status ein_convert(const char *who, ein_dtype from, const void *src, ein_dty
                          (int)to);
   if (ein_is_float(from) && !ein_is_float(to))
     return ein_error_set(err, EIN_ERR_DTYPE,
-                         "%s: wanted %s, met %s: floats are not turned into integers silently", who,
+                         "%s: expected %s, found %s: floats are not turned into integers silently", who,
                          ein_dtype_name(to), ein_dtype_name(from));
   if (from == to && from != EIN_BOOL) {
     if (n > 0) memcpy(dst, src, (size_t)n * from_size);

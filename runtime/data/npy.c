@@ -49,7 +49,7 @@ static int dict_take(dict *d, char c) {
 /* A quoted string without escapes; ours have none. */
 static ein_status dict_string(dict *d, char out[32]) {
   char quote = dict_peek(d);
-  if (quote != '\'' && quote != '"') return dict_bad(d, "wanted a string");
+  if (quote != '\'' && quote != '"') return dict_bad(d, "expected a string");
   d->at++;
   size_t n = 0;
   for (; d->at < d->length && d->text[d->at] != quote; d->at++) {
@@ -67,7 +67,7 @@ static ein_status dict_bool(dict *d, int *out) {
   size_t left = d->length - d->at;
   *out = left >= 4 && memcmp(rest, "True", 4) == 0;
   if (!*out && !(left >= 5 && memcmp(rest, "False", 5) == 0))
-    return dict_bad(d, "wanted True or False");
+    return dict_bad(d, "expected True or False");
   d->at += *out ? 4 : 5;
   return EIN_OK;
 }
@@ -75,7 +75,7 @@ static ein_status dict_bool(dict *d, int *out) {
 /* A natural number; old writers put an L after it. */
 static ein_status dict_extent(dict *d, int64_t *out) {
   char c = dict_peek(d);
-  if (c < '0' || c > '9') return dict_bad(d, "wanted an extent");
+  if (c < '0' || c > '9') return dict_bad(d, "expected an extent");
   int64_t value = 0;
   for (; d->at < d->length && (c = d->text[d->at]) >= '0' && c <= '9'; d->at++) {
     if (value > (INT64_MAX - (c - '0')) / 10) return dict_bad(d, "an extent past 2^63");
@@ -88,18 +88,18 @@ static ein_status dict_extent(dict *d, int64_t *out) {
 
 /* (), (3,), (3, 4) or (3, 4,). */
 static ein_status dict_shape(dict *d, ein_array *out) {
-  if (!dict_take(d, '(')) return dict_bad(d, "wanted a tuple");
+  if (!dict_take(d, '(')) return dict_bad(d, "expected a tuple");
   int comma = 1;
   for (out->ndim = 0; !dict_take(d, ')'); out->ndim++) {
     if (out->ndim == EIN_MAX_AXES)
       return ein_error_set(d->err, EIN_ERR_SHAPE, "%s: it has more than %d axes", d->name,
                            EIN_MAX_AXES);
-    if (!comma) return dict_bad(d, "wanted ',' or ')'");
+    if (!comma) return dict_bad(d, "expected ',' or ')'");
     ein_status status = dict_extent(d, &out->shape[out->ndim]);
     if (status != EIN_OK) return status;
     comma = dict_take(d, ',');
   }
-  if (out->ndim == 1 && !comma) return dict_bad(d, "wanted a tuple, met a number in parentheses");
+  if (out->ndim == 1 && !comma) return dict_bad(d, "expected a tuple, found a number in parentheses");
   return EIN_OK;
 }
 
@@ -137,7 +137,7 @@ static ein_status dict_entry(dict *d, ein_array *out, int *seen) {
   char key[32];
   ein_status status = dict_string(d, key);
   if (status != EIN_OK) return status;
-  if (!dict_take(d, ':')) return dict_bad(d, "wanted ':'");
+  if (!dict_take(d, ':')) return dict_bad(d, "expected ':'");
   int bit = strcmp(key, "descr") == 0           ? 1
             : strcmp(key, "fortran_order") == 0 ? 2
             : strcmp(key, "shape") == 0         ? 4
@@ -151,9 +151,9 @@ static ein_status dict_entry(dict *d, ein_array *out, int *seen) {
 
 static ein_status read_dict(dict *d, ein_array *out) {
   int seen = 0;
-  if (!dict_take(d, '{')) return dict_bad(d, "wanted '{'");
+  if (!dict_take(d, '{')) return dict_bad(d, "expected '{'");
   for (int comma = 1; !dict_take(d, '}'); comma = dict_take(d, ',')) {
-    if (!comma) return dict_bad(d, "wanted ',' or '}'");
+    if (!comma) return dict_bad(d, "expected ',' or '}'");
     ein_status status = dict_entry(d, out, &seen);
     if (status != EIN_OK) return status;
   }

@@ -126,7 +126,7 @@ static size_t utf8_length(const unsigned char *p, size_t left) {
 }
 
 static ein_status read_string(header *h, text *out) {
-  if (!take(h, '"')) return bad(h, "wanted a string");
+  if (!take(h, '"')) return bad(h, "expected a string");
   out->start = h->text + h->at;
   char *to = out->start;
   while (h->at < h->length && h->text[h->at] != '"') {
@@ -150,7 +150,7 @@ static ein_status read_string(header *h, text *out) {
 /* A natural number in JSON's syntax, below 2^63. */
 static ein_status read_natural(header *h, int64_t *out) {
   char c = peek(h);
-  if (c < '0' || c > '9') return bad(h, "wanted a natural number");
+  if (c < '0' || c > '9') return bad(h, "expected a natural number");
   size_t from = h->at;
   int64_t value = 0;
   for (; h->at < h->length && (c = h->text[h->at]) >= '0' && c <= '9'; h->at++) {
@@ -164,7 +164,7 @@ static ein_status read_natural(header *h, int64_t *out) {
 
 /* [1, 2, 3]: at most `most` numbers. */
 static ein_status read_naturals(header *h, int most, int64_t *out, int *count) {
-  if (!take(h, '[')) return bad(h, "wanted '['");
+  if (!take(h, '[')) return bad(h, "expected '['");
   *count = 0;
   if (take(h, ']')) return EIN_OK;
   do {
@@ -173,7 +173,7 @@ static ein_status read_naturals(header *h, int most, int64_t *out, int *count) {
     ein_status status = read_natural(h, &out[(*count)++]);
     if (status != EIN_OK) return status;
   } while (take(h, ','));
-  return take(h, ']') ? EIN_OK : bad(h, "wanted ',' or ']'");
+  return take(h, ']') ? EIN_OK : bad(h, "expected ',' or ']'");
 }
 
 /* ---- the header ---- */
@@ -219,7 +219,7 @@ static ein_status read_field(header *h, int key, slot *s, int64_t shape[EIN_MAX_
   }
   ein_status status = read_naturals(h, 2, offsets, &count);
   if (status == EIN_OK && (count != 2 || offsets[0] > offsets[1]))
-    status = bad(h, "wanted two rising offsets");
+    status = bad(h, "expected two rising offsets");
   s->begin = (uint64_t)offsets[0];
   s->end = (uint64_t)offsets[1];
   return status;
@@ -239,7 +239,7 @@ static ein_status check_slot(header *h, const slot *s, const int64_t *shape) {
 static ein_status read_tensor(header *h, slot *s) {
   int64_t shape[EIN_MAX_AXES];
   int seen = 0;
-  if (!take(h, '{')) return bad(h, "wanted '{'");
+  if (!take(h, '{')) return bad(h, "expected '{'");
   do {
     text key;
     ein_status status = read_string(h, &key);
@@ -247,24 +247,24 @@ static ein_status read_tensor(header *h, slot *s) {
     int bit = entry_key(key);
     if (!bit || (seen & bit)) return bad(h, bit ? "a key given twice" : "an unknown key");
     seen |= bit;
-    status = take(h, ':') ? read_field(h, bit, s, shape) : bad(h, "wanted ':'");
+    status = take(h, ':') ? read_field(h, bit, s, shape) : bad(h, "expected ':'");
     if (status != EIN_OK) return status;
   } while (take(h, ','));
-  if (!take(h, '}')) return bad(h, "wanted ',' or '}'");
+  if (!take(h, '}')) return bad(h, "expected ',' or '}'");
   return seen == 7 ? check_slot(h, s, shape) : bad(h, "dtype, shape or data_offsets is missing");
 }
 
 /* "__metadata__": an object of strings, checked and ignored. */
 static ein_status skip_metadata(header *h) {
   text ignored;
-  if (!take(h, '{')) return bad(h, "wanted '{'");
+  if (!take(h, '{')) return bad(h, "expected '{'");
   if (take(h, '}')) return EIN_OK;
   do {
     ein_status status = read_string(h, &ignored);
-    if (status == EIN_OK) status = take(h, ':') ? read_string(h, &ignored) : bad(h, "wanted ':'");
+    if (status == EIN_OK) status = take(h, ':') ? read_string(h, &ignored) : bad(h, "expected ':'");
     if (status != EIN_OK) return status;
   } while (take(h, ','));
-  return take(h, '}') ? EIN_OK : bad(h, "wanted ',' or '}'");
+  return take(h, '}') ? EIN_OK : bad(h, "expected ',' or '}'");
 }
 
 static ein_status push_slot(header *h, slot s) {
@@ -283,7 +283,7 @@ static ein_status read_member(header *h, int *metadata) {
   slot s = {.dtype = -1};
   ein_status status = read_string(h, &s.name);
   if (status != EIN_OK) return status;
-  if (!take(h, ':')) return bad(h, "wanted ':'");
+  if (!take(h, ':')) return bad(h, "expected ':'");
   if (text_is(s.name, "__metadata__"))
     return (*metadata)++ ? bad(h, "metadata given twice") : skip_metadata(h);
   status = read_tensor(h, &s);
@@ -292,14 +292,14 @@ static ein_status read_member(header *h, int *metadata) {
 
 static ein_status read_object(header *h) {
   int metadata = 0;
-  if (h->length == 0 || h->text[0] != '{') return bad(h, "wanted '{'");
+  if (h->length == 0 || h->text[0] != '{') return bad(h, "expected '{'");
   h->at = 1;
   if (!take(h, '}')) {
     do {
       ein_status status = read_member(h, &metadata);
       if (status != EIN_OK) return status;
     } while (take(h, ','));
-    if (!take(h, '}')) return bad(h, "wanted ',' or '}'");
+    if (!take(h, '}')) return bad(h, "expected ',' or '}'");
   }
   return peek(h) == '\0' && h->at == h->length ? EIN_OK : bad(h, "something after the object");
 }

@@ -419,15 +419,15 @@ static ein_status ein_view_look(
   if (v->device_type != 1)
     return ein_error_set(&h->error, EIN_ERR_ARG, "%s %.90s: it is not on the CPU", what, a->name);
   if (v->dtype != a->dtype)
-    return ein_error_set(&h->error, EIN_ERR_DTYPE, "%s %.90s: its dtype is %s, but %s is wanted", what, a->name,
+    return ein_error_set(&h->error, EIN_ERR_DTYPE, "%s %.90s: its dtype is %s, but %s is expected", what, a->name,
         ein_dtype_name(v->dtype), ein_dtype_name(a->dtype));
   if (v->ndim != a->ndim)
-    return ein_error_set(
-        &h->error, EIN_ERR_SHAPE, "%s %.90s: it has %d axes, but %d are wanted", what, a->name, (int)v->ndim, a->ndim);
+    return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: it has %d axes, but %d are expected", what, a->name,
+        (int)v->ndim, a->ndim);
   for (int d = 0; d < a->ndim; d++)
     if (v->shape[d] != wanted[d])
-      return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: axis %d has the extent %lld, but %lld is wanted", what,
-          a->name, d + 1, (long long)v->shape[d], (long long)wanted[d]);
+      return ein_error_set(&h->error, EIN_ERR_SHAPE, "%s %.90s: axis %d has the extent %lld, but %lld is expected",
+          what, a->name, d + 1, (long long)v->shape[d], (long long)wanted[d]);
   return EIN_OK;
 }
 

@@ -137,7 +137,7 @@ for stop in tra ia; do
   want 0 "$EIN" plan sum.ein -D N=8 -n 4 --format=$stop -o sum.$stop
   cmp -s sum.$stop built.$stop || wrong "build and plan write other relations"
   want 2 "$EIN" build sum.$stop -o sum
-  [ $stop = tra ] && says "sum.tra says nothing of where its relations are"
+  [ $stop = tra ] && says "sum.tra does not say where its relations are"
   [ $stop = ia ] && says "sum.ia is for 4 sites"
 done
 want 0 "$EIN" build sum.ein -D N=8 -n 4 --stop=loop --roundtrip -o four.loop

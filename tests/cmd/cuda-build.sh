@@ -62,7 +62,7 @@ says 'compiled for sm_90, sm_75, and this device has compute capability 8.0'
 want 2 "$EIN" build att.ein --target=cuda -o new --arch=sm_60
 says 'NVRTC 13.0 compiles for 75, 90'
 want 2 "$EIN" build att.ein --target=cuda -o new --arch=volta,
-says 'volta is no architecture; wanted is sm_90'
+says 'volta is no architecture; expected sm_90'
 want 2 "$EIN" build att.ein -o new --arch=sm_90
 says '--arch goes with --target=cuda'
 want 2 "$EIN" build att.ein --target=cuda -n 4 -o new

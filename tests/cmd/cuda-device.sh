@@ -208,7 +208,7 @@ all here: 0
 some there: 0 
 the result there: 0 
 at odd places: 0 
-another kind: 6 input X: it is on a device of type 7, but 1, the CPU, or 2, CUDA, is wanted (rows.ein:2)
+another kind: 6 input X: it is on a device of type 7, but 1, the CPU, or 2, CUDA, is expected (rows.ein:2)
 another number: 6 input X: it is on device 1, but the context's is device 0 (rows.ein:2)
 another device's: 6 input X: its data is on device 1, but the context's is device 0 (rows.ein:2)
 the host's as a device's: 6 input X: its data is in the host's memory, and its device_type says that it is on a device (rows.ein:2)

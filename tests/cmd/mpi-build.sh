@@ -153,7 +153,7 @@ says 'for one'
 want 2 "$EIN" build mm.ein --target=mpi -n 2,2 -o prog
 says '2 is there twice'
 want 2 "$EIN" build mm.ein --target=mpi -n 2, -o prog
-says 'wanted is a number of sites'
+says 'expected a number of sites'
 want 2 "$EIN" build mm.ein --target=mpi -n 2 --emit=c -o c/
 says '--lib writes the C'
 want 2 "$EIN" build mm.ein -n 2 -o prog

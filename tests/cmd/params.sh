@@ -73,11 +73,11 @@ says "net.ein:3:7: param wq: model has no tensor called model.layers.2.self_attn
 want 0 "$EIN" run net.ein --params model -D L=1
 shows "q[l:1, h:2, a:3, d:4] : bf16"
 want 1 "$EIN" run net.ein --params model -D D=5
-says "wanted is model.embed_tokens.weight of shape [7, 5], met [7, 4] in model/model-00001-of-00002.safetensors"
+says "expected model.embed_tokens.weight of shape [7, 5], found [7, 4] in model/model-00001-of-00002.safetensors"
 want 1 "$EIN" run net.ein --params model -D A=4
 says "param wq"
 want 1 "$EIN" run net.ein --params model -D H=3
-says "of shape [3 * 3, 4], met [6, 4]"
+says "of shape [3 * 3, 4], found [6, 4]"
 
 # the table: what is bound, what is not and why, and what nobody reads; also what no size is known of
 want 0 "$EIN" params net.ein --params model
@@ -88,7 +88,7 @@ shows "  lm_head.weight [7, 4]"
 want 1 "$EIN" params net.ein --params model -D H=3 -D L=3
 shows "up     [4, 3, 5] bf16     model.layers.{l}.mlp.up_proj.weight       [5, 4] bf16        3  missing"
 shows "up: model has no tensor called model.layers.2.mlp.up_proj.weight; did you mean"
-shows "one: wanted is model.layers.1.self_attn.q_proj.weight of shape [3 * 3, 4], met [6, 4] in model/model-00002-of-00002.safetensors"
+shows "one: expected model.layers.1.self_attn.q_proj.weight of shape [3 * 3, 4], found [6, 4] in model/model-00002-of-00002.safetensors"
 want 1 "$EIN" params net.ein --params model -D H=3 --format=json
 python3 -c "
 import json

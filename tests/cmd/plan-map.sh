@@ -28,10 +28,10 @@ want 2 "$EIN" plan half.ein --map n=1..4,n=8
 says "n stands there twice"
 for wrong in n n= n=0..4 n=4..2 n=1..x =1..4 n=1..4,; do
   want 2 "$EIN" plan half.ein -D B=4 --map "$wrong"
-  says "wanted is a name and from where to where, as n=1..1024 or B=8"
+  says "expected a name and from where to where, as n=1..1024 or B=8"
 done
 want 2 "$EIN" plan half.ein --map n=1..4,B=4..8 --format=json
-says "--map is told as text and svg, and not as json"
+says "--map is written as text or svg, not as json"
 want 2 "$EIN" plan half.ein --map n=1..4,B=4..8 --why Z:b=2
 says "--why is about one plan, and --map about many"
 want 2 "$EIN" plan half.ein --map n=1..4,B=4..8 -o x.plan

@@ -57,7 +57,7 @@ sample() { # NAME SITES
   want 0 "$EIN" plan "$root/samples/02_attention.ein" -n "$2" --machine "$root/samples/machines/$1.json"
   shows "no plan on such a mesh is faster"
   want 1 "$EIN" plan "$root/samples/02_attention.ein" -n $(($2 + 1)) --machine "$root/samples/machines/$1.json"
-  says "has $2 sites, and $(($2 + 1)) are wanted"
+  says "has $2 sites, and $(($2 + 1)) are needed"
 }
 sample laptop 8
 sample cluster_16 16
@@ -135,17 +135,17 @@ done
 # What is refused; and at once where no plan can have so little.
 for bad in 0 -1 GB 1e3 24Gb 0.5 24GBB nan; do
   want 2 plan --memory=$bad
-  says "--memory $bad: wanted are bytes, as 24GB or 512MiB"
+  says "--memory $bad: expected bytes, as 24GB or 512MiB"
 done
 for bad in 10G "10 G" 10g 0G; do
   want 2 plan --memory="$bad"
 done
 want 2 plan --memory="10 G"
-says "--memory 10 G: wanted is 10GB, of powers of 1000, or 10GiB, of 1024"
+says "--memory 10 G: expected 10GB, of powers of 1000, or 10GiB, of 1024"
 want 2 plan --memory=1.5k
-says "--memory 1.5k: wanted is 1.5kB, of powers of 1000, or 1.5KiB, of 1024"
+says "--memory 1.5k: expected 1.5kB, of powers of 1000, or 1.5KiB, of 1024"
 want 2 plan --costs=seconds
-says "wanted is a machine file"
+says "expected a machine file"
 want 0 plan --costs=eindecomp --machine m.json
 shows "  time  "
 want 2 plan --costs=eindecomp --memory=1GB
@@ -163,10 +163,10 @@ want 1 plan --machine bad.json
 says "does not say how fast a gpu computes QH in f32"
 sed 's/"latency_seconds": 1e-6, //' m.json >bad.json
 want 1 plan --machine bad.json
-says "latency_seconds of its link is wanted"
+says "latency_seconds of its link is needed"
 want 0 "$EIN" plan "$root/samples/02_attention.ein" -n 7 --machine m.json
 want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 97 --machine m.json
-says "three levels has 96 sites, and 97 are wanted"
+says "three levels has 96 sites, and 97 are needed"
 want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 11 --machine m.json
 says "11 sites do not fill the levels of three levels evenly: 3 in a board, 4 in a node, 8 in a hall"
 finish

@@ -79,9 +79,9 @@ want 0 plan --machine "$server" --costs=eindecomp --simulate
 shows "times the plan's sum"
 
 want 2 plan --simulate
-says "--simulate: wanted is the machine file"
+says "--simulate: expected the machine file"
 want 2 plan --costs=eindecomp --simulate
-says "wanted is the machine file"
+says "expected the machine file"
 want 2 "$EIN" plan "$root/samples/02_attention.ein" --simulate
 says "-n says for how many"
 want 2 plan --machine "$server" --simulate --format=ia
@@ -89,7 +89,7 @@ says "--format=ia has no place for it"
 want 2 plan --machine "$server" --simulate --derivation
 says "--derivation has no place for it"
 want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 9 --machine "$server" --simulate
-says "has 8 sites, and 9 are wanted"
+says "has 8 sites, and 9 are needed"
 sed 's/"parts": 128/"parts": 256/' "$root/samples/machines/sites_65536.json" >large.json
 want 1 "$EIN" plan "$root/samples/01_matmul.ein" -n 131072 --machine large.json --simulate
 says "131072 sites are too many to simulate: 65536 at most"

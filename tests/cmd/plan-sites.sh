@@ -173,7 +173,7 @@ says "pin some of its labels"
 
 # What is refused.
 want 2 "$EIN" plan x.ein -n 0 $BY
-says "-n 0: wanted is a number of sites, from 1 to 2147483647"
+says "-n 0: expected a number of sites, from 1 to 2147483647"
 want 2 "$EIN" plan x.ein -n -4 $BY
 want 2 "$EIN" plan x.ein -n 2147483648 $BY
 want 2 "$EIN" plan x.ein -n four $BY
@@ -187,7 +187,7 @@ want 2 "$EIN" plan x.ein -n 4 $BY --against=sqrt,magatron
 says "there is no planner magatron; did you mean megatron?"
 for bad in "" , sqrt,,data all,data data,all; do
   want 2 "$EIN" plan x.ein -n 4 "--against=$bad"
-  says "--against: wanted are planners with commas between, as sqrt,data; or all, alone"
+  says "--against: expected planners with commas between, as sqrt,data; or all, alone"
 done
 want 0 "$EIN" plan x.ein -n 4 "--against=sqrt, data ,megatron"
 shows "by megatron"
@@ -206,12 +206,12 @@ says "-o one.plan is for plans for many sites"
 want 0 "$EIN" plan x.ein -n 1 -o one.plan
 want 0 "$EIN" plan x.ein --plan=one.plan
 want 2 "$EIN" plan x.ein -n 4 --derivation --format=json
-says "--derivation is told as text, and not as json"
+says "--derivation is written as text, not as json"
 want 2 "$EIN" plan x.ein -n 4 --derivation --against=sqrt
 says "not with --derivation"
 for f in dot tra ia; do
   want 2 "$EIN" plan x.ein -n 4 --format=$f --against=sqrt
-  says "other planners are told of in text, json and html, and not in $f"
+  says "text, json and html report other planners, and not in $f"
 done
 want 1 "$EIN" plan "$root/samples/02_attention.ein" -n 4 $BY --planner=eindecomp-tree
 says "is read more than once, and eindecomp-tree is for forests"
@@ -243,7 +243,7 @@ want 1 "$EIN" plan x.ein -n 4 $BY --plan=x.ein
 says "this is no plan: its first line is \`plan 1\`"
 printf 'plan 2\nsites 4\n' >later.plan
 want 1 "$EIN" plan x.ein $BY --plan=later.plan
-says "later.plan:1:6: error[E930]: wanted is \`plan 1\`: plans of another version are not read"
+says "later.plan:1:6: error[E930]: expected \`plan 1\`: plans of another version are not read"
 says "1 error"
 want 2 "$EIN" plan x.ein -n 4 $BY --plan=x.plan
 says "is a plan for 8 sites, and -n says 4"
@@ -255,10 +255,10 @@ refused() { # TEXT SAYS...: a plan file
   for text in "$@"; do says "$text"; done
 }
 refused 'plan 2\nsites 4\n' 'bad.plan:1'
-refused 'plan 1\n' 'bad.plan:2' 'wanted `sites` here'
+refused 'plan 1\n' 'bad.plan:2' 'expected `sites` here'
 refused 'plan 1\nsites 0\n' 'bad.plan:2'
 refused 'plan 1\nsites 4 5\n' 'bad.plan:2' 'the end of the line'
-refused 'plan 1\nsites 4\n# a remark\nedge Z i=2\n' 'bad.plan:4' 'wanted is `vertex` or `pin`'
+refused 'plan 1\nsites 4\n# a remark\nedge Z i=2\n' 'bad.plan:4' 'expected `vertex` or `pin`'
 refused 'plan 1\nsites 4\nvertex Z i=2\nvertex Z k=2\n' 'bad.plan:4' 'Z stands here twice'
 refused 'plan 1\nsites 4\nvertex Z i=2 k\n' 'bad.plan:3'
 refused 'plan 1\nsites 4\nvertex Z i=-2\n' 'bad.plan:3'
@@ -269,9 +269,9 @@ refused 'plan 1\nsites 8\nmesh 2 8\n' 'bad.plan:3' 'the mesh has more than the 8
 refused 'plan 1\nsites 8\nmesh 2 0\n' 'bad.plan:3' 'the size of an axis is from 1'
 refused 'plan 1\nsites 8\nmesh 2 2\nmesh 2\n' 'bad.plan:4' 'the mesh stands here twice'
 refused 'plan 1\nsites 8\nvertex Z axes i\n' 'bad.plan:3' 'stands before this one'
-refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i\n' 'bad.plan:4' "wanted is a word for each of the mesh's axes: 2, and Z has 1"
+refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i\n' 'bad.plan:4' "expected a word for each of the mesh's axes: 2, and Z has 1"
 refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i h\n' 'bad.plan:4' 'Z has no label h' 'its labels are i, k, j'
-refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i 2\n' 'bad.plan:4' 'wanted is a label of Z, or `*`'
+refused 'plan 1\nsites 8\nmesh 2 2\nvertex Z axes i 2\n' 'bad.plan:4' 'expected a label of Z, or `*`'
 refused 'plan 1\nsites 16\nmesh 2 8\nvertex Z axes i i\n' 'bad.plan:4' 'i of Z cannot be cut into 16 blocks' 'its extent is 8'
 refused 'plan 1\nsites 16\nmesh 2 8\nvertex Q axes * *\n' 'bad.plan:4' 'no tensor that is computed is called Q'
 refused 'plan 1\nsites 16\nmesh 2 8\nhome Z i i\n' 'bad.plan:4' 'i of Z has no room for 16 blocks' 'it can be cut into 8'

@@ -55,14 +55,14 @@ for p in mm heat; do
     want 0 "$EIN" run $p.ein -n $n --profile --trace=t.json
     cmp -s out plain || wrong "$p on $n sites: --profile changes what is printed"
     says ", $n sites"
-    [ "$(sed -n 's/.*received *\([0-9.]* [kM]*B\); foretold were \([0-9.]* [kM]*B\)/\1=\2/p' err | awk -F= '$1 == $2' | wc -l)" = 1 ] ||
-      wrong "$p on $n sites: what is received is not what is foretold"
+    [ "$(sed -n 's/.*received *\([0-9.]* [kM]*B\); predicted \([0-9.]* [kM]*B\)/\1=\2/p' err | awk -F= '$1 == $2' | wc -l)" = 1 ] ||
+      wrong "$p on $n sites: what is received is not what is predicted"
     sites_look $p $n
   done
 done
-# blocks beyond the end, which some sites have: what comes there is foretold too
+# blocks beyond the end, which some sites have: what comes there is predicted too
 want 0 "$EIN" run "$here/../run/guarded_reductions.ein" -n 3 --flags=-O0 --profile
-says 'received 112 B; foretold were 112 B'
+says 'received 112 B; predicted 112 B'
 if (mpi_ready) >/dev/null; then
   mpi_ready
   for n in 3 4; do
@@ -87,12 +87,12 @@ shows 'no plan on such a mesh moves less'
 shows ', 4 sites'
 sites_look ml 4
 want 0 "$EIN" plan W=ones ml.ein X=randn:seed=3 -n 2 --analyze --machine="$here/../../samples/machines/cluster_16.json" -o ml.plan
-shows 'foretold by the best figures of'
+shows 'predicted by the best figures of'
 grep -q '^plan 1' ml.plan || wrong "the plan is not in the file of -o"
 
 want 0 "$EIN" plan "$here/../../samples/relations/product.tra" -n 4 --analyze
 shows 'C: reduce-scatter'
-shows 'received 768 B; foretold were 768 B'
+shows 'received 768 B; predicted 768 B'
 
 # ---- what it is not for
 want 2 "$EIN" run heat.ein --profile --target=eval

@@ -93,7 +93,7 @@ once 'cannot read gone.ein'
 want 2 "$EIN" run --target=mpi pick.ein
 says 'ein run --np 4'
 want 2 "$EIN" run --np some pick.ein
-says 'wanted is a number of processes'
+says 'expected a number of processes'
 mkdir bin
 PATH=$work/bin want 4 "$EIN" run --np 4 pick.ein
 says 'there is no mpirun'

@@ -57,9 +57,9 @@ done
 want 2 "$EIN" run whole.ein $ins -n 4 --plan=x.plan
 says "is a plan for 6 sites"
 want 2 "$EIN" run x.ia $ins -n 4
-says "says itself on how many sites it is"
+says "itself says on how many sites it runs"
 want 2 "$EIN" run x.tra $ins --target=c
-says "says nothing of where its relations are"
+says "does not say where its relations are"
 want 2 "$EIN" bench x.task
 says "is for 6 sites"
 printf 'input E[v:1000] : f64\ninput t[s:8] : i64\noutput A[s] = E[t[s]]\n' >data.ein
@@ -98,7 +98,7 @@ says "x.task is for 6 sites"
 want 2 "$EIN" plan x.task
 says "x.task is what each of 6 sites does"
 want 2 "$EIN" build x.tra -o x
-says "says nothing of where its relations are"
+says "does not say where its relations are"
 want 2 "$EIN" verify x.ia
 says "past the graph"
 want 0 "$EIN" build x.ia --stop=task -o again.task

@@ -136,7 +136,7 @@ says "--resume empty: there is no checkpoint in it, which would be called turn-0
 want 4 "$EIN" run short.ein --resume nowhere
 says "--resume nowhere: No such file or directory"
 want 2 "$EIN" run short.ein --resume short.ein
-says "--resume short.ein: that is a file, and wanted is the folder that --checkpoint wrote to"
+says "--resume short.ein: that is a file, not the folder that --checkpoint wrote to"
 want 2 "$EIN" run short.ein --checkpoint s --every 50
 says "--checkpoint s: a run has been kept there up to turn 100; --resume s goes on with it, and a new run wants a folder of its own"
 
@@ -146,7 +146,7 @@ says "--checkpoint new: how often? --every 50 writes after every 50 turns"
 want 2 "$EIN" run short.ein --every 5
 says "--every 5: of what? --checkpoint DIR says where to"
 want 2 "$EIN" run short.ein --checkpoint new --every 0
-says "--every 0: wanted is a number of turns, 1 or more"
+says "--every 0: expected a number of turns, 1 or more"
 want 2 "$EIN" run short.ein --checkpoint new --every 5 -n 2 --target=c
 says "--checkpoint keeps what a process has, and -n runs all sites in one"
 echo 'output y = 1' >none.ein

@@ -60,7 +60,7 @@ want 0 "$EIN" check heat.ein -n 2 --assert "bytes<=$((10 * 2 * 4096))"
 block=$((512 * 512 * 4))
 want 0 "$EIN" check heat.ein -n 4 --assert "memory<=$((4 * block + 6 * 4096))"
 
-# Where the block changes before it is read, or a sum reads it, all that is wanted comes to lie together, as before.
+# Where the block changes before it is read, or a sum reads it, all that is expected comes to lie together, as before.
 cat >kept.ein <<'END'
 input X[i:400] : i64 = i
 input K[p:50] : i64 = p

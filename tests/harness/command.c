@@ -68,7 +68,7 @@ static bool turn_take(Work *w) {
   const char *said = getenv("EIN_TURN");
   uint64_t turn, from;
   if (w->turns == 1 || !said || !*said) return true;
-  if (!number_read(said, &turn)) return fprintf(stderr, "EIN_TURN is %s; wanted is a number\n", said), false;
+  if (!number_read(said, &turn)) return fprintf(stderr, "EIN_TURN is %s; expected a number\n", said), false;
   turn %= w->turns;
   from = w->count * turn / w->turns;
   w->count = w->count * (turn + 1) / w->turns - from;

@@ -67,7 +67,7 @@ cat >prog.cpp <<'END_OF_CPP'
 static int wrong;
 static void want(att_ctx *c, ein_status got, ein_status st, const char *what) {
   if (got == st && (st == EIN_OK || *att_last_error(c))) return;
-  std::printf("%s: %d, wanted %d: %s\n", what, got, st, att_last_error(c));
+  std::printf("%s: %d, expected %d: %s\n", what, got, st, att_last_error(c));
   wrong = 1;
 }
 int main() {
@@ -156,7 +156,7 @@ cat >wrong.c <<'END_OF_C'
 static int failed;
 static void want(m_ctx *c, ein_status got, ein_status st, const char *text) {
   if (got == st && strcmp(m_last_error(c), text) == 0) return;
-  printf("%d, wanted %d: %s\n  wanted %s\n", (int)got, (int)st, m_last_error(c), text);
+  printf("%d, expected %d: %s\n  expected %s\n", (int)got, (int)st, m_last_error(c), text);
   failed = 1;
 }
 static void like(m_ctx *c, ein_status got, ein_status st, const char *part) {
@@ -219,12 +219,12 @@ int main(void) {
   TRY(i.x.data = NULL, EIN_ERR_ARG, "input x: its data is NULL (m.ein:3)");
   TRY(o.y.data = NULL, EIN_ERR_ARG, "output y: its data is NULL (m.ein:7)");
   TRY(o.y.shape = NULL, EIN_ERR_ARG, "output y: its shape is NULL (m.ein:7)");
-  TRY(i.x.dtype = EIN_F64, EIN_ERR_DTYPE, "input x: its dtype is f64, but f32 is wanted (m.ein:3)");
-  TRY(i.x.dtype = (ein_dtype)77, EIN_ERR_DTYPE, "input x: 77 is not a dtype; f32 is wanted (m.ein:3)");
-  TRY(i.x.ndim = 1 << 30, EIN_ERR_SHAPE, "input x: it has 1073741824 dimensions, but 2 are wanted (m.ein:3)");
-  TRY(i.x.shape = nmm, EIN_ERR_SHAPE, "input x: label d has the extent 16, but 4 is wanted (m.ein:3)");
-  TRY(o.big.shape = nm, EIN_ERR_SHAPE, "output big: label (d d') has the extent 4, but 16 is wanted (m.ein:8)");
-  TRY(i.x.device_type = 2, EIN_ERR_ARG, "input x: it is on a device of type 2, but 1, the CPU, is wanted (m.ein:3)");
+  TRY(i.x.dtype = EIN_F64, EIN_ERR_DTYPE, "input x: its dtype is f64, but f32 is expected (m.ein:3)");
+  TRY(i.x.dtype = (ein_dtype)77, EIN_ERR_DTYPE, "input x: 77 is not a dtype; f32 is expected (m.ein:3)");
+  TRY(i.x.ndim = 1 << 30, EIN_ERR_SHAPE, "input x: it has 1073741824 dimensions, but 2 are expected (m.ein:3)");
+  TRY(i.x.shape = nmm, EIN_ERR_SHAPE, "input x: label d has the extent 16, but 4 is expected (m.ein:3)");
+  TRY(o.big.shape = nm, EIN_ERR_SHAPE, "output big: label (d d') has the extent 4, but 16 is expected (m.ein:8)");
+  TRY(i.x.device_type = 2, EIN_ERR_ARG, "input x: it is on a device of type 2, but 1, the CPU, is expected (m.ein:3)");
   TRY(i.x.data = (char *)x + 1, EIN_ERR_ARG, "input x: its data is not aligned to the 4 bytes of f32 (m.ein:3)");
   TRY(i.x.byte_offset = UINT64_MAX - 3, EIN_ERR_ARG, "input x: its strides reach beyond the address space (m.ein:3)");
   TRY(o.y.data = x + 11, EIN_ERR_ARG, "output y: it shares memory with input x (m.ein:7)");
@@ -237,7 +237,7 @@ int main(void) {
   want(c, m_run(c, &i, &o), EIN_ERR_ARG, "output y: its elements overlap each other: label d has the stride 2 (m.ein:7)");
   want(c, m_run(c, &in, &out), EIN_OK, "");
   nm[0] = 2;
-  want(c, m_run(c, &in, &out), EIN_ERR_SHAPE, "input x: label s has the extent 2, but 3 is wanted (m.ein:3)");
+  want(c, m_run(c, &in, &out), EIN_ERR_SHAPE, "input x: label s has the extent 2, but 3 is expected (m.ein:3)");
   nm[0] = 3, apart[1] = 3;
   TRY(i.x.strides = wide, EIN_ERR_ARG, "input x: its strides reach beyond the address space (m.ein:3)");
   TRY(pick[2] = 4, EIN_ERR_INDEX, "index 2 (label d) of x, read for z: 4 is out of range, its size is 4 (m.ein:9)");

@@ -41,7 +41,7 @@ static int right(const char *what, int64_t low, int64_t n, int v, int w) {
     int64_t j = N - 1 - i;
     double want = w ? W[i] : 2 * (v ? V[j] : X[j][0] + (double)j) + Z[i][1][0];
     for (int k = 0; k < 4; k++) want += Z[i][k][0];
-    if (Y[i - low] != want) return printf("%s: process %d has %g at %d, wanted %g\n", what, rank, Y[i - low], (int)i, want), 0;
+    if (Y[i - low] != want) return printf("%s: process %d has %g at %d, expected %g\n", what, rank, Y[i - low], (int)i, want), 0;
   }
   return 1;
 }

@@ -213,9 +213,9 @@ static const TextBreak breaks[] = {
 };
 
 static const TextRefused refused[] = {
-    {"for i < $N grid x", "for i < $N grid", "E903", "wanted the axis here: x, y or z"},
-    {"for t < 64 block x", "for t < 64 block w", "E903", "wanted the axis here: x, y or z"},
-    {"      barrier\n      for h", "      barrier 2\n      for h", "E903", "wanted the end of the line here"},
+    {"for i < $N grid x", "for i < $N grid", "E903", "expected the axis here: x, y or z"},
+    {"for t < 64 block x", "for t < 64 block w", "E903", "expected the axis here: x, y or z"},
+    {"      barrier\n      for h", "      barrier 2\n      for h", "E903", "expected the end of the line here"},
 };
 
 /* A product that a library may make, and a map behind it; one of pairs, of two kinds of labels. */

@@ -101,46 +101,46 @@ static void refused(const char *from, const char *to, const char *want) {
 }
 
 static void forms(void) {
-  refused("machine 1", "machine 2", "2: E921 format: wanted is \"ein machine 1\", not \"ein machine 2\"");
+  refused("machine 1", "machine 2", "2: E921 format: expected \"ein machine 1\", not \"ein machine 2\"");
   refused("\"format\": \"ein machine 1\",\n", "",
       "1: E921 format: a machine file has a member \"format\": \"ein machine 1\"");
   refused("\"ein machine 1\"", "1", "2: E921 format: a machine file has a member \"format\": \"ein machine 1\"");
-  refused("\"line_bytes\": 64,", "\"line_bytes\": 64", "6: E920 `,` or `}` is wanted here");
+  refused("\"line_bytes\": 64,", "\"line_bytes\": 64", "6: E920 `,` or `}` is expected here");
   refused("line_bytes", "line_size", "5: E921 a machine: there is no member \"line_size\"");
-  refused("\"line_bytes\": 64", "\"line_bytes\": 64.5", "5: E921 line_bytes: wanted is a whole number, at least 1");
-  refused("\"line_bytes\": 64", "\"line_bytes\": \"64\"", "5: E921 line_bytes: wanted is a number, not a string");
+  refused("\"line_bytes\": 64", "\"line_bytes\": 64.5", "5: E921 line_bytes: expected a whole number, at least 1");
+  refused("\"line_bytes\": 64", "\"line_bytes\": \"64\"", "5: E921 line_bytes: expected a number, not a string");
   refused("\"name\": \"four sites of two sockets\",\n", "", "1: E921 a machine: the member \"name\" is missing");
   refused("\"level\": \"node\", ", "", "4: E921 site: the member \"level\" is missing");
   refused("\"level\": \"node\"", "\"level\": \"rack\"", "4: E921 site: there is no level rack");
-  refused("\"parts\": 8", "\"parts\": 0", "13: E921 parts: wanted is a whole number, at least 1");
+  refused("\"parts\": 8", "\"parts\": 0", "13: E921 parts: expected a whole number, at least 1");
   refused(", \"parts\": 8", "", "13: E921 a level: the member \"parts\" is missing");
-  refused("{\"name\": \"memory\"}", "\"memory\"", "11: E921 a memory: wanted is an object, not a string");
+  refused("{\"name\": \"memory\"}", "\"memory\"", "11: E921 a memory: expected an object, not a string");
   refused("{\"name\": \"memory\"}", "{\"name\": \"\"}", "11: E921 name: this text is empty");
-  refused("1e-9", "-1e-9", "9: E921 latency_seconds: wanted is a positive number");
+  refused("1e-9", "-1e-9", "9: E921 latency_seconds: expected a positive number");
   refused(
-      "1e-9", "true", "9: E921 latency_seconds: wanted is a number or {\"value\", \"median\", \"worst\"}, not true");
+      "1e-9", "true", "9: E921 latency_seconds: expected a number or {\"value\", \"median\", \"worst\"}, not true");
   refused(", \"worst\": 1e11", "", "9: E921 read_bytes_per_second: the member \"worst\" is missing");
   refused("\"f64\"", "\"f63\"", "12: E921 operations_per_second: there is no dtype f63");
   refused("\"add_max\"", "\"max_add\"", "12: E921 f32: there is no member \"max_add\"");
   refused("{\"f32\": {\"multiply_add\": 1e11, \"add_max\": 5e10}, \"f64\": {\"multiply_add\": 5e10}}", "1e11",
-          "12: E921 operations_per_second: wanted is an object, not a number");
+          "12: E921 operations_per_second: expected an object, not a number");
   refused("{\"bytes_per_second\": 5e10}", "{\"latency_seconds\": 5e10}",
       "14: E921 link: the member \"bytes_per_second\" is missing");
   refused("\"worth_threads_operations\": 100000", "\"worth_threads_operations\": 0",
-          "17: E921 worth_threads_operations: wanted is a positive number");
+          "17: E921 worth_threads_operations: expected a positive number");
   refused("\"levels\": [", "\"levels\": [], \"rest\": [", "6: E921 levels: there is none; the first is the core");
 }
 
 static void senses(void) {
-  refused("\"parts\": 1", "\"parts\": 2", "7: E922 core: parts: the first level has no parts, so 1 is wanted");
+  refused("\"parts\": 1", "\"parts\": 2", "7: E922 core: parts: the first level has no parts, so 1 is expected");
   refused("\"socket\"", "\"core\"", "13: E922 core: another level has this name");
   refused("\"L2\"", "\"L1\"", "10: E922 core, L1: another memory of the level has this name");
   refused("1048576", "32768",
       "10: E922 core, L2: it is no larger than the one before it: memories stand from the nearest to the farthest");
   refused("\"median\": 1.9e11", "\"median\": 2.1e11",
-      "9: E922 core, L1: read_bytes_per_second: wanted is value >= median >= worst");
+      "9: E922 core, L1: read_bytes_per_second: expected value >= median >= worst");
   refused("1e-9", "{\"value\": 1e-9, \"median\": 5e-10, \"worst\": 2e-9}",
-          "9: E922 core, L1: latency_seconds: wanted is value <= median <= worst");
+          "9: E922 core, L1: latency_seconds: expected value <= median <= worst");
   refused(", \"link\": {\"latency_seconds\": 2e-6, \"bytes_per_second\": 1.25e10}", "",
           "15: E922 cluster: link: sites reach each other by one, and there is none");
   refused("\"level\": \"node\"", "\"level\": \"core\"",

@@ -256,16 +256,16 @@ int main(void) {
   fills(6, "1 3 2");
   fills(4, "1 4 1");
   fills(1, "1 1 1");
-  fills(9, "two nodes has 8 sites, and 9 are wanted");
+  fills(9, "two nodes has 8 sites, and 9 are needed");
   fills(5, "5 sites do not fill the levels of two nodes evenly: 4 in a node, 2 in a rack");
   wants("\"latency_seconds\": 1e-5, ", "",
-      "two nodes does not say how long a message takes in a rack: latency_seconds of its link is wanted");
+      "two nodes does not say how long a message takes in a rack: latency_seconds of its link is needed");
   wants(", \"read_bytes_per_second\": 1e9", "",
       "two nodes does not say how fast a core reads its memory: read_bytes_per_second of one of its memories "
-      "is wanted");
+      "is needed");
   wants("\"f32\"", "\"f64\"",
       "two nodes does not say how fast a core computes C in f32: its operations_per_second, f32, multiply_add "
-      "is wanted");
+      "is needed");
   kernels();
   sample("laptop", 8, 1);
   sample("cluster_16", 16, 1);

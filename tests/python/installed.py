@@ -27,7 +27,7 @@ def said(path, **env):
 def check(text, *wanted):
     for w in wanted:
         if str(w) not in text:
-            sys.exit("wanted is %s, met\n%s" % (w, text))
+            sys.exit("expected %s, found\n%s" % (w, text))
 
 
 def by_pip(work):

@@ -95,8 +95,8 @@ class Views(unittest.TestCase):
 
     def test_refused(self):
         f = ein.compile("dim N\ninput X[i:N] : f32\noutput Y[i] = X[i]\n", target="eval")
-        self.refused("input X: wanted is f32, met f64", f, X=array.array("d", [1]))
-        self.refused("input X: wanted are 1 axes, met 0", f, X=1)
+        self.refused("input X: expected f32, found f64", f, X=array.array("d", [1]))
+        self.refused("input X: expected 1 axes, found 0", f, X=1)
         self.refused("unsigned integers of 32 bits", f, X=array.array("I", [1]))
         self.refused("big-endian", f, X=(ctypes.c_float.__ctype_be__ * 3)())
         self.refused("begin at a multiple of the 4 bytes", f, X=(ctypes.c_float * 2).from_buffer(bytearray(16), 1))
@@ -315,9 +315,9 @@ class Programs(unittest.TestCase):
             f = ein.compile(text, sites=2, target=target, sizes=sizes)
             self.assertEqual(lists(f(X=[[1.0] * 4] * 2).Y), [4, 4])
             for n in (1, 3, 5):
-                self.refused("input X: its axis 1 has %d elements, wanted are 4" % n, f, X=[[1.0] * n] * 2)
+                self.refused("input X: its axis 1 has %d elements, expected 4" % n, f, X=[[1.0] * n] * 2)
             if sizes:
-                self.refused("input X: its axis 0 has 3 elements, wanted are 2", f, X=[[1.0] * 4] * 3)
+                self.refused("input X: its axis 0 has 3 elements, expected 2", f, X=[[1.0] * 4] * 3)
 
     def refused(self, why, f, **named):
         with self.assertRaises(ein.Error) as e:
@@ -334,7 +334,7 @@ class Programs(unittest.TestCase):
                 r = f(X=[[float(k), 2] for k in range(n)])
                 self.assertEqual((lists(r.Y), lists(r.z)), ([k + 2 for k in range(n)], [0, 0]))
             kept = r.Y
-            with self.assertRaisesRegex(ein.Error, "input X: wanted are 2 axes"):
+            with self.assertRaisesRegex(ein.Error, "input X: expected 2 axes"):
                 f(X=[1.0])
             self.assertEqual((lists(f(X=[[1.0, 1.0]] * 9).Y), lists(kept)), ([2] * 9, [2, 3, 4, 5, 6, 7]))
         f = ein.compile(text, sites=4)
@@ -540,7 +540,7 @@ class NumPy(unittest.TestCase):
         f = ein.compile("dim N\ninput X[i:N] : f32\noutput Y[i] = X[i]\n", target="eval")
         packed = np.zeros(3, dtype=[("a", "u1"), ("b", "f4")])
         for x, why in ((np.zeros(3, ">f4"), "big-endian"), (np.zeros(3, "c8"), "complex"), (np.zeros(3, "u4"), "unsigned integers of 32"),
-                       (packed["b"], "multiple of the 4"), (np.zeros(3, object), "none of"), (np.zeros(3, "f8"), "wanted is f32, met f64"),
+                       (packed["b"], "multiple of the 4"), (np.zeros(3, object), "none of"), (np.zeros(3, "f8"), "expected f32, found f64"),
                        (np.zeros(3, "datetime64[s]"), "cannot be accessed"), (np.zeros(3, "g"), "none of")):
             with self.assertRaises(ein.Error) as e:
                 f(X=x)

@@ -130,14 +130,14 @@ static void test_files(scratch *s) {
   OK(ein_source_read(path, EIN_F64, 2, shape, out, &err) == EIN_OK && out[5] == 6, "read .npy");
   const int64_t wrong[] = {2, 4};
   OK(ein_source_read(path, EIN_F64, 2, wrong, out, &err) == EIN_ERR_SHAPE, "another shape");
-  HOLDS(err.text, "axis 2: wanted extent 4, met 3: shape wanted [2, 4], met [2, 3]",
+  HOLDS(err.text, "axis 2: expected extent 4, found 3: expected shape [2, 4], found [2, 3]",
         "and its message");
   err = (ein_error){0};
   OK(ein_source_read(path, EIN_F64, 1, wrong, out, &err) == EIN_ERR_SHAPE, "another rank");
-  HOLDS(err.text, "wanted 1 axis, met 2: shape wanted [2], met [2, 3]", "and its message");
+  HOLDS(err.text, "expected 1 axis, found 2: expected shape [2], found [2, 3]", "and its message");
   err = (ein_error){0};
   OK(ein_source_read(path, EIN_I32, 2, shape, out, &err) == EIN_ERR_DTYPE, "another kind");
-  HOLDS(err.text, "wanted i32, met f32", "and its message");
+  HOLDS(err.text, "expected i32, found f32", "and its message");
 
   scratch_write(s, "x.raw", values, sizeof values);
   path = scratch_path(s, "x.raw");
@@ -151,7 +151,7 @@ static void test_files(scratch *s) {
   err = (ein_error){0};
   OK(ein_source_read(path, EIN_F64, 2, shape, out, &err) == EIN_ERR_SHAPE,
      "a raw file of another size");
-  HOLDS(err.text, "wanted 48 bytes for f64 [2, 3], met 24", "and its message");
+  HOLDS(err.text, "expected 48 bytes for f64 [2, 3], found 24", "and its message");
 
   char header[] = "{\"a:b.npz:c\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}";
   memset(&file, 0, sizeof file);
@@ -172,18 +172,18 @@ static void test_files(scratch *s) {
 static void test_not_regular(scratch *s) {
   HOLDS(error_of(scratch_path(s, "absent.npy"), EIN_F64).text, "no such file", "absent");
   mkdir(scratch_path(s, "folder.npy"), 0700);
-  HOLDS(error_of(s->path, EIN_F64).text, "met a folder", "a folder");
+  HOLDS(error_of(s->path, EIN_F64).text, "found a folder", "a folder");
   if (mkfifo(scratch_path(s, "fifo.npz"), 0600) == 0)
-    HOLDS(error_of(s->path, EIN_F64).text, "met a FIFO", "a FIFO");
+    HOLDS(error_of(s->path, EIN_F64).text, "found a FIFO", "a FIFO");
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   snprintf(address.sun_path, sizeof address.sun_path, "%.80s", scratch_path(s, "socket.raw"));
   int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
-    HOLDS(error_of(s->path, EIN_F64).text, "met a socket", "a socket");
+    HOLDS(error_of(s->path, EIN_F64).text, "found a socket", "a socket");
   if (fd >= 0) close(fd);
   scratch_path(s, "zero.bin");
   if (symlink("/dev/zero", s->path) == 0)
-    HOLDS(error_of(s->path, EIN_F64).text, "met a device", "a device");
+    HOLDS(error_of(s->path, EIN_F64).text, "found a device", "a device");
   scratch_path(s, "loop.npy");
   if (symlink("loop.npy", s->path) == 0)
     HOLDS(error_of(s->path, EIN_F64).text, "symbolic links", "a link to itself");

@@ -86,7 +86,7 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   for (uint32_t k = 0; k < n->n_operand; k++) read[k] = n->operand[k].node->type.dtype;
   if (!seconds_point(s->arena, m, n->sum, n->type.dtype, n->n_operand, read, &c)) {
     buf_printf(s->why,
-        "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is wanted",
+        "%s does not say how fast a %s computes %s in %s: its operations_per_second, %s, multiply_add is needed",
         m->name, m->levels.at[m->site].name, n->name ? n->name->s : "a value without a name", dtype_name(c.dtype),
         dtype_name(c.dtype));
     return false;

@@ -173,7 +173,7 @@ static bool read_mesh(AlgReader *r) {
   Mesh *m = &r->g->mesh;
   int64_t size, sites = 1;
   if (!scan_take_word(&r->x.c, "mesh"))
-    return fail(r, D_E901, "wanted the line `mesh` behind `ia 1`, with the size of each axis");
+    return fail(r, D_E901, "expected the line `mesh` behind `ia 1`, with the size of each axis");
   while (!scan_done(&r->x.c)) {
     if (m->n == MESH_AXES) return fail(r, D_E913, "a mesh has at most %d axes", MESH_AXES);
     if (!scan_want_int(&r->x.c, 1, MOST_SITES, "the size of an axis", &size)) return false;
@@ -187,9 +187,9 @@ static bool read_mesh(AlgReader *r) {
 static bool read_header(AlgReader *r, const char **at) {
   r->g->placed = scan_take_word(&r->x.c, "ia");
   bool ok = (r->g->placed || scan_take_word(&r->x.c, "tra")) && scan_take(&r->x.c, '1') && scan_done(&r->x.c);
-  if (!ok) return fail(r, D_E901, "wanted the line `tra 1` or `ia 1` first");
+  if (!ok) return fail(r, D_E901, "expected the line `tra 1` or `ia 1` first");
   if (!r->g->placed) return true;
-  if (!*at) return fail(r, D_E901, "wanted the line `mesh` behind `ia 1`, with the size of each axis");
+  if (!*at) return fail(r, D_E901, "expected the line `mesh` behind `ia 1`, with the size of each axis");
   *at = scan_line(&r->x.c, *at);
   return read_mesh(r);
 }

@@ -57,7 +57,7 @@ static bool take_panels(AlgReader *r, AlgNode *n) {
   while (n->panel < r->x.text.len && r->x.text.at[n->panel] != name) n->panel++;
   if (n->panel == r->x.text.len) {
     r->x.c.s = at;
-    return fail(r, D_E914, "wanted one of the join's labels here");
+    return fail(r, D_E914, "expected one of the join's labels here");
   }
   if (!scan_want(&r->x.c, ':') || !scan_want_int(&r->x.c, 2, PANELS_MOST, "a number of panels", &panels)) return false;
   n->panels = (uint32_t)panels;
@@ -80,13 +80,13 @@ static bool want_operand(AlgReader *r, const AlgNode *x, const Keys *k) {
   for (uint32_t i = 0; i < n; i++) {
     if (i && !scan_take(&r->x.c, ','))
       return fail(
-          r, D_E914, "wanted a key for each of the %u that %%%u has: %s is next", n, o.node->id, its->text.at[i]->s);
+          r, D_E914, "expected a key for each of the %u that %%%u has: %s is next", n, o.node->id, its->text.at[i]->s);
     on[i] = -1;
     if (scan_take(&r->x.c, '-')) continue;
     if (!want_key(r, k, &key)) return false;
     on[i] = (int32_t)key;
   }
-  if (!scan_take(&r->x.c, '}')) return fail(r, D_E914, "wanted `}` here: %%%u has %u keys", o.node->id, n);
+  if (!scan_take(&r->x.c, '}')) return fail(r, D_E914, "expected `}` here: %%%u has %u keys", o.node->id, n);
   o.on = on;
   o.wanted = scan_take_word(&r->x.c, "wanted");
   vec_push(r->g->arena, r->operand, o);
@@ -182,7 +182,7 @@ static bool want_reducer_word(AlgReader *r, AlgNode *n) {
   n->reducer = RED_MONOID;
   if (!scan_take(&r->x.c, ':')) {
     r->x.c.s = at;
-    return fail(r, D_E910, "%s is no reducer; a monoid's dtype is said, as in plus:f32", name->s);
+    return fail(r, D_E910, "%s is no reducer; give a monoid's dtype, as in plus:f32", name->s);
   }
   if (!scan_want_dtype(&r->x.c, &t)) return false;
   n->monoid = monoid_of(&r->x, name, t);
@@ -229,7 +229,7 @@ static bool want_rekey(AlgReader *r, AlgNode *n, const Keys *k) {
     if (!want_over_keys(r, k, &to[i])) return false;
   }
   n->rekey = to;
-  return scan_take(&r->x.c, ']') || fail(r, D_E914, "wanted `]` here: the result has %u keys", n->type.n_key);
+  return scan_take(&r->x.c, ']') || fail(r, D_E914, "expected `]` here: the result has %u keys", n->type.n_key);
 }
 
 bool line_map(void *ctx) {

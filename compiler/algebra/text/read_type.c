@@ -39,7 +39,7 @@ bool want_key(AlgReader *r, const Keys *k, uint32_t *out) {
   size_t n = scan_word(&r->x.c, false, &at);
   if (n && key_find(k, str_of(r->x.c.strings, at, n), out)) return true;
   r->x.c.s = at;
-  return fail(r, D_E914, "wanted the name of a key here%s", keys_text(r, k));
+  return fail(r, D_E914, "expected the name of a key here%s", keys_text(r, k));
 }
 
 /* `{s:4, _1="odd name":2}`, added to k. */
@@ -132,14 +132,14 @@ static bool want_placement(AlgReader *r, Placement *out) {
     else if (scan_take(&r->x.c, '+'))
       k = PLACE_PART;
     else if (!number_follows(r))
-      return fail(r, D_E903, "wanted a key dimension, `*` or `+` here, for each of the mesh's axes, which are %u",
+      return fail(r, D_E903, "expected a key dimension, `*` or `+` here, for each of the mesh's axes, which are %u",
           r->g->mesh.n);
     else if (!scan_want_int(&r->x.c, 0, ALG_ON - 1, "a key dimension", &k))
       return false;
     out->on[a] = (int8_t)k;
   }
   bool more = scan_is(&r->x.c, '*') || scan_is(&r->x.c, '+') || number_follows(r);
-  return !more || fail(r, D_E903, "the mesh has %u axes, and this is said of one more", r->g->mesh.n);
+  return !more || fail(r, D_E903, "the mesh has %u axes, and this is about one more", r->g->mesh.n);
 }
 
 /* ` : f32 places holes at 0 *` */
@@ -231,7 +231,7 @@ static bool want_fn(AlgReader *r, const AlgNode *n, AlgFn *f) {
   if (scan_take_word(&r->x.c, "place")) return true;
   if (scan_take_word(&r->x.c, "shift")) return want_shift(r, n, f);
   return scan_take_word(&r->x.c, "merge") ? want_merge(r, f)
-                                          : fail(r, D_E903, "wanted `cast`, `place`, `merge` or `shift` here");
+                                          : fail(r, D_E903, "expected `cast`, `place`, `merge` or `shift` here");
 }
 
 bool want_fns(AlgReader *r, AlgNode *n) {

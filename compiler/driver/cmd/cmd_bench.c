@@ -164,7 +164,7 @@ static Leave reps_read(Bench *b) {
   const char *said = arg_last(b->args, OPT_REPS);
   b->reps = REPS_USUAL;
   if (!said || (int64_read(said, strlen(said), &b->reps) && b->reps >= 1 && b->reps <= REPS_MOST)) return LEAVE_OK;
-  return fail(b->s, LEAVE_USAGE, "--reps %s: wanted is a number from 1 to %d", said, REPS_MOST);
+  return fail(b->s, LEAVE_USAGE, "--reps %s: expected a number from 1 to %d", said, REPS_MOST);
 }
 
 static Leave prepare(Bench *b, const Words *inputs) {

@@ -57,7 +57,7 @@ static Leave prefix_choose(Session *s, const Args *a, const char *path, const ch
   if (!*out) *out = strcmp(path, "-") == 0 ? "model" : c_prefix(s->strings, path)->s;
   else if (!c_identifier(*out))
     return fail(s, LEAVE_USAGE,
-        "--prefix %s: wanted are letters, digits and _, a letter first, and no name that C or its library has", *out);
+        "--prefix %s: expected letters, digits and _, a letter first, and no name that C or its library has", *out);
   return LEAVE_OK;
 }
 

@@ -92,7 +92,7 @@ static void edit_line(Session *s, Buf *b) {
   line(b, "prompt",
       lines_edited() ? "lines are edited by libedit"
                      : arena_printf(s->arena,
-                           "not built with libedit: wanted for history, completion and paste\n%19s"
+                           "not built with libedit: needed for history, completion and paste\n%19s"
                            "get it: apt install libedit-dev, then build ein anew",
                            ""));
 }
@@ -122,7 +122,7 @@ Leave cmd_doctor(Session *s, Args *a) {
       line(&b, t->what, arena_printf(s->arena, "%s%s", found, version_of(s->arena, found)));
     else
       line(&b, t->what,
-           arena_printf(s->arena, "not found: wanted for %s\n%19sget it: %s", t->why, "", t->how));
+           arena_printf(s->arena, "not found: needed for %s\n%19sget it: %s", t->why, "", t->how));
   }
   mpi_line(s, &b);
   print(s, &b);

@@ -473,7 +473,7 @@ static Leave lowered(Report *p, Job *j, const Args *a) {
   Leave l = job_read(s, j, a, a->operands.at[0]);
   if (!l && job_of_sites(j))
     l = fail(s, LEAVE_USAGE,
-        "%s is what each of %lld sites does; what that moves is told of the .ia that it is made of: ein plan x.ia",
+        "%s is what each of %lld sites does; the .ia that it is made of says what that moves: ein plan x.ia",
         j->path, (long long)mesh_sites(&j->tasks->mesh));
   if (!l) l = job_sizes(s, j, a);
   if (!l) l = job_graph_open(s, j, a);
@@ -545,7 +545,7 @@ static Leave analyze_asked(Session *s, Args *a) {
         : LEAVE_OK;
   if (arg_has(a, OPT_MAP)) return fail(s, LEAVE_USAGE, "--map is about many plans, and --analyze runs one");
   if (!to && format && strcmp(format, "text") != 0)
-    return fail(s, LEAVE_USAGE, "--analyze is told as text: with --format=%s, -o says where the plan goes", format);
+    return fail(s, LEAVE_USAGE, "--analyze prints text: with --format=%s, -o says where the plan goes", format);
   return LEAVE_OK;
 }
 

@@ -122,7 +122,7 @@ Leave threads_wanted(Session *s, const Args *a, int *out) {
   *out = 0;
   if (!said) return LEAVE_OK;
   if (!int64_read(said, strlen(said), &n) || n < 1 || n > THREADS_MOST)
-    return fail(s, LEAVE_USAGE, "--threads %s: wanted is a number from 1 to %d", said, THREADS_MOST);
+    return fail(s, LEAVE_USAGE, "--threads %s: expected a number from 1 to %d", said, THREADS_MOST);
   *out = (int)n;
   return LEAVE_OK;
 }

@@ -136,7 +136,7 @@ static const char *object_open(Session *s, World w, Bytes bytes, const char *sym
   const char *why = object_load(s->arena, bytes.at, bytes.len, (ObjectWorld){world_find, &w}, out);
   if (why || object_find(out, symbol)) return why;
   object_unload(out);
-  return "what is wanted is not in it";
+  return "it lacks what is needed";
 }
 
 static void *runtime_open(const char *apart) { return dlopen(apart, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); }

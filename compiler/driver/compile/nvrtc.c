@@ -145,7 +145,7 @@ static Leave arch_add(Session *s, const Nvrtc *v, const Known *known, const char
   Buf have = buf_new(s->arena);
   if (!arch_read(word, &a))
     return fail(s, LEAVE_USAGE,
-        "--arch: %s is no architecture; wanted is sm_90, machine code for devices of compute capability 9.0, or "
+        "--arch: %s is no architecture; expected sm_90, machine code for devices of compute capability 9.0, or "
         "compute_90, for these "
         "and all newer ones; several with commas between",
         *word ? word : "nothing");

@@ -192,7 +192,7 @@ static bool piece_fits(Session *s, const Bound *b, const Stored *x, const int64_
   if (x->other)
     buf_printf(why, "%s in %s is of dtype %s, which cannot be read", name, x->file, shown(s->arena, x->other));
   else if (!shape_fits(b, x, shape))
-    buf_printf(why, "wanted is %s of shape %s, met %s in %s", name, bound_shape(s->arena, b, shape),
+    buf_printf(why, "expected %s of shape %s, found %s in %s", name, bound_shape(s->arena, b, shape),
         stored_shape(s->arena, x), x->file);
   else return true;
   return false;

@@ -32,7 +32,7 @@ Leave job_sites(Session *s, Job *j, const Args *a, Language as) {
   Sites p = {.s = s, .j = *j};
   Leave l = sites_read(s, a, &p.sites);
   if (l || p.sites == 1) return l;
-  if (j->past && !job_unplaced(j)) return fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", j->path);
+  if (j->past && !job_unplaced(j)) return fail(s, LEAVE_USAGE, "-n: %s itself says on how many sites it runs", j->path);
   l = sites_find(&p, a);
   if (l) return l;
   detail(s, "%s: the plan's sites receive %.0f bytes", j->path, p.placing->bytes);

@@ -43,7 +43,7 @@ Leave machine_wanted(Sites *p, const Args *a) {
   if (!path && asked && env && *env) path = env;
   if (memory && !p->by_bytes) return fail(s, LEAVE_USAGE, "--memory is for plans on a mesh, by any cost but eindecomp");
   if (asked && !path)
-    return fail(s, LEAVE_USAGE, "--costs=seconds: wanted is a machine file, by --machine or $EIN_MACHINE");
+    return fail(s, LEAVE_USAGE, "--costs=seconds: expected a machine file, by --machine or $EIN_MACHINE");
   double most = 0;
   Leave l = memory_said(s, a, &most);
   p->in_seconds = path && (asked || !costs);

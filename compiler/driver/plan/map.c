@@ -56,7 +56,7 @@ static Leave range_read(WinMap *m, const char *word, MapAxis *x) {
   high = right ? low : 0;
   if (dots) right = right && int64_read(dots + 2, strlen(dots + 2), &high) && high >= low;
   if (!right)
-    return fail(m->s, LEAVE_USAGE, "--map %s: wanted is a name and from where to where, as n=1..1024 or B=8", word);
+    return fail(m->s, LEAVE_USAGE, "--map %s: expected a name and from where to where, as n=1..1024 or B=8", word);
   x->name = arena_printf(m->s->arena, "%.*s", (int)n, word);
   for (int64_t v = low; v < high; v = v > high / 2 ? high : 2 * v) vec_push(m->s->arena, x->value, v);
   vec_push(m->s->arena, x->value, high);
@@ -94,7 +94,7 @@ static Leave options_fit(WinMap *m) {
     if (arg_has(m->args, others[k]))
       return fail(m->s, LEAVE_USAGE, "--%s is about one plan, and --map about many", options[others[k]].name);
   if (format && strcmp(format, "text") != 0 && strcmp(format, "svg") != 0)
-    return fail(m->s, LEAVE_USAGE, "--map is told as text and svg, and not as %s", format);
+    return fail(m->s, LEAVE_USAGE, "--map is written as text or svg, not as %s", format);
   if (!format && to && language_of(to) == LANG_PLAN)
     return fail(m->s, LEAVE_USAGE, "--map makes many plans, and %s would be one", to);
   return LEAVE_OK;

@@ -121,7 +121,7 @@ Leave plan_relations(Session *s, Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT), *to = arg_last(a, OPT_OUTPUT);
   Buf out = buf_new(s->arena);
   Leave l = options_check(s, a);
-  if (!l && arg_has(a, OPT_SITES)) l = fail(s, LEAVE_USAGE, "-n: %s says itself on how many sites it is", m.path);
+  if (!l && arg_has(a, OPT_SITES)) l = fail(s, LEAVE_USAGE, "-n: %s itself says on how many sites it runs", m.path);
   bool json = format && strcmp(format, "json") == 0, known = !format || json || strcmp(format, "text") == 0;
   if (!l && !known) l = fail(s, LEAVE_USAGE, "--format=%s is for programs, not for %s", format, m.path);
   if (!l) l = job_read(s, &j, a, m.path);

@@ -45,21 +45,21 @@ Leave sites_read(Session *s, const Args *a, int64_t *sites) {
   const char *said = arg_last(a, OPT_SITES);
   *sites = 1;
   if (!said || (int64_read(said, strlen(said), sites) && *sites >= 1 && *sites <= PLAN_SITES)) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "-n %s: wanted is a number of sites, from 1 to %d", said, PLAN_SITES);
+  return fail(s, LEAVE_USAGE, "-n %s: expected a number of sites, from 1 to %d", said, PLAN_SITES);
 }
 
 static Leave budget_read(Sites *p, const Args *a) {
   const char *said = arg_last(a, OPT_BUDGET);
   p->budget = BUDGET_USUAL;
   if (!said || (double_read(said, strlen(said), &p->budget) && p->budget >= 1)) return LEAVE_OK;
-  return fail(p->s, LEAVE_USAGE, "--plan-budget %s: wanted is a number of additions, as 1e9", said);
+  return fail(p->s, LEAVE_USAGE, "--plan-budget %s: expected a number of additions, as 1e9", said);
 }
 
 static Leave rival_add(Sites *p, const char *name) {
   Session *s = p->s;
   Rival r = {0};
   if (!*name || strcmp(name, "all") == 0)
-    return fail(s, LEAVE_USAGE, "--against: wanted are planners with commas between, as sqrt,data; or all, alone");
+    return fail(s, LEAVE_USAGE, "--against: expected planners with commas between, as sqrt,data; or all, alone");
   if (!planner_find(name, &r.who)) {
     Nearest near = nearest_to(s->arena, name);
     for (int k = 0; k < PLANNERS; k++) nearest_try(&near, planner_info[k].name);
@@ -548,11 +548,11 @@ static Leave format_check(Session *s, const Args *a) {
   bool text = !format || strcmp(format, "text") == 0,
        others = text || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
   if (arg_has(a, OPT_WHY) && (!others || arg_has(a, OPT_DERIVATION)))
-    return fail(s, LEAVE_USAGE, "--why is told in text, json and html");
+    return fail(s, LEAVE_USAGE, "--why is written as text, json or html");
   if (arg_has(a, OPT_DERIVATION) && !text)
-    return fail(s, LEAVE_USAGE, "--derivation is told as text, and not as %s", format);
+    return fail(s, LEAVE_USAGE, "--derivation is written as text, not as %s", format);
   if (!arg_has(a, OPT_AGAINST) || (others && !arg_has(a, OPT_DERIVATION))) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE, "--against: other planners are told of in text, json and html, and not %s%s",
+  return fail(s, LEAVE_USAGE, "--against: text, json and html report other planners, and not %s%s",
               text ? "with --derivation" : "in ", text ? "" : format);
 }
 
@@ -561,10 +561,10 @@ static Leave simulate_wanted(const Sites *p, const Args *a) {
   if (!arg_has(a, OPT_SIMULATE)) return LEAVE_OK;
   if (!p->machine)
     return fail(
-        p->s, LEAVE_USAGE, "--simulate: wanted is the machine file on whose sites the plan is to run, by --machine");
+        p->s, LEAVE_USAGE, "--simulate: expected the machine file on whose sites the plan is to run, by --machine");
   bool told = !format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
   if (told && !arg_has(a, OPT_DERIVATION)) return LEAVE_OK;
-  return fail(p->s, LEAVE_USAGE, "--simulate is told in text, JSON and html; %s has no place for it",
+  return fail(p->s, LEAVE_USAGE, "--simulate is written as text, JSON or html; %s has no place for it",
               told ? "--derivation" : arena_printf(p->s->arena, "--format=%s", format));
 }
 

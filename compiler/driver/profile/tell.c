@@ -68,7 +68,7 @@ typedef struct StepTold {      /* of a step in a run, by its kernels or by what 
   double times;                /* of one site */
   double flops, bytes;         /* over sites: operations, read and written */
   double received, wanted;     /* bytes that arrived; predicted ones: at most, in a fetch */
-  double foretold;             /* the machine file's largest prediction in seconds; 0: none */
+  double predicted;            /* the machine file's largest prediction in seconds; 0: none */
 } StepTold;
 
 typedef struct Telling {
@@ -129,7 +129,7 @@ static void move_foretell(Telling *x, const ProfileSite *site, const Task *k) {
   double times = site->count[2 * (size_t)k->step].times,
          comes = k->kind == TASK_MOVE ? move_received(t, k, x->at) : fetch_received(t, k, x->at);
   x->told[k->step].wanted += times * comes;
-  longer(&x->told[k->step].foretold, times * move_seconds(x, comes));
+  longer(&x->told[k->step].predicted, times * move_seconds(x, comes));
 }
 
 static void kernel_foretell(Telling *x, const ProfileSite *site, const Task *k, const CostSum *once) {
@@ -138,7 +138,7 @@ static void kernel_foretell(Telling *x, const ProfileSite *site, const Task *k, 
          bytes = (double)once->read + (double)once->written;
   told->flops += times * flops;
   told->bytes += times * bytes;
-  longer(&told->foretold, times * kernel_seconds(x, k, flops, bytes));
+  longer(&told->predicted, times * kernel_seconds(x, k, flops, bytes));
 }
 
 static void site_add(Telling *x, const ProfileSite *site, const uint32_t *at) {
@@ -166,7 +166,7 @@ static void told_add(StepTold *all, const StepTold *x) {
   all->bytes += x->bytes;
   all->received += x->received;
   all->wanted += x->wanted;
-  all->foretold += x->foretold;
+  all->predicted += x->predicted;
 }
 
 static Leave telling_find(Telling *x) {
@@ -209,8 +209,8 @@ static const char *rate_text(Arena *a, double amount_of, double seconds) {
 
 /* "3.1 x": the ratio to the prediction, if it is out of bounds. */
 static const char *off_text(Arena *a, const StepTold *t) {
-  if (!(t->foretold > 0) || !(t->most > 0)) return "";
-  double times = t->most / t->foretold;
+  if (!(t->predicted > 0) || !(t->most > 0)) return "";
+  double times = t->most / t->predicted;
   return times > OFF || times < 1.0 / OFF ? arena_printf(a, "%.3g x", times) : "";
 }
 
@@ -223,11 +223,11 @@ static TableRow head_row(const Telling *x, int *columns) {
   cell_add(&r, &n, "what");
   cell_add(&r, &n, "times");
   cell_add(&r, &n, "time");
-  if (x->machine) cell_add(&r, &n, "foretold"), cell_add(&r, &n, "off");
+  if (x->machine) cell_add(&r, &n, "predicted"), cell_add(&r, &n, "off");
   cell_add(&r, &n, "share");
   cell_add(&r, &n, "GFLOP/s");
   cell_add(&r, &n, "GB/s");
-  if (bytes_come(x)) cell_add(&r, &n, "received"), cell_add(&r, &n, x->machine ? "as planned" : "foretold");
+  if (bytes_come(x)) cell_add(&r, &n, "received"), cell_add(&r, &n, x->machine ? "as planned" : "predicted");
   cell_add(&r, &n, "line");
   *columns = n;
   return r;
@@ -245,7 +245,8 @@ static TableRow step_row(const Telling *x, uint32_t step) {
   if (k->kind == TASK_KERNEL && k->stages.len > 1) r.tail = arena_printf(a, " (and %u before it)", k->stages.len - 1);
   cell_add(&r, &n, amount(a, (int64_t)t->times, ""));
   cell_add(&r, &n, seconds_of(a, t->most));
-  if (x->machine) cell_add(&r, &n, t->foretold > 0 ? seconds_of(a, t->foretold) : ""), cell_add(&r, &n, off_text(a, t));
+  if (x->machine)
+    cell_add(&r, &n, t->predicted > 0 ? seconds_of(a, t->predicted) : ""), cell_add(&r, &n, off_text(a, t));
   cell_add(&r, &n, percent(a, t->seconds, x->all));
   cell_add(&r, &n, rate_text(a, t->flops, t->seconds));
   cell_add(&r, &n, rate_text(a, t->bytes, t->seconds));
@@ -318,9 +319,9 @@ static void head_text(const Telling *x, Buf *b) {
         percent(a, x->moves.seconds, x->all), seconds_of(a, x->moves.seconds / n));
   if (bytes_come(x))
     buf_printf(
-        b, "\n  %-9s%s; foretold were %s", "received", bytes_of(a, x->moves.received), bytes_of(a, x->moves.wanted));
+        b, "\n  %-9s%s; predicted %s", "received", bytes_of(a, x->moves.received), bytes_of(a, x->moves.wanted));
   if (rest > 0) buf_printf(b, "\n  %-9s%s of the time", "else", percent(a, rest, x->all));
-  if (x->machine) buf_printf(b, "\n  %-9sby the best figures of %s", "foretold", shown(a, x->machine->name));
+  if (x->machine) buf_printf(b, "\n  %-9s by the best figures of %s", "predicted", shown(a, x->machine->name));
   buf_str(b, "\n\n");
 }
 

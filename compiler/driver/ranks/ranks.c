@@ -93,7 +93,7 @@ Leave ranks_launch(Session *s, const Args *a) {
   int64_t n;
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
   if (!int64_read(said, strlen(said), &n) || n < 1 || n > INT32_MAX)
-    return fail(s, LEAVE_USAGE, "--np %s: wanted is a number of processes", said);
+    return fail(s, LEAVE_USAGE, "--np %s: expected a number of processes", said);
   if (s->ranks) return fail(s, LEAVE_USAGE, "--np starts mpirun, which has started this already: leave it out");
   if (n == 1) return LEAVE_OK;
   if (!mpirun) mpirun = program_on_path(s->arena, "mpiexec");

@@ -236,7 +236,7 @@ Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **na
   Cut c = cut_text(t->s.arena, text, strlen(text));
   if (c.pieces.len != 1 || c.open || c.pieces.at[0].kind == PIECE_STATEMENT || c.pieces.at[0].kind == PIECE_LOAD)
     return fail(
-        &t->s, LEAVE_USAGE, "wanted is the name of a tensor, or an expression%s%s", *text ? ", not " : "", text);
+        &t->s, LEAVE_USAGE, "expected the name of a tensor, or an expression%s%s", *text ? ", not " : "", text);
   const Piece *x = &c.pieces.at[0];
   uint32_t line;
   t->source = piece_source(p, t, text, x, &line);

@@ -142,8 +142,8 @@ static TextNode *want_closed(RegionReader *r) {
   TextNode *n = want_ref(r);
   if (!n || (n->body && n->body->closed)) return n;
   r->x->c.s = at;
-  if (n->body) return fail_open(r, n, "wanted a repeat whose block is closed"), NULL;
-  fail(r, D_E909, "wanted a repeat whose block is closed");
+  if (n->body) return fail_open(r, n, "expected a repeat whose block is closed"), NULL;
+  fail(r, D_E909, "expected a repeat whose block is closed");
   return NULL;
 }
 
@@ -175,7 +175,7 @@ static bool line_next(RegionReader *r) {
   bool own = n->state && n->in == r->block;
   if (!own || r->block->next.at[n->state - 1]) {
     r->x->c.s = at;
-    return fail(r, D_E909, own ? "this state has a next already" : "wanted a state of this block");
+    return fail(r, D_E909, own ? "this state has a next already" : "expected a state of this block");
   }
   r->block->next.at[n->state - 1] = true; /* an error has been reported */
   void *next = scan_want(&r->x->c, '=') ? want_node(r) : NULL;
@@ -268,7 +268,7 @@ static bool read_line(RegionReader *r) {
     if (take_word(r, r->make->line[i].word, r->make->line[i].where, &here))
       return here && r->make->line[i].read(r->ctx);
   return fail(
-      r, D_E902, "wanted a line that begins with %s, %s or the like", block ? "state, }" : "input", r->make->word);
+      r, D_E902, "expected a line that begins with %s, %s or the like", block ? "state, }" : "input", r->make->word);
 }
 
 bool region_lines(RegionReader *r, const char *at) {
@@ -281,6 +281,6 @@ bool region_lines(RegionReader *r, const char *at) {
     if (r->defining != READ_IDS) map_put(&r->failed, id_key(r->defining), r);
   }
   if (r->block->parent && !r->give_up && !r->open_said)
-    ok = fail(r, D_E909, "wanted `}` for repeat %%%u", r->block->repeat->id);
+    ok = fail(r, D_E909, "expected `}` for repeat %%%u", r->block->repeat->id);
   return ok;
 }

@@ -32,7 +32,7 @@ static void by_walk(Arena *a, const Expr *top, ByWalk *w) {
     if (e->kind == EX_LABEL) w->why = "is not told where its block lies, and a label stands here as a number";
     if (e->kind == EX_TURN) w->why = "is not told which turn it is";
     if (e->kind == EX_DIM)
-      w->why = "is told the sizes of its block alone, and a size of the whole stands here as a number";
+      w->why = "knows the sizes of its block alone, and a size of the whole stands here as a number";
     for (uint32_t k = 0; k < e->n; k++) vec_push(a, todo, e->arg[k]);
   }
 }

@@ -62,7 +62,7 @@ bool want_expr(SumReader *r, Over over, DType param, const Expr **out) {
   *out = expr_read_text(&x);
   r->c.s = x.s;
   if (!*out && r->why) return scan_fail(&r->c, D_E905, "%s", r->why);
-  if (!*out) return scan_fail(&r->c, D_E904, "%s", x.error ? x.error : "wanted an expression here");
+  if (!*out) return scan_fail(&r->c, D_E904, "%s", x.error ? x.error : "expected an expression here");
   if (over != OVER_PARAMS && ((*out)->has & HAS_PARAM))
     return scan_fail(&r->c, D_E904, "#0 and #1 stand in monoids only");
   return true;
@@ -94,7 +94,7 @@ bool want_shape(SumReader *r, DType *t) {
 static bool want_name_in_text(SumReader *r, Str *out) {
   const char *at;
   size_t n = scan_word(&r->c, false, &at);
-  if (!n) return scan_fail(&r->c, D_E903, "wanted a name here");
+  if (!n) return scan_fail(&r->c, D_E903, "expected a name here");
   *out = str_of(r->c.strings, at, n);
   return true;
 }
@@ -219,11 +219,11 @@ static bool want_extern_arguments(SumReader *r, Extern *x) {
     if (!scan_is(&r->c, ',') && !scan_is(&r->c, ')')) {
       int64_t rank;
       if (!scan_want_int(&r->c, 0, EXTERN_LABELS, "a number of dimensions", &rank)) return false;
-      if (x->n && !x->block) return scan_fail(&r->c, D_E903, "the dimensions of all arguments are said, or of none");
+      if (x->n && !x->block) return scan_fail(&r->c, D_E903, "state the dimensions of all arguments, or of none");
       x->block = true;
       x->rank[x->n] = (uint8_t)rank;
     } else if (x->block) {
-      return scan_fail(&r->c, D_E903, "wanted a number of dimensions here");
+      return scan_fail(&r->c, D_E903, "expected a number of dimensions here");
     }
     x->n++;
   }

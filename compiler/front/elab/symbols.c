@@ -144,7 +144,7 @@ static bool diag_out_of_sight(Elab *x, Diag *d, AstName name) {
     diag_hint(x->diags, d, "a state's first value is computed before the block");
   } else {
     diag_at(x->diags, d, f.name, "known in its repeat block only");
-    diag_hint(x->diags, d, "what is wanted after the block is a `state`, or stacked: `L[t] = %s`", name.s->s);
+    diag_hint(x->diags, d, "what is expected after the block is a `state`, or stacked: `L[t] = %s`", name.s->s);
   }
   return true;
 }

@@ -223,7 +223,7 @@ static AstVal row_major(AstRun *r, const AstItems *items, At at, int64_t *size) 
   for (uint32_t i = 0; i < items->len && !r->why; i++) {
     const AstItem *it = &items->at[i];
     AstName name;
-    if (!ast_item_name(it, &name)) ast_fail(r, it->span, "a label is wanted here");
+    if (!ast_item_name(it, &name)) ast_fail(r, it->span, "a label is expected here");
     AstLabel *l = r->why ? NULL : label_find(r, at.scope, name);
     if (!l || r->why) break;
     int64_t n = ast_label_size(r, l, it->span);

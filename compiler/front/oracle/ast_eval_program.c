@@ -99,7 +99,7 @@ static void declaration(AstRun *r, const AstStmt *st, const AstDecl *d) {
     AstLabels one = {0};
     AstLabel *l = ast_label_new(r, s, it->kind == ITEM_SIZED ? it->name : (AstName){0}, st->e, s);
     if (it->kind != ITEM_SIZED && it->kind != ITEM_EXPR)
-      ast_fail(r, it->span, "a size is wanted here");
+      ast_fail(r, it->span, "a size is expected here");
     else
       l->written = ast_size_value(r, it->e, s);
     vec_push(r->arena, one, l);

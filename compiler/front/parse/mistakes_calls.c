@@ -114,10 +114,10 @@ int rule_named_argument(const Scene *s) {
   bool label = axis_said(p, word, ahead, &axis) && read_first(p, open, &r) && axis < r.n && axis >= -(int64_t)r.n;
   const char *which = label ? r.label[axis < 0 ? axis + r.n : axis] : NULL;
   if (label && open->operand.kind == TOK_REDUCER)
-    diag_hint(p->diags, g, "an axis is said by its label: `%s[%s] %s`", f, which, r.text);
-  else if (label) diag_hint(p->diags, g, "an axis is said by its label: `%s[%s](%s)`", f, which, r.text);
+    diag_hint(p->diags, g, "an axis is named by its label: `%s[%s] %s`", f, which, r.text);
+  else if (label) diag_hint(p->diags, g, "an axis is named by its label: `%s[%s](%s)`", f, which, r.text);
   else if (open->operand.kind == TOK_REDUCER)
-    diag_hint(p->diags, g, "an axis is said by its label, as in `%s[j] X[i,j]`", f);
+    diag_hint(p->diags, g, "an axis is named by its label, as in `%s[j] X[i,j]`", f);
   else if (arguments_unnamed(p, open))
     diag_hint(p->diags, g, "arguments stand in their order: `%s(%s)`", f, arguments_unnamed(p, open));
   else diag_hint(p->diags, g, "arguments stand in their order");

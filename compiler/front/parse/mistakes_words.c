@@ -291,7 +291,7 @@ int rule_wrong_place(const Scene *s) {
   } else if (s->ok[TOK_NEXT]) {
     Diag *g =
         scene_say(s, D_E022, "%s cannot stand in a `repeat`, which holds equations, states, nexts and loops", word);
-    diag_hint(s->p->diags, g, "%s", s->t.kind == TOK_OUTPUT ? "an output is said behind the block: `output x`"
+    diag_hint(s->p->diags, g, "%s", s->t.kind == TOK_OUTPUT ? "an output is stated after the block: `output x`"
                                                             : "move it out of the block");
   } else if (s->in == TOK_LC && s->ok[TOK_INT]) {
     Diag *g = scene_say(s, D_E022, "%s cannot stand in a def", word);

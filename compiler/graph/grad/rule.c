@@ -162,7 +162,7 @@ bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *a
   if (past) {
     const char *what = past->name ? past->name->s : "a tensor";
     *t = (GradTrouble){rule->result,
-        arena_printf(all->arena, "the adjoint that %s states says nothing of %s, which is no parameter of it",
+        arena_printf(all->arena, "the adjoint that %s states does not mention %s, which is no parameter of it",
             rule->name->s, what)};
     return false;
   }

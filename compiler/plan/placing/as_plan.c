@@ -123,7 +123,7 @@ static void axis_unknown(Fixing *f, const Cuttable *c, const PlanAxis *x) {
       diag_add(f->d, D_E931, x->span, "%s has no %s %s to cut", c->name, c->numbers ? "dimension" : "label", what);
   for (uint32_t l = 0; l < c->n; l++) buf_printf(&b, "%s%s", l ? ", " : "", c->label[l]);
   if (c->n) diag_hint(f->d, g, "there are %s; and * for none", b.s);
-  else diag_hint(f->d, g, "there are none: wanted is * for each axis");
+  else diag_hint(f->d, g, "there are none: expected * for each axis");
 }
 
 /* Finds what each axis cuts; complains where it cannot. */
@@ -166,7 +166,7 @@ static void vertex_fix(Fixing *f, const PlanVertex *x, PlaceFixed *out) {
   for (uint32_t k = 0; state && k < x->axes.len; k++)
     if (on[k] >= 0) {
       diag_add(
-          f->d, D_E931, x->axes.at[k].span, "%s is a state, which lies where its home is: wanted is *", x->name->s);
+          f->d, D_E931, x->axes.at[k].span, "%s is a state, which lies where its home is: expected *", x->name->s);
       return;
     }
   out->label[i] = on;

@@ -116,7 +116,7 @@ static bool want_space(TaskReader *r, TaskBuffer *b) {
   else if (scan_take_word(&r->x.c, "output"))
     b->space = BUF_OUTPUT;
   else
-    return scan_fail(&r->x.c, D_E903, "wanted `input`, `output` or `work` here");
+    return scan_fail(&r->x.c, D_E903, "expected `input`, `output` or `work` here");
   return b->space == BUF_WORK || scan_want_number(&r->x.c, "an argument's number", &b->argument);
 }
 
@@ -132,7 +132,7 @@ static bool want_site(TaskReader *r, TaskBuffer *b) {
     if (!want_extent(&r->x, &e)) return false;
     vec_push(r->t->arena, low, e);
   }
-  if (said && low.len != b->rank) return scan_fail(&r->x.c, D_E906, "wanted %u places behind `low`", b->rank);
+  if (said && low.len != b->rank) return scan_fail(&r->x.c, D_E906, "expected %u places behind `low`", b->rank);
   if (said) b->low = NEW_ARRAY(r->t->arena, const Expr *, low.len + 1);
   for (uint32_t d = 0; d < low.len; d++) b->low[d] = low.at[d];
   return !scan_take_word(&r->x.c, "when") || want_expr(&r->x, OVER_DIMS, DT_BOOL, &b->when);
@@ -149,7 +149,7 @@ static bool want_buffer_line(TaskReader *r, TaskBuffer *b) {
   if (!scan_want_id(&r->x.c, &id)) return false;
   if (id != b->id) {
     r->x.c.s = at;
-    return scan_fail(&r->x.c, D_E906, "buffers are numbered in order: wanted %%%u", b->id);
+    return scan_fail(&r->x.c, D_E906, "buffers are numbered in order: expected %%%u", b->id);
   }
   if (!want_space(r, b)) return false;
   if (!scan_is(&r->x.c, '[') && !scan_want_name(&r->x.c, &b->name)) return false;
@@ -326,7 +326,7 @@ static bool want_placement(TaskReader *r, Placement *out) {
 static bool want_move_word(TaskReader *r, TaskMove *out) {
   for (uint32_t m = 0; m < TASK_MOVES; m++)
     if (scan_take_word(&r->x.c, task_move_word((TaskMove)m))) return *out = (TaskMove)m, true;
-  return scan_fail(&r->x.c, D_E903, "wanted what kind of move it is: exchange, all_gather or the like");
+  return scan_fail(&r->x.c, D_E903, "expected what kind of move it is: exchange, all_gather or the like");
 }
 
 static bool want_by(TaskReader *r, Task *k) {
@@ -334,7 +334,7 @@ static bool want_by(TaskReader *r, Task *k) {
   if (!scan_take_word(&r->x.c, "by")) return true;
   if (!want_reducer_name(&r->x, &by)) return false;
   if (by.acc != r->t->buffers.at[k->from].dtype || by.reducer == RED_NONE)
-    return scan_fail(&r->x.c, D_E910, "wanted a reducer of %s", dtype_name(r->t->buffers.at[k->from].dtype));
+    return scan_fail(&r->x.c, D_E910, "expected a reducer of %s", dtype_name(r->t->buffers.at[k->from].dtype));
   k->reducer = by.reducer;
   k->monoid = by.monoid;
   if (!task_moves_places(k)) return true;
@@ -489,18 +489,18 @@ static bool read_line(TaskReader *r) {
                      here == KERNEL ? "in a kernel" : here == REPEAT ? "in a repeat" : "outside of blocks");
   }
   return scan_fail(
-      c, D_E902, "wanted a line that begins with %s", here == KERNEL ? "stage or }" : "kernel, buffer or the like");
+      c, D_E902, "expected a line that begins with %s", here == KERNEL ? "stage or }" : "kernel, buffer or the like");
 }
 
 static bool read_header(TaskReader *r) {
   if (scan_take_word(&r->x.c, "taskgraph") && scan_take(&r->x.c, '1') && scan_done(&r->x.c)) return true;
-  return scan_fail(&r->x.c, D_E901, "wanted the line `taskgraph 1` %s", r->part ? "here" : "first");
+  return scan_fail(&r->x.c, D_E901, "expected the line `taskgraph 1` %s", r->part ? "here" : "first");
 }
 
 static bool read_end(TaskReader *r) {
-  if (r->kernel) return scan_fail(&r->x.c, D_E909, "wanted `}` for kernel %u", r->kernel->step);
-  if (r->open.len) return scan_fail(&r->x.c, D_E909, "wanted `}` for repeat %u", vec_last(r->open)->step);
-  return !r->part || r->ended || scan_fail(&r->x.c, D_E909, "wanted `}` for the tasks");
+  if (r->kernel) return scan_fail(&r->x.c, D_E909, "expected `}` for kernel %u", r->kernel->step);
+  if (r->open.len) return scan_fail(&r->x.c, D_E909, "expected `}` for repeat %u", vec_last(r->open)->step);
+  return !r->part || r->ended || scan_fail(&r->x.c, D_E909, "expected `}` for the tasks");
 }
 
 static TaskGraph *read_from(TaskReader *r, const char **at) {

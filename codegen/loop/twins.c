@@ -77,7 +77,7 @@ static bool kernels_same(const TaskGraph *t, const LoopKernel *a, const LoopKern
 
 /* ---- sites ------------------------------------------------------------------------------------------------ */
 
-typedef struct Found { Arena *arena; Map seen; LoopSites sites; } Found;
+typedef struct Found { Arena *arena; ExprNodes nodes; LoopSites sites; } Found;
 
 static uint32_t site_number(const LoopSites *s, int64_t site) {
   uint32_t i = 0;
@@ -88,21 +88,16 @@ static uint32_t site_number(const LoopSites *s, int64_t site) {
 /* By the expression's shape alone. */
 static const Expr *sites_find(void *env, const Expr *top) {
   Found *f = env;
-  VEC(const Expr *) todo = {0};
-  vec_push(f->arena, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!e->n || map_find(&f->seen, e)) continue;
-    map_put(&f->seen, e, f);
+  expr_nodes_add(&f->nodes, top);
+  for (const Expr *e; (e = expr_node(&f->nodes));) {
     bool within = e->kind == EX_OP && e->op == OP_WITHIN;
     if (within && site_number(&f->sites, e->arg[2]->i) == f->sites.len) vec_push(f->arena, f->sites, e->arg[2]->i);
-    for (uint32_t k = 0; k < e->n; k++) vec_push(f->arena, todo, e->arg[k]);
   }
   return top;
 }
 
 LoopSites loop_sites(Arena *a, const LoopKernel *k) {
-  Found f = {.arena = a, .seen = map_new(a)};
+  Found f = {.arena = a, .nodes = expr_nodes(a, NULL, 0)};
   LoopBody body = k->body;
   loop_exprs(&body, sites_find, &f);
   return f.sites;

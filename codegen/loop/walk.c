@@ -18,20 +18,16 @@ void loop_exprs(LoopBody *b, LoopExpr *f, void *env) {
 }
 
 LoopUses loop_uses(Arena *a, const LoopKernel *k) {
-  return (LoopUses){a, NEW_ARRAY(a, bool, k->places.len + 1), NEW_ARRAY(a, bool, k->var.len + 1), map_new(a)};
+  return (LoopUses){a, NEW_ARRAY(a, bool, k->places.len + 1), NEW_ARRAY(a, bool, k->var.len + 1),
+      expr_nodes(a, NULL, HAS_READ | HAS_LABEL)};
 }
 
 /* top may be NULL. */
 static void loop_uses_expr(LoopUses *u, const Expr *top) {
-  VEC(const Expr *) todo = {0};
-  if (top) vec_push(u->arena, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!(e->has & (HAS_READ | HAS_LABEL)) || map_find(&u->seen, e)) continue;
-    map_put(&u->seen, e, u);
+  expr_nodes_add(&u->nodes, top);
+  for (const Expr *e; (e = expr_node(&u->nodes));) {
     if (e->kind == EX_READ) u->place[e->i] = true;
     if (e->kind == EX_LABEL) u->var[e->i] = true;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(u->arena, todo, e->arg[k]);
   }
 }
 

@@ -11,7 +11,7 @@ void loop_exprs(LoopBody *b, LoopExpr *f, void *env);
 void loop_stmt_exprs(LoopStmt *s, LoopExpr *f, void *env); /* of the statement itself, not of its blocks */
 
 /* Which places and variables occur. */
-typedef struct LoopUses { Arena *arena; bool *place, *var; Map seen; } LoopUses;
+typedef struct LoopUses { Arena *arena; bool *place, *var; ExprNodes nodes; } LoopUses;
 LoopUses loop_uses(Arena *a, const LoopKernel *k); /* initially none */
 void loop_uses_stmt(LoopUses *u, LoopStmt *s);     /* of a statement's expressions, not of its blocks */
 

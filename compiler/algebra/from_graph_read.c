@@ -182,17 +182,12 @@ static bool is_asked(const Door *x, const Vertex *v, uint32_t slot) {
 /* The region of what is read at the current indices: the innermost of the indices' operands. */
 static AlgRegion *region_asked(const Door *x, AlgRegion *r, const AlgOperand *operand, const Expr *read) {
   AlgRegion *in = operand[read->i].node->region;
-  Map seen = map_new(x->arena);
-  VEC(const Expr *) stack = {0};
-  for (uint32_t k = 0; k < read->n; k++) vec_push(x->arena, stack, read->arg[k]);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (map_find(&seen, e)) continue;
-    map_put(&seen, e, in);
+  ExprNodes nodes = expr_nodes(x->arena, NULL, 0);
+  for (uint32_t k = 0; k < read->n; k++) expr_nodes_add(&nodes, read->arg[k]);
+  for (const Expr *e; (e = expr_node(&nodes));) {
     AlgRegion *its = e->kind == EX_TURN ? r : e->kind == EX_READ ? operand[e->i].node->region : in;
     for (const AlgRegion *up = its; up; up = up->parent)
       if (up == in) in = its;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(x->arena, stack, e->arg[k]);
   }
   return in;
 }

@@ -266,6 +266,28 @@ const Expr *expr_with(Exprs *p, const Expr *e, const Expr *const *arg) {
 
 /* ---- walks ----------------------------------------------------------------------------------- */
 
+ExprNodes expr_nodes(Arena *a, const Expr *top, unsigned has) {
+  ExprNodes w = {.arena = a, .has = has, .seen = map_new(a)};
+  expr_nodes_add(&w, top);
+  return w;
+}
+
+void expr_nodes_add(ExprNodes *w, const Expr *top) {
+  if (top) vec_push(w->arena, w->todo, top);
+}
+
+const Expr *expr_node(ExprNodes *w) {
+  for (uint32_t k = 0; w->at && k < w->at->n; k++) vec_push(w->arena, w->todo, w->at->arg[k]);
+  w->at = NULL;
+  while (w->todo.len && !w->at) {
+    const Expr *e = vec_pop(w->todo);
+    if ((w->has && !(e->has & w->has)) || map_find(&w->seen, e)) continue;
+    map_put(&w->seen, e, w);
+    w->at = e;
+  }
+  return w->at;
+}
+
 Walk *walk_take(Exprs *p) {
   Walk *w = p->walks;
   if (w)
@@ -376,16 +398,9 @@ const Expr *expr_relabel(Exprs *p, const Expr *e, uint32_t n, const Expr *const 
 /* Handles labels from 63 on, which a mask cannot distinguish. */
 static void labels_many(const Expr *top, uint32_t n, bool *used) {
   Arena *a = arena_new();
-  Map seen = map_new(a);
-  VEC(const Expr *) stack = {0};
-  vec_push(a, stack, top);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (!(e->has & HAS_LABEL) || map_find(&seen, e)) continue;
-    map_put(&seen, e, used);
+  ExprNodes nodes = expr_nodes(a, top, HAS_LABEL);
+  for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_LABEL && e->i < (int64_t)n) used[e->i] = true;
-    for (uint32_t i = 0; i < e->n; i++) vec_push(a, stack, e->arg[i]);
-  }
   arena_free(a);
 }
 
@@ -395,17 +410,10 @@ void expr_labels(const Expr *e, uint32_t n, bool *used) {
 }
 
 void expr_slot_reads(Arena *a, uint32_t n, const Expr *const *top, const Expr **read) {
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(a);
-  for (uint32_t k = 0; k < n; k++)
-    if (top[k]) vec_push(a, stack, top[k]);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
-    map_put(&seen, e, &seen);
+  ExprNodes nodes = expr_nodes(a, NULL, HAS_READ);
+  for (uint32_t k = 0; k < n; k++) expr_nodes_add(&nodes, top[k]);
+  for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_READ) read[e->i] = e;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
-  }
 }
 
 /* ---- slopes --------------------------------------------------------------------------------------- */

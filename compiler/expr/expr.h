@@ -193,6 +193,16 @@ const Expr *expr_map(Exprs *p, const Expr *e, ExprLeaf *f, void *env);
 /* The same, with f also applied to each rebuilt operation that is not entirely constant. */
 const Expr *expr_map_ops(Exprs *p, const Expr *e, ExprLeaf *f, void *env);
 
+/* The nodes of expressions, from the top down, each once:
+ *     ExprNodes nodes = expr_nodes(a, top, has);
+ *     for (const Expr *e; (e = expr_node(&nodes));) ...
+ * `has`: only those with one of these bits; 0: all. A top may be NULL; more can be added at any time. */
+typedef struct ExprNodes { Arena *arena; unsigned has; Map seen; VEC(const Expr *) todo; const Expr *at; } ExprNodes;
+ExprNodes expr_nodes(Arena *a, const Expr *top, unsigned has);
+void expr_nodes_add(ExprNodes *w, const Expr *top);
+const Expr *expr_node(ExprNodes *w);                                /* the next one; NULL: there are no more */
+static inline void expr_node_skip(ExprNodes *w) { w->at = NULL; }   /* leaves out what is below the last one */
+
 /* Finds the read of each slot: in canonical expressions each slot has one index list. An entry of top may be NULL. */
 void expr_slot_reads(Arena *a, uint32_t n, const Expr *const *top, const Expr **read);
 /* Replaces label k by to[k] (an i64 expression); to[k] NULL keeps it. */

@@ -180,16 +180,11 @@ static void indices_keep(const Builder *b, const PartVertex *v, PartRead *r, con
 static double times_asked(const EinNode *n, const PartRead *r) {
   const EinRegion *inner = r->node->region;
   Arena *a = arena_new();
-  Map seen = map_new(a);
-  VEC(const Expr *) stack = {0};
-  for (uint32_t k = 0; k < r->rank; k++) vec_push(a, stack, r->index[k]);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (map_find(&seen, e)) continue;
-    map_put(&seen, e, &seen);
+  ExprNodes nodes = expr_nodes(a, NULL, 0);
+  for (uint32_t k = 0; k < r->rank; k++) expr_nodes_add(&nodes, r->index[k]);
+  for (const Expr *e; (e = expr_node(&nodes));) {
     const EinRegion *its = e->kind == EX_TURN ? n->region : e->kind == EX_READ ? n->input[e->i]->region : inner;
     if (region_within(its, inner)) inner = its;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
   }
   arena_free(a);
   return times_of(inner);

@@ -35,18 +35,12 @@ const Expr **task_times(Arena *a, const TaskGraph *t) {
 
 /* Counts float operations in an expression; shared subexpressions count once, casts and choices not at all. */
 static int64_t float_operations(Arena *a, const Expr *e) {
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(a);
   int64_t n = 0;
-  if (e) vec_push(a, todo, e);
-  while (todo.len) {
-    const Expr *x = vec_pop(todo);
-    if (map_find(&seen, x)) continue;
-    map_put(&seen, x, (void *)(uintptr_t)1);
+  ExprNodes nodes = expr_nodes(a, e, 0);
+  for (const Expr *x; (x = expr_node(&nodes));) {
     bool of_floats = x->kind == EX_OP && x->n && dtype_is_float((DType)x->arg[x->n - 1]->dtype);
     if (x->kind == EX_OP && x->op == OP_EXTERN) n += extern_cost(x->by);
     else n += of_floats && x->op != OP_CAST && x->op != OP_SELECT;
-    for (uint32_t k = 0; k < x->n; k++) vec_push(a, todo, x->arg[k]);
   }
   return n;
 }

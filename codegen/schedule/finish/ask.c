@@ -52,20 +52,15 @@ static bool is_asked(const Ask *a, const Expr *e) {
   return false;
 }
 
-typedef struct Finder { Ask *a; Map seen; } Finder;
+typedef struct Finder { Ask *a; ExprNodes nodes; } Finder;
 
 static const Expr *asked_find(void *env, const Expr *top) {
   Finder *f = env;
-  VEC(const Expr *) todo = {0};
-  vec_push(f->a->arena, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!(e->has & HAS_READ) || map_find(&f->seen, e)) continue;
-    map_put(&f->seen, e, f);
+  expr_nodes_add(&f->nodes, top);
+  for (const Expr *e; (e = expr_node(&f->nodes));) {
     bool within = e->kind == EX_OP && e->op == OP_WITHIN;
     if (within && !is_asked(f->a, e) && is_fixed(f->a, e->arg[0]) && is_fixed(f->a, e->arg[1]))
       vec_push(f->a->arena, f->a->asked, ((Asked){e->arg[0], e->arg[1]}));
-    for (uint32_t k = 0; k < e->n; k++) vec_push(f->a->arena, todo, e->arg[k]);
   }
   return top;
 }
@@ -82,7 +77,7 @@ static bool has_lanes(const LoopStmt *s) {
 
 static bool loop_look(Ask *a, LoopStmt *s) {
   if (s->kind != LOOP_FOR || s->bind == BIND_THREAD || !has_lanes(s)) return false;
-  Finder f = {a, map_new(a->arena)};
+  Finder f = {a, expr_nodes(a->arena, NULL, HAS_READ)};
   a->place = NEW_ARRAY(a->arena, bool, a->k->places.len + 1);
   a->var = NEW_ARRAY(a->arena, bool, a->k->var.len + 1);
   a->n = a->asked.len = 0;

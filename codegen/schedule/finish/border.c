@@ -183,18 +183,13 @@ static void wrap_take(Border *b, const Expr *e) {
   b->any = true;
 }
 
-typedef struct Finder { Border *b; Map seen; } Finder;
+typedef struct Finder { Border *b; ExprNodes nodes; } Finder;
 
 static const Expr *wraps_find(void *env, const Expr *top) {
   Finder *f = env;
-  VEC(const Expr *) todo = {0};
-  vec_push(f->b->arena, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!(e->has & HAS_LABEL) || map_find(&f->seen, e)) continue;
-    map_put(&f->seen, e, f);
+  expr_nodes_add(&f->nodes, top);
+  for (const Expr *e; (e = expr_node(&f->nodes));) {
     if (is_op(e, OP_MOD)) wrap_take(f->b, e);
-    for (uint32_t k = 0; k < e->n; k++) vec_push(f->b->arena, todo, e->arg[k]);
   }
   return top;
 }
@@ -202,15 +197,10 @@ static const Expr *wraps_find(void *env, const Expr *top) {
 /* Finds choices between values of which only the chosen one is read. */
 static const Expr *conditions_find(void *env, const Expr *top) {
   Finder *f = env;
-  VEC(const Expr *) todo = {0};
-  vec_push(f->b->arena, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!(e->has & HAS_READ) || map_find(&f->seen, e)) continue;
-    map_put(&f->seen, e, f);
+  expr_nodes_add(&f->nodes, top);
+  for (const Expr *e; (e = expr_node(&f->nodes));) {
     if (is_op(e, OP_SELECT) && !reads_memory(e->arg[0]) && (reads_memory(e->arg[1]) || reads_memory(e->arg[2])))
       vec_push(f->b->arena, f->b->asked, e->arg[0]);
-    for (uint32_t k = 0; k < e->n; k++) vec_push(f->b->arena, todo, e->arg[k]);
   }
   return top;
 }
@@ -270,14 +260,14 @@ static bool loop_look(Border *b, LoopStmt *s) {
   if (s->body.len > BODY_MOST || is_short(b, s)) return false;
   b->stored = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
   for (uint32_t i = 0; i < s->body.len; i++) b->stored[s->body.at[i]->place] |= s->body.at[i]->kind != LOOP_FETCH;
-  Finder f = {b, map_new(b->arena)};
+  Finder f = {b, expr_nodes(b->arena, NULL, HAS_READ)};
   b->loop = s, b->fixed = b->low = b->high = NULL, b->one = true;
   b->asked.len = b->lows = b->highs = 0, b->any = false;
   b->inside = map_new(b->arena), b->below = map_new(b->arena), b->above = map_new(b->arena),
   b->outside = map_new(b->arena);
   loop_exprs(&s->body, conditions_find, &f);
   for (uint32_t i = 0; i < b->asked.len; i++) condition_take(b, b->asked.at[i]);
-  f.seen = map_new(b->arena);
+  f.nodes = expr_nodes(b->arena, NULL, HAS_LABEL);
   loop_exprs(&s->body, wraps_find, &f);
   return b->any && (b->fixed || b->low || b->high);
 }

@@ -7,16 +7,9 @@
 
 /* Whether it checks an index, and so may fail the run. */
 static bool may_fail(Arena *a, const Expr *top) {
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(a);
-  vec_push(a, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
+  ExprNodes nodes = expr_nodes(a, top, 0);
+  for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_OP && e->op == OP_WITHIN) return true;
-    if (!e->n || map_find(&seen, e)) continue;
-    map_put(&seen, e, a);
-    for (uint32_t k = 0; k < e->n; k++) vec_push(a, todo, e->arg[k]);
-  }
   return false;
 }
 

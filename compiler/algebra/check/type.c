@@ -282,18 +282,11 @@ static KeySet join_keys(Check *c, const AlgNode *n) {
 /* The fetched read is one of the table; its indices use the other operands. */
 static bool check_fetch(Check *c, const AlgNode *n) {
   const EinSum *s = n->sum;
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(c->arena);
   bool own = s->n_red || s->reducer != RED_NONE || s->where || s->domain || s->body->kind != EX_READ ||
       s->body->i + 1 != n->n_operand;
-  for (uint32_t k = 0; !own && k < s->body->n; k++) vec_push(c->arena, todo, s->body->arg[k]);
-  while (!own && todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
-    map_put(&seen, e, c);
-    own = e->kind == EX_READ && e->i + 1 == n->n_operand;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(c->arena, todo, e->arg[k]);
-  }
+  ExprNodes nodes = expr_nodes(c->arena, NULL, HAS_READ);
+  for (uint32_t k = 0; !own && k < s->body->n; k++) expr_nodes_add(&nodes, s->body->arg[k]);
+  for (const Expr *e; !own && (e = expr_node(&nodes));) own = e->kind == EX_READ && e->i + 1 == n->n_operand;
   if (own) fail(c, "what it fetches is not a read of its table, which nothing else reads");
   for (uint32_t i = 0; i < n->n_operand; i++)
     if (n->operand[i].wanted) fail(c, "operand %u is wanted, and it is no join", i);

@@ -67,18 +67,10 @@ static bool test_concat(RuleMatch *m, const RuleValue *v) {
 
 /* Whether an index is read from data. */
 static bool test_gathers(RuleMatch *m, const RuleValue *v) {
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(m->p->arena);
-  vec_push(m->p->arena, todo, v[0].node->sum->body);
-  while (todo.len) {
-    const Expr *x = vec_pop(todo);
-    if (map_find(&seen, x)) continue;
-    map_put(&seen, x, &seen);
-    for (uint32_t k = 0; k < x->n; k++) {
+  ExprNodes nodes = expr_nodes(m->p->arena, v[0].node->sum->body, 0);
+  for (const Expr *x; (x = expr_node(&nodes));)
+    for (uint32_t k = 0; k < x->n; k++)
       if (x->kind == EX_READ && x->i == 1 && x->arg[k]->has & HAS_READ) return true;
-      vec_push(m->p->arena, todo, x->arg[k]);
-    }
-  }
   return false;
 }
 

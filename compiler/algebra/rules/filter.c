@@ -148,17 +148,10 @@ static bool read_is_inside(RuleMatch *m, const AlgNode *j, const Expr *read) {
 
 static bool reads_are_inside(RuleMatch *m, const AlgNode *j) {
   const Expr *const root[] = {j->sum->body, j->sum->where, j->sum->domain};
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(m->p->arena);
-  for (uint32_t k = 0; k < COUNT(root); k++)
-    if (root[k]) vec_push(m->p->arena, todo, root[k]);
-  while (todo.len) {
-    const Expr *x = vec_pop(todo);
-    if (map_find(&seen, x)) continue;
-    map_put(&seen, x, m);
+  ExprNodes nodes = expr_nodes(m->p->arena, NULL, 0);
+  for (uint32_t k = 0; k < COUNT(root); k++) expr_nodes_add(&nodes, root[k]);
+  for (const Expr *x; (x = expr_node(&nodes));)
     if (x->kind == EX_READ && !read_is_inside(m, j, x)) return false;
-    for (uint32_t k = 0; k < x->n; k++) vec_push(m->p->arena, todo, x->arg[k]);
-  }
   return true;
 }
 

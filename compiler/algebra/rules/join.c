@@ -159,17 +159,11 @@ static const Expr *second_read(void *env, Exprs *p, const Expr *leaf) {
 }
 
 const Expr *join_second_read(RuleMatch *m, const EinSum *s, bool *several) {
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(m->p->arena);
   const Expr *top[] = {s->body, s->where, s->domain}, *read = NULL;
   *several = false;
-  for (uint32_t k = 0; k < COUNT(top); k++)
-    if (top[k]) vec_push(m->p->arena, todo, top[k]);
-  while (todo.len) {
-    const Expr *x = vec_pop(todo);
-    if (map_find(&seen, x)) continue;
-    map_put(&seen, x, &seen);
-    for (uint32_t k = 0; k < x->n; k++) vec_push(m->p->arena, todo, x->arg[k]);
+  ExprNodes nodes = expr_nodes(m->p->arena, NULL, 0);
+  for (uint32_t k = 0; k < COUNT(top); k++) expr_nodes_add(&nodes, top[k]);
+  for (const Expr *x; (x = expr_node(&nodes));) {
     if (x->kind != EX_READ || x->i != 1) continue;
     *several = *several || read;
     read = x;

@@ -87,16 +87,9 @@ static void way_to(Way *w, const EinNode *n) {
 }
 
 static void way_expr(Way *w, const Expr *top) {
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(w->arena);
-  if (top) vec_push(w->arena, todo, top);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (map_find(&seen, e)) continue;
-    map_put(&seen, e, w);
+  ExprNodes nodes = expr_nodes(w->arena, top, 0);
+  for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_OP) w->bound = fmax(w->bound, bound_of((DType)e->dtype));
-    for (uint32_t k = 0; k < e->n; k++) vec_push(w->arena, todo, e->arg[k]);
-  }
 }
 
 static void way_vertex(Way *w, const EinNode *n) {

@@ -18,22 +18,13 @@ typedef struct ByWalk { VEC(const Expr *) reads; const char *why; } ByWalk;
 
 /* Walks the reads, and the other parts of a value. */
 static void by_walk(Arena *a, const Expr *top, ByWalk *w) {
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(a);
-  vec_push(a, todo, top);
-  while (todo.len && !w->why) {
-    const Expr *e = vec_pop(todo);
-    if (map_find(&seen, e)) continue;
-    map_put(&seen, e, w);
-    if (e->kind == EX_READ) {
-      vec_push(a, w->reads, e);
-      continue;
-    }
+  ExprNodes nodes = expr_nodes(a, top, 0);
+  for (const Expr *e; !w->why && (e = expr_node(&nodes));) {
+    if (e->kind == EX_READ) vec_push(a, w->reads, e), expr_node_skip(&nodes);
     if (e->kind == EX_LABEL) w->why = "is not told where its block lies, and a label stands here as a number";
     if (e->kind == EX_TURN) w->why = "is not told which turn it is";
     if (e->kind == EX_DIM)
       w->why = "knows the sizes of its block alone, and a size of the whole stands here as a number";
-    for (uint32_t k = 0; k < e->n; k++) vec_push(a, todo, e->arg[k]);
   }
 }
 

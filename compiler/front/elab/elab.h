@@ -336,6 +336,7 @@ Core *core_from_ast(Elab *x, Scope *s, const Ast *a);          /* NULL after a c
 Core *core_label(Elab *x, LabelVar *v, Span span);
 Core *core_const(Elab *x, const Expr *e, Type t, Span span);
 Core *core_op(Elab *x, Op op, Span span, uint32_t n, Core **arg); /* checks types */
+Symbol *scope_symbol(Elab *x, const Scope *s, Str name);       /* as seen from there; NULL: there is none */
 const Expr *size_from_ast(Elab *x, Scope *s, const Ast *a);    /* a dim expression; NULL after a complaint */
 bool item_is_size(Elab *x, Scope *s, const Ast *a);            /* consists only of numbers, dims and such parameters */
 const char *type_name(Type t);                                 /* for a user */

@@ -39,16 +39,9 @@ static bool op_meets(const Meets *m, const Expr *e) {
 }
 
 static bool expr_meets(const Meets *m, const Expr *top) {
-  Map seen = map_new(m->arena);
-  VEC(const Expr *) stack = {0};
-  if (top) vec_push(m->arena, stack, top);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
-    map_put(&seen, e, m->arena);
+  ExprNodes nodes = expr_nodes(m->arena, top, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_OP && op_meets(m, e)) return true;
-    for (uint32_t i = 0; i < e->n; i++) vec_push(m->arena, stack, e->arg[i]);
-  }
   return false;
 }
 

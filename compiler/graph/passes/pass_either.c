@@ -251,18 +251,10 @@ static double points_of(Either *c, const Expr *where) {
 
 /* Whether no vertex is read at reduced labels and at others at once, in the body. */
 static bool reads_apart(Either *c) {
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(c->scratch);
-  vec_push(c->scratch, stack, c->sum.body);
-  while (stack.len) {
-    const Expr *x = vec_pop(stack);
+  ExprNodes nodes = expr_nodes(c->scratch, c->sum.body, HAS_READ);
+  for (const Expr *x; (x = expr_node(&nodes));) {
     uint64_t in = 0;
-    if (!(x->has & HAS_READ) || map_find(&seen, x)) continue;
-    map_put(&seen, x, c->scratch);
-    for (uint32_t k = 0; k < x->n; k++) {
-      in |= x->arg[k]->labels;
-      vec_push(c->scratch, stack, x->arg[k]);
-    }
+    for (uint32_t k = 0; k < x->n; k++) in |= x->arg[k]->labels;
     bool both = in & red_of(c) && in & out_of(c);
     if (x->kind == EX_READ && both && c->n->input[x->i]->kind == EIN_VERTEX) return false;
   }

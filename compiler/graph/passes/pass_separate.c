@@ -238,21 +238,15 @@ static bool index_within(Exprs *p, const EinNode *n, const Facts *f, const Expr 
 bool expr_is_total(Arena *scratch, Exprs *p, const EinNode *n, const Expr *e, const Expr *where, int64_t *proofs) {
   const Expr *turn[GRAPH_DEPTH + 1];
   Facts f = {.label = n->bound, .n_label = n->sum->n_out + n->sum->n_red};
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(scratch);
   facts_turns(&f, n->region, turn);
   f.hold = &where;
   f.n_hold = where ? 1 : 0;
-  vec_push(scratch, stack, e);
-  while (stack.len) {
-    const Expr *x = vec_pop(stack);
-    if (!(x->has & HAS_READ) || map_find(&seen, x)) continue;
-    map_put(&seen, x, scratch);
+  ExprNodes nodes = expr_nodes(scratch, e, HAS_READ);
+  for (const Expr *x; (x = expr_node(&nodes));) {
     const EinNode *from = x->kind == EX_READ ? n->input[x->i] : NULL;
     if (from && is_partial(from)) return false;
     for (uint32_t k = 0; from && k < x->n; k++)
       if (!index_within(p, n, &f, x->arg[k], from->dim[k], proofs)) return false;
-    for (uint32_t k = 0; k < x->n; k++) vec_push(scratch, stack, x->arg[k]);
   }
   return true;
 }

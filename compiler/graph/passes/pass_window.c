@@ -88,38 +88,26 @@ static bool band_find(Exprs *p, const EinNode *n, const Expr *const *part, uint3
 
 /* Whether a read has the label in its last index, and none has it elsewhere. */
 static bool lies_along(Arena *scratch, const Expr *body, uint64_t label) {
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(scratch);
   bool some = false;
-  vec_push(scratch, stack, body);
-  while (stack.len) {
-    const Expr *x = vec_pop(stack);
-    if (!(x->labels & label) || !(x->has & HAS_READ) || map_find(&seen, x)) continue;
-    map_put(&seen, x, scratch);
+  ExprNodes nodes = expr_nodes(scratch, body, HAS_READ);
+  for (const Expr *x; (x = expr_node(&nodes));) {
     for (uint32_t k = 0; x->kind == EX_READ && k < x->n; k++) {
       const Expr *e = x->arg[k];
       if (!(e->labels & label)) continue;
       if (k + 1 < x->n || e->has & HAS_READ) return false;
       some = true;
     }
-    for (uint32_t k = 0; k < x->n; k++) vec_push(scratch, stack, x->arg[k]);
   }
   return some;
 }
 
 /* Whether no read of a computed vertex has both labels. */
 static bool stays_apart(Arena *scratch, const EinNode *n, const Expr *body, uint64_t label, uint64_t along) {
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(scratch);
-  vec_push(scratch, stack, body);
-  while (stack.len) {
-    const Expr *x = vec_pop(stack);
+  ExprNodes nodes = expr_nodes(scratch, body, HAS_READ);
+  for (const Expr *x; (x = expr_node(&nodes));) {
     uint64_t in = 0;
-    if (!(x->labels & label) || !(x->has & HAS_READ) || map_find(&seen, x)) continue;
-    map_put(&seen, x, scratch);
     for (uint32_t k = 0; x->kind == EX_READ && k < x->n; k++) in |= x->arg[k]->labels;
     if (in & label && in & along && n->input[x->i]->kind == EIN_VERTEX) return false;
-    for (uint32_t k = 0; k < x->n; k++) vec_push(scratch, stack, x->arg[k]);
   }
   return true;
 }

@@ -199,19 +199,11 @@ static void inline_into(Fuse *f, Task *q) {
 /* Whether two reads each have an output label that the other lacks: a matrix product, which has its own loops. */
 static bool is_matrix_like(TaskGraph *t, const TaskStage *s) {
   uint64_t of[64] = {0}, out = s->sum->n_out >= 63 ? ~(uint64_t)0 : ((uint64_t)1 << s->sum->n_out) - 1;
-  (void)t;
   if (s->sum->reducer == RED_NONE) return false;
   if (s->sum->n_slot > 64) return true;
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(t->arena);
-  vec_push(t->arena, stack, s->sum->body);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (map_find(&seen, e)) continue;
-    map_put(&seen, e, t);
+  ExprNodes nodes = expr_nodes(t->arena, s->sum->body, 0);
+  for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_READ) of[e->i] |= e->labels & out;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(t->arena, stack, e->arg[k]);
-  }
   for (uint32_t a = 0; a < s->sum->n_slot; a++)
     for (uint32_t b = 0; b < a; b++)
       if ((of[a] & ~of[b]) && (of[b] & ~of[a])) return true;

@@ -123,19 +123,13 @@ static void guarded_find(TaskGraph *t, const TaskStage *s, bool *label) {
 
 /* An estimate of the plain operations per point. */
 static double ops_of(TaskGraph *t, const EinSum *sum) {
-  VEC(const Expr *) todo = {0};
-  Map seen = map_new(t->arena);
   double n = 1;
-  vec_push(t->arena, todo, sum->body);
-  if (sum->where) vec_push(t->arena, todo, sum->where);
-  while (todo.len) {
-    const Expr *e = vec_pop(todo);
-    if (!(e->has & ~(unsigned)HAS_DIM) || map_find(&seen, e)) continue;
-    map_put(&seen, e, t);
+  ExprNodes nodes = expr_nodes(t->arena, sum->body, ~(unsigned)HAS_DIM);
+  expr_nodes_add(&nodes, sum->where);
+  for (const Expr *e; (e = expr_node(&nodes));) {
     if (e->kind == EX_READ) n++;
     if (e->kind == EX_OP && e->op == OP_EXTERN) n += (double)extern_cost(e->by);
     else if (e->kind == EX_OP && e->op != OP_CAST) n += op_info[e->op].laws & LAW_EXACT ? 1 : 15;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(t->arena, todo, e->arg[k]);
   }
   return n;
 }
@@ -286,7 +280,8 @@ static void chunks_count(Cut *c) {
 static uint32_t parts_new(const Cut *c) {
   TaskGraph *t = c->t;
   const TaskStage *o = c->stage;
-  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .name = task_name_with(t, o->name, ".part"), .place = o->place};
+  TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .place = o->place};
+  b.name = task_name_with(t, o->name, ".part");
   const Expr **dim = NEW_ARRAY(t->arena, const Expr *, o->sum->n_out + 1);
   dim[0] = c->all;
   for (uint32_t k = 0; k < o->sum->n_out; k++) dim[k + 1] = o->bound[k];

@@ -26,20 +26,12 @@ enum {
 typedef struct Look { uint64_t last, red; uint32_t nodes; bool window, gathers; } Look; /* last: the innermost label */
 
 static void look_at(Arena *a, const Expr *body, Look *l) {
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(a);
-  vec_push(a, stack, body);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (map_find(&seen, e)) continue;
-    map_put(&seen, e, l);
+  ExprNodes nodes = expr_nodes(a, body, 0);
+  for (const Expr *e; (e = expr_node(&nodes));) {
     l->nodes++;
     if (e->kind == EX_READ && e->n)
       l->window |= e->arg[e->n - 1]->labels & l->last && e->arg[e->n - 1]->labels & l->red;
-    for (uint32_t k = 0; k < e->n; k++) {
-      l->gathers |= e->kind == EX_READ && e->arg[k]->has & HAS_READ;
-      vec_push(a, stack, e->arg[k]);
-    }
+    for (uint32_t k = 0; k < e->n; k++) l->gathers |= e->kind == EX_READ && e->arg[k]->has & HAS_READ;
   }
 }
 

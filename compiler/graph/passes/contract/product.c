@@ -224,16 +224,9 @@ static bool in_range(Contract *c, const Product *x, const Expr *read, uint64_t l
 
 /* Whether each read is in range for all values of its labels, even where other labels have none. */
 static bool factor_total(Contract *c, const Product *x, const Expr *factor) {
-  VEC(const Expr *) stack = {0};
-  Map seen = map_new(c->scratch);
-  vec_push(c->scratch, stack, factor);
-  while (stack.len) {
-    const Expr *e = vec_pop(stack);
-    if (!(e->has & HAS_READ) || map_find(&seen, e)) continue;
-    map_put(&seen, e, c);
+  ExprNodes nodes = expr_nodes(c->scratch, factor, HAS_READ);
+  for (const Expr *e; (e = expr_node(&nodes));)
     if (e->kind == EX_READ && (is_partial(x->input.at[e->i]) || !in_range(c, x, e, factor->labels))) return false;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(c->scratch, stack, e->arg[k]);
-  }
   return true;
 }
 

@@ -82,18 +82,12 @@ static void label_add(Network *x, WideLabels *to, uint32_t label) {
 /* Finds its labels, in order. False: it is too large, or has too many of them, or may not be computed separately. */
 static bool operand_find(Network *x, const Expr *factor, bool total, int64_t *looks, WideLabels *out) {
   Arena *a = arena_new();
-  Factors stack = {0};
-  Map seen = map_new(a);
   bool ok = true;
-  vec_push(a, stack, factor);
-  while (stack.len && ok) {
-    const Expr *e = vec_pop(stack);
-    if (!(e->has & (HAS_LABEL | HAS_READ)) || map_find(&seen, e)) continue;
-    map_put(&seen, e, x);
+  ExprNodes nodes = expr_nodes(a, factor, HAS_LABEL | HAS_READ);
+  for (const Expr *e; ok && (e = expr_node(&nodes));) {
     if (e->kind == EX_LABEL) label_add(x, out, (uint32_t)e->i);
     if (e->kind == EX_READ) ok = total || read_total(x, e);
     ok &= --*looks > 0 && out->len <= SUM_RANK / 2;
-    for (uint32_t k = 0; k < e->n; k++) vec_push(a, stack, e->arg[k]);
   }
   arena_free(a);
   return ok;

@@ -176,21 +176,18 @@ void rule_print(Buf *out, const RuleTerm *t) {
   if (t->each) buf_str(out, "...");
 }
 
+static void row_print(Buf *out, const char *name, const char *takes, const char *about) {
+  buf_printf(out, "| `%s` | ", name);
+  for (const char *c = takes; *c; c++)
+    buf_printf(out, "%s%s", c > takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
+  buf_printf(out, " | %s |\n", about);
+}
+
 static void words_print(Buf *out) {
   buf_str(out, "\n| function | of | is |\n|---|---|---|\n");
-  for (const RuleFnInfo *f = rule_fns; f->name; f++) {
-    buf_printf(out, "| `%s` | ", f->name);
-    for (const char *c = f->takes; *c; c++)
-      buf_printf(out, "%s%s", c > f->takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
-    buf_printf(out, " | %s |\n", f->about);
-  }
+  for (const RuleFnInfo *f = rule_fns; f->name; f++) row_print(out, f->name, f->takes, f->about);
   buf_str(out, "\n| condition | of | holds if |\n|---|---|---|\n");
-  for (const RuleTestInfo *f = rule_tests; f->name; f++) {
-    buf_printf(out, "| `%s` | ", f->name);
-    for (const char *c = f->takes; *c; c++)
-      buf_printf(out, "%s%s", c > f->takes ? ", " : "", *c == SORT_ALL ? "R..." : (char[]){*c, 0});
-    buf_printf(out, " | %s |\n", f->about);
-  }
+  for (const RuleTestInfo *f = rule_tests; f->name; f++) row_print(out, f->name, f->takes, f->about);
 }
 
 void rules_print(Buf *out, const Rules *r) {

@@ -1,7 +1,7 @@
 /* codegen/jit/jit.h - compiles C to machine code within the process: Clang, behind a C interface. It is a shared
  * object, ein_jit.so, which is opened only when something must be compiled, because opening it costs more than
- * loading compiled code. In: one text. Out: the bytes of an ELF object, which object.h loads, here or in another
- * process. */
+ * loading compiled code; a prompt has it opened while its user types. In: one text. Out: the bytes of an ELF object,
+ * which object.h loads, here or in another process. */
 #ifndef EIN_JIT_H
 #define EIN_JIT_H
 

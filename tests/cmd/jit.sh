@@ -85,6 +85,29 @@ rm -rf cache
 want 0 "$EIN" run soft.ein -D N=77 -n 3
 [ -n "$(find cache/ein -name '*.so' -o -name '*.o')" ] || wrong "several sites: not compiled"
 
+# ---- a session has it opened before anything is asked; not one that computes otherwise, or in workers
+if [ -r /proc/self/maps ]; then
+  mkfifo keys
+  opens() { # WANTED OPTION...: whether it does within so many tenths of a second
+    wanted=$1
+    shift
+    "$EIN" repl --json "$@" <keys >answers 2>err &
+    session=$!
+    exec 3>keys
+    i=0
+    while [ $i -lt "$wanted" ] && ! grep -q ein_jit.so /proc/$session/maps; do i=$((i + 1)); sleep 0.1; done
+    grep -q ein_jit.so /proc/$session/maps
+    found=$?
+    exec 3>&-
+    wait $session || wrong "repl $*: the session ended with $?"
+    return $found
+  }
+  opens 100 --target=jit || wrong "a session does not open Clang ahead"
+  opens 5 --target=jit --isolate && wrong "a session with workers opens Clang"
+  opens 5 --target=eval && wrong "a session with the evaluator opens Clang"
+  for i in 1 2 3; do want 0 "$EIN" repl --json --target=jit </dev/null; done
+fi
+
 # ---- a plugin that cannot be opened is as if it were switched off
 dir=$(dirname "$EIN")
 if [ -e "$dir/codegen/jit/ein_jit.so" ]; then

@@ -1,8 +1,9 @@
 /* driver/compile/jit.c - Clang in this process, as an alternative to compilers that are programs: its plugin is
- * found, and opened when there is something to compile. If it is missing the C compiler is used instead, and this is
- * reported. */
+ * found, and opened when there is something to compile, or ahead of that in a thread of its own. If it is missing the
+ * C compiler is used instead, and this is reported. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,14 +91,19 @@ static Words command_line(Session *s, const Compiler *c, const Words *more) {
 
 typedef struct Plugin { JitCompile *compile; JitParse *head; JitFree *done; } Plugin;
 
-static bool plugin_open(Session *s, const Compiler *c, Plugin *out) {
+static bool plugin_open(const Compiler *c, Plugin *out) {
   void *at = dlopen(c->command.at[0], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   *out = (Plugin){0};
-  if (!at) return detail(s, "%s", dlerror()), false;
+  if (!at) return false;
   out->compile = (JitCompile *)dlsym(at, "ein_jit_compile");
   out->head = (JitParse *)dlsym(at, "ein_jit_head");
   out->done = (JitFree *)dlsym(at, "ein_jit_free");
   return out->compile && out->head && out->done;
+}
+
+static void plugin_tell(Session *s) {
+  const char *why = dlerror();
+  if (why) detail(s, "%s", why);
 }
 
 /* The lines for the preprocessor up to the runtime's header: the same for most texts. Empty: there is no such
@@ -164,21 +170,24 @@ static void *texts_take(void *env) {
 
 enum { THREADS = 16, STACK = 8 << 20 }; /* Clang goes deep */
 
+static bool thread_begin(pthread_t *thread, void *(*does)(void *), void *env) {
+  pthread_attr_t how;
+  if (pthread_attr_init(&how) != 0) return false;
+  pthread_attr_setstacksize(&how, STACK);
+  bool begun = pthread_create(thread, &how, does, env) == 0;
+  pthread_attr_destroy(&how);
+  return begun;
+}
+
 /* Uses as many threads as there are processors; this is one of them. */
 static void texts_compile(Compiling *x) {
   pthread_t thread[THREADS];
-  pthread_attr_t how;
   long wanted = sysconf(_SC_NPROCESSORS_ONLN);
   uint32_t n = 0;
   atomic_store(&x->next, 0);
-  bool several = x->n > 1 && pthread_attr_init(&how) == 0;
-  if (several) pthread_attr_setstacksize(&how, STACK);
-  while (
-      several && n < THREADS && n + 1 < x->n && n + 1 < wanted && pthread_create(&thread[n], &how, texts_take, x) == 0)
-    n++;
+  while (n < THREADS && n + 1 < x->n && n + 1 < wanted && thread_begin(&thread[n], texts_take, x)) n++;
   texts_take(x);
   for (uint32_t i = 0; i < n; i++) pthread_join(thread[i], NULL);
-  if (several) pthread_attr_destroy(&how);
 }
 
 /* The first text that was refused; n: none was. */
@@ -208,8 +217,8 @@ Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, 
     Bytes *out, bool *there) {
   Plugin clang;
   JitHead head;
-  *there = plugin_open(s, c, &clang);
-  if (!*there) return LEAVE_OK;
+  *there = plugin_open(c, &clang);
+  if (!*there) return plugin_tell(s), LEAVE_OK;
   JitText *source = NEW_ARRAY(s->arena, JitText, n + 1);
   for (uint32_t i = 0; i < n; i++)
     source[i] = (JitText){arena_printf(s->arena, "/ein/%s.c", text[i]->name), text[i]->text->s, text[i]->text->len};
@@ -231,4 +240,41 @@ Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, 
     texts_compile(&x);
   }
   return objects_keep(s, c, &x, out);
+}
+
+/* ---- ahead ------------------------------------------------------------------------------------ */
+
+struct JitAhead { pthread_t thread; Compiler compiler; Words words; };
+
+/* It stays open. Whoever opens it meanwhile waits for this. The few lines make Clang read and build what it needs for
+ * any text. */
+static void *plugin_begin(void *env) {
+  static const char lines[] = "void few(float *x, int n) {\n  for (int i = 0; i < n; i++) x[i] += 1;\n}\n";
+  const JitAhead *x = env;
+  const JitText few = {"/ein/few.c", lines, sizeof lines - 1};
+  const JitHead none = {.text = "", .runtime = {"/ein/none.h", "", 0}};
+  Plugin clang;
+  JitMade made;
+  if (!plugin_open(&x->compiler, &clang)) return NULL;
+  clang.compile(&few, &none, x->words.at, x->words.len, &made);
+  clang.done(&made);
+  return NULL;
+}
+
+/* Signals are for the session's own thread. */
+JitAhead *jit_ahead(Session *s, const Args *a) {
+  const char *said = target_said(s, a);
+  bool wanted = target_jit(s, a) && !(said && strcmp(said, "eval") == 0);
+  JitAhead *x = NEW(s->arena, JitAhead);
+  sigset_t all, before;
+  if (!wanted || !jit_find(s, arg_last(a, OPT_FLAGS), &x->compiler)) return NULL;
+  x->words = command_line(s, &x->compiler, &(Words){0});
+  if (sigfillset(&all) != 0 || pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return NULL;
+  bool begun = thread_begin(&x->thread, plugin_begin, x);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return begun ? x : NULL;
+}
+
+void jit_ahead_end(JitAhead *x) {
+  if (x) pthread_join(x->thread, NULL);
 }

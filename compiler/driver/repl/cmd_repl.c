@@ -213,6 +213,7 @@ Leave cmd_repl(Session *s, Args *a) {
   if (a->operands.len > 1) return fail(s, LEAVE_USAGE, "one file at most: ein repl x.ein");
   Leave l = LEAVE_OK;
   if (terminal || json) interrupt_watch();
+  JitAhead *ahead = p.talks && !arg_has(a, OPT_ISOLATE) ? jit_ahead(s, a) : NULL; /* workers must have no threads */
   if (terminal) fputs("Ein " EIN_VERSION ": type an equation, an expression, or :help\n", stdout);
   bool file = a->operands.len && strcmp(a->operands.at[0], "-") != 0; /* "-": standard input, which is read anyway */
   const char *load = file ? arena_printf(s->arena, ":load %s", a->operands.at[0]) : NULL;
@@ -220,5 +221,6 @@ Leave cmd_repl(Session *s, Args *a) {
   if (json) l = json_take(&p, s);
   else if (!l || terminal) l = lines_take(&p, s, terminal);
   sheet_end(p.sheet);
+  jit_ahead_end(ahead);
   return l;
 }

@@ -139,9 +139,20 @@ struct Run {
   }
 };
 
+/* Whether this processor reads the elements of a vector from places apart sooner one by one than with the instruction
+ * for that, which Clang 19 prefers. Older versions cannot be told. */
+static bool gathers_slowly() {
+#if LLVM_VERSION_MAJOR >= 17 && defined(__x86_64__)
+  return __builtin_cpu_is("amd");
+#else
+  return false;
+#endif
+}
+
 /* The driver's own name says where its headers are. */
 static std::vector<const char *> command_line(const char *source, const char *to, const char *const *words, size_t n) {
   std::vector<const char *> line = {EIN_JIT_CLANG};
+  if (gathers_slowly()) line.push_back("-mno-gather");
   line.insert(line.end(), words, words + n);
   line.insert(line.end(), {"-o", to, source});
   return line;

@@ -203,3 +203,26 @@ ein_status ein_read_f64(const char *text, size_t length, double *value) {
   if (status == EIN_OK) *value = sign && text[0] == '-' ? -magnitude : magnitude;
   return status;
 }
+
+/* ---- amounts ---- */
+
+static const struct {
+  const char *name;
+  double bytes;
+} units[] = {{"", 1}, {"B", 1}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"KiB", 1024},
+    {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776}};
+
+ein_status ein_read_bytes(const char *text, uint64_t *bytes) {
+  size_t n = strspn(text, "0123456789.");
+  const char *unit = text + n + strspn(text + n, " ");
+  double value;
+  if (!n || ein_read_f64(text, n, &value) != EIN_OK) return EIN_ERR_FORMAT;
+  for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
+    if (strcmp(units[k].name, unit) != 0) continue;
+    value *= units[k].bytes;
+    if (!(value >= 1 && value < 1e18)) return EIN_ERR_RANGE;
+    *bytes = (uint64_t)value;
+    return EIN_OK;
+  }
+  return EIN_ERR_FORMAT;
+}

@@ -17,4 +17,10 @@ ein_status ein_read_i64(const char *text, size_t length, int64_t *value);
  */
 ein_status ein_read_f64(const char *text, size_t length, double *value);
 
+/*
+ * All of a text as an amount of bytes, with a unit or none: 4096, 512MiB, 1.5 GB. Fails with EIN_ERR_FORMAT, or
+ * with EIN_ERR_RANGE for less than 1 byte and for 1e18 and more.
+ */
+ein_status ein_read_bytes(const char *text, uint64_t *bytes);
+
 #endif

@@ -60,6 +60,7 @@ typedef struct program {
   const char **dim_from; /* by size: where its value comes from; NULL: not known yet */
   const char *params;
   int threads;
+  uint64_t memory; /* the most bytes of the device; 0: what is free */
   void *ctx;
 } program;
 
@@ -142,6 +143,10 @@ static void argument_help(const program *p, const argument *a) {
          a->about->optional ? ", may be left out" : "");
 }
 
+static const char memory_help[] =
+    "      --memory BYTES      take at most that much of the device, such as 24GB or 512MiB (default: what is free);\n"
+    "                          tensors for which there is no room are kept on the host\n";
+
 static int help(const program *p) {
   const ein_model *m = p->model;
   printf("usage: %s [OPTION ...] [NAME=SOURCE ...]\n\nfrom %s, by ein %s\n", p->name, m->source,
@@ -159,12 +164,13 @@ static int help(const program *p) {
          "                          without a file are printed\n"
          "      --params FILE       read params that are not given from this .safetensors file\n"
          "      --threads N         use at most N threads (default $OMP_NUM_THREADS, or one per processor)\n"
+         "%s"
          "  -h, --help              print this help\n"
          "      --version           print the version\n"
          "\n"
          "A SOURCE is a file (a.npy, a.npz:name, a.safetensors:name, a.raw) or a generator: zeros, ones, iota,\n"
          "const:2.5, uniform:seed=7, randn:seed=7, randint:lo=0:hi=9:seed=7, fill:t=3. A number means const.\n",
-         m->n_dims ? "\n" : "");
+         m->n_dims ? "\n" : "", p->reach->device ? memory_help : "");
   return LEAVE_OK;
 }
 
@@ -292,6 +298,12 @@ static int take_threads(program *p, const char *word) {
   return LEAVE_OK;
 }
 
+static int take_memory(program *p, const char *word) {
+  if (!p->reach->device) return fail(p, LEAVE_USAGE, "--memory is for programs whose kernels run on a device");
+  if (ein_read_bytes(word, &p->memory) == EIN_OK) return LEAVE_OK;
+  return fail(p, LEAVE_USAGE, "--memory %s: expected bytes, such as 24GB or 512MiB", word);
+}
+
 static int take_params(program *p, const char *word) {
   if (!ein_ends_in(word, ".safetensors"))
     return fail(p, LEAVE_USAGE, "--params takes a .safetensors file, not %s", word);
@@ -308,6 +320,7 @@ static const struct {
     {"--output", 'o', take_output},
     {"--threads", 0, take_threads},
     {"--params", 0, take_params},
+    {"--memory", 0, take_memory},
 };
 enum { OPTIONS = sizeof options / sizeof *options };
 
@@ -412,6 +425,7 @@ static int plan(program *p) {
   config.size = sizeof config;
   config.threads = threads_wanted(p);
   config.wire = p->reach->wire;
+  config.device_memory = p->memory;
   int code = settled(p, p->model->create(&config, &p->ctx));
   return code ? code : settled(p, p->model->plan(p->ctx, p->dim));
 }
@@ -763,8 +777,8 @@ static void leave_memory(program *p) {
   }
 }
 
-int ein_program(const ein_model *model, const char *version, int argc, char **word) {
-  const ein_reach alone = {NULL, NULL, NULL, 0};
+int ein_program(const ein_model *model, const char *version, int device, int argc, char **word) {
+  const ein_reach alone = {NULL, NULL, NULL, 0, device};
   return ein_program_among(model, version, &alone, argc, word);
 }
 

@@ -14,6 +14,7 @@ typedef struct ein_reach {
   int (*agree)(void *user, int code, int *who); /* collective: the first nonzero code, and who has it */
   void *user;
   int threads;                            /* per process, unless the user says; 0: one per processor */
+  int device;                             /* the model's kernels run on a device, whose memory may be limited */
 } ein_reach;
 
 /* A whole tensor, dense. */
@@ -28,10 +29,11 @@ typedef struct ein_shown {
 /* Prints it to standard output (show.c). */
 void ein_show(const ein_shown *a);
 
-/* The body of such a program's main: `version` is that of the ein that made it. Both return an exit code. */
-int ein_program(const ein_model *model, const char *version, int argc, char **word);
+/* The body of such a program's main: `version` is that of the ein that made it; device: its kernels run on a device.
+ * Both return an exit code. */
+int ein_program(const ein_model *model, const char *version, int device, int argc, char **word);
 int ein_program_among(const ein_model *model, const char *version, const ein_reach *reach, int argc, char **word);
 /* The same over MPI, which it starts and ends (program_mpi.c). */
-int ein_program_mpi(const ein_model *model, const char *version, int argc, char **word);
+int ein_program_mpi(const ein_model *model, const char *version, int device, int argc, char **word);
 
 #endif

@@ -27,7 +27,7 @@ static int agree(void *user, int code, int *who) {
   return ein_mpi_agree((ein_mpi *)user, code, who);
 }
 
-int ein_program_mpi(const ein_model *model, const char *version, int argc, char **word) {
+int ein_program_mpi(const ein_model *model, const char *version, int device, int argc, char **word) {
   enum { LEAVE_MACHINE = 4 };
   ein_mpi *mpi;
   int level;
@@ -37,7 +37,7 @@ int ein_program_mpi(const ein_model *model, const char *version, int argc, char 
     return LEAVE_MACHINE;
   }
   signal(SIGPIPE, SIG_IGN); /* launchers abort all processes if one is killed by it */
-  const ein_reach reach = {ein_mpi_wire(mpi), agree, mpi, threads_each()};
+  const ein_reach reach = {ein_mpi_wire(mpi), agree, mpi, threads_each(), device};
   int code = ein_program_among(model, version, &reach, argc, word);
   ein_mpi_close(mpi);
   MPI_Finalize();

@@ -51,6 +51,27 @@ if ! LD_LIBRARY_PATH='' python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 
   says 'no CUDA driver: this machine has no libcuda.so.1'
 fi
 
+# Its limit of memory: the one that it is built for has none of its own.
+want 0 ./prog --help
+shows '--memory BYTES      take at most that much of the device'
+want 0 ./host --help
+! grep -q memory out || wrong 'a program for the host has a limit for a device'
+want 4 ./prog $run --memory 100
+least=$(sed -n 's/.*the run takes at least \([0-9]*\) bytes there, for E (att.ein:6), and 100 are allowed$/\1/p' err)
+[ -n "$least" ] || wrong "it does not say how much it takes: $(cat err)"
+rm -f report
+want 0 ./prog $run --memory="$least" -o E=least.npy
+cmp -s cuda.npy least.npy || wrong 'a limit changes what is computed'
+given_back '1 loads.*; [1-9][0-9]* events'
+want 0 ./prog $run --memory=1MiB -o E=least.npy
+given_back '1 loads.*; 0 events'
+for memory in 0 -5 4X 5k '1 GB 2' many; do
+  want 2 ./prog $run --memory="$memory"
+  says "--memory $memory: expected bytes, such as 24GB or 512MiB"
+done
+want 2 ./host $run --memory=1GB
+says '--memory is for programs whose kernels run on a device'
+
 # The devices that a program is for.
 EIN_STANDIN=capability=70 want 4 ./prog $run
 says 'the kernels were compiled for compute_75, and this device has compute capability 7.0: build for it too, by --arch=sm_70'

@@ -184,9 +184,9 @@ static Leave program_make(
   if (l) return l;
   buf_printf(text,
              "\n/* ---- the program ------------------------------------------------------------------------ */\n\n"
-             "int ein_program(const ein_model *model, const char *version, int argc, char **word);\n"
-             "int main(int argc, char **word) {\n  return ein_program(&%s_model, \"%s\", argc, word);\n}\n",
-             o->prefix, o->version);
+             "int ein_program(const ein_model *model, const char *version, int device, int argc, char **word);\n"
+             "int main(int argc, char **word) {\n  return ein_program(&%s_model, \"%s\", %d, argc, word);\n}\n",
+             o->prefix, o->version, o->device);
   vec_push(s->arena, set.flags, "-D_GNU_SOURCE");
   return native_write(s, c, NATIVE_PROGRAM, &set, program, &made);
 }

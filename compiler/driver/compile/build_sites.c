@@ -293,8 +293,8 @@ static Leave wrapper_find(Session *s, const Args *a, Compiler *c) {
 /* Writes main, and what it needs. */
 static void main_text(Buf *b, const EmitOptions *o) {
   buf_printf(b, "#define EIN_STATIC\n#include \"ein_run.h\"\n%s%s\nextern const ein_model %s_model;\n\n"
-                "int main(int argc, char **word) {\n  return ein_program_mpi(&%s_model, \"%s\", argc, word);\n}\n",
-             runtime_ein_mpi, runtime_ein_program_mpi, o->prefix, o->prefix, o->version);
+                "int main(int argc, char **word) {\n  return ein_program_mpi(&%s_model, \"%s\", %d, argc, word);\n}\n",
+             runtime_ein_mpi, runtime_ein_program_mpi, o->prefix, o->prefix, o->version, o->device);
 }
 
 /* All plans are of one program, so they use the same C functions. */

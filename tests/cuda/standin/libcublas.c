@@ -25,6 +25,7 @@ static struct {
   StandinLater *later;
   StandinHolds *holds;
   StandinPlanted *planted;
+  StandinTouches *touches;
   int handles, begun, products, batches, turned[4];
 } my;
 
@@ -44,6 +45,7 @@ static int driver_found(void) {
   memcpy(&my.later, &at, sizeof at);
   at = dlsym(driver, "standin_holds"), memcpy(&my.holds, &at, sizeof at);
   at = dlsym(driver, "standin_planted"), memcpy(&my.planted, &at, sizeof at);
+  at = dlsym(driver, "standin_touches"), memcpy(&my.touches, &at, sizeof at);
   return 1;
 }
 
@@ -98,9 +100,18 @@ static long long at_of(const Matrix *m, int i, int j) {
   return m->turned ? j + (long long)i * m->lead : i + (long long)j * m->lead;
 }
 
+/* From its first element to its last. */
+static size_t bytes_of(const Matrix *m, int rows, int columns, int batch) {
+  int high = m->turned ? columns : rows, wide = m->turned ? rows : columns;
+  return (size_t)((long long)(wide - 1) * m->lead + high + (batch - 1) * m->step) * size_of(m->type);
+}
+
 /* Sums in the order of points, in the requested type. */
 static void product_make(void *data) {
   const Product *p = data;
+  my.touches(p->a.at, bytes_of(&p->a, p->m, p->k, p->batch), 0);
+  my.touches(p->b.at, bytes_of(&p->b, p->k, p->n, p->batch), 0);
+  my.touches(p->c.at, bytes_of(&p->c, p->m, p->n, p->batch), 1);
   for (int b = 0; b < p->batch; b++)
     for (int j = 0; j < p->n; j++)
       for (int i = 0; i < p->m; i++) {
@@ -120,9 +131,7 @@ static void product_make(void *data) {
 /* ---- what may be asked for -------------------------------------------------------------------------------- */
 
 static int lies(const Matrix *m, int rows, int columns, int batch) {
-  int high = m->turned ? columns : rows, wide = m->turned ? rows : columns;
-  long long end = (long long)(wide - 1) * m->lead + high + (batch - 1) * m->step;
-  return m->lead >= high && m->step >= 0 && my.holds(m->at, (size_t)end * size_of(m->type));
+  return m->lead >= (m->turned ? columns : rows) && m->step >= 0 && my.holds(m->at, bytes_of(m, rows, columns, batch));
 }
 
 static int types_fit(const Product *p, int sum) {

@@ -10,8 +10,10 @@
  * $EIN_STANDIN, words separated by commas, injects failures: no-device, old (an old driver), begin=N (cuInit returns
  * N); alloc=N, launch=N, load=N, capture=N, graph=N, graph-set=N (the N-th call fails, counted since the variable
  * changed); graph-launch=N (a kernel of the N-th graph launch fails), graph-full=N (no memory for it); lose=N (the N-th
- * copy to the device is left out). early: work in any stream but the first is done at once, as far as it need not wait
- * for another stream. It also sets the devices: memory=BYTES; capability=75: compute capability 7.5 instead of 9.0;
+ * copy to the device is left out); no-wait=N (a stream does not wait for the N-th event). early: work in any stream but the first is done at once, as far as it need not wait
+ * for another stream. Whatever is done when, work that events do not order is an error (order.h).
+ * clock=KERNEL:BUS: a kernel takes so many microseconds, and the bus so many bytes in one, in each direction; the
+ * report has a line with the time of it all. It also sets the devices: memory=BYTES; capability=75: compute capability 7.5 instead of 9.0;
  * devices=N: 1 to 4 devices, which cannot access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is
  * appended at exit, about what was done and what was not released. */
 #include <dlfcn.h>
@@ -22,7 +24,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "world.h"
+#include "driver.h"
+#include "work.h"
 
 enum { NOT_CAPTURED = 900, VOID = 901 }; /* errors of captures */
 enum {
@@ -38,41 +41,12 @@ enum {
   ILLEGAL = 700
 };
 
-typedef struct Later {
-  /* 'k' kernel, 'u' up, 'd' down, 'a' across, 'c' a library's call, 'z' fill, 'g' graph (its kernels have their own
-   * parameters), 'e' an event is recorded, 'w' another stream's event is waited for, '-' nothing */
-  int what;
-  int parameters, size;      /* of a kernel: the number of parameters, and the most bytes of each */
-  struct Later *nodes;       /* of a graph */
-  int shared;                /* its data belong to the graph */
-  StandinLaunch *run;
-  void (*call)(void *data);
-  unsigned grid[3], block[3];
-  char *data;                /* a copy of the parameters */
-  void **parameter;
-  uint64_t at, from;
-  void *host;
-  size_t bytes;
-  unsigned char byte;
-  struct Stream *stream;
-  struct Event *event;
-  int number;                /* of the event's records */
-  struct Later *next;
-} Later;
-/* asked, done: its last record that was asked for, that is done. In the stream of the former. */
-typedef struct Event { int asked, done; struct Stream *stream; } Event;
-
-enum { DEVICES = 4 };
-typedef struct Device { int retained; } Device;       /* its address is its primary context's handle */
-/* A capture collects nodes in `first`. */
-typedef struct Stream { int device; Later *first, **last; int capture, spoiled, mode; pthread_t thread; } Stream;
-typedef struct Graph { int device; Later *first; } Graph;
-
 static struct {
   StandinWorld world;
   Device device[DEVICES];
-  Stream *stream[64];
-  int dead, streams, modules, events, copies, base_copies, open[DEVICES];
+  Stream *stream[ORDER_STREAMS];
+  OrderMark *mark[STANDIN_PIECES]; /* of each piece of the device's memory */
+  int dead, streams, modules, events, copies, base_copies, wanted, base_wanted, open[DEVICES];
   const char *locked[256];   /* the host's memory that is locked, which it was not from the beginning */
   uint64_t up, down;
   int allocations, launches, loads, live;
@@ -111,7 +85,7 @@ static const char *injected(const char *word) {
     snprintf(my.injected, sizeof my.injected, "%s", all);
     my.base_captures = my.captures, my.base_instances = my.instances, my.base_graph_launches = my.graph_launches,
     my.base_graph_sets = my.graph_sets;
-    my.base_copies = my.copies;
+    my.base_copies = my.copies, my.base_wanted = my.wanted;
     my.base_allocations = my.allocations, my.base_launches = my.launches, my.base_loads = my.loads;
   }
   for (const char *at = all; (at = strstr(at, word)) != NULL; at++)
@@ -135,11 +109,13 @@ static void report(void) {
   const char *path = getenv("EIN_STANDIN_REPORT");
   FILE *f = path ? fopen(path, "a") : NULL;
   if (!f) return;
+  char clock[200];
+  order_report(clock, sizeof clock);
   fprintf(f,
-      "left: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; "
+      "%sleft: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; "
       "graphs: %d made, %d launched, "
       "%d kernels told; %d waits; %llu bytes up, %llu down; %d events\n",
-      my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances,
+      clock, my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances,
       my.graph_launches, my.graph_sets, my.waits,
       (unsigned long long)my.up, (unsigned long long)my.down, my.events);
   fclose(f);
@@ -175,6 +151,7 @@ static Later *later(int what, void *stream) {
   Later *x = calloc(1, sizeof *x);
   x->what = what;
   x->stream = stream;
+  order_host_now(&x->known);
   *x->stream->last = x;
   x->stream->last = &x->next;
   return x;
@@ -189,23 +166,79 @@ static void later_free(Later *x) {
 static int stream_done(Stream *stream);
 static void stream_next(Stream *stream);
 
-static void later_do(Later *x) {
+/* ---- its order: order.h ---- */
+
+static int stream_number(const Stream *s) {
+  int k = 0;
+  while (my.stream[k] != s) k++;
+  return k;
+}
+
+static void touches(uint64_t at, size_t bytes, int store) {
+  StandinMemory *m = my.events ? memory_of(at, bytes) : NULL;
+  if (m) order_touch_device(my.mark[m - my.world.memory], m->data, (char *)(uintptr_t)at, bytes, store);
+}
+
+static void touches_host(const void *at, size_t bytes, int store) {
+  if (my.events) order_touch_host(at, bytes, store);
+}
+
+/* What the last kernel has read and stored. */
+static void kernel_touches(int device) {
+  for (int k = 0; k < STANDIN_PIECES && my.events; k++) {
+    const StandinMemory *m = &my.world.memory[k];
+    for (size_t at = 0, next; m->data && m->device == device && at < m->bytes; at = next) {
+      int stored = 0, read = 0;
+      for (next = at; next < at + ORDER_GRAIN && next < m->bytes; next++) {
+        const StandinShadow *s = &m->shadow[next];
+        if (s->epoch == my.world.launch) stored |= s->stored != 0, read |= s->read != 0;
+      }
+      if (read) touches((uint64_t)(uintptr_t)m->data + at, next - at, 0);
+      if (stored) touches((uint64_t)(uintptr_t)m->data + at, next - at, 1);
+    }
+  }
+}
+
+static void later_orders(const Later *x, int stream) {
+  static const char *const what[] = {['k'] = "a kernel", ['u'] = "a copy to the device", ['d'] = "a copy to the host",
+      ['a'] = "a copy on the device", ['c'] = "a library's work", ['z'] = "a fill", ['g'] = "a graph", ['e'] = "an event",
+      ['w'] = "a wait", ['-'] = "nothing"};
+  order_begin(stream, &x->known, what[x->what]);
+}
+
+/* A part of it, which may be a node of a graph. */
+static void later_takes(const Later *x, int stream) {
+  if (x->what == 'k' || x->what == 'c') order_takes(stream, ENGINE_KERNEL, 1);
+  if (x->what == 'u') order_takes(stream, ENGINE_UP, (double)x->bytes);
+  if (x->what == 'd') order_takes(stream, ENGINE_DOWN, (double)x->bytes);
+  if (x->what == 'k') kernel_touches(x->stream->device);
+  if (x->what == 'u' || x->what == 'a' || x->what == 'z') touches(x->at, x->bytes, 1);
+  if (x->what == 'a') touches(x->from, x->bytes, 0);
+  if (x->what == 'd') touches(x->at, x->bytes, 0), touches_host(x->host, x->bytes, 1);
+  if (x->what == 'u') touches_host(x->host, x->bytes, 0);
+}
+
+static void later_do(Later *x, int stream) {
   switch (x->what) {
   case 'k': x->run(x->grid, x->block, x->parameter); break;
   case 'u': memcpy((void *)(uintptr_t)x->at, x->host, x->bytes); break;
   case '-': break;
-  case 'e': x->event->done = x->number; break;
-  case 'w':
-    while (x->event->done < x->number && x->from) stream_next((Stream *)(uintptr_t)x->from);
+  case 'e':
+    order_record(stream, &x->record->clock);
+    x->record->done = 1;
+    break;
+  case 'w': /* it is done */
+    order_wait(stream, &x->record->clock);
     break;
   case 'a': memcpy((void *)(uintptr_t)x->at, (void *)(uintptr_t)x->from, x->bytes); break;
   case 'c': x->call(x->data); break;
   case 'g':
-    for (Later *k = x->nodes; k; k = k->next) later_do(k);
+    for (Later *k = x->nodes; k; k = k->next) later_do(k, stream);
     break;
   case 'd': memcpy(x->host, (void *)(uintptr_t)x->at, x->bytes); break;
   default: memset((void *)(uintptr_t)x->at, x->byte, x->bytes); break;
   }
+  later_takes(x, stream);
 }
 
 static int stream_done(Stream *stream) {
@@ -222,13 +255,16 @@ static void stream_next(Stream *stream) {
   memory_open(stream->device, 1);
   if (!my.dead && x->what == 'k' && x->run == NULL) my.dead = ILLEGAL;
   if (!my.dead && x->what == 'g' && x->nodes == NULL) my.dead = ILLEGAL;
-  if (!my.dead || x->what == 'e') later_do(x);
+  int number = stream_number(stream);
+  while (x->what == 'w' && !x->record->done) stream_next(x->record->stream);
+  later_orders(x, number);
+  if (!my.dead || x->what == 'e') later_do(x, number);
   later_free(x);
   memory_open(stream->device, 0);
 }
 
 static Stream **stream_find(const void *stream) {
-  for (int k = 0; k < 64; k++)
+  for (int k = 0; k < ORDER_STREAMS; k++)
     if (stream && my.stream[k] == stream) return &my.stream[k];
   return NULL;
 }
@@ -237,7 +273,7 @@ static Stream **stream_find(const void *stream) {
  * affect. Returns whether there was one. */
 static int spoils(const void *stream) {
   int is = 0;
-  for (int k = 0; k < 64; k++) {
+  for (int k = 0; k < ORDER_STREAMS; k++) {
     Stream *s = my.stream[k];
     if (!s || !s->capture) continue;
     if (stream ? s == stream : s->mode == 0 || (s->mode == 1 && pthread_equal(s->thread, pthread_self())))
@@ -253,7 +289,7 @@ static int is_here(const void *stream) {
 }
 
 static void all_done(void) {
-  for (int k = 0; k < 64; k++)
+  for (int k = 0; k < ORDER_STREAMS; k++)
     if (my.stream[k]) stream_done(my.stream[k]);
 }
 
@@ -268,6 +304,7 @@ static int asked(Stream *stream) {
 StandinLater standin_later;
 StandinHolds standin_holds;
 StandinPlanted standin_planted;
+StandinTouches standin_touches;
 
 int standin_later(void *stream, void (*call)(void *data), void *data) {
   ALONE;
@@ -276,6 +313,9 @@ int standin_later(void *stream, void (*call)(void *data), void *data) {
   x->call = call, x->data = data;
   return OK;
 }
+
+/* Of the work that is being done now. */
+void standin_touches(const void *at, size_t bytes, int store) { touches((uint64_t)(uintptr_t)at, bytes, store); }
 
 int standin_holds(const void *at, size_t bytes) {
   ALONE;
@@ -298,56 +338,9 @@ int standin_planted(const char *word, int n) {
 #define NOT_IN_CAPTURE(stream) \
   if (spoils(stream)) return NOT_CAPTURED
 
-int cuInit(unsigned flags);
-int cuDriverGetVersion(int *version);
-int cuDeviceGetCount(int *n);
-int cuDeviceGet(int *device, int number);
-int cuDeviceGetName(char *name, int size, int device);
-int cuDeviceGetAttribute(int *value, int attribute, int device);
-int cuDevicePrimaryCtxRetain(void **context, int device);
-int cuDevicePrimaryCtxRelease_v2(int device);
-int cuCtxPushCurrent_v2(void *context);
-int cuCtxPopCurrent_v2(void **context);
-int cuModuleLoadData(void **module, const void *image);
-int cuModuleUnload(void *module);
-int cuModuleGetFunction(void **function, void *module, const char *name);
-int cuMemGetInfo_v2(size_t *left, size_t *all);
-int cuMemAlloc_v2(uint64_t *at, size_t bytes);
-int cuMemFree_v2(uint64_t at);
-int cuMemAllocHost_v2(void **at, size_t bytes);
-int cuMemFreeHost(void *at);
-int cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags);
-int cuMemHostUnregister(void *at);
-int cuEventCreate(void **event, unsigned flags);
-int cuEventDestroy_v2(void *event);
-int cuEventRecord(void *event, void *stream);
-int cuStreamWaitEvent(void *stream, void *event, unsigned flags);
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
-int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
-int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *stream);
-int cuStreamCreate(void **stream, unsigned flags);
-int cuStreamDestroy_v2(void *stream);
-int cuStreamSynchronize(void *stream);
-int cuStreamGetCtx(void *stream, void **context);
-int cuPointerGetAttribute(void *value, int attribute, uint64_t at);
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-    unsigned shared, void *stream, void **parameter, void **extra);
-int cuStreamIsCapturing(void *stream, int *status);
-int cuStreamBeginCapture_v2(void *stream, int mode);
-int cuStreamEndCapture(void *stream, void **graph);
-int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, void **graph, void *const **last, size_t *n);
-int cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long flags);
-typedef struct KernelNode { void *function; unsigned grid[3], block[3], shared; void **parameter, **extra; } KernelNode;
-int cuGraphExecKernelNodeSetParams(void *made, void *node, const KernelNode *what);
-int cuGraphLaunch(void *made, void *stream);
-int cuGraphExecDestroy(void *made);
-int cuGraphDestroy(void *graph);
-int cuGetErrorName(int error, const char **name);
-int cuGetErrorString(int error, const char **text);
-
 int cuInit(unsigned flags) {
-  const char *begin = injected("begin=");
+  const char *begin = injected("begin="), *clock = injected("clock="), *bus = clock ? strchr(clock, ':') : NULL;
+  if (bus) order_rates(atof(clock), atof(bus + 1));
   return flags ? INVALID : begin ? atoi(begin) : injected("no-device") ? NO_DEVICE : OK;
 }
 int cuDriverGetVersion(int *version) { return *version = 13000, OK; }
@@ -458,6 +451,7 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
   if (data == MAP_FAILED) return NO_MEMORY;
   memset(data, 0xA5, bytes);
   mprotect(data, in_pages(bytes), PROT_NONE);
+  my.mark[k] = calloc(bytes / ORDER_GRAIN + 2, sizeof *my.mark[k]);
   my.world.memory[k] = (StandinMemory){data, bytes, calloc(bytes, sizeof(StandinShadow)), mine.current[mine.depth - 1]};
   *at = (uint64_t)(uintptr_t)data;
   my.live++;
@@ -472,6 +466,9 @@ int cuMemFree_v2(uint64_t at) {
   if (!m || m->data != (char *)(uintptr_t)at) return INVALID;
   munmap(m->data, in_pages(m->bytes));
   free(m->shadow);
+  OrderMark **mark = &my.mark[m - my.world.memory];
+  for (size_t k = 0; k <= m->bytes / ORDER_GRAIN; k++) free((*mark)[k].read);
+  free(*mark), *mark = NULL;
   *m = (StandinMemory){0};
   my.live--;
   return OK;
@@ -510,6 +507,7 @@ int cuMemHostUnregister(void *at) {
   int k = host_locked(at);
   if (!at || k < 0) return 713;
   all_done();
+  if (!order_host_idle(at, 1)) return fprintf(stderr, "stand-in: memory is unlocked that may be in use\n"), INVALID;
   my.locked[k] = NULL;
   my.live--;
   return OK;
@@ -563,8 +561,8 @@ int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *stream)
 int cuStreamCreate(void **stream, unsigned flags) {
   HERE;
   int k = 0;
-  while (k < 64 && my.stream[k]) k++;
-  if (flags > 1 || k == 64) return INVALID;
+  while (k < ORDER_STREAMS && my.stream[k]) k++;
+  if (flags > 1 || k == ORDER_STREAMS) return INVALID;
   my.streams++;
   Stream *x = my.stream[k] = calloc(1, sizeof *x);
   x->device = mine.current[mine.depth - 1];
@@ -602,7 +600,8 @@ int cuEventRecord(void *event, void *stream) {
   Event *e = event;
   if (!is_here(stream) || ((Stream *)stream)->capture) return INVALID;
   Later *x = later('e', stream);
-  x->event = e, x->number = ++e->asked, e->stream = stream;
+  x->record = e->last = calloc(1, sizeof *x->record);
+  e->last->stream = stream;
   return asked(stream);
 }
 
@@ -610,8 +609,10 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   HERE;
   Event *e = event;
   if (!is_here(stream) || ((Stream *)stream)->capture || flags) return INVALID;
+  my.wanted++;
+  if (!e->last || is_nth("no-wait=", my.wanted - my.base_wanted)) return OK;
   Later *x = later('w', stream);
-  x->event = e, x->number = e->asked, x->from = (uint64_t)(uintptr_t)e->stream;
+  x->record = e->last;
   return asked(stream);
 }
 
@@ -621,7 +622,9 @@ int cuStreamSynchronize(void *stream) {
   if (!x) return INVALID;
   NOT_IN_CAPTURE(stream);
   my.waits++;
-  return stream_done(*x);
+  int e = stream_done(*x);
+  order_host_waits(stream_number(*x));
+  return e;
 }
 
 int cuStreamGetCtx(void *stream, void **context) {

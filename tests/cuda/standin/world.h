@@ -28,9 +28,10 @@ typedef int StandinLaunch(const unsigned *grid, const unsigned *block, void **pa
 
 /* What the stand-in for cuBLAS needs of the driver's: a call when the stream's work is done, with data that is freed
  * afterwards; whether that many bytes are in the current device's memory; and whether a failure is injected, "word=N"
- * for the N-th. */
+ * for the N-th; what it reads and stores while it is called. */
 typedef int StandinLater(void *stream, void (*call)(void *data), void *data);
 typedef int StandinHolds(const void *at, size_t bytes);
 typedef int StandinPlanted(const char *word, int n);
+typedef void StandinTouches(const void *at, size_t bytes, int store);
 
 #endif

@@ -4,21 +4,20 @@
  * between the host and the device. It calls nothing of CUDA's; spilling.h does what it plans.
  *
  * In: a table of the run's rows, in order, with the buffers that each uses; the buffers' sizes; the bytes of memory.
- * The planner walks through the rows ahead of the run. For each row it makes the row's buffers resident and appends
- * actions to a queue: fetch a buffer, write one back, move one within the device. Each action says after which row it
- * may begin.
+ * The planner walks through the rows ahead of the run. For each row it makes the row's buffers resident and asks for
+ * actions (spill_memory.h): fetch a buffer, write one back, move one within the device.
  *
  * If there is not enough memory, the buffer is evicted whose next use is farthest, weighed by the bytes that it costs:
  * one whose value is also on the host costs a fetch, any other one a write too, and one that nobody reads again
- * nothing. A few ways to weigh are tried beforehand on the whole table, and the best one is used. Buffers are never
- * split. If no gap is large enough, buffers are moved together, which costs nothing on the bus.
+ * nothing. A few ways to weigh are tried beforehand on the whole table. Half of them also avoid memory that the last row
+ * uses, or that has to be written back first, because a fetch into that begins late, and nothing hides it. Of the ways
+ * with few bytes the one is used that takes the least time. Buffers are never split. If no gap is large enough, buffers are moved
+ * together, which costs nothing on the bus.
  */
 #ifndef EIN_CUDA_SPILL_H
 #define EIN_CUDA_SPILL_H
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "spill_memory.h"
 
 enum { EIN_SPILL_STEP, EIN_SPILL_REPEAT, EIN_SPILL_TURN, EIN_SPILL_UNTIL };
 enum { EIN_SPILL_READ, EIN_SPILL_PART, EIN_SPILL_WHOLE };
@@ -49,67 +48,36 @@ typedef struct ein_spill_table {
 /* What a buffer is when the run begins and ends. OUTSIDE: its memory is not planned. */
 enum { EIN_SPILL_WORK, EIN_SPILL_INPUT, EIN_SPILL_OUTPUT, EIN_SPILL_OUTSIDE };
 
-/* A value and its memory. Buffers that are exchanged exchange their slots. */
-typedef struct ein_spill_slot {
-  int64_t bytes;
-  int64_t at;                  /* its offset on the device; -1: it is not there */
-  int64_t wrote, pinned;       /* the last planned rows that write it, that use it; -1: none */
-  int next, live;              /* the row of its next use; -1: none; whether its value is needed again */
-  int kind, full, dirty;       /* full: it has a value; dirty: only on the device */
-} ein_spill_slot;
+/* A row that is planned and not run yet: its buffers' offsets, by use, and how many actions must be over. */
+enum { EIN_SPILL_AHEAD = 64 };
+typedef struct ein_spill_planned { int row; int64_t number, actions[EIN_SPILL_STREAMS], *at; } ein_spill_planned;
 
-/* The device's memory in pieces, by offset. after: the last planned row that uses it. slot -1: it is free. */
-typedef struct ein_spill_piece { int64_t at, bytes, after; int slot; } ein_spill_piece;
-
-enum { EIN_SPILL_FETCH, EIN_SPILL_WRITE, EIN_SPILL_MOVE };
-typedef struct ein_spill_action {
-  int kind, slot;
-  int64_t at, bytes;           /* on the device */
-  int64_t from;                /* of a move, which goes towards 0 */
-  int64_t via, room;           /* of a move: free memory to copy through; room 0: none is needed */
-  int64_t after;               /* it may begin after that planned row; -1: at once */
-} ein_spill_action;
-
-/* A row that is planned and not run yet: its buffers' offsets, by use, and the number of the action behind its own. */
-enum { EIN_SPILL_AHEAD = 16 };
-typedef struct ein_spill_planned { int row; int64_t number, actions, *at; } ein_spill_planned;
-
-enum { EIN_SPILL_WAYS = 12 };
+enum { EIN_SPILL_WEIGHTS = 12, EIN_SPILL_WAYS = 2 * EIN_SPILL_WEIGHTS };
 typedef struct ein_spill_life { int next, live; } ein_spill_life; /* what a slot has of these */
 
 typedef struct ein_spill {
   const ein_spill_table *table;
   int n;                       /* buffers */
-  int64_t memory;
+  int64_t memory;              /* its bytes */
+  ein_spill_memory m;
   const unsigned char *kind;   /* by buffer */
   const int64_t *bytes;        /* by buffer */
   const unsigned char *skip;   /* by row: it is not run */
   int *name;                   /* by buffer: itself, or the buffer that it is in this run */
-  int *slot_of;                /* by buffer */
-  ein_spill_slot *slot;
-  ein_spill_piece *piece;
-  int n_pieces;
+  int *slot_of;                /* by buffer. Buffers that are exchanged exchange their slots */
   int *parent;                 /* by row: the repeat around it; -1: none */
   ein_spill_life *life;        /* by use, for a turn that has another one behind it; then for the last turn */
   int64_t *turns;              /* by the row of a repeat: how many turns it has left; -1: the run has not told */
   int cursor;                  /* the next row to be planned */
   ein_spill_planned planned[EIN_SPILL_AHEAD];
   int first, n_planned;        /* those not run yet, as a ring */
-  int64_t free;                /* bytes of all free pieces */
   int64_t rows;                /* planned so far */
   int64_t up, down;            /* bytes fetched and written back so far */
+  double began, over;          /* when the last planned row begins, and when it is over */
+  double work;                 /* the time of a row, for each byte that it uses */
+  double used;                 /* bytes that the rows so far have used */
   int way;                     /* how buffers are chosen */
-  int dry;                     /* only counts, without actions */
-  int failed;                  /* there was no memory for the queue */
-  ein_spill_action none, *action; /* the queue: those from `done` on are not done */
-  int64_t done, asked;         /* numbers of actions since the run began */
-  int room;
 } ein_spill;
-
-enum { EIN_SPILL_ALIGN = 256 };
-static int64_t ein_spill_round(int64_t bytes) {
-  return (bytes + EIN_SPILL_ALIGN - 1) / EIN_SPILL_ALIGN * EIN_SPILL_ALIGN;
-}
 
 /* ---- what is needed when: from the last row to the first ---- */
 
@@ -177,131 +145,6 @@ static int ein_spill_lives(ein_spill *s, int from, int to, ein_spill_life *now, 
   return ok;
 }
 
-/* ---- memory ---- */
-
-static void ein_spill_piece_add(ein_spill *s, int k, ein_spill_piece x) {
-  memmove(s->piece + k + 1, s->piece + k, (size_t)(s->n_pieces - k) * sizeof x);
-  s->piece[k] = x;
-  s->n_pieces++;
-}
-
-static void ein_spill_piece_end(ein_spill *s, int k) {
-  memmove(s->piece + k, s->piece + k + 1, (size_t)(s->n_pieces - k - 1) * sizeof *s->piece);
-  s->n_pieces--;
-}
-
-static int ein_spill_piece_of(const ein_spill *s, int64_t at) {
-  int low = 0, high = s->n_pieces - 1;
-  while (low < high) {
-    int k = (low + high + 1) / 2;
-    if (s->piece[k].at <= at) low = k;
-    else high = k - 1;
-  }
-  return low;
-}
-
-/* Joins a free piece with a free one behind it. */
-static void ein_spill_piece_join(ein_spill *s, int k) {
-  if (k < 0 || k + 1 >= s->n_pieces || s->piece[k].slot >= 0 || s->piece[k + 1].slot >= 0) return;
-  s->piece[k].bytes += s->piece[k + 1].bytes;
-  if (s->piece[k + 1].after > s->piece[k].after) s->piece[k].after = s->piece[k + 1].after;
-  ein_spill_piece_end(s, k + 1);
-}
-
-static void ein_spill_leave(ein_spill *s, ein_spill_slot *x) {
-  int k = ein_spill_piece_of(s, x->at);
-  s->free += s->piece[k].bytes;
-  s->piece[k].slot = -1;
-  ein_spill_piece_join(s, k);
-  ein_spill_piece_join(s, k - 1);
-  x->at = -1;
-}
-
-static ein_spill_action *ein_spill_ask(ein_spill *s, int kind, int slot, int64_t at, int64_t bytes, int64_t after) {
-  int64_t n = s->asked - s->done;
-  if (s->dry || s->failed) return &s->none;
-  if (n == s->room) { /* the actions' places depend on the room */
-    int room = 2 * s->room + 64;
-    ein_spill_action *more = (ein_spill_action *)malloc((size_t)room * sizeof *more);
-    if (!more) return s->failed = 1, &s->none;
-    for (int64_t k = s->done; k < s->asked; k++) more[k % room] = s->action[k % s->room];
-    free(s->action);
-    s->action = more, s->room = room;
-  }
-  ein_spill_action *x = &s->action[s->asked++ % s->room];
-  memset(x, 0, sizeof *x);
-  x->kind = kind, x->slot = slot, x->at = at, x->bytes = bytes, x->after = after;
-  return x;
-}
-
-/* The smallest gap for so many bytes; -1: none. */
-static int ein_spill_gap(const ein_spill *s, int64_t bytes) {
-  int best = -1;
-  for (int k = 0; k < s->n_pieces; k++)
-    if (s->piece[k].slot < 0 && s->piece[k].bytes >= bytes && (best < 0 || s->piece[k].bytes < s->piece[best].bytes))
-      best = k;
-  return best;
-}
-
-/* The free pieces from `first` on, and what lies between, up to the last one needed for so many bytes, such that the
- * fewest bytes have to be moved. */
-static int ein_spill_window(const ein_spill *s, int64_t bytes, int *last) {
-  int best = -1;
-  int64_t least = INT64_MAX;
-  for (int k = 0; k < s->n_pieces; k++) {
-    int64_t got = 0, moved = 0;
-    if (s->piece[k].slot >= 0) continue;
-    for (int i = k; i < s->n_pieces && moved < least; i++) {
-      if (s->piece[i].slot >= 0) moved += s->piece[i].bytes;
-      else got += s->piece[i].bytes;
-      if (got < bytes) continue;
-      least = moved, best = k, *last = i;
-      break;
-    }
-  }
-  return best;
-}
-
-/* Moves the buffer behind a free piece to the beginning of that, through the largest other gap if the two places
- * overlap. */
-static void ein_spill_shift(ein_spill *s, int k) {
-  ein_spill_piece *gap = &s->piece[k], *x = &s->piece[k + 1];
-  ein_spill_slot *slot = &s->slot[x->slot];
-  int64_t after = gap->after > x->after ? gap->after : x->after;
-  ein_spill_action *a = ein_spill_ask(s, EIN_SPILL_MOVE, x->slot, gap->at, slot->bytes, after);
-  a->from = x->at;
-  int via = -1;
-  for (int i = 0; i < s->n_pieces && gap->bytes < slot->bytes; i++)
-    if (i != k && s->piece[i].slot < 0 && (via < 0 || s->piece[i].bytes > s->piece[via].bytes)) via = i;
-  if (via >= 0 && s->piece[via].bytes > 2 * gap->bytes) {
-    a->via = s->piece[via].at, a->room = s->piece[via].bytes;
-    if (s->piece[via].after > a->after) a->after = s->piece[via].after;
-  }
-  ein_spill_piece was = *gap;
-  slot->at = was.at;
-  gap->bytes = x->bytes, gap->slot = x->slot, gap->after = after;
-  x->at = was.at + gap->bytes, x->bytes = was.bytes, x->slot = -1, x->after = after;
-  ein_spill_piece_join(s, k + 1);
-}
-
-/* Places a slot, for which there are enough bytes. Returns after which row its memory is free. */
-static int64_t ein_spill_place(ein_spill *s, int slot) {
-  ein_spill_slot *x = &s->slot[slot];
-  int64_t bytes = ein_spill_round(x->bytes);
-  int k = ein_spill_gap(s, bytes), last = -1;
-  if (k < 0) {
-    k = ein_spill_window(s, bytes, &last);
-    while (s->piece[k].bytes < bytes) ein_spill_shift(s, k), k++;
-  }
-  ein_spill_piece rest = s->piece[k];
-  s->piece[k].bytes = bytes, s->piece[k].slot = slot;
-  rest.at += bytes, rest.bytes -= bytes;
-  if (rest.bytes) ein_spill_piece_add(s, k + 1, rest);
-  x->at = s->piece[k].at;
-  s->free -= bytes;
-  return s->piece[k].after;
-}
-
 /* ---- what is evicted ---- */
 
 /* How far the next use of a slot is, in rows. A use behind a repeat is farther than all in it. */
@@ -315,40 +158,50 @@ static double ein_spill_far(const ein_spill *s, int e, int u) {
   return around < 0 ? n : row[around].pair - around - (e - u) + out * 64 * n;
 }
 
+/* When a piece is free if its slot is evicted. */
+static double ein_spill_away(const ein_spill *s, const ein_spill_piece *p) {
+  const ein_spill_slot *x = &s->m.slot[p->slot];
+  const double out = s->m.time[EIN_SPILL_OUT], write = out > x->stored.time ? out : x->stored.time;
+  return x->dirty && write + (double)x->bytes > p->after.time ? write + (double)x->bytes : p->after.time;
+}
+
 /* The larger, the better it is to evict the slot. The ways differ in how much a byte on the bus counts beside the
- * distance, and in whether bytes freed beyond those wanted count. */
-static double ein_spill_worth(const ein_spill *s, const ein_spill_slot *x, int e, int64_t wanted) {
+ * distance, in whether bytes freed beyond those wanted count, and in whether the memory of the last row is avoided. */
+static double ein_spill_worth(const ein_spill *s, const ein_spill_piece *p, int e, int64_t wanted) {
+  const ein_spill_slot *x = &s->m.slot[p->slot];
   double far = ein_spill_far(s, e, x->next), bytes = (double)x->bytes, freed = bytes, cost = 0;
-  int by_bytes = s->way / 2 % 3;
+  int by_bytes = s->way / 2 % 3, cubed = s->way / 6 % 2;
   if (x->next >= 0) cost += bytes;
   if (x->dirty && (x->kind != EIN_SPILL_OUTPUT || x->next >= 0)) cost += bytes;
+  if (s->m.hasty && ein_spill_away(s, p) > s->began) far *= 1e-9;
   if (cost <= 0 || !x->full) return 1e6 * far;
   if (s->way % 2 && freed > (double)wanted) freed = (double)wanted;
-  if (s->way / 6) far *= far * far;
+  if (cubed) far *= far * far;
   if (by_bytes == 0) cost = bytes;
   if (by_bytes == 2) cost *= cost / freed;
   return far * freed / cost;
 }
 
 static void ein_spill_evict(ein_spill *s, int slot) {
-  ein_spill_slot *x = &s->slot[slot];
+  ein_spill_slot *x = &s->m.slot[slot];
   if (x->dirty) {
-    ein_spill_ask(s, EIN_SPILL_WRITE, slot, x->at, x->bytes, x->wrote);
+    ein_spill_write(&s->m, slot);
     s->down += x->bytes;
     x->dirty = 0;
   }
-  ein_spill_leave(s, x);
+  ein_spill_leave(&s->m, x);
 }
 
 /* Evicts until so many bytes are free; not what the row that is planned now uses. */
 static void ein_spill_make_room(ein_spill *s, int e, int64_t bytes) {
-  while (s->free < bytes) {
+  const ein_spill_memory *m = &s->m;
+  while (m->free < bytes) {
     int best = -1;
     double most = -1;
-    for (int k = 0; k < s->n_pieces; k++) {
-      int slot = s->piece[k].slot;
-      if (slot < 0 || s->slot[slot].pinned == s->rows) continue;
-      double worth = ein_spill_worth(s, &s->slot[slot], e, bytes - s->free);
+    for (int k = 0; k < m->n_pieces; k++) {
+      int slot = m->piece[k].slot;
+      if (slot < 0 || m->slot[slot].pinned == s->rows) continue;
+      double worth = ein_spill_worth(s, &m->piece[k], e, bytes - m->free);
       if (worth > most) most = worth, best = slot;
     }
     ein_spill_evict(s, best);
@@ -357,46 +210,73 @@ static void ein_spill_make_room(ein_spill *s, int e, int64_t bytes) {
 
 /* ---- rows ---- */
 
-static void ein_spill_use_it(ein_spill *s, const ein_spill_use *use, ein_spill_life after, int64_t memory_after) {
-  int slot = s->slot_of[s->name[use->buffer]];
-  ein_spill_slot *x = &s->slot[slot];
-  if (memory_after != INT64_MIN && use->how != EIN_SPILL_WHOLE && x->full) {
-    ein_spill_ask(s, EIN_SPILL_FETCH, slot, x->at, x->bytes, memory_after);
+static ein_spill_piece *ein_spill_its_piece(const ein_spill *s, const ein_spill_slot *x) {
+  return &s->m.piece[ein_spill_piece_of(&s->m, x->at)];
+}
+
+/* Gives the row's buffers memory: first those that are fetched, or all others. */
+static void ein_spill_bring(ein_spill *s, const ein_spill_use *use, int n, int fetched) {
+  for (int k = 0; k < n; k++) {
+    int slot = s->slot_of[s->name[use[k].buffer]];
+    ein_spill_slot *x = &s->m.slot[slot];
+    if (x->kind == EIN_SPILL_OUTSIDE || x->at >= 0 || fetched != (use[k].how != EIN_SPILL_WHOLE && x->full)) continue;
+    ein_spill_place(&s->m, slot, fetched);
+    if (!fetched) continue;
+    ein_spill_fetch(&s->m, slot);
     s->up += x->bytes;
   }
-  if (use->how != EIN_SPILL_READ) x->full = x->dirty = 1, x->wrote = s->rows;
+}
+
+static void ein_spill_use_it(ein_spill *s, const ein_spill_use *use, ein_spill_life after) {
+  ein_spill_slot *x = &s->m.slot[s->slot_of[s->name[use->buffer]]];
+  if (x->kind == EIN_SPILL_OUTSIDE) return;
+  if (use->how != EIN_SPILL_READ) x->full = x->dirty = 1;
   x->next = after.next, x->live = after.live;
 }
 
-/* Plans a step, in the last turn of the repeat around it or not. at: by use, the offset of its buffer. */
-static void ein_spill_step(ein_spill *s, int r, int last, int64_t *at) {
+/* All its buffers have their places. What used their memory before must be over; later, the row. */
+static void ein_spill_row_goes(ein_spill *s, const ein_spill_use *use, int n, ein_spill_planned *out) {
+  ein_spill_after before = {-1, {0, 0}, s->over}, over = {s->rows, {0, 0}, 0};
+  double bytes = 0;
+  for (int k = 0; k < n; k++) {
+    const ein_spill_slot *x = &s->m.slot[s->slot_of[s->name[use[k].buffer]]];
+    if (out) out->at[k] = x->kind == EIN_SPILL_OUTSIDE ? -1 : x->at;
+    if (x->kind == EIN_SPILL_OUTSIDE) continue;
+    ein_spill_after_join(&before, &ein_spill_its_piece(s, x)->after);
+    bytes += (double)x->bytes;
+  }
+  s->used += bytes;
+  s->began = before.time, s->over = over.time = before.time + bytes * s->work;
+  for (int k = 0; k < n; k++) {
+    ein_spill_slot *x = &s->m.slot[s->slot_of[s->name[use[k].buffer]]];
+    if (x->kind == EIN_SPILL_OUTSIDE) continue;
+    ein_spill_its_piece(s, x)->after = over;
+    if (use[k].how != EIN_SPILL_READ) x->stored = over;
+  }
+  if (out) memcpy(out->actions, before.actions, sizeof before.actions);
+}
+
+/* Plans a step, in the last turn of the repeat around it or not. */
+static void ein_spill_step(ein_spill *s, int r, int last, ein_spill_planned *out) {
   const ein_spill_row *row = &s->table->row[r];
   const ein_spill_use *use = s->table->use + row->first;
   const ein_spill_life *life = s->life + (last ? s->table->n_uses : 0) + row->first;
   int64_t wanted = 0;
   for (int k = 0; k < row->n; k++) {
-    ein_spill_slot *x = &s->slot[s->slot_of[s->name[use[k].buffer]]];
+    ein_spill_slot *x = &s->m.slot[s->slot_of[s->name[use[k].buffer]]];
     if (x->kind == EIN_SPILL_OUTSIDE) continue;
     x->pinned = s->rows;
     if (x->at < 0) wanted += ein_spill_round(x->bytes);
   }
   ein_spill_make_room(s, r, wanted);
+  ein_spill_bring(s, use, row->n, 1);
+  ein_spill_bring(s, use, row->n, 0);
+  for (int k = 0; k < row->n; k++) ein_spill_use_it(s, &use[k], life[k]);
+  ein_spill_row_goes(s, use, row->n, out);
   for (int k = 0; k < row->n; k++) {
-    int slot = s->slot_of[s->name[use[k].buffer]];
-    if (s->slot[slot].kind == EIN_SPILL_OUTSIDE) continue;
-    int64_t after = INT64_MIN; /* it is there already */
-    if (s->slot[slot].at < 0) after = ein_spill_place(s, slot);
-    ein_spill_use_it(s, &use[k], life[k], after);
-  }
-  for (int k = 0; k < row->n; k++) {
-    ein_spill_slot *x = &s->slot[s->slot_of[s->name[use[k].buffer]]];
-    if (at) at[k] = x->kind == EIN_SPILL_OUTSIDE ? -1 : x->at; /* the next ones' places may have moved it */
-    if (x->kind != EIN_SPILL_OUTSIDE) s->piece[ein_spill_piece_of(s, x->at)].after = s->rows;
-  }
-  for (int k = 0; k < row->n; k++) {
-    ein_spill_slot *x = &s->slot[s->slot_of[s->name[use[k].buffer]]];
+    ein_spill_slot *x = &s->m.slot[s->slot_of[s->name[use[k].buffer]]];
     if (x->kind == EIN_SPILL_OUTSIDE || x->live) continue;
-    ein_spill_leave(s, x);
+    ein_spill_leave(&s->m, x);
     x->full = x->dirty = 0;
   }
   s->rows++;
@@ -415,7 +295,7 @@ static void ein_spill_turn(ein_spill *s, int r) {
 /* The end of the run: outputs go to the host. */
 static void ein_spill_finish(ein_spill *s) {
   for (int k = 0; k < s->n; k++)
-    if (s->slot[k].kind == EIN_SPILL_OUTPUT && s->slot[k].at >= 0 && s->slot[k].dirty) ein_spill_evict(s, k);
+    if (s->m.slot[k].kind == EIN_SPILL_OUTPUT && s->m.slot[k].at >= 0 && s->m.slot[k].dirty) ein_spill_evict(s, k);
 }
 
 /* ---- the whole table ---- */
@@ -440,18 +320,17 @@ static int64_t ein_spill_least(const ein_spill *s, int *row) {
 /* Before the first row. Actions that are not done are forgotten. */
 static void ein_spill_reset(ein_spill *s) {
   for (int b = 0; b < s->n; b++) {
-    ein_spill_slot *x = &s->slot[b];
+    ein_spill_slot *x = &s->m.slot[b];
     memset(x, 0, sizeof *x);
     x->kind = s->kind[b];
     x->bytes = s->bytes[b];
-    x->at = x->wrote = x->pinned = x->next = -1;
+    x->at = x->pinned = x->stored.row = x->home.row = x->next = -1;
     x->full = x->live = x->kind == EIN_SPILL_INPUT;
     s->slot_of[b] = b;
   }
-  s->piece[0].at = 0, s->piece[0].bytes = s->free = s->memory / EIN_SPILL_ALIGN * EIN_SPILL_ALIGN;
-  s->piece[0].slot = -1, s->piece[0].after = -1;
-  s->n_pieces = s->free > 0;
-  s->rows = s->up = s->down = s->done = s->asked = 0;
+  ein_spill_memory_reset(&s->m, s->memory);
+  s->rows = s->up = s->down = 0;
+  s->began = s->over = s->used = 0;
   s->cursor = s->first = s->n_planned = 0;
   for (int r = 0; r < s->table->n_rows; r++) s->turns[r] = -1;
 }
@@ -473,34 +352,37 @@ static void ein_spill_dry(ein_spill *s, int from, int to, int last) {
 
 /* The bytes that cross the bus if buffers are chosen in that way. */
 static int64_t ein_spill_try(ein_spill *s, int way) {
-  s->way = way, s->dry = 1;
+  s->way = way, s->m.hasty = way >= EIN_SPILL_WEIGHTS, s->m.dry = 1;
   ein_spill_reset(s);
   ein_spill_dry(s, 0, s->table->n_rows, 0);
   ein_spill_finish(s);
-  s->dry = 0;
+  s->m.dry = 0;
   return s->up + s->down;
 }
 
 static void ein_spill_end(ein_spill *s) {
-  free(s->action);
-  free(s->slot);
+  for (int k = 0; k < EIN_SPILL_STREAMS; k++) free(s->m.queue[k].action);
+  free(s->m.slot);
   memset(s, 0, sizeof *s);
 }
 
 /* Makes names and lives. kind, bytes and skip stay the caller's. Returns 0 if there is no memory. */
 static int ein_spill_begin(ein_spill *s, const ein_spill_table *t, int n, const unsigned char *kind,
     const int64_t *bytes, const unsigned char *skip, int64_t memory) {
-  size_t buffers = (size_t)n + 1, rows = (size_t)t->n_rows + 1, uses = (size_t)t->n_uses + 1, most = 1;
+  size_t buffers = (size_t)n + 1, rows = (size_t)t->n_rows + 1, uses = (size_t)t->n_uses + 1, most = 1,
+         pieces = 4 * buffers + 8;
   memset(s, 0, sizeof *s);
   s->table = t, s->n = n, s->kind = kind, s->bytes = bytes, s->skip = skip, s->memory = memory;
   for (int r = 0; r < t->n_rows; r++)
     if ((size_t)t->row[r].n > most) most = (size_t)t->row[r].n;
-  s->slot = (ein_spill_slot *)calloc(1, buffers * sizeof *s->slot + (2 * buffers + 2) * sizeof *s->piece +
+  ein_spill_memory *m = &s->m;
+  m->slot = (ein_spill_slot *)calloc(1, buffers * sizeof *m->slot + pieces * sizeof *m->piece +
       (rows + EIN_SPILL_AHEAD * most) * sizeof(int64_t) + (2 * uses + buffers) * sizeof *s->life +
       (2 * buffers + rows) * sizeof(int));
-  if (!s->slot) return 0;
-  s->piece = (ein_spill_piece *)(void *)(s->slot + buffers);
-  s->turns = (int64_t *)(void *)(s->piece + 2 * buffers + 2);
+  if (!m->slot) return 0;
+  m->piece = (ein_spill_piece *)(void *)(m->slot + buffers);
+  m->most_pieces = (int)pieces;
+  s->turns = (int64_t *)(void *)(m->piece + pieces);
   for (int k = 0; k < EIN_SPILL_AHEAD; k++) s->planned[k].at = s->turns + rows + (size_t)k * most;
   s->life = (ein_spill_life *)(void *)(s->turns + rows + EIN_SPILL_AHEAD * most);
   ein_spill_life *now = s->life + 2 * uses;
@@ -521,18 +403,34 @@ static int ein_spill_begin(ein_spill *s, const ein_spill_table *t, int n, const 
   return ein_spill_lives(s, 0, t->n_rows, now, 0);
 }
 
+/* When all rows and copies of the last dry run are over. */
+static double ein_spill_time(const ein_spill *s) {
+  double time = s->over;
+  for (int k = 0; k < EIN_SPILL_STREAMS; k++)
+    if (s->m.time[k] > time) time = s->m.time[k];
+  return time;
+}
+
 /* Finds the best way, for a memory that is large enough. Returns the bytes that cross the bus with it, if repeats have
- * EIN_SPILL_TURNS turns. */
+ * EIN_SPILL_TURNS turns: at most a tenth more than must be, if that takes less time. How long rows take is not known;
+ * they are taken to keep the device as busy as the bus, where it matters most that neither waits for the other. */
 static int64_t ein_spill_choose(ein_spill *s) {
-  int64_t least = INT64_MAX;
-  int best = 0;
+  int64_t bytes[EIN_SPILL_WAYS], least = INT64_MAX;
+  double time[EIN_SPILL_WAYS];
+  int best = -1;
+  s->work = 0;
+  ein_spill_try(s, 0);
+  if (s->used > 0) s->work = (double)(s->up > s->down ? s->up : s->down) / s->used;
   for (int way = 0; way < EIN_SPILL_WAYS; way++) {
-    int64_t bytes = ein_spill_try(s, way);
-    if (bytes < least) least = bytes, best = way;
+    bytes[way] = ein_spill_try(s, way);
+    time[way] = ein_spill_time(s);
+    if (bytes[way] < least) least = bytes[way];
   }
-  s->way = best;
+  for (int way = 0; way < EIN_SPILL_WAYS; way++)
+    if (bytes[way] <= least + least / 10 && (best < 0 || time[way] < time[best])) best = way;
+  s->way = best, s->m.hasty = best >= EIN_SPILL_WEIGHTS;
   ein_spill_reset(s);
-  return least;
+  return bytes[best];
 }
 
 /* ---- during a run ---- */
@@ -541,8 +439,7 @@ static void ein_spill_plan_row(ein_spill *s, int r) {
   ein_spill_planned *x = &s->planned[(s->first + s->n_planned++) % EIN_SPILL_AHEAD];
   int around = s->parent[r];
   x->row = r, x->number = s->rows;
-  ein_spill_step(s, r, around >= 0 && s->turns[around] == 1, x->at);
-  x->actions = s->asked;
+  ein_spill_step(s, r, around >= 0 && s->turns[around] == 1, x);
 }
 
 /* Whether the run has told what the cursor has to know at this row. UNTIL: it has to tell at each turn. */

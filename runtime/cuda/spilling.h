@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * A run that does not fit the device's memory: does what spill.h plans. Copies go through a stream of their own, ahead
- * of the kernels that need them. That stream waits for kernels whose memory they take, and kernels wait for what was
- * fetched for them, by events; the host waits for nothing. Arguments stay in the caller's memory, which is page-locked
+ * A run that does not fit the device's memory: does what spill.h plans. Copies to the device and copies to the host have
+ * a stream each, since a device makes both at once, and go ahead of the kernels that need them. These streams wait for
+ * kernels whose memory they take, and for each other, and kernels wait for what was fetched for them, by events; the
+ * host waits for nothing. Launches between two such waits are sent as one list. Arguments stay in the caller's memory, which is page-locked
  * during the run if the driver can do that; work buffers get page-locked memory when they are first written back.
  */
 #ifndef EIN_CUDA_SPILLING_H
@@ -12,15 +13,20 @@
 
 enum { EIN_SPILL_EVENTS = 64, EIN_SPILL_TOLD = 4 };
 
+typedef struct ein_spilling_stream {
+  void *at;
+  void *event[EIN_SPILL_EVENTS]; /* by action, as a ring: it is done */
+  int64_t row, other;          /* what it waits for: the rows up to this one (-1: what was before the run); how many
+                                * actions of the other stream */
+} ein_spilling_stream;
+
 typedef struct ein_spilling {
   ein_spill plan;
   int n;                       /* what is planned: buffers, and moves */
   int on;                      /* this run spills */
-  void *copies;                /* the stream */
-  void *launched;              /* recorded in the run's stream: the rows so far */
-  void *event[EIN_SPILL_EVENTS]; /* by action, as a ring: it is done */
-  int64_t seen;                /* the last row that the copies wait for; -1: what was before the run */
-  int64_t waited;              /* the actions that the run's stream waits for */
+  void *launched;              /* an event, recorded in the run's stream: the rows so far */
+  ein_spilling_stream to[EIN_SPILL_STREAMS];
+  int64_t waited[EIN_SPILL_STREAMS]; /* how many of their actions the run's stream waits for */
   char *memory;                /* where the planned memory begins on the device */
   char **home;                 /* by slot: its place on the host; NULL: none yet */
   char **own;                  /* by buffer: memory for that, page-locked */
@@ -61,13 +67,27 @@ static ein_spilling *ein_spilling_new(ein_ctx *ctx, const ein_spill_table *t) {
   return x;
 }
 
+static int ein_spilling_event(ein_ctx *ctx, ein_gpu *g, void **event) {
+  return *event || ein_gpu_ok(ctx, g, g->cu.event_new(event, EIN_CU_NO_TIMES), "an event");
+}
+
 static int ein_spilling_streams(ein_ctx *ctx, ein_gpu *g, ein_spilling *x) {
-  if (!x->copies && !ein_gpu_ok(ctx, g, g->cu.stream_new(&x->copies, EIN_CU_OWN_STREAM), "a stream")) return 0;
-  for (int k = -1; k < EIN_SPILL_EVENTS; k++) {
-    void **event = k < 0 ? &x->launched : &x->event[k];
-    if (!*event && !ein_gpu_ok(ctx, g, g->cu.event_new(event, EIN_CU_NO_TIMES), "an event")) return 0;
+  if (!ein_spilling_event(ctx, g, &x->launched)) return 0;
+  for (int k = 0; k < EIN_SPILL_STREAMS; k++) {
+    ein_spilling_stream *c = &x->to[k];
+    if (!c->at && !ein_gpu_ok(ctx, g, g->cu.stream_new(&c->at, EIN_CU_OWN_STREAM), "a stream")) return 0;
+    for (int e = 0; e < EIN_SPILL_EVENTS; e++)
+      if (!ein_spilling_event(ctx, g, &c->event[e])) return 0;
   }
   return 1;
+}
+
+/* Waits for all copies. Returns the driver's error. */
+static int ein_spilling_wait(const ein_gpu *g, const ein_spilling *x) {
+  int e = 0;
+  for (int k = 0; k < EIN_SPILL_STREAMS && !e; k++)
+    if (x->to[k].at) e = g->cu.stream_wait(x->to[k].at);
+  return e;
 }
 
 static void ein_spilling_unlock(ein_gpu *g, ein_spilling *x) {
@@ -81,14 +101,16 @@ static void ein_spilling_end(ein_gpu *g, ein_spilling *x) {
   void *own;
   if (!x) return;
   if (g->context && !g->cu.context_push(g->context)) {
-    if (x->copies) g->cu.stream_wait(x->copies);
+    ein_spilling_wait(g, x);
     ein_spilling_unlock(g, x);
     for (int b = 0; b < x->n; b++)
       if (x->own[b]) g->cu.host_drop(x->own[b]);
     if (x->launched) g->cu.event_end(x->launched);
-    for (int k = 0; k < EIN_SPILL_EVENTS; k++)
-      if (x->event[k]) g->cu.event_end(x->event[k]);
-    if (x->copies) g->cu.stream_end(x->copies);
+    for (int k = 0; k < EIN_SPILL_STREAMS; k++) {
+      for (int e = 0; e < EIN_SPILL_EVENTS; e++)
+        if (x->to[k].event[e]) g->cu.event_end(x->to[k].event[e]);
+      if (x->to[k].at) g->cu.stream_end(x->to[k].at);
+    }
     g->cu.context_pop(&own);
   }
   ein_spill_end(&x->plan);
@@ -253,7 +275,10 @@ static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d) {
   ein_spilling_kinds(ctx, d, x); /* the block may be another one */
   ein_cuda_sites_lay(ctx, d, d->block);
   x->on = 1;
-  x->seen = -2, x->waited = 0; /* the first copies wait for what the caller has asked of a stream of its own */
+  for (int k = 0; k < EIN_SPILL_STREAMS; k++) {
+    x->to[k].row = -2; /* the first copies wait for what the caller has asked of a stream of its own */
+    x->to[k].other = x->waited[k] = 0;
+  }
   memset(x->moved, 0, (size_t)x->n * sizeof *x->moved);
   return ein_spilling_homes(ctx, d, x);
 }
@@ -261,13 +286,14 @@ static int ein_spilling_begin(ein_ctx *ctx, ein_cuda *d) {
 /* ---- actions ---- */
 
 static int ein_spilling_move(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, const ein_spill_action *a) {
+  void *copies = x->to[EIN_SPILL_IN].at;
   uint64_t base = (uint64_t)(uintptr_t)x->memory, to = base + (uint64_t)a->at, from = base + (uint64_t)a->from;
   int64_t step = a->room > a->from - a->at ? a->room : a->from - a->at;
   for (int64_t done = 0; done < a->bytes; done += step) {
     size_t n = (size_t)(step < a->bytes - done ? step : a->bytes - done);
     uint64_t via = base + (uint64_t)a->via, at = to + (uint64_t)done;
-    int e = g->cu.copy_across(a->room ? via : at, from + (uint64_t)done, n, x->copies);
-    if (!e && a->room) e = g->cu.copy_across(at, via, n, x->copies);
+    int e = g->cu.copy_across(a->room ? via : at, from + (uint64_t)done, n, copies);
+    if (!e && a->room) e = g->cu.copy_across(at, via, n, copies);
     if (!ein_gpu_ok(ctx, g, e, "a tensor is moved")) return 0;
   }
   return 1;
@@ -278,40 +304,79 @@ static int ein_spilling_act(ein_ctx *ctx, ein_cuda *d, const ein_spill_action *a
   ein_gpu *g = &d->gpu;
   uint64_t at = (uint64_t)(uintptr_t)(x->memory + a->at);
   size_t bytes = (size_t)a->bytes;
+  void *copies = x->to[ein_spill_stream(a->kind)].at;
   int there = x->kind[a->slot] != EIN_SPILL_WORK && d->there[a->slot];
   if (a->kind == EIN_SPILL_MOVE) return ein_spilling_move(ctx, g, x, a);
   if (!x->home[a->slot] && !ein_spilling_own(ctx, g, x, a->slot)) return 0; /* of a work buffer */
   uint64_t home = (uint64_t)(uintptr_t)x->home[a->slot];
   if (!there) x->moved[a->slot] += a->bytes;
   if (a->kind == EIN_SPILL_FETCH) {
-    if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(at, home, bytes, x->copies), "a tensor is copied");
+    if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(at, home, bytes, copies), "a tensor is copied");
     g->counts->bytes_up += bytes;
-    return ein_gpu_ok(ctx, g, g->cu.copy_up(at, x->home[a->slot], bytes, x->copies), "a tensor goes to the device");
+    return ein_gpu_ok(ctx, g, g->cu.copy_up(at, x->home[a->slot], bytes, copies), "a tensor goes to the device");
   }
-  if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(home, at, bytes, x->copies), "a tensor is copied");
+  if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(home, at, bytes, copies), "a tensor is copied");
   g->counts->bytes_down += bytes;
-  return ein_gpu_ok(ctx, g, g->cu.copy_down(x->home[a->slot], at, bytes, x->copies), "a tensor comes from the device");
+  return ein_gpu_ok(ctx, g, g->cu.copy_down(x->home[a->slot], at, bytes, copies), "a tensor comes from the device");
 }
 
-/* Asks for all actions that may begin before the row with that number. The rows before it have been launched. */
-static int ein_spilling_go(ein_ctx *ctx, ein_cuda *d, int64_t number) {
-  ein_spilling *x = d->spilling;
-  ein_gpu *g = &d->gpu;
-  ein_spill *s = &x->plan;
-  if (s->failed)
-    return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
-  for (; s->done < s->asked; s->done++) {
-    const ein_spill_action *a = &s->action[s->done % s->room];
-    if (a->after >= number) return 1;
-    if (a->after > x->seen) {
-      if (!ein_gpu_ok(ctx, g, g->cu.event_record(x->launched, g->stream), "an event") ||
-          !ein_gpu_ok(ctx, g, g->cu.stream_after(x->copies, x->launched, 0), "an event"))
-        return 0;
-      x->seen = number - 1;
-    }
-    if (!ein_spilling_act(ctx, d, a) ||
-        !ein_gpu_ok(ctx, g, g->cu.event_record(x->event[s->done % EIN_SPILL_EVENTS], x->copies), "an event"))
+/* A stream waits for so many actions of one of the copies' streams. */
+static int ein_spilling_after(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, void *stream, int of, int64_t actions) {
+  int64_t last = actions - 1, kept = x->plan.m.queue[of].done - EIN_SPILL_EVENTS;
+  if (last < kept) last = kept;
+  return ein_gpu_ok(ctx, g, g->cu.stream_after(stream, x->to[of].event[last % EIN_SPILL_EVENTS], 0), "an event");
+}
+
+/* The stream of an action waits for what must be over before. number: of the next row to be launched. */
+static int ein_spilling_ordered(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, const ein_spill_action *a, int64_t number) {
+  int stream = ein_spill_stream(a->kind), other = !stream;
+  ein_spilling_stream *c = &x->to[stream];
+  if (a->after.row > c->row) {
+    if (!ein_gpu_send(ctx, g) || !ein_gpu_ok(ctx, g, g->cu.event_record(x->launched, g->stream), "an event") ||
+        !ein_gpu_ok(ctx, g, g->cu.stream_after(c->at, x->launched, 0), "an event"))
       return 0;
+    c->row = number - 1;
+  }
+  if (a->after.actions[other] <= c->other) return 1;
+  c->other = a->after.actions[other];
+  return ein_spilling_after(ctx, g, x, c->at, other, c->other);
+}
+
+/* Asks for the stream's actions that may begin before the row with that number. Returns how many; -1: a failure. */
+static int ein_spilling_some(ein_ctx *ctx, ein_cuda *d, int stream, int64_t number) {
+  ein_spilling *x = d->spilling;
+  ein_spill_memory *m = &x->plan.m;
+  ein_spill_queue *q = &m->queue[stream];
+  int n = 0;
+  for (; q->done < q->asked; q->done++, n++) {
+    const ein_spill_action *a = &q->action[q->done % q->room];
+    if (a->after.row >= number || a->after.actions[!stream] > m->queue[!stream].done) break;
+    void *event = x->to[stream].event[q->done % EIN_SPILL_EVENTS];
+    if (!ein_spilling_ordered(ctx, &d->gpu, x, a, number) || !ein_spilling_act(ctx, d, a) ||
+        !ein_gpu_ok(ctx, &d->gpu, d->gpu.cu.event_record(event, x->to[stream].at), "an event"))
+      return -1;
+  }
+  return n;
+}
+
+/* Asks for all actions that may begin before the row with that number. */
+static int ein_spilling_go(ein_ctx *ctx, ein_cuda *d, int64_t number) {
+  if (d->spilling->plan.m.failed)
+    return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
+  for (int in = 1, out = 1; in || out;) {
+    in = ein_spilling_some(ctx, d, EIN_SPILL_IN, number);
+    out = in < 0 ? -1 : ein_spilling_some(ctx, d, EIN_SPILL_OUT, number);
+    if (out < 0) return 0;
+  }
+  return 1;
+}
+
+/* The run's stream waits for the actions that a row needs. */
+static int ein_spilling_awaits(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, const ein_spill_planned *p) {
+  for (int k = 0; k < EIN_SPILL_STREAMS; k++) {
+    if (p->actions[k] <= x->waited[k]) continue;
+    x->waited[k] = p->actions[k];
+    if (!ein_gpu_send(ctx, g) || !ein_spilling_after(ctx, g, x, g->stream, k, p->actions[k])) return 0;
   }
   return 1;
 }
@@ -329,13 +394,7 @@ static void ein_spilling_need(ein_ctx *ctx, ein_cuda *d, int row) {
         p->row, row);
     return;
   }
-  if (!ein_gpu_send(ctx, g) || !ein_spilling_go(ctx, d, p->number)) return;
-  if (p->actions > x->waited) {
-    int64_t last = p->actions - 1, kept = s->done - EIN_SPILL_EVENTS;
-    if (last < kept) last = kept;
-    if (!ein_gpu_ok(ctx, g, g->cu.stream_after(g->stream, x->event[last % EIN_SPILL_EVENTS], 0), "an event")) return;
-    x->waited = last + 1;
-  }
+  if (!ein_spilling_go(ctx, d, p->number) || !ein_spilling_awaits(ctx, g, x, p)) return;
   for (int k = 0, n = ctx->inside->tables->n_buffers; k < r->n; k++) {
     int b = d->table->use[r->first + k].buffer;
     if (p->at[k] < 0) continue;
@@ -385,7 +444,7 @@ static int ein_spilling_give(ein_ctx *ctx, ein_cuda *d) {
   if (!ein_gpu_send(ctx, g)) return 0;
   ein_spill_finish(&x->plan);
   if (!ein_spilling_go(ctx, d, INT64_MAX) ||
-      !ein_gpu_ok(ctx, g, g->cu.stream_wait(x->copies), "an output comes from the device"))
+      !ein_gpu_ok(ctx, g, ein_spilling_wait(g, x), "an output comes from the device"))
     return 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
     if (x->kind[b] == EIN_SPILL_OUTPUT && x->home[b] == x->own[b]) ein_cuda_turn(ctx, b, x->home[b], 0);
@@ -397,7 +456,7 @@ static int ein_spilling_give(ein_ctx *ctx, ein_cuda *d) {
 static ein_status ein_spilling_finish(ein_ctx *ctx, ein_cuda *d, ein_status status) {
   ein_spilling *x = d->spilling;
   if (status == EIN_OK && !ein_spilling_give(ctx, d)) status = ein_state(ctx);
-  if (d->gpu.entered && status != EIN_OK) d->gpu.cu.stream_wait(x->copies);
+  if (d->gpu.entered && status != EIN_OK) ein_spilling_wait(&d->gpu, x);
   if (d->gpu.entered) ein_spilling_unlock(&d->gpu, x);
   x->on = 0;
   return status;

@@ -6,6 +6,7 @@
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 look_alikes
+on="--target=cuda --flags=-O0" # of the code around the kernels, which takes longest to compile
 
 given_back() { # TEXT: all of it; and that line
   grep -q 'left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts' "$EIN_STANDIN_REPORT" && grep -q "$1" "$EIN_STANDIN_REPORT" ||
@@ -13,7 +14,7 @@ given_back() { # TEXT: all of it; and that line
   rm -f "$EIN_STANDIN_REPORT"
 }
 least_of() { # WORD...: with one byte
-  want 4 "$EIN" run "$@" --target=cuda --memory=1
+  want 4 "$EIN" run "$@" $on --memory=1
   least=$(sed -n 's/.*no memory on the device: the run takes at least \([0-9]*\) bytes there, for .*, and 1 are allowed$/\1/p' err)
   [ -n "$least" ] || wrong "it does not say how much it needs: $(cat err)"
   given_back ''
@@ -26,7 +27,7 @@ fits() { # WORD...
   least_of "$@"
   for memory in $least $((least + least / 3)); do
     for order in late early; do
-      EIN_STANDIN=$order want 0 "$EIN" run "$@" --target=cuda --memory="$memory" -o all=got/
+      EIN_STANDIN=$order want 0 "$EIN" run "$@" $on --memory="$memory" -o all=got/
       same want got 'other than by the evaluator:'
       given_back ''
     done
@@ -55,40 +56,40 @@ given="A=A.npy B=B.npy"
 {
   fits chain.ein $given
   [ "$least" = 12544 ] || wrong "chain.ein takes $least bytes at least"
-  want 4 "$EIN" run chain.ein $given --target=cuda --memory=12543
+  want 4 "$EIN" run chain.ein $given $on --memory=12543
   says 'no memory on the device: the run takes at least 12544 bytes there, for C (chain.ein:4), and 12543 are allowed'
   given_back ''
-  want 0 "$EIN" run chain.ein $given --target=cuda --memory=12544 -v -o all=spilled/
+  want 0 "$EIN" run chain.ein $given $on --memory=12544 -v -o all=spilled/
   says '20480 bytes went there, 16408 came back'
   says "1 run did not fit the device's memory: 20480 of these bytes were for tensors kept on the host, most of all "
   given_back '20480 bytes up, 16408 down'
-  want 0 "$EIN" run chain.ein $given --target=cuda -v -o all=whole/
+  want 0 "$EIN" run chain.ein $given $on -v -o all=whole/
   says '8192 bytes went there, 8216 came back'
   given_back '0 events'
   same whole spilled 'other than in a run that fits:'
   # What is free decides, if nothing is said.
-  EIN_STANDIN=memory=20000 want 0 "$EIN" run chain.ein $given --target=cuda -o all=free/
-  given_back '65 events'
+  EIN_STANDIN=memory=20000 want 0 "$EIN" run chain.ein $given $on -o all=free/
+  given_back '129 events'
   same whole free 'other with less memory:'
-  EIN_STANDIN=memory=10000 want 4 "$EIN" run chain.ein $given --target=cuda
+  EIN_STANDIN=memory=10000 want 4 "$EIN" run chain.ein $given $on
   says 'the run takes at least 12544 bytes there, for C (chain.ein:4), and 9'
   given_back ''
-  EIN_CUDA_MEMORY=12544 want 0 "$EIN" run chain.ein $given --target=cuda -o all=said/
+  EIN_CUDA_MEMORY=12544 want 0 "$EIN" run chain.ein $given $on -o all=said/
   given_back '20480 bytes up, 16408 down'
-  EIN_CUDA_MEMORY=much want 3 "$EIN" run chain.ein $given --target=cuda
+  EIN_CUDA_MEMORY=much want 3 "$EIN" run chain.ein $given $on
   rm -f "$EIN_STANDIN_REPORT"
   # Each copy to the device counts: 5 of them.
   for copy in 1 2 3 4 5; do
-    EIN_STANDIN=lose=$copy want 0 "$EIN" run chain.ein $given --target=cuda --memory=12544 -o all=lost/
+    EIN_STANDIN=lose=$copy want 0 "$EIN" run chain.ein $given $on --memory=12544 -o all=lost/
     cmp -s lost/Y.npy whole/Y.npy && cmp -s lost/Z.npy whole/Z.npy && wrong "copy $copy is not needed"
   done
   rm -f "$EIN_STANDIN_REPORT"
   # Many runs.
-  want 0 "$EIN" bench chain.ein $given --target=cuda --memory=13kB --reps 3
+  want 0 "$EIN" bench chain.ein $given $on --memory=13kB --reps 3
   given_back ''
   # Failures of the machine.
   for planted in alloc=2 alloc=3 launch=3; do
-    EIN_STANDIN=$planted want 4 "$EIN" run chain.ein $given --target=cuda --memory=12544
+    EIN_STANDIN=$planted want 4 "$EIN" run chain.ein $given $on --memory=12544
     given_back ''
   done
 }
@@ -170,8 +171,8 @@ int main(void) {
   return 0;
 }
 END
-want 0 "$EIN" build blur.ein --target=cuda --lib -o lib/ --flags=-O1
-want 0 cc -std=c99 -D_GNU_SOURCE -O1 calls.c -Ilib lib/libblur.a -L"$standin" -l:libcuda.so.1 -lm -ldl -o calls
+want 0 "$EIN" build blur.ein --target=cuda --lib -o lib/ --flags=-O0
+want 0 cc -std=c99 -D_GNU_SOURCE -O0 calls.c -Ilib lib/libblur.a -L"$standin" -l:libcuda.so.1 -lm -ldl -o calls
 for order in late early; do
   EIN_STANDIN=$order want 0 ./calls
   cat >wanted <<'END'
@@ -217,7 +218,7 @@ fits turns.ein
 [ "$least" -lt 20000 ] || wrong "turns.ein takes $least bytes at least"
 for rounds in 0 1 2 7; do
   want 0 "$EIN" run turns.ein rounds=$rounds start=iota -o all=want/
-  EIN_STANDIN=early want 0 "$EIN" run turns.ein --target=cuda --memory="$least" rounds=$rounds start=iota -o all=got/
+  EIN_STANDIN=early want 0 "$EIN" run turns.ein $on --memory="$least" rounds=$rounds start=iota -o all=got/
   same want got 'other than by the evaluator:'
   given_back ''
 done
@@ -239,13 +240,13 @@ output best[s] = argmax[t] A[s,t]
 END
 rm -rf want got
 want 0 "$EIN" run sites.ein -o all=want/
-EIN_CUDA_MEMORY=7000 want 4 "$EIN" run sites.ein --target=cuda -n 4
+EIN_CUDA_MEMORY=7000 want 4 "$EIN" run sites.ein $on -n 4
 says 'no memory on the device: the run takes at least 7168 bytes there, for '
 rm -f "$EIN_STANDIN_REPORT"
 for order in late early; do
-  EIN_STANDIN=$order EIN_CUDA_MEMORY=7168 want 0 "$EIN" run sites.ein --target=cuda -n 4 -o all=got/
+  EIN_STANDIN=$order EIN_CUDA_MEMORY=7168 want 0 "$EIN" run sites.ein $on -n 4 -o all=got/
   same want got 'other than by the evaluator:'
-  given_back '33536 bytes up, 30560 down; 260 events'
+  given_back '33536 bytes up, 30560 down; 516 events'
 done
 
 # Other programs.
@@ -258,10 +259,10 @@ for file in "$root"/tests/run/*.ein; do
   cd "${file%/*}" || exit 1
   # shellcheck disable=SC2046
   set -- "${file##*/}" $(sed -n '1,3s/^# args: //p' "$file")
-  { "$EIN" verify "$@" --target=cuda --memory=1; } >"$work/out" 2>&1
+  { "$EIN" verify "$@" $on --memory=1; } >"$work/out" 2>&1
   least=$(sed -n 's/.*the run takes at least \([0-9]*\) bytes there.*/\1/p' "$work/out")
   [ -n "$least" ] || { wrong "$(cat "$work/out")"; continue; }
-  EIN_STANDIN=early "$EIN" verify "$@" --target=cuda --memory="$least" >"$work/out" 2>&1 || wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
+  EIN_STANDIN=early "$EIN" verify "$@" $on --memory="$least" >"$work/out" 2>&1 || wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
 done
 cd "$work" || exit 1
 given_back ''

@@ -106,18 +106,32 @@ static void act(const ein_spill *s, const ein_spill_action *x) {
   }
 }
 
-/* What may begin before the row with that number; all of it, or only what must. */
-static void act_until(ein_spill *s, int64_t number, int64_t must, bool early) {
-  while (s->done < s->asked && (s->done < must || early)) {
-    const ein_spill_action *x = &s->action[s->done % s->room];
-    if (x->after >= number) {
-      if (s->done < must) broken = "an action has to wait for a row that waits for it";
-      break;
+static bool may_begin(const ein_spill *s, int stream, int64_t number) {
+  const ein_spill_queue *q = &s->m.queue[stream];
+  const ein_spill_action *x = &q->action[q->done % q->room];
+  return x->after.row < number && x->after.actions[1 - stream] <= s->m.queue[1 - stream].done;
+}
+
+/* What may begin before the row with that number, in any order of the two streams that their actions allow: all of it,
+ * or only what must be over, and what that waits for. */
+static void act_until(ein_spill *s, int64_t number, const int64_t *must, bool early) {
+  for (bool on = true; on && !broken;) {
+    int first = die(2);
+    on = false;
+    for (int k = 0; k < 2 && !on; k++) {
+      int stream = (first + k) % 2;
+      ein_spill_queue *q = &s->m.queue[stream], *other = &s->m.queue[1 - stream];
+      bool needed = q->done < must[stream];
+      if (!needed && other->done < must[1 - stream])
+        needed = other->action[other->done % other->room].after.actions[stream] > q->done;
+      if (q->done == q->asked || !(early || needed) || !may_begin(s, stream, number)) continue;
+      act(s, &q->action[q->done % q->room]);
+      ahead += !needed, in_all++;
+      q->done++, on = true;
     }
-    act(s, x);
-    ahead += s->done >= must, in_all++;
-    s->done++;
   }
+  for (int k = 0; k < 2 && !broken; k++)
+    if (s->m.queue[k].done < must[k]) broken = "an action has to wait for a row that waits for it";
 }
 
 static void row_run(ein_spill *s, int r, bool early) {
@@ -175,7 +189,8 @@ static void table_run(ein_spill *s, bool early) {
   }
   list_run(s, 0, table.n_rows, early);
   ein_spill_finish(s);
-  act_until(s, s->rows, s->asked, true);
+  const int64_t all[] = {s->m.queue[0].asked, s->m.queue[1].asked};
+  act_until(s, s->rows, all, true);
   for (int b = 0; b < buffers && !broken; b++)
     for (int64_t i = 0; kind[b] == EIN_SPILL_OUTPUT && value[b] && i < grains(bytes[b]); i++)
       if (home[b][i] != value[b] + i) broken = "an output does not have its value";
@@ -195,8 +210,9 @@ static void tables_run(int tries) {
     ein_spill_choose(&s);
     for (int run = 0; run < 3 && !broken; run++) table_run(&s, run != 1);
     before += ahead, all += in_all;
-    for (int64_t i = 0; i < s.asked && i < s.room; i++)
-      moves++, moved += s.action[i].kind == EIN_SPILL_MOVE;
+    const ein_spill_queue *q = &s.m.queue[EIN_SPILL_IN];
+    for (int64_t i = 0; i < q->asked && i < q->room; i++)
+      moves++, moved += q->action[i].kind == EIN_SPILL_MOVE;
     ein_spill_end(&s);
     if (broken) printf("# seed %llu\n", (unsigned long long)seed);
   }

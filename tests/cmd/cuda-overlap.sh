@@ -1,0 +1,112 @@
+#!/bin/sh
+# suite: ci
+# Runs that do not fit a device's memory, by the clock of the stand-in for the driver (tests/cuda/standin/order.h), where a kernel takes 100 microseconds and
+# the bus 45 bytes in one, in each direction: about as long for a tensor. Kernels do not wait for the bus where something else could be done, copies in both
+# directions go on at once, and what recurs between two waits is a graph. The stand-in reports a wait that is left out.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tests/cmd/common"
+look_alikes
+on="--target=cuda --flags=-O0"
+
+clock() { # WORD...: all, kernels, up, down, in microseconds
+  rm -f "$EIN_STANDIN_REPORT"
+  EIN_STANDIN=clock=100:45 want 0 "$EIN" run "$@"
+  # shellcheck disable=SC2046
+  set -- $(sed -n 's/^clock: \([0-9]*\) us; kernels \([0-9]*\), up \([0-9]*\), down \([0-9]*\)$/\1 \2 \3 \4/p' "$EIN_STANDIN_REPORT")
+  all=$1 kernels=$2 up=$3 down=$4
+}
+at_most() { # TIMES OF, in hundredths
+  [ $((100 * all)) -le $(($1 * $2)) ] || wrong "it takes $all us, more than $1 hundredths of $2; kernels $kernels, up $up, down $down: $line"
+}
+same() {
+  for output in whole/*.npy; do cmp -s "$output" "got/${output##*/}" || wrong "other than in a run that fits: ${output##*/}: $line"; done
+}
+
+L=12 X="X=randint:lo=0:hi=2:seed=1" words=$X
+for k in $(seq $L); do words="$words W$k=randint:lo=-1:hi=2:seed=$k"; done
+
+# A chain of products, each with its own matrix, in a device that has room for four tensors of 26: every matrix comes during the product before its own.
+{
+  echo 'dim N = 32'
+  echo 'input X[i:N,j:N] : f32'
+  h=X
+  for k in $(seq $L); do
+    echo "param W$k[i:N,j:N] : f32"
+    echo "H$k[i,j] = max(sum[k] $h[i,k] * W$k[k,j], 0)"
+    h=H$k
+  done
+  echo "output Y[i,j] = $h[i,j]"
+} >chain.ein
+# shellcheck disable=SC2086
+{
+  clock chain.ein $words $on -o all=whole/
+  clock chain.ein $words $on --memory=16640 -o all=got/
+  same
+  at_most 130 "$kernels" # X and W1 come first, and Y goes last
+  clock chain.ein $words $on --memory=12544 -o all=got/ # three tensors: nothing can come during a product that uses them all
+  same
+  at_most 100 $((kernels + up + down))
+  # Of 2 * L - 1 waits the first is for the caller's stream, in which there is nothing here.
+  for wait in 2 3 4 12 13 22 23; do
+    EIN_STANDIN=no-wait=$wait want 98 "$EIN" run chain.ein $words $on --memory=16640 -o all=lost/
+    says 'is not ordered after'
+  done
+}
+
+# The same again and again: what comes is what was used last but one, or every product would wait for its matrix.
+{
+  sed '/^H\|^output/d' chain.ein
+  echo 'repeat t < 4 {'
+  echo '  state H[i:N,j:N] : f32 = X[i,j]'
+  h=H
+  for k in $(seq $L); do
+    echo "  H$k[i,j] = max(sum[k] $h[i,k] * W$k[k,j], 0)"
+    h=H$k
+  done
+  echo "  next H[i,j] = $h[i,j] + X[i,j]"
+  echo '}'
+  echo 'output H'
+} >again.ein
+rm -rf whole got
+# shellcheck disable=SC2086
+{
+  clock again.ein $words $on -o all=whole/
+  clock again.ein $words $on --memory=30000 -o all=got/
+  same
+  at_most 120 "$kernels"
+}
+
+# Training: what is kept for the way back goes to the host and comes back, and so do the matrices. Of 51 tensors 14 fit.
+{
+  echo 'dim N = 32'
+  echo 'input X[i:N,j:N] : f32'
+  for k in $(seq $L); do echo "param W$k[i:N,j:N] : f32"; done
+  echo 'repeat t < 4 {'
+  for k in $(seq $L); do echo "  state P$k[i:N,j:N] : f32 = W$k[i,j]"; done
+  h=X
+  for k in $(seq $L); do
+    echo "  H$k[i,j] = sum[k] $h[i,k] * P$k[k,j]"
+    h=H$k
+  done
+  echo "  G$L[i,j] = $h[i,j] - X[i,j]"
+  for k in $(seq $L -1 1); do
+    [ "$k" = 1 ] && h=X || h=H$((k - 1))
+    [ "$k" = 1 ] || echo "  G$((k - 1))[i,k] = sum[j] G$k[i,j] * P$k[k,j]"
+    echo "  next P$k[k,j] = P$k[k,j] - 0.001 * (sum[i] $h[i,k] * G$k[i,j])"
+  done
+  echo '}'
+  for k in $(seq $L); do echo "output P$k"; done
+} >train.ein
+rm -rf whole got
+# shellcheck disable=SC2086
+{
+  clock train.ein $words $on -o all=whole/
+  resident=$kernels
+  for memory in 60000 100000; do
+    clock train.ein $words $on --memory=$memory -o all=got/
+    same
+    at_most 125 "$resident"
+    grep -q ' graphs: [1-9][0-9]* made, [1-9]' "$EIN_STANDIN_REPORT" || wrong "no graphs: $(cat "$EIN_STANDIN_REPORT")"
+  done
+}
+finish

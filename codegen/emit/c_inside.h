@@ -9,7 +9,6 @@
 typedef struct CSize { const Expr *e; Str name; bool used; } CSize; /* a dims-only expression, computed when a run is
                                                                      * planned */
 
-typedef struct CudaRows CudaRows;
 typedef struct CPrinter {
   Buf *out;
   const LoopProgram *p;
@@ -46,7 +45,7 @@ typedef struct CPrinter {
   bool library;              /* products may use a library */
   bool driver;               /* the text is C, which launches through the driver, by number */
   VEC(Str) launched;         /* names of the launches */
-  CudaRows *rows;     /* for a device: what its planner of memory is told (cuda_rows.c); NULL: nothing yet */
+  EmitRows *rows;            /* for a device: what its planner of memory is told (cuda_rows.c); NULL: nothing yet */
   int32_t unless, when;      /* what is printed now is run only if this input is not given, and only if the size with
                               * this number is not 0; -1: always */
   uint32_t boxes;            /* for several sites: the number of the first launch that moves boxes */

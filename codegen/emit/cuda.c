@@ -345,19 +345,31 @@ static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32
       prefix, prefix, n, prefix, p->launched.len, p->boxes, p->boxes + 1, p->boxes + 2, p->boxes + 3);
 }
 
+/* What the run does, with everything that it needs of the host. */
+static void host_part(CPrinter *p) {
+  p->driver = true;
+  p->device = false; /* moves are described and combined on the host */
+  c_sites(p);
+  p->device = true;
+  c_host(p);
+}
+
 void emit_cuda_host(Buf *c, const LoopProgram *lp, const EmitOptions *o, const EmitImage *image, uint32_t n_images) {
   Buf kernels = buf_new(lp->arena);
   CPrinter p = kernels_print(&kernels, lp, o, true);
   uint32_t turns = c_turns(lp->tasks);
-  p.driver = true;
   p.out = c;
   c_file_head(c, o,
       arena_printf(lp->arena, "#define EIN_DRIVER\n%s%s#define EIN_TURNS %u\n", sites_word(lp),
           loop_has_products(lp) ? "#define EIN_PRODUCTS\n" : "", turns ? turns : 1));
   code_print(c, &p, image, n_images, o->prefix);
-  p.device = false; /* moves are described and combined on the host */
-  c_sites(&p);
-  p.device = true;
-  c_host(&p);
+  host_part(&p);
   emit_tables(c, lp, o, arena_printf(lp->arena, "%s_ready", o->prefix));
+}
+
+const EmitRows *emit_cuda_rows(const LoopProgram *lp, const EmitOptions *o) {
+  Buf nowhere = buf_new(lp->arena);
+  CPrinter p = kernels_print(&nowhere, lp, o, true);
+  host_part(&p);
+  return p.rows;
 }

@@ -4,45 +4,34 @@
 #include "c_inside.h"
 #include "loop/names.h"
 
-typedef struct Row {
-  const char *kind;
-  uint32_t first, n;
-  int32_t pair, unless, when, from;
-  Str name;
-  Place place;
-} Row;
-typedef struct Use { uint32_t buffer; const char *how; } Use;
-
-struct CudaRows {
-  VEC(Row) rows;
-  VEC(Use) uses;
-};
-
-static const char read_it[] = "READ", part[] = "PART", whole[] = "WHOLE";
+static const char *const kind_word[] = {"STEP", "REPEAT", "TURN", "UNTIL"};
+static const char *const how_word[] = {"READ", "PART", "WHOLE"};
 
 static bool has_rows(const CPrinter *p) { return p->driver; }
 
 /* k: the task, or the one around it */
-static uint32_t row_add(CPrinter *p, const char *kind, const Task *k, int32_t pair) {
-  if (!p->rows) p->rows = NEW(p->arena, CudaRows);
+static uint32_t row_add(CPrinter *p, EmitRowKind kind, const Task *k, int32_t pair) {
+  if (!p->rows) p->rows = NEW(p->arena, EmitRows);
   const TaskGraph *t = p->p->tasks;
   int32_t unless = p->unless >= 0 ? (int32_t)t->inputs.at[p->unless].buffer : -1;
   Str name = k->name;
   if (!name && !task_has_stages(k)) name = t->buffers.at[k->buffer].name;
-  vec_push(p->arena, p->rows->rows, ((Row){kind, p->rows->uses.len, 0, pair, unless, p->when, -1, name, k->place}));
+  vec_push(p->arena, p->rows->rows,
+      ((EmitRow){.kind = kind, .task = k, .first = p->rows->uses.len, .pair = pair, .unless = unless, .when = p->when,
+          .from = -1, .size = p->when < 0 ? NULL : p->sizes.at[p->when].e, .name = name}));
   return p->rows->rows.len - 1;
 }
 
 /* A buffer that is read anywhere is not written as a whole; one that is written anywhere is not only read. */
-static void use_add(CPrinter *p, uint32_t buffer, const char *how) {
-  Row *row = &vec_last(p->rows->rows);
+static void use_add(CPrinter *p, uint32_t buffer, EmitHow how) {
+  EmitRow *row = &vec_last(p->rows->rows);
   for (uint32_t i = row->first; i < row->first + row->n; i++) {
-    Use *x = &p->rows->uses.at[i];
+    EmitUse *x = &p->rows->uses.at[i];
     if (x->buffer != buffer) continue;
-    if (x->how != how) x->how = part;
+    if (x->how != how) x->how = EMIT_PART;
     return;
   }
-  vec_push(p->arena, p->rows->uses, ((Use){buffer, how}));
+  vec_push(p->arena, p->rows->uses, ((EmitUse){buffer, how}));
   row->n++;
 }
 
@@ -72,15 +61,15 @@ static bool stage_covers(const TaskGraph *t, const TaskStage *s) {
 }
 
 /* How a kernel uses a buffer to which it stores. */
-static const char *stored_how(const TaskGraph *t, const Task *k, uint32_t buffer) {
+static EmitHow stored_how(const TaskGraph *t, const Task *k, uint32_t buffer) {
   const TaskBuffer *b = &t->buffers.at[buffer];
-  if (b->space == BUF_WORK && b->first == k->step) return whole; /* what it held before is not needed */
+  if (b->space == BUF_WORK && b->first == k->step) return EMIT_WHOLE; /* what it held before is not needed */
   for (uint32_t i = 0; i < k->stages.len; i++) {
     const TaskStage *s = &k->stages.at[i];
-    if (stage_reads_it(s, buffer)) return part;
-    if (s->buffer == (int32_t)buffer && stage_covers(t, s)) return whole;
+    if (stage_reads_it(s, buffer)) return EMIT_PART;
+    if (s->buffer == (int32_t)buffer && stage_covers(t, s)) return EMIT_WHOLE;
   }
-  return part;
+  return EMIT_PART;
 }
 
 /* Perhaps one place reads it, and another one stores to it. */
@@ -95,11 +84,11 @@ static bool is_stored(const LoopKernel *k, uint32_t buffer) {
 void c_need_kernel(CPrinter *p, const Task *k, uint32_t number, const char *in) {
   if (!has_rows(p)) return;
   const LoopKernel *x = p->p->kernels.at[number];
-  uint32_t row = row_add(p, "STEP", k, -1);
+  uint32_t row = row_add(p, EMIT_STEP, k, -1);
   for (uint32_t i = 0; i < x->places.len; i++) {
     const LoopPlace *place = &x->places.at[i];
     if (place->space != SPACE_BUFFER) continue;
-    use_add(p, place->buffer, is_stored(x, place->buffer) ? stored_how(p->p->tasks, k, place->buffer) : read_it);
+    use_add(p, place->buffer, is_stored(x, place->buffer) ? stored_how(p->p->tasks, k, place->buffer) : EMIT_READ);
   }
   need_print(p, row, in);
 }
@@ -112,21 +101,21 @@ void c_need_move(CPrinter *p, const Task *k, bool second, const char *in) {
   if (!has_rows(p)) return;
   const TaskGraph *t = p->p->tasks;
   const TaskBuffer *to = &t->buffers.at[k->buffer];
-  uint32_t row = row_add(p, "STEP", k, -1);
-  const char *how = !second && to->space == BUF_WORK && to->first == k->step ? whole : part;
-  use_add(p, k->from, read_it);
+  uint32_t row = row_add(p, EMIT_STEP, k, -1);
+  EmitHow how = !second && to->space == BUF_WORK && to->first == k->step ? EMIT_WHOLE : EMIT_PART;
+  use_add(p, k->from, EMIT_READ);
   use_add(p, k->buffer, how);
-  if (task_moves_places(k)) use_add(p, k->place_from, read_it), use_add(p, k->place_to, part);
-  use_add(p, t->buffers.len + c_move_number(p, k), second ? part : whole);
+  if (task_moves_places(k)) use_add(p, k->place_from, EMIT_READ), use_add(p, k->place_to, EMIT_PART);
+  use_add(p, t->buffers.len + c_move_number(p, k), second ? EMIT_PART : EMIT_WHOLE);
   need_print(p, row, in);
 }
 
 void c_need_fetch(CPrinter *p, const Task *k, const char *in) {
   if (!has_rows(p)) return;
   const TaskStage *s = &k->stages.at[0];
-  uint32_t row = row_add(p, "STEP", k, -1);
+  uint32_t row = row_add(p, EMIT_STEP, k, -1);
   for (uint32_t i = 0; i < s->sum->n_slot; i++)
-    if (!s->slot[i].kept) use_add(p, s->slot[i].index, read_it);
+    if (!s->slot[i].kept) use_add(p, s->slot[i].index, EMIT_READ);
   use_add(p, (uint32_t)s->buffer, stored_how(p->p->tasks, k, (uint32_t)s->buffer));
   need_print(p, row, in);
 }
@@ -135,78 +124,72 @@ void c_need_fetch(CPrinter *p, const Task *k, const char *in) {
 
 void c_need(CPrinter *p, const Task *k, uint32_t buffer, bool writes, const char *in) {
   if (!has_rows(p)) return;
-  uint32_t row = row_add(p, "STEP", k, -1);
-  use_add(p, buffer, writes ? whole : read_it);
+  uint32_t row = row_add(p, EMIT_STEP, k, -1);
+  use_add(p, buffer, writes ? EMIT_WHOLE : EMIT_READ);
   need_print(p, row, in);
 }
 
 void c_need_default(CPrinter *p, const Task *k) {
   if (!has_rows(p)) return;
-  row_add(p, "STEP", k, -1);
-  Row *row = &vec_last(p->rows->rows);
+  row_add(p, EMIT_STEP, k, -1);
+  EmitRow *row = &vec_last(p->rows->rows);
   row->first = p->p->tasks->inputs.at[k->argument].buffer;
   row->from = (int32_t)k->buffer;
 }
 
-int32_t c_repeat_begins(CPrinter *p, const Task *k) { return has_rows(p) ? (int32_t)row_add(p, "REPEAT", k, -1) : -1; }
+int32_t c_repeat_begins(CPrinter *p, const Task *k) {
+  return has_rows(p) ? (int32_t)row_add(p, EMIT_REPEAT, k, -1) : -1;
+}
 
 void c_turn_ends(CPrinter *p, const Task *k, int32_t begin, const char *in) {
   if (!has_rows(p)) return;
-  uint32_t row = row_add(p, k->stop >= 0 ? "UNTIL" : "TURN", k, begin);
+  uint32_t row = row_add(p, k->stop >= 0 ? EMIT_UNTIL : EMIT_TURN, k, begin);
   p->rows->rows.at[begin].pair = (int32_t)row;
-  for (uint32_t i = 0; i < k->exchange.len; i++) {
-    vec_push(p->arena, p->rows->uses, ((Use){k->exchange.at[i].now, NULL}));
-    vec_push(p->arena, p->rows->uses, ((Use){k->exchange.at[i].next, NULL}));
-  }
+  for (uint32_t i = 0; i < k->exchange.len; i++)
+    vec_push(p->arena, p->rows->uses, ((EmitUse){k->exchange.at[i].now, k->exchange.at[i].next}));
   p->rows->rows.at[row].n = k->exchange.len;
   if (k->stop >= 0) buf_printf(p->out, "%sein_cuda_until(ctx, %u, stop);\n", in, row);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
 
-static void place_print(Buf *c, const Row *x) {
+static void place_print(Buf *c, const EmitRow *x) {
+  const Place *place = &x->task->place;
   if (x->name) c_string(c, x->name->s, x->name->len);
   else buf_str(c, "NULL");
   buf_str(c, ", ");
-  if (x->place.file) c_file(c, x->place.file);
+  if (place->file) c_file(c, place->file);
   else buf_str(c, "NULL");
-  buf_printf(c, ", %u", x->place.file ? x->place.line : 0);
+  buf_printf(c, ", %u", place->file ? place->line : 0);
 }
 
-/* An exchange is two entries here, and one in the table. */
-static uint32_t uses_print(Buf *c, const CudaRows *r, const Row *x, uint32_t *first) {
-  uint32_t n = 0;
-  *first = 0;
-  if (x->from >= 0) return *first = x->first, 0;
-  for (uint32_t i = x->first; n < x->n; i++, n++) {
-    const Use *u = &r->uses.at[i];
-    if (u->how) buf_printf(c, "  {%u, EIN_SPILL_%s},\n", u->buffer, u->how);
-    else buf_printf(c, "  {%u, %u},\n", u->buffer, r->uses.at[++i].buffer);
+static void uses_print(Buf *c, const EmitRows *r, const EmitRow *x) {
+  for (uint32_t i = x->first; i < x->first + x->n; i++) {
+    const EmitUse *u = &r->uses.at[i];
+    if (x->kind == EMIT_STEP) buf_printf(c, "  {%u, EIN_SPILL_%s},\n", u->buffer, how_word[u->how]);
+    else buf_printf(c, "  {%u, %u},\n", u->buffer, u->how);
   }
-  return n;
 }
 
 const char *c_rows(CPrinter *p) {
   const char *x = p->o->prefix;
   if (!p->rows) return "NULL";
   Buf rows = buf_new(p->arena);
-  uint32_t uses = 0;
   buf_printf(p->out,
       "/* ---- memory: the buffers that each row of the run uses ------------------------------------- */\n\n"
       "static const ein_spill_use %s_uses[] = {\n",
       x);
   for (uint32_t i = 0; i < p->rows->rows.len; i++) {
-    const Row *r = &p->rows->rows.at[i];
-    uint32_t first, n = uses_print(p->out, p->rows, r, &first);
-    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, ", r->kind, r->from >= 0 ? first : uses, n,
-        r->pair, r->unless, r->when, r->from);
+    const EmitRow *r = &p->rows->rows.at[i];
+    uses_print(p->out, p->rows, r);
+    buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, ", kind_word[r->kind], r->first, r->n, r->pair,
+        r->unless, r->when, r->from);
     place_print(&rows, r);
     buf_str(&rows, "},\n");
-    uses += n;
   }
   buf_printf(p->out, "  {0, 0},\n};\nstatic const ein_spill_row %s_rows[] = {\n", x);
   buf_add(p->out, rows.s, rows.len);
   buf_printf(p->out, "};\nstatic const ein_spill_table %s_table = {%u, %u, %s_rows, %s_uses};\n\n", x,
-      p->rows->rows.len, uses, x, x);
+      p->rows->rows.len, p->rows->uses.len, x, x);
   return arena_printf(p->arena, "&%s_table", x);
 }

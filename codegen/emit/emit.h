@@ -50,6 +50,23 @@ void emit_cuda(Buf *c, const LoopProgram *p, const EmitOptions *o);
 uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *p, const EmitOptions *o); /* returns how many there are */
 void emit_cuda_host(Buf *c, const LoopProgram *p, const EmitOptions *o, const EmitImage *image, uint32_t n_images);
 
+/* The rows of a run for a device, in order, as its planner of memory is told (runtime/cuda/spill.h has the same words,
+ * in the same order, and says what they mean). For a TURN or UNTIL, `how` of a use is the buffer with which it is
+ * exchanged. */
+typedef enum { EMIT_STEP, EMIT_REPEAT, EMIT_TURN, EMIT_UNTIL } EmitRowKind;
+typedef enum { EMIT_READ, EMIT_PART, EMIT_WHOLE } EmitHow;
+typedef struct EmitUse { uint32_t buffer, how; } EmitUse;
+typedef struct EmitRow {
+  EmitRowKind kind;
+  const Task *task;
+  uint32_t first, n;         /* its uses; of the default of an input (`from`), first is the input's buffer */
+  int32_t pair, unless, when, from;
+  const Expr *size;          /* that of `when`: the row is run if it is not 0; NULL: always */
+  Str name;
+} EmitRow;
+typedef struct EmitRows { VEC(EmitRow) rows; VEC(EmitUse) uses; } EmitRows;
+const EmitRows *emit_cuda_rows(const LoopProgram *p, const EmitOptions *o); /* NULL: there are none */
+
 /* ---- a single kernel: compiled by itself, and shared with equal kernels of other programs -------------------- */
 #define EMIT_PARTS "ein_parts" /* a table of its functions: ein_task *const [] */
 typedef struct EmitPart { const Expr *points; bool streams; } EmitPart; /* points: how many calls of it threads share;

@@ -9,10 +9,10 @@
  *
  * If there is not enough memory, the buffer is evicted whose next use is farthest, weighed by the bytes that it costs:
  * one whose value is also on the host costs a fetch, any other one a write too, and one that nobody reads again
- * nothing. A few ways to weigh are tried beforehand on the whole table. Half of them also avoid memory that the last row
- * uses, or that has to be written back first, because a fetch into that begins late, and nothing hides it. Of the ways
- * with few bytes the one is used that takes the least time. Buffers are never split. If no gap is large enough, buffers are moved
- * together, which costs nothing on the bus.
+ * nothing. A few ways to weigh are tried beforehand on the whole table. Half of them also avoid memory that the last
+ * row uses, or that has to be written back first, because a fetch into that begins late, and nothing hides it. Of the
+ * ways with few bytes the one is used that takes the least time. Buffers are never split. If no gap is large enough,
+ * buffers are moved together, which costs nothing on the bus.
  */
 #ifndef EIN_CUDA_SPILL_H
 #define EIN_CUDA_SPILL_H
@@ -71,6 +71,7 @@ typedef struct ein_spill {
   int cursor;                  /* the next row to be planned */
   ein_spill_planned planned[EIN_SPILL_AHEAD];
   int first, n_planned;        /* those not run yet, as a ring */
+  int ahead;                   /* plan so many rows ahead of the run; EIN_SPILL_AHEAD at most */
   int64_t rows;                /* planned so far */
   int64_t up, down;            /* bytes fetched and written back so far */
   double began, over;          /* when the last planned row begins, and when it is over */
@@ -300,6 +301,17 @@ static void ein_spill_finish(ein_spill *s) {
 
 /* ---- the whole table ---- */
 
+/* The bytes at the beginning of the device's memory, which a run needs besides what is planned. */
+enum { EIN_SPILL_HEAD = EIN_SPILL_ALIGN };
+
+/* What all that is planned takes together. */
+static int64_t ein_spill_takes(const ein_spill *s) {
+  int64_t bytes = 0;
+  for (int b = 0; b < s->n; b++)
+    if (s->kind[b] != EIN_SPILL_OUTSIDE) bytes += ein_spill_round(s->bytes[b]);
+  return bytes;
+}
+
 /* The least memory with which the table can be run, and the row that needs it; -1: none needs any. */
 static int64_t ein_spill_least(const ein_spill *s, int *row) {
   int64_t least = 0;
@@ -372,7 +384,8 @@ static int ein_spill_begin(ein_spill *s, const ein_spill_table *t, int n, const 
   size_t buffers = (size_t)n + 1, rows = (size_t)t->n_rows + 1, uses = (size_t)t->n_uses + 1, most = 1,
          pieces = 4 * buffers + 8;
   memset(s, 0, sizeof *s);
-  s->table = t, s->n = n, s->kind = kind, s->bytes = bytes, s->skip = skip, s->memory = memory;
+  s->table = t, s->n = n, s->kind = kind, s->bytes = bytes, s->skip = skip;
+  s->memory = memory, s->ahead = EIN_SPILL_AHEAD;
   for (int r = 0; r < t->n_rows; r++)
     if ((size_t)t->row[r].n > most) most = (size_t)t->row[r].n;
   ein_spill_memory *m = &s->m;
@@ -470,7 +483,7 @@ static void ein_spill_pass(ein_spill *s) {
 
 /* Plans as many rows ahead as it may. */
 static void ein_spill_walk(ein_spill *s) {
-  while (s->cursor < s->table->n_rows && s->n_planned < EIN_SPILL_AHEAD && ein_spill_may(s, s->cursor))
+  while (s->cursor < s->table->n_rows && s->n_planned < s->ahead && ein_spill_may(s, s->cursor))
     ein_spill_pass(s);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * A run that does not fit the device's memory: does what spill.h plans. Copies to the device and copies to the host have
- * a stream each, since a device makes both at once, and go ahead of the kernels that need them. These streams wait for
- * kernels whose memory they take, and for each other, and kernels wait for what was fetched for them, by events; the
- * host waits for nothing. Launches between two such waits are sent as one list. Arguments stay in the caller's memory, which is page-locked
- * during the run if the driver can do that; work buffers get page-locked memory when they are first written back.
+ * A run that does not fit the device's memory: does what spill.h plans. Copies to the device and copies to the host
+ * have a stream each, since a device makes both at once, and go ahead of the kernels that need them. These streams wait
+ * for kernels whose memory they take, and for each other, and kernels wait for what was fetched for them, by events;
+ * the host waits for nothing. Launches between two such waits are sent as one list. Arguments stay in the caller's
+ * memory, which is page-locked during the run if the driver can do that; work buffers get page-locked memory when they
+ * are first written back.
  */
 #ifndef EIN_CUDA_SPILLING_H
 #define EIN_CUDA_SPILLING_H
@@ -12,6 +13,7 @@
 #include "spill.h"
 
 enum { EIN_SPILL_EVENTS = 64, EIN_SPILL_TOLD = 4 };
+enum { EIN_SPILL_HEAD_HOLDS = 1 / (sizeof(ein_cuda_seen) <= EIN_SPILL_HEAD) }; /* what the host looks at */
 
 typedef struct ein_spilling_stream {
   void *at;
@@ -214,7 +216,7 @@ static uint64_t ein_spilling_least(ein_ctx *ctx, ein_cuda *d, ein_spilling *x, i
   ein_spill_end(&x->plan);
   if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip, 0))
     return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
-  return ein_cuda_round(sizeof(ein_cuda_seen)) + (uint64_t)ein_spill_least(&x->plan, row);
+  return EIN_SPILL_HEAD + (uint64_t)ein_spill_least(&x->plan, row);
 }
 
 /* When sizes are bound: whether there is a run that can spill. */
@@ -237,7 +239,7 @@ static uint64_t ein_spilling_hash(const ein_cuda *d, const ein_spilling *x, uint
 
 /* Makes the plan, unless the last run's will do, and takes the memory. */
 static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
-  const size_t head = ein_cuda_round(sizeof(ein_cuda_seen));
+  const size_t head = EIN_SPILL_HEAD;
   uint64_t all = ein_spilling_most(d), wanted = head;
   int row = -1;
   uint64_t made = ein_spilling_hash(d, x, d->limit);
@@ -246,8 +248,7 @@ static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
   ein_spill_end(&x->plan);
   if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip, 0))
     return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
-  for (int b = 0; b < x->n; b++)
-    if (x->kind[b] != EIN_SPILL_OUTSIDE) wanted += (uint64_t)ein_spill_round(x->bytes[b]);
+  wanted += (uint64_t)ein_spill_takes(&x->plan);
   if (ctx->inside->emptied > wanted) wanted = ctx->inside->emptied;
   uint64_t least = head + (uint64_t)ein_spill_least(&x->plan, &row);
   if (all < least) return ein_spilling_too_small(ctx, d, least, row, all);

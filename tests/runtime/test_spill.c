@@ -316,8 +316,7 @@ static void tables_compare(int tries) {
     int of;
     table_make(3 + die(FEW - 2), 5 + die(10), 2, 0);
     if (!ein_spill_begin(&s, &table, buffers, kind, bytes, skip, 0)) break;
-    int64_t all = 0, least = ein_spill_least(&s, &of);
-    for (int b = 0; b < buffers; b++) all += ein_spill_round(bytes[b]);
+    int64_t all = ein_spill_takes(&s), least = ein_spill_least(&s, &of);
     s.memory = least + die((int)((all - least) / GRAIN) + 1) * GRAIN;
     int64_t got = ein_spill_choose(&s), best = optimum(s.memory);
     ein_spill_end(&s);

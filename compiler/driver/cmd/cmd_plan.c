@@ -12,6 +12,13 @@
  *                  "buffers_bytes", and "scratch_bytes" for each of
  *                  "threads",
  *                  "input_bytes", "output_bytes" },
+ *     "device":  with --target=cuda { "limit_bytes": or null, "spills", "bytes": that it takes, "whole_bytes": that
+ *                it takes if it does not spill, "least_bytes", "least_at": { "name", "place" }, "bytes_in",
+ *                "bytes_out": over the bus, "one_turn", "all_steps": false if there are too many to count,
+ *                "seconds_in", "seconds_out": or null,
+ *                "moves": [ { "step": for which; null: at the end, "buffer", "kind": "in", "out" or "within",
+ *                "times", "bytes": of all of them } ], "stays": [ { "buffer", "first", "last": steps } ] }; the last
+ *                two are empty if it does not spill,
  *     "usual":   under --deterministic, for the plan without it { "flops", "integer_operations", "bytes_read",
  *                "bytes_written", "bytes_moved" },
  *     "buffers": [ { "id", "space": "input", "output" or "work", "name", "dtype", "shape": [ int ], "bytes",
@@ -40,8 +47,10 @@
 #include "graph/passes/passes.h"
 #include "task/cost.h"
 #include "driver/driver.h"
+#include "driver/plan/device.h"
 #include "driver/plan/map.h"
 #include "driver/plan/sites.h"
+#include "driver/compile/native.h"
 #include "driver/profile/profile.h"
 #include "driver/table.h"
 
@@ -55,6 +64,7 @@ struct Report {
   int64_t work, scratch, workspace; /* bytes: of buffers, of a thread's own memory, in all */
   int64_t *offset;           /* of each buffer that is work */
   const Report *usual;       /* under --deterministic: the plan without it; else NULL */
+  const DevicePlan *device;  /* NULL: it is for a processor */
 };
 
 /* ---- sizes -------------------------------------------------------------------------------------- */
@@ -197,6 +207,7 @@ static void head_print(const Report *p, Buf *b) {
     buf_printf(
         b, " with %d thread%s, %s of it for each", p->threads, p->threads > 1 ? "s" : "", amount(a, p->scratch, "B"));
   buf_printf(b, "; beside inputs of %s, outputs of %s\n", amount(a, g->inputs, "B"), amount(a, g->outputs, "B"));
+  if (p->device) device_plan_text(p->j, p->device, b);
   if (g->a_turn) buf_str(b, "  Where data decide how many turns a repeat makes, one turn is counted.\n");
 }
 
@@ -288,6 +299,7 @@ static void plan_text(const Report *p, Buf *b) {
   head_print(p, b);
   buf_char(b, '\n');
   table_print(b, &t);
+  if (p->device) device_plan_table(p->j, &p->cost, p->device, b);
   if (p->s->verbose) decisions_print(p, b), notes_print(p, b);
 }
 
@@ -433,6 +445,7 @@ static void plan_json(const Report *p, Buf *out) {
     put_amount(&j, "bytes_moved", bytes_moved(&p->usual->cost));
     json_end(&j, '}');
   }
+  if (p->device) device_plan_json(p->device, &j);
   json_array(&j, "buffers");
   for (uint32_t i = 0; i < p->t->buffers.len; i++) put_buffer(&j, p, i);
   json_end(&j, ']');
@@ -446,22 +459,34 @@ static void plan_json(const Report *p, Buf *out) {
 /* ---- the command ---------------------------------------------------------------------------------- */
 
 /* The first given option that only a plan for many sites uses; NULL: none. */
-static const char *for_many_said(Arena *a, const Args *x) {
+static const char *for_many_said(Session *s, const Args *x) {
+  Arena *a = s->arena;
   static const OptionId for_many[] = {OPT_COSTS, OPT_PLANNER, OPT_AGAINST, OPT_PLAN_FILE, OPT_PIN, OPT_BUDGET, OPT_WHY,
       OPT_CERTIFICATE, OPT_MEMORY, OPT_SIMULATE, OPT_DERIVATION};
   const char *format = arg_last(x, OPT_PLAN_FORMAT), *to = arg_last(x, OPT_OUTPUT);
   for (size_t k = 0; k < COUNT(for_many); k++)
-    if (arg_has(x, for_many[k])) return arena_printf(a, "--%s", options[for_many[k]].name);
+    if (arg_has(x, for_many[k]) && (for_many[k] != OPT_MEMORY || !target_device(s, x)))
+      return arena_printf(a, "--%s", options[for_many[k]].name);
   if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
     return arena_printf(a, "--format=%s", format);
   return !format && to && language_of(to) == LANG_PLAN ? arena_printf(a, "-o %s", to) : NULL;
+}
+
+/* A plan is of what is compiled, and for many sites of a mesh of any kind of them. */
+static Leave target_planned(Session *s, const Args *a, bool many) {
+  const char *said = arg_last(a, OPT_TARGET);
+  if (said && (strcmp(said, "eval") == 0 || strcmp(said, "mpi") == 0))
+    return fail(s, LEAVE_USAGE, "--target=%s: a plan is of what is compiled, c, jit or cuda; for many sites, -n", said);
+  if (!many || !said || strcmp(said, "cuda") != 0) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE,
+      "--target=cuda is for the plan of one device; with -n, --memory is the memory of each site");
 }
 
 /* Whether a plan for many sites is wanted, whose costs are different ones. */
 static Leave sites_wanted(Session *s, const Args *a, bool *many) {
   int64_t n;
   Leave l = sites_read(s, a, &n);
-  const char *said = for_many_said(s->arena, a);
+  const char *said = for_many_said(s, a);
   *many = n > 1 || said;
   if (l || !said || arg_has(a, OPT_SITES) || arg_has(a, OPT_PLAN_FILE)) return l;
   return fail(s, LEAVE_USAGE, "%s is for plans for many sites; -n says for how many", said);
@@ -500,6 +525,13 @@ Leave plan_say(Session *s, Job *j, const Args *a, Buf *out) {
   return l;
 }
 
+static Leave device_report(Report *p, const Args *a) {
+  DevicePlan *d = NEW(p->s->arena, DevicePlan);
+  CostDims dims = dims_of(p);
+  p->device = d;
+  return device_plan_find(p->s, p->j, a, &p->cost, &dims, p->work, d);
+}
+
 static Leave usual_find(Report *p, const Args *a) {
   Args one = *a;
   Job *j = NEW(p->s->arena, Job);
@@ -523,11 +555,13 @@ static Leave plan_and_report(Session *s, Args *a) {
   if (placed) return plan_sites(s, a);
   if (from == LANG_TRA || from == LANG_IA) return plan_relations(s, a);
   Leave l = sites_wanted(s, a, &many);
+  if (!l) l = target_planned(s, a, many);
   if (!l && many) return plan_sites(s, a);
   if (!l) l = threads_wanted(s, a, &p.threads);
   if (!p.threads) p.threads = 1;
   if (!l) l = lowered(&p, &j, a);
   if (!l) l = report_find(&p);
+  if (!l && target_device(s, a)) l = device_report(&p, a);
   if (!l && arg_has(a, OPT_DETERMINISTIC)) l = usual_find(&p, a);
   if (l) return l;
   Buf out = buf_new(s->arena);

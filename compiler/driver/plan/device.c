@@ -1,0 +1,372 @@
+/* driver/plan/device.c - a run's memory on a device, before it runs; see device.h. */
+#include "device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/spill.h"
+#include "front/limits.h"
+#include "driver/plan/sites.h"
+#include "driver/table.h"
+
+_Static_assert((int)EMIT_STEP == (int)EIN_SPILL_STEP && (int)EMIT_REPEAT == (int)EIN_SPILL_REPEAT &&
+        (int)EMIT_TURN == (int)EIN_SPILL_TURN && (int)EMIT_UNTIL == (int)EIN_SPILL_UNTIL,
+    "rows have the kinds of the runtime's");
+_Static_assert((int)EMIT_READ == (int)EIN_SPILL_READ && (int)EMIT_PART == (int)EIN_SPILL_PART &&
+        (int)EMIT_WHOLE == (int)EIN_SPILL_WHOLE,
+    "and so have uses");
+
+typedef struct DeviceWalk {
+  Arena *arena;
+  const Job *j;
+  const CostDims *dims;
+  const int64_t *bytes;      /* by buffer */
+  ein_spill_table table;
+  unsigned char *kind, *skip;
+  int64_t *turn;             /* by depth */
+  uint32_t *seen;            /* by row: 1 + its last move */
+  uint32_t *before;          /* by move: 1 + the one before it of the same row */
+  uint32_t *stay;            /* by buffer: 1 + its last stay */
+  bool *done;                /* by row: its stays are known */
+  uint32_t room;
+  int64_t steps;
+  ein_spill s;
+  DevicePlan *out;
+} DeviceWalk;
+
+/* ---- the table, as in a run ------------------------------------------------------------------------------ */
+
+static void table_make(DeviceWalk *w, const EmitRows *rows) {
+  ein_spill_row *row = NEW_ARRAY(w->arena, ein_spill_row, rows->rows.len + 1);
+  ein_spill_use *use = NEW_ARRAY(w->arena, ein_spill_use, rows->uses.len + 1);
+  for (uint32_t i = 0; i < rows->rows.len; i++) {
+    const EmitRow *x = &rows->rows.at[i];
+    row[i] = (ein_spill_row){
+        (int)x->kind, (int)x->first, (int)x->n, x->pair, x->unless, x->when, x->from, NULL, NULL, 0};
+  }
+  for (uint32_t i = 0; i < rows->uses.len; i++)
+    use[i] = (ein_spill_use){(int)rows->uses.at[i].buffer, (int)rows->uses.at[i].how};
+  w->table = (ein_spill_table){(int)rows->rows.len, (int)rows->uses.len, row, use};
+}
+
+/* Whether a run is given that input: a word of the command line names it, or a checkpoint has it, or it must be. */
+static bool input_given(Session *s, const Args *a, const TaskArgument *x) {
+  Str name;
+  const char *rest;
+  for (uint32_t i = 1; i < a->operands.len; i++)
+    if (word_split(s, a->operands.at[i], &name, &rest) && name == x->name) return true;
+  return !x->optional || (x->param && arg_has(a, OPT_PARAMS));
+}
+
+/* Returns the bytes of arguments that are copied, as a run that fits has them. */
+static int64_t kinds_find(DeviceWalk *w, Session *s, const Args *a) {
+  const TaskGraph *t = w->j->tasks;
+  bool *given = NEW_ARRAY(w->arena, bool, t->buffers.len + 1);
+  int64_t copies = 0;
+  for (uint32_t i = 0; i < t->inputs.len; i++) given[t->inputs.at[i].buffer] = input_given(s, a, &t->inputs.at[i]);
+  for (uint32_t b = 0; b < t->buffers.len; b++) {
+    TaskSpace space = t->buffers.at[b].space;
+    bool planned = w->bytes[b] && (space != BUF_INPUT || given[b]);
+    w->kind[b] = (unsigned char)(!planned             ? EIN_SPILL_OUTSIDE
+                                 : space == BUF_INPUT  ? EIN_SPILL_INPUT
+                                 : space == BUF_OUTPUT ? EIN_SPILL_OUTPUT
+                                                       : EIN_SPILL_WORK);
+    if (planned && space != BUF_WORK) copies = ein_spill_round(copies + w->bytes[b]);
+    if (planned && space == BUF_INPUT) w->out->in += w->bytes[b];
+    if (planned && space == BUF_OUTPUT) w->out->out += w->bytes[b];
+  }
+  for (uint32_t r = 0; r < w->out->rows->rows.len; r++) {
+    const EmitRow *x = &w->out->rows->rows.at[r];
+    int64_t size = 1;
+    if (x->size) cost_size(w->arena, w->dims, x->size, &size);
+    w->skip[r] = (x->unless >= 0 && given[x->unless]) || !size;
+  }
+  return copies;
+}
+
+/* ---- the run --------------------------------------------------------------------------------------------- */
+
+static int buffer_in(const ein_spill *s, int slot) {
+  int b = 0;
+  while (b < s->n && s->slot_of[b] != slot) b++;
+  return b < s->n ? b : slot;
+}
+
+static void move_add(DeviceWalk *w, uint32_t row, const ein_spill_action *x) {
+  static const DeviceMoveKind kind[] = {DEVICE_IN, DEVICE_OUT, DEVICE_WITHIN};
+  DeviceMove m = {row, buffer_in(&w->s, x->slot), kind[x->kind], 1, x->bytes};
+  for (uint32_t i = w->seen[row]; i; i = w->before[i - 1]) {
+    DeviceMove *old = &w->out->moves.at[i - 1];
+    if (old->buffer != m.buffer || old->kind != m.kind) continue;
+    old->times++, old->bytes += m.bytes;
+    return;
+  }
+  if (w->out->moves.len == w->room) {
+    uint32_t *more = NEW_ARRAY(w->arena, uint32_t, 2 * w->room + 64);
+    for (uint32_t i = 0; i < w->room; i++) more[i] = w->before[i];
+    w->before = more, w->room = 2 * w->room + 64;
+  }
+  w->before[w->out->moves.len] = w->seen[row];
+  vec_push(w->arena, w->out->moves, m);
+  w->seen[row] = w->out->moves.len;
+}
+
+/* The buffers that are on the device with that row: a stay goes on from one row to the next. */
+static void stays_add(DeviceWalk *w, uint32_t row) {
+  const ein_spill_row *x = &w->table.row[row];
+  if (w->done[row]) return;
+  w->done[row] = true;
+  for (int b = 0; b < w->s.n; b++) {
+    bool here = w->kind[b] != EIN_SPILL_OUTSIDE && w->s.m.slot[w->s.slot_of[b]].at >= 0;
+    for (int k = x->first; k < x->first + x->n && !here; k++)
+      here = w->table.use[k].buffer == b && w->kind[b] != EIN_SPILL_OUTSIDE;
+    if (!here) {
+      w->stay[b] = 0;
+      continue;
+    }
+    if (!w->stay[b]) {
+      vec_push(w->arena, w->out->stays, ((DeviceStay){(uint32_t)b, row, row}));
+      w->stay[b] = w->out->stays.len;
+    }
+    w->out->stays.at[w->stay[b] - 1].to = row;
+  }
+}
+
+/* What has been asked for is for this row: the planner is not ahead of it. */
+static void actions_take(DeviceWalk *w, uint32_t row) {
+  for (int stream = EIN_SPILL_STREAMS - 1; stream >= 0; stream--) {
+    ein_spill_queue *q = &w->s.m.queue[stream];
+    for (; q->done < q->asked; q->done++) move_add(w, row, &q->action[q->done % q->room]);
+  }
+}
+
+static int64_t turns_of(DeviceWalk *w, const Task *repeat) {
+  const Expr *e = task_turns_within(w->j->tasks, repeat);
+  const ExprEnv env = {.turn = w->turn, .n_turn = repeat->depth, .dim = w->dims->dim, .ctx = w->dims->ctx};
+  Value v;
+  if (e && expr_value(e, &env, &v)) return v.i;
+  w->out->one_turn = true;
+  return 1;
+}
+
+/* The recursion is as deep as the texts allow repeats to be nested. */
+static void rows_run(DeviceWalk *w, int from, int to) {
+  for (int r = from; r < to && !w->out->not_all; r++) {
+    const EmitRow *x = &w->out->rows->rows.at[r];
+    if (w->skip[r]) continue;
+    if (x->kind == EMIT_STEP && x->from < 0) {
+      ein_spill_need(&w->s);
+      actions_take(w, (uint32_t)r);
+      stays_add(w, (uint32_t)r);
+      w->out->not_all = ++w->steps >= DEVICE_STEPS;
+    }
+    if (x->kind != EMIT_REPEAT) continue;
+    int64_t turns = turns_of(w, x->task), *turn = &w->turn[x->task->depth];
+    ein_spill_repeat(&w->s, r, turns);
+    for (*turn = 0; *turn < turns && !w->out->not_all; ++*turn) {
+      rows_run(w, r + 1, x->pair);
+      if (w->out->rows->rows.at[x->pair].kind == EMIT_UNTIL) ein_spill_until(&w->s, x->pair, 0);
+    }
+    r = x->pair;
+  }
+}
+
+static void spilling_run(DeviceWalk *w) {
+  DevicePlan *out = w->out;
+  int64_t all = EIN_SPILL_HEAD + ein_spill_takes(&w->s);
+  out->takes = out->limit < all ? out->limit : all;
+  w->s.memory = out->takes - EIN_SPILL_HEAD;
+  w->s.ahead = 1;
+  ein_spill_choose(&w->s);
+  rows_run(w, 0, w->table.n_rows);
+  ein_spill_finish(&w->s);
+  actions_take(w, out->rows->rows.len);
+  out->in = w->s.up, out->out = w->s.down;
+}
+
+/* " (line 4)" */
+static const char *line_words(Arena *a, const Job *j, Place at) {
+  const char *line = line_text(a, j->path, at);
+  return *line ? arena_printf(a, " (%s%s)", strchr(line, ':') ? "" : "line ", line) : "";
+}
+
+static Leave too_small(Session *s, const Job *j, const DevicePlan *d) {
+  const EmitRow *x = d->binds;
+  return fail(s, LEAVE_PROGRAM, "%lld bytes of the device's memory are too few: a run takes at least %lld, for %s%s",
+      (long long)d->limit, (long long)d->least, x && x->name ? shown(s->arena, x->name->s) : "one step",
+      x ? line_words(s->arena, j, x->task->place) : "");
+}
+
+static Leave bus_find(Session *s, const Args *a, DevicePlan *out) {
+  const char *path = arg_last(a, OPT_MACHINE), *env = getenv("EIN_MACHINE"), *why;
+  double most = 0;
+  Leave l = memory_said(s, a, &most);
+  if (!path && env && *env) path = env;
+  out->limit = (int64_t)most;
+  if (l || !path) return l;
+  Source *src = file_read(s, path, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+  const Machine *m = machine_read(s->arena, src, s->diags);
+  if (!m || !machine_check(m, s->diags)) return session_report(s);
+  if (!out->limit) out->limit = m->site_bytes;
+  if (m->site + 1 < m->levels.len && m->levels.at[m->site + 1].link.value > 0) out->bus = &m->levels.at[m->site + 1];
+  return LEAVE_OK;
+}
+
+Leave device_plan_find(Session *s, const Job *j, const Args *a, const GraphCost *cost, const CostDims *dims,
+    int64_t work, DevicePlan *out) {
+  const uint32_t n = j->tasks->buffers.len;
+  DeviceWalk w = {.arena = s->arena, .j = j, .dims = dims, .bytes = cost->bytes, .out = out};
+  EmitOptions o = job_emit(s, j, "plan");
+  *out = (DevicePlan){.rows = emit_cuda_rows(j->loops, &o)};
+  Leave l = bus_find(s, a, out);
+  if (l) return l;
+  if (!out->rows) out->rows = NEW(s->arena, EmitRows);
+  const uint32_t rows = out->rows->rows.len;
+  w.kind = NEW_ARRAY(s->arena, unsigned char, n + 1), w.skip = NEW_ARRAY(s->arena, unsigned char, rows + 1);
+  w.turn = NEW_ARRAY(s->arena, int64_t, rows + 1), w.seen = NEW_ARRAY(s->arena, uint32_t, rows + 1);
+  w.stay = NEW_ARRAY(s->arena, uint32_t, n + 1), w.done = NEW_ARRAY(s->arena, bool, rows + 1);
+  table_make(&w, out->rows);
+  out->whole = kinds_find(&w, s, a) + ein_spill_round(EIN_SPILL_HEAD + work);
+  if (!ein_spill_begin(&w.s, &w.table, (int)n, w.kind, cost->bytes, w.skip, 0))
+    return fail(s, LEAVE_MACHINE, "no memory to plan what is on the device");
+  int row;
+  out->least = EIN_SPILL_HEAD + ein_spill_least(&w.s, &row);
+  out->binds = row < 0 ? NULL : &out->rows->rows.at[row];
+  out->takes = out->whole;
+  out->spills = out->limit && out->limit < out->whole;
+  if (out->spills && out->limit < out->least) l = too_small(s, j, out);
+  else if (out->spills) spilling_run(&w);
+  ein_spill_end(&w.s);
+  return l;
+}
+
+/* ---- for people -------------------------------------------------------------------------------------------- */
+
+static const char *buffer_words(Arena *a, const Job *j, uint32_t b) {
+  Str name = j->tasks->buffers.at[b].name;
+  return name ? shown(a, name->s) : arena_printf(a, "%%%u", b);
+}
+
+static const char *bus_words(Arena *a, const DevicePlan *d) {
+  if (!d->bus) return "";
+  double rate = d->bus->link.value;
+  return arena_printf(a, "; %s and %s by the link of %s", seconds_of(a, (double)d->in / rate),
+      seconds_of(a, (double)d->out / rate), d->bus->name);
+}
+
+void device_plan_text(const Job *j, const DevicePlan *d, Buf *b) {
+  Arena *a = b->arena;
+  const char *of = d->limit ? arena_printf(a, " of %s", amount(a, d->limit, "B")) : "";
+  buf_printf(b, "  %-22s%s%s, %s", "device memory", amount(a, d->takes, "B"), of,
+      d->spills ? "with tensors kept on the host" : "with all tensors there");
+  if (d->spills) buf_printf(b, "; %s would hold all", amount(a, d->whole, "B"));
+  buf_printf(b, "\n  %-22s%s (%lld bytes)", "least device memory", amount(a, d->least, "B"), (long long)d->least);
+  if (d->binds)
+    buf_printf(b, ", for %s%s", d->binds->name ? shown(a, d->binds->name->s) : "a step",
+        line_words(a, j, d->binds->task->place));
+  buf_printf(b, "\n  %-22s%s in, %s out%s\n", "bus", amount(a, d->in, "B"), amount(a, d->out, "B"), bus_words(a, d));
+  if (d->one_turn) buf_str(b, "  Where data decide how many turns a repeat makes, the bus has those of one turn.\n");
+  if (d->not_all)
+    buf_printf(b, "  There are more steps than %d: the bus has those of the first ones.\n", DEVICE_STEPS);
+}
+
+static uint32_t step_of(const DevicePlan *d, uint32_t row) { return d->rows->rows.at[row].task->step; }
+
+static const char *stays_words(Arena *a, const DevicePlan *d, uint32_t b) {
+  Buf out = buf_new(a);
+  for (uint32_t i = 0; i < d->stays.len; i++) {
+    const DeviceStay *x = &d->stays.at[i];
+    if (x->buffer != b) continue;
+    uint32_t from = step_of(d, x->from), to = step_of(d, x->to);
+    buf_printf(&out, "%s%u", out.len ? ", " : "", from);
+    if (to != from) buf_printf(&out, "-%u", to);
+  }
+  return out.s;
+}
+
+typedef struct DeviceTotal { int64_t times[2], bytes; } DeviceTotal;
+
+static DeviceTotal *totals_find(Arena *a, const DevicePlan *d, uint32_t n) {
+  DeviceTotal *all = NEW_ARRAY(a, DeviceTotal, n + 1);
+  for (uint32_t i = 0; i < d->moves.len; i++) {
+    const DeviceMove *m = &d->moves.at[i];
+    if (m->kind == DEVICE_WITHIN || m->buffer < 0) continue;
+    all[m->buffer].times[m->kind] += m->times, all[m->buffer].bytes += m->bytes;
+  }
+  return all;
+}
+
+enum { DEVICE_NAME, DEVICE_BYTES, DEVICE_COMES, DEVICE_GOES, DEVICE_STEPS_THERE, DEVICE_COLUMNS };
+
+void device_plan_table(const Job *j, const GraphCost *cost, const DevicePlan *d, Buf *b) {
+  Arena *a = b->arena;
+  const uint32_t n = j->tasks->buffers.len;
+  const DeviceTotal *all = totals_find(a, d, n);
+  Table t = {.columns = DEVICE_COLUMNS, .clipped = DEVICE_STEPS_THERE};
+  t.left = 1u << DEVICE_NAME | 1u << DEVICE_STEPS_THERE;
+  if (!d->spills) return;
+  vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "bytes", "comes", "goes", "on the device at steps"}, .tail = ""}));
+  for (uint32_t i = 0; i < n; i++) {
+    const char *stays = stays_words(a, d, i);
+    if (!*stays) continue;
+    vec_push(a, t.rows,
+        ((TableRow){.cell = {buffer_words(a, j, i), amount(a, cost->bytes[i], "B"),
+                        arena_printf(a, "%lld", (long long)all[i].times[DEVICE_IN]),
+                        arena_printf(a, "%lld", (long long)all[i].times[DEVICE_OUT]), stays},
+            .tail = ""}));
+  }
+  buf_char(b, '\n');
+  table_print(b, &t);
+}
+
+/* ---- for programs ------------------------------------------------------------------------------------------ */
+
+static void move_json(const DevicePlan *d, const DeviceMove *m, Json *j) {
+  static const char *const kind[] = {"in", "out", "within"};
+  json_object(j, NULL);
+  if (m->row < d->rows->rows.len) json_int(j, "step", step_of(d, m->row));
+  else json_null(j, "step");
+  json_int(j, "buffer", m->buffer);
+  json_str(j, "kind", kind[m->kind]);
+  json_int(j, "times", m->times);
+  json_int(j, "bytes", m->bytes);
+  json_end(j, '}');
+}
+
+void device_plan_json(const DevicePlan *d, Json *j) {
+  json_object(j, "device");
+  if (d->limit) json_int(j, "limit_bytes", d->limit);
+  else json_null(j, "limit_bytes");
+  json_bool(j, "spills", d->spills);
+  json_int(j, "bytes", d->takes);
+  json_int(j, "whole_bytes", d->whole);
+  json_int(j, "least_bytes", d->least);
+  json_object(j, "least_at");
+  if (d->binds && d->binds->name) json_strn(j, "name", d->binds->name->s, d->binds->name->len);
+  else json_null(j, "name");
+  put_place(j, d->binds ? d->binds->task->place : (Place){0});
+  json_end(j, '}');
+  json_int(j, "bytes_in", d->in);
+  json_int(j, "bytes_out", d->out);
+  json_bool(j, "one_turn", d->one_turn);
+  json_bool(j, "all_steps", !d->not_all);
+  if (d->bus) json_num(j, "seconds_in", (double)d->in / d->bus->link.value);
+  else json_null(j, "seconds_in");
+  if (d->bus) json_num(j, "seconds_out", (double)d->out / d->bus->link.value);
+  else json_null(j, "seconds_out");
+  json_array(j, "moves");
+  for (uint32_t i = 0; i < d->moves.len; i++) move_json(d, &d->moves.at[i], j);
+  json_end(j, ']');
+  json_array(j, "stays");
+  for (uint32_t i = 0; i < d->stays.len; i++) {
+    const DeviceStay *x = &d->stays.at[i];
+    json_object(j, NULL);
+    json_int(j, "buffer", x->buffer);
+    json_int(j, "first", step_of(d, x->from));
+    json_int(j, "last", step_of(d, x->to));
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+  json_end(j, '}');
+}

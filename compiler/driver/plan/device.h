@@ -1,0 +1,52 @@
+/* driver/plan/device.h - ein plan for a device: whether a run fits its memory, what of it is there when, and what
+ * crosses the bus. The planner is the runtime's own (runtime/cuda/spill.h), with the table that it gets in a run; so a
+ * run moves these bytes. */
+#ifndef EIN_PLAN_DEVICE_H
+#define EIN_PLAN_DEVICE_H
+
+#include "base/json.h"
+#include "emit/emit.h"
+#include "plan/machine.h"
+#include "task/cost.h"
+#include "driver/driver.h"
+
+/* For a row, a tensor comes, or has to go to the host before; or it is moved on the device. Its buffer is the one in
+ * which the program has it then. */
+typedef enum { DEVICE_IN, DEVICE_OUT, DEVICE_WITHIN } DeviceMoveKind;
+typedef struct DeviceMove {
+  uint32_t row;
+  int32_t buffer;
+  DeviceMoveKind kind;
+  int64_t times, bytes;      /* bytes: of all times */
+} DeviceMove;
+
+/* Of a buffer: rows, from the first to the last, during and between which it is on the device the first time. */
+typedef struct DeviceStay { uint32_t buffer, from, to; } DeviceStay;
+
+typedef struct DevicePlan {
+  const EmitRows *rows;
+  int64_t limit;             /* the most bytes of its memory; 0: none */
+  int64_t takes;             /* what the run takes */
+  int64_t whole;             /* what it takes if all of it is on the device */
+  int64_t least;             /* the least with which it runs */
+  const EmitRow *binds;      /* the row that takes the least; NULL: none */
+  bool spills;
+  int64_t in, out;           /* bytes over the bus */
+  bool one_turn;             /* of repeats whose turns depend on data, one turn is counted */
+  bool not_all;              /* there are more than DEVICE_STEPS steps, and they are not counted */
+  const MachineLevel *bus;   /* its link is the bus; NULL: not known */
+  VEC(DeviceMove) moves;     /* only if it spills */
+  VEC(DeviceStay) stays;
+} DevicePlan;
+
+enum { DEVICE_STEPS = 1 << 20 };
+
+/* work: the bytes of buffers of the run's own, as they are laid out if all of them are on the device. */
+Leave device_plan_find(Session *s, const Job *j, const Args *a, const GraphCost *cost, const CostDims *dims,
+    int64_t work, DevicePlan *out);
+void device_plan_text(const Job *j, const DevicePlan *d, Buf *b); /* lines of the head */
+/* A line for each tensor, if it spills. */
+void device_plan_table(const Job *j, const GraphCost *cost, const DevicePlan *d, Buf *b);
+void device_plan_json(const DevicePlan *d, Json *j);              /* "device" */
+
+#endif

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
 # Runs that do not fit a device's memory, by the clock of the stand-in for the driver (tests/cuda/standin/order.h), where a kernel takes 100 microseconds and
-# the bus 45 bytes in one, in each direction: about as long for a tensor. Kernels do not wait for the bus where something else could be done, copies in both
+# the bus 11 bytes in one, in each direction: about as long for a tensor. Kernels do not wait for the bus where something else could be done, copies in both
 # directions go on at once, and what recurs between two waits is a graph. The stand-in reports a wait that is left out.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
@@ -10,7 +10,7 @@ on="--target=cuda --flags=-O0"
 
 clock() { # WORD...: all, kernels, up, down, in microseconds
   rm -f "$EIN_STANDIN_REPORT"
-  EIN_STANDIN=clock=100:45 want 0 "$EIN" run "$@"
+  EIN_STANDIN=clock=100:11.25 want 0 "$EIN" run "$@"
   # shellcheck disable=SC2046
   set -- $(sed -n 's/^clock: \([0-9]*\) us; kernels \([0-9]*\), up \([0-9]*\), down \([0-9]*\)$/\1 \2 \3 \4/p' "$EIN_STANDIN_REPORT")
   all=$1 kernels=$2 up=$3 down=$4
@@ -27,7 +27,7 @@ for k in $(seq $L); do words="$words W$k=randint:lo=-1:hi=2:seed=$k"; done
 
 # A chain of products, each with its own matrix, in a device that has room for four tensors of 26: every matrix comes during the product before its own.
 {
-  echo 'dim N = 32'
+  echo 'dim N = 16'
   echo 'input X[i:N,j:N] : f32'
   h=X
   for k in $(seq $L); do
@@ -40,15 +40,15 @@ for k in $(seq $L); do words="$words W$k=randint:lo=-1:hi=2:seed=$k"; done
 # shellcheck disable=SC2086
 {
   clock chain.ein $words $on -o all=whole/
-  clock chain.ein $words $on --memory=16640 -o all=got/
+  clock chain.ein $words $on --memory=4352 -o all=got/
   same
   at_most 130 "$kernels" # X and W1 come first, and Y goes last
-  clock chain.ein $words $on --memory=12544 -o all=got/ # three tensors: nothing can come during a product that uses them all
+  clock chain.ein $words $on --memory=3328 -o all=got/ # three tensors: nothing can come during a product that uses them all
   same
   at_most 100 $((kernels + up + down))
   # Of 2 * L - 1 waits the first is for the caller's stream, in which there is nothing here.
   for wait in 2 3 4 12 13 22 23; do
-    EIN_STANDIN=no-wait=$wait want 98 "$EIN" run chain.ein $words $on --memory=16640 -o all=lost/
+    EIN_STANDIN=no-wait=$wait want 98 "$EIN" run chain.ein $words $on --memory=4352 -o all=lost/
     says 'is not ordered after'
   done
 }
@@ -71,14 +71,14 @@ rm -rf whole got
 # shellcheck disable=SC2086
 {
   clock again.ein $words $on -o all=whole/
-  clock again.ein $words $on --memory=30000 -o all=got/
+  clock again.ein $words $on --memory=7500 -o all=got/
   same
   at_most 120 "$kernels"
 }
 
 # Training: what is kept for the way back goes to the host and comes back, and so do the matrices. Of 51 tensors 14 fit.
 {
-  echo 'dim N = 32'
+  echo 'dim N = 16'
   echo 'input X[i:N,j:N] : f32'
   for k in $(seq $L); do echo "param W$k[i:N,j:N] : f32"; done
   echo 'repeat t < 4 {'
@@ -102,7 +102,7 @@ rm -rf whole got
 {
   clock train.ein $words $on -o all=whole/
   resident=$kernels
-  for memory in 60000 100000; do
+  for memory in 15000 25000; do
     clock train.ein $words $on --memory=$memory -o all=got/
     same
     at_most 125 "$resident"

@@ -34,9 +34,9 @@ fits() { # WORD...
   done
 }
 
-# Three of nine tensors of 4,096 bytes at a time.
+# Three of nine tensors of 1,024 bytes at a time.
 cat >chain.ein <<'END'
-dim N = 32
+dim N = 16
 input A[i:N,j:N] : f32
 input B[i:N,j:N] : f32
 C[i,j] = sum[k] A[i,k] * B[k,j]
@@ -47,49 +47,49 @@ output Y[i,j] = F[i,j] + C[i,j]
 output Z[j,i] = D[i,j] - E[i,j]
 END
 cat >numbers.ein <<'END'
-output A[i:32,j:32] = f32((3 * i + 5 * j) % 7 - 3)
-output B[i:32,j:32] = f32((i + 2 * j) % 5 - 2)
+output A[i:16,j:16] = f32((3 * i + 5 * j) % 7 - 3)
+output B[i:16,j:16] = f32((i + 2 * j) % 5 - 2)
 END
 want 0 "$EIN" run numbers.ein -o A=A.npy -o B=B.npy
 given="A=A.npy B=B.npy"
 # shellcheck disable=SC2086
 {
   fits chain.ein $given
-  [ "$least" = 12544 ] || wrong "chain.ein takes $least bytes at least"
-  want 4 "$EIN" run chain.ein $given $on --memory=12543
-  says 'no memory on the device: the run takes at least 12544 bytes there, for C (chain.ein:4), and 12543 are allowed'
+  [ "$least" = 3328 ] || wrong "chain.ein takes $least bytes at least"
+  want 4 "$EIN" run chain.ein $given $on --memory=3327
+  says 'no memory on the device: the run takes at least 3328 bytes there, for C (chain.ein:4), and 3327 are allowed'
   given_back ''
-  want 0 "$EIN" run chain.ein $given $on --memory=12544 -v -o all=spilled/
-  says '20480 bytes went there, 16408 came back'
-  says "1 run did not fit the device's memory: 20480 of these bytes were for tensors kept on the host, most of all "
-  given_back '20480 bytes up, 16408 down'
+  want 0 "$EIN" run chain.ein $given $on --memory=3328 -v -o all=spilled/
+  says '5120 bytes went there, 4120 came back'
+  says "1 run did not fit the device's memory: 5120 of these bytes were for tensors kept on the host, most of all "
+  given_back '5120 bytes up, 4120 down'
   want 0 "$EIN" run chain.ein $given $on -v -o all=whole/
-  says '8192 bytes went there, 8216 came back'
+  says '2048 bytes went there, 2072 came back'
   given_back '0 events'
   same whole spilled 'other than in a run that fits:'
   # What is free decides, if nothing is said.
-  EIN_STANDIN=memory=20000 want 0 "$EIN" run chain.ein $given $on -o all=free/
+  EIN_STANDIN=memory=5200 want 0 "$EIN" run chain.ein $given $on -o all=free/
   given_back '129 events'
   same whole free 'other with less memory:'
-  EIN_STANDIN=memory=10000 want 4 "$EIN" run chain.ein $given $on
-  says 'the run takes at least 12544 bytes there, for C (chain.ein:4), and 9'
+  EIN_STANDIN=memory=2600 want 4 "$EIN" run chain.ein $given $on
+  says 'the run takes at least 3328 bytes there, for C (chain.ein:4), and 2'
   given_back ''
-  EIN_CUDA_MEMORY=12544 want 0 "$EIN" run chain.ein $given $on -o all=said/
-  given_back '20480 bytes up, 16408 down'
+  EIN_CUDA_MEMORY=3328 want 0 "$EIN" run chain.ein $given $on -o all=said/
+  given_back '5120 bytes up, 4120 down'
   EIN_CUDA_MEMORY=much want 3 "$EIN" run chain.ein $given $on
   rm -f "$EIN_STANDIN_REPORT"
   # Each copy to the device counts: 5 of them.
   for copy in 1 2 3 4 5; do
-    EIN_STANDIN=lose=$copy want 0 "$EIN" run chain.ein $given $on --memory=12544 -o all=lost/
+    EIN_STANDIN=lose=$copy want 0 "$EIN" run chain.ein $given $on --memory=3328 -o all=lost/
     cmp -s lost/Y.npy whole/Y.npy && cmp -s lost/Z.npy whole/Z.npy && wrong "copy $copy is not needed"
   done
   rm -f "$EIN_STANDIN_REPORT"
   # Many runs.
-  want 0 "$EIN" bench chain.ein $given $on --memory=13kB --reps 3
+  want 0 "$EIN" bench chain.ein $given $on --memory=3500B --reps 3
   given_back ''
   # Failures of the machine.
   for planted in alloc=2 alloc=3 launch=3; do
-    EIN_STANDIN=$planted want 4 "$EIN" run chain.ein $given $on --memory=12544
+    EIN_STANDIN=$planted want 4 "$EIN" run chain.ein $given $on --memory=3328
     given_back ''
   done
 }
@@ -112,7 +112,7 @@ cat >calls.c <<'END'
 int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuDevicePrimaryCtxRelease_v2(int), cuCtxPushCurrent_v2(void *), cuCtxPopCurrent_v2(void **);
 int cuMemAlloc_v2(uint64_t *, size_t), cuMemFree_v2(uint64_t), cuStreamCreate(void **, unsigned), cuStreamDestroy_v2(void *), cuStreamSynchronize(void *);
 int cuMemcpyHtoDAsync_v2(uint64_t, const void *, size_t, void *), cuMemcpyDtoHAsync_v2(void *, uint64_t, size_t, void *);
-enum { MOST = 52 };
+enum { MOST = 26 };
 static float X[MOST][MOST], G[MOST][MOST], A[MOST][MOST], B[MOST][MOST], Y[MOST][2 * MOST], Z[MOST][MOST];
 static uint64_t on; /* memory of the device */
 static void *stream;
@@ -160,10 +160,10 @@ int main(void) {
   cuInit(0), cuDevicePrimaryCtxRetain(&context, 0), cuCtxPushCurrent_v2(context), cuStreamCreate(&stream, 1), cuMemAlloc_v2(&on, 2 * sizeof G);
   for (lent = 0; lent < 2; lent++) {
     ein_counts counts = {0};
-    ein_config config = {.size = sizeof config, .device_memory = 46400, .stream = lent ? stream : NULL, .counts = &counts};
+    ein_config config = {.size = sizeof config, .device_memory = 11840, .stream = lent ? stream : NULL, .counts = &counts};
     blur_ctx *ctx = NULL;
     if (blur_create(&config, &ctx)) return 1;
-    run(ctx, 48, -1), run(ctx, 48, -2), run(ctx, 48, 4), run(ctx, 16, -1), run(ctx, 48, 0), run(ctx, 52, -1);
+    run(ctx, 24, -1), run(ctx, 24, -2), run(ctx, 24, 4), run(ctx, 8, -1), run(ctx, 24, 0), run(ctx, 26, -1);
     printf("%d spilled\n", (int)counts.runs_spilled);
     blur_destroy(ctx);
   }
@@ -176,12 +176,12 @@ want 0 cc -std=c99 -D_GNU_SOURCE -O0 calls.c -Ilib lib/libblur.a -L"$standin" -l
 for order in late early; do
   EIN_STANDIN=$order want 0 ./calls
   cat >wanted <<'END'
-48, on the host: 0 
-48, twice the same: 0 
-48, at an odd place: 0 
-16, on the host: 0 
-48, on the device: 0 
-52, on the host: 5 no memory on the device: the run takes at least 55296 bytes there, for Z (blur.ein:6), and 46400 are allowed
+24, on the host: 0 
+24, twice the same: 0 
+24, at an odd place: 0 
+8, on the host: 0 
+24, on the device: 0 
+26, on the host: 5 no memory on the device: the run takes at least 14336 bytes there, for Z (blur.ein:6), and 11840 are allowed
 4 spilled
 END
   cat wanted wanted | cmp -s - out || wrong "calls of a library: $(diff wanted out)"

@@ -104,6 +104,11 @@ want 0 "$EIN" plan chain.ein --target=cuda --memory=26kB --format=json -o spills
 want 0 "$EIN" plan chain.ein --target=cuda --machine "$root/samples/machines/p100_4.json" --format=json -o fits.json
 want 0 "$EIN" plan chain.ein --format=json -o host.json
 want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-plan-1.json" spills.json fits.json host.json plan.json
+want 0 "$EIN" plan chain.ein --target=cuda --memory=26kB --format=html -o spills.html
+want 0 "$EIN" plan turns.ein --target=cuda --format=html -o fits.html
+want 0 python3 "$root/tests/plan/page.py" spills.html fits.html
+grep -q 'it comes from the host' spills.html || wrong 'the page does not tell what comes'
+want 2 "$EIN" plan chain.ein --format=html
 want 2 "$EIN" plan chain.ein --memory=16kB
 want 2 "$EIN" plan chain.ein --target=cuda -n 4
 says '--target=cuda is for the plan of one device'

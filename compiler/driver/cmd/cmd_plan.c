@@ -467,7 +467,8 @@ static const char *for_many_said(Session *s, const Args *x) {
   for (size_t k = 0; k < COUNT(for_many); k++)
     if (arg_has(x, for_many[k]) && (for_many[k] != OPT_MEMORY || !target_device(s, x)))
       return arena_printf(a, "--%s", options[for_many[k]].name);
-  if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0)
+  if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0 &&
+      !(strcmp(format, "html") == 0 && target_device(s, x)))
     return arena_printf(a, "--format=%s", format);
   return !format && to && language_of(to) == LANG_PLAN ? arena_printf(a, "-o %s", to) : NULL;
 }
@@ -566,6 +567,7 @@ static Leave plan_and_report(Session *s, Args *a) {
   if (l) return l;
   Buf out = buf_new(s->arena);
   if (format && strcmp(format, "json") == 0) plan_json(&p, &out);
+  else if (format && strcmp(format, "html") == 0) device_plan_page(&j, &p.cost, p.device, &out);
   else plan_text(&p, &out);
   return file_write(s, to ? to : "-", out.s, out.len);
 }

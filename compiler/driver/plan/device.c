@@ -243,7 +243,7 @@ Leave device_plan_find(Session *s, const Job *j, const Args *a, const GraphCost 
 
 /* ---- for people -------------------------------------------------------------------------------------------- */
 
-static const char *buffer_words(Arena *a, const Job *j, uint32_t b) {
+const char *device_buffer(Arena *a, const Job *j, uint32_t b) {
   Str name = j->tasks->buffers.at[b].name;
   return name ? shown(a, name->s) : arena_printf(a, "%%%u", b);
 }
@@ -255,16 +255,20 @@ static const char *bus_words(Arena *a, const DevicePlan *d) {
       seconds_of(a, (double)d->out / rate), d->bus->name);
 }
 
+const char *device_least(Arena *a, const Job *j, const DevicePlan *d) {
+  const char *bytes = arena_printf(a, "%s (%lld bytes)", amount(a, d->least, "B"), (long long)d->least);
+  if (!d->binds) return bytes;
+  return arena_printf(a, "%s, for %s%s", bytes, d->binds->name ? shown(a, d->binds->name->s) : "a step",
+      line_words(a, j, d->binds->task->place));
+}
+
 void device_plan_text(const Job *j, const DevicePlan *d, Buf *b) {
   Arena *a = b->arena;
   const char *of = d->limit ? arena_printf(a, " of %s", amount(a, d->limit, "B")) : "";
   buf_printf(b, "  %-22s%s%s, %s", "device memory", amount(a, d->takes, "B"), of,
       d->spills ? "with tensors kept on the host" : "with all tensors there");
   if (d->spills) buf_printf(b, "; %s would hold all", amount(a, d->whole, "B"));
-  buf_printf(b, "\n  %-22s%s (%lld bytes)", "least device memory", amount(a, d->least, "B"), (long long)d->least);
-  if (d->binds)
-    buf_printf(b, ", for %s%s", d->binds->name ? shown(a, d->binds->name->s) : "a step",
-        line_words(a, j, d->binds->task->place));
+  buf_printf(b, "\n  %-22s%s", "least device memory", device_least(a, j, d));
   buf_printf(b, "\n  %-22s%s in, %s out%s\n", "bus", amount(a, d->in, "B"), amount(a, d->out, "B"), bus_words(a, d));
   if (d->one_turn) buf_str(b, "  Where data decide how many turns a repeat makes, the bus has those of one turn.\n");
   if (d->not_all)
@@ -273,7 +277,7 @@ void device_plan_text(const Job *j, const DevicePlan *d, Buf *b) {
 
 static uint32_t step_of(const DevicePlan *d, uint32_t row) { return d->rows->rows.at[row].task->step; }
 
-static const char *stays_words(Arena *a, const DevicePlan *d, uint32_t b) {
+const char *device_stays(Arena *a, const DevicePlan *d, uint32_t b) {
   Buf out = buf_new(a);
   for (uint32_t i = 0; i < d->stays.len; i++) {
     const DeviceStay *x = &d->stays.at[i];
@@ -285,14 +289,12 @@ static const char *stays_words(Arena *a, const DevicePlan *d, uint32_t b) {
   return out.s;
 }
 
-typedef struct DeviceTotal { int64_t times[2], bytes; } DeviceTotal;
-
-static DeviceTotal *totals_find(Arena *a, const DevicePlan *d, uint32_t n) {
+DeviceTotal *device_totals(Arena *a, const DevicePlan *d, uint32_t n) {
   DeviceTotal *all = NEW_ARRAY(a, DeviceTotal, n + 1);
   for (uint32_t i = 0; i < d->moves.len; i++) {
     const DeviceMove *m = &d->moves.at[i];
     if (m->kind == DEVICE_WITHIN || m->buffer < 0) continue;
-    all[m->buffer].times[m->kind] += m->times, all[m->buffer].bytes += m->bytes;
+    all[m->buffer].times[m->kind] += m->times;
   }
   return all;
 }
@@ -302,16 +304,16 @@ enum { DEVICE_NAME, DEVICE_BYTES, DEVICE_COMES, DEVICE_GOES, DEVICE_STEPS_THERE,
 void device_plan_table(const Job *j, const GraphCost *cost, const DevicePlan *d, Buf *b) {
   Arena *a = b->arena;
   const uint32_t n = j->tasks->buffers.len;
-  const DeviceTotal *all = totals_find(a, d, n);
+  const DeviceTotal *all = device_totals(a, d, n);
   Table t = {.columns = DEVICE_COLUMNS, .clipped = DEVICE_STEPS_THERE};
   t.left = 1u << DEVICE_NAME | 1u << DEVICE_STEPS_THERE;
   if (!d->spills) return;
   vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "bytes", "comes", "goes", "on the device at steps"}, .tail = ""}));
   for (uint32_t i = 0; i < n; i++) {
-    const char *stays = stays_words(a, d, i);
+    const char *stays = device_stays(a, d, i);
     if (!*stays) continue;
     vec_push(a, t.rows,
-        ((TableRow){.cell = {buffer_words(a, j, i), amount(a, cost->bytes[i], "B"),
+        ((TableRow){.cell = {device_buffer(a, j, i), amount(a, cost->bytes[i], "B"),
                         arena_printf(a, "%lld", (long long)all[i].times[DEVICE_IN]),
                         arena_printf(a, "%lld", (long long)all[i].times[DEVICE_OUT]), stays},
             .tail = ""}));

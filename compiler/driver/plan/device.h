@@ -48,5 +48,13 @@ void device_plan_text(const Job *j, const DevicePlan *d, Buf *b); /* lines of th
 /* A line for each tensor, if it spills. */
 void device_plan_table(const Job *j, const GraphCost *cost, const DevicePlan *d, Buf *b);
 void device_plan_json(const DevicePlan *d, Json *j);              /* "device" */
+void device_plan_page(const Job *j, const GraphCost *cost, const DevicePlan *d, Buf *b); /* device_page.c: HTML */
+
+/* ---- shared by these reports ---- */
+typedef struct DeviceTotal { int64_t times[2]; } DeviceTotal; /* of a buffer: in, out */
+DeviceTotal *device_totals(Arena *a, const DevicePlan *d, uint32_t buffers);
+const char *device_buffer(Arena *a, const Job *j, uint32_t buffer); /* its name */
+const char *device_stays(Arena *a, const DevicePlan *d, uint32_t buffer); /* "3-5, 9": steps; "": it is never there */
+const char *device_least(Arena *a, const Job *j, const DevicePlan *d); /* "12.5 kB (12544 bytes), for C (line 4)" */
 
 #endif

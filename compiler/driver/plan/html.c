@@ -182,17 +182,27 @@ static void page_tiles(const Facts *f, Buf *b) {
   buf_str(b, "</dl>\n");
 }
 
-static void page_head(const Facts *f, Buf *b) {
-  const Sites *p = f->p;
+void page_begin(Buf *b, const char *path, const char *on) {
   buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
           "content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-  html_text(b, shown(b->arena, p->j.path));
-  buf_printf(b, " on %lld sites</title>\n<style>\n", (long long)p->sites);
+  html_text(b, shown(b->arena, path));
+  buf_printf(b, " on %s</title>\n<style>\n", on);
   for (const char *const *s = page_style; *s; s++) buf_printf(b, "%s\n", *s);
   buf_str(b, "</style>\n</head>\n<body>\n<header>\n<h1><code>");
-  html_text(b, shown(b->arena, p->j.path));
-  buf_printf(b, "</code> on %lld site%s</h1>\n<p class=\"lead\">", (long long)p->sites, p->sites == 1 ? "" : "s");
+  html_text(b, shown(b->arena, path));
+  buf_printf(b, "</code> on %s</h1>\n<p class=\"lead\">", on);
+}
+
+void page_end(Buf *b) {
+  buf_str(b, "</main>\n<script>\n");
+  for (const char *const *s = page_script; *s; s++) buf_printf(b, "%s\n", *s);
+  buf_str(b, "</script>\n</body>\n</html>\n");
+}
+
+static void page_head(const Facts *f, Buf *b) {
+  const Sites *p = f->p;
+  page_begin(b, p->j.path, arena_printf(b->arena, "%lld site%s", (long long)p->sites, p->sites == 1 ? "" : "s"));
   sentence_program(f, b);
   sentence_work(f, b);
   p->by_bytes ? sentence_bytes(f, b) : sentence_elements(f, b);
@@ -440,7 +450,5 @@ void page_html(const Facts *f, Buf *b) {
   simulation_page(f->p, b);
   page_others(f, b);
   page_words(f, b);
-  buf_str(b, "</main>\n<script>\n");
-  for (const char *const *s = page_script; *s; s++) buf_printf(b, "%s\n", *s);
-  buf_str(b, "</script>\n</body>\n</html>\n");
+  page_end(b);
 }

@@ -19,6 +19,9 @@ bool picture_svg(const Facts *f, Buf *b); /* self-contained; false: there are mo
 
 /* ---- shared by the page's files ------------------------------------------------------------------------ */
 void html_text(Buf *b, const char *s);                                   /* escaped */
+/* Up to the sentences after the title, "PATH on 8 sites"; from the end of the main part. */
+void page_begin(Buf *b, const char *path, const char *on);
+void page_end(Buf *b);
 const char *text_short(Arena *a, const char *s, size_t most);             /* at most that many characters, the last
                                                                            * three dots if it is cut */
 const char *times_text(Arena *a, const Mesh *m, const char *times);      /* "2 x 2 x 3" */

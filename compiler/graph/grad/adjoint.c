@@ -64,17 +64,34 @@ static From from_vertex(Gradients *all, EinRegion *r, EinNode *m) {
   return f;
 }
 
-enum { SOME_DEEP = 16 };
+enum { SOME_DEEP = 16, SOME_RANK = 62 };
+
+/* Of a conjunction, the parts that tell by the first n_out labels alone whether there is a result. */
+static const Expr *where_outer(Exprs *p, const Expr *where, uint32_t n_out) {
+  if (!where) return NULL;
+  if (where->kind == EX_OP && where->op == OP_AND)
+    return expr_and(p, where_outer(p, where->arg[0], n_out), where_outer(p, where->arg[1], n_out));
+  return (where->has & HAS_READ) || where->labels >> n_out ? NULL : where;
+}
+
+static bool is_zero(const Expr *e) {
+  return e->kind == EX_REAL && !(e->f < 0) && !(e->f > 0) && !isnan(e->f);
+}
 
 static const Expr *some_of(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep);
 
+/* The same for a vertex, over its output labels. A sum is 0 where its predicate admits no point. */
+static const Expr *some_value(Exprs *p, const EinNode *n, uint32_t deep) {
+  if (n->kind != EIN_VERTEX || n->rank != n->sum->n_out || n->rank > SOME_RANK) return NULL;
+  if (n->sum->reducer == RED_SUM) return where_outer(p, n->sum->where, n->rank);
+  return n->sum->reducer == RED_NONE ? some_of(p, n, n->sum->body, deep) : NULL;
+}
+
 /* The same for what a map reads at its own labels. */
 static const Expr *some_read(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep) {
-  const EinNode *of = n->input[e->i];
-  if (of->kind != EIN_VERTEX || of->sum->reducer != RED_NONE || of->rank != of->sum->n_out) return NULL;
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) return NULL;
-  return some_of(p, of, of->sum->body, deep);
+  return some_value(p, n->input[e->i], deep);
 }
 
 /* Where e may be nonzero, as far as conditions on labels tell, over the labels of map n, of whose body it is a part;
@@ -84,20 +101,19 @@ static const Expr *some_of(Exprs *p, const EinNode *n, const Expr *e, uint32_t d
   if (e->kind == EX_READ) return some_read(p, n, e, deep);
   if (e->kind != EX_OP) return NULL;
   if (e->op == OP_NEG || e->op == OP_CAST || e->op == OP_DIV) return some_of(p, n, e->arg[0], deep);
-  if (e->op != OP_SELECT && e->op != OP_MUL) return NULL;
+  if (e->op != OP_SELECT && e->op != OP_MUL && e->op != OP_ADD && e->op != OP_SUB) return NULL;
   const Expr *none = e->arg[e->n - 1], *inner = some_of(p, n, e->arg[e->op == OP_SELECT], deep), *own = NULL;
+  if (e->op == OP_ADD || e->op == OP_SUB) return inner && inner == some_of(p, n, none, deep) ? inner : NULL;
   if (e->op == OP_MUL) own = some_of(p, n, none, deep);
-  else if (none->kind != EX_REAL || none->f < 0 || none->f > 0 || isnan(none->f)) return NULL;
-  else if (!(e->arg[0]->has & HAS_READ)) own = e->arg[0];
+  else if (is_zero(e->arg[1])) return some_of(p, n, none, deep);
+  else if (!is_zero(none)) return NULL;
+  else own = where_outer(p, e->arg[0], n->sum->n_out);
   return own == inner ? own : expr_and(p, own, inner);
 }
 
 /* The same for its adjoint, over the labels of the current vertex. */
 static const Expr *where_some(From *f, const EinNode *adjoint) {
-  if (!adjoint || adjoint->kind != EIN_VERTEX || adjoint->sum->reducer != RED_NONE ||
-      adjoint->rank != adjoint->sum->n_out)
-    return NULL;
-  const Expr *some = some_of(pool(f), adjoint, adjoint->sum->body, SOME_DEEP);
+  const Expr *some = adjoint ? some_value(pool(f), adjoint, SOME_DEEP) : NULL;
   return some ? expr_relabel(pool(f), some, adjoint->rank, f->at) : NULL;
 }
 
@@ -117,10 +133,22 @@ static const Expr *own_labels(From *f, EinNode *of, uint32_t n) {
   return id_read(f->all, of, n, index);
 }
 
+/* Whether the predicate admits a point, over the labels from n_out on, wherever `holds` does. */
+static bool admits_some(
+    From *f, const Expr *where, const Expr *holds, uint32_t n_out, uint32_t labels, const Expr *const *bound) {
+  bool inner[64] = {0};
+  if (where == holds) return true;
+  if (labels > 62) return false;
+  for (uint32_t k = n_out; k < labels; k++) inner[k] = true;
+  Facts facts = {.label = bound, .n_label = labels, .hold = &holds, .n_hold = holds != NULL};
+  return prove_nonempty(pool(f), &facts, inner, where).verdict == PROVED;
+}
+
 /* The condition that there is a point at all, and so a first best one. */
 static const Expr *some_admitted(From *f, const Expr *where) {
   Exprs *p = pool(f);
   const Expr *some = f->s.domain;
+  if (where && admits_some(f, where, some, f->s.n_out, f->labels, f->m->bound)) return some;
   if (where) {
     EinSum any = {.reducer = RED_ANY,
         .acc = DT_BOOL,
@@ -254,6 +282,13 @@ static const Expr *product_chosen(From *f, const Turned *t, const Expr *value) {
 
 /* ---- factors before a sum ---------------------------------------------------------------------------------- */
 
+/* Whether it is 0 wherever the one tensor in it is. */
+static bool is_scaled(const Expr *e) {
+  if (e->kind == EX_OP && e->op == OP_MUL)
+    return !(e->arg[0]->has & HAS_READ) ? is_scaled(e->arg[1]) : !(e->arg[1]->has & HAS_READ) && is_scaled(e->arg[0]);
+  return is_read(e) || (e->kind == EX_OP && e->op == OP_NEG && is_scaled(e->arg[0]));
+}
+
 static bool is_factor(const Expr *e) {
   if (e->kind == EX_OP && e->op == OP_MUL) return is_factor(e->arg[0]) && is_factor(e->arg[1]);
   return is_read(e) || e->kind == EX_INT || e->kind == EX_REAL;
@@ -283,14 +318,16 @@ static const Expr *multiple_put(Exprs *p, const Expr *e, const Expr *what, const
  * there may be no point, the sum is 0, and 0 has no multiples. */
 static void multiple_out(From *f, EinSum *s, uint32_t labels, const Expr *const *bound, const Str *label) {
   Exprs *p = pool(f);
-  if (labels > 62 || s->where || !(s->body->labels >> s->n_out)) return;
+  if (labels > 62 || !(s->body->labels >> s->n_out)) return;
+  const Expr *outer = where_outer(p, s->where, s->n_out);
+  if (!admits_some(f, s->where, outer, s->n_out, labels, bound)) return;
   const Expr *what = multiple_of(s->body, s->n_out);
   if (what == s->body || is_factor(s->body)) return;
   EinSum sum = *s;
   sum.body = what;
   sum.dtype = sum.acc;
   const Expr *by = own_labels(f, adjoint_new(f->all, f->r, &sum, bound, label, NULL, f->m->place), s->n_out);
-  const Expr *value = expr_cast(p, s->dtype, multiple_put(p, s->body, what, by, s->n_out)), *some = NULL;
+  const Expr *value = expr_cast(p, s->dtype, multiple_put(p, s->body, what, by, s->n_out)), *some = outer;
   for (uint32_t k = s->n_out; k < labels; k++) {
     const Expr *is = expr_op2(p, OP_LE, expr_int(p, DT_I64, 1), bound[k]);
     if (!expr_is_int(is, 1)) some = expr_and(p, some, is);
@@ -335,6 +372,7 @@ static EinNode *term_vertex(From *f, EinNode *n, const Term *term) {
   EinSum s = {.n_out = n->rank, .n_red = t.n_left, .reducer = t.n_left ? RED_SUM : RED_NONE, .dtype = n->dtype};
   s.acc = t.n_left ? dtype_sum((DType)value->dtype) : n->dtype;
   s.body = expr_cast(p, s.acc, value);
+  if (!t.n_left && !where && f->some && !is_scaled(value)) where = expr_relabel(p, f->some, f->labels, t.to);
   if (t.n_left) s.where = where;
   else s.body = adjoint_value(p, (Adjoint){where, s.body});
   if (t.n_left && !chosen) multiple_out(f, &s, labels, bound, label);

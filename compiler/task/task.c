@@ -129,6 +129,13 @@ int64_t task_size_guess(const TaskGraph *t, const Expr *e) {
   return expr_value(e, &env, &v) && v.i > 0 ? v.i : 1;
 }
 
+double task_buffer_bytes(const TaskGraph *t, uint32_t buffer) {
+  const TaskBuffer *b = &t->buffers.at[buffer];
+  double n = (double)dtype_size(b->dtype);
+  for (uint32_t d = 0; d < b->rank; d++) n *= (double)task_size_guess(t, b->dim[d]);
+  return n;
+}
+
 bool task_fetched(const Tasks *list, uint32_t buffer) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];

@@ -118,14 +118,10 @@ static bool stage_again(AgainValue *v, uint32_t k) {
   return reads_own(t, s, v->again);
 }
 
-static double buffer_elements(TaskGraph *t, uint32_t b) {
-  double n = 1;
-  for (uint32_t d = 0; d < t->buffers.at[b].rank; d++) n *= size_of(t, t->buffers.at[b].dim[d]);
-  return n;
-}
-
-static double buffer_bytes(TaskGraph *t, uint32_t b) {
-  return buffer_elements(t, b) * (double)dtype_size(t->buffers.at[b].dtype);
+/* Whether a product makes the value and nothing else. Kernels of rows may make it themselves. */
+static bool is_product(const AgainValue *v) {
+  const Task *p = v->maker;
+  return p->stages.len == 1 && p->stages.at[0].sum->reducer == RED_SUM && !task_call(p);
 }
 
 /* Finds the stages that make the value. Returns false if they cannot do so again. */
@@ -140,15 +136,15 @@ static bool value_find(AgainValue *v) {
     if (!stage_again(v, k)) return false;
     if (s->sum->reducer != RED_NONE) work += points(t, s, s->sum->n_out, s->sum->n_out + s->sum->n_red);
   }
-  for (uint32_t i = 0; i < v->operands.len; i++) bytes += buffer_bytes(t, v->operands.at[i]);
+  for (uint32_t i = 0; i < v->operands.len; i++) bytes += task_buffer_bytes(t, v->operands.at[i]);
   for (uint32_t k = 0; k < v->stage; k++) {
     const TaskStage *s = &p->stages.at[k];
     if (v->row[k]) bytes += points(t, s, 0, s->sum->n_out) * (double)dtype_size(s->sum->dtype);
   }
-  v->cheap = work <= (double)THIN && bytes * (double)SMALLER <= buffer_bytes(t, v->buffer);
+  v->cheap = work <= (double)THIN && bytes * (double)SMALLER <= task_buffer_bytes(t, v->buffer);
   bool rows = v->stage + 1 < p->stages.len; /* else what it stores are the rows' results alone */
   for (uint32_t k = 0; k < v->stage; k++) rows |= v->row[k];
-  return rows;
+  return rows || is_product(v);
 }
 
 /* Whether the stage stores a value that can be kept by rows, which later stages of its kernel read too, if there are
@@ -325,7 +321,7 @@ static bool readers_find(const AgainValue *v, AgainReaders *readers) {
   for (uint32_t i = v->from + 1; i < g->list->len; i++) {
     AgainReader r;
     if (!task_touches(g->t, g->list->at[i], v->buffer)) continue;
-    if (!reader_find(v, g->list->at[i], &r)) return false;
+    if (!reader_find(v, g->list->at[i], &r) || (r.alone && is_product(v))) return false;
     vec_push(g->t->arena, *readers, r);
     last = i;
   }
@@ -396,6 +392,13 @@ static bool stage_same(const TaskStage *a, const TaskStage *b) {
   return true;
 }
 
+/* The number of the kernel's stage that keeps the same as s; stages.len: it has none. */
+static uint32_t stage_find(const Task *k, const TaskStage *s) {
+  uint32_t i = 0;
+  while (i < k->stages.len && !stage_same(&k->stages.at[i], s)) i++;
+  return i;
+}
+
 /* Adds the stages that make the value, as far as the kernel lacks them. Returns the value's number there; *shared gets
  * how many products it had. */
 static uint32_t value_add(const AgainValue *v, const AgainReader *r, Task *k, uint32_t *shared) {
@@ -403,7 +406,7 @@ static uint32_t value_add(const AgainValue *v, const AgainReader *r, Task *k, ui
   for (uint32_t i = 0; i <= v->stage; i++) {
     if (!v->again[i]) continue;
     TaskStage s = stage_copy(v, r, i, to);
-    for (to[i] = 0; to[i] < k->stages.len && !stage_same(&k->stages.at[to[i]], &s);) to[i]++;
+    to[i] = stage_find(k, &s);
     if (to[i] == k->stages.len) vec_push(v->g->t->arena, k->stages, s);
     else *shared += s.sum->reducer != RED_NONE;
   }
@@ -419,7 +422,8 @@ static void reads_keep(TaskGraph *t, TaskStage *s, uint32_t buffer, uint32_t val
   }
 }
 
-/* Adds the reader's stages, for which the value is kept as stage `value`, with its labels in that order. */
+/* Adds the reader's stages, for which the value is kept as stage `value`, with its labels in that order. What the
+ * kernel keeps already, because the reader and the value are made of the same, it keeps once. */
 static void reader_add(const AgainValue *v, const AgainReader *r, Task *k, uint32_t value, const uint32_t *order) {
   TaskGraph *t = v->g->t;
   const Task *old = r->kernel;
@@ -432,8 +436,8 @@ static void reader_add(const AgainValue *v, const AgainReader *r, Task *k, uint3
       if (slot[j].kept) slot[j].index = to[slot[j].index];
     s.slot = slot;
     reads_keep(t, &s, v->buffer, value, order);
-    to[i] = k->stages.len;
-    vec_push(t->arena, k->stages, s);
+    to[i] = s.buffer < 0 ? stage_find(k, &s) : k->stages.len;
+    if (to[i] == k->stages.len) vec_push(t->arena, k->stages, s);
   }
 }
 
@@ -647,7 +651,7 @@ static bool value_try(Again *g, uint32_t at, uint32_t stage) {
   if (!may) p->stages.at[stage] = was;
   for (uint32_t k = 0; k < stage && !again; k++) /* nobody needs the rows' results */
     if (!stored[k]) p->stages.at[k].buffer = -1, p->stages.at[k].n_at = 0;
-  while (may && vec_last(p->stages).buffer < 0) p->stages.len--; /* only others wanted the value */
+  while (may && p->stages.len && vec_last(p->stages).buffer < 0) p->stages.len--; /* only others wanted the value */
   return may;
 }
 
@@ -657,8 +661,9 @@ static bool list_again(TaskGraph *t, Tasks *list, bool wide) {
   for (uint32_t i = 0; i < list->len; i++) {
     Task *k = list->at[i];
     any |= list_again(t, &k->body, wide);
-    for (uint32_t j = 0; k->kind == TASK_KERNEL && k->n_outer && k->stages.len > 1 && j < k->stages.len; j++)
+    for (uint32_t j = 0; k->kind == TASK_KERNEL && (k->n_outer || k->stages.len == 1) && j < k->stages.len; j++)
       if (is_value(t, k, j)) any |= value_try(&g, i, j);
+    if (k->kind == TASK_KERNEL && !k->stages.len) drop(&g, i--);
   }
   for (uint32_t i = 0; any && i < list->len; i++)
     if (list->at[i]->kind == TASK_KERNEL) kernel_keep_asked(t, list->at[i]);

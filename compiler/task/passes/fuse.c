@@ -390,12 +390,21 @@ static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
   return n;
 }
 
-/* A product with a map after it (scaled scores) joins its rows as one without would. */
+/* Whether the product takes at least twice the memory of its operands. */
+static bool is_grown(Fuse *f, const TaskStage *s) {
+  double from = 0;
+  for (uint32_t j = 0; j < s->sum->n_slot; j++) from += task_buffer_bytes(f->t, s->slot[j].index);
+  return 2 * from <= points(f->t, s, 0, s->sum->n_out) * (double)dtype_size(s->sum->dtype);
+}
+
+/* A product with a map after it (scaled scores) joins its rows as one without would. A product of it (values by the
+ * sigmoids of scores) may be one of the rows, if that saves a large tensor. */
 static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
   const TaskStage *s = &p->stages.at[0];
   if (n >= s->sum->n_out) n = s->sum->n_out - 1;
-  if (!is_matrix_like(f->t, s) || !is_thin(f, s, n, true) || is_matrix_like(f->t, &q->stages.at[0])) return false;
+  if (!is_matrix_like(f->t, s) || !is_thin(f, s, n, true)) return false;
   TaskStage own = ordered(f, q, n, label);
+  if (is_matrix_like(f->t, &own) && (!is_thin(f, &own, n, false) || !is_grown(f, s))) return false;
   if (!are_rows(f, p, &own, n)) return false;
   join(f, p, q, n, label);
   return true;

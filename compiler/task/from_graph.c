@@ -366,6 +366,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   task_rotate(m.t);
   task_fuse(m.t);
   task_again(m.t, !device);
+  if (!device) task_cheap(m.t);
   task_narrow(m.t);
   task_digits(m.t);
   task_split(m.t);

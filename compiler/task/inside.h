@@ -16,9 +16,14 @@ void task_buffers_drop(TaskGraph *t);
 /* Of a kernel: makes what is kept only where it is asked for; and whether its rows can be taken in blocks (fuse.c). */
 void kernel_keep_asked(TaskGraph *t, Task *k);
 bool kernel_has_rows(TaskGraph *t, const Task *k);
+bool op_is_heavy(Op op); /* whether an operation takes as long as several additions (fuse.c) */
 /* Makes large values again where they are read, from what little they are made of (again.c). `wide`: kernels may also
  * share few, large rows. After task_fuse. */
 void task_again(TaskGraph *t, bool wide);
+/* Counts the kernels that use the buffer, in the list and those in it. Returns false if other tasks do (again.c). */
+bool task_kernels_count(const TaskGraph *t, const Tasks *list, uint32_t buffer, uint32_t *n);
+/* Makes elementwise values again in the products that read them (cheap.c). After task_again. */
+void task_cheap(TaskGraph *t);
 /* Computes integers in types as narrow as their values (narrow.c). After task_fuse. */
 void task_narrow(TaskGraph *t);
 /* Reads at data on other sites (fetch.c): a kernel makes the places, and readers test whether there is such a place.
@@ -54,6 +59,8 @@ void task_order(TaskGraph *t);
 /* About how many blocks of rows and lanes of a product of two sides threads can share (sides.c); 0: it is no such
  * product, or small. */
 double task_side_blocks(TaskGraph *t, const TaskStage *s);
+/* The bytes of the side that has the rows of such a product, which is nearly always copied into panels. */
+double task_rows_bytes(TaskGraph *t, const TaskStage *s);
 /* Numbers the steps and finds, for each work buffer, between which steps its content is needed. */
 void task_lifetimes(TaskGraph *t);
 void task_number(TaskGraph *t);  /* only numbers the steps */

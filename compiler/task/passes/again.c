@@ -288,8 +288,7 @@ static bool reader_find(const AgainValue *v, Task *k, AgainReader *r) {
   return !r->alone || k->stages.len == 1 || in_order(r->first, k->stages.at[0].sum->n_out);
 }
 
-/* Counts the kernels that use the buffer, in the list and those in it. Returns false if other tasks do. */
-static bool kernels_count(const TaskGraph *t, const Tasks *list, uint32_t buffer, uint32_t *n) {
+bool task_kernels_count(const TaskGraph *t, const Tasks *list, uint32_t buffer, uint32_t *n) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     int64_t b = buffer;
@@ -300,7 +299,7 @@ static bool kernels_count(const TaskGraph *t, const Tasks *list, uint32_t buffer
     if (k->buffer == buffer || k->stop == b || k->turns == b) return false;
     for (uint32_t j = 0; j < k->exchange.len; j++)
       if (k->exchange.at[j].now == buffer || k->exchange.at[j].next == buffer) return false;
-    if (!kernels_count(t, &k->body, buffer, n)) return false;
+    if (!task_kernels_count(t, &k->body, buffer, n)) return false;
   }
   return true;
 }
@@ -325,7 +324,7 @@ static bool readers_find(const AgainValue *v, AgainReaders *readers) {
     vec_push(g->t->arena, *readers, r);
     last = i;
   }
-  return readers->len && operands_stay(v, last) && kernels_count(g->t, &g->t->tasks, v->buffer, &n) &&
+  return readers->len && operands_stay(v, last) && task_kernels_count(g->t, &g->t->tasks, v->buffer, &n) &&
       n == readers->len + 1;
 }
 

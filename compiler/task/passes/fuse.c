@@ -127,6 +127,12 @@ static double all_points(TaskGraph *t, const TaskStage *s) { return points(t, s,
 
 typedef struct Cost { uint32_t nodes, ops; bool heavy; } Cost;
 
+bool op_is_heavy(Op op) {
+  const OpInfo *o = &op_info[op];
+  return !(o->laws & LAW_EXACT) || o->rule == RULE_RANDOM || o->rule == RULE_INDEX || op == OP_DIV || op == OP_SQRT ||
+      op == OP_IDIV || op == OP_MOD;
+}
+
 static void cost_add(Map *seen, const Expr *e, Cost *c) {
   if (c->nodes > INLINE_NODES || map_find(seen, e)) return;
   map_put(seen, e, (void *)(uintptr_t)e);
@@ -134,9 +140,7 @@ static void cost_add(Map *seen, const Expr *e, Cost *c) {
   for (uint32_t k = 0; k < e->n; k++) cost_add(seen, e->arg[k], c);
   if (e->kind != EX_OP || !(e->has & ~(unsigned)HAS_DIM)) return;
   c->ops++;
-  const OpInfo *o = &op_info[e->op];
-  c->heavy |= !(o->laws & LAW_EXACT) || o->rule == RULE_RANDOM || o->rule == RULE_INDEX || e->op == OP_DIV ||
-      e->op == OP_SQRT || e->op == OP_IDIV || e->op == OP_MOD;
+  c->heavy |= op_is_heavy(e->op);
 }
 
 static Cost cost_of(TaskGraph *t, const TaskStage *s) {

@@ -3,7 +3,9 @@
  *
  * A training step computes its new weights last, so the values they depend on stay alive until then. The pass walks a
  * list in its present order, and does a few ready tasks early whenever that reduces live memory. The same walk
- * backwards postpones values that are computed long before they are used. Neither walk exceeds the old peak.
+ * backwards postpones values that are computed long before they are used. Neither walk exceeds the old peak. Then the
+ * task at the peak moves to another place, as long as that lowers it: a product takes memory for panels of its own,
+ * and is better done where little else is alive.
  *
  * Tasks that may fail (an assert, an index from data, a C function) keep their relative order, so the first message is
  * the same. All sizes must be known: an order that is better for one size may be worse for another. Lists on a mesh
@@ -19,7 +21,10 @@ enum {
   ROUNDS = 8,
   LEAST = 4096,              /* the least saving: a page, */
   LEAST_PART = 64,           /*   and this fraction of the peak */
-  ALIGN = 64                 /* of buffers, in bytes */
+  ALIGN = 64,                /* of buffers, in bytes */
+  SHIFTS = 16,               /* the most tasks that are moved on their own, */
+  REACH = 64,                /*   each at most so far */
+  PANEL_MOST = 1 << 30       /* bytes of panels */
 };
 
 typedef VEC(uint32_t) Numbers;
@@ -27,7 +32,7 @@ typedef VEC(uint32_t) Numbers;
 typedef struct Step {        /* a task of the list */
   Numbers uses;              /* the entries of `memory` that it reads or writes */
   Numbers before, after;     /* its predecessors and successors; may contain duplicates */
-  int64_t inner;             /* REPEAT: the peak of its own list */
+  int64_t inner;             /* what it takes itself. REPEAT: the peak of its own list; a product: panels */
   uint32_t wants;            /* scratch: the number of entries of `before` that are not done */
   bool done;                 /* scratch */
 } Step;
@@ -45,6 +50,7 @@ typedef struct Region {      /* the list being reordered */
   VEC(Memory) memory;
   Numbers order, fresh;      /* of a walk: the done steps; those whose surroundings are still to be examined */
   int64_t live, most, limit;
+  uint32_t fullest;          /* the position of the step that has `most` */
 } Region;
 
 typedef struct Use {         /* of a buffer */
@@ -265,7 +271,7 @@ static void step_undo(Region *r, uint32_t i) {
 
 static void step_keep(Region *r, uint32_t i) {
   int64_t now = step_do(r, i);
-  if (now > r->most) r->most = now;
+  if (now > r->most) r->most = now, r->fullest = r->order.len;
   for (uint32_t j = 0; j < r->step[i].after.len; j++) r->step[r->step[i].after.at[j]].wants--;
   vec_push(r->arena, r->order, i);
   vec_push(r->arena, r->fresh, i);
@@ -350,6 +356,59 @@ static int64_t order_find(Region *r, uint32_t *order) {
   return best;
 }
 
+/* ---- a task on its own --------------------------------------------------------------------------------------- */
+
+static bool is_among(const Numbers *list, uint32_t step) {
+  for (uint32_t i = 0; i < list->len; i++)
+    if (list->at[i] == step) return true;
+  return false;
+}
+
+static void shift(uint32_t *order, uint32_t from, uint32_t to) {
+  uint32_t step = order[from];
+  for (; from > to; from--) order[from] = order[from - 1];
+  for (; from < to; from++) order[from] = order[from + 1];
+  order[to] = step;
+}
+
+/* Moves the step at `from` towards either end, past steps that it need not stay before or after, to where the peak is
+ * lowest. Returns the peak. */
+static int64_t step_shift(Region *r, uint32_t *order, uint32_t from, int64_t best) {
+  uint32_t step = order[from], found = from;
+  for (uint32_t later = 0; later < 2; later++) {
+    const Numbers *bar = later ? &r->step[step].after : &r->step[step].before;
+    uint32_t at = from;
+    for (uint32_t n = 0; n < REACH && (later ? at + 1 < r->n : at > 0); n++) {
+      uint32_t next = later ? at + 1 : at - 1;
+      if (is_among(bar, order[next])) break;
+      shift(order, at, next);
+      at = next;
+      walk(r, order, false);
+      if (r->most < best) best = r->most, found = at;
+    }
+    shift(order, at, from);
+  }
+  shift(order, from, found);
+  return best;
+}
+
+static int64_t peak_lower(Region *r, uint32_t *order, int64_t best) {
+  for (uint32_t round = 0; round < SHIFTS; round++) {
+    walk(r, order, false);
+    int64_t now = step_shift(r, order, r->fullest, best);
+    if (now == best) break;
+    best = now;
+  }
+  return best;
+}
+
+/* About what a kernel takes for panels of a product. */
+static int64_t panel_bytes(TaskGraph *t, const Task *k) {
+  const TaskStage *s = k->kind == TASK_KERNEL ? &k->stages.at[0] : NULL;
+  double bytes = s && !s->sum->domain ? task_rows_bytes(t, s) : 0;
+  return bytes < (double)PANEL_MOST ? (int64_t)bytes : PANEL_MOST;
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------- */
 
 static bool is_worth(int64_t was, int64_t now) { return was - now >= LEAST && was - now >= was / LEAST_PART; }
@@ -361,11 +420,11 @@ static int64_t list_order(Order *o, Tasks *list) {
   int64_t *inner = NEW_ARRAY(a, int64_t, list->len + 1);
   for (uint32_t i = 0; i < list->len; i++) {
     order[i] = i;
-    if (list->at[i]->kind == TASK_REPEAT) inner[i] = list_order(o, &list->at[i]->body);
+    inner[i] = list->at[i]->kind == TASK_REPEAT ? list_order(o, &list->at[i]->body) : panel_bytes(o->t, list->at[i]);
   }
   Region *r = region_new(o, a, list, number, inner);
   walk(r, order, false);
-  int64_t was = r->most, now = order_find(r, order);
+  int64_t was = r->most, now = peak_lower(r, order, order_find(r, order));
   if (is_worth(was, now)) {
     Task **task = arena_copy(a, list->at, list->len * sizeof *task);
     for (uint32_t i = 0; i < list->len; i++) list->at[i] = task[order[i]];

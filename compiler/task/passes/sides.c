@@ -83,17 +83,35 @@ static double common(const Sides *d, uint32_t rows, uint32_t lanes) {
   return n;
 }
 
-double task_side_blocks(TaskGraph *t, const TaskStage *s) {
-  const EinSum *sum = s->sum;
-  Sides d = {t, s, NEW_ARRAY(t->arena, ReadLabels, sum->n_slot + 1)};
-  uint32_t rows = 0, lanes = 0;
-  double u, v, deep = 1;
+/* Returns false if it is no product of two sides. */
+static bool sides_find(Sides *d, uint32_t *rows, uint32_t *lanes) {
+  const EinSum *sum = d->s->sum;
+  d->read = NEW_ARRAY(d->t->arena, ReadLabels, sum->n_slot + 1);
   if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN ||
       sum->reducer == RED_MONOID || sum->reducer == RED_LSE || (sum->where && sum->n_red > 1))
-    return 0;
-  expr_map(t->exprs, sum->body, leaf_labels, &d);
-  if (sum->where) expr_map(t->exprs, sum->where, leaf_labels, &d);
-  if (!tile_find(&d, &rows, &lanes)) return 0;
+    return false;
+  expr_map(d->t->exprs, sum->body, leaf_labels, d);
+  if (sum->where) expr_map(d->t->exprs, sum->where, leaf_labels, d);
+  return tile_find(d, rows, lanes);
+}
+
+double task_rows_bytes(TaskGraph *t, const TaskStage *s) {
+  Sides d = {t, s, NULL};
+  uint32_t rows = 0, lanes = 0;
+  double bytes = 0;
+  if (!sides_find(&d, &rows, &lanes)) return 0;
+  for (uint32_t k = 0; k < s->sum->n_slot; k++)
+    if (!s->slot[k].kept && d.read[k].has[rows] && !d.read[k].has[lanes])
+      bytes += task_buffer_bytes(t, s->slot[k].index);
+  return bytes;
+}
+
+double task_side_blocks(TaskGraph *t, const TaskStage *s) {
+  const EinSum *sum = s->sum;
+  Sides d = {t, s, NULL};
+  uint32_t rows = 0, lanes = 0;
+  double u, v, deep = 1;
+  if (!sides_find(&d, &rows, &lanes)) return 0;
   double blocks = common(&d, rows, lanes) * side_blocks(&d, rows, lanes, &u) * side_blocks(&d, lanes, rows, &v);
   for (uint32_t r = 0; r < sum->n_red; r++) deep *= points_of(&d, sum->n_out + r);
   return u < (double)LEAST || v < (double)LEAST || deep < (double)LEAST ? 0 : blocks;

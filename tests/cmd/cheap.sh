@@ -28,8 +28,6 @@ END
 stored 4 step.ein
 want 0 "$EIN" build step.ein --stop=task --roundtrip
 want 0 "$EIN" verify step.ein
-sed 's/f32/f64/' step.ein >double.ein
-want 0 "$EIN" verify double.ein
 for n in 1 2 3; do
   want 0 "$EIN" run step.ein --target=c --threads $n X=randn:seed=1 D=randn:seed=2 W1=randn:seed=3 W2=randn:seed=4 -o all=t$n.safetensors
 done
@@ -39,12 +37,10 @@ cmp -s t1.safetensors t2.safetensors && cmp -s t1.safetensors t3.safetensors || 
 want 0 "$EIN" build step.ein --stop=task
 [ "$(grep -nE '^kernel [0-9]+ n2 ' out | cut -d: -f1)" -lt "$(grep -nE '^kernel [0-9]+ grad.H ' out | cut -d: -f1)" ] || wrong "order: $(cat out)"
 
-# A value stays where another kernel reads it, and where it takes much of the products' time.
+# A value stays where another kernel reads it.
 { cat step.ein; echo 'output g[s] = sum[f] (G[s,f] - max[f] G[s,f])^2'; } >read.ein
 stored 5 read.ein
 want 0 "$EIN" verify read.ein
-{ cat step.ein; echo 'output Y'; } >both.ein
-want 0 "$EIN" verify both.ein
 
 # In a repeat, where a state changes.
 cat >turns.ein <<'END'

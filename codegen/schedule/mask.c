@@ -118,6 +118,7 @@ static Masked masked_find(Masks *m, const TaskStage *st, uint32_t rows) {
   if (sum->domain && st->buffer < 0 && sum->n_out > m->k->n_outer) /* nobody reads the others */
     made.domain = where_split(s, sum->domain, n_label, m->k->n_outer, &rest);
   if (!sum->where || sum->n_red != 1 || !has_identity(sum->reducer)) return made;
+  if (comb_is(&e, sum->where, n_label, sum->n_out)) return made; /* its loops visit few points */
   range = where_split(s, sum->where, n_label, sum->n_out, &hard);
   if (!hard) made.range = range;
   bool both = hard && ex_has_label(hard, rows) && ex_has_label(hard, sum->n_out);

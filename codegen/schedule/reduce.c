@@ -76,11 +76,14 @@ void red_loops_where(Sched *s, const StagePlan *p, Env *e, uint32_t *part) {
     const Expr *lo = ex_int(s, 0), *hi = p->stage->bound[l];
     rest = where_narrow(e, rest, p->n_label, l, bound, &lo, &hi);
     rest = where_narrow_data(e, rest, p->n_label, l, bound, &lo, &hi);
+    Comb comb;
+    bool is_comb = comb_take(e, &rest, p->n_label, l, bound, &lo, &hi, &comb);
     if (part && k + 1 == p->n_red) {
       block_loop(s, p, l, &lo, &hi);
       *part = acc_new(s, p->stage->sum, "part");
       s->after = s->body;
     }
+    if (is_comb) comb_open(s, &comb, 1, &lo, &hi);
     uint32_t v = var_new(s, p->stage->label[l], "r");
     e->label[l] = var_read(s, v);
     into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);

@@ -228,6 +228,25 @@ bool where_is_piece(Sched *s, const StagePlan *p, const Expr *cond, uint32_t lab
 /* Whether it says more, and may be tested for each point after its value is computed. */
 bool where_is_mask(Sched *s, const StagePlan *p, uint32_t label);
 
+/* The conjuncts of `cond` but for one of them; NULL: there is no other. */
+const Expr *where_without(Sched *s, const Expr *cond, const Expr *part);
+/* Whether x is known before the label's loop, and may be read there even if the loop has no points. bound: the labels
+ * that have a value then. */
+bool where_is_ahead(Env *e, const Expr *x, uint32_t n_label, uint32_t label, const bool *bound);
+
+/* ---- schedule/comb.c ----------------------------------------------------------------------------- */
+/* The points of a label whose remainder is limited: `length` of them from first + i * by on, between lo and hi. */
+typedef struct Comb { const Expr *first, *by, *length, *lo, *hi; } Comb;
+/* Whether some conjunct limits a remainder of the label to few, given all other labels. */
+bool comb_is(Env *e, const Expr *cond, uint32_t n_label, uint32_t label);
+/* Takes such a conjunct out of *cond, unless it must be tested all the same; lo and hi, the label's, become those of i.
+ * Returns false if there is none. */
+bool comb_take(Env *e, const Expr **cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
+    const Expr **hi, Comb *r);
+/* Opens the loop over i, whose range may be a part of the whole by now, or every step-th of it; lo and hi become the
+ * label's again. */
+void comb_open(Sched *s, const Comb *r, int64_t step, const Expr **lo, const Expr **hi);
+
 /* ---- schedule/running.c -------------------------------------------------------------------------- */
 /* A reduction over one label, r; another label, q, moves one bound of it, always in the same direction. */
 typedef struct Running {

@@ -217,18 +217,12 @@ static const Expr *point_find(
   return NULL;
 }
 
-static const Expr *without(Sched *s, const Expr *c, const Expr *part) {
-  if (c == part) return NULL;
-  if (c->kind != EX_OP || c->op != OP_AND) return c;
-  const Expr *a = without(s, c->arg[0], part), *b = without(s, c->arg[1], part);
-  return a && b ? expr_and(s->x, a, b) : a ? a : b;
-}
-
 /* Labels that a domain limits to one point, by data or turns, need no loop: that point is computed, if it exists.
  * Returns what is still to be tested. */
 static const Expr *points_open(Sched *s, StagePlan *p, Env *e, const Expr *domain) {
   const Expr *part, *value;
-  for (uint32_t k; domain && (part = point_find(p, e, domain, true, &k, &value)); domain = without(s, domain, part)) {
+  for (uint32_t k; domain && (part = point_find(p, e, domain, true, &k, &value));
+       domain = where_without(s, domain, part)) {
     uint32_t l = p->order[k], v = place_own(s, NULL, "point", DT_I64, 0, NULL);
     const Expr *some = NULL;
     for (uint32_t o = 0; o < p->n_order; o++)

@@ -103,6 +103,10 @@ static bool is_known_ahead(const Narrow *n, const Expr *e) {
   return true;
 }
 
+bool where_is_ahead(Env *e, const Expr *x, uint32_t n_label, uint32_t label, const bool *bound) {
+  return is_known_ahead(&(Narrow){.e = e, .label = label, .n_label = n_label, .bound = bound}, x);
+}
+
 static bool is_ahead(const Narrow *n, const Expr *e) {
   return e->dtype == DT_I64 && is_known_ahead(n, e);
 }
@@ -260,6 +264,12 @@ static const Expr *narrow(Narrow *n, const Expr *cond) {
     return a && b ? expr_and(n->e->s->x, a, b) : a ? a : b;
   }
   return cond->kind == EX_OP && take(n, cond) ? NULL : cond;
+}
+
+const Expr *where_without(Sched *s, const Expr *c, const Expr *part) {
+  if (c == part) return NULL;
+  if (c->kind != EX_OP || c->op != OP_AND) return c;
+  return expr_and(s->x, where_without(s, c->arg[0], part), where_without(s, c->arg[1], part));
 }
 
 /* ---- wanted points -------------------------------------------------------------------------------- */

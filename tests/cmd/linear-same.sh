@@ -112,6 +112,32 @@ output u[s:N] = sum[t where t < s or t > k[s]] x[t]
 output v[s:N] = max[t where s > 0 and (t <= (k[s-1] ?? 0) or t == s) and t != 5] x[t]
 END
 
+cat >remainders.ein <<'END'
+dim N
+dim D = N % 7
+dim W = N % 5
+input k[s:N] : i64 = if s % 11 == 4 then 9223372036854775807 else if s % 13 == 5 then s - 9223372036854775807 else (5 * s) % (3 * N + 2) - 2
+input m[s:N] : i64 = if s % 11 == 2 then 9223372036854775807 else if s % 13 == 8 then -9223372036854775808 else s % 23 - 7
+input x[t:N] : i64 = (37 * t) % 23 - 5
+input w[t:N] : f32 = if t % 29 == 7 then nan else if t % 31 == 3 then -inf else f32((37 * t) % 23 - 5)
+output a[s:N] = sum[t where t % D == s % D] x[t] * x[s]
+output b[s:N] = max[t where t % m[s] == k[s] % 9] x[t] * x[s]
+output c[s:N] = sum[t where (t - s) % W == 0 and abs(t - s) <= 6 * W] x[t] * x[(t + s) % N]
+output d[s:N] = max[t where (t + 3) % D == (s + 5) % D] x[t]
+output e[s:N] = (argmax[t where (s - t + k[s]) % D < 2] w[t]) ?? -1
+output f[s:N] = sum[t where 3 > (t + k[s]) % 49 and t <= s] x[t]
+output g[s:N] = any[t where (t - k[s]) % N >= N - W] (x[t] > 9)
+output h[s:N] = sum[t where (t - s + N) % N <= W] x[t] * x[s]
+output i[s:N] = max[t where (s - t) % D == W and t // D == k[s] // D] x[t]
+output j[s:N] = sum[t where (s - t) % m[s] > m[s] - 3] x[t]
+output l[s:N] = sum[t:N, u:4 where (s + t) % D == u] x[t]
+output n[s:N] = sum[t where (t - s) % 10 <= k[s]] x[t]
+output o[s:N] = sum[t where k[s] <= (t + m[s]) % 8] x[t]
+output p[s:N] = sum[t where k[s] == (m[s] - t) % m[s] and t > 2] x[t]
+output q[s:N] = sum[t where (t + x[s]) % 12 >= 9 and t % 5 == 1] x[t]
+output r[s:N] = sum[t where (t + x[s]) % 12 == m[s] % 12 or t == s] x[t]
+END
+
 same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
   for n in 1 2 7 40 300; do
     want 0 "$EIN" run $1.ein -D N=$n -o all=eval/
@@ -124,5 +150,6 @@ same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
 same same "a b c d e f g h i j l m n o p q r t u v y z"
 same near "a b c d e f g h i j l m n o p q r u v y z"
 same either "a b c d e f g h i j l m n o p q r u v"
+same remainders "a b c d e f g h i j l n o p q r"
 same pieces "a b c d e f"
 finish

@@ -172,6 +172,29 @@ END
 want 0 timeout 60 "$EIN" run either.ein -D N=1000000 -D W=6 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=either/
 silent # nobody warns of hours
 
+# Remainders, by a size or by data, of a sum with data, and few of them: windows with a stride or with holes, rings.
+cat >remainders.ein <<'END'
+dim N, D, W
+input k[s:N] : i64 = (7 * s) % N
+input m[s:N] : i64 = 100000 + s % 9
+input x[t:N] : f32 = f32(t % 1000)
+output a[s:N] = sum[t where t % D == s % D] x[t] * x[s]
+output b[s:N] = max[t where t % m[s] == k[s] % 9] x[t] * x[s]
+output c[s:N] = sum[t where (t - s) % W == 0 and abs(t - s) <= 6 * W] x[t] * x[(t + s) % N]
+output d[s:N] = max[t where (t + 3) % D == (s + 5) % D] x[t]
+output e[s:N] = (argmax[t where (s - t + k[s]) % D < 2] x[t]) ?? -1
+output f[s:N] = sum[t where 3 > (t + k[s]) % 99999 and t <= s] x[t]
+output g[s:N] = any[t where (t - k[s]) % N >= N - W] (x[t] > 998)
+output h[s:N] = sum[t where (t - s + N) % N <= W] x[t] * x[s]
+output i[s:N] = max[t where (s - t) % D == W and t // D == k[s] // D] x[t]
+output j[s:N] = logsumexp[t where (s + t) % D == 1] x[t]
+output l[s:N] = sum[t:N, u:4 where (s + t) % D == u] x[t]
+output n[s:N] = sum[t where t % W == s % W] x[t]
+output o[s:N] = (argmax[t where (t + 1) % W == k[s] and x[t] > 3] x[t]) ?? -1
+END
+want 0 timeout 60 "$EIN" run remainders.ein -D N=1000000 -D W=6 -D D=100003 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=remainders/
+silent # nobody warns of hours
+
 # A slice of a state costs what the slice does, whatever its value is made of.
 cat >slices.ein <<'END'
 dim N

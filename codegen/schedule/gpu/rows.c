@@ -110,6 +110,13 @@ void part_loops(Sched *s, const Launch *l, const Expr *thread, int64_t threads, 
     const Expr *lo = ex_int(s, 0), *hi = l->first->bound[label];
     if (cut && cut->label == label) lo = cut->lo, hi = ex_min(s, hi, cut->hi);
     rest = where_narrow(l->e, rest, p->n_label, label, bound, &lo, &hi);
+    rest = where_narrow_data(l->e, rest, p->n_label, label, bound, &lo, &hi);
+    Comb comb;
+    if (comb_take(l->e, &rest, p->n_label, label, bound, &lo, &hi, &comb)) {
+      if (last) lo = ex_add(s, lo, thread);
+      comb_open(s, &comb, last ? threads : 1, &lo, &hi);
+      last = false; /* a thread takes whole runs */
+    }
     uint32_t v = var_new(s, l->first->label[label], "r");
     /* even: all threads take the same number of turns, which compilers can then see. */
     bool even = last && lo->kind == EX_INT && hi->kind == EX_INT && (hi->i - lo->i) % threads == 0;

@@ -23,8 +23,8 @@ bool expr_is_natural(const Expr *e) {
   if (e->op != OP_ADD && e->op != OP_MUL && e->op != OP_IDIV && e->op != OP_MOD && e->op != OP_MIN && e->op != OP_MAX)
     return false;
   for (uint32_t k = 0; k < e->n; k++)
-    if (!expr_is_natural(e->arg[k])) return false;
-  return true;
+    if (expr_is_natural(e->arg[k]) == (e->op == OP_MAX)) return e->op == OP_MAX; /* of a maximum, one is enough */
+  return e->op != OP_MAX;
 }
 
 /* ---- numbers that do not fit ----------------------------------------------------------------------- */

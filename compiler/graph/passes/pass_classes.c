@@ -139,14 +139,20 @@ static const Expr *at_zero(const Classes *c, const Expr *e) {
   return expr_relabel(c->b.old->exprs, e, c->labels, to);
 }
 
+/* A divisor that is a number, or a size: a remainder by 0 is 0, as is one by 1. NULL: it is something else. */
+static const Expr *divisor(Classes *c, const Expr *by) {
+  Exprs *p = c->b.old->exprs;
+  if (by->kind == EX_INT) return by->i >= 1 && by->i <= CLASSES_MOST ? by : NULL;
+  return by->kind == EX_DIM ? expr_op2(p, OP_MAX, by, integer(c, 1)) : NULL;
+}
+
 /* (points + more) % by == number: points % by is number - more, if the number is a remainder. */
 static bool take_remainder(Classes *c, const Expr *q, const Expr *number) {
   Exprs *p = c->b.old->exprs;
   if (q->kind != EX_OP || q->op != OP_MOD || (q->has & HAS_READ) || number->labels & red_of(c)) return false;
-  const Expr *by = q->arg[1], *more = expr_normal(p, at_zero(c, q->arg[0])),
+  const Expr *by = divisor(c, q->arg[1]), *more = expr_normal(p, at_zero(c, q->arg[0])),
              *own = expr_normal(p, expr_op2(p, OP_SUB, q->arg[0], more));
-  if (by->kind != EX_INT || by->i < 1 || by->i > CLASSES_MOST || !(own->labels & red_of(c)) || own->labels & out_of(c))
-    return false;
+  if (!by || !(own->labels & red_of(c)) || own->labels & out_of(c)) return false;
   if ((more->kind == EX_INT && (more->i > INT32_MAX || more->i < -INT32_MAX)) ||
       !((number->labels | more->labels) & out_of(c)))
     return false;

@@ -42,6 +42,7 @@ int64_t lanes_width(Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
   if (!p->n_red || sum->reducer == RED_NONE || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
   uint32_t r = p->red[p->n_red - 1];
+  if (sum->where && comb_is(&(Env){.s = s, .stage = p->stage}, sum->where, p->n_label, r)) return 0;
   if (sum->where && (is_arg(sum) || !(where_is_walk(s, p, r) || where_is_mask(s, p, r)))) return 0;
   int64_t width = LANE_CHAINS * vector_lanes(s, is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
   while (width > 8 && p->size[r] < 2 * width) width /= 2;

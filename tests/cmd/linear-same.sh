@@ -138,6 +138,27 @@ output q[s:N] = sum[t where (t + x[s]) % 12 >= 9 and t % 5 == 1] x[t]
 output r[s:N] = sum[t where (t + x[s]) % 12 == m[s] % 12 or t == s] x[t]
 END
 
+cat >words.ein <<'END'
+dim N
+dim W = N % 5
+input k[s:N] : i64 = if s % 11 == 4 then 9223372036854775807 else if s % 13 == 5 then s - 9223372036854775807 else (5 * s) % (3 * N + 2) - 2
+input x[t:N] : i64 = (37 * t) % 23 - 5
+output a[s:N] = sum[t where abs(f32(t - s)) <= 2.5] x[t] * x[s]
+output b[s:N] = max[t where 0.5 * abs(f32(t - s)) < 2.5 and f32(t) * 0.5 > 3.5] x[t] - x[s]
+output c[s:N] = sum[t where sqrt(f64((t - s) ^ 2)) <= 4.0] x[t] * x[s]
+output d[s:N] = sum[t where abs(f32(t - s)) > 2.5] x[t]
+output e[s:N] = any[t] (abs(t - k[s]) <= 4 and x[t] > 9)
+output f[s:N] = any[t] (x[t] > 9 and abs(t - s) <= 4)
+output g[s:N] = all[t] (abs(t - s) > 4 or x[t] > 0)
+output h[s:N] = all[t] (t > s + 3 or t < k[s] or t < s or x[t] > 9)
+output i[s:N] = sum[t] x[t] * i64(t <= s and s < t + 5)
+output j[s:N] = sum[t:N] i64(f32(k[s] - t) < 3.0 and f32(t - k[s]) * 3.0 <= 7.0)
+output l[s:N] = sum[t where f16(t - k[s]) >= 2.5 and f32(t - k[s]) / 0.3 < 100.0] x[t]
+output m[s:N] = sum[t where min(abs(t - s), N - abs(t - s)) <= W and t != s] x[t] * x[s]
+output n[s:N] = sum[t] if (t - s) % N < W then x[t] * x[s] else 0
+output o[s:N] = (argmax[t where floor(f64(t - s) / 3.0) == 1.0 or -f32(t) + 2.0 >= 1.5] x[t]) ?? -1
+END
+
 same() { # PROGRAM OUTPUTS: as eval has them, for several sizes
   for n in 1 2 7 40 300; do
     want 0 "$EIN" run $1.ein -D N=$n -o all=eval/
@@ -151,5 +172,6 @@ same same "a b c d e f g h i j l m n o p q r t u v y z"
 same near "a b c d e f g h i j l m n o p q r u v y z"
 same either "a b c d e f g h i j l m n o p q r u v"
 same remainders "a b c d e f g h i j l n o p q r"
+same words "a b c d e f g h i j l m n o"
 same pieces "a b c d e f"
 finish

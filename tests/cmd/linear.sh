@@ -195,6 +195,29 @@ END
 want 0 timeout 60 "$EIN" run remainders.ein -D N=1000000 -D W=6 -D D=100003 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=remainders/
 silent # nobody warns of hours
 
+# The same in other words: floats made of labels, conditions as factors and within any and all, rings by distances.
+cat >words.ein <<'END'
+dim N, W
+input k[s:N] : i64 = (7 * s) % N
+input x[t:N] : f32 = f32(t % 1000)
+output a[s:N] = sum[t where abs(f32(t - s)) <= 2.5] x[t] * x[s]
+output b[s:N] = max[t where 0.5 * abs(f32(t - s)) < 2.5 and f32(t) * 0.5 > 3.5] x[t] - x[s]
+output c[s:N] = sum[t where sqrt(f64((t - s) ^ 2)) <= 4.0] x[t] * x[s]
+output d[s:N] = sum[t where abs(f32(t - s)) > 2.5] x[t]
+output e[s:N] = any[t] (abs(t - k[s]) <= 4 and x[t] > 998)
+output f[s:N] = any[t] (x[t] > 998 and abs(t - s) <= 4)
+output g[s:N] = all[t] (abs(t - s) > 4 or x[t] > 998)
+output h[s:N] = all[t] (t > s + 3 or t < k[s] or t < s or x[t] > 800)
+output i[s:N] = sum[t] k[t] * i64(t <= s and s < t + 5)
+output j[s:N] = sum[t:N] f32(abs(t - s) <= 4)
+output l[s:N] = sum[t:N] f32(abs(t - s) <= 4) * f32(k[t])
+output m[s:N] = sum[t where min(abs(t - s), N - abs(t - s)) <= 5 and t != s] x[t] * x[s]
+output n[s:N] = sum[t] if (t - s) % N < W then x[t] * x[s] else 0
+output o[s:N] = (argmax[t where abs(f32(t - s)) <= 2.5] x[t]) ?? -1
+END
+want 0 timeout 60 "$EIN" run words.ein -D N=1000000 -D W=6 --target=c --threads 1 --flags="-O1 -DEIN_ONE_VERSION" -o all=words/
+silent # nobody warns of hours
+
 # A slice of a state costs what the slice does, whatever its value is made of.
 cat >slices.ein <<'END'
 dim N

@@ -178,22 +178,28 @@ static const Expr *factor_bounds(const Sides *s, const Expr *a, const Expr *b, b
 
 /* ---- quotients ----------------------------------------------------------------------------------- */
 
-/* The only quotient in a sum with the label; NULL: none, or the label is elsewhere too. */
-static const Expr *quotient_find(const Sides *s, const Expr *e) {
+/* The only term of a sum that has the label; NULL: there are several. */
+static const Expr *term_find(const Sides *s, const Expr *e) {
   while (knows(s, e) && e->kind == EX_OP && (e->op == OP_ADD || e->op == OP_SUB || e->op == OP_NEG)) {
     bool left = knows(s, e->arg[0]);
     if (e->n == 2 && left == knows(s, e->arg[1])) return NULL;
     e = e->arg[left ? 0 : 1];
   }
-  return is_op(e, OP_IDIV) && knows(s, e->arg[0]) && !knows(s, e->arg[1]) ? e : NULL;
+  return knows(s, e) ? e : NULL;
 }
 
-/* What else is in the sum, with the quotient at 0; *minus: it is subtracted. */
-static const Expr *beside(const Sides *s, const Expr *e, const Expr *quotient, bool *minus) {
+/* The only quotient in a sum with the label; NULL: none, or the label is elsewhere too. */
+static const Expr *quotient_find(const Sides *s, const Expr *e) {
+  e = term_find(s, e);
+  return e && is_op(e, OP_IDIV) && knows(s, e->arg[0]) && !knows(s, e->arg[1]) ? e : NULL;
+}
+
+/* What else is in the sum, with the term at 0; *minus: it is subtracted. */
+static const Expr *beside(const Sides *s, const Expr *e, const Expr *term, bool *minus) {
   Exprs *p = s->p;
-  if (e == quotient) return integer(s, 0);
+  if (e == term) return integer(s, 0);
   bool left = knows(s, e->arg[0]);
-  const Expr *in = beside(s, e->arg[left ? 0 : 1], quotient, minus);
+  const Expr *in = beside(s, e->arg[left ? 0 : 1], term, minus);
   if (e->op == OP_NEG) return *minus = !*minus, expr_op1(p, OP_NEG, in);
   if (e->op == OP_ADD) return add(s, in, e->arg[left ? 1 : 0]);
   if (left) return sub(s, in, e->arg[1]);
@@ -204,8 +210,8 @@ static const Op turned_op[] = {
     [OP_EQ - OP_EQ] = OP_EQ, [OP_NE - OP_EQ] = OP_NE, [OP_LT - OP_EQ] = OP_GT, [OP_LE - OP_EQ] = OP_GE,
     [OP_GT - OP_EQ] = OP_LT, [OP_GE - OP_EQ] = OP_LE};
 
-/* A quotient among other terms: it gets a side to itself. */
-static const Expr *quotient_apart(const Sides *s, Op op, const Expr *a, const Expr *b, const Expr *q) {
+/* A term among others: it gets a side to itself. */
+static const Expr *term_apart(const Sides *s, Op op, const Expr *a, const Expr *b, const Expr *q) {
   bool minus = false;
   if (a == q || index_is_data(a) || index_is_data(b) || index_may_wrap(s->facts, sub(s, a, b))) return NULL;
   const Expr *rest = beside(s, a, q, &minus);
@@ -285,11 +291,31 @@ static const Expr *two(const Sides *s, Op join, const Expr *a, const Expr *b, in
   return expr_op2(s->p, join, of_condition(s, a, depth + 1), of_condition(s, b, depth + 1));
 }
 
+/* N - abs(t - s) <= w: N - w <= abs(t - s). NULL: there is no distance, maximum or minimum beside other terms. */
+static const Expr *of_term(const Sides *s, Op op, const Expr *a, const Expr *b) {
+  for (int side = 0; side < 2; side++) {
+    const Expr *x = side ? b : a, *y = side ? a : b, *term = knows(s, y) ? NULL : term_find(s, x);
+    if (term && term != x && (is_op(term, OP_ABS) || is_op(term, OP_MAX) || is_op(term, OP_MIN)))
+      return term_apart(s, side ? turned_op[op - OP_EQ] : op, x, y, term);
+  }
+  return NULL;
+}
+
+/* a <= abs(e), or a < abs(e): one of two ranges. */
+static const Expr *beyond(const Sides *s, Op op, const Expr *a, const Expr *e, int depth) {
+  if (knows(s, a) || index_is_data(a) || index_is_data(e) || index_may_wrap(s->facts, e)) return NULL;
+  const Expr *one = expr_op2(s->p, op, a, e), *other = expr_op2(s->p, op, a, expr_op1(s->p, OP_NEG, e));
+  return two(s, OP_OR, one, other, depth);
+}
+
 /* a <= b, or a < b; NULL: nothing new. */
 static const Expr *of_less(const Sides *s, const Expr *a, const Expr *b, bool strict, const Expr *whole, int depth) {
   Exprs *p = s->p;
   Op op = strict ? OP_LT : OP_LE;
   bool of_a = knows(s, a), of_b = knows(s, b);
+  const Expr *apart = of_term(s, op, a, b);
+  if (apart) return of_condition(s, apart, depth + 1);
+  if (of_b && is_op(b, OP_ABS)) return beyond(s, op, a, b->arg[0], depth);
   if (of_a && (is_op(a, OP_MAX) || is_op(a, OP_MIN))) { /* max(x, y) <= b: both are */
     const Expr *x = expr_op2(p, op, a->arg[0], b), *y = expr_op2(p, op, a->arg[1], b);
     return two(s, is_op(a, OP_MAX) ? OP_AND : OP_OR, x, y, depth);
@@ -326,7 +352,7 @@ static const Expr *of_comparison(const Sides *s, const Expr *c, int depth) {
     const Expr *x = side ? b : a, *y = side ? a : b, *q = quotient_find(s, x);
     Op way = side ? turned_op[op - OP_EQ] : op;
     if (!q || knows(s, y)) continue;
-    const Expr *apart = quotient_apart(s, way, x, y, q);
+    const Expr *apart = term_apart(s, way, x, y, q);
     if (apart && apart->kind == EX_OP && apart->arg[0] == q) x = q, y = apart->arg[1], way = (Op)apart->op;
     made = x == q ? quotient_bounds(s, way, q, y, c) : NULL;
     if (!made) made = apart;

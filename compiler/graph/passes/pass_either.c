@@ -165,11 +165,26 @@ static double width_of(Either *c, const Expr *from, const Expr *to, uint32_t l) 
   return width < 1 ? 1 : width < all ? width : all;
 }
 
+/* The end for the result's labels that admit most points; NULL: unknown. */
+static const Expr *loosest(Either *c, bool upper, const Expr *end) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *to[ORDER_LABELS] = {0};
+  int64_t slope;
+  for (uint32_t l = 0; l < c->sum.n_out; l++) {
+    if (!(end->labels >> l & 1)) continue;
+    if (!expr_slope(end, l, &slope)) return NULL;
+    to[l] = (slope > 0) == upper ? expr_op2(p, OP_SUB, c->n->bound[l], integer(c, 1)) : integer(c, 0);
+  }
+  return expr_relabel(p, end, c->labels, to);
+}
+
 static void reach_end(Either *c, Reach *r, bool upper, const Expr *end, uint32_t l) {
   const Expr *facing = r->end[!upper];
   uint64_t moves = end->labels & out_of(c);
+  const Expr *least = loosest(c, upper, end);
   double width = extent_guess(c->n->bound[l]);
-  if (!moves) width = upper ? width_of(c, integer(c, 0), end, l) : width_of(c, end, c->n->bound[l], l);
+  if (least) width = upper ? width_of(c, integer(c, 0), least, l) : width_of(c, least, c->n->bound[l], l);
+  if (moves && width * (double)FEWER > extent_guess(c->n->bound[l])) width = extent_guess(c->n->bound[l]);
   if (width < r->width) r->width = width;
   if (facing && facing->labels == end->labels) {
     width = upper ? width_of(c, facing, end, l) : width_of(c, end, facing, l);

@@ -312,6 +312,19 @@ static bool tells_apart(Exprs *p, const Draft *d, const Expr *c, const Expr *val
   return false;
 }
 
+/* Whether it limits a remainder of reduced labels by something else. */
+static bool is_about_remainder(const Draft *d, const Expr *c) {
+  uint64_t out = ((uint64_t)1 << d->sum.n_out) - 1;
+  if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->op == OP_NE || c->arg[0]->dtype != DT_I64)
+    return false;
+  for (uint32_t k = 0; k < 2; k++) {
+    const Expr *q = c->arg[k];
+    bool remainder = q->kind == EX_OP && q->op == OP_MOD && q->arg[0]->labels & ~out;
+    if (remainder && !(c->arg[1 - k]->labels & ~out)) return true;
+  }
+  return false;
+}
+
 /* Whether some conjunct pins or bounds a reduced label, or classifies points. */
 static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c, const Expr *value) {
   Exprs *p = s->decide.p;
@@ -319,25 +332,94 @@ static bool is_about_reduced(Simplify *s, const Draft *d, const Expr *c, const E
   const Expr *by;
   int64_t strict;
   for (uint32_t i = 0; i < parts.len; i++)
-    if (is_about_data(d, parts.at[i]) || tells_apart(p, d, parts.at[i], value)) return true;
+    if (is_about_data(d, parts.at[i]) || is_about_remainder(d, parts.at[i]) || tells_apart(p, d, parts.at[i], value))
+      return true;
   for (uint32_t i = 0; i < parts.len; i++)
     for (uint32_t l = d->sum.n_out; l < d->sum.n_out + d->sum.n_red; l++)
       if (pinned(p, parts.at[i], l) || bound_of_label(p, parts.at[i], expr_label(p, l), &by, &strict)) return true;
   return false;
 }
 
-/* select(c, x, identity) under the reducer, or select(c, identity, x): moves c, or its negation, to where. A
- * condition that depends on data alone stays: it is tested at each point in any case. */
+/* Whether some operand of a and-chain, or or-chain, may fail: it is then computed only where those before it allow. */
+static bool may_reorder(const Expr *c, const Expr *x) { return !expr_can_fail(c) && !expr_can_fail(x); }
+
+static const Expr *negated(Exprs *p, const Expr *c) {
+  const Expr *to = opposite(p, c);
+  return to ? to : c->kind == EX_OP && c->op == OP_NOT ? c->arg[0] : expr_op1(p, OP_NOT, c);
+}
+
+/* any (c and x), all (c or x): the points where c holds, or doesn't. Takes the first operand that says something of
+ * reduced labels. */
+static const Expr *test_chosen(Simplify *s, const Draft *d, const Expr **value) {
+  enum { MOST = 32 };
+  Exprs *p = s->decide.p;
+  const Expr *e = d->sum.body, *part[MOST], *found = NULL;
+  bool any = d->sum.reducer == RED_ANY;
+  uint32_t n;
+  if (e->kind == EX_INT || !op_parts(s->b.arena, e, any ? OP_AND : OP_OR, MOST, part, &n)) return NULL;
+  *value = NULL;
+  for (uint32_t i = 0; i < n; i++) {
+    const Expr *c = found ? NULL : any ? part[i] : negated(p, part[i]);
+    bool first = i == 0 && n == 2; /* nothing is computed before it, then or now */
+    if (c && c->labels && is_about_reduced(s, d, c, e) && (first || may_reorder(c, e))) found = c;
+    else *value = *value ? expr_op2(p, any ? OP_AND : OP_OR, *value, part[i]) : part[i];
+  }
+  if (!*value) *value = expr_bool(p, any);
+  return found;
+}
+
+/* Whether it is a finite float: 0 times it is 0. */
+static bool is_finite(const Expr *e) {
+  if (e->kind == EX_REAL) return e->f - e->f == 0;
+  bool wide = e->dtype == DT_F32 || e->dtype == DT_F64;
+  return e->kind == EX_OP && e->op == OP_CAST && wide && !dtype_is_float((DType)e->arg[0]->dtype);
+}
+
+static bool is_condition(const Expr *e) {
+  return e->kind == EX_OP && e->op == OP_CAST && e->arg[0]->dtype == DT_BOOL;
+}
+
+/* The sum of i64(c), and of x * i64(c): of 1, and of x, where c holds. So it is for floats if x is finite. */
+static const Expr *factor_chosen(Exprs *p, const Draft *d, const Expr **value) {
+  const Expr *e = d->sum.body, *outer = NULL;
+  bool wider = e->kind == EX_OP && e->op == OP_CAST && dtype_is_int((DType)e->dtype) &&
+      dtype_is_int((DType)e->arg[0]->dtype);
+  if (wider && !is_condition(e)) outer = e, e = e->arg[0];
+  if (is_condition(e)) {
+    DType t = (DType)d->sum.body->dtype;
+    *value = dtype_is_float(t) ? expr_real(p, t, 1) : expr_int(p, t, 1);
+    return e->arg[0];
+  }
+  for (uint32_t k = 0; k < 2 && e->kind == EX_OP && e->op == OP_MUL; k++) {
+    const Expr *c = e->arg[k], *x = e->arg[1 - k];
+    if (!is_condition(c) || !may_reorder(c, x) || (dtype_is_float((DType)x->dtype) && !is_finite(x))) continue;
+    *value = outer ? expr_cast(p, (DType)outer->dtype, x) : x;
+    return c->arg[0];
+  }
+  return NULL;
+}
+
+/* A choice between a value and the identity: the condition, and the value; NULL: it is none. */
+static const Expr *choice_of(Exprs *p, const Draft *d, const Expr **value) {
+  const Expr *e = d->sum.body, *none = reducer_identity(p, &d->sum);
+  if (e->kind != EX_OP || e->op != OP_SELECT || d->sum.reducer == RED_MONOID || !none) return NULL;
+  bool otherwise = !is_identity(e->arg[2], none);
+  if (otherwise && !is_identity(e->arg[1], none)) return NULL;
+  *value = e->arg[otherwise ? 2 : 1];
+  return otherwise ? opposite(p, e->arg[0]) : e->arg[0];
+}
+
+/* select(c, x, identity) under the reducer, or what says the same: moves c, or its negation, to where. A condition that
+ * depends on data alone stays: it is tested at each point in any case. */
 static bool select_to_where(Simplify *s, Draft *d) {
   Exprs *p = s->decide.p;
-  const Expr *e = d->sum.body, *none = reducer_identity(p, &d->sum);
-  if (e->kind != EX_OP || e->op != OP_SELECT || d->sum.reducer == RED_MONOID || !none) return false;
-  bool otherwise = !is_identity(e->arg[2], none);
-  if (otherwise && !is_identity(e->arg[1], none)) return false;
-  const Expr *c = otherwise ? opposite(p, e->arg[0]) : e->arg[0];
-  if (!c || !is_about_reduced(s, d, c, e->arg[otherwise ? 2 : 1])) return false;
+  const Expr *value, *c = choice_of(p, d, &value);
+  if (d->sum.reducer == RED_SUM && !c) c = factor_chosen(p, d, &value);
+  if (c && !is_about_reduced(s, d, c, value)) c = NULL;
+  if (d->sum.reducer == RED_ANY || d->sum.reducer == RED_ALL) c = test_chosen(s, d, &value);
+  if (!c) return false;
   d->sum.where = expr_and(p, d->sum.where, c);
-  d->sum.body = e->arg[otherwise ? 2 : 1];
+  d->sum.body = value;
   d->changed = true;
   return true;
 }

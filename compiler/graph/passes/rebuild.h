@@ -60,6 +60,9 @@ const Expr *rules_apply(Rules *r, const Expr *e, uint32_t *count); /* adds the n
 const Expr *expr_under(Arena *a, Exprs *p, const Expr *e, const Expr *const *holds, uint32_t n, uint32_t *count);
 /* The comparison of integers that holds where e does not; NULL if e is something else. */
 const Expr *expr_opposite(Exprs *p, const Expr *e);
+/* The comparison of integers that says the same as that of a float made of one with a number; NULL: it is something
+ * else. floats.c */
+const Expr *float_compared(Exprs *p, const Expr *c);
 /* Whether computing e may stop the program (a gathered index), so that it must not be dropped, nor computed where it
  * was not before. */
 bool expr_can_fail(const Expr *e);

@@ -326,7 +326,8 @@ static const Expr *once(Rules *r, const Expr *e) {
   if (e->kind != EX_OP) return NULL;
   if (e->op == OP_CAST) return two_casts(r, e);
   const Expr *to = fold(r, e);
-  return to ? to : by_table(r, e);
+  if (!to) to = by_table(r, e);
+  return to ? to : float_compared(r->p, e);
 }
 
 static const Expr *settle(Rules *r, const Expr *e) {

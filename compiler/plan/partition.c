@@ -13,8 +13,8 @@ double part_points(const PartVertex *v, const uint32_t *d) {
     if (l < TIE_LABELS) values[l] = n, few *= n;
     else all *= n;
   }
-  return all *
-      (v->ties && v->ties->n ? ties_points(v->ties, v->n_label < TIE_LABELS ? v->n_label : TIE_LABELS, values) : few);
+  if (v->ties && v->ties->n) few = ties_points(v->ties, v->n_label < TIE_LABELS ? v->n_label : TIE_LABELS, values);
+  return v->ties && v->kept < all * few ? v->kept : all * few;
 }
 
 double part_join(const PartVertex *v, const uint32_t *d) {

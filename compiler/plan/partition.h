@@ -48,6 +48,7 @@ typedef struct PartVertex {
   double times;
   double point;              /* operations per point; fewer than 1 count as 1 */
   const Ties *ties;          /* which of its points the predicates keep; NULL: all */
+  double kept;               /* with ties: how many those are in all of it, at most */
 } PartVertex;
 
 typedef struct PartKept {    /* an output */

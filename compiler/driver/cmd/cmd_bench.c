@@ -154,10 +154,15 @@ static Leave measure(Bench *b) {
 /* ---- measurements --------------------------------------------------------------------------- */
 
 static void flops_count(Bench *b) {
-  const Expr *all = task_flops(b->j->loops->tasks);
-  ExprEnv env = {.dim = dim_of_job, .ctx = b->j};
-  Value v;
-  if (all && expr_value(all, &env, &v)) b->flops = (double)v.i;
+  CostDims dims = {dim_of_job, b->j};
+  GraphCost cost;
+  CostError error;
+  if (!task_flops(b->j->loops->tasks)) return; /* data decide how often loops turn */
+  if (!task_cost(b->s->arena, b->j->loops->tasks, &dims, &cost, &error)) return;
+  for (uint32_t i = 0; i < cost.tasks.len; i++) {
+    const TaskCost *x = &cost.tasks.at[i];
+    if (!x->depth && x->task->unless < 0) b->flops += (double)x->once.flops; /* inputs are not made again */
+  }
 }
 
 static Leave reps_read(Bench *b) {

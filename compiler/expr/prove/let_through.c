@@ -1,20 +1,28 @@
 /* expr/prove/let_through.c - turns predicates into rows of inequalities, and rows into ties. */
 #include "let_through.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { ROWS = 128, RANGES = 8 };
+enum { ROWS = 128, RANGES = 8, EITHERS = 3, ATOMS = 8 };
 
 typedef struct Row {         /* c[0]*l0 + c[1]*l1 + ... + k >= 0; k is small enough that sums do not overflow */
   int64_t k, c[TIE_LABELS];
 } Row;
 
 typedef struct Range { const Expr *label, *list; } Range; /* the list's entry is a bound of the label */
+typedef struct End { const Expr *label, *at; int64_t more; } End; /* label >= at + more, or label <= at + more */
+typedef struct Comb { uint32_t label; int64_t by, length; uint64_t given; } Comb; /* of `by` values, `length` */
 
 typedef struct Taking {
   uint32_t n_label, n, n_low, n_high;
   Row row[ROWS];
   Range low[RANGES], high[RANGES]; /* list[i] <= label, label < list[j] */
+  uint32_t n_from, n_to, n_comb, n_either, n_known;
+  End from[RANGES], to[RANGES];    /* of data */
+  Comb comb[RANGES];
+  const Expr *either[EITHERS];     /* conjuncts that are an `or`, or the opposite of an `and` */
+  const Expr *const *known;        /* those of them of which one side is among the predicates already */
   const uint32_t *list;
   const int64_t *extent;
   Ties *ties;
@@ -66,20 +74,48 @@ static void equation_take(Taking *t, const Expr *label, const Expr *to) {
   tie_add(t, (Tie){(uint32_t)label->i, 1, to->labels});
 }
 
+/* How many of w remainders compare with `to`; the upper ones or the lower ones, `beyond` those from `to` + 1 on. */
+static int64_t remainders(Op op, const Expr *to, int64_t w) {
+  if (op == OP_EQ) return 1;
+  if (to->kind != EX_INT) return w;
+  int64_t below = to->i < 0 ? 0 : to->i > w ? w : to->i, upto = to->i < -1 ? 0 : to->i >= w ? w : to->i + 1;
+  return op == OP_LT ? below : op == OP_LE ? upto : op == OP_GT ? w - upto : w - below;
+}
+
 /* A quotient of a label has, for each of its values, w values of the label; a remainder has one value of the label
- * in that many. The other side determines it. */
-static void digit_take(Taking *t, const Expr *e, const Expr *to) {
+ * in that many, or as many as an order admits. The other side determines them. */
+static void digit_take(Taking *t, Op op, const Expr *e, const Expr *to) {
   if (e->kind != EX_OP || (e->op != OP_IDIV && e->op != OP_MOD) || e->arg[1]->kind != EX_INT || e->arg[1]->i < 1)
     return;
   Row r = {0};
-  if (to->labels >> TIE_LABELS || !affine(e->arg[0], 1, &r)) return;
+  if (to->labels >> TIE_LABELS || !affine(e->arg[0], 1, &r) || (e->op == OP_IDIV && op != OP_EQ)) return;
   uint64_t with = 0;
   for (uint32_t l = 0; l < t->n_label && l < TIE_LABELS; l++) with |= r.c[l] ? (uint64_t)1 << l : 0;
   for (uint32_t l = 0; l < t->n_label && l < TIE_LABELS; l++) {
     uint64_t given = (with & ~((uint64_t)1 << l)) | to->labels;
     if ((r.c[l] != 1 && r.c[l] != -1) || given >> l & 1) continue;
     int64_t w = e->arg[1]->i;
-    tie_add(t, (Tie){l, e->op == OP_IDIV ? (double)w : (double)(t->extent[l] / w + (t->extent[l] % w != 0)), given});
+    if (e->op == OP_IDIV) tie_add(t, (Tie){l, (double)w, given});
+    else if (t->n_comb < RANGES) t->comb[t->n_comb++] = (Comb){l, w, remainders(op, to, w), given};
+  }
+}
+
+static double comb_values(const Comb *c, double values) {
+  double by = (double)c->by, whole = floor(values / by), rest = values - whole * by;
+  return whole * (double)c->length + (rest < (double)c->length ? rest : (double)c->length);
+}
+
+/* Within a run of a label's values, and in all of its extent. */
+static void combs_take(Taking *t) {
+  uint32_t runs = t->ties->n;
+  for (uint32_t k = 0; k < t->n_comb; k++) {
+    const Comb *c = &t->comb[k];
+    tie_add(t, (Tie){c->label, comb_values(c, (double)t->extent[c->label]), c->given});
+    for (uint32_t i = 0; i < runs; i++) {
+      Tie x = t->ties->at[i];
+      bool run = x.label == c->label && x.values < (double)t->extent[c->label];
+      if (run) tie_add(t, (Tie){c->label, comb_values(c, x.values), x.given | c->given});
+    }
   }
 }
 
@@ -130,30 +166,116 @@ static void range_ties(Taking *t, const Range *low, const Range *high) {
     }
 }
 
-static void predicate_take(Taking *t, const Expr *e) {
-  if (!e || e->kind != EX_OP || e->n != 2) return;
-  const Expr *a = e->arg[0], *b = e->arg[1];
-  if (e->op == OP_AND) {
-    predicate_take(t, a);
-    predicate_take(t, b);
-    return;
-  }
-  if (!dtype_is_int(a->dtype)) return;
-  switch ((Op)e->op) {
-  case OP_LE: order_take(t, a, b, 0), range_take(t, a, b, false); break;
-  case OP_LT: order_take(t, a, b, -1), range_take(t, a, b, true); break;
-  case OP_GE: order_take(t, b, a, 0), range_take(t, b, a, false); break;
-  case OP_GT: order_take(t, b, a, -1), range_take(t, b, a, true); break;
-  case OP_EQ:
+/* label >= e + more, or label <= e + more, where e is data. */
+static void end_take(Taking *t, const Expr *label, const Expr *e, int64_t more, bool upper) {
+  uint32_t *n = upper ? &t->n_to : &t->n_from;
+  bool known = label->kind == EX_LABEL && label->i < TIE_LABELS && !(e->labels >> TIE_LABELS);
+  if (!known || !(e->has & HAS_READ) || (e->labels >> label->i & 1) || *n == RANGES) return;
+  (upper ? t->to : t->from)[(*n)++] = (End){label, e, more};
+}
+
+/* x <= y + k */
+static void less_take(Taking *t, const Expr *x, const Expr *y, int64_t k) {
+  order_take(t, x, y, k);
+  range_take(t, x, y, k < 0);
+  end_take(t, x, y, k, true);
+  end_take(t, y, x, -k, false);
+}
+
+static Op against(Op op) {
+  static const Op to[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
+                          [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
+  return to[op - OP_EQ];
+}
+
+static Op turned(Op op) {
+  return op == OP_LT ? OP_GT : op == OP_LE ? OP_GE : op == OP_GT ? OP_LT : op == OP_GE ? OP_LE : op;
+}
+
+static void comparison_take(Taking *t, Op op, const Expr *a, const Expr *b) {
+  if (!dtype_is_int(a->dtype) || op == OP_NE) return;
+  digit_take(t, op, a, b);
+  digit_take(t, turned(op), b, a);
+  switch (op) {
+  case OP_LE: less_take(t, a, b, 0); break;
+  case OP_LT: less_take(t, a, b, -1); break;
+  case OP_GE: less_take(t, b, a, 0); break;
+  case OP_GT: less_take(t, b, a, -1); break;
+  default:
     equation_take(t, a, b);
     equation_take(t, b, a);
-    digit_take(t, a, b);
-    digit_take(t, b, a);
     row_add(t, a, b, 0);
     row_add(t, b, a, 0);
-    break;
-  default: break;
   }
+}
+
+static void either_note(Taking *t, const Expr *e) {
+  for (uint32_t i = 0; i < t->n_known; i++)
+    if (t->known[i] == e) return;
+  if (t->n_either < EITHERS) t->either[t->n_either++] = e;
+}
+
+/* e holds, or (not) it doesn't. */
+static void predicate_take(Taking *t, const Expr *e, bool not) {
+  if (!e || e->kind != EX_OP) return;
+  if (e->op == OP_NOT) {
+    predicate_take(t, e->arg[0], !not);
+  } else if (e->op == OP_AND || e->op == OP_OR) {
+    if ((e->op == OP_AND) == not) {
+      either_note(t, e);
+      return;
+    }
+    predicate_take(t, e->arg[0], not);
+    predicate_take(t, e->arg[1], not);
+  } else if (op_info[e->op].rule == RULE_COMPARE) {
+    comparison_take(t, not ? against((Op)e->op) : (Op)e->op, e->arg[0], e->arg[1]);
+  }
+}
+
+/* ---- data on both sides ------------------------------------------------------------------------------------------ */
+
+/* A sum, and a number, which wraps around as those of programs do: where only one end does, there is no point. */
+typedef struct Atoms { uint32_t n; const Expr *at[ATOMS]; int64_t c[ATOMS]; uint64_t k; } Atoms;
+
+static bool atoms_add(Atoms *s, const Expr *e, int64_t by) {
+  if (e->kind == EX_INT) return s->k += (uint64_t)by * (uint64_t)e->i, true;
+  bool sum = e->kind == EX_OP && (e->op == OP_ADD || e->op == OP_SUB);
+  if (sum) return atoms_add(s, e->arg[0], by) && atoms_add(s, e->arg[1], e->op == OP_ADD ? by : -by);
+  for (uint32_t i = 0; i < s->n; i++)
+    if (s->at[i] == e) return add_ok(s->c[i], by, &s->c[i]);
+  if (s->n == ATOMS) return false;
+  s->at[s->n] = e, s->c[s->n++] = by;
+  return true;
+}
+
+static bool is_choice(const Expr *e) { return e->kind == EX_OP && e->op == OP_SELECT; }
+
+/* The most that `high` is above `low`; false: unknown. */
+static bool span_of(const Expr *low, const Expr *high, int64_t *most, int depth) {
+  int64_t other;
+  if (is_choice(low) && is_choice(high) && low->arg[0] == high->arg[0] && depth < 8) {
+    if (!span_of(low->arg[1], high->arg[1], most, depth + 1) || !span_of(low->arg[2], high->arg[2], &other, depth + 1))
+      return false;
+    if (other > *most) *most = other;
+    return true;
+  }
+  Atoms s = {0};
+  if (!atoms_add(&s, high, 1) || !atoms_add(&s, low, -1)) return false;
+  for (uint32_t i = 0; i < s.n; i++)
+    if (s.c[i]) return false;
+  return *most = (int64_t)s.k, true;
+}
+
+static void ends_take(Taking *t) {
+  for (uint32_t i = 0; i < t->n_from; i++)
+    for (uint32_t k = 0; k < t->n_to; k++) {
+      const End *from = &t->from[i], *to = &t->to[k];
+      int64_t n;
+      if (from->label != to->label || !span_of(from->at, to->at, &n, 0)) continue;
+      if (n > INT32_MAX || n < -INT32_MAX) continue;
+      n += to->more - from->more + 1;
+      tie_add(t, (Tie){(uint32_t)from->label->i, n < 0 ? 0 : (double)n, from->at->labels | to->at->labels});
+    }
 }
 
 /* ---- rows that face each other --------------------------------------------------------------------------------- */
@@ -175,27 +297,71 @@ static void between(Taking *t, const Row *a, const Row *b) {
   }
 }
 
-Ties ties_find(
-    uint32_t n_label, const int64_t *extent, const uint32_t *list, uint32_t n, const Expr *const *predicate) {
+/* 0 <= l < extent */
+static void extents_take(Taking *t) {
+  for (uint32_t l = 0; l < t->n_label && l < TIE_LABELS && t->n + 2 <= ROWS; l++) {
+    t->row[t->n] = t->row[t->n + 1] = (Row){0};
+    t->row[t->n].c[l] = 1, t->row[t->n + 1].c[l] = -1;
+    t->row[t->n + 1].k = t->extent[l] < INT64_MAX / 4 ? t->extent[l] - 1 : INT64_MAX / 4;
+    t->n += 2;
+  }
+}
+
+typedef struct Asked {
+  uint32_t n_label, n, n_known;
+  const int64_t *extent;
+  const uint32_t *list;
+  const Expr *predicate[EITHERS + 4];
+  bool not[EITHERS + 4];     /* it does not hold */
+  const Expr *known[EITHERS];
+} Asked;
+
+static Ties ties_of(const Asked *q);
+
+/* Where one or the other holds, a label has the values that it has under each. */
+static void either_take(Taking *t, const Asked *q, const Expr *e) {
+  Asked one = *q;
+  Ties of[2];
+  if (q->n_known == EITHERS) return;
+  one.known[one.n_known++] = e;
+  for (uint32_t side = 0; side < 2; side++) {
+    one.predicate[q->n] = e->arg[side], one.not[q->n] = e->op == OP_AND;
+    one.n = q->n + 1;
+    of[side] = ties_of(&one);
+  }
+  for (uint32_t i = 0; i < of[0].n; i++)
+    for (uint32_t k = 0; k < of[1].n; k++) {
+      Tie a = of[0].at[i], b = of[1].at[k];
+      double values = a.values + b.values;
+      if (a.label == b.label && values < (double)t->extent[a.label])
+        tie_add(t, (Tie){a.label, values, a.given | b.given});
+    }
+}
+
+static Ties ties_of(const Asked *q) {
   Ties ties = {0};
-  Taking t = {.n_label = n_label, .list = list, .extent = extent, .ties = &ties};
-  bool any = false;
-  for (uint32_t i = 0; i < n; i++) any |= predicate[i] != NULL;
-  if (!any) return ties;
-  for (uint32_t i = 0; i < n; i++) predicate_take(&t, predicate[i]);
+  Taking t = {.n_label = q->n_label, .list = q->list, .extent = q->extent, .ties = &ties, .known = q->known,
+              .n_known = q->n_known};
+  for (uint32_t i = 0; i < q->n; i++) predicate_take(&t, q->predicate[i], q->not[i]);
   for (uint32_t i = 0; i < t.n_low; i++)
     for (uint32_t k = 0; k < t.n_high; k++) range_ties(&t, &t.low[i], &t.high[k]);
+  ends_take(&t);
   uint32_t said = t.n;
-  for (uint32_t l = 0; l < n_label && l < TIE_LABELS && t.n + 2 <= ROWS; l++) { /* 0 <= l < extent */
-    t.row[t.n] = t.row[t.n + 1] = (Row){0};
-    t.row[t.n].c[l] = 1, t.row[t.n + 1].c[l] = -1;
-    t.row[t.n + 1].k = extent[l] < INT64_MAX / 4 ? extent[l] - 1 : INT64_MAX / 4;
-    t.n += 2;
-  }
+  extents_take(&t);
   for (uint32_t i = 0; i < said; i++)
     for (uint32_t k = i + 1; k < t.n; k++)
       if (faces(&t, &t.row[i], &t.row[k])) between(&t, &t.row[i], &t.row[k]);
+  combs_take(&t);
+  for (uint32_t i = 0; i < t.n_either; i++) either_take(&t, q, t.either[i]);
   return ties;
+}
+
+Ties ties_find(
+    uint32_t n_label, const int64_t *extent, const uint32_t *list, uint32_t n, const Expr *const *predicate) {
+  Asked q = {.n_label = n_label, .extent = extent, .list = list};
+  for (uint32_t i = 0; i < n && q.n < 4; i++)
+    if (predicate[i]) q.predicate[q.n++] = predicate[i];
+  return q.n ? ties_of(&q) : (Ties){0};
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */

@@ -264,6 +264,7 @@ typedef struct ein_mesh {
   int (*box)(ein_plan *p, const int64_t *at, int buffer, int64_t *low, int64_t *high);
   int n_moves;
   int64_t (*staged)(ein_ctx *ctx, int move); /* bytes that a move works in: ein_staged */
+  int64_t room;          /* so many bytes of parts arrive at once; longer parts come in rounds */
 } ein_mesh;
 
 /* ---- planning: the argument of `sizes` ---- */

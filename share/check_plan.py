@@ -277,7 +277,7 @@ def places(text):
         yield {f"at{k}": i for k, i in enumerate(place)} | {"min": min, "max": max}
 
 
-ROOM = 1 << 26                 # bytes of partial results that arrive at once
+ROOM = 1 << 26                 # bytes of partial results that arrive at once, unless the tasks have less room for them
 SLICE = 1 << 16                # the smallest slice of longer ones, in bytes
 LONG = 1 << 22                 # the largest one, where there are more than four per group
 
@@ -301,12 +301,12 @@ class Half:
     """All of a move; or the part of it by which each site gets a share, or by which the shares then go to the others. Long partial results
     come in rounds, one slice at a time. due: by site, what it gets; if `of_shares`, what it gives."""
 
-    def __init__(self, has, wants, due, each, parts, own, groups, alike, **more):
+    def __init__(self, has, wants, due, each, parts, own, groups, alike, at_once, **more):
         self.has, self.wants, self.due, self.each, self.parts, self.own, self.alike = has, wants, due, each, parts, own, alike
         self.source, self.target, self.wrap = more["source"], more["target"], more.get("wrap", [])
         self.apart, self.of_shares, self.gave = more.get("apart", False), more.get("of_shares", False), more.get("gave")
         longest = max((math.prod(h - l for l, h in box) for box in due if box is not None), default=0) * each
-        self.slices = min(longest // SLICE, max(4 * groups, longest // LONG)) if parts and groups > 1 and longest > ROOM // groups else 1
+        self.slices = min(longest // SLICE, max(4 * groups, longest // LONG)) if parts and groups > 1 and longest > at_once // groups else 1
         self.slices = 1 if self.slices < groups else self.slices
 
     def parcel(self, p, q, buffer, mine):
@@ -348,7 +348,7 @@ class Move:
     """The memory of a move at a site: packed parcels to and from other sites, and room for partial results. In an all-reduce, and in a
     broadcast of much, it goes by shares."""
 
-    def __init__(self, line, all_of_them, sites, mesh):
+    def __init__(self, line, all_of_them, sites, mesh, at_once):
         n = len(mesh)
         found = re.match(rf"\s*move (\d+)(?:\.\.(\d+))? (\w+) %(\d+) at((?: \S+){{{n}}}) to %(\d+) at((?: \S+){{{n}}})"
                          r"(?: wrap \[(.*?)\])?( by \S+)?(?: places %(\d+) to %(\d+))?", line)
@@ -370,13 +370,13 @@ class Move:
         alike = [tuple(0 if onto[a] == "*" else p[a] for a in range(n)) for p in where]
         own = [tuple(p[a] for a in range(n) if of[a] == "*" or of[a] == "+" and a not in axes) for p in where]
         first = [share(b, i, groups) for b, i in zip(wants, number)] if shares else wants
-        self.halves = [Half(has, wants, first, size + (8 if place else 0), parts, own, groups, alike, source=source, target=target,
+        self.halves = [Half(has, wants, first, size + (8 if place else 0), parts, own, groups, alike, at_once, source=source, target=target,
                             wrap=[int(x) for x in wrap.split(",")] if wrap else [], apart=shares)]
         others = [tuple(p[a] for a in range(n) if a not in axes) for p in where]
         for buffer in ([target] + ([all_of_them[place]] if place else []) if shares else []):
             all_ = [buffer.box(at) for at in sites]
             due = [share(b, i, groups) for b, i in zip(all_, number)]
-            self.halves.append(Half(all_, all_, due, SIZE[buffer.dtype], None, others, groups, alike, source=buffer, target=buffer, of_shares=True,
+            self.halves.append(Half(all_, all_, due, SIZE[buffer.dtype], None, others, groups, alike, at_once, source=buffer, target=buffer, of_shares=True,
                                     gave=None if parts else [b is not None for b in has]))
 
     def staged(self, s):
@@ -388,10 +388,12 @@ def room(n):
 
 
 def moves(text, all_of_them, sites):
+    stated = re.search(r"^room (\d+)$", text, re.M)
     mesh, by_number = re.search(r"^mesh(.*)$", text, re.M), {b.number: b for b in all_of_them}
     lines = [line for line in text.splitlines() if line.lstrip().startswith("move ")] if len(sites) <= 4096 else []
     lines = [line for line in lines if all(n in by_number for n in re.findall(r" %(\d+) at ", line))]
-    return [Move(line, by_number, sites, [int(n) for n in mesh.group(1).split()]) for line in lines]
+    return [Move(line, by_number, sites, [int(n) for n in mesh.group(1).split()], int(stated.group(1)) if stated else ROOM)
+            for line in lines]
 
 
 def peak(text):

@@ -201,7 +201,8 @@ void c_sites(CPrinter *p) {
   buf_printf(out, "};\nstatic const ein_mesh %s_mesh = {%u, %s_axes, ", p->o->prefix, m->n, p->o->prefix);
   table_name(p, p->moves.len, "move");
   table_name(p, p->fetches.len, "fetch");
-  buf_printf(out, "%s_box, %u, ein_staged};\n\n", p->o->prefix, p->moves.len);
+  buf_printf(out, "%s_box, %u, ein_staged, %lld};\n\n", p->o->prefix, p->moves.len,
+      (long long)move_room(p->p->tasks->room));
   buf_printf(out,
       "static ein_status %s_block(const void *ctx, int output, int argument, int site, int64_t *low, int64_t "
       "*shape) {\n"

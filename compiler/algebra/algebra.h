@@ -140,6 +140,7 @@ typedef struct Algebra {
   Exprs *exprs;
   bool placed;               /* it is an Ia */
   Mesh mesh;
+  int64_t room;              /* bytes of parts that arrive at once; 0: MOVE_ROOM */
   int64_t memory;            /* bytes that a site may use; work that overlaps must stay within it; 0: not given. Not
                               * in the text */
   VEC(AlgNode *) inputs;

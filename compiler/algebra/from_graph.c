@@ -498,7 +498,7 @@ static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, b
       .plain = plain};
   x.placing = c->placing;
   x.p->placed = mesh;
-  if (mesh) x.p->mesh = c->placing->mesh;
+  if (mesh) x.p->mesh = c->placing->mesh, x.p->room = c->placing->room;
   x.p->memory = c->memory;
   x.tensor = NEW_ARRAY(a, int32_t, g->n_nodes + 1);
   x.is = NEW_ARRAY(a, AlgNode *, g->n_nodes + 1);

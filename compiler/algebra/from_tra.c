@@ -255,6 +255,7 @@ Algebra *ia_from_tra(Arena *a, const KeyGraph *k, const Cutting *c) {
   x.p->placed = true;
   x.p->mesh = c->placing->mesh;
   x.p->memory = c->memory;
+  x.p->room = c->placing->room;
   x.tensor = NEW_ARRAY(a, int32_t, k->graph->n_nodes + 1);
   x.is = NEW_ARRAY(a, AlgNode *, tra->n_nodes + 1);
   for (uint32_t i = 0; i < k->graph->n_nodes; i++) x.tensor[i] = -1;

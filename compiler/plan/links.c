@@ -14,8 +14,8 @@ static uint32_t axes_out(const Mesh *m, int64_t part, int64_t *inside) {
   return a;
 }
 
-Links seconds_links(const Seconds *s, const Mesh *mesh) {
-  Links l = {.mesh = mesh, .memory = s->memory};
+Links seconds_links(const Seconds *s, const Mesh *mesh, int64_t room) {
+  Links l = {.mesh = mesh, .memory = s->memory, .room = room};
   int64_t part = 1, inside;
   for (uint32_t k = s->machine->site + 1; k < s->machine->levels.len; k++) {
     const MachineLevel *level = &s->machine->levels.at[k];
@@ -170,7 +170,7 @@ double links_reduce(
     if (part >> a & 1 && to->on[a] == PLACE_ALL) copies *= m->size[a], again |= 1u << a;
   if (!part) return 0;
   double share = size * share_of(m, rank, extent, to, copies);
-  MoveRounds rounds = move_rounds(share, parts);
+  MoveRounds rounds = move_rounds(share, parts, l->room);
   for (uint32_t k = 0; k < l->n; k++) {
     uint32_t axes = l->link[k].axes;
     double inside = sites_inside(m, axes), near = 1;

@@ -482,15 +482,15 @@ Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const 
 
 static const double SPARED = 1 << 20; /* bytes */
 
-double move_slices(double bytes, double groups) {
+double move_slices(double bytes, double groups, int64_t room) {
   double slices = floor(bytes / (double)MOVE_SLICE);
   double most = fmax((double)MOVE_SLICES * groups, floor(bytes / (double)MOVE_LONG));
   if (slices > most) slices = most;
-  return groups < 2 || bytes <= floor((double)MOVE_ROOM / groups) || slices < groups ? 1 : slices;
+  return groups < 2 || bytes <= floor((double)move_room(room) / groups) || slices < groups ? 1 : slices;
 }
 
-MoveRounds move_rounds(double bytes, double groups) {
-  double slices = move_slices(bytes, groups);
+MoveRounds move_rounds(double bytes, double groups, int64_t room) {
+  double slices = move_slices(bytes, groups, room);
   if (slices <= 1) return (MoveRounds){1, 1};
   return (MoveRounds){slices + groups - 1, (slices + groups - 1) / slices};
 }

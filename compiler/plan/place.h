@@ -72,15 +72,18 @@ Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const 
 
 /* ---- how moves go: runtime/sites/ein_move.c ------------------------------------------------------------------- */
 
-/* Bytes of parts that arrive at once. Of longer ones: the smallest slice; the most slices per group of parts, unless
- * slices are larger than MOVE_LONG. */
+/* Bytes of parts that arrive at once, unless a plan has less room for them. Of longer ones: the smallest slice; the
+ * most slices per group of parts, unless slices are larger than MOVE_LONG. */
 enum { MOVE_ROOM = 1 << 26, MOVE_SLICE = 1 << 16, MOVE_SLICES = 4, MOVE_LONG = 1 << 22 };
-/* Into how many slices a part is divided, one per round. bytes: of a part, what a site combines; groups: of parts. */
-double move_slices(double bytes, double groups);
+/* The room for parts that a plan states; 0: it states none. */
+static inline int64_t move_room(int64_t stated) { return stated ? stated : MOVE_ROOM; }
+/* Into how many slices a part is divided, one per round. bytes: of a part, what a site combines; groups: of parts;
+ * room: the bytes that may arrive at once, or 0. */
+double move_slices(double bytes, double groups, int64_t room);
 /* Long parts come in rounds. n: how many; longer: how many times as long as all at once, because in the first and last
  * rounds some groups send nothing. */
 typedef struct MoveRounds { double n, longer; } MoveRounds;
-MoveRounds move_rounds(double bytes, double groups);
+MoveRounds move_rounds(double bytes, double groups, int64_t room);
 /* Whether one site that sends all of so many bytes to the others of so many sites sends each a share, and they exchange
  * these. This needs a second exchange, and is done where it spares that site a megabyte. */
 bool move_gives_shares(double bytes, double sites);

@@ -55,6 +55,7 @@ void plan_print(Buf *out, const Plan *p) {
     cut_print(out, &p->panels.at[i].of);
     buf_char(out, '\n');
   }
+  if (p->room) buf_printf(out, "room %lld\n", (long long)p->room);
 }
 
 Plan *plan_of(Arena *a, Strings *t, const PartGraph *g, int64_t sites, const uint32_t *const *d) {
@@ -103,6 +104,7 @@ bool plan_equal(const Plan *a, const Plan *b, Buf *why) {
     if (strcmp(a->panels.at[i].name->s, b->panels.at[i].name->s) != 0 ||
         !cut_equal(&a->panels.at[i].of, &b->panels.at[i].of))
       return buf_printf(why, "panels %u differ", i), false;
+  if (a->room != b->room) return buf_str(why, "the room for parts differs"), false;
   if (a->vertices.len != b->vertices.len) return buf_str(why, "so many vertices differ"), false;
   for (uint32_t i = 0; i < a->vertices.len; i++) {
     const PlanVertex *v = &a->vertices.at[i], *w = &b->vertices.at[i];
@@ -232,6 +234,12 @@ static bool panels_read(Arena *a, Scan *c, Plan *p) {
   return true;
 }
 
+static bool room_read(Scan *c, Plan *p) {
+  if (p->room) return scan_fail(c, D_E930, "the room for parts stands here twice");
+  if (!scan_want_int(c, 1, MOVE_ROOM, "bytes of parts that arrive at once", &p->room)) return false;
+  return scan_done(c) || scan_fail(c, D_E930, "expected the end of the line");
+}
+
 static bool vertex_read(Arena *a, Scan *c, Plan *p, bool pin) {
   PlanVertex v = {.pin = pin};
   if (!want_tensor_name(c, &v.name, &v.span)) return false;
@@ -254,9 +262,10 @@ static bool line_read(Arena *a, Scan *c, Plan *p) {
   if (scan_take_word(c, "orders")) return orders_read(c, p);
   if (scan_take_word(c, "home")) return home_read(a, c, p);
   if (scan_take_word(c, "panels")) return panels_read(a, c, p);
+  if (scan_take_word(c, "room")) return room_read(c, p);
   return scan_fail(c, D_E930,
-      "expected `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home`, `panels` "
-      "or `orders by moves`");
+      "expected `vertex` or `pin`, with a tensor's name and its cuts: vertex T h=4 s=4; or `mesh`, `home`, `panels`, "
+      "`room` or `orders by moves`");
 }
 
 static bool head_read(Scan *c, const char **at, Plan *p) {

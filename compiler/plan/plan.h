@@ -63,6 +63,7 @@ typedef struct Plan {
   VEC(PlanVertex) vertices;
   VEC(PlanHome) homes;
   VEC(PlanPanels) panels;
+  int64_t room;              /* bytes of parts that arrive at once; 0: not stated */
 } Plan;
 
 void plan_print(Buf *out, const Plan *p);

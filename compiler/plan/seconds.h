@@ -66,10 +66,11 @@ typedef struct Links {         /* of the levels that a mesh crosses, the innermo
   Link link[MESH_AXES];
   uint32_t by[MESH_AXES];      /* by axis: the outermost link that it crosses */
   double memory;               /* bytes per second of a site */
+  int64_t room;                /* for parts that arrive at once; 0: MOVE_ROOM */
 } Links;
 
 /* For any mesh of that many sites. An axis that crosses the end of a part counts as leaving it and shares its link. */
-Links seconds_links(const Seconds *s, const Mesh *mesh);
+Links seconds_links(const Seconds *s, const Mesh *mesh, int64_t room);
 
 /* Seconds of a move between two placements without parts. size: bytes of an element. */
 double links_move(

@@ -139,6 +139,7 @@ typedef struct TaskGraph {
   Strings *strings;
   Exprs *exprs;
   Mesh mesh;                 /* no axes: one site */
+  int64_t room;              /* bytes of parts that arrive at once in a move; 0: MOVE_ROOM */
   VEC(TaskDim) dims;         /* the site's place along each axis of the mesh; then in order of declaration; dims
                               * without a value are bound when a run is planned */
   VEC(TaskArgument) inputs, outputs;

@@ -7,20 +7,16 @@
  * step to its end: a move that starts at its step may complete at its end, while kernels run. Of a move in
  * several rounds, only the first round starts that early.
  *
- * Parts are combined in the order of sites, so the bits are the same in every run. Long parts are cut into
- * slices, which are sent in rounds: in round r, the sites of group g send slice r - g. So a slice meets its
- * parts in order, each site sends and receives in nearly every round, and holds one slice of each part at a
- * time. In an all-reduce, each site combines its share this way; then the shares go to the other sites. Much that one
+ * Parts are combined in the order of sites, so the bits are the same in every run. Parts for which a plan has no
+ * room at once are cut into slices, which are sent in rounds: in round r, the sites of group g send slice r - g. So
+ * a slice meets its parts in order, each site sends and receives in nearly every round, and holds one slice of each
+ * part at a time. In an all-reduce, each site combines its share this way; then the shares go to the other sites. Much that one
  * site has and all need goes the same way: a share to each, and then from each to the others. So nobody sends more than
  * twice what each receives.
  */
 #include "ein_sites.h"
 
-/* So many bytes of parts arrive at once: each round is an exchange. */
-#ifndef EIN_MOVE_ROOM
-#define EIN_MOVE_ROOM (1 << 26)
-#endif
-/* The smallest slice of a longer part, in bytes: smaller ones would need too many messages. */
+/* The smallest slice of a part that does not arrive at once, in bytes: smaller ones would need too many messages. */
 #ifndef EIN_MOVE_SLICE
 #define EIN_MOVE_SLICE (1 << 16)
 #endif
@@ -161,7 +157,7 @@ static int64_t ein_slices(const ein_moving *v) {
     int64_t n = ein_box_count(v, &b);
     most = n > most ? n : most;
   }
-  if (most * (int64_t)(v->element + v->place) <= EIN_MOVE_ROOM / v->groups) return 1;
+  if (most * (int64_t)(v->element + v->place) <= v->mesh->room / v->groups) return 1;
   slices = most * (int64_t)(v->element + v->place) / EIN_MOVE_SLICE;
   many = most * (int64_t)(v->element + v->place) / EIN_LONG;
   if (many < EIN_SLICES * v->groups) many = EIN_SLICES * v->groups;

@@ -73,7 +73,9 @@ for n in 2 3 7; do
   tried once few.ein -n $n --target=c --flags=-O0
   once=$bytes
   plan=$(sed -n "s/.*: the plan's sites receive \([0-9]*\) bytes/\1/p" err)
-  tried rounds few.ein -n $n --target=c '--flags=-O0 -DEIN_MOVE_ROOM=0 -DEIN_MOVE_SLICE=16'
+  want 0 "$EIN" plan few.ein -n $n -o few.plan
+  echo 'room 1' >>few.plan
+  tried rounds few.ein -n $n --plan=few.plan --target=c '--flags=-O0 -DEIN_MOVE_SLICE=16'
   [ "$once" = "$plan" ] && [ "$bytes" = "$plan" ] || wrong "on $n sites $plan bytes are planned, $once received at once, $bytes in rounds"
   alike "$n sites"
   rm -r once rounds
@@ -83,7 +85,8 @@ tried truth all.task X=randn:seed=3 --target=eval
 of_eval=$bytes
 tried once all.task X=randn:seed=3 --target=c --flags=-O0
 once=$bytes
-tried rounds all.task X=randn:seed=3 --target=c '--flags=-O0 -DEIN_MOVE_ROOM=0 -DEIN_MOVE_SLICE=4'
+sed '/^mesh/a room 1' all.task >little.task
+tried rounds little.task X=randn:seed=3 --target=c '--flags=-O0 -DEIN_MOVE_SLICE=4'
 alike "an all-reduce"
 for f in truth/*.npy; do cmp -s "$f" "once/${f#truth/}" || wrong "an all-reduce: ${f#truth/} is not what the evaluator has"; done
 whole=$((2 * (6 - 1) * (37 * 16 + 8) + 2 * 2 * (3 - 1) * 5 * 7 * 4)) # twice what all have, less a share

@@ -115,15 +115,17 @@ bits() { # WORD...: of the last one's output
   [ "$(grep -cv '^bits' out)" = 0 ] || wrong "$(grep -v '^bits' out | head -3)"
   sed -n 's/^bits //p' out
 }
-for flags in -O0 '-O0 -DEIN_MOVE_ROOM=0 -DEIN_MOVE_SLICE=64'; do
+want 0 "$EIN" plan x.ein -n 4 -o x.plan
+(cat x.plan && echo 'room 1') >little.plan
+for plan in x little; do
   rm -rf x
-  want 0 "$EIN" build x.ein --lib --target=mpi -n 4 "--flags=$flags" -o x/
+  want 0 "$EIN" build x.ein --lib --target=mpi -n 4 --plan=$plan.plan '--flags=-O0 -DEIN_MOVE_SLICE=64' -o x/
   want 0 mpicc -Wall -Wextra -Werror caller.c -Ix -Lx -lx -lm -fopenmp -o caller
   want 0 ranks 4 ./caller 2
   once=$(bits)
   EIN_TEST_DELAY=$$ want 0 timeout 300 mpirun -n 4 -x EIN_TEST_DELAY -x LD_PRELOAD="$shim" ./caller "$REPEATS"
   late=$(bits)
-  [ -n "$once" ] && [ "$once" = "$late" ] || wrong "$flags: with seed $$ the bits are $late, and $once before"
+  [ -n "$once" ] && [ "$once" = "$late" ] || wrong "$plan.plan: with seed $$ the bits are $late, and $once before"
   [ -z "$all" ] || [ "$all" = "$once" ] || wrong "in rounds the bits are $once, and $all at once"
   all=$once
 done

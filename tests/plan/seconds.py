@@ -162,10 +162,10 @@ def block_of(mesh, extents, to):
     return max(volume(mesh.box(to, extents, s)) for s in range(mesh.sites))
 
 
-def rounds(size, groups):
+def rounds(size, groups, room):
     """How many, and how much longer they take than all at once."""
     slices = min(size // (1 << 16), max(4 * groups, size // (1 << 22)))
-    return (1, 1) if groups < 2 or size <= (1 << 26) // groups or slices < groups else (slices + groups - 1, (slices + groups - 1) / slices)
+    return (1, 1) if groups < 2 or size <= room // groups or slices < groups else (slices + groups - 1, (slices + groups - 1) / slices)
 
 
 def reduce(mesh, extents, size, axes, to):
@@ -175,7 +175,7 @@ def reduce(mesh, extents, size, axes, to):
         return 0
     n = math.prod(mesh.sizes[a] for a in parts)
     share = size * block_of(mesh, extents, to) / math.prod(mesh.sizes[a] for a in again)
-    many, longer = rounds(share, n)
+    many, longer = rounds(share, n, mesh.room)
     most = max(share * sum(longer * far(mesh, part, s, parts) + far(mesh, part, s, again) for s in range(part)) / rate for part, _, rate in mesh.links)
     most += many * exchange(mesh, parts) + (exchange(mesh, again) if again else 0)
     return most + (3 * n + 2 * (n - 1)) * share / mesh.memory
@@ -258,6 +258,7 @@ def wanted(made_by, read, axes):
 def check(machine, path):
     plan = json.load(open(path))
     mesh, total, wrong = Mesh(plan["mesh"], machine), 0, []
+    mesh.room = plan.get("room", 1 << 26)
     made_by = {t["vertex"]: t for t in plan["tensors"] if t["vertex"] is not None}
     inputs = {t["name"]: t for t in plan["tensors"] if t["vertex"] is None}
     if mesh.sites > 256:

@@ -57,7 +57,7 @@ static void moves(void) {
   const Machine *m = machine_of(a, two_levels);
   const Seconds *s = seconds_new(a, graph_of(a, product), m, 8, &why);
   const Mesh mesh = {2, {2, 4}};
-  Links l = seconds_links(s, &mesh);
+  Links l = seconds_links(s, &mesh, 0);
   OK(l.n == 2 && l.link[0].axes == 2 && l.link[1].axes == 1 && l.by[0] == 1 && l.by[1] == 0, "each axis has its level");
   static const int64_t line[] = {64}, square[] = {8, 8}, odd[] = {9, 5};
   static const struct {
@@ -106,7 +106,7 @@ static void moves(void) {
   OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 5120 + 22000 + 512,
       "half is at the first site of each node, which sends it to the four of the other");
   const Mesh across = {2, {4, 2}};
-  l = seconds_links(s, &across);
+  l = seconds_links(s, &across, 0);
   OK(l.link[1].axes == 1 && l.link[1].rate == 5e7 && l.by[0] == 1,
       "an axis of two nodes with two sites each leaves them, and shares the link");
   arena_free(a);
@@ -171,7 +171,7 @@ static void sample(const char *name, int64_t sites, uint32_t meshes) {
   OK_STR(why.s ? why.s : "", "", "a plan can be made on all of them");
   uint32_t all = seconds_meshes(a, s, false, &mesh), right = 0;
   for (uint32_t k = 0; k < all; k++) {
-    Links l = seconds_links(s, &mesh[k]);
+    Links l = seconds_links(s, &mesh[k], 0);
     bool aligned = mesh_sites(&mesh[k]) == sites;
     for (uint32_t x = 0; x < l.n; x++) aligned &= l.link[x].rate == l.link[x].level->link.value;
     right += aligned;
@@ -216,7 +216,7 @@ static void window(
   const Seconds *s = seconds_new(a, g->part, machine_of(a, two_levels), 8, &why);
   Placing p = {.mesh = {2, {2, 4}}, .label = NEW_ARRAY(a, int8_t *, 1), .home = NEW_ARRAY(a, Placement, 2)};
   Placement labels = placement_of(cut);
-  Links l = seconds_links(s, &p.mesh);
+  Links l = seconds_links(s, &p.mesh, 0);
   p.label[0] = labels.on, p.home[0] = labels, p.home[1] = placement_of(home);
   OK_INT(ns(windows_seconds(g, &l, &p, 0, 0)), want, "home %s, cut %s: %s", home, cut, what);
   OK_INT(ns(placing_received_seconds(g, s, &p, 0)), want, "and in the plan");

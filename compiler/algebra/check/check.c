@@ -169,6 +169,8 @@ static const RegionLaws laws = {.noun = "relation",
 
 static void check_mesh(Check *c) {
   const Mesh *m = &c->g->mesh;
+  int64_t room = c->g->room;
+  if (room < 0 || room > MOVE_ROOM || (room && !c->g->placed)) fail(c, "it has no such room for parts");
   if (!c->g->placed) return;
   int64_t sites = 1;
   bool well = m->n <= MESH_AXES;

@@ -94,7 +94,7 @@ static void parts_find(Sim *s, const Readers *r, const AlgNode *move) {
     s->way[next->id] = (Way){SHARE_COMBINED, axes, groups, 1, 1, 1};
     bytes /= groups;
   }
-  MoveRounds rounds = move_rounds(bytes, groups);
+  MoveRounds rounds = move_rounds(bytes, groups, s->program->room);
   s->way[move->id].rounds = rounds.n;
   s->way[move->id].longer = rounds.longer;
   s->way[move->id].groups = groups;

@@ -305,6 +305,7 @@ static void print_head(Printer *p) {
   buf_str(p->out, g->placed ? "ia 1\nmesh" : "tra 1\n");
   for (uint32_t a = 0; g->placed && a < g->mesh.n; a++) buf_printf(p->out, " %u", g->mesh.size[a]);
   if (g->placed) buf_char(p->out, '\n');
+  if (g->room) buf_printf(p->out, "room %lld\n", (long long)g->room);
   print_externs(&p->p, g->exprs);
   for (uint32_t i = 0; i < g->monoids.len; i++) print_monoid(&p->p, g->monoids.at[i]);
 }

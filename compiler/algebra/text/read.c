@@ -184,6 +184,19 @@ static bool read_mesh(AlgReader *r) {
   return true;
 }
 
+/* `room 65536`, or another line */
+static bool read_room(AlgReader *r, const char **at) {
+  const char *here = *at;
+  if (!here) return true;
+  *at = scan_line(&r->x.c, here);
+  if (!scan_take_word(&r->x.c, "room")) {
+    *at = here;
+    return true;
+  }
+  if (!scan_want_int(&r->x.c, 1, MOVE_ROOM, "bytes of parts that arrive at once", &r->g->room)) return false;
+  return scan_done(&r->x.c) || fail(r, D_E903, "wanted the end of the line here");
+}
+
 static bool read_header(AlgReader *r, const char **at) {
   r->g->placed = scan_take_word(&r->x.c, "ia");
   bool ok = (r->g->placed || scan_take_word(&r->x.c, "tra")) && scan_take(&r->x.c, '1') && scan_done(&r->x.c);
@@ -191,7 +204,7 @@ static bool read_header(AlgReader *r, const char **at) {
   if (!r->g->placed) return true;
   if (!*at) return fail(r, D_E901, "expected the line `mesh` behind `ia 1`, with the size of each axis");
   *at = scan_line(&r->x.c, *at);
-  return read_mesh(r);
+  return read_mesh(r) && read_room(r, at);
 }
 
 Algebra *algebra_read(Arena *a, Strings *t, Source *src, Diags *d) {

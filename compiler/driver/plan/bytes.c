@@ -21,6 +21,7 @@
  *     "work":     WORK of a run,
  *     "busiest":  { "operations": of the site that has the largest block of every equation, where a point counts as at
  *                 least one, "limit": plans with more were not examined; null: any },
+ *     "room":     bytes of parts that arrive at once; left out: 64 MiB,
  *     "largest_intermediate": the number of a tensor that is neither input nor output; null: there is none,
  *     "strategy": the name of such a plan; null: it has no name,
  *     "runner_up": { "vertex": id of the one that is cut differently, "counts": [ int ] by label, "bytes", by "ia"

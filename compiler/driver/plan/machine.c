@@ -74,6 +74,7 @@ Leave costs_ready(Sites *p) {
   g->fixed = plan_fixed(s->arena, g, p->by_bytes ? p->plan : axes_said(s->arena, p->plan), s->diags);
   uint32_t errors = s->diags->errors;
   if (g->fixed) g->panels = plan_panels(s->arena, g, p->plan, s->diags);
+  g->room = p->plan->room;
   if (!g->fixed || s->diags->errors > errors) return session_report(s);
   if (p->in_seconds && g->fixed->mesh && mesh_sites(g->fixed->mesh) != p->sites)
     return fail(s, LEAVE_PROGRAM, "the mesh of the plan leaves sites idle, which plans by seconds do not");
@@ -131,6 +132,9 @@ void machine_text(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
   buf_printf(b, "  %-22s%s a site at most%s\n", "memory", bytes_of(a, p->peak.bytes), memory_most(p, a));
+  if (p->placing->room)
+    buf_printf(b, "  %-22sof what is reduced, at most %s arrive at once\n", "parts",
+        bytes_of(a, (double)p->placing->room));
 }
 
 void machine_json(const Sites *p, Json *j) {
@@ -147,4 +151,5 @@ void machine_json(const Sites *p, Json *j) {
   else json_null(j, "limit");
   json_bool(j, "measured", !p->peak.guessed);
   json_end(j, '}');
+  if (p->placing->room) json_int(j, "room", p->placing->room);
 }

@@ -152,7 +152,8 @@ static Leave graph_wanted(Sites *p, const Args *a) {
 /* Whether the planner may choose among all plans, and some product's steps have an order. */
 static bool orders_open(const Sites *p) {
   const Plan *said = p->plan;
-  bool free = !said->vertices.len && !said->homes.len && !said->panels.len && !said->meshed && !said->by_moves;
+  bool free = !said->vertices.len && !said->homes.len && !said->panels.len && !said->room && !said->meshed &&
+      !said->by_moves;
   return free && p->by_bytes && !p->in_elements && p->who == PLANNER_EXACT && !p->keys && p->sites > 1 && p->j.notes &&
          pass_count(p->j.notes, "contract", "products ordered") > 0;
 }

@@ -74,6 +74,7 @@ Plan *plan_of_placing(Arena *a, Strings *t, const PlaceGraph *g, int64_t sites, 
     vec_push(a, plan->homes, x);
   }
   plan_add_panels(a, t, g, p, plan);
+  plan->room = p->room;
   return plan;
 }
 
@@ -260,6 +261,7 @@ Placing *placing_from_plan(Arena *a, const PlaceGraph *g, const Plan *p, Diags *
   }
   if (!whole) return NULL;
   x->panels = plan_panels(a, g, p, d);
+  x->room = p->room;
   if (d->errors > errors) return NULL;
   x->bytes = x->cost = placing_bytes(g, x);
   return x;

@@ -198,7 +198,7 @@ double placing_kernels(const PlaceGraph *g, const Seconds *s, const Placing *p, 
 double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t vertex) {
   PlaceCost cost;
   PlaceGraph x = plain(g, &cost, s);
-  Links l = seconds_links(s, &p->mesh);
+  Links l = seconds_links(s, &p->mesh, p->room);
   double seconds = 0, times;
   for (uint32_t k = 0; k < g->part->vertices.at[vertex].reads.len; k++) {
     PairCost c = pair_read(&x, &p->mesh, &l, vertex, k);
@@ -215,7 +215,7 @@ double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Pla
 double placing_brought_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t tensor) {
   PlaceCost cost;
   PlaceGraph x = plain(g, &cost, s);
-  Links l = seconds_links(s, &p->mesh);
+  Links l = seconds_links(s, &p->mesh, p->room);
   if (g->tensors.at[tensor].vertex < 0) return home_cost(&x, &p->mesh, &l, tensor, &p->home[tensor]);
   if (g->part->vertices.at[tensor].node->kind != EIN_VERTEX) return 0;
   PairCost c = pair_made(&x, &p->mesh, &l, tensor);

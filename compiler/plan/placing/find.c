@@ -122,7 +122,7 @@ Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const Part
   f.home = NEW_ARRAY(work, PlaceWays, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
   f.stay = NEW_ARRAY(work, uint32_t, tensors + 1);
-  if (g->cost && g->cost->seconds) f.links = seconds_links(g->cost->seconds, mesh);
+  if (g->cost && g->cost->seconds) f.links = seconds_links(g->cost->seconds, mesh, g->room);
   return f;
 }
 
@@ -135,7 +135,8 @@ static Placing *placing_of(Arena *a, const Finder *f, const NetworkAnswer *x) {
   *p = (Placing){.mesh = *f->m,
       .label = NEW_ARRAY(a, int8_t *, vertices + 1),
       .home = NEW_ARRAY(a, Placement, tensors + 1),
-      .panels = g->panels};
+      .panels = g->panels,
+      .room = g->room};
   for (uint32_t i = 0; i < vertices; i++) {
     p->label[i] = NEW_ARRAY(a, int8_t, MESH_AXES);
     for (uint32_t k = 0; k < MESH_AXES; k++) p->label[i][k] = PLACE_ALL;

@@ -62,6 +62,7 @@ typedef struct PlaceGraph {
   bool busy;                 /* no vertex leaves axes idle for which its labels have room */
   const PlaceLeft *left;     /* only these counts; NULL: all */
   const PlacePanels *panels; /* by vertex, the panels that a plan fixes; NULL: none */
+  int64_t room;              /* for parts that arrive at once, in bytes, if a plan fixes it; else 0 */
 } PlaceGraph;
 
 enum { WORK_TIMES = 2 };
@@ -71,6 +72,7 @@ typedef struct Placing {
   int8_t **label;            /* by vertex, by axis: the label that it cuts; -1: it is idle */
   Placement *home;           /* by tensor */
   const PlacePanels *panels; /* by vertex; they change neither bytes nor operations. NULL: none has any */
+  int64_t room;              /* bytes of parts that arrive at once; 0: MOVE_ROOM */
   double bytes;              /* moved, per run */
   double seconds;            /* per run, if by seconds */
   double elements;           /* by the TRA paper's cost */

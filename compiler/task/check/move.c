@@ -11,6 +11,7 @@ bool check_mesh(Check *c) {
   for (uint32_t a = 0; well && a < t->mesh.n; a++)
     well = t->mesh.size[a] > 0 && mul_ok(sites, t->mesh.size[a], &sites) && sites <= TASK_SITES;
   if (!well) fail(c, "its mesh has no size, or too large a one");
+  if (t->room < 0 || t->room > MOVE_ROOM || (t->room && !t->mesh.n)) fail(c, "it has no such room for parts");
   for (uint32_t a = 0; well && a < t->mesh.n; a++) {
     well = a < t->dims.len && !t->dims.at[a].known && t->dims.at[a].name == task_axis(t, a);
     if (!well) fail(c, "dim %u is not the place along axis %u", a, a);

@@ -523,6 +523,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   IaDoor m = {.t = task_new(a, ia->strings, ia->exprs), .ia = ia, .arena = a, .why = why};
   BUG_UNLESS(ia->placed);
   m.t->mesh = ia->mesh;
+  m.t->room = ia->room;
   m.held = NEW_ARRAY(a, IaHeld, ia->n_nodes + 1);
   m.list = &m.t->tasks;
   for (uint32_t i = 0; i < ia->n_nodes; i++) m.held[i] = (IaHeld){.buffer = -1, .place = -1, .want = -1};

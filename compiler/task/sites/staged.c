@@ -88,7 +88,7 @@ static int64_t slices_of(const Staging *x, const Part *p) {
     int64_t n = count_of(x, &p->wanted, s);
     most = n > most ? n : most;
   }
-  return (int64_t)move_slices((double)most * (double)p->each, (double)x->groups);
+  return (int64_t)move_slices((double)most * (double)p->each, (double)x->groups, x->t->room);
 }
 
 static void part_add(Arena *a, Staging *x, Half half, uint32_t from, uint32_t to) {

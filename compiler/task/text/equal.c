@@ -174,8 +174,8 @@ bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why) {
   e.q.ctx = &e;
   e.q.where = say_where;
   e.graph = a;
-  bool ok = eq_mesh(&e.q, &a->mesh, &b->mesh) && eq_dims(&e.q, a, b) && eq_buffers(&e.q, a, b) &&
-      eq_arguments(&e.q, a, b) && eq_int(&e.q, "the number of steps", a->n_steps, b->n_steps) &&
+  bool ok = eq_mesh(&e.q, &a->mesh, &b->mesh) && eq_int(&e.q, "the room for parts", a->room, b->room) &&
+      eq_dims(&e.q, a, b) && eq_buffers(&e.q, a, b) && eq_arguments(&e.q, a, b) && eq_int(&e.q, "the number of steps", a->n_steps, b->n_steps) &&
       eq_tasks(&e, &a->tasks, &b->tasks);
   arena_free(e.q.arena);
   return ok;

@@ -56,6 +56,7 @@ static void print_head(Printer *p) {
   buf_str(p->out, "taskgraph 1\n");
   if (t->mesh.n) buf_str(p->out, "mesh");
   for (uint32_t a = 0; a < t->mesh.n; a++) buf_printf(p->out, " %u%s", t->mesh.size[a], a + 1 < t->mesh.n ? "" : "\n");
+  if (t->room) buf_printf(p->out, "room %lld\n", (long long)t->room);
   for (uint32_t i = 0; i < t->dims.len; i++)
     print_dim(&p->p, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
   print_externs(&p->p, t->exprs);

@@ -97,6 +97,13 @@ static bool line_mesh(TaskReader *r) {
   return true;
 }
 
+/* `room 65536`, of a mesh */
+static bool line_room(TaskReader *r) {
+  if (!r->t->mesh.n || r->t->room || r->t->dims.len)
+    return scan_fail(&r->x.c, D_E909, "`room` stands once, behind `mesh`");
+  return scan_want_int(&r->x.c, 1, MOVE_ROOM, "bytes of parts that arrive at once", &r->t->room);
+}
+
 static bool line_monoid(TaskReader *r) {
   Monoid m = {0};
   if (!want_monoid(&r->x, &m)) return false;
@@ -465,6 +472,7 @@ static const Line lines[] = {
     {"fetch", PROGRAM | REPEAT, line_fetch},
     {"exchange", REPEAT, line_exchange},
     {"mesh", PROGRAM, line_mesh},
+    {"room", PROGRAM, line_room},
     {"dim", PROGRAM, line_dim},
     {"extern", PROGRAM, line_extern},
     {"monoid", PROGRAM, line_monoid},

@@ -105,89 +105,101 @@ static const char *tensor_name(const Sites *p, uint32_t t) {
   return x->node->name ? x->node->name->s : "an input";
 }
 
-enum { LOWER = 16 };           /* how often to ask for less memory than was found */
-#define PANELS_WORK 2e4        /* equations and panels to measure: for the plan, and half as many for all before it */
+#define PANELS_WORK 4e4        /* equations and panels to measure: for the plan, and as many for all before it */
 
-typedef struct Measurer { const Sites *p; double limit, least, work; } Measurer;
+/* Parts come in rounds if there is no room for them at once; a plan's file may state the room. */
+static bool room_stated(const Sites *p) { return p->places->room != 0; }
 
-/* The memory with panels, as little as possible, if it is over the limit without; while there is work left. */
-static double bytes_measured(void *ctx, const Placing *x) {
-  Measurer *m = ctx;
-  SitesMemory bytes = memory_of(m->p, x);
-  Placing copy = *x;
-  if (bytes.bytes > m->limit && m->work > 0) panels_fit(m->p, &copy, m->least, &m->work, &bytes);
-  return bytes.bytes;
+/* With the least room for parts, if that takes less memory. */
+static void room_least(const Sites *p, Placing *x, SitesMemory *peak) {
+  Placing little = *x;
+  if (room_stated(p)) return;
+  little.room = MOVE_SLICE;
+  SitesMemory now = memory_of(p, &little);
+  if (now.bytes < peak->bytes) *x = little, *peak = now;
 }
 
-/* Puts the plan in panels if it is over: only what is over the limit, or, if that is not enough, everything that
- * helps. */
-static bool fits_in_panels(Sites *p, Placing *x, double least) {
-  const PlacePanels *was = x->panels;
+/* The most room for parts that the limit allows: a power of two, or all that is of use. */
+static void room_widen(const Sites *p, Placing *x, SitesMemory *peak) {
+  int64_t low = x->room, high = MOVE_ROOM;
+  if (!low || room_stated(p)) return;
+  while (low < high) {
+    Placing now = *x;
+    int64_t middle = low;
+    for (int64_t between = low; between < high; between *= 4) middle *= 2;
+    now.room = middle == MOVE_ROOM ? 0 : middle;
+    SitesMemory bytes = memory_of(p, &now);
+    if (bytes.bytes > p->memory) {
+      high = middle / 2;
+      continue;
+    }
+    *x = now;
+    *peak = bytes;
+    low = middle;
+  }
+}
+
+/* To find what a plan needs, whatever the limit. p: these sites, with so little memory that nothing is brought early;
+ * work: what is left for panels. */
+typedef struct Needs { Sites p; double limit, work; } Needs;
+
+/* As it is; with the least room for parts; and also in panels, in which it takes as little as possible. Each is tried
+ * while those before are over the limit, and stays in x. */
+static SitesMemory needed(Needs *n, Placing *x) {
+  SitesMemory peak = memory_of(&n->p, x);
+  if (peak.bytes > n->limit) room_least(&n->p, x, &peak);
+  if (peak.bytes > n->limit && n->work > 0) panels_fit(&n->p, x, 0, n->limit, &n->work, &peak);
+  return peak;
+}
+
+/* In few panels, with much room for parts: x has what keeps the limit, was what it had before. */
+static void lighten(Sites *p, Placing *x, const Placing *was) {
+  double work = PANELS_WORK;
+  Placing few = *was;
+  SitesMemory peak = memory_of(p, &few);
+  if (peak.bytes > p->memory) room_least(p, &few, &peak);
+  if (peak.bytes > p->memory) panels_fit(p, &few, p->memory, p->memory, &work, &peak);
+  if (peak.bytes <= p->memory) *x = few;
+  work = PANELS_WORK;
   p->peak = memory_of(p, x);
-  if (p->peak.bytes <= p->memory) return true;
-  for (int k = 0; k < 2 && p->peak.bytes > p->memory; k++) {
-    double work = PANELS_WORK;
-    x->panels = was;
-    if (k) p->peak = memory_of(p, x);
-    panels_fit(p, x, k ? least : p->memory, &work, &p->peak);
-    if (p->peak.bytes <= p->memory) panels_thin(p, x, &work, &p->peak);
-  }
-  return p->peak.bytes <= p->memory;
+  if (p->peak.bytes <= p->memory && x->panels != was->panels) panels_thin(p, x, &work, &p->peak);
+  if (p->peak.bytes <= p->memory) room_widen(p, x, &p->peak);
 }
 
-/* The best plan found under the limit, or the one with the least memory. */
-static Placing *placing_under(Sites *p, const PartVectors *only, double limit, double least, Placing *unbound) {
-  Measurer m = {p, limit, least, PANELS_WORK / 2};
-  PlaceMeasure measure = {bytes_measured, &m};
-  PlaceFit f = placing_fit(p->s->arena, p->places, p->lives, p->sites, only, p->budget, limit, unbound, &measure);
-  return f.placing ? f.placing : f.smallest;
+/* Whether the plan can keep the limit; then it does, and p->peak is its memory. Else p->peak is the least that was
+ * found so far. */
+static bool kept(Sites *p, Needs *n, Placing *x) {
+  Placing now = *x;
+  SitesMemory needs = needed(n, &now);
+  if (p->peak.by == NULL || needs.bytes < p->peak.bytes) p->peak = needs;
+  if (needs.bytes > p->memory) return false;
+  SitesMemory least = p->peak;
+  lighten(p, &now, x);
+  if (p->peak.bytes > p->memory) return p->peak = least, false;
+  *x = now;
+  if (p->in_seconds) placing_count(p->places, x);
+  return true;
 }
 
-/* Takes a plan that differs from the one without the limit. */
-static Leave taken(Sites *p, Placing *x, const Placing *unbound) {
-  p->placing = x;
-  x->bound = unbound->bound;
-  x->narrow |= unbound->narrow;
-  p->unlimited = unbound;
-  return LEAVE_OK;
+static Needs needs_of(const Sites *p) {
+  Needs n = {*p, p->memory, PANELS_WORK};
+  n.p.memory = 1;
+  return n;
 }
 
-/* A plan under p->memory: the best one found, or else the one with the least memory. p->peak is that of the last one
- * tried; NULL: it is over. */
-static Placing *placing_fits(Sites *p, const PartVectors *only, double least, Placing *unbound) {
-  for (int k = least > p->memory; k < 2 && !p->exactly; k++) {
-    Placing *x = placing_under(p, only, k ? least : p->memory, least, unbound);
-    if (fits_in_panels(p, x, least)) return x;
-  }
+/* The first plan, in the order of their cost, that keeps the limit; NULL: none does, and p->peak is the least that was
+ * found. What is tried before a plan does not depend on the limit, so a plan needs the same under all limits. */
+static Placing *placing_under(Sites *p, const PartVectors *only, Needs *n, Placing *unbound) {
+  if (kept(p, n, p->placing)) return p->placing;
+  if (p->exactly) return NULL;
+  PlaceFits all = placing_fits(p->s->arena, p->places, p->lives, p->sites, only, p->budget, unbound);
+  for (uint32_t i = 0; i < all.len; i++)
+    if (all.at[i].placing != unbound && kept(p, n, all.at[i].placing)) return all.at[i].placing;
   return NULL;
 }
 
-/* If none fits, p->peak becomes the least that is found. What panels take depends on the limit, so the limit is
- * lowered until nothing is found: then the figure in a message can be requested, and nothing below it. */
-static void least_find(Sites *p, const PartVectors *only, double least, Placing *unbound) {
-  const double asked = p->memory;
-  SitesMemory peak = p->peak;
-  for (int k = 0; k < LOWER && peak.bytes > least; k++) {
-    p->memory = peak.bytes - 1;
-    if (!placing_fits(p, only, least, unbound)) break;
-    peak = p->peak;
-  }
-  p->memory = asked;
-  p->peak = peak;
-}
-
-Leave memory_fit(Sites *p, const PartVectors *only) {
-  Session *s = p->s;
-  Arena *a = s->arena;
-  double least = memory_least(p->places, p->places->fixed->mesh ? mesh_sites(p->places->fixed->mesh) : p->sites);
-  p->peak = memory_of(p, p->placing);
-  if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
-  Placing *unbound = arena_copy(a, p->placing, sizeof *unbound);
-  /* the same amount moves as before, so nothing costs less */
-  if (least <= p->memory && fits_in_panels(p, p->placing, least)) return LEAVE_OK;
-  Placing *fits = placing_fits(p, only, least, unbound);
-  if (fits) return taken(p, fits, unbound);
-  if (!p->held && !p->exactly) least_find(p, only, least, unbound);
+static Leave unfit(Sites *p, double least) {
+  Arena *a = p->s->arena;
   const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
   const char *none = least > 0 ? arena_printf(a, "; none has less than %s", bytes_of(a, least)) : "";
   p->binds = p->peak.at < 0 ? 0 : (uint32_t)p->peak.at + 1;
@@ -195,7 +207,23 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
       "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f "
       "bytes)%s%s",
       bytes_of(a, p->memory), p->memory, bytes_of(a, p->peak.bytes), p->peak.bytes, at, none);
-  return p->held ? LEAVE_PROGRAM : fail(s, LEAVE_PROGRAM, "%s", p->unfit);
+  return p->held ? LEAVE_PROGRAM : fail(p->s, LEAVE_PROGRAM, "%s", p->unfit);
+}
+
+Leave memory_fit(Sites *p, const PartVectors *only) {
+  double least = memory_least(p->places, p->places->fixed->mesh ? mesh_sites(p->places->fixed->mesh) : p->sites);
+  p->peak = memory_of(p, p->placing);
+  if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
+  Placing *unbound = arena_copy(p->s->arena, p->placing, sizeof *unbound);
+  Needs n = needs_of(p);
+  Placing *x = placing_under(p, only, &n, unbound);
+  if (!x) return unfit(p, least);
+  if (x == p->placing) return LEAVE_OK; /* the same amount moves as before, so nothing costs less */
+  x->bound = unbound->bound;
+  x->narrow |= unbound->narrow;
+  p->unlimited = unbound;
+  p->placing = x;
+  return LEAVE_OK;
 }
 
 /* ---- reports ---------------------------------------------------------------------------------------------------- */

@@ -4,25 +4,32 @@
  * Greedy: for each equation that affects the peak step, tries each label, in the largest possible number of panels,
  * and takes the one that leaves least above the limit; repeats this until the limit is kept or nothing helps. Then
  * it halves the numbers of panels as far as the limit allows. Similar equations, such as those of layers, change
- * together. */
+ * together. Panels for as little memory as possible do not depend on a limit: the largest equations count most. */
 #include <math.h>
 #include <string.h>
 
 #include "sites.h"
 
-enum { MOST = 64 };
+enum { MOST = 64, SHARP = 16 };
 
 typedef struct Fit {
   const Sites *p;
-  double limit;              /* how little is wanted */
+  double limit;              /* how little is wanted; 0: as little as possible */
   Placing x;                 /* the plan, with its own panels: */
   PlacePanels *panels;
-  double over;               /* bytes over the limit, summed over equations */
+  double over;               /* bytes over the limit, summed over equations; if there is none, SHARP powers of them */
   SitesMemory peak;
   double *work;              /* left */
 } Fit;
 
+static double largest(const Fit *f, const SitesMemory *m) {
+  double sum = 1;
+  for (uint32_t i = 0; i < f->p->g->vertices.len; i++) sum += pow(m->by[i] / m->bytes, (double)SHARP);
+  return m->bytes * pow(sum, 1.0 / (double)SHARP);
+}
+
 static double over_limit(const Fit *f, const SitesMemory *m) {
+  if (f->limit <= 0) return largest(f, m);
   double over = fmax(0, m->bytes - f->limit);
   for (uint32_t i = 0; i < f->p->g->vertices.len; i++) over += fmax(0, m->by[i] - f->limit);
   return over;
@@ -104,7 +111,7 @@ static void thin(Fit *f) {
     }
 }
 
-void panels_fit(const Sites *p, Placing *x, double limit, double *work, SitesMemory *peak) {
+void panels_fit(const Sites *p, Placing *x, double limit, double enough, double *work, SitesMemory *peak) {
   uint32_t n = p->g->vertices.len;
   Fit f = {.p = p,
       .limit = limit,
@@ -114,10 +121,11 @@ void panels_fit(const Sites *p, Placing *x, double limit, double *work, SitesMem
       .work = work};
   f.over = over_limit(&f, peak);
   if (x->panels) memcpy(f.panels, x->panels, n * sizeof *f.panels);
-  while (f.over > 0 && !peak->guessed && *work > 0 && step_try(&f)) continue;
-  if (f.peak.bytes >= peak->bytes) return;
-  x->panels = f.panels;
-  *peak = f.peak;
+  while (f.peak.bytes > enough && !peak->guessed && *work > 0 && step_try(&f)) {
+    if (f.peak.bytes >= peak->bytes) continue;
+    x->panels = f.panels;
+    *peak = f.peak;
+  }
 }
 
 void panels_thin(const Sites *p, Placing *x, double *work, SitesMemory *peak) {

@@ -111,10 +111,11 @@ void machine_json(const Sites *p, Json *j);
 /* ---- the memory of a site: driver/plan/memory.c ----------------------------------------------------------------- */
 SitesMemory memory_of(const Sites *p, const Placing *x);
 Leave memory_fit(Sites *p, const PartVectors *only);  /* a plan that fits p->memory, and its peak */
-/* driver/plan/panels.c. panels_fit gives x panels so that it stays within the limit, or comes as close as possible;
- * *peak: its memory then. panels_thin reduces them to as few as still fit p->memory. *work: how many equations and
- * panels may still be measured, over all plans. */
-void panels_fit(const Sites *p, Placing *x, double limit, double *work, SitesMemory *peak);
+/* driver/plan/panels.c. panels_fit gives x panels so that it stays within the limit, or comes as close as possible; if
+ * limit is 0, such that it takes as little as possible, until that is `enough`. *peak: its memory then. panels_thin
+ * reduces them to as few as still fit p->memory. *work: how many equations and panels may still be measured, over all
+ * plans. */
+void panels_fit(const Sites *p, Placing *x, double limit, double enough, double *work, SitesMemory *peak);
 void panels_thin(const Sites *p, Placing *x, double *work, SitesMemory *peak);
 const char *memory_most(const Sites *p, Arena *a);    /* after the bytes of a site at most: ", of 80.0 GB, at T" */
 

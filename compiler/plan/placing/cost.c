@@ -31,7 +31,7 @@ static double price_fetched(const PlaceGraph *g, uint32_t vertex, uint32_t read)
   if (!g->cost || !g->cost->price) return 0;
   Fetched f = g->cost->lives->fetched[vertex][read];
   double price = 0;
-  if (f.from == f.to) return price_at(g, vertex, PHASE_KERNEL);
+  if (f.from == f.to) return g->cost->lives->panels == PANELS_OPERANDS ? 0 : price_at(g, vertex, PHASE_KERNEL);
   for (size_t s = (size_t)f.from * PHASES; s < ((size_t)f.to + 1) * PHASES; s++) price += g->cost->price[s];
   return price;
 }
@@ -88,13 +88,17 @@ static double block_bytes(const PairCost *c, const Placement *p) {
   return bytes;
 }
 
+static double parts_bytes(const PairCost *c, const Placement *from) {
+  return c->g->cost->lives->panels == PANELS_PARTS ? 0 : block_bytes(c, from);
+}
+
 static double memory_cost(const PairCost *c, const Placement *from, const Placement *between, const Placement *to) {
   double cost = 0;
   bool reduced = !placement_equal(c->mesh, from, between), moved = !placement_equal(c->mesh, between, to);
   if (c->price[PHASE_KERNEL] > 0 && !placement_within(c->mesh, from, to))
     cost += c->price[PHASE_KERNEL] * block_bytes(c, to);
   if (c->price[PHASE_REDUCE] > 0)
-    cost += c->price[PHASE_REDUCE] * (block_bytes(c, from) + (reduced ? block_bytes(c, between) : 0));
+    cost += c->price[PHASE_REDUCE] * (reduced ? parts_bytes(c, from) + block_bytes(c, between) : block_bytes(c, from));
   if (c->price[PHASE_HOME] > 0)
     cost += c->price[PHASE_HOME] * (block_bytes(c, between) + (moved ? block_bytes(c, to) : 0));
   return cost;
@@ -147,6 +151,12 @@ static void counts_of(const PartVertex *v, const Mesh *m, const int8_t *label, u
     if (label[a] >= 0) count[label[a]] *= m->size[a];
 }
 
+static bool has_parts(const Mesh *m, const Placement *made) {
+  bool parts = false;
+  for (uint32_t a = 0; a < m->n; a++) parts |= made->on[a] == PLACE_PART;
+  return parts;
+}
+
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   Arena *many = v->n_label > 256 ? arena_new() : NULL;
@@ -157,6 +167,7 @@ double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_
   if (many) arena_free(many);
   if (price <= 0) return cost;
   Placement made = made_at(v, m, label);
+  if (g->cost->lives->panels == PANELS_PARTS && has_parts(m, &made)) return cost;
   return cost + price * placement_bytes(&g->tensors.at[vertex], m, &made);
 }
 

@@ -1,46 +1,49 @@
-/* plan/placing/fit.c - fits a plan into a limit of memory: puts a price on memory, raises it until a plan fits, and
- * lowers it again. */
+/* plan/placing/fit.c - plans that take less and less memory: puts a price on memory, and raises it while the memory
+ * that is aimed at falls. */
 #include "fit.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "inside.h"
 #include "reach.h"
 
-enum { ROUNDS_UP = 8, ROUNDS_LEAST = 12, ROUNDS_DOWN = 6, LOOKS = 8 /* each look gets this part of the budget */ };
+enum { ROUNDS_LEAST = 12, ROUNDS_UP = 6, ROUNDS_DOWN = 3, AIMS_MOST = 40, AIMS_LEAST = 4 };
+enum { LOOKS = 8 };            /* each look gets this part of the budget */
 
-/* Shares of the budget: by when the rising prices, the least-memory search and everything must end; and by when the
- * least-memory search must where nothing can fit. */
-static const double fit_up = 0.1, fit_least = 0.2, fit_all = 0.3, fit_none = 0.05;
+/* Shares of the budget, by what is in panels: to find the least memory, and to come down to it. */
+static const double fit_least[] = {0.1, 0.05, 0.05}, fit_down[] = {0.2, 0.1, 0.1};
 
 typedef struct Fitting {
   Arena *arena;
   PlaceGraph g;              /* with a cost of its own */
   PlaceCost cost;
-  const Lives *l;
+  Lives lives;
+  const Lives *l;            /* these */
   int64_t sites;
   const PartVectors *only;
-  const PlaceMeasure *measure;
-  double budget, limit;
-  double scale;              /* for the last plan: the measured memory over what placing_memory says */
+  double budget;
+  double aim;                /* the memory that a plan is wanted to keep to */
   size_t n;                  /* steps and phases, */
   double *weight, *price, *by; /* by step: its weight; that times the price of a byte; bytes of the last plan */
-  Placing *last;
-  PlaceFit best;
-  double work;               /* the cost of changing one choice after the other, in additions */
+  double dear;               /* the price of a byte, before weights */
+  const Placing *last;
+  double bytes;              /* its memory */
+  PlaceFits found;
+  uint32_t smallest;         /* of these, the one with the least memory, by what is in panels now */
+  double work, stop;         /* the cost of changing one choice after the other, in additions; when to stop */
   double windows;            /* of these, for windows, each time that memory is counted */
-  PlaceFixed one;            /* the mesh of the best plan so far, */
+  PlaceFixed one;            /* the mesh of the smallest plan, */
   double wide, spent, most;  /* additions: of a search on all meshes; so far; the limit */
 } Fitting;
 
-/* Searches on all meshes, or on that of the best plan. */
+/* Searches on all meshes, or on that of the smallest plan. */
 static Placing *search(Fitting *x) {
   PlaceGraph g = x->g;
   uint32_t which;
   bool wide = x->spent + x->wide <= x->most || (g.fixed && g.fixed->mesh);
-  const Placing *best = x->best.placing ? x->best.placing : x->best.smallest;
-  x->one.mesh = &best->mesh;
+  x->one.mesh = &x->found.at[x->smallest].placing->mesh;
   if (!wide) g.fixed = &x->one;
   Placing *p = placing_best(x->arena, &g, x->sites, x->only, x->budget / (double)LOOKS, &which);
   if (wide && p->effort > x->wide) x->wide = p->effort;
@@ -48,30 +51,59 @@ static Placing *search(Fitting *x) {
   return p;
 }
 
-static double measured(Fitting *x, const Placing *p, const SiteMemory *said) {
-  double bytes = x->measure ? x->measure->bytes(x->measure->ctx, p) : said->bytes;
-  x->scale = said->bytes > 0 ? bytes / said->bytes : 1;
-  return bytes;
+static bool placing_same(const PlaceGraph *g, const Placing *p, const Placing *q) {
+  bool same = p->mesh.n == q->mesh.n && memcmp(p->mesh.size, q->mesh.size, p->mesh.n * sizeof *p->mesh.size) == 0;
+  for (uint32_t i = 0; same && i < g->part->vertices.len; i++)
+    same = memcmp(p->label[i], q->label[i], p->mesh.n) == 0;
+  for (uint32_t i = 0; same && i < g->tensors.len; i++) same = placement_equal(&p->mesh, &p->home[i], &q->home[i]);
+  return same;
 }
 
-/* Searches with this price of a byte, and keeps the result if it is better. Returns whether it fits. */
+/* Keeps a plan that has not been found yet. */
+static double found_bytes(const Fitting *x, uint32_t i) { return x->found.at[i].bytes[x->l->panels]; }
+
+static void found_add(Fitting *x, Placing *p) {
+  PlaceFit f = {.placing = p};
+  Lives l = x->lives;
+  for (uint32_t i = 0; i < x->found.len; i++)
+    if (placing_same(&x->g, x->found.at[i].placing, p)) return;
+  for (int k = 0; k < PANELS_KINDS; k++) {
+    l.panels = (PanelsKind)k;
+    f.bytes[k] = placing_memory(&x->g, &l, p, NULL).bytes;
+  }
+  vec_push(x->arena, x->found, f);
+  if (found_bytes(x, x->found.len - 1) < found_bytes(x, x->smallest)) x->smallest = x->found.len - 1;
+}
+
+static void panels_take(Fitting *x, PanelsKind kind) {
+  x->lives.panels = kind;
+  for (uint32_t i = 0; i < x->found.len; i++)
+    if (found_bytes(x, i) < found_bytes(x, x->smallest)) x->smallest = i;
+}
+
+/* The plan of least cost among those found that keep to the aim. */
+static uint32_t found_best(const Fitting *x) {
+  uint32_t best = x->smallest;
+  for (uint32_t i = 0; i < x->found.len; i++)
+    if (found_bytes(x, i) <= x->aim && x->found.at[i].placing->cost < x->found.at[best].placing->cost) best = i;
+  return best;
+}
+
+/* Searches with this price of a byte. Returns whether the plan keeps to the aim. */
 static bool look(Fitting *x, double price) {
   for (size_t k = 0; k < x->n; k++) x->price[k] = price * x->weight[k];
   Placing *p = search(x);
-  SiteMemory said = placing_memory(&x->g, x->l, p, x->by);
-  double bytes = measured(x, p, &said);
   x->last = p;
+  x->bytes = placing_memory(&x->g, x->l, p, x->by).bytes;
   p->cost = x->cost.seconds ? p->seconds : x->cost.paper ? p->elements : p->bytes;
-  if (bytes < x->best.memory) x->best.smallest = p, x->best.memory = bytes;
-  bool fits = bytes <= x->limit;
-  if (fits && (!x->best.placing || p->cost < x->best.placing->cost)) x->best.placing = p;
-  return fits;
+  found_add(x, p);
+  return x->bytes <= x->aim;
 }
 
-/* Steps over the limit gain weight, the more the further they are over it. */
+/* Steps over the aim gain weight, the more the further they are over it. */
 static void weigh(Fitting *x) {
   for (size_t k = 0; k < x->n; k++)
-    if (x->by[k] * x->scale > x->limit) x->weight[k] += x->by[k] * x->scale / x->limit;
+    if (x->by[k] > x->aim) x->weight[k] += x->by[k] / x->aim;
 }
 
 /* Steps near the largest gain weight. */
@@ -84,13 +116,13 @@ static void weigh_largest(Fitting *x) {
 
 /* ---- one choice after the other ---------------------------------------------------------------------------- */
 
-#define DESCENT_WORK 1e8       /* additions: more than programs of a few dozen tensors need */
+#define DESCENT_WORK 2e7       /* additions for an aim: more than programs of a few dozen tensors need */
 #define WINDOW_WORK 5e3        /* about what a window takes */
 
 typedef struct Descent {
   Fitting *x;
   Placing *p;
-  bool by_cost;              /* reduces the cost, if the plan fits; else the largest memory, then what is near it */
+  bool by_cost;              /* reduces the cost within the aim; else the largest memory, then what is near it */
   double score;
 } Descent;
 
@@ -99,7 +131,7 @@ static double score_of(Descent *d) {
   double sum = 0;
   SiteMemory m = placing_memory(&x->g, x->l, d->p, x->by);
   x->work += (double)x->n * (x->l->all.len + 8) + x->windows;
-  if (d->by_cost && m.bytes * x->scale > x->limit) return INFINITY;
+  if (d->by_cost && m.bytes > x->aim) return INFINITY;
   if (d->by_cost) x->work += 20.0 * (x->cost.seconds ? 1 : (double)x->sites) * (x->g.tensors.len + 8);
   if (d->by_cost && x->cost.seconds) return placing_seconds(&x->g, x->cost.seconds, d->p);
   if (d->by_cost) return x->cost.paper ? placing_elements(&x->g, d->p) : placing_bytes(&x->g, d->p);
@@ -132,12 +164,6 @@ static bool next_on(const Mesh *m, uint32_t n, int8_t *on) {
   return false;
 }
 
-/* A plan that costs less is accepted only if measuring confirms that it keeps the limit. */
-static bool holds(const Descent *d) {
-  const PlaceMeasure *m = d->x->measure;
-  return !d->by_cost || !m || m->bytes(m->ctx, d->p) <= d->x->limit;
-}
-
 /* Tries all homes of a tensor. */
 static bool change_home(Descent *d, uint32_t tensor) {
   const PlaceTensor *t = &d->x->g.tensors.at[tensor];
@@ -146,11 +172,11 @@ static bool change_home(Descent *d, uint32_t tensor) {
   first_on(home->on);
   do {
     double score = calls_on(&d->p->mesh, t->n, t->most, home->on) ? score_of(d) : INFINITY;
-    if (score >= d->score * (1 - 1e-12) || !holds(d)) continue;
+    if (score >= d->score * (1 - 1e-12)) continue;
     best = *home;
     d->score = score;
     better = true;
-  } while (next_on(&d->p->mesh, t->n, home->on) && d->x->work < DESCENT_WORK);
+  } while (next_on(&d->p->mesh, t->n, home->on) && d->x->work < d->x->stop);
   *home = best;
   return better;
 }
@@ -192,9 +218,9 @@ static bool change_cut(Descent *d, uint32_t vertex) {
     d->score = score_of(d);
     for (uint32_t k = 0; k < v->reads.len; k++) change_home(d, g->tensor[vertex][k]);
     change_home(d, vertex);
-    if (d->score < score * (1 - 1e-12) && holds(d)) better = true;
+    if (d->score < score * (1 - 1e-12)) better = true;
     else *d->p = *was, d->score = score;
-  } while (next_on(m, v->n_label, on) && d->x->work < DESCENT_WORK);
+  } while (next_on(m, v->n_label, on) && d->x->work < d->x->stop);
   return better;
 }
 
@@ -212,63 +238,64 @@ static void descend(Descent *d) {
   }
 }
 
-/* Reduces the memory of the last plan. */
-static void descend_memory(Fitting *x) {
-  Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->last)};
-  descend(&d);
-  SiteMemory said = placing_memory(&x->g, x->l, d.p, NULL);
-  double bytes = measured(x, d.p, &said);
-  placing_count(&x->g, d.p);
-  if (bytes < x->best.memory) x->best.smallest = d.p, x->best.memory = bytes;
-  if (bytes <= x->limit) x->best.placing = d.p;
-}
-
-/* Reduces the cost of a plan that fits. */
-static void descend_cost(Fitting *x) {
-  Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, x->best.placing), .by_cost = true};
-  SiteMemory said = placing_memory(&x->g, x->l, d.p, NULL);
-  measured(x, d.p, &said);
+/* Changes a copy of the plan, and keeps it. */
+static void descend_from(Fitting *x, const Placing *from, bool by_cost) {
+  Descent d = {.x = x, .p = placing_copy(x->arena, &x->g, from), .by_cost = by_cost};
+  x->stop = x->work + DESCENT_WORK;
   descend(&d);
   placing_count(&x->g, d.p);
-  if (d.p->cost < x->best.placing->cost) x->best.placing = d.p;
+  found_add(x, d.p);
 }
 
 /* ---- prices ---------------------------------------------------------------------------------------------------- */
 
 static void look_for_least(Fitting *x) {
   x->cost.memory_only = true;
+  x->most = x->spent + fit_least[x->l->panels] * x->budget;
   for (size_t k = 0; k < x->n; k++) x->weight[k] = 1;
-  for (uint32_t round = 0; round < ROUNDS_LEAST && !x->best.placing && (round == 0 || x->spent < x->most); round++) {
+  for (uint32_t round = 0; round < ROUNDS_LEAST && (round == 0 || x->spent < x->most); round++) {
     look(x, 1);
     weigh_largest(x);
-    if (!x->best.placing) descend_memory(x);
+    descend_from(x, x->last, false);
   }
   x->cost.memory_only = false;
 }
 
-/* Raises prices until a plan fits, then lowers them. */
-static void look_all(Fitting *x, const Placing *free) {
-  double low = 0, high = (free->cost > 0 ? free->cost : 1e-6) / x->best.memory / 8;
-  bool none = x->best.least > x->limit, fits = false;
-  x->most = fit_up * x->budget;
-  for (uint32_t round = 0; round < ROUNDS_UP && !fits && !none && (round == 0 || x->spent < x->most); round++) {
-    if (round) low = high, high *= 8;
+/* Raises the price until a plan keeps to the aim, then lowers it as far as one does; and changes the best one found. */
+static void look_for_aim(Fitting *x) {
+  bool fits = x->bytes <= x->aim;
+  double low = x->dear / 8;
+  for (uint32_t round = 0; round < ROUNDS_UP && !fits && x->spent < x->most; round++) {
     weigh(x);
-    fits = look(x, high);
+    fits = look(x, x->dear);
+    if (!fits) low = x->dear, x->dear *= 8;
   }
-  x->most = (none ? fit_none : fit_least) * x->budget;
-  if (!fits) look_for_least(x);
-  x->most = fit_all * x->budget;
   for (uint32_t round = 0; round < ROUNDS_DOWN && fits && x->spent < x->most; round++) {
-    double middle = low > 0 ? sqrt(low * high) : high / 8;
-    if (look(x, middle)) high = middle;
+    double middle = sqrt(low * x->dear);
+    if (look(x, middle)) x->dear = middle;
     else low = middle;
   }
+  uint32_t best = found_best(x);
+  descend_from(x, x->found.at[best].placing, true);
+  if (best != x->smallest) descend_from(x, x->found.at[x->smallest].placing, true);
 }
 
-/* On as many sites as a plan may use. */
-static double least_of(const PlaceGraph *g, int64_t sites) {
-  return memory_least(g, g->fixed && g->fixed->mesh ? mesh_sites(g->fixed->mesh) : sites);
+/* From the memory of the best plan down to the least: past each plan that is found, but not in too many steps. */
+static void look_down(Fitting *x) {
+  const Placing *free = x->found.at[0].placing;
+  double least = found_bytes(x, x->smallest), all = found_bytes(x, 0), share = fit_down[x->l->panels] * x->budget;
+  double aims = fmin((double)AIMS_MOST, fmax((double)AIMS_LEAST, share / ((double)ROUNDS_UP * x->wide + 1)));
+  double step = pow(least / all, 1 / aims);
+  x->most = x->spent + share;
+  x->dear = (free->cost > 0 ? free->cost : 1e-6) / all / 8;
+  x->bytes = placing_memory(&x->g, x->l, free, x->by).bytes;
+  for (size_t k = 0; k < x->n; k++) x->weight[k] = 0;
+  for (x->aim = all; x->aim > least;) {
+    double past = fmin(found_bytes(x, found_best(x)) - 1, x->aim * step);
+    x->aim = past > least ? past : least;
+    look_for_aim(x);
+    least = found_bytes(x, x->smallest);
+  }
 }
 
 static double windows_work(const PlaceGraph *g) {
@@ -284,25 +311,54 @@ static PlaceFixed one_mesh(Arena *a, const PlaceGraph *g) {
   return f;
 }
 
-PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only,
-    double budget, double limit, Placing *free, const PlaceMeasure *measure) {
-  Fitting x = {
-      .arena = a, .g = *g, .l = l, .sites = sites, .only = only, .measure = measure, .budget = budget, .limit = limit};
+static int by_cost(const void *a, const void *b) {
+  const PlaceFit *x = a, *y = b;
+  double p = x->placing->cost, q = y->placing->cost;
+  if (p != q) return p < q ? -1 : 1;
+  return x->bytes[0] < y->bytes[0] ? -1 : x->bytes[0] > y->bytes[0];
+}
+
+static bool takes_less(const PlaceFit *x, const PlaceFit *than) {
+  bool less = false;
+  for (int k = 0; k < PANELS_KINDS; k++) less |= x->bytes[k] < than->bytes[k];
+  return less;
+}
+
+/* In the order of cost; leaves out what takes no less memory than a plan before it. */
+static void found_sort(Fitting *x) {
+  PlaceFits *f = &x->found;
+  uint32_t kept = 0;
+  qsort(f->at, f->len, sizeof *f->at, by_cost);
+  for (uint32_t i = 0; i < f->len; i++) {
+    bool less = true;
+    for (uint32_t j = 0; j < kept && less; j++) less = takes_less(&f->at[i], &f->at[j]);
+    if (less) f->at[kept++] = f->at[i];
+  }
+  f->len = kept;
+}
+
+PlaceFits placing_fits(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only,
+    double budget, Placing *free) {
+  Fitting x = {.arena = a, .g = *g, .lives = *l, .sites = sites, .only = only, .budget = budget};
+  x.l = &x.lives;
   x.n = (size_t)l->steps * PHASES;
   x.one = one_mesh(a, g);
   x.wide = free->effort;
-  x.cost = (PlaceCost){.seconds = g->cost ? g->cost->seconds : NULL, .paper = g->cost && g->cost->paper, .lives = l};
+  x.cost = (PlaceCost){.seconds = g->cost ? g->cost->seconds : NULL, .paper = g->cost && g->cost->paper};
+  x.cost.lives = x.l;
   x.g.cost = &x.cost;
   x.g.work = free->allowed;
   x.weight = NEW_ARRAY(a, double, x.n);
   x.price = NEW_ARRAY(a, double, x.n);
   x.by = NEW_ARRAY(a, double, x.n);
   x.cost.price = x.price;
-  SiteMemory said = placing_memory(g, l, free, x.by);
-  x.best = (PlaceFit){.smallest = free, .memory = measured(&x, free, &said)};
-  x.best.least = least_of(g, sites);
   x.windows = windows_work(g);
-  look_all(&x, free);
-  if (x.best.placing) descend_cost(&x);
-  return x.best;
+  found_add(&x, free);
+  for (int k = 0; k < PANELS_KINDS; k++) {
+    panels_take(&x, (PanelsKind)k);
+    look_for_least(&x);
+    look_down(&x);
+  }
+  found_sort(&x);
+  return x.found;
 }

@@ -1,35 +1,37 @@
-/* plan/placing/fit.h - the best plan found whose sites stay within a memory limit.
+/* plan/placing/fit.h - good plans for any limit of memory.
  *
- * The caller measures what a plan needs, because it knows how the plan runs (the driver makes its tasks). The
- * estimate of placing_memory guides the search. Memory gets a price at the steps that were over the limit, and the
- * search runs again. The price rises until a plan fits, then falls as far as possible. The best plan that fits is not
- * proven optimal: only the plan without a limit gives a lower bound. If none fits, only memory counts, with growing
- * weight on the steps that need most. At the end, if the program is not too long, choices are changed one by one
- * while that helps. So the plan found may not be the best, nor the smallest memory found the smallest possible.
+ * A limit is no argument: the plans that are found are the same whatever a site may have, so a larger limit never finds
+ * a worse plan, and the least memory that is found can be asked for. The caller takes the first of them that keeps its
+ * limit; it measures what a plan needs, because it knows how the plan runs (the driver makes its tasks, in panels and
+ * with more or less room for parts).
  *
- * All meshes are searched while the allowed work permits, a share of it per plan; after that only the mesh of the
- * best plan so far. If memory_least exceeds the limit, only the smallest plan is looked for, with part of that work. */
+ * The estimate of placing_memory guides the search. First only memory counts, with growing weight on the steps that
+ * need most, which gives the least memory. Then the search aims at less and less of it, from the best plan's down to
+ * that least. Memory has a price at the steps that were over the aim. The price rises until a plan keeps to the aim,
+ * then falls as far as possible; then choices are changed one by one while the cost falls. All of this is done three
+ * times: for plans without panels, and for plans whose operands, or whose parts, come in panels. The plans found are
+ * not proven optimal: only the plan without a limit gives a lower bound. So a plan may not be the best for a limit, nor
+ * the smallest memory found the smallest possible.
+ *
+ * All meshes are searched while the allowed work permits, a share of it per plan; after that only the mesh of the plan
+ * with the least memory. */
 #ifndef EIN_PLACING_FIT_H
 #define EIN_PLACING_FIT_H
 
 #include "memory.h"
 
 typedef struct PlaceFit {
-  Placing *placing;          /* its cost excludes memory's; NULL: none found that fits */
-  Placing *smallest;         /* the placing with the least memory that was found */
-  double memory;
-  double least;              /* proven: no placing needs less memory */
+  Placing *placing;          /* its cost excludes memory's */
+  double bytes[PANELS_KINDS]; /* its memory, as placing_memory estimates it */
 } PlaceFit;
 
-typedef struct PlaceMeasure { double (*bytes)(void *ctx, const Placing *p); void *ctx; } PlaceMeasure; /* of the
-                                                                                                        * site that
-                                                                                                        * needs
-                                                                                                        * most */
+typedef VEC(PlaceFit) PlaceFits;
 
-/* free: the best plan without a limit, which is over the limit. measure NULL: use placing_memory. The rest is as in
- * placing_best. */
-PlaceFit placing_fit(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only,
-    double budget, double limit, Placing *free, const PlaceMeasure *measure);
+/* free: the best plan without a limit. The rest is as in placing_best. Returns the plans in the order of their cost, of
+ * equals the one with less memory first; `free` is among them. Each takes less memory, of some kind, than each before
+ * it. */
+PlaceFits placing_fits(Arena *a, const PlaceGraph *g, const Lives *l, int64_t sites, const PartVectors *only,
+    double budget, Placing *free);
 
 /* A lower bound of the memory of any placing on a mesh of that many sites: all inputs and outputs are there, each
  * stored once. Whatever else kernels need may come in panels, however small, or stay inside a kernel. */

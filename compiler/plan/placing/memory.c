@@ -184,7 +184,7 @@ static void fetches_add(const PlaceGraph *g, const Lives *l, const Placing *p, u
     Fetched f = l->fetched[i][k];
     double bytes = fetched_bytes(g, p, i, k);
     for (size_t s = (size_t)f.from * PHASES; f.from < f.to && s < ((size_t)f.to + 1) * PHASES; s++) all[s] += bytes;
-    if (f.from == f.to) all[(size_t)i * PHASES + PHASE_KERNEL] += bytes;
+    if (f.from == f.to && l->panels != PANELS_OPERANDS) all[(size_t)i * PHASES + PHASE_KERNEL] += bytes;
   }
 }
 
@@ -195,7 +195,7 @@ static void step_bytes(const PlaceGraph *g, const Lives *l, const Placing *p, ui
   bool reduced = !placement_equal(&p->mesh, &made, &between), moved = !placement_equal(&p->mesh, &between, &p->home[i]);
   double home = in_place(l, p, i) ? 0 : placement_bytes(t, &p->mesh, &p->home[i]);
   double second = moved ? placement_bytes(t, &p->mesh, &between) : home;
-  double first = reduced ? placement_bytes(t, &p->mesh, &made) : second;
+  double first = !reduced ? second : l->panels == PANELS_PARTS ? 0 : placement_bytes(t, &p->mesh, &made);
   phase[PHASE_KERNEL] += first;
   phase[PHASE_REDUCE] += reduced ? first + second : first;
   phase[PHASE_HOME] += moved ? second + home : second;

@@ -11,7 +11,9 @@
  * - the result as made, and what its parts are reduced to;
  * - the reduced result, and the result at home.
  *
- * Equal data is stored once. Every site reserves as much as the largest block needs. */
+ * Equal data is stored once. Every site reserves as much as the largest block needs.
+ *
+ * What comes in panels takes little: either operands that are fetched for one step, or parts. */
 #ifndef EIN_PLACING_MEMORY_H
 #define EIN_PLACING_MEMORY_H
 
@@ -27,7 +29,10 @@ typedef struct Life {        /* when a tensor is at home */
 
 typedef struct Fetched { uint32_t from, to; } Fetched; /* steps; if equal, only while its kernels run */
 
+typedef enum { PANELS_NONE, PANELS_OPERANDS, PANELS_PARTS, PANELS_KINDS } PanelsKind;
+
 struct Lives {
+  PanelsKind panels;         /* what is taken to come in panels, and counts nothing */
   VEC(Life) all;
   Fetched **fetched;         /* by vertex, by read */
   int32_t *next_of;          /* by tensor: the state whose next value it is; -1: none */

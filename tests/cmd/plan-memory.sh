@@ -1,0 +1,49 @@
+#!/bin/sh
+# suite: ci
+# Plans under limits of memory: a larger limit never finds a worse plan, and the least that is found can be had; of a step of training, of
+# attention, and of random graphs of products. What parts have room for is stated in the plan, and in all that is made of it.
+. "$(dirname "$0")/common"
+root=$(cd "$here/../.." && pwd)
+command -v python3 >/dev/null || exit 77
+want 0 python3 "$root/tests/plan/limits.py" "$EIN" --limits 4 --random 4 --sites 6 \
+  "$root/tests/shape/known/zero.ein" "$root/samples/02_attention.ein"
+
+# A gradient whose parts are 512 MB on 8 sites: at once they take 8 times a share, in rounds hardly more than a share.
+cat >grad.ein <<'!'
+input X[b:65536, a:4096], G[b:65536, c:4096] : f32
+output W[a,c] = sum[b] X[b,a] * G[b,c]
+!
+printf 'plan 1\nsites 8\nmesh 2 2 2\nvertex W axes b b b\nhome W a a a\nhome X b b b\nhome G b b b\n' >grad.plan
+(cat grad.plan && echo 'room 1048576') >little.plan
+memory() { "$EIN" plan grad.ein --format=json "$@" | tr -d ' \n' | sed 's/.*"memory":{"bytes":\([0-9]*\).*/\1/'; }
+once=$(memory --plan=grad.plan)
+rounds=$(memory --plan=little.plan)
+[ "$rounds" -lt "$once" ] || wrong "in rounds it takes $rounds bytes, at once $once"
+want 0 "$EIN" plan grad.ein --plan=little.plan
+shows ' of what is reduced, at most 1.0 MB arrive at once'
+for form in ia task; do
+  want 0 "$EIN" plan grad.ein --plan=little.plan --format=$form --roundtrip -o grad.$form
+  grep -q '^room 1048576$' grad.$form || wrong "no room in grad.$form"
+done
+want 0 "$EIN" build grad.ia --stop=task -o again.task
+cmp -s grad.task again.task || wrong "the Ia gives other tasks than the plan"
+want 0 "$EIN" plan grad.ein --plan=little.plan --certificate c.json --roundtrip -o again.plan
+grep -q '^room 1048576$' again.plan || wrong "the written plan has no room"
+want 0 python3 "$root/share/check_plan.py" c.json
+shows "memory  checked: $rounds "
+want 0 "$EIN" build grad.ein --plan=little.plan -n 8 --target=mpi --lib -o lib/
+grep -rq 'ein_staged, 1048576};' lib || wrong "the tables have another room"
+
+# A limit between the two: the plan stays, and has as much room as the limit allows.
+limit=$(((once + rounds) / 2))
+want 0 "$EIN" plan grad.ein --plan=grad.plan --memory=${limit}B -o fits.plan
+room=$(sed -n 's/^room //p' fits.plan)
+[ -n "$room" ] && [ "$(memory --plan=fits.plan)" -le $limit ] || wrong "with room $room the plan takes $(memory --plan=fits.plan) of $limit bytes"
+sed "s/^room .*/room $((room * 2))/" fits.plan >more.plan
+[ "$(memory --plan=more.plan)" -gt $limit ] || wrong "there was room for $((room * 2)) bytes"
+for bad in 'room 0' 'room 67108865' 'room' 'room 5 6' 'room 1
+room 1'; do
+  (cat grad.plan && echo "$bad") >bad.plan
+  want 1 "$EIN" plan grad.ein --plan=bad.plan
+done
+finish

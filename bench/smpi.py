@@ -107,19 +107,20 @@ def kernel_seconds(tasks, plan):
 
 
 def body_with(text, seconds):
-    """The emitted C, where each kernel is its seconds: its several loops, of one name and work, follow each other."""
+    """The emitted C, where each kernel is its seconds: its several loops, of one name, numbered, and of one work, follow each other."""
     begin = text.index("/* ---- the run ---")
     head, lines, last, left = text[:begin], text[begin:].split("\n"), None, list(seconds)
     for i, line in enumerate(lines):
-        found = re.match(r"( *)if \(ein_parallel\w*\(ctx, (\w+), .*, ([^,]*)\)\) return", line)
+        found = re.match(r"( *)if \(ein_(?:parallel\w*|once)\(ctx, (\w+)(?:, .*, ([^,]*))?\)\) return", line)
         if not found:
             last = None if "ein_move" in line or "ctx->bound" in line else last
             continue
-        own = last and last[1] == found[3] and re.fullmatch(re.escape(last[0]) + r"_\d+", found[2])
+        base, number = re.fullmatch(r"(.*?)(?:_(\d+))?", found[2]).groups()
+        own = last and last[1] == found[3] and (last[0] == base or (last[2] and last[2] == base and last[3] < int(number or 0)))
         if not own:
             if not left:
                 raise LeftOut("more loops than kernels")
-            last = found[2], found[3]
+        last = (found[2] if not own else last[0], found[3], base, int(number or 0))
         lines[i] = f"{found[1]}smp_kernel({0 if own else left.pop(0)!r});"
     if left:
         raise LeftOut(f"{len(left)} kernels without a loop")

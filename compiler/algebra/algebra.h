@@ -152,6 +152,11 @@ typedef struct Algebra {
   const TextLines *lines;    /* of a program that was read: positions in its text; not part of the program */
 } Algebra;
 
+/* How tasks do a move, for the simulator: in n panels, one after the other (0 and 1: at once). in, out: how many times
+ * as long the receiving sites, or the sending ones, that have most in each panel take for all of them as the site that
+ * has most in all takes at once. It is 1 if the same sites have most in all panels. */
+typedef struct AlgPanels { uint32_t n; double in, out; } AlgPanels;
+
 enum { ALG_KEYS_TOLD = 1 << 20 }; /* the most keys to enumerate; beyond it the checker believes what it cannot prove */
 
 Algebra *algebra_new(Arena *a, Strings *t, Exprs *p);

@@ -42,7 +42,7 @@ static const Simulated nothing;
 static const Simulated *run_on(Arena *a, const char *text, const char *const *figure) {
   Buf why = buf_new(a);
   Algebra *p = program_of(a, text);
-  const Simulated *x = p ? simulate(a, p, seconds_of(a, figure, mesh_sites(&p->mesh)), NULL, &why) : NULL;
+  const Simulated *x = p ? simulate(a, p, seconds_of(a, figure, mesh_sites(&p->mesh)), NULL, NULL, &why) : NULL;
   if (!OK(x, "it runs")) tap_text("why", why.s);
   return x ? x : &nothing;
 }
@@ -167,14 +167,14 @@ static void begins_after(void) {
   static const int32_t after[] = {-1, -1, -1, 1}, none[] = {-1, -1, -1, -1};
   Algebra *p = program_of(a, beside);
   const Seconds *s = seconds_of(a, plain, 2);
-  OK_INT(ns(simulate(a, p, s, none, &why)->seconds), 2128, "a move that tasks begin at once");
-  OK_INT(ns(simulate(a, p, s, after, &why)->seconds), 256 + 2128, "and one that they begin after a kernel");
+  OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 2128, "a move that tasks begin at once");
+  OK_INT(ns(simulate(a, p, s, after, NULL, &why)->seconds), 256 + 2128, "and one that they begin after a kernel");
   p = program_of(a, "ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\n"
       "join %2 Y {i:2} [i:64/i] : f32 at * of %1{i} = (&0[i] * &0[i])\njoin %3 Z {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\n");
   static const int32_t second[] = {-1, 3, -1, -1}, itself[] = {-1, 2, -1, -1};
-  OK_INT(ns(simulate(a, p, s, none, &why)->seconds), 2128 + 512 + 256, "kernels go in the program's order,");
-  OK_INT(ns(simulate(a, p, s, second, &why)->seconds), 256 + 2128 + 512, "unless a move waits for a later one");
-  OK_INT(ns(simulate(a, p, s, itself, &why)->seconds), 2128 + 512 + 256, "what would wait for itself does not wait");
+  OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 2128 + 512 + 256, "kernels go in the program's order,");
+  OK_INT(ns(simulate(a, p, s, second, NULL, &why)->seconds), 256 + 2128 + 512, "unless a move waits for a later one");
+  OK_INT(ns(simulate(a, p, s, itself, NULL, &why)->seconds), 2128 + 512 + 256, "what would wait for itself does not wait");
   arena_free(a);
 }
 
@@ -182,7 +182,7 @@ static void refused(void) {
   Arena *a = arena_new();
   Buf why = buf_new(a);
   static const char text[] = "ia 1\nmesh 2\ninput %0 A {i:2} [64/i] : i64 at 0\njoin %1 Y {i:2} [i:64/i] : i64 at 0 of %0{i} = (&0[i] * &0[i])\n";
-  OK(!simulate(a, program_of(a, text), seconds_of(a, plain, 2), NULL, &why), "a rate is missing");
+  OK(!simulate(a, program_of(a, text), seconds_of(a, plain, 2), NULL, NULL, &why), "a rate is missing");
   OK(strstr(why.s, "two nodes does not say how fast a core computes Y in i64"), "which is said: %s", why.s);
   arena_free(a);
 }
@@ -252,7 +252,7 @@ static void at_random(void) {
     g[5] = arena_printf(a, "%c0%s", f[5][0], strchr(f[5], 'e'));
     Algebra *p = program_of(a, text);
     const Seconds *s = seconds_of(a, f, 8);
-    const Simulated *x = simulate(a, p, s, NULL, &why), *y = simulate(a, p, s, NULL, &why), *z = simulate(a, p, seconds_of(a, g, 8), NULL, &why);
+    const Simulated *x = simulate(a, p, s, NULL, NULL, &why), *y = simulate(a, p, s, NULL, NULL, &why), *z = simulate(a, p, seconds_of(a, g, 8), NULL, NULL, &why);
     all++;
     kernels += x->seconds * NEAR >= x->kernels;
     chain += x->seconds * NEAR >= x->chain;

@@ -93,4 +93,19 @@ says "has 8 sites, and 9 are needed"
 sed 's/"parts": 128/"parts": 256/' "$root/samples/machines/sites_65536.json" >large.json
 want 1 "$EIN" plan "$root/samples/01_matmul.ein" -n 131072 --machine large.json --simulate
 says "131072 sites are too many to simulate: 65536 at most"
+
+# Panels of k: each of A comes from half of the sites that have some of it, so their links carry twice as much in a panel. Nothing else is moved.
+cat >product.ein <<'!'
+input A[i:4096, k:4096], B[k:4096, j:4096] : f32
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+!
+printf 'plan 1\nsites 2\nmesh 2\nvertex C axes i\nhome C i\nhome A i\nhome B k\n' >whole.plan
+(cat whole.plan && echo 'panels C k=8') >panels.plan
+took() { # PLAN: picoseconds
+  "$EIN" plan product.ein --plan="$1" --machine "$root/samples/machines/sites_1024.json" --simulate --format=json | tr -d ' \n' |
+    sed 's/.*"simulated":{"seconds":\([^,]*\).*/\1/' | awk '{printf "%.0f", $1 * 1e12}'
+}
+whole=$(took whole.plan)
+panels=$(took panels.plan)
+[ "$panels" -gt "$whole" ] || wrong "in panels it takes $panels ps, and $whole at once"
 finish

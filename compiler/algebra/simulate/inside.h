@@ -38,6 +38,7 @@ typedef struct Way {         /* of a move */
   uint32_t axes;             /* with shares; bit a: axis a */
   double sites;              /* along these */
   double rounds, longer;     /* exchanges, one after the other; as in MoveRounds */
+  double in, out;            /* as in AlgPanels */
   double groups;             /* of parts that are combined */
 } Way;
 
@@ -63,6 +64,7 @@ typedef struct Sim {
   Net net;
   Cost *cost;                /* by node id */
   const int32_t *after;      /* as in simulate */
+  const AlgPanels *panels;
   Way *way;                  /* by node id; of what combines parts, that of the move that brings them */
   const Keys **kept;         /* by node id of a join: the keys that its only reader, a filter, keeps; NULL: all */
   Simulated *out;

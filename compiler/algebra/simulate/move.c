@@ -248,6 +248,17 @@ static int by_key(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
+/* How many times as long its bytes take as on even links: those out of a part have even numbers. */
+static double unevenly(const Net *net, const Way *way, const Group *g) {
+  double most = 0, even = 0;
+  for (uint32_t i = 0; i < g->n_link; i++) {
+    double seconds = g->load[i] / net->rate[g->link[i]], times = g->link[i] % 2 ? way->in : way->out;
+    even = seconds > even ? seconds : even;
+    most = seconds * times > most ? seconds * times : most;
+  }
+  return even > 0 ? most / even : 1;
+}
+
 /* For this all messages are enumerated twice. Messages go at once, so of the levels that they cross the slowest
  * counts. */
 static void groups_load(Moving *m, const Way *way, uint32_t n) {
@@ -273,7 +284,7 @@ static void groups_load(Moving *m, const Way *way, uint32_t n) {
       most = latency > most ? latency : most;
     }
     m->group[k].latency = way->rounds * most;
-    m->group[k].longer = way->longer;
+    m->group[k].longer = way->longer * unevenly(net, way, &m->group[k]);
   }
 }
 

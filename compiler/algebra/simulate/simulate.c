@@ -335,7 +335,8 @@ static void result_tell(Sim *s, Arena *a, const Result *r) {
   steps_find(s, a, r);
 }
 
-Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *seconds, const int32_t *after, Buf *why) {
+Simulated *simulate(
+    Arena *a, const Algebra *ia, const Seconds *seconds, const int32_t *after, const AlgPanels *panels, Buf *why) {
   Simulated *out = NEW(a, Simulated);
   Result r;
   BUG_UNLESS(ia->placed && mesh_sites(&ia->mesh) == seconds->sites);
@@ -343,7 +344,13 @@ Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *seconds, const i
     buf_printf(why, "%lld sites are too many to simulate: %d at most", (long long)seconds->sites, SIM_SITES);
     return NULL;
   }
-  Sim s = {.arena = arena_new(), .program = ia, .seconds = seconds, .after = after, .out = out, .why = why};
+  Sim s = {.arena = arena_new(),
+      .program = ia,
+      .seconds = seconds,
+      .after = after,
+      .panels = panels,
+      .out = out,
+      .why = why};
   s.net = net_new(s.arena, seconds);
   s.cost = NEW_ARRAY(s.arena, Cost, ia->n_nodes + 1);
   kept_find(&s);

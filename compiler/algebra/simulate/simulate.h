@@ -14,7 +14,8 @@
  * message crosses the links of all parts that it leaves and enters. Messages go directly: each site that needs a
  * block gets it from one that has it. Long parts come in rounds, each an exchange; what all get of parts, and much
  * that one site has, goes in shares. Groups that use a link at the same time get equal shares of it, and each is as
- * fast as its slowest share.
+ * fast as its slowest share. Each panel of a move is an exchange, or its rounds are; if only some sites send or
+ * receive in a panel, the others' links are idle meanwhile. What moves in panels is there when all of it is.
  *
  * A repeat begins when everything before it in the queues is done and all sites are there. Up to three turns are
  * simulated; the others count like the last of these. */
@@ -56,8 +57,10 @@ typedef struct Simulated {
 } Simulated;
 
 /* after: by node id, for a move, a node of its region that must be made before it begins, as tasks have it; -1:
- * none. NULL: for no move. What would hold itself up is left out. Returns NULL and says why, for people, if there
- * are too many sites or blocks, or the machine lacks a figure. The machine must have the sites of the mesh. */
-Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, const int32_t *after, Buf *why);
+ * none. NULL: for no move. What would hold itself up is left out. panels: by node id, how tasks do a move; NULL: all at
+ * once. Returns NULL and says why, for people, if there are too many sites or blocks, or the machine lacks a figure.
+ * The machine must have the sites of the mesh. */
+Simulated *simulate(
+    Arena *a, const Algebra *ia, const Seconds *s, const int32_t *after, const AlgPanels *panels, Buf *why);
 
 #endif

@@ -28,9 +28,10 @@ Leave simulation_find(Sites *p, const Algebra *ia) {
   Arena *work = arena_new();
   const TaskGraph *t = task_from_ia(work, ia, &why);
   const int32_t *after = t ? moves_after(p->s->arena, t, ia) : NULL;
+  const AlgPanels *panels = t ? moves_panels(p->s->arena, t, ia) : NULL;
   arena_free(work);
   why = buf_new(p->s->arena);
-  p->simulated = simulate(p->s->arena, ia, p->seconds, after, &why);
+  p->simulated = simulate(p->s->arena, ia, p->seconds, after, panels, &why);
   return p->simulated ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "--simulate: %s", why.s);
 }
 

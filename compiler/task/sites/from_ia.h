@@ -12,5 +12,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why);
 
 /* By node id, for a move: the node that these tasks of the Ia make before it begins; -1: none (after.c). */
 const int32_t *moves_after(Arena *a, const TaskGraph *t, const Algebra *ia);
+/* By node id, for a move: in how many panels these tasks do it. NULL: the Ia has no panels. */
+const AlgPanels *moves_panels(Arena *a, const TaskGraph *t, const Algebra *ia);
 
 #endif

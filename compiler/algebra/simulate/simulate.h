@@ -10,12 +10,13 @@
  *
  * A move runs in groups of sites that exchange data, as the emitted code does (runtime/sites/ein_move.c). A group
  * begins when all sites of the move have its operand, and what tasks make before it (`after`). It waits one latency,
- * of the slowest level that it crosses; then its bytes go over links. A part of a level has a link each way to the other parts of its whole. A
- * message crosses the links of all parts that it leaves and enters. Messages go directly: each site that needs a
- * block gets it from one that has it. Long parts come in rounds, each an exchange; what all get of parts, and much
- * that one site has, goes in shares. Groups that use a link at the same time get equal shares of it, and each is as
- * fast as its slowest share. Each panel of a move is an exchange, or its rounds are; if only some sites send or
- * receive in a panel, the others' links are idle meanwhile. What moves in panels is there when all of it is.
+ * of the slowest level that it crosses; then its bytes go over links. A part of a level has a link each way to the
+ * other parts of its whole. A message crosses the links of all parts that it leaves and enters. Messages go directly:
+ * each site that needs a block gets it from one that has it. Long parts come in rounds, each an exchange; what all
+ * get of parts, and much that one site has, goes in shares. Groups that use a link at the same time get equal shares
+ * of it, and each is as fast as its slowest share. Each panel of a move is an exchange, or its rounds are; if only
+ * some sites send or receive in a panel, the others' links are idle meanwhile. What moves in panels is there when all
+ * of it is.
  *
  * A repeat begins when everything before it in the queues is done and all sites are there. Up to three turns are
  * simulated; the others count like the last of these. */

@@ -6,7 +6,7 @@
 #include "tap.h"
 
 /* Sites four to a node and two nodes to a rack. A byte takes a site's memory 1 ns, and so does an operation; a byte into or out of a site 1 ns, of a
- * node 10 ns. A message waits 1 us in a node, 10 us between nodes: so four sites agree in 2 us, and all in 12. */
+ * node 10 ns. A message waits 1 us in a node, 10 us between nodes. */
 static const char two_levels[] =
   "{\"format\": \"ein machine 1\", \"name\": \"two nodes\", \"site\": {\"level\": \"core\"},\n"
   " \"levels\": [{\"name\": \"core\", \"parts\": 1, \"memories\": [{\"name\": \"memory\", \"bytes\": 1000, \"read_bytes_per_second\": %s}],\n"
@@ -65,40 +65,40 @@ static const Case by_hand[] = {
   {"ia 1\nmesh 2\n", 0, 0, 0, 0, "nothing"},
   {"ia 1\nmesh 2\n" PRODUCT, 1280, 1280, 1280, 1280, "two kernels: one writes 256 bytes, one has 512 points of two operations"},
   {"ia 1\nmesh 2\n" HALVES "join %1 Y {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\n", 256, 256, 256, 256, "one that waits for memory: 128 bytes there and back"},
-  {"ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\n", 2128, 2128, 2128, 0, "two get all: they agree, one latency, and 128 bytes each after another"},
-  {"ia 1\nmesh 4\n" QUARTERS "broadcast %1 {i:4} [64/i] : f32 at * of %0\n", 3192, 3192, 3192, 0, "four: three times 64, and two latencies to agree"},
-  {"ia 1\nmesh 2 4\n" EIGHTHS "broadcast %1 {i:8} [64/i] : f32 at * * of %0\n", 27120, 27120, 27120, 0, "eight: into a node 128 bytes for each of its four, and 12 us to agree"},
-  {"ia 1\nmesh 2 4\njoin %0 A {i:4} [i:64/i] : f32 at * 0 = 1.0:f32\nbroadcast %1 {i:4} [64/i] : f32 at * * of %0\n", 13256, 13256, 13256, 64, "in nodes alone, when 64 bytes are written"},
-  {"ia 1\nmesh 2 4\njoin %0 A {i:2} [i:64/i] : f32 at 0 * = 1.0:f32\nbroadcast %1 {i:2} [64/i] : f32 at * * of %0\n", 27248, 23408, 27248, 128,
+  {"ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\n", 1128, 1128, 1128, 0, "two get all: one latency, and 128 bytes each"},
+  {"ia 1\nmesh 4\n" QUARTERS "broadcast %1 {i:4} [64/i] : f32 at * of %0\n", 1192, 1192, 1192, 0, "four: one latency, and three times 64"},
+  {"ia 1\nmesh 2 4\n" EIGHTHS "broadcast %1 {i:8} [64/i] : f32 at * * of %0\n", 15120, 15120, 15120, 0, "eight: into a node 128 bytes for each of its four"},
+  {"ia 1\nmesh 2 4\njoin %0 A {i:4} [i:64/i] : f32 at * 0 = 1.0:f32\nbroadcast %1 {i:4} [64/i] : f32 at * * of %0\n", 1256, 1256, 1256, 64, "in nodes alone, when 64 bytes are written"},
+  {"ia 1\nmesh 2 4\njoin %0 A {i:2} [i:64/i] : f32 at 0 * = 1.0:f32\nbroadcast %1 {i:2} [64/i] : f32 at * * of %0\n", 15248, 11408, 15248, 128,
    "between nodes: each of four sites gets 128 bytes from the one in its place, over one link; 128 are written"},
   {"ia 1\nmesh 4\n" MANY "broadcast %1 {i:4} [6400/i] : f32 at * of %0\ninput %2 B {i:4} [6400/i] : f32 at 0\nbroadcast %3 {i:4} [6400/i] : f32 at * of %2\n",
-   41400, 22200, 44400, 0, "two at once have half of each link; sites agree on one after the other: 2000 bytes of 19200 go alone"},
+   39400, 20200, 40400, 0, "two at once have half of each link"},
   {"ia 1\nmesh 4\n" MANY "broadcast %1 {i:4} [6400/i] : f32 at * of %0\ninput %2 B {i:4} [12800/i] : f32 at 0\nbroadcast %3 {i:4} [12800/i] : f32 at * of %2\n",
-   60600, 41400, 63600, 0, "the longer one goes on alone: 17200 of its 38400 bytes at half, the rest at all of it"},
+   58600, 39400, 59600, 0, "the longer one goes on alone: 19200 of its 38400 bytes at half, the rest at all of it"},
   {"ia 1\nmesh 2\ninput %0 A {i:1} [6400] : f32 at 0\nbroadcast %1 {i:1} [6400] : f32 at * of %0\n"
-   "input %2 B {i:1} [3200] : f32 at 0\nbroadcast %3 {i:1} [3200] : f32 at * of %2\n", 40400, 27600, 42400, 0, "both out of the first site"},
+   "input %2 B {i:1} [3200] : f32 at 0\nbroadcast %3 {i:1} [3200] : f32 at * of %2\n", 39400, 26600, 40400, 0, "both out of the first site"},
   {"ia 1\nmesh 2\ninput %0 A {i:1} [6400] : f32 at 0\nbroadcast %1 {i:1} [6400] : f32 at * of %0\n"
-   "input %2 B {i:2} [0..(6400 * i)] : f32 at 0\nbroadcast %3 {i:2} [0..(6400 * i)] : f32 at * of %2\n", 28600, 27600, 55200, 0,
-   "one each way: no link is shared, and the second begins 1000 later"},
+   "input %2 B {i:2} [0..(6400 * i)] : f32 at 0\nbroadcast %3 {i:2} [0..(6400 * i)] : f32 at * of %2\n", 26600, 26600, 53200, 0,
+   "one each way: no link is shared"},
   {"ia 1\nmesh 2\n" HALVES "join %1 Y {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\n"
-   "input %2 B {i:2} [64/i] : f32 at 0\nbroadcast %3 {i:2} [64/i] : f32 at * of %2\n", 2128, 2128, 2384, 256,
+   "input %2 B {i:2} [64/i] : f32 at 0\nbroadcast %3 {i:2} [64/i] : f32 at * of %2\n", 1128, 1128, 1384, 256,
    "a move beside a kernel that does not need it"},
   {"ia 1\nmesh 2\ninput %0 A {i:2} [8/i, 8] : f32 at 0\njoin %1 B {} [i:8, j:8] : f32 at * = 1.0:f32\n"
    "join %2 Y {i:2} [i:8/i, j:8; k:8] : f32 at 0 of %0{i}, %1{} = sum:f32 (&0[i, k] * &1[k, j])\nbroadcast %3 {i:2} [8/i, 8] : f32 at * of %2\n",
-   2896, 2896, 2896, 768, "a chain: the move waits for the kernel"},
+   1896, 1896, 1896, 768, "a chain: the move waits for the kernel"},
   {"ia 1\nmesh 2\ninput %0 A {k:2} [64] : f32 at 0\ntile %1 {k:2, i:2} [64/i] : f32 holes at 0 of %0 into {i:2} [64/i]\nshuffle %2 {k:2, i:2} [64/i] : f32 holes at 1 of %1\n"
-   "aggregate %3 {i:2} [64/i] : f32 at 0 of %2 by {i} sum\n", 3152, 3152, 3152, 1024, "parts: a half of 128 bytes each; one is packed, and two are added: 256, and twice 384"},
+   "aggregate %3 {i:2} [64/i] : f32 at 0 of %2 by {i} sum\n", 2152, 2152, 2152, 1024, "parts: a half of 128 bytes each; one is packed, and two are added: 256, and twice 384"},
   {"ia 1\nmesh 2\n" HALVES "join %1 Y {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\nfilter %2 Y {i:2} [64/i] : f32 holes at 0 of %1 keep (i < 1)\n",
    256, 256, 256, 256, "a filter: the second site makes nothing"},
   {"ia 1\nmesh 2\n" HALVES "tile %1 {i:2, j:4} [max((16 * j), (32 * i))..min(((16 * j) + 16), ((32 * i) + 32))] : f32 holes at 0 of %0 into {j:4} [64/j]\n"
    "rekey %2 {j:4, i:2} [max((16 * j), (32 * i))..min(((16 * j) + 16), ((32 * i) + 32))] : f32 holes at 1 of %1 to [j, i]\n", 0, 0, 0, 0, "views"},
-  {"ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\nconcat %2 {} [64] : f32 at * of %1 by {}\n", 2640, 2640, 2640, 512,
+  {"ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\nconcat %2 {} [64] : f32 at * of %1 by {}\n", 1640, 1640, 1640, 512,
    "a concat reads 256 bytes and writes them"},
   {"ia 1\nmesh 4\ninput %0 A {f:1} [1048576] : f32 at 0\nbroadcast %1 {f:1} [1048576] : f32 at * of %0\n",
-   6291456 + 6000, 6291456 + 6000, 6291456 + 6000, 0, "4 MB that one site has: three quarters out of it in shares, and then three quarters in"},
+   6291456 + 2000, 6291456 + 2000, 6291456 + 2000, 0, "4 MB that one site has: three quarters out of it in shares, and then three quarters in"},
   {"ia 1\nmesh 4\ninput %0 A {k:4} [64] : f32 at 0\ntile %1 {k:4, f:1} [64] : f32 at 0 of %0 into {f:1} [64]\nshuffle %2 {k:4, f:1} [64] : f32 at 1 of %1\n"
    "aggregate %3 {f:1} [64] : f32 at 0 of %2 by {f} sum\nbroadcast %4 {f:1} [64] : f32 at * of %3\n",
-   192 + 3000 + 1152 + 192 + 3000, 192 + 3000 + 1152 + 192 + 3000, 192 + 3000 + 1152 + 192 + 3000, 1152,
+   192 + 1000 + 1152 + 192 + 1000, 192 + 1000 + 1152 + 192 + 1000, 192 + 1000 + 1152 + 192 + 1000, 1152,
    "an all-reduce: parts of 64 bytes from three; of four such, three are packed, and four added; and to three"},
   {"ia 1\nmesh 2\n" QUARTERS "filter %1 {i:4} [64/i] : f32 holes at 0 of %0 keep ((i % 2) < 1)\n"
    "join %2 Y {i:4} [i:64/i] : f32 holes at 0 of %1{i} wanted = (&0[i] * &0[i])\n", 128, 128, 128, 128, "what is wanted is there for one block of a site's two"},
@@ -127,8 +127,8 @@ static void tells(void) {
   OK_INT(llround(1000 * x->idle), 500, "of two sites one does nothing");
   OK_INT(llround(1000 * x->waiting), 0, "and waits for no move");
   x = run_on(a, by_hand[12].text, plain);
-  OK_INT(llround(2128 * x->idle), 2128 - 256, "idle when the kernel is done,");
-  OK_INT(llround(2128 * x->waiting), 2128 - 256, "for the move goes on");
+  OK_INT(llround(1128 * x->idle), 1128 - 256, "idle when the kernel is done,");
+  OK_INT(llround(1128 * x->waiting), 1128 - 256, "for the move goes on");
   OK(x->n_step == 1 && x->step[0].node->kind == ALG_MOVE && x->step[0].sites == 2, "and the time hangs on it alone");
   x = run_on(a, by_hand[13].text, plain);
   OK(x->n_step == 3 && x->step[1].node->kind == ALG_JOIN && ns(x->step[1].seconds) == 512 && ns(x->step[2].begin) == 768, "a chain has three steps");
@@ -151,7 +151,7 @@ static void repeats(void) {
   for (size_t k = 0; k < COUNT(r); k++) {
     Arena *a = arena_new();
     const Simulated *x = run_on(a, arena_printf(a, "%s%s", "ia 1\nmesh 2\n" HALVES "join %1 n {} [] : i64 at * = 3\n", r[k].text), plain);
-    OK_INT(ns(x->seconds), 8 + r[k].turns * (2128 + 256) + 2128, "%d turns, a move and a kernel each; i64 that is written, and a move at the end", (int)r[k].turns);
+    OK_INT(ns(x->seconds), 8 + r[k].turns * (1128 + 256) + 1128, "%d turns, a move and a kernel each; i64 that is written, and a move at the end", (int)r[k].turns);
     OK_INT(ns(x->kernels), 8 + r[k].turns * 256, "  its kernels");
     OK_INT((int64_t)x->received, 256 * (r[k].turns + 1), "  its bytes");
     OK(x->turns_cut == (r[k].turns > 3) && !x->turns_differ && !x->turns_unknown, "  and what is said of it");
@@ -167,14 +167,14 @@ static void begins_after(void) {
   static const int32_t after[] = {-1, -1, -1, 1}, none[] = {-1, -1, -1, -1};
   Algebra *p = program_of(a, beside);
   const Seconds *s = seconds_of(a, plain, 2);
-  OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 2128, "a move that tasks begin at once");
-  OK_INT(ns(simulate(a, p, s, after, NULL, &why)->seconds), 256 + 2128, "and one that they begin after a kernel");
+  OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 1128, "a move that tasks begin at once");
+  OK_INT(ns(simulate(a, p, s, after, NULL, &why)->seconds), 256 + 1128, "and one that they begin after a kernel");
   p = program_of(a, "ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\n"
       "join %2 Y {i:2} [i:64/i] : f32 at * of %1{i} = (&0[i] * &0[i])\njoin %3 Z {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\n");
   static const int32_t second[] = {-1, 3, -1, -1}, itself[] = {-1, 2, -1, -1};
-  OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 2128 + 512 + 256, "kernels go in the program's order,");
-  OK_INT(ns(simulate(a, p, s, second, NULL, &why)->seconds), 256 + 2128 + 512, "unless a move waits for a later one");
-  OK_INT(ns(simulate(a, p, s, itself, NULL, &why)->seconds), 2128 + 512 + 256, "what would wait for itself does not wait");
+  OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 1128 + 512 + 256, "kernels go in the program's order,");
+  OK_INT(ns(simulate(a, p, s, second, NULL, &why)->seconds), 256 + 1128 + 512, "unless a move waits for a later one");
+  OK_INT(ns(simulate(a, p, s, itself, NULL, &why)->seconds), 1128 + 512 + 256, "what would wait for itself does not wait");
   arena_free(a);
 }
 

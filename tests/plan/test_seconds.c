@@ -66,25 +66,25 @@ static void moves(void) {
     const int64_t *extent;
     int64_t want;
     const char *what;
-  } move[] = {{"0 0", "* *", 1, line, 5120 + 22000 + 512, "to all: each of four sites gets half of it from outside"},
-      {"0 0", "0 *", 1, line, 96 + 13000 + 256, "to all of a node: each has a quarter of 32 elements; four together"},
-      {"* 0", "0 *", 1, line, 128 + 13000 + 256, "the other half is in the node, too"},
+  } move[] = {{"0 0", "* *", 1, line, 5120 + 10000 + 512, "to all: each of four sites gets half of it from outside"},
+      {"0 0", "0 *", 1, line, 96 + 1000 + 256, "to all of a node: each has a quarter of 32 elements; four together"},
+      {"* 0", "0 *", 1, line, 128 + 1000 + 256, "the other half is in the node, too"},
       {"0 0", "0 0", 1, line, 0, "nothing"},
       {"* *", "0 0", 1, line, 0, "all is there"}, {"0 *", "0 0", 1, line, 0, "and half is, too"},
-      {"* 0", "* 1", 2, square, 48 + 13000 + 128, "rows to columns: each sends each of three something of its own"},
-      {"0 *", "1 *", 2, square, 2560 + 22000 + 256, "and between nodes: each site has half of 32 elements"},
-      {"* 0", "* 1", 2, odd, 56 + 13000 + 144, "9 by 5 by four: of 9 by 2 there are 2 by 2"},
-      {"0 1", "1 0", 2, square, 1280 + 22000 + 64, "both: some site gets all its 8 from the other node, so four may"}};
+      {"* 0", "* 1", 2, square, 48 + 1000 + 128, "rows to columns: each sends each of three something of its own"},
+      {"0 *", "1 *", 2, square, 2560 + 10000 + 256, "and between nodes: each site has half of 32 elements"},
+      {"* 0", "* 1", 2, odd, 56 + 1000 + 144, "9 by 5 by four: of 9 by 2 there are 2 by 2"},
+      {"0 1", "1 0", 2, square, 1280 + 10000 + 64, "both: some site gets all its 8 from the other node, so four may"}};
   for (size_t k = 0; k < COUNT(move); k++) {
     Placement from = placement_of(move[k].from), to = placement_of(move[k].to);
     OK_INT(ns(links_move(&l, move[k].rank, move[k].extent, 4, &from, &to)), move[k].want, "%s to %s: %s", move[k].from,
         move[k].to, move[k].what);
   }
   static const struct { const char *from, *to; int64_t want; const char *what; } red[] = {
-    {"+ +", "* *", 10240 + 44000 + 1216, "parts to all: two exchanges; of 8 elements, 7 parts are packed, and 8 added"},
-    {"+ +", "0 0", 5120 + 22000 + 1216, "parts to a part of each"},
-    {"* +", "* 0", 192 + 13000 + 1152, "parts in a node"},
-    {"0 +", "0 *", 192 + 26000 + 576, "parts in a node, to all of it: 32 elements, 1.5 times"},
+    {"+ +", "* *", 10240 + 20000 + 1216, "parts to all: two exchanges; of 8 elements, 7 parts are packed, and 8 added"},
+    {"+ +", "0 0", 5120 + 10000 + 1216, "parts to a part of each"},
+    {"* +", "* 0", 192 + 1000 + 1152, "parts in a node"},
+    {"0 +", "0 *", 192 + 2000 + 576, "parts in a node, to all of it: 32 elements, 1.5 times"},
     {"* *", "* *", 0, "no parts"}};
   for (size_t k = 0; k < COUNT(red); k++) {
     Placement from = placement_of(red[k].from), to = placement_of(red[k].to);
@@ -94,16 +94,16 @@ static void moves(void) {
   Placement to = placement_of("* 0");
   Placement stored = place_stored(&mesh, 1, line, &to);
   OK(stored.on[0] == PLACE_FIRST, "what a later axis cuts has no room along an earlier one: the first node has it");
-  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 2560 + 22000, "and sends four blocks of 64 bytes");
+  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 2560 + 10000, "and sends four blocks of 64 bytes");
   to = placement_of("0 *"), stored = place_stored(&mesh, 1, line, &to);
   OK(stored.on[1] == 0, "along a later one it has");
-  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 96 + 13000 + 256, "so each site sends its share");
+  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 96 + 1000 + 256, "so each site sends its share");
   static const int64_t long_line[] = {1 << 24};
   to = placement_of("0 *"), stored = to, stored.on[1] = PLACE_FIRST;
-  OK_INT(ns(links_copies(&l, 1, long_line, 4, &stored, &to)), (1 << 25) * 3 / 2 + 26000,
+  OK_INT(ns(links_copies(&l, 1, long_line, 4, &stored, &to)), (1 << 25) * 3 / 2 + 2000,
       "much goes in shares: three quarters out of one site, and then three to each");
   to = placement_of("* *"), stored = placement_of("0 *"), stored.on[1] = PLACE_FIRST;
-  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 5120 + 22000 + 512,
+  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 5120 + 10000 + 512,
       "half is at the first site of each node, which sends it to the four of the other");
   const Mesh across = {2, {4, 2}};
   l = seconds_links(s, &across, 0);
@@ -225,15 +225,15 @@ static void window(
 }
 
 static void windows(void) {
-  window(three, "0 0", "0 0", 40 + 22000, 40,
+  window(three, "0 0", "0 0", 40 + 10000, 40,
       "a node lacks one element of its 34, and has it of one other; a site two of its ten, of two");
-  window(three, "0 0", "0 *", 104 + 22000, 136,
+  window(three, "0 0", "0 *", 104 + 10000, 136,
       "a node's sites all want its 34 elements, of which a site has eight: a gather");
-  window(three, "0 0", "* *", 33 * 40 + 22000, 264, "all want all of it");
+  window(three, "0 0", "* *", 33 * 40 + 10000, 264, "all want all of it");
   window(three, "* *", "0 0", 0, 0, "all is there");
   window(second, "0 0", "0 0", 0, 0, "seven elements of the eight that are there");
   window(second, "0 *", "0 0", 0, 0, "or of more");
-  window(second, "* 0", "0 *", 124 + 13000, 124,
+  window(second, "* 0", "0 *", 124 + 1000, 124,
       "31 of a half, of which some site has nothing, and which two others have: all in a node");
 }
 

@@ -42,6 +42,7 @@ static const char loose[] =
     KERNEL("3", "c", "(%5[i] + 1)", "%6")
     KERNEL("4", "Y", "((%4[i] * %5[i]) + %6[i])", "%2");
 
+/* The second goes up, and the first is awaited once it has begun. */
 static const char loose_after[] =
     HEAD
     "buffer %3 work a[8] : i64 low [0] alive 0..2\n"
@@ -49,7 +50,7 @@ static const char loose_after[] =
     "buffer %5 work w[8] : i64 low [0] alive 1..4\n"
     "buffer %6 work c[40] : i64 alive 3..4\n"
     NAMES
-    "move 0 all_gather %0 at 0 to %3 at *\n"
+    "move 0..1 all_gather %0 at 0 to %3 at *\n"
     "move 1..2 all_gather %1 at 0 to %5 at *\n"
     KERNEL("2", "b", "sum:i64[j:100000] (%3[i] + j)", "%4")
     KERNEL("3", "c", "(%5[i] + 1)", "%6")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
 # Attention and its gradients store no matrix of queries by keys, however it is written: by softmax, by hand, by
-# logsumexp, without a maximum, by sigmoids, by a map; with and without a mask.
+# logsumexp, without a maximum, by sigmoids, by a map; with and without a mask; with the axes of scores in any order.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 
@@ -33,13 +33,27 @@ output dV[h,t,e] = grad(loss, V[h,t,e])
 END
 }
 
+stores_none() { # WHAT: $one.ein
+  want 0 "$EIN" build $one.ein --stop=task
+  [ "$(grep -c '^buffer.* work .*160, .*160' out)" = 0 ] || wrong "$1 stores a matrix: $(cat out)"
+}
+
 for points in 't where t <= s' t; do
   spell "$points"
   for one in softmax inside outside bare lse sigmoid shares relu; do
     program $one >$one.ein
-    want 0 "$EIN" build $one.ein --stop=task
-    [ "$(grep -c '^buffer.* work .*160, 160\]' out)" = 0 ] || wrong "$one over $points stores a matrix: $(cat out)"
+    stores_none "$one over $points"
     want 0 "$EIN" verify $one.ein
   done
+done
+
+# another order of all axes but those of inputs and outputs
+spell 't where t <= s'
+for order in s,t,h t,s,h t,h,s h,t,s s,h,t; do
+  for one in softmax inside lse shares; do
+    program $one | sed "s/\\([ZP]\\)\\[h,s,t\\]/\\1[$order]/g" >$one.ein
+    stores_none "$one in the order $order"
+  done
+  want 0 "$EIN" verify inside.ein
 done
 finish

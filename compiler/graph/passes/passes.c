@@ -6,7 +6,7 @@
 /* First, reads that can fail are guarded. Then vertices are simplified, which makes more of them equal and more
  * products plain, and unused labels are removed, which leaves some vertices mere copies. Then equal vertices are merged
  * before readers are counted, and once more after contraction, whose steps may be equal too. What contraction leaves
- * under a predicate is separated after it. */
+ * under a predicate is separated after it. At last axes are put in order. */
 const PassInfo pass_info[GRAPH_PASSES] = {
     {"dead", graph_dead},
     {"values", graph_values},
@@ -21,6 +21,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"separate", graph_separate},
     {"window", graph_window},
     {"common", graph_common},
+    {"axes", graph_axes},
     {"dead", graph_dead},
 };
 

@@ -62,6 +62,8 @@ EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
 EinGraph *graph_separate(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Counts bands from their low ends, if all results have equally many points. */
 EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Puts the axes of values between products in the order in which they are best made and read. */
+EinGraph *graph_axes(Arena *a, const EinGraph *g, PassNotes *notes);
 /* For many sites, after the passes: the same for further bands, so that a block's operands are only what it reads. */
 EinGraph *graph_bands(Arena *a, const EinGraph *g);
 
@@ -82,7 +84,7 @@ typedef struct PassInfo {
 } PassInfo;
 /* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
-enum { GRAPH_PASSES = 14 };
+enum { GRAPH_PASSES = 15 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

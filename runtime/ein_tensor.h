@@ -100,7 +100,7 @@ typedef struct ein_wire {
   ein_status (*exchange)(
       void *user, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive);
   /* Sends one number to each site and receives one from each: the sizes of what comes next, where only one site
-   * knows them. */
+   * knows them. After an error the wire owns them, too. */
   ein_status (*counts)(void *user, const int64_t *send, int64_t *receive);
   /* mine: whether this site can go on. Returns the same to all: the status of the first site that cannot. */
   ein_status (*agree)(void *user, ein_status mine);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: long
-# bench/smpi.py: a product's emitted MPI code on a modelled cluster takes what --simulate foretells. Wants SimGrid.
+# bench/smpi.py: a product's emitted MPI code on a modelled cluster takes what --simulate predicts. Wants SimGrid.
 . "$(dirname "$0")/common"
 command -v python3 >/dev/null || { echo 'ok - skipped: no python3'; finish; }
 command -v smpirun >/dev/null || { echo 'ok - skipped: no SimGrid'; finish; }

@@ -110,8 +110,8 @@ class Corpus:
                 f.write(f'#include "{n}.c"\n')
             f.write("#include <stdlib.h>\nstatic const ein_model *const models[] = {")
             f.write(", ".join(f"&{n}_model" for n in names) + "};\n")
-            f.write("int ein_program(const ein_model *model, const char *version, int argc, char **word);\nint main(int argc, char **word) {\n"
-                    '  return ein_program(models[atoi(getenv("PICK"))], "?", argc, word);\n}\n')
+            f.write("int ein_program(const ein_model *model, const char *version, int device, int argc, char **word);\nint main(int argc, char **word) {\n"
+                    '  return ein_program(models[atoi(getenv("PICK"))], "?", 0, argc, word);\n}\n')
         return subprocess.run(["cc", *FLAGS, "-D_GNU_SOURCE", "-I", self.runtime, "-o", program, all_c, *self.objects, "-lm", "-lpthread"],
                               capture_output=True, text=True), program
 

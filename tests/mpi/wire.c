@@ -130,7 +130,7 @@ enum { STEPS = 12, LAPS = 40 };
 /* Like a run: an exchange a step, of which some end two steps later, or counts. Sites fail each at a step of its own;
  * STEPS: not. Returns what this site tells the others, unless it could not go on because of them. */
 static ein_status run(const ein_wire *w, int lap, int fails, Round *r) {
-  int64_t some[64] = {0}, other[64];
+  static int64_t some[64], other[64]; /* the wire has them until all agree */
   for (int k = 0; k < STEPS; k++) {
     int round = lap * STEPS + k;
     if (k == fails) return EIN_ERR_ASSERT;

@@ -124,7 +124,7 @@ static void measured_add(StepTold *t, const ProfileSite *site, uint32_t step) {
   t->received += c[0].received + c[1].received;
 }
 
-static void move_foretell(Telling *x, const ProfileSite *site, const Task *k) {
+static void move_predict(Telling *x, const ProfileSite *site, const Task *k) {
   const TaskGraph *t = x->p->tasks;
   double times = site->count[2 * (size_t)k->step].times,
          comes = k->kind == TASK_MOVE ? move_received(t, k, x->at) : fetch_received(t, k, x->at);
@@ -132,7 +132,7 @@ static void move_foretell(Telling *x, const ProfileSite *site, const Task *k) {
   longer(&x->told[k->step].predicted, times * move_seconds(x, comes));
 }
 
-static void kernel_foretell(Telling *x, const ProfileSite *site, const Task *k, const CostSum *once) {
+static void kernel_predict(Telling *x, const ProfileSite *site, const Task *k, const CostSum *once) {
   StepTold *told = &x->told[k->step];
   double times = site->count[2 * (size_t)k->step].times, flops = (double)once->flops,
          bytes = (double)once->read + (double)once->written;
@@ -152,12 +152,12 @@ static void site_add(Telling *x, const ProfileSite *site, const uint32_t *at) {
   for (uint32_t k = 0; k < t->n_steps; k++) {
     const Task *task = x->step[k].task;
     measured_add(&x->told[k], site, k);
-    if (task && (task->kind == TASK_MOVE || task->kind == TASK_FETCH)) move_foretell(x, site, task);
+    if (task && (task->kind == TASK_MOVE || task->kind == TASK_FETCH)) move_predict(x, site, task);
   }
   if (!task_cost(x->arena, t, &dims, &cost, &error)) return; /* its sizes overflow 64 bits: impossible after a run */
   for (uint32_t i = 0; i < cost.tasks.len; i++)
     if (cost.tasks.at[i].task->kind == TASK_KERNEL)
-      kernel_foretell(x, site, cost.tasks.at[i].task, &cost.tasks.at[i].once);
+      kernel_predict(x, site, cost.tasks.at[i].task, &cost.tasks.at[i].once);
 }
 
 static void told_add(StepTold *all, const StepTold *x) {

@@ -9,7 +9,7 @@
  * same operands, over the same rows, become one kernel.
  *
  * All readers must be able to, or none does. Values are the same wherever they are made: an element's sum has the same
- * points in the same order. On a mesh nothing changes, because plans foretell what sites store. */
+ * points in the same order. On a mesh nothing changes, because plans predict what sites store. */
 #include "expr/sum/law.h"
 #include "task/inside.h"
 

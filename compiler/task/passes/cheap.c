@@ -7,7 +7,7 @@
  *
  * A side is copied about once, so a value is made once for each reader, instead of once in all. That must take at most
  * 1/16 of the time of the products. In bytes times tasks, the operands that have to stay for longer must take less than
- * the value did. Values are the same wherever they are made. On a mesh nothing changes, because plans foretell what
+ * the value did. Values are the same wherever they are made. On a mesh nothing changes, because plans predict what
  * sites store. */
 #include "task/inside.h"
 

@@ -76,13 +76,14 @@ static void read_note(Axes *c, const EinNode *n, const Expr *read) {
     fix(c, of);
     return;
   }
-  bool all = s->n_out + s->n_red == of->rank;
-  for (uint32_t k = 0; k < read->n; k++) {
-    uint32_t l = (uint32_t)read->arg[k]->i, axis = axis_of(c, of, k);
-    if (l < s->n_out && all && !s->n_red) axes_join(c, axis, c->first[n->id] + l);
+  if (s->n_out + s->n_red != of->rank) return;
+  if (s->n_red) {
+    c->rows[n->id] = n;
+    return;
   }
-  if (all && s->n_red) c->rows[n->id] = n;
-  if (all && !s->n_red) values_join(c, of->id, n->id);
+  values_join(c, of->id, n->id);
+  for (uint32_t k = 0; k < read->n && n->rank == s->n_out; k++) /* else its axes are merged, and it is fixed */
+    axes_join(c, axis_of(c, of, k), c->first[n->id] + (uint32_t)read->arg[k]->i);
 }
 
 static bool reads_with(Axes *c, const EinNode *n, const EinNode *of) {
@@ -101,7 +102,8 @@ static void rows_note(Axes *c, const EinNode *n) {
     for (uint32_t j = 0; j < of->sum->n_slot; j++) {
       if (!reads_with(c, n, of->input[j])) continue;
       for (uint32_t k = 0; k < read[j]->n; k++)
-        if (read[j]->arg[k]->i >= of->sum->n_out) c->row[axis_of(c, of->input[j], k)] = true;
+        if (read[j]->arg[k]->kind == EX_LABEL && read[j]->arg[k]->i >= of->sum->n_out)
+          c->row[axis_of(c, of->input[j], k)] = true;
     }
     if (!n->sum->n_red && n->rank < RANK_LEAST) c->rows[n->id] = of;
   }

@@ -86,8 +86,8 @@ typedef struct ein_parcel {
 } ein_parcel;
 
 /* How the sites of a mesh exchange data: through memory or messages. All sites make the same exchanges in the same
- * order, and need not wait for sites from which they get nothing. At the end of a plan or a run, and where else all
- * must know, all call agree.
+ * order, and need not wait for sites from which they get nothing. At the end of a plan or a run, of any exchanges, and
+ * where else all must know, all call agree.
  *
  * A site that cannot go on makes no more exchanges, but calls agree at once. Sites that wait for it, or for one that
  * does, get an error from an exchange, and call agree as well. So all sites learn of it in the same agree; after that

@@ -652,8 +652,8 @@ static int tell(program *p, void *bytes, size_t n) {
   const ein_wire *w = p->reach->wire;
   ein_parcel own = {0, bytes, n}, *send = memory(p, (size_t)w->sites * sizeof *send);
   for (int i = 1; i < w->sites; i++) send[i].peer = i, send[i].data = bytes, send[i].bytes = n;
-  if (w->exchange(w->user, w->site || !n ? 0 : w->sites - 1, send + 1, w->site && n, &own) == EIN_OK)
-    return LEAVE_OK;
+  ein_status status = w->exchange(w->user, w->site || !n ? 0 : w->sites - 1, send + 1, w->site && n, &own);
+  if (w->agree(w->user, status) == EIN_OK) return LEAVE_OK;
   return fail(p, LEAVE_MACHINE, "the processes cannot reach each other");
 }
 

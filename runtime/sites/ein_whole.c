@@ -446,12 +446,16 @@ static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int outpu
 
 /* ---- scatter and gather ---- */
 
-/* An exchange whose status is the same at all sites. */
+/* An exchange whose status is the same at all sites. They agree once more after it: who went on, and failed in the
+ * next call, would disturb those that still wait. */
 static ein_status ein_whole_meet(
     ein_whole *h, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ein_status status = h->wire.agree(h->wire.user, mine);
-  if (status == EIN_OK && h->wire.exchange(h->wire.user, n_send, send, n_receive, receive) != EIN_OK)
+  if (status == EIN_OK) {
+    mine = h->wire.exchange(h->wire.user, n_send, send, n_receive, receive);
     status = h->wire.agree(h->wire.user, EIN_OK);
+    if (status == EIN_OK) status = mine;
+  }
   if (status != EIN_OK) ein_error_set(&h->error, status, EIN_ELSEWHERE);
   return status;
 }

@@ -45,7 +45,7 @@ void asked_box(
   for (uint32_t l = 0; l < q->n_label; l++) block[l] = (SpanBlock){low[l], high[l], false};
   for (uint32_t k = 0; k < q->rank; k++) {
     Reached s;
-    bool moves;
+    bool moves = false;
     from[k] = 0, to[k] = extent[k];
     if (!span_find(q->index[k], block, &moves, &s)) continue;
     if (s.least > 0) from[k] = s.least;

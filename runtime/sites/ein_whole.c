@@ -446,18 +446,21 @@ static ein_status ein_whole_look(ein_whole *h, const ein_tensor *list, int outpu
 
 /* ---- scatter and gather ---- */
 
+static ein_status ein_whole_agree(ein_whole *h, ein_status mine) {
+  ein_status status = h->wire.agree(h->wire.user, mine);
+  if (status != EIN_OK) ein_error_set(&h->error, status, EIN_ELSEWHERE);
+  return status;
+}
+
 /* An exchange whose status is the same at all sites. They agree once more after it: who went on, and failed in the
  * next call, would disturb those that still wait. */
 static ein_status ein_whole_meet(
     ein_whole *h, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
-  ein_status status = h->wire.agree(h->wire.user, mine);
-  if (status == EIN_OK) {
-    mine = h->wire.exchange(h->wire.user, n_send, send, n_receive, receive);
-    status = h->wire.agree(h->wire.user, EIN_OK);
-    if (status == EIN_OK) status = mine;
-  }
-  if (status != EIN_OK) ein_error_set(&h->error, status, EIN_ELSEWHERE);
-  return status;
+  ein_status status = ein_whole_agree(h, mine);
+  if (status != EIN_OK) return status;
+  mine = h->wire.exchange(h->wire.user, n_send, send, n_receive, receive);
+  status = ein_whole_agree(h, EIN_OK);
+  return status != EIN_OK || mine == EIN_OK ? status : ein_error_set(&h->error, mine, EIN_ELSEWHERE);
 }
 
 static ein_status ein_whole_memory(ein_whole *h, int found, const char *room) {
@@ -630,7 +633,7 @@ static ein_status ein_default_gather(
     whole->data = malloc(bytes + 1);
     mine = ein_whole_memory(h, 1, (const char *)whole->data);
   }
-  ein_status status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  ein_status status = ein_whole_agree(h, mine);
   if (status == EIN_OK) status = ein_whole_gather(h, 0, input, whole, &block);
   free(room);
   return status;
@@ -643,7 +646,7 @@ static ein_status ein_default_from_inputs(ein_whole *h, int i, ein_tensor *input
   int made, n = 0;
   ein_tensor *view = &input[d->input], all, *from = (ein_tensor *)calloc((size_t)d->n_from, sizeof *from);
   ein_status mine = from ? ein_default_room(h, i, low, view, &made) : ein_default_failed(h, d, EIN_ERR_MEMORY, "");
-  ein_status status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  ein_status status = ein_whole_agree(h, mine);
   for (; status == EIN_OK && n < d->n_from; n++)
     status = ein_default_gather(h, d, d->from[n], &input[d->from[n]], &from[n]);
   all = *view;
@@ -655,7 +658,7 @@ static ein_status ein_default_from_inputs(ein_whole *h, int i, ein_tensor *input
     all.data = malloc(bytes + 1);
     mine = all.data ? ein_default_run(h, d, NULL, from, &all) : ein_default_failed(h, d, EIN_ERR_MEMORY, "");
   }
-  if (status == EIN_OK) status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  if (status == EIN_OK) status = ein_whole_agree(h, mine);
   if (status == EIN_OK) status = ein_whole_scatter(h, d->input, &all, view);
   for (int k = 0; k < n; k++) free(from[k].data);
   free(from);
@@ -678,13 +681,13 @@ static ein_status ein_whole_fill(ein_whole *h, ein_tensor *input) {
   for (int i = 0; i < h->made->n_defaults && status == EIN_OK; i++) {
     const ein_whole_default *d = &h->defaults[i];
     if (!h->left_out[d->input] || !h->wanted[d->input]) continue;
-    if (d->n_from) status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+    if (d->n_from) status = ein_whole_agree(h, mine);
     if (d->n_from && status == EIN_OK) status = ein_default_from_inputs(h, i, input);
     else if (mine == EIN_OK) mine = ein_default_make(h, i, &input[d->input]);
   }
   for (int k = h->made->n_read; k < h->model->n_inputs && mine == EIN_OK; k++)
     if (!h->wanted[k] || (h->left_out[k] && !ein_default_of(h, k))) mine = ein_whole_idle(h, k, &input[k]);
-  return status == EIN_OK ? ein_whole_meet(h, mine, 0, NULL, 0, NULL) : status;
+  return status == EIN_OK ? ein_whole_agree(h, mine) : status;
 }
 
 static ein_status ein_whole_go(ein_whole *h, const ein_blocks *b, const ein_tensor *inputs, const ein_tensor *outputs) {
@@ -712,7 +715,7 @@ EIN_API ein_status ein_whole_run(void *ctx, const ein_tensor *inputs, const ein_
   if (h->wire.site == 0) mine = ein_whole_look(h, inputs, 0);
   if (h->wire.site == 0 && mine == EIN_OK) mine = ein_whole_look(h, outputs, 1);
   if (mine == EIN_OK) mine = ein_whole_memory(h, ein_blocks_make(h, &b), "");
-  ein_status status = ein_whole_meet(h, mine, 0, NULL, 0, NULL);
+  ein_status status = ein_whole_agree(h, mine);
   if (status == EIN_OK) status = ein_whole_go(h, &b, inputs, outputs);
   free(b.view);
   free(b.shape);

@@ -34,7 +34,7 @@
  *               sites/ (several sites)
  *     driver/   the column; cmd/ (one file per command), options/ (their table, help), editors/ (highlighting),
  *               compile/ (runs compilers, caches their results), data/ (inputs and outputs), ranks/ (MPI), measure/,
- *               profile/ (where time goes), plan/ (reports), pictures/, repl/ (the prompt)
+ *               profile/ (where time goes), plan/ (reports; page/, device/), pictures/, repl/ (the prompt)
  *     face/     the compiler as a library: libein.h, of which the program `ein` is a thin wrapper
  *     ../codegen/   loop/ (Loop: how kernels run), schedule/ (decides it: cpu/{panels,sums,maps,rows}, gpu/), emit/ (C,
  *                  CUDA, header, manifest), jit/ (Clang in process; objects and models in memory)

@@ -73,7 +73,7 @@ PASSES = [
     # what `ein plan` says of memory is what the runtime's own layout finds
     (r"compiler/driver/cmd/cmd_plan\.c", "runtime/ein_run.h"),
     # and what it says of a device's is what the runtime's own planner does
-    (r"compiler/driver/plan/device\.c", "runtime/cuda/spill.h"),
+    (r"compiler/driver/plan/device/device\.c", "runtime/cuda/spill.h"),
     # where compiled code stands while it runs
     (r"compiler/driver/(keeping|progress)\.c", "runtime/ein_run.h"),
     # to MPI by a door without its types

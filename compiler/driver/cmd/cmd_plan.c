@@ -47,7 +47,7 @@
 #include "graph/passes/passes.h"
 #include "task/cost.h"
 #include "driver/driver.h"
-#include "driver/plan/device.h"
+#include "driver/plan/device/device.h"
 #include "driver/plan/map.h"
 #include "driver/plan/sites.h"
 #include "driver/compile/native.h"

@@ -1,9 +1,9 @@
-/* driver/pictures/drawing.h - shared by pictures of graphs: boxes in layers (driver/plan/layout.h), and arrows
+/* driver/pictures/drawing.h - shared by pictures of graphs: boxes in layers (layout.h), and arrows
  * between them as SVG paths. */
 #ifndef EIN_DRAWING_H
 #define EIN_DRAWING_H
 
-#include "driver/plan/layout.h"
+#include "layout.h"
 
 typedef struct Drawing {
   Arena *arena;

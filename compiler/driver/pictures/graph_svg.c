@@ -4,7 +4,7 @@
 
 #include "drawing.h"
 #include "graph_svg.h"
-#include "driver/plan/page.h"
+#include "driver/plan/page/page.h"
 #include "driver/table.h"
 
 enum { TEXT_MOST = 60 };      /* columns of a box */

@@ -58,7 +58,7 @@
 #include <string.h>
 
 #include "expr/prove/asked.h"
-#include "page.h"
+#include "page/page.h"
 #include "rival.h"
 #include "sites.h"
 #include "why.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page.h"
+#include "page/page.h"
 #include "sites.h"
 
 typedef struct Held {        /* one plan, and its limits */

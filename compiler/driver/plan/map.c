@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "driver/table.h"
-#include "page.h"
+#include "page/page.h"
 #include "sites.h"
 
 #define USUAL "sqrt,data,sequence,megatron,attention"

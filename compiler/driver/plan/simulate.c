@@ -16,7 +16,7 @@
 #include "algebra/simulate/simulate.h"
 #include "algebra/text/text.h"
 #include "task/sites/from_ia.h"
-#include "page.h"
+#include "page/page.h"
 #include "sites.h"
 #include "driver/table.h"
 

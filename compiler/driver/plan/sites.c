@@ -33,7 +33,7 @@
 #include <string.h>
 
 #include "graph/passes/passes.h"
-#include "page.h"
+#include "page/page.h"
 #include "why.h"
 #include "driver/table.h"
 

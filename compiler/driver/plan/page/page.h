@@ -1,11 +1,11 @@
-/* driver/plan/page.h - a plan for many sites as a self-contained HTML page, and as a picture for Graphviz.
+/* driver/plan/page/page.h - a plan for many sites as a self-contained HTML page, and as a picture for Graphviz.
  *
  * The page is complete without its script, which only sorts the table and highlights related parts. Everything that
  * comes from the program is escaped. The page depends only on the plan. */
 #ifndef EIN_PLAN_PAGE_H
 #define EIN_PLAN_PAGE_H
 
-#include "facts.h"
+#include "driver/plan/facts.h"
 
 enum {
   PICTURE_MOST = 300,        /* the most tensors of a graph that is drawn */
@@ -31,11 +31,10 @@ typedef struct AxisUse { const char *name; bool parts; } AxisUse;
 AxisUse axis_cuts(const Facts *f, uint32_t vertex, uint32_t axis);
 AxisUse axis_home(const Facts *f, uint32_t tensor, uint32_t axis);
 
-void page_graph(const Facts *f, Buf *b);                                 /* driver/plan/svg.c */
-void page_mesh(const Facts *f, Buf *b);                                  /* driver/plan/charts.c */
+void page_graph(const Facts *f, Buf *b);                                 /* svg.c */
+void page_mesh(const Facts *f, Buf *b);                                  /* charts.c */
 void page_traffic(const Facts *f, Buf *b);
 void page_memory(const Facts *f, Buf *b);
-extern const char *const page_style[], *const page_script[];             /* driver/plan/style.c; lines, followed by
-                                                                          * NULL */
+extern const char *const page_style[], *const page_script[];             /* style.c; lines, followed by NULL */
 
 #endif

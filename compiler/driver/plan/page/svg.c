@@ -1,4 +1,4 @@
-/* driver/plan/svg.c - the graph of a plan as an inline SVG: a box per tensor, with a chip for what each axis cuts;
+/* driver/plan/page/svg.c - the graph of a plan as an inline SVG: a box per tensor, with a chip for what each axis cuts;
  * an arrow per read, as wide as what it moves. */
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-/* driver/plan/layout.h - places the boxes of a graph in a picture: in layers, makers above readers (after Sugiyama).
+/* driver/pictures/layout.h - places the boxes of a graph in a picture: in layers, makers above readers (after
+ * Sugiyama).
  *
  * In: the boxes' sizes, and edges that form no cycle except through back edges. Out: positions in the plane, y
  * downwards. Deterministic. */
-#ifndef EIN_PLAN_LAYOUT_H
-#define EIN_PLAN_LAYOUT_H
+#ifndef EIN_LAYOUT_H
+#define EIN_LAYOUT_H
 
 #include "base/base.h"
 

@@ -1,4 +1,4 @@
-/* driver/plan/device.c - a run's memory on a device, before it runs; see device.h. */
+/* driver/plan/device/device.c - a run's memory on a device, before it runs; see device.h. */
 #include "device.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* driver/plan/traffic.h - how much each site receives from each other site, for pictures of a plan by bytes.
+/* driver/plan/page/traffic.h - how much each site receives from each other site, for pictures of a plan by bytes.
  *
  * The plan says what each site needs; this decides from whom it comes. Data comes from the nearest site that has it:
  * the one whose number differs least, the lower of two. To reduce parts, each site of a group gets the parts of its
@@ -11,7 +11,7 @@
 #ifndef EIN_PLAN_TRAFFIC_H
 #define EIN_PLAN_TRAFFIC_H
 
-#include "sites.h"
+#include "driver/plan/sites.h"
 
 enum { TRAFFIC_SITES = 64, TRAFFIC_LOOKED = 1024 };
 

@@ -1,4 +1,4 @@
-/* driver/plan/layout.c - layers, their order, their positions.
+/* driver/pictures/layout.c - layers, their order, their positions.
  *
  * A box is below all that it reads; a box that reads nothing is right above its first reader. An edge across several
  * layers gets a unit in each layer between. Then each layer is ordered by the mean position of the neighbours above,

@@ -1,6 +1,6 @@
-/* driver/plan/device_page.c - a device's plan as a page: its figures, and a picture of what is on the device when. */
+/* driver/plan/device/page.c - a device's plan as a page: its figures, and a picture of what is on the device when. */
 #include "device.h"
-#include "page.h"
+#include "driver/plan/page/page.h"
 #include "driver/table.h"
 
 /* ---- the head ------------------------------------------------------------------------------------------------ */

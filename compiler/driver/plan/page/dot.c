@@ -1,4 +1,4 @@
-/* driver/plan/dot.c - the graph of a plan for Graphviz: a box per tensor with its cut and its home, an arrow per
+/* driver/plan/page/dot.c - the graph of a plan for Graphviz: a box per tensor with its cut and its home, an arrow per
  * read with what it moves. */
 #include <math.h>
 

@@ -1,10 +1,10 @@
-/* driver/plan/html.c - a plan for many sites as a page: its sentences, its table, and a glossary. */
+/* driver/plan/page/html.c - a plan for many sites as a page: its sentences, its table, and a glossary. */
 #include "page.h"
 
 #include <string.h>
 
-#include "rival.h"
-#include "why.h"
+#include "driver/plan/rival.h"
+#include "driver/plan/why.h"
 #include "driver/table.h"
 
 /* ---- texts -------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* driver/plan/device.h - ein plan for a device: whether a run fits its memory, what of it is there when, and what
- * crosses the bus. The planner is the runtime's own (runtime/cuda/spill.h), with the table that it gets in a run; so a
- * run moves these bytes. */
+/* driver/plan/device/device.h - ein plan for a device: whether a run fits its memory, what of it is there when, and
+ * what crosses the bus. The planner is the runtime's own (runtime/cuda/spill.h), with the table that it gets in a run;
+ * so a run moves these bytes. */
 #ifndef EIN_PLAN_DEVICE_H
 #define EIN_PLAN_DEVICE_H
 

@@ -1,4 +1,4 @@
-/* driver/plan/style.c - the style of a plan's page, and its small script: sorts its table, highlights what is
+/* driver/plan/page/style.c - the style of a plan's page, and its small script: sorts its table, highlights what is
  * connected. */
 #include "page.h"
 

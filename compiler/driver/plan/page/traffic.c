@@ -1,4 +1,4 @@
-/* driver/plan/traffic.c - which site receives how much from which other. */
+/* driver/plan/page/traffic.c - which site receives how much from which other. */
 #include "traffic.h"
 
 #include <math.h>

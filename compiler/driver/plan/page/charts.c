@@ -1,4 +1,4 @@
-/* driver/plan/charts.c - the other pictures on the page: the mesh, who receives from whom, what is at home over
+/* driver/plan/page/charts.c - the other pictures on the page: the mesh, who receives from whom, what is at home over
  * time. */
 #include <math.h>
 

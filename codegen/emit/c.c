@@ -24,12 +24,6 @@ typedef struct Calls {
 
 static void list_print(Calls *c, const Tasks *list, int depth);
 
-static void place_arguments(Buf *b, Place p) {
-  if (p.file) c_file(b, p.file);
-  else buf_str(b, "NULL");
-  buf_printf(b, ", %u", p.file ? p.line : 0);
-}
-
 /* The prefix of the functions that a body calls for tasks other than kernels. */
 static const char *calls(const Calls *c) { return c->p->device ? "ein_cuda" : "ein"; }
 
@@ -149,7 +143,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
     if (k->name) c_string(out, k->name->s, k->name->len);
     else buf_str(out, "\"\"");
     buf_str(out, ", ");
-    place_arguments(out, k->place);
+    c_place_fields(out, k->place);
     buf_str(out, ");\n");
     break;
   }
@@ -222,7 +216,7 @@ static void shapes_print(CPrinter *p, Buf *out) {
           arena_printf(p->arena, "the size of dimension %u of %s", d + 1, x->name ? x->name->s : "a tensor");
       c_string(out, what, strlen(what));
       buf_str(out, ", ");
-      place_arguments(out, x->place);
+      c_place_fields(out, x->place);
       buf_str(out, ");\n");
     }
   }
@@ -237,7 +231,7 @@ static void checks_print(CPrinter *p, Buf *out) {
     Str s = t->checks.at[i].text;
     c_string(out, s ? s->s : "", s ? s->len : 0);
     buf_str(out, ", ");
-    place_arguments(out, t->checks.at[i].place);
+    c_place_fields(out, t->checks.at[i].place);
     buf_str(out, ");\n");
   }
 }

@@ -93,6 +93,12 @@ void c_file(Buf *b, Str file) {
   c_string(b, file->s + at, file->len - at);
 }
 
+void c_place_fields(Buf *b, Place p) {
+  if (p.file) c_file(b, p.file);
+  else buf_str(b, "NULL");
+  buf_printf(b, ", %u", p.file ? p.line : 0);
+}
+
 /* ---- literals -------------------------------------------------------------------------------------- */
 
 static void c_int(Buf *b, DType t, int64_t v) {

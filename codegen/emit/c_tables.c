@@ -34,12 +34,6 @@ static void text_or_null(Buf *c, Str s) {
   else buf_str(c, "NULL");
 }
 
-static void place_fields(Buf *c, Place p) {
-  if (p.file) c_file(c, p.file);
-  else buf_str(c, "NULL");
-  buf_printf(c, ", %u", p.file ? p.line : 0);
-}
-
 /* The deepest nesting of repeats, which is the number of turn counters. */
 static uint32_t turns_deep(const Tasks *list, uint32_t depth) {
   uint32_t most = depth;
@@ -238,7 +232,7 @@ static void buffer_table(Buf *c, const TaskGraph *t, const NamedAxesList *declar
     buf_str(c, ", ");
     labels_or_null(c, labels.of[i], b->rank);
     buf_str(c, ", ");
-    place_fields(c, b->place);
+    c_place_fields(c, b->place);
     buf_str(c, "},\n");
   }
   buf_str(c, "};\n");
@@ -251,7 +245,7 @@ static void site_table(Buf *c, const LoopProgram *p, const char *prefix) {
     buf_str(c, "  {");
     text_or_null(c, p->sites.at[i].text);
     buf_str(c, ", ");
-    place_fields(c, p->sites.at[i].place);
+    c_place_fields(c, p->sites.at[i].place);
     buf_printf(c, ", %d},\n", p->sites.at[i].asked);
   }
   buf_str(c, "};\n");

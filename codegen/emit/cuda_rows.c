@@ -41,12 +41,6 @@ static void need_print(CPrinter *p, uint32_t row, const char *in) {
 
 /* ---- kernels ------------------------------------------------------------------------------------------ */
 
-static bool stage_reads_it(const TaskStage *s, uint32_t buffer) {
-  for (uint32_t i = 0; i < s->sum->n_slot; i++)
-    if (!s->slot[i].kept && s->slot[i].index == buffer) return true;
-  return false;
-}
-
 /* Whether it stores to each place of its buffer. */
 static bool stage_covers(const TaskGraph *t, const TaskStage *s) {
   const TaskBuffer *b = &t->buffers.at[s->buffer];
@@ -66,7 +60,7 @@ static EmitHow stored_how(const TaskGraph *t, const Task *k, uint32_t buffer) {
   if (b->space == BUF_WORK && b->first == k->step) return EMIT_WHOLE; /* what it held before is not needed */
   for (uint32_t i = 0; i < k->stages.len; i++) {
     const TaskStage *s = &k->stages.at[i];
-    if (stage_reads_it(s, buffer)) return EMIT_PART;
+    if (stage_reads(s, buffer)) return EMIT_PART;
     if (s->buffer == (int32_t)buffer && stage_covers(t, s)) return EMIT_WHOLE;
   }
   return EMIT_PART;

@@ -28,7 +28,6 @@ typedef struct Guard {
   const char *first_what;    /* the first of these */
 } Guard;
 
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 static const Expr *number(const Guard *g, int64_t v) { return expr_int(g->x, DT_I64, v); }
 
 /* ---- counters ------------------------------------------------------------------------------------ */

@@ -12,19 +12,9 @@ typedef struct Bound {
 /* The predicate implies from <= label < to; NULL: no bound. exact: it implies nothing else. */
 typedef struct Ends { const Expr *from, *to; bool exact; } Ends;
 
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
-
 /* Whether e is the label's quotient by a positive number, rounded down. */
 static bool is_quotient(const Bound *b, const Expr *e) {
   return is_op(e, OP_IDIV) && e->arg[1]->kind == EX_INT && e->arg[1]->i > 0 && ex_has_label(e, b->label);
-}
-
-/* Whether all numbers in e are so small that no arithmetic here overflows 64 bits. */
-static bool is_small(const Expr *e) {
-  if (e->kind == EX_INT) return e->i >= -INT32_MAX && e->i <= INT32_MAX;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (!is_small(e->arg[k])) return false;
-  return true;
 }
 
 /* e with the label at 0. */
@@ -80,7 +70,7 @@ static Ends ends_of(const Bound *b, const Expr *c) {
   if (c->kind != EX_OP || c->n != 2) return (Ends){NULL, NULL, false};
   if (c->op == OP_AND) return both(b, ends_of(b, c->arg[0]), ends_of(b, c->arg[1]));
   if (c->op == OP_OR) return either(b, ends_of(b, c->arg[0]), ends_of(b, c->arg[1]));
-  if (c->arg[0]->dtype != DT_I64 || c->has & HAS_READ || !is_small(c)) return (Ends){NULL, NULL, false};
+  if (c->arg[0]->dtype != DT_I64 || c->has & HAS_READ || !has_small_numbers(c)) return (Ends){NULL, NULL, false};
   switch ((Op)c->op) {
   case OP_LT: return less(b, c->arg[0], c->arg[1]);
   case OP_LE: return at_most(b, c->arg[0], c->arg[1]);

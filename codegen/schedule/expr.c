@@ -189,8 +189,6 @@ static bool is_lazy(const Expr *e) {
   return e->kind == EX_OP && (op_info[e->op].laws & LAW_LAZY);
 }
 
-static bool is_dims_only(const Expr *e) { return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM | HAS_CALL)); }
-
 static Part *part_of(Sharing *h, const Expr *e) {
   Part *p = map_find(&h->parts, e);
   if (p) return p;
@@ -215,7 +213,7 @@ static void count_edges(Sharing *h, const Expr *e, bool strict) {
 /* Whether it deserves a name: it computes or loads something. */
 static bool is_work(const Sharing *h, const Expr *e) {
   if (e->kind == EX_READ) return h->s->k->places.at[e->i].space == SPACE_BUFFER || e->n;
-  if (e->kind != EX_OP || is_dims_only(e) || e->op == OP_CAST) return false;
+  if (e->kind != EX_OP || expr_is_dims(e) || e->op == OP_CAST) return false;
   return e->has & HAS_READ || e->dtype != DT_I64 || (e->op != OP_ADD && e->op != OP_SUB && e->op != OP_MUL);
 }
 
@@ -365,4 +363,10 @@ const Expr *ex_shared(Sched *s, const Expr *e) {
   if (tree_size(&h, made) > (double)TREE_MOST) made = cut(&h, made);
   arena_free(a);
   return made;
+}
+
+const Expr **body_reads(Sched *s, const EinSum *sum) {
+  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
+  expr_slot_reads(s->arena, 1, &sum->body, read);
+  return read;
 }

@@ -150,7 +150,7 @@ static int kind_of(const Merge *m, uint32_t stage, uint32_t label) {
 }
 
 /* Whether the reducer depends on points' numbers or order. */
-static bool is_ordered(Reducer r) { return r == RED_ARGMAX || r == RED_ARGMIN || r == RED_MONOID; }
+static bool is_ordered(Reducer r) { return reducer_is_arg(r) || r == RED_MONOID; }
 
 static void pair_look(Merge *m, Pair p) {
   const EinSum *sum = stage_at(m, p.stage)->sum;

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-
 /* ---- reducers ---------------------------------------------------------------------------------------- */
 
 static const Expr *extreme(Sched *s, DType t, bool most) {
@@ -171,6 +170,6 @@ static const Expr *reduce_lanes(Sched *s, const StagePlan *p, Env *e) {
 const Expr *reduce_point(Sched *s, const StagePlan *p, Env *e) {
   const EinSum *sum = p->stage->sum;
   if (!s->target->device && lanes_width(s, p)) return reduce_lanes(s, p, e);
-  if (sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return reduce_arg(s, p, e);
+  if (reducer_is_arg(sum->reducer)) return reduce_arg(s, p, e);
   return expr_cast(s->x, sum->dtype, reduce_plain(s, p, e));
 }

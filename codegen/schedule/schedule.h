@@ -149,6 +149,8 @@ const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own);
 /* Whether everything that the stage reads exists for all values of its labels, regardless of predicates. */
 bool ex_safe(Env *e);
 bool ex_is_safe(Env *e, const Expr *of); /* the same for the reads in part of its expressions */
+/* The reads in a sum's body, by slot; NULL where there is none. */
+const Expr **body_reads(Sched *s, const EinSum *sum);
 /* The value of e with common subexpressions computed once: appends LETs to the body, and returns a tree of bounded
  * size. */
 const Expr *ex_shared(Sched *s, const Expr *e);
@@ -195,6 +197,8 @@ int64_t tile_vector(const Sched *s, DType t);  /* the same for the actual machin
 int64_t tile_vectors(const Sched *s);          /* how many such registers it has */
 
 /* ---- schedule/where.c ---------------------------------------------------------------------------- */
+/* Whether all numbers in e are so small that no arithmetic here overflows 64 bits. */
+bool has_small_numbers(const Expr *e);
 /* Moves the conjuncts of `cond` that bound `label` by labels with a value into lo and hi. Returns the rest, NULL for
  * nothing. */
 const Expr *where_narrow(Env *e, const Expr *cond, uint32_t n_label, uint32_t label, const bool *bound, const Expr **lo,
@@ -412,7 +416,6 @@ Op red_op(const EinSum *sum);
 const Expr *red_beats(Sched *s, const EinSum *sum, const Expr *v, const Expr *best);
 /* The number of the current point among all. */
 const Expr *red_position(Sched *s, const StagePlan *p, const Env *e);
-static inline bool red_is_arg(const EinSum *sum) { return sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN; }
 enum { LANES_LEAST = 16 };    /* the least extent of a reduced label in lanes */
 /* The score of the innermost reduced label for lanes: as plan_score, over the reads only. */
 double red_score(const StagePlan *p);

@@ -125,7 +125,7 @@ static const Expr *clamped(Narrow *n, const Expr *e, int64_t by, const Expr *res
   return bound_let(n, ex_sub(s, ex_min(s, ex_max(s, value, ex_sub(s, rest, ex_int(s, 1))), end), rest));
 }
 
-static bool has_small_numbers(const Expr *e) {
+bool has_small_numbers(const Expr *e) {
   if (e->kind == EX_INT) return e->i >= -INT32_MAX && e->i <= INT32_MAX;
   for (uint32_t k = 0; k < e->n; k++)
     if (!has_small_numbers(e->arg[k])) return false;

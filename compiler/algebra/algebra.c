@@ -46,10 +46,6 @@ AlgNode *alg_input(Algebra *p, Str name, const Relation *type, const Placement *
 
 /* ---- join --------------------------------------------------------------------------------------------- */
 
-static bool is_arg(Reducer r) {
-  return r == RED_ARGMAX || r == RED_ARGMIN;
-}
-
 /* The axes that cut a key dimension are a prefix of those that cut another. */
 static bool leads(const Mesh *m, const Placement *its, int8_t key, const Placement *theirs, int8_t to) {
   bool all = true; /* so far, each of its axes matches one of the other's */
@@ -103,7 +99,7 @@ static AlgNode *kernel_new(Algebra *p, AlgRegion *r, AlgKind kind, uint32_t n, c
   x->label = arena_copy(a, label, labels * sizeof *label);
   x->range = arena_copy(a, range, labels * sizeof *range);
   x->type = (Relation){
-      .dtype = sum->acc, .places = is_arg(sum->reducer), .n_key = n_key, .rank = sum->n_out, .dim = x->range};
+      .dtype = sum->acc, .places = reducer_is_arg(sum->reducer), .n_key = n_key, .rank = sum->n_out, .dim = x->range};
   x->type.frontier = arena_copy(a, frontier, n_key * sizeof *frontier);
   x->type.key = arena_copy(a, key, n_key * sizeof *key);
   return x;

@@ -9,7 +9,6 @@
 
 enum { TOLD = 65536 };
 
-
 /* ---- homes ---------------------------------------------------------------------------------------------- */
 
 static uint32_t home_count(const Door *x, uint32_t tensor, uint32_t k) {
@@ -313,7 +312,7 @@ static AlgNode *finished(Door *x, AlgRegion *r, const Vertex *v, AlgNode *y) {
   const EinSum *s = v->sum;
   AlgFn fn[3];
   uint32_t n = 0;
-  if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN) fn[n++] = (AlgFn){.kind = FN_PLACE};
+  if (reducer_is_arg(s->reducer)) fn[n++] = (AlgFn){.kind = FN_PLACE};
   else if (s->acc != s->dtype) fn[n++] = (AlgFn){.kind = FN_CAST, .to = s->dtype};
   if (v->node->rank != s->n_out) fn[n++] = (AlgFn){.kind = FN_MERGE, .n = v->node->rank, .merge = v->node->merge};
   return n ? alg_transform(x->p, r, y, n, fn) : y;

@@ -248,15 +248,11 @@ KeySet keys_mapped(Arena *a, Exprs *p, const KeySet *s, const Relation *of, cons
 
 /* ---- ranges ---------------------------------------------------------------------------------------------------- */
 
-static bool same_value(Exprs *p, const Expr *a, const Expr *b) {
-  return a == b || expr_normal(p, a) == expr_normal(p, b);
-}
-
 bool ranges_agree(Exprs *p, const KeySet *s, uint32_t n, const RelDim *a, const RelDim *b, uint32_t n_to,
     const Expr *const *to, uint32_t *dim, int64_t *key) {
   for (uint32_t d = 0; d < n; d++) {
     RelDim x = to ? (RelDim){expr_relabel(p, b[d].low, n_to, to), expr_relabel(p, b[d].high, n_to, to)} : b[d];
-    if ((same_value(p, a[d].low, x.low) && same_value(p, a[d].high, x.high)) || !keys_told(s)) continue;
+    if ((expr_same_value(p, a[d].low, x.low) && expr_same_value(p, a[d].high, x.high)) || !keys_told(s)) continue;
     *dim = d;
     memset(key, 0, (s->of->n_key + 1) * sizeof *key);
     for (uint64_t i = 0; keys_next(s, &i, key);)

@@ -59,6 +59,8 @@ typedef struct Strings Strings;
 Strings *strings_new(Arena *a);
 Str str_of(Strings *t, const char *s, size_t len);
 Str str_from(Strings *t, const char *zs);
+bool str_same(Str a, Str b);   /* of any tables; either may be NULL */
+static inline char char_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 /* The number of edits (insert, delete, replace, swap) between two names, at most `limit`. */
 uint32_t str_distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit);
 Str strings_printf(Strings *t, const char *fmt, ...) EIN_PRINTF(2, 3);

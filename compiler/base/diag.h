@@ -26,6 +26,7 @@ Source *source_new(Arena *a, const char *name, const char *bytes, size_t len);
 const char *path_real(Arena *a, const char *path); /* like realpath; NULL on failure, with errno */
 Source *source_read(Arena *a, const char *path, const char **why);
 /* a must live as long as s (s->arena will do): it holds the line table. */
+const char *span_text(Arena *a, Span s);
 void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column); /* from 1 */
 Span span_join(Span a, Span b);
 

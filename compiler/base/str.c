@@ -101,3 +101,7 @@ uint32_t str_distance(const char *a, uint32_t n, const char *b, uint32_t m, uint
   }
   return row[n % 3][m] < limit ? row[n % 3][m] : limit;
 }
+
+bool str_same(Str a, Str b) {
+  return a == b || (a && b && a->len == b->len && memcmp(a->s, b->s, a->len) == 0);
+}

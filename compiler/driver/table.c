@@ -104,15 +104,3 @@ const char *line_text(Arena *a, const char *path, Place at) {
   const char *slash = strrchr(at.file->s, '/');
   return arena_printf(a, "%s:%u", shown(a, slash ? slash + 1 : at.file->s), at.line);
 }
-
-void put_place(Json *j, Place at) {
-  if (!at.file) {
-    json_null(j, "place");
-    return;
-  }
-  json_object(j, "place");
-  json_strn(j, "file", at.file->s, at.file->len);
-  json_int(j, "line", at.line);
-  json_int(j, "column", at.column);
-  json_end(j, '}');
-}

@@ -30,6 +30,5 @@ const char *amount(Arena *a, int64_t n, const char *unit);
 
 /* "7", or "prelude.ein:7" if it is not in the file at `path`; "": no position. */
 const char *line_text(Arena *a, const char *path, Place at);
-void put_place(Json *j, Place at); /* "place": null, or { "file", "line", "column" } */
 
 #endif

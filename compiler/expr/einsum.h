@@ -30,11 +30,13 @@ typedef struct EinSum {
   uint32_t hash;
 } EinSum;
 
+static inline bool red_is_arg(const EinSum *s) { return reducer_is_arg(s->reducer); }
+
 enum { PANELS_MOST = 256 };
 /* Whether it can be done in panels of a label, whose results are combined or lie side by side. Positions tracked by
  * argmax cannot. */
 static inline bool sum_panels(const EinSum *s) {
-  return s->reducer != RED_ARGMAX && s->reducer != RED_ARGMIN && !s->by;
+  return !red_is_arg(s) && !s->by;
 }
 
 /* What of it a C function of blocks cannot be given, as the end of a sentence "a C function ..."; NULL: nothing.

@@ -182,7 +182,7 @@ void write_list(Writer *w, uint32_t n, const Expr *const *e) {
 
 /* Whether the reader would expect a different accumulator for this result. */
 static bool acc_is_said(const EinSum *s) {
-  if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN || s->reducer == RED_MONOID)
+  if (reducer_is_arg(s->reducer) || s->reducer == RED_MONOID)
     return false;
   return s->acc != (reducer_info[s->reducer].keeps_dtype ? s->dtype : dtype_sum(s->dtype));
 }

@@ -88,6 +88,7 @@ typedef struct ReducerInfo {
 } ReducerInfo;
 extern const ReducerInfo reducer_info[REDUCERS];
 bool reducer_find(const char *name, size_t len, Reducer *out);
+static inline bool reducer_is_arg(Reducer r) { return r == RED_ARGMAX || r == RED_ARGMIN; }
 
 /* ---- C functions -----------------------------------------------------------------------------
  * A C function of scalars, declared by `extern def`, is assumed to depend only on its arguments and to be callable
@@ -178,6 +179,10 @@ const Expr *expr_with(Exprs *p, const Expr *e, const Expr *const *arg); /* the s
 const Expr *expr_cast(Exprs *p, DType t, const Expr *a); /* returns a if it already has dtype t; folds literals */
 const Expr *expr_and(Exprs *p, const Expr *a, const Expr *b); /* NULL means true, in arguments and result */
 bool expr_is_int(const Expr *e, int64_t v);
+static inline bool expr_is_dims(const Expr *e) { /* without labels, turns, reads and parameters: over dims only */
+  return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM | HAS_CALL));
+}
+static inline bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 
 /* The pool's C functions, in order of declaration. extern_add returns an equal function that is already there. If
  * only its name is taken, it adds the function under another name. */

@@ -3,8 +3,6 @@
 
 #include "pool.h"
 
-static bool same(Str a, Str b) { return a == b || (a && b && a->len == b->len && memcmp(a->s, b->s, a->len) == 0); }
-
 bool extern_same_type(const Extern *a, const Extern *b) {
   if (a->n != b->n || a->dtype != b->dtype || a->block != b->block || a->n_out != b->n_out || a->n_red != b->n_red)
     return false;
@@ -12,11 +10,11 @@ bool extern_same_type(const Extern *a, const Extern *b) {
 }
 
 static bool alike(const Extern *a, const Extern *b) {
-  if (!same(a->symbol, b->symbol) || !same(a->from, b->from) || a->n != b->n || a->dtype != b->dtype ||
+  if (!str_same(a->symbol, b->symbol) || !str_same(a->from, b->from) || a->n != b->n || a->dtype != b->dtype ||
       a->cost != b->cost)
     return false;
   if (!extern_same_type(a, b)) return false;
-  if (!same(a->place.file, b->place.file) || a->place.line != b->place.line || a->place.column != b->place.column)
+  if (!str_same(a->place.file, b->place.file) || a->place.line != b->place.line || a->place.column != b->place.column)
     return false;
   return true;
 }
@@ -27,7 +25,7 @@ Extern *extern_at(const Exprs *p, uint32_t k) { return p->externs.at[k]; }
 
 const Extern *extern_find(const Exprs *p, Str name) {
   for (uint32_t k = 0; k < p->externs.len; k++)
-    if (same(p->externs.at[k]->name, name)) return p->externs.at[k];
+    if (str_same(p->externs.at[k]->name, name)) return p->externs.at[k];
   return NULL;
 }
 
@@ -44,7 +42,7 @@ static Str free_name(Exprs *p, Str name) {
 const Extern *extern_add(Exprs *p, const Extern *x) {
   for (uint32_t k = 0; k < p->externs.len; k++) {
     const Extern *old = p->externs.at[k];
-    bool called = same(old->name, x->name) ||
+    bool called = str_same(old->name, x->name) ||
         (strncmp(old->name->s, x->name->s, x->name->len) == 0 && old->name->s[x->name->len] == '~');
     if (called && alike(old, x)) return old;
   }

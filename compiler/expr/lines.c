@@ -23,3 +23,15 @@ Span lines_find(const TextLines *t, uint32_t n, const void *const *key) {
   }
   return t->head;
 }
+
+void json_place(Json *j, Place at) {
+  if (!at.file) {
+    json_null(j, "place");
+    return;
+  }
+  json_object(j, "place");
+  json_strn(j, "file", at.file->s, at.file->len);
+  json_int(j, "line", at.line);
+  json_int(j, "column", at.column);
+  json_end(j, '}');
+}

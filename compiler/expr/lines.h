@@ -3,7 +3,8 @@
 #ifndef EIN_EXPR_LINES_H
 #define EIN_EXPR_LINES_H
 
-#include "base/diag.h"
+#include "base/json.h"
+#include "expr.h"
 
 typedef struct TextLines {
   Arena *arena;
@@ -19,5 +20,7 @@ TextLines *lines_new(Arena *a, Span head);
 void lines_put(TextLines *t, const void *key, Span at);
 /* The position of the first key that has one, else the text's first line; t NULL: nowhere. */
 Span lines_find(const TextLines *t, uint32_t n, const void *const *key);
+
+void json_place(Json *j, Place at); /* "place": null, or { "file", "line", "column" } */
 
 #endif

@@ -51,4 +51,6 @@ const Expr *monomial_product(Exprs *p, const Expr *a, const Expr *b, bool *ok);
 /* expr_value that subtracts its work from *work, and fails if none is left. */
 bool expr_value_within(const Expr *e, const ExprEnv *env, Value *out, int64_t *work);
 
+static inline bool is_i64_op(const Expr *e, Op op) { return is_op(e, op) && e->dtype == DT_I64; }
+
 #endif

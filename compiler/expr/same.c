@@ -15,16 +15,12 @@ bool differ(Same *q, const char *fmt, ...) {
 
 /* ---- small things ---------------------------------------------------------------------------- */
 
-bool same_text(Str a, Str b) {
-  return a == b || (a && b && a->len == b->len && memcmp(a->s, b->s, a->len) == 0);
-}
-
 static const char *text(Str s) {
   return s ? s->s : "(none)";
 }
 
 bool eq_str(Same *q, const char *what, Str a, Str b) {
-  return same_text(a, b) || differ(q, "%s is %s and %s", what, text(a), text(b));
+  return str_same(a, b) || differ(q, "%s is %s and %s", what, text(a), text(b));
 }
 
 bool eq_int(Same *q, const char *what, int64_t a, int64_t b) {
@@ -52,11 +48,11 @@ static const Expr **partner(Same *q, const Expr *a) {
 
 static bool same_top(const Expr *a, const Expr *b) {
   if (a->kind != b->kind || a->dtype != b->dtype || a->op != b->op || a->n != b->n) return false;
-  if (a->kind == EX_DIM) return same_text(a->name, b->name);
+  if (a->kind == EX_DIM) return str_same(a->name, b->name);
   if (a->kind == EX_REAL)
     return memcmp(&a->f, &b->f, sizeof a->f) == 0 || (a->f != a->f && b->f != b->f);
   /* the rest has its own line */
-  if (a->kind == EX_OP && a->op == OP_EXTERN) return same_text(a->by->name, b->by->name);
+  if (a->kind == EX_OP && a->op == OP_EXTERN) return str_same(a->by->name, b->by->name);
   return a->kind == EX_OP || a->i == b->i;
 }
 

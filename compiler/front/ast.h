@@ -191,6 +191,12 @@ void fmt_print(Buf *out, const AstFile *f);
 /* For tests and bug reports: every statement on its own line, expressions as (op arg ...), all fields but the spans. */
 void ast_print(Buf *out, const AstFile *f);
 
+/* The label that an item names; NULL: it does not name one. */
+static inline Str ast_item_label(const AstItem *it) {
+  return it->kind == ITEM_SIZED ? it->name.s : it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
+}
+static inline bool ast_is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
+
 /* The name that a stated adjoint gives to the adjoint of result k, and to the result itself (s NULL: none). */
 static inline AstName ast_above(const AstStmt *adjoint, uint32_t k) { return adjoint->items.at[k].e->name; }
 static inline AstName ast_result_name(const AstStmt *adjoint, uint32_t k) {

@@ -16,10 +16,6 @@ typedef struct Groups {
 
 static Ast *copy(Groups *g, const Ast *a);
 
-static Str part_label(const AstItem *it) {
-  return it->kind == ITEM_SIZED ? it->name.s : it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
-}
-
 /* The parts that replace a label of the def; NULL: none do. */
 static const AstItems *parts_of(const Groups *g, Str name) {
   for (uint32_t i = 0; name && i < g->parts.len; i++)
@@ -109,7 +105,7 @@ static Ast *copy(Groups *g, const Ast *a) {
 static AstItems parts_new(Groups *g, Str label, const AstItem *it) {
   AstItems parts = {0};
   for (uint32_t k = 0; it->kind == ITEM_GROUP && k < it->part.len; k++) {
-    Str name = part_label(&it->part.at[k]);
+    Str name = ast_item_label(&it->part.at[k]);
     if (!name) continue; /* reported where the call's labels are read */
     Ast *e = node(g, AST_NAME, it->part.at[k].span);
     e->name = (AstName){strings_printf(g->strings, "%s.%s", label->s, name->s), it->part.at[k].span};

@@ -71,10 +71,6 @@ static bool limit_add(Arena *a, const AstLimit *x, const char *said, Diags *d, L
   return true;
 }
 
-static const char *span_text(Arena *a, Span s) {
-  return arena_printf(a, "%.*s", (int)(s.end - s.at), s.src->bytes + s.at);
-}
-
 bool limits_of(Arena *a, const AstStmt *s, Diags *d, Limits *out) {
   bool ok = true;
   for (uint32_t i = 0; i < s->limits.len; i++)

@@ -75,6 +75,12 @@ static EinNode *node_new(EinGraph *g, EinRegion *r, EinKind kind, Str name, DTyp
   return n;
 }
 
+const EinNode *graph_input_find(const EinGraph *g, Str name) {
+  for (uint32_t i = 0; i < g->inputs.len; i++)
+    if (g->inputs.at[i]->name == name) return g->inputs.at[i];
+  return NULL;
+}
+
 EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim,
                      bool param) {
   EinNode *n = node_new(g, g->top, EIN_INPUT, name, t);

@@ -115,6 +115,7 @@ EinNode **graph_canonical_slots(EinGraph *g, EinSum *s, EinNode *const *input);
 const EinSum *graph_sum(EinGraph *g, const EinSum *s);             /* interned; s is copied */
 const Monoid *graph_monoid(EinGraph *g, const Monoid *m);          /* interned by all fields */
 EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim, bool param);
+const EinNode *graph_input_find(const EinGraph *g, Str name);      /* NULL: none */
 EinNode *graph_vertex(EinGraph *g, EinRegion *r, const EinSum *s, const Expr *const *bound, const Str *label,
                       /* merge NULL: all ones, rank n_out */
                       uint32_t rank, const uint8_t *merge, EinNode *const *input);

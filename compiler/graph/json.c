@@ -41,18 +41,6 @@ static void put_expr(Json *j, const char *key, const Expr *e, const EinNode *n) 
   json_strn(j, key, b.s, b.len);
 }
 
-static void put_place(Json *j, Place p) {
-  if (!p.file) {
-    json_null(j, "place");
-    return;
-  }
-  json_object(j, "place");
-  json_name(j, "file", p.file);
-  json_int(j, "line", p.line);
-  json_int(j, "column", p.column);
-  json_end(j, '}');
-}
-
 static void put_labels(Json *j, const EinNode *n) {
   json_array(j, "labels");
   for (uint32_t k = 0; k < n->sum->n_out + n->sum->n_red; k++) {
@@ -124,7 +112,7 @@ static void put_node(Json *j, const EinNode *n) {
   json_int(j, "id", n->id);
   json_str(j, "kind", kind[n->kind]);
   json_name(j, "name", n->name);
-  put_place(j, n->place);
+  json_place(j, n->place);
   json_str(j, "dtype", dtype_name(n->dtype));
   json_array(j, "shape");
   for (uint32_t k = 0; k < n->rank; k++) put_expr(j, NULL, n->dim[k], n);
@@ -218,7 +206,7 @@ static void put_foot(Json *j, const EinGraph *g) {
     json_object(j, NULL);
     put_id(j, "node", g->asserts.at[i].node);
     json_name(j, "text", g->asserts.at[i].text);
-    put_place(j, g->asserts.at[i].place);
+    json_place(j, g->asserts.at[i].place);
     json_end(j, '}');
   }
   json_end(j, ']');
@@ -227,7 +215,7 @@ static void put_foot(Json *j, const EinGraph *g) {
     json_object(j, NULL);
     put_expr(j, "cond", g->checks.at[i].cond, NULL);
     json_name(j, "text", g->checks.at[i].text);
-    put_place(j, g->checks.at[i].place);
+    json_place(j, g->checks.at[i].place);
     json_end(j, '}');
   }
   json_end(j, ']');

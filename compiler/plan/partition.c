@@ -2,14 +2,20 @@
  * extent, all blocks count as the largest. */
 #include "partition.h"
 
-static double block(int64_t extent, uint32_t count) {
+double part_block(int64_t extent, uint32_t count) {
   return (double)(extent > 0 ? (extent - 1) / count + 1 : 0);
+}
+
+bool part_read_has(const PartRead *r, uint32_t label) {
+  for (uint32_t k = 0; k < r->rank; k++)
+    if (r->label[k] == (int32_t)label) return true;
+  return false;
 }
 
 double part_points(const PartVertex *v, const uint32_t *d) {
   double values[TIE_LABELS], all = 1, few = 1;
   for (uint32_t l = 0; l < v->n_label; l++) {
-    double n = block(v->extent[l], d ? d[l] : 1);
+    double n = part_block(v->extent[l], d ? d[l] : 1);
     if (l < TIE_LABELS) values[l] = n, few *= n;
     else all *= n;
   }
@@ -23,7 +29,7 @@ double part_join(const PartVertex *v, const uint32_t *d) {
   for (uint32_t i = 0; i < v->reads.len; i++) {
     const PartRead *r = &v->reads.at[i];
     double n = r->call ? 1 : 0;
-    for (uint32_t k = 0; k < r->rank; k++) n *= block(r->extent[k], r->label[k] < 0 ? 1 : d[r->label[k]]);
+    for (uint32_t k = 0; k < r->rank; k++) n *= part_block(r->extent[k], r->label[k] < 0 ? 1 : d[r->label[k]]);
     all += n;
   }
   return calls * all;
@@ -33,7 +39,7 @@ double part_aggregate(const PartVertex *v, const uint32_t *d) {
   double groups = 1, together = 1, n = 1;
   for (uint32_t l = 0; l < v->n_label; l++) {
     if (l >= v->n_out) together *= d[l];
-    else groups *= d[l], n *= block(v->extent[l], d[l]);
+    else groups *= d[l], n *= part_block(v->extent[l], d[l]);
   }
   return groups * (together - 1) * n;
 }
@@ -49,8 +55,8 @@ double part_move(uint32_t rank, const int64_t *extent, const uint32_t *reader, c
   for (uint32_t k = 0; k < rank; k++) {
     blocks *= reader[k];
     finer *= reader[k] > maker[k] ? reader[k] : maker[k];
-    n_c *= block(extent[k], reader[k]);
-    n_p *= block(extent[k], maker[k]);
+    n_c *= part_block(extent[k], reader[k]);
+    n_p *= part_block(extent[k], maker[k]);
     whole &= maker[k] >= reader[k];
   }
   return (finer - blocks) * (n_c + n_p) + (whole ? 0 : n_p * blocks);

@@ -80,7 +80,10 @@ void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *
 bool stage_is_plain(const TaskStage *s);
 /* The same in another order: axis[k] is then the buffer's axis of output label k. At most 63 labels. */
 bool stage_axes(const TaskStage *s, uint32_t *axis);
-bool stage_reads(const TaskStage *s, uint32_t buffer);
+/* Whether e, of the stage's, is a read of the buffer. */
+bool stage_read_is(const TaskStage *s, const Expr *e, uint32_t buffer);
+/* The points of its labels from..to-1; as task_size_guess, for choices only. */
+double stage_points(const TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to);
 /* Returns the only stage of a kernel that only copies a buffer's elements to their positions in another one; NULL: it
  * does more. */
 const TaskStage *kernel_copies(const Task *k);

@@ -36,7 +36,7 @@ const char *task_move_word(TaskMove m) {
 }
 
 bool task_moves_places(const Task *k) {
-  return k->kind == TASK_MOVE && (k->reducer == RED_ARGMAX || k->reducer == RED_ARGMIN);
+  return k->kind == TASK_MOVE && reducer_is_arg(k->reducer);
 }
 
 static bool list_touches(const TaskGraph *t, const Tasks *list, uint32_t buffer, bool write) {

@@ -154,6 +154,7 @@ typedef struct TaskGraph {
 /* The value of a dims-only extent; dims without a value get a medium size. For choices only, never for results. */
 int64_t task_size_guess(const TaskGraph *t, const Expr *e);
 double task_buffer_bytes(const TaskGraph *t, uint32_t buffer); /* the same of a buffer */
+bool stage_reads(const TaskStage *s, uint32_t buffer);
 
 /* The name of the site's place along an axis: at0, at1, ... No size in a mesh's graph may have such a name. */
 Str task_axis(const TaskGraph *t, uint32_t axis);

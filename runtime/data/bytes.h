@@ -44,6 +44,8 @@ typedef struct ein_out {
   int fd;
 } ein_out;
 
+/* Sets the message "NAME: WHAT: the cause of the errno"; returns its status. */
+ein_status ein_out_failed(const char *name, const char *what, int code, ein_error *err);
 ein_status ein_out_open(ein_out *out, const char *path, ein_error *err);
 ein_status ein_out_write(ein_out *out, const void *data, uint64_t n, ein_error *err);
 /* Writes elements as little-endian bytes. */

@@ -19,12 +19,6 @@ struct ein_joint {
   char *path;
 };
 
-static ein_status joint_failed(const char *name, const char *what, int code, ein_error *err) {
-  char buffer[32];
-  return ein_error_set(err, code == ENOMEM ? EIN_ERR_MEMORY : EIN_ERR_IO, "%s: %s: %s", name, what,
-                       ein_errno_text(code, buffer));
-}
-
 ein_dtype ein_joint_dtype(const char *path, ein_dtype dtype) {
   return dtype == EIN_BF16 && ein_ends_in(path, ".npy") ? EIN_F32 : dtype;
 }
@@ -72,7 +66,7 @@ static ein_status joint_open(ein_joint *j, const char *head, size_t length, int6
     status = ein_error_set(err, EIN_ERR_ARG, "%s: a device is not written by several", j->out.name);
   if (status == EIN_OK) status = ein_out_write(&j->out, head, length, err);
   if (status == EIN_OK && ftruncate(j->out.fd, (off_t)size) != 0)
-    status = joint_failed(j->out.name, "writing failed", errno, err);
+    status = ein_out_failed(j->out.name, "writing failed", errno, err);
   return status == EIN_OK ? EIN_OK : ein_out_finish(&j->out, status, err);
 }
 
@@ -121,7 +115,7 @@ static ein_status write_at(int fd, const char *who, const void *data, size_t n, 
   for (const unsigned char *from = data; n > 0;) {
     ssize_t put = pwrite(fd, from, n < (size_t)1 << 30 ? n : (size_t)1 << 30, (off_t)at);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return joint_failed(who, "writing failed", errno, err);
+    if (put < 0) return ein_out_failed(who, "writing failed", errno, err);
     from += put;
     at += (uint64_t)put;
     n -= (size_t)put;
@@ -156,11 +150,11 @@ ein_status ein_joint_write(const char *name, const char *who, uint64_t at, const
   int some = ein_rows_next(&r);
   if (!some) return EIN_OK;
   int fd = open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return joint_failed(who, "its folder is not shared by all who write", errno, err);
+  if (fd < 0) return ein_out_failed(who, "its folder is not shared by all who write", errno, err);
   for (; some && status == EIN_OK; some = ein_rows_next(&r))
     status = write_row(fd, who, b, (const unsigned char *)b->data + (size_t)r.to * ein_dtype_size(b->dtype),
                        r.length, at + (uint64_t)r.from * ein_dtype_size(b->file_dtype), err);
   if (close(fd) != 0 && errno != EINTR && status == EIN_OK)
-    status = joint_failed(who, "writing failed", errno, err);
+    status = ein_out_failed(who, "writing failed", errno, err);
   return status;
 }

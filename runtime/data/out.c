@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static ein_status out_failed(const char *name, const char *what, int code, ein_error *err) {
+ein_status ein_out_failed(const char *name, const char *what, int code, ein_error *err) {
   char buffer[32];
   return ein_error_set(err, code == ENOMEM ? EIN_ERR_MEMORY : EIN_ERR_IO, "%s: %s: %s", name, what,
                        ein_errno_text(code, buffer));
@@ -24,7 +24,7 @@ static ein_status out_failed(const char *name, const char *what, int code, ein_e
 
 static ein_status open_device(ein_out *out, ein_error *err) {
   out->fd = open(out->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-  return out->fd >= 0 ? EIN_OK : out_failed(out->name, "cannot write it", errno, err);
+  return out->fd >= 0 ? EIN_OK : ein_out_failed(out->name, "cannot write it", errno, err);
 }
 
 /* The file to replace, with links resolved: renaming over a link would replace the link. */
@@ -33,16 +33,16 @@ static ein_status find_target(ein_out *out, const char *path, ein_error *err) {
   if (lstat(path, &st) == 0) {
     out->path = realpath(path, NULL);
     if (!out->path || stat(out->path, &st) != 0)
-      return out_failed(out->name, "cannot write it", errno, err);
+      return ein_out_failed(out->name, "cannot write it", errno, err);
     if (S_ISCHR(st.st_mode)) return open_device(out, err);
     if (!S_ISREG(st.st_mode))
       return ein_error_set(err, EIN_ERR_IO, "%s: cannot write it: it is there and no regular file",
                            out->name);
-    if (access(out->path, W_OK) != 0) return out_failed(out->name, "cannot write it", errno, err);
+    if (access(out->path, W_OK) != 0) return ein_out_failed(out->name, "cannot write it", errno, err);
     out->mode = st.st_mode & 07777;
     return EIN_OK;
   }
-  if (errno != ENOENT) return out_failed(out->name, "cannot write it", errno, err);
+  if (errno != ENOENT) return ein_out_failed(out->name, "cannot write it", errno, err);
   out->path = strdup(path);
   return out->path ? EIN_OK : ein_error_set(err, EIN_ERR_MEMORY, "%s: out of memory", out->name);
 }
@@ -72,7 +72,7 @@ static ein_status open_temporary(ein_out *out, ein_error *err) {
     if (out->fd >= 0) return EIN_OK;
     if (errno != EEXIST && errno != EINTR) break;
   }
-  return out_failed(out->name, "cannot create a file in its folder", errno, err);
+  return ein_out_failed(out->name, "cannot create a file in its folder", errno, err);
 }
 
 static void out_free(ein_out *out) {
@@ -94,7 +94,7 @@ ein_status ein_out_write(ein_out *out, const void *data, uint64_t n, ein_error *
     size_t piece = n < (uint64_t)1 << 30 ? (size_t)n : (size_t)1 << 30;
     ssize_t put = write(out->fd, from, piece);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return out_failed(out->name, "writing failed", errno, err);
+    if (put < 0) return ein_out_failed(out->name, "writing failed", errno, err);
     from += put;
     n -= (uint64_t)put;
   }
@@ -121,11 +121,11 @@ ein_status ein_out_elements(ein_out *out, ein_dtype dtype, const void *data, int
 ein_status ein_out_finish(ein_out *out, ein_status status, ein_error *err) {
   if (out->fd < 0) return status;
   if (close(out->fd) != 0 && errno != EINTR && status == EIN_OK)
-    status = out_failed(out->name, "writing failed", errno, err);
+    status = ein_out_failed(out->name, "writing failed", errno, err);
   if (status == EIN_OK && out->temporary && out->mode && chmod(out->temporary, (mode_t)out->mode) != 0)
-    status = out_failed(out->name, "cannot give it the mode that it had", errno, err);
+    status = ein_out_failed(out->name, "cannot give it the mode that it had", errno, err);
   if (status == EIN_OK && out->temporary && rename(out->temporary, out->path) != 0)
-    status = out_failed(out->name, "cannot put the finished file in place", errno, err);
+    status = ein_out_failed(out->name, "cannot put the finished file in place", errno, err);
   if (status != EIN_OK && out->temporary) unlink(out->temporary);
   out_free(out);
   return status;

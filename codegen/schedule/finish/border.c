@@ -40,7 +40,6 @@ typedef struct Border {
   Map inside, below, above, outside; /* the value of each comparison or condition there */
 } Border;
 
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 static bool is_truth(const Expr *e, bool v) { return e->kind == EX_INT && e->dtype == DT_BOOL && (e->i != 0) == v; }
 
 static void know(Border *b, Map *where, const Expr *e, bool v) {

@@ -39,13 +39,6 @@ static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* th
 
 /* ---- a thread's groups ----------------------------------------------------------------------------------- */
 
-static const Expr *quotient(Sched *s, const Expr *a, int64_t n) {
-  return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n));
-}
-static const Expr *rest(Sched *s, const Expr *a, int64_t n) {
-  return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n));
-}
-
 /* Distributes groups along the sum: a warp has as many groups of a point as memory moves at once, and as many points
  * as that leaves, so that its stores go to different banks. */
 static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {

@@ -9,7 +9,6 @@ enum { WIDEST = 16 };        /* points of a result's row in each thread */
 enum { SWEEPS = 3 };
 enum { REGISTERS = 160 };    /* of a thread, for the chain's values at the thread's points */
 
-static const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->task->stages.at[i]; }
 bool chain_is_sum(const Chain *c, uint32_t i) { return stage_at(c, i)->sum->reducer != RED_NONE; }
 static bool is_ours(const Chain *c, TaskSlot slot) { return slot.kept && slot.index >= c->from && slot.index < c->to; }
 

@@ -57,6 +57,7 @@ typedef struct Chain {
 } Chain;
 
 enum { ALONG_EACH = 4 };
+static inline const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->task->stages.at[i]; }
 bool chain_reads(const Chain *c, uint32_t stage, uint32_t of); /* whether it depends on the other stage's value */
 bool chain_is_sum(const Chain *c, uint32_t stage);
 bool chain_is_over(const Chain *c, uint32_t stage, uint32_t sweep);

@@ -4,9 +4,6 @@
  * threads' parts of row sums are combined in order. */
 #include "schedule/gpu/chain.h"
 
-static const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->task->stages.at[i]; }
-static const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
-
 static const Expr *number(Sched *s, DType t, double v) {
   return dtype_is_float(t) ? expr_real(s->x, t, v)
       : t == DT_BOOL       ? expr_bool(s->x, v > 0)

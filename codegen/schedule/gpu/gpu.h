@@ -197,4 +197,13 @@ void bring_ready(Tiles *t);    /* declares the registers, in a thread */
 void bring_load(Tiles *t);     /* of the part that begins at red0 */
 void bring_put(Tiles *t);      /* into shared memory */
 
+static inline const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
+/* a // n and a % n, for n of 1 or more */
+static inline const Expr *quotient(Sched *s, const Expr *a, int64_t n) {
+  return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n));
+}
+static inline const Expr *rest(Sched *s, const Expr *a, int64_t n) {
+  return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n));
+}
+
 #endif

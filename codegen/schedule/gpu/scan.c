@@ -59,13 +59,6 @@ static const Expr *combine(Scan *c, const Expr *a, const Expr *b) {
   return ex_shared(c->s, red_combine(c->s, sum_of(c), a, b));
 }
 
-static const Expr *quotient(Sched *s, const Expr *a, int64_t n) {
-  return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n));
-}
-static const Expr *rest(Sched *s, const Expr *a, int64_t n) {
-  return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, a, ex_int(s, n));
-}
-
 /* ---- when it applies ------------------------------------------------------------------------------------ */
 
 /* Finds the point of step 0; false if more than a few points precede it. */

@@ -121,8 +121,6 @@ const Expr *tiles_read(const Tiles *t, uint32_t slot) {
 const Expr *tiles_nothing(Sched *s, DType t) {
   return dtype_is_float(t) ? expr_real(s->x, t, 0) : t == DT_BOOL ? expr_bool(s->x, false) : expr_int(s->x, t, 0);
 }
-static const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
-
 static bool is_shared(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW || t->of[slot] == OF_LANE; }
 static int64_t side_points(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? t->rows : t->lanes; }
 bool tiles_along(const Tiles *t, uint32_t slot) { return plan_move(&t->plan, slot, t->red) == MOVE_UNIT; }

@@ -72,10 +72,6 @@ static bool affine_range(
 
 /* ---- one read ------------------------------------------------------------------------------------------------ */
 
-static bool same_value(Exprs *p, const Expr *a, const Expr *b) {
-  return a == b || expr_normal(p, a) == expr_normal(p, b);
-}
-
 /* Whether the index is a label that covers exactly the block's places in dimension d. */
 static bool is_all_of(const Reads *r, const AlgOperand *o, uint32_t d, const Expr *index) {
   Exprs *p = r->c->g->exprs;
@@ -84,8 +80,8 @@ static bool is_all_of(const Reads *r, const AlgOperand *o, uint32_t d, const Exp
   const Expr **to = NEW_ARRAY(r->c->arena, const Expr *, t->n_key + 1);
   for (uint32_t k = 0; k < t->n_key; k++) to[k] = o->on[k] < 0 ? expr_int(p, DT_I64, 0) : expr_label(p, o->on[k]);
   const RelDim *label = &r->n->range[index->i], *dim = &t->dim[d];
-  return same_value(p, label->low, expr_relabel(p, dim->low, t->n_key, to)) &&
-      same_value(p, label->high, expr_relabel(p, dim->high, t->n_key, to));
+  return expr_same_value(p, label->low, expr_relabel(p, dim->low, t->n_key, to)) &&
+      expr_same_value(p, label->high, expr_relabel(p, dim->high, t->n_key, to));
 }
 
 static bool is_empty(uint32_t n, const int64_t *low, const int64_t *high) {

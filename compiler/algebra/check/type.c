@@ -330,7 +330,7 @@ static void check_join(Check *c, const AlgNode *n, Info *info) {
   if (c->c.ok && n->kind == ALG_JOIN) check_reads(c, n, &info->keys);
   c->c.ok &= before;
   Relation base = {.dtype = s->acc,
-      .places = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN,
+      .places = reducer_is_arg(s->reducer),
       .rank = s->n_out,
       .dim = n->range};
   check_made(c, n, base, &info->keys, 0, NULL);
@@ -354,7 +354,7 @@ static bool check_group(Check *c, const AlgNode *n, const Relation *of) {
 }
 
 static void check_aggregate_reducer(Check *c, const AlgNode *n, const Relation *of) {
-  bool arg = n->reducer == RED_ARGMAX || n->reducer == RED_ARGMIN;
+  bool arg = reducer_is_arg(n->reducer);
   EinSum s = {.reducer = n->reducer, .monoid = n->monoid, .acc = of->dtype, .dtype = arg ? DT_I64 : of->dtype};
   check_reducer(&c->c, &s);
   if (n->reducer != RED_NONE && arg != of->places)

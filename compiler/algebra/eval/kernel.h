@@ -16,7 +16,6 @@ typedef struct Fold {        /* a reducer on an accumulator */
 } Fold;
 Fold fold_of(Arena *a, Reducer reducer, const Monoid *monoid, DType acc);
 Value fold_pair(const Fold *f, Value a, Value b);
-static inline bool reducer_is_arg(Reducer r) { return r == RED_ARGMAX || r == RED_ARGMIN; }
 /* argmax and argmin: whether x beats the best so far. The first NaN beats everything, the first of equals wins. */
 bool fold_beats(const Fold *f, Value x, Value best);
 

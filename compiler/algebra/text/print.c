@@ -177,10 +177,6 @@ static void print_operand(Printer *p, const AlgNode *n, uint32_t i) {
   buf_str(p->out, o->wanted ? "} wanted" : "}");
 }
 
-static bool is_arg(Reducer r) {
-  return r == RED_ARGMAX || r == RED_ARGMIN;
-}
-
 static void print_kernel(Printer *p, const AlgNode *n) {
   const EinSum *s = n->sum;
   buf_str(p->out, " = ");
@@ -198,7 +194,7 @@ static void print_kernel(Printer *p, const AlgNode *n) {
     buf_str(p->out, " domain ");
     print_expr(&p->p, s->domain);
   }
-  if (s->dtype != (is_arg(s->reducer) ? DT_I64 : s->acc)) buf_printf(p->out, " gives %s", dtype_name(s->dtype));
+  if (s->dtype != (reducer_is_arg(s->reducer) ? DT_I64 : s->acc)) buf_printf(p->out, " gives %s", dtype_name(s->dtype));
   print_by(&p->p, s);
 }
 

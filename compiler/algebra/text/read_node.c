@@ -117,7 +117,7 @@ static bool want_kernel(AlgReader *r, AlgNode *n, EinSum *s) {
   }
   if (!want_expr(&r->x, OVER_ALL, DT_I64, &s->body)) return false;
   if (scan_take_word(&r->x.c, "domain") && !want_expr(&r->x, OVER_ALL, DT_I64, &s->domain)) return false;
-  s->dtype = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN ? DT_I64 : s->acc;
+  s->dtype = reducer_is_arg(s->reducer) ? DT_I64 : s->acc;
   if (scan_take_word(&r->x.c, "gives") && !scan_want_dtype(&r->x.c, &s->dtype)) return false;
   return take_by(&r->x, s);
 }

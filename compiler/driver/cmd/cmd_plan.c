@@ -356,7 +356,7 @@ static void put_buffer(Json *j, const Report *p, uint32_t k) {
   put_amount(j, "first", work ? (int64_t)b->first : -1);
   put_amount(j, "last", work ? (int64_t)b->last : -1);
   put_amount(j, "offset", work ? p->offset[k] : -1);
-  put_place(j, b->place);
+  json_place(j, b->place);
   json_end(j, '}');
 }
 
@@ -400,7 +400,7 @@ static void put_task(Json *j, const Report *p, const TaskCost *x) {
   json_int(j, "step", k->step);
   json_str(j, "kind", kind[k->kind]);
   json_name(j, "name", k->name);
-  put_place(j, k->place);
+  json_place(j, k->place);
   json_int(j, "depth", x->depth);
   put_amount(j, "times", x->times);
   json_name(j, "unless", k->unless < 0 ? NULL : p->t->inputs.at[k->unless].name);
@@ -420,7 +420,7 @@ static void put_notes(Json *j, const Report *p) {
     json_str(j, "pass", n->pass);
     json_str(j, "what", n->what);
     json_int(j, "count", n->count);
-    put_place(j, n->place);
+    json_place(j, n->place);
     json_end(j, '}');
   }
   json_end(j, ']');

@@ -86,10 +86,10 @@ static Leave inputs_read(Session *s, const Job *j, Eval *e) {
   Leave l = LEAVE_OK;
   for (uint32_t k = 0; k < e->n_input; k++) in[k] = e->input[k];
   e->input = in;
-  for (uint32_t k = 0; k < e->n_input && !l; k++)
-    for (uint32_t i = 0; i < g->inputs.len && !l; i++)
-      if (g->inputs.at[i]->name == in[k].name)
-        l = given_values(s, e, g->inputs.at[i], given_of(j->given, in[k].name), &in[k].array);
+  for (uint32_t k = 0; k < e->n_input && !l; k++) {
+    const EinNode *n = graph_input_find(g, in[k].name);
+    if (n) l = given_values(s, e, n, given_of(j->given, in[k].name), &in[k].array);
+  }
   return l;
 }
 

@@ -159,7 +159,7 @@ static int open_brackets(const char *s) {
   return n;
 }
 
-static const char *span_text(Arena *a, Span s) {
+static const char *trimmed_text(Arena *a, Span s) {
   size_t n = s.end - s.at;
   const char *p = s.src->bytes + s.at;
   while (n && (p[n - 1] == ' ' || p[n - 1] == '\r' || p[n - 1] == '\t')) n--;
@@ -172,10 +172,10 @@ Leave expects_read(Session *s, const AstFile *file, const char *path, Expects *o
   for (uint32_t i = 0; i < file->comments.len; i++) {
     r.span = file->comments.at[i];
     Buf text = buf_new(s->arena);
-    buf_str(&text, span_text(s->arena, r.span));
+    buf_str(&text, trimmed_text(s->arena, r.span));
     bool may_go_on = strstr(text.s, "expect:") != NULL;
     while (may_go_on && open_brackets(text.s) > 0 && i + 1 < file->comments.len) {
-      const char *more = span_text(s->arena, file->comments.at[++i]);
+      const char *more = trimmed_text(s->arena, file->comments.at[++i]);
       buf_printf(&text, " %s", more + strspn(more, "#"));
     }
     Leave l = comment(&r, text.s);

@@ -6,10 +6,6 @@
 
 enum { LONGEST = 60 };
 
-static char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 static uint32_t least(uint32_t a, uint32_t b) {
   return a < b ? a : b;
 }
@@ -22,10 +18,10 @@ static uint32_t distance(const char *a, size_t n, const char *b, size_t m) {
     uint32_t *now = row[i % 3], *up = row[(i + 2) % 3], *upper = row[(i + 1) % 3];
     now[0] = (uint32_t)i;
     for (size_t j = 1; j <= m; j++) {
-      uint32_t change = lower(a[i - 1]) != lower(b[j - 1]);
+      uint32_t change = char_lower(a[i - 1]) != char_lower(b[j - 1]);
       now[j] = least(least(up[j], now[j - 1]) + 1, up[j - 1] + change);
-      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-          lower(a[i - 2]) == lower(b[j - 1]))
+      if (i > 1 && j > 1 && char_lower(a[i - 1]) == char_lower(b[j - 2]) &&
+          char_lower(a[i - 2]) == char_lower(b[j - 1]))
         now[j] = least(now[j], upper[j - 2] + 1);
     }
   }

@@ -525,7 +525,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   json_object(j, NULL);
   json_int(j, "id", v->node->id);
   json_str(j, "name", v->name);
-  put_place(j, v->node->place);
+  json_place(j, v->node->place);
   json_str(j, "equation", sites_equation(p->s->arena, v));
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);

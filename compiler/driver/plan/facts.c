@@ -5,16 +5,12 @@
 
 /* ---- what a site has and does ---------------------------------------------------------------------------- */
 
-static double block_most(int64_t extent, uint32_t count) {
-  return (double)(extent > 0 ? (extent - 1) / count + 1 : 0);
-}
-
 static double home_block(const Sites *p, uint32_t tensor) {
   const PlaceTensor *t = &p->places->tensors.at[tensor];
   double n = dtype_size(t->node->dtype);
   for (uint32_t d = 0; d < t->n; d++) {
     uint32_t count = d < INT8_MAX ? placement_count(&p->placing->mesh, &p->placing->home[tensor], (int8_t)d) : 1;
-    n *= block_most(t->extent[d], count);
+    n *= part_block(t->extent[d], count);
   }
   return n;
 }

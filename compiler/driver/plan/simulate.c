@@ -195,7 +195,7 @@ static void put_step(Json *j, const SimStep *s) {
   json_object(j, NULL);
   json_strn(j, "operation", words.s, words.len);
   json_name(j, "name", s->node->name);
-  put_place(j, s->node->place);
+  json_place(j, s->node->place);
   json_int(j, "site", s->site);
   json_int(j, "sites", s->sites);
   json_num(j, "begins", s->begin);

@@ -66,12 +66,6 @@ static const char *rule_name(const Sites *p, const PartVectors *vectors, uint32_
 
 typedef struct Grid { int64_t rows, columns, summed; } Grid;
 
-static bool has_label(const PartRead *r, uint32_t l) {
-  for (uint32_t k = 0; k < r->rank; k++)
-    if (r->label[k] == (int32_t)l) return true;
-  return false;
-}
-
 static bool has_windows(const PartRead *r) {
   for (uint32_t k = 0; k < r->rank; k++)
     if (r->index && r->index[k]) return true;
@@ -85,7 +79,7 @@ static bool grid_find(const Sites *p, uint32_t i, Grid *g) {
   if (v->reads.len != 2 || !v->reads.at[0].call || !v->reads.at[1].call || v->n_label == v->n_out) return false;
   if (has_windows(&v->reads.at[0]) || has_windows(&v->reads.at[1])) return false;
   for (uint32_t l = 0; l < v->n_label; l++) {
-    bool one = has_label(&v->reads.at[0], l), other = has_label(&v->reads.at[1], l);
+    bool one = part_read_has(&v->reads.at[0], l), other = part_read_has(&v->reads.at[1], l);
     if (p->choice.d[i][l] < 2) continue;
     if (l < v->n_out ? one == other : !one || !other) return false;
     *(l >= v->n_out ? &g->summed : one ? &g->rows : &g->columns) *= p->choice.d[i][l];

@@ -53,12 +53,6 @@ static ein_tensor block_here(Session *s, const TaskBuffer *b, const Block *x) {
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
-static const EvalArray *array_of(const Eval *e, Str name) {
-  for (uint32_t i = 0; i < e->n_input; i++)
-    if (e->input[i].name == name) return &e->input[i].array;
-  return NULL;
-}
-
 static Leave input_here(
     Session *s, const TaskGraph *t, uint32_t k, const Given *g, const EvalArray *whole, ein_tensor *out) {
   const TaskBuffer *b = &t->buffers.at[t->inputs.at[k].buffer];
@@ -72,17 +66,11 @@ static Leave input_here(
   return LEAVE_OK;
 }
 
-static const EinNode *input_node(const EinGraph *g, Str name) {
-  for (uint32_t i = 0; i < g->inputs.len; i++)
-    if (g->inputs.at[i]->name == name) return g->inputs.at[i];
-  return NULL;
-}
-
 /* For a missing input: the block of its default, if that is one equation; else a block cut out of all of it. */
 static Leave default_here(Session *s, const Job *j, uint32_t k, const Eval *e, ein_tensor *out) {
   const TaskGraph *t = j->tasks;
   const TaskBuffer *b = &t->buffers.at[t->inputs.at[k].buffer];
-  const EinNode *n = input_node(j->graph, t->inputs.at[k].name);
+  const EinNode *n = graph_input_find(j->graph, t->inputs.at[k].name);
   uint32_t at[MESH_AXES + 1];
   bool whole = false;
   Block own = block_at(s, t, b, s->ranks->rank);
@@ -119,7 +107,7 @@ Leave ranks_inputs(Session *s, const Job *j, const Eval *e, ein_tensor *in) {
   Leave l = blocks_fit(s, t, e);
   for (uint32_t k = 0; k < t->inputs.len && !l; k++) {
     const Given *g = given_of(j->given, t->inputs.at[k].name);
-    if (g) l = input_here(s, t, k, g, array_of(e, g->name), &in[k]);
+    if (g) l = input_here(s, t, k, g, eval_input_find(e, g->name), &in[k]);
     else l = default_here(s, j, k, e, &in[k]);
   }
   return l;
@@ -130,9 +118,9 @@ void ranks_warn(Session *s, const Job *j, const Eval *e, const ein_tensor *in) {
   for (uint32_t k = 0; k < t->inputs.len; k++) {
     Str name = t->inputs.at[k].name;
     const Given *g = given_of(j->given, name);
-    const EinNode *n = input_node(e->graph, name);
+    const EinNode *n = graph_input_find(e->graph, name);
     if (!g || !n) continue;
-    const EvalArray *x = array_of(e, name);
+    const EvalArray *x = eval_input_find(e, name);
     Block own = block_at(s, t, &t->buffers.at[t->inputs.at[k].buffer], s->ranks->rank);
     const EvalArray block = {
         .dtype = x->dtype, .rank = x->rank, .shape = own.shape, .count = own.count, .data = in[k].data};

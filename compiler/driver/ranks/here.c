@@ -9,7 +9,6 @@
 #include "driver/progress.h"
 #include "site.h"
 
-
 /* ---- the wire ---------------------------------------------------------------------------------------------- */
 
 typedef struct Post { const ein_parcel *send; int n; const int64_t *count; } Post; /* what a site provides */
@@ -117,12 +116,6 @@ ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint3
       .byte_offset = (uint64_t)(offset * dtype_size(b->dtype))};
 }
 
-static const EvalArray *input_of(const Eval *e, Str name) {
-  for (uint32_t i = 0; i < e->n_input; i++)
-    if (e->input[i].name == name) return &e->input[i].array;
-  return NULL;
-}
-
 EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k) {
   for (uint32_t i = 0; i < e->graph->outputs.len; i++)
     if (e->graph->outputs.at[i].name == t->outputs.at[k].name) return &e->output[i];
@@ -132,7 +125,7 @@ EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k) {
 /* The blocks of its inputs, in the order of t->inputs. */
 static Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in) {
   for (uint32_t k = 0; k < t->inputs.len; k++) {
-    const EvalArray *whole = input_of(e, t->inputs.at[k].name);
+    const EvalArray *whole = eval_input_find(e, t->inputs.at[k].name);
     if (!whole)
       return fail(s, LEAVE_USAGE, "input %s is not given, and defaults are not made for several sites yet",
           t->inputs.at[k].name->s);

@@ -107,10 +107,6 @@ static void names_set(Entry *e, const Texts *names) {
   for (uint32_t i = 0; i < names->len; i++) e->name[i] = arena_printf(e->arena, "%s", names->at[i]);
 }
 
-static const char *span_text(Arena *a, Span s) {
-  return arena_printf(a, "%.*s", (int)(s.end - s.at), s.src->bytes + s.at);
-}
-
 static bool is_stack(const AstStmt *s, Str turn) {
   for (uint32_t i = 0; i < s->items.len; i++)
     if (s->items.at[i].e && s->items.at[i].e->kind == AST_NAME && s->items.at[i].e->name.s == turn) return true;

@@ -8,17 +8,9 @@
 
 enum { SIGN_FUEL = 4000 }; /* atoms whose sign is examined, at most */
 
-bool is_dims(const Expr *e) {
-  return !(e->has & (HAS_LABEL | HAS_TURN | HAS_READ | HAS_PARAM | HAS_CALL));
-}
-
-static bool is_op(const Expr *e, Op op) {
-  return e->kind == EX_OP && e->op == op && e->dtype == DT_I64;
-}
-
 /* x // c or x % c with a literal c > 0. */
 static bool by_literal(const Expr *e) {
-  return (is_op(e, OP_IDIV) || is_op(e, OP_MOD)) && e->arg[1]->kind == EX_INT && e->arg[1]->i > 0;
+  return (is_i64_op(e, OP_IDIV) || is_i64_op(e, OP_MOD)) && e->arg[1]->kind == EX_INT && e->arg[1]->i > 0;
 }
 
 void linear_new(Linear *l, Exprs *p, const Facts *facts) {
@@ -68,7 +60,7 @@ static void build_nested(Build *b, int64_t c, const Expr *normal, int depth) {
     Term t = term_next(&rest);
     int64_t minus;
     if (!mul_ok(t.c, c, &t.c)) b->ok = false;
-    if (!b->ok || !t.m || !by_literal(t.m) || !is_op(t.m, OP_MOD)) {
+    if (!b->ok || !t.m || !by_literal(t.m) || !is_i64_op(t.m, OP_MOD)) {
       build_var(b, t.c, t.m);
       continue;
     }
@@ -139,7 +131,7 @@ static bool atom_least_zero(Linear *l, const Expr *e, int depth) {
   if (e->kind == EX_DIM || e->kind == EX_TURN) return true;
   if (e->kind == EX_LABEL) return extent_of(l, e) != NULL;
   if (e->kind != EX_OP || e->dtype != DT_I64 || depth > 8 || --l->fuel < 0) return false;
-  if (e->op == OP_MOD && is_dims(e->arg[1])) return sum_least_zero(l, e->arg[1], depth + 1);
+  if (e->op == OP_MOD && expr_is_dims(e->arg[1])) return sum_least_zero(l, e->arg[1], depth + 1);
   if (e->op == OP_IDIV) return sum_least_zero(l, e->arg[0], depth + 1) && sum_least_zero(l, e->arg[1], depth + 1);
   return false;
 }
@@ -147,7 +139,7 @@ static bool atom_least_zero(Linear *l, const Expr *e, int depth) {
 /* Some label's extent is a multiple of d, so d is not 0 where that label has a value. */
 static bool surely_positive(Linear *l, const Expr *d) {
   const Facts *f = l->facts;
-  if (!is_dims(d) || !sum_least_zero(l, d, 0)) return false;
+  if (!expr_is_dims(d) || !sum_least_zero(l, d, 0)) return false;
   for (uint32_t k = 0; k < f->n_label; k++)
     if (f->label[k] && expr_divide(l->p, f->label[k], d)) return true;
   return false;
@@ -211,7 +203,7 @@ static void know_extreme(Linear *l, const Expr *e) {
 /* m = a * others, all >= 0, and a <= most: most*others - m >= 0. */
 static void know_factor(Linear *l, const Expr *m, const Expr *a, const Expr *others) {
   const Expr *most = extent_of(l, a);
-  if (!most && is_op(a, OP_MOD) && by_literal(a)) most = a->arg[1];
+  if (!most && is_i64_op(a, OP_MOD) && by_literal(a)) most = a->arg[1];
   if (!most) return;
   Build b = build_new(l, T_FACT, 0);
   for (const Expr *rest = most; rest && b.ok;) {
@@ -229,7 +221,7 @@ static void know_factor(Linear *l, const Expr *m, const Expr *a, const Expr *oth
 static void know_product(Linear *l, const Expr *m) {
   const Expr *atom[MOST_DEGREE];
   uint32_t n = monomial_atoms(m, atom);
-  bool dims = is_dims(m);
+  bool dims = expr_is_dims(m);
   if (!dims) l->partial = true; /* not free, though a variable */
   for (uint32_t i = 0; i < n; i++)
     if (!atom_least_zero(l, atom[i], 0)) return;
@@ -253,22 +245,23 @@ static void know_var(Linear *l, const Expr *e) {
     know(l, T_BASE, 0, NULL, 1, e, 0);
   else if (e->kind == EX_TURN)
     know(l, T_FACT, 0, NULL, 1, e, 0);
-  else if (is_op(e, OP_MUL))
+  else if (is_i64_op(e, OP_MUL))
     know_product(l, e);
-  else if (is_op(e, OP_IDIV))
+  else if (is_i64_op(e, OP_IDIV))
     know_quotient(l, e);
-  else if (is_op(e, OP_MOD))
+  else if (is_i64_op(e, OP_MOD))
     know_remainder(l, e);
-  else if (is_op(e, OP_CAST))
+  else if (is_i64_op(e, OP_CAST))
     know_cast(l, e);
   else if (e->kind == EX_OP && (e->op == OP_MAX || e->op == OP_MIN || e->op == OP_FMAX || e->op == OP_FMIN))
     know_extreme(l, e);
-  bool free_one = e->kind == EX_LABEL || e->kind == EX_TURN || e->kind == EX_DIM || is_op(e, OP_MUL) || by_literal(e);
+  bool free_one = e->kind == EX_LABEL || e->kind == EX_TURN || e->kind == EX_DIM ||
+      is_i64_op(e, OP_MUL) || by_literal(e);
   if (!free_one) l->partial = true;
 }
 
 void linear_define(Linear *l, uint32_t v) {
-  if (by_literal(l->var[v]) && is_op(l->var[v], OP_IDIV)) know_quotient(l, l->var[v]);
+  if (by_literal(l->var[v]) && is_i64_op(l->var[v], OP_IDIV)) know_quotient(l, l->var[v]);
 }
 
 void linear_close(Linear *l) {

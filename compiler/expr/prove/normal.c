@@ -24,10 +24,6 @@ enum {
 
 /* ---- atoms and monomials --------------------------------------------------------------------- */
 
-static bool is_op(const Expr *e, Op op) {
-  return e->kind == EX_OP && e->op == op && e->dtype == DT_I64;
-}
-
 static int atom_rank(const Expr *e) {
   static const int rank[] = {[EX_INT] = 6, [EX_REAL] = 7, [EX_DIM] = 2,  [EX_LABEL] = 0,
                              [EX_TURN] = 1, [EX_PARAM] = 3, [EX_READ] = 4, [EX_OP] = 5};
@@ -63,7 +59,7 @@ uint32_t monomial_atoms(const Expr *m, const Expr **atom) {
   uint32_t n = 0;
   for (const Expr *e = m;; e = e->arg[0]) {
     if (n == MOST_DEGREE) return 0;
-    if (!is_op(e, OP_MUL)) {
+    if (!is_i64_op(e, OP_MUL)) {
       atom[n++] = e;
       break;
     }
@@ -94,7 +90,7 @@ const Expr *monomial_product(Exprs *p, const Expr *a, const Expr *b, bool *ok) {
 static int monomial_order(const Expr *a, const Expr *b) {
   if (a == b) return 0;
   if (!a || !b) return a ? -1 : 1;
-  if (!is_op(a, OP_MUL) && !is_op(b, OP_MUL)) return atom_order(a, b);
+  if (!is_i64_op(a, OP_MUL) && !is_i64_op(b, OP_MUL)) return atom_order(a, b);
   const Expr *x[MOST_DEGREE], *y[MOST_DEGREE];
   uint32_t n = monomial_atoms(a, x), k = monomial_atoms(b, y);
   if (n != k) return n == 0 ? -1 : k == 0 ? 1 : n > k ? -1 : 1;
@@ -111,14 +107,14 @@ static int term_order(const void *a, const void *b) {
 
 static Term term_of(const Expr *e) {
   if (e->kind == EX_INT) return (Term){e->i, NULL};
-  if (is_op(e, OP_MUL) && e->arg[0]->kind == EX_INT) return (Term){e->arg[0]->i, e->arg[1]};
+  if (is_i64_op(e, OP_MUL) && e->arg[0]->kind == EX_INT) return (Term){e->arg[0]->i, e->arg[1]};
   return (Term){1, e};
 }
 
 /* In a normal form the term after a '-' has a positive coefficient, so that the negation never wraps. */
 Term term_next(const Expr **rest) {
   const Expr *e = *rest;
-  bool add = is_op(e, OP_ADD), sub = is_op(e, OP_SUB);
+  bool add = is_i64_op(e, OP_ADD), sub = is_i64_op(e, OP_SUB);
   *rest = add || sub ? e->arg[0] : NULL;
   Term t = term_of(add || sub ? e->arg[1] : e);
   if (sub) t.c = (int64_t)(0 - (uint64_t)t.c);

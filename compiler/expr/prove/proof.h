@@ -63,7 +63,6 @@ void linear_ineq(Linear *l, const Ineq *q);
 void linear_close(Linear *l);
 /* Adds only the definition of variable v, if it is a quotient by a literal. */
 void linear_define(Linear *l, uint32_t v);
-bool is_dims(const Expr *e); /* it contains no label, turn, read or parameter */
 /* The row, or its negation, as an expression. */
 const Expr *row_expr(const Linear *l, const FmRow *r, bool not);
 

@@ -107,7 +107,7 @@ static void fix_sizes(const Linear *l, Fm *s, int64_t size) {
   for (uint32_t v = 0; v < l->n; v++) {
     Value x;
     FmRow r;
-    if (!is_dims(l->var[v]) || !expr_value(l->var[v], &env, &x) || x.i < 0 || x.i > INT32_MAX) continue;
+    if (!expr_is_dims(l->var[v]) || !expr_value(l->var[v], &env, &x) || x.i < 0 || x.i > INT32_MAX) continue;
     for (int sign = -1; sign <= 1; sign += 2) {
       fm_row(&r, s->n_var);
       r.c[v] = sign;
@@ -193,7 +193,7 @@ static bool has_dims(const Linear *l) {
     const FmRow *r = &l->fm.row[i];
     bool dims = false, others = false;
     for (uint32_t v = 0; v < l->n; v++)
-      if (r->c[v]) *(is_dims(l->var[v]) ? &dims : &others) = true;
+      if (r->c[v]) *(expr_is_dims(l->var[v]) ? &dims : &others) = true;
     if (dims && !(r->tag & T_OUT) && (others || r->tag != T_BASE)) return true;
   }
   return false;
@@ -212,7 +212,7 @@ static bool mentions_dims(const Job *j) {
 static void open_case(Job *j, const Case *s, const Linear *l) {
   bool gone[FM_VARS], whole = !l->partial && !s->dropped && !s->n_opaque && !s->n_split;
   Fm shadow;
-  for (uint32_t v = 0; v < l->n; v++) gone[v] = !is_dims(l->var[v]);
+  for (uint32_t v = 0; v < l->n; v++) gone[v] = !expr_is_dims(l->var[v]);
   if (!has_dims(l) && (whole || !mentions_dims(j))) {
     if (!refute(j, l, gone)) j->count = true;
     return;

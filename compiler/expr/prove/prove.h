@@ -12,6 +12,9 @@
 /* Exact normal form of integer polynomials over dims, labels, turns and other atoms (reads, x // c, x % c with
  * normalised insides): equal polynomials become equal pointers. If a coefficient overflows 64 bits, it returns e. */
 const Expr *expr_normal(Exprs *p, const Expr *e);
+static inline bool expr_same_value(Exprs *p, const Expr *a, const Expr *b) { /* for certain */
+  return a == b || expr_normal(p, a) == expr_normal(p, b);
+}
 /* e / d if it divides exactly as a polynomial (d is a product of atoms and a constant), else NULL. */
 const Expr *expr_divide(Exprs *p, const Expr *e, const Expr *d);
 

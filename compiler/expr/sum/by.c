@@ -48,7 +48,7 @@ const char *sum_by_wrong(Arena *a, const EinSum *s, bool moved) {
   ByWalk w = {0};
   if (s->where) return "makes all points, and a predicate takes some out here";
   if (s->domain) return "makes all points, and some have no value here";
-  if (s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN)
+  if (reducer_is_arg(s->reducer))
     return "makes values, and argmax and argmin look for places";
   if (s->acc != s->dtype) return "makes values of one dtype, and what is reduced here has another than the result";
   if (s->dtype == DT_F16 || s->dtype == DT_BF16) return "makes no f16 and no bf16; f32 has their values";

@@ -253,7 +253,7 @@ void check_reducer(SumCheck *c, const EinSum *s) {
   if ((s->reducer == RED_MONOID) != (s->monoid != NULL))
     check_fail(c, "a monoid stands with the reducer monoid, and only there");
   if (s->monoid && !map_find(&c->monoids, s->monoid)) check_fail(c, "its monoid is not the graph's");
-  bool place = s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
+  bool place = reducer_is_arg(s->reducer);
   if (place && s->dtype != DT_I64) check_fail(c, "%s gives i64", name);
   bool rounds = dtype_is_float(s->acc) && dtype_is_float(s->dtype);
   if (!place && s->dtype != s->acc && !rounds)

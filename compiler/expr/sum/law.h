@@ -47,7 +47,6 @@ typedef struct Same {
   void (*where)(void *ctx, Buf *out); /* prints the current item, before the complaint; or NULL */
 } Same;
 bool differ(Same *q, const char *fmt, ...) EIN_PRINTF(2, 3); /* always returns false */
-bool same_text(Str a, Str b);
 bool eq_str(Same *q, const char *what, Str a, Str b);
 bool eq_int(Same *q, const char *what, int64_t a, int64_t b);
 bool eq_place(Same *q, Place a, Place b);

@@ -254,7 +254,7 @@ static void hint_label(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
       (n != d->params.len && !(axis && axis->kind == AST_INT)))
     return;
   int64_t k = axis ? axis->i : (int64_t)in->items.len - 1;
-  Str label = k >= 0 && k < in->items.len ? item_label(&in->items.at[k]) : NULL;
+  Str label = k >= 0 && k < in->items.len ? ast_item_label(&in->items.at[k]) : NULL;
   if (!label) return;
   Buf b = buf_new(x->arena);
   buf_printf(&b, "%s[%s](", a->name.s->s, label->s);
@@ -268,7 +268,7 @@ static void hint_group(Elab *x, Diag *g, const AstStmt *d, const Ast *a) {
   if (d->items.len != 1 || a->items.len < 2) return;
   Buf b = buf_new(x->arena);
   for (uint32_t i = 0; i < a->items.len; i++) {
-    if (!item_label(&a->items.at[i])) return;
+    if (!ast_item_label(&a->items.at[i])) return;
     buf_printf(&b, "%s%s", i ? " " : "", source_text(x, a->items.at[i].span));
   }
   diag_hint(x->diags, g, "over all of them at once it is `%s[(%s)](...)`", a->name.s->s, b.s);

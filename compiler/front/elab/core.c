@@ -247,12 +247,10 @@ static void warn_nan_compared(Elab *x, const Ast *a) {
     diag_hint(x->diags, d, "write `%sisnan(%s)`", is ? "not " : "", source_text(x, left ? a->b->span : a->a->span));
 }
 
-static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
-
 /* a + b + c + ... : walks the left spine with a loop. */
 static Core *core_chain(Elab *x, Scope *s, const Ast *a) {
   VEC(const Ast *) spine = {0};
-  for (; is_chain(a); a = a->a) vec_push(x->arena, spine, a);
+  for (; ast_is_chain(a); a = a->a) vec_push(x->arena, spine, a);
   Core *c = core_from_ast(x, s, a);
   bool ok = c != NULL;
   while (spine.len) {
@@ -404,10 +402,6 @@ static bool label_clashes(Elab *x, Scope *s, AstName n) {
   return true;
 }
 
-Str item_label(const AstItem *it) {
-  return it->kind == ITEM_SIZED ? it->name.s : it->kind == ITEM_EXPR && it->e->kind == AST_NAME ? it->e->name.s : NULL;
-}
-
 /* `next z[k] = e`, where k is no label: one element changes. */
 void hint_element(Elab *x, Diag *d, const AstStmt *s, const Symbol *y, Labels *labels) {
   Buf left = buf_new(x->arena), at = buf_new(x->arena);
@@ -415,7 +409,7 @@ void hint_element(Elab *x, Diag *d, const AstStmt *s, const Symbol *y, Labels *l
   if (s->items.len != y->node->rank) return;
   for (uint32_t k = 0, from = 0; k < s->items.len; k++) {
     const AstItem *it = &s->items.at[k];
-    Str own = item_label(it), axis = axis_label(y, k);
+    Str own = ast_item_label(it), axis = axis_label(y, k);
     bool label = own && name_is_label(x, &in, own);
     if (!label && it->kind != ITEM_EXPR) return;
     const char *name = label ? own->s : axis ? axis->s : arena_printf(x->arena, "%c", free_letter(y, &from));
@@ -442,7 +436,7 @@ static bool label_from_item(Elab *x, Scope *s, const AstItems *all, const AstIte
   if (set_has(*out, v)) {
     Diag *d = diag_add(x->diags, D_E054, it->span, "label %s stands twice in %s", n.s->s, who);
     for (const AstItem *o = all->at; o < it; o++)
-      if (item_label(o) == n.s) diag_at(x->diags, d, o->span, "first here");
+      if (ast_item_label(o) == n.s) diag_at(x->diags, d, o->span, "first here");
     diag_hint(x->diags, d, "write it once; along a diagonal, that is `[%s] A[%s,%s]`", n.s->s, n.s->s, n.s->s);
     return false;
   }
@@ -514,7 +508,7 @@ static const char *read_completed(Elab *x, const Symbol *y, const AstItems *item
   Buf b = buf_new(x->arena);
   for (uint32_t i = 0; i < items->len; i++)
     for (uint32_t k = items->len; k < y->node->rank; k++)
-      if (item_label(&items->at[i]) && item_label(&items->at[i]) == axis_label(y, k)) return shape_form(x, y);
+      if (ast_item_label(&items->at[i]) && ast_item_label(&items->at[i]) == axis_label(y, k)) return shape_form(x, y);
   buf_printf(&b, "%s[", y->name->s);
   for (uint32_t i = 0, from = 0; i < y->node->rank; i++) {
     Str s = i < items->len ? NULL : axis_label(y, i);
@@ -539,9 +533,9 @@ Core *complain_rank(Elab *x, const Symbol *y, const Ast *a) {
 /* Whether the indices are only labels of the def. */
 static bool indexed_by_own(const AstItems *head, const Ast *a) {
   for (uint32_t i = 0; i < a->items.len; i++) {
-    Str label = item_label(&a->items.at[i]);
+    Str label = ast_item_label(&a->items.at[i]);
     bool own = false;
-    for (uint32_t k = 0; label && k < head->len; k++) own |= item_label(&head->at[k]) == label;
+    for (uint32_t k = 0; label && k < head->len; k++) own |= ast_item_label(&head->at[k]) == label;
     if (!own) return false;
   }
   return true;
@@ -569,11 +563,11 @@ static void hint_parameter(Elab *x, Scope *s, const Ast *a, Diag *d) {
   if (indexed_by_own(head, a))
     diag_hint(x->diags, d, "%s is an expression already: write `%s`", name, parameter_bare(x, s, a));
   else if (one && head->len == 1)
-    diag_hint(x->diags, d, "substitute by label: `%s[%s = %s]`", name, item_label(&head->at[0])->s,
+    diag_hint(x->diags, d, "substitute by label: `%s[%s = %s]`", name, ast_item_label(&head->at[0])->s,
         source_text(x, a->items.at[0].span));
-  else if (one && !head->len && item_label(&a->items.at[0]))
+  else if (one && !head->len && ast_item_label(&a->items.at[0]))
     diag_hint(x->diags, d, "make %s a label of the def, `def %s[%s](%s)`, and write `%s`",
-        item_label(&a->items.at[0])->s, def, item_label(&a->items.at[0])->s, params_text(x, s->frame->def),
+        ast_item_label(&a->items.at[0])->s, def, ast_item_label(&a->items.at[0])->s, params_text(x, s->frame->def),
         parameter_bare(x, s, a));
   else diag_hint(x->diags, d, "use it as it stands, or substitute by label: `%s[j = ...]`", name);
 }

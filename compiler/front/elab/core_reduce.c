@@ -57,7 +57,7 @@ static bool call_form_labels(Elab *x, Scope *s, const Ast *a, const Core *body, 
     Diag *d = diag_add(x->diags, D_E057, a->op_span, "a reducer inside a def must name its labels");
     const char *word = reducer_info[a->op].name, *def = s->frame->def->name.s->s;
     if (s->frame->def->items.len)
-      diag_hint(x->diags, d, "write `%s[%s] ...`", word, item_label(&s->frame->def->items.at[0])->s);
+      diag_hint(x->diags, d, "write `%s[%s] ...`", word, ast_item_label(&s->frame->def->items.at[0])->s);
     else diag_hint(x->diags, d, "give the def a label, `def %s[k](...)`, and reduce that: `%s[k] ...`", def, word);
     return false;
   }
@@ -165,7 +165,7 @@ Core *core_reduce(Elab *x, Scope *s, const Ast *a) {
   LabelSet labels = {0};
   if (!reduce_parts(x, s, a, &labels, &body, &where)) return fail(x);
   Reducer r = (Reducer)a->op;
-  if ((r == RED_ARGMAX || r == RED_ARGMIN) && a->items.len > 1) {
+  if (reducer_is_arg(r) && a->items.len > 1) {
     Diag *d = diag_add(x->diags, D_E087, a->op_span, "%s takes one label or one group", reducer_info[r].name);
     Buf b = buf_new(x->arena);
     for (uint32_t i = 0; i < labels.n; i++) buf_printf(&b, "%s%s", i ? " " : "", labels.at[i]->name->s);

@@ -14,12 +14,10 @@ static void know(Body *b, Str name) { map_put(&b->known, name, b); }
 
 static bool visible(const Body *b, Str name) { return symbol_find(b->x, name, b->order) != NULL; }
 
-static bool is_chain(const Ast *a) { return a->kind == AST_BINARY || a->kind == AST_OR_ELSE; }
-
 /* Called for every node below a; loops walk chains of operators. */
 typedef void Visit(Body *b, const Ast *a);
 static void walk(Body *b, const Ast *a, Visit *visit) {
-  for (; a && is_chain(a); a = a->a) walk(b, a->b, visit);
+  for (; a && ast_is_chain(a); a = a->a) walk(b, a->b, visit);
   if (!a) return;
   visit(b, a);
   walk(b, a->a, visit);

@@ -345,7 +345,6 @@ bool want_bool(Elab *x, const Core *c, Span op, const char *what); /* complains;
 bool want_integer(Elab *x, const Core *c, const char *what);   /* complains */
 const char *shape_form(Elab *x, const Symbol *y);              /* "X[i, j]", with its labels if it has some */
 Span free_place(const Core *c, const LabelVar *v);             /* where v is used and not bound */
-Str item_label(const AstItem *it);                             /* NULL: it is not a label */
 bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, const char *who, bool groups);
 Local *frame_find(Frame *f, Str name);
 

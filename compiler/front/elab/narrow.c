@@ -16,14 +16,8 @@ static bool rounds(const Ast *a) {
   return false;
 }
 
-static const EinNode *input_find(const EinGraph *g, Str name) {
-  for (uint32_t i = 0; i < g->inputs.len; i++)
-    if (g->inputs.at[i]->name == name) return g->inputs.at[i];
-  return NULL;
-}
-
 static void warn_input(Elab *x, const AstStmt *s, const AstDecl *d) {
-  const EinNode *n = input_find(x->graph, d->name.s), *at = n ? input_meets_f64(x->arena, x->graph, n) : NULL;
+  const EinNode *n = graph_input_find(x->graph, d->name.s), *at = n ? input_meets_f64(x->arena, x->graph, n) : NULL;
   if (!at) return;
   const char *where = at->name ? arena_printf(x->arena, " in %s", at->name->s) : "";
   Diag *g = diag_add(x->diags, D_W009, d->name.span,

@@ -205,7 +205,7 @@ EinNode *reduce_vertex(
     Elab *x, Core *c, LabelSet out, const uint8_t *merge, uint32_t rank, int dtype, Str name, bool total, Ex *carried) {
   Frozen f = labels_number(x, out, c->labels);
   Parts p = parts_lower(x, c);
-  if (c->reducer == RED_ARGMAX || c->reducer == RED_ARGMIN)
+  if (reducer_is_arg(c->reducer))
     p.carried = need_all(x, p.carried, need_some(x, c, p.where, p.own));
   EinSum s = {.reducer = vertex_reducer(c->reducer), .acc = p.acc, .body = p.body, .where = p.where};
   s.dtype = dtype >= 0 ? (DType)dtype : c->type.dtype;

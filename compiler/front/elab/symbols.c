@@ -65,12 +65,10 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
 
 typedef struct Near { Str name; const char *best; uint32_t distance; } Near;
 
-static char small(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
 /* Equal except for case: nothing is nearer. */
 static bool same_letters(const Near *n, const char *s, size_t len) {
   size_t i = 0;
-  while (i < len && len == n->name->len && small(s[i]) == small(n->name->s[i])) i++;
+  while (i < len && len == n->name->len && char_lower(s[i]) == char_lower(n->name->s[i])) i++;
   return len && i == len;
 }
 

@@ -52,7 +52,7 @@ DType type_acc(Reducer r, Type body, int acc) {
 }
 
 Type type_reduced(Reducer r, Type body, int acc) {
-  if (r == RED_ARGMAX || r == RED_ARGMIN || r == RED_COUNT) return type_firm(DT_I64);
+  if (reducer_is_arg(r) || r == RED_COUNT) return type_firm(DT_I64);
   if (r == RED_ANY || r == RED_ALL) return type_firm(DT_BOOL);
   if (acc >= 0) return type_firm(r == RED_MEAN && !dtype_is_float((DType)acc) ? DT_F64 : (DType)acc);
   if (r == RED_MEAN || r == RED_LSE) return type_firm(type_real(body).dtype);

@@ -150,7 +150,7 @@ static const char *argument_text(Elab *x, const Ast *a) {
 }
 
 static Str label_at(const Ast *a, uint32_t k) {
-  return a->kind == AST_INDEX && k < a->items.len ? item_label(&a->items.at[k]) : NULL;
+  return a->kind == AST_INDEX && k < a->items.len ? ast_item_label(&a->items.at[k]) : NULL;
 }
 
 /* The last label that both reads have. */

@@ -57,10 +57,6 @@ static void print_part(Buf *b, const Ast *e) {
   print_expr(b, e);
 }
 
-static bool is_chain(const Ast *e) {
-  return e->kind == AST_BINARY || e->kind == AST_OR_ELSE;
-}
-
 static const char *chain_sign(const Ast *e) {
   return e->kind == AST_OR_ELSE ? "?\?" : op_info[e->op].sign;
 }
@@ -68,7 +64,7 @@ static const char *chain_sign(const Ast *e) {
 static void print_chain(Buf *b, const Ast *e) {
   uint32_t n = 0;
   const Ast *first = e;
-  for (; is_chain(first); first = first->a) n++;
+  for (; ast_is_chain(first); first = first->a) n++;
   const Ast **link = NEW_ARRAY(b->arena, const Ast *, n);
   for (uint32_t i = n; i-- > 0; e = e->a) link[i] = e;
   for (uint32_t i = n; i-- > 0;) buf_printf(b, "(%s ", chain_sign(link[i]));

@@ -68,14 +68,10 @@ static void deepen_items(uint32_t *depth, const AstItems *v) {
   }
 }
 
-static bool is_chain(const Ast *e) {
-  return e->kind == AST_BINARY || e->kind == AST_OR_ELSE;
-}
-
 /* A node whose parts are all in place. */
 static Ast *node_end(Parse *p, Ast *e) {
   uint32_t depth = 0, left = 0;
-  if (is_chain(e) && is_chain(e->a))
+  if (ast_is_chain(e) && ast_is_chain(e->a))
     left = e->a->depth;
   else
     deepen(&depth, e->a);

@@ -263,6 +263,12 @@ static bool eval_all(Run *r) {
   return true;
 }
 
+const EvalArray *eval_input_find(const Eval *e, Str name) {
+  for (uint32_t i = 0; i < e->n_input; i++)
+    if (e->input[i].name == name) return &e->input[i].array;
+  return NULL;
+}
+
 EvalStatus graph_eval(Eval *e, const char **error, Place *place) {
   Run r = {.eval = e, .graph = e->graph, .arena = arena_new(), .n_held = e->graph->n_nodes, .ticks = TICKS};
   r.held = NEW_ARRAY(r.arena, Held, r.n_held + 1);

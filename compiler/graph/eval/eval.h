@@ -48,6 +48,7 @@ typedef struct Eval {        /* a computation: its inputs and results */
   const char *watch;         /* a state's name; NULL: none */
   EvalAt at;                 /* for keep_going */
 } Eval;
+const EvalArray *eval_input_find(const Eval *e, Str name); /* NULL: not given */
 
 typedef enum {
   EVAL_OK, EVAL_MISSING,     /* an input or dim is not given and has no default */

@@ -97,10 +97,6 @@ typedef struct Run {
 } Run;
 
 static inline Held *held_of(Run *r, const EinNode *n) { return &r->held[n->id]; }
-static inline bool str_same(Str a, Str b) {
-  return a == b || (a && b && a->len == b->len && __builtin_memcmp(a->s, b->s, a->len) == 0);
-}
-
 /* Keeps the first complaint, with the position appended. Always returns false, so that callers can return it. */
 bool eval_fail(Run *r, EvalStatus s, Place at, const char *fmt, ...) EIN_PRINTF(4, 5);
 bool eval_ask(Run *r);       /* keep_going; false: stopped */

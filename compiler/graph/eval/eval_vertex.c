@@ -211,13 +211,9 @@ static bool beats(const EinSum *s, Cell x, Cell best) {
   }
 }
 
-static bool is_arg(const EinSum *s) {
-  return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
-}
-
 static void gather_add(Vertex *v, Gather *g, Cell x) {
   uint64_t n = g->n++;
-  if (is_arg(v->sum)) {
+  if (red_is_arg(v->sum)) {
     if (n && !beats(v->sum, x, g->partial[0])) return;
     g->partial[0] = x;
     g->best = g->at;
@@ -232,7 +228,7 @@ static void gather_add(Vertex *v, Gather *g, Cell x) {
 }
 
 static bool gather_end(Run *r, Vertex *v, Gather *g, Cell *out) {
-  if (is_arg(v->sum)) {
+  if (red_is_arg(v->sum)) {
     out->i = g->best;
     return g->n || eval_fail(r, EVAL_RANGE, v->node->place, "%s of %s over nothing has no value%s",
                              reducer_info[v->sum->reducer].name, node_name(r, v->node),

@@ -22,7 +22,6 @@ static const int64_t FAR = (int64_t)1 << 61; /* no index, sum or difference of t
 
 static const Expr *integer(const Sides *s, int64_t v) { return expr_int(s->p, DT_I64, v); }
 static bool knows(const Sides *s, const Expr *e) { return (e->labels & s->label->labels) != 0; }
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
 static const Expr *add(const Sides *s, const Expr *a, const Expr *b) { return expr_op2(s->p, OP_ADD, a, b); }
 static const Expr *sub(const Sides *s, const Expr *a, const Expr *b) { return expr_op2(s->p, OP_SUB, a, b); }
 static const Expr *at_most(const Sides *s, const Expr *a, const Expr *b) { return expr_op2(s->p, OP_LE, a, b); }

@@ -276,13 +276,11 @@ static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *wher
   return made;
 }
 
-static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN; }
-
 /* Argmax and argmin have a value only where there are points. */
 static EinNode *part_make(
     Classes *c, EinRegion *r, const Expr *where, uint32_t n_out, const uint32_t *out, const char *name) {
   EinSum s = *c->n->sum, any = s;
-  if (!is_arg(&s)) {
+  if (!red_is_arg(&s)) {
     s.dtype = s.acc;
     return part_reduce(c, r, s, where, n_out, out, NULL, name);
   }
@@ -296,7 +294,7 @@ static EinNode *part_make(
 /* The vertex itself, as a map. */
 static EinNode *whole_make(Classes *c, EinRegion *r, const Expr *body, EinNode *a, EinNode *b) {
   EinSum s = *c->n->sum;
-  if (is_arg(&s)) s.acc = s.dtype;
+  if (red_is_arg(&s)) s.acc = s.dtype;
   s.body = body;
   s.where = NULL;
   s.monoid = NULL;
@@ -308,7 +306,7 @@ static EinNode *whole_make(Classes *c, EinRegion *r, const Expr *body, EinNode *
 
 /* The value without points: for argmax undefined, so any value will do. */
 static const Expr *none_of(const Classes *c) {
-  return is_arg(c->n->sum) ? integer(c, -1) : reducer_identity(c->b.g->exprs, c->n->sum);
+  return red_is_arg(c->n->sum) ? integer(c, -1) : reducer_identity(c->b.g->exprs, c->n->sum);
 }
 
 /* Makes the reduction for each value of the new label, and reads it at the one that the result needs. */
@@ -357,7 +355,7 @@ static bool is_but_one(Classes *c, const Expr *label, const Expr *e) {
 }
 
 static bool but_one_find(Classes *c) {
-  if (is_arg(c->n->sum)) return false;
+  if (red_is_arg(c->n->sum)) return false;
   for (c->which = 0; c->which < c->n_part; c->which++) {
     const Expr *e = c->part[c->which];
     if (e->kind != EX_OP || e->op != OP_NE || e->arg[0]->dtype != DT_I64 || expr_can_fail(e)) continue;
@@ -391,13 +389,13 @@ static EinNode *but_one_make(Classes *c, EinRegion *r) {
 
 static bool may_have(const EinNode *n) {
   const EinSum *s = n->sum;
-  if (!s->where || (s->domain && !is_arg(s)) || !s->n_red || !s->n_out || s->n_out + s->n_red + 1 >= ORDER_LABELS)
+  if (!s->where || (s->domain && !red_is_arg(s)) || !s->n_red || !s->n_out || s->n_out + s->n_red + 1 >= ORDER_LABELS)
     return false;
   for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
     if (expr_is_int(n->bound[k], 0)) return false;
   Reducer r = s->reducer;
   return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN ||
-      r == RED_ANY || r == RED_ALL || r == RED_LSE || is_arg(s);
+      r == RED_ANY || r == RED_ALL || r == RED_LSE || red_is_arg(s);
 }
 
 static EinNode *classed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {

@@ -45,8 +45,6 @@ static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; 
 static uint64_t out_of(const Either *c) { return bits_below(c->sum.n_out); }
 static uint64_t red_of(const Either *c) { return bits_below(c->labels) & ~out_of(c); }
 static const Expr *integer(const Either *c, int64_t v) { return expr_int(c->b.old->exprs, DT_I64, v); }
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
-
 /* ---- alternatives ------------------------------------------------------------------------------ */
 
 static const Expr *not(Exprs *p, const Expr *e) {
@@ -339,8 +337,6 @@ static const Expr *alternative_where(Either *c, uint32_t at) {
   return where;
 }
 
-static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN; }
-
 static bool is_identity(const Expr *e, const Expr *none) {
   return e == none || (e->kind == EX_REAL && none->kind == EX_REAL && e->f == none->f);
 }
@@ -359,10 +355,10 @@ static void choice_take(Either *c) {
 static bool may_split(const EinNode *n) {
   const EinSum *s = n->sum;
   Reducer r = s->reducer;
-  if (!s->n_red || !s->n_out || s->n_out + s->n_red >= ORDER_LABELS || (s->domain && !is_arg(s))) return false;
+  if (!s->n_red || !s->n_out || s->n_out + s->n_red >= ORDER_LABELS || (s->domain && !red_is_arg(s))) return false;
   for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
     if (expr_is_int(n->bound[k], 0)) return false;
-  if (is_arg(s)) return s->n_red == 1 && s->where;
+  if (red_is_arg(s)) return s->n_red == 1 && s->where;
   return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN ||
       r == RED_ANY || r == RED_ALL || r == RED_LSE;
 }
@@ -375,10 +371,10 @@ static bool split_find(Either *c, const EinNode *n) {
   choice_take(c);
   if (!c->sum.where || !(c->sum.where->labels & red_of(c)) || !reads_apart(c)) return false;
   if (!op_parts(c->scratch, c->sum.where, OP_AND, PARTS_MOST, c->part, &c->n_part)) return false;
-  if (is_arg(&c->sum) && !is_total(c, c->sum.body)) return false;
+  if (red_is_arg(&c->sum) && !is_total(c, c->sum.body)) return false;
   uint32_t unequal = 0; /* a single one is left to graph_classes, except for a place */
   for (uint32_t i = 0; i < c->n_part; i++) unequal += is_op(c->part[i], OP_NE);
-  return alternatives_pay(c, false) || (unequal > (is_arg(&c->sum) ? 0 : 1) && alternatives_pay(c, true));
+  return alternatives_pay(c, false) || (unequal > (red_is_arg(&c->sum) ? 0 : 1) && alternatives_pay(c, true));
 }
 
 /* ---- the vertices -------------------------------------------------------------------------------- */
@@ -470,8 +466,8 @@ static EinNode *split_make(Either *c, EinRegion *r) {
   for (uint32_t i = 0; i < c->n->sum->n_slot; i++) vec_push(c->b.arena, m.slot, rebuild_to(&c->b, c->n->input[i]));
   alternatives_sort(c);
   EinSum s = *c->n->sum;
-  s.body = is_arg(&s) ? places_joined(&m) : values_joined(&m);
-  if (is_arg(&s)) s.acc = s.dtype;
+  s.body = red_is_arg(&s) ? places_joined(&m) : values_joined(&m);
+  if (red_is_arg(&s)) s.acc = s.dtype;
   s.where = NULL, s.monoid = NULL, s.reducer = RED_NONE, s.n_red = 0;
   s.n_slot = m.slot.len;
   return rebuild_vertex(&c->b, r, c->n, &s, c->n->bound, c->n->label, m.slot.at);

@@ -275,10 +275,6 @@ static bool bounds_go(Simplify *s, const EinNode *n, Draft *d) {
   return true;
 }
 
-static bool is_arg(const EinSum *s) {
-  return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN;
-}
-
 static bool is_identity(const Expr *e, const Expr *none) {
   return e == none ||
       (e->kind == EX_REAL && none->kind == EX_REAL && (e->f == none->f || (e->f != e->f && none->f != none->f)));
@@ -511,7 +507,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   answer(s, &d);
   prune(s, &d);
   if (d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
-    bool any = false, value = !is_arg(&d.sum);
+    bool any = false, value = !red_is_arg(&d.sum);
     while (value && d.sum.n_red && select_to_where(s, &d)) {}
     conditions_plain(s, &d);
     while (value && d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;

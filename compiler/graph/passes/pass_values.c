@@ -21,8 +21,6 @@ typedef struct Values {
 
 /* ---- what is known ---------------------------------------------------------------------------------------- */
 
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
-
 static void know(Values *v, const Expr *e) {
   for (; is_op(e, OP_AND); e = e->arg[0]) know(v, e->arg[1]);
   vec_push(v->b.arena, v->known, e);

@@ -163,7 +163,7 @@ static EinNode *windowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   EinSum s = *n->sum;
   uint32_t labels = s.n_out + s.n_red;
   bool made = false;
-  if (!s.where || labels > ORDER_LABELS || s.reducer == RED_ARGMAX || s.reducer == RED_ARGMIN)
+  if (!s.where || labels > ORDER_LABELS || reducer_is_arg(s.reducer))
     return rebuild_copy(b, r, n);
   const Expr **bound = NEW_ARRAY(b->arena, const Expr *, labels + 1);
   for (uint32_t k = 0; k < labels; k++) bound[k] = n->bound[k];

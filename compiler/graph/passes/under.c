@@ -16,8 +16,6 @@ typedef struct Under {
   uint32_t n, visits, answered;
 } Under;
 
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
-
 /* Adds what follows from e being true, or false. */
 static void learn(Under *u, const Expr *e, bool holds, int depth) {
   for (; is_op(e, OP_NOT); e = e->arg[0]) holds = !holds;

@@ -71,17 +71,11 @@ static void read_join(Kinds *k, uint32_t reader, const PartRead *r) {
   }
 }
 
-static bool read_has(const PartRead *r, uint32_t label) {
-  for (uint32_t k = 0; k < r->rank; k++)
-    if (r->label[k] == (int32_t)label) return true;
-  return false;
-}
-
 /* Whether an operand has a label of the result that no other operand has, so that it is a side of a matrix product. */
 static bool has_own(const PartVertex *v, uint32_t read) {
   for (uint32_t l = 0; l < v->n_out; l++) {
-    bool own = read_has(&v->reads.at[read], l);
-    for (uint32_t i = 0; i < v->reads.len; i++) own &= i == read || !read_has(&v->reads.at[i], l);
+    bool own = part_read_has(&v->reads.at[read], l);
+    for (uint32_t i = 0; i < v->reads.len; i++) own &= i == read || !part_read_has(&v->reads.at[i], l);
     if (own) return true;
   }
   return false;
@@ -95,7 +89,7 @@ static void kept_mark(Kinds *k, uint32_t vertex) {
   for (uint32_t i = 0; product && i < v->reads.len; i++) product = v->reads.at[i].from >= 0 && has_own(v, i);
   for (uint32_t l = 0; product && l < v->n_out; l++) {
     bool all = true;
-    for (uint32_t i = 0; i < v->reads.len; i++) all &= read_has(&v->reads.at[i], l);
+    for (uint32_t i = 0; i < v->reads.len; i++) all &= part_read_has(&v->reads.at[i], l);
     k->all.at[k->first[vertex] + l].kept |= all;
   }
 }

@@ -25,7 +25,7 @@ static uint32_t input_tensor(Arena *a, PlaceGraph *g, Map *seen, const PartRead 
 
 static double part_size(const EinNode *n) {
   if (n->kind != EIN_VERTEX || !n->sum) return dtype_size(n->dtype);
-  return dtype_size(n->sum->acc) + (n->sum->reducer == RED_ARGMAX || n->sum->reducer == RED_ARGMIN ? 8 : 0);
+  return dtype_size(n->sum->acc) + (reducer_is_arg(n->sum->reducer) ? 8 : 0);
 }
 
 PlaceGraph *place_graph(Arena *a, const PartGraph *part) {

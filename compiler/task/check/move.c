@@ -71,7 +71,7 @@ static void check_reduction(Check *c, const Task *k, DType t) {
   for (uint32_t a = 0; a < c->t->mesh.n; a++)
     if (k->to.on[a] == PLACE_PART && k->of.on[a] != PLACE_PART) fail(c, "it makes parts along axis %u", a);
   if (combined != (k->reducer != RED_NONE)) fail(c, "a reducer stands where parts are combined, and only there");
-  bool place = k->reducer == RED_ARGMAX || k->reducer == RED_ARGMIN;
+  bool place = reducer_is_arg(k->reducer);
   EinSum s = {.reducer = k->reducer, .monoid = k->monoid, .acc = t, .dtype = place ? DT_I64 : t};
   if ((unsigned)k->reducer < REDUCERS) check_reducer(&c->c, &s);
 }

@@ -57,12 +57,6 @@ typedef VEC(AgainReader) AgainReaders;
 
 static double size_of(TaskGraph *t, const Expr *e) { return (double)task_size_guess(t, e); }
 
-static double points(TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
-  double n = 1;
-  for (uint32_t k = from; k < to; k++) n *= size_of(t, s->bound[k]);
-  return n;
-}
-
 /* ---- what the value is made of ------------------------------------------------------------------------- */
 
 typedef struct Own { const TaskStage *s; const bool *again; bool ok; } Own;
@@ -99,14 +93,14 @@ static bool stage_again(AgainValue *v, uint32_t k) {
   TaskGraph *t = v->g->t;
   const Task *p = v->maker;
   const TaskStage *s = &p->stages.at[k];
-  double most = points(t, &p->stages.at[v->stage], 0, p->stages.at[v->stage].sum->n_out) / (double)FEW;
+  double most = stage_points(t, &p->stages.at[v->stage], 0, p->stages.at[v->stage].sum->n_out) / (double)FEW;
   if (s->sum->n_out > OUT_MOST || stage_may_fail(t, s)) return false;
   for (uint32_t j = 0; j < s->sum->n_slot; j++) {
     uint32_t of = s->slot[j].index;
     const TaskStage *read = &p->stages.at[of];
     if (!s->slot[j].kept) {
       operand_add(v, of);
-    } else if (!v->again[of] && points(t, read, 0, read->sum->n_out) <= most) {
+    } else if (!v->again[of] && stage_points(t, read, 0, read->sum->n_out) <= most) {
       if (read->sum->domain || (read->buffer >= 0 && !stage_is_plain(read))) return false;
       v->row[of] = true;
     } else if (read->sum->n_out == s->sum->n_out) {
@@ -134,12 +128,12 @@ static bool value_find(AgainValue *v) {
     const TaskStage *s = &p->stages.at[k];
     if (!v->again[k]) continue;
     if (!stage_again(v, k)) return false;
-    if (s->sum->reducer != RED_NONE) work += points(t, s, s->sum->n_out, s->sum->n_out + s->sum->n_red);
+    if (s->sum->reducer != RED_NONE) work += stage_points(t, s, s->sum->n_out, s->sum->n_out + s->sum->n_red);
   }
   for (uint32_t i = 0; i < v->operands.len; i++) bytes += task_buffer_bytes(t, v->operands.at[i]);
   for (uint32_t k = 0; k < v->stage; k++) {
     const TaskStage *s = &p->stages.at[k];
-    if (v->row[k]) bytes += points(t, s, 0, s->sum->n_out) * (double)dtype_size(s->sum->dtype);
+    if (v->row[k]) bytes += stage_points(t, s, 0, s->sum->n_out) * (double)dtype_size(s->sum->dtype);
   }
   v->cheap = work <= (double)THIN && bytes * (double)SMALLER <= task_buffer_bytes(t, v->buffer);
   bool rows = v->stage + 1 < p->stages.len; /* else what it stores are the rows' results alone */
@@ -154,7 +148,7 @@ static bool is_value(TaskGraph *t, const Task *p, uint32_t k) {
   bool read = false, aside = false;
   if (k >= STAGES_MOST || s->buffer < 0 || t->buffers.at[s->buffer].space != BUF_WORK || !stage_is_plain(s))
     return false;
-  if (s->sum->n_out <= p->n_outer || points(t, s, p->n_outer, s->sum->n_out) < (double)ROW_LEAST) return false;
+  if (s->sum->n_out <= p->n_outer || stage_points(t, s, p->n_outer, s->sum->n_out) < (double)ROW_LEAST) return false;
   for (uint32_t i = k + 1; i < p->stages.len; i++) {
     aside |= stage_reads(&p->stages.at[i], (uint32_t)s->buffer);
     for (uint32_t j = 0; j < p->stages.at[i].sum->n_slot; j++)
@@ -539,8 +533,8 @@ static uint32_t labels_wide(const AgainValue *v, const Holder *h, const TaskStag
 /* Whether there are enough rows of n labels, of which each has little. */
 static bool wide_fits(const AgainValue *v, const Holder *h, uint32_t n) {
   const TaskStage *s = &h->kernel->stages.at[h->stage];
-  return n && points(v->g->t, s, 0, n) >= (double)WIDE_ROWS &&
-         points(v->g->t, s, n, s->sum->n_out) * (double)dtype_size(s->sum->dtype) <= (double)WIDE_BYTES;
+  return n && stage_points(v->g->t, s, 0, n) >= (double)WIDE_ROWS &&
+         stage_points(v->g->t, s, n, s->sum->n_out) * (double)dtype_size(s->sum->dtype) <= (double)WIDE_BYTES;
 }
 
 /* Whether the reader can be appended to a kernel that has the value; *here: where that kernel is. */

@@ -77,10 +77,6 @@ static bool map_find_made(Cheap *c, const Task *k) {
 
 /* ---- its readers ------------------------------------------------------------------------------------------- */
 
-static bool is_read_once(const TaskStage *s, const Expr *e, uint32_t buffer) {
-  return e->kind == EX_READ && !s->slot[e->i].kept && s->slot[e->i].index == buffer;
-}
-
 /* Whether the kernel begins with a product of the value and another tensor that has panels, and reads it nowhere
  * else. */
 static bool is_reader(const Cheap *c, const Task *k) {
@@ -93,7 +89,7 @@ static bool is_reader(const Cheap *c, const Task *k) {
   const Expr *body = s->sum->body;
   if (s->sum->reducer != RED_SUM || s->sum->where || s->sum->domain || s->sum->n_slot != 2) return false;
   if (body->kind != EX_OP || body->op != OP_MUL || points(t, s) < (double)POINTS_LEAST) return false;
-  bool left = is_read_once(s, body->arg[0], c->buffer), right = is_read_once(s, body->arg[1], c->buffer);
+  bool left = stage_read_is(s, body->arg[0], c->buffer), right = stage_read_is(s, body->arg[1], c->buffer);
   return left != right && body->arg[left]->kind == EX_READ && task_side_blocks(t, s) > 0;
 }
 

@@ -117,13 +117,9 @@ static bool changes(const Fuse *f, const Task *k) {
 
 static double size_of(TaskGraph *t, const Expr *e) { return (double)task_size_guess(t, e); }
 
-static double points(TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
-  double n = 1;
-  for (uint32_t k = from; k < to; k++) n *= size_of(t, s->bound[k]);
-  return n;
+static double all_points(TaskGraph *t, const TaskStage *s) {
+  return stage_points(t, s, 0, s->sum->n_out + s->sum->n_red);
 }
-
-static double all_points(TaskGraph *t, const TaskStage *s) { return points(t, s, 0, s->sum->n_out + s->sum->n_red); }
 
 typedef struct Cost { uint32_t nodes, ops; bool heavy; } Cost;
 
@@ -335,7 +331,8 @@ static uint64_t lacking(Fuse *f, const TaskStage *s, uint32_t n) {
  * need not go through memory: attention scores, and what uses them. n labels are shared. */
 static bool is_thin(Fuse *f, const TaskStage *s, uint32_t n, bool makes) {
   const EinSum *sum = s->sum;
-  double each = makes ? points(f->t, s, sum->n_out, sum->n_out + sum->n_red) : points(f->t, s, n, sum->n_out);
+  double each = makes ? stage_points(f->t, s, sum->n_out, sum->n_out + sum->n_red)
+                      : stage_points(f->t, s, n, sum->n_out);
   return n && sum->n_out + sum->n_red <= 60 && each <= (double)THIN && lacking(f, s, n) != ~(uint64_t)0;
 }
 
@@ -370,7 +367,7 @@ static bool is_one_walk(const TaskStage *s, uint32_t n) {
 
 /* Whether rows are worth sharing: there are enough of them, and each keeps little. */
 static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
-  if (!n || points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
+  if (!n || stage_points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
   if (is_one_walk(s, n)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++)
     if (is_one_walk(&p->stages.at[i], n)) return false;
@@ -380,7 +377,7 @@ static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
   if (!have_rows(f, p, s, n)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++) {
     const TaskStage *from = &p->stages.at[i];
-    if (points(f->t, from, n, from->sum->n_out) > (double)ROW_MOST) return false;
+    if (stage_points(f->t, from, n, from->sum->n_out) > (double)ROW_MOST) return false;
   }
   return true;
 }
@@ -398,7 +395,7 @@ static uint32_t rows_of(const Task *p, const Task *q, uint32_t n) {
 static bool is_grown(Fuse *f, const TaskStage *s) {
   double from = 0;
   for (uint32_t j = 0; j < s->sum->n_slot; j++) from += task_buffer_bytes(f->t, s->slot[j].index);
-  return 2 * from <= points(f->t, s, 0, s->sum->n_out) * (double)dtype_size(s->sum->dtype);
+  return 2 * from <= stage_points(f->t, s, 0, s->sum->n_out) * (double)dtype_size(s->sum->dtype);
 }
 
 /* A product with a map after it (scaled scores) joins its rows as one without would. A product of it (values by the

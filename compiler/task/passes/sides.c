@@ -87,7 +87,7 @@ static double common(const Sides *d, uint32_t rows, uint32_t lanes) {
 static bool sides_find(Sides *d, uint32_t *rows, uint32_t *lanes) {
   const EinSum *sum = d->s->sum;
   d->read = NEW_ARRAY(d->t->arena, ReadLabels, sum->n_slot + 1);
-  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN ||
+  if (sum->reducer == RED_NONE || reducer_is_arg(sum->reducer) ||
       sum->reducer == RED_MONOID || sum->reducer == RED_LSE || (sum->where && sum->n_red > 1))
     return false;
   expr_map(d->t->exprs, sum->body, leaf_labels, d);

@@ -52,8 +52,6 @@ typedef struct Cut {
 
 /* ---- facts ---------------------------------------------------------------------------------------- */
 
-static bool is_arg(const EinSum *s) { return s->reducer == RED_ARGMAX || s->reducer == RED_ARGMIN; }
-
 /* Whether only maps at the reduction's labels follow it. */
 static bool is_simple(const Task *k) {
   const EinSum *first = k->stages.at[0].sum;
@@ -193,7 +191,7 @@ static bool label_find(Cut *c, const bool *near) {
   const EinSum *s = c->stage->sum;
   bool guarded[SUM_RANK] = {false}, found = false;
   guarded_find(c->t, c->stage, guarded);
-  for (uint32_t l = s->n_out; l < s->n_out + (is_arg(s) ? 1 : s->n_red); l++) {
+  for (uint32_t l = s->n_out; l < s->n_out + (red_is_arg(s) ? 1 : s->n_red); l++) {
     if (guarded[l] || (found && cut_score(c, l, near) <= cut_score(c, c->label, near))) continue;
     c->label = l;
     found = true;
@@ -285,7 +283,7 @@ static uint32_t parts_new(const Cut *c) {
   const Expr **dim = NEW_ARRAY(t->arena, const Expr *, o->sum->n_out + 1);
   dim[0] = c->all;
   for (uint32_t k = 0; k < o->sum->n_out; k++) dim[k + 1] = o->bound[k];
-  b.dtype = is_arg(o->sum) ? DT_I64 : o->sum->acc;
+  b.dtype = red_is_arg(o->sum) ? DT_I64 : o->sum->acc;
   b.rank = o->sum->n_out + 1;
   b.dim = dim;
   vec_push(t->arena, t->buffers, b);
@@ -373,7 +371,7 @@ static void chunks_make(const Cut *c, bool rest) {
   sum.body = moved(&h, sum.body);
   sum.where = moved(&h, sum.where);
   sum.domain = moved(&h, sum.domain);
-  if (!is_arg(&sum)) sum.dtype = sum.acc;
+  if (!red_is_arg(&sum)) sum.dtype = sum.acc;
   chunks_add(&h, &sum);
 }
 
@@ -446,7 +444,7 @@ static void result_make(const Cut *c) {
   EinSum sum = *o;
   sum.where = NULL;
   sum.body = read_part(c, o->acc, o->n_slot, expr_label(c->t->exprs, o->n_out));
-  if (is_arg(o)) result_of_places(c, k);
+  if (red_is_arg(o)) result_of_places(c, k);
   else result_add(c, k, *c->stage, &sum, true);
   uint32_t more = k->stages.len - 1;
   for (uint32_t i = 1; i < c->old->stages.len; i++) { /* they read the result by its new number */

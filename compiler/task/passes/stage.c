@@ -62,6 +62,16 @@ Str task_name_with(TaskGraph *t, Str name, const char *behind) {
   return name ? strings_printf(t->strings, "%s%s", name->s, behind) : NULL;
 }
 
+bool stage_read_is(const TaskStage *s, const Expr *e, uint32_t buffer) {
+  return e->kind == EX_READ && !s->slot[e->i].kept && s->slot[e->i].index == buffer;
+}
+
+double stage_points(const TaskGraph *t, const TaskStage *s, uint32_t from, uint32_t to) {
+  double n = 1;
+  for (uint32_t k = from; k < to; k++) n *= (double)task_size_guess(t, s->bound[k]);
+  return n;
+}
+
 bool stage_reads(const TaskStage *s, uint32_t buffer) {
   for (uint32_t j = 0; j < s->sum->n_slot; j++)
     if (!s->slot[j].kept && s->slot[j].index == buffer) return true;
@@ -125,13 +135,9 @@ void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, 
 
 typedef struct Gather { const TaskStage *s; uint32_t buffer; bool found; } Gather;
 
-static bool is_read_of(const TaskStage *s, const Expr *e, uint32_t buffer) {
-  return e->kind == EX_READ && !s->slot[e->i].kept && s->slot[e->i].index == buffer;
-}
-
 static bool has_read_of(const TaskStage *s, const Expr *e, uint32_t buffer) {
   if (!(e->has & HAS_READ)) return false;
-  if (is_read_of(s, e, buffer)) return true;
+  if (stage_read_is(s, e, buffer)) return true;
   for (uint32_t k = 0; k < e->n; k++)
     if (has_read_of(s, e->arg[k], buffer)) return true;
   return false;
@@ -150,7 +156,7 @@ static const Expr *leaf_gather(void *env, Exprs *x, const Expr *leaf) {
   Gather *g = env;
   (void)x;
   for (uint32_t k = 0; leaf->kind == EX_READ && k < leaf->n; k++) {
-    if (is_read_of(g->s, leaf, g->buffer)) g->found |= leaf->arg[k]->has & HAS_READ || by_chance(leaf->arg[k]);
+    if (stage_read_is(g->s, leaf, g->buffer)) g->found |= leaf->arg[k]->has & HAS_READ || by_chance(leaf->arg[k]);
     else g->found |= has_read_of(g->s, leaf->arg[k], g->buffer);
   }
   return leaf;

@@ -133,13 +133,6 @@ static void sink_all(const TaskGraph *t, Tasks *list) {
 
 /* ---- earlier moves ----------------------------------------------------------------------------------------------- */
 
-static double size_of(const TaskGraph *t, uint32_t buffer) {
-  const TaskBuffer *b = &t->buffers.at[buffer];
-  double n = (double)dtype_size(b->dtype);
-  for (uint32_t d = 0; d < b->rank; d++) n *= (double)task_size_guess(t, b->dim[d]);
-  return n;
-}
-
 /* The points that its kernels compute, at the first site. */
 static double work_of(const TaskGraph *t, const Task *k) {
   double all = 0;
@@ -179,7 +172,7 @@ static bool is_passed(const TaskGraph *t, const Task *m, const Task *k) {
 
 static void raise(Overlap *o, Tasks *list, uint32_t i) {
   const Task *m = list->at[i];
-  double work = 0, enough = m->before ? HUGE_VAL : HIDING * size_of(o->t, m->buffer);
+  double work = 0, enough = m->before ? HUGE_VAL : HIDING * task_buffer_bytes(o->t, m->buffer);
   uint32_t to = i;
   for (uint32_t j = i; j-- > 0 && work < enough;) {
     const Task *k = list->at[j];

@@ -18,12 +18,6 @@ enum {
   ALL_LEAST = 1 << 20        /* and of the tensor: a smaller one is in cache anyway */
 };
 
-static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
-  (void)x;
-  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
-  return leaf;
-}
-
 int64_t fetch_points(int64_t n) {
   for (int64_t d = POINTS; d <= POINTS_MOST; d++) {
     if (n % d == 0 && d < n) return d;
@@ -99,13 +93,6 @@ static void fetch_tile(Sched *s, const FetchRows *f, Env *e, const Expr *read, i
   into(s, around);
 }
 
-/* The sum's reads, by slot. */
-static const Expr **reads_of(Sched *s, const EinSum *sum) {
-  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
-  expr_map(s->x, sum->body, leaf_note, (void *)read);
-  return read;
-}
-
 /* The prefetch distance in tiles; 0: not worth it. */
 static int64_t tiles_ahead(Sched *s, const FetchRows *f, uint32_t access, const Expr *read) {
   TaskSlot slot = f->p->stage->slot[access];
@@ -120,7 +107,7 @@ static int64_t tiles_ahead(Sched *s, const FetchRows *f, uint32_t access, const 
 
 bool rows_wanted(Sched *s, const FetchRows *f) {
   const EinSum *sum = f->p->stage->sum;
-  const Expr **read = reads_of(s, sum);
+  const Expr **read = body_reads(s, sum);
   bool some = false;
   for (uint32_t a = 0; a < sum->n_slot; a++) some |= tiles_ahead(s, f, a, read[a]) > 0;
   return some && !sum->where && !sum->domain;
@@ -128,7 +115,7 @@ bool rows_wanted(Sched *s, const FetchRows *f) {
 
 void rows_fetch(Sched *s, const FetchRows *f, Env *e) {
   const EinSum *sum = f->p->stage->sum;
-  const Expr **read = reads_of(s, sum);
+  const Expr **read = body_reads(s, sum);
   if (sum->where || sum->domain) return;
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     int64_t ahead = tiles_ahead(s, f, a, read[a]);
@@ -187,7 +174,7 @@ static uint32_t labels_wanted(Sched *s, const FetchNext *f, uint32_t access, con
 
 bool next_wanted(Sched *s, const FetchNext *f) {
   const EinSum *sum = f->p->stage->sum;
-  const Expr **read = reads_of(s, sum);
+  const Expr **read = body_reads(s, sum);
   uint32_t *label = NEW_ARRAY(s->arena, uint32_t, f->p->n_label + 1);
   bool some = false;
   for (uint32_t a = 0; a < sum->n_slot; a++) some |= labels_wanted(s, f, a, read[a], label) > 0;
@@ -198,7 +185,7 @@ void next_fetch(Sched *s, const FetchNext *f, Env *e) {
   const StagePlan *p = f->p;
   const EinSum *sum = p->stage->sum;
   if (sum->where || sum->domain) return;
-  const Expr **read = reads_of(s, sum), **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  const Expr **read = body_reads(s, sum), **was = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   uint32_t *label = NEW_ARRAY(s->arena, uint32_t, p->n_label + 1);
   memcpy(was, e->label, p->n_label * sizeof *was);
   for (uint32_t a = 0; a < sum->n_slot; a++) {
@@ -253,8 +240,7 @@ void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t 
     Env other = {.s = s, .stage = s->goes_on ? &s->task->stages.at[i] : first, .label = e->label};
     const EinSum *sum = other.stage->sum;
     if (sum->where || sum->domain) break;
-    const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
-    expr_map(s->x, sum->body, leaf_note, (void *)read);
+    const Expr **read = body_reads(s, sum);
     for (int64_t r = 0; r < f->rows; r++)
       for (int64_t l = 0; l < lanes; l += LINE / dtype_size(sum->dtype)) {
         e->label[f->u] = clamped(s, f, f->u, f->rows, ex_add(s, f->u0, ex_int(s, r)));

@@ -296,12 +296,6 @@ static void squares_side(Squares *q, int side) {
   q->lo[side] = var_read(s, v);
 }
 
-static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
-  (void)x;
-  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
-  return leaf;
-}
-
 /* A point of the next tile, clamped to the last one. */
 static const Expr *ahead_at(Squares *q, uint32_t label, const Expr *from, const Expr *in, int64_t side) {
   const StagePlan *p = q->p;
@@ -359,9 +353,8 @@ static void squares_fetch(Squares *q) {
   Sched *s = q->s;
   const StagePlan *p = q->p;
   const EinSum *sum = p->stage->sum;
-  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1), *number = square_number(q);
+  const Expr **read = body_reads(s, sum), *number = square_number(q);
   const Expr **was = arena_copy(s->arena, q->e->label, p->n_label * sizeof *was);
-  expr_map(s->x, sum->body, leaf_note, (void *)read);
   for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = q->next[k];
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     if (!read[a] || p->stage->slot[a].kept || plan_bytes(s, p, a) < tiled_least(s)) continue;

@@ -57,12 +57,6 @@ typedef struct Batch {
 
 /* ---- when it applies --------------------------------------------------------------------------------------------- */
 
-static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
-  (void)x;
-  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
-  return leaf;
-}
-
 static bool is_reduced(const Batch *b, const Expr *read) {
   for (uint32_t k = 0; k < b->p.n_red; k++)
     if (ex_has_label(read, b->p.red[k])) return true;
@@ -416,9 +410,8 @@ const Task *batch_task(Sched *s, const Task *k) {
   const EinSum *sum = b.st->sum;
   b.p = stage_plan(s, b.st);
   b.is = NEW_ARRAY(s->arena, bool, b.p.n_label + 1);
-  b.read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
+  b.read = body_reads(s, sum);
   b.turned = NEW_ARRAY(s->arena, bool, sum->n_slot + 1);
-  expr_map(s->x, sum->body, leaf_note, (void *)b.read);
   b.run = NEW_ARRAY(s->arena, uint32_t, b.p.n_label + 1);
   b.rows = b.lanes = NOWHERE;
   if (!is_free(&b) || !batch_find(&b) || !copies_choose(&b)) return k;

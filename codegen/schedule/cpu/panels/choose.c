@@ -26,7 +26,7 @@ enum {
 
 static bool fits(const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
-  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN) return false;
+  if (sum->reducer == RED_NONE || reducer_is_arg(sum->reducer)) return false;
   if (sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return false;
   if (sum->domain && !where_is_affine(p, sum->domain)) return false;
   if (sum->where && (p->n_red > 1 || !where_is_range(p, p->red[0]))) return false;

@@ -18,14 +18,6 @@ enum {
 
 /* ---- when it applies --------------------------------------------------------------------------------------------- */
 
-static uint32_t side_labels(const Side *x, uint32_t *label) {
-  uint32_t n = 0;
-  label[n++] = (uint32_t)x->tile;
-  for (uint32_t k = 0; k < x->n_near; k++) label[n++] = x->near[k];
-  for (uint32_t k = 0; k < x->n_far; k++) label[n++] = x->far[k];
-  return n;
-}
-
 bool cross_among(uint32_t n, const uint32_t *label, int64_t one) {
   for (uint32_t k = 0; k < n; k++)
     if (label[k] == one) return true;

@@ -10,8 +10,6 @@ static bool is_zero(const Expr *e) {
   return (e->kind == EX_INT && e->i == 0) || (e->kind == EX_REAL && e->f == 0 && !signbit(e->f));
 }
 
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
-
 static bool side_has(const Side *x, const Expr *e) {
   bool has = ex_has_label(e, x->tile);
   for (uint32_t k = 0; k < x->n_near; k++) has |= ex_has_label(e, x->near[k]);

@@ -48,15 +48,6 @@ static int64_t axis_label(const Panel *t, uint32_t back) {
                                                                                                 : NO_LABEL;
 }
 
-/* All labels of a side. */
-static uint32_t side_labels(const Side *x, uint32_t *label) {
-  uint32_t n = 0;
-  label[n++] = (uint32_t)x->tile;
-  for (uint32_t k = 0; k < x->n_near; k++) label[n++] = x->near[k];
-  for (uint32_t k = 0; k < x->n_far; k++) label[n++] = x->far[k];
-  return n;
-}
-
 /* Whether it has more points, or lies further back in the result. */
 static bool is_better(const Joint *j, uint32_t label, uint32_t than) {
   const TaskStage *st = j->t->p->stage;

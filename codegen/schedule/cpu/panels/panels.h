@@ -44,6 +44,15 @@ typedef struct Side {
                               * none */
 } Side;
 
+/* All labels of a side; returns how many. */
+static inline uint32_t side_labels(const Side *x, uint32_t *label) {
+  uint32_t n = 0;
+  label[n++] = (uint32_t)x->tile;
+  for (uint32_t k = 0; k < x->n_near; k++) label[n++] = x->near[k];
+  for (uint32_t k = 0; k < x->n_far; k++) label[n++] = x->far[k];
+  return n;
+}
+
 typedef struct Pack {
   const Expr *of;            /* part of the body */
   bool lanes;                /* the lanes' side, else the rows' */

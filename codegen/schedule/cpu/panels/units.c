@@ -19,8 +19,6 @@ typedef struct Count {
 
 /* ---- operations of a step -------------------------------------------------------------------------------------- */
 
-static bool is_op(const Expr *e, Op op) { return e->kind == EX_OP && e->op == op; }
-
 /* Whether e reads a pack of the rows, in the body. */
 static bool is_row(const Panel *t, const Expr *e) {
   uint32_t first = t->p->stage->sum->n_slot;

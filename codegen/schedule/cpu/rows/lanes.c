@@ -19,8 +19,6 @@ enum {
 
 static const EinSum *sum_of(const SweepPart *q) { return q->p->stage->sum; }
 static bool reduces(const SweepPart *q) { return sum_of(q)->reducer != RED_NONE; }
-static bool is_arg(const EinSum *sum) { return sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN; }
-
 static bool red_is_extreme(const EinSum *sum) {
   Op op = red_op(sum);
   return op == OP_MAX || op == OP_MIN || op == OP_FMAX || op == OP_FMIN;
@@ -43,8 +41,8 @@ int64_t lanes_width(Sched *s, const StagePlan *p) {
   if (!p->n_red || sum->reducer == RED_NONE || sum->reducer == RED_MONOID || sum->reducer == RED_LSE) return 0;
   uint32_t r = p->red[p->n_red - 1];
   if (sum->where && comb_is(&(Env){.s = s, .stage = p->stage}, sum->where, p->n_label, r)) return 0;
-  if (sum->where && (is_arg(sum) || !(where_is_walk(s, p, r) || where_is_mask(s, p, r)))) return 0;
-  int64_t width = LANE_CHAINS * vector_lanes(s, is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
+  if (sum->where && (red_is_arg(sum) || !(where_is_walk(s, p, r) || where_is_mask(s, p, r)))) return 0;
+  int64_t width = LANE_CHAINS * vector_lanes(s, red_is_arg(sum) && dtype_size(sum->acc) < 4 ? DT_I32 : sum->acc);
   while (width > 8 && p->size[r] < 2 * width) width /= 2;
   return p->size[r] >= 2 * width ? width : 0;
 }
@@ -62,7 +60,7 @@ static DType place_dtype(const Sweep *w, const SweepPart *q) {
 
 static int64_t vectors(const Sweep *w, const SweepPart *q, int64_t width) {
   int64_t n = width / vector_lanes(w->s, lane_dtype(sum_of(q)));
-  if (is_arg(sum_of(q))) n += width / vector_lanes(w->s, place_dtype(w, q));
+  if (red_is_arg(sum_of(q))) n += width / vector_lanes(w->s, place_dtype(w, q));
   return n ? n : 1;
 }
 
@@ -93,12 +91,6 @@ static uint32_t lanes_new(Sched *s, const char *name, DType t, int64_t width, co
   return place;
 }
 
-static const Expr *let(Sched *s, const char *name, const Expr *value) {
-  uint32_t v = place_own(s, NULL, name, (DType)value->dtype, 0, NULL);
-  let_add(s, v, value);
-  return scalar_read(s, v);
-}
-
 /* Opens a loop over lanes. Returns the lane's number. */
 static const Expr *lanes_open(Sched *s, const Expr *count) {
   uint32_t l = var_new(s, NULL, "l");
@@ -113,7 +105,7 @@ static void accs_open(Sweep *w, bool blocked) {
     if (!reduces(q) || q->blocked != blocked) continue;
     q->acc = lanes_new(s, "acc", lane_dtype(sum_of(q)), w->width, lane_identity(s, sum_of(q)));
     /* A position, minus the number of its lane; initially that of the lane's first point. */
-    if (is_arg(sum_of(q))) {
+    if (red_is_arg(sum_of(q))) {
       DType t = place_dtype(w, q);
       q->at = lanes_new(s, "place", t, w->width, expr_int(s->x, t, 0));
     }
@@ -147,14 +139,14 @@ static void arg_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr 
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
   bool most = red_most(sum);
-  const Expr *v = let(s, "v", value), *best = let(s, "best", lane(s, q->acc, l)),
-             *at = let(s, "was", lane(s, q->at, l));
+  const Expr *v = let_read(s, "v", value), *best = let_read(s, "best", lane(s, q->acc, l)),
+             *at = let_read(s, "was", lane(s, q->at, l));
   const Expr *hot = expr_op2(s->x, most ? OP_GT : OP_LT, v, best);
   if (dtype_is_float(sum->acc)) {
     const Expr *not_less = expr_op1(s->x, OP_NOT, expr_op2(s->x, most ? OP_LE : OP_GE, v, best));
     hot = expr_and(s->x, not_less, expr_op1(s->x, OP_NOT, expr_op1(s->x, OP_ISNAN, best)));
   }
-  const Expr *better[3] = {let(s, "hot", hot), v, best};
+  const Expr *better[3] = {let_read(s, "hot", hot), v, best};
   lane_store(s, q->acc, l, expr_op(s->x, OP_SELECT, 3, better));
   better[1] = place_of(w, q, base), better[2] = at;
   lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, better));
@@ -166,17 +158,19 @@ static void lane_step(Sweep *w, const SweepPart *q, const Expr *base, const Expr
   const Expr *body = ex_of(q->e, sum->body), *value;
   if (sum->where && where_is_mask(s, q->p, w->loop[w->n_loop - 1])) {
     const Expr *pick[3] = {
-        let(s, "has", ex_shared(s, ex_of(q->e, sum->where))), let(s, "v", ex_shared(s, body)), red_identity(s, sum)};
+        let_read(s, "has", ex_shared(s, ex_of(q->e, sum->where))), let_read(s, "v", ex_shared(s, body)),
+        red_identity(s, sum)};
     body = expr_op(s->x, OP_SELECT, 3, pick);
   }
   value = expr_cast(s->x, lane_dtype(sum), ex_shared(s, body));
-  if (is_arg(sum)) {
+  if (red_is_arg(sum)) {
     arg_step(w, q, base, l, value);
     return;
   }
-  if (sum->acc == DT_BOOL) value = let(s, "v", value); /* both operands exist, so that `and` and `or` do not branch */
+  /* both operands exist, so that `and` and `or` do not branch */
+  if (sum->acc == DT_BOOL) value = let_read(s, "v", value);
   const Expr *acc = lane(s, q->acc, l);
-  if (passes_nan(sum)) lane_store(s, q->acc, l, extreme_of(s, sum, acc, let(s, "v", value)));
+  if (passes_nan(sum)) lane_store(s, q->acc, l, extreme_of(s, sum, acc, let_read(s, "v", value)));
   else lane_store(s, q->acc, l, red_combine(s, sum, acc, value));
 }
 
@@ -196,12 +190,6 @@ static void point(Sweep *w, const Expr *base, const Expr *l) {
 
 /* ---- prefetch of later rows ------------------------------------------------------------------------------------ */
 
-static const Expr *leaf_fetch(void *env, Exprs *x, const Expr *leaf) {
-  (void)x;
-  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
-  return leaf;
-}
-
 static double row_bytes(const Sweep *w, const StagePlan *p, DType t) {
   double row = (double)dtype_size(t);
   for (uint32_t k = 0; k < w->n_loop; k++) row *= (double)p->size[w->loop[k]];
@@ -220,8 +208,7 @@ void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
   Sched *s = w->s;
   const EinSum *sum = p->stage->sum;
   if (w->row == NOWHERE || sum->where || sum->domain) return;
-  const Expr **read = NEW_ARRAY(s->arena, const Expr *, sum->n_slot + 1);
-  expr_map(s->x, sum->body, leaf_fetch, (void *)read);
+  const Expr **read = body_reads(s, sum);
   SweepFetch *was = w->fetch;
   w->fetch = NEW_ARRAY(s->arena, SweepFetch, w->n_fetch + sum->n_slot + 1);
   for (uint32_t k = 0; k < w->n_fetch; k++) w->fetch[k] = was[k];
@@ -269,7 +256,7 @@ static void row_fetch(Sweep *w, const Expr *base) {
 static bool meets_again(const Sweep *w) {
   for (uint32_t i = 0; i < w->n; i++) {
     const EinSum *sum = sum_of(&w->part[i]);
-    if (!reduces(&w->part[i]) || is_arg(sum) || !(reducer_info[sum->reducer].laws & LAW_IDEMPOTENT)) return false;
+    if (!reduces(&w->part[i]) || red_is_arg(sum) || !(reducer_info[sum->reducer].laws & LAW_IDEMPOTENT)) return false;
   }
   return !w->before && !w->after;
 }
@@ -278,7 +265,8 @@ static bool meets_again(const Sweep *w) {
  * that are partly used are not in registers. */
 static bool left_to_fold(const Sweep *w, int64_t points) {
   const SweepPart *q = &w->part[0];
-  return w->n == 1 && w->n_loop == 1 && points < SUM_BLOCK && !q->blocked && !sum_of(q)->where && !is_arg(sum_of(q)) &&
+  return w->n == 1 && w->n_loop == 1 && points < SUM_BLOCK && !q->blocked && !sum_of(q)->where &&
+      !red_is_arg(sum_of(q)) &&
          !red_is_extreme(sum_of(q)) && !w->before && !w->after;
 }
 
@@ -314,13 +302,13 @@ static void span(Sweep *w, const Expr *lo, const Expr *hi) {
 static void places_fold(Sweep *w, const SweepPart *q, uint32_t top) {
   Sched *s = w->s;
   DType t = place_dtype(w, q);
-  const Expr *best = let(s, "best", lane(s, top, ex_int(s, 0)));
+  const Expr *best = let_read(s, "best", lane(s, top, ex_int(s, 0)));
   const Expr *none = expr_int(s->x, t, t == DT_I32 ? INT32_MAX : INT64_MAX);
   LoopBody *was = s->body;
   const Expr *l = lanes_open(s, ex_int(s, w->width));
-  const Expr *v = let(s, "v", lane(s, q->acc, l)), *has = expr_op2(s->x, OP_EQ, v, best);
+  const Expr *v = let_read(s, "v", lane(s, q->acc, l)), *has = expr_op2(s->x, OP_EQ, v, best);
   if (dtype_is_float((DType)v->dtype)) has = expr_op2(s->x, OP_OR, has, expr_op1(s->x, OP_ISNAN, v));
-  const Expr *flag = let(s, "has", has), *at = let(s, "was", lane(s, q->at, l));
+  const Expr *flag = let_read(s, "has", has), *at = let_read(s, "was", lane(s, q->at, l));
   const Expr *place[3] = {flag, expr_op2(s->x, OP_ADD, at, expr_cast(s->x, t, l)), none};
   lane_store(s, q->at, l, expr_op(s->x, OP_SELECT, 3, place));
   into(s, was);
@@ -352,7 +340,7 @@ static Fold fold_begin(Sweep *w, const SweepPart *q) {
   Sched *s = w->s;
   const EinSum *sum = sum_of(q);
   Fold f = {q->acc, q->acc, NOWHERE};
-  if (is_arg(sum)) f.to = lanes_new(s, "top", lane_dtype(sum), w->width / 2, NULL);
+  if (red_is_arg(sum)) f.to = lanes_new(s, "top", lane_dtype(sum), w->width / 2, NULL);
   if (red_is_extreme(sum) && dtype_is_float(sum->acc) && !passes_nan(sum))
     f.bad = lanes_new(s, "bad", DT_I32, w->width / 2, NULL);
   return f;
@@ -367,7 +355,7 @@ static void fold_end(Sweep *w, const SweepPart *q, const Fold *f) {
     const Expr *pick[3] = {any, expr_real(s->x, (DType)value->dtype, NAN), value};
     lane_store(s, f->to, zero, expr_op(s->x, OP_SELECT, 3, pick));
   }
-  if (is_arg(sum_of(q))) places_fold(w, q, f->to);
+  if (red_is_arg(sum_of(q))) places_fold(w, q, f->to);
 }
 
 /* Combines the lanes of each part into lane 0, in a fixed tree. */
@@ -479,7 +467,7 @@ static void results(Sweep *w) {
     SweepPart *q = &w->part[i];
     if (!reduces(q)) continue;
     const Expr *value = q->blocked ? scalar_read(s, q->tot) : lane(s, q->acc, ex_int(s, 0));
-    q->result = is_arg(sum_of(q)) ? place_result(w, q) : expr_cast(s->x, sum_of(q)->dtype, value);
+    q->result = red_is_arg(sum_of(q)) ? place_result(w, q) : expr_cast(s->x, sum_of(q)->dtype, value);
   }
 }
 

@@ -95,12 +95,6 @@ static bool at_point(const Rows *r, uint32_t i, uint32_t slot, uint32_t k) {
 
 /* ---- facts about stages -------------------------------------------------------------------------------- */
 
-static const Expr *read_note(void *env, Exprs *x, const Expr *leaf) {
-  (void)x;
-  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
-  return leaf;
-}
-
 static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
 
 /* Whether e is a product that varies within a row. */
@@ -165,9 +159,7 @@ static void stage_look(Rows *r, uint32_t i) {
   q->e = (Env){.s = s, .stage = st, .label = r->label};
   q->flat = !s->block && is_flat(s, &q->p);
   q->read = NEW_ARRAY(s->arena, const Expr *, st->sum->n_slot + 1);
-  expr_map(s->x, st->sum->body, read_note, (void *)q->read);
-  if (st->sum->where) expr_map(s->x, st->sum->where, read_note, (void *)q->read);
-  if (st->sum->domain) expr_map(s->x, st->sum->domain, read_note, (void *)q->read);
+  expr_slot_reads(s->arena, 3, (const Expr *const[]){st->sum->body, st->sum->where, st->sum->domain}, q->read);
   q->level = s->block ? i : level_of(r, i);
   q->cost = cost_again(r, i);
 }

@@ -240,7 +240,7 @@ static void blocks(Dot *d, const Expr *const *u0) {
 
 bool dot_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   const EinSum *sum = p->stage->sum;
-  if (sum->reducer == RED_NONE || sum->reducer == RED_ARGMAX || sum->reducer == RED_ARGMIN ||
+  if (sum->reducer == RED_NONE || reducer_is_arg(sum->reducer) ||
       sum->reducer == RED_MONOID || sum->reducer == RED_LSE || sum->where || sum->domain || !p->n_red || !p->n_order)
     return false;
   Dot d = {.s = s, .p = p, .e = e, .r = p->red[p->n_red - 1]};

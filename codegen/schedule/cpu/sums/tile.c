@@ -575,12 +575,6 @@ bool tile_in_place(const Sched *s) {
   return false;
 }
 
-static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
-  (void)x;
-  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
-  return leaf;
-}
-
 /* The stride of a read along the label, in elements; false: unknown. */
 static bool stride_of(Sched *s, const StagePlan *p, const Expr *read, uint32_t label, int64_t *stride) {
   TaskSlot slot = p->stage->slot[read->i];
@@ -597,10 +591,9 @@ static bool stride_of(Sched *s, const StagePlan *p, const Expr *read, uint32_t l
 
 /* Whether all reads that depend on the label have a small stride along it, so that compilers vectorise them. */
 static bool is_near(Sched *s, const StagePlan *p, uint32_t label) {
-  const Expr **read = NEW_ARRAY(s->arena, const Expr *, p->n_access + 1);
+  const Expr **read = body_reads(s, p->stage->sum);
   int64_t stride;
   bool any = false;
-  expr_map(s->x, p->stage->sum->body, leaf_note, (void *)read);
   for (uint32_t a = 0; a + 1 < p->n_access; a++) {
     if (!read[a] || plan_move(p, a, label) == MOVE_NONE) continue;
     if (!stride_of(s, p, read[a], label, &stride) || stride > STRIDE_MOST || stride < -STRIDE_MOST) return false;

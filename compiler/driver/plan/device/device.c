@@ -347,7 +347,7 @@ void device_plan_json(const DevicePlan *d, Json *j) {
   json_object(j, "least_at");
   if (d->binds && d->binds->name) json_strn(j, "name", d->binds->name->s, d->binds->name->len);
   else json_null(j, "name");
-  put_place(j, d->binds ? d->binds->task->place : (Place){0});
+  json_place(j, d->binds ? d->binds->task->place : (Place){0});
   json_end(j, '}');
   json_int(j, "bytes_in", d->in);
   json_int(j, "bytes_out", d->out);

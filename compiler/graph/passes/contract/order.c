@@ -41,12 +41,6 @@ typedef struct Part {
   bool map;                  /* unless it is inlined into a step over the same points */
 } Part;
 
-static uint32_t labels_count(uint64_t labels) {
-  uint32_t n = 0;
-  for (; labels; labels &= labels - 1) n++;
-  return n;
-}
-
 /* Lists the axes that are in `of`, once each; then the labels of it that are no axis. Returns their number. */
 static uint32_t axes_among(const uint8_t *axis, uint32_t n, uint64_t of, uint8_t *to) {
   uint32_t at = 0;

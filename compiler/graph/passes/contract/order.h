@@ -45,6 +45,12 @@ typedef struct OrderTree {
   double largest;            /* elements of the largest intermediate */
 } OrderTree;
 
+static inline uint32_t labels_count(uint64_t labels) {
+  uint32_t n = 0;
+  for (; labels; labels &= labels - 1) n++;
+  return n;
+}
+
 /* budget: in steps considered; it is reduced by what was used. Up to ORDER_SMALL operands it does not matter. Greedy
  * orders are found without it too, but not improved. */
 void order_best(const OrderProblem *p, int64_t *budget, OrderTree *out);

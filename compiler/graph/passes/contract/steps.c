@@ -137,12 +137,6 @@ static void labels_of(uint64_t mask, uint32_t *order) {
     if (mask & 1) *order++ = k;
 }
 
-static uint32_t count_bits(uint64_t x) {
-  uint32_t n = 0;
-  for (; x; x &= x - 1) n++;
-  return n;
-}
-
 /* A read of a vertex made here, at its labels. */
 static const Expr *read_made(Emit *e, EinNode *n, uint32_t rank, const uint32_t *order) {
   const Expr *index[ORDER_LABELS];
@@ -161,7 +155,7 @@ static EinNode *make_vertex(
   const Expr *to[ORDER_LABELS] = {0}, *bound[ORDER_LABELS];
   Str label[ORDER_LABELS];
   uint32_t order[ORDER_LABELS];
-  EinSum s = {.n_out = count_bits(out), .n_red = count_bits(red), .acc = root->sum->acc};
+  EinSum s = {.n_out = labels_count(out), .n_red = labels_count(red), .acc = root->sum->acc};
   if (axis)
     for (uint32_t k = 0; k < s.n_out; k++) order[k] = axis[k];
   else

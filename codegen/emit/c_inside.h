@@ -82,8 +82,10 @@ static inline const char *c_place(const CPrinter *p, uint32_t place) { return p-
 void c_called(CPrinter *p, const Extern *x);
 void c_externs(CPrinter *p, Buf *c); /* declares the functions that were called */
 
-/* ---- c_kernel.c ---- */
+/* ---- c_stmt.c ---- */
 void c_body(CPrinter *p, const LoopBody *b, int depth); /* statements */
+
+/* ---- c_kernel.c ---- */
 void c_note(CPrinter *p, const LoopKernel *k);          /* the kernel's equations, as a comment */
 /* c_kernel prints the kernel's functions, c_call the calls of them. */
 void c_kernel(CPrinter *p, uint32_t number);

@@ -10,37 +10,24 @@
 #include "ast_eval_scope.h"
 #include "ein_rt.h"
 
-typedef struct At { /* where an expression is evaluated */
-  AstScope *scope;
-  const AstPoint *point;
-  bool typing;
-  int8_t wide; /* reads are widened to this dtype, a reducer's accumulator; or -1 */
-} At;
-
-static AstVal eval(AstRun *r, const Ast *e, At at);
-
-static AstVal val(DType t, uint8_t weak, uint8_t none) {
+AstVal ast_val(DType t, uint8_t weak, uint8_t none) {
   return (AstVal){.v = {.dtype = t}, .weak = weak, .none = none};
 }
 
 static AstVal val_int(DType t, int64_t i, uint8_t weak) {
-  AstVal x = val(t, weak, VALUE_HERE);
+  AstVal x = ast_val(t, weak, VALUE_HERE);
   x.v.i = i;
   return x;
 }
 
-static uint8_t worse(uint8_t a, uint8_t b) {
-  return a > b ? a : b;
-}
-
-static At narrow(At at) {
+static AstAt narrow(AstAt at) {
   at.wide = -1;
   return at;
 }
 
-static AstVal type_only(AstRun *r, const Ast *e, At at) {
+AstVal ast_type_only(AstRun *r, const Ast *e, AstAt at) {
   at.typing = true;
-  return eval(r, e, narrow(at));
+  return ast_eval_at(r, e, narrow(at));
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -54,14 +41,14 @@ static DType meet_weak(DType t, AstVal w) {
 }
 
 /* The joint dtype of a and b; weak if both are. Two bools stay bool. */
-static AstVal meet(AstVal a, AstVal b) {
+AstVal ast_meet(AstVal a, AstVal b) {
   if (a.weak && b.weak)
-    return val(dtype_is_float(a.v.dtype) || dtype_is_float(b.v.dtype) ? DT_F64 : DT_I64,
-               worse(a.weak, b.weak), 0);
-  if (a.weak) return val(meet_weak(b.v.dtype, a), 0, 0);
-  if (b.weak) return val(meet_weak(a.v.dtype, b), 0, 0);
-  if (a.v.dtype == b.v.dtype) return val(a.v.dtype, 0, 0);
-  return val(dtype_join(a.v.dtype, b.v.dtype), 0, 0);
+    return ast_val(dtype_is_float(a.v.dtype) || dtype_is_float(b.v.dtype) ? DT_F64 : DT_I64,
+               ast_worse(a.weak, b.weak), 0);
+  if (a.weak) return ast_val(meet_weak(b.v.dtype, a), 0, 0);
+  if (b.weak) return ast_val(meet_weak(a.v.dtype, b), 0, 0);
+  if (a.v.dtype == b.v.dtype) return ast_val(a.v.dtype, 0, 0);
+  return ast_val(dtype_join(a.v.dtype, b.v.dtype), 0, 0);
 }
 
 AstVal ast_coerce(AstRun *r, AstVal x, DType t, Span at) {
@@ -74,7 +61,7 @@ AstVal ast_coerce(AstRun *r, AstVal x, DType t, Span at) {
 }
 
 /* What is read under a reducer is first widened to its accumulator's dtype, never narrowed. */
-static AstVal widened(AstVal x, At at) {
+AstVal ast_widened(AstVal x, AstAt at) {
   if (at.wide < 0 || x.weak || dtype_join(x.v.dtype, (DType)at.wide) != (DType)at.wide) return x;
   x.v = value_cast(x.v, (DType)at.wide);
   return x;
@@ -85,7 +72,7 @@ DType ast_typed(AstVal x) {
   return dtype_is_float(x.v.dtype) ? DT_F64 : DT_I64;
 }
 
-static DType number(DType t) {
+DType ast_number(DType t) {
   return t == DT_BOOL ? DT_I64 : t;
 }
 
@@ -104,7 +91,7 @@ static DType wanted(AstRun *r, Op op, DType t, Span at) {
   case RULE_REAL:
   case RULE_TEST: return dtype_is_float(t) ? t : DT_F64;
   case RULE_COMPARE: return t;
-  default: return number(t);
+  default: return ast_number(t);
   }
 }
 
@@ -112,13 +99,13 @@ static AstVal apply(AstRun *r, Op op, uint32_t n, const AstVal *x, Span at) {
   AstVal type = x[0];
   bool compare = op_info[op].rule == RULE_COMPARE, exact = compare;
   uint8_t none = x[0].none;
-  for (uint32_t i = 1; i < n; i++) type = meet(type, x[i]), none = worse(none, x[i].none);
+  for (uint32_t i = 1; i < n; i++) type = ast_meet(type, x[i]), none = ast_worse(none, x[i].none);
   for (uint32_t i = 0; i < n; i++) exact = exact && integral(x[i]);
   DType t = exact ? DT_I64 : wanted(r, op, type.v.dtype, at);
   DType result = compare || op_info[op].rule == RULE_TEST ? DT_BOOL : t;
   if (op == OP_POW && !dtype_is_float(t) && x[1].weak == WEAK_LITERAL && x[1].v.i < 0)
     ast_fail(r, at, "a negative exponent on integers");
-  AstVal out = val(result, result == DT_BOOL ? WEAK_NOT : type.weak, none);
+  AstVal out = ast_val(result, result == DT_BOOL ? WEAK_NOT : type.weak, none);
   Value arg[3];
   for (uint32_t i = 0; i < n && i < 3; i++)
     arg[i] = exact ? value_cast(x[i].v, t) : ast_coerce(r, x[i], t, at).v;
@@ -126,59 +113,59 @@ static AstVal apply(AstRun *r, Op op, uint32_t n, const AstVal *x, Span at) {
   return out;
 }
 
-static AstVal logic(AstRun *r, const Ast *e, At at) {
-  AstVal a = eval(r, e->a, narrow(at));
+static AstVal logic(AstRun *r, const Ast *e, AstAt at) {
+  AstVal a = ast_eval_at(r, e->a, narrow(at));
   bool decided = !at.typing && !a.none && (a.v.i != 0) == (e->op == OP_OR);
   if (a.v.dtype != DT_BOOL) ast_fail(r, e->a->span, "%s is of bools", op_info[e->op].name);
   if (decided || a.none) return a;
-  AstVal b = eval(r, e->b, narrow(at));
+  AstVal b = ast_eval_at(r, e->b, narrow(at));
   if (b.v.dtype != DT_BOOL) ast_fail(r, e->b->span, "%s is of bools", op_info[e->op].name);
   return b;
 }
 
-static AstVal binary(AstRun *r, const Ast *e, At at) {
+static AstVal binary(AstRun *r, const Ast *e, AstAt at) {
   Op op = (Op)e->op;
   if (op == OP_AND || op == OP_OR) return logic(r, e, at);
   if (op_info[op].rule == RULE_COMPARE) at = narrow(at);
   /* these three differ between integers and floats, so reads stay integers under them */
   bool split = op == OP_IDIV || op == OP_MOD || op == OP_POW;
-  if (split && at.wide >= 0 && dtype_is_float((DType)at.wide) && integral(type_only(r, e, at)))
+  if (split && at.wide >= 0 && dtype_is_float((DType)at.wide) && integral(ast_type_only(r, e, at)))
     at = narrow(at);
-  AstVal x[2] = {eval(r, e->a, at), eval(r, e->b, at)};
+  AstVal x[2] = {ast_eval_at(r, e->a, at), ast_eval_at(r, e->b, at)};
   return apply(r, op, 2, x, e->span);
 }
 
-static AstVal unary(AstRun *r, const Ast *e, Op op, At at) {
-  AstVal x = eval(r, e->a, op == OP_NOT ? narrow(at) : at);
+static AstVal unary(AstRun *r, const Ast *e, Op op, AstAt at) {
+  AstVal x = ast_eval_at(r, e->a, op == OP_NOT ? narrow(at) : at);
   return apply(r, op, 1, &x, e->span);
 }
 
 /* One of two, in their joint dtype. */
 static AstVal choose(AstRun *r, AstVal a, AstVal b, bool first, Span at) {
-  AstVal type = meet(a, b), x = ast_coerce(r, a, type.v.dtype, at),
+  AstVal type = ast_meet(a, b), x = ast_coerce(r, a, type.v.dtype, at),
          y = ast_coerce(r, b, type.v.dtype, at);
   AstVal out = first ? x : y;
   out.weak = type.weak ? WEAK_SIZE : WEAK_NOT;
   return out;
 }
 
-static AstVal conditional(AstRun *r, const Ast *e, At at) {
-  AstVal c = eval(r, e->a, narrow(at));
+static AstVal conditional(AstRun *r, const Ast *e, AstAt at) {
+  AstVal c = ast_eval_at(r, e->a, narrow(at));
   if (c.v.dtype != DT_BOOL) ast_fail(r, e->a->span, "a condition is a bool");
-  At then = at, other = at;
+  AstAt then = at, other = at;
   then.typing = at.typing || c.none || !c.v.i;
   other.typing = at.typing || c.none || c.v.i;
-  AstVal a = eval(r, e->b, then), b = eval(r, e->c, other);
+  AstVal a = ast_eval_at(r, e->b, then), b = ast_eval_at(r, e->c, other);
   AstVal out = choose(r, a, b, c.v.i, e->span);
-  out.none = worse(out.none, c.none);
+  out.none = ast_worse(out.none, c.none);
   return out;
 }
 
-static AstVal or_else(AstRun *r, const Ast *e, At at) {
-  AstVal a = eval(r, e->a, at);
-  At other = at;
+static AstVal or_else(AstRun *r, const Ast *e, AstAt at) {
+  AstVal a = ast_eval_at(r, e->a, at);
+  AstAt other = at;
   other.typing = at.typing || !a.none;
-  AstVal b = eval(r, e->b, other);
+  AstVal b = ast_eval_at(r, e->b, other);
   return choose(r, a, b, !a.none, e->span);
 }
 
@@ -194,7 +181,7 @@ static bool point_find(const AstPoint *point, const AstLabel *l, int64_t *out) {
   return false;
 }
 
-static AstVal label_value(AstRun *r, AstLabel *l, At at, Span span) {
+static AstVal label_value(AstRun *r, AstLabel *l, AstAt at, Span span) {
   AstVal x = val_int(DT_I64, 0, WEAK_SIZE);
   if (!at.typing && !point_find(at.point, l, &x.v.i))
     ast_fail(r, span, "label %s is neither on the left nor reduced", l->name->s);
@@ -202,8 +189,8 @@ static AstVal label_value(AstRun *r, AstLabel *l, At at, Span span) {
 }
 
 /* An index or another whole number that must be neither weak nor wide; typing returns 0. */
-static AstVal eval_index(AstRun *r, const Ast *e, At at) {
-  AstVal x = eval(r, e, narrow(at));
+static AstVal eval_index(AstRun *r, const Ast *e, AstAt at) {
+  AstVal x = ast_eval_at(r, e, narrow(at));
   if (!dtype_is_int(x.v.dtype))
     ast_fail(r, e->span, "an index is an integer, not %s", dtype_name(x.v.dtype));
   return x;
@@ -217,7 +204,7 @@ static AstLabel *label_find(AstRun *r, AstScope *s, AstName name) {
 }
 
 /* The value of a label in a group or a list of labels; row-major continues from what came before. */
-static AstVal row_major(AstRun *r, const AstItems *items, At at, int64_t *size) {
+static AstVal row_major(AstRun *r, const AstItems *items, AstAt at, int64_t *size) {
   AstVal x = val_int(DT_I64, 0, WEAK_SIZE);
   *size = 1;
   for (uint32_t i = 0; i < items->len && !r->why; i++) {
@@ -233,7 +220,7 @@ static AstVal row_major(AstRun *r, const AstItems *items, At at, int64_t *size) 
   return x;
 }
 
-static AstVal item_index(AstRun *r, const AstItem *it, At at, int64_t extent) {
+static AstVal item_index(AstRun *r, const AstItem *it, AstAt at, int64_t extent) {
   int64_t size;
   AstVal x;
   AstName name;
@@ -248,27 +235,27 @@ static AstVal item_index(AstRun *r, const AstItem *it, At at, int64_t extent) {
   case ITEM_SIZED:
     (void)ast_item_name(it, &name);
     AstLabel *l = label_find(r, at.scope, name);
-    return l ? label_value(r, l, at, it->span) : val(DT_I64, 0, 0);
+    return l ? label_value(r, l, at, it->span) : ast_val(DT_I64, 0, 0);
   case ITEM_BIND: break;
   }
   ast_fail(r, it->span, "only a parameter or a parenthesised expression has labels to substitute");
-  return val(DT_I64, 0, 0);
+  return ast_val(DT_I64, 0, 0);
 }
 
-static AstVal read_tensor(AstRun *r, const AstTensor *t, const Ast *e, At at) {
-  AstVal out = val(t->dtype, 0, VALUE_HERE);
+static AstVal read_tensor(AstRun *r, const AstTensor *t, const Ast *e, AstAt at) {
+  AstVal out = ast_val(t->dtype, 0, VALUE_HERE);
   int64_t flat = 0;
   if (t->rank != e->items.len)
     ast_fail(r, e->span, "%s has %u axes, not %u", t->name->s, t->rank, e->items.len);
-  if (at.typing || r->why) return widened(out, at);
+  if (at.typing || r->why) return ast_widened(out, at);
   for (uint32_t k = 0; k < t->rank && !r->why; k++) {
     AstVal i = item_index(r, &e->items.at[k], at, t->shape[k]);
     bool inside = i.v.i >= 0 && i.v.i < t->shape[k];
-    out.none = worse(out.none, worse(i.none, inside ? VALUE_HERE : VALUE_OUTSIDE));
+    out.none = ast_worse(out.none, ast_worse(i.none, inside ? VALUE_HERE : VALUE_OUTSIDE));
     if (!out.none) flat = flat * t->shape[k] + i.v.i;
   }
   if (!out.none && !r->why) out.v = t->at[flat];
-  return widened(out, at);
+  return ast_widened(out, at);
 }
 
 /* ---- predicates that travel, closures, substitution ------------------------------------------ */
@@ -295,36 +282,36 @@ static const Preds *checks_of(AstRun *r, const Ast *e, AstScope *s) {
 }
 
 /* Whether a predicate that is passed along holds; where one of its labels has no value yet, it is undecided. */
-static uint8_t pred_holds(AstRun *r, const AstPred *p, const AstPoint *point) {
+uint8_t ast_pred_holds(AstRun *r, const AstPred *p, const AstPoint *point) {
   int64_t v;
   for (uint32_t i = 0; i < p->labels.len; i++)
     if (!point_find(point, p->labels.at[i], &v)) return VALUE_HERE;
-  AstVal x = eval(r, p->p, (At){p->scope, point, false, -1});
+  AstVal x = ast_eval_at(r, p->p, (AstAt){p->scope, point, false, -1});
   if (x.v.dtype != DT_BOOL) ast_fail(r, p->p->span, "a predicate is a bool");
   return x.none ? x.none : x.v.i ? VALUE_HERE : VALUE_EXCLUDED;
 }
 
 /* Evaluates a def's body, one of its local equations, an argument or a substituted expression as a whole: it has a
  * value only where each predicate over labels that are free in it holds (rule 11). */
-static AstVal eval_whole(AstRun *r, const Ast *e, At at) {
+static AstVal eval_whole(AstRun *r, const Ast *e, AstAt at) {
   uint8_t none = VALUE_HERE;
   if (!at.typing && at.scope->preds) {
     const Preds *list = checks_of(r, e, at.scope);
     for (uint32_t i = 0; i < list->len; i++)
-      none = worse(none, pred_holds(r, list->at[i], at.point));
+      none = ast_worse(none, ast_pred_holds(r, list->at[i], at.point));
   }
   at.typing = at.typing || none;
-  AstVal x = eval(r, e, at);
-  x.none = worse(x.none, none);
+  AstVal x = ast_eval_at(r, e, at);
+  x.none = ast_worse(x.none, none);
   return x;
 }
 
-static AstVal closure_value(AstRun *r, AstClosure *c, At at) {
-  if (!c->e || (at.typing && c->typed)) return widened(c->val, at);
-  AstVal x = eval_whole(r, c->e, (At){c->scope, at.point, at.typing, -1});
+static AstVal closure_value(AstRun *r, AstClosure *c, AstAt at) {
+  if (!c->e || (at.typing && c->typed)) return ast_widened(c->val, at);
+  AstVal x = eval_whole(r, c->e, (AstAt){c->scope, at.point, at.typing, -1});
   if (c->dtype >= 0) x = ast_coerce(r, x, (DType)c->dtype, c->e->span);
   if (at.typing) c->val = x, c->typed = true;
-  return widened(x, at);
+  return ast_widened(x, at);
 }
 
 typedef struct Move { /* a substitution: which labels, and the range of each */
@@ -370,9 +357,9 @@ static const Move *move_of(AstRun *r, const Ast *e, AstClosure *c, AstScope *s) 
 }
 
 /* Gives label k and those after it their new values, all evaluated at `at`; then evaluates the expression. */
-static AstVal move_from(AstRun *r, const Ast *e, AstClosure *c, const Move *m, uint32_t k, At at,
+static AstVal move_from(AstRun *r, const Ast *e, AstClosure *c, const Move *m, uint32_t k, AstAt at,
                         const AstPoint *point) {
-  At there = at;
+  AstAt there = at;
   there.point = point;
   if (k == e->items.len) {
     if (c) return closure_value(r, c, there);
@@ -381,31 +368,31 @@ static AstVal move_from(AstRun *r, const Ast *e, AstClosure *c, const Move *m, u
   }
   AstVal i = eval_index(r, e->items.at[k].e, at);
   bool inside = at.typing || (i.v.i >= 0 && i.v.i < m->extent.at[k]);
-  uint8_t none = worse(i.none, inside ? VALUE_HERE : VALUE_OUTSIDE);
+  uint8_t none = ast_worse(i.none, inside ? VALUE_HERE : VALUE_OUTSIDE);
   AstPoint p = {point, m->label.at[k], i.v.i};
   if (none) at.typing = true;
   AstVal x = move_from(r, e, c, m, k + 1, at, &p);
-  x.none = worse(x.none, none);
+  x.none = ast_worse(x.none, none);
   return x;
 }
 
-static AstVal substitute(AstRun *r, const Ast *e, AstClosure *c, At at) {
+static AstVal substitute(AstRun *r, const Ast *e, AstClosure *c, AstAt at) {
   AstScope *s = c ? at.scope : ast_scope_of_subst(r, at.scope, e);
   const Move *m = move_of(r, e, c, s);
-  if (r->why) return val(DT_I64, 0, 0);
+  if (r->why) return ast_val(DT_I64, 0, 0);
   return move_from(r, e, c, m, 0, at, at.point);
 }
 
-static AstVal index_value(AstRun *r, const Ast *e, At at) {
+static AstVal index_value(AstRun *r, const Ast *e, AstAt at) {
   AstKnown *k = ast_scope_find(r, at.scope, e->name.s);
   AstGlobal *g = ast_global_find(r, at.scope, e->name.s);
   if (k && k->closure) return substitute(r, e, k->closure, at);
   if (g && g->tensor) return read_tensor(r, g->tensor, e, at);
   ast_fail(r, e->span, "%s is no tensor that is known here", e->name.s->s);
-  return val(DT_I64, 0, 0);
+  return ast_val(DT_I64, 0, 0);
 }
 
-static AstVal name_value(AstRun *r, const Ast *e, At at) {
+static AstVal name_value(AstRun *r, const Ast *e, AstAt at) {
   AstKnown *k = ast_scope_find(r, at.scope, e->name.s);
   if (k && k->closure) return closure_value(r, k->closure, at);
   if (k) return label_value(r, k->label, at, e->span);
@@ -414,293 +401,28 @@ static AstVal name_value(AstRun *r, const Ast *e, At at) {
   if (g && !g->def && !g->monoid && !g->external) return val_int(DT_I64, g->size, WEAK_SIZE);
   ast_fail(r, e->span, "%s is neither a label on the left or reduced nor anything else known here",
            e->name.s->s);
-  return val(DT_I64, 0, 0);
-}
-
-/* ---- reducers -------------------------------------------------------------------------------- */
-
-typedef struct Fold {
-  const Ast *node, *body;
-  AstScope *scope;
-  Reducer kind;
-  const AstGlobal *monoid;
-  DType body_type, acc, dtype;
-  int8_t wide;
-  AstTuple *tuple; /* of a monoid over tuples; its parts are in sums */
-  Value sum, *sums;
-  int64_t n, best;
-  uint8_t none;
-} Fold;
-
-static Value constant(const char *text, DType t) {
-  double x = 0;
-  if (strcmp(text, "inf") == 0)
-    x = INFINITY;
-  else if (strcmp(text, "-inf") == 0)
-    x = -INFINITY;
-  else
-    x = strcmp(text, "1") == 0 || strcmp(text, "true") == 0;
-  return value_cast((Value){.dtype = DT_F64, .f = x}, t);
-}
-
-static Value monoid_combine(AstRun *r, const AstGlobal *g, Value a, Value b, bool typing) {
-  g->at[a.dtype].operand[0]->val = (AstVal){.v = a};
-  g->at[a.dtype].operand[1]->val = (AstVal){.v = b};
-  AstVal x = eval(r, g->monoid->e, (At){g->at[a.dtype].scope, NULL, typing, -1});
-  if (x.none) ast_fail(r, g->monoid->span, "monoid %s has no value", g->monoid->name.s->s);
-  if (typing) x.v.dtype = meet(x, (AstVal){.v = a}).v.dtype;
-  return typing ? x.v : value_cast(x.v, a.dtype);
-}
-
-static AstTuple *tuple_of(AstRun *r, AstGlobal *g, const DType *t) {
-  uint32_t n = g->monoid->parts;
-  for (uint32_t i = 0; i < g->tuples.len; i++)
-    if (!memcmp(g->tuples.at[i]->dtype, t, n * sizeof *t)) return g->tuples.at[i];
-  AstTuple *x = NEW(r->arena, AstTuple);
-  *x = (AstTuple){
-      arena_copy(r->arena, t, n * sizeof *t), ast_scope_new(r, NULL), NEW_ARRAY(r->arena, AstClosure *, 2 * n)};
-  x->scope->before = g->age;
-  for (uint32_t i = 0; i < 2 * n; i++) {
-    x->operand[i] = NEW(r->arena, AstClosure);
-    x->operand[i]->dtype = -1;
-    ast_scope_put(r, x->scope, g->monoid->params.at[i].s, (AstKnown){.closure = x->operand[i]});
-  }
-  vec_push(r->arena, g->tuples, x);
-  return x;
-}
-
-/* *a becomes a combined with b; typing: only its dtypes are right. */
-static void tuple_combine(AstRun *r, const Fold *f, Value *a, const Value *b, bool typing) {
-  const AstStmt *m = f->monoid->monoid;
-  for (uint32_t i = 0; i < m->parts; i++) {
-    f->tuple->operand[i]->val = (AstVal){.v = a[i]};
-    f->tuple->operand[m->parts + i]->val = (AstVal){.v = b[i]};
-  }
-  for (uint32_t i = 0; i < m->parts && !r->why; i++) {
-    AstVal x = eval(r, m->e->args.at[i], (At){f->tuple->scope, NULL, typing, -1});
-    if (x.none) ast_fail(r, m->span, "monoid %s has no value", m->name.s->s);
-    a[i] = typing ? (Value){.dtype = meet(x, (AstVal){.v = a[i]}).v.dtype} : value_cast(x.v, f->tuple->dtype[i]);
-  }
-}
-
-/* The dtypes that the function keeps, beginning with the bodies'. */
-static void tuple_types(AstRun *r, Fold *f, const Ast *e, At at) {
-  uint32_t n = f->monoid->monoid->parts;
-  DType *t = NEW_ARRAY(r->arena, DType, n);
-  f->sums = NEW_ARRAY(r->arena, Value, n);
-  for (uint32_t i = 0; i < n; i++) t[i] = ast_typed(type_only(r, e->args.at[i], at));
-  bool same = false;
-  for (uint32_t turn = 0; turn < 2 * n + 2 && !same && !r->why; turn++) {
-    f->tuple = tuple_of(r, (AstGlobal *)(uintptr_t)f->monoid, t);
-    for (uint32_t i = 0; i < n; i++) f->sums[i] = (Value){.dtype = t[i]};
-    tuple_combine(r, f, f->sums, arena_copy(r->arena, f->sums, n * sizeof(Value)), true);
-    same = true;
-    for (uint32_t i = 0; i < n; i++) same &= f->sums[i].dtype == t[i], t[i] = f->sums[i].dtype;
-  }
-}
-
-static void tuple_start(AstRun *r, Fold *f) {
-  const AstStmt *m = f->monoid->monoid;
-  for (uint32_t i = 0; i < m->parts; i++) {
-    AstVal x = eval(r, m->until->args.at[i], (At){f->tuple->scope, NULL, false, -1});
-    f->sums[i] = value_cast(x.v, f->tuple->dtype[i]);
-  }
-}
-
-static void tuple_point(AstRun *r, Fold *f, const AstPoint *point) {
-  uint32_t n = f->monoid->monoid->parts;
-  Value *v = NEW_ARRAY(r->arena, Value, n);
-  uint8_t none = VALUE_HERE;
-  for (uint32_t i = 0; i < n; i++) {
-    AstVal x = eval(r, f->node->args.at[i], (At){f->scope, point, false, -1});
-    none = worse(none, x.none);
-    if (!x.none) v[i] = ast_coerce(r, x, f->tuple->dtype[i], f->node->span).v;
-  }
-  if (none == VALUE_OUTSIDE) f->none = VALUE_OUTSIDE;
-  if (!none && !r->why) tuple_combine(r, f, f->sums, v, false);
-}
-
-/* Rule 8, and what "Types" says of reducers. t: the body's dtype, no longer weak. */
-static void fold_types(AstRun *r, Fold *f, DType t, int8_t written) {
-  bool real = dtype_is_float(t);
-  DType sum = written >= 0 ? (DType)written : dtype_sum(t);
-  f->body_type = t;
-  f->wide = -1;
-  switch (f->kind) {
-  case RED_COUNT: f->acc = f->dtype = DT_I64; return;
-  case RED_ANY:
-  case RED_ALL:
-    if (t != DT_BOOL) ast_fail(r, f->node->span, "any and all are of bools");
-    f->acc = f->dtype = DT_BOOL;
-    return;
-  case RED_MONOID:
-    f->acc = monoid_combine(r, f->monoid, (Value){.dtype = t}, (Value){.dtype = t}, true).dtype;
-    f->dtype = f->acc;
-    return;
-  case RED_LSE:
-    if (!real && written < 0) sum = DT_F64;
-    f->dtype = written >= 0 || !real ? sum : t;
-    break;
-  case RED_MEAN: f->dtype = written >= 0 ? (dtype_is_float(sum) ? sum : DT_F64) : real ? t : DT_F64; break;
-  case RED_SUM:
-  case RED_PROD: f->dtype = written >= 0 ? sum : real ? t : DT_I64; break;
-  default: /* max, min and similar keep the dtype */
-    f->acc = written >= 0 ? (DType)written : number(t);
-    f->wide = written;
-    f->dtype = f->kind == RED_ARGMAX || f->kind == RED_ARGMIN ? DT_I64 : f->acc;
-    return;
-  }
-  f->acc = sum;
-  f->wide = (int8_t)sum;
-}
-
-static void fold_start(AstRun *r, Fold *f) {
-  const char *identity = reducer_info[f->kind].identity;
-  f->sum = (Value){.dtype = f->acc};
-  At plain = {f->monoid ? f->monoid->at[f->acc].scope : NULL, NULL, false, -1};
-  if (f->kind == RED_MONOID)
-    f->sum = value_cast(eval(r, f->monoid->monoid->until, plain).v, f->acc);
-  else if (identity)
-    f->sum = constant(identity, f->acc);
-}
-
-static bool value_isnan(Value v) {
-  return dtype_is_float(v.dtype) && isnan(v.f);
-}
-
-static bool better(const Fold *f, Value v) {
-  if (f->n == 0) return true;
-  if (value_isnan(f->sum)) return false;
-  Value pair[2] = {v, f->sum};
-  return value_isnan(v) || op_value(f->kind == RED_ARGMAX ? OP_GT : OP_LT, DT_BOOL, 2, pair).i;
-}
-
-static void fold_value(AstRun *r, Fold *f, Value v, int64_t flat) {
-  Value pair[2] = {f->sum, v};
-  switch (f->kind) {
-  case RED_COUNT: break;
-  case RED_ARGMAX:
-  case RED_ARGMIN:
-    if (better(f, v)) f->sum = v, f->best = flat;
-    break;
-  case RED_MONOID: f->sum = monoid_combine(r, f->monoid, f->sum, v, false); break;
-  case RED_MEAN: f->sum = op_value(OP_ADD, f->acc, 2, pair); break;
-  default: f->sum = op_value(reducer_info[f->kind].combine, f->acc, 2, pair);
-  }
-  f->n++;
-}
-
-/* Whether a point is reduced: first tests the predicates over the reduced labels, then the reducer's own. */
-static uint8_t fold_here(AstRun *r, const Fold *f, const AstPoint *point) {
-  for (const AstPred *p = f->scope->preds; p; p = p->next) {
-    bool ours = false;
-    for (uint32_t i = 0; i < p->labels.len; i++)
-      for (uint32_t k = 0; k < f->scope->labels.len; k++)
-        if (ast_label_within(f->scope->labels.at[k], p->labels.at[i])) ours = true;
-    uint8_t none = ours ? pred_holds(r, p, point) : VALUE_HERE;
-    if (none) return none;
-  }
-  if (!f->node->where) return VALUE_HERE;
-  AstVal x = eval(r, f->node->where, (At){f->scope, point, false, -1});
-  if (x.v.dtype != DT_BOOL) ast_fail(r, f->node->where->span, "a predicate is a bool");
-  return x.none ? x.none : x.v.i ? VALUE_HERE : VALUE_EXCLUDED;
-}
-
-static void fold_point(AstRun *r, Fold *f, const AstPoint *point, int64_t flat) {
-  AstVal x = val(f->acc, 0, fold_here(r, f, point));
-  if (f->tuple) {
-    if (x.none == VALUE_OUTSIDE) f->none = VALUE_OUTSIDE;
-    if (!x.none) tuple_point(r, f, point);
-    return;
-  }
-  if (!x.none && f->body) x = eval(r, f->body, (At){f->scope, point, false, f->wide});
-  if (x.none == VALUE_OUTSIDE) f->none = VALUE_OUTSIDE;
-  if (!x.none && !r->why) fold_value(r, f, ast_coerce(r, x, f->acc, f->node->span).v, flat);
-}
-
-static void fold_over(AstRun *r, Fold *f, uint32_t k, const AstPoint *point, int64_t flat) {
-  if (k == f->scope->labels.len) {
-    if (ast_enter(r, f->node)) fold_point(r, f, point, flat), r->depth--;
-    return;
-  }
-  AstLabel *l = f->scope->labels.at[k];
-  int64_t n = ast_label_size(r, l, f->node->span);
-  if (n && flat > INT64_MAX / n - 1) ast_fail(r, f->node->span, "too large");
-  for (int64_t i = 0; i < n && !r->why && !f->none; i++)
-    fold_over(r, f, k + 1, &(AstPoint){point, l, i}, flat * n + i);
-}
-
-static AstVal fold_result(const Fold *f) {
-  AstVal out = val(f->dtype, 0, f->none);
-  bool empty =
-      f->n == 0 && !reducer_info[f->kind].identity && f->kind != RED_COUNT && f->kind != RED_MONOID;
-  if (empty) out.none = worse(out.none, VALUE_OUTSIDE);
-  if (out.none) return out;
-  Value v = f->sum;
-  if (f->kind == RED_COUNT) v = (Value){.dtype = DT_I64, .i = f->n};
-  if (f->kind == RED_ARGMAX || f->kind == RED_ARGMIN) v = (Value){.dtype = DT_I64, .i = f->best};
-  if (f->kind == RED_MEAN) {
-    DType t = dtype_is_float(f->acc) ? f->acc : DT_F64;
-    Value pair[2] = {value_cast(v, t), value_cast((Value){.dtype = DT_I64, .i = f->n}, t)};
-    v = op_value(OP_DIV, t, 2, pair);
-  }
-  out.v = value_cast(v, f->dtype);
-  return out;
-}
-
-static bool has_one_axis(const Ast *e, const AstScope *c) {
-  return c->labels.len == 1 || (e->items.len == 1 && e->items.at[0].kind == ITEM_GROUP);
-}
-
-/* One component of a reduction of tuples. */
-static AstVal reduce_tuple(AstRun *r, const Ast *e, const AstGlobal *monoid, At at) {
-  Fold f = {.node = e, .monoid = monoid, .kind = RED_MONOID};
-  f.scope = ast_scope_of_reduce(r, at.scope, e);
-  tuple_types(r, &f, e, (At){f.scope, at.point, true, -1});
-  if (r->why) return val(DT_I64, 0, 0);
-  DType t = f.tuple->dtype[e->result - 1];
-  if (at.typing) return widened(val(t, 0, 0), at);
-  tuple_start(r, &f);
-  fold_over(r, &f, 0, at.point, 0);
-  AstVal out = val(t, 0, f.none);
-  if (!f.none) out.v = f.sums[e->result - 1];
-  return widened(out, at);
-}
-
-static AstVal reduce(AstRun *r, const Ast *e, const AstGlobal *monoid, At at) {
-  Fold f = {.node = e, .monoid = monoid, .kind = monoid ? RED_MONOID : (Reducer)e->op};
-  f.scope = ast_scope_of_reduce(r, at.scope, e);
-  f.body = monoid ? e->args.at[0] : e->a;
-  if ((f.kind == RED_ARGMAX || f.kind == RED_ARGMIN) && !has_one_axis(e, f.scope))
-    ast_fail(r, e->span, "%s takes one label or one group", reducer_info[f.kind].name);
-  DType t = f.body ? ast_typed(type_only(r, f.body, (At){f.scope, at.point, true, -1})) : DT_I64;
-  if (r->why) return val(DT_I64, 0, 0);
-  fold_types(r, &f, t, monoid ? -1 : e->acc);
-  if (at.typing || r->why) return widened(val(f.dtype, 0, 0), at);
-  fold_start(r, &f);
-  fold_over(r, &f, 0, at.point, 0);
-  return widened(fold_result(&f), at);
+  return ast_val(DT_I64, 0, 0);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static AstVal call_def(AstRun *r, const Ast *e, const AstGlobal *g, At at) {
+static AstVal call_def(AstRun *r, const Ast *e, const AstGlobal *g, AstAt at) {
   AstScope *c = ast_scope_of_call(r, at.scope, e, g);
-  if (r->why) return val(DT_I64, 0, 0);
+  if (r->why) return ast_val(DT_I64, 0, 0);
   at.scope = c->body;
   return eval_whole(r, ast_result(c->def, e), at);
 }
 
-static AstVal call_random(AstRun *r, const Ast *e, Op op, At at) {
+static AstVal call_random(AstRun *r, const Ast *e, Op op, AstAt at) {
   bool real = op == OP_UNIFORM || op == OP_NORMAL;
-  AstVal out = val(real ? DT_F32 : DT_I64, 0, 0);
+  AstVal out = ast_val(real ? DT_F32 : DT_I64, 0, 0);
   int64_t size;
   if (e->args.len != 1 || e->where || (!real && e->items.len != 1))
     ast_fail(r, e->span, "%s is written with labels and one seed", op_info[op].name);
   if (r->why) return out;
   AstVal seed = eval_index(r, e->args.at[0], at);
   out.none = seed.none;
-  if (at.typing || seed.none) return widened(out, at);
+  if (at.typing || seed.none) return ast_widened(out, at);
   int64_t k = row_major(r, &e->items, at, &size).v.i;
   switch (op) {
   case OP_UNIFORM: out.v.f = (double)ein_uniform(seed.v.i, k); break;
@@ -708,80 +430,80 @@ static AstVal call_random(AstRun *r, const Ast *e, Op op, At at) {
   case OP_PERMUTE: out.v.i = ein_permutation(seed.v.i, k, size); break;
   default: out.v.i = ein_inverse_permutation(seed.v.i, k, size);
   }
-  return widened(out, at);
+  return ast_widened(out, at);
 }
 
-static AstVal call_function(AstRun *r, const Ast *e, Op op, At at) {
+static AstVal call_function(AstRun *r, const Ast *e, Op op, AstAt at) {
   AstVal x[3];
   if (e->bracketed || e->args.len != (uint32_t)op_info[op].arity || e->args.len > 3) {
     ast_fail(r, e->span, "%s takes %d arguments and no labels", op_info[op].name,
              op_info[op].arity);
-    return val(DT_I64, 0, 0);
+    return ast_val(DT_I64, 0, 0);
   }
   if (op_info[op].rule == RULE_TEST) at = narrow(at);
-  for (uint32_t i = 0; i < e->args.len; i++) x[i] = eval(r, e->args.at[i], at);
+  for (uint32_t i = 0; i < e->args.len; i++) x[i] = ast_eval_at(r, e->args.at[i], at);
   return apply(r, op, e->args.len, x, e->span);
 }
 
-static AstVal call_external(AstRun *r, const Ast *e, const AstStmt *st, At at) {
+static AstVal call_external(AstRun *r, const Ast *e, const AstStmt *st, AstAt at) {
   const Extern *x = r->e->exprs ? extern_find(r->e->exprs, st->name.s) : NULL;
-  AstVal out = val(x ? x->dtype : DT_F64, 0, 0);
+  AstVal out = ast_val(x ? x->dtype : DT_F64, 0, 0);
   CallCell arg[EXTERN_ARGS], made = {.i = 0};
   if (!x || !x->call || e->bracketed || e->args.len != x->n) {
     ast_fail(r, e->span, "%s is no C function that can be called like this", st->name.s->s);
     return out;
   }
   for (uint32_t i = 0; i < x->n; i++) {
-    AstVal v = eval(r, e->args.at[i], narrow(at));
-    out.none = i ? worse(out.none, v.none) : v.none;
+    AstVal v = ast_eval_at(r, e->args.at[i], narrow(at));
+    out.none = i ? ast_worse(out.none, v.none) : v.none;
     v = ast_coerce(r, v, x->arg[i], e->args.at[i]->span);
     if (dtype_is_float(x->arg[i])) arg[i].f = v.v.f;
     else arg[i].i = v.v.i;
   }
-  if (at.typing || out.none || r->why) return widened(out, at);
+  if (at.typing || out.none || r->why) return ast_widened(out, at);
   x->call(arg, &made);
   out.v.f = made.f;
-  return widened(out, at);
+  return ast_widened(out, at);
 }
 
-static AstVal call(AstRun *r, const Ast *e, At at) {
+static AstVal call(AstRun *r, const Ast *e, AstAt at) {
   AstGlobal *g = ast_global_find(r, at.scope, e->name.s);
   Op op;
   if (g && g->def) return call_def(r, e, g, at);
   if (g && g->external) return call_external(r, e, g->external, at);
-  if (g && g->monoid && e->bracketed && e->args.len == 1 && g->monoid->parts == 1) return reduce(r, e, g, at);
+  if (g && g->monoid && e->bracketed && e->args.len == 1 && g->monoid->parts == 1) return ast_reduce(r, e, g, at);
   if (g && g->monoid && e->bracketed && e->args.len == g->monoid->parts && e->results == g->monoid->parts)
-    return reduce_tuple(r, e, g, at);
+    return ast_reduce_tuple(r, e, g, at);
   if (!g && op_find(e->name.s->s, e->name.s->len, &op)) {
     if (op_info[op].rule == RULE_RANDOM || op_info[op].rule == RULE_INDEX)
       return call_random(r, e, op, at);
     if (op_info[op].laws & LAW_FUNCTION) return call_function(r, e, op, at);
   }
   ast_fail(r, e->span, "no function or def is called %s like this", e->name.s->s);
-  return val(DT_I64, 0, 0);
+  return ast_val(DT_I64, 0, 0);
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 static AstVal real(double f) {
-  AstVal x = val(DT_F64, WEAK_LITERAL, 0);
+  AstVal x = ast_val(DT_F64, WEAK_LITERAL, 0);
   x.v.f = f;
   return x;
 }
 
-static AstVal size_value(AstRun *r, const Ast *e, At at) {
+static AstVal size_value(AstRun *r, const Ast *e, AstAt at) {
   AstLabel *l = label_find(r, at.scope, e->name);
   return val_int(DT_I64, l && !r->why ? ast_label_size(r, l, e->span) : 0, WEAK_SIZE);
 }
 
-static AstVal cast(AstRun *r, const Ast *e, At at) {
-  AstVal x = eval(r, e->a, narrow(at));
+static AstVal cast(AstRun *r, const Ast *e, AstAt at) {
+  AstVal x = ast_eval_at(r, e->a, narrow(at));
   x.v = value_cast(x.v, e->dtype);
   x.weak = WEAK_NOT;
-  return widened(x, at);
+  return ast_widened(x, at);
 }
 
-static AstVal eval_kind(AstRun *r, const Ast *e, At at) {
+static AstVal eval_kind(AstRun *r, const Ast *e, AstAt at) {
   switch (e->kind) {
   case AST_INT: return val_int(DT_I64, e->i, WEAK_LITERAL);
   case AST_REAL:
@@ -795,30 +517,30 @@ static AstVal eval_kind(AstRun *r, const Ast *e, At at) {
   case AST_BINARY: return binary(r, e, at);
   case AST_OR_ELSE: return or_else(r, e, at);
   case AST_IF: return conditional(r, e, at);
-  case AST_REDUCE: return reduce(r, e, NULL, at);
+  case AST_REDUCE: return ast_reduce(r, e, NULL, at);
   case AST_CALL: return call(r, e, at);
   case AST_CAST: return cast(r, e, at);
   case AST_SIZE: return size_value(r, e, at);
-  case AST_PAREN: return eval(r, e->a, at);
+  case AST_PAREN: return ast_eval_at(r, e->a, at);
   case AST_RESULTS: bug("several results, and none is taken");
   case AST_GRAD: ast_fail(r, e->span, "the AST evaluator does no grad"); break;
   }
-  return val(DT_I64, 0, 0);
+  return ast_val(DT_I64, 0, 0);
 }
 
-static AstVal eval(AstRun *r, const Ast *e, At at) {
-  if (!ast_enter(r, e)) return val(DT_I64, 0, 0);
+AstVal ast_eval_at(AstRun *r, const Ast *e, AstAt at) {
+  if (!ast_enter(r, e)) return ast_val(DT_I64, 0, 0);
   AstVal x = eval_kind(r, e, at);
   r->depth--;
   return x;
 }
 
 AstVal ast_value(AstRun *r, const Ast *e, AstScope *s, const AstPoint *point, bool typing) {
-  return eval(r, e, (At){s, point, typing, -1});
+  return ast_eval_at(r, e, (AstAt){s, point, typing, -1});
 }
 
 int64_t ast_size_value(AstRun *r, const Ast *e, AstScope *s) {
-  AstVal x = eval(r, e, (At){s, NULL, false, -1});
+  AstVal x = ast_eval_at(r, e, (AstAt){s, NULL, false, -1});
   if (!r->why && (!dtype_is_int(x.v.dtype) || x.none || x.v.i < 0))
     ast_fail(r, e->span, "a size is a whole number, 0 or more");
   return r->why ? 0 : x.v.i;

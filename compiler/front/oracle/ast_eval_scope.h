@@ -1,5 +1,5 @@
 /* front/oracle/ast_eval_scope.h - private to the AST evaluator: the meaning of names, the extents of labels, and the
- * few functions that its three files share.
+ * few functions that its files share.
  *
  * Scopes are static: one for each equation, and one for each reducer or call at each place where it is expanded, made
  * on the first visit and found again by its node. A label is an identity, not a name: a def's label parameter is the
@@ -126,5 +126,27 @@ AstVal ast_value(AstRun *r, const Ast *e, AstScope *s, const AstPoint *point, bo
 AstVal ast_coerce(AstRun *r, AstVal x, DType t, Span at); /* complains about a literal that does not fit */
 DType ast_typed(AstVal x);                                /* the dtype of a weak value when it is bound to a tensor */
 int64_t ast_size_value(AstRun *r, const Ast *e, AstScope *s); /* a size as written; 0 after a failure */
+
+/* ---- shared with ast_eval_reduce.c ----------------------------------------------------------- */
+
+typedef struct AstAt { /* where an expression is evaluated */
+  AstScope *scope;
+  const AstPoint *point;
+  bool typing;
+  int8_t wide; /* reads are widened to this dtype, a reducer's accumulator; or -1 */
+} AstAt;
+
+AstVal ast_eval_at(AstRun *r, const Ast *e, AstAt at);
+AstVal ast_type_only(AstRun *r, const Ast *e, AstAt at);
+AstVal ast_val(DType t, uint8_t weak, uint8_t none);  /* zero */
+AstVal ast_meet(AstVal a, AstVal b);
+AstVal ast_widened(AstVal x, AstAt at);
+DType ast_number(DType t);                            /* bool becomes i64 */
+uint8_t ast_pred_holds(AstRun *r, const AstPred *p, const AstPoint *point);
+static inline uint8_t ast_worse(uint8_t a, uint8_t b) { return a > b ? a : b; }
+
+/* A reducer; monoid NULL: not a user's. */
+AstVal ast_reduce(AstRun *r, const Ast *e, const AstGlobal *monoid, AstAt at);
+AstVal ast_reduce_tuple(AstRun *r, const Ast *e, const AstGlobal *monoid, AstAt at); /* one component, of tuples */
 
 #endif

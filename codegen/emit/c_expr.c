@@ -60,19 +60,21 @@ static bool is_size(const Expr *e) { return !(e->has & HAS_TURN) && c_is_known(e
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk) {
   const char *const parameters[] = {
       "ctx", "worker", "dense", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "dim3", chunk};
+  for (uint32_t i = 0; i < p->f.here.len; i++) p->sizes.at[p->f.here.at[i]].used = false;
   p->k = k;
-  p->names = c_scope(p->arena, p->strings);
+  p->f = (CFunction){
+      .names = c_scope(p->arena, p->strings),
+      .var_name = NEW_ARRAY(p->arena, Str, k->var.len + 1),
+      .place_name = NEW_ARRAY(p->arena, Str, k->places.len + 1),
+      .stride_name = NEW_ARRAY(p->arena, Str, (size_t)k->places.len * 64 + 1),
+      .place_used = NEW_ARRAY(p->arena, bool, k->places.len + 1),
+      .var_used = NEW_ARRAY(p->arena, bool, k->var.len + 1),
+  };
   for (size_t i = 0; i < COUNT(parameters); i++)
-    if (parameters[i]) c_scope_take(&p->names, str_from(p->strings, parameters[i]));
-  p->var_name = NEW_ARRAY(p->arena, Str, k->var.len + 1);
-  p->place_name = NEW_ARRAY(p->arena, Str, k->places.len + 1);
-  for (uint32_t i = 0; i < k->var.len; i++) p->var_name[i] = c_scope_name(&p->names, k->var.at[i], "i");
-  for (uint32_t i = 0; i < k->places.len; i++) p->place_name[i] = c_scope_name(&p->names, k->places.at[i].name, "t");
-  for (uint32_t i = 0; i < p->here.len; i++) p->sizes.at[p->here.at[i]].used = false;
-  p->here.len = 0;
-  p->stride_name = NEW_ARRAY(p->arena, Str, (size_t)k->places.len * 64 + 1);
-  p->place_used = NEW_ARRAY(p->arena, bool, k->places.len + 1);
-  p->var_used = NEW_ARRAY(p->arena, bool, k->var.len + 1);
+    if (parameters[i]) c_scope_take(&p->f.names, str_from(p->strings, parameters[i]));
+  for (uint32_t i = 0; i < k->var.len; i++) p->f.var_name[i] = c_scope_name(&p->f.names, k->var.at[i], "i");
+  for (uint32_t i = 0; i < k->places.len; i++)
+    p->f.place_name[i] = c_scope_name(&p->f.names, k->places.at[i].name, "t");
 }
 
 /* The name of a dims-only expression in this kernel. */
@@ -81,8 +83,8 @@ static Str c_size(CPrinter *p, const Expr *e) {
   CSize *s = &p->sizes.at[number];
   if (!s->used) {
     s->used = true;
-    s->name = c_scope_name(&p->names, e->kind == EX_DIM && !p->alone ? e->name : NULL, "n");
-    vec_push(p->arena, p->here, number);
+    s->name = c_scope_name(&p->f.names, e->kind == EX_DIM && !p->alone ? e->name : NULL, "n");
+    vec_push(p->arena, p->f.here, number);
   }
   return s->name;
 }
@@ -385,8 +387,8 @@ void c_externs(CPrinter *p, Buf *c) {
 /* ---- reads ------------------------------------------------------------------------------------------- */
 
 void c_buffer_stride(CPrinter *p, uint32_t place, uint32_t axis) {
-  Str *name = &p->stride_name[place * 64 + axis];
-  if (!*name) *name = c_scope_name(&p->names, strings_printf(p->strings, "%s_%u", c_place(p, place), axis), "stride");
+  Str *name = &p->f.stride_name[place * 64 + axis];
+  if (!*name) *name = c_scope_name(&p->f.names, strings_printf(p->strings, "%s_%u", c_place(p, place), axis), "stride");
   buf_str(p->out, (*name)->s);
 }
 
@@ -429,7 +431,7 @@ static void index_apart(CPrinter *p, uint32_t place, const Expr *index, uint32_t
   const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
   Exprs *e = p->p->tasks->exprs;
   const Expr *below = expr_int(e, DT_I64, 1);
-  p->uses_dense = true;
+  p->f.uses_dense = true;
   buf_str(p->out, "(dense ? ");
   argument(p, index, true, false);
   buf_str(p->out, " * "), c_buffer_stride(p, place, first + n - 1);
@@ -506,12 +508,12 @@ static bool lanes_apart(
     const CPrinter *p, const LoopPlace *x, uint32_t n, const Expr *const *at, const Expr **fixed, const Expr **rest) {
   const Expr *none = expr_int(p->p->tasks->exprs, DT_I64, 0);
   bool steps = false, any = false;
-  for (uint32_t k = 0; p->lane && !p->device && k < n; k++) steps |= has_multiple(at[k], p->lane - 1);
+  for (uint32_t k = 0; p->f.lane && !p->device && k < n; k++) steps |= has_multiple(at[k], p->f.lane - 1);
   for (uint32_t k = 0; steps && k < n; k++) {
     const Expr *e = index_inside(at[k]), *part;
     bool whole = x->axes && x->axes[k] > 1; /* its quotient and remainder are taken */
-    if (!whole) fixed[k] = fixed_part(p->p->tasks->exprs, e, p->lane - 1, &part);
-    else if (has_var(e, p->lane - 1)) fixed[k] = NULL, part = e;
+    if (!whole) fixed[k] = fixed_part(p->p->tasks->exprs, e, p->f.lane - 1, &part);
+    else if (has_var(e, p->f.lane - 1)) fixed[k] = NULL, part = e;
     else fixed[k] = e, part = NULL;
     any |= fixed[k] != NULL;
     if (!fixed[k]) fixed[k] = none;
@@ -533,7 +535,7 @@ static bool element_apart(CPrinter *p, uint32_t place, uint32_t n, const Expr *c
 
 void c_element(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at) {
   const Expr *base = index_base(p, &p->k->places.at[place], n, at);
-  p->place_used[place] = true;
+  p->f.place_used[place] = true;
   if (!base && element_apart(p, place, n, at)) return;
   buf_printf(p->out, base ? "(%s + " : "%s[", c_place(p, place));
   if (base) {
@@ -560,7 +562,7 @@ static void within_print(CPrinter *p, const Expr *read) {
 
 /* Prints what reports each index that is out of range. */
 static void outside_print(CPrinter *p, const Expr *read) {
-  p->uses_ctx = true;
+  p->f.uses_ctx = true;
   for (uint32_t k = 0; k < read->n; k++) {
     const Expr *w = read->arg[k];
     if (index_inside(w) == w) continue;
@@ -581,7 +583,7 @@ static bool looks_at_indices(const Expr *read) {
 void c_group_load(CPrinter *p, const char *to, int64_t count, const Expr *read) {
   bool looks = looks_at_indices(read);
   uint32_t place = (uint32_t)read->i;
-  p->place_used[place] = true;
+  p->f.place_used[place] = true;
   if (looks) {
     buf_str(p->out, "if (");
     within_print(p, read);
@@ -600,7 +602,7 @@ void c_group_load(CPrinter *p, const char *to, int64_t count, const Expr *read) 
 }
 
 void c_group_store(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *at, const char *from, int64_t count) {
-  p->place_used[place] = true;
+  p->f.place_used[place] = true;
   buf_printf(p->out, "EIN_WIDE_STORE(%lld, %s, ", (long long)count, c_place(p, place));
   index_flat(p, place, n, at, NULL);
   buf_printf(p->out, ", %s);\n", from);
@@ -608,7 +610,7 @@ void c_group_store(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *a
 
 static void element_value(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
-  bool small = c_is_small(x), half = small && !p->raw;
+  bool small = c_is_small(x), half = small && !p->f.raw;
   /* A caller's bool may be any byte. */
   bool truth = x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x);
   if (truth) buf_char(p->out, '(');
@@ -623,7 +625,7 @@ static void element_value(CPrinter *p, const Expr *e) {
 /* Gathered indices are tested before they are used. */
 static void read(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
-  p->place_used[e->i] = true;
+  p->f.place_used[e->i] = true;
   if (x->space != SPACE_BUFFER && !e->n) {
     buf_str(p->out, c_place(p, (uint32_t)e->i));
     return;
@@ -641,7 +643,7 @@ static void read(CPrinter *p, const Expr *e) {
   for (uint32_t k = e->n; k-- > 0;) {
     const Expr *w = e->arg[k];
     if (index_inside(w) == w) continue;
-    p->uses_ctx = true;
+    p->f.uses_ctx = true;
     buf_printf(p->out, " : (%s)ein_fault(ctx, %s, ", c_value_type((DType)e->dtype), c_site(p, w->arg[2]->i));
     c_expr(p, w->arg[0], false);
     buf_str(p->out, ", ");
@@ -659,10 +661,10 @@ void c_expr(CPrinter *p, const Expr *e, bool index) {
   } else if (is_size(e)) {
     buf_str(p->out, c_size(p, e)->s);
   } else if (e->kind == EX_LABEL) {
-    p->var_used[e->i] = true;
+    p->f.var_used[e->i] = true;
     buf_str(p->out, c_var(p, (uint32_t)e->i));
   } else if (e->kind == EX_TURN) {
-    p->uses_ctx = true;
+    p->f.uses_ctx = true;
     buf_printf(p->out, "ctx->turn[%lld]", (long long)e->i);
   } else if (e->kind == EX_READ) {
     read(p, e);

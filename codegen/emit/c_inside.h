@@ -9,6 +9,19 @@
 typedef struct CSize { const Expr *e; Str name; bool used; } CSize; /* a dims-only expression, computed when a run is
                                                                      * planned */
 
+/* What c_kernel_begin begins: a function of a kernel, and what it has used so far. */
+typedef struct CFunction {
+  CScope names;              /* names in it */
+  Str *var_name, *place_name; /* of the variables and places */
+  VEC(uint32_t) here;        /* numbers of the sizes that it uses */
+  Str *stride_name;          /* by place and axis, place * 64 + axis: of those used */
+  bool *place_used;
+  bool *var_used;
+  bool uses_ctx, uses_worker, uses_dense;
+  uint32_t lane;             /* 1 + the variable of the lane loop being printed; 0: there is none */
+  bool raw;                  /* halves are read as their bits */
+} CFunction;
+
 typedef struct CPrinter {
   Buf *out;
   const LoopProgram *p;
@@ -31,15 +44,7 @@ typedef struct CPrinter {
   const LoopKernel *k;       /* the current kernel */
   uint32_t number;           /* its number */
   LoopSites sites;           /* its sites, if its functions serve several kernels */
-  CScope names;              /* names in the current function */
-  Str *var_name, *place_name; /* of its variables and places */
-  VEC(uint32_t) here;        /* numbers of the sizes that it uses */
-  Str *stride_name;          /* by place and axis, place * 64 + axis: of those used */
-  bool *place_used;
-  bool *var_used;
-  bool uses_ctx, uses_worker, uses_dense;
-  uint32_t lane;             /* 1 + the variable of the lane loop being printed; 0: there is none */
-  bool raw;                  /* halves are read as their bits */
+  CFunction f;               /* the current function of it */
   bool device;               /* for a device: everything is in row-major order, and bodies call functions of
                               * cuda/context.h */
   bool library;              /* products may use a library */
@@ -76,8 +81,8 @@ void c_file(Buf *b, Str file); /* a file's name as a literal, without its folder
 void c_place_fields(Buf *b, Place p); /* that, and the line */
 /* Begins a function of the kernel; chunk: the name of a parameter that no thread loop uses. */
 void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk);
-static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->var_name[var]->s; }
-static inline const char *c_place(const CPrinter *p, uint32_t place) { return p->place_name[place]->s; }
+static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->f.var_name[var]->s; }
+static inline const char *c_place(const CPrinter *p, uint32_t place) { return p->f.place_name[place]->s; }
 
 void c_called(CPrinter *p, const Extern *x);
 void c_externs(CPrinter *p, Buf *c); /* declares the functions that were called */

@@ -46,7 +46,7 @@ static void pointer_print(CPrinter *p, uint32_t place) {
   const char *type = c_store_type(x->dtype), *constant = x->written ? "" : "const ";
   buf_printf(p->out, "  %s%s *const EIN_RESTRICT %s = (%s%s *)ctx->data[%s];\n", constant, type, c_place(p, place),
       constant, type, buffer_text(p, x, false));
-  p->uses_ctx = true;
+  p->f.uses_ctx = true;
 }
 
 static void strides_print(CPrinter *p, uint32_t place) {
@@ -54,14 +54,14 @@ static void strides_print(CPrinter *p, uint32_t place) {
   const TaskBuffer *b = &p->p->tasks->buffers.at[x->buffer];
   Exprs *e = p->p->tasks->exprs;
   for (uint32_t axis = 0; axis < b->rank; axis++) {
-    Str name = p->stride_name[place * 64 + axis];
+    Str name = p->f.stride_name[place * 64 + axis];
     if (!name) continue;
     const Expr *dense = expr_int(e, DT_I64, 1);
     for (uint32_t k = b->rank; k-- > axis + 1;) dense = expr_op2(e, OP_MUL, b->dim[k], dense);
     buf_printf(p->out, "  const int64_t %s = dense ? ", name->s);
     c_expr(p, dense, true);
     buf_printf(p->out, " : ctx->stride[%s];\n", axis_text(p, x, axis));
-    p->uses_dense = p->uses_ctx = true;
+    p->f.uses_dense = p->f.uses_ctx = true;
   }
 }
 
@@ -88,14 +88,14 @@ static void scratch_print(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
     if (x->space != SPACE_SCRATCH) continue;
-    if (p->place_used[i]) {
+    if (p->f.place_used[i]) {
       const char *type = c_array_type(x);
       buf_printf(p->out,
           "  %s *const EIN_RESTRICT %s = (%s *)ein_own(ctx->scratch + (size_t)worker * ctx->scratch_bytes + ", type,
           c_place(p, i), type);
       c_expr(p, at, true);
       buf_str(p->out, ");\n");
-      p->uses_ctx = p->uses_worker = true;
+      p->f.uses_ctx = p->f.uses_worker = true;
     }
     at = expr_op2(p->p->tasks->exprs, OP_ADD, at, scratch_bytes(p, x));
   }
@@ -112,15 +112,15 @@ static void head_print(CPrinter *p) {
   Buf *out = p->out, head = buf_new(p->arena);
   p->out = &head;
   for (uint32_t i = 0; i < p->k->places.len; i++)
-    if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) pointer_print(p, i);
+    if (p->k->places.at[i].space == SPACE_BUFFER && p->f.place_used[i]) pointer_print(p, i);
   for (uint32_t i = 0; i < p->k->places.len; i++)
     if (loop_is_argument(p->p->tasks, &p->k->places.at[i])) strides_print(p, i);
   scratch_print(p);
   p->out = out;
-  for (uint32_t i = 0; i < p->here.len; i++) {
-    const CSize *s = &p->sizes.at[p->here.at[i]];
-    buf_printf(out, "  const int64_t %s = %s;\n", s->name->s, size_text(p, p->here.at[i]));
-    p->uses_ctx = true;
+  for (uint32_t i = 0; i < p->f.here.len; i++) {
+    const CSize *s = &p->sizes.at[p->f.here.at[i]];
+    buf_printf(out, "  const int64_t %s = %s;\n", s->name->s, size_text(p, p->f.here.at[i]));
+    p->f.uses_ctx = true;
   }
   buf_add(out, head.s, head.len);
 }
@@ -155,7 +155,8 @@ static const Str *function_names(CPrinter *p) {
 
 static bool touches_arguments(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++)
-    if (loop_is_argument(p->p->tasks, &p->k->places.at[i]) && p->place_used[i] && p->k->places.at[i].rank) return true;
+    if (loop_is_argument(p->p->tasks, &p->k->places.at[i]) && p->f.place_used[i] && p->k->places.at[i].rank)
+      return true;
   return false;
 }
 
@@ -179,7 +180,7 @@ static void door_print(CPrinter *p, const char *name) {
   bool any = false;
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
-    if (!loop_is_argument(p->p->tasks, x) || !p->place_used[i] || !x->rank) continue;
+    if (!loop_is_argument(p->p->tasks, x) || !p->f.place_used[i] || !x->rank) continue;
     buf_printf(p->out, "%sein_dense(ctx, %s)", any ? " && " : "", buffer_text(p, x, false));
     any = true;
   }
@@ -195,7 +196,6 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   bool thread = first && first->kind == LOOP_FOR && first->bind == BIND_THREAD;
   LoopBody some = {.at = all->at + from, .len = to - from};
   c_kernel_begin(p, p->k, thread ? NULL : chunk);
-  p->uses_ctx = p->uses_worker = p->uses_dense = false;
   p->out = &body;
   c_body(p, thread ? &first->body : &some, 1);
   p->out = out;
@@ -206,10 +206,10 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   if (thread) chunk = c_var(p, first->var);
   buf_printf(out, "EIN_INLINE void %s_at(ein_ctx *ctx, int64_t %s, int worker, int dense EIN_FUSED_PARAMETER) {\n",
       name, chunk);
-  if (!p->uses_ctx) buf_str(out, "  (void)ctx;\n");
-  if (!thread || !p->var_used[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
-  if (!p->uses_worker) buf_str(out, "  (void)worker;\n");
-  if (!p->uses_dense) buf_str(out, "  (void)dense;\n");
+  if (!p->f.uses_ctx) buf_str(out, "  (void)ctx;\n");
+  if (!thread || !p->f.var_used[first->var]) buf_printf(out, "  (void)%s;\n", chunk);
+  if (!p->f.uses_worker) buf_str(out, "  (void)worker;\n");
+  if (!p->f.uses_dense) buf_str(out, "  (void)dense;\n");
   buf_add(out, head.s, head.len);
   buf_add(out, body.s, body.len);
   if (!thread && c_streams(&some)) buf_str(out, "  ein_stream_end();\n"); /* threads do so themselves */

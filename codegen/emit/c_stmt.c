@@ -18,7 +18,7 @@ static void held_print(CPrinter *p, const LoopStmt *s) {
 static void poll_print(CPrinter *p, int depth) {
   indent(p, depth);
   buf_str(p->out, "if (ein_ends(ctx)) return;\n");
-  p->uses_ctx = true;
+  p->f.uses_ctx = true;
 }
 
 /* Opens the loop around one that is polled; each of its turns covers `polled` of the inner loop's. The inner loop
@@ -51,7 +51,7 @@ static bool over_lanes(const LoopStmt *s) {
 }
 
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
-  uint32_t lane = p->lane;
+  uint32_t lane = p->f.lane;
   static const char *const binds[] = {
       NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL", NULL, NULL};
   const char *v = c_var(p, s->var);
@@ -68,9 +68,9 @@ static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   if (s->step == 1) buf_printf(p->out, "; %s++) {\n", v);
   else buf_printf(p->out, "; %s += %lld) {\n", v, (long long)s->step);
   if (s->polled == 1) poll_print(p, depth + 1);
-  p->lane = over_lanes(s) ? s->var + 1 : 0;
+  p->f.lane = over_lanes(s) ? s->var + 1 : 0;
   c_body(p, &s->body, depth + 1);
-  p->lane = lane;
+  p->f.lane = lane;
   indent(p, depth);
   buf_str(p->out, "}\n");
   if (s->polled <= 1) return;
@@ -102,7 +102,7 @@ static void if_print(CPrinter *p, const LoopStmt *s, int depth) {
 
 static void lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
-  p->place_used[s->place] = true;
+  p->f.place_used[s->place] = true;
   indent(p, depth);
   buf_printf(p->out, "ein_%s_lanes_%s(%s, %lld);\n", op_info[s->op].name, dtype_name(x->dtype), c_place(p, s->place),
       (long long)x->dim[0]->i);
@@ -199,15 +199,15 @@ static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   else c_element(p, s->place, s->n_at, s->at);
   buf_str(p->out, " = ");
   /* raw: both are small in memory, and the bits are copied. */
-  p->raw = c_is_small(x) && s->value->kind == EX_READ && c_is_small(&p->k->places.at[s->value->i]);
-  bool half = c_is_small(x) && !p->raw;
+  p->f.raw = c_is_small(x) && s->value->kind == EX_READ && c_is_small(&p->k->places.at[s->value->i]);
+  bool half = c_is_small(x) && !p->f.raw;
   const char *type =
       c_is_array(x) && !c_is_small(x) && c_array_type(x) != c_value_type(x->dtype) ? c_array_type(x) : NULL;
   if (half) buf_printf(p->out, "ein_f32_to_%s(", dtype_name(x->dtype));
   if (type) buf_printf(p->out, "(%s)(", type);
   if (x->dtype == DT_BOOL && x->space == SPACE_BUFFER) buf_str(p->out, "(uint8_t)(");
   c_expr(p, s->value, false);
-  p->raw = false;
+  p->f.raw = false;
   if (half || type || (x->dtype == DT_BOOL && x->space == SPACE_BUFFER)) buf_char(p->out, ')');
   buf_str(p->out, ";\n");
 }
@@ -215,13 +215,13 @@ static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
 static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   int bits = array_bits(x->dtype);
-  p->place_used[s->place] = true;
+  p->f.place_used[s->place] = true;
   indent(p, depth);
   buf_printf(p->out, "ein_turn_%d((uint%d_t *)%s, %lld);\n", bits, bits, c_place(p, s->place), (long long)x->dim[0]->i);
 }
 
 static void matrix_side(CPrinter *p, const Expr *e, int64_t step, int64_t deep) {
-  p->place_used[e->i] = true;
+  p->f.place_used[e->i] = true;
   buf_printf(p->out, ", %s, ", c_place(p, (uint32_t)e->i));
   c_expr(p, e->arg[0], true);
   buf_printf(p->out, ", %lld, %lld", (long long)step, (long long)deep);
@@ -229,7 +229,7 @@ static void matrix_side(CPrinter *p, const Expr *e, int64_t step, int64_t deep) 
 
 static void matrix_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopMatrix *m = s->matrix;
-  p->place_used[s->place] = true;
+  p->f.place_used[s->place] = true;
   indent(p, depth);
   buf_printf(p->out, "EIN_MATRIX(%s, %s, %lld, %lld, %lld", dtype_name((DType)s->value->dtype), c_place(p, s->place),
       (long long)m->rows, (long long)m->lanes, (long long)m->deep);
@@ -335,7 +335,7 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
        held = is_held(from, s);
   Axes axes = axes_of(p, x);
   uint32_t n = axes_last(x, axes, (uint32_t)s->step);
-  p->place_used[s->value->i] = true;
+  p->f.place_used[s->value->i] = true;
   indent(p, depth);
   if (held) stream_held(p, s, axes, n, depth);
   if (n > 1) stream_axes(p, s->place, axes, n, depth);
@@ -396,7 +396,7 @@ static void group_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *buffer = &p->k->places.at[stores ? s->place : s->value->i];
   int64_t n = p->k->places.at[array].dim[0]->i;
   const char *name = c_place(p, array);
-  p->place_used[array] = true;
+  p->f.place_used[array] = true;
   if (!group_differs(p, buffer, stores)) {
     group_between(p, s, name, n, stores, depth);
     return;

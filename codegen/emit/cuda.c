@@ -30,7 +30,7 @@ static Launch launch_of(const LoopStmt *s) {
 }
 
 static void index_print(CPrinter *p, const LoopStmt *s) {
-  if (!p->var_used[s->var]) return;
+  if (!p->f.var_used[s->var]) return;
   buf_printf(p->out, "  const int64_t %s = %s.%c;\n", c_var(p, s->var), s->bind == BIND_GRID ? "blockIdx" : "threadIdx",
       axis_of[s->axis]);
   if (s->hi->kind == EX_INT) buf_printf(p->out, "  EIN_ENDS(%s, %lld);\n", c_var(p, s->var), (long long)s->hi->i);
@@ -48,21 +48,21 @@ static void parameters_print(CPrinter *p) {
   const char *comma = "";
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
-    if (x->space != SPACE_BUFFER || !p->place_used[i]) continue;
+    if (x->space != SPACE_BUFFER || !p->f.place_used[i]) continue;
     buf_printf(
         p->out, "%sEIN_GLOBAL(%s%s) %s", comma, x->written ? "" : "const ", c_store_type(x->dtype), c_place(p, i));
     comma = ", ";
   }
-  for (uint32_t i = 0; i < p->here.len; i++, comma = ", ")
-    buf_printf(p->out, "%sconst int64_t %s", comma, p->sizes.at[p->here.at[i]].name->s);
-  if (p->uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
+  for (uint32_t i = 0; i < p->f.here.len; i++, comma = ", ")
+    buf_printf(p->out, "%sconst int64_t %s", comma, p->sizes.at[p->f.here.at[i]].name->s);
+  if (p->f.uses_ctx) buf_printf(p->out, "%sconst ein_device ein_at", comma);
 }
 
 /* Prints that each buffer is aligned to 16 bytes, the widest load or store. */
 static void aligned_print(CPrinter *p) {
   for (uint32_t i = 0; i < p->k->places.len; i++) {
     const LoopPlace *x = &p->k->places.at[i];
-    if (x->space != SPACE_BUFFER || !p->place_used[i] || !x->rank) continue;
+    if (x->space != SPACE_BUFFER || !p->f.place_used[i] || !x->rank) continue;
     buf_printf(p->out, "  EIN_AT_16(%s%s, %s);\n", x->written ? "" : "const ", c_store_type(x->dtype), c_place(p, i));
   }
 }
@@ -75,10 +75,10 @@ static CudaLaunch *launch_keep(CPrinter *p, Str name) {
   c->name = name;
   c->number = p->launched.len;
   vec_push(p->arena, p->launched, name);
-  c->device = p->uses_ctx;
+  c->device = p->f.uses_ctx;
   for (uint32_t i = 0; i < p->k->places.len; i++)
-    if (p->k->places.at[i].space == SPACE_BUFFER && p->place_used[i]) vec_push(p->arena, c->places, i);
-  for (uint32_t i = 0; i < p->here.len; i++) vec_push(p->arena, c->sizes, p->here.at[i]);
+    if (p->k->places.at[i].space == SPACE_BUFFER && p->f.place_used[i]) vec_push(p->arena, c->places, i);
+  for (uint32_t i = 0; i < p->f.here.len; i++) vec_push(p->arena, c->sizes, p->f.here.at[i]);
   return c;
 }
 
@@ -94,7 +94,6 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
   Launch l = launch_of(s);
   Buf *out = p->out, body = buf_new(p->arena);
   c_kernel_begin(p, p->k, NULL);
-  p->uses_ctx = p->uses_worker = p->uses_dense = false;
   p->out = &body;
   c_body(p, l.threads, 1);
   p->out = out;
@@ -105,7 +104,7 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
   parameters_print(p);
   buf_str(out, ") {\n");
   aligned_print(p);
-  if (p->uses_ctx) buf_str(out, "  const ein_device *const ctx = &ein_at;\n");
+  if (p->f.uses_ctx) buf_str(out, "  const ein_device *const ctx = &ein_at;\n");
   for (uint32_t i = 0; i < l.n; i++) {
     index_print(p, l.bound[i]);
     for (uint32_t k = 0; i + 1 < l.n && k + 1 < l.bound[i]->body.len; k++) shared_print(p, l.bound[i]->body.at[k]);

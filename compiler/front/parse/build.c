@@ -202,7 +202,7 @@ static void args_take(Parse *p, Ast *e, uint32_t from) {
 /* ---- what may stand in which brackets -------------------------------------------------------- */
 
 void complain_bind(Parse *p, const AstItem *i, const char *what) {
-  if (p->patched) return;
+  if (p->stmt.patched) return;
   Diag *g = diag_add(p->diags, D_E020, i->span,
                      "`%s = ...` substitutes a label, which %s cannot do", i->name.s->s, what);
   diag_hint(p->diags, g, "only a read or a parenthesised expression takes it: `x[%s = ...]`",
@@ -215,7 +215,7 @@ static void check_labels(Parse *p, const AstItems *v, const char *what) {
     const AstItem *i = &v->at[k];
     if (i->kind == ITEM_BIND) {
       complain_bind(p, i, what);
-    } else if (i->kind == ITEM_EXPR && i->e->kind != AST_NAME && !p->patched) {
+    } else if (i->kind == ITEM_EXPR && i->e->kind != AST_NAME && !p->stmt.patched) {
       Diag *g =
           diag_add(p->diags, D_E020, i->span, "`%s` is not a label, which is what %s takes here",
                    quoted(p, i->span, 40), what);
@@ -241,7 +241,7 @@ static bool all_bind(const AstItems *v) {
 static void check_read(Parse *p, const AstItems *v) {
   const AstItem *bind = NULL, *other = NULL;
   for (uint32_t k = 0; k < v->len; k++) *(v->at[k].kind == ITEM_BIND ? &bind : &other) = &v->at[k];
-  if (!bind || !other || p->patched) return;
+  if (!bind || !other || p->stmt.patched) return;
   Diag *g = diag_add(p->diags, D_E020, other->span,
                      "indices and substitutions do not mix in one pair of brackets");
   diag_note(p->diags, g, "an index");
@@ -267,7 +267,7 @@ static bool is_word(Str s, const char *word) {
 }
 
 static void bad_call(Parse *p, const Ast *e, const char *what, const char *model) {
-  if (p->patched) return;
+  if (p->stmt.patched) return;
   Diag *g = diag_add(p->diags, D_E021, e->span, "%s", what);
   diag_hint(p->diags, g, "write it as `%s`", model);
 }
@@ -338,7 +338,7 @@ Ast *build_subst(Parse *p, Token open, Ast *a, Brackets *b) {
   e->a = a;
   e->items = b->items;
   e->span.end = b->end;
-  if (!all_bind(&e->items) && !p->patched) {
+  if (!all_bind(&e->items) && !p->stmt.patched) {
     Span s = span_at(p, e->items.at[0].span.at, vec_last(e->items).span.end);
     Diag *g = diag_add(p->diags, D_E020, s,
                        "brackets behind parentheses substitute labels, they do not index");
@@ -446,7 +446,7 @@ Ast *build_reduce_call(Parse *p, Token word, Token acc, uint32_t args) {
 
 /* `a * not b` is confusing: `not` extends over a comparison that follows. */
 static void check_not(Parse *p, Token op, const Ast *right) {
-  if (p->patched || right->kind != AST_NOT || op.kind == TOK_AND || op.kind == TOK_OR || op.kind == TOK_NOT)
+  if (p->stmt.patched || right->kind != AST_NOT || op.kind == TOK_AND || op.kind == TOK_OR || op.kind == TOK_NOT)
     return;
   Diag *g = diag_add(p->diags, D_E023, right->op_span, "`not` right of `%s` needs parentheses",
                      quoted(p, span_of(p, op), 40));
@@ -491,7 +491,7 @@ static bool is_comparison(const Ast *e) {
 }
 
 static void comparisons_chain(Parse *p, const Ast *e) {
-  if (p->patched) return;
+  if (p->stmt.patched) return;
   const Ast *a = e->a;
   Diag *g = diag_add(p->diags, D_E008, e->op_span, "comparisons do not chain");
   diag_at(p->diags, g, a->op_span, "the first comparison");

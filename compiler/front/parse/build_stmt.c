@@ -55,11 +55,11 @@ static void check_left(Parse *p, const AstItems *v, const char *name) {
   for (uint32_t k = 0; k < v->len; k++) {
     const AstItem *i = &v->at[k];
     if (i->kind == ITEM_BIND) complain_bind(p, i, "the left of an equation");
-    if (p->patched || i->kind != ITEM_EXPR || (i->e->kind != AST_INT && i->e->kind != AST_REAL)) continue;
+    if (p->stmt.patched || i->kind != ITEM_EXPR || (i->e->kind != AST_INT && i->e->kind != AST_REAL)) continue;
     Diag *g =
         diag_add(p->diags, D_E020, i->span, "the left of an equation takes labels: it defines all elements at once");
     const char *index = i->e->kind == AST_INT ? arena_printf(p->arena, "%lld", (long long)i->e->i) : "0";
-    if (p->stmt_first.kind == TOK_NEXT && v->len == 1)
+    if (p->stmt.first.kind == TOK_NEXT && v->len == 1)
       diag_hint(p->diags, g, "to change one element, write `next %s[i] = if i == %s then ... else %s[i]`", name, index,
           name);
     else diag_hint(p->diags, g, "one that differs is chosen on the right: `Y[i:4] = if i == %s then a else b`", index);

@@ -196,7 +196,7 @@ static const char *expected(const Scene *s) {
   Wanted w = {.n = 0};
   bool ok[TOKEN_KINDS];
   memcpy(ok, s->ok, sizeof ok);
-  int first = s->p->stmt_first.kind;
+  int first = s->p->stmt.first.kind;
   bool listed = first == TOK_DIM || first == TOK_INPUT || first == TOK_PARAM || first == TOK_OUTPUT;
   if (!listed && ok[TOK_ASSIGN]) ok[TOK_COMMA] = false; /* another left side: seldom what was meant */
   want_groups(&w, ok);
@@ -212,9 +212,9 @@ static const char *expected(const Scene *s) {
 /* The line above may lack its end, so that this one was read as its continuation. */
 void hint_joined(const Scene *s, Diag *g) {
   const Parse *p = s->p;
-  bool begins = p->newline && p->stmt_tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP &&
+  bool begins = p->newline && p->stmt.tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP &&
                 s->in != TOK_LB;
-  Token end = begins ? s->last : p->joined;
+  Token end = begins ? s->last : p->stmt.joined;
   bool stands = end.end > end.at; /* what the prompt inserts before an expression has no position */
   if (s->t.kind != TOK_EOF && end.kind && stands && end.end - end.at < 40)
     diag_hint(p->diags, g, "this line goes on from the one above, which ends with `%.*s`",
@@ -252,17 +252,17 @@ static int anything_else(const Scene *s) {
   const char *text = token_text(s->p, s->t);
   if (s->t.kind == TOK_STRING && s->t.end - s->t.at == 3 && text[1] > 0)
     diag_hint(s->p->diags, g, "a letter is a number: write `%d`", text[1]);
-  else if (s->t.kind == TOK_STRING && s->p->stmt_first.kind == TOK_INPUT)
+  else if (s->t.kind == TOK_STRING && s->p->stmt.first.kind == TOK_INPUT)
     diag_hint(s->p->diags, g, "a file is given to a run: `ein run x.ein X=x.npy`");
   else if (s->t.kind == TOK_STRING)
     diag_hint(s->p->diags, g, "%s",
         ours ? foreign_fill(s->p->arena, ours, none)
              : "strings stand behind `use`, `assert`, `from`, `to` and `extern` only");
   hint_dtype(s, g);
-  if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DIM && s->last.kind == TOK_ID)
+  if (s->t.kind == TOK_COLON && s->p->stmt.first.kind == TOK_DIM && s->last.kind == TOK_ID)
     diag_hint(s->p->diags, g, "a size is given by `=`: `dim %.*s = 8`", (int)(s->last.end - s->last.at),
         token_text(s->p, s->last));
-  if (s->t.kind == TOK_COLON && s->p->stmt_first.kind == TOK_DEF)
+  if (s->t.kind == TOK_COLON && s->p->stmt.first.kind == TOK_DEF)
     diag_hint(s->p->diags, g, "a def is written `def f(x) = e`, or with a block in `{ }`");
   if (s->t.kind == TOK_DTYPE && s->ok[TOK_COLON]) {
     diag_hint(
@@ -329,7 +329,7 @@ static int unclosed(const Scene *s) {
   }
   if (!s->over) {
     if (s->in == TOK_LC || !p->newline) return PASS;
-    bool out = s->t.at - p->scan.line_start <= p->stmt_indent && token_facts(s->t.kind) & BEGINS;
+    bool out = s->t.at - p->scan.line_start <= p->stmt.indent && token_facts(s->t.kind) & BEGINS;
     if (!out && !(token_facts(s->t.kind) & HEADS)) return PASS;
   }
   complain_unclosed(p, o, s->t);
@@ -429,7 +429,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_slice,
       anything_else,
   };
-  Scene s = {.p = p, .t = t, .last = p->last, .start = p->stmt_tokens == 0};
+  Scene s = {.p = p, .t = t, .last = p->last, .start = p->stmt.tokens == 0};
   s.in = p->open.len ? vec_last(p->open).kind : 0;
   s.over = t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && p->held.kind == TOK_EOF);
   for (int k = 0; k < TOK_RESYNC; k++) s.ok[k] = grammar_accepts(p->grammar, k);

@@ -104,7 +104,7 @@ int rule_named_argument(const Scene *s) {
   bool named = s->t.kind == TOK_ASSIGN && (s->last.kind == TOK_ID || s->last.kind == TOK_REDUCER) &&
       (p->before.kind == TOK_COMMA || p->before.kind == TOK_LP);
   bool called = open->operand.kind == TOK_ID || open->operand.kind == TOK_REDUCER;
-  if ((!keyword && !named) || !called || p->stmt_first.kind == TOK_DEF) return PASS;
+  if ((!keyword && !named) || !called || p->stmt.first.kind == TOK_DEF) return PASS;
   Token word = keyword ? s->t : s->last;
   Diag *g = diag_add(
       p->diags, D_E020, span_at(p, word.at, word.end), "`%s = ...`: an argument has no name", token_copy(p, word));
@@ -128,10 +128,11 @@ int rule_named_argument(const Scene *s) {
 int rule_parameter(const Scene *s) {
   const Parse *p = s->p;
   bool list =
-      p->stmt_first.kind == TOK_DEF && s->in == TOK_LP && !p->assigned && s->last.kind == TOK_ID && p->open.len == 1;
+      p->stmt.first.kind == TOK_DEF && s->in == TOK_LP && !p->stmt.assigned && s->last.kind == TOK_ID &&
+      p->open.len == 1;
   if (!list || (s->t.kind != TOK_COLON && s->t.kind != TOK_ASSIGN && s->t.kind != TOK_LB)) return PASS;
   Diag *g = scene_unexpected(s);
-  const char *x = token_copy(p, s->last), *head = source_piece(p, p->stmt_first.at, vec_last(p->open).at);
+  const char *x = token_copy(p, s->last), *head = source_piece(p, p->stmt.first.at, vec_last(p->open).at);
   const char *all = s->t.kind == TOK_LB ? source_piece(p, s->t.end, bracket_end(p) ? bracket_end(p) - 1 : 0) : NULL;
   bool bare = head && !strchr(head, '[');
   if (s->t.kind == TOK_COLON) diag_hint(p->diags, g, "a parameter takes the dtype of its argument: `%s` alone", x);
@@ -156,8 +157,8 @@ int rule_lambda(const Scene *s) {
   for (int i = 0; i < NEAR && t.kind != TOK_COLON && t.kind != TOK_EOF && !ahead.newline; i++) t = scan(&ahead);
   Parse at = *p;
   at.scan = ahead;
-  bool whole = t.kind == TOK_COLON && p->stmt_tokens == 3 && p->stmt_first.kind == TOK_ID;
-  const char *name = whole ? token_copy(p, p->stmt_first) : "f",
+  bool whole = t.kind == TOK_COLON && p->stmt.tokens == 3 && p->stmt.first.kind == TOK_ID;
+  const char *name = whole ? token_copy(p, p->stmt.first) : "f",
              *x = t.kind == TOK_COLON ? source_piece(p, s->t.at, t.at) : NULL;
   const char *body = whole ? source_piece(p, t.end, line_rest(&at, t)) : NULL;
   diag_hint(p->diags, g, "a function is a def: `def %s(%s) = %s`", name, x ? x : "x", body ? body : "...");
@@ -208,7 +209,7 @@ int rule_word_in_value(const Scene *s) {
     {"unless", "a choice is `if not c then a else b`", true},
   };
   const Parse *p = s->p;
-  if (!p->assigned || !ends_operand(s)) return PASS;
+  if (!p->stmt.assigned || !ends_operand(s)) return PASS;
   for (size_t i = 0; i < COUNT(known); i++) {
     Token t = known[i].behind ? s->t : s->last;
     if (t.kind != TOK_ID || !text_is(p, t, known[i].word) || !(known[i].behind || begins_operand(s->t.kind))) continue;
@@ -241,7 +242,7 @@ int rule_cast(const Scene *s) {
 /* `float z = 3`, `int n = 4` */
 int rule_typed_first(const Scene *s) {
   const Parse *p = s->p;
-  if (p->stmt_tokens != 1 || p->newline || s->last.kind != TOK_ID || s->t.kind != TOK_ID) return PASS;
+  if (p->stmt.tokens != 1 || p->newline || s->last.kind != TOK_ID || s->t.kind != TOK_ID) return PASS;
   const char *dtype = foreign_dtype(token_text(p, s->last), s->last.end - s->last.at),
              *at = dtype ? strchr(dtype, '`') : NULL;
   if (!at) return PASS;
@@ -399,7 +400,7 @@ int rule_product_by_bracket(const Scene *s) {
 /* `z <- 3` */
 int rule_arrow_left(const Scene *s) {
   const Parse *p = s->p;
-  if (s->t.kind != TOK_LT || p->src->bytes[s->t.end] != '-' || p->assigned || !s->ok[TOK_ASSIGN]) return PASS;
+  if (s->t.kind != TOK_LT || p->src->bytes[s->t.end] != '-' || p->stmt.assigned || !s->ok[TOK_ASSIGN]) return PASS;
   Diag *g = scene_say(s, D_E016, "there is no operator `<-`");
   diag_hint(p->diags, g, "`=` defines");
   return TOK_BAD;

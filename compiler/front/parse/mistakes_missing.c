@@ -49,7 +49,7 @@ static Callee callee(const Parse *p, Token name) {
     for (uint32_t j = 0; j < d->decls.len && j < FAR; j++)
       if (d->decls.at[j].name.s == s) return READ;
   }
-  return name.end - name.at > 2 && !p->open.len && p->stmt_first.kind != TOK_DEF ? UNKNOWN : READ;
+  return name.end - name.at > 2 && !p->open.len && p->stmt.first.kind != TOK_DEF ? UNKNOWN : READ;
 }
 
 static void hint_two_operands(const Scene *s, Diag *g) {
@@ -67,7 +67,7 @@ static void hint_two_operands(const Scene *s, Diag *g) {
 /* `X[i] // the data`: a division by words. */
 int rule_slashes(const Scene *s) {
   const Parse *p = s->p;
-  Token t = s->t.kind == TOK_IDIV ? s->t : p->slashes;
+  Token t = s->t.kind == TOK_IDIV ? s->t : p->stmt.slashes;
   uint32_t line = p->scan.line_start;
   bool star = s->t.kind == TOK_STAR && s->last.kind == TOK_SLASH && s->last.end == s->t.at;
   if (star) t = s->last;
@@ -105,14 +105,14 @@ static const char *text_next(const Scene *s) {
  * 2` */
 int rule_assert(const Scene *s) {
   const Parse *p = s->p;
-  if (p->stmt_first.kind != TOK_ASSERT || s->start) return PASS;
+  if (p->stmt.first.kind != TOK_ASSERT || s->start) return PASS;
   const char *text = text_next(s);
-  bool first = s->t.kind == TOK_STRING && p->stmt_tokens == 1,
+  bool first = s->t.kind == TOK_STRING && p->stmt.tokens == 1,
        behind = s->ok[TOK_COMMA] && !p->open.len && ends_operand(s);
-  bool called = s->t.kind == TOK_COMMA && p->open.len == 1 && vec_last(p->open).at == p->stmt_first.end;
+  bool called = s->t.kind == TOK_COMMA && p->open.len == 1 && vec_last(p->open).at == p->stmt.first.end;
   if (!text || !(first || called || (behind && (s->t.kind == TOK_STRING || s->t.kind == TOK_COLON)))) return PASS;
   Diag *g = scene_unexpected(s);
-  uint32_t at = called ? vec_last(p->open).at + 1 : p->stmt_first.end;
+  uint32_t at = called ? vec_last(p->open).at + 1 : p->stmt.first.end;
   const char *claim = first ? NULL : source_piece(p, at, s->last.end);
   const char *why = first ? "the condition comes first"
       : called            ? "assert is no function"
@@ -125,8 +125,8 @@ int rule_assert(const Scene *s) {
 int rule_limits(const Scene *s) {
   const Parse *p = s->p;
   double factor;
-  if (p->stmt_first.kind != TOK_ASSERT || s->start) return PASS;
-  const char *rest = p->src->bytes + p->stmt_first.end, *word = source_piece(p, s->t.at, s->t.end);
+  if (p->stmt.first.kind != TOK_ASSERT || s->start) return PASS;
+  const char *rest = p->src->bytes + p->stmt.first.end, *word = source_piece(p, s->t.at, s->t.end);
   rest += strspn(rest, " \t");
   bool on = strncmp(rest, "on", 2) == 0 && strspn(rest + 2, " \t") > 0;
   bool unit = s->t.kind == TOK_ID && (s->last.kind == TOK_INT || s->last.kind == TOK_REAL) && word &&
@@ -140,7 +140,7 @@ int rule_limits(const Scene *s) {
 /* `dim N 4`, `dim N = 3 M = 4`, `input X[3] Y[4]` */
 int rule_missing_in_list(const Scene *s) {
   const Parse *p = s->p;
-  int k = p->stmt_first.kind;
+  int k = p->stmt.first.kind;
   bool list = k == TOK_DIM || k == TOK_INPUT || k == TOK_PARAM || k == TOK_OUTPUT;
   if (!list || p->open.len || !ends_operand(s)) return PASS;
   int n = (int)(s->last.end - s->last.at), m = (int)(s->t.end - s->t.at);
@@ -161,8 +161,8 @@ int rule_missing_in_list(const Scene *s) {
 /* `param a : f64 = 1, b : f64 = 2` */
 int rule_list_goes_on(const Scene *s) {
   const Parse *p = s->p;
-  int k = p->stmt_first.kind;
-  if ((k != TOK_INPUT && k != TOK_PARAM) || p->open.len || s->t.kind != TOK_COMMA || !p->assigned) return PASS;
+  int k = p->stmt.first.kind;
+  if ((k != TOK_INPUT && k != TOK_PARAM) || p->open.len || s->t.kind != TOK_COMMA || !p->stmt.assigned) return PASS;
   Diag *g = scene_unexpected(s);
   diag_hint(
       p->diags, g, "a default is of all names of the statement; one with another default gets a statement of its own");
@@ -172,8 +172,9 @@ int rule_list_goes_on(const Scene *s) {
 /* `Y[i] 2 * X[i]` */
 int rule_missing_equals(const Scene *s) {
   const Parse *p = s->p;
-  if (!s->ok[TOK_ASSIGN] || p->assigned || p->open.len || !ends_operand(s) || !begins_operand(s->t.kind)) return PASS;
-  if (p->stmt_first.kind == TOK_INPUT || p->stmt_first.kind == TOK_PARAM) return PASS;
+  if (!s->ok[TOK_ASSIGN] || p->stmt.assigned || p->open.len || !ends_operand(s) || !begins_operand(s->t.kind))
+    return PASS;
+  if (p->stmt.first.kind == TOK_INPUT || p->stmt.first.kind == TOK_PARAM) return PASS;
   Diag *g = scene_unexpected(s);
   const char *a = source_piece(p, s->last.kind == TOK_RB ? p->operand.at : s->last.at, s->last.end);
   const char *b = source_piece(p, s->t.at, line_rest(p, s->t));
@@ -184,15 +185,15 @@ int rule_missing_equals(const Scene *s) {
 /* `def half x = x / 2` */
 int rule_def_parameters(const Scene *s) {
   const Parse *p = s->p;
-  bool named = p->stmt_tokens == 2 || (s->last.kind == TOK_RB && p->shut.operand.at == p->operand.at);
-  if (p->stmt_first.kind != TOK_DEF || p->open.len || !named || p->assigned || !s->ok[TOK_LP]) return PASS;
+  bool named = p->stmt.tokens == 2 || (s->last.kind == TOK_RB && p->shut.operand.at == p->operand.at);
+  if (p->stmt.first.kind != TOK_DEF || p->open.len || !named || p->stmt.assigned || !s->ok[TOK_LP]) return PASS;
   if (s->t.kind != TOK_ID && s->t.kind != TOK_ASSIGN) return PASS;
   Buf list = buf_new(p->arena);
   Scanner ahead = scan_quietly(p);
   Token t = s->t;
   for (int i = 0; t.kind == TOK_ID && i < 10; t = scan(&ahead), i++)
     buf_printf(&list, "%s%.*s", i ? ", " : "", (int)(t.end - t.at < SHOWN ? t.end - t.at : SHOWN), token_text(p, t));
-  const char *head = source_piece(p, p->stmt_first.at, s->last.end);
+  const char *head = source_piece(p, p->stmt.first.at, s->last.end);
   Diag *g = scene_unexpected(s);
   diag_hint(
       p->diags, g, "parameters stand in parentheses: `%s(%s) = ...`", head ? head : "def f", list.len ? list.s : "x");
@@ -247,20 +248,20 @@ int rule_bare_reducer(const Scene *s) {
 
 static const char *name_alone(const Scene *s) {
   const Parse *p = s->p;
-  const char *name = source_piece(p, p->stmt_first.at, p->stmt_first.end),
-             *left = source_piece(p, p->stmt_first.at, s->last.end);
+  const char *name = source_piece(p, p->stmt.first.at, p->stmt.first.end),
+             *left = source_piece(p, p->stmt.first.at, s->last.end);
   if (!name || !left) return NULL;
   return arena_printf(p->arena, "`output %s` makes a result of it; `%s = ...` defines it", name, left);
 }
 
 static const char *state_alone(const Scene *s) {
-  const char *state = source_piece(s->p, s->p->stmt_first.at, s->last.end);
+  const char *state = source_piece(s->p, s->p->stmt.first.at, s->last.end);
   return arena_printf(
       s->p->arena, "a state says what it is before the first turn: `%s = 0`", state ? state : "state x");
 }
 
 static const char *assert_alone(const Scene *s) {
-  const char *claim = source_piece(s->p, s->p->stmt_first.at, s->last.end);
+  const char *claim = source_piece(s->p, s->p->stmt.first.at, s->last.end);
   return arena_printf(s->p->arena, "say what it means when it fails: `%s, \"...\"`", claim ? claim : "assert e");
 }
 
@@ -276,16 +277,16 @@ int rule_statement_over(const Scene *s) {
     hint = "write `if c then a else b`";
   else if (s->ok[TOK_IDENTITY])
     hint = "a monoid says what its neutral element is: `identity 0`";
-  else if (p->stmt_first.kind == TOK_ASSERT && s->ok[TOK_COMMA])
+  else if (p->stmt.first.kind == TOK_ASSERT && s->ok[TOK_COMMA])
     hint = assert_alone(s);
-  else if (p->stmt_first.kind == TOK_ID && s->ok[TOK_ASSIGN] && !p->assigned && !p->open.len)
+  else if (p->stmt.first.kind == TOK_ID && s->ok[TOK_ASSIGN] && !p->stmt.assigned && !p->open.len)
     hint = name_alone(s);
-  else if (p->stmt_first.kind == TOK_STATE && s->ok[TOK_ASSIGN])
+  else if (p->stmt.first.kind == TOK_STATE && s->ok[TOK_ASSIGN])
     hint = state_alone(s);
-  else if (p->stmt_first.kind == TOK_OUTPUT && p->stmt_tokens > 2 && !p->assigned)
+  else if (p->stmt.first.kind == TOK_OUTPUT && p->stmt.tokens > 2 && !p->stmt.assigned)
     hint = "`output Z` makes a result of what is defined already; `output Z[i] = e` defines it too";
-  bool block = p->stmt_first.kind == TOK_REPEAT && s->ok[TOK_LC] && p->newline &&
-               p->held.at - p->scan.line_start > p->stmt_indent;
+  bool block = p->stmt.first.kind == TOK_REPEAT && s->ok[TOK_LC] && p->newline &&
+               p->held.at - p->scan.line_start > p->stmt.indent;
   if (block) hint = "a block begins with `{`";
   Diag *g = scene_unexpected(s);
   if (hint) diag_hint(p->diags, g, "%s", hint);

@@ -45,12 +45,12 @@ int rule_misspelt(const Scene *s) {
     within[k] = s->ok[k] && !(token_facts(k) & (BEGINS | HEADS)) && k != TOK_OR;
   }
   within[TOK_WHERE] = s->ok[TOK_WHERE];
-  bool first = p->stmt_tokens == 1 && !p->newline && (begins_operand(s->t.kind) || s->t.kind == TOK_STRING) &&
+  bool first = p->stmt.tokens == 1 && !p->newline && (begins_operand(s->t.kind) || s->t.kind == TOK_STRING) &&
       s->t.kind != TOK_LP;
-  int k = first ? near_keyword(s, p->stmt_first, heads) : 0;
+  int k = first ? near_keyword(s, p->stmt.first, heads) : 0;
   if (k) {
-    Diag *g = diag_add(p->diags, D_E001, span_at(p, p->stmt_first.at, p->stmt_first.end),
-        "no statement begins with `%.*s`", (int)(p->stmt_first.end - p->stmt_first.at), token_text(p, p->stmt_first));
+    Diag *g = diag_add(p->diags, D_E001, span_at(p, p->stmt.first.at, p->stmt.first.end),
+        "no statement begins with `%.*s`", (int)(p->stmt.first.end - p->stmt.first.at), token_text(p, p->stmt.first));
     diag_hint(p->diags, g, "did you mean %s?", token_name(k));
     return TOK_BAD;
   }
@@ -118,24 +118,24 @@ int rule_choice_behind(const Scene *s) {
 
 static const char *too_many_hint(const Scene *s) {
   const Parse *p = s->p;
-  int k = p->stmt_first.kind, t = s->t.kind;
+  int k = p->stmt.first.kind, t = s->t.kind;
   bool data = k == TOK_INPUT || k == TOK_PARAM, typed = s->last.kind == TOK_DTYPE;
   if (typed && t == TOK_LB) return "sizes stand at the name: `X[i:3,j:4] : f32`";
   if (data && typed && t == TOK_COMMA)
     return "a dtype is of all names of the statement; one with another dtype gets a statement of its own";
-  if (k == TOK_USE && p->stmt_tokens == 2 && t == TOK_COMMA) return "each module has a `use` of its own";
-  if (k == TOK_USE && p->stmt_tokens == 2 && text_is(s, s->t, "as"))
+  if (k == TOK_USE && p->stmt.tokens == 2 && t == TOK_COMMA) return "each module has a `use` of its own";
+  if (k == TOK_USE && p->stmt.tokens == 2 && text_is(s, s->t, "as"))
     return "a module's names are known as they are: leave `as` out";
-  bool listed = k == TOK_OUTPUT && !p->assigned && p->stmt_tokens > 1;
+  bool listed = k == TOK_OUTPUT && !p->stmt.assigned && p->stmt.tokens > 1;
   if (listed && ((t == TOK_ASSIGN && s->ok[TOK_COMMA]) || (t == TOK_COMMA && s->ok[TOK_ASSIGN])))
     return "an equation defines one tensor; another one gets a statement of its own, and of a def's results `output "
         "a, b` stands behind";
-  if (t == TOK_COMMA && k == TOK_STATE && !p->assigned) return "each state has a statement of its own";
-  if (t == TOK_COMMA && p->assigned && (k == TOK_ID || k == TOK_STATE || k == TOK_NEXT || k == TOK_OUTPUT))
+  if (t == TOK_COMMA && k == TOK_STATE && !p->stmt.assigned) return "each state has a statement of its own";
+  if (t == TOK_COMMA && p->stmt.assigned && (k == TOK_ID || k == TOK_STATE || k == TOK_NEXT || k == TOK_OUTPUT))
     return "an equation has one value; statements on one line are parted by `;`";
-  if (k == TOK_DEF && p->assigned && t == TOK_IDENTITY)
+  if (k == TOK_DEF && p->stmt.assigned && t == TOK_IDENTITY)
     return "with an identity it is a monoid, `monoid f(a, b) = e identity e0`, called as `f[i](x[i])`";
-  if (k == TOK_DEF && p->assigned && t == TOK_COMMA && s->ok[TOK_NEWLINE])
+  if (k == TOK_DEF && p->stmt.assigned && t == TOK_COMMA && s->ok[TOK_NEWLINE])
     return "several results stand in parentheses: `(a, b)`";
   return NULL;
 }

@@ -34,7 +34,7 @@ static const char *steps_on(const Scene *s) {
   const Parse *p = s->p;
   bool plus = s->t.kind == TOK_PLUS;
   if ((!plus && s->t.kind != TOK_MINUS) || !next_byte_is(s, plus ? '+' : '-') || s->last.kind != TOK_ID ||
-      p->assigned || p->stmt_tokens > 1)
+      p->stmt.assigned || p->stmt.tokens > 1)
     return NULL;
   const char *x = token_text(p, s->last);
   int n = (int)(s->last.end - s->last.at);

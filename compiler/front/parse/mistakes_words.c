@@ -15,13 +15,13 @@ int rule_equals(const Scene *s) {
   }
   if (s->t.kind == TOK_ASSIGN && s->ok[TOK_EQ] && !s->ok[TOK_COLON]) {
     Diag *g = scene_say(s, D_E019, "`=` defines, and cannot compare");
-    const char *a = source_piece(s->p, s->p->stmt_first.at, s->p->stmt_first.end),
+    const char *a = source_piece(s->p, s->p->stmt.first.at, s->p->stmt.first.end),
                *b = source_piece(s->p, s->last.at, s->last.end);
-    if (s->p->stmt_tokens == 3 && s->p->assigned && s->last.kind == TOK_ID && a && b) { /* `a = b = 2` */
+    if (s->p->stmt.tokens == 3 && s->p->stmt.assigned && s->last.kind == TOK_ID && a && b) { /* `a = b = 2` */
       diag_hint(s->p->diags, g, "each name has an equation of its own: `%s = ...`, and `%s = %s`", b, a, b);
       return TOK_BAD;
     }
-    if (s->p->joined.kind && s->p->assigned) {
+    if (s->p->stmt.joined.kind && s->p->stmt.assigned) {
       hint_joined(s, g);
       return TOK_BAD;
     }
@@ -85,10 +85,10 @@ static const char *round_inside(const Parse *p, Token open, Token *behind) {
 /* `Z(i) = e`, `input X(i:3)` */
 int rule_round_left(const Scene *s) {
   const Parse *p = s->p;
-  int first = p->stmt_first.kind;
+  int first = p->stmt.first.kind;
   bool declares = first == TOK_INPUT || first == TOK_PARAM;
   bool left = declares || first == TOK_ID || first == TOK_OUTPUT || first == TOK_STATE || first == TOK_NEXT;
-  if (s->t.kind != TOK_LP || !left || s->last.kind != TOK_ID || p->assigned || s->in == TOK_LB || s->in == TOK_LP)
+  if (s->t.kind != TOK_LP || !left || s->last.kind != TOK_ID || p->stmt.assigned || s->in == TOK_LB || s->in == TOK_LP)
     return PASS;
   Token behind = {0};
   const char *inside = round_inside(p, s->t, &behind), *name = source_piece(p, s->last.at, s->last.end);
@@ -138,13 +138,13 @@ int rule_where_first(const Scene *s) {
 /* `sum[i] x[i] where p`, `sum[i] (x[i] where p)` */
 static void hint_where(const Scene *s, Diag *g) {
   const Parse *p = s->p;
-  Span r = p->reach;
+  Span r = p->stmt.reach;
   uint32_t n = p->open.len, depth = 0;
   while (r.src && depth < n && p->open.at[n - 1 - depth].at >= r.end) depth++; /* the body's open brackets */
   bool round = depth == 1 && s->in == TOK_LP, plain = depth == 0 && s->in != TOK_LC;
   uint32_t end = n && (round || plain) ? bracket_end(p) : line_rest(p, s->t);
   const char *q = end ? source_piece(p, s->t.end, n && (round || plain) ? end - 1 : end) : NULL;
-  const char *head = r.src ? source_piece(p, p->reducer_word.at, r.end - 1) : NULL,
+  const char *head = r.src ? source_piece(p, p->stmt.reducer_word.at, r.end - 1) : NULL,
              *body = r.src ? source_piece(p, r.end, s->t.at) : NULL;
   if (head && body && q && depth <= round)
     diag_hint(p->diags, g, "a predicate stands in the reducer's brackets: `%s%s %s] %s%s`", head,
@@ -156,7 +156,7 @@ static void hint_where(const Scene *s, Diag *g) {
 int rule_where_behind(const Scene *s) {
   if (s->t.kind != TOK_WHERE || s->ok[TOK_WHERE]) return PASS;
   const Parse *p = s->p;
-  if (s->in == TOK_LB && !p->assigned && (p->stmt_first.kind == TOK_ID || p->stmt_first.kind == TOK_OUTPUT)) {
+  if (s->in == TOK_LB && !p->stmt.assigned && (p->stmt.first.kind == TOK_ID || p->stmt.first.kind == TOK_OUTPUT)) {
     Diag *g = scene_say(s, D_E001, "`where` cannot stand on the left: an equation defines all elements");
     uint32_t close = bracket_end(p);
     const char *x = source_piece(p, p->open.len == 1 ? vec_last(p->open).operand.at : s->t.at, s->t.at);
@@ -251,7 +251,7 @@ int rule_keyword_as_name(const Scene *s) {
 
 /* `state = 3`, `input[i] = 3`: the word was read as the beginning of such a statement. */
 int rule_keyword_defined(const Scene *s) {
-  if (s->p->stmt_tokens != 1 || !(token_facts(s->last.kind) & HEADS)) return PASS;
+  if (s->p->stmt.tokens != 1 || !(token_facts(s->last.kind) & HEADS)) return PASS;
   if (s->t.kind != TOK_ASSIGN && s->t.kind != TOK_LB) return PASS;
   return word_names(s, s->last, TOK_BAD);
 }
@@ -261,7 +261,7 @@ static bool word_is_name(const Scene *s, bool item, bool known) {
   Scanner ahead = scan_quietly(s->p);
   int k = s->t.kind, next = scan(&ahead).kind;
   bool line = ahead.newline, typed = next == TOK_COLON && scan(&ahead).kind == TOK_DTYPE;
-  bool left = !s->p->assigned && (s->p->stmt_first.kind == TOK_ID || s->p->stmt_first.kind == TOK_OUTPUT);
+  bool left = !s->p->stmt.assigned && (s->p->stmt.first.kind == TOK_ID || s->p->stmt.first.kind == TOK_OUTPUT);
   bool binds = item && (left || vec_last(s->p->open).of != OPEN_PLAIN);
   if (item && (next == TOK_RB || next == TOK_COMMA || next == TOK_WHERE)) return k != TOK_CONST || known || binds;
   if (item && (next == TOK_COLON || next == TOK_ASSIGN)) return k != TOK_REDUCER || !typed;
@@ -308,9 +308,9 @@ int rule_foreign(const Scene *s) {
   const Parse *p = s->p;
   const char *hint = NULL;
   if (s->t.kind == TOK_ID) hint = foreign_word(token_text(p, s->t), s->t.end - s->t.at);
-  if (hint && !s->ok[TOK_THEN] && !s->ok[TOK_ELSE] && p->stmt_first.kind != TOK_REPEAT) hint = NULL;
-  if (!hint && p->stmt_tokens == 1 && p->stmt_first.kind == TOK_ID)
-    hint = foreign_word(token_text(p, p->stmt_first), p->stmt_first.end - p->stmt_first.at);
+  if (hint && !s->ok[TOK_THEN] && !s->ok[TOK_ELSE] && p->stmt.first.kind != TOK_REPEAT) hint = NULL;
+  if (!hint && p->stmt.tokens == 1 && p->stmt.first.kind == TOK_ID)
+    hint = foreign_word(token_text(p, p->stmt.first), p->stmt.first.end - p->stmt.first.at);
   if (!hint) return PASS;
   Diag *g = scene_unexpected(s);
   diag_hint(p->diags, g, "%s", hint);
@@ -320,7 +320,7 @@ int rule_foreign(const Scene *s) {
 /* `repeat until c {`, `} until c` */
 int rule_until(const Scene *s) {
   const Parse *p = s->p;
-  bool first = p->stmt_first.kind == TOK_REPEAT && s->last.kind == TOK_REPEAT, behind = s->last.kind == TOK_RC;
+  bool first = p->stmt.first.kind == TOK_REPEAT && s->last.kind == TOK_REPEAT, behind = s->last.kind == TOK_RC;
   if (s->t.kind != TOK_UNTIL || !(first || behind)) return PASS;
   Diag *g = first ? scene_say(s, D_E001, "a loop has a bound before its `until`")
                   : scene_say(s, D_E001, "`until` stands before the block");
@@ -333,7 +333,7 @@ int rule_until(const Scene *s) {
 }
 
 int rule_loop_head(const Scene *s) {
-  if (s->p->stmt_first.kind != TOK_REPEAT || s->p->stmt_tokens > 2 || s->start) return PASS;
+  if (s->p->stmt.first.kind != TOK_REPEAT || s->p->stmt.tokens > 2 || s->start) return PASS;
   Diag *g = scene_unexpected(s);
   diag_hint(s->p->diags, g, "a loop is written `repeat t < T { ... }`; `t` counts from 0");
   return TOK_BAD;
@@ -398,10 +398,10 @@ int rule_if_statement(const Scene *s) {
 int rule_colon_block(const Scene *s) {
   const Parse *p = s->p;
   Scanner ahead = scan_quietly(p);
-  if (p->stmt_first.kind != TOK_REPEAT || s->t.kind != TOK_COLON || !s->ok[TOK_LC]) return PASS;
+  if (p->stmt.first.kind != TOK_REPEAT || s->t.kind != TOK_COLON || !s->ok[TOK_LC]) return PASS;
   Token next = scan(&ahead);
   if (!ahead.newline && next.kind != TOK_EOF) return PASS;
-  const char *head = source_piece(p, p->stmt_first.at, s->t.at);
+  const char *head = source_piece(p, p->stmt.first.at, s->t.at);
   Diag *g = scene_say(s, D_E001, "unexpected `:`: a block stands in braces");
   diag_hint(p->diags, g, "write `%s { ... }`", head ? head : "repeat t < T");
   return TOK_LC;
@@ -413,8 +413,8 @@ int rule_late_accumulator(const Scene *s) {
   if (s->t.kind != TOK_COLON || s->last.kind != TOK_RB || p->closed != OPEN_REDUCER) return PASS;
   Scanner ahead = scan_quietly(p);
   Token t = scan(&ahead);
-  const char *word = source_piece(p, p->reducer_word.at, p->reducer_word.end),
-             *labels = source_piece(p, p->reach.at, p->reach.end), *dtype = source_piece(p, t.at, t.end);
+  const char *word = source_piece(p, p->stmt.reducer_word.at, p->stmt.reducer_word.end),
+             *labels = source_piece(p, p->stmt.reach.at, p->stmt.reach.end), *dtype = source_piece(p, t.at, t.end);
   if (t.kind != TOK_DTYPE || !word || !labels) return PASS;
   Diag *g = scene_unexpected(s);
   diag_hint(p->diags, g, "what a reducer accumulates in stands at its word: `%s:%s%s`", word, dtype, labels);
@@ -425,14 +425,14 @@ int rule_late_accumulator(const Scene *s) {
 int rule_reducer_called(const Scene *s) {
   const Parse *p = s->p;
   bool bare = s->last.kind == TOK_RB && p->closed == OPEN_REDUCER && s->ok[TOK_INT] && !begins_operand(s->t.kind);
-  const char *word = bare ? source_piece(p, p->reducer_word.at, p->reducer_word.end) : NULL,
-             *inside = bare ? source_piece(p, p->reach.at + 1, p->reach.end - 1) : NULL;
+  const char *word = bare ? source_piece(p, p->stmt.reducer_word.at, p->stmt.reducer_word.end) : NULL,
+             *inside = bare ? source_piece(p, p->stmt.reach.at + 1, p->stmt.reach.end - 1) : NULL;
   if (!word || !inside || !strpbrk(inside, "[(+-*/<>=!") || s->t.kind == TOK_MINUS) return PASS;
   uint32_t where = p->shut.where;
-  const char *labels = where ? source_piece(p, p->reach.at + 1, where - 1) : NULL,
-             *q = where ? source_piece(p, where + 4, p->reach.end - 1) : NULL;
+  const char *labels = where ? source_piece(p, p->stmt.reach.at + 1, where - 1) : NULL,
+             *q = where ? source_piece(p, where + 4, p->stmt.reach.end - 1) : NULL;
   if (where && (!labels || !q)) return PASS;
-  Diag *g = diag_add(p->diags, D_E001, p->reach, "nothing stands behind the brackets for `%s` to reduce", word);
+  Diag *g = diag_add(p->diags, D_E001, p->stmt.reach, "nothing stands behind the brackets for `%s` to reduce", word);
   if (!where) diag_hint(p->diags, g, "arguments stand in parentheses: `%s(%s)`", word, inside);
   else diag_hint(p->diags, g, "write `%s[%s] (%s)` of a condition, `%s[%s where %s] e` of some values", word, labels, q,
       word, labels, q);
@@ -449,11 +449,11 @@ int rule_bare_expression(const Scene *s) {
     return TOK_BAD;
   }
   bool operator = token_facts(s->t.kind) & BINARY || s->t.kind == TOK_MINUS || s->t.kind == TOK_LP;
-  if (!operator || !s->ok[TOK_ASSIGN] || p->assigned || p->open.len || p->stmt_first.kind != TOK_ID) return PASS;
+  if (!operator || !s->ok[TOK_ASSIGN] || p->stmt.assigned || p->open.len || p->stmt.first.kind != TOK_ID) return PASS;
   if (s->t.kind == TOK_EQ) return PASS;
   Diag *g = scene_unexpected(s);
   bool arrow = line_has(p, TOK_SLIP, TOK_EOF);
-  const char *e = arrow ? NULL : source_piece(p, p->stmt_first.at, line_rest(p, s->t));
+  const char *e = arrow ? NULL : source_piece(p, p->stmt.first.at, line_rest(p, s->t));
   diag_hint(p->diags, g, "an equation says first what it defines: `%s%s`",
       arrow ? "Z[i,k] = sum[j] A[i,j] * B[j,k]" : "output y = ",
       arrow   ? ""

@@ -26,7 +26,7 @@ static void on_fault(void *env, Fault f, uint32_t at, uint32_t end) {
   if (f == FAULT_STRING) p->open_string = at + 1;
   if (goes_unsaid(p, f)) return;
   complain_fault(p, f, at, end);
-  if (f == FAULT_NUMBER) p->patched = true;
+  if (f == FAULT_NUMBER) p->stmt.patched = true;
 }
 
 static void on_comment(void *env, uint32_t at, uint32_t end) {
@@ -79,7 +79,7 @@ static Token token_next(Parse *p) {
   if (!p->newline) return t;
   if (t.kind == TOK_PLUS || t.kind == TOK_MINUS) {
     if (complain_sign_line(p, t)) return line_pass(p), token_next(p);
-    p->patched = true;
+    p->stmt.patched = true;
     return t;
   }
   return (t.kind == TOK_BAD || token_facts(t.kind) & BEGINS) && !goes_on(p, t) ? newline_before(p, t) : t;
@@ -101,7 +101,7 @@ static bool heads_bracket(const Parse *p) {
 
 static void bracket_open(Parse *p, Token t) {
   Open o = {.at = t.at, .kind = t.kind, .operand = heads_bracket(p) ? p->operand : t,
-            .first = p->stmt_first.kind, .indent = p->stmt_indent};
+            .first = p->stmt.first.kind, .indent = p->stmt.indent};
   o.assumed = t.kind == TOK_LC && p->src->bytes[t.at] != '{';
   if (t.kind == TOK_LB && (p->reducer == 1 || p->reducer == 3)) o.of = OPEN_REDUCER;
   if (t.kind == TOK_LB && p->last.kind == TOK_COUNT) o.of = OPEN_COUNT;
@@ -114,8 +114,8 @@ static void bracket_close(Parse *p, Token t) {
   p->closed = p->shut.of;
   p->operand = p->shut.operand;
   if (p->closed == OPEN_PLAIN) return;
-  p->reach = span_at(p, p->shut.at, t.end);
-  p->reducer_word = p->shut.operand;
+  p->stmt.reach = span_at(p, p->shut.at, t.end);
+  p->stmt.reducer_word = p->shut.operand;
 }
 
 static void mind_brackets(Parse *p, Token t) {
@@ -131,7 +131,7 @@ static void mind_operands(Parse *p, Token t) {
   case TOK_DTYPE: if (p->reducer == 2) return; /* fallthrough */
   case TOK_ID: case TOK_INT: case TOK_REAL: case TOK_CONST: case TOK_REDUCER: case TOK_COUNT: p->operand = t; return;
   case TOK_WHERE: if (p->open.len) vec_last(p->open).where = t.at + 1; return;
-  case TOK_IDIV: p->slashes = t; return;
+  case TOK_IDIV: p->stmt.slashes = t; return;
   default: return;
   }
 }
@@ -144,18 +144,14 @@ static int reducer_said(const Parse *p, int kind) {
 }
 
 static void token_take(Parse *p, Token t) {
-  if (p->stmt_tokens++ == 0) {
-    p->stmt_first = t;
-    p->stmt_indent = t.at - p->scan.line_start;
-    p->joined.kind = p->slashes.kind = 0;
-    p->reach.src = NULL;
-    p->assigned = p->patched = false;
+  if (p->stmt.tokens++ == 0) {
+    p->stmt = (ParseStmt){.first = t, .indent = t.at - p->scan.line_start, .tokens = 1};
     Open *o = p->open.len ? &vec_last(p->open) : NULL;
-    if (o && !o->filled) o->filled = true, o->deeper = p->stmt_indent > o->indent;
+    if (o && !o->filled) o->filled = true, o->deeper = p->stmt.indent > o->indent;
   } else if (p->newline && t.kind != TOK_NEWLINE && !in_round(p)) {
-    p->joined = p->last;
+    p->stmt.joined = p->last;
   }
-  if (t.kind == TOK_ASSIGN && !in_round(p)) p->assigned = true;
+  if (t.kind == TOK_ASSIGN && !in_round(p)) p->stmt.assigned = true;
   mind_brackets(p, t);
   mind_operands(p, t);
   grammar_take(p->grammar, t);
@@ -163,7 +159,7 @@ static void token_take(Parse *p, Token t) {
   p->before = p->last;
   p->last = t;
   p->last_ends = token_facts(t.kind) & ENDS && p->closed != OPEN_REDUCER;
-  if (t.kind == TOK_NEWLINE || t.kind == TOK_LC) p->stmt_tokens = 0;
+  if (t.kind == TOK_NEWLINE || t.kind == TOK_LC) p->stmt.tokens = 0;
   if (t.kind == TOK_RC) p->hurt = 0;
   if (p->too_deep && !p->stop) complain_too_deep(p, t.at, t.end);
 }
@@ -174,7 +170,7 @@ static void token_take(Parse *p, Token t) {
  * indented no further than the broken statement. */
 static bool statement_at(const Parse *p, Token t) {
   unsigned facts = token_facts(t.kind);
-  return p->newline && facts & BEGINS && (facts & HEADS || t.at - p->scan.line_start <= p->stmt_indent);
+  return p->newline && facts & BEGINS && (facts & HEADS || t.at - p->scan.line_start <= p->stmt.indent);
 }
 
 /* Skips tokens from t on to the end of the statement. What is held comes next. */
@@ -200,7 +196,7 @@ static void skip_statement(Parse *p, Token t, uint32_t keep) {
 static void resync(Parse *p, Token t) {
   uint32_t keep = grammar_resync(p->grammar);
   p->open.len = keep;
-  if (!p->stmt_tokens && t.kind != TOK_NEWLINE) p->stmt_indent = t.at - p->scan.line_start;
+  if (!p->stmt.tokens && t.kind != TOK_NEWLINE) p->stmt.indent = t.at - p->scan.line_start;
   p->items.len = p->exprs.len = p->decls.len = 0;
   p->hurt = keep;
   p->skipping = true;
@@ -209,8 +205,8 @@ static void resync(Parse *p, Token t) {
   p->last = (Token){p->last.end, p->last.end, TOK_NEWLINE};
   p->last_ends = false;
   p->reducer = 0;
-  p->stmt_tokens = 0;
-  p->joined.kind = 0;
+  p->stmt.tokens = 0;
+  p->stmt.joined.kind = 0;
 }
 
 /* A def's block whose last line was broken has no value to end with. */
@@ -240,12 +236,12 @@ static bool block_close(Parse *p) {
  * is most likely a consequence of the first mistake. */
 static int answer_find(Parse *p, Token t) {
   Diags *all = p->diags;
-  if (p->patched) p->diags = diags_new(p->arena);
+  if (p->stmt.patched) p->diags = diags_new(p->arena);
   int answer = complain_unexpected(p, t);
   bool quiet = p->diags != all;
   p->diags = all;
   if (answer == TOK_BAD) return answer;
-  p->patched = true;
+  p->stmt.patched = true;
   return quiet ? complain_unexpected(p, t) : answer;
 }
 
@@ -287,7 +283,7 @@ static void string_pass(Parse *p) {
 static bool token_place(Parse *p, Token t) {
   if (t.kind == TOK_SLIP) {
     t.kind = complain_slip(p, t);
-    p->patched = p->patched || p->stmt_tokens;
+    p->stmt.patched = p->stmt.patched || p->stmt.tokens;
   }
   if (t.kind == TOK_BAD) return false;
   if (t.kind == TOK_STRING && p->open_string == t.at + 1) {
@@ -296,7 +292,7 @@ static bool token_place(Parse *p, Token t) {
   }
   if (token_facts(t.kind) & WORD) t.kind = complain_word(p, t);
   if ((t.kind == TOK_RP || t.kind == TOK_RB || t.kind == TOK_RC) && !closes(p, t.kind)) {
-    if (!p->patched) complain_mismatch(p, t);
+    if (!p->stmt.patched) complain_mismatch(p, t);
     return false;
   }
   bool taken = false;

@@ -29,6 +29,18 @@ typedef struct Grammar Grammar; /* Lemon's parser with its stack */
 enum { NAME_CACHE_BITS = 8 };
 typedef struct NameCache { uint64_t key; Str str; } NameCache; /* a name of up to 8 bytes, none of them NUL */
 
+typedef struct ParseStmt {    /* what was met of a statement, from its first token on */
+  Token first;
+  uint32_t indent;            /* the columns before it */
+  uint32_t tokens;            /* how many were taken */
+  Token joined;               /* outside brackets, the last token of the line above, or kind 0 */
+  Token slashes;              /* the last `//`, or kind 0 */
+  Span reach;                 /* the last brackets of a reducer; src NULL: none */
+  Token reducer_word;         /* the reducer before them */
+  bool assigned;              /* its `=` was taken */
+  bool patched;               /* some token was taken for another */
+} ParseStmt;
+
 typedef struct Parse {
   Arena *arena;
   Strings *strings;
@@ -44,24 +56,16 @@ typedef struct Parse {
   OpenKind closed;            /* if the last is `]`: whose brackets it closed */
   Open shut;                  /* the bracket closed last */
   Token operand;              /* the first token of the current operand */
-  Token reducer_word;         /* the reducer before the brackets in `reach` */
-  Span reach;                 /* the last brackets of a reducer in the statement; src NULL: none */
-  Token slashes;              /* the last `//` of the statement, or kind 0 */
   bool newline;               /* a line ended before the current token, or before the held one */
   Token held;                 /* read ahead, after a newline; kind TOK_BAD: none */
   int reducer;                /* how much of `sum:f64` the last tokens were: 1 word, 2 colon, 3 dtype */
-  Token stmt_first;           /* the first token of the current statement */
-  uint32_t stmt_indent;       /* the columns before it */
-  uint32_t stmt_tokens;       /* how many of its tokens were taken */
-  Token joined;               /* outside brackets, the last token of the line above, or kind 0 */
-  bool assigned;              /* its `=` was taken */
+  ParseStmt stmt;             /* the current statement */
   VEC(Open) open;             /* open brackets */
 
   /* after a mistake */
   uint32_t stuck;             /* the position of the last unexpected token, + 1 */
   uint32_t hurt;              /* the innermost block that lost a statement: the number of its open brackets */
   bool too_deep, stop;
-  bool patched;               /* some token of the current statement was taken for another */
   bool skipping;              /* skipping the rest of a statement after a complaint */
   uint32_t open_string;       /* the position of the last string that does not end on its line, + 1 */
   bool said_return;           /* a lone carriage return was reported */

@@ -118,7 +118,7 @@ static const char *char_hint(const char *s, size_t n) {
 static const char *file_name(const Parse *p, Span at) {
   const char *s = p->src->bytes;
   uint32_t end = at.end;
-  if (s[at.at] != '.' || p->stmt_first.kind != TOK_USE || p->last.kind != TOK_ID || p->last.end != at.at) return NULL;
+  if (s[at.at] != '.' || p->stmt.first.kind != TOK_USE || p->last.kind != TOK_ID || p->last.end != at.at) return NULL;
   while (end < p->src->len && end - p->last.at < 60 && (unsigned char)s[end] > ' ' && s[end] != '#') end++;
   const char *name = s + p->last.at;
   int n = (int)(end - p->last.at);
@@ -308,7 +308,7 @@ static void bad_number(Parse *p, Span at) {
   Diag *g = diag_add(p->diags, D_E004, at, "`%.*s` is not a number", n, s);
   bool dot = digits < n && s[digits] == '.',
        named = !dot && digits && n - digits == 1 && *s != '0' && !strchr("eE", s[digits]);
-  int amount = p->stmt_first.kind == TOK_ASSERT ? amount_of(p, s, n) : 0; /* of an assert about a plan */
+  int amount = p->stmt.first.kind == TOK_ASSERT ? amount_of(p, s, n) : 0; /* of an assert about a plan */
   const char *glued = amount ? NULL : glued_hint(p, s, n);
   if (glued) diag_hint(p->diags, g, "%s", glued);
   if (glued && !named) return;
@@ -444,11 +444,11 @@ static const char *slip_hint(const Parse *p, Token t) {
   if (t.end - t.at == 2 && s[-1] == '|' && !behind) return "a norm is the root of a sum, `sqrt(sum[i] x[i]^2)`";
   if (one && s[-1] == '!' && behind) return "a factorial is `exp(lgamma(n + 1))`";
   bool arrow =
-      t.end - t.at == 2 && s[-2] == '-' && p->assigned && p->last.kind == TOK_ID && p->stmt_first.kind == TOK_ID;
+      t.end - t.at == 2 && s[-2] == '-' && p->stmt.assigned && p->last.kind == TOK_ID && p->stmt.first.kind == TOK_ID;
   while (s < line && *s == ' ') s++;
   if (arrow && line - s < 60)
     return arena_printf(p->arena, "a function is a def: `def %.*s(%.*s) = %.*s`",
-        (int)(p->stmt_first.end - p->stmt_first.at), p->src->bytes + p->stmt_first.at, (int)(p->last.end - p->last.at),
+        (int)(p->stmt.first.end - p->stmt.first.at), p->src->bytes + p->stmt.first.at, (int)(p->last.end - p->last.at),
         p->src->bytes + p->last.at, (int)(line - s), s);
   return NULL;
 }

@@ -104,7 +104,7 @@ static const Case by_hand[] = {
    "join %2 Y {i:4} [i:64/i] : f32 holes at 0 of %1{i} wanted = (&0[i] * &0[i])\n", 128, 128, 128, 128, "what is wanted is there for one block of a site's two"},
   {"ia 1\nmesh 2\n" QUARTERS "filter %1 {i:4} [64/i] : f32 holes at 0 of %0 keep (1 <= i)\n"
    "join %2 Y {i:4} [i:64/i] : f32 holes at 0 of %1{i} wanted = (&0[i] * &0[i])\nfilter %3 Y {i:4} [64/i] : f32 holes at 0 of %2 keep (i < 3)\n",
-   128, 128, 128, 128, "and is kept"},
+   128, 128, 128, 128, "of these, a filter keeps one"},
 };
 
 static void cases(void) {
@@ -125,11 +125,11 @@ static void tells(void) {
   Arena *a = arena_new();
   const Simulated *x = run_on(a, by_hand[15].text, plain);
   OK_INT(llround(1000 * x->idle), 500, "of two sites one does nothing");
-  OK_INT(llround(1000 * x->waiting), 0, "and waits for no move");
+  OK_INT(llround(1000 * x->waiting), 0, "no site waits for a move");
   x = run_on(a, by_hand[12].text, plain);
   OK_INT(llround(1128 * x->idle), 1128 - 256, "idle when the kernel is done,");
   OK_INT(llround(1128 * x->waiting), 1128 - 256, "for the move goes on");
-  OK(x->n_step == 1 && x->step[0].node->kind == ALG_MOVE && x->step[0].sites == 2, "and the time hangs on it alone");
+  OK(x->n_step == 1 && x->step[0].node->kind == ALG_MOVE && x->step[0].sites == 2, "the time depends on this move alone");
   x = run_on(a, by_hand[13].text, plain);
   OK(x->n_step == 3 && x->step[1].node->kind == ALG_JOIN && ns(x->step[1].seconds) == 512 && ns(x->step[2].begin) == 768, "a chain has three steps");
   OK(x->busiest.level && ns(x->busiest.seconds) == 128 && x->busiest.bytes == 128, "its links carry 128 bytes");
@@ -168,7 +168,7 @@ static void begins_after(void) {
   Algebra *p = program_of(a, beside);
   const Seconds *s = seconds_of(a, plain, 2);
   OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 1128, "a move that tasks begin at once");
-  OK_INT(ns(simulate(a, p, s, after, NULL, &why)->seconds), 256 + 1128, "and one that they begin after a kernel");
+  OK_INT(ns(simulate(a, p, s, after, NULL, &why)->seconds), 256 + 1128, "a move that begins after a kernel");
   p = program_of(a, "ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\n"
       "join %2 Y {i:2} [i:64/i] : f32 at * of %1{i} = (&0[i] * &0[i])\njoin %3 Z {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\n");
   static const int32_t second[] = {-1, 3, -1, -1}, itself[] = {-1, 2, -1, -1};
@@ -183,7 +183,7 @@ static void refused(void) {
   Buf why = buf_new(a);
   static const char text[] = "ia 1\nmesh 2\ninput %0 A {i:2} [64/i] : i64 at 0\njoin %1 Y {i:2} [i:64/i] : i64 at 0 of %0{i} = (&0[i] * &0[i])\n";
   OK(!simulate(a, program_of(a, text), seconds_of(a, plain, 2), NULL, NULL, &why), "a rate is missing");
-  OK(strstr(why.s, "two nodes does not say how fast a core computes Y in i64"), "which is said: %s", why.s);
+  OK(strstr(why.s, "two nodes does not say how fast a core computes Y in i64"), "the message says what is missing: %s", why.s);
   arena_free(a);
 }
 
@@ -268,8 +268,8 @@ static void at_random(void) {
   }
   printf("# at most %.4f of the sequence; with ten times the links at most %.4f of the time\n", most, worst);
   OK_INT(kernels, all, "no faster than the kernels of a site");
-  OK_INT(chain, all, "nor than the longest chain");
-  OK_INT(links, all, "nor than what a link carries");
+  OK_INT(chain, all, "no run is shorter than its longest chain");
+  OK_INT(links, all, "no run is shorter than what a link carries takes");
   OK_INT(bytes, all, "sites receive what the cost of moves says");
   OK_INT(steps, all, "the steps on which the time hangs add up to it");
   OK_INT(same, all, "twice the same");

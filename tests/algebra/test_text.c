@@ -90,7 +90,7 @@ static void check_full(void) {
   if (!p || !q) return;
   algebra_print(&text, p);
   OK_STR(text.s, tra, "a Tra with everything in it prints as it was");
-  OK(text_back(p), "and comes back");
+  OK(text_back(p), "its text gives it back");
   OK_INT(p->n_nodes, 40, "with its number of ids");
   algebra_print(&more, q);
   OK(text_back(q), "an Ia comes back");
@@ -200,7 +200,7 @@ static void check_built(void) {
   m.g = algebra_new(a, m.t, m.p);
   Algebra *p = made_program(&m);
   OK(text_sound(a, p), "what builders made is sound");
-  OK(text_back(p), "and comes back");
+  OK(text_back(p), "its text gives it back");
   Buf text = buf_new(a);
   algebra_print(&text, p);
   OK(strstr(text.s, "= sum:f32 f32(&0[i, k]) gives f16") != NULL, "with what its kernel would have given");
@@ -340,7 +340,7 @@ static void check_hanging(void) {
   Arena *a = arena_new();
   Diags *d = diags_new(a);
   OK(!text_read(a, text, sizeof text - 1, d), "a line fails");
-  OK_INT(d->errors, 2, "and those that hang on it are passed over");
+  OK_INT(d->errors, 2, "lines that depend on a failed one are passed over");
   arena_free(a);
 }
 

@@ -58,20 +58,20 @@ int main(void) {
   went = tried(work_well, &x, why, sizeof why);
   OK_INT(went, WENT_WELL, "it goes well");
   OK_INT(x, 7, "it is done");
-  OK_STR(why, "", "and says nothing");
+  OK_STR(why, "", "without a bug there is no message");
   NEW(kept, int);
   arena_free(kept);
   went = tried(work_bug, NULL, why, sizeof why);
   OK_INT(went, WENT_BUG, "a bug comes back");
-  OK_STR(why, "in a pass: 1 is not 2", "and says where");
-  OK_STR(bug_where, "here", "which is as it was before");
+  OK_STR(why, "in a pass: 1 is not 2", "the message says where");
+  OK_STR(bug_where, "here", "bug_where is restored");
   went = tried(work_bug, NULL, small, sizeof small);
   OK_INT(went, WENT_BUG, "with little room");
   OK_STR(small, "in ", "it says less");
   Arena *a = arena_new();
   went = tried(work_memory, a, why, sizeof why);
   OK_INT(went, WENT_NO_MEMORY, "lack of memory comes back");
-  OK(strstr(why, "out of memory") != NULL, "and says so");
+  OK(strstr(why, "out of memory") != NULL, "the message says that memory is out");
   NEW(a, int); /* it is as it was */
   went = tried(work_nested, a, why, sizeof why);
   OK_INT(went, WENT_BUG, "a guard in a guard");

@@ -91,7 +91,7 @@ static void test_prefixes(void) {
   OK_STR(c_prefix(strings, "ein.ein")->s, "ein_", "not the runtime's");
   OK_STR(c_prefix(strings, "math.ein")->s, "math_", "a header of C's keeps its name");
   OK_STR(c_prefix(strings, "sem.ein")->s, "sem_", "sem_destroy is POSIX'");
-  OK_STR(c_prefix(strings, "maths.ein")->s, "maths", "which is no header");
+  OK_STR(c_prefix(strings, "maths.ein")->s, "maths", "a name that is no header's stays");
   OK(c_identifier("att_2"), "an identifier");
   const char *const bad[] = {"", "2a", "_a", "a-b", "while", "ein_x", "ein", "λ", "a b", "math", "pthread"};
   for (size_t i = 0; i < COUNT(bad); i++) OK(!c_identifier(bad[i]), "`%s` is no prefix", bad[i]);

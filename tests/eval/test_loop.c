@@ -51,7 +51,7 @@ static void test_swap(void) {
   gives(&t, 0, VALUES(3, 4), "states swapped three times");
   gives(&t, 1, VALUES(1, 2), "next from outside");
   gives(&t, 2, VALUES(1, 3, 1, 2, 4, 2), "old states stacked, turns last");
-  gives(&t, 3, VALUES(3, 4, 1, 2, 3, 4), "and turns first");
+  gives(&t, 3, VALUES(3, 4, 1, 2, 3, 4), "turns along the first axis");
   OK(t.eval.output[2].shape[0] == 2 && t.eval.output[2].shape[1] == 3, "shape of a stack");
   trial_end(&t);
 }
@@ -166,7 +166,7 @@ static void test_masks(void) {
           "output s = %5\noutput L = %6\noutput M = %7\n");
   gives(&t, 0, VALUES(0, 1, NAN), "a state keeps which elements have values");
   gives(&t, 1, VALUES(0, 0, 1, 1, 2, NAN), "a stack too");
-  gives(&t, 2, VALUES(0, NAN, 2, 0, 1, 2), "and of states");
+  gives(&t, 2, VALUES(0, NAN, 2, 0, 1, 2), "of states");
   trial_end(&t);
 }
 

@@ -158,7 +158,7 @@ static void test_several(void) {
   gives(&t, 1, VALUES(5), "argmax over two labels is row-major");
   OK(fabs(eval_real(&t.eval.output[2], 0) - log(21)) < 1e-14, "logsumexp");
   gives(&t, 3, VALUES(2, 5), "a reducer over no labels");
-  gives(&t, 4, VALUES(0, 5), "and with a predicate");
+  gives(&t, 4, VALUES(0, 5), "with a predicate");
   gives(&t, 5, VALUES(6, NAN), "nothing is reduced outside of the domain");
   trial_end(&t);
 }

@@ -161,7 +161,7 @@ static void test_pool(void) {
          expr_op2(P, OP_OR, c, t) == t, "truths");
   OK(expr_select(P, t, i, j) == i && expr_select(P, f, i, j) == j, "a decided select");
   OK(expr_and(P, NULL, c) == c && expr_and(P, c, NULL) == c && !expr_and(P, NULL, NULL) && !expr_and(P, t, t),
-      "and with nothing");
+      "`and` with nothing");
   OK(expr_op2(P, OP_IDIV, expr_int(P, DT_I64, -7), expr_int(P, DT_I64, 2)) == expr_int(P, DT_I64, -4), "literals fold");
   OK(expr_op2(P, OP_LE, one, zero) == f && expr_op1(P, OP_NOT, f) == t, "comparisons fold");
   const Expr *x = expr_real(P, DT_F32, 1), *y = expr_op2(P, OP_ADD, x, expr_real(P, DT_F32, 0));
@@ -233,7 +233,7 @@ static void test_extern(void) {
   ExprEnv env = {0};
   Value v;
   arg[0] = expr_real(P, DT_F64, 8);
-  OK(!expr_value(expr_call(P, a, arg), &env, &v), "and it is not computed ahead");
+  OK(!expr_value(expr_call(P, a, arg), &env, &v), "a call is not computed ahead");
   x.dtype = DT_I64;
   OK(extern_wrong(&x, &part) && part == EXTERN_DTYPE, "it gives a float");
   x.dtype = DT_F64, x.arg[1] = DT_F16;

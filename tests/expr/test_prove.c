@@ -73,7 +73,7 @@ static void test_normal(void) {
   for (size_t k = 0; k < COUNT(form); k++) {
     const Expr *e = expr_normal(P, rd(form[k][0]));
     if (k != 6) OK_STR(pr(e), form[k][1], "normal form of %s", form[k][0]);
-    OK(expr_normal(P, e) == e, "and of itself");
+    OK(expr_normal(P, e) == e, "a normal form is its own normal form");
   }
   const Expr *big = rd("((i * 4611686018427387904) * 4)");
   OK(expr_normal(P, big) == big, "what wraps is left as it is");

@@ -151,7 +151,7 @@ static void test_reals(void) {
       "NaN compares with nothing");
   Value below = F(DT_F32, -inf);
   OK_INT(op_value(OP_ISINF, DT_BOOL, 1, &below).i, 1, "isinf of -inf is true, which is 1");
-  OK_INT(op_value(OP_ISNAN, DT_BOOL, 1, &below).i, 0, "and isnan is not");
+  OK_INT(op_value(OP_ISNAN, DT_BOOL, 1, &below).i, 0, "isnan is false of it");
   for (int op = 0; op < OPS; op++) { /* every real operation has a case */
     if (op_info[op].laws & LAW_LOOP || (op_info[op].rule != RULE_REAL && op_info[op].rule != RULE_SAME)) continue;
     for (DType t = DT_F64; t <= DT_BF16; t++) {
@@ -178,8 +178,8 @@ static void test_expr(void) {
   OK(expr_value(expr_op2(P, OP_LT, i, N), &env, &v) && v.i == 1 && v.dtype == DT_BOOL, "label and dim");
   OK(!expr_value(j, &env, &v) && !expr_value(M, &env, &v), "what is missing");
   const Expr *no = expr_op2(P, OP_LT, N, i), *missing = expr_op2(P, OP_LT, j, i);
-  OK(expr_value(expr_op2(P, OP_AND, no, missing), &env, &v) && !v.i, "and is lazy");
-  OK(!expr_value(expr_op2(P, OP_OR, no, missing), &env, &v), "or needs it");
+  OK(expr_value(expr_op2(P, OP_AND, no, missing), &env, &v) && !v.i, "`and` is lazy");
+  OK(!expr_value(expr_op2(P, OP_OR, no, missing), &env, &v), "`or` needs the missing value");
   OK(expr_value(expr_select(P, no, j, i), &env, &v) && v.i == 5, "select is lazy");
   OK(!expr_value(expr_read(P, DT_I64, 0, 1, &i), &env, &v), "a read has no value");
   OK(!expr_value(expr_op2(P, OP_UNIFORM, i, i), &env, &v), "neither has uniform");

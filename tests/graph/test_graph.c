@@ -68,8 +68,8 @@ static void check_full(void) {
   Buf text = buf_new(a);
   graph_print(&text, g);
   OK_STR(text.s, full, "a text with everything in it prints as it was");
-  OK(text_sound(a, g), "and is sound");
-  OK(text_back(g), "and comes back");
+  OK(text_sound(a, g), "it is sound");
+  OK(text_back(g), "its text gives it back");
   OK_INT(g->n_nodes, 40, "with its number of ids");
   OK(g->inputs.at[1]->param && !g->inputs.at[0]->param, "the second input is a param");
   OK_INT(g->outputs.at[1].node->rank, 3, "the stack's rank");
@@ -196,7 +196,7 @@ static void check_limits(void) {
                              "output Y = %1\noutput Z = %9\n";
   d = diags_new(a);
   OK(!text_read(a, hang, sizeof hang - 1, d), "a line fails");
-  OK_INT(d->errors, 2, "and those that hang on it are passed over");
+  OK_INT(d->errors, 2, "lines that depend on a failed one are passed over");
   arena_free(a);
 }
 
@@ -246,7 +246,7 @@ static void check_building(void) {
   OK(first->arg[0]->arg[0] == s.where->arg[0], "in where too");
   EinSum again = s;
   graph_canonical_slots(m.g, &again, input);
-  OK(again.body == s.body && again.where == s.where && again.n_slot == 3, "and so they stay");
+  OK(again.body == s.body && again.where == s.where && again.n_slot == 3, "canonical slots stay as they are");
   OK(graph_sum(m.g, &s) == graph_sum(m.g, &again), "equal operations are one pointer");
   again.dtype = DT_BF16;
   OK(graph_sum(m.g, &s) != graph_sum(m.g, &again), "others are not");
@@ -255,7 +255,7 @@ static void check_building(void) {
   Str name[2] = {str_from(m.g->strings, "i"), str_from(m.g->strings, "j")};
   EinNode *z = graph_vertex(m.g, m.g->top, &s, bound, name, 0, NULL, input);
   OK(z->rank == 1 && z->dim[0] == bound[0] && z->merge[0] == 1, "a vertex has its shape");
-  OK_INT(z->id, 2, "and its id");
+  OK_INT(z->id, 2, "a vertex has the next id");
   EinSum pair = {.n_out = 2, .acc = DT_I64, .dtype = DT_I64, .body = i};
   uint8_t two = 2;
   EinNode *y = graph_vertex(m.g, m.g->top, &pair, bound, name, 1, &two, NULL);
@@ -386,7 +386,7 @@ static void check_pictures(void) {
   for (size_t i = 0; i < json.len; i++)
     depth += (json.s[i] == '{' || json.s[i] == '[') - (json.s[i] == '}' || json.s[i] == ']');
   OK_INT(depth, 0, "JSON is closed");
-  OK(strstr(json.s, "\"body\": \"%3[(3 - i)]\"") && strstr(json.s, "\"next\": 4"), "and complete");
+  OK(strstr(json.s, "\"body\": \"%3[(3 - i)]\"") && strstr(json.s, "\"next\": 4"), "the JSON has each field");
   arena_free(a);
 }
 

@@ -315,10 +315,10 @@ static void product_tests(Arena *a) {
   Buf text = buf_new(a);
   if (OK(p, "a text with a product reads")) {
     loop_print(&text, p);
-    OK_STR(text.s, product, "and prints as it was");
-    OK(text_sound(a, p), "and is sound");
-    OK(text_back(p), "and comes back");
-    OK(loop_has_products(p), "and has products");
+    OK_STR(text.s, product, "it prints as it was written");
+    OK(text_sound(a, p), "it is sound");
+    OK(text_back(p), "its text gives it back");
+    OK(loop_has_products(p), "it has products");
   }
   text_breaks(product, COUNT(product_breaks), product_breaks);
 }
@@ -388,9 +388,9 @@ static void group_tests(Arena *a) {
   Buf text = buf_new(a);
   if (OK(p, "a text with groups reads")) {
     loop_print(&text, p);
-    OK_STR(text.s, group, "and prints as it was");
-    OK(text_sound(a, p), "and is sound");
-    OK(text_back(p), "and comes back");
+    OK_STR(text.s, group, "it prints as it was written");
+    OK(text_sound(a, p), "it is sound");
+    OK(text_back(p), "its text gives it back");
   }
   text_breaks(group, COUNT(group_breaks), group_breaks);
 }
@@ -539,9 +539,9 @@ static void matrix_tests(Arena *a) {
   Buf text = buf_new(a);
   if (OK(p, "a text with a matrix reads")) {
     loop_print(&text, p);
-    OK_STR(text.s, matrix, "and prints as it was");
-    OK(text_sound(a, p), "and is sound");
-    OK(text_back(p), "and comes back");
+    OK_STR(text.s, matrix, "it prints as it was written");
+    OK(text_sound(a, p), "it is sound");
+    OK(text_back(p), "its text gives it back");
   }
   text_breaks(matrix, COUNT(matrix_breaks), matrix_breaks);
 }
@@ -552,9 +552,9 @@ int main(void) {
   Buf text = buf_new(a);
   if (OK(p, "a text for a device reads")) {
     loop_print(&text, p);
-    OK_STR(text.s, full, "and prints as it was");
-    OK(text_sound(a, p), "and is sound");
-    OK(text_back(p), "and comes back");
+    OK_STR(text.s, full, "it prints as it was written");
+    OK(text_sound(a, p), "it is sound");
+    OK(text_back(p), "its text gives it back");
   }
   text_breaks(full, COUNT(breaks), breaks);
   text_refusals(full, COUNT(refused), refused);

@@ -267,7 +267,7 @@ static void check_own(void) {
   LoopProgram *p = text_well(a, whole(a, "  Y[0] = 1.0:f32\n"));
   if (!OK(p, "a text with a kernel of its own buffers")) return;
   finish_dense(p, p->kernels.at[0]);
-  OK(!p->kernels.at[0]->dense, "which is compiled once");
+  OK(!p->kernels.at[0]->dense, "such a kernel is compiled once");
   arena_free(a);
 }
 

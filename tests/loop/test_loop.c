@@ -105,9 +105,9 @@ static void check_full(void) {
   Buf text = buf_new(a);
   if (!OK(p, "a text with everything in it reads")) return;
   loop_print(&text, p);
-  OK_STR(text.s, full, "and prints as it was");
-  OK(text_sound(a, p), "and is sound");
-  OK(text_back(p), "and comes back");
+  OK_STR(text.s, full, "it prints as it was written");
+  OK(text_sound(a, p), "it is sound");
+  OK(text_back(p), "its text gives it back");
   arena_free(a);
 }
 
@@ -288,7 +288,7 @@ static void check_spoils(void) {
     if (p) spoils[i].spoil(p);
     OK(p && text_reports(a, p, spoils[i].say), "reported: %s", spoils[i].say);
     bool compare = p && spoils[i].spoil != spoil_at; /* of what is not there */
-    OK(!compare || !loop_equal(q, p, &why), "and not equal to what it was: %s", why.s ? why.s : "");
+    OK(!compare || !loop_equal(q, p, &why), "the changed one is not equal: %s", why.s ? why.s : "");
     arena_free(a);
   }
 }
@@ -347,7 +347,7 @@ static void check_depth(void) {
     LoopProgram *p = text_read(a, b.s, b.len, d);
     OK((p != NULL) == (deep == 1000), "%u blocks in one another are %s", deep, deep == 1000 ? "read" : "refused");
     Buf out = buf_new(a);
-    if (p) OK(!loop_check(p, &out) && strstr(out.s, "there is no kernel in the tasks at step 0"), "and checked");
+    if (p) OK(!loop_check(p, &out) && strstr(out.s, "there is no kernel in the tasks at step 0"), "the checker finds it");
   }
   arena_free(a);
 }

@@ -65,7 +65,7 @@ static void fitting(const char *head, const char *piece, size_t times, const cha
   OK(!p.file->broken, "%zu times %s", times, piece);
   Buf once = fmt_of(&p);
   Parsed q = parse_text(once.s, once.len);
-  OK(strcmp(fmt_of(&q).s, once.s) == 0 && strcmp(tree_of(&p), tree_of(&q)) == 0, "and through fmt");
+  OK(strcmp(fmt_of(&q).s, once.s) == 0 && strcmp(tree_of(&p), tree_of(&q)) == 0, "fmt keeps the limits");
   arena_free(p.arena);
   arena_free(q.arena);
   free(s);

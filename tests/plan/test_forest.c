@@ -123,8 +123,8 @@ static void bounds(void) {
     arena_free(a);
   }
   OK_INT(below_all, rounds, "no bound is above the best choice");
-  OK_INT(below_some, rounds, "nor is one of cheaper choices than some cost, if there is one that cheap");
-  OK_INT(risen, rounds, "and other prices are no worse");
+  OK_INT(below_some, rounds, "no bound of choices that cost less than some cost is above the best of them");
+  OK_INT(risen, rounds, "raising prices lowers no bound");
   OK(near >= rounds / 2, "most are near it: %u of %u", near, rounds);
 }
 
@@ -144,7 +144,7 @@ static void row(void) {
   NetworkLimit l = {.weight = weight, .most = 2 * ROW};
   NetworkAnswer r = network_solve_within(n, &l, 1e9, INFINITY);
   OK(r.value && r.sum <= ROW - ROW / 3 + APART, "a third of a row is heavy: %g", r.sum);
-  OK(r.value && network_sum(n, r.value) == r.sum && weight_of(weight, ROW, r.value) <= l.most, "and no more");
+  OK(r.value && network_sum(n, r.value) == r.sum && weight_of(weight, ROW, r.value) <= l.most, "the answer has the sum that it says, and keeps the limit");
   OK(r.bound <= r.sum && r.bound >= ROW - ROW / 3, "none costs less than %g", r.bound);
   arena_free(a);
 }

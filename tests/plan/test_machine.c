@@ -52,7 +52,7 @@ static void comes_back(void) {
   Machine *n = read_text(a, text.s, d);
   OK(n && machine_equal(m, n, &why) && machine_equal(n, m, &why), "read(print(m)) is m %s", why.s);
   machine_print(&again, n);
-  OK_STR(again.s, text.s, "and so is its text");
+  OK_STR(again.s, text.s, "its text is equal too");
   arena_free(a);
 }
 

@@ -39,7 +39,7 @@ static void costs(void) {
   static const int64_t uneven[] = {14588};
   OK_INT((int64_t)part_move(1, uneven, (uint32_t[]){4}, (uint32_t[]){8}), 4 * (3647 + 1824),
       "blocks that are not quite halves, put together");
-  OK_INT((int64_t)part_move(1, uneven, (uint32_t[]){8}, (uint32_t[]){4}), 3647 * 8, "and taken apart");
+  OK_INT((int64_t)part_move(1, uneven, (uint32_t[]){8}, (uint32_t[]){4}), 3647 * 8, "uneven blocks, split");
   OK_INT((int64_t)part_move(1, uneven, (uint32_t[]){8}, (uint32_t[]){8}), 0, "uneven blocks as they were");
   arena_free(a);
 }
@@ -60,7 +60,7 @@ static void viable(void) {
   OK_INT(part_viable(a, &pinned, 8, (uint32_t[]){0, 2, 0}).n, 3, "8 with a label cut into 2");
   OK_INT(part_calls(&pinned, 8, (uint32_t[]){0, 3, 0}), 6, "with one into 3, 6 calls");
   OK_INT(part_viable(a, &pinned, 8, (uint32_t[]){0, 3, 3}).n, 0, "9 calls are too many");
-  OK_INT(part_viable(a, &pinned, 16, (uint32_t[]){0, 9, 0}).n, 0, "and 9 of 8 are too");
+  OK_INT(part_viable(a, &pinned, 16, (uint32_t[]){0, 9, 0}).n, 0, "9 blocks of 8 points are refused");
   PartVectors v = viable_of(a, 2, small, 7);
   OK(v.n == 1 && v.at[0] == 3 && v.at[1] == 2, "3 by 2 is all that there is");
   v = viable_of(a, 2, small, 5);
@@ -131,7 +131,7 @@ static void against_all(void) {
   OK(graphs > TRIES(2000), "graphs: %u", graphs);
   OK_INT(exact, graphs, "the exact planner finds the least, and knows it");
   OK_INT(bounded, graphs, "with little work, it is between the bound and the choice");
-  OK(tight < graphs, "and little work leaves a gap somewhere");
+  OK(tight < graphs, "a small budget leaves a gap somewhere");
   OK_INT(hand, graphs, "no other planner is below the least");
 }
 

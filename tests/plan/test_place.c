@@ -74,7 +74,7 @@ static void moves(void) {
                                    : 1)) < 1e-6;
   }
   OK_INT(same, rounds, "what moves is what elements say");
-  OK_INT(even, evens, "and the formula's, where blocks are equal");
+  OK_INT(even, evens, "the formula agrees where blocks are equal");
 }
 
 static Mesh mesh(uint32_t n, const uint32_t *size) {
@@ -122,9 +122,9 @@ static void shares(void) {
   }
   OK_INT(same, rounds, "shares of what is cut evenly");
   OK_INT(bounds, rounds, "none is below what such counts have at least");
-  OK(reached > 500, "which is what moves in many: %u", reached);
-  OK_INT(exact, counted, "and what elements say: %u", counted);
-  OK(counted > 1000, "so many are small");
+  OK(reached > 500, "something moves in many of them: %u", reached);
+  OK_INT(exact, counted, "counting elements gives the same: %u", counted);
+  OK(counted > 1000, "many are small enough to count");
 }
 
 /* Along an axis with parts it is cut as home cuts it, or where no later axis cuts, or it is at the first place; never
@@ -172,10 +172,10 @@ static void parts(void) {
   }
   OK_INT(sound, rounds, "parts are shared out where there is room");
   OK_INT(reduced, rounds, "what is reduced is what elements say");
-  OK_INT(moved, rounds, "and what goes home after that");
-  OK_INT(even, evens, "and the formula's, where blocks are equal");
+  OK_INT(moved, rounds, "what goes home afterwards agrees");
+  OK_INT(even, evens, "the formula agrees where blocks are equal");
   OK_INT(bounds, evens, "none is below what such counts have at least");
-  OK(reached > 100, "which is what moves in many: %u", reached);
+  OK(reached > 100, "something moves in many of them: %u", reached);
   OK(firsts > 100, "at first places: %u", firsts);
 }
 
@@ -188,9 +188,9 @@ static void product(void) {
             everywhere = placed(3, (int[]){0, 1, PLACE_ALL}), first = placed(3, (int[]){0, 1, PLACE_FIRST});
   OK_INT((int64_t)place_move(&m, 2, extent, &stored, &wanted), 3600 * 2, "two more copies of A");
   OK_INT((int64_t)place_reduce(&m, 2, extent, &parts, &scattered), 3600 * 4, "reduced and scattered");
-  OK_INT((int64_t)place_move(&m, 2, extent, &scattered, &everywhere), 3600 * 4, "and for all");
+  OK_INT((int64_t)place_move(&m, 2, extent, &scattered, &everywhere), 3600 * 4, "copies for all sites");
   OK_INT((int64_t)place_reduce(&m, 2, extent, &parts, &first), 3600 * 4, "reduced at one place");
-  OK_INT((int64_t)place_move(&m, 2, extent, &first, &everywhere), 3600 * 4, "and for all");
+  OK_INT((int64_t)place_move(&m, 2, extent, &first, &everywhere), 3600 * 4, "copies for all sites");
   OK_INT((int64_t)place_move(&m, 2, extent, &everywhere, &scattered), 0, "what is there need not move");
 }
 

@@ -238,11 +238,11 @@ static void memory_against_all(void) {
   }
   OK_INT(sound, graphs, "none takes less than can be");
   OK(least * 1000 >= graphs * 999, "the least memory, as good as always: %u", least);
-  OK_INT(under, graphs, "which is no less than the bound");
-  OK(fits * 1000 >= graphs * 999, "and where that is allowed, a plan: %u", fits);
+  OK_INT(under, graphs, "no plan costs less than the bound");
+  OK(fits * 1000 >= graphs * 999, "under a limit that allows one, a plan is found: %u", fits);
   /* prices find good plans and prove nothing */
-  OK(best * 100 >= graphs * 99, "which is the best, as good as always: %u", best);
-  OK(half * 100 >= graphs * 99, "and so it is where half of what is too much is allowed: %u", half);
+  OK(best * 100 >= graphs * 99, "nearly always it is the best: %u", best);
+  OK(half * 100 >= graphs * 99, "it also is where half of the excess is allowed: %u", half);
 }
 
 int main(void) {

@@ -85,7 +85,7 @@ static void product(int i, int j, int k, bool paper) {
   static const int64_t large[] = {67, 97, 120, 221, 343, 512, 841, 974};
   same = 0;
   for (size_t n = 0; n < COUNT(large); n++) same += product_best(i, j, k, large[n], paper);
-  OK_INT(same, COUNT(large), "and on more");
+  OK_INT(same, COUNT(large), "on more sites too");
 }
 
 /* Extents that no count divides, and numbers of sites with several primes: the order of the mesh's axes has to suit. */
@@ -135,7 +135,7 @@ static void idle(void) {
   Arena *a = arena_new();
   OK_INT(mesh_sites(&product_plan(a, 4096, 4096, 4096, 61, false)->mesh), 60, "one site is idle");
   OK_INT(mesh_sites(&product_plan(a, 65536, 256, 256, 61, false)->mesh), 61, "none is where it would bring little");
-  OK_INT(mesh_sites(&product_plan(a, 4096, 4096, 4096, 7, false)->mesh), 7, "nor of few");
+  OK_INT(mesh_sites(&product_plan(a, 4096, 4096, 4096, 7, false)->mesh), 7, "none of seven is idle");
   arena_free(a);
 }
 
@@ -171,7 +171,7 @@ static void texts(void) {
   static const char most[] =
       "plan 1\nsites 4\nmesh 2 2\nvertex C axes i *\nvertex %3 axes * k\nhome C i *\nhome %3 2 *\nhome A i i\n";
   OK(!placing_of_text(a, g, most, &why), "not all is said");
-  OK(strstr(why.s, "the plan does not say the home of B") != NULL, "and it is said what is not");
+  OK(strstr(why.s, "the plan does not say the home of B") != NULL, "the message says what the plan lacks");
   /* Of A's 96 elements sites have 24 and want 48: 96. Of B's 72 they have 36 and want all: 144. Of C's 48, 24 are there
    * at each site and 24 are wanted, of which it has 12: 48. What comes of it two sites have as they are to, and two
    * lack: 48. */
@@ -329,7 +329,7 @@ static void against_all(bool paper, uint32_t enough) {
     arena_free(a);
   }
   OK(large >= enough, "graphs of 4 to 6 vertices: %u", large);
-  OK(graphs - large >= enough / 2, "and of fewer: %u", graphs - large);
+  OK(graphs - large >= enough / 2, "among fewer labels too: %u", graphs - large);
   OK_INT(exact, graphs, "the least of all, and known to be it%s", paper ? ", by the paper's cost" : "");
 }
 

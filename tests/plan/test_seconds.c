@@ -70,9 +70,9 @@ static void moves(void) {
       {"0 0", "0 *", 1, line, 96 + 1000 + 256, "to all of a node: each has a quarter of 32 elements; four together"},
       {"* 0", "0 *", 1, line, 128 + 1000 + 256, "the other half is in the node, too"},
       {"0 0", "0 0", 1, line, 0, "nothing"},
-      {"* *", "0 0", 1, line, 0, "all is there"}, {"0 *", "0 0", 1, line, 0, "and half is, too"},
+      {"* *", "0 0", 1, line, 0, "all is there"}, {"0 *", "0 0", 1, line, 0, "half is there too"},
       {"* 0", "* 1", 2, square, 48 + 1000 + 128, "rows to columns: each sends each of three something of its own"},
-      {"0 *", "1 *", 2, square, 2560 + 10000 + 256, "and between nodes: each site has half of 32 elements"},
+      {"0 *", "1 *", 2, square, 2560 + 10000 + 256, "between nodes: each site has half of 32 elements"},
       {"* 0", "* 1", 2, odd, 56 + 1000 + 144, "9 by 5 by four: of 9 by 2 there are 2 by 2"},
       {"0 1", "1 0", 2, square, 1280 + 10000 + 64, "both: some site gets all its 8 from the other node, so four may"}};
   for (size_t k = 0; k < COUNT(move); k++) {
@@ -94,10 +94,10 @@ static void moves(void) {
   Placement to = placement_of("* 0");
   Placement stored = place_stored(&mesh, 1, line, &to);
   OK(stored.on[0] == PLACE_FIRST, "what a later axis cuts has no room along an earlier one: the first node has it");
-  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 2560 + 10000, "and sends four blocks of 64 bytes");
+  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 2560 + 10000, "it sends four blocks of 64 bytes");
   to = placement_of("0 *"), stored = place_stored(&mesh, 1, line, &to);
   OK(stored.on[1] == 0, "along a later one it has");
-  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 96 + 1000 + 256, "so each site sends its share");
+  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 96 + 1000 + 256, "each site sends its share");
   static const int64_t long_line[] = {1 << 24};
   to = placement_of("0 *"), stored = to, stored.on[1] = PLACE_FIRST;
   OK_INT(ns(links_copies(&l, 1, long_line, 4, &stored, &to)), (1 << 25) * 3 / 2 + 2000,
@@ -146,7 +146,7 @@ static void kernels(void) {
   OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, cut)), 48 + 128 + 96,
       "the largest block, 3 by 8 by 4: operands and result take longer");
   static const uint32_t thin[] = {1, 1, 8};
-  OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, thin)), 32 + 32 + 256, "and so they do here");
+  OK_INT(ns(seconds_kernels(s, &g->vertices.at[0], 0, thin)), 32 + 32 + 256, "of thin blocks too, operands and result take longer");
   arena_free(a);
 }
 
@@ -219,7 +219,7 @@ static void window(
   Links l = seconds_links(s, &p.mesh, 0);
   p.label[0] = labels.on, p.home[0] = labels, p.home[1] = placement_of(home);
   OK_INT(ns(windows_seconds(g, &l, &p, 0, 0)), want, "home %s, cut %s: %s", home, cut, what);
-  OK_INT(ns(placing_received_seconds(g, s, &p, 0)), want, "and in the plan");
+  OK_INT(ns(placing_received_seconds(g, s, &p, 0)), want, "the plan counts the same");
   OK_INT((int64_t)fetched_bytes(g, &p, 0, 0), fetched, "as fetched");
   arena_free(a);
 }
@@ -232,7 +232,7 @@ static void windows(void) {
   window(three, "0 0", "* *", 33 * 40 + 10000, 264, "all want all of it");
   window(three, "* *", "0 0", 0, 0, "all is there");
   window(second, "0 0", "0 0", 0, 0, "seven elements of the eight that are there");
-  window(second, "0 *", "0 0", 0, 0, "or of more");
+  window(second, "0 *", "0 0", 0, 0, "seven elements of more that are there");
   window(second, "* 0", "0 *", 124 + 1000, 124,
       "31 of a half, of which some site has nothing, and which two others have: all in a node");
 }
@@ -243,10 +243,10 @@ static void least(void) {
   Arena *a = arena_new();
   PlaceGraph *g = place_graph(a, graph_of(a, product));
   OK_INT((int64_t)memory_least(g, 8), 3 * 32, "a product has no less");
-  OK_INT((int64_t)memory_least(g, 1), 3 * 256, "nor on one site");
-  OK_INT((int64_t)memory_least(g, 5), 3 * 256 / 5, "nor on five");
+  OK_INT((int64_t)memory_least(g, 1), 3 * 256, "a product on one site has no less");
+  OK_INT((int64_t)memory_least(g, 5), 3 * 256 / 5, "a product on five sites has no less");
   g = place_graph(a, graph_of(a, chain));
-  OK_INT((int64_t)memory_least(g, 2), 128 + 16, "nor a chain");
+  OK_INT((int64_t)memory_least(g, 2), 128 + 16, "a chain has no less");
   arena_free(a);
 }
 

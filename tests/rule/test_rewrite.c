@@ -43,7 +43,7 @@ static void applies(Algebra *p, uint32_t id, const char *name, const Placement *
   Buf why;
   if (!OK(apply(p, id, name, to, &why), "%s at %%%u", name, id)) tap_text("why", why.s), tap_text("text", text_of(p));
   algebra_sweep(p, true);
-  if (!OK(algebra_check(p, &why), "and what comes out is sound"))
+  if (!OK(algebra_check(p, &why), "the result is sound"))
     tap_text("check", why.s), tap_text("text", text_of(p));
 }
 
@@ -51,8 +51,8 @@ static void refused(Algebra *p, uint32_t id, const char *name, const Placement *
   Buf why;
   const char *before = text_of(p);
   OK(!apply(p, id, name, to, &why), "%s is refused at %%%u", name, id);
-  OK_STR(why.s, wanted, "and says why");
-  OK_STR(text_of(p), before, "and nothing has changed");
+  OK_STR(why.s, wanted, "the message says why");
+  OK_STR(text_of(p), before, "nothing has changed");
 }
 
 static Placement on(int x, int y) {
@@ -139,7 +139,7 @@ static void test_grid(void) {
   applies(p, 4, "R2-1", NULL); /* both operands are moved twice now */
   applies(p, 4, "R2-1", NULL);
   applies(p, 6, "R2-5 local", NULL);
-  OK(answer(p, &bytes[1]) == want, "and after moves are one, and what is finished is not aggregated again");
+  OK(answer(p, &bytes[1]) == want, "moves are merged, and a finished sum is not aggregated again");
   OK_INT(p->n_nodes, 6, "two inputs, two moves, a join and an aggregation are left");
   OK_INT((int64_t)bytes[1], 8 * 4 * (16 + 16), "each site gets a block of each");
 }
@@ -209,7 +209,7 @@ static void test_parts(void) {
   for (uint32_t i = 0; i < 2; i++) alg_equation(&text, join->operand[i].node), buf_char(&text, '\n');
   const char *first = strstr(text.s, " where "), *second = first ? strstr(first + 1, " where ") : NULL;
   OK(first && !strncmp(first, " where i < 1 and i <= j\n", 24), "the first operand tells what it has keys for");
-  OK(second && !strncmp(second, " where i < 1 and k < 2\n", 23), "and so does the second, by keys of its own");
+  OK(second && !strncmp(second, " where i < 1 and k < 2\n", 23), "the second operand tells what it has keys for");
   if (!first || !second) tap_text("text", text.s);
 }
 
@@ -259,7 +259,7 @@ static void test_users(void) {
   OK(find_in(p->top, 1)->kind == ALG_FILTER && find_in(p->top, 1)->at.on[0] == 0,
       "without the broadcast its users are where the input is");
   double bytes;
-  OK(answer(p, &bytes) != 0 && bytes == 0, "and nothing moves");
+  OK(answer(p, &bytes) != 0 && bytes == 0, "nothing moves");
   Algebra *two =
       read_well("ia 1\n"
                 "mesh 2\n"
@@ -283,7 +283,7 @@ static void test_users(void) {
   applies(q, 7, "R2-4 back", &all); /* all of it at each site: the aggregation is finished, and what follows has
                                      * nothing to do */
   OK(find_in(q->top, 8)->at.on[0] == PLACE_ALL, "users have followed");
-  OK(answer(q, &bytes) == want, "and come to the same");
+  OK(answer(q, &bytes) == want, "both give the same answer");
 }
 
 /* A[s,d] = E[t[s], d] of rows that the first column of t says, with as many sites as blocks. */
@@ -325,7 +325,7 @@ static void test_sweep(void) {
   algebra_sweep(p, true);
   OK_INT(p->n_nodes, 1, "of a repeat that nobody reads nothing is left");
   Buf why = buf_new(a);
-  OK(algebra_check(p, &why), "and that is sound");
+  OK(algebra_check(p, &why), "the result of all rules is sound");
 }
 
 int main(void) {

@@ -134,7 +134,7 @@ static void test_refused(scratch *s) {
   ein_npy_write(scratch_path(s, "r.npy"), EIN_F32, 2, whole, all, NULL);
   OK(ein_source_block(s->path, EIN_F32, 2, whole, low, far, met, &err) == EIN_ERR_ARG,
       "a block that goes beyond is refused");
-  OK(ein_source_block(s->path, EIN_F32, 2, far, low, near, met, &other) == EIN_ERR_ARG, "so is one of another whole");
+  OK(ein_source_block(s->path, EIN_F32, 2, far, low, near, met, &other) == EIN_ERR_ARG, "a block of another whole is refused too");
   other = (ein_error){0};
   OK(ein_source_block(s->path, EIN_F32, 2, far, none, near, met, &other) == EIN_ERR_SHAPE,
       "a file of another shape: %s", other.text);

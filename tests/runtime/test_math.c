@@ -82,7 +82,7 @@ static void test_quarters(void) {
         fmax(units_off(ein_sin_near_f32(y), sin((double)y)), units_off(ein_cos_near_f32(y), cos((double)y))));
   }
   OK(worst <= 1 + more, "sines and tangents of doubles close to quarter turns are within a unit: %.3f", worst);
-  OK(worst_f32 <= 0.51, "and of floats within 0.51: %.3f", worst_f32);
+  OK(worst_f32 <= 0.51, "of floats within 0.51: %.3f", worst_f32);
 }
 
 static void test_functions(void) {

@@ -119,7 +119,7 @@ static void test_lengths(void) {
   ein_array a;
   ein_error err;
   OK(header_of(1, header, 23, &a, &err) == EIN_ERR_FORMAT, "a byte too few");
-  HOLDS(err.text, "f64 [3], 24 bytes; the file holds 23", "and what was met");
+  HOLDS(err.text, "f64 [3], 24 bytes; the file holds 23", "the message says what was found");
   OK(header_of(1, header, 25, &a, &err) == EIN_ERR_FORMAT, "a byte too many");
   int good = 1;
   header_of(2, header, 24, &a, &err);

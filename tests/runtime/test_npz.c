@@ -172,7 +172,7 @@ static void test_zip64(void) {
   ein_bytes b = make_zip(2, m, "");
   OK(finds(&b, "w", "weights", 7) && finds(&b, "v", "values", 6), "64-bit sizes and offsets");
   b = make_zip(2, m, "comment");
-  OK(finds(&b, "v", "values", 6), "and a comment");
+  OK(finds(&b, "v", "values", 6), "an archive with a comment");
 }
 
 static void test_refused(void) {

@@ -171,7 +171,7 @@ static void test_pinned(void) {
   OK(good, "the bits of uniform and normal are these");
   static const int64_t entries[8] = {105, 269, 475, 869, 66, 264, 424, 831};
   for (int64_t h = 0; h < 8; h++) good &= ein_permutation(42, h, 1000) == entries[h];
-  OK(good, "and those of the permutation");
+  OK(good, "permutations are the same too");
   for (int64_t k = 0; k < 20000 && good; k++) {
     good &=
         ein_uniform(9, k) == portable_uniform(9, k) && ein_normal(9, k) == portable_normal(9, k);

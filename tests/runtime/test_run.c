@@ -100,14 +100,14 @@ static void test_results(void) {
     ein_ctx *ctx = context(&m, threads[k], ROWS, COLUMNS);
     data_start(&d, ROWS, COLUMNS);
     OK_INT(ein_run(ctx, d.in, d.out), EIN_OK, "%d threads run", threads[k]);
-    OK(data_right(&d, d.w), "and are right");
+    OK(data_right(&d, d.w), "results are right");
     if (k == 0) first = d;
     OK(!memcmp(first.z, d.z, sizeof d.z) && !memcmp(first.y, d.y, sizeof d.y) && !memcmp(first.g, d.g, sizeof d.g),
        "with the same bits");
     d.in[1].data = NULL;
     OK(ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, NULL), "an input that is left out takes its default");
     d.in[1].data = d.w;
-    OK(ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, d.w), "and is there again when it is given");
+    OK(ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, d.w), "an input that is given again is used");
     ein_destroy(ctx);
     OK(m.live == 0 && m.bytes == 0, "all memory is given back");
   }
@@ -168,7 +168,7 @@ static void test_views_change(void) {
   OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && !ein_dense(ctx, B_X), "others");
   OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w), "and again");
   x->data = other;
-  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && d[0].z[1] == 0 && d[0].y[1][1] == 1, "and elsewhere");
+  OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && d[0].z[1] == 0 && d[0].y[1][1] == 1, "other data at another address");
   x->data = d[0].x, x->strides = NULL;
   OK(ein_run(ctx, d[0].in, d[0].out) == EIN_OK && data_right(&d[0], d[0].w) && ein_dense(ctx, B_X),
       "none, as at first");
@@ -203,7 +203,7 @@ static void test_sizes(void) {
   OK_INT(ein_plan_run(ctx, (const int64_t[]){ROWS, COLUMNS}), EIN_OK, "plan again: as before");
   OK(ein_workspace_bytes(ctx) == large, "takes the same");
   data_start(&d, ROWS, COLUMNS);
-  OK(ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, d.w), "and is right");
+  OK(ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, d.w), "the result is right");
   OK(ein_argument_shape(ctx, 1, 1, shape) == EIN_OK && shape[0] == ROWS && shape[1] == COLUMNS, "an argument's shape");
   OK_INT(ein_argument_shape(ctx, 1, 3, shape), EIN_ERR_ARG, "there is no fourth output");
   OK_INT(ein_argument_shape(ctx, 1, 1, NULL), EIN_ERR_ARG, "a shape has to go somewhere");
@@ -217,7 +217,7 @@ static void plan_fails(ein_ctx *ctx, int64_t n, int64_t m, ein_status status, co
   OK_INT(ein_plan_run(ctx, (const int64_t[]){n, m}), status, "planning %lld, %lld", (long long)n, (long long)m);
   OK_STR(ein_last_error(ctx), text, "says why");
   data_start(&d, ROWS, COLUMNS);
-  OK_INT(ein_run(ctx, d.in, d.out), EIN_ERR_PLAN, "and then there is no run");
+  OK_INT(ein_run(ctx, d.in, d.out), EIN_ERR_PLAN, "without a plan there is no run");
 }
 
 static void test_bad_sizes(void) {
@@ -231,7 +231,7 @@ static void test_bad_sizes(void) {
              "X would take more than 2^63 bytes: label i has the extent 2147483648 (model.ein:2)");
   plan_fails(ctx, 1, (int64_t)1 << 60, EIN_ERR_SHAPE, "the work memory does not fit 64 bits");
   OK_INT(ein_plan_run(ctx, NULL), EIN_ERR_ARG, "no sizes at all");
-  OK_INT(ein_plan_run(ctx, (const int64_t[]){2, 2}), EIN_OK, "and still it can be planned");
+  OK_INT(ein_plan_run(ctx, (const int64_t[]){2, 2}), EIN_OK, "it can still be planned");
   ein_destroy(ctx);
   OK(m.live == 0, "all memory is given back");
 }
@@ -357,7 +357,7 @@ static void test_stop(void) {
     ein_cancel(ctx);
     OK_INT(ein_run(ctx, d.in, d.out), EIN_ERR_CANCEL, "a cancel that comes before run %d is not lost", k);
     stop = 0;
-    OK(ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, d.w), "and is over with the flag");
+    OK(ein_run(ctx, d.in, d.out) == EIN_OK && data_right(&d, d.w), "the stop ends with its flag");
   }
   ein_destroy(ctx);
 }
@@ -390,7 +390,7 @@ static void test_failing_memory(void) {
     OK(m.live == 0 && m.bytes == 0, "all memory is given back");
     if (!failed) break;
   }
-  OK(n > 2, "and there were some");
+  OK(n > 2, "there were some");
 }
 
 typedef struct Workers { int calls, threads; } Workers;
@@ -430,7 +430,7 @@ static void test_settings(void) {
   d.out[0].data = own + 4096 - 64;
   OK_INT(ein_run(ctx, d.in, d.out), EIN_OK, "an output behind what is used of it");
   d.out[0].data = own;
-  OK_INT(ein_run(ctx, d.in, d.out), EIN_ERR_ARG, "but not in it");
+  OK_INT(ein_run(ctx, d.in, d.out), EIN_ERR_ARG, "an output in what is used of it is refused");
   OK_STR(ein_last_error(ctx), "output Z: it shares memory with the workspace (model.ein:5)", "says so");
   ein_destroy(ctx);
   OK(ein_create(&model_tables, NULL, &ctx) == EIN_OK, "no settings at all");

@@ -32,7 +32,7 @@ static void test_good(void) {
   OK(find(two, 26, "b", &a, &err) == EIN_OK && a.dtype == EIN_BF16 && a.ndim == 0 && a.count == 1,
      "a scalar before it");
   OK(find(two, 26, "c", &a, &err) == EIN_ERR_ARG, "a name that is not there");
-  HOLDS(err.text, "no tensor called c; it holds 2: b layer0.w", "and those that are");
+  HOLDS(err.text, "no tensor called c; it holds 2: b layer0.w", "the message lists the tensors that are there");
   OK(find(two, 26, NULL, &a, &err) == EIN_ERR_ARG && strstr(err.text, "say which"), "which one");
   const char *escaped = "{\"a\\n\\\"\\u00e9\\ud83d\\ude00:x\":{\"dtype\":\"U8\",\"shape\":[1],"
                         "\"data_offsets\":[0,1]}}";

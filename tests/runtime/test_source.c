@@ -131,13 +131,13 @@ static void test_files(scratch *s) {
   const int64_t wrong[] = {2, 4};
   OK(ein_source_read(path, EIN_F64, 2, wrong, out, &err) == EIN_ERR_SHAPE, "another shape");
   HOLDS(err.text, "axis 2: expected extent 4, found 3: expected shape [2, 4], found [2, 3]",
-        "and its message");
+        "the message");
   err = (ein_error){0};
   OK(ein_source_read(path, EIN_F64, 1, wrong, out, &err) == EIN_ERR_SHAPE, "another rank");
-  HOLDS(err.text, "expected 1 axis, found 2: expected shape [2], found [2, 3]", "and its message");
+  HOLDS(err.text, "expected 1 axis, found 2: expected shape [2], found [2, 3]", "the message");
   err = (ein_error){0};
   OK(ein_source_read(path, EIN_I32, 2, shape, out, &err) == EIN_ERR_DTYPE, "another kind");
-  HOLDS(err.text, "expected i32, found f32", "and its message");
+  HOLDS(err.text, "expected i32, found f32", "the message");
 
   scratch_write(s, "x.raw", values, sizeof values);
   path = scratch_path(s, "x.raw");
@@ -151,7 +151,7 @@ static void test_files(scratch *s) {
   err = (ein_error){0};
   OK(ein_source_read(path, EIN_F64, 2, shape, out, &err) == EIN_ERR_SHAPE,
      "a raw file of another size");
-  HOLDS(err.text, "expected 48 bytes for f64 [2, 3], found 24", "and its message");
+  HOLDS(err.text, "expected 48 bytes for f64 [2, 3], found 24", "the message");
 
   char header[] = "{\"a:b.npz:c\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}";
   memset(&file, 0, sizeof file);

@@ -141,13 +141,13 @@ static void test_refused(scratch *s) {
   err = (ein_error){0};
   OK(ein_raw_write(scratch_path(s, "no/such/x.raw"), EIN_F64, 1, shape, &x, &err) == EIN_ERR_IO,
      "no such folder");
-  HOLDS(err.text, "no such file or folder", "and its message");
+  HOLDS(err.text, "no such file or folder", "the message");
   if (geteuid() != 0) {
     chmod(s->folder, 0500);
     err = (ein_error){0};
     OK(ein_raw_write(scratch_path(s, "locked.raw"), EIN_F64, 1, shape, &x, &err) == EIN_ERR_IO,
        "a read-only folder");
-    HOLDS(err.text, "permission denied", "and its message");
+    HOLDS(err.text, "permission denied", "the message");
     chmod(s->folder, 0700);
   } else {
     err = (ein_error){0};
@@ -198,7 +198,7 @@ static void test_full(scratch *s) {
   ein_status status2 = ein_safetensors_write(s->path, 1, &t, &err2);
   setrlimit(RLIMIT_FSIZE, &old);
   OK(status == EIN_ERR_IO && status2 == EIN_ERR_IO, "a file that grows too large");
-  HOLDS(err.text, "writing failed: the file is larger than the system allows", "and its message");
+  HOLDS(err.text, "writing failed: the file is larger than the system allows", "the message");
   OK(scratch_count(s) == before, "the temporary is gone");
   size_t n = scratch_read(s, "keep.npy", back, sizeof back);
   OK(n == 8 && memcmp(back, "precious", 8) == 0, "the old file is there as it was");

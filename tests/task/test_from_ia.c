@@ -29,10 +29,10 @@ int main(void) {
   const char *holes =
       tasks_of(a, HEAD "join %2 {i:4} [a:8/i] : i64 at 0 of %1{i} wanted = (&0[a] + 1)\n" TAIL, &made[0]);
   OK(!made[0], "what is wanted has holes");
-  OK_STR(holes, "%2 : it is made only where an operand with holes has tuples", "and that is said");
+  OK_STR(holes, "%2 : it is made only where an operand with holes has tuples", "holes are said in the text");
   const char *all = tasks_of(a, HEAD "join %2 {i:4} [a:8/i] : i64 at 0 of %0{i} wanted = (&0[a] + 1)\n" TAIL, &made[1]);
   const char *plain = tasks_of(a, HEAD "join %2 {i:4} [a:8/i] : i64 at 0 of %0{i} = (&0[a] + 1)\n" TAIL, &made[2]);
   OK(made[1] && made[2], "what is wanted is all there");
-  OK_STR(all, plain, "and makes no other tasks");
+  OK_STR(all, plain, "it makes no other tasks");
   return DONE();
 }

@@ -301,7 +301,7 @@ static void check_long(void) {
     int64_t was = peak_of(t);
     task_order(t);
     task_lifetimes(t);
-    OK(peak_of(t) <= was, "and take no more");
+    OK(peak_of(t) <= was, "the order takes no more memory");
   }
   arena_free(a);
 }

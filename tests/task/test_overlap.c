@@ -153,7 +153,7 @@ static void check_source(void) {
   TaskGraph *t = text_well(a, read), *u = text_well(a, write);
   OK(t && text_sound(a, t), "a move while a kernel runs that has nothing to do with it");
   OK(u && text_reports(a, u, "move 3: it goes on to step 6, and step 6 has to do"),
-      "and one while what it takes changes");
+      "a move while a kernel changes what it takes");
   arena_free(a);
 }
 

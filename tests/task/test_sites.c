@@ -37,11 +37,11 @@ static void check_text(void) {
   TaskGraph *t = read_it(a, full, &why), *u;
   if (!OK(t != NULL, "a mesh's graph reads")) tap_text("why", why.s);
   if (!t) return;
-  if (!OK(task_check(t, &why), "and is sound")) tap_text("why", why.s);
+  if (!OK(task_check(t, &why), "it is sound")) tap_text("why", why.s);
   task_print(&text, t);
-  OK_STR(text.s, full, "and prints as it was");
+  OK_STR(text.s, full, "it prints as it was written");
   u = read_it(a, text.s, &why);
-  OK(u && task_equal(t, u, &why) && task_equal(u, t, &why), "and comes back equal");
+  OK(u && task_equal(t, u, &why) && task_equal(u, t, &why), "its text gives back an equal one");
   for (uint32_t k = 0; u && k < 6; k++) {
     TaskGraph *v = read_it(a, text.s, &why);
     Task *m = v->tasks.at[1];
@@ -66,7 +66,7 @@ static void check_seed(void) {
   TaskGraph *t = read_it(a, text.s, &why);
   if (!OK(t && task_check(t, &why), "the docs' one is sound")) tap_text("why", why.s);
   if (t) task_print(&out, t);
-  OK_STR(out.s, text.s, "and prints as it was");
+  OK_STR(out.s, text.s, "it prints as it was written");
   arena_free(a);
 }
 
@@ -124,15 +124,15 @@ static void check_numbers(void) {
   const uint32_t first[] = {0, 0}, last[] = {1, 2};
   int64_t low[2], high[2];
   OK_INT(task_box(t, &t->buffers.at[0], last, low, high), 40, "elements of an input's block");
-  OK(low[0] == 8 && high[0] == 16 && low[1] == 0 && high[1] == 5, "and its box");
+  OK(low[0] == 8 && high[0] == 16 && low[1] == 0 && high[1] == 5, "its box");
   OK_INT(task_box(t, &t->buffers.at[1], last, low, high), 2, "a third of 5 at the last site");
-  OK(low[0] == 3 && high[0] == 5, "and its box");
-  OK_INT(task_box(t, &t->buffers.at[1], first, low, high), 1, "and at the first");
+  OK(low[0] == 3 && high[0] == 5, "its box");
+  OK_INT(task_box(t, &t->buffers.at[1], first, low, high), 1, "at the first site");
   OK(task_has(t, &t->buffers.at[3], first) && !task_has(t, &t->buffers.at[3], last), "a buffer of some sites");
   OK_INT(task_peak(t, first, false), 8 * (40 + 1 + 5 + 5), "the most memory at the first site");
-  OK_INT(task_peak(t, last, false), 8 * (40 + 2 + 5), "and at the last");
+  OK_INT(task_peak(t, last, false), 8 * (40 + 2 + 5), "at the last site");
   OK_INT((int64_t)move_received(t, t->tasks.at[1], first), 40, "a reduction's bytes");
-  OK_INT((int64_t)move_received(t, t->tasks.at[1], last), 0, "which only one site gets");
+  OK_INT((int64_t)move_received(t, t->tasks.at[1], last), 0, "only one site receives it");
   OK_INT((int64_t)move_received(t, t->tasks.at[2], last), 16, "what is reduced and cut");
   OK_INT((int64_t)task_received(t), 3 * 40 + 8 * 2 * 5, "all that is received");
   arena_free(a);
@@ -153,7 +153,7 @@ static void check_wrap(void) {
   if (!OK(t && task_check(t, &why), "a move that wraps is sound")) tap_text("said", why.s);
   if (!t) return;
   task_print(&out, t);
-  OK_STR(out.s, text, "and prints as it was");
+  OK_STR(out.s, text, "it prints as it was written");
   for (uint32_t s = 0; s < 2; s++)
     OK_INT(
         (int64_t)move_received(t, t->tasks.at[0], &s), 8 * 3 * 2, "site %u gets three places, and of two columns", s);
@@ -181,14 +181,14 @@ static void check_places(void) {
   Buf why = buf_new(a), out = buf_new(a);
   TaskGraph *t = read_it(a, text, &why);
   if (!OK(t != NULL, "a move by argmax reads")) tap_text("why", why.s);
-  OK(t && !task_check(t, &why) && strstr(why.s, "it is no reduce_scatter"), "and is no reduce_scatter");
+  OK(t && !task_check(t, &why) && strstr(why.s, "it is no reduce_scatter"), "it is no reduce_scatter");
   if (!t) return;
   t->tasks.at[0]->move = MOVE_ALL_REDUCE;
-  OK(task_check(t, &why), "but an all_reduce");
+  OK(task_check(t, &why), "it is an all_reduce");
   OK_INT((int64_t)move_received(t, t->tasks.at[0], first), 16 * (1 + 2), "of values and places");
   task_print(&out, t);
   TaskGraph *u = read_it(a, out.s, &why);
-  OK(u && task_equal(t, u, &why), "and comes back");
+  OK(u && task_equal(t, u, &why), "its text gives it back");
   u->tasks.at[0]->place_to = 2;
   OK(!task_equal(t, u, &why), "where places go is part of it");
   arena_free(a);
@@ -223,10 +223,10 @@ static void check_kinds(void) {
     if (!OK(t && task_check(t, &why), "move %zu is sound", i)) tap_text("why", why.s);
     if (t) {
       Task *m = t->tasks.at[0];
-      OK_INT(move_kind(t, m), k->kind, "and what it is");
+      OK_INT(move_kind(t, m), k->kind, "its kind");
       m->move = k->kind;
-      OK_INT((int64_t)move_received(t, m, second), k->received, "and what the second site receives");
-      if (!OK(task_check(t, &why), "and is sound as that")) tap_text("why", why.s);
+      OK_INT((int64_t)move_received(t, m, second), k->received, "what the second site receives");
+      if (!OK(task_check(t, &why), "it is sound as that kind")) tap_text("why", why.s);
     }
     arena_free(a);
   }

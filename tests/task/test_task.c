@@ -70,9 +70,9 @@ static void check_full(void) {
   Buf text = buf_new(a);
   if (!OK(t, "a text with everything in it reads")) return;
   task_print(&text, t);
-  OK_STR(text.s, full, "and prints as it was");
-  OK(text_sound(a, t), "and is sound");
-  OK(text_back(t), "and comes back");
+  OK_STR(text.s, full, "it prints as it was written");
+  OK(text_sound(a, t), "it is sound");
+  OK(text_back(t), "its text gives it back");
   OK_INT(t->n_steps, 13, "it has 13 steps");
   const Task *r = t->tasks.at[5];
   OK(r->kind == TASK_REPEAT && r->end == 9 && r->stop == 8 && r->turns == 9, "the repeat has its scalars");
@@ -97,7 +97,7 @@ static void check_stored(void) {
   char *text = text_replaced(a, full, "(%0[i, j] * %1[j])\n", "(%0[i, j] * %1[j]) to %5[0, i]\n");
   TaskGraph *t = text_well(a, text);
   OK(text_sound(a, t), "a stage that is stored may be read as a stage");
-  OK(t && text_back(t), "and comes back");
+  OK(t && text_back(t), "its text gives it back");
   arena_free(a);
 }
 
@@ -279,7 +279,7 @@ static void check_spoils(void) {
     if (t) spoils[i].spoil(t);
     OK(t && text_reports(a, t, spoils[i].say), "reported: %s", spoils[i].say);
     bool compare = t && spoils[i].spoil != spoil_sum && spoils[i].spoil != spoil_number_read;
-    OK(!compare || !task_equal(t, u, &why), "and not equal to what it was: %s", why.s ? why.s : "");
+    OK(!compare || !task_equal(t, u, &why), "the changed one is not equal: %s", why.s ? why.s : "");
     arena_free(a);
   }
 }
@@ -335,7 +335,7 @@ static void check_depth(void) {
     TaskGraph *t = text_read(a, b.s, b.len, d);
     OK((t != NULL) == (deep == 200), "%u repeats in one another are %s", deep, deep == 200 ? "read" : "refused");
     Buf out = buf_new(a);
-    if (t) OK(!task_check(t, &out) && strstr(out.s, "is read before it is written"), "and checked");
+    if (t) OK(!task_check(t, &out) && strstr(out.s, "is read before it is written"), "the checker finds it");
   }
   Buf b = buf_new(a);
   buf_str(&b, "taskgraph 1\nbuffer %0 work n[] : i64 alive 0..0\nkernel 0 outer 0 {\n  stage [] : i64 = ");

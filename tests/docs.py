@@ -207,6 +207,15 @@ def entries(path, word):
         yield [a[1:-1] if a.startswith('"') else a for a in arguments(m.group(1))]
 
 
+def operations():
+    """The arguments of OP; a FUNCTION is an OP of reals without a sign."""
+    for a in entries("compiler/expr/ops.def", "(?:OP|FUNCTION)"):
+        if not a[2].isdigit():
+            yield a
+        else:
+            yield [*a[:2], "NULL", a[2], "RULE_REAL", *a[3:6], "NULL", *a[6:]]
+
+
 RULES = {
     "RULE_SAME": ("numbers", "their dtype"),
     "RULE_REAL": ("floats; integers as f64", "their dtype"),
@@ -220,7 +229,7 @@ RULES = {
 
 def table_functions():
     rows = ["| written | takes | gives | error |", "|---|---|---|---|"]
-    for _, name, sign, arity, rule, laws, *rest in entries("compiler/expr/ops.def", "OP"):
+    for _, name, sign, arity, rule, laws, *rest in operations():
         if name == "within" or rule not in RULES or (sign == "NULL" and "LF" not in laws and rule not in ("RULE_RANDOM", "RULE_INDEX")):
             continue
         args = ["a", "b"] if arity == "2" else ["x"]

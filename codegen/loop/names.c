@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "expr/expr.h"
 
 /* ---- letters -------------------------------------------------------------------------------- */
 
@@ -85,6 +86,18 @@ static const char *const taken[] = {
   "wchar_t", "while", "worker", "xor", "xor_eq",
 };
 
+/* Whether the text of an operation calls it. */
+static bool is_called(const char *s) {
+  size_t n = strlen(s);
+  for (int op = 0; op < OPS && n; op++) {
+    const char *const text[] = {op_info[op].c_f64, op_info[op].c_f32};
+    for (size_t k = 0; k < COUNT(text); k++)
+      for (const char *at = text[k]; at && (at = strstr(at, s)); at += n)
+        if (at[n] == '(' && (at == text[k] || !plain((uint8_t)at[-1]))) return true;
+  }
+  return false;
+}
+
 static bool is_taken(const char *s) {
   size_t lo = 0, hi = COUNT(taken);
   while (lo < hi) {
@@ -94,7 +107,7 @@ static bool is_taken(const char *s) {
     if (c < 0) lo = mid + 1;
     else hi = mid;
   }
-  return strncmp(s, "ein_", 4) == 0 || strncmp(s, "EIN_", 4) == 0;
+  return strncmp(s, "ein_", 4) == 0 || strncmp(s, "EIN_", 4) == 0 || is_called(s);
 }
 
 /* ---- one name ------------------------------------------------------------------------------- */

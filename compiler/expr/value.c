@@ -108,6 +108,28 @@ static int64_t op_int(Op op, DType t, int64_t a, int64_t b) {
 
 /* ---- reals ----------------------------------------------------------------------------------- */
 
+/* The functions that ops.def defines by their text. */
+#define FUNCTION(id, name, arity, laws, f64, f32, ...)                                             \
+  static inline double id##_double(double $0, double $1) { return (void)$1, f64; }                 \
+  static inline float id##_float(float $0, float $1) { return (void)$1, f32; }
+#include "ops.def"
+
+static double function_double(Op op, double a, double b) {
+  switch (op) {
+#define FUNCTION(id, ...) case OP_##id: return id##_double(a, b);
+#include "ops.def"
+  default: bug("op_value: %s of reals", op_info[op].name);
+  }
+}
+
+static float function_float(Op op, float a, float b) {
+  switch (op) {
+#define FUNCTION(id, ...) case OP_##id: return id##_float(a, b);
+#include "ops.def"
+  default: bug("op_value: %s of reals", op_info[op].name);
+  }
+}
+
 /* One flat switch over the operations, once for double and once for float. */
 #define REAL_OPS(T, F)                                                                             \
   static T mod_##T(T a, T b) { /* b's sign */                                                      \
@@ -150,8 +172,6 @@ static int64_t op_int(Op op, DType t, int64_t a, int64_t b) {
     case OP_LOG2: return F(log2)(a);                                                               \
     case OP_LOG10: return F(log10)(a);                                                             \
     case OP_LOG1P: return F(log1p)(a);                                                             \
-    case OP_SQRT: return F(sqrt)(a);                                                               \
-    case OP_RSQRT: return 1 / F(sqrt)(a);                                                          \
     case OP_CBRT: return F(cbrt)(a);                                                               \
     case OP_SIN: return F(sin)(a);                                                                 \
     case OP_COS: return F(cos)(a);                                                                 \
@@ -166,12 +186,8 @@ static int64_t op_int(Op op, DType t, int64_t a, int64_t b) {
     case OP_ERF: return F(erf)(a);                                                                 \
     case OP_LGAMMA: return LGAMMA_##T(a, &sign); /* not lgamma, which writes a global */           \
     case OP_HYPOT: return F(hypot)(a, b);                                                          \
-    case OP_FLOOR: return F(floor)(a);                                                             \
-    case OP_CEIL: return F(ceil)(a);                                                               \
-    case OP_ROUND: return F(rint)(a);                                                              \
-    case OP_TRUNC: return F(trunc)(a);                                                             \
     case OP_LSE: return lse_##T(a, b);                                                             \
-    default: bug("op_value: %s of reals", op_info[op].name);                                       \
+    default: return function_##T(op, a, b);                                                        \
     }                                                                                              \
   }
 #define AS_DOUBLE(name)    name

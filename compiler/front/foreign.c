@@ -126,7 +126,6 @@ const char *foreign_function(const char *s, size_t len) {
       {"sinc", "write `if $1 == 0 then 1 else sin(pi * $1) / (pi * $1)`"},
       {"deg2rad radians", "write `$1 * pi / 180`"},
       {"rad2deg degrees", "write `$1 * 180 / pi`"},
-      {"erfc", "write `1 - erf($1)`"},
       {"gamma", "write `exp(lgamma($1))`"},
       {"gammaln", "it is `lgamma($1)`"},
       {"factorial", "write `exp(lgamma($1 + 1))`"},

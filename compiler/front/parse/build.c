@@ -495,6 +495,12 @@ static void comparisons_chain(Parse *p, const Ast *e) {
   const Ast *a = e->a;
   Diag *g = diag_add(p->diags, D_E008, e->op_span, "comparisons do not chain");
   diag_at(p->diags, g, a->op_span, "the first comparison");
+  if (e->b->kind == AST_BOOL && (e->op == OP_EQ || e->op == OP_NE)) {
+    bool holds = (e->op == OP_EQ) == (e->b->i != 0);
+    diag_hint(p->diags, g, "a comparison is true or false by itself: write `%s%s%s`", holds ? "" : "not (",
+        quoted(p, a->span, 80), holds ? "" : ")");
+    return;
+  }
   const char *x = quoted(p, a->a->span, 40), *o = quoted(p, a->op_span, 4),
              *y = quoted(p, a->b->span, 40);
   diag_hint(p->diags, g, "write `%s %s %s and %s %s %s`", x, o, y, y, quoted(p, e->op_span, 4),

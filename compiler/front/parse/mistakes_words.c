@@ -172,11 +172,22 @@ int rule_where_behind(const Scene *s) {
   return TOK_BAD;
 }
 
+/* `softmax[j where p] X[i,j]` */
+static int call_without_parentheses(const Scene *s) {
+  const Parse *p = s->p;
+  const char *f = source_piece(p, p->operand.at, s->last.end),
+             *x = source_piece(p, s->t.at, s->t.kind == TOK_REDUCER ? line_rest(p, s->t) : operand_end(p, s->t));
+  Diag *g = scene_say(s, D_E001, "the argument of a call stands in parentheses");
+  if (f && x) diag_hint(p->diags, g, "write `%s(%s)`", f, x);
+  return TOK_BAD;
+}
+
 /* `X[i where p]`: only a call or a reducer takes a predicate. */
 int rule_where_in_read(const Scene *s) {
   const Parse *p = s->p;
   if (s->last.kind != TOK_RB || p->closed != OPEN_PLAIN || !p->shut.where || s->ok[TOK_STAR] || !s->ok[TOK_LP])
     return PASS;
+  if (begins_operand(s->t.kind)) return call_without_parentheses(s);
   uint32_t at = p->shut.where - 1;
   const char *x = source_piece(p, p->operand.at, at), *q = source_piece(p, at + 5, s->last.at);
   Diag *g = diag_add(p->diags, D_E001, span_at(p, at, at + 5), "`where` cannot stand in a read");

@@ -16,6 +16,11 @@
  *
  *     Y[a,d,e] = sum[f] A[f,a] * B[e,d,f]    becomes    B'[f,d,e] = B[e,d,f];    Y[a,d_e] = sum[f] A[f,a] * B'[f,d_e]
  *
+ * Short sums over a batch that is last in the result go along the batch instead, in lanes. The operands, which are
+ * small beside the result, are copied with the batch last, and the result is stored as it comes:
+ *
+ *     Y[c,a,e] = sum[d] A[a,e,d] * B[e,d,c]    becomes    Y[c,a,e] = sum[d] A'[a,d,e] * B'[d,c,e]
+ *
  * A copy is a work buffer of this step alone. Whether there are copies depends on sizes and not on the machine, since
  * panels, and with them the order of sums, may depend on the copies. */
 #include <math.h>
@@ -28,6 +33,7 @@ enum {
   POINTS_EACH = 4,           /* per copied element, if panels would be filled from it otherwise; */
   POINTS_IN_PLACE = 32,      /* if tiles have their lanes along the batch and read everything in place */
   SIDE_LEAST = 16,           /* points of each side and of the sum, for panels to gain on such tiles */
+  RUN_LEAST = 8,             /* points of the batch that make lanes */
   LINES_LEAST = 1 << 16,     /* points of a contraction whose lanes are copied; smaller ones take no time */
   COPY_MOST = 32 << 20       /* bytes of a tensor: a larger one would be copied from memory to memory */
 };
@@ -52,6 +58,7 @@ typedef struct Batch {
   uint32_t rows, lanes;      /* slots of the two sides; NOWHERE: there are other reads, or only batches */
   uint32_t n_run, *run;      /* output labels of the lanes' side to be made contiguous, in the result's order */
   bool sorted;               /* copies of the lanes' side and of the result have these labels last */
+  bool last;                 /* the run is batch labels, and copies of both sides have them last */
   Task *k;                   /* our own copy of the kernel */
 } Batch;
 
@@ -206,9 +213,9 @@ static double turned_cost(const Batch *b, double lanes, bool *ok) {
   return cost;
 }
 
-/* Chooses copies that make lanes contiguous along the result: of the lanes' side if it lies otherwise, and of the
- * result if it is contiguous along them for less than a vector. Returns the cost; INFINITY: there are none. */
-static double lines_turn(Batch *b) {
+/* Chooses copies that make lanes contiguous along the result: of the lanes' side if it lies otherwise and, whole, of
+ * the result too if it is contiguous along them for less than a vector. Returns the cost; INFINITY: there are none. */
+static double lines_turn(Batch *b, bool whole) {
   const TaskStage *st = b->st;
   bool ok = b->points >= (double)LINES_LEAST && sides_find(b);
   if (!ok) return INFINITY;
@@ -217,7 +224,8 @@ static double lines_turn(Batch *b) {
   memset(b->turned, 0, st->sum->n_slot * sizeof *b->turned);
   double one = (double)vector_lanes(b->s, st->sum->acc), lanes = run_find(b, false), all;
   b->result = is_last(b, st->n_at, st->at);
-  if (b->result || lanes < one) all = run_find(b, true), b->result |= all > lanes, lanes = all;
+  if (b->result > whole || (whole && !b->result && lanes >= one)) return INFINITY;
+  if (whole) all = run_find(b, true), b->result |= all > lanes, lanes = all;
   b->turned[b->lanes] = !run_lies(b) || is_last(b, b->read[b->lanes]->n, b->read[b->lanes]->arg);
   b->turned[b->rows] = is_last(b, b->read[b->rows]->n, b->read[b->rows]->arg);
   if (!b->result && !b->turned[b->lanes] && !b->turned[b->rows]) return INFINITY;
@@ -235,12 +243,48 @@ static double scattered_cost(const Batch *b) {
   return ok ? cost : 0;
 }
 
+/* Whether the read ends with the run's labels, in its order. */
+static bool ends_with_run(const Batch *b, const Expr *x) {
+  const uint32_t *run = b->run + b->p.n_label - b->n_run;
+  if (x->n < b->n_run) return false;
+  for (uint32_t i = 0; i < b->n_run; i++) {
+    const Expr *at = x->arg[x->n - b->n_run + i];
+    if (at->kind != EX_LABEL || at->i != run[i]) return false;
+  }
+  return true;
+}
+
+/* Chooses copies of both sides, as far as they lie otherwise, with the batch labels last that end the result. Longer
+ * sums have panels. Returns the cost; INFINITY: there are none. */
+static double last_turn(Batch *b) {
+  const TaskStage *st = b->st;
+  double lanes = 1;
+  bool ok = b->points >= (double)LINES_LEAST && b->deep < (double)SIDE_LEAST && sides_find(b), any = false;
+  if (!ok) return INFINITY;
+  for (uint32_t k = 0; k < st->n_at; k++)
+    if (st->at[k]->kind != EX_LABEL) return INFINITY;
+  b->n_run = 0, b->result = false;
+  for (uint32_t k = st->n_at; k-- > 0 && b->is[st->at[k]->i]; lanes *= (double)b->p.size[st->at[k]->i])
+    b->run[b->p.n_label - ++b->n_run] = (uint32_t)st->at[k]->i;
+  memset(b->turned, 0, st->sum->n_slot * sizeof *b->turned);
+  const uint32_t side[] = {b->lanes, b->rows};
+  for (size_t i = 0; i < COUNT(side); i++) any |= b->turned[side[i]] = !ends_with_run(b, b->read[side[i]]);
+  if (!any || lanes < (double)RUN_LEAST) return INFINITY;
+  double cost = turned_cost(b, lanes, &ok);
+  return ok ? cost : INFINITY;
+}
+
 /* Chooses the copies; false: none. */
 static bool copies_choose(Batch *b) {
   const size_t flags = b->st->sum->n_slot * sizeof *b->turned;
   Env e = {.s = b->s, .stage = b->st, .label = NEW_ARRAY(b->s->arena, const Expr *, b->p.n_label + 1)};
-  double lines = lines_turn(b);
-  b->sorted = lines < (double)INFINITY && lines < pack_cost(b->s, &b->p, &e) * GAIN;
+  double last = last_turn(b), lines = lines_turn(b, false), whole = lines_turn(b, true);
+  if (lines <= whole && lines < (double)INFINITY) lines_turn(b, false);
+  lines = lines <= whole ? lines : whole;
+  double least = last < lines ? last : lines;
+  b->sorted = least < (double)INFINITY && least < pack_cost(b->s, &b->p, &e) * GAIN;
+  b->last = b->sorted && last < lines;
+  if (b->last) last_turn(b);
   if (b->sorted) return true;
   const bool result = b->result, *turned = arena_copy(b->s->arena, b->turned, flags);
   if (!batch_turns(b)) return false;
@@ -265,7 +309,13 @@ static uint32_t axis_of(uint32_t n, const Expr *const *at, uint32_t label) {
   return NOWHERE;
 }
 
-/* A copy with the batch in front and the run, if it is sorted, last. */
+static bool is_among(uint32_t n, const uint32_t *run, uint32_t label) {
+  for (uint32_t i = 0; i < n; i++)
+    if (run[i] == label) return true;
+  return false;
+}
+
+/* A copy with the batch in front and the run, if it is sorted, last. The run may be of the batch. */
 static Copy *copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *at, bool sorted) {
   Sched *s = b->s;
   Copy *c = NEW(s->arena, Copy);
@@ -279,12 +329,9 @@ static Copy *copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *a
   uint32_t to = 0, n_run = sorted ? b->n_run : 0;
   const uint32_t *run = b->run + b->p.n_label - n_run;
   for (uint32_t l = 0; l < b->st->sum->n_out; l++)
-    if (b->is[l] && axis_of(n, at, l) != NOWHERE) c->of[axis_of(n, at, l)] = to++;
-  for (uint32_t k = 0; k < n; k++) {
-    bool placed = b->is[at[k]->i];
-    for (uint32_t i = 0; i < n_run; i++) placed |= at[k]->i == (int64_t)run[i];
-    if (!placed) c->of[k] = to++;
-  }
+    if (b->is[l] && axis_of(n, at, l) != NOWHERE && !is_among(n_run, run, l)) c->of[axis_of(n, at, l)] = to++;
+  for (uint32_t k = 0; k < n; k++)
+    if (!b->is[at[k]->i] && !is_among(n_run, run, (uint32_t)at[k]->i)) c->of[k] = to++;
   for (uint32_t i = 0; i < n_run; i++) c->of[axis_of(n, at, run[i])] = to++;
   for (uint32_t k = 0; k < n; k++) dim[c->of[k]] = b->st->bound[at[k]->i], c->axes[k] = 1;
   c->id = buffer_shared(s, "turned", buffer_seen(s, index)->dtype, n, dim);
@@ -371,7 +418,7 @@ static TaskStage product_new(Batch *b, Copy **copy) {
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     const Expr *x = b->read[a];
     if (!b->turned[a]) continue;
-    copy[a] = copy_new(b, st.slot[a].index, x->n, x->arg, b->sorted && a == b->lanes);
+    copy[a] = copy_new(b, st.slot[a].index, x->n, x->arg, b->last || (b->sorted && a == b->lanes));
     st.slot[a].index = copy[a]->id;
     b->read[a] = expr_read(s->x, (DType)x->dtype, a, x->n, turned_at(b, copy[a]));
   }

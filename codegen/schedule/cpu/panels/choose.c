@@ -196,6 +196,12 @@ static const Expr *leaf_in_place(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
+static const Expr *leaf_note(void *env, Exprs *x, const Expr *leaf) {
+  (void)x;
+  if (leaf->kind == EX_READ) ((const Expr **)env)[leaf->i] = leaf;
+  return leaf;
+}
+
 /* The label along which loops without panels have their lanes; NOWHERE: there is none. */
 static uint32_t lanes_in_place(const StagePlan *p) {
   uint32_t v = p->order[p->n_order - 1], r = p->red[p->n_red - 1];
@@ -277,13 +283,59 @@ static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
   return best;
 }
 
+/* Whether a block of panels has all points of the label, or those of a tile and more. */
+static bool is_in_block(const Panel *t, uint32_t label) {
+  if (t->u.tile == label || t->v.tile == label) return true;
+  const Side *side[] = {&t->u, &t->v};
+  for (size_t i = 0; i < COUNT(side); i++)
+    for (uint32_t k = 0; k < side[i]->n_near; k++)
+      if (side[i]->near[k] == label) return true;
+  return false;
+}
+
+/* The cost of a line for each result that panels store by itself: that of the cache that holds what is written before
+ * a line's next element is. */
+static double scattered_cost(const Panel *t) {
+  const StagePlan *p = t->p;
+  const TaskStage *st = p->stage;
+  if (plan_move(p, p->n_access - 1, (uint32_t)t->v.tile) == MOVE_UNIT) return 0;
+  double results = pack_product(p, p->n_order, p->order), size = (double)dtype_size(st->sum->dtype), stride = size;
+  double block = size * (double)(t->u.unit * t->u.units) * (double)(t->v.unit * t->v.units) *
+      pack_near_all(t, &t->u) * pack_near_all(t, &t->v);
+  bool within = true;
+  for (uint32_t k = st->n_at; k-- > 0 && stride < (double)PACK_LINE;)
+    for (uint32_t l = 0; l < st->sum->n_out; l++) {
+      if (!ex_has_label(st->at[k], l)) continue;
+      within &= p->size[l] < 2 || is_in_block(t, l);
+      stride *= (double)p->size[l];
+    }
+  double bytes = within ? block : results * size;
+  return results * (bytes <= (double)NEAREST ? 0 : bytes <= (double)SECOND_CACHE ? LINE_SECOND : LINE_FAR);
+}
+
+/* The cost of lines that serve only one vector each, in loops without panels that have one tile of lanes along v. */
+static double lines_cost(const Sched *s, const StagePlan *p, uint32_t v) {
+  const Expr **read = NEW_ARRAY(s->arena, const Expr *, p->n_access + 1);
+  uint32_t u = beside(p, v);
+  double points = pack_product(p, p->n_order, p->order) * pack_product(p, p->n_red, p->red);
+  double cost = 0, vectors = points / (double)p->size[v];
+  if (p->size[v] >= 2 * VECTORS * vector_lanes(s, p->stage->sum->acc)) return 0; /* counted as operands in place */
+  expr_map(s->x, p->stage->sum->body, leaf_note, (void *)read);
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) {
+    if (!read[a] || plan_move(p, a, v) != MOVE_NONE || !pack_is_far(s, p, read[a], u)) continue;
+    cost += vectors * (plan_bytes(s, p, a) > (double)SECOND_CACHE ? LINE_FAR : LINE_SECOND);
+  }
+  return cost;
+}
+
 double pack_cost(Sched *s, const StagePlan *p, Env *e) {
   Panel *t = fits(p) ? for_any(s, p, e) : NULL;
   uint32_t l = lanes_in_place(p);
   bool along = l != NOWHERE && plan_move(p, p->n_access - 1, l) != MOVE_FAR;
-  if (t) return packed_cost(t) + far_cost(t);
-  return unpacked_cost(s, p) * (l == NOWHERE ? ALONE : 1) +
-      (along ? 0 : pack_product(p, p->n_order, p->order) * ONE_BY_ONE);
+  if (t) return packed_cost(t) + far_cost(t) + scattered_cost(t);
+  double cost = unpacked_cost(s, p) * (l == NOWHERE ? ALONE : 1);
+  if (l != NOWHERE && l < p->stage->sum->n_out) cost += lines_cost(s, p, l);
+  return cost + (along ? 0 : pack_product(p, p->n_order, p->order) * ONE_BY_ONE);
 }
 
 /* The panels with lanes along v for this machine, if they sum in the same order as t; else NULL. */

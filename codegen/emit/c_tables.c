@@ -133,11 +133,24 @@ static Extent extent_of(const TaskGraph *t, const Expr *e) {
   return extent_read(t, e, 0, &x) && x.dim >= 0 && x.times ? x : (Extent){.dim = -1};
 }
 
-/* For plans with several sizes: the number of the size that is this axis of an input; -1: none. */
-static int plan_dim(const EmitOptions *o, const NamedAxes *said, uint32_t axis) {
-  for (uint32_t i = 0; said && said->size[axis] && i < o->n_sizes; i++)
-    if (o->size[i] == said->size[axis]) return (int)i;
-  return -1;
+/* For plans with several sizes, of an axis of an input. */
+static Extent plan_extent(const EmitOptions *o, const NamedAxes *said, uint32_t axis) {
+  const NamedSize *x = said && said->size ? &said->size[axis] : NULL;
+  for (uint32_t i = 0; x && x->size && i < o->n_sizes; i++)
+    if (o->size[i] == x->size) return (Extent){(int)i, x->times, x->plus};
+  return (Extent){.dim = -1};
+}
+
+/* Returns an array, by axis. */
+static const Extent *extents_of(Arena *a, const TaskGraph *t, const TaskArgument *x, const EmitOptions *o) {
+  const TaskBuffer *b = &t->buffers.at[x->buffer];
+  const NamedAxes *said = axes_find(&o->declared, x->name, true, b->rank);
+  Extent *all = NEW_ARRAY(a, Extent, b->rank + 1);
+  for (uint32_t k = 0; k < b->rank; k++)
+    all[k] = !t->mesh.n              ? extent_of(t, b->dim[k])
+             : b->space == BUF_INPUT ? plan_extent(o, said, k)
+                                     : (Extent){.dim = -1};
+  return all;
 }
 
 static bool is_itself(Extent x) {
@@ -145,28 +158,24 @@ static bool is_itself(Extent x) {
 }
 
 /* Returns whether some axis is not a size itself, and so has entries in NAME_times and NAME_plus. */
-static bool axes_scaled(const TaskGraph *t, const TaskBuffer *b) {
+static bool axes_scaled(const Extent *x, uint32_t rank) {
   bool scaled = false;
-  for (uint32_t k = 0; k < b->rank && !t->mesh.n; k++) scaled |= !is_itself(extent_of(t, b->dim[k]));
+  for (uint32_t k = 0; k < rank; k++) scaled |= !is_itself(x[k]);
   return scaled;
 }
 
-static void scales_of(Buf *c, const TaskGraph *t, const TaskBuffer *b, const char *name) {
-  if (!axes_scaled(t, b)) return;
+static void scales_of(Buf *c, const Extent *x, uint32_t rank, const char *name) {
+  if (!axes_scaled(x, rank)) return;
   for (int plus = 0; plus < 2; plus++) {
     buf_printf(c, "static const int64_t %s_%s[] = {", name, plus ? "plus" : "times");
-    for (uint32_t k = 0; k < b->rank; k++) {
-      Extent x = extent_of(t, b->dim[k]);
-      buf_printf(c, "%s%lld", k ? ", " : "", (long long)(x.dim < 0 ? !plus : plus ? x.plus : x.times));
-    }
+    for (uint32_t k = 0; k < rank; k++)
+      buf_printf(c, "%s%lld", k ? ", " : "", (long long)(x[k].dim < 0 ? !plus : plus ? x[k].plus : x[k].times));
     buf_str(c, "};\n");
   }
 }
 
 static void axes_of(
-    Buf *c, const TaskGraph *t, const TaskArgument *x, Str *const label, const EmitOptions *o, const char *name) {
-  const TaskBuffer *b = &t->buffers.at[x->buffer];
-  const NamedAxes *said = axes_find(&o->declared, x->name, true, b->rank);
+    Buf *c, const TaskGraph *t, const TaskBuffer *b, const Extent *x, Str *const label, const char *name) {
   if (!b->rank) return;
   buf_printf(c, "static const char *const %s_label[] = {", name);
   for (uint32_t k = 0; k < b->rank; k++) {
@@ -174,13 +183,9 @@ static void axes_of(
     text_or_null(c, label ? label[k] : NULL);
   }
   buf_printf(c, "};\nstatic const int %s_dim[] = {", name);
-  for (uint32_t k = 0; k < b->rank; k++)
-    buf_printf(c, "%s%d", k ? ", " : "",
-        !t->mesh.n                  ? extent_of(t, b->dim[k]).dim
-            : b->space == BUF_INPUT ? plan_dim(o, said, k)
-                                    : -1);
+  for (uint32_t k = 0; k < b->rank; k++) buf_printf(c, "%s%d", k ? ", " : "", x[k].dim);
   buf_str(c, "};\n");
-  scales_of(c, t, b, name);
+  scales_of(c, x, b->rank, name);
   if (!t->mesh.n) return;
   int64_t *whole = NEW_ARRAY(c->arena, int64_t, b->rank);
   task_whole(t, b, whole);
@@ -192,14 +197,18 @@ static void axes_of(
 static void axes_table(Buf *c, const TaskGraph *t, const TaskArgument *x, uint32_t n, const AxisLabels *labels,
     const EmitOptions *o, const char *name) {
   if (!n) return;
-  for (uint32_t i = 0; i < n; i++)
-    axes_of(c, t, &x[i], labels->of[x[i].buffer], o, arena_printf(c->arena, "%s%u", name, i));
+  const Extent **extent = NEW_ARRAY(c->arena, const Extent *, n);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t b = x[i].buffer;
+    extent[i] = extents_of(c->arena, t, &x[i], o);
+    axes_of(c, t, &t->buffers.at[b], extent[i], labels->of[b], arena_printf(c->arena, "%s%u", name, i));
+  }
   buf_printf(c, "static const ein_axes %s[] = {\n", name);
   for (uint32_t i = 0; i < n; i++) {
     const TaskBuffer *b = &t->buffers.at[x[i].buffer];
     const char *whole = t->mesh.n ? arena_printf(c->arena, "%s%u_whole", name, i) : "NULL";
     if (!b->rank) buf_str(c, "  {NULL, NULL, NULL, NULL, NULL},\n");
-    else if (axes_scaled(t, b))
+    else if (axes_scaled(extent[i], b->rank))
       buf_printf(
           c, "  {%s%u_label, %s%u_dim, %s, %s%u_times, %s%u_plus},\n", name, i, name, i, whole, name, i, name, i);
     else buf_printf(c, "  {%s%u_label, %s%u_dim, %s, NULL, NULL},\n", name, i, name, i, whole);

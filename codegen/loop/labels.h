@@ -4,9 +4,13 @@
 
 #include "task/task.h"
 
-/* The labels of an input's or output's axes as a program declares them, and for an input's axes the sizes that are a
- * single name; NULL if there is none. The first entry of a name counts. */
-typedef struct NamedAxes { Str name; bool input; uint32_t rank; Str *label, *size; } NamedAxes;
+/* An axis of times * size + plus elements; the size is NULL if there is none. */
+typedef struct NamedSize { Str size; int64_t times, plus; } NamedSize;
+
+/* The labels of an input's or output's axes as a program declares them; NULL if there is none. `size`, for inputs of
+ * plans with several sizes: on which of these an axis depends, if it depends on one; else NULL. The first entry of a
+ * name counts. */
+typedef struct NamedAxes { Str name; bool input; uint32_t rank; Str *label; NamedSize *size; } NamedAxes;
 typedef VEC(NamedAxes) NamedAxesList;
 /* NULL: there is no such declaration */
 const NamedAxes *axes_find(const NamedAxesList *all, Str name, bool input, uint32_t rank);

@@ -51,6 +51,11 @@ void program_bind_some(
     Front *f, const Program *p, Str input, const int64_t *shape, const char *const *what, DimValues *dims);
 /* The sizes of an input as far as they are known; else -1. */
 void program_sizes(Front *f, const Program *p, Str input, const DimValues *dims, int64_t *shape);
+/* By axis of an input, on which one of the `open` sizes it depends, whatever value that has: times * size + plus. An
+ * axis that depends on none, on several or in another way is left alone. dims: values of the others. */
+typedef struct InputAxis { Str size; int64_t times, plus; } InputAxis;
+void program_axes(Arena *a, const Program *p, Str input, const DimValues *dims, const Str *open, uint32_t n_open,
+    InputAxis *out);
 /* Where a param or an output lies in a checkpoint; NULL: not given. */
 const AstStored *program_stored(const Program *p, Str name);
 /* The declaration of an input: dtype and rank. Returns false if there is no input of that name. */

@@ -122,11 +122,16 @@ static void sizes_of_file(Sizes *z, const AstFile *file) {
   }
 }
 
+/* What was put into it before has precedence. */
+static void sizes_of_program(Sizes *z, const Program *p) {
+  for (uint32_t i = 0; i < p->modules.len; i++) sizes_of_file(z, p->modules.at[i].file);
+  sizes_of_file(z, p->file);
+}
+
 static Sizes sizes_now(Arena *a, const Program *p, const DimValues *dims) {
   Sizes z = {a, map_new(a)};
   for (uint32_t i = 0; i < dims->len; i++) map_put(&z.known, dims->at[i].name, &dims->at[i]);
-  for (uint32_t i = 0; i < p->modules.len; i++) sizes_of_file(&z, p->modules.at[i].file);
-  sizes_of_file(&z, p->file);
+  sizes_of_program(&z, p);
   return z;
 }
 
@@ -171,6 +176,20 @@ void program_sizes(Front *f, const Program *p, Str input, const DimValues *dims,
   Sizes z = sizes_now(f->arena, p, dims);
   for (uint32_t k = 0; d && k < d->items.len; k++)
     if (!d->items.at[k].e || !size_of(&z, d->items.at[k].e, &shape[k])) shape[k] = -1;
+}
+
+void program_axes(Arena *a, const Program *p, Str input, const DimValues *dims, const Str *open, uint32_t n_open,
+    InputAxis *out) {
+  const AstDecl *d = input_find(p, input, NULL);
+  Sizes z = {a, map_new(a)};
+  for (uint32_t i = 0; i < dims->len; i++) map_put(&z.known, dims->at[i].name, &dims->at[i]);
+  for (uint32_t i = 0; i < n_open; i++) map_put(&z.known, open[i], &unknown);
+  sizes_of_program(&z, p);
+  for (uint32_t k = 0; d && k < d->items.len; k++) {
+    Linear x;
+    if (d->items.at[k].e && linear_of(&z, d->items.at[k].e, &x) && x.name && x.times)
+      out[k] = (InputAxis){x.name, x.times, x.plus};
+  }
 }
 
 const AstStored *program_stored(const Program *p, Str name) {

@@ -52,6 +52,29 @@ once 'N is 24 by -D, but 12 by axis 1 of a.npy'
 want 2 ranks 3 ./prog A=a.npy -D K=24
 once 'there is no open size K'
 
+# ---- an axis that is no size by itself determines one
+cat >rows.ein <<'EOF'
+dim B = 1, E, K = 2
+input off[p:B+1] : i64
+input v[k:K*E - (K + 1)] : f64
+output s[b:B] = sum[k where off[b+0] <= k and k < off[b+1]] v[k]
+EOF
+cat >given.ein <<'EOF'
+output off[p:6] : i64 = 2 * p
+output v[k:11] : f64 = k
+EOF
+want 0 "$EIN" run given.ein -o off=off.npy -o v=v.npy
+want 0 "$EIN" build rows.ein --target=mpi -n 2 -D B=5 -D B=7 -D E=7 -D E=8 --flags=-O0 -o rows
+want 0 ranks 2 ./rows off=off.npy v=v.npy
+shows '   1.0   5.0   9.0  13.0  17.0'
+want 0 ranks 2 ./rows --help
+shows 'i64 [p:B+1]'
+shows 'f64 [k:2*E-3]'
+want 2 ranks 2 ./rows off=v.npy v=v.npy
+once 'but runs on 2 with B = 10, E = 7'
+want 1 ranks 2 ./rows off=off.npy v=off.npy
+once 'axis 1 of off.npy is 6 long, but input v wants something else for each E'
+
 # ---- with many plans, the message lists as many as fit
 more=
 for n in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16; do more="$more -D N=10000000$n"; done

@@ -242,6 +242,25 @@ static Leave defaults_find(Session *s, const Args *a, const char *prefix, Plans 
   return l;
 }
 
+/* What shapes of files tell: on which of the sizes with several values the axes of inputs depend. */
+static void sizes_declare(Session *s, const Plans *p, EmitOptions *o) {
+  const Job *j = &p->job[0];
+  DimValues fixed = {0};
+  for (uint32_t i = 0; i < j->dims.len; i++) {
+    uint32_t k = 0;
+    while (k < p->n_sizes && p->size[k] != j->dims.at[i].name) k++;
+    if (k == p->n_sizes) vec_push(s->arena, fixed, j->dims.at[i]);
+  }
+  for (uint32_t i = 0; i < o->declared.len && j->program; i++) {
+    NamedAxes *d = &o->declared.at[i];
+    if (!d->input) continue;
+    InputAxis *x = NEW_ARRAY(s->arena, InputAxis, d->rank + 1);
+    program_axes(s->arena, j->program, d->name, &fixed, p->size, p->n_sizes, x);
+    d->size = NEW_ARRAY(s->arena, NamedSize, d->rank + 1);
+    for (uint32_t k = 0; k < d->rank; k++) d->size[k] = (NamedSize){x[k].size, x[k].times, x[k].plus};
+  }
+}
+
 /* ---- texts --------------------------------------------------------------------------------------------------- */
 
 static uint32_t texts_count(const Plans *p) {
@@ -405,5 +424,6 @@ Leave build_sites(Session *s, const Args *a, const char *prefix, const char *to)
   o.n_read = p->n_read;
   o.defaults = p->defaults.at, o.n_defaults = p->defaults.len / o.n_choices;
   o.n_sizes = p->n_sizes, o.size = p->size, o.sizes = p->sizes.at;
+  sizes_declare(s, p, &o);
   return lib ? library_make(s, a, &c, p, &o, folder) : program_make(s, a, &c, p, &o, to);
 }

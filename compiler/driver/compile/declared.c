@@ -1,4 +1,4 @@
-/* driver/compile/declared.c - the labels and sizes that a program declares for the axes of its inputs and outputs,
+/* driver/compile/declared.c - the labels that a program declares for the axes of its inputs and outputs,
  * which its library reports: a graph has lost them. In: the program; out: a list for EmitOptions. */
 #include "driver/driver.h"
 
@@ -18,21 +18,13 @@ static Str group_name(Session *s, const AstItem *it) {
   return b.len ? strings_printf(s->strings, "%s)", b.s) : NULL;
 }
 
-static Str size_name(const AstItem *it) {
-  const Ast *e = it->e;
-  while (e && e->kind == AST_PAREN) e = e->a;
-  return e && e->kind == AST_NAME ? e->name.s : NULL;
-}
-
 /* An input's bare name is a size; on the left of an equation it is a label. */
 static void labels_add(Session *s, NamedAxesList *to, Str name, const AstItems *items, bool input) {
-  NamedAxes d = {
-      name, input, items->len, NEW_ARRAY(s->arena, Str, items->len + 1), NEW_ARRAY(s->arena, Str, items->len + 1)};
+  NamedAxes d = {name, input, items->len, NEW_ARRAY(s->arena, Str, items->len + 1), NULL};
   for (uint32_t k = 0; k < items->len; k++) {
     const AstItem *it = &items->at[k];
     if (it->kind == ITEM_GROUP) d.label[k] = group_name(s, it);
     else if (!input || it->kind == ITEM_SIZED) d.label[k] = item_name(it);
-    if (input && it->kind != ITEM_GROUP) d.size[k] = size_name(it);
   }
   vec_push(s->arena, *to, d);
 }

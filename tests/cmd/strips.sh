@@ -60,7 +60,52 @@ want 0 "$EIN" check heat.ein -n 2 --assert "bytes<=$((10 * 2 * 4096))"
 block=$((512 * 512 * 4))
 want 0 "$EIN" check heat.ein -n 4 --assert "memory<=$((4 * block + 6 * 4096))"
 
-# Where the block changes before it is read, or a sum reads it, all that is expected comes to lie together, as before.
+# The residual of a step reads each element once: it has the block in place too, and no more memory than the step. Along rows, the box is kept.
+cat >residual.ein <<'END'
+dim N = 60, M = 50, T = 4
+input X0[i:N,j:M] : i64 = (i * 7 + j * 3) % 11
+repeat t < T {
+  state X[i:N,j:M] = X0[i,j]
+  state left : i64 = 0
+  state most : i64 = 0
+  next X[i,j] = ((X[i-1,j] ?? 0) + (X[i+2,j] ?? 1) + X[i,(j+1) % M]) % 11
+  next left = sum[i,j where (i + j) % 3 != 0] ((X[i-1,j] ?? 2) - 3 * X[i,(j+1) % M] + (X[i+2,j] ?? 5)) * X[i,j]
+  next most = argmax[i](max[j] abs(X[i,j] - (X[i+2,j] ?? 4)))
+}
+output X, left, most
+output columns[j] = max[i:N] ((X[i-1,j] ?? 0) - X[i,j])
+output rows[i] = max[j:M] ((X[i,j-1] ?? 0) - X[i,j])
+END
+rm -r one
+want 0 "$EIN" run residual.ein -o all=one/
+for n in 2 3 5 6; do
+  for pin in X.next:i=$n X.next:j=$n; do
+    rm -rf many
+    want 0 "$EIN" run residual.ein -n $n --pin $pin --target=c --flags="-O3 -march=native" -o all=many/
+    diff -r one many || wrong "on $n sites, with $pin: other values than on one"
+    want 0 "$EIN" build residual.ein -n $n --pin $pin --stop=task -o x.task
+    want 0 "$EIN" check x.task
+    grep 'stage left.next' x.task >stage
+    case $pin in
+    *i=*) grep -qF "select(((i + 2) < $((60 / n)))" stage || wrong "on $n sites: the residual has no block in place: $(cat stage)" ;;
+    *) grep -qF 'select(((j + 1) <' stage && wrong "on $n sites: the residual chooses within rows: $(cat stage)" ;;
+    esac
+  done
+done
+cat >residual.ein <<'END'
+dim N = 1024, T = 10
+input X0[i:N,j:N] : f32
+repeat t < T {
+  state X[i:N,j:N] = X0[i,j]
+  state left : f32 = 1
+  next X[i,j] = 0.25 * ((X[i-1,j] ?? 0) + (X[i+1,j] ?? 0) + (X[i,j-1] ?? 0) + (X[i,j+1] ?? 0))
+  next left = sum[i,j] ((X[i-1,j] ?? 0) + (X[i+1,j] ?? 0) + (X[i,j-1] ?? 0) + (X[i,j+1] ?? 0) - 4 * X[i,j])^2
+}
+output X, left
+END
+want 0 "$EIN" check residual.ein -n 2 --assert "memory<=$((4 * 512 * 1024 * 4 + 6 * 4096))"
+
+# Where the block changes before it is read, or a sum reads elements repeatedly, all that is expected comes to lie together, as before.
 cat >kept.ein <<'END'
 input X[i:400] : i64 = i
 input K[p:50] : i64 = p

@@ -7,8 +7,10 @@
  * their index. There are no more moves than before, and no block is copied.
  *
  * This applies only where nothing changes the block before the last reader, all readers are maps whose indices are
- * labels and sizes, and strips are less than half of the box. A reader that sums keeps its box: it should be fast,
- * and needs everything that it reads in one place. */
+ * labels and sizes, and strips are less than half of the box. A reader may also reduce what such a map computes, each
+ * element being read once (the residual of a step), if no strip is at an end of its rows, where it could not read
+ * vectors. Any other reduction keeps its box: it reads elements repeatedly, should be fast, and needs everything that
+ * it reads in one place. */
 #include <string.h>
 
 #include "expr/prove/prove.h"
@@ -28,6 +30,7 @@ typedef struct Strips {
   const Expr **low;          /* where the box begins, unwrapped so that it lies at the block */
   int64_t lap[RANK];          /* and by how many elements this was shifted */
   uint32_t last;             /* the last reader's number in the move's list */
+  bool reduces;              /* some reader is a reduction */
   Strip strip[2 * RANK];
   uint32_t n;
 } Strips;
@@ -41,36 +44,46 @@ static const Expr *end_of(const Strips *s, const TaskBuffer *b, uint32_t d) {
 
 /* ---- readers ---------------------------------------------------------------------------------------------- */
 
-typedef struct Reads { const TaskStage *s; uint32_t buffer; bool any, plain; } Reads;
+/* once: each point reads an element of its own, since each label goes along one axis by itself. */
+typedef struct Reads { const TaskStage *s; uint32_t buffer; bool any, plain, once; } Reads;
+
+static bool reads_own(const EinSum *sum, const Expr *read) {
+  uint32_t n = sum->n_out + sum->n_red;
+  uint64_t all = 0;
+  for (uint32_t d = 0; d < read->n; d++) {
+    uint64_t labels = read->arg[d]->labels;
+    if ((labels & (labels - 1)) != 0 || (labels & all) != 0) return false;
+    all |= labels;
+  }
+  return n < 63 && all == ((uint64_t)1 << n) - 1;
+}
 
 static const Expr *leaf_reads(void *env, Exprs *x, const Expr *leaf) {
   Reads *r = env;
   (void)x;
   if (leaf->kind != EX_READ || r->s->slot[leaf->i].kept || r->s->slot[leaf->i].index != r->buffer) return leaf;
   r->any = true;
+  r->once &= reads_own(r->s->sum, leaf);
   for (uint32_t d = 0; d < leaf->n; d++)
     r->plain &= !(leaf->arg[d]->has & (HAS_READ | HAS_CALL)) && !leaf->arg[d]->drawn;
   return leaf;
 }
 
-static bool reads(Strips *s, const TaskStage *st, const Expr *e, bool *plain) {
-  Reads r = {st, s->box, false, true};
+static Reads reads(Strips *s, const TaskStage *st, const Expr *e) {
+  Reads r = {st, s->box, false, true, true};
   if (e) expr_map(s->x, e, leaf_reads, &r);
-  *plain = r.plain;
-  return r.any;
+  return r;
 }
 
-/* Whether it is a map whose indices are labels, turns and sizes. */
+/* Whether it is a map whose indices are labels, turns and sizes, or a reduction of such a map's values. */
 static bool is_reader(Strips *s, const TaskStage *st) {
-  bool plain, unused;
-  if (st->sum->by || st->sum->reducer != RED_NONE || reads(s, st, st->sum->where, &unused) ||
-      reads(s, st, st->sum->domain, &unused))
-    return false;
-  reads(s, st, st->sum->body, &plain);
-  return plain;
+  s->reduces |= st->sum->reducer != RED_NONE;
+  if (st->sum->by || reads(s, st, st->sum->where).any || reads(s, st, st->sum->domain).any) return false;
+  Reads r = reads(s, st, st->sum->body);
+  return r.plain && (st->sum->reducer == RED_NONE || r.once);
 }
 
-/* Whether only the move and maps after it in its list use the box, and no task stores to the block up to the last of
+/* Whether only the move and readers after it in its list use the box, and no task stores to the block up to the last of
  * them. */
 static bool readers_find(Strips *s, const Tasks *list, uint32_t i) {
   uint32_t n = 1;
@@ -140,6 +153,12 @@ static int64_t outside(Strips *s, const int64_t *low, const int64_t *high, const
   return all;
 }
 
+static bool cuts_rows(const Strips *s) {
+  for (uint32_t i = 0; i < s->n; i++)
+    if (s->strip[i].d + 1 == buffer_at(s, s->box)->rank) return true;
+  return false;
+}
+
 static bool strips_find(Strips *s) {
   int64_t low[RANK], high[RANK], l[RANK], h[RANK], sites = mesh_sites(&s->t->mesh);
   double all = 0, strips = 0;
@@ -155,7 +174,7 @@ static bool strips_find(Strips *s) {
     all += (double)n;
     strips += (double)outside(s, low, high, l, h);
   }
-  return 2 * strips < all;
+  return 2 * strips < all && !(s->reduces && cuts_rows(s));
 }
 
 /* ---- buffers and moves ------------------------------------------------------------------------------------------ */

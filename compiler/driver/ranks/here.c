@@ -2,6 +2,7 @@
  * copying wire between them. In: whole tensors, of which each site sees its block in place; out: whole tensors, each
  * block written in place. */
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "driver/keeping.h"
@@ -13,14 +14,16 @@
 
 typedef struct Post { const ein_parcel *send; int n; const int64_t *count; } Post; /* what a site provides */
 
-typedef struct Hub {         /* what all sites share */
-  pthread_mutex_t lock;
-  pthread_cond_t met;
-  int sites, here, gone;     /* gone: finished its run, or ended early */
+/* What all sites share. Numbers change atomically. */
+typedef struct Hub {
+  int sites;
+  uint64_t count;            /* of sites that are here, and from bit 32 on of those that are gone: that finished their
+                              * run, or ended early */
   uint64_t round;
-  ein_status failed;         /* the first one reported */
+  int failed;                /* the first status reported that is none of success */
+  pthread_mutex_t lock;      /* for those who sleep */
+  pthread_cond_t met;
   Post *post;
-  double bytes;              /* received from other sites, in all */
 } Hub;
 
 typedef struct Site {
@@ -34,27 +37,49 @@ typedef struct Site {
   Progress *progress;        /* of the first, if its progress is shown; else NULL */
   const Job *job;
   ein_status status;
+  double bytes;              /* received from other sites, in all */
 } Site;
+
+/* How often a site looks whether the others have come, and lets them run, before it sleeps: to be woken takes long. */
+enum { HUB_LOOKS = 500 };
+static const uint64_t hub_here = 1, hub_gone = (uint64_t)1 << 32;
+
+static uint64_t hub_round(const Hub *h) { return __atomic_load_n(&h->round, __ATOMIC_ACQUIRE); }
+
+static void hub_fail(Hub *h, ein_status mine) {
+  int none = EIN_OK, order = __ATOMIC_RELAXED;
+  if (mine != EIN_OK) __atomic_compare_exchange_n(&h->failed, &none, (int)mine, false, order, order);
+}
+
+/* Counts a site. The last one that is waited for begins the next round; until then nobody else can change a thing. */
+static void hub_count(Hub *h, uint64_t as) {
+  uint64_t n = __atomic_add_fetch(&h->count, as, __ATOMIC_ACQ_REL), here = n % hub_gone, gone = n / hub_gone;
+  if (!here || here + gone < (uint64_t)h->sites) return;
+  __atomic_store_n(&h->count, gone * hub_gone, __ATOMIC_RELAXED);
+  pthread_mutex_lock(&h->lock);
+  __atomic_store_n(&h->round, h->round + 1, __ATOMIC_RELEASE);
+  pthread_cond_broadcast(&h->met);
+  pthread_mutex_unlock(&h->lock);
+}
 
 /* Waits for all who are not gone. */
 static ein_status hub_meet(Hub *h, ein_status mine) {
-  pthread_mutex_lock(&h->lock);
-  if (mine != EIN_OK && h->failed == EIN_OK) h->failed = mine;
-  uint64_t round = h->round;
-  if (++h->here + h->gone >= h->sites) h->here = 0, h->round++, pthread_cond_broadcast(&h->met);
-  while (round == h->round) pthread_cond_wait(&h->met, &h->lock);
-  ein_status status = h->failed;
-  pthread_mutex_unlock(&h->lock);
-  return status;
+  uint64_t round = hub_round(h);
+  hub_fail(h, mine);
+  hub_count(h, hub_here);
+  for (int i = 0; i < HUB_LOOKS && hub_round(h) == round; i++) sched_yield();
+  if (hub_round(h) == round) {
+    pthread_mutex_lock(&h->lock);
+    while (hub_round(h) == round) pthread_cond_wait(&h->met, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+  }
+  return (ein_status)__atomic_load_n(&h->failed, __ATOMIC_RELAXED);
 }
 
 /* Sites that end early because of a failure are not waited for. */
 static void hub_leave(Hub *h, ein_status mine) {
-  pthread_mutex_lock(&h->lock);
-  if (mine != EIN_OK && h->failed == EIN_OK) h->failed = mine;
-  h->gone++;
-  if (h->here && h->here + h->gone >= h->sites) h->here = 0, h->round++, pthread_cond_broadcast(&h->met);
-  pthread_mutex_unlock(&h->lock);
+  hub_fail(h, mine);
+  hub_count(h, hub_gone);
 }
 
 static const ein_parcel *parcel_for(const Post *p, int peer) {
@@ -66,7 +91,6 @@ static const ein_parcel *parcel_for(const Post *p, int peer) {
 static ein_status wire_exchange(
     void *user, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   Site *s = user;
-  double bytes = 0;
   s->hub->post[s->wire.site] = (Post){.send = send, .n = n_send};
   ein_status status = hub_meet(s->hub, EIN_OK);
   if (status != EIN_OK) return status;
@@ -75,11 +99,8 @@ static ein_status wire_exchange(
     if (!x || x->bytes != receive[i].bytes)
       bug("site %d waits for what site %d does not send", s->wire.site, receive[i].peer);
     memcpy(receive[i].data, x->data, x->bytes);
-    bytes += receive[i].peer == s->wire.site ? 0 : (double)x->bytes;
+    s->bytes += receive[i].peer == s->wire.site ? 0 : (double)x->bytes;
   }
-  pthread_mutex_lock(&s->hub->lock);
-  s->hub->bytes += bytes;
-  pthread_mutex_unlock(&s->hub->lock);
   return hub_meet(s->hub, EIN_OK); /* parcels belong to their sender again */
 }
 
@@ -260,7 +281,9 @@ Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   if (!l && !interrupt_begin(s, &going)) l = fail(s, LEAVE_PROGRAM, "interrupted");
   if (!l) l = sites_go(s, x, n);
   interrupt_end(s);
-  if (!l) detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)n, hub.bytes);
+  double bytes = 0;
+  for (int64_t i = 0; i < n; i++) bytes += x[i].bytes;
+  if (!l) detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)n, bytes);
   for (int64_t i = 0; i < n; i++)
     if (x[i].ctx) lib->model->destroy(x[i].ctx);
   pthread_cond_destroy(&hub.met);

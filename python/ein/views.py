@@ -279,6 +279,7 @@ def view(what, x, dtype=None, ndim=None, writable=False):
         if not isinstance(x, (list, tuple)) or all(isinstance(v, (bool, int, float)) for v in _flat(x)):
             return _by_values(what, x, dtype, ndim)
         raise Error("%s: pass one tensor or a list of numbers; a list of tensors is not accepted" % what)
+    _as_stored(what, x)
     if _numpy_bf16(x):
         v = _by_buffer(what, x.view("int16"), writable)
         v.tensor.dtype, v.dtype = DTYPES.index("bf16"), "bf16"
@@ -294,6 +295,14 @@ def view(what, x, dtype=None, ndim=None, writable=False):
         return _by_dlpack(what, x, writable)
     raise Error("%s: expected a tensor with the buffer protocol or DLPack, a number, or lists of numbers; found a %s"
                 % (what, type(x).__qualname__))
+
+
+def _as_stored(what, x):
+    """Refuses tensors whose elements are not what lies in memory; neither protocol tells."""
+    if type(x).__module__.startswith("numpy.ma") and getattr(x, "mask", None) is not None and x.mask.any():
+        raise Error("%s: some of its elements are masked, which Ein would not see; .filled(0) gives them a value" % what)
+    if type(x).__module__.partition(".")[0] == "torch" and x.is_neg():
+        raise Error("%s: its memory holds the negated elements (a view of PyTorch's); .resolve_neg() makes a tensor that can be read" % what)
 
 
 def _numpy_bf16(x):

@@ -541,10 +541,12 @@ class NumPy(unittest.TestCase):
         packed = np.zeros(3, dtype=[("a", "u1"), ("b", "f4")])
         for x, why in ((np.zeros(3, ">f4"), "big-endian"), (np.zeros(3, "c8"), "complex"), (np.zeros(3, "u4"), "unsigned integers of 32"),
                        (packed["b"], "multiple of the 4"), (np.zeros(3, object), "none of"), (np.zeros(3, "f8"), "expected f32, found f64"),
-                       (np.zeros(3, "datetime64[s]"), "cannot be accessed"), (np.zeros(3, "g"), "none of")):
+                       (np.zeros(3, "datetime64[s]"), "cannot be accessed"), (np.zeros(3, "g"), "none of"),
+                       (np.ma.array(np.zeros(3, "f4"), mask=[0, 1, 0]), "masked")):
             with self.assertRaises(ein.Error) as e:
                 f(X=x)
             self.assertIn(why, str(e.exception))
+        self.assertEqual(f(X=np.ma.array(np.zeros(3, "f4"), mask=[0, 0, 0])).Y.shape, (3,))
         even = np.zeros(12, "u1")[4:].view("f4")
         self.assertEqual(f(X=even).Y.shape, (2,))
 
@@ -597,6 +599,10 @@ class PyTorch(unittest.TestCase):
         with self.assertRaisesRegex(ein.Error, "grad"):
             ein.run("input X[i:3] : f32\noutput Y[i] = X[i]\n", X=torch.ones(3, requires_grad=True), target="eval")
         self.assertTrue(torch.equal(ein.einsum("ij,jk", torch.ones(2, 3), torch.ones(3, 4)), torch.full((2, 4), 3.0)))
+        negated = torch.conj(torch.tensor([1 + 2j, 3 + 4j])).imag  # its memory has 2 and 4
+        with self.assertRaisesRegex(ein.Error, "resolve_neg"):
+            ein.run("input X[i:2] : f32\noutput Y[i] = X[i]\n", X=negated, target="eval")
+        self.assertEqual(ein.run("input X[i:2] : f32\noutput Y[i] = X[i]\n", X=negated.resolve_neg(), target="eval").Y.tolist(), [-2, -4])
 
 
 @unittest.skipUnless(jax, "JAX is not installed")

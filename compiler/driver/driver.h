@@ -211,6 +211,7 @@ typedef struct Job {
   TaskGraph *tasks;           /* after job_tasks, or immediately for its text */
   LoopProgram *loops;         /* after job_loops, or immediately for its text */
   double worth_threads;       /* of the machine file; 0: the default */
+  double ready;               /* when its code was loaded, by seconds_now; 0: it is not compiled */
   const Givens *given;        /* the files of its inputs and outputs if it runs on many ranks, each of which reads and
                                * writes its own part */
   const Targets *targets;     /* NULL: outputs stay here */

@@ -181,11 +181,30 @@ def suspended():
     t.leave("exit\n")
 
 
+def told():
+    """What a person at a terminal is told and a pipe is not; and what :time measures."""
+    t = Terminal("repl", "--target=c", EIN_HISTORY="", TERM="dumb", XDG_CACHE_HOME=os.getcwd() + "/told")
+    t.shows("A[i:2] : f64 = i + 1\n")
+    t.shows(":write A told.npy\n")
+    t.shows('B = load("told.npy")\n')
+    t.shows(":save told.ein\n", "to run it: ein run told.ein B=told.npy\n")
+    t.shows("def f(x) =\n  2 * x\n")
+    t.shows(":undo\n", "taken back: def f(x) = ...\n")
+    t.shows(":undo\n", 'taken back: B = load("told.npy")\n')
+    t.shows(":load told.ein\n")
+    t.shows(":undo\n", "taken back: input B[2] : f64\n")
+    before = time.time()
+    said = re.search(r"^([0-9.e+]+) (us|ms|s)$", t.type(":time sum[i] A[i] * 17\n"), re.M)  # gcc takes most of this
+    if not said or float(said[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[said[2]] > (time.time() - before) / 2:
+        wrong(f":time counts compiling: {said and said[0]}, of {time.time() - before} seconds")
+    t.leave()
+
+
 def plain():
     interrupted(TERM="dumb")
 
 
 WITH_LIBEDIT = [edited, completed, pasted, interrupted, suspended]
-for f in [plain] + (WITH_LIBEDIT if "--edited" in sys.argv else []):
+for f in [plain, told] + (WITH_LIBEDIT if "--edited" in sys.argv else []):
     f()
 sys.exit(1 if failed else 0)

@@ -181,6 +181,28 @@ want 0 "$EIN" repl --json --target=eval <lines
 [ "$(grep -c '"ok":true' out)" = 6 ] || wrong "$(cat out)"
 grep -q '"name":"y","dtype":"i64","shape":\[\],"labels":\[\],"data":\[1\]' out || wrong "y is not reported"
 
+# Gradients by the tensors that are named, or by what an expression reads.
+turns 0 'A[i:2,j:3] : f64 = 3*i + j
+W[j:3] : f64 = j - 1
+L = sum[i,j] (A[i,j] * W[j])^2
+:grad L by W
+param b : f64 = 2
+:grad b * L' --target=eval
+silent
+answer 'by W: [j:3] : f64
+  -18.0    0.0   58.0
+by b: f64 = 38.0'
+turns 1 'n[i:3] = i
+:grad sum[i] n[i]'
+says "say by what"
+turns 1 'A[i:2] : f32 = i
+:grad A by A'
+says "E115"
+answer ''
+turns 1 'A[i:2] : f32 = i
+:grad sum[i] A[i] by A[i]'
+says "A[i] is not the name of a tensor"
+
 # Files: shapes and sizes from them; what was read stays, whatever happens to the file.
 want 0 "$EIN" repl --target=eval <<'END'
 m[i:3,j:4] : f32 = 4*i + j
@@ -252,7 +274,7 @@ says "declare it first"
 
 # Commands.
 turns 0 ':help'
-for c in help vars type shape plot graph plan c time bench sites deterministic load save write undo reset quit; do shows ":$c "; done
+for c in help vars type shape plot grad graph plan c time bench sites deterministic load save write undo reset quit; do shows ":$c "; done
 turns 1 ':hepl'
 says "did you mean :help?"
 turns 0 'A[i:2,j:3] = i

@@ -157,6 +157,7 @@ static Leave run_c(Session *s, Job *j, const Args *a, Eval *e) {
   threads_sleep(s);
   c.dense = true; /* an Eval's arrays are */
   if (!l) l = library_open(s, j, &c, threads, &lib);
+  j->ready = seconds_now();
   if (!l && j->tasks->mesh.n) {
     l = sites_run(s, &lib, j, e, threads);
     return library_close(&lib), l;

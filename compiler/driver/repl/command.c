@@ -77,6 +77,12 @@ static Leave do_vars(Prompt *p, const char *operand) {
 
 /* ---- about an expression ---------------------------------------------------------------------------- */
 
+static const EinNode *input_node(const Turn *t, const char *name) {
+  for (uint32_t i = 0; i < t->job.graph->inputs.len; i++)
+    if (strcmp(t->job.graph->inputs.at[i]->name->s, name) == 0) return t->job.graph->inputs.at[i];
+  return NULL;
+}
+
 static Leave say_type(Prompt *p, const char *text, bool shape_only) {
   Turn t;
   const char *name;
@@ -84,8 +90,7 @@ static Leave say_type(Prompt *p, const char *text, bool shape_only) {
   Leave l = ask_begin(p, &t, text, true, &name);
   const EinNode *n = NULL;
   if (!l && turn_output(&t, name)) n = turn_output(&t, name)->node;
-  for (uint32_t i = 0; !l && !n && i < t.job.graph->inputs.len; i++)
-    if (strcmp(t.job.graph->inputs.at[i]->name->s, name) == 0) n = t.job.graph->inputs.at[i];
+  if (!l && !n) n = input_node(&t, name);
   if (n && shape_only && turn_shape(&t, n, &x)) {
     for (uint32_t k = 0; k < x.rank; k++) buf_printf(p->out, "%s%lld", k ? " " : "", (long long)x.shape[k]);
     buf_char(p->out, '\n');
@@ -132,6 +137,74 @@ static Leave do_plot(Prompt *p, const char *text) {
   turn_end(&t);
   return l;
 }
+
+/* ---- gradients -------------------------------------------------------------------------------------- */
+
+/* Axes that have no label get one. */
+static void read_write(Prompt *p, Buf *b, const char *name, const EinNode *n) {
+  const char *const *axis = report_axes(b->arena, n);
+  buf_str(b, name);
+  for (uint32_t k = 0; k < n->rank; k++) {
+    char own[] = {(char)('i' + k % 17), 0};
+    const char *label = *axis[k] ? axis[k] : own;
+    buf_printf(b, "%s%s%s", k ? "," : "[", label, sheet_find(p->sheet, label, NULL) ? "_" : "");
+  }
+  if (n->rank) buf_char(b, ']');
+}
+
+/* Shows the gradient of an expression by one tensor, as the expression that a user would write. */
+static Leave grad_show(Prompt *p, const char *text, const char *by) {
+  Turn t;
+  const char *name;
+  Buf b = buf_new(p->out->arena);
+  Leave l = ask_begin(p, &t, by, true, &name);
+  const EinOutput *o = l ? NULL : turn_output(&t, name);
+  const EinNode *n = l ? NULL : o ? o->node : input_node(&t, name);
+  if (n && strcmp(name, t.query) != 0) {
+    buf_printf(&b, "grad(%s, ", text);
+    read_write(p, &b, name, n);
+    buf_char(&b, ')');
+  }
+  else if (!l) l = fail(&t.s, LEAVE_USAGE, "%s is not the name of a tensor", by);
+  turn_end(&t);
+  if (l) return l;
+  size_t before = p->out->len;
+  buf_printf(p->out, "by %s: ", by);
+  l = prompt_pieces(p, b.s, b.len);
+  if (l) p->out->len = before;
+  return l;
+}
+
+/* The inputs and params of floats that an expression reads. */
+static Leave grad_operands(Prompt *p, const char *text, Texts *by) {
+  Turn t;
+  const char *name;
+  Leave l = ask_begin(p, &t, text, true, &name);
+  for (uint32_t i = 0; !l && i < t.needs.len; i++) {
+    const Entry *e = t.needs.at[i];
+    if (e->kind != STMT_INPUT && e->kind != STMT_PARAM) continue;
+    const EinOutput *o = turn_output(&t, e->name[0]);
+    const EinNode *n = o ? o->node : input_node(&t, e->name[0]);
+    if (n && dtype_is_float(n->dtype)) vec_push(p->out->arena, *by, e->name[0]);
+  }
+  if (!l && !by->len)
+    l = fail(&t.s, LEAVE_USAGE, "it reads no input or param of floats: say by what, as in :grad %s by W", text);
+  turn_end(&t);
+  return l;
+}
+
+static Leave do_grad(Prompt *p, const char *text) {
+  const char *by = NULL;
+  Texts operands = {0};
+  for (const char *at = text; (at = strstr(at, " by "));) by = at, at += 4;
+  const char *of = by ? arena_printf(p->out->arena, "%.*s", (int)(by - text), text) : text;
+  if (by) vec_push(p->out->arena, operands, by + 4 + strspn(by + 4, " \t"));
+  Leave l = by ? LEAVE_OK : grad_operands(p, of, &operands);
+  for (uint32_t i = 0; !l && i < operands.len; i++) l = grad_show(p, of, operands.at[i]);
+  return l;
+}
+
+/* ---- what would be done ----------------------------------------------------------------------------- */
 
 typedef Leave Look(Prompt *p, Turn *t);
 
@@ -306,8 +379,32 @@ static Leave do_deterministic(Prompt *p, const char *text) {
 
 /* ---- the session -------------------------------------------------------------------------------------- */
 
+static void entry_line(Buf *b, const Entry *e) {
+  if (e->source) buf_printf(b, "%s = load(\"%s\")\n", e->name[0], e->source);
+  else buf_printf(b, "%.*s%s\n", (int)strcspn(e->text, "\n"), e->text, strchr(e->text, '\n') ? " ..." : "");
+}
+
+enum { UNDONE_MOST = 8 };
+
+/* Reports the statements that the next :undo takes back. */
+static void undone_tell(Prompt *p) {
+  const Sheet *now = p->sheet, *before = now->before;
+  Entries gone = {0};
+  for (uint32_t i = 0; before && i < now->n; i++) {
+    bool stays = false;
+    for (uint32_t k = 0; k < before->n && !stays; k++) stays = before->at[k] == now->at[i];
+    if (!stays) vec_push(p->out->arena, gone, now->at[i]);
+  }
+  for (uint32_t i = 0; i < gone.len && i < UNDONE_MOST; i++) {
+    buf_str(p->out, "taken back: ");
+    entry_line(p->out, gone.at[i]);
+  }
+  if (gone.len > UNDONE_MOST) buf_printf(p->out, "and %u more\n", gone.len - UNDONE_MOST);
+}
+
 static Leave do_undo(Prompt *p, const char *operand) {
   (void)operand;
+  if (p->talks) undone_tell(p);
   Sheet *before = sheet_undo(p->sheet);
   if (!before) return fail(p->s, LEAVE_USAGE, "there is nothing to take back");
   p->sheet = before;

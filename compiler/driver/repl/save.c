@@ -105,14 +105,22 @@ static void outputs_write(Buf *b, const Sheet *s, const Entries *out) {
   if (*sep == ',') buf_char(b, '\n');
 }
 
-static void runs_write(Buf *b, const Sheet *s, const Entries *out) {
-  const char *sep = "# run: ";
+/* The words that give ein run the loaded values; returns whether there are any. */
+static bool runs_write(Buf *b, const char *begin, const Sheet *s, const Entries *out) {
+  bool any = false;
   for (uint32_t i = 0; i < s->n; i++) {
     if (!s->at[i]->source || entries_have(out, s->at[i])) continue;
-    buf_printf(b, "%s%s=%s", sep, s->at[i]->name[0], s->at[i]->source);
-    sep = " ";
+    buf_printf(b, "%s %s=%s", any ? "" : begin, s->at[i]->name[0], s->at[i]->source);
+    any = true;
   }
-  if (*sep == ' ') buf_char(b, '\n');
+  if (any) buf_char(b, '\n');
+  return any;
+}
+
+static void run_tell(Prompt *p, const Entries *out, const char *path) {
+  Buf b = buf_new(p->out->arena);
+  if (strcmp(path, "-") != 0 && runs_write(&b, "", p->sheet, out))
+    buf_printf(p->out, "to run it: ein run %s%s", path, b.s);
 }
 
 Leave prompt_save(Prompt *p, const char *path) {
@@ -123,7 +131,7 @@ Leave prompt_save(Prompt *p, const char *path) {
   for (uint32_t i = 0; i < p->sheet->n; i++)
     for (uint32_t k = 0; k < p->sheet->at[i]->n_names; k++) vec_push(a, names, p->sheet->at[i]->name[k]);
   Entries all = sheet_needs(a, p->sheet, &names, &circle), out = misfits(a, p, &all, &names);
-  runs_write(&b, p->sheet, &out);
+  runs_write(&b, "# run:", p->sheet, &out);
   for (uint32_t i = 0; i < all.len; i++)
     if (entries_have(&out, all.at[i])) misfit_write(p, &b, all.at[i], path);
     else buf_printf(&b, "%s\n", use_seen_from(a, all.at[i], uses_folder(a, path)));
@@ -132,7 +140,10 @@ Leave prompt_save(Prompt *p, const char *path) {
   outputs_write(&b, p->sheet, &out);
   Leave l = file_write(p->s, path, b.s, b.len);
   if (l) p->out->len = 0; /* nothing is saved */
-  else saved_check(p, path);
+  else {
+    saved_check(p, path);
+    if (p->talks) run_tell(p, &out, path);
+  }
   arena_free(a);
   return l;
 }

@@ -296,7 +296,7 @@ static Leave compute_here(Turn *t) {
   double before = seconds_now();
   if (!l && (t->job.graph->outputs.len || t->job.graph->asserts.len))
     l = run_compute(&t->s, &t->job, t->args, c, &t->eval);
-  t->seconds = seconds_now() - before;
+  t->seconds = seconds_now() - (t->job.ready > 0 ? t->job.ready : before);
   return l;
 }
 

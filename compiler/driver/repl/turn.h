@@ -24,7 +24,7 @@ typedef struct Turn {
   Texts wanted, known;       /* outputs to be computed; and those whose values are known */
   Job job;
   Eval eval;                 /* after turn_compute */
-  double seconds;            /* of the computation, compiled or found in the cache before */
+  double seconds;            /* of the computation, without planning and compiling it */
 } Turn;
 
 void turn_begin(Turn *t, Session *home, const Args *args, Sheet *sheet);

@@ -12,7 +12,8 @@ static void indent(CPrinter *p, int depth) {
 /* Prints the number and size of its elements. */
 static void held_print(CPrinter *p, const LoopStmt *s) {
   DType t = p->k->places.at[s->body.at[s->body.len - 1]->place].dtype;
-  buf_printf(p->out, "(%lld, %d)", (long long)(s->hi->i - s->lo->i), (int)dtype_size(t));
+  int64_t n = s->hi->i - s->lo->i;
+  buf_printf(p->out, "%s(%lld, %d)", n > LOOP_SHORT ? "EIN_WIDE" : "EIN_HELD", (long long)n, (int)dtype_size(t));
 }
 
 static void poll_print(CPrinter *p, int depth) {
@@ -53,7 +54,7 @@ static bool over_lanes(const LoopStmt *s) {
 static void for_print(CPrinter *p, const LoopStmt *s, int depth) {
   uint32_t lane = p->f.lane;
   static const char *const binds[] = {
-      NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "EIN_HELD", "EIN_UNROLL", "EIN_ROLL", NULL, NULL};
+      NULL, NULL, "EIN_VECTOR", "EIN_SHORT", "", "EIN_UNROLL", "EIN_ROLL", NULL, NULL};
   const char *v = c_var(p, s->var);
   if (s->polled > 1) polls_print(p, s, depth++);
   if (binds[s->bind]) {

@@ -229,8 +229,8 @@ static void check_bind(Check *c, const LoopStmt *s) {
     fail(c, "a loop is short and its length is no constant up to %d", LOOP_SHORT);
   if (s->bind != BIND_HELD) return;
   int64_t n = length && constant ? length->i : 0;
-  if (n < 2 || n > LOOP_SHORT || n & (n - 1) || !holds(c, s))
-    fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_SHORT);
+  if (n < 2 || n > LOOP_HELD || n & (n - 1) || !holds(c, s))
+    fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_HELD);
 }
 
 /* Checks a thread loop. What exists before it is shared by the threads. */

@@ -318,7 +318,7 @@ static void guard_for(Guard *g, LoopStmt *s) {
   guard_body(g, &s->body);
   bool stores = s->body.len && s->body.at[s->body.len - 1]->kind == LOOP_STORE;
   /* The store that it is held for is now inside a condition. */
-  if (s->bind == BIND_HELD && !stores) s->bind = BIND_SHORT;
+  if (s->bind == BIND_HELD && !stores) s->bind = s->hi->i - s->lo->i > LOOP_SHORT ? BIND_VECTOR : BIND_SHORT;
   g->facts.len = before;
 }
 

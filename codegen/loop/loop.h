@@ -14,8 +14,8 @@ typedef enum {
   BIND_THREAD,               /* iterations are independent; only as a statement of the kernel itself */
   BIND_VECTOR,               /* iterations are independent and run in lanes */
   BIND_SHORT,                /* the same, with a known number of iterations, at most LOOP_SHORT: must not be unrolled */
-  BIND_HELD,                 /* the same, with a power of two: all that they store is vectors, which a compiler may
-                              * keep in registers */
+  BIND_HELD,                 /* the same, with a power of two, at most LOOP_HELD: all that they store is vectors, which a
+                              * compiler may keep in registers */
   BIND_UNROLL,               /* unrolled */
   BIND_ROLL,                 /* never unrolled: it walks memory in order, which the hardware prefetches */
   BIND_GRID,                 /* on a device: iterations are independent blocks, along an axis of the grid; only as a
@@ -36,7 +36,7 @@ enum { LOOP_STACK = 16384 };
 enum { LOOP_SHARED = 49152 }; /* bytes of all shared arrays of a block */
 enum { LOOP_BLOCK = 1024 };  /* the most threads of a block */
 enum { LOOP_BESIDE = 2048 }; /* the most threads of blocks that share a multiprocessor */
-enum { LOOP_SHORT = 16 };
+enum { LOOP_SHORT = 16, LOOP_HELD = 256 };
 enum { LOOP_WIDEST = 16 };   /* the most bytes of a buffer read or stored at once */
 enum { LOOP_LANES = 64, LOOP_LANES_UNIT = 64 }; /* of an array for an operation's array function: the most elements;
                                                  * its bytes are a multiple of the unit */

@@ -172,6 +172,22 @@ static const Row rows[] = {
         "  loops i j k l\n  for i < $N {\n    for j < 8 short {\n      Y[j] = X[j, i]\n    }\n    for k < 8 short {\n"
         "      Y[k] = X[i, (2 * k)]\n    }\n"
         "    for l < 8 short {\n      Y[l] = f32(l)\n    }\n  }\n"},
+    {"longer ones are held where they bring sums up to date, or where all of it is a few vectors", finish_short,
+        "  register a : f32 [32] written\n  register b : f32 [32] written\n  register c : f32 []\n  loops i j k l\n"
+        "  for i < $N {\n    var a = 0.0:f32\n    var b = 0.0:f32\n"
+        "    for j < 32 vector {\n      let c = X[i, 0]\n      a[j] = max(a[j], X[j, (2 * j)])\n"
+        "      b[j] = (c[] + b[j])\n    }\n    for k < 64 vector {\n      Y[k] = X[i, k]\n    }\n"
+        "    for l < 32 vector {\n      a[l] = (a[l] + 1.0:f32)\n      b[l] = X[i, l]\n    }\n  }\n",
+        "  register a : f32 [32] written\n  register b : f32 [32] written\n  register c : f32 []\n  loops i j k l\n"
+        "  for i < $N {\n    var a = 0.0:f32\n    var b = 0.0:f32\n"
+        "    for j < 32 held {\n      let c = X[i, 0]\n      a[j] = max(a[j], X[j, (2 * j)])\n"
+        "      b[j] = (c[] + b[j])\n    }\n    for k < 64 held {\n      Y[k] = X[i, k]\n    }\n"
+        "    for l < 32 vector {\n      a[l] = (a[l] + 1.0:f32)\n      b[l] = X[i, l]\n    }\n  }\n"},
+    {"but not beyond 256 bytes of one place, nor of another length than a power of two", finish_short,
+        "  register a : f32 [128] written\n  loops i j k\n  for i < $N {\n    var a = 0.0:f32\n"
+        "    for j < 128 vector {\n      a[j] = (a[j] + X[i, 0])\n    }\n    for k < 48 vector {\n      Y[k] = X[i, k]\n"
+        "    }\n  }\n",
+        NULL},
     {"one of 17 is not, nor one of an unknown length, nor one that is no vector loop", finish_short,
         "  loops i j k l\n  for i < $N vector {\n    Y[i] = 1.0:f32\n  }\n  for j < 17 vector {\n    Y[j] = 1.0:f32\n"
         "  }\n  for k < 4 unroll {\n    Y[k] = 1.0:f32\n"

@@ -1,10 +1,15 @@
 /* codegen/schedule/finish/short.c - short loops over lanes. In: a kernel's statements. Out: the same, where a vector
  * loop of a known number of iterations, at most LOOP_SHORT, is `short`: gcc unrolls such a loop before it vectorises.
  * If all of the loop certainly becomes vectors of contiguous elements, it is `held`: clang would unroll it and
- * vectorise what it then finds piecemeal, or vectorise the turns of the loop around it. */
+ * vectorise what it then finds piecemeal, or vectorise the turns of the loop around it. So is a longer one of a few
+ * vectors, and one that does nothing but bring sums in registers up to date: clang may unroll the loop around it
+ * first, and then leaves the sums in memory. */
 #include "finish.h"
 
-enum { HELD_BYTES = 16 };    /* at least */
+enum {
+  HELD_BYTES = 16,           /* at least */
+  HELD_MOST = 256            /* bytes of what a longer loop stores to one place */
+};
 
 /* How far it moves with each turn: 0 or 1; else 2. */
 static int step_of(const Expr *e, uint32_t var) {
@@ -63,13 +68,40 @@ static bool is_held(const LoopKernel *k, const LoopStmt *s, int64_t length) {
   return (all || again) && length * dtype_size(x->dtype) >= HELD_BYTES;
 }
 
+static bool reads_place(const Expr *e, uint32_t place) {
+  if (e->kind == EX_READ && e->i == place) return true;
+  for (uint32_t i = 0; i < e->n; i++)
+    if (reads_place(e->arg[i], place)) return true;
+  return false;
+}
+
+/* Whether all its stores bring arrays in registers up to date. */
+static bool is_sums(const LoopKernel *k, const LoopStmt *s, int64_t length) {
+  if (!s->body.len || s->body.at[s->body.len - 1]->kind != LOOP_STORE || length & (length - 1)) return false;
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    const LoopStmt *in = s->body.at[i];
+    if (in->kind == LOOP_LET) continue;
+    const LoopPlace *x = &k->places.at[in->place];
+    if (in->kind != LOOP_STORE || x->space != SPACE_REGISTER || x->rank != 1 || !reads_place(in->value, in->place) ||
+        length * dtype_size(x->dtype) > HELD_MOST)
+      return false;
+  }
+  return true;
+}
+
+static bool is_wide(const LoopKernel *k, const LoopStmt *s, int64_t length) {
+  return is_held(k, s, length) &&
+      length * dtype_size(k->places.at[s->body.at[s->body.len - 1]->place].dtype) <= HELD_MOST;
+}
+
 static void body_mark(const LoopKernel *k, LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
     LoopStmt *s = b->at[i];
     int64_t length;
     bool known = s->kind == LOOP_FOR && s->bind == BIND_VECTOR && s->lo->kind == EX_INT && s->hi->kind == EX_INT;
-    if (known && sub_ok(s->hi->i, s->lo->i, &length) && length <= LOOP_SHORT)
-      s->bind = is_held(k, s, length) ? BIND_HELD : BIND_SHORT;
+    known = known && sub_ok(s->hi->i, s->lo->i, &length);
+    if (known && length <= LOOP_SHORT) s->bind = is_held(k, s, length) ? BIND_HELD : BIND_SHORT;
+    else if (known && (is_sums(k, s, length) || is_wide(k, s, length))) s->bind = BIND_HELD;
     body_mark(k, &s->body);
     body_mark(k, &s->other);
   }

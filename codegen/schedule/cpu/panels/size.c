@@ -59,6 +59,22 @@ static double tile_size_few(Panel *t, int64_t nv) {
   return best;
 }
 
+/* The number of operands that move along a label. */
+static int64_t operands_along(const StagePlan *p, uint32_t label) {
+  int64_t n = 0;
+  for (uint32_t a = 0; a + 1 < p->n_access; a++) n += plan_move(p, a, label) != MOVE_NONE;
+  return n;
+}
+
+/* The most rows of so many vectors whose sums, and the values of all operands, stay in registers. A sum of several
+ * products (of complex numbers) has several values of each row. */
+static int64_t rows_fit(const Panel *t, int64_t vectors) {
+  int64_t values = operands_along(t->p, (uint32_t)t->u.tile);
+  int64_t lanes = operands_along(t->p, (uint32_t)t->v.tile), registers = t->s->target->registers - 1;
+  int64_t rows = (registers - vectors * lanes) / (vectors + values);
+  return rows > 1 ? rows : 1;
+}
+
 /* Chooses lanes and rows that fit the registers and waste least at the end. */
 static double tile_size(Panel *t, int64_t nv) {
   if (t->fitted && has_few(t)) return tile_size_few(t, nv);
@@ -67,7 +83,9 @@ static double tile_size(Panel *t, int64_t nv) {
   int64_t one = vector_lanes(t->s, p->stage->sum->acc), nu = p->size[t->u.tile];
   double best = 0;
   for (size_t k = 0; k < COUNT(shape); k++) {
-    int64_t lanes = shape[k].vectors * one, rows = shape[k].rows;
+    int64_t lanes = shape[k].vectors * one, rows = shape[k].rows, most = rows_fit(t, shape[k].vectors);
+    if (rows > most && shape[k].vectors > 2) continue; /* gains nothing over two vectors then, and clang holds those */
+    if (rows > most) rows = most;
     if (p->exact[t->u.tile] && nu < rows) rows = nu;
     double worth = shape[k].worth * (double)rows / (double)shape[k].rows;
     if (p->exact[t->v.tile]) worth *= (double)nv / (double)(up(nv, lanes) * lanes);

@@ -232,9 +232,13 @@ static void matrix_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopMatrix *m = s->matrix;
   p->f.place_used[s->place] = true;
   indent(p, depth);
-  buf_printf(p->out, "EIN_MATRIX(%s, %s, %lld, %lld, %lld", dtype_name((DType)s->value->dtype), c_place(p, s->place),
-      (long long)m->rows, (long long)m->lanes, (long long)m->deep);
-  matrix_side(p, s->value, m->row_step, m->row_deep);
+  bool held = loop_is_held(m);
+  buf_printf(p->out, "EIN_MATRIX%s(%s, %s, %lld, %lld, %lld", held ? "_HELD" : "", dtype_name((DType)s->value->dtype),
+      c_place(p, s->place), (long long)m->rows, (long long)m->lanes, (long long)m->deep);
+  if (held)
+    p->f.place_used[s->value->i] = true, buf_printf(p->out, ", %s", c_place(p, (uint32_t)s->value->i));
+  else
+    matrix_side(p, s->value, m->row_step, m->row_deep);
   matrix_side(p, s->other_side, m->lane_step, m->lane_deep);
   buf_str(p->out, ");\n");
 }

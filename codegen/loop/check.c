@@ -458,6 +458,21 @@ static const LoopPlace *check_side(Check *c, const Expr *e, int64_t step, int64_
   return x;
 }
 
+/* Checks that a side is a whole array of registers, as large as a thread's part of it. */
+static const LoopPlace *check_held(Check *c, const LoopStmt *s) {
+  const Expr *e = s->value;
+  check_value(c, "a side of a matrix", e, DTYPES);
+  const LoopPlace *x = e && e->kind == EX_READ && e->i >= 0 && e->i < c->k->places.len ? &c->k->places.at[e->i] : NULL;
+  bool array = x && (x->space == SPACE_REGISTER || x->space == SPACE_STACK) && x->rank == 1 && e->n == 1 &&
+      expr_is_int(e->arg[0], 0) && x->dim[0]->kind == EX_INT &&
+      x->dim[0]->i == s->matrix->rows / 8 * (s->matrix->deep / 4);
+  if (!array)
+    fail(c, "a side of a matrix is held, and is no thread's part of it");
+  else if (c->place[e->i].state != OPEN_VAR)
+    fail(c, "%s is a side of a matrix where it is not there", name_of(x));
+  return array ? x : NULL;
+}
+
 static void check_matrix(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   const LoopMatrix *m = s->matrix;
@@ -475,10 +490,11 @@ static void check_matrix(Check *c, const LoopStmt *s) {
       x->dim[0]->kind == EX_INT && x->dim[0]->i == m->rows / 8 * (m->lanes / 4);
   if (!registers || (!halves && x->dtype != DT_F64)) fail(c, "%s has not a thread's part of a matrix", name_of(x));
   if (c->place[s->place].state != OPEN_VAR) fail(c, "%s takes a matrix where it is not there", name_of(x));
-  const LoopPlace *a = check_side(c, s->value, m->row_step, m->row_deep, halves),
+  bool held = loop_is_held(m);
+  const LoopPlace *a = held ? check_held(c, s) : check_side(c, s->value, m->row_step, m->row_deep, halves),
                   *b = check_side(c, s->other_side, m->lane_step, m->lane_deep, halves);
   if (!a || !b) return;
-  bool types = a->dtype == b->dtype && (halves ? a->small && b->small : a->dtype == DT_F64);
+  bool types = a->dtype == b->dtype && (halves ? (a->small || held) && b->small : a->dtype == DT_F64 && !held);
   if (!types) fail(c, "%s and %s are no sides of a matrix of %s", name_of(a), name_of(b), check_dtype_name(x->dtype));
 }
 

@@ -77,7 +77,7 @@ typedef enum {
                                * registers has elements, or stores them. The offset from the buffer's start is a
                                * multiple of their number: one instruction per 16 bytes */
   LOOP_MATRIX,               /* on a device: a warp adds a product of two parts of shared arrays to its threads'
-                              * registers (LoopMatrix) */
+                              * registers; or of what these hold and a part of a shared array (LoopMatrix) */
   LOOP_BARRIER,              /* on a device: waits until all threads of the block are here; then they see each other's
                               * stores to shared arrays */
   LOOP_CALL,                 /* a C function computes a block of a buffer from blocks of others; the kernel's only
@@ -101,11 +101,15 @@ static inline bool loop_lies_alike(DType t) { return t != DT_F16 && t != DT_BF16
 /* A matrix-unit product: f16 or bf16 into f32, or f64. From the position in the statement, element (i, k) of one side
  * is at offset i * row_step + k * row_deep, and (j, k) of the other at j * lane_step + k * lane_deep. Of the warp's
  * points (i, j), thread `l` of 32 holds in registers r * lanes / 4 + c, for r below rows / 8 and c below lanes / 4,
- * those with i = 8 * r + l / 4 and j = 8 * (c / 2) + 2 * (l % 4) + c % 2. */
+ * those with i = 8 * r + l / 4 and j = 8 * (c / 2) + 2 * (l % 4) + c % 2.
+ *
+ * If row_step and row_deep are 0, the side with the rows is held: threads have it in registers, as a whole array of
+ * f16 or bf16, in the same way: element (i, k) as if k were j. So a product is held as it was made. */
 typedef struct LoopMatrix {
   int64_t rows, lanes, deep; /* points, multiples of 16, 8 and 16 (f64: 4); deep: of the sum */
   int64_t row_step, row_deep, lane_step, lane_deep;
 } LoopMatrix;
+static inline bool loop_is_held(const LoopMatrix *m) { return !m->row_step && !m->row_deep; }
 
 typedef struct LoopStmt LoopStmt;
 typedef VEC(LoopStmt *) LoopBody;

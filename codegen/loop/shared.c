@@ -319,7 +319,7 @@ static void side_touched(Shared *h, const Expr *e, int64_t points, int64_t step,
 
 static void matrix_walk(Shared *h, const LoopStmt *s) {
   const LoopMatrix *m = s->matrix;
-  side_touched(h, s->value, m->rows, m->row_step, m->deep, m->row_deep);
+  if (!loop_is_held(m)) side_touched(h, s->value, m->rows, m->row_step, m->deep, m->row_deep);
   side_touched(h, s->other_side, m->lanes, m->lane_step, m->deep, m->lane_deep);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
- * Products of two tiles in shared memory by a warp, on matrix units: of f16 and bf16 into f32, and of f64.
+ * Products of two tiles in shared memory by a warp, on matrix units: of f16 and bf16 into f32, and of f64. Of f16 and
+ * bf16, the first tile may be in registers.
  * LoopMatrix documents which elements each thread holds. A device without such units does the same with
  * multiply-adds.
  */
@@ -11,6 +12,8 @@
 
 #define EIN_MATRIX(type, acc, rows, lanes, deep, a, a_at, a_step, a_deep, b, b_at, b_step, b_deep) \
   ein_matrix_##type<rows, lanes, deep, a_step, a_deep, b_step, b_deep>(acc, &a[a_at], &b[b_at])
+#define EIN_MATRIX_HELD(type, acc, rows, lanes, deep, a, b, b_at, b_step, b_deep) \
+  ein_matrix_held_##type<rows, lanes, deep, b_step, b_deep>(acc, a, &b[b_at])
 
 static __device__ __forceinline__ unsigned ein_lane() {
   unsigned lane;
@@ -101,6 +104,85 @@ static __device__ __forceinline__ void ein_matrix_f16(float *acc, const uint16_t
 template <int ROWS, int LANES, int DEEP, int AS, int AD, int BS, int BD>
 static __device__ __forceinline__ void ein_matrix_bf16(float *acc, const uint16_t *a, const uint16_t *b) {
   ein_matrix_half<true, ROWS, LANES, DEEP, AS, AD, BS, BD>(acc, a, b);
+}
+
+/* Two neighbours as halves. Floats have been rounded to halves before. */
+template <bool BRAIN> static __device__ __forceinline__ unsigned ein_matrix_pair(const uint16_t *x) {
+  return x[0] | (unsigned)x[1] << 16;
+}
+template <bool BRAIN> static __device__ __forceinline__ unsigned ein_matrix_pair(const float *x) {
+  unsigned out = 0;
+#if __CUDA_ARCH__ >= 800
+  if (BRAIN)
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(x[1]), "f"(x[0]));
+  else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(x[1]), "f"(x[0]));
+#endif
+  return out;
+}
+template <bool BRAIN> static __device__ __forceinline__ float ein_matrix_one(uint16_t x) {
+  return ein_matrix_value<BRAIN>(x);
+}
+template <bool BRAIN> static __device__ __forceinline__ float ein_matrix_one(float x) {
+  return x;
+}
+
+template <bool BRAIN, int ROWS, int LANES, int DEEP, int BS, int BD, class A>
+static __device__ __forceinline__ void ein_matrix_held(float *acc, const A *a, const uint16_t *b) {
+  const unsigned lane = ein_lane();
+#if __CUDA_ARCH__ >= 800
+  const unsigned matrix = lane / 8, row = lane % 8;
+#pragma unroll
+  for (int k = 0; k < DEEP; k += 16) {
+    unsigned from_a[ROWS / 16][4];
+#pragma unroll
+    for (int i = 0; i < ROWS / 16; i++)
+#pragma unroll
+      for (int e = 0; e < 4; e++)
+        from_a[i][e] = ein_matrix_pair<BRAIN>(a + (2 * i + e % 2) * (DEEP / 4) + k / 4 + e / 2 * 2);
+#pragma unroll
+    for (int j = 0; j < LANES / 16; j++) {
+      unsigned from_b[4];
+      ein_matrix_load<BD != 1>(from_b,
+          BD == 1 ? b + (16 * j + matrix / 2 * 8 + row) * BS + k + matrix % 2 * 8
+                  : b + (k + matrix % 2 * 8 + row) * BD + 16 * j + matrix / 2 * 8);
+#pragma unroll
+      for (int i = 0; i < ROWS / 16; i++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+          float *x = acc + 2 * i * (LANES / 4) + 4 * j + 2 * half, *y = x + LANES / 4, c[4] = {x[0], x[1], y[0], y[1]};
+          ein_matrix_mul<BRAIN>(c, from_a[i], from_b[2 * half], from_b[2 * half + 1]);
+          x[0] = c[0], x[1] = c[1], y[0] = c[2], y[1] = c[3];
+        }
+    }
+  }
+#else
+#pragma unroll 1
+  for (unsigned from = 0; from < 4; from++) /* what each of the row's threads holds */
+#pragma unroll
+    for (int e = 0; e < DEEP / 4; e++) {
+      const unsigned k = e / 2 * 8 + 2 * from + e % 2;
+      float x[ROWS / 8];
+#pragma unroll
+      for (int r = 0; r < ROWS / 8; r++)
+        x[r] = __shfl_sync(0xffffffffu, ein_matrix_one<BRAIN>(a[r * (DEEP / 4) + e]), lane / 4 * 4 + from);
+#pragma unroll
+      for (int c = 0; c < LANES / 4; c++) {
+        const float y = ein_matrix_value<BRAIN>(b[(8 * (c / 2) + 2 * (lane % 4) + c % 2) * BS + k * BD]);
+#pragma unroll
+        for (int r = 0; r < ROWS / 8; r++) acc[r * (LANES / 4) + c] = fmaf(x[r], y, acc[r * (LANES / 4) + c]);
+      }
+      asm volatile("" : : : "memory"); /* else all is loaded first */
+    }
+#endif
+}
+template <int ROWS, int LANES, int DEEP, int BS, int BD, class A>
+static __device__ __forceinline__ void ein_matrix_held_f16(float *acc, const A *a, const uint16_t *b) {
+  ein_matrix_held<false, ROWS, LANES, DEEP, BS, BD>(acc, a, b);
+}
+template <int ROWS, int LANES, int DEEP, int BS, int BD, class A>
+static __device__ __forceinline__ void ein_matrix_held_bf16(float *acc, const A *a, const uint16_t *b) {
+  ein_matrix_held<true, ROWS, LANES, DEEP, BS, BD>(acc, a, b);
 }
 
 /* 16 rows, 8 lanes; 8 points of the sum, or 4. */

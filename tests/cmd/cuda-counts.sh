@@ -69,6 +69,14 @@ counted chains.ein
 moves full $((4 * 32 * (128 + 2 * 2 * 128 + 128) * 12 / 10))
 moves past $((4 * 32 * (128 + 2 * (64 + 128) + 128) * 12 / 10))
 
+# The same of halves: 128 rows each. A thread has two neighbours of its rows and of its results, so a device's cache has the other half of what they move.
+cat >halves.ein <<'END'
+input Q[s:128, d:64], K[t:768, d:64], V[t:768, e:64] : bf16
+output half[s,e] = sum[t] softmax[t](sum[d] Q[s,d] * K[t,d]) * V[t,e]
+END
+counted halves.ein
+moves half $((2 * 64 * (3 * 768 + 2 * 2 * 128) * 12 / 10))
+
 # Running sums: each point is read once and written once, along rows from either end, and across them; read twice where few are cut into parts.
 cat >scans.ein <<'END'
 input X[n:140, k:704] : f32

@@ -54,4 +54,9 @@ changed 97 's/< 70/< 71/' 'out of range of a buffer' tiles.ein
 changed 97 's/< 50/< 51/' 'out of range of a buffer' tiles.ein
 changed 97 's/thread == 0/thread <= 1/' 'two threads of one launch' tiles.ein
 changed 97 's/thread < 4/thread < 5/' 'shared' tiles.ein
+
+# What warps tell each other of a matrix that they hold: all threads come to it; and what follows is in the next part of shared memory.
+cp "$root/tests/cuda/attention_in_warps.ein" .
+changed 97 's/EIN_MATRIX_HELD/if (thread < 200) &/' 'a barrier that only some threads come to' attention_in_warps.ein
+changed 97 '0,/__syncthreads();/s///' 'causal_rows, block 0, thread 0: two threads and no barrier between' attention_in_warps.ein
 finish

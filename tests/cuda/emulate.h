@@ -48,7 +48,14 @@ namespace emulate {
 
 enum { STACK = 256 << 10, MOST = 1024 };
 
-struct Thread { ucontext_t context; dim3 index; bool done; };
+/* tells: how often it has told its warp something, of which it keeps the last two times; warp: it waits for its warp
+ * alone. */
+struct Thread {
+  ucontext_t context;
+  dim3 index;
+  bool done, warp;
+  unsigned tells;
+};
 
 struct Block {
   Thread thread[MOST];
@@ -85,7 +92,28 @@ static void thread_main() {
 
 static void barrier() {
   Block *b = device();
+  b->thread[b->at].warp = false;
   swapcontext(&b->thread[b->at].context, &b->home);
+}
+
+/* What threads tell their warp: n values each. They can be read as soon as this returns, by the number of the thread
+ * in the warp, until the thread tells again. The kernel's threads all come here, and nothing in memory is ordered. */
+enum { TOLD = 256 };
+struct Told {
+  const double (*all)[TOLD];
+  double at(unsigned lane, int k) const {
+    return all[lane][k];
+  }
+};
+template <class A, class F> static Told tell(const A *a, int n, F value) {
+  static double told[2][MOST][TOLD];
+  Block *b = device();
+  unsigned me = b->at, turn = b->thread[me].tells++ % 2;
+  if (n > TOLD) fail("a thread tells its warp too much", NULL, n);
+  for (int k = 0; k < n; k++) told[turn][me][k] = value(a[k]);
+  b->thread[me].warp = true;
+  swapcontext(&b->thread[me].context, &b->home);
+  return Told{told[turn] + me / 32 * 32};
 }
 
 /* All threads of a block, from barrier to barrier, one after the other. */
@@ -93,23 +121,25 @@ static void block_run() {
   Block *b = device();
   for (unsigned k = 0; k < b->n; k++) {
     Thread *t = &b->thread[k];
-    t->done = false;
+    t->done = t->warp = false;
+    t->tells = 0;
     getcontext(&t->context);
     t->context.uc_stack.ss_sp = b->stacks + (size_t)k * STACK;
     t->context.uc_stack.ss_size = STACK;
     t->context.uc_link = NULL;
     makecontext(&t->context, thread_main, 0);
   }
-  for (b->epoch = 1;; b->epoch++) {
-    unsigned done = 0;
+  for (b->epoch = 1;;) {
+    unsigned done = 0, warp = 0;
     for (b->at = 0; b->at < b->n; b->at++) {
       swapcontext(&b->home, &b->thread[b->at].context);
-      done += b->thread[b->at].done;
+      done += b->thread[b->at].done, warp += b->thread[b->at].warp && !b->thread[b->at].done;
     }
     b->at = 0;
     counts::settle();
     if (done == b->n) return;
-    if (done) fail("a barrier that only some threads come to", NULL, 0);
+    if (done || (warp && warp < b->n)) fail("a barrier that only some threads come to", NULL, 0);
+    b->epoch += !warp;
   }
 }
 
@@ -347,8 +377,29 @@ static void matrix(T *acc, int rows, int lanes, int deep, const A &a, int64_t a_
         acc[r * (lanes / 4) + c] += (T)(value(a.load(a_at + i * as + k * ad)) * value(b.load(b_at + j * bs + k * bd)));
       }
 }
+
+/* The same, of a first side that the warp's threads hold in the same way. Floats must be halves. */
+template <class T, class A, class B, class F>
+static void matrix_held(
+    T *acc, int rows, int lanes, int deep, const A *a, const B &b, int64_t b_at, int64_t bs, int64_t bd, F value) {
+  int lane = (int)(device()->at % 32);
+  Told told = tell(a, rows / 8 * (deep / 4), [value](A x) {
+    if constexpr (sizeof(A) == 2)
+      return value(x);
+    else
+      return (double)x;
+  });
+  for (int r = 0; r < rows / 8; r++)
+    for (int c = 0; c < lanes / 4; c++)
+      for (int k = 0; k < deep; k++) {
+        int64_t j = 8 * (c / 2) + 2 * (lane % 4) + c % 2;
+        double x = told.at((unsigned)(lane / 4 * 4 + k % 8 / 2), r * (deep / 4) + k / 8 * 2 + k % 2);
+        acc[r * (lanes / 4) + c] += (T)(x * value(b.load(b_at + j * bs + k * bd)));
+      }
+}
 }
 #define EIN_MATRIX(type, acc, ...) emulate::matrix(acc, __VA_ARGS__, emulate::value_##type)
+#define EIN_MATRIX_HELD(type, acc, ...) emulate::matrix_held(acc, __VA_ARGS__, emulate::value_##type)
 
 #define threadIdx (emulate::device()->thread[emulate::device()->at].index)
 #define blockIdx (emulate::block_index())

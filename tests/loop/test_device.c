@@ -513,6 +513,10 @@ static const TextBreak matrix_breaks[] = {
         "kernel C: elements of rows are 36 and 1 apart, of which one has to be 1 and the other a multiple of 8"},
     {"steps 40 1", "steps 40 2",
         "kernel C: elements of rows are 40 and 2 apart, of which one has to be 1 and the other a multiple of 8"},
+    {"of rows[(row * 40)] steps 40 1", "of next[0] steps 0 0",
+        "kernel C: a side of a matrix is held, and is no thread's part of it"},
+    {"of rows[(row * 40)] steps 40 1", "of rows[0] steps 0 0",
+        "kernel C: a side of a matrix is held, and is no thread's part of it"},
     {"steps 40 1", "steps 0 1",
         "kernel C: elements of rows are 0 and 1 apart, of which one has to be 1 and the other a multiple of 8"},
     {"shared rows : f16 [2560] small", "shared rows : f16 [2560]",
@@ -534,6 +538,56 @@ static const TextBreak matrix_breaks[] = {
         "kernel C: a block of 48 threads is no number of warps, and makes a matrix"},
 };
 
+/* The same, of a side that threads hold, which is as wide as the sum is deep. */
+static const TextBreak held_breaks[] = {
+    {"register next : f16 [32]", "register next : f16 [16]",
+        "kernel C: a side of a matrix is held, and is no thread's part of it"},
+    {"register next : f16 [32]", "register next : bf16 [32]",
+        "kernel C: next and lanes are no sides of a matrix of f32"},
+    {"of next[0] steps 0 0", "of next[1] steps 0 0",
+        "kernel C: a side of a matrix is held, and is no thread's part of it"},
+    {"        var next = 0.0:f16\n", "", "kernel C: next is a side of a matrix where it is not there"},
+    {"        matrix acc 32 by 16 by 32 of next[0] steps 0 0 and lanes[0] steps 1 72\n",
+        "          if (y == 0) {\n"
+        "            matrix acc 32 by 16 by 32 of next[0] steps 0 0 and lanes[0] steps 1 72\n"
+        "          }\n",
+        "kernel C: a matrix stands in a condition that is not the same for all threads"},
+};
+static const char held[] = "loop 1\n"
+                           "tasks {\n"
+                           "  taskgraph 1\n"
+                           "  buffer %0 input 0 B[32, 16] : f16\n"
+                           "  buffer %1 output 0 C[256] : f32\n"
+                           "  input B = %0\n"
+                           "  output C = %1\n"
+                           "  kernel 0 C outer 0 {\n"
+                           "    stage C[i:256] : f32 = f32(%0[(i // 16), (i % 16)]) to %1[i]\n"
+                           "  }\n"
+                           "}\n"
+                           "kernel C step 0 work 1 {\n"
+                           "  shared lanes : f16 [2304] small written\n"
+                           "  register next : f16 [32] written\n"
+                           "  register acc : f32 [16] written\n"
+                           "  buffer C = %1 : f32 [256] written\n"
+                           "  loops block x y r i\n"
+                           "  for block < 1 grid x {\n"
+                           "    var lanes\n"
+                           "    for x < 16 block x {\n"
+                           "      for y < 16 block y {\n"
+                           "        var next = 0.0:f16\n"
+                           "        var acc = 0.0:f32\n"
+                           "        for r < 9 {\n"
+                           "          lanes[((r * 256) + ((y * 16) + x))] = 0.0:f16\n"
+                           "        }\n"
+                           "        barrier\n"
+                           "        matrix acc 32 by 16 by 32 of next[0] steps 0 0 and lanes[0] steps 1 72\n"
+                           "        index i = ((y * 16) + x)\n"
+                           "        C[i] = acc[0]\n"
+                           "      }\n"
+                           "    }\n"
+                           "  }\n"
+                           "}\n";
+
 static void matrix_tests(Arena *a) {
   LoopProgram *p = text_well(a, matrix);
   Buf text = buf_new(a);
@@ -544,6 +598,8 @@ static void matrix_tests(Arena *a) {
     OK(text_back(p), "its text gives it back");
   }
   text_breaks(matrix, COUNT(matrix_breaks), matrix_breaks);
+  OK(text_well(a, held), "a text whose threads hold a side of a matrix reads");
+  text_breaks(held, COUNT(held_breaks), held_breaks);
 }
 
 int main(void) {

@@ -20,9 +20,8 @@ static bool is_brought(const Tiles *t, uint32_t slot) { return t->next[slot] != 
 
 /* ---- how wide ------------------------------------------------------------------------------------------- */
 
-/* How many elements along the label are read by one load: groups are aligned wherever they begin, and divide the
- * label. */
-static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* the last of a side */
+/* Groups are aligned wherever they begin, and divide the label, the last of a side. */
+int64_t bring_wide(const Tiles *t, uint32_t slot, uint32_t label) {
   const Expr *read = tiles_read(t, slot);
   TaskSlot x = t->st->slot[slot];
   if (x.kept || !read->n || plan_move(&t->plan, slot, label) != MOVE_UNIT || !t->plan.exact[label]) return 1;
@@ -43,7 +42,7 @@ static int64_t group_wide(const Tiles *t, uint32_t slot, uint32_t label) { /* th
  * as that leaves, so that its stores go to different banks. */
 static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
   Sched *s = t->s;
-  Groups g = {.wide = group_wide(t, slot, t->red)};
+  Groups g = {.wide = bring_wide(t, slot, t->red)};
   int64_t groups = t->part / g.wide, near = SECTOR / (dtype_size((DType)tiles_read(t, slot)->dtype) * g.wide);
   if (near > groups || tiles_small(t, slot)) near = groups;
   if (near < 1) near = 1;
@@ -60,7 +59,7 @@ static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
 static Groups groups_across(const Tiles *t, uint32_t slot, const Expr *thread) {
   Sched *s = t->s;
   const Side *side = side_of(t, slot);
-  Groups g = {.wide = group_wide(t, slot, side->label[side->n - 1])};
+  Groups g = {.wide = bring_wide(t, slot, side->label[side->n - 1])};
   int64_t row = tile_points(t, slot) / g.wide;
   g.point = ex_mul(s, rest(s, thread, row), ex_int(s, g.wide));
   g.deep = quotient(s, thread, row);
@@ -170,11 +169,22 @@ static void side_put(Tiles *t, uint32_t slot) {
 
 bool bring_takes(int64_t points) { return points == 64 || points == 128 || points == 256; }
 
+bool bring_fits(const Tiles *t, uint32_t slot) {
+  int64_t points = tile_points(t, slot);
+  if (tiles_along(t, slot)) {
+    int64_t groups = t->part / bring_wide(t, slot, t->red);
+    return groups <= WARP && WARP % groups == 0 && points % (THREADS / groups) == 0;
+  }
+  const Side *side = side_of(t, slot);
+  int64_t row = points / bring_wide(t, slot, side->label[side->n - 1]);
+  return row <= THREADS && THREADS % row == 0 && t->part % (THREADS / row) == 0;
+}
+
 void bring_ready(Tiles *t) {
   Sched *s = t->s;
   t->groups = NEW_ARRAY(s->arena, Groups, t->st->sum->n_slot + 1);
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
-    if (t->of[k] != OF_ROW && t->of[k] != OF_LANE) continue;
+    if (!tiles_are_shared(t, k)) continue;
     const Expr *n = ex_int(s, tile_points(t, k) * t->part / THREADS);
     t->groups[k] = groups_of(t, k, t->thread);
     t->next[k] = place_own(s, NULL, "next", (DType)tiles_read(t, k)->dtype, 1, &n);

@@ -7,7 +7,8 @@
 enum { LEAST = 32 };         /* points of a row */
 enum { WIDEST = 16 };        /* points of a result's row in each thread */
 enum { SWEEPS = 3 };
-enum { REGISTERS = 160 };    /* of a thread, for the chain's values at the thread's points */
+enum { HELD_ROWS = 16 };                        /* of a warp that has whole rows */
+enum { REGISTERS = 160, HELD_REGISTERS = 232 }; /* of a thread, for the chain's values at the thread's points */
 
 bool chain_is_sum(const Chain *c, uint32_t i) { return stage_at(c, i)->sum->reducer != RED_NONE; }
 static bool is_ours(const Chain *c, TaskSlot slot) { return slot.kept && slot.index >= c->from && slot.index < c->to; }
@@ -127,13 +128,17 @@ static bool sides_fit(Chain *c) {
     if (k->is == LINK_ROW || !chain_is_sum(c, i)) continue;
     bool piece = k->is == LINK_PIECE;
     k->env = (Env){.s = c->s, .stage = st};
-    k->tiles = tiles_of(c->s, st, &k->env, c->each, piece ? c->each : c->lanes);
+    k->tiles = tiles_of(c->s, st, &k->env, c->rows / TILE_SIDE, piece ? c->piece / TILE_SIDE : c->lanes);
     k->tiles.row = side_new(&k->tiles, 1, &c->row), k->tiles.lane = side_new(&k->tiles, 1, &c->n_outer),
     k->tiles.other = nobody;
     k->tiles.brought = c->packed || c->matrix;
     if (c->packed) k->tiles.row_pack = c->each, k->tiles.lane_pack = ALONG_EACH;
     if (c->matrix) k->tiles.matrix = true, k->tiles.lane_pack = 2, k->tiles.part = 2 * TILE_DEEP;
     k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;
+    if (c->held) {
+      k->tiles.down = CHAIN_WARPS, k->tiles.across = 1, k->tiles.held = 0; /* its place comes with the loops */
+      k->tiles.part = piece ? k->tiles.plan.size[k->tiles.red] : c->piece;
+    }
     if (!tiles_sides(&k->tiles, piece) || (c->matrix && !tiles_are_matrix(&k->tiles)) ||
         (st->sum->where && !ex_is_safe(&k->env, st->sum->where)))
       return false;
@@ -296,28 +301,37 @@ void chain_shares(const Chain *c, bool *part, bool *tile) {
     const TaskStage *st = stage_at(c, i);
     if (c->link[i].is == LINK_ROW && chain_is_sum(c, i)) part[st->sum->acc] = true;
     for (uint32_t k = 0; k < st->sum->n_slot && c->link[i].is == LINK_RESULT && chain_is_sum(c, i); k++)
-      if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE)
+      if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE && (!c->held || c->edges))
         tile[stage_at(c, st->slot[k].index)->sum->dtype] = true;
   }
+}
+
+/* Of the rows that a product holds, and of what is loaded ahead for a product or a result: halves. */
+static int64_t held_registers(const Chain *c, const Link *k) {
+  bool piece = k->is == LINK_PIECE;
+  int64_t ahead = c->piece * (piece ? k->tiles.part : TILE_SIDE * c->lanes) / (TILE_SIDE * TILE_SIDE);
+  return (ahead + (piece ? c->each * k->tiles.part / 4 : 0)) / 2;
 }
 
 /* Whether shared memory and registers suffice. */
 static bool is_room(const Chain *c) {
   bool part[DTYPES] = {0}, tile[DTYPES] = {0};
-  int64_t side = TILE_SIDE * c->each, bytes = 0, registers = 0;
+  int64_t bytes = 0, registers = 0;
   chain_shares(c, part, tile);
   for (uint32_t t = 0; t < DTYPES; t++) {
-    bytes += part[t] ? element_bytes((DType)t) * side * TILE_SIDE : 0;
-    bytes += tile[t] ? (c->matrix ? dtype_size((DType)t) : element_bytes((DType)t)) * side * c->tile_wide : 0;
+    bytes += part[t] ? element_bytes((DType)t) * c->rows * c->sharing : 0;
+    bytes += tile[t] ? (c->matrix ? dtype_size((DType)t) : element_bytes((DType)t)) * c->rows * c->tile_wide : 0;
   }
   for (uint32_t i = c->from; i < c->to; i++) {
     const Link *k = &c->link[i];
-    int64_t points = k->is == LINK_ROW ? 2 * c->each : k->is == LINK_PIECE ? c->each * c->each : 2 * c->each * c->lanes;
+    int64_t results = (c->direct ? 1 : 2) * c->results;
+    int64_t points = c->each * (k->is == LINK_ROW ? 2 : k->is == LINK_PIECE ? c->points : results);
+    if (c->held && k->is != LINK_ROW && chain_is_sum(c, i)) registers += held_registers(c, k);
     if (k->is != LINK_ROW && chain_is_sum(c, i)) bytes += tiles_bytes(&k->tiles);
     if (k->is != LINK_RESULT || chain_is_sum(c, i))
       registers += points * (dtype_size(stage_at(c, i)->sum->acc) > 4 ? 2 : 1);
   }
-  return bytes <= LOOP_SHARED && registers <= REGISTERS;
+  return bytes <= LOOP_SHARED && registers <= (c->held ? HELD_REGISTERS : REGISTERS);
 }
 
 /* Whether neighbouring points are read at once, up to 16 bytes. */
@@ -330,13 +344,28 @@ static bool is_packed(const Chain *c) {
 
 /* Tries `each` points of a thread along each side, with or without matrix units; false: they do not fit. */
 static bool shape_fits(Chain *c, int64_t each, bool matrix) {
-  c->each = each;
+  c->held = c->edges = c->direct = false;
+  c->each = c->points = each, c->results = c->lanes;
+  c->rows = c->piece = TILE_SIDE * each, c->sharing = TILE_SIDE;
   c->packed = is_packed(c);
   c->matrix = matrix && c->packed;
   if (matrix && !c->matrix) return false;
   if (c->matrix) c->packed = false;
-  c->tile_wide = TILE_SIDE * c->each + (c->matrix ? 8 : c->packed ? 4 : c->each % 2 ? 0 : TILE_SIDE);
+  c->tile_wide = c->piece + (c->matrix ? 8 : c->packed ? 4 : c->each % 2 ? 0 : TILE_SIDE);
   return row_found(c) && is_room(c);
+}
+
+/* Tries a warp for each HELD_ROWS rows. */
+static bool held_fits(Chain *c, int64_t piece) {
+  StagePlan p = stage_plan(c->s, c->along);
+  c->held = c->matrix = true, c->packed = false;
+  c->rows = HELD_ROWS * CHAIN_WARPS, c->piece = piece, c->sharing = 4;
+  c->each = HELD_ROWS / 8, c->points = piece / 4, c->results = TILE_SIDE * c->lanes / 4;
+  c->tile_wide = piece + 8;
+  c->direct = p.exact[c->n_outer] && p.size[c->n_outer] <= DEVICE_BLOCK;
+  c->edges = false;
+  for (uint32_t i = c->from; i < c->to; i++) c->edges |= c->link[i].is == LINK_RESULT && stage_at(c, i)->sum->where;
+  return row_found(c) && p.size[c->row] > c->rows / 2 && chain_held_fits(c) && is_room(c);
 }
 
 static bool chain_fits(Chain *c) {
@@ -350,6 +379,8 @@ static bool chain_fits(Chain *c) {
   if (!product || !sums || !c->n_outer) return false;
   StagePlan p = stage_plan(c->s, c->along);
   if (p.size[c->n_outer] < LEAST) return false;
+  for (int64_t piece = 64; piece >= 32; piece /= 2)
+    if (held_fits(c, piece)) return true;
   if (shape_fits(c, ALONG_EACH, true)) return true;
   for (int64_t each = ALONG_EACH; each > 1; each /= 2)
     if (shape_fits(c, each, false)) return true;
@@ -357,22 +388,25 @@ static bool chain_fits(Chain *c) {
 }
 
 static void choice_report(const Chain *c) {
-  Choice x = {.threads = TILE_SIDE, .tile = TILE_SIDE * c->each, .sweeps = c->sweeps};
+  Choice x = {.threads = TILE_SIDE, .tile = c->piece, .rows = c->rows, .sweeps = c->sweeps};
   const char *row = how_label(c->along, c->row), *along = how_label(c->along, c->n_outer);
   bool grows = false;
   for (uint32_t i = c->from; i < c->to; i++) grows |= c->link[i].grows;
   how_add(c->s, NULL,
       "%u stages in one launch: a block has %lld %s and goes along %s by %lld, in %lld sweep%s, %lld by %lld "
       "threads%s%s",
-      c->to - c->from, (long long)x.tile, row, along, (long long)x.tile, (long long)x.sweeps, x.sweeps == 1 ? "" : "s",
-      (long long)x.threads, (long long)x.threads, c->matrix ? "; products by matrix units" : "",
+      c->to - c->from, (long long)x.rows, row, along, (long long)x.tile, (long long)x.sweeps, x.sweeps == 1 ? "" : "s",
+      (long long)x.threads, (long long)x.threads,
+      c->held         ? "; products by matrix units, of rows and pieces in registers"
+          : c->matrix ? "; products by matrix units"
+                      : "",
       grows ? "; sums of exponentials are kept for the largest so far" : "");
 }
 
 static void ends_find(Chain *c) {
   StagePlan p = stage_plan(c->s, c->along);
-  c->rows_whole = p.exact[c->row] && p.size[c->row] % (TILE_SIDE * c->each) == 0;
-  c->along_whole = p.exact[c->n_outer] && p.size[c->n_outer] % (TILE_SIDE * c->each) == 0;
+  c->rows_whole = p.exact[c->row] && p.size[c->row] % c->rows == 0;
+  c->along_whole = p.exact[c->n_outer] && p.size[c->n_outer] % c->piece == 0;
 }
 
 bool chain_launch(Sched *s, uint32_t from, uint32_t *to) {

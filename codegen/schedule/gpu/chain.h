@@ -39,11 +39,18 @@ typedef struct Chain {
   Link *link;                /* by stage */
   const TaskStage *along;    /* a stage of pieces: its label n_outer goes along rows */
   const TaskStage *result;   /* a stage of results; NULL: there is none */
-  int64_t each, lanes;       /* a thread's rows and points along, in a piece; points of a result's row */
+  int64_t rows, piece;       /* rows of a block; points along rows of a piece */
+  int64_t lanes;             /* points of a result's row, in TILE_SIDE */
+  int64_t each, points, results; /* a thread's rows, points of a row of the piece, and points of a result's row */
+  int64_t sharing;           /* threads that share a row */
   uint32_t sweeps;
   bool packed;               /* a thread's rows are neighbours, and so are its points along, in fours; else it has
                               * every TILE_SIDE-th */
   bool matrix;               /* matrix units compute products: a thread's points are those of LoopMatrix */
+  bool held;                 /* and a warp has whole rows: the rows' side of products, and the pieces of results, stay
+                              * in registers (chain_held.c) */
+  bool edges;                /* held: predicates exclude points of pieces */
+  bool direct;               /* held: results are added up without sums for pieces */
   const Expr *warp, *lane;   /* its warp, and its number in the warp */
   const Expr *place;         /* its number among the threads of a row */
   bool rows_whole, along_whole; /* no block, or no piece, extends beyond the end */
@@ -54,15 +61,35 @@ typedef struct Chain {
   const Expr *r, *at, *step; /* current values: the thread's row, its point; in sums of results, where this part of
                               * the piece begins */
   const Tiles *in;           /* of which of these; NULL: none */
+  const Expr *end;           /* held: where the sweep ends */
+  uint32_t product, sums;    /* held: the stages of the sweep's product, and of its result; NOWHERE: there is none */
 } Chain;
 
 enum { ALONG_EACH = 4 };
 static inline const TaskStage *stage_at(const Chain *c, uint32_t i) { return &c->s->task->stages.at[i]; }
+enum { CHAIN_WARPS = 8 };    /* of a block */
 bool chain_reads(const Chain *c, uint32_t stage, uint32_t of); /* whether it depends on the other stage's value */
 bool chain_is_sum(const Chain *c, uint32_t stage);
+/* Whether it is a sum of the sweep, but no product. */
+bool chain_is_in(const Chain *c, uint32_t stage, uint32_t sweep);
 bool chain_is_over(const Chain *c, uint32_t stage, uint32_t sweep);
 void chain_shares(const Chain *c, bool *part, bool *tile); /* by dtype: whether parts of rows' sums, and pieces, are
                                                             * shared */
 void chain_loops(Chain *c);
+const Expr *chain_row(const Chain *c); /* the current row, in the block */
+Env chain_env(const Chain *c, uint32_t stage);
+const Expr *chain_points_open(Chain *c); /* loops over the thread's points of a piece that exist; returns their index
+                                          * along rows */
+const Expr *chain_rows_open(Chain *c);   /* loops over the thread's rows; returns whether a row exists, NULL: all do */
+uint32_t chain_own(Chain *c, Str name, const char *otherwise, DType t, int64_t n, const Expr *value);
+uint32_t chain_piece_of(const Chain *c, uint32_t stage); /* the stage of pieces that a result sums; NOWHERE: none */
+void chain_piece_shared(Chain *c, uint32_t stage);       /* stores the thread's points of a piece, for the block */
+
+/* chain_held.c: what a sweep does if c->held. */
+bool chain_held_fits(const Chain *c); /* whether products and results can be made so */
+void chain_held_rows(Chain *c);       /* before all sweeps: reads the rows' side of the product */
+void chain_held_begin(Chain *c, uint32_t sweep, const Expr *lo, const Expr *hi); /* before a sweep over lo..hi */
+void chain_held_product(Chain *c); /* the piece's product, in the stage's registers */
+void chain_held_result(Chain *c);  /* adds the piece's part of the result */
 
 #endif

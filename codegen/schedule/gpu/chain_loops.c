@@ -10,7 +10,7 @@ static const Expr *number(Sched *s, DType t, double v) {
                            : expr_int(s->x, t, (int64_t)v);
 }
 
-static uint32_t own_new(Chain *c, Str name, const char *otherwise, DType t, int64_t n, const Expr *value) {
+uint32_t chain_own(Chain *c, Str name, const char *otherwise, DType t, int64_t n, const Expr *value) {
   const Expr *dim = ex_int(c->s, n);
   uint32_t place = place_own(c->s, name, otherwise, t, 1, &dim);
   var_add(c->s, place, value);
@@ -56,7 +56,7 @@ static const Expr *other_link(void *owner, const Expr *leaf) {
   return kept(c, c->in->st->slot[leaf->i].index);
 }
 
-static Env env_of(const Chain *c, uint32_t stage) {
+Env chain_env(const Chain *c, uint32_t stage) {
   const TaskStage *st = stage_at(c, stage);
   Env e = {.s = c->s, .stage = st, .label = NEW_ARRAY(c->s->arena, const Expr *, st->sum->n_out + st->sum->n_red + 1)};
   for (uint32_t k = 0; k < c->n_outer; k++) e.label[k] = c->outer[k];
@@ -65,14 +65,18 @@ static Env env_of(const Chain *c, uint32_t stage) {
 
 /* ---- loops over a thread's points ------------------------------------------------------------------------- */
 
-static const Expr *ex_quotient(Sched *s, const Expr *e, int64_t n) { return expr_op2(s->x, OP_IDIV, e, ex_int(s, n)); }
-static const Expr *ex_rest(Sched *s, const Expr *e, int64_t n) { return expr_op2(s->x, OP_MOD, e, ex_int(s, n)); }
+static const Expr *ex_quotient(Sched *s, const Expr *e, int64_t n) {
+  return n == 1 ? e : expr_op2(s->x, OP_IDIV, e, ex_int(s, n));
+}
+static const Expr *ex_rest(Sched *s, const Expr *e, int64_t n) {
+  return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, e, ex_int(s, n));
+}
 
-static const Expr *row_at(const Chain *c) {
+const Expr *chain_row(const Chain *c) {
   Sched *s = c->s;
   if (c->matrix) {
-    const Expr *warp = ex_mul(s, ex_quotient(s, c->warp, 4), ex_int(s, TILE_SIDE * c->each / 2));
-    return ex_add(s, ex_add(s, warp, ex_mul(s, c->r, ex_int(s, 8))), ex_quotient(s, c->lane, 4));
+    const Expr *warp = ex_quotient(s, c->warp, c->sharing / 4), *first = ex_mul(s, warp, ex_int(s, 8 * c->each));
+    return ex_add(s, ex_add(s, first, ex_mul(s, c->r, ex_int(s, 8))), ex_quotient(s, c->lane, 4));
   }
   if (c->packed) return ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, c->each)), c->r);
   return ex_add(s, var_read(s, c->y), ex_mul(s, c->r, ex_int(s, TILE_SIDE)));
@@ -83,7 +87,7 @@ static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
   Sched *s = c->s;
   const Expr *pack = ex_int(s, ALONG_EACH), *x = var_read(s, c->x);
   if (c->matrix) {
-    const Expr *warp = ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, TILE_SIDE * n / 4)),
+    const Expr *warp = ex_mul(s, ex_rest(s, c->warp, c->sharing / 4), ex_int(s, 4 * n)),
                *two = ex_mul(s, ex_rest(s, c->lane, 4), ex_int(s, 2));
     return ex_add(s, ex_add(s, ex_add(s, warp, ex_mul(s, ex_quotient(s, k, 2), ex_int(s, 8))), two), ex_rest(s, k, 2));
   }
@@ -94,23 +98,23 @@ static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
 }
 
 /* Loops over its rows. Returns the test that a row exists; NULL: all do. */
-static const Expr *rows_open(Chain *c) {
+const Expr *chain_rows_open(Chain *c) {
   Sched *s = c->s;
   uint32_t r = var_new(s, NULL, "r");
   into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
   c->r = var_read(s, r);
-  c->outer[c->row] = named(s, c->along->label[c->row], "i", ex_add(s, c->row0, row_at(c)));
+  c->outer[c->row] = named(s, c->along->label[c->row], "i", ex_add(s, c->row0, chain_row(c)));
   return c->rows_whole ? NULL : ex_below(s, c->outer[c->row], c->along->bound[c->row]);
 }
 
 /* Loops over its points of a piece that exist. Returns the current one's index along rows. */
-static const Expr *points_open(Chain *c) {
+const Expr *chain_points_open(Chain *c) {
   Sched *s = c->s;
-  const Expr *row = rows_open(c);
+  const Expr *row = chain_rows_open(c);
   uint32_t k = var_new(s, NULL, "c");
-  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
-  const Expr *column = lane_at(c, var_read(s, k), c->each);
-  c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->each)), var_read(s, k));
+  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->points), 1, BIND_UNROLL)->body);
+  const Expr *column = lane_at(c, var_read(s, k), c->points);
+  c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->points)), var_read(s, k));
   const Expr *along = named(s, c->along->label[c->n_outer], "at", ex_add(s, c->along0, column));
   const Expr *there = expr_and(s->x, row, c->along_whole ? NULL : ex_below(s, along, c->along->bound[c->n_outer]));
   if (there) into(s, &if_add(s, there)->body);
@@ -143,7 +147,7 @@ static bool is_stored_in(const Chain *c, uint32_t stage, uint32_t sweep) {
 static void piece_made(Chain *c, uint32_t stage, const Expr *along, uint32_t sweep) {
   Sched *s = c->s;
   const TaskStage *st = stage_at(c, stage);
-  Env e = env_of(c, stage);
+  Env e = chain_env(c, stage);
   LoopBody *was = s->body;
   e.label[c->n_outer] = along;
   if (st->sum->domain) into(s, &if_add(s, ex_shared(s, link_of(c, &e, st->sum->domain)))->body);
@@ -160,7 +164,7 @@ static void row_grows(Chain *c, uint32_t stage, const Expr *along, uint32_t swee
   Sched *s = c->s;
   const EinSum *sum = stage_at(c, stage)->sum;
   Link *k = &c->link[stage];
-  Env e = env_of(c, stage);
+  Env e = chain_env(c, stage);
   LoopBody *was = s->body;
   e.label[c->n_outer] = along;
   if (sum->where) into(s, &if_add(s, ex_shared(s, link_of(c, &e, sum->where)))->body);
@@ -177,16 +181,16 @@ static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) 
   Sched *s = c->s;
   uint32_t part = c->part[sum->acc], k = var_new(s, NULL, "k");
   LoopBody *was = s->body;
-  rows_open(c);
-  const Expr *base = ex_mul(s, row_at(c), ex_int(s, TILE_SIDE)), *at = ex_add(s, base, c->place);
+  chain_rows_open(c);
+  const Expr *base = ex_mul(s, chain_row(c), ex_int(s, c->sharing)), *at = ex_add(s, base, c->place);
   store_add(s, part, 1, &at, at_row(c, from));
   into(s, was);
   barrier_add(s);
-  rows_open(c);
-  base = ex_mul(s, row_at(c), ex_int(s, TILE_SIDE));
+  chain_rows_open(c);
+  base = ex_mul(s, chain_row(c), ex_int(s, c->sharing));
   uint32_t all = place_own(s, NULL, "all", sum->acc, 0, NULL);
   var_add(s, all, place_read(s, part, 1, &base));
-  LoopBody *row = into(s, &for_add(s, k, ex_int(s, 1), ex_int(s, TILE_SIDE), 1, BIND_UNROLL)->body);
+  LoopBody *row = into(s, &for_add(s, k, ex_int(s, 1), ex_int(s, c->sharing), 1, BIND_UNROLL)->body);
   at = ex_add(s, base, var_read(s, k));
   const Expr *next = let_read(s, "v", place_read(s, part, 1, &at));
   store_add(s, all, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, all), next)));
@@ -202,9 +206,9 @@ static void row_stored(Chain *c, uint32_t stage) {
   const TaskStage *st = stage_at(c, stage);
   if (st->buffer < 0 && s->of_stage[stage] == NOWHERE) return;
   LoopBody *was = s->body;
-  const Expr *there = rows_open(c);
+  const Expr *there = chain_rows_open(c);
   into(s, &if_add(s, expr_and(s->x, there, expr_op2(s->x, OP_EQ, c->place, ex_int(s, 0))))->body);
-  Env e = env_of(c, stage);
+  Env e = chain_env(c, stage);
   value_store(s, st, &e, kept(c, stage));
   into(s, was);
 }
@@ -222,10 +226,10 @@ static void row_mapped(Chain *c, uint32_t stage) {
   Sched *s = c->s;
   const TaskStage *st = stage_at(c, stage);
   LoopBody *was = s->body;
-  c->link[stage].own = own_new(c, st->name, "row", st->sum->dtype, c->each, number(s, st->sum->dtype, 0));
-  const Expr *there = rows_open(c);
+  c->link[stage].own = chain_own(c, st->name, "row", st->sum->dtype, c->each, number(s, st->sum->dtype, 0));
+  const Expr *there = chain_rows_open(c);
   if (there) into(s, &if_add(s, there)->body);
-  Env e = env_of(c, stage);
+  Env e = chain_env(c, stage);
   store_add(
       s, c->link[stage].own, 1, &c->r, ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body))));
   into(s, was);
@@ -242,8 +246,8 @@ static void sum_scaled(Chain *c, uint32_t stage, const Expr *by) {
   LoopBody *was = s->body;
   if (k->is == LINK_RESULT) {
     uint32_t v = var_new(s, NULL, "c");
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->lanes), 1, BIND_UNROLL)->body);
-    at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->lanes)), var_read(s, v));
+    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->results), 1, BIND_UNROLL)->body);
+    at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->results)), var_read(s, v));
   }
   store_add(s, k->acc, 1, &at, expr_op2(s->x, OP_MUL, place_read(s, k->acc, 1, &at), by));
   into(s, was);
@@ -259,16 +263,16 @@ static void grows_on(Chain *c, uint32_t max, uint32_t sweep) {
   Sched *s = c->s;
   Link *m = &c->link[max];
   const EinSum *sum = stage_at(c, max)->sum;
-  uint32_t of = own_new(c, NULL, "piece", sum->acc, c->each, NULL);
+  uint32_t of = chain_own(c, NULL, "piece", sum->acc, c->each, NULL);
   parts_fold(c, sum, m->acc, of);
   LoopBody *was = s->body;
-  rows_open(c);
+  chain_rows_open(c);
   const Expr *before = let_read(s, "before", at_row(c, m->own));
   const Expr *now = let_read(s, "now", ex_shared(s, red_combine(s, sum, before, at_row(c, of))));
   const Expr *none = expr_op2(s->x, OP_EQ, before, red_identity(s, sum));
   for (uint32_t i = c->from; i < c->to; i++) {
     if (c->link[i].over != max || c->link[i].sweep != sweep) continue;
-    Env e = env_of(c, i);
+    Env e = chain_env(c, i);
     const Expr *u = let_read(s, "u", ex_shared(s, over_u(c, i, &e, before)));
     store_add(s, m->own, 1, &c->r, now);
     const Expr *change = expr_op1(s->x, OP_EXP, expr_op2(s->x, OP_SUB, u, over_u(c, i, &e, now)));
@@ -288,12 +292,12 @@ static void grows_ended(Chain *c, uint32_t max, uint32_t sweep) {
   add.reducer = RED_SUM;
   parts_fold(c, &add, m->count, m->count);
   LoopBody *was = s->body;
-  rows_open(c);
+  chain_rows_open(c);
   const Expr *none = expr_op2(s->x, OP_EQ, at_row(c, m->own), red_identity(s, sum));
   into(s, &if_add(s, expr_and(s->x, none, expr_op2(s->x, OP_GT, at_row(c, m->count), number(s, sum->acc, 0))))->body);
   for (uint32_t i = c->from; i < c->to; i++) {
     if (c->link[i].over != max || c->link[i].sweep != sweep) continue;
-    Env e = env_of(c, i);
+    Env e = chain_env(c, i);
     const Expr *u = expr_op1(s->x, OP_NEG, link_of(c, &e, c->link[i].u));
     sums_scaled(c, i, let_read(s, "by", ex_shared(s, expr_op1(s->x, OP_EXP, u))));
   }
@@ -302,23 +306,23 @@ static void grows_ended(Chain *c, uint32_t max, uint32_t sweep) {
 
 /* ---- sums of results ---------------------------------------------------------------------------------------- */
 
-static uint32_t piece_of(const Chain *c, uint32_t stage) {
+uint32_t chain_piece_of(const Chain *c, uint32_t stage) {
   const TaskStage *st = stage_at(c, stage);
   for (uint32_t k = 0; k < st->sum->n_slot; k++)
     if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE) return st->slot[k].index;
   return NOWHERE;
 }
 
-static void piece_shared(Chain *c, uint32_t stage) {
+void chain_piece_shared(Chain *c, uint32_t stage) {
   Sched *s = c->s;
   DType t = stage_at(c, stage)->sum->dtype;
   LoopBody *was = s->body;
-  rows_open(c);
+  chain_rows_open(c);
   uint32_t k = var_new(s, NULL, "c");
-  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
-  const Expr *column = lane_at(c, var_read(s, k), c->each);
-  c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->each)), var_read(s, k));
-  const Expr *at = ex_add(s, ex_mul(s, row_at(c), ex_int(s, c->tile_wide)), column);
+  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->points), 1, BIND_UNROLL)->body);
+  const Expr *column = lane_at(c, var_read(s, k), c->points);
+  c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->points)), var_read(s, k));
+  const Expr *at = ex_add(s, ex_mul(s, chain_row(c), ex_int(s, c->tile_wide)), column);
   store_add(s, c->tile[t], 1, &at, kept(c, stage));
   into(s, was);
 }
@@ -349,14 +353,14 @@ static void result_grows(Chain *c, uint32_t stage) {
   Sched *s = c->s;
   Link *k = &c->link[stage];
   const EinSum *sum = stage_at(c, stage)->sum;
-  uint32_t piece = piece_of(c, stage), v = var_new(s, NULL, "part");
+  uint32_t piece = chain_piece_of(c, stage), v = var_new(s, NULL, "part");
   LoopBody *was = s->body;
   barrier_add(s);
-  if (piece != NOWHERE) piece_shared(c, piece);
-  uint32_t grown = own_new(c, NULL, "grown", sum->acc, c->each * c->lanes, red_identity(s, sum));
-  const Expr *all = ex_int(s, TILE_SIDE * c->each), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
+  if (piece != NOWHERE) chain_piece_shared(c, piece);
+  uint32_t grown = chain_own(c, NULL, "grown", sum->acc, c->each * c->results, red_identity(s, sum));
+  const Expr *all = ex_int(s, c->piece), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
   /* matrix: beyond the end, both sides of a matrix are 0. */
-  bool whole = c->matrix || tiles_whole(&k->tiles, TILE_SIDE * c->each);
+  bool whole = c->matrix || tiles_whole(&k->tiles, c->piece);
   const Expr *points = whole ? all : ex_min(s, all, left);
   k->tiles.red0 = c->along0;
   if (piece != NOWHERE)
@@ -368,7 +372,7 @@ static void result_grows(Chain *c, uint32_t stage) {
   c->in = NULL;
   into(s, was);
   uint32_t n = var_new(s, NULL, "n");
-  into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->each * c->lanes), 1, BIND_UNROLL)->body);
+  into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->each * c->results), 1, BIND_UNROLL)->body);
   const Expr *at = var_read(s, n), *next = let_read(s, "v", place_read(s, grown, 1, &at));
   store_add(s, k->acc, 1, &at, ex_shared(s, red_combine(s, sum, place_read(s, k->acc, 1, &at), next)));
   into(s, was);
@@ -382,14 +386,15 @@ static void results_made(Chain *c) {
     if (c->link[i].is != LINK_RESULT) continue;
     bool sums = chain_is_sum(c, i);
     if (!sums)
-      c->link[i].own = own_new(c, st->name, "result", st->sum->dtype, c->each * c->lanes, number(s, st->sum->dtype, 0));
+      c->link[i].own =
+          chain_own(c, st->name, "result", st->sum->dtype, c->each * c->results, number(s, st->sum->dtype, 0));
     else if (st->buffer < 0 && s->of_stage[i] == NOWHERE) continue;
-    const Expr *row = rows_open(c);
+    const Expr *row = chain_rows_open(c);
     uint32_t v = var_new(s, NULL, "c");
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->lanes), 1, BIND_UNROLL)->body);
-    Env e = env_of(c, i);
-    const Expr *lane = named(s, st->label[c->n_outer], "i", lane_at(c, var_read(s, v), c->lanes));
-    c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->lanes)), var_read(s, v));
+    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->results), 1, BIND_UNROLL)->body);
+    Env e = chain_env(c, i);
+    const Expr *lane = named(s, st->label[c->n_outer], "i", lane_at(c, var_read(s, v), c->results));
+    c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->results)), var_read(s, v));
     e.label[c->n_outer] = lane;
     into(s, &if_add(s, expr_and(s->x, row, ex_below(s, lane, st->bound[c->n_outer])))->body);
     if (!sums && st->sum->domain) into(s, &if_add(s, ex_shared(s, link_of(c, &e, st->sum->domain)))->body);
@@ -402,7 +407,7 @@ static void results_made(Chain *c) {
 
 /* ---- a sweep ------------------------------------------------------------------------------------------------- */
 
-static bool is_in(const Chain *c, uint32_t i, uint32_t sweep) {
+bool chain_is_in(const Chain *c, uint32_t i, uint32_t sweep) {
   return c->link[i].is != LINK_PIECE && chain_is_sum(c, i) && c->link[i].sweep == sweep;
 }
 
@@ -411,7 +416,7 @@ static void wanted_mark(Chain *c, uint32_t sweep) {
   for (uint32_t i = c->from; i < c->to; i++) c->link[i].wanted = is_stored_in(c, i, sweep);
   for (uint32_t i = c->to; i-- > c->from;) {
     const TaskStage *st = stage_at(c, i);
-    if (!is_in(c, i, sweep) && !c->link[i].wanted) continue;
+    if (!chain_is_in(c, i, sweep) && !c->link[i].wanted) continue;
     for (uint32_t k = 0; k < st->sum->n_slot; k++)
       if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE) c->link[st->slot[k].index].wanted = true;
   }
@@ -425,12 +430,12 @@ static void sweep_bounds(Chain *c, uint32_t sweep, const Expr **lo, const Expr *
   for (uint32_t i = c->from; i < c->to; i++) {
     const TaskStage *st = stage_at(c, i);
     if (is_stored_in(c, i, sweep)) return;
-    if (!is_in(c, i, sweep)) continue;
-    Env e = env_of(c, i);
+    if (!chain_is_in(c, i, sweep)) continue;
+    Env e = chain_env(c, i);
     uint32_t label = c->link[i].is == LINK_RESULT ? st->sum->n_out : c->n_outer;
     const Expr *a = ex_int(s, 0), *b = all, *last = ex_sub(s, st->bound[c->row], ex_int(s, 1));
     e.label[c->row] = c->row0;
-    Reach rows = {c->row, c->row0, ex_min(s, last, ex_add(s, c->row0, ex_int(s, TILE_SIDE * c->each - 1)))};
+    Reach rows = {c->row, c->row0, ex_min(s, last, ex_add(s, c->row0, ex_int(s, c->rows - 1)))};
     if (st->sum->where) sides_narrow(&e, st->sum->n_out + 1, st->sum->where, label, 1, &rows, &a, &b);
     from = from ? ex_min(s, from, a) : a, to = to ? ex_max(s, to, b) : b;
   }
@@ -442,13 +447,15 @@ static void accs_new(Chain *c, uint32_t sweep) {
   for (uint32_t i = c->from; i < c->to; i++) {
     const TaskStage *st = stage_at(c, i);
     Link *k = &c->link[i];
-    if (!is_in(c, i, sweep)) continue;
+    if (!chain_is_in(c, i, sweep)) continue;
     const Expr *none = red_identity(s, st->sum);
-    if (k->is == LINK_RESULT) k->own = k->acc = own_new(c, NULL, "acc", st->sum->acc, c->each * c->lanes, none);
+    if (k->is == LINK_RESULT)
+      k->own = k->acc = chain_own(c, NULL, "acc", st->sum->acc, c->each * c->results, none);
     else if (k->grows) {
-      k->own = own_new(c, st->name, "most", st->sum->acc, c->each, none);
-      k->count = own_new(c, NULL, "count", st->sum->acc, c->each, number(s, st->sum->acc, 0));
-    } else k->acc = own_new(c, NULL, "acc", st->sum->acc, c->each, none);
+      k->own = chain_own(c, st->name, "most", st->sum->acc, c->each, none);
+      k->count = chain_own(c, NULL, "count", st->sum->acc, c->each, number(s, st->sum->acc, 0));
+    } else
+      k->acc = chain_own(c, NULL, "acc", st->sum->acc, c->each, none);
   }
 }
 
@@ -456,12 +463,12 @@ static void accs_new(Chain *c, uint32_t sweep) {
  * other than it. */
 static void points_made(Chain *c, uint32_t sweep, bool late, bool grows) {
   LoopBody *was = c->s->body;
-  const Expr *along = points_open(c);
+  const Expr *along = chain_points_open(c);
   for (uint32_t i = c->from; i < c->to; i++) {
     const Link *k = &c->link[i];
     if (k->is == LINK_PIECE && k->wanted && chain_is_over(c, i, sweep) == late) {
       if (!chain_is_sum(c, i) || is_stored_in(c, i, sweep)) piece_made(c, i, along, sweep);
-    } else if (k->is == LINK_ROW && is_in(c, i, sweep) && (grows && !k->grows) == late) {
+    } else if (k->is == LINK_ROW && chain_is_in(c, i, sweep) && (grows && !k->grows) == late) {
       row_grows(c, i, along, sweep);
     }
   }
@@ -475,10 +482,14 @@ static void pieces_new(Chain *c) {
     const TaskStage *st = stage_at(c, i);
     if (k->is != LINK_PIECE || !k->wanted) continue;
     if (!chain_is_sum(c, i)) {
-      k->own = own_new(c, st->name, "piece", st->sum->dtype, c->each * c->each, number(s, st->sum->dtype, 0));
+      k->own = chain_own(c, st->name, "piece", st->sum->dtype, c->each * c->points, number(s, st->sum->dtype, 0));
       continue;
     }
-    k->own = own_new(c, st->name, "product", st->sum->acc, c->each * c->each, red_identity(s, st->sum));
+    k->own = chain_own(c, st->name, "product", st->sum->acc, c->each * c->points, red_identity(s, st->sum));
+    if (c->held) {
+      chain_held_product(c);
+      continue;
+    }
     k->tiles.lane0 = c->along0;
     c->in = &k->tiles;
     tiles_sum(&k->tiles, k->own);
@@ -492,16 +503,16 @@ static void piece_swept(Chain *c, uint32_t sweep) {
   pieces_new(c);
   for (uint32_t i = c->from; i < c->to; i++) {
     Link *k = &c->link[i];
-    if (!is_in(c, i, sweep) || k->is != LINK_ROW || !k->grows) continue;
+    if (!chain_is_in(c, i, sweep) || k->is != LINK_ROW || !k->grows) continue;
     grows = true;
-    k->acc = own_new(c, NULL, "acc", stage_at(c, i)->sum->acc, c->each, red_identity(s, stage_at(c, i)->sum));
+    k->acc = chain_own(c, NULL, "acc", stage_at(c, i)->sum->acc, c->each, red_identity(s, stage_at(c, i)->sum));
   }
   points_made(c, sweep, false, grows);
   for (uint32_t i = c->from; i < c->to; i++)
-    if (is_in(c, i, sweep) && c->link[i].is == LINK_ROW && c->link[i].grows) grows_on(c, i, sweep);
+    if (chain_is_in(c, i, sweep) && c->link[i].is == LINK_ROW && c->link[i].grows) grows_on(c, i, sweep);
   if (grows) points_made(c, sweep, true, true);
   for (uint32_t i = c->from; i < c->to; i++)
-    if (is_in(c, i, sweep) && c->link[i].is == LINK_RESULT) result_grows(c, i);
+    if (chain_is_in(c, i, sweep) && c->link[i].is == LINK_RESULT) c->held ? chain_held_result(c) : result_grows(c, i);
 }
 
 static void sweep_made(Chain *c, uint32_t sweep) {
@@ -511,21 +522,22 @@ static void sweep_made(Chain *c, uint32_t sweep) {
   wanted_mark(c, sweep);
   accs_new(c, sweep);
   sweep_bounds(c, sweep, &lo, &hi);
+  if (c->held) chain_held_begin(c, sweep, lo, hi);
   uint32_t v = var_new(s, c->along->label[c->n_outer], "at");
-  into(s, &for_add(s, v, lo, hi, TILE_SIDE * c->each, BIND_SEQ)->body);
+  into(s, &for_add(s, v, lo, hi, c->piece, BIND_SEQ)->body);
   c->along0 = var_read(s, v);
   piece_swept(c, sweep);
   into(s, was);
   for (uint32_t i = c->from; i < c->to; i++)
-    if (is_in(c, i, sweep) && c->link[i].is == LINK_ROW && c->link[i].grows) grows_ended(c, i, sweep);
+    if (chain_is_in(c, i, sweep) && c->link[i].is == LINK_ROW && c->link[i].grows) grows_ended(c, i, sweep);
   for (uint32_t i = c->from; i < c->to; i++)
-    if (is_in(c, i, sweep) && c->link[i].is == LINK_ROW) row_ended(c, i);
+    if (chain_is_in(c, i, sweep) && c->link[i].is == LINK_ROW) row_ended(c, i);
 }
 
 /* ---- the launch ----------------------------------------------------------------------------------------------- */
 
 static uint32_t tile_place(Chain *c, DType t) {
-  uint32_t place = place_block(c->s, "piece", t, TILE_SIDE * c->each * c->tile_wide);
+  uint32_t place = place_block(c->s, "piece", t, c->rows * c->tile_wide);
   c->s->k->places.at[place].small = c->matrix;
   return place;
 }
@@ -535,7 +547,7 @@ static void arrays_new(Chain *c) {
   bool part[DTYPES] = {0}, tile[DTYPES] = {0};
   chain_shares(c, part, tile);
   for (uint32_t t = 0; t < DTYPES; t++) {
-    if (part[t]) c->part[t] = place_block(s, "parts", (DType)t, TILE_SIDE * c->each * TILE_SIDE);
+    if (part[t]) c->part[t] = place_block(s, "parts", (DType)t, c->rows * c->sharing);
     if (tile[t]) c->tile[t] = tile_place(c, (DType)t);
   }
   for (uint32_t i = c->from; i < c->to; i++)
@@ -546,7 +558,7 @@ static void blocks_open(Chain *c) {
   Sched *s = c->s;
   const TaskStage *st = c->along;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *all = ex_int(s, 1), *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * c->each);
+  const Expr *all = ex_int(s, 1), *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, c->rows);
   for (uint32_t k = 0; k < c->n_outer; k++) {
     const Expr *n = k == c->row ? ex_div_up(s, st->bound[k], rows) : st->bound[k];
     walk_add(s, w, k == c->row ? NULL : st->label[k], n);
@@ -555,7 +567,7 @@ static void blocks_open(Chain *c) {
   uint32_t block = var_new(s, NULL, "block");
   c->x = var_new(s, NULL, "x"), c->y = var_new(s, NULL, "y");
   LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
-  grid->beside = c->matrix ? 2 : 0; /* else the compiler chooses */
+  grid->beside = c->held ? 1 : c->matrix ? 2 : 0; /* else the compiler chooses */
   into(s, &grid->body);
   arrays_new(c);
   into(s, &for_add(s, c->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
@@ -575,8 +587,8 @@ static void threads_named(Chain *c) {
   const Expr *thread = ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, TILE_SIDE)), var_read(s, c->x));
   c->warp = named(s, NULL, "warp", ex_quotient(s, thread, 32)),
   c->lane = named(s, NULL, "lane", ex_rest(s, thread, 32));
-  c->place =
-      named(s, NULL, "place", ex_add(s, ex_mul(s, ex_rest(s, c->warp, 4), ex_int(s, 4)), ex_rest(s, c->lane, 4)));
+  c->place = named(s, NULL, "place",
+      ex_add(s, ex_mul(s, ex_rest(s, c->warp, c->sharing / 4), ex_int(s, 4)), ex_rest(s, c->lane, 4)));
 }
 
 /* Sets up the tiles that compute products and results of the block's rows. */
@@ -584,7 +596,7 @@ static void tiles_ready(Chain *c) {
   for (uint32_t i = c->from; i < c->to; i++) {
     Link *k = &c->link[i];
     if (k->is == LINK_ROW || !chain_is_sum(c, i)) continue;
-    k->env = env_of(c, i);
+    k->env = chain_env(c, i);
     k->tiles.env = &k->env, k->tiles.other = other_link, k->tiles.owner = c;
     k->tiles.x = c->x, k->tiles.y = c->y;
     if (k->tiles.brought) tiles_warps(&k->tiles);
@@ -605,6 +617,7 @@ void chain_loops(Chain *c) {
   blocks_open(c);
   threads_named(c);
   tiles_ready(c);
+  if (c->held) chain_held_rows(c);
   for (uint32_t sweep = 0; sweep <= c->sweeps; sweep++) {
     for (uint32_t i = c->from; i < c->to; i++)
       if (c->link[i].is == LINK_ROW && !chain_is_sum(c, i) && c->link[i].sweep == sweep) row_mapped(c, i);

@@ -127,8 +127,10 @@ typedef struct Tiles {
   int64_t row_pack, lane_pack; /* how many of these are neighbours, which it reads from shared memory at once; 1: it
                                 * has every TILE_SIDE-th */
   bool brought;              /* sides are loaded in advance (bring.c) */
-  bool matrix;               /* matrix units compute products (LoopMatrix): a warp has half of the rows and a quarter
-                              * of the lanes */
+  bool matrix;               /* matrix units compute products (LoopMatrix) */
+  int64_t down, across;      /* matrix: warps along rows and along lanes */
+  uint32_t held;             /* matrix: the registers with the side of the rows, or with kept values; NOWHERE: it is
+                              * shared */
   int64_t beside;            /* blocks that share a multiprocessor (loop.h) */
   int64_t part;              /* points of the sum that are shared at once */
   struct Groups *groups;     /* by slot, for sides loaded in advance: the thread's elements (bring.c) */
@@ -159,6 +161,7 @@ bool tiles_sides(Tiles *t, bool both);
 /* Whether tiles can compute the sum: its reducer is suitable, and its predicate can be tested at each point. */
 bool tiles_take(Tiles *t);
 int64_t tiles_bytes(const Tiles *t);
+bool tiles_are_shared(const Tiles *t, uint32_t slot);
 void tiles_shared(Tiles *t);   /* declares its arrays, between a grid and its blocks */
 void tiles_fill(Tiles *t);     /* fills the shared arrays for the part of the sum that begins at red0 */
 bool tiles_small(const Tiles *t, uint32_t slot); /* halves that are shared as halves */
@@ -170,7 +173,12 @@ void tiles_warps(Tiles *t);    /* before everything that a thread does: its warp
 bool tiles_are_matrix(const Tiles *t); /* matrix units can compute it */
 void tiles_points(Tiles *t);   /* two loops over the thread's points */
 void tiles_labels(Tiles *t);   /* inside them: the tile's labels */
-/* Adds the points of this part to the thread's sums. */
+/* Whether the predicate, if there is one, holds at all points of this part; NULL: unknown. */
+const Expr *tiles_all(Tiles *t);
+/* Adds the points of this part to the thread's sums: all of them by matrix units; those that the predicate allows,
+ * tested one by one; or as it is best. */
+void tiles_matrix(Tiles *t, uint32_t acc);
+void tiles_asked(Tiles *t, uint32_t acc);
 void tiles_step(Tiles *t, uint32_t acc);
 /* The whole sum, part by part. */
 void tiles_sum(Tiles *t, uint32_t acc);
@@ -193,6 +201,9 @@ const Expr *sides_begin(Sched *s, const Expr *lo); /* the beginning of the part 
 /* ---- bring.c: the same, loaded in advance: while threads work on a part of the sum, their operands for the next one
  * are being loaded into registers ---- */
 bool bring_takes(int64_t points); /* that many of a side, along it */
+bool bring_fits(const Tiles *t, uint32_t slot); /* whether the block's threads divide the slot's part evenly */
+/* How many elements along the label one load reads. */
+int64_t bring_wide(const Tiles *t, uint32_t slot, uint32_t label);
 void bring_ready(Tiles *t);    /* declares the registers, in a thread */
 void bring_load(Tiles *t);     /* of the part that begins at red0 */
 void bring_put(Tiles *t);      /* into shared memory */

@@ -18,6 +18,9 @@ Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lane
       .row_pack = 1,
       .lane_pack = 1,
       .part = TILE_DEEP,
+      .down = WARPS_DOWN,
+      .across = WARPS_ACROSS,
+      .held = NOWHERE,
       .of = NEW_ARRAY(s->arena, SideOf, n + 1),
       .shared = NEW_ARRAY(s->arena, uint32_t, n + 1),
       .wide = NEW_ARRAY(s->arena, int64_t, n + 1),
@@ -121,7 +124,10 @@ const Expr *tiles_read(const Tiles *t, uint32_t slot) {
 const Expr *tiles_nothing(Sched *s, DType t) {
   return dtype_is_float(t) ? expr_real(s->x, t, 0) : t == DT_BOOL ? expr_bool(s->x, false) : expr_int(s->x, t, 0);
 }
-static bool is_shared(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW || t->of[slot] == OF_LANE; }
+
+bool tiles_are_shared(const Tiles *t, uint32_t slot) {
+  return t->of[slot] == OF_LANE || (t->of[slot] == OF_ROW && t->held == NOWHERE);
+}
 static int64_t side_points(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? t->rows : t->lanes; }
 bool tiles_along(const Tiles *t, uint32_t slot) { return plan_move(&t->plan, slot, t->red) == MOVE_UNIT; }
 
@@ -151,7 +157,7 @@ static int64_t shared_count(const Tiles *t, uint32_t slot, DType type) {
 int64_t tiles_bytes(const Tiles *t) {
   int64_t bytes = 0;
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
-    if (!is_shared(t, k)) continue;
+    if (!tiles_are_shared(t, k)) continue;
     DType type = (DType)tiles_read(t, k)->dtype;
     int64_t one = !tiles_small(t, k) && dtype_is_float(type) && dtype_size(type) < 4 ? 4 : dtype_size(type);
     bytes += shared_count(t, k, type) * one;
@@ -161,7 +167,7 @@ int64_t tiles_bytes(const Tiles *t) {
 
 void tiles_shared(Tiles *t) {
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
-    if (!is_shared(t, k)) continue;
+    if (!tiles_are_shared(t, k)) continue;
     DType type = (DType)tiles_read(t, k)->dtype;
     t->wide[k] = wide_for(t, k, type);
     t->shared[k] = place_block(t->s, t->of[k] == OF_ROW ? "rows" : "lanes", type, shared_count(t, k, type));
@@ -196,7 +202,7 @@ static void side_fill(Tiles *t, uint32_t slot) {
 
 void tiles_fill(Tiles *t) {
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
-    if (is_shared(t, k)) side_fill(t, k);
+    if (tiles_are_shared(t, k)) side_fill(t, k);
 }
 
 /* ---- the inner loops ----------------------------------------------------------------------------------- */
@@ -240,8 +246,9 @@ static const Expr *point_open(
 static void matrix_points(Tiles *t) {
   Sched *s = t->s;
   uint32_t r = var_new(s, NULL, "r"), far = var_new(s, NULL, "c"), near = var_new(s, NULL, "c");
-  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, t->rows), 1, BIND_UNROLL)->body);
-  into(s, &for_add(s, far, ex_int(s, 0), ex_int(s, t->lanes / 2), 1, BIND_UNROLL)->body);
+  int64_t lanes = TILE_SIDE * t->lanes / t->across / 4;
+  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, TILE_SIDE * t->rows / t->down / 8), 1, BIND_UNROLL)->body);
+  into(s, &for_add(s, far, ex_int(s, 0), ex_int(s, lanes / 2), 1, BIND_UNROLL)->body);
   into(s, &for_add(s, near, ex_int(s, 0), ex_int(s, 2), 1, BIND_UNROLL)->body);
   const Expr *lane = expr_op2(s->x, OP_MOD, t->thread, ex_int(s, 32)), *four = ex_int(s, 4);
   t->r = var_read(s, r);
@@ -249,8 +256,8 @@ static void matrix_points(Tiles *t) {
   t->at_lane = ex_add(s, ex_add(s, t->warp_lane, ex_mul(s, var_read(s, far), ex_int(s, 8))),
       ex_mul(s, expr_op2(s->x, OP_MOD, lane, four), ex_int(s, 2)));
   t->row_near = ex_int(s, 0), t->lane_near = var_read(s, near);
-  t->at = ex_add(
-      s, ex_mul(s, t->r, ex_int(s, t->lanes)), ex_add(s, ex_mul(s, var_read(s, far), ex_int(s, 2)), t->lane_near));
+  t->at =
+      ex_add(s, ex_mul(s, t->r, ex_int(s, lanes)), ex_add(s, ex_mul(s, var_read(s, far), ex_int(s, 2)), t->lane_near));
 }
 
 void tiles_warps(Tiles *t) {
@@ -259,17 +266,24 @@ void tiles_warps(Tiles *t) {
       named(s, NULL, "thread", ex_add(s, ex_mul(s, var_read(s, t->y), ex_int(s, TILE_SIDE)), var_read(s, t->x)));
   if (!t->matrix) return;
   const Expr *warp = named(s, NULL, "warp", expr_op2(s->x, OP_IDIV, t->thread, ex_int(s, 32))),
-             *across = ex_int(s, WARPS_ACROSS);
-  t->warp_row = named(
-      s, NULL, "row", ex_mul(s, expr_op2(s->x, OP_IDIV, warp, across), ex_int(s, TILE_SIDE * t->rows / WARPS_DOWN)));
-  t->warp_lane = named(
-      s, NULL, "lane", ex_mul(s, expr_op2(s->x, OP_MOD, warp, across), ex_int(s, TILE_SIDE * t->lanes / WARPS_ACROSS)));
+             *rows = ex_int(s, TILE_SIDE * t->rows / t->down), *across = ex_int(s, t->across);
+  t->warp_lane = ex_int(s, 0);
+  t->warp_row = named(s, NULL, "row", ex_mul(s, t->across > 1 ? expr_op2(s->x, OP_IDIV, warp, across) : warp, rows));
+  if (t->across > 1)
+    t->warp_lane = named(
+        s, NULL, "lane", ex_mul(s, expr_op2(s->x, OP_MOD, warp, across), ex_int(s, TILE_SIDE * t->lanes / t->across)));
 }
 
 static uint32_t slot_of(const Tiles *t, SideOf side) {
   uint32_t k = 0;
   while (k < t->st->sum->n_slot && t->of[k] != side) k++;
   return k < t->st->sum->n_slot ? k : NOWHERE;
+}
+
+static const Expr *matrix_held(const Tiles *t, LoopMatrix *m) {
+  const Expr *first = ex_int(t->s, 0);
+  m->row_step = m->row_deep = 0;
+  return place_read(t->s, t->held, 1, &first);
 }
 
 static const Expr *matrix_side(Tiles *t, uint32_t slot, const Expr *point, int64_t *step, int64_t *deep) {
@@ -281,11 +295,11 @@ static const Expr *matrix_side(Tiles *t, uint32_t slot, const Expr *point, int64
   return place_read(t->s, slot == NOWHERE ? t->kept_place : t->shared[slot], 1, &at);
 }
 
-static void matrix_step(Tiles *t, uint32_t acc) {
+void tiles_matrix(Tiles *t, uint32_t acc) {
   LoopMatrix *m = NEW(t->s->arena, LoopMatrix);
-  *m = (LoopMatrix){
-      .rows = TILE_SIDE * t->rows / WARPS_DOWN, .lanes = TILE_SIDE * t->lanes / WARPS_ACROSS, .deep = t->part};
-  const Expr *a = matrix_side(t, slot_of(t, OF_ROW), t->warp_row, &m->row_step, &m->row_deep);
+  *m = (LoopMatrix){.rows = TILE_SIDE * t->rows / t->down, .lanes = TILE_SIDE * t->lanes / t->across, .deep = t->part};
+  const Expr *a = t->held != NOWHERE ? matrix_held(t, m)
+                                     : matrix_side(t, slot_of(t, OF_ROW), t->warp_row, &m->row_step, &m->row_deep);
   const Expr *b = matrix_side(t, slot_of(t, OF_LANE), t->warp_lane, &m->lane_step, &m->lane_deep);
   matrix_add(t->s, acc, m, a, b);
 }
@@ -304,7 +318,7 @@ bool tiles_are_matrix(const Tiles *t) {
   }
   if (e->arg[0] == e->arg[1] || read[0]->dtype != read[1]->dtype || t->of[0] == t->of[1]) return false;
   for (uint32_t k = 0; k < 2; k++)
-    if (!is_shared(t, k) && t->of[k] != OF_OTHER) return false;
+    if (t->of[k] == OF_NONE) return false;
   bool halves = read[0]->dtype == DT_F16 || read[0]->dtype == DT_BF16;
   return sum->acc == DT_F32 ? halves : sum->acc == DT_F64 && read[0]->dtype == DT_F64;
 }
@@ -370,6 +384,10 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   into(s, was);
 }
 
+void tiles_asked(Tiles *t, uint32_t acc) {
+  step_made(t, acc, true);
+}
+
 static Reach reach_of(Tiles *t, uint32_t label, const Expr *from, int64_t n) {
   Sched *s = t->s;
   const Expr *last = ex_sub(s, t->st->bound[label], ex_int(s, 1));
@@ -377,33 +395,35 @@ static Reach reach_of(Tiles *t, uint32_t label, const Expr *from, int64_t n) {
 }
 
 static void step_whole(Tiles *t, uint32_t acc) {
-  if (t->matrix) matrix_step(t, acc);
+  if (t->matrix)
+    tiles_matrix(t, acc);
   else step_made(t, acc, false);
+}
+
+const Expr *tiles_all(Tiles *t) {
+  const Expr *cond = t->st->sum->where;
+  if (!cond) return expr_bool(t->s->x, true);
+  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows),
+      reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes), reach_of(t, t->red, t->red0, t->part)};
+  return cond->has & HAS_READ ? NULL : where_all(t->env, cond, t->plan.n_label, COUNT(reach), reach);
 }
 
 void tiles_step(Tiles *t, uint32_t acc) {
   Sched *s = t->s;
-  const Expr *cond = t->st->sum->where;
-  if (!cond) {
-    step_whole(t, acc);
-    return;
-  }
-  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows),
-      reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes), reach_of(t, t->red, t->red0, t->part)};
-  const Expr *all = cond->has & HAS_READ ? NULL : where_all(t->env, cond, t->plan.n_label, COUNT(reach), reach);
+  const Expr *all = tiles_all(t);
   if (all && all->kind == EX_INT && all->i) {
     step_whole(t, acc);
     return;
   }
   if (!all || all->kind == EX_INT) {
-    step_made(t, acc, true);
+    tiles_asked(t, acc);
     return;
   }
   LoopStmt *st = if_add(s, all);
   LoopBody *was = into(s, &st->body);
   step_whole(t, acc);
   into(s, &st->other);
-  step_made(t, acc, true);
+  tiles_asked(t, acc);
   into(s, was);
 }
 

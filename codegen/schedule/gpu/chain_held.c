@@ -1,0 +1,216 @@
+/* codegen/schedule/gpu/chain_held.c - a chain's products and results on matrix units, if each warp has whole rows of
+ * the block. Then what a row's product becomes, its pieces, is what the threads that need it for the result hold
+ * already, and so is the side of the product with the rows, which is read once. Only the sides that all rows share
+ * are in shared memory: the product's is loaded ahead while the result grows, the result's while the product is
+ * made, with two barriers for a piece. */
+#include "schedule/gpu/chain.h"
+
+enum { DEEPEST = 128 }; /* points of the product's sum */
+
+static const TaskStage *stage_at(const Chain *c, uint32_t i) {
+  return &c->s->task->stages.at[i];
+}
+static Tiles *tiles_at(const Chain *c, uint32_t i) {
+  return &c->link[i].tiles;
+}
+
+static uint32_t slot_at(const Tiles *t, SideOf of) {
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
+    if (t->of[k] == of) return k;
+  return NOWHERE;
+}
+
+static bool product_fits(const Tiles *t) {
+  uint32_t row = slot_at(t, OF_ROW), lane = slot_at(t, OF_LANE);
+  int64_t deep = t->plan.size[t->red];
+  return row != NOWHERE && lane != NOWHERE && t->plan.n_red == 1 && t->plan.exact[t->red] && deep <= DEEPEST &&
+      deep % 16 == 0 && tiles_along(t, row) && bring_wide(t, row, t->red) > 1 && bring_fits(t, lane);
+}
+
+static bool result_fits(const Chain *c, uint32_t i) {
+  const Tiles *t = tiles_at(c, i);
+  const Expr *where = t->st->sum->where;
+  uint32_t lane = slot_at(t, OF_LANE);
+  if (where && (where->has & HAS_READ || ex_has_label(where, c->n_outer))) return false;
+  return lane != NOWHERE && chain_piece_of(c, i) != NOWHERE && bring_fits(t, lane);
+}
+
+bool chain_held_fits(const Chain *c) {
+  uint32_t products = 0, results = 0;
+  bool fits = true;
+  for (uint32_t i = c->from; i < c->to && fits; i++) {
+    if (dtype_size(stage_at(c, i)->sum->acc) > 4) return false;
+    if (c->link[i].is == LINK_ROW || !chain_is_sum(c, i)) continue;
+    bool piece = c->link[i].is == LINK_PIECE;
+    fits = piece ? product_fits(tiles_at(c, i)) : result_fits(c, i);
+    products += piece, results += !piece;
+  }
+  return fits && products == 1 && results <= 1;
+}
+
+/* ---- the rows of the product --------------------------------------------------------------------------------- */
+
+/* A thread's elements of its rows: two neighbours at a time. */
+static void rows_read(Chain *c, Tiles *t) {
+  Sched *s = c->s;
+  uint32_t slot = slot_at(t, OF_ROW), k = var_new(s, NULL, "c");
+  DType type = (DType)tiles_read(t, slot)->dtype;
+  const Expr *n = ex_int(s, c->each * t->part / 4);
+  t->held = place_own(s, NULL, "held", type, 1, &n);
+  s->k->places.at[t->held].small = true;
+  var_add(s, t->held, tiles_nothing(s, type));
+  LoopBody *was = s->body;
+  const Expr *there = chain_rows_open(c);
+  if (there) into(s, &if_add(s, there)->body);
+  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, t->part / 8), 1, BIND_UNROLL)->body);
+  const Expr *two = ex_mul(s, expr_op2(s->x, OP_MOD, c->lane, ex_int(s, 4)), ex_int(s, 2)),
+             *at = ex_add(s, ex_mul(s, c->r, ex_int(s, t->part / 4)), ex_mul(s, var_read(s, k), ex_int(s, 2)));
+  t->env->label[c->row] = c->outer[c->row];
+  t->env->label[t->red] = ex_add(s, ex_mul(s, var_read(s, k), ex_int(s, 8)), two);
+  store_add(s, t->held, 1, &at, ex_of(t->env, tiles_read(t, slot)))->wide = 2;
+  into(s, was);
+}
+
+void chain_held_rows(Chain *c) {
+  for (uint32_t i = c->from; i < c->to; i++)
+    if (c->link[i].is == LINK_PIECE && chain_is_sum(c, i)) rows_read(c, tiles_at(c, i));
+}
+
+/* ---- a sweep ------------------------------------------------------------------------------------------------- */
+
+/* Loads the product's shared side of the piece at `at`, if there is one. */
+static void product_load(Chain *c, const Expr *at) {
+  Sched *s = c->s;
+  if (c->product == NOWHERE) return;
+  Tiles *t = tiles_at(c, c->product);
+  LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_LT, at, c->end))->body);
+  t->lane0 = at, t->red0 = ex_int(s, 0);
+  bring_load(t);
+  into(s, was);
+}
+
+static void next_load(Chain *c) {
+  product_load(c, ex_add(c->s, c->along0, ex_int(c->s, c->piece)));
+}
+
+static void result_load(Chain *c) {
+  Tiles *t = tiles_at(c, c->sums);
+  t->red0 = c->along0;
+  bring_load(t);
+}
+
+void chain_held_begin(Chain *c, uint32_t sweep, const Expr *lo, const Expr *hi) {
+  c->end = hi, c->product = c->sums = NOWHERE;
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const Link *k = &c->link[i];
+    if (!chain_is_sum(c, i)) continue;
+    if (k->is == LINK_PIECE && k->wanted) c->product = i;
+    if (k->is == LINK_RESULT && chain_is_in(c, i, sweep)) c->sums = i;
+  }
+  if (c->product != NOWHERE) bring_ready(tiles_at(c, c->product));
+  if (c->sums != NOWHERE) bring_ready(tiles_at(c, c->sums));
+  product_load(c, lo);
+}
+
+void chain_held_product(Chain *c) {
+  Sched *s = c->s;
+  Tiles *t = tiles_at(c, c->product);
+  t->lane0 = c->along0, t->red0 = ex_int(s, 0);
+  bring_put(t);
+  if (c->sums != NOWHERE) result_load(c);
+  barrier_add(s);
+  if (c->sums == NOWHERE) next_load(c);
+  t->lane0 = c->along0;
+  tiles_step(t, c->link[c->product].own);
+  if (c->sums == NOWHERE) barrier_add(s);
+}
+
+/* Shares the piece if threads may have to test points of it. */
+static void edges_shared(Chain *c, Tiles *t, uint32_t piece) {
+  Sched *s = c->s;
+  LoopBody *was = s->body;
+  into(s, &if_add(s, expr_op1(s->x, OP_NOT, tiles_all(t)))->body);
+  chain_piece_shared(c, piece);
+  into(s, was);
+}
+
+/* to[n] = of[n], plus[n] or 0, for the thread's n results. */
+static void results_set(Chain *c, uint32_t to, uint32_t of) {
+  Sched *s = c->s;
+  const EinSum *sum = stage_at(c, c->sums)->sum;
+  uint32_t n = var_new(s, NULL, "n");
+  LoopBody *was = into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->each * c->results), 1, BIND_UNROLL)->body);
+  const Expr *at = var_read(s, n), *value = red_identity(s, sum);
+  if (of != NOWHERE)
+    value = red_combine(s, sum, place_read(s, to, 1, &at), let_read(s, "v", place_read(s, of, 1, &at)));
+  store_add(s, to, 1, &at, ex_shared(s, value));
+  into(s, was);
+}
+
+/* The piece with 0 at points that the predicate excludes. */
+static uint32_t piece_masked(Chain *c, uint32_t piece) {
+  Sched *s = c->s;
+  const TaskStage *st = stage_at(c, c->sums);
+  DType t = stage_at(c, piece)->sum->dtype;
+  uint32_t masked = chain_own(c, NULL, "masked", t, c->each * c->points, tiles_nothing(s, t));
+  LoopBody *was = s->body;
+  const Expr *along = chain_points_open(c);
+  Env e = chain_env(c, c->sums);
+  e.label[st->sum->n_out] = along;
+  into(s, &if_add(s, ex_of(&e, st->sum->where))->body);
+  const Expr *value = place_read(s, c->link[piece].own, 1, &c->at);
+  store_add(s, masked, 1, &c->at, value);
+  into(s, was);
+  return masked;
+}
+
+/* Adds a piece of which a predicate excludes some points. They count as 0 first; if a factor beyond them was no finite
+ * number, so are sums, and then threads test each point. */
+static void edge_grows(Chain *c, Tiles *t, uint32_t piece, uint32_t to) {
+  Sched *s = c->s;
+  const EinSum *sum = stage_at(c, c->sums)->sum;
+  int64_t n = c->each * c->results;
+  uint32_t k = var_new(s, NULL, "n"), part = chain_own(c, NULL, "part", sum->acc, n, red_identity(s, sum)),
+           odd = place_own(s, NULL, "odd", sum->acc, 0, NULL);
+  const Expr *zero = tiles_nothing(s, sum->acc);
+  t->held = piece_masked(c, piece);
+  tiles_matrix(t, part);
+  var_add(s, odd, zero);
+  LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, n), 1, BIND_UNROLL)->body);
+  const Expr *at = var_read(s, k), *nothing = expr_op2(s->x, OP_MUL, place_read(s, part, 1, &at), zero);
+  store_add(s, odd, 0, NULL, expr_op2(s->x, OP_ADD, scalar_read(s, odd), nothing));
+  into(s, was);
+  into(s, &if_add(s, expr_op2(s->x, OP_NE, scalar_read(s, odd), zero))->body);
+  results_set(c, part, NOWHERE);
+  c->in = t;
+  tiles_asked(t, part);
+  c->in = NULL;
+  into(s, was);
+  results_set(c, to, part);
+}
+
+void chain_held_result(Chain *c) {
+  Sched *s = c->s;
+  Link *k = &c->link[c->sums];
+  Tiles *t = &k->tiles;
+  const EinSum *sum = stage_at(c, c->sums)->sum;
+  uint32_t piece = chain_piece_of(c, c->sums), grown = k->acc;
+  LoopBody *was = s->body;
+  if (c->product == NOWHERE) result_load(c), barrier_add(s);
+  if (!c->direct) grown = chain_own(c, NULL, "grown", sum->acc, c->each * c->results, red_identity(s, sum));
+  t->red0 = c->along0;
+  c->step = ex_int(s, 0);
+  if (c->edges) edges_shared(c, t, piece);
+  bring_put(t);
+  next_load(c);
+  barrier_add(s);
+  t->red0 = c->along0;
+  t->held = c->link[piece].own;
+  const Expr *all = c->edges ? tiles_all(t) : expr_bool(s->x, true);
+  LoopStmt *edge = all->kind == EX_INT ? NULL : if_add(s, all);
+  if (edge) into(s, &edge->body);
+  tiles_matrix(t, grown);
+  if (edge) into(s, &edge->other), edge_grows(c, t, piece, grown);
+  into(s, was);
+  if (!c->direct) results_set(c, k->acc, grown);
+}

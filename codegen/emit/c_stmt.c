@@ -151,8 +151,9 @@ static void var_print(CPrinter *p, const LoopStmt *s, int depth) {
   indent(p, depth);
   buf_printf(p->out, "%s%s %s", s->kind == LOOP_LET ? "const " : "", c_value_type(x->dtype), c_place(p, s->place));
   if (s->value) {
-    buf_str(p->out, " = ");
+    buf_str(p->out, s->step ? " = EIN_ACROSS(" : " = ");
     c_expr(p, s->value, false);
+    if (s->step) buf_printf(p->out, ", %lld)", (long long)s->step);
   }
   buf_str(p->out, ";\n");
 }

@@ -331,6 +331,8 @@ static void check_made(Check *c, const LoopStmt *s) {
   if (!x) return;
   if (s->kind == LOOP_LEAD) check_lead(c, s, x);
   else if (keeps || s->value) check_value(c, name_of(x), s->value, x->dtype);
+  bool across = s->step >= 0 && s->step <= 16 && !(s->step & (s->step - 1));
+  if (s->kind == LOOP_LET && !across) fail(c, "%s is taken across %lld", name_of(x), (long long)s->step);
   if (x->space == SPACE_BUFFER) fail(c, "%s is a buffer and does not come to be", name_of(x));
   if (keeps && (x->space != SPACE_REGISTER || x->rank)) fail(c, "%s is no scalar register", name_of(x));
   if (c->place[s->place].state != UNMADE) fail(c, "%s comes to be twice", name_of(x));
@@ -567,7 +569,8 @@ static void check_group(Check *c, const LoopStmt *s) {
 static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX,
        product = s->kind == LOOP_PRODUCT, call = s->kind == LOOP_CALL;
-  bool hi = s->hi && s->kind != LOOP_STREAM, step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH;
+  bool hi = s->hi && s->kind != LOOP_STREAM,
+       step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH && s->kind != LOOP_LET;
   if ((!loop && (s->bind || s->axis || hi || step || s->polled || s->beside)) || (!var && (s->var || s->lo)))
     fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");

@@ -28,8 +28,17 @@ static bool has_kind(const LoopBody *b, LoopKind kind) {
   return false;
 }
 
-/* Whether all threads of a block do something together: a barrier, a matrix. */
-bool loop_has_barrier(const LoopBody *b) { return has_kind(b, LOOP_BARRIER) || has_kind(b, LOOP_MATRIX); }
+static bool has_across(const LoopBody *b) {
+  for (uint32_t i = 0; i < b->len; i++)
+    if (loop_is_across(b->at[i]) || has_across(&b->at[i]->body) || has_across(&b->at[i]->other)) return true;
+  return false;
+}
+
+/* Whether warps do something together. */
+static bool has_warps(const LoopBody *b) { return has_kind(b, LOOP_MATRIX) || has_across(b); }
+
+/* Whether threads do something together: a barrier, a matrix, values across a warp. */
+bool loop_has_barrier(const LoopBody *b) { return has_kind(b, LOOP_BARRIER) || has_warps(b); }
 
 /* ---- grids and blocks ------------------------------------------------------------------------------- */
 
@@ -112,7 +121,7 @@ static void thread_for(Device *d, const LoopStmt *s) {
     check_fail(d->c, "the loop over %s is in order for no thread of a device", var_name(d, s));
   d->same[s->var] = is_same(d, s->lo) && is_same(d, s->hi);
   if (!d->same[s->var] && loop_has_barrier(&s->body))
-    check_fail(d->c, "a barrier or a matrix stands in the loop over %s, whose threads go round differently often",
+    check_fail(d->c, "what threads do together stands in the loop over %s, whose threads go round differently often",
         var_name(d, s));
 }
 
@@ -128,10 +137,11 @@ static void threads_check(Device *d, const LoopBody *b) {
     if (s->kind == LOOP_IF && (has_kind(&s->body, LOOP_BARRIER) || has_kind(&s->other, LOOP_BARRIER)))
       check_fail(d->c, "a barrier stands in a condition");
     if (s->kind == LOOP_IF && !is_same(d, s->cond) &&
-        (has_kind(&s->body, LOOP_MATRIX) || has_kind(&s->other, LOOP_MATRIX)))
-      check_fail(d->c, "a matrix stands in a condition that is not the same for all threads");
-    if (s->kind == LOOP_MATRIX && d->threads % 32)
-      check_fail(d->c, "a block of %lld threads is no number of warps, and makes a matrix", (long long)d->threads);
+        (has_warps(&s->body) || has_warps(&s->other)))
+      check_fail(d->c, "what warps do together stands in a condition that is not the same for all threads");
+    if ((s->kind == LOOP_MATRIX || loop_is_across(s)) && d->threads % 32)
+      check_fail(d->c, "a block of %lld threads is no number of warps, and these do something together",
+          (long long)d->threads);
     if (space == SPACE_SCRATCH)
       check_fail(d->c, "%s is of a worker's memory, which threads of a device have not", place_name(d, s));
     if (space == SPACE_SHARED) check_fail(d->c, "%s is shared and comes to be in a thread", place_name(d, s));
@@ -151,7 +161,7 @@ static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
     const LoopStmt *s = b->at[i];
     bool shared = s->kind == LOOP_VAR && k->places.at[s->place].space == SPACE_SHARED;
     if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP || s->kind == LOOP_MATRIX ||
-        s->kind == LOOP_PRODUCT || has_device_parts(k, &s->body) || has_device_parts(k, &s->other))
+        loop_is_across(s) || s->kind == LOOP_PRODUCT || has_device_parts(k, &s->body) || has_device_parts(k, &s->other))
       return true;
   }
   return false;
@@ -197,7 +207,7 @@ static void launches_check(SumCheck *c, const LoopKernel *k, const LoopBody *b) 
 void loop_check_device(SumCheck *c, const LoopKernel *k) {
   if (!has_device_parts(k, &k->body)) return;
   if (!are_launches(&k->body)) {
-    check_fail(c, "what is bound to a device, shared, a group, a barrier or a matrix stands in no grid");
+    check_fail(c, "what is bound to a device, shared, a group, or what threads do together stands in no grid");
     return;
   }
   if (k->dense) check_fail(c, "it is for a device, where all is in row-major order, and dense");

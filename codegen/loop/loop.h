@@ -62,7 +62,8 @@ typedef enum {
   LOOP_FOR,                  /* var from lo while below hi, by step */
   LOOP_IF,
   LOOP_INDEX,                /* var is lo from here to the end of the block */
-  LOOP_LET,                  /* a register with this constant value */
+  LOOP_LET,                  /* a register with this constant value; or with the one that another thread of the warp
+                              * computes */
   LOOP_VAR,                  /* declares a register or array; value: the initial value (of each element), or NULL */
   LOOP_STORE,
   LOOP_LANES_OF,             /* applies an operation to each element of a short array, by its array function */
@@ -121,7 +122,8 @@ struct LoopStmt {
   uint8_t axis;              /* GRID, BLOCK: the axis */
   uint32_t var;              /* FOR, INDEX: number of its variable, unique in the kernel */
   const Expr *lo, *hi;       /* i64, over what is in scope; INDEX: only lo; STREAM: hi elements */
-  int64_t step;              /* FETCH: FETCH_SECOND or 0; STREAM: how many of the buffer's last axes; all but the
+  int64_t step;              /* LET, on a device: the bit in which the other thread's number differs, 1 to 16; 0: its
+                              * own. FETCH: FETCH_SECOND or 0; STREAM: how many of the buffer's last axes; all but the
                               * first of them are covered whole */
   int64_t wide;              /* STORE, on a device: how many neighbours along the last axes of the place and of the
                               * source it stores at once; 0: one */
@@ -145,6 +147,8 @@ struct LoopStmt {
                               * labels; PRODUCT: the summand, of the sum's dtype; MATRIX: one side's first element, as
                               * a read */
 };
+
+static inline bool loop_is_across(const LoopStmt *s) { return s->kind == LOOP_LET && s->step; }
 
 typedef struct LoopKernel {
   Str name;                  /* unique in the program, valid in C */

@@ -118,6 +118,7 @@ static void print_simple(Printer *p, const LoopStmt *s) {
   if (s->kind == LOOP_STORE) print_exprs(p, s->n_at, s->at);
   if (s->value || s->kind != LOOP_VAR) print_with(p, " = ", s->value);
   if (s->wide) buf_printf(p->out, " wide %lld", (long long)s->wide);
+  if (s->step) buf_printf(p->out, " across %lld", (long long)s->step);
   buf_char(p->out, '\n');
 }
 

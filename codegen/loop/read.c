@@ -290,9 +290,14 @@ static bool want_place_name(LoopReader *r, uint32_t *out) {
   return true;
 }
 
+static bool want_number(LoopReader *r, int64_t *out) {
+  return scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number", out);
+}
+
 static bool line_value(LoopReader *r, LoopKind kind) {
   LoopStmt *s = stmt_begin(r, kind);
   if (!want_place_name(r, &s->place) || !scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
+  if (kind == LOOP_LET && scan_take_word(&r->c, "across") && !want_number(r, &s->step)) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
@@ -347,10 +352,6 @@ static bool line_stream(LoopReader *r) {
     return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
-}
-
-static bool want_number(LoopReader *r, int64_t *out) {
-  return scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number", out);
 }
 
 static bool line_matrix(LoopReader *r) {

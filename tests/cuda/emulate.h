@@ -346,6 +346,22 @@ extern "C" void standin_enter(StandinWorld *w) { emulate::world() = w; }
     for (int ein_e = 0; ein_e < n; ein_e++) to[ein_to + ein_e] = from[ein_from + ein_e];         \
   } while (0)
 
+/* ---- warps ---------------------------------------------------------------------------------------------------- */
+
+namespace emulate {
+template <class T> static T across(T value, unsigned bit) {
+  Told told = tell(&value, 1, [](T x) {
+    double bits = 0;
+    memcpy(&bits, &x, sizeof x);
+    return bits;
+  });
+  double bits = told.at(device()->at % 32 ^ bit, 0);
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+}
+#define EIN_ACROSS(value, bit) emulate::across(value, bit)
+
 /* ---- matrix units --------------------------------------------------------------------------------------------- */
 
 namespace emulate {

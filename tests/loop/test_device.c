@@ -171,9 +171,9 @@ static const TextBreak breaks[] = {
     {"      barrier\n      if (t < 32) {\n", "      if (t < 32) {\n        barrier\n",
         "kernel y: a barrier stands in a condition"},
     {"for block < 512 step 16", "for block < 512 from x step 16",
-        "kernel C: a barrier or a matrix stands in the loop over block, whose threads go round differently often"},
+        "kernel C: what threads do together stands in the loop over block, whose threads go round differently often"},
     {"for block < 512 step 16", "for block < i64(A[0, 0]) step 16",
-        "kernel C: a barrier or a matrix stands in the loop over block, whose threads go round differently often"},
+        "kernel C: what threads do together stands in the loop over block, whose threads go round differently often"},
     /* grids and blocks */
     {"for i < $N grid x", "for i < $N from 1 grid x",
         "kernel y: the loop over i is bound to a device, and is not from 0 by 1"},
@@ -191,9 +191,9 @@ static const TextBreak breaks[] = {
     {"for k < 16 unroll", "for k < 16 vector", "kernel C: the loop over k is in order for no thread of a device"},
     {"for l < 4 roll", "for l < 4 polled 2", "kernel y: the loop over l is in order for no thread of a device"},
     {"for j0 < 4 grid x", "for j0 < 4",
-        "kernel C: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+        "kernel C: what is bound to a device, shared, a group, or what threads do together stands in no grid"},
     {"for z < $N grid z", "for z < $N thread",
-        "kernel y: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+        "kernel y: what is bound to a device, shared, a group, or what threads do together stands in no grid"},
     {"kernel C step 0 work ($N * 32768) {\n", "kernel C step 0 work ($N * 32768) {\n  dense\n",
         "kernel C: it is for a device, where all is in row-major order, and dense"},
     /* memory */
@@ -307,7 +307,7 @@ static const TextBreak product_breaks[] = {
     {"      for t < 64 block x {\n        C[b", "      for t < 64 {\n        C[b",
         "kernel C: in the grid over b stands no block"},
     {"    for b < $N grid x", "    for b < $N",
-        "kernel C: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+        "kernel C: what is bound to a device, shared, a group, or what threads do together stands in no grid"},
 };
 
 static void product_tests(Arena *a) {
@@ -380,7 +380,7 @@ static const TextBreak group_breaks[] = {
     {"  buffer Y = %2 : bf16 [$N, 64] written", "  buffer Y = %2 : bf16 [$N, 64]",
         "kernel Y: Y is stored to and not written"},
     {"for i < $N grid x", "for i < $N",
-        "kernel Y: what is bound to a device, shared, a group, a barrier or a matrix stands in no grid"},
+        "kernel Y: what is bound to a device, shared, a group, or what threads do together stands in no grid"},
 };
 
 static void group_tests(Arena *a) {
@@ -527,7 +527,7 @@ static const TextBreak matrix_breaks[] = {
         "          if (x == 0) {\n"
         "            matrix acc 32 by 16 by 32 of rows[(row * 40)] steps 40 1 and lanes[lane] steps 1 72\n"
         "          }\n",
-        "kernel C: a matrix stands in a condition that is not the same for all threads"},
+        "kernel C: what warps do together stands in a condition that is not the same for all threads"},
     {"          barrier\n          if ((f_2", "          if ((f_2",
         "kernel C: two threads of a block may touch one element of rows, one of them to store, and no barrier is "
         "between"},
@@ -535,7 +535,7 @@ static const TextBreak matrix_breaks[] = {
         "kernel C: two threads of a block may touch one element of rows, one of them to store, and no barrier is "
         "between"},
     {"for x < 16 block x", "for x < 3 block x",
-        "kernel C: a block of 48 threads is no number of warps, and makes a matrix"},
+        "kernel C: a block of 48 threads is no number of warps, and these do something together"},
 };
 
 /* The same, of a side that threads hold, which is as wide as the sum is deep. */
@@ -546,47 +546,56 @@ static const TextBreak held_breaks[] = {
         "kernel C: next and lanes are no sides of a matrix of f32"},
     {"of next[0] steps 0 0", "of next[1] steps 0 0",
         "kernel C: a side of a matrix is held, and is no thread's part of it"},
+    /* across */
+    {"across 4", "across 3", "kernel C: v is taken across 3"},
+    {"across 4", "across 32", "kernel C: v is taken across 32"},
+    {"        let v = acc[0] across 4\n        C[i] = v[]\n",
+        "        if (x == 0) {\n          let v = acc[0] across 4\n          C[i] = v[]\n        }\n",
+        "kernel C: what warps do together stands in a condition that is not the same for all threads"},
     {"        var next = 0.0:f16\n", "", "kernel C: next is a side of a matrix where it is not there"},
     {"        matrix acc 32 by 16 by 32 of next[0] steps 0 0 and lanes[0] steps 1 72\n",
         "          if (y == 0) {\n"
         "            matrix acc 32 by 16 by 32 of next[0] steps 0 0 and lanes[0] steps 1 72\n"
         "          }\n",
-        "kernel C: a matrix stands in a condition that is not the same for all threads"},
+        "kernel C: what warps do together stands in a condition that is not the same for all threads"},
 };
-static const char held[] = "loop 1\n"
-                           "tasks {\n"
-                           "  taskgraph 1\n"
-                           "  buffer %0 input 0 B[32, 16] : f16\n"
-                           "  buffer %1 output 0 C[256] : f32\n"
-                           "  input B = %0\n"
-                           "  output C = %1\n"
-                           "  kernel 0 C outer 0 {\n"
-                           "    stage C[i:256] : f32 = f32(%0[(i // 16), (i % 16)]) to %1[i]\n"
-                           "  }\n"
-                           "}\n"
-                           "kernel C step 0 work 1 {\n"
-                           "  shared lanes : f16 [2304] small written\n"
-                           "  register next : f16 [32] written\n"
-                           "  register acc : f32 [16] written\n"
-                           "  buffer C = %1 : f32 [256] written\n"
-                           "  loops block x y r i\n"
-                           "  for block < 1 grid x {\n"
-                           "    var lanes\n"
-                           "    for x < 16 block x {\n"
-                           "      for y < 16 block y {\n"
-                           "        var next = 0.0:f16\n"
-                           "        var acc = 0.0:f32\n"
-                           "        for r < 9 {\n"
-                           "          lanes[((r * 256) + ((y * 16) + x))] = 0.0:f16\n"
-                           "        }\n"
-                           "        barrier\n"
-                           "        matrix acc 32 by 16 by 32 of next[0] steps 0 0 and lanes[0] steps 1 72\n"
-                           "        index i = ((y * 16) + x)\n"
-                           "        C[i] = acc[0]\n"
-                           "      }\n"
-                           "    }\n"
-                           "  }\n"
-                           "}\n";
+static const char held[] =
+    "loop 1\n"
+    "tasks {\n"
+    "  taskgraph 1\n"
+    "  buffer %0 input 0 B[32, 16] : f16\n"
+    "  buffer %1 output 0 C[256] : f32\n"
+    "  input B = %0\n"
+    "  output C = %1\n"
+    "  kernel 0 C outer 0 {\n"
+    "    stage C[i:256] : f32 = f32(%0[(i // 16), (i % 16)]) to %1[i]\n"
+    "  }\n"
+    "}\n"
+    "kernel C step 0 work 1 {\n"
+    "  shared lanes : f16 [2304] small written\n"
+    "  register next : f16 [32] written\n"
+    "  register acc : f32 [16] written\n"
+    "  register v : f32 [] written\n"
+    "  buffer C = %1 : f32 [256] written\n"
+    "  loops block x y r i\n"
+    "  for block < 1 grid x {\n"
+    "    var lanes\n"
+    "    for x < 16 block x {\n"
+    "      for y < 16 block y {\n"
+    "        var next = 0.0:f16\n"
+    "        var acc = 0.0:f32\n"
+    "        for r < 9 {\n"
+    "          lanes[((r * 256) + ((y * 16) + x))] = 0.0:f16\n"
+    "        }\n"
+    "        barrier\n"
+    "        matrix acc 32 by 16 by 32 of next[0] steps 0 0 and lanes[0] steps 1 72\n"
+    "        index i = ((y * 16) + x)\n"
+    "        let v = acc[0] across 4\n"
+    "        C[i] = v[]\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
 
 static void matrix_tests(Arena *a) {
   LoopProgram *p = text_well(a, matrix);
@@ -598,7 +607,12 @@ static void matrix_tests(Arena *a) {
     OK(text_back(p), "its text gives it back");
   }
   text_breaks(matrix, COUNT(matrix_breaks), matrix_breaks);
-  OK(text_well(a, held), "a text whose threads hold a side of a matrix reads");
+  p = text_well(a, held);
+  if (OK(p, "a text whose threads hold a side of a matrix, and take values across a warp, reads")) {
+    text = buf_new(a);
+    loop_print(&text, p);
+    OK_STR(text.s, held, "and prints as it was");
+  }
   text_breaks(held, COUNT(held_breaks), held_breaks);
 }
 

@@ -216,6 +216,8 @@ static const TextBreak breaks[] = {
         "  var acc = 0.0:f32\n  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    fetch X[v[], 63]\n"
         "    lead near = y[i]\n",
         "kernel y: acc is stored to by many threads"},
+    {"within(tok[i], $N, 0)", "within(tok[i], $N, 0) across 1",
+        "kernel y: what is bound to a device, shared, a group, or what threads do together stands in no grid"},
     {"within(tok[i], $N, 0)", "within(tok[i], $N, 2)", "kernel y: `within` says what no site says"},
     {"within(tok[i], $N, 0)", "within(tok[i], $N, i)", "kernel y: `within` says what no site says"},
     {"@t0", "@t1", "kernel y: loop variable of depth 1 in 1 repeats"},
@@ -242,7 +244,7 @@ static void spoil_maybe(LoopProgram *p) { threads(p)->maybe = true; }
 static void spoil_op(LoopProgram *p) { threads(p)->op = OP_SIN; }
 static void spoil_value(LoopProgram *p) { threads(p)->value = threads(p)->hi; }
 static void spoil_let(LoopProgram *p) { threads(p)->body.at[0]->value = NULL; }
-static void spoil_step(LoopProgram *p) { threads(p)->body.at[0]->step = 1; }
+static void spoil_step(LoopProgram *p) { threads(p)->body.at[2]->step = 1; }
 static void spoil_at(LoopProgram *p) { threads(p)->body.at[0]->n_at = 1; }
 static void spoil_place(LoopProgram *p) { threads(p)->body.at[0]->place = 99; }
 static void spoil_kind(LoopProgram *p) { threads(p)->body.at[0]->kind = (LoopKind)99; }

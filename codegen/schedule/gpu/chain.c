@@ -9,6 +9,7 @@ enum { WIDEST = 16 };        /* points of a result's row in each thread */
 enum { SWEEPS = 3 };
 enum { HELD_ROWS = 16 };                        /* of a warp that has whole rows */
 enum { REGISTERS = 160, HELD_REGISTERS = 232 }; /* of a thread, for the chain's values at the thread's points */
+enum { HALF_REGISTERS = 112 }; /* if two blocks share a multiprocessor */
 
 bool chain_is_sum(const Chain *c, uint32_t i) { return stage_at(c, i)->sum->reducer != RED_NONE; }
 static bool is_ours(const Chain *c, TaskSlot slot) { return slot.kept && slot.index >= c->from && slot.index < c->to; }
@@ -132,7 +133,7 @@ static bool sides_fit(Chain *c) {
     k->tiles.row = side_new(&k->tiles, 1, &c->row), k->tiles.lane = side_new(&k->tiles, 1, &c->n_outer),
     k->tiles.other = nobody;
     k->tiles.brought = c->packed || c->matrix;
-    if (c->packed) k->tiles.row_pack = c->each, k->tiles.lane_pack = ALONG_EACH;
+    if (c->packed) k->tiles.row_pack = c->each, k->tiles.lane_pack = ALONG_EACH, k->tiles.part = c->deep;
     if (c->matrix) k->tiles.matrix = true, k->tiles.lane_pack = 2, k->tiles.part = 2 * TILE_DEEP;
     k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;
     if (c->held) {
@@ -296,10 +297,14 @@ static bool is_read_behind(const Chain *c, uint32_t of) {
   return false;
 }
 
+bool chain_in_warp(const Chain *c, const EinSum *sum) {
+  return (c->held || !c->matrix) && sum->reducer != RED_MONOID;
+}
+
 void chain_shares(const Chain *c, bool *part, bool *tile) {
   for (uint32_t i = c->from; i < c->to; i++) {
     const TaskStage *st = stage_at(c, i);
-    if (c->link[i].is == LINK_ROW && chain_is_sum(c, i)) part[st->sum->acc] = true;
+    if (c->link[i].is == LINK_ROW && chain_is_sum(c, i)) part[st->sum->acc] |= !chain_in_warp(c, st->sum);
     for (uint32_t k = 0; k < st->sum->n_slot && c->link[i].is == LINK_RESULT && chain_is_sum(c, i); k++)
       if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE && (!c->held || c->edges))
         tile[stage_at(c, st->slot[k].index)->sum->dtype] = true;
@@ -314,7 +319,7 @@ static int64_t held_registers(const Chain *c, const Link *k) {
 }
 
 /* Whether shared memory and registers suffice. */
-static bool is_room(const Chain *c) {
+static bool is_room(Chain *c) {
   bool part[DTYPES] = {0}, tile[DTYPES] = {0};
   int64_t bytes = 0, registers = 0;
   chain_shares(c, part, tile);
@@ -331,6 +336,7 @@ static bool is_room(const Chain *c) {
     if (k->is != LINK_RESULT || chain_is_sum(c, i))
       registers += points * (dtype_size(stage_at(c, i)->sum->acc) > 4 ? 2 : 1);
   }
+  c->beside = !c->held && (c->matrix || registers <= HALF_REGISTERS) ? 2 : 1;
   return bytes <= LOOP_SHARED && registers <= (c->held ? HELD_REGISTERS : REGISTERS);
 }
 
@@ -342,17 +348,28 @@ static bool is_packed(const Chain *c) {
   return fits;
 }
 
-/* Tries `each` points of a thread along each side, with or without matrix units; false: they do not fit. */
-static bool shape_fits(Chain *c, int64_t each, bool matrix) {
+/* Whether the sums of products have whole parts of c->deep points, and no mask is read, which takes registers. */
+static bool is_deep(const Chain *c) {
+  for (uint32_t i = c->from; i < c->to; i++) {
+    const EinSum *sum = stage_at(c, i)->sum;
+    if (sum->where && sum->where->has & HAS_READ) return false;
+    if (c->link[i].is == LINK_PIECE && chain_is_sum(c, i) && !tiles_whole(&c->link[i].tiles, c->deep)) return false;
+  }
+  return true;
+}
+
+/* Tries `each` points of a thread along each side, with or without matrix units, and parts of sums of `deep` points;
+ * false: they do not fit. */
+static bool shape_fits(Chain *c, int64_t each, int64_t deep, bool matrix) {
   c->held = c->edges = c->direct = false;
   c->each = c->points = each, c->results = c->lanes;
   c->rows = c->piece = TILE_SIDE * each, c->sharing = TILE_SIDE;
-  c->packed = is_packed(c);
+  c->packed = is_packed(c), c->deep = deep;
   c->matrix = matrix && c->packed;
   if (matrix && !c->matrix) return false;
   if (c->matrix) c->packed = false;
   c->tile_wide = c->piece + (c->matrix ? 8 : c->packed ? 4 : c->each % 2 ? 0 : TILE_SIDE);
-  return row_found(c) && is_room(c);
+  return row_found(c) && is_room(c) && (deep == TILE_DEEP || (c->packed && is_deep(c)));
 }
 
 /* Tries a warp for each HELD_ROWS rows. */
@@ -381,9 +398,9 @@ static bool chain_fits(Chain *c) {
   if (p.size[c->n_outer] < LEAST) return false;
   for (int64_t piece = 64; piece >= 32; piece /= 2)
     if (held_fits(c, piece)) return true;
-  if (shape_fits(c, ALONG_EACH, true)) return true;
+  if (shape_fits(c, ALONG_EACH, TILE_DEEP, true) || shape_fits(c, ALONG_EACH, 2 * TILE_DEEP, false)) return true;
   for (int64_t each = ALONG_EACH; each > 1; each /= 2)
-    if (shape_fits(c, each, false)) return true;
+    if (shape_fits(c, each, TILE_DEEP, false)) return true;
   return false;
 }
 

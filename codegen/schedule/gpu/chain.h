@@ -43,6 +43,8 @@ typedef struct Chain {
   int64_t lanes;             /* points of a result's row, in TILE_SIDE */
   int64_t each, points, results; /* a thread's rows, points of a row of the piece, and points of a result's row */
   int64_t sharing;           /* threads that share a row */
+  int64_t beside;            /* blocks that share a multiprocessor */
+  int64_t deep;              /* packed: points of a sum that are shared at once */
   uint32_t sweeps;
   bool packed;               /* a thread's rows are neighbours, and so are its points along, in fours; else it has
                               * every TILE_SIDE-th */
@@ -75,6 +77,8 @@ bool chain_is_in(const Chain *c, uint32_t stage, uint32_t sweep);
 bool chain_is_over(const Chain *c, uint32_t stage, uint32_t sweep);
 void chain_shares(const Chain *c, bool *part, bool *tile); /* by dtype: whether parts of rows' sums, and pieces, are
                                                             * shared */
+/* Whether the threads of a row are of one warp, and combine their parts without shared memory. */
+bool chain_in_warp(const Chain *c, const EinSum *sum);
 void chain_loops(Chain *c);
 const Expr *chain_row(const Chain *c); /* the current row, in the block */
 Env chain_env(const Chain *c, uint32_t stage);

@@ -7,9 +7,6 @@
 
 enum { DEEPEST = 128 }; /* points of the product's sum */
 
-static const TaskStage *stage_at(const Chain *c, uint32_t i) {
-  return &c->s->task->stages.at[i];
-}
 static Tiles *tiles_at(const Chain *c, uint32_t i) {
   return &c->link[i].tiles;
 }

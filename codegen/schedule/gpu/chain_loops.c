@@ -65,18 +65,12 @@ Env chain_env(const Chain *c, uint32_t stage) {
 
 /* ---- loops over a thread's points ------------------------------------------------------------------------- */
 
-static const Expr *ex_quotient(Sched *s, const Expr *e, int64_t n) {
-  return n == 1 ? e : expr_op2(s->x, OP_IDIV, e, ex_int(s, n));
-}
-static const Expr *ex_rest(Sched *s, const Expr *e, int64_t n) {
-  return n == 1 ? ex_int(s, 0) : expr_op2(s->x, OP_MOD, e, ex_int(s, n));
-}
 
 const Expr *chain_row(const Chain *c) {
   Sched *s = c->s;
   if (c->matrix) {
-    const Expr *warp = ex_quotient(s, c->warp, c->sharing / 4), *first = ex_mul(s, warp, ex_int(s, 8 * c->each));
-    return ex_add(s, ex_add(s, first, ex_mul(s, c->r, ex_int(s, 8))), ex_quotient(s, c->lane, 4));
+    const Expr *warp = quotient(s, c->warp, c->sharing / 4), *first = ex_mul(s, warp, ex_int(s, 8 * c->each));
+    return ex_add(s, ex_add(s, first, ex_mul(s, c->r, ex_int(s, 8))), quotient(s, c->lane, 4));
   }
   if (c->packed) return ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, c->each)), c->r);
   return ex_add(s, var_read(s, c->y), ex_mul(s, c->r, ex_int(s, TILE_SIDE)));
@@ -87,14 +81,14 @@ static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
   Sched *s = c->s;
   const Expr *pack = ex_int(s, ALONG_EACH), *x = var_read(s, c->x);
   if (c->matrix) {
-    const Expr *warp = ex_mul(s, ex_rest(s, c->warp, c->sharing / 4), ex_int(s, 4 * n)),
-               *two = ex_mul(s, ex_rest(s, c->lane, 4), ex_int(s, 2));
-    return ex_add(s, ex_add(s, ex_add(s, warp, ex_mul(s, ex_quotient(s, k, 2), ex_int(s, 8))), two), ex_rest(s, k, 2));
+    const Expr *warp = ex_mul(s, rest(s, c->warp, c->sharing / 4), ex_int(s, 4 * n)),
+               *two = ex_mul(s, rest(s, c->lane, 4), ex_int(s, 2));
+    return ex_add(s, ex_add(s, ex_add(s, warp, ex_mul(s, quotient(s, k, 2), ex_int(s, 8))), two), rest(s, k, 2));
   }
   if (!c->packed) return ex_add(s, x, ex_mul(s, k, ex_int(s, TILE_SIDE)));
   if (n == ALONG_EACH) return ex_add(s, ex_mul(s, x, pack), k);
-  const Expr *far = ex_mul(s, ex_quotient(s, k, ALONG_EACH), ex_int(s, ALONG_EACH * TILE_SIDE));
-  return ex_add(s, ex_add(s, ex_mul(s, x, pack), ex_rest(s, k, ALONG_EACH)), far);
+  const Expr *far = ex_mul(s, quotient(s, k, ALONG_EACH), ex_int(s, ALONG_EACH * TILE_SIDE));
+  return ex_add(s, ex_add(s, ex_mul(s, x, pack), rest(s, k, ALONG_EACH)), far);
 }
 
 /* Loops over its rows. Returns the test that a row exists; NULL: all do. */
@@ -176,9 +170,29 @@ static void row_grows(Chain *c, uint32_t stage, const Expr *along, uint32_t swee
 
 /* ---- sums of rows ------------------------------------------------------------------------------------------ */
 
-/* Combines the threads' parts in `from` along a row, in order; each thread gets the result. */
+/* Combines values that the threads of a row hold, within their warp: in a tree, whose sides are the same to each
+ * thread. */
+static void parts_across(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) {
+  Sched *s = c->s;
+  LoopBody *was = s->body;
+  chain_rows_open(c);
+  const Expr *all = let_read(s, "all", at_row(c, from));
+  for (int64_t bit = 1; bit < c->sharing; bit *= 2) {
+    uint32_t other = place_own(s, NULL, "v", sum->acc, 0, NULL);
+    let_add(s, other, all)->step = bit;
+    all = let_read(s, "all", ex_shared(s, red_combine(s, sum, all, scalar_read(s, other))));
+  }
+  store_add(s, to, 1, &c->r, all);
+  into(s, was);
+}
+
+/* Combines the threads' parts in `from` along a row; each thread gets the result. */
 static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) {
   Sched *s = c->s;
+  if (chain_in_warp(c, sum)) {
+    parts_across(c, sum, from, to);
+    return;
+  }
   uint32_t part = c->part[sum->acc], k = var_new(s, NULL, "k");
   LoopBody *was = s->body;
   chain_rows_open(c);
@@ -567,7 +581,7 @@ static void blocks_open(Chain *c) {
   uint32_t block = var_new(s, NULL, "block");
   c->x = var_new(s, NULL, "x"), c->y = var_new(s, NULL, "y");
   LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
-  grid->beside = c->held ? 1 : c->matrix ? 2 : 0; /* else the compiler chooses */
+  grid->beside = c->beside;
   into(s, &grid->body);
   arrays_new(c);
   into(s, &for_add(s, c->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
@@ -585,10 +599,10 @@ static void threads_named(Chain *c) {
   c->place = var_read(s, c->x);
   if (!c->matrix) return;
   const Expr *thread = ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, TILE_SIDE)), var_read(s, c->x));
-  c->warp = named(s, NULL, "warp", ex_quotient(s, thread, 32)),
-  c->lane = named(s, NULL, "lane", ex_rest(s, thread, 32));
+  c->warp = named(s, NULL, "warp", quotient(s, thread, 32)),
+  c->lane = named(s, NULL, "lane", rest(s, thread, 32));
   c->place = named(s, NULL, "place",
-      ex_add(s, ex_mul(s, ex_rest(s, c->warp, c->sharing / 4), ex_int(s, 4)), ex_rest(s, c->lane, 4)));
+      ex_add(s, ex_mul(s, rest(s, c->warp, c->sharing / 4), ex_int(s, 4)), rest(s, c->lane, 4)));
 }
 
 /* Sets up the tiles that compute products and results of the block's rows. */

@@ -363,7 +363,7 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   uint32_t k = var_new(s, t->st->label[t->red], "k");
   const Expr *left = ex_sub(s, t->st->bound[t->red], t->red0), *deep = ex_int(s, t->part);
   bool whole = tiles_whole(t, t->part);
-  int64_t step = !whole || !t->brought ? 1 : t->other ? DEEP_STEP : DEEP_STEP / 2;
+  int64_t step = !whole || !t->brought ? 1 : !t->other ? DEEP_STEP / 2 : asked ? DEEP_STEP : TILE_DEEP;
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), step, BIND_SEQ)->body);
   t->deep = var_read(s, k);
   if (step > 1) { /* what is read along the sum is read at once */

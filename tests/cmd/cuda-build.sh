@@ -75,6 +75,15 @@ says '--memory is for programs whose kernels run on a device'
 # The devices that a program is for.
 EIN_STANDIN=capability=70 want 4 ./prog $run
 says 'the kernels were compiled for compute_75, and this device has compute capability 7.0: build for it too, by --arch=sm_70'
+cat >units.ein <<'END'
+input X[i:64, k:64], Y[k:64, j:64] : bf16
+output Z[i,j] = sum[k] X[i,k] * Y[k,j]
+END
+want 0 "$EIN" build units.ein --target=cuda -o units $O
+EIN_STANDIN=capability=70 want 4 ./units X=randn:seed=1 Y=randn:seed=2
+says 'the kernels were compiled for compute_75, compute_90, and this device'
+EIN_STANDIN=capability=80 want 0 ./units X=randn:seed=1 Y=randn:seed=2
+EIN_STANDIN=capability=90 want 0 ./units X=randn:seed=1 Y=randn:seed=2
 want 0 "$EIN" build att.ein --target=cuda -o new $O --arch=sm_90,sm_75
 want 0 ./new $run
 EIN_STANDIN=capability=75 want 0 ./new $run

@@ -156,11 +156,21 @@ static Leave arch_add(Session *s, const Nvrtc *v, const Known *known, const char
   return fail(s, LEAVE_USAGE, "--arch=%s: NVRTC %d.%d compiles for %s", word, v->major, v->minor, have.s);
 }
 
-/* said NULL: PTX for the oldest one, which any device that NVRTC knows accepts. */
-static Leave archs_said(Session *s, const Nvrtc *v, const char *said, Archs *out) {
+/* The first with units for products of matrices as runtime/cuda/matrix.h uses them. */
+enum { ARCH_MATRIX = 80 };
+
+/* said NULL: PTX for the oldest one, which any device that NVRTC knows accepts; and, if kernels have products for matrix
+ * units, for the oldest that has these. */
+static Leave archs_said(Session *s, const Nvrtc *v, const Buf *kernels, const char *said, Archs *out) {
   Known known;
   Leave l = archs_known(s, v, &known);
-  if (!l && !said) vec_push(s->arena, *out, ((Arch){known.at[0], false}));
+  if (!l && !said) {
+    int k = 0;
+    vec_push(s->arena, *out, ((Arch){known.at[0], false}));
+    while (k < known.n && known.at[k] < ARCH_MATRIX) k++;
+    if (k > 0 && k < known.n && strstr(kernels->s, "EIN_MATRIX"))
+      vec_push(s->arena, *out, ((Arch){known.at[k], false}));
+  }
   for (const char *at = said; !l && at; at = strchr(at, ',')) {
     at += at != said;
     l = arch_add(s, v, &known, arena_printf(s->arena, "%.*s", (int)strcspn(at, ","), at), out);
@@ -241,7 +251,7 @@ static Leave images_make(Session *s, const Buf *kernels, int here, const char *a
   Nvrtc v;
   Archs all = {0};
   Leave l = nvrtc_open(s, &v);
-  if (!l) l = here ? arch_here(s, &v, here, &all) : archs_said(s, &v, archs, &all);
+  if (!l) l = here ? arch_here(s, &v, here, &all) : archs_said(s, &v, kernels, archs, &all);
   for (uint32_t i = 0; !l && i < all.len; i++) {
     EmitImage one;
     l = image_make(s, &v, kernels, all.at[i], &one, seconds);

@@ -1,15 +1,16 @@
 #!/bin/sh
 # suite: ci
-# NVRTC compiles the kernels that ein emits for the test programs: every CUDA_EVERY-th (default 3; 1: all). Skipped without NVRTC.
+# NVRTC compiles the kernels that ein emits for the test programs: every CUDA_EVERY-th (default 4; 1: all), and those of tests/cuda and bench/gpu that
+# use matrix units or have the form of attention. Kernels that state how many blocks share a multiprocessor spill no registers. Skipped without NVRTC.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 command -v python3 >/dev/null || { echo 'skipped: there is no python3'; exit 77; }
 
 "$EIN" build "$root/tests/run/matmul.ein" --emit=runtime -o ein_run.h || exit 1
 at=0
-for file in "$root"/tests/run/*.ein; do
+for file in "$root"/tests/run/*.ein "$root"/tests/cuda/*.ein "$root"/bench/gpu/*attention*.ein "$root"/bench/gpu/matmul*.ein; do
   at=$((at + 1))
-  [ $((at % ${CUDA_EVERY:-3})) = 0 ] || continue
+  case $file in "$root"/tests/run/*) [ $((at % ${CUDA_EVERY:-4})) = 0 ] || continue ;; esac
   name=${file##*/}
   grep -qE '^extern def| extern "' "$file" && continue # a device calls no C functions
   args=$(sed -n '1,3s/^# args: //p' "$file" | grep -o -e '-D [^ ]*' | tr '\n' ' ') # and no inputs

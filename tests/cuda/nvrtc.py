@@ -1,13 +1,17 @@
 """Compiles CUDA texts with NVRTC, as ein does at run time: `nvrtc.py RUNTIME TEXT...`, where RUNTIME is the output of
 `ein build --emit=runtime`. Exits with 77 if there is no libnvrtc. Compiles equal texts only once. Prints NVRTC's
-messages for texts that it rejects."""
+messages for texts that it rejects, and the kernels that spill registers although they state how many blocks share a
+multiprocessor."""
 import ctypes
 import ctypes.util
 import glob
 import os
+import re
 import sys
 
-OPTIONS = [b"--gpu-architecture=compute_80", b"--fmad=false"]
+OPTIONS = [b"--gpu-architecture=" + os.environ.get("NVRTC_ARCH", "sm_80").encode(), b"--fmad=false", b"--ptxas-options=-v"]
+STATED = re.compile(rb"__launch_bounds__\(\d+, \d+\) __global__ void (\w+)")
+SPILLS = re.compile(r"properties for (\w+)\n[^\n]*?(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 
 def library():
@@ -21,7 +25,7 @@ def library():
 
 
 def complaint(nvrtc, text, runtime):
-    """What NVRTC says; nothing: it takes the text."""
+    """What NVRTC says of a text that it rejects, and which kernels spill that should not; nothing: all is well."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"text.cu", 1, (ctypes.c_char_p * 1)(runtime), (ctypes.c_char_p * 1)(b"ein_run.h"))
     failed = nvrtc.nvrtcCompileProgram(program, len(OPTIONS), (ctypes.c_char_p * len(OPTIONS))(*OPTIONS))
@@ -29,7 +33,12 @@ def complaint(nvrtc, text, runtime):
     log = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetProgramLog(program, log)
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return (log.value.decode(errors="replace") or "no reason") if failed else ""
+    said = log.value.decode(errors="replace")
+    if failed:
+        return said or "no reason"
+    stated = {x.decode() for x in STATED.findall(text)}
+    spills = [x for x in SPILLS.findall(said) if x[0] in stated and (x[1] != "0" or x[2] != "0")]
+    return "".join(f"{k} spills {a} bytes, loads {b}\n" for k, a, b in spills)
 
 
 def kernels(text):

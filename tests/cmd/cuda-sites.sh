@@ -110,6 +110,13 @@ EIN_STANDIN=devices=2 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 3 "$EIN" ru
 diff -r turns-eval mpi || wrong "$line: other values than the evaluator's"
 grep -q '3 processes on a machine with 2 devices: they share them' err || wrong "$line: $(cat err)"
 given_back
+line="processors and devices mixed"
+for mixed in '--target=cuda .' '. --target=cuda'; do
+  first=${mixed% *} second=${mixed#* }
+  LD_LIBRARY_PATH=$standin timeout 60 mpirun -n 1 "$EIN" run turns.ein ${first#.} -o all=mixed/ : -n 1 "$EIN" run turns.ein ${second#.} -o all=mixed/ >out 2>err
+  [ $? = 2 ] && grep -q 'process 1 runs with.* --target=cuda, and the first process with.*: all run on devices, or none' err || wrong "$line: $(cat err)"
+done
+[ -z "$(ls mixed 2>/dev/null)" ] || wrong "$line: there are results: $(ls mixed)"
 want 0 env LD_LIBRARY_PATH="$standin" "$EIN" build moves.ein --target=cuda -n 2,3 -o prog
 for n in 2 3; do
   line="a program for $n"

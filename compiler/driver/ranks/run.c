@@ -81,6 +81,18 @@ static Leave devices_enough(Session *s, const Args *a) {
   return l;
 }
 
+/* Checks that this process runs on a device if the first one does. */
+static Leave targets_same(Session *s, const Args *a) {
+  static const char *const word[] = {"without --target=cuda", "with --target=cuda"};
+  const char *mine = word[target_device(s, a)], *first = mine;
+  size_t n = strlen(first) + 1;
+  ranks_tell(s, &first, &n);
+  return strcmp(mine, first) == 0
+      ? LEAVE_OK
+      : fail(s, LEAVE_USAGE, "process %d runs %s, and the first process %s: all run on devices, or none", s->ranks->rank,
+            mine, first);
+}
+
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 /* Returns this site's own result; ran: all sites have run. */
@@ -109,6 +121,7 @@ Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib,
   Leave l = threads_each(s, a, &threads);
   if (!l) l = devices_enough(s, a);
   l = ranks_agree(s, prepared ? prepared : l);
+  if (!l) l = ranks_agree(s, targets_same(s, a));
   if (l) return l;
   l = program_broadcast(s, j, lib);
   const TaskGraph *t = j->tasks;

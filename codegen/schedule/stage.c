@@ -276,6 +276,20 @@ static void stage_within(Sched *s, const TaskStage *st, Env *e) {
   into(s, around);
 }
 
+/* A reduction from which later stages continue: these are computed at all points, so its domain bounds no loops but
+ * says where there is something to reduce. */
+static void stage_continued(Sched *s, const TaskStage *st, Env *e, bool threads) {
+  TaskStage *own = &s->task->stages.at[st - s->task->stages.at];
+  const EinSum *was = own->sum;
+  EinSum *sum = NEW(s->arena, EinSum);
+  *sum = *was;
+  sum->where = expr_and(s->x, was->domain, was->where);
+  sum->domain = NULL;
+  own->sum = sum;
+  stage_loops(s, st, e, threads);
+  own->sum = was;
+}
+
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   if (!threads && domain_is_around(s, st)) {
     stage_within(s, st, e);
@@ -283,6 +297,12 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   }
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
+  if (s->goes_on && st->sum->domain) {
+    if (!pack_loops(s, &p, e, threads)) stage_continued(s, st, e, threads);
+    else if (threads) work_of_tiles(s, st);
+    into(s, was);
+    return;
+  }
   bool made = scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads);
   bool tiles = !made && (pack_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, false));
   if (tiles && threads) work_of_tiles(s, st);

@@ -230,6 +230,8 @@ bool expr_value(const Expr *e, const ExprEnv *env, Value *out);
 /* One operation on values (with arguments of the required dtypes): the language's arithmetic, shared by constant
  * folding and law sampling. graph/eval has its own. */
 Value op_value(Op op, DType result, uint32_t n, const Value *arg);
+double value_digamma(double of); /* which libm lacks */
+double value_trigamma(double of);
 Value value_cast(Value v, DType t);
 double real_round(DType t, double v); /* to the nearest value of a float dtype */
 

@@ -130,6 +130,30 @@ static float function_float(Op op, float a, float b) {
   }
 }
 
+/* The derivatives of lgamma: from 20 on by their series, below by steps of 1, on the left by reflection. */
+double value_digamma(double of) {
+  const long double turn = 3.14159265358979323846264338327950288L;
+  long double x = of, sum = 0;
+  if (of < 0 && of == floor(of)) return (double)NAN;
+  if (of < 0) sum = -turn / tanl(turn * (x - rintl(x))), x = 1 - x;
+  for (; x < 20; x++) sum -= 1 / x;
+  long double w = 1 / (x * x), p = 1.0L / 132;
+  p = 1.0L / 252 - w * (1.0L / 240 - w * (p - w * (691.0L / 32760 - w / 12)));
+  return (double)(sum + logl(x) - 1 / (2 * x) - w * (1.0L / 12 - w * (1.0L / 120 - w * p)));
+}
+
+double value_trigamma(double of) {
+  const long double turn = 3.14159265358979323846264338327950288L;
+  long double x = of, sum = 0, sign = 1;
+  if (of < 0) {
+    long double s = sinl(turn * (x - rintl(x)));
+    sum = turn * turn / (s * s), x = 1 - x, sign = -1;
+  }
+  for (; x < 20; x++) sum += sign / (x * x);
+  long double w = 1 / (x * x), p = 1.0L / 30 - w * (5.0L / 66 - w * (691.0L / 2730 - w * (7.0L / 6)));
+  return (double)(sum + sign * (1 / x + w / 2 + w / x * (1.0L / 6 - w * (1.0L / 30 - w * (1.0L / 42 - w * p)))));
+}
+
 /* One flat switch over the operations, once for double and once for float. */
 #define REAL_OPS(T, F)                                                                             \
   static T mod_##T(T a, T b) { /* b's sign */                                                      \
@@ -185,6 +209,8 @@ static float function_float(Op op, float a, float b) {
     case OP_TANH: return F(tanh)(a);                                                               \
     case OP_ERF: return F(erf)(a);                                                                 \
     case OP_LGAMMA: return LGAMMA_##T(a, &sign); /* not lgamma, which writes a global */           \
+    case OP_DIGAMMA: return (T)value_digamma(a);                                                   \
+    case OP_TRIGAMMA: return (T)value_trigamma(a);                                                 \
     case OP_HYPOT: return F(hypot)(a, b);                                                          \
     case OP_LSE: return lse_##T(a, b);                                                             \
     default: return function_##T(op, a, b);                                                        \

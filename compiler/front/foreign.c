@@ -128,6 +128,7 @@ const char *foreign_function(const char *s, size_t len) {
       {"rad2deg degrees", "write `$1 * 180 / pi`"},
       {"gamma", "write `exp(lgamma($1))`"},
       {"gammaln", "it is `lgamma($1)`"},
+      {"psi", "it is `digamma($1)`"},
       {"factorial", "write `exp(lgamma($1 + 1))`"},
       {"rint", "it is `round($1)`"},
       {"dot vdot inner matmul mm mv bmm einsum contract tensordot", "a product is written out: `$*`"},

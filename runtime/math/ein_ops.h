@@ -433,6 +433,7 @@ EIN_INLINE double ein_tanh_f64(double x) {
 
 #include "ein_math.h"
 #include "ein_angle.h"
+#include "ein_gamma.h"
 
 /* ---- reals to integers: truncated towards 0; too large values saturate, NaN becomes 0 ---- */
 

@@ -42,7 +42,8 @@ MAPS = [("sin({})", torch.sin), ("exp(0.3 * {})", lambda x: torch.exp(0.3 * x)),
         ("clamp({}, -0.391, 0.614)", lambda x: torch.clamp(x, -0.391, 0.614)), ("{} % 0.573", lambda x: torch.remainder(x, 0.573)),
         ("log2(2.5 + tanh({}))", lambda x: torch.log2(2.5 + torch.tanh(x))), ("sinh(0.2 * {})", lambda x: torch.sinh(0.2 * x)),
         ("tan(0.3 * tanh({}))", lambda x: torch.tan(0.3 * torch.tanh(x))), ("stop_gradient(cos({})) * 0.5", lambda x: torch.cos(x).detach() * 0.5),
-        ("acos(0.4 * sin({}))", lambda x: torch.acos(0.4 * torch.sin(x)))]
+        ("acos(0.4 * sin({}))", lambda x: torch.acos(0.4 * torch.sin(x))),
+        ("lgamma(1.3 + ({})^2)", lambda x: torch.lgamma(1.3 + x * x))]
 PAIRS = [("{} * {}", torch.mul), ("{} * {}", torch.mul), ("({} + 0.5) * sin({})", lambda a, b: (a + 0.5) * torch.sin(b)), ("({} - 2 * {})", lambda a, b: a - 2 * b),
          ("exp(0.1 * tanh({}) * {})", lambda a, b: torch.exp(0.1 * torch.tanh(a) * b)), ("{} / (3 + ({})^2)", lambda a, b: a / (3 + b**2)),
          ("max({} + 0.0113, {})", lambda a, b: torch.maximum(a + 0.0113, b)), ("min({} + 0.0171, {})", lambda a, b: torch.minimum(a + 0.0171, b)),
@@ -593,6 +594,8 @@ def apart(ours, theirs):
 class Trial:
     def __init__(self, ein, target, keep, work):
         self.ein, self.target, self.keep, self.work = ein, target, keep, work
+        if keep:
+            os.makedirs(keep, exist_ok=True)
         self.wild, self.worst = 0, 0.0
 
     def judge(self, seeds):

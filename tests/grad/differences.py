@@ -29,7 +29,7 @@ MAPS = ["sin({})", "exp(0.3 * {})", "tanh({})", "1 / (2 + ({})^2)", "sqrt(1 + ({
         "abs({} + 7.3)", "max({}, 0.013)", "cosh(0.2 * {})", "sigmoid({})", "gelu({})", "softplus({})", "({}) * sin({})", "hypot({}, 1.5)",
         "atan2({}, 2.5)", "rsqrt(3 + ({})^2)", "expm1(0.2 * {})", "cbrt(9 + {})", "(3 + sin({}))^(0.5 * cos({}))", "min({}, 0.4137) % 5.7",
         "log1p(exp({}))", "exp2(0.3 * {})", "asin(0.3 * sin({}))", "silu({})",
-        "erfc({})"]
+        "erfc({})", "lgamma(1.3 + ({})^2)", "digamma(2.1 + sin({}))"]
 
 
 class Program:
@@ -389,6 +389,7 @@ class Trial:
 
     def __init__(self, ein, target, keep, work, is_adjoint):
         self.ein, self.target, self.folder, self.work = ein, target, keep or work, work
+        os.makedirs(self.folder, exist_ok=True)
         self.text, self.bound = (adjoint, ADJOINT) if is_adjoint else (text, BOUND)
         self.wild = [] if not is_adjoint else None
         self.refused, self.worst = 0, 0.0

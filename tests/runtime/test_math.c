@@ -240,6 +240,46 @@ static void test_hypot_f64(void) {
   OK(worst <= (LDBL_MANT_DIG > DBL_MANT_DIG ? 1 : 2), "hypot of doubles is at most a unit off: %.3f", worst);
 }
 
+/* lgamma's derivatives of x > 0: up to 40 in steps, then five terms of their series. Near digamma's root, where that
+ * has no digits, the powers of the distance. */
+static long double digamma_slow(long double x) {
+  long double sum = 0, d = x - (long double)1.4616321449683622 - 9.549995429965697e-17L;
+  if (fabsl(d) < 0.0005L)
+    return d * (0.967672245447621170427445L - d * (0.442763168983592106092865L - d * (0.258499760955651010624401L -
+        d * (0.163942705442406527504251L - d * 0.107824050691262365757183L))));
+  for (; x < 40; x++) sum -= 1 / x;
+  long double w = 1 / (x * x);
+  return sum + logl(x) - 0.5L / x - w * (1.0L / 12 - w * (1.0L / 120 - w * (1.0L / 252 - w / 240)));
+}
+static long double trigamma_slow(long double x) {
+  long double sum = 0;
+  for (; x < 40; x++) sum += 1 / (x * x);
+  long double w = 1 / (x * x);
+  return sum + 1 / x + w / 2 + w / x * (1.0L / 6 - w * (1.0L / 30 - w * (1.0L / 42 - w / 30)));
+}
+
+/* Within 4 units to the right of 0, also close to digamma's root. */
+static void test_gamma(void) {
+  double worst[2] = {0, 0}, more = LDBL_MANT_DIG > DBL_MANT_DIG ? 0 : 4, root = 1.4616321449683622;
+  for (int k = 0; k < TRIES(300000); k++) {
+    double at = k % 3 == 0 ? random_of(0.01, 12) : exp2(random_of(-300, 300)), near = exp2(random_of(-40, -11));
+    double x = k % 3 < 2 ? at : k % 2 ? root + near : root - near;
+    if (fabs(x - root) > 0.0005 && fabs(x - root) < 0.1) continue; /* the reference has too few digits */
+    worst[0] = fmax(worst[0], units_off_f64(ein_digamma_f64(x), digamma_slow(x)));
+    worst[1] = fmax(worst[1], units_off_f64(ein_trigamma_f64(x), trigamma_slow(x)));
+  }
+  OK(worst[0] <= 4 + more, "digamma of doubles is within 4 units: %.3f", worst[0]);
+  OK(worst[1] <= 4 + more, "trigamma of doubles is within 4 units: %.3f", worst[1]);
+  double off = 0;
+  for (double x = 0.0625; x < 30; x += 0.0625) { /* the reflection, by the recurrence to the right */
+    double want = ein_digamma_f64(1 - x) - 1 / -x, got = ein_digamma_f64(-x);
+    if (x != floor(x)) off = fmax(off, fabs(got - want) / fmax(1, fabs(want)));
+  }
+  OK(off < 1e-13, "digamma steps over 0: %.3g", off);
+  OK(isnan(ein_digamma_f64(-2)) && ein_digamma_f64(0.0) < -DBL_MAX && ein_trigamma_f64(-2) > DBL_MAX, "their poles");
+  OK(ein_digamma_f32(2.5f) == (float)ein_digamma_f64(2.5), "digamma of floats is that of doubles");
+}
+
 /* ---- many at a time ---- */
 
 static int same_f32(float a, float b) { return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0; }
@@ -276,6 +316,7 @@ int main(void) {
   test_two(&(Two){"atan2", atan2_of, atan2});
   test_two(&(Two){"hypot", hypot_of, hypot});
   test_hypot_f64();
+  test_gamma();
   test_atan2_f64();
   test_pow_f64();
   test_mod();

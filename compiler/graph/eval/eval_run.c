@@ -30,6 +30,8 @@ static inline bool locate(const Code *c, Frame *f, const Inst *in, uint64_t *out
 
 static double lgamma_d(double x) { int sign; return lgamma_r(x, &sign); }
 static float lgamma_s(float x) { int sign; return lgammaf_r(x, &sign); }
+static float digamma_s(float x) { return (float)value_digamma(x); }
+static float trigamma_s(float x) { return (float)value_trigamma(x); }
 
 #define D1(id, x) case CODE(OP_##id, CL_D): { double a = R[in->a].f; R[in->dst].f = (x); break; }
 #define S1(id, x) case CODE(OP_##id, CL_S): { float a = R[in->a].s; R[in->dst].s = (x); break; }
@@ -141,6 +143,7 @@ bool code_run(Code *c, Frame *f) {
     REAL1(ASIN, asin, asinf) REAL1(ACOS, acos, acosf) REAL1(ATAN, atan, atanf) REAL2(ATAN2, atan2, atan2f)
     REAL1(SINH, sinh, sinhf) REAL1(COSH, cosh, coshf) REAL1(TANH, tanh, tanhf)
     REAL1(ERF, erf, erff) REAL1(LGAMMA, lgamma_d, lgamma_s) REAL2(HYPOT, hypot, hypotf)
+    REAL1(DIGAMMA, value_digamma, digamma_s) REAL1(TRIGAMMA, value_trigamma, trigamma_s)
     REAL2(LSE, lse_d, lse_s)
 #define FUNCTION(id, name, arity, ...) \
   case CODE(OP_##id, CL_D): R[in->dst].f = id##_d(R[in->a].f, R[arity > 1 ? in->b : in->a].f); break; \

@@ -67,6 +67,7 @@ static void complain_trouble(Elab *x, const Ast *a, const GradTrouble *t) {
             : n->kind == EIN_REPEAT ? "a repeat"
                                     : "an equation",
         n->place.file->s, n->place.line);
+  if (t->hint) diag_hint(x->diags, d, "%s", t->hint);
   refuse(x);
 }
 

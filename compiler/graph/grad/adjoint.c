@@ -396,7 +396,7 @@ bool vertex_adjoint(
     const char *what = seed.value ? stuck == OP_EXTERN ? "a C function" : op_info[stuck].name
         : f.s.monoid              ? f.s.monoid->name->s
                                   : reducer_info[f.s.reducer].name;
-    *t = (GradTrouble){m, arena_printf(all->arena, "%s has no derivative here", what)};
+    *t = (GradTrouble){.at = m, .why = arena_printf(all->arena, "%s has no derivative here", what)};
     return false;
   }
   for (uint32_t i = 0; i < terms.len; i++) {

@@ -21,6 +21,7 @@ Gradients *gradients_new(Arena *a, EinGraph *g);
 typedef struct GradTrouble {
   const EinNode *at;         /* the vertex that has no derivative */
   const char *why;           /* the reason: "trigamma has no derivative here" */
+  const char *hint;          /* what to write instead; NULL: nothing is known */
 } GradTrouble;
 
 /* Returns a vertex of by's shape and dtype in region r, where both can be read. If the loss does not depend on `by`,

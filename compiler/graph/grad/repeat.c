@@ -36,7 +36,7 @@ static Exprs *pool(const Back *b) { return b->all->g->exprs; }
 static bool is_ours(const Back *b, const EinNode *n) { return n->region == b->of; }
 
 static bool refuse(Back *b, const EinNode *at, const char *why) {
-  *b->trouble = (GradTrouble){at, why};
+  *b->trouble = (GradTrouble){.at = at, .why = why};
   return false;
 }
 
@@ -328,7 +328,11 @@ bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results
     GradTrouble *t) {
   Back b = {.all = all, .r = r, .repeat = repeat, .of = repeat->body, .have = have, .wanted = wanted, .trouble = t};
   if (repeat->region != r) return refuse(&b, repeat, "the repeat stands outside of the one that asks for it");
-  if (!b.of->turns) return refuse(&b, repeat, "how many turns are saved is known only when it runs");
+  if (!b.of->turns) {
+    refuse(&b, repeat, "how many turns are saved is known only when it runs");
+    t->hint = "bound the loop by a size and end it with `until`: `repeat t < 100 until t + 1 >= n`";
+    return false;
+  }
   b.reached = map_new(all->arena), b.copy = map_new(all->arena), b.share = map_new(all->arena);
   reach_all(&b);
   Carries carry = carries_find(&b);

@@ -161,8 +161,8 @@ bool rule_adjoint(Gradients *all, EinRegion *r, const GradRule *rule, EinNode *a
   const EinNode *past = past_parameters(all, rule, active);
   if (past) {
     const char *what = past->name ? past->name->s : "a tensor";
-    *t = (GradTrouble){rule->result,
-        arena_printf(all->arena, "the adjoint that %s states does not mention %s, which is no parameter of it",
+    *t = (GradTrouble){.at = rule->result,
+        .why = arena_printf(all->arena, "the adjoint that %s states does not mention %s, which is no parameter of it",
             rule->name->s, what)};
     return false;
   }

@@ -1,6 +1,6 @@
-/* tests/plan/test_forest.c - choices forest by forest: beside trying all, beside one that is known in a network too large
- * for that, and the same each time; and, of many that are alike, as many heavy ones as a limit allows. Bounds
- * by prices are below the best choice. */
+/* tests/plan/test_forest.c - choices forest by forest: beside trying all, beside one that is known in a network too
+ * large for that, and the same each time; and, of many that are alike, as many heavy ones as a limit allows. Bounds by
+ * prices and by cases are below the best choice. */
 #include <math.h>
 #include <string.h>
 
@@ -34,6 +34,26 @@ static Network *network_small(Arena *a) {
   for (uint32_t x = 0; x < FEW; x++)
     for (uint32_t y = x + 1; y < FEW; y++)
       if (below(3)) pair(n, x, y);
+  return n;
+}
+
+/* Each pair wants to be different, or alike; values are as good as each other, but for a little. Bounds by shared costs
+ * see no conflict. */
+static Network *network_alike(Arena *a) {
+  Network *n = network_new(a);
+  for (uint32_t x = 0; x < FEW; x++) {
+    double own[VALUES];
+    for (uint32_t v = 0; v < VALUES; v++) own[v] = (double)below(3);
+    network_cost(n, network_variable(n, VALUES), own);
+  }
+  for (uint32_t x = 0; x < FEW; x++)
+    for (uint32_t y = x + 1; y < FEW; y++) {
+      uint32_t alike = below(2), other = below(VALUES);
+      double cost[VALUES * VALUES], weight = 1 + (double)below(20);
+      for (uint32_t c = 0; c < VALUES * VALUES; c++)
+        cost[c] = ((c / VALUES + other) % VALUES == c % VALUES) == alike ? weight : 0;
+      network_cost2(n, x, VALUES, all, y, VALUES, all, cost);
+    }
   return n;
 }
 
@@ -115,8 +135,10 @@ static void bounds(void) {
     NetworkLimit l = limit_of(a, FEW, 0.3);
     double price = 0.5, done, least = least_of_all(n, &l), some = least * (0.5 + 0.1 * below(10));
     l.price = &price;
-    double first = network_bound_at(n, &l, price, 1e6, 1e9, &done), bound = network_raise(n, &l, 1e6, 1e9, &done);
-    below_all += bound <= least + 1e-9 && first <= least + 1e-9;
+    double first = network_bound_at(n, &l, price, false, 1e6, 1e9, &done);
+    double by_cases = network_bound_at(n, &l, price, true, 1e6, 1e9, &done);
+    double bound = network_raise(n, &l, 1e6, 1e9, &done);
+    below_all += bound <= least + 1e-9 && first <= least + 1e-9 && by_cases <= least + 1e-6;
     risen += bound >= first - 1e-9;
     near += bound >= 0.9 * least;
     below_some += fmin(network_raise(n, &l, 1e6, some, &done), some) <= least + 1e-9;
@@ -126,6 +148,33 @@ static void bounds(void) {
   OK_INT(below_some, rounds, "no bound of choices that cost less than some cost is above the best of them");
   OK_INT(risen, rounds, "raising prices lowers no bound");
   OK(near >= rounds / 2, "most are near it: %u of %u", near, rounds);
+}
+
+/* Bounds by cases are below the best choice, whatever costs count and whatever work there is; and with enough work they
+ * are the best choice's cost, which bounds by shared costs are not. */
+static void cases(void) {
+  uint32_t rounds = 400, sound = 0, sound_some = 0, sound_little = 0, exact = 0, shared = 0, least_twice = 0;
+  for (uint32_t round = 0; round < rounds; round++) {
+    Arena *a = arena_new();
+    Network *n = round % 2 ? network_alike(a) : network_small(a);
+    double done, least = least_of_all(n, NULL), some = least * (0.5 + 0.1 * below(10));
+    bool **left;
+    double first = network_rule_out(n, 1e6, 1e9, 1e-3, &left, &done);
+    double bound = network_branch(n, 1e6, 2 * least, &done);
+    sound += bound <= least + 1e-6;
+    exact += bound >= least - 1e-6;
+    shared += first >= least - 1e-6;
+    sound_some += network_branch(n, 1e6, some, &done) <= fmin(some, least) + 1e-6;
+    sound_little += network_branch(n, 50.0 * below(100), 2 * least, &done) <= least + 1e-6;
+    least_twice += network_branch(n, 1e6, least, &done) >= least - 1e-6;
+    arena_free(a);
+  }
+  OK_INT(sound, rounds, "no bound by cases is above the best choice");
+  OK_INT(sound_some, rounds, "nor is one of choices below some cost");
+  OK_INT(sound_little, rounds, "nor is one with little work");
+  OK_INT(exact, rounds, "with enough work it is the best choice");
+  OK_INT(least_twice, rounds, "and no choice is below that");
+  OK(shared < rounds * 3 / 4, "bounds by shared costs often are not: %u of %u", shared, rounds);
 }
 
 /* A row of ROW variables, each light at cost 1 or heavy at none, where neighbours want to be alike; a third of them may
@@ -154,6 +203,7 @@ int main(void) {
   beside_all(false);
   beside_all(true);
   bounds();
+  cases();
   Arena *a = arena_new();
   uint32_t *planted = NEW_ARRAY(a, uint32_t, SIDE * SIDE);
   Network *n = network_planted(a, planted);

@@ -90,6 +90,13 @@ double network_tighten(Tighten *t, double budget, double enough, double *best, u
 /* The same for m, which has only those values of t's network that `to` gives, by variable. */
 Tighten *tighten_move(const Tighten *t, Network *m, uint32_t **to);
 
+/* One pass, there or back, which removes values that are in no choice below `enough`, and in none below *best. Looks
+ * for a choice if `value` is not NULL. Returns the lower bound; INFINITY: there is no such choice. */
+double tighten_pass(Tighten *t, bool back, double enough, double *best, uint32_t *value);
+Tighten *tighten_copy(const Tighten *t, Arena *a);
+void tighten_remove(Tighten *t, uint32_t x, uint32_t value);
+void tighten_left(const Tighten *t, uint32_t x, bool *left); /* by value */
+
 /* ---- network_repeat.c: of a network before any elimination --------------------------------------------- */
 /* Variables start..start + len - 1 are like those a period before and after; both must be within the network. len 0:
  * there is no such repetition. Variables with `hub` costs or more may belong to all layers, such as a table that each

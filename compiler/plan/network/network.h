@@ -56,8 +56,12 @@ NetworkAnswer network_solve_within(Network *n, const NetworkLimit *l, double bud
 /* A lower bound of choices within the limit that cost less than `enough`, by prices near a known one, which is replaced
  * by the best of them. done: additions. raise.c */
 double network_raise(Network *n, const NetworkLimit *l, double budget, double enough, double *done);
-/* The same, by one price. */
-double network_bound_at(Network *n, const NetworkLimit *l, double price, double budget, double enough, double *done);
+/* The same, by one price. cases: and by cases of values, with the budget that is left. */
+double network_bound_at(
+    Network *n, const NetworkLimit *l, double price, bool cases, double budget, double enough, double *done);
+/* A lower bound of all sums, at most `enough`, by cases: groups of values of one variable after the other. done:
+ * additions, about. branch.c */
+double network_branch(Network *n, double budget, double enough, double *done);
 /* A good choice of a large network, within the limit if l is not NULL. It proves nothing and has no bound. value
  * NULL: the budget is too small, or no choice within the limit was met. forest.c */
 NetworkAnswer network_forests(const Network *n, const NetworkLimit *l, double budget);

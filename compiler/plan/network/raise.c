@@ -19,6 +19,7 @@ typedef struct Raising {
   double budget, done;       /* of one price; of all so far */
   double enough;
   uint32_t steps;
+  bool cases;
 } Raising;
 
 static double bound_at(Raising *x, double price) {
@@ -36,15 +37,18 @@ static double bound_at(Raising *x, double price) {
     }
   }
   Network *m = network_left(a, x->n, left, own, to);
-  double all = price * x->l->most, bound = network_rule_out(m, x->budget, x->enough + all, RISE, &left, &done) - all;
+  double all = price * x->l->most, bound;
+  if (x->cases) bound = network_branch(m, x->budget, x->enough + all, &done) - all;
+  else bound = network_rule_out(m, x->budget, x->enough + all, RISE, &left, &done) - all;
   x->done += done;
   x->steps++;
   arena_free(a);
   return bound;
 }
 
-double network_bound_at(Network *n, const NetworkLimit *l, double price, double budget, double enough, double *done) {
-  Raising x = {.n = n, .l = l, .budget = budget, .enough = enough};
+double network_bound_at(
+    Network *n, const NetworkLimit *l, double price, bool cases, double budget, double enough, double *done) {
+  Raising x = {.n = n, .l = l, .budget = budget, .enough = enough, .cases = cases};
   double bound = bound_at(&x, price);
   *done = x.done;
   return bound;

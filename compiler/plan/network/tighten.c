@@ -282,6 +282,39 @@ static void begin(Tighten *t, double budget, double enough) {
   arena_free(a);
 }
 
+/* ---- cases (branch.c) ----------------------------------------------------------------------------------- */
+
+Tighten *tighten_copy(const Tighten *t, Arena *a) {
+  uint32_t len = t->n->variables.len;
+  Tighten *u = NEW(a, Tighten);
+  *u = *t;
+  u->share = NEW_ARRAY(a, Share, t->n->said + 1);
+  u->own = NEW_ARRAY(a, double *, len + 1);
+  for (uint32_t i = 0; i < t->n->said; i++)
+    for (uint32_t k = 0; k < 2; k++)
+      u->share[i].to[k] = arena_copy(a, t->share[i].to[k], t->n->factors.at[i].side[k].by->n * sizeof(double));
+  for (uint32_t x = 0; x < len; x++) u->own[x] = arena_copy(a, t->own[x], t->n->variables.at[x].n * sizeof(double));
+  return u;
+}
+
+void tighten_remove(Tighten *t, uint32_t x, uint32_t value) {
+  t->own[x][value] = INFINITY;
+}
+
+void tighten_left(const Tighten *t, uint32_t x, bool *left) {
+  for (uint32_t j = 0; j < t->n->variables.at[x].n; j++) left[j] = !isinf(t->own[x][j]);
+}
+
+double tighten_pass(Tighten *t, bool back, double enough, double *best, uint32_t *value) {
+  t->value = value;
+  t->best = value ? *best : INFINITY;
+  t->above = fmin(t->best, enough) - t->n->constant;
+  t->begun = true;
+  pass(t, back);
+  if (value) *best = t->best;
+  return t->none ? INFINITY : t->n->constant + t->taken;
+}
+
 static bool few_left(const Tighten *t) {
   double all = 0, left = 0;
   for (uint32_t x = 0; x < t->n->variables.len; x++) {

@@ -69,7 +69,7 @@ static void bound_raise(const PlaceGraph *g, const Mesh *m, const PartVectors *o
   if (finder_make(&f, &which)) {
     NetworkLimit l = {.weight = finder_weights(&f), .most = f.allowed, .price = &known->price};
     double done, bound = counts ? network_raise(f.n, &l, budget, enough, &done)
-                                : network_bound_at(f.n, &l, known->price, budget, enough, &done);
+                                : network_bound_at(f.n, &l, known->price, true, budget, enough, &done);
     known->bound = fmax(known->bound, fmin(bound, enough));
     known->effort += done + ENTRY_LEAST * f.entries;
   }

@@ -76,12 +76,16 @@ static void bound_raise(const PlaceGraph *g, const Mesh *m, const PartVectors *o
   arena_free(work);
 }
 
-void placing_raise(const PlaceGraph *g, const Mesh *m, const PartVectors *only, bool one, double budget, double enough,
-    PlaceLeast *known) {
+void placing_raise(
+    const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known) {
   known->effort = 0;
-  if (!is_limited(g)) return;
-  bound_raise(g, m, only, true, budget / 8, enough, known);
-  if (one && known->bound < enough) bound_raise(g, m, only, false, budget - known->effort, enough, known);
+  if (is_limited(g)) bound_raise(g, m, only, true, budget, enough, known);
+}
+
+void placing_raise_order(
+    const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known) {
+  known->effort = 0;
+  if (is_limited(g)) bound_raise(g, m, only, false, budget, enough, known);
 }
 
 /* Shared by all similar vertices: otherwise similar ones would have different tables because slightly more is left

@@ -58,9 +58,11 @@ typedef struct PlaceLeast {
  * bound reaches `enough`. */
 PlaceLeast placing_least(
     const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, uint32_t *which);
-/* Raises a known bound of placings cheaper than `enough`, with more work. one: the mesh has one order. */
-void placing_raise(const PlaceGraph *g, const Mesh *m, const PartVectors *only, bool one, double budget, double enough,
-    PlaceLeast *known);
+/* Raises a known bound of placings cheaper than `enough`, with more work: of all orders, or of this one alone. */
+void placing_raise(
+    const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known);
+void placing_raise_order(
+    const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough, PlaceLeast *known);
 /* The counts that a placing cheaper than `enough` can have, in any order of the axes. May improve the bound. Returns
  * false if there are none. */
 bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVectors *only, double budget, double enough,

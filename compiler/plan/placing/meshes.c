@@ -17,6 +17,7 @@ enum {
   LARGE = 48,                /* a graph with more vertices */
   HUGE_GRAPH = 8192,         /* or with this many */
   MESHES_FEW = 3,            /* on which plans are searched by chance */
+  ORDERS_FEW = 4,            /* each of which can have a bound of its own */
   SMOOTH = 7                 /* a number without a larger prime is cut well in many ways */
 };
 
@@ -270,6 +271,22 @@ static void chance_meshes(Search *s, const Meshes *x, const PlaceLeast *known, d
   if (s->best) chance(s, s->best->mesh, false, budget * CHANCE / 2);
 }
 
+/* Raises a mesh's bound by counts, and then those of its orders, if it has few. */
+static void bound_raise(Search *s, Mesh m, bool orders, PlaceLeast *known, double budget) {
+  uint32_t n = orders ? orders_of(m) : 1;
+  placing_raise(s->g, &m, s->only, budget / 8, s->enough, known);
+  s->effort += known->effort;
+  if (n > ORDERS_FEW || known->bound >= s->enough) return;
+  double least = s->enough;
+  do {
+    PlaceLeast one = *known;
+    placing_raise_order(s->g, &m, s->only, budget / n, s->enough, &one);
+    least = fmin(least, one.bound);
+    s->effort += one.effort;
+  } while (orders && order_next(&m));
+  known->bound = fmax(known->bound, least);
+}
+
 /* Raises the least bound, as long as it is that of a mesh that was not raised yet. */
 static void bounds_raise(Search *s, const Meshes *x, PlaceLeast *known, double budget) {
   uint32_t n = x->all.len, k = 0;
@@ -278,8 +295,7 @@ static void bounds_raise(Search *s, const Meshes *x, PlaceLeast *known, double b
     for (uint32_t i = k = 0; i < n; i++)
       if (known[i].bound < known[k].bound) k = i;
     if (seen[k]) return;
-    placing_raise(s->g, &x->all.at[k], s->only, !has_orders(x, k), budget, s->enough, &known[k]);
-    s->effort += known[k].effort;
+    bound_raise(s, x->all.at[k], has_orders(x, k), &known[k], budget);
   }
 }
 

@@ -65,7 +65,6 @@ Env chain_env(const Chain *c, uint32_t stage) {
 
 /* ---- loops over a thread's points ------------------------------------------------------------------------- */
 
-
 const Expr *chain_row(const Chain *c) {
   Sched *s = c->s;
   if (c->matrix) {

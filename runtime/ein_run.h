@@ -79,10 +79,10 @@
 #define EIN_HELD(n, size)                                                    \
   EIN_HELD_BY((n) * (size) < EIN_HELD_BYTES ? (n) : EIN_HELD_BYTES / (size), \
       (n) * (size) < EIN_HELD_BYTES ? 1 : (n) * (size) / EIN_HELD_BYTES)
-#define EIN_WIDE(n, size) EIN_HELD(n, size)
+#define EIN_HELD_LONG(n, size) EIN_HELD(n, size)
 #else
 #define EIN_HELD(n, size) EIN_SHORT
-#define EIN_WIDE(n, size) EIN_VECTOR /* the same, of more than 16 iterations */
+#define EIN_HELD_LONG(n, size) EIN_VECTOR /* the same, of more than 16 iterations */
 #endif
 #ifndef EIN_ROLL
 #define EIN_ROLL

@@ -13,7 +13,7 @@ static void indent(CPrinter *p, int depth) {
 static void held_print(CPrinter *p, const LoopStmt *s) {
   DType t = p->k->places.at[s->body.at[s->body.len - 1]->place].dtype;
   int64_t n = s->hi->i - s->lo->i;
-  buf_printf(p->out, "%s(%lld, %d)", n > LOOP_SHORT ? "EIN_WIDE" : "EIN_HELD", (long long)n, (int)dtype_size(t));
+  buf_printf(p->out, "%s(%lld, %d)", n > LOOP_SHORT ? "EIN_HELD_LONG" : "EIN_HELD", (long long)n, (int)dtype_size(t));
 }
 
 static void poll_print(CPrinter *p, int depth) {

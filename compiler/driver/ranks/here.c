@@ -1,6 +1,6 @@
 /* driver/ranks/here.c - runs emitted C for several sites in this process: a context and a thread for each, and a
  * copying wire between them. In: whole tensors, of which each site sees its block in place; out: whole tensors, each
- * block written in place. */
+ * block written in place by the first site that has it. */
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -137,6 +137,26 @@ ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint3
       .byte_offset = (uint64_t)(offset * dtype_size(b->dtype))};
 }
 
+static bool is_block_of(const ein_tensor *a, const ein_tensor *b) {
+  if (a->byte_offset != b->byte_offset) return false;
+  for (int32_t d = 0; d < a->ndim; d++)
+    if (a->shape[d] != b->shape[d]) return false;
+  return true;
+}
+
+/* A block that nobody else writes: in place, but in memory of its own if it is also the block of a site before this
+ * one. Sites compute in their outputs, and so must not share them. block, has: of all sites up to this one. */
+static ein_tensor site_own(Arena *a, const ein_tensor *block, const bool *has, int64_t site) {
+  ein_tensor own = block[site];
+  int64_t count = 1, *stride = NEW_ARRAY(a, int64_t, own.ndim + 1), before = 0;
+  while (before < site && !(has[before] && is_block_of(&block[before], &own))) before++;
+  if (before == site || !has[site]) return own;
+  for (int32_t d = own.ndim; d-- > 0; count *= own.shape[d]) stride[d] = count;
+  own.data = arena_alloc(a, arena_array_size((size_t)dtype_size((DType)own.dtype), (size_t)count + 1));
+  own.strides = stride, own.byte_offset = 0;
+  return own;
+}
+
 EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k) {
   for (uint32_t i = 0; i < e->graph->outputs.len; i++)
     if (e->graph->outputs.at[i].name == t->outputs.at[k].name) return &e->output[i];
@@ -251,13 +271,25 @@ static Leave sites_make(
     x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     l = site_inputs(s, t, e, at, x[i].in);
-    for (uint32_t k = 0; k < t->outputs.len; k++)
-      x[i].out[k] = site_block(s->arena, t, t->outputs.at[k].buffer, at, site_output(t, e, k));
     if (s->profile) x[i].profile = profile_site(s->profile, t, i, hub->sites);
     x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, x[i].profile, &x[i].ctx);
     if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
   }
   return l;
+}
+
+static void sites_outputs(Session *s, Site *x, int64_t n, const TaskGraph *t, const Eval *e) {
+  uint32_t at[MESH_AXES + 1];
+  ein_tensor *block = NEW_ARRAY(s->arena, ein_tensor, n);
+  bool *has = NEW_ARRAY(s->arena, bool, n);
+  for (uint32_t k = 0; k < t->outputs.len; k++)
+    for (int64_t i = 0; i < n; i++) {
+      mesh_place(&t->mesh, (int)i, at);
+      uint32_t buffer = t->outputs.at[k].buffer;
+      block[i] = site_block(s->arena, t, buffer, at, site_output(t, e, k));
+      has[i] = task_has(t, &t->buffers.at[buffer], at);
+      x[i].out[k] = site_own(s->arena, block, has, i);
+    }
 }
 
 static void *const *all_contexts(Session *s, const Site *x, int64_t n) {
@@ -277,6 +309,7 @@ Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   pthread_cond_init(&hub.met, NULL);
   Leave l = site_outputs_new(s, j->tasks, e, NULL);
   if (!l) l = sites_make(s, x, &hub, lib->model, j, e, threads ? threads : 1);
+  if (!l) sites_outputs(s, x, n, j->tasks, e);
   const InterruptRun going = {lib->model->cancel, all_contexts(s, x, n), (int)n};
   if (!l && !interrupt_begin(s, &going)) l = fail(s, LEAVE_PROGRAM, "interrupted");
   if (!l) l = sites_go(s, x, n);

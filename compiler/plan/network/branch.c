@@ -197,7 +197,7 @@ static double splits_most(const Network *n) {
   for (uint32_t v = 0; v < n->variables.len; v++) numbers += n->variables.at[v].n;
   for (uint32_t i = 0; i < n->said; i++)
     for (uint32_t k = 0; k < 2; k++) numbers += n->factors.at[i].side[k].by->n;
-  return fmin(DEEP, ROOM / numbers);
+  return fmin(DEEP, (double)ROOM / numbers);
 }
 
 double network_branch(Network *n, double budget, double enough, double *done) {

@@ -239,8 +239,8 @@ static double far_cost(const Panel *t) {
 static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool fitted) {
   Panel *t = NEW(s->arena, Panel);
   *t = (Panel){.s = s, .p = p, .e = e, .fitted = fitted};
-  t->in_block = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
-  t->next = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  t->block.at = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
+  t->next.label = NEW_ARRAY(s->arena, const Expr *, p->n_label + 1);
   if (!pack_labels(t, v)) return NULL;
   /* Panels read more points than are wanted. */
   if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return NULL;
@@ -341,8 +341,9 @@ double pack_cost(Sched *s, const StagePlan *p, Env *e) {
 /* The panels with lanes along v for this machine, if they sum in the same order as t; else NULL. */
 static Panel *fitted_along(const Panel *t, int64_t v) {
   Panel *x = panel_along(t->s, t->p, t->e, v, true);
-  if (!x || x->cut != t->cut || x->deep != t->deep || x->cut_too != t->cut_too || x->deep_too != t->deep_too ||
-      !x->guard != !t->guard)
+  if (!x || !x->guard != !t->guard) return NULL;
+  const PanelDepth *d = &x->depth, *any = &t->depth;
+  if (d->cut != any->cut || d->deep != any->deep || d->cut_too != any->cut_too || d->deep_too != any->deep_too)
     return NULL;
   x->aside = t->aside || v != t->v.tile;
   return x;

@@ -27,7 +27,7 @@ const Expr *cross_loop(Cross *c, const char *name, int64_t n, int64_t step, Loop
 
 /* Sets the label to its offset in the block. */
 void cross_label_in(Cross *c, uint32_t label, const Expr *in) {
-  c->t->in_block[label] = in;
+  c->t->block.at[label] = in;
   c->t->e->label[label] = ex_add(c->t->s, c->lo[label], in);
 }
 
@@ -80,13 +80,13 @@ uint32_t cross_kept_labels(const Cross *c, uint32_t *label) {
 
 const Expr *cross_read_at(Cross *c, uint32_t place, uint32_t n, const uint32_t *label) {
   const Expr *at[CROSS_LABELS_MOST];
-  for (uint32_t k = 0; k < n; k++) at[k] = c->t->in_block[label[k]];
+  for (uint32_t k = 0; k < n; k++) at[k] = c->t->block.at[label[k]];
   return place_read(c->t->s, place, n, at);
 }
 
 static void store_at(Cross *c, uint32_t place, uint32_t n, const uint32_t *label, const Expr *value) {
   const Expr *at[CROSS_LABELS_MOST];
-  for (uint32_t k = 0; k < n; k++) at[k] = c->t->in_block[label[k]];
+  for (uint32_t k = 0; k < n; k++) at[k] = c->t->block.at[label[k]];
   store_add(c->t->s, place, n, at, value);
 }
 
@@ -195,7 +195,7 @@ static void point_next(Cross *c) {
   Sched *s = t->s;
   const Expr *f = ex_int(s, 0);
   for (uint32_t k = 0; k < c->n_group; k++)
-    f = ex_add(s, ex_mul(s, f, ex_int(s, c->slots[c->group[k]])), t->in_block[c->group[k]]);
+    f = ex_add(s, ex_mul(s, f, ex_int(s, c->slots[c->group[k]])), t->block.at[c->group[k]]);
   f = ex_add(s, f, ex_int(s, 1));
   for (uint32_t k = c->n_group; k-- > 0;) {
     uint32_t label = c->group[k];

@@ -37,7 +37,7 @@ static uint32_t walked_last(const Panel *t) {
   const StagePlan *p = t->p;
   uint32_t last = t->u.n_far ? t->u.far[t->u.n_far - 1] : t->v.n_far ? t->v.far[t->v.n_far - 1] :
                   t->n_common ? t->common[t->n_common - 1] : NOWHERE;
-  if (last == NOWHERE || p->size[last] < 2 || t->sums || t->u.n_part || t->v.n_part) return NOWHERE;
+  if (last == NOWHERE || p->size[last] < 2 || t->keep.sums || t->u.n_part || t->v.n_part) return NOWHERE;
   if (!p->exact[t->u.tile] || t->u.unit * t->u.units < p->size[t->u.tile]) return NOWHERE;
   if (!p->exact[t->v.tile] || t->v.unit * t->v.units < p->size[t->v.tile]) return NOWHERE;
   return last;
@@ -50,7 +50,7 @@ static uint32_t line_next(const Panel *t, const Pack *k, const Side *x) {
   bool part = pack_is_part(x, k->turned);
   for (uint32_t i = 0; part && i < k->n_red; i++) r = k->lies[i];
   if (part) return r;
-  if (!t->sums && x->n_far && ex_has_label(k->of, x->far[x->n_far - 1])) return x->far[x->n_far - 1];
+  if (!t->keep.sums && x->n_far && ex_has_label(k->of, x->far[x->n_far - 1])) return x->far[x->n_far - 1];
   return last != NOWHERE && ex_has_label(k->of, last) && !rows_crowd(t, k, x) ? last : NOWHERE;
 }
 
@@ -64,10 +64,10 @@ static const Expr *after(Panel *t, uint32_t label) {
 static void labels_ahead(Panel *t, const Pack *k, const Side *x, const Expr *in, const Expr *from) {
   Sched *s = t->s;
   for (uint32_t l = 0; l < t->p->n_label; l++) {
-    if (!t->next[l] || !ex_has_label(k->of, l)) continue;
-    const Expr *at = l == x->tile ? in : l == k->turned ? from : pack_is_part(x, l) ? t->in_block[l] : NULL;
+    if (!t->next.label[l] || !ex_has_label(k->of, l)) continue;
+    const Expr *at = l == x->tile ? in : l == k->turned ? from : pack_is_part(x, l) ? t->block.at[l] : NULL;
     const Expr *last = ex_sub(s, t->p->stage->bound[l], ex_int(s, 1));
-    t->e->label[l] = at ? ex_min(s, last, ex_add(s, t->next[l], at)) : t->next[l];
+    t->e->label[l] = at ? ex_min(s, last, ex_add(s, t->next.label[l], at)) : t->next.label[l];
   }
 }
 
@@ -76,14 +76,14 @@ bool pack_looks_ahead(const Panel *t) {
   bool part = false;
   for (uint32_t k = 0; k < t->n_pack; k++) part |= t->pack[k].lanes && pack_is_part(x, t->pack[k].turned);
   double lanes = (double)(x->flat == NO_LABEL ? x->unit * x->units : t->p->size[x->tile]);
-  return part && !t->sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)PACK_AHEAD;
+  return part && !t->keep.sums && pack_lane_bytes(t) * lanes * pack_near_all(t, x) <= (double)PACK_AHEAD;
 }
 
 /* With several sums: the label along which squares follow each other, if their lines lie apart; NOWHERE: there is
  * none. */
 static uint32_t square_next(const Panel *t, const Pack *k, const Side *x) {
   uint32_t next = NOWHERE;
-  if (!t->sums || pack_is_part(x, k->turned) || !read_is_far(t->s, t->p, k->of)) return NOWHERE;
+  if (!t->keep.sums || pack_is_part(x, k->turned) || !read_is_far(t->s, t->p, k->of)) return NOWHERE;
   for (uint32_t i = 0; i < k->n_red; i++)
     if (k->red[i] != k->turned) next = k->red[i];
   return next;
@@ -114,7 +114,7 @@ void pack_fetch_line(Panel *t, const Pack *k, const Side *x, const Expr *in, con
     fetch_square(t, k, x, square);
     return;
   }
-  bool ahead = t->ahead && pack_is_part(x, k->turned);
+  bool ahead = t->next.wanted && pack_is_part(x, k->turned);
   if ((!ahead && r == NOWHERE) || k->comes) return;
   const Expr **was = NEW_ARRAY(t->s->arena, const Expr *, n + 1);
   memcpy(was, t->e->label, n * sizeof *was);
@@ -196,7 +196,8 @@ static bool is_wanted(const Panel *t, const Pack *k, uint32_t next) {
 /* The reduced label along which the next block reads other points, if little is done with them. With two cut labels,
  * or no other label, it was slower when tried. */
 static uint32_t summed_next(const Panel *t) {
-  return t->n_outer || !t->thin || !t->n_inner || t->cut_too != NO_LABEL ? NOWHERE : (uint32_t)t->cut;
+  const PanelDepth *d = &t->depth;
+  return d->n_outer || !t->thin || !d->n_inner || d->cut_too != NO_LABEL ? NOWHERE : (uint32_t)d->cut;
 }
 
 /* Chooses packs to prefetch along the label that changes from block to block, except rows that tiles prefetch. */
@@ -241,5 +242,5 @@ bool pack_fetches_rows(Panel *t, const FetchRows *f) {
     if (rows_crowd(t, k, &t->u)) return false;
     some = true;
   }
-  return some && !t->sums && !t->v.n_near && rows_wanted(t->s, f);
+  return some && !t->keep.sums && !t->v.n_near && rows_wanted(t->s, f);
 }

@@ -9,7 +9,7 @@ enum {
 
 /* ---- current labels ---------------------------------------------------------------------------------------- */
 
-void pack_label_is(Panel *t, uint32_t label, const Expr *value) { t->e->label[label] = t->in_block[label] = value; }
+void pack_label_is(Panel *t, uint32_t label, const Expr *value) { t->e->label[label] = t->block.at[label] = value; }
 
 void pack_loop_whole(Panel *t, uint32_t label) {
   Sched *s = t->s;
@@ -23,7 +23,7 @@ static void loop_part(Panel *t, const Part *x) {
   uint32_t label = x->label, v = var_new(s, t->p->stage->label[label], "i");
   into(s, &for_add(s, v, x->lo, x->hi, 1, BIND_SEQ)->body);
   t->e->label[label] = var_read(s, v);
-  t->in_block[label] = ex_sub(s, var_read(s, v), x->slot_lo);
+  t->block.at[label] = ex_sub(s, var_read(s, v), x->slot_lo);
 }
 
 void pack_loop_near(Panel *t, Side *x, uint32_t label) {
@@ -40,8 +40,8 @@ static void loops_near_but(Panel *t, Side *x, int64_t but) {
 void pack_loops_near(Panel *t, Side *x) { loops_near_but(t, x, x->flat); }
 
 const Expr *pack_range(Panel *t, uint32_t label, const Expr **lo) {
-  if (label == t->cut) return *lo = t->deep_lo, t->deep_n;
-  if (label == t->cut_too) return *lo = t->too_lo, t->too_n;
+  if (label == t->depth.cut) return *lo = t->block.lo, t->block.n;
+  if (label == t->depth.cut_too) return *lo = t->block.too_lo, t->block.too_n;
   return *lo = ex_int(t->s, 0), t->p->stage->bound[label];
 }
 
@@ -51,7 +51,7 @@ void pack_loop_red(Panel *t, uint32_t label, LoopBind bind) {
   uint32_t v = var_new(s, t->p->stage->label[label], "r");
   const Expr *lo, *n = pack_range(t, label, &lo);
   into(s, &for_add(s, v, ex_int(s, 0), n, 1, bind)->body);
-  t->in_block[label] = var_read(s, v);
+  t->block.at[label] = var_read(s, v);
   t->e->label[label] = ex_add(s, lo, var_read(s, v));
 }
 
@@ -117,9 +117,9 @@ uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, cons
   uint32_t n = 0;
   if (x->shared) at[n++] = x->block;
   for (uint32_t i = 0; i < x->n_near; i++)
-    if (x->near[i] != x->flat) at[n++] = t->in_block[x->near[i]];
+    if (x->near[i] != x->flat) at[n++] = t->block.at[x->near[i]];
   if (x->flat == NO_LABEL) at[n++] = tiled ? tile : ex_add(s, ex_mul(s, tile, ex_int(s, x->unit)), in);
-  for (uint32_t i = 0; i < k->n_red; i++) at[n++] = t->in_block[k->red[i]];
+  for (uint32_t i = 0; i < k->n_red; i++) at[n++] = t->block.at[k->red[i]];
   if (tiled) at[n++] = in;
   return n;
 }
@@ -128,13 +128,13 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 4);
   Sched *s = t->s;
   const Side *x = k->lanes ? &t->v : &t->u;
-  if (x->flat != NO_LABEL) in = ex_add(s, ex_mul(s, t->in_block[x->flat], t->p->stage->bound[x->tile]), in);
+  if (x->flat != NO_LABEL) in = ex_add(s, ex_mul(s, t->block.at[x->flat], t->p->stage->bound[x->tile]), in);
   uint32_t n = pack_at(t, k, x->at, in, at);
-  if (t->odd != NOWHERE && !pack_guards(t, k)) {
+  if (t->test.odd != NOWHERE && !pack_guards(t, k)) {
     value = let_read(s, "v", value);
-    const Expr *zero = expr_real(s->x, (DType)value->dtype, 0), *odd = scalar_read(s, t->odd);
+    const Expr *zero = expr_real(s->x, (DType)value->dtype, 0), *odd = scalar_read(s, t->test.odd);
     const Expr *is_odd = expr_op2(s->x, OP_NE, expr_op2(s->x, OP_SUB, value, value), zero);
-    store_add(s, t->odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));
+    store_add(s, t->test.odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));
   }
   store_add(s, k->place, n, at, pack_units_put(t, value));
 }
@@ -228,7 +228,7 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   turn_add(s, square);
   at[0] = span(s, "b", wide, BIND_SEQ);
   at[1] = span(s, "a", wide, BIND_VECTOR);
-  t->in_block[k->turned] = ex_add(s, from, at[0]);
+  t->block.at[k->turned] = ex_add(s, from, at[0]);
   pack_store(t, k, ex_add(s, lane, at[1]), place_read(s, square, 2, at));
   into(s, was);
 }
@@ -238,7 +238,7 @@ static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   Sched *s = t->s;
   uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
   LoopBody *was = into(s, &for_add(s, v, ex_int(s, 0), n, 1, BIND_SEQ)->body);
-  t->in_block[k->turned] = var_read(s, v);
+  t->block.at[k->turned] = var_read(s, v);
   t->e->label[k->turned] = ex_add(s, lo, var_read(s, v));
   fill_one(t, k, x, first, whole);
   into(s, was);

@@ -87,7 +87,8 @@ static bool packs_find(Joint *j) {
 static bool streams(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
   bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE;
-  if (t->held || t->sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide) return false;
+  if (t->keep.held || t->keep.sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide)
+    return false;
   const Expr *when = stream_if(t->s, t->p->stage);
   for (uint32_t k = 0; k < t->p->n_red; k++)
     if (!t->p->exact[t->p->red[k]]) return false;
@@ -243,7 +244,7 @@ static const Expr *row_at(Joint *j, const Expr *y, const Expr *b) {
   Panel *t = j->t;
   uint32_t *label = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_label + 2), n = panel_labels(j, j->u, label);
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, n + 1);
-  for (uint32_t k = 0; k < n; k++) at[k] = label[k] == j->y ? y : label[k] == j->b ? b : t->in_block[label[k]];
+  for (uint32_t k = 0; k < n; k++) at[k] = label[k] == j->y ? y : label[k] == j->b ? b : t->block.at[label[k]];
   return let_read(j->t->s, "have", place_read(t->s, j->rows, n, at));
 }
 
@@ -261,7 +262,7 @@ static void row_step(Joint *j, const Tile *tile, int64_t k) {
   LoopBody *was = s->body;
   const Expr *l = loop(j, "l", j->wide, BIND_VECTOR);
   at[0] = ex_int(s, tile->turn), at[n - 1] = l;
-  for (uint32_t r = 0; r < t->p->n_red; r++) at[r + 1] = t->in_block[t->p->red[r]];
+  for (uint32_t r = 0; r < t->p->n_red; r++) at[r + 1] = t->block.at[t->p->red[r]];
   for (int64_t i = 0; i < j->nx; i++) {
     at[n - 2] = ex_add(s, tile->x0, ex_int(s, i));
     x[i] = let_read(j->t->s, "have", place_read(s, j->lanes, n, at));
@@ -294,7 +295,7 @@ static void tile_reduce(Joint *j, Tile *tile) {
     }
   LoopBody *was = s->body;
   for (uint32_t k = 0; k < t->p->n_red; k++)
-    t->in_block[t->p->red[k]] = loop(j, "r", size_of(j, t->p->red[k]), BIND_SEQ);
+    t->block.at[t->p->red[k]] = loop(j, "r", size_of(j, t->p->red[k]), BIND_SEQ);
   step(j, tile);
   into(s, was);
 }

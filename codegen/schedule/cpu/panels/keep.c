@@ -27,7 +27,7 @@ static int64_t lanes_all(const Panel *t) {
 
 /* Whether a near label is kept: a block's sums keep all of them; rows, the one along which the result continues. */
 static bool has_near(const Panel *t, uint32_t label) {
-  return label != t->v.flat && (t->sums || label == t->kept_near);
+  return label != t->v.flat && (t->keep.sums || label == t->keep.near);
 }
 
 /* The near labels of both sides that are kept. */
@@ -45,9 +45,9 @@ static uint32_t near_kept(const Panel *t, uint32_t *label) {
 static uint32_t sum_at(Panel *t, int64_t r, const Expr *l, const Expr **at) {
   Sched *s = t->s;
   uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n = near_kept(t, near);
-  for (uint32_t k = 0; k < n; k++) at[k] = t->in_block[near[k]];
-  if (t->line) {
-    at[n++] = t->by_tile ? ex_int(s, r) : ex_add(s, ex_mul(s, t->u.at, ex_int(s, t->u.unit)), ex_int(s, r));
+  for (uint32_t k = 0; k < n; k++) at[k] = t->block.at[near[k]];
+  if (t->keep.line) {
+    at[n++] = t->keep.by_tile ? ex_int(s, r) : ex_add(s, ex_mul(s, t->u.at, ex_int(s, t->u.unit)), ex_int(s, r));
     at[n++] = pack_lane(t, l);
     return n;
   }
@@ -71,8 +71,8 @@ static void sums_place(Panel *t) {
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4);
   uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n = near_kept(t, near);
   for (uint32_t k = 0; k < n; k++) dim[k] = ex_int(s, near_size(t, near[k]));
-  if (t->line) {
-    dim[n++] = ex_int(s, t->by_tile ? t->u.unit : t->u.units * t->u.unit);
+  if (t->keep.line) {
+    dim[n++] = ex_int(s, t->keep.by_tile ? t->u.unit : t->u.units * t->u.unit);
     dim[n++] = ex_int(s, lanes_all(t));
   } else {
     dim[n++] = ex_int(s, t->v.units);
@@ -80,8 +80,8 @@ static void sums_place(Panel *t) {
     dim[n++] = ex_int(s, t->u.unit);
     dim[n++] = ex_int(s, t->v.unit);
   }
-  t->sum_place = place_own(s, NULL, "sums", t->p->stage->sum->acc, n, dim);
-  var_add(s, t->sum_place, NULL);
+  t->block.kept = place_own(s, NULL, "sums", t->p->stage->sum->acc, n, dim);
+  var_add(s, t->block.kept, NULL);
 }
 
 static void rows_open(Panel *t, const Expr **u0) {
@@ -90,10 +90,10 @@ static void rows_open(Panel *t, const Expr **u0) {
 }
 
 void pack_tiles_open(Panel *t, const Expr **u0, const Expr **v0) {
-  if (t->along) rows_open(t, u0);
+  if (t->keep.along) rows_open(t, u0);
   pack_loops_near(t, &t->v);
   *v0 = pack_loop_tiles(t, &t->v, "v");
-  if (!t->along) rows_open(t, u0);
+  if (!t->keep.along) rows_open(t, u0);
 }
 
 void pack_sums_step(Panel *t, const uint32_t *acc) {
@@ -103,9 +103,9 @@ void pack_sums_step(Panel *t, const uint32_t *acc) {
   for (int64_t r = 0; r < t->u.unit; r++) {
     LoopBody *was = pack_lanes(t, ex_int(s, t->v.unit), &l);
     uint32_t n = sum_at(t, r, l, at);
-    const Expr *have = place_read(s, t->sum_place, n, at),
+    const Expr *have = place_read(s, t->block.kept, n, at),
                *mine = acc ? place_read(s, acc[r], 1, &l) : red_identity(s, sum);
-    store_add(s, t->sum_place, n, at, acc && t->sums ? red_combine(s, sum, have, mine) : mine);
+    store_add(s, t->block.kept, n, at, acc && t->keep.sums ? red_combine(s, sum, have, mine) : mine);
     into(s, was);
   }
 }
@@ -115,7 +115,7 @@ static void sum_load(Panel *t, uint32_t acc, int64_t r, const Expr *l) {
   uint32_t n = sum_at(t, r, l, at);
   (void)acc;
   result_store(
-      t->s, t->p->stage, t->e, expr_cast(t->s->x, t->p->stage->sum->dtype, place_read(t->s, t->sum_place, n, at)));
+      t->s, t->p->stage, t->e, expr_cast(t->s->x, t->p->stage->sum->dtype, place_read(t->s, t->block.kept, n, at)));
 }
 
 void pack_sums_new(Panel *t) {
@@ -130,7 +130,7 @@ void pack_sums_new(Panel *t) {
 void pack_sums_store(Panel *t) {
   uint32_t none[ROWS_MOST] = {0};
   const Expr *u0, *v0;
-  if (t->line) {
+  if (t->keep.line) {
     pack_line_store(t);
     return;
   }
@@ -177,8 +177,8 @@ static uint32_t axes_whole(const Panel *t, int64_t *n) {
     if (st->at[k]->kind != EX_LABEL || !expr_is_int(b->dim[k], t->p->size[st->at[k]->i])) break;
     int64_t label = st->at[k]->i;
     bool lanes = label == t->v.tile, flat = label == t->v.flat && !is_part(t, label);
-    bool rows = label == t->u.tile && !t->by_tile && is_whole(t, &t->u),
-         near = label == t->kept_near && !is_part(t, label);
+    bool rows = label == t->u.tile && !t->keep.by_tile && is_whole(t, &t->u),
+         near = label == t->keep.near && !is_part(t, label);
     if (k + 1 == st->n_at ? !lanes : !flat && !rows && !near) break;
     if (*n * t->p->size[label] * dtype_size(st->sum->dtype) > LINE_MOST) break;
     *n *= t->p->size[label];
@@ -215,7 +215,7 @@ bool pack_may_hold(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
   /* wide: tile_cut leaves whole lines. */
   bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE / 2;
-  if (t->sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide ||
+  if (t->keep.sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide ||
       !t->p->exact[t->v.tile])
     return false;
   const Expr *when = stream_if(t->s, t->p->stage);
@@ -238,8 +238,9 @@ void pack_along_choose(Panel *t) {
   const StagePlan *p = t->p;
   double bytes = (double)dtype_size(p->stage->sum->dtype);
   for (uint32_t k = 0; k < p->n_order; k++) bytes *= (double)p->size[p->order[k]];
-  t->along = !t->sums && !t->line && !t->held && p->stage->buffer >= 0 && is_axis(t, 0, t->v.tile) &&
-      pack_points(t) <= (double)ALONG_DEEP && !t->u.n_near && !t->v.n_near && bytes > (double)ALONG_LEAST;
+  t->keep.along = !t->keep.sums && !t->keep.line && !t->keep.held && p->stage->buffer >= 0 &&
+      is_axis(t, 0, t->v.tile) && pack_points(t) <= (double)ALONG_DEEP && !t->u.n_near && !t->v.n_near &&
+      bytes > (double)ALONG_LEAST;
 }
 
 static void held_rows(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t lanes) {
@@ -274,16 +275,16 @@ void pack_held_store(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *
 
 bool pack_line_choose(Panel *t) {
   int64_t n;
-  t->line = false;
-  t->held = is_held(t);
-  if (t->held) return true;
-  t->kept_near = t->sums ? NO_LABEL : near_choose(t);
+  t->keep.line = false;
+  t->keep.held = is_held(t);
+  if (t->keep.held) return true;
+  t->keep.near = t->keep.sums ? NO_LABEL : near_choose(t);
   int64_t bytes = t->u.unit * t->u.units * lanes_all(t) * dtype_size(t->p->stage->sum->acc);
-  if (t->kept_near != NO_LABEL) bytes *= t->p->size[t->kept_near];
-  t->by_tile = !t->sums && bytes > LINES_BYTES;
+  if (t->keep.near != NO_LABEL) bytes *= t->p->size[t->keep.near];
+  t->keep.by_tile = !t->keep.sums && bytes > LINES_BYTES;
   bool deep = pack_product(t->p, t->p->n_red, t->p->red) >= (double)KEPT_DEEP;
-  t->line = t->v.flat != NO_LABEL && (t->sums || deep || axes_streamed(t, &n));
-  return t->line;
+  t->keep.line = t->v.flat != NO_LABEL && (t->keep.sums || deep || axes_streamed(t, &n));
+  return t->keep.line;
 }
 
 /* Loops over the near labels that are kept, or over the others. */
@@ -297,12 +298,12 @@ static void loops_near(Panel *t, bool those) {
 
 LoopBody *pack_line_open(Panel *t, const Expr **u0, const Expr **v0) {
   loops_near(t, false);
-  if (t->by_tile) *u0 = pack_loop_tiles(t, &t->u, "u");
+  if (t->keep.by_tile) *u0 = pack_loop_tiles(t, &t->u, "u");
   sums_place(t);
   LoopBody *around = t->s->body;
   loops_near(t, true);
   *v0 = pack_loop_tiles(t, &t->v, "v");
-  if (!t->by_tile) *u0 = pack_loop_tiles(t, &t->u, "u");
+  if (!t->keep.by_tile) *u0 = pack_loop_tiles(t, &t->u, "u");
   return around;
 }
 
@@ -316,9 +317,9 @@ static bool is_run(const Panel *t, uint32_t axes, int64_t label) {
 /* Loops over the rows that are kept. Returns the current one's number. */
 static const Expr *loop_rows(Panel *t) {
   Sched *s = t->s;
-  const Expr *n = t->by_tile ? ex_int(s, t->u.unit) : t->u.n, *first = t->u.lo;
-  if (t->by_tile) first = ex_add(s, first, ex_mul(s, t->u.at, ex_int(s, t->u.unit)));
-  if (t->by_tile && !pack_even(t, &t->u))
+  const Expr *n = t->keep.by_tile ? ex_int(s, t->u.unit) : t->u.n, *first = t->u.lo;
+  if (t->keep.by_tile) first = ex_add(s, first, ex_mul(s, t->u.at, ex_int(s, t->u.unit)));
+  if (t->keep.by_tile && !pack_even(t, &t->u))
     n = named(s, NULL, "n", ex_min(s, n, ex_sub(s, t->p->stage->bound[t->u.tile], first)));
   uint32_t v = var_new(s, t->p->stage->label[t->u.tile], "u");
   into(s, &for_add(s, v, ex_int(s, 0), n, 1, BIND_SEQ)->body);
@@ -340,10 +341,10 @@ static const Expr *kept(Panel *t, const Expr *row, const Expr *l) {
   Sched *s = t->s;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4);
   uint32_t *near = NEW_ARRAY(s->arena, uint32_t, t->p->n_label + 1), n = near_kept(t, near);
-  for (uint32_t k = 0; k < n; k++) at[k] = t->in_block[near[k]];
+  for (uint32_t k = 0; k < n; k++) at[k] = t->block.at[near[k]];
   at[n++] = row;
-  at[n++] = t->v.flat == NO_LABEL ? l : ex_add(s, ex_mul(s, t->in_block[t->v.flat], t->p->stage->bound[t->v.tile]), l);
-  return expr_cast(s->x, t->p->stage->sum->dtype, place_read(s, t->sum_place, n, at));
+  at[n++] = t->v.flat == NO_LABEL ? l : ex_add(s, ex_mul(s, t->block.at[t->v.flat], t->p->stage->bound[t->v.tile]), l);
+  return expr_cast(s->x, t->p->stage->sum->dtype, place_read(s, t->block.kept, n, at));
 }
 
 static void line_plain(Panel *t) {

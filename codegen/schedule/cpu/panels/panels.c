@@ -25,33 +25,35 @@ static Corners corners_of_block(Panel *t) {
 /* Opens the loop over blocks of the second label that is cut. */
 static void deep_too_open(Panel *t) {
   Sched *s = t->s;
-  if (t->cut_too == NO_LABEL) return;
-  const Expr *size = t->p->stage->bound[t->cut_too], *deep = ex_int(s, t->deep_too);
+  const PanelDepth *d = &t->depth;
+  if (d->cut_too == NO_LABEL) return;
+  const Expr *size = t->p->stage->bound[d->cut_too], *deep = ex_int(s, d->deep_too);
   uint32_t v = var_new(s, NULL, "block");
-  into(s, &for_add(s, v, ex_int(s, 0), size, t->deep_too, BIND_SEQ)->body);
-  t->too_lo = var_read(s, v);
-  t->too_n = size->kind == EX_INT && size->i % t->deep_too == 0
+  into(s, &for_add(s, v, ex_int(s, 0), size, d->deep_too, BIND_SEQ)->body);
+  t->block.too_lo = var_read(s, v);
+  t->block.too_n = size->kind == EX_INT && size->i % d->deep_too == 0
       ? deep
-      : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, size, t->too_lo)));
+      : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, size, t->block.too_lo)));
 }
 
 /* Opens the loop over blocks of the cut label, within the range that some row or lane wants. */
 static void deep_open(Panel *t) {
   Sched *s = t->s;
-  const Expr *where = t->p->stage->sum->where, *lo = ex_int(s, 0), *hi = t->p->stage->bound[t->cut];
-  bool one = hi->kind == EX_INT && hi->i <= t->deep;
+  const PanelDepth *d = &t->depth;
+  const Expr *where = t->p->stage->sum->where, *lo = ex_int(s, 0), *hi = t->p->stage->bound[d->cut];
+  bool one = hi->kind == EX_INT && hi->i <= d->deep;
   if (where) {
     Corners c = corners_of_block(t);
-    where_range(t->e, where, t->p->n_label, (uint32_t)t->cut, 2, c.of, false, &lo, &hi);
+    where_range(t->e, where, t->p->n_label, (uint32_t)d->cut, 2, c.of, false, &lo, &hi);
     lo = named(s, NULL, "from", lo);
     hi = named(s, NULL, "to", ex_max(s, lo, hi));
   }
-  t->deep_lo = lo, t->deep_n = where ? named(s, NULL, "n", ex_sub(s, hi, lo)) : hi;
+  t->block.lo = lo, t->block.n = where ? named(s, NULL, "n", ex_sub(s, hi, lo)) : hi;
   if (one) return;
   uint32_t v = var_new(s, NULL, "block");
-  into(s, &for_add(s, v, lo, hi, t->deep, BIND_SEQ)->body);
-  t->deep_lo = var_read(s, v);
-  t->deep_n = named(s, NULL, "n", ex_min(s, ex_int(s, t->deep), ex_sub(s, hi, t->deep_lo)));
+  into(s, &for_add(s, v, lo, hi, d->deep, BIND_SEQ)->body);
+  t->block.lo = var_read(s, v);
+  t->block.n = named(s, NULL, "n", ex_min(s, ex_int(s, d->deep), ex_sub(s, hi, t->block.lo)));
 }
 
 /* Whether the pack has a panel of the block's own. */
@@ -64,23 +66,23 @@ static bool has_panel(const Panel *t, const Pack *k) {
 static void fill_and_tile(Panel *t) {
   Sched *s = t->s;
   bool looks = pack_looks(t);
-  t->odd = NOWHERE;
+  t->test.odd = NOWHERE;
   if (looks) {
-    t->odd = place_own(s, NULL, "odd", DT_BOOL, 0, NULL);
-    var_add(s, t->odd, expr_bool(s->x, false));
+    t->test.odd = place_own(s, NULL, "odd", DT_BOOL, 0, NULL);
+    var_add(s, t->test.odd, expr_bool(s->x, false));
   }
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (has_panel(t, &t->pack[k])) pack_fill(t, &t->pack[k]);
-  LoopStmt *st = looks ? if_add(s, scalar_read(s, t->odd)) : NULL;
+  LoopStmt *st = looks ? if_add(s, scalar_read(s, t->test.odd)) : NULL;
   LoopBody *was = st ? into(s, &st->body) : s->body;
-  t->asks = t->guard && st;
+  t->test.asks = t->guard && st;
   pack_tiles(t);
-  t->asks = false;
+  t->test.asks = false;
   if (st) {
     into(s, &st->other);
-    t->plain = !t->guard;
+    t->test.plain = !t->guard;
     pack_tiles(t);
-    t->plain = false;
+    t->test.plain = false;
   }
   into(s, was);
 }
@@ -96,16 +98,16 @@ static void block(Panel *t) {
   }
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (has_panel(t, &t->pack[k])) pack_new(t, &t->pack[k]);
-  if (t->sums) pack_sums_new(t);
+  if (t->keep.sums) pack_sums_new(t);
   LoopBody *around = s->body;
-  for (uint32_t k = 0; k < t->n_outer; k++) pack_loop_whole(t, t->outer[k]);
+  for (uint32_t k = 0; k < t->depth.n_outer; k++) pack_loop_whole(t, t->depth.outer[k]);
   deep_open(t);
   deep_too_open(t);
   if (t->v.shared) pack_share_at(t, &t->v);
   if (t->u.shared) pack_share_at(t, &t->u);
   fill_and_tile(t);
   into(s, around);
-  if (t->sums) pack_sums_store(t);
+  if (t->keep.sums) pack_sums_store(t);
   into(s, was);
 }
 
@@ -175,7 +177,7 @@ static void next_find(Panel *t, const Blocks *b) {
       wanted[k] |= !expr_is_int(b->w.extent[k], 1) && ex_has_label(t->pack[i].of, b->label[k]);
   walk_next(t->s, &b->w, wanted, next);
   for (uint32_t k = 0; k < b->w.n; k++)
-    if (next[k]) t->next[b->label[k]] = ex_mul(t->s, next[k], ex_int(t->s, b->step[k]));
+    if (next[k]) t->next.label[b->label[k]] = ex_mul(t->s, next[k], ex_int(t->s, b->step[k]));
 }
 
 static const Expr *block_work(const Panel *t) {
@@ -209,8 +211,8 @@ static void blocks_walk(Panel *t, bool threads) {
     for (uint32_t k = 0; k < side[i]->n_part; k++) pack_part_block(t, &side[i]->part[k], b->w.index[parts++]);
   pack_side_block(t, &t->v, b->w.index[tiles]);
   pack_side_block(t, &t->u, b->w.index[tiles + 1]);
-  t->ahead = pack_looks_ahead(t);
-  if (t->ahead) next_find(t, b);
+  t->next.wanted = pack_looks_ahead(t);
+  if (t->next.wanted) next_find(t, b);
   block(t);
 }
 
@@ -226,6 +228,7 @@ static void how_side(const Panel *t, Buf *b, const Side *x, const char *sign) {
 
 static void how_panels(const Panel *t) {
   const TaskStage *st = t->p->stage;
+  const PanelDepth *d = &t->depth;
   Buf b = buf_new(t->s->arena);
   buf_printf(&b, "tiles of %lld %s by %lld %s", (long long)t->u.unit, how_label(st, t->u.tile), (long long)t->v.unit,
              how_label(st, t->v.tile));
@@ -233,15 +236,15 @@ static void how_panels(const Panel *t) {
   buf_str(&b, " in lanes");
   how_side(t, &b, &t->u, "; panels of ");
   how_side(t, &b, &t->v, " by ");
-  buf_printf(&b, " by %lld %s", (long long)t->deep, how_label(st, t->cut));
-  for (uint32_t k = 0; k < t->n_inner; k++) {
-    if (t->inner[k] == t->cut_too) buf_printf(&b, " %lld", (long long)t->deep_too);
-    buf_printf(&b, " %s", how_label(st, t->inner[k]));
+  buf_printf(&b, " by %lld %s", (long long)d->deep, how_label(st, d->cut));
+  for (uint32_t k = 0; k < d->n_inner; k++) {
+    if (d->inner[k] == d->cut_too) buf_printf(&b, " %lld", (long long)d->deep_too);
+    buf_printf(&b, " %s", how_label(st, d->inner[k]));
   }
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
-  if (t->held) buf_str(&b, ", streamed by tiles");
-  if (t->along) buf_printf(&b, ", one after the other along %s", how_label(st, t->v.tile));
+  if (t->keep.held) buf_str(&b, ", streamed by tiles");
+  if (t->keep.along) buf_printf(&b, ", one after the other along %s", how_label(st, t->v.tile));
   if (t->u.shared || t->v.shared)
     buf_printf(&b, ", %s filled ahead",
         t->u.shared && t->v.shared ? "all"

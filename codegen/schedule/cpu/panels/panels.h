@@ -75,45 +75,74 @@ typedef struct Units {
   bool order;                /* the panels hold integers in the order of floats, and are compared as integers */
 } Units;
 
-typedef struct Panel {
-  Sched *s;
-  const StagePlan *p;
-  Env *e;
-  Side u, v;                 /* rows, lanes */
-  uint32_t n_common, *common;/* output labels that both sides have, or neither */
-  uint32_t n_outer, *outer;  /* reduced labels: walked over around the panels */
+/* How the reduced labels are cut into blocks. Chosen once (schedule/cpu/panels/size.c). */
+typedef struct PanelDepth {
+  uint32_t n_outer, *outer;  /* walked over around the panels */
   int64_t cut;               /* the label taken in blocks */
   int64_t deep;              /* points per block */
   uint32_t n_inner, *inner;  /* whole in a block */
   int64_t cut_too;           /* except this one; NO_LABEL: none */
   int64_t deep_too;          /* points of it per block */
-  const Expr *deep_lo, *deep_n; /* of `cut`, in the current block */
-  const Expr *too_lo, *too_n;   /* of `cut_too` */
-  const Expr **in_block;     /* by label: its position in the block */
-  bool ahead;                /* what the next block reads for squares is prefetched while this one is filled */
-  const Expr **next;         /* by label: its value, or first value, there; NULL: unchanged, or not needed */
-  uint32_t n_pack;
-  Pack pack[PACKS_MOST];
-  const Expr *body;          /* reads of slots beyond the last are those of the packs */
+} PanelDepth;
+
+/* The current block, and where the loops that are open are in it. */
+typedef struct PanelBlock {
+  const Expr *lo, *n;        /* points of `cut`: the first, and how many */
+  const Expr *too_lo, *too_n;/* of `cut_too` */
+  const Expr **at;           /* by label: its position in the block */
+  uint32_t kept;             /* the place of its kept results */
+} PanelBlock;
+
+/* The test of a block's elements while its panels are filled, for which its tiles are made twice: for a block that has
+ * odd elements, and for one that has none (schedule/cpu/panels/panels.c). */
+typedef struct PanelTest {
   uint32_t odd;              /* a bool: some element of the panels is infinite or NaN; NOWHERE: not needed */
-  bool plain;                /* there is none, so max and min are plain comparisons */
-  const Expr *of;            /* the expression that is split: the stage's body, or */
-  bool asks;                 /* while the current tiles test the guard: */
-  const Expr *guard;         /* the guarded expression, which tests each point; `of` is equal where the panels are
-                              * finite; NULL: no guard */
-  bool thin;                 /* little work per element read */
+  bool plain;                /* the current tiles have none, so max and min are plain comparisons */
+  bool asks;                 /* the current tiles have some, so each point tests the guard */
+} PanelTest;
+
+/* The block that follows the current one. */
+typedef struct PanelNext {
+  bool wanted;               /* what it reads for squares is prefetched while the current one is filled */
+  const Expr **label;        /* by label: its value, or first value, there; NULL: unchanged, or not needed */
+} PanelNext;
+
+/* What becomes of a tile's results: it stores them from registers, unless a field says otherwise. Chosen once
+ * (schedule/cpu/panels/size.c, keep.c). */
+typedef struct PanelKeep {
   bool sums;                 /* several blocks of reduced labels: a block's sums are kept */
-  uint32_t sum_place;
   bool line;                 /* results are kept in rows with all lanes, and stored from there */
   bool by_tile;              /* for one tile of rows at a time */
-  int64_t kept_near;         /* for all points of this near label; NO_LABEL: one of each */
+  int64_t near;              /* for all points of this near label; NO_LABEL: one of each */
   bool held;                 /* a tile's rows are whole cache lines of the result, stored past the cache from
                               * registers */
   bool along;                /* the next tile is the next one along lanes, not rows */
-  Units units;
+} PanelKeep;
+
+/* A contraction of two sides. It is chosen before loops are made, except for the last three fields, which change from
+ * block to block, and for what sides, packs and units have in the current block. */
+typedef struct Panel {
+  Sched *s;
+  const StagePlan *p;
+  Env *e;
   bool fitted;               /* tiles and blocks fit this machine; else any machine, because the result's bits depend
                               * on them */
   bool aside;                /* the lanes' label is not the one with unit stride in the result */
+  bool thin;                 /* little work per element read */
+  Side u, v;                 /* rows, lanes */
+  uint32_t n_common, *common;/* output labels that both sides have, or neither */
+  const Expr *of;            /* the expression that is split: the stage's body, or, if that has a guard, one that is
+                              * equal where the panels are finite */
+  const Expr *guard;         /* the guarded body, which tests each point; NULL: no guard */
+  uint32_t n_pack;
+  Pack pack[PACKS_MOST];
+  const Expr *body;          /* reads of slots beyond the last are those of the packs */
+  PanelDepth depth;
+  PanelKeep keep;
+  Units units;
+  PanelBlock block;
+  PanelTest test;
+  PanelNext next;
 } Panel;
 
 /* ---- schedule/cpu/panels/side.c: assigns labels and parts of the body to sides ---- */

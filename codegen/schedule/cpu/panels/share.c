@@ -24,7 +24,7 @@ static double blocks_of(const Panel *t, const Side *x) {
 
 /* The number of blocks of the reduced labels. */
 static double blocks_deep(const Panel *t) {
-  return pack_product(t->p, t->n_outer, t->outer) * (double)up(t->p->size[t->cut], t->deep);
+  return pack_product(t->p, t->depth.n_outer, t->depth.outer) * (double)up(t->p->size[t->depth.cut], t->depth.deep);
 }
 
 /* Bytes of all panels of a side; infinite if they cannot be shared. */
@@ -35,7 +35,8 @@ static double side_bytes(const Panel *t, const Side *x) {
     if (k->lanes != (x == &t->v)) continue;
     if (k->place == NOWHERE || !loop_lies_alike((DType)k->of->dtype)) return INFINITY;
     double n = (double)dtype_size((DType)k->of->dtype) * pack_near_all(t, x) * (double)(x->unit * x->units);
-    for (uint32_t r = 0; r < k->n_red; r++) n *= k->red[r] == t->cut ? (double)t->deep : (double)t->p->size[k->red[r]];
+    for (uint32_t r = 0; r < k->n_red; r++)
+      n *= k->red[r] == t->depth.cut ? (double)t->depth.deep : (double)t->p->size[k->red[r]];
     bytes += n * blocks_of(t, x) * blocks_deep(t);
   }
   return bytes > 0 ? bytes : INFINITY;
@@ -57,7 +58,7 @@ void pack_share_choose(Panel *t, bool threads) {
   if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain || pack_looks(t) ||
       !all_exact(t->p))
     return;
-  if (t->cut_too != NO_LABEL) return;
+  if (t->depth.cut_too != NO_LABEL) return;
   t->u.shared = pays(t, &t->u, &t->v);
   t->v.shared = pays(t, &t->v, &t->u);
 }
@@ -74,13 +75,14 @@ static void count_on(Sched *s, const Expr **n, const Expr *extent, const Expr *a
 
 void pack_share_at(Panel *t, Side *x) {
   Sched *s = t->s;
+  const PanelDepth *d = &t->depth;
   const Expr *n = ex_int(s, 0), *const *bound = t->p->stage->bound;
   for (uint32_t k = 0; k < x->n_far; k++) count_on(s, &n, bound[x->far[k]], t->e->label[x->far[k]]);
   for (uint32_t k = 0; k < x->n_part; k++)
     count_on(s, &n, blocks_along(t, x->part[k].label, x->part[k].slots), x->part[k].number);
   count_on(s, &n, blocks_along(t, x->tile, x->unit * x->units), x->number);
-  for (uint32_t k = 0; k < t->n_outer; k++) count_on(s, &n, bound[t->outer[k]], t->e->label[t->outer[k]]);
-  count_on(s, &n, blocks_along(t, t->cut, t->deep), expr_op2(s->x, OP_IDIV, t->deep_lo, ex_int(s, t->deep)));
+  for (uint32_t k = 0; k < d->n_outer; k++) count_on(s, &n, bound[d->outer[k]], t->e->label[d->outer[k]]);
+  count_on(s, &n, blocks_along(t, d->cut, d->deep), expr_op2(s->x, OP_IDIV, t->block.lo, ex_int(s, d->deep)));
   x->block = named(s, NULL, "panel", n);
 }
 
@@ -91,23 +93,24 @@ int64_t pack_share_blocks(const Panel *t, const Side *x) { return (int64_t)(bloc
 /* Opens block f, counted over the side's blocks and those of the reduced labels. */
 static void block_open(Panel *t, Side *x, const Expr *f) {
   Sched *s = t->s;
+  const PanelDepth *d = &t->depth;
   const Expr *const *bound = t->p->stage->bound;
   Walk *w = NEW(s->arena, Walk);
   uint32_t n = 0;
   for (uint32_t k = 0; k < x->n_far; k++) walk_add(s, w, t->p->stage->label[x->far[k]], bound[x->far[k]]);
   for (uint32_t k = 0; k < x->n_part; k++) walk_add(s, w, NULL, blocks_along(t, x->part[k].label, x->part[k].slots));
   walk_add(s, w, NULL, blocks_along(t, x->tile, x->unit * x->units));
-  for (uint32_t k = 0; k < t->n_outer; k++) walk_add(s, w, t->p->stage->label[t->outer[k]], bound[t->outer[k]]);
-  walk_add(s, w, NULL, blocks_along(t, t->cut, t->deep));
+  for (uint32_t k = 0; k < d->n_outer; k++) walk_add(s, w, t->p->stage->label[d->outer[k]], bound[d->outer[k]]);
+  walk_add(s, w, NULL, blocks_along(t, d->cut, d->deep));
   walk_count(s, w, w->n, f);
   for (uint32_t k = 0; k < x->n_far; k++) pack_label_is(t, x->far[k], w->index[n++]);
   for (uint32_t k = 0; k < x->n_part; k++) pack_part_block(t, &x->part[k], w->index[n++]);
   pack_side_block(t, x, w->index[n++]);
-  for (uint32_t k = 0; k < t->n_outer; k++) pack_label_is(t, t->outer[k], w->index[n++]);
-  const Expr *hi = bound[t->cut], *deep = ex_int(s, t->deep);
-  bool one = hi->i <= t->deep;
-  t->deep_lo = one ? ex_int(s, 0) : named(s, NULL, "block", ex_mul(s, w->index[n], deep));
-  t->deep_n = one ? hi : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, hi, t->deep_lo)));
+  for (uint32_t k = 0; k < d->n_outer; k++) pack_label_is(t, d->outer[k], w->index[n++]);
+  const Expr *hi = bound[d->cut], *deep = ex_int(s, d->deep);
+  bool one = hi->i <= d->deep;
+  t->block.lo = one ? ex_int(s, 0) : named(s, NULL, "block", ex_mul(s, w->index[n], deep));
+  t->block.n = one ? hi : named(s, NULL, "n", ex_min(s, deep, ex_sub(s, hi, t->block.lo)));
   x->block = f;
 }
 
@@ -131,7 +134,7 @@ void pack_share_fill(Panel *t) {
   Side *u = &t->u, *v = &t->v;
   if (!u->shared && !v->shared) return;
   LoopBody *was = s->body;
-  t->odd = NOWHERE;
+  t->test.odd = NOWHERE;
   side_new(t, v);
   side_new(t, u);
   const Expr *lanes = ex_int(s, v->shared ? pack_share_blocks(t, v) : 0),

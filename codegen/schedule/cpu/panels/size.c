@@ -106,7 +106,7 @@ static bool decides(const StagePlan *p, uint32_t label) {
 /* The reduced label along which the lanes' pack is read, to be transposed. */
 static int64_t turns(const Panel *t, const Pack *k) {
   uint32_t r = k->n_red ? k->red[k->n_red - 1] : NOWHERE;
-  if (t->cut_too != NO_LABEL && pack_moves(k->of, t->cut) > 0) r = (uint32_t)t->cut;
+  if (t->depth.cut_too != NO_LABEL && pack_moves(k->of, t->depth.cut) > 0) r = (uint32_t)t->depth.cut;
   if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || pack_depth(t, r) < (int64_t)SQUARE || t->v.unit % (SQUARE / 2))
     return NO_LABEL;
   return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
@@ -395,7 +395,7 @@ static bool is_thin(const Panel *t, double work) {
     for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(t->pack[i].of, l) ? (double)p->size[l] : 1;
     bytes += n;
   }
-  return t->sums && bytes >= (double)THIN_LEAST && work < bytes * (double)THIN_OPS;
+  return t->keep.sums && bytes >= (double)THIN_LEAST && work < bytes * (double)THIN_OPS;
 }
 
 /* Chooses the rows and lanes of a block, at most `most` of each. */
@@ -430,12 +430,12 @@ static void block_size(Panel *t, int64_t most) {
 }
 
 int64_t pack_depth(const Panel *t, uint32_t label) {
-  return label == t->cut ? t->deep : label == t->cut_too ? t->deep_too : t->p->size[label];
+  return label == t->depth.cut ? t->depth.deep : label == t->depth.cut_too ? t->depth.deep_too : t->p->size[label];
 }
 
 double pack_points(const Panel *t) {
-  double n = (double)t->deep;
-  for (uint32_t k = 0; k < t->n_inner; k++) n *= (double)pack_depth(t, t->inner[k]);
+  double n = (double)t->depth.deep;
+  for (uint32_t k = 0; k < t->depth.n_inner; k++) n *= (double)pack_depth(t, t->depth.inner[k]);
   return n;
 }
 
@@ -443,35 +443,37 @@ double pack_points(const Panel *t) {
  * gets more of them, and fewer of the inner label. */
 static void depth_both(Panel *t, int64_t room) {
   const StagePlan *p = t->p;
-  uint32_t inner = t->n_inner == 1 ? t->inner[0] : NOWHERE;
+  PanelDepth *d = &t->depth;
+  uint32_t inner = d->n_inner == 1 ? d->inner[0] : NOWHERE;
   int64_t few = 2 * SQUARE, rest = 2 * room / few;
   bool along = false;
-  for (uint32_t k = 0; k < t->n_pack; k++) along |= t->pack[k].lanes && pack_moves(t->pack[k].of, t->cut) > 0;
-  if (!along || inner == NOWHERE || t->deep >= SQUARE || !p->exact[t->cut] || p->size[t->cut] < few ||
+  for (uint32_t k = 0; k < t->n_pack; k++) along |= t->pack[k].lanes && pack_moves(t->pack[k].of, d->cut) > 0;
+  if (!along || inner == NOWHERE || d->deep >= SQUARE || !p->exact[d->cut] || p->size[d->cut] < few ||
       p->size[inner] < 2 * rest)
     return;
-  t->deep = up(p->size[t->cut], up(p->size[t->cut], few));
-  t->cut_too = inner;
-  t->deep_too = up(p->size[inner], up(p->size[inner], rest));
+  d->deep = up(p->size[d->cut], up(p->size[d->cut], few));
+  d->cut_too = inner;
+  d->deep_too = up(p->size[inner], up(p->size[inner], rest));
 }
 
 /* Distributes the reduced labels: from the last on, whole while there is room; the first that does not fit is cut. */
 static void depth_size(Panel *t) {
   const StagePlan *p = t->p;
+  PanelDepth *d = &t->depth;
   int64_t bytes = dtype_size(p->stage->sum->acc), room = PANEL_BLOCK_BYTES / (bytes < 4 ? 4 : bytes), k = p->n_red;
-  t->inner = p->red + p->n_red;
-  t->outer = p->red;
+  d->inner = p->red + p->n_red;
+  d->outer = p->red;
   while (k-- > 0 && p->exact[p->red[k]] && p->size[p->red[k]] <= room && k > 0) {
-    t->inner--, t->n_inner++;
+    d->inner--, d->n_inner++;
     room /= p->size[p->red[k]] ? p->size[p->red[k]] : 1;
   }
-  t->cut = p->red[k];
-  t->n_outer = (uint32_t)k;
-  int64_t n = p->size[t->cut];
-  bool whole = p->exact[t->cut] && n <= 2 * room;
-  t->deep = whole ? (n ? n : 1) : p->exact[t->cut] ? up(n, up(n, room)) : room;
-  t->sums = !whole || t->n_outer;
-  t->cut_too = NO_LABEL;
+  d->cut = p->red[k];
+  d->n_outer = (uint32_t)k;
+  int64_t n = p->size[d->cut];
+  bool whole = p->exact[d->cut] && n <= 2 * room;
+  d->deep = whole ? (n ? n : 1) : p->exact[d->cut] ? up(n, up(n, room)) : room;
+  t->keep.sums = !whole || d->n_outer;
+  d->cut_too = NO_LABEL;
   if (!whole) depth_both(t, PANEL_BLOCK_BYTES / (bytes < 4 ? 4 : bytes));
 }
 
@@ -481,7 +483,7 @@ static void packs_red(Panel *t) {
     Pack *k = &t->pack[i];
     k->red = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
     k->lies = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
-    for (uint32_t r = t->n_outer; r < t->p->n_red; r++) {
+    for (uint32_t r = t->depth.n_outer; r < t->p->n_red; r++) {
       uint32_t label = t->p->red[r], at = k->n_red;
       if (!ex_has_label(k->of, label)) continue;
       for (; at && pack_axis(k->of, k->lies[at - 1]) > pack_axis(k->of, label); at--) k->lies[at] = k->lies[at - 1];
@@ -521,7 +523,7 @@ static bool tile_fits(const Sched *s, int64_t rows, int64_t lanes, int64_t one) 
 
 void pack_cut(Panel *t) {
   int64_t one = tile_vector(t->s, t->p->stage->sum->acc), rows = t->u.unit, lanes = t->v.unit, best = 0;
-  int64_t line = t->held ? 64 / dtype_size(t->p->stage->sum->acc) : 1;
+  int64_t line = t->keep.held ? 64 / dtype_size(t->p->stage->sum->acc) : 1;
   bool turned = false;
   if (t->fitted && has_few(t)) return;
   for (uint32_t k = 0; k < t->n_pack; k++) turned |= t->pack[k].lanes && t->pack[k].across;

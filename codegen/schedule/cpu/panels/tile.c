@@ -58,18 +58,18 @@ static const Expr *taken_in(
   }
   t->e->packed = packed;
   const EinSum *sum = t->p->stage->sum;
-  const Expr *body = t->asks ? expr_select(s->x, t->guard->arg[0], t->body, t->guard->arg[2]) : t->body;
+  const Expr *body = t->test.asks ? expr_select(s->x, t->guard->arg[0], t->body, t->guard->arg[2]) : t->body;
   const Expr *value = ex_ahead(s, ex_of(t->e, body), around, l), *have = place_read(s, acc, 1, &l);
   value = pack_units_value(t, packed, r, lane, l, value);
   t->e->packed = NULL;
-  if (t->plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
+  if (t->test.plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
   value = ex_shared(s, value);
   return red_combine(s, sum, have, value);
 }
 
 /* Whether rows come one after the other, because registers are few: beside the sums only the lanes and one row's value
  * are then live, for which gcc and clang have room; lanes shared by all rows would need a value of each row. */
-static bool by_rows(const Panel *t) { return t->s->target->vector_bytes && !t->units.apart && !t->asks; }
+static bool by_rows(const Panel *t) { return t->s->target->vector_bytes && !t->units.apart && !t->test.asks; }
 
 /* Adds the current point of the reduced labels to rows `from` up to `to`, exclusive. */
 static void rows_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, int64_t from, int64_t to) {
@@ -78,7 +78,7 @@ static void rows_step(Panel *t, const uint32_t *acc, const Expr *u0, const Expr 
   for (int64_t lane = 0, wide = t->units.vector; lane < t->v.unit; lane += wide) {
     pack_units_copy(t, from, to);
     LoopBody *was = lanes_between(t, ex_int(s, lane), ex_int(s, lane + wide), &l);
-    if (t->asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
+    if (t->test.asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
     for (int64_t r = from; r < to; r++) store_add(s, acc[r], 1, &l, taken_in(t, acc[r], u0, r, lane, l, was));
     into(s, was);
   }
@@ -101,7 +101,7 @@ static void step_masked(Panel *t, const uint32_t *acc, const Expr *u0, const Exp
     LoopBody *around = pack_lanes(t, ex_int(s, t->v.unit), &l);
     t->e->label[t->v.tile] = ex_add(s, v0, l);
     const Expr *mine = by_lane ? ex_of(t->e, where) : NULL;
-    if (t->asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
+    if (t->test.asks) t->e->label[t->v.tile] = lane_of(t, v0, l);
     const Expr *next = taken_in(t, acc[r], u0, r, 0, l, around);
     if (mine) next = expr_select(s->x, mine, next, place_read(s, acc[r], 1, &l));
     store_add(s, acc[r], 1, &l, next);
@@ -212,9 +212,10 @@ static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_
 
 /* Whether the points are split into parts, each of which prefetches a little. */
 static bool has_parts(Panel *t) {
-  const Expr *n = t->p->stage->bound[t->cut];
+  const Expr *n = t->p->stage->bound[t->depth.cut];
   FetchRows rows = rows_ahead(t, NULL, NULL, NULL);
-  if (t->n_inner || t->sums || t->p->stage->sum->where || n->kind != EX_INT || !fetch_points(n->i)) return false;
+  if (t->depth.n_inner || t->keep.sums || t->p->stage->sum->where || n->kind != EX_INT || !fetch_points(n->i))
+    return false;
   return pack_fetches_block(t) || pack_fetches_rows(t, &rows);
 }
 
@@ -233,30 +234,31 @@ static void parts_open(Panel *t, const Expr *u0, const Expr **lo, const Expr **h
  * only one label, for each of its parts. */
 static void inner_open(Panel *t, const Expr *of) {
   Sched *s = t->s;
-  uint32_t label = t->n_inner ? t->inner[0] : NOWHERE;
-  int64_t n = t->n_inner == 1 ? t->p->size[label] : 0, points = n && t->cut_too == NO_LABEL ? fetch_points(n) : 0;
-  bool fetches = t->n_inner && pack_fetches_block(t);
+  const PanelDepth *d = &t->depth;
+  uint32_t label = d->n_inner ? d->inner[0] : NOWHERE;
+  int64_t n = d->n_inner == 1 ? t->p->size[label] : 0, points = n && d->cut_too == NO_LABEL ? fetch_points(n) : 0;
+  bool fetches = d->n_inner && pack_fetches_block(t);
   if (!fetches || !points) {
-    if (fetches) pack_fetch_block(t, of, t->deep);
-    for (uint32_t k = 0; k < t->n_inner; k++) pack_loop_red(t, t->inner[k], BIND_SEQ);
+    if (fetches) pack_fetch_block(t, of, d->deep);
+    for (uint32_t k = 0; k < d->n_inner; k++) pack_loop_red(t, d->inner[k], BIND_SEQ);
     return;
   }
   uint32_t part = var_new(s, NULL, "part"), v = var_new(s, t->p->stage->label[label], "r");
   const Expr *parts = ex_int(s, n / points), *run = ex_int(s, points);
   into(s, &for_add(s, part, ex_int(s, 0), parts, 1, BIND_SEQ)->body);
-  pack_fetch_block(t, ex_add(s, ex_mul(s, of, parts), var_read(s, part)), t->deep * (n / points));
+  pack_fetch_block(t, ex_add(s, ex_mul(s, of, parts), var_read(s, part)), d->deep * (n / points));
   const Expr *lo = ex_mul(s, var_read(s, part), run);
   into(s, &for_add(s, v, lo, ex_add(s, lo, run), 1, BIND_SEQ)->body);
-  t->in_block[label] = t->e->label[label] = var_read(s, v);
+  t->block.at[label] = t->e->label[label] = var_read(s, v);
 }
 
 /* Prefetches before the tile: where its results go, and whatever is not prefetched in parts or with each point of the
  * cut label. */
 static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
   FetchRows rows = rows_ahead(t, u0, NULL, NULL);
-  if (!t->sums && !t->line && !t->held) result_fetch(t->s, &rows, t->e, v0, t->v.unit);
-  if (t->n_inner && pack_fetches_rows(t, &rows)) rows_fetch(t->s, &rows, t->e);
-  else if (!t->n_inner && !has_parts(t)) part_fetch(t, &rows, ex_int(t->s, 0), 1);
+  if (!t->keep.sums && !t->keep.line && !t->keep.held) result_fetch(t->s, &rows, t->e, v0, t->v.unit);
+  if (t->depth.n_inner && pack_fetches_rows(t, &rows)) rows_fetch(t->s, &rows, t->e);
+  else if (!t->depth.n_inner && !has_parts(t)) part_fetch(t, &rows, ex_int(t->s, 0), 1);
 }
 
 /* ---- points of the reduced labels -------------------------------------------------------------------------------- */
@@ -265,14 +267,14 @@ static void tile_fetch(Panel *t, const Expr *u0, const Expr *v0) {
 static void span_step(
     Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, const Expr *lo, const Expr *hi, bool masked) {
   Sched *s = t->s;
-  uint32_t label = (uint32_t)t->cut;
+  uint32_t label = (uint32_t)t->depth.cut;
   LoopBody *was = s->body;
   if (lo == hi) return;
   if (has_parts(t)) parts_open(t, u0, &lo, &hi);
   uint32_t v = var_new(s, t->p->stage->label[label], "r");
   into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
-  t->in_block[label] = var_read(s, v);
-  t->e->label[label] = ex_add(s, t->deep_lo, var_read(s, v));
+  t->block.at[label] = var_read(s, v);
+  t->e->label[label] = ex_add(s, t->block.lo, var_read(s, v));
   inner_open(t, var_read(s, v));
   if (masked) step_masked(t, acc, u0, v0);
   else step(t, acc, u0, v0);
@@ -282,17 +284,17 @@ static void span_step(
 /* Computes the cut label's range in the block, for some point of the tile or for all. */
 static void tile_range(Panel *t, const Corners *c, bool all, const Expr **lo, const Expr **hi) {
   Sched *s = t->s;
-  *lo = t->deep_lo, *hi = ex_add(s, t->deep_lo, t->deep_n);
-  where_range(t->e, t->p->stage->sum->where, t->p->n_label, (uint32_t)t->cut, 2, c->of, all, lo, hi);
-  *lo = ex_sub(s, *lo, t->deep_lo);
-  *hi = ex_sub(s, *hi, t->deep_lo);
+  *lo = t->block.lo, *hi = ex_add(s, t->block.lo, t->block.n);
+  where_range(t->e, t->p->stage->sum->where, t->p->n_label, (uint32_t)t->depth.cut, 2, c->of, all, lo, hi);
+  *lo = ex_sub(s, *lo, t->block.lo);
+  *hi = ex_sub(s, *hi, t->block.lo);
 }
 
 /* Splits a range bounded by a predicate in three: where some rows have the points, where all have, where some have. */
 static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
   if (!t->p->stage->sum->where) {
-    span_step(t, acc, u0, v0, ex_int(s, 0), t->deep_n, false);
+    span_step(t, acc, u0, v0, ex_int(s, 0), t->block.n, false);
     return;
   }
   Corners c = corners_of(t, u0, v0);
@@ -312,7 +314,7 @@ static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0)
 /* Reduces the current tile into acc. */
 static void tile_reduce(Panel *t, uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
-  bool order = t->units.order && t->plain;
+  bool order = t->units.order && t->test.plain;
   const Expr *none = red_identity(s, t->p->stage->sum);
   tile_fetch(t, u0, v0);
   accs_new(t, acc, order ? expr_op1(s->x, OP_ORDER, none) : none);
@@ -329,7 +331,7 @@ void pack_tiles(Panel *t) {
   const Expr *u0, *v0;
   LoopBody *was = s->body, *around;
   pack_units_open(t);
-  if (t->line && !t->sums) {
+  if (t->keep.line && !t->keep.sums) {
     around = pack_line_open(t, &u0, &v0);
     tile_reduce(t, acc, u0, v0);
     pack_sums_step(t, acc);
@@ -338,8 +340,8 @@ void pack_tiles(Panel *t) {
   } else {
     pack_tiles_open(t, &u0, &v0);
     tile_reduce(t, acc, u0, v0);
-    if (t->sums) pack_sums_step(t, acc);
-    else if (t->held) pack_held_store(t, acc, u0, v0);
+    if (t->keep.sums) pack_sums_step(t, acc);
+    else if (t->keep.held) pack_held_store(t, acc, u0, v0);
     else pack_rows_do(t, acc, u0, v0, row_store);
   }
   into(s, was);

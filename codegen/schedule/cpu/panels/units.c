@@ -103,7 +103,7 @@ void pack_units_open(Panel *t) {
   DType acc = t->p->stage->sum->acc;
   Count c = count_all(t);
   u->ones = NOWHERE, u->apart = NULL, u->copies = false, u->vector = t->v.unit;
-  if (!is_wide(t) || c.others || (t->odd != NOWHERE && !t->plain)) return;
+  if (!is_wide(t) || c.others || (t->test.odd != NOWHERE && !t->test.plain)) return;
   bool times = c.sums > c.products && c.row && !u->order;
   if (times) c.sums--, c.products++;
   int64_t vector = tile_vector(s, acc);
@@ -193,5 +193,5 @@ const Expr *pack_units_put(Panel *t, const Expr *value) {
 }
 
 const Expr *pack_units_get(Panel *t, const Expr *value) {
-  return t->units.order && !t->plain ? expr_op1(t->s->x, OP_UNORDER, value) : value;
+  return t->units.order && !t->test.plain ? expr_op1(t->s->x, OP_UNORDER, value) : value;
 }

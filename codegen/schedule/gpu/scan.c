@@ -19,6 +19,33 @@ enum { FEW = 132, ENOUGH = 2048 };             /* blocks: fewer leave much of a 
 enum { UNKNOWN = 1024 };                       /* steps, if their number is unknown */
 enum { AHEAD = 64 };                           /* points before the first step, at most */
 
+/* How threads share the scans. Chosen once, before the first launch. */
+typedef struct ScanShape {
+  bool across;               /* threads lie across scans */
+  int64_t beside;            /* scans of a block, */
+  int64_t threads;           /*   threads of each, */
+  int64_t groups, wide;      /*   groups that a thread has at a time, and points of each */
+  int64_t part;              /* steps of a part; 0: scans are not cut */
+} ScanShape;
+
+/* Where the loops of the current launch are: begun by blocks_open. */
+typedef struct ScanHere {
+  const Expr *thread, *lane, *scan; /* thread along, lane across, and number of the scan */
+  const Expr *inside;        /* test that the scan exists; NULL: always */
+  const Expr *from, *to;     /* the block's steps */
+  const Expr *number;        /* of its part, if scans are cut */
+  const Expr *step;
+} ScanHere;
+
+/* What the current launch holds in shared memory, and in registers of each thread: begun by blocks_open, too. */
+typedef struct ScanPlaces {
+  /* Shared arrays: what precedes each thread, and each sixteen of them, within the next larger unit; the sums of
+   * groups. */
+  uint32_t one, some, all;
+  uint32_t points, own;      /* registers: the points, later their prefix sums in the group; the sums of groups */
+  uint32_t carry;            /*   what came before */
+} ScanPlaces;
+
 typedef struct Scan Scan;
 struct Scan {
   Sched *s;
@@ -27,34 +54,21 @@ struct Scan {
   const Expr *first;         /* the point of step 0, over the stage's labels; later ones follow, upwards or downwards */
   const Expr *still;         /* the bound that does not move, over the same */
   bool before;               /* exclusive: a step gets what precedes its point */
-  bool across;               /* threads lie across scans */
-  int64_t beside;            /* scans of a block, */
-  int64_t threads;           /*   threads of each, */
-  int64_t groups, wide;      /*   groups that a thread has at a time, and points of each */
-  int64_t part;              /* steps of a part; 0: scans are not cut */
-  const Expr *steps, *scans, *parts;
-  uint32_t sums, starts;     /* buffers: the parts' sums, and what precedes each, by scan and part */
+  ScanShape shape;
+  const Expr *steps, *scans, *parts; /* how many: steps of a scan, scans, and parts of a scan, if it is cut */
   Walk *walk;                /* over scans, */
   const uint32_t *label;     /*   whose labels these are; NULL: it is the scan over parts, which has none */
-  /* of a launch: */
-  const Expr *thread, *lane, *scan; /* current: thread along, lane across, and number of the scan */
-  const Expr *inside;        /* test that the scan exists; NULL: always */
-  const Expr *from, *to;     /* the block's steps */
-  const Expr *number;        /* of its part, if scans are cut */
-  const Expr *step;          /* the current one */
-  /* Shared arrays: what precedes each thread, and each sixteen of them, within the next larger unit; the sums of
-   * groups. */
-  uint32_t one, some, all;
-  uint32_t points, own;      /* registers: the points, later their prefix sums in the group; the sums of groups */
-  uint32_t carry;            /*   what came before */
+  uint32_t sums, starts;     /* buffers, for all launches: the parts' sums, and what precedes each, by scan and part */
+  ScanHere here;
+  ScanPlaces places;
 };
 
 static const EinSum *sum_of(const Scan *c) { return c->l->first->sum; }
-static int64_t chunk_of(const Scan *c) { return c->threads * c->groups * c->wide; }
+static int64_t chunk_of(const Scan *c) { return c->shape.threads * c->shape.groups * c->shape.wide; }
 /* Threads whose sums are combined first. */
-static int64_t low_of(const Scan *c) { return c->threads < RADIX ? c->threads : RADIX; }
+static int64_t low_of(const Scan *c) { return c->shape.threads < RADIX ? c->shape.threads : RADIX; }
 /* The number of these groups. */
-static int64_t high_of(const Scan *c) { return c->threads / low_of(c); }
+static int64_t high_of(const Scan *c) { return c->shape.threads / low_of(c); }
 static const Expr *combine(Scan *c, const Expr *a, const Expr *b) {
   return ex_shared(c->s, red_combine(c->s, sum_of(c), a, b));
 }
@@ -116,10 +130,10 @@ static void labels_choose(Scan *c) {
     if (x == c->run.q || got < most || (got == most && !stores_along(c, x))) continue;
     best = x, most = got;
   }
-  c->across = best != NOWHERE;
+  c->shape.across = best != NOWHERE;
   for (uint32_t k = 0; k < p->n_order; k++)
     if (p->order[k] != c->run.q && p->order[k] != best) label[n++] = p->order[k];
-  if (c->across) label[n++] = best;
+  if (c->shape.across) label[n++] = best;
   c->label = label;
   c->walk = NEW(s->arena, Walk);
   c->scans = ex_int(s, 1);
@@ -167,35 +181,38 @@ static int64_t power(int64_t n, int64_t most) {
 
 /* Chooses the threads of a scan and their groups, for so many steps. */
 static void threads_choose(Scan *c, int64_t steps, int64_t most) {
-  int64_t each = c->groups;
-  for (c->threads = 1;; c->threads *= 2) {
-    c->groups = c->threads < each ? c->threads : each;
-    if (2 * c->threads > most || chunk_of(c) >= steps) break;
+  ScanShape *x = &c->shape;
+  int64_t each = x->groups;
+  for (x->threads = 1;; x->threads *= 2) {
+    x->groups = x->threads < each ? x->threads : each;
+    if (2 * x->threads > most || chunk_of(c) >= steps) break;
   }
-  while (c->groups > 1 && chunk_of(c) / 2 >= steps) c->groups /= 2;
+  while (x->groups > 1 && chunk_of(c) / 2 >= steps) x->groups /= 2;
 }
 
 /* Chooses the shape across scans. If few scans are neighbours in memory, neighbouring threads have neighbouring
  * points. */
 static void across_choose(Scan *c, int64_t steps) {
+  ScanShape *x = &c->shape;
   int64_t scans = c->scans->kind == EX_INT ? c->scans->i : INT64_MAX, near = c->l->plan.size[c->label[c->walk->n - 1]];
   bool narrow = near < NARROW;
-  c->beside = power(near < scans ? near : scans, ACROSS);
+  x->beside = power(near < scans ? near : scans, ACROSS);
   int64_t n = ACROSS;
   while (n > NARROW && scans / n < FEW) n /= 2;
-  if (c->beside == ACROSS && scans / n >= FEW) c->beside = n;
-  c->wide = narrow ? 1 : points_each(c);
-  c->groups = points_each(c) / c->wide;
-  threads_choose(c, steps, (narrow ? THREADS : THREADS_ACROSS) / c->beside);
+  if (x->beside == ACROSS && scans / n >= FEW) x->beside = n;
+  x->wide = narrow ? 1 : points_each(c);
+  x->groups = points_each(c) / x->wide;
+  threads_choose(c, steps, (narrow ? THREADS : THREADS_ACROSS) / x->beside);
 }
 
 static void along_choose(Scan *c, int64_t steps) {
-  c->wide = c->label ? GROUP : 1;
-  while (c->wide > 1 && !fits_wide(c, c->wide)) c->wide /= 2;
-  c->groups = points_each(c) / c->wide;
+  ScanShape *x = &c->shape;
+  x->wide = c->label ? GROUP : 1;
+  while (x->wide > 1 && !fits_wide(c, x->wide)) x->wide /= 2;
+  x->groups = points_each(c) / x->wide;
   threads_choose(c, steps, THREADS);
-  c->beside = THREADS / c->threads;
-  if (c->scans->kind == EX_INT) c->beside = power(c->scans->i, c->beside);
+  x->beside = THREADS / x->threads;
+  if (c->scans->kind == EX_INT) x->beside = power(c->scans->i, x->beside);
 }
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -203,53 +220,56 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Cuts scans into parts if there are too few blocks. */
 static void parts_choose(Scan *c, int64_t steps) {
   Sched *s = c->s;
-  c->part = 0;
+  c->shape.part = 0;
   if (c->scans->kind != EX_INT || c->scans->i < 1) return;
-  int64_t blocks = up(c->scans->i, c->beside), chunk = chunk_of(c);
+  int64_t blocks = up(c->scans->i, c->shape.beside), chunk = chunk_of(c);
   if (blocks >= FEW || steps < 2 * chunk) return;
-  c->part = up(up(steps, up(ENOUGH, blocks)), chunk) * chunk;
-  c->parts = ex_div_up(s, c->steps, ex_int(s, c->part));
+  c->shape.part = up(up(steps, up(ENOUGH, blocks)), chunk) * chunk;
+  c->parts = ex_div_up(s, c->steps, ex_int(s, c->shape.part));
 }
 
 static void choice_report(const Scan *c) {
+  const ScanShape *x = &c->shape;
   const TaskStage *st = c->l->first;
   how_add(c->s, st, "a running %s along %s: %lld threads for each, %lld a block, with %lld points at a time%s",
-      reducer_info[sum_of(c)->reducer].name, how_label(st, c->run.r), (long long)c->threads, (long long)c->beside,
-      (long long)(c->groups * c->wide),
-      c->wide == 1         ? ""
-          : c->groups == 1 ? " that follow each other"
+      reducer_info[sum_of(c)->reducer].name, how_label(st, c->run.r), (long long)x->threads, (long long)x->beside,
+      (long long)(x->groups * x->wide),
+      x->wide == 1         ? ""
+          : x->groups == 1 ? " that follow each other"
                            : " in groups that follow each other");
-  if (c->part)
+  if (x->part)
     how_add(c->s, st, "in parts of %lld %s: what each comes to, what came before it, then the parts",
-        (long long)c->part, how_label(st, c->run.r));
+        (long long)x->part, how_label(st, c->run.r));
 }
 
 /* ---- a launch ------------------------------------------------------------------------------------------- */
 
 static const Expr *shared_at(Scan *c, const Expr *at, int64_t size) {
   Sched *s = c->s;
-  if (c->across) return ex_add(s, ex_mul(s, at, ex_int(s, c->beside)), c->lane);
-  return ex_add(s, ex_mul(s, c->lane, ex_int(s, size)), at);
+  if (c->shape.across) return ex_add(s, ex_mul(s, at, ex_int(s, c->shape.beside)), c->here.lane);
+  return ex_add(s, ex_mul(s, c->here.lane, ex_int(s, size)), at);
 }
 
 /* Layout of shared memory. A thread reads a row of sixteen by loads of 16 bytes, and a warp stores consecutive
  * elements: a gap after each row, or after each second one, keeps both in different banks. Short scans that share a
  * warp are offset from each other. Across scans, the lanes are the banks. */
-static int64_t gap_of(const Scan *c) { return c->across ? 1 : WIDEST / (dtype_size(sum_of(c)->acc) > 4 ? 8 : 4); }
-static bool in_pairs(const Scan *c) { return !c->across && c->threads >= 2 * RADIX && dtype_size(sum_of(c)->acc) <= 4; }
+static int64_t gap_of(const Scan *c) { return c->shape.across ? 1 : WIDEST / (dtype_size(sum_of(c)->acc) > 4 ? 8 : 4); }
+static bool in_pairs(const Scan *c) {
+  return !c->shape.across && c->shape.threads >= 2 * RADIX && dtype_size(sum_of(c)->acc) <= 4;
+}
 static int64_t row_of(const Scan *c) { return in_pairs(c) ? 2 * RADIX : low_of(c); }
 static int64_t one_size(const Scan *c, int64_t groups) {
-  int64_t row = row_of(c), size = groups * c->threads / row * (row + gap_of(c));
-  return size + (!c->across && high_of(c) == 1 ? ((low_of(c) - size) % WARP + WARP) % WARP : 0);
+  int64_t row = row_of(c), size = groups * c->shape.threads / row * (row + gap_of(c));
+  return size + (!c->shape.across && high_of(c) == 1 ? ((low_of(c) - size) % WARP + WARP) % WARP : 0);
 }
 static int64_t some_size(const Scan *c, int64_t groups) { return groups * (high_of(c) + gap_of(c)); }
 
 static void shared_new(Scan *c, int64_t groups) {
   DType t = sum_of(c)->acc;
-  if (c->threads == 1) return;
-  c->one = place_block(c->s, "before", t, c->beside * one_size(c, groups));
-  if (high_of(c) > 1) c->some = place_block(c->s, "above", t, c->beside * some_size(c, groups));
-  c->all = place_block(c->s, "all", t, c->beside * groups);
+  if (c->shape.threads == 1) return;
+  c->places.one = place_block(c->s, "before", t, c->shape.beside * one_size(c, groups));
+  if (high_of(c) > 1) c->places.some = place_block(c->s, "above", t, c->shape.beside * some_size(c, groups));
+  c->places.all = place_block(c->s, "all", t, c->shape.beside * groups);
 }
 
 static const Expr *axis_open(Scan *c, const char *name, int64_t n, uint8_t axis) {
@@ -264,27 +284,30 @@ static const Expr *axis_open(Scan *c, const char *name, int64_t n, uint8_t axis)
 /* Opens a block for some scans, or for a part of these. */
 static void blocks_open(Scan *c, int64_t groups, bool cut) {
   Sched *s = c->s;
+  const ScanShape *x = &c->shape;
+  ScanHere *h = &c->here;
   uint32_t v = var_new(s, NULL, "block");
-  const Expr *beside = ex_int(s, c->beside), *blocks = ex_div_up(s, c->scans, beside), *block = var_read(s, v),
+  const Expr *beside = ex_int(s, x->beside), *blocks = ex_div_up(s, c->scans, beside), *block = var_read(s, v),
              *zero = ex_int(s, 0), *part = NULL;
   into(s, &for_add(s, v, zero, cut ? ex_mul(s, blocks, c->parts) : blocks, 1, BIND_GRID)->body);
+  c->places = (ScanPlaces){0};
   shared_new(c, groups);
-  c->lane = zero;
-  if (c->across) c->lane = axis_open(c, "lane", c->beside, 0);
-  c->thread = axis_open(c, "thread", c->threads, c->across);
-  if (!c->across && c->beside > 1) c->lane = axis_open(c, "row", c->beside, 1);
+  *h = (ScanHere){.lane = zero};
+  if (x->across) h->lane = axis_open(c, "lane", x->beside, 0);
+  h->thread = axis_open(c, "thread", x->threads, x->across);
+  if (!x->across && x->beside > 1) h->lane = axis_open(c, "row", x->beside, 1);
   if (cut) {
     part = named(s, NULL, "part", expr_op2(s->x, OP_MOD, block, c->parts));
     block = named(s, NULL, "f", expr_op2(s->x, OP_IDIV, block, c->parts));
   }
-  c->scan = named(s, NULL, "scan", ex_add(s, ex_mul(s, block, beside), c->lane));
-  c->inside =
-      c->scans->kind == EX_INT && c->scans->i % c->beside == 0 ? NULL : expr_op2(s->x, OP_LT, c->scan, c->scans);
-  c->from = cut ? named(s, NULL, "from", ex_mul(s, part, ex_int(s, c->part))) : zero;
-  c->to = cut ? named(s, NULL, "to", ex_min(s, c->steps, ex_add(s, c->from, ex_int(s, c->part)))) : c->steps;
-  c->number = part;
+  h->scan = named(s, NULL, "scan", ex_add(s, ex_mul(s, block, beside), h->lane));
+  h->inside =
+      c->scans->kind == EX_INT && c->scans->i % x->beside == 0 ? NULL : expr_op2(s->x, OP_LT, h->scan, c->scans);
+  h->from = cut ? named(s, NULL, "from", ex_mul(s, part, ex_int(s, x->part))) : zero;
+  h->to = cut ? named(s, NULL, "to", ex_min(s, c->steps, ex_add(s, h->from, ex_int(s, x->part)))) : c->steps;
+  h->number = part;
   if (!c->label) return;
-  walk_count(s, c->walk, c->walk->n, c->scan);
+  walk_count(s, c->walk, c->walk->n, h->scan);
   for (uint32_t k = 0; k < c->walk->n; k++) c->l->e->label[c->label[k]] = c->walk->index[k];
 }
 
@@ -292,20 +315,21 @@ static void blocks_open(Scan *c, int64_t groups, bool cut) {
  * piece begins. */
 static const Expr *pieces_open(Scan *c, bool *several) {
   Sched *s = c->s;
+  const ScanShape *x = &c->shape;
   DType t = sum_of(c)->acc;
   int64_t chunk = chunk_of(c);
-  const Expr *at = c->from, *points = ex_int(s, c->groups * c->wide), *groups = ex_int(s, c->groups);
-  *several = c->part ? c->part > chunk : c->steps->kind != EX_INT || c->steps->i > chunk;
+  const Expr *at = c->here.from, *points = ex_int(s, x->groups * x->wide), *groups = ex_int(s, x->groups);
+  *several = x->part ? x->part > chunk : c->steps->kind != EX_INT || c->steps->i > chunk;
   if (*several) {
     uint32_t v = var_new(s, NULL, "piece");
-    into(s, &for_add(s, v, c->from, c->to, chunk, BIND_SEQ)->body);
+    into(s, &for_add(s, v, c->here.from, c->here.to, chunk, BIND_SEQ)->body);
     at = var_read(s, v);
   }
-  c->points = place_own(s, NULL, "points", t, 1, &points);
-  var_add(s, c->points, NULL);
-  c->own = place_own(s, NULL, "own", t, 1, &groups);
-  var_add(s, c->own, NULL);
-  return named(s, NULL, "at", ex_add(s, at, ex_mul(s, c->thread, ex_int(s, c->wide))));
+  c->places.points = place_own(s, NULL, "points", t, 1, &points);
+  var_add(s, c->places.points, NULL);
+  c->places.own = place_own(s, NULL, "own", t, 1, &groups);
+  var_add(s, c->places.own, NULL);
+  return named(s, NULL, "at", ex_add(s, at, ex_mul(s, c->here.thread, ex_int(s, x->wide))));
 }
 
 /* The thread's current group: its number, where it begins, and the test that it is in a scan; each: its points must be
@@ -322,12 +346,12 @@ static const Expr *turns_open(Scan *c, const char *name, int64_t n) {
 
 static Group group_open(Scan *c, const Expr *at) {
   Sched *s = c->s;
-  Group g = {.number = turns_open(c, "g", c->groups)};
-  g.at = named(s, NULL, "at", ex_add(s, at, ex_mul(s, g.number, ex_int(s, c->threads * c->wide))));
+  Group g = {.number = turns_open(c, "g", c->shape.groups)};
+  g.at = named(s, NULL, "at", ex_add(s, at, ex_mul(s, g.number, ex_int(s, c->shape.threads * c->shape.wide))));
   bool known = c->steps->kind == EX_INT, whole = known && c->steps->i % chunk_of(c) == 0;
-  g.each = known ? c->steps->i % c->wide != 0 : c->wide > 1;
+  g.each = known ? c->steps->i % c->shape.wide != 0 : c->shape.wide > 1;
   g.there = whole || g.each ? NULL : expr_op2(s->x, OP_LT, g.at, c->steps);
-  if (c->inside) g.there = g.there ? expr_and(s->x, c->inside, g.there) : c->inside;
+  if (c->here.inside) g.there = g.there ? expr_and(s->x, c->here.inside, g.there) : c->here.inside;
   return g;
 }
 
@@ -336,21 +360,22 @@ static Group group_open(Scan *c, const Expr *at) {
 static const Expr *point_open(Scan *c, const Group *g, bool ahead) {
   Sched *s = c->s;
   const Running *r = &c->run;
-  const Expr *e = turns_open(c, "e", c->wide), *last = ex_int(s, c->wide - 1), *left = ex_sub(s, last, e),
+  const Expr *e = turns_open(c, "e", c->shape.wide), *last = ex_int(s, c->shape.wide - 1), *left = ex_sub(s, last, e),
              **label = c->l->e->label;
   const Expr *up = ahead ? e : left, *down = ahead ? left : e;
-  c->step = ex_add(s, g->at, up);
+  c->here.step = ex_add(s, g->at, up);
   if (c->label) {
     const Expr *first = ex_of(c->l->e, c->first), *end = ex_sub(s, c->steps, ex_int(s, 1));
-    label[r->q] = r->backwards ? ex_add(s, ex_sub(s, ex_sub(s, end, last), g->at), down) : c->step;
-    label[r->r] = r->end_moves ? ex_add(s, first, c->step) : ex_add(s, ex_sub(s, ex_sub(s, first, last), g->at), down);
+    label[r->q] = r->backwards ? ex_add(s, ex_sub(s, ex_sub(s, end, last), g->at), down) : c->here.step;
+    label[r->r] =
+        r->end_moves ? ex_add(s, first, c->here.step) : ex_add(s, ex_sub(s, ex_sub(s, first, last), g->at), down);
   }
-  return ex_add(s, ex_mul(s, g->number, ex_int(s, c->wide)), up);
+  return ex_add(s, ex_mul(s, g->number, ex_int(s, c->shape.wide)), up);
 }
 
 /* The test that the step exists; NULL: it does. */
 static const Expr *step_there(Scan *c, const Group *g) {
-  return g->each ? expr_op2(c->s->x, OP_LT, c->step, c->steps) : NULL;
+  return g->each ? expr_op2(c->s->x, OP_LT, c->here.step, c->steps) : NULL;
 }
 
 /* The test that the current step has a point; NULL: it has. */
@@ -366,7 +391,9 @@ static const Expr *point_there(Scan *c) {
   return low && high ? expr_and(s->x, low, high) : low ? low : high;
 }
 
-static void nothing_add(Scan *c, const Expr *i) { store_add(c->s, c->points, 1, &i, red_identity(c->s, sum_of(c))); }
+static void nothing_add(Scan *c, const Expr *i) {
+  store_add(c->s, c->places.points, 1, &i, red_identity(c->s, sum_of(c)));
+}
 
 static void point_load(Scan *c, const Group *g) {
   Sched *s = c->s;
@@ -376,8 +403,8 @@ static void point_load(Scan *c, const Group *g) {
   LoopStmt *cond = there ? if_add(s, ex_shared(s, there)) : NULL;
   if (cond) into(s, &cond->body);
   const Expr *value = c->label ? ex_shared(s, ex_of(c->l->e, c->run.body))
-                               : place_read(s, c->sums, 2, (const Expr *[]){c->scan, c->step});
-  store_add(s, c->points, 1, &i, value);
+                               : place_read(s, c->sums, 2, (const Expr *[]){c->here.scan, c->here.step});
+  store_add(s, c->places.points, 1, &i, value);
   if (!cond) return;
   into(s, &cond->other);
   nothing_add(c, i);
@@ -401,16 +428,16 @@ static void points_load(Scan *c, const Expr *at) {
 static void points_sum(Scan *c) {
   Sched *s = c->s;
   LoopBody *was = s->body;
-  Group g = {.number = turns_open(c, "g", c->groups), .at = ex_int(s, 0)};
+  Group g = {.number = turns_open(c, "g", c->shape.groups), .at = ex_int(s, 0)};
   uint32_t run = place_own(s, NULL, "run", sum_of(c)->acc, 0, NULL);
   var_add(s, run, red_identity(s, sum_of(c)));
   LoopBody *around = s->body;
-  const Expr *i = point_open(c, &g, true), *x = let_read(s, "v", place_read(s, c->points, 1, &i));
-  if (c->before) store_add(s, c->points, 1, &i, scalar_read(s, run));
+  const Expr *i = point_open(c, &g, true), *x = let_read(s, "v", place_read(s, c->places.points, 1, &i));
+  if (c->before) store_add(s, c->places.points, 1, &i, scalar_read(s, run));
   store_add(s, run, 0, NULL, combine(c, scalar_read(s, run), x));
-  if (!c->before) store_add(s, c->points, 1, &i, scalar_read(s, run));
+  if (!c->before) store_add(s, c->places.points, 1, &i, scalar_read(s, run));
   into(s, around);
-  store_add(s, c->own, 1, &g.number, scalar_read(s, run));
+  store_add(s, c->places.own, 1, &g.number, scalar_read(s, run));
   into(s, was);
 }
 
@@ -420,17 +447,17 @@ static void points_sum(Scan *c) {
 static const Expr *one_at(Scan *c, const Expr *group, int64_t groups) {
   Sched *s = c->s;
   int64_t row = row_of(c);
-  const Expr *high = ex_mul(s, group, ex_int(s, c->threads / row));
-  if (c->threads > row) high = ex_add(s, high, quotient(s, c->thread, row));
+  const Expr *high = ex_mul(s, group, ex_int(s, c->shape.threads / row));
+  if (c->shape.threads > row) high = ex_add(s, high, quotient(s, c->here.thread, row));
   return shared_at(
-      c, ex_add(s, ex_mul(s, high, ex_int(s, row + gap_of(c))), rest(s, c->thread, row)), one_size(c, groups));
+      c, ex_add(s, ex_mul(s, high, ex_int(s, row + gap_of(c))), rest(s, c->here.thread, row)), one_size(c, groups));
 }
 
 /* An element of the thread's row of sixteen. */
 static const Expr *row_at(Scan *c, const Expr *k, int64_t groups) {
   Sched *s = c->s;
-  const Expr *row = ex_mul(s, quotient(s, c->thread, row_of(c) / low_of(c)), ex_int(s, row_of(c) + gap_of(c)));
-  if (in_pairs(c)) row = ex_add(s, row, ex_mul(s, rest(s, c->thread, 2), ex_int(s, RADIX)));
+  const Expr *row = ex_mul(s, quotient(s, c->here.thread, row_of(c) / low_of(c)), ex_int(s, row_of(c) + gap_of(c)));
+  if (in_pairs(c)) row = ex_add(s, row, ex_mul(s, rest(s, c->here.thread, 2), ex_int(s, RADIX)));
   return shared_at(c, ex_add(s, row, k), one_size(c, groups));
 }
 
@@ -445,11 +472,11 @@ static void rows_before(Scan *c, bool above, int64_t groups, uint32_t to, const 
   DType t = sum_of(c)->acc;
   LoopBody *was = s->body;
   int64_t rows = above ? groups : groups * high_of(c), n = above ? high_of(c) : low_of(c);
-  uint32_t place = above ? c->some : c->one, run = place_own(s, NULL, "run", t, 0, NULL);
-  if (rows < c->threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, c->thread, ex_int(s, rows)))->body);
+  uint32_t place = above ? c->places.some : c->places.one, run = place_own(s, NULL, "run", t, 0, NULL);
+  if (rows < c->shape.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, c->here.thread, ex_int(s, rows)))->body);
   var_add(s, run, red_identity(s, sum_of(c)));
   LoopBody *around = s->body;
-  const Expr *k = turns_open(c, "k", n), *mine = above ? some_at(c, c->thread, k, groups) : row_at(c, k, groups);
+  const Expr *k = turns_open(c, "k", n), *mine = above ? some_at(c, c->here.thread, k, groups) : row_at(c, k, groups);
   const Expr *x = let_read(s, "v", place_read(s, place, 1, &mine));
   store_add(s, place, 1, &mine, scalar_read(s, run));
   store_add(s, run, 0, NULL, combine(c, scalar_read(s, run), x));
@@ -464,34 +491,34 @@ static void tree(Scan *c, int64_t groups) {
   Sched *s = c->s;
   int64_t high = high_of(c);
   LoopBody *was = s->body;
-  const Expr *g = turns_open(c, "g", groups), *at = one_at(c, g, groups), *all = shared_at(c, c->thread, groups);
-  store_add(s, c->one, 1, &at, place_read(s, c->own, 1, &g));
+  const Expr *g = turns_open(c, "g", groups), *at = one_at(c, g, groups), *all = shared_at(c, c->here.thread, groups);
+  store_add(s, c->places.one, 1, &at, place_read(s, c->places.own, 1, &g));
   into(s, was);
   barrier_add(s);
-  rows_before(c, false, groups, high > 1 ? c->some : c->all,
-      high > 1 ? some_at(c, quotient(s, c->thread, high), rest(s, c->thread, high), groups) : all);
-  if (high > 1) rows_before(c, true, groups, c->all, all);
+  rows_before(c, false, groups, high > 1 ? c->places.some : c->places.all,
+      high > 1 ? some_at(c, quotient(s, c->here.thread, high), rest(s, c->here.thread, high), groups) : all);
+  if (high > 1) rows_before(c, true, groups, c->places.all, all);
 }
 
 static const Expr *group_all(Scan *c, const Expr *group, int64_t groups) {
   const Expr *at = shared_at(c, group, groups);
-  return c->threads > 1 ? place_read(c->s, c->all, 1, &at) : place_read(c->s, c->own, 1, &group);
+  return c->shape.threads > 1 ? place_read(c->s, c->places.all, 1, &at) : place_read(c->s, c->places.own, 1, &group);
 }
 
 /* Everything that precedes the thread's group, including the carry. */
 static const Expr *group_before(Scan *c, const Expr *group) {
   Sched *s = c->s;
-  const Expr *before = let_read(s, "start", scalar_read(s, c->carry));
+  const Expr *before = let_read(s, "start", scalar_read(s, c->places.carry));
   if (high_of(c) > 1) {
-    const Expr *at = some_at(c, group, quotient(s, c->thread, low_of(c)), c->groups);
-    before = let_read(s, "start", combine(c, before, let_read(s, "v", place_read(s, c->some, 1, &at))));
+    const Expr *at = some_at(c, group, quotient(s, c->here.thread, low_of(c)), c->shape.groups);
+    before = let_read(s, "start", combine(c, before, let_read(s, "v", place_read(s, c->places.some, 1, &at))));
   }
-  if (c->threads > 1) {
-    const Expr *at = one_at(c, group, c->groups);
-    before = let_read(s, "start", combine(c, before, let_read(s, "v", place_read(s, c->one, 1, &at))));
+  if (c->shape.threads > 1) {
+    const Expr *at = one_at(c, group, c->shape.groups);
+    before = let_read(s, "start", combine(c, before, let_read(s, "v", place_read(s, c->places.one, 1, &at))));
   }
-  const Expr *all = let_read(s, "v", group_all(c, group, c->groups));
-  store_add(s, c->carry, 0, NULL, combine(c, scalar_read(s, c->carry), all));
+  const Expr *all = let_read(s, "v", group_all(c, group, c->shape.groups));
+  store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), all));
   return before;
 }
 
@@ -499,7 +526,7 @@ static const Expr *group_before(Scan *c, const Expr *group) {
 
 static void point_give(Scan *c, const Expr *value) {
   if (c->label) launch_finish(c->s, c->l, value);
-  else store_add(c->s, c->starts, 2, (const Expr *[]){c->scan, c->step}, value);
+  else store_add(c->s, c->starts, 2, (const Expr *[]){c->here.scan, c->here.step}, value);
 }
 
 static void points_give(Scan *c, const Expr *at) {
@@ -508,7 +535,7 @@ static void points_give(Scan *c, const Expr *at) {
   Group g = group_open(c, at);
   const Expr *before = group_before(c, g.number);
   if (g.there) into(s, &if_add(s, g.there)->body);
-  const Expr *i = point_open(c, &g, !c->run.backwards), *x = let_read(s, "v", place_read(s, c->points, 1, &i));
+  const Expr *i = point_open(c, &g, !c->run.backwards), *x = let_read(s, "v", place_read(s, c->places.points, 1, &i));
   const Expr *step = step_there(c, &g);
   if (step) into(s, &if_add(s, step)->body);
   point_give(c, let_read(s, "v", combine(c, before, x)));
@@ -520,11 +547,11 @@ static void carry_begin(Scan *c, bool cut) {
   Sched *s = c->s;
   const Running *r = &c->run;
   LoopBody *was = s->body;
-  c->carry = place_own(s, NULL, "carry", sum_of(c)->acc, 0, NULL);
-  var_add(s, c->carry, red_identity(s, sum_of(c)));
+  c->places.carry = place_own(s, NULL, "carry", sum_of(c)->acc, 0, NULL);
+  var_add(s, c->places.carry, red_identity(s, sum_of(c)));
   if (!c->label) return;
   bool none = r->end_moves ? ex_at_most(s, c->first, r->lo) : ex_at_most(s, r->hi, ex_add(s, c->first, ex_int(s, 1)));
-  if (c->inside && (cut || !none)) into(s, &if_add(s, c->inside)->body);
+  if (c->here.inside && (cut || !none)) into(s, &if_add(s, c->here.inside)->body);
   LoopBody *there = s->body;
   if (!none) {
     const Expr *first = ex_of(c->l->e, c->first), *still = ex_of(c->l->e, c->still);
@@ -534,12 +561,12 @@ static void carry_begin(Scan *c, bool cut) {
     into(s, &for_add(s, v, lo, hi, 1, BIND_SEQ)->body);
     c->l->e->label[r->r] = var_read(s, v);
     const Expr *x = let_read(s, "v", ex_shared(s, ex_of(c->l->e, c->run.body)));
-    store_add(s, c->carry, 0, NULL, combine(c, scalar_read(s, c->carry), x));
+    store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), x));
     into(s, there);
   }
   if (cut) {
-    const Expr *x = let_read(s, "v", place_read(s, c->starts, 2, (const Expr *[]){c->scan, c->number}));
-    store_add(s, c->carry, 0, NULL, combine(c, scalar_read(s, c->carry), x));
+    const Expr *x = let_read(s, "v", place_read(s, c->starts, 2, (const Expr *[]){c->here.scan, c->here.number}));
+    store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), x));
   }
   into(s, was);
 }
@@ -548,14 +575,14 @@ static void scans_launch(Scan *c, bool cut) {
   Sched *s = c->s;
   LoopBody *was = s->body;
   bool several;
-  blocks_open(c, c->groups, cut);
+  blocks_open(c, c->shape.groups, cut);
   carry_begin(c, cut);
   const Expr *at = pieces_open(c, &several);
   points_load(c, at);
   points_sum(c);
-  if (c->threads > 1) tree(c, c->groups);
+  if (c->shape.threads > 1) tree(c, c->shape.groups);
   points_give(c, at);
-  if (several && c->threads > 1) barrier_add(s);
+  if (several && c->shape.threads > 1) barrier_add(s);
   into(s, was);
 }
 
@@ -566,22 +593,23 @@ static void sums_launch(Scan *c) {
   bool several;
   blocks_open(c, 1, true);
   const Expr *zero = ex_int(s, 0), *one = ex_int(s, 1);
-  c->carry = place_own(s, NULL, "acc", sum_of(c)->acc, 0, NULL);
-  var_add(s, c->carry, red_identity(s, sum_of(c)));
+  c->places.carry = place_own(s, NULL, "acc", sum_of(c)->acc, 0, NULL);
+  var_add(s, c->places.carry, red_identity(s, sum_of(c)));
   LoopBody *thread = s->body;
   const Expr *at = pieces_open(c, &several);
   points_load(c, at);
   LoopBody *piece = s->body;
-  const Expr *i = turns_open(c, "i", c->groups * c->wide), *x = let_read(s, "v", place_read(s, c->points, 1, &i));
-  store_add(s, c->carry, 0, NULL, combine(c, scalar_read(s, c->carry), x));
+  const Expr *i = turns_open(c, "i", c->shape.groups * c->shape.wide);
+  const Expr *x = let_read(s, "v", place_read(s, c->places.points, 1, &i));
+  store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), x));
   into(s, several ? thread : piece);
-  c->own = place_own(s, NULL, "own", sum_of(c)->acc, 1, &one);
-  var_add(s, c->own, scalar_read(s, c->carry));
-  if (c->threads > 1) tree(c, 1);
-  const Expr *mine = c->threads > 1 ? expr_op2(s->x, OP_EQ, c->thread, zero) : NULL;
-  if (c->inside) mine = mine ? expr_and(s->x, mine, c->inside) : c->inside;
+  c->places.own = place_own(s, NULL, "own", sum_of(c)->acc, 1, &one);
+  var_add(s, c->places.own, scalar_read(s, c->places.carry));
+  if (c->shape.threads > 1) tree(c, 1);
+  const Expr *mine = c->shape.threads > 1 ? expr_op2(s->x, OP_EQ, c->here.thread, zero) : NULL;
+  if (c->here.inside) mine = mine ? expr_and(s->x, mine, c->here.inside) : c->here.inside;
   if (mine) into(s, &if_add(s, mine)->body);
-  store_add(s, c->sums, 2, (const Expr *[]){c->scan, c->number}, group_all(c, zero, 1));
+  store_add(s, c->sums, 2, (const Expr *[]){c->here.scan, c->here.number}, group_all(c, zero, 1));
   into(s, was);
 }
 
@@ -605,10 +633,10 @@ bool scan_launch(Sched *s, Launch *l) {
   int64_t steps = l->plan.size[c.run.q];
   if (!l->plan.exact[c.run.q] && steps < UNKNOWN) steps = UNKNOWN;
   labels_choose(&c);
-  (c.across ? across_choose : along_choose)(&c, steps);
+  (c.shape.across ? across_choose : along_choose)(&c, steps);
   parts_choose(&c, steps);
   choice_report(&c);
-  if (!c.part) {
+  if (!c.shape.part) {
     scans_launch(&c, false);
     return true;
   }

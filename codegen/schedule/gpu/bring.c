@@ -13,10 +13,10 @@ typedef struct Groups {
 } Groups;
 
 static int64_t tile_points(const Tiles *t, uint32_t slot) {
-  return TILE_SIDE * (t->of[slot] == OF_ROW ? t->rows : t->lanes);
+  return TILE_SIDE * (t->slot.of[slot] == OF_ROW ? t->shape.rows : t->shape.lanes);
 }
-static const Side *side_of(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? &t->row : &t->lane; }
-static bool is_brought(const Tiles *t, uint32_t slot) { return t->next[slot] != NOWHERE; }
+static const Side *side_of(const Tiles *t, uint32_t slot) { return t->slot.of[slot] == OF_ROW ? &t->row : &t->lane; }
+static bool is_brought(const Tiles *t, uint32_t slot) { return t->slot.next[slot] != NOWHERE; }
 
 /* ---- how wide ------------------------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ int64_t bring_wide(const Tiles *t, uint32_t slot, uint32_t label) {
 static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
   Sched *s = t->s;
   Groups g = {.wide = bring_wide(t, slot, t->red)};
-  int64_t groups = t->part / g.wide, near = SECTOR / (dtype_size((DType)tiles_read(t, slot)->dtype) * g.wide);
+  int64_t groups = t->shape.part / g.wide, near = SECTOR / (dtype_size((DType)tiles_read(t, slot)->dtype) * g.wide);
   if (near > groups || tiles_small(t, slot)) near = groups;
   if (near < 1) near = 1;
   int64_t points = WARP / near, far = groups / near;
@@ -64,7 +64,7 @@ static Groups groups_across(const Tiles *t, uint32_t slot, const Expr *thread) {
   g.point = ex_mul(s, rest(s, thread, row), ex_int(s, g.wide));
   g.deep = quotient(s, thread, row);
   g.deep_step = THREADS / row;
-  g.times = t->part / g.deep_step;
+  g.times = t->shape.part / g.deep_step;
   return g;
 }
 
@@ -94,7 +94,7 @@ static Group groups_open(Tiles *t, const Groups *g) {
 
 /* The elements of a group that is loaded at once, if they are small; else 0. */
 static int64_t at_once(const Tiles *t, uint32_t slot) {
-  return tiles_small(t, slot) && t->groups[slot].wide > 1 ? t->groups[slot].wide : 0;
+  return tiles_small(t, slot) && t->slot.groups[slot].wide > 1 ? t->slot.groups[slot].wide : 0;
 }
 
 /* Loops over a group's elements. Returns the current one's offset from the first. */
@@ -111,19 +111,21 @@ static void label_say(Tiles *t, uint32_t slot, Group first, const Groups *g, con
   Sched *s = t->s;
   const Side *side = side_of(t, slot);
   bool along = tiles_along(t, slot);
-  const Expr *zero = ex_int(s, 0), *point = ex_add(s, t->of[slot] == OF_ROW ? t->row0 : t->lane0, first.point);
+  const Expr *zero = ex_int(s, 0),
+             *point = ex_add(s, t->slot.of[slot] == OF_ROW ? t->now.row0 : t->now.lane0, first.point);
   if (side->n == 1) side_say(t, side, named(s, NULL, "point", along ? point : ex_add(s, point, near)), zero, 1);
   else side_say(t, side, point, along ? zero : near, along ? 1 : g->wide);
-  t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, ex_add(s, t->red0, first.deep), along ? near : zero));
+  t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, ex_add(s, t->now.red0, first.deep), along ? near : zero));
 }
 
 static const Expr *group_there(Tiles *t, uint32_t slot, Group g) {
   Sched *s = t->s;
   const Side *side = side_of(t, slot);
-  const Expr *point = expr_op2(s->x, OP_LT, ex_add(s, t->of[slot] == OF_ROW ? t->row0 : t->lane0, g.point), side->all);
-  const Expr *deep = expr_op2(s->x, OP_LT, ex_add(s, t->red0, g.deep), t->st->bound[t->red]);
+  const Expr *point =
+      expr_op2(s->x, OP_LT, ex_add(s, t->slot.of[slot] == OF_ROW ? t->now.row0 : t->now.lane0, g.point), side->all);
+  const Expr *deep = expr_op2(s->x, OP_LT, ex_add(s, t->now.red0, g.deep), t->st->bound[t->red]);
   if (side_whole(side, tile_points(t, slot))) point = NULL;
-  return expr_and(s->x, point, tiles_whole(t, t->part) ? NULL : deep);
+  return expr_and(s->x, point, tiles_whole(t, t->shape.part) ? NULL : deep);
 }
 
 static void zeros_open(Tiles *t, const Groups *g, Group *first) {
@@ -135,19 +137,19 @@ static void zeros_open(Tiles *t, const Groups *g, Group *first) {
 static void side_load(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   LoopBody *was = s->body;
-  Groups g = t->groups[slot];
+  Groups g = t->slot.groups[slot];
   Group first = groups_open(t, &g);
   const Expr *there = group_there(t, slot, first);
   LoopStmt *cond = there ? if_add(s, there) : NULL;
   if (cond) into(s, &cond->body);
   const Expr *near = group_open(t, slot, &g), *at = ex_add(s, first.at, near);
   label_say(t, slot, first, &g, near);
-  store_add(s, t->next[slot], 1, &at, ex_of(t->env, tiles_read(t, slot)))->wide = at_once(t, slot);
+  store_add(s, t->slot.next[slot], 1, &at, ex_of(t->env, tiles_read(t, slot)))->wide = at_once(t, slot);
   if (cond) {
     into(s, &cond->other);
     if (at_once(t, slot)) zeros_open(t, &g, &first);
     at = ex_add(s, first.at, group_open(t, slot, &g));
-    store_add(s, t->next[slot], 1, &at, tiles_nothing(s, (DType)tiles_read(t, slot)->dtype));
+    store_add(s, t->slot.next[slot], 1, &at, tiles_nothing(s, (DType)tiles_read(t, slot)->dtype));
   }
   into(s, was);
 }
@@ -155,15 +157,15 @@ static void side_load(Tiles *t, uint32_t slot) {
 static void side_put(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   LoopBody *was = s->body;
-  Groups g = t->groups[slot];
+  Groups g = t->slot.groups[slot];
   Group first = groups_open(t, &g);
   bool along = tiles_along(t, slot);
   const Expr *near = group_open(t, slot, &g), *zero = ex_int(s, 0), *from = ex_add(s, first.at, near);
   const Expr *deep = ex_add(s, first.deep, along ? near : zero), *point = ex_add(s, first.point, along ? zero : near);
-  const Expr *wide = ex_int(s, t->wide[slot]);
+  const Expr *wide = ex_int(s, t->slot.wide[slot]);
   const Expr *at =
       tiles_deep(t, slot) ? ex_add(s, ex_mul(s, point, wide), deep) : ex_add(s, ex_mul(s, deep, wide), point);
-  store_add(s, t->shared[slot], 1, &at, place_read(s, t->next[slot], 1, &from))->wide = at_once(t, slot);
+  store_add(s, t->slot.shared[slot], 1, &at, place_read(s, t->slot.next[slot], 1, &from))->wide = at_once(t, slot);
   into(s, was);
 }
 
@@ -172,24 +174,24 @@ bool bring_takes(int64_t points) { return points == 64 || points == 128 || point
 bool bring_fits(const Tiles *t, uint32_t slot) {
   int64_t points = tile_points(t, slot);
   if (tiles_along(t, slot)) {
-    int64_t groups = t->part / bring_wide(t, slot, t->red);
+    int64_t groups = t->shape.part / bring_wide(t, slot, t->red);
     return groups <= WARP && WARP % groups == 0 && points % (THREADS / groups) == 0;
   }
   const Side *side = side_of(t, slot);
   int64_t row = points / bring_wide(t, slot, side->label[side->n - 1]);
-  return row <= THREADS && THREADS % row == 0 && t->part % (THREADS / row) == 0;
+  return row <= THREADS && THREADS % row == 0 && t->shape.part % (THREADS / row) == 0;
 }
 
 void bring_ready(Tiles *t) {
   Sched *s = t->s;
-  t->groups = NEW_ARRAY(s->arena, Groups, t->st->sum->n_slot + 1);
+  t->slot.groups = NEW_ARRAY(s->arena, Groups, t->st->sum->n_slot + 1);
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
     if (!tiles_are_shared(t, k)) continue;
-    const Expr *n = ex_int(s, tile_points(t, k) * t->part / THREADS);
-    t->groups[k] = groups_of(t, k, t->thread);
-    t->next[k] = place_own(s, NULL, "next", (DType)tiles_read(t, k)->dtype, 1, &n);
-    s->k->places.at[t->next[k]].small = tiles_small(t, k);
-    var_add(s, t->next[k], tiles_nothing(s, (DType)tiles_read(t, k)->dtype));
+    const Expr *n = ex_int(s, tile_points(t, k) * t->shape.part / THREADS);
+    t->slot.groups[k] = groups_of(t, k, t->thread.number);
+    t->slot.next[k] = place_own(s, NULL, "next", (DType)tiles_read(t, k)->dtype, 1, &n);
+    s->k->places.at[t->slot.next[k]].small = tiles_small(t, k);
+    var_add(s, t->slot.next[k], tiles_nothing(s, (DType)tiles_read(t, k)->dtype));
   }
 }
 

@@ -125,22 +125,22 @@ static const Expr *nobody(void *owner, const Expr *leaf) { return (void)owner, l
 static bool sides_fit(Chain *c) {
   for (uint32_t i = c->from; i < c->to; i++) {
     Link *k = &c->link[i];
+    Tiles *t = &k->tiles;
     const TaskStage *st = stage_at(c, i);
     if (k->is == LINK_ROW || !chain_is_sum(c, i)) continue;
     bool piece = k->is == LINK_PIECE;
     k->env = (Env){.s = c->s, .stage = st};
-    k->tiles = tiles_of(c->s, st, &k->env, c->rows / TILE_SIDE, piece ? c->piece / TILE_SIDE : c->lanes);
-    k->tiles.row = side_new(&k->tiles, 1, &c->row), k->tiles.lane = side_new(&k->tiles, 1, &c->n_outer),
-    k->tiles.other = nobody;
-    k->tiles.brought = c->packed || c->matrix;
-    if (c->packed) k->tiles.row_pack = c->each, k->tiles.lane_pack = ALONG_EACH, k->tiles.part = c->deep;
-    if (c->matrix) k->tiles.matrix = true, k->tiles.lane_pack = 2, k->tiles.part = 2 * TILE_DEEP;
-    k->tiles.red = piece ? k->tiles.plan.red[k->tiles.plan.n_red - 1] : st->sum->n_out;
+    *t = tiles_of(c->s, st, &k->env, c->rows / TILE_SIDE, piece ? c->piece / TILE_SIDE : c->lanes);
+    t->row = side_new(t, 1, &c->row), t->lane = side_new(t, 1, &c->n_outer), t->kept.other = nobody;
+    t->shape.brought = c->packed || c->matrix;
+    if (c->packed) t->shape.row_pack = c->each, t->shape.lane_pack = ALONG_EACH, t->shape.part = c->deep;
+    if (c->matrix) t->shape.matrix = true, t->shape.lane_pack = 2, t->shape.part = 2 * TILE_DEEP;
+    t->red = piece ? t->plan.red[t->plan.n_red - 1] : st->sum->n_out;
     if (c->held) {
-      k->tiles.down = CHAIN_WARPS, k->tiles.across = 1, k->tiles.held = 0; /* its place comes with the loops */
-      k->tiles.part = piece ? k->tiles.plan.size[k->tiles.red] : c->piece;
+      t->shape.down = CHAIN_WARPS, t->shape.across = 1, t->kept.held = 0; /* its place comes with the loops */
+      t->shape.part = piece ? t->plan.size[t->red] : c->piece;
     }
-    if (!tiles_sides(&k->tiles, piece) || (c->matrix && !tiles_are_matrix(&k->tiles)) ||
+    if (!tiles_sides(t, piece) || (c->matrix && !tiles_are_matrix(t)) ||
         (st->sum->where && !ex_is_safe(&k->env, st->sum->where)))
       return false;
     /* domain: values outside of it are computed, but not read. */
@@ -314,8 +314,8 @@ void chain_shares(const Chain *c, bool *part, bool *tile) {
 /* Of the rows that a product holds, and of what is loaded ahead for a product or a result: halves. */
 static int64_t held_registers(const Chain *c, const Link *k) {
   bool piece = k->is == LINK_PIECE;
-  int64_t ahead = c->piece * (piece ? k->tiles.part : TILE_SIDE * c->lanes) / (TILE_SIDE * TILE_SIDE);
-  return (ahead + (piece ? c->each * k->tiles.part / 4 : 0)) / 2;
+  int64_t ahead = c->piece * (piece ? k->tiles.shape.part : TILE_SIDE * c->lanes) / (TILE_SIDE * TILE_SIDE);
+  return (ahead + (piece ? c->each * k->tiles.shape.part / 4 : 0)) / 2;
 }
 
 /* Whether shared memory and registers suffice. */

@@ -13,7 +13,7 @@ static Tiles *tiles_at(const Chain *c, uint32_t i) {
 
 static uint32_t slot_at(const Tiles *t, SideOf of) {
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
-    if (t->of[k] == of) return k;
+    if (t->slot.of[k] == of) return k;
   return NOWHERE;
 }
 
@@ -52,19 +52,19 @@ static void rows_read(Chain *c, Tiles *t) {
   Sched *s = c->s;
   uint32_t slot = slot_at(t, OF_ROW), k = var_new(s, NULL, "c");
   DType type = (DType)tiles_read(t, slot)->dtype;
-  const Expr *n = ex_int(s, c->each * t->part / 4);
-  t->held = place_own(s, NULL, "held", type, 1, &n);
-  s->k->places.at[t->held].small = true;
-  var_add(s, t->held, tiles_nothing(s, type));
+  const Expr *n = ex_int(s, c->each * t->shape.part / 4);
+  t->kept.held = place_own(s, NULL, "held", type, 1, &n);
+  s->k->places.at[t->kept.held].small = true;
+  var_add(s, t->kept.held, tiles_nothing(s, type));
   LoopBody *was = s->body;
   const Expr *there = chain_rows_open(c);
   if (there) into(s, &if_add(s, there)->body);
-  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, t->part / 8), 1, BIND_UNROLL)->body);
+  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, t->shape.part / 8), 1, BIND_UNROLL)->body);
   const Expr *two = ex_mul(s, expr_op2(s->x, OP_MOD, c->lane, ex_int(s, 4)), ex_int(s, 2)),
-             *at = ex_add(s, ex_mul(s, c->r, ex_int(s, t->part / 4)), ex_mul(s, var_read(s, k), ex_int(s, 2)));
+             *at = ex_add(s, ex_mul(s, c->r, ex_int(s, t->shape.part / 4)), ex_mul(s, var_read(s, k), ex_int(s, 2)));
   t->env->label[c->row] = c->outer[c->row];
   t->env->label[t->red] = ex_add(s, ex_mul(s, var_read(s, k), ex_int(s, 8)), two);
-  store_add(s, t->held, 1, &at, ex_of(t->env, tiles_read(t, slot)))->wide = 2;
+  store_add(s, t->kept.held, 1, &at, ex_of(t->env, tiles_read(t, slot)))->wide = 2;
   into(s, was);
 }
 
@@ -81,7 +81,7 @@ static void product_load(Chain *c, const Expr *at) {
   if (c->product == NOWHERE) return;
   Tiles *t = tiles_at(c, c->product);
   LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_LT, at, c->end))->body);
-  t->lane0 = at, t->red0 = ex_int(s, 0);
+  t->now.lane0 = at, t->now.red0 = ex_int(s, 0);
   bring_load(t);
   into(s, was);
 }
@@ -92,7 +92,7 @@ static void next_load(Chain *c) {
 
 static void result_load(Chain *c) {
   Tiles *t = tiles_at(c, c->sums);
-  t->red0 = c->along0;
+  t->now.red0 = c->along0;
   bring_load(t);
 }
 
@@ -112,12 +112,12 @@ void chain_held_begin(Chain *c, uint32_t sweep, const Expr *lo, const Expr *hi) 
 void chain_held_product(Chain *c) {
   Sched *s = c->s;
   Tiles *t = tiles_at(c, c->product);
-  t->lane0 = c->along0, t->red0 = ex_int(s, 0);
+  t->now.lane0 = c->along0, t->now.red0 = ex_int(s, 0);
   bring_put(t);
   if (c->sums != NOWHERE) result_load(c);
   barrier_add(s);
   if (c->sums == NOWHERE) next_load(c);
-  t->lane0 = c->along0;
+  t->now.lane0 = c->along0;
   tiles_step(t, c->link[c->product].own);
   if (c->sums == NOWHERE) barrier_add(s);
 }
@@ -170,7 +170,7 @@ static void edge_grows(Chain *c, Tiles *t, uint32_t piece, uint32_t to) {
   uint32_t k = var_new(s, NULL, "n"), part = chain_own(c, NULL, "part", sum->acc, n, red_identity(s, sum)),
            odd = place_own(s, NULL, "odd", sum->acc, 0, NULL);
   const Expr *zero = tiles_nothing(s, sum->acc);
-  t->held = piece_masked(c, piece);
+  t->kept.held = piece_masked(c, piece);
   tiles_matrix(t, part);
   var_add(s, odd, zero);
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, n), 1, BIND_UNROLL)->body);
@@ -195,14 +195,14 @@ void chain_held_result(Chain *c) {
   LoopBody *was = s->body;
   if (c->product == NOWHERE) result_load(c), barrier_add(s);
   if (!c->direct) grown = chain_own(c, NULL, "grown", sum->acc, c->each * c->results, red_identity(s, sum));
-  t->red0 = c->along0;
+  t->now.red0 = c->along0;
   c->step = ex_int(s, 0);
   if (c->edges) edges_shared(c, t, piece);
   bring_put(t);
   next_load(c);
   barrier_add(s);
-  t->red0 = c->along0;
-  t->held = c->link[piece].own;
+  t->now.red0 = c->along0;
+  t->kept.held = c->link[piece].own;
   const Expr *all = c->edges ? tiles_all(t) : expr_bool(s->x, true);
   LoopStmt *edge = all->kind == EX_INT ? NULL : if_add(s, all);
   if (edge) into(s, &edge->body);

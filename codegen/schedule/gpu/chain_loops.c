@@ -25,12 +25,12 @@ static const Expr *kept(Chain *c, uint32_t stage) {
   const Link *k = &c->link[stage];
   Sched *s = c->s;
   DType t = stage_at(c, stage)->sum->dtype;
-  const Expr *r = c->in ? c->in->r : c->r, *at = k->is == LINK_ROW ? r : c->at;
+  const Expr *r = c->in ? c->in->now.r : c->r, *at = k->is == LINK_ROW ? r : c->at;
   uint32_t place = k->own;
   if (c->in && k->is == LINK_PIECE) {
     place = c->tile[t];
-    at = ex_add(s, ex_mul(s, ex_add(s, c->in->at_row, c->in->row_near), ex_int(s, c->tile_wide)),
-        ex_add(s, c->step, c->in->deep));
+    at = ex_add(s, ex_mul(s, ex_add(s, c->in->now.at_row, c->in->now.row_near), ex_int(s, c->tile_wide)),
+        ex_add(s, c->step, c->in->now.deep));
   }
   return expr_cast(s->x, t, place_read(s, place, 1, &at));
 }
@@ -343,19 +343,19 @@ void chain_piece_shared(Chain *c, uint32_t stage) {
 /* Computes a part of the piece while the next one is loaded. */
 static void result_part(Chain *c, Tiles *t, uint32_t grown, const Expr *points) {
   Sched *s = c->s;
-  const Expr *at = ex_add(s, c->along0, c->step), *next = ex_add(s, c->step, ex_int(s, t->part));
-  t->red0 = at;
+  const Expr *at = ex_add(s, c->along0, c->step), *next = ex_add(s, c->step, ex_int(s, t->shape.part));
+  t->now.red0 = at;
   c->in = t;
-  (t->brought ? bring_put : tiles_fill)(t);
+  (t->shape.brought ? bring_put : tiles_fill)(t);
   barrier_add(s);
-  if (t->brought) {
+  if (t->shape.brought) {
     LoopBody *was = into(s, &if_add(s, ex_below(s, next, points))->body);
-    t->red0 = ex_add(s, c->along0, next);
+    t->now.red0 = ex_add(s, c->along0, next);
     bring_load(t);
     into(s, was);
   }
-  t->red0 = at;
-  t->kept_at = c->step;
+  t->now.red0 = at;
+  t->kept.at = c->step;
   tiles_step(t, grown);
   barrier_add(s);
 }
@@ -375,11 +375,11 @@ static void result_grows(Chain *c, uint32_t stage) {
   /* matrix: beyond the end, both sides of a matrix are 0. */
   bool whole = c->matrix || tiles_whole(&k->tiles, c->piece);
   const Expr *points = whole ? all : ex_min(s, all, left);
-  k->tiles.red0 = c->along0;
+  k->tiles.now.red0 = c->along0;
   if (piece != NOWHERE)
-    k->tiles.kept_place = c->tile[stage_at(c, piece)->sum->dtype], k->tiles.kept_wide = c->tile_wide;
-  if (k->tiles.brought) bring_ready(&k->tiles), bring_load(&k->tiles);
-  into(s, &for_add(s, v, ex_int(s, 0), points, k->tiles.part, BIND_SEQ)->body);
+    k->tiles.kept.place = c->tile[stage_at(c, piece)->sum->dtype], k->tiles.kept.wide = c->tile_wide;
+  if (k->tiles.shape.brought) bring_ready(&k->tiles), bring_load(&k->tiles);
+  into(s, &for_add(s, v, ex_int(s, 0), points, k->tiles.shape.part, BIND_SEQ)->body);
   c->step = var_read(s, v);
   result_part(c, &k->tiles, grown, points);
   c->in = NULL;
@@ -503,7 +503,7 @@ static void pieces_new(Chain *c) {
       chain_held_product(c);
       continue;
     }
-    k->tiles.lane0 = c->along0;
+    k->tiles.now.lane0 = c->along0;
     c->in = &k->tiles;
     tiles_sum(&k->tiles, k->own);
     c->in = NULL;
@@ -610,10 +610,10 @@ static void tiles_ready(Chain *c) {
     Link *k = &c->link[i];
     if (k->is == LINK_ROW || !chain_is_sum(c, i)) continue;
     k->env = chain_env(c, i);
-    k->tiles.env = &k->env, k->tiles.other = other_link, k->tiles.owner = c;
-    k->tiles.x = c->x, k->tiles.y = c->y;
-    if (k->tiles.brought) tiles_warps(&k->tiles);
-    k->tiles.row0 = c->row0, k->tiles.lane0 = ex_int(c->s, 0);
+    k->tiles.env = &k->env, k->tiles.kept.other = other_link, k->tiles.kept.owner = c;
+    k->tiles.thread.x = c->x, k->tiles.thread.y = c->y;
+    if (k->tiles.shape.brought) tiles_warps(&k->tiles);
+    k->tiles.now.row0 = c->row0, k->tiles.now.lane0 = ex_int(c->s, 0);
   }
 }
 

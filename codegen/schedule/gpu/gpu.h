@@ -115,6 +115,55 @@ typedef struct Side {
   int64_t size;              /* that number; else a guess */
 } Side;
 
+/* The choice: what a block, a warp and a thread have of the tile and of the sum. */
+typedef struct TileShape {
+  int64_t rows, lanes;       /* a thread's points along each side; the tile has TILE_SIDE times as many */
+  int64_t row_pack, lane_pack; /* how many of these are neighbours, which it reads from shared memory at once; 1: it
+                                * has every TILE_SIDE-th */
+  int64_t part;              /* points of the sum that are shared at once */
+  int64_t beside;            /* blocks that share a multiprocessor (loop.h) */
+  bool brought;              /* sides are loaded in advance (bring.c) */
+  bool matrix;               /* matrix units compute products (LoopMatrix) */
+  int64_t down, across;      /* matrix: warps along rows and along lanes */
+} TileShape;
+
+/* By slot: its side, and where that side's elements are. */
+typedef struct TileSlots {
+  SideOf *of;                /* its side */
+  uint32_t *shared;          /* its place in shared memory */
+  int64_t *wide;             /* its stride there from one point of the sum to the next */
+  struct Groups *groups;     /* for sides loaded in advance: the thread's elements (bring.c) */
+  uint32_t *next;            /* registers for the next part; NOWHERE: it goes directly to shared memory */
+} TileSlots;
+
+/* What a thread knows of its place in the block. */
+typedef struct TileThread {
+  uint32_t x, y;             /* its variables */
+  const Expr *number;        /* y * TILE_SIDE + x */
+  const Expr *warp_row, *warp_lane; /* matrix: where the warp's matrix begins in the tile */
+} TileThread;
+
+/* What the kernel around the tile keeps, and the tile reads. */
+typedef struct TileKept {
+  const Expr *(*other)(void *owner, const Expr *leaf); /* replaces a read of a value that the kernel keeps; NULL: read
+                                                        * it in place */
+  void *owner;
+  uint32_t held;             /* matrix: the registers with the side of the rows, or with kept values; NOWHERE: it is
+                              * shared */
+  uint32_t place;            /* matrix: the kept values, rows by points of the sum; */
+  int64_t wide;              /*   their stride from row to row, */
+  const Expr *at;            /*   and where this part of the sum is in a row */
+} TileKept;
+
+/* The current place, as the statements that are being added see it. */
+typedef struct TileNow {
+  const Expr *row0, *lane0, *red0; /* where the tile begins, and this part of the sum */
+  const Expr *deep, *at_row, *at_lane; /* in the inner loops: the point of the sum, the row and the lane within the
+                                        * tile */
+  const Expr *row_near, *lane_near; /* the offset of at_row and at_lane within neighbours */
+  const Expr *r, *at;        /* of the thread's own: the row and the point */
+} TileNow;
+
 typedef struct Tiles {
   Sched *s;
   const TaskStage *st;
@@ -123,35 +172,11 @@ typedef struct Tiles {
   Side row, lane;            /* of the tile; of one label each, if there is a predicate, or values are kept along
                               * them */
   uint32_t red;              /* the innermost label of the sum */
-  int64_t rows, lanes;       /* a thread's points along each; the tile has TILE_SIDE times as many */
-  int64_t row_pack, lane_pack; /* how many of these are neighbours, which it reads from shared memory at once; 1: it
-                                * has every TILE_SIDE-th */
-  bool brought;              /* sides are loaded in advance (bring.c) */
-  bool matrix;               /* matrix units compute products (LoopMatrix) */
-  int64_t down, across;      /* matrix: warps along rows and along lanes */
-  uint32_t held;             /* matrix: the registers with the side of the rows, or with kept values; NOWHERE: it is
-                              * shared */
-  int64_t beside;            /* blocks that share a multiprocessor (loop.h) */
-  int64_t part;              /* points of the sum that are shared at once */
-  struct Groups *groups;     /* by slot, for sides loaded in advance: the thread's elements (bring.c) */
-  uint32_t *next;            /* by slot: registers for the next part; NOWHERE: it goes directly to shared memory */
-  SideOf *of;                /* by slot: its side */
-  uint32_t *shared;          /* by slot: its place */
-  int64_t *wide;             /* by slot: its stride there from one point of the sum to the next */
-  uint32_t x, y;             /* variables of the threads */
-  const Expr *thread, *warp_row, *warp_lane; /* its number; where the warp's matrix begins in the tile */
-  const Expr *row0, *lane0, *red0; /* where the tile begins, and this part of the sum */
-  const Expr *deep, *at_row, *at_lane; /* in the inner loops: the point of the sum, the row and the lane within the
-                                        * tile */
-  const Expr *r, *at;        /* of the thread's own: the row and the point */
-  const Expr *row_near, *lane_near; /* the offset of at_row and at_lane within neighbours */
-  const Expr *(*other)(void *owner, const Expr *leaf); /* replaces a read of a value that the kernel keeps; NULL: read
-                                                        * it in place */
-  void *owner;
-  uint32_t kept_place;       /* matrix: the kept values, rows by points of the sum, with this stride; and where this
-                              * part of the sum is in them */
-  int64_t kept_wide;
-  const Expr *kept_at;
+  TileShape shape;
+  TileSlots slot;
+  TileThread thread;
+  TileKept kept;
+  TileNow now;
 } Tiles;
 
 Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lanes);

@@ -13,19 +13,19 @@ Tiles tiles_of(Sched *s, const TaskStage *st, Env *e, int64_t rows, int64_t lane
       .st = st,
       .plan = stage_plan(s, st),
       .env = e,
-      .rows = rows,
-      .lanes = lanes,
-      .row_pack = 1,
-      .lane_pack = 1,
-      .part = TILE_DEEP,
-      .down = WARPS_DOWN,
-      .across = WARPS_ACROSS,
-      .held = NOWHERE,
-      .of = NEW_ARRAY(s->arena, SideOf, n + 1),
-      .shared = NEW_ARRAY(s->arena, uint32_t, n + 1),
-      .wide = NEW_ARRAY(s->arena, int64_t, n + 1),
-      .next = NEW_ARRAY(s->arena, uint32_t, n + 1)};
-  for (uint32_t k = 0; k < n; k++) t.next[k] = NOWHERE;
+      .shape = {.rows = rows,
+          .lanes = lanes,
+          .row_pack = 1,
+          .lane_pack = 1,
+          .part = TILE_DEEP,
+          .down = WARPS_DOWN,
+          .across = WARPS_ACROSS},
+      .slot = {.of = NEW_ARRAY(s->arena, SideOf, n + 1),
+          .shared = NEW_ARRAY(s->arena, uint32_t, n + 1),
+          .wide = NEW_ARRAY(s->arena, int64_t, n + 1),
+          .next = NEW_ARRAY(s->arena, uint32_t, n + 1)},
+      .kept = {.held = NOWHERE}};
+  for (uint32_t k = 0; k < n; k++) t.slot.next[k] = NOWHERE;
   return t;
 }
 
@@ -78,12 +78,12 @@ static bool side_has(const Side *x, const Expr *e) {
 static bool labels_read(const Tiles *t, const Expr *e) {
   if (e->kind == EX_READ) {
     bool row = side_has(&t->row, e), lane = side_has(&t->lane, e), kept = t->st->slot[e->i].kept;
-    if (kept && t->other) return t->of[e->i] = OF_OTHER, true;
+    if (kept && t->kept.other) return t->slot.of[e->i] = OF_OTHER, true;
     if (row && lane) return false;
     for (uint32_t k = 0; k < e->n; k++)
       if (e->arg[k]->has & HAS_READ) return false;
-    t->of[e->i] = row ? OF_ROW : lane ? OF_LANE : OF_NONE;
-    return t->of[e->i] == OF_NONE || ex_is_safe(t->env, e); /* what is shared is read unconditionally */
+    t->slot.of[e->i] = row ? OF_ROW : lane ? OF_LANE : OF_NONE;
+    return t->slot.of[e->i] == OF_NONE || ex_is_safe(t->env, e); /* what is shared is read unconditionally */
   }
   for (uint32_t k = 0; k < e->n; k++)
     if (e->arg[k]->has & HAS_READ && !labels_read(t, e->arg[k])) return false;
@@ -94,14 +94,14 @@ bool tiles_sides(Tiles *t, bool both) {
   const EinSum *sum = t->st->sum;
   bool row = !both, lane = false;
   if (!labels_read(t, sum->body)) return false;
-  for (uint32_t k = 0; k < sum->n_slot; k++) row |= t->of[k] == OF_ROW, lane |= t->of[k] == OF_LANE;
+  for (uint32_t k = 0; k < sum->n_slot; k++) row |= t->slot.of[k] == OF_ROW, lane |= t->slot.of[k] == OF_LANE;
   return row && lane;
 }
 
 bool tiles_take(Tiles *t) {
   const EinSum *sum = t->st->sum;
   if (sum->reducer == RED_NONE || red_is_arg(sum) || sum->domain || !t->plan.n_red) return false;
-  return !sum->where || !t->other || !(sum->where->has & HAS_READ);
+  return !sum->where || !t->kept.other || !(sum->where->has & HAS_READ);
 }
 
 /* ---- shared memory ------------------------------------------------------------------------------------- */
@@ -126,13 +126,15 @@ const Expr *tiles_nothing(Sched *s, DType t) {
 }
 
 bool tiles_are_shared(const Tiles *t, uint32_t slot) {
-  return t->of[slot] == OF_LANE || (t->of[slot] == OF_ROW && t->held == NOWHERE);
+  return t->slot.of[slot] == OF_LANE || (t->slot.of[slot] == OF_ROW && t->kept.held == NOWHERE);
 }
-static int64_t side_points(const Tiles *t, uint32_t slot) { return t->of[slot] == OF_ROW ? t->rows : t->lanes; }
+static int64_t side_points(const Tiles *t, uint32_t slot) {
+  return t->slot.of[slot] == OF_ROW ? t->shape.rows : t->shape.lanes;
+}
 bool tiles_along(const Tiles *t, uint32_t slot) { return plan_move(&t->plan, slot, t->red) == MOVE_UNIT; }
 
 bool tiles_small(const Tiles *t, uint32_t slot) {
-  return t->matrix && dtype_size((DType)tiles_read(t, slot)->dtype) == 2;
+  return t->shape.matrix && dtype_size((DType)tiles_read(t, slot)->dtype) == 2;
 }
 bool tiles_deep(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && tiles_along(t, slot); }
 
@@ -144,14 +146,14 @@ bool tiles_deep(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && 
 static int64_t wide_for(const Tiles *t, uint32_t slot, DType type) {
   bool along = tiles_along(t, slot);
   int64_t points = TILE_SIDE * side_points(t, slot), whole = (points + BANKS - 1) / BANKS * BANKS;
-  if (tiles_small(t, slot)) return (along ? t->part : points) + 8;
-  if (t->brought) return points + 4;
+  if (tiles_small(t, slot)) return (along ? t->shape.part : points) + 8;
+  if (t->shape.brought) return points + 4;
   if (dtype_size(type) == 8) return along ? points + 1 : points;
   return along ? whole + 2 : points % BANKS ? points : points + BANKS / 2;
 }
 
 static int64_t shared_count(const Tiles *t, uint32_t slot, DType type) {
-  return wide_for(t, slot, type) * (tiles_deep(t, slot) ? TILE_SIDE * side_points(t, slot) : t->part);
+  return wide_for(t, slot, type) * (tiles_deep(t, slot) ? TILE_SIDE * side_points(t, slot) : t->shape.part);
 }
 
 int64_t tiles_bytes(const Tiles *t) {
@@ -169,33 +171,33 @@ void tiles_shared(Tiles *t) {
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
     if (!tiles_are_shared(t, k)) continue;
     DType type = (DType)tiles_read(t, k)->dtype;
-    t->wide[k] = wide_for(t, k, type);
-    t->shared[k] = place_block(t->s, t->of[k] == OF_ROW ? "rows" : "lanes", type, shared_count(t, k, type));
-    t->s->k->places.at[t->shared[k]].small = tiles_small(t, k);
+    t->slot.wide[k] = wide_for(t, k, type);
+    t->slot.shared[k] = place_block(t->s, t->slot.of[k] == OF_ROW ? "rows" : "lanes", type, shared_count(t, k, type));
+    t->s->k->places.at[t->slot.shared[k]].small = tiles_small(t, k);
   }
 }
 
 /* Loads a side's part: neighbouring threads load neighbours in memory. An element is at deep * wide + point. */
 static void side_fill(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
-  bool row = t->of[slot] == OF_ROW, along = tiles_along(t, slot);
+  bool row = t->slot.of[slot] == OF_ROW, along = tiles_along(t, slot);
   const Side *side = row ? &t->row : &t->lane;
   LoopBody *was = s->body;
-  const Expr *far = ex_int(s, 0), *x = var_read(s, t->x), *y = var_read(s, t->y);
+  const Expr *far = ex_int(s, 0), *x = var_read(s, t->thread.x), *y = var_read(s, t->thread.y);
   if (side_points(t, slot) > 1) { /* a variable with one value would hide that each thread stores to its own elements */
     uint32_t i = var_new(s, NULL, "i");
     into(s, &for_add(s, i, far, ex_int(s, side_points(t, slot)), 1, BIND_UNROLL)->body);
     far = ex_mul(s, var_read(s, i), ex_int(s, TILE_SIDE));
   }
   const Expr *point = ex_add(s, along ? y : x, far), *deep = along ? x : y;
-  const Expr *number = named(s, NULL, "point", ex_add(s, row ? t->row0 : t->lane0, point));
+  const Expr *number = named(s, NULL, "point", ex_add(s, row ? t->now.row0 : t->now.lane0, point));
   side_say(t, side, number, ex_int(s, 0), 1);
-  t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->red0, deep));
+  t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, t->now.red0, deep));
   const Expr *there = ex_below(s, number, side->all);
   there = expr_and(s->x, there, ex_below(s, t->env->label[t->red], t->st->bound[t->red]));
   const Expr *value = ex_of(t->env, tiles_read(t, slot)),
-             *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->wide[slot])), point);
-  store_add(s, t->shared[slot], 1, &at,
+             *at = ex_add(s, ex_mul(s, deep, ex_int(s, t->slot.wide[slot])), point);
+  store_add(s, t->slot.shared[slot], 1, &at,
       expr_op(s->x, OP_SELECT, 3, (const Expr *[]){there, value, tiles_nothing(s, (DType)value->dtype)}));
   into(s, was);
 }
@@ -212,13 +214,13 @@ static const Expr *leaf_tile(void *env, Exprs *x, const Expr *leaf) {
   (void)x;
   if (leaf->kind == EX_LABEL) return t->env->label[leaf->i];
   if (leaf->kind != EX_READ) return leaf;
-  if (t->of[leaf->i] == OF_OTHER) return t->other(t->owner, leaf);
-  if (t->of[leaf->i] == OF_NONE) return ex_slot(t->env, leaf);
-  bool row = t->of[leaf->i] == OF_ROW, deep = tiles_deep(t, (uint32_t)leaf->i);
-  const Expr *wide = ex_int(t->s, t->wide[leaf->i]),
-             *point = ex_add(t->s, row ? t->at_row : t->at_lane, row ? t->row_near : t->lane_near);
-  const Expr *at = ex_add(t->s, ex_mul(t->s, deep ? point : t->deep, wide), deep ? t->deep : point);
-  return place_read(t->s, t->shared[leaf->i], 1, &at);
+  if (t->slot.of[leaf->i] == OF_OTHER) return t->kept.other(t->kept.owner, leaf);
+  if (t->slot.of[leaf->i] == OF_NONE) return ex_slot(t->env, leaf);
+  bool row = t->slot.of[leaf->i] == OF_ROW, deep = tiles_deep(t, (uint32_t)leaf->i);
+  const Expr *wide = ex_int(t->s, t->slot.wide[leaf->i]),
+             *point = ex_add(t->s, row ? t->now.at_row : t->now.at_lane, row ? t->now.row_near : t->now.lane_near);
+  const Expr *at = ex_add(t->s, ex_mul(t->s, deep ? point : t->now.deep, wide), deep ? t->now.deep : point);
+  return place_read(t->s, t->slot.shared[leaf->i], 1, &at);
 }
 
 /* Loops over n points, the last `pack` of them neighbours. Returns the current one's number, and its place in the
@@ -244,63 +246,71 @@ static const Expr *point_open(
 
 /* Opens loops over the thread's points of a warp's matrix; LoopMatrix says which these are. */
 static void matrix_points(Tiles *t) {
+  const TileShape *shape = &t->shape;
   Sched *s = t->s;
   uint32_t r = var_new(s, NULL, "r"), far = var_new(s, NULL, "c"), near = var_new(s, NULL, "c");
-  int64_t lanes = TILE_SIDE * t->lanes / t->across / 4;
-  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, TILE_SIDE * t->rows / t->down / 8), 1, BIND_UNROLL)->body);
+  int64_t lanes = TILE_SIDE * shape->lanes / shape->across / 4;
+  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, TILE_SIDE * shape->rows / shape->down / 8), 1, BIND_UNROLL)->body);
   into(s, &for_add(s, far, ex_int(s, 0), ex_int(s, lanes / 2), 1, BIND_UNROLL)->body);
   into(s, &for_add(s, near, ex_int(s, 0), ex_int(s, 2), 1, BIND_UNROLL)->body);
-  const Expr *lane = expr_op2(s->x, OP_MOD, t->thread, ex_int(s, 32)), *four = ex_int(s, 4);
-  t->r = var_read(s, r);
-  t->at_row = ex_add(s, ex_add(s, t->warp_row, ex_mul(s, t->r, ex_int(s, 8))), expr_op2(s->x, OP_IDIV, lane, four));
-  t->at_lane = ex_add(s, ex_add(s, t->warp_lane, ex_mul(s, var_read(s, far), ex_int(s, 8))),
+  const Expr *lane = expr_op2(s->x, OP_MOD, t->thread.number, ex_int(s, 32)), *four = ex_int(s, 4);
+  t->now.r = var_read(s, r);
+  t->now.at_row =
+      ex_add(s, ex_add(s, t->thread.warp_row, ex_mul(s, t->now.r, ex_int(s, 8))), expr_op2(s->x, OP_IDIV, lane, four));
+  t->now.at_lane = ex_add(s, ex_add(s, t->thread.warp_lane, ex_mul(s, var_read(s, far), ex_int(s, 8))),
       ex_mul(s, expr_op2(s->x, OP_MOD, lane, four), ex_int(s, 2)));
-  t->row_near = ex_int(s, 0), t->lane_near = var_read(s, near);
-  t->at =
-      ex_add(s, ex_mul(s, t->r, ex_int(s, lanes)), ex_add(s, ex_mul(s, var_read(s, far), ex_int(s, 2)), t->lane_near));
+  t->now.row_near = ex_int(s, 0), t->now.lane_near = var_read(s, near);
+  t->now.at = ex_add(
+      s, ex_mul(s, t->now.r, ex_int(s, lanes)), ex_add(s, ex_mul(s, var_read(s, far), ex_int(s, 2)), t->now.lane_near));
 }
 
 void tiles_warps(Tiles *t) {
+  const TileShape *shape = &t->shape;
   Sched *s = t->s;
-  t->thread =
-      named(s, NULL, "thread", ex_add(s, ex_mul(s, var_read(s, t->y), ex_int(s, TILE_SIDE)), var_read(s, t->x)));
-  if (!t->matrix) return;
-  const Expr *warp = named(s, NULL, "warp", expr_op2(s->x, OP_IDIV, t->thread, ex_int(s, 32))),
-             *rows = ex_int(s, TILE_SIDE * t->rows / t->down), *across = ex_int(s, t->across);
-  t->warp_lane = ex_int(s, 0);
-  t->warp_row = named(s, NULL, "row", ex_mul(s, t->across > 1 ? expr_op2(s->x, OP_IDIV, warp, across) : warp, rows));
-  if (t->across > 1)
-    t->warp_lane = named(
-        s, NULL, "lane", ex_mul(s, expr_op2(s->x, OP_MOD, warp, across), ex_int(s, TILE_SIDE * t->lanes / t->across)));
+  t->thread.number = named(s, NULL, "thread",
+      ex_add(s, ex_mul(s, var_read(s, t->thread.y), ex_int(s, TILE_SIDE)), var_read(s, t->thread.x)));
+  if (!shape->matrix) return;
+  const Expr *warp = named(s, NULL, "warp", expr_op2(s->x, OP_IDIV, t->thread.number, ex_int(s, 32))),
+             *rows = ex_int(s, TILE_SIDE * shape->rows / shape->down), *across = ex_int(s, shape->across);
+  t->thread.warp_lane = ex_int(s, 0);
+  t->thread.warp_row =
+      named(s, NULL, "row", ex_mul(s, shape->across > 1 ? expr_op2(s->x, OP_IDIV, warp, across) : warp, rows));
+  if (shape->across > 1)
+    t->thread.warp_lane = named(s, NULL, "lane",
+        ex_mul(s, expr_op2(s->x, OP_MOD, warp, across), ex_int(s, TILE_SIDE * shape->lanes / shape->across)));
 }
 
 static uint32_t slot_of(const Tiles *t, SideOf side) {
   uint32_t k = 0;
-  while (k < t->st->sum->n_slot && t->of[k] != side) k++;
+  while (k < t->st->sum->n_slot && t->slot.of[k] != side) k++;
   return k < t->st->sum->n_slot ? k : NOWHERE;
 }
 
 static const Expr *matrix_held(const Tiles *t, LoopMatrix *m) {
   const Expr *first = ex_int(t->s, 0);
   m->row_step = m->row_deep = 0;
-  return place_read(t->s, t->held, 1, &first);
+  return place_read(t->s, t->kept.held, 1, &first);
 }
 
 static const Expr *matrix_side(Tiles *t, uint32_t slot, const Expr *point, int64_t *step, int64_t *deep) {
   bool next = slot == NOWHERE || tiles_deep(t, slot);
-  int64_t wide = slot == NOWHERE ? t->kept_wide : t->wide[slot];
+  int64_t wide = slot == NOWHERE ? t->kept.wide : t->slot.wide[slot];
   *step = next ? wide : 1, *deep = next ? 1 : wide;
   const Expr *at = ex_mul(t->s, point, ex_int(t->s, *step));
-  if (slot == NOWHERE) at = ex_add(t->s, at, t->kept_at);
-  return place_read(t->s, slot == NOWHERE ? t->kept_place : t->shared[slot], 1, &at);
+  if (slot == NOWHERE) at = ex_add(t->s, at, t->kept.at);
+  return place_read(t->s, slot == NOWHERE ? t->kept.place : t->slot.shared[slot], 1, &at);
 }
 
 void tiles_matrix(Tiles *t, uint32_t acc) {
+  const TileShape *shape = &t->shape;
   LoopMatrix *m = NEW(t->s->arena, LoopMatrix);
-  *m = (LoopMatrix){.rows = TILE_SIDE * t->rows / t->down, .lanes = TILE_SIDE * t->lanes / t->across, .deep = t->part};
-  const Expr *a = t->held != NOWHERE ? matrix_held(t, m)
-                                     : matrix_side(t, slot_of(t, OF_ROW), t->warp_row, &m->row_step, &m->row_deep);
-  const Expr *b = matrix_side(t, slot_of(t, OF_LANE), t->warp_lane, &m->lane_step, &m->lane_deep);
+  *m = (LoopMatrix){.rows = TILE_SIDE * shape->rows / shape->down,
+      .lanes = TILE_SIDE * shape->lanes / shape->across,
+      .deep = shape->part};
+  const Expr *a = t->kept.held != NOWHERE
+      ? matrix_held(t, m)
+      : matrix_side(t, slot_of(t, OF_ROW), t->thread.warp_row, &m->row_step, &m->row_deep);
+  const Expr *b = matrix_side(t, slot_of(t, OF_LANE), t->thread.warp_lane, &m->lane_step, &m->lane_deep);
   matrix_add(t->s, acc, m, a, b);
 }
 
@@ -308,7 +318,7 @@ void tiles_matrix(Tiles *t, uint32_t acc) {
 bool tiles_are_matrix(const Tiles *t) {
   const EinSum *sum = t->st->sum;
   const Expr *e = sum->body, *read[2];
-  if (sum->reducer != RED_SUM || (sum->where && (!t->other || sum->where->has & HAS_READ)) || sum->n_slot != 2 ||
+  if (sum->reducer != RED_SUM || (sum->where && (!t->kept.other || sum->where->has & HAS_READ)) || sum->n_slot != 2 ||
       e->kind != EX_OP || e->op != OP_MUL || e->dtype != (uint8_t)sum->acc)
     return false;
   for (int k = 0; k < 2; k++) {
@@ -316,42 +326,44 @@ bool tiles_are_matrix(const Tiles *t) {
     if (e->arg[0] != expr_cast(t->s->x, sum->acc, read[k]) && e->arg[1] != expr_cast(t->s->x, sum->acc, read[k]))
       return false;
   }
-  if (e->arg[0] == e->arg[1] || read[0]->dtype != read[1]->dtype || t->of[0] == t->of[1]) return false;
+  if (e->arg[0] == e->arg[1] || read[0]->dtype != read[1]->dtype || t->slot.of[0] == t->slot.of[1]) return false;
   for (uint32_t k = 0; k < 2; k++)
-    if (t->of[k] == OF_NONE) return false;
+    if (t->slot.of[k] == OF_NONE) return false;
   bool halves = read[0]->dtype == DT_F16 || read[0]->dtype == DT_BF16;
   return sum->acc == DT_F32 ? halves : sum->acc == DT_F64 && read[0]->dtype == DT_F64;
 }
 
 void tiles_points(Tiles *t) {
   Sched *s = t->s;
-  if (t->matrix) {
+  if (t->shape.matrix) {
     matrix_points(t);
     return;
   }
-  t->r = point_open(t, "r", t->y, t->rows, t->row_pack, &t->at_row, &t->row_near);
-  const Expr *c = point_open(t, "c", t->x, t->lanes, t->lane_pack, &t->at_lane, &t->lane_near);
-  t->at = ex_add(s, ex_mul(s, t->r, ex_int(s, t->lanes)), c);
+  t->now.r = point_open(t, "r", t->thread.y, t->shape.rows, t->shape.row_pack, &t->now.at_row, &t->now.row_near);
+  const Expr *c =
+      point_open(t, "c", t->thread.x, t->shape.lanes, t->shape.lane_pack, &t->now.at_lane, &t->now.lane_near);
+  t->now.at = ex_add(s, ex_mul(s, t->now.r, ex_int(s, t->shape.lanes)), c);
 }
 
 void tiles_labels(Tiles *t) {
-  side_say(t, &t->row, ex_add(t->s, t->row0, t->at_row), t->row_near, t->row_pack);
-  side_say(t, &t->lane, ex_add(t->s, t->lane0, t->at_lane), t->lane_near, t->lane_pack);
+  side_say(t, &t->row, ex_add(t->s, t->now.row0, t->now.at_row), t->now.row_near, t->shape.row_pack);
+  side_say(t, &t->lane, ex_add(t->s, t->now.lane0, t->now.at_lane), t->now.lane_near, t->shape.lane_pack);
 }
 
 bool tiles_whole(const Tiles *t, int64_t n) { return t->plan.exact[t->red] && t->plan.size[t->red] % n == 0; }
 
 const Expr *tiles_inside(const Tiles *t) {
-  const Expr *row = ex_below(t->s, ex_add(t->s, ex_add(t->s, t->row0, t->at_row), t->row_near), t->row.all);
-  const Expr *lane = ex_below(t->s, ex_add(t->s, ex_add(t->s, t->lane0, t->at_lane), t->lane_near), t->lane.all);
-  if (side_whole(&t->row, TILE_SIDE * t->rows)) row = NULL;
-  return side_whole(&t->lane, TILE_SIDE * t->lanes) ? row : expr_and(t->s->x, row, lane);
+  const Expr *row = ex_below(t->s, ex_add(t->s, ex_add(t->s, t->now.row0, t->now.at_row), t->now.row_near), t->row.all);
+  const Expr *lane =
+      ex_below(t->s, ex_add(t->s, ex_add(t->s, t->now.lane0, t->now.at_lane), t->now.lane_near), t->lane.all);
+  if (side_whole(&t->row, TILE_SIDE * t->shape.rows)) row = NULL;
+  return side_whole(&t->lane, TILE_SIDE * t->shape.lanes) ? row : expr_and(t->s->x, row, lane);
 }
 
 /* Whether e depends on labels of the tile other than through shared memory. */
 static bool labels_wanted(const Tiles *t, const Expr *e) {
   if (e->kind == EX_LABEL) return true;
-  if (e->kind == EX_READ && (t->of[e->i] == OF_ROW || t->of[e->i] == OF_LANE)) return false;
+  if (e->kind == EX_READ && (t->slot.of[e->i] == OF_ROW || t->slot.of[e->i] == OF_LANE)) return false;
   for (uint32_t k = 0; k < e->n; k++)
     if (labels_wanted(t, e->arg[k])) return true;
   return false;
@@ -361,26 +373,26 @@ static void step_made(Tiles *t, uint32_t acc, bool asked) {
   Sched *s = t->s;
   const EinSum *sum = t->st->sum;
   uint32_t k = var_new(s, t->st->label[t->red], "k");
-  const Expr *left = ex_sub(s, t->st->bound[t->red], t->red0), *deep = ex_int(s, t->part);
-  bool whole = tiles_whole(t, t->part);
-  int64_t step = !whole || !t->brought ? 1 : !t->other ? DEEP_STEP / 2 : asked ? DEEP_STEP : TILE_DEEP;
+  const Expr *left = ex_sub(s, t->st->bound[t->red], t->now.red0), *deep = ex_int(s, t->shape.part);
+  bool whole = tiles_whole(t, t->shape.part);
+  int64_t step = !whole || !t->shape.brought ? 1 : !t->kept.other ? DEEP_STEP / 2 : asked ? DEEP_STEP : TILE_DEEP;
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), step, BIND_SEQ)->body);
-  t->deep = var_read(s, k);
+  t->now.deep = var_read(s, k);
   if (step > 1) { /* what is read along the sum is read at once */
     uint32_t e = var_new(s, NULL, "e");
     into(s, &for_add(s, e, ex_int(s, 0), ex_int(s, step), 1, BIND_UNROLL)->body);
-    t->deep = ex_add(s, t->deep, var_read(s, e));
+    t->now.deep = ex_add(s, t->now.deep, var_read(s, e));
   }
   tiles_points(t);
   if (asked || t->row.n + t->lane.n == 2 || labels_wanted(t, sum->body)) tiles_labels(t);
-  t->env->label[t->red] = ex_add(s, t->red0, t->deep);
+  t->env->label[t->red] = ex_add(s, t->now.red0, t->now.deep);
   if (asked) {
     const Expr *cond = ex_of(t->env, sum->where);
     into(s, &if_add(s, sum->where->has & HAS_READ ? expr_and(s->x, tiles_inside(t), cond) : cond)->body);
   }
   const Expr *value = ex_shared(s, expr_map(s->x, sum->body, leaf_tile, t));
   if (sum->reducer == RED_MONOID) value = let_read(s, "v", value); /* its function may use an argument twice */
-  store_add(s, acc, 1, &t->at, ex_shared(s, red_combine(s, sum, place_read(s, acc, 1, &t->at), value)));
+  store_add(s, acc, 1, &t->now.at, ex_shared(s, red_combine(s, sum, place_read(s, acc, 1, &t->now.at), value)));
   into(s, was);
 }
 
@@ -395,7 +407,7 @@ static Reach reach_of(Tiles *t, uint32_t label, const Expr *from, int64_t n) {
 }
 
 static void step_whole(Tiles *t, uint32_t acc) {
-  if (t->matrix)
+  if (t->shape.matrix)
     tiles_matrix(t, acc);
   else step_made(t, acc, false);
 }
@@ -403,8 +415,9 @@ static void step_whole(Tiles *t, uint32_t acc) {
 const Expr *tiles_all(Tiles *t) {
   const Expr *cond = t->st->sum->where;
   if (!cond) return expr_bool(t->s->x, true);
-  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows),
-      reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes), reach_of(t, t->red, t->red0, t->part)};
+  Reach reach[] = {reach_of(t, t->row.label[0], t->now.row0, TILE_SIDE * t->shape.rows),
+      reach_of(t, t->lane.label[0], t->now.lane0, TILE_SIDE * t->shape.lanes),
+      reach_of(t, t->red, t->now.red0, t->shape.part)};
   return cond->has & HAS_READ ? NULL : where_all(t->env, cond, t->plan.n_label, COUNT(reach), reach);
 }
 
@@ -447,16 +460,16 @@ const Expr *sides_begin(Sched *s, const Expr *lo) {
 static void tiles_narrow(Tiles *t, uint32_t label, const Expr **lo, const Expr **hi) {
   const Expr *cond = t->st->sum->where;
   if (!cond) return;
-  t->env->label[t->row.label[0]] = t->row0, t->env->label[t->lane.label[0]] = t->lane0;
-  Reach reach[] = {reach_of(t, t->row.label[0], t->row0, TILE_SIDE * t->rows),
-      reach_of(t, t->lane.label[0], t->lane0, TILE_SIDE * t->lanes)};
+  t->env->label[t->row.label[0]] = t->now.row0, t->env->label[t->lane.label[0]] = t->now.lane0;
+  Reach reach[] = {reach_of(t, t->row.label[0], t->now.row0, TILE_SIDE * t->shape.rows),
+      reach_of(t, t->lane.label[0], t->now.lane0, TILE_SIDE * t->shape.lanes)};
   sides_narrow(t->env, t->plan.n_label, cond, label, COUNT(reach), reach, lo, hi);
   *lo = sides_begin(t->s, *lo);
 }
 
 static void next_load(Tiles *t, const Expr *red0, const Expr *there) {
   LoopBody *was = t->s->body;
-  t->red0 = red0;
+  t->now.red0 = red0;
   into(t->s, &if_add(t->s, there)->body);
   bring_load(t);
   into(t->s, was);
@@ -476,17 +489,17 @@ static void parts_nested(Tiles *t, uint32_t acc) {
     uint32_t label = p->red[k], v = var_new(s, t->st->label[label], "r");
     const Expr *lo = ex_int(s, 0), *hi = t->st->bound[label];
     if (label == t->red) tiles_narrow(t, label, &lo, &hi);
-    if (label == t->red && t->brought) first_load(t, lo, hi);
-    into(s, &for_add(s, v, lo, hi, label == t->red ? t->part : 1, BIND_SEQ)->body);
+    if (label == t->red && t->shape.brought) first_load(t, lo, hi);
+    into(s, &for_add(s, v, lo, hi, label == t->red ? t->shape.part : 1, BIND_SEQ)->body);
     t->env->label[label] = var_read(s, v);
     end = hi;
   }
-  t->red0 = t->env->label[t->red];
-  (t->brought ? bring_put : tiles_fill)(t);
+  t->now.red0 = t->env->label[t->red];
+  (t->shape.brought ? bring_put : tiles_fill)(t);
   barrier_add(s);
-  const Expr *at = t->red0, *next = ex_add(s, at, ex_int(s, t->part));
-  if (t->brought) next_load(t, next, ex_below(s, next, end));
-  t->red0 = t->env->label[t->red] = at;
+  const Expr *at = t->now.red0, *next = ex_add(s, at, ex_int(s, t->shape.part));
+  if (t->shape.brought) next_load(t, next, ex_below(s, next, end));
+  t->now.red0 = t->env->label[t->red] = at;
   tiles_step(t, acc);
   barrier_add(s);
 }
@@ -496,13 +509,13 @@ static void part_at(Tiles *t, Walk w, const Expr *f) {
   const StagePlan *p = &t->plan;
   if (expr_is_int(f, 0)) {
     for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = f;
-    t->red0 = f;
+    t->now.red0 = f;
     return;
   }
   walk_count(t->s, &w, p->n_red, f);
   for (uint32_t k = 0; k < p->n_red; k++) t->env->label[p->red[k]] = w.index[k];
-  t->red0 = t->env->label[t->red] =
-      named(t->s, NULL, "part", ex_mul(t->s, t->env->label[t->red], ex_int(t->s, t->part)));
+  t->now.red0 = t->env->label[t->red] =
+      named(t->s, NULL, "part", ex_mul(t->s, t->env->label[t->red], ex_int(t->s, t->shape.part)));
 }
 
 static Walk parts_walk(const Tiles *t) {
@@ -510,7 +523,7 @@ static Walk parts_walk(const Tiles *t) {
   Walk w = {0};
   for (uint32_t k = 0; k < p->n_red; k++) {
     const Expr *n = t->st->bound[p->red[k]];
-    if (p->red[k] == t->red) n = ex_div_up(t->s, n, ex_int(t->s, t->part));
+    if (p->red[k] == t->red) n = ex_div_up(t->s, n, ex_int(t->s, t->shape.part));
     walk_add(t->s, &w, t->st->label[p->red[k]], n);
   }
   return w;
@@ -552,7 +565,7 @@ void tiles_some(Tiles *t, uint32_t acc, const Expr *from, const Expr *to) {
 void tiles_sum(Tiles *t, uint32_t acc) {
   LoopBody *was = t->s->body;
   for (uint32_t k = 0; k < t->plan.n_red; k++) t->env->label[t->plan.red[k]] = NULL;
-  if (t->brought && !t->st->sum->where) tiles_some(t, acc, ex_int(t->s, 0), tiles_parts(t));
+  if (t->shape.brought && !t->st->sum->where) tiles_some(t, acc, ex_int(t->s, 0), tiles_parts(t));
   else parts_nested(t, acc);
   into(t->s, was);
 }

@@ -136,17 +136,18 @@ static bool is_enough(const Tiles *t, int64_t rows, int64_t lanes, double blocks
  * points. Matrix units are so fast that a block's operands have to serve more points: one block then has all registers
  * of a processor. */
 static void tile_shape(Tiles *t) {
-  int64_t most = dtype_size(t->st->sum->acc) > 4 && !t->matrix ? LESS : MORE,
+  TileShape *shape = &t->shape;
+  int64_t most = dtype_size(t->st->sum->acc) > 4 && !shape->matrix ? LESS : MORE,
           widest = dtype_size(t->st->sum->acc) > 4 ? MORE : WIDEST;
-  t->rows = t->lanes = LESS;
-  if (t->matrix && t->row.size > TILE_SIDE * LESS && t->lane.size > TILE_SIDE * LESS &&
+  shape->rows = shape->lanes = LESS;
+  if (shape->matrix && t->row.size > TILE_SIDE * LESS && t->lane.size > TILE_SIDE * LESS &&
       is_enough(t, MORE, widest, ALONE)) {
-    t->rows = MORE, t->lanes = widest, t->beside = 1;
+    shape->rows = MORE, shape->lanes = widest, shape->beside = 1;
     return;
   }
-  if (t->lane.size > TILE_SIDE * LESS && is_enough(t, LESS, most, BLOCKS)) t->lanes = most;
-  if (t->matrix && t->st->sum->acc == DT_F64) t->lanes = LESS;
-  if (t->row.size > TILE_SIDE * LESS && is_enough(t, most, t->lanes, BLOCKS)) t->rows = most;
+  if (t->lane.size > TILE_SIDE * LESS && is_enough(t, LESS, most, BLOCKS)) shape->lanes = most;
+  if (shape->matrix && t->st->sum->acc == DT_F64) shape->lanes = LESS;
+  if (t->row.size > TILE_SIDE * LESS && is_enough(t, most, shape->lanes, BLOCKS)) shape->rows = most;
 }
 
 /* How many parts the sum is split into: for lack of blocks, or if one register would accumulate too long a float sum;
@@ -154,7 +155,7 @@ static void tile_shape(Tiles *t) {
 static int64_t parts_for(const Tiles *t) {
   const EinSum *sum = t->st->sum;
   const Expr *all = tiles_parts(t);
-  double points = sum_points(t), blocks = blocks_for(t, t->rows, t->lanes), n = 1, result = 1;
+  double points = sum_points(t), blocks = blocks_for(t, t->shape.rows, t->shape.lanes), n = 1, result = 1;
   bool is_long = sum->reducer == RED_SUM && dtype_is_float(sum->acc) && points > (double)DEVICE_BLOCK,
        exact = all->kind == EX_INT;
   for (uint32_t k = 0; k < t->plan.n_order; k++)
@@ -168,12 +169,14 @@ static int64_t parts_for(const Tiles *t) {
 }
 
 static int64_t tile_choose(Tiles *t, const Launch *l) {
-  t->row_pack = t->lane_pack = dtype_size(t->st->sum->acc) > 4 ? 2 : 4;
-  t->brought = true;
-  t->beside = 2;
+  TileShape *shape = &t->shape;
+  shape->row_pack = shape->lane_pack = dtype_size(t->st->sum->acc) > 4 ? 2 : 4;
+  shape->brought = true;
+  shape->beside = 2;
   if (!is_product(t, l)) return 0;
-  t->matrix = tiles_are_matrix(t);
-  if (t->matrix) t->row_pack = 1, t->lane_pack = 2, t->part = t->st->sum->acc == DT_F32 ? 2 * TILE_DEEP : TILE_DEEP / 2;
+  shape->matrix = tiles_are_matrix(t);
+  if (shape->matrix)
+    shape->row_pack = 1, shape->lane_pack = 2, shape->part = t->st->sum->acc == DT_F32 ? 2 * TILE_DEEP : TILE_DEEP / 2;
   tile_shape(t);
   return parts_for(t);
 }
@@ -186,8 +189,8 @@ static const Expr *blocks_open(Tiles *t, int64_t parts) {
   const StagePlan *p = &t->plan;
   const TaskStage *st = t->st;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * t->rows),
-             *lanes = ex_int(s, TILE_SIDE * t->lanes), *all = ex_int(s, 1);
+  const Expr *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, TILE_SIDE * t->shape.rows),
+             *lanes = ex_int(s, TILE_SIDE * t->shape.lanes), *all = ex_int(s, 1);
   if (parts > 1) walk_add(s, w, NULL, ex_int(s, parts));
   uint32_t first = w->n;
   for (uint32_t k = 0; k < p->n_order; k++)
@@ -197,21 +200,21 @@ static const Expr *blocks_open(Tiles *t, int64_t parts) {
   walk_add(s, w, NULL, ex_div_up(s, t->lane.all, lanes));
   for (uint32_t k = 0; k < w->n; k++) all = ex_mul(s, all, w->extent[k]);
   uint32_t block = var_new(s, NULL, "block");
-  t->x = var_new(s, NULL, "x"), t->y = var_new(s, NULL, "y");
+  t->thread.x = var_new(s, NULL, "x"), t->thread.y = var_new(s, NULL, "y");
   LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
-  grid->beside = t->beside;
+  grid->beside = t->shape.beside;
   into(s, &grid->body);
   tiles_shared(t);
-  into(s, &for_add(s, t->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
-  LoopStmt *y = for_add(s, t->y, ex_int(s, 0), side, 1, BIND_BLOCK);
+  into(s, &for_add(s, t->thread.x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
+  LoopStmt *y = for_add(s, t->thread.y, ex_int(s, 0), side, 1, BIND_BLOCK);
   y->axis = 1;
   into(s, &y->body);
   walk_count(s, w, w->n, var_read(s, block));
   for (uint32_t k = 0, at = first; k < p->n_order; k++)
     if (!is_of(&t->row, p->order[k]) && !is_of(&t->lane, p->order[k])) t->env->label[p->order[k]] = w->index[at++];
   tiles_warps(t);
-  t->row0 = named(s, NULL, "row", ex_mul(s, w->index[w->n - 2], rows));
-  t->lane0 = named(s, NULL, "lane", ex_mul(s, w->index[w->n - 1], lanes));
+  t->now.row0 = named(s, NULL, "row", ex_mul(s, w->index[w->n - 2], rows));
+  t->now.lane0 = named(s, NULL, "lane", ex_mul(s, w->index[w->n - 1], lanes));
   return parts > 1 ? w->index[0] : NULL;
 }
 
@@ -227,12 +230,16 @@ static const char *side_name(const Tiles *t, const Side *x) {
 }
 
 static void choice_report(const Tiles *t, int64_t parts) {
-  Choice c = {
-      .threads = TILE_SIDE, .rows = TILE_SIDE * t->rows, .tile = TILE_SIDE * t->lanes, .deep = t->part, .parts = parts};
+  const TileShape *shape = &t->shape;
+  Choice c = {.threads = TILE_SIDE,
+      .rows = TILE_SIDE * shape->rows,
+      .tile = TILE_SIDE * shape->lanes,
+      .deep = shape->part,
+      .parts = parts};
   how_add(t->s, t->st, "tiles of %lld %s by %lld %s, %lld %s of each side shared at once, %lld by %lld threads",
       (long long)c.rows, side_name(t, &t->row), (long long)c.tile, side_name(t, &t->lane), (long long)c.deep,
       how_label(t->st, t->red), (long long)c.threads, (long long)c.threads);
-  if (t->matrix)
+  if (shape->matrix)
     how_add(t->s, t->st, "products by matrix units, %lld by %lld a warp", (long long)c.rows / 2, (long long)c.tile / 4);
   if (c.parts > 1) how_add(t->s, t->st, "the sum is cut into %lld, which another launch adds", (long long)c.parts);
   if (t->st->sum->where)
@@ -261,7 +268,7 @@ static void parts_launch(Tiles *t, const Launch *l, int64_t parts) {
   const EinSum *sum = t->st->sum;
   const StagePlan *p = &t->plan;
   LoopBody *was = s->body;
-  const Expr *points = ex_int(s, 1), *each = ex_int(s, t->rows * t->lanes), *point = ex_int(s, 0);
+  const Expr *points = ex_int(s, 1), *each = ex_int(s, t->shape.rows * t->shape.lanes), *point = ex_int(s, 0);
   for (uint32_t k = 0; k < p->n_order; k++) points = ex_mul(s, points, t->st->bound[p->order[k]]);
   uint32_t buffer = place_shared(s, "parts", sum->acc, 2, (const Expr *[]){ex_int(s, parts), points});
   const Expr *part = blocks_open(t, parts), *all = tiles_parts(t), *chunk = ex_div_up(s, all, ex_int(s, parts));
@@ -273,7 +280,7 @@ static void parts_launch(Tiles *t, const Launch *l, int64_t parts) {
   results_open(t);
   for (uint32_t k = 0; k < p->n_order; k++)
     point = ex_add(s, ex_mul(s, point, t->st->bound[p->order[k]]), t->env->label[p->order[k]]);
-  store_add(s, buffer, 2, (const Expr *[]){part, point}, place_read(s, acc, 1, &t->at));
+  store_add(s, buffer, 2, (const Expr *[]){part, point}, place_read(s, acc, 1, &t->now.at));
   into(s, was);
   const Expr *at = threads_open(s, p, l->e);
   uint32_t all_acc = place_own(s, NULL, "acc", sum->acc, 0, NULL), v = var_new(s, NULL, "part");
@@ -295,12 +302,12 @@ bool tile_launch(Sched *s, Launch *l) {
     parts_launch(&t, l, parts);
     return true;
   }
-  const Expr *each = ex_int(s, t.rows * t.lanes);
+  const Expr *each = ex_int(s, t.shape.rows * t.shape.lanes);
   blocks_open(&t, 1);
   uint32_t acc = place_own(s, NULL, "acc", l->first->sum->acc, 1, &each);
   var_add(s, acc, red_identity(s, l->first->sum));
   tiles_sum(&t, acc);
   results_open(&t);
-  launch_finish(s, l, place_read(s, acc, 1, &t.at));
+  launch_finish(s, l, place_read(s, acc, 1, &t.now.at));
   return true;
 }

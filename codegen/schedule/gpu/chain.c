@@ -123,6 +123,7 @@ static const Expr *nobody(void *owner, const Expr *leaf) { return (void)owner, l
 
 /* Whether products and results are tiles of rows. */
 static bool sides_fit(Chain *c) {
+  const ChainShape *shape = &c->shape;
   for (uint32_t i = c->from; i < c->to; i++) {
     Link *k = &c->link[i];
     Tiles *t = &k->tiles;
@@ -130,17 +131,17 @@ static bool sides_fit(Chain *c) {
     if (k->is == LINK_ROW || !chain_is_sum(c, i)) continue;
     bool piece = k->is == LINK_PIECE;
     k->env = (Env){.s = c->s, .stage = st};
-    *t = tiles_of(c->s, st, &k->env, c->rows / TILE_SIDE, piece ? c->piece / TILE_SIDE : c->lanes);
+    *t = tiles_of(c->s, st, &k->env, shape->rows / TILE_SIDE, piece ? shape->piece / TILE_SIDE : c->lanes);
     t->row = side_new(t, 1, &c->row), t->lane = side_new(t, 1, &c->n_outer), t->kept.other = nobody;
-    t->shape.brought = c->packed || c->matrix;
-    if (c->packed) t->shape.row_pack = c->each, t->shape.lane_pack = ALONG_EACH, t->shape.part = c->deep;
-    if (c->matrix) t->shape.matrix = true, t->shape.lane_pack = 2, t->shape.part = 2 * TILE_DEEP;
+    t->shape.brought = shape->packed || shape->matrix;
+    if (shape->packed) t->shape.row_pack = shape->each, t->shape.lane_pack = ALONG_EACH, t->shape.part = shape->deep;
+    if (shape->matrix) t->shape.matrix = true, t->shape.lane_pack = 2, t->shape.part = 2 * TILE_DEEP;
     t->red = piece ? t->plan.red[t->plan.n_red - 1] : st->sum->n_out;
-    if (c->held) {
+    if (shape->held) {
       t->shape.down = CHAIN_WARPS, t->shape.across = 1, t->kept.held = 0; /* its place comes with the loops */
-      t->shape.part = piece ? t->plan.size[t->red] : c->piece;
+      t->shape.part = piece ? t->plan.size[t->red] : shape->piece;
     }
-    if (!tiles_sides(t, piece) || (c->matrix && !tiles_are_matrix(t)) ||
+    if (!tiles_sides(t, piece) || (shape->matrix && !tiles_are_matrix(t)) ||
         (st->sum->where && !ex_is_safe(&k->env, st->sum->where)))
       return false;
     /* domain: values outside of it are computed, but not read. */
@@ -298,7 +299,7 @@ static bool is_read_behind(const Chain *c, uint32_t of) {
 }
 
 bool chain_in_warp(const Chain *c, const EinSum *sum) {
-  return (c->held || !c->matrix) && sum->reducer != RED_MONOID;
+  return (c->shape.held || !c->shape.matrix) && sum->reducer != RED_MONOID;
 }
 
 void chain_shares(const Chain *c, bool *part, bool *tile) {
@@ -306,7 +307,7 @@ void chain_shares(const Chain *c, bool *part, bool *tile) {
     const TaskStage *st = stage_at(c, i);
     if (c->link[i].is == LINK_ROW && chain_is_sum(c, i)) part[st->sum->acc] |= !chain_in_warp(c, st->sum);
     for (uint32_t k = 0; k < st->sum->n_slot && c->link[i].is == LINK_RESULT && chain_is_sum(c, i); k++)
-      if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE && (!c->held || c->edges))
+      if (st->slot[k].kept && c->link[st->slot[k].index].is == LINK_PIECE && (!c->shape.held || c->shape.edges))
         tile[stage_at(c, st->slot[k].index)->sum->dtype] = true;
   }
 }
@@ -314,46 +315,49 @@ void chain_shares(const Chain *c, bool *part, bool *tile) {
 /* Of the rows that a product holds, and of what is loaded ahead for a product or a result: halves. */
 static int64_t held_registers(const Chain *c, const Link *k) {
   bool piece = k->is == LINK_PIECE;
-  int64_t ahead = c->piece * (piece ? k->tiles.shape.part : TILE_SIDE * c->lanes) / (TILE_SIDE * TILE_SIDE);
-  return (ahead + (piece ? c->each * k->tiles.shape.part / 4 : 0)) / 2;
+  int64_t ahead = c->shape.piece * (piece ? k->tiles.shape.part : TILE_SIDE * c->lanes) / (TILE_SIDE * TILE_SIDE);
+  return (ahead + (piece ? c->shape.each * k->tiles.shape.part / 4 : 0)) / 2;
 }
 
 /* Whether shared memory and registers suffice. */
 static bool is_room(Chain *c) {
+  ChainShape *shape = &c->shape;
   bool part[DTYPES] = {0}, tile[DTYPES] = {0};
   int64_t bytes = 0, registers = 0;
   chain_shares(c, part, tile);
   for (uint32_t t = 0; t < DTYPES; t++) {
-    bytes += part[t] ? element_bytes((DType)t) * c->rows * c->sharing : 0;
-    bytes += tile[t] ? (c->matrix ? dtype_size((DType)t) : element_bytes((DType)t)) * c->rows * c->tile_wide : 0;
+    bytes += part[t] ? element_bytes((DType)t) * shape->rows * shape->sharing : 0;
+    bytes +=
+        tile[t] ? (shape->matrix ? dtype_size((DType)t) : element_bytes((DType)t)) * shape->rows * shape->tile_wide : 0;
   }
   for (uint32_t i = c->from; i < c->to; i++) {
     const Link *k = &c->link[i];
-    int64_t results = (c->direct ? 1 : 2) * c->results;
-    int64_t points = c->each * (k->is == LINK_ROW ? 2 : k->is == LINK_PIECE ? c->points : results);
-    if (c->held && k->is != LINK_ROW && chain_is_sum(c, i)) registers += held_registers(c, k);
+    int64_t results = (shape->direct ? 1 : 2) * shape->results;
+    int64_t points = shape->each * (k->is == LINK_ROW ? 2 : k->is == LINK_PIECE ? shape->points : results);
+    if (shape->held && k->is != LINK_ROW && chain_is_sum(c, i)) registers += held_registers(c, k);
     if (k->is != LINK_ROW && chain_is_sum(c, i)) bytes += tiles_bytes(&k->tiles);
     if (k->is != LINK_RESULT || chain_is_sum(c, i))
       registers += points * (dtype_size(stage_at(c, i)->sum->acc) > 4 ? 2 : 1);
   }
-  c->beside = !c->held && (c->matrix || registers <= HALF_REGISTERS) ? 2 : 1;
-  return bytes <= LOOP_SHARED && registers <= (c->held ? HELD_REGISTERS : REGISTERS);
+  shape->beside = !shape->held && (shape->matrix || registers <= HALF_REGISTERS) ? 2 : 1;
+  return bytes <= LOOP_SHARED && registers <= (shape->held ? HELD_REGISTERS : REGISTERS);
 }
 
 /* Whether neighbouring points are read at once, up to 16 bytes. */
 static bool is_packed(const Chain *c) {
   bool fits =
-      c->each == ALONG_EACH && (!c->result || (c->lanes % ALONG_EACH == 0 && bring_takes(TILE_SIDE * c->lanes)));
+      c->shape.each == ALONG_EACH && (!c->result || (c->lanes % ALONG_EACH == 0 && bring_takes(TILE_SIDE * c->lanes)));
   for (uint32_t i = c->from; i < c->to; i++) fits &= dtype_size(stage_at(c, i)->sum->acc) <= 4;
   return fits;
 }
 
-/* Whether the sums of products have whole parts of c->deep points, and no mask is read, which takes registers. */
+/* Whether the sums of products have whole parts of shape.deep points, and no mask is read, which takes registers. */
 static bool is_deep(const Chain *c) {
   for (uint32_t i = c->from; i < c->to; i++) {
     const EinSum *sum = stage_at(c, i)->sum;
     if (sum->where && sum->where->has & HAS_READ) return false;
-    if (c->link[i].is == LINK_PIECE && chain_is_sum(c, i) && !tiles_whole(&c->link[i].tiles, c->deep)) return false;
+    if (c->link[i].is == LINK_PIECE && chain_is_sum(c, i) && !tiles_whole(&c->link[i].tiles, c->shape.deep))
+      return false;
   }
   return true;
 }
@@ -361,28 +365,30 @@ static bool is_deep(const Chain *c) {
 /* Tries `each` points of a thread along each side, with or without matrix units, and parts of sums of `deep` points;
  * false: they do not fit. */
 static bool shape_fits(Chain *c, int64_t each, int64_t deep, bool matrix) {
-  c->held = c->edges = c->direct = false;
-  c->each = c->points = each, c->results = c->lanes;
-  c->rows = c->piece = TILE_SIDE * each, c->sharing = TILE_SIDE;
-  c->packed = is_packed(c), c->deep = deep;
-  c->matrix = matrix && c->packed;
-  if (matrix && !c->matrix) return false;
-  if (c->matrix) c->packed = false;
-  c->tile_wide = c->piece + (c->matrix ? 8 : c->packed ? 4 : c->each % 2 ? 0 : TILE_SIDE);
-  return row_found(c) && is_room(c) && (deep == TILE_DEEP || (c->packed && is_deep(c)));
+  ChainShape *shape = &c->shape;
+  shape->held = shape->edges = shape->direct = false;
+  shape->each = shape->points = each, shape->results = c->lanes;
+  shape->rows = shape->piece = TILE_SIDE * each, shape->sharing = TILE_SIDE;
+  shape->packed = is_packed(c), shape->deep = deep;
+  shape->matrix = matrix && shape->packed;
+  if (matrix && !shape->matrix) return false;
+  if (shape->matrix) shape->packed = false;
+  shape->tile_wide = shape->piece + (shape->matrix ? 8 : shape->packed ? 4 : shape->each % 2 ? 0 : TILE_SIDE);
+  return row_found(c) && is_room(c) && (deep == TILE_DEEP || (shape->packed && is_deep(c)));
 }
 
 /* Tries a warp for each HELD_ROWS rows. */
 static bool held_fits(Chain *c, int64_t piece) {
+  ChainShape *shape = &c->shape;
   StagePlan p = stage_plan(c->s, c->along);
-  c->held = c->matrix = true, c->packed = false;
-  c->rows = HELD_ROWS * CHAIN_WARPS, c->piece = piece, c->sharing = 4;
-  c->each = HELD_ROWS / 8, c->points = piece / 4, c->results = TILE_SIDE * c->lanes / 4;
-  c->tile_wide = piece + 8;
-  c->direct = p.exact[c->n_outer] && p.size[c->n_outer] <= DEVICE_BLOCK;
-  c->edges = false;
-  for (uint32_t i = c->from; i < c->to; i++) c->edges |= c->link[i].is == LINK_RESULT && stage_at(c, i)->sum->where;
-  return row_found(c) && p.size[c->row] > c->rows / 2 && chain_held_fits(c) && is_room(c);
+  shape->held = shape->matrix = true, shape->packed = false;
+  shape->rows = HELD_ROWS * CHAIN_WARPS, shape->piece = piece, shape->sharing = 4;
+  shape->each = HELD_ROWS / 8, shape->points = piece / 4, shape->results = TILE_SIDE * c->lanes / 4;
+  shape->tile_wide = piece + 8;
+  shape->direct = p.exact[c->n_outer] && p.size[c->n_outer] <= DEVICE_BLOCK;
+  shape->edges = false;
+  for (uint32_t i = c->from; i < c->to; i++) shape->edges |= c->link[i].is == LINK_RESULT && stage_at(c, i)->sum->where;
+  return row_found(c) && p.size[c->row] > shape->rows / 2 && chain_held_fits(c) && is_room(c);
 }
 
 static bool chain_fits(Chain *c) {
@@ -405,7 +411,8 @@ static bool chain_fits(Chain *c) {
 }
 
 static void choice_report(const Chain *c) {
-  Choice x = {.threads = TILE_SIDE, .tile = c->piece, .rows = c->rows, .sweeps = c->sweeps};
+  const ChainShape *shape = &c->shape;
+  Choice x = {.threads = TILE_SIDE, .tile = shape->piece, .rows = shape->rows, .sweeps = c->sweeps};
   const char *row = how_label(c->along, c->row), *along = how_label(c->along, c->n_outer);
   bool grows = false;
   for (uint32_t i = c->from; i < c->to; i++) grows |= c->link[i].grows;
@@ -414,16 +421,16 @@ static void choice_report(const Chain *c) {
       "threads%s%s",
       c->to - c->from, (long long)x.rows, row, along, (long long)x.tile, (long long)x.sweeps, x.sweeps == 1 ? "" : "s",
       (long long)x.threads, (long long)x.threads,
-      c->held         ? "; products by matrix units, of rows and pieces in registers"
-          : c->matrix ? "; products by matrix units"
-                      : "",
+      shape->held         ? "; products by matrix units, of rows and pieces in registers"
+          : shape->matrix ? "; products by matrix units"
+                          : "",
       grows ? "; sums of exponentials are kept for the largest so far" : "");
 }
 
 static void ends_find(Chain *c) {
   StagePlan p = stage_plan(c->s, c->along);
-  c->rows_whole = p.exact[c->row] && p.size[c->row] % c->rows == 0;
-  c->along_whole = p.exact[c->n_outer] && p.size[c->n_outer] % c->piece == 0;
+  c->shape.rows_whole = p.exact[c->row] && p.size[c->row] % c->shape.rows == 0;
+  c->shape.along_whole = p.exact[c->n_outer] && p.size[c->n_outer] % c->shape.piece == 0;
 }
 
 bool chain_launch(Sched *s, uint32_t from, uint32_t *to) {

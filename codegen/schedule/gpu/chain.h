@@ -32,20 +32,15 @@ typedef struct Link {        /* a stage */
   Env env;
 } Link;
 
-typedef struct Chain {
-  Sched *s;
-  uint32_t from, to;
-  uint32_t n_outer, row;     /* labels of all stages; one of them, of which a block has several points */
-  Link *link;                /* by stage */
-  const TaskStage *along;    /* a stage of pieces: its label n_outer goes along rows */
-  const TaskStage *result;   /* a stage of results; NULL: there is none */
+/* The choice: what a block, a warp and a thread have of rows and of pieces. chain.c tries several, and the loops are
+ * made for one. */
+typedef struct ChainShape {
   int64_t rows, piece;       /* rows of a block; points along rows of a piece */
-  int64_t lanes;             /* points of a result's row, in TILE_SIDE */
   int64_t each, points, results; /* a thread's rows, points of a row of the piece, and points of a result's row */
   int64_t sharing;           /* threads that share a row */
   int64_t beside;            /* blocks that share a multiprocessor */
   int64_t deep;              /* packed: points of a sum that are shared at once */
-  uint32_t sweeps;
+  int64_t tile_wide;         /* stride between rows of the pieces that threads share */
   bool packed;               /* a thread's rows are neighbours, and so are its points along, in fours; else it has
                               * every TILE_SIDE-th */
   bool matrix;               /* matrix units compute products: a thread's points are those of LoopMatrix */
@@ -53,18 +48,51 @@ typedef struct Chain {
                               * in registers (chain_held.c) */
   bool edges;                /* held: predicates exclude points of pieces */
   bool direct;               /* held: results are added up without sums for pieces */
-  const Expr *warp, *lane;   /* its warp, and its number in the warp */
-  const Expr *place;         /* its number among the threads of a row */
   bool rows_whole, along_whole; /* no block, or no piece, extends beyond the end */
-  int64_t tile_wide;         /* stride between rows of the pieces that threads share */
-  uint32_t part[DTYPES], tile[DTYPES]; /* shared: parts of rows' sums; a stage's piece, if another stage needs it */
-  const Expr **outer, *row0, *along0; /* the outer labels; where rows and the piece begin */
-  uint32_t x, y;             /* the threads */
-  const Expr *r, *at, *step; /* current values: the thread's row, its point; in sums of results, where this part of
-                              * the piece begins */
-  const Tiles *in;           /* of which of these; NULL: none */
-  const Expr *end;           /* held: where the sweep ends */
-  uint32_t product, sums;    /* held: the stages of the sweep's product, and of its result; NOWHERE: there is none */
+} ChainShape;
+
+/* Arrays of a block, by dtype. */
+typedef struct ChainShared {
+  uint32_t part[DTYPES];     /* parts of rows' sums */
+  uint32_t tile[DTYPES];     /* a stage's piece, if another stage needs it */
+} ChainShared;
+
+/* What a thread knows of its place in the block. */
+typedef struct ChainThread {
+  uint32_t x, y;             /* its variables */
+  const Expr *place;         /* its number among the threads of a row */
+  const Expr *warp, *lane;   /* matrix: its warp, and its number in the warp */
+} ChainThread;
+
+/* The current sweep, if the shape is held (chain_held.c). */
+typedef struct ChainSweep {
+  const Expr *end;           /* where it ends */
+  uint32_t product, sums;    /* the stages of its product, and of its result; NOWHERE: there is none */
+} ChainSweep;
+
+/* The current place, as the statements that are being added see it. */
+typedef struct ChainNow {
+  const Expr **outer;        /* the outer labels */
+  const Expr *row0, *along0; /* where the block's rows and the piece begin */
+  const Expr *r, *at;        /* the thread's row, and its point */
+  const Expr *step;          /* in sums of results: where this part of the piece begins */
+  const Tiles *in;           /* the tiles whose inner loop this is; NULL: none */
+} ChainNow;
+
+typedef struct Chain {
+  Sched *s;
+  uint32_t from, to;
+  uint32_t n_outer, row;     /* labels of all stages; one of them, of which a block has several points */
+  Link *link;                /* by stage */
+  const TaskStage *along;    /* a stage of pieces: its label n_outer goes along rows */
+  const TaskStage *result;   /* a stage of results; NULL: there is none */
+  int64_t lanes;             /* points of a result's row, in TILE_SIDE */
+  uint32_t sweeps;
+  ChainShape shape;
+  ChainShared shared;
+  ChainThread thread;
+  ChainSweep sweep;
+  ChainNow now;
 } Chain;
 
 enum { ALONG_EACH = 4 };
@@ -89,7 +117,7 @@ uint32_t chain_own(Chain *c, Str name, const char *otherwise, DType t, int64_t n
 uint32_t chain_piece_of(const Chain *c, uint32_t stage); /* the stage of pieces that a result sums; NOWHERE: none */
 void chain_piece_shared(Chain *c, uint32_t stage);       /* stores the thread's points of a piece, for the block */
 
-/* chain_held.c: what a sweep does if c->held. */
+/* chain_held.c: what a sweep does if c->shape.held. */
 bool chain_held_fits(const Chain *c); /* whether products and results can be made so */
 void chain_held_rows(Chain *c);       /* before all sweeps: reads the rows' side of the product */
 void chain_held_begin(Chain *c, uint32_t sweep, const Expr *lo, const Expr *hi); /* before a sweep over lo..hi */

@@ -52,7 +52,7 @@ static void rows_read(Chain *c, Tiles *t) {
   Sched *s = c->s;
   uint32_t slot = slot_at(t, OF_ROW), k = var_new(s, NULL, "c");
   DType type = (DType)tiles_read(t, slot)->dtype;
-  const Expr *n = ex_int(s, c->each * t->shape.part / 4);
+  const Expr *n = ex_int(s, c->shape.each * t->shape.part / 4);
   t->kept.held = place_own(s, NULL, "held", type, 1, &n);
   s->k->places.at[t->kept.held].small = true;
   var_add(s, t->kept.held, tiles_nothing(s, type));
@@ -60,9 +60,10 @@ static void rows_read(Chain *c, Tiles *t) {
   const Expr *there = chain_rows_open(c);
   if (there) into(s, &if_add(s, there)->body);
   into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, t->shape.part / 8), 1, BIND_UNROLL)->body);
-  const Expr *two = ex_mul(s, expr_op2(s->x, OP_MOD, c->lane, ex_int(s, 4)), ex_int(s, 2)),
-             *at = ex_add(s, ex_mul(s, c->r, ex_int(s, t->shape.part / 4)), ex_mul(s, var_read(s, k), ex_int(s, 2)));
-  t->env->label[c->row] = c->outer[c->row];
+  const Expr *two = ex_mul(s, expr_op2(s->x, OP_MOD, c->thread.lane, ex_int(s, 4)), ex_int(s, 2)),
+             *at =
+                 ex_add(s, ex_mul(s, c->now.r, ex_int(s, t->shape.part / 4)), ex_mul(s, var_read(s, k), ex_int(s, 2)));
+  t->env->label[c->row] = c->now.outer[c->row];
   t->env->label[t->red] = ex_add(s, ex_mul(s, var_read(s, k), ex_int(s, 8)), two);
   store_add(s, t->kept.held, 1, &at, ex_of(t->env, tiles_read(t, slot)))->wide = 2;
   into(s, was);
@@ -78,48 +79,48 @@ void chain_held_rows(Chain *c) {
 /* Loads the product's shared side of the piece at `at`, if there is one. */
 static void product_load(Chain *c, const Expr *at) {
   Sched *s = c->s;
-  if (c->product == NOWHERE) return;
-  Tiles *t = tiles_at(c, c->product);
-  LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_LT, at, c->end))->body);
+  if (c->sweep.product == NOWHERE) return;
+  Tiles *t = tiles_at(c, c->sweep.product);
+  LoopBody *was = into(s, &if_add(s, expr_op2(s->x, OP_LT, at, c->sweep.end))->body);
   t->now.lane0 = at, t->now.red0 = ex_int(s, 0);
   bring_load(t);
   into(s, was);
 }
 
 static void next_load(Chain *c) {
-  product_load(c, ex_add(c->s, c->along0, ex_int(c->s, c->piece)));
+  product_load(c, ex_add(c->s, c->now.along0, ex_int(c->s, c->shape.piece)));
 }
 
 static void result_load(Chain *c) {
-  Tiles *t = tiles_at(c, c->sums);
-  t->now.red0 = c->along0;
+  Tiles *t = tiles_at(c, c->sweep.sums);
+  t->now.red0 = c->now.along0;
   bring_load(t);
 }
 
 void chain_held_begin(Chain *c, uint32_t sweep, const Expr *lo, const Expr *hi) {
-  c->end = hi, c->product = c->sums = NOWHERE;
+  c->sweep.end = hi, c->sweep.product = c->sweep.sums = NOWHERE;
   for (uint32_t i = c->from; i < c->to; i++) {
     const Link *k = &c->link[i];
     if (!chain_is_sum(c, i)) continue;
-    if (k->is == LINK_PIECE && k->wanted) c->product = i;
-    if (k->is == LINK_RESULT && chain_is_in(c, i, sweep)) c->sums = i;
+    if (k->is == LINK_PIECE && k->wanted) c->sweep.product = i;
+    if (k->is == LINK_RESULT && chain_is_in(c, i, sweep)) c->sweep.sums = i;
   }
-  if (c->product != NOWHERE) bring_ready(tiles_at(c, c->product));
-  if (c->sums != NOWHERE) bring_ready(tiles_at(c, c->sums));
+  if (c->sweep.product != NOWHERE) bring_ready(tiles_at(c, c->sweep.product));
+  if (c->sweep.sums != NOWHERE) bring_ready(tiles_at(c, c->sweep.sums));
   product_load(c, lo);
 }
 
 void chain_held_product(Chain *c) {
   Sched *s = c->s;
-  Tiles *t = tiles_at(c, c->product);
-  t->now.lane0 = c->along0, t->now.red0 = ex_int(s, 0);
+  Tiles *t = tiles_at(c, c->sweep.product);
+  t->now.lane0 = c->now.along0, t->now.red0 = ex_int(s, 0);
   bring_put(t);
-  if (c->sums != NOWHERE) result_load(c);
+  if (c->sweep.sums != NOWHERE) result_load(c);
   barrier_add(s);
-  if (c->sums == NOWHERE) next_load(c);
-  t->now.lane0 = c->along0;
-  tiles_step(t, c->link[c->product].own);
-  if (c->sums == NOWHERE) barrier_add(s);
+  if (c->sweep.sums == NOWHERE) next_load(c);
+  t->now.lane0 = c->now.along0;
+  tiles_step(t, c->link[c->sweep.product].own);
+  if (c->sweep.sums == NOWHERE) barrier_add(s);
 }
 
 /* Shares the piece if threads may have to test points of it. */
@@ -134,9 +135,10 @@ static void edges_shared(Chain *c, Tiles *t, uint32_t piece) {
 /* to[n] = of[n], plus[n] or 0, for the thread's n results. */
 static void results_set(Chain *c, uint32_t to, uint32_t of) {
   Sched *s = c->s;
-  const EinSum *sum = stage_at(c, c->sums)->sum;
+  const EinSum *sum = stage_at(c, c->sweep.sums)->sum;
   uint32_t n = var_new(s, NULL, "n");
-  LoopBody *was = into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->each * c->results), 1, BIND_UNROLL)->body);
+  LoopBody *was =
+      into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->shape.each * c->shape.results), 1, BIND_UNROLL)->body);
   const Expr *at = var_read(s, n), *value = red_identity(s, sum);
   if (of != NOWHERE)
     value = red_combine(s, sum, place_read(s, to, 1, &at), let_read(s, "v", place_read(s, of, 1, &at)));
@@ -147,16 +149,16 @@ static void results_set(Chain *c, uint32_t to, uint32_t of) {
 /* The piece with 0 at points that the predicate excludes. */
 static uint32_t piece_masked(Chain *c, uint32_t piece) {
   Sched *s = c->s;
-  const TaskStage *st = stage_at(c, c->sums);
+  const TaskStage *st = stage_at(c, c->sweep.sums);
   DType t = stage_at(c, piece)->sum->dtype;
-  uint32_t masked = chain_own(c, NULL, "masked", t, c->each * c->points, tiles_nothing(s, t));
+  uint32_t masked = chain_own(c, NULL, "masked", t, c->shape.each * c->shape.points, tiles_nothing(s, t));
   LoopBody *was = s->body;
   const Expr *along = chain_points_open(c);
-  Env e = chain_env(c, c->sums);
+  Env e = chain_env(c, c->sweep.sums);
   e.label[st->sum->n_out] = along;
   into(s, &if_add(s, ex_of(&e, st->sum->where))->body);
-  const Expr *value = place_read(s, c->link[piece].own, 1, &c->at);
-  store_add(s, masked, 1, &c->at, value);
+  const Expr *value = place_read(s, c->link[piece].own, 1, &c->now.at);
+  store_add(s, masked, 1, &c->now.at, value);
   into(s, was);
   return masked;
 }
@@ -165,8 +167,8 @@ static uint32_t piece_masked(Chain *c, uint32_t piece) {
  * number, so are sums, and then threads test each point. */
 static void edge_grows(Chain *c, Tiles *t, uint32_t piece, uint32_t to) {
   Sched *s = c->s;
-  const EinSum *sum = stage_at(c, c->sums)->sum;
-  int64_t n = c->each * c->results;
+  const EinSum *sum = stage_at(c, c->sweep.sums)->sum;
+  int64_t n = c->shape.each * c->shape.results;
   uint32_t k = var_new(s, NULL, "n"), part = chain_own(c, NULL, "part", sum->acc, n, red_identity(s, sum)),
            odd = place_own(s, NULL, "odd", sum->acc, 0, NULL);
   const Expr *zero = tiles_nothing(s, sum->acc);
@@ -179,35 +181,36 @@ static void edge_grows(Chain *c, Tiles *t, uint32_t piece, uint32_t to) {
   into(s, was);
   into(s, &if_add(s, expr_op2(s->x, OP_NE, scalar_read(s, odd), zero))->body);
   results_set(c, part, NOWHERE);
-  c->in = t;
+  c->now.in = t;
   tiles_asked(t, part);
-  c->in = NULL;
+  c->now.in = NULL;
   into(s, was);
   results_set(c, to, part);
 }
 
 void chain_held_result(Chain *c) {
   Sched *s = c->s;
-  Link *k = &c->link[c->sums];
+  Link *k = &c->link[c->sweep.sums];
   Tiles *t = &k->tiles;
-  const EinSum *sum = stage_at(c, c->sums)->sum;
-  uint32_t piece = chain_piece_of(c, c->sums), grown = k->acc;
+  const EinSum *sum = stage_at(c, c->sweep.sums)->sum;
+  uint32_t piece = chain_piece_of(c, c->sweep.sums), grown = k->acc;
   LoopBody *was = s->body;
-  if (c->product == NOWHERE) result_load(c), barrier_add(s);
-  if (!c->direct) grown = chain_own(c, NULL, "grown", sum->acc, c->each * c->results, red_identity(s, sum));
-  t->now.red0 = c->along0;
-  c->step = ex_int(s, 0);
-  if (c->edges) edges_shared(c, t, piece);
+  if (c->sweep.product == NOWHERE) result_load(c), barrier_add(s);
+  if (!c->shape.direct)
+    grown = chain_own(c, NULL, "grown", sum->acc, c->shape.each * c->shape.results, red_identity(s, sum));
+  t->now.red0 = c->now.along0;
+  c->now.step = ex_int(s, 0);
+  if (c->shape.edges) edges_shared(c, t, piece);
   bring_put(t);
   next_load(c);
   barrier_add(s);
-  t->now.red0 = c->along0;
+  t->now.red0 = c->now.along0;
   t->kept.held = c->link[piece].own;
-  const Expr *all = c->edges ? tiles_all(t) : expr_bool(s->x, true);
+  const Expr *all = c->shape.edges ? tiles_all(t) : expr_bool(s->x, true);
   LoopStmt *edge = all->kind == EX_INT ? NULL : if_add(s, all);
   if (edge) into(s, &edge->body);
   tiles_matrix(t, grown);
   if (edge) into(s, &edge->other), edge_grows(c, t, piece, grown);
   into(s, was);
-  if (!c->direct) results_set(c, k->acc, grown);
+  if (!c->shape.direct) results_set(c, k->acc, grown);
 }

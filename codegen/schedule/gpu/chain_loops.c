@@ -17,7 +17,7 @@ uint32_t chain_own(Chain *c, Str name, const char *otherwise, DType t, int64_t n
   return place;
 }
 
-static const Expr *at_row(const Chain *c, uint32_t place) { return place_read(c->s, place, 1, &c->r); }
+static const Expr *at_row(const Chain *c, uint32_t place) { return place_read(c->s, place, 1, &c->now.r); }
 
 /* ---- values of stages at the current point ---------------------------------------------------------------- */
 
@@ -25,12 +25,12 @@ static const Expr *kept(Chain *c, uint32_t stage) {
   const Link *k = &c->link[stage];
   Sched *s = c->s;
   DType t = stage_at(c, stage)->sum->dtype;
-  const Expr *r = c->in ? c->in->now.r : c->r, *at = k->is == LINK_ROW ? r : c->at;
+  const Expr *r = c->now.in ? c->now.in->now.r : c->now.r, *at = k->is == LINK_ROW ? r : c->now.at;
   uint32_t place = k->own;
-  if (c->in && k->is == LINK_PIECE) {
-    place = c->tile[t];
-    at = ex_add(s, ex_mul(s, ex_add(s, c->in->now.at_row, c->in->now.row_near), ex_int(s, c->tile_wide)),
-        ex_add(s, c->step, c->in->now.deep));
+  if (c->now.in && k->is == LINK_PIECE) {
+    place = c->shared.tile[t];
+    at = ex_add(s, ex_mul(s, ex_add(s, c->now.in->now.at_row, c->now.in->now.row_near), ex_int(s, c->shape.tile_wide)),
+        ex_add(s, c->now.step, c->now.in->now.deep));
   }
   return expr_cast(s->x, t, place_read(s, place, 1, &at));
 }
@@ -53,38 +53,41 @@ static const Expr *link_of(Chain *c, Env *e, const Expr *of) {
 /* The value of another stage, in the inner loop of a tile. */
 static const Expr *other_link(void *owner, const Expr *leaf) {
   Chain *c = owner;
-  return kept(c, c->in->st->slot[leaf->i].index);
+  return kept(c, c->now.in->st->slot[leaf->i].index);
 }
 
 Env chain_env(const Chain *c, uint32_t stage) {
   const TaskStage *st = stage_at(c, stage);
   Env e = {.s = c->s, .stage = st, .label = NEW_ARRAY(c->s->arena, const Expr *, st->sum->n_out + st->sum->n_red + 1)};
-  for (uint32_t k = 0; k < c->n_outer; k++) e.label[k] = c->outer[k];
+  for (uint32_t k = 0; k < c->n_outer; k++) e.label[k] = c->now.outer[k];
   return e;
 }
 
 /* ---- loops over a thread's points ------------------------------------------------------------------------- */
 
 const Expr *chain_row(const Chain *c) {
+  const ChainShape *shape = &c->shape;
   Sched *s = c->s;
-  if (c->matrix) {
-    const Expr *warp = quotient(s, c->warp, c->sharing / 4), *first = ex_mul(s, warp, ex_int(s, 8 * c->each));
-    return ex_add(s, ex_add(s, first, ex_mul(s, c->r, ex_int(s, 8))), quotient(s, c->lane, 4));
+  if (shape->matrix) {
+    const Expr *warp = quotient(s, c->thread.warp, shape->sharing / 4),
+               *first = ex_mul(s, warp, ex_int(s, 8 * shape->each));
+    return ex_add(s, ex_add(s, first, ex_mul(s, c->now.r, ex_int(s, 8))), quotient(s, c->thread.lane, 4));
   }
-  if (c->packed) return ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, c->each)), c->r);
-  return ex_add(s, var_read(s, c->y), ex_mul(s, c->r, ex_int(s, TILE_SIDE)));
+  if (shape->packed) return ex_add(s, ex_mul(s, var_read(s, c->thread.y), ex_int(s, shape->each)), c->now.r);
+  return ex_add(s, var_read(s, c->thread.y), ex_mul(s, c->now.r, ex_int(s, TILE_SIDE)));
 }
 
 /* The k-th of the thread's n points along a piece, or along a result's row. */
 static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
+  const ChainShape *shape = &c->shape;
   Sched *s = c->s;
-  const Expr *pack = ex_int(s, ALONG_EACH), *x = var_read(s, c->x);
-  if (c->matrix) {
-    const Expr *warp = ex_mul(s, rest(s, c->warp, c->sharing / 4), ex_int(s, 4 * n)),
-               *two = ex_mul(s, rest(s, c->lane, 4), ex_int(s, 2));
+  const Expr *pack = ex_int(s, ALONG_EACH), *x = var_read(s, c->thread.x);
+  if (shape->matrix) {
+    const Expr *warp = ex_mul(s, rest(s, c->thread.warp, shape->sharing / 4), ex_int(s, 4 * n)),
+               *two = ex_mul(s, rest(s, c->thread.lane, 4), ex_int(s, 2));
     return ex_add(s, ex_add(s, ex_add(s, warp, ex_mul(s, quotient(s, k, 2), ex_int(s, 8))), two), rest(s, k, 2));
   }
-  if (!c->packed) return ex_add(s, x, ex_mul(s, k, ex_int(s, TILE_SIDE)));
+  if (!shape->packed) return ex_add(s, x, ex_mul(s, k, ex_int(s, TILE_SIDE)));
   if (n == ALONG_EACH) return ex_add(s, ex_mul(s, x, pack), k);
   const Expr *far = ex_mul(s, quotient(s, k, ALONG_EACH), ex_int(s, ALONG_EACH * TILE_SIDE));
   return ex_add(s, ex_add(s, ex_mul(s, x, pack), rest(s, k, ALONG_EACH)), far);
@@ -94,22 +97,23 @@ static const Expr *lane_at(const Chain *c, const Expr *k, int64_t n) {
 const Expr *chain_rows_open(Chain *c) {
   Sched *s = c->s;
   uint32_t r = var_new(s, NULL, "r");
-  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, c->each), 1, BIND_UNROLL)->body);
-  c->r = var_read(s, r);
-  c->outer[c->row] = named(s, c->along->label[c->row], "i", ex_add(s, c->row0, chain_row(c)));
-  return c->rows_whole ? NULL : ex_below(s, c->outer[c->row], c->along->bound[c->row]);
+  into(s, &for_add(s, r, ex_int(s, 0), ex_int(s, c->shape.each), 1, BIND_UNROLL)->body);
+  c->now.r = var_read(s, r);
+  c->now.outer[c->row] = named(s, c->along->label[c->row], "i", ex_add(s, c->now.row0, chain_row(c)));
+  return c->shape.rows_whole ? NULL : ex_below(s, c->now.outer[c->row], c->along->bound[c->row]);
 }
 
 /* Loops over its points of a piece that exist. Returns the current one's index along rows. */
 const Expr *chain_points_open(Chain *c) {
+  const ChainShape *shape = &c->shape;
   Sched *s = c->s;
   const Expr *row = chain_rows_open(c);
   uint32_t k = var_new(s, NULL, "c");
-  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->points), 1, BIND_UNROLL)->body);
-  const Expr *column = lane_at(c, var_read(s, k), c->points);
-  c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->points)), var_read(s, k));
-  const Expr *along = named(s, c->along->label[c->n_outer], "at", ex_add(s, c->along0, column));
-  const Expr *there = expr_and(s->x, row, c->along_whole ? NULL : ex_below(s, along, c->along->bound[c->n_outer]));
+  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, shape->points), 1, BIND_UNROLL)->body);
+  const Expr *column = lane_at(c, var_read(s, k), shape->points);
+  c->now.at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, shape->points)), var_read(s, k));
+  const Expr *along = named(s, c->along->label[c->n_outer], "at", ex_add(s, c->now.along0, column));
+  const Expr *there = expr_and(s->x, row, shape->along_whole ? NULL : ex_below(s, along, c->along->bound[c->n_outer]));
   if (there) into(s, &if_add(s, there)->body);
   return along;
 }
@@ -146,7 +150,7 @@ static void piece_made(Chain *c, uint32_t stage, const Expr *along, uint32_t swe
   if (st->sum->domain) into(s, &if_add(s, ex_shared(s, link_of(c, &e, st->sum->domain)))->body);
   if (!chain_is_sum(c, stage)) {
     const Expr *value = let_read(s, "v", ex_shared(s, expr_cast(s->x, st->sum->dtype, body_of(c, stage, &e, sweep))));
-    store_add(s, c->link[stage].own, 1, &c->at, value);
+    store_add(s, c->link[stage].own, 1, &c->now.at, value);
   }
   if (is_stored_in(c, stage, sweep)) value_store(s, st, &e, kept(c, stage));
   into(s, was);
@@ -162,8 +166,9 @@ static void row_grows(Chain *c, uint32_t stage, const Expr *along, uint32_t swee
   e.label[c->n_outer] = along;
   if (sum->where) into(s, &if_add(s, ex_shared(s, link_of(c, &e, sum->where)))->body);
   const Expr *value = let_read(s, "v", ex_shared(s, expr_cast(s->x, sum->acc, body_of(c, stage, &e, sweep))));
-  store_add(s, k->acc, 1, &c->r, ex_shared(s, red_combine(s, sum, at_row(c, k->acc), value)));
-  if (k->grows) store_add(s, k->count, 1, &c->r, expr_op2(s->x, OP_ADD, at_row(c, k->count), number(s, sum->acc, 1)));
+  store_add(s, k->acc, 1, &c->now.r, ex_shared(s, red_combine(s, sum, at_row(c, k->acc), value)));
+  if (k->grows)
+    store_add(s, k->count, 1, &c->now.r, expr_op2(s->x, OP_ADD, at_row(c, k->count), number(s, sum->acc, 1)));
   into(s, was);
 }
 
@@ -176,12 +181,12 @@ static void parts_across(Chain *c, const EinSum *sum, uint32_t from, uint32_t to
   LoopBody *was = s->body;
   chain_rows_open(c);
   const Expr *all = let_read(s, "all", at_row(c, from));
-  for (int64_t bit = 1; bit < c->sharing; bit *= 2) {
+  for (int64_t bit = 1; bit < c->shape.sharing; bit *= 2) {
     uint32_t other = place_own(s, NULL, "v", sum->acc, 0, NULL);
     let_add(s, other, all)->step = bit;
     all = let_read(s, "all", ex_shared(s, red_combine(s, sum, all, scalar_read(s, other))));
   }
-  store_add(s, to, 1, &c->r, all);
+  store_add(s, to, 1, &c->now.r, all);
   into(s, was);
 }
 
@@ -192,23 +197,23 @@ static void parts_fold(Chain *c, const EinSum *sum, uint32_t from, uint32_t to) 
     parts_across(c, sum, from, to);
     return;
   }
-  uint32_t part = c->part[sum->acc], k = var_new(s, NULL, "k");
+  uint32_t part = c->shared.part[sum->acc], k = var_new(s, NULL, "k");
   LoopBody *was = s->body;
   chain_rows_open(c);
-  const Expr *base = ex_mul(s, chain_row(c), ex_int(s, c->sharing)), *at = ex_add(s, base, c->place);
+  const Expr *base = ex_mul(s, chain_row(c), ex_int(s, c->shape.sharing)), *at = ex_add(s, base, c->thread.place);
   store_add(s, part, 1, &at, at_row(c, from));
   into(s, was);
   barrier_add(s);
   chain_rows_open(c);
-  base = ex_mul(s, chain_row(c), ex_int(s, c->sharing));
+  base = ex_mul(s, chain_row(c), ex_int(s, c->shape.sharing));
   uint32_t all = place_own(s, NULL, "all", sum->acc, 0, NULL);
   var_add(s, all, place_read(s, part, 1, &base));
-  LoopBody *row = into(s, &for_add(s, k, ex_int(s, 1), ex_int(s, c->sharing), 1, BIND_UNROLL)->body);
+  LoopBody *row = into(s, &for_add(s, k, ex_int(s, 1), ex_int(s, c->shape.sharing), 1, BIND_UNROLL)->body);
   at = ex_add(s, base, var_read(s, k));
   const Expr *next = let_read(s, "v", place_read(s, part, 1, &at));
   store_add(s, all, 0, NULL, ex_shared(s, red_combine(s, sum, scalar_read(s, all), next)));
   into(s, row);
-  store_add(s, to, 1, &c->r, scalar_read(s, all));
+  store_add(s, to, 1, &c->now.r, scalar_read(s, all));
   into(s, was);
   barrier_add(s);
 }
@@ -220,7 +225,7 @@ static void row_stored(Chain *c, uint32_t stage) {
   if (st->buffer < 0 && s->of_stage[stage] == NOWHERE) return;
   LoopBody *was = s->body;
   const Expr *there = chain_rows_open(c);
-  into(s, &if_add(s, expr_and(s->x, there, expr_op2(s->x, OP_EQ, c->place, ex_int(s, 0))))->body);
+  into(s, &if_add(s, expr_and(s->x, there, expr_op2(s->x, OP_EQ, c->thread.place, ex_int(s, 0))))->body);
   Env e = chain_env(c, stage);
   value_store(s, st, &e, kept(c, stage));
   into(s, was);
@@ -239,12 +244,12 @@ static void row_mapped(Chain *c, uint32_t stage) {
   Sched *s = c->s;
   const TaskStage *st = stage_at(c, stage);
   LoopBody *was = s->body;
-  c->link[stage].own = chain_own(c, st->name, "row", st->sum->dtype, c->each, number(s, st->sum->dtype, 0));
+  c->link[stage].own = chain_own(c, st->name, "row", st->sum->dtype, c->shape.each, number(s, st->sum->dtype, 0));
   const Expr *there = chain_rows_open(c);
   if (there) into(s, &if_add(s, there)->body);
   Env e = chain_env(c, stage);
-  store_add(
-      s, c->link[stage].own, 1, &c->r, ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body))));
+  store_add(s, c->link[stage].own, 1, &c->now.r,
+      ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body))));
   into(s, was);
   row_stored(c, stage);
 }
@@ -255,12 +260,12 @@ static void row_mapped(Chain *c, uint32_t stage) {
 static void sum_scaled(Chain *c, uint32_t stage, const Expr *by) {
   Sched *s = c->s;
   const Link *k = &c->link[stage];
-  const Expr *at = c->r;
+  const Expr *at = c->now.r;
   LoopBody *was = s->body;
   if (k->is == LINK_RESULT) {
     uint32_t v = var_new(s, NULL, "c");
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->results), 1, BIND_UNROLL)->body);
-    at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->results)), var_read(s, v));
+    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->shape.results), 1, BIND_UNROLL)->body);
+    at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, c->shape.results)), var_read(s, v));
   }
   store_add(s, k->acc, 1, &at, expr_op2(s->x, OP_MUL, place_read(s, k->acc, 1, &at), by));
   into(s, was);
@@ -276,7 +281,7 @@ static void grows_on(Chain *c, uint32_t max, uint32_t sweep) {
   Sched *s = c->s;
   Link *m = &c->link[max];
   const EinSum *sum = stage_at(c, max)->sum;
-  uint32_t of = chain_own(c, NULL, "piece", sum->acc, c->each, NULL);
+  uint32_t of = chain_own(c, NULL, "piece", sum->acc, c->shape.each, NULL);
   parts_fold(c, sum, m->acc, of);
   LoopBody *was = s->body;
   chain_rows_open(c);
@@ -287,12 +292,12 @@ static void grows_on(Chain *c, uint32_t max, uint32_t sweep) {
     if (c->link[i].over != max || c->link[i].sweep != sweep) continue;
     Env e = chain_env(c, i);
     const Expr *u = let_read(s, "u", ex_shared(s, over_u(c, i, &e, before)));
-    store_add(s, m->own, 1, &c->r, now);
+    store_add(s, m->own, 1, &c->now.r, now);
     const Expr *change = expr_op1(s->x, OP_EXP, expr_op2(s->x, OP_SUB, u, over_u(c, i, &e, now)));
     sums_scaled(c, i, let_read(s, "by", ex_shared(s, expr_select(s->x, none, number(s, sum->acc, 1), change))));
-    store_add(s, m->own, 1, &c->r, before);
+    store_add(s, m->own, 1, &c->now.r, before);
   }
-  store_add(s, m->own, 1, &c->r, now);
+  store_add(s, m->own, 1, &c->now.r, now);
   into(s, was);
 }
 
@@ -332,30 +337,30 @@ void chain_piece_shared(Chain *c, uint32_t stage) {
   LoopBody *was = s->body;
   chain_rows_open(c);
   uint32_t k = var_new(s, NULL, "c");
-  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->points), 1, BIND_UNROLL)->body);
-  const Expr *column = lane_at(c, var_read(s, k), c->points);
-  c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->points)), var_read(s, k));
-  const Expr *at = ex_add(s, ex_mul(s, chain_row(c), ex_int(s, c->tile_wide)), column);
-  store_add(s, c->tile[t], 1, &at, kept(c, stage));
+  into(s, &for_add(s, k, ex_int(s, 0), ex_int(s, c->shape.points), 1, BIND_UNROLL)->body);
+  const Expr *column = lane_at(c, var_read(s, k), c->shape.points);
+  c->now.at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, c->shape.points)), var_read(s, k));
+  const Expr *at = ex_add(s, ex_mul(s, chain_row(c), ex_int(s, c->shape.tile_wide)), column);
+  store_add(s, c->shared.tile[t], 1, &at, kept(c, stage));
   into(s, was);
 }
 
 /* Computes a part of the piece while the next one is loaded. */
 static void result_part(Chain *c, Tiles *t, uint32_t grown, const Expr *points) {
   Sched *s = c->s;
-  const Expr *at = ex_add(s, c->along0, c->step), *next = ex_add(s, c->step, ex_int(s, t->shape.part));
+  const Expr *at = ex_add(s, c->now.along0, c->now.step), *next = ex_add(s, c->now.step, ex_int(s, t->shape.part));
   t->now.red0 = at;
-  c->in = t;
+  c->now.in = t;
   (t->shape.brought ? bring_put : tiles_fill)(t);
   barrier_add(s);
   if (t->shape.brought) {
     LoopBody *was = into(s, &if_add(s, ex_below(s, next, points))->body);
-    t->now.red0 = ex_add(s, c->along0, next);
+    t->now.red0 = ex_add(s, c->now.along0, next);
     bring_load(t);
     into(s, was);
   }
   t->now.red0 = at;
-  t->kept.at = c->step;
+  t->kept.at = c->now.step;
   tiles_step(t, grown);
   barrier_add(s);
 }
@@ -370,22 +375,22 @@ static void result_grows(Chain *c, uint32_t stage) {
   LoopBody *was = s->body;
   barrier_add(s);
   if (piece != NOWHERE) chain_piece_shared(c, piece);
-  uint32_t grown = chain_own(c, NULL, "grown", sum->acc, c->each * c->results, red_identity(s, sum));
-  const Expr *all = ex_int(s, c->piece), *left = ex_sub(s, c->along->bound[c->n_outer], c->along0);
+  uint32_t grown = chain_own(c, NULL, "grown", sum->acc, c->shape.each * c->shape.results, red_identity(s, sum));
+  const Expr *all = ex_int(s, c->shape.piece), *left = ex_sub(s, c->along->bound[c->n_outer], c->now.along0);
   /* matrix: beyond the end, both sides of a matrix are 0. */
-  bool whole = c->matrix || tiles_whole(&k->tiles, c->piece);
+  bool whole = c->shape.matrix || tiles_whole(&k->tiles, c->shape.piece);
   const Expr *points = whole ? all : ex_min(s, all, left);
-  k->tiles.now.red0 = c->along0;
+  k->tiles.now.red0 = c->now.along0;
   if (piece != NOWHERE)
-    k->tiles.kept.place = c->tile[stage_at(c, piece)->sum->dtype], k->tiles.kept.wide = c->tile_wide;
+    k->tiles.kept.place = c->shared.tile[stage_at(c, piece)->sum->dtype], k->tiles.kept.wide = c->shape.tile_wide;
   if (k->tiles.shape.brought) bring_ready(&k->tiles), bring_load(&k->tiles);
   into(s, &for_add(s, v, ex_int(s, 0), points, k->tiles.shape.part, BIND_SEQ)->body);
-  c->step = var_read(s, v);
+  c->now.step = var_read(s, v);
   result_part(c, &k->tiles, grown, points);
-  c->in = NULL;
+  c->now.in = NULL;
   into(s, was);
   uint32_t n = var_new(s, NULL, "n");
-  into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->each * c->results), 1, BIND_UNROLL)->body);
+  into(s, &for_add(s, n, ex_int(s, 0), ex_int(s, c->shape.each * c->shape.results), 1, BIND_UNROLL)->body);
   const Expr *at = var_read(s, n), *next = let_read(s, "v", place_read(s, grown, 1, &at));
   store_add(s, k->acc, 1, &at, ex_shared(s, red_combine(s, sum, place_read(s, k->acc, 1, &at), next)));
   into(s, was);
@@ -399,20 +404,20 @@ static void results_made(Chain *c) {
     if (c->link[i].is != LINK_RESULT) continue;
     bool sums = chain_is_sum(c, i);
     if (!sums)
-      c->link[i].own =
-          chain_own(c, st->name, "result", st->sum->dtype, c->each * c->results, number(s, st->sum->dtype, 0));
+      c->link[i].own = chain_own(
+          c, st->name, "result", st->sum->dtype, c->shape.each * c->shape.results, number(s, st->sum->dtype, 0));
     else if (st->buffer < 0 && s->of_stage[i] == NOWHERE) continue;
     const Expr *row = chain_rows_open(c);
     uint32_t v = var_new(s, NULL, "c");
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->results), 1, BIND_UNROLL)->body);
+    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, c->shape.results), 1, BIND_UNROLL)->body);
     Env e = chain_env(c, i);
-    const Expr *lane = named(s, st->label[c->n_outer], "i", lane_at(c, var_read(s, v), c->results));
-    c->at = ex_add(s, ex_mul(s, c->r, ex_int(s, c->results)), var_read(s, v));
+    const Expr *lane = named(s, st->label[c->n_outer], "i", lane_at(c, var_read(s, v), c->shape.results));
+    c->now.at = ex_add(s, ex_mul(s, c->now.r, ex_int(s, c->shape.results)), var_read(s, v));
     e.label[c->n_outer] = lane;
     into(s, &if_add(s, expr_and(s->x, row, ex_below(s, lane, st->bound[c->n_outer])))->body);
     if (!sums && st->sum->domain) into(s, &if_add(s, ex_shared(s, link_of(c, &e, st->sum->domain)))->body);
     const Expr *value = sums ? NULL : ex_shared(s, expr_cast(s->x, st->sum->dtype, link_of(c, &e, st->sum->body)));
-    if (!sums) store_add(s, c->link[i].own, 1, &c->at, let_read(s, "v", value));
+    if (!sums) store_add(s, c->link[i].own, 1, &c->now.at, let_read(s, "v", value));
     value_store(s, st, &e, kept(c, i));
     into(s, was);
   }
@@ -447,8 +452,8 @@ static void sweep_bounds(Chain *c, uint32_t sweep, const Expr **lo, const Expr *
     Env e = chain_env(c, i);
     uint32_t label = c->link[i].is == LINK_RESULT ? st->sum->n_out : c->n_outer;
     const Expr *a = ex_int(s, 0), *b = all, *last = ex_sub(s, st->bound[c->row], ex_int(s, 1));
-    e.label[c->row] = c->row0;
-    Reach rows = {c->row, c->row0, ex_min(s, last, ex_add(s, c->row0, ex_int(s, c->rows - 1)))};
+    e.label[c->row] = c->now.row0;
+    Reach rows = {c->row, c->now.row0, ex_min(s, last, ex_add(s, c->now.row0, ex_int(s, c->shape.rows - 1)))};
     if (st->sum->where) sides_narrow(&e, st->sum->n_out + 1, st->sum->where, label, 1, &rows, &a, &b);
     from = from ? ex_min(s, from, a) : a, to = to ? ex_max(s, to, b) : b;
   }
@@ -463,12 +468,12 @@ static void accs_new(Chain *c, uint32_t sweep) {
     if (!chain_is_in(c, i, sweep)) continue;
     const Expr *none = red_identity(s, st->sum);
     if (k->is == LINK_RESULT)
-      k->own = k->acc = chain_own(c, NULL, "acc", st->sum->acc, c->each * c->results, none);
+      k->own = k->acc = chain_own(c, NULL, "acc", st->sum->acc, c->shape.each * c->shape.results, none);
     else if (k->grows) {
-      k->own = chain_own(c, st->name, "most", st->sum->acc, c->each, none);
-      k->count = chain_own(c, NULL, "count", st->sum->acc, c->each, number(s, st->sum->acc, 0));
+      k->own = chain_own(c, st->name, "most", st->sum->acc, c->shape.each, none);
+      k->count = chain_own(c, NULL, "count", st->sum->acc, c->shape.each, number(s, st->sum->acc, 0));
     } else
-      k->acc = chain_own(c, NULL, "acc", st->sum->acc, c->each, none);
+      k->acc = chain_own(c, NULL, "acc", st->sum->acc, c->shape.each, none);
   }
 }
 
@@ -495,18 +500,19 @@ static void pieces_new(Chain *c) {
     const TaskStage *st = stage_at(c, i);
     if (k->is != LINK_PIECE || !k->wanted) continue;
     if (!chain_is_sum(c, i)) {
-      k->own = chain_own(c, st->name, "piece", st->sum->dtype, c->each * c->points, number(s, st->sum->dtype, 0));
+      k->own = chain_own(
+          c, st->name, "piece", st->sum->dtype, c->shape.each * c->shape.points, number(s, st->sum->dtype, 0));
       continue;
     }
-    k->own = chain_own(c, st->name, "product", st->sum->acc, c->each * c->points, red_identity(s, st->sum));
-    if (c->held) {
+    k->own = chain_own(c, st->name, "product", st->sum->acc, c->shape.each * c->shape.points, red_identity(s, st->sum));
+    if (c->shape.held) {
       chain_held_product(c);
       continue;
     }
-    k->tiles.now.lane0 = c->along0;
-    c->in = &k->tiles;
+    k->tiles.now.lane0 = c->now.along0;
+    c->now.in = &k->tiles;
     tiles_sum(&k->tiles, k->own);
-    c->in = NULL;
+    c->now.in = NULL;
   }
 }
 
@@ -518,14 +524,15 @@ static void piece_swept(Chain *c, uint32_t sweep) {
     Link *k = &c->link[i];
     if (!chain_is_in(c, i, sweep) || k->is != LINK_ROW || !k->grows) continue;
     grows = true;
-    k->acc = chain_own(c, NULL, "acc", stage_at(c, i)->sum->acc, c->each, red_identity(s, stage_at(c, i)->sum));
+    k->acc = chain_own(c, NULL, "acc", stage_at(c, i)->sum->acc, c->shape.each, red_identity(s, stage_at(c, i)->sum));
   }
   points_made(c, sweep, false, grows);
   for (uint32_t i = c->from; i < c->to; i++)
     if (chain_is_in(c, i, sweep) && c->link[i].is == LINK_ROW && c->link[i].grows) grows_on(c, i, sweep);
   if (grows) points_made(c, sweep, true, true);
   for (uint32_t i = c->from; i < c->to; i++)
-    if (chain_is_in(c, i, sweep) && c->link[i].is == LINK_RESULT) c->held ? chain_held_result(c) : result_grows(c, i);
+    if (chain_is_in(c, i, sweep) && c->link[i].is == LINK_RESULT)
+      c->shape.held ? chain_held_result(c) : result_grows(c, i);
 }
 
 static void sweep_made(Chain *c, uint32_t sweep) {
@@ -535,10 +542,10 @@ static void sweep_made(Chain *c, uint32_t sweep) {
   wanted_mark(c, sweep);
   accs_new(c, sweep);
   sweep_bounds(c, sweep, &lo, &hi);
-  if (c->held) chain_held_begin(c, sweep, lo, hi);
+  if (c->shape.held) chain_held_begin(c, sweep, lo, hi);
   uint32_t v = var_new(s, c->along->label[c->n_outer], "at");
-  into(s, &for_add(s, v, lo, hi, c->piece, BIND_SEQ)->body);
-  c->along0 = var_read(s, v);
+  into(s, &for_add(s, v, lo, hi, c->shape.piece, BIND_SEQ)->body);
+  c->now.along0 = var_read(s, v);
   piece_swept(c, sweep);
   into(s, was);
   for (uint32_t i = c->from; i < c->to; i++)
@@ -550,8 +557,8 @@ static void sweep_made(Chain *c, uint32_t sweep) {
 /* ---- the launch ----------------------------------------------------------------------------------------------- */
 
 static uint32_t tile_place(Chain *c, DType t) {
-  uint32_t place = place_block(c->s, "piece", t, c->rows * c->tile_wide);
-  c->s->k->places.at[place].small = c->matrix;
+  uint32_t place = place_block(c->s, "piece", t, c->shape.rows * c->shape.tile_wide);
+  c->s->k->places.at[place].small = c->shape.matrix;
   return place;
 }
 
@@ -560,8 +567,8 @@ static void arrays_new(Chain *c) {
   bool part[DTYPES] = {0}, tile[DTYPES] = {0};
   chain_shares(c, part, tile);
   for (uint32_t t = 0; t < DTYPES; t++) {
-    if (part[t]) c->part[t] = place_block(s, "parts", (DType)t, c->rows * c->sharing);
-    if (tile[t]) c->tile[t] = tile_place(c, (DType)t);
+    if (part[t]) c->shared.part[t] = place_block(s, "parts", (DType)t, c->shape.rows * c->shape.sharing);
+    if (tile[t]) c->shared.tile[t] = tile_place(c, (DType)t);
   }
   for (uint32_t i = c->from; i < c->to; i++)
     if (c->link[i].is != LINK_ROW && chain_is_sum(c, i)) tiles_shared(&c->link[i].tiles);
@@ -571,37 +578,37 @@ static void blocks_open(Chain *c) {
   Sched *s = c->s;
   const TaskStage *st = c->along;
   Walk *w = NEW(s->arena, Walk);
-  const Expr *all = ex_int(s, 1), *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, c->rows);
+  const Expr *all = ex_int(s, 1), *side = ex_int(s, TILE_SIDE), *rows = ex_int(s, c->shape.rows);
   for (uint32_t k = 0; k < c->n_outer; k++) {
     const Expr *n = k == c->row ? ex_div_up(s, st->bound[k], rows) : st->bound[k];
     walk_add(s, w, k == c->row ? NULL : st->label[k], n);
     all = ex_mul(s, all, n);
   }
   uint32_t block = var_new(s, NULL, "block");
-  c->x = var_new(s, NULL, "x"), c->y = var_new(s, NULL, "y");
+  c->thread.x = var_new(s, NULL, "x"), c->thread.y = var_new(s, NULL, "y");
   LoopStmt *grid = for_add(s, block, ex_int(s, 0), all, 1, BIND_GRID);
-  grid->beside = c->beside;
+  grid->beside = c->shape.beside;
   into(s, &grid->body);
   arrays_new(c);
-  into(s, &for_add(s, c->x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
-  LoopStmt *y = for_add(s, c->y, ex_int(s, 0), side, 1, BIND_BLOCK);
+  into(s, &for_add(s, c->thread.x, ex_int(s, 0), side, 1, BIND_BLOCK)->body);
+  LoopStmt *y = for_add(s, c->thread.y, ex_int(s, 0), side, 1, BIND_BLOCK);
   y->axis = 1;
   into(s, &y->body);
   walk_count(s, w, c->n_outer, var_read(s, block));
-  c->outer = NEW_ARRAY(s->arena, const Expr *, c->n_outer + 1);
-  for (uint32_t k = 0; k < c->n_outer; k++) c->outer[k] = w->index[k];
-  c->row0 = named(s, NULL, "row", ex_mul(s, w->index[c->row], rows));
+  c->now.outer = NEW_ARRAY(s->arena, const Expr *, c->n_outer + 1);
+  for (uint32_t k = 0; k < c->n_outer; k++) c->now.outer[k] = w->index[k];
+  c->now.row0 = named(s, NULL, "row", ex_mul(s, w->index[c->row], rows));
 }
 
 static void threads_named(Chain *c) {
   Sched *s = c->s;
-  c->place = var_read(s, c->x);
-  if (!c->matrix) return;
-  const Expr *thread = ex_add(s, ex_mul(s, var_read(s, c->y), ex_int(s, TILE_SIDE)), var_read(s, c->x));
-  c->warp = named(s, NULL, "warp", quotient(s, thread, 32)),
-  c->lane = named(s, NULL, "lane", rest(s, thread, 32));
-  c->place = named(s, NULL, "place",
-      ex_add(s, ex_mul(s, rest(s, c->warp, c->sharing / 4), ex_int(s, 4)), rest(s, c->lane, 4)));
+  c->thread.place = var_read(s, c->thread.x);
+  if (!c->shape.matrix) return;
+  const Expr *thread = ex_add(s, ex_mul(s, var_read(s, c->thread.y), ex_int(s, TILE_SIDE)), var_read(s, c->thread.x));
+  c->thread.warp = named(s, NULL, "warp", quotient(s, thread, 32)),
+  c->thread.lane = named(s, NULL, "lane", rest(s, thread, 32));
+  c->thread.place = named(s, NULL, "place",
+      ex_add(s, ex_mul(s, rest(s, c->thread.warp, c->shape.sharing / 4), ex_int(s, 4)), rest(s, c->thread.lane, 4)));
 }
 
 /* Sets up the tiles that compute products and results of the block's rows. */
@@ -611,9 +618,9 @@ static void tiles_ready(Chain *c) {
     if (k->is == LINK_ROW || !chain_is_sum(c, i)) continue;
     k->env = chain_env(c, i);
     k->tiles.env = &k->env, k->tiles.kept.other = other_link, k->tiles.kept.owner = c;
-    k->tiles.thread.x = c->x, k->tiles.thread.y = c->y;
+    k->tiles.thread.x = c->thread.x, k->tiles.thread.y = c->thread.y;
     if (k->tiles.shape.brought) tiles_warps(&k->tiles);
-    k->tiles.now.row0 = c->row0, k->tiles.now.lane0 = ex_int(c->s, 0);
+    k->tiles.now.row0 = c->now.row0, k->tiles.now.lane0 = ex_int(c->s, 0);
   }
 }
 
@@ -630,7 +637,7 @@ void chain_loops(Chain *c) {
   blocks_open(c);
   threads_named(c);
   tiles_ready(c);
-  if (c->held) chain_held_rows(c);
+  if (c->shape.held) chain_held_rows(c);
   for (uint32_t sweep = 0; sweep <= c->sweeps; sweep++) {
     for (uint32_t i = c->from; i < c->to; i++)
       if (c->link[i].is == LINK_ROW && !chain_is_sum(c, i) && c->link[i].sweep == sweep) row_mapped(c, i);

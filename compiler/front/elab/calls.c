@@ -12,7 +12,7 @@
 enum { DEF_DEPTH = 150, MAX_EXPANSIONS = 100000 };
 
 static Core *fail(Elab *x) {
-  x->failed = true;
+  x->equation.failed = true;
   return NULL;
 }
 
@@ -51,9 +51,9 @@ Bind *bind_new(Elab *x, Str name, Span span, Core *body, LabelSet labels, LabelV
       .labels = labels,
       .outer = outer,
       .in_line = in_line_depth(body),
-      .stated = x->stating,
-      .region = x->stating ? x->stating->region : x->region};
-  vec_push(x->arena, x->binds, b);
+      .stated = x->equation.stating,
+      .region = x->equation.stating ? x->equation.stating->region : x->around.region};
+  vec_push(x->arena, x->equation.binds, b);
   return b;
 }
 
@@ -116,7 +116,7 @@ static void complain_by_label(Elab *x, const Ast *a, const Symbol *y) {
 
 static Bind *subst_bind(Elab *x, Scope *s, const Ast *a) {
   static const char what[] = "substitution `[j = ...]` works on a def's parameter or a parenthesised expression";
-  if (a->kind == AST_SUBST) return bind_apart(x, s, a->a, x->equation);
+  if (a->kind == AST_SUBST) return bind_apart(x, s, a->a, x->equation.name);
   Local *l = frame_find(s->frame, a->name.s);
   if (l) l->used = true;
   if (l && l->bind) return l->bind;
@@ -642,7 +642,7 @@ static bool one_result(Elab *x, const Ast *a) {
     diag_hint(x->diags,
         diag_add(x->diags, D_E098, a->span, "%s gives one result, and %u are taken here", a->name.s->s, a->results),
         "a def that ends with `(a, b)` gives several");
-  return x->failed = true, false;
+  return x->equation.failed = true, false;
 }
 
 Core *core_from_call(Elab *x, Scope *s, const Ast *a) {

@@ -1,7 +1,7 @@
 /* front/elab/core.c - from the AST of one expression to Core: resolves names, finds types, gathers labels.
  *
- * Every function here returns NULL after a complaint, and sets x->failed. Reducers are in core_reduce.c, calls in
- * calls.c, sizes in size.c. Loops walk left-deep chains of operators; any other depth is bounded by the parser. */
+ * Every function here returns NULL after a complaint, and sets x->equation.failed. Reducers are in core_reduce.c, calls
+ * in calls.c, sizes in size.c. Loops walk left-deep chains of operators; any other depth is bounded by the parser. */
 #include "elab.h"
 
 #include <math.h>
@@ -10,14 +10,14 @@
 enum { CORE_DEPTH = 3000 };
 
 static Core *fail(Elab *x) {
-  x->failed = true;
+  x->equation.failed = true;
   return NULL;
 }
 
 Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free) {
-  if (free.n > GRAPH_LABELS / 2 && !x->failed) {
+  if (free.n > GRAPH_LABELS / 2 && !x->equation.failed) {
     diag_add(x->diags, D_E095, span, "more than %d labels in one expression", GRAPH_LABELS / 2);
-    x->failed = true;
+    x->equation.failed = true;
   }
   Core *c = NEW(x->arena, Core);
   c->kind = k;
@@ -104,7 +104,7 @@ bool want_bool(Elab *x, const Core *c, Span op, const char *what) {
   if (op.src && op.at != c->span.at) diag_at(x->diags, d, op, "wants a bool");
   if (of_conditions(c)) diag_hint(x->diags, d, "conditions are joined by `and` and `or`");
   else diag_hint(x->diags, d, "a number is not a condition: compare it, `%s != 0`", source_text(x, c->span));
-  x->failed = true;
+  x->equation.failed = true;
   return false;
 }
 
@@ -113,7 +113,7 @@ bool want_integer(Elab *x, const Core *c, const char *what) {
   Diag *d = diag_add(x->diags, D_E085, c->span, "%s must be an integer, and this is %s", what, type_name(c->type));
   if (c->type.dtype == DT_BOOL) diag_hint(x->diags, d, "a condition chooses by `if`, or by `where` in a reducer");
   else diag_hint(x->diags, d, "`//` divides integers and floors; `i64(%s)` truncates", source_text(x, c->span));
-  x->failed = true;
+  x->equation.failed = true;
   return false;
 }
 
@@ -130,7 +130,7 @@ static bool literal_fits(Elab *x, const Core *c, Type with, Span beside) {
   diag_at(x->diags, d, beside, "%s", t);
   diag_hint(
       x->diags, d, "widen what stands beside it: `%s(%s)`", dtype_name(narrowest(c->e->i)), source_text(x, beside));
-  x->failed = true;
+  x->equation.failed = true;
   return false;
 }
 
@@ -187,7 +187,7 @@ Core *core_op(Elab *x, Op op, Span span, uint32_t n, Core **arg) {
   Type t;
   if (!op_type(x, op, n, arg, &t)) return fail(x);
   Core *c = op_fold(x, op, span, t, n, arg);
-  if (c || x->failed) return c;
+  if (c || x->equation.failed) return c;
   c = core_with(x, CORE_OP, span, t, n, arg);
   c->op = op;
   return c;
@@ -386,7 +386,7 @@ static bool label_clashes(Elab *x, Scope *s, AstName n) {
   Local *l = frame_find(s->frame, n.s);
   Symbol *y = scope_symbol(x, s, n.s);
   if (!l && y->turns) return false; /* here it becomes one */
-  if (!l && y->kind == SYM_TENSOR && !y->node) return x->failed = true; /* who knows what it is */
+  if (!l && y->kind == SYM_TENSOR && !y->node) return x->equation.failed = true; /* who knows what it is */
   const char *what = l ? "a parameter or local name of the def" : y->kind == SYM_DIM ? "a dim"
                      : y->kind == SYM_TURN ? "a loop variable" : "a tensor without dimensions";
   Diag *d = diag_add(x->diags, D_E052, n.span, "%s cannot be a label here: it is %s", n.s->s, what);
@@ -460,7 +460,7 @@ bool labels_from_items(Elab *x, Scope *s, const AstItems *items, LabelSet *out, 
     if (it->kind == ITEM_GROUP && groups) ok &= labels_from_items(x, s, &it->part, out, who, false);
     else ok &= label_from_item(x, s, items, it, out, who);
   }
-  if (!ok) x->failed = true;
+  if (!ok) x->equation.failed = true;
   return ok;
 }
 
@@ -705,6 +705,6 @@ Core *core_from_ast(Elab *x, Scope *s, const Ast *a) {
   s->depth++;
   Core *c = core_inner(x, s, a);
   s->depth--;
-  if (!c) x->failed = true;
+  if (!c) x->equation.failed = true;
   return c;
 }

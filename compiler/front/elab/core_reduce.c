@@ -5,7 +5,7 @@
 #include <string.h>
 
 static Core *fail(Elab *x) {
-  x->failed = true;
+  x->equation.failed = true;
   return NULL;
 }
 
@@ -32,7 +32,7 @@ static bool reducer_wants_bool(Elab *x, const Ast *a, const Core *body) {
   Span head = {a->span.src, a->span.at, body->span.at};
   diag_hint(x->diags, d, "put the comparison in parentheses: `%s(%s %.*s ...)`", source_text(x, head),
       source_text(x, body->span), n, sign);
-  x->failed = true;
+  x->equation.failed = true;
   return false;
 }
 

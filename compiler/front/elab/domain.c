@@ -90,10 +90,10 @@ Obligation *need_guarded(Elab *x, const Expr *guard, Obligation *list) {
 }
 
 Facts facts_here(Elab *x, const Expr *hold) {
-  uint32_t n = x->out.n + x->red.n, n_hold = x->hold.len + (hold != NULL);
+  uint32_t n = x->vertex.out.n + x->vertex.red.n, n_hold = x->hold.len + (hold != NULL);
   const Expr **label = NEW_ARRAY(x->arena, const Expr *, n + 1);
-  for (uint32_t i = 0; i < x->out.n; i++) label[i] = label_root(x->out.at[i])->extent;
-  for (uint32_t i = 0; i < x->red.n; i++) label[x->out.n + i] = label_root(x->red.at[i])->extent;
+  for (uint32_t i = 0; i < x->vertex.out.n; i++) label[i] = label_root(x->vertex.out.at[i])->extent;
+  for (uint32_t i = 0; i < x->vertex.red.n; i++) label[x->vertex.out.n + i] = label_root(x->vertex.red.at[i])->extent;
   const Expr *const *all = x->hold.at;
   if (hold) {
     const Expr **with = NEW_ARRAY(x->arena, const Expr *, n_hold);
@@ -102,7 +102,8 @@ Facts facts_here(Elab *x, const Expr *hold) {
     all = with;
   }
   return (Facts){
-      .label = label, .n_label = n, .turn = x->turns.at, .n_turn = x->turns.len, .hold = all, .n_hold = n_hold};
+      .label = label, .n_label = n, .turn = x->around.turns.at, .n_turn = x->around.turns.len,
+      .hold = all, .n_hold = n_hold};
 }
 
 const Expr *domain_of(Elab *x, Ex a) {
@@ -126,13 +127,13 @@ bool mentions(const Expr *e, uint32_t from, uint32_t to) {
 /* ---- complaints ------------------------------------------------------------------------------- */
 
 static const LabelVar *label_at(const Elab *x, uint32_t k) {
-  return k < x->out.n ? x->out.at[k] : x->red.at[k - x->out.n];
+  return k < x->vertex.out.n ? x->vertex.out.at[k] : x->vertex.red.at[k - x->vertex.out.n];
 }
 
 /* "i = 0, j = 7, N = 3": only what the condition mentions. */
 static const char *point_text(Elab *x, const Proof *p, const Expr *cond) {
   Buf b = buf_new(x->arena);
-  uint32_t n = x->out.n + x->red.n;
+  uint32_t n = x->vertex.out.n + x->vertex.red.n;
   bool *used = NEW_ARRAY(x->arena, bool, n + 1);
   expr_labels(cond, n, used);
   for (uint32_t k = 0; k < n && k < p->label.len; k++)
@@ -140,7 +141,7 @@ static const char *point_text(Elab *x, const Proof *p, const Expr *cond) {
   if (cond->has & HAS_TURN) {
     const Block *blocks[64];
     uint32_t depth = 0;
-    for (const Block *k = x->block; k && depth < 64; k = k->parent) blocks[depth++] = k;
+    for (const Block *k = x->around.block; k && depth < 64; k = k->parent) blocks[depth++] = k;
     for (uint32_t k = 0; k < p->turn.len && k < depth; k++)
       buf_printf(&b, "%s%s = %lld", b.len ? ", " : "", blocks[depth - 1 - k]->turn->name->s, (long long)p->turn.at[k]);
   }
@@ -221,7 +222,7 @@ static void hint_range(Elab *x, Diag *d, const Obligation *o, Span at, Span read
       "say what stands there instead: `%s ?"
       "? %s`",
       source_text(x, read), o->dtype == DT_BOOL ? "false" : "0");
-  if (x->red.n && !is_outside(at, o) && !(o->extent->has & HAS_LABEL))
+  if (x->vertex.red.n && !is_outside(at, o) && !(o->extent->has & HAS_LABEL))
     diag_hint(x->diags, d, "or leave such points out: `where %s%s%s%s`",
         o->low ? arena_printf(x->arena, "%s >= 0", e) : "", o->low && o->high ? " and " : "",
         o->high ? arena_printf(x->arena, "%s < ", e) : "", o->high ? size : "");
@@ -273,7 +274,7 @@ static void complain_fits(Elab *x, const Obligation *o, const Proof *p) {
 }
 
 static void complain(Elab *x, const Obligation *o, const Proof *p, const char *what) {
-  x->failed = true;
+  x->equation.failed = true;
   if (o->need == NEED_RANGE) complain_range(x, o, p);
   else if (o->need == NEED_NONEMPTY) complain_empty(x, o, p);
   else if (o->need == NEED_FITS) complain_fits(x, o, p);
@@ -318,7 +319,7 @@ Obligation *discharge(Elab *x, Obligation *list, Facts f, Obligation **inside) {
   Obligation *left = NULL, **end = &left;
   for (Obligation *o = list; o; o = o->next) {
     if (prove(x->exprs, &f, o->cond).verdict == PROVED) continue;
-    uint32_t from = x->out.n, to = x->out.n + x->red.n;
+    uint32_t from = x->vertex.out.n, to = x->vertex.out.n + x->vertex.red.n;
     bool reduced = mentions(o->cond, from, to) && (inside || mentions(o->plain, from, to));
     if (reduced && !inside) {
       discharge_one(x, o, &f, "this");

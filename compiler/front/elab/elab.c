@@ -4,10 +4,11 @@
 #include "front/limits.h"
 
 void equation_begin(Elab *x, Str name) {
-  x->vars.len = x->groups.len = x->binds.len = x->stated.len = 0;
-  x->failed = false;
-  x->equation = name;
-  x->first_node = x->graph->n_nodes;
+  ElabEquation *e = &x->equation;
+  e->name = name;
+  e->first_node = x->graph->n_nodes;
+  e->vars.len = e->groups.len = e->binds.len = e->stated.len = 0;
+  e->failed = false;
 }
 
 /* ---- the left side ---------------------------------------------------------------------------- */
@@ -15,7 +16,7 @@ void equation_begin(Elab *x, Str name) {
 static bool left_turn(Elab *x, const AstItem *it, Left *l, bool stacks, uint32_t axis) {
   if (!stacks || it->kind != ITEM_EXPR || it->e->kind != AST_NAME) return false;
   Symbol *y = symbol_find(x, it->e->name.s, UINT32_MAX);
-  if (!y || y->kind != SYM_TURN || !x->block || l->turn || y != x->block->turn) return false;
+  if (!y || y->kind != SYM_TURN || !x->around.block || l->turn || y != x->around.block->turn) return false;
   l->turn = y;
   l->turn_axis = axis;
   return true;
@@ -75,7 +76,7 @@ bool left_from_items(Elab *x, const AstItems *items, Left *l, bool stacks) {
     else diag_add(x->diags, D_E095, it->span, "more than %d labels of one output", GRAPH_OUT / 2);
     ok = false;
   }
-  if (!ok) x->failed = true;
+  if (!ok) x->equation.failed = true;
   return ok;
 }
 
@@ -236,14 +237,14 @@ static void left_from_body(Elab *x, const Core *c, const Ast *e, Left *l) {
   for (uint32_t i = 0; i < l->rank; i++) l->merge[i] = 1, l->out.at[i]->left = true;
   if (l->rank <= GRAPH_RANK) return;
   diag_add(x->diags, D_E095, e->span, "more than %d dimensions", GRAPH_RANK);
-  x->failed = true;
+  x->equation.failed = true;
 }
 
 static Core *body_core(Elab *x, Left *l, const Ast *e, const char *name) {
   Scope s = {.labels = &l->labels};
   Core *c = core_from_ast(x, &s, e);
   if (c && l->open) left_from_body(x, c, e, l);
-  if (!c || x->failed || !core_closed(x, c, e, l->out, name)) return NULL;
+  if (!c || x->equation.failed || !core_closed(x, c, e, l->out, name)) return NULL;
   if (!extents_solve(x)) return NULL;
   if (name) warn_bound_left(x, c, e, l->out);
   return c;
@@ -253,7 +254,7 @@ EinNode *elab_body(Elab *x, Str name, Left *l, const Ast *e, int dtype, Span spa
   Core *c = body_core(x, l, e, name ? name->s : NULL);
   if (!c || !type_fits(x, c, dtype, l->typed, l->state)) return NULL;
   EinNode *n = lower_equation(x, name, c, l->out, l->merge, l->rank, dtype, span);
-  return x->failed ? NULL : n;
+  return x->equation.failed ? NULL : n;
 }
 
 /* ---- equations and outputs -------------------------------------------------------------------- */
@@ -271,10 +272,10 @@ static void add_output(Elab *x, Symbol *y, Span span) {
 static void add_stack(Elab *x, const AstStmt *s, Left *l, EinNode *n) {
   Symbol *y = symbol_add(x, SYM_STACK, s->name);
   y->quiet = true;
-  vec_push(x->arena, x->block->stacks, y);
+  vec_push(x->arena, x->around.block->stacks, y);
   EinStack k = {s->name.s, n, l->turn_axis};
-  if (n) vec_push(x->arena, x->block->region->stacks, k);
-  vec_push(x->arena, x->block->stack_nodes, n);
+  if (n) vec_push(x->arena, x->around.block->region->stacks, k);
+  vec_push(x->arena, x->around.block->stack_nodes, n);
 }
 
 bool elab_spoiled(Elab *x, const AstStmt *s) {
@@ -531,7 +532,7 @@ static void elab_assert(Elab *x, const AstStmt *s) {
   Str text = s->text ? s->text : str_from(x->strings, "assertion failed");
   if (c->kind != CORE_REDUCE) { /* over sizes alone: known now, or when sizes are bound */
     Ex e = lower(x, c, -1);
-    if (!x->failed && !(e.e->has & (HAS_READ | HAS_CALL)) && !e.range && !e.pred) {
+    if (!x->equation.failed && !(e.e->has & (HAS_READ | HAS_CALL)) && !e.range && !e.pred) {
       if (e.e->kind == EX_INT && !e.e->i) diag_add(x->diags, D_E113, c->span, "this assert fails: %s", text->s);
       if (e.e->kind == EX_INT) return;
       vec_push(x->arena, x->hold, e.e);
@@ -540,7 +541,7 @@ static void elab_assert(Elab *x, const AstStmt *s) {
     }
   }
   EinNode *n = lower_equation(x, NULL, c, (LabelSet){0}, l.merge, 0, DT_BOOL, c->span);
-  if (!x->failed) vec_push(x->arena, x->graph->asserts, ((EinAssert){n, text, place_of(x, c->span)}));
+  if (!x->equation.failed) vec_push(x->arena, x->graph->asserts, ((EinAssert){n, text, place_of(x, c->span)}));
 }
 
 /* Limits of a plan: only checks that the words are known, since plans are not made here. */
@@ -588,9 +589,9 @@ static Elab *elab_new(Front *f, const Program *p, const DimValues *dims) {
       .diags = f->diags,
       .dims = dims};
   x->graph = graph_new(f->arena, f->strings, f->exprs);
-  x->region = x->graph->top;
+  x->around.region = x->graph->top;
   x->top.map = map_new(f->arena);
-  x->syms = &x->top;
+  x->around.syms = &x->top;
   x->lost = map_new(f->arena);
   return x;
 }

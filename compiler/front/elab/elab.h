@@ -252,6 +252,33 @@ typedef struct Guard { Core *cond; bool not; const struct Guard *outer; } Guard;
 
 typedef struct NamedExtern { const Extern *is; Span at; } NamedExtern;
 
+/* The current equation; equation_begin begins it. */
+typedef struct ElabEquation {
+  Str name;                  /* its anonymous vertices are named after it */
+  uint32_t first_node;       /* its own vertices have this number or larger ones */
+  VEC(LabelVar *) vars;
+  VEC(GroupFact) groups;
+  VEC(Bind *) binds;         /* each after those that it uses */
+  VEC(Stated *) stated;
+  Stated *stating;           /* the one whose adjoint is being made, or NULL */
+  bool failed;               /* it has an error: do not lower it */
+} ElabEquation;
+
+/* The vertex being lowered. Vertices nest: who begins one inside another restores this. */
+typedef struct ElabVertex {
+  LabelSet out, red;         /* its labels, numbered in this order */
+  const struct Guard *guard; /* the conditions of the `if`s around the expression being lowered, the innermost first */
+} ElabVertex;
+
+/* What is around the current statement: the repeats that contain it, if any. block_enter and block_leave change it. */
+typedef struct ElabAround {
+  SymTable *syms;            /* the innermost */
+  Block *block;              /* NULL at top level */
+  EinRegion *region;         /* new vertices go here; while a bind is lowered, its own */
+  VEC(const Expr *) turns;   /* extents of the enclosing loops' counters (NULL: unknown) */
+} ElabAround;
+
+/* All of a program. */
 struct Elab {
   Front *front;
   const Program *program;
@@ -261,31 +288,21 @@ struct Elab {
   Diags *diags;
   EinGraph *graph;
   const DimValues *dims;
-  SymTable top, *syms;       /* syms: the innermost */
+  SymTable top;
   Map lost;                  /* Str -> Symbol: what statements that did not parse may have defined; uses get no
                               * complaint */
-  const AstStmt *spoiled;    /* an equation written together with one that has a complaint; NULL: none */
-  Block *block;              /* NULL at top level */
-  EinRegion *region;         /* new vertices go here */
   VEC(const Expr *) hold;    /* asserts over dims */
-  VEC(const Expr *) turns;   /* extents of the enclosing loops' counters (NULL: unknown) */
   VEC(NamedExtern) named;    /* C functions, and where they are named */
-  VEC(LabelVar *) vars;      /* of the current equation */
-  VEC(GroupFact) groups;     /* likewise */
-  VEC(Bind *) binds;         /* its binds, each after those that it uses */
-  VEC(Stated *) stated;      /* likewise */
-  Stated *stating;           /* the one whose adjoint is being made, or NULL */
   VEC(EinNode *) by_id;      /* while lowering, a read's slot is its node's id */
-  LabelSet out, red;         /* labels of the vertex being lowered, numbered in this order */
   Gradients *gradients;      /* NULL until the first gradient */
   bool asks_gradients;       /* there is a `grad` somewhere */
-  const struct Guard *guard; /* the conditions of the `if`s around the expression being lowered, the innermost first */
-  uint32_t stamp, order, expansions;
-  uint32_t first_node;       /* the equation's own vertices have this number or larger ones */
-  Str equation;              /* name of the current equation: its anonymous vertices are named after it */
-  const Frame *frame;        /* the def being expanded, or NULL */
   bool module;               /* the current statements come from a used file */
-  bool failed;               /* the current equation has an error: do not lower it */
+  const AstStmt *spoiled;    /* an equation written together with one that has a complaint; NULL: none */
+  const Frame *frame;        /* the def being expanded, or NULL */
+  uint32_t stamp, order, expansions;
+  ElabAround around;
+  ElabEquation equation;
+  ElabVertex vertex;
 };
 
 /* symbols.c */

@@ -19,7 +19,7 @@ LabelVar *label_new(Elab *x, Str name, Span span) {
   v->name = name;
   v->span = span;
   v->frame = x->frame;
-  vec_push(x->arena, x->vars, v);
+  vec_push(x->arena, x->equation.vars, v);
   return v;
 }
 
@@ -84,7 +84,7 @@ void label_fact(Elab *x, LabelVar *v, const Expr *extent, Span span, const char 
 }
 
 void group_fact(Elab *x, LabelSet parts, const Expr *total, Span span, const char *from) {
-  vec_push(x->arena, x->groups, ((GroupFact){parts.at, parts.n, total, span, from, false}));
+  vec_push(x->arena, x->equation.groups, ((GroupFact){parts.at, parts.n, total, span, from, false}));
 }
 
 /* ---- small sets of labels --------------------------------------------------------------------- */
@@ -290,20 +290,20 @@ static bool groups_solve(Elab *x) {
   bool ok = true;
   for (bool more = true; more && ok;) {
     more = false;
-    for (uint32_t i = 0; i < x->groups.len && ok; i++) {
-      int r = group_solve(x, &x->groups.at[i]);
+    for (uint32_t i = 0; i < x->equation.groups.len && ok; i++) {
+      int r = group_solve(x, &x->equation.groups.at[i]);
       more |= r > 0;
       ok &= r >= 0;
     }
   }
-  for (uint32_t i = 0; i < x->groups.len && ok; i++) ok &= group_check(x, &x->groups.at[i]);
+  for (uint32_t i = 0; i < x->equation.groups.len && ok; i++) ok &= group_check(x, &x->equation.groups.at[i]);
   return ok;
 }
 
 static GroupFact *group_with(Elab *x, const LabelVar *v) {
-  for (uint32_t i = 0; i < x->groups.len; i++)
-    for (uint32_t k = 0; k < x->groups.at[i].n; k++)
-      if (label_root(x->groups.at[i].part[k]) == v) return &x->groups.at[i];
+  for (uint32_t i = 0; i < x->equation.groups.len; i++)
+    for (uint32_t k = 0; k < x->equation.groups.at[i].n; k++)
+      if (label_root(x->equation.groups.at[i].part[k]) == v) return &x->equation.groups.at[i];
   return NULL;
 }
 
@@ -335,11 +335,11 @@ static void extent_missing(Elab *x, LabelVar *v) {
 
 bool extents_solve(Elab *x) {
   bool ok = true;
-  for (uint32_t i = 0; i < x->vars.len; i++)
-    if (!x->vars.at[i]->same) ok &= label_solve(x, x->vars.at[i]);
+  for (uint32_t i = 0; i < x->equation.vars.len; i++)
+    if (!x->equation.vars.at[i]->same) ok &= label_solve(x, x->equation.vars.at[i]);
   if (ok) ok = groups_solve(x);
-  for (uint32_t i = 0, n = ok ? x->vars.len : 0; i < n; i++) {
-    LabelVar *v = label_root(x->vars.at[i]);
+  for (uint32_t i = 0, n = ok ? x->equation.vars.len : 0; i < n; i++) {
+    LabelVar *v = label_root(x->equation.vars.at[i]);
     if (!v->extent && !v->failed && (v->used || v->left)) v->failed = true, ok = false, extent_missing(x, v);
   }
   return ok;

@@ -97,7 +97,7 @@ EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n) {
   for (uint32_t k = 0; k < n->rank; k++)
     if (n->merge[k] != 1)
       return by_complain(x, s, "makes a tensor with one label a dimension, and labels are merged here");
-  if (x->graph->n_nodes > x->first_node + 1)
+  if (x->graph->n_nodes > x->equation.first_node + 1)
     return by_complain(x, s, "computes one reduction, or none, and what is around it is another step here");
   const char *wrong = sum_by_wrong(x->arena, &sum, false);
   if (wrong) return by_complain(x, s, wrong);
@@ -117,15 +117,15 @@ EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n) {
 Core *call_extern(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   const Extern *e = y->external;
   const char *form = call_form(x, y->stmt);
-  x->failed |= !wants_brackets(x, a, false, form) || !wants_args(x, a, e->n, form);
-  if (x->failed) return NULL;
+  x->equation.failed |= !wants_brackets(x, a, false, form) || !wants_args(x, a, e->n, form);
+  if (x->equation.failed) return NULL;
   Scope in = *s;
   in.reach = NULL;
   Core **arg = NEW_ARRAY(x->arena, Core *, e->n);
   for (uint32_t i = 0; i < e->n; i++) {
     arg[i] = core_from_ast(x, &in, a->args.at[i]);
     if (!arg[i] || !type_fits(x, arg[i], (int)e->arg[i], y->stmt->takes.at[i].span, NULL))
-      return x->failed = true, NULL;
+      return x->equation.failed = true, NULL;
   }
   Core *c = core_with(x, CORE_CALL, a->span, type_firm(e->dtype), e->n, arg);
   c->external = extern_add(x->exprs, e); /* later stages only need functions that are called */

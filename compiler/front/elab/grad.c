@@ -3,7 +3,7 @@
 #include "elab.h"
 
 static Core *refuse(Elab *x) {
-  x->failed = true;
+  x->equation.failed = true;
   return NULL;
 }
 
@@ -18,16 +18,13 @@ static const Symbol *loss_named(Elab *x, const Scope *s, const Ast *a) {
 
 /* An expression becomes an equation of its own, in the middle of another one. */
 static EinNode *loss_made(Elab *x, const Ast *a) {
-  Elab kept = *x;
-  x->vars.at = NULL, x->vars.len = x->vars.cap = 0;
-  x->groups.at = NULL, x->groups.len = x->groups.cap = 0;
-  x->binds.at = NULL, x->binds.len = x->binds.cap = 0;
-  x->stated.at = NULL, x->stated.len = x->stated.cap = 0;
-  x->stating = NULL;
+  ElabEquation outer = x->equation;
+  ElabVertex vertex = x->vertex;
+  x->equation = (ElabEquation){.name = outer.name, .first_node = outer.first_node, .failed = outer.failed};
   EinNode *n = scalar_made(x, a);
-  x->vars = kept.vars, x->groups = kept.groups, x->binds = kept.binds;
-  x->stated = kept.stated, x->stating = kept.stating;
-  x->out = kept.out, x->red = kept.red;
+  outer.failed = x->equation.failed;
+  x->equation = outer;
+  x->vertex = vertex;
   return n;
 }
 
@@ -42,7 +39,7 @@ static Core *complain_scalar(Elab *x, const Ast *a, const Symbol *y) {
 static EinNode *loss_of(Elab *x, const Scope *s, const Ast *a) {
   const Symbol *y = loss_named(x, s, a);
   if (y && y->node && y->node->rank) return complain_scalar(x, a, y), NULL;
-  if (y) return y->node ? y->node : (x->failed = true, NULL);
+  if (y) return y->node ? y->node : (x->equation.failed = true, NULL);
   if (!s->frame) return loss_made(x, a);
   Diag *d = diag_add(x->diags, D_E115, a->span, "inside of a def a gradient is that of a named scalar of the program");
   diag_hint(x->diags, d, "write the `grad` where the def is called");
@@ -102,7 +99,7 @@ Core *core_grad(Elab *x, Scope *s, const Ast *a) {
   if (!x->gradients) x->gradients = gradients_new(x->arena, x->graph);
   bool none;
   GradTrouble trouble;
-  EinNode *made = gradient(x->gradients, x->region, loss, by->node, &none, &trouble);
+  EinNode *made = gradient(x->gradients, x->around.region, loss, by->node, &none, &trouble);
   if (!made) return complain_trouble(x, a, &trouble), NULL;
   if (none) diag_add(x->diags, D_W010, a->span, "the loss does not depend on %s, so this is 0", by->name->s);
   return gradient_read(x, s, a, by, made);

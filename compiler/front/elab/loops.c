@@ -8,7 +8,7 @@ static Core *scalar_core(Elab *x, const Ast *a) {
   Labels none = {.map = map_new(x->arena)};
   Scope s = {.labels = &none};
   Core *c = core_from_ast(x, &s, a);
-  if (!c || x->failed) return NULL;
+  if (!c || x->equation.failed) return NULL;
   return core_closed(x, c, a, (LabelSet){0}, NULL) && extents_solve(x) ? c : NULL;
 }
 
@@ -27,7 +27,7 @@ static EinNode *loop_bound(Elab *x, const AstStmt *s, const Expr **turns) {
     }
   }
   EinNode *n = lower_equation(x, NULL, c, (LabelSet){0}, NULL, 0, DT_I64, c->span);
-  return x->failed ? NULL : n;
+  return x->equation.failed ? NULL : n;
 }
 
 /* ---- states ----------------------------------------------------------------------------------- */
@@ -49,14 +49,14 @@ static void states_init(Elab *x, const AstStmt *s, Inits *inits) {
 
 static void elab_state(Elab *x, const AstStmt *s, EinNode *init) {
   Symbol *y = symbol_add(x, SYM_TENSOR, s->name);
-  y->block = x->block;
+  y->block = x->around.block;
   y->stmt = s;
   y->axes = &s->items;
   y->quiet = true;
   y->state = -1;
-  vec_push(x->arena, x->block->states, y);
+  vec_push(x->arena, x->around.block->states, y);
   if (!init) return;
-  EinRegion *r = x->block->region;
+  EinRegion *r = x->around.block->region;
   y->state = (int32_t)r->states.len;
   vec_push(x->arena, r->states, ((EinState){.init = init}));
   y->node = graph_state(x->graph, r, s->name.s, init->dtype, init->rank, init->dim);
@@ -66,17 +66,17 @@ static void elab_state(Elab *x, const AstStmt *s, EinNode *init) {
 
 /* Defines the name after the block in spite of an error. */
 static void state_pretend(Elab *x, const Symbol *y, AstName name) {
-  if (y && map_find(&x->syms->map, name.s) != y) return;
-  for (uint32_t i = 0; i < x->block->states.len; i++)
-    if (x->block->states.at[i]->name == name.s) return;
+  if (y && map_find(&x->around.syms->map, name.s) != y) return;
+  for (uint32_t i = 0; i < x->around.block->states.len; i++)
+    if (x->around.block->states.at[i]->name == name.s) return;
   Symbol *p = NEW(x->arena, Symbol);
   *p = (Symbol){.kind = SYM_TENSOR, .name = name.s, .span = name.span, .state = -1};
-  vec_push(x->arena, x->block->states, p);
+  vec_push(x->arena, x->around.block->states, p);
 }
 
 /* The block's own state of that name, if it comes later. */
 static const AstStmt *state_below(const Elab *x, const AstStmt *next) {
-  const AstStmt *in = x->block->stmt;
+  const AstStmt *in = x->around.block->stmt;
   for (uint32_t i = 0; i < in->body.len; i++) {
     const AstStmt *b = in->body.at[i];
     if (b->kind == STMT_STATE && b->name.s == next->name.s && b->span.at > next->span.at) return b;
@@ -96,7 +96,7 @@ static Symbol *next_of(Elab *x, const AstStmt *s) {
   Diag *d;
   if (y && y == map_find(&x->lost, s->name.s)) return NULL;
   const AstStmt *below = state_below(x, s);
-  if (below && !(y && y->block == x->block)) return next_above(x, s, below);
+  if (below && !(y && y->block == x->around.block)) return next_above(x, s, below);
   if (!y || !y->block) {
     d = diag_add(x->diags, D_E103, s->name.span, "%s is not a state", s->name.s->s);
     if (y) diag_at(x->diags, d, y->span, "defined here");
@@ -106,7 +106,7 @@ static Symbol *next_of(Elab *x, const AstStmt *s) {
     state_pretend(x, y, s->name);
     return NULL;
   }
-  if (y->block == x->block) return y;
+  if (y->block == x->around.block) return y;
   d = diag_add(x->diags, D_E104, s->name.span, "state %s belongs to an outer block", s->name.s->s);
   diag_at(x->diags, d, y->span, "declared here");
   diag_hint(x->diags, d, "its `next` stands in its own block; give the inner block a state of its own");
@@ -141,7 +141,7 @@ static void next_made(Elab *x, const AstStmt *s) {
   equation_begin(x, s->name.s);
   Symbol *y = next_of(x, s);
   if (!y || !y->node || y->state < 0) return;
-  EinState *state = &x->block->region->states.at[y->state];
+  EinState *state = &x->around.block->region->states.at[y->state];
   if (state->next) {
     Diag *d = diag_add(x->diags, D_E050, s->name.span, "next %s is given twice", s->name.s->s);
     diag_at(x->diags, d, y->next, "first given here");
@@ -186,7 +186,7 @@ static void block_stop(Elab *x, const AstStmt *s) {
   Core *c = scalar_core(x, s->until);
   if (!c) return;
   if (!want_bool(x, c, (Span){0}, "until")) return;
-  x->block->region->stop = lower_equation(x, NULL, c, (LabelSet){0}, NULL, 0, DT_BOOL, c->span);
+  x->around.block->region->stop = lower_equation(x, NULL, c, (LabelSet){0}, NULL, 0, DT_BOOL, c->span);
 }
 
 static void block_complete(Elab *x, const Block *b) {
@@ -211,47 +211,47 @@ static void block_results(Elab *x, Block *b) {
     y->quiet = true;
     y->axes = in->axes;
     if (in->state < 0) continue;
-    y->node = graph_result(x->graph, x->region, EIN_FINAL, b->repeat, (uint32_t)in->state);
+    y->node = graph_result(x->graph, x->around.region, EIN_FINAL, b->repeat, (uint32_t)in->state);
     y->node->name = in->name;
     y->node->place = place_of(x, in->span);
   }
   for (uint32_t i = 0, k = 0; i < b->stacks.len; i++) {
     Symbol *y = symbol_add(x, SYM_TENSOR, (AstName){b->stacks.at[i]->name, b->stacks.at[i]->span});
     if (!b->stack_nodes.at[i] || !b->region->turns) continue;
-    y->node = graph_result(x->graph, x->region, EIN_STACK, b->repeat, k++);
+    y->node = graph_result(x->graph, x->around.region, EIN_STACK, b->repeat, k++);
     y->node->name = y->name;
     y->node->place = place_of(x, y->span);
   }
   Symbol *t = symbol_add(x, SYM_TURN, (AstName){b->turn->name, b->turn->span}); /* may take an earlier loop's name */
   t->kind = SYM_TENSOR;
   t->quiet = t->turns = true;
-  t->node = graph_result(x->graph, x->region, EIN_TURNS, b->repeat, 0);
+  t->node = graph_result(x->graph, x->around.region, EIN_TURNS, b->repeat, 0);
   t->node->name = t->name;
   t->node->place = place_of(x, t->span);
 }
 
 static void block_enter(Elab *x, const AstStmt *s, Block *b, const Expr *turns) {
-  b->syms = (SymTable){.map = map_new(x->arena), .parent = x->syms};
-  x->syms = &b->syms;
-  x->block = b;
-  x->region = b->region;
-  vec_push(x->arena, x->turns, turns);
+  b->syms = (SymTable){.map = map_new(x->arena), .parent = x->around.syms};
+  x->around.syms = &b->syms;
+  x->around.block = b;
+  x->around.region = b->region;
+  vec_push(x->arena, x->around.turns, turns);
   b->turn = symbol_add(x, SYM_TURN, s->name);
   b->turn->depth = b->region->depth;
 }
 
 static void block_leave(Elab *x, Block *b) {
-  x->block = b->parent;
-  x->syms = b->syms.parent;
-  x->region = b->region->parent;
-  (void)vec_pop(x->turns);
+  x->around.block = b->parent;
+  x->around.syms = b->syms.parent;
+  x->around.region = b->region->parent;
+  (void)vec_pop(x->around.turns);
   if (!x->diags->errors) warn_unused(x, &b->syms);
 }
 
 void elab_repeat(Elab *x, const AstStmt *s) {
   const Expr *turns = NULL;
   Inits inits = {0};
-  if (x->turns.len >= GRAPH_DEPTH / 2) {
+  if (x->around.turns.len >= GRAPH_DEPTH / 2) {
     diag_add(x->diags, D_E090, s->name.span, "repeat blocks are nested too deeply");
     return;
   }
@@ -259,8 +259,8 @@ void elab_repeat(Elab *x, const AstStmt *s) {
   states_init(x, s, &inits);
   Block *b = NEW(x->arena, Block);
   b->stmt = s;
-  b->parent = x->block;
-  b->repeat = graph_repeat(x->graph, x->region, s->name.s);
+  b->parent = x->around.block;
+  b->repeat = graph_repeat(x->graph, x->around.region, s->name.s);
   b->repeat->place = place_of(x, s->name.span);
   b->region = b->repeat->body;
   b->region->bound = bound;

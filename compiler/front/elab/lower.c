@@ -59,7 +59,7 @@ static Obligation *need_index(
     Elab *x, Obligation *rest, const Expr *e, const Expr *extent, Span span, Str name, uint32_t axis) {
   Exprs *p = x->exprs;
   if (e->kind == EX_LABEL) {
-    const LabelVar *v = e->i < x->out.n ? x->out.at[e->i] : x->red.at[e->i - x->out.n];
+    const LabelVar *v = e->i < x->vertex.out.n ? x->vertex.out.at[e->i] : x->vertex.red.at[e->i - x->vertex.out.n];
     if (label_root((LabelVar *)v)->extent == extent) return rest;
   }
   const Expr *low = expr_op2(p, OP_LE, expr_int(p, DT_I64, 0), e), *high = expr_op2(p, OP_LT, e, extent);
@@ -127,19 +127,19 @@ static void bind_lower_as(Elab *x, Bind *b) {
 }
 
 static void bind_lower(Elab *x, Bind *b) {
-  const Guard *outer = x->guard;
-  EinRegion *here = x->region;
-  x->guard = NULL;
-  x->region = b->region;
+  const Guard *outer = x->vertex.guard;
+  EinRegion *here = x->around.region;
+  x->vertex.guard = NULL;
+  x->around.region = b->region;
   if (b->role == BIND_ABOVE) stated_above(x, b);
   else if (b->role == BIND_ADJOINT) stated_adjoint(x, b);
   else bind_lower_as(x, b);
-  x->guard = outer;
-  x->region = here;
+  x->vertex.guard = outer;
+  x->around.region = here;
 }
 
-/* Marks what is left of `??`, through the binds that it uses: in x->binds each comes after those that it uses
- * itself. */
+/* Marks what is left of `??`, through the binds that it uses. Of the equation's binds each comes after those that it
+ * uses itself. */
 static void cover(Elab *x, Core *c, bool covered) {
   VEC(Core *) todo = {0};
   c->covered = covered;
@@ -157,13 +157,16 @@ static void cover(Elab *x, Core *c, bool covered) {
 
 static void all_cover(Elab *x, Core *body) {
   cover(x, body, false);
-  for (uint32_t i = x->binds.len; i-- > 0;) cover(x, x->binds.at[i]->body, x->binds.at[i]->covered);
+  for (uint32_t i = x->equation.binds.len; i-- > 0;) {
+    const Bind *b = x->equation.binds.at[i];
+    cover(x, b->body, b->covered);
+  }
 }
 
 /* Lowers binds in order of creation, so that a chain of a thousand local equations does not recurse a thousand deep. */
 static void binds_lower(Elab *x) {
-  for (uint32_t i = 0; i < x->binds.len; i++) {
-    Bind *b = x->binds.at[i];
+  for (uint32_t i = 0; i < x->equation.binds.len; i++) {
+    Bind *b = x->equation.binds.at[i];
     if (b->used && !b->in_line && !b->node) bind_lower(x, b);
   }
   stated_rules(x);
@@ -228,13 +231,13 @@ static Ex apply(Elab *x, Op op, uint32_t n, Ex *arg) {
 }
 
 static Ex lower_select(Elab *x, Core *c, int widen) {
-  const Guard *outer = x->guard;
+  const Guard *outer = x->vertex.guard;
   Ex p = lower(x, c->arg[0], -1), a, b;
-  x->guard = &(Guard){c->arg[0], false, outer};
+  x->vertex.guard = &(Guard){c->arg[0], false, outer};
   a = lower(x, c->arg[1], widen);
-  x->guard = &(Guard){c->arg[0], true, outer};
+  x->vertex.guard = &(Guard){c->arg[0], true, outer};
   b = lower(x, c->arg[2], widen);
-  x->guard = outer;
+  x->vertex.guard = outer;
   Ex r = ex_new(NULL, type_join(a.type, b.type));
   r = carry(x, r, &p);
   r = carry_guarded(x, r, p.e, &a);
@@ -245,10 +248,10 @@ static Ex lower_select(Elab *x, Core *c, int widen) {
 
 /* With an extent of 0 everything is true. */
 static bool nothing_here(const Elab *x) {
-  for (uint32_t i = 0; i < x->out.n; i++)
-    if (expr_is_int(label_root(x->out.at[i])->extent, 0)) return true;
-  for (uint32_t i = 0; i < x->red.n; i++)
-    if (expr_is_int(label_root(x->red.at[i])->extent, 0)) return true;
+  for (uint32_t i = 0; i < x->vertex.out.n; i++)
+    if (expr_is_int(label_root(x->vertex.out.at[i])->extent, 0)) return true;
+  for (uint32_t i = 0; i < x->vertex.red.n; i++)
+    if (expr_is_int(label_root(x->vertex.red.at[i])->extent, 0)) return true;
   return false;
 }
 

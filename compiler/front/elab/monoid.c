@@ -27,7 +27,7 @@ Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t) {
   const char *first = m->stmt->params.at[0].s->s;
   if (!hinted && range) diag_hint(x->diags, d, "a range is about one operand, in the names of the first: `%s`", first);
   else if (!hinted) diag_hint(x->diags, d, "a monoid's function sees its arguments, numbers and dims");
-  x->failed = true;
+  x->equation.failed = true;
   return NULL;
 }
 
@@ -87,7 +87,7 @@ void monoid_complain_identity(Elab *x, const MonoidDef *m) {
   Diag *d = diag_add(x->diags, D_E093, name.span, "the identity of monoid %s is outside of its range", name.s->s);
   diag_at(x->diags, d, m->stmt->until->span, "the identity");
   diag_at(x->diags, d, m->stmt->range->span, "what holds of its operands");
-  x->failed = true;
+  x->equation.failed = true;
 }
 
 static const Expr *leaf_body(void *env, Exprs *p, const Expr *leaf) {
@@ -117,13 +117,13 @@ static bool same_assert(const EinNode *a, const EinNode *b) {
 
 void monoid_range_check(
     Elab *x, const MonoidDef *m, const Expr *range, const Expr *const *body, const Parts *p, Span use) {
-  if (!range || x->region != x->graph->top) return;
+  if (!range || x->around.region != x->graph->top) return;
   const Expr *holds = expr_map(x->exprs, range, leaf_body, (void *)(uintptr_t)body);
   const Expr *where = both(x, domain_from(x, p->carried), p->where);
   Facts facts = facts_here(x, where);
   if (is_known(x, &facts, holds)) return;
   EinSum all = {.reducer = RED_ALL, .acc = DT_BOOL, .dtype = DT_BOOL, .body = holds, .where = where};
-  Frozen f = labels_number(x, (LabelSet){0}, set_joined(x, x->out, x->red));
+  Frozen f = labels_number(x, (LabelSet){0}, set_joined(x, x->vertex.out, x->vertex.red));
   EinNode *n = vertex_new(x, &all, NULL, 0, NULL, use);
   labels_restore(x, f);
   for (uint32_t i = 0; i < x->graph->asserts.len; i++)
@@ -188,7 +188,7 @@ static bool broken(Elab *x, const MonoidDef *m, const char *law, Value a, Value 
   else if (law) diag_hint(x->diags, d, "%s(%s, %s) is %s, but %s(%s, %s) is %s", s, va, vb, l, s, vb, va, r);
   else diag_hint(x->diags, d, "%s(%s, %s) is %s, but should be %s", s, va, vb, l, r);
   if (!law) diag_at(x->diags, d, m->stmt->until->span, "the identity");
-  if (!nan) x->failed = true;
+  if (!nan) x->equation.failed = true;
   return false;
 }
 
@@ -226,7 +226,7 @@ static bool range_kept(Elab *x, const MonoidDef *def, const Monoid *m, const Exp
       Diag *d = diag_add(x->diags, D_E093, def->stmt->name.span, "monoid %s leaves its range", s);
       diag_at(x->diags, d, def->stmt->range->span, "what holds of its operands");
       diag_hint(x->diags, d, "%s(%s, %s) is %s", s, value_text(x, v[i]), value_text(x, v[k]), value_text(x, made));
-      x->failed = true;
+      x->equation.failed = true;
       return false;
     }
   return true;
@@ -249,7 +249,7 @@ void monoid_complain_reads(Elab *x, const MonoidDef *m) {
   Diag *d = diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors");
   diag_hint(x->diags, d, "it is made of its arguments, numbers and dims: what it reads is best put into `%s[k](...)`",
       m->stmt->name.s->s);
-  x->failed = true;
+  x->equation.failed = true;
 }
 
 static Monoid monoid_draft(Elab *x, const MonoidDef *m, DType t) {
@@ -271,7 +271,7 @@ const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t) {
   const Monoid *made = map_find(&m->made, key);
   if (made) return made;
   Monoid draft = monoid_draft(x, m, t);
-  if (!x->failed) laws_sample(x, m, &draft);
+  if (!x->equation.failed) laws_sample(x, m, &draft);
   made = graph_monoid(x->graph, &draft);
   map_put((Map *)&m->made, key, (void *)made);
   return made;

@@ -15,9 +15,9 @@ static int widen_for(const Core *c, DType acc) {
 }
 
 static const Expr *read_own(Elab *x, EinNode *n) {
-  const Expr **index = NEW_ARRAY(x->arena, const Expr *, x->out.n + 1);
-  for (uint32_t i = 0; i < x->out.n; i++) index[i] = expr_label(x->exprs, i);
-  return read_node(x, n, x->out.n, index);
+  const Expr **index = NEW_ARRAY(x->arena, const Expr *, x->vertex.out.n + 1);
+  for (uint32_t i = 0; i < x->vertex.out.n; i++) index[i] = expr_label(x->exprs, i);
+  return read_node(x, n, x->vertex.out.n, index);
 }
 
 /* Whether the predicate holds at any reduced point. Evaluated only where the predicate itself has a value (own). */
@@ -30,7 +30,7 @@ static const Expr *any_of(Elab *x, const Expr *where, const Obligation *own, Spa
 
 /* What must hold of the body, restricted to the points where the predicate holds. */
 static const Expr *some_admitted(Elab *x, const Expr *where, const Obligation *own, Span span) {
-  return mentions(where, x->out.n, x->out.n + x->red.n) ? any_of(x, where, own, span) : where;
+  return mentions(where, x->vertex.out.n, x->vertex.out.n + x->vertex.red.n) ? any_of(x, where, own, span) : where;
 }
 
 /* To the left of `??`, an obligation at a reduced label is tested at all points that the predicate admits
@@ -73,8 +73,8 @@ static bool is_plain(const Core *c, int depth) {
 }
 
 static bool is_out(const Elab *x, const LabelVar *v) {
-  for (uint32_t i = 0; i < x->out.n; i++)
-    if (label_root(x->out.at[i]) == label_root((LabelVar *)(uintptr_t)v)) return true;
+  for (uint32_t i = 0; i < x->vertex.out.n; i++)
+    if (label_root(x->vertex.out.at[i]) == label_root((LabelVar *)(uintptr_t)v)) return true;
   return false;
 }
 
@@ -94,7 +94,7 @@ static const Expr *guard_here(Elab *x, Core *cond, bool not) {
 
 static const Expr *guards_here(Elab *x) {
   const Expr *all = NULL;
-  for (const Guard *g = x->guard; g; g = g->outer) all = both(x, all, guard_here(x, g->cond, g->not));
+  for (const Guard *g = x->vertex.guard; g; g = g->outer) all = both(x, all, guard_here(x, g->cond, g->not));
   return all;
 }
 
@@ -103,7 +103,7 @@ static const Expr *guards_here(Elab *x) {
 static bool guard_helps(Elab *x, const Obligation *list, const Expr *where, const Expr *guard) {
   Facts f = facts_here(x, where), more = facts_here(x, both(x, where, guard));
   for (; guard && list; list = list->next) {
-    if (!mentions(list->cond, x->out.n, x->out.n + x->red.n) || list->gather) continue;
+    if (!mentions(list->cond, x->vertex.out.n, x->vertex.out.n + x->vertex.red.n) || list->gather) continue;
     if (prove(x->exprs, &f, list->cond).verdict != PROVED && prove(x->exprs, &more, list->cond).verdict == PROVED)
       return true;
   }
@@ -172,15 +172,15 @@ const Expr *domain_from(Elab *x, const Obligation *o) {
 /* The reduction must have a point: returns an obligation, or none if that is trivial. */
 static Obligation *need_some(Elab *x, const Core *c, const Expr *where, const Obligation *own) {
   Exprs *p = x->exprs;
-  uint32_t n = x->out.n + x->red.n;
+  uint32_t n = x->vertex.out.n + x->vertex.red.n;
   const Expr *cond = NULL;
   Proof proof = {.verdict = OPEN_DATA};
   if (!where) {
-    for (uint32_t i = 0; i < x->red.n; i++)
-      cond = expr_and(p, cond, expr_op2(p, OP_GE, label_root(x->red.at[i])->extent, expr_int(p, DT_I64, 1)));
+    for (uint32_t i = 0; i < x->vertex.red.n; i++)
+      cond = expr_and(p, cond, expr_op2(p, OP_GE, label_root(x->vertex.red.at[i])->extent, expr_int(p, DT_I64, 1)));
   } else {
     bool *inner = NEW_ARRAY(x->arena, bool, n + 1);
-    for (uint32_t i = x->out.n; i < n; i++) inner[i] = true;
+    for (uint32_t i = x->vertex.out.n; i < n; i++) inner[i] = true;
     Facts f = facts_here(x, NULL);
     proof = prove_nonempty(p, &f, inner, where);
     if (proof.verdict == PROVED) return NULL;

@@ -63,7 +63,7 @@ static void complain_size_name(Elab *x, Scope *s, const Ast *a) {
   const char *name = a->name.s->s;
   const Local *l = frame_find(s->frame, a->name.s);
   const Symbol *y = l ? NULL : scope_symbol(x, s, a->name.s);
-  if (y && y->kind == SYM_TENSOR && !y->node) { x->failed = true; return; }
+  if (y && y->kind == SYM_TENSOR && !y->node) { x->equation.failed = true; return; }
   if (!l && !y && complain_size_label(x, s, a)) return;
   Diag *d = diag_add(x->diags, D_E064, a->span,
       l || y ? "%s is not a dim, so it is no size" : "%s is not defined, so it is no size", name);
@@ -118,7 +118,7 @@ const Expr *size_from_ast(Elab *x, Scope *s, const Ast *a) {
   bool size = item_is_size(x, s, a);
   if (!size) complain_size(x, s, a);
   if (!size || !size_divides(x, s, a)) {
-    x->failed = true;
+    x->equation.failed = true;
     return NULL;
   }
   Core *c = core_from_ast(x, s, a);
@@ -126,7 +126,7 @@ const Expr *size_from_ast(Elab *x, Scope *s, const Ast *a) {
   const Expr *e = expr_normal(x->exprs, c->e);
   if (e->kind == EX_INT && e->i < 0) {
     diag_add(x->diags, D_E065, a->span, "a size cannot be negative: this is %lld", (long long)e->i);
-    x->failed = true;
+    x->equation.failed = true;
     return NULL;
   }
   return e;

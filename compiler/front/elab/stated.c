@@ -223,7 +223,7 @@ static bool stated_made(Elab *x, Scope *in, Stated *s, uint32_t n_labels) {
 }
 
 static EinRegion *region_apart(Elab *x) {
-  const EinRegion *like = x->stating ? x->stating->region : x->region;
+  const EinRegion *like = x->equation.stating ? x->equation.stating->region : x->around.region;
   EinRegion *r = NEW(x->arena, EinRegion);
   *r = (EinRegion){.parent = like->parent, .repeat = like->repeat, .depth = like->depth, .turn = like->turn};
   return r;
@@ -231,19 +231,19 @@ static EinRegion *region_apart(Elab *x) {
 
 Core *stated_result(Elab *x, Scope *in, Core *c, uint32_t n_labels) {
   Frame *f = in->frame;
-  Stated *s = NEW(x->arena, Stated), *around = x->stating;
+  Stated *s = NEW(x->arena, Stated), *around = x->equation.stating;
   uint32_t names = f->locals.len, n = f->def->params.len;
   *s = (Stated){.def = f->def,
       .region = region_apart(x),
       .param = NEW_ARRAY(x->arena, Bind *, n + 1),
       .adjoint = NEW_ARRAY(x->arena, Bind *, n + 1)};
   s->result = bind_whole(x, f->def->name.s, f->call, c, c->free);
-  x->stating = s;
+  x->equation.stating = s;
   bool ok = stated_made(x, in, s, n_labels);
-  x->stating = around;
+  x->equation.stating = around;
   f->locals.len = names;
-  if (!ok) return x->failed = true, NULL;
-  vec_push(x->arena, x->stated, s);
+  if (!ok) return x->equation.failed = true, NULL;
+  vec_push(x->arena, x->equation.stated, s);
   return core_use(x, in, s->result, f->call);
 }
 
@@ -279,9 +279,10 @@ void stated_adjoint(Elab *x, Bind *b) {
   const Bind *param = param_of(b);
   if (!param->node) return; /* the body does not use it */
   Frozen f = labels_of_param(x, b, param);
-  bool sums = x->red.n > 0;
+  bool sums = x->vertex.red.n > 0;
   DType t = param->node->dtype, acc = sums ? dtype_sum(type_join(b->body->type, type_firm(t)).dtype) : t;
-  const Expr *here = total(x, at_labels(x, param->pred, x->out), needs_at_labels(x, param->range, x->out));
+  const Expr *here = total(
+      x, at_labels(x, param->pred, x->vertex.out), needs_at_labels(x, param->range, x->vertex.out));
   Obligation *needs = NULL;
   Core *c = b->body;
   for (; c->kind == CORE_RESTRICT; c = c->arg[0]) { /* nothing is contributed outside it */
@@ -293,7 +294,7 @@ void stated_adjoint(Elab *x, Bind *b) {
   needs = need_all(x, needs, e.range);
   if (both(x, here, e.pred) != here) needs = need(x, needs, e.pred, NEED_VALUE, b->span);
   discharge_all(x, needs, facts_here(x, here), b->name->s);
-  EinSum s = {.n_out = x->out.n, .reducer = sums ? RED_SUM : RED_NONE, .acc = acc, .dtype = t, .body = e.e};
+  EinSum s = {.n_out = x->vertex.out.n, .reducer = sums ? RED_SUM : RED_NONE, .acc = acc, .dtype = t, .body = e.e};
   if (sums) s.where = here;
   else if (here) s.body = expr_select(x->exprs, here, e.e, expr_real(x->exprs, t, 0));
   b->node = vertex_new(x, &s, NULL, 0, b->name, b->span);
@@ -301,8 +302,8 @@ void stated_adjoint(Elab *x, Bind *b) {
 }
 
 void stated_rules(Elab *x) {
-  for (uint32_t i = 0; i < x->stated.len && !x->failed; i++) {
-    const Stated *s = x->stated.at[i];
+  for (uint32_t i = 0; i < x->equation.stated.len && !x->equation.failed; i++) {
+    const Stated *s = x->equation.stated.at[i];
     if (!s->result->node) continue;
     GradRule r = {.result = s->result->node, .name = s->def->name.s, .n = 0, .region = s->region};
     r.by = NEW_ARRAY(x->arena, EinNode *, s->n + 1), r.adjoint = NEW_ARRAY(x->arena, EinNode *, s->n + 1);

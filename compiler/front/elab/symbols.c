@@ -14,7 +14,7 @@ static Symbol *table_find(const SymTable *t, Str name, uint32_t before) {
 }
 
 Symbol *symbol_find(Elab *x, Str name, uint32_t before_order) {
-  Symbol *y = table_find(x->syms, name, before_order);
+  Symbol *y = table_find(x->around.syms, name, before_order);
   return y ? y : map_find(&x->lost, name);
 }
 
@@ -41,11 +41,11 @@ static bool reads_itself(AstName name) {
 Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
   Symbol *s = NEW(x->arena, Symbol);
   *s = (Symbol){.kind = kind, .name = name.s, .span = name.span, .order = x->order++, .state = -1, .quiet = x->module};
-  Symbol *old = table_find(x->syms, name.s, UINT32_MAX);
+  Symbol *old = table_find(x->around.syms, name.s, UINT32_MAX);
   if (old && !(old->turns && kind == SYM_TURN)) {
     Diag *d = diag_add(x->diags, D_E050, name.span, "%s is defined twice", name.s->s);
     diag_at(x->diags, d, old->span, "first defined here");
-    if (old->block && old->block == x->block && kind == SYM_TENSOR)
+    if (old->block && old->block == x->around.block && kind == SYM_TENSOR)
       diag_hint(x->diags, d, "what a state becomes is its next: `next %s = ...`", name.s->s);
     else if (kind == SYM_TENSOR && old->kind == SYM_TENSOR && reads_itself(name))
       diag_hint(x->diags, d,
@@ -56,10 +56,10 @@ Symbol *symbol_add(Elab *x, SymKind kind, AstName name) {
     Diag *d = diag_add(x->diags, D_E051, name.span, "%s is the name of a built-in function", name.s->s);
     diag_hint(x->diags, d, "choose another name, such as `%s_`", name.s->s);
   }
-  Symbol *here = map_find(&x->syms->map, name.s);
+  Symbol *here = map_find(&x->around.syms->map, name.s);
   s->older = here && here->older ? here->older : here; /* the first one: those in between were reported */
-  map_put(&x->syms->map, name.s, s);
-  vec_push(x->arena, x->syms->all, s);
+  map_put(&x->around.syms->map, name.s, s);
+  vec_push(x->arena, x->around.syms->all, s);
   return s;
 }
 
@@ -86,7 +86,7 @@ static const char *nearest_name(Elab *x, Str name, const Frame *f) {
   if (too_many(x)) return NULL;
   Near n = {name, NULL, name->len < 3 ? 2 : name->len / 3 + 1};
   for (uint32_t i = 0; f && i < f->locals.len; i++) near_try(&n, f->locals.at[i].name->s, f->locals.at[i].name->len);
-  for (const SymTable *t = x->syms; t; t = t->parent)
+  for (const SymTable *t = x->around.syms; t; t = t->parent)
     for (uint32_t i = 0; i < t->all.len && i < 5000; i++) near_try(&n, t->all.at[i]->name->s, t->all.at[i]->name->len);
   for (int op = 0; op < OPS; op++)
     if (op_info[op].laws & LAW_FUNCTION) near_try(&n, op_info[op].name, strlen(op_info[op].name));

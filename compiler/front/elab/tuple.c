@@ -156,7 +156,7 @@ static const char *tuple_text(Elab *x, const Tuple *m, const Value *v) {
 
 static Diag *broken(Laws *l, const char *fmt) {
   const AstName name = l->m->def->stmt->name;
-  l->x->failed = true;
+  l->x->equation.failed = true;
   return diag_add(l->x->diags, D_E093, name.span, fmt, name.s->s);
 }
 
@@ -238,7 +238,7 @@ const Tuple *tuple_at(Elab *x, const MonoidDef *m, Core *const *body, Span use) 
   const Tuple *made = map_find(&m->made, key);
   if (made) return made;
   if (!tuple_draft(x, t)) return NULL;
-  if (!x->failed) laws_try(x, t);
+  if (!x->equation.failed) laws_try(x, t);
   map_put((Map *)&m->made, key, t);
-  return x->failed ? NULL : t;
+  return x->equation.failed ? NULL : t;
 }

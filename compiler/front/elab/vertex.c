@@ -10,19 +10,19 @@ Place place_of(Elab *x, Span s) {
 
 /* Labels nest: a vertex made inside another one saves the values and restores them. */
 Frozen labels_number(Elab *x, LabelSet out, LabelSet red) {
-  Frozen f = {NEW_ARRAY(x->arena, const Expr *, out.n + red.n + 1), out, red, x->out, x->red};
+  Frozen f = {NEW_ARRAY(x->arena, const Expr *, out.n + red.n + 1), out, red, x->vertex.out, x->vertex.red};
   for (uint32_t i = 0; i < out.n; i++) f.was[i] = out.at[i]->value;
   for (uint32_t i = 0; i < red.n; i++) f.was[out.n + i] = red.at[i]->value;
   for (uint32_t i = 0; i < out.n; i++) out.at[i]->value = expr_label(x->exprs, i);
   for (uint32_t i = 0; i < red.n; i++) red.at[i]->value = expr_label(x->exprs, out.n + i);
-  x->out = out, x->red = red;
+  x->vertex.out = out, x->vertex.red = red;
   return f;
 }
 
 void labels_restore(Elab *x, Frozen f) {
   for (uint32_t i = f.red.n; i-- > 0;) f.red.at[i]->value = f.was[f.out.n + i];
   for (uint32_t i = f.out.n; i-- > 0;) f.out.at[i]->value = f.was[i];
-  x->out = f.was_out, x->red = f.was_red;
+  x->vertex.out = f.was_out, x->vertex.red = f.was_red;
 }
 
 const Expr *read_node(Elab *x, EinNode *n, uint32_t rank, const Expr *const *index) {
@@ -60,22 +60,22 @@ static Str label_name(Elab *x, const Str *names, uint32_t n, Str name) {
 }
 
 EinNode *vertex_new(Elab *x, EinSum *draft, const uint8_t *merge, uint32_t rank, Str name, Span span) {
-  uint32_t n = x->out.n + x->red.n;
+  uint32_t n = x->vertex.out.n + x->vertex.red.n;
   const Expr **bound = NEW_ARRAY(x->arena, const Expr *, n + 1);
   Str *label = NEW_ARRAY(x->arena, Str, n + 1);
   for (uint32_t i = 0; i < n; i++) {
-    const LabelVar *v = i < x->out.n ? x->out.at[i] : x->red.at[i - x->out.n];
-    bound[i] = label_root(x->out.n > i ? x->out.at[i] : x->red.at[i - x->out.n])->extent;
+    const LabelVar *v = i < x->vertex.out.n ? x->vertex.out.at[i] : x->vertex.red.at[i - x->vertex.out.n];
+    bound[i] = label_root(x->vertex.out.n > i ? x->vertex.out.at[i] : x->vertex.red.at[i - x->vertex.out.n])->extent;
     label[i] = label_name(x, label, i, v->name);
   }
-  draft->n_out = x->out.n, draft->n_red = x->red.n;
-  if (x->out.n > GRAPH_OUT / 2 && !x->failed) {
+  draft->n_out = x->vertex.out.n, draft->n_red = x->vertex.red.n;
+  if (x->vertex.out.n > GRAPH_OUT / 2 && !x->equation.failed) {
     diag_add(x->diags, D_E095, span, "more than %d labels of one result", GRAPH_OUT / 2);
-    x->failed = true;
+    x->equation.failed = true;
   }
   EinNode **input = graph_canonical_slots(x->graph, draft, x->by_id.at);
-  EinNode *v = graph_vertex(
-      x->graph, x->region, graph_sum(x->graph, draft), bound, label, merge ? rank : x->out.n, merge, input);
+  EinNode *v = graph_vertex(x->graph, x->around.region, graph_sum(x->graph, draft), bound, label,
+      merge ? rank : x->vertex.out.n, merge, input);
   v->name = name;
   v->place = place_of(x, span);
   return v;

@@ -7,7 +7,7 @@
 
 static Cutting cutting(const Sites *p) {
   Cutting c = cutting_of_placing(p->s->arena, p->places, p->placing);
-  c.memory = (int64_t)p->memory;
+  c.memory = (int64_t)p->asked.memory;
   return c;
 }
 
@@ -17,7 +17,7 @@ static const Algebra *ia_of(const Sites *p, bool again) {
 }
 
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
-  Cutting c = ia || p->by_bytes ? cutting(p) : cutting_of_counts(p->places, p->choice.d);
+  Cutting c = ia || p->asked.by_bytes ? cutting(p) : cutting_of_counts(p->places, p->choice.d);
   algebra_print(out, relations_made(p->s, &p->j, p->keys, &c, ia, reread));
   return LEAVE_OK;
 }

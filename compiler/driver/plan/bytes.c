@@ -89,7 +89,7 @@ static Placing *placing_by(
   uint32_t which, n = p->g->vertices.len;
   Buf words = buf_new(s->arena);
   if (who != PLANNER_EXACT) {
-    if (!part_plan(s->arena, p->g, p->vectors, who, p->budget, choice, &words)) return *why = words.s, NULL;
+    if (!part_plan(s->arena, p->g, p->vectors, who, p->asked.budget, choice, &words)) return *why = words.s, NULL;
     PartVectors *its = NEW_ARRAY(s->arena, PartVectors, n + 1);
     for (uint32_t i = 0; i < n; i++) its[i] = (PartVectors){1, p->g->vertices.at[i].n_label, choice->d[i]};
     only = its;
@@ -97,14 +97,14 @@ static Placing *placing_by(
   *cuts = only;
   PlaceGraph places = *p->places;
   places.busy = who != PLANNER_EXACT && placing_is_large(p->places); /* planners that claim no bound get none */
-  Placing *x = placing_best(s->arena, &places, p->sites, only, p->budget, &which);
+  Placing *x = placing_best(s->arena, &places, p->sites, only, p->asked.budget, &which);
   if (x) return x;
   *why = not_cut(p, p->g->vertices.at[which].name);
   if (who == PLANNER_EXACT || p->places->fixed->mesh) return NULL;
   bool *same = NEW_ARRAY(s->arena, bool, n + 1);
   *exactly = same;
   *why = NULL;
-  return placing_realise(s->arena, p->places, p->sites, choice->d, p->budget, same);
+  return placing_realise(s->arena, p->places, p->sites, choice->d, p->asked.budget, same);
 }
 
 /* Takes another plan if it costs less, with no more work than the search allows. */
@@ -127,11 +127,12 @@ static void others_try(Sites *p) {
   Session *s = p->s;
   Sites other = *p;
   bool narrow = false;
-  if (p->who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound ||
+  if (p->asked.who != PLANNER_EXACT || p->places->fixed->mesh || p->placing->cost <= 1.01 * p->placing->bound ||
       placing_is_large(p->places))
     return;
-  if (!other.vectors) other.vectors = plan_vectors(s->arena, p->g, p->sites, p->plan, &narrow, diags_new(s->arena));
-  other.budget = p->budget / (double)SHARE;
+  if (!other.vectors)
+    other.vectors = plan_vectors(s->arena, p->g, p->sites, p->asked.plan, &narrow, diags_new(s->arena));
+  other.asked.budget = p->asked.budget / (double)SHARE;
   for (int k = PLANNER_LINEAR; other.vectors && k < PLANNERS; k++) {
     const PartVectors *cuts;
     const char *why = NULL;
@@ -155,17 +156,17 @@ static void choice_of_placing(Sites *p) {
 /* Finds the runner-up; as long as it is better than the plan, it becomes the plan. */
 static Leave rivals_try(Sites *p, const PartVectors *cuts) {
   enum { TIMES = 8 };
-  p->second = rival_find(p);
-  for (uint32_t k = 0; k < TIMES && p->second->placing && placing_take(p, p->second->placing); k++) {
+  p->report.second = rival_find(p);
+  for (uint32_t k = 0; k < TIMES && p->report.second->placing && placing_take(p, p->report.second->placing); k++) {
     Leave l = memory_fit(p, cuts);
     if (l) return l;
     choice_of_placing(p);
-    p->second = rival_find(p);
+    p->report.second = rival_find(p);
   }
-  if (!p->second->placing || p->second->placing->cost >= p->placing->cost * (1 - 1e-9)) return LEAVE_OK;
+  if (!p->report.second->placing || p->report.second->placing->cost >= p->placing->cost * (1 - 1e-9)) return LEAVE_OK;
   RunnerUp *none = NEW(p->s->arena, RunnerUp);
   none->why = "not looked for any longer: each plan that was found so was better than the one before";
-  p->second = none;
+  p->report.second = none;
   return LEAVE_OK;
 }
 
@@ -174,14 +175,14 @@ Leave bytes_find(Sites *p) {
   const PartVectors *cuts;
   Leave l = costs_ready(p);
   if (l) return l;
-  p->placing = placing_by(p, p->who, &p->choice, &cuts, &p->exactly, &why);
-  if (!p->placing && p->held) return p->unfit = why, LEAVE_PROGRAM;
+  p->placing = placing_by(p, p->asked.who, &p->choice, &cuts, &p->exactly, &why);
+  if (!p->placing && p->asked.held) return p->fit.unfit = why, LEAVE_PROGRAM;
   if (!p->placing) return fail(p->s, LEAVE_PROGRAM, "%s", why);
   others_try(p);
   l = memory_fit(p, cuts);
   if (l) return l;
   choice_of_placing(p);
-  if (!p->held) l = rivals_try(p, cuts);
+  if (!p->asked.held) l = rivals_try(p, cuts);
   for (uint32_t i = 0; i < p->against.len; i++) {
     Rival *r = &p->against.at[i];
     r->placing = placing_by(p, r->who, &r->choice, &cuts, &r->exactly, &r->why);
@@ -210,19 +211,19 @@ static const char *in_use(const Placing *x, const char *less, Arena *a) {
 
 const char *bytes_best(const Sites *p, Arena *a) {
   const Placing *x = p->placing;
-  const char *less = p->in_seconds ? "is faster" : p->in_elements ? "costs less" : "moves less";
-  if (p->who != PLANNER_EXACT) return NULL; /* its bound is only for these cuts */
+  const char *less = p->asked.in_seconds ? "is faster" : p->asked.in_elements ? "costs less" : "moves less";
+  if (p->asked.who != PLANNER_EXACT) return NULL; /* its bound is only for these cuts */
   if (x->narrow) return SITES_NARROW;
   if (placing_is_proven(x)) return arena_printf(a, "no plan on such a mesh %s%s", less, among(p));
   if (x->bound <= 0) return NULL;
   return arena_printf(a, "%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best",
-      in_use(x, less, a), among(p), p->in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
-      p->unlimited ? ", whatever memory it takes" : "", gap_of(a, (x->cost - x->bound) / x->bound));
+      in_use(x, less, a), among(p), p->asked.in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
+      p->fit.unlimited ? ", whatever memory it takes" : "", gap_of(a, (x->cost - x->bound) / x->bound));
 }
 
 static void head_facts(const Sites *p, Buf *b) {
   Arena *a = b->arena;
-  const Facts *f = p->facts;
+  const Facts *f = p->report.facts;
   buf_printf(
       b, "  %-22s%s; at most %s a site\n", "flops", flops_amount(a, f->flops, f->integer), count_amount(a, f->busiest));
   buf_printf(b, "  %-22s", "largest intermediate");
@@ -245,8 +246,8 @@ static void rival_print(const Sites *p, const char *head, const RunnerUp *r, Buf
 }
 
 static void rivals_print(const Sites *p, Buf *b) {
-  const RunnerUp *other = p->second->other;
-  rival_print(p, "runner-up", p->second, b);
+  const RunnerUp *other = p->report.second->other;
+  rival_print(p, "runner-up", p->report.second, b);
   if (other)
     rival_print(p, arena_printf(b->arena, "next best for %s", shown(b->arena, p->g->vertices.at[other->vertex].name)),
         other, b);
@@ -255,7 +256,7 @@ static void rivals_print(const Sites *p, Buf *b) {
 /* A line for each table that is read at indices from data and moves, those that move most first; of many only a few. */
 static void ways_print(const Sites *p, Buf *b) {
   enum { LINES = 3 };
-  const Facts *f = p->facts;
+  const Facts *f = p->report.facts;
   bool *said = NEW_ARRAY(b->arena, bool, f->reads.len + 1);
   uint32_t n = 0, lines = 0;
   for (uint32_t i = 0; i < f->reads.len; i++) n += facts_way(b->arena, f, &f->reads.at[i]) != NULL;
@@ -283,11 +284,11 @@ static void head_print(const Sites *p, Buf *b) {
   buf_str(b, x->mesh.n ? "" : "1");
   if (idle) buf_printf(b, ", %lld site%s idle", (long long)idle, idle > 1 ? "s" : "");
   buf_char(b, '\n');
-  if (p->strategy) buf_printf(b, "  %-22s%s\n", "strategy", p->strategy);
-  if (p->fastest > 0)
+  if (p->report.strategy) buf_printf(b, "  %-22s%s\n", "strategy", p->report.strategy);
+  if (p->orders.fastest > 0)
     buf_printf(b, "  %-22sby moves; those that are fastest on one site cost %s\n", "orders of products",
-        cost_text(p, b->arena, p->fastest));
-  if (p->in_elements)
+        cost_text(p, b->arena, p->orders.fastest));
+  if (p->asked.in_elements)
     buf_printf(
         b, "  %-22s%s elements (%.0f), as the TRA paper counts\n", "moved", count_amount(a, x->elements), x->elements);
   buf_printf(b, "  %-22s%s in all, %s a site on average\n", "received", bytes_of(a, x->bytes),
@@ -339,8 +340,8 @@ static void vertex_row(const Sites *p, uint32_t i, TableRow *r, Arena *a) {
   r->cell[COL_EQUATION] = sites_equation(a, v);
   r->cell[COL_CUT] = v->node->kind == EIN_STATE ? "" : cut_text(p, i, a);
   r->cell[COL_RECEIVED] = bytes_of(a, placing_received(p->places, p->placing, i));
-  if (p->seconds) r->cell[COL_TIME] = seconds_of(a, p->facts->tensors.at[i].seconds);
-  r->cell[COL_MEMORY] = bytes_of(a, p->facts->tensors.at[i].memory);
+  if (p->seconds) r->cell[COL_TIME] = seconds_of(a, p->report.facts->tensors.at[i].seconds);
+  r->cell[COL_MEMORY] = bytes_of(a, p->report.facts->tensors.at[i].memory);
   r->cell[COL_LINE] = line_text(a, p->j.path, v->node->place);
 }
 
@@ -367,7 +368,7 @@ static void tensors_print(const Sites *p, Buf *b) {
       r.cell[COL_NAME] = x->node->name ? shown(a, x->node->name->s) : "";
       r.cell[COL_EQUATION] = arena_printf(a, "%s of %s", x->node->param ? "param" : "input", bytes_of(a, x->bytes));
       r.cell[COL_CUT] = r.cell[COL_RECEIVED] = r.cell[COL_MEMORY] = "";
-      if (p->seconds) r.cell[COL_TIME] = seconds_of(a, p->facts->tensors.at[i].seconds);
+      if (p->seconds) r.cell[COL_TIME] = seconds_of(a, p->report.facts->tensors.at[i].seconds);
       r.cell[COL_LINE] = line_text(a, p->j.path, x->node->place);
     }
     r.cell[COL_HOME] = home_text(a, p, i);
@@ -477,7 +478,7 @@ static void put_reads(Json *j, const Sites *p, uint32_t i) {
     json_bool(j, "called", v->reads.at[k].call);
     put_count(j, "times", times);
     put_count(j, "received", placing_read(p->places, p->placing, i, k));
-    if (p->in_elements) put_count(j, "elements", placing_read_elements(p->places, p->placing, i, k));
+    if (p->asked.in_elements) put_count(j, "elements", placing_read_elements(p->places, p->placing, i, k));
     json_end(j, '}');
   }
   json_end(j, ']');
@@ -496,7 +497,7 @@ static void put_more(Json *j, const RunnerUp *r) {
 }
 
 static void put_runner_up(Json *j, const Sites *p) {
-  const RunnerUp *r = p->second;
+  const RunnerUp *r = p->report.second;
   json_object(j, "runner_up");
   if (r->why) json_str(j, "why", r->why);
   else {
@@ -505,7 +506,7 @@ static void put_runner_up(Json *j, const Sites *p) {
     for (uint32_t l = 0; l < p->g->vertices.at[r->vertex].n_label; l++) json_int(j, NULL, r->d[l]);
     json_end(j, ']');
     put_count(j, "bytes", r->placing->bytes);
-    if (p->in_elements) put_count(j, "elements", r->placing->elements);
+    if (p->asked.in_elements) put_count(j, "elements", r->placing->elements);
     put_more(j, r);
   }
   json_end(j, '}');
@@ -520,7 +521,7 @@ static void put_panels(Json *j, const Placing *x, uint32_t i) {
 }
 
 static void put_vertex(Json *j, const Sites *p, uint32_t i) {
-  const FactTensor *t = &p->facts->tensors.at[i];
+  const FactTensor *t = &p->report.facts->tensors.at[i];
   const PartVertex *v = &p->g->vertices.at[i];
   json_object(j, NULL);
   json_int(j, "id", v->node->id);
@@ -547,7 +548,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
 }
 
 static void put_tensor(Json *j, const Sites *p, uint32_t i) {
-  const FactTensor *x = &p->facts->tensors.at[i];
+  const FactTensor *x = &p->report.facts->tensors.at[i];
   const PlaceTensor *t = &p->places->tensors.at[i];
   json_object(j, NULL);
   if (t->vertex >= 0) json_str(j, "name", p->g->vertices.at[t->vertex].name);
@@ -569,35 +570,35 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
   json_int(j, "first", x->first);
   json_int(j, "last", x->last);
   put_count(j, "brought", placing_brought(p->places, p->placing, i));
-  if (p->in_elements) put_count(j, "brought_elements", placing_brought_elements(p->places, p->placing, i));
+  if (p->asked.in_elements) put_count(j, "brought_elements", placing_brought_elements(p->places, p->placing, i));
   if (p->seconds) json_num(j, "brought_seconds", placing_brought_seconds(p->places, p->seconds, p->placing, i));
   json_end(j, '}');
 }
 
 void put_placing(Json *j, const Sites *p, const Placing *x) {
   put_count(j, "bytes", x->bytes);
-  if (p->in_seconds) json_num(j, "seconds", x->seconds);
-  if (p->in_elements) put_count(j, "elements", x->elements);
+  if (p->asked.in_seconds) json_num(j, "seconds", x->seconds);
+  if (p->asked.in_elements) put_count(j, "elements", x->elements);
 }
 
 void bytes_json(const Sites *p, Buf *out) {
   Json j = json_new(out);
   json_object(&j, NULL);
-  put_head(&j, p, "ein placing 1", p->in_seconds ? "seconds" : p->in_elements ? "ia" : "bytes");
+  put_head(&j, p, "ein placing 1", p->asked.in_seconds ? "seconds" : p->asked.in_elements ? "ia" : "bytes");
   put_mesh(&j, &p->placing->mesh);
   put_count(&j, "bytes", p->placing->bytes);
-  if (p->in_elements) put_count(&j, "elements", p->placing->elements);
+  if (p->asked.in_elements) put_count(&j, "elements", p->placing->elements);
   machine_json(p, &j);
   usual_json(p, &j);
   simulation_json(p, &j);
-  if (p->placing->narrow || p->who != PLANNER_EXACT) json_null(&j, "bound");
-  else if (p->in_seconds) json_num(&j, "bound", p->placing->bound);
+  if (p->placing->narrow || p->asked.who != PLANNER_EXACT) json_null(&j, "bound");
+  else if (p->asked.in_seconds) json_num(&j, "bound", p->placing->bound);
   else put_count(&j, "bound", p->placing->bound);
-  put_work(&j, p->facts->flops, p->facts->integer, p->facts->busiest);
+  put_work(&j, p->report.facts->flops, p->report.facts->integer, p->report.facts->busiest);
   put_busiest(&j, p);
-  if (p->facts->largest < 0) json_null(&j, "largest_intermediate");
-  else json_int(&j, "largest_intermediate", p->facts->largest);
-  if (p->strategy) json_str(&j, "strategy", p->strategy);
+  if (p->report.facts->largest < 0) json_null(&j, "largest_intermediate");
+  else json_int(&j, "largest_intermediate", p->report.facts->largest);
+  if (p->report.strategy) json_str(&j, "strategy", p->report.strategy);
   else json_null(&j, "strategy");
   put_runner_up(&j, p);
   whys_json(p, &j);

@@ -62,12 +62,13 @@ Leave certificate_write(const Sites *p, const Args *a, const char *path) {
   Buf out = buf_new(s->arena), plan = buf_new(s->arena), tasks = buf_new(s->arena), why = buf_new(s->arena);
   Json j = json_new(&out);
   if (p->keys) return fail(s, LEAVE_USAGE, "--certificate is of a program's equations, and %s is past them", p->j.path);
-  if (!p->by_bytes) return fail(s, LEAVE_USAGE, "--certificate is for plans on a mesh, by any cost but eindecomp");
+  if (!p->asked.by_bytes)
+    return fail(s, LEAVE_USAGE, "--certificate is for plans on a mesh, by any cost but eindecomp");
   bytes_json(p, &plan);
   json_object(&j, NULL);
   json_str(&j, "schema", "ein certificate 1");
   json_raw(&j, "plan", plan.s, plan.len);
-  json_bool(&j, "pinned", arg_has(a, OPT_PIN) || arg_has(a, OPT_PLAN_FILE) || p->unlimited);
+  json_bool(&j, "pinned", arg_has(a, OPT_PIN) || arg_has(a, OPT_PLAN_FILE) || p->fit.unlimited);
   operations_put(&j, p);
   most_put(&j, p);
   ties_put(&j, p);

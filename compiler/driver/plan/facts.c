@@ -32,9 +32,9 @@ static void vertex_find(const Sites *p, uint32_t i, FactTensor *t) {
   t->name = shown(a, v->name);
   t->equation = sites_equation(a, v);
   t->state = v->node->kind == EIN_STATE;
-  t->cut = t->state && p->by_bytes ? "" : sites_cut(a, v, v->n_label, p->choice.d[i]);
+  t->cut = t->state && p->asked.by_bytes ? "" : sites_cut(a, v, v->n_label, p->choice.d[i]);
   work_find(p, v, p->choice.d[i], t);
-  if (p->by_bytes) {
+  if (p->asked.by_bytes) {
     t->received = placing_received(p->places, p->placing, i);
     return;
   }
@@ -53,11 +53,11 @@ static void tensor_find(const Sites *p, const PlaceGraph *g, uint32_t i, FactTen
     t->name = x->node->name ? shown(a, x->node->name->s) : "";
     t->equation = arena_printf(a, "%s of %s", x->node->param ? "param" : "input", bytes_of(a, x->bytes));
   }
-  if (!p->by_bytes) return;
+  if (!p->asked.by_bytes) return;
   t->home = home_text(a, p, i);
   t->at_home = home_block(p, i);
   t->brought = placing_brought(g, p->placing, i);
-  if (t->vertex >= 0) t->memory = p->peak.by[i];
+  if (t->vertex >= 0) t->memory = p->fit.peak.by[i];
   if (p->seconds)
     t->seconds = t->vertex >= 0 ? vertex_seconds(p, i) : placing_brought_seconds(g, p->seconds, p->placing, i);
 }
@@ -149,7 +149,7 @@ static void stays_find(Facts *f) {
 
 static double read_moved(const Sites *p, const PlaceGraph *g, uint32_t i, uint32_t k) {
   const PartRead *r = &g->part->vertices.at[i].reads.at[k];
-  if (p->by_bytes) return placing_read(g, p->placing, i, k);
+  if (p->asked.by_bytes) return placing_read(g, p->placing, i, k);
   return r->from < 0 ? 0 : r->times * part_repartition(r, p->choice.d[i], p->choice.d[r->from]);
 }
 
@@ -158,7 +158,7 @@ static void reads_find(Facts *f) {
   for (uint32_t i = 0; i < part->vertices.len; i++)
     for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) {
       FactRead r = {f->g->tensor[i][k], i, k, false, read_moved(f->p, f->g, i, k), 0, 0};
-      if (f->p->by_bytes) placing_ways(f->g, f->p->placing, i, k, &r.whole, &r.asked);
+      if (f->p->asked.by_bytes) placing_ways(f->g, f->p->placing, i, k, &r.whole, &r.asked);
       r.back = f->tensors.at[r.tensor].vertex >= 0 && r.tensor >= i;
       vec_push(f->p->s->arena, f->reads, r);
     }
@@ -213,7 +213,7 @@ const char *count_amount(Arena *a, double x) {
 }
 
 const char *facts_moved(Arena *a, const Facts *f, double x) {
-  return f->p->by_bytes ? bytes_of(a, x) : count_amount(a, x);
+  return f->p->asked.by_bytes ? bytes_of(a, x) : count_amount(a, x);
 }
 
 const char *flops_amount(Arena *a, double flops, double integer) {

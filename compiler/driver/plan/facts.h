@@ -1,7 +1,7 @@
 /* driver/plan/facts.h - the facts about a plan for many sites, for people: what each tensor is, where it stays, how
  * long, and what each read moves. The text, the page, the picture and the data all show this model.
  *
- * Steps are vertices in the graph's order. By the paper's cost (Sites.by_bytes is false) there are no homes: their
+ * Steps are vertices in the graph's order. By the paper's cost (SitesAsked.by_bytes is false) there are no homes: their
  * fields are empty, and amounts are in elements. */
 #ifndef EIN_PLAN_FACTS_H
 #define EIN_PLAN_FACTS_H

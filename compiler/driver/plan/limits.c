@@ -49,9 +49,9 @@ static Span place_span(const Held *h, Place p) {
 static double value_of(const Sites *p, LimitId id) {
   switch (id) {
   case LIMIT_BYTES: return p->placing->bytes;
-  case LIMIT_MEMORY: return p->peak.bytes;
+  case LIMIT_MEMORY: return p->fit.peak.bytes;
   case LIMIT_TIME: return plan_seconds(p);
-  default: return p->facts->busiest;
+  default: return p->report.facts->busiest;
   }
 }
 
@@ -71,10 +71,10 @@ static bool keeps(double x, const Limit *l) {
 }
 
 static double share_of(const Sites *p, LimitId id, uint32_t tensor) {
-  const FactTensor *t = &p->facts->tensors.at[tensor];
+  const FactTensor *t = &p->report.facts->tensors.at[tensor];
   switch (id) {
   case LIMIT_BYTES: return t->received + t->brought;
-  case LIMIT_MEMORY: return (int32_t)tensor == p->peak.at ? p->peak.bytes : 0;
+  case LIMIT_MEMORY: return (int32_t)tensor == p->fit.peak.at ? p->fit.peak.bytes : 0;
   case LIMIT_TIME: return t->seconds;
   default: return t->busiest;
   }
@@ -82,7 +82,7 @@ static double share_of(const Sites *p, LimitId id, uint32_t tensor) {
 
 static const char *share_text(const Sites *p, LimitId id, uint32_t tensor) {
   Arena *a = p->s->arena;
-  const FactTensor *t = &p->facts->tensors.at[tensor];
+  const FactTensor *t = &p->report.facts->tensors.at[tensor];
   const char *most = value_text(a, id, share_of(p, id, tensor));
   if (id == LIMIT_MEMORY) return arena_printf(a, "so much is on a site while %s is computed", t->name);
   if (id != LIMIT_BYTES) return arena_printf(a, "%s takes most: %s", t->name, most);
@@ -92,7 +92,7 @@ static const char *share_text(const Sites *p, LimitId id, uint32_t tensor) {
 }
 
 static void share_say(const Held *h, const Sites *p, LimitId id, Diag *g) {
-  uint32_t most = 0, n = p->facts->tensors.len;
+  uint32_t most = 0, n = p->report.facts->tensors.len;
   for (uint32_t i = 1; i < n; i++)
     if (share_of(p, id, i) > share_of(p, id, most)) most = i;
   if (!n || share_of(p, id, most) <= 0) return;
@@ -112,13 +112,13 @@ static void limit_broken(const Held *h, const Sites *p, const Limit *l) {
   Diag *g = diag_add(h->d, D_E932, l->span, "%s does not hold on %lld site%s: %s", limit_text(a, l),
       (long long)h->sites, h->sites > 1 ? "s" : "", value_text(a, l->id, value_of(p, l->id)));
   share_say(h, p, l->id, g);
-  bool least = p->in_seconds ? l->id == LIMIT_TIME : l->id == LIMIT_BYTES;
-  if (best && least && !p->in_elements && (l->op == OP_LT || l->op == OP_LE)) diag_hint(h->d, g, "%s", best);
+  bool least = p->asked.in_seconds ? l->id == LIMIT_TIME : l->id == LIMIT_BYTES;
+  if (best && least && !p->asked.in_elements && (l->op == OP_LT || l->op == OP_LE)) diag_hint(h->d, g, "%s", best);
 }
 
 static void unfit_say(const Held *h, const Sites *p, Span limit) {
-  Diag *g = diag_add(h->d, D_E932, limit, "%s", p->unfit);
-  Span at = p->binds ? place_span(h, p->places->tensors.at[p->binds - 1].node->place) : (Span){0};
+  Diag *g = diag_add(h->d, D_E932, limit, "%s", p->fit.unfit);
+  Span at = p->fit.binds ? place_span(h, p->places->tensors.at[p->fit.binds - 1].node->place) : (Span){0};
   if (at.src) diag_at(h->d, g, at, "this takes most of it");
 }
 
@@ -160,18 +160,18 @@ static bool checkable(Held *h, Leave *l) {
 /* The machine's, or --memory, if that is less. */
 static void memory_limit_take(Sites *p, const Limit *l) {
   double most = l ? l->op == OP_LT ? l->amount - 1 : l->amount : 0;
-  if (l && (p->memory <= 0 || most < p->memory)) p->memory = most > 1 ? most : 1;
+  if (l && (p->asked.memory <= 0 || most < p->asked.memory)) p->asked.memory = most > 1 ? most : 1;
 }
 
 static Leave held_check(Held *h) {
   Leave l = LEAVE_OK;
   if (!checkable(h, &l)) return l;
   const Limit *memory = memory_limit(&h->limits);
-  Sites p = {.s = h->s, .j = *h->j, .sites = h->sites, .held = true};
+  Sites p = {.s = h->s, .j = *h->j, .sites = h->sites, .asked.held = true};
   memory_limit_take(&p, memory);
   l = sites_find(&p, h->a);
-  if (l && !p.unfit) return l;
-  if (p.unfit) unfit_say(h, &p, memory ? memory->span : h->limits.at[0].span);
+  if (l && !p.fit.unfit) return l;
+  if (p.fit.unfit) unfit_say(h, &p, memory ? memory->span : h->limits.at[0].span);
   for (uint32_t i = 0; !l && i < h->limits.len; i++)
     if (!keeps(value_of(&p, h->limits.at[i].id), &h->limits.at[i])) limit_broken(h, &p, &h->limits.at[i]);
   return LEAVE_OK;

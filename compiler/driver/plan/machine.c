@@ -13,9 +13,9 @@ static Leave machine_find(Sites *p, const char *path) {
   const char *why;
   Source *src = file_read(s, path, &why);
   if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
-  p->machine = machine_read(s->arena, src, s->diags);
-  if (!p->machine || !machine_check(p->machine, s->diags)) return session_report(s);
-  detail(s, "%s: %s", path, p->machine->name);
+  p->asked.machine = machine_read(s->arena, src, s->diags);
+  if (!p->asked.machine || !machine_check(p->asked.machine, s->diags)) return session_report(s);
+  detail(s, "%s: %s", path, p->asked.machine->name);
   return LEAVE_OK;
 }
 
@@ -41,16 +41,17 @@ Leave machine_wanted(Sites *p, const Args *a) {
              *env = getenv("EIN_MACHINE");
   bool asked = costs && strcmp(costs, "seconds") == 0;
   if (!path && asked && env && *env) path = env;
-  if (memory && !p->by_bytes) return fail(s, LEAVE_USAGE, "--memory is for plans on a mesh, by any cost but eindecomp");
+  if (memory && !p->asked.by_bytes)
+    return fail(s, LEAVE_USAGE, "--memory is for plans on a mesh, by any cost but eindecomp");
   if (asked && !path)
     return fail(s, LEAVE_USAGE, "--costs=seconds: expected a machine file, by --machine or $EIN_MACHINE");
   double most = 0;
   Leave l = memory_said(s, a, &most);
-  p->in_seconds = path && (asked || !costs);
+  p->asked.in_seconds = path && (asked || !costs);
   if (!l && path) l = machine_find(p, path);
-  if (!l && path && !memory) most = (double)p->machine->site_bytes;
+  if (!l && path && !memory) most = (double)p->asked.machine->site_bytes;
   /* if there is a limit already, the stricter one */
-  if (most > 0 && (p->memory <= 0 || most < p->memory)) p->memory = most;
+  if (most > 0 && (p->asked.memory <= 0 || most < p->asked.memory)) p->asked.memory = most;
   return l;
 }
 
@@ -71,20 +72,20 @@ Leave costs_ready(Sites *p) {
   PlaceGraph *g = p->keys ? keys_places(s->arena, p->keys) : place_graph(s->arena, p->g);
   p->places = g;
   p->lives = lives_find(s->arena, g);
-  g->fixed = plan_fixed(s->arena, g, p->by_bytes ? p->plan : axes_said(s->arena, p->plan), s->diags);
+  g->fixed = plan_fixed(s->arena, g, p->asked.by_bytes ? p->asked.plan : axes_said(s->arena, p->asked.plan), s->diags);
   uint32_t errors = s->diags->errors;
-  if (g->fixed) g->panels = plan_panels(s->arena, g, p->plan, s->diags);
-  g->room = p->plan->room;
+  if (g->fixed) g->panels = plan_panels(s->arena, g, p->asked.plan, s->diags);
+  g->room = p->asked.plan->room;
   if (!g->fixed || s->diags->errors > errors) return session_report(s);
-  if (p->in_seconds && g->fixed->mesh && mesh_sites(g->fixed->mesh) != p->sites)
+  if (p->asked.in_seconds && g->fixed->mesh && mesh_sites(g->fixed->mesh) != p->sites)
     return fail(s, LEAVE_PROGRAM, "the mesh of the plan leaves sites idle, which plans by seconds do not");
-  if (p->machine) {
-    p->seconds = seconds_new(s->arena, p->g, p->machine, p->sites, &why);
+  if (p->asked.machine) {
+    p->seconds = seconds_new(s->arena, p->g, p->asked.machine, p->sites, &why);
     if (!p->seconds) return fail(s, LEAVE_PROGRAM, "%s", why.s);
   }
-  if (p->in_seconds || p->in_elements) {
+  if (p->asked.in_seconds || p->asked.in_elements) {
     PlaceCost *cost = NEW(s->arena, PlaceCost);
-    *cost = (PlaceCost){.seconds = p->in_seconds ? p->seconds : NULL, .paper = p->in_elements};
+    *cost = (PlaceCost){.seconds = p->asked.in_seconds ? p->seconds : NULL, .paper = p->asked.in_elements};
     g->cost = cost;
   }
   return LEAVE_OK;
@@ -131,25 +132,25 @@ const char *seconds_shares(const Sites *p, Arena *a) {
 void machine_text(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
-  buf_printf(b, "  %-22s%s a site at most%s\n", "memory", bytes_of(a, p->peak.bytes), memory_most(p, a));
+  buf_printf(b, "  %-22s%s a site at most%s\n", "memory", bytes_of(a, p->fit.peak.bytes), memory_most(p, a));
   if (p->placing->room)
     buf_printf(b, "  %-22sof what is reduced, at most %s arrive at once\n", "parts",
         bytes_of(a, (double)p->placing->room));
 }
 
 void machine_json(const Sites *p, Json *j) {
-  int32_t vertex = p->peak.at < 0 ? -1 : p->places->tensors.at[p->peak.at].vertex;
+  int32_t vertex = p->fit.peak.at < 0 ? -1 : p->places->tensors.at[p->fit.peak.at].vertex;
   if (p->seconds) {
-    json_str(j, "machine", p->machine->name);
+    json_str(j, "machine", p->asked.machine->name);
     json_num(j, "seconds", plan_seconds(p));
   }
   json_object(j, "memory");
-  put_count(j, "bytes", p->peak.bytes);
+  put_count(j, "bytes", p->fit.peak.bytes);
   if (vertex < 0) json_null(j, "at");
   else json_int(j, "at", p->g->vertices.at[vertex].node->id);
-  if (p->memory > 0) put_count(j, "limit", p->memory);
+  if (p->asked.memory > 0) put_count(j, "limit", p->asked.memory);
   else json_null(j, "limit");
-  json_bool(j, "measured", !p->peak.guessed);
+  json_bool(j, "measured", !p->fit.peak.guessed);
   json_end(j, '}');
   if (p->placing->room) json_int(j, "room", p->placing->room);
 }

@@ -103,15 +103,15 @@ static Leave options_fit(WinMap *m) {
 /* ---- a point ---------------------------------------------------------------------------------------------- */
 
 static double ours_of(const Sites *p) {
-  return p->by_bytes ? p->placing->cost : p->choice.cost.all;
+  return p->asked.by_bytes ? p->placing->cost : p->choice.cost.all;
 }
 
 static bool is_there(const Sites *p, const Rival *r) {
-  return p->by_bytes ? r->placing != NULL : r->why == NULL;
+  return p->asked.by_bytes ? r->placing != NULL : r->why == NULL;
 }
 
 static double its_of(const Sites *p, const Rival *r) {
-  return p->by_bytes ? r->placing->cost : r->choice.cost.all;
+  return p->asked.by_bytes ? r->placing->cost : r->choice.cost.all;
 }
 
 /* Sums of seconds differ in their last digits. */
@@ -183,15 +183,15 @@ static void point_plan(WinMap *m, uint32_t row, uint32_t column, MapPoint *x) {
   s.capture = true;
   s.refused = NULL;
   session_fresh(&s);
-  Sites p = {.s = &s, .held = true};
+  Sites p = {.s = &s, .asked.held = true};
   Buf where = buf_new(m->s->arena);
   Args a = point_args(m, own, row, column, &where);
   *x = (MapPoint){.first = -1, .winners = ""};
   x->leave = sites_read(&s, &a, &p.sites);
   if (!x->leave) x->leave = sites_find(&p, &a);
-  if (x->leave) x->why = p.unfit ? arena_printf(m->s->arena, "%s", p.unfit) : reason(m, &s);
+  if (x->leave) x->why = p.fit.unfit ? arena_printf(m->s->arena, "%s", p.fit.unfit) : reason(m, &s);
   else winner_find(m, &p, x, where.s);
-  if (!x->leave) m->by = p.in_seconds ? "takes least time" : "moves least";
+  if (!x->leave) m->by = p.asked.in_seconds ? "takes least time" : "moves least";
   if (x->why) x->title = arena_printf(m->s->arena, "%s: %s", where.s, x->why);
   arena_free(own);
 }

@@ -76,7 +76,7 @@ SitesMemory memory_of(const Sites *p, const Placing *placing) {
   SitesMemory out = {.at = -1, .by = NEW_ARRAY(p->s->arena, double, p->places->tensors.len + 1)};
   Arena *work = arena_new();
   Cutting c = cutting_of_placing(work, p->places, placing);
-  c.memory = (int64_t)p->memory;
+  c.memory = (int64_t)p->asked.memory;
   Buf why = buf_new(work);
   const Algebra *ia = p->keys ? ia_from_tra(work, p->keys, &c) : ia_from_graph(work, p->j.graph, &c);
   TaskGraph *t = task_from_ia(work, ia, &why);
@@ -129,7 +129,7 @@ static void room_widen(const Sites *p, Placing *x, SitesMemory *peak) {
     for (int64_t between = low; between < high; between *= 4) middle *= 2;
     now.room = middle == MOVE_ROOM ? 0 : middle;
     SitesMemory bytes = memory_of(p, &now);
-    if (bytes.bytes > p->memory) {
+    if (bytes.bytes > p->asked.memory) {
       high = middle / 2;
       continue;
     }
@@ -157,63 +157,68 @@ static void lighten(Sites *p, Placing *x, const Placing *was) {
   double work = PANELS_WORK;
   Placing few = *was;
   SitesMemory peak = memory_of(p, &few);
-  if (peak.bytes > p->memory) room_least(p, &few, &peak);
-  if (peak.bytes > p->memory) panels_fit(p, &few, p->memory, p->memory, &work, &peak);
-  if (peak.bytes <= p->memory) *x = few;
+  if (peak.bytes > p->asked.memory) room_least(p, &few, &peak);
+  if (peak.bytes > p->asked.memory) panels_fit(p, &few, p->asked.memory, p->asked.memory, &work, &peak);
+  if (peak.bytes <= p->asked.memory) *x = few;
   work = PANELS_WORK;
-  p->peak = memory_of(p, x);
-  if (p->peak.bytes <= p->memory && x->panels != was->panels) panels_thin(p, x, &work, &p->peak);
-  if (p->peak.bytes <= p->memory) room_widen(p, x, &p->peak);
+  p->fit.peak = memory_of(p, x);
+  if (p->fit.peak.bytes <= p->asked.memory && x->panels != was->panels) panels_thin(p, x, &work, &p->fit.peak);
+  if (p->fit.peak.bytes <= p->asked.memory) room_widen(p, x, &p->fit.peak);
 }
 
-/* Whether the plan can keep the limit; then it does, and p->peak is its memory. Else p->peak is the least that was
+/* Whether the plan can keep the limit; then it does, and p->fit.peak is its memory. Else that is the least that was
  * found so far. */
 static bool kept(Sites *p, Needs *n, Placing *x) {
   Placing now = *x;
   SitesMemory needs = needed(n, &now);
-  if (p->peak.by == NULL || needs.bytes < p->peak.bytes) p->peak = needs;
-  if (needs.bytes > p->memory) return false;
-  SitesMemory least = p->peak;
+  if (p->fit.peak.by == NULL || needs.bytes < p->fit.peak.bytes) p->fit.peak = needs;
+  if (needs.bytes > p->asked.memory) return false;
+  SitesMemory least = p->fit.peak;
   lighten(p, &now, x);
-  if (p->peak.bytes > p->memory) return p->peak = least, false;
+  if (p->fit.peak.bytes > p->asked.memory) return p->fit.peak = least, false;
   *x = now;
-  if (p->in_seconds) placing_count(p->places, x);
+  if (p->asked.in_seconds) placing_count(p->places, x);
   return true;
 }
 
 static Needs needs_of(const Sites *p) {
-  Needs n = {*p, p->memory, PANELS_WORK};
-  n.p.memory = 1;
+  Needs n = {*p, p->asked.memory, PANELS_WORK};
+  n.p.asked.memory = 1;
   return n;
 }
 
-/* The first plan, in the order of their cost, that keeps the limit; NULL: none does, and p->peak is the least that was
+/* The first plan, in the order of their cost, that keeps the limit; NULL: none does, and p->fit.peak is the least
  * found. What is tried before a plan does not depend on the limit, so a plan needs the same under all limits. */
 static Placing *placing_under(Sites *p, const PartVectors *only, Needs *n, Placing *unbound) {
   if (kept(p, n, p->placing)) return p->placing;
   if (p->exactly) return NULL;
-  PlaceFits all = placing_fits(p->s->arena, p->places, p->lives, p->sites, only, p->budget, unbound);
+  PlaceFits all = placing_fits(p->s->arena, p->places, p->lives, p->sites, only, p->asked.budget, unbound);
   for (uint32_t i = 0; i < all.len; i++)
     if (all.at[i].placing != unbound && kept(p, n, all.at[i].placing)) return all.at[i].placing;
   return NULL;
 }
 
+static const char *peak_at(const Sites *p, Arena *a) { /* ", at T" */
+  int32_t at = p->fit.peak.at;
+  return at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)at)));
+}
+
 static Leave unfit(Sites *p, double least) {
   Arena *a = p->s->arena;
-  const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
   const char *none = least > 0 ? arena_printf(a, "; none has less than %s", bytes_of(a, least)) : "";
-  p->binds = p->peak.at < 0 ? 0 : (uint32_t)p->peak.at + 1;
-  p->unfit = arena_printf(a,
+  p->fit.binds = p->fit.peak.at < 0 ? 0 : (uint32_t)p->fit.peak.at + 1;
+  p->fit.unfit = arena_printf(a,
       "no plan was found in which a site has no more than %s (%.0f bytes); the least that was found is %s (%.0f "
       "bytes)%s%s",
-      bytes_of(a, p->memory), p->memory, bytes_of(a, p->peak.bytes), p->peak.bytes, at, none);
-  return p->held ? LEAVE_PROGRAM : fail(p->s, LEAVE_PROGRAM, "%s", p->unfit);
+      bytes_of(a, p->asked.memory), p->asked.memory, bytes_of(a, p->fit.peak.bytes), p->fit.peak.bytes, peak_at(p, a),
+      none);
+  return p->asked.held ? LEAVE_PROGRAM : fail(p->s, LEAVE_PROGRAM, "%s", p->fit.unfit);
 }
 
 Leave memory_fit(Sites *p, const PartVectors *only) {
   double least = memory_least(p->places, p->places->fixed->mesh ? mesh_sites(p->places->fixed->mesh) : p->sites);
-  p->peak = memory_of(p, p->placing);
-  if (p->memory <= 0 || p->peak.bytes <= p->memory) return LEAVE_OK;
+  p->fit.peak = memory_of(p, p->placing);
+  if (p->asked.memory <= 0 || p->fit.peak.bytes <= p->asked.memory) return LEAVE_OK;
   Placing *unbound = arena_copy(p->s->arena, p->placing, sizeof *unbound);
   Needs n = needs_of(p);
   Placing *x = placing_under(p, only, &n, unbound);
@@ -221,7 +226,7 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
   if (x == p->placing) return LEAVE_OK; /* the same amount moves as before, so nothing costs less */
   x->bound = unbound->bound;
   x->narrow |= unbound->narrow;
-  p->unlimited = unbound;
+  p->fit.unlimited = unbound;
   p->placing = x;
   return LEAVE_OK;
 }
@@ -229,8 +234,7 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
 /* ---- reports ---------------------------------------------------------------------------------------------------- */
 
 const char *memory_most(const Sites *p, Arena *a) {
-  const char *limit = p->memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->memory)) : "";
-  const char *at = p->peak.at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)p->peak.at)));
-  const char *guessed = p->peak.guessed ? ", estimated, for the plan cannot be one list of tasks yet" : "";
-  return arena_printf(a, "%s%s%s", limit, at, guessed);
+  const char *limit = p->asked.memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->asked.memory)) : "";
+  const char *guessed = p->fit.peak.guessed ? ", estimated, for the plan cannot be one list of tasks yet" : "";
+  return arena_printf(a, "%s%s%s", limit, peak_at(p, a), guessed);
 }

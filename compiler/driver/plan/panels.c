@@ -106,7 +106,7 @@ static void thin(Fit *f) {
   for (uint32_t i = 0; i < f->p->g->vertices.len; i++)
     while (f->panels[i].n > 3 && may(f, i) && *f->work > 0) {
       Fit now = changed(f, i, (PlacePanels){f->panels[i].label, f->panels[i].n / 2});
-      if (now.peak.bytes > f->p->memory) break;
+      if (now.peak.bytes > f->p->asked.memory) break;
       *f = now;
     }
 }
@@ -129,8 +129,12 @@ void panels_fit(const Sites *p, Placing *x, double limit, double enough, double 
 }
 
 void panels_thin(const Sites *p, Placing *x, double *work, SitesMemory *peak) {
-  Fit f = {
-      .p = p, .limit = p->memory, .x = *x, .panels = (PlacePanels *)(uintptr_t)x->panels, .peak = *peak, .work = work};
+  Fit f = {.p = p,
+      .limit = p->asked.memory,
+      .x = *x,
+      .panels = (PlacePanels *)(uintptr_t)x->panels,
+      .peak = *peak,
+      .work = work};
   if (x->panels) thin(&f);
   x->panels = f.panels;
   *peak = f.peak;

@@ -97,8 +97,8 @@ static RunnerUp *rival_try(const Sites *p, uint32_t i, double budget) {
 }
 
 static const char *rival_none(const Sites *p) {
-  if (p->who != PLANNER_EXACT) return "a rule of thumb has no second choice";
-  if (p->unlimited) return "not looked for where memory decides";
+  if (p->asked.who != PLANNER_EXACT) return "a rule of thumb has no second choice";
+  if (p->fit.unlimited) return "not looked for where memory decides";
   if (p->g->vertices.len > RIVAL_MOST)
     return arena_printf(p->s->arena, "not looked for among more than %d tensors", RIVAL_MOST);
   return NULL;
@@ -115,7 +115,7 @@ RunnerUp *rival_find(const Sites *p) {
       if (p->g->vertices.at[i].node->kind == EIN_VERTEX && w[i] >= 0 && (at == n || w[i] > w[at])) at = i;
     if (at == n) break;
     w[at] = -1;
-    RunnerUp *its = rival_try(p, at, p->budget / most);
+    RunnerUp *its = rival_try(p, at, p->asked.budget / most);
     if (its && rival_better(p->placing->cost, its->placing->cost, r->placing))
       its->other = r->placing ? r : NULL, r = its;
     else if (its) r->other = its;
@@ -129,13 +129,13 @@ RunnerUp *rival_find(const Sites *p) {
 void rival_cost_text(const Sites *p, double its, Buf *b) {
   Arena *a = b->arena;
   double ours = p->placing->cost;
-  if (p->in_seconds) buf_str(b, seconds_of(a, its));
-  else if (p->in_elements) buf_printf(b, "%s elements", cost_text(p, a, its));
+  if (p->asked.in_seconds) buf_str(b, seconds_of(a, its));
+  else if (p->asked.in_elements) buf_printf(b, "%s elements", cost_text(p, a, its));
   else buf_printf(b, "%s a site", bytes_of(a, its / (double)p->sites));
-  if (as_much(ours, its)) buf_printf(b, ", as %s", p->in_seconds ? "long" : "much");
+  if (as_much(ours, its)) buf_printf(b, ", as %s", p->asked.in_seconds ? "long" : "much");
   else if (its > ours && its < 1.0005 * ours) buf_str(b, ", less than 0.1 % more");
   else if (its > ours && its < 1.1 * ours) buf_printf(b, ", %.1f %% more", 100 * (its / ours - 1));
-  else if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
+  else if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->asked.in_seconds ? "long" : "much");
 }
 
 void rival_text(const Sites *p, const RunnerUp *r, Buf *b) {

@@ -31,8 +31,8 @@ Leave simulation_find(Sites *p, const Algebra *ia) {
   const AlgPanels *panels = t ? moves_panels(p->s->arena, t, ia) : NULL;
   arena_free(work);
   why = buf_new(p->s->arena);
-  p->simulated = simulate(p->s->arena, ia, p->seconds, after, panels, &why);
-  return p->simulated ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "--simulate: %s", why.s);
+  p->report.simulated = simulate(p->s->arena, ia, p->seconds, after, panels, &why);
+  return p->report.simulated ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "--simulate: %s", why.s);
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------ */
@@ -43,7 +43,7 @@ static const char *share_of(Arena *a, double x) {
 }
 
 static const char *part_of(const Sites *p, const MachineLevel *level) {
-  const Machine *m = p->machine;
+  const Machine *m = p->asked.machine;
   for (uint32_t k = 1; k < m->levels.len; k++)
     if (&m->levels.at[k] == level) return m->levels.at[k - 1].name;
   return level->name;
@@ -68,7 +68,7 @@ enum { COL_STEP, COL_SITES, COL_BEGIN, COL_SECONDS, COL_LINE, COLUMNS };
 
 /* The critical path, with a header as its first row. */
 static Table path_table(const Sites *p, Arena *a) {
-  const Simulated *x = p->simulated;
+  const Simulated *x = p->report.simulated;
   Table t = {.columns = COLUMNS, .clipped = COL_STEP, .left = 1u << COL_STEP | 1u << COL_SITES | 1u << COL_LINE};
   bool *named = NEW_ARRAY(a, bool, x->n_step + 1);
   double rest = 0;
@@ -106,7 +106,7 @@ static void turns_say(const Simulated *x, SimLines *l, Arena *a) {
 }
 
 static SimLines sim_lines(const Sites *p, Arena *a) {
-  const Simulated *x = p->simulated;
+  const Simulated *x = p->report.simulated;
   const SimLink *l = &x->busiest;
   double sum = placing_seconds(p->places, p->seconds, p->placing);
   SimLines out = {0};
@@ -132,7 +132,7 @@ static SimLines sim_lines(const Sites *p, Arena *a) {
 }
 
 void simulation_text(const Sites *p, Buf *b) {
-  if (!p->simulated) return;
+  if (!p->report.simulated) return;
   SimLines lines = sim_lines(p, b->arena);
   Table path = path_table(p, b->arena);
   buf_str(b, "\nsimulated\n");
@@ -149,7 +149,7 @@ static void cell_html(Buf *b, const char *tag, const char *text) {
 }
 
 void simulation_page(const Sites *p, Buf *b) {
-  if (!p->simulated) return;
+  if (!p->report.simulated) return;
   SimLines lines = sim_lines(p, b->arena);
   Table path = path_table(p, b->arena);
   buf_str(b,
@@ -204,7 +204,7 @@ static void put_step(Json *j, const SimStep *s) {
 }
 
 void simulation_json(const Sites *p, Json *j) {
-  const Simulated *x = p->simulated;
+  const Simulated *x = p->report.simulated;
   if (!x) return;
   json_object(j, "simulated");
   json_num(j, "seconds", x->seconds);

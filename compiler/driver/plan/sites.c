@@ -50,8 +50,8 @@ Leave sites_read(Session *s, const Args *a, int64_t *sites) {
 
 static Leave budget_read(Sites *p, const Args *a) {
   const char *said = arg_last(a, OPT_BUDGET);
-  p->budget = BUDGET_USUAL;
-  if (!said || (double_read(said, strlen(said), &p->budget) && p->budget >= 1)) return LEAVE_OK;
+  p->asked.budget = BUDGET_USUAL;
+  if (!said || (double_read(said, strlen(said), &p->asked.budget) && p->asked.budget >= 1)) return LEAVE_OK;
   return fail(p->s, LEAVE_USAGE, "--plan-budget %s: expected a number of additions, as 1e9", said);
 }
 
@@ -74,7 +74,7 @@ Leave rivals_read(Sites *p, const Args *a) {
   const char *at = arg_last(a, OPT_AGAINST);
   if (at && strcmp(at, "all") == 0) {
     for (int k = 0; k < PLANNERS; k++)
-      if (k != (int)p->who) rival_add(p, planner_info[k].name);
+      if (k != (int)p->asked.who) rival_add(p, planner_info[k].name);
     return LEAVE_OK;
   }
   for (bool more = at; more;) {
@@ -99,10 +99,10 @@ static Leave said_read(Sites *p, const Args *a, Plan **out) {
     if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
     *out = plan_read(s->arena, s->strings, src, s->diags);
     if (!*out) return session_report(s);
-    if (!arg_has(a, OPT_SITES) && !p->held) p->sites = (*out)->sites;
+    if (!arg_has(a, OPT_SITES) && !p->asked.held) p->sites = (*out)->sites;
     else if (p->sites != (*out)->sites)
       return fail(s, LEAVE_USAGE, "%s is a plan for %lld sites, and %s %lld", path, (long long)(*out)->sites,
-                  p->held ? "it is to be one for" : "-n says", (long long)p->sites);
+                  p->asked.held ? "it is to be one for" : "-n says", (long long)p->sites);
   }
   for (uint32_t k = 0; k < a->given[OPT_PIN].len; k++) {
     const char *pin = a->given[OPT_PIN].at[k];
@@ -137,9 +137,10 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   if (p->j.past)
     return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph",
         p->j.path);
-  bool written = (!p->by_bytes || p->in_elements) && !arg_has(a, OPT_DETERMINISTIC);
-  if (!written && (l = p->by_moves ? job_optimised_on(s, &p->j, a, p->sites) : job_optimised(s, &p->j, a))) return l;
-  p->elaborated = p->j.graph;
+  bool written = (!p->asked.by_bytes || p->asked.in_elements) && !arg_has(a, OPT_DETERMINISTIC);
+  if (!written) l = p->orders.by_moves ? job_optimised_on(s, &p->j, a, p->sites) : job_optimised(s, &p->j, a);
+  if (l) return l;
+  p->orders.elaborated = p->j.graph;
   p->j.graph = written ? graph_stepwise(s->arena, p->j.graph) : graph_bands(s->arena, p->j.best);
   if ((l = job_narrow(s, &p->j, p->j.graph))) return l;
   graph_names(p->j.graph);
@@ -151,10 +152,11 @@ static Leave graph_wanted(Sites *p, const Args *a) {
 
 /* Whether the planner may choose among all plans, and some product's steps have an order. */
 static bool orders_open(const Sites *p) {
-  const Plan *said = p->plan;
+  const Plan *said = p->asked.plan;
   bool free = !said->vertices.len && !said->homes.len && !said->panels.len && !said->room && !said->meshed &&
       !said->by_moves;
-  return free && p->by_bytes && !p->in_elements && p->who == PLANNER_EXACT && !p->keys && p->sites > 1 && p->j.notes &&
+  bool exact = p->asked.by_bytes && !p->asked.in_elements && p->asked.who == PLANNER_EXACT;
+  return free && exact && !p->keys && p->sites > 1 && p->j.notes &&
          pass_count(p->j.notes, "contract", "products ordered") > 0;
 }
 
@@ -164,8 +166,8 @@ static bool orders_by_moves(Sites *p, const Args *a) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
   const EinGraph *was = p->j.graph;
-  p->j.graph = p->elaborated;
-  p->by_moves = true;
+  p->j.graph = p->orders.elaborated;
+  p->orders.by_moves = true;
   if (job_optimised_on(s, &p->j, a, p->sites)) return false;
   p->j.graph = graph_bands(s->arena, p->j.best);
   graph_names(p->j.graph);
@@ -176,9 +178,9 @@ static bool orders_by_moves(Sites *p, const Args *a) {
 
 static Leave cuts_wanted(Sites *p) {
   Session *s = p->s;
-  bool all = !p->by_bytes || p->who != PLANNER_EXACT || p->against.len;
-  if (all) p->vectors = plan_vectors(s->arena, p->g, p->sites, p->plan, &p->narrow, s->diags);
-  p->said = plan_said(s->arena, p->g, p->sites, p->plan, s->diags);
+  bool all = !p->asked.by_bytes || p->asked.who != PLANNER_EXACT || p->against.len;
+  if (all) p->vectors = plan_vectors(s->arena, p->g, p->sites, p->asked.plan, &p->narrow, s->diags);
+  p->said = plan_said(s->arena, p->g, p->sites, p->asked.plan, s->diags);
   return (all && !p->vectors) || !p->said ? session_report(s) : LEAVE_OK;
 }
 
@@ -193,10 +195,10 @@ static Leave orders_find(Sites *p, const Args *a) {
   if (l || !orders_open(p) || placing_is_large(p->places) || !orders_by_moves(&other, a) || cuts_wanted(&other) ||
       bytes_find(&other))
     return l;
-  bool fits = p->unfit && !other.unfit,
-       less = !p->unfit == !other.unfit && other.placing->cost < p->placing->cost * (1 - 1e-9);
+  bool fits = p->fit.unfit && !other.fit.unfit,
+       less = !p->fit.unfit == !other.fit.unfit && other.placing->cost < p->placing->cost * (1 - 1e-9);
   if (fits || less) {
-    other.fastest = p->placing->cost;
+    other.orders.fastest = p->placing->cost;
     *p = other;
   }
   return LEAVE_OK;
@@ -210,7 +212,7 @@ static Leave plan_realise(Sites *p) {
   if (l) return l;
   bool *exactly = NEW_ARRAY(p->s->arena, bool, p->g->vertices.len + 1);
   p->exactly = exactly;
-  p->placing = placing_realise(p->s->arena, p->places, p->sites, p->choice.d, p->budget, exactly);
+  p->placing = placing_realise(p->s->arena, p->places, p->sites, p->choice.d, p->asked.budget, exactly);
   BUG_UNLESS(p->placing);
   return LEAVE_OK;
 }
@@ -218,13 +220,13 @@ static Leave plan_realise(Sites *p) {
 static Leave plans_find(Sites *p) {
   Session *s = p->s;
   Buf why = buf_new(s->arena);
-  if (!part_plan(s->arena, p->g, p->vectors, p->who, p->budget, &p->choice, &why))
+  if (!part_plan(s->arena, p->g, p->vectors, p->asked.who, p->asked.budget, &p->choice, &why))
     return fail(s, LEAVE_PROGRAM, "%s", why.s);
   if (p->narrow) p->choice.bound = 0;
   for (uint32_t i = 0; i < p->against.len; i++) {
     Rival *r = &p->against.at[i];
     Buf words = buf_new(s->arena);
-    bool able = part_plan(s->arena, p->g, p->vectors, r->who, p->budget, &r->choice, &words);
+    bool able = part_plan(s->arena, p->g, p->vectors, r->who, p->asked.budget, &r->choice, &words);
     r->why = able ? NULL : words.s;
   }
   return plan_realise(p);
@@ -237,8 +239,8 @@ static bool proven(const PartChoice *c) {
 /* ---- text ---------------------------------------------------------------------------------------------------- */
 
 const char *cost_text(const Sites *p, Arena *a, double x) {
-  if (!p->by_bytes || p->in_elements) return count_amount(a, x);
-  return p->in_seconds ? seconds_of(a, x) : bytes_of(a, x);
+  if (!p->asked.by_bytes || p->asked.in_elements) return count_amount(a, x);
+  return p->asked.in_seconds ? seconds_of(a, x) : bytes_of(a, x);
 }
 
 /* The first vertex that its axes cut less than planned; -1: none. */
@@ -249,14 +251,14 @@ static int32_t less_cut_first(const Sites *p, const bool *exactly) {
 }
 
 void against_text(const Sites *p, const Rival *r, Buf *b) {
-  if (p->by_bytes ? !r->placing : r->why != NULL) {
+  if (p->asked.by_bytes ? !r->placing : r->why != NULL) {
     buf_printf(b, "not here: %s", r->why);
     return;
   }
-  double ours = p->by_bytes ? p->placing->cost : p->choice.cost.all,
-         its = p->by_bytes ? r->placing->cost : r->choice.cost.all;
+  double ours = p->asked.by_bytes ? p->placing->cost : p->choice.cost.all,
+         its = p->asked.by_bytes ? r->placing->cost : r->choice.cost.all;
   buf_str(b, cost_text(p, b->arena, its));
-  if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->in_seconds ? "long" : "much");
+  if (ours > 0) buf_printf(b, ", %.2f times as %s", its / ours, p->asked.in_seconds ? "long" : "much");
   if (less_cut_first(p, r->exactly) >= 0) buf_str(b, ", with a mesh that cuts some tensors less");
 }
 
@@ -270,14 +272,14 @@ void against_print(const Sites *p, Buf *b) {
 }
 
 const char *sites_planned(const Sites *p) {
-  if (p->who != PLANNER_EXACT) return planner_info[p->who].what;
-  bool least = p->by_bytes ? placing_is_proven(p->placing) : !p->narrow && proven(&p->choice);
+  if (p->asked.who != PLANNER_EXACT) return planner_info[p->asked.who].what;
+  bool least = p->asked.by_bytes ? placing_is_proven(p->placing) : !p->narrow && proven(&p->choice);
   return least ? "the least cost" : "the best that was found";
 }
 
 void sites_head(const Sites *p, Buf *b) {
   buf_printf(b, "%s, on %lld site%s, planned by %s: %s\n", shown(b->arena, p->j.path), (long long)p->sites,
-      p->sites > 1 ? "s" : "", planner_info[p->who].name, sites_planned(p));
+      p->sites > 1 ? "s" : "", planner_info[p->asked.who].name, sites_planned(p));
 }
 
 /* "Z k=4", for a vertex that its axes do not cut as planned. */
@@ -472,7 +474,7 @@ void put_rivals(Json *j, const Sites *p) {
     json_object(j, NULL);
     json_str(j, "planner", planner_info[r->who].name);
     if (r->why) json_str(j, "why", r->why);
-    else if (p->by_bytes) put_placing(j, p, r->placing);
+    else if (p->asked.by_bytes) put_placing(j, p, r->placing);
     else put_cost(j, &r->choice.cost);
     json_end(j, '}');
   }
@@ -484,7 +486,7 @@ void put_head(Json *j, const Sites *p, const char *schema, const char *measure) 
   json_str(j, "program", p->j.path);
   json_int(j, "sites", p->sites);
   json_str(j, "measure", measure);
-  json_str(j, "planner", planner_info[p->who].name);
+  json_str(j, "planner", planner_info[p->asked.who].name);
   json_object(j, "dims");
   for (uint32_t i = 0; i < p->j.graph->dims.len; i++)
     if (p->j.graph->dims.at[i].known) json_int(j, p->j.graph->dims.at[i].name->s, p->j.graph->dims.at[i].value);
@@ -501,7 +503,7 @@ static void sites_json(const Sites *p, Buf *out) {
   json_bool(&j, "proven", proven(&p->choice));
   put_mesh(&j, &p->placing->mesh);
   put_count(&j, "bytes", p->placing->bytes);
-  if (p->seconds) json_str(&j, "machine", p->machine->name), json_num(&j, "seconds", plan_seconds(p));
+  if (p->seconds) json_str(&j, "machine", p->asked.machine->name), json_num(&j, "seconds", plan_seconds(p));
   usual_json(p, &j);
   simulation_json(p, &j);
   json_array(&j, "vertices");
@@ -523,7 +525,7 @@ static void reread(const Sites *p, const Plan *plan, const Buf *text) {
   PartVectors *left = again ? plan_vectors(s->arena, p->g, p->sites, again, &narrow, d) : NULL;
   if (!left) diags_text(d, &why, false);
   bool same = left && plan_equal(plan, again, &why);
-  if (same && p->by_bytes) {
+  if (same && p->asked.by_bytes) {
     const Placing *x = placing_from_plan(s->arena, p->places, again, d);
     same = x && x->bytes == p->placing->bytes;
     if (!x) diags_text(d, &why, false);
@@ -535,10 +537,10 @@ static void reread(const Sites *p, const Plan *plan, const Buf *text) {
 
 static void plan_text_make(const Sites *p, const Args *a, Buf *b) {
   Session *s = p->s;
-  Plan *plan = p->by_bytes ? plan_of_placing(s->arena, s->strings, p->places, p->sites, p->placing)
+  Plan *plan = p->asked.by_bytes ? plan_of_placing(s->arena, s->strings, p->places, p->sites, p->placing)
                            : plan_of(s->arena, s->strings, p->g, p->sites, p->choice.d);
-  plan->by_moves = p->by_moves;
-  if (!p->by_bytes) plan_add_panels(s->arena, s->strings, p->places, p->placing, plan);
+  plan->by_moves = p->orders.by_moves;
+  if (!p->asked.by_bytes) plan_add_panels(s->arena, s->strings, p->places, p->placing, plan);
   plan_print(b, plan);
   if (arg_has(a, OPT_ROUNDTRIP)) reread(p, plan, b);
 }
@@ -560,7 +562,7 @@ static Leave format_check(Session *s, const Args *a) {
 static Leave simulate_wanted(const Sites *p, const Args *a) {
   const char *format = arg_last(a, OPT_PLAN_FORMAT);
   if (!arg_has(a, OPT_SIMULATE)) return LEAVE_OK;
-  if (!p->machine)
+  if (!p->asked.machine)
     return fail(
         p->s, LEAVE_USAGE, "--simulate: expected the machine file on whose sites the plan is to run, by --machine");
   bool told = !format || strcmp(format, "text") == 0 || strcmp(format, "json") == 0 || strcmp(format, "html") == 0;
@@ -572,26 +574,26 @@ static Leave simulate_wanted(const Sites *p, const Args *a) {
 Leave sites_find(Sites *p, const Args *a) {
   Plan *said = NULL;
   const char *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
-  if (planner) BUG_UNLESS(planner_find(planner, &p->who));
-  p->by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
-  p->in_elements = costs && strcmp(costs, "ia") == 0;
+  if (planner) BUG_UNLESS(planner_find(planner, &p->asked.who));
+  p->asked.by_bytes = !costs || strcmp(costs, "eindecomp") != 0;
+  p->asked.in_elements = costs && strcmp(costs, "ia") == 0;
   Leave l = machine_wanted(p, a);
   if (!l) l = simulate_wanted(p, a);
   if (!l) l = budget_read(p, a);
   if (!l) l = rivals_read(p, a);
   if (!l) l = said_read(p, a, &said);
-  p->plan = said;
-  p->by_moves = !l && said->by_moves;
+  p->asked.plan = said;
+  p->orders.by_moves = !l && said->by_moves;
   if (!l) l = graph_wanted(p, a);
   if (l) return l;
   l = cuts_wanted(p);
-  if (!l) l = p->by_bytes ? orders_find(p, a) : plans_find(p);
-  if (!l) p->facts = facts_find(p);
+  if (!l) l = p->asked.by_bytes ? orders_find(p, a) : plans_find(p);
+  if (!l) p->report.facts = facts_find(p);
   return l;
 }
 
 static Leave svg_make(const Sites *p, Buf *out) {
-  if (picture_svg(p->facts, out)) return LEAVE_OK;
+  if (picture_svg(p->report.facts, out)) return LEAVE_OK;
   return fail(p->s, LEAVE_USAGE,
       "--format=svg draws %d tensors at most, and there are more; --format=dot writes them for Graphviz", PICTURE_MOST);
 }
@@ -605,31 +607,32 @@ static Leave usual_find(Sites *p, const Job *j, const Args *a) {
   Args one = *a;
   Sites *usual = NEW(p->s->arena, Sites);
   for (size_t i = 0; i < COUNT(others); i++) one.given[others[i]] = (Words){0};
-  *usual = (Sites){.s = p->s, .j = *j, .sites = p->sites, .held = true};
+  *usual = (Sites){.s = p->s, .j = *j, .sites = p->sites, .asked.held = true};
   Leave l = sites_find(usual, &one);
-  if (!l && !usual->unfit) p->usual = usual;
+  if (!l && !usual->fit.unfit) p->report.usual = usual;
   return l;
 }
 
 void usual_text(const Sites *p, Buf *b) {
-  const Sites *u = p->usual;
+  const Sites *u = p->report.usual;
   Arena *a = b->arena;
   if (!u) return;
+  const Facts *f = u->report.facts;
   buf_printf(b, "  %-22s%s received, %s", "not --deterministic", bytes_of(a, u->placing->bytes),
-      flops_amount(a, u->facts->flops, u->facts->integer));
-  buf_printf(b, "%s; at most %s a site", u->facts->integer > 0 ? "" : " flops", count_amount(a, u->facts->busiest));
+      flops_amount(a, f->flops, f->integer));
+  buf_printf(b, "%s; at most %s a site", f->integer > 0 ? "" : " flops", count_amount(a, f->busiest));
   if (u->seconds) buf_printf(b, "; %s", seconds_of(a, plan_seconds(u)));
   buf_char(b, '\n');
 }
 
 void usual_json(const Sites *p, Json *j) {
-  const Sites *u = p->usual;
+  const Sites *u = p->report.usual;
   if (!u) return;
   json_object(j, "usual");
   put_count(j, "bytes", u->placing->bytes);
-  put_count(j, "flops", u->facts->flops);
-  put_count(j, "integer_operations", u->facts->integer);
-  put_count(j, "site_operations", u->facts->busiest);
+  put_count(j, "flops", u->report.facts->flops);
+  put_count(j, "integer_operations", u->report.facts->integer);
+  put_count(j, "site_operations", u->report.facts->busiest);
   if (u->seconds) json_num(j, "seconds", plan_seconds(u));
   json_end(j, '}');
 }
@@ -640,9 +643,9 @@ Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *sv
   if (!l) l = sites_find(&p, a);
   if (!l) l = usual_find(&p, j, a);
   if (l) return l;
-  p.strategy = strategy_find(&p);
-  p.by_bytes ? bytes_text(&p, text) : sites_text(&p, text);
-  if (svg && !picture_svg(p.facts, svg)) svg->len = 0;
+  p.report.strategy = strategy_find(&p);
+  p.asked.by_bytes ? bytes_text(&p, text) : sites_text(&p, text);
+  if (svg && !picture_svg(p.report.facts, svg)) svg->len = 0;
   return LEAVE_OK;
 }
 
@@ -655,7 +658,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (!l) l = sites_find(&p, a);
   if (!l) l = usual_find(&p, &(Job){0}, a);
   if (l) return l;
-  p.strategy = strategy_find(&p);
+  p.report.strategy = strategy_find(&p);
   l = whys_find(&p, a);
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
@@ -668,11 +671,11 @@ Leave plan_sites(Session *s, Args *a) {
   if (arg_has(a, OPT_DERIVATION)) l = algebra_derivation(&p, &out);
   else if (format && strcmp(format, "task") == 0) l = task_text(&p, arg_has(a, OPT_ROUNDTRIP), &out);
   else if (tra || ia) l = algebra_text(&p, ia, arg_has(a, OPT_ROUNDTRIP), &out);
-  else if (format && strcmp(format, "json") == 0) p.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
-  else if (format && strcmp(format, "html") == 0) page_html(p.facts, &out);
-  else if (format && strcmp(format, "dot") == 0) picture_dot(p.facts, &out);
+  else if (format && strcmp(format, "json") == 0) p.asked.by_bytes ? bytes_json(&p, &out) : sites_json(&p, &out);
+  else if (format && strcmp(format, "html") == 0) page_html(p.report.facts, &out);
+  else if (format && strcmp(format, "dot") == 0) picture_dot(p.report.facts, &out);
   else if (format && strcmp(format, "svg") == 0) l = svg_make(&p, &out);
   else if (!format && to && language_of(to) == LANG_PLAN) out = cuts;
-  else p.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
+  else p.asked.by_bytes ? bytes_text(&p, &out) : sites_text(&p, &out);
   return l ? l : file_write(s, to ? to : "-", out.s, out.len);
 }

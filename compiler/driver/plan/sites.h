@@ -28,48 +28,72 @@ typedef struct SitesMemory { /* of a plan, from its tasks */
   const char *guessed;       /* NULL; or why there is no task list, and this is the estimate of placing_memory */
 } SitesMemory;
 
-typedef struct Sites Sites;
-struct Sites {
-  Session *s;
-  Job j;
-  int64_t sites;
+/* What is asked for: read from the options before the program is. A copy of Sites may ask for something else. */
+typedef struct SitesAsked {
   bool by_bytes;             /* by bytes, seconds or elements of a plan over relations; false: by the EinDecomp
                               * paper's cost */
-  Planner who;
-  double budget;
-  const KeyGraph *keys;      /* of a program over relations; NULL: of a graph */
-  EinGraph *elaborated;      /* before its passes */
-  bool by_moves;             /* contraction orders move little */
-  double fastest;            /* the cost with the orders that are fastest on one site; 0: not computed */
-  const PartGraph *g;
-  const PartVectors *vectors; /* the possible choices; by bytes NULL if not needed */
-  bool narrow;               /* of some tensors only the longest labels may be cut */
-  PartChoice choice;
-  const PlaceGraph *places;  /* by bytes: */
-  const Plan *plan;          /* a plan file and pins */
-  const PartVectors *said;   /* what pins and a plan file allow, for the vertices that they name */
-  Placing *placing;          /* by the EinDecomp paper's cost: its counts realised by axes */
-  const bool *exactly;       /* by vertex: false if not exactly. Also by bytes, for another planner's counts; NULL:
-                              * all exact */
-  Machine *machine;          /* NULL: none given */
   bool in_seconds;           /* seconds are minimised */
   bool in_elements;          /* elements as the TRA paper counts moves are minimised */
-  Seconds *seconds;          /* set, for reports, if a machine was given */
+  Planner who;
+  double budget;
   double memory;             /* limit of a site; 0: none */
-  const char *unfit;         /* why there is no plan, or none that fits, for people; NULL: there is */
-  uint32_t binds;            /* if none fits: 1 + the tensor at whose task memory peaks */
+  Machine *machine;          /* NULL: none given */
+  const Plan *plan;          /* a plan file and pins */
   bool held;                 /* only checks limits: reports neither other plans nor that nothing fits */
-  const Lives *lives;
+} SitesAsked;
+
+/* The orders of products. */
+typedef struct SitesOrders {
+  EinGraph *elaborated;      /* the graph before its passes, to choose others */
+  bool by_moves;             /* they move little */
+  double fastest;            /* the cost with those that are fastest on one site; 0: not computed */
+} SitesOrders;
+
+/* How a plan fits the memory of a site; memory_fit finds it. */
+typedef struct SitesFit {
   SitesMemory peak;
   const Placing *unlimited;  /* the best plan without the limit, if it does not fit; else NULL */
-  VEC(Rival) against;
+  const char *unfit;         /* why there is no plan, or none that fits, for people; NULL: there is */
+  uint32_t binds;            /* if none fits: 1 + the tensor at whose task memory peaks */
+} SitesFit;
+
+typedef struct Sites Sites;
+
+/* What reports tell about a plan, once it is found. */
+typedef struct SitesReport {
   const struct RunnerUp *second; /* driver/plan/rival.h */
   VEC(struct Why *) whys;    /* driver/plan/why.h */
   const struct Facts *facts; /* driver/plan/facts.h */
   const char *strategy;      /* the name of such a plan (strategy.c); NULL: none, or not needed */
-  const Sites *usual; /* with --deterministic: the plan without it; NULL: without that option, or if part of a plan
-                       * was given */
+  const Sites *usual;        /* with --deterministic: the plan without it; NULL: without that option, or if part of a
+                              * plan was given */
   const struct Simulated *simulated; /* algebra/simulate/simulate.h; NULL: not requested */
+} SitesReport;
+
+struct Sites {
+  Session *s;
+  Job j;
+  int64_t sites;
+  SitesAsked asked;
+  /* the program: */
+  const KeyGraph *keys;      /* of a program over relations; NULL: of a graph */
+  SitesOrders orders;
+  const PartGraph *g;
+  const PlaceGraph *places;  /* the same, for homes */
+  const Lives *lives;
+  Seconds *seconds;          /* set, for reports, if a machine was given */
+  /* the possible plans: */
+  const PartVectors *vectors; /* the possible choices; by bytes NULL if not needed */
+  const PartVectors *said;   /* what pins and a plan file allow, for the vertices that they name */
+  bool narrow;               /* of some tensors only the longest labels may be cut */
+  /* the plan: */
+  PartChoice choice;
+  Placing *placing;          /* by the EinDecomp paper's cost: its counts realised by axes */
+  const bool *exactly;       /* by vertex: false if not exactly. Also by bytes, for another planner's counts; NULL:
+                              * all exact */
+  SitesFit fit;
+  VEC(Rival) against;
+  SitesReport report;
 };
 
 /* Finds the plan for p->sites, by the options in `a`: of p->j if that is compiled, else of the file that `a` names. */
@@ -110,11 +134,11 @@ void machine_json(const Sites *p, Json *j);
 
 /* ---- the memory of a site: driver/plan/memory.c ----------------------------------------------------------------- */
 SitesMemory memory_of(const Sites *p, const Placing *x);
-Leave memory_fit(Sites *p, const PartVectors *only);  /* a plan that fits p->memory, and its peak */
+Leave memory_fit(Sites *p, const PartVectors *only);  /* a plan that fits p->asked.memory: p->fit */
 /* driver/plan/panels.c. panels_fit gives x panels so that it stays within the limit, or comes as close as possible; if
  * limit is 0, such that it takes as little as possible, until that is `enough`. *peak: its memory then. panels_thin
- * reduces them to as few as still fit p->memory. *work: how many equations and panels may still be measured, over all
- * plans. */
+ * reduces them to as few as still fit p->asked.memory. *work: how many equations and panels may still be measured, over
+ * all plans. */
 void panels_fit(const Sites *p, Placing *x, double limit, double enough, double *work, SitesMemory *peak);
 void panels_thin(const Sites *p, Placing *x, double *work, SitesMemory *peak);
 const char *memory_most(const Sites *p, Arena *a);    /* after the bytes of a site at most: ", of 80.0 GB, at T" */

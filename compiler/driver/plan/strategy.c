@@ -7,8 +7,8 @@ enum { MOST = 500 };             /* with more equations the rules' cuts are not 
 static const double HEAVY = 0.01; /* the share of all operations from which an equation decides the name */
 
 static bool is_heavy(const Sites *p, uint32_t i) {
-  const FactTensor *t = &p->facts->tensors.at[i];
-  return t->flops + t->integer >= HEAVY * (p->facts->flops + p->facts->integer);
+  const FactTensor *t = &p->report.facts->tensors.at[i];
+  return t->flops + t->integer >= HEAVY * (p->report.facts->flops + p->report.facts->integer);
 }
 
 static bool same_cut(const Sites *p, uint32_t i, const uint32_t *d) {
@@ -46,7 +46,7 @@ static const char *rule_name(const Sites *p, const PartVectors *vectors, uint32_
   Buf why = buf_new(a);
   uint32_t equations = 0, others = 0;
   const bool *const *role = plan_roles(a, p->g, rules[rule].who);
-  if (!has_params(p) || !part_plan(a, p->g, vectors, rules[rule].who, p->budget, &its, &why)) return NULL;
+  if (!has_params(p) || !part_plan(a, p->g, vectors, rules[rule].who, p->asked.budget, &its, &why)) return NULL;
   for (uint32_t i = 0; i < p->g->vertices.len; i++) {
     if (p->g->vertices.at[i].node->kind != EIN_VERTEX) continue;
     equations++;
@@ -111,11 +111,13 @@ static const char *grid_name(const Sites *p) {
 }
 
 const char *strategy_find(const Sites *p) {
+  const Facts *f = p->report.facts;
   bool narrow = false;
-  if (!p->by_bytes || p->who != PLANNER_EXACT || p->sites == 1 || p->facts->flops + p->facts->integer <= 0) return NULL;
+  if (!p->asked.by_bytes || p->asked.who != PLANNER_EXACT || p->sites == 1 || f->flops + f->integer <= 0) return NULL;
   if (p->g->vertices.len > MOST) return NULL;
-  const PartVectors *vectors =
-      p->vectors ? p->vectors : plan_vectors(p->s->arena, p->g, p->sites, p->plan, &narrow, diags_new(p->s->arena));
+  const PartVectors *vectors = p->vectors;
+  if (!vectors)
+    vectors = plan_vectors(p->s->arena, p->g, p->sites, p->asked.plan, &narrow, diags_new(p->s->arena));
   const char *name = grid_name(p);
   for (uint32_t k = 0; vectors && !name && k < COUNT(rules); k++) name = rule_name(p, vectors, k);
   return name;

@@ -12,12 +12,13 @@
 /* ---- edges ---------------------------------------------------------------------------------------------------- */
 
 static double brought_cost(const Sites *p, const Placing *x, uint32_t tensor) {
-  if (p->in_seconds) return placing_brought_seconds(p->places, p->seconds, x, tensor);
-  return p->in_elements ? placing_brought_elements(p->places, x, tensor) : placing_brought(p->places, x, tensor);
+  if (p->asked.in_seconds) return placing_brought_seconds(p->places, p->seconds, x, tensor);
+  return p->asked.in_elements ? placing_brought_elements(p->places, x, tensor) : placing_brought(p->places, x, tensor);
 }
 
 static double read_cost(const Sites *p, const Placing *x, uint32_t vertex, uint32_t read) {
-  return p->in_elements ? placing_read_elements(p->places, x, vertex, read) : placing_read(p->places, x, vertex, read);
+  if (p->asked.in_elements) return placing_read_elements(p->places, x, vertex, read);
+  return placing_read(p->places, x, vertex, read);
 }
 
 static void edge_add(const Sites *p, Why *w, EdgeKind kind, uint32_t tensor, int32_t reader, double its, double ours) {
@@ -28,7 +29,7 @@ static void edge_add(const Sites *p, Why *w, EdgeKind kind, uint32_t tensor, int
 /* By seconds the reads of a vertex are one wait, and its kernels count too. */
 static void vertex_edges(const Sites *p, Why *w, uint32_t i) {
   const Placing *x = w->placing, *ours = p->placing;
-  if (p->in_seconds) {
+  if (p->asked.in_seconds) {
     edge_add(p, w, EDGE_OPERANDS, i, -1, placing_received_seconds(p->places, p->seconds, x, i),
              placing_received_seconds(p->places, p->seconds, ours, i));
     edge_add(p, w, EDGE_KERNELS, i, -1, placing_kernels(p->places, p->seconds, x, i),
@@ -60,8 +61,8 @@ static void edges_find(const Sites *p, Why *w) {
 static Plan *pinned(const Sites *p, const char *pin) {
   Session *s = p->s;
   Plan *with = NEW(s->arena, Plan);
-  *with = *p->plan;
-  with->vertices.at = arena_copy(s->arena, p->plan->vertices.at, sizeof *with->vertices.at * p->plan->vertices.len);
+  *with = *p->asked.plan;
+  with->vertices.at = arena_copy(s->arena, with->vertices.at, sizeof *with->vertices.at * with->vertices.len);
   with->vertices.cap = with->vertices.len;
   plan_read_pin(s->arena, s->strings, source_new(s->arena, "--why", pin, strlen(pin)), with, s->diags);
   return with;
@@ -83,16 +84,16 @@ static Leave why_find(const Sites *p, Why *w) {
   Sites q = *p;
   Plan *with = pinned(p, w->pin);
   if (s->diags->errors) return session_report(s);
-  q.plan = with;
-  q.held = true;
-  q.unfit = NULL;
+  q.asked.plan = with;
+  q.asked.held = true;
+  q.fit.unfit = NULL;
   q.against.len = 0;
   q.said = plan_said(s->arena, p->g, p->sites, with, s->diags);
   if (q.said && p->vectors) q.vectors = plan_vectors(s->arena, p->g, p->sites, with, &q.narrow, s->diags);
   if (!q.said || (p->vectors && !q.vectors)) return session_report(s);
   if (has_already(p, q.said)) return w->none = "the plan has it", LEAVE_OK;
   Leave l = bytes_find(&q);
-  w->none = q.unfit;
+  w->none = q.fit.unfit;
   if (w->none) return LEAVE_OK;
   w->placing = q.placing;
   if (!l) edges_find(p, w);
@@ -103,12 +104,13 @@ Leave whys_find(Sites *p, const Args *a) {
   Session *s = p->s;
   const Words *said = &a->given[OPT_WHY];
   Leave l = LEAVE_OK;
-  if (said->len && !p->by_bytes) return fail(s, LEAVE_USAGE, "--why is for plans on a mesh, by any cost but eindecomp");
+  if (said->len && !p->asked.by_bytes)
+    return fail(s, LEAVE_USAGE, "--why is for plans on a mesh, by any cost but eindecomp");
   for (uint32_t i = 0; !l && i < said->len; i++) {
     Why *w = NEW(s->arena, Why);
     w->pin = said->at[i];
     l = why_find(p, w);
-    vec_push(s->arena, p->whys, w);
+    vec_push(s->arena, p->report.whys, w);
   }
   return l;
 }
@@ -116,7 +118,7 @@ Leave whys_find(Sites *p, const Args *a) {
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static const char *tensor_name(const Sites *p, uint32_t i) {
-  const FactTensor *t = &p->facts->tensors.at[i];
+  const FactTensor *t = &p->report.facts->tensors.at[i];
   return *t->name ? t->name : "an input";
 }
 
@@ -142,7 +144,7 @@ static void edges_sum(const Why *w, double *more, double *less) {
 }
 
 static void lost_text(const Sites *p, const Why *w, Buf *b) {
-  const char *moves = p->in_seconds ? "takes" : "moves";
+  const char *moves = p->asked.in_seconds ? "takes" : "moves";
   double more, less;
   if (!w->edges.len || w->edges.at[0].more <= 0) return;
   edges_sum(w, &more, &less);
@@ -164,10 +166,10 @@ void why_text(const Sites *p, const Why *w, Buf *b) {
 
 void whys_print(const Sites *p, Buf *b) {
   enum { FIRST = 24, WIDTH = 120 };
-  for (uint32_t i = 0; i < p->whys.len; i++) {
+  for (uint32_t i = 0; i < p->report.whys.len; i++) {
     Buf words = buf_new(b->arena);
-    const char *head = arena_printf(b->arena, "why not %s", shown(b->arena, p->whys.at[i]->pin));
-    why_text(p, p->whys.at[i], &words);
+    const char *head = arena_printf(b->arena, "why not %s", shown(b->arena, p->report.whys.at[i]->pin));
+    why_text(p, p->report.whys.at[i], &words);
     const char *lost = strstr(words.s, "; it ");
     buf_printf(b, "  %-21s ", head);
     if (!lost || FIRST + words.len <= WIDTH) buf_printf(b, "%s\n", words.s);
@@ -189,10 +191,10 @@ static void put_edge(const Sites *p, Json *j, const WhyEdge *e) {
 }
 
 void whys_json(const Sites *p, Json *j) {
-  if (!p->whys.len) return;
+  if (!p->report.whys.len) return;
   json_array(j, "why");
-  for (uint32_t i = 0; i < p->whys.len; i++) {
-    const Why *w = p->whys.at[i];
+  for (uint32_t i = 0; i < p->report.whys.len; i++) {
+    const Why *w = p->report.whys.at[i];
     json_object(j, NULL);
     json_str(j, "pin", w->pin);
     if (w->none) json_str(j, "why", w->none);

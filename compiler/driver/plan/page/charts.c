@@ -262,7 +262,7 @@ void page_memory(const Facts *f, Buf *b) {
       " is computed; <span class=\"key band0\"></span> inputs and params, <span class=\"key band1\"></span> what "
       "was computed and will be read. Blocks that are "
       "fetched for one equation, and parts before they are reduced, come on top; with them it is at most %s.</p>\n",
-      bytes_of(a, f->p->peak.bytes));
+      bytes_of(a, f->p->fit.peak.bytes));
   buf_printf(b,
       "<div class=\"scroll\"><svg class=\"memory\" role=\"img\" aria-labelledby=\"mem-t\" width=\"%.0f\" "
       "height=\"%.0f\" viewBox=\"%.0f -10 %.0f %.0f\">\n",

@@ -30,7 +30,7 @@ static void dot_box(const Facts *f, Buf *b, uint32_t i) {
   }
   if (t->brought > 0)
     buf_printf(b, "\\n%s %s", facts_moved(b->arena, f, t->brought),
-        f->p->by_bytes ? (t->vertex < 0 ? "for copies" : "to bring it home") : "to be reduced");
+        f->p->asked.by_bytes ? (t->vertex < 0 ? "for copies" : "to bring it home") : "to be reduced");
   buf_str(b, "\"];\n");
 }
 
@@ -50,7 +50,7 @@ void picture_dot(const Facts *f, Buf *b) {
   buf_str(b, "digraph plan {\n  label=\"");
   dot_text(b,
       arena_printf(b->arena, "%s on %lld site%s", f->p->j.path, (long long)f->p->sites, f->p->sites == 1 ? "" : "s"));
-  if (f->p->by_bytes) buf_printf(b, ", a mesh of %s: %s a site", times_text(b->arena, &f->p->placing->mesh, "x"),
+  if (f->p->asked.by_bytes) buf_printf(b, ", a mesh of %s: %s a site", times_text(b->arena, &f->p->placing->mesh, "x"),
                                  facts_moved(b->arena, f, f->moved / (double)f->p->sites));
   buf_str(b, "\";\n  labelloc=t;\n  node [shape=box, fontname=\"monospace\", fontsize=10];\n  edge "
           "[fontname=\"monospace\", fontsize=9];\n");

@@ -81,7 +81,8 @@ static void sentence_program(const Facts *f, Buf *b) {
 
 static void sentence_work(const Facts *f, Buf *b) {
   Arena *a = b->arena;
-  long long sites = (long long)f->p->sites, used = f->p->by_bytes ? (long long)mesh_sites(&f->p->placing->mesh) : sites;
+  long long sites = (long long)f->p->sites,
+            used = f->p->asked.by_bytes ? (long long)mesh_sites(&f->p->placing->mesh) : sites;
   const char *most = count_amount(a, f->busiest), *all = count_amount(a, f->flops + f->integer);
   if (sites == 1) buf_printf(b, "There is one site, and it does all of the %s operations. ", all);
   else if (used < sites)
@@ -102,15 +103,16 @@ static void sentence_bytes(const Facts *f, Buf *b) {
   else
     buf_printf(b, "For that, a site receives %s from others in a run on average, %s over all sites",
                bytes_of(a, x->bytes / (double)f->p->sites), bytes_of(a, x->bytes));
-  if (f->p->in_elements) buf_printf(b, "; by the paper&#39;s count %s elements move", count_amount(a, x->elements));
+  if (f->p->asked.in_elements)
+    buf_printf(b, "; by the paper&#39;s count %s elements move", count_amount(a, x->elements));
   if (f->p->seconds) {
     buf_printf(b, ", and a run takes %s on ", seconds_of(a, plan_seconds(f->p)));
-    html_text(b, shown(a, f->p->machine->name));
+    html_text(b, shown(a, f->p->asked.machine->name));
   }
   buf_printf(b, "%s%s.", best ? "; " : "", best ? best : "");
-  if (!f->p->strategy) return;
+  if (!f->p->report.strategy) return;
   buf_str(b, " It is ");
-  html_text(b, f->p->strategy);
+  html_text(b, f->p->report.strategy);
   buf_char(b, '.');
 }
 
@@ -127,12 +129,12 @@ static void sentence_elements(const Facts *f, Buf *b) {
 }
 
 static void sentence_usual(const Sites *p, Buf *b) {
-  const Sites *u = p->usual;
+  const Sites *u = p->report.usual;
   Arena *a = b->arena;
   if (!u) return;
   buf_printf(b,
       " Its sums have the same bits on any number of sites; without that %s would move, and %s operations be done",
-      bytes_of(a, u->placing->bytes), count_amount(a, u->facts->flops + u->facts->integer));
+      bytes_of(a, u->placing->bytes), count_amount(a, u->report.facts->flops + u->report.facts->integer));
   if (u->seconds) buf_printf(b, " in %s", seconds_of(a, plan_seconds(u)));
   buf_char(b, '.');
 }
@@ -150,9 +152,10 @@ static void tiles_bytes(const Facts *f, Buf *b) {
   const Sites *p = f->p;
   tile(b, "a site receives", bytes_of(a, p->placing->bytes / (double)p->sites),
        arena_printf(a, "on average; %s in all", bytes_of(a, p->placing->bytes)));
-  if (p->in_elements) tile(b, "elements moved", count_amount(a, p->placing->elements), "as the TRA paper counts them");
+  if (p->asked.in_elements)
+    tile(b, "elements moved", count_amount(a, p->placing->elements), "as the TRA paper counts them");
   if (p->seconds) tile(b, "time of a run", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
-  tile(b, "memory of a site", bytes_of(a, p->peak.bytes), arena_printf(a, "at most%s", memory_most(p, a)));
+  tile(b, "memory of a site", bytes_of(a, p->fit.peak.bytes), arena_printf(a, "at most%s", memory_most(p, a)));
 }
 
 static void tiles_elements(const Facts *f, Buf *b) {
@@ -170,13 +173,14 @@ static void page_tiles(const Facts *f, Buf *b) {
   Arena *a = b->arena;
   buf_str(b, "<dl class=\"tiles\">\n");
   tile(b, "sites", arena_printf(a, "%lld", (long long)f->p->sites),
-       f->p->by_bytes ? arena_printf(a, "mesh %s", times_text(a, &f->p->placing->mesh, "x")) : "");
-  f->p->by_bytes ? tiles_bytes(f, b) : tiles_elements(f, b);
+       f->p->asked.by_bytes ? arena_printf(a, "mesh %s", times_text(a, &f->p->placing->mesh, "x")) : "");
+  f->p->asked.by_bytes ? tiles_bytes(f, b) : tiles_elements(f, b);
   tile(b, "operations of a site", count_amount(a, f->busiest),
        arena_printf(a, "at most; %s in all", count_amount(a, f->flops + f->integer)));
   if (f->largest >= 0) {
     const FactTensor *t = &f->tensors.at[f->largest];
-    const char *home = f->p->by_bytes ? arena_printf(a, ", at most %s a site", bytes_of(a, t->at_home * t->kept)) : "";
+    const char *home =
+        f->p->asked.by_bytes ? arena_printf(a, ", at most %s a site", bytes_of(a, t->at_home * t->kept)) : "";
     tile(b, "largest intermediate", bytes_of(a, t->size * t->kept), arena_printf(a, "%s%s", t->name, home));
   }
   buf_str(b, "</dl>\n");
@@ -205,12 +209,12 @@ static void page_head(const Facts *f, Buf *b) {
   page_begin(b, p->j.path, arena_printf(b->arena, "%lld site%s", (long long)p->sites, p->sites == 1 ? "" : "s"));
   sentence_program(f, b);
   sentence_work(f, b);
-  p->by_bytes ? sentence_bytes(f, b) : sentence_elements(f, b);
+  p->asked.by_bytes ? sentence_bytes(f, b) : sentence_elements(f, b);
   sentence_usual(p, b);
   buf_printf(b,
       "</p>\n<p class=\"by\">Planned by <em>%s</em>: %s. <a href=\"#words\">What the words mean</a> stands at "
       "the end.</p>\n</header>\n<main>\n",
-      planner_info[p->who].name, sites_planned(p));
+      planner_info[p->asked.who].name, sites_planned(p));
   page_tiles(f, b);
 }
 
@@ -235,7 +239,7 @@ static void cell_cut(const Facts *f, Buf *b, uint32_t i) {
     buf_str(b, "<span class=\"cut\">");
     html_text(b, shown(b->arena, v->label[l]->s));
     buf_printf(b, "=%u", f->p->choice.d[i][l]);
-    for (uint32_t a = 0; f->p->by_bytes && a < f->p->placing->mesh.n; a++)
+    for (uint32_t a = 0; f->p->asked.by_bytes && a < f->p->placing->mesh.n; a++)
       if (f->p->placing->label[i][a] == (int)l) chip_number(b, a, l >= v->n_out);
     buf_str(b, "</span> ");
   }
@@ -279,14 +283,14 @@ static void row(const Facts *f, Buf *b, uint32_t i) {
   buf_printf(b, "%s</th><td><code>", f->tensors.len <= PICTURE_MOST ? "</a>" : "");
   html_text(b, t->equation);
   buf_str(b, "</code></td>");
-  if (t->vertex >= 0 && !(t->state && f->p->by_bytes)) cell_cut(f, b, i);
+  if (t->vertex >= 0 && !(t->state && f->p->asked.by_bytes)) cell_cut(f, b, i);
   else buf_str(b, "<td></td>");
-  if (f->p->by_bytes) cell_home(f, b, i);
+  if (f->p->asked.by_bytes) cell_home(f, b, i);
   cell_number(b, t->received, facts_moved(a, f, t->received));
   cell_number(b, t->brought, facts_moved(a, f, t->brought));
   cell_number(b, t->flops + t->integer, count_amount(a, t->flops + t->integer));
   cell_number(b, t->size, bytes_of(a, t->size));
-  if (f->p->by_bytes) cells_bytes(f, b, t);
+  if (f->p->asked.by_bytes) cells_bytes(f, b, t);
   buf_str(b, "<td>");
   html_text(b, t->line);
   buf_str(b, "</td></tr>\n");
@@ -298,7 +302,7 @@ static void page_table(const Facts *f, Buf *b) {
   static const char *const of_elements[] = {"tensor", "equation", "cut", "to kernels and cut anew", "reduced",
                                             "operations", "size", "line", NULL};
   buf_str(b, "<section id=\"tensors\">\n<h2>Tensor by tensor</h2>\n");
-  if (f->p->by_bytes)
+  if (f->p->asked.by_bytes)
     buf_printf(b,
         "<p><em>Operands</em> are bytes that sites receive to compute it, <em>result</em> those that bring it home "
         "(for an input: further copies), "
@@ -308,7 +312,7 @@ static void page_table(const Facts *f, Buf *b) {
         f->p->seconds ? ", <em>time</em> what its kernels and all that moves for it take" : "");
   else buf_str(b, "<p>Amounts are in elements, as the EinDecomp paper counts them.</p>\n");
   buf_str(b, "<div class=\"scroll\"><table class=\"sort\">\n<thead><tr>");
-  for (const char *const *s = f->p->by_bytes ? of_bytes : of_elements; *s; s++)
+  for (const char *const *s = f->p->asked.by_bytes ? of_bytes : of_elements; *s; s++)
     if (f->p->seconds || strcmp(*s, "time") != 0) buf_printf(b, "<th scope=\"col\">%s</th>", *s);
   buf_str(b, "</tr></thead>\n<tbody>\n");
   for (uint32_t i = 0; i < f->tensors.len; i++) row(f, b, i);
@@ -330,25 +334,25 @@ static void against_rows(const Facts *f, Buf *b) {
 }
 
 static void page_others(const Facts *f, Buf *b) {
-  if (!f->p->by_bytes && !f->p->against.len) return;
+  if (!f->p->asked.by_bytes && !f->p->against.len) return;
   buf_str(b, "<section id=\"others\">\n<h2>What else could be</h2>\n<ul>\n");
-  if (f->p->by_bytes) {
+  if (f->p->asked.by_bytes) {
     Buf words = buf_new(b->arena);
-    rival_text(f->p, f->p->second, &words);
+    rival_text(f->p, f->p->report.second, &words);
     buf_str(b, "<li>The runner-up: ");
     html_text(b, words.s);
     buf_str(
         b, ". It is the best plan in which one of the tensors that most bytes depend on is cut differently.</li>\n");
-    const RunnerUp *other = f->p->second->other;
+    const RunnerUp *other = f->p->report.second->other;
     Buf its = buf_new(b->arena);
     if (other) rival_text(f->p, other, &its);
     if (other) buf_str(b, "<li>The next best for another such tensor: "), html_text(b, its.s), buf_str(b, ".</li>\n");
   }
-  for (uint32_t i = 0; i < f->p->whys.len; i++) {
+  for (uint32_t i = 0; i < f->p->report.whys.len; i++) {
     Buf words = buf_new(b->arena);
-    why_text(f->p, f->p->whys.at[i], &words);
+    why_text(f->p, f->p->report.whys.at[i], &words);
     buf_str(b, "<li>Why not <code>");
-    html_text(b, shown(b->arena, f->p->whys.at[i]->pin));
+    html_text(b, shown(b->arena, f->p->report.whys.at[i]->pin));
     buf_str(b, "</code>: ");
     html_text(b, words.s);
     buf_str(b, ".</li>\n");
@@ -407,9 +411,9 @@ static const char *const words_elements[][2] = {
 
 static void page_words(const Facts *f, Buf *b) {
   buf_str(b, "<section id=\"words\">\n<h2>How to read this</h2>\n<dl class=\"words\">\n");
-  size_t n = f->p->by_bytes ? COUNT(words_bytes) : COUNT(words_elements);
+  size_t n = f->p->asked.by_bytes ? COUNT(words_bytes) : COUNT(words_elements);
   for (size_t i = 0; i < n; i++) {
-    const char *const *w = f->p->by_bytes ? words_bytes[i] : words_elements[i];
+    const char *const *w = f->p->asked.by_bytes ? words_bytes[i] : words_elements[i];
     buf_printf(b, "<dt>%s</dt><dd>%s</dd>\n", w[0], w[1]);
   }
   buf_str(b, "</dl>\n</section>\n");
@@ -422,7 +426,7 @@ static void section(Buf *b, const char *id, const char *title) {
 }
 
 void page_html(const Facts *f, Buf *b) {
-  bool bytes = f->p->by_bytes;
+  bool bytes = f->p->asked.by_bytes;
   page_head(f, b);
   if (bytes) {
     section(b, "mesh", "The mesh");

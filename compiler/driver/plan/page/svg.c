@@ -21,7 +21,7 @@ typedef struct Picture {
 } Picture;
 
 static uint32_t axes_of(const Facts *f) {
-  return f->p->by_bytes ? f->p->placing->mesh.n : 0;
+  return f->p->asked.by_bytes ? f->p->placing->mesh.n : 0;
 }
 
 static bool has_cuts(const FactTensor *t) {
@@ -44,7 +44,7 @@ static void chip_size(Picture *p) {
 
 static const char *note_of(Picture *p, const FactTensor *t) {
   if (t->brought <= 0) return NULL;
-  const char *what = !p->f->p->by_bytes ? "to be reduced" : t->vertex < 0 ? "for copies" : "to bring it home";
+  const char *what = !p->f->p->asked.by_bytes ? "to be reduced" : t->vertex < 0 ? "for copies" : "to bring it home";
   return arena_printf(p->arena, "%s %s", facts_moved(p->arena, p->f, t->brought), what);
 }
 

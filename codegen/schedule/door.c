@@ -31,12 +31,12 @@ static void alone(Sched *s, const TaskStage *st) {
 
 static void stages(Sched *s) {
   LoopBody *was = s->body;
-  s->goes_on = !s->in_turn && goes_on(s->task);
-  s->from = 0, s->then = 1;
+  s->follow.goes_on = !s->follow.in_turn && goes_on(s->task);
+  s->follow.from = 0, s->follow.then = 1;
   s->outer = 0;
-  if (s->in_turn)
+  if (s->follow.in_turn)
     for (uint32_t i = 0; i < s->task->stages.len; i++) alone(s, &s->task->stages.at[i]);
-  else if (s->task->stages.len > 1 && !s->goes_on) rows_loops(s);
+  else if (s->task->stages.len > 1 && !s->follow.goes_on) rows_loops(s);
   else alone(s, &s->task->stages.at[0]);
   into(s, was);
 }
@@ -116,8 +116,8 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->body = &s->k->body;
   for (uint32_t i = 0; i < task->stages.len; i++) note_add(s, i);
   s->k->work = work_of(s);
-  s->block = 0;
-  s->goes_on = s->in_turn = false;
+  s->rows.block = 0;
+  s->follow.goes_on = s->follow.in_turn = false;
   if (s->target->device) device_make(s, task);
   else if (task_call(task)) call_make(s, &task->stages.at[0]);
   else host_make(s, task);

@@ -77,7 +77,7 @@ static const Expr *leaf_safe(void *env, Exprs *x, const Expr *leaf) {
     const Expr *index = leaf->arg[k];
     bool whole = index->kind == EX_LABEL && e->stage->bound[index->i] == dim[k];
     safe &= whole || (!slot.kept && (index_is_safe(e->s, e->stage, index, dim[k]) ||
-                                     (block_is_index(e->s, e->stage, index) && e->s->block_of == dim[k])));
+                                     (block_is_index(e->s, e->stage, index) && e->s->rows.block_of == dim[k])));
   }
   e->safe[leaf->i] = safe;
   return leaf;
@@ -118,9 +118,9 @@ bool ex_is_safe(Env *e, const Expr *of) {
 }
 
 const Expr *const *kept_at(Sched *s, uint32_t *n, const Expr *const *own) {
-  if (!s->row) return own;
+  if (!s->rows.row) return own;
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, *n + 1);
-  at[0] = s->row;
+  at[0] = s->rows.row;
   for (uint32_t k = 0; k < *n; k++) at[k + 1] = own[k];
   ++*n;
   return at;

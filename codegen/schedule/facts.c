@@ -120,9 +120,9 @@ StagePlan stage_plan(Sched *s, const TaskStage *stage) {
   p.size = NEW_ARRAY(s->arena, int64_t, p.n_label + 1);
   p.exact = NEW_ARRAY(s->arena, bool, p.n_label + 1);
   for (uint32_t l = 0; l < p.n_label; l++) {
-    if (!(s->block && l + 1 == sum->n_out)) p.size[l] = task_size_guess(s->t, stage->bound[l]);
+    if (!(s->rows.block && l + 1 == sum->n_out)) p.size[l] = task_size_guess(s->t, stage->bound[l]);
     p.exact[l] = stage->bound[l]->kind == EX_INT;
-    if (s->block && l + 1 == sum->n_out) p.size[l] = s->block;
+    if (s->rows.block && l + 1 == sum->n_out) p.size[l] = s->rows.block;
   }
   moves_find(s, &p);
   Map seen = map_new(s->arena);

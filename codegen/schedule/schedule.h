@@ -19,6 +19,22 @@ typedef struct View {
   uint32_t place;            /* in the kernel, or NOWHERE */
 } View;
 
+/* Rows of a kernel that go together (schedule/cpu/rows/): in blocks, from block_task until the kernel is finished; else
+ * a few rows, sweep by sweep, while rows_loops runs. */
+typedef struct SchedRows {
+  int64_t block;             /* rows per block, if the last output label of each stage is blocked; 0: it is not */
+  const Expr *block_of;      /* the number of all rows */
+  int64_t together;          /* this many are processed together; kept values have them as their first axis */
+  const Expr *row;           /* the current one of these; NULL: one row at a time */
+} SchedRows;
+
+/* How the kernel's stages follow one another. */
+typedef struct SchedFollow {
+  bool in_turn;              /* they have separate loops, one after the other, and share only buffers */
+  bool goes_on;              /* later stages continue from the value of the current one, stage `from` */
+  uint32_t from, then;       /* these are the stages from `then` on */
+} SchedFollow;
+
 /* A kernel under construction. */
 typedef struct Sched {
   Arena *arena;
@@ -38,18 +54,12 @@ typedef struct Sched {
   uint32_t *of_stage;        /* place of each kept stage */
   const Expr **value;        /* or its value at the current point, if later stages continue from there */
   uint32_t outer;            /* this many of a stage's labels are bound before its own loops */
-  int64_t rows;              /* this many rows are processed together, sweep by sweep; kept values have them as their
-                              * first axis */
-  const Expr *row;           /* the current one of these; NULL: one row at a time */
+  SchedRows rows;
   LoopBody *after;           /* red_loops_where: after the innermost loop */
   LoopBody *outside;         /* the body around the last innermost loop of a map; NULL: there is none */
   uint32_t inner;            /* and that loop's variable */
   Map safe;                  /* reads that are in range everywhere in the kernel, and may be executed unconditionally */
-  int64_t block;             /* rows per block, if the last output label of each stage is blocked; 0: it is not */
-  const Expr *block_of;      /* the number of all rows */
-  bool goes_on;              /* later stages continue from the value of the current one, stage `from` */
-  uint32_t from, then;       /* these are the stages from `then` on */
-  bool in_turn;              /* stages have separate loops, one after the other, and share only buffers */
+  SchedFollow follow;
   const char *ahead;         /* a prefix for the next how_add; NULL: none */
 } Sched;
 

@@ -122,14 +122,14 @@ void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
 
 /* Stores the value or, if later stages continue from it, the last one's. */
 void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
-  if (!s->goes_on) {
+  if (!s->follow.goes_on) {
     value_store(s, st, e, value);
     return;
   }
-  const TaskStage *from = &s->task->stages.at[s->from];
-  s->value[s->from] = value = ex_shared(s, value);
+  const TaskStage *from = &s->task->stages.at[s->follow.from];
+  s->value[s->follow.from] = value = ex_shared(s, value);
   if (from->buffer >= 0) value_store(s, from, e, value);
-  for (uint32_t i = s->then; i < s->task->stages.len; i++) {
+  for (uint32_t i = s->follow.then; i < s->task->stages.len; i++) {
     const TaskStage *next = &s->task->stages.at[i];
     Env f = {.s = s, .stage = next, .label = e->label};
     s->value[i] = ex_shared(s, expr_cast(s->x, next->sum->dtype, ex_of(&f, next->sum->body)));
@@ -297,7 +297,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   }
   StagePlan p = stage_plan(s, st);
   LoopBody *was = s->body;
-  if (s->goes_on && st->sum->domain) {
+  if (s->follow.goes_on && st->sum->domain) {
     if (!pack_loops(s, &p, e, threads)) stage_continued(s, st, e, threads);
     else if (threads) work_of_tiles(s, st);
     into(s, was);

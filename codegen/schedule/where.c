@@ -288,8 +288,9 @@ static const Expr *peel_casts(const Expr *e) {
 
 /* If stages continue from a reduction: the condition under which they read its value; NULL: they always do. */
 static const Expr *wanted(const Sched *s) {
-  if (!s->goes_on || s->task->stages.len != s->then + 1 || s->task->stages.at[s->from].buffer >= 0) return NULL;
-  const TaskStage *next = &s->task->stages.at[s->then];
+  if (!s->follow.goes_on || s->task->stages.len != s->follow.then + 1) return NULL;
+  if (s->task->stages.at[s->follow.from].buffer >= 0) return NULL;
+  const TaskStage *next = &s->task->stages.at[s->follow.then];
   const Expr *e = peel_casts(next->sum->body);
   if (e->kind != EX_OP || e->op != OP_SELECT || e->arg[0]->has & HAS_READ || looks(next, e->arg[2])) return NULL;
   return e->arg[0];

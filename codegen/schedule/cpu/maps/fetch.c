@@ -236,8 +236,8 @@ void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t 
   const TaskStage *first = f->p->stage;
   const Expr *was_u = e->label[f->u], *was_v = e->label[f->v];
   if (f->p->size[f->v] * dtype_size(first->sum->dtype) < ROW_LEAST) return;
-  for (uint32_t i = s->goes_on ? s->then : 0; i < (s->goes_on ? s->task->stages.len : 1); i++) {
-    Env other = {.s = s, .stage = s->goes_on ? &s->task->stages.at[i] : first, .label = e->label};
+  for (uint32_t i = s->follow.goes_on ? s->follow.then : 0; i < (s->follow.goes_on ? s->task->stages.len : 1); i++) {
+    Env other = {.s = s, .stage = s->follow.goes_on ? &s->task->stages.at[i] : first, .label = e->label};
     const EinSum *sum = other.stage->sum;
     if (sum->where || sum->domain) break;
     const Expr **read = body_reads(s, sum);
@@ -245,7 +245,7 @@ void result_fetch(Sched *s, const FetchRows *f, Env *e, const Expr *v0, int64_t 
       for (int64_t l = 0; l < lanes; l += LINE / dtype_size(sum->dtype)) {
         e->label[f->u] = clamped(s, f, f->u, f->rows, ex_add(s, f->u0, ex_int(s, r)));
         e->label[f->v] = clamped(s, f, f->v, lanes, ex_add(s, v0, ex_int(s, l)));
-        point_fetch(s, f, &other, s->goes_on ? read : NULL);
+        point_fetch(s, f, &other, s->follow.goes_on ? read : NULL);
       }
   }
   e->label[f->u] = was_u, e->label[f->v] = was_v;

@@ -465,7 +465,7 @@ const Task *batch_task(Sched *s, const Task *k) {
   b.k = arena_copy(s->arena, k, sizeof *k);
   b.k->n_outer = 0;
   b.k->stages.at = NULL, b.k->stages.len = b.k->stages.cap = 0;
-  s->in_turn = true;
+  s->follow.in_turn = true;
   product_add(&b);
   return b.k;
 }

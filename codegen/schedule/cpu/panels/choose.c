@@ -257,11 +257,11 @@ static bool is_counted(const Sched *s, const StagePlan *p) {
   const EinSum *sum = p->stage->sum;
   for (uint32_t l = 0; l < p->n_label; l++)
     if (!p->exact[l] || !p->size[l]) return false;
-  return !sum->where && !sum->domain && !s->block && !s->rows;
+  return !sum->where && !sum->domain && !s->rows.block && !s->rows.together;
 }
 
 /* Whether lanes may run along any label: those of a kernel that continues from a kept value run along the usual one. */
-static bool is_free(const Sched *s, const StagePlan *p) { return is_counted(s, p) && !s->goes_on; }
+static bool is_free(const Sched *s, const StagePlan *p) { return is_counted(s, p) && !s->follow.goes_on; }
 
 /* The panels for any machine: whether there are panels, and the order of their sums, is the same everywhere. */
 static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {

@@ -95,7 +95,7 @@ static bool is_worth(const Cross *c) {
 static bool fits(const Panel *t) {
   const TaskStage *st = t->p->stage;
   /* twice: results may be stored twice, as overlapping tiles do. */
-  bool stored = st->buffer >= 0 || t->s->goes_on, twice = !t->s->goes_on || !tile_in_place(t->s);
+  bool stored = st->buffer >= 0 || t->s->follow.goes_on, twice = !t->s->follow.goes_on || !tile_in_place(t->s);
   return !st->sum->where && !st->sum->domain && !t->keep.sums && stored && twice && !pack_is_tame(t) &&
       t->p->n_label + 4 <= CROSS_LABELS_MOST;
 }

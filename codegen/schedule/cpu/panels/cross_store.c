@@ -41,7 +41,7 @@ static void run_choose(Cross *c, bool threads) {
   int64_t na = c->slots[c->a], size = dtype_size(st->sum->dtype);
   uint32_t all[CROSS_LABELS_MOST], n = cross_kept_labels(c, all);
   c->run = NOWHERE, c->points = 1;
-  if (!threads || c->t->s->goes_on || !stream_if(c->t->s, st) || !is_axis(c, 0, c->a)) return;
+  if (!threads || c->t->s->follow.goes_on || !stream_if(c->t->s, st) || !is_axis(c, 0, c->a)) return;
   c->streams = na * size % LINE == 0 && cross_size(c, c->a) * size % LINE == 0;
   for (uint32_t k = 0; k < n && !c->streams && na == cross_size(c, c->a); k++) {
     if (all[k] == c->a || all[k] == c->lane || !is_axis(c, 1, all[k])) continue;

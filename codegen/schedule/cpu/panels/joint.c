@@ -87,7 +87,7 @@ static bool packs_find(Joint *j) {
 static bool streams(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
   bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE;
-  if (t->keep.held || t->keep.sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide)
+  if (t->keep.held || t->keep.sums || t->s->follow.goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide)
     return false;
   const Expr *when = stream_if(t->s, t->p->stage);
   for (uint32_t k = 0; k < t->p->n_red; k++)

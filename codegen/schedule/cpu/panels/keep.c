@@ -189,7 +189,8 @@ static uint32_t axes_whole(const Panel *t, int64_t *n) {
 /* The last axes that are streamed at once; *n: the number of their elements. 0: none. */
 static uint32_t axes_streamed(Panel *t, int64_t *n) {
   const EinSum *sum = t->p->stage->sum;
-  if (t->s->goes_on || !is_whole(t, &t->v) || sum->where || sum->domain || !stream_if(t->s, t->p->stage)) return 0;
+  if (t->s->follow.goes_on || !is_whole(t, &t->v) || sum->where || sum->domain || !stream_if(t->s, t->p->stage))
+    return 0;
   uint32_t axes = axes_whole(t, n);
   return *n * dtype_size(sum->dtype) < LINE_LEAST ? 0 : axes;
 }
@@ -215,7 +216,7 @@ bool pack_may_hold(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
   /* wide: tile_cut leaves whole lines. */
   bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE / 2;
-  if (t->keep.sums || t->s->goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide ||
+  if (t->keep.sums || t->s->follow.goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide ||
       !t->p->exact[t->v.tile])
     return false;
   const Expr *when = stream_if(t->s, t->p->stage);

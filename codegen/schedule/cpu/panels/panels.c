@@ -91,7 +91,7 @@ static void block(Panel *t) {
   Sched *s = t->s;
   const Expr *domain = t->p->stage->sum->domain;
   LoopBody *was = s->body;
-  if (domain && !s->goes_on) { /* what continues is stored everywhere */
+  if (domain && !s->follow.goes_on) { /* what continues is stored everywhere */
     Corners c = corners_of_block(t);
     const Expr *some = where_some(t->e, domain, t->p->n_label, 2, c.of);
     if (some) into(s, &if_add(s, some)->body);

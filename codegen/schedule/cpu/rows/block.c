@@ -222,21 +222,21 @@ const Task *block_task(Sched *s, const Task *k) {
   s->of_stage = NEW_ARRAY(s->arena, uint32_t, made->stages.len + 1);
   s->value = NEW_ARRAY(s->arena, const Expr *, made->stages.len + 1);
   for (uint32_t i = 0; i < made->stages.len; i++) s->of_stage[i] = NOWHERE;
-  s->block = rows;
-  s->block_of = k->stages.at[0].bound[label];
+  s->rows.block = rows;
+  s->rows.block_of = k->stages.at[0].bound[label];
   return made;
 }
 
 bool block_is_index(const Sched *s, const TaskStage *st, const Expr *index) {
-  if (!s->block) return false;
+  if (!s->rows.block) return false;
   const Expr *block = expr_label(s->x, s->outer - 1), *row = expr_label(s->x, st->sum->n_out - 1);
-  return index == expr_op2(s->x, OP_ADD, expr_op2(s->x, OP_MUL, block, expr_int(s->x, DT_I64, s->block)), row);
+  return index == expr_op2(s->x, OP_ADD, expr_op2(s->x, OP_MUL, block, expr_int(s->x, DT_I64, s->rows.block)), row);
 }
 
 /* Bounds the rows of the last block, which may have fewer. `block`: its number. */
 void block_bound(Sched *s, const Expr *block) {
-  if (s->block_of->kind == EX_INT && s->block_of->i % s->block == 0) return;
-  const Expr *rows = ex_int(s, s->block), *left = ex_sub(s, s->block_of, ex_mul(s, block, rows));
+  if (s->rows.block_of->kind == EX_INT && s->rows.block_of->i % s->rows.block == 0) return;
+  const Expr *rows = ex_int(s, s->rows.block), *left = ex_sub(s, s->rows.block_of, ex_mul(s, block, rows));
   const Expr *n = named(s, NULL, "rows", ex_min(s, rows, left));
   for (uint32_t i = 0; i < s->task->stages.len; i++) {
     TaskStage *st = &s->task->stages.at[i];

@@ -228,7 +228,7 @@ static int64_t rows_ahead(const Sweep *w) {
     if (bytes > most) most = bytes;
   }
   int64_t rows = most > (double)ROWS_AHEAD ? 1 : (int64_t)((double)ROWS_AHEAD / most);
-  return rows < w->s->rows ? w->s->rows : rows;
+  return rows < w->s->rows.together ? w->s->rows.together : rows;
 }
 
 /* Prefetches the same place in a later row, one cache line after the other. */

@@ -157,10 +157,10 @@ static void stage_look(Rows *r, uint32_t i) {
   const TaskStage *st = &s->task->stages.at[i];
   q->p = stage_plan(s, st);
   q->e = (Env){.s = s, .stage = st, .label = r->label};
-  q->flat = !s->block && is_flat(s, &q->p);
+  q->flat = !s->rows.block && is_flat(s, &q->p);
   q->read = NEW_ARRAY(s->arena, const Expr *, st->sum->n_slot + 1);
   expr_slot_reads(s->arena, 3, (const Expr *const[]){st->sum->body, st->sum->where, st->sum->domain}, q->read);
-  q->level = s->block ? i : level_of(r, i);
+  q->level = s->rows.block ? i : level_of(r, i);
   q->cost = cost_again(r, i);
 }
 
@@ -281,7 +281,7 @@ static bool may_follow(const Rows *r, uint32_t k, uint32_t i) {
 static uint32_t goes_into_last(const Rows *r) {
   uint32_t last = r->n - 1;
   const TaskStage *to = &r->s->task->stages.at[last];
-  if (!r->s->block || to->sum->reducer != RED_NONE || to->sum->domain || to->buffer < 0) return NOWHERE;
+  if (!r->s->rows.block || to->sum->reducer != RED_NONE || to->sum->domain || to->buffer < 0) return NOWHERE;
   for (uint32_t k = 0; k < last; k++) {
     const TaskStage *st = &r->s->task->stages.at[k];
     bool own = true, others = false, any = true;
@@ -315,9 +315,9 @@ static void keep(Rows *r, uint32_t k) {
     s->of_stage[k] = s->of_stage[i];
     return;
   }
-  uint32_t n = st->sum->n_out - s->outer, rows = s->rows > 1;
+  uint32_t n = st->sum->n_out - s->outer, rows = s->rows.together > 1;
   const Expr **dim = NEW_ARRAY(s->arena, const Expr *, n + 2);
-  dim[0] = ex_int(s, s->rows);
+  dim[0] = ex_int(s, s->rows.together);
   for (uint32_t l = 0; l < n; l++) dim[l + rows] = st->bound[s->outer + l];
   uint32_t place = place_own(s, st->name, "t", st->sum->dtype, n + rows, dim);
   s->of_stage[k] = place;
@@ -481,11 +481,11 @@ static void together_open(Rows *r, uint32_t level) {
   uint32_t last = s->outer - 1, v = var_new(s, s->task->stages.at[0].label[last], "row");
   into(s, &for_add(s, v, r->from, r->to, 1, BIND_SEQ)->body);
   r->label[last] = var_read(s, v);
-  s->row = ex_sub(s, r->label[last], r->from);
+  s->rows.row = ex_sub(s, r->label[last], r->from);
   for (uint32_t k = 0; k < r->n; k++) {
     if (!is_single(r, k) || s->of_stage[k] == NOWHERE || r->at[k].level >= level || !is_wanted(r, k, level)) continue;
     uint32_t name = place_own(s, r->at[k].p.stage->name, "t", sum_of(&r->at[k])->dtype, 0, NULL);
-    let_add(s, name, place_read(s, s->of_stage[k], 1, &s->row));
+    let_add(s, name, place_read(s, s->of_stage[k], 1, &s->rows.row));
     s->value[k] = scalar_read(s, name);
   }
 }
@@ -499,13 +499,13 @@ static void levels_make(Rows *r) {
   bool *done = NEW_ARRAY(r->s->arena, bool, r->n);
   for (uint32_t level = 0, left = r->n; left; level++) {
     LoopBody *was = r->s->body;
-    if (r->s->rows > 1) together_open(r, level);
+    if (r->s->rows.together > 1) together_open(r, level);
     for (uint32_t i = 0; i < r->n; i++) {
       if (done[i] || r->at[i].level != level) continue;
       done[i] = true;
       if (r->into != NOWHERE && i + 1 == r->n) continue;
-      r->s->goes_on = i == r->into;
-      r->s->from = i, r->s->then = r->n - 1;
+      r->s->follow.goes_on = i == r->into;
+      r->s->follow.from = i, r->s->follow.then = r->n - 1;
       if (r->at[i].flat) {
         sweep_make(r, i, done);
         continue;
@@ -514,9 +514,9 @@ static void levels_make(Rows *r) {
           .s = r->s, .stage = r->at[i].p.stage, .label = NEW_ARRAY(r->s->arena, const Expr *, r->at[i].p.n_label + 1)};
       for (uint32_t l = 0; l < r->s->outer; l++) e.label[l] = r->label[l];
       stage_loops(r->s, e.stage, &e, false);
-      r->s->goes_on = false, r->s->value[i] = NULL;
+      r->s->follow.goes_on = false, r->s->value[i] = NULL;
     }
-    if (r->s->rows > 1) together_close(r, was);
+    if (r->s->rows.together > 1) together_close(r, was);
     left = 0;
     for (uint32_t i = 0; i < r->n; i++) left += !done[i];
   }
@@ -537,7 +537,7 @@ static int64_t rows_together(const Rows *r) {
   const Sched *s = r->s;
   bool waits = false;
   double most = 0;
-  if (s->block || !s->outer) return 1;
+  if (s->rows.block || !s->outer) return 1;
   for (uint32_t i = 0; i < r->n; i++) {
     const StagePlan *p = &r->at[i].p;
     double bytes = (double)dtype_size(p->stage->sum->reducer == RED_NONE ? p->stage->sum->dtype : p->stage->sum->acc);
@@ -558,15 +558,15 @@ static void rows_open(Rows *r) {
   uint32_t n = s->task->n_outer;
   const TaskStage *first = &s->task->stages.at[0];
   Walk *w = NEW(s->arena, Walk);
-  const Expr *work = ex_int(s, 0), *rows = ex_int(s, s->rows);
+  const Expr *work = ex_int(s, 0), *rows = ex_int(s, s->rows.together);
   for (uint32_t i = 0; i < r->n; i++) work = ex_add(s, work, stage_work(s, &s->task->stages.at[i], n));
   for (uint32_t l = 0; l < n; l++) {
-    bool together = s->rows > 1 && l + 1 == n;
+    bool together = s->rows.together > 1 && l + 1 == n;
     walk_add(s, w, together ? NULL : first->label[l], together ? ex_div_up(s, first->bound[l], rows) : first->bound[l]);
   }
   walk_chunks(s, w, ex_mul(s, rows, work), BIND_SEQ);
   for (uint32_t l = 0; l < n; l++) r->label[l] = w->index[l];
-  if (s->rows == 1) return;
+  if (s->rows.together == 1) return;
   r->from = named(s, NULL, "from", ex_mul(s, w->index[n - 1], rows));
   r->to = named(s, NULL, "to", ex_min(s, first->bound[n - 1], ex_add(s, r->from, rows)));
 }
@@ -588,18 +588,19 @@ void rows_loops(Sched *s) {
   s->outer = s->task->n_outer;
   r.at = NEW_ARRAY(s->arena, RowStage, r.n);
   for (uint32_t i = 0; i < r.n; i++) stage_look(&r, i);
-  s->rows = rows_together(&r);
+  s->rows.together = rows_together(&r);
   rows_open(&r);
   into_last(&r);
   for (uint32_t i = r.n; i-- > 0;) home_choose(&r, i);
   for (uint32_t i = 0; i < r.n; i++) keep(&r, i);
-  if (s->block) block_bound(s, r.label[s->outer - 1]);
+  if (s->rows.block) block_bound(s, r.label[s->outer - 1]);
   const TaskStage *first = &s->task->stages.at[0];
-  if (s->block)
-    how_add(s, NULL, "all of it for %lld %s, then for the next", (long long)s->block,
+  if (s->rows.block)
+    how_add(s, NULL, "all of it for %lld %s, then for the next", (long long)s->rows.block,
         how_label(first, first->sum->n_out - 1));
-  else if (s->rows > 1) how_add(s, NULL, "all of it for %lld rows, then for the next", (long long)s->rows);
+  else if (s->rows.together > 1)
+    how_add(s, NULL, "all of it for %lld rows, then for the next", (long long)s->rows.together);
   else how_add(s, NULL, "all of it for one row, then for the next");
   levels_make(&r);
-  s->row = NULL, s->rows = 0;
+  s->rows.row = NULL, s->rows.together = 0;
 }

@@ -179,7 +179,7 @@ static void strip_size(Tile *t) {
   const StagePlan *p = t->p;
   uint32_t v = (uint32_t)t->v, last = p->red[p->n_red - 1];
   /* row: there are never more of them than in a block. */
-  bool row = t->s->block && v + 1 == p->stage->sum->n_out;
+  bool row = t->s->rows.block && v + 1 == p->stage->sum->n_out;
   t->lanes = (p->exact[v] || row) && p->size[v] < STRIP ? p->size[v] : STRIP;
   t->blocked &= !p->exact[last] || p->size[last] > 2 * STRIP_BLOCK;
   how_add(t->s, p->stage, "strips of %lld %s", (long long)t->lanes, how_label(p->stage, v));

@@ -66,9 +66,9 @@ def less_bytes(c):
 
 
 def no_room(c):
-    c["most"] = [[n + 1 for n in m] for m in c["most"]]
-    for v, m in zip(c["plan"]["vertices"], c["most"]):
-        v["labels"][0]["count"] = m[0]
+    for v, e in zip(c["plan"]["vertices"], c["equations"]):
+        e["most"] = [n + 1 for n in e["most"]]
+        v["labels"][0]["count"] = e["most"][0]
 
 
 def smaller(c):
@@ -104,6 +104,7 @@ WAYS = {
     "less bytes": plan(add("bytes", -4)),
     "less bytes, and a bound to fit": less_bytes,
     "another read's bytes": read(add("received", 4)),
+    "a read that moves no number of bytes": read(put("received", float("nan"))),
     "a read that moves nothing, with its sum": moved_too,
     "an edge left out": lambda c: c["plan"]["vertices"][0]["reads"].pop(),
     "an edge left out, with its sum": edge_out,
@@ -113,7 +114,8 @@ WAYS = {
     "a home in no dimension": tensor(0, lambda t: t["home"].__setitem__(0, 9)),
     "a cut turned round": vertex(swap("axes")),
     "a cut left out": vertex(lambda v: v["axes"].__setitem__(0, -1)),
-    "a cut and its count left out": vertex(lambda v: (v.update(axes=[-1] * len(v["axes"])), [l.update(count=1) for l in v["labels"]])),
+    "a cut and its count left out": vertex(
+        lambda v: (v.update(axes=[-1] * len(v["axes"])), [l.update(count=1) for l in v["labels"]])),
     "a cut of no label": vertex(lambda v: v["axes"].__setitem__(0, 9)),
     "a count": vertex(lambda v: v["labels"][0].update(count=v["labels"][0]["count"] + 1)),
     "the mesh in another order": plan(swap("mesh")),
@@ -138,7 +140,9 @@ WAYS = {
     "a read at no label": read(lambda r: r.update(labels=[-1] * len(r["labels"]))),
     "a label that is no longer reduced": vertex(lambda v: v["labels"][-1].update(reduced=False)),
     "how often an equation runs": vertex(add("times", 1)),
-    "operations": lambda c: c["operations"].__setitem__(0, 1000),
+    "operations": lambda c: c["equations"][0].update(operations=1000),
+    "points that an equation has": lambda c: c["equations"][0].update(kept=1),
+    "an equation's entry": lambda c: c["equations"].pop(),
     "room that there is not": no_room,
     "the work of the busiest site": plan(lambda p: p["busiest"].update(operations=1)),
     "what two tensors are called": plan(lambda p: (p["tensors"][0].update(name=p["tensors"][-1]["name"]))),

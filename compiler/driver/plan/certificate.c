@@ -4,10 +4,11 @@
  *   { "schema": "ein certificate 1",
  *     "plan":       as --format=json writes it: "ein placing 1",
  *     "pinned":     pins, a plan's file or a limit of memory restrict the plan,
- *     "operations": [ of a point, by vertex ], which the limit on work counts,
- *     "most":       [ [ the largest number of blocks of a label ] by vertex ],
- *     "ties":       [ [ { "label": has at most "values", given the labels of "given" } ] by vertex ], from its
- *                   predicates,
+ *     "equations":  [ by vertex: { "operations": of a point, which the limit on work counts,
+ *                                  "most": [ the largest number of blocks of a label ],
+ *                                  "ties": [ { "label": has at most "values", given the labels of "given" } ], from
+ *                                          its predicates,
+ *                                  "kept": the points that these let through, at most } ],
  *     "tasks":      the text of --format=task; null: the plan cannot be one yet }
  *
  * It contains no proof of the bound, which only a new search could check. docs/schema/ein-certificate-1.json is the
@@ -16,43 +17,34 @@
 
 #include "expr/einsum.h"
 
-static void operations_put(Json *j, const Sites *p) {
-  json_array(j, "operations");
+static void ties_put(Json *j, const Ties *ties) {
+  json_array(j, "ties");
+  for (uint32_t k = 0; ties && k < ties->n; k++) {
+    json_object(j, NULL);
+    json_int(j, "label", ties->at[k].label);
+    put_count(j, "values", ties->at[k].values);
+    json_array(j, "given");
+    for (uint32_t l = 0; l < TIE_LABELS; l++)
+      if (ties->at[k].given >> l & 1) json_int(j, NULL, l);
+    json_end(j, ']');
+    json_end(j, '}');
+  }
+  json_end(j, ']');
+}
+
+static void equations_put(Json *j, const Sites *p) {
+  json_array(j, "equations");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) {
     const PartVertex *v = &p->g->vertices.at[i];
     SumCount c = v->sum ? sum_count(p->s->arena, v->sum, NULL) : (SumCount){0};
-    put_count(j, NULL, v->inner * (double)(c.flops + c.integer));
-  }
-  json_end(j, ']');
-}
-
-static void most_put(Json *j, const Sites *p) {
-  json_array(j, "most");
-  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
-    const PartVertex *v = &p->g->vertices.at[i];
-    json_array(j, NULL);
+    json_object(j, NULL);
+    put_count(j, "operations", v->inner * (double)(c.flops + c.integer));
+    json_array(j, "most");
     for (uint32_t l = 0; l < v->n_label; l++) json_int(j, NULL, v->most[l]);
     json_end(j, ']');
-  }
-  json_end(j, ']');
-}
-
-static void ties_put(Json *j, const Sites *p) {
-  json_array(j, "ties");
-  for (uint32_t i = 0; i < p->g->vertices.len; i++) {
-    const Ties *ties = p->g->vertices.at[i].ties;
-    json_array(j, NULL);
-    for (uint32_t k = 0; ties && k < ties->n; k++) {
-      json_object(j, NULL);
-      json_int(j, "label", ties->at[k].label);
-      put_count(j, "values", ties->at[k].values);
-      json_array(j, "given");
-      for (uint32_t l = 0; l < TIE_LABELS; l++)
-        if (ties->at[k].given >> l & 1) json_int(j, NULL, l);
-      json_end(j, ']');
-      json_end(j, '}');
-    }
-    json_end(j, ']');
+    ties_put(j, v->ties);
+    put_count(j, "kept", part_points(v, NULL));
+    json_end(j, '}');
   }
   json_end(j, ']');
 }
@@ -69,9 +61,7 @@ Leave certificate_write(const Sites *p, const Args *a, const char *path) {
   json_str(&j, "schema", "ein certificate 1");
   json_raw(&j, "plan", plan.s, plan.len);
   json_bool(&j, "pinned", arg_has(a, OPT_PIN) || arg_has(a, OPT_PLAN_FILE) || p->fit.unlimited);
-  operations_put(&j, p);
-  most_put(&j, p);
-  ties_put(&j, p);
+  equations_put(&j, p);
   if (task_text_try(p, false, &tasks, &why)) json_strn(&j, "tasks", tasks.s, tasks.len);
   else json_null(&j, "tasks");
   json_end(&j, '}');

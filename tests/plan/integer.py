@@ -86,24 +86,23 @@ class Model:
         self.least = sum(map(min, self.work))
 
     def stored(self, t, home):
-        return moves.brought(self.mesh, dict(self.plan["tensors"][t], home=list(home)), None)[0]
+        return self.plan["tensors"][t]["bytes"] * (math.prod(s for s, d in zip(self.mesh, home) if d < 0) - 1)
 
     def brought(self, v):
         tensor, vertex, memo = self.plan["tensors"][v], self.plan["vertices"][v], {}
-        kept = sum(not l["reduced"] for l in vertex["labels"])
-        made = [tuple(None if l >= kept else l for l in c) for c in self.cuts[v]]
+        made = [moves.made(vertex, c) for c in self.cuts[v]]
         for m in set(made):
             for h in self.homes[v]:
-                n, after, _ = moves.reduced(self.mesh, tensor["extents"], tensor["most"], list(m), list(h))
+                n, after = moves.reduced(self.mesh, tuple(tensor["extents"]), tuple(tensor["most"]), m, h)
                 memo[m, h] = vertex["times"] * (n * tensor["part"] + after * moves.size(tensor))
         return made, self.homes[v], memo
 
     def fetched(self, v, read):
         tensor, memo = self.plan["tensors"][read["tensor"]], {}
-        want = [tuple(moves.wanted(read, tensor, c)) for c in self.cuts[v]]
+        want = [moves.wanted(read, tensor, c) for c in self.cuts[v]]
         for w in set(want):
             for h in self.homes[read["tensor"]]:
-                memo[w, h] = read["times"] * moves.size(tensor) * moves.moved(self.mesh, tensor["extents"], h, w)[0]
+                memo[w, h] = read["times"] * moves.size(tensor) * moves.moved(self.mesh, tuple(tensor["extents"]), h, w)
         return want, self.homes[read["tensor"]], memo
 
 
@@ -178,7 +177,7 @@ def main():
     for k in range(args.programs):
         text, sites = program(r, args.most), r.choice([4, 4, 4, 6, 6, 8, 12])
         plan = planned(args.ein, text, sites)
-        models = [Model(plan, list(m)) for m in meshes(sites)]
+        models = [Model(plan, m) for m in meshes(sites)]
         limit = 2 * min(m.least for m in models)
         if abs(plan["busiest"]["limit"] - limit) > 1e-6 * limit:
             print(f"program {k}: the limit is {plan['busiest']['limit']}, and here {limit}")

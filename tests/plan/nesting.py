@@ -42,7 +42,7 @@ def moved(mesh, extents, here, there):
     n = 0
     for at in itertools.product(*map(range, mesh)):
         want = box(mesh, at, there, extents)
-        n += plans.elements(want) - plans.elements(plans.both(want, box(mesh, at, here, extents)))
+        n += plans.lacking(want, box(mesh, at, here, extents))
     return n
 
 
@@ -70,18 +70,17 @@ class Space:
     def brought(self, v, on, cut, home):
         """Along with the axes that cut what is made, in the order in which they do, those of parts."""
         tensor, vertex = self.plan["tensors"][v], self.plan["vertices"][v]
-        kept = sum(not l["reduced"] for l in vertex["labels"])
-        made = [None if l >= kept else l for l in on]
-        share, first = plans.between(self.mesh, tensor["most"], made, list(home[0]))
-        group, best = math.prod(s for s, use in zip(self.mesh, made) if use is None), math.inf
+        kept, made = sum(not l["reduced"] for l in vertex["labels"]), plans.made(vertex, on)
+        share = plans.between(self.mesh, tensor["most"], made, home[0])
+        group, best = math.prod(s for s, use in zip(self.mesh, made) if use == plans.PARTS), math.inf
         for order in orders(share, len(tensor["extents"]), self.free):
             parts = after = 0
             for at in itertools.product(*map(range, self.mesh)):
                 has, want = box(self.mesh, at, order, tensor["extents"]), box(self.mesh, at, home[1], tensor["extents"])
-                there = not any(f and k for f, k in zip(first, at))
+                there = not any(k for k, d in zip(at, share) if d == plans.FIRST)
                 if there and group > 1:
-                    parts += group * plans.elements(has) - plans.elements(plans.both(has, box(self.mesh, at, cut[:kept], tensor["extents"])))
-                after += plans.elements(want) - (plans.elements(plans.both(want, has)) if there else 0)
+                    parts += (group - 1) * plans.elements(has) + plans.lacking(has, box(self.mesh, at, cut[:kept], tensor["extents"]))
+                after += plans.lacking(want, has) if there else plans.elements(want)
             if group == 1:
                 after = self.moved(tuple(tensor["extents"]), cut[:kept], home[1])
             best = min(best, parts * tensor["part"] + after * plans.size(tensor))
@@ -138,7 +137,7 @@ def main():
     for k in range(args.programs):
         text, sites = integer.program(r, args.most), r.choice([int(n) for n in args.sites.split(",")])
         plan = integer.planned(args.ein, text, sites)
-        meshes = [list(m) for m in integer.meshes(sites)]
+        meshes = integer.meshes(sites)
         limit = plan["busiest"]["limit"] * (1 + 1e-12)
         same, free = (min(Space(plan, m, f).least(limit) for m in meshes) for f in (False, True))
         compared += 1

@@ -130,6 +130,7 @@ WAYS = {
     "a narrower buffer": narrower,
     "a buffer that is not there": gone,
     "an input that is not all there": fewer_inputs,
+    "a size that runs a program": in_tasks(r"^(buffer %\d+ work [^\[]*\[)", r"\1__import__('os').getpid() * "),
     "a higher bound": plan(lambda p: p.update(bound=p["bound"] * 1.01)),
     "a label's extent": vertex(lambda v: v["labels"][0].update(extent=2 * v["labels"][0]["extent"])),
     "a tensor's extent": tensor(0, lambda t: t["extents"].__setitem__(0, 2 * t["extents"][0])),

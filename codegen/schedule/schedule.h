@@ -60,6 +60,7 @@ typedef struct Sched {
   uint32_t inner;            /* and that loop's variable */
   Map safe;                  /* reads that are in range everywhere in the kernel, and may be executed unconditionally */
   SchedFollow follow;
+  const Expr *best;          /* the value at the place that argmax or argmin found, for result_store; NULL: unknown */
   const char *ahead;         /* a prefix for the next how_add; NULL: none */
 } Sched;
 

@@ -120,6 +120,29 @@ void value_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   store_add(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at, value);
 }
 
+/* Whether a stage that continues from argmax or argmin of one label reads the value at the place that was found, which
+ * exists. */
+static bool is_best(Sched *s, const TaskStage *next) {
+  const TaskStage *from = &s->task->stages.at[s->follow.from];
+  const EinSum *sum = from->sum;
+  const Expr *a = sum->body, *b = next->sum->body;
+  uint32_t n = sum->n_out;
+  if (!s->best || sum->n_red != 1 || sum->where || sum->domain) return false;
+  if (from->bound[n]->kind != EX_INT || from->bound[n]->i < 1) return false;
+  if (a->kind != EX_READ || b->kind != EX_READ || a->dtype != b->dtype || a->dtype != sum->acc || a->n != b->n)
+    return false;
+  TaskSlot x = from->slot[a->i], y = next->slot[b->i];
+  if (x.kept || y.kept || x.index != y.index) return false;
+  const Expr **label = NEW_ARRAY(s->arena, const Expr *, n + 1), **to = NEW_ARRAY(s->arena, const Expr *, n + 2);
+  for (uint32_t l = 0; l < n; l++) label[l] = expr_label(s->x, l);
+  for (uint32_t j = 0; j < next->sum->n_slot; j++)
+    if (next->slot[j].kept && next->slot[j].index == s->follow.from)
+      to[n] = expr_read(s->x, sum->dtype, j, n, label);
+  for (uint32_t k = 0; k < a->n; k++)
+    if (!to[n] || a->arg[k]->has & HAS_READ || expr_relabel(s->x, a->arg[k], n + 1, to) != b->arg[k]) return false;
+  return true;
+}
+
 /* Stores the value or, if later stages continue from it, the last one's. */
 void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   if (!s->follow.goes_on) {
@@ -132,7 +155,8 @@ void result_store(Sched *s, const TaskStage *st, Env *e, const Expr *value) {
   for (uint32_t i = s->follow.then; i < s->task->stages.len; i++) {
     const TaskStage *next = &s->task->stages.at[i];
     Env f = {.s = s, .stage = next, .label = e->label};
-    s->value[i] = ex_shared(s, expr_cast(s->x, next->sum->dtype, ex_of(&f, next->sum->body)));
+    const Expr *own = is_best(s, next) ? s->best : ex_of(&f, next->sum->body);
+    s->value[i] = ex_shared(s, expr_cast(s->x, next->sum->dtype, own));
     if (next->buffer >= 0) value_store(s, next, &f, s->value[i]);
   }
 }

@@ -369,7 +369,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   if (!device) task_cheap(m.t);
   task_narrow(m.t);
   task_digits(m.t);
-  task_split(m.t);
+  task_split(m.t, !device);
   task_order(m.t);
   task_lifetimes(m.t);
   return m.t;

@@ -52,8 +52,9 @@ uint32_t stage_slices(TaskGraph *t, const TaskStage *s, uint32_t state, TaskStag
 /* Splits lane labels that are used by quotient and remainder into these two (digits.c). After task_fuse, before
  * task_split. */
 void task_digits(TaskGraph *t);
-/* Splits long reductions to few outputs into parts for several threads (split.c). After task_fuse, before lifetimes. */
-void task_split(TaskGraph *t);
+/* Splits long reductions to few outputs into parts for several threads (split.c). After task_fuse, before lifetimes.
+ * values: parts of argmax and argmin may keep values beside their places. */
+void task_split(TaskGraph *t, bool values);
 /* Orders tasks so that they take less memory at once (order.c). After task_split, before lifetimes. */
 void task_order(TaskGraph *t);
 /* About how many blocks of rows and lanes of a product of two sides threads can share (sides.c); 0: it is no such

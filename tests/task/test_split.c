@@ -10,7 +10,7 @@ static const char *cut(Arena *a, const char *text) {
   Buf out = buf_new(a), why = buf_new(a), again = buf_new(a);
   TaskGraph *t = task_read(a, strings_new(a), source_new(a, "x.task", text, strlen(text)), d);
   if (t && !d->errors) {
-    task_split(t);
+    task_split(t, true);
     task_lifetimes(t);
     task_print(&out, t);
     bool ok = task_check(t, &why);
@@ -111,6 +111,30 @@ static const char arg_cut[] = ARG_HEAD
     "    stage q[o:1] : i64 = (&1[o] + o)\n"
     "    stage Y[o:1] : i64 = (&1[o] - &2[o]) to %1[o]\n"
     "  }\n"
+    "}\n";
+
+/* Columns, whose parts surely have a place each: values are kept beside the places. */
+#define COLUMNS_HEAD "taskgraph 1\nbuffer %0 input 0 X[2049, 1024] : f32\nbuffer %1 output 0 Y[1024] : i64\n"
+static const char columns[] = COLUMNS_HEAD ARG_ARGS
+    "kernel 0 Y outer 1 {\n"
+    "  stage p[m:1024] : i64 = argmin:f32[n:2049] %0[n, m]\n"
+    "  stage Y[m:1024] : i64 = (&0[m] - m) to %1[m]\n"
+    "}\n";
+static const char columns_cut[] = COLUMNS_HEAD
+    "buffer %2 work p.part[9, 1024] : i64 alive 0..2\n"
+    "buffer %3 work p.value[9, 1024] : f32 alive 0..2\n" ARG_ARGS
+    "kernel 0 Y.part outer 2 {\n"
+    "  stage p.part[part:8, m:1024] : i64 = argmin:f32[n:256] %0[((part * 256) + n), m] to %2[part, m]\n"
+    "  stage p.value[part:8, m:1024] : f32 = %0[((part * 256) + &0[part, m]), m] to %3[part, m]\n"
+    "}\n"
+    "kernel 1 Y.rest outer 1 {\n"
+    "  stage p.rest[m:1024] : i64 = argmin:f32[n:1] %0[(2048 + n), m] to %2[8, m]\n"
+    "  stage p.value[m:1024] : f32 = %0[(2048 + &0[m]), m] to %3[8, m]\n"
+    "}\n"
+    "kernel 2 Y outer 1 {\n"
+    "  stage p.part[m:1024] : i64 = argmin:f32[part:9] %3[part, m]\n"
+    "  stage p[m:1024] : i64 = ((&0[m] * 256) + %2[&0[m], m])\n"
+    "  stage Y[m:1024] : i64 = (&1[m] - m) to %1[m]\n"
     "}\n";
 
 static void check_whole(const char *what, const char *from, const char *to) {
@@ -220,6 +244,12 @@ static const Case cases[] = {
      "stage Y[] : f32 = plus:f32[i:1048576] %0[i] to %1[]", "stage Y[] : f32 = plus:f32[part:16] %2[part] to %1[]"},
     {"argmin, which is cut along its first label alone", "", ONE("[2, 1048576] : f32", "[] : i64"),
      "stage Y[] : i64 = argmin:f32[i:2, j:1048576] %0[i, j] to %1[]", NULL},
+    {"argmax of columns of any length has places alone", "dim N\n", ONE("[$N, 8] : f32", "[8] : i64"),
+     "stage Y[j:8] : i64 = argmax:f32[i:$N] %0[i, j] to %1[j]", "argmax:f32[part:(($N // 8192) + 1) where (0 <= %2[part, j])]"},
+    {"and so has argmax of some of them", "", ONE("[65536, 8] : f32", "[8] : i64"),
+     "stage Y[j:8] : i64 = argmax:f32[i:65536 where (i != j)] %0[i, j] to %1[j]", "where (0 <= %2[part, j])]"},
+    {"and argmax of rows", "", ONE("[4, 1048576] : f32", "[4] : i64"),
+     "stage Y[i:4] : i64 = argmax:f32[j:1048576] %0[i, j] to %1[i]", "where (0 <= %2[part, i])]"},
     {"where there is a value only for some", "", ONE("[1048576] : f32", "[4] : f32"),
      "stage Y[j:4] : f32 = sum:f32[i:1048573] %0[(i + j)] domain (j < 3) to %1[j]", "domain (j < 3) to %1[j]"},
     {"what is read behind a condition", "", ONE("[2, 1048576] : f32", "[] : f32"),
@@ -254,6 +284,7 @@ int main(void) {
   check_whole("a sum", sum, sum_cut);
   check_whole("columns of any length", rows, rows_cut);
   check_whole("a place", arg, arg_cut);
+  check_whole("places of columns", columns, columns_cut);
   for (size_t i = 0; i < COUNT(cases); i++) check_case(&cases[i]);
   return DONE();
 }

@@ -10,7 +10,8 @@
  * as before.
  *
  * argmax and argmin return a place: P has the place in each chunk, -1 where p holds nowhere in it, and the final
- * extreme is found among the values at these places.
+ * extreme is found among the values at these places. If every chunk has a place, and lanes go along an output label, a
+ * second stage keeps these values too: else the last kernel would fetch them from all over memory, one by one.
  *
  * CHUNK is a number, and depends on sizes alone, so the bits do not depend on the number of threads. An unknown size
  * may turn out to be 0 or less than a chunk: then there are no whole chunks. */
@@ -48,6 +49,8 @@ typedef struct Cut {
   const Expr *rest;          /* and the remaining steps; NULL: none */
   const Expr *all;           /* how many parts with those */
   uint32_t p;                /* the buffer P */
+  bool values;               /* of argmax and argmin: the values at the places are kept, */
+  uint32_t v;                /*   in this buffer */
 } Cut;
 
 /* ---- facts ---------------------------------------------------------------------------------------- */
@@ -237,6 +240,12 @@ static int64_t chunk_known(const Cut *c, int64_t size, int64_t want) {
   return chunk;
 }
 
+/* Whether argmax or argmin of one label surely has a place in every part, with outputs in lanes. */
+static bool has_values(const Cut *c, const Sizes *z) {
+  const EinSum *sum = c->stage->sum;
+  return red_is_arg(sum) && sum->n_red == 1 && !sum->where && !sum->domain && z->tiles;
+}
+
 /* Decides whether it is split, and how. */
 static bool is_cut(Cut *c) {
   const TaskStage *s = c->stage;
@@ -249,6 +258,7 @@ static bool is_cut(Cut *c) {
   int64_t least = chunk_least(c, &z);
   c->align = !c->near ? 1 : z.sides ? ALIGN_SIDES : ALIGN;
   if (!is_known(s, c->label)) {
+    c->values = false;
     c->chunk = whole(least, least < STEPS_LEAST ? ALIGN : STEPS_LEAST);
     return z.few;
   }
@@ -256,6 +266,7 @@ static bool is_cut(Cut *c) {
   if (want > size / least) want = size / least;
   if (want < PARTS_LEAST) return false;
   c->chunk = chunk_known(c, size, want);
+  c->values &= has_values(c, &z);
   return true;
 }
 
@@ -275,15 +286,15 @@ static void chunks_count(Cut *c) {
 }
 
 /* A buffer for a value per part and output. */
-static uint32_t parts_new(const Cut *c) {
+static uint32_t parts_new(const Cut *c, const char *behind, DType dtype) {
   TaskGraph *t = c->t;
   const TaskStage *o = c->stage;
   TaskBuffer b = {.id = t->buffers.len, .space = BUF_WORK, .place = o->place};
-  b.name = task_name_with(t, o->name, ".part");
+  b.name = task_name_with(t, o->name, behind);
   const Expr **dim = NEW_ARRAY(t->arena, const Expr *, o->sum->n_out + 1);
   dim[0] = c->all;
   for (uint32_t k = 0; k < o->sum->n_out; k++) dim[k + 1] = o->bound[k];
-  b.dtype = red_is_arg(o->sum) ? DT_I64 : o->sum->acc;
+  b.dtype = dtype;
   b.rank = o->sum->n_out + 1;
   b.dim = dim;
   vec_push(t->arena, t->buffers, b);
@@ -301,6 +312,22 @@ static const Expr **at_part(const Cut *c, const Expr *part, uint32_t from) {
 
 static const Expr *read_part(const Cut *c, DType dtype, uint32_t slot, const Expr *part) {
   return expr_read(c->t->exprs, dtype, slot, c->stage->sum->n_out + 1, at_part(c, part, 0));
+}
+
+/* The body at the place that a part found: reduced labels are computed from the place's number. The old output labels
+ * begin at `shift`. */
+static const Expr *value_at(const Cut *c, const Expr *part, const Expr *place, uint32_t shift) {
+  Exprs *x = c->t->exprs;
+  const TaskStage *o = c->stage;
+  uint32_t n = o->sum->n_out + o->sum->n_red;
+  const Expr **to = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
+  for (uint32_t k = 0; k < o->sum->n_out; k++) to[k] = expr_label(x, k + shift);
+  for (uint32_t k = n; k-- > o->sum->n_out;) {
+    to[k] =
+        k == c->label ? plus(x, times(x, part, number(x, c->chunk)), place) : expr_op2(x, OP_MOD, place, o->bound[k]);
+    if (k != c->label) place = expr_op2(x, OP_IDIV, place, o->bound[k]);
+  }
+  return expr_relabel(x, o->sum->body, n, to);
 }
 
 static Task *kernel_new(const Cut *c, const char *behind) {
@@ -365,6 +392,30 @@ static const Expr *moved(const Chunks *h, const Expr *e) {
   return e ? expr_relabel(h->c->t->exprs, e, o->n_out + o->n_red, h->to) : NULL;
 }
 
+/* Adds the values at the places that the reduction found: a map behind it. */
+static void values_add(Chunks *h) {
+  const Cut *c = h->c;
+  Exprs *x = c->t->exprs;
+  TaskStage s = h->kernel->stages.at[0];
+  EinSum sum = *s.sum;
+  uint32_t slots = c->stage->sum->n_slot;
+  TaskSlot *slot = NEW_ARRAY(c->t->arena, TaskSlot, slots + 1);
+  const Expr **at = NEW_ARRAY(c->t->arena, const Expr *, sum.n_out + 1);
+  for (uint32_t j = 0; j < slots; j++) slot[j] = c->stage->slot[j];
+  slot[slots] = (TaskSlot){true, 0};
+  for (uint32_t k = 0; k < sum.n_out; k++) at[k] = expr_label(x, k);
+  const Expr *place = expr_read(x, DT_I64, slots, sum.n_out, at);
+  sum.n_red = 0;
+  sum.reducer = RED_NONE;
+  sum.dtype = sum.acc;
+  sum.body = expr_cast(x, sum.acc, value_at(c, h->part, place, h->shift));
+  s.name = task_name_with(c->t, c->stage->name, ".value");
+  s.buffer = (int32_t)c->v;
+  stage_canonical(c->t, &s, &sum, slot, slots + 1);
+  vec_push(c->t->arena, h->kernel->stages, s);
+  h->kernel->n_outer = sum.n_out;
+}
+
 static void chunks_make(const Cut *c, bool rest) {
   Chunks h = chunks_new(c, rest);
   EinSum sum = *c->stage->sum;
@@ -373,19 +424,21 @@ static void chunks_make(const Cut *c, bool rest) {
   sum.domain = moved(&h, sum.domain);
   if (!red_is_arg(&sum)) sum.dtype = sum.acc;
   chunks_add(&h, &sum);
+  if (c->values) values_add(&h);
 }
 
 /* ---- the result ----------------------------------------------------------------------------------------- */
 
 /* A stage at the old output labels, or one that reduces over all parts; slot n_slot is P, the next one the stage
- * before. */
+ * before, and the one after that the values. */
 static void result_add(const Cut *c, Task *k, TaskStage s, EinSum *sum, bool reduces) {
   const TaskStage *o = c->stage;
   uint32_t n = o->sum->n_out, slots = o->sum->n_slot;
-  TaskSlot *slot = NEW_ARRAY(c->t->arena, TaskSlot, slots + 2);
+  TaskSlot *slot = NEW_ARRAY(c->t->arena, TaskSlot, slots + 3);
   for (uint32_t j = 0; j < slots; j++) slot[j] = o->slot[j];
   slot[slots] = (TaskSlot){false, c->p};
   slot[slots + 1] = (TaskSlot){true, 0};
+  slot[slots + 2] = (TaskSlot){false, c->v};
   sum->n_red = reduces ? 1 : 0;
   const Expr **bound = NEW_ARRAY(c->t->arena, const Expr *, n + 2);
   Str *label = NEW_ARRAY(c->t->arena, Str, n + 2);
@@ -394,22 +447,8 @@ static void result_add(const Cut *c, Task *k, TaskStage s, EinSum *sum, bool red
   label[n] = part_name(c);
   s.bound = bound;
   s.label = label;
-  stage_canonical(c->t, &s, sum, slot, slots + 2);
+  stage_canonical(c->t, &s, sum, slot, slots + 3);
   vec_push(c->t->arena, k->stages, s);
-}
-
-/* The body at the place that a part found: reduced labels are computed from the place's number. */
-static const Expr *value_at(const Cut *c, const Expr *part, const Expr *place) {
-  Exprs *x = c->t->exprs;
-  const TaskStage *o = c->stage;
-  uint32_t n = o->sum->n_out + o->sum->n_red;
-  const Expr **to = NEW_ARRAY(c->t->arena, const Expr *, n + 1);
-  for (uint32_t k = n; k-- > o->sum->n_out;) {
-    to[k] =
-        k == c->label ? plus(x, times(x, part, number(x, c->chunk)), place) : expr_op2(x, OP_MOD, place, o->bound[k]);
-    if (k != c->label) place = expr_op2(x, OP_IDIV, place, o->bound[k]);
-  }
-  return expr_relabel(x, o->sum->body, n, to);
 }
 
 /* Finds the part with the extreme value, then the number of its place among all points. */
@@ -423,8 +462,8 @@ static void result_of_places(const Cut *c, Task *k) {
   s.buffer = -1;
   s.n_at = 0;
   s.name = task_name_with(c->t, s.name, ".part");
-  sum.body = value_at(c, part, place);
-  sum.where = expr_op2(x, OP_LE, number(x, 0), place);
+  sum.body = c->values ? read_part(c, o->acc, slots + 2, part) : value_at(c, part, place, 0);
+  sum.where = c->values ? NULL : expr_op2(x, OP_LE, number(x, 0), place);
   result_add(c, k, s, &sum, true);
   const Expr *found = expr_read(x, DT_I64, slots + 1, o->n_out, at_part(c, NULL, 0) + 1);
   for (uint32_t l = o->n_out + 1; l < o->n_out + o->n_red; l++) points = times(x, points, c->stage->bound[l]);
@@ -433,7 +472,9 @@ static void result_of_places(const Cut *c, Task *k) {
   sum.reducer = RED_NONE;
   sum.where = NULL;
   sum.acc = DT_I64;
-  sum.body = expr_select(x, expr_op2(x, OP_LE, number(x, 0), found), place, found); /* nowhere: so it stays */
+  sum.body = place;
+  if (!c->values) /* it stays nowhere */
+    sum.body = expr_select(x, expr_op2(x, OP_LE, number(x, 0), found), place, found);
   result_add(c, k, *c->stage, &sum, false);
   k->n_outer = o->n_out;
 }
@@ -457,26 +498,27 @@ static void result_make(const Cut *c) {
   }
 }
 
-static bool try_split(TaskGraph *t, const Task *k, Tasks *list) {
+static bool try_split(TaskGraph *t, const Task *k, bool values, Tasks *list) {
   if (k->kind != TASK_KERNEL || task_call(k) || !is_simple(k)) return false;
-  Cut c = {.t = t, .old = k, .stage = &k->stages.at[0], .list = list};
+  Cut c = {.t = t, .old = k, .stage = &k->stages.at[0], .list = list, .values = values};
   if (!is_cut(&c)) return false;
   chunks_count(&c);
-  c.p = parts_new(&c);
+  c.p = parts_new(&c, ".part", red_is_arg(c.stage->sum) ? DT_I64 : c.stage->sum->acc);
+  if (c.values) c.v = parts_new(&c, ".value", c.stage->sum->acc);
   chunks_make(&c, false);
   if (c.rest) chunks_make(&c, true);
   result_make(&c);
   return true;
 }
 
-static void list_split(TaskGraph *t, Tasks *list) {
+static void list_split(TaskGraph *t, bool values, Tasks *list) {
   Tasks to = {0};
   for (uint32_t i = 0; i < list->len; i++) {
     Task *k = list->at[i];
-    list_split(t, &k->body);
-    if (!try_split(t, k, &to)) vec_push(t->arena, to, k);
+    list_split(t, values, &k->body);
+    if (!try_split(t, k, values, &to)) vec_push(t->arena, to, k);
   }
   *list = to;
 }
 
-void task_split(TaskGraph *t) { list_split(t, &t->tasks); }
+void task_split(TaskGraph *t, bool values) { list_split(t, values, &t->tasks); }

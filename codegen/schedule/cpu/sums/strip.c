@@ -235,7 +235,9 @@ void strip_loops(Tile *t, bool threads) {
   into(s, was);
   tile_lanes_open(t, x.count, &l);
   t->e->label[t->v] = ex_add(s, x.v0, l);
-  result_store(
-      s, p->stage, t->e, expr_cast(s->x, p->stage->sum->dtype, arg ? strip_place(&x, l) : tile_cell(t, tot, l)));
+  const Expr *value = tile_cell(t, tot, l);
+  s->best = arg ? value : NULL;
+  result_store(s, p->stage, t->e, expr_cast(s->x, p->stage->sum->dtype, arg ? strip_place(&x, l) : value));
+  s->best = NULL;
   into(s, was);
 }

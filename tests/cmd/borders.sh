@@ -49,9 +49,22 @@ for sizes in '0 0' '1 1' '1 2' '2 1' '3 4' '5 63' '2 65' '7 66' '40 1100'; do
   set -- $sizes
   compare "$1 by $2, known when it runs" open.ein -D N=$1 -D M=$2
 done
-for sizes in '2 65' '66 100' '5 1025'; do
+# Known columns: the inside is a few vectors and what covers the rest, with more and less left over.
+for sizes in '2 65' '5 67' '66 100' '4 128' '3 131' '3 146' '5 1025'; do
   set -- $sizes
   program " = $1" " = $2" >known.ein
   compare "$1 by $2" known.ein
 done
+
+# A state in place changes what its next turn reads: nothing may be computed twice.
+cat >place.ein <<'END'
+dim N = 128, T = 3
+input X[i:3,j:N] : f32
+repeat t < T {
+  state Z[i:3,j:N] = X[i,j] + 1
+  next Z[i,j] = if 0 < j and j < N-1 then Z[i,j] * 2 + X[i,j-1] * X[i,j+1] else Z[i,j]
+}
+output Z
+END
+compare "in place" place.ein
 finish

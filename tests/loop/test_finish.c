@@ -45,9 +45,25 @@ static const Row rows[] = {
     {"a border on either side is cut off, and nothing is asked inside", finish_border,
         "  loops i j\n  for i < $N {\n    for j < 512 vector {\n"
         "      Y[j] = select(((0 < j) and (j < 511)), X[i, (j - 1)], 1.0:f32)\n    }\n  }\n",
-        "  loops i j j_2 j_3\n  for i < $N {\n    for j_2 < 1 vector {\n      Y[j_2] = 1.0:f32\n    }\n"
-        "    for j < 511 from 1 vector {\n      Y[j] = X[i, (j - 1)]\n"
-        "    }\n    for j_3 < 512 from 511 vector {\n      Y[j_3] = 1.0:f32\n    }\n  }\n"},
+        "  loops i j j_2 j_3 j_4\n  for i < $N {\n    for j_2 < 1 vector {\n      Y[j_2] = 1.0:f32\n    }\n"
+        "    for j < 449 from 1 vector {\n      Y[j] = X[i, (j - 1)]\n    }\n"
+        "    for j_3 < 511 from 447 vector {\n      Y[j_3] = X[i, (j_3 - 1)]\n    }\n"
+        "    for j_4 < 512 from 511 vector {\n      Y[j_4] = 1.0:f32\n    }\n  }\n"},
+    {"what is left of whole vectors inside is as many as cover it", finish_border,
+        "  register a : f32 []\n  loops j\n  for j < 140 vector {\n    let a = X[j, 0]\n"
+        "    Y[j] = (a[] + select((1 < j), X[(j - 2), 0], 1.0:f32))\n  }\n",
+        "  register a : f32 []\n  register a_2 : f32 []\n  register a_3 : f32 []\n  loops j j_2 j_3\n"
+        "  for j_2 < 2 vector {\n    let a_2 = X[j_2, 0]\n    Y[j_2] = (a_2[] + 1.0:f32)\n  }\n"
+        "  for j < 130 from 2 vector {\n    let a = X[j, 0]\n    Y[j] = (a[] + X[(j - 2), 0])\n  }\n"
+        "  for j_3 < 140 from 124 vector {\n    let a_3 = X[j_3, 0]\n    Y[j_3] = (a_3[] + X[(j_3 - 2), 0])\n  }\n"},
+    {"nothing is computed twice that changes what it reads", finish_border,
+        "  loops j\n  for j < 140 vector {\n    Y[j] = (Y[j] + select((1 < j), X[(j - 2), 0], 1.0:f32))\n  }\n",
+        "  loops j j_2\n  for j_2 < 2 vector {\n    Y[j_2] = (Y[j_2] + 1.0:f32)\n  }\n"
+        "  for j < 140 from 2 vector {\n    Y[j] = (Y[j] + X[(j - 2), 0])\n  }\n"},
+    {"nor in a long loop, whose rest is nothing beside it", finish_border,
+        "  loops j\n  for j < 1100 vector {\n    Y[j] = select((1 < j), X[(j - 2), 0], 1.0:f32)\n  }\n",
+        "  loops j j_2\n  for j_2 < 2 vector {\n    Y[j_2] = 1.0:f32\n  }\n"
+        "  for j < 1100 from 2 vector {\n    Y[j] = X[(j - 2), 0]\n  }\n"},
     {"at an end that is not known", finish_border,
         "  loops j\n  for j < $N vector {\n    Y[j] = select(((j + 1) < $N), X[(j + 1), 0], 1.0:f32)\n  }\n",
         "  loops j j_2\n  for j < min($N, ($N - 1)) vector {\n    Y[j] = X[(j + 1), 0]\n  }\n"

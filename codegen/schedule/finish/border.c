@@ -9,6 +9,9 @@
  * parts are false inside. An index that wraps around has a border too: inside, (v - 1) % n is v - 1. Extents may be
  * symbolic.
  *
+ * An interior of a few vectors, such as the 126 points inside a row of 128, is two loops: whole vectors from the start,
+ * and at the end as many as cover the rest, which compute some elements twice. Clang handles a remainder one by one.
+ *
  * Tests that cannot be decided stay: those between the borders of several conditions, on data, or on a quotient of v.
  */
 #include "expr/prove/prove.h"
@@ -18,7 +21,10 @@
 
 enum {
   SHORT = 64,                /* iterations that are not worth three loops: as many as are vectorised together */
-  BODY_MOST = 12             /* statements of its body */
+  BODY_MOST = 12,            /* statements of its body */
+  VECTOR = 64,               /* bytes of a vector, */
+  VECTORS = 4,               /*   of which compilers take so many at a time */
+  WHOLE_MOST = 16            /* at most so many times that; the rest of a longer loop is negligible */
 };
 
 typedef struct Border {
@@ -28,7 +34,7 @@ typedef struct Border {
   Arena *arena;              /* the pass' own */
   CScope names;
   const Expr **index;        /* by variable: its value, if it is set by `index` */
-  const LoopStmt *loop;      /* the current loop, */
+  LoopStmt *loop;            /* the current loop, */
   bool *stored;              /*   places that it stores to, */
   VEC(const Expr *) asked;   /*   its whole conditions, */
   const Expr *fixed;         /*   their part that does not depend on v, as it is inside; NULL: none */
@@ -346,6 +352,64 @@ static void loop_copy(Border *b, LoopBody *to, const Expr *lo, const Expr *hi, c
   vec_push(b->p->arena, *to, s);
 }
 
+typedef struct Again { const Border *b; const bool *stores; bool any; } Again;
+
+static const Expr *leaf_again(void *env, Exprs *x, const Expr *leaf) {
+  Again *g = env;
+  const LoopPlace *all = g->b->k->places.at;
+  (void)x;
+  for (uint32_t i = 0; leaf->kind == EX_READ && i < g->b->k->places.len; i++)
+    g->any |= g->stores[i] && (i == leaf->i || (all[i].space == SPACE_BUFFER && all[leaf->i].space == SPACE_BUFFER &&
+                                                   all[i].buffer == all[leaf->i].buffer));
+  return leaf;
+}
+
+static const Expr *reads_again(void *env, const Expr *e) {
+  expr_map(((Again *)env)->b->x, e, leaf_again, env);
+  return e;
+}
+
+/* Whether elements may be computed twice: the loop only stores, and reads nothing that it stores. */
+static bool may_repeat(Border *b) {
+  LoopStmt *s = b->loop;
+  bool *stores = NEW_ARRAY(b->arena, bool, b->k->places.len + 1);
+  Again g = {b, stores, false};
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    if (s->body.at[i]->kind == LOOP_FETCH) return false;
+    if (s->body.at[i]->kind == LOOP_STORE) stores[s->body.at[i]->place] = true;
+  }
+  loop_exprs(&s->body, reads_again, &g);
+  return !g.any;
+}
+
+/* The bytes of the widest element that it stores; 0: it stores nothing. */
+static int64_t bytes_stored(const Border *b) {
+  int64_t most = 0;
+  for (uint32_t i = 0; i < b->loop->body.len; i++) {
+    const LoopStmt *in = b->loop->body.at[i];
+    int64_t n = in->kind == LOOP_STORE ? dtype_size(b->k->places.at[in->place].dtype) : 0;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* Adds the loop over the interior, where it has few vectors as two loops over whole ones. */
+static void inside_put(Border *b, LoopBody *to, const Expr *lo, const Expr *hi) {
+  int64_t bytes = bytes_stored(b), n = 0;
+  bool known = bytes && b->loop->bind == BIND_VECTOR && lo->kind == EX_INT && hi->kind == EX_INT;
+  known = known && sub_ok(hi->i, lo->i, &n);
+  int64_t one = known ? VECTOR / bytes : 1, many = VECTORS * one;
+  if (known && n < many) many = one;
+  int64_t rest = n % many, last = (rest + one - 1) / one * one;
+  if (!rest || n < many || n > WHOLE_MOST * VECTORS * one || !may_repeat(b)) {
+    loop_copy(b, to, lo, hi, &b->inside, false, b->loop->bind);
+    return;
+  }
+  const Expr *end = expr_int(b->x, DT_I64, hi->i - rest), *from = expr_int(b->x, DT_I64, hi->i - last);
+  loop_copy(b, to, lo, end, &b->inside, false, b->loop->bind);
+  loop_copy(b, to, from, hi, &b->inside, true, b->loop->bind);
+}
+
 /* Adds the loops below, inside and above: each may be empty, and together they cover the loop, whichever end comes
  * first. */
 static void ranges_put(Border *b, LoopBody *to) {
@@ -356,7 +420,7 @@ static void ranges_put(Border *b, LoopBody *to) {
   bool low = b->low_exact && b->lows == 1, high = b->high_exact && b->highs == 1;
   const Map *below = low ? &b->below : &nothing, *above = high ? &b->above : &nothing;
   if (b->low) loop_copy(b, to, s->lo, expr_op2(b->x, OP_MIN, s->hi, b->low), below, true, low ? s->bind : BIND_SEQ);
-  loop_copy(b, to, from, end, &b->inside, false, s->bind);
+  inside_put(b, to, from, end);
   if (b->high) loop_copy(b, to, expr_op2(b->x, OP_MAX, from, end), s->hi, above, true, high ? s->bind : BIND_SEQ);
 }
 

@@ -107,4 +107,18 @@ want 0 "$EIN" build thin.ein --stop=loop
 shows "panels of 152 j by 160 i by 3 k l"
 shows "for part < 8"
 shows "fetch X["
+
+# The lanes that a tile at the end has are a number, if the label's extent is; else they are counted.
+cat >odd.ein <<'END'
+dim N
+input A[i:150, k:700] : f32
+input B[k:700, j:211] : f32
+input D[k:700, j:N] : f32
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+output E[i,j] = sum[k] A[i,k] * D[k,j]
+END
+want 0 "$EIN" build odd.ein --stop=loop
+grep -qE 'min\([0-9]+, \(211 - j' out && wrong "lanes of 211 are counted at the end"
+grep -qE 'min\([0-9]+, \(\$N - j' out || wrong "lanes of N are not counted at the end"
+want 0 "$EIN" verify odd.ein -D N=131 --flags="-O1 -march=native"
 finish

@@ -136,6 +136,15 @@ static void rows_part(
   }
 }
 
+/* The lanes of a tile that is cut off; masked: of one that may be. Clang takes an unknown number of them one by one. */
+static const Expr *lanes_left(Panel *t, const Expr *v0, bool masked) {
+  Sched *s = t->s;
+  const Expr *lanes = ex_int(s, t->v.unit);
+  if (pack_even(t, &t->v)) return lanes;
+  if (!masked && t->p->exact[t->v.tile] && t->v.flat == NO_LABEL) return ex_int(s, t->p->size[t->v.tile] % t->v.unit);
+  return named(s, NULL, "n", ex_min(s, lanes, ex_sub(s, t->p->stage->bound[t->v.tile], v0)));
+}
+
 void pack_rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0, PackDo *f) {
   Sched *s = t->s;
   const Expr *lanes = ex_int(s, t->v.unit), *size = t->p->stage->bound[t->v.tile], *whole = NULL;
@@ -149,8 +158,7 @@ void pack_rows_do(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0,
   rows_part(t, acc, u0, v0, lanes, false, f);
   if (st) {
     into(s, &st->other);
-    rows_part(t, acc, u0, v0, pack_even(t, &t->v) ? lanes : named(s, NULL, "n", ex_min(s, lanes, ex_sub(s, size, v0))),
-        masked, f);
+    rows_part(t, acc, u0, v0, lanes_left(t, v0, masked), masked, f);
   }
   into(s, around);
 }

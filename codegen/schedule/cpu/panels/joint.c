@@ -87,8 +87,8 @@ static bool packs_find(Joint *j) {
 static bool streams(const Panel *t) {
   const EinSum *sum = t->p->stage->sum;
   bool wide = !t->s->target->vector_bytes || t->s->target->vector_bytes >= LINE;
-  if (t->keep.held || t->keep.sums || t->s->follow.goes_on || sum->where || sum->domain || sum->acc != sum->dtype || !wide)
-    return false;
+  if (t->keep.held || t->keep.sums || t->s->follow.goes_on || !wide) return false;
+  if (sum->where || sum->domain || sum->acc != sum->dtype) return false;
   const Expr *when = stream_if(t->s, t->p->stage);
   for (uint32_t k = 0; k < t->p->n_red; k++)
     if (!t->p->exact[t->p->red[k]]) return false;

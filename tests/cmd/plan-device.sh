@@ -38,7 +38,7 @@ ran() { # LIMIT LOOKS, WORD...: a run agrees, which looks at faults once, or mor
   [ "$more" = 24 ] || { [ "$looks" = more ] && [ "$more" -gt 24 ]; } || wrong "with $limit bytes, planned $out bytes from the device, ran $came: $line"
 }
 agrees() { # WORD...
-  grep -qE 'until|assert|repeat' "$1" && looks=more || looks=once
+  grep -qE 'until|assert|repeat|monoid' "$1" && looks=more || looks=once
   "$EIN" run "$@" >out 2>err || return 0 # data is wrong
   plan '' "$@"
   [ "$a_turn" = 0 ] || return 0 # data tells the rest
@@ -91,6 +91,10 @@ output S
 output Q[i,j] = R[i,j] + W[i,j]
 END2
 agrees turns.ein M=iota
+# How many turns were made goes over the bus where data decide that, and it is read.
+agrees "$root/tests/run/until_stop.ein"
+agrees "$root/tests/run/label_of_finished_loop.ein"
+agrees "$root/tests/run/monoid_range.ein"
 
 # Texts.
 want 0 "$EIN" plan chain.ein --target=cuda --memory=26kB --machine "$root/samples/machines/p100_4.json"

@@ -29,7 +29,7 @@ typedef struct DeviceWalk {
   uint32_t *stay;            /* by buffer: 1 + its last stay */
   bool *done;                /* by row: its stays are known */
   uint32_t room;
-  int64_t steps;
+  int64_t steps, told;       /* told: bytes of numbers of turns */
   ein_spill s;
   DevicePlan *out;
 } DeviceWalk;
@@ -92,10 +92,8 @@ static int buffer_in(const ein_spill *s, int slot) {
   return b < s->n ? b : slot;
 }
 
-static void move_add(DeviceWalk *w, uint32_t row, const ein_spill_action *x) {
-  static const DeviceMoveKind kind[] = {DEVICE_IN, DEVICE_OUT, DEVICE_WITHIN};
-  DeviceMove m = {row, buffer_in(&w->s, x->slot), kind[x->kind], 1, x->bytes};
-  for (uint32_t i = w->seen[row]; i; i = w->before[i - 1]) {
+static void move_put(DeviceWalk *w, DeviceMove m) {
+  for (uint32_t i = w->seen[m.row]; i; i = w->before[i - 1]) {
     DeviceMove *old = &w->out->moves.at[i - 1];
     if (old->buffer != m.buffer || old->kind != m.kind) continue;
     old->times++, old->bytes += m.bytes;
@@ -106,9 +104,14 @@ static void move_add(DeviceWalk *w, uint32_t row, const ein_spill_action *x) {
     for (uint32_t i = 0; i < w->room; i++) more[i] = w->before[i];
     w->before = more, w->room = 2 * w->room + 64;
   }
-  w->before[w->out->moves.len] = w->seen[row];
+  w->before[w->out->moves.len] = w->seen[m.row];
   vec_push(w->arena, w->out->moves, m);
-  w->seen[row] = w->out->moves.len;
+  w->seen[m.row] = w->out->moves.len;
+}
+
+static void move_add(DeviceWalk *w, uint32_t row, const ein_spill_action *x) {
+  static const DeviceMoveKind kind[] = {DEVICE_IN, DEVICE_OUT, DEVICE_WITHIN};
+  move_put(w, (DeviceMove){row, buffer_in(&w->s, x->slot), kind[x->kind], 1, x->bytes});
 }
 
 /* The buffers that are on the device with that row: a stay goes on from one row to the next. */
@@ -149,6 +152,43 @@ static int64_t turns_of(DeviceWalk *w, const Task *repeat) {
   return 1;
 }
 
+/* Whether a run tells the device, after a repeat, how many turns were made. A number that does not depend on data goes
+ * with the launches. */
+static bool is_told(const DeviceWalk *w, const Task *repeat) {
+  return repeat->turns >= 0 && (repeat->stop >= 0 || !task_turns_within(w->j->tasks, repeat));
+}
+
+static void turns_told(DeviceWalk *w, uint32_t row) {
+  const Task *repeat = w->out->rows->rows.at[row].task;
+  const int64_t bytes = dtype_size(DT_I64);
+  if (!is_told(w, repeat)) return;
+  w->told += bytes;
+  if (w->out->spills) move_put(w, (DeviceMove){row, repeat->turns, DEVICE_IN, 1, bytes});
+}
+
+static bool any_told(const DeviceWalk *w, int from, int to) {
+  for (int r = from; r < to; r++)
+    if (w->table.row[r].kind == EIN_SPILL_REPEAT && is_told(w, w->out->rows->rows.at[r].task)) return true;
+  return false;
+}
+
+/* The same of a run that fits. */
+static void rows_told(DeviceWalk *w, int from, int to) {
+  for (int r = from; r < to && !w->out->not_all; r++) {
+    const EmitRow *x = &w->out->rows->rows.at[r];
+    if (w->skip[r] || x->kind != EMIT_REPEAT) continue;
+    if (any_told(w, r + 1, x->pair)) {
+      int64_t turns = turns_of(w, x->task), *turn = &w->turn[x->task->depth];
+      for (*turn = 0; *turn < turns && !w->out->not_all; ++*turn) {
+        rows_told(w, r + 1, x->pair);
+        w->out->not_all = ++w->steps >= DEVICE_STEPS;
+      }
+    }
+    turns_told(w, (uint32_t)r);
+    r = x->pair;
+  }
+}
+
 /* The recursion is as deep as the texts allow repeats to be nested. */
 static void rows_run(DeviceWalk *w, int from, int to) {
   for (int r = from; r < to && !w->out->not_all; r++) {
@@ -167,6 +207,7 @@ static void rows_run(DeviceWalk *w, int from, int to) {
       rows_run(w, r + 1, x->pair);
       if (w->out->rows->rows.at[x->pair].kind == EMIT_UNTIL) ein_spill_until(&w->s, x->pair, 0);
     }
+    turns_told(w, (uint32_t)r);
     r = x->pair;
   }
 }
@@ -181,7 +222,7 @@ static void spilling_run(DeviceWalk *w) {
   rows_run(w, 0, w->table.n_rows);
   ein_spill_finish(&w->s);
   actions_take(w, out->rows->rows.len);
-  out->in = w->s.up, out->out = w->s.down;
+  out->in = w->s.up + w->told, out->out = w->s.down;
 }
 
 /* " (line 4)" */
@@ -237,6 +278,7 @@ Leave device_plan_find(Session *s, const Job *j, const Args *a, const GraphCost 
   out->spills = out->limit && out->limit < out->whole;
   if (out->spills && out->limit < out->least) l = too_small(s, j, out);
   else if (out->spills) spilling_run(&w);
+  else rows_told(&w, 0, w.table.n_rows), out->in += w.told;
   ein_spill_end(&w.s);
   return l;
 }

@@ -172,7 +172,7 @@ static bool any_told(const DeviceWalk *w, int from, int to) {
   return false;
 }
 
-/* The same of a run that fits. */
+/* Counts what is told in a run that fits; one that spills counts it on its way. */
 static void rows_told(DeviceWalk *w, int from, int to) {
   for (int r = from; r < to && !w->out->not_all; r++) {
     const EmitRow *x = &w->out->rows->rows.at[r];

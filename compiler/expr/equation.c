@@ -184,7 +184,7 @@ void write_list(Writer *w, uint32_t n, const Expr *const *e) {
 static bool acc_is_said(const EinSum *s) {
   if (reducer_is_arg(s->reducer) || s->reducer == RED_MONOID)
     return false;
-  return s->acc != (reducer_info[s->reducer].keeps_dtype ? s->dtype : dtype_sum(s->dtype));
+  return s->acc != (reducer_accumulates(s->reducer) ? dtype_sum(s->dtype) : s->dtype);
 }
 
 static void write_reducer(Writer *w, const EinSum *s, const Str *label) {

@@ -78,17 +78,32 @@ typedef enum {
   REDUCERS
 } Reducer; /* RED_NONE: a map. RED_MONOID: user-defined */
 
+/* The dtypes of a reduction. Those that accumulate (sum:f64) do so in a wider dtype, or in the one that is given. */
+typedef enum {
+  REDUCES_SAME,           /* numbers, in the dtype of the body, which the result has too */
+  REDUCES_SUM,            /* numbers and bools; accumulates; gives the body's float dtype, or i64 */
+  REDUCES_MEAN,           /* numbers and bools; accumulates; gives a float */
+  REDUCES_REAL,           /* numbers, as floats; accumulates; gives a float */
+  REDUCES_TEST,           /* bools */
+  REDUCES_PLACE,          /* numbers; gives the place of one, an i64 */
+  REDUCES_COUNT           /* nothing; gives an i64 */
+} ReducerTypes;
+
 typedef struct ReducerInfo {
   const char *name;
   Op combine;             /* OPS if there is none (argmax, monoid) */
   const char *identity;   /* "0" "1" "-inf" "inf" "false" "true" "nan"; NULL: none, so an empty reduction has no
                            * value */
   unsigned laws;
-  bool keeps_dtype;       /* max, min: accumulate in the dtype itself */
+  ReducerTypes types;
 } ReducerInfo;
 extern const ReducerInfo reducer_info[REDUCERS];
 bool reducer_find(const char *name, size_t len, Reducer *out);
-static inline bool reducer_is_arg(Reducer r) { return r == RED_ARGMAX || r == RED_ARGMIN; }
+static inline bool reducer_is_arg(Reducer r) { return reducer_info[r].types == REDUCES_PLACE; }
+static inline bool reducer_accumulates(Reducer r) {
+  return reducer_info[r].types == REDUCES_SUM || reducer_info[r].types == REDUCES_MEAN ||
+      reducer_info[r].types == REDUCES_REAL;
+}
 
 /* ---- C functions -----------------------------------------------------------------------------
  * A C function of scalars, declared by `extern def`, is assumed to depend only on its arguments and to be callable

@@ -10,8 +10,8 @@ const OpInfo op_info[OPS] = {
 };
 
 const ReducerInfo reducer_info[REDUCERS] = {
-#define REDUCER(id, name, combine, identity, laws, keeps) \
-  [RED_##id] = {name, combine, identity, laws, keeps},
+#define REDUCER(id, name, combine, identity, laws, types) \
+  [RED_##id] = {name, combine, identity, laws, types},
 #include "ops.def"
 };
 

@@ -208,23 +208,16 @@ void check_expressions(SumCheck *c, const EinSum *s) {
 /* Returns what the reducer requires of its accumulator's dtype; NULL: the dtype fits. */
 static const char *acc_wrong(const EinSum *s) {
   bool number = s->acc != DT_BOOL;
-  switch (s->reducer) {
-  case RED_SUM:
-  case RED_PROD:
-  case RED_MAX:
-  case RED_MIN:
-  case RED_FMAX:
-  case RED_FMIN:
-  case RED_ARGMAX:
-  case RED_ARGMIN: return number ? NULL : "numbers";
-  case RED_ANY:
-  case RED_ALL: return number ? "bools" : NULL;
-  case RED_LSE: return dtype_is_float(s->acc) ? NULL : "floats";
-  case RED_MONOID: return s->monoid && s->monoid->dtype == s->acc ? NULL : "its monoid's dtype";
-  case RED_COUNT:
-  case RED_MEAN: return "nothing: it is elaborated away";
-  case RED_NONE:
-  case REDUCERS: break;
+  if (s->reducer == RED_NONE) return NULL;
+  if (s->reducer == RED_MONOID) return s->monoid && s->monoid->dtype == s->acc ? NULL : "its monoid's dtype";
+  switch (reducer_info[s->reducer].types) {
+  case REDUCES_SAME:
+  case REDUCES_SUM:
+  case REDUCES_PLACE: return number ? NULL : "numbers";
+  case REDUCES_TEST: return number ? "bools" : NULL;
+  case REDUCES_REAL: return dtype_is_float(s->acc) ? NULL : "floats";
+  case REDUCES_MEAN:
+  case REDUCES_COUNT: return "nothing: it is elaborated away";
   }
   return NULL;
 }

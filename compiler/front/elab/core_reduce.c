@@ -38,8 +38,9 @@ static bool reducer_wants_bool(Elab *x, const Ast *a, const Core *body) {
 
 static bool reducer_wants(Elab *x, const Ast *a, const Core *body) {
   Reducer r = (Reducer)a->op;
-  if (r == RED_ANY || r == RED_ALL) return reducer_wants_bool(x, a, body);
-  bool number = body->type.dtype != DT_BOOL || r == RED_SUM || r == RED_PROD || r == RED_MEAN;
+  ReducerTypes types = reducer_info[r].types;
+  if (types == REDUCES_TEST) return reducer_wants_bool(x, a, body);
+  bool number = body->type.dtype != DT_BOOL || types == REDUCES_SUM || types == REDUCES_MEAN;
   if (number) return true;
   Diag *d = diag_add(x->diags, D_E086, body->span, "%s wants numbers, and this is bool", reducer_info[r].name);
   diag_at(x->diags, d, a->op_span, "wants a number");
@@ -136,7 +137,6 @@ static Core *core_reduce_made(Elab *x, Reducer r, Span span, LabelSet labels, Co
   Core *arg[2] = {body, where};
   Core *c =
       core_with(x, CORE_REDUCE, span, type_reduced(r, body ? type_arith(body->type) : type_firm(DT_I64), acc), 2, arg);
-  if (body && body->type.dtype == DT_BOOL && (r == RED_ANY || r == RED_ALL)) c->type = type_firm(DT_BOOL);
   c->free = set_minus(x, c->free, labels);
   c->labels = labels;
   c->reducer = r;
@@ -147,7 +147,7 @@ static Core *core_reduce_made(Elab *x, Reducer r, Span span, LabelSet labels, Co
 /* sum:f64 of anything, sum:i32 of integers only: an accumulator must represent its operands exactly. */
 static bool accumulator_fits(Elab *x, const Ast *a, const Core *body) {
   DType acc = (DType)a->acc, t = body->type.dtype;
-  if (acc == DT_BOOL || (a->op == RED_LSE && !dtype_is_float(acc))) {
+  if (acc == DT_BOOL || (reducer_info[a->op].types == REDUCES_REAL && !dtype_is_float(acc))) {
     Diag *d = diag_add(
         x->diags, D_E088, a->op_span, "%s does not accumulate in %s", reducer_info[a->op].name, dtype_name(acc));
     diag_hint(x->diags, d, "leave `:%s` out", dtype_name(acc));
@@ -172,7 +172,7 @@ Core *core_reduce(Elab *x, Scope *s, const Ast *a) {
     diag_hint(x->diags, d, "write a group: `%s[(%s)] ...` counts row by row", reducer_info[r].name, b.s);
     return fail(x);
   }
-  if (a->acc >= 0 && r != RED_SUM && r != RED_PROD && r != RED_MEAN && r != RED_LSE) {
+  if (a->acc >= 0 && !reducer_accumulates(r)) {
     Diag *d = diag_add(x->diags, D_E088, a->op_span, "%s has no accumulator to choose", reducer_info[r].name);
     diag_hint(x->diags, d, "leave `:%s` out, or convert what it reduces", dtype_name((DType)a->acc));
     return fail(x);

@@ -10,8 +10,7 @@ bool reduce_is_one_vertex(const Core *c) {
 }
 
 static int widen_for(const Core *c, DType acc) {
-  bool accumulates = c->reducer == RED_SUM || c->reducer == RED_PROD || c->reducer == RED_MEAN || c->reducer == RED_LSE;
-  return accumulates || c->acc >= 0 ? (int)acc : -1;
+  return reducer_accumulates(c->reducer) || c->acc >= 0 ? (int)acc : -1;
 }
 
 static const Expr *read_own(Elab *x, EinNode *n) {

@@ -41,23 +41,24 @@ static Type type_real(Type t) {
 
 DType type_acc(Reducer r, Type body, int acc) {
   if (acc >= 0) return (DType)acc;
-  DType t = body.dtype;
-  switch (r) {
-    case RED_SUM: case RED_PROD: return dtype_sum(t);
-    case RED_LSE: return dtype_sum(type_real(body).dtype);
-    case RED_MEAN: return dtype_sum(t);
-    case RED_COUNT: return DT_I64;
-    default: return t;
+  switch (reducer_info[r].types) {
+    case REDUCES_SUM: case REDUCES_MEAN: return dtype_sum(body.dtype);
+    case REDUCES_REAL: return dtype_sum(type_real(body).dtype);
+    case REDUCES_COUNT: return DT_I64;
+    default: return body.dtype;
   }
 }
 
 Type type_reduced(Reducer r, Type body, int acc) {
-  if (reducer_is_arg(r) || r == RED_COUNT) return type_firm(DT_I64);
-  if (r == RED_ANY || r == RED_ALL) return type_firm(DT_BOOL);
-  if (acc >= 0) return type_firm(r == RED_MEAN && !dtype_is_float((DType)acc) ? DT_F64 : (DType)acc);
-  if (r == RED_MEAN || r == RED_LSE) return type_firm(type_real(body).dtype);
-  if (r == RED_SUM || r == RED_PROD) return type_firm(dtype_is_float(body.dtype) ? body.dtype : DT_I64);
-  return type_firm(body.dtype);
+  bool given = acc >= 0, is_float = dtype_is_float(given ? (DType)acc : body.dtype);
+  switch (reducer_info[r].types) {
+    case REDUCES_PLACE: case REDUCES_COUNT: return type_firm(DT_I64);
+    case REDUCES_TEST: return type_firm(DT_BOOL);
+    case REDUCES_MEAN: case REDUCES_REAL:
+      return type_firm(!given ? type_real(body).dtype : is_float ? (DType)acc : DT_F64);
+    case REDUCES_SUM: return type_firm(given ? (DType)acc : is_float ? body.dtype : DT_I64);
+    default: return type_firm(body.dtype);
+  }
 }
 
 Type type_op(Op op, uint32_t n, const Type *arg, Type *operand) {

@@ -41,7 +41,7 @@ void emit_kernel(Buf *c, const LoopProgram *lp, uint32_t number, const EmitOptio
   p.same = first;
   p.shared = shared;
   p.alone = true;
-  *out = (EmitKernel){.scratch = c_scratch(&p, k), .sites = loop_sites(lp->arena, k)};
+  *out = (EmitKernel){.scratch = c_scratch(&p, k), .numbers = loop_numbers(lp->arena, k)};
   buf_str(c, "#define EIN_STATIC\n");
   c_runtime(c, o);
   Buf rest = buf_new(lp->arena);

@@ -218,10 +218,12 @@ static void template_print(CPrinter *p, const Expr *e, bool index) {
   const char *logic = e->op == OP_AND || e->op == OP_OR ? logic_text(p, e) : NULL, *text = logic ? logic : op_text(e);
   bool call = is_call(text);
   DType of = (DType)(e->n ? e->arg[0]->dtype : e->dtype);
+  LoopNumber number;
+  int operand = loop_number(e, &number);
   for (const char *s = text; *s; s++) {
     if (*s == '@') buf_str(p->out, dtype_name(of));
     else if (*s != '$') buf_char(p->out, *s);
-    else if (*++s == '2' && e->op == OP_WITHIN) buf_str(p->out, c_site(p, e->arg[2]->i));
+    else if (*++s - '0' == operand) buf_str(p->out, c_number(p, e));
     else argument(p, e->arg[*s - '0'], index, call && stands_alone(s));
   }
 }
@@ -570,7 +572,7 @@ static void outside_print(CPrinter *p, const Expr *read) {
     c_expr(p, w->arg[0], false);
     buf_str(p->out, ", ");
     c_expr(p, w->arg[1], true);
-    buf_printf(p->out, ", %s); ", c_site(p, w->arg[2]->i));
+    buf_printf(p->out, ", %s); ", c_number(p, w));
   }
 }
 
@@ -644,7 +646,7 @@ static void read(CPrinter *p, const Expr *e) {
     const Expr *w = e->arg[k];
     if (index_inside(w) == w) continue;
     p->f.uses_ctx = true;
-    buf_printf(p->out, " : (%s)ein_fault(ctx, %s, ", c_value_type((DType)e->dtype), c_site(p, w->arg[2]->i));
+    buf_printf(p->out, " : (%s)ein_fault(ctx, %s, ", c_value_type((DType)e->dtype), c_number(p, w));
     c_expr(p, w->arg[0], false);
     buf_str(p->out, ", ");
     c_expr(p, w->arg[1], true);

@@ -36,14 +36,14 @@ typedef struct CPrinter {
   Map functions_of;          /* LoopKernel to a Str for each of its parts */
 
   const uint32_t *same;      /* by kernel, the one whose functions it uses: loop_twins */
-  bool *shared;              /* its functions serve several kernels: ctx->bound gives buffers and sites */
+  bool *shared;              /* its functions serve several kernels: ctx->bound gives buffers and numbers */
   bool alone;                /* it serves several programs: ctx->bound gives sizes */
 
   VEC(const Extern *) called; /* C functions, in order of first call */
 
   const LoopKernel *k;       /* the current kernel */
   uint32_t number;           /* its number */
-  LoopSites sites;           /* its sites, if its functions serve several kernels */
+  LoopNumbers numbers;       /* its numbers, if its functions serve several kernels */
   CFunction f;               /* the current function of it */
   bool device;               /* for a device: everything is in row-major order, and bodies call functions of
                               * cuda/context.h */
@@ -99,9 +99,8 @@ uint32_t c_parts(const LoopKernel *k); /* the number of its functions: one, or o
                                         * shared by threads */
 bool c_streams(const LoopBody *b);
 void c_parts_table(CPrinter *p);     /* of the current kernel: EMIT_PARTS */
-/* The number of a site that tests an index. */
-const char *c_site(CPrinter *p, int64_t site);
-/* The buffers and sites of kernels that share functions. */
+const char *c_number(CPrinter *p, const Expr *e); /* the text of the operation's loop_number */
+/* The buffers and numbers of kernels that share functions. */
 void c_bound_tables(CPrinter *p);
 const Expr *c_scratch(CPrinter *p, const LoopKernel *k); /* bytes of a worker's memory */
 

@@ -33,11 +33,14 @@ static const char *axis_text(CPrinter *p, const LoopPlace *x, uint32_t axis) {
   return axis ? arena_printf(p->arena, "%s + %u", buffer_text(p, x, true), axis) : buffer_text(p, x, true);
 }
 
-/* The kernel's sites follow the pairs, in order. */
-const char *c_site(CPrinter *p, int64_t site) {
+/* The kernel's numbers follow the pairs, in order. */
+const char *c_number(CPrinter *p, const Expr *e) {
   uint32_t i = 0;
-  if (!p->k || !p->shared[p->number]) return arena_printf(p->arena, "%lld", (long long)site);
-  while (p->sites.at[i] != site) i++;
+  LoopNumber x;
+  BUG_UNLESS(loop_number(e, &x) >= 0);
+  if (!p->k || !p->shared[p->number]) return arena_printf(p->arena, "%lld", (long long)x.is);
+  while (p->numbers.at[i].seed != x.seed || p->numbers.at[i].is != x.is) i++;
+  p->f.uses_ctx = true;
   return arena_printf(p->arena, "ctx->bound[%u]", p->k->places.len * 2 + i);
 }
 
@@ -101,10 +104,10 @@ static void scratch_print(CPrinter *p) {
   }
 }
 
-/* The text of a size. In a text that several programs share, sizes follow the sites, in order of use. */
+/* The text of a size. In a text that several programs share, sizes follow the numbers, in order of use. */
 static const char *size_text(CPrinter *p, uint32_t number) {
   if (!p->alone) return arena_printf(p->arena, "ctx->size[%u]", number);
-  return arena_printf(p->arena, "ctx->size[ctx->bound[%u]]", p->k->places.len * 2 + p->sites.len + number);
+  return arena_printf(p->arena, "ctx->size[ctx->bound[%u]]", p->k->places.len * 2 + p->numbers.len + number);
 }
 
 /* Prints the pointers, strides and sizes that the statements in `body` use. */
@@ -248,7 +251,7 @@ void c_note(CPrinter *p, const LoopKernel *k) {
 static void kernel_take(CPrinter *p, uint32_t number) {
   p->number = p->same[number];
   p->k = p->p->kernels.at[p->number];
-  if (p->shared[p->number]) p->sites = loop_sites(p->arena, p->k);
+  if (p->shared[p->number]) p->numbers = loop_numbers(p->arena, p->k);
 }
 
 void c_kernel(CPrinter *p, uint32_t number) {
@@ -282,7 +285,7 @@ void c_bound_tables(CPrinter *p) {
     if (!p->shared[p->same[i]] || !k->places.len) continue;
     if (!any)
       buf_str(p->out,
-          "/* ---- kernels that run another one's code: their buffers, each with its first axis; sites ---- */\n\n");
+          "/* ---- kernels that run another one's code: their buffers, each with its first axis; sites, seeds ---- */\n\n");
     any = true;
     c_note(p, k);
     buf_printf(p->out, "static const int %s[] = {", bound_name(p, i));
@@ -291,8 +294,8 @@ void c_bound_tables(CPrinter *p) {
       buf_printf(
           p->out, "%s%u, %u", x ? ", " : "", is ? k->places.at[x].buffer : 0, is ? p->axes[k->places.at[x].buffer] : 0);
     }
-    LoopSites sites = loop_sites(p->arena, k);
-    for (uint32_t x = 0; x < sites.len; x++) buf_printf(p->out, ", %lld", (long long)sites.at[x]);
+    LoopNumbers numbers = loop_numbers(p->arena, k);
+    for (uint32_t x = 0; x < numbers.len; x++) buf_printf(p->out, ", %lld", (long long)numbers.at[x].is);
     buf_str(p->out, "};\n");
   }
   if (any) buf_char(p->out, '\n');

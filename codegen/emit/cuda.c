@@ -255,12 +255,24 @@ void c_device_call(CPrinter *p, uint32_t number, const char *indent) {
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-/* The kernel whose functions each kernel uses: its first twin, except that kernels which test indices report different
- * things. */
+/* Whether the text of one says what the other's does: the same seeds, and none of the sites, at which kernels report
+ * different things. */
+static bool numbers_same(const LoopNumbers *a, const LoopNumbers *b) {
+  for (uint32_t i = 0; i < a->len; i++)
+    if (!a->at[i].seed || a->at[i].is != b->at[i].is) return false;
+  return true;
+}
+
+/* The kernel whose functions each kernel uses: its first twin with its numbers, since a device's functions get none. */
 static const uint32_t *twins_of(const CPrinter *p) {
-  uint32_t *same = loop_twins(p->arena, p->p);
-  for (uint32_t i = 0; i < p->p->kernels.len; i++)
-    if (loop_sites(p->arena, p->p->kernels.at[i]).len) same[i] = i;
+  uint32_t n = p->p->kernels.len, *same = NEW_ARRAY(p->arena, uint32_t, n + 1);
+  const uint32_t *twin = loop_twins(p->arena, p->p);
+  LoopNumbers *numbers = NEW_ARRAY(p->arena, LoopNumbers, n + 1);
+  for (uint32_t i = 0; i < n; i++) {
+    numbers[i] = loop_numbers(p->arena, p->p->kernels.at[i]);
+    for (same[i] = twin[i]; same[i] < i; same[i]++)
+      if (twin[same[i]] == twin[i] && numbers_same(&numbers[i], &numbers[same[i]])) break;
+  }
   return same;
 }
 

@@ -73,9 +73,9 @@ typedef struct EmitPart { const Expr *points; bool streams; } EmitPart; /* point
                                                                          * NULL: one call */
 typedef struct EmitKernel {
   VEC(EmitPart) parts;
-  VEC(const Expr *) sizes;   /* dims-only. ctx->bound has for each place a buffer and its first axis; then sites; then
-                              * the numbers of these sizes */
-  LoopSites sites;
+  VEC(const Expr *) sizes;   /* dims-only. ctx->bound has for each place a buffer and its first axis; then these
+                              * numbers; then the numbers of these sizes */
+  LoopNumbers numbers;
   const Expr *scratch;       /* bytes of a worker's memory */
 } EmitKernel;
 void emit_kernel(Buf *c, const LoopProgram *p, uint32_t number, const EmitOptions *o, EmitKernel *out);

@@ -214,15 +214,16 @@ static ein_status run_body(ein_ctx *ctx) {
 
 static const int *bound_of(Made *m, const LoopKernel *k, const EmitKernel *made) {
   uint32_t n = k->places.len;
-  int *bound = NEW_ARRAY(m->arena, int, 2 * n + made->sites.len + made->sizes.len + 1);
+  int *bound = NEW_ARRAY(m->arena, int, 2 * n + made->numbers.len + made->sizes.len + 1);
   for (uint32_t i = 0; i < n; i++) {
     const LoopPlace *x = &k->places.at[i];
     if (x->space != SPACE_BUFFER) continue;
     bound[2 * i] = (int)x->buffer;
     bound[2 * i + 1] = (int)m->axes[x->buffer];
   }
-  for (uint32_t i = 0; i < made->sites.len; i++) bound[2 * n + i] = (int)made->sites.at[i];
-  for (uint32_t i = 0; i < made->sizes.len; i++) bound[2 * n + made->sites.len + i] = size_number(m, made->sizes.at[i]);
+  for (uint32_t i = 0; i < made->numbers.len; i++) bound[2 * n + i] = (int)made->numbers.at[i].is;
+  for (uint32_t i = 0; i < made->sizes.len; i++)
+    bound[2 * n + made->numbers.len + i] = size_number(m, made->sizes.at[i]);
   return bound;
 }
 

@@ -197,9 +197,12 @@ LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
 /* By kernel, the number of the first one that does the same on other buffers, or its own. */
 uint32_t *loop_twins(Arena *a, const LoopProgram *p);
-/* The sites at which a kernel tests an index, each once; twins list theirs in the same order. */
-typedef VEC(int64_t) LoopSites;
-LoopSites loop_sites(Arena *a, const LoopKernel *k);
+/* Numbers in which twins may differ, each once and in the same order for all of them: the sites at which a kernel
+ * tests an index, and the seeds of its random numbers. loop_number: the operand of e that is such a number, or -1. */
+typedef struct LoopNumber { bool seed; int64_t is; } LoopNumber;
+typedef VEC(LoopNumber) LoopNumbers;
+LoopNumbers loop_numbers(Arena *a, const LoopKernel *k);
+int loop_number(const Expr *e, LoopNumber *out);
 bool loop_check(const LoopProgram *p, Buf *out);
 /* For a sound program that was read: adds run-time tests for indices that are not proved in range, and a line in
  * `out` for each such kernel. What ein itself makes leaves `out` empty. */

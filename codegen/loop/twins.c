@@ -1,6 +1,6 @@
 /* codegen/loop/twins.c - finds kernels that do the same on other buffers. In: a LoopProgram. Out: for each kernel the
- * first one that is like it. Names, equations, places in the source and messages about indices do not count;
- * expressions, sizes, the order of statements, and which places share a buffer do. */
+ * first one that is like it. Names, equations, places in the source, messages about indices and seeds do not count;
+ * other expressions, sizes, the order of statements, and which places share a buffer do. */
 #include <string.h>
 
 #include "loop.h"
@@ -75,41 +75,54 @@ static bool kernels_same(const TaskGraph *t, const LoopKernel *a, const LoopKern
   return aliases_same(a, b);
 }
 
-/* ---- sites ------------------------------------------------------------------------------------------------ */
+/* ---- numbers ---------------------------------------------------------------------------------------------- */
 
-typedef struct Found { Arena *arena; ExprNodes nodes; LoopSites sites; } Found;
+int loop_number(const Expr *e, LoopNumber *out) {
+  if (e->kind != EX_OP) return -1;
+  bool site = e->op == OP_WITHIN, random = !site && (op_info[e->op].rule == RULE_RANDOM ||
+      op_info[e->op].rule == RULE_INDEX);
+  if (!site && (!random || e->arg[0]->kind != EX_INT || e->arg[0]->i != (int)e->arg[0]->i)) return -1;
+  int operand = site ? 2 : 0;
+  *out = (LoopNumber){random, e->arg[operand]->i};
+  return operand;
+}
 
-static uint32_t site_number(const LoopSites *s, int64_t site) {
+static uint32_t number_at(const LoopNumbers *s, LoopNumber x) {
   uint32_t i = 0;
-  while (i < s->len && s->at[i] != site) i++;
+  while (i < s->len && (s->at[i].seed != x.seed || s->at[i].is != x.is)) i++;
   return i;
 }
 
+typedef struct Found { Arena *arena; ExprNodes nodes; LoopNumbers numbers; } Found;
+
 /* By the expression's shape alone. */
-static const Expr *sites_find(void *env, const Expr *top) {
+static const Expr *numbers_find(void *env, const Expr *top) {
   Found *f = env;
+  LoopNumber x;
   expr_nodes_add(&f->nodes, top);
-  for (const Expr *e; (e = expr_node(&f->nodes));) {
-    bool within = e->kind == EX_OP && e->op == OP_WITHIN;
-    if (within && site_number(&f->sites, e->arg[2]->i) == f->sites.len) vec_push(f->arena, f->sites, e->arg[2]->i);
-  }
+  for (const Expr *e; (e = expr_node(&f->nodes));)
+    if (loop_number(e, &x) >= 0 && number_at(&f->numbers, x) == f->numbers.len) vec_push(f->arena, f->numbers, x);
   return top;
 }
 
-LoopSites loop_sites(Arena *a, const LoopKernel *k) {
+LoopNumbers loop_numbers(Arena *a, const LoopKernel *k) {
   Found f = {.arena = a, .nodes = expr_nodes(a, NULL, 0)};
   LoopBody body = k->body;
-  loop_exprs(&body, sites_find, &f);
-  return f.sites;
+  loop_exprs(&body, numbers_find, &f);
+  return f.numbers;
 }
 
-typedef struct Numbered { Exprs *x; LoopSites sites; } Numbered;
+typedef struct Numbered { Exprs *x; LoopNumbers numbers; } Numbered;
 
 static const Expr *op_numbered(void *env, Exprs *x, const Expr *e) {
   const Numbered *n = env;
-  if (e->kind != EX_OP || e->op != OP_WITHIN) return e;
-  const Expr *arg[] = {e->arg[0], e->arg[1], expr_int(x, DT_I64, site_number(&n->sites, e->arg[2]->i))};
-  return expr_op(x, OP_WITHIN, COUNT(arg), arg);
+  LoopNumber own;
+  int operand = loop_number(e, &own);
+  if (operand < 0) return e;
+  const Expr *arg[3];
+  for (int i = 0; i < (int)e->n; i++)
+    arg[i] = i == operand ? expr_int(x, DT_I64, number_at(&n->numbers, own)) : e->arg[i];
+  return expr_op(x, (Op)e->op, e->n, arg);
 }
 
 static const Expr *numbered(void *env, const Expr *e) {
@@ -128,10 +141,10 @@ static LoopBody body_copy(Arena *a, const LoopBody *b) {
   return made;
 }
 
-/* The kernel, with its sites renumbered from 0 in order. */
+/* The kernel, with places in this list instead of its numbers. */
 static const LoopKernel *kernel_numbered(Arena *a, const LoopProgram *p, const LoopKernel *k) {
-  Numbered n = {p->tasks->exprs, loop_sites(a, k)};
-  if (!n.sites.len) return k;
+  Numbered n = {p->tasks->exprs, loop_numbers(a, k)};
+  if (!n.numbers.len) return k;
   LoopKernel *own = arena_copy(a, k, sizeof *own);
   own->body = body_copy(a, &k->body);
   loop_exprs(&own->body, numbered, &n);

@@ -67,30 +67,20 @@ static void print_indent(Printer *p, uint32_t level) {
   for (uint32_t i = 0; i < level; i++) buf_str(p->out, "  ");
 }
 
-/* `group x = X[i, j]`, `group Y[i, j] = y[0]` */
-static void print_group(Printer *p, const LoopStmt *s) {
-  buf_str(p->out, "group ");
-  print_place(p, s->place);
-  if (s->n_at) print_exprs(p, s->n_at, s->at);
-  print_with(p, " = ", s->value);
-  buf_char(p->out, '\n');
-}
-
 static void print_body(Printer *p, const LoopBody *body, uint32_t level);
 
 const char loop_axis[] = "xyz";
+const char *const loop_binds[] = {"", "thread", "vector", "short", "held", "unroll", "roll", "grid", "block"};
 
 /* `for i < hi from lo step 4 thread {`; the defaults are from 0, step 1, in order. */
 static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
-  static const char *const binds[] = {
-      "", " thread", " vector", " short", " held", " unroll", " roll", " grid ", " block "};
   buf_str(p->out, "for ");
   print_var(p, s->var);
   print_with(p, " < ", s->hi);
   if (!s->lo || !expr_is_int(s->lo, 0)) print_with(p, " from ", s->lo);
   if (s->step != 1) buf_printf(p->out, " step %lld", (long long)s->step);
-  buf_str(p->out, binds[s->bind]);
-  if (s->bind >= BIND_GRID) buf_char(p->out, loop_axis[s->axis]);
+  if (*loop_binds[s->bind]) buf_printf(p->out, " %s", loop_binds[s->bind]);
+  if (s->bind >= BIND_GRID) buf_printf(p->out, " %c", loop_axis[s->axis]);
   if (s->beside) buf_printf(p->out, " beside %lld", (long long)s->beside);
   if (s->polled) buf_printf(p->out, " polled %lld", (long long)s->polled);
   buf_str(p->out, " {\n");
@@ -112,132 +102,62 @@ static void print_if(Printer *p, const LoopStmt *s, uint32_t level) {
   buf_str(p->out, "}\n");
 }
 
-static void print_simple(Printer *p, const LoopStmt *s) {
-  if (s->kind != LOOP_STORE) buf_str(p->out, s->kind == LOOP_LET ? "let " : s->kind == LOOP_LEAD ? "lead " : "var ");
-  print_place(p, s->place);
-  if (s->kind == LOOP_STORE) print_exprs(p, s->n_at, s->at);
-  if (s->value || s->kind != LOOP_VAR) print_with(p, " = ", s->value);
-  if (s->wide) buf_printf(p->out, " wide %lld", (long long)s->wide);
-  if (s->step) buf_printf(p->out, " across %lld", (long long)s->step);
-  buf_char(p->out, '\n');
-}
-
-/* `index i = (chunk // 8)` */
-static void print_index(Printer *p, const LoopStmt *s) {
-  buf_str(p->out, "index ");
-  print_var(p, s->var);
-  print_with(p, " = ", s->lo);
-  buf_char(p->out, '\n');
-}
-
-/* `lanes f sin` */
-static void print_lanes(Printer *p, const LoopStmt *s) {
-  buf_str(p->out, "lanes ");
-  print_place(p, s->place);
-  buf_printf(p->out, " %s\n", (unsigned)s->op < OPS ? op_info[s->op].name : "?");
-}
-
-static void print_turn(Printer *p, const LoopStmt *s) {
-  buf_str(p->out, "turn ");
-  print_place(p, s->place);
-  buf_char(p->out, '\n');
-}
-
-static void print_fetch(Printer *p, const LoopStmt *s) {
-  buf_str(p->out, "fetch ");
-  print_place(p, s->place);
-  print_exprs(p, s->n_at, s->at);
-  buf_str(p->out, s->step ? " second\n" : "\n");
-}
-
-/* `stream Y[i, j] = line[0] for 64`, `stream Y[i, 0, 0] = line[0] for 240 over 2` */
-static void print_stream(Printer *p, const LoopStmt *s) {
-  buf_str(p->out, "stream ");
-  print_place(p, s->place);
-  print_exprs(p, s->n_at, s->at);
-  print_with(p, " = ", s->value);
-  print_with(p, " for ", s->hi);
-  if (s->step != 1) buf_printf(p->out, " over %lld", (long long)s->step);
-  buf_char(p->out, '\n');
-}
-
-/* `matrix acc 64 by 32 by 16 of rows[a] steps 40 1 and lanes[b] steps 1 136` */
-static void print_matrix(Printer *p, const LoopStmt *s) {
-  const LoopMatrix *m = s->matrix;
-  buf_str(p->out, "matrix ");
-  print_place(p, s->place);
-  buf_printf(p->out, " %lld by %lld by %lld", (long long)m->rows, (long long)m->lanes, (long long)m->deep);
-  print_with(p, " of ", s->value);
-  buf_printf(p->out, " steps %lld %lld", (long long)m->row_step, (long long)m->row_deep);
-  print_with(p, " and ", s->other_side);
-  buf_printf(p->out, " steps %lld %lld\n", (long long)m->lane_step, (long long)m->lane_deep);
-}
-
 static void print_over(Printer *p, const LoopStmt *s) {
   for (uint32_t i = 0; i < s->n_over; i++) {
-    buf_str(p->out, i ? ", " : " over ");
+    buf_str(p->out, i ? ", " : " ");
     print_var(p, s->over[i].var);
     print_with(p, " < ", s->over[i].extent);
   }
 }
 
-/* `call Z[i, j] = my_gemm!(X[i, k], Y[k, j]) over i < 64, j < 64, k < 64` */
-static void print_call(Printer *p, const LoopStmt *s) {
-  buf_str(p->out, "call ");
-  print_place(p, s->place);
-  print_exprs(p, s->n_at, s->at);
-  print_with(p, " = ", s->value);
-  print_over(p, s);
-  buf_char(p->out, '\n');
-}
-
-/* `product Z[i, j] = (X[i, k] * Y[k, j]) over i < 64, j < 64, k < 64 {`, then the launches after it; `} else {`, then
- * those in its place. */
-static void print_product(Printer *p, const LoopStmt *s, uint32_t level) {
-  buf_str(p->out, "product ");
-  print_place(p, s->place);
-  print_exprs(p, s->n_at, s->at);
-  print_with(p, " = ", s->value);
-  print_over(p, s);
+/* The launches after a product; `} else {`, then those in its place. */
+static void print_blocks(Printer *p, const LoopStmt *s, uint32_t level) {
   buf_str(p->out, " {\n");
   print_body(p, &s->body, level + 1);
   print_indent(p, level);
   buf_str(p->out, "} else {\n");
   print_body(p, &s->other, level + 1);
   print_indent(p, level);
-  buf_str(p->out, "}\n");
+  buf_char(p->out, '}');
+}
+
+static void print_part(Printer *p, const LoopStmt *s, const LoopPart *x, uint32_t level) {
+  const char *from = x->kind == FORM_MATRIX ? (const char *)s->matrix : (const char *)s;
+  bool number = x->kind == FORM_INT || x->kind == FORM_WORD || x->kind == FORM_MATRIX;
+  int64_t n = number ? *(const int64_t *)(const void *)(from + x->field) : 0;
+  const Expr *e = x->kind == FORM_EXPR ? *(const Expr *const *)(const void *)(from + x->field) : NULL;
+  bool is = x->kind == FORM_EXPR ? e != NULL : x->kind == FORM_AT ? s->n_at : number ? n != x->usual : s->n_over;
+  if (x->may && !is) return;
+  if (x->word) buf_printf(p->out, " %s", x->word);
+  switch (x->kind) {
+  case FORM_PLACE: print_place(p, s->place); break;
+  case FORM_VAR: print_var(p, s->var); break;
+  case FORM_AT: print_exprs(p, s->n_at, s->at); break;
+  case FORM_EXPR: print_with(p, " ", e); break;
+  case FORM_INT: case FORM_MATRIX: buf_printf(p->out, " %lld", (long long)n); break;
+  case FORM_OP: buf_printf(p->out, " %s", (unsigned)s->op < OPS ? op_info[s->op].name : "?"); break;
+  case FORM_OVER: print_over(p, s); break;
+  case FORM_BLOCKS: print_blocks(p, s, level); break;
+  case FORM_WORD: case FORM_END: break;
+  }
+}
+
+static void print_form(Printer *p, const LoopStmt *s, uint32_t level) {
+  uint32_t i = 0;
+  while (loop_form(i)->kind != s->kind) i++;
+  const LoopForm *f = loop_form(i);
+  if (f->word) buf_printf(p->out, "%s%s", f->word, f->part[0].kind == FORM_END ? "" : " ");
+  for (const LoopPart *x = f->part; x->kind != FORM_END; x++) print_part(p, s, x, level);
+  buf_char(p->out, '\n');
 }
 
 static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
   for (uint32_t i = 0; i < body->len; i++) {
     const LoopStmt *s = body->at[i];
     print_indent(p, level);
-    if (s->kind == LOOP_FOR)
-      print_for(p, s, level);
-    else if (s->kind == LOOP_IF)
-      print_if(p, s, level);
-    else if (s->kind == LOOP_INDEX)
-      print_index(p, s);
-    else if (s->kind == LOOP_LANES_OF)
-      print_lanes(p, s);
-    else if (s->kind == LOOP_TURN)
-      print_turn(p, s);
-    else if (s->kind == LOOP_FETCH)
-      print_fetch(p, s);
-    else if (s->kind == LOOP_STREAM)
-      print_stream(p, s);
-    else if (s->kind == LOOP_MATRIX)
-      print_matrix(p, s);
-    else if (s->kind == LOOP_PRODUCT)
-      print_product(p, s, level);
-    else if (s->kind == LOOP_CALL)
-      print_call(p, s);
-    else if (s->kind == LOOP_GROUP)
-      print_group(p, s);
-    else if (s->kind == LOOP_BARRIER)
-      buf_str(p->out, "barrier\n");
-    else
-      print_simple(p, s);
+    if (s->kind == LOOP_FOR) print_for(p, s, level);
+    else if (s->kind == LOOP_IF) print_if(p, s, level);
+    else print_form(p, s, level);
   }
 }
 

@@ -220,9 +220,8 @@ static bool want_var(LoopReader *r, uint32_t *out) {
 }
 
 /* `grid x`, `block y` */
-static bool want_axis(LoopReader *r, LoopStmt *s, LoopBind bind) {
+static bool want_axis(LoopReader *r, LoopStmt *s) {
   static const char *const axes[LOOP_AXES] = {"x", "y", "z"};
-  s->bind = bind;
   for (s->axis = 0; s->axis < LOOP_AXES; s->axis++)
     if (scan_take_word(&r->c, axes[s->axis])) return true;
   s->axis = 0;
@@ -235,21 +234,9 @@ static bool want_for(LoopReader *r, LoopStmt *s) {
   s->step = 1;
   if (scan_take_word(&r->c, "from") && !want_value(r, &s->lo)) return false;
   if (scan_take_word(&r->c, "step") && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a step", &s->step)) return false;
-  if (scan_take_word(&r->c, "thread"))
-    s->bind = BIND_THREAD;
-  else if (scan_take_word(&r->c, "vector"))
-    s->bind = BIND_VECTOR;
-  else if (scan_take_word(&r->c, "short"))
-    s->bind = BIND_SHORT;
-  else if (scan_take_word(&r->c, "held"))
-    s->bind = BIND_HELD;
-  else if (scan_take_word(&r->c, "unroll"))
-    s->bind = BIND_UNROLL;
-  else if (scan_take_word(&r->c, "roll"))
-    s->bind = BIND_ROLL;
-  else if (scan_take_word(&r->c, "grid") ? !want_axis(r, s, BIND_GRID)
-                                         : scan_take_word(&r->c, "block") && !want_axis(r, s, BIND_BLOCK))
-    return false;
+  for (uint32_t b = BIND_BLOCK; b && !s->bind; b--)
+    if (scan_take_word(&r->c, loop_binds[b])) s->bind = (LoopBind)b;
+  if (s->bind >= BIND_GRID && !want_axis(r, s)) return false;
   if (s->bind == BIND_GRID && scan_take_word(&r->c, "beside") &&
       !scan_want_int(&r->c, 1, LOOP_BESIDE, "a number of blocks", &s->beside))
     return false;
@@ -270,13 +257,6 @@ static bool line_if(LoopReader *r) {
   return stmt_open(r, s, well && want_block(r));
 }
 
-static bool line_index(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_INDEX);
-  if (!want_var(r, &s->var) || !scan_want(&r->c, '=') || !want_value(r, &s->lo)) return false;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
-}
-
 static bool want_place_name(LoopReader *r, uint32_t *out) {
   Str s;
   int64_t k;
@@ -288,96 +268,6 @@ static bool want_place_name(LoopReader *r, uint32_t *out) {
   }
   *out = (uint32_t)k;
   return true;
-}
-
-static bool want_number(LoopReader *r, int64_t *out) {
-  return scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number", out);
-}
-
-static bool line_value(LoopReader *r, LoopKind kind) {
-  LoopStmt *s = stmt_begin(r, kind);
-  if (!want_place_name(r, &s->place) || !scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
-  if (kind == LOOP_LET && scan_take_word(&r->c, "across") && !want_number(r, &s->step)) return false;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
-}
-
-static bool line_let(LoopReader *r) { return line_value(r, LOOP_LET); }
-static bool line_lead(LoopReader *r) { return line_value(r, LOOP_LEAD); }
-
-static bool line_var(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_VAR);
-  if (!want_place_name(r, &s->place)) return false;
-  if (scan_take(&r->c, '=') && !want_value(r, &s->value)) return false;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
-}
-
-static bool line_lanes(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_LANES_OF);
-  Str op;
-  if (!want_place_name(r, &s->place) || !scan_want_name(&r->c, &op)) return false;
-  if (!op_find(op->s, op->len, &s->op)) return scan_fail(&r->c, D_E905, "%s is no operation", op->s);
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
-}
-
-static bool line_turn(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_TURN);
-  if (!want_place_name(r, &s->place)) return false;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
-}
-
-static bool line_barrier(LoopReader *r) {
-  stmt_put(r, stmt_begin(r, LOOP_BARRIER));
-  return scan_want_end(&r->c, NULL);
-}
-
-static bool line_fetch(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_FETCH);
-  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
-  s->step = scan_take_word(&r->c, "second") ? FETCH_SECOND : 0;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
-}
-
-static bool line_stream(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_STREAM);
-  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
-  if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
-  if (!scan_want_word(&r->c, "for") || !want_value(r, &s->hi)) return false;
-  s->step = 1;
-  if (scan_take_word(&r->c, "over") && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a number of axes", &s->step))
-    return false;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
-}
-
-static bool line_matrix(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_MATRIX);
-  LoopMatrix *m = NEW(arena_of(r), LoopMatrix);
-  s->matrix = m;
-  if (!want_place_name(r, &s->place) || !want_number(r, &m->rows) || !scan_want_word(&r->c, "by") ||
-      !want_number(r, &m->lanes))
-    return false;
-  if (!scan_want_word(&r->c, "by") || !want_number(r, &m->deep) || !scan_want_word(&r->c, "of") ||
-      !want_value(r, &s->value))
-    return false;
-  if (!scan_want_word(&r->c, "steps") || !want_number(r, &m->row_step) || !want_number(r, &m->row_deep)) return false;
-  if (!scan_want_word(&r->c, "and") || !want_value(r, &s->other_side)) return false;
-  if (!scan_want_word(&r->c, "steps") || !want_number(r, &m->lane_step) || !want_number(r, &m->lane_deep)) return false;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
-}
-
-static bool line_group(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_GROUP);
-  if (!want_place_name(r, &s->place)) return false;
-  if (r->c.s < r->c.end && *r->c.s == '[' && !want_list(r, false, &s->n_at, &s->at)) return false;
-  if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
 }
 
 static bool want_over(LoopReader *r, LoopStmt *s, uint32_t most, const char *what) {
@@ -394,29 +284,46 @@ static bool want_over(LoopReader *r, LoopStmt *s, uint32_t most, const char *wha
   return true;
 }
 
-static bool line_product(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_PRODUCT);
-  bool well = want_place_name(r, &s->place) && want_list(r, false, &s->n_at, &s->at) && scan_want(&r->c, '=') &&
-      want_value(r, &s->value);
-  return stmt_open(
-      r, s, well && scan_want_word(&r->c, "over") && want_over(r, s, PRODUCT_LOOPS, "a product has") && want_block(r));
+static bool want_op(LoopReader *r, Op *out) {
+  Str op;
+  if (!scan_want_name(&r->c, &op)) return false;
+  return op_find(op->s, op->len, out) || scan_fail(&r->c, D_E905, "%s is no operation", op->s);
 }
 
-static bool line_call(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_CALL);
-  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at) || !scan_want(&r->c, '=') ||
-      !want_value(r, &s->value))
-    return false;
-  if (scan_take_word(&r->c, "over") && !want_over(r, s, EXTERN_LABELS, "a C function is over")) return false;
-  stmt_put(r, s);
-  return scan_want_end(&r->c, NULL);
+/* Takes the word before a part; false: the part is missing, and if it may be, nothing is said. */
+static bool part_follows(LoopReader *r, const LoopPart *x) {
+  if (!x->word) return !x->may || (r->c.s < r->c.end && *r->c.s == '[');
+  if (*x->word == '=') return x->may ? scan_take(&r->c, '=') : scan_want(&r->c, '=');
+  return x->may ? scan_take_word(&r->c, x->word) : scan_want_word(&r->c, x->word);
 }
 
-static bool read_store(LoopReader *r) {
-  LoopStmt *s = stmt_begin(r, LOOP_STORE);
-  if (!want_place_name(r, &s->place) || !want_list(r, false, &s->n_at, &s->at)) return false;
-  if (!scan_want(&r->c, '=') || !want_value(r, &s->value)) return false;
-  if (scan_take_word(&r->c, "wide") && !scan_want_int(&r->c, 2, 16, "a number of neighbours", &s->wide)) return false;
+static bool want_part(LoopReader *r, LoopStmt *s, LoopMatrix *m, const LoopPart *x) {
+  void *field = (x->kind == FORM_MATRIX ? (char *)m : (char *)s) + x->field;
+  if (x->kind == FORM_INT) *(int64_t *)field = x->usual;
+  if (!part_follows(r, x)) return x->may;
+  switch (x->kind) {
+  case FORM_PLACE: return want_place_name(r, &s->place);
+  case FORM_VAR: return want_var(r, &s->var);
+  case FORM_AT: return want_list(r, false, &s->n_at, &s->at);
+  case FORM_EXPR: return want_value(r, field);
+  case FORM_INT: case FORM_MATRIX: return scan_want_int(&r->c, x->low, x->high, x->what, field);
+  case FORM_WORD: return *(int64_t *)field = x->high, true;
+  case FORM_OP: return want_op(r, &s->op);
+  case FORM_OVER: return want_over(r, s, (uint32_t)x->high, x->what);
+  case FORM_BLOCKS: return want_block(r);
+  case FORM_END: break;
+  }
+  return true;
+}
+
+static bool read_form(LoopReader *r, const LoopForm *f) {
+  LoopStmt *s = stmt_begin(r, f->kind);
+  LoopMatrix *m = f->kind == LOOP_MATRIX ? NEW(arena_of(r), LoopMatrix) : NULL;
+  const LoopPart *x = f->part;
+  s->matrix = m;
+  while (x->kind != FORM_END && want_part(r, s, m, x)) x++;
+  if (f->kind == LOOP_PRODUCT) return stmt_open(r, s, x->kind == FORM_END);
+  if (x->kind != FORM_END) return false;
   stmt_put(r, s);
   return scan_want_end(&r->c, NULL);
 }
@@ -482,18 +389,11 @@ typedef struct Line {
 
 static const Line lines[] = {
     {"for", KERNEL | BLOCK, line_for}, {"if", KERNEL | BLOCK, line_if},
-    {"let", KERNEL | BLOCK, line_let}, {"var", KERNEL | BLOCK, line_var},
-    {"turn", KERNEL | BLOCK, line_turn}, {"fetch", KERNEL | BLOCK, line_fetch},
-    {"stream", KERNEL | BLOCK, line_stream}, {"lead", KERNEL | BLOCK, line_lead},
-    {"index", KERNEL | BLOCK, line_index}, {"lanes", KERNEL | BLOCK, line_lanes},
-    {"matrix", KERNEL | BLOCK, line_matrix},
-    {"barrier", KERNEL | BLOCK, line_barrier}, {"shared", KERNEL, line_shared},
-    {"product", KERNEL | BLOCK, line_product}, {"call", KERNEL | BLOCK, line_call},
-    {"group", KERNEL | BLOCK, line_group},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
     {"dense", KERNEL, line_dense},     {"buffer", KERNEL, line_buffer},
     {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},
-    {"scratch", KERNEL, line_scratch}, {"loops", KERNEL, line_loops},
+    {"scratch", KERNEL, line_scratch}, {"shared", KERNEL, line_shared},
+    {"loops", KERNEL, line_loops},
     {"site", PROGRAM, line_site},      {"kernel", PROGRAM, line_kernel},
 };
 
@@ -504,21 +404,28 @@ static bool store_follows(const LoopReader *r) {
   return scan_word(&look, true, &at) && look.s < look.end && *look.s == '[';
 }
 
+/* `at`: where the word is, if it stands there wrongly. */
+static bool misplaced(LoopReader *r, const char *word, Where here, const char *at) {
+  r->c.s = at;
+  return scan_fail(&r->c, D_E909, "`%s` does not stand %s", word,
+      here == PROGRAM ? "outside of kernels" : here == KERNEL ? "in a kernel" : "in a block");
+}
+
 static bool read_line(LoopReader *r) {
   Scan *c = &r->c;
   Where here = !r->k ? PROGRAM : r->open.len ? BLOCK : KERNEL;
   c->quiet = r->k && r->lame;
   if (scan_done(c) || *c->s == '#') return true;
   if (r->k && scan_take(c, '}')) return line_close(r);
-  if (r->k && store_follows(r)) return read_store(r);
-  for (size_t i = 0; i < COUNT(lines); i++) {
-    const char *at = c->s;
-    if (!scan_take_word(c, lines[i].word)) continue;
-    if (lines[i].where & here) return lines[i].read(r);
-    c->s = at;
-    return scan_fail(c, D_E909, "`%s` does not stand %s", lines[i].word,
-                     here == PROGRAM ? "outside of kernels" : here == KERNEL ? "in a kernel" : "in a block");
-  }
+  const char *at = c->s;
+  bool store = r->k && store_follows(r);
+  for (size_t i = 0; i < COUNT(lines) && !store; i++)
+    if (scan_take_word(c, lines[i].word))
+      return lines[i].where & here ? lines[i].read(r) : misplaced(r, lines[i].word, here, at);
+  const LoopForm *f;
+  for (uint32_t i = 0; (f = loop_form(i)); i++)
+    if (f->word ? !store && scan_take_word(c, f->word) : store)
+      return here != PROGRAM ? read_form(r, f) : misplaced(r, f->word, here, at);
   return scan_fail(c, D_E902, "expected a line that begins with %s",
       here == PROGRAM ? "kernel or site" : "for, let, a place or the like");
 }

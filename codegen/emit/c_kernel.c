@@ -285,7 +285,8 @@ void c_bound_tables(CPrinter *p) {
     if (!p->shared[p->same[i]] || !k->places.len) continue;
     if (!any)
       buf_str(p->out,
-          "/* ---- kernels that run another one's code: their buffers, each with its first axis; sites, seeds ---- */\n\n");
+          "/* ---- kernels that run another one's code: their buffers, each with its first axis; sites, seeds "
+          "---- */\n\n");
     any = true;
     c_note(p, k);
     buf_printf(p->out, "static const int %s[] = {", bound_name(p, i));

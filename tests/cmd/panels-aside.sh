@@ -2,7 +2,8 @@
 # suite: ci
 # Contractions whose result lies along a label that would leave most lanes empty, or that both sides have: another label is in the lanes.
 # Not so where that gains nothing, as beside few rows, and where a size is not known.
-# Panels are made, too, of what would be read a line for each element, again for each tile.
+# Panels are made, too, of what would be read a line for each element, again for each tile. Where results are stored one by one, lanes don't lie a multiple of 4096 bytes apart if they
+# can lie closer; a block has what lies behind its lanes; and short sums whose result ends in a batch have that batch copied.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -60,22 +61,43 @@ input B[b:7, c:6, e:45, f:F] : f32
 output Y[b,c,a,f] = sum[e] A[e,a,f] * B[b,c,e,f]
 EIN
 
-for p in short batch turned inside max along whole few; do
+cat >ends.ein <<'EIN'
+input A[e:4, d:3, a:2, b:129] : f32
+input B[e:4, c:257, d:3] : f32
+output Y[a,b,c,e] = sum[d] A[e,d,a,b] * B[e,c,d]
+EIN
+cat >behind.ein <<'EIN'
+input A[a:2, b:512, f:2, d:128] : f32
+input B[f:2, d:128, c:512] : f32
+output Y[c,f,b,a] = sum[d] A[a,b,f,d] * B[f,d,c]
+EIN
+cat >crowd.ein <<'EIN'
+input A[f:16, g:4, b:16, e:4, a:16] : f32
+input B[c:2, d:64, e:4, f:16, g:4] : f32
+output Y[d,g,b,a,c] = sum[e,f] A[f,g,b,e,a] * B[c,d,e,f,g]
+EIN
+
+for p in short batch turned inside max along whole few ends; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     short) shows " a in lanes; panels of" ;;
     batch) shows " b_c in lanes; panels of" ;;
     turned) shows " a_b in lanes; panels of" ;;
-    inside) shows " b in lanes; panels of" ;;
+    inside) shows 'how "Y: along d, each g written out"' ;;
     max) shows " b in lanes; panels of" ;;
     along) shows " f in lanes" ;;
     whole) shows " c in lanes" ;;
     few) shows "by 4 a in lanes\"" ;;
+    ends) shows 'how "Y: along c, each e written out"' ;;
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
   want 0 "$EIN" verify $p.ein --threads 3 --flags="-O3 -march=native"
 done
 want 0 "$EIN" build far.ein --stop=loop
 shows "in lanes; panels of"
+want 0 "$EIN" build behind.ein --stop=loop
+shows " b in lanes; panels of 256 c by 128 b a by"
+want 0 "$EIN" build crowd.ein --stop=loop
+shows " a in lanes; panels of"
 want 0 "$EIN" verify open.ein -D F=2 --flags="-O1 -march=native"
 finish

@@ -9,6 +9,7 @@ enum {
   NEAR = 512 * 1024,         /*   and in the second */
   FAR = 4 << 20,             /* bytes of what comes from beyond the second-level cache, wherever that ends; */
   NEAR_STEPS = 8,            /* elements: strides up to this share cache lines */
+  WAY = 4096,                /* bytes: lines this far apart share a set of the first-level cache */
   ROWS = 8, VECTORS = 2,     /* of a tile, roughly */
   FEW_ROWS = 32,             /* with fewer rows, lanes read from memory are reused too seldom to be copied */
   LATENCY = 8                /* least number of sums a tile keeps in flight: each waits for the one before */
@@ -233,6 +234,69 @@ static double far_cost(const Panel *t) {
   return cost;
 }
 
+/* Whether a block of panels has all points of the label, or those of a tile and more. */
+static bool is_in_block(const Panel *t, uint32_t label) {
+  if (t->u.tile == label || t->v.tile == label) return true;
+  const Side *side[] = {&t->u, &t->v};
+  for (size_t i = 0; i < COUNT(side); i++)
+    for (uint32_t k = 0; k < side[i]->n_near; k++)
+      if (side[i]->near[k] == label) return true;
+  return false;
+}
+
+/* Whether neighbours along the label lie so far apart in the result that their lines share a set of the first-level
+ * cache, which holds few of them. */
+static bool lanes_crowd(const StagePlan *p, uint32_t v) {
+  const TaskStage *st = p->stage;
+  int64_t stride = dtype_size(st->sum->dtype);
+  for (uint32_t k = st->n_at; k-- > 0 && !ex_has_label(st->at[k], v);)
+    for (uint32_t l = 0; l < st->sum->n_out; l++)
+      if (ex_has_label(st->at[k], l)) stride = stride * p->size[l] % WAY;
+  return stride == 0;
+}
+
+/* The cost of a line for each result that is stored by itself, with lanes along v, of `block` bytes of them that are
+ * stored together: that of the cache that holds what is written before a line's next element is. in: by output label,
+ * whether all its points, or those of a tile and more, are in such a block. */
+static double lines_stored(const StagePlan *p, uint32_t v, double block, const bool *in) {
+  const TaskStage *st = p->stage;
+  double results = pack_product(p, p->n_order, p->order), size = (double)dtype_size(st->sum->dtype), stride = size;
+  bool within = true;
+  if (lanes_crowd(p, v)) return results * LINE_FAR;
+  for (uint32_t k = st->n_at; k-- > 0 && stride < (double)PACK_LINE;)
+    for (uint32_t l = 0; l < st->sum->n_out; l++) {
+      if (!ex_has_label(st->at[k], l)) continue;
+      within &= p->size[l] < 2 || in[l];
+      stride *= (double)p->size[l];
+    }
+  double bytes = within ? block : results * size;
+  return results * (bytes <= (double)NEAREST ? 0 : bytes <= (double)SECOND_CACHE ? LINE_SECOND : LINE_FAR);
+}
+
+/* The cost of panels, whose results are stored one by one if they are not contiguous along the lanes. */
+static double panels_cost(const Panel *t) {
+  const StagePlan *p = t->p;
+  const EinSum *sum = p->stage->sum;
+  if (plan_move(p, p->n_access - 1, (uint32_t)t->v.tile) == MOVE_UNIT) return packed_cost(t);
+  bool *in = NEW_ARRAY(t->s->arena, bool, sum->n_out + 1);
+  for (uint32_t l = 0; l < sum->n_out; l++) in[l] = is_in_block(t, l);
+  double block = (double)dtype_size(sum->dtype) * (double)(t->u.unit * t->u.units) *
+      (double)(t->v.unit * t->v.units) * pack_near_all(t, &t->u) * pack_near_all(t, &t->v);
+  return packed_cost(t) + lines_stored(p, (uint32_t)t->v.tile, block, in);
+}
+
+/* The same for loops without panels with lanes along v (NOWHERE: none): a tile has lanes, and rows beside them. */
+static double tiles_stored(const Sched *s, const StagePlan *p, uint32_t v) {
+  const EinSum *sum = p->stage->sum;
+  if (v == NOWHERE || plan_move(p, p->n_access - 1, v) != MOVE_FAR) return 0;
+  bool *in = NEW_ARRAY(s->arena, bool, sum->n_out + 1);
+  uint32_t u = beside(p, v);
+  if (v < sum->n_out) in[v] = true;
+  if (v < sum->n_out && u != NOWHERE) in[u] = true;
+  double tile = (double)(ROWS * VECTORS * vector_lanes(s, sum->acc));
+  return lines_stored(p, v, (double)dtype_size(sum->dtype) * tile, in);
+}
+
 /* ---- choice of the label ----------------------------------------------------------------------------------------- */
 
 /* The panels with lanes along v; NULL: there are none. */
@@ -270,47 +334,17 @@ static Panel *for_any(Sched *s, const StagePlan *p, Env *e) {
   if (!is_counted(s, p) || (t && t->guard)) return best;
   /* In place is then as good for few rows or points. */
   bool lanes = lanes_in_place(p) != NOWHERE, in_place = lanes && !best;
-  double least = (best ? packed_cost(t) : unpacked_cost(s, p)) * GAIN;
-  if (t && !best && !lanes && packed_cost(t) < least) least = packed_cost(t), best = t;
+  double least = (best ? panels_cost(t) : unpacked_cost(s, p) + tiles_stored(s, p, lanes_in_place(p))) * GAIN;
+  if (t && !best && !lanes && panels_cost(t) < least) least = panels_cost(t), best = t;
   for (uint32_t k = 0; k < p->n_order && is_free(s, p); k++) {
     Panel *x = (int64_t)p->order[k] == usual ? NULL : panel_along(s, p, e, p->order[k], false);
     if (!x || x->guard || (lanes && is_small(x, 8))) continue;
-    double cost = packed_cost(x) + (in_place ? far_cost(x) : 0);
+    double cost = panels_cost(x) + (in_place ? far_cost(x) : 0);
     if (cost >= least) continue;
     least = cost, best = x;
     best->aside = true;
   }
   return best;
-}
-
-/* Whether a block of panels has all points of the label, or those of a tile and more. */
-static bool is_in_block(const Panel *t, uint32_t label) {
-  if (t->u.tile == label || t->v.tile == label) return true;
-  const Side *side[] = {&t->u, &t->v};
-  for (size_t i = 0; i < COUNT(side); i++)
-    for (uint32_t k = 0; k < side[i]->n_near; k++)
-      if (side[i]->near[k] == label) return true;
-  return false;
-}
-
-/* The cost of a line for each result that panels store by itself: that of the cache that holds what is written before
- * a line's next element is. */
-static double scattered_cost(const Panel *t) {
-  const StagePlan *p = t->p;
-  const TaskStage *st = p->stage;
-  if (plan_move(p, p->n_access - 1, (uint32_t)t->v.tile) == MOVE_UNIT) return 0;
-  double results = pack_product(p, p->n_order, p->order), size = (double)dtype_size(st->sum->dtype), stride = size;
-  double block = size * (double)(t->u.unit * t->u.units) * (double)(t->v.unit * t->v.units) *
-      pack_near_all(t, &t->u) * pack_near_all(t, &t->v);
-  bool within = true;
-  for (uint32_t k = st->n_at; k-- > 0 && stride < (double)PACK_LINE;)
-    for (uint32_t l = 0; l < st->sum->n_out; l++) {
-      if (!ex_has_label(st->at[k], l)) continue;
-      within &= p->size[l] < 2 || is_in_block(t, l);
-      stride *= (double)p->size[l];
-    }
-  double bytes = within ? block : results * size;
-  return results * (bytes <= (double)NEAREST ? 0 : bytes <= (double)SECOND_CACHE ? LINE_SECOND : LINE_FAR);
 }
 
 /* The cost of lines that serve only one vector each, in loops without panels that have one tile of lanes along v. */
@@ -332,10 +366,10 @@ double pack_cost(Sched *s, const StagePlan *p, Env *e) {
   Panel *t = fits(p) ? for_any(s, p, e) : NULL;
   uint32_t l = lanes_in_place(p);
   bool along = l != NOWHERE && plan_move(p, p->n_access - 1, l) != MOVE_FAR;
-  if (t) return packed_cost(t) + far_cost(t) + scattered_cost(t);
+  if (t) return panels_cost(t) + far_cost(t);
   double cost = unpacked_cost(s, p) * (l == NOWHERE ? ALONE : 1);
   if (l != NOWHERE && l < p->stage->sum->n_out) cost += lines_cost(s, p, l);
-  return cost + (along ? 0 : pack_product(p, p->n_order, p->order) * ONE_BY_ONE);
+  return cost + tiles_stored(s, p, l) + (along ? 0 : pack_product(p, p->n_order, p->order) * ONE_BY_ONE);
 }
 
 /* The panels with lanes along v for this machine, if they sum in the same order as t; else NULL. */
@@ -355,10 +389,10 @@ static Panel *for_this(Panel *t) {
   const LoopTarget *target = t->s->target;
   Panel *best = pack_fits(t) && (target->wide || target->vector_bytes) ? fitted_along(t, t->v.tile) : NULL;
   if (!best) best = t;
-  double least = packed_cost(best) * GAIN;
+  double least = panels_cost(best) * GAIN;
   for (uint32_t k = 0; k < p->n_order && best->fitted && target->vector_bytes && is_free(t->s, p) && !t->guard; k++) {
     Panel *x = p->order[k] == t->v.tile ? NULL : fitted_along(t, p->order[k]);
-    if (x && packed_cost(x) < least) least = packed_cost(x), best = x;
+    if (x && panels_cost(x) < least) least = panels_cost(x), best = x;
   }
   if (target->vector_bytes) pack_cut(best);
   return best;

@@ -350,6 +350,21 @@ static void runs_take(Panel *t) {
   x->near[first] = x->part[x->n_part - 1].label;
 }
 
+/* The points of the lanes' other labels that lie behind the lanes in the result, if those of a line are not all of one
+ * lane: a block without them would store each line several times. */
+static double lanes_behind(const Panel *t) {
+  const TaskStage *st = t->p->stage;
+  double points = 1, stride = (double)dtype_size(st->sum->dtype);
+  for (uint32_t k = st->n_at; k-- > 0 && stride < (double)PACK_LINE;) {
+    if (st->at[k]->kind != EX_LABEL) return 1;
+    if (st->at[k]->i == t->v.tile) return points;
+    for (uint32_t i = 0; i < t->v.n_far; i++)
+      if (t->v.far[i] == st->at[k]->i) points *= (double)t->p->size[st->at[k]->i];
+    stride *= (double)t->p->size[st->at[k]->i];
+  }
+  return 1;
+}
+
 static void block_near(Panel *t) {
   const StagePlan *p = t->p;
   int64_t nu = t->p->size[t->u.tile], nv = t->p->size[t->v.tile];
@@ -357,7 +372,7 @@ static void block_near(Panel *t) {
   double room = nv < PACK_WIDE / 2 ? 2.0 * (double)PACK_WIDE / (double)nv : 1;
   if (t->v.n_part) room = fmin(room, (double)PANEL_BYTES / (pack_lane_bytes(t) * (double)(nv * t->v.part[0].slots)));
   near_take(t, &t->u, nu < PACK_WIDE / 2 ? rows_room(t) / (double)nu : 1);
-  near_take(t, &t->v, room);
+  near_take(t, &t->v, fmax(room, lanes_behind(t)));
   if (!t->v.n_part) {
     parts_for_threads(t);
     return;

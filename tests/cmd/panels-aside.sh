@@ -2,7 +2,8 @@
 # suite: ci
 # Contractions whose result lies along a label that would leave most lanes empty, or that both sides have: another label is in the lanes.
 # Not so where that gains nothing, as beside few rows, and where a size is not known.
-# Panels are made, too, of what would be read a line for each element, again for each tile. Where results are stored one by one, lanes don't lie a multiple of 4096 bytes apart if they
+# Panels are made, too, of what would be read a line for each element, again for each tile. Lanes are transposed along two or three short
+# labels together, wherever the sum has them. Where results are stored one by one, lanes don't lie a multiple of 4096 bytes apart if they
 # can lie closer; a block has what lies behind its lanes; and short sums whose result ends in a batch have that batch copied.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
@@ -66,6 +67,27 @@ input A[e:4, d:3, a:2, b:129] : f32
 input B[e:4, c:257, d:3] : f32
 output Y[a,b,c,e] = sum[d] A[e,d,a,b] * B[e,c,d]
 EIN
+cat >two.ein <<'EIN'
+input A[d:65, b:2, a:9, e:3] : f32
+input B[c:67, d:65, e:3] : f32
+output Y[b,a,c] = sum[d,e] A[d,b,a,e] * B[c,d,e]
+EIN
+cat >three.ein <<'EIN'
+input A[f:2, d:265, a:19, e:3] : f32
+input B[c:67, d:265, e:3, f:2] : f32
+output Y[a,c] = sum[d,e,f] A[f,d,a,e] * B[c,d,e,f]
+EIN
+cat >twice.ein <<'EIN'
+input X[a:70, d:64, e:2] : f32
+input B[e:2, b:70, d:64] : f32
+output Y[a,b] = sum[d,e] X[a,d,e] * B[e,b,d]
+output Z[a,b] = sum[d,e] X[a,d,e] * X[b,(d + 1) % 64,e]
+EIN
+cat >diagonal.ein <<'EIN'
+input A[e:3, d:64, a:70] : f32
+input B[b:70, e:3, d:64, e':3] : f32
+output Y[a,b] = sum[d,e] A[e,d,a] * B[b,e,d,e]
+EIN
 cat >behind.ein <<'EIN'
 input A[a:2, b:512, f:2, d:128] : f32
 input B[f:2, d:128, c:512] : f32
@@ -77,7 +99,7 @@ input B[c:2, d:64, e:4, f:16, g:4] : f32
 output Y[d,g,b,a,c] = sum[e,f] A[f,g,b,e,a] * B[c,d,e,f,g]
 EIN
 
-for p in short batch turned inside max along whole few ends; do
+for p in short batch turned inside max along whole few ends two three twice diagonal; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     short) shows " a in lanes; panels of" ;;
@@ -89,6 +111,7 @@ for p in short batch turned inside max along whole few ends; do
     whole) shows " c in lanes" ;;
     few) shows "by 4 a in lanes\"" ;;
     ends) shows 'how "Y: along c, each e written out"' ;;
+    two | three | twice) shows ' turn square' ;;
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
   want 0 "$EIN" verify $p.ein --threads 3 --flags="-O3 -march=native"

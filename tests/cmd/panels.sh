@@ -92,7 +92,7 @@ for p in parts heads across turned next lines walked ahead both squares; do
     ahead) shows "fetch X[next_3, row, next_2, k, from" ;;
     lines) shows "for part < 3"
            shows "fetch X[min((b + 1), 110), next" ;;
-    walked) shows "fetch X[min((i + 1), 39), min(first" ;;
+    walked) shows "fetch X_2[min((i + 1), 39), min(first" ;;
     both) shows "by 23 k 24 l" ;;
     squares) shows "fetch X[min(((block_2 + l_12) + 2), 69), (i_3 + (l_11 + a)), (block + from)]"
              shows "min(((block + from) + 15), 71)]" ;;

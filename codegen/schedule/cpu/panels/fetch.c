@@ -84,8 +84,10 @@ bool pack_looks_ahead(const Panel *t) {
 static uint32_t square_next(const Panel *t, const Pack *k, const Side *x) {
   uint32_t next = NOWHERE;
   if (!t->keep.sums || pack_is_part(x, k->turned) || !read_is_far(t->s, t->p, k->of)) return NOWHERE;
-  for (uint32_t i = 0; i < k->n_red; i++)
-    if (k->red[i] != k->turned) next = k->red[i];
+  for (uint32_t i = 0; i < k->n_red; i++) {
+    bool run = k->n_run && pack_axis(k->of, k->red[i]) > pack_axis(k->of, (uint32_t)k->turned);
+    if (k->red[i] != k->turned && !run) next = k->red[i];
+  }
   return next;
 }
 

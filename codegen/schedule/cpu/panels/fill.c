@@ -198,6 +198,39 @@ static const Expr *turned_range(Panel *t, const Pack *k, Side *x, const Expr **l
   return part ? (*lo = part->slot_lo, part->slot_n) : pack_range(t, (uint32_t)k->turned, lo);
 }
 
+/* ---- squares along several labels, which are contiguous together in the source ---- */
+
+/* The points of the labels behind the first, together. */
+static int64_t run_points(const Panel *t, const Pack *k) {
+  int64_t n = 1;
+  for (uint32_t i = k->n_red - k->n_run; i < k->n_red; i++) n *= t->p->size[k->lies[i]];
+  return n;
+}
+
+/* Sets the transposed labels to point `from` of the block, which begins at `lo` of the first label. */
+static void turned_at(Panel *t, const Pack *k, const Expr *lo, const Expr *from) {
+  Sched *s = t->s;
+  for (uint32_t i = k->n_red; k->n_run && i-- > k->n_red - k->n_run;) {
+    const Expr *size = ex_int(s, t->p->size[k->lies[i]]);
+    t->e->label[k->lies[i]] = t->block.at[k->lies[i]] = expr_op2(s->x, OP_MOD, from, size);
+    from = expr_op2(s->x, OP_IDIV, from, size);
+  }
+  t->block.at[k->turned] = from;
+  t->e->label[k->turned] = ex_add(s, lo, from);
+}
+
+/* The element at point `from` of the block: of the source with its transposed axes joined, where such points are
+ * neighbours. */
+static const Expr *run_value(Panel *t, const Pack *k, const Expr *lo, const Expr *from) {
+  Sched *s = t->s;
+  const Expr *of = k->of, **at = NEW_ARRAY(s->arena, const Expr *, of->n);
+  uint32_t first = of->n - 1 - k->n_run, memory = t->p->stage->slot[of->i].index;
+  for (uint32_t i = 0; i < k->n_run; i++) memory = view_joined(s, memory, first);
+  for (uint32_t i = 0; i < first; i++) at[i] = ex_of(t->e, of->arg[i]);
+  at[first] = ex_add(s, ex_mul(s, lo, ex_int(s, run_points(t, k))), from);
+  return place_read(s, place_of_buffer(s, memory, false), first + 1, at);
+}
+
 /* A point of the tile that begins at `first`; beyond the end it is the last valid one. */
 static const Expr *lane_of(Panel *t, const Side *x, const Expr *first, const Expr *lane, bool whole) {
   Sched *s = t->s;
@@ -217,18 +250,20 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   at[0] = span(s, "a", wide, BIND_SEQ);
   const Expr *row = lane_of(t, x, first, ex_add(s, lane, at[0]), whole);
   t->e->label[x->tile] = whole ? row : named(s, NULL, "row", row);
-  t->e->label[k->turned] = ex_add(s, lo, from);
+  turned_at(t, k, lo, from);
   const Expr *in = ex_add(s, lane, at[0]);
   if (x->flat == NO_LABEL) in = ex_add(s, ex_mul(s, x->at, ex_int(s, x->unit)), in);
   pack_fetch_line(t, k, x, in, from);
   at[1] = span(s, "b", wide, BIND_VECTOR);
-  t->e->label[k->turned] = ex_add(s, lo, ex_add(s, from, at[1]));
-  store_add(s, square, 2, at, pack_value(t, k));
+  const Expr *point = ex_add(s, from, at[1]);
+  if (!k->n_run) t->e->label[k->turned] = ex_add(s, lo, point);
+  store_add(s, square, 2, at, k->n_run ? run_value(t, k, lo, point) : pack_value(t, k));
   into(s, was);
   turn_add(s, square);
   at[0] = span(s, "b", wide, BIND_SEQ);
+  if (k->n_run) turned_at(t, k, lo, named(s, NULL, "point", ex_add(s, from, at[0])));
+  else t->block.at[k->turned] = ex_add(s, from, at[0]);
   at[1] = span(s, "a", wide, BIND_VECTOR);
-  t->block.at[k->turned] = ex_add(s, from, at[0]);
   pack_store(t, k, ex_add(s, lane, at[1]), place_read(s, square, 2, at));
   into(s, was);
 }
@@ -244,9 +279,10 @@ static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   into(s, was);
 }
 
-static void loops_red_but(Panel *t, const Pack *k, int64_t but) {
-  for (uint32_t i = 0; i < k->n_red; i++)
-    if (k->lies[i] != but) pack_loop_red(t, k->lies[i], BIND_SEQ);
+/* Loops over the reduced labels but those that are transposed; run: those behind the first are not. */
+static void loops_red_but_turned(Panel *t, const Pack *k, bool run) {
+  for (uint32_t i = 0; i < k->n_red - (run ? 0 : k->n_run); i++)
+    if (k->lies[i] != k->turned) pack_loop_red(t, k->lies[i], BIND_SEQ);
 }
 
 /* Loops over squares of `wide` lanes; the last one overlaps the one before if they do not divide the lanes. */
@@ -262,7 +298,7 @@ static const Expr *loop_squares(Panel *t, int64_t lanes, int64_t wide) {
  * overlaps the one before if too little is left. A predicate's range may be smaller than a square. */
 static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whole) {
   Sched *s = t->s;
-  const Expr *lo, *n = turned_range(t, k, x, &lo);
+  const Expr *lo, *points = turned_range(t, k, x, &lo), *n = ex_mul(s, points, ex_int(s, run_points(t, k)));
   bool flat = x->flat != NO_LABEL;
   int64_t lanes = flat ? t->p->size[x->tile] : x->unit;
   bool small = (flat ? lanes < SQUARE : lanes % SQUARE) || (n->kind == EX_INT && n->i < SQUARE);
@@ -270,22 +306,22 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   LoopBody *was = s->body;
   const Expr *side = ex_int(s, wide);
   if (n->kind == EX_INT && n->i < wide) { /* a predicate may leave that few */
-    loops_red_but(t, k, k->turned);
-    fill_points(t, k, x, first, lo, n, whole);
+    loops_red_but_turned(t, k, true);
+    fill_points(t, k, x, first, lo, points, whole);
     into(s, was);
     return;
   }
   LoopStmt *some = n->kind == EX_INT ? NULL : if_add(s, expr_op2(s->x, OP_GE, n, side));
   if (some) {
     LoopBody *around = into(s, &some->other);
-    loops_red_but(t, k, k->turned);
-    fill_points(t, k, x, first, lo, n, whole);
+    loops_red_but_turned(t, k, true);
+    fill_points(t, k, x, first, lo, points, whole);
     into(s, around);
     into(s, &some->body);
   }
   const Expr *lane = NULL;
   if (!pack_is_part(x, k->turned)) lane = loop_squares(t, lanes, wide); /* read no more rows at once than that */
-  loops_red_but(t, k, k->turned);
+  loops_red_but_turned(t, k, false);
   uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
   into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
   const Expr *from = var_read(s, v);

@@ -58,6 +58,8 @@ typedef struct Pack {
   bool lanes;                /* the lanes' side, else the rows' */
   bool across;               /* rows: a tile's are contiguous; lanes: loaded along another label, and transposed: */
   int64_t turned;            /* this one, reduced or the side's first part; NO_LABEL: none */
+  uint32_t n_run;            /* if it is reduced: together with so many shorter ones behind it in the source, the last
+                              * of `lies` */
   uint32_t place, n_red, *red; /* NOWHERE: not packed, read in place; its reduced labels, in order */
   uint32_t *lies;            /* and in their storage order in the source */
   bool comes;                /* the next block's share is prefetched during this block's tiles */
@@ -77,6 +79,7 @@ typedef struct Units {
 
 /* How the reduced labels are cut into blocks. Chosen once (schedule/cpu/panels/size.c). */
 typedef struct PanelDepth {
+  uint32_t *red;             /* the reduced labels, in the order of the sums */
   uint32_t n_outer, *outer;  /* walked over around the panels */
   int64_t cut;               /* the label taken in blocks */
   int64_t deep;              /* points per block */

@@ -103,13 +103,70 @@ static bool decides(const StagePlan *p, uint32_t label) {
   return (sum->where && ex_has_label(sum->where, label)) || (sum->domain && ex_has_label(sum->domain, label));
 }
 
-/* The reduced label along which the lanes' pack is read, to be transposed. */
-static int64_t turns(const Panel *t, const Pack *k) {
+/* Whether a stage of the kernel stores to the buffer, which can then not be seen with other axes. */
+static bool is_stored(const Panel *t, uint32_t buffer) {
+  const Sched *s = t->s;
+  for (uint32_t i = 0; i < s->task->stages.len; i++) {
+    int32_t to = s->task->stages.at[i].buffer;
+    if (to >= 0 && buffer_seen(s, (uint32_t)to)->id == buffer) return true;
+  }
+  return false;
+}
+
+/* Whether the pack is a tensor read along other axes than that of the lanes, with plain indices. */
+static bool is_turnable(const Panel *t, const Pack *k) {
+  const Expr *of = k->of;
+  if (!k->lanes || of->kind != EX_READ || t->p->stage->slot[of->i].kept) return false;
+  if (is_stored(t, buffer_seen(t->s, t->p->stage->slot[of->i].index)->id)) return false;
+  for (uint32_t a = 0; a < of->n; a++)
+    if (of->arg[a]->has & HAS_READ) return false;
+  return pack_moves(of, t->v.tile) <= 0;
+}
+
+/* The reduced label that covers the whole axis of the pack's tensor and is in no other index; NO_LABEL: none. */
+static int64_t red_of_axis(const Panel *t, const Pack *k, uint32_t axis) {
+  const Expr *at = k->of->arg[axis];
+  const TaskBuffer *b = buffer_seen(t->s, t->p->stage->slot[k->of->i].index);
+  bool whole = at->kind == EX_LABEL && at->i >= t->p->stage->sum->n_out && b->dim[axis] == t->p->stage->bound[at->i];
+  for (uint32_t a = 0; whole && a < k->of->n; a++) whole = a == axis || !ex_has_label(k->of->arg[a], at->i);
+  return whole ? at->i : NO_LABEL;
+}
+
+/* The last labels of the pack's tensor, if they are reduced, and shorter together than a square: how many there are. */
+static uint32_t short_run(const Panel *t, const Pack *k) {
+  uint32_t n = 0;
+  for (int64_t points = 1; n < k->of->n; n++) {
+    int64_t label = red_of_axis(t, k, k->of->n - 1 - n);
+    if (label == NO_LABEL) return 0;
+    points *= t->p->size[label];
+    if (!t->p->exact[label] || points >= (int64_t)SQUARE) break;
+  }
+  return n < k->of->n ? n : 0;
+}
+
+/* The reduced label before such a run of *n, with which it makes squares; NO_LABEL: there is none. */
+static int64_t turns_run(const Panel *t, const Pack *k, uint32_t *n) {
+  *n = is_turnable(t, k) && t->v.unit % (SQUARE / 2) == 0 ? short_run(t, k) : 0;
+  int64_t points = 1, label = NO_LABEL;
+  uint32_t own = 0;
+  for (uint32_t i = 0; *n && i <= *n; i++) {
+    label = k->of->arg[k->of->n - 1 - i]->i;
+    points *= pack_depth(t, (uint32_t)label);
+    for (uint32_t j = 0; j < k->n_red; j++)
+      own += k->red[j] == label && (i == *n || pack_depth(t, (uint32_t)label) == t->p->size[label]);
+  }
+  if (own == *n + 1 && points >= (int64_t)SQUARE) return label;
+  return *n = 0, NO_LABEL;
+}
+
+/* The reduced label along which the lanes' pack is read, to be transposed, together with *n labels behind it. */
+static int64_t turns(const Panel *t, const Pack *k, uint32_t *n) {
   uint32_t r = k->n_red ? k->red[k->n_red - 1] : NOWHERE;
+  *n = 0;
   if (t->depth.cut_too != NO_LABEL && pack_moves(k->of, t->depth.cut) > 0) r = (uint32_t)t->depth.cut;
   if (r == NOWHERE || t->p->size[r] < (int64_t)SQUARE || pack_depth(t, r) < (int64_t)SQUARE || t->v.unit % (SQUARE / 2))
-    return NO_LABEL;
-  return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : NO_LABEL;
+    return turns_run(t, k, n);
+  return pack_moves(k->of, r) > pack_moves(k->of, t->v.tile) ? (int64_t)r : turns_run(t, k, n);
 }
 
 /* Takes labels of constant size whole into the block while there is room, those of the result's smallest strides
@@ -165,7 +222,9 @@ static double part_gain(const Panel *t, uint32_t label) {
   for (uint32_t i = 0; i < t->n_pack; i++) {
     const Pack *k = &t->pack[i];
     double n = 1;
-    if (!k->lanes || pack_moves(k->of, label) <= 0 || pack_moves(k->of, t->v.tile) >= 0 || turns(t, k) != NO_LABEL)
+    uint32_t run;
+    if (!k->lanes || pack_moves(k->of, label) <= 0 || pack_moves(k->of, t->v.tile) >= 0 ||
+        turns(t, k, &run) != NO_LABEL)
       continue;
     for (uint32_t l = 0; l < p->n_label; l++) n *= ex_has_label(k->of, l) ? (double)p->size[l] : 1;
     all += n;
@@ -472,17 +531,19 @@ static void depth_both(Panel *t, int64_t room) {
 }
 
 /* Distributes the reduced labels: from the last on, whole while there is room; the first that does not fit is cut. */
-static void depth_size(Panel *t) {
+static void depth_in_order(Panel *t, uint32_t *red) {
   const StagePlan *p = t->p;
   PanelDepth *d = &t->depth;
   int64_t bytes = dtype_size(p->stage->sum->acc), room = PANEL_BLOCK_BYTES / (bytes < 4 ? 4 : bytes), k = p->n_red;
-  d->inner = p->red + p->n_red;
-  d->outer = p->red;
-  while (k-- > 0 && p->exact[p->red[k]] && p->size[p->red[k]] <= room && k > 0) {
+  d->red = red;
+  d->inner = red + p->n_red;
+  d->outer = red;
+  d->n_inner = 0;
+  while (k-- > 0 && p->exact[red[k]] && p->size[red[k]] <= room && k > 0) {
     d->inner--, d->n_inner++;
-    room /= p->size[p->red[k]] ? p->size[p->red[k]] : 1;
+    room /= p->size[red[k]] ? p->size[red[k]] : 1;
   }
-  d->cut = p->red[k];
+  d->cut = red[k];
   d->n_outer = (uint32_t)k;
   int64_t n = p->size[d->cut];
   bool whole = p->exact[d->cut] && n <= 2 * room;
@@ -492,6 +553,32 @@ static void depth_size(Panel *t) {
   if (!whole) depth_both(t, PANEL_BLOCK_BYTES / (bytes < 4 ? 4 : bytes));
 }
 
+/* Whether a block has all points of the reduced label. */
+static bool is_deep(const Panel *t, uint32_t label) {
+  for (uint32_t k = 0; k < t->depth.n_outer; k++)
+    if (t->depth.outer[k] == label) return false;
+  return pack_depth(t, label) >= t->p->size[label];
+}
+
+/* A block has all points of the short labels along which lanes lie, so that squares can go along them and what is
+ * before: these labels come last if they would not fit otherwise. */
+static void depth_size(Panel *t) {
+  const StagePlan *p = t->p;
+  uint32_t *red = NEW_ARRAY(t->s->arena, uint32_t, p->n_red + 1), n = 0;
+  bool *last = NEW_ARRAY(t->s->arena, bool, p->n_label + 1), fits = true;
+  depth_in_order(t, p->red);
+  for (uint32_t i = 0; i < t->n_pack; i++) {
+    uint32_t run = is_turnable(t, &t->pack[i]) ? short_run(t, &t->pack[i]) : 0;
+    for (uint32_t j = 1; j <= run; j++) last[t->pack[i].of->arg[t->pack[i].of->n - j]->i] = true;
+  }
+  for (uint32_t k = 0; k < p->n_red; k++) fits &= !last[p->red[k]] || is_deep(t, p->red[k]);
+  if (fits) return;
+  for (int late = 0; late < 2; late++)
+    for (uint32_t k = 0; k < p->n_red; k++)
+      if (last[p->red[k]] == late) red[n++] = p->red[k];
+  depth_in_order(t, red);
+}
+
 /* Lists each pack's reduced labels. */
 static void packs_red(Panel *t) {
   for (uint32_t i = 0; i < t->n_pack; i++) {
@@ -499,7 +586,7 @@ static void packs_red(Panel *t) {
     k->red = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
     k->lies = NEW_ARRAY(t->s->arena, uint32_t, t->p->n_red + 1);
     for (uint32_t r = t->depth.n_outer; r < t->p->n_red; r++) {
-      uint32_t label = t->p->red[r], at = k->n_red;
+      uint32_t label = t->depth.red[r], at = k->n_red;
       if (!ex_has_label(k->of, label)) continue;
       for (; at && pack_axis(k->of, k->lies[at - 1]) > pack_axis(k->of, label); at--) k->lies[at] = k->lies[at - 1];
       k->lies[at] = k->red[k->n_red++] = label;
@@ -515,7 +602,7 @@ static void packs_choose(Panel *t) {
     Pack *k = &t->pack[i];
     const Side *x = k->lanes ? &t->v : &t->u;
     int along = k->n_red ? pack_moves(k->of, k->red[k->n_red - 1]) : -1, tile = pack_moves(k->of, x->tile);
-    k->turned = k->lanes ? turns(t, k) : NO_LABEL;
+    k->turned = k->lanes ? turns(t, k, &k->n_run) : NO_LABEL;
     if (k->lanes && k->turned == NO_LABEL && t->v.n_part && pack_moves(k->of, t->v.part[0].label) > 0 && tile < 0)
       k->turned = t->v.part[0].label;
     k->across = k->lanes ? k->turned != NO_LABEL : tile > along;

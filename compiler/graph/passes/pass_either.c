@@ -4,9 +4,15 @@
  *     max[t where not (s <= t and t < s + 9)] x[t]  the larger one of max[t where t < s] x[t] and the one beyond
  *     sum[t where abs(t - k[s]) > 3] x[t]         the sums below k[s] - 3 and above k[s] + 3
  *
+ * and a choice within what is reduced, by ranges of its label, into one reduction per range:
+ *
+ *     sum[j] (h[j - i] ?? x[j]) * x[j]            sum[j where 0 <= j - i and j - i < K] h[j - i] * x[j]
+ *                                                 + sum[j where j < i] x[j] * x[j] + sum[j where j >= i + K] x[j] * x[j]
+ *
  * Each alternative then bounds its own loop, is a single point, or a running sum, while the whole tests all points for
  * each result. A point that several admit belongs to the first of them; the widest ones come first, since what is left
- * out is tested at each point. This is done where the ranges together have few of the points; and not if what is
+ * out is tested at each point. This is done where the ranges together have few of the points, or no more of them than
+ * a choice has, whose test costs more than the point and whose excluded reads may lie beyond memory; and not if what is
  * reduced is computed for these labels together, as it is read: its kernel has loops of its own. */
 #include <string.h>
 
@@ -23,7 +29,8 @@ enum {
 };
 
 typedef struct Alternative {
-  const Expr *own, *where;   /* its part of the condition, and the whole with it */
+  const Expr *own, *where;   /* its part of the condition, and the whole with it; */
+  const Expr *body;          /*   what is then reduced; NULL: the vertex's. Points of other bodies are others */
   double points;             /* about how many it has per result */
 } Alternative;
 
@@ -330,6 +337,7 @@ static const Expr *alternative_where(Either *c, uint32_t at) {
   for (uint32_t k = 0; k < at; k++) {
     const Expr *other = NULL;
     uint32_t n = 0;
+    if (c->alternative[k].body != c->alternative[at].body) continue;
     if (!op_parts(c->scratch, c->alternative[k].own, OP_AND, PARTS_MOST, part, &n)) n = 0;
     for (uint32_t i = 0; i < n; i++) other = other ? expr_op2(p, OP_OR, other, not(p, part[i])) : not(p, part[i]);
     where = expr_and(p, where, other ? other : not(p, c->alternative[k].own));
@@ -352,6 +360,69 @@ static void choice_take(Either *c) {
   c->sum.body = e->arg[otherwise ? 2 : 1];
 }
 
+/* ---- a choice within what is reduced --------------------------------------------------------------- */
+
+/* The condition, on labels of which one is reduced, of some choice in the body; NULL: there is none. */
+static const Expr *choice_find(Either *c) {
+  ExprNodes nodes = expr_nodes(c->scratch, c->sum.body, HAS_LABEL);
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    uint64_t red = is_op(e, OP_SELECT) ? e->arg[0]->labels & red_of(c) : 0;
+    if (red && !(red & (red - 1)) && !(e->arg[0]->has & HAS_READ)) return e->arg[0];
+  }
+  return NULL;
+}
+
+typedef struct Chosen { const Expr *cond; bool holds; } Chosen;
+
+static const Expr *op_chosen(void *env, Exprs *p, const Expr *e) {
+  const Chosen *k = env;
+  (void)p;
+  return is_op(e, OP_SELECT) && e->arg[0] == k->cond ? e->arg[k->holds ? 1 : 2] : e;
+}
+
+/* Whether loops over its reduced label begin or end with each conjunct. */
+static bool is_range(Either *c, const Expr *own) {
+  const Expr *part[PARTS_MOST];
+  uint32_t n = 0, l = c->sum.n_out;
+  Reach r = {.width = 1};
+  if (!op_parts(c->scratch, own, OP_AND, PARTS_MOST, part, &n)) return false;
+  while (!(own->labels >> l & 1)) l++;
+  for (uint32_t i = 0; i < n; i++)
+    if (part[i]->labels & red_of(c) && (part[i]->op == OP_EQ || !reach_take(c, &r, part[i], l, 0))) return false;
+  return true;
+}
+
+/* Adds the alternatives of a choice that holds, or does not; false: too many, or not all are ranges. */
+static bool chosen_add(Either *c, const Expr *cond, bool holds) {
+  Exprs *p = c->b.old->exprs;
+  Chosen chosen = {cond, holds};
+  Terms terms;
+  if (!terms_of(c, holds ? cond : not(p, cond), false, 0, &terms)) return false;
+  if (c->n_alternative + terms.n > ALTERNATIVES_MOST) return false;
+  const Expr *body = expr_map_ops(p, c->sum.body, op_chosen, &chosen);
+  for (uint32_t i = 0; i < terms.n; i++) {
+    const Expr *own = terms.at[i];
+    if (!(own->labels & red_of(c)) || !is_range(c, own)) return false;
+    c->alternative[c->n_alternative++] = (Alternative){own, expr_and(p, c->sum.where, own), body, 0};
+  }
+  return true;
+}
+
+/* Makes the alternatives of a choice; false: there is none, or they have more points than the whole. */
+static bool choice_pays(Either *c) {
+  const Expr *cond = choice_find(c), *body = c->sum.body;
+  double whole = points_of(c, c->sum.where), split = 0;
+  c->n_alternative = 0;
+  if (!cond || red_is_arg(&c->sum) || whole < (double)POINTS_LEAST) return false;
+  if (!chosen_add(c, cond, true) || !chosen_add(c, cond, false)) return false;
+  for (uint32_t k = 0; k < c->n_alternative; k++) {
+    c->sum.body = c->alternative[k].body;
+    split += c->alternative[k].points = points_of(c, c->alternative[k].where);
+  }
+  c->sum.body = body;
+  return split <= whole;
+}
+
 static bool may_split(const EinNode *n) {
   const EinSum *s = n->sum;
   Reducer r = s->reducer;
@@ -368,8 +439,10 @@ static bool split_find(Either *c, const EinNode *n) {
   c->n = n;
   c->sum = *n->sum;
   c->labels = c->sum.n_out + c->sum.n_red;
+  if (!reads_apart(c)) return false;
+  if (choice_pays(c)) return true;
   choice_take(c);
-  if (!c->sum.where || !(c->sum.where->labels & red_of(c)) || !reads_apart(c)) return false;
+  if (!c->sum.where || !(c->sum.where->labels & red_of(c))) return false;
   if (!op_parts(c->scratch, c->sum.where, OP_AND, PARTS_MOST, c->part, &c->n_part)) return false;
   if (red_is_arg(&c->sum) && !is_total(c, c->sum.body)) return false;
   uint32_t unequal = 0; /* a single one is left to graph_classes, except for a place */
@@ -417,6 +490,7 @@ static const Expr *values_joined(Made *m) {
     EinSum s = c->sum;
     s.dtype = s.acc;
     s.where = alternative_where(c, k);
+    if (c->alternative[k].body) s.body = c->alternative[k].body;
     const Expr *one = part_read(m, part_make(m, s, NULL, "", k));
     all = all ? expr_op2(c->b.g->exprs, (Op)reducer_info[s.reducer].combine, all, one) : one;
   }

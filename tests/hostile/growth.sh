@@ -83,6 +83,16 @@ accepted "$EIN" check x.ein
 { n=20; printf 'dim '; list 'N%d, ' N19; printf '\noutput y[i:'; list '(N%d+1)*' '(N19+1)'; printf '] : f32 = i\n'; } >x.ein
 accepted "$EIN" build x.ein --emit=c -o x.c
 [ "$(wc -c <x.c)" -lt 1000000 ] || wrong "two lines become $(wc -c <x.c) bytes of C"
+cat >x.ein <<'END'
+dim M
+monoid best((v, at), (w, to)) = (max(v, w), if w > v or (w == v and to < at) then to else at)
+    identity (-100000, 100000)
+input x[i:M] : i64 = 7 * i % 5
+a, c = best[i](x[i], i)
+output a, c
+END
+accepted "$EIN" build x.ein --emit=c -o x.c
+[ "$(wc -c <x.c)" -lt 1000000 ] || wrong "a reduction of pairs becomes $(wc -c <x.c) bytes of C"
 printf 'dim D\ninput T[(D+1)^1000000] : f32\noutput Y[i] = T[i]\n' >x.ein
 accepted "$EIN" check x.ein
 finish

@@ -9,7 +9,8 @@
 #include "task/inside.h"
 
 enum {
-  INLINE_NODES = 300,        /* an inlined expression may not grow larger than this */
+  INLINE_NODES = 300,        /* an inlined expression may not grow larger than this, */
+  INLINE_SYMBOLS = 4000,     /* nor longer, written out: what several branches of an `if` need is printed in each */
   LIGHT = 6,                 /* this many plain operations are cheaper than a tensor in memory */
   AGAIN_MOST = 4,            /* and may be repeated this many times */
   ROW_MOST = 16384,          /* elements of a row that a kernel keeps */
@@ -147,6 +148,27 @@ static Cost cost_of(TaskGraph *t, const TaskStage *s) {
   return c;
 }
 
+/* How long an expression is, written out with `each` symbols more in place of each read of a buffer of s. */
+typedef struct Symbols { Map seen; const TaskStage *s; uint32_t buffer, each; } Symbols;
+
+static uint32_t symbols_of(Symbols *w, const Expr *e) {
+  uint32_t n = (uint32_t)(uintptr_t)map_find(&w->seen, e);
+  if (n) return n;
+  n = 1 + (w->each && stage_read_is(w->s, e, w->buffer) ? w->each : 0);
+  for (uint32_t k = 0; k < e->n; k++) n += symbols_of(w, e->arg[k]);
+  if (n > INLINE_SYMBOLS) n = INLINE_SYMBOLS + 1;
+  map_put(&w->seen, e, (void *)(uintptr_t)n);
+  return n;
+}
+
+static bool becomes_long(TaskGraph *t, const TaskStage *from, const TaskStage *s, uint32_t buffer) {
+  Symbols w = {.seen = map_new(t->arena), .s = from, .buffer = buffer};
+  w.each = symbols_of(&w, from->sum->body);
+  w.seen = map_new(t->arena), w.s = s;
+  uint32_t n = symbols_of(&w, s->sum->body);
+  return (s->sum->where ? n + symbols_of(&w, s->sum->where) : n) > INLINE_SYMBOLS;
+}
+
 /* ---- maps into their readers ---------------------------------------------------------------------------- */
 
 /* A copy reads all elements of a map with a domain, including undefined ones, which must not be computed. */
@@ -166,7 +188,7 @@ static bool may_inline(Fuse *f, const Task *p, const Task *q, uint32_t buffer) {
   if (from->sum->reducer != RED_NONE || !stage_is_plain(from) || (from->sum->domain && is_copy(s))) return false;
   if (stage_gathers(f->t, s, buffer) || !may_follow(f, p, q)) return false;
   Cost c = cost_of(f->t, from), d = cost_of(f->t, s);
-  if (c.nodes + d.nodes > INLINE_NODES) return false;
+  if (c.nodes + d.nodes > INLINE_NODES || becomes_long(f->t, from, s, buffer)) return false;
   if (!from->sum->n_slot && !c.heavy && c.ops <= LIGHT) return true; /* nothing is read at all */
   double again = all_points(f->t, s) / all_points(f->t, from);
   return c.heavy || c.ops > LIGHT ? again < 1.01 : again <= (double)AGAIN_MOST;

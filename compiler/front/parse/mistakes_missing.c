@@ -73,6 +73,7 @@ int rule_slashes(const Scene *s) {
   if (star) t = s->last;
   if (!star && (!t.kind || t.at < line)) return PASS;
   if (!star && s->t.kind != TOK_IDIV && !(ends_operand(s) && begins_operand(s->t.kind))) return PASS;
+  if (s->t.kind == TOK_IF && line_has(p, TOK_ELSE, TOK_EOF)) return PASS; /* `a // b if c else d` */
   Diag *g = diag_add(p->diags, D_E001, span_at(p, t.at, star ? s->t.end : t.end),
       "unexpected `%s`, which begins no comment", star ? "/*" : "//");
   diag_hint(p->diags, g, "a comment begins with `#`");

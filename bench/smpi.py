@@ -100,6 +100,7 @@ def kernel_seconds(tasks, plan):
             if place not in at:
                 raise LeftOut(f"no seconds for the stage {stage[1]}")
             stages.append((len(seconds) - 1, (*place, stage[1])))
+    stages = list(dict.fromkeys(stages))  # a kernel that adds its panel to those before has two of one equation
     many = collections.Counter(key for _, key in stages)
     for kernel, key in stages:
         seconds[kernel] += at.get(key, at[key[:2]]) / many[key]
@@ -207,11 +208,27 @@ def product_file(folder):
     return path
 
 
+def panel_plans(folder):
+    """A product on a grid, and on one axis, in panels of each label, by name."""
+    out = {}
+    for name, axes, homes in ("2-D", "i j", {"C": "i j", "A": "i k", "B": "k j"}), ("1-D", "i", {"C": "i", "A": "i", "B": "j"}):
+        for panels in ("", "k=2", "k=8", "k=32", "i=8", "j=8"):
+            path = os.path.join(folder, f"{name}{panels}.plan")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f"plan 1\nsites 4\nmesh {'2 2' if ' ' in axes else '4'}\nvertex C axes {axes}\n")
+                f.writelines(f"home {tensor} {home}\n" for tensor, home in homes.items())
+                f.write(f"panels C {panels}\n" if panels else "")
+            out[f"{name} {panels or 'at once'}"] = [f"--plan={path}"]
+    return out
+
+
 def cases(folder):
     chain, classifier = os.path.join(PAPERS, "matrix_chain.ein"), os.path.join(PAPERS, "classifier_step.ein")
     at = lambda name: os.path.join(ROOT, "samples", "machines", name)
     all_data = ["exact", "data", "sqrt", "megatron"]
     yield "product", product_file(folder), at("p100_4.json"), (4,), {}, ["exact", "sqrt"]
+    for machine in ("p100_4.json", "r5d_10.json", "cluster_16.json"):
+        yield "panels", product_file(folder), at(machine), (4,), {"N": 4096}, panel_plans(folder)
     for machine, ranks in (("p100_4.json", (4,)), ("m6in_16.json", (4, 8, 16, 64))):
         yield "chain", chain, at(machine), ranks, {"S": 16000}, ["exact", "sqrt", "eindecomp-linear"]
         yield "chain", chain, at(machine), ranks, {"S": 16000, "K": 1600, "L": 160000}, ["exact", "sqrt", "eindecomp-linear"]
@@ -228,7 +245,8 @@ def table(ein, case, folder):
         print(f"\n{what} {sizes} on {p} of {os.path.basename(machine)[:-5]}\n\n| plan | --simulate | the plan's sum | SMPI | SMPI / --simulate |\n|---|---|---|---|---|", flush=True)
         for s in strategies:
             try:
-                predicted, total, seen, _ = one(ein, program, p, machine, sizes, [f"--planner={s}"], folder)
+                how = strategies[s] if isinstance(strategies, dict) else [f"--planner={s}"]
+                predicted, total, seen, _ = one(ein, program, p, machine, sizes, how, folder)
             except LeftOut as e:
                 print(f"| {s} | left out: {e} | | | |", flush=True)
                 continue

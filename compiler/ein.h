@@ -152,8 +152,7 @@ bool algebra_check(const Algebra *p, Buf *out);
 bool algebra_check_text(const Algebra *p, Diags *d);
 AlgCost algebra_cost(const Algebra *p);
 bool algebra_eval(AlgRun *r, const char **why, Place *place);
-Simulated *simulate(
-    Arena *a, const Algebra *ia, const Seconds *s, const int32_t *after, const AlgPanels *panels, Buf *why);
+Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, const AlgTasks *tasks, Buf *why);
 
 /* ---- 7. EinGraph, Ia -> TaskGraph --------------------------------------------------------------
  * What runs, in which order, in which memory: kernels of stages, repeats, buffers with their lifetimes. text:

@@ -152,10 +152,22 @@ typedef struct Algebra {
   const TextLines *lines;    /* of a program that was read: positions in its text; not part of the program */
 } Algebra;
 
-/* How tasks do a move, for the simulator: in n panels, one after the other (0 and 1: at once). in, out: how many times
- * as long the receiving sites, or the sending ones, that have most in each panel take for all of them as the site that
- * has most in all takes at once. It is 1 if the same sites have most in all panels. */
-typedef struct AlgPanels { uint32_t n; double in, out; } AlgPanels;
+typedef struct AlgMessage { uint32_t from, to; double bytes; } AlgMessage; /* between sites */
+
+typedef struct AlgDone { uint32_t node, panel; } AlgDone; /* the panel counts if the node is in panels */
+
+typedef struct AlgPanel {    /* a panel of a node, or all of it */
+  uint32_t n_after;          /* what tasks have done before it begins, and that holds it up */
+  const AlgDone *after;
+  uint32_t n_message;
+  const AlgMessage *message; /* of a move's panel; NULL: what moves is alike in all panels */
+} AlgPanel;
+
+typedef struct AlgTasks {    /* how tasks do a node of an Ia, for the simulator */
+  int32_t of;                /* the join whose panels it shares, which may be itself; -1: it is done at once */
+  uint32_t n;                /* how many panels, one after the other; 1: it is done at once */
+  AlgPanel *panel;           /* n of them; NULL: no task makes it alone, or last */
+} AlgTasks;
 
 enum { ALG_KEYS_TOLD = 1 << 20 }; /* the most keys to enumerate; beyond it the checker believes what it cannot prove */
 

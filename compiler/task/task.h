@@ -118,6 +118,8 @@ struct Task {
                               * all 0 */
   uint32_t node;             /* 1 + the number of the Ia's node that it makes, alone or last; 0: none. Not in the text,
                               * only for after.c */
+  uint32_t panel_of, panel;  /* 1 + the number of the Ia's join, if it makes or moves a panel of that; 0: none. And
+                              * which. Not in the text, only for after.c */
   const Task *before;        /* for a move of a panel, the move of the panel before; NULL: none. Not in the text, only
                               * for overlap.c */
 

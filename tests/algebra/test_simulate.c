@@ -42,7 +42,7 @@ static const Simulated nothing;
 static const Simulated *run_on(Arena *a, const char *text, const char *const *figure) {
   Buf why = buf_new(a);
   Algebra *p = program_of(a, text);
-  const Simulated *x = p ? simulate(a, p, seconds_of(a, figure, mesh_sites(&p->mesh)), NULL, NULL, &why) : NULL;
+  const Simulated *x = p ? simulate(a, p, seconds_of(a, figure, mesh_sites(&p->mesh)), NULL, &why) : NULL;
   if (!OK(x, "it runs")) tap_text("why", why.s);
   return x ? x : &nothing;
 }
@@ -159,22 +159,65 @@ static void repeats(void) {
   }
 }
 
+/* Of four nodes, one waits for another, as tasks have it. */
+static int64_t after(Arena *a, const Algebra *p, const Seconds *s, uint32_t node, uint32_t other) {
+  static AlgTasks tasks[4];
+  static AlgPanel panel;
+  static AlgDone done;
+  Buf why = buf_new(a);
+  done = (AlgDone){other, 0};
+  panel = (AlgPanel){.n_after = other < 4, .after = &done};
+  for (uint32_t i = 0; i < 4; i++) tasks[i] = (AlgTasks){-1, 1, i == node ? &panel : NULL};
+  return ns(simulate(a, p, s, tasks, &why)->seconds);
+}
+
 /* What tasks make before a move begins. */
 static void begins_after(void) {
   Arena *a = arena_new();
-  Buf why = buf_new(a);
+  enum { NOTHING = 4 };
   const char *beside = by_hand[12].text; /* a kernel, %1, and a move that does not need it, %3 */
-  static const int32_t after[] = {-1, -1, -1, 1}, none[] = {-1, -1, -1, -1};
   Algebra *p = program_of(a, beside);
   const Seconds *s = seconds_of(a, plain, 2);
-  OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 1128, "a move that tasks begin at once");
-  OK_INT(ns(simulate(a, p, s, after, NULL, &why)->seconds), 256 + 1128, "a move that begins after a kernel");
+  OK_INT(after(a, p, s, 3, NOTHING), 1128, "a move that tasks begin at once");
+  OK_INT(after(a, p, s, 3, 1), 256 + 1128, "a move that begins after a kernel");
+  OK_INT(after(a, p, s, 1, 3), 1128 + 256, "a kernel that begins after a move that it does not need");
   p = program_of(a, "ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\n"
       "join %2 Y {i:2} [i:64/i] : f32 at * of %1{i} = (&0[i] * &0[i])\njoin %3 Z {i:2} [i:64/i] : f32 at 0 of %0{i} = (&0[i] * &0[i])\n");
-  static const int32_t second[] = {-1, 3, -1, -1}, itself[] = {-1, 2, -1, -1};
-  OK_INT(ns(simulate(a, p, s, none, NULL, &why)->seconds), 1128 + 512 + 256, "kernels go in the program's order,");
-  OK_INT(ns(simulate(a, p, s, second, NULL, &why)->seconds), 256 + 1128 + 512, "unless a move waits for a later one");
-  OK_INT(ns(simulate(a, p, s, itself, NULL, &why)->seconds), 1128 + 512 + 256, "what would wait for itself does not wait");
+  OK_INT(after(a, p, s, 1, NOTHING), 1128 + 512 + 256, "kernels go in the program's order,");
+  OK_INT(after(a, p, s, 1, 3), 256 + 1128 + 512, "unless a move waits for a later one");
+  OK_INT(after(a, p, s, 1, 2), 1128 + 512 + 256, "what would wait for itself does not wait");
+  arena_free(a);
+}
+
+/* A move of 2 x 128 bytes and a kernel of 512 ns on what it brings, in n panels. Of each, half comes from either site; or as `message` says. */
+static int64_t in_panels(Arena *a, uint32_t n, bool ahead, const AlgMessage *message) {
+  static const char text[] = "ia 1\nmesh 2\n" HALVES "broadcast %1 {i:2} [64/i] : f32 at * of %0\n"
+                             "join %2 Y {i:2} [i:64/i] : f32 at * of %1{i} = (&0[i] * &0[i])\n";
+  Buf why = buf_new(a);
+  Algebra *p = program_of(a, text);
+  AlgTasks tasks[] = {{-1, 1, NULL}, {2, n, NEW_ARRAY(a, AlgPanel, n)}, {2, n, NEW_ARRAY(a, AlgPanel, n)}};
+  AlgDone *done = NEW_ARRAY(a, AlgDone, 2 * n);
+  for (uint32_t i = 0; i < n; i++) { /* a panel begins when the one before is there, and the kernel on that, or the one before that, is done */
+    done[2 * i] = (AlgDone){1, i - 1};
+    done[2 * i + 1] = (AlgDone){2, i - 1 - ahead};
+    if (message) tasks[1].panel[i].n_message = 1, tasks[1].panel[i].message = &message[i];
+    if (i) tasks[1].panel[i].after = done + 2 * i, tasks[1].panel[i].n_after = i > ahead ? 2 : 1;
+  }
+  const Simulated *x = simulate(a, p, seconds_of(a, plain, 2), tasks, &why);
+  OK_INT((int64_t)x->received, 256, "%d panels: as much as at once is received", (int)n);
+  OK_INT(ns(x->kernels), 512, "  and kernels take as long");
+  OK(x->chain <= x->seconds * (1 + 1e-9) && x->seconds <= x->sequence * (1 + 1e-9), "  between its bounds");
+  return ns(x->seconds);
+}
+
+static void panels(void) {
+  Arena *a = arena_new();
+  static const AlgMessage by_turns[] = {{0, 1, 64}, {1, 0, 64}, {0, 1, 64}, {1, 0, 64}};
+  OK_INT(in_panels(a, 1, true, NULL), 1128 + 512, "in one panel: a latency, 128 bytes, the kernel");
+  OK_INT(in_panels(a, 2, false, NULL), 2 * (1064 + 256), "in two, one after the other");
+  OK_INT(in_panels(a, 2, true, NULL), 2 * 1064 + 256, "in two: a half of the kernel hides behind the second");
+  OK_INT(in_panels(a, 4, true, NULL), 4 * 1032 + 128, "in four: three quarters");
+  OK_INT(in_panels(a, 4, true, by_turns), 4 * 1064 + 128, "if each panel comes from one site, it takes as long as twice as much from both");
   arena_free(a);
 }
 
@@ -182,7 +225,7 @@ static void refused(void) {
   Arena *a = arena_new();
   Buf why = buf_new(a);
   static const char text[] = "ia 1\nmesh 2\ninput %0 A {i:2} [64/i] : i64 at 0\njoin %1 Y {i:2} [i:64/i] : i64 at 0 of %0{i} = (&0[i] * &0[i])\n";
-  OK(!simulate(a, program_of(a, text), seconds_of(a, plain, 2), NULL, NULL, &why), "a rate is missing");
+  OK(!simulate(a, program_of(a, text), seconds_of(a, plain, 2), NULL, &why), "a rate is missing");
   OK(strstr(why.s, "two nodes does not say how fast a core computes Y in i64"), "the message says what is missing: %s", why.s);
   arena_free(a);
 }
@@ -252,7 +295,7 @@ static void at_random(void) {
     g[5] = arena_printf(a, "%c0%s", f[5][0], strchr(f[5], 'e'));
     Algebra *p = program_of(a, text);
     const Seconds *s = seconds_of(a, f, 8);
-    const Simulated *x = simulate(a, p, s, NULL, NULL, &why), *y = simulate(a, p, s, NULL, NULL, &why), *z = simulate(a, p, seconds_of(a, g, 8), NULL, NULL, &why);
+    const Simulated *x = simulate(a, p, s, NULL, &why), *y = simulate(a, p, s, NULL, &why), *z = simulate(a, p, seconds_of(a, g, 8), NULL, &why);
     all++;
     kernels += x->seconds * NEAR >= x->kernels;
     chain += x->seconds * NEAR >= x->chain;
@@ -282,6 +325,7 @@ int main(void) {
   tells();
   repeats();
   begins_after();
+  panels();
   refused();
   at_random();
   return DONE();

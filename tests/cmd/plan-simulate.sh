@@ -94,18 +94,29 @@ sed 's/"parts": 128/"parts": 256/' "$root/samples/machines/sites_65536.json" >la
 want 1 "$EIN" plan "$root/samples/01_matmul.ein" -n 131072 --machine large.json --simulate
 says "131072 sites are too many to simulate: 65536 at most"
 
-# Panels of k: each of A comes from half of the sites that have some of it, so their links carry twice as much in a panel. Nothing else is moved.
+# Panels: a kernel begins with its first, and the next one comes meanwhile if memory has room for both. Of a panel of i, every site that has some of A
+# sends as much as of the others. A panel of j comes from one of four sites, whose link carries all of it, to the three others. As much moves.
 cat >product.ein <<'!'
 input A[i:4096, k:4096], B[k:4096, j:4096] : f32
 output C[i,j] = sum[k] A[i,k] * B[k,j]
 !
-printf 'plan 1\nsites 2\nmesh 2\nvertex C axes i\nhome C i\nhome A i\nhome B k\n' >whole.plan
-(cat whole.plan && echo 'panels C k=8') >panels.plan
-took() { # PLAN: picoseconds
-  "$EIN" plan product.ein --plan="$1" --machine "$root/samples/machines/sites_1024.json" --simulate --format=json | tr -d ' \n' |
-    sed 's/.*"simulated":{"seconds":\([^,]*\).*/\1/' | awk '{printf "%.0f", $1 * 1e12}'
+printf 'plan 1\nsites 4\nmesh 2 2\nvertex C axes i j\nhome C i j\nhome A i k\nhome B k j\n' >grid.plan
+printf 'plan 1\nsites 4\nmesh 4\nvertex C axes i\nhome C i\nhome A i\nhome B j\n' >rows.plan
+took() { # PLAN [PANELS [OPTION]]: nanoseconds
+  (cat "$1.plan" && echo "${2:+panels C $2}") >x.plan
+  "$EIN" plan product.ein --plan=x.plan --machine "$root/samples/machines/p100_4.json" --simulate --format=json ${3:+"$3"} >x.json
+  grep -q "\"received_bytes\": $(sed -n 's/^ *"bytes": \([0-9]*\),.*/\1/p' x.json | head -n 1)," x.json || wrong "other bytes in panels $2 of $1"
+  sed -n '/"simulated"/,$ s/^    "seconds": \([^,]*\),/\1/p' x.json | head -n 1 | awk '{printf "%.0f", $1 * 1e9}'
 }
-whole=$(took whole.plan)
-panels=$(took panels.plan)
-[ "$panels" -gt "$whole" ] || wrong "in panels it takes $panels ps, and $whole at once"
+slower() { # LESS MORE WHAT
+  [ "$1" -lt "$2" ] || wrong "$3: $1 ns, and $2 ns"
+}
+at_once=$(took grid)
+eight=$(took grid i=8)
+slower $((eight * 100)) $((at_once * 85)) 'nothing of a move hides behind the panels of a product'
+slower "$eight" "$(took grid i=2)" 'of two panels more hides than of eight'
+slower "$(took grid k=8)" "$(took grid k=8 --memory=70MB)" 'where memory has room for one panel it is as fast as with two'
+slower $(($(took rows) * 2)) "$(took rows j=8)" 'a site sends a panel to three as fast as four send their own'
+"$EIN" plan product.ein --plan=x.plan --machine "$root/samples/machines/p100_4.json" --simulate >out
+shows ', panel 2 of 8'
 finish

@@ -37,8 +37,7 @@ typedef struct Way {         /* of a move */
   Sharing sharing;
   uint32_t axes;             /* with shares; bit a: axis a */
   double sites;              /* along these */
-  double rounds, longer;     /* exchanges, one after the other; as in MoveRounds */
-  double in, out;            /* as in AlgPanels */
+  double rounds, longer;     /* exchanges, one after the other, of a panel; as in MoveRounds */
   double groups;             /* of parts that are combined */
 } Way;
 
@@ -63,8 +62,9 @@ typedef struct Sim {
   const Seconds *seconds;
   Net net;
   Cost *cost;                /* by node id */
-  const int32_t *after;      /* as in simulate */
-  const AlgPanels *panels;
+  const AlgTasks *tasks;     /* as in simulate */
+  int32_t *of;               /* by node id: the join in whose panels it is done; -1: it is done at once */
+  const Cost **panel;        /* by node id: the costs of its panels */
   Way *way;                  /* by node id; of what combines parts, that of the move that brings them */
   const Keys **kept;         /* by node id of a join: the keys that its only reader, a filter, keeps; NULL: all */
   Simulated *out;
@@ -87,12 +87,13 @@ uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out); /* ascending
 double element_size(const Relation *t);
 void sharing_find(Sim *s);
 bool move_find(Sim *s, const AlgNode *n, Cost *c);
+void move_panel(Sim *s, const AlgNode *n, uint32_t panel, Cost *c); /* the same for a panel */
 
 /* ---- a run -------------------------------------------------------------------------------------------------- */
 typedef struct SimOp {          /* a node, in one turn */
   const AlgNode *node;
   const Cost *cost;
-  uint32_t turn, n_of;
+  uint32_t turn, panel, panels, n_of; /* panels 0: it is done at once */
   const uint32_t *of;        /* earlier ops */
 } SimOp;
 

@@ -19,6 +19,8 @@ typedef struct Loads {
 typedef struct Moving {
   Sim *s;
   Arena *arena;
+  const AlgPanel *panel;     /* of the move; NULL: all of it */
+  double share;              /* of its bytes, if that is all that is known of a panel */
   uint32_t *parent;          /* by site: its parent in its group's tree */
   bool *some;                /*   it sends or receives */
   int32_t *in;               /* its group; NULL: not known yet */
@@ -96,7 +98,7 @@ static uint32_t level_of(const Net *net, uint32_t from, uint32_t to) {
 }
 
 static void send(Moving *m, uint32_t from, uint32_t to, double bytes) {
-  Message x = {from, to, level_of(&m->s->net, from, to), bytes};
+  Message x = {from, to, level_of(&m->s->net, from, to), m->share * bytes};
   message(m, &x);
 }
 
@@ -248,17 +250,6 @@ static int by_key(const void *x, const void *y) {
   return (a > b) - (a < b);
 }
 
-/* How many times as long its bytes take as on even links: those out of a part have even numbers. */
-static double unevenly(const Net *net, const Way *way, const Group *g) {
-  double most = 0, even = 0;
-  for (uint32_t i = 0; i < g->n_link; i++) {
-    double seconds = g->load[i] / net->rate[g->link[i]], times = g->link[i] % 2 ? way->in : way->out;
-    even = seconds > even ? seconds : even;
-    most = seconds * times > most ? seconds * times : most;
-  }
-  return even > 0 ? most / even : 1;
-}
-
 /* For this all messages are enumerated twice. Messages go at once, so of the levels that they cross the slowest
  * counts. */
 static void groups_load(Moving *m, const Way *way, uint32_t n) {
@@ -284,18 +275,21 @@ static void groups_load(Moving *m, const Way *way, uint32_t n) {
       most = latency > most ? latency : most;
     }
     m->group[k].latency = way->rounds * most;
-    m->group[k].longer = way->longer * unevenly(net, way, &m->group[k]);
+    m->group[k].longer = way->longer;
   }
 }
 
 static bool messages_go(Moving *m, const AlgNode *n) {
+  for (uint32_t i = 0; m->panel && i < m->panel->n_message; i++)
+    send(m, m->panel->message[i].from, m->panel->message[i].to, m->panel->message[i].bytes);
+  if (m->panel) return true;
   if (n->kind == ALG_FETCH) return fetch_send(m, n);
   if (n->kind == ALG_MOVE) blocks_send(m, n);
   return true;
 }
 
-bool move_find(Sim *s, const AlgNode *n, Cost *c) {
-  Moving m = {.s = s, .arena = arena_new()};
+static bool find(Sim *s, const AlgNode *n, const AlgPanel *panel, double share, Cost *c) {
+  Moving m = {.s = s, .arena = arena_new(), .panel = panel, .share = share};
   m.parent = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.some = NEW_ARRAY(m.arena, bool, s->net.sites);
   m.wanter = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
@@ -308,4 +302,15 @@ bool move_find(Sim *s, const AlgNode *n, Cost *c) {
   }
   arena_free(m.arena);
   return ok;
+}
+
+bool move_find(Sim *s, const AlgNode *n, Cost *c) {
+  return find(s, n, NULL, 1, c);
+}
+
+/* Shares are not among the messages of tasks. */
+void move_panel(Sim *s, const AlgNode *n, uint32_t panel, Cost *c) {
+  const AlgTasks *t = &s->tasks[n->id];
+  bool told = t->panel[panel].message && s->way[n->id].sharing == SHARE_NONE;
+  find(s, n, told ? &t->panel[panel] : NULL, told ? 1 : 1.0 / t->n, c);
 }

@@ -84,7 +84,7 @@ static bool all_get(const Sim *s, const AlgNode *combined, const AlgNode *next, 
 }
 
 static double panels_of(const Sim *s, const AlgNode *move) {
-  return s->panels && s->panels[move->id].n > 1 ? s->panels[move->id].n : 1;
+  return s->tasks && s->tasks[move->id].n > 1 ? s->tasks[move->id].n : 1;
 }
 
 static void parts_find(Sim *s, const Readers *r, const AlgNode *move) {
@@ -94,8 +94,8 @@ static void parts_find(Sim *s, const Readers *r, const AlgNode *move) {
   double groups = sites_along(s, axes), bytes = bytes_at(s, sum);
   if (groups < 2) return;
   if (next && all_get(s, sum, next, axes)) {
-    s->way[move->id] = (Way){SHARE_PARTS, axes, groups, 1, 1, 1, 1, groups};
-    s->way[next->id] = (Way){SHARE_COMBINED, axes, groups, 1, 1, 1, 1, 1};
+    s->way[move->id] = (Way){SHARE_PARTS, axes, groups, 1, 1, groups};
+    s->way[next->id] = (Way){SHARE_COMBINED, axes, groups, 1, 1, 1};
     bytes /= groups;
   }
   double panels = panels_of(s, move);
@@ -115,14 +115,7 @@ static void given_find(Sim *s, const AlgNode *move) {
     axes |= 1u << a;
   }
   if (s->way[move->id].sharing == SHARE_NONE && move_gives_shares(bytes_at(s, of), sites_along(s, axes)))
-    s->way[move->id] = (Way){SHARE_GIVEN, axes, sites_along(s, axes), 2, 1, 1, 1, 1};
-}
-
-static void panels_find(Sim *s, const AlgNode *move) {
-  Way *w = &s->way[move->id];
-  w->rounds *= panels_of(s, move);
-  w->in = s->panels[move->id].in;
-  w->out = s->panels[move->id].out;
+    s->way[move->id] = (Way){SHARE_GIVEN, axes, sites_along(s, axes), 2, 1, 1};
 }
 
 static void ways_of(Sim *s, const Readers *r, const AlgRegion *in) {
@@ -132,7 +125,6 @@ static void ways_of(Sim *s, const Readers *r, const AlgRegion *in) {
     if (n->kind == ALG_MOVE) parts_find(s, r, n);
     if (n->kind == ALG_MOVE) given_find(s, n);
     if (n->kind == ALG_FETCH) s->way[n->id].rounds = FETCH_ROUNDS;
-    if (panels_of(s, n) > 1) panels_find(s, n);
   }
 }
 
@@ -141,7 +133,7 @@ void sharing_find(Sim *s) {
   Readers r = {NEW_ARRAY(s->arena, const AlgNode *, n + 1), NEW_ARRAY(s->arena, bool, n + 1)};
   s->way = NEW_ARRAY(s->arena, Way, n + 1);
   for (uint32_t i = 0; i < n; i++)
-    s->way[i] = (Way){.rounds = 1, .longer = 1, .in = 1, .out = 1, .sites = 1, .groups = 1};
+    s->way[i] = (Way){.rounds = 1, .longer = 1, .sites = 1, .groups = 1};
   readers_find(&r, s->program->top);
   for (uint32_t i = 0; i < s->program->outputs.len; i++) read_end(&r, s->program->outputs.at[i].node);
   for (uint32_t i = 0; i < s->program->asserts.len; i++) read_end(&r, s->program->asserts.at[i].node);

@@ -33,14 +33,18 @@ static Net net_new(Arena *a, const Seconds *s) {
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-typedef struct Making { Sim *s; const AlgRegion *region; VEC(SimOp) op; int32_t *now, *before; } Making;
-/* by node id, its op in this turn, and in the last; -1: none */
-
 typedef VEC(uint32_t) Numbers;
+
+typedef struct Making { Sim *s; const AlgRegion *region; VEC(SimOp) op; Numbers *now, *before; } Making;
+/* by node id, its ops in this turn, and in the last: one for each panel */
+
+static void wait_for_all(Making *m, Numbers *of, const Numbers *ops) {
+  for (uint32_t k = 0; k < ops->len; k++) vec_push(m->s->arena, *of, ops->at[k]);
+}
 
 /* What is made outside the region is already there. */
 static void wait_for(Making *m, Numbers *of, const AlgNode *n) {
-  if (n && m->now[n->id] >= 0) vec_push(m->s->arena, *of, (uint32_t)m->now[n->id]);
+  if (n) wait_for_all(m, of, &m->now[n->id]);
 }
 
 /* A repeat waits for all that its region and nested ones take from outside. */
@@ -54,42 +58,73 @@ static void wait_for_body(Making *m, Numbers *of, const AlgRegion *body) {
   }
 }
 
+static void op_push(Making *m, const AlgNode *n, uint32_t turn, uint32_t panel, const Numbers *of) {
+  const Cost *cost = m->s->of[n->id] < 0 ? &m->s->cost[n->id] : &m->s->panel[n->id][panel];
+  SimOp o = {n, cost, turn, panel, m->s->of[n->id] < 0 ? 0 : m->s->tasks[m->s->of[n->id]].n, of->len, of->at};
+  vec_push(m->s->arena, m->now[n->id], m->op.len);
+  vec_push(m->s->arena, m->op, o);
+}
+
 static void op_add(Making *m, const AlgNode *n, uint32_t turn) {
   Numbers of = {0};
   if (n->kind == ALG_REPEAT) wait_for_body(m, &of, n->body);
   else if (n->repeat && n->kind != ALG_STATE) wait_for(m, &of, n->repeat);
-  else if (n->kind == ALG_STATE) {
-    const AlgNode *next = m->region->states.at[n->index].next;
-    if (turn && m->before[next->id] >= 0) vec_push(m->s->arena, of, (uint32_t)m->before[next->id]);
-  } else
+  else if (n->kind == ALG_STATE && turn) wait_for_all(m, &of, &m->before[m->region->states.at[n->index].next->id]);
+  else if (n->kind != ALG_STATE)
     for (uint32_t k = 0; k < n->n_operand; k++) wait_for(m, &of, n->operand[k].node);
-  m->now[n->id] = (int32_t)m->op.len;
-  SimOp o = {n, &m->s->cost[n->id], turn, of.len, of.at};
-  vec_push(m->s->arena, m->op, o);
+  op_push(m, n, turn, 0, &of);
 }
 
-/* What op i of this turn waits for because tasks make it before; -1: nothing. */
-static int32_t before_of(const Making *m, uint32_t i) {
-  int32_t before = m->s->after ? m->s->after[m->op.at[i].node->id] : -1;
-  return before < 0 ? -1 : m->now[before];
+/* Of what shares its panels, a node waits for the same panel. A join's panels are made in their order. */
+static void panel_add(Making *m, const AlgNode *n, uint32_t turn, uint32_t panel) {
+  const int32_t *of = m->s->of;
+  Numbers wait = {0};
+  for (uint32_t k = 0; k < n->n_operand; k++) {
+    const AlgNode *x = n->operand[k].node;
+    if (of[x->id] == of[n->id]) vec_push(m->s->arena, wait, m->now[x->id].at[panel]);
+    else wait_for(m, &wait, x);
+  }
+  if (n->kind == ALG_JOIN && panel) vec_push(m->s->arena, wait, m->now[n->id].at[panel - 1]);
+  op_push(m, n, turn, panel, &wait);
 }
 
-static bool may_follow(const Making *m, uint32_t from, const uint32_t *placed, uint32_t i) {
-  const SimOp *o = &m->op.at[i];
-  int32_t before = before_of(m, i);
+/* A join with all that shares its panels: panel by panel. */
+static void panels_add(Making *m, const AlgNode *join, uint32_t turn) {
+  for (uint32_t panel = 0; panel < m->s->tasks[join->id].n; panel++)
+    for (uint32_t i = 0; i < m->region->nodes.len; i++)
+      if (m->s->of[m->region->nodes.at[i]->id] == (int32_t)join->id)
+        panel_add(m, m->region->nodes.at[i], turn, panel);
+}
+
+/* Adds what an op of this turn waits for because tasks do that before. */
+static void wait_for_tasks(Making *m, SimOp *o) {
+  const AlgTasks *t = &m->s->tasks[o->node->id];
+  const AlgPanel *p = t->panel ? &t->panel[o->panel] : NULL;
+  if (!p || !p->n_after) return;
+  uint32_t *of = NEW_ARRAY(m->s->arena, uint32_t, o->n_of + p->n_after + 1), n = o->n_of;
+  for (uint32_t k = 0; k < n; k++) of[k] = o->of[k];
+  for (uint32_t k = 0; k < p->n_after; k++) {
+    const Numbers *ops = &m->now[p->after[k].node];
+    if (ops->len) of[n++] = ops->at[p->after[k].panel < ops->len ? p->after[k].panel : ops->len - 1];
+  }
+  o->of = of;
+  o->n_of = n;
+}
+
+static bool may_follow(const SimOp *o, uint32_t from, const uint32_t *placed) {
   for (uint32_t k = 0; k < o->n_of; k++)
     if (o->of[k] >= from && !placed[o->of[k] - from]) return false;
-  return before < 0 || placed[before - (int32_t)from];
+  return true;
 }
 
 /* Numbers this turn's ops, from `from` on, such that each comes after what it waits for, and else in their order:
  * a site's queue has kernels in this order. placed: 1 + the new number. False: some would wait for themselves. */
-static bool order_find(const Making *m, uint32_t from, uint32_t *placed) {
-  uint32_t n = m->op.len - from, done = 0;
+static bool order_find(uint32_t n, const SimOp *op, uint32_t from, uint32_t *placed) {
+  uint32_t done = 0;
   for (uint32_t last = UINT32_MAX; done < n && last != done;) {
     last = done;
     for (uint32_t i = 0; i < n; i++)
-      if (!placed[i] && may_follow(m, from, placed, from + i)) placed[i] = from + ++done;
+      if (!placed[i] && may_follow(&op[i], from, placed)) placed[i] = from + ++done;
   }
   return done == n;
 }
@@ -97,29 +132,31 @@ static bool order_find(const Making *m, uint32_t from, uint32_t *placed) {
 static void after_add(Making *m, uint32_t from) {
   Arena *a = m->s->arena;
   uint32_t n = m->op.len - from, *placed = NEW_ARRAY(a, uint32_t, n + 1);
-  SimOp *op = NEW_ARRAY(a, SimOp, n + 1);
-  if (!m->s->after || !order_find(m, from, placed)) return;
+  SimOp *op = NEW_ARRAY(a, SimOp, n + 1), *was = arena_copy(a, m->op.at + from, n * sizeof *was);
+  for (uint32_t i = 0; m->s->tasks && i < n; i++) wait_for_tasks(m, &was[i]);
+  if (!m->s->tasks || !order_find(n, was, from, placed)) return;
   for (uint32_t i = 0; i < n; i++) {
-    SimOp o = m->op.at[from + i];
-    int32_t before = before_of(m, from + i);
-    uint32_t *of = NEW_ARRAY(a, uint32_t, o.n_of + 2), k = 0;
-    for (; k < o.n_of; k++) of[k] = o.of[k] < from ? o.of[k] : placed[o.of[k] - from] - 1;
-    if (before >= 0) of[k++] = placed[before - (int32_t)from] - 1;
-    o.of = of, o.n_of = k;
+    SimOp o = was[i];
+    uint32_t *of = NEW_ARRAY(a, uint32_t, o.n_of + 1);
+    for (uint32_t k = 0; k < o.n_of; k++) of[k] = o.of[k] < from ? o.of[k] : placed[o.of[k] - from] - 1;
+    o.of = of;
     op[placed[i] - 1 - from] = o;
   }
-  for (uint32_t i = 0; i < n; i++) m->op.at[from + i] = op[i], m->now[op[i].node->id] = (int32_t)(from + i);
+  for (uint32_t i = 0; i < n; i++) m->op.at[from + i] = op[i], m->now[op[i].node->id].at[op[i].panel] = from + i;
 }
 
 static void ops_make(Making *m, uint32_t turns) {
   uint32_t all = m->s->program->n_nodes + 1;
-  m->now = NEW_ARRAY(m->s->arena, int32_t, all);
-  m->before = NEW_ARRAY(m->s->arena, int32_t, all);
-  for (uint32_t i = 0; i < all; i++) m->now[i] = m->before[i] = -1;
+  m->now = NEW_ARRAY(m->s->arena, Numbers, all);
   for (uint32_t t = 0; t < turns; t++) {
-    for (uint32_t i = 0; i < all; i++) m->before[i] = m->now[i], m->now[i] = -1;
+    m->before = m->now;
+    m->now = NEW_ARRAY(m->s->arena, Numbers, all);
     uint32_t from = m->op.len;
-    for (uint32_t i = 0; i < m->region->nodes.len; i++) op_add(m, m->region->nodes.at[i], t);
+    for (uint32_t i = 0; i < m->region->nodes.len; i++) {
+      const AlgNode *n = m->region->nodes.at[i];
+      if (m->s->of[n->id] < 0) op_add(m, n, t);
+      if (m->s->of[n->id] == (int32_t)n->id) panels_add(m, n, t);
+    }
     after_add(m, from);
   }
 }
@@ -137,12 +174,58 @@ static bool turns_find(Sim *s, const AlgNode *n) {
   return true;
 }
 
+/* Kernels take an equal share of their time in each panel. */
+static void panel_costs(Sim *s, const AlgNode *n) {
+  uint32_t panels = s->tasks[s->of[n->id]].n, sites = s->net.sites;
+  Cost *cost = NEW_ARRAY(s->arena, Cost, panels);
+  double *seconds = NEW_ARRAY(s->arena, double, sites + 1);
+  const double *all = s->cost[n->id].seconds;
+  for (uint32_t i = 0; all && i < sites; i++) seconds[i] = all[i] / panels;
+  for (uint32_t k = 0; k < panels; k++) {
+    if (n->kind == ALG_MOVE) move_panel(s, n, k, &cost[k]);
+    else cost[k] = (Cost){.seconds = all ? seconds : NULL};
+  }
+  s->panel[n->id] = cost;
+}
+
 static bool costs_find(Sim *s, const AlgRegion *r) {
   for (uint32_t i = 0; i < r->nodes.len; i++) {
     const AlgNode *n = r->nodes.at[i];
     if (!(n->kind == ALG_REPEAT ? turns_find(s, n) : cost_find(s, n))) return false;
+    if (s->of[n->id] >= 0) panel_costs(s, n);
   }
   return true;
+}
+
+/* ---- panels ---------------------------------------------------------------------------------------------------- */
+
+static bool is_view(const AlgNode *n) {
+  return n->kind == ALG_MAP || n->kind == ALG_AGGREGATE || n->kind == ALG_FILTER;
+}
+
+/* Marks what lies between a node of the join's panels, or the join itself, and the one above it. */
+static void between_mark(Sim *s, const AlgNode *from, int32_t join) {
+  const AlgNode *n = from;
+  while (is_view(n) && s->of[n->id] < 0) n = n->operand[0].node;
+  if (s->of[n->id] != join) return;
+  for (n = from; s->of[n->id] < 0; n = n->operand[0].node) s->of[n->id] = join;
+}
+
+/* Which nodes are done in panels: joins and moves, as tasks do them, and what is between them and after a move. */
+static void panels_find(Sim *s, const AlgRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const AlgNode *n = r->nodes.at[i];
+    int32_t of = s->tasks[n->id].of;
+    if (n->kind == ALG_REPEAT) panels_find(s, n->body);
+    if (of < 0) continue;
+    s->of[n->id] = of;
+    if (n->kind == ALG_MOVE) between_mark(s, n->operand[0].node, of);
+    for (uint32_t k = 0; n->kind == ALG_JOIN && k < n->n_operand; k++) between_mark(s, n->operand[k].node, of);
+  }
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const AlgNode *n = r->nodes.at[i], *above = is_view(n) ? n->operand[0].node : NULL;
+    if (above && s->of[n->id] < 0 && above->kind != ALG_JOIN) s->of[n->id] = s->of[above->id];
+  }
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
@@ -283,7 +366,7 @@ static void steps_find(Sim *s, Arena *a, const Result *r) {
     Trail from = r->ran.from[at];
     double begin = from.op < 0 ? 0 : r->ran.end[(size_t)from.op * s->net.sites + (size_t)from.site];
     int32_t in = o->cost->in ? o->cost->in[x.site] : -1;
-    SimStep y = {o->node, x.site, 1, begin, r->ran.end[at] - begin};
+    SimStep y = {o->node, x.site, 1, o->panel, o->panels, begin, r->ran.end[at] - begin};
     if (in >= 0) y.site = o->cost->group[in].member[0], y.sites = o->cost->group[in].n_member;
     if (o->cost->turns) y.site = 0, y.sites = s->net.sites;
     if (y.seconds > 0) vec_push(a, step, y);
@@ -335,8 +418,7 @@ static void result_tell(Sim *s, Arena *a, const Result *r) {
   steps_find(s, a, r);
 }
 
-Simulated *simulate(
-    Arena *a, const Algebra *ia, const Seconds *seconds, const int32_t *after, const AlgPanels *panels, Buf *why) {
+Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *seconds, const AlgTasks *tasks, Buf *why) {
   Simulated *out = NEW(a, Simulated);
   Result r;
   BUG_UNLESS(ia->placed && mesh_sites(&ia->mesh) == seconds->sites);
@@ -347,12 +429,15 @@ Simulated *simulate(
   Sim s = {.arena = arena_new(),
       .program = ia,
       .seconds = seconds,
-      .after = after,
-      .panels = panels,
+      .tasks = tasks,
       .out = out,
       .why = why};
   s.net = net_new(s.arena, seconds);
   s.cost = NEW_ARRAY(s.arena, Cost, ia->n_nodes + 1);
+  s.of = NEW_ARRAY(s.arena, int32_t, ia->n_nodes + 1);
+  s.panel = NEW_ARRAY(s.arena, const Cost *, ia->n_nodes + 1);
+  for (uint32_t i = 0; i < ia->n_nodes; i++) s.of[i] = -1;
+  if (tasks) panels_find(&s, ia->top);
   kept_find(&s);
   sharing_find(&s);
   bool ok = region_run(&s, ia->top, 1, &r);

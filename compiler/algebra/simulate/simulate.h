@@ -14,9 +14,11 @@
  * other parts of its whole. A message crosses the links of all parts that it leaves and enters. Messages go directly:
  * each site that needs a block gets it from one that has it. Long parts come in rounds, each an exchange; what all
  * get of parts, and much that one site has, goes in shares. Groups that use a link at the same time get equal shares
- * of it, and each is as fast as its slowest share. Each panel of a move is an exchange, or its rounds are; if only
- * some sites send or receive in a panel, the others' links are idle meanwhile. What moves in panels is there when all
- * of it is.
+ * of it, and each is as fast as its slowest share.
+ *
+ * What is in panels is done panel by panel, as in its tasks: a kernel begins with its first panel's operands, and each
+ * panel takes an equal share of its time. Each panel of a move is an exchange, or its rounds are; if only some sites
+ * send or receive in a panel, the others' links are idle meanwhile.
  *
  * A repeat begins when everything before it in the queues is done and all sites are there. Up to three turns are
  * simulated; the others count like the last of these. */
@@ -31,6 +33,7 @@ enum { SIM_SITES = 65536, SIM_BLOCKS = 1 << 23 }; /* at most; blocks are those o
 typedef struct SimStep {     /* of the critical path */
   const AlgNode *node;
   int64_t site, sites;       /* for a move and a repeat: `site` is the first of `sites` */
+  uint32_t panel, panels;    /* if it is one of several panels */
   double begin, seconds;
 } SimStep;
 
@@ -57,11 +60,9 @@ typedef struct Simulated {
   bool turns_unknown;        /* or its number of turns is unknown: one counts */
 } Simulated;
 
-/* after: by node id, for a move, a node of its region that must be made before it begins, as tasks have it; -1:
- * none. NULL: for no move. What would hold itself up is left out. panels: by node id, how tasks do a move; NULL: all at
- * once. Returns NULL and says why, for people, if there are too many sites or blocks, or the machine lacks a figure.
- * The machine must have the sites of the mesh. */
-Simulated *simulate(
-    Arena *a, const Algebra *ia, const Seconds *s, const int32_t *after, const AlgPanels *panels, Buf *why);
+/* tasks: by node id, how tasks do it: what moves wait for, which would not wait for themselves, and panels. NULL: moves
+ * begin as soon as they can, and all is done at once. Returns NULL and says why, for people, if there are too many sites
+ * or blocks, or the machine lacks a figure. The machine must have the sites of the mesh. */
+Simulated *simulate(Arena *a, const Algebra *ia, const Seconds *s, const AlgTasks *tasks, Buf *why);
 
 #endif

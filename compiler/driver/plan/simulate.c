@@ -27,11 +27,10 @@ Leave simulation_find(Sites *p, const Algebra *ia) {
   Buf why = buf_new(p->s->arena);
   Arena *work = arena_new();
   const TaskGraph *t = task_from_ia(work, ia, &why);
-  const int32_t *after = t ? moves_after(p->s->arena, t, ia) : NULL;
-  const AlgPanels *panels = t ? moves_panels(p->s->arena, t, ia) : NULL;
+  const AlgTasks *tasks = t ? nodes_in_tasks(p->s->arena, t, ia) : NULL;
   arena_free(work);
   why = buf_new(p->s->arena);
-  p->report.simulated = simulate(p->s->arena, ia, p->seconds, after, panels, &why);
+  p->report.simulated = simulate(p->s->arena, ia, p->seconds, tasks, &why);
   return p->report.simulated ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "--simulate: %s", why.s);
 }
 
@@ -81,8 +80,9 @@ static Table path_table(const Sites *p, Arena *a) {
     rest += named[i] ? 0 : s->seconds;
     if (!named[i]) continue;
     alg_equation(&words, s->node);
-    TableRow r = {
-        .cell = {shown(a, words.s), sites_text(a, s), seconds_of(a, s->begin), seconds_of(a, s->seconds)}, .tail = ""};
+    const char *step = shown(a, words.s);
+    if (s->panels) step = arena_printf(a, "%s, panel %u of %u", step, s->panel + 1, s->panels);
+    TableRow r = {.cell = {step, sites_text(a, s), seconds_of(a, s->begin), seconds_of(a, s->seconds)}, .tail = ""};
     r.cell[COL_LINE] = line_text(a, p->j.path, s->node->place);
     vec_push(a, t.rows, r);
   }

@@ -1,16 +1,18 @@
-/* task/sites/after.c - when the moves of an Ia begin in its tasks, and in how many panels they come.
+/* task/sites/after.c - how tasks do the nodes of an Ia: when moves begin, and what is done in panels.
  *
  * In an Ia a move may begin as soon as its operand is there. Tasks have an order, and a move that does not overlap
  * others (overlap.c) holds up all that follows. In: an Ia and its tasks. Out: for each move, the node that is made
- * before it begins; and its panels. For the simulator. */
+ * before it begins; for what is in panels, this and the messages of each panel. For the simulator. */
 #include "from_ia.h"
 #include "site.h"
 
-enum { SITES_MOST = 256 };     /* with more, all sites are taken to have as much in each panel */
+enum { SITES_MOST = 256 };     /* with more, all panels of a move are taken to be alike */
 
 typedef struct After {
+  Arena *arena;
+  const TaskGraph *t;
   const AlgNode **node;      /* by id */
-  int32_t *after;
+  AlgTasks *out;
 } After;
 
 static void nodes_find(After *x, const AlgRegion *r) {
@@ -27,93 +29,77 @@ static const AlgNode *move_of(const AlgNode *n) {
   return alg_moves(n) ? n : NULL;
 }
 
+static void messages_find(After *x, const Task *k, AlgPanel *p) {
+  int64_t sites = mesh_sites(&x->t->mesh);
+  VEC(AlgMessage) all = {0};
+  uint32_t from[MESH_AXES + 1], to[MESH_AXES + 1];
+  for (int64_t r = 0; r < sites && sites <= SITES_MOST; r++) {
+    mesh_place(&x->t->mesh, r, to);
+    for (int64_t s = 0; s < sites; s++) {
+      mesh_place(&x->t->mesh, s, from);
+      AlgMessage m = {(uint32_t)s, (uint32_t)r, move_between(x->t, k, from, to)};
+      if (m.bytes > 0) vec_push(x->arena, all, m);
+    }
+  }
+  p->n_message = all.len;
+  p->message = sites > SITES_MOST ? NULL : all.len ? all.at : NEW_ARRAY(x->arena, AlgMessage, 1);
+}
+
+/* The node's panels; or one, for all of it. */
+static AlgTasks *panels_of(After *x, const Task *k, const AlgNode *n) {
+  AlgTasks *y = &x->out[n->id];
+  if (y->panel) return y;
+  y->of = (int32_t)k->panel_of - 1;
+  y->n = y->of < 0 ? 1 : x->node[y->of]->panels;
+  y->panel = NEW_ARRAY(x->arena, AlgPanel, y->n);
+  return y;
+}
+
+typedef VEC(AlgDone) Dones;
+
+/* Nodes of other regions are done, or wait for all of this one. */
+static void after_tell(const After *x, const AlgNode *n, const Dones *done, AlgPanel *p) {
+  AlgDone *after = NEW_ARRAY(x->arena, AlgDone, done->len + 1);
+  p->n_after = 0;
+  for (uint32_t i = 0; i < done->len; i++)
+    if (x->node[done->at[i].node]->region == n->region) after[p->n_after++] = done->at[i];
+  p->after = after;
+}
+
+/* Moves that overlap what follows hold up only what begins after their end. */
+static void ended_add(const After *x, const Tasks *list, uint32_t upto, uint32_t last, Dones *done) {
+  for (uint32_t i = 0; i < upto; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_MOVE && k->node && k->end > k->step && k->end >= last && k->end < list->at[upto]->step)
+      vec_push(x->arena, *done, ((AlgDone){k->node - 1, k->panel}));
+  }
+}
+
 static void list_walk(After *x, const Tasks *list) {
-  int32_t before = -1;       /* the node of the last task that holds up what follows */
+  Dones done = {0};          /* all that is done before waits for one of these, or is one */
+  uint32_t last = 0;         /* the step of the last that holds up what follows */
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
     if (k->kind == TASK_REPEAT) list_walk(x, &k->body);
     if (!k->node) continue;
     const AlgNode *n = x->node[k->node - 1], *move = k->kind == TASK_MOVE ? move_of(n) : NULL;
-    if (move && x->after[move->id] < 0 && before >= 0 && x->node[before]->region == move->region)
-      x->after[move->id] = before;
-    if (!move || k->end == k->step) before = (int32_t)n->id;
+    AlgPanel *p = &panels_of(x, k, move ? move : n)->panel[k->panel_of ? k->panel : 0];
+    Dones before = {0};
+    for (uint32_t j = 0; j < done.len; j++) vec_push(x->arena, before, done.at[j]);
+    ended_add(x, list, i, last, &before);
+    if (!p->after) after_tell(x, n, &before, p);
+    if (move && k->panel_of) messages_find(x, k, p);
+    if (move && k->end > k->step) continue;
+    last = k->step;
+    done.len = 0;
+    vec_push(x->arena, done, ((AlgDone){n->id, k->panel}));
   }
 }
 
-const int32_t *moves_after(Arena *a, const TaskGraph *t, const Algebra *ia) {
-  After x = {NEW_ARRAY(a, const AlgNode *, ia->n_nodes + 1), NEW_ARRAY(a, int32_t, ia->n_nodes + 1)};
-  for (uint32_t i = 0; i < ia->n_nodes; i++) x.after[i] = -1;
+const AlgTasks *nodes_in_tasks(Arena *a, const TaskGraph *t, const Algebra *ia) {
+  After x = {a, t, NEW_ARRAY(a, const AlgNode *, ia->n_nodes + 1), NEW_ARRAY(a, AlgTasks, ia->n_nodes + 1)};
+  for (uint32_t i = 0; i < ia->n_nodes; i++) x.out[i] = (AlgTasks){.of = -1, .n = 1};
   nodes_find(&x, ia->top);
   list_walk(&x, &t->tasks);
-  return x.after;
-}
-
-/* ---- panels ---------------------------------------------------------------------------------------------------- */
-
-typedef struct Loads { double *in, *out; } Loads; /* bytes by site */
-
-typedef struct MovePanels {
-  Loads all, now;            /* of all panels, of this one */
-  double in, out;            /* of the site that has most in each panel, summed over panels */
-} MovePanels;
-
-static Loads loads_new(Arena *a, int64_t sites) {
-  return (Loads){NEW_ARRAY(a, double, sites + 1), NEW_ARRAY(a, double, sites + 1)};
-}
-
-static double largest(const double *x, int64_t n) {
-  double most = 0;
-  for (int64_t i = 0; i < n; i++) most = x[i] > most ? x[i] : most;
-  return most;
-}
-
-static void panel_add(Arena *a, const TaskGraph *t, const Task *k, MovePanels *x) {
-  int64_t sites = mesh_sites(&t->mesh);
-  if (sites > SITES_MOST) return;
-  if (!x->all.in) x->all = loads_new(a, sites);
-  x->now = loads_new(a, sites);
-  move_loads(t, k, x->now.in, x->now.out);
-  for (int64_t s = 0; s < sites; s++) x->all.in[s] += x->now.in[s], x->all.out[s] += x->now.out[s];
-  x->in += largest(x->now.in, sites);
-  x->out += largest(x->now.out, sites);
-}
-
-static void panels_walk(
-    Arena *a, const After *x, const TaskGraph *t, const Tasks *list, MovePanels *by, AlgPanels *out) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    const Task *k = list->at[i];
-    const AlgNode *move = k->kind == TASK_MOVE && k->node ? move_of(x->node[k->node - 1]) : NULL;
-    if (k->kind == TASK_REPEAT) panels_walk(a, x, t, &k->body, by, out);
-    if (!move) continue;
-    out[move->id].n++;
-    panel_add(a, t, k, &by[move->id]);
-  }
-}
-
-static bool has_panels(const AlgRegion *r) {
-  bool some = false;
-  for (uint32_t i = 0; i < r->nodes.len && !some; i++) {
-    const AlgNode *n = r->nodes.at[i];
-    some = n->kind == ALG_REPEAT ? has_panels(n->body) : n->panels > 0;
-  }
-  return some;
-}
-
-const AlgPanels *moves_panels(Arena *a, const TaskGraph *t, const Algebra *ia) {
-  if (!has_panels(ia->top)) return NULL;
-  Arena *work = arena_new();
-  After x = {NEW_ARRAY(work, const AlgNode *, ia->n_nodes + 1), NULL};
-  MovePanels *by = NEW_ARRAY(work, MovePanels, ia->n_nodes + 1);
-  AlgPanels *out = NEW_ARRAY(a, AlgPanels, ia->n_nodes + 1);
-  int64_t sites = mesh_sites(&t->mesh);
-  nodes_find(&x, ia->top);
-  panels_walk(work, &x, t, &t->tasks, by, out);
-  for (uint32_t i = 0; i < ia->n_nodes; i++) {
-    bool known = by[i].all.in != NULL;
-    double in = known ? largest(by[i].all.in, sites) : 0, sent = known ? largest(by[i].all.out, sites) : 0;
-    out[i].in = in > 0 ? by[i].in / in : 1;
-    out[i].out = sent > 0 ? by[i].out / sent : 1;
-  }
-  arena_free(work);
-  return out;
+  return x.out;
 }

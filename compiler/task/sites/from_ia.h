@@ -10,9 +10,7 @@
  * in an unknown order. */
 TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why);
 
-/* By node id, for a move: the node that these tasks of the Ia make before it begins; -1: none (after.c). */
-const int32_t *moves_after(Arena *a, const TaskGraph *t, const Algebra *ia);
-/* By node id, for a move: in how many panels these tasks do it. NULL: the Ia has no panels. */
-const AlgPanels *moves_panels(Arena *a, const TaskGraph *t, const Algebra *ia);
+/* By node id: how these tasks of the Ia do it (after.c). */
+const AlgTasks *nodes_in_tasks(Arena *a, const TaskGraph *t, const Algebra *ia);
 
 #endif

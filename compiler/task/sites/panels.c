@@ -33,6 +33,7 @@ typedef struct Panels {
   Task *result;              /* the move that takes the result in panels, or NULL; */
   uint32_t axis;             /*   and the result's dimension */
   uint32_t sum;              /* for a reduced label: the buffer in which panels are combined */
+  uint32_t now;              /* the panel being made */
   Tasks out;
 } Panels;
 
@@ -158,6 +159,8 @@ static void result_find(Panels *p) {
 static Task *task_add(Panels *p, TaskKind kind, Place place, Str name) {
   Task *k = NEW(p->arena, Task);
   *k = (Task){.kind = kind, .place = place, .name = name, .unless = -1, .stop = -1, .turns = -1};
+  k->node = k->panel_of = p->kernel->node;
+  k->panel = p->now;
   vec_push(p->arena, p->out, k);
   return k;
 }
@@ -185,6 +188,8 @@ static uint32_t buffer_like(Panels *p, uint32_t like, DType t, uint32_t d, const
 static void move_add(Panels *p, const Task *m, uint32_t from, uint32_t to) {
   Task *k = task_add(p, TASK_MOVE, m->place, m->name);
   *k = *m;
+  k->panel_of = p->kernel->node;
+  k->panel = p->now;
   k->from = from;
   k->buffer = to;
   k->move = move_kind(p->t, k);
@@ -322,6 +327,7 @@ static void home_lay(Panels *p, const Task *m, uint32_t from) {
   TaskSlot slot = {false, from};
   stage_canonical(p->t, &s, &sum, &slot, 1);
   Task *k = task_add(p, TASK_KERNEL, m->place, m->name);
+  k->node = m->node;
   vec_push(p->arena, k->stages, s);
 }
 
@@ -376,6 +382,7 @@ static void list_make(Panels *p) {
     Task *k = p->list->at[i];
     if (k != p->kernel && !is_gone(p, k)) vec_push(p->arena, p->out, k);
     for (uint32_t t = 0; k == p->kernel && t < p->n; t++) {
+      p->now = t;
       if (is_reduced(p)) reduced_panel(p, t);
       else output_panel(p, t);
     }

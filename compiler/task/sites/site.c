@@ -320,22 +320,15 @@ double move_received(const TaskGraph *t, const Task *k, const uint32_t *q) {
   return size * ((double)share * (double)(p - 1) + (double)(n - share));
 }
 
-void move_loads(const TaskGraph *t, const Task *k, double *in, double *out) {
+double move_between(const TaskGraph *t, const Task *k, const uint32_t *p, const uint32_t *q) {
   const TaskBuffer *to = &t->buffers.at[k->buffer];
   double size = dtype_size(to->dtype) + (task_moves_places(k) ? dtype_size(DT_I64) : 0);
-  int64_t low[RANK], high[RANK], sites = mesh_sites(&t->mesh);
-  uint32_t p[MESH_AXES + 1], q[MESH_AXES + 1];
-  for (int64_t r = 0; r < sites; r++) {
-    mesh_place(&t->mesh, r, q);
-    if (!task_has(t, to, q)) continue;
-    task_box(t, to, q, low, high);
-    for (int64_t s = 0; s < sites; s++) {
-      mesh_place(&t->mesh, s, p);
-      double bytes = s != r && move_asks(t, k, p, q) ? size * shared(t, k, p, low, high) : 0;
-      in[r] += bytes;
-      out[s] += bytes;
-    }
-  }
+  int64_t low[RANK], high[RANK];
+  bool here = true;
+  for (uint32_t a = 0; a < t->mesh.n; a++) here &= p[a] == q[a];
+  if (here || !task_has(t, to, q) || !move_asks(t, k, p, q)) return 0;
+  task_box(t, to, q, low, high);
+  return size * shared(t, k, p, low, high);
 }
 
 /* Lists the distinct boxes of a buffer; here: whether the site at q has it. Returns their number. */

@@ -69,8 +69,8 @@ TaskMove move_kind(const TaskGraph *t, const Task *move);
 /* Bytes that a site receives in one execution: what it must have and lacks, each part separately. For an all-reduce,
  * those of a reduce-scatter and an all-gather, whose shares are slices along one dimension. */
 double move_received(const TaskGraph *t, const Task *move, const uint32_t *at);
-/* Adds, by site, the bytes that it receives and sends in one execution; of equal copies, each site takes its own. */
-void move_loads(const TaskGraph *t, const Task *move, double *in, double *out);
+/* The bytes that the site at q receives from the one at p in one execution; of equal copies, q takes its own. */
+double move_between(const TaskGraph *t, const Task *move, const uint32_t *p, const uint32_t *q);
 /* The same for a fetch, an upper bound: each point requests a different place, where it costs most
  * (expr/prove/asked.h). */
 double fetch_received(const TaskGraph *t, const Task *fetch, const uint32_t *at);

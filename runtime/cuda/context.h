@@ -2,8 +2,9 @@
 /*
  * A context's state on a device, and the functions that a body calls instead of the host's. A run's memory is
  * one block on the device, allocated when sizes are bound. Tensors already on the device are used in place.
- * Others are copied, in row-major order, to a second block, allocated when a run first needs it: inputs are
- * copied when the run begins, outputs when it has succeeded. The device itself is in by_driver.h or by_nvcc.h.
+ * Others are copied, in row-major order, to a second block, allocated when a run first needs it: beside the kernels
+ * (copying.h) or, where rows are not told, inputs when the run begins and outputs when it has succeeded. The device
+ * itself is in by_driver.h or by_nvcc.h.
  */
 #ifndef EIN_CUDA_CONTEXT_H
 #define EIN_CUDA_CONTEXT_H
@@ -43,6 +44,7 @@ typedef struct ein_cuda {
   struct ein_cuda_sites *sites; /* for code for several sites */
   const struct ein_spill_table *table; /* what runs tell if they do not fit; NULL: nothing, so they must fit */
   struct ein_spilling *spilling; /* NULL: no run has spilled */
+  struct ein_copying *copying; /* NULL: no run that fits had arguments on the host */
   uint64_t limit;              /* the most bytes to take; 0: what is free */
 } ein_cuda;
 
@@ -71,12 +73,23 @@ static void ein_spilling_repeat(ein_cuda *d, int row, int64_t turns);
 static void ein_spilling_until(ein_cuda *d, int row, int stop);
 static ein_status ein_spilling_finish(ein_ctx *ctx, ein_cuda *d, ein_status status);
 static int ein_spilling_on(const ein_cuda *d);
+static void ein_copying_end(ein_gpu *g, struct ein_copying *x);
+static int ein_copying_begin(ein_ctx *ctx, ein_cuda *d);
+static void ein_copying_need(ein_ctx *ctx, ein_cuda *d, int row);
+static ein_status ein_copying_finish(ein_ctx *ctx, ein_cuda *d, ein_status status, int waited);
+static int ein_copying_on(const ein_cuda *d);
+static int ein_copying_waits(const ein_cuda *d, int buffer);
 #else
 #define ein_spilling_end(gpu, spilling) ((void)0)
 #define ein_spilling_ready(ctx, d) 0
 #define ein_spilling_begin(ctx, d) 0
 #define ein_spilling_finish(ctx, d, status) (status)
 #define ein_spilling_on(d) 0
+#define ein_copying_end(gpu, copying) ((void)0)
+#define ein_copying_begin(ctx, d) 1
+#define ein_copying_finish(ctx, d, status, waited) (status)
+#define ein_copying_on(d) 0
+#define ein_copying_waits(d, buffer) 0
 #endif
 
 /* ---- creation and memory ---- */
@@ -85,6 +98,7 @@ static void ein_cuda_end_of(void *device) {
   ein_cuda *d = (ein_cuda *)device;
   ein_cuda_sites_end(d);
   ein_spilling_end(&d->gpu, d->spilling);
+  ein_copying_end(&d->gpu, d->copying);
   if (d->held) ein_gpu_drop(&d->gpu, d->block);
   ein_gpu_drop(&d->gpu, d->copies);
   ein_gpu_close(&d->gpu);
@@ -376,11 +390,13 @@ static ein_status ein_cuda_begin(ein_ctx *ctx) {
   if (ein_state(ctx) != EIN_OK) return ein_state(ctx);
   if (spills && !ein_spilling_begin(ctx, d)) return ein_state(ctx);
   if (!spills) ein_cuda_lay(ctx, d, d->block); /* the last run may have exchanged buffers */
-  if (!spills && !ein_cuda_seat(ctx, d)) return ein_state(ctx);
+  if (!spills && (!ein_cuda_seat(ctx, d) || !ein_copying_begin(ctx, d))) return ein_state(ctx);
   if (!ein_gpu_zero(ctx, &d->gpu, d->block, sizeof(ein_device_fault), "a run begins")) return ein_state(ctx);
   if (spills) return EIN_OK;
-  for (int k = 0; k < in->tables->n_inputs; k++)
-    if (ein_cuda_copied(ctx, in->input[k]) && !ein_cuda_bring(ctx, in->input[k])) return ein_state(ctx);
+  for (int k = 0; k < in->tables->n_inputs; k++) {
+    const int b = in->input[k];
+    if (ein_cuda_copied(ctx, b) && !ein_copying_waits(d, b) && !ein_cuda_bring(ctx, b)) return ein_state(ctx);
+  }
   return EIN_OK;
 }
 
@@ -389,12 +405,18 @@ static ein_status ein_cuda_begin(ein_ctx *ctx) {
  * that stream. */
 static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
-  ein_gpu *g = &ein_cuda_of(ctx)->gpu;
-  const int spills = ein_spilling_on(ein_cuda_of(ctx));
-  if (status == EIN_OK) status = g->lent && !in->tables->n_sites && !spills ? ein_cancelled(ctx) : ein_cuda_settle(ctx);
-  if (spills) status = ein_spilling_finish(ctx, ein_cuda_of(ctx), status);
-  for (int k = 0; k < in->tables->n_outputs && status == EIN_OK && !spills; k++)
-    if (ein_cuda_copied(ctx, in->output[k]) && !ein_cuda_give(ctx, in->output[k])) status = ein_state(ctx);
+  ein_cuda *d = ein_cuda_of(ctx);
+  ein_gpu *g = &d->gpu;
+  const int spills = ein_spilling_on(d), copies = ein_copying_on(d);
+  const int waits = !g->lent || in->tables->n_sites || spills;
+  if (status == EIN_OK) status = waits ? ein_cuda_settle(ctx) : ein_cancelled(ctx);
+  if (spills) status = ein_spilling_finish(ctx, d, status);
+  for (int k = 0; k < in->tables->n_outputs && status == EIN_OK && !spills; k++) {
+    const int b = in->output[k];
+    if (ein_cuda_copied(ctx, b) && (!copies || d->there[b] || ein_copying_waits(d, b)) && !ein_cuda_give(ctx, b))
+      status = ein_state(ctx);
+  }
+  if (copies) status = ein_copying_finish(ctx, d, status, waits);
   if (status == EIN_OK && !ein_gpu_send(ctx, g)) status = ein_state(ctx);
   if (g->entered && status != EIN_OK) ein_gpu_end(g);
   ein_gpu_leave(g);
@@ -409,9 +431,11 @@ static EIN_UNUSED ein_device ein_cuda_now(const ein_ctx *ctx) {
 }
 
 #if defined(EIN_DRIVER)
-/* Before a row of the table: its buffers are on the device. A run that fits has nothing to do. */
+/* Before a row of the table: its buffers are on the device. */
 static EIN_UNUSED void ein_cuda_need(ein_ctx *ctx, int row) {
-  if (ein_spilling_on(ein_cuda_of(ctx))) ein_spilling_need(ctx, ein_cuda_of(ctx), row);
+  ein_cuda *d = ein_cuda_of(ctx);
+  if (ein_spilling_on(d)) ein_spilling_need(ctx, d, row);
+  else if (ein_copying_on(d)) ein_copying_need(ctx, d, row);
 }
 
 /* At the beginning of a repeat. Returns the number of turns. */
@@ -505,6 +529,7 @@ static EIN_UNUSED void ein_cuda_turned(ein_ctx *ctx, int outer) { ein_gpu_turned
 #endif
 #if defined(EIN_DRIVER)
 #include "spilling.h"
+#include "copying.h"
 #endif
 
 #if defined(EIN_PRODUCTS)

@@ -114,11 +114,11 @@ want 0 "$EIN" verify loop.ein -D T=4 x=iota w=iota --target=cuda
 did ''
 want 0 "$EIN" run loop.ein -D T=4 x=iota w=iota --target=cuda -v
 says '528 bytes went there, 544 came back'
-did '; 8 waits' # for two inputs, the faults, two outputs, and three at the end
+did '; 6 waits' # for the faults, two outputs, and three at the end: what comes is waited for on the device
 # A turn whose value the host reads has one wait.
 want 0 "$EIN" run wait.ein x=iota --target=cuda
 shows 'z[k:128]'
-did '; 10 waits' # for the input, four turns, the faults, the output, and three at the end
+did '; 9 waits' # for four turns, the faults, the output, and three at the end
 # A number of turns that depends on the counter of a finished repeat is read.
 cat >over.ein <<'END'
 input X[i:48] : f32

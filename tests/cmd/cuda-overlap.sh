@@ -1,6 +1,6 @@
 #!/bin/sh
 # suite: ci
-# Runs that do not fit a device's memory, by the clock of the stand-in for the driver (tests/cuda/standin/order.h), where a kernel takes 100 microseconds and
+# Runs whose tensors come from the host, or do not fit a device's memory, by the clock of the stand-in for the driver (tests/cuda/standin/order.h), where a kernel takes 100 microseconds and
 # the bus 11 bytes in one, in each direction: about as long for a tensor. Kernels do not wait for the bus where something else could be done, copies in both
 # directions go on at once, and what recurs between two waits is a graph. The stand-in reports a wait that is left out.
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,7 +10,7 @@ on="--target=cuda --flags=-O0"
 
 clock() { # WORD...: all, kernels, up, down, in microseconds
   rm -f "$EIN_STANDIN_REPORT"
-  EIN_STANDIN=clock=100:11.25 want 0 "$EIN" run "$@"
+  EIN_STANDIN=${bus:-clock=100:11.25} want 0 "$EIN" run "$@"
   # shellcheck disable=SC2046
   set -- $(sed -n 's/^clock: \([0-9]*\) us; kernels \([0-9]*\), up \([0-9]*\), down \([0-9]*\)$/\1 \2 \3 \4/p' "$EIN_STANDIN_REPORT")
   all=$1 kernels=$2 up=$3 down=$4
@@ -107,6 +107,70 @@ rm -rf whole got
     same
     at_most 125 "$resident"
     grep -q ' graphs: [1-9][0-9]* made, [1-9]' "$EIN_STANDIN_REPORT" || wrong "no graphs: $(cat "$EIN_STANDIN_REPORT")"
+  done
+}
+
+# A run that fits: a matrix comes before the step that first uses it, and not before all others; a long output goes when nothing changes it any more.
+# All matrices have 256 kB, which the bus moves in 100 us.
+bus=clock=100:2621 n=4 words='v=randint:lo=-1:hi=2:seed=9'
+for k in $(seq $n); do words="$words W$k=randint:lo=-1:hi=2:seed=$k"; done
+{
+  echo 'dim N = 256'
+  echo 'input v[i:N] : f32'
+  h=v
+  for k in $(seq $n); do
+    echo "param W$k[i:N,j:N] : f32"
+    echo "v$k[i] = max(-9, min(9, sum[j] W$k[i,j] * $h[j]))"
+    h=v$k
+  done
+  echo "output y[i] = $h[i]"
+} >comes.ein
+{
+  echo 'dim N = 256'
+  echo 'input v[i:N] : f32'
+  h=v
+  for k in $(seq $n); do
+    echo "output M$k[i,j:N] = $h[i] * $h[j] + 1"
+    echo "v$k[i] = max(-9, min(9, sum[j] M$k[i,j]))"
+    h=v$k
+  done
+  echo "output y[i] = $h[i]"
+} >goes.ein
+# A repeat changes M until its last turn, and needs W from its first.
+{
+  sed '/^output/d' comes.ein
+  echo "M[i,j:N] = v1[i] * v2[j]"
+  echo 'repeat t < 4 {'
+  echo '  state S[i:N,j:N] : f32 = M[i,j]'
+  echo '  state s[i:N] : f32 = v4[i]'
+  echo '  next S[i,j] = S[i,j] % 3 + W4[j,i]'
+  echo '  next s[i] = (sum[j] S[i,j]) % 5 + s[i]'
+  echo '}'
+  echo 'output S'
+  echo 'output K[i,j:N] = s[i] + v[j]'
+  echo 'output z[i] = (sum[j] K[i,j]) % 7'
+} >turns.ein
+rm -rf whole got
+fits() { # PROGRAM WORD...: as the evaluator
+  program=$1
+  shift
+  want 0 "$EIN" run "$program" "$@" --target=eval -o all=whole/
+  clock "$program" "$@" $on -o all=got/
+  same
+}
+# shellcheck disable=SC2086
+{
+  fits comes.ein $words
+  at_most 101 $((up + 100))
+  fits goes.ein "${words%% *}"
+  at_most 101 $((kernels + 100))
+  fits turns.ein $words
+  at_most 101 $((kernels + 200))
+  waits=$(sed -n 's/.* events, \([0-9]*\) waits for them$/\1/p' "$EIN_STANDIN_REPORT")
+  [ "$waits" -gt 4 ] || wrong "it waits for $waits events: $line"
+  for wait in $(seq "$waits"); do
+    EIN_STANDIN=no-wait=$wait want 98 "$EIN" run turns.ein $words $on -o all=lost/
+    says 'is not ordered after'
   done
 }
 finish

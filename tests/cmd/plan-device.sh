@@ -71,11 +71,12 @@ output Z[j,i] = E[i,j] - F[i,j]
 END2
 agrees chain.ein C=randint:lo=0:hi=3:seed=1
 agrees chain.ein C=randint:lo=0:hi=3:seed=1 A=iota
-# Repeats: how often the inner one turns is known from the outer one; states are exchanged.
+# Repeats: how often the inner one turns is known from the outer one; states are exchanged. U is not copied.
 cat >turns.ein <<'END2'
 dim N = 24, T = 3
 input X[i:N,j:N] : i64 = (i * 7 + j * 3) % 10
 input M[i:N,j:N] : i64
+input U[i:N,j:N] : i64
 W[i,j] = M[i,j] * X[j,i] + 1
 repeat t < 2 * T {
   state S[i:N,j:N] = X[i,j]
@@ -90,7 +91,7 @@ repeat t < 2 * T {
 output S
 output Q[i,j] = R[i,j] + W[i,j]
 END2
-agrees turns.ein M=iota
+agrees turns.ein M=iota U=iota
 # How many turns were made goes over the bus where data decide that, and it is read.
 agrees "$root/tests/run/until_stop.ein"
 agrees "$root/tests/run/label_of_finished_loop.ein"

@@ -114,10 +114,10 @@ static void report(void) {
   fprintf(f,
       "%sleft: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; "
       "graphs: %d made, %d launched, "
-      "%d kernels told; %d waits; %llu bytes up, %llu down; %d events\n",
+      "%d kernels told; %d waits; %llu bytes up, %llu down; %d events, %d waits for them\n",
       clock, my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances,
       my.graph_launches, my.graph_sets, my.waits,
-      (unsigned long long)my.up, (unsigned long long)my.down, my.events);
+      (unsigned long long)my.up, (unsigned long long)my.down, my.events, my.wanted);
   fclose(f);
 }
 

@@ -6,11 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/* When an engine is busy, in order of time. */
+typedef struct EngineUse { double from, to; } EngineUse;
+typedef struct EngineUses { EngineUse *at; size_t n, room; } EngineUses;
+
 typedef struct HostRange { const char *at; size_t bytes; OrderMark mark; } HostRange;
 
 static struct {
   OrderClock stream[ORDER_STREAMS], host;
-  double rate[ENGINES], busy[ENGINES], free[ENGINES];
+  double rate[ENGINES], busy[ENGINES];
+  EngineUses uses[ENGINES];
   int timed, now;            /* now: the stream whose work is being done */
   const char *what;          /* that work */
   HostRange *range;
@@ -34,12 +39,25 @@ void order_begin(int stream, const OrderClock *after, const char *what) {
   my.stream[stream].of[stream]++;
 }
 
+/* The engine does first what is ready first, in whatever order the stand-in comes to it: in the first gap that is long
+ * enough. Returns when it begins. */
+static double engine_take(EngineUses *u, double ready, double takes) {
+  size_t k = u->n;
+  while (k > 0 && u->at[k - 1].to > ready) k--;
+  for (; k < u->n && u->at[k].from < ready + takes; k++)
+    if (u->at[k].to > ready) ready = u->at[k].to;
+  if (u->n == u->room) u->at = realloc(u->at, (u->room = 2 * u->room + 64) * sizeof *u->at);
+  memmove(u->at + k + 1, u->at + k, (u->n++ - k) * sizeof *u->at);
+  u->at[k] = (EngineUse){ready, ready + takes};
+  return ready;
+}
+
 void order_takes(int stream, OrderEngine engine, double amount) {
   OrderClock *c = &my.stream[stream];
   if (!my.timed || engine == ENGINE_NONE) return;
-  double begin = c->time > my.free[engine] ? c->time : my.free[engine], takes = amount / my.rate[engine];
+  double takes = amount / my.rate[engine];
   my.busy[engine] += takes;
-  c->time = my.free[engine] = begin + takes;
+  c->time = engine_take(&my.uses[engine], c->time, takes) + takes;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
  * touch the same memory, one of which writes it, must be ordered so: what is not ends the process, with a line that
  * says which works these are. This does not depend on the order in which the stand-in happens to do them.
  *
- * The same walk has a simulated time. Kernels take the device in turn, and so does each direction of the bus. */
+ * The same walk has a simulated time. Kernels take the device in turn, and so do copies each direction of the
+ * bus: what is ready first goes first. */
 #ifndef EIN_STANDIN_ORDER_H
 #define EIN_STANDIN_ORDER_H
 

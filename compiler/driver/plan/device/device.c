@@ -58,6 +58,19 @@ static bool input_given(Session *s, const Args *a, const TaskArgument *x) {
   return !x->optional || (x->param && arg_has(a, OPT_PARAMS));
 }
 
+/* What crosses the bus in a run that fits: what its rows use of inputs, and all outputs. An input that only a repeat
+ * without a turn uses may stay where it is. */
+static void bus_count(DeviceWalk *w) {
+  bool *used = NEW_ARRAY(w->arena, bool, w->j->tasks->buffers.len + 1);
+  for (int r = 0; r < w->table.n_rows; r++)
+    for (int k = w->table.row[r].first; k < w->table.row[r].first + w->table.row[r].n && !w->skip[r]; k++)
+      used[w->table.use[k].buffer] = true;
+  for (uint32_t b = 0; b < w->j->tasks->buffers.len; b++) {
+    if (w->kind[b] == EIN_SPILL_INPUT && used[b]) w->out->in += w->bytes[b];
+    if (w->kind[b] == EIN_SPILL_OUTPUT) w->out->out += w->bytes[b];
+  }
+}
+
 /* Returns the bytes of arguments that are copied, as a run that fits has them. */
 static int64_t kinds_find(DeviceWalk *w, Session *s, const Args *a) {
   const TaskGraph *t = w->j->tasks;
@@ -72,8 +85,6 @@ static int64_t kinds_find(DeviceWalk *w, Session *s, const Args *a) {
                                  : space == BUF_OUTPUT ? EIN_SPILL_OUTPUT
                                                        : EIN_SPILL_WORK);
     if (planned && space != BUF_WORK) copies = ein_spill_round(copies + w->bytes[b]);
-    if (planned && space == BUF_INPUT) w->out->in += w->bytes[b];
-    if (planned && space == BUF_OUTPUT) w->out->out += w->bytes[b];
   }
   for (uint32_t r = 0; r < w->out->rows->rows.len; r++) {
     const EmitRow *x = &w->out->rows->rows.at[r];
@@ -81,6 +92,7 @@ static int64_t kinds_find(DeviceWalk *w, Session *s, const Args *a) {
     if (x->size) cost_size(w->arena, w->dims, x->size, &size);
     w->skip[r] = (x->unless >= 0 && given[x->unless]) || !size;
   }
+  bus_count(w);
   return copies;
 }
 

@@ -78,11 +78,22 @@ AstFile *job_file(const Job *j) {
 
 /* ---- graph -------------------------------------------------------------------------------------------- */
 
+static EinGraph *graph_elaborate(Session *s, Job *j, const DimValues *dims) {
+  s->front.keep = j->keep;
+  EinGraph *g = graph_from_ast(&s->front, j->program, dims);
+  j->lower = s->front.lower;
+  return g;
+}
+
 Leave job_graph(Session *s, Job *j, const Args *a) {
   if (j->past) return LEAVE_OK;
+  bool limited = arg_has(a, OPT_MEMORY) && !target_device(s, a);
+  if (limited && !j->keep) j->keep = INT64_MAX; /* the limit decides */
+  Leave fits = memory_of_run(s, j, a) ? memory_of_run_keep(s, j, a) : LEAVE_OK;
+  if (fits) return fits;
   if (j->program) {
     bug_where = "graph_from_ast";
-    EinGraph *g = graph_from_ast(&s->front, j->program, &j->dims);
+    EinGraph *g = graph_elaborate(s, j, &j->dims);
     bool silent = !g && !s->diags->errors;
     Leave l = session_report(s);
     if (l) return l;
@@ -107,16 +118,25 @@ static DimValues dims_fixed(Session *s, const Job *j, const EinGraph *some) {
 }
 
 /* NULL if the program cannot be compiled with these dims; reports no complaints. */
-static EinGraph *graph_try(Session *s, const Job *j, const DimValues *dims) {
+static EinGraph *graph_try(Session *s, Job *j, const DimValues *dims) {
   session_fresh(s);
-  EinGraph *g = graph_from_ast(&s->front, j->program, dims);
+  EinGraph *g = graph_elaborate(s, j, dims);
   if (s->diags->errors) g = NULL;
   return g;
 }
 
+bool job_graph_silent(Session *s, Job *j) {
+  Diags *said = s->diags; /* the parser's: kept */
+  Front front = s->front;
+  j->graph = graph_try(s, j, &j->dims);
+  s->diags = said;
+  s->front = front;
+  return j->graph != NULL;
+}
+
 Leave job_graph_open(Session *s, Job *j, const Args *a) {
   const DimValues none = {0};
-  if (!j->program || !j->dims.len) return job_graph(s, j, a);
+  if (!j->program || !j->dims.len || memory_of_run(s, j, a)) return job_graph(s, j, a);
   bug_where = "graph_from_ast, sizes open";
   Diags *said = s->diags; /* the parser's: kept, whatever the attempts report */
   Front front = s->front;

@@ -205,6 +205,8 @@ typedef struct Job {
   EinGraph *graph;            /* after job_graph (immediately for a graph's text) */
   bool past;                  /* it began after the graph: `graph` has dims, inputs and outputs, and nothing between */
   DimValues dims;             /* -D, and sizes from the shapes of files */
+  int64_t keep;               /* the bytes that gradients may save of a repeat's states (front.h); 0: the default */
+  double lower;               /* the most that they save though less would do; 0: there is none */
   EinGraph *best;             /* after job_optimised */
   struct PassNotes *notes;    /* what its passes did; NULL for a text of tasks or loops */
   Algebra *relations;         /* of a text of relations */
@@ -223,6 +225,7 @@ Leave text_begin(Session *s, Job *j, const Args *a);    /* of an intermediate te
                                                          * it are skipped */
 Leave job_dims(Session *s, Job *j, const Args *a);      /* -D: checked against the dims declared */
 Leave job_graph(Session *s, Job *j, const Args *a);     /* elaborated, checked; complaints printed */
+bool job_graph_silent(Session *s, Job *j);              /* elaborated, if there are no errors; reports nothing */
 Leave job_compile(Session *s, Job *j, const Args *a, const char *path); /* all of the above */
 Leave job_sizes(Session *s, Job *j, const Args *a);     /* -D, and sizes from the files that follow the program on the
                                                          * command line; before job_graph */
@@ -303,6 +306,13 @@ bool targets_have(const Targets *t, Str name);
 
 /* The report of ein plan for a job for one site, whose graph is made. */
 Leave plan_say(Session *s, Job *j, const Args *a, Buf *out);
+/* The bytes of a run on one site, with inputs and outputs. Makes tasks and loops of a job that has a graph. */
+Leave plan_peak(Session *s, Job *j, const Args *a, double *bytes);
+/* ---- plan/keep.c ---- */
+/* Whether --memory limits a run on one site, on a processor; and j->keep so that the run fits, before j's graph is
+ * made. */
+bool memory_of_run(Session *s, const Job *j, const Args *a);
+Leave memory_of_run_keep(Session *s, Job *j, const Args *a);
 /* The same for several sites; svg NULL: no picture. */
 Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *svg);
 

@@ -114,7 +114,7 @@ want 0 "$EIN" plan turns.ein --target=cuda --format=html -o fits.html
 want 0 python3 "$root/tests/plan/page.py" spills.html fits.html
 grep -q 'it comes from the host' spills.html || wrong 'the page does not tell what comes'
 want 2 "$EIN" plan chain.ein --format=html
-want 2 "$EIN" plan chain.ein --memory=16kB
+want 1 "$EIN" plan chain.ein --memory=16kB
 want 2 "$EIN" plan chain.ein --target=cuda -n 4
 says '--target=cuda is for the plan of one device'
 want 2 "$EIN" plan chain.ein --target=mpi

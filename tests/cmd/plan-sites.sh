@@ -196,7 +196,7 @@ says "there is no planner sqrt data"
 want 2 "$EIN" plan x.ein -n 4 $BY --plan-budget none
 
 # Nothing that was asked for is passed over.
-for words in --pin=Z:i=2 --costs=bytes --planner=sqrt --against=sqrt --memory=1GB --plan-budget=9 --derivation --format=dot; do
+for words in --pin=Z:i=2 --costs=bytes --planner=sqrt --against=sqrt --plan-budget=9 --derivation --format=dot; do
   want 2 "$EIN" plan x.ein "$words"
   [ "$words" = --format=dot ] || words=${words%%=*}
   says "$words is for plans for many sites; -n says for how many"

@@ -458,6 +458,11 @@ static void plan_json(const Report *p, Buf *out) {
 
 /* ---- the command ---------------------------------------------------------------------------------- */
 
+/* Whether --memory is that of one run: on a device, or on one site. */
+static bool for_one_run(Session *s, const Args *a) {
+  return target_device(s, a) || (!arg_has(a, OPT_SITES) && !arg_has(a, OPT_PLAN_FILE));
+}
+
 /* The first given option that only a plan for many sites uses; NULL: none. */
 static const char *for_many_said(Session *s, const Args *x) {
   Arena *a = s->arena;
@@ -465,7 +470,7 @@ static const char *for_many_said(Session *s, const Args *x) {
       OPT_CERTIFICATE, OPT_MEMORY, OPT_SIMULATE, OPT_DERIVATION};
   const char *format = arg_last(x, OPT_PLAN_FORMAT), *to = arg_last(x, OPT_OUTPUT);
   for (size_t k = 0; k < COUNT(for_many); k++)
-    if (arg_has(x, for_many[k]) && (for_many[k] != OPT_MEMORY || !target_device(s, x)))
+    if (arg_has(x, for_many[k]) && (for_many[k] != OPT_MEMORY || !for_one_run(s, x)))
       return arena_printf(a, "--%s", options[for_many[k]].name);
   if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0 &&
       !(strcmp(format, "html") == 0 && target_device(s, x)))
@@ -523,6 +528,17 @@ Leave plan_say(Session *s, Job *j, const Args *a, Buf *out) {
   p.t = j->tasks;
   if (!l) l = report_find(&p);
   if (!l) plan_text(&p, out);
+  return l;
+}
+
+Leave plan_peak(Session *s, Job *j, const Args *a, double *bytes) {
+  Report p = {.s = s, .threads = 1, .j = j};
+  Leave l = threads_wanted(s, a, &p.threads);
+  if (!p.threads) p.threads = 1;
+  if (!l) l = job_loops(s, j, a);
+  p.t = j->tasks;
+  if (!l) l = report_find(&p);
+  if (!l) *bytes = (double)p.workspace + (double)p.cost.inputs + (double)p.cost.outputs;
   return l;
 }
 

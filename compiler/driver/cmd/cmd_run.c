@@ -93,17 +93,16 @@ static Leave target_of_ranks(Session *s, const char *target, bool any, bool *c) 
   return fail(s, LEAVE_USAGE, "--target=mpi runs in several processes: ein run --np 4, or mpirun -n 4 ein run");
 }
 
-/* Of one site, only a device has a limit. */
+/* On one site, a limit chooses what the graph of a compiled program saves. */
 static bool memory_idle(Session *s, const Job *j, const Args *a) {
-  return arg_has(a, OPT_MEMORY) && !arg_has(a, OPT_SITES) && !arg_has(a, OPT_PLAN_FILE) && !s->ranks &&
-      !job_of_sites(j) && !target_device(s, a);
+  return memory_of_run(s, j, a) && (j->past || !target_compiles(s, j, a));
 }
 
 Leave run_target(Session *s, const Job *j, const Args *a, bool *c) {
   const char *target = target_said(s, a);
   bool any = !target, sites = job_of_sites(j);
   if (memory_idle(s, j, a))
-    return fail(s, LEAVE_USAGE, "--memory is for plans for many sites, by -n, and for --target=cuda");
+    return fail(s, LEAVE_USAGE, "--memory is for programs that are compiled, and for plans for many sites, by -n");
   if (s->ranks || (target && strcmp(target, "mpi") == 0)) return target_of_ranks(s, target, any, c);
   *c = target_compiles(s, j, a);
   if (!any && !*c && strcmp(target, "eval") == 0 && j->past && !sites)

@@ -77,8 +77,6 @@ static Leave device_choose(Session *s, const Args *a, const char *cc, const char
 Leave compiler_choose(Session *s, const Args *a, const char *cc, const char *flags, Compiler *out) {
   const char *target = target_compiler(s, a);
   if (target_device(s, a)) return device_choose(s, a, cc, flags, out);
-  if (arg_has(a, OPT_MEMORY) && (a->command == CMD_VERIFY || a->command == CMD_BENCH))
-    return fail(s, LEAVE_USAGE, "--memory is for --target=cuda");
   if (target && strcmp(target, "c") != 0 && strcmp(target, "jit") != 0)
     return fail(s, LEAVE_USAGE, "--target=%s is nothing that compiles; c and jit are", target);
   if (cc || !target_jit(s, a)) return compiler_find(s, cc, flags, out);

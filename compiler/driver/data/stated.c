@@ -64,6 +64,7 @@ static void def_compare(Compared *c, const AstStmt *def) {
   Buf why = buf_new(s->arena);
   front.diags = diags_new(s->arena);
   front.unstated = def->name.s;
+  front.keep = c->job->keep;
   e.graph = graph_from_ast(&front, c->job->program, &c->job->dims);
   if (e.graph && graph_equal(e.graph, c->with->graph, &why)) return; /* it is not called */
   e.output = NULL;

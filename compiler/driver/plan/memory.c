@@ -212,7 +212,7 @@ static Leave unfit(Sites *p, double least) {
       "bytes)%s%s",
       bytes_of(a, p->asked.memory), p->asked.memory, bytes_of(a, p->fit.peak.bytes), p->fit.peak.bytes, peak_at(p, a),
       none);
-  return p->asked.held ? LEAVE_PROGRAM : fail(p->s, LEAVE_PROGRAM, "%s", p->fit.unfit);
+  return p->asked.held || p->asked.lean ? LEAVE_PROGRAM : fail(p->s, LEAVE_PROGRAM, "%s", p->fit.unfit);
 }
 
 Leave memory_fit(Sites *p, const PartVectors *only) {

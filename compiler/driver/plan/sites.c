@@ -122,7 +122,9 @@ static Leave keys_wanted(Sites *p) {
 }
 
 static Leave program_compile(Session *s, Job *j, const Args *a) {
+  int64_t keep = j->keep;
   Leave l = job_read(s, j, a, a->operands.at[0]);
+  j->keep = keep;
   if (!l) l = job_sizes(s, j, a);
   return l ? l : job_graph(s, j, a);
 }
@@ -133,6 +135,7 @@ static Leave graph_wanted(Sites *p, const Args *a) {
   Buf why = buf_new(s->arena);
   Leave l = p->j.graph ? LEAVE_OK : program_compile(s, &p->j, a);
   if (l) return l;
+  p->asked.lean = p->j.program && p->j.lower > 0;
   if (job_unplaced(&p->j)) return keys_wanted(p);
   if (p->j.past)
     return fail(s, LEAVE_USAGE, "%s has no equations any more: a plan for many sites is made of a program or its graph",
@@ -571,7 +574,7 @@ static Leave simulate_wanted(const Sites *p, const Args *a) {
               told ? "--derivation" : arena_printf(p->s->arena, "--format=%s", format));
 }
 
-Leave sites_find(Sites *p, const Args *a) {
+static Leave plan_found(Sites *p, const Args *a) {
   Plan *said = NULL;
   const char *planner = arg_last(a, OPT_PLANNER), *costs = arg_last(a, OPT_COSTS);
   if (planner) BUG_UNLESS(planner_find(planner, &p->asked.who));
@@ -589,6 +592,20 @@ Leave sites_find(Sites *p, const Args *a) {
   l = cuts_wanted(p);
   if (!l) l = p->asked.by_bytes ? orders_find(p, a) : plans_find(p);
   if (!l) p->report.facts = facts_find(p);
+  return l;
+}
+
+/* If no plan keeps a limit of memory, gradients save fewer states of repeats, and plans are searched again. */
+Leave sites_find(Sites *p, const Args *a) {
+  const Sites asked = *p;
+  Leave l = plan_found(p, a);
+  while (l && p->fit.unfit && p->asked.lean) {
+    int64_t keep = p->j.lower > 2 ? (int64_t)p->j.lower - 1 : 1;
+    *p = asked;
+    p->j.keep = keep;
+    l = p->j.graph ? job_graph(p->s, &p->j, a) : LEAVE_OK;
+    if (!l) l = plan_found(p, a);
+  }
   return l;
 }
 

@@ -40,6 +40,7 @@ typedef struct SitesAsked {
   Machine *machine;          /* NULL: none given */
   const Plan *plan;          /* a plan file and pins */
   bool held;                 /* only checks limits: reports neither other plans nor that nothing fits */
+  bool lean;                 /* gradients may save less, so if nothing fits, that is not reported yet */
 } SitesAsked;
 
 /* The orders of products. */

@@ -96,7 +96,7 @@ Core *core_grad(Elab *x, Scope *s, const Ast *a) {
   EinNode *loss = loss_of(x, s, a->a);
   if (!loss || !by->node) return refuse(x);
   if (!is_float(x, a->a->span, loss, "this") || !is_float(x, a->name.span, by->node, by->name->s)) return NULL;
-  if (!x->gradients) x->gradients = gradients_new(x->arena, x->graph);
+  if (!x->gradients) x->gradients = gradients_new(x->arena, x->graph, x->front->keep);
   bool none;
   GradTrouble trouble;
   EinNode *made = gradient(x->gradients, x->around.region, loss, by->node, &none, &trouble);

@@ -313,7 +313,7 @@ void stated_rules(Elab *x) {
       r.by[r.n] = s->param[k]->node;
       r.adjoint[r.n++] = s->adjoint[k]->node;
     }
-    if (!x->gradients) x->gradients = gradients_new(x->arena, x->graph);
+    if (!x->gradients) x->gradients = gradients_new(x->arena, x->graph, x->front->keep);
     gradient_rule(x->gradients, &r);
   }
 }

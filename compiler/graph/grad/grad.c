@@ -14,19 +14,21 @@ typedef struct Down {
   Gradients *all;
   Made *made;
   EinNode *loss, *by;
-  uint32_t n;                /* numbers up to the loss' */
+  uint32_t n;                /* numbers of nodes */
   EinNode **node;            /* by number: the nodes on which the loss depends; else NULL */
   bool *depends;               /* on `by`, by floats */
   bool *wanted;              /* it needs an adjoint and has none yet */
   Shares *shares;            /* by number */
 } Down;
 
-Gradients *gradients_new(Arena *a, EinGraph *g) {
+Gradients *gradients_new(Arena *a, EinGraph *g, int64_t keep) {
   Gradients *all = NEW(a, Gradients);
-  *all = (Gradients){
-      .arena = a, .g = g, .made = map_new(a), .saved = map_new(a), .rules = map_new(a), .stated = map_new(a)};
+  *all = (Gradients){.arena = a, .g = g, .keep = keep > 0 ? keep : GRADIENT_KEEP};
+  all->made = all->saved = all->kept = all->spare = all->rules = all->stated = map_new(a);
   return all;
 }
+
+double gradients_lower(const Gradients *all) { return all->lower; }
 
 static Made *made_of(Gradients *all, EinRegion *r, const EinNode *loss) {
   Made *first = map_find(&all->made, loss), *m = first;
@@ -167,7 +169,7 @@ EinNode *gradient(Gradients *all, EinRegion *r, EinNode *loss, EinNode *by, bool
       .made = made_of(all, r, loss),
       .loss = loss,
       .by = by,
-      .n = (loss->id > by->id ? loss->id : by->id) + 1};
+      .n = all->g->n_nodes}; /* what gradients save of a repeat is made after it */
   d.node = NEW_ARRAY(all->arena, EinNode *, d.n);
   d.depends = NEW_ARRAY(all->arena, bool, d.n);
   d.wanted = NEW_ARRAY(all->arena, bool, d.n);

@@ -16,7 +16,12 @@
 
 typedef struct Gradients Gradients; /* what was made so far, by loss and region; the next gradient of the same loss
                                      * reuses it */
-Gradients *gradients_new(Arena *a, EinGraph *g);
+enum { GRADIENT_KEEP = 1 << 30 };
+/* keep: the bytes that the saved states of one repeat may take; 0: GRADIENT_KEEP. Where those of all turns take more,
+ * turns run again. */
+Gradients *gradients_new(Arena *a, EinGraph *g, int64_t keep);
+/* The most bytes that the states saved for a repeat take though less would do; 0: all take the least. */
+double gradients_lower(const Gradients *all);
 
 typedef struct GradTrouble {
   const EinNode *at;         /* the vertex that has no derivative */

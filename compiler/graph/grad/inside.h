@@ -43,7 +43,10 @@ struct Gradients {
   EinGraph *g;
   VEC(EinNode *) by_id;
   Map made;                  /* loss -> Made */
-  Map saved;                 /* state -> the stack of all its turns */
+  int64_t keep;              /* as in grad.h */
+  double lower;
+  Map saved, kept;           /* state -> the stack of all its turns; of the first turn of each stretch */
+  Map spare;                 /* states that save others, and their next values -> what they save */
   Map rules;                 /* vertex -> GradRule */
   Map stated;                /* adjoint -> Instance, what rules made from it */
 };

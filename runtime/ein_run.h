@@ -329,6 +329,18 @@ EIN_INLINE void *ein_own(char *at) {
 #endif
   return at;
 }
+/* 0, for comparisons that guard a read. gcc before 12.4 and 13.2 makes of a test of the sign of 64-bit indices, and a read
+ * under it, a blend of AVX-512VL that reads all elements, also those that the guard excludes (PR 110309): it must not
+ * know that this is 0. */
+EIN_INLINE int64_t ein_nought(void) {
+  int64_t n = 0;
+#if defined(__AVX512VL__) && defined(__GNUC__) && !defined(__clang__)
+#if __GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 4) || (__GNUC__ == 13 && __GNUC_MINOR__ < 2)
+  __asm__("" : "+r"(n));
+#endif
+#endif
+  return n;
+}
 /* An array of a kernel's, too large for registers, all of whose elements are accessed through one pointer.
  * Otherwise gcc would assume that this pointer may also reach arrays that stay in registers, and would store
  * those in every iteration. */

@@ -203,8 +203,19 @@ static bool is_atom(const Expr *e, bool index) {
   return is_half((DType)e->dtype) || is_call(op_text(e));
 }
 
+/* Whether it chooses between values of 8 bytes of which one is in memory, by an index: see ein_nought. */
+static bool is_guard(const CPrinter *p, const Expr *e) {
+  if (e->op != OP_SELECT || p->device || !p->k || dtype_size((DType)e->dtype) != 8) return false;
+  return reads_memory(p, e->arg[1]) || reads_memory(p, e->arg[2]);
+}
+
 static void argument(CPrinter *p, const Expr *e, bool index, bool call) {
   bool paren = !call && !is_atom(e, index);
+  if (p->f.guard && expr_is_int(e, 0) && e->dtype == DT_I64) {
+    if (!p->f.nought) p->f.nought = c_scope_name(&p->f.names, NULL, "nought");
+    buf_str(p->out, p->f.nought->s);
+    return;
+  }
   if (e->kind == EX_INT || e->kind == EX_REAL) {
     literal(p, e, !call);
     return;
@@ -224,7 +235,12 @@ static void template_print(CPrinter *p, const Expr *e, bool index) {
     if (*s == '@') buf_str(p->out, dtype_name(of));
     else if (*s != '$') buf_char(p->out, *s);
     else if (*++s - '0' == operand) buf_str(p->out, c_number(p, e));
-    else argument(p, e->arg[*s - '0'], index, call && stands_alone(s));
+    else {
+      bool was = p->f.guard;
+      p->f.guard |= *s == '0' && is_guard(p, e);
+      argument(p, e->arg[*s - '0'], index, call && stands_alone(s));
+      p->f.guard = was;
+    }
   }
 }
 

@@ -20,6 +20,8 @@ typedef struct CFunction {
   bool uses_ctx, uses_worker, uses_dense;
   uint32_t lane;             /* 1 + the variable of the lane loop being printed; 0: there is none */
   bool raw;                  /* halves are read as their bits */
+  bool guard;                /* the condition of guarded reads is being printed */
+  Str nought;                /* the name of a 0 that compilers don't know to be one; NULL: it is not used */
 } CFunction;
 
 typedef struct CPrinter {

@@ -120,6 +120,7 @@ static void head_print(CPrinter *p) {
     if (loop_is_argument(p->p->tasks, &p->k->places.at[i])) strides_print(p, i);
   scratch_print(p);
   p->out = out;
+  if (p->f.nought) buf_printf(out, "  const int64_t %s = ein_nought();\n", p->f.nought->s);
   for (uint32_t i = 0; i < p->f.here.len; i++) {
     const CSize *s = &p->sizes.at[p->f.here.at[i]];
     buf_printf(out, "  const int64_t %s = %s;\n", s->name->s, size_text(p, p->f.here.at[i]));

@@ -152,7 +152,9 @@ static void var_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_printf(p->out, "%s%s %s", s->kind == LOOP_LET ? "const " : "", c_value_type(x->dtype), c_place(p, s->place));
   if (s->value) {
     buf_str(p->out, s->step ? " = EIN_ACROSS(" : " = ");
+    p->f.guard = x->dtype == DT_BOOL && !p->device; /* it may be the condition of one */
     c_expr(p, s->value, false);
+    p->f.guard = false;
     if (s->step) buf_printf(p->out, ", %lld)", (long long)s->step);
   }
   buf_str(p->out, ";\n");

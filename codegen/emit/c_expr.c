@@ -135,12 +135,27 @@ static bool reads_memory(const CPrinter *p, const Expr *e) {
   return false;
 }
 
-/* If both sides may be computed, & and | avoid a branch: compilers then use masks. If both are reads, one becomes a
- * mask of all bits: compilers would not vectorise bytes otherwise. */
+/* A caller's bool may be any byte. */
+static bool is_tested(const CPrinter *p, const LoopPlace *x) {
+  return x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x);
+}
+
+/* A bool is 0 or 1. If both sides may be computed, & and | avoid a branch: compilers then use masks. Beside an element
+ * that is tested as it is read, gcc would not vectorise bytes, unless it becomes a mask of all bits. What is read is
+ * compared by its bits, because gcc does not vectorise comparisons of bytes as such. */
 static const char *logic_text(const CPrinter *p, const Expr *e) {
-  if (!p->k || reads_memory(p, e->arg[1])) return NULL;
-  if (e->op == OP_AND && e->arg[0]->kind == EX_READ && e->arg[1]->kind == EX_READ) return "-(int)$0 & (int)$1";
-  return e->op == OP_AND ? "(int)$0 & (int)$1" : e->op == OP_OR ? "(int)$0 | (int)$1" : NULL;
+  const Expr *a = e->arg[0], *b = e->n > 1 ? e->arg[1] : NULL;
+  bool read = p->k && a->dtype == DT_BOOL && a->kind == EX_READ && (!b || b->kind == EX_READ);
+  switch ((Op)e->op) {
+  case OP_NOT: return read ? "(int)$0 ^ 1" : NULL;
+  case OP_NE: return read ? "(int)$0 ^ (int)$1" : NULL;
+  case OP_EQ: return read ? "(int)$0 ^ (int)$1 ^ 1" : NULL;
+  case OP_AND:
+    if (!p->k || reads_memory(p, b)) return NULL;
+    return read && a->n && is_tested(p, &p->k->places.at[a->i]) ? "-(int)$0 & (int)$1" : "(int)$0 & (int)$1";
+  case OP_OR: return !p->k || reads_memory(p, b) ? NULL : "(int)$0 | (int)$1";
+  default: return NULL;
+  }
 }
 
 /* Whether it is the only power that vectors have, apart from those that the graph's rules turned into products. */
@@ -226,7 +241,7 @@ static void argument(CPrinter *p, const Expr *e, bool index, bool call) {
 }
 
 static void template_print(CPrinter *p, const Expr *e, bool index) {
-  const char *logic = e->op == OP_AND || e->op == OP_OR ? logic_text(p, e) : NULL, *text = logic ? logic : op_text(e);
+  const char *logic = e->dtype == DT_BOOL ? logic_text(p, e) : NULL, *text = logic ? logic : op_text(e);
   bool call = is_call(text);
   DType of = (DType)(e->n ? e->arg[0]->dtype : e->dtype);
   LoopNumber number;
@@ -629,8 +644,7 @@ void c_group_store(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *a
 static void element_value(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
   bool small = c_is_small(x), half = small && !p->f.raw;
-  /* A caller's bool may be any byte. */
-  bool truth = x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x);
+  bool truth = is_tested(p, x);
   if (truth) buf_char(p->out, '(');
   if (c_is_array(x) && !small && c_array_type(x) != c_value_type(x->dtype))
     buf_printf(p->out, "(%s)", c_value_type(x->dtype));

@@ -66,7 +66,7 @@ static bool lies_well(const Panel *t, double rows, double lanes, double deep) {
   for (uint32_t k = 0; k < t->n_pack; k++) {
     const Pack *x = &t->pack[k];
     double size = (double)dtype_size((DType)x->of->dtype);
-    if (x->of->kind != EX_READ || x->across) return false;
+    if (x->of->kind != EX_READ || x->across || pack_is_tested(t, x->of)) return false;
     if (!x->lanes && is_far(t, x) && points_of(t->p, x->of) * size > (double)NEAREST) return false;
     /* Not contiguous beside a batch, say. */
     if (x->lanes && plan_move(t->p, (uint32_t)x->of->i, (uint32_t)t->v.tile) != MOVE_UNIT) return false;

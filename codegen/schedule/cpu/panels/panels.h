@@ -160,6 +160,7 @@ bool pack_is_tame(const Panel *t);  /* floats under max or min that are not NaN 
 /* A read in which two labels of a block move one index: neighbouring rows overlap, and a panel would store the data
  * many times. */
 bool pack_overlaps(const Panel *t, const Expr *e);
+bool pack_is_tested(const Panel *t, const Expr *e); /* it reads a caller's bool, which may be any byte */
 bool pack_is_in_part(const Panel *t, const Expr *e); /* a read: a label of both sides selects the part of an axis that
                                                       * it covers */
 void pack_body(Panel *t);           /* the body with its parts replaced by packs that have a place */

@@ -107,13 +107,23 @@ static bool pack_add(Panel *t, const Expr *e, bool lanes) {
   return true;
 }
 
-/* Finds the largest parts that belong to one side. Returns false if something depends on both at once, or is computed
- * only under a condition on both. */
+/* Whether it may as well be computed where it is not wanted: it reads at labels, in range, and stops nothing. */
+static bool is_harmless(const Expr *e) {
+  bool reads = e->kind == EX_READ, op = e->kind == EX_OP;
+  if (op && op_info[e->op].rule != RULE_COMPARE && op_info[e->op].rule != RULE_LOGIC) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (reads ? e->arg[k]->kind != EX_LABEL : !op || !is_harmless(e->arg[k])) return false;
+  return true;
+}
+
+/* Finds the largest parts that belong to one side. Returns false if something depends on both at once, or may be
+ * computed only under a condition on both. */
 static bool parts_find(Panel *t, const Expr *e) {
   PartSide side = side_of(t, e);
   if (side == PART_PLAIN) return true;
   if (side != PART_BOTH) return !wants_pack(t, e, side) || pack_add(t, e, side == PART_LANES);
-  if (e->kind != EX_OP || (op_info[e->op].laws & LAW_LAZY)) return false;
+  if (e->kind != EX_OP) return false;
+  if ((op_info[e->op].laws & LAW_LAZY) && !is_harmless(e)) return false;
   for (uint32_t k = 0; k < e->n; k++)
     if (!parts_find(t, e->arg[k])) return false;
   return true;
@@ -228,6 +238,13 @@ bool pack_is_in_part(const Panel *t, const Expr *e) {
   for (uint32_t k = 0; k < e->n; k++)
     if (movers(t, e->arg[k], false) && movers(t, e->arg[k], true)) return true;
   return false;
+}
+
+bool pack_is_tested(const Panel *t, const Expr *e) {
+  for (uint32_t k = 0; e->kind == EX_OP && k < e->n; k++)
+    if (pack_is_tested(t, e->arg[k])) return true;
+  if (e->kind != EX_READ || e->dtype != DT_BOOL || t->p->stage->slot[e->i].kept) return false;
+  return buffer_seen(t->s, t->p->stage->slot[e->i].index)->space != BUF_WORK;
 }
 
 /* ---- entry points ----------------------------------------------------------------------------------------- */

@@ -41,6 +41,20 @@ static const Expr *plain(Exprs *x, const Expr *e) {
   return expr_op_like(x, e, arg);
 }
 
+/* Names what `and` and `or` read, so that C does not branch. */
+static const Expr *truths_read(Sched *s, const Expr *e) {
+  if (e->kind == EX_READ && e->n && e->dtype == DT_BOOL) return let_read(s, "v", e);
+  if (e->kind != EX_OP || op_info[e->op].rule != RULE_LOGIC) return e;
+  const Expr *arg[2] = {NULL, NULL};
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = truths_read(s, e->arg[k]);
+  return expr_op(s->x, (Op)e->op, e->n, arg);
+}
+
+static const Expr *truth_named(Sched *s, const Expr *e) {
+  e = ex_shared(s, truths_read(s, e));
+  return e->kind == EX_OP ? let_read(s, "v", e) : e;
+}
+
 /* acc combined with the body in row r, lane l, where l is at or behind `lane`. */
 static const Expr *taken_in(
     Panel *t, uint32_t acc, const Expr *u0, int64_t r, int64_t lane, const Expr *l, LoopBody *around) {
@@ -63,7 +77,7 @@ static const Expr *taken_in(
   value = pack_units_value(t, packed, r, lane, l, value);
   t->e->packed = NULL;
   if (t->test.plain) return ex_shared(s, compared(s->x, reducer_info[sum->reducer].combine, have, plain(s->x, value)));
-  value = ex_shared(s, value);
+  value = sum->acc == DT_BOOL ? truth_named(s, value) : ex_shared(s, value);
   return red_combine(s, sum, have, value);
 }
 

@@ -130,7 +130,7 @@ static uint32_t move_crosses(const Links *l, uint32_t rank, const Placement *fro
 }
 
 /* What comes in pieces is put together: read and written. */
-static double together(
+double links_together(
     const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to) {
   Cut was[RANK], wanted[RANK];
   bool pieces = false;
@@ -149,7 +149,24 @@ double links_move(
     most = seconds > most ? seconds : most;
   }
   if (most <= 0) return 0;
-  return most + exchange(l, move_crosses(l, rank, from, to)) + together(l, rank, extent, size, from, to);
+  return most + exchange(l, move_crosses(l, rank, from, to)) + links_together(l, rank, extent, size, from, to);
+}
+
+double links_panel(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from,
+    const Placement *to, int32_t d, uint32_t n) {
+  const Mesh *m = l->mesh;
+  Cut wanted[RANK];
+  uint32_t crossed = move_crosses(l, rank, from, to);
+  double most = 0;
+  cuts_find(m, m->n, rank, to, wanted);
+  for (uint32_t k = 0; k < l->n; k++) {
+    double in = moved(m, l->link[k].axes, rank, extent, from, to), parts = 1;
+    for (uint32_t a = 0; a < l->link[k].axes; a++) parts *= crossed >> a & 1 && from->on[a] == d ? m->size[a] : 1;
+    double all = sites_inside(m, l->link[k].axes) * block_of(rank, extent, wanted), out = in * (parts < n ? parts : n);
+    double bytes = size * (in <= 0 || parts <= 1 ? in : out > all ? out : all) / n;
+    if (bytes / l->link[k].rate > most) most = bytes / l->link[k].rate;
+  }
+  return most > 0 ? most + exchange(l, crossed) : 0;
 }
 
 static uint32_t axes_of(const Mesh *m, const Placement *p, int8_t what) {
@@ -213,7 +230,7 @@ double links_copies(const Links *l, uint32_t rank, const int64_t *extent, double
   double copies = sites_from(m, 0, to, PLACE_ALL), firsts = sites_from(m, 0, stored, PLACE_FIRST);
   double block = size * share_of(m, rank, extent, to, 1);
   if (copies <= 1) return 0;
-  if (firsts <= 1) return gathered(l, block / copies, to) + together(l, rank, extent, size, stored, to);
+  if (firsts <= 1) return gathered(l, block / copies, to) + links_together(l, rank, extent, size, stored, to);
   if (firsts < copies) return given(l, block * firsts / copies, stored, to) + 2 * block / l->memory;
   if (!move_gives_shares(block, copies)) return given(l, block, stored, to);
   return given(l, block / copies, stored, to) + gathered(l, block / copies, to);

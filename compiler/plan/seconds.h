@@ -16,7 +16,7 @@
  * A block counts with the size of the largest. If cuts do not align, some site is assumed to have nothing of what it
  * needs yet. A vertex's kernels take its operations on the points of one block that predicates keep, at the site's
  * rate, or the time to read its operands and write its result at the memory's rate, whichever is longer. Nothing
- * overlaps: a plan takes the sum. */
+ * overlaps except for panels (placing/panels.c): a plan takes the sum. */
 #ifndef EIN_SECONDS_H
 #define EIN_SECONDS_H
 
@@ -74,6 +74,12 @@ Links seconds_links(const Seconds *s, const Mesh *mesh, int64_t room);
 
 /* Seconds of a move between two placements without parts. size: bytes of an element. */
 double links_move(
+    const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to);
+/* On links alone, of one of n panels of dimension d; then, of all panels, to put together what comes in pieces. A panel
+ * lies at as few sites as possible: these send all of it, and the others get all of it. */
+double links_panel(const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from,
+    const Placement *to, int32_t d, uint32_t n);
+double links_together(
     const Links *l, uint32_t rank, const int64_t *extent, double size, const Placement *from, const Placement *to);
 /* Seconds to reduce the parts of `from` to `to`, as in place_reduce. */
 double links_reduce(

@@ -42,7 +42,25 @@ check() { # CODE MACHINE PLAN...
   shift
   want "$code" python3 "$root/tests/plan/seconds.py" "$@"
 }
+# Products in panels: what hides behind kernels, and what comes from some sites only.
+cat >product.ein <<'!'
+input A[i:768, k:1536], B[k:1536, j:384] : f32
+output C[i,j] = sum[k] A[i,k] * B[k,j]
+!
+in_panels() { # NAME PANELS SITES MESH AXES HOMES [OPTION]
+  printf 'plan 1\nsites %s\nmesh %s\nvertex C axes %s\n%bpanels C %s\n' "$3" "$4" "$5" "$6" "$2" >"$1.plan"
+  want 0 "$EIN" plan product.ein --plan="$1.plan" --machine m.json --format=json ${7:+"$7"} -o "json/$1"
+}
+for panels in k=2 k=12 k=48 i=4 j=8; do
+  in_panels "grid.$panels" $panels 12 '3 4' 'j i' 'home C j i\nhome A k i\nhome B j k\n'
+  in_panels "rows.$panels" $panels 24 '2 3 4' 'i i i' 'home C i i i\nhome A i i i\nhome B j j j\n'
+done
+in_panels short k=12 3 3 i 'home C i\nhome A i\nhome B k\n' --memory=3.2MB
+want 0 grep -A1 '"apart": \[' json/short
+grep -q '^ *1$' out || wrong "where memory is short the next panel of B does not come while one is in use: $(cat out)"
 check 0 m.json json/*
+sed 's/"count": 48/"count": 24/' json/grid.k=48 >changed
+check 1 m.json changed
 sed 's/"kernel_seconds": /"kernel_seconds": 9/' json/02_attention.8 >changed
 check 1 m.json changed
 sed 's/1e-5/2e-5/' m.json >other.json

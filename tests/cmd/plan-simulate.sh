@@ -108,6 +108,13 @@ took() { # PLAN [PANELS [OPTION]]: nanoseconds
   grep -q "\"received_bytes\": $(sed -n 's/^ *"bytes": \([0-9]*\),.*/\1/p' x.json | head -n 1)," x.json || wrong "other bytes in panels $2 of $1"
   sed -n '/"simulated"/,$ s/^    "seconds": \([^,]*\),/\1/p' x.json | head -n 1 | awk '{printf "%.0f", $1 * 1e9}'
 }
+for panels in k=2 k=8 i=8 j=8; do # the plan's own seconds tell the same
+  for mesh in grid rows; do
+    got=$(took $mesh $panels)
+    sum=$(sed -n 's/^  "seconds": \([^,]*\),/\1/p' x.json | awk '{printf "%.0f", $1 * 1e9}')
+    [ $((got * 20)) -ge $((sum * 19)) ] && [ $((got * 20)) -le $((sum * 21)) ] || wrong "$mesh in panels $panels: $sum ns, and simulated $got ns"
+  done
+done
 slower() { # LESS MORE WHAT
   [ "$1" -lt "$2" ] || wrong "$3: $1 ns, and $2 ns"
 }

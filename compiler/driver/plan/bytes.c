@@ -39,7 +39,8 @@
  * including turns in a stack, "received": bytes, "elements": by "ia" } ], "received": bytes of operands, "site_points":
  * those that predicates let through of its largest block, at most, "point_operations": per point, "point_rate": their
  * rate, "f32 multiply_add", "kernel_seconds", "received_seconds", "memory": bytes of a site at its tasks, "work": WORK,
- *                     and if it is done in panels "panels": { "label", "count" } } ],
+ *                     and if it is done in panels "panels": { "label", "count", "apart": the
+ *                     reads whose next panel does not come while one is in use } } ],
  *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
  *                     "most": [ int ] the largest number of blocks per dimension, "part": bytes of an element while it
  *                     is in parts; 0 for an input,
@@ -212,12 +213,13 @@ static const char *in_use(const Placing *x, const char *less, Arena *a) {
 const char *bytes_best(const Sites *p, Arena *a) {
   const Placing *x = p->placing;
   const char *less = p->asked.in_seconds ? "is faster" : p->asked.in_elements ? "costs less" : "moves less";
+  const char *once = p->asked.in_seconds && x->panels ? "without panels, " : ""; /* the search knows none */
   if (p->asked.who != PLANNER_EXACT) return NULL; /* its bound is only for these cuts */
   if (x->narrow) return SITES_NARROW;
-  if (placing_is_proven(x)) return arena_printf(a, "no plan on such a mesh %s%s", less, among(p));
+  if (placing_is_proven(x)) return arena_printf(a, "%sno plan on such a mesh %s%s", once, less, among(p));
   if (x->bound <= 0) return NULL;
-  return arena_printf(a, "%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best",
-      in_use(x, less, a), among(p), p->asked.in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
+  return arena_printf(a, "%s%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best",
+      once, in_use(x, less, a), among(p), p->asked.in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
       p->fit.unlimited ? ", whatever memory it takes" : "", gap_of(a, (x->cost - x->bound) / x->bound));
 }
 
@@ -517,6 +519,10 @@ static void put_panels(Json *j, const Placing *x, uint32_t i) {
   json_object(j, "panels");
   json_int(j, "label", x->panels[i].label);
   json_int(j, "count", x->panels[i].n);
+  json_array(j, "apart");
+  for (int r = 0; r < 64; r++)
+    if (x->panels[i].apart >> r & 1) json_int(j, NULL, r);
+  json_end(j, ']');
   json_end(j, '}');
 }
 

@@ -72,14 +72,18 @@ static void memory_guess(const Sites *p, const Placing *x, SitesMemory *out) {
       out->by[i] = by[k] > out->by[i] ? by[k] : out->by[i];
 }
 
+static TaskGraph *tasks_of(const Sites *p, const Placing *placing, Arena *work, Buf *why) {
+  Cutting c = cutting_of_placing(work, p->places, placing);
+  c.memory = (int64_t)p->asked.memory;
+  const Algebra *ia = p->keys ? ia_from_tra(work, p->keys, &c) : ia_from_graph(work, p->j.graph, &c);
+  return task_from_ia(work, ia, why);
+}
+
 SitesMemory memory_of(const Sites *p, const Placing *placing) {
   SitesMemory out = {.at = -1, .by = NEW_ARRAY(p->s->arena, double, p->places->tensors.len + 1)};
   Arena *work = arena_new();
-  Cutting c = cutting_of_placing(work, p->places, placing);
-  c.memory = (int64_t)p->asked.memory;
   Buf why = buf_new(work);
-  const Algebra *ia = p->keys ? ia_from_tra(work, p->keys, &c) : ia_from_graph(work, p->j.graph, &c);
-  TaskGraph *t = task_from_ia(work, ia, &why);
+  TaskGraph *t = tasks_of(p, placing, work, &why);
   if (t) {
     Measuring x = {.g = p->places, .out = &out};
     int64_t *step = NEW_ARRAY(work, int64_t, t->n_steps + 2);
@@ -95,6 +99,57 @@ SitesMemory memory_of(const Sites *p, const Placing *placing) {
   }
   arena_free(work);
   return out;
+}
+
+/* ---- panels ------------------------------------------------------------------------------------------------------ */
+
+/* The vertex that the tasks of these panels compute; -1: none of its name. */
+static int32_t vertex_of(Measuring *x, const Tasks *list, uint32_t panel_of) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    int32_t found = k->kind == TASK_REPEAT ? vertex_of(x, &k->body, panel_of) : -1;
+    if (k->panel_of == panel_of && k->stages.len)
+      found = (int32_t)(uintptr_t)named(&x->tensors, k->stages.at[0].name, k->stages.at[0].place)->value - 1;
+    if (found >= 0) return found;
+  }
+  return -1;
+}
+
+/* The vertex's reads of the tensor that the task moves, as in PlacePanels. */
+static uint64_t reads_of(Measuring *x, uint32_t vertex, const Task *k) {
+  uint64_t reads = 0;
+  for (uint32_t r = 0; r < x->g->part->vertices.at[vertex].reads.len; r++) {
+    const EinNode *n = x->g->tensors.at[x->g->tensor[vertex][r]].node;
+    if (named(&x->tensors, n->name, n->place) == named(&x->tensors, k->name, k->place))
+      reads |= (uint64_t)1 << (r < 63 ? r : 63);
+  }
+  return reads;
+}
+
+static void apart_find(Measuring *x, const TaskGraph *t, const Tasks *list, PlacePanels *panels) {
+  for (uint32_t i = 0; i < list->len; i++) {
+    const Task *k = list->at[i];
+    if (k->kind == TASK_REPEAT) apart_find(x, t, &k->body, panels);
+    if (k->kind != TASK_MOVE || !k->before || k->end > k->step) continue;
+    for (int32_t v = vertex_of(x, &t->tasks, k->panel_of); v >= 0; v = (int32_t)x->before[v] - 1)
+      if ((uint32_t)v < x->g->part->vertices.len) panels[v].apart |= reads_of(x, (uint32_t)v, k);
+  }
+}
+
+/* Tells which panels have no room for the next one beside them, as the tasks are under the limit. */
+static void panels_tell(const Sites *p, Placing *placing) {
+  uint32_t n = p->g->vertices.len;
+  if (!placing->panels || p->asked.memory <= 0) return;
+  Arena *work = arena_new();
+  Buf why = buf_new(work);
+  TaskGraph *t = tasks_of(p, placing, work, &why);
+  PlacePanels *panels = arena_copy(p->s->arena, placing->panels, (n + 1) * sizeof *panels);
+  Measuring x = {.g = p->places};
+  tensors_name(work, &x);
+  if (t) apart_find(&x, t, &t->tasks, panels);
+  placing->panels = panels;
+  if (p->asked.in_seconds) placing_count(p->places, placing);
+  arena_free(work);
 }
 
 /* ---- under a limit -------------------------------------------------------------------------------------------- */
@@ -215,7 +270,7 @@ static Leave unfit(Sites *p, double least) {
   return p->asked.held || p->asked.lean ? LEAVE_PROGRAM : fail(p->s, LEAVE_PROGRAM, "%s", p->fit.unfit);
 }
 
-Leave memory_fit(Sites *p, const PartVectors *only) {
+static Leave fit(Sites *p, const PartVectors *only) {
   double least = memory_least(p->places, p->places->fixed->mesh ? mesh_sites(p->places->fixed->mesh) : p->sites);
   p->fit.peak = memory_of(p, p->placing);
   if (p->asked.memory <= 0 || p->fit.peak.bytes <= p->asked.memory) return LEAVE_OK;
@@ -229,6 +284,12 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
   p->fit.unlimited = unbound;
   p->placing = x;
   return LEAVE_OK;
+}
+
+Leave memory_fit(Sites *p, const PartVectors *only) {
+  Leave leave = fit(p, only);
+  if (leave == LEAVE_OK) panels_tell(p, p->placing);
+  return leave;
 }
 
 /* ---- reports ---------------------------------------------------------------------------------------------------- */

@@ -88,7 +88,7 @@ static bool step_try(Fit *f) {
     bool first = may(f, i) && concerns(f, i, f->peak.at);
     for (uint32_t j = 0; first && j < i; j++) first = !(may(f, j) && concerns(f, j, f->peak.at) && alike(f, i, j));
     for (uint32_t l = 0; first && l < g->vertices.at[i].n_label && *f->work > 0; l++) {
-      PlacePanels x = {l, panels_most(f, i, l)};
+      PlacePanels x = {.label = l, .n = panels_most(f, i, l)};
       if (x.n < 2 || (f->panels[i].n == x.n && f->panels[i].label == l)) continue;
       Fit now = changed(f, i, x);
       if (now.over < best.over ||
@@ -105,7 +105,7 @@ static bool step_try(Fit *f) {
 static void thin(Fit *f) {
   for (uint32_t i = 0; i < f->p->g->vertices.len; i++)
     while (f->panels[i].n > 3 && may(f, i) && *f->work > 0) {
-      Fit now = changed(f, i, (PlacePanels){f->panels[i].label, f->panels[i].n / 2});
+      Fit now = changed(f, i, (PlacePanels){.label = f->panels[i].label, .n = f->panels[i].n / 2});
       if (now.peak.bytes > f->p->asked.memory) break;
       *f = now;
     }

@@ -221,7 +221,7 @@ static void panels_fix(Fixing *f, const PlanPanels *x, PlacePanels *out) {
     axis_unknown(f, &c, &(PlanAxis){.label = x->of.label, .span = x->of.span});
     return;
   }
-  out[i] = (PlacePanels){(uint32_t)l, x->of.count};
+  out[i] = (PlacePanels){.label = (uint32_t)l, .n = x->of.count};
   if (x->of.count <= v->extent[l]) return;
   Diag *g = diag_add(f->d, D_E931, x->of.span, "%s of %s has no room for %u panels", c.label[l], c.name, x->of.count);
   diag_note(f->d, g, "it has %lld points", (long long)v->extent[l]);

@@ -210,9 +210,10 @@ double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Pla
   PlaceCost cost;
   PlaceGraph x = plain(g, &cost, s);
   Links l = seconds_links(s, &p->mesh, p->room);
-  double seconds = 0, times;
+  double seconds = panels_seconds(g, s, &l, p, vertex), times;
   for (uint32_t k = 0; k < g->part->vertices.at[vertex].reads.len; k++) {
     PairCost c = pair_read(&x, &p->mesh, &l, vertex, k);
+    if (placing_panelled(g, p, vertex, k) >= 0) continue;
     if (!reach_is_plain(g, vertex, k)) {
       seconds += c.times * windows_seconds(g, &l, p, vertex, k);
       continue;
@@ -244,7 +245,12 @@ double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p) 
 
 void placing_count(const PlaceGraph *g, Placing *p) {
   p->cost = p->bytes = placing_bytes(g, p);
-  if (g->cost && g->cost->seconds) p->cost = p->seconds = placing_seconds(g, g->cost->seconds, p);
+  if (g->cost && g->cost->seconds) {
+    Placing at_once = *p;
+    at_once.panels = NULL;
+    p->cost = placing_seconds(g, g->cost->seconds, &at_once);
+    p->seconds = placing_seconds(g, g->cost->seconds, p);
+  }
   if (g->cost && g->cost->paper) p->cost = p->elements = placing_elements(g, p);
 }
 

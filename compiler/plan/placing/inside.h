@@ -97,5 +97,7 @@ double pair_memory(const PairCost *c, const Placement *from, const Placement *to
  * copies of an input. */
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);
 double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home);
+/* Seconds of operands in panels, as far as nothing hides them: panels.c. */
+double panels_seconds(const PlaceGraph *g, const Seconds *s, const Links *l, const Placing *p, uint32_t vertex);
 
 #endif

@@ -42,8 +42,11 @@ typedef struct PlaceFixed {  /* choices that are fixed */
   const Placement **home;    /* by tensor; NULL: any */
 } PlaceFixed;
 
-typedef struct PlacePanels { uint32_t label, n; } PlacePanels; /* n slices of that label of a vertex, one after the
-                                                                * other; n 0: all at once */
+typedef struct PlacePanels { /* n slices of that label of a vertex, one after the other; n 0: all at once */
+  uint32_t label, n;
+  uint64_t apart;            /* reads whose next panel does not come while one is in use, as there is no room: bit k
+                              * for read k, the last for all from 63 on */
+} PlacePanels;
 
 typedef struct PlaceWays { uint32_t n; const Placement *at; } PlaceWays; /* of a vertex, labels by axis; of a tensor,
                                                                           * its home */
@@ -74,9 +77,9 @@ typedef struct Placing {
   const PlacePanels *panels; /* by vertex; they change neither bytes nor operations. NULL: none has any */
   int64_t room;              /* bytes of parts that arrive at once; 0: MOVE_ROOM */
   double bytes;              /* moved, per run */
-  double seconds;            /* per run, if by seconds */
+  double seconds;            /* per run, if by seconds; with its panels */
   double elements;           /* by the TRA paper's cost */
-  double cost;               /* bytes, seconds or elements, plus the cost of memory */
+  double cost;               /* bytes, seconds without panels, or elements, plus the cost of memory */
   double effort;             /* additions that finding it took, about */
   double allowed;            /* the limit on the busiest site's work; 0: none */
   double bound;              /* lower bound for this mesh with equal blocks */
@@ -139,11 +142,13 @@ double placing_received_elements(const PlaceGraph *g, const Placing *p, uint32_t
 double placing_brought_elements(const PlaceGraph *g, const Placing *p, uint32_t tensor);
 
 /* The seconds of a placing, on any mesh of that many sites: in all; of a vertex's kernels; as placing_received and
- * placing_brought. */
+ * placing_brought. Of operands in panels, what is not hidden behind kernels (panels.c). */
 double placing_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p);
 double placing_kernels(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t vertex);
 double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t vertex);
 double placing_brought_seconds(const PlaceGraph *g, const Seconds *s, const Placing *p, uint32_t tensor);
+/* The tensor's dimension along which the operand comes in panels; -1: it comes at once. */
+int32_t placing_panelled(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);
 
 /* ---- for reports ------------------------------------------------------------------------------------- */
 /* The name of an input's dimension is that which its first reader uses; a dimension that nobody cuts has a number,

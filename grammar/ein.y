@@ -172,7 +172,7 @@ locals(B) ::= .                                         { B = block_new(p); }
 locals(B) ::= locals(B) RESYNC.
 locals(B) ::= locals(B) local(S) NEWLINE.               { block_add(p, B, S); }
 %type local {AstStmt *}
-local(S) ::= left(L) dtype(T) ASSIGN e(E).              { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); }
+local(S) ::= left(L) dtype(T) ASSIGN e(E) by(B).        { S = build_equation(p, STMT_EQUATION, (Token){0}, L, T, E); by_take(p, S, B); }
 local(S) ::= sides(L) ASSIGN e(E).                      { S = build_sides(p, STMT_EQUATION, (Token){0}, L, E); }
 
 // ---- C functions

@@ -333,6 +333,8 @@ static void cast(CPrinter *p, const Expr *e) {
 const char *emit_extern_type(DType t) {
   static const char *const type[DTYPES] = {[DT_F64] = "double",
       [DT_F32] = "float",
+      [DT_F16] = "uint16_t",
+      [DT_BF16] = "uint16_t",
       [DT_I64] = "int64_t",
       [DT_I32] = "int32_t",
       [DT_I16] = "int16_t",
@@ -409,9 +411,15 @@ void c_externs(CPrinter *p, Buf *c) {
       continue;
     }
     buf_printf(c, "static inline %s ein_extern_%s(", emit_extern_type(x->dtype), x->symbol->s);
-    for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%s%s a%u", k ? ", " : "", emit_extern_type(x->arg[k]), k);
+    for (uint32_t k = 0; k < x->n; k++) {
+      DType t = x->arg[k];
+      buf_printf(c, "%s%s a%u", k ? ", " : "", is_half(t) ? c_value_type(t) : emit_extern_type(t), k);
+    }
     buf_printf(c, ") { return %s(", x->symbol->s);
-    for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%sa%u", k ? ", " : "", k);
+    for (uint32_t k = 0; k < x->n; k++) {
+      const char *half = is_half(x->arg[k]) ? arena_printf(p->arena, "ein_f32_to_%s", dtype_name(x->arg[k])) : "";
+      buf_printf(c, "%s%s(a%u)", k ? ", " : "", half, k);
+    }
     buf_str(c, "); }\n");
   }
   if (p->called.len) buf_char(c, '\n');

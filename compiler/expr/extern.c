@@ -103,12 +103,6 @@ const char *extern_wrong(const Extern *x, int *part) {
     return "names that begin with ein_ and program_ are those of what ein writes";
   *part = EXTERN_DTYPE;
   if (!x->block && x->dtype != DT_F64 && x->dtype != DT_F32) return "a C function gives f64 or f32 here";
-  if (x->dtype == DT_F16 || x->dtype == DT_BF16) return "a C function makes no f16 and no bf16; f32 has their values";
-  for (uint32_t k = 0; k < x->n; k++) {
-    *part = (int)k;
-    if (x->arg[k] == DT_F16 || x->arg[k] == DT_BF16)
-      return "a C function takes no f16 and no bf16; f32 has their values";
-  }
   *part = EXTERN_NAME;
   if (!x->n) return "a C function takes an argument";
   if (x->block && x->n_out + x->n_red > EXTERN_LABELS) return "a C function of blocks has at most 32 labels";

@@ -157,6 +157,17 @@ Leave externs_parts(Session *s, const Compiler *c, const Exprs *p, ExternParts *
 
 /* ---- for evaluators ----------------------------------------------------------------------------- */
 
+/* The bits of values of f16 and bf16. */
+static const char halves[] =
+    "static unsigned ein_f32(double x) { union { float f; unsigned u; } a; a.f = (float)x; return a.u; }\n"
+    "static unsigned ein_bf16(double x) { return ein_f32(x) >> 16; }\n"
+    "static unsigned ein_f16(double x) {\n"
+    "  unsigned u = ein_f32(x), sign = u >> 16 & 0x8000, e = u >> 23 & 255, m = u & 0x7fffff;\n"
+    "  if (e == 255) return sign | 0x7c00 | m >> 13;\n"
+    "  if (e > 112) return sign | (e - 112) << 10 | m >> 13;\n"
+    "  return sign | (e > 102 ? (m | 0x800000) >> (126 - e) : 0);\n"
+    "}\n";
+
 static void adapter_print(Buf *b, const Extern *x, uint32_t k) {
   if (x->place.file) {
     buf_printf(b, "# %u ", x->place.line);
@@ -170,9 +181,12 @@ static void adapter_print(Buf *b, const Extern *x, uint32_t k) {
   }
   buf_printf(b, ";\n# 1 \"<ein>\"\nvoid ein_extern_%u(const union ein_cell *a, union ein_cell *r) { r->f = (double)%s(",
       k, x->symbol->s);
-  for (uint32_t i = 0; i < x->n; i++)
-    buf_printf(
-        b, "%s(%s)a[%u].%c", i ? ", " : "", emit_extern_type(x->arg[i]), i, dtype_is_float(x->arg[i]) ? 'f' : 'i');
+  for (uint32_t i = 0; i < x->n; i++) {
+    bool half = x->arg[i] == DT_F16 || x->arg[i] == DT_BF16;
+    const char *to = half ? arena_printf(b->arena, "ein_%s", dtype_name(x->arg[i])) : "";
+    buf_printf(b, "%s(%s)%s(a[%u].%c)", i ? ", " : "", emit_extern_type(x->arg[i]), to, i,
+        dtype_is_float(x->arg[i]) ? 'f' : 'i');
+  }
   buf_str(b, "); }\n");
 }
 
@@ -187,10 +201,12 @@ static Buf adapters(Session *s, const Exprs *p, uint32_t first, const ExternPart
       buf_add(&b, parts->sources.at[i].text.s, parts->sources.at[i].text.len);
   buf_str(&b, "\n# 1 \"<ein>\"\n"); /* its own <stdint.h> was included here, and its guard is gone */
   static const char *const types[] = {
-      "int64_t", "INT64", "int32_t", "INT32", "int16_t", "INT16", "int8_t", "INT8", "uint8_t", "UINT8"};
+      "int64_t", "INT64", "int32_t", "INT32", "int16_t", "INT16", "int8_t", "INT8", "uint16_t", "UINT16", "uint8_t",
+      "UINT8"};
   for (size_t i = 0; i < COUNT(types); i += 2)
     buf_printf(&b, "#undef %s\n#define %s __%s_TYPE__\n", types[i], types[i], types[i + 1]);
   buf_str(&b, "union ein_cell { int64_t i; double f; };\n");
+  buf_str(&b, halves);
   for (uint32_t k = first; k < extern_count(p); k++)
     if (same_from(extern_at(p, k), x)) adapter_print(&b, extern_at(p, k), k);
   return b;

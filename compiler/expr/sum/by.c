@@ -51,16 +51,11 @@ const char *sum_by_wrong(Arena *a, const EinSum *s, bool moved) {
   if (reducer_is_arg(s->reducer))
     return "makes values, and argmax and argmin look for places";
   if (s->acc != s->dtype) return "makes values of one dtype, and what is reduced here has another than the result";
-  if (s->dtype == DT_F16 || s->dtype == DT_BF16) return "makes no f16 and no bf16; f32 has their values";
   if (s->n_out + s->n_red > EXTERN_LABELS) return "has at most 32 labels";
   if (s->n_slot > EXTERN_ARGS) return "is given at most 8 tensors";
   if (!s->n_slot) return "is given tensors, and none is read here";
   by_walk(a, s->body, &w);
-  for (uint32_t k = 0; k < w.reads.len && !w.why; k++) {
-    DType t = (DType)w.reads.at[k]->dtype;
-    w.why = t == DT_F16 || t == DT_BF16 ? "is given no f16 and no bf16; f32 has their values"
-                                        : read_wrong(w.reads.at[k], moved);
-  }
+  for (uint32_t k = 0; k < w.reads.len && !w.why; k++) w.why = read_wrong(w.reads.at[k], moved);
   return w.why;
 }
 

@@ -366,12 +366,31 @@ static bool passed_unchanged(Elab *x, Scope *s, const Ast *a, Core **out) {
   return true;
 }
 
+/* Whether it is a tensor at labels, each along one dimension. */
+static bool is_at_labels(const Core *c) {
+  if (c->kind != CORE_READ && c->kind != CORE_USE) return false;
+  for (uint32_t i = 0; i < c->n; i++) {
+    if (c->arg[i]->kind != CORE_LABEL) return false;
+    for (uint32_t k = 0; k < i; k++)
+      if (label_root(c->arg[k]->label) == label_root(c->arg[i]->label)) return false;
+  }
+  return c->kind == CORE_READ || !c->bind->in_line || is_at_labels(c->bind->body);
+}
+
+/* Whether a C function computes an equation of the def: then all else that its equations read are tensors at labels. */
+static bool has_by(const AstStmt *def) {
+  for (uint32_t i = 0; i < def->body.len; i++)
+    if (def->body.at[i]->text) return true;
+  return false;
+}
+
 static bool frame_argument(Elab *x, Scope *s, const Ast *a, AstName param, Frame *f) {
   Local l = {.name = param.s, .span = param.span};
   if (!passed_unchanged(x, s, a, &l.direct))
     l.bind = bind_apart(x, s, a, strings_printf(x->strings, "%s.%s", f->def->name.s->s, param.s->s));
   if (!l.direct && !l.bind) return false;
   if (l.bind && is_stated(x, f, l.bind->body)) l.bind->in_line = 0;
+  if (l.bind && has_by(f->def) && !is_at_labels(l.bind->body)) l.bind->in_line = 0;
   vec_push(x->arena, f->locals, l);
   return true;
 }
@@ -387,6 +406,8 @@ bool frame_equation(Elab *x, Scope *s, const AstStmt *e, Frame *f) {
   if (!c) return false;
   Str name = strings_printf(x->strings, "%s.%s", f->def->name.s->s, e->name.s->s);
   Bind *b = bind_new(x, name, e->name.span, c, c->free, c->free.at);
+  if (e->text) b->by = e;
+  if (e->text || (has_by(f->def) && !is_at_labels(c))) b->in_line = 0;
   vec_push(x->arena, f->locals, ((Local){.name = e->name.s, .span = e->name.span, .bind = b}));
   return true;
 }

@@ -296,7 +296,7 @@ static void equation_made(Elab *x, const AstStmt *s) {
   l.typed = s->dtype_span;
   l.open = s->open;
   if (ok) n = elab_body(x, s->name.s, &l, s->e, s->dtype, s->name.span);
-  if (n) n = elab_by(x, s, n);
+  if (n) n = elab_by(x, s, n, false, x->equation.first_node);
   if (l.turn) return add_stack(x, s, &l, n);
   Symbol *y = symbol_add(x, SYM_TENSOR, s->name);
   y->node = n;

@@ -132,6 +132,7 @@ struct Bind {
   bool used, covered;        /* covered: one of its uses is */
   enum { BIND_VALUE, BIND_ABOVE, BIND_ADJOINT, BIND_NOTHING } role; /* in a stated adjoint: adjoint of the result; of
                                                                      * a parameter; of an unused result */
+  const AstStmt *by;         /* the equation, if a C function computes it; else NULL */
   struct Stated *stated;     /* the Stated that it belongs to, or NULL: the program */
   EinNode *node;             /* once lowered, with the following */
   const Expr *pred;          /* the predicates that apply to it, over its labels by number */
@@ -250,7 +251,7 @@ typedef struct Scope {
 
 typedef struct Guard { Core *cond; bool not; const struct Guard *outer; } Guard;
 
-typedef struct NamedExtern { const Extern *is; Span at; } NamedExtern;
+typedef struct NamedExtern { const Extern *is; Span at; Str axes; bool in_def; } NamedExtern; /* extern.c: agrees */
 
 /* The current equation; equation_begin begins it. */
 typedef struct ElabEquation {
@@ -396,7 +397,9 @@ Core *reduce_restrict(Elab *x, Scope *s, LabelSet labels, Core *where, Span span
 /* extern.c */
 void elab_extern(Elab *x, const AstStmt *s);
 Core *call_extern(Elab *x, Scope *s, const Symbol *y, const Ast *a);
-EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n); /* n is an equation's vertex; NULL after a complaint */
+/* n is the vertex of equation s, of the program or in a def, whose nodes have this number or larger ones; NULL after a
+ * complaint */
+EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n, bool in_def, uint32_t first);
 bool type_fits(Elab *x, const Core *c, int dtype, Span typed, Str state); /* elab.c: converts to that dtype
                                                                            * implicitly; state: the state it is for,
                                                                            * or NULL */

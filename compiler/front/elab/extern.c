@@ -27,18 +27,36 @@ static Span part_span(const AstStmt *s, int part) {
                               : s->name.span;
 }
 
-/* A C symbol has only one type. */
-static bool agrees(Elab *x, const AstStmt *s, const Extern *e) {
+/* A C symbol has only one type. Where a def calls it, whose arguments have their dimensions in the order of the call,
+ * that must be the same order, too: else the function would take one dimension for another. `axes` tells it. */
+static bool agrees(Elab *x, const AstStmt *s, const Extern *e, Str axes, bool in_def) {
+  NamedExtern new = {e, s->text_span, axes, in_def};
   for (uint32_t k = 0; k < x->named.len; k++) {
-    const Extern *old = x->named.at[k].is;
-    if (old->symbol != e->symbol || (extern_same_type(old, e) && old->from == e->from)) continue;
-    Diag *d =
-        diag_add(x->diags, D_E119, s->text_span, "the C function %s is declared in another way here", e->symbol->s);
-    diag_at(x->diags, d, x->named.at[k].at, "first so");
+    const NamedExtern *old = &x->named.at[k];
+    bool same = extern_same_type(old->is, e) && old->is->from == e->from,
+         turned = same && (old->in_def || in_def) && old->axes != axes;
+    if (old->is->symbol != e->symbol || (same && !turned)) continue;
+    Diag *d = diag_add(x->diags, D_E119, s->text_span,
+        turned ? "the C function %s gets an argument here whose dimensions are in another order"
+               : "the C function %s is declared in another way here",
+        e->symbol->s);
+    diag_at(x->diags, d, old->at, "first so");
+    if (turned)
+      diag_hint(x->diags, d, "make a tensor with the other order, and call the def with that: `T[k,j] = X[j,k]`");
     return false;
   }
-  vec_push(x->arena, x->named, ((NamedExtern){e, s->text_span}));
+  vec_push(x->arena, x->named, new);
   return true;
+}
+
+/* By argument, the numbers of the labels along which its dimensions go. */
+static Str axes_of(Elab *x, const EinSum *s) {
+  const Expr **read = NEW_ARRAY(x->arena, const Expr *, s->n_slot + 1);
+  Buf b = buf_new(x->arena);
+  expr_slot_reads(x->arena, 1, &s->body, read);
+  for (uint32_t k = 0; k < s->n_slot; k++, buf_char(&b, ';'))
+    for (uint32_t d = 0; d < read[k]->n; d++) buf_printf(&b, "%lld,", (long long)read[k]->arg[d]->i);
+  return str_of(x->strings, b.s, b.len);
 }
 
 static bool params_differ(Elab *x, const AstStmt *s) {
@@ -70,7 +88,7 @@ void elab_extern(Elab *x, const AstStmt *s) {
   const char *wrong = ok ? extern_wrong(&e, &part) : NULL;
   if (wrong) ok = complain(x, part_span(s, part), wrong);
   const Extern *own = arena_copy(x->arena, &e, sizeof e);
-  ok = ok && params_differ(x, s) && agrees(x, s, own);
+  ok = ok && params_differ(x, s) && agrees(x, s, own, NULL, false);
   Symbol *y = symbol_add(x, ok ? SYM_EXTERN : SYM_TENSOR, s->name); /* uses of an invalid function are not reported */
   y->stmt = s;
   if (ok) y->external = own;
@@ -86,7 +104,7 @@ static EinNode *by_complain(Elab *x, const AstStmt *s, const char *wrong) {
   return NULL;
 }
 
-EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n) {
+EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n, bool in_def, uint32_t first) {
   if (!s->text) return n;
   EinSum sum = *n->sum;
   Extern e = {.name = s->text,
@@ -97,7 +115,7 @@ EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n) {
   for (uint32_t k = 0; k < n->rank; k++)
     if (n->merge[k] != 1)
       return by_complain(x, s, "makes a tensor with one label a dimension, and labels are merged here");
-  if (x->graph->n_nodes > x->equation.first_node + 1)
+  if (x->graph->n_nodes > first + 1)
     return by_complain(x, s, "computes one reduction, or none, and what is around it is another step here");
   const char *wrong = sum_by_wrong(x->arena, &sum, false);
   if (wrong) return by_complain(x, s, wrong);
@@ -108,7 +126,7 @@ EinNode *elab_by(Elab *x, const AstStmt *s, EinNode *n) {
     diag_add(x->diags, D_E119, part == EXTERN_FROM ? s->source_span : s->text_span, "%s", wrong);
     return NULL;
   }
-  if (!agrees(x, s, arena_copy(x->arena, &e, sizeof e))) return NULL;
+  if (!agrees(x, s, arena_copy(x->arena, &e, sizeof e), axes_of(x, &sum), in_def)) return NULL;
   sum.by = extern_add(x->exprs, &e);
   n->sum = graph_sum(x->graph, &sum);
   return n;

@@ -157,7 +157,7 @@ static void next_made(Elab *x, const AstStmt *s) {
   bool ok = next_left(x, s, y, &l);
   l.typed = y->span, l.state = y->name;
   if (ok) state->next = elab_body(x, s->name.s, &l, s->e, (int)y->node->dtype, s->name.span);
-  if (state->next) state->next = elab_by(x, s, state->next);
+  if (state->next) state->next = elab_by(x, s, state->next, false, x->equation.first_node);
   if (!state->next) y->state = -1;
 }
 

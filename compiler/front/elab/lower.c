@@ -126,14 +126,24 @@ static void bind_lower_as(Elab *x, Bind *b) {
   labels_restore(x, f);
 }
 
+/* A C function computes it; its nodes have this number or larger ones. */
+static void bind_by(Elab *x, Bind *b, uint32_t first) {
+  uint32_t before = x->diags->all.len;
+  if (elab_by(x, b->by, b->node, true, first)) return;
+  for (uint32_t i = before; i < x->diags->all.len; i++) diag_called(x, x->diags->all.at[i], b->body->frame);
+  x->equation.failed = true;
+}
+
 static void bind_lower(Elab *x, Bind *b) {
   const Guard *outer = x->vertex.guard;
   EinRegion *here = x->around.region;
+  uint32_t first = x->graph->n_nodes;
   x->vertex.guard = NULL;
   x->around.region = b->region;
   if (b->role == BIND_ABOVE) stated_above(x, b);
   else if (b->role == BIND_ADJOINT) stated_adjoint(x, b);
   else bind_lower_as(x, b);
+  if (b->by && b->node && !x->equation.failed) bind_by(x, b, first);
   x->vertex.guard = outer;
   x->around.region = here;
 }

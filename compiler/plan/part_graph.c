@@ -227,8 +227,9 @@ static bool vertex_add(Builder *b, const EinNode *n) {
     for (uint32_t i = 0; i < s->n_slot; i++) list[i] = n->input[i]->id;
     *ties = ties_find(v.n_label, v.extent, list, 2, top + 1);
     v.ties = ties;
+    uint32_t budget = BOXES_USUAL;
     int64_t *zero = NEW_ARRAY(b->arena, int64_t, v.n_label + 1);
-    v.kept = boxes_points(v.n_label, zero, v.extent, 2, top + 1, BOXES_USUAL);
+    v.kept = boxes_points(v.n_label, zero, v.extent, 2, top + 1, &budget);
   }
   expr_slot_reads(b->arena, COUNT(top), top, read);
   for (uint32_t i = 0; i < s->n_slot; i++) {

@@ -12,15 +12,18 @@ bool part_read_has(const PartRead *r, uint32_t label) {
   return false;
 }
 
+double part_points_of(const PartVertex *v, const double *values) {
+  double points = 1;
+  for (uint32_t l = 0; l < v->n_label; l++) points *= values[l];
+  if (!v->ties) return points;
+  if (v->ties->n && points > 0) points = ties_points(v->ties, v->n_label, values);
+  return v->kept < points ? v->kept : points;
+}
+
 double part_points(const PartVertex *v, const uint32_t *d) {
-  double values[TIE_LABELS], all = 1, few = 1;
-  for (uint32_t l = 0; l < v->n_label; l++) {
-    double n = part_block(v->extent[l], d ? d[l] : 1);
-    if (l < TIE_LABELS) values[l] = n, few *= n;
-    else all *= n;
-  }
-  if (v->ties && v->ties->n) few = ties_points(v->ties, v->n_label < TIE_LABELS ? v->n_label : TIE_LABELS, values);
-  return v->ties && v->kept < all * few ? v->kept : all * few;
+  double values[GRAPH_LABELS + 1];
+  for (uint32_t l = 0; l < v->n_label; l++) values[l] = part_block(v->extent[l], d ? d[l] : 1);
+  return part_points_of(v, values);
 }
 
 double part_join(const PartVertex *v, const uint32_t *d) {

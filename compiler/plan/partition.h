@@ -73,6 +73,8 @@ PartGraph *part_from_graph(Arena *a, const EinGraph *g, Buf *why);
 
 /* The most points that predicates keep in one block of v. d NULL: in all of v. */
 double part_points(const PartVertex *v, const uint32_t *d);
+/* The same in a block with so many values of each label. */
+double part_points_of(const PartVertex *v, const double *values);
 double part_block(int64_t extent, uint32_t count); /* the largest of so many blocks */
 bool part_read_has(const PartRead *r, uint32_t label); /* the label cuts it */
 

@@ -220,23 +220,26 @@ static const Expr *dim_number(void *env, Exprs *p, const Expr *leaf) {
   return leaf->kind == EX_DIM && dims->dim(dims->ctx, leaf->name, &v) ? expr_int(p, DT_I64, v) : leaf;
 }
 
-/* Exactly, unless data decide or the box is very large: then an upper bound. */
-static int64_t points_let(const Kernel *k, const TaskStage *s) {
-  Arena *a = k->c->arena;
-  const Expr *predicate[] = {s->sum->where, s->sum->domain};
-  double *values = NEW_ARRAY(a, double, k->n_label + 1);
-  int64_t points = 1, *zero = NEW_ARRAY(a, int64_t, k->n_label + 1);
-  for (uint32_t l = 0; l < k->n_label; l++) points = amount_mul(points, k->extent[l]), values[l] = (double)k->extent[l];
+int64_t stage_kept(Arena *a, const TaskStage *s, const int64_t *extent, const Expr *const *predicate) {
+  uint32_t n_label = s->sum->n_out + s->sum->n_red, budget = BOXES_USUAL;
+  double *values = NEW_ARRAY(a, double, n_label + 1);
+  int64_t points = 1, *zero = NEW_ARRAY(a, int64_t, n_label + 1);
+  for (uint32_t l = 0; l < n_label; l++) points = amount_mul(points, extent[l]), values[l] = (double)extent[l];
   if (!predicate[0] && !predicate[1]) return points;
-  for (uint32_t i = 0; i < COUNT(predicate); i++)
-    if (predicate[i]) predicate[i] = expr_map(k->c->t->exprs, predicate[i], dim_number, (void *)(uintptr_t)k->c->dims);
   uint32_t *list = NEW_ARRAY(a, uint32_t, s->sum->n_slot + 1);
   for (uint32_t i = 0; i < s->sum->n_slot; i++) list[i] = 2 * s->slot[i].index + s->slot[i].kept;
-  Ties ties = ties_find(k->n_label, k->extent, list, COUNT(predicate), predicate);
-  double let = ties.n ? ties_points(&ties, k->n_label, values) : (double)points;
-  double boxes = boxes_points(k->n_label, zero, k->extent, COUNT(predicate), predicate, BOXES_USUAL);
+  Ties ties = ties_find(n_label, extent, list, 2, predicate);
+  double let = ties.n ? ties_points(&ties, n_label, values) : (double)points;
+  double boxes = boxes_points(n_label, zero, extent, 2, predicate, &budget);
   if (boxes < let) let = boxes;
   return let < (double)points ? (int64_t)let : points;
+}
+
+static int64_t points_let(const Kernel *k, const TaskStage *s) {
+  const Expr *predicate[] = {s->sum->where, s->sum->domain};
+  for (uint32_t i = 0; i < COUNT(predicate); i++)
+    if (predicate[i]) predicate[i] = expr_map(k->c->t->exprs, predicate[i], dim_number, (void *)(uintptr_t)k->c->dims);
+  return stage_kept(k->c->arena, s, k->extent, predicate);
 }
 
 static void stage_cost(Kernel *k, const TaskStage *s) {

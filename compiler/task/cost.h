@@ -57,8 +57,12 @@ typedef struct CostError {
 /* Returns false with *error if no run can be planned with these sizes. */
 bool task_cost(Arena *a, const TaskGraph *t, const CostDims *dims, GraphCost *out, CostError *error);
 
+/* The points of a stage where both predicates hold (each may be NULL), of labels with these extents; exactly, unless
+ * data decide or the box is very large: then an upper bound. */
+int64_t stage_kept(Arena *a, const TaskStage *s, const int64_t *extent, const Expr *const *predicate);
 /* The number of operations on floats in a run that is given all inputs, as the program is written: dims-only. Returns
- * NULL if it depends on data, as in a loop that may stop early. Includes points that a predicate leaves out. */
+ * NULL if it depends on data, as in a loop that may stop early. Points that a predicate leaves out count where the
+ * stage's extents or predicates are formulas over the sizes. */
 const Expr *task_flops(const TaskGraph *t);
 /* By step, how often its kernel runs. NULL: that depends on data, or on an outer turn. */
 const Expr **task_times(Arena *a, const TaskGraph *t);

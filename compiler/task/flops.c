@@ -45,14 +45,34 @@ static int64_t float_operations(Arena *a, const Expr *e) {
   return n;
 }
 
+/* NULL: a formula has a size. */
+static const int64_t *extents_known(Arena *a, const TaskStage *s) {
+  uint32_t n = s->sum->n_out + s->sum->n_red;
+  int64_t *extent = NEW_ARRAY(a, int64_t, n + 1);
+  for (uint32_t k = 0; k < n; k++) {
+    if (s->bound[k]->kind != EX_INT) return NULL;
+    extent[k] = s->bound[k]->i;
+  }
+  return extent;
+}
+
+/* How many points of a stage predicates keep. */
+static const Expr *points_of(Arena *a, Exprs *p, const TaskStage *s) {
+  const Expr *predicate[] = {s->sum->where, s->sum->domain}, *all = expr_int(p, DT_I64, 1);
+  const int64_t *extent = predicate[0] || predicate[1] ? extents_known(a, s) : NULL;
+  bool sizes = false;
+  for (uint32_t i = 0; i < COUNT(predicate); i++) sizes |= predicate[i] && predicate[i]->has & HAS_DIM;
+  if (extent && !sizes) return expr_int(p, DT_I64, stage_kept(a, s, extent, predicate));
+  for (uint32_t k = 0; k < s->sum->n_out + s->sum->n_red; k++) all = expr_op2(p, OP_MUL, all, s->bound[k]);
+  return all;
+}
+
 /* For each point of a stage: its body's operations, plus one for the reducer. */
 static const Expr *stage_flops(Arena *a, Exprs *p, const TaskStage *s) {
   int64_t n = float_operations(a, s->sum->body) + float_operations(a, s->sum->where);
   if (s->sum->reducer != RED_NONE && dtype_is_float(s->sum->acc)) n++;
   if (s->sum->by && s->sum->by->cost >= 0) n = s->sum->by->cost;
-  const Expr *e = expr_int(p, DT_I64, n);
-  for (uint32_t k = 0; n && k < s->sum->n_out + s->sum->n_red; k++) e = expr_op2(p, OP_MUL, e, s->bound[k]);
-  return e;
+  return n ? expr_op2(p, OP_MUL, expr_int(p, DT_I64, n), points_of(a, p, s)) : expr_int(p, DT_I64, 0);
 }
 
 /* For a run that is given all inputs, so that no default is computed. NULL where a loop's turns are not known. */

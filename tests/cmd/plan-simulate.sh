@@ -126,4 +126,8 @@ slower "$(took grid k=8)" "$(took grid k=8 --memory=70MB)" 'where memory has roo
 slower $(($(took rows) * 2)) "$(took rows j=8)" 'a site sends a panel to three as fast as four send their own'
 "$EIN" plan product.ein --plan=x.plan --machine "$root/samples/machines/p100_4.json" --simulate >out
 shows ', panel 2 of 8'
+
+# What the busiest site computes is counted point by point, in the report and in the simulation.
+command -v python3 >/dev/null || finish
+want 0 python3 "$root/tests/plan/busiest.py" "$EIN" --programs 16 --seed "${EIN_TURN:-1}"
 finish

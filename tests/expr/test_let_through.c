@@ -97,8 +97,8 @@ static void wild_ones(void) {
     double there = counted(e, low, high);
     Ties t = ties_find(LABELS, extent, lists, 1, &e);
     sound += ties_points(&t, LABELS, values) >= there;
-    exact += boxes_points(LABELS, low, high, 1, &e, BOXES_USUAL) == there;
-    cut += boxes_points(LABELS, low, high, 1, &e, 8) >= there;
+    exact += boxes_points(LABELS, low, high, 1, &e, &(uint32_t){BOXES_USUAL}) == there;
+    cut += boxes_points(LABELS, low, high, 1, &e, &(uint32_t){8}) >= there;
     arena_free(a);
   }
   OK_INT(exact, tries, "boxes count exactly");
@@ -107,7 +107,7 @@ static void wild_ones(void) {
 }
 
 static void boxes(const char *what, const Expr *e, int64_t n, double want) {
-  double said = boxes_points(2, (int64_t[]){0, 0}, (int64_t[]){n, n}, 1, &e, BOXES_USUAL);
+  double said = boxes_points(2, (int64_t[]){0, 0}, (int64_t[]){n, n}, 1, &e, &(uint32_t){BOXES_USUAL});
   OK(said == want, "%s: %.0f, wanted %.0f", what, said, want);
 }
 

@@ -81,8 +81,11 @@ def check(path):
     same("all", plan["bytes"], sum(v["received"] for v in plan["vertices"]) + sum(t["brought"] for t in tensors))
     if by_paper:
         same("all, as the paper counts", plan["elements"], paper)
-    for key in plan["work"]:
+    for key in "flops", "integer_operations":
         same(key, plan["work"][key], sum(v["work"][key] for v in plan["vertices"]))
+    busiest, each = plan["work"]["site_operations"], [v["work"]["site_operations"] for v in plan["vertices"]]
+    if not max(each, default=0) <= busiest <= sum(each):  # busiest.py counts it
+        wrong.append(f"{path}: site_operations: {busiest}, where equations have {each}")
     rival = plan["runner_up"]
     key = "elements" if by_paper else "bytes"
     if plan["planner"] == "exact" and plan["bound"] == plan[key] and rival.get(key, plan[key]) < plan[key]:

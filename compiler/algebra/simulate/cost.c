@@ -1,7 +1,11 @@
 /* algebra/simulate/cost.c - how long kernels take at each site. */
+#include <math.h>
+
 #include "algebra/cost.h"
 #include "expr/prove/let_through.h"
 #include "inside.h"
+
+enum { PARTS = 8 * BOXES_USUAL }; /* a budget for all blocks of a kernel (let_through.h) */
 
 uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out) {
   uint32_t n = 1;
@@ -68,15 +72,19 @@ static Ties join_ties(Sim *s, const AlgNode *n) {
   return ties_find(labels, extent, list, COUNT(predicate), predicate);
 }
 
-static double join_points(const AlgNode *n, const Ties *ties, double *values, const int64_t *key) {
+/* By label, of the current block; and what is left of a budget for all blocks (let_through.h). */
+typedef struct JoinBox { int64_t *low, *high; double *values; uint32_t budget; } JoinBox;
+
+static double join_points(const AlgNode *n, const Ties *ties, JoinBox *x, const int64_t *key) {
+  const Expr *predicate[] = {n->sum->where, n->sum->domain};
   uint32_t labels = n->sum->n_out + n->sum->n_red;
   double points = 1;
-  for (uint32_t l = 0; l < labels; l++) {
-    int64_t low, high;
-    rel_ranges(1, &n->range[l], n->type.n_key, key, &low, &high);
-    points *= values[l] = high > low ? (double)(high - low) : 0;
-  }
-  return ties->n ? ties_points(ties, labels, values) : points;
+  rel_ranges(labels, n->range, n->type.n_key, key, x->low, x->high);
+  for (uint32_t l = 0; l < labels; l++)
+    points *= x->values[l] = x->high[l] > x->low[l] ? (double)(x->high[l] - x->low[l]) : 0;
+  if (points <= 0 || (!predicate[0] && !predicate[1])) return points;
+  if (ties->n) points = ties_points(ties, labels, x->values);
+  return fmin(points, boxes_points(labels, x->low, x->high, COUNT(predicate), predicate, &x->budget));
 }
 
 static bool join_find(Sim *s, const AlgNode *n, Site *site) {
@@ -93,10 +101,14 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   }
   const Keys *kept = s->kept[n->id], *there = s->cost[n->id].there;
   Ties ties = join_ties(s, n);
-  double *values = NEW_ARRAY(s->arena, double, n->sum->n_out + n->sum->n_red + 1); /* by label, of the current block */
+  uint32_t labels = n->sum->n_out + n->sum->n_red;
+  JoinBox box = {.budget = PARTS};
+  box.low = NEW_ARRAY(s->arena, int64_t, labels + 1);
+  box.high = NEW_ARRAY(s->arena, int64_t, labels + 1);
+  box.values = NEW_ARRAY(s->arena, double, labels + 1);
   for (Walk *w = walk_new(s, &n->type, &n->at, kept ? kept : there); walk_next(w);) {
     if (!keys_have(there, key_number(n->type.n_key, n->type.frontier, w->tuple.key))) continue;
-    double operations = join_points(n, &ties, values, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
+    double operations = join_points(n, &ties, &box, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
     for (uint32_t i = 0; i < w->n; i++) site[w->site[i]].operations += operations, site[w->site[i]].bytes += bytes;
   }
   return true;

@@ -53,7 +53,7 @@
  *     "against":  [ { "planner", "bytes", by seconds "seconds", by "ia" "elements"; or "why": it does not fit this
  *                     program } ] }
  *
- *   WORK: { "flops", "integer_operations", "site_operations": the sum of both for a site with the largest blocks }
+ *   WORK: { "flops", "integer_operations", "site_operations": the sum of both at the site that has most }
  *
  * docs/schema/ein-placing-1.json is the schema for programs. */
 #include <string.h>

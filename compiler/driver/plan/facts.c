@@ -18,10 +18,11 @@ static double home_block(const Sites *p, uint32_t tensor) {
 static void work_find(const Sites *p, const PartVertex *v, const uint32_t *d, FactTensor *t) {
   if (v->node->kind != EIN_VERTEX) return;
   SumCount n = sum_count(p->s->arena, v->sum, NULL);
-  double times = v->times * v->inner, points = times * part_points(v, NULL), most = times * part_points(v, d);
+  double times = v->times * v->inner, points = times * part_points(v, NULL);
+  t->point = times * (double)(n.flops + n.integer);
   t->flops = points * (double)n.flops;
   t->integer = points * (double)n.integer;
-  t->busiest = most * (double)(n.flops + n.integer);
+  t->busiest = t->point * part_points(v, d);
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------------------- */
@@ -174,6 +175,18 @@ const char *facts_way(Arena *a, const Facts *f, const FactRead *r) {
       a, "all of %s, %s; places of it could be %s", of, facts_moved(a, f, r->whole), facts_moved(a, f, r->asked));
 }
 
+/* By bytes, site by site; where there are only counts, a site has the largest block of every equation. */
+static void busiest_find(Facts *f) {
+  Arena *a = f->p->s->arena;
+  uint32_t n = f->steps;
+  double *point = NEW_ARRAY(a, double, n + 1), *most = NEW_ARRAY(a, double, n + 1);
+  for (uint32_t i = 0; i < f->tensors.len; i++) f->busiest += f->tensors.at[i].busiest;
+  if (!f->p->asked.by_bytes) return;
+  for (uint32_t i = 0; i < n; i++) point[i] = f->tensors.at[i].point;
+  f->busiest = placing_operations(f->g, f->p->placing, point, most);
+  for (uint32_t i = 0; i < n; i++) f->tensors.at[i].busiest = most[i];
+}
+
 static void totals_find(Facts *f) {
   double most = -1;
   f->largest = -1;
@@ -181,7 +194,6 @@ static void totals_find(Facts *f) {
     const FactTensor *t = &f->tensors.at[i];
     f->flops += t->flops;
     f->integer += t->integer;
-    f->busiest += t->busiest;
     f->moved += t->received + t->brought;
     if (t->vertex < 0 || t->output || t->size * t->kept <= most) continue;
     most = t->size * t->kept;
@@ -203,6 +215,7 @@ Facts *facts_find(const Sites *p) {
   reads_find(f);
   stays_find(f);
   totals_find(f);
+  busiest_find(f);
   return f;
 }
 

@@ -14,7 +14,8 @@ typedef struct FactTensor {
   int32_t vertex;            /* -1: an input */
   bool param, state, output;
   double flops, integer;     /* operations per run */
-  double busiest;            /* of both kinds, at a site with the largest block */
+  double point;              /* of both kinds, for each of its points, per run */
+  double busiest;            /* of both kinds, at the site that has most of them */
   double received, brought;  /* bytes, as in placing.h; or elements moved to kernels and recut, and to be reduced */
   double size, at_home;      /* bytes of the whole; of the largest block at home */
   double kept;               /* number of such blocks at home: more than one for a stack, one per turn */
@@ -35,7 +36,7 @@ typedef struct Facts {
   uint32_t steps;
   VEC(FactTensor) tensors;   /* numbered as in g */
   VEC(FactRead) reads;
-  double flops, integer, busiest, moved;
+  double flops, integer, busiest, moved; /* busiest: of the site that has most in all */
   int32_t largest;           /* the largest tensor that is neither input nor output; -1: there is none */
 } Facts;
 

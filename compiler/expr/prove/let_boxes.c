@@ -230,15 +230,15 @@ static void cut(const Part *p, uint32_t n, Part *a, Part *b) {
 }
 
 /* Halves the open parts again and again. Returns the points that are kept, and those of parts that stay open. */
-static double parts_count(Counting *c, const Part *whole, uint32_t budget) {
+static double parts_count(Counting *c, const Part *whole, uint32_t *budget) {
   Arena *a = arena_new();
   VEC(Part) now = {0}, next = {0};
   double kept = 0;
   vec_push(a, now, *whole);
   for (bool more = true; more && now.len; ) {
     next.len = 0;
-    more = now.len <= budget;
-    budget -= more ? now.len : budget;
+    more = now.len <= *budget;
+    *budget -= more ? now.len : *budget;
     for (uint32_t i = 0; i < now.len; i++) {
       const Part *p = c->at = &now.at[i];
       Part x, y;
@@ -307,7 +307,7 @@ static bool is_short(const Expr *e, int *left) {
 }
 
 double boxes_points(uint32_t n_label, const int64_t *low, const int64_t *high, uint32_t n,
-    const Expr *const *predicate, uint32_t budget) {
+    const Expr *const *predicate, uint32_t *budget) {
   Counting c = {.predicate = predicate, .n_predicate = n};
   Part whole = {{0}, {0}};
   double beside = 1, all = 1;

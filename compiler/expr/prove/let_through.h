@@ -32,10 +32,10 @@ typedef struct Ties { uint32_t n; Tie at[TIES_MOST]; } Ties;
 /* extent: by label. list: by slot, equal numbers for slots that read the same. NULL predicates keep everything. */
 Ties ties_find(uint32_t n_label, const int64_t *extent, const uint32_t *list, uint32_t n, const Expr *const *predicate);
 /* The points from low[l] on and below high[l], for each label l, where all predicates hold: exactly, unless data decide
- * (where they may, points count) or more than `budget` parts of the box would have to be looked at (the rest counts).
- * Sizes are numbers by now. let_boxes.c */
+ * (where they may, points count) or more than *budget parts of the box would have to be looked at (the rest counts);
+ * those that were are taken off it. Sizes are numbers by now. let_boxes.c */
 double boxes_points(uint32_t n_label, const int64_t *low, const int64_t *high, uint32_t n,
-    const Expr *const *predicate, uint32_t budget);
+    const Expr *const *predicate, uint32_t *budget);
 /* The points of a box with that many values of each label. */
 double ties_points(const Ties *p, uint32_t n_label, const double *values);
 

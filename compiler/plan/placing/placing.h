@@ -107,6 +107,9 @@ Placing *placing_forests(Arena *a, const PlaceGraph *g, const Mesh *mesh, const 
  * has no cut. */
 double placing_work(const PlaceGraph *g, const Placing *p);
 double work_least(const PlaceGraph *g, const Mesh *m, const PartVectors *only);
+/* The operations of the site that has most, counted site by site (operations.c). point: by vertex, those of a point,
+ * per run. most: out, by vertex, those of the site that has most of this one. */
+double placing_operations(const PlaceGraph *g, const Placing *p, const double *point, double *most);
 /* placing_find on every useful mesh of the sites (meshes.c): an axis for each prime factor, or four axes if there are
  * more, in every order; by seconds, the meshes of seconds_meshes. By bytes or elements, the busiest site has at most
  * WORK_TIMES the least work on any of them. By bytes, if the sites have a prime factor above 7, the mesh may have

@@ -71,6 +71,7 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level);
 
 const char loop_axis[] = "xyz";
 const char *const loop_binds[] = {"", "thread", "vector", "short", "held", "unroll", "roll", "grid", "block"};
+const char *const loop_spaces[] = {"buffer", "register", "stack", "scratch", "shared"};
 
 /* `for i < hi from lo step 4 thread {`; the defaults are from 0, step 1, in order. */
 static void print_for(Printer *p, const LoopStmt *s, uint32_t level) {
@@ -164,8 +165,7 @@ static void print_body(Printer *p, const LoopBody *body, uint32_t level) {
 /* ---- kernels ------------------------------------------------------------------------------------ */
 
 static void print_place_line(Printer *p, const LoopPlace *x) {
-  static const char *const spaces[] = {"buffer", "register", "stack", "scratch", "shared"};
-  buf_printf(p->out, "  %s ", spaces[x->space]);
+  buf_printf(p->out, "  %s ", loop_spaces[x->space]);
   word_print(p->out, x->name);
   if (x->space == SPACE_BUFFER) buf_printf(p->out, " = %%%u", x->buffer);
   for (uint32_t k = 0; x->axes && k < x->rank; k++) buf_printf(p->out, "%s%u", k ? " " : " axes ", x->axes[k]);

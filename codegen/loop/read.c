@@ -139,23 +139,6 @@ static bool read_place(LoopReader *r, LoopSpace space) {
   return true;
 }
 
-static bool line_buffer(LoopReader *r) {
-  return read_place(r, SPACE_BUFFER);
-}
-static bool line_register(LoopReader *r) {
-  return read_place(r, SPACE_REGISTER);
-}
-static bool line_stack(LoopReader *r) {
-  return read_place(r, SPACE_STACK);
-}
-static bool line_scratch(LoopReader *r) {
-  return read_place(r, SPACE_SCRATCH);
-}
-
-static bool line_shared(LoopReader *r) {
-  return read_place(r, SPACE_SHARED);
-}
-
 static bool line_dense(LoopReader *r) {
   r->k->dense = true;
   return scan_want_end(&r->c, NULL);
@@ -390,10 +373,7 @@ typedef struct Line {
 static const Line lines[] = {
     {"for", KERNEL | BLOCK, line_for}, {"if", KERNEL | BLOCK, line_if},
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
-    {"dense", KERNEL, line_dense},     {"buffer", KERNEL, line_buffer},
-    {"register", KERNEL, line_register}, {"stack", KERNEL, line_stack},
-    {"scratch", KERNEL, line_scratch}, {"shared", KERNEL, line_shared},
-    {"loops", KERNEL, line_loops},
+    {"dense", KERNEL, line_dense},     {"loops", KERNEL, line_loops},
     {"site", PROGRAM, line_site},      {"kernel", PROGRAM, line_kernel},
 };
 
@@ -422,6 +402,9 @@ static bool read_line(LoopReader *r) {
   for (size_t i = 0; i < COUNT(lines) && !store; i++)
     if (scan_take_word(c, lines[i].word))
       return lines[i].where & here ? lines[i].read(r) : misplaced(r, lines[i].word, here, at);
+  for (uint32_t i = 0; i <= SPACE_SHARED && !store; i++)
+    if (scan_take_word(c, loop_spaces[i]))
+      return here == KERNEL ? read_place(r, (LoopSpace)i) : misplaced(r, loop_spaces[i], here, at);
   const LoopForm *f;
   for (uint32_t i = 0; (f = loop_form(i)); i++)
     if (f->word ? !store && scan_take_word(c, f->word) : store)

@@ -7,6 +7,7 @@
 
 extern const char loop_axis[LOOP_AXES + 1]; /* "xyz" */
 extern const char *const loop_binds[];      /* by LoopBind; "" for a loop in order */
+extern const char *const loop_spaces[];     /* by LoopSpace */
 
 /* ---- how a statement is written: form.c ---------------------------------------------------------------------- */
 typedef enum {

@@ -3,31 +3,13 @@
  * sizes alone. */
 #include "schedule.h"
 
-#include <math.h>
-
 /* ---- reducers ---------------------------------------------------------------------------------------- */
 
-static const Expr *extreme(Sched *s, DType t, bool most) {
-  static const int bits[DTYPES] = {[DT_I64] = 63, [DT_I32] = 31, [DT_I16] = 15, [DT_I8] = 7};
-  if (dtype_is_float(t)) return expr_real(s->x, t, most ? INFINITY : -INFINITY);
-  if (t == DT_BOOL) return expr_bool(s->x, most);
-  if (t == DT_U8) return expr_int(s->x, t, most ? 255 : 0);
-  int64_t top = (int64_t)(((uint64_t)1 << bits[t]) - 1);
-  return expr_int(s->x, t, most ? top : -top - 1);
-}
-
-static const Expr *number(Sched *s, DType t, int v) {
-  return dtype_is_float(t) ? expr_real(s->x, t, v) : expr_int(s->x, t, v);
-}
-
 const Expr *red_identity(Sched *s, const EinSum *sum) {
-  switch (sum->reducer) {
-  case RED_PROD: case RED_ALL: return number(s, sum->acc, 1);
-  case RED_MAX: case RED_FMAX: case RED_LSE: case RED_ARGMAX: return extreme(s, sum->acc, false);
-  case RED_MIN: case RED_FMIN: case RED_ARGMIN: return extreme(s, sum->acc, true);
-  case RED_MONOID: return sum->monoid->identity;
-  default: return number(s, sum->acc, 0);
-  }
+  if (red_is_arg(sum)) return expr_end(s->x, sum->acc, sum->reducer == RED_ARGMIN);
+  const Expr *e = reducer_identity(s->x, sum);
+  if (e) return e;
+  return dtype_is_float(sum->acc) ? expr_real(s->x, sum->acc, 0) : expr_int(s->x, sum->acc, 0);
 }
 
 typedef struct Pair { const Expr *a, *b; } Pair;

@@ -30,6 +30,9 @@ typedef struct EinSum {
   uint32_t hash;
 } EinSum;
 
+/* What its reducer gives for no points, of the accumulator's dtype; NULL: nothing. */
+const Expr *reducer_identity(Exprs *p, const EinSum *s);
+const Expr *expr_end(Exprs *p, DType t, bool most); /* the least or the greatest value; of floats, infinity */
 static inline bool red_is_arg(const EinSum *s) { return reducer_is_arg(s->reducer); }
 
 enum { PANELS_MOST = 256 };

@@ -393,9 +393,7 @@ static bool may_have(const EinNode *n) {
     return false;
   for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
     if (expr_is_int(n->bound[k], 0)) return false;
-  Reducer r = s->reducer;
-  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN ||
-      r == RED_ANY || r == RED_ALL || r == RED_LSE || red_is_arg(s);
+  return reducer_info[s->reducer].combine != OPS || red_is_arg(s);
 }
 
 static EinNode *classed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {

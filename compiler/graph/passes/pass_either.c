@@ -425,13 +425,11 @@ static bool choice_pays(Either *c) {
 
 static bool may_split(const EinNode *n) {
   const EinSum *s = n->sum;
-  Reducer r = s->reducer;
   if (!s->n_red || !s->n_out || s->n_out + s->n_red >= ORDER_LABELS || (s->domain && !red_is_arg(s))) return false;
   for (uint32_t k = 0; k < s->n_out + s->n_red; k++)
     if (expr_is_int(n->bound[k], 0)) return false;
   if (red_is_arg(s)) return s->n_red == 1 && s->where;
-  return r == RED_SUM || r == RED_PROD || r == RED_MAX || r == RED_MIN || r == RED_FMAX || r == RED_FMIN ||
-      r == RED_ANY || r == RED_ALL || r == RED_LSE;
+  return reducer_info[s->reducer].combine != OPS;
 }
 
 static bool split_find(Either *c, const EinNode *n) {

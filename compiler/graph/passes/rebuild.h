@@ -71,7 +71,5 @@ bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, 
 /* Solves a comparison without reads for the label: writes it as *by < 0 (strict) or *by <= 0, in which the label's
  * coefficient is 1 or -1. Returns the coefficient; 0: it has no such form. */
 int64_t bound_of_label(Exprs *p, const Expr *e, const Expr *label, const Expr **by, int64_t *strict);
-/* The neutral element, in a vertex's accumulator; NULL if there is none (argmax). */
-const Expr *reducer_identity(Exprs *p, const EinSum *s);
 
 #endif

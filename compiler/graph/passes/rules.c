@@ -402,33 +402,3 @@ bool expr_can_fail(const Expr *top) {
   arena_free(a);
   return hard;
 }
-
-/* ---- identities ------------------------------------------------------------------------------ */
-
-static int64_t int_end(DType t, bool most) {
-  if (t == DT_U8) return most ? UINT8_MAX : 0;
-  int64_t high = INT64_MAX >> (64 - 8 * dtype_size(t));
-  return most ? high : -high - 1;
-}
-
-const Expr *reducer_identity(Exprs *p, const EinSum *s) {
-  bool real = dtype_is_float(s->acc), high = s->reducer == RED_MIN || s->reducer == RED_FMIN;
-  switch (s->reducer) {
-  case RED_SUM:
-  case RED_PROD: {
-    int one = s->reducer == RED_PROD;
-    return real ? expr_real(p, s->acc, one) : expr_int(p, s->acc, one);
-  }
-  case RED_MAX:
-  case RED_FMAX:
-  case RED_MIN:
-  case RED_FMIN:
-    if (real) return expr_real(p, s->acc, high ? (double)INFINITY : -(double)INFINITY);
-    return expr_int(p, s->acc, int_end(s->acc, high));
-  case RED_LSE: return expr_real(p, s->acc, -(double)INFINITY);
-  case RED_ANY: return expr_bool(p, false);
-  case RED_ALL: return expr_bool(p, true);
-  case RED_MONOID: return s->monoid->identity;
-  default: return NULL;
-  }
-}

@@ -8,6 +8,7 @@
  *
  *     sum[j] (h[j - i] ?? x[j]) * x[j]            sum[j where 0 <= j - i and j - i < K] h[j - i] * x[j]
  *                                                 + sum[j where j < i] x[j] * x[j] + sum[j where j >= i + K] x[j] * x[j]
+ *     sum[j] a[(i - j) % 9] * b[j]                sum[j where 0 <= i - j] a[i - j] * b[j], and with a[i - j + 9] beyond it
  *
  * Each alternative then bounds its own loop, is a single point, or a running sum, while the whole tests all points for
  * each result. A point that several admit belongs to the first of them; the widest ones come first, since what is left
@@ -362,22 +363,60 @@ static void choice_take(Either *c) {
 
 /* ---- a choice within what is reduced --------------------------------------------------------------- */
 
-/* The condition, on labels of which one is reduced, of some choice in the body; NULL: there is none. */
-static const Expr *choice_find(Either *c) {
-  ExprNodes nodes = expr_nodes(c->scratch, c->sum.body, HAS_LABEL);
-  for (const Expr *e; (e = expr_node(&nodes));) {
-    uint64_t red = is_op(e, OP_SELECT) ? e->arg[0]->labels & red_of(c) : 0;
-    if (red && !(red & (red - 1)) && !(e->arg[0]->has & HAS_READ)) return e->arg[0];
-  }
-  return NULL;
+/* A choice: all those with one condition, or an index that wraps around at most once. */
+typedef struct Chosen {
+  const Expr *of;            /* the condition, or the remainder */
+  uint32_t n, at;            /* the ways, and the current one: */
+  const Expr *cond[3];       /*   when it is taken, */
+  const Expr *wrapped[3];    /*   and what the remainder then is */
+} Chosen;
+
+static void way_add(Chosen *to, const Expr *cond, const Expr *wrapped) {
+  to->cond[to->n] = cond;
+  to->wrapped[to->n++] = wrapped;
 }
 
-typedef struct Chosen { const Expr *cond; bool holds; } Chosen;
+static bool is_proved(Either *c, const Expr *a, Op op, const Expr *b) {
+  const Expr *turn[GRAPH_DEPTH + 1];
+  Facts f = facts_of(c, turn);
+  return prove(c->b.old->exprs, &f, expr_op2(c->b.old->exprs, op, a, b)).verdict == PROVED;
+}
+
+/* (i - j) % n is i - j where that is from 0 to below n; else i - j + n, or i - j - n. */
+static bool wrap_take(Either *c, const Expr *e, Chosen *to) {
+  Exprs *p = c->b.old->exprs;
+  const Expr *at = e->arg[0], *n = e->arg[1], *zero = integer(c, 0);
+  if (e->dtype != DT_I64 || n->kind != EX_INT || n->i < 1 || n->i > INT32_MAX) return false;
+  bool low = is_proved(c, zero, OP_LE, at), high = is_proved(c, at, OP_LT, n);
+  if (!low && !is_proved(c, integer(c, -n->i), OP_LE, at)) return false;
+  if (!high && !is_proved(c, at, OP_LT, integer(c, 2 * n->i))) return false;
+  const Expr *from = low ? NULL : expr_op2(p, OP_LE, zero, at), *below = high ? NULL : expr_op2(p, OP_LT, at, n);
+  way_add(to, expr_and(p, from, below), at);
+  if (!low) way_add(to, expr_op2(p, OP_LT, at, zero), expr_op2(p, OP_ADD, at, n));
+  if (!high) way_add(to, expr_op2(p, OP_LE, n, at), expr_op2(p, OP_SUB, at, n));
+  return to->n > 1;
+}
+
+/* Finds a choice in the body by labels of which one is reduced. */
+static bool choice_find(Either *c, Chosen *to) {
+  ExprNodes nodes = expr_nodes(c->scratch, c->sum.body, HAS_LABEL);
+  for (const Expr *e; (e = expr_node(&nodes));) {
+    bool choice = is_op(e, OP_SELECT);
+    if (!choice && !is_op(e, OP_MOD)) continue;
+    uint64_t red = e->arg[0]->labels & red_of(c);
+    if (!red || red & (red - 1) || e->arg[0]->has & HAS_READ) continue;
+    *to = (Chosen){.of = choice ? e->arg[0] : e};
+    if (choice) way_add(to, e->arg[0], NULL), way_add(to, not(c->b.old->exprs, e->arg[0]), NULL);
+    if (choice || wrap_take(c, e, to)) return true;
+  }
+  return false;
+}
 
 static const Expr *op_chosen(void *env, Exprs *p, const Expr *e) {
   const Chosen *k = env;
   (void)p;
-  return is_op(e, OP_SELECT) && e->arg[0] == k->cond ? e->arg[k->holds ? 1 : 2] : e;
+  if (e == k->of && k->wrapped[k->at]) return k->wrapped[k->at];
+  return is_op(e, OP_SELECT) && e->arg[0] == k->of ? e->arg[1 + k->at] : e;
 }
 
 /* Whether loops over its reduced label begin or end with each conjunct. */
@@ -392,14 +431,13 @@ static bool is_range(Either *c, const Expr *own) {
   return true;
 }
 
-/* Adds the alternatives of a choice that holds, or does not; false: too many, or not all are ranges. */
-static bool chosen_add(Either *c, const Expr *cond, bool holds) {
+/* Adds the alternatives of the choice's current way; false: too many, or not all are ranges. */
+static bool way_take(Either *c, Chosen *chosen) {
   Exprs *p = c->b.old->exprs;
-  Chosen chosen = {cond, holds};
   Terms terms;
-  if (!terms_of(c, holds ? cond : not(p, cond), false, 0, &terms)) return false;
+  if (!terms_of(c, chosen->cond[chosen->at], false, 0, &terms)) return false;
   if (c->n_alternative + terms.n > ALTERNATIVES_MOST) return false;
-  const Expr *body = expr_map_ops(p, c->sum.body, op_chosen, &chosen);
+  const Expr *body = expr_map_ops(p, c->sum.body, op_chosen, chosen);
   for (uint32_t i = 0; i < terms.n; i++) {
     const Expr *own = terms.at[i];
     if (!(own->labels & red_of(c)) || !is_range(c, own)) return false;
@@ -410,17 +448,19 @@ static bool chosen_add(Either *c, const Expr *cond, bool holds) {
 
 /* Makes the alternatives of a choice; false: there is none, or they have more points than the whole. */
 static bool choice_pays(Either *c) {
-  const Expr *cond = choice_find(c), *body = c->sum.body;
+  const Expr *body = c->sum.body;
+  Chosen chosen = {0};
   double whole = points_of(c, c->sum.where), split = 0;
   c->n_alternative = 0;
-  if (!cond || red_is_arg(&c->sum) || whole < (double)POINTS_LEAST) return false;
-  if (!chosen_add(c, cond, true) || !chosen_add(c, cond, false)) return false;
+  if (red_is_arg(&c->sum) || whole < (double)POINTS_LEAST || !choice_find(c, &chosen)) return false;
+  for (; chosen.at < chosen.n; chosen.at++)
+    if (!way_take(c, &chosen)) return false;
   for (uint32_t k = 0; k < c->n_alternative; k++) {
     c->sum.body = c->alternative[k].body;
     split += c->alternative[k].points = points_of(c, c->alternative[k].where);
   }
   c->sum.body = body;
-  return split <= whole;
+  return split <= whole + (double)c->n_alternative; /* ends are counted twice */
 }
 
 static bool may_split(const EinNode *n) {

@@ -440,9 +440,7 @@ EIN_API int64_t ein_layout(int n, const int64_t *bytes, const int *first, const 
 #if defined(EIN_CUDA) || defined(EIN_DRIVER)
 #include "cuda/kernels.h"
 #include "cuda/matrix.h"
-#if defined(EIN_SITES)
 #include "cuda/boxes.h"
-#endif
 #if !defined(__CUDACC_RTC__)
 #include "cuda/context.h"
 #endif

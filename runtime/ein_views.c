@@ -167,9 +167,6 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
     if (x->strides && v->shape[axis] > 1 && x->strides[axis] != row_major) v->ctx->dense[k] = 0;
     row_major *= v->shape[axis];
   }
-  if (x->device_type != 1 && !v->ctx->dense[k])
-    return EIN_REFUSE(
-        v, EIN_ERR_ARG, "%s", "its strides are not row-major, as data on a device must be");
   if (in->tables->dense && !v->ctx->dense[k])
     return EIN_REFUSE(
         v, EIN_ERR_ARG, "%s", "its strides are not row-major, and this code was compiled only for row-major data");

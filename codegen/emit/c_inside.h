@@ -55,7 +55,7 @@ typedef struct CPrinter {
   EmitRows *rows;            /* for a device: what its planner of memory is told (cuda_rows.c); NULL: nothing yet */
   int32_t unless, when;      /* what is printed now is run only if this input is not given, and only if the size with
                               * this number is not 0; -1: always */
-  uint32_t boxes;            /* for several sites: the number of the first launch that moves boxes */
+  int32_t boxes[4];          /* the launches that move boxes of elements of 1, 2, 4 and 8 bytes; -1: none */
 } CPrinter;
 
 /* ---- c_expr.c ---- */

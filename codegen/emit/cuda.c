@@ -278,18 +278,29 @@ static const uint32_t *twins_of(const CPrinter *p) {
 
 /* ---- moves -------------------------------------------------------------------------------------------- */
 
-/* Kernels that move boxes of elements of 1, 2, 4 and 8 bytes, in a text for several sites. */
+/* Kernels that move boxes of elements of 1, 2, 4 and 8 bytes: all of them in a text for several sites, and those for
+ * arguments of a text that packs them. */
 static const struct {
-  uint32_t bytes;
+  int bytes;
   const char *type;
 } boxed[] = {{1, "uint8_t"}, {2, "uint16_t"}, {4, "uint32_t"}, {8, "uint64_t"}};
 
+static bool is_packed(const CPrinter *p, int bytes) {
+  const TaskGraph *t = p->p->tasks;
+  for (uint32_t b = 0; b < t->buffers.len && p->o->packs; b++) {
+    const TaskBuffer *x = &t->buffers.at[b];
+    if (x->space != BUF_WORK && x->rank && dtype_size(x->dtype) == bytes) return true;
+  }
+  return t->mesh.n > 0;
+}
+
 static void boxes_kernels(CPrinter *p) {
-  if (!p->p->tasks->mesh.n) return;
-  p->boxes = p->launched.len;
   for (uint32_t k = 0; k < COUNT(boxed); k++) {
+    p->boxes[k] = -1;
+    if (!is_packed(p, boxed[k].bytes)) continue;
+    p->boxes[k] = (int32_t)p->launched.len;
     Str name =
-        c_scope_name(&p->functions, strings_printf(p->strings, "%s_boxes_%u", p->o->prefix, boxed[k].bytes), "kernel");
+        c_scope_name(&p->functions, strings_printf(p->strings, "%s_boxes_%d", p->o->prefix, boxed[k].bytes), "kernel");
     buf_printf(p->out,
         "extern \"C\" __launch_bounds__(EIN_BOXES_THREADS) __global__ void %s(EIN_GLOBAL(%s) to, EIN_GLOBAL(const "
         "%s) from, EIN_GLOBAL(const int64_t) begins, "
@@ -343,7 +354,7 @@ static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint
 
 static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32_t n, const char *prefix) {
   if (!p->launched.len) {
-    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, 0, NULL, 0, {0, 0, 0, 0}};\n\n", prefix);
+    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, 0, NULL, 0, {-1, -1, -1, -1}};\n\n", prefix);
     return;
   }
   for (uint32_t i = 0; i < n; i++) image_print(c, &image[i], prefix, i);
@@ -352,8 +363,8 @@ static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32
     buf_printf(c, "  {%d, %d, %s_image_%u},\n", image[i].arch, image[i].machine, prefix, i);
   buf_printf(c, "};\nstatic const char *const %s_kernel[] = {\n", prefix);
   for (uint32_t i = 0; i < p->launched.len; i++) buf_printf(c, "  \"%s\",\n", p->launched.at[i]->s);
-  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u, {%u, %u, %u, %u}};\n\n",
-      prefix, prefix, n, prefix, p->launched.len, p->boxes, p->boxes + 1, p->boxes + 2, p->boxes + 3);
+  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u, {%d, %d, %d, %d}};\n\n",
+      prefix, prefix, n, prefix, p->launched.len, p->boxes[0], p->boxes[1], p->boxes[2], p->boxes[3]);
 }
 
 /* What the run does, with everything that it needs of the host. */

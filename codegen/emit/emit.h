@@ -15,6 +15,7 @@ typedef struct EmitOptions {
   const char *beside;        /* the runtime is the file PREFIX-runtime.h of the library with that prefix; NULL:
                               * ein_run.h */
   bool device;               /* for a device with CUDA: what header and manifest say about it */
+  bool packs;                /* for a device: callers may pass tensors there that are not in row-major order */
   bool steps;                /* the run reports the beginning of each step: ein_watch */
   double worth_threads;      /* kernels of less work (scalar operations, about) use one thread; 0: the runtime's
                               * default */

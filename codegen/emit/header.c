@@ -159,11 +159,11 @@ static const struct { int of; const char *note, *text;
         "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
     {DEVICE,
         "Computes the outputs. The caller provides all views, with the shapes of the plan: in host memory\n"
-        " * (device_type 1) with any strides, or on the context's device (device_type 2) in row-major order.\n"
+        " * (device_type 1) or on the context's device (device_type 2), with any strides.\n"
         " * Outputs may not overlap anything. The data of an input that has a default may be NULL. Tensors in\n"
-        " * host memory are copied: the memory for that is allocated unless an earlier run has done so. In a\n"
-        " * stream of the caller's, results on the device are ready for work submitted to that stream after\n"
-        " * the run; otherwise, when the run returns.",
+        " * host memory, and those not in row-major order, are copied: the memory for that is allocated unless\n"
+        " * an earlier run has done so. In a stream of the caller's, results on the device are ready for work\n"
+        " * submitted to that stream after the run; otherwise, when the run returns.",
         "ein_status $_run($_ctx *ctx, const $_inputs *inputs, const $_outputs *outputs);\n"},
     {BOTH,
         "Runs again with the views of the last run since the plan, and does not check them: this saves\n"

@@ -364,22 +364,21 @@ static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const
   return ein_gpu_asked(ctx, g);
 }
 
-#if defined(EIN_SITES)
-/* Launches at once, after sending the list. Parameters may have any type, and are read before this returns. */
-static int ein_gpu_launch_now(
-    ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block, void **parameter) {
+/* Launches at once; in the run's stream, after sending the list. Parameters may have any type, and are read before this
+ * returns. */
+static int ein_gpu_launch_now(ein_ctx *ctx, ein_gpu *g, void *stream, int kernel, const unsigned *grid,
+    const unsigned *block, void **parameter) {
   const char *was;
   int e;
-  if (!ein_gpu_send(ctx, g)) return 0;
+  if (stream == g->stream && !ein_gpu_send(ctx, g)) return 0;
   was = g->last;
   g->last = g->code->kernel[kernel];
   g->counts->launches++;
   e = g->cu.launch(
-      g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, g->stream, parameter, NULL);
+      g->function[kernel], grid[0], grid[1], grid[2], block[0], block[1], block[2], 0, stream, parameter, NULL);
   if (ein_gpu_lost(e) && was) g->last = was; /* the error is from earlier kernels */
   return ein_gpu_ok(ctx, g, e, g->code->kernel[kernel]);
 }
-#endif
 
 #include "by_cublas.h"
 #include "graphs.h"

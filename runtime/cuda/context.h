@@ -21,7 +21,7 @@ typedef struct ein_cuda_code {
   int n_images;
   const char *const *kernel;   /* their names */
   int n_kernels;
-  int boxes[4];                /* for code with moves: the kernels that move boxes of elements of 1, 2, 4 and 8 bytes */
+  int boxes[4];                /* the kernels that move boxes of elements of 1, 2, 4 and 8 bytes; -1: none */
 } ein_cuda_code;
 
 #if defined(EIN_DRIVER)
@@ -79,6 +79,8 @@ static void ein_copying_need(ein_ctx *ctx, ein_cuda *d, int row);
 static ein_status ein_copying_finish(ein_ctx *ctx, ein_cuda *d, ein_status status, int waited);
 static int ein_copying_on(const ein_cuda *d);
 static int ein_copying_waits(const ein_cuda *d, int buffer);
+static int ein_cuda_any(ein_ctx *ctx, int64_t gx, int64_t gy, int64_t gz);
+#include "packing.h"
 #else
 #define ein_spilling_end(gpu, spilling) ((void)0)
 #define ein_spilling_ready(ctx, d) 0
@@ -90,6 +92,7 @@ static int ein_copying_waits(const ein_cuda *d, int buffer);
 #define ein_copying_finish(ctx, d, status, waited) (status)
 #define ein_copying_on(d) 0
 #define ein_copying_waits(d, buffer) 0
+#define ein_cuda_pack(ctx, stream, buffer, row, from_caller) 0
 #endif
 
 /* ---- creation and memory ---- */
@@ -216,11 +219,11 @@ static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
   return ein_cuda_piece(ctx, d, &d->block, &d->held, wanted, "the run takes");
 }
 
-/* An argument is copied if it is on the host, or not aligned for wide accesses by kernels. */
+/* An argument is copied if it is on the host, not in row-major order, or not aligned for wide accesses by kernels. */
 enum { EIN_CUDA_WIDE = 16 };
 static int ein_cuda_copied(const ein_ctx *ctx, int buffer) {
   if (ein_buffer_of(ctx, buffer)->space == 2 || !ctx->inside->given[buffer]) return 0;
-  return !ein_cuda_of(ctx)->there[buffer] || (uintptr_t)ctx->data[buffer] % EIN_CUDA_WIDE;
+  return !ein_cuda_of(ctx)->there[buffer] || !ctx->dense[buffer] || (uintptr_t)ctx->data[buffer] % EIN_CUDA_WIDE;
 }
 
 /* The bytes of all copies. */
@@ -246,8 +249,8 @@ static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
   size_t end = ein_cuda_copies(ctx);
   if (end > d->copied && ein_gpu_captures(&d->gpu))
     return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
-               "the stream is being captured, and the run allocates memory for copies of tensors that are not aligned "
-               "to %d bytes: run once before",
+               "the stream is being captured, and the run allocates memory for copies of tensors that are not in "
+               "row-major order, or not aligned to %d bytes: run once before",
                EIN_CUDA_WIDE),
            0;
   if (end > d->copied && !ein_cuda_piece(ctx, d, &d->copies, &d->copied, end, "inputs and outputs take")) return 0;
@@ -305,6 +308,8 @@ static int ein_cuda_bring(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   char *from = (char *)ctx->data[buffer];
   if (!bytes) return 1;
+  if (ein_cuda_of(ctx)->there[buffer] && !ctx->dense[buffer])
+    return ein_cuda_pack(ctx, ein_cuda_of(ctx)->gpu.stream, buffer, ein_cuda_at(ctx, buffer), 1);
   if (ein_cuda_of(ctx)->there[buffer])
     return ein_gpu_across(ctx, &ein_cuda_of(ctx)->gpu, ein_cuda_at(ctx, buffer), from, bytes, "an input is copied");
   if (!ctx->dense[buffer]) {
@@ -319,6 +324,8 @@ static int ein_cuda_give(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   int dense = ctx->dense[buffer];
   if (!bytes) return 1;
+  if (ein_cuda_of(ctx)->there[buffer] && !dense)
+    return ein_cuda_pack(ctx, ein_cuda_of(ctx)->gpu.stream, buffer, ein_cuda_at(ctx, buffer), 0);
   if (ein_cuda_of(ctx)->there[buffer])
     return ein_gpu_across(
         ctx, &ein_cuda_of(ctx)->gpu, ctx->data[buffer], ein_cuda_at(ctx, buffer), bytes, "an output is copied");

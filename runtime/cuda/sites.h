@@ -56,26 +56,6 @@ static int ein_cuda_bring_some(ein_ctx *ctx, void *host, const void *from, size_
 
 /* ---- boxes ---- */
 
-/* Drops dimensions of extent 1, and merges dimensions that are contiguous on both sides. */
-static void ein_boxes_merge(
-    ein_boxes_are *b, int n, const int64_t *extent, const int64_t *to_step, const int64_t *from_step) {
-  b->n = 0;
-  b->count = 1;
-  for (int d = 0; d < n; d++) {
-    int last = b->n - 1;
-    if (extent[d] == 1) continue;
-    b->count *= extent[d];
-    if (last >= 0 && b->to_step[last] == extent[d] * to_step[d] && b->from_step[last] == extent[d] * from_step[d]) {
-      b->extent[last] *= extent[d];
-    } else {
-      last = b->n++;
-      b->extent[last] = extent[d];
-    }
-    b->to_step[last] = to_step[d];
-    b->from_step[last] = from_step[d];
-  }
-}
-
 static int ein_cuda_begins(ein_ctx *ctx, int64_t many, const int64_t *at) {
   ein_cuda *d = ein_cuda_of(ctx);
   ein_cuda_sites *s = d->sites;
@@ -96,14 +76,7 @@ static int ein_cuda_boxes(ein_ctx *ctx, size_t element, int64_t many, const int6
   if (!at && are.n == 0) return ein_gpu_across(ctx, &d->gpu, to, from, element, "an element is moved");
   if (!at && are.n == 1 && are.to_step[0] == 1 && are.from_step[0] == 1)
     return ein_gpu_across(ctx, &d->gpu, to, from, (size_t)are.count * element, "a tensor is moved");
-  uint64_t word[] = {
-      (uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, (uint64_t)(uintptr_t)(at ? (void *)d->sites->begins : to)};
-  void *parameter[] = {&word[0], &word[1], &word[2], &are};
-  int64_t blocks = (are.count * many + EIN_BOXES_THREADS - 1) / EIN_BOXES_THREADS;
-  const unsigned grid[] = {(unsigned)blocks, 1, 1}, block[] = {EIN_BOXES_THREADS, 1, 1};
-  int size = element == 1 ? 0 : element == 2 ? 1 : element == 4 ? 2 : 3;
-  return ein_cuda_any(ctx, blocks, 1, 1) &&
-      ein_gpu_launch_now(ctx, &d->gpu, d->gpu.code->boxes[size], grid, block, parameter);
+  return ein_gpu_boxes(ctx, &d->gpu, d->gpu.stream, element, to, from, at ? (void *)d->sites->begins : to, &are);
 }
 
 /* ---- parcels ---- */

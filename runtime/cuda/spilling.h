@@ -311,6 +311,8 @@ static int ein_spilling_act(ein_ctx *ctx, ein_cuda *d, const ein_spill_action *a
   if (!x->home[a->slot] && !ein_spilling_own(ctx, g, x, a->slot)) return 0; /* of a work buffer */
   uint64_t home = (uint64_t)(uintptr_t)x->home[a->slot];
   if (!there) x->moved[a->slot] += a->bytes;
+  if (there && !ctx->dense[a->slot])
+    return ein_cuda_pack(ctx, copies, a->slot, x->memory + a->at, a->kind == EIN_SPILL_FETCH);
   if (a->kind == EIN_SPILL_FETCH) {
     if (there) return ein_gpu_ok(ctx, g, g->cu.copy_across(at, home, bytes, copies), "a tensor is copied");
     g->counts->bytes_up += bytes;

@@ -19,8 +19,17 @@ input X[i:6] : f32
 input at[j:3] : i64
 output Y[j] = X[at[j]]
 END
+cat >steps.ein <<'END'
+input A[i:32, k:32] : f32
+input B[i:32, k:32] : f32
+input C[i:32, k:32] : f32
+D[i, j] = sum[k] A[i, k] * B[k, j]
+E[i, j] = f32(i64(sum[k] D[i, k] * C[k, j]) % 7)
+output Y[i, j] = sum[k] E[i, k] * A[k, j]
+END
 want 0 "$EIN" build rows.ein --target=cuda --lib -o lib/ --flags=-O1
 want 0 "$EIN" build look.ein --target=cuda --lib -o lib/ --flags=-O1
+want 0 "$EIN" build steps.ein --target=cuda --lib -o lib/ --flags=-O1
 grep -q 'device_type 2' lib/rows.h || wrong 'the header tells nothing of a device'
 
 cat >calls.c <<'END'
@@ -29,6 +38,7 @@ cat >calls.c <<'END'
 #include <string.h>
 #include "look.h"
 #include "rows.h"
+#include "steps.h"
 
 /* Of the driver, as far as a caller wants it here. */
 int cuInit(unsigned), cuDevicePrimaryCtxRetain(void **, int), cuDevicePrimaryCtxRelease_v2(int), cuCtxPushCurrent_v2(void *), cuCtxPopCurrent_v2(void **);
@@ -38,7 +48,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t, const void *, size_t, void *), cuMemcpyDtoHAs
 enum { N = 5, M = 8 };
 static void *context[2], *stream[2], *other;
 static float X[N][M], Y[N][M], total;
-static int64_t two[] = {N, M}, turned[] = {1, N}, six[] = {6}, three[] = {3}, at[3] = {5, 0, 2};
+static int64_t two[] = {N, M}, six[] = {6}, three[] = {3}, at[3] = {5, 0, 2};
 
 static void check(int failed, const char *what) { if (failed) printf("%s: %d\n", what, failed), exit(1); }
 static float *there(int device, const void *from, size_t bytes) { /* memory of that device, with these bytes */
@@ -100,6 +110,97 @@ static void on(int device, void *in, void *workspace, size_t bytes) {
   away(device, x), away(device, y), away(device, t);
 }
 
+/* A tensor of the device of which X or Y is a part: at an offset, with these strides. memory: its elements here. */
+typedef struct Part { int64_t offset, strides[2]; int n; } Part;
+static ein_tensor part(const Part *p, float *memory, int64_t *room) {
+  ein_tensor x = view(memory, 2, 0, 2, two);
+  x.byte_offset = (uint64_t)p->offset * sizeof(float);
+  room[0] = p->strides[0], room[1] = p->strides[1];
+  x.strides = room;
+  return x;
+}
+static void parts(const char *what, Part in, Part out) {
+  static float x[1024], y[1024];
+  int64_t xs[2], ys[2];
+  ein_config config = {.size = sizeof config};
+  rows_ctx *ctx = NULL;
+  for (int k = 0; k < 1024; k++) x[k] = y[k] = -7;
+  for (int i = 0; i < N; i++)
+    for (int k = 0; k < M; k++) x[in.offset + i * in.strides[0] + k * in.strides[1]] = X[in.strides[0] ? i : 0][k];
+  float *dx = there(0, x, (size_t)in.n * 4), *dy = there(0, y, (size_t)out.n * 4);
+  rows_inputs i = {part(&in, dx, xs), {0}};
+  rows_outputs o = {part(&out, dy, ys), view(&total, 1, 0, 0, NULL)};
+  total = 0;
+  check(rows_create(&config, &ctx), "create");
+  int status = rows_plan(ctx, &(rows_sizes){N});
+  for (int turn = 0; turn < 2 && !status; turn++) {
+    status = rows_run(ctx, &i, &o);
+    if (!status) back(0, y, dy, (size_t)out.n * 4, stream[0]);
+    for (int r = 0; r < N && !status; r++)
+      for (int k = 0; k < M; k++) {
+        float *to = &y[out.offset + r * out.strides[0] + k * out.strides[1]];
+        Y[r][k] = in.strides[0] ? *to : *to + 0.5f * (X[r][k] - X[r][M - 1]) - 0.5f * (X[0][k] - X[0][M - 1]);
+        *to = -7;
+      }
+    for (int k = 0; k < 1024 && !status; k++)
+      if (y[k] != -7) status = 1000 + k; /* what is no part of Y has changed */
+    if (!status && !right() && (in.strides[0] || total != N * X[0][M - 1])) puts("wrong numbers");
+  }
+  said(what, status, ctx);
+  rows_destroy(ctx);
+  away(0, dx), away(0, dy);
+}
+static void all_parts(void) {
+  const Part plain = {0, {M, 1}, N * M}, turned = {0, {1, N}, N * M}, wide = {3, {2 * M + 1, 2}, 128},
+             back_to_front = {N * M - 1, {-M, -1}, N * M}, mixed = {N - 1, {-1, N}, N * M}, same = {2, {0, 1}, 16};
+  parts("turned", turned, plain);
+  parts("a turned result", plain, turned);
+  parts("every second", wide, wide);
+  parts("back to front", back_to_front, mixed);
+  parts("the same for all", same, back_to_front);
+  parts("over itself", plain, (Part){0, {1, 1}, N * M});
+}
+
+/* Three products, of matrices that lie turned on the device, in memory for five tensors of six. */
+static void in_little_memory(void) {
+  enum { L = 32, ALL = L * L };
+  static float a[3][ALL], y[ALL], want[ALL], next[ALL];
+  int64_t shape[] = {L, L}, strides[] = {1, L};
+  ein_counts counts = {0};
+  ein_config config = {.size = sizeof config, .device_memory = 5 * sizeof y, .counts = &counts};
+  steps_ctx *ctx = NULL;
+  steps_inputs in;
+  ein_tensor *to = &in.A;
+  for (int m = 0; m < 3; m++, to++) {
+    for (int k = 0; k < ALL; k++) a[m][k] = (float)((k * (m + 3)) % 5 - 2);
+    *to = view(there(0, a[m], sizeof y), 2, 0, 2, shape);
+    to->strides = strides;
+  }
+  steps_outputs out = {view(there(0, NULL, sizeof y), 2, 0, 2, shape)};
+  out.Y.strides = strides;
+  memcpy(want, a[0], sizeof want);
+  for (int m = 1; m <= 3; m++) { /* element (i, j) is at j * L + i */
+    for (int i = 0; i < L; i++)
+      for (int j = 0; j < L; j++) {
+        float sum = 0;
+        for (int k = 0; k < L; k++) sum += want[k * L + i] * a[m % 3][j * L + k];
+        next[j * L + i] = m == 2 ? (float)((((int)sum % 7) + 7) % 7) : sum;
+      }
+    memcpy(want, next, sizeof want);
+  }
+  check(steps_create(&config, &ctx), "create");
+  int status = steps_plan(ctx, NULL);
+  for (int turn = 0; turn < 2 && !status; turn++) {
+    status = steps_run(ctx, &in, &out);
+    if (!status) back(0, y, out.Y.data, sizeof y, stream[0]);
+    if (!status && memcmp(y, want, sizeof y) != 0) puts("wrong numbers");
+  }
+  printf("in little memory: %d %s %d\n", status, steps_last_error(ctx), (int)counts.runs_spilled);
+  steps_destroy(ctx);
+  for (int m = 0; m < 3; m++) away(0, (&in.A)[m].data);
+  away(0, out.Y.data);
+}
+
 /* What is said of views of X, gain, Y. */
 static void views(const char *what, ein_tensor x, ein_tensor g, ein_tensor y) {
   rows_ctx *ctx = NULL;
@@ -155,8 +256,7 @@ int main(void) {
   float shifted[1 + N * M], *ox, *oy = there(0, NULL, sizeof shifted); /* at no multiple of 16 bytes */
   memcpy(shifted + 1, X, sizeof X);
   ox = there(0, shifted, sizeof shifted);
-  ein_tensor none = {0}, here = view(X, 1, 0, 2, two), to = view(Y, 1, 0, 2, two), strided = view(x, 2, 0, 2, two);
-  strided.strides = turned;
+  ein_tensor none = {0}, here = view(X, 1, 0, 2, two), to = view(Y, 1, 0, 2, two);
   on(0, NULL, NULL, 0);
   on(1, NULL, NULL, 0);
   on(0, other, NULL, 0);
@@ -172,7 +272,8 @@ int main(void) {
   views("the host's as a device's", view(X, 2, 0, 2, two), none, to);
   views("a device's as the host's", view(x, 1, 0, 2, two), none, to);
   views("a result in the host's", here, none, view(Y, 2, 0, 2, two));
-  views("strides", strided, none, to);
+  all_parts();
+  in_little_memory();
   views("one over the other", view(x, 2, 0, 2, two), none, view(x + 1, 2, 0, 2, two));
   made("no such device", (ein_config){.device = 2});
   made("a stream of another", (ein_config){.device = 1, .stream = other});
@@ -195,7 +296,7 @@ int main(void) {
   return 0;
 }
 END
-want 0 cc -std=c99 -D_GNU_SOURCE -O1 calls.c $(pkg-config --cflags --libs lib/rows.pc lib/look.pc) -L"$standin" -l:libcuda.so.1 -o calls
+want 0 cc -std=c99 -D_GNU_SOURCE -O1 calls.c $(pkg-config --cflags --libs lib/rows.pc lib/look.pc lib/steps.pc) -L"$standin" -l:libcuda.so.1 -o calls
 EIN_STANDIN=devices=2 EIN_STANDIN_REPORT=$work/report want 0 ./calls
 cat >wanted <<'END'
 on the device: 0 
@@ -214,7 +315,13 @@ another device's: 6 input X: its data is on device 1, but the context's is devic
 the host's as a device's: 6 input X: its data is in the host's memory, and its device_type says that it is on a device (rows.ein:2)
 a device's as the host's: 6 input X: its data is on device 0, and its device_type says that it is on the CPU (rows.ein:2)
 a result in the host's: 6 output Y: its data is in the host's memory, and its device_type says that it is on a device (rows.ein:5)
-strides: 6 input X: its strides are not row-major, as data on a device must be (rows.ein:2)
+turned: 0 
+a turned result: 0 
+every second: 0 
+back to front: 0 
+the same for all: 0 
+over itself: 6 output Y: its elements overlap each other: label k has the stride 1 (rows.ein:5)
+in little memory: 0  2
 one over the other: 6 output Y: it shares memory with input X (rows.ein:5)
 no such device: 6 there is no device 2: this machine has 2, which count from 0
 a stream of another: 6 the stream is not one of device 1, or not of its primary context

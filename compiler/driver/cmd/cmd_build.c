@@ -267,6 +267,7 @@ Leave cmd_build(Session *s, Args *a) {
   EmitOptions o = job_emit(s, &j, prefix);
   o.device = target_device(s, a);
   if (arg_has(a, OPT_LIB) || (to && is_folder(to))) o.beside = prefix;
+  o.packs = o.device && arg_has(a, OPT_LIB);
   if (arg_has(a, OPT_EMIT)) return build_emit(s, &j, &o, arg_last(a, OPT_EMIT), to);
   return arg_has(a, OPT_LIB) ? build_lib(s, &j, a, &o, to) : build_program(s, &j, a, &o, to);
 }

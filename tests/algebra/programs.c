@@ -81,7 +81,7 @@ static bool output_same(Try *t, const EinOutput *o, const EvalArray *got, const 
   if (!masks_same(got, want)) return *why = arena_printf(a, "%s has values elsewhere", o->name->s), false;
   bool real = dtype_is_float(want->dtype);
   double bound = !real ? 0 : t->expects.bound >= 0 ? t->expects.bound : distance_bound(a, t->job.graph, o->node);
-  Distance d = distance(got, want, bound, 0, NULL);
+  Distance d = distance(got, want, bound, 0, NULL, NULL);
   if (!d.wrong) return true;
   double g = real ? eval_real(got, d.first) : (double)eval_int(got, d.first),
          w = real ? eval_real(want, d.first) : (double)eval_int(want, d.first);

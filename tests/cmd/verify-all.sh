@@ -12,6 +12,7 @@ export XDG_CACHE_HOME
 verify() { # WORD...: of $file, whose words are in $args
   # shellcheck disable=SC2086
   "$EIN" verify "$@" $args "${file##*/}" >"$work/out" 2>&1 || wrong "$(grep -v '  equal$\|  abs ' "$work/out")"
+  ! grep 'not judged' "$work/out" || wrong "$file is unstable, and tests nothing"
 }
 
 checked=0

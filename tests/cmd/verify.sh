@@ -121,4 +121,42 @@ END
 want 0 "$EIN" verify order.ein --flags=-O1
 shows "2 of 2 over- or underflow in one order of the sum, and not in the other"
 
+# What depends on how it is rounded is not judged; everything else is, whatever stands beside it.
+cat >faulty.sh <<'END'
+#!/bin/sh
+for word; do case $word in *.c) sed -i "$FAULT" "$word" ;; esac; done
+exec ${CC:-cc} "$@"
+END
+chmod +x faulty.sh
+cat >unstable.ein <<'END'
+input x[i:64], y[i:64] : f32
+input w[i:4] : f32 = i
+output d = 1 / ((sum[i] x[i]) - (sum[i] x[i] * 1.1) + (sum[i] x[i] / 10))
+output k[i] = argmax[j] (x[i] * y[j] + x[i] * (1 - y[j]))
+output m[i] = argmax[j] (y[j] * x[i])
+output s[i] = 3 * y[i] / 7
+output n = 1 / (sum[i] w[i] - 6)
+# run: x=uniform:seed=1 y=uniform:seed=2
+END
+cat >elimination.ein <<'END'
+input A[i:20,j:20] : f32
+repeat t < 20 {
+  state M[i:20,j:20] = A[i,j]
+  next M[i,j] = if i > t then M[i,j] - M[i,t] / M[t,t] * M[t,j] else M[i,j]
+}
+output M
+END
+want 0 "$EIN" verify unstable.ein --flags=-O1
+shows "not judged at 1 of 1: d is"
+grep -q "not judged at [0-9]* of 64: k" out || wrong "near equals are judged"
+[ "$(grep -c 'not judged' out)" = 2 ] || wrong "others are not judged either"
+want 0 "$EIN" verify elimination.ein --flags=-O1
+faulty() { # FILE FAULT NAME
+  FAULT=$2 want 1 "$EIN" verify "$1" --cc=./faulty.sh "--flags=-O1 -DFAULT_$3"
+  grep -q "WRONG at [0-9]* of [0-9]*: $3" out || wrong "$3 passes, with a fault"
+}
+faulty unstable.ein 's|) / 7.0f|) / 7.002f|' s
+faulty unstable.ein 's/!(v <= v_2)/!(v >= v_2)/' m
+faulty elimination.ein 's|-(v_2 / v_3)|-(1.001f * v_2 / v_3)|' M
+
 finish

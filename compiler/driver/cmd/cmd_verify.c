@@ -15,6 +15,7 @@ typedef struct Verify {
   Eval e;                     /* of eval, with its outputs */
   const EvalArray *other;     /* by eval in the order that the passes chose; NULL: not yet, or it fails */
   bool asked;
+  const double **moves;       /* of each output's elements if eval rounds differently; NULL: not yet */
   Buf out;
   bool differ;
 } Verify;
@@ -54,13 +55,24 @@ static void element_text(Buf *b, const EvalArray *x, int64_t k) {
   else report_element(b, x, k);
 }
 
-static void wrong_text(Buf *b, Str name, const Distance *d, const EvalArray *got, const EvalArray *want) {
-  buf_printf(b, "      WRONG at %lld of %lld: %s", (long long)d->wrong, (long long)want->count, name->s);
-  report_place(b, want, d->first);
+/* `WORD at 3 of 9: Y[2] is 1.0, by eval 2.0` */
+static void apart_text(Buf *b, const char *word, int64_t n, Str name, int64_t at, const EvalArray *got,
+    const EvalArray *want) {
+  buf_printf(b, "      %s at %lld of %lld: %s", word, (long long)n, (long long)want->count, name->s);
+  report_place(b, want, at);
   buf_str(b, " is ");
-  element_text(b, got, d->first);
+  element_text(b, got, at);
   buf_str(b, ", by eval ");
-  element_text(b, want, d->first);
+  element_text(b, want, at);
+}
+
+static void unstable_text(Buf *b, Str name, const Distance *d, const EvalArray *got, const EvalArray *want) {
+  apart_text(b, "not judged", d->moved, name, d->first_moved, got, want);
+  buf_str(b, "; unstable: eval's value changes as much if each operation is off by a unit in the last place\n");
+}
+
+static void wrong_text(Buf *b, Str name, const Distance *d, const EvalArray *got, const EvalArray *want) {
+  apart_text(b, "WRONG", d->wrong, name, d->first, got, want);
   if (d->allowed > d->bound * (d->most > 0 ? d->most : 1)) buf_printf(b, "; rounding may come to %.3g", d->allowed);
   else if (d->bound > 0)
     buf_printf(b, "; the bound is %g of the largest magnitude, %.4g", d->bound, d->most > 0 ? d->most : 1);
@@ -97,14 +109,18 @@ static const EvalArray *other_order(Verify *v) {
   return v->other = e.output;
 }
 
-/* Compares relative to its size first, which nearly always passes. */
+/* Compares relative to its size first, which nearly always passes. A bound that the program gives is the bound. */
 static Distance output_distance(Verify *v, uint32_t k, const EvalArray *got, double bound) {
   const EvalArray *want = &v->e.output[k];
-  Distance d = distance(got, want, bound, 0, NULL);
-  if (!d.wrong || !dtype_is_float(want->dtype)) return d;
+  Distance d = distance(got, want, bound, 0, NULL, NULL);
+  bool real = dtype_is_float(want->dtype), said = real && v->expects.bound >= 0;
+  if (!d.wrong) return d;
   const EvalArray *other = d.apart ? other_order(v) : NULL;
-  double floor = v->expects.bound >= 0 ? 0 : rounding_floor(v->s->arena, &v->e, v->e.graph->outputs.at[k].node);
-  return distance(got, want, bound, floor, other ? &other[k] : NULL);
+  double floor = said || !real ? 0 : rounding_floor(v->s->arena, &v->e, v->e.graph->outputs.at[k].node);
+  d = distance(got, want, bound, floor, other ? &other[k] : NULL, NULL);
+  if (!d.wrong || said) return d;
+  if (!v->moves) v->moves = rounding_moves(v->s->arena, &v->e);
+  return distance(got, want, bound, floor, other ? &other[k] : NULL, v->moves[k]);
 }
 
 static void output_compare(Verify *v, uint32_t k, const EvalArray *got) {
@@ -120,11 +136,12 @@ static void output_compare(Verify *v, uint32_t k, const EvalArray *got) {
   const EinGraph *g = v->e.graph;
   double bound = !real ? 0 : said ? v->expects.bound : distance_bound(v->s->arena, g, g->outputs.at[k].node);
   Distance d = output_distance(v, k, got, bound);
-  if (!real) buf_str(&v->out, d.wrong ? "not equal\n" : "equal\n");
+  if (!real) buf_str(&v->out, d.wrong || d.moved ? "not equal\n" : "equal\n");
   else buf_printf(&v->out, "abs %-9.3g rel %-9.3g ulp %.4g\n", d.abs, d.rel, d.ulp);
   if (d.ordered)
     buf_printf(&v->out, "      %lld of %lld over- or underflow in one order of the sum, and not in the other\n",
         (long long)d.ordered, (long long)want->count);
+  if (d.moved) unstable_text(&v->out, name, &d, got, want);
   if (d.wrong) wrong_text(&v->out, name, &d, got, want);
   v->differ |= d.wrong != 0;
 }

@@ -241,8 +241,10 @@ typedef struct Distance {
   double abs, rel, ulp;      /* the largest over all elements; rel: relative to the largest expected magnitude */
   double most, bound, allowed; /* the largest magnitude; the distance allowed relative to it, and absolutely */
   const EvalArray *other;
+  const double *moves;
   bool apart;                /* one value is not finite and the other differs */
   int64_t ordered;           /* elements that are correct only by `other` */
+  int64_t moved, first_moved; /* elements that are apart no further than `moves` lets them: nothing can be said */
   int64_t wrong, first;      /* the number of elements further apart than bound; the first of them */
 } Distance;
 /* stated.c: in a program with gradients, compares for each called def with a stated adjoint whether the outputs are
@@ -250,8 +252,12 @@ typedef struct Distance {
 void stated_compare(Session *s, const Job *j, const Eval *with, Buf *out);
 /* got and want have one dtype and shape. An element is correct if it is within bound times the largest magnitude or
  * within floor; or, if one is not finite, if it equals `other`, the same computed in another order (NULL: there is
- * none). */
-Distance distance(const EvalArray *got, const EvalArray *want, double bound, double floor, const EvalArray *other);
+ * none). moves: how far each element may be off (NULL: it is not known). */
+Distance distance(const EvalArray *got, const EvalArray *want, double bound, double floor, const EvalArray *other,
+    const double *moves);
+/* unstable.c: by output, how far eval's elements move if every operation is rounded differently; inf: to another
+ * integer, or from a number to none. After an eval of e, which is not changed. */
+const double **rounding_moves(Arena *a, const Eval *e);
 /* The error that rounding alone may cause, absolutely: rounding.c. After an eval of e. */
 double rounding_floor(Arena *a, const Eval *e, const EinNode *output);
 /* The bound for a float output if the program gives none. */

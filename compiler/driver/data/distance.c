@@ -26,8 +26,10 @@ static double ulps(const EvalArray *a, const EvalArray *b, int64_t k) {
   return (double)(x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x);
 }
 
-static void differs(Distance *d, int64_t k) {
-  if (!d->wrong++) d->first = k;
+static void differs(Distance *d, int64_t k, double by) {
+  if (d->moves && by <= d->moves[k]) {
+    if (!d->moved++) d->first_moved = k;
+  } else if (!d->wrong++) d->first = k;
 }
 
 /* A sum may overflow, or meet infinities, in one order but not in another: then the result in the passes' order is
@@ -44,12 +46,12 @@ static void compare_real(Distance *d, const EvalArray *got, const EvalArray *wan
   if (!isfinite(g) || !isfinite(w)) {
     d->apart = true;
     if (in_another_order(d, g, k)) d->ordered++;
-    else differs(d, k);
+    else differs(d, k, INFINITY);
     return;
   }
   d->abs = fmax(d->abs, fabs(g - w));
   d->ulp = fmax(d->ulp, ulps(got, want, k));
-  if (fabs(g - w) > d->allowed) differs(d, k);
+  if (fabs(g - w) > d->allowed) differs(d, k, fabs(g - w));
 }
 
 static double most_of(const EvalArray *x) {
@@ -120,15 +122,16 @@ double distance_bound(Arena *a, const EinGraph *g, const EinNode *output) {
 
 /* ---- the distance ---------------------------------------------------------------------------- */
 
-Distance distance(const EvalArray *got, const EvalArray *want, double bound, double floor, const EvalArray *other) {
-  Distance d = {.bound = bound, .first = -1, .other = other};
+Distance distance(const EvalArray *got, const EvalArray *want, double bound, double floor, const EvalArray *other,
+    const double *moves) {
+  Distance d = {.bound = bound, .first = -1, .other = other, .moves = moves};
   bool real = dtype_is_float(want->dtype);
   if (real) d.most = most_of(want);
   d.allowed = fmax(bound * (d.most > 0 ? d.most : 1), floor);
   for (int64_t k = 0; k < want->count; k++) {
     if (want->has && !want->has[k]) continue;
     if (real) compare_real(&d, got, want, k);
-    else if (eval_int(got, k) != eval_int(want, k)) differs(&d, k);
+    else if (eval_int(got, k) != eval_int(want, k)) differs(&d, k, INFINITY);
   }
   d.rel = d.most > 0 ? d.abs / d.most : d.abs;
   return d;

@@ -41,7 +41,7 @@ static void def_told(Compared *c, const AstStmt *def, const Eval *without) {
     const EvalArray *stated = &c->with->output[k], *body = &without->output[k];
     if (!dtype_is_float(stated->dtype)) continue;
     double floor = rounding_floor(c->s->arena, c->with, g->outputs.at[k].node);
-    Distance d = distance(stated, body, distance_bound(c->s->arena, g, g->outputs.at[k].node), floor, NULL);
+    Distance d = distance(stated, body, distance_bound(c->s->arena, g, g->outputs.at[k].node), floor, NULL, NULL);
     if (!d.wrong) continue;
     buf_str(c->out, "ANOTHER: ");
     element_text(c->out, g->outputs.at[k].name, stated, d.first);

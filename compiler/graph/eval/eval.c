@@ -270,7 +270,8 @@ const EvalArray *eval_input_find(const Eval *e, Str name) {
 }
 
 EvalStatus graph_eval(Eval *e, const char **error, Place *place) {
-  Run r = {.eval = e, .graph = e->graph, .arena = arena_new(), .n_held = e->graph->n_nodes, .ticks = TICKS};
+  Run r = {.eval = e, .graph = e->graph, .arena = arena_new(), .n_held = e->graph->n_nodes, .ticks = TICKS,
+      .shake = e->shake};
   r.held = NEW_ARRAY(r.arena, Held, r.n_held + 1);
   r.turn = NEW_ARRAY(r.arena, int64_t, GRAPH_DEPTH + 1);
   e->output = NULL;

@@ -46,6 +46,8 @@ typedef struct Eval {        /* a computation: its inputs and results */
    * false, with *why, the run ends. */
   bool (*between)(void *ctx, EvalBetween *at, const char **why);
   const char *watch;         /* a state's name; NULL: none */
+  uint64_t shake;            /* not 0: each float operation that rounds is off by up to a unit in the last place, by
+                              * chance from this seed: what moves then depends on how it is rounded */
   EvalAt at;                 /* for keep_going */
 } Eval;
 const EvalArray *eval_input_find(const Eval *e, Str name); /* NULL: not given */

@@ -62,6 +62,21 @@ float real_narrow(DType t, float x) {
   return x;
 }
 
+/* Few digits: at most two thirds of those that the dtype has. */
+static double shaken(double x, int digits, uint64_t *seed) {
+  int exponent;
+  double m = ldexp(frexp(x, &exponent), digits * 2 / 3);
+  if (!isfinite(x) || m == floor(m)) return x;
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return x + x * ldexp((double)(int32_t)(uint32_t)(*seed >> 32), 1 - digits - 31);
+}
+
+Cell cell_shake(DType t, Cell x, uint64_t *seed) {
+  if (t == DT_F64) return (Cell){.f = shaken(x.f, 53, seed)};
+  int digits = t == DT_F32 ? 24 : t == DT_F16 ? 11 : 8;
+  return (Cell){.s = real_narrow(t, (float)shaken((double)x.s, digits, seed))};
+}
+
 double mod_d(double a, double b) {
   double m = fmod(a, b);
   return m != 0 && (m < 0) != (b < 0) ? m + b : m;

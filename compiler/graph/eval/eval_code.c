@@ -123,10 +123,17 @@ static void emit_read(Making *m, const Info *i) {
   emit(m, I_READ + e->dtype, i->reg, (uint32_t)e->i, extra, e->n);
 }
 
+/* Whether the result of floats is rounded: not of what passes one of its arguments on, or makes a whole number. */
+static bool op_rounds(Op op) {
+  return !(op_info[op].laws & LAW_IDEMPOTENT) && op != OP_NEG && op != OP_STOP && op != OP_IDIV && op != OP_MOD;
+}
+
 /* Rounds or wraps results of arithmetic to their dtype. */
 static void emit_round(Making *m, const Info *i) {
   DType t = (DType)i->e->dtype;
   OpRule rule = op_info[i->e->op].rule;
+  if (m->b->run->shake && class_of(t) != CL_I && (rule == RULE_SAME || rule == RULE_REAL) && op_rounds((Op)i->e->op))
+    emit(m, I_SHAKE, i->reg, 0, t, 0);
   if (rule != RULE_SAME && rule != RULE_REAL && rule != RULE_INT) return;
   if (t == DT_F16 || t == DT_BF16) emit(m, I_NARROW, i->reg, 0, t, 0);
   if (class_of(t) == CL_I && t != DT_I64) emit(m, I_WRAP, i->reg, 0, t, 0);
@@ -237,6 +244,7 @@ static Code *code_finish(Making *m, uint32_t result, const uint32_t *part) {
   c->extra = arena_copy(a, m->extra.at, m->extra.len * sizeof(uint32_t));
   c->call = arena_copy(a, m->calls.at, m->calls.len * sizeof m->calls.at[0]);
   c->part = arena_copy(a, part, n * sizeof(uint32_t));
+  c->shake = &m->b->run->shake;
   c->ran = NEW_ARRAY(a, uint64_t, n + 1);
   c->calls = NEW_ARRAY(a, uint32_t, n + 1);
   c->result = result;

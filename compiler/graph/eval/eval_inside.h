@@ -23,6 +23,8 @@ Cell cell_extreme(DType t, bool most);  /* the identity of max (most false) and 
 int64_t int_wrap(DType t, int64_t x);   /* in two's complement */
 float real_narrow(DType t, float x);    /* to f16 or bf16; else x */
 size_t cell_size(DType t);
+Cell cell_shake(DType t, Cell x, uint64_t *seed); /* off by up to a unit in the last place, unless it has few digits:
+                                                   * then it is taken to be exact */
 int64_t int_pow(int64_t a, int64_t b), int_idiv(int64_t a, int64_t b), int_mod(int64_t a, int64_t b);
 double mod_d(double a, double b), max_d(double a, double b), min_d(double a, double b), lse_d(double a, double b);
 float mod_s(float a, float b), max_s(float a, float b), min_s(float a, float b), lse_s(float a, float b);
@@ -35,7 +37,7 @@ enum {
   I_JUMP, I_JUMP_IF, I_JUMP_UNLESS, /* to dst; if a */
   I_ONCE, I_RETURN,                /* calls part dst, unless it already ran at this point */
   I_CAST,                          /* dst = a, from dtype b to c */
-  I_WRAP, I_NARROW,                /* dst to the dtype b */
+  I_WRAP, I_NARROW, I_SHAKE,       /* dst to the dtype b */
   I_CALL,                          /* dst = C function call[a] of the registers extra[b...] */
   I_READ                           /* + dtype: dst = slot a at the c indices whose registers are extra[b...] */
 };
@@ -47,6 +49,7 @@ typedef struct Code {
   const Extern *const *call; /* the C functions that it calls */
   const uint32_t *part;      /* where each part begins */
   uint64_t *ran, now;        /* part k has run at this point if and only if ran[k] == now */
+  uint64_t *shake;           /* the seed of I_SHAKE */
   uint32_t *calls;           /* room for all return addresses: a part never calls itself */
   uint32_t result;           /* register */
 } Code;
@@ -90,6 +93,7 @@ typedef struct Run {
   uint32_t n_held;
   int64_t live;              /* bytes of all buffers, and of the given inputs */
   int64_t *turn;             /* by depth */
+  uint64_t shake;            /* the seed of what is rounded by chance; 0: nothing is */
   uint32_t ticks;            /* points until the next call of keep_going */
   EvalStatus status;
   const char *error;

@@ -102,6 +102,7 @@ bool code_run(Code *c, Frame *f) {
     case I_CAST: R[in->dst] = cell_cast(R[in->a], (DType)in->b, (DType)in->c); break;
     case I_CALL: call_run(c->call[in->a], c->extra + in->b, R, &R[in->dst]); break;
     case I_WRAP: R[in->dst].i = int_wrap((DType)in->b, R[in->dst].i); break;
+    case I_SHAKE: R[in->dst] = cell_shake((DType)in->b, R[in->dst], c->shake); break;
     case I_NARROW: R[in->dst].s = real_narrow((DType)in->b, R[in->dst].s); break;
 
     READ(DT_F64, double, f, e)

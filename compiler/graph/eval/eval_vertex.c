@@ -16,6 +16,7 @@ struct Vertex {
   uint32_t n_turn;
   int64_t *extent;           /* of each label */
   Cell identity;
+  uint64_t *shake;           /* the run's seed */
   Tensor *tensor;
   Frame frame;
 };
@@ -98,6 +99,7 @@ static Vertex *vertex_new(Run *r, const EinNode *n) {
   Builder b;
   v->node = n;
   v->sum = n->sum;
+  v->shake = &r->shake;
   v->n_turn = turns_around(n);
   builder_start(&b, r, n, n->sum->n_out + n->sum->n_red, v->n_turn);
   if (!vertex_extents(r, v) || !vertex_merges(r, v)) return NULL;
@@ -193,12 +195,14 @@ static Cell combine_monoid(Vertex *v, Cell a, Cell b) {
 
 static Cell combine(Vertex *v, Cell a, Cell b) {
   DType t = v->sum->acc;
+  Cell x;
   if (v->combine) return combine_monoid(v, a, b);
   switch (class_of(t)) {
-  case CL_D: return (Cell){.f = combine_d(v->sum->reducer, a.f, b.f)};
-  case CL_S: return (Cell){.s = real_narrow(t, combine_s(v->sum->reducer, a.s, b.s))};
+  case CL_D: x.f = combine_d(v->sum->reducer, a.f, b.f); break;
+  case CL_S: x.s = real_narrow(t, combine_s(v->sum->reducer, a.s, b.s)); break;
   default: return (Cell){.i = int_wrap(t, combine_i(v->sum->reducer, a.i, b.i))};
   }
+  return *v->shake && !(reducer_info[v->sum->reducer].laws & LAW_IDEMPOTENT) ? cell_shake(t, x, v->shake) : x;
 }
 
 /* Whether x beats the best so far: the first NaN wins over everything else, and the first of equals wins. */

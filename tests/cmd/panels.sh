@@ -121,4 +121,27 @@ want 0 "$EIN" build odd.ein --stop=loop
 grep -qE 'min\([0-9]+, \(211 - j' out && wrong "lanes of 211 are counted at the end"
 grep -qE 'min\([0-9]+, \(\$N - j' out || wrong "lanes of N are not counted at the end"
 want 0 "$EIN" verify odd.ein -D N=131 --flags="-O1 -march=native"
+
+# A NaN anywhere in a panel is noticed while it is filled: by lane where whole tiles of lanes are, or by element.
+cat >nan.ein <<'END'
+dim P, Q
+input A[i:150, k:70], B[k:70, j:211] : f32
+X[i,k] = if i * 70 + k == P then A[i,k] / 0 * 0 else A[i,k]
+Y[k,j] = if k * 211 + j == Q then B[k,j] / 0 * 0 else B[k,j]
+output C[i,j] = max[k] (X[i,k] + Y[k,j])
+output nans = sum[i,j] if C[i,j] == C[i,j] then 0 else 1
+END
+want 0 "$EIN" build nan.ein -D P=0 -D Q=0 --stop=loop
+shows "odds[l"
+while read -r p q nans; do
+  want 0 "$EIN" run nan.ein -D P="$p" -D Q="$q" --target=c --flags="-O1 -march=native" A=randn:seed=1 B=randn:seed=2
+  shows "nans : i64 = $nans"
+done <<'END'
+99999 99999 0
+99999 0 150
+99999 14769 150
+99999 7200 150
+10499 99999 211
+0 14769 360
+END
 finish

@@ -124,7 +124,22 @@ uint32_t pack_at(Panel *t, const Pack *k, const Expr *tile, const Expr *in, cons
   return n;
 }
 
-static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *value) {
+/* Notes whether the value is odd. sum: of v - v, by lane, at `lane`; NULL: as a bool, which each loop of lanes reduces
+ * at its end. */
+static void odd_note(Panel *t, const Expr *value, const Expr *lane) {
+  Sched *s = t->s;
+  const Expr *zero = expr_op2(s->x, OP_SUB, value, value), *odd = scalar_read(s, t->test.odd);
+  if (lane) {
+    const Expr *sum = place_read(s, t->test.sums, 1, &lane);
+    store_add(s, t->test.sums, 1, &lane, expr_op2(s->x, OP_ADD, sum, zero));
+  } else {
+    const Expr *is_odd = expr_op2(s->x, OP_NE, zero, expr_real(s->x, (DType)value->dtype, 0));
+    store_add(s, t->test.odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));
+  }
+}
+
+/* lane: where a sum of each lane tells of odd values; else NULL. */
+static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *value, const Expr *lane) {
   const Expr **at = NEW_ARRAY(t->s->arena, const Expr *, t->p->n_label + 4);
   Sched *s = t->s;
   const Side *x = k->lanes ? &t->v : &t->u;
@@ -132,9 +147,7 @@ static void pack_store(Panel *t, const Pack *k, const Expr *in, const Expr *valu
   uint32_t n = pack_at(t, k, x->at, in, at);
   if (t->test.odd != NOWHERE && !pack_guards(t, k)) {
     value = let_read(s, "v", value);
-    const Expr *zero = expr_real(s->x, (DType)value->dtype, 0), *odd = scalar_read(s, t->test.odd);
-    const Expr *is_odd = expr_op2(s->x, OP_NE, expr_op2(s->x, OP_SUB, value, value), zero);
-    store_add(s, t->test.odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));
+    odd_note(t, value, lane);
   }
   store_add(s, k->place, n, at, pack_units_put(t, value));
 }
@@ -163,7 +176,7 @@ static void fill_lanes(Panel *t, Pack *k, Side *x, const Expr *first, const Expr
   LoopBody *was = into(s, &for_add(s, v, lo, hi, 1, BIND_VECTOR)->body);
   const Expr *l = var_read(s, v);
   t->e->label[x->tile] = at ? at : ex_add(s, first, l);
-  pack_store(t, k, l, pack_value(t, k));
+  pack_store(t, k, l, pack_value(t, k), t->test.sums != NOWHERE && x == &t->v && hi->kind == EX_INT ? l : NULL);
   into(s, was);
 }
 
@@ -264,7 +277,7 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   if (k->n_run) turned_at(t, k, lo, named(s, NULL, "point", ex_add(s, from, at[0])));
   else t->block.at[k->turned] = ex_add(s, from, at[0]);
   at[1] = span(s, "a", wide, BIND_VECTOR);
-  pack_store(t, k, ex_add(s, lane, at[1]), place_read(s, square, 2, at));
+  pack_store(t, k, ex_add(s, lane, at[1]), place_read(s, square, 2, at), NULL);
   into(s, was);
 }
 
@@ -378,7 +391,7 @@ static void fill_along(Panel *t, Pack *k, Side *x) {
     pack_loop_red(t, k->red[i], last ? BIND_VECTOR : BIND_SEQ);
   }
   x->at = ex_int(s, 0);
-  pack_store(t, k, var_read(s, v), pack_value(t, k));
+  pack_store(t, k, var_read(s, v), pack_value(t, k), NULL);
   into(s, was);
 }
 

@@ -61,19 +61,45 @@ static bool has_panel(const Panel *t, const Pack *k) {
   return k->place != NOWHERE && !(k->lanes ? t->v.shared : t->u.shared);
 }
 
+/* What notes odd elements while panels are filled. */
+static void odd_new(Panel *t) {
+  Sched *s = t->s;
+  DType acc = t->p->stage->sum->acc;
+  const Expr *lanes = ex_int(s, t->v.unit);
+  t->test.odd = place_own(s, NULL, "odd", DT_BOOL, 0, NULL);
+  var_add(s, t->test.odd, expr_bool(s->x, false));
+  bool along = false;
+  for (uint32_t k = 0; k < t->n_pack; k++) {
+    if ((DType)t->pack[k].of->dtype != acc) return;
+    along |= t->pack[k].lanes && !t->pack[k].across;
+  }
+  if ((acc != DT_F32 && acc != DT_F64) || t->v.flat != NO_LABEL || !along) return;
+  t->test.sums = place_own(s, NULL, "odds", acc, 1, &lanes);
+  var_add(s, t->test.sums, expr_real(s->x, acc, 0));
+}
+
+static const Expr *odd_read(Panel *t) {
+  Sched *s = t->s;
+  const Expr *l, *odd = scalar_read(s, t->test.odd);
+  if (t->test.sums == NOWHERE) return odd;
+  LoopBody *was = pack_lanes(t, ex_int(s, t->v.unit), &l);
+  const Expr *sum = place_read(s, t->test.sums, 1, &l);
+  const Expr *is_odd = expr_op2(s->x, OP_NE, sum, expr_real(s->x, (DType)sum->dtype, 0));
+  store_add(s, t->test.odd, 0, NULL, expr_op2(s->x, OP_OR, odd, is_odd));
+  into(s, was);
+  return odd;
+}
+
 /* Fills the panels and computes the tiles. The NaN rule of max and min costs as much as the rest, so panels are
  * checked while they are filled. */
 static void fill_and_tile(Panel *t) {
   Sched *s = t->s;
   bool looks = pack_looks(t);
-  t->test.odd = NOWHERE;
-  if (looks) {
-    t->test.odd = place_own(s, NULL, "odd", DT_BOOL, 0, NULL);
-    var_add(s, t->test.odd, expr_bool(s->x, false));
-  }
+  t->test.odd = t->test.sums = NOWHERE;
+  if (looks) odd_new(t);
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (has_panel(t, &t->pack[k])) pack_fill(t, &t->pack[k]);
-  LoopStmt *st = looks ? if_add(s, scalar_read(s, t->test.odd)) : NULL;
+  LoopStmt *st = looks ? if_add(s, odd_read(t)) : NULL;
   LoopBody *was = st ? into(s, &st->body) : s->body;
   t->test.asks = t->guard && st;
   pack_tiles(t);

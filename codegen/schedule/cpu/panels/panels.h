@@ -100,6 +100,8 @@ typedef struct PanelBlock {
  * odd elements, and for one that has none (schedule/cpu/panels/panels.c). */
 typedef struct PanelTest {
   uint32_t odd;              /* a bool: some element of the panels is infinite or NaN; NOWHERE: not needed */
+  uint32_t sums;             /* by lane of a tile, 0 if none was odd so far: loops over whole tiles keep it in vectors;
+                              * NOWHERE: there are none */
   bool plain;                /* the current tiles have none, so max and min are plain comparisons */
   bool asks;                 /* the current tiles have some, so each point tests the guard */
 } PanelTest;

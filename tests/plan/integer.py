@@ -26,16 +26,20 @@ SIZES = [12, 24, 48, 96]
 
 
 def program(r, most):
-    """Products, sums, maps, and what is made of labels alone."""
+    return mixed(r, 1 + r.randrange(3), lambda: 1 + r.randrange(most), SIZES)
+
+
+def mixed(r, inputs, equations, sizes):
+    """Products, maps, sums of two, and what is made of labels alone."""
     lines, known, read = [], [], set()
-    for k in range(1 + r.randrange(3)):
-        known.append((f"A{k}", [r.choice(SIZES) for _ in range(2)]))
+    for k in range(inputs):
+        known.append((f"A{k}", [r.choice(sizes) for _ in range(2)]))
         lines.append(f"input A{k}[i{k}:{known[-1][1][0]}, j{k}:{known[-1][1][1]}] : f32")
-    for k in range(1 + r.randrange(most)):
+    for k in range(equations()):
         (x, a), (y, b) = r.choice(known), r.choice(known)
         kind = r.randrange(6)
         if kind == 0:
-            a, text = [r.choice(SIZES), r.choice(SIZES)], "exp(0.01 * f32(i - j))"
+            a, text = [r.choice(sizes), r.choice(sizes)], "exp(0.01 * f32(i - j))"
         elif kind < 4 and a[1] == b[0]:
             a, text = [a[0], b[1]], f"sum[k] {x}[i,k] * {y}[k,j]"
             read |= {x, y}

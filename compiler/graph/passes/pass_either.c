@@ -363,6 +363,20 @@ static void choice_take(Either *c) {
 
 /* ---- a choice within what is reduced --------------------------------------------------------------- */
 
+/* Whether a vertex is an index or a condition of labels alone, such as a def's argument that is used several times. */
+static bool is_index(const EinNode *n) {
+  const EinSum *s = n->sum;
+  if (n->kind != EIN_VERTEX || s->by || s->reducer != RED_NONE || s->domain || s->n_out != n->rank) return false;
+  for (uint32_t k = 0; n->merge && k < n->rank; k++)
+    if (n->merge[k] != 1) return false;
+  return (n->dtype == DT_I64 || n->dtype == DT_BOOL) && !(s->body->has & (HAS_READ | HAS_TURN));
+}
+
+static const Expr *leaf_index(void *env, Exprs *p, const Expr *leaf) {
+  const EinNode *n = env, *of = leaf->kind == EX_READ ? n->input[leaf->i] : NULL;
+  return of && is_index(of) ? expr_relabel(p, of->sum->body, leaf->n, leaf->arg) : leaf;
+}
+
 /* A choice: all those with one condition, or an index that wraps around at most once. */
 typedef struct Chosen {
   const Expr *of;            /* the condition, or the remainder */
@@ -477,8 +491,10 @@ static bool split_find(Either *c, const EinNode *n) {
   c->n = n;
   c->sum = *n->sum;
   c->labels = c->sum.n_out + c->sum.n_red;
+  c->sum.body = expr_map(c->b.old->exprs, n->sum->body, leaf_index, (void *)(uintptr_t)n);
+  if (reads_apart(c) && choice_pays(c)) return true;
+  c->sum.body = n->sum->body;
   if (!reads_apart(c)) return false;
-  if (choice_pays(c)) return true;
   choice_take(c);
   if (!c->sum.where || !(c->sum.where->labels & red_of(c))) return false;
   if (!op_parts(c->scratch, c->sum.where, OP_AND, PARTS_MOST, c->part, &c->n_part)) return false;

@@ -66,4 +66,29 @@ want 1 "$EIN" run asked.ein -n 4 E=ones w=w.npy --target=c --flags=-O0
 says 'site 2: an index of E, read for A: it is out of range (asked.ein:3)'
 want 1 "$EIN" run asked.ein -n 4 E=ones w=w.npy --target=eval
 says 'asked.ein:3:8: kernel 1 A: at site 2 an index is out of range'
+# An index that is read at places which are all known, beside one that is fetched: always in range. This ran without end.
+cat >known.ein <<'END'
+dim N = 3, M = 20, K = 2
+def both[j](x) {
+  s = sum[j] x
+  (s - x, max[j] x * 2 - x)
+}
+def twice[j](x) {
+  a, b = both[j](x)
+  a + 2 * b
+}
+input I0[j:M] : f32 = f32((j + 1) * 3 % 11 - 2)
+input I1[j:N, i:N] : i16 = i16((6 * j + 2 * i + 5) * 7 % 13)
+output H1[i:M, c:3] = i32(i64(I0[i]) * i64(I0[i]) % 100 == c)
+output X3[q:N] = (max(i64(I1[q // 2, 2 * q] ?? -1), q)) % 10
+T4[q:N] = (X3[q] * 2 - i64((H1[(q + 0) % M, 2 * q] ?? 2)))[q = N - 1 - q]
+output X5[l:K, k:M, p:4] = i64(I0[k]) % 50
+T6[l:K, k:M, p:4] = (twice[p where (i64(I0[k]) < i64(X5[l, k, p]))](X5[l, k, p])) ?? 3
+T7 = f64((i64(H1[(3) % M, (i64(X5[i64((T6[(i64(X3[1] ?? -1)) % K, i64(H1[1, 0] ?? 2), 1] ?? 2)), ((i64(I1[N - 1, 1] ?? 0)) // M), 0] ?? 1)) % 3] ?? -1)) % 8)
+output H10[i:N, c:M] = f32(((if (i64((T4[N - 1] ?? -1)) != N) then i64(T4[i // 3]) else i64(T7))) % 50 == c)
+END
+want 0 "$EIN" run known.ein --target=eval
+cp out one
+want 0 timeout 100 "$EIN" run known.ein -n 3 --target=eval
+cmp -s one out || wrong "an index at known places is another on three sites"
 finish

@@ -62,8 +62,8 @@ static const Expr *sure_of(const Sure *q, const Expr *e) {
 }
 
 static const Expr *sure_and(const Sure *q, const Expr *a, const Expr *b) {
-  const Expr *yes = expr_bool(q->f->x, true);
-  return a == yes ? b : b == yes ? a : expr_and(q->f->x, a, b);
+  const Expr *yes = expr_bool(q->f->x, true), *all = expr_and(q->f->x, a == yes ? NULL : a, b == yes ? NULL : b);
+  return all ? all : yes;
 }
 
 /* b where `c` holds, else d. */

@@ -347,6 +347,9 @@ sed -n '/^1$/,$p' out | grep '^ ' >by1
 cmp -s by4 by1 && [ -s by1 ] || wrong "four sites answer otherwise: $(cat out)"
 turns 1 ':sites 0'
 says ":sites wants a number from 1 to"
+printf 'Y[i:3000000, j:4000000] = 1.0 * i\n:sites 4\nY\n' >lines
+want 1 "$EIN" repl --target=c <lines
+says "output Y would take 96000000000000 bytes; the limit here is "
 
 # And the same bits, where sums have no order.
 cat >lines <<'END'

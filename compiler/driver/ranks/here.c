@@ -226,7 +226,8 @@ Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some
       if (!mul_ok(x->count, x->shape[d], &x->count))
         return fail(s, LEAVE_PROGRAM, "output %s does not fit 64 bits", t->outputs.at[k].name->s);
     if (e->max_bytes && x->count > e->max_bytes / dtype_size(b->dtype))
-      return fail(s, LEAVE_MACHINE, "output %s is larger than what one tensor may take here", t->outputs.at[k].name->s);
+      return fail(s, LEAVE_MACHINE, "output %s would take %.0f bytes; the limit here is %lld",
+          t->outputs.at[k].name->s, (double)x->count * (double)dtype_size(b->dtype), (long long)e->max_bytes);
     x->data = arena_alloc(s->arena, arena_array_size((size_t)dtype_size(b->dtype), (size_t)x->count + 1));
   }
   return LEAVE_OK;

@@ -171,12 +171,26 @@ static const Expr *leaf_instead(void *env, Exprs *p, const Expr *leaf) {
   return leaf->kind == EX_READ && x->read[leaf->i] ? x->read[leaf->i] : leaf;
 }
 
+/* The slot's number among the vertex's reads, of which turns are none. */
+static uint32_t read_of(const Vertex *v, uint32_t slot) {
+  uint32_t read = 0;
+  for (uint32_t s = 0; s < slot; s++) read += v->node->input[s]->kind != EIN_TURNS;
+  return read;
+}
+
 /* Whether the plan requests its places. */
 static bool is_asked(const Door *x, const Vertex *v, uint32_t slot) {
-  uint32_t vertex = (uint32_t)x->tensor[v->node->id], read = 0;
   if (!x->p->placed || x->plain || v->node->input[slot]->kind == EIN_TURNS) return false;
-  for (uint32_t s = 0; s < slot; s++) read += v->node->input[s]->kind != EIN_TURNS;
-  return placing_fetches(x->places, x->placing, vertex, read);
+  return placing_fetches(x->places, x->placing, (uint32_t)x->tensor[v->node->id], read_of(v, slot));
+}
+
+/* The earlier slot whose operand this one shares; -1: none. */
+static int32_t shares(const Door *x, const Vertex *v, uint32_t slot) {
+  if (!x->p->placed || x->plain || v->node->input[slot]->kind == EIN_TURNS) return -1;
+  const PartVertex *part = &x->places->part->vertices.at[x->tensor[v->node->id]];
+  uint32_t again = part->reads.at[read_of(v, slot)].again, s = 0;
+  while (again && (v->node->input[s]->kind == EIN_TURNS || read_of(v, s) + 1 != again)) s++;
+  return again ? (int32_t)s : -1;
 }
 
 /* The region of what is read at the current indices: the innermost of the indices' operands. */
@@ -296,7 +310,7 @@ const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, uint32_t *n,
   expr_slot_reads(x->arena, COUNT(top), top, read);
   for (uint32_t s = 0; s < n_slot; s++) {
     if (asked[s]) operand_fetch(x, v, r, s, read[s], operand, &instead);
-    else operand[s] = operand_make(x, v, s);
+    else operand[s] = shares(x, v, s) < 0 ? operand_make(x, v, s) : operand[shares(x, v, s)];
   }
   return sum_instead(x, sum, &instead, n, operand);
 }

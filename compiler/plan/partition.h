@@ -30,6 +30,8 @@ typedef struct PartRead {    /* a vertex reads a tensor */
                               * (reach.h), or it depends on data; else NULL */
   double asked;              /* read at data: how often per run its places would be requested (expr/prove/asked.h); 0:
                               * it always comes whole */
+  uint32_t again;            /* in a PlaceGraph: 1 + an earlier read of the vertex that brings all that this one needs,
+                              * which then moves nothing (times 0); 0: none */
 } PartRead;
 
 typedef struct PartVertex {

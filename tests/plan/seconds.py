@@ -323,7 +323,7 @@ def check(machine, path):
                 seconds += r["times"] / max(1, turns) * windowed(mesh, r, t, v, own["home"])
                 continue
             to = wanted(t["vertex"], r, axes if r["called"] else own["home"])
-            d = along(r, t, v["panels"]["label"]) if "panels" in v else None
+            d = along(r, t, v["panels"]["label"]) if "panels" in v and r["times"] else None
             if d is not None:
                 one, put = panels(mesh, tuple(t["extents"]), SIZE[t["dtype"]], tuple(t["home"]), tuple(to), d, v["panels"]["count"])
                 late = number in v["panels"]["apart"]

@@ -54,7 +54,7 @@ typedef struct PlaceWays { uint32_t n; const Placement *at; } PlaceWays; /* of a
 typedef struct PlaceLeft PlaceLeft; /* the counts of cuts and homes to consider: inside.h */
 
 typedef struct PlaceGraph {
-  const PartGraph *part;
+  const PartGraph *part;     /* reads of one vertex that need the same, as X[i,0] and X[i,1], move once (`again`) */
   VEC(PlaceTensor) tensors;  /* those of vertices come first, with the same numbers */
   const uint32_t **tensor;   /* by vertex, by read: which tensor */
   const PlaceFixed *fixed;   /* NULL: nothing; all of it has room */

@@ -85,7 +85,7 @@ tried() { # DELAY WHICH PROGRAM WORD...
   [ -n "$who" ] || wrong "exit code $code though nobody was killed: $line"
   n=$((n + 1))
   [ $took -le 10000 ] || wrong "they were there for $took ms: $line"
-  grep -qE "rank ${rank:-[0-9]|Process name: .*,[0-9]}" err || wrong "which rank it was is not said: $line: $(head -c 400 err)"
+  grep -qE "rank ${rank:-[0-9]}|Process name: .*,${rank:-[0-9]+}\]" err || wrong "which rank it was is not said, $rank: $line: $(head -c 1200 err)"
   for p in $all; do
     tries=0
     while alive "$p" && [ $tries -lt 50 ]; do

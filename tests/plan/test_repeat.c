@@ -61,6 +61,31 @@ static double bound_of(Arena *a, Network *n, double budget) {
   return network_tighten(tighten_new(n, a, left), budget, INFINITY, &best, value, left);
 }
 
+/* A loop and, behind it, one of other variables, each of which has a cost with one of the first. */
+static Network *two_loops(Arena *a, uint32_t values) {
+  static const uint32_t all[] = {0, 1, 2, 3};
+  double cost[VALUES * VALUES] = {3, 1, 4, 1, 5, 9, 2, 6};
+  Network *w = network_new(a);
+  for (uint32_t x = 0; x < LAYERS; x++) network_variable(w, VALUES);
+  for (uint32_t x = 0; x < LAYERS; x++) network_variable(w, values);
+  for (uint32_t x = 0; x < LAYERS; x++) {
+    network_cost2(w, x, VALUES, all, LAYERS + (x + 1) % LAYERS, values, all, cost);
+    if (x + 1 < LAYERS) network_cost2(w, x, VALUES, all, x + 1, VALUES, all, cost);
+  }
+  return w;
+}
+
+static void loops_apart(void) {
+  Arena *a = arena_new();
+  for (uint32_t values = VALUES; values >= VALUES / 2; values -= VALUES / 2) {
+    Network *w = two_loops(a, values);
+    Repeat r = {.period = 2, .start = 0, .len = LAYERS - 2, .hub = UINT32_MAX};
+    OK(!repeat_ring(a, w, &r) == (values != VALUES), "a ring of variables that have as many values: %u", values);
+    OK(bound_of(a, w, 1e9) <= network_solve(two_loops(a, values), 1e12, INFINITY).sum + 1e-6, "and a bound: %u", values);
+  }
+  arena_free(a);
+}
+
 int main(void) {
   uint32_t rounds = TRIES(300), found = 0, holds = 0, partly = 0;
   double first = 0, all = 0;
@@ -84,5 +109,6 @@ int main(void) {
   OK_INT(holds, rounds, "no bound is above the least");
   OK(first > 0.95 * all, "with little work they are near: %g of %g", first, all);
   OK(partly > rounds / 2, "with more not farther: %u", partly);
+  loops_apart();
   return DONE();
 }

@@ -99,6 +99,8 @@ Network *repeat_ring(Arena *a, const Network *n, const Repeat *r) {
       if (repeat_owner(n, r->hub, f) != start + i) continue;
       for (uint32_t s = 0; s < 2; s++) at[s] = ring_place(m, n, r, place, f->side[s].variable);
       if (at[0] == at[1]) return NULL;
+      for (uint32_t s = 0; s < 2; s++) /* past the stretch there may be anything */
+        if (m->variables.at[at[s]].n != n->variables.at[f->side[s].variable].n) return NULL;
       network_cost2(
           m, at[0], f->side[0].by->n, f->side[0].by->of, at[1], f->side[1].by->n, f->side[1].by->of, f->table->at);
     }

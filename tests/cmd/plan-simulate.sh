@@ -127,6 +127,15 @@ slower $(($(took rows) * 2)) "$(took rows j=8)" 'a site sends a panel to three a
 "$EIN" plan product.ein --plan=x.plan --machine "$root/samples/machines/p100_4.json" --simulate >out
 shows ', panel 2 of 8'
 
+# A triangle in each of many blocks: each site adds as many numbers as the triangle has points, and multiplies its rows.
+cat >triangles.ein <<'!'
+input X[b:512, s:4096] : f32
+output Y[b,s] = sum[t where t <= s] X[b,s] * X[b,t]
+!
+printf 'plan 1\nsites 512\nmesh 512\nvertex Y axes b\nhome Y b\nhome X b\n' >triangles.plan
+want 0 "$EIN" plan triangles.ein --plan=triangles.plan --format=json
+shows "\"site_operations\": $((4096 * 4097 / 2 + 4096))"
+
 # What the busiest site computes is counted point by point, in the report and in the simulation.
 command -v python3 >/dev/null || finish
 want 0 python3 "$root/tests/plan/busiest.py" "$EIN" --programs 16 --seed "${EIN_TURN:-1}"

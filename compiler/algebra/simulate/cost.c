@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "algebra/cost.h"
-#include "expr/prove/let_through.h"
+#include "expr/prove/boxes.h"
 #include "inside.h"
 
 enum { PARTS = 8 * BOXES_USUAL }; /* a budget for all blocks of a kernel (let_through.h) */
@@ -72,19 +72,21 @@ static Ties join_ties(Sim *s, const AlgNode *n) {
   return ties_find(labels, extent, list, COUNT(predicate), predicate);
 }
 
-/* By label, of the current block; and what is left of a budget for all blocks (let_through.h). */
-typedef struct JoinBox { int64_t *low, *high; double *values; uint32_t budget; } JoinBox;
+typedef struct JoinBox {     /* the current block, by label; and what is known of all */
+  int64_t *low, *high;
+  double *values;
+  Boxes boxes;
+} JoinBox;
 
 static double join_points(const AlgNode *n, const Ties *ties, JoinBox *x, const int64_t *key) {
-  const Expr *predicate[] = {n->sum->where, n->sum->domain};
   uint32_t labels = n->sum->n_out + n->sum->n_red;
   double points = 1;
   rel_ranges(labels, n->range, n->type.n_key, key, x->low, x->high);
   for (uint32_t l = 0; l < labels; l++)
     points *= x->values[l] = x->high[l] > x->low[l] ? (double)(x->high[l] - x->low[l]) : 0;
-  if (points <= 0 || (!predicate[0] && !predicate[1])) return points;
+  if (points <= 0 || (!n->sum->where && !n->sum->domain)) return points;
   if (ties->n) points = ties_points(ties, labels, x->values);
-  return fmin(points, boxes_points(labels, x->low, x->high, COUNT(predicate), predicate, &x->budget));
+  return fmin(points, boxes_next(&x->boxes, x->low, x->high));
 }
 
 static bool join_find(Sim *s, const AlgNode *n, Site *site) {
@@ -101,8 +103,9 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   }
   const Keys *kept = s->kept[n->id], *there = s->cost[n->id].there;
   Ties ties = join_ties(s, n);
+  const Expr *predicate[] = {n->sum->where, n->sum->domain};
   uint32_t labels = n->sum->n_out + n->sum->n_red;
-  JoinBox box = {.budget = PARTS};
+  JoinBox box = {.boxes = boxes_new(s->arena, labels, COUNT(predicate), predicate, PARTS)};
   box.low = NEW_ARRAY(s->arena, int64_t, labels + 1);
   box.high = NEW_ARRAY(s->arena, int64_t, labels + 1);
   box.values = NEW_ARRAY(s->arena, double, labels + 1);

@@ -6,7 +6,7 @@
  * quotient instead: only every 7th point is looked at. */
 #include <string.h>
 
-#include "let_through.h"
+#include "boxes.h"
 
 enum { SIDES = 6, SIZE = 400 }; /* most labels of the predicates, and nodes in them */
 
@@ -329,4 +329,34 @@ double boxes_points(uint32_t n_label, const int64_t *low, const int64_t *high, u
   for (uint32_t i = 0; i < n; i++) comb_find(predicate[i], &c.comb);
   comb_use(&c, &whole);
   return beside * parts_count(&c, &whole, budget);
+}
+
+/* ---- many boxes --------------------------------------------------------------------------------------------- */
+
+Boxes boxes_new(Arena *a, uint32_t n_label, uint32_t n, const Expr *const *predicate, uint32_t budget) {
+  return (Boxes){a, n_label, n, budget, predicate, memo_new(a)};
+}
+
+/* Of labels that the predicates do not have, the box that is counted has one value. */
+double boxes_next(Boxes *x, const int64_t *low, const int64_t *high) {
+  Arena *work = arena_new();
+  int64_t *from = NEW_ARRAY(work, int64_t, 2 * x->n_label + 1), *to = from + x->n_label;
+  uint64_t labels = 0;
+  double beside = 1;
+  for (uint32_t i = 0; i < x->n; i++)
+    if (x->predicate[i]) labels |= x->predicate[i]->labels;
+  for (uint32_t l = 0; l < x->n_label; l++) {
+    bool used = l >= TIE_LABELS || labels >> l & 1;
+    from[l] = used ? low[l] : 0, to[l] = used ? high[l] : 1;
+    if (!used) beside *= high[l] > low[l] ? (double)(high[l] - low[l]) : 0;
+  }
+  MemoEntry *e = memo_get(&x->seen, from, 2 * x->n_label * sizeof *from);
+  if (!e->value) {
+    double *points = NEW(x->arena, double);
+    *points = boxes_points(x->n_label, from, to, x->n, x->predicate, &x->budget);
+    e->value = points;
+  }
+  double points = *(const double *)e->value * beside;
+  arena_free(work);
+  return points;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "expr/prove/boxes.h"
 #include "inside.h"
 
 enum { PARTS = 8 * BOXES_USUAL }; /* a budget for all blocks of a vertex (let_through.h) */
@@ -22,13 +23,12 @@ static bool even(const PartVertex *v, const uint32_t *count) {
 }
 
 /* Predicates decide by labels; where data decide, ties still say how many points of a label are left. */
-static double points_of(const PartVertex *v, const int64_t *low, const int64_t *high, uint32_t *budget) {
-  const Expr *predicate[] = {v->node->sum->where, v->node->sum->domain};
+static double points_of(const PartVertex *v, const int64_t *low, const int64_t *high, Boxes *boxes) {
   double values[GRAPH_LABELS + 1];
   for (uint32_t l = 0; l < v->n_label; l++) values[l] = (double)(high[l] - low[l]);
   double points = part_points_of(v, values);
   if (!v->ties || points <= 0) return points;
-  return fmin(points, boxes_points(v->n_label, low, high, COUNT(predicate), predicate, budget));
+  return fmin(points, boxes_next(boxes, low, high));
 }
 
 /* The number of a site's block among those of the vertex. */
@@ -41,7 +41,9 @@ static uint32_t block_at(const Mesh *m, const int8_t *label, const uint32_t *at)
 
 static void points_find(Arena *a, const PartVertex *v, const Mesh *m, const int8_t *label, Counted *c) {
   int64_t low[GRAPH_LABELS + 1], high[GRAPH_LABELS + 1];
-  uint32_t at[MESH_AXES], sites = (uint32_t)mesh_sites(m), budget = PARTS;
+  uint32_t at[MESH_AXES], sites = (uint32_t)mesh_sites(m);
+  const Expr *predicate[] = {v->node->sum->where, v->node->sum->domain};
+  Boxes boxes = boxes_new(a, v->n_label, COUNT(predicate), predicate, PARTS);
   double *known = NEW_ARRAY(a, double, sites); /* by block: its points + 1; 0: not counted yet */
   Placement p;
   memcpy(p.on, label, m->n);
@@ -51,7 +53,7 @@ static void points_find(Arena *a, const PartVertex *v, const Mesh *m, const int8
     uint32_t k = block_at(m, label, at);
     if (known[k] <= 0) {
       placement_box(m, &p, v->n_label, v->extent, at, low, high);
-      known[k] = points_of(v, low, high, &budget) + 1;
+      known[k] = points_of(v, low, high, &boxes) + 1;
     }
     c->points[i] = known[k] - 1;
     c->most = fmax(c->most, c->points[i]);

@@ -1,0 +1,9 @@
+#!/bin/sh
+# suite: ci
+# Random programs of many statements of different kinds: in process, and on three sites, they give what the evaluator gives.
+. "$(dirname "$0")/common"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+unset EIN_TARGET
+python3 "$here/../random/mixtures.py" "$EIN" 0 4 jit 3 || wrong "mixtures differ"
+finish

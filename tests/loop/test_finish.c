@@ -188,6 +188,15 @@ static const Row rows[] = {
         "  loops i j k l\n  for i < $N {\n    for j < 8 short {\n      Y[j] = X[j, i]\n    }\n    for k < 8 short {\n"
         "      Y[k] = X[i, (2 * k)]\n    }\n"
         "    for l < 8 short {\n      Y[l] = f32(l)\n    }\n  }\n"},
+    {"several sums are held together, if they are vectors", finish_short,
+        "  register a : f32 [16] written\n  register b : f32 [8] written\n  loops i j k\n"
+        "  for i < $N {\n    var a = 0.0:f32\n    var b = 0.0:f32\n"
+        "    for j < 8 vector {\n      b[j] = (X[i, j] + b[j])\n      a[j] = max(a[j], X[i, (7 + j)])\n    }\n"
+        "    for k < 2 vector {\n      b[k] = (X[i, k] + b[k])\n      a[k] = max(a[k], X[i, k])\n    }\n  }\n",
+        "  register a : f32 [16] written\n  register b : f32 [8] written\n  loops i j k\n"
+        "  for i < $N {\n    var a = 0.0:f32\n    var b = 0.0:f32\n"
+        "    for j < 8 held {\n      b[j] = (X[i, j] + b[j])\n      a[j] = max(a[j], X[i, (7 + j)])\n    }\n"
+        "    for k < 2 short {\n      b[k] = (X[i, k] + b[k])\n      a[k] = max(a[k], X[i, k])\n    }\n  }\n"},
     {"longer ones are held where they bring sums up to date, or where all of it is a few vectors", finish_short,
         "  register a : f32 [32] written\n  register b : f32 [32] written\n  register c : f32 []\n  loops i j k l\n"
         "  for i < $N {\n    var a = 0.0:f32\n    var b = 0.0:f32\n"

@@ -89,6 +89,12 @@ static bool is_sums(const LoopKernel *k, const LoopStmt *s, int64_t length) {
   return true;
 }
 
+/* Whether it brings several vectors of sums up to date. */
+static bool is_tile(const LoopKernel *k, const LoopStmt *s, int64_t length) {
+  return length > 1 && is_sums(k, s, length) &&
+      length * dtype_size(k->places.at[s->body.at[s->body.len - 1]->place].dtype) >= HELD_BYTES;
+}
+
 static bool is_wide(const LoopKernel *k, const LoopStmt *s, int64_t length) {
   return is_held(k, s, length) &&
       length * dtype_size(k->places.at[s->body.at[s->body.len - 1]->place].dtype) <= HELD_MOST;
@@ -100,7 +106,8 @@ static void body_mark(const LoopKernel *k, LoopBody *b) {
     int64_t length;
     bool known = s->kind == LOOP_FOR && s->bind == BIND_VECTOR && s->lo->kind == EX_INT && s->hi->kind == EX_INT;
     known = known && sub_ok(s->hi->i, s->lo->i, &length);
-    if (known && length <= LOOP_SHORT) s->bind = is_held(k, s, length) ? BIND_HELD : BIND_SHORT;
+    if (known && length <= LOOP_SHORT)
+      s->bind = is_held(k, s, length) || is_tile(k, s, length) ? BIND_HELD : BIND_SHORT;
     else if (known && (is_sums(k, s, length) || is_wide(k, s, length))) s->bind = BIND_HELD;
     body_mark(k, &s->body);
     body_mark(k, &s->other);

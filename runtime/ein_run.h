@@ -329,9 +329,9 @@ EIN_INLINE void *ein_own(char *at) {
 #endif
   return at;
 }
-/* 0, for comparisons that guard a read. gcc before 12.4 and 13.2 makes of a test of the sign of 64-bit indices, and a read
- * under it, a blend of AVX-512VL that reads all elements, also those that the guard excludes (PR 110309): it must not
- * know that this is 0. */
+/* 0, for comparisons that guard a read. gcc before 12.4 and 13.2 makes of a test of the sign of 64-bit indices, and a
+ * read under it, a blend of AVX-512VL that reads all elements, also those that the guard excludes (PR 110309): it must
+ * not know that this is 0. */
 EIN_INLINE int64_t ein_nought(void) {
   int64_t n = 0;
 #if defined(__AVX512VL__) && defined(__GNUC__) && !defined(__clang__)

@@ -6,9 +6,10 @@
  *
  * and a choice within what is reduced, by ranges of its label, into one reduction per range:
  *
- *     sum[j] (h[j - i] ?? x[j]) * x[j]            sum[j where 0 <= j - i and j - i < K] h[j - i] * x[j]
- *                                                 + sum[j where j < i] x[j] * x[j] + sum[j where j >= i + K] x[j] * x[j]
- *     sum[j] a[(i - j) % 9] * b[j]                sum[j where 0 <= i - j] a[i - j] * b[j], and with a[i - j + 9] beyond it
+ *     sum[j] (h[j - i] ?? x[j]) * x[j]            sum[j where 0 <= j - i and j - i < K] h[j - i] * x[j], and the sums
+ *                                                 of x[j] * x[j] where j < i, and where j >= i + K
+ *     sum[j] a[(i - j) % 9] * b[j]                sum[j where 0 <= i - j] a[i - j] * b[j], and beyond it the sum of
+ *                                                 a[i - j + 9] * b[j]
  *
  * Each alternative then bounds its own loop, is a single point, or a running sum, while the whole tests all points for
  * each result. A point that several admit belongs to the first of them; the widest ones come first, since what is left

@@ -91,4 +91,8 @@ want 0 "$EIN" run known.ein --target=eval
 cp out one
 want 0 timeout 100 "$EIN" run known.ein -n 3 --target=eval
 cmp -s one out || wrong "an index at known places is another on three sites"
+# What is too large is told by its name and bytes.
+echo 'output y[i:300000, j:10000] = i + j' >large.ein
+want 1 "$EIN" run large.ein -n 4 --target=eval
+says 'y would take 6000000000 bytes at a site; the limit of the evaluator is 2147483648'
 finish

@@ -59,6 +59,13 @@ static bool fail(Run *r, const Task *k, const char *fmt, ...) {
 
 static int64_t bytes_of(const Block *b) { return b->count * dtype_size(b->dtype); }
 
+static bool too_large(Run *r, const TaskBuffer *b, const int64_t *shape) {
+  double bytes = dtype_size(b->dtype), most = (double)r->out->max_elements * bytes;
+  const char *name = b->name ? b->name->s : arena_printf(r->out->arena, "buffer %%%u", b->id);
+  for (uint32_t d = 0; d < b->rank; d++) bytes *= (double)shape[d];
+  return fail(r, NULL, "%s would take %.0f bytes at a site; the limit of the evaluator is %.0f", name, bytes, most);
+}
+
 /* Starts a buffer with all elements undefined. */
 static bool buffer_start(Run *r, Site *s, const TaskBuffer *b) {
   int64_t low[RANK] = {0}, high[RANK], count;
@@ -68,8 +75,7 @@ static bool buffer_start(Run *r, Site *s, const TaskBuffer *b) {
   if (!x->data && kept->data) *x = *kept, kept->data = NULL;
   if (!x->data) {
     task_shape(r->t, b, s->at, high);
-    if (!box_count(b->rank, low, high, r->out->max_elements, &count))
-      return fail(r, NULL, "buffer %%%u has more than %lld elements", b->id, (long long)r->out->max_elements);
+    if (!box_count(b->rank, low, high, r->out->max_elements, &count)) return too_large(r, b, high);
     *x = block_make(r->arena, b->dtype, false, b->rank, low, high);
     if (!x->data) x->data = arena_alloc(r->arena, 1);
     block_mask(r->arena, x);

@@ -393,6 +393,11 @@ LoopStmt *read_fetch(Sched *s, const StagePlan *p, const Expr *of, Env *e);
  * small. */
 bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads);
 
+/* ---- schedule/cpu/panels/guard.c ------------------------------------------------------------------------------- */
+/* The sum with its predicate as a choice in the body, which panels take though the predicate is no range of one label:
+ * if p then a * b else 0. NULL: it would leave out most points, or is none of these. */
+const EinSum *pack_guarded(Sched *s, const StagePlan *p);
+
 /* ---- schedule/cpu/panels/batch.c ------------------------------------------------------------------------------- */
 /* For a contraction that is strided across the matrices of a batch, or across lanes: returns the kernel with a copy
  * made first in a separate stage, if that pays; stages then run one after the other. Else the kernel itself. */

@@ -314,6 +314,18 @@ static void stage_continued(Sched *s, const TaskStage *st, Env *e, bool threads)
   own->sum = was;
 }
 
+/* Panels, of the sum as it is, or with its predicate within the body. */
+static bool panel_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
+  TaskStage *own = &s->task->stages.at[p->stage - s->task->stages.at];
+  const EinSum *was = own->sum, *guarded;
+  if (pack_loops(s, p, e, threads)) return true;
+  if (!(guarded = pack_guarded(s, p))) return false;
+  own->sum = guarded;
+  bool made = pack_loops(s, p, e, threads);
+  own->sum = was;
+  return made;
+}
+
 void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
   if (!threads && domain_is_around(s, st)) {
     stage_within(s, st, e);
@@ -328,7 +340,7 @@ void stage_loops(Sched *s, const TaskStage *st, Env *e, bool threads) {
     return;
   }
   bool made = scatter_loops(s, &p, e, threads) || scan_loops(s, &p, e, threads);
-  bool tiles = !made && (pack_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, false));
+  bool tiles = !made && (panel_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, false));
   if (tiles && threads) work_of_tiles(s, st);
   if (made || tiles || dot_loops(s, &p, e, threads) || short_loops(s, &p, e, threads) ||
       square_loops(s, &p, e, threads) || stream_loops(s, &p, e, threads) || tile_loops(s, &p, e, threads, true)) {

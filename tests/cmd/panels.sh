@@ -144,4 +144,50 @@ done <<'END'
 10499 99999 211
 0 14769 360
 END
+
+# A border is a predicate, a choice, or a default: all are panels. So it is by position instead of tap. A size that is no label's may leave
+# out most points, and a predicate that leaves few does: then loops keep them out.
+taps() { # taps ROWS COLUMNS TYPE SUM: a convolution in two dimensions
+  cat <<END2
+dim H$1, V$2
+input X[b:2,c:6,h:H,v:V], K[o:16,c:6,r:3,s:3] : $3
+X1[b,c,h,v] = if v == 7 and h == 5 then X[b,c,h,v] / 0 else X[b,c,h,v]
+K1[o,c,r,s] = if o == 3 and c == 2 and r == 0 then K[o,c,r,s] / 0 else K[o,c,r,s]
+output Y[b,o,h:H,v:V] = $4
+output Z[b,o,h:H,v:V] = $(echo "$4" | sed 's/X\[/X1[/;s/K\[/K1[/')
+END2
+}
+inside='0 <= h+r-1 and h+r-1 < H and 0 <= v+2*s-2 and v+2*s-2 < V'
+product='X[b,c,h+r-1,v+2*s-2] * K[o,c,r,s]'
+taps ' = 21' ' = 67' f32 "sum[c,r,s where $inside] $product" >where.ein
+taps ' = 21' ' = 67' f64 "sum[c,r,s] (if $inside then $product else 0)" >if.ein
+taps '' '' f32 "sum[c,r,s where $inside] $product" >open.ein
+taps ' = 21' ' = 67' f32 "sum[c,r,s] (X[b,c,h+r-1,v+2*s-2] ?? 0) * K[o,c,r,s]" >default.ein
+cat >position.ein <<'END'
+input X[c:8,i:120], W[o:16,c:8,r:5] : f32
+output Y[o,i:120] = sum[c,j where 0 <= j-i+2 and j-i+2 < 5] X[c,j] * W[o,c,j-i+2]
+output Z[o,i:120] = sum[c,j] X[c,j] * (W[o,c,j-i+3] ?? 0)
+END
+cat >few.ein <<'END'
+dim B
+input X[c:8,j:80,i:80], W[o:16,c:8,j:80] : f32
+output Y[o,i] = sum[c,j where j + 60 <= i] X[c,j,i] * W[o,c,j]
+output Z[o,i] = sum[c,j where j <= i + B] X[c,j,i] * W[o,c,j]
+END
+for p in where if open default position few; do
+  want 0 "$EIN" build $p.ein --stop=loop
+  case $p in
+    few) grep -q 'how.*panels of' out && wrong "panels where a predicate may leave few points" ;;
+    *) for name in Y Z; do
+         sed -n "/^kernel $name/,/^}/p" out | grep -q 'how.*panels of' || wrong "no panels for $name of $p"
+       done ;;
+  esac
+  case $p in open) sizes="-D H=9 -D V=70" ;; few) sizes="-D B=3" ;; *) sizes= ;; esac
+  fills="X=randint:lo=-4:hi=4:seed=5"
+  case $p in few | position) fills="$fills W=randint:lo=-4:hi=4:seed=6" ;; *) fills="$fills K=randint:lo=-4:hi=4:seed=6" ;; esac
+  want 0 "$EIN" run $p.ein $sizes $fills --target=eval -o all=wanted/
+  want 0 "$EIN" run $p.ein $sizes $fills --target=c --threads 2 --flags="-O3 -march=native" -o all=got/
+  diff -r wanted got >diffs || wrong "$p: $(head -3 diffs)"
+  rm -r wanted got
+done
 finish

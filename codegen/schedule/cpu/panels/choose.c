@@ -309,7 +309,7 @@ static Panel *panel_along(Sched *s, const StagePlan *p, Env *e, int64_t v, bool 
   /* Panels read more points than are wanted. */
   if ((p->stage->sum->where || p->stage->sum->domain) && !ex_safe(e)) return NULL;
   pack_guard_find(t);
-  if (t->guard && !ex_safe(e)) return NULL;
+  if (!pack_guard_is_safe(t)) return NULL;
   if (!pack_parts(t)) return NULL;
   pack_sizes(t);
   return pack_guard_fits(t) ? t : NULL;

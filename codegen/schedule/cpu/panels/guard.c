@@ -1,10 +1,13 @@
 /* codegen/schedule/cpu/panels/guard.c - sums of products in which a condition on one side excludes terms: if m[u, k]
- * then a[u, k] * b[k, v] else 0. The panel of a[u, k] holds 0 for excluded terms, so tiles need no test. But 0 times a
- * value that is not finite is not 0: the other side's panel is checked while it is filled, and if it holds such a
- * value, the tiles of that block test at each point. */
+ * then a[u, k] * b[k, v] else 0, or the same with m[u, k] as the sum's predicate. The panel of a[u, k] holds 0 for
+ * excluded terms, so tiles need no test. But 0 times a value that is not finite is not 0: the other side's panel is
+ * checked while it is filled, and if it holds such a value, the tiles of that block test at each point. */
 #include <math.h>
 
+#include "expr/prove/let_through.h"
 #include "panels.h"
+
+enum { KEPT_LEAST = 4 };     /* a predicate that leaves fewer than one in so many points is better kept out of loops */
 
 static bool is_zero(const Expr *e) {
   return (e->kind == EX_INT && e->i == 0) || (e->kind == EX_REAL && e->f == 0 && !signbit(e->f));
@@ -15,6 +18,43 @@ static bool side_has(const Side *x, const Expr *e) {
   for (uint32_t k = 0; k < x->n_near; k++) has |= ex_has_label(e, x->near[k]);
   for (uint32_t k = 0; k < x->n_far; k++) has |= ex_has_label(e, x->far[k]);
   return has;
+}
+
+typedef struct Sizes { const StagePlan *p; bool all; } Sizes; /* all: each is the extent of a label */
+
+static const Expr *leaf_guess(void *env, Exprs *x, const Expr *leaf) {
+  Sizes *z = env;
+  if (leaf->kind != EX_DIM) return leaf;
+  for (uint32_t l = 0; l < z->p->n_label; l++)
+    if (z->p->stage->bound[l] == leaf) return expr_int(x, DT_I64, z->p->size[l]);
+  z->all = false;
+  return leaf;
+}
+
+/* Whether the predicate leaves so many points that those it excludes may as well be added as 0. That is not known if
+ * it has a size that is no label's. */
+static bool leaves_most(Sched *s, const StagePlan *p) {
+  Sizes z = {p, true};
+  const Expr *when[] = {expr_map(s->x, p->stage->sum->where, leaf_guess, &z)};
+  int64_t *zero = NEW_ARRAY(s->arena, int64_t, p->n_label + 1);
+  uint32_t budget = BOXES_USUAL;
+  double points = 1;
+  for (uint32_t l = 0; l < p->n_label; l++) points *= (double)p->size[l];
+  return z.all && boxes_points(p->n_label, zero, p->size, 1, when, &budget) * (double)KEPT_LEAST >= points;
+}
+
+/* A border, as of a convolution, is such a predicate. */
+const EinSum *pack_guarded(Sched *s, const StagePlan *p) {
+  const EinSum *sum = p->stage->sum;
+  const Expr *e = sum->body, *when = sum->where;
+  if (sum->reducer != RED_SUM || !when || !where_is_affine(p, when)) return NULL;
+  if (p->n_red == 1 && where_is_range(p, p->red[0])) return NULL;
+  if (is_op(e, OP_SELECT) && is_zero(e->arg[2])) when = expr_and(s->x, when, e->arg[0]), e = e->arg[1];
+  if (!is_op(e, OP_MUL) || !leaves_most(s, p)) return NULL;
+  EinSum *made = arena_copy(s->arena, sum, sizeof *sum);
+  made->where = NULL;
+  made->body = expr_select(s->x, when, e, reducer_identity(s->x, sum));
+  return made;
 }
 
 void pack_guard_find(Panel *t) {
@@ -33,6 +73,17 @@ void pack_guard_find(Panel *t) {
     t->of = expr_op(x, OP_MUL, 2, side);
     return;
   }
+}
+
+/* What excluded points read is read only where the condition holds; the other side is read everywhere. */
+bool pack_guard_is_safe(const Panel *t) {
+  const Expr *when = t->guard ? t->guard->arg[0] : NULL;
+  if (when && !ex_is_safe(t->e, when)) return false;
+  for (uint32_t k = 0; when && k < 2; k++) {
+    const Expr *side = t->of->arg[k];
+    if (!(is_op(side, OP_SELECT) && side->arg[0] == when) && !ex_is_safe(t->e, side)) return false;
+  }
+  return true;
 }
 
 bool pack_guard_fits(const Panel *t) {

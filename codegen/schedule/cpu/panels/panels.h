@@ -197,6 +197,7 @@ const Expr *pack_flat(const Panel *t, const Side *x);                 /* and of 
 
 /* ---- schedule/cpu/panels/guard.c ---- */
 void pack_guard_find(Panel *t);          /* the expression to split, after labels are assigned to sides */
+bool pack_guard_is_safe(const Panel *t); /* no panel reads out of range, or there is no guard */
 bool pack_guard_fits(const Panel *t);    /* false: a product contains more than its two panels */
 bool pack_guards(const Panel *t, const Pack *k); /* the pack has 0 where the condition excludes a point */
 /* Whether the elements of panels are tested while they are filled. */

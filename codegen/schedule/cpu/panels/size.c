@@ -609,7 +609,7 @@ static void packs_choose(Panel *t) {
     bool plain = k->of->kind == EX_READ,
          steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
-    if (pack_guards(t, k) || pack_is_tested(t, k->of)) continue;
+    if (t->guard || pack_is_tested(t, k->of)) continue;
     bool far = pack_is_far(t->s, p, k->of, (uint32_t)x->tile) &&
         plan_bytes(t->s, p, (uint32_t)k->of->i) > (double)SECOND_CACHE;
     if (plain ? pack_overlaps(t, k->of) || (panels < (far ? 2 : 4) && !steps) : panels < 2) k->place = NOWHERE;

@@ -190,4 +190,25 @@ for p in where if open default position few; do
   diff -r wanted got >diffs || wrong "$p: $(head -3 diffs)"
   rm -r wanted got
 done
+
+# What is not finite is noticed in the panel that has it, also where panels are filled ahead: where the predicate excludes it, it is not
+# added.
+cat >infinite.ein <<'END'
+dim O, P
+input X[c:300,h:12,v:33], K[o:90,c:300,r:3,s:3] : f32
+K1[o,c,r,s] = if o == O and c == P and r == 0 then K[o,c,r,s] / 0 else K[o,c,r,s]
+output Y[o,h:12,v:33] = sum[c,r,s where 0 <= h+r-1 and h+r-1 < 12 and 0 <= v+s-1 and v+s-1 < 33] X[c,h+r-1,v+s-1] * K1[o,c,r,s]
+output odd = sum[o,h:12,v:33] if Y[o,h,v] - Y[o,h,v] == 0 then 0 else 1
+END
+want 0 "$EIN" build infinite.ein -D O=0 -D P=0 --stop=loop
+shows "those of rows filled ahead"
+while read -r o p odd; do
+  want 0 "$EIN" run infinite.ein -D O="$o" -D P="$p" --target=c --threads 2 --flags="-O1 -march=native" X=randint:lo=1:hi=4:seed=5 K=randint:lo=1:hi=4:seed=6
+  shows "odd : i64 = $odd"
+done <<'END'
+0 0 363
+89 299 363
+20 52 363
+99 0 0
+END
 finish

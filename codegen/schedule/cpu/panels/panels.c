@@ -61,8 +61,7 @@ static bool has_panel(const Panel *t, const Pack *k) {
   return k->place != NOWHERE && !(k->lanes ? t->v.shared : t->u.shared);
 }
 
-/* What notes odd elements while panels are filled. */
-static void odd_new(Panel *t) {
+void pack_odd_new(Panel *t) {
   Sched *s = t->s;
   DType acc = t->p->stage->sum->acc;
   const Expr *lanes = ex_int(s, t->v.unit);
@@ -78,7 +77,7 @@ static void odd_new(Panel *t) {
   var_add(s, t->test.sums, expr_real(s->x, acc, 0));
 }
 
-static const Expr *odd_read(Panel *t) {
+const Expr *pack_odd_read(Panel *t) {
   Sched *s = t->s;
   const Expr *l, *odd = scalar_read(s, t->test.odd);
   if (t->test.sums == NOWHERE) return odd;
@@ -94,12 +93,12 @@ static const Expr *odd_read(Panel *t) {
  * checked while they are filled. */
 static void fill_and_tile(Panel *t) {
   Sched *s = t->s;
-  bool looks = pack_looks(t);
+  bool looks = pack_looks(t), ahead = pack_looks_shared(t);
   t->test.odd = t->test.sums = NOWHERE;
-  if (looks) odd_new(t);
+  if (looks && !ahead) pack_odd_new(t);
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (has_panel(t, &t->pack[k])) pack_fill(t, &t->pack[k]);
-  LoopStmt *st = looks ? if_add(s, odd_read(t)) : NULL;
+  LoopStmt *st = looks ? if_add(s, ahead ? pack_share_odd(t) : pack_odd_read(t)) : NULL;
   LoopBody *was = st ? into(s, &st->body) : s->body;
   t->test.asks = t->guard && st;
   pack_tiles(t);

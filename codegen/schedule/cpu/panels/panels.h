@@ -102,6 +102,7 @@ typedef struct PanelTest {
   uint32_t odd;              /* a bool: some element of the panels is infinite or NaN; NOWHERE: not needed */
   uint32_t sums;             /* by lane of a tile, 0 if none was odd so far: loops over whole tiles keep it in vectors;
                               * NOWHERE: there are none */
+  uint32_t ahead;            /* the same for each panel of a side that is filled ahead */
   bool plain;                /* the current tiles have none, so max and min are plain comparisons */
   bool asks;                 /* the current tiles have some, so each point tests the guard */
 } PanelTest;
@@ -208,12 +209,16 @@ static inline bool pack_looks(const Panel *t) {
 /* ---- schedule/cpu/panels/panels.c ---- */
 void pack_side_block(Panel *t, Side *x, const Expr *number); /* the current block, of the tile's label */
 void pack_part_block(Panel *t, Part *x, const Expr *number); /* of a part */
+void pack_odd_new(Panel *t);             /* what notes odd elements while panels are filled */
+const Expr *pack_odd_read(Panel *t);     /* whether there were any */
 
 /* ---- schedule/cpu/panels/share.c ---- */
 void pack_share_choose(Panel *t, bool threads);
 void pack_share_fill(Panel *t);          /* all panels of shared sides */
 void pack_share_at(Panel *t, Side *x);   /* the current panel, once all labels of the block are known */
 int64_t pack_share_blocks(const Panel *t, const Side *x); /* the number of panels */
+bool pack_looks_shared(const Panel *t);  /* the elements that are tested are those of a shared side */
+const Expr *pack_share_odd(Panel *t);    /* whether its current panel has odd ones */
 
 /* ---- schedule/cpu/panels/fill.c ---- */
 void pack_label_is(Panel *t, uint32_t label, const Expr *value);

@@ -55,8 +55,8 @@ static bool pays(const Panel *t, const Side *x, const Side *other) {
 
 void pack_share_choose(Panel *t, bool threads) {
   const EinSum *sum = t->p->stage->sum;
-  if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain || pack_looks(t) ||
-      !all_exact(t->p))
+  if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain ||
+      (pack_looks(t) && !t->guard) || !all_exact(t->p))
     return;
   if (t->depth.cut_too != NO_LABEL) return;
   t->u.shared = pays(t, &t->u, &t->v);
@@ -88,6 +88,24 @@ void pack_share_at(Panel *t, Side *x) {
 
 int64_t pack_share_blocks(const Panel *t, const Side *x) { return (int64_t)(blocks_of(t, x) * blocks_deep(t)); }
 
+/* ---- odd elements ------------------------------------------------------------------------------------------------ */
+
+/* The side that a guard does not exclude from the test. */
+static const Side *side_tested(const Panel *t) {
+  for (uint32_t k = 0; pack_looks(t) && t->guard && k < t->n_pack; k++)
+    if (!pack_guards(t, &t->pack[k])) return t->pack[k].lanes ? &t->v : &t->u;
+  return NULL;
+}
+
+bool pack_looks_shared(const Panel *t) {
+  const Side *x = side_tested(t);
+  return x && x->shared;
+}
+
+const Expr *pack_share_odd(Panel *t) {
+  return place_read(t->s, t->test.ahead, 1, &side_tested(t)->block);
+}
+
 /* ---- a whole side ------------------------------------------------------------------------------------------------ */
 
 /* Opens block f, counted over the side's blocks and those of the reduced labels. */
@@ -117,13 +135,19 @@ static void block_open(Panel *t, Side *x, const Expr *f) {
 static void side_fill(Panel *t, Side *x, const Expr *f) {
   Sched *s = t->s;
   LoopBody *was = s->body;
+  bool tested = side_tested(t) == x;
   block_open(t, x, f);
+  if (tested) pack_odd_new(t);
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].lanes == (x == &t->v)) pack_fill(t, &t->pack[k]);
+  if (tested) store_add(s, t->test.ahead, 1, &x->block, pack_odd_read(t));
+  t->test.odd = t->test.sums = NOWHERE;
   into(s, was);
 }
 
 static void side_new(Panel *t, const Side *x) {
+  const Expr *panels = x->shared && side_tested(t) == x ? ex_int(t->s, pack_share_blocks(t, x)) : NULL;
+  if (panels) t->test.ahead = place_shared(t->s, "odd", DT_BOOL, 1, &panels);
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (x->shared && t->pack[k].lanes == (x == &t->v)) pack_new(t, &t->pack[k]);
 }
@@ -134,7 +158,7 @@ void pack_share_fill(Panel *t) {
   Side *u = &t->u, *v = &t->v;
   if (!u->shared && !v->shared) return;
   LoopBody *was = s->body;
-  t->test.odd = NOWHERE;
+  t->test.odd = t->test.sums = NOWHERE;
   side_new(t, v);
   side_new(t, u);
   const Expr *lanes = ex_int(s, v->shared ? pack_share_blocks(t, v) : 0),

@@ -146,6 +146,7 @@ typedef struct ein_watch {
 typedef struct ein_counts {
   uint64_t launches, graphs, graph_launches, bytes_up, bytes_down, runs_spilled, bytes_spilled;
   char spilled[200];
+  uint64_t ranges;
 } ein_counts;
 
 /* All zero, apart from `size`, means the defaults. Fields are only ever added at the end. */

@@ -37,6 +37,7 @@ typedef struct ein_gpu {
   ein_counts own, *counts;     /* counts: the caller's, or own */
   int captured;                /* the caller is capturing the stream: this run cannot wait, and makes no graphs */
   int entered;                 /* its context is current in this thread */
+  int ranges, ranged;          /* a profiler listens; a range has begun */
   int dead;                    /* the driver's error after which nothing works in this process; 0: none */
 } ein_gpu;
 
@@ -134,6 +135,8 @@ static void ein_gpu_products_end(ein_gpu *g);
 static void ein_graphs_end(ein_gpu *g);
 static int ein_gpu_send(ein_ctx *ctx, ein_gpu *g);
 
+#include "ranges.h"
+
 static void ein_gpu_close(ein_gpu *g) {
   void *own;
   if (g->context && !g->cu.context_push(g->context)) {
@@ -184,6 +187,7 @@ static int ein_gpu_open(ein_ctx *ctx, ein_gpu *g, const ein_cuda_code *code) {
   if (!ein_libcuda_open(&g->cu, &ctx->inside->error)) return 0;
   g->graphs.off = graphs && strcmp(graphs, "off") == 0;
   g->counts = ctx->inside->config.counts ? ctx->inside->config.counts : &g->own;
+  g->ranges = ein_nvtx_open();
   g->code = code;
   g->function = (void **)calloc((size_t)code->n_kernels + 1, sizeof *g->function);
   if (!g->function) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for a table of kernels"), 0;

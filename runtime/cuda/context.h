@@ -81,6 +81,7 @@ static int ein_copying_on(const ein_cuda *d);
 static int ein_copying_waits(const ein_cuda *d, int buffer);
 static int ein_cuda_any(ein_ctx *ctx, int64_t gx, int64_t gy, int64_t gz);
 #include "packing.h"
+#include "spill.h"
 #else
 #define ein_spilling_end(gpu, spilling) ((void)0)
 #define ein_spilling_ready(ctx, d) 0
@@ -274,6 +275,9 @@ static ein_status ein_cuda_ready(ein_ctx *ctx, const ein_cuda_code *code, const 
 
 /* ---- copies of the caller's tensors ---- */
 
+#define EIN_CUDA_COMES " to the device"
+#define EIN_CUDA_GOES " to the host"
+
 static char *ein_cuda_stage(ein_ctx *ctx, size_t bytes) {
   ein_cuda *d = ein_cuda_of(ctx);
   if (d->staged >= bytes) return d->staging;
@@ -304,10 +308,17 @@ static void ein_cuda_turn(const ein_ctx *ctx, int buffer, char *row, int there) 
   }
 }
 
+/* A profiler's range for a copy of the tensor. */
+static void ein_cuda_range(ein_ctx *ctx, int buffer, const char *what) {
+  const ein_buffer *b = ein_buffer_of(ctx, buffer);
+  ein_gpu_range(ctx, &ein_cuda_of(ctx)->gpu, b->name ? b->name : "a tensor", b->file, b->line, what);
+}
+
 static int ein_cuda_bring(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   char *from = (char *)ctx->data[buffer];
   if (!bytes) return 1;
+  ein_cuda_range(ctx, buffer, EIN_CUDA_COMES);
   if (ein_cuda_of(ctx)->there[buffer] && !ctx->dense[buffer])
     return ein_cuda_pack(ctx, ein_cuda_of(ctx)->gpu.stream, buffer, ein_cuda_at(ctx, buffer), 1);
   if (ein_cuda_of(ctx)->there[buffer])
@@ -324,6 +335,7 @@ static int ein_cuda_give(ein_ctx *ctx, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   int dense = ctx->dense[buffer];
   if (!bytes) return 1;
+  ein_cuda_range(ctx, buffer, EIN_CUDA_GOES);
   if (ein_cuda_of(ctx)->there[buffer] && !dense)
     return ein_cuda_pack(ctx, ein_cuda_of(ctx)->gpu.stream, buffer, ein_cuda_at(ctx, buffer), 0);
   if (ein_cuda_of(ctx)->there[buffer])
@@ -416,6 +428,7 @@ static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   ein_gpu *g = &d->gpu;
   const int spills = ein_spilling_on(d), copies = ein_copying_on(d);
   const int waits = !g->lent || in->tables->n_sites || spills;
+  ein_gpu_range_end(ctx, g);
   if (status == EIN_OK) status = waits ? ein_cuda_settle(ctx) : ein_cancelled(ctx);
   if (spills) status = ein_spilling_finish(ctx, d, status);
   for (int k = 0; k < in->tables->n_outputs && status == EIN_OK && !spills; k++) {
@@ -424,6 +437,7 @@ static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
       status = ein_state(ctx);
   }
   if (copies) status = ein_copying_finish(ctx, d, status, waits);
+  ein_gpu_range_end(ctx, g);
   if (status == EIN_OK && !ein_gpu_send(ctx, g)) status = ein_state(ctx);
   if (g->entered && status != EIN_OK) ein_gpu_end(g);
   ein_gpu_leave(g);
@@ -441,8 +455,11 @@ static EIN_UNUSED ein_device ein_cuda_now(const ein_ctx *ctx) {
 /* Before a row of the table: its buffers are on the device. */
 static EIN_UNUSED void ein_cuda_need(ein_ctx *ctx, int row) {
   ein_cuda *d = ein_cuda_of(ctx);
+  const ein_spill_row *x = &d->table->row[row];
+  ein_gpu_range_end(ctx, &d->gpu);
   if (ein_spilling_on(d)) ein_spilling_need(ctx, d, row);
   else if (ein_copying_on(d)) ein_copying_need(ctx, d, row);
+  ein_gpu_range(ctx, &d->gpu, x->name, x->file, x->line, "");
 }
 
 /* At the beginning of a repeat. Returns the number of turns. */

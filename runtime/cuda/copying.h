@@ -151,6 +151,7 @@ static int ein_copying_bring(ein_ctx *ctx, ein_cuda *d, int buffer) {
   size_t bytes = ein_cuda_bytes(ctx, buffer);
   char *from = (char *)ctx->data[buffer];
   d->copying->waits[buffer] = 0;
+  ein_cuda_range(ctx, buffer, EIN_CUDA_COMES);
   if (!ctx->dense[buffer]) {
     from = ein_cuda_stage(ctx, bytes);
     if (!from) return 0;
@@ -213,6 +214,7 @@ static int ein_copying_go(ein_ctx *ctx, ein_cuda *d, int row) {
       ordered = 1;
     }
     x->waits[b] = 0, x->busy[EIN_COPYING_OUT] = 1;
+    ein_cuda_range(ctx, b, EIN_CUDA_GOES);
     g->counts->bytes_down += bytes;
     int e = g->cu.copy_down(
         ctx->data[b], (uint64_t)(uintptr_t)ein_cuda_at(ctx, b), bytes, x->stream[EIN_COPYING_OUT]);

@@ -300,6 +300,13 @@ static int ein_spilling_move(ein_ctx *ctx, ein_gpu *g, ein_spilling *x, const ei
   return 1;
 }
 
+/* A profiler's range for an action. */
+static void ein_spilling_range(ein_ctx *ctx, const ein_spill_action *a) {
+  static const char *const what[] = {EIN_CUDA_COMES, EIN_CUDA_GOES, " within the device"};
+  if (a->slot < ctx->inside->tables->n_buffers) ein_cuda_range(ctx, a->slot, what[a->kind]);
+  else ein_gpu_range(ctx, &ein_cuda_of(ctx)->gpu, "a move's memory", NULL, 0, what[a->kind]);
+}
+
 static int ein_spilling_act(ein_ctx *ctx, ein_cuda *d, const ein_spill_action *a) {
   ein_spilling *x = d->spilling;
   ein_gpu *g = &d->gpu;
@@ -307,6 +314,7 @@ static int ein_spilling_act(ein_ctx *ctx, ein_cuda *d, const ein_spill_action *a
   size_t bytes = (size_t)a->bytes;
   void *copies = x->to[ein_spill_stream(a->kind)].at;
   int there = x->kind[a->slot] != EIN_SPILL_WORK && d->there[a->slot];
+  ein_spilling_range(ctx, a);
   if (a->kind == EIN_SPILL_MOVE) return ein_spilling_move(ctx, g, x, a);
   if (!x->home[a->slot] && !ein_spilling_own(ctx, g, x, a->slot)) return 0; /* of a work buffer */
   uint64_t home = (uint64_t)(uintptr_t)x->home[a->slot];
@@ -446,9 +454,9 @@ static int ein_spilling_give(ein_ctx *ctx, ein_cuda *d) {
   ein_gpu *g = &d->gpu;
   if (!ein_gpu_send(ctx, g)) return 0;
   ein_spill_finish(&x->plan);
-  if (!ein_spilling_go(ctx, d, INT64_MAX) ||
-      !ein_gpu_ok(ctx, g, ein_spilling_wait(g, x), "an output comes from the device"))
-    return 0;
+  if (!ein_spilling_go(ctx, d, INT64_MAX)) return 0;
+  ein_gpu_range_end(ctx, g);
+  if (!ein_gpu_ok(ctx, g, ein_spilling_wait(g, x), "an output comes from the device")) return 0;
   for (int b = 0; b < ctx->inside->tables->n_buffers; b++)
     if (x->kind[b] == EIN_SPILL_OUTPUT && x->home[b] == x->own[b]) ein_cuda_turn(ctx, b, x->home[b], 0);
   ein_spilling_count_run(ctx, x, g->counts);

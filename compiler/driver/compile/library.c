@@ -143,6 +143,10 @@ void library_counts(Session *s, const Library *l) {
       "came back",
       (unsigned long long)c->launches, (unsigned long long)c->graphs, c->graphs == 1 ? "" : "s",
       (unsigned long long)c->graph_launches, (unsigned long long)c->bytes_up, (unsigned long long)c->bytes_down);
+  const char *tool = getenv("NVTX_INJECTION64_PATH");
+  if (tool && *tool)
+    detail(s, "%llu ranges for the profiler that NVTX_INJECTION64_PATH names%s", (unsigned long long)c->ranges,
+        c->ranges ? "" : ", which cannot be used");
   if (c->runs_spilled)
     detail(s,
         "%llu run%s did not fit the device's memory: %llu of these bytes were for tensors kept on the host%s%s",

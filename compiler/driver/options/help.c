@@ -159,6 +159,7 @@ static const char man_tail[] =
     "lib64 of this folder, then in /usr/local/cuda/lib64\n"
     ".TP\nEIN_CUBLAS\nif off, ein's own kernels compute all matrix products on a device, instead of cuBLAS\n"
     ".TP\nEIN_CUDA_GRAPHS\nif off, kernels are launched one by one, and not as CUDA graphs\n"
+    ".TP\nNVTX_INJECTION64_PATH\na profiler's library, set by the profiler: it is told a range for each step on a device\n"
     ".TP\nTMPDIR\nthe folder for temporary files, if it is an absolute path; default /tmp\n"
     ".TP\nXDG_CACHE_HOME\ncompiled programs are cached here, in a folder ein; default ~/.cache\n"
     ".TP\nOMP_NUM_THREADS, OMP_WAIT_POLICY\n"

@@ -55,7 +55,8 @@ static struct {
   char injected[256];
   int base_allocations, base_launches, base_loads; /* the counts when $EIN_STANDIN last changed */
 } my;
-static __thread struct { int current[64], depth; } mine; /* this thread's stack of current contexts, as devices */
+/* This thread's stack of current contexts, as devices; what it has asked for. */
+static __thread struct { int current[64], depth, kernels, copies; } mine;
 
 /* Calls are serialised. */
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
@@ -305,12 +306,14 @@ StandinLater standin_later;
 StandinHolds standin_holds;
 StandinPlanted standin_planted;
 StandinTouches standin_touches;
+StandinAsked standin_asked;
 
 int standin_later(void *stream, void (*call)(void *data), void *data) {
   ALONE;
   if (my.dead || mine.depth < 1 || !is_here(stream)) return INVALID;
   Later *x = later('c', stream);
   x->call = call, x->data = data;
+  mine.kernels++;
   return OK;
 }
 
@@ -322,6 +325,9 @@ int standin_holds(const void *at, size_t bytes) {
   StandinMemory *m = memory_of((uint64_t)(uintptr_t)at, bytes);
   return m && mine.depth > 0 && m->device == mine.current[mine.depth - 1];
 }
+
+/* What this thread has asked for so far: kernels, one by one, as graphs or by a library; copies over the bus. */
+void standin_asked(int n[2]) { n[0] = mine.kernels, n[1] = mine.copies; }
 
 int standin_planted(const char *word, int n) {
   ALONE;
@@ -526,7 +532,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
   HERE;
   if (!is_here(stream) || !memory_of(to, bytes) || memory_of((uint64_t)(uintptr_t)from, 1)) return INVALID;
   NOT_IN_CAPTURE(stream);
-  my.copies++, my.up += bytes;
+  my.copies++, mine.copies++, my.up += bytes;
   Later *x = later(is_nth("lose=", my.copies - my.base_copies) ? '-' : 'u', stream);
   x->at = to, x->bytes = bytes, x->host = (void *)(uintptr_t)from;
   return asked(stream);
@@ -538,7 +544,7 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   NOT_IN_CAPTURE(stream);
   Later *x = later('d', stream);
   x->at = from, x->bytes = bytes, x->host = to;
-  my.down += bytes;
+  mine.copies++, my.down += bytes;
   return asked(stream);
 }
 
@@ -665,7 +671,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || bx * by * bz > 1024 || !bx || !by || !bz) return INVALID;
   memcpy(&run, &function, sizeof run);
   int failed = 0;
-  if (!((Stream *)stream)->capture) my.launches++, failed = is_nth("launch=", my.launches - my.base_launches);
+  if (!((Stream *)stream)->capture) my.launches++, mine.kernels++, failed = is_nth("launch=", my.launches - my.base_launches);
   Later *x = later('k', stream);
   x->run = failed ? NULL : run;
   memcpy(x->grid, (unsigned[]){gx, gy, gz}, sizeof x->grid);
@@ -779,7 +785,7 @@ int cuGraphLaunch(void *made, void *stream) {
   HERE;
   Made *m = made;
   if (!is_here(stream) || ((Stream *)stream)->capture || ((Stream *)stream)->device != m->device) return INVALID;
-  my.graph_launches++;
+  my.graph_launches++, mine.kernels++;
   if (is_nth("graph-full=", my.graph_launches - my.base_graph_launches)) return NO_MEMORY;
   Later *x = later('g', stream);
   if (!is_nth("graph-launch=", my.graph_launches - my.base_graph_launches)) x->nodes = nodes_copy(m->first);

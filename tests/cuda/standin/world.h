@@ -32,6 +32,7 @@ typedef int StandinLaunch(const unsigned *grid, const unsigned *block, void **pa
 typedef int StandinLater(void *stream, void (*call)(void *data), void *data);
 typedef int StandinHolds(const void *at, size_t bytes);
 typedef int StandinPlanted(const char *word, int n);
+typedef void StandinAsked(int n[2]);
 typedef void StandinTouches(const void *at, size_t bytes, int store);
 
 #endif

@@ -69,6 +69,11 @@ for f in moves turns places; do
       got=$(sed -n 's/.*: [0-9]* sites received \([0-9]*\) bytes/\1/p' err)
       [ "$got" = "$plan" ] || wrong "$line: received $got bytes, the evaluator $plan"
       [ "$got" -gt 0 ] || wrong "$line: nothing was received"
+      # Each site says what crosses its bus; together it is what the driver has seen.
+      crossed=$(sed -n 's/.*: site [0-9]*, on its device: .*; \([0-9]*\) bytes went there, \([0-9]*\) came back$/\1 \2/p' err |
+        awk '{ up += $1; down += $2 } END { print NR, up, down }')
+      seen=$(sed -n "s/.* waits; \([0-9]*\) bytes up, \([0-9]*\) down; .*/$n \1 \2/p" "$EIN_STANDIN_REPORT")
+      [ "$crossed" = "$seen" ] || wrong "$line: sites, bytes to devices and back are $crossed, and the driver has seen $seen"
       given_back
     done
   done

@@ -135,23 +135,25 @@ void library_close(Library *l) {
   *l = (Library){0};
 }
 
-void library_counts(Session *s, const Library *l) {
-  const ein_counts *c = &l->counts;
-  if (!l->device) return;
+void counts_say(Session *s, const char *who, const ein_counts *c) {
   detail(s,
-      "on the device: %llu launches one by one, %llu graph%s made, %llu launched; %llu bytes went there, %llu "
+      "%s: %llu launches one by one, %llu graph%s made, %llu launched; %llu bytes went there, %llu "
       "came back",
-      (unsigned long long)c->launches, (unsigned long long)c->graphs, c->graphs == 1 ? "" : "s",
+      who, (unsigned long long)c->launches, (unsigned long long)c->graphs, c->graphs == 1 ? "" : "s",
       (unsigned long long)c->graph_launches, (unsigned long long)c->bytes_up, (unsigned long long)c->bytes_down);
   const char *tool = getenv("NVTX_INJECTION64_PATH");
   if (tool && *tool)
-    detail(s, "%llu ranges for the profiler that NVTX_INJECTION64_PATH names%s", (unsigned long long)c->ranges,
-        c->ranges ? "" : ", which cannot be used");
+    detail(s, "%s: %llu ranges for the profiler that NVTX_INJECTION64_PATH names%s", who,
+        (unsigned long long)c->ranges, c->ranges ? "" : ", which cannot be used");
   if (c->runs_spilled)
     detail(s,
-        "%llu run%s did not fit the device's memory: %llu of these bytes were for tensors kept on the host%s%s",
-        (unsigned long long)c->runs_spilled, c->runs_spilled == 1 ? "" : "s", (unsigned long long)c->bytes_spilled,
+        "%s: %llu run%s did not fit the device's memory: %llu of these bytes were for tensors kept on the host%s%s",
+        who, (unsigned long long)c->runs_spilled, c->runs_spilled == 1 ? "" : "s", (unsigned long long)c->bytes_spilled,
         *c->spilled ? ", most of all " : "", c->spilled);
+}
+
+void library_counts(Session *s, const Library *l) {
+  if (l->device) counts_say(s, "on the device", &l->counts);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */

@@ -185,6 +185,7 @@ Leave library_adopt(Session *s, const Job *j, Bytes object, Library *out); /* of
                                                                             * made */
 void library_close(Library *l);
 void library_counts(Session *s, const Library *l); /* prints them, for a device */
+void counts_say(Session *s, const char *who, const ein_counts *c); /* "on the device" */
 /* interrupt.c: after interrupt_watch, Ctrl-C stops the current run, if any, and not the process. */
 typedef struct InterruptRun { void (*cancel)(void *ctx); void *const *ctx; int n; } InterruptRun;
 void interrupt_watch(void);

@@ -38,6 +38,7 @@ typedef struct Site {
   const Job *job;
   ein_status status;
   double bytes;              /* received from other sites, in all */
+  ein_counts counts;         /* what it has asked of its device */
 } Site;
 
 /* How often a site looks whether the others have come, and lets them run, before it sleeps: to be woken takes long. */
@@ -175,9 +176,10 @@ static Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const ui
   return LEAVE_OK;
 }
 
-ein_status site_make(
-    const Session *s, const ein_model *m, const ein_wire *wire, int threads, ProfileSite *profile, void **ctx) {
-  ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = stop_flag(s)};
+ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, ProfileSite *profile,
+    ein_counts *counts, void **ctx) {
+  ein_config config = {
+      .size = sizeof config, .threads = threads, .wire = wire, .stop = stop_flag(s), .counts = counts};
   if (profile) config.wire = profile_wire(profile, wire), config.watch = &profile->watch;
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
   return m->create(&config, ctx);
@@ -273,7 +275,7 @@ static Leave sites_make(
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     l = site_inputs(s, t, e, at, x[i].in);
     if (s->profile) x[i].profile = profile_site(s->profile, t, i, hub->sites);
-    x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, x[i].profile, &x[i].ctx);
+    x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, x[i].profile, &x[i].counts, &x[i].ctx);
     if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
   }
   return l;
@@ -318,6 +320,8 @@ Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   double bytes = 0;
   for (int64_t i = 0; i < n; i++) bytes += x[i].bytes;
   if (!l) detail(s, "%s: %lld sites received %.0f bytes", j->path, (long long)n, bytes);
+  for (int64_t i = 0; i < n && !l && lib->device; i++)
+    counts_say(s, arena_printf(s->arena, "site %lld, on its device", (long long)i), &x[i].counts);
   for (int64_t i = 0; i < n; i++)
     if (x[i].ctx) lib->model->destroy(x[i].ctx);
   pthread_cond_destroy(&hub.met);

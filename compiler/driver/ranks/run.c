@@ -101,7 +101,7 @@ static Leave site_go(
   const Ranks *r = s->ranks;
   void *ctx = NULL;
   ProfileSite *profile = s->profile ? profile_site(s->profile, j->tasks, r->rank, r->ranks) : NULL;
-  ein_status status = site_make(s, lib->model, r->door->moves(r->world), threads, profile, &ctx);
+  ein_status status = site_make(s, lib->model, r->door->moves(r->world), threads, profile, NULL, &ctx);
   Leave l = ranks_agree(s, site_failed(s, lib->model, ctx, r->rank, status));
   if (l) return l;
   status = site_plan(s->arena, lib->model, ctx, j->tasks, r->rank);

@@ -13,7 +13,9 @@ BY_SIZE = {"i": {1: "i8", 2: "i16", 4: "i32", 8: "i64"}, "f": {2: "f16", 4: "f32
 NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
          "uint8": "u8", "bool": "bool", "bool_": "bool", "double": "f64", "single": "f32", "half": "f16", "float": "f64", "int": "i64",
          "d": "f64", "f": "f32", "e": "f16", "f8": "f64", "f4": "f32", "f2": "f16", "q": "i64", "i4": "i32", "i2": "i16", "i1": "i8",
-         "u1": "u8", "?": "bool", "b1": "bool"}  # i8 and u8 are Ein's: one byte
+         "u1": "u8", "?": "bool", "b1": "bool", "longlong": "i64", "long": "i64", "int_": "i64", "intp": "i64", "l": "i64",
+         "p": "i64", "i": "i32", "intc": "i32", "h": "i16", "short": "i16", "b": "i8", "byte": "i8", "B": "u8", "ubyte": "u8"}
+TWICE = {"i8": ("int8", "int64"), "u8": ("uint8", "uint64"), "f16": ("float16", "float128")}  # by Ein, by NumPy
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
@@ -57,7 +59,11 @@ def may_cast(a, to, casting):
 def _dtype(said):
     """Ein's name of a dtype that NumPy, PyTorch or Ein names."""
     text = said if isinstance(said, str) else getattr(said, "name", None) or getattr(said, "__name__", None) or str(said).rpartition(".")[2]
-    text = text.lstrip("=<")
+    if isinstance(said, str) and text in TWICE:
+        raise Error("dtype=%r is %s in Ein and %s in NumPy; write one of these" % (said, *TWICE[text]))
+    if not getattr(said, "isnative", True):
+        raise Error("dtype=%r is big-endian, and Ein has only the byte order of this machine" % (said,))
+    text = text.lstrip("=<|")
     found = text if text in views.SIZES else NAMES.get(text)
     if not found:
         raise Error("Ein has no dtype %s; it has %s" % (said, ", ".join(library.DTYPES)))
@@ -131,28 +137,30 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     if order not in ("K", "C", "A", "F"):
         raise Error("order is one of K, C, A and F, not %r" % (order,))
     equation, tensors, letters = _equation(operands)
-    lent = []
+    lent, there = [], None
     try:
         for k, x in enumerate(tensors):
             lent.append(views.view("operand %d" % (k + 1), x))
-        return _computed(equation, tensors, lent, out, dtype, order, casting, target, threads)
+        if out is not None:
+            there = views.view("out", out, writable=True)
+        wanted = _dtype(dtype) if dtype is not None else common([v.dtype for v in (*lent, *([there] if there else []))])
+        return _computed(equation, lent, out, there, wanted, order, casting, target, threads)
     except Error as e:
         raise _of_numbers(e, letters) from None
     finally:
-        for v in lent:
+        for v in (*lent, *([there] if there else [])):
             v.release()
 
 
-def _computed(equation, tensors, lent, out, dtype, order, casting, target, threads):
-    wanted = _dtype(dtype) if dtype is not None else common([v.dtype for v in lent])
+def _computed(equation, lent, out, there, wanted, order, casting, target, threads):
     for k, v in enumerate(lent):
         if not may_cast(v.dtype, wanted, casting):
             raise Error("operand %d is %s, and cannot become %s by casting=%r" % (k + 1, v.dtype, wanted, casting))
     f = _function(equation, tuple(v.shape for v in lent), tuple(v.dtype for v in lent), wanted, target, threads)
     given = dict(zip(f.inputs, (v.borrowed() for v in lent)))
     name = next(iter(f.outputs))
-    if out is not None:
-        return _into(f, given, lent, name, out, casting)
+    if there:
+        return _into(f, given, lent, name, out, there, casting)
     result = f(given)[name]
     if type(result).__module__ == "numpy":
         return arrays.numpy().asfortranarray(result) if _fortran(order, lent) and result.ndim > 1 else result[()]
@@ -166,21 +174,17 @@ def _fortran(order, lent):
     return bool(lent) and all(v.in_order(fortran=True) for v in lent) and (order == "A" or not all(v.in_order() for v in lent))
 
 
-def _into(f, given, lent, name, out, casting):
+def _into(f, given, lent, name, out, there, casting):
     """Computes directly into `out`; if that has another dtype or shares memory with an operand, NumPy copies a
     separate result there."""
-    there = views.view("out", out, writable=True)
     low, high = there.span()
-    try:
-        apart = all(b <= low or high <= a for a, b in (v.span() for v in lent))
-        if there.dtype == f.outputs[name].dtype and apart:
-            f(given, {name: there.borrowed()})
-            return out
-        if not may_cast(f.outputs[name].dtype, there.dtype, casting):
-            raise Error("the result is %s and out is %s: casting=%r does not allow that"
-                        % (f.outputs[name].dtype, there.dtype, casting))
-    finally:
-        there.release()
+    apart = all(b <= low or high <= a for a, b in (v.span() for v in lent))
+    if there.dtype == f.outputs[name].dtype and apart:
+        f(given, {name: there.borrowed()})
+        return out
+    if not may_cast(f.outputs[name].dtype, there.dtype, casting):
+        raise Error("the result is %s and out is %s: casting=%r does not allow that"
+                    % (f.outputs[name].dtype, there.dtype, casting))
     result = f(given)[name]
     np = arrays.numpy()
     if type(out).__module__.partition(".")[0] == "torch":

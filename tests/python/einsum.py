@@ -11,6 +11,7 @@ import re
 import sys
 import unittest
 
+import beside
 import ein
 from tensors import Strided, flat, lists, main, module
 from ein import numpys, views
@@ -108,7 +109,9 @@ class Spellings(unittest.TestCase):
         for dtype in ("f64", "float32", "i4", "int64", "f8"):
             self.same("ij,jk", self.a, self.b, dtype=dtype, casting="unsafe")
         for how, why in ((dict(casting="quick"), "casting is one of"), (dict(order="X"), "order is one of"), (dict(dtype="c8"), "Ein has no dtype c8"),
-                         (dict(dtype="i8"), "operand 1 is i64, and cannot become i8 by casting='safe'")):
+                         (dict(dtype="int8"), "operand 1 is i64, and cannot become i8 by casting='safe'"),
+                         (dict(dtype="i8"), "'i8' is int8 in Ein and int64 in NumPy"), (dict(dtype="u8"), "uint64"),
+                         (dict(dtype="f16"), "float128")):
             with self.assertRaisesRegex(ein.Error, why):
                 ein.einsum("ij,jk", self.a, self.b, **how)
         with self.assertRaises(TypeError):
@@ -198,6 +201,33 @@ class NumPy(unittest.TestCase):
         with self.assertRaisesRegex(ein.Error, "shape|axis"):
             ein.einsum("ij,jk", a, b, out=np.zeros((4, 2)), target="eval")
         self.assertTrue(ein.einsum("ij,jk", a, b, order="F", target="eval").flags.f_contiguous)
+
+    def test_out_counts(self):
+        """Without dtype=, the dtype of out is one of those whose common one sums are computed in."""
+        x = np.full(3, 100, "u1")
+        for dtype in ("i2", "i4", "i8", "f4", "f8"):
+            self.assertEqual(ein.einsum("i,i->", x, x, out=np.zeros((), dtype), target="eval"), 30000, dtype)
+        self.assertEqual(ein.einsum("i->", np.ones(3, "?"), out=np.zeros((), "f2"), target="eval"), 3)
+        self.assertEqual(ein.einsum("i->", x, dtype="u1", out=np.zeros((), "i4"), target="eval"), 300 - 256)
+
+    def test_names(self):
+        """A dtype has the meaning that NumPy gives it, or is refused."""
+        x = np.ones(2, "?")
+        for name in (*"?bBhilqpefd", "int8", "uint8", "int_", "longlong", "|i1", "<f4", "float",
+                     int, np.longlong, np.dtype("f2"), np.half):
+            self.assertEqual(ein.einsum("i->i", x, dtype=name, target="eval").dtype, np.dtype(name), name)
+        for name in ("i8", "u8", "f16", ">f4", np.dtype(">f4"), "c16", "u2", "g"):
+            with self.assertRaisesRegex(ein.Error, "in NumPy|big-endian|no dtype", msg=name):
+                ein.einsum("i->i", x, dtype=name, target="eval")
+
+    @unittest.skipUnless(np and int(np.__version__.partition(".")[0]) >= 2, "in NumPy 1, dtypes depend on values")
+    def test_random(self):
+        """Random calls; most are compared, and few are only refused by both."""
+        first = 1000 * int(os.environ.get("EIN_TURN", "0")) % 10**9
+        for seed, calls, target in ((first, 500, "eval"), (first + 2000, 30, None)):
+            done, failures = beside.compare(seed, calls, target)
+            self.assertEqual("\n".join(failures), "")
+            self.assertGreater(done["the same"], calls * 0.45)
 
     def test_order(self):
         """The result lies as NumPy's does."""

@@ -282,6 +282,21 @@ static Leave array_of(Session *s, const ein_argument *a, const ein_tensor *t, Ev
   return LEAVE_OK;
 }
 
+/* The axis along which elements of a view overlap, or -1: each stride must be larger than the reach of the smaller
+ * ones. */
+static int view_overlaps(const ein_tensor *t, int64_t count) {
+  for (int k = 0; k < t->ndim && t->strides && count; k++) {
+    int64_t stride = llabs(t->strides[k]), reach = 0;
+    if (t->shape[k] <= 1) continue;
+    for (int i = 0; i < t->ndim; i++) {
+      int64_t other = llabs(t->strides[i]);
+      if (other < stride || (other == stride && i < k)) reach += other * (t->shape[i] - 1);
+    }
+    if (stride <= reach) return k;
+  }
+  return -1;
+}
+
 /* e->output to the caller's view; or as one. */
 static Leave output_give(Call *x, const EvalArray *y, int k) {
   ein_tensor *t = &x->out[k];
@@ -295,6 +310,10 @@ static Leave output_give(Call *x, const EvalArray *y, int k) {
     if (t->shape[i] != y->shape[i])
       l = fail(x->s, LEAVE_USAGE, "output %s: its axis %u has %lld elements, expected %lld", x->f->out[k].name, i,
           (long long)t->shape[i], (long long)y->shape[i]);
+  int axis = l ? -1 : view_overlaps(t, y->count);
+  if (axis >= 0)
+    l = fail(x->s, LEAVE_USAGE, "output %s: its elements overlap each other: axis %d has the stride %lld",
+        x->f->out[k].name, axis, (long long)t->strides[axis]);
   if (!l) view_copy(x->s->arena, t, y->count, y->data, true);
   return l;
 }

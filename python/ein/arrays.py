@@ -175,7 +175,7 @@ def give(a, kind):
     """An Array in the form for callers whose tensors are of this kind: torch, jax, or other."""
     if kind == "torch" and "torch" in sys.modules:
         return sys.modules["torch"].from_dlpack(a)
-    if kind in ("jax", "jaxlib") and "jax" in sys.modules:
+    if kind == "jax" and "jax" in sys.modules:
         return sys.modules["jax"].numpy.from_dlpack(a)
     np = numpy()
     dtype = _numpy_dtype(a.dtype) if np else None

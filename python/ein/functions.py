@@ -93,17 +93,23 @@ class Function:
     default) and param."""
 
     def __init__(self, program, name, options, dims):
+        self._made = program, name, options, dims
         self._name, self._files = _source(program, name)
         self._dims = dict(dims)
         words = [self._name, *_sizes(self._dims), *_options(**options)]
         self._handle, said = library.function_open(words, self._files)
-        self._lock = threading.Lock()
+        self._lock, self._forked = threading.Lock(), False
         self._closer = weakref.finalize(self, lib.ein_function_close, self._handle)
         self._closer.atexit = False
         self.inputs = {a.name: a for a in library.arguments(self._handle, "inputs")}
         self.outputs = {a.name: a for a in library.arguments(self._handle, "outputs")}
+        _functions.add(self)
         if said:
             warnings.warn(said, library.ProgramWarning, stacklevel=3)
+
+    def __reduce__(self):
+        """A copy, or one in another process, is compiled there."""
+        return Function, self._made
 
     def __repr__(self):
         def side(arguments):
@@ -164,6 +170,8 @@ class Function:
 
     def _run(self, tensors, results, nothing_new):
         with self._lock:
+            if self._forked:
+                raise Error("another thread was calling this function when this process was forked; compile it again")
             if not self._closer.alive:
                 raise Error("this function is closed")
             outcome = interruptible(lambda: lib.ein_function_call(self._handle, tensors, results), lambda: lib.ein_function_cancel(self._handle))
@@ -195,6 +203,21 @@ class Function:
         """The emitted c, header, manifest or cuda; or an intermediate language: graph, optimised, task, loop."""
         inside = kind in ("graph", "optimised", "task", "loop")
         return self._ask("build", ["--%s=%s" % ("stop" if inside else "emit", kind), *([] if inside else ["--output=-"])], dims)
+
+
+_functions = weakref.WeakSet()
+
+
+def _forked():
+    """A child process has only the thread that forked: no call of another thread will end, so what it holds is lost."""
+    for f in list(_functions):
+        if f._lock.locked():
+            f._forked, f._lock = True, threading.Lock()
+            f._closer.detach()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def compile(program, /, *, name="program.ein", target=None, threads=None, sites=None, machine=None, memory=None, plan=None, planner=None,

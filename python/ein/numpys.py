@@ -2,6 +2,7 @@
 rules."""
 import functools
 import operator
+import os
 import re
 
 from . import arrays, library, views
@@ -126,6 +127,10 @@ def _function(equation, shapes, dtypes, dtype, target, threads):
     return Function(text, "<einsum>.ein", dict(target=target, threads=threads), {})
 
 
+if hasattr(os, "register_at_fork"):  # another thread may be calling one
+    os.register_at_fork(after_in_child=_function.cache_clear)
+
+
 # ---- einsum ----------------------------------------------------------------------------------------------------------------------
 
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe", target=None, threads=None):
@@ -187,7 +192,7 @@ def _into(f, given, lent, name, out, there, casting):
                     % (f.outputs[name].dtype, there.dtype, casting))
     result = f(given)[name]
     np = arrays.numpy()
-    if type(out).__module__.partition(".")[0] == "torch":
+    if there.kind == "torch":
         out.copy_(result)
     elif np:
         target = np.asarray(out)

@@ -1,12 +1,25 @@
 """Views of other libraries' tensors, without copies, by the buffer protocol or DLPack. Numbers and lists of numbers
 are written to new memory. What cannot be viewed is refused, with the reason."""
 import ctypes
+import functools
 import struct
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
 
 from .library import DTYPES, Error, Tensor
 
 SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
+
+
+@functools.lru_cache(maxsize=1024)
+def library_of(kind):
+    """The library that a type of tensors comes from, also if users derived it: torch, jax, numpy.ma, or the type's
+    own."""
+    modules = [k.__module__ for k in kind.__mro__]
+    roots = [m.partition(".")[0] for m in modules]
+    for name in ("torch", "jax", "jaxlib"):
+        if name in roots:
+            return "jax" if name == "jaxlib" else name
+    return "numpy.ma" if any(m.startswith("numpy.ma") for m in modules) else roots[0]
 
 
 class View:
@@ -185,11 +198,18 @@ def _capsule(what, x):
         raise Error("%s: its memory cannot be accessed: %s" % (what, e)) from None
 
 
-def _by_dlpack(what, x, writable):
-    device = int(x.__dlpack_device__()[0])
+def _on_cpu(what, x):
+    try:
+        device, number = map(int, x.__dlpack_device__())
+    except (BufferError, RuntimeError, TypeError, ValueError) as e:  # PyTorch's meta, or tensors that are no memory
+        raise Error("%s: its memory cannot be accessed: %s" % (what, e)) from None
     if device not in (1, 3, 11):  # the CPU's; its own, and pinned for CUDA or ROCm
         raise Error("%s: its data are on device %d:%d, but Ein computes on the CPU; copy it with .cpu() or similar"
-                    % (what, *map(int, x.__dlpack_device__())))
+                    % (what, device, number))
+
+
+def _by_dlpack(what, x, writable):
+    _on_cpu(what, x)
     capsule = _capsule(what, x)
     if _is_named(capsule, b"dltensor_versioned"):
         managed = ctypes.cast(_pointer(capsule, b"dltensor_versioned"), POINTER(_DLVersioned)).contents
@@ -197,17 +217,20 @@ def _by_dlpack(what, x, writable):
             raise Error("%s: it is read-only, so a result cannot be written to it" % what)
     else:
         managed = ctypes.cast(_pointer(capsule, b"dltensor"), POINTER(DLManaged)).contents
-        if writable and type(x).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        if writable and library_of(type(x)) == "jax":
             raise Error("%s: arrays of JAX are immutable, so a result cannot be written to one" % what)
     t = managed.tensor
     dtype = DL_DTYPES.get((t.code, t.bits)) if t.lanes == 1 else None
     if t.code == 5:
         raise Error("%s: its elements are complex, and Ein has no complex numbers yet" % what)
+    if t.code == 1 and t.lanes == 1 and not dtype:
+        raise Error("%s: its elements are unsigned integers of %d bits; the only unsigned dtype of Ein is u8"
+                    % (what, t.bits))
     if not dtype:
         raise Error("%s: its elements (DLPack's type %d of %d bits) are none of %s" % (what, t.code, t.bits, ", ".join(DTYPES)))
     shape, data = t.shape[:t.ndim], (t.data or 0) + t.byte_offset
     _aligned(what, dtype, data, shape)
-    return View(dtype, shape, t.strides[:t.ndim] if t.strides and t.ndim else None, data, (capsule, x), type(x).__module__.partition(".")[0])
+    return View(dtype, shape, t.strides[:t.ndim] if t.strides and t.ndim else None, data, (capsule, x), library_of(type(x)))
 
 
 # ---- numbers and lists -----------------------------------------------------------------------------------------------------------
@@ -289,7 +312,7 @@ def view(what, x, dtype=None, ndim=None, writable=False):
             v = _by_buffer(what, x, writable)
             v.tensor.dtype, v.dtype = DTYPES.index(x._ein_dtype), x._ein_dtype
             return v
-        if not (hasattr(x, "__dlpack_device__") and type(x).__module__.partition(".")[0] in ("jax", "jaxlib", "torch")):
+        if not (hasattr(x, "__dlpack_device__") and library_of(type(x)) in ("jax", "torch")):
             return _by_buffer(what, x, writable)
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return _by_dlpack(what, x, writable)
@@ -299,9 +322,10 @@ def view(what, x, dtype=None, ndim=None, writable=False):
 
 def _as_stored(what, x):
     """Refuses tensors whose elements are not what lies in memory; neither protocol tells."""
-    if type(x).__module__.startswith("numpy.ma") and getattr(x, "mask", None) is not None and x.mask.any():
+    library = library_of(type(x))
+    if library == "numpy.ma" and getattr(x, "mask", None) is not None and x.mask.any():
         raise Error("%s: some of its elements are masked, which Ein would not see; .filled(0) gives them a value" % what)
-    if type(x).__module__.partition(".")[0] == "torch" and x.is_neg():
+    if library == "torch" and x.is_neg():
         raise Error("%s: its memory holds the negated elements (a view of PyTorch's); .resolve_neg() makes a tensor that can be read" % what)
 
 

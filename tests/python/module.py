@@ -2,11 +2,13 @@
 """Tests the module ein: views of other libraries' memory, lifetimes of results, threads, Ctrl-C, messages. Needs only
 the standard library. Tests that need NumPy, PyTorch or JAX are reported as skipped if these are missing."""
 import array
+import copy
 import ctypes
 import doctest
 import gc
 import os
 import pathlib
+import pickle
 import random
 import re
 import subprocess
@@ -146,6 +148,24 @@ class Views(unittest.TestCase):
             self.assertEqual(float(r.s), 6)
             self.refused("output B", f, {"A": x}, {"B": (ctypes.c_float * 4)()})
             self.refused("output B", f, {"A": x}, {"B": (ctypes.c_double * 3)()})
+
+
+    def test_overlap(self):
+        """Outputs whose elements share memory are refused, by whatever runs; others with such extents are not."""
+        for target in ("eval", None):
+            f = ein.compile("dim N, M\ninput X[i:N,j:M] : i32\noutput Y[i,j] = X[i,j]\n", target=target)
+            for shape, strides, apart in (
+                    ((2, 3), (0, 1), False), ((2, 3), (2, 1), False), ((2, 3), (1, 1), False), ((3, 2), (1, -2), False),
+                    ((2, 3), (-3, 1), True), ((2, 3), (1, 2), True), ((1, 3), (0, 1), True), ((2, 1), (1, 0), True),
+                    ((2, 2), (3, 3), False), ((2, 0), (0, 0), True)):
+                x = [[10 * i + j for j in range(shape[1])] for i in range(shape[0])]
+                room = Strided("i32", shape, strides, [])
+                if apart:
+                    f({"X": x}, {"Y": room})
+                    self.assertEqual(room.tolist(), x if shape[1] else [])
+                else:
+                    with self.assertRaisesRegex(ein.Error, "output Y: its elements overlap", msg=(shape, strides)):
+                        f({"X": x}, {"Y": room})
 
 
 class Results(unittest.TestCase):
@@ -391,11 +411,11 @@ class Threads(unittest.TestCase):
             f, wrong = ein.compile(SUM, target=target), []
 
             def many(n):
-                for k in range(40):
+                for k in range(100):
                     got = lists(f(A=[float(k)] * n).B)
                     if got != [k + 1.0] * n:
                         wrong.append((n, k, got))
-            threads = [threading.Thread(target=many, args=(n,)) for n in (1, 5, 17, 64)]
+            threads = [threading.Thread(target=many, args=(n,)) for n in (1, 5, 17, 64, 2, 33, 100)]
             for t in threads:
                 t.start()
             many(3)
@@ -422,6 +442,41 @@ class Threads(unittest.TestCase):
         if not child:
             os._exit(0 if lists(f(A=[1.0]).B) == [2.0] else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_forked_meanwhile(self):
+        """In a child, a function that another thread was calling is refused; others, and einsum, work."""
+        script = ("import ein, os, sys, threading\n"
+                  "f = ein.compile(%r, target='eval')\n"
+                  "ein.einsum('i,i->', [1, 2], [3, 4], target='eval')\n"
+                  "e = ein.numpys._function('i,i->', ((2,), (2,)), ('i64', 'i64'), 'i64', 'eval', None)\n"
+                  "t = threading.Thread(target=f, daemon=True); t.start()\n"
+                  "while not f._lock.locked(): pass\n"
+                  "e._lock.acquire()\n"  # as if called
+                  "if not os.fork():\n"
+                  "    try: f(k=1)\n"
+                  "    except ein.Error as why: print(why)\n"
+                  "    print(ein.einsum('i,i->', [1, 2], [3, 4], target='eval'))\n"
+                  "    print(ein.compile('output y = 5', target='eval')().y, flush=True)\n"
+                  "    os._exit(0)\n"
+                  "os.wait(); os._exit(0)\n" % LONG)
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+        self.assertIn("when this process was forked", done.stdout, done.stderr)
+        self.assertEqual([re.findall(r"\d+", said)[0] for said in done.stdout.splitlines()[-2:]], ["11", "5"])
+
+    def test_copies(self):
+        """Copied, or sent to another process, a function is compiled there; it needs nothing of the first."""
+        f = ein.compile("dim N, M\ninput A[i:N] : f32\noutput B[i,j:M] = A[i] + j\n", target="eval", M=2)
+        for made in (copy.copy, copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))):
+            g = made(f)
+            g.close()
+            g = made(f)
+            self.assertEqual(repr(g), repr(f))
+            self.assertEqual(lists(f(A=[1.0]).B), [[1.0, 2.0]])
+            f.close()
+            f = g
+            self.assertEqual(lists(f(A=[1.0]).B), [[1.0, 2.0]])
+        r = pickle.loads(pickle.dumps(ein.Error("why")))
+        self.assertEqual((type(r), str(r)), (ein.Error, "why"))
 
     def test_ctrl_c(self):
         """A call that takes minutes ends, whatever runs it; a second Ctrl-C at once does no harm; and the function is as good as before."""
@@ -603,6 +658,36 @@ class PyTorch(unittest.TestCase):
         with self.assertRaisesRegex(ein.Error, "resolve_neg"):
             ein.run("input X[i:2] : f32\noutput Y[i] = X[i]\n", X=negated, target="eval")
         self.assertEqual(ein.run("input X[i:2] : f32\noutput Y[i] = X[i]\n", X=negated.resolve_neg(), target="eval").Y.tolist(), [-2, -4])
+
+
+    def test_derived(self):
+        """What a user derives from Tensor counts as one."""
+        class Mine(torch.Tensor):
+            pass
+        f = ein.compile("dim N\ninput X[i:N] : f32\noutput Y[i] = 2 * X[i]\n", target="eval")
+        y = f(X=torch.ones(2).as_subclass(Mine)).Y
+        self.assertIsInstance(y, torch.Tensor)
+        negated = torch.conj(torch.tensor([1 + 2j, 3 + 4j])).imag.as_subclass(Mine)
+        with self.assertRaisesRegex(ein.Error, "resolve_neg"):
+            f(X=negated)
+
+    def test_refused(self):
+        """Whatever PyTorch does not lend is an error of Ein, with the reason."""
+        f = ein.compile("dim N, M\ninput X[i:N,j:M] : f32\noutput Y[i,j] = X[i,j]\n", target="eval")
+        x = torch.ones(2, 3)
+        for name, bits in (("uint16", 16), ("uint32", 32), ("uint64", 64)):
+            with self.assertRaisesRegex(ein.Error, "unsigned integers of %d bits" % bits):
+                f(X=x.to(getattr(torch, name)))
+        for v, why in ((x.to("meta"), "meta"), (x.to_sparse(), "layout"), (x.to(torch.complex64), "complex"),
+                       (x.to(torch.float8_e5m2), "none of"), (torch.nn.Parameter(x), "detach"), (x.to(torch.complex64).conj(), "conjugate")):
+            with self.assertRaisesRegex(ein.Error, why):
+                f(X=v)
+            with self.assertRaisesRegex(ein.Error, why):
+                ein.einsum("ij->", v, target="eval")
+        with self.assertRaisesRegex(ein.Error, "detach"):
+            f({"X": x}, {"Y": torch.ones(2, 3, requires_grad=True)})
+        with self.assertRaisesRegex(ein.Error, "overlap"):
+            f({"X": x}, {"Y": torch.zeros(1).expand(2, 3)})
 
 
 @unittest.skipUnless(jax, "JAX is not installed")

@@ -5,7 +5,7 @@ import operator
 import os
 import re
 
-from . import arrays, library, views
+from . import again, arrays, library, views
 from .functions import Function
 from .library import Error
 
@@ -124,11 +124,19 @@ def _equation(operands):
 def _function(equation, shapes, dtypes, dtype, target, threads):
     described = [views.View(d, s, None, 0, None) for d, s in zip(dtypes, shapes)]
     text = library.einsum_program(equation, described, dtype)
-    return Function(text, "<einsum>.ein", dict(target=target, threads=threads), {})
+    f = Function(text, "<einsum>.ein", dict(target=target, threads=threads), {})
+    f.steady = True
+    return f
 
 
-if hasattr(os, "register_at_fork"):  # another thread may be calling one
-    os.register_at_fork(after_in_child=_function.cache_clear)
+def _forked():
+    """Another thread may have been calling one."""
+    _function.cache_clear()
+    again._prepared.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 # ---- einsum ----------------------------------------------------------------------------------------------------------------------
@@ -137,6 +145,14 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     """numpy.einsum: "ij,jk->ik", a, b; or a, [0, 1], b, [1, 2], [0, 2]. Ein always searches for the best contraction
     order, so `optimize` is ignored. Each shape is compiled once. The result is always new memory, even where NumPy
     returns a view."""
+    if out is None and operands:
+        try:
+            found = again.prepared(again.key_of(operands, dtype, order, casting, target, threads))
+        except TypeError:  # an option that is none
+            found = None
+        result = found and found[0].run(operands[1:])
+        if result is not None:
+            return _as_numpy(result, found[1])
     if casting not in CASTINGS:
         raise Error("casting is one of %s, not %r" % (", ".join(CASTINGS), casting))
     if order not in ("K", "C", "A", "F"):
@@ -149,7 +165,12 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         if out is not None:
             there = views.view("out", out, writable=True)
         wanted = _dtype(dtype) if dtype is not None else common([v.dtype for v in (*lent, *([there] if there else []))])
-        return _computed(equation, lent, out, there, wanted, order, casting, target, threads)
+        f, result = _computed(equation, lent, out, there, wanted, casting, target, threads)
+        if out is not None or type(result).__module__ != "numpy":
+            return result
+        fortran = _fortran(order, lent)
+        again.prepare(f, lent, operands, result, fortran, dtype, order, casting, target, threads)
+        return _as_numpy(result, fortran)
     except Error as e:
         raise _of_numbers(e, letters) from None
     finally:
@@ -157,7 +178,12 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
             v.release()
 
 
-def _computed(equation, lent, out, there, wanted, order, casting, target, threads):
+def _as_numpy(result, fortran):
+    return arrays.numpy().asfortranarray(result) if fortran and result.ndim > 1 else result[()]
+
+
+def _computed(equation, lent, out, there, wanted, casting, target, threads):
+    """(the function, its result)"""
     for k, v in enumerate(lent):
         if not may_cast(v.dtype, wanted, casting):
             raise Error("operand %d is %s, and cannot become %s by casting=%r" % (k + 1, v.dtype, wanted, casting))
@@ -165,11 +191,8 @@ def _computed(equation, lent, out, there, wanted, order, casting, target, thread
     given = dict(zip(f.inputs, (v.borrowed() for v in lent)))
     name = next(iter(f.outputs))
     if there:
-        return _into(f, given, lent, name, out, there, casting)
-    result = f(given)[name]
-    if type(result).__module__ == "numpy":
-        return arrays.numpy().asfortranarray(result) if _fortran(order, lent) and result.ndim > 1 else result[()]
-    return result
+        return f, _into(f, given, lent, name, out, there, casting)
+    return f, f(given)[name]
 
 
 def _fortran(order, lent):

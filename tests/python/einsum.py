@@ -9,12 +9,13 @@ import pathlib
 import random
 import re
 import sys
+import threading
 import unittest
 
 import beside
 import ein
 from tensors import Strided, flat, lists, main, module
-from ein import numpys, views
+from ein import again, numpys, views
 
 EINSUM = pathlib.Path(__file__).resolve().parent.parent / "einsum"
 sys.path.append(str(EINSUM))
@@ -228,6 +229,48 @@ class NumPy(unittest.TestCase):
             done, failures = beside.compare(seed, calls, target)
             self.assertEqual("\n".join(failures), "")
             self.assertGreater(done["the same"], calls * 0.45)
+
+    def test_again(self):
+        """Prepared calls, on other arrays each time: other values, addresses, layouts, shapes and dtypes in turn."""
+        again._prepared.clear()
+        hits, r = 0, random.Random(5)
+        for turn in range(600):
+            equation = r.choice(("ij,jk->ik", "ij,kj", "ij,ji->", "ij->ji", "i...,i...->..."))
+            shape, dtype, values = r.choice(((2, 2), (3, 3))), r.choice(("f8", "i4")), np.random.RandomState(turn)
+            terms = equation.partition("->")[0].split(",")
+            xs = [beside.laid(r, values.randint(-9, 9, shape).astype(dtype)) for _ in terms]
+            hits += bool(again.prepared(again.key_of((equation, *xs), None, "K", "safe", "eval", None)))
+            want, got = np.einsum(equation, *xs), ein.einsum(equation, *xs, target="eval")
+            kind = np.ndarray if np.ndim(want) else type(want)
+            self.assertEqual((type(got), got.dtype, got.shape), (kind, want.dtype, want.shape))
+            np.testing.assert_array_equal(got, want)
+            if np.ndim(want):
+                self.assertFalse(any(np.shares_memory(got, x) for x in xs))
+        print("calls that were prepared: %d of 600" % hits)
+        self.assertGreater(hits, 100)
+        odd = np.zeros(33, "u1")[1:].view("f8").reshape(2, 2)  # the same strides, not aligned
+        for x in (np.ones((2, 2)), np.ones((2, 2)), np.ones((2, 2))):
+            ein.einsum("ij->ji", x, target="eval")
+        with self.assertRaisesRegex(ein.Error, "pass a copy"):
+            ein.einsum("ij->ji", odd, target="eval")
+        with self.assertRaisesRegex(ein.Error, "order is one of"):
+            ein.einsum("ij->ji", x, order=["K"], target="eval")
+
+    def test_again_threads(self):
+        wrong = []
+
+        def many(k):
+            for n in range(100):
+                x = np.full((3, 3), 10 * k + n)
+                if not np.array_equal(ein.einsum("ij,jk->ik", x, x, target="eval"), x @ x):
+                    wrong.append((k, n))
+        threads = [threading.Thread(target=many, args=(k,)) for k in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+        self.assertGreater(sum(f.f.seconds < again.TINY for f, _ in again._prepared.values()), 0)
 
     def test_order(self):
         """The result lies as NumPy's does."""

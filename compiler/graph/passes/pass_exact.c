@@ -162,13 +162,22 @@ static bool shared_by_all(Exact *c, const EinNode *n, Draft *d) {
   return true;
 }
 
+/* Whether terms exist at all points of their labels, even where labels of the result that they lack have no values. */
+static bool is_for_all(Exact *c, const EinNode *n, const Draft *d) {
+  int64_t proofs = PROOFS;
+  const Expr *known = expr_and(c->x, d->sum.domain, d->sum.where);
+  if (!expr_is_total(c->scratch, c->x, n, n->sum->body, known, &proofs)) return false;
+  return !d->sum.where || expr_is_total(c->scratch, c->x, n, n->sum->where, d->sum.domain, &proofs);
+}
+
 static EinNode *largest_add(Exact *c, EinRegion *r, const EinNode *n, Largest *l) {
   Draft d = draft_of(c, n);
   l->own = !shared_by_all(c, n, &d);
   uint64_t some =
       d.sum.body->labels | (d.sum.where ? d.sum.where->labels : 0) | (d.sum.domain ? d.sum.domain->labels : 0);
+  bool all = n->sum->n_out > ORDER_LABELS || (l->own && !is_for_all(c, n, &d));
   for (uint32_t k = 0; k < n->sum->n_out; k++)
-    if (n->sum->n_out > ORDER_LABELS || some >> k & 1) l->label[l->n++] = k;
+    if (all || some >> k & 1) l->label[l->n++] = k;
   const Expr *e = d.sum.body;
   DType t = (DType)e->dtype;
   d.sum.body = expr_op1(c->x, OP_ABS, e);

@@ -236,8 +236,11 @@ static bool index_within(Exprs *p, const EinNode *n, const Facts *f, const Expr 
 }
 
 bool expr_is_total(Arena *scratch, Exprs *p, const EinNode *n, const Expr *e, const Expr *where, int64_t *proofs) {
-  const Expr *turn[GRAPH_DEPTH + 1];
-  Facts f = {.label = n->bound, .n_label = n->sum->n_out + n->sum->n_red};
+  uint32_t labels = n->sum->n_out + n->sum->n_red;
+  const Expr *turn[GRAPH_DEPTH + 1], **bound = NEW_ARRAY(scratch, const Expr *, labels + 1);
+  uint64_t its = e->labels | (where ? where->labels : 0);
+  for (uint32_t k = 0; k < labels; k++) bound[k] = k < 64 && its >> k & 1 ? n->bound[k] : NULL;
+  Facts f = {.label = bound, .n_label = labels};
   facts_turns(&f, n->region, turn);
   f.hold = &where;
   f.n_hold = where ? 1 : 0;

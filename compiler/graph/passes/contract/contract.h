@@ -49,8 +49,8 @@ bool product_op(const EinSum *s, Op *op);
 bool is_partial(const EinNode *n); /* some elements have no value */
 double extent_guess(const Expr *e); /* at least 1; 256 if unknown */
 
-/* Whether e, over the vertex's labels and slots, can be computed wherever `where` holds (NULL: everywhere). Uses up
- * *proofs. pass_separate.c */
+/* Whether e, over the vertex's labels and slots, can be computed wherever `where` holds (NULL: everywhere), even if
+ * labels that neither has have no values. Uses up *proofs. pass_separate.c */
 bool expr_is_total(Arena *scratch, Exprs *p, const EinNode *n, const Expr *e, const Expr *where, int64_t *proofs);
 
 /* The vertex as a product, or NULL if it is none. join: include vertices that only it uses. divides: a divisor over

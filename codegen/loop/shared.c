@@ -173,6 +173,12 @@ static bool term_reach(const Term *t, const Term *u, int64_t *out) {
   return lo != INT64_MIN && hi != INT64_MAX && sub_ok(hi, lo, out) && mul_ok(*out, t->by < 0 ? -t->by : t->by, out);
 }
 
+/* Whether the variable has the same single value in both sums. */
+static bool is_single(const Term *t, const Sum *other) {
+  const Term *u = term_find(other, t->var);
+  return u && t->lo == t->hi && u->lo == t->lo && u->hi == t->hi;
+}
+
 /* Whether the terms are digits of one number: the step of each variable that differs among threads exceeds the sum of
  * all smaller ones. */
 static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
@@ -182,12 +188,12 @@ static bool is_injective(const Shared *h, const Sum *a, const Sum *b) {
     for (uint32_t i = 0; i < a->n; i++) {
       const Term *t = &a->term[i];
       int64_t step = t->by < 0 ? -t->by : t->by;
-      if (!is_free(h, t->var) || step <= least) continue;
+      if (!is_free(h, t->var) || is_single(t, b) || step <= least) continue;
       if (!next || step < (next->by < 0 ? -next->by : next->by)) next = t;
     }
     if (!next) return true;
     for (uint32_t i = 0; i < a->n; i++)
-      if (&a->term[i] != next && is_free(h, a->term[i].var) &&
+      if (&a->term[i] != next && is_free(h, a->term[i].var) && !is_single(&a->term[i], b) &&
           (a->term[i].by == next->by || a->term[i].by == -next->by))
         return false;
     least = next->by < 0 ? -next->by : next->by;

@@ -135,9 +135,10 @@ static bool reads_memory(const CPrinter *p, const Expr *e) {
   return false;
 }
 
-/* A caller's bool may be any byte. */
-static bool is_tested(const CPrinter *p, const LoopPlace *x) {
-  return x->dtype == DT_BOOL && loop_is_argument(p->p->tasks, x);
+/* A caller's bool may be any byte; so may what moves between sites bring. */
+bool c_is_tested(const CPrinter *p, const LoopPlace *x) {
+  const TaskGraph *t = p->p->tasks;
+  return x->dtype == DT_BOOL && x->space == SPACE_BUFFER && (t->mesh.n || loop_is_argument(t, x));
 }
 
 /* A bool is 0 or 1. If both sides may be computed, & and | avoid a branch: compilers then use masks. Beside an element
@@ -152,7 +153,7 @@ static const char *logic_text(const CPrinter *p, const Expr *e) {
   case OP_EQ: return read ? "(int)$0 ^ (int)$1 ^ 1" : NULL;
   case OP_AND:
     if (!p->k || reads_memory(p, b)) return NULL;
-    return read && a->n && is_tested(p, &p->k->places.at[a->i]) ? "-(int)$0 & (int)$1" : "(int)$0 & (int)$1";
+    return read && a->n && c_is_tested(p, &p->k->places.at[a->i]) ? "-(int)$0 & (int)$1" : "(int)$0 & (int)$1";
   case OP_OR: return !p->k || reads_memory(p, b) ? NULL : "(int)$0 | (int)$1";
   default: return NULL;
   }
@@ -652,7 +653,7 @@ void c_group_store(CPrinter *p, uint32_t place, uint32_t n, const Expr *const *a
 static void element_value(CPrinter *p, const Expr *e) {
   const LoopPlace *x = &p->k->places.at[e->i];
   bool small = c_is_small(x), half = small && !p->f.raw;
-  bool truth = is_tested(p, x);
+  bool truth = c_is_tested(p, x);
   if (truth) buf_char(p->out, '(');
   if (c_is_array(x) && !small && c_array_type(x) != c_value_type(x->dtype))
     buf_printf(p->out, "(%s)", c_value_type(x->dtype));

@@ -100,6 +100,7 @@ void c_call(CPrinter *p, uint32_t number, const char *indent);
 uint32_t c_parts(const LoopKernel *k); /* the number of its functions: one, or one for each statement, some of them
                                         * shared by threads */
 bool c_streams(const LoopBody *b);
+bool c_is_tested(const CPrinter *p, const LoopPlace *x); /* a bool that may be any byte */
 void c_parts_table(CPrinter *p);     /* of the current kernel: EMIT_PARTS */
 const char *c_number(CPrinter *p, const Expr *e); /* the text of the operation's loop_number */
 /* The buffers and numbers of kernels that share functions. */

@@ -371,8 +371,7 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
 
 /* Whether elements have another representation in memory than in arrays; these are converted one by one. */
 static bool group_differs(CPrinter *p, const LoopPlace *buffer, bool stores) {
-  /* truth: a caller's bool may be any byte. */
-  bool truth = buffer->dtype == DT_BOOL && loop_is_argument(p->p->tasks, buffer);
+  bool truth = c_is_tested(p, buffer);
   return buffer->dtype == DT_F16 || buffer->dtype == DT_BF16 || (truth && !stores);
 }
 

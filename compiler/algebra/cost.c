@@ -3,12 +3,22 @@
 
 #include "expr/prove/asked.h"
 
+static double elements(uint32_t rank, const int64_t *low, const int64_t *high) {
+  double n = 1;
+  for (uint32_t d = 0; d < rank; d++) n *= high[d] > low[d] ? (double)(high[d] - low[d]) : 0;
+  return n;
+}
+
 double rel_block(const Relation *r, const int64_t *key) {
   int64_t low[64], high[64];
-  double n = 1;
   rel_box(r, key, low, high);
-  for (uint32_t d = 0; d < r->rank; d++) n *= high[d] > low[d] ? (double)(high[d] - low[d]) : 0;
-  return n;
+  return elements(r->rank, low, high);
+}
+
+double rel_block_in(const RelTables *t, const int64_t *key) {
+  int64_t low[64], high[64];
+  rel_tables_get(t, key, low, high);
+  return elements(t->n, low, high);
 }
 
 double rel_elements(const Relation *r) {

@@ -28,6 +28,7 @@ AlgCost algebra_cost(const Algebra *p);                       /* of a run; an un
 double alg_times(const AlgRegion *r);
 /* The number of elements in the block with this key. */
 double rel_block(const Relation *r, const int64_t *key);
+double rel_block_in(const RelTables *t, const int64_t *key);               /* the same, from tables of its ranges */
 /* By axis, the place where tuples with this key are; -1: at every place, the same or (`+`) different parts. */
 void alg_places(const Mesh *m, const Placement *p, const Relation *r, const int64_t *key, int32_t *at);
 /* The number of elements of a relation, over its keys; -1: too many keys. */

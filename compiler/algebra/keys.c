@@ -100,7 +100,7 @@ KeySet keys_joined(Arena *a, const Relation *of, uint32_t n, const KeySet *set, 
 typedef struct Pieces {
   Arena *a;
   const Relation *block, *of; /* the old keys; the old and the new ones */
-  const RelDim *piece;
+  RelTables piece;
   const uint32_t *last;      /* by dimension: on how many leading keys its pieces depend */
   int64_t low[256], high[256]; /* of the current block */
   bool empty;                /*   it has no elements */
@@ -113,7 +113,8 @@ typedef struct Pieces {
 static bool leaves(const Pieces *p, uint32_t n) {
   for (uint32_t d = 0; d < p->block->rank; d++) {
     if (p->last[d] != n) continue;
-    int64_t low = rel_value(p->piece[d].low, n, p->key), high = rel_value(p->piece[d].high, n, p->key);
+    int64_t low, high;
+    rel_table_get(&p->piece, d, p->key, &low, &high);
     if ((low > p->low[d] ? low : p->low[d]) >= (high < p->high[d] ? high : p->high[d])) return false;
   }
   return true;
@@ -156,11 +157,13 @@ KeySet keys_pieces(Arena *a, const KeySet *s, const Relation *of, uint32_t n_pie
   if (!keys_told(s) || !is_numbered(of)) return keys_unknown(of);
   for (uint32_t d = 0; d < rank; d++) last[d] = last_key(a, &piece[d], s->of->n_key, s->of->n_key + n_piece);
   Pieces *p = NEW(a, Pieces);
-  *p = (Pieces){.a = a, .block = s->of, .of = of, .piece = piece, .last = last};
+  *p = (Pieces){.a = a, .block = s->of, .of = of, .last = last};
+  p->piece = rel_tables_new(a, rank, piece, of->n_key, of->frontier);
+  RelTables block = rel_tables_new(a, rank, s->of->dim, s->of->n_key, s->of->frontier);
   int64_t key[REL_KEYS + 1] = {0}, twice;
   for (uint64_t i = 0; keys_next(s, &i, key);) {
     memcpy(p->key, key, s->of->n_key * sizeof *key);
-    rel_box(s->of, key, p->low, p->high);
+    rel_tables_get(&block, key, p->low, p->high);
     p->empty = false;
     for (uint32_t d = 0; d < rank; d++) p->empty |= p->low[d] >= p->high[d];
     if (!pieces_from(p)) return keys_unknown(of);

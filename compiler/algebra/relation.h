@@ -41,6 +41,16 @@ bool rel_is_cut(Exprs *p, const Relation *r, uint32_t dim, uint32_t *key, int64_
 void rel_box(const Relation *r, const int64_t *key, int64_t *low, int64_t *high);
 /* The same for ranges that do not belong to a relation. */
 void rel_ranges(uint32_t n, const RelDim *dim, uint32_t n_key, const int64_t *key, int64_t *low, int64_t *high);
+/* The same for many keys: a range that depends on one dimension of the key is evaluated once for each of its places. */
+typedef struct RelTable {
+  const RelDim *dim;
+  int32_t key;               /* on which it depends; -1: it is the same everywhere */
+  const int64_t *low, *high; /* by place of this key; NULL: evaluated from dim */
+} RelTable;
+typedef struct RelTables { uint32_t n, n_key; const RelTable *at; } RelTables;
+RelTables rel_tables_new(Arena *a, uint32_t n, const RelDim *dim, uint32_t n_key, const int64_t *frontier);
+void rel_tables_get(const RelTables *t, const int64_t *key, int64_t *low, int64_t *high);
+void rel_table_get(const RelTables *t, uint32_t dim, const int64_t *key, int64_t *low, int64_t *high);
 bool rel_predicate(const Expr *e, uint32_t n_key, const int64_t *key);    /* over the key alone */
 int64_t rel_value(const Expr *e, uint32_t n_key, const int64_t *key);
 

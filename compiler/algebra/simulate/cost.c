@@ -30,12 +30,22 @@ double element_size(const Relation *t) {
 typedef struct Site { double operations, bytes; uint32_t tuples, results; } Site; /* operations: seconds of them */
 
 /* Enumerates the tuples of a relation, with the sites that hold each. */
-typedef struct Walk { const Sim *s; const Placement *at; Tuples tuple; uint32_t n, *site; } Walk;
+typedef struct Walk {
+  const Sim *s;
+  const Placement *at;
+  Tuples tuple;
+  uint32_t n, *site;
+  RelTables ranges;
+} Walk;
 
-static Walk *walk_new(const Sim *s, const Relation *type, const Placement *at, const Keys *there) {
-  Walk *w = NEW(s->arena, Walk);
-  *w = (Walk){
-      .s = s, .at = at, .tuple = {.type = type, .keys = there}, .site = NEW_ARRAY(s->arena, uint32_t, s->net.sites)};
+RelTables ranges_of(Arena *a, const Relation *t) {
+  return rel_tables_new(a, t->rank, t->dim, t->n_key, t->frontier);
+}
+
+static Walk *walk_new(Arena *a, const Sim *s, const Relation *type, const Placement *at, const Keys *there) {
+  Walk *w = NEW(a, Walk);
+  *w = (Walk){.s = s, .at = at, .tuple = {.type = type, .keys = there}, .site = NEW_ARRAY(a, uint32_t, s->net.sites)};
+  w->ranges = ranges_of(a, type);
   return w;
 }
 
@@ -48,15 +58,16 @@ static bool walk_next(Walk *w) {
 }
 
 /* All bytes that a kernel reads and writes for one key. */
-static double join_bytes(const Sim *s, const AlgNode *n, const int64_t *key) {
-  double bytes = rel_block(&n->type, key) * element_size(&n->type);
+static double join_bytes(
+    const Sim *s, const AlgNode *n, const RelTables *made, const RelTables *read, const int64_t *key) {
+  double bytes = rel_block_in(made, key) * element_size(&n->type);
   for (uint32_t i = 0; i < n->n_operand; i++) {
     const AlgOperand *o = &n->operand[i];
     const Relation *t = &o->node->type;
     int64_t its[REL_KEYS];
     for (uint32_t k = 0; k < t->n_key; k++) its[k] = o->on[k] < 0 ? 0 : key[o->on[k]];
     if (keys_have(s->cost[o->node->id].there, key_number(t->n_key, t->frontier, its)))
-      bytes += rel_block(t, its) * element_size(t);
+      bytes += rel_block_in(&read[i], its) * element_size(t);
   }
   return bytes;
 }
@@ -75,13 +86,14 @@ static Ties join_ties(Sim *s, const AlgNode *n) {
 typedef struct JoinBox {     /* the current block, by label; and what is known of all */
   int64_t *low, *high;
   double *values;
+  RelTables ranges;
   Boxes boxes;
 } JoinBox;
 
 static double join_points(const AlgNode *n, const Ties *ties, JoinBox *x, const int64_t *key) {
   uint32_t labels = n->sum->n_out + n->sum->n_red;
   double points = 1;
-  rel_ranges(labels, n->range, n->type.n_key, key, x->low, x->high);
+  rel_tables_get(&x->ranges, key, x->low, x->high);
   for (uint32_t l = 0; l < labels; l++)
     points *= x->values[l] = x->high[l] > x->low[l] ? (double)(x->high[l] - x->low[l]) : 0;
   if (points <= 0 || (!n->sum->where && !n->sum->domain)) return points;
@@ -89,7 +101,7 @@ static double join_points(const AlgNode *n, const Ties *ties, JoinBox *x, const 
   return fmin(points, boxes_next(&x->boxes, x->low, x->high));
 }
 
-static bool join_find(Sim *s, const AlgNode *n, Site *site) {
+static bool join_find(Arena *a, Sim *s, const AlgNode *n, Site *site) {
   Computing c = {0};
   const Machine *m = s->seconds->machine;
   DType *read = NEW_ARRAY(s->arena, DType, n->n_operand + 1);
@@ -105,13 +117,17 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
   Ties ties = join_ties(s, n);
   const Expr *predicate[] = {n->sum->where, n->sum->domain};
   uint32_t labels = n->sum->n_out + n->sum->n_red;
-  JoinBox box = {.boxes = boxes_new(s->arena, labels, COUNT(predicate), predicate, PARTS)};
-  box.low = NEW_ARRAY(s->arena, int64_t, labels + 1);
-  box.high = NEW_ARRAY(s->arena, int64_t, labels + 1);
-  box.values = NEW_ARRAY(s->arena, double, labels + 1);
-  for (Walk *w = walk_new(s, &n->type, &n->at, kept ? kept : there); walk_next(w);) {
+  JoinBox box = {.boxes = boxes_new(a, labels, COUNT(predicate), predicate, PARTS)};
+  box.low = NEW_ARRAY(a, int64_t, labels + 1);
+  box.high = NEW_ARRAY(a, int64_t, labels + 1);
+  box.values = NEW_ARRAY(a, double, labels + 1);
+  box.ranges = rel_tables_new(a, labels, n->range, n->type.n_key, n->type.frontier);
+  RelTables *of = NEW_ARRAY(a, RelTables, n->n_operand + 1);
+  for (uint32_t k = 0; k < n->n_operand; k++) of[k] = ranges_of(a, &n->operand[k].node->type);
+  for (Walk *w = walk_new(a, s, &n->type, &n->at, kept ? kept : there); walk_next(w);) {
     if (!keys_have(there, key_number(n->type.n_key, n->type.frontier, w->tuple.key))) continue;
-    double operations = join_points(n, &ties, &box, w->tuple.key) * c.seconds, bytes = join_bytes(s, n, w->tuple.key);
+    double operations = join_points(n, &ties, &box, w->tuple.key) * c.seconds;
+    double bytes = join_bytes(s, n, &w->ranges, of, w->tuple.key);
     for (uint32_t i = 0; i < w->n; i++) site[w->site[i]].operations += operations, site[w->site[i]].bytes += bytes;
   }
   return true;
@@ -119,23 +135,23 @@ static bool join_find(Sim *s, const AlgNode *n, Site *site) {
 
 /* Reads the operand and writes the result. Where parts were brought together, the parts of others are also packed, and
  * each is added where the result is: two are read and one is written. By shares, each site has its own to combine. */
-static void copy_find(Sim *s, const AlgNode *n, Site *site) {
+static void copy_find(Arena *a, Sim *s, const AlgNode *n, Site *site) {
   const AlgNode *of = n->operand[0].node;
   const Way *way = &s->way[n->id];
   Placement read = of->at, made = n->at;
   double share = way->sharing == SHARE_PARTS ? way->sites : 1;
   bool parts = n->kind == ALG_AGGREGATE && way->groups > 1;
   double reads = parts ? 3 + 2 * (way->groups - 1) / way->groups : 1, writes = parts ? 0 : 1;
-  for (uint32_t a = 0; share > 1 && a < s->program->mesh.n; a++)
-    if (way->axes >> a & 1) read.on[a] = made.on[a] = PLACE_ALL;
-  for (Walk *w = walk_new(s, &of->type, &read, s->cost[of->id].there); walk_next(w);)
+  for (uint32_t x = 0; share > 1 && x < s->program->mesh.n; x++)
+    if (way->axes >> x & 1) read.on[x] = made.on[x] = PLACE_ALL;
+  for (Walk *w = walk_new(a, s, &of->type, &read, s->cost[of->id].there); walk_next(w);)
     for (uint32_t i = 0; i < w->n; i++) {
-      site[w->site[i]].bytes += reads * rel_block(&of->type, w->tuple.key) * element_size(&of->type) / share;
+      site[w->site[i]].bytes += reads * rel_block_in(&w->ranges, w->tuple.key) * element_size(&of->type) / share;
       site[w->site[i]].tuples++;
     }
-  for (Walk *w = walk_new(s, &n->type, &made, s->cost[n->id].there); walk_next(w);)
+  for (Walk *w = walk_new(a, s, &n->type, &made, s->cost[n->id].there); walk_next(w);)
     for (uint32_t i = 0; i < w->n; i++) {
-      site[w->site[i]].bytes += writes * rel_block(&n->type, w->tuple.key) * element_size(&n->type) / share;
+      site[w->site[i]].bytes += writes * rel_block_in(&w->ranges, w->tuple.key) * element_size(&n->type) / share;
       site[w->site[i]].results++;
     }
 }
@@ -153,18 +169,19 @@ static bool site_copies(const AlgNode *n, const Site *x) {
 }
 
 static bool kernels_find(Sim *s, const AlgNode *n, Cost *c) {
-  Site *site = NEW_ARRAY(s->arena, Site, s->net.sites);
+  Arena *a = arena_new();
+  Site *site = NEW_ARRAY(a, Site, s->net.sites);
   double *seconds = NEW_ARRAY(s->arena, double, s->net.sites);
-  bool some = false;
-  if (n->kind == ALG_JOIN && !join_find(s, n, site)) return false;
-  if (n->kind != ALG_JOIN) copy_find(s, n, site);
+  bool some = false, ok = n->kind != ALG_JOIN || join_find(a, s, n, site);
+  if (n->kind != ALG_JOIN) copy_find(a, s, n, site);
   for (uint32_t i = 0; i < s->net.sites; i++) {
     double memory = site[i].bytes / s->seconds->memory;
     if (site_copies(n, &site[i])) seconds[i] = memory > site[i].operations ? memory : site[i].operations;
     some |= seconds[i] > 0;
   }
   if (some) c->seconds = seconds;
-  return true;
+  arena_free(a);
+  return ok;
 }
 
 /* ---- entry point ------------------------------------------------------------------------------------------------- */

@@ -85,6 +85,7 @@ void kept_find(Sim *s);                          /* for joins that only one filt
 uint32_t sites_at(const Mesh *m, const int32_t *at, uint32_t *out); /* ascending; `at` as in alg_places. Returns how
                                                                      * many */
 double element_size(const Relation *t);
+RelTables ranges_of(Arena *a, const Relation *t);
 void sharing_find(Sim *s);
 bool move_find(Sim *s, const AlgNode *n, Cost *c);
 void move_panel(Sim *s, const AlgNode *n, uint32_t panel, Cost *c); /* the same for a panel */

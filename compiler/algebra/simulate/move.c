@@ -26,7 +26,9 @@ typedef struct Moving {
   int32_t *in;               /* its group; NULL: not known yet */
   Group *group;
   bool *crossed;             /* by group, by level */
-  Loads loads;
+  Loads loads;               /* of links between larger parts; */
+  double *site;              /*   of a site's own two, by link: both its ends are in one group */
+  bool *met;                 /*   that carry some */
   uint32_t *wanter;
 } Moving;
 
@@ -73,7 +75,10 @@ static void message(Moving *m, const Message *x) {
     return;
   }
   uint64_t first = (uint64_t)m->in[x->to] * net->n_link;
-  for (uint32_t q = 0; q <= x->level; q++) {
+  uint32_t out = 2 * x->from, in = 2 * x->to + 1;
+  m->site[out] += x->bytes, m->site[in] += x->bytes;
+  m->met[out] = m->met[in] = true;
+  for (uint32_t q = 1; q <= x->level; q++) {
     const NetLevel *v = &net->level[q];
     if (2 * (m->loads.n + 2) > m->loads.room) loads_grow(m->arena, &m->loads);
     load_add(&m->loads, first + v->base + 2 * (x->from / v->size), x->bytes);
@@ -167,8 +172,9 @@ static void blocks_send(Moving *m, const AlgNode *n) {
   const Relation *t = &of->type;
   const Mesh *mesh = &m->s->program->mesh;
   int32_t is[MESH_AXES], to[MESH_AXES];
+  RelTables ranges = ranges_of(m->arena, t);
   for (Tuples x = {.type = t, .keys = m->s->cost[of->id].there}; tuple_next(&x);) {
-    double bytes = rel_block(t, x.key) * element_size(t);
+    double bytes = rel_block_in(&ranges, x.key) * element_size(t);
     if (bytes <= 0) continue;
     alg_places(mesh, &of->at, t, x.key, is);
     alg_places(mesh, &n->at, t, x.key, to);
@@ -240,6 +246,8 @@ static void groups_find(Moving *m, Cost *c) {
   m->group = NEW_ARRAY(s->arena, Group, c->n_group + 1);
   m->crossed = NEW_ARRAY(m->arena, bool, (size_t)c->n_group * s->net.n + 1);
   m->in = in;
+  m->site = NEW_ARRAY(m->arena, double, 2 * s->net.sites);
+  m->met = NEW_ARRAY(m->arena, bool, 2 * s->net.sites);
   members_find(s, in, c->n_group, m->group);
   c->group = m->group;
   c->in = in;
@@ -256,9 +264,11 @@ static void groups_load(Moving *m, const Way *way, uint32_t n) {
   const Net *net = &m->s->net;
   Loads *l = &m->loads;
   typedef struct Pair { uint64_t key; double bytes; } Pair;
-  Pair *all = NEW_ARRAY(m->arena, Pair, l->n + 1);
-  uint32_t *link = NEW_ARRAY(m->s->arena, uint32_t, l->n + 1), len = 0;
-  double *load = NEW_ARRAY(m->s->arena, double, l->n + 1);
+  uint32_t most_links = l->n + 2 * net->sites, *link = NEW_ARRAY(m->s->arena, uint32_t, most_links + 1), len = 0;
+  Pair *all = NEW_ARRAY(m->arena, Pair, most_links + 1);
+  double *load = NEW_ARRAY(m->s->arena, double, most_links + 1);
+  for (uint32_t i = 0; i < 2 * net->sites; i++)
+    if (m->met[i]) all[len++] = (Pair){(uint64_t)m->in[i / 2] * net->n_link + i, m->site[i]};
   for (uint32_t i = 0; i < l->room; i++)
     if (l->at[i]) all[len++] = (Pair){l->at[i] - 1, l->bytes[i]};
   qsort(all, len, sizeof *all, by_key);

@@ -300,11 +300,11 @@ static char *long_program(int n) {
 
 /* Wherever memory runs out, the call comes back, and the next one finds all as it was. */
 static void test_no_memory(ein_session *s) {
-  char *text = long_program(60);
+  char *text = long_program(600);
   ein_file x = file_of("long.ein", text);
   struct rlimit was;
   int without = 0;
-  for (long kb = 0; kb < 24000; kb += 1200) {
+  for (long kb = 0; kb < 96000; kb += 4800) {
     room_left(kb, &was);
     ein_answer *a = ASK(s, &x, "build", "long.ein", "--stop=task");
     setrlimit(RLIMIT_AS, &was);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # suite: ci
-# Random programs of many statements of different kinds, and of reductions that choose by ranges of labels: in process, and on three
-# sites, they give what the evaluator gives.
+# Random programs of many statements of different kinds, and of reductions that choose by ranges of labels: in process,
+# and on three sites, they give what the evaluator gives.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME

@@ -12,10 +12,9 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
-from mixtures import run, written  # noqa: E402
+from against import compare  # noqa: E402
 
 HEAD = """dim N, M, W
 input x[t:N] : i64 = (37 * t) % 23 - 11
@@ -123,61 +122,28 @@ class Maker:
         return f"output o{n}[s:{size}] = {value}"
 
 
-def numbered(ein, lines, sizes, work):
-    """Writes the program with the sizes as numbers; None: the language refuses it so."""
-    text, path = "\n".join(lines[1:]) + "\n", os.path.join(work, "numbered.ein")
+def prepared(ein, r, lines, sizes, path):
+    """In some cases the sizes are numbers in the text, if the language accepts it so."""
+    if r.random() >= 0.3:
+        return path, sizes
+    text, other = "\n".join(lines[1:]) + "\n", os.path.join(os.path.dirname(path), "numbered.ein")
     for name, v in sizes.items():
         text = re.sub(rf"\b{name}\b", str(v), text)
-    with open(path, "w", encoding="utf-8") as f:
+    with open(other, "w", encoding="utf-8") as f:
         f.write(text)
-    said = subprocess.run([ein, "check", path], capture_output=True, text=True, check=False)
-    return path if said.returncode == 0 else None
+    said = subprocess.run([ein, "check", other], capture_output=True, check=False)
+    return (other, {}) if said.returncode == 0 else (path, sizes)
 
 
-def differs(want, got, target):
-    """The outputs that differ, or what was said. An `exit 1` of both is a program that both refuse."""
-    if isinstance(want, str) or isinstance(got, str):
-        both = isinstance(want, str) and isinstance(got, str) and want[:6] == got[:6] == "exit 1"
-        return [] if both else [f"{target}: {want if isinstance(want, str) else got}"]
-    return [name for name in want if want[name] != got.get(name)]
+def program(seed):
+    make = Maker(seed)
+    return HEAD.splitlines() + [make.output(n) for n in range(12)]
 
 
-def shown(lines, bad):
-    """The program with only these outputs; with all if something else is wrong."""
-    outs = {f"output {name}" for name in bad}
-    every = not any(x.split("[")[0] in outs for x in lines)
-    return [x for x in lines if every or not x.startswith("output") or x.split("[")[0] in outs]
-
-
-def main():
-    ein, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    targets = sys.argv[4:] or TARGETS
-    looked = wrong = 0
-    for seed in range(first, last):
-        r = random.Random(f"sizes {seed}")
-        with tempfile.TemporaryDirectory() as work:
-            path, make = os.path.join(work, "choices.ein"), Maker(seed)
-            made = HEAD.splitlines() + [make.output(n) for n in range(12)]
-            lines = written(ein, path, made, {})
-            for n in (r.choice([0, 1, 2, 3]), r.randint(4, 40), r.choice([64, 97, 150])):
-                sizes = {"N": n, "M": r.choice([0, 1, 2, 5, 9, 40]), "W": r.choice([0, 1, 2, 4, 9, 33])}
-                words = [w for s, v in sizes.items() for w in ("-D", f"{s}={v}")]
-                used = path
-                if r.random() < 0.3 and (text := numbered(ein, lines, sizes, work)):
-                    used, words = text, []
-                want = run(ein, used, "eval", words, os.path.join(work, f"eval{n}"))
-                for k, target in enumerate(targets):
-                    bad = differs(want, run(ein, used, target, words, os.path.join(work, f"{k}of{n}")), target)
-                    looked += 1
-                    if not bad:
-                        continue
-                    wrong += 1
-                    how = "passed" if words else "in the text"
-                    print(f"seed {seed}, target {target}, {sizes}, {how}: {', '.join(bad)}")
-                    print("\n".join(shown(lines, bad)), flush=True)
-    print(f"{looked} runs compared, {wrong} differ")
-    return wrong != 0 or looked == 0
+def sizes_of(r):
+    return [{"N": n, "M": r.choice([0, 1, 2, 5, 9, 40]), "W": r.choice([0, 1, 2, 4, 9, 33])}
+            for n in (r.choice([0, 1, 2, 3]), r.randint(4, 40), r.choice([64, 97, 150]))]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(program, sizes_of, TARGETS, prepared))

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from against import differs, run, written  # noqa: E402
+
 HEAD = """dim N = 97
 input a[i:N] : u8 = u8((i * 53) % 256)
 input b[i:N] : i8 = i8((i * 29) % 256 - 128)
@@ -49,28 +52,10 @@ def output(r, k):
     return f"output o{k}[i:N] = {value}"
 
 
-def program(ein, path, seed):
-    """A program with up to 25 outputs: it omits those that the language refuses (numbers that do not fit, conditions
-    that are known)."""
+def program(seed):
+    """Up to 25 outputs: the language refuses numbers that do not fit, and conditions that are known."""
     r = random.Random(seed)
-    lines = HEAD.splitlines() + [output(r, k) for k in range(25)]
-    while True:
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("\n".join(lines) + "\n")
-        said = subprocess.run([ein, "check", path], capture_output=True, text=True, check=False).stderr
-        refused = {int(n) for n in re.findall(r"\.ein:(\d+):\d+: error", said)}
-        if not refused:
-            return
-        lines = [x for n, x in enumerate(lines, 1) if n not in refused]
-
-
-def outputs(ein, path, target, folder):
-    subprocess.run([ein, "run", path, f"--target={target}", "-o", f"all={folder}/"], check=True, capture_output=True)
-    made = {}
-    for name in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, name), "rb") as f:
-            made[name] = f.read()
-    return made
+    return HEAD.splitlines() + [output(r, k) for k in range(25)]
 
 
 def main():
@@ -79,17 +64,15 @@ def main():
     for seed in range(first, last):
         with tempfile.TemporaryDirectory() as work:
             path = os.path.join(work, "integers.ein")
-            program(ein, path, seed)
+            lines = written(ein, path, program(seed))
             text = subprocess.run([ein, "build", path, "--stop=task", "-o", "-"], capture_output=True, text=True, check=True).stdout
             narrower += len(re.findall(r"\+ i16\(|i16\([^()]*\) [+*-]", text))
-            slow = outputs(ein, path, "eval", os.path.join(work, "slow"))
-            fast = outputs(ein, path, "jit", os.path.join(work, "fast"))
+            slow, fast = (run(ein, path, target, {}, os.path.join(work, target)) for target in ("eval", "jit"))
+            bad = differs(slow, fast)
+            if bad or isinstance(slow, str):
+                print(f"seed {seed}: {', '.join(bad or [slow])}:", *lines, sep="\n")
+                sys.exit(1)
             looked += len(slow)
-            for name in slow:
-                if slow[name] != fast.get(name):
-                    with open(path, encoding="utf-8") as f:
-                        print(f"seed {seed}: {name} differs:\n{f.read()}")
-                    sys.exit(1)
     print(f"{looked} outputs, {narrower} operations that are narrower")
     sys.exit(0 if narrower else 1)
 

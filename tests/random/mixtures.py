@@ -8,12 +8,12 @@ dtypes, so each target must give the evaluator's outputs exactly: jit, c, cuda, 
 for `ein run` after a comma, `3,--threads=2`. A failure prints the program and the outputs that differ. Exits with 1 if
 any do.
 """
-import os
 import random
 import re
-import subprocess
 import sys
-import tempfile
+
+sys.dont_write_bytecode = True
+from against import compare  # noqa: E402
 
 TARGETS = ["jit", "3"]
 INTS = ["i64", "i64", "i64", "i32", "i16", "i8", "u8"]
@@ -443,101 +443,11 @@ class Maker:
         return out
 
 
-def written(ein, path, lines, notes):
-    """Writes the program without the lines that the language refuses."""
-    while True:
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("\n".join(lines) + "\n")
-        said = subprocess.run([ein, "check", path], capture_output=True, text=True, check=False)
-        if said.returncode not in (0, 1):
-            print(f"check exits with {said.returncode}: {said.stderr}")
-            sys.exit(1)
-        found = re.findall(r"\.ein:(\d+):\d+: error\[(E\d+)\]", said.stderr)
-        for line, code in found:
-            notes.setdefault(code, lines[int(line) - 1])
-        refused = {int(n) for n, _ in found}
-        if not refused:
-            return lines
-        lines = without(lines, refused)
-
-
-def without(lines, refused):
-    """Without these lines (from 1); a loop goes if its head, state or next does."""
-    out, n = [], 0
-    while n < len(lines):
-        if lines[n].startswith("repeat"):
-            end = n + lines[n:].index("}")
-            own = [k for k in range(n, end + 1) if lines[k].startswith(("repeat", "  state", "  next", "}"))]
-            if not any(k + 1 in refused for k in own):
-                out += [lines[k] for k in range(n, end + 1) if k + 1 not in refused]
-            n = end + 1
-            continue
-        if n + 1 not in refused:
-            out.append(lines[n])
-        n += 1
-    return out
-
-
-def run(ein, path, target, sizes, folder):
-    """The outputs, by name, or what was said."""
-    how, *words = target.split(",")
-    how = ["-n", how] if how.isdigit() else [f"--target={how}"]
-    if target == "c":
-        words = ["--flags=-O1 -DEIN_ONE_VERSION"]
-    command = [ein, "run", path, *how, *words, *sizes, "-o", f"all={folder}/"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    except subprocess.TimeoutExpired:
-        return "takes more than 300 s"
-    if done.returncode:
-        return f"exit {done.returncode}\n{done.stderr}"
-    made = {}
-    for name in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, name), "rb") as f:
-            made[name[:-4]] = f.read()
-    return made
-
-
-def differs(ein, path, target, sizes, work):
-    """The outputs that differ, or what was said."""
-    want, got = (run(ein, path, t, sizes, os.path.join(work, re.sub(r"\W", "_", t))) for t in ("eval", target))
-    if isinstance(want, str) and want.startswith("exit 1") and not isinstance(got, str):
-        return []                  # a failure in what no output needs
-    if isinstance(want, str) and isinstance(got, str) and want[:6] == got[:6] == "exit 1":
-        return []
-    if isinstance(want, str) or isinstance(got, str):
-        return [want if isinstance(want, str) else got]
-    return [name for name in want if want[name] != got.get(name)]
-
-
-def sizes_of(r, k):
-    n = [[1, 2, 3, 0], [4, 5, 6, 7, 8, 9], [12, 16, 17, 24, 33, 40]][k]
-    values = {"N": r.choice(n), "M": r.choice([0, 1, 2, 3, 7, 8, 16, 20]), "K": r.choice([0, 1, 2, 3, 5, 6])}
-    return [w for name, v in values.items() for w in ("-D", f"{name}={v}")]
-
-
-def main():
-    ein, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    targets = sys.argv[4:] or TARGETS
-    looked = wrong = 0
-    notes = {}
-    for seed in range(first, last):
-        r = random.Random(f"sizes {seed}")
-        with tempfile.TemporaryDirectory() as work:
-            path = os.path.join(work, f"mixture{seed}.ein")
-            lines = written(ein, path, Maker(seed).program(), notes)
-            for k in range(3):
-                sizes = sizes_of(r, k)
-                for target in targets:
-                    bad = differs(ein, path, target, sizes, work)
-                    looked += 1
-                    if bad:
-                        wrong += 1
-                        print(f"seed {seed}, target {target}, {' '.join(sizes)}: {', '.join(bad)}")
-                        print("\n".join(lines), flush=True)
-    print(f"{looked} runs compared, {wrong} differ; lines were refused for {' '.join(sorted(notes))}")
-    return wrong != 0 or looked == 0
+def sizes_of(r):
+    few, some, many = [1, 2, 3, 0], [4, 5, 6, 7, 8, 9], [12, 16, 17, 24, 33, 40]
+    return [{"N": r.choice(n), "M": r.choice([0, 1, 2, 3, 7, 8, 16, 20]), "K": r.choice([0, 1, 2, 3, 5, 6])}
+            for n in (few, some, many)]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compare(lambda seed: Maker(seed).program(), sizes_of, TARGETS, unneeded=True))

@@ -7,12 +7,11 @@ a factor or within any and all. All are exact integers. Each target (c, jit, and
 must give the evaluator's outputs to the byte, for sizes that are passed when the program runs. A failure prints the
 program with only the outputs that differ. Exits with 1 if any do.
 """
-import os
 import random
-import re
-import subprocess
 import sys
-import tempfile
+
+sys.dont_write_bytecode = True
+from against import compare  # noqa: E402
 
 HEAD = """dim N, D, W
 input k[s:N] : i64 = if s % 11 == 4 then 9223372036854775807 else if s % 13 == 5 then s - 9223372036854775807 else (5 * s) % (2 * N + 2) - 2
@@ -126,64 +125,15 @@ def output(r, n):
     return f"output o{n}[s:N] = {value}"
 
 
-def program(ein, path, seed):
-    """A program with up to 16 outputs: it omits those that the language refuses."""
+def program(seed):
     r = random.Random(seed)
-    lines = HEAD.splitlines() + [output(r, n) for n in range(16)]
-    while True:
-        with open(path, "w", encoding="utf-8") as f:
-            f.write("\n".join(lines) + "\n")
-        said = subprocess.run([ein, "check", path], capture_output=True, text=True, check=False).stderr
-        refused = {int(n) for n in re.findall(r"\.ein:(\d+):\d+: error", said)}
-        if not refused:
-            return lines
-        lines = [x for n, x in enumerate(lines, 1) if n not in refused]
+    return HEAD.splitlines() + [output(r, n) for n in range(16)]
 
 
-def outputs(ein, path, target, sizes, folder):
-    how = ["-n", target] if target.isdigit() else [f"--target={target}"]
-    if target == "c":
-        how += ["--flags=-O1 -DEIN_ONE_VERSION"]
-    words = [ein, "run", path, *how, *sizes, "-o", f"all={folder}/"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        return done.stderr
-    made = {}
-    for name in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, name), "rb") as f:
-            made[name[:-4]] = f.read()
-    return made
+def sizes_of(r):
+    return [{"N": n, "D": r.choice([0, 1, 2, 3, 5, 8, 30]), "W": r.choice([0, 1, 2, 4, 9])}
+            for n in (r.choice([1, 2, 3]), r.randint(4, 40), r.choice([64, 97, 150]))]
 
 
-def differs(ein, path, target, sizes, work):
-    """The outputs that differ, or what was said."""
-    want, got = (outputs(ein, path, t, sizes, os.path.join(work, t)) for t in ("eval", target))
-    if isinstance(want, str) or isinstance(got, str):
-        return [] if isinstance(want, str) and isinstance(got, str) else [f"{target}: {want if isinstance(want, str) else got}"]
-    return [name for name in want if want[name] != got.get(name)]
-
-
-def main():
-    ein, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    targets = sys.argv[4:] or TARGETS
-    looked = wrong = 0
-    for seed in range(first, last):
-        r = random.Random(f"sizes {seed}")
-        with tempfile.TemporaryDirectory() as work:
-            path = os.path.join(work, "predicates.ein")
-            lines = program(ein, path, seed)
-            for n in (r.choice([1, 2, 3]), r.randint(4, 40), r.choice([64, 97, 150])):
-                sizes = [w for s in (f"N={n}", f"D={r.choice([0, 1, 2, 3, 5, 8, 30])}", f"W={r.choice([0, 1, 2, 4, 9])}") for w in ("-D", s)]
-                for target in targets:
-                    bad = differs(ein, path, target, sizes, work)
-                    looked += 1
-                    if not bad:
-                        continue
-                    wrong += 1
-                    print(f"seed {seed}, target {target}, {' '.join(sizes)}: {', '.join(bad)}")
-                    print("\n".join(x for x in lines if not x.startswith("output") or x.split("[")[0][7:] in bad))
-    print(f"{looked} runs compared, {wrong} differ")
-    return wrong != 0 or looked == 0
-
-
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(compare(program, sizes_of, TARGETS))

@@ -166,8 +166,14 @@ static void head_use(clang::PreprocessorOptions &o) {
   o.DisablePCHOrModuleValidation = clang::DisableValidationForModuleKind::All;
 }
 
-void ein_jit_compile(
-    const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out) {
+static std::unique_ptr<clang::CodeGenAction> action_for(JitForm form) {
+  if (form == JIT_ASSEMBLY) return std::make_unique<clang::EmitAssemblyAction>();
+  if (form == JIT_IR) return std::make_unique<clang::EmitLLVMAction>();
+  return std::make_unique<clang::EmitObjAction>();
+}
+
+void ein_jit_compile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words,
+    JitForm form, JitMade *out) {
   const JitText text = {head_source, head->text, head->len}, parsed = {head_parsed, head->parsed, head->parsed_len};
   llvm::SmallVector<char, 0> object;
   Run run;
@@ -180,10 +186,10 @@ void ein_jit_compile(
   }
   bool ok = run.prepare(command_line(source->name, "-", words, n_words));
   if (ok) {
-    clang::EmitObjAction action;
+    auto action = action_for(form);
     if (head->parsed) head_use(run.instance->getPreprocessorOpts());
     run.instance->setOutputStream(std::make_unique<llvm::raw_svector_ostream>(object));
-    ok = run.instance->ExecuteAction(action) && object.size();
+    ok = run.instance->ExecuteAction(*action) && object.size();
   }
   run.tell(out);
   out->object = ok ? copy_of(object.data(), object.size()) : nullptr;

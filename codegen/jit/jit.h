@@ -1,7 +1,7 @@
 /* codegen/jit/jit.h - compiles C to machine code within the process: Clang, behind a C interface. It is a shared
  * object, ein_jit.so, which is opened only when something must be compiled, because opening it costs more than
  * loading compiled code; a prompt has it opened while its user types. In: one text. Out: the bytes of an ELF object,
- * which object.h loads, here or in another process. */
+ * which object.h loads, here or in another process; or, for people, assembly or LLVM's language. */
 #ifndef EIN_JIT_H
 #define EIN_JIT_H
 
@@ -17,8 +17,10 @@ typedef struct JitText {
   size_t len;
 } JitText;
 
+typedef enum { JIT_OBJECT, JIT_ASSEMBLY, JIT_IR } JitForm;
+
 typedef struct JitMade {
-  char *object;              /* or the parsed head; NULL: it failed */
+  char *object;              /* or text, or the parsed head; NULL: it failed */
   size_t len;
   char *said;                /* Clang's messages; NULL: none */
 } JitMade;
@@ -34,8 +36,8 @@ typedef struct JitHead {
 
 /* Compiles a text with the words of a command line ("-O2"), for this machine if they say so. The head must have been
  * parsed with the same words. Thread-safe. */
-typedef void JitCompile(
-    const JitText *source, const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
+typedef void JitCompile(const JitText *source, const JitHead *head, const char *const *words, size_t n_words,
+    JitForm form, JitMade *out);
 /* Parses a head. */
 typedef void JitParse(const JitHead *head, const char *const *words, size_t n_words, JitMade *out);
 typedef void JitFree(JitMade *made);

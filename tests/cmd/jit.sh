@@ -85,6 +85,28 @@ rm -rf cache
 want 0 "$EIN" run soft.ein -D N=77 -n 3
 [ -n "$(find cache/ein -name '*.so' -o -name '*.o')" ] || wrong "several sites: not compiled"
 
+# ---- what it makes of kernels, to read
+cat >lines <<'END'
+A[i:70, j:65] : f32 = i - j
+B[j:65, k:90] : f32 = 2 * j + k
+C[i,k] = sum[j] A[i,j] * B[j,k]
+END
+for sites in 1 3; do
+  (cat lines && echo ":sites $sites" && echo ':asm exp(C[i,k])') >asked
+  want 0 env PATH=/nowhere "$EIN" repl <asked
+  shows '# kernel C'
+  [ "$(uname -m)" != x86_64 ] || grep -qE '^	v?(fmadd|mul[sp]s)' out || wrong "no product in the assembly"
+  (cat lines && echo ":sites $sites" && echo ':ll exp(C[i,k])') >asked
+  want 0 env PATH=/nowhere "$EIN" repl <asked
+  shows '; kernel C'
+  shows 'define internal void @'
+  shows 'fma'
+done
+want 1 "$EIN" repl --target=c <asked
+says 'it takes Clang in this process, --target=jit; ein doctor tells whether this ein has it'
+want 1 "$EIN" repl --target=eval <asked
+says '--target=eval is nothing that compiles; c and jit are'
+
 # ---- a session has it opened before anything is asked; not one that computes otherwise, or in workers
 if [ -r /proc/self/maps ]; then
   mkfifo keys

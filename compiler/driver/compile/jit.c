@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jit/jit.h"
 #include "native.h"
 #include "texts.h"
 
@@ -156,6 +155,7 @@ typedef struct Compiling {
   const JitText *source;
   const JitHead *head;
   const Words *words;
+  JitForm form;
   JitMade *made;
   uint32_t n;
   atomic_uint next;
@@ -164,7 +164,8 @@ typedef struct Compiling {
 static void *texts_take(void *env) {
   Compiling *x = env;
   for (uint32_t i; (i = atomic_fetch_add(&x->next, 1)) < x->n && !interrupted();)
-    if (!x->made[i].object) x->clang->compile(&x->source[i], x->head, x->words->at, x->words->len, &x->made[i]);
+    if (!x->made[i].object)
+      x->clang->compile(&x->source[i], x->head, x->words->at, x->words->len, x->form, &x->made[i]);
   return NULL;
 }
 
@@ -214,7 +215,7 @@ static Leave objects_keep(Session *s, const Compiler *c, Compiling *x, Bytes *ou
 
 /* If Clang rejects a head, its headers have changed: the system's, which are in no key. */
 Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *more,
-    Bytes *out, bool *there) {
+    JitForm form, Bytes *out, bool *there) {
   Plugin clang;
   JitHead head;
   *there = plugin_open(c, &clang);
@@ -228,6 +229,7 @@ Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, 
       .source = source,
       .head = &head,
       .words = &words,
+      .form = form,
       .made = NEW_ARRAY(s->arena, JitMade, n + 1),
       .n = n};
   texts_compile(&x);
@@ -256,7 +258,7 @@ static void *plugin_begin(void *env) {
   Plugin clang;
   JitMade made;
   if (!plugin_open(&x->compiler, &clang)) return NULL;
-  clang.compile(&few, &none, x->words.at, x->words.len, &made);
+  clang.compile(&few, &none, x->words.at, x->words.len, JIT_OBJECT, &made);
   clang.done(&made);
   return NULL;
 }

@@ -65,3 +65,31 @@ Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOption
   made->model = jit_model(s->arena, p, o, k.kernel, c->dense, made->runtime);
   return LEAVE_OK;
 }
+
+/* ---- for people ------------------------------------------------------------------------------- */
+
+static void shown_print(
+    const LoopProgram *p, const Kernels *k, uint32_t text, const char *comment, Bytes made, Buf *out) {
+  for (uint32_t i = 0; i < p->kernels.len; i++)
+    if (k->text[i] == text) buf_printf(out, "%s kernel %s\n", comment, p->kernels.at[i]->name->s);
+  buf_add(out, made.at, made.len);
+}
+
+Leave kernels_show(Session *s, const Job *j, const Compiler *c, JitForm form, Buf *out) {
+  EmitOptions o = job_emit(s, j, "program");
+  Kernels k = {0};
+  Words words = {0};
+  bool there = c->in_process;
+  if (there) kernels_emit(s, j->loops, &o, &k);
+  const NativeText **text = NEW_ARRAY(s->arena, const NativeText *, k.texts.len + 1);
+  Bytes *made = NEW_ARRAY(s->arena, Bytes, k.texts.len + 1);
+  for (uint32_t i = 0; i < k.texts.len; i++) text[i] = &k.texts.at[i];
+  vec_push(s->arena, words, "-DEIN_APART");
+  if (c->dense && !j->tasks->mesh.n) vec_push(s->arena, words, "-DEIN_DENSE");
+  Leave l = there && k.texts.len ? jit_compile(s, c, text, k.texts.len, &words, form, made, &there) : LEAVE_OK;
+  if (!l && !there)
+    l = fail(s, LEAVE_USAGE, "it takes Clang in this process, --target=jit; ein doctor tells whether this ein has it");
+  for (uint32_t i = 0; i < k.texts.len && !l; i++)
+    shown_print(j->loops, &k, i, form == JIT_IR ? ";" : "#", made[i], out);
+  return l;
+}

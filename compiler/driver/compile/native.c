@@ -179,7 +179,7 @@ static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, co
   vec_push(s->arena, words, apart ? "-DEIN_APART" : "-DEIN_PTHREADS");
   for (uint32_t i = 0; i < set->flags.len; i++) vec_push(s->arena, words, set->flags.at[i]);
   const NativeText *text[] = {&set->text[0]};
-  Leave l = jit_compile(s, c, text, 1, &words, &made, there);
+  Leave l = jit_compile(s, c, text, 1, &words, JIT_OBJECT, &made, there);
   if (l || !*there) return l;
   const char *why = memory_open(s, set, apart, made, symbol, out);
   out->made = made;
@@ -248,7 +248,7 @@ static Leave each_make(Each *x, bool *there) {
   vec_push(s->arena, words, "-DEIN_APART");
   for (uint32_t i = 0; i < x->set->flags.len; i++) vec_push(s->arena, words, x->set->flags.at[i]);
   for (uint32_t i = 0; i < n; i++) text[i] = &x->set->text[x->missing.at[i]];
-  Leave l = jit_compile(s, x->c, text, n, &words, made, there);
+  Leave l = jit_compile(s, x->c, text, n, &words, JIT_OBJECT, made, there);
   for (uint32_t i = 0; i < n && *there; i++) {
     uint32_t k = x->missing.at[i];
     if (!made[i].at) continue; /* if interrupted, finished texts stay */

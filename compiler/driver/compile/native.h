@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "driver/driver.h"
+#include "jit/jit.h"
 #include "jit/object.h"
 
 /* ---- compiler.c: the C compiler -------------------------------------------------------------- */
@@ -134,11 +135,11 @@ const char *jit_plugin(Session *s);           /* its path; NULL: this ein was bu
 /* flags NULL: the default. Returns false if there is no plugin. */
 bool jit_find(Session *s, const char *flags, Compiler *out);
 const char *jit_macros(const Compiler *c);    /* what compiler_macros would say about vectors; "": unknown */
-/* Compiles texts with a common beginning and these command-line words to one ELF object in memory each, several in
+/* Compiles texts with a common beginning and these command-line words to one result in memory each, several in
  * parallel. Parses the runtime once for all, and keeps it. *there false, without a complaint: Clang cannot be opened
  * here. */
 Leave jit_compile(Session *s, const Compiler *c, const NativeText *const *text, uint32_t n, const Words *words,
-    Bytes *out, bool *there);
+    JitForm form, Bytes *out, bool *there);
 /* Begins to open Clang in a thread, for a session that will probably compile; NULL: it does not. jit_ahead_end waits
  * for it, before the session ends. */
 typedef struct JitAhead JitAhead;
@@ -165,6 +166,9 @@ typedef struct ByKernels { const struct JitModel *model; const struct JitRuntime
  * does not. */
 Leave kernels_load(Session *s, const Job *j, const Compiler *c, const EmitOptions *o, const NativeSet *like,
     Native *out, ByKernels *made, bool *there);
+/* Prints what Clang in this process makes of each different kernel, assembly or LLVM's language, after the names of
+ * the kernels that it is for. */
+Leave kernels_show(Session *s, const Job *j, const Compiler *c, JitForm form, Buf *out);
 
 /* ---- library.c: an emitted text as functions in this process --------------------------------------- */
 typedef struct Library {

@@ -241,6 +241,30 @@ static Leave do_c(Prompt *p, const char *text) {
   return look(p, text, look_c);
 }
 
+static Leave look_machine(Prompt *p, Turn *t, JitForm form) {
+  Compiler c;
+  Leave l = compiler_choose(&t->s, t->args, arg_last(t->args, OPT_CC), arg_last(t->args, OPT_FLAGS), &c);
+  c.dense = true; /* the arrays of a session are */
+  if (!l) l = job_loops(&t->s, &t->job, t->args);
+  return l ? l : kernels_show(&t->s, &t->job, &c, form, p->out);
+}
+
+static Leave look_ll(Prompt *p, Turn *t) {
+  return look_machine(p, t, JIT_IR);
+}
+
+static Leave do_ll(Prompt *p, const char *text) {
+  return look(p, text, look_ll);
+}
+
+static Leave look_asm(Prompt *p, Turn *t) {
+  return look_machine(p, t, JIT_ASSEMBLY);
+}
+
+static Leave do_asm(Prompt *p, const char *text) {
+  return look(p, text, look_asm);
+}
+
 static Leave look_plan(Prompt *p, Turn *t) {
   if (arg_has(t->args, OPT_SITES)) return plan_sites_say(&t->s, &t->job, t->args, p->out, p->svg);
   return plan_say(&t->s, &t->job, t->args, p->out);

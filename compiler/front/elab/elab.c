@@ -186,7 +186,9 @@ static void complain_free(Elab *x, const Core *c, const Ast *e, const LabelSet o
   if (over.n > 1) diag_note(x->diags, d, "%s", over.at[0]->name->s);
   Span inside = free_place(c, over.at[0]);
   if (!span_holds(e->span, inside)) diag_at(x->diags, d, inside, "left over here, in the def");
-  if (hint_turn(x, d, over.at[0]->name, at)) return;
+  Str first = over.at[0]->name;
+  if (hint_turn(x, d, first, at)) return;
+  if (first->len > 1 && hint_constant(x, d, first)) return; /* `x[end]`; a single letter is a label */
   const Symbol *y = tensor_meant(x, over.at[0]->name);
   if (y)
     diag_hint(x->diags, d, "an element of the tensor %s is read with its labels: `%s`", y->name->s, shape_form(x, y));

@@ -316,6 +316,7 @@ bool diag_unknown(Elab *x, Diag *d, AstName name, const Frame *f); /* adds what 
 bool span_holds(Span all, Span one);                              /* whether one lies inside all */
 bool complain_truth(Elab *x, AstName name);                  /* unknown.c: about `True` and the like; false: it is not
                                                               * one */
+bool hint_constant(Elab *x, Diag *d, Str name);              /* unknown.c: what other languages call so */
 bool hint_name(Elab *x, Diag *d, AstName name);              /* unknown.c: what it may be elsewhere */
 bool hint_matrix_power(Elab *x, Diag *d, const Symbol *y, Span name); /* likewise, for `A^-1` */
 bool hint_foreign(Elab *x, Diag *d, const Ast *call);        /* likewise, for a function */

@@ -8,8 +8,8 @@
 
 /* ---- names -------------------------------------------------------------------------------------- */
 
-static bool hint_constant(Elab *x, Diag *d, AstName name) {
-  const char *hint = foreign_constant(name.s->s, name.s->len);
+bool hint_constant(Elab *x, Diag *d, Str name) {
+  const char *hint = foreign_constant(name->s, name->len);
   if (hint) diag_hint(x->diags, d, "%s", hint);
   return hint != NULL;
 }
@@ -100,7 +100,7 @@ static bool hint_derivative(Elab *x, Diag *d, AstName name) {
 }
 
 bool hint_name(Elab *x, Diag *d, AstName name) {
-  return hint_derivative(x, d, name) || hint_comment(x, d, name) || hint_constant(x, d, name) ||
+  return hint_derivative(x, d, name) || hint_comment(x, d, name) || hint_constant(x, d, name.s) ||
       hint_transpose(x, d, name) || hint_subscript(x, d, name);
 }
 

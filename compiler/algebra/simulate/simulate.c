@@ -132,9 +132,10 @@ static bool order_find(uint32_t n, const SimOp *op, uint32_t from, uint32_t *pla
 static void after_add(Making *m, uint32_t from) {
   Arena *a = m->s->arena;
   uint32_t n = m->op.len - from, *placed = NEW_ARRAY(a, uint32_t, n + 1);
-  SimOp *op = NEW_ARRAY(a, SimOp, n + 1), *was = arena_copy(a, m->op.at + from, n * sizeof *was);
-  for (uint32_t i = 0; m->s->tasks && i < n; i++) wait_for_tasks(m, &was[i]);
-  if (!m->s->tasks || !order_find(n, was, from, placed)) return;
+  if (!m->s->tasks || !n) return;
+  SimOp *op = NEW_ARRAY(a, SimOp, n), *was = arena_copy(a, m->op.at + from, n * sizeof *was);
+  for (uint32_t i = 0; i < n; i++) wait_for_tasks(m, &was[i]);
+  if (!order_find(n, was, from, placed)) return;
   for (uint32_t i = 0; i < n; i++) {
     SimOp o = was[i];
     uint32_t *of = NEW_ARRAY(a, uint32_t, o.n_of + 1);

@@ -112,7 +112,7 @@ typedef struct Squares {
   const Expr *when;          /* condition for streaming the result: see stream_if */
   int64_t square;            /* elements along each side */
   bool tiled;
-  bool kept;                 /* a tile's results are kept, and then streamed by rows of several lines: */
+  bool kept;                 /* squares beside each other are kept, and then streamed by rows of several lines: */
   uint32_t block;            /*   in this place, [OTHER, LANES] */
   int64_t side[2];           /* of tiles, which are walked one after the other; a square's: there are no tiles */
   uint32_t n, *label;        /* the labels around the squares; */
@@ -367,11 +367,6 @@ static void squares_fetch(Squares *q) {
 
 /* ---- one square ---------------------------------------------------------------------------------------- */
 
-/* The offset in the tile of a point of the current square. */
-static const Expr *in_tile(Squares *q, int side, const Expr *at) {
-  return ex_add(q->s, ex_sub(q->s, q->lo[side], q->first[side]), at);
-}
-
 /* Computes one row of a square at e's point of `other`: into an array or, if line is NOWHERE, into the result. */
 static void square_values(Squares *q, const Expr *row, uint32_t line) {
   Sched *s = q->s;
@@ -383,27 +378,27 @@ static void square_values(Squares *q, const Expr *row, uint32_t line) {
   q->e->packed = packed;
   const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, q->body)));
   q->e->packed = NULL;
-  const Expr *kept[2] = {in_tile(q, OTHER, row), in_tile(q, LANES, at[1])};
+  const Expr *kept[2] = {row, ex_add(s, ex_sub(s, q->lo[LANES], q->first[LANES]), at[1])};
   if (q->kept) store_add(s, q->block, 2, kept, value);
   else if (line == NOWHERE) result_store(s, st, q->e, value);
   else store_add(s, line, 1, &at[1], value);
   into(s, was);
 }
 
-/* Before the squares of a tile. */
+/* Before a tile's squares that lie beside each other along LANES. */
 static void block_new(Squares *q) {
-  const Expr *dim[2] = {ex_int(q->s, q->side[OTHER]), ex_int(q->s, q->side[LANES])};
+  const Expr *dim[2] = {ex_int(q->s, q->square), ex_int(q->s, q->side[LANES])};
   q->block = place_own(q->s, NULL, "block", q->p->stage->sum->dtype, 2, dim);
   var_add(q->s, q->block, NULL);
 }
 
-/* After the squares: streams all rows of the tile. */
-static void block_stream(Squares *q) {
+/* After these squares, which begin at `lo` along OTHER: streams their rows. */
+static void block_stream(Squares *q, const Expr *lo) {
   Sched *s = q->s;
-  const Expr *count[2];
-  for (int k = 0; k < 2; k++) count[k] = side_count(s, q->p->stage->bound[q->side_of[k]], q->first[k], q->side[k]);
-  const Expr *at[2] = {
-      side_loop(s, q->p->stage, q->e, q->side_of[OTHER], q->first[OTHER], count[OTHER], BIND_SEQ), ex_int(s, 0)};
+  const Expr *const *bound = q->p->stage->bound;
+  const Expr *count[2] = {side_count(s, bound[q->side_of[LANES]], q->first[LANES], q->side[LANES]),
+      side_count(s, bound[q->side_of[OTHER]], lo, q->square)};
+  const Expr *at[2] = {side_loop(s, q->p->stage, q->e, q->side_of[OTHER], lo, count[OTHER], BIND_SEQ), ex_int(s, 0)};
   q->e->label[q->side_of[LANES]] = q->first[LANES];
   stream_from(s, q->p->stage, q->e, place_read(s, q->block, 2, at), count[LANES], 1);
 }
@@ -477,15 +472,17 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
       q.kept ? " by rows of these" : "");
   squares_walk(&q, threads);
   if (q.group != NOWHERE) squares_group(&q);
-  LoopBody *tile = s->body;
+  if (q.tiled) squares_side(&q, OTHER);
+  LoopBody *beside = s->body;
+  const Expr *lo = q.lo[OTHER];
   if (q.kept) block_new(&q);
-  if (q.tiled) squares_side(&q, OTHER), squares_side(&q, LANES);
+  if (q.tiled) squares_side(&q, LANES);
   const int order[2] = {q.out, !q.out};
   for (int k = 0; k < 2; k++) q.lo[order[k]] = named(s, p->stage->label[q.side_of[order[k]]], "i", q.lo[order[k]]);
   square_cut(&q, 0);
   if (q.kept) {
-    into(s, tile);
-    block_stream(&q);
+    into(s, beside);
+    block_stream(&q, lo);
   }
   return true;
 }

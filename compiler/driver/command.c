@@ -40,6 +40,20 @@ static Leave guest_may(Session *s, const Args *a) {
                           : LEAVE_OK;
 }
 
+/* Refuses -o with a file that the command reads as its program; ein fmt may replace it. */
+static Leave program_kept(Session *s, const Args *a) {
+  const Words *to = &a->given[OPT_OUTPUT];
+  for (uint32_t i = 0; a->command != CMD_FMT && i < to->len; i++) {
+    Str name;
+    const char *path = to->at[i];
+    word_split(s, path, &name, &path);
+    for (uint32_t k = 0; k < a->operands.len; k++)
+      if (file_same(a->operands.at[k], path))
+        return fail(s, LEAVE_USAGE, "-o %s would replace the file that is read here; give it another name", to->at[i]);
+  }
+  return LEAVE_OK;
+}
+
 Leave command_do(Session *s, uint32_t n, const char *const *word) {
   Args a = {.command = COMMANDS};
   s->words = word;
@@ -48,5 +62,6 @@ Leave command_do(Session *s, uint32_t n, const char *const *word) {
   if (a.command == COMMANDS) return without_command(s, &a);
   if (arg_has(&a, OPT_HELP)) return command_help(s, a.command);
   l = guest_may(s, &a);
+  if (!l) l = program_kept(s, &a);
   return l ? l : commands[a.command].run(s, &a);
 }

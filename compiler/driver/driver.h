@@ -153,6 +153,7 @@ Leave file_copy(Session *s, const char *from, const char *to, unsigned how); /* 
 bool file_writable(Session *s, const char *path); /* an early test, with a complaint, before a long computation */
 bool file_begins_ours(Arena *a, const char *path); /* it does not exist, or its first line says that ein wrote it */
 bool file_is_device(const char *path);            /* a character device, such as /dev/null */
+bool file_same(const char *a, const char *b);     /* both are there, and one file or folder */
 Source *stdin_read(Session *s);                   /* NULL after a complaint */
 Source *file_read(Session *s, const char *path, const char **why); /* as source_read, for a file that the user names */
 bool file_stands_in(const Session *s, const char *path);           /* a guest provides it */

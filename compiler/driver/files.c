@@ -45,6 +45,11 @@ bool file_is_device(const char *path) {
   return stat(path, &st) == 0 && S_ISCHR(st.st_mode);
 }
 
+bool file_same(const char *a, const char *b) {
+  struct stat x, y;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && !S_ISCHR(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static Leave device_write(Session *s, const char *path, const char *bytes, size_t len) {
   int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
   bool ok = fd >= 0 && write_all(fd, bytes, len);

@@ -36,11 +36,6 @@ static int64_t newest(Arena *a, const char *folder, int64_t below) {
   return best;
 }
 
-static bool same_folder(const char *a, const char *b) {
-  struct stat x, y;
-  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* The name of a file that is not complete yet: .ein-, 16 digits, .tmp */
 static bool is_leftover(const char *name) {
   size_t n = strlen(name);
@@ -58,7 +53,7 @@ Leave kept_folder(const Keeping *k) {
   if (access(k->to, W_OK | X_OK) != 0)
     return fail(s, LEAVE_MACHINE, "--checkpoint: cannot write to %s: %s", k->to, strerror(errno));
   int64_t there = newest(s->arena, k->to, INT64_MAX);
-  if (there >= 0 && !(k->from && same_folder(k->from, k->to)))
+  if (there >= 0 && !(k->from && file_same(k->from, k->to)))
     return fail(s, LEAVE_USAGE,
         "--checkpoint %s: a run has been kept there up to turn %lld; --resume %s goes on with it, and a new run "
         "wants a folder of its own",

@@ -111,8 +111,11 @@ want 2 "$EIN" build sum.ein --emit=c -o text/
 says "text/sum.c is there, and ein did not write it"
 want 2 "$EIN" build sum.ein --lib -o text/ $O
 [ "$(cat text/sum.c)" = 'int mine;' ] || wrong "a file of the user's is written over"
-want 4 "$EIN" build sum.ein --lib -o sum.ein $O
-says "sum.ein is there, and no folder"
+want 2 "$EIN" build sum.ein --lib -o sum.ein $O
+says "would replace the program"
+cp sum.ein there
+want 4 "$EIN" build sum.ein --lib -o there $O
+says "there is there, and no folder"
 cp sum.ein alone.ein
 want 2 "$EIN" build alone
 says "did you mean alone.ein?"

@@ -52,6 +52,15 @@ done
 want 0 ./prog -o Z=kept.npy
 [ "$(stat -c %a kept.npy)" = 640 ] || wrong "a program's output: the mode is $(stat -c %a kept.npy)"
 
+# ---- a program is not replaced by what is made of it
+cp mat.ein same.ein && ln -s same.ein link.ein
+for what in "graph same.ein -o same.ein" "build same.ein -o ./same.ein" "plan link.ein -o same.ein" "run same.ein -o Z=link.ein"; do
+  want 2 "$EIN" $what
+  says "would replace the file that is read here"
+  cmp -s mat.ein same.ein || wrong "$what has replaced its program"
+done
+want 0 "$EIN" fmt same.ein -o same.ein
+
 # ---- leave is the file's to give: one that is read-only stays, one in a closed folder is written
 nobody() { "$@"; }
 if [ "$(id -u)" = 0 ]; then

@@ -187,8 +187,8 @@ static Leave rank_check(Einsum *e, const Operand *o) {
 
 static Leave count_check(Einsum *e, uint32_t have, const char *what) {
   if (have == e->in.len) return LEAVE_OK;
-  return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u %s%s given", e->text, e->in.len,
-      e->in.len == 1 ? "" : "s", have, what, have == 1 ? " is" : "s are");
+  return fail(e->s, LEAVE_USAGE, "%s has %u operand%s, but %u %s%s given", *e->text ? e->text : "''",
+      e->in.len, e->in.len == 1 ? "" : "s", have, what, have == 1 ? " is" : "s are");
 }
 
 static Leave operands_read(Einsum *e) {

@@ -205,7 +205,9 @@ static Diag *say_misnamed(const Scene *s, Token t) {
 
 static int word_names(const Scene *s, Token t, int answer) {
   Diag *g = say_misnamed(s, t);
-  if (g && token_facts(t.kind) & WORD && (unsigned char)*token_text(s->p, t) < 0x80)
+  if (g && t.kind == TOK_INPUT && s->last.kind == TOK_ASSIGN) /* X = input(3, 4) */
+    diag_hint(s->p->diags, g, "data is declared by `input X[i:8] : f32`");
+  else if (g && token_facts(t.kind) & WORD && (unsigned char)*token_text(s->p, t) < 0x80)
     diag_hint(s->p->diags, g, "another name is needed here, such as `%.*s_`", (int)(t.end - t.at), token_text(s->p, t));
   return answer;
 }

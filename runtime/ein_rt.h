@@ -42,17 +42,18 @@ ein_status ein_convert(const char *who, ein_dtype from, const void *src, ein_dty
  *                                  if not given
  *   randint:lo=-5:hi=5:seed=7      ein_randint; lo and hi are required
  *   2.5                            a number alone: const:2.5
+ *   [[1,2],[3,4]]                  values: numbers, true, false
  *   fill:t=3                       element k is ((7k + 3t) mod 11) - 5; t 0 if not given
  * A file whose path begins with a generator's name and ':' can be written with "./" before it.
  */
 
 typedef struct ein_source_info {
   int has_dtype; /* the source determines its dtype: .npy, .npz, .safetensors */
-  int has_shape; /* and its shape: the same three; raw files and generators fit any shape */
-  ein_dtype dtype;
+  int has_shape; /* and its shape: the same three, and values; raw files and generators fit any shape */
+  ein_dtype dtype; /* of values, although they take any: what literals have, i64 or f32 */
   int ndim;
   int64_t shape[EIN_MAX_AXES];
-  int64_t bytes; /* data bytes in the file; -1 for a generator */
+  int64_t bytes; /* data bytes in the file; -1: it is none */
 } ein_source_info;
 
 /* Whether the name has this ending and something before it: "x.npy". */

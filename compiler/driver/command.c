@@ -40,7 +40,7 @@ static Leave guest_may(Session *s, const Args *a) {
                           : LEAVE_OK;
 }
 
-/* Refuses -o with a file that the command reads as its program; ein fmt may replace it. */
+/* Refuses -o with the program that the command reads. ein fmt may replace it, and later languages their text. */
 static Leave program_kept(Session *s, const Args *a) {
   const Words *to = &a->given[OPT_OUTPUT];
   for (uint32_t i = 0; a->command != CMD_FMT && i < to->len; i++) {
@@ -48,8 +48,8 @@ static Leave program_kept(Session *s, const Args *a) {
     const char *path = to->at[i];
     word_split(s, path, &name, &path);
     for (uint32_t k = 0; k < a->operands.len; k++)
-      if (file_same(a->operands.at[k], path))
-        return fail(s, LEAVE_USAGE, "-o %s would replace the file that is read here; give it another name", to->at[i]);
+      if (ein_ends_in(a->operands.at[k], ".ein") && file_same(a->operands.at[k], path))
+        return fail(s, LEAVE_USAGE, "-o %s would replace the program; give it another name", to->at[i]);
   }
   return LEAVE_OK;
 }

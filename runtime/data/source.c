@@ -4,6 +4,7 @@
  * elements out. A spec is parsed first; then a file goes to its reader, a generator to a loop.
  */
 #include "array.h"
+#include "list.h"
 #include "number.h"
 #include "rows.h"
 
@@ -22,7 +23,8 @@ typedef enum source_kind {
   SOURCE_UNIFORM,
   SOURCE_RANDN,
   SOURCE_RANDINT,
-  SOURCE_FILL
+  SOURCE_FILL,
+  SOURCE_LIST
 } source_kind;
 
 typedef struct source {
@@ -34,6 +36,7 @@ typedef struct source {
   int const_is_int;
   int64_t const_int;
   double const_float;
+  ein_list list;
 } source;
 
 /* ---- parsing a spec: generators ---- */
@@ -170,7 +173,7 @@ static ein_status read_file_spec(source *s, ein_error *err) {
     return bad_spec(
         s,
         "neither a file (.npy .npz:name .safetensors:name .raw .bin) nor a generator (zeros ones "
-        "iota const uniform randn randint fill)",
+        "iota const uniform randn randint fill) nor values (2.5 or [[1,2],[3,4]])",
         err);
   s->path = malloc(length + 1);
   if (!s->path)
@@ -182,6 +185,10 @@ static ein_status read_file_spec(source *s, ein_error *err) {
 
 static ein_status source_from_spec(source *s, const char *spec, ein_error *err) {
   *s = (source){.spec = spec};
+  if (*spec == '[') {
+    s->kind = SOURCE_LIST;
+    return ein_list_read(ein_short_name(spec), spec, &s->list, err);
+  }
   size_t word = strcspn(spec, ":");
   const generator *g = generator_find(spec, word);
   if (!g && !is_number(spec)) return read_file_spec(s, err);
@@ -194,6 +201,7 @@ static ein_status source_from_spec(source *s, const char *spec, ein_error *err) 
 
 static void source_end(source *s) {
   free(s->path);
+  ein_list_end(&s->list);
 }
 
 static int is_file(const source *s) {
@@ -279,6 +287,7 @@ static int64_t int_value(const source *s, int64_t k) {
   case SOURCE_CONST: return s->const_int;
   case SOURCE_RANDINT: return ein_randint(s->seed, k, s->lo, s->hi);
   case SOURCE_FILL: return fill_value(k, s->t);
+  case SOURCE_LIST: return s->list.whole[k];
   default: return 0;
   }
 }
@@ -287,13 +296,14 @@ static double float_value(const source *s, int64_t k) {
   switch (s->kind) {
   case SOURCE_UNIFORM: return (double)ein_uniform(s->seed, k);
   case SOURCE_RANDN: return (double)ein_normal(s->seed, k);
+  case SOURCE_LIST: return s->list.real[k];
   default: return s->const_float;
   }
 }
 
 static int makes_floats(const source *s) {
   return s->kind == SOURCE_UNIFORM || s->kind == SOURCE_RANDN ||
-         (s->kind == SOURCE_CONST && !s->const_is_int);
+         (s->kind == SOURCE_CONST && !s->const_is_int) || (s->kind == SOURCE_LIST && s->list.real);
 }
 
 enum { MAKE = 512 }; /* elements generated at a time */
@@ -339,6 +349,12 @@ ein_status ein_source_probe(const char *spec, ein_source_info *out, ein_error *e
   *out = (ein_source_info){.bytes = -1};
   ein_status status = source_from_spec(&s, spec, err);
   if (status == EIN_OK && is_file(&s)) status = probe_file(&s, out, err);
+  if (status == EIN_OK && s.kind == SOURCE_LIST) {
+    out->has_shape = 1;
+    out->dtype = s.list.real ? EIN_F32 : EIN_I64;
+    out->ndim = s.list.ndim;
+    memcpy(out->shape, s.list.shape, sizeof out->shape);
+  }
   source_end(&s);
   return status;
 }
@@ -348,6 +364,8 @@ static ein_status source_read(const char *spec, const wanted *w, ein_error *err)
   ein_status status = source_from_spec(&s, spec, err);
   if (status == EIN_OK)
     status = ein_shape_size(ein_short_name(spec), w->dtype, w->ndim, w->whole, NULL, NULL, err);
+  if (status == EIN_OK && s.kind == SOURCE_LIST)
+    status = ein_shape_match(ein_short_name(spec), w->ndim, w->whole, s.list.ndim, s.list.shape, err);
   for (int d = 0; d < w->ndim && status == EIN_OK; d++)
     if (w->low[d] < 0 || w->shape[d] < 0 || w->low[d] > w->whole[d] - w->shape[d])
       status = ein_error_set(err, EIN_ERR_ARG, "%s: a block goes beyond axis %d", ein_short_name(spec), d);

@@ -56,7 +56,7 @@ want 0 ./prog -o Z=kept.npy
 cp mat.ein same.ein && ln -s same.ein link.ein
 for what in "graph same.ein -o same.ein" "build same.ein -o ./same.ein" "plan link.ein -o same.ein" "run same.ein -o Z=link.ein"; do
   want 2 "$EIN" $what
-  says "would replace the file that is read here"
+  says "would replace the program"
   cmp -s mat.ein same.ein || wrong "$what has replaced its program"
 done
 want 0 "$EIN" fmt same.ein -o same.ein

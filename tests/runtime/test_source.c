@@ -64,6 +64,34 @@ static void test_generators(void) {
   OK(ein_source_read("iota", EIN_I8, 1, none, NULL, NULL) == EIN_OK, "no elements, no buffer");
 }
 
+static void test_lists(void) {
+  const int64_t shape[] = {2, 3}, other[] = {3, 2}, two[] = {2}, none[] = {2, 0};
+  int16_t whole[6];
+  double real[6];
+  uint8_t flag[2];
+  OK(ein_source_read("[[1,-2,3], [4, 5,\t6]]", EIN_I16, 2, shape, whole, NULL) == EIN_OK && whole[1] == -2 &&
+          whole[3] == 4 && whole[5] == 6,
+      "integers in lists");
+  OK(ein_source_read("[[1,2.5,inf],[4,1e-3,6]]", EIN_F64, 2, shape, real, NULL) == EIN_OK && real[0] == 1 &&
+          real[1] == 2.5 && real[2] > 1e300 && real[4] == 1e-3,
+      "real values in lists");
+  OK(ein_source_read("[true,false]", EIN_BOOL, 1, two, flag, NULL) == EIN_OK && flag[0] == 1 && flag[1] == 0, "bools");
+  OK(ein_source_read("[[],[]]", EIN_F64, 2, none, NULL, NULL) == EIN_OK, "empty lists");
+  const int64_t low[] = {1, 1}, part[] = {1, 2};
+  OK(ein_source_block("[[1,2,3],[4,5,6]]", EIN_F64, 2, shape, low, part, real, NULL) == EIN_OK && real[0] == 5 &&
+          real[1] == 6,
+      "a block of lists");
+  ein_error err;
+  OK(ein_source_read("[[1,2,3],[4,5,6]]", EIN_F64, 2, other, real, &err) == EIN_ERR_SHAPE, "lists of another shape: %s",
+      err.text);
+  OK(ein_source_read("[1,2.0]", EIN_I16, 1, two, whole, NULL) == EIN_ERR_DTYPE, "real values into integers");
+  OK(ein_source_read("[1,300]", EIN_U8, 1, two, flag, &err) == EIN_ERR_RANGE, "a value out of range: %s", err.text);
+  ein_source_info info;
+  OK(ein_source_probe("[[1,2,3],[4,5,6]]", &info, NULL) == EIN_OK && info.has_shape && !info.has_dtype &&
+          info.ndim == 2 && info.shape[0] == 2 && info.shape[1] == 3 && info.bytes == -1,
+      "what is known of lists");
+}
+
 static void test_bad_specs(void) {
   static const struct {
     const char *spec, *part;
@@ -94,6 +122,20 @@ static void test_bad_specs(void) {
       {"const:1,5", "no number"},
       {"const:1e999", "too large"},
       {"const:9223372036854775808", "does not fit 64 bits"},
+      {"[1,2", "a `]` is missing"},
+      {"[1 2]", "a comma is missing"},
+      {"[1,]", "`` is no number"},
+      {"[,1]", "`` is no number"},
+      {"[1,a b]", "`a` is no number"},
+      {"[[1,2],[3]]", "a list of 1 beside one of 2"},
+      {"[[1],2]", "numbers and lists"},
+      {"[1,[2]]", "numbers and lists"},
+      {"[[],1]", "numbers and lists"},
+      {"[[1],[[2]]]", "numbers and lists"},
+      {"[1]]", "behind the list"},
+      {"[1e999]", "too large"},
+      {"[9223372036854775808]", "too large"},
+      {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "too deeply"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ein_error err = error_of(bad[i].spec, EIN_F64);
@@ -197,6 +239,7 @@ int main(void) {
   scratch s;
   if (!scratch_begin(&s)) return 2;
   test_generators();
+  test_lists();
   test_bad_specs();
   test_files(&s);
   test_not_regular(&s);

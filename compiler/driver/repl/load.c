@@ -6,7 +6,7 @@
 
 /* "input A[3,4] : f64" */
 static Leave declaration(Turn *t, const char *name, const char *source, const ein_source_info *info, Buf *b) {
-  if (!info->has_shape || !info->has_dtype)
+  if (!info->has_shape)
     return fail(&t->s, LEAVE_PROGRAM,
         "%s does not say how large %s is, or of which dtype: declare it first, as in input %s[i:3, j:4] : f64", source,
         name, name);

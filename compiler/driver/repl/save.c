@@ -106,11 +106,19 @@ static void outputs_write(Buf *b, const Sheet *s, const Entries *out) {
 }
 
 /* The words that give ein run the loaded values; returns whether there are any. */
+/* A SOURCE as one word: values are written without blanks. */
+static void source_write(Buf *b, const char *source) {
+  for (; *source; source++)
+    if (*source != ' ' && *source != '\t') buf_char(b, *source);
+}
+
 static bool runs_write(Buf *b, const char *begin, const Sheet *s, const Entries *out) {
   bool any = false;
   for (uint32_t i = 0; i < s->n; i++) {
     if (!s->at[i]->source || entries_have(out, s->at[i])) continue;
-    buf_printf(b, "%s %s=%s", any ? "" : begin, s->at[i]->name[0], s->at[i]->source);
+    buf_printf(b, "%s %s=", any ? "" : begin, s->at[i]->name[0]);
+    if (*s->at[i]->source == '[') source_write(b, s->at[i]->source);
+    else buf_str(b, s->at[i]->source);
     any = true;
   }
   if (any) buf_char(b, '\n');

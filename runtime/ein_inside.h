@@ -82,14 +82,61 @@ typedef struct ein_ground {
   const ein_far *far;          /* NULL: the tensors are in host memory */
 } ein_ground;
 
-typedef struct ein_inside {    /* what each run accesses comes first */
-  const ein_tables *tables;
+/* The caller's tensors: those of the last run, to compare the next ones with. */
+typedef struct ein_arguments {
   ein_seen *seen;              /* inputs, then outputs */
   int64_t *told;               /* by axis, like the context's strides: those of the last views */
   int bound;                   /* the views of the last run were valid */
-  int begins;                  /* a run has something to initialise: work buffers, turns */
+  ein_span *span;              /* inputs, then outputs */
+  unsigned char *given;        /* by buffer */
+  int *input, *output;         /* their buffers */
+} ein_arguments;
+
+/* What lies in the workspace, since the plan: work buffers, then moves' memory. */
+typedef struct ein_laid {
+  int n_work, n;               /* work buffers; and all of it */
+  int *work;                   /* of each work buffer (by its number among them): its buffer; */
+  void **home;                 /*   its address */
+  int64_t *offset, *bytes;     /* of each of all: its place in the workspace, and its size */
+  int *first, *last, *order;   /*   the steps between which it is alive; their order in ein_layout */
+} ein_laid;
+
+/* The memory of a run, since the plan. */
+typedef struct ein_memory {
+  void *workspace;             /* owned or the caller's; NULL: none */
+  size_t wanted, held;         /* bytes that the plan needs; bytes of `workspace` */
+  void *nothing;               /* a few bytes, as the address of empty buffers */
+  void *empty;                 /* the address of tensors without elements: `nothing`, or memory large enough for reads
+                                * at an index from data, which is reported as out of range after the kernel; */
+  size_t emptied;              /*   its size in bytes, if it was allocated separately */
+} ein_memory;
+
+/* One of several sites. */
+typedef struct ein_exchanging {
   int parted;                  /* all sites know that one has failed, so this run makes no more exchanges */
   int under_way;               /* moves that have begun and not been waited for */
+  ein_parcel *parcel;          /* room for a parcel to each site, then for one from each; */
+  int *alike;                  /*   and for a number from each; */
+  unsigned char *near;         /*   by move and site: whether they exchange something, since the plan */
+  const ein_ground *ground;    /* for moves; NULL: host memory, as the context describes it */
+} ein_exchanging;
+
+/* The first index out of range in a run. */
+typedef struct ein_fault_at { int site; int64_t index, extent; } ein_fault_at;
+
+/* What a model for CUDA adds. */
+typedef struct ein_device_side {
+  void *state;                 /* on the device; NULL: none yet */
+  void (*end)(void *state);
+  /* Whether the device can use an argument's view in the memory that its device_type names. Returns 0 if not,
+   * and says why. NULL: views must be on the CPU. */
+  int (*holds)(ein_ctx *ctx, int buffer, const ein_tensor *x, char *why, size_t room);
+} ein_device_side;
+
+typedef struct ein_inside {    /* what each run accesses comes first */
+  const ein_tables *tables;
+  ein_arguments args;
+  int begins;                  /* a run has something to initialise: work buffers, turns */
   volatile int cancel;         /* set by any thread */
   volatile int faults;         /* how many; the first one sets the error */
   ein_error error;             /* of the last call */
@@ -97,36 +144,14 @@ typedef struct ein_inside {    /* what each run accesses comes first */
   ein_plan plan;
   int threads, planned;
   double worth_threads;
-  int fault_site;
-  int64_t fault_index, fault_extent;
-  int64_t *count;              /* elements, by buffer */
-  int64_t *offset;             /* of each work buffer (by its number among them), then of each move's memory, in the
-                                * workspace; */
-  int64_t *bytes;              /*   its size in bytes; */
-  int *first, *last, *order;
-  int *work;                   /*   its buffer; */
-  int n_work, n_laid;          /* n_laid: including moves, which come after work buffers */
-  void **home;                 /*   its address */
-  int *input, *output;         /* the buffers of arguments */
-  ein_span *span;              /* inputs, then outputs */
-  unsigned char *given;        /* by buffer */
-  void *workspace;             /* owned or the caller's; NULL: none */
-  size_t wanted, held;         /* bytes that the plan needs; bytes of `workspace` */
-  void *nothing;               /* a few bytes, as the address of empty buffers */
-  void *empty;                 /* the address of tensors without elements: `nothing`, or memory large enough for reads
-                                * at an index from data, which is reported as out of range after the kernel; */
-  size_t emptied;              /*   its size in bytes, if it was allocated separately */
-  ein_parcel *parcel;          /* for several sites: room for a parcel to each site, then for one from each; */
-  int *alike;                  /*   and for a number from each; */
-  unsigned char *near;         /*   by move and site: whether they exchange something, since the plan */
   size_t size;                 /* of the context's own block */
+  int64_t *count;              /* elements, by buffer */
+  ein_laid laid;
+  ein_memory memory;
+  ein_exchanging among;
+  ein_fault_at fault;
   ein_team *team;
-  const ein_ground *ground;    /* for moves; NULL: host memory, as the context describes it */
-  void *device;                /* state of a model for CUDA on the device; NULL: none yet */
-  void (*device_end)(void *device);
-  /* Whether the device can use an argument's view in the memory that its device_type names. Returns 0 if not,
-   * and says why. NULL: views must be on the CPU. */
-  int (*device_holds)(ein_ctx *ctx, int buffer, const ein_tensor *x, char *why, size_t room);
+  ein_device_side device;
 } ein_inside;
 
 static inline const ein_buffer *ein_buffer_of(const ein_ctx *ctx, int buffer) {
@@ -182,8 +207,8 @@ EIN_API ein_status ein_run_failed(ein_ctx *ctx, ein_status status);
 EIN_INLINE int ein_view_other(
     const ein_ctx *ctx, int k, const ein_tensor *x, ein_dtype dtype, int ndim, int at, int optional, uintptr_t *moved) {
   const ein_inside *in = ctx->inside;
-  const ein_seen *u = &in->seen[k];
-  const int64_t *shape = ctx->shape + at, *told = in->told + at;
+  const ein_seen *u = &in->args.seen[k];
+  const int64_t *shape = ctx->shape + at, *told = in->args.told + at;
   *moved |= (uintptr_t)x->data ^ (uintptr_t)u->data;
   if (optional && !u->given) return 0;
   if (x->ndim != ndim || x->dtype != dtype || x->device_type != u->device_type || x->device_id != u->device_id ||
@@ -210,7 +235,7 @@ EIN_INLINE ein_status ein_run_bound(ein_ctx *ctx, ein_status (*body)(ein_ctx *))
 /* Returns the context if it has views to compare others with, else NULL. */
 EIN_INLINE ein_ctx *ein_bound(void *context) {
   ein_ctx *ctx = (ein_ctx *)context;
-  return ctx && ctx->inside->bound ? ctx : NULL;
+  return ctx && ctx->inside->args.bound ? ctx : NULL;
 }
 
 /* Runs with views that equal the last run's, or have moved. */

@@ -117,30 +117,30 @@ static size_t ein_context_cut(char *base, const ein_tables *t, ein_ctx *ctx, ein
   int sites = in->config.wire ? in->config.wire->sites : 0;
   ein_cut(base, &used, 1, sizeof(ein_ctx));
   ein_cut(base, &used, 1, sizeof(ein_inside));
-  in->seen = (ein_seen *)ein_cut(base, &used, n_args, sizeof(ein_seen));
-  in->told = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
+  in->args.seen = (ein_seen *)ein_cut(base, &used, n_args, sizeof(ein_seen));
+  in->args.told = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
   in->plan.size = (int64_t *)ein_cut(base, &used, t->n_sizes, sizeof(int64_t));
   in->plan.shape = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
   ctx->stride = (int64_t *)ein_cut(base, &used, t->n_axes, sizeof(int64_t));
   ctx->data = (void **)ein_cut(base, &used, n, sizeof(void *));
   ctx->turn = (int64_t *)ein_cut(base, &used, t->n_turns, sizeof(int64_t));
   in->count = (int64_t *)ein_cut(base, &used, n, sizeof(int64_t));
-  in->offset = (int64_t *)ein_cut(base, &used, n_laid, sizeof(int64_t));
-  in->bytes = (int64_t *)ein_cut(base, &used, n_laid, sizeof(int64_t));
-  in->first = (int *)ein_cut(base, &used, n_laid, sizeof(int));
-  in->last = (int *)ein_cut(base, &used, n_laid, sizeof(int));
-  in->order = (int *)ein_cut(base, &used, n_laid, sizeof(int));
-  in->work = (int *)ein_cut(base, &used, n, sizeof(int));
-  in->input = (int *)ein_cut(base, &used, t->n_inputs, sizeof(int));
-  in->output = (int *)ein_cut(base, &used, t->n_outputs, sizeof(int));
-  in->home = (void **)ein_cut(base, &used, n, sizeof(void *));
-  in->span = (ein_span *)ein_cut(base, &used, n_args, sizeof(ein_span));
-  in->given = (unsigned char *)ein_cut(base, &used, n, 1);
+  in->laid.offset = (int64_t *)ein_cut(base, &used, n_laid, sizeof(int64_t));
+  in->laid.bytes = (int64_t *)ein_cut(base, &used, n_laid, sizeof(int64_t));
+  in->laid.first = (int *)ein_cut(base, &used, n_laid, sizeof(int));
+  in->laid.last = (int *)ein_cut(base, &used, n_laid, sizeof(int));
+  in->laid.order = (int *)ein_cut(base, &used, n_laid, sizeof(int));
+  in->laid.work = (int *)ein_cut(base, &used, n, sizeof(int));
+  in->args.input = (int *)ein_cut(base, &used, t->n_inputs, sizeof(int));
+  in->args.output = (int *)ein_cut(base, &used, t->n_outputs, sizeof(int));
+  in->laid.home = (void **)ein_cut(base, &used, n, sizeof(void *));
+  in->args.span = (ein_span *)ein_cut(base, &used, n_args, sizeof(ein_span));
+  in->args.given = (unsigned char *)ein_cut(base, &used, n, 1);
   ctx->dense = (unsigned char *)ein_cut(base, &used, n, 1);
-  in->nothing = ein_cut(base, &used, 1, EIN_ALIGN);
-  in->parcel = (ein_parcel *)ein_cut(base, &used, 2 * (int64_t)sites, sizeof(ein_parcel));
-  in->alike = (int *)ein_cut(base, &used, sites, sizeof(int));
-  in->near = (unsigned char *)ein_cut(base, &used, t->mesh ? (int64_t)sites * t->mesh->n_moves : 0, 1);
+  in->memory.nothing = ein_cut(base, &used, 1, EIN_ALIGN);
+  in->among.parcel = (ein_parcel *)ein_cut(base, &used, 2 * (int64_t)sites, sizeof(ein_parcel));
+  in->among.alike = (int *)ein_cut(base, &used, sites, sizeof(int));
+  in->among.near = (unsigned char *)ein_cut(base, &used, t->mesh ? (int64_t)sites * t->mesh->n_moves : 0, 1);
   *team = ein_cut(base, &used, 1, ein_team_bytes(in->threads));
   return used;
 }
@@ -165,29 +165,30 @@ static int ein_config_read(ein_config *to, const ein_config *from) {
 /* Finds the buffers of arguments and of work. Returns 0 if the tables are inconsistent. */
 static int ein_buffers_sort(ein_inside *in) {
   const ein_tables *t = in->tables;
-  for (int k = 0; k < t->n_inputs; k++) in->input[k] = -1;
-  for (int k = 0; k < t->n_outputs; k++) in->output[k] = -1;
+  ein_laid *l = &in->laid;
+  for (int k = 0; k < t->n_inputs; k++) in->args.input[k] = -1;
+  for (int k = 0; k < t->n_outputs; k++) in->args.output[k] = -1;
   for (int b = 0; b < t->n_buffers; b++) {
     const ein_buffer *x = &t->buffer[b];
     int limit = x->space == 0 ? t->n_inputs : x->space == 1 ? t->n_outputs : 1;
     if (x->at < 0 || x->ndim < 0 || x->ndim > t->n_axes - x->at) return 0;
     if (x->space < 2 && (x->argument < 0 || x->argument >= limit)) return 0;
-    if (x->space == 0) in->input[x->argument] = b;
-    if (x->space == 1) in->output[x->argument] = b;
+    if (x->space == 0) in->args.input[x->argument] = b;
+    if (x->space == 1) in->args.output[x->argument] = b;
     if (x->space != 2) continue;
-    in->first[in->n_work] = x->first;
-    in->last[in->n_work] = x->last;
-    in->work[in->n_work++] = b;
+    l->first[l->n_work] = x->first;
+    l->last[l->n_work] = x->last;
+    l->work[l->n_work++] = b;
   }
-  in->n_laid = in->n_work;
+  l->n = l->n_work;
   for (int k = 0; t->mesh && k < t->mesh->n_moves; k++) {
-    in->first[in->n_laid] = t->mesh->move[k].step;
-    in->last[in->n_laid++] = t->mesh->move[k].end;
+    l->first[l->n] = t->mesh->move[k].step;
+    l->last[l->n++] = t->mesh->move[k].end;
   }
   for (int k = 0; k < t->n_inputs; k++)
-    if (in->input[k] < 0) return 0;
+    if (in->args.input[k] < 0) return 0;
   for (int k = 0; k < t->n_outputs; k++)
-    if (in->output[k] < 0) return 0;
+    if (in->args.output[k] < 0) return 0;
   return 1;
 }
 
@@ -213,7 +214,7 @@ EIN_API ein_status ein_create(const ein_tables *t, const ein_config *config, voi
   ein_context_cut(block, t, &first, &in, &team);
   first.size = in.plan.size;
   first.shape = in.plan.shape;
-  first.scratch = (char *)(in.empty = in.nothing);
+  first.scratch = (char *)(in.memory.empty = in.memory.nothing);
   first.inside = (ein_inside *)(void *)(block + (sizeof first + EIN_ALIGN - 1) / EIN_ALIGN * EIN_ALIGN);
   *first.inside = in;
   memcpy(block, &first, sizeof first);
@@ -229,22 +230,24 @@ EIN_API ein_status ein_create(const ein_tables *t, const ein_config *config, voi
 }
 
 static void ein_workspace_drop(ein_inside *in) {
-  if (!in->config.workspace) ein_memory_drop(&in->config, in->workspace, in->held);
-  in->workspace = NULL;
-  in->held = 0;
+  if (!in->config.workspace) ein_memory_drop(&in->config, in->memory.workspace, in->memory.held);
+  in->memory.workspace = NULL;
+  in->memory.held = 0;
 }
 
 static void ein_empty_drop(ein_inside *in) {
-  if (in->emptied && in->empty != in->nothing) ein_memory_drop(&in->config, in->empty, in->emptied);
-  in->empty = in->nothing;
-  in->emptied = 0;
+  ein_memory *m = &in->memory;
+  if (m->emptied && m->empty != m->nothing) ein_memory_drop(&in->config, m->empty, m->emptied);
+  m->empty = m->nothing;
+  m->emptied = 0;
 }
 
 EIN_API void ein_destroy(void *context) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return;
   ein_team_end(ctx);
-  if (ctx->inside->device) ctx->inside->device_end(ctx->inside->device);
+  const ein_device_side *device = &ctx->inside->device;
+  if (device->state) device->end(device->state);
   ein_workspace_drop(ctx->inside);
   ein_empty_drop(ctx->inside);
   ein_config own = ctx->inside->config;
@@ -306,9 +309,9 @@ static ein_status ein_plan_buffers(ein_ctx *ctx) {
       return ein_plan_too_large(ctx, x);
     ein_row_major(x->ndim, ctx->shape + x->at, ctx->stride + x->at);
     ctx->dense[b] = 1;
-    if (x->space == 2) in->bytes[w++] = bytes;
+    if (x->space == 2) in->laid.bytes[w++] = bytes;
   }
-  for (int k = 0; w < in->n_laid; k++) in->bytes[w++] = in->tables->mesh->staged(ctx, k);
+  for (int k = 0; w < in->laid.n; k++) in->laid.bytes[w++] = in->tables->mesh->staged(ctx, k);
   return EIN_OK;
 }
 
@@ -327,12 +330,13 @@ static ein_status ein_plan_empty(ein_ctx *ctx) {
     if (in->count[b] == 0 && bytes > most) most = bytes;
   }
   if (most <= EIN_ALIGN) return EIN_OK;
-  in->emptied = (size_t)most;
+  ein_memory *m = &in->memory;
+  m->emptied = (size_t)most;
   if (in->tables->ready) return EIN_OK; /* the device does this itself */
-  in->empty = (uint64_t)most > SIZE_MAX / 2 ? NULL : ein_memory_get(&in->config, (size_t)most);
-  if (in->empty) return memset(in->empty, 0, (size_t)most), EIN_OK;
-  in->emptied = 0;
-  in->empty = in->nothing;
+  m->empty = (uint64_t)most > SIZE_MAX / 2 ? NULL : ein_memory_get(&in->config, (size_t)most);
+  if (m->empty) return memset(m->empty, 0, (size_t)most), EIN_OK;
+  m->emptied = 0;
+  m->empty = m->nothing;
   return ein_error_set(&in->error, EIN_ERR_MEMORY,
       "no memory: reads of tensors without elements need %llu bytes", (unsigned long long)most);
 }
@@ -341,33 +345,35 @@ static ein_status ein_plan_empty(ein_ctx *ctx) {
 static ein_status ein_plan_memory(ein_ctx *ctx, size_t *scratch_at) {
   ein_inside *in = ctx->inside;
   int64_t scratch = in->plan.scratch, all, total;
-  int64_t work = ein_layout(in->n_laid, in->bytes, in->first, in->last, in->offset, in->order);
+  const ein_laid *l = &in->laid;
+  int64_t work = ein_layout(l->n, l->bytes, l->first, l->last, l->offset, l->order);
   if (work < 0 || ein_add_wraps(scratch, EIN_ALIGN - 1, &scratch) ||
       ein_mul_wraps(scratch / EIN_ALIGN * EIN_ALIGN, in->threads, &all) || ein_add_wraps(work, all, &total) ||
       (uint64_t)total > SIZE_MAX / 2)
     return ein_error_set(&in->error, EIN_ERR_SHAPE, "the work memory does not fit 64 bits");
   *scratch_at = (size_t)work;
   ctx->scratch_bytes = (size_t)(scratch / EIN_ALIGN * EIN_ALIGN);
-  in->wanted = (size_t)total;
+  in->memory.wanted = (size_t)total;
   return EIN_OK;
 }
 
 static ein_status ein_plan_take(ein_inside *in) {
   const ein_config *c = &in->config;
+  ein_memory *m = &in->memory;
   if (c->workspace) {
-    in->workspace = c->workspace;
-    if (in->wanted > c->workspace_bytes)
+    m->workspace = c->workspace;
+    if (m->wanted > c->workspace_bytes)
       return ein_error_set(&in->error, EIN_ERR_PLAN, "the workspace has %llu bytes, but %llu are needed",
-                           (unsigned long long)c->workspace_bytes, (unsigned long long)in->wanted);
+                           (unsigned long long)c->workspace_bytes, (unsigned long long)m->wanted);
     return EIN_OK;
   }
-  if (in->held == in->wanted) return EIN_OK;
+  if (m->held == m->wanted) return EIN_OK;
   ein_workspace_drop(in);
-  if (in->wanted) in->workspace = ein_memory_get(c, in->wanted);
-  if (in->wanted && !in->workspace)
+  if (m->wanted) m->workspace = ein_memory_get(c, m->wanted);
+  if (m->wanted && !m->workspace)
     return ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory: the run needs %llu bytes",
-                         (unsigned long long)in->wanted);
-  in->held = in->wanted;
+                         (unsigned long long)m->wanted);
+  m->held = m->wanted;
   return EIN_OK;
 }
 
@@ -378,8 +384,8 @@ static ein_status ein_agree(ein_ctx *ctx, ein_status mine) {
   ein_inside *in = ctx->inside;
   ein_status all = in->config.wire->agree(in->config.wire->user, mine);
   if (all == EIN_OK) return EIN_OK;
-  in->parted = 1;
-  in->under_way = 0;
+  in->among.parted = 1;
+  in->among.under_way = 0;
   ein_error_set(&in->error, all, EIN_ELSEWHERE);
   return all;
 }
@@ -394,7 +400,8 @@ EIN_API ein_status ein_meet(
     ein_ctx *ctx, ein_status mine, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   if (mine != EIN_OK) return mine;
   const ein_wire *wire = ctx->inside->config.wire;
-  const ein_far *far = ctx->inside->ground && n_send + n_receive ? ctx->inside->ground->far : NULL;
+  const ein_ground *ground = ctx->inside->among.ground;
+  const ein_far *far = ground && n_send + n_receive ? ground->far : NULL;
   const ein_parcel *to = receive;
   ein_parcel *lent = NULL;
   if (far && !far->lend(ctx, 0, n_send, send, n_receive, receive, &lent)) return ein_state(ctx);
@@ -407,7 +414,7 @@ EIN_API ein_status ein_meet(
 /* Returns the status of a plan or run to all sites. */
 static ein_status ein_agreed(ein_ctx *ctx, ein_status status) {
   ein_inside *in = ctx->inside;
-  if (!in->config.wire || in->parted) return status;
+  if (!in->config.wire || in->among.parted) return status;
   if (status != EIN_OK) ein_error_set(&in->error, status, "the run failed");
   return ein_agree(ctx, status);
 }
@@ -416,16 +423,18 @@ static ein_status ein_plan_here(ein_ctx *ctx, const int64_t *dims) {
   ein_inside *in = ctx->inside;
   size_t scratch_at = 0;
   ein_error_clear(in);
-  in->planned = in->bound = 0;
-  in->wanted = 0;
+  in->planned = in->args.bound = 0;
+  in->memory.wanted = 0;
   if (ein_plan_sizes(in, dims) != EIN_OK || ein_plan_buffers(ctx) != EIN_OK || ein_plan_counted(in, dims) != EIN_OK ||
       ein_plan_empty(ctx) != EIN_OK || ein_plan_memory(ctx, &scratch_at) != EIN_OK ||
       (in->tables->ready ? in->tables->ready(ctx) : ein_plan_take(in)) != EIN_OK)
     return in->error.status;
-  for (int w = 0; w < in->n_work; w++)
-    in->home[w] = in->count[in->work[w]] && in->workspace ? (char *)in->workspace + in->offset[w] : in->empty;
-  ctx->scratch = ctx->scratch_bytes && in->workspace ? (char *)in->workspace + scratch_at : (char *)in->nothing;
-  in->begins = in->n_work > 0 || in->tables->n_turns > 0;
+  const ein_laid *l = &in->laid;
+  char *space = (char *)in->memory.workspace;
+  for (int w = 0; w < l->n_work; w++)
+    l->home[w] = in->count[l->work[w]] && space ? space + l->offset[w] : in->memory.empty;
+  ctx->scratch = ctx->scratch_bytes && space ? space + scratch_at : (char *)in->memory.nothing;
+  in->begins = l->n_work > 0 || in->tables->n_turns > 0;
   in->planned = 1;
   return EIN_OK;
 }
@@ -433,14 +442,14 @@ static ein_status ein_plan_here(ein_ctx *ctx, const int64_t *dims) {
 EIN_API ein_status ein_plan_run(void *context, const int64_t *dims) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
-  ctx->inside->parted = 0;
+  ctx->inside->among.parted = 0;
   ein_status status = ein_agreed(ctx, ein_plan_here(ctx, dims));
   if (status != EIN_OK) ctx->inside->planned = 0;
   return status;
 }
 
 EIN_API size_t ein_workspace_bytes(const void *context) {
-  return context ? ((const ein_ctx *)context)->inside->wanted : 0;
+  return context ? ((const ein_ctx *)context)->inside->memory.wanted : 0;
 }
 
 EIN_API ein_status ein_argument_shape(const void *context, int output, int argument, int64_t *shape) {
@@ -450,7 +459,7 @@ EIN_API ein_status ein_argument_shape(const void *context, int output, int argum
   int n = output ? in->tables->n_outputs : in->tables->n_inputs;
   if (argument < 0 || argument >= n) return EIN_ERR_ARG;
   if (!in->planned) return EIN_ERR_PLAN;
-  const ein_buffer *b = ein_buffer_of(ctx, output ? in->output[argument] : in->input[argument]);
+  const ein_buffer *b = ein_buffer_of(ctx, output ? in->args.output[argument] : in->args.input[argument]);
   if (b->ndim && !shape) return EIN_ERR_ARG;
   for (int k = 0; k < b->ndim; k++) shape[k] = ctx->shape[b->at + k];
   return EIN_OK;
@@ -467,7 +476,8 @@ EIN_API EIN_FAR void ein_run_clear(ein_inside *in) {
 
 EIN_API EIN_FAR void ein_run_begin(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
-  for (int w = 0; w < in->n_work; w++) ctx->data[in->work[w]] = in->home[w];
+  const ein_laid *l = &in->laid;
+  for (int w = 0; w < l->n_work; w++) ctx->data[l->work[w]] = l->home[w];
   if (in->tables->n_turns) memset(ctx->turn, 0, (size_t)in->tables->n_turns * sizeof *ctx->turn);
 }
 
@@ -480,18 +490,18 @@ EIN_API EIN_FAR ein_status ein_run_failed(ein_ctx *ctx, ein_status status) {
 EIN_API EIN_FAR ein_status ein_run_first(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
   ein_run_clear(in);
-  in->bound = 0;
+  in->args.bound = 0;
   if (!in->planned) return ein_error_set(&in->error, EIN_ERR_PLAN, "call plan before run");
   if (ein_bind(ctx, inputs, outputs) != EIN_OK) return in->error.status;
-  in->bound = 1;
+  in->args.bound = 1;
   return ein_run_bound(ctx, in->tables->body);
 }
 
 EIN_API EIN_FAR ein_status ein_run(void *context, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
-  ctx->inside->parted = 0;
-  if (!ctx->inside->bound || !ein_bound_again(ctx, inputs, outputs))
+  ctx->inside->among.parted = 0;
+  if (!ctx->inside->args.bound || !ein_bound_again(ctx, inputs, outputs))
     return ein_agreed(ctx, ein_run_first(ctx, inputs, outputs));
   return ein_agreed(ctx, ein_run_bound(ctx, ctx->inside->tables->body));
 }
@@ -499,8 +509,8 @@ EIN_API EIN_FAR ein_status ein_run(void *context, const ein_tensor *inputs, cons
 EIN_API EIN_FAR ein_status ein_again(void *context) {
   ein_ctx *ctx = (ein_ctx *)context;
   if (!ctx) return EIN_ERR_ARG;
-  ctx->inside->parted = 0;
-  if (ctx->inside->bound) return ein_agreed(ctx, ein_run_bound(ctx, ctx->inside->tables->body));
+  ctx->inside->among.parted = 0;
+  if (ctx->inside->args.bound) return ein_agreed(ctx, ein_run_bound(ctx, ctx->inside->tables->body));
   ein_run_clear(ctx->inside);
   return ein_agreed(ctx, ein_error_set(&ctx->inside->error, EIN_ERR_PLAN, "call run before again"));
 }
@@ -520,13 +530,13 @@ EIN_API ein_status ein_cancelled(ein_ctx *ctx) {
 EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   ein_status mine = in->error.status != EIN_OK ? in->error.status : ein_settle(ctx);
-  if (in->parted || (in->config.wire ? ein_agree(ctx, mine) : mine) != EIN_OK) return ctx->turn[0];
+  if (in->among.parted || (in->config.wire ? ein_agree(ctx, mine) : mine) != EIN_OK) return ctx->turn[0];
   ein_error why;
   memset(&why, 0, sizeof why);
   ein_status status = in->config.between(in->config.user, ctx, &why);
   if (status != EIN_OK)
     ein_error_set(&in->error, status, "%s", *why.text ? why.text : "the run was ended between two turns");
-  if (status != EIN_OK && in->config.wire) in->parted = 1, in->under_way = 0; /* all sites return it */
+  if (status != EIN_OK && in->config.wire) in->among.parted = 1, in->among.under_way = 0; /* all sites return it */
   return ctx->turn[0];
 }
 
@@ -554,7 +564,7 @@ EIN_API ein_status ein_failed_assert(ein_ctx *ctx, const char *text, const char 
 /* ---- functions that a body calls ---- */
 
 EIN_API int ein_given(const ein_ctx *ctx, int buffer) {
-  return ctx->inside->given[buffer];
+  return ctx->inside->args.given[buffer];
 }
 
 /* The values may be in an output, with the caller's strides. */

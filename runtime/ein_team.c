@@ -43,13 +43,13 @@ static int ein_stopped(const ein_ctx *ctx) {
 static EIN_FAR ein_status ein_settle_met(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   if (EIN_GET(&in->faults)) {
-    const ein_site *s = &in->tables->site[in->fault_site];
+    const ein_site *s = &in->tables->site[in->fault.site];
     ein_where where = ein_where_of(s->file, s->line);
     const char *what = s->text ? s->text : "an index";
     if (s->asked) ein_error_set(&in->error, EIN_ERR_INDEX, "%s: it is out of range%s", what, where.text);
     else
       ein_error_set(&in->error, EIN_ERR_INDEX, "%s: %lld is out of range, its size is %lld%s", what,
-          (long long)in->fault_index, (long long)in->fault_extent, where.text);
+          (long long)in->fault.index, (long long)in->fault.extent, where.text);
   }
   if (EIN_GET(&in->cancel)) ein_error_set(&in->error, EIN_ERR_CANCEL, "cancelled");
   return in->error.status;
@@ -62,9 +62,9 @@ EIN_API ein_status ein_settle(ein_ctx *ctx) {
 EIN_API int64_t ein_fault(ein_ctx *ctx, int site, int64_t index, int64_t extent) {
   ein_inside *in = ctx->inside;
   if (EIN_TAKE(&in->faults, 1) == 0) {
-    in->fault_site = site;
-    in->fault_index = index;
-    in->fault_extent = extent;
+    in->fault.site = site;
+    in->fault.index = index;
+    in->fault.extent = extent;
   } else {
     EIN_PUT(&in->faults, 1); /* so that it never wraps */
   }
@@ -83,7 +83,7 @@ static void ein_job_one(void *env, int64_t i, int worker) {
 /* Called by the thread that runs: exchanges under way make progress. */
 static void ein_look(const ein_ctx *ctx) {
   const ein_wire *wire = ctx->inside->config.wire;
-  if (ctx->inside->under_way) wire->look(wire->user);
+  if (ctx->inside->among.under_way) wire->look(wire->user);
 }
 
 static void ein_job_alone(ein_job *job) {

@@ -148,17 +148,17 @@ static ein_status ein_view_bind(const ein_view *v, ein_span *span) {
   char why[200] = "";
   span->low = span->high = 0;
   v->ctx->dense[k] = 1;
-  in->given[k] = 1;
-  v->ctx->data[k] = in->empty;
+  in->args.given[k] = 1;
+  v->ctx->data[k] = in->memory.empty;
   ein_row_major(v->buffer->ndim, v->shape, v->stride);
   if (!x->data && v->buffer->space == 0 && v->argument->optional) {
-    in->given[k] = 0;
+    in->args.given[k] = 0;
     return EIN_OK;
   }
   if (!x->data && in->count[k] > 0) return EIN_REFUSE(v, EIN_ERR_ARG, "%s", "its data is NULL");
-  if (in->device_holds && !in->device_holds(v->ctx, k, x, why, sizeof why))
+  if (in->device.holds && !in->device.holds(v->ctx, k, x, why, sizeof why))
     return EIN_REFUSE(v, EIN_ERR_ARG, "%s", why);
-  if (!in->device_holds && x->device_type != 1)
+  if (!in->device.holds && x->device_type != 1)
     return EIN_REFUSE(v, EIN_ERR_ARG, "it is on a device of type %d, but 1, the CPU, is expected", (int)x->device_type);
   if (ein_view_shape(v) != EIN_OK) return in->error.status;
   if (in->count[k] == 0) return EIN_OK;
@@ -239,17 +239,18 @@ static ein_status ein_view_clash(ein_ctx *ctx, int output, const char *kind, con
 static EIN_FAR ein_status ein_views_apart(ein_ctx *ctx) {
   const ein_inside *in = ctx->inside;
   const ein_tables *t = in->tables;
-  uintptr_t work = in->config.workspace ? (uintptr_t)in->workspace : 0;
+  uintptr_t work = in->config.workspace ? (uintptr_t)in->memory.workspace : 0;
   for (int k = 0; k < t->n_inputs + t->n_outputs; k++) {
-    ein_span a = in->span[k];
-    int buffer = k < t->n_inputs ? in->input[k] : in->output[k - t->n_inputs];
+    ein_span a = in->args.span[k];
+    int buffer = k < t->n_inputs ? in->args.input[k] : in->args.output[k - t->n_inputs];
     if (a.low == a.high) continue;
-    if (work && a.low < work + in->wanted && work < a.high) return ein_view_clash(ctx, buffer, "the workspace", "");
+    if (work && a.low < work + in->memory.wanted && work < a.high)
+      return ein_view_clash(ctx, buffer, "the workspace", "");
     if (k < t->n_inputs) continue;
     for (int i = 0; i < k; i++) {
       int is_input = i < t->n_inputs;
-      int other = is_input ? in->input[i] : in->output[i - t->n_inputs];
-      if (in->span[i].low != in->span[i].high && ein_overlap(ctx, buffer, a, other, in->span[i]))
+      int other = is_input ? in->args.input[i] : in->args.output[i - t->n_inputs];
+      if (in->args.span[i].low != in->args.span[i].high && ein_overlap(ctx, buffer, a, other, in->args.span[i]))
         return ein_view_clash(ctx, buffer, is_input ? "input" : "output",
                               is_input ? t->input[i].name : t->output[i - t->n_inputs].name);
     }
@@ -264,12 +265,12 @@ static void ein_view_keep(const ein_view *v, ein_seen *u) {
   u->byte_offset = x->byte_offset;
   u->device_type = x->device_type;
   u->device_id = x->device_id;
-  u->given = v->ctx->inside->given[v->number];
+  u->given = v->ctx->inside->args.given[v->number];
   u->strided = x->strides != NULL;
   u->buffer = v->number;
   u->skew = (uintptr_t)ein_dtype_size(v->buffer->dtype) - 1;
   for (int a = 0; u->given && x->strides && a < v->buffer->ndim; a++)
-    v->ctx->inside->told[v->buffer->at + a] = x->strides[a];
+    v->ctx->inside->args.told[v->buffer->at + a] = x->strides[a];
 }
 
 EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
@@ -279,9 +280,9 @@ EIN_API ein_status ein_bind(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
     return ein_error_set(&in->error, EIN_ERR_ARG, "the %s are NULL", inputs || !t->n_inputs ? "outputs" : "inputs");
   for (int k = 0; k < t->n_inputs + t->n_outputs; k++) {
     const ein_tensor *x = k < t->n_inputs ? &inputs[k] : &outputs[k - t->n_inputs];
-    ein_view v = ein_view_of(ctx, k < t->n_inputs ? in->input[k] : in->output[k - t->n_inputs], x);
-    if (ein_view_bind(&v, &in->span[k]) != EIN_OK) return in->error.status;
-    ein_view_keep(&v, &in->seen[k]);
+    ein_view v = ein_view_of(ctx, k < t->n_inputs ? in->args.input[k] : in->args.output[k - t->n_inputs], x);
+    if (ein_view_bind(&v, &in->args.span[k]) != EIN_OK) return in->error.status;
+    ein_view_keep(&v, &in->args.seen[k]);
   }
   return ein_views_apart(ctx);
 }
@@ -313,12 +314,12 @@ static int ein_spans_apart(const ein_span *span, int n_inputs, int n) {
 EIN_API EIN_FAR int ein_views_moved(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
   ein_inside *in = ctx->inside;
   int n_inputs = in->tables->n_inputs, n = n_inputs + in->tables->n_outputs;
-  if (in->device) return 0; /* a device checks the addresses itself */
+  if (in->device.state) return 0; /* a device checks the addresses itself */
   for (int k = 0; k < n; k++) {
     const ein_tensor *x = k < n_inputs ? &inputs[k] : &outputs[k - n_inputs];
-    if (x->data != in->seen[k].data && !ein_view_moved(ctx, &in->seen[k], x, &in->span[k])) return 0;
+    if (x->data != in->args.seen[k].data && !ein_view_moved(ctx, &in->args.seen[k], x, &in->args.span[k])) return 0;
   }
-  return !in->config.workspace && ein_spans_apart(in->span, n_inputs, n);
+  return !in->config.workspace && ein_spans_apart(in->args.span, n_inputs, n);
 }
 
 EIN_API int ein_bound_again(ein_ctx *ctx, const ein_tensor *inputs, const ein_tensor *outputs) {
@@ -327,7 +328,7 @@ EIN_API int ein_bound_again(ein_ctx *ctx, const ein_tensor *inputs, const ein_te
   if ((t->n_inputs && !inputs) || (t->n_outputs && !outputs)) return 0;
   for (int k = 0; k < t->n_inputs + t->n_outputs; k++) {
     const ein_tensor *x = k < t->n_inputs ? &inputs[k] : &outputs[k - t->n_inputs];
-    const ein_buffer *b = ein_buffer_of(ctx, ctx->inside->seen[k].buffer);
+    const ein_buffer *b = ein_buffer_of(ctx, ctx->inside->args.seen[k].buffer);
     if (ein_view_other(ctx, k, x, b->dtype, b->ndim, b->at, 1, &moved)) return 0;
   }
   return !moved || ein_views_moved(ctx, inputs, outputs);

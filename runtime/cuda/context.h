@@ -48,7 +48,7 @@ typedef struct ein_cuda {
   uint64_t limit;              /* the most bytes to take; 0: what is free */
 } ein_cuda;
 
-static ein_cuda *ein_cuda_of(const ein_ctx *ctx) { return (ein_cuda *)ctx->inside->device; }
+static ein_cuda *ein_cuda_of(const ein_ctx *ctx) { return (ein_cuda *)ctx->inside->device.state; }
 static EIN_UNUSED void *ein_cuda_at(const ein_ctx *ctx, int buffer) { return ein_cuda_of(ctx)->at[buffer]; }
 static size_t ein_cuda_bytes(const ein_ctx *ctx, int buffer) {
   return (size_t)ctx->inside->count[buffer] * ein_dtype_size(ein_buffer_of(ctx, buffer)->dtype);
@@ -133,7 +133,7 @@ static int ein_cuda_limit(ein_ctx *ctx, ein_cuda *d) {
 static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code, const struct ein_spill_table *table) {
   ein_inside *in = ctx->inside;
   size_t n = (size_t)in->tables->n_buffers + 1;
-  if (in->device) return ein_cuda_of(ctx);
+  if (in->device.state) return ein_cuda_of(ctx);
   ein_cuda *d = (ein_cuda *)calloc(1, sizeof *d + n * sizeof *d->at + n);
   if (!d) {
     ein_error_set(&in->error, EIN_ERR_MEMORY, "no memory for a device's part of the context");
@@ -142,15 +142,15 @@ static ein_cuda *ein_cuda_state(ein_ctx *ctx, const ein_cuda_code *code, const s
   d->at = (void **)(void *)(d + 1);
   d->there = (unsigned char *)(void *)(d->at + n);
   d->table = table;
-  in->device = d; /* needed by the setup of sites */
+  in->device.state = d; /* needed by the setup of sites */
   if (!ein_cuda_limit(ctx, d) || !ein_gpu_open(ctx, &d->gpu, code) || !ein_cuda_sites_new(ctx, d)) {
-    in->device = NULL;
-    in->ground = NULL;
+    in->device.state = NULL;
+    in->among.ground = NULL;
     ein_cuda_end_of(d);
     return NULL;
   }
-  in->device_end = ein_cuda_end_of;
-  in->device_holds = ein_cuda_holds;
+  in->device.end = ein_cuda_end_of;
+  in->device.holds = ein_cuda_holds;
   return d;
 }
 
@@ -164,14 +164,14 @@ static size_t ein_cuda_round(size_t bytes) { return (bytes + EIN_CUDA_ALIGN - 1)
 static size_t ein_cuda_lay(ein_ctx *ctx, ein_cuda *d, char *block) {
   const ein_inside *in = ctx->inside;
   size_t used = ein_cuda_round(sizeof(ein_cuda_seen)), end = used;
-  for (int w = 0; w < in->n_laid; w++) {
-    size_t to = used + (size_t)in->offset[w] + (size_t)in->bytes[w];
-    if (block && w < in->n_work) d->at[in->work[w]] = block + used + in->offset[w];
+  for (int w = 0; w < in->laid.n; w++) {
+    size_t to = used + (size_t)in->laid.offset[w] + (size_t)in->laid.bytes[w];
+    if (block && w < in->laid.n_work) d->at[in->laid.work[w]] = block + used + in->laid.offset[w];
     if (to > end) end = to;
   }
   for (int b = 0; block && b < in->tables->n_buffers; b++)
     if (in->count[b] == 0) d->at[b] = block;
-  if (in->emptied > end) end = in->emptied;
+  if (in->memory.emptied > end) end = in->memory.emptied;
   if (block) ein_cuda_sites_lay(ctx, d, block + used);
   return ein_cuda_round(end);
 }
@@ -188,7 +188,7 @@ static int ein_cuda_lent(ein_ctx *ctx, ein_cuda *d, size_t wanted) {
     return ein_error_set(&ctx->inside->error, EIN_ERR_ARG,
                "the workspace is not memory of device %d, at a multiple of %d bytes", d->gpu.number, EIN_CUDA_ALIGN),
            0;
-  d->block = (char *)(ctx->inside->workspace = c->workspace);
+  d->block = (char *)(ctx->inside->memory.workspace = c->workspace);
   return 1;
 }
 
@@ -210,7 +210,7 @@ static size_t ein_cuda_most(const ein_cuda *d) {
 
 static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
   size_t wanted = ein_cuda_lay(ctx, d, NULL);
-  ctx->inside->wanted = wanted;
+  ctx->inside->memory.wanted = wanted;
   if (ctx->inside->config.workspace) return ein_cuda_lent(ctx, d, wanted);
   if (d->table && d->held != wanted) {
     ein_cuda_piece(ctx, d, &d->block, &d->held, 0, "");
@@ -223,7 +223,7 @@ static int ein_cuda_room(ein_ctx *ctx, ein_cuda *d) {
 /* An argument is copied if it is on the host, not in row-major order, or not aligned for wide accesses by kernels. */
 enum { EIN_CUDA_WIDE = 16 };
 static int ein_cuda_copied(const ein_ctx *ctx, int buffer) {
-  if (ein_buffer_of(ctx, buffer)->space == 2 || !ctx->inside->given[buffer]) return 0;
+  if (ein_buffer_of(ctx, buffer)->space == 2 || !ctx->inside->args.given[buffer]) return 0;
   return !ein_cuda_of(ctx)->there[buffer] || !ctx->dense[buffer] || (uintptr_t)ctx->data[buffer] % EIN_CUDA_WIDE;
 }
 
@@ -413,7 +413,7 @@ static ein_status ein_cuda_begin(ein_ctx *ctx) {
   if (!ein_gpu_zero(ctx, &d->gpu, d->block, sizeof(ein_device_fault), "a run begins")) return ein_state(ctx);
   if (spills) return EIN_OK;
   for (int k = 0; k < in->tables->n_inputs; k++) {
-    const int b = in->input[k];
+    const int b = in->args.input[k];
     if (ein_cuda_copied(ctx, b) && !ein_copying_waits(d, b) && !ein_cuda_bring(ctx, b)) return ein_state(ctx);
   }
   return EIN_OK;
@@ -432,7 +432,7 @@ static ein_status ein_cuda_finish(ein_ctx *ctx, ein_status status) {
   if (status == EIN_OK) status = waits ? ein_cuda_settle(ctx) : ein_cancelled(ctx);
   if (spills) status = ein_spilling_finish(ctx, d, status);
   for (int k = 0; k < in->tables->n_outputs && status == EIN_OK && !spills; k++) {
-    const int b = in->output[k];
+    const int b = in->args.output[k];
     if (ein_cuda_copied(ctx, b) && (!copies || d->there[b] || ein_copying_waits(d, b)) && !ein_cuda_give(ctx, b))
       status = ein_state(ctx);
   }

@@ -57,7 +57,7 @@ static void ein_copying_order(const ein_ctx *ctx, const ein_spill_table *t, ein_
     x->waits[b] = 1, x->input[x->n_inputs++] = b;
   }
   for (int k = 0; k < ctx->inside->tables->n_outputs; k++) {
-    const int b = ctx->inside->output[k];
+    const int b = ctx->inside->args.output[k];
     int at = x->n_outputs++;
     for (; at > 0 && x->last[x->output[at - 1]] > x->last[b]; at--) x->output[at] = x->output[at - 1];
     x->output[at] = b;
@@ -168,7 +168,7 @@ static int ein_copying_bring(ein_ctx *ctx, ein_cuda *d, int buffer) {
 static int ein_copying_input(const ein_ctx *ctx, const ein_cuda *d, const ein_spill_row *row, int k) {
   const ein_copying *x = d->copying;
   int b = d->table->use[row->first + k].buffer;
-  while (x->from[b] >= 0 && !ctx->inside->given[b]) b = x->from[b];
+  while (x->from[b] >= 0 && !ctx->inside->args.given[b]) b = x->from[b];
   return x->waits[b] && ein_buffer_of(ctx, b)->space == 0 ? b : -1;
 }
 

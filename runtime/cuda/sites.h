@@ -168,7 +168,7 @@ static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
   s->there.data = d->at, s->there.room = s->room, s->there.far = &ein_cuda_far;
   s->here.data = s->at_here, s->here.room = s->room_here;
   s->there.stride = s->here.stride = s->stride;
-  ctx->inside->ground = &s->there;
+  ctx->inside->among.ground = &s->there;
   return 1;
 }
 
@@ -179,7 +179,7 @@ static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work) {
     const ein_buffer *x = ein_buffer_of(ctx, b);
     ein_row_major(x->ndim, ctx->shape + x->at, d->sites->stride + x->at);
   }
-  for (int k = 0; k < in->tables->mesh->n_moves; k++) d->sites->room[k] = work + in->offset[in->n_work + k];
+  for (int k = 0; k < in->tables->mesh->n_moves; k++) d->sites->room[k] = work + in->laid.offset[in->laid.n_work + k];
 }
 
 /* ---- parts, combined on the host ---- */
@@ -221,8 +221,9 @@ static void ein_cuda_parts(ein_ctx *ctx, const ein_mesh *mesh, int k) {
   ein_cuda_sites *s = ein_cuda_sites_of(ctx);
   const ein_move_row *row = &mesh->move[k];
   ein_cuda_mirror *room = &s->mirror[ctx->inside->tables->n_buffers + k];
+  const ein_laid *l = &ctx->inside->laid;
   int covers = ein_cuda_covers(ctx, mesh, row);
-  if (!ein_cuda_host(ctx, &room->host, &room->held, (size_t)ctx->inside->bytes[ctx->inside->n_work + k] + 1) ||
+  if (!ein_cuda_host(ctx, &room->host, &room->held, (size_t)l->bytes[l->n_work + k] + 1) ||
       !ein_cuda_down(ctx, row->from))
     return;
   if (!(covers ? ein_cuda_here : ein_cuda_down)(ctx, row->to)) return;
@@ -247,11 +248,11 @@ static ein_status ein_cuda_half(ein_ctx *ctx, const ein_mesh *mesh, int k, int h
   if (half < 2) ein_cuda_met(ctx);
   if (parts && half < 2) s->room_here[k] = NULL;
   if (parts && half < 2 && ein_state(ctx) == EIN_OK) ein_cuda_parts(ctx, mesh, k);
-  ctx->inside->ground = parts && s->room_here[k] ? &s->here : &s->there;
+  ctx->inside->among.ground = parts && s->room_here[k] ? &s->here : &s->there;
   ein_status status = half == 0 ? ein_move(ctx, mesh, k)
       : half == 1               ? ein_move_start(ctx, mesh, k)
                                 : ein_move_finish(ctx, mesh, k);
-  ctx->inside->ground = &s->there;
+  ctx->inside->among.ground = &s->there;
   if (!parts || half == 1 || status != EIN_OK) return status;
   if (ein_cuda_up(ctx, row->to) && row->best) ein_cuda_up(ctx, row->place_to);
   return ein_state(ctx);

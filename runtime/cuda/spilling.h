@@ -128,12 +128,13 @@ static const unsigned char ein_spilling_kind[] = {EIN_SPILL_INPUT, EIN_SPILL_OUT
 static void ein_spilling_others(const ein_ctx *ctx, const ein_cuda *d, ein_spilling *x, int defaults) {
   const ein_inside *in = ctx->inside;
   for (int b = in->tables->n_buffers; b < x->n; b++) {
-    x->bytes[b] = in->bytes[in->n_work + b - in->tables->n_buffers];
+    x->bytes[b] = in->laid.bytes[in->laid.n_work + b - in->tables->n_buffers];
     x->kind[b] = (unsigned char)(x->bytes[b] ? EIN_SPILL_WORK : EIN_SPILL_OUTSIDE);
   }
   for (int r = 0; r < d->table->n_rows; r++) {
     const ein_spill_row *row = &d->table->row[r];
-    x->skip[r] = (row->unless >= 0 && !defaults && in->given[row->unless]) || (row->when >= 0 && !ctx->size[row->when]);
+    x->skip[r] = (row->unless >= 0 && !defaults && in->args.given[row->unless]) ||
+        (row->when >= 0 && !ctx->size[row->when]);
   }
 }
 
@@ -249,7 +250,7 @@ static int ein_spilling_plan(ein_ctx *ctx, ein_cuda *d, ein_spilling *x) {
   if (!ein_spill_begin(&x->plan, d->table, x->n, x->kind, x->bytes, x->skip, 0))
     return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory to plan what is on the device"), 0;
   wanted += (uint64_t)ein_spill_takes(&x->plan);
-  if (ctx->inside->emptied > wanted) wanted = ctx->inside->emptied;
+  if (ctx->inside->memory.emptied > wanted) wanted = ctx->inside->memory.emptied;
   uint64_t least = head + (uint64_t)ein_spill_least(&x->plan, &row);
   if (all < least) return ein_spilling_too_small(ctx, d, least, row, all);
   if (wanted > all) wanted = all;

@@ -455,7 +455,7 @@ static int ein_packed_for(const ein_moving *v, const ein_box *theirs, int parcel
 static void ein_send_add(ein_moving *v, int q) {
   ein_box theirs = ein_due(v, v->site, q);
   int64_t n = ein_shared(v, &v->from, &theirs);
-  int *alike = &v->ctx->inside->alike[ein_alike(v, q)];
+  int *alike = &v->ctx->inside->among.alike[ein_alike(v, q)];
   ein_parcel *x = &v->send[v->n_send];
   ein_piece one;
   if (!n) return;
@@ -493,7 +493,7 @@ static void ein_receive_add(ein_moving *v, int p) {
 /* Makes a round's parcels, in the order of sites. The flags for parts come first in the move's memory. When measuring,
  * all sites are looked at, and later those that had a parcel then. */
 static void ein_parcels_make(ein_moving *v) {
-  memset(v->ctx->inside->alike, 0, (size_t)v->sites * sizeof(int));
+  memset(v->ctx->inside->among.alike, 0, (size_t)v->sites * sizeof(int));
   v->n_send = v->n_receive = 0;
   v->used = 0;
   if (ein_combined(v)) {
@@ -545,9 +545,9 @@ static ein_moving ein_moving_begin(
   v.gave = -1;
   v.groups = ein_groups(&v);
   v.slices = ein_slices(&v);
-  v.near = in->near + (size_t)k * (size_t)v.sites;
-  v.send = in->parcel;
-  v.receive = in->parcel + v.sites;
+  v.near = in->among.near + (size_t)k * (size_t)v.sites;
+  v.send = in->among.parcel;
+  v.receive = in->among.parcel + v.sites;
   v.ground = ein_ground_of(ctx);
   v.base = base;
   return v;
@@ -581,7 +581,7 @@ EIN_API int64_t ein_staged(ein_ctx *ctx, int k) {
   const ein_mesh *mesh = ctx->inside->tables->mesh;
   const ein_move_row *row = &mesh->move[k];
   size_t sites = (size_t)ctx->inside->config.wire->sites;
-  memset(ctx->inside->near + (size_t)k * sites, 0, sites);
+  memset(ctx->inside->among.near + (size_t)k * sites, 0, sites);
   size_t most = ein_staged_half(ctx, mesh, k, row, row->shares ? EIN_MOVE_TO_SHARES : EIN_MOVE_ALL, -1);
   for (int places = 0; row->shares && places <= (row->best != NULL); places++) {
     ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
@@ -597,7 +597,7 @@ static ein_status ein_move_round(ein_moving *v, int begun) {
   v->packed = begun >= 0 && v->round == 0;
   ein_parcels_make(v);
   if (!v->packed) return ein_meet(v->ctx, ein_settle(v->ctx), v->n_send, v->send, v->n_receive, v->receive);
-  v->ctx->inside->under_way--;
+  v->ctx->inside->among.under_way--;
   if (ein_met(v->ctx, wire->finish(wire->user, begun)) == EIN_OK && v->ground.far)
     v->ground.far->back(v->ctx, begun + 1, v->n_send, v->n_receive, v->receive);
   return ein_state(v->ctx);
@@ -620,8 +620,9 @@ static ein_status ein_move_half(ein_ctx *ctx, const ein_mesh *mesh, int k, const
 }
 
 static char *ein_move_room(const ein_inside *in, int k) {
-  if (in->ground) return in->ground->room[k];
-  return (char *)(in->workspace ? in->workspace : in->nothing) + in->offset[in->n_work + k];
+  const ein_memory *m = &in->memory;
+  if (in->among.ground) return in->among.ground->room[k];
+  return (char *)(m->workspace ? m->workspace : m->nothing) + in->laid.offset[in->laid.n_work + k];
 }
 
 static ein_half ein_first_half(const ein_move_row *row) {
@@ -633,7 +634,7 @@ static ein_status ein_move_rest(ein_ctx *ctx, const ein_mesh *mesh, int k, int b
   const ein_move_row *row = &mesh->move[k];
   char *base = ein_move_room(in, k);
   ein_status status = ein_move_half(ctx, mesh, k, row, ein_first_half(row), -1, base, begun);
-  for (int places = 0; row->shares && !in->parted && places <= (row->best != NULL); places++) {
+  for (int places = 0; row->shares && !in->among.parted && places <= (row->best != NULL); places++) {
     ein_move_row shares = ein_shares_row(row, places ? row->place_to : row->to);
     status = ein_move_half(ctx, mesh, k, &shares, EIN_MOVE_OF_SHARES, ein_gave(row), base, -1);
   }
@@ -662,7 +663,7 @@ EIN_API ein_status ein_move_start(ein_ctx *ctx, const ein_mesh *mesh, int k) {
     receive = send + v.n_send;
   }
   ein_status status = wire->start(wire->user, k, v.n_send, send, v.n_receive, receive);
-  in->under_way += status == EIN_OK;
+  in->among.under_way += status == EIN_OK;
   return ein_met(ctx, status);
 }
 
@@ -681,7 +682,7 @@ EIN_API ein_status ein_argument_block(
     return EIN_ERR_ARG;
   for (int a = 0; a < mesh->n; a++) sites *= mesh->size[a];
   if (site < 0 || site >= sites) return EIN_ERR_ARG;
-  int buffer = output ? ctx->inside->output[argument] : ctx->inside->input[argument];
+  int buffer = output ? ctx->inside->args.output[argument] : ctx->inside->args.input[argument];
   ein_box b = ein_box_of(ctx, mesh, buffer, site);
   for (int d = 0; d < ein_buffer_of(ctx, buffer)->ndim; d++) {
     low[d] = b.there ? b.low[d] : 0;

@@ -39,7 +39,7 @@ EIN_INLINE int ein_box_same(int ndim, const ein_box *a, const ein_box *b) {
 /* Where this run's moves find tensors. */
 EIN_INLINE ein_ground ein_ground_of(const ein_ctx *ctx) {
   ein_ground g;
-  if (ctx->inside->ground) return *ctx->inside->ground;
+  if (ctx->inside->among.ground) return *ctx->inside->among.ground;
   g.data = ctx->data;
   g.stride = ctx->stride;
   g.room = NULL;

@@ -36,7 +36,7 @@
 %right    CARET.
 %left     ORELSE.
 
-%stack_overflow { p->too_deep = true; }
+%stack_overflow { p->wrong.too_deep = true; }
 
 // ---- a file
 

@@ -11,7 +11,7 @@ Span span_at(const Parse *p, uint32_t at, uint32_t end) {
 }
 
 Span span_to_here(const Parse *p, uint32_t at) {
-  return (Span){p->src, at, p->last.end > at ? p->last.end : at};
+  return (Span){p->src, at, p->at.last.end > at ? p->at.last.end : at};
 }
 
 static Span span_of(const Parse *p, Token t) {
@@ -43,7 +43,7 @@ static const char *quoted(const Parse *p, Span s, uint32_t most) {
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 void complain_too_deep(Parse *p, uint32_t at, uint32_t end) {
-  p->stop = true;
+  p->wrong.stop = true;
   Diag *g = diag_add(p->diags, D_E007, span_at(p, at, end), "this is nested more than %d deep",
                      AST_DEPTH);
   diag_hint(p->diags, g, "name parts of it by equations of their own");
@@ -81,7 +81,7 @@ static Ast *node_end(Parse *p, Ast *e) {
   deepen_items(&depth, &e->items);
   for (uint32_t i = 0; i < e->args.len; i++) deepen(&depth, e->args.at[i]);
   depth = depth + 1 > left ? depth + 1 : left;
-  if (depth > AST_DEPTH && !p->stop) complain_too_deep(p, e->span.at, e->span.at + 1);
+  if (depth > AST_DEPTH && !p->wrong.stop) complain_too_deep(p, e->span.at, e->span.at + 1);
   e->depth = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
   return e;
 }
@@ -101,7 +101,7 @@ static void read_int(Parse *p, Ast *e, const char *s, uint32_t n) {
   if (n == sizeof two_63 - 1 && memcmp(s, two_63, n) == 0) {
     e->i = INT64_MIN;
     e->big = true;
-    vec_push(p->arena, p->big, e);
+    vec_push(p->arena, p->lists.big, e);
   } else {
     number_too_large(p, e->span, "a 64-bit integer");
   }
@@ -141,30 +141,30 @@ Ast *build_name(Parse *p, Token name) {
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 uint32_t args_none(Parse *p) {
-  return p->exprs.len;
+  return p->lists.exprs.len;
 }
 
 uint32_t args_first(Parse *p, Ast *e) {
   args_add(p, e);
-  return p->exprs.len - 1;
+  return p->lists.exprs.len - 1;
 }
 
 void args_add(Parse *p, Ast *e) {
-  vec_push(p->arena, p->exprs, e);
+  vec_push(p->arena, p->lists.exprs, e);
 }
 
 static AstItems items_take(Parse *p, uint32_t from) {
   AstItems v = {0};
-  v.len = v.cap = p->items.len - from;
-  if (v.len) v.at = arena_copy(p->arena, p->items.at + from, sizeof(AstItem) * v.len);
-  p->items.len = from;
+  v.len = v.cap = p->lists.items.len - from;
+  if (v.len) v.at = arena_copy(p->arena, p->lists.items.at + from, sizeof(AstItem) * v.len);
+  p->lists.items.len = from;
   return v;
 }
 
 static uint32_t item_push(Parse *p, AstItem i, uint32_t at) {
   i.span = i.e ? span_at(p, at, i.e->span.end) : span_to_here(p, at);
-  vec_push(p->arena, p->items, i);
-  return p->items.len - 1;
+  vec_push(p->arena, p->lists.items, i);
+  return p->lists.items.len - 1;
 }
 
 uint32_t item_expr(Parse *p, Ast *e) {
@@ -188,15 +188,15 @@ Brackets *brackets_of(Parse *p, uint32_t items, Ast *where) {
   Brackets *b = NEW(p->arena, Brackets);
   b->items = items_take(p, items);
   b->where = where;
-  b->end = p->last.end;
+  b->end = p->at.last.end;
   return b;
 }
 
 static void args_take(Parse *p, Ast *e, uint32_t from) {
-  e->args.len = e->args.cap = p->exprs.len - from;
+  e->args.len = e->args.cap = p->lists.exprs.len - from;
   if (e->args.len)
-    e->args.at = arena_copy(p->arena, p->exprs.at + from, sizeof(Ast *) * e->args.len);
-  p->exprs.len = from;
+    e->args.at = arena_copy(p->arena, p->lists.exprs.at + from, sizeof(Ast *) * e->args.len);
+  p->lists.exprs.len = from;
 }
 
 /* ---- what may stand in which brackets -------------------------------------------------------- */
@@ -460,8 +460,8 @@ Ast *build_prefix(Parse *p, AstKind kind, Token op, Ast *a) {
   e->op_span = span_of(p, op);
   e->span.end = a->span.end;
   check_not(p, op, a);
-  if (kind == AST_NEG && a->kind == AST_INT && a->big && p->big.len && vec_last(p->big) == a)
-    p->big.len--;
+  if (kind == AST_NEG && a->kind == AST_INT && a->big && p->lists.big.len && vec_last(p->lists.big) == a)
+    p->lists.big.len--;
   return node_end(p, e);
 }
 

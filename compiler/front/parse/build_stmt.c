@@ -5,25 +5,25 @@
 #include "parse.h"
 
 uint32_t names_none(Parse *p) {
-  return p->names.len;
+  return p->lists.names.len;
 }
 
 uint32_t names_first(Parse *p, Token t) {
   names_add(p, t);
-  return p->names.len - 1;
+  return p->lists.names.len - 1;
 }
 
 void names_add(Parse *p, Token t) {
-  vec_push(p->arena, p->names, name_of(p, t));
+  vec_push(p->arena, p->lists.names, name_of(p, t));
 }
 
 uint32_t decls_first(Parse *p, AstDecl *d) {
   decls_add(p, d);
-  return p->decls.len - 1;
+  return p->lists.decls.len - 1;
 }
 
 void decls_add(Parse *p, AstDecl *d) {
-  vec_push(p->arena, p->decls, *d);
+  vec_push(p->arena, p->lists.decls, *d);
 }
 
 /* Sizes of an input: label:size or a bare size. */
@@ -138,9 +138,9 @@ AstStmt *build_sides(Parse *p, StmtKind kind, Token first, AstSide *side, Ast *e
 
 AstStmt *build_decls(Parse *p, StmtKind kind, Token first, uint32_t from, Token dtype, Ast *e) {
   AstStmt *s = stmt_new(p, kind, first.at);
-  s->decls.len = s->decls.cap = p->decls.len - from;
-  s->decls.at = arena_copy(p->arena, p->decls.at + from, sizeof(AstDecl) * s->decls.len);
-  p->decls.len = from;
+  s->decls.len = s->decls.cap = p->lists.decls.len - from;
+  s->decls.at = arena_copy(p->arena, p->lists.decls.at + from, sizeof(AstDecl) * s->decls.len);
+  p->lists.decls.len = from;
   stmt_dtype(p, s, dtype);
   s->e = e;
   return s;
@@ -163,23 +163,23 @@ AstStmt *build_repeat(Parse *p, Token first, Token name, Ast *bound, Ast *until,
 }
 
 static void stmt_params(Parse *p, AstStmt *s, uint32_t from) {
-  s->params.len = s->params.cap = p->names.len - from;
+  s->params.len = s->params.cap = p->lists.names.len - from;
   if (s->params.len)
-    s->params.at = arena_copy(p->arena, p->names.at + from, sizeof(AstName) * s->params.len);
-  p->names.len = from;
+    s->params.at = arena_copy(p->arena, p->lists.names.at + from, sizeof(AstName) * s->params.len);
+  p->lists.names.len = from;
 }
 
 static void stmt_labels(Parse *p, AstStmt *s, uint32_t from) {
-  uint32_t n = p->names.len - from;
+  uint32_t n = p->lists.names.len - from;
   if (n) s->items.at = NEW_ARRAY(p->arena, AstItem, n);
   s->items.len = s->items.cap = n;
   for (uint32_t i = 0; i < n; i++) {
-    Span at = p->names.at[from + i].span;
+    Span at = p->lists.names.at[from + i].span;
     Ast *e = build_name(p, (Token){at.at, at.end, TOK_ID});
     s->items.at[i] = (AstItem){.kind = ITEM_EXPR, .span = at, .e = e};
   }
   s->bracketed = n > 0;
-  p->names.len = from;
+  p->lists.names.len = from;
 }
 
 AstStmt *build_def(Parse *p, Token first, Token name, uint32_t labels, uint32_t params,
@@ -227,13 +227,13 @@ static void stmt_text(Parse *p, AstStmt *s, Token t) {
 
 uint32_t takes_first(Parse *p, Token name, Token dtype) {
   takes_add(p, name, dtype);
-  return p->takes.len - 1;
+  return p->lists.takes.len - 1;
 }
 
 void takes_add(Parse *p, Token name, Token dtype) {
   AstTake t = {.name = name_of(p, name), .span = span_at(p, name.at, dtype.end)};
   BUG_UNLESS(dtype_find(p->src->bytes + dtype.at, dtype.end - dtype.at, &t.dtype));
-  vec_push(p->arena, p->takes, t);
+  vec_push(p->arena, p->lists.takes, t);
 }
 
 AstCost *build_cost(Parse *p, Token word, Token amount) {
@@ -256,9 +256,9 @@ AstStmt *build_extern(
     Parse *p, Token first, Token name, uint32_t from, Token dtype, Token symbol, Token source, AstCost *cost) {
   AstStmt *s = stmt_new(p, STMT_EXTERN, first.at);
   s->name = name_of(p, name);
-  s->takes.len = s->takes.cap = p->takes.len - from;
-  s->takes.at = arena_copy(p->arena, p->takes.at + from, sizeof(AstTake) * s->takes.len);
-  p->takes.len = from;
+  s->takes.len = s->takes.cap = p->lists.takes.len - from;
+  s->takes.at = arena_copy(p->arena, p->lists.takes.at + from, sizeof(AstTake) * s->takes.len);
+  p->lists.takes.len = from;
   stmt_dtype(p, s, dtype);
   by_take(p, s, &(AstBy){symbol, source, cost});
   return s;
@@ -301,11 +301,11 @@ AstStmt *build_assert(Parse *p, Token first, Ast *e, Token text) {
 
 uint32_t limits_first(Parse *p, AstLimit *l) {
   limits_add(p, l);
-  return p->limits.len - 1;
+  return p->lists.limits.len - 1;
 }
 
 void limits_add(Parse *p, AstLimit *l) {
-  vec_push(p->arena, p->limits, *l);
+  vec_push(p->arena, p->lists.limits, *l);
 }
 
 AstLimit *build_limit(Parse *p, Token what, Token op, Token amount, Token unit) {
@@ -333,9 +333,9 @@ AstStmt *build_limits(Parse *p, Token first, Token on, Ast *sites, Token word, u
   word_here(p, on, "on", "on");
   word_here(p, word, "sites", "site");
   s->e = sites;
-  s->limits.len = s->limits.cap = p->limits.len - from;
-  s->limits.at = arena_copy(p->arena, p->limits.at + from, sizeof(AstLimit) * s->limits.len);
-  p->limits.len = from;
+  s->limits.len = s->limits.cap = p->lists.limits.len - from;
+  s->limits.at = arena_copy(p->arena, p->lists.limits.at + from, sizeof(AstLimit) * s->limits.len);
+  p->lists.limits.len = from;
   return s;
 }
 

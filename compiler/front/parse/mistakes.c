@@ -14,7 +14,7 @@ const char *token_text(const Parse *p, Token t) {
 
 const char *token_shown(const Parse *p, Token t) {
   uint32_t n = t.end - t.at;
-  if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && !n && p->held.kind == TOK_EOF))
+  if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && !n && p->at.held.kind == TOK_EOF))
     return "the end of the file";
   if (!n) return token_name(t.kind);
   return arena_printf(p->arena, "`%.*s%s`", (int)(n < 40 ? n : 40), token_text(p, t),
@@ -44,7 +44,7 @@ bool begins_operand(int kind) {
 bool ends_operand(const Scene *s) {
   int k = s->last.kind;
   return k == TOK_ID || k == TOK_INT || k == TOK_REAL || k == TOK_CONST || k == TOK_RP ||
-         (k == TOK_RB && s->p->closed != OPEN_REDUCER);
+         (k == TOK_RB && s->p->at.closed != OPEN_REDUCER);
 }
 
 /* ---- looking ahead --------------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ static const char *expected(const Scene *s) {
 /* The line above may lack its end, so that this one was read as its continuation. */
 void hint_joined(const Scene *s, Diag *g) {
   const Parse *p = s->p;
-  bool begins = p->newline && p->stmt.tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP &&
+  bool begins = p->at.newline && p->stmt.tokens && s->t.kind != TOK_NEWLINE && s->in != TOK_LP &&
                 s->in != TOK_LB;
   Token end = begins ? s->last : p->stmt.joined;
   bool stands = end.end > end.at; /* what the prompt inserts before an expression has no position */
@@ -281,8 +281,8 @@ const char *bracket_sign(int kind) {
 static void complain_unclosed(Parse *p, const Open *o, Token t) {
   Diag *g = diag_add(p->diags, D_E006, span_at(p, o->at, o->at + 1), "this `%s` is never closed",
                      bracket_sign(o->kind));
-  if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && p->held.kind == TOK_EOF))
-    diag_at(p->diags, g, span_at(p, p->last.end, p->last.end), "the file ends");
+  if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && p->at.held.kind == TOK_EOF))
+    diag_at(p->diags, g, span_at(p, p->at.last.end, p->at.last.end), "the file ends");
   else
     diag_at(p->diags, g, span_at(p, t.at, t.end), "the next statement begins here");
 }
@@ -309,13 +309,13 @@ void complain_mismatch(Parse *p, Token t) {
 /* Whether it is a statement that cannot be in the block, indented like the block's own statement. */
 static bool left_block(const Scene *s, const Open *o) {
   const Parse *p = s->p;
-  return p->newline && (s->start || s->last.kind == TOK_NEWLINE) && token_facts(s->t.kind) & HEADS &&
+  return p->at.newline && (s->start || s->last.kind == TOK_NEWLINE) && token_facts(s->t.kind) & HEADS &&
          s->t.at - p->scan.line_start <= o->indent && o->deeper;
 }
 
 /* The statement ends only at a `}` that closes nothing, which is reported next. */
 static int extra_brace(const Scene *s) {
-  bool brace = s->t.kind == TOK_NEWLINE && s->p->held.kind == TOK_RC && !s->p->open.len;
+  bool brace = s->t.kind == TOK_NEWLINE && s->p->at.held.kind == TOK_RC && !s->p->open.len;
   return brace && s->t.at == s->t.end ? TOK_BAD : PASS;
 }
 
@@ -328,7 +328,7 @@ static int unclosed(const Scene *s) {
     return ANSWER_CLOSE;
   }
   if (!s->over) {
-    if (s->in == TOK_LC || !p->newline) return PASS;
+    if (s->in == TOK_LC || !p->at.newline) return PASS;
     bool out = s->t.at - p->scan.line_start <= p->stmt.indent && token_facts(s->t.kind) & BEGINS;
     if (!out && !(token_facts(s->t.kind) & HEADS)) return PASS;
   }
@@ -341,8 +341,8 @@ static int empty_brackets(const Scene *s) {
   Diag *g = scene_say(s, D_E001, "nothing between the brackets");
   const Parse *p = s->p;
   OpenKind of = p->open.len ? vec_last(p->open).of : OPEN_PLAIN;
-  int n = (int)(p->before.end - p->before.at);
-  const char *word = token_text(p, p->before);
+  int n = (int)(p->at.before.end - p->at.before.at);
+  const char *word = token_text(p, p->at.before);
   if (of == OPEN_REDUCER)
     diag_hint(p->diags, g, "say which labels to reduce, `%.*s[k] e`, or all of them, `%.*s(e)`", n,
               word, n, word);
@@ -354,7 +354,7 @@ static int empty_brackets(const Scene *s) {
 }
 
 static int second_brackets(const Scene *s) {
-  if (s->t.kind != TOK_LB || s->last.kind != TOK_RB || s->p->closed != OPEN_PLAIN) return PASS;
+  if (s->t.kind != TOK_LB || s->last.kind != TOK_RB || s->p->at.closed != OPEN_PLAIN) return PASS;
   Diag *g = scene_say(s, D_E001, "a second pair of brackets");
   diag_hint(s->p->diags, g, "all indices stand in one pair: `A[i,j]`");
   return TOK_BAD;
@@ -429,9 +429,9 @@ int complain_unexpected(Parse *p, Token t) {
       rule_slice,
       anything_else,
   };
-  Scene s = {.p = p, .t = t, .last = p->last, .start = p->stmt.tokens == 0};
+  Scene s = {.p = p, .t = t, .last = p->at.last, .start = p->stmt.tokens == 0};
   s.in = p->open.len ? vec_last(p->open).kind : 0;
-  s.over = t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && p->held.kind == TOK_EOF);
+  s.over = t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && p->at.held.kind == TOK_EOF);
   for (int k = 0; k < TOK_RESYNC; k++) s.ok[k] = grammar_accepts(p->grammar, k);
   for (size_t i = 0;; i++) {
     int answer = rules[i](&s);

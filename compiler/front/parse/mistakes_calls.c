@@ -102,7 +102,7 @@ int rule_named_argument(const Scene *s) {
   bool keyword = token_facts(s->t.kind) & WORD && (s->last.kind == TOK_COMMA || s->last.kind == TOK_LP) &&
       scan(&ahead).kind == TOK_ASSIGN;
   bool named = s->t.kind == TOK_ASSIGN && (s->last.kind == TOK_ID || s->last.kind == TOK_REDUCER) &&
-      (p->before.kind == TOK_COMMA || p->before.kind == TOK_LP);
+      (p->at.before.kind == TOK_COMMA || p->at.before.kind == TOK_LP);
   bool called = open->operand.kind == TOK_ID || open->operand.kind == TOK_REDUCER;
   if ((!keyword && !named) || !called || p->stmt.first.kind == TOK_DEF) return PASS;
   Token word = keyword ? s->t : s->last;
@@ -225,9 +225,9 @@ int rule_cast(const Scene *s) {
   const Parse *p = s->p;
   bool argument =
       s->last.kind == TOK_DTYPE && s->in == TOK_LP && (s->t.kind == TOK_RP || s->t.kind == TOK_COMMA) && s->ok[TOK_LP];
-  const char *inside = p->src->bytes + p->operand.at;
-  bool before = s->last.kind == TOK_RP && p->operand.kind == TOK_LP && begins_operand(s->t.kind) && s->ok[TOK_STAR];
-  size_t n = before ? s->last.at - p->operand.at - 1 : 0;
+  const char *inside = p->src->bytes + p->at.operand.at;
+  bool before = s->last.kind == TOK_RP && p->at.operand.kind == TOK_LP && begins_operand(s->t.kind) && s->ok[TOK_STAR];
+  size_t n = before ? s->last.at - p->at.operand.at - 1 : 0;
   const char *dtype = before ? foreign_dtype(inside + 1, n) : NULL, *at = dtype ? strchr(dtype, '`') : NULL;
   if (!argument && !at) return PASS;
   Diag *g = scene_unexpected(s);
@@ -242,7 +242,7 @@ int rule_cast(const Scene *s) {
 /* `float z = 3`, `int n = 4` */
 int rule_typed_first(const Scene *s) {
   const Parse *p = s->p;
-  if (p->stmt.tokens != 1 || p->newline || s->last.kind != TOK_ID || s->t.kind != TOK_ID) return PASS;
+  if (p->stmt.tokens != 1 || p->at.newline || s->last.kind != TOK_ID || s->t.kind != TOK_ID) return PASS;
   const char *dtype = foreign_dtype(token_text(p, s->last), s->last.end - s->last.at),
              *at = dtype ? strchr(dtype, '`') : NULL;
   if (!at) return PASS;
@@ -266,7 +266,7 @@ int rule_colon_branch(const Scene *s) {
 /* `% of LaTeX`, `-- of Haskell`, on a line of its own */
 int rule_comment_sign(const Scene *s) {
   bool dashes = s->t.kind == TOK_MINUS && s->start && s->p->src->bytes[s->t.end] == '-';
-  if ((s->t.kind != TOK_PERCENT && !dashes) || !(s->p->newline || s->start) || s->in == TOK_LP || s->in == TOK_LB)
+  if ((s->t.kind != TOK_PERCENT && !dashes) || !(s->p->at.newline || s->start) || s->in == TOK_LP || s->in == TOK_LB)
     return PASS;
   Diag *g = scene_say(s, D_E001, "unexpected `%s`, which begins no comment", dashes ? "--" : "%");
   diag_hint(s->p->diags, g, "a comment begins with `#`");
@@ -317,7 +317,7 @@ static void hint_reducer(const Scene *s, Diag *g, const char *word, const char *
 int rule_subscript(const Scene *s) {
   const Parse *p = s->p;
   size_t n;
-  Token word = s->last.kind == TOK_RB && p->closed == OPEN_PLAIN ? p->operand : s->last;
+  Token word = s->last.kind == TOK_RB && p->at.closed == OPEN_PLAIN ? p->at.operand : s->last;
   bool sign = s->last.kind == TOK_REDUCER && s->t.kind == TOK_ID;
   const char *red =
       sign || (word.kind == TOK_ID && begins_operand(s->t.kind) && s->ok[TOK_STAR]) ? reducer_meant(p, word, &n) : NULL;
@@ -362,7 +362,7 @@ int rule_subscripts(const Scene *s) {
 int rule_braces(const Scene *s) {
   const Parse *p = s->p;
   bool name = s->last.kind == TOK_ID && s->last.end == s->t.at,
-       sign = name && p->before.kind == TOK_REDUCER && text_is(p, s->last, "_");
+       sign = name && p->at.before.kind == TOK_REDUCER && text_is(p, s->last, "_");
   if (s->t.kind != TOK_LC || s->ok[TOK_LC] || !name) return PASS;
   const char *inside = p->src->bytes + s->t.end;
   size_t n = strcspn(inside, "}\n"), m = s->last.end - s->last.at, labels = strcspn(inside, "=}\n^<"), k;
@@ -383,7 +383,7 @@ int rule_product_by_bracket(const Scene *s) {
   const Parse *p = s->p;
   if (s->t.kind != TOK_LP || !ends_operand(s) || !s->ok[TOK_STAR] || s->ok[TOK_LP]) return PASS;
   uint32_t end = operand_end(p, s->t);
-  const char *a = source_piece(p, p->operand.at, s->last.end), *b = end ? source_piece(p, s->t.at, end) : NULL;
+  const char *a = source_piece(p, p->at.operand.at, s->last.end), *b = end ? source_piece(p, s->t.at, end) : NULL;
   Op op;
   Diag *g = scene_unexpected(s);
   const char *before = p->src->bytes + s->last.at, *name = before;

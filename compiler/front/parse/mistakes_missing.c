@@ -55,9 +55,9 @@ static Callee callee(const Parse *p, Token name) {
 static void hint_two_operands(const Scene *s, Diag *g) {
   const Parse *p = s->p;
   uint32_t end = operand_end(p, s->t);
-  bool named = p->operand.kind == TOK_ID && (s->last.kind == TOK_ID || s->last.kind == TOK_RB);
-  Callee how = named ? callee(p, p->operand) : READ;
-  const char *a = source_piece(p, p->operand.at, s->last.end), *b = end ? source_piece(p, s->t.at, end) : NULL;
+  bool named = p->at.operand.kind == TOK_ID && (s->last.kind == TOK_ID || s->last.kind == TOK_RB);
+  Callee how = named ? callee(p, p->at.operand) : READ;
+  const char *a = source_piece(p, p->at.operand.at, s->last.end), *b = end ? source_piece(p, s->t.at, end) : NULL;
   if (!a || !b) a = "f", b = "x";
   if (how == CALLED) diag_hint(p->diags, g, "functions, defs and monoids are called with parentheses: `%s(%s)`", a, b);
   else if (*b != '(') diag_hint(p->diags, g, "is an operator missing, as in `%s * %s`?", a, b);
@@ -153,7 +153,7 @@ int rule_missing_in_list(const Scene *s) {
   }
   if (s->t.kind != TOK_ID || !s->ok[TOK_COMMA]) return PASS;
   Diag *g = scene_unexpected(s);
-  const char *a = source_piece(p, s->last.kind == TOK_RB ? p->operand.at : s->last.at, s->last.end);
+  const char *a = source_piece(p, s->last.kind == TOK_RB ? p->at.operand.at : s->last.at, s->last.end);
   diag_hint(p->diags, g, "the names in a list are parted by commas: `%s, %.*s`", a ? a : "...", m < SHOWN ? m : 0,
             token_text(p, s->t));
   return ANSWER_INSERT + TOK_COMMA;
@@ -177,7 +177,7 @@ int rule_missing_equals(const Scene *s) {
     return PASS;
   if (p->stmt.first.kind == TOK_INPUT || p->stmt.first.kind == TOK_PARAM) return PASS;
   Diag *g = scene_unexpected(s);
-  const char *a = source_piece(p, s->last.kind == TOK_RB ? p->operand.at : s->last.at, s->last.end);
+  const char *a = source_piece(p, s->last.kind == TOK_RB ? p->at.operand.at : s->last.at, s->last.end);
   const char *b = source_piece(p, s->t.at, line_rest(p, s->t));
   if (a) diag_hint(p->diags, g, "is `=` missing, as in `%s = %s`?", a, b ? b : "...");
   return TOK_BAD;
@@ -186,7 +186,7 @@ int rule_missing_equals(const Scene *s) {
 /* `def half x = x / 2` */
 int rule_def_parameters(const Scene *s) {
   const Parse *p = s->p;
-  bool named = p->stmt.tokens == 2 || (s->last.kind == TOK_RB && p->shut.operand.at == p->operand.at);
+  bool named = p->stmt.tokens == 2 || (s->last.kind == TOK_RB && p->at.shut.operand.at == p->at.operand.at);
   if (p->stmt.first.kind != TOK_DEF || p->open.len || !named || p->stmt.assigned || !s->ok[TOK_LP]) return PASS;
   if (s->t.kind != TOK_ID && s->t.kind != TOK_ASSIGN) return PASS;
   Buf list = buf_new(p->arena);
@@ -204,9 +204,9 @@ int rule_def_parameters(const Scene *s) {
 int rule_missing_operator(const Scene *s) {
   if (!s->ok[TOK_STAR] || !ends_operand(s) || !begins_operand(s->t.kind)) return PASS;
   const Parse *p = s->p;
-  if (s->last.kind == TOK_RB && p->closed == OPEN_COUNT) {
+  if (s->last.kind == TOK_RB && p->at.closed == OPEN_COUNT) {
     Diag *g = scene_say(s, D_E001, "unexpected %s: `count` takes no expression", token_shown(p, s->t));
-    const char *labels = p->shut.where ? NULL : source_piece(p, p->shut.at + 1, s->last.at),
+    const char *labels = p->at.shut.where ? NULL : source_piece(p, p->at.shut.at + 1, s->last.at),
                *e = labels ? source_piece(p, s->t.at, line_rest(p, s->t)) : NULL;
     if (e && strpbrk(e, "<>=!") && !strchr(e, ')'))
       diag_hint(p->diags, g, "what is counted stands behind `where`: `count[%s where %s]`", labels, e);
@@ -286,8 +286,8 @@ int rule_statement_over(const Scene *s) {
     hint = state_alone(s);
   else if (p->stmt.first.kind == TOK_OUTPUT && p->stmt.tokens > 2 && !p->stmt.assigned)
     hint = "`output Z` makes a result of what is defined already; `output Z[i] = e` defines it too";
-  bool block = p->stmt.first.kind == TOK_REPEAT && s->ok[TOK_LC] && p->newline &&
-               p->held.at - p->scan.line_start > p->stmt.indent;
+  bool block = p->stmt.first.kind == TOK_REPEAT && s->ok[TOK_LC] && p->at.newline &&
+               p->at.held.at - p->scan.line_start > p->stmt.indent;
   if (block) hint = "a block begins with `{`";
   Diag *g = scene_unexpected(s);
   if (hint) diag_hint(p->diags, g, "%s", hint);
@@ -304,7 +304,7 @@ int rule_def_without_value(const Scene *s) {
 int rule_def_goes_on(const Scene *s) {
   if (!s->ok[TOK_RC] || s->ok[TOK_ID] || s->last.kind != TOK_NEWLINE) return PASS;
   Diag *g = scene_say(s, D_E001, "unexpected %s behind the value of a def's block", token_shown(s->p, s->t));
-  diag_at(s->p->diags, g, span_at(s->p, s->p->before.at, s->p->before.end), "the value ends");
+  diag_at(s->p->diags, g, span_at(s->p, s->p->at.before.at, s->p->at.before.end), "the value ends");
   diag_hint(s->p->diags, g,
             "only the last line is an expression; the lines before it are equations");
   return TOK_BAD;
@@ -326,7 +326,7 @@ bool complain_sign_line(Parse *p, Token t) {
   bool block = p->open.len && vec_last(p->open).first == TOK_DEF; /* whose value it may be */
   Diag *g = diag_add(p->diags, D_E015, span_at(p, t.at, t.end),
                      "a line begins with `%c` behind a complete expression", c);
-  diag_at(p->diags, g, span_at(p, p->last.at, p->last.end), "complete here");
+  diag_at(p->diags, g, span_at(p, p->at.last.at, p->at.last.end), "complete here");
   if (c == '-' && p->src->bytes[t.end] == '-') {
     diag_hint(p->diags, g, "a comment begins with `#`");
     return true;
@@ -336,6 +336,6 @@ bool complain_sign_line(Parse *p, Token t) {
   const char *e = source_piece(p, c == '+' ? t.end : t.at, line_rest(p, t));
   if (c == '-') diag_hint(p->diags, g, "to begin a new expression, put it in parentheses: `(%s)`", e ? e : "-x");
   else diag_hint(p->diags, g, "to begin a new expression, leave the `+` out: `%s`", e ? e : "x");
-  p->hurt = p->open.len;
+  p->wrong.hurt = p->open.len;
   return false;
 }

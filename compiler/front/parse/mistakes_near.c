@@ -45,7 +45,7 @@ int rule_misspelt(const Scene *s) {
     within[k] = s->ok[k] && !(token_facts(k) & (BEGINS | HEADS)) && k != TOK_OR;
   }
   within[TOK_WHERE] = s->ok[TOK_WHERE];
-  bool first = p->stmt.tokens == 1 && !p->newline && (begins_operand(s->t.kind) || s->t.kind == TOK_STRING) &&
+  bool first = p->stmt.tokens == 1 && !p->at.newline && (begins_operand(s->t.kind) || s->t.kind == TOK_STRING) &&
       s->t.kind != TOK_LP;
   int k = first ? near_keyword(s, p->stmt.first, heads) : 0;
   if (k) {
@@ -97,7 +97,7 @@ int rule_foreign_operator(const Scene *s) {
     Scanner ahead = scan_quietly(p);
     Token of = scan(&ahead);
     bool nan = known[i].meant == TOK_EQ && of.kind == TOK_CONST && text_is(s, of, "nan");
-    const char *a = nan ? source_piece(p, p->operand.at, s->last.end) : NULL;
+    const char *a = nan ? source_piece(p, p->at.operand.at, s->last.end) : NULL;
     diag_hint(p->diags, g, "%s", a ? arena_printf(p->arena, "write `isnan(%s)`", a) : known[i].hint);
     return s->ok[known[i].meant] ? known[i].meant : TOK_BAD;
   }

@@ -18,15 +18,15 @@ static const char *whole_axis(const Scene *s) {
 /* `50% * x` */
 static const char *per_cent(const Scene *s) {
   const Parse *p = s->p;
+  Token number = p->at.before;
   double v;
-  size_t n = p->before.end - p->before.at;
+  size_t n = number.end - number.at;
   if (s->last.kind != TOK_PERCENT || begins_operand(s->t.kind)) return NULL;
-  if ((p->before.kind != TOK_INT && p->before.kind != TOK_REAL) || !double_read(token_text(p, p->before), n, &v))
-    return NULL;
+  if ((number.kind != TOK_INT && number.kind != TOK_REAL) || !double_read(token_text(p, number), n, &v)) return NULL;
   Buf b = buf_new(p->arena);
   double_print(&b, v / 100);
   return arena_printf(
-      p->arena, "`%%` is the remainder of a division; %.*s per cent are `%s`", (int)n, token_text(p, p->before), b.s);
+      p->arena, "`%%` is the remainder of a division; %.*s per cent are `%s`", (int)n, token_text(p, number), b.s);
 }
 
 /* `x++`, `x--` */
@@ -71,8 +71,8 @@ static const char *cast_bare(const Scene *s) {
 /* `f(x)[i]` */
 static const char *call_read(const Scene *s) {
   const Parse *p = s->p;
-  if (s->t.kind != TOK_LB || s->last.kind != TOK_RP || !s->ok[TOK_STAR] || p->operand.kind != TOK_ID) return NULL;
-  const char *f = source_piece(p, p->operand.at, s->last.end),
+  if (s->t.kind != TOK_LB || s->last.kind != TOK_RP || !s->ok[TOK_STAR] || p->at.operand.kind != TOK_ID) return NULL;
+  const char *f = source_piece(p, p->at.operand.at, s->last.end),
              *at = bracket_end(p) ? source_piece(p, s->t.at, bracket_end(p)) : NULL;
   if (f && at && strchr(at, '='))
     return arena_printf(p->arena, "a substitution stands behind parentheses: `(%s)%s`", f, at);
@@ -95,7 +95,7 @@ int rule_foreign_sign(const Scene *s) {
 
 /* A comment in C's syntax. */
 int rule_comment_c(const Scene *s) {
-  if (s->t.kind != TOK_SLASH || !next_byte_is(s, '*') || !(s->p->newline || s->start) || s->in == TOK_LP ||
+  if (s->t.kind != TOK_SLASH || !next_byte_is(s, '*') || !(s->p->at.newline || s->start) || s->in == TOK_LP ||
       s->in == TOK_LB)
     return PASS;
   Diag *g = scene_say(s, D_E001, "unexpected `/*`, which begins no comment");

@@ -104,10 +104,10 @@ int rule_round_left(const Scene *s) {
 /* `sum(j) X[i,j]` */
 int rule_round_reducer(const Scene *s) {
   const Parse *p = s->p;
-  if (s->last.kind != TOK_RP || p->operand.kind != TOK_REDUCER || !s->ok[TOK_STAR] || !begins_operand(s->t.kind))
+  if (s->last.kind != TOK_RP || p->at.operand.kind != TOK_REDUCER || !s->ok[TOK_STAR] || !begins_operand(s->t.kind))
     return PASS;
-  const char *inside = source_piece(p, p->shut.at + 1, s->last.at),
-             *word = source_piece(p, p->operand.at, p->operand.end);
+  const char *inside = source_piece(p, p->at.shut.at + 1, s->last.at),
+             *word = source_piece(p, p->at.operand.at, p->at.operand.end);
   const char *body = source_piece(p, s->t.at, operand_end(p, s->t));
   if (!inside || !word || strpbrk(inside, "[(+-*/<>=")) return PASS;
   Diag *g = scene_unexpected(s);
@@ -175,7 +175,7 @@ int rule_where_behind(const Scene *s) {
 /* `softmax[j where p] X[i,j]` */
 static int call_without_parentheses(const Scene *s) {
   const Parse *p = s->p;
-  const char *f = source_piece(p, p->operand.at, s->last.end),
+  const char *f = source_piece(p, p->at.operand.at, s->last.end),
              *x = source_piece(p, s->t.at, s->t.kind == TOK_REDUCER ? line_rest(p, s->t) : operand_end(p, s->t));
   Diag *g = scene_say(s, D_E001, "the argument of a call stands in parentheses");
   if (f && x) diag_hint(p->diags, g, "write `%s(%s)`", f, x);
@@ -185,11 +185,11 @@ static int call_without_parentheses(const Scene *s) {
 /* `X[i where p]`: only a call or a reducer takes a predicate. */
 int rule_where_in_read(const Scene *s) {
   const Parse *p = s->p;
-  if (s->last.kind != TOK_RB || p->closed != OPEN_PLAIN || !p->shut.where || s->ok[TOK_STAR] || !s->ok[TOK_LP])
+  if (s->last.kind != TOK_RB || p->at.closed != OPEN_PLAIN || !p->at.shut.where || s->ok[TOK_STAR] || !s->ok[TOK_LP])
     return PASS;
   if (begins_operand(s->t.kind)) return call_without_parentheses(s);
-  uint32_t at = p->shut.where - 1;
-  const char *x = source_piece(p, p->operand.at, at), *q = source_piece(p, at + 5, s->last.at);
+  uint32_t at = p->at.shut.where - 1;
+  const char *x = source_piece(p, p->at.operand.at, at), *q = source_piece(p, at + 5, s->last.at);
   Diag *g = diag_add(p->diags, D_E001, span_at(p, at, at + 5), "`where` cannot stand in a read");
   if (x && q) diag_hint(p->diags, g, "`if` chooses: `if %s then %s] else 0`", q, x);
   diag_hint(p->diags, g, "a reducer leaves points out: `sum[i where p] e`");
@@ -250,7 +250,7 @@ int rule_keyword_as_name(const Scene *s) {
     return then == TOK_ASSIGN || one_of ? word_names(s, s->t, TOK_ID) : PASS;
   }
   if (!s->ok[TOK_ID]) return PASS;
-  if (s->p->newline && token_facts(k) & HEADS) return PASS;
+  if (s->p->at.newline && token_facts(k) & HEADS) return PASS;
   bool listed = s->in == TOK_LB && (s->last.kind == TOK_LB || s->last.kind == TOK_COMMA);
   if (is_connective(k) && s->ok[TOK_INT] && !listed) return PASS;
   Scanner ahead = scan_quietly(s->p);
@@ -287,8 +287,9 @@ static bool word_is_name(const Scene *s, bool item, bool known) {
 
 int complain_word(Parse *p, Token t) {
   if (t.kind != TOK_REDUCER && t.kind != TOK_COUNT && t.kind != TOK_DTYPE && t.kind != TOK_CONST) return t.kind;
-  Scene s = {.p = p, .t = t, .last = p->last};
-  bool item = p->open.len && vec_last(p->open).kind == TOK_LB && (p->last.kind == TOK_LB || p->last.kind == TOK_COMMA);
+  Scene s = {.p = p, .t = t, .last = p->at.last};
+  int last = p->at.last.kind;
+  bool item = p->open.len && vec_last(p->open).kind == TOK_LB && (last == TOK_LB || last == TOK_COMMA);
   bool known = p->diags->errors && misnamed(p, t, false);
   if ((!item && !known) || !grammar_accepts(p->grammar, TOK_ID)) return t.kind;
   return word_is_name(&s, item, known) ? word_names(&s, t, TOK_ID) : t.kind;
@@ -423,7 +424,7 @@ int rule_colon_block(const Scene *s) {
 /* `sum[k]:f64 e` */
 int rule_late_accumulator(const Scene *s) {
   const Parse *p = s->p;
-  if (s->t.kind != TOK_COLON || s->last.kind != TOK_RB || p->closed != OPEN_REDUCER) return PASS;
+  if (s->t.kind != TOK_COLON || s->last.kind != TOK_RB || p->at.closed != OPEN_REDUCER) return PASS;
   Scanner ahead = scan_quietly(p);
   Token t = scan(&ahead);
   const char *word = source_piece(p, p->stmt.reducer_word.at, p->stmt.reducer_word.end),
@@ -437,11 +438,11 @@ int rule_late_accumulator(const Scene *s) {
 /* `max[x[i], 0]`: brackets where a function has parentheses, with nothing behind them to reduce. */
 int rule_reducer_called(const Scene *s) {
   const Parse *p = s->p;
-  bool bare = s->last.kind == TOK_RB && p->closed == OPEN_REDUCER && s->ok[TOK_INT] && !begins_operand(s->t.kind);
+  bool bare = s->last.kind == TOK_RB && p->at.closed == OPEN_REDUCER && s->ok[TOK_INT] && !begins_operand(s->t.kind);
   const char *word = bare ? source_piece(p, p->stmt.reducer_word.at, p->stmt.reducer_word.end) : NULL,
              *inside = bare ? source_piece(p, p->stmt.reach.at + 1, p->stmt.reach.end - 1) : NULL;
   if (!word || !inside || !strpbrk(inside, "[(+-*/<>=!") || s->t.kind == TOK_MINUS) return PASS;
-  uint32_t where = p->shut.where;
+  uint32_t where = p->at.shut.where;
   const char *labels = where ? source_piece(p, p->stmt.reach.at + 1, where - 1) : NULL,
              *q = where ? source_piece(p, where + 4, p->stmt.reach.end - 1) : NULL;
   if (where && (!labels || !q)) return PASS;

@@ -15,15 +15,15 @@ static bool in_round(const Parse *p) { /* newlines mean nothing there */
 
 /* What belongs to a statement with a complaint gets no complaint of its own, unless it hides something. */
 static bool goes_unsaid(Parse *p, Fault f) {
-  if (f == FAULT_CR && p->said_return) return true;
-  if (f == FAULT_CR) p->said_return = true;
+  if (f == FAULT_CR && p->wrong.said_return) return true;
+  if (f == FAULT_CR) p->wrong.said_return = true;
   bool plain = f == FAULT_CHAR || f == FAULT_NUMBER || f == FAULT_STRING || f == FAULT_QUOTES || f == FAULT_SIGN_PRIME;
-  return plain && p->skipping && !p->scan.newline;
+  return plain && p->wrong.skipping && !p->scan.newline;
 }
 
 static void on_fault(void *env, Fault f, uint32_t at, uint32_t end) {
   Parse *p = env;
-  if (f == FAULT_STRING) p->open_string = at + 1;
+  if (f == FAULT_STRING) p->wrong.open_string = at + 1;
   if (goes_unsaid(p, f)) return;
   complain_fault(p, f, at, end);
   if (f == FAULT_NUMBER) p->stmt.patched = true;
@@ -36,13 +36,13 @@ static void on_comment(void *env, uint32_t at, uint32_t end) {
 
 /* The next token from the scanner, or the one held back. */
 static Token token_raw(Parse *p) {
-  Token t = p->held;
+  Token t = p->at.held;
   if (t.kind != TOK_BAD) {
-    p->held.kind = TOK_BAD;
+    p->at.held.kind = TOK_BAD;
     return t;
   }
   t = scan(&p->scan);
-  p->newline = p->scan.newline;
+  p->at.newline = p->scan.newline;
   uint32_t at, size;
   if (t.kind == TOK_ID && ident_flaw(p->src->bytes + t.at, t.end - t.at, &at, &size) &&
       !misnamed(p, t, true))
@@ -56,8 +56,8 @@ static void line_pass(Parse *p) {
 }
 
 static Token newline_before(Parse *p, Token t) {
-  p->held = t;
-  return (Token){p->last.end, p->last.end, TOK_NEWLINE};
+  p->at.held = t;
+  return (Token){p->at.last.end, p->at.last.end, TOK_NEWLINE};
 }
 
 /* `extern "f"` begins no statement: it follows an equation. */
@@ -68,15 +68,15 @@ static bool goes_on(const Parse *p, Token t) {
 
 /* The next token for the grammar: with newlines only where they end a statement. */
 static Token token_next(Parse *p) {
-  bool behind = p->held.kind != TOK_BAD; /* its newline has been handled */
+  bool behind = p->at.held.kind != TOK_BAD; /* its newline has been handled */
   Token t = token_raw(p);
   if (t.kind == TOK_SEMI) {
     t.kind = TOK_NEWLINE;
     return t;
   }
-  if (behind || !p->last_ends || in_round(p)) return t;
+  if (behind || !p->at.last_ends || in_round(p)) return t;
   if (t.kind == TOK_EOF || t.kind == TOK_RC) return newline_before(p, t);
-  if (!p->newline) return t;
+  if (!p->at.newline) return t;
   if (t.kind == TOK_PLUS || t.kind == TOK_MINUS) {
     if (complain_sign_line(p, t)) return line_pass(p), token_next(p);
     p->stmt.patched = true;
@@ -94,42 +94,42 @@ static bool closes(const Parse *p, int kind) {
 
 /* Whether a bracket after such a token belongs to it. */
 static bool heads_bracket(const Parse *p) {
-  int k = p->last.kind;
+  int k = p->at.last.kind;
   return k == TOK_ID || k == TOK_DTYPE || k == TOK_REDUCER || k == TOK_COUNT || k == TOK_RP ||
-         (k == TOK_RB && p->closed != OPEN_REDUCER);
+         (k == TOK_RB && p->at.closed != OPEN_REDUCER);
 }
 
 static void bracket_open(Parse *p, Token t) {
-  Open o = {.at = t.at, .kind = t.kind, .operand = heads_bracket(p) ? p->operand : t,
+  Open o = {.at = t.at, .kind = t.kind, .operand = heads_bracket(p) ? p->at.operand : t,
             .first = p->stmt.first.kind, .indent = p->stmt.indent};
   o.assumed = t.kind == TOK_LC && p->src->bytes[t.at] != '{';
-  if (t.kind == TOK_LB && (p->reducer == 1 || p->reducer == 3)) o.of = OPEN_REDUCER;
-  if (t.kind == TOK_LB && p->last.kind == TOK_COUNT) o.of = OPEN_COUNT;
+  if (t.kind == TOK_LB && (p->at.reducer == 1 || p->at.reducer == 3)) o.of = OPEN_REDUCER;
+  if (t.kind == TOK_LB && p->at.last.kind == TOK_COUNT) o.of = OPEN_COUNT;
   vec_push(p->arena, p->open, o);
-  if (p->open.len > AST_DEPTH && !p->stop) complain_too_deep(p, t.at, t.end);
+  if (p->open.len > AST_DEPTH && !p->wrong.stop) complain_too_deep(p, t.at, t.end);
 }
 
 static void bracket_close(Parse *p, Token t) {
-  p->shut = vec_pop(p->open);
-  p->closed = p->shut.of;
-  p->operand = p->shut.operand;
-  if (p->closed == OPEN_PLAIN) return;
-  p->stmt.reach = span_at(p, p->shut.at, t.end);
-  p->stmt.reducer_word = p->shut.operand;
+  p->at.shut = vec_pop(p->open);
+  p->at.closed = p->at.shut.of;
+  p->at.operand = p->at.shut.operand;
+  if (p->at.closed == OPEN_PLAIN) return;
+  p->stmt.reach = span_at(p, p->at.shut.at, t.end);
+  p->stmt.reducer_word = p->at.shut.operand;
 }
 
 static void mind_brackets(Parse *p, Token t) {
   bool opens = t.kind == TOK_LP || t.kind == TOK_LB || t.kind == TOK_LC;
   if (opens) bracket_open(p, t);
-  p->closed = OPEN_PLAIN;
+  p->at.closed = OPEN_PLAIN;
   if (t.kind == TOK_RP || t.kind == TOK_RB || t.kind == TOK_RC) bracket_close(p, t);
 }
 
 /* Remembers what a message may want to show of the current statement. */
 static void mind_operands(Parse *p, Token t) {
   switch (t.kind) {
-  case TOK_DTYPE: if (p->reducer == 2) return; /* fallthrough */
-  case TOK_ID: case TOK_INT: case TOK_REAL: case TOK_CONST: case TOK_REDUCER: case TOK_COUNT: p->operand = t; return;
+  case TOK_DTYPE: if (p->at.reducer == 2) return; /* fallthrough */
+  case TOK_ID: case TOK_INT: case TOK_REAL: case TOK_CONST: case TOK_REDUCER: case TOK_COUNT: p->at.operand = t; return;
   case TOK_WHERE: if (p->open.len) vec_last(p->open).where = t.at + 1; return;
   case TOK_IDIV: p->stmt.slashes = t; return;
   default: return;
@@ -139,8 +139,8 @@ static void mind_operands(Parse *p, Token t) {
 /* Whether `sum`, `sum:` or `sum:f64` came before. */
 static int reducer_said(const Parse *p, int kind) {
   if (kind == TOK_REDUCER) return 1;
-  if (kind == TOK_COLON && p->reducer == 1) return 2;
-  return kind == TOK_DTYPE && p->reducer == 2 ? 3 : 0;
+  if (kind == TOK_COLON && p->at.reducer == 1) return 2;
+  return kind == TOK_DTYPE && p->at.reducer == 2 ? 3 : 0;
 }
 
 static void token_take(Parse *p, Token t) {
@@ -148,20 +148,20 @@ static void token_take(Parse *p, Token t) {
     p->stmt = (ParseStmt){.first = t, .indent = t.at - p->scan.line_start, .tokens = 1};
     Open *o = p->open.len ? &vec_last(p->open) : NULL;
     if (o && !o->filled) o->filled = true, o->deeper = p->stmt.indent > o->indent;
-  } else if (p->newline && t.kind != TOK_NEWLINE && !in_round(p)) {
-    p->stmt.joined = p->last;
+  } else if (p->at.newline && t.kind != TOK_NEWLINE && !in_round(p)) {
+    p->stmt.joined = p->at.last;
   }
   if (t.kind == TOK_ASSIGN && !in_round(p)) p->stmt.assigned = true;
   mind_brackets(p, t);
   mind_operands(p, t);
   grammar_take(p->grammar, t);
-  p->reducer = reducer_said(p, t.kind);
-  p->before = p->last;
-  p->last = t;
-  p->last_ends = token_facts(t.kind) & ENDS && p->closed != OPEN_REDUCER;
+  p->at.reducer = reducer_said(p, t.kind);
+  p->at.before = p->at.last;
+  p->at.last = t;
+  p->at.last_ends = token_facts(t.kind) & ENDS && p->at.closed != OPEN_REDUCER;
   if (t.kind == TOK_NEWLINE || t.kind == TOK_LC) p->stmt.tokens = 0;
-  if (t.kind == TOK_RC) p->hurt = 0;
-  if (p->too_deep && !p->stop) complain_too_deep(p, t.at, t.end);
+  if (t.kind == TOK_RC) p->wrong.hurt = 0;
+  if (p->wrong.too_deep && !p->wrong.stop) complain_too_deep(p, t.at, t.end);
 }
 
 /* ---- after a mistake ------------------------------------------------------------------------- */
@@ -170,18 +170,18 @@ static void token_take(Parse *p, Token t) {
  * indented no further than the broken statement. */
 static bool statement_at(const Parse *p, Token t) {
   unsigned facts = token_facts(t.kind);
-  return p->newline && facts & BEGINS && (facts & HEADS || t.at - p->scan.line_start <= p->stmt.indent);
+  return p->at.newline && facts & BEGINS && (facts & HEADS || t.at - p->scan.line_start <= p->stmt.indent);
 }
 
 /* Skips tokens from t on to the end of the statement. What is held comes next. */
 static void skip_statement(Parse *p, Token t, uint32_t keep) {
-  bool must = p->stuck == t.at + 1; /* twice at one token: get past it */
-  p->stuck = t.at + 1;
+  bool must = p->wrong.stuck == t.at + 1; /* twice at one token: get past it */
+  p->wrong.stuck = t.at + 1;
   for (uint32_t braces = 0; t.kind != TOK_NEWLINE; t = token_raw(p), must = false) {
     bool stop = t.kind == TOK_EOF || (!must && braces == 0 && statement_at(p, t));
     if (t.kind == TOK_RC) stop = stop || (braces == 0 && keep > 0);
     if (stop) {
-      p->held = t;
+      p->at.held = t;
       return;
     }
     switch (t.kind) {
@@ -197,21 +197,21 @@ static void resync(Parse *p, Token t) {
   uint32_t keep = grammar_resync(p->grammar);
   p->open.len = keep;
   if (!p->stmt.tokens && t.kind != TOK_NEWLINE) p->stmt.indent = t.at - p->scan.line_start;
-  p->items.len = p->exprs.len = p->decls.len = 0;
-  p->hurt = keep;
-  p->skipping = true;
+  p->lists.items.len = p->lists.exprs.len = p->lists.decls.len = 0;
+  p->wrong.hurt = keep;
+  p->wrong.skipping = true;
   skip_statement(p, t, keep);
-  p->skipping = false;
-  p->last = (Token){p->last.end, p->last.end, TOK_NEWLINE};
-  p->last_ends = false;
-  p->reducer = 0;
+  p->wrong.skipping = false;
+  p->at.last = (Token){p->at.last.end, p->at.last.end, TOK_NEWLINE};
+  p->at.last_ends = false;
+  p->at.reducer = 0;
   p->stmt.tokens = 0;
   p->stmt.joined.kind = 0;
 }
 
 /* A def's block whose last line was broken has no value to end with. */
 static bool close_hurt_block(Parse *p, Token t) {
-  if (t.kind != TOK_RC || !p->hurt || p->hurt != p->open.len) return false;
+  if (t.kind != TOK_RC || !p->wrong.hurt || p->wrong.hurt != p->open.len) return false;
   if (!grammar_accepts(p->grammar, TOK_RESYNC)) return false;
   grammar_take(p->grammar, (Token){t.at, t.at, TOK_RESYNC});
   return grammar_accepts(p->grammar, TOK_RC);
@@ -219,7 +219,7 @@ static bool close_hurt_block(Parse *p, Token t) {
 
 /* As if the block ended before the current token. */
 static bool block_close(Parse *p) {
-  Token end = {p->last.end, p->last.end, TOK_RC};
+  Token end = {p->at.last.end, p->at.last.end, TOK_RC};
   if (!grammar_accepts(p->grammar, TOK_RC)) {
     if (!grammar_accepts(p->grammar, TOK_RESYNC)) return false;
     grammar_take(p->grammar, (Token){end.at, end.at, TOK_RESYNC});
@@ -286,7 +286,7 @@ static bool token_place(Parse *p, Token t) {
     p->stmt.patched = p->stmt.patched || p->stmt.tokens;
   }
   if (t.kind == TOK_BAD) return false;
-  if (t.kind == TOK_STRING && p->open_string == t.at + 1) {
+  if (t.kind == TOK_STRING && p->wrong.open_string == t.at + 1) {
     string_pass(p);
     if (!grammar_accepts(p->grammar, t.kind)) return false; /* enough was reported */
   }
@@ -303,11 +303,11 @@ static bool token_place(Parse *p, Token t) {
 }
 
 static void parse_tokens(Parse *p) {
-  while (!p->stop) {
+  while (!p->wrong.stop) {
     Token t = token_next(p);
     bool placed = token_place(p, t);
     if (t.kind == TOK_EOF) return;
-    if (!placed && !p->stop) resync(p, t);
+    if (!placed && !p->wrong.stop) resync(p, t);
   }
 }
 
@@ -381,7 +381,7 @@ static void names_lost(Parse *p, Places v) {
 }
 
 static void losses(Parse *p) {
-  p->file->lost_all = p->stop || p->diags->errors >= p->diags->limit;
+  p->file->lost_all = p->wrong.stop || p->diags->errors >= p->diags->limit;
   if (p->file->lost_all) return;
   Places v = complaints_places(p);
   statements_mark(p, v);
@@ -389,8 +389,8 @@ static void losses(Parse *p) {
 }
 
 static void unclaimed_big(Parse *p) {
-  for (uint32_t i = 0; i < p->big.len; i++) {
-    Diag *g = diag_add(p->diags, D_E004, p->big.at[i]->span,
+  for (uint32_t i = 0; i < p->lists.big.len; i++) {
+    Diag *g = diag_add(p->diags, D_E004, p->lists.big.at[i]->span,
                        "9223372036854775808 is too large for a 64-bit integer");
     diag_hint(
         p->diags, g,
@@ -413,8 +413,8 @@ static AstFile *parse(Arena *a, Strings *t, Source *src, bool expression, Diags 
   p->diags = d;
   p->file = NEW(a, AstFile);
   p->file->src = src;
-  p->misnamed = map_new(a);
-  p->held.kind = TOK_BAD;
+  p->wrong.misnamed = map_new(a);
+  p->at.held.kind = TOK_BAD;
   scan_start(&p->scan, src->bytes, src->len);
   p->scan.env = p;
   p->scan.fault = on_fault;

@@ -41,16 +41,7 @@ typedef struct ParseStmt {    /* what was met of a statement, from its first tok
   bool patched;               /* some token was taken for another */
 } ParseStmt;
 
-typedef struct Parse {
-  Arena *arena;
-  Strings *strings;
-  Source *src;
-  Diags *diags;
-  AstFile *file;
-  Scanner scan;
-  Grammar *grammar;
-
-  /* current position */
+typedef struct ParseAt {      /* the current position */
   Token last, before;         /* the last two tokens that the grammar took */
   bool last_ends;             /* a statement could end after the last one */
   OpenKind closed;            /* if the last is `]`: whose brackets it closed */
@@ -59,10 +50,9 @@ typedef struct Parse {
   bool newline;               /* a line ended before the current token, or before the held one */
   Token held;                 /* read ahead, after a newline; kind TOK_BAD: none */
   int reducer;                /* how much of `sum:f64` the last tokens were: 1 word, 2 colon, 3 dtype */
-  ParseStmt stmt;             /* the current statement */
-  VEC(Open) open;             /* open brackets */
+} ParseAt;
 
-  /* after a mistake */
+typedef struct ParseWrong {   /* what mistakes have left behind */
   uint32_t stuck;             /* the position of the last unexpected token, + 1 */
   uint32_t hurt;              /* the innermost block that lost a statement: the number of its open brackets */
   bool too_deep, stop;
@@ -70,16 +60,32 @@ typedef struct Parse {
   uint32_t open_string;       /* the position of the last string that does not end on its line, + 1 */
   bool said_return;           /* a lone carriage return was reported */
   Map misnamed;               /* names already reported: keywords, and names that are not in normal form */
+} ParseWrong;
 
-  /* lists under construction */
+typedef struct ParseLists {   /* lists under construction */
   VEC(AstItem) items;
   VEC(Ast *) exprs;
   VEC(AstDecl) decls;
   VEC(AstTake) takes;
   VEC(AstName) names;
   VEC(AstLimit) limits;
-  NameCache cache[1 << NAME_CACHE_BITS];
   VEC(Ast *) big;             /* literals 2^63 without a `-` so far */
+} ParseLists;
+
+typedef struct Parse {
+  Arena *arena;
+  Strings *strings;
+  Source *src;
+  Diags *diags;
+  AstFile *file;
+  Scanner scan;
+  Grammar *grammar;
+  ParseAt at;
+  ParseStmt stmt;             /* the current statement */
+  VEC(Open) open;             /* open brackets */
+  ParseWrong wrong;
+  ParseLists lists;
+  NameCache cache[1 << NAME_CACHE_BITS];
 } Parse;
 
 typedef struct Brackets { AstItems items; Ast *where; uint32_t end; } Brackets; /* [items where p] */
@@ -185,7 +191,7 @@ int complain_word(Parse *p, Token t);       /* its kind; or complains and return
 void complain_mismatch(Parse *p, Token t);  /* a closing bracket without an opening one of its kind */
 bool complain_sign_line(Parse *p, Token t); /* a line that begins with + or -; true: it was meant as a comment */
 
-bool complain_no_program(Parse *p); /* a file of another kind: one complaint for all of it; sets p->stop */
+bool complain_no_program(Parse *p); /* a file of another kind: one complaint for all of it; sets p->wrong.stop */
 void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end);
 void complain_name(Parse *p, Token t, uint32_t at, uint32_t size); /* not in normal form */
 bool misnamed(Parse *p, Token t, bool add); /* whether this name was already reported */

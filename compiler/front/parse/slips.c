@@ -59,7 +59,7 @@ bool complain_no_program(Parse *p) {
   if (!m) return false;
   Diag *g = diag_add(p->diags, D_E024, span_at(p, 0, 1), "this file is no program but %s", m->what);
   if (m->hint) diag_hint(p->diags, g, "%s", m->hint);
-  return p->stop = true;
+  return p->wrong.stop = true;
 }
 
 /* ---- characters ------------------------------------------------------------------------------ */
@@ -118,12 +118,13 @@ static const char *char_hint(const char *s, size_t n) {
 static const char *file_name(const Parse *p, Span at) {
   const char *s = p->src->bytes;
   uint32_t end = at.end;
-  if (s[at.at] != '.' || p->stmt.first.kind != TOK_USE || p->last.kind != TOK_ID || p->last.end != at.at) return NULL;
-  while (end < p->src->len && end - p->last.at < 60 && (unsigned char)s[end] > ' ' && s[end] != '#') end++;
-  const char *name = s + p->last.at;
-  int n = (int)(end - p->last.at);
+  Token last = p->at.last;
+  if (s[at.at] != '.' || p->stmt.first.kind != TOK_USE || last.kind != TOK_ID || last.end != at.at) return NULL;
+  while (end < p->src->len && end - last.at < 60 && (unsigned char)s[end] > ' ' && s[end] != '#') end++;
+  const char *name = s + last.at;
+  int n = (int)(end - last.at);
   return arena_printf(p->arena, "`use %.*s` reads a file of the standard library, `use \"%.*s\"` one beside this",
-                      (int)(at.at - p->last.at), name, n, name);
+                      (int)(at.at - p->at.last.at), name, n, name);
 }
 
 /* The length of the word at s; 0: there is none. */
@@ -137,9 +138,9 @@ static const char *prime_hint(const Parse *p, Span at) {
   const char *s = p->src->bytes + at.at;
   for (size_t i = 0; i < COUNT(primes); i++) {
     if (strncmp(s, primes[i], strlen(primes[i])) != 0) continue;
-    bool named = p->last.kind == TOK_ID && p->last.end == at.at && p->last.end - p->last.at < 40;
-    return arena_printf(p->arena, "a prime is written `'`: `%.*s%s`", named ? (int)(at.at - p->last.at) : 1,
-                        named ? p->src->bytes + p->last.at : "s", i + 1 == COUNT(primes) ? "''" : "'");
+    bool named = p->at.last.kind == TOK_ID && p->at.last.end == at.at && p->at.last.end - p->at.last.at < 40;
+    return arena_printf(p->arena, "a prime is written `'`: `%.*s%s`", named ? (int)(at.at - p->at.last.at) : 1,
+                        named ? p->src->bytes + p->at.last.at : "s", i + 1 == COUNT(primes) ? "''" : "'");
   }
   return NULL;
 }
@@ -155,16 +156,16 @@ static const char *letter_hint(const Parse *p, Span at) {
 static const char *dot_hint(const Parse *p, Span at) {
   static const char *const modules[] = {"np", "numpy", "math", "cmath", "torch", "jnp", "jax", "tf", "keras", "F", "nn",
                                         "scipy", "sp", "special", "cp", "mx", "random", "linalg", "einops", "xp"};
-  const char *s = p->src->bytes, *word = s + at.at + 1, *name = s + p->last.at;
-  size_t n = word_length(word), m = p->last.end - p->last.at;
+  const char *s = p->src->bytes, *word = s + at.at + 1, *name = s + p->at.last.at;
+  size_t n = word_length(word), m = p->at.last.end - p->at.last.at;
   static const char *const none[FOREIGN_ARGS] = {0};
   bool operator = strchr("+-*/^<>=", *word) && *word;
   if (s[at.at] != '.' || n > 40 || m > 40) return NULL;
   if (operator) return arena_printf(p->arena, "operators work element by element already: `%c`", *word);
-  if (p->last.end != at.at) return NULL;
+  if (p->at.last.end != at.at) return NULL;
   if (*word == '(')
     return arena_printf(p->arena, "functions work element by element already: `%.*s(...)`", (int)m, name);
-  if (p->last.kind != TOK_ID && p->last.kind != TOK_RB) return NULL;
+  if (p->at.last.kind != TOK_ID && p->at.last.kind != TOK_RB) return NULL;
   bool module = false;
   for (size_t i = 0; i < COUNT(modules); i++) module |= strlen(modules[i]) == m && memcmp(modules[i], name, m) == 0;
   const char *constant = foreign_constant(word, n), *ours = foreign_function(word, n);
@@ -380,9 +381,9 @@ void complain_fault(Parse *p, Fault f, uint32_t at, uint32_t end) {
 
 bool misnamed(Parse *p, Token t, bool add) {
   Str name = str_of(p->strings, p->src->bytes + t.at, t.end - t.at);
-  if (map_find(&p->misnamed, name)) return true;
+  if (map_find(&p->wrong.misnamed, name)) return true;
   if (!add) return false;
-  map_put(&p->misnamed, name, p);
+  map_put(&p->wrong.misnamed, name, p);
   vec_push(p->arena, p->file->lost, name);
   return false;
 }
@@ -432,24 +433,24 @@ static const SlipInfo *slip_find(const Parse *p, Token t) {
 /* `|x|`, `x |> f`, `n!`, `f = x -> e`: what the sign means there. */
 static const char *slip_hint(const Parse *p, Token t) {
   const char *s = p->src->bytes + t.end, *line = s + strcspn(s, "\n#"), *bar = memchr(s, '|', (size_t)(line - s));
-  bool behind = p->last_ends, one = t.end - t.at == 1;
+  bool behind = p->at.last_ends, one = t.end - t.at == 1;
   while (line > s && line[-1] == ' ') line--;
-  bool label = one && s[-1] == '|' && p->last.kind == TOK_ID && p->open.len && vec_last(p->open).kind == TOK_LB;
+  bool label = one && s[-1] == '|' && p->at.last.kind == TOK_ID && p->open.len && vec_last(p->open).kind == TOK_LB;
   if (label && grammar_accepts(p->grammar, TOK_WHERE))
     return arena_printf(p->arena, "a condition stands behind `where`: `%.*s where p]`",
-        (int)(p->last.end - vec_last(p->open).operand.at), p->src->bytes + vec_last(p->open).operand.at);
+        (int)(p->at.last.end - vec_last(p->open).operand.at), p->src->bytes + vec_last(p->open).operand.at);
   if (one && s[-1] == '|' && *s == '>') return "a function is called: `exp(x)`";
   if (one && s[-1] == '|' && !behind && bar && bar - s < 40)
     return arena_printf(p->arena, "an absolute value is `abs(%.*s)`", (int)(bar - s), s);
   if (t.end - t.at == 2 && s[-1] == '|' && !behind) return "a norm is the root of a sum, `sqrt(sum[i] x[i]^2)`";
   if (one && s[-1] == '!' && behind) return "a factorial is `exp(lgamma(n + 1))`";
-  bool arrow =
-      t.end - t.at == 2 && s[-2] == '-' && p->stmt.assigned && p->last.kind == TOK_ID && p->stmt.first.kind == TOK_ID;
+  Token last = p->at.last, first = p->stmt.first;
+  bool arrow = t.end - t.at == 2 && s[-2] == '-' && p->stmt.assigned && last.kind == TOK_ID && first.kind == TOK_ID;
   while (s < line && *s == ' ') s++;
   if (arrow && line - s < 60)
     return arena_printf(p->arena, "a function is a def: `def %.*s(%.*s) = %.*s`",
-        (int)(p->stmt.first.end - p->stmt.first.at), p->src->bytes + p->stmt.first.at, (int)(p->last.end - p->last.at),
-        p->src->bytes + p->last.at, (int)(line - s), s);
+        (int)(first.end - first.at), p->src->bytes + first.at, (int)(last.end - last.at), p->src->bytes + last.at,
+        (int)(line - s), s);
   return NULL;
 }
 

@@ -111,8 +111,8 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
   const TaskBuffer *some = somewhere(c->p, k);
   const char *outer = in;
   if (some) {
-    c->p->when = (int32_t)c_size_number(c->p, some->when);
-    buf_printf(out, "%sif (ctx->size[%d]) {\n", in, c->p->when);
+    c->p->launch.when = (int32_t)c_size_number(c->p, some->when);
+    buf_printf(out, "%sif (ctx->size[%d]) {\n", in, c->p->launch.when);
     in = arena_printf(c->p->arena, "%s  ", in);
   }
   step_print(c, k->step, 0, in);
@@ -147,7 +147,7 @@ static void task_text(Calls *c, Task *k, const char *in, int depth) {
     buf_str(out, ");\n");
     break;
   }
-  c->p->when = -1;
+  c->p->launch.when = -1;
   if (some) buf_printf(out, "%s}\n", outer);
 }
 
@@ -165,7 +165,7 @@ static void list_print(Calls *c, const Tasks *list, int depth) {
               c->p->p->tasks->inputs.at[k->unless].name->len)
               ->s);
     open = k->unless;
-    if (depth == 1) c->p->unless = open;
+    if (depth == 1) c->p->launch.unless = open;
     const char *inner = open >= 0 ? arena_printf(c->p->arena, "%s  ", in) : in;
     task_text(c, k, inner, depth);
     moves_end(c, k, inner);
@@ -194,7 +194,7 @@ static void run_print(CPrinter *p) {
 static void ready_print(CPrinter *p) {
   const char *x = p->o->prefix, *rows = c_rows(p);
   buf_printf(p->out, "static ein_status %s_ready(ein_ctx *ctx) { return ein_cuda_ready(ctx, %s, %s); }\n\n", x,
-             p->driver ? arena_printf(p->arena, "&%s_code", x) : "NULL", rows);
+             p->launch.driver ? arena_printf(p->arena, "&%s_code", x) : "NULL", rows);
 }
 
 /* ---- sizes --------------------------------------------------------------------------------------------- */
@@ -298,10 +298,10 @@ CPrinter c_printer(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = {
       .out = c, .p = lp, .o = o, .arena = lp->arena, .strings = lp->tasks->strings, .size_of = map_new(lp->arena)};
   p.axes = c_axes(lp->arena, lp->tasks);
-  p.unless = p.when = -1;
-  p.functions = c_scope(lp->arena, p.strings);
-  p.functions_of = map_new(lp->arena);
-  p.shared = NEW_ARRAY(lp->arena, bool, lp->kernels.len + 1);
+  p.launch.unless = p.launch.when = -1;
+  p.functions.names = c_scope(lp->arena, p.strings);
+  p.functions.of = map_new(lp->arena);
+  p.functions.shared = NEW_ARRAY(lp->arena, bool, lp->kernels.len + 1);
   return p;
 }
 
@@ -319,8 +319,8 @@ void c_host(CPrinter *p) {
 void emit_c(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
   CPrinter p = c_printer(c, lp, o);
   c_file_head(c, o, lp->tasks->mesh.n ? "#define EIN_SITES\n" : "");
-  p.same = loop_twins(lp->arena, lp);
-  for (uint32_t i = 0; i < lp->kernels.len; i++) p.shared[p.same[i]] |= p.same[i] != i;
+  p.functions.same = loop_twins(lp->arena, lp);
+  for (uint32_t i = 0; i < lp->kernels.len; i++) p.functions.shared[p.functions.same[i]] |= p.functions.same[i] != i;
   Buf rest = buf_new(lp->arena);
   p.out = &rest;
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_kernel(&p, i);

@@ -36,11 +36,11 @@ void emit_kernel(Buf *c, const LoopProgram *lp, uint32_t number, const EmitOptio
   LoopProgram one = {.arena = lp->arena, .tasks = lp->tasks, .kernels = {&k, 1, 1}, .sites = lp->sites};
   p.p = &one;
   p.axes = c_axes(lp->arena, lp->tasks);
-  p.functions = c_scope(lp->arena, p.strings);
-  p.functions_of = map_new(lp->arena);
-  p.same = first;
-  p.shared = shared;
-  p.alone = true;
+  p.functions.names = c_scope(lp->arena, p.strings);
+  p.functions.of = map_new(lp->arena);
+  p.functions.same = first;
+  p.functions.shared = shared;
+  p.functions.alone = true;
   *out = (EmitKernel){.scratch = c_scratch(&p, k), .numbers = loop_numbers(lp->arena, k)};
   buf_str(c, "#define EIN_STATIC\n");
   c_runtime(c, o);

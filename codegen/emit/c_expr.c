@@ -83,7 +83,7 @@ static Str c_size(CPrinter *p, const Expr *e) {
   CSize *s = &p->sizes.at[number];
   if (!s->used) {
     s->used = true;
-    s->name = c_scope_name(&p->f.names, e->kind == EX_DIM && !p->alone ? e->name : NULL, "n");
+    s->name = c_scope_name(&p->f.names, e->kind == EX_DIM && !p->functions.alone ? e->name : NULL, "n");
     vec_push(p->arena, p->f.here, number);
   }
   return s->name;

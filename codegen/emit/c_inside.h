@@ -24,6 +24,26 @@ typedef struct CFunction {
   Str nought;                /* the name of a 0 that compilers don't know to be one; NULL: it is not used */
 } CFunction;
 
+/* The functions of all kernels. */
+typedef struct CFunctions {
+  CScope names;              /* of the file's functions */
+  Map of;                    /* LoopKernel to a Str for each of its parts */
+  const uint32_t *same;      /* by kernel, the one whose functions it uses: loop_twins */
+  bool *shared;              /* by kernel: its functions serve several; ctx->bound gives buffers and numbers */
+  bool alone;                /* they serve several programs: ctx->bound gives sizes */
+} CFunctions;
+
+/* What a device launches. */
+typedef struct CLaunches {
+  bool library;              /* products may use a library */
+  bool driver;               /* the text is C, which launches through the driver, by number */
+  VEC(Str) names;
+  EmitRows *rows;            /* what its planner of memory is told (cuda_rows.c); NULL: nothing yet */
+  int32_t unless, when;      /* what is printed now is run only if this input is not given, and only if the size with
+                              * this number is not 0; -1: always */
+  int32_t boxes[4];          /* the launches that move boxes of elements of 1, 2, 4 and 8 bytes; -1: none */
+} CLaunches;
+
 typedef struct CPrinter {
   Buf *out;
   const LoopProgram *p;
@@ -34,13 +54,7 @@ typedef struct CPrinter {
   VEC(CSize) sizes;
   VEC(const Task *) moves, fetches; /* of a mesh, in the order of the text */
   const uint32_t *axes;      /* where each buffer's shape begins */
-  CScope functions;          /* names of the file's functions */
-  Map functions_of;          /* LoopKernel to a Str for each of its parts */
-
-  const uint32_t *same;      /* by kernel, the one whose functions it uses: loop_twins */
-  bool *shared;              /* its functions serve several kernels: ctx->bound gives buffers and numbers */
-  bool alone;                /* it serves several programs: ctx->bound gives sizes */
-
+  CFunctions functions;
   VEC(const Extern *) called; /* C functions, in order of first call */
 
   const LoopKernel *k;       /* the current kernel */
@@ -49,13 +63,7 @@ typedef struct CPrinter {
   CFunction f;               /* the current function of it */
   bool device;               /* for a device: everything is in row-major order, and bodies call functions of
                               * cuda/context.h */
-  bool library;              /* products may use a library */
-  bool driver;               /* the text is C, which launches through the driver, by number */
-  VEC(Str) launched;         /* names of the launches */
-  EmitRows *rows;            /* for a device: what its planner of memory is told (cuda_rows.c); NULL: nothing yet */
-  int32_t unless, when;      /* what is printed now is run only if this input is not given, and only if the size with
-                              * this number is not 0; -1: always */
-  int32_t boxes[4];          /* the launches that move boxes of elements of 1, 2, 4 and 8 bytes; -1: none */
+  CLaunches launch;
 } CPrinter;
 
 /* ---- c_expr.c ---- */

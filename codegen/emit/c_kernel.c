@@ -21,15 +21,18 @@ bool c_streams(const LoopBody *b) {
   return false;
 }
 
+/* Whether the kernel's functions serve several. */
+static bool is_shared(const CPrinter *p) { return p->functions.shared[p->number]; }
+
 /* The number of its buffer, or of that buffer's first axis. In a function that several kernels share it is in
  * ctx->bound, a pair for each place. */
 static const char *buffer_text(CPrinter *p, const LoopPlace *x, bool axes) {
-  if (!p->shared[p->number]) return arena_printf(p->arena, "%u", axes ? p->axes[x->buffer] : x->buffer);
+  if (!is_shared(p)) return arena_printf(p->arena, "%u", axes ? p->axes[x->buffer] : x->buffer);
   return arena_printf(p->arena, "ctx->bound[%u]", (uint32_t)(x - p->k->places.at) * 2 + axes);
 }
 
 static const char *axis_text(CPrinter *p, const LoopPlace *x, uint32_t axis) {
-  if (!p->shared[p->number]) return arena_printf(p->arena, "%u", p->axes[x->buffer] + axis);
+  if (!is_shared(p)) return arena_printf(p->arena, "%u", p->axes[x->buffer] + axis);
   return axis ? arena_printf(p->arena, "%s + %u", buffer_text(p, x, true), axis) : buffer_text(p, x, true);
 }
 
@@ -38,7 +41,7 @@ const char *c_number(CPrinter *p, const Expr *e) {
   uint32_t i = 0;
   LoopNumber x;
   BUG_UNLESS(loop_number(e, &x) >= 0);
-  if (!p->k || !p->shared[p->number]) return arena_printf(p->arena, "%lld", (long long)x.is);
+  if (!p->k || !is_shared(p)) return arena_printf(p->arena, "%lld", (long long)x.is);
   while (p->numbers.at[i].seed != x.seed || p->numbers.at[i].is != x.is) i++;
   p->f.uses_ctx = true;
   return arena_printf(p->arena, "ctx->bound[%u]", p->k->places.len * 2 + i);
@@ -106,7 +109,7 @@ static void scratch_print(CPrinter *p) {
 
 /* The text of a size. In a text that several programs share, sizes follow the numbers, in order of use. */
 static const char *size_text(CPrinter *p, uint32_t number) {
-  if (!p->alone) return arena_printf(p->arena, "ctx->size[%u]", number);
+  if (!p->functions.alone) return arena_printf(p->arena, "ctx->size[%u]", number);
   return arena_printf(p->arena, "ctx->size[ctx->bound[%u]]", p->k->places.len * 2 + p->numbers.len + number);
 }
 
@@ -135,25 +138,25 @@ static Str function_new(CPrinter *p, Str kernel) {
   Str base = strings_printf(p->strings, "%s_k_%s", p->o->prefix, kernel->s), name, all[COUNT(with)];
   bool free;
   do {
-    name = c_scope_name(&p->functions, base, "step");
+    name = c_scope_name(&p->functions.names, base, "step");
     free = true;
     for (size_t i = 0; i < COUNT(with); i++) {
       all[i] = strings_printf(p->strings, "%s_%s", name->s, with[i]);
-      free &= !c_scope_has(&p->functions, all[i]);
+      free &= !c_scope_has(&p->functions.names, all[i]);
     }
   } while (!free);
-  for (size_t i = 0; i < COUNT(with); i++) c_scope_take(&p->functions, all[i]);
+  for (size_t i = 0; i < COUNT(with); i++) c_scope_take(&p->functions.names, all[i]);
   return name;
 }
 
 /* The names of the current kernel's functions, one per part. */
 static const Str *function_names(CPrinter *p) {
-  Str *names = map_find(&p->functions_of, p->k);
+  Str *names = map_find(&p->functions.of, p->k);
   if (names) return names;
   uint32_t n = c_parts(p->k);
   names = NEW_ARRAY(p->arena, Str, n);
   for (uint32_t i = 0; i < n; i++) names[i] = function_new(p, p->k->name);
-  map_put(&p->functions_of, p->k, names);
+  map_put(&p->functions.of, p->k, names);
   return names;
 }
 
@@ -250,16 +253,16 @@ void c_note(CPrinter *p, const LoopKernel *k) {
 }
 
 static void kernel_take(CPrinter *p, uint32_t number) {
-  p->number = p->same[number];
+  p->number = p->functions.same[number];
   p->k = p->p->kernels.at[p->number];
-  if (p->shared[p->number]) p->numbers = loop_numbers(p->arena, p->k);
+  if (is_shared(p)) p->numbers = loop_numbers(p->arena, p->k);
 }
 
 void c_kernel(CPrinter *p, uint32_t number) {
   const LoopKernel *k = p->p->kernels.at[number];
-  if (p->same[number] != number) return;
+  if (p->functions.same[number] != number) return;
   kernel_take(p, number);
-  if (!p->alone) c_note(p, k);
+  if (!p->functions.alone) c_note(p, k);
   if (!is_threaded(k)) {
     part_print(p, 0, &k->body, 0, k->body.len);
     return;
@@ -283,7 +286,7 @@ void c_bound_tables(CPrinter *p) {
   bool any = false;
   for (uint32_t i = 0; i < p->p->kernels.len; i++) {
     const LoopKernel *k = p->p->kernels.at[i];
-    if (!p->shared[p->same[i]] || !k->places.len) continue;
+    if (!p->functions.shared[p->functions.same[i]] || !k->places.len) continue;
     if (!any)
       buf_str(p->out,
           "/* ---- kernels that run another one's code: their buffers, each with its first axis; sites, seeds "
@@ -313,7 +316,7 @@ void c_call(CPrinter *p, uint32_t number, const char *before) {
   const LoopKernel *k = p->p->kernels.at[number];
   bool threaded = is_threaded(k);
   kernel_take(p, number);
-  if (p->shared[p->number] && k->places.len) buf_printf(p->out, "%sctx->bound = %s;\n", before, bound_name(p, number));
+  if (is_shared(p) && k->places.len) buf_printf(p->out, "%sctx->bound = %s;\n", before, bound_name(p, number));
   for (uint32_t i = 0; i < (threaded ? k->body.len : 1); i++) {
     const LoopStmt *s = threaded ? k->body.at[i] : NULL;
     bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;

@@ -73,8 +73,8 @@ typedef struct CudaLaunch { Str name; uint32_t number; VEC(uint32_t) places, siz
 static CudaLaunch *launch_keep(CPrinter *p, Str name) {
   CudaLaunch *c = NEW(p->arena, CudaLaunch);
   c->name = name;
-  c->number = p->launched.len;
-  vec_push(p->arena, p->launched, name);
+  c->number = p->launch.names.len;
+  vec_push(p->arena, p->launch.names, name);
   c->device = p->f.uses_ctx;
   for (uint32_t i = 0; i < p->k->places.len; i++)
     if (p->k->places.at[i].space == SPACE_BUFFER && p->f.place_used[i]) vec_push(p->arena, c->places, i);
@@ -97,7 +97,8 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
   p->out = &body;
   c_body(p, l.threads, 1);
   p->out = out;
-  Str name = c_scope_name(&p->functions, strings_printf(p->strings, "%s_k_%s", p->o->prefix, p->k->name->s), "step");
+  Str base = strings_printf(p->strings, "%s_k_%s", p->o->prefix, p->k->name->s);
+  Str name = c_scope_name(&p->functions.names, base, "step");
   buf_printf(out, "extern \"C\" __launch_bounds__(%lld", (long long)threads_of(&l));
   if (s->beside) buf_printf(out, ", %lld", (long long)s->beside);
   buf_printf(out, ") __global__ void %s(", name->s);
@@ -121,7 +122,7 @@ static void launches_add(CPrinter *p, const LoopBody *b, LoopBody *all) {
   for (uint32_t i = 0; i < b->len; i++) {
     LoopStmt *s = b->at[i];
     if (s->kind != LOOP_PRODUCT) vec_push(p->arena, *all, s);
-    if (s->kind == LOOP_PRODUCT && p->library) launches_add(p, &s->body, all);
+    if (s->kind == LOOP_PRODUCT && p->launch.library) launches_add(p, &s->body, all);
     if (s->kind == LOOP_PRODUCT) launches_add(p, &s->other, all);
   }
 }
@@ -136,12 +137,12 @@ static void c_device_kernel(CPrinter *p, uint32_t number) {
   const LoopKernel *k = p->p->kernels.at[number];
   p->k = k;
   p->number = number;
-  if (p->same[number] != number) return;
+  if (p->functions.same[number] != number) return;
   c_note(p, k);
   LoopBody body = launches_all(p, k);
   CudaLaunch **all = NEW_ARRAY(p->arena, CudaLaunch *, body.len + 1);
   for (uint32_t i = 0; i < body.len; i++) all[i] = launch_print(p, body.at[i]);
-  map_put(&p->functions_of, k, all);
+  map_put(&p->functions.of, k, all);
 }
 
 static void extent_print(CPrinter *p, const Expr *e) {
@@ -228,8 +229,8 @@ static CudaLaunch **calls_print(CPrinter *p, const LoopBody *b, CudaLaunch **all
     Launch l;
     if (s->kind != LOOP_PRODUCT) {
       l = launch_of(s);
-      (p->driver ? by_driver_print : by_nvcc_print)(p, *all++, p->k, &l, in);
-    } else if (!p->library) {
+      (p->launch.driver ? by_driver_print : by_nvcc_print)(p, *all++, p->k, &l, in);
+    } else if (!p->launch.library) {
       all = calls_print(p, &s->other, all, in);
     } else {
       const char *inner = arena_printf(p->arena, "%s  ", in), *more = arena_printf(p->arena, "%s  ", inner);
@@ -250,7 +251,7 @@ static CudaLaunch **calls_print(CPrinter *p, const LoopBody *b, CudaLaunch **all
 
 void c_device_call(CPrinter *p, uint32_t number, const char *indent) {
   p->k = p->p->kernels.at[number];
-  calls_print(p, &p->k->body, map_find(&p->functions_of, p->p->kernels.at[p->same[number]]), indent);
+  calls_print(p, &p->k->body, map_find(&p->functions.of, p->p->kernels.at[p->functions.same[number]]), indent);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
@@ -296,17 +297,17 @@ static bool is_packed(const CPrinter *p, int bytes) {
 
 static void boxes_kernels(CPrinter *p) {
   for (uint32_t k = 0; k < COUNT(boxed); k++) {
-    p->boxes[k] = -1;
+    p->launch.boxes[k] = -1;
     if (!is_packed(p, boxed[k].bytes)) continue;
-    p->boxes[k] = (int32_t)p->launched.len;
-    Str name =
-        c_scope_name(&p->functions, strings_printf(p->strings, "%s_boxes_%d", p->o->prefix, boxed[k].bytes), "kernel");
+    p->launch.boxes[k] = (int32_t)p->launch.names.len;
+    Str base = strings_printf(p->strings, "%s_boxes_%d", p->o->prefix, boxed[k].bytes);
+    Str name = c_scope_name(&p->functions.names, base, "kernel");
     buf_printf(p->out,
         "extern \"C\" __launch_bounds__(EIN_BOXES_THREADS) __global__ void %s(EIN_GLOBAL(%s) to, EIN_GLOBAL(const "
         "%s) from, EIN_GLOBAL(const int64_t) begins, "
         "const ein_boxes_are are) {\n  EIN_BOXES_BODY(to, from, begins, are)\n}\n\n",
         name->s, boxed[k].type, boxed[k].type);
-    vec_push(p->arena, p->launched, name);
+    vec_push(p->arena, p->launch.names, name);
   }
 }
 
@@ -316,10 +317,10 @@ static const char *sites_word(const LoopProgram *lp) { return lp->tasks->mesh.n 
 static CPrinter kernels_print(Buf *c, const LoopProgram *lp, const EmitOptions *o, bool library) {
   CPrinter p = c_printer(c, lp, o);
   uint32_t turns = c_turns(lp->tasks);
-  p.device = true, p.library = library;
+  p.device = true, p.launch.library = library;
   c_file_head(
       c, o, arena_printf(lp->arena, "#define EIN_CUDA\n%s#define EIN_TURNS %u\n", sites_word(lp), turns ? turns : 1));
-  p.same = twins_of(&p);
+  p.functions.same = twins_of(&p);
   for (uint32_t i = 0; i < lp->kernels.len; i++) c_device_kernel(&p, i);
   boxes_kernels(&p);
   return p;
@@ -334,7 +335,7 @@ void emit_cuda(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
 }
 
 uint32_t emit_cuda_kernels(Buf *c, const LoopProgram *lp, const EmitOptions *o) {
-  return kernels_print(c, lp, o, true).launched.len;
+  return kernels_print(c, lp, o, true).launch.names.len;
 }
 
 /* Prints the image as 64-bit words, which compilers read fastest, and which align it for the driver. */
@@ -353,7 +354,8 @@ static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint
 }
 
 static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32_t n, const char *prefix) {
-  if (!p->launched.len) {
+  const CLaunches *l = &p->launch;
+  if (!l->names.len) {
     buf_printf(c, "static const ein_cuda_code %s_code = {NULL, 0, NULL, 0, {-1, -1, -1, -1}};\n\n", prefix);
     return;
   }
@@ -362,14 +364,14 @@ static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32
   for (uint32_t i = 0; i < n; i++)
     buf_printf(c, "  {%d, %d, %s_image_%u},\n", image[i].arch, image[i].machine, prefix, i);
   buf_printf(c, "};\nstatic const char *const %s_kernel[] = {\n", prefix);
-  for (uint32_t i = 0; i < p->launched.len; i++) buf_printf(c, "  \"%s\",\n", p->launched.at[i]->s);
+  for (uint32_t i = 0; i < l->names.len; i++) buf_printf(c, "  \"%s\",\n", l->names.at[i]->s);
   buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u, {%d, %d, %d, %d}};\n\n",
-      prefix, prefix, n, prefix, p->launched.len, p->boxes[0], p->boxes[1], p->boxes[2], p->boxes[3]);
+      prefix, prefix, n, prefix, l->names.len, l->boxes[0], l->boxes[1], l->boxes[2], l->boxes[3]);
 }
 
 /* What the run does, with everything that it needs of the host. */
 static void host_part(CPrinter *p) {
-  p->driver = true;
+  p->launch.driver = true;
   p->device = false; /* moves are described and combined on the host */
   c_sites(p);
   p->device = true;
@@ -393,5 +395,5 @@ const EmitRows *emit_cuda_rows(const LoopProgram *lp, const EmitOptions *o) {
   Buf nowhere = buf_new(lp->arena);
   CPrinter p = kernels_print(&nowhere, lp, o, true);
   host_part(&p);
-  return p.rows;
+  return p.launch.rows;
 }

@@ -7,31 +7,33 @@
 static const char *const kind_word[] = {"STEP", "REPEAT", "TURN", "UNTIL"};
 static const char *const how_word[] = {"READ", "PART", "WHOLE"};
 
-static bool has_rows(const CPrinter *p) { return p->driver; }
+static bool has_rows(const CPrinter *p) { return p->launch.driver; }
 
 /* k: the task, or the one around it */
 static uint32_t row_add(CPrinter *p, EmitRowKind kind, const Task *k, int32_t pair) {
-  if (!p->rows) p->rows = NEW(p->arena, EmitRows);
+  if (!p->launch.rows) p->launch.rows = NEW(p->arena, EmitRows);
   const TaskGraph *t = p->p->tasks;
-  int32_t unless = p->unless >= 0 ? (int32_t)t->inputs.at[p->unless].buffer : -1;
+  int32_t unless = p->launch.unless >= 0 ? (int32_t)t->inputs.at[p->launch.unless].buffer : -1;
   Str name = k->name;
   if (!name && !task_has_stages(k)) name = t->buffers.at[k->buffer].name;
-  vec_push(p->arena, p->rows->rows,
-      ((EmitRow){.kind = kind, .task = k, .first = p->rows->uses.len, .pair = pair, .unless = unless, .when = p->when,
-          .from = -1, .size = p->when < 0 ? NULL : p->sizes.at[p->when].e, .name = name}));
-  return p->rows->rows.len - 1;
+  EmitRows *rows = p->launch.rows;
+  int32_t when = p->launch.when;
+  vec_push(p->arena, rows->rows,
+      ((EmitRow){.kind = kind, .task = k, .first = rows->uses.len, .pair = pair, .unless = unless, .when = when,
+          .from = -1, .size = when < 0 ? NULL : p->sizes.at[when].e, .name = name}));
+  return p->launch.rows->rows.len - 1;
 }
 
 /* A buffer that is read anywhere is not written as a whole; one that is written anywhere is not only read. */
 static void use_add(CPrinter *p, uint32_t buffer, EmitHow how) {
-  EmitRow *row = &vec_last(p->rows->rows);
+  EmitRow *row = &vec_last(p->launch.rows->rows);
   for (uint32_t i = row->first; i < row->first + row->n; i++) {
-    EmitUse *x = &p->rows->uses.at[i];
+    EmitUse *x = &p->launch.rows->uses.at[i];
     if (x->buffer != buffer) continue;
     if (x->how != how) x->how = EMIT_PART;
     return;
   }
-  vec_push(p->arena, p->rows->uses, ((EmitUse){buffer, how}));
+  vec_push(p->arena, p->launch.rows->uses, ((EmitUse){buffer, how}));
   row->n++;
 }
 
@@ -126,7 +128,7 @@ void c_need(CPrinter *p, const Task *k, uint32_t buffer, bool writes, const char
 void c_need_default(CPrinter *p, const Task *k) {
   if (!has_rows(p)) return;
   row_add(p, EMIT_STEP, k, -1);
-  EmitRow *row = &vec_last(p->rows->rows);
+  EmitRow *row = &vec_last(p->launch.rows->rows);
   row->first = p->p->tasks->inputs.at[k->argument].buffer;
   row->from = (int32_t)k->buffer;
 }
@@ -138,10 +140,10 @@ int32_t c_repeat_begins(CPrinter *p, const Task *k) {
 void c_turn_ends(CPrinter *p, const Task *k, int32_t begin, const char *in) {
   if (!has_rows(p)) return;
   uint32_t row = row_add(p, k->stop >= 0 ? EMIT_UNTIL : EMIT_TURN, k, begin);
-  p->rows->rows.at[begin].pair = (int32_t)row;
+  p->launch.rows->rows.at[begin].pair = (int32_t)row;
   for (uint32_t i = 0; i < k->exchange.len; i++)
-    vec_push(p->arena, p->rows->uses, ((EmitUse){k->exchange.at[i].now, k->exchange.at[i].next}));
-  p->rows->rows.at[row].n = k->exchange.len;
+    vec_push(p->arena, p->launch.rows->uses, ((EmitUse){k->exchange.at[i].now, k->exchange.at[i].next}));
+  p->launch.rows->rows.at[row].n = k->exchange.len;
   if (k->stop >= 0) buf_printf(p->out, "%sein_cuda_until(ctx, %u, stop);\n", in, row);
 }
 
@@ -167,15 +169,15 @@ static void uses_print(Buf *c, const EmitRows *r, const EmitRow *x) {
 
 const char *c_rows(CPrinter *p) {
   const char *x = p->o->prefix;
-  if (!p->rows) return "NULL";
+  if (!p->launch.rows) return "NULL";
   Buf rows = buf_new(p->arena);
   buf_printf(p->out,
       "/* ---- memory: the buffers that each row of the run uses ------------------------------------- */\n\n"
       "static const ein_spill_use %s_uses[] = {\n",
       x);
-  for (uint32_t i = 0; i < p->rows->rows.len; i++) {
-    const EmitRow *r = &p->rows->rows.at[i];
-    uses_print(p->out, p->rows, r);
+  for (uint32_t i = 0; i < p->launch.rows->rows.len; i++) {
+    const EmitRow *r = &p->launch.rows->rows.at[i];
+    uses_print(p->out, p->launch.rows, r);
     buf_printf(&rows, "  {EIN_SPILL_%s, %u, %u, %d, %d, %d, %d, ", kind_word[r->kind], r->first, r->n, r->pair,
         r->unless, r->when, r->from);
     place_print(&rows, r);
@@ -184,6 +186,6 @@ const char *c_rows(CPrinter *p) {
   buf_printf(p->out, "  {0, 0},\n};\nstatic const ein_spill_row %s_rows[] = {\n", x);
   buf_add(p->out, rows.s, rows.len);
   buf_printf(p->out, "};\nstatic const ein_spill_table %s_table = {%u, %u, %s_rows, %s_uses};\n\n", x,
-      p->rows->rows.len, p->rows->uses.len, x, x);
+      p->launch.rows->rows.len, p->launch.rows->uses.len, x, x);
   return arena_printf(p->arena, "&%s_table", x);
 }

@@ -26,7 +26,7 @@
 #if !defined(EIN_CUDA)
 #include "math/ein_lanes.h"
 #include "ein_stream.h"
-#include "ein_turn.h"
+#include "ein_transpose.h"
 #endif
 #if !defined(__CUDACC_RTC__) /* host only, up to ein_rng.c */
 #if defined(EIN_CUDA)

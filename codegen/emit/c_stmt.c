@@ -216,12 +216,13 @@ static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, ";\n");
 }
 
-static void turn_print(CPrinter *p, const LoopStmt *s, int depth) {
+static void transpose_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   int bits = array_bits(x->dtype);
   p->f.place_used[s->place] = true;
   indent(p, depth);
-  buf_printf(p->out, "ein_turn_%d((uint%d_t *)%s, %lld);\n", bits, bits, c_place(p, s->place), (long long)x->dim[0]->i);
+  long long rows = (long long)x->dim[0]->i;
+  buf_printf(p->out, "ein_transpose_%d((uint%d_t *)%s, %lld);\n", bits, bits, c_place(p, s->place), rows);
 }
 
 static void matrix_side(CPrinter *p, const Expr *e, int64_t step, int64_t deep) {
@@ -470,7 +471,7 @@ void c_body(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_VAR: var_print(p, s, depth); break;
     case LOOP_LEAD: lead_print(p, s, depth); break;
     case LOOP_STORE: store_print(p, s, depth); break;
-    case LOOP_TURN: turn_print(p, s, depth); break;
+    case LOOP_TRANSPOSE: transpose_print(p, s, depth); break;
     case LOOP_FETCH: fetch_print(p, s, depth); break;
     case LOOP_STREAM: stream_print(p, s, depth); break;
     case LOOP_MATRIX: matrix_print(p, s, depth); break;

@@ -400,15 +400,15 @@ static void check_lanes(Check *c, const LoopStmt *s) {
   if (h->outside) fail(c, "%s is stored to by many threads", name_of(x));
 }
 
-static void check_turn(Check *c, const LoopStmt *s) {
+static void check_transpose(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
   const PlaceHeld *h = &c->place[s->place];
   bool square = x->space != SPACE_BUFFER && x->rank == 2 && x->dim[0]->kind == EX_INT && x->dim[0] == x->dim[1];
   if (!square || x->dim[0]->i % 8)
-    fail(c, "%s is no square array with a multiple of 8 rows, and is turned", name_of(x));
-  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s is turned where it is not there", name_of(x));
-  if (h->outside) fail(c, "%s is turned by many threads", name_of(x));
+    fail(c, "%s is no square array with a multiple of 8 rows, and is transposed", name_of(x));
+  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s is transposed where it is not there", name_of(x));
+  if (h->outside) fail(c, "%s is transposed by many threads", name_of(x));
 }
 
 static void check_fetch(Check *c, const LoopStmt *s) {
@@ -602,7 +602,7 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_VAR: check_made(c, s); break;
     case LOOP_STORE: check_store(c, s); break;
     case LOOP_LANES_OF: check_lanes(c, s); break;
-    case LOOP_TURN: check_turn(c, s); break;
+    case LOOP_TRANSPOSE: check_transpose(c, s); break;
     case LOOP_FETCH: check_fetch(c, s); break;
     case LOOP_STREAM: check_stream(c, s); break;
     case LOOP_MATRIX: check_matrix(c, s); break;

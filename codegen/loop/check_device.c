@@ -145,7 +145,7 @@ static void threads_check(Device *d, const LoopBody *b) {
     if (space == SPACE_SCRATCH)
       check_fail(d->c, "%s is of a worker's memory, which threads of a device have not", place_name(d, s));
     if (space == SPACE_SHARED) check_fail(d->c, "%s is shared and comes to be in a thread", place_name(d, s));
-    if (s->kind == LOOP_LANES_OF || s->kind == LOOP_TURN || s->kind == LOOP_FETCH || s->kind == LOOP_LEAD ||
+    if (s->kind == LOOP_LANES_OF || s->kind == LOOP_TRANSPOSE || s->kind == LOOP_FETCH || s->kind == LOOP_LEAD ||
         s->kind == LOOP_STREAM)
       check_fail(d->c, "a statement about lanes or lines stands in a thread of a device");
     threads_check(d, &s->body);

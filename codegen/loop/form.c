@@ -23,7 +23,7 @@ static const LoopForm forms[] = {
     {LOOP_VAR, "var", {PLACE, MAY_EXPR("=", value)}},
     {LOOP_INDEX, "index", {VAR, EXPR("=", lo)}},
     {LOOP_LANES_OF, "lanes", {PLACE, {.kind = FORM_OP}}},
-    {LOOP_TURN, "turn", {PLACE}},
+    {LOOP_TRANSPOSE, "transpose", {PLACE}},
     {LOOP_FETCH, "fetch", {PLACE, AT, MAY_WORD("second", step, FETCH_SECOND)}},
     {LOOP_STREAM, "stream", {PLACE, AT, EXPR("=", value), EXPR("for", hi),
         MAY_INT("over", step, INT64_MIN, INT64_MAX, 1, "a number of axes")}},

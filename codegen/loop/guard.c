@@ -438,7 +438,7 @@ static void guard_body(Guard *g, LoopBody *body) {
     case LOOP_STREAM: guard_stream(g, s); break;
     case LOOP_GROUP: guard_group(g, s); break;
     case LOOP_FETCH: guard_fetch(g, s); break;
-    case LOOP_TURN:
+    case LOOP_TRANSPOSE:
     case LOOP_MATRIX: /* shared.c checks its range */
     case LOOP_BARRIER:
     case LOOP_CALL: /* proved with its stage */

@@ -67,7 +67,7 @@ typedef enum {
   LOOP_VAR,                  /* declares a register or array; value: the initial value (of each element), or NULL */
   LOOP_STORE,
   LOOP_LANES_OF,             /* applies an operation to each element of a short array, by its array function */
-  LOOP_TURN,                 /* transposes a small square array in place */
+  LOOP_TRANSPOSE,                 /* transposes a small square array in place */
   LOOP_FETCH,                /* prefetches a buffer's element, into the nearest or the second cache */
   LOOP_LEAD,                 /* a register with the number of elements from one of a buffer, along its last axis, to
                               * the next cache line boundary; 0 if they are not contiguous */

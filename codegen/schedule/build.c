@@ -157,8 +157,8 @@ LoopStmt *lanes_add(Sched *s, uint32_t place, Op op) {
   return st;
 }
 
-LoopStmt *turn_add(Sched *s, uint32_t place) {
-  LoopStmt *st = stmt_add(s, LOOP_TURN);
+LoopStmt *transpose_add(Sched *s, uint32_t place) {
+  LoopStmt *st = stmt_add(s, LOOP_TRANSPOSE);
   st->place = place;
   return st;
 }

@@ -119,7 +119,7 @@ LoopStmt *var_add(Sched *s, uint32_t place, const Expr *value);
 LoopStmt *store_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 LoopStmt *lead_add(Sched *s, uint32_t place, const Expr *from);
 LoopStmt *lanes_add(Sched *s, uint32_t place, Op op);
-LoopStmt *turn_add(Sched *s, uint32_t place);
+LoopStmt *transpose_add(Sched *s, uint32_t place);
 LoopStmt *matrix_add(Sched *s, uint32_t place, const LoopMatrix *m, const Expr *side, const Expr *other);
 LoopStmt *barrier_add(Sched *s);
 /* The caller fills in its loops. */

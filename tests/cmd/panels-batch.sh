@@ -41,7 +41,7 @@ output Y[e,a,c] = any[d] (A[e,d,a] > 0 and B[c,d,e] > 0)
 EIN
 for p in all split one result half any; do
   want 0 "$EIN" build $p.ein --stop=loop
-  shows "turned"
+  shows "transposed"
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
   want 0 "$EIN" verify $p.ein --threads 3 --flags="-O3 -march=native"
 done
@@ -69,7 +69,7 @@ output Y[a,c,e] = sum[d] A[a,d,e] * B[d,c,e]
 EIN
 for p in front little bound open; do
   want 0 "$EIN" build $p.ein --stop=loop
-  grep -q turned out && wrong "$p: something is copied"
+  grep -q transposed out && wrong "$p: something is copied"
 done
 
 # Short sums over a batch that is last in the result: lanes go along the batch, and the operands are copied with it last. The result,
@@ -87,9 +87,9 @@ output Y[h,b,a,d] = max[c] (A[h,a,c,d] + B[c,d,h,b])
 EIN
 for p in last part; do
   want 0 "$EIN" build $p.ein --stop=loop
-  shows ", turned"
+  shows ", transposed"
   shows "in lanes"
-  grep -q '"Y: .*turned' out && wrong "$p: the result is copied"
+  grep -q '"Y: .*transposed' out && wrong "$p: the result is copied"
   grep -q 'Y\[[^]]*l[_0-9]*)*\] = ' out || wrong "$p: lanes do not go along the result"
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
   want 0 "$EIN" verify $p.ein --threads 3 --flags="-O3 -march=native"
@@ -109,7 +109,7 @@ output Y[a,c,b,e] = sum[d] A[a,d,e] * B[d,c,e,b]
 EIN
 for p in stored lines; do
   want 0 "$EIN" build $p.ein --stop=loop
-  shows "turned"
+  shows "transposed"
   grep -c 'how "Y: ' out | grep -q 2 || wrong "$p: the result is not copied"
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
 done

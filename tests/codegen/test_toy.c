@@ -111,7 +111,7 @@ static void stream_toy(Toy *t, const LoopStmt *s) {
   buf_str(t->out, ")[i];\n");
 }
 
-static void turn_toy(Toy *t, const LoopStmt *s) {
+static void transpose_toy(Toy *t, const LoopStmt *s) {
   const LoopPlace *x = &t->k->places.at[s->place];
   buf_printf(t->out, "for (int i = 0; i < %lld; i++) for (int j = 0; j < i; j++) {\n", (long long)x->dim[0]->i);
   buf_printf(t->out, "%s a = p%u[i * %lld + j];\n", type_of(x->dtype), s->place, (long long)x->dim[0]->i);
@@ -145,7 +145,7 @@ static void body_toy(Toy *t, const LoopBody *b) {
     case LOOP_VAR: var_toy(t, s); break;
     case LOOP_STORE: element_toy(t, s->place, s->n_at, s->at), set_toy(t, s->value); break;
     case LOOP_LANES_OF: lanes_toy(t, s); break;
-    case LOOP_TURN: turn_toy(t, s); break;
+    case LOOP_TRANSPOSE: transpose_toy(t, s); break;
     case LOOP_FETCH:
     case LOOP_MATRIX:
     case LOOP_PRODUCT:
@@ -272,7 +272,7 @@ int main(void) {
       "vertex %8 D[i:41, j:70] : f32 = select(((0 < j) and (j < 69)), (%1[i, (j - 1)] + %1[i, (j + 1)]), %1[i, j])\n"
       "vertex %9 c[j:70] : f32 = sum:f32[i:41 where (i <= j)] %1[i, j]\n"
       "output Y = %2\noutput P = %6\noutput T = %7\noutput D = %8\noutput c = %9\n");
-  check_toy("panels, tiles, squares that are turned, a running sum",
+  check_toy("panels, tiles, squares that are transposed, a running sum",
             "eingraph 1\n"
             "input %0 A[160, 192] : f32\n"
             "input %1 B[192, 144] : f32\n"

@@ -53,8 +53,9 @@ void library_behind(Library *b);
 const Expr *points_spread(Sched *s, const StagePlan *p, Env *e, int64_t each);
 bool points_read_from(const Sched *s, uint32_t stage, uint32_t from); /* whether a stage from `from` on reads it */
 
-/* turn.c: maps whose operands are contiguous along another label than their result, by squares in shared memory. */
-bool turn_launch(Sched *s, Launch *l);
+/* transpose.c: maps whose operands are contiguous along another label than their result, by squares in shared
+ * memory. */
+bool transpose_launch(Sched *s, Launch *l);
 
 /* wide.c: maps in which each thread computes several neighbours. */
 bool wide_launch(Sched *s, Launch *l);

@@ -1,5 +1,5 @@
 /* codegen/schedule/gpu/wide.h - internals of maps for a device: a thread's work on neighbours along one label
- * (wide.c), also if the block has first collected some of their operands (turn.c). */
+ * (wide.c), also if the block has first collected some of their operands (transpose.c). */
 #ifndef EIN_GPU_WIDE_H
 #define EIN_GPU_WIDE_H
 

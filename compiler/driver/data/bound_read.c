@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "checkpoint.h"
-#include "turned.h"
+#include "transpose.h"
 
 /* A stored tensor's axes, separated as in the program. */
 typedef struct Unfolded {
@@ -36,22 +36,22 @@ static ein_status piece_block(const Bound *b, const Stored *x, DType t, const in
     const int64_t *shape, char *dst, ein_error *err) {
   const Unfolded u = unfolded(b, x, whole);
   int64_t own_low[EIN_MAX_AXES], own_shape[EIN_MAX_AXES], stride[EIN_MAX_AXES], count = 1;
-  Turned turn = {.n = (uint32_t)u.at.ndim, .shape = own_shape, .size = (size_t)dtype_size(t)};
+  Transpose copy = {.n = (uint32_t)u.at.ndim, .shape = own_shape, .size = (size_t)dtype_size(t)};
   bool same = true;
   strides_dense(b->rank, shape, stride);
-  for (uint32_t k = 0; k < turn.n; k++)
+  for (uint32_t k = 0; k < copy.n; k++)
     own_low[k] = low[u.axis[k]], own_shape[k] = shape[u.axis[k]], count *= own_shape[k];
-  strides_dense(turn.n, own_shape, turn.from);
-  for (uint32_t k = 0; k < turn.n; k++) {
-    turn.to[k] = stride[u.axis[k]];
-    same = same && (own_shape[k] == 1 || turn.to[k] == turn.from[k]);
+  strides_dense(copy.n, own_shape, copy.from);
+  for (uint32_t k = 0; k < copy.n; k++) {
+    copy.to[k] = stride[u.axis[k]];
+    same = same && (own_shape[k] == 1 || copy.to[k] == copy.from[k]);
   }
   if (!count) return EIN_OK;
-  if (same || turn.n < 2) return ein_stored_block(x->file, &u.at, (ein_dtype)t, own_low, own_shape, dst, err);
+  if (same || copy.n < 2) return ein_stored_block(x->file, &u.at, (ein_dtype)t, own_low, own_shape, dst, err);
   Arena *work = arena_new();
-  char *read = arena_alloc(work, arena_array_size(turn.size, (size_t)count));
+  char *read = arena_alloc(work, arena_array_size(copy.size, (size_t)count));
   ein_status st = ein_stored_block(x->file, &u.at, (ein_dtype)t, own_low, own_shape, read, err);
-  if (st == EIN_OK) block_turn(&turn, read, dst);
+  if (st == EIN_OK) block_transpose(&copy, read, dst);
   arena_free(work);
   return st;
 }

@@ -94,7 +94,7 @@ static void turned_fetch(Sched *s, const TaskStage *st, Env *e, Turned *t, uint3
     at[1] = side_loop(s, st, e, other, lo[1], count[1], BIND_VECTOR);
     store_add(s, t->place[k], 2, at, ex_shared(s, ex_of(e, t->of[k])));
     into(s, was);
-    turn_add(s, t->place[k]);
+    transpose_add(s, t->place[k]);
   }
 }
 
@@ -467,7 +467,7 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   Squares q = {.s = s, .p = p, .e = e, .group = NOWHERE, .many = 1};
   if (!squares_find(&q)) return false;
   squares_choose(&q, threads);
-  how_add(s, p->stage, "squares of %s and %s, turned%s%s%s", how_label(p->stage, q.side_of[OTHER]),
+  how_add(s, p->stage, "squares of %s and %s, transposed%s%s%s", how_label(p->stage, q.side_of[OTHER]),
       how_label(p->stage, q.side_of[LANES]), q.tiled ? ", in tiles" : "", q.when ? ", the result past the cache" : "",
       q.kept ? " by rows of these" : "");
   squares_walk(&q, threads);

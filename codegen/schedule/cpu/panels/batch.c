@@ -334,7 +334,7 @@ static Copy *copy_new(Batch *b, uint32_t index, uint32_t n, const Expr *const *a
     if (!b->is[at[k]->i] && !is_among(n_run, run, (uint32_t)at[k]->i)) c->of[k] = to++;
   for (uint32_t i = 0; i < n_run; i++) c->of[axis_of(n, at, run[i])] = to++;
   for (uint32_t k = 0; k < n; k++) dim[c->of[k]] = b->st->bound[at[k]->i], c->axes[k] = 1;
-  c->id = buffer_shared(s, "turned", buffer_seen(s, index)->dtype, n, dim);
+  c->id = buffer_shared(s, "transposed", buffer_seen(s, index)->dtype, n, dim);
   return c;
 }
 

@@ -276,7 +276,7 @@ static void how(const Cross *c) {
       how_label(st, c->row), (long long)c->shape.lanes, how_label(st, c->lane), c->own == c->lane ? "lanes" : "rows");
   for (uint32_t k = 0; k < n; k++)
     buf_printf(&b, "%s %lld %s", k ? " by" : "", (long long)c->slots[label[k]], how_label(st, label[k]));
-  how_add(c->t->s, st, "%s, turned", b.s);
+  how_add(c->t->s, st, "%s, transposed", b.s);
 }
 
 /* The number of scalar operations of a block. */

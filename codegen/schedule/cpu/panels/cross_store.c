@@ -65,7 +65,7 @@ static uint32_t square_turned(Cross *c, int64_t side, const Expr *a0, const Expr
   cross_label_in(c, c->lane, ex_add(s, lane0, at[1]));
   store_add(s, square, 2, at, cross_read_at(c, c->kept, n, label));
   into(s, was);
-  turn_add(s, square);
+  transpose_add(s, square);
   return square;
 }
 

@@ -272,7 +272,7 @@ static void fill_square(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
   if (!k->n_run) t->e->label[k->turned] = ex_add(s, lo, point);
   store_add(s, square, 2, at, k->n_run ? run_value(t, k, lo, point) : pack_value(t, k));
   into(s, was);
-  turn_add(s, square);
+  transpose_add(s, square);
   at[0] = span(s, "b", wide, BIND_SEQ);
   if (k->n_run) turned_at(t, k, lo, named(s, NULL, "point", ex_add(s, from, at[0])));
   else t->block.at[k->turned] = ex_add(s, from, at[0]);

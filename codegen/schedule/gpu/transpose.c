@@ -1,25 +1,25 @@
-/* codegen/schedule/gpu/turn.c - maps whose operands are contiguous along another label than the result: transposes,
- * permutations, and maps around them. A block has a square of the two labels. It reads the operands along the one
- * label into shared memory, and computes the result along the other from there; rows of the square are padded by one
- * element, so that a warp neither stores to nor reads from a single bank. */
+/* codegen/schedule/gpu/transpose.c - maps whose operands are contiguous along another label than the result:
+ * transposes, permutations, and maps around them. A block has a square of the two labels. It reads the operands along
+ * the one label into shared memory, and computes the result along the other from there; rows of the square are padded
+ * by one element, so that a warp neither stores to nor reads from a single bank. */
 #include "schedule/gpu/wide.h"
 
 enum { WARP = 32, WARPS = 8, THREADS = WARP * WARPS };
 enum { SMALL = 32, LARGE = 64, ENOUGH = 128 };  /* points of a square's side; large squares, if there are so many */
 enum { LEAST = 16, POINTS = 2048 };             /* of either label, and in all, at least */
 
-typedef struct Turn {
+typedef struct Transpose {
   Wide w;                    /* its label is the one along which the result is contiguous */
   uint32_t other;            /* the one along which transposed reads are contiguous */
   int64_t side;              /* of the square */
   const Expr *x;             /* the thread */
   const Expr *other0, *label0; /* where the square begins */
-} Turn;
+} Transpose;
 
 /* ---- when it applies ------------------------------------------------------------------------------------- */
 
 /* Finds the label along which the last stage's result is contiguous; false: there is none. */
-static bool label_found(Turn *t) {
+static bool label_found(Transpose *t) {
   const StagePlan *p = &t->w.plan;
   for (uint32_t k = 0; k < p->n_order; k++) {
     t->w.label = p->order[k];
@@ -28,13 +28,13 @@ static bool label_found(Turn *t) {
   return false;
 }
 
-static bool lies_along(const Turn *t, const StagePlan *p, uint32_t slot, uint32_t other) {
+static bool lies_along(const Transpose *t, const StagePlan *p, uint32_t slot, uint32_t other) {
   return plan_move(p, slot, other) == MOVE_UNIT && plan_move(p, slot, t->w.label) == MOVE_FAR;
 }
 
 /* Finds the reads that are contiguous along another label, which the first of them determines; false: there are none,
  * or they do not fit. */
-static bool turned_found(Turn *t) {
+static bool turned_found(Transpose *t) {
   Sched *s = t->w.s;
   const Launch *l = t->w.l;
   t->w.turned = NEW_ARRAY(s->arena, uint32_t *, l->to - l->from);
@@ -55,7 +55,7 @@ static bool turned_found(Turn *t) {
   return t->other != NOWHERE;
 }
 
-static int64_t shared_bytes(const Turn *t, int64_t side) {
+static int64_t shared_bytes(const Transpose *t, int64_t side) {
   const Launch *l = t->w.l;
   int64_t bytes = 0;
   for (uint32_t i = l->from; i < l->to; i++) {
@@ -69,7 +69,7 @@ static int64_t shared_bytes(const Turn *t, int64_t side) {
   return bytes;
 }
 
-static bool side_found(Turn *t) {
+static bool side_found(Transpose *t) {
   int64_t a = t->w.plan.size[t->w.label], b = t->w.plan.size[t->other], points = wide_points(&t->w);
   if (a < LEAST || b < LEAST || points < POINTS) return false;
   t->side = a >= LARGE && b >= LARGE && points / (LARGE * LARGE) >= ENOUGH ? LARGE : SMALL;
@@ -78,7 +78,7 @@ static bool side_found(Turn *t) {
 }
 
 /* The widest group, up to `each`, that leaves every warp a share of the square. */
-static int64_t most_of(const Turn *t, int64_t each) { return each * WARPS > t->side ? t->side / WARPS : each; }
+static int64_t most_of(const Transpose *t, int64_t each) { return each * WARPS > t->side ? t->side / WARPS : each; }
 
 /* ---- threads in the square ---------------------------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ static int64_t most_of(const Turn *t, int64_t each) { return each * WARPS > t->s
  * other as a group has; then it moves on. */
 typedef struct Spot { const Expr *along, *beside; } Spot;
 
-static Spot spot_open(Turn *t, int64_t each) {
+static Spot spot_open(Transpose *t, int64_t each) {
   Sched *s = t->w.s;
   const Expr *zero = ex_int(s, 0), *n = ex_int(s, each), *warp = ex_int(s, WARP);
   uint32_t i = var_new(s, NULL, "i"), k = var_new(s, NULL, "k");
@@ -100,7 +100,7 @@ static Spot spot_open(Turn *t, int64_t each) {
 }
 
 /* Sets the labels to a point of the square, and tests it if squares go beyond the end. */
-static void point_open(Turn *t, const Expr *at_other, const Expr *at_label) {
+static void point_open(Transpose *t, const Expr *at_other, const Expr *at_label) {
   Sched *s = t->w.s;
   const StagePlan *p = &t->w.plan;
   const uint32_t label[] = {t->other, t->w.label};
@@ -113,7 +113,7 @@ static void point_open(Turn *t, const Expr *at_other, const Expr *at_label) {
   if (inside) into(s, &if_add(s, inside)->body);
 }
 
-static const Expr *flat_of(const Turn *t, const Expr *at_other, const Expr *at_label) {
+static const Expr *flat_of(const Transpose *t, const Expr *at_other, const Expr *at_label) {
   Sched *s = t->w.s;
   return ex_add(s, ex_mul(s, at_other, ex_int(s, t->side + 1)), at_label);
 }
@@ -121,7 +121,7 @@ static const Expr *flat_of(const Turn *t, const Expr *at_other, const Expr *at_l
 /* ---- its statements ------------------------------------------------------------------------------------------ */
 
 /* The number of elements that can be read at once along the other label. */
-static int64_t group_of(const Turn *t, uint32_t stage, uint32_t slot) {
+static int64_t group_of(const Transpose *t, uint32_t stage, uint32_t slot) {
   Wide w = t->w;
   w.label = t->other;
   const TaskStage *st = &w.s->task->stages.at[stage];
@@ -130,7 +130,7 @@ static int64_t group_of(const Turn *t, uint32_t stage, uint32_t slot) {
   return w.each;
 }
 
-static void square_fill(Turn *t, uint32_t stage, uint32_t slot) {
+static void square_fill(Transpose *t, uint32_t stage, uint32_t slot) {
   Sched *s = t->w.s;
   const TaskStage *st = &s->task->stages.at[stage];
   uint32_t shared = t->w.turned[stage - t->w.l->from][slot];
@@ -152,20 +152,20 @@ static void square_fill(Turn *t, uint32_t stage, uint32_t slot) {
 }
 
 /* Calls `f` for each turned read. */
-static void each_turned(Turn *t, void (*f)(Turn *t, uint32_t stage, uint32_t slot)) {
+static void each_turned(Transpose *t, void (*f)(Transpose *t, uint32_t stage, uint32_t slot)) {
   const Launch *l = t->w.l;
   for (uint32_t i = l->from; i < l->to; i++)
     for (uint32_t k = 0; k < t->w.s->task->stages.at[i].sum->n_slot; k++)
       if (t->w.turned[i - l->from][k] != NOWHERE) f(t, i, k);
 }
 
-static void square_new(Turn *t, uint32_t stage, uint32_t slot) {
+static void square_new(Transpose *t, uint32_t stage, uint32_t slot) {
   DType d = wide_dtype(t->w.s, t->w.s->task->stages.at[stage].slot[slot]);
   t->w.turned[stage - t->w.l->from][slot] = place_block(t->w.s, "turned", d, t->side * (t->side + 1));
 }
 
 /* Opens a block for each square, those along the result next to each other. */
-static void square_open(Turn *t) {
+static void square_open(Transpose *t) {
   Sched *s = t->w.s;
   const StagePlan *p = &t->w.plan;
   const TaskStage *st = p->stage;
@@ -189,8 +189,8 @@ static void square_open(Turn *t) {
   t->label0 = ex_mul(s, w->index[w->n - 1], side);
 }
 
-bool turn_launch(Sched *s, Launch *l) {
-  Turn t = {.w = wide_of(s, l)};
+bool transpose_launch(Sched *s, Launch *l) {
+  Transpose t = {.w = wide_of(s, l)};
   Wide *w = &t.w;
   if (!wide_is_map(w) || !label_found(&t) || !turned_found(&t) || !side_found(&t) || !wide_fits(w)) return false;
   for (w->each = most_of(&t, wide_most(w)); w->each > 1 && !wide_fits(w);) w->each /= 2;

@@ -1,8 +1,8 @@
-/* driver/data/turned.c - transposes a block of elements (turned.h): in tiles of the two axes along which the source
- * and the destination are contiguous, so that neither side is accessed in long strides. */
+/* driver/data/transpose.c - transposes a block of elements (transpose.h): in tiles of the two axes along which the
+ * source and the destination are contiguous, so that neither side is accessed in long strides. */
 #include <string.h>
 
-#include "turned.h"
+#include "transpose.h"
 
 void strides_dense(uint32_t rank, const int64_t *shape, int64_t *stride) {
   int64_t n = 1;
@@ -18,7 +18,7 @@ static void element_copy(size_t size, const char *from, char *to) {
   }
 }
 
-static void tiles_turn(const Turned *t, uint32_t a, uint32_t b, const char *src, char *dst) {
+static void tiles_turn(const Transpose *t, uint32_t a, uint32_t b, const char *src, char *dst) {
   enum { TILE = 32 };
   const int64_t n = t->shape[a], m = a == b ? 1 : t->shape[b];
   for (int64_t i0 = 0; i0 < n; i0 += TILE)
@@ -30,14 +30,14 @@ static void tiles_turn(const Turned *t, uint32_t a, uint32_t b, const char *src,
 }
 
 /* The axis with the smallest stride, of those longer than 1. */
-static uint32_t nearest_axis(const Turned *t, const int64_t *stride) {
+static uint32_t nearest_axis(const Transpose *t, const int64_t *stride) {
   uint32_t best = 0;
   for (uint32_t k = 1; k < t->n; k++)
     if (t->shape[k] > 1 && (t->shape[best] == 1 || stride[k] < stride[best])) best = k;
   return best;
 }
 
-void block_turn(const Turned *t, const void *src, void *dst) {
+void block_transpose(const Transpose *t, const void *src, void *dst) {
   int64_t at[EIN_MAX_AXES] = {0};
   if (!t->n) {
     element_copy(t->size, src, dst);

@@ -16,7 +16,7 @@ const char *c_value_type(DType t) {
 }
 
 const char *c_store_type(DType t) {
-  return t == DT_F16 || t == DT_BF16 ? "uint16_t" : t == DT_BOOL ? "uint8_t" : c_value_type(t);
+  return dtype_is_half(t) ? "uint16_t" : t == DT_BOOL ? "uint8_t" : c_value_type(t);
 }
 
 /* The element type of one of the kernel's own arrays: unsigned, like the sums in it. gcc 12 hoists stores out of loops
@@ -34,8 +34,7 @@ const char *c_array_type(const LoopPlace *x) {
 
 bool c_is_array(const LoopPlace *x) { return x->space != SPACE_BUFFER && x->rank; }
 
-static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
-bool c_is_small(const LoopPlace *x) { return is_half(x->dtype) && (x->space == SPACE_BUFFER || x->small); }
+bool c_is_small(const LoopPlace *x) { return dtype_is_half(x->dtype) && (x->space == SPACE_BUFFER || x->small); }
 
 /* Whether the host knows its value in a run: i64 arithmetic over dims and turns. */
 bool c_is_known(const Expr *e) {
@@ -216,7 +215,7 @@ static bool is_atom(const Expr *e, bool index) {
   if (is_size(e) || e->op == OP_EXTERN) return true;
   if (index_sign(e, index)) return false;
   if (e->op == OP_CAST) return true;
-  return is_half((DType)e->dtype) || is_call(op_text(e));
+  return dtype_is_half((DType)e->dtype) || is_call(op_text(e));
 }
 
 /* Whether it chooses between values of 8 bytes of which one is in memory, by an index: see ein_nought. */
@@ -277,11 +276,11 @@ static bool is_chosen(const Expr *e) {
 
 static void rounded(CPrinter *p, const Expr *e, bool index) {
   bool bound = index && e->dtype == DT_I64 && (e->op == OP_MIN || e->op == OP_MAX);
-  if (is_half((DType)e->dtype) && !is_chosen(e)) {
+  if (dtype_is_half((DType)e->dtype) && !is_chosen(e)) {
     buf_printf(p->out, "ein_round_%s(", dtype_name((DType)e->dtype));
     template_print(p, e, bound);
     buf_char(p->out, ')');
-  } else if (is_half((DType)e->dtype)) {
+  } else if (dtype_is_half((DType)e->dtype)) {
     buf_char(p->out, '(');
     template_print(p, e, bound);
     buf_char(p->out, ')');
@@ -316,68 +315,20 @@ static void cast(CPrinter *p, const Expr *e) {
     buf_char(p->out, '(');
     argument(p, x, false, false);
     buf_str(p->out, " != 0)");
-  } else if (is_half(to)) {
+  } else if (dtype_is_half(to)) {
     snprintf(name, sizeof name, "ein_%sround_%s", from == DT_F64 ? "f64_" : real ? "" : "i64_", dtype_name(to));
     convert_call(p, name, x);
   } else if (real && !dtype_is_float(to)) {
     snprintf(name, sizeof name, "ein_%s_to_%s", from == DT_F64 ? "f64" : "f32", dtype_name(to));
     convert_call(p, name, x);
-  } else if (to == DT_F32 && is_half(from)) {
+  } else if (to == DT_F32 && dtype_is_half(from)) {
     argument(p, x, false, false);
   } else {
     convert_cast(p, c_value_type(to), x);
   }
 }
 
-/* ---- C functions --------------------------------------------------------------------------------------- */
-
-const char *emit_extern_type(DType t) {
-  static const char *const type[DTYPES] = {[DT_F64] = "double",
-      [DT_F32] = "float",
-      [DT_F16] = "uint16_t",
-      [DT_BF16] = "uint16_t",
-      [DT_I64] = "int64_t",
-      [DT_I32] = "int32_t",
-      [DT_I16] = "int16_t",
-      [DT_I8] = "int8_t",
-      [DT_U8] = "uint8_t",
-      [DT_BOOL] = "_Bool"};
-  return type[t];
-}
-
-/* Prints the parameters of a C function of blocks: extents, result, arguments; with types, or as a call's arguments. */
-static void block_parameters(Buf *c, const Extern *x, bool types) {
-  const char *sign = "";
-  for (uint32_t l = 0; l < x->n_out + x->n_red; l++, sign = ", ")
-    buf_printf(c, "%s%sn%u", sign, types ? "int64_t " : "", l);
-  for (uint32_t k = 0; k <= x->n; k++, sign = ", ") {
-    DType t = k ? x->arg[k - 1] : x->dtype;
-    char name = k ? (char)('a' + k - 1) : 'z';
-    if (types) buf_printf(c, "%s%s%s *%c", sign, k ? "const " : "", emit_extern_type(t), name);
-    else buf_printf(c, "%s%c", sign, name);
-    for (uint32_t d = 0; d < (k ? x->rank[k - 1] : x->n_out); d++)
-      buf_printf(c, ", %s%c%u", types ? "int64_t " : "", name, d);
-  }
-}
-
-void emit_extern_prototype(Buf *c, const Extern *x) {
-  if (x->block) {
-    buf_printf(c, "void (%s)(", x->symbol->s);
-    block_parameters(c, x, true);
-    buf_char(c, ')');
-    return;
-  }
-  buf_printf(c, "%s (%s)(", emit_extern_type(x->dtype), x->symbol->s);
-  for (uint32_t k = 0; k < x->n; k++) buf_printf(c, "%s%s", k ? ", " : "", emit_extern_type(x->arg[k]));
-  buf_char(c, ')');
-}
-
-/* Notes a called function. It gets a name of ours, because a tensor may have the same name. */
-void c_called(CPrinter *p, const Extern *x) {
-  bool known = false;
-  for (uint32_t k = 0; k < p->called.len; k++) known |= p->called.at[k]->symbol == x->symbol;
-  if (!known) vec_push(p->arena, p->called, x);
-}
+/* ---- calls of C functions ------------------------------------------------------------------------------- */
 
 static void extern_call(CPrinter *p, const Expr *e) {
   c_called(p, e->by);
@@ -387,43 +338,6 @@ static void extern_call(CPrinter *p, const Expr *e) {
     c_expr(p, e->arg[k], false);
   }
   buf_char(p->out, ')');
-}
-
-/* They are extern "C" in C++, which has no _Bool. */
-static void prototypes(CPrinter *p, Buf *c) {
-  buf_str(c, "#ifdef __cplusplus\n#ifndef _Bool\n#define _Bool bool\n#endif\nextern \"C\" {\n#endif\n");
-  for (uint32_t i = 0; i < p->called.len; i++) {
-    emit_extern_prototype(c, p->called.at[i]);
-    buf_str(c, ";\n");
-  }
-  buf_str(c, "#ifdef __cplusplus\n}\n#endif\n");
-}
-
-void c_externs(CPrinter *p, Buf *c) {
-  if (p->called.len) prototypes(p, c);
-  for (uint32_t i = 0; i < p->called.len; i++) {
-    const Extern *x = p->called.at[i];
-    if (x->block) {
-      buf_printf(c, "static inline void ein_extern_%s(", x->symbol->s);
-      block_parameters(c, x, true);
-      buf_printf(c, ") { %s(", x->symbol->s);
-      block_parameters(c, x, false);
-      buf_str(c, "); }\n");
-      continue;
-    }
-    buf_printf(c, "static inline %s ein_extern_%s(", emit_extern_type(x->dtype), x->symbol->s);
-    for (uint32_t k = 0; k < x->n; k++) {
-      DType t = x->arg[k];
-      buf_printf(c, "%s%s a%u", k ? ", " : "", is_half(t) ? c_value_type(t) : emit_extern_type(t), k);
-    }
-    buf_printf(c, ") { return %s(", x->symbol->s);
-    for (uint32_t k = 0; k < x->n; k++) {
-      const char *half = is_half(x->arg[k]) ? arena_printf(p->arena, "ein_f32_to_%s", dtype_name(x->arg[k])) : "";
-      buf_printf(c, "%s%s(a%u)", k ? ", " : "", half, k);
-    }
-    buf_str(c, "); }\n");
-  }
-  if (p->called.len) buf_char(c, '\n');
 }
 
 /* ---- reads ------------------------------------------------------------------------------------------- */

@@ -94,6 +94,7 @@ void c_kernel_begin(CPrinter *p, const LoopKernel *k, const char *chunk);
 static inline const char *c_var(const CPrinter *p, uint32_t var) { return p->f.var_name[var]->s; }
 static inline const char *c_place(const CPrinter *p, uint32_t place) { return p->f.place_name[place]->s; }
 
+/* ---- c_extern.c ---- */
 void c_called(CPrinter *p, const Extern *x);
 void c_externs(CPrinter *p, Buf *c); /* declares the functions that were called */
 

@@ -109,7 +109,7 @@ static void lanes_print(CPrinter *p, const LoopStmt *s, int depth) {
       (long long)x->dim[0]->i);
 }
 
-static int array_bits(DType t) { return t == DT_F16 || t == DT_BF16 ? 32 : 8 * dtype_size(t); }
+static int array_bits(DType t) { return dtype_is_half(t) ? 32 : 8 * dtype_size(t); }
 
 static int64_t place_count(const LoopPlace *x) {
   int64_t n = 1;
@@ -373,7 +373,7 @@ static void stream_print(CPrinter *p, const LoopStmt *s, int depth) {
 /* Whether elements have another representation in memory than in arrays; these are converted one by one. */
 static bool group_differs(CPrinter *p, const LoopPlace *buffer, bool stores) {
   bool truth = c_is_tested(p, buffer);
-  return buffer->dtype == DT_F16 || buffer->dtype == DT_BF16 || (truth && !stores);
+  return dtype_is_half(buffer->dtype) || (truth && !stores);
 }
 
 static void group_element(CPrinter *p, DType t, const char *array, bool stores) {

@@ -174,7 +174,7 @@ static bool check_place(Check *c, const LoopPlace *x, Map *buffers) {
     return false;
   }
   for (uint32_t i = 0; i < x->rank; i++) check_extent(&c->c, "an extent", x->dim[i]);
-  bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16;
+  bool halves = dtype_is_half(x->dtype);
   if (x->small && (!halves || !x->rank || (x->space != SPACE_SHARED && x->space != SPACE_REGISTER)))
     fail(c, "%s is small, and no array of halves", name_of(x));
   if (x->space == SPACE_BUFFER) {
@@ -358,7 +358,7 @@ static void check_wide(Check *c, const LoopStmt *s, const LoopPlace *x) {
     fail(c, "what is stored to %s, several neighbours at once, is read from nowhere", name_of(x));
     return;
   }
-  bool halves = x->dtype == DT_F16 || x->dtype == DT_BF16, small = x->space == SPACE_BUFFER || x->small,
+  bool halves = dtype_is_half(x->dtype), small = x->space == SPACE_BUFFER || x->small,
        from_small = from->space == SPACE_BUFFER || from->small;
   bool alike = from->dtype == x->dtype && (halves ? small && from_small : loop_lies_alike(x->dtype));
   if (!alike || (bytes != 4 && bytes != 8 && bytes != 16))

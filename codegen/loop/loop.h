@@ -97,7 +97,7 @@ static inline bool loop_is_argument(const TaskGraph *t, const LoopPlace *x) {
   return x->space == SPACE_BUFFER && x->buffer < t->buffers.len && t->buffers.at[x->buffer].space != BUF_WORK;
 }
 /* Whether elements of this dtype have the same bytes in a kernel's own array as in a buffer. */
-static inline bool loop_lies_alike(DType t) { return t != DT_F16 && t != DT_BF16 && t != DT_BOOL; }
+static inline bool loop_lies_alike(DType t) { return !dtype_is_half(t) && t != DT_BOOL; }
 
 /* A matrix-unit product: f16 or bf16 into f32, or f64. From the position in the statement, element (i, k) of one side
  * is at offset i * row_step + k * row_deep, and (j, k) of the other at j * lane_step + k * lane_deep. Of the warp's

@@ -33,7 +33,7 @@ bool loop_factors(const Expr *e, DType sum, const Expr *read[2], double *scale) 
 /* Whether a library has these dtypes. Products of halves, summed in f32, may give either; all others have one dtype. */
 static bool dtypes_fit(DType result, DType a, DType b, DType sum) {
   if (a != b) return false;
-  if (a == DT_F16 || a == DT_BF16) return sum == DT_F32 && (result == a || result == DT_F32);
+  if (dtype_is_half(a)) return sum == DT_F32 && (result == a || result == DT_F32);
   return (a == DT_F32 || a == DT_F64) && sum == a && result == a;
 }
 

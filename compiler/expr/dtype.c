@@ -33,6 +33,10 @@ bool dtype_is_float(DType t) {
   return t <= DT_BF16;
 }
 
+bool dtype_is_half(DType t) {
+  return t == DT_F16 || t == DT_BF16;
+}
+
 bool dtype_is_int(DType t) {
   return t >= DT_I64 && t <= DT_U8;
 }

@@ -14,6 +14,7 @@ const char *dtype_name(DType t);
 bool dtype_find(const char *s, size_t len, DType *out);
 int dtype_size(DType t);
 bool dtype_is_float(DType t);
+bool dtype_is_half(DType t);
 bool dtype_is_int(DType t);        /* not bool */
 DType dtype_join(DType a, DType b); /* of two typed operands of + - * and the like (language.md, Types) */
 DType dtype_sum(DType t);          /* the dtype in which sums and products of t accumulate: f16 f32, i8 i64, bool i64 */

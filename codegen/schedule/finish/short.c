@@ -25,7 +25,7 @@ static int step_of(const Expr *e, uint32_t var) {
 static bool is_beside(const LoopPlace *x, uint32_t n, const Expr *const *at, uint32_t var) {
   for (uint32_t k = 0; k < n; k++)
     if (step_of(at[k], var) > (k + 1 == n)) return false;
-  return x->dtype != DT_F16 && x->dtype != DT_BF16 && x->dtype != DT_BOOL;
+  return loop_lies_alike(x->dtype);
 }
 
 /* Whether vectors have an instruction for it. */

@@ -329,7 +329,7 @@ bool tiles_are_matrix(const Tiles *t) {
   if (e->arg[0] == e->arg[1] || read[0]->dtype != read[1]->dtype || t->slot.of[0] == t->slot.of[1]) return false;
   for (uint32_t k = 0; k < 2; k++)
     if (t->slot.of[k] == OF_NONE) return false;
-  bool halves = read[0]->dtype == DT_F16 || read[0]->dtype == DT_BF16;
+  bool halves = dtype_is_half(read[0]->dtype);
   return sum->acc == DT_F32 ? halves : sum->acc == DT_F64 && read[0]->dtype == DT_F64;
 }
 

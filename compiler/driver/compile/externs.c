@@ -182,7 +182,7 @@ static void adapter_print(Buf *b, const Extern *x, uint32_t k) {
   buf_printf(b, ";\n# 1 \"<ein>\"\nvoid ein_extern_%u(const union ein_cell *a, union ein_cell *r) { r->f = (double)%s(",
       k, x->symbol->s);
   for (uint32_t i = 0; i < x->n; i++) {
-    bool half = x->arg[i] == DT_F16 || x->arg[i] == DT_BF16;
+    bool half = dtype_is_half(x->arg[i]);
     const char *to = half ? arena_printf(b->arena, "ein_%s", dtype_name(x->arg[i])) : "";
     buf_printf(b, "%s(%s)%s(a[%u].%c)", i ? ", " : "", emit_extern_type(x->arg[i]), to, i,
         dtype_is_float(x->arg[i]) ? 'f' : 'i');

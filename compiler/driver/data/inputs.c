@@ -321,7 +321,7 @@ static bool is_number(const Eval *e, const EinNode *n, const Given *g, const Eva
 int64_t given_rounded(
     const Eval *e, const EinNode *n, const Given *g, const EvalArray *x, const int64_t *low, const EvalArray *block) {
   bool file = g->info.has_dtype && dtype_is_float((DType)g->info.dtype) && (DType)g->info.dtype != x->dtype;
-  bool narrow = x->dtype == DT_F16 || x->dtype == DT_BF16 ||
+  bool narrow = dtype_is_half(x->dtype) ||
       (x->dtype == DT_F32 && (!g->info.has_dtype || g->info.dtype == EIN_F64));
   return narrow && (file || is_number(e, n, g, x)) ? elements_rounded(g, x, low, block) : 0;
 }

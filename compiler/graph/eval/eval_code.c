@@ -135,7 +135,7 @@ static void emit_round(Making *m, const Info *i) {
   if (m->b->run->shake && class_of(t) != CL_I && (rule == RULE_SAME || rule == RULE_REAL) && op_rounds((Op)i->e->op))
     emit(m, I_SHAKE, i->reg, 0, t, 0);
   if (rule != RULE_SAME && rule != RULE_REAL && rule != RULE_INT) return;
-  if (t == DT_F16 || t == DT_BF16) emit(m, I_NARROW, i->reg, 0, t, 0);
+  if (dtype_is_half(t)) emit(m, I_NARROW, i->reg, 0, t, 0);
   if (class_of(t) == CL_I && t != DT_I64) emit(m, I_WRAP, i->reg, 0, t, 0);
 }
 

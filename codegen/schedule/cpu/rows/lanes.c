@@ -29,7 +29,7 @@ static bool red_most(const EinSum *sum) { return red_op(sum) == OP_MAX || red_op
 
 /* The type of a lane. Halves that are only compared are as exact as floats, and need no rounding. */
 static DType lane_dtype(const EinSum *sum) {
-  return sum->acc == DT_F16 || sum->acc == DT_BF16 ? DT_F32 : sum->acc;
+  return dtype_is_half(sum->acc) ? DT_F32 : sum->acc;
 }
 
 static const Expr *lane_identity(Sched *s, const EinSum *sum) {

@@ -95,7 +95,6 @@ static bool at_point(const Rows *r, uint32_t i, uint32_t slot, uint32_t k) {
 
 /* ---- facts about stages -------------------------------------------------------------------------------- */
 
-static bool is_half(DType t) { return t == DT_F16 || t == DT_BF16; }
 
 /* Whether e is a product that varies within a row. */
 static bool is_product(const StagePlan *p, uint32_t outer, const Expr *e) {
@@ -108,7 +107,7 @@ static bool is_product(const StagePlan *p, uint32_t outer, const Expr *e) {
 /* Whether e has no functions or divisions; no halves, which would be widened; and nothing that a C compiler may fuse
  * in one place and not in another: wherever it is computed, it is the same number. */
 static bool is_light(const StagePlan *p, uint32_t outer, const Expr *e) {
-  if (e->kind == EX_READ) return !is_half((DType)e->dtype);
+  if (e->kind == EX_READ) return !dtype_is_half((DType)e->dtype);
   if (e->kind != EX_OP) return true;
   bool sum = e->op == OP_ADD || e->op == OP_SUB;
   if (!(op_info[e->op].laws & LAW_EXACT) || e->op == OP_DIV || e->op == OP_IDIV || e->op == OP_MOD || e->op == OP_SQRT)
@@ -128,7 +127,7 @@ static bool is_far(const Expr *read) {
 static double cost_again(const Rows *r, uint32_t i) {
   const RowStage *q = &r->at[i];
   double cost = q->p.ops;
-  if (!q->flat || !is_map(q) || cost > (double)AGAIN_OPS || is_half(sum_of(q)->dtype)) return AGAIN_OPS + 1;
+  if (!q->flat || !is_map(q) || cost > (double)AGAIN_OPS || dtype_is_half(sum_of(q)->dtype)) return AGAIN_OPS + 1;
   if (!is_light(&q->p, r->s->outer, sum_of(q)->body)) return AGAIN_OPS + 1;
   for (uint32_t j = 0; j < sum_of(q)->n_slot; j++) {
     TaskSlot slot = q->p.stage->slot[j];
@@ -225,7 +224,7 @@ static bool store_fits(const Rows *r, uint32_t k, uint32_t h) {
   const RowStage *q = &r->at[h];
   if (!is_map(q) || !same_points(r, k, h) || q->p.stage->buffer < 0) return false;
   DType t = sum_of(&r->at[k])->dtype;
-  if (t != buffer_seen(r->s, (uint32_t)q->p.stage->buffer)->dtype || is_half(t) || t == DT_BOOL) return false;
+  if (t != buffer_seen(r->s, (uint32_t)q->p.stage->buffer)->dtype || dtype_is_half(t) || t == DT_BOOL) return false;
   if (plan_move(&q->p, q->p.n_access - 1, q->p.n_label - 1) != MOVE_UNIT) return false;
   if (k != h && is_short(r, k) && streams_if(r, h)) return false;
   return !has_home_in(r, h) && !buffer_is_read(r, (uint32_t)q->p.stage->buffer);

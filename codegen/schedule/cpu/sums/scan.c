@@ -337,14 +337,13 @@ static void run_lanes(const Run *r, const Expr *lo, const Expr *hi, bool in) {
   into(s, was);
 }
 
-static bool is_half(DType t) { return dtype_is_float(t) && dtype_size(t) < 4; }
 
 /* Whether lanes save more than an array of points costs to write and read. */
 static bool fills(const Scan *c) {
   const TaskStage *st = c->p->stage;
-  bool pays = c->p->ops > (double)FILL_OPS || c->s->follow.goes_on || is_half(st->sum->dtype);
+  bool pays = c->p->ops > (double)FILL_OPS || c->s->follow.goes_on || dtype_is_half(st->sum->dtype);
   for (uint32_t k = 0; k < st->sum->n_slot; k++)
-    pays |= !st->slot[k].kept && is_half(buffer_seen(c->s, st->slot[k].index)->dtype);
+    pays |= !st->slot[k].kept && dtype_is_half(buffer_seen(c->s, st->slot[k].index)->dtype);
   return pays && c->v == NO_LABEL && !red_is_arg(st->sum);
 }
 

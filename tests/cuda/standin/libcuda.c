@@ -10,12 +10,13 @@
  * $EIN_STANDIN, words separated by commas, injects failures: no-device, old (an old driver), begin=N (cuInit returns
  * N); alloc=N, launch=N, load=N, capture=N, graph=N, graph-set=N (the N-th call fails, counted since the variable
  * changed); graph-launch=N (a kernel of the N-th graph launch fails), graph-full=N (no memory for it); lose=N (the N-th
- * copy to the device is left out); no-wait=N (a stream does not wait for the N-th event). early: work in any stream but the first is done at once, as far as it need not wait
- * for another stream. Whatever is done when, work that events do not order is an error (order.h).
- * clock=KERNEL:BUS: a kernel takes so many microseconds, and the bus so many bytes in one, in each direction; the
- * report has a line with the time of it all. It also sets the devices: memory=BYTES; capability=75: compute capability 7.5 instead of 9.0;
- * devices=N: 1 to 4 devices, which cannot access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is
- * appended at exit, about what was done and what was not released. */
+ * copy to the device is left out); no-wait=N (a stream does not wait for the N-th event). early: work in any stream but
+ * the first is done at once, as far as it need not wait for another stream. Whatever is done when, work that events do
+ * not order is an error (order.h). clock=KERNEL:BUS: a kernel takes so many microseconds, and the bus so many bytes in
+ * one, in each direction; the report has a line with the time of it all. It also sets the devices: memory=BYTES;
+ * capability=75: compute capability 7.5 instead of 9.0; devices=N: 1 to 4 devices, which cannot access each other's
+ * memory. $EIN_STANDIN_REPORT: a file to which a line is appended at exit, about what was done and what was not
+ * released. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "planted.h"
 #include "work.h"
 
 enum { NOT_CAPTURED = 900, VOID = 901 }; /* errors of captures */
@@ -46,14 +48,9 @@ static struct {
   Device device[DEVICES];
   Stream *stream[ORDER_STREAMS];
   OrderMark *mark[STANDIN_PIECES]; /* of each piece of the device's memory */
-  int dead, streams, modules, events, copies, base_copies, wanted, base_wanted, open[DEVICES];
+  int dead, streams, modules, events, live, waits, open[DEVICES];
   const char *locked[256];   /* the host's memory that is locked, which it was not from the beginning */
   uint64_t up, down;
-  int allocations, launches, loads, live;
-  int captures, instances, graph_launches, graph_sets, waits, base_captures, base_instances, base_graph_launches,
-      base_graph_sets;
-  char injected[256];
-  int base_allocations, base_launches, base_loads; /* the counts when $EIN_STANDIN last changed */
 } my;
 /* This thread's stack of current contexts, as devices; what it has asked for. */
 static __thread struct { int current[64], depth, kernels, copies; } mine;
@@ -77,27 +74,7 @@ static void all_unlock(int *locked) {
 }
 #define ALONE __attribute__((cleanup(all_unlock), unused)) int alone = all_lock()
 
-/* ---- injected failures ------------------------------------------------------------------------------ */
-
-static const char *injected(const char *word) {
-  const char *all = getenv("EIN_STANDIN");
-  if (!all) all = "";
-  if (strcmp(all, my.injected) != 0) {
-    snprintf(my.injected, sizeof my.injected, "%s", all);
-    my.base_captures = my.captures, my.base_instances = my.instances, my.base_graph_launches = my.graph_launches,
-    my.base_graph_sets = my.graph_sets;
-    my.base_copies = my.copies, my.base_wanted = my.wanted;
-    my.base_allocations = my.allocations, my.base_launches = my.launches, my.base_loads = my.loads;
-  }
-  for (const char *at = all; (at = strstr(at, word)) != NULL; at++)
-    if (at == all || at[-1] == ',') return at + strlen(word);
-  return NULL;
-}
-
-static int is_nth(const char *word, int n) {
-  const char *at = injected(word);
-  return at && atoi(at) == n;
-}
+/* ---- the report ------------------------------------------------------------------------------------ */
 
 static int retained(void) {
   int n = 0;
@@ -110,15 +87,16 @@ static void report(void) {
   const char *path = getenv("EIN_STANDIN_REPORT");
   FILE *f = path ? fopen(path, "a") : NULL;
   if (!f) return;
+  const int *n = counts;
   char clock[200];
   order_report(clock, sizeof clock);
   fprintf(f,
       "%sleft: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; "
       "graphs: %d made, %d launched, "
       "%d kernels told; %d waits; %llu bytes up, %llu down; %d events, %d waits for them\n",
-      clock, my.live, my.modules, my.streams, retained(), my.allocations, my.launches, my.loads, my.instances,
-      my.graph_launches, my.graph_sets, my.waits,
-      (unsigned long long)my.up, (unsigned long long)my.down, my.events, my.wanted);
+      clock, my.live, my.modules, my.streams, retained(), n[ALLOCATIONS], n[LAUNCHES], n[LOADS], n[INSTANCES],
+      n[GRAPH_LAUNCHES], n[GRAPH_SETS], my.waits, (unsigned long long)my.up, (unsigned long long)my.down, my.events,
+      n[WANTED]);
   fclose(f);
 }
 
@@ -401,9 +379,9 @@ int cuModuleLoadData(void **module, const void *image) {
   char path[64];
   HERE;
   NOT_IN_CAPTURE(NULL);
-  my.loads++;
+  counted(LOADS);
   if (injected("old")) return PTX_VERSION;
-  if (is_nth("load=", my.loads - my.base_loads)) return NO_MEMORY;
+  if (is_due("load=", LOADS)) return NO_MEMORY;
   if (memcmp(head->mark, STANDIN_MARK, sizeof head->mark) != 0) return 200;
   if (!arch_fits(head->arch)) return NO_IMAGE;
   int fd = memfd_create("kernels", MFD_CLOEXEC);
@@ -448,8 +426,8 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
   HERE;
   NOT_IN_CAPTURE(NULL);
   if (!bytes) return INVALID;
-  my.allocations++;
-  if (is_nth("alloc=", my.allocations - my.base_allocations)) return NO_MEMORY;
+  counted(ALLOCATIONS);
+  if (is_due("alloc=", ALLOCATIONS)) return NO_MEMORY;
   cuMemGetInfo_v2(&left, &all);
   while (k < STANDIN_PIECES && my.world.memory[k].data) k++;
   if (k == STANDIN_PIECES || bytes > left) return NO_MEMORY;
@@ -483,8 +461,8 @@ int cuMemFree_v2(uint64_t at) {
 int cuMemAllocHost_v2(void **at, size_t bytes) {
   HERE;
   NOT_IN_CAPTURE(NULL);
-  my.allocations++;
-  if (is_nth("alloc=", my.allocations - my.base_allocations)) return NO_MEMORY;
+  counted(ALLOCATIONS);
+  if (is_due("alloc=", ALLOCATIONS)) return NO_MEMORY;
   *at = malloc(bytes);
   my.live += *at != NULL;
   return *at ? OK : NO_MEMORY;
@@ -532,8 +510,8 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
   HERE;
   if (!is_here(stream) || !memory_of(to, bytes) || memory_of((uint64_t)(uintptr_t)from, 1)) return INVALID;
   NOT_IN_CAPTURE(stream);
-  my.copies++, mine.copies++, my.up += bytes;
-  Later *x = later(is_nth("lose=", my.copies - my.base_copies) ? '-' : 'u', stream);
+  counted(COPIES), mine.copies++, my.up += bytes;
+  Later *x = later(is_due("lose=", COPIES) ? '-' : 'u', stream);
   x->at = to, x->bytes = bytes, x->host = (void *)(uintptr_t)from;
   return asked(stream);
 }
@@ -615,8 +593,8 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   HERE;
   Event *e = event;
   if (!is_here(stream) || ((Stream *)stream)->capture || flags) return INVALID;
-  my.wanted++;
-  if (!e->last || is_nth("no-wait=", my.wanted - my.base_wanted)) return OK;
+  counted(WANTED);
+  if (!e->last || is_due("no-wait=", WANTED)) return OK;
   Later *x = later('w', stream);
   x->record = e->last;
   return asked(stream);
@@ -671,7 +649,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || bx * by * bz > 1024 || !bx || !by || !bz) return INVALID;
   memcpy(&run, &function, sizeof run);
   int failed = 0;
-  if (!((Stream *)stream)->capture) my.launches++, mine.kernels++, failed = is_nth("launch=", my.launches - my.base_launches);
+  if (!((Stream *)stream)->capture) counted(LAUNCHES), mine.kernels++, failed = is_due("launch=", LAUNCHES);
   Later *x = later('k', stream);
   x->run = failed ? NULL : run;
   memcpy(x->grid, (unsigned[]){gx, gy, gz}, sizeof x->grid);
@@ -689,8 +667,8 @@ int cuStreamBeginCapture_v2(void *stream, int mode) {
   HERE;
   if (!is_here(stream) || mode < 0 || mode > 2) return INVALID;
   Stream *s = stream;
-  my.captures++;
-  if (s->capture || is_nth("capture=", my.captures - my.base_captures)) return 903;
+  counted(CAPTURES);
+  if (s->capture || is_due("capture=", CAPTURES)) return 903;
   stream_done(s);
   s->capture = 1, s->spoiled = 0, s->mode = mode, s->thread = pthread_self();
   return OK;
@@ -756,8 +734,8 @@ int cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long fla
   HERE;
   NOT_IN_CAPTURE(NULL);
   if (flags) return INVALID;
-  my.instances++;
-  if (is_nth("graph=", my.instances - my.base_instances)) return NO_MEMORY;
+  counted(INSTANCES);
+  if (is_due("graph=", INSTANCES)) return NO_MEMORY;
   Made *m = calloc(1, sizeof *m);
   Graph *g = graph;
   m->device = g->device, m->first = nodes_copy(g->first), m->of = g;
@@ -770,8 +748,8 @@ int cuGraphExecKernelNodeSetParams(void *made, void *node, const KernelNode *wha
   Made *m = made;
   Later *x = m->first;
   StandinLaunch *run;
-  my.graph_sets++;
-  if (is_nth("graph-set=", my.graph_sets - my.base_graph_sets)) return NO_MEMORY;
+  counted(GRAPH_SETS);
+  if (is_due("graph-set=", GRAPH_SETS)) return NO_MEMORY;
   for (Later *k = m->of->first; k && k != node; k = k->next) x = x->next;
   if (!x || x->what != 'k' || what->shared || what->extra) return INVALID;
   memcpy(&run, &what->function, sizeof run);
@@ -785,10 +763,10 @@ int cuGraphLaunch(void *made, void *stream) {
   HERE;
   Made *m = made;
   if (!is_here(stream) || ((Stream *)stream)->capture || ((Stream *)stream)->device != m->device) return INVALID;
-  my.graph_launches++, mine.kernels++;
-  if (is_nth("graph-full=", my.graph_launches - my.base_graph_launches)) return NO_MEMORY;
+  counted(GRAPH_LAUNCHES), mine.kernels++;
+  if (is_due("graph-full=", GRAPH_LAUNCHES)) return NO_MEMORY;
   Later *x = later('g', stream);
-  if (!is_nth("graph-launch=", my.graph_launches - my.base_graph_launches)) x->nodes = nodes_copy(m->first);
+  if (!is_due("graph-launch=", GRAPH_LAUNCHES)) x->nodes = nodes_copy(m->first);
   return OK;
 }
 
@@ -801,22 +779,21 @@ int cuGraphExecDestroy(void *made) {
   return free(m), OK;
 }
 
+static const struct { int error; const char *name, *text; } errors[] = {
+  {NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+  {ILLEGAL, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+  {BAD_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+  {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
 int cuGetErrorName(int error, const char **name) {
-  switch (error) {
-  case NO_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; return OK;
-  case ILLEGAL: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; return OK;
-  case BAD_HANDLE: *name = "CUDA_ERROR_INVALID_HANDLE"; return OK;
-  case 999: *name = "CUDA_ERROR_UNKNOWN"; return OK;
-  default: return INVALID;
-  }
+  for (size_t k = 0; k < sizeof errors / sizeof *errors; k++)
+    if (errors[k].error == error) return *name = errors[k].name, OK;
+  return INVALID;
 }
 
 int cuGetErrorString(int error, const char **text) {
-  switch (error) {
-  case NO_MEMORY: *text = "out of memory"; return OK;
-  case ILLEGAL: *text = "an illegal memory access was encountered"; return OK;
-  case BAD_HANDLE: *text = "invalid resource handle"; return OK;
-  case 999: *text = "unknown error"; return OK;
-  default: return INVALID;
-  }
+  for (size_t k = 0; k < sizeof errors / sizeof *errors; k++)
+    if (errors[k].error == error) return *text = errors[k].text, OK;
+  return INVALID;
 }

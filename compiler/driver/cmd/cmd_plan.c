@@ -1,45 +1,6 @@
 /* driver/cmd/cmd_plan.c - ein plan, for one site: predicts what a run will do and take: the kernels, their operations
  * and bytes, and the memory.
- *
- * With --format=json:
- *
- *   { "schema": "ein plan 1", "program", "sites": 1,
- *     "dims":    { NAME: value },
- *     "totals":  { "flops", "integer_operations", "bytes_read", "bytes_written", "bytes_moved",
- *                  "one_turn": true if a repeat's turns are not known, and one turn is counted,
- *                  "largest_intermediate": null or { "buffer", "name", "bytes" },
- *                  "workspace_bytes": the result of the library's workspace_bytes(); this consists of
- *                  "buffers_bytes", and "scratch_bytes" for each of
- *                  "threads",
- *                  "input_bytes", "output_bytes" },
- *     "device":  with --target=cuda { "limit_bytes": or null, "spills", "bytes": that it takes, "whole_bytes": that
- *                it takes if it does not spill, "least_bytes", "least_at": { "name", "place" }, "bytes_in",
- *                "bytes_out": over the bus, "one_turn", "all_steps": false if there are too many to count,
- *                "seconds_in", "seconds_out": or null,
- *                "moves": [ { "step": for which; null: at the end, "buffer", "kind": "in", "out" or "within",
- *                "times", "bytes": of all of them } ], "stays": [ { "buffer", "first", "last": steps } ] }; the last
- *                two are empty if it does not spill,
- *     "usual":   under --deterministic, for the plan without it { "flops", "integer_operations", "bytes_read",
- *                "bytes_written", "bytes_moved" },
- *     "buffers": [ { "id", "space": "input", "output" or "work", "name", "dtype", "shape": [ int ], "bytes",
- *                    "first", "last": the steps between which it is alive, "offset": in the workspace; null unless it
- *                    is work, "place" } ],
- *     "tasks":   [ TASK ],                                        in order, a repeat before its contents
- *     "notes":   [ { "pass", "what", "count", "place" } ] }       what optimisation changed before
- *
- *   TASK: { "step", "kind", "name", "place", "depth": enclosing repeats,
- *           "times": how often a run does it; null: it depends on data,
- *           "unless": null, or the input without which it is done,
- *           "flops", "integer_operations", "bytes_read", "bytes_written": of one time; for a repeat, of all its turns,
- *           and
- *     kernel: "equations": [ string ], "how": [ string ], "uses": [ { "buffer", "read", "written" } ] in bytes
- *     zero:   "uses"
- *     repeat: "end": its last step, "turn", "turns": at most; null: it depends on data, and one is counted,
- *             "may_stop": it has an `until` }                     others are: default, assert
- *
- *   All numbers are exact integers; an amount beyond 64 bits is null. A missing name is null, and so is a missing
- *   place; else a place is { "file", "line", "column" }. "step" and buffers have the numbers of ein build
- *   --stop=task. */
+ * docs/schema/ein-plan-1.json says what --format=json writes. */
 #include <string.h>
 
 #include "emit/c_inside.h"

@@ -1,61 +1,6 @@
 /* driver/plan/bytes.c - ein plan for many sites by bytes: the mesh, what its axes cut, where tensors stay
  * (plan/placing/placing.h).
- *
- * With --format=json:
- *
- *   { "schema": "ein placing 1", "program", "sites", "measure": "bytes", "seconds" or "ia", "planner",
- *     "dims":     { NAME: value },
- *     "mesh":     [ int ]: the sizes of its axes; further sites are idle,
- *     "bytes":    received by sites, summed over sites and over a run,
- *     "elements": by "ia", as the TRA paper counts them,
- *     "machine", "seconds": of a run; these, and all other members whose names end in "seconds", only with --machine,
- *     "memory":   { "bytes": the maximum over sites, "at": id of the vertex at whose task; null: at that of an input,
- *                 or between tasks, "limit": null: there is none, "measured": the peak of the plan's tasks; false: the
- *                 plan cannot be a list of tasks yet, and this is an estimate },
- *     "usual":    under --deterministic, for the plan without it { "bytes", "flops", "integer_operations",
- *                 "site_operations", "seconds" }; absent if the plan was given,
- *     "simulated": with --simulate (driver/plan/simulate.c),
- *     "bound":    a lower bound of the bytes (or seconds, or elements) on such a mesh, as if all blocks were equal,
- *                 among plans whose busiest site keeps its limit; null: some labels of some tensors were not examined,
- *                 or the planner is a rule,
- *     "work":     WORK of a run,
- *     "busiest":  { "operations": of the site that has the largest block of every equation, where a point counts as at
- *                 least one, "limit": plans with more were not examined; null: any },
- *     "room":     bytes of parts that arrive at once; left out: 64 MiB,
- *     "largest_intermediate": the number of a tensor that is neither input nor output; null: there is none,
- *     "strategy": the name of such a plan; null: it has no name,
- *     "runner_up": { "vertex": id of the one that is cut differently, "counts": [ int ] by label, "bytes", by "ia"
- *                    "elements", "more": null, or where it moves most more: { "tensor", "operands": of the vertex that
- *                    makes it, "bytes" } }; or { "why": there is none },
- *     "why":      with --why [ { "pin", "mesh", "bytes", by seconds "seconds", by "ia" "elements",
- *                    "edges": [ { "kind": "read", "operands", "home" or "kernels", "tensor", "reader": id or null,
- *                    "more": than here } ]; or "why": there is no such plan } ],
- *     "vertices": [ { "id", "name", "place", "equation", "times", "labels": as in "ein partition 1",
- *                     "axes": [ int ] by axis the number of the label that it cuts; -1: it is idle,
- *                     "reads": [ { "tensor": its number, "extents", "labels", "made", "called": as in "ein partition
- * 1", "indices": null: labels determine all; [ an expression of l0, l1, .., null: it depends on data or turns ] by
- * dimension, "asked": null: it is not read at indices from data; { "places": [ bool ] by dimension, "points": [ int ]
- * labels, "times", "bytes": at most, if its places are requested, "whole": if all of it comes }, "times": per run,
- * including turns in a stack, "received": bytes, "elements": by "ia" } ], "received": bytes of operands, "site_points":
- * those that predicates let through of its largest block, at most, "point_operations": per point, "point_rate": their
- * rate, "f32 multiply_add", "kernel_seconds", "received_seconds", "memory": bytes of a site at its tasks, "work": WORK,
- *                     and if it is done in panels "panels": { "label", "count", "apart": the
- *                     reads whose next panel does not come while one is in use } } ],
- *     "tensors":  [ { "name", "vertex": id of its maker; null: an input, "bytes": its size, "dtype", "extents",
- *                     "most": [ int ] the largest number of blocks per dimension, "part": bytes of an element while it
- *                     is in parts; 0 for an input,
- *                     "home": [ int ] by axis the dimension (of a vertex: the number of its label) that is cut; -1:
- *                     all sites along it have it,
- *                     "block": bytes of the largest block at home, "kept": how many of these, "first", "last": the
- *                     vertices, by number in this list, between which it is alive,
- *                     "brought": bytes to reduce it and bring it home; for an input, those of its copies;
- *                     "brought_seconds"; by "ia" "brought_elements" } ],
- *     "against":  [ { "planner", "bytes", by seconds "seconds", by "ia" "elements"; or "why": it does not fit this
- *                     program } ] }
- *
- *   WORK: { "flops", "integer_operations", "site_operations": the sum of both at the site that has most }
- *
- * docs/schema/ein-placing-1.json is the schema for programs. */
+ * docs/schema/ein-placing-1.json says what --format=json writes. */
 #include <string.h>
 
 #include "expr/prove/asked.h"

@@ -1,18 +1,7 @@
 /* driver/plan/certificate.c - ein plan --certificate c.json: everything that share/check_plan.py needs to check a plan
  * without ein.
- *
- *   { "schema": "ein certificate 1",
- *     "plan":       as --format=json writes it: "ein placing 1",
- *     "pinned":     pins, a plan's file or a limit of memory restrict the plan,
- *     "equations":  [ by vertex: { "operations": of a point, which the limit on work counts,
- *                                  "most": [ the largest number of blocks of a label ],
- *                                  "ties": [ { "label": has at most "values", given the labels of "given" } ], from
- *                                          its predicates,
- *                                  "kept": the points that these let through, at most } ],
- *     "tasks":      the text of --format=task; null: the plan cannot be one yet }
- *
- * It contains no proof of the bound, which only a new search could check. docs/schema/ein-certificate-1.json is the
- * schema for programs. */
+ * docs/schema/ein-certificate-1.json says what it has. It contains no proof of the bound, which only a new search could
+ * check. */
 #include "sites.h"
 
 #include "expr/einsum.h"

@@ -1,33 +1,7 @@
 /* driver/plan/sites.c - ein plan for many sites: reads what is asked for; and with --costs=eindecomp, into how many
  * blocks each label of each tensor is cut, and the elements that this moves, as the EinDecomp paper counts them
  * (plan/partition.h).
- *
- * With --format=json then:
- *
- *   { "schema": "ein partition 1", "program", "sites", "measure": "eindecomp", "planner",
- *     "dims":     { NAME: value },
- *     "cost":     COST of a run, of all vertices,
- *     "bound":    null if the planner looks for none; else no plan with these pins costs less,
- *     "proven":   bound is the cost,
- *     "mesh":     [ int ] that realises these counts, "bytes": that its sites receive; with --machine "machine",
- *                 "seconds", of a run there; "usual": as in "ein placing 1",
- *     "simulated": with --simulate (driver/plan/simulate.c),
- *     "vertices": [ { "id", "name", "place", "equation", "calls": the product of the counts, "times": how often a run
- *                     computes it,
- *                     "labels": [ { "name", "extent", "count", "reduced" } ],
- *                     "reads":  [ { "tensor", "from": id of the vertex that makes it; null: an input,
- *                                   "extents": [ int ], and by dimension the numbers of labels, -1 where it is whole:
- *                                   "labels": [ int ] that cut it as it is read, "made": [ int ] of `from`,
- *                                   "called": it goes to the kernel; else it is the value of a state,
- *                                   "times": how often it is computed } ],
- *                     "axes", "home", "received", "brought": on the mesh, as in "ein placing 1"; "exactly": its axes
- *                     have its counts, else smaller ones; a state has neither axes nor this,
- *                     "cost":   COST of a run } ],
- *     "against":  [ { "planner", "cost": COST; or "why": it does not fit this program } ] }
- *
- *   COST: { "join", "aggregation", "repartition", "all" } in elements; exact up to 2^53.
- *
- * docs/schema/ein-partition-1.json is the schema for programs. */
+ * docs/schema/ein-partition-1.json says what --format=json then writes. */
 #include "sites.h"
 
 #include <string.h>

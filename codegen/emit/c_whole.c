@@ -48,7 +48,7 @@ static void size_open(Arena *a, TaskGraph *t, Str name) {
       t->dims.at[i].known = false;
       return;
     }
-  vec_push(a, t->dims, ((TaskDim){name, false, 0}));
+  vec_push(a, t->dims, ((Dim){name, false, 0}));
 }
 
 /* The first plan with its arguments as callers see them: those with a default are optional, and sizes in which plans

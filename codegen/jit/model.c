@@ -90,7 +90,7 @@ static void sizes_make(ein_plan *plan, const int64_t *dim) {
   const TaskGraph *t = m->p->tasks;
   const Planning x = {m, plan, dim};
   for (uint32_t i = 0; i < t->checks.len; i++) {
-    const TaskCheck *c = &t->checks.at[i];
+    const DimCheck *c = &t->checks.at[i];
     m->runtime->ein_plan_check(
         plan, checked(&x, c->cond).i != 0, c->text ? c->text->s : "", m->check_file[i], file_line(c->place));
   }

@@ -710,8 +710,7 @@ bool loop_check(const LoopProgram *p, Buf *out) {
   Check c = {.p = p, .arena = a, .tasks = map_new(a), .calls = map_new(a)};
   Map names = map_new(a), met = map_new(a);
   c.c = sum_check_new(out, a, t->exprs, &c, say_where);
-  for (uint32_t i = 0; i < t->dims.len; i++)
-    check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
+  check_dims(&c.c, &t->dims);
   for (uint32_t i = 0; i < p->sites.len; i++)
     if (!p->sites.at[i].text) fail(&c, "site %u says nothing", i);
   uint32_t kernels = find_kernels(&c, &t->tasks, 0);

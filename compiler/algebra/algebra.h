@@ -146,7 +146,7 @@ typedef struct Algebra {
   VEC(AlgNode *) inputs;
   VEC(AlgOutput) outputs;
   VEC(AlgAssert) asserts;
-  VEC(const Monoid *) monoids;
+  Monoids monoids;
   AlgRegion *top;
   uint32_t n_nodes;
   const TextLines *lines;    /* of a program that was read: positions in its text; not part of the program */

@@ -42,8 +42,7 @@ static const Expr **whole_of(Session *s, const TaskGraph *t, const TaskBuffer *b
 static EinGraph *graph_of_tasks(Session *s, const TaskGraph *t) {
   EinGraph *g = graph_new(s->arena, s->strings, t->exprs);
   AxisLabels labels = axis_labels(s->arena, t, NULL);
-  for (uint32_t i = t->mesh.n; i < t->dims.len; i++)
-    vec_push(s->arena, g->dims, ((EinDim){t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value}));
+  for (uint32_t i = t->mesh.n; i < t->dims.len; i++) vec_push(s->arena, g->dims, t->dims.at[i]);
   for (uint32_t i = 0; i < t->inputs.len; i++) {
     const TaskArgument *x = &t->inputs.at[i];
     const TaskBuffer *b = &t->buffers.at[x->buffer];

@@ -11,6 +11,14 @@ typedef struct Monoid {
   DType dtype;
   const Expr *combine, *identity;
 } Monoid;
+typedef VEC(const Monoid *) Monoids;
+
+/* What a program says of its sizes, in each of the languages made of EinSums. */
+typedef struct Dim { Str name; bool known; int64_t value; } Dim;
+typedef VEC(Dim) Dims;
+typedef struct DimCheck { const Expr *cond; Str text; Place place; } DimCheck; /* over dims; tested once sizes are
+                                                                                * bound */
+typedef VEC(DimCheck) DimChecks;
 
 /* Z[out] = reduce over red, where `where`, of body; defined where `domain`. Labels are numbered: 0..n_out-1 are the
  * output's, then n_red reduced ones. Reads occur in body, where and domain as EX_READ of a slot 0..n_slot-1. Each

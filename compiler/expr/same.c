@@ -121,6 +121,35 @@ bool eq_monoid(Same *q, const Monoid *a, const Monoid *b) {
          eq_expr(q, "the monoid's identity", a->identity, b->identity);
 }
 
+bool eq_monoids(Same *q, const Monoids *a, const Monoids *b) {
+  if (!eq_int(q, "the number of monoids", a->len, b->len)) return false;
+  for (uint32_t i = 0; i < a->len; i++)
+    if (!eq_monoid(q, a->at[i], b->at[i])) return false;
+  return true;
+}
+
+bool eq_dims(Same *q, const Dims *a, const Dims *b) {
+  if (!eq_int(q, "the number of dims", a->len, b->len)) return false;
+  for (uint32_t i = 0; i < a->len; i++) {
+    const Dim *x = &a->at[i], *y = &b->at[i];
+    if (!eq_str(q, "a dim's name", x->name, y->name) || !eq_int(q, "whether a dim is known", x->known, y->known) ||
+        (x->known && !eq_int(q, "a dim's value", x->value, y->value)))
+      return false;
+  }
+  return true;
+}
+
+bool eq_checks(Same *q, const DimChecks *a, const DimChecks *b) {
+  if (!eq_int(q, "the number of checks", a->len, b->len)) return false;
+  for (uint32_t i = 0; i < a->len; i++) {
+    const DimCheck *x = &a->at[i], *y = &b->at[i];
+    if (!eq_expr(q, "a check", x->cond, y->cond) || !eq_str(q, "a check's text", x->text, y->text) ||
+        !eq_place(q, x->place, y->place))
+      return false;
+  }
+  return true;
+}
+
 static bool eq_by(Same *q, const Extern *a, const Extern *b) {
   if (!a || !b) return a == b || differ(q, "a C function is there in one only");
   return eq_str(q, "the C function that makes it", a->name, b->name);

@@ -237,8 +237,7 @@ static void check_tests(Check *c) {
     if (check_ref(&c->r, "an assert", n)) check_scalar(c, "an assert", n, DT_BOOL);
   }
   c->r.line = c->r.about = NULL;
-  for (uint32_t i = 0; i < c->g->checks.len; i++)
-    check_condition(&c->c, i, c->g->checks.at[i].cond);
+  check_checks(&c->c, &c->g->checks);
 }
 
 static Span line_of(void *ctx) {
@@ -259,9 +258,8 @@ static bool check_all(const EinGraph *g, Buf *out, Diags *d) {
   c.c.follows = follows;
   c.r = region_check_new(&c.c, &graph_face, &laws, &c, g->n_nodes);
   c.r.lines = g->lines;
-  for (uint32_t i = 0; i < g->dims.len; i++)
-    check_dim(&c.c, i, g->dims.at[i].name, g->dims.at[i].known, g->dims.at[i].value);
-  for (uint32_t i = 0; i < g->monoids.len; i++) check_monoid(&c.c, g->monoids.at[i]);
+  check_dims(&c.c, &g->dims);
+  check_monoids(&c.c, &g->monoids);
   check_regions(&c.r, g->top);
   check_outputs(&c);
   check_tests(&c);

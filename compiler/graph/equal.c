@@ -47,22 +47,6 @@ static void put_at(void *ctx, const void *node) {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-static bool eq_heads(Equal *q, const EinGraph *a, const EinGraph *b) {
-  if (!eq_externs(&q->q, a->exprs, b->exprs)) return false;
-  if (!eq_int(&q->q, "the number of dims", a->dims.len, b->dims.len)) return false;
-  if (!eq_int(&q->q, "the number of monoids", a->monoids.len, b->monoids.len)) return false;
-  for (uint32_t i = 0; i < a->dims.len; i++) {
-    const EinDim *x = &a->dims.at[i], *y = &b->dims.at[i];
-    if (!eq_str(&q->q, "a dim's name", x->name, y->name) ||
-        !eq_int(&q->q, "whether a dim is known", x->known, y->known) ||
-        (x->known && !eq_int(&q->q, "a dim's value", x->value, y->value)))
-      return false;
-  }
-  for (uint32_t i = 0; i < a->monoids.len; i++)
-    if (!eq_monoid(&q->q, a->monoids.at[i], b->monoids.at[i])) return false;
-  return true;
-}
-
 static bool eq_outputs(Equal *q, const EinGraph *a, const EinGraph *b) {
   if (!eq_int(&q->q, "the number of inputs", a->inputs.len, b->inputs.len)) return false;
   if (!eq_int(&q->q, "the number of outputs", a->outputs.len, b->outputs.len)) return false;
@@ -79,20 +63,13 @@ static bool eq_outputs(Equal *q, const EinGraph *a, const EinGraph *b) {
 
 static bool eq_tests(Equal *q, const EinGraph *a, const EinGraph *b) {
   if (!eq_int(&q->q, "the number of asserts", a->asserts.len, b->asserts.len)) return false;
-  if (!eq_int(&q->q, "the number of checks", a->checks.len, b->checks.len)) return false;
   for (uint32_t i = 0; i < a->asserts.len; i++) {
     const EinAssert *x = &a->asserts.at[i], *y = &b->asserts.at[i];
     if (!same_ref(q, "an assert", x->node, y->node) ||
         !eq_str(&q->q, "an assert's text", x->text, y->text) || !eq_place(&q->q, x->place, y->place))
       return false;
   }
-  for (uint32_t i = 0; i < a->checks.len; i++) {
-    const EinCheck *x = &a->checks.at[i], *y = &b->checks.at[i];
-    if (!eq_expr(&q->q, "a check", x->cond, y->cond) ||
-        !eq_str(&q->q, "a check's text", x->text, y->text) || !eq_place(&q->q, x->place, y->place))
-      return false;
-  }
-  return true;
+  return eq_checks(&q->q, &a->checks, &b->checks);
 }
 
 bool graph_equal(const EinGraph *a, const EinGraph *b, Buf *why) {
@@ -100,7 +77,8 @@ bool graph_equal(const EinGraph *a, const EinGraph *b, Buf *why) {
   RegionSame r = {&q.q, &graph_face, &q, a->exprs, b->exprs, eq_node, put_at};
   q.q.ctx = &q;
   q.q.where = say_where;
-  bool ok = eq_int(&q.q, "the number of ids", a->n_nodes, b->n_nodes) && eq_heads(&q, a, b) &&
+  bool ok = eq_int(&q.q, "the number of ids", a->n_nodes, b->n_nodes) && eq_externs(&q.q, a->exprs, b->exprs) &&
+            eq_dims(&q.q, &a->dims, &b->dims) && eq_monoids(&q.q, &a->monoids, &b->monoids) &&
             eq_region(&r, a->top, b->top) && eq_outputs(&q, a, b) && eq_tests(&q, a, b);
   arena_free(q.q.arena);
   return ok;

@@ -72,22 +72,19 @@ struct EinRegion {
   VEC(EinStack) stacks;
 };
 
-typedef struct EinDim { Str name; bool known; int64_t value; } EinDim;
 typedef struct EinOutput { Str name; EinNode *node; } EinOutput;
 typedef struct EinAssert { EinNode *node; Str text; Place place; } EinAssert; /* node: rank-0 bool */
-/* over dims; tested once sizes are bound */
-typedef struct EinCheck { const Expr *cond; Str text; Place place; } EinCheck;
 
 struct EinGraph {
   Arena *arena;
   Strings *strings;
   Exprs *exprs;
-  VEC(EinDim) dims;          /* in order of declaration; known ones are already replaced by constants */
+  Dims dims;                 /* in order of declaration; known ones are already replaced by constants */
   VEC(EinNode *) inputs;     /* EIN_INPUT, in order of declaration */
   VEC(EinOutput) outputs;
   VEC(EinAssert) asserts;
-  VEC(EinCheck) checks;
-  VEC(const Monoid *) monoids;
+  DimChecks checks;
+  Monoids monoids;
   EinRegion *top;
   uint32_t n_nodes;
   const TextLines *lines;    /* of a graph that was read: positions in its text; not part of the graph */

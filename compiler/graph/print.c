@@ -88,12 +88,9 @@ static void print_line(void *ctx, const void *node) {
 
 static void print_head(Printer *p) {
   buf_str(p->out, "eingraph 1\n");
-  for (uint32_t i = 0; i < p->g->dims.len; i++) {
-    const EinDim *d = &p->g->dims.at[i];
-    print_dim(&p->p, d->name, d->known, d->value);
-  }
+  print_dims(&p->p, &p->g->dims);
   print_externs(&p->p, p->g->exprs);
-  for (uint32_t i = 0; i < p->g->monoids.len; i++) print_monoid(&p->p, p->g->monoids.at[i]);
+  print_monoids(&p->p, &p->g->monoids);
 }
 
 static void print_foot(Printer *p) {
@@ -108,10 +105,7 @@ static void print_foot(Printer *p) {
     print_string(&p->p, p->g->asserts.at[i].text);
     print_end(&p->p, p->g->asserts.at[i].place);
   }
-  for (uint32_t i = 0; i < p->g->checks.len; i++) {
-    const EinCheck *c = &p->g->checks.at[i];
-    print_check(&p->p, c->cond, c->text, c->place);
-  }
+  print_checks(&p->p, &p->g->checks);
 }
 
 void graph_print(Buf *out, const EinGraph *g) {

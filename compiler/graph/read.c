@@ -201,18 +201,12 @@ static void make_close(void *ctx) {
 
 static bool line_dim(void *ctx) {
   GraphReader *r = ctx;
-  EinDim d = {0};
-  if (!want_dim(&r->x, &d.name, &d.known, &d.value)) return false;
-  vec_push(r->g->arena, r->g->dims, d);
-  return true;
+  return want_dim(&r->x, &r->g->dims);
 }
 
 static bool line_monoid(void *ctx) {
   GraphReader *r = ctx;
-  Monoid m = {0};
-  if (!want_monoid(&r->x, &m)) return false;
-  vec_push(r->g->arena, r->x.monoids, graph_monoid(r->g, &m));
-  return true;
+  return want_monoid(&r->x, &r->g->monoids);
 }
 
 static bool line_extern(void *ctx) { return want_extern(&((GraphReader *)ctx)->x); }
@@ -241,10 +235,7 @@ static bool line_assert(void *ctx) {
 
 static bool line_check(void *ctx) {
   GraphReader *r = ctx;
-  EinCheck x = {0};
-  if (!want_check(&r->x, &x.cond, &x.text, &x.place)) return false;
-  vec_push(r->g->arena, r->g->checks, x);
-  return true;
+  return want_check(&r->x, &r->g->checks);
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */

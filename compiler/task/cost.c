@@ -51,7 +51,7 @@ bool cost_size(Arena *a, const CostDims *dims, const Expr *e, int64_t *out) {
 
 static bool dims_known(Costs *c, CostError *e) {
   for (uint32_t i = 0; i < c->t->dims.len; i++) {
-    const TaskDim *d = &c->t->dims.at[i];
+    const Dim *d = &c->t->dims.at[i];
     int64_t v = d->value;
     *e = (CostError){.kind = COST_NO_VALUE, .dim = d->name};
     if (!d->known && !c->dims->dim(c->dims->ctx, d->name, &v)) return false;

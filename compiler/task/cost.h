@@ -51,7 +51,7 @@ typedef struct CostError {
   const TaskBuffer *buffer;  /* NEGATIVE, TOO_LARGE: the buffer */
   uint32_t axis;             /* its axis (from 0) */
   int64_t size;              /* NEGATIVE */
-  const TaskCheck *check;    /* CHECK: the check that fails */
+  const DimCheck *check;    /* CHECK: the check that fails */
 } CostError;
 
 /* Returns false with *error if no run can be planned with these sizes. */

@@ -308,10 +308,8 @@ static void list_make(Maker *m, const EinRegion *r) {
 static void head_make(Maker *m) {
   const EinGraph *g = m->g;
   TaskGraph *t = m->t;
-  for (uint32_t i = 0; i < g->dims.len; i++)
-    vec_push(m->arena, t->dims, ((TaskDim){g->dims.at[i].name, g->dims.at[i].known, g->dims.at[i].value}));
-  for (uint32_t i = 0; i < g->checks.len; i++)
-    vec_push(m->arena, t->checks, ((TaskCheck){g->checks.at[i].cond, g->checks.at[i].text, g->checks.at[i].place}));
+  for (uint32_t i = 0; i < g->dims.len; i++) vec_push(m->arena, t->dims, g->dims.at[i]);
+  for (uint32_t i = 0; i < g->checks.len; i++) vec_push(m->arena, t->checks, g->checks.at[i]);
   for (uint32_t i = 0; i < g->monoids.len; i++) vec_push(m->arena, t->monoids, g->monoids.at[i]);
   for (uint32_t i = 0; i < g->inputs.len; i++) {
     const EinNode *n = g->inputs.at[i];

@@ -133,8 +133,6 @@ struct Task {
 
 /* optional: has a default */
 typedef struct TaskArgument { Str name; uint32_t buffer; bool param, optional; } TaskArgument;
-typedef struct TaskDim { Str name; bool known; int64_t value; } TaskDim;
-typedef struct TaskCheck { const Expr *cond; Str text; Place place; } TaskCheck;
 
 typedef struct TaskGraph {
   Arena *arena;
@@ -142,12 +140,12 @@ typedef struct TaskGraph {
   Exprs *exprs;
   Mesh mesh;                 /* no axes: one site */
   int64_t room;              /* bytes of parts that arrive at once in a move; 0: MOVE_ROOM */
-  VEC(TaskDim) dims;         /* the site's place along each axis of the mesh; then in order of declaration; dims
+  Dims dims;                 /* the site's place along each axis of the mesh; then in order of declaration; dims
                               * without a value are bound when a run is planned */
   VEC(TaskArgument) inputs, outputs;
   VEC(TaskBuffer) buffers;
-  VEC(const Monoid *) monoids;
-  VEC(TaskCheck) checks;     /* over dims; tested once sizes are bound */
+  Monoids monoids;
+  DimChecks checks;
   Tasks tasks;
   uint32_t n_steps;
   const TextLines *lines;    /* of a graph that was read: positions in its text; not part of the graph */

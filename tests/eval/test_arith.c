@@ -273,7 +273,7 @@ static bool compare_random(uint64_t seed, bool reads, bool *has_value) {
   EinGraph *g = graph_new(t.arena, t.strings, p);
   for (int k = 0; k < 3; k++) {
     Str name = strings_printf(t.strings, "D%d", k);
-    vec_push(t.arena, g->dims, ((EinDim){.name = name}));
+    vec_push(t.arena, g->dims, ((Dim){.name = name}));
     size(&t, name->s, 3 + k);
   }
   EinNode *iota = graph_input(g, str_from(t.strings, "X"), DT_I64, 1, &side, false);

@@ -386,7 +386,7 @@ static void top_is_repeat(Sound *s) {
   s->g->top->turn = s->body->turn;
 }
 static void check_label(Sound *s) {
-  EinCheck x = {.cond = expr_op2(s->p, OP_LT, expr_label(s->p, 0), expr_int(s->p, DT_I64, 3))};
+  DimCheck x = {.cond = expr_op2(s->p, OP_LT, expr_label(s->p, 0), expr_int(s->p, DT_I64, 3))};
   vec_push(s->g->arena, s->g->checks, x);
 }
 

@@ -214,7 +214,7 @@ static Made make(void) {
   m.p = exprs_new(m.a);
   m.g = graph_new(m.a, strings_new(m.a), m.p);
   Str n = str_from(m.g->strings, "N");
-  vec_push(m.a, m.g->dims, ((EinDim){.name = n}));
+  vec_push(m.a, m.g->dims, ((Dim){.name = n}));
   const Expr *dim[2] = {expr_int(m.p, DT_I64, 4), expr_dim(m.p, n)};
   m.x = graph_input(m.g, str_from(m.g->strings, "X"), DT_F32, 2, dim, false);
   m.v = graph_input(m.g, str_from(m.g->strings, "V"), DT_I64, 1, dim, true);

@@ -223,9 +223,9 @@ static void nodes(Gen *r, uint32_t n) {
 static EinGraph *generate(Arena *a, uint64_t seed) {
   Gen r = {.seed = seed * 77 + 5, .a = a, .p = exprs_new(a)};
   EinGraph *g = r.g = graph_new(a, strings_new(a), r.p);
-  vec_push(a, g->dims, ((EinDim){.name = str_from(g->strings, "N")}));
-  vec_push(a, g->dims, ((EinDim){.name = str_from(g->strings, "Ω")}));
-  vec_push(a, g->dims, ((EinDim){str_from(g->strings, "K"), true, 7}));
+  vec_push(a, g->dims, ((Dim){.name = str_from(g->strings, "N")}));
+  vec_push(a, g->dims, ((Dim){.name = str_from(g->strings, "Ω")}));
+  vec_push(a, g->dims, ((Dim){str_from(g->strings, "K"), true, 7}));
   Monoid m = {str_from(g->strings, below(&r, 2) ? "sum" : "lse"), DT_F32,
               expr_param(r.p, DT_F32, 1), expr_real(r.p, DT_F32, -INFINITY)};
   graph_monoid(g, &m);
@@ -252,7 +252,7 @@ static EinGraph *generate(Arena *a, uint64_t seed) {
   }
   EinNode ok = {.dtype = DT_BOOL};
   vec_push(a, g->asserts, ((EinAssert){vertex(&r, &ok), name(&r, false), place(&r)}));
-  EinCheck c = {expr_op2(r.p, OP_LE, dim(&r), dim(&r)), name(&r, false), place(&r)};
+  DimCheck c = {expr_op2(r.p, OP_LE, dim(&r), dim(&r)), name(&r, false), place(&r)};
   vec_push(a, g->checks, c);
   g->n_nodes += below(&r, 2);
   return g;

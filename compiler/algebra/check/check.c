@@ -237,7 +237,7 @@ static bool check_all(const Algebra *p, Buf *out, Diags *d) {
   c.info = map_new(a);
   c.r = region_check_new(&c.c, &algebra_face, &laws, &c, p->n_nodes);
   c.r.lines = p->lines;
-  for (uint32_t i = 0; i < p->monoids.len; i++) check_monoid(&c.c, p->monoids.at[i]);
+  check_monoids(&c.c, &p->monoids);
   check_mesh(&c);
   if (c.c.ok) {
     check_regions(&c.r, p->top);

@@ -132,11 +132,7 @@ static bool eq_heads(Equal *q, const Algebra *a, const Algebra *b) {
   for (uint32_t k = 0; a->placed && k < a->mesh.n; k++)
     if (!eq_int(&q->q, "the size of an axis", a->mesh.size[k], b->mesh.size[k])) return false;
   if (!eq_int(&q->q, "the room for parts", a->room, b->room)) return false;
-  if (!eq_externs(&q->q, a->exprs, b->exprs)) return false;
-  if (!eq_int(&q->q, "the number of monoids", a->monoids.len, b->monoids.len)) return false;
-  for (uint32_t i = 0; i < a->monoids.len; i++)
-    if (!eq_monoid(&q->q, a->monoids.at[i], b->monoids.at[i])) return false;
-  return true;
+  return eq_externs(&q->q, a->exprs, b->exprs) && eq_monoids(&q->q, &a->monoids, &b->monoids);
 }
 
 static bool eq_output(Equal *q, const AlgOutput *a, const AlgOutput *b) {

@@ -303,7 +303,7 @@ static void print_head(Printer *p) {
   if (g->placed) buf_char(p->out, '\n');
   if (g->room) buf_printf(p->out, "room %lld\n", (long long)g->room);
   print_externs(&p->p, g->exprs);
-  for (uint32_t i = 0; i < g->monoids.len; i++) print_monoid(&p->p, g->monoids.at[i]);
+  print_monoids(&p->p, &g->monoids);
 }
 
 static void print_foot(Printer *p) {

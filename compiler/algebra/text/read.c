@@ -92,11 +92,7 @@ static void make_close(void *ctx) {
 
 static bool line_monoid(void *ctx) {
   AlgReader *r = ctx;
-  Monoid *m = NEW(r->g->arena, Monoid);
-  if (!want_monoid(&r->x, m)) return false;
-  vec_push(r->g->arena, r->g->monoids, m);
-  vec_push(r->g->arena, r->x.monoids, m);
-  return true;
+  return want_monoid(&r->x, &r->g->monoids);
 }
 
 static bool line_output(void *ctx) {

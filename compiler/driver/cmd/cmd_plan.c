@@ -38,7 +38,7 @@ static Leave dims_said(const Report *p) {
   Buf missing = buf_new(p->s->arena), words = buf_new(p->s->arena);
   uint32_t n = 0;
   for (uint32_t i = 0; i < p->t->dims.len; i++) {
-    const TaskDim *d = &p->t->dims.at[i];
+    const Dim *d = &p->t->dims.at[i];
     int64_t v;
     if (d->known || job_dim(p->j, d->name, &v)) continue;
     buf_printf(&missing, "%s%s", n++ ? ", " : "", d->name->s);
@@ -131,7 +131,7 @@ static const char *buffer_name(const Report *p, uint32_t buffer) {
 static void head_dims(const Report *p, Buf *b) {
   buf_str(b, shown(b->arena, p->j->path));
   for (uint32_t i = 0, n = 0; i < p->t->dims.len; i++) {
-    const TaskDim *d = &p->t->dims.at[i];
+    const Dim *d = &p->t->dims.at[i];
     int64_t v = d->value;
     if (d->known || job_dim(p->j, d->name, &v))
       buf_printf(b, "%s%s = %lld", n++ ? ", " : ": ", shown(b->arena, d->name->s), (long long)v);

@@ -149,7 +149,7 @@ static const Expr *dim_add(EinGraph *g, const char *name, uint32_t k) {
   for (uint32_t i = 0; i < g->dims.len; i++)
     if (strcmp(g->dims.at[i].name->s, text) == 0) text = arena_printf(g->arena, "%s_", text), i = UINT32_MAX;
   Str s = str_of(g->strings, text, strlen(text));
-  vec_push(g->arena, g->dims, ((EinDim){.name = s}));
+  vec_push(g->arena, g->dims, ((Dim){.name = s}));
   return expr_dim(g->exprs, s);
 }
 

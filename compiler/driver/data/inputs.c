@@ -253,7 +253,7 @@ Leave dims_of_job(Session *s, const Job *j, Eval *e) {
   const char *first = NULL;
   e->n_dim = 0;
   for (uint32_t i = 0; i < g->dims.len; i++) {
-    const EinDim *d = &g->dims.at[i];
+    const Dim *d = &g->dims.at[i];
     if (d->known) continue;
     if (job_dim(j, d->name, &dim[e->n_dim].value)) {
       dim[e->n_dim++].name = d->name;

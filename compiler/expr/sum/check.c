@@ -38,16 +38,16 @@ const char *check_dtype_name(DType t) {
 
 /* ---- walks and extents -------------------------------------------------------------------------- */
 
-typedef struct Dim { bool known; } Dim;
+static void check_dim(SumCheck *c, uint32_t number, const Dim *d) {
+  if (!word_label(d->name)) check_fail(c, "dim %u has a name that is none", number);
+  if (!d->name) return;
+  if (map_find(&c->dims, d->name)) check_fail(c, "dim %s is declared twice", d->name->s);
+  if (d->known && d->value < 0) check_fail(c, "dim %s is negative", d->name->s);
+  map_put(&c->dims, d->name, (void *)(uintptr_t)d);
+}
 
-void check_dim(SumCheck *c, uint32_t number, Str name, bool known, int64_t value) {
-  if (!word_label(name)) check_fail(c, "dim %u has a name that is none", number);
-  if (!name) return;
-  if (map_find(&c->dims, name)) check_fail(c, "dim %s is declared twice", name->s);
-  if (known && value < 0) check_fail(c, "dim %s is negative", name->s);
-  Dim *d = NEW(c->arena, Dim);
-  d->known = known;
-  map_put(&c->dims, name, d);
+void check_dims(SumCheck *c, const Dims *dims) {
+  for (uint32_t i = 0; i < dims->len; i++) check_dim(c, i, &dims->at[i]);
 }
 
 static bool walked(const SumCheck *c, const Expr *e) {
@@ -116,13 +116,17 @@ bool check_extent(SumCheck *c, const char *what, const Expr *e) {
   return false;
 }
 
-void check_condition(SumCheck *c, uint32_t number, const Expr *e) {
+static void check_condition(SumCheck *c, uint32_t number, const Expr *e) {
   if (!e || e->dtype != DT_BOOL || (e->has & ~(unsigned)HAS_DIM)) {
     check_fail(c, "check %u is not a bool over dims alone", number);
     return;
   }
   c->now++;
   check_walk(c, e, WALK_ALL, check_dim_name);
+}
+
+void check_checks(SumCheck *c, const DimChecks *checks) {
+  for (uint32_t i = 0; i < checks->len; i++) check_condition(c, i, checks->at[i].cond);
 }
 
 /* ---- monoids ------------------------------------------------------------------------------------ */
@@ -133,7 +137,7 @@ static void check_param(SumCheck *c, const Expr *e) {
     check_fail(c, "#%lld is not %s", (long long)e->i, check_dtype_name(c->param));
 }
 
-void check_monoid(SumCheck *c, const Monoid *m) {
+static void check_monoid(SumCheck *c, const Monoid *m) {
   if (!(m->name && m->name->len) || !m->combine || !m->identity || (unsigned)m->dtype >= DTYPES) {
     check_fail(c, "a monoid is not filled in");
     return;
@@ -155,6 +159,10 @@ void check_monoid(SumCheck *c, const Monoid *m) {
       check_fail(c, "two monoids of %s are called %s", check_dtype_name(m->dtype), m->name->s);
   }
   map_put(&c->monoids, m, c);
+}
+
+void check_monoids(SumCheck *c, const Monoids *monoids) {
+  for (uint32_t i = 0; i < monoids->len; i++) check_monoid(c, monoids->at[i]);
 }
 
 /* ---- EinSums ------------------------------------------------------------------------------------ */

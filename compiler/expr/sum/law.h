@@ -54,6 +54,9 @@ bool eq_expr(Same *q, const char *what, const Expr *a, const Expr *b);
 bool eq_exprs(Same *q, const char *what, uint32_t n, const Expr *const *a, const Expr *const *b);
 bool eq_externs(Same *q, const Exprs *a, const Exprs *b); /* those of two pools */
 bool eq_monoid(Same *q, const Monoid *a, const Monoid *b);
+bool eq_monoids(Same *q, const Monoids *a, const Monoids *b);
+bool eq_dims(Same *q, const Dims *a, const Dims *b);
+bool eq_checks(Same *q, const DimChecks *a, const DimChecks *b);
 bool eq_sum(Same *q, const EinSum *a, const EinSum *b);
 
 /* ---- checks: sum/check.c -----------------------------------------------------------------------
@@ -87,12 +90,12 @@ const char *check_dtype_name(DType t); /* of any value */
 /* Visits each part that was not walked since `now` changed, arguments first, left to right. Skips parts that contain
  * no bit of `has`. */
 void check_walk(SumCheck *c, const Expr *top, unsigned has, void (*visit)(SumCheck *, const Expr *));
-void check_dim(SumCheck *c, uint32_t number, Str name, bool known, int64_t value); /* declares it */
+void check_dims(SumCheck *c, const Dims *dims);   /* declares them */
 void check_dim_name(SumCheck *c, const Expr *e);  /* a visitor: dims are declared and without value; no `within` */
 void check_part(SumCheck *c, const Expr *e);      /* a visitor: also labels, turns and reads */
 bool check_extent(SumCheck *c, const char *what, const Expr *e);
-void check_condition(SumCheck *c, uint32_t number, const Expr *e); /* of a check, over dims */
-void check_monoid(SumCheck *c, const Monoid *m);  /* declares it */
+void check_checks(SumCheck *c, const DimChecks *checks);
+void check_monoids(SumCheck *c, const Monoids *monoids); /* declares them */
 void check_reducer(SumCheck *c, const EinSum *s);
 void check_expressions(SumCheck *c, const EinSum *s);
 void check_by(SumCheck *c, const EinSum *s, bool moved); /* the rest of s must be sound; moved: as in sum_by_wrong */

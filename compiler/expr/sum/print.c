@@ -178,11 +178,14 @@ void print_end(SumPrinter *p, Place place) {
   buf_char(p->out, '\n');
 }
 
-void print_dim(SumPrinter *p, Str name, bool known, int64_t value) {
-  buf_str(p->out, "dim ");
-  word_print(p->out, name);
-  if (known) buf_printf(p->out, " = %lld", (long long)value);
-  buf_char(p->out, '\n');
+void print_dims(SumPrinter *p, const Dims *dims) {
+  for (uint32_t i = 0; i < dims->len; i++) {
+    const Dim *d = &dims->at[i];
+    buf_str(p->out, "dim ");
+    word_print(p->out, d->name);
+    if (d->known) buf_printf(p->out, " = %lld", (long long)d->value);
+    buf_char(p->out, '\n');
+  }
 }
 
 void print_externs(SumPrinter *p, const Exprs *pool) {
@@ -203,7 +206,7 @@ void print_externs(SumPrinter *p, const Exprs *pool) {
   }
 }
 
-void print_monoid(SumPrinter *p, const Monoid *m) {
+static void print_monoid(SumPrinter *p, const Monoid *m) {
   buf_str(p->out, "monoid ");
   print_monoid_name(p, m->name);
   buf_printf(p->out, ":%s = ", dtype_name(m->dtype));
@@ -213,9 +216,16 @@ void print_monoid(SumPrinter *p, const Monoid *m) {
   buf_char(p->out, '\n');
 }
 
-void print_check(SumPrinter *p, const Expr *cond, Str text, Place place) {
-  buf_str(p->out, "check ");
-  print_expr(p, cond);
-  print_string(p, text);
-  print_end(p, place);
+void print_monoids(SumPrinter *p, const Monoids *monoids) {
+  for (uint32_t i = 0; i < monoids->len; i++) print_monoid(p, monoids->at[i]);
+}
+
+void print_checks(SumPrinter *p, const DimChecks *checks) {
+  for (uint32_t i = 0; i < checks->len; i++) {
+    const DimCheck *c = &checks->at[i];
+    buf_str(p->out, "check ");
+    print_expr(p, c->cond);
+    print_string(p, c->text);
+    print_end(p, c->place);
+  }
 }

@@ -37,9 +37,9 @@ void print_string(SumPrinter *p, Str text);      /* ` "text"`, or nothing */
 void print_indent(SumPrinter *p, uint32_t level);
 void print_end(SumPrinter *p, Place place);      /* the place and the end of the line */
 
-void print_dim(SumPrinter *p, Str name, bool known, int64_t value); /* a line each */
+void print_dims(SumPrinter *p, const Dims *dims); /* a line each */
 void print_externs(SumPrinter *p, const Exprs *x); /* all of a pool's */
-void print_monoid(SumPrinter *p, const Monoid *m);
-void print_check(SumPrinter *p, const Expr *cond, Str text, Place place);
+void print_monoids(SumPrinter *p, const Monoids *monoids);
+void print_checks(SumPrinter *p, const DimChecks *checks);
 
 #endif

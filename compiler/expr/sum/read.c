@@ -199,14 +199,15 @@ bool take_by(SumReader *r, EinSum *s) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-bool want_dim(SumReader *r, Str *name, bool *known, int64_t *value) {
-  if (!scan_want_name(&r->c, name)) return false;
-  if (map_find(&r->dims, *name))
-    return scan_fail(&r->c, D_E911, "dim %s is declared already", (*name)->s);
-  *known = scan_take(&r->c, '=');
-  if (*known && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a size", value)) return false;
+bool want_dim(SumReader *r, Dims *to) {
+  Dim d = {0};
+  if (!scan_want_name(&r->c, &d.name)) return false;
+  if (map_find(&r->dims, d.name)) return scan_fail(&r->c, D_E911, "dim %s is declared already", d.name->s);
+  d.known = scan_take(&r->c, '=');
+  if (d.known && !scan_want_int(&r->c, INT64_MIN, INT64_MAX, "a size", &d.value)) return false;
   if (!scan_want_end(&r->c, NULL)) return false;
-  map_put(&r->dims, *name, r);
+  map_put(&r->dims, d.name, r);
+  vec_push(r->arena, *to, d);
   return true;
 }
 
@@ -261,7 +262,8 @@ bool want_extern(SumReader *r) {
   return true;
 }
 
-bool want_monoid(SumReader *r, Monoid *m) {
+bool want_monoid(SumReader *r, Monoids *to) {
+  Monoid *m = NEW(r->arena, Monoid);
   if (r->monoids.len == READ_MONOIDS)
     return scan_fail(&r->c, D_E913, "there are at most %d monoids", READ_MONOIDS);
   if (!scan_want_name(&r->c, &m->name) || !scan_want(&r->c, ':') || !scan_want_dtype(&r->c, &m->dtype))
@@ -271,11 +273,17 @@ bool want_monoid(SumReader *r, Monoid *m) {
   if (!scan_want(&r->c, '=') || !want_expr(r, OVER_PARAMS, m->dtype, &m->combine)) return false;
   if (!scan_want_word(&r->c, "identity") || !want_expr(r, OVER_PARAMS, m->dtype, &m->identity))
     return false;
-  return scan_want_end(&r->c, NULL);
+  if (!scan_want_end(&r->c, NULL)) return false;
+  vec_push(r->arena, r->monoids, m);
+  vec_push(r->arena, *to, m);
+  return true;
 }
 
-bool want_check(SumReader *r, const Expr **cond, Str *text, Place *place) {
-  if (!want_expr(r, OVER_DIMS, DT_I64, cond)) return false;
-  if (scan_is(&r->c, '"') && !scan_want_string(&r->c, text)) return false;
-  return scan_want_end(&r->c, place);
+bool want_check(SumReader *r, DimChecks *to) {
+  DimCheck x = {0};
+  if (!want_expr(r, OVER_DIMS, DT_I64, &x.cond)) return false;
+  if (scan_is(&r->c, '"') && !scan_want_string(&r->c, &x.text)) return false;
+  if (!scan_want_end(&r->c, &x.place)) return false;
+  vec_push(r->arena, *to, x);
+  return true;
 }

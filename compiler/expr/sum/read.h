@@ -11,7 +11,7 @@ typedef struct SumReader {
   Exprs *exprs;
   VEC(Str) turn;               /* names of the loop variables of the open repeats */
   Map dims;                    /* names of dims to themselves */
-  VEC(const Monoid *) monoids; /* declared so far; pushed by the caller */
+  Monoids monoids;             /* declared so far */
   /* the current EinSum */
   VEC(Str) text;               /* names of its labels in its expressions */
   Map number;                  /* if there may be many: 1 + the number of the last label with that name */
@@ -41,9 +41,9 @@ bool want_sum(SumReader *r, EinSum *s);                /* after the output label
                                                         * d by f` */
 bool take_by(SumReader *r, EinSum *s);                 /* ` by f`, or nothing */
 
-bool want_dim(SumReader *r, Str *name, bool *known, int64_t *value); /* each reads the rest of a line */
+bool want_dim(SumReader *r, Dims *to); /* each reads the rest of a line, and adds what it says */
 bool want_extern(SumReader *r);                        /* into the pool */
-bool want_monoid(SumReader *r, Monoid *m);
-bool want_check(SumReader *r, const Expr **cond, Str *text, Place *place);
+bool want_monoid(SumReader *r, Monoids *to);
+bool want_check(SumReader *r, DimChecks *to);
 
 #endif

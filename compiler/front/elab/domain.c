@@ -297,7 +297,7 @@ static void add_check(Elab *x, const Obligation *o, const Expr *cond) {
   for (uint32_t i = x->graph->checks.len, k = 0; i-- > 0 && k < BACK; k++)
     if (x->graph->checks.at[i].cond == cond) return;
   vec_push(
-      x->arena, x->graph->checks, ((EinCheck){cond, str_from(x->strings, check_text(x, o)), place_of(x, o->span)}));
+      x->arena, x->graph->checks, ((DimCheck){cond, str_from(x->strings, check_text(x, o)), place_of(x, o->span)}));
 }
 
 static void discharge_one(Elab *x, const Obligation *o, Facts *f, const char *what) {

@@ -350,7 +350,7 @@ static void elab_dim(Elab *x, const AstDecl *d) {
   Symbol *y = symbol_add(x, SYM_DIM, d->name);
   y->size = e;
   if (!e || (e->kind != EX_INT && d->e)) return;
-  EinDim dim = {d->name.s, e->kind == EX_INT, e->kind == EX_INT ? e->i : 0};
+  Dim dim = {d->name.s, e->kind == EX_INT, e->kind == EX_INT ? e->i : 0};
   vec_push(x->arena, x->graph->dims, dim);
 }
 
@@ -538,7 +538,7 @@ static void elab_assert(Elab *x, const AstStmt *s) {
       if (e.e->kind == EX_INT && !e.e->i) diag_add(x->diags, D_E113, c->span, "this assert fails: %s", text->s);
       if (e.e->kind == EX_INT) return;
       vec_push(x->arena, x->hold, e.e);
-      vec_push(x->arena, x->graph->checks, ((EinCheck){e.e, text, place_of(x, c->span)}));
+      vec_push(x->arena, x->graph->checks, ((DimCheck){e.e, text, place_of(x, c->span)}));
       return;
     }
   }

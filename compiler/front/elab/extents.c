@@ -258,7 +258,7 @@ static int group_solve(Elab *x, GroupFact *g) {
     const Expr *mod = expr_op2(p, OP_MOD, g->total, known);
     const char *text = arena_printf(x->arena, "%s does not divide %s", extent_text(x, known), extent_text(x, g->total));
     vec_push(x->arena, x->graph->checks,
-        ((EinCheck){
+        ((DimCheck){
             expr_op2(p, OP_EQ, mod, expr_int(p, DT_I64, 0)), str_from(x->strings, text), place_of(x, g->span)}));
     q = expr_op2(p, OP_IDIV, g->total, known);
     g->divided = true;

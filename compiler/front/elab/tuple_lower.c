@@ -262,7 +262,7 @@ static Points label_lanes(const Reduced *r, const Points *p, uint32_t place) {
 static void size_check(Reduced *r, const Expr *n) {
   if (n->kind == EX_INT) return;
   Str text = str_from(r->x->strings, "a reduction of tuples is over less than 2^32 points of a label");
-  EinCheck check = {op(r, OP_LT, n, number(r, MOST_POINTS)), text, place_of(r->x, r->c->span)};
+  DimCheck check = {op(r, OP_LT, n, number(r, MOST_POINTS)), text, place_of(r->x, r->c->span)};
   vec_push(r->x->arena, r->x->graph->checks, check);
 }
 

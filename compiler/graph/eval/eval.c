@@ -215,7 +215,7 @@ static bool dims_check(Run *r) {
     if (x < 0) return eval_fail(r, EVAL_SHAPE, (Place){0}, "dim %s is %lld, less than 0", name->s, (long long)x);
   }
   for (uint32_t i = 0; i < r->graph->checks.len; i++) {
-    const EinCheck *c = &r->graph->checks.at[i];
+    const DimCheck *c = &r->graph->checks.at[i];
     Cell x;
     if (!size_value(r, c->cond, c->place, "a size that is to be checked", &x)) return false;
     if (!x.i) return eval_fail(r, EVAL_SHAPE, c->place, "%s", c->text ? c->text->s : "a check on sizes failed");

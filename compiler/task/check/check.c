@@ -338,14 +338,13 @@ static bool check_all(const TaskGraph *t, Buf *out, Diags *d) {
   c.default_of = NEW_ARRAY(a, int32_t, t->inputs.len + 1);
   for (uint32_t i = 0; i < t->buffers.len; i++) c.held[i] = (Held){.written = NEVER, .stands_for = NONE};
   for (uint32_t i = 0; i < t->inputs.len; i++) c.default_of[i] = NONE;
-  for (uint32_t i = 0; i < t->dims.len; i++)
-    check_dim(&c.c, i, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
-  for (uint32_t i = 0; i < t->monoids.len; i++) check_monoid(&c.c, t->monoids.at[i]);
+  check_dims(&c.c, &t->dims);
+  check_monoids(&c.c, &t->monoids);
   bool well = check_mesh(&c);
   for (uint32_t i = 0; i < t->buffers.len; i++) well &= check_buffer(&c, i);
   if (t->mesh.n) well &= c.c.ok; /* sites are checked one by one */
   check_arguments(&c);
-  for (uint32_t i = 0; i < t->checks.len; i++) check_condition(&c.c, i, t->checks.at[i].cond);
+  check_checks(&c.c, &t->checks);
   if (well) check_tasks(&c, &t->tasks); /* otherwise there is nothing to check them against */
   c.task = NULL;
   if (well) check_end(&c);

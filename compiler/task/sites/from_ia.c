@@ -478,7 +478,7 @@ static bool list_make(IaDoor *m, const AlgRegion *r) {
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static bool inputs_make(IaDoor *m) {
-  for (uint32_t a = 0; a < m->t->mesh.n; a++) vec_push(m->arena, m->t->dims, ((TaskDim){task_axis(m->t, a), false, 0}));
+  for (uint32_t a = 0; a < m->t->mesh.n; a++) vec_push(m->arena, m->t->dims, ((Dim){task_axis(m->t, a), false, 0}));
   for (uint32_t i = 0; i < m->ia->monoids.len; i++) vec_push(m->arena, m->t->monoids, m->ia->monoids.at[i]);
   for (uint32_t i = 0; i < m->ia->inputs.len; i++) {
     const AlgNode *n = m->ia->inputs.at[i];

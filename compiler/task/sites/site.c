@@ -15,7 +15,7 @@ typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
 static bool dim_at(void *ctx, Str name, int64_t *out) {
   const AtSite *x = ctx;
   for (uint32_t i = 0; i < x->t->dims.len; i++) {
-    const TaskDim *d = &x->t->dims.at[i];
+    const Dim *d = &x->t->dims.at[i];
     if (d->name != name) continue;
     *out = i < x->t->mesh.n ? (int64_t)x->at[i] : d->value;
     return i < x->t->mesh.n || d->known;

@@ -101,21 +101,6 @@ static bool eq_tasks(Equal *e, const Tasks *a, const Tasks *b) {
 
 /* ---- the head ----------------------------------------------------------------------------------- */
 
-static bool eq_dims(Same *q, const TaskGraph *a, const TaskGraph *b) {
-  if (!eq_externs(q, a->exprs, b->exprs)) return false;
-  if (!eq_int(q, "the number of dims", a->dims.len, b->dims.len)) return false;
-  if (!eq_int(q, "the number of monoids", a->monoids.len, b->monoids.len)) return false;
-  for (uint32_t i = 0; i < a->dims.len; i++) {
-    const TaskDim *x = &a->dims.at[i], *y = &b->dims.at[i];
-    if (!eq_str(q, "a dim's name", x->name, y->name) || !eq_int(q, "whether a dim is known", x->known, y->known) ||
-        (x->known && !eq_int(q, "a dim's value", x->value, y->value)))
-      return false;
-  }
-  for (uint32_t i = 0; i < a->monoids.len; i++)
-    if (!eq_monoid(q, a->monoids.at[i], b->monoids.at[i])) return false;
-  return true;
-}
-
 static bool eq_argument(Same *q, const TaskArgument *a, const TaskArgument *b) {
   return eq_str(q, "an argument's name", a->name, b->name) && eq_int(q, "an argument's buffer", a->buffer, b->buffer) &&
          eq_int(q, "param", a->param, b->param) && eq_int(q, "optional", a->optional, b->optional);
@@ -150,15 +135,8 @@ static bool eq_buffer(Same *q, const TaskBuffer *a, const TaskBuffer *b) {
 
 static bool eq_buffers(Same *q, const TaskGraph *a, const TaskGraph *b) {
   if (!eq_int(q, "the number of buffers", a->buffers.len, b->buffers.len)) return false;
-  if (!eq_int(q, "the number of checks", a->checks.len, b->checks.len)) return false;
   for (uint32_t i = 0; i < a->buffers.len; i++)
     if (!eq_buffer(q, &a->buffers.at[i], &b->buffers.at[i])) return false;
-  for (uint32_t i = 0; i < a->checks.len; i++) {
-    const TaskCheck *x = &a->checks.at[i], *y = &b->checks.at[i];
-    if (!eq_expr(q, "a check", x->cond, y->cond) || !eq_str(q, "a check's text", x->text, y->text) ||
-        !eq_place(q, x->place, y->place))
-      return false;
-  }
   return true;
 }
 
@@ -174,9 +152,11 @@ bool task_equal(const TaskGraph *a, const TaskGraph *b, Buf *why) {
   e.q.ctx = &e;
   e.q.where = say_where;
   e.graph = a;
-  bool ok = eq_mesh(&e.q, &a->mesh, &b->mesh) && eq_int(&e.q, "the room for parts", a->room, b->room) &&
-      eq_dims(&e.q, a, b) && eq_buffers(&e.q, a, b) && eq_arguments(&e.q, a, b) && eq_int(&e.q, "the number of steps", a->n_steps, b->n_steps) &&
-      eq_tasks(&e, &a->tasks, &b->tasks);
+  Same *q = &e.q;
+  bool ok = eq_mesh(q, &a->mesh, &b->mesh) && eq_int(q, "the room for parts", a->room, b->room) &&
+      eq_externs(q, a->exprs, b->exprs) && eq_dims(q, &a->dims, &b->dims) && eq_monoids(q, &a->monoids, &b->monoids) &&
+      eq_buffers(q, a, b) && eq_checks(q, &a->checks, &b->checks) && eq_arguments(q, a, b) &&
+      eq_int(q, "the number of steps", a->n_steps, b->n_steps) && eq_tasks(&e, &a->tasks, &b->tasks);
   arena_free(e.q.arena);
   return ok;
 }

@@ -57,15 +57,13 @@ static void print_head(Printer *p) {
   if (t->mesh.n) buf_str(p->out, "mesh");
   for (uint32_t a = 0; a < t->mesh.n; a++) buf_printf(p->out, " %u%s", t->mesh.size[a], a + 1 < t->mesh.n ? "" : "\n");
   if (t->room) buf_printf(p->out, "room %lld\n", (long long)t->room);
-  for (uint32_t i = 0; i < t->dims.len; i++)
-    print_dim(&p->p, t->dims.at[i].name, t->dims.at[i].known, t->dims.at[i].value);
+  print_dims(&p->p, &t->dims);
   print_externs(&p->p, t->exprs);
-  for (uint32_t i = 0; i < t->monoids.len; i++) print_monoid(&p->p, t->monoids.at[i]);
+  print_monoids(&p->p, &t->monoids);
   for (uint32_t i = 0; i < t->buffers.len; i++) print_buffer(p, &t->buffers.at[i]);
   for (uint32_t i = 0; i < t->inputs.len; i++) print_argument(p, "input", &t->inputs.at[i]);
   for (uint32_t i = 0; i < t->outputs.len; i++) print_argument(p, "output", &t->outputs.at[i]);
-  for (uint32_t i = 0; i < t->checks.len; i++)
-    print_check(&p->p, t->checks.at[i].cond, t->checks.at[i].text, t->checks.at[i].place);
+  print_checks(&p->p, &t->checks);
   if (task_steps(&t->tasks) != t->n_steps) buf_printf(p->out, "steps %u\n", t->n_steps);
 }
 

@@ -74,12 +74,7 @@ static const Expr **copy_exprs(TaskReader *r, const Expr *const *e, uint32_t n) 
 
 /* ---- lines of the head -------------------------------------------------------------------------- */
 
-static bool line_dim(TaskReader *r) {
-  TaskDim d = {0};
-  if (!want_dim(&r->x, &d.name, &d.known, &d.value)) return false;
-  vec_push(r->t->arena, r->t->dims, d);
-  return true;
-}
+static bool line_dim(TaskReader *r) { return want_dim(&r->x, &r->t->dims); }
 
 /* `mesh 2 2`, before all else; it may have as many sites as relations may. */
 static bool line_mesh(TaskReader *r) {
@@ -104,14 +99,7 @@ static bool line_room(TaskReader *r) {
   return scan_want_int(&r->x.c, 1, MOVE_ROOM, "bytes of parts that arrive at once", &r->t->room);
 }
 
-static bool line_monoid(TaskReader *r) {
-  Monoid m = {0};
-  if (!want_monoid(&r->x, &m)) return false;
-  const Monoid *own = arena_copy(r->t->arena, &m, sizeof m);
-  vec_push(r->t->arena, r->x.monoids, own);
-  vec_push(r->t->arena, r->t->monoids, own);
-  return true;
-}
+static bool line_monoid(TaskReader *r) { return want_monoid(&r->x, &r->t->monoids); }
 
 static bool line_extern(TaskReader *r) { return want_extern(&r->x); }
 
@@ -202,12 +190,7 @@ static bool line_output(TaskReader *r) {
   return true;
 }
 
-static bool line_check(TaskReader *r) {
-  TaskCheck x = {0};
-  if (!want_check(&r->x, &x.cond, &x.text, &x.place)) return false;
-  vec_push(r->t->arena, r->t->checks, x);
-  return true;
-}
+static bool line_check(TaskReader *r) { return want_check(&r->x, &r->t->checks); }
 
 static bool line_steps(TaskReader *r) {
   return scan_want_number(&r->x.c, "the number of steps", &r->steps) && scan_want_end(&r->x.c, NULL);

@@ -39,6 +39,10 @@ bool placement_whole(const Mesh *m, const Placement *p) {
   return true;
 }
 
+bool mesh_equal(const Mesh *a, const Mesh *b) {
+  return a->n == b->n && memcmp(a->size, b->size, a->n * sizeof *a->size) == 0;
+}
+
 bool placement_equal(const Mesh *m, const Placement *a, const Placement *b) {
   for (uint32_t i = 0; i < m->n; i++)
     if (a->on[i] != b->on[i]) return false;

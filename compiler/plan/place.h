@@ -24,6 +24,7 @@ enum { PLACE_ALL = -1, PLACE_PART = -2, PLACE_FIRST = -3 }; /* FIRST: only sites
 typedef struct Placement { int8_t on[MESH_AXES]; } Placement; /* by axis: a dimension, or one of these */
 
 int64_t mesh_sites(const Mesh *m);
+bool mesh_equal(const Mesh *a, const Mesh *b);
 /* A mesh with an axis for each prime factor of sites, the largest first. */
 Mesh mesh_of_primes(int64_t sites);
 /* Returns the place of a site along each axis; the last axis runs fastest. */

@@ -84,16 +84,10 @@ static bool cut_equal(const PlanCut *a, const PlanCut *b) {
   return a->count == b->count && strcmp(a->label->s, b->label->s) == 0;
 }
 
-static bool mesh_equal(const Plan *a, const Plan *b) {
-  bool same = a->meshed == b->meshed && a->mesh.n == b->mesh.n;
-  for (uint32_t k = 0; same && k < a->mesh.n; k++) same = a->mesh.size[k] == b->mesh.size[k];
-  return same;
-}
-
 bool plan_equal(const Plan *a, const Plan *b, Buf *why) {
   if (a->sites != b->sites) return buf_str(why, "sites differ"), false;
   if (a->by_moves != b->by_moves) return buf_str(why, "orders of products differ"), false;
-  if (!mesh_equal(a, b)) return buf_str(why, "meshes differ"), false;
+  if (a->meshed != b->meshed || !mesh_equal(&a->mesh, &b->mesh)) return buf_str(why, "meshes differ"), false;
   if (a->homes.len != b->homes.len) return buf_str(why, "so many homes differ"), false;
   for (uint32_t i = 0; i < a->homes.len; i++)
     if (strcmp(a->homes.at[i].name->s, b->homes.at[i].name->s) != 0 ||

@@ -52,7 +52,7 @@ static Placing *search(Fitting *x) {
 }
 
 static bool placing_same(const PlaceGraph *g, const Placing *p, const Placing *q) {
-  bool same = p->mesh.n == q->mesh.n && memcmp(p->mesh.size, q->mesh.size, p->mesh.n * sizeof *p->mesh.size) == 0;
+  bool same = mesh_equal(&p->mesh, &q->mesh);
   for (uint32_t i = 0; same && i < g->part->vertices.len; i++)
     same = memcmp(p->label[i], q->label[i], p->mesh.n) == 0;
   for (uint32_t i = 0; same && i < g->tensors.len; i++) same = placement_equal(&p->mesh, &p->home[i], &q->home[i]);

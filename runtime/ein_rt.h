@@ -161,6 +161,29 @@ typedef struct ein_block {
 ein_status ein_joint_write(const char *name, const char *who, uint64_t at, const ein_block *block,
                            ein_error *err);
 
+/* ---- tensors as text (data/show.c) ---- */
+
+typedef struct ein_shown {
+  const char *name;            /* "": none */
+  ein_dtype dtype;
+  int ndim;
+  const char *const *label;    /* by axis, NULL or "": none; NULL: no axis has one */
+  const int64_t *shape;
+  int64_t count;
+  const void *data;            /* in C order */
+  const unsigned char *has;    /* by element, whether it has a value; NULL: all have */
+} ein_shown;
+
+typedef struct ein_shown_text { char s[40]; } ein_shown_text;
+typedef void ein_show_put(void *to, const char *text);
+
+/* Element k: six digits of a float, and something that distinguishes it from an integer; "-": it has no value. */
+ein_shown_text ein_show_element(const ein_shown *a, int64_t k);
+/* "X[i:3, 4] : f32" */
+void ein_show_heading(const ein_shown *a, ein_show_put *put, void *to);
+/* That, and the elements: all, or of more than 100 the corners and a summary. */
+void ein_show(const ein_shown *a, ein_show_put *put, void *to);
+
 #ifdef __cplusplus
 }
 #endif

@@ -17,9 +17,9 @@ INCLUDE = re.compile(r'^#include "([^"]+)"$')
 ALL_OF_IT = '#undef EIN_APART\n#define EIN_STATIC\n#define EIN_SITES\n#define EIN_WHOLE\n#define EIN_API\n#include "ein_run.h"\n' # with external symbols
 LICENCE = "/* SPDX-License-Identifier: MIT-0 */"
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAM = ["program/program.c", "program/words.c", "program/show.c"] + [
-    "data/" + name for name in ("array.c", "bytes.c", "convert.c", "joint.c", "list.c", "npy.c", "npz.c", "number.c",
-                                "out.c", "raw.c", "rows.c", "safetensors.c", "source.c")]
+PROGRAM = ["program/program.c", "program/words.c"] + ["data/" + name for name in (
+    "array.c", "bytes.c", "convert.c", "joint.c", "list.c", "npy.c", "npz.c", "number.c", "out.c", "raw.c", "rows.c",
+    "safetensors.c", "show.c", "source.c")]
 
 
 def lines_of(name, seen):

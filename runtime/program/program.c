@@ -327,9 +327,14 @@ static argument *arguments(program *p, const ein_argument *about, const ein_axes
   return list;
 }
 
+static void print(void *to, const char *text) {
+  fputs(text, to);
+}
+
 static void show(const argument *a) {
-  const ein_shown x = {a->about, a->axes, a->shape, a->count, a->data};
-  ein_show(&x);
+  const ein_shown x = {a->about->name, a->about->dtype, a->about->ndim, a->axes ? a->axes->label : NULL, a->shape,
+      a->count, a->data, NULL};
+  ein_show(&x, print, stdout);
 }
 
 static int leave_alone(program *p) {

@@ -17,18 +17,6 @@ typedef struct ein_reach {
   int device;                             /* the model's kernels run on a device, whose memory may be limited */
 } ein_reach;
 
-/* A whole tensor, dense. */
-typedef struct ein_shown {
-  const ein_argument *about;
-  const ein_axes *axes;    /* NULL: no labels */
-  const int64_t *shape;
-  int64_t count;
-  const void *data;
-} ein_shown;
-
-/* Prints it to standard output (show.c). */
-void ein_show(const ein_shown *a);
-
 /* The body of such a program's main: `version` is that of the ein that made it; device: its kernels run on a device.
  * Both return an exit code. */
 int ein_program(const ein_model *model, const char *version, int device, int argc, char **word);

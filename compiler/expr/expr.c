@@ -426,6 +426,13 @@ bool expr_has_label(const Expr *e, int64_t label) {
   return false;
 }
 
+bool expr_is_short(const Expr *e, int32_t *room) {
+  if (--*room < 0) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!expr_is_short(e->arg[k], room)) return false;
+  return true;
+}
+
 bool expr_slope(const Expr *e, int64_t label, int64_t *slope) {
   int64_t a, b;
   *slope = 0;

@@ -24,6 +24,8 @@ void task_again(TaskGraph *t, bool wide);
 bool task_kernels_count(const TaskGraph *t, const Tasks *list, uint32_t buffer, uint32_t *n);
 /* Makes elementwise values again in the products that read them (cheap.c). After task_again. */
 void task_cheap(TaskGraph *t);
+/* Calls f for each stage of each kernel, in the list and in repeats. */
+void task_stages_each(TaskGraph *t, const Tasks *list, void (*f)(TaskGraph *t, TaskStage *s));
 /* Computes integers in types as narrow as their values (narrow.c). After task_fuse. */
 void task_narrow(TaskGraph *t);
 /* Reads at data on other sites (fetch.c): a kernel makes the places, and readers test whether there is such a place.

@@ -313,15 +313,6 @@ static void cells_end(Bins *c, const Expr *part, const Expr *other, const Expr *
   into(s, was);
 }
 
-static const Expr *axis_open(Bins *c, const char *name, int64_t n, uint8_t axis) {
-  Sched *s = c->s;
-  uint32_t v = var_new(s, NULL, name);
-  LoopStmt *loop = for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, BIND_BLOCK);
-  loop->axis = axis;
-  into(s, &loop->body);
-  return n > 1 ? var_read(s, v) : ex_int(s, 0);
-}
-
 static void parts_launch(Bins *c) {
   const BinSizes *n = &c->size;
   Sched *s = c->s;
@@ -332,8 +323,8 @@ static void parts_launch(Bins *c) {
   into(s, &for_add(s, v, zero, ex_int(s, up(n->others, n->lanes) * n->ranges * n->parts), 1, BIND_GRID)->body);
   c->place.cells = place_block(s, "cells", sum_of(c)->acc, n->range * n->threads * n->lanes);
   c->at.lane = zero;
-  if (n->lanes > 1) c->at.lane = axis_open(c, "lane", n->lanes, 0);
-  c->at.thread = axis_open(c, "thread", n->threads, n->lanes > 1);
+  if (n->lanes > 1) c->at.lane = axis_open(c->s, "lane", n->lanes, 0);
+  c->at.thread = axis_open(c->s, "thread", n->threads, n->lanes > 1);
   Walk w = {.n = 0};
   walk_add(s, &w, NULL, ex_int(s, up(n->others, n->lanes))), walk_add(s, &w, NULL, ex_int(s, n->ranges)),
       walk_add(s, &w, NULL, parts);
@@ -377,7 +368,7 @@ static void results_launch(Bins *c) {
            acc = place_own(s, NULL, "acc", sum->acc, 0, NULL);
   into(s, &for_add(s, block, zero, ex_int(s, up(all, beside)), 1, BIND_GRID)->body);
   if (split > 1) shared = place_block(s, "part", sum->acc, split * beside);
-  const Expr *x = axis_open(c, "lane", beside, 0), *y = split > 1 ? axis_open(c, "thread", split, 1) : zero;
+  const Expr *x = axis_open(c->s, "lane", beside, 0), *y = split > 1 ? axis_open(c->s, "thread", split, 1) : zero;
   const Expr *result = named(s, NULL, "result", ex_add(s, ex_mul(s, var_read(s, block), n), x));
   const Expr *inside = all % beside ? expr_op2(s->x, OP_LT, result, ex_int(s, all)) : NULL;
   var_add(s, acc, red_identity(s, sum));

@@ -28,6 +28,8 @@ typedef struct Launch {
 void points_launch(Sched *s, Launch *l);
 /* What follows runs in a thread for each point of these labels. Returns the point's number. */
 const Expr *threads_open(Sched *s, const StagePlan *p, Env *e);
+/* Opens a loop over an axis of the block. Returns the thread's place along it. */
+const Expr *axis_open(Sched *s, const char *name, int64_t n, uint8_t axis);
 /* Computes and stores the stages' values at the current point. sum: the first one's, in its accumulator's dtype;
  * NULL: computed here, in order. */
 void launch_finish(Sched *s, const Launch *l, const Expr *sum);

@@ -66,6 +66,14 @@ const Expr *points_spread(Sched *s, const StagePlan *p, Env *e, int64_t each) {
   return point;
 }
 
+const Expr *axis_open(Sched *s, const char *name, int64_t n, uint8_t axis) {
+  uint32_t v = var_new(s, NULL, name);
+  LoopStmt *loop = for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, BIND_BLOCK);
+  loop->axis = axis;
+  into(s, &loop->body);
+  return n > 1 ? var_read(s, v) : ex_int(s, 0);
+}
+
 const Expr *threads_open(Sched *s, const StagePlan *p, Env *e) { return points_spread(s, p, e, 1); }
 
 /* sum: its reduction, if that is computed already; wanted: later stages of the launch read it. */

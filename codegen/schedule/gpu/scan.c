@@ -272,15 +272,6 @@ static void shared_new(Scan *c, int64_t groups) {
   c->places.all = place_block(c->s, "all", t, c->shape.beside * groups);
 }
 
-static const Expr *axis_open(Scan *c, const char *name, int64_t n, uint8_t axis) {
-  Sched *s = c->s;
-  uint32_t v = var_new(s, NULL, name);
-  LoopStmt *loop = for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, BIND_BLOCK);
-  loop->axis = axis;
-  into(s, &loop->body);
-  return n > 1 ? var_read(s, v) : ex_int(s, 0);
-}
-
 /* Opens a block for some scans, or for a part of these. */
 static void blocks_open(Scan *c, int64_t groups, bool cut) {
   Sched *s = c->s;
@@ -293,9 +284,9 @@ static void blocks_open(Scan *c, int64_t groups, bool cut) {
   c->places = (ScanPlaces){0};
   shared_new(c, groups);
   *h = (ScanHere){.lane = zero};
-  if (x->across) h->lane = axis_open(c, "lane", x->beside, 0);
-  h->thread = axis_open(c, "thread", x->threads, x->across);
-  if (!x->across && x->beside > 1) h->lane = axis_open(c, "row", x->beside, 1);
+  if (x->across) h->lane = axis_open(c->s, "lane", x->beside, 0);
+  h->thread = axis_open(c->s, "thread", x->threads, x->across);
+  if (!x->across && x->beside > 1) h->lane = axis_open(c->s, "row", x->beside, 1);
   if (cut) {
     part = named(s, NULL, "part", expr_op2(s->x, OP_MOD, block, c->parts));
     block = named(s, NULL, "f", expr_op2(s->x, OP_IDIV, block, c->parts));

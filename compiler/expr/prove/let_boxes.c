@@ -299,23 +299,16 @@ static void comb_use(Counting *c, Part *whole) {
   whole->low[side] = floored(c->low, c->comb.by), whole->high[side] = floored(c->high, c->comb.by);
 }
 
-static bool is_short(const Expr *e, int *left) {
-  if (--*left < 0) return false;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (!is_short(e->arg[k], left)) return false;
-  return true;
-}
-
 double boxes_points(uint32_t n_label, const int64_t *low, const int64_t *high, uint32_t n,
     const Expr *const *predicate, uint32_t *budget) {
   Counting c = {.predicate = predicate, .n_predicate = n};
   Part whole = {{0}, {0}};
   double beside = 1, all = 1;
-  int size = SIZE;
+  int32_t size = SIZE;
   uint64_t labels = 0;
   bool any = false, fits = true;
   for (uint32_t i = 0; i < n; i++)
-    if (predicate[i]) any = true, labels |= predicate[i]->labels, fits &= is_short(predicate[i], &size);
+    if (predicate[i]) any = true, labels |= predicate[i]->labels, fits &= expr_is_short(predicate[i], &size);
   for (uint32_t l = 0; l < TIE_LABELS; l++) c.side[l] = -1;
   for (uint32_t l = 0; l < n_label; l++) {
     double points = high[l] > low[l] ? (double)high[l] - (double)low[l] : 0;

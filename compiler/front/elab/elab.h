@@ -427,6 +427,7 @@ typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried,
 Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t); /* part of its definition, with operands
                                                                               * of these dtypes (NULL: it has none);
                                                                               * NULL after a complaint */
+bool monoid_near(Value a, Value b);                           /* equal but for rounding, by which laws are judged */
 void monoid_complain_reads(Elab *x, const MonoidDef *m);
 void monoid_complain_identity(Elab *x, const MonoidDef *m);    /* it is outside of the range */
 bool monoid_range(Elab *x, const MonoidDef *m, const DType *t, const Expr **out); /* over #0 to #(parts - 1); *out

@@ -140,7 +140,7 @@ static bool combine(const Monoid *m, Value a, Value b, Value *out) {
   return expr_value(m->combine, &env, out);
 }
 
-static bool near(Value a, Value b) {
+bool monoid_near(Value a, Value b) {
   if (!dtype_is_float(a.dtype)) return a.i == b.i;
   if (isnan(a.f) || isnan(b.f)) return isnan(a.f) && isnan(b.f);
   if (isinf(a.f) || isinf(b.f)) return a.f == b.f;
@@ -196,10 +196,10 @@ static bool pairs_hold(Elab *x, const MonoidDef *def, const Monoid *m, const Val
   Value l, r;
   for (uint32_t i = 0; i < n; i++) {
     if (!combine(m, v[i], v[0], &l)) return false;
-    if (!near(l, v[i])) return broken(x, def, NULL, v[i], v[0], NULL, l, v[i]);
+    if (!monoid_near(l, v[i])) return broken(x, def, NULL, v[i], v[0], NULL, l, v[i]);
     for (uint32_t j = 0; j < i; j++) {
       if (!combine(m, v[i], v[j], &l) || !combine(m, v[j], v[i], &r)) return false;
-      if (!near(l, r)) return broken(x, def, "commutative", v[i], v[j], NULL, l, r);
+      if (!monoid_near(l, r)) return broken(x, def, "commutative", v[i], v[j], NULL, l, r);
     }
   }
   return true;
@@ -212,7 +212,7 @@ static bool triples_hold(Elab *x, const MonoidDef *def, const Monoid *m, Value *
       for (uint32_t k = 0; k < n; k++) {
         if (!combine(m, v[i], v[j], &l) || !combine(m, l, v[k], &l)) return false;
         if (!combine(m, v[j], v[k], &r) || !combine(m, v[i], r, &r)) return false;
-        if (!near(l, r)) return broken(x, def, "associative", v[i], v[j], &v[k], l, r);
+        if (!monoid_near(l, r)) return broken(x, def, "associative", v[i], v[j], &v[k], l, r);
       }
   return true;
 }

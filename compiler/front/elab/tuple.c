@@ -105,16 +105,9 @@ static bool combined(const Tuple *m, const Value *a, const Value *b, Value *out)
 
 static bool in_range(const Tuple *m, const Value *a) { return monoid_in_range(m->range, a, m->n); }
 
-static bool near_value(Value a, Value b) {
-  if (!dtype_is_float(a.dtype)) return a.i == b.i;
-  if (!isfinite(a.f) || !isfinite(b.f)) return a.f == b.f || (isnan(a.f) && isnan(b.f));
-  double eps = a.dtype == DT_F64 ? 1e-12 : a.dtype == DT_F32 ? 1e-5 : 2e-2, scale = fmax(1, fmax(fabs(a.f), fabs(b.f)));
-  return fabs(a.f - b.f) <= eps * scale;
-}
-
 static bool near_all(const Tuple *m, const Value *a, const Value *b) {
   for (uint32_t k = 0; k < m->n; k++)
-    if (!near_value(a[k], b[k])) return false;
+    if (!monoid_near(a[k], b[k])) return false;
   return true;
 }
 

@@ -107,14 +107,6 @@ static const Expr *leaf_operand(void *env, Exprs *p, const Expr *leaf) {
   return leaf->i < o->n ? o->a[leaf->i] : o->b[leaf->i - o->n];
 }
 
-/* Whether it is written in fewer symbols than *room, of which it takes its own. */
-static bool is_short(const Expr *e, int32_t *room) {
-  if (--*room < 0) return false;
-  for (uint32_t i = 0; i < e->n; i++)
-    if (!is_short(e->arg[i], room)) return false;
-  return true;
-}
-
 /* a and b combined. An expression uses its operands several times, so what becomes long is stored first. */
 static Points pair(const Reduced *r, const Points *a, const Points *b) {
   Points to = {.labels = a->labels};
@@ -124,7 +116,7 @@ static Points pair(const Reduced *r, const Points *a, const Points *b) {
     int32_t room = LONG;
     if (!r->wanted[k]) continue;
     to.value[k] = expr_map(r->x->exprs, r->m->combine[k], leaf_operand, &o);
-    shorts &= is_short(to.value[k], &room);
+    shorts &= expr_is_short(to.value[k], &room);
   }
   return shorts ? to : stored(r, to);
 }

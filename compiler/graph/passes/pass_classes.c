@@ -43,17 +43,9 @@ typedef struct Classes {
   uint64_t kept;             /* the labels of the result that T has too */
 } Classes;
 
-static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; }
-static uint64_t out_of(const Classes *c) { return bits_below(c->n->sum->n_out); }
-static uint64_t red_of(const Classes *c) { return bits_below(c->labels) & ~out_of(c); }
+static uint64_t out_of(const Classes *c) { return labels_below(c->n->sum->n_out); }
+static uint64_t red_of(const Classes *c) { return labels_below(c->labels) & ~out_of(c); }
 static const Expr *integer(const Classes *c, int64_t v) { return expr_int(c->b.old->exprs, DT_I64, v); }
-
-static double points(const Classes *c, uint64_t labels) {
-  double all = 1;
-  for (uint32_t k = 0; k < c->labels; k++)
-    if (labels >> k & 1) all *= extent_guess(c->n->bound[k]);
-  return all;
-}
 
 /* ---- which number ------------------------------------------------------------------------------ */
 
@@ -220,8 +212,8 @@ static void others_sort(Classes *c) {
 
 /* Whether the rewrite costs less, and its reads are in range. */
 static bool pays(Classes *c) {
-  double classes = extent_guess(c->count), kept = points(c, c->kept), all = points(c, out_of(c)),
-         red = points(c, red_of(c));
+  double classes = extent_guess(c->count), kept = labels_points(c->n, c->kept), all = labels_points(c->n, out_of(c)),
+         red = labels_points(c->n, red_of(c));
   double cost = kept * (red * (double)WALK + classes * (double)(1 + STORE)) + all * (double)STORE;
   if (cost * 2 > all * red || classes > 4 * all / kept) return false;
   if (c->outer && !expr_is_total(c->scratch, c->b.old->exprs, c->n, c->outer, NULL, &c->proofs)) return false;

@@ -50,9 +50,8 @@ typedef struct Either {
   Alternative alternative[ALTERNATIVES_MOST];
 } Either;
 
-static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; }
-static uint64_t out_of(const Either *c) { return bits_below(c->sum.n_out); }
-static uint64_t red_of(const Either *c) { return bits_below(c->labels) & ~out_of(c); }
+static uint64_t out_of(const Either *c) { return labels_below(c->sum.n_out); }
+static uint64_t red_of(const Either *c) { return labels_below(c->labels) & ~out_of(c); }
 static const Expr *integer(const Either *c, int64_t v) { return expr_int(c->b.old->exprs, DT_I64, v); }
 /* ---- alternatives ------------------------------------------------------------------------------ */
 

@@ -147,7 +147,7 @@ static const Expr *condition_within(Exact *c, const Expr *where, uint64_t labels
  * exist at all points. */
 static bool shared_by_all(Exact *c, const EinNode *n, Draft *d) {
   uint32_t labels = n->sum->n_out + n->sum->n_red;
-  uint64_t out = n->sum->n_out ? UINT64_MAX >> (64 - n->sum->n_out) : 0;
+  uint64_t out = labels_below(n->sum->n_out);
   if (labels > ORDER_LABELS || !n->sum->where) return false;
   uint64_t within = n->sum->body->labels | ~out;
   const Expr *where = condition_within(c, n->sum->where, within), *domain = n->sum->domain;

@@ -43,16 +43,7 @@ typedef struct Separate {
   double cost;               /* of `best`; at first that of the original vertex */
 } Separate;
 
-static uint64_t bits_below(uint32_t n) { return n ? UINT64_MAX >> (64 - n) : 0; }
-
-static uint64_t reduced(const Separate *c) { return bits_below(c->labels) & ~bits_below(c->n->sum->n_out); }
-
-static double points(const Separate *c, uint64_t labels) {
-  double all = 1;
-  for (uint32_t k = 0; k < c->labels; k++)
-    if (labels >> k & 1) all *= extent_guess(c->n->bound[k]);
-  return all;
-}
+static uint64_t reduced(const Separate *c) { return labels_below(c->labels) & ~labels_below(c->n->sum->n_out); }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -168,7 +159,7 @@ static bool group_holds(Separate *c, const Group *g) {
 static void groups_know(Separate *c) {
   for (uint32_t k = 0; k < c->n_group; k++) {
     Group *g = &c->group[k];
-    g->reach = points(c, g->red);
+    g->reach = labels_points(c->n, g->red);
     g->runs = false;
     g->put = g->where ? group_put(c, g) : 0;
     g->holds = c->n_factor > 1 && group_holds(c, g);
@@ -186,13 +177,14 @@ static double whole_cost(const Separate *c) {
     put |= c->group[k].put;
     reach *= c->group[k].reach;
   }
-  return points(c, bits_below(c->n->sum->n_out) & ~put) * reach;
+  return labels_points(c->n, labels_below(c->n->sum->n_out) & ~put) * reach;
 }
 
 /* rest: the labels of its result; body: those of what is reduced. */
 static double step_cost(const Separate *c, const Group *g, uint64_t body, uint64_t rest) {
-  if (g->runs && !(body & g->outer)) return points(c, (rest & ~g->outer) | g->red) + points(c, rest);
-  return points(c, rest & ~g->put) * g->reach;
+  if (g->runs && !(body & g->outer))
+    return labels_points(c->n, (rest & ~g->outer) | g->red) + labels_points(c->n, rest);
+  return labels_points(c->n, rest & ~g->put) * g->reach;
 }
 
 static uint64_t factors_with(const Separate *c, uint64_t left, uint64_t labels) {
@@ -212,8 +204,8 @@ static void orders_try(Separate *c, uint32_t at, uint32_t done, uint64_t labels,
     if (!at && !taken) taken = left;
     for (uint32_t i = 0; i < c->n_factor; i++)
       if (taken >> i & 1) body |= c->factor[i]->labels;
-    uint64_t rest = end ? bits_below(c->n->sum->n_out) : (body | g->outer) & ~g->red;
-    double now = cost + step_cost(c, g, body, rest) + (end ? 0 : (double)STORE * points(c, rest));
+    uint64_t rest = end ? labels_below(c->n->sum->n_out) : (body | g->outer) & ~g->red;
+    double now = cost + step_cost(c, g, body, rest) + (end ? 0 : (double)STORE * labels_points(c->n, rest));
     c->step[at] = (Step){k, taken};
     if (now >= c->cost) continue;
     if (!end) {
@@ -385,7 +377,7 @@ static bool orders_find(Separate *c, const EinNode *n) {
   }
   groups_know(c);
   double whole = c->cost = whole_cost(c);
-  orders_try(c, 0, 0, 0, bits_below(c->n_factor), 0);
+  orders_try(c, 0, 0, 0, labels_below(c->n_factor), 0);
   return c->cost < whole && steps_are_total(c);
 }
 

@@ -49,8 +49,10 @@ void rebuild_note(Rebuild *b, const char *what, Place place);
 bool *nodes_given(Arena *a, const EinGraph *g);
 bool *nodes_shown(Arena *a, const EinGraph *g);
 
-/* ---- expressions: rules.c, under.c, pass_window.c
- * -------------------------------------------------------------------- */
+/* A set of labels, of which there are at most 64, as bits: those below n. */
+static inline uint64_t labels_below(uint32_t n) { return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX; }
+
+/* ---- expressions: rules.c, under.c, pass_window.c -------------------------------------------------------------- */
 /* Applies the laws of the scalar operations from the leaves up until none applies; each shared part once. */
 typedef struct Rules Rules;
 Rules *rules_new(Arena *a, Exprs *p);

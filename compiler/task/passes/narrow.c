@@ -154,12 +154,4 @@ static void stage_narrow(TaskGraph *t, TaskStage *st) {
   if (sum.body != st->sum->body) stage_canonical(t, st, &sum, st->slot, sum.n_slot);
 }
 
-static void list_narrow(TaskGraph *t, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    list_narrow(t, &list->at[i]->body);
-    for (uint32_t m = 0; list->at[i]->kind == TASK_KERNEL && m < list->at[i]->stages.len; m++)
-      stage_narrow(t, &list->at[i]->stages.at[m]);
-  }
-}
-
-void task_narrow(TaskGraph *t) { list_narrow(t, &t->tasks); }
+void task_narrow(TaskGraph *t) { task_stages_each(t, &t->tasks, stage_narrow); }

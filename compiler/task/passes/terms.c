@@ -148,12 +148,4 @@ static void stage_write_out(TaskGraph *t, TaskStage *st) {
   stage_canonical(t, st, &sum, st->slot, sum.n_slot);
 }
 
-static void list_terms(TaskGraph *t, const Tasks *list) {
-  for (uint32_t i = 0; i < list->len; i++) {
-    list_terms(t, &list->at[i]->body);
-    for (uint32_t m = 0; list->at[i]->kind == TASK_KERNEL && m < list->at[i]->stages.len; m++)
-      stage_write_out(t, &list->at[i]->stages.at[m]);
-  }
-}
-
-void task_terms(TaskGraph *t) { list_terms(t, &t->tasks); }
+void task_terms(TaskGraph *t) { task_stages_each(t, &t->tasks, stage_write_out); }

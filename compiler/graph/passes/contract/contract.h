@@ -48,6 +48,7 @@ typedef struct Contract {
 bool product_op(const EinSum *s, Op *op);
 bool is_partial(const EinNode *n); /* some elements have no value */
 double extent_guess(const Expr *e); /* at least 1; 256 if unknown */
+double labels_points(const EinNode *n, uint64_t labels); /* the product over these labels of a vertex */
 
 /* Whether e, over the vertex's labels and slots, can be computed wherever `where` holds (NULL: everywhere), even if
  * labels that neither has have no values. Uses up *proofs. pass_separate.c */

@@ -40,6 +40,13 @@ double extent_guess(const Expr *e) {
   return v.i < 1 ? 1 : (double)v.i;
 }
 
+double labels_points(const EinNode *n, uint64_t labels) {
+  double all = 1;
+  for (uint32_t k = 0; k < n->sum->n_out + n->sum->n_red && labels; k++, labels >>= 1)
+    if (labels & 1) all *= extent_guess(n->bound[k]);
+  return all;
+}
+
 double product_points(const Product *x, uint64_t labels) {
   double points = 1;
   for (uint32_t k = 0; k < x->bound.len; k++)

@@ -426,6 +426,12 @@ bool expr_has_label(const Expr *e, int64_t label) {
   return false;
 }
 
+bool exprs_are_labels(uint32_t n, const Expr *const *e) {
+  for (uint32_t k = 0; k < n; k++)
+    if (e[k]->kind != EX_LABEL || e[k]->i != k) return false;
+  return true;
+}
+
 bool expr_is_short(const Expr *e, int32_t *room) {
   if (--*room < 0) return false;
   for (uint32_t k = 0; k < e->n; k++)

@@ -231,6 +231,7 @@ const Expr *expr_relabel(Exprs *p, const Expr *e, uint32_t n, const Expr *const 
 /* Sets used[k] for each label k < n that occurs. */
 void expr_labels(const Expr *e, uint32_t n, bool *used);
 bool expr_has_label(const Expr *e, int64_t label);
+bool exprs_are_labels(uint32_t n, const Expr *const *e); /* they are label 0, label 1, .. in this order */
 bool expr_is_short(const Expr *e, int32_t *room); /* is written in at most *room symbols, from which it takes its own */
 /* How an i64 depends on the label. Returns true, and the change per step, if that is a constant. */
 bool expr_slope(const Expr *e, int64_t label, int64_t *slope);

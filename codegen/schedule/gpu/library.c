@@ -31,8 +31,7 @@ static bool is_scaled(const Library *b, const TaskStage *st, double *by) {
     if (c->kind != EX_REAL || read->kind != EX_READ || !st->slot[read->i].kept ||
         st->slot[read->i].index != number_of(b, b->l->first))
       continue;
-    for (uint32_t k = 0; k < read->n; k++)
-      if (read->arg[k]->kind != EX_LABEL || read->arg[k]->i != k) return false;
+    if (!exprs_are_labels(read->n, read->arg)) return false;
     return *by = c->f, true;
   }
   return false;

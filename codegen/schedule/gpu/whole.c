@@ -45,9 +45,7 @@ static const Expr **reads_of(Sched *s, const TaskStage *st) {
 
 /* Whether it reads at the reader's own point. */
 static bool is_own(const Expr *read) {
-  for (uint32_t k = 0; k < read->n; k++)
-    if (read->arg[k]->kind != EX_LABEL || read->arg[k]->i != k) return false;
-  return true;
+  return exprs_are_labels(read->n, read->arg);
 }
 
 /* Whether neighbours along the row are neighbours in memory, or the same; and kept values of the launch's stages are

@@ -89,9 +89,7 @@ static const Expr *some_value(Exprs *p, const EinNode *n, uint32_t deep) {
 
 /* The same for what a map reads at its own labels. */
 static const Expr *some_read(Exprs *p, const EinNode *n, const Expr *e, uint32_t deep) {
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) return NULL;
-  return some_value(p, n->input[e->i], deep);
+  return exprs_are_labels(e->n, e->arg) ? some_value(p, n->input[e->i], deep) : NULL;
 }
 
 /* Where e may be nonzero, as far as conditions on labels tell, over the labels of map n, of whose body it is a part;

@@ -39,9 +39,7 @@ static const EinNode *copied(const EinNode *n) {
   const Expr *e = s->body;
   if (s->by || s->reducer != RED_NONE || e->kind != EX_READ || s->n_slot != 1 || !same_shape(n, n->input[e->i]))
     return NULL;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != (int64_t)k) return NULL;
-  return same_domain(n, n->input[e->i]) ? n->input[e->i] : NULL;
+  return exprs_are_labels(e->n, e->arg) && same_domain(n, n->input[e->i]) ? n->input[e->i] : NULL;
 }
 
 static EinNode *read_through(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {

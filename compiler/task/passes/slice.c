@@ -20,10 +20,7 @@ typedef struct Slices {
 } Slices;
 
 static bool is_state(const Slices *c, const Expr *e) {
-  if (e->kind != EX_READ || c->s->slot[e->i].index != c->state) return false;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i != k) return false;
-  return true;
+  return e->kind == EX_READ && c->s->slot[e->i].index == c->state && exprs_are_labels(e->n, e->arg);
 }
 
 /* ---- labels that turns and sizes pin -------------------------------------------------------------- */

@@ -40,10 +40,7 @@ void stage_reorder(TaskGraph *t, TaskStage *s, const uint32_t *order) {
 }
 
 bool stage_is_plain(const TaskStage *s) {
-  if (s->buffer < 0 || s->n_at != s->sum->n_out) return false;
-  for (uint32_t k = 0; k < s->n_at; k++)
-    if (s->at[k]->kind != EX_LABEL || s->at[k]->i != k) return false;
-  return true;
+  return s->buffer >= 0 && s->n_at == s->sum->n_out && exprs_are_labels(s->n_at, s->at);
 }
 
 bool stage_axes(const TaskStage *s, uint32_t *axis) {
@@ -233,10 +230,8 @@ const TaskStage *kernel_copies(const Task *k) {
   if (!s || s->sum->reducer != RED_NONE || s->sum->domain || s->sum->acc != s->sum->dtype || !stage_is_plain(s))
     return NULL;
   const Expr *e = s->sum->body;
-  if (e->kind != EX_READ || e->n != s->sum->n_out || s->slot[e->i].kept) return NULL;
-  for (uint32_t i = 0; i < e->n; i++)
-    if (e->arg[i]->kind != EX_LABEL || e->arg[i]->i != i) return NULL;
-  return s;
+  bool copies = e->kind == EX_READ && e->n == s->sum->n_out && !s->slot[e->i].kept && exprs_are_labels(e->n, e->arg);
+  return copies ? s : NULL;
 }
 
 bool buffers_alike(const TaskBuffer *a, const TaskBuffer *b) {

@@ -68,6 +68,7 @@ bool program_input(const Program *p, Str input, DType *t, uint32_t *rank, Span *
  * others and what depends on them. It makes sense only if program_hangs_together. */
 bool program_hangs_together(const Front *f, const Program *p);
 void program_rest(Front *f, const Program *p);
+bool program_asks_gradients(const Program *p); /* whether `grad` occurs in it or in a module */
 /* Returns the graph, or NULL if there were errors. The given dims override values in the program. */
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims);
 

@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import signal
+import subprocess
 import sys
 import time
 
@@ -200,11 +201,36 @@ def told():
     t.leave()
 
 
+def chained():
+    """A definition costs as much after a thousand others as after a few, whatever it reads; and what follows from one
+    that is redefined is right."""
+    def lines(n):
+        yield "dim N = 4\ninput s : f64 = 3\na0[i:N] : f64 = i\ndef f(x, y) = (x + y, x - y)\nb0, c0 = f(1, 2)\n"
+        for k in range(1, n):
+            yield f"a{k}[i] = a{k - 1}[i] + s\nb{k}, c{k} = f(b{k - 1}, c{k - 1} % 5)\n"
+
+    def seconds(n, ask, answer):
+        p = subprocess.Popen([EIN, "repl", "--target=eval"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        p.stdin.write("".join(lines(n)) + ask)
+        p.stdin.close()
+        got = p.stdout.read()
+        _, status, used = os.wait4(p.pid, 0)
+        if status or got != answer:
+            wrong(f"a chain of {n}: {got!r}")
+        return used.ru_utime + used.ru_stime
+
+    seconds(30, "sum[i] a29[i]\na7[i:5] : f32 = i\n:type a29\nsum[i] a29[i]\ndim N = 3\nsum[i] a5[i]\ns : f64 = 1\nsum[i] a29[i]\n",
+            "f64 = 354.0\na29[i:5] : f64\nf64 = 340.0\nf64 = 48.0\nf64 = 120.0\n")
+    few, many = (min(seconds(n, f":type a{n - 1}", f"a{n - 1}[i:4] : f64\n") for _ in range(3)) for n in (200, 800))
+    if many > 8 * few:  # four times as many; sixteen, were it the square
+        wrong(f"200 definitions take {few} seconds, 800 take {many}")
+
+
 def plain():
     interrupted(TERM="dumb")
 
 
 WITH_LIBEDIT = [edited, completed, pasted, interrupted, suspended]
-for f in [plain, told] + (WITH_LIBEDIT if "--edited" in sys.argv else []):
+for f in [plain, told, chained] + (WITH_LIBEDIT if "--edited" in sys.argv else []):
     f()
 sys.exit(1 if failed else 0)

@@ -80,8 +80,7 @@ static Leave show_name(Prompt *p, Turn *t, const char *name) {
   Texts one = {&name, 1, 1};
   Leave l = LEAVE_OK;
   if (!e->value[which].arena) {
-    l = turn_program(t, &one, NULL);
-    if (!l) l = turn_graph(t);
+    l = turn_elaborate(t, &one, NULL, OUTLINE_KNOWN);
     if (!l) l = compute(t);
   }
   if (l) return l;
@@ -133,8 +132,7 @@ static Leave definition_try(Turn *t, const AstStmt *st, const Entries *e) {
     for (uint32_t k = 0; k < e->at[i]->n_names; k++) vec_push(t->s.arena, names, e->at[i]->name[k]);
   bool asserts = st->kind == STMT_ASSERT;
   if (asserts) names = sheet_uses(t->s.arena, t->sheet, e->at[0]->used, e->at[0]->n_used);
-  Leave l = turn_program(t, &names, NULL);
-  if (!l) l = turn_graph(t);
+  Leave l = turn_elaborate(t, &names, NULL, asserts ? OUTLINE_KNOWN : OUTLINE_ANY);
   if (!l && asserts) l = compute(t);
   return t->lacks ? LEAVE_OK : l; /* the assert is checked as soon as possible */
 }
@@ -143,6 +141,8 @@ static Leave define(Prompt *p, Turn *t, const AstStmt *st, uint32_t line) {
   Entries e = entries_of(t->s.arena, st, p->file, p->folder, line);
   Sheet *old = p->sheet;
   t->sheet = sheet_with(old, e.at, e.len);
+  for (uint32_t i = 0; i < e.len; i++)
+    for (uint32_t k = 0; k < e.at[i]->n_names; k++) sheet_forget_outlines(t->sheet, e.at[i]->name[k]);
   t->patient = p->loading != NULL;
   Leave l = definition_try(t, st, &e);
   if (l) return (void)sheet_undo(t->sheet), t->sheet = old, l;
@@ -197,14 +197,13 @@ static Leave statement_take(Prompt *p, Turn *t, uint32_t line) {
 
 /* ---- expressions --------------------------------------------------------------------------------- */
 
-static Leave expression_graph(Turn *t) {
+static Leave expression_graph(Turn *t, Outlines outlines) {
   AstFile *f = parse_expression(t->s.arena, t->s.strings, t->source, str_from(t->s.strings, t->query), t->s.diags);
   if (t->s.diags->errors) return turn_report(t);
   uint32_t n = 0;
   const Used *used = names_used(t->s.arena, f->stmts.at[0], &n);
   Texts names = sheet_uses(t->s.arena, t->sheet, used, n);
-  Leave l = turn_program(t, &names, f);
-  return l ? l : turn_graph(t);
+  return turn_elaborate(t, &names, f, outlines);
 }
 
 static bool is_tensor(const Prompt *p, const char *name) {
@@ -223,7 +222,7 @@ static Leave piece_take(Prompt *p, const char *text, const Piece *x) {
   else if (x->kind == PIECE_STATEMENT) l = statement_take(p, &t, line);
   else if (x->kind == PIECE_NAME && is_tensor(p, x->name)) l = show_name(p, &t, x->name);
   else {
-    l = expression_graph(&t);
+    l = expression_graph(&t, OUTLINE_KNOWN);
     if (!l) l = compute(&t);
     if (!l) show_output(p, &t, t.query);
   }
@@ -231,7 +230,7 @@ static Leave piece_take(Prompt *p, const char *text, const Piece *x) {
   return l;
 }
 
-Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **name) {
+Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, Outlines outlines, const char **name) {
   turn_begin(t, p->s, &p->args, p->sheet);
   Cut c = cut_text(t->s.arena, text, strlen(text));
   if (c.pieces.len != 1 || c.open || c.pieces.at[0].kind == PIECE_STATEMENT || c.pieces.at[0].kind == PIECE_LOAD)
@@ -245,8 +244,7 @@ Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **na
   *name = tensor ? x->name : t->query;
   t->anew = anew && tensor;
   Texts one = {name, 1, 1};
-  Leave l = tensor ? turn_program(t, &one, NULL) : expression_graph(t);
-  return l || !tensor ? l : turn_graph(t);
+  return tensor ? turn_elaborate(t, &one, NULL, outlines) : expression_graph(t, outlines);
 }
 
 /* ---- a text --------------------------------------------------------------------------------------- */

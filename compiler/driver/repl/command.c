@@ -55,7 +55,7 @@ static void var_line(Prompt *p, const Entry *e, uint32_t k) {
   bool was = p->s->capture;
   uint32_t said = p->s->captured.len;
   p->s->capture = true; /* what no longer fits is reported when it is asked for */
-  Leave l = ask_begin(p, &t, name, false, &asked);
+  Leave l = ask_begin(p, &t, name, false, OUTLINE_ANY, &asked);
   const EinOutput *o = l ? NULL : turn_output(&t, name);
   if (o) turn_heading(&t, p->out, name, o->node);
   else buf_str(p->out, name);
@@ -87,7 +87,7 @@ static Leave say_type(Prompt *p, const char *text, bool shape_only) {
   Turn t;
   const char *name;
   EvalArray x;
-  Leave l = ask_begin(p, &t, text, true, &name);
+  Leave l = ask_begin(p, &t, text, true, OUTLINE_ANY, &name);
   const EinNode *n = NULL;
   if (!l && turn_output(&t, name)) n = turn_output(&t, name)->node;
   if (!l && !n) n = input_node(&t, name);
@@ -128,7 +128,7 @@ static Leave do_plot(Prompt *p, const char *text) {
   Turn t;
   const char *name, *const *axis;
   const EvalArray *x;
-  Leave l = ask_begin(p, &t, text, false, &name);
+  Leave l = ask_begin(p, &t, text, false, OUTLINE_KNOWN, &name);
   if (!l) l = turn_prepare(&t);
   if (!l) l = turn_compute(&t);
   if (!l) turn_keep(&t);
@@ -157,7 +157,7 @@ static Leave grad_show(Prompt *p, const char *text, const char *by) {
   Turn t;
   const char *name;
   Buf b = buf_new(p->out->arena);
-  Leave l = ask_begin(p, &t, by, true, &name);
+  Leave l = ask_begin(p, &t, by, true, OUTLINE_ANY, &name);
   const EinOutput *o = l ? NULL : turn_output(&t, name);
   const EinNode *n = l ? NULL : o ? o->node : input_node(&t, name);
   if (n && strcmp(name, t.query) != 0) {
@@ -179,7 +179,7 @@ static Leave grad_show(Prompt *p, const char *text, const char *by) {
 static Leave grad_operands(Prompt *p, const char *text, Texts *by) {
   Turn t;
   const char *name;
-  Leave l = ask_begin(p, &t, text, true, &name);
+  Leave l = ask_begin(p, &t, text, true, WHOLE, &name);
   for (uint32_t i = 0; !l && i < t.needs.len; i++) {
     const Entry *e = t.needs.at[i];
     if (e->kind != STMT_INPUT && e->kind != STMT_PARAM) continue;
@@ -212,7 +212,7 @@ typedef Leave Look(Prompt *p, Turn *t);
 static Leave look(Prompt *p, const char *text, Look *at) {
   Turn t;
   const char *name;
-  Leave l = ask_begin(p, &t, text, true, &name);
+  Leave l = ask_begin(p, &t, text, true, OUTLINE_KNOWN, &name);
   if (!l) l = turn_prepare(&t);
   if (!l) l = at(p, &t);
   turn_end(&t);
@@ -309,7 +309,7 @@ static Leave do_bench(Prompt *p, const char *text) {
   for (uint32_t i = 0; !l && n < BENCH_MOST && (n < 3 || seconds_now() - begun < 1); i++) {
     Turn t;
     const char *name;
-    l = ask_begin(p, &t, text, true, &name);
+    l = ask_begin(p, &t, text, true, OUTLINE_KNOWN, &name);
     if (!l) l = turn_prepare(&t);
     if (!l) l = turn_compute(&t);
     if (!l && i) took[n++] = t.seconds;
@@ -364,7 +364,7 @@ static Leave do_write(Prompt *p, const char *words) {
   Entry *e = sheet_find(p->sheet, name, &which);
   if (!n || !*path) return fail(p->s, LEAVE_USAGE, ":write wants a name and a file: :write Z z.npy");
   if (!e || !entry_is_tensor(e)) return fail(p->s, LEAVE_PROGRAM, "there is no tensor %s", name);
-  Leave l = ask_begin(p, &t, name, false, &asked);
+  Leave l = ask_begin(p, &t, name, false, OUTLINE_KNOWN, &asked);
   if (!l && !e->value[which].arena) {
     l = turn_prepare(&t);
     if (!l) l = turn_compute(&t);

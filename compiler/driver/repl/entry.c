@@ -104,6 +104,7 @@ static void names_set(Entry *e, const Texts *names) {
   e->name = NEW_ARRAY(e->arena, const char *, names->len + 1);
   e->value = NEW_ARRAY(e->arena, Kept, names->len + 1);
   e->output = NEW_ARRAY(e->arena, bool, names->len + 1);
+  e->outline = NEW_ARRAY(e->arena, Entry *, names->len + 1);
   for (uint32_t i = 0; i < names->len; i++) e->name[i] = arena_printf(e->arena, "%s", names->at[i]);
 }
 
@@ -183,6 +184,15 @@ Entry *entry_input(const char *name, uint32_t rank, const char *declaration, con
   e->text = arena_printf(e->arena, "%s", declaration);
   names_set(e, &one);
   return e;
+}
+
+void entry_outline(Entry *e, uint32_t which, const char *declaration, const Texts *dims) {
+  Entry *o = entry_input(e->name[which], e->rank, declaration, e->file, e->line);
+  o->outlines = true;
+  o->used = NEW_ARRAY(o->arena, Used, dims->len + 1);
+  for (uint32_t i = 0; i < dims->len; i++)
+    o->used[o->n_used++] = (Used){arena_printf(o->arena, "%s", dims->at[i]), false};
+  e->outline[which] = o;
 }
 
 Entry *entry_again(const Entry *old) {

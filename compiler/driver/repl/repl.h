@@ -40,9 +40,9 @@ Leave prompt_command(Prompt *p, const char *line);
 
 /* ---- ask.c: turns ------------------------------------------------------------------------------ */
 Leave prompt_pieces(Prompt *p, const char *text, size_t n); /* the same without commands */
-/* Begins a turn about an expression or a name and makes its graph; *name: what it asks for. The turn is begun in any
- * case. */
-Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, const char **name);
+/* Begins a turn about an expression or a name and makes its graph; *name: what it asks for. OUTLINE_ANY: only its
+ * shape is asked for, and nothing can be computed. The turn is begun in any case. */
+Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, Outlines outlines, const char **name);
 Leave define_load(Prompt *p, const char *name, const char *source); /* load.c */
 
 Leave prompt_output(Prompt *p, const char *name); /* shows it, or says what is still missing */

@@ -138,7 +138,7 @@ Leave prompt_save(Prompt *p, const char *path) {
   const char *circle;
   for (uint32_t i = 0; i < p->sheet->n; i++)
     for (uint32_t k = 0; k < p->sheet->at[i]->n_names; k++) vec_push(a, names, p->sheet->at[i]->name[k]);
-  Entries all = sheet_needs(a, p->sheet, &names, &circle), out = misfits(a, p, &all, &names);
+  Entries all = sheet_needs(a, p->sheet, &names, WHOLE, &circle), out = misfits(a, p, &all, &names);
   runs_write(&b, "# run:", p->sheet, &out);
   for (uint32_t i = 0; i < all.len; i++)
     if (entries_have(&out, all.at[i])) misfit_write(p, &b, all.at[i], path);

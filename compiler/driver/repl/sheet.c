@@ -10,9 +10,17 @@ static void kept_end(Kept *k) {
   *k = (Kept){0};
 }
 
+static void outlines_end(Entry *e) {
+  for (uint32_t i = 0; i < e->n_names; i++) {
+    if (e->outline[i]) arena_free(e->outline[i]->arena);
+    e->outline[i] = NULL;
+  }
+}
+
 /* One that no sheet has. */
 static void entry_end(Entry *e) {
   if (e->users) return;
+  outlines_end(e);
   for (uint32_t i = 0; i < e->n_names; i++) kept_end(&e->value[i]);
   arena_free(e->arena);
 }
@@ -69,9 +77,13 @@ static bool replaces(const Entry *by, const Entry *old) {
   return !by->n_names && !old->n_names && by->kind == old->kind && !elsewhere && strcmp(by->text, old->text) == 0;
 }
 
-static void entry_push(Sheet *s, Entry *e) {
+static bool sheet_has(const Sheet *s, const Entry *e) {
   for (uint32_t i = 0; i < s->n; i++)
-    if (s->at[i] == e) return;
+    if (s->at[i] == e) return true;
+  return false;
+}
+
+static void entry_push(Sheet *s, Entry *e) {
   s->at[s->n++] = e;
   e->users++;
 }
@@ -81,10 +93,14 @@ Sheet *sheet_with(Sheet *s, Entry *const *e, uint32_t n) {
   for (uint32_t i = 0; i < s->n; i++) {
     bool stays = true;
     for (uint32_t k = 0; k < n; k++)
-      if (replaces(e[k], s->at[i])) entry_push(to, e[k]), stays = false;
+      if (replaces(e[k], s->at[i])) {
+        if (!sheet_has(to, e[k])) entry_push(to, e[k]);
+        stays = false;
+      }
     if (stays) entry_push(to, s->at[i]);
   }
-  for (uint32_t k = 0; k < n; k++) entry_push(to, e[k]);
+  for (uint32_t k = 0; k < n; k++)
+    if (!sheet_has(to, e[k])) entry_push(to, e[k]);
   sheet_trim(to);
   return to;
 }
@@ -124,15 +140,15 @@ bool entry_is_tensor(const Entry *e) {
 }
 
 /* A bare name means a tensor only if it has no dimensions; for a loop's result, that is unknown here. */
-static Entry *used_entry(const Sheet *s, const Used *u) {
-  Entry *e = sheet_find(s, u->name, NULL);
+static Entry *used_entry(const Sheet *s, const Used *u, uint32_t *which) {
+  Entry *e = sheet_find(s, u->name, which);
   return e && u->bare && e->kind != STMT_REPEAT && entry_is_tensor(e) && e->rank ? NULL : e;
 }
 
 Texts sheet_uses(Arena *a, const Sheet *s, const Used *used, uint32_t n) {
   Texts all = {0};
   for (uint32_t i = 0; i < n; i++)
-    if (used_entry(s, &used[i])) vec_push(a, all, used[i].name);
+    if (used_entry(s, &used[i], NULL)) vec_push(a, all, used[i].name);
   return all;
 }
 
@@ -146,7 +162,8 @@ static void computed_drop(Entry *e) {
   for (uint32_t k = 0; k < e->n_names && !e->source; k++) kept_end(&e->value[k]);
 }
 
-void sheet_forget(Sheet *s, const char *name) {
+/* Visits what depends on a name: `of` an entry that uses it, directly or not; `own` the one that defines it. */
+static void dependents_visit(Sheet *s, const char *name, void (*own)(Entry *e), void (*of)(Entry *e)) {
   Arena *a = arena_new();
   Texts todo = {0};
   Entries seen = {0};
@@ -157,73 +174,111 @@ void sheet_forget(Sheet *s, const char *name) {
       Entry *e = s->at[i];
       bool hit = defines(e, at);
       for (uint32_t k = 0; k < e->n_used && !hit; k++)
-        hit = strcmp(e->used[k].name, at) == 0 && used_entry(s, &e->used[k]);
+        hit = strcmp(e->used[k].name, at) == 0 && used_entry(s, &e->used[k], NULL);
       if (!hit || entries_have(&seen, e)) continue;
       vec_push(a, seen, e);
-      computed_drop(e);
+      (defines(e, name) ? own : of)(e);
       for (uint32_t k = 0; k < e->n_names; k++) vec_push(a, todo, e->name[k]);
     }
   }
   arena_free(a);
 }
 
-void sheet_forget_all(Sheet *s) {
-  for (uint32_t i = 0; i < s->n; i++) computed_drop(s->at[i]);
+static void entry_forget(Entry *e) {
+  computed_drop(e);
+  outlines_end(e);
 }
 
-static Entries reached(Arena *a, const Sheet *s, const Texts *names) {
-  Entries all = {0};
+static void entry_leave(Entry *e) { (void)e; }
+
+void sheet_forget(Sheet *s, const char *name) { dependents_visit(s, name, computed_drop, entry_forget); }
+
+void sheet_forget_outlines(Sheet *s, const char *name) { dependents_visit(s, name, entry_leave, outlines_end); }
+
+void sheet_forget_all(Sheet *s) {
+  for (uint32_t i = 0; i < s->n; i++) entry_forget(s->at[i]);
+}
+
+/* What is needed of names: entries, and outlines of others. */
+typedef struct Needed {
+  const Sheet *sheet;
+  Outlines outlines;
+  uint32_t whole;            /* so many first ones of `wanted` define the names themselves */
+  Entries wanted, done;
+} Needed;
+
+static bool has_outline(const Entry *e, Outlines which) {
+  for (uint32_t k = 0; k < e->n_names; k++)
+    if (!e->outline[k] || (which == OUTLINE_KNOWN && !e->value[k].arena)) return false;
+  return which != WHOLE;
+}
+
+/* What stands for an operand; NULL: it is no name of the sheet. */
+static Entry *operand(const Needed *n, const Used *u) {
+  uint32_t which = 0;
+  Entry *e = used_entry(n->sheet, u, &which);
+  if (!e || !has_outline(e, n->outlines)) return e;
+  for (uint32_t i = 0; i < n->whole; i++)
+    if (n->wanted.at[i] == e) return e;
+  return e->outline[which];
+}
+
+static void names_reach(Arena *a, Needed *n, const Texts *names) {
   for (uint32_t i = 0; i < names->len; i++) {
-    Entry *e = sheet_find(s, names->at[i], NULL);
-    if (e && !entries_have(&all, e)) vec_push(a, all, e);
+    Entry *e = sheet_find(n->sheet, names->at[i], NULL);
+    if (e && !entries_have(&n->wanted, e)) vec_push(a, n->wanted, e);
   }
-  for (uint32_t i = 0; i < all.len; i++)
-    for (uint32_t k = 0; k < all.at[i]->n_used; k++) {
-      Entry *e = used_entry(s, &all.at[i]->used[k]);
-      if (e && !entries_have(&all, e)) vec_push(a, all, e);
+  n->whole = n->wanted.len;
+  for (uint32_t i = 0; i < n->wanted.len; i++)
+    for (uint32_t k = 0; k < n->wanted.at[i]->n_used; k++) {
+      Entry *e = operand(n, &n->wanted.at[i]->used[k]);
+      if (e && !entries_have(&n->wanted, e)) vec_push(a, n->wanted, e);
     }
-  return all;
 }
 
 /* Whether everything wanted that it uses is there already. */
-static bool is_ready(const Sheet *s, const Entry *e, const Entries *wanted, const Entries *done) {
+static bool is_ready(const Needed *n, const Entry *e) {
   for (uint32_t k = 0; k < e->n_used; k++) {
-    Entry *u = used_entry(s, &e->used[k]);
-    if (u && entries_have(wanted, u) && !entries_have(done, u)) return false;
+    Entry *u = operand(n, &e->used[k]);
+    if (u && entries_have(&n->wanted, u) && !entries_have(&n->done, u)) return false;
   }
   return true;
 }
 
 /* An assert counts if everything that it mentions is there anyway. */
-static bool assert_counts(const Sheet *s, const Entry *e, const Entries *done) {
+static bool assert_counts(const Needed *n, const Entry *e) {
   bool any = false;
   for (uint32_t k = 0; e->kind == STMT_ASSERT && k < e->n_used; k++) {
-    Entry *u = used_entry(s, &e->used[k]);
-    if (u && !entries_have(done, u)) return false;
+    Entry *u = operand(n, &e->used[k]);
+    if (u && !entries_have(&n->done, u)) return false;
     any |= u != NULL;
   }
   return any;
 }
 
-Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **circle) {
-  Entries wanted = reached(a, s, names), done = {0};
+/* Adds it if its turn has come. */
+static bool entry_done(Arena *a, Needed *n, Entry *e, bool wanted) {
+  if (entries_have(&n->done, e) || !(wanted ? is_ready(n, e) : assert_counts(n, e))) return false;
+  vec_push(a, n->done, e);
+  return true;
+}
+
+Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, Outlines outlines, const char **circle) {
+  Needed n = {.sheet = s, .outlines = outlines};
+  names_reach(a, &n, names);
   *circle = NULL;
   for (uint32_t i = 0; i < s->n; i++)
-    if (s->at[i]->kind == STMT_USE) vec_push(a, done, s->at[i]);
+    if (s->at[i]->kind == STMT_USE) vec_push(a, n.done, s->at[i]);
   for (bool more = true; more;) {
     more = false;
-    for (uint32_t i = 0; i < s->n; i++) {
-      Entry *e = s->at[i];
-      bool ready = entries_have(&wanted, e) ? is_ready(s, e, &wanted, &done) : assert_counts(s, e, &done);
-      if (entries_have(&done, e) || !ready) continue;
-      vec_push(a, done, e);
-      more = true;
-    }
+    for (uint32_t i = 0; i < n.wanted.len; i++)
+      if (n.wanted.at[i]->outlines) more |= entry_done(a, &n, n.wanted.at[i], true);
+    for (uint32_t i = 0; i < s->n; i++) more |= entry_done(a, &n, s->at[i], entries_have(&n.wanted, s->at[i]));
   }
   Buf b = buf_new(a);
-  for (uint32_t i = 0; i < wanted.len; i++)
-    if (!entries_have(&done, wanted.at[i]))
-      buf_printf(&b, "%s%s", b.len ? ", " : "", wanted.at[i]->n_names ? wanted.at[i]->name[0] : "assert");
+  for (uint32_t i = 0; i < n.wanted.len; i++)
+    if (!entries_have(&n.done, n.wanted.at[i]))
+      buf_printf(&b, "%s%s", b.len ? ", " : "", n.wanted.at[i]->n_names ? n.wanted.at[i]->name[0] : "assert");
   if (b.len) *circle = b.s;
-  return done;
+  return n.done;
 }

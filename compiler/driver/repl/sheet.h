@@ -20,7 +20,8 @@ typedef struct Kept {        /* a tensor's value */
 typedef struct Used { const char *name; bool bare; } Used; /* bare: it may be a label if that tensor has dimensions */
 typedef struct Bound { const char *dim; int64_t value; } Bound;
 
-typedef struct Entry {       /* one statement, which defines one name; a `repeat` defines several, a `use` or an
+typedef struct Entry Entry;
+struct Entry {               /* one statement, which defines one name; a `repeat` defines several, a `use` or an
                               * `assert` none */
   Arena *arena;
   uint32_t users;            /* sheets that contain it */
@@ -31,15 +32,18 @@ typedef struct Entry {       /* one statement, which defines one name; a `repeat
   const char *folder;        /* the folder from which it names it */
   const char **name;
   Kept *value;               /* by name */
+  Entry **outline;           /* by name: an input of that shape and dtype, which stands for a tensor where only these
+                              * count; NULL: none was made */
   uint32_t n_names, n_used, n_bound;
   Used *used;
   uint32_t rank;             /* of an equation's or input's tensor */
   bool open_size;            /* a dim without a value */
   bool has_default;          /* an input with one */
+  bool outlines;             /* it is an outline, and in no sheet */
   bool *output;              /* by name: it is an output */
   const char *source;        /* an input whose value was loaded: from where */
   Bound *bound;              /* and the dims that this determined */
-} Entry;
+};
 
 typedef struct Sheet Sheet;
 struct Sheet {
@@ -59,17 +63,22 @@ Sheet *sheet_over(Sheet *s, const Sheet *with); /* the entries of `with`, with s
 Sheet *sheet_undo(Sheet *s); /* the one before it; NULL: there is none */
 /* The entry that defines a name, and which of its names it is; NULL: none does. */
 Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which);
-/* Drops values computed from a name, or all computed values. */
+/* Drops values computed from a name, or all computed values; and the outlines of what depends on it, or all. */
 void sheet_forget(Sheet *s, const char *name);
 void sheet_forget_all(Sheet *s);
+void sheet_forget_outlines(Sheet *s, const char *name); /* of what depends on a name; values stay */
 
+/* What stands for an operand: always its definition; its outline, if its value is known; or its outline, if there is
+ * one. */
+typedef enum { WHOLE, OUTLINE_KNOWN, OUTLINE_ANY } Outlines;
 /* The entries on which the names depend, including their own, each before its users; and the asserts about only
- * these. Unknown names are skipped. *circle: a name that depends on itself, NULL if none does. */
+ * these. An outline replaces an entry and what only that one needs, except of the names themselves. Unknown names are
+ * skipped. *circle: a name that depends on itself, NULL if none does. */
 typedef VEC(Entry *) Entries;
 bool entries_have(const Entries *v, const Entry *e);
 typedef VEC(const char *) Texts;
 Texts sheet_uses(Arena *a, const Sheet *s, const Used *used, uint32_t n); /* of these names, those defined here */
-Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, const char **circle);
+Entries sheet_needs(Arena *a, const Sheet *s, const Texts *names, Outlines outlines, const char **circle);
 
 /* ---- entries ----------------------------------------------------------------------------------- */
 /* One entry for each name that a parsed statement defines. `file` and `line`: the position of its text; `folder`:
@@ -78,6 +87,8 @@ Entries entries_of(Arena *a, const AstStmt *s, const char *file, const char *fol
 Used *names_used(Arena *a, const AstStmt *s, uint32_t *n); /* by a statement, except its own names */
 /* An entry for an input without a default. */
 Entry *entry_input(const char *name, uint32_t rank, const char *declaration, const char *file, uint32_t line);
+/* Makes an outline of one of its names; the declaration uses these dims. */
+void entry_outline(Entry *e, uint32_t which, const char *declaration, const Texts *dims);
 Entry *entry_again(const Entry *e); /* the same statement, without its value */
 bool entry_is_tensor(const Entry *e);
 

@@ -129,7 +129,8 @@ static void outputs_say(Turn *t, const Texts *names) {
 Leave turn_program(Turn *t, const Texts *names, AstFile *expression) {
   Session *s = &t->s;
   const char *circle;
-  t->needs = sheet_needs(s->arena, t->sheet, names, &circle);
+  t->needs = sheet_needs(s->arena, t->sheet, names, t->outlines, &circle);
+  t->wanted.len = t->known.len = 0;
   if (circle && strchr(circle, ','))
     return fail(s, LEAVE_PROGRAM, "a name that depends on itself has no value: %s", circle);
   if (circle)
@@ -173,18 +174,70 @@ Leave turn_report(Turn *t) {
   return session_report(&t->s);
 }
 
+/* "input A[N,8] : f32" */
+static void outline_make(Turn *t, Entry *e, uint32_t which, const EinNode *n) {
+  Buf b = buf_new(t->s.arena);
+  Writer w = equation_writer(&b, (ExprNames){0});
+  Texts dims = {0};
+  buf_printf(&b, "input %s", n->name->s);
+  for (uint32_t k = 0; k < n->rank; k++) {
+    ExprNodes nodes = expr_nodes(t->s.arena, n->dim[k], HAS_DIM);
+    for (const Expr *x; (x = expr_node(&nodes));)
+      if (x->kind == EX_DIM) vec_push(t->s.arena, dims, x->name->s);
+    buf_str(&b, k ? ", " : "[");
+    write_expr(&w, n->dim[k]);
+  }
+  buf_printf(&b, "%s : %s", n->rank ? "]" : "", dtype_name(n->dtype));
+  entry_outline(e, which, b.s, &dims);
+}
+
+static void outlines_make(Turn *t) {
+  for (uint32_t i = 0; i < t->needs.len; i++) {
+    Entry *e = t->needs.at[i];
+    for (uint32_t k = 0; e->kind == STMT_EQUATION && k < e->n_names; k++) {
+      const EinOutput *o = e->outline[k] ? NULL : turn_output(t, e->name[k]);
+      if (o) outline_make(t, e, k, o->node);
+    }
+  }
+}
+
+static EinGraph *graph_try(Turn *t) {
+  bug_where = "graph_from_ast";
+  EinGraph *g = graph_from_ast(&t->s.front, t->job.program, &t->job.dims);
+  bug_where = NULL;
+  return g;
+}
+
+static void graph_take(Turn *t, EinGraph *g) {
+  if (!g) bug("no graph, and no complaint");
+  t->job.graph = language_made(&t->s, LANG_GRAPH, t->job.path, g, false);
+  outlines_make(t);
+}
+
 /* Like job_graph, but reports only new complaints. */
 Leave turn_graph(Turn *t) {
-  Session *s = &t->s;
-  if (s->diags->errors) return turn_report(t);
-  bug_where = "graph_from_ast";
-  EinGraph *g = graph_from_ast(&s->front, t->job.program, &t->job.dims);
+  if (t->s.diags->errors) return turn_report(t);
+  EinGraph *g = graph_try(t);
   Leave l = turn_report(t);
-  if (l) return bug_where = NULL, l;
-  if (!g) bug("no graph, and no complaint");
-  t->job.graph = language_made(s, LANG_GRAPH, t->job.path, g, false);
-  bug_where = NULL;
-  return LEAVE_OK;
+  if (!l) graph_take(t, g);
+  return l;
+}
+
+Leave turn_elaborate(Turn *t, const Texts *names, AstFile *expression, Outlines outlines) {
+  Diags *d = t->s.diags;
+  uint32_t all = d->all.len, errors = d->errors, warnings = d->warnings;
+  t->outlines = outlines;
+  Leave l = turn_program(t, names, expression);
+  if (l || outlines == WHOLE) return l ? l : turn_graph(t);
+  EinGraph *g = d->errors || program_asks_gradients(t->job.program) ? NULL : graph_try(t);
+  warnings_trim(t);
+  if (g && d->all.len == all) return graph_take(t, g), LEAVE_OK;
+  d->all.len = all;
+  d->errors = errors;
+  d->warnings = warnings;
+  t->outlines = WHOLE;
+  l = turn_program(t, names, expression);
+  return l ? l : turn_graph(t);
 }
 
 const EinOutput *turn_output(const Turn *t, const char *name) {

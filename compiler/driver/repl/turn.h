@@ -19,6 +19,7 @@ typedef struct Turn {
   Entries needs;             /* the entries in it */
   const char *query;         /* the name of an expression's value */
   bool anew;                 /* compute the value even if it is known */
+  Outlines outlines;         /* what stands for operands; WHOLE after turn_begin */
   bool patient;              /* a dim or an input without a value is not a complaint */
   const char *lacks;         /* but recorded here; NULL: none is missing */
   Texts wanted, known;       /* outputs to be computed; and those whose values are known */
@@ -34,8 +35,12 @@ Source *turn_source(Turn *t, const char *file, uint32_t line, const char *text, 
 /* Makes the turn's program from the names and all that they depend on; and the expression, if not NULL, whose value
  * is then wanted. */
 Leave turn_program(Turn *t, const Texts *names, AstFile *expression);
-/* Elaborates it: t->job.graph has one output per name of t->wanted, in that order, then those of t->known. */
+/* Elaborates it: t->job.graph has one output per name of t->wanted, in that order, then those of t->known. Tensors
+ * that fit get outlines. */
 Leave turn_graph(Turn *t);
+/* Both. Definitions replace outlines where these are not enough: if there is a complaint, which is then about what
+ * was typed, or a gradient, which depends on more than shapes. */
+Leave turn_elaborate(Turn *t, const Texts *names, AstFile *expression, Outlines outlines);
 Leave turn_lacks(Turn *t, const char *fmt, ...) EIN_PRINTF(2, 3); /* about a value that does not exist yet; fails */
 /* Reduces the graph to what is wanted, with known values as inputs. After turn_graph. */
 Leave turn_prepare(Turn *t);

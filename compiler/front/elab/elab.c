@@ -684,13 +684,18 @@ static bool asks_gradients(AstStmt *const *s, uint32_t n) {
   return false;
 }
 
+bool program_asks_gradients(const Program *p) {
+  bool asks = asks_gradients(p->file->stmts.at, p->file->stmts.len);
+  for (uint32_t i = 0; i < p->modules.len && !asks; i++)
+    asks = asks_gradients(p->modules.at[i].file->stmts.at, p->modules.at[i].file->stmts.len);
+  return asks;
+}
+
 EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
   Elab *x = elab_new(f, p, dims);
   for (uint32_t i = 0; i < p->modules.len; i++) names_lose(x, p->modules.at[i].file);
   names_lose(x, p->file);
-  x->asks_gradients = asks_gradients(p->file->stmts.at, p->file->stmts.len);
-  for (uint32_t i = 0; i < p->modules.len; i++)
-    x->asks_gradients |= asks_gradients(p->modules.at[i].file->stmts.at, p->modules.at[i].file->stmts.len);
+  x->asks_gradients = program_asks_gradients(p);
   x->module = true;
   for (uint32_t i = 0; i < p->modules.len; i++)
     for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);

@@ -7,6 +7,7 @@
  *   sum[j] select(j <= i, x, 0)    sum[j where j <= i] x
  *   sum[j where e == i + 1] x      sum[j where e - 1 == i] x, which is a scatter
  *   sum[j where false] body        the identity
+ *   sum[j:1] body                  body at j = 0
  *   sum[j where j < e] body        for integers and a body without j: body times the number of points
  *   sum[j where j // 4 == e] body  sum[j where 4*e <= j and j < 4*e + 4] body
  *
@@ -142,6 +143,27 @@ static bool pin_one(Simplify *s, Draft *d) {
       put_label(s, d, &parts, i, l, e);
       return true;
     }
+  return false;
+}
+
+/* A reduced label of one point. A reducer that keeps more than the value keeps its last label. */
+static bool one_goes(Simplify *s, Draft *d) {
+  Exprs *p = s->decide.p;
+  Reducer r = d->sum.reducer;
+  bool last = d->sum.n_red == 1 && (r == RED_FMAX || r == RED_FMIN);
+  for (uint32_t l = d->sum.n_out + d->sum.n_red; l-- > d->sum.n_out && !last && r != RED_MONOID;) {
+    const Expr *to[PIN_LABELS + 1] = {0};
+    uint32_t n = d->sum.n_out + d->sum.n_red;
+    if (!expr_is_int(d->bound[l], 1)) continue;
+    to[l] = expr_int(p, DT_I64, 0);
+    for (uint32_t k = l + 1; k < n; k++) to[k] = expr_label(p, k - 1);
+    d->sum.body = expr_relabel(p, d->sum.body, n, to);
+    if (d->sum.where) d->sum.where = expr_relabel(p, d->sum.where, n, to);
+    drop_label(s->b.arena, d, l);
+    d->changed = true;
+    rebuild_note(&s->b, "labels of one point", d->place);
+    return true;
+  }
   return false;
 }
 
@@ -508,6 +530,7 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   prune(s, &d);
   if (d.sum.n_out + d.sum.n_red <= PIN_LABELS) {
     bool any = false, value = !red_is_arg(&d.sum);
+    while (value && d.sum.n_red && one_goes(s, &d)) any = true;
     while (value && d.sum.n_red && select_to_where(s, &d)) {}
     conditions_plain(s, &d);
     while (value && d.sum.where && d.sum.n_red && pin_one(s, &d)) any = true;

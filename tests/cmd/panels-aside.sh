@@ -4,7 +4,8 @@
 # Not so where that gains nothing, as beside few rows, and where a size is not known.
 # Panels are made, too, of what would be read a line for each element, again for each tile. Lanes are transposed along two or three short
 # labels together, wherever the sum has them. Where results are stored one by one, lanes don't lie a multiple of 4096 bytes apart if they
-# can lie closer; a block has what lies behind its lanes; and short sums whose result ends in a batch have that batch copied.
+# can lie closer; a block has what lies behind its lanes; squares also go along a short label that is whole in a block; a point of what
+# lies across the result is copied if its lines crowd the cache; and short sums whose result ends in a batch have that batch copied.
 . "$(dirname "$0")/common"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -99,7 +100,33 @@ input B[c:2, d:64, e:4, f:16, g:4] : f32
 output Y[d,g,b,a,c] = sum[e,f] A[f,g,b,e,a] * B[c,d,e,f,g]
 EIN
 
-for p in short batch turned inside max along whole few ends two three twice diagonal; do
+cat >beside.ein <<'EIN'
+input A[b:3, c:43, g:2, f:70, a:3] : f32
+input B[e:9, g:2, f:70, d:4] : f32
+output Y[g,b,c,d,e,a] = sum[f] A[b,c,g,f,a] * B[e,g,f,d]
+EIN
+cat >between.ein <<'EIN'
+input A[c:100, f:35, h:2, a:2] : f64
+input B[e:21, f:35, h:2] : f64
+output Y[a,e,c] = sum[f,h] A[c,f,h,a] * B[e,f,h]
+EIN
+cat >cut.ein <<'EIN'
+input A[c:65, f:900, a:3] : f32
+input B[e:40, f:900] : f32
+output Y[a,e,c] = sum[f] A[c,f,a] * B[e,f]
+EIN
+cat >rows.ein <<'EIN'
+input A[h:16, f:4, g:8, a:3, b:2, c:8] : f32
+input B[f:4, d:20, e:8, h:16, g:8] : f32
+output Y[d,h,c,a,b,e] = sum[f,g] A[h,f,g,a,b,c] * B[f,d,e,h,g]
+EIN
+cat >lanes.ein <<'EIN'
+input A[h:4, f:32, p:16, q:3] : f32
+input B[f:32, e:16, h:4, d:16] : f32
+output Y[h,d,q,p,e] = sum[f] A[h,f,p,q] * B[f,e,h,d]
+EIN
+
+for p in beside between cut rows lanes short batch turned inside max along whole few ends two three twice diagonal; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     short) shows " a in lanes; panels of" ;;
@@ -112,6 +139,8 @@ for p in short batch turned inside max along whole few ends two three twice diag
     few) shows "by 4 a in lanes\"" ;;
     ends) shows 'how "Y: along c, each e written out"' ;;
     two | three | twice) shows ' turn square' ;;
+    beside | between | cut) shows "index point = (from" ;;
+    rows | lanes) shows " point : f32" ;;
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
   want 0 "$EIN" verify $p.ein --threads 3 --flags="-O3 -march=native"

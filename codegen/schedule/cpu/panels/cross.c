@@ -1,8 +1,8 @@
 /* codegen/schedule/cpu/panels/cross.c - contractions of a large side X and a small one whose result lies across the
  * large side: Z[.., a] with X[.., a, .., x]. X is read in place, in its order, and the result is transposed by squares
- * as it is stored: that moves less than a panel of X, and nothing of X is copied. If X is contiguous along an output
- * label, that label is in lanes; if along a reduced one, the small side is in lanes, and each point of X is broadcast
- * to all of them.
+ * as it is stored: that moves less than a panel of X, and nothing of X is copied, unless several tiles read points of
+ * it whose lines the cache cannot hold together. If X is contiguous along an output label, that label is in lanes; if
+ * along a reduced one, the small side is in lanes, and each point of X is broadcast to all of them.
  *
  *   for each block of points of a, and of other labels of X, by threads
  *     fill the small side's panel
@@ -102,6 +102,29 @@ static void panel_fill(Cross *c) {
   into(s, was);
 }
 
+/* X's labels of which a point has several, in storage order. */
+static uint32_t point_labels(const Cross *c, uint32_t *label) {
+  const Expr *of = c->big->of;
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < of->n; k++) {
+    uint32_t own = (uint32_t)of->arg[k]->i;
+    if (own == c->own || cross_among(c->t->p->n_red, c->t->p->red, own)) label[n++] = own;
+  }
+  return n;
+}
+
+/* Copies X's current point. */
+static void point_fill(Cross *c) {
+  Panel *t = c->t;
+  Sched *s = t->s;
+  uint32_t label[CROSS_LABELS_MOST], n = point_labels(c, label);
+  LoopBody *was = s->body;
+  for (uint32_t k = 0; k + 1 < n; k++) cross_label_loop(c, label[k]);
+  cross_label_in(c, label[n - 1], cross_loop(c, "l", c->slots[label[n - 1]], 1, BIND_VECTOR));
+  store_at(c, c->point, n, label, ex_shared(s, ex_of(t->e, c->big->of)));
+  into(s, was);
+}
+
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 typedef struct Tile {
@@ -111,8 +134,10 @@ typedef struct Tile {
 
 /* A side's value at the current point. */
 static const Expr *value_of(Cross *c, uint32_t label) {
-  uint32_t at[CROSS_LABELS_MOST], n = panel_labels(c, at);
-  return let_read(c->t->s, "have", label == c->own ? ex_of(c->t->e, c->big->of) : cross_read_at(c, c->panel, n, at));
+  bool big = label == c->own;
+  uint32_t at[CROSS_LABELS_MOST], n = big ? point_labels(c, at) : panel_labels(c, at);
+  if (big && c->point == NOWHERE) return let_read(c->t->s, "have", ex_of(c->t->e, c->big->of));
+  return let_read(c->t->s, "have", cross_read_at(c, big ? c->point : c->panel, n, at));
 }
 
 /* Opens a loop for the vectors from `from` on that have the same width. Returns the first vector behind them. */
@@ -247,7 +272,13 @@ static void tiles(Cross *c) {
   Tile x = {0};
   LoopBody *was = s->body;
   c->kept = place_of(c, "kept", n, label);
+  c->point = NOWHERE;
+  if (cross_copies(c)) {
+    uint32_t at[CROSS_LABELS_MOST], rank = point_labels(c, at);
+    c->point = place_of(c, "point", rank, at);
+  }
   for (uint32_t k = 0; k < c->n_group; k++) cross_label_loop(c, c->group[k]);
+  if (c->point != NOWHERE) point_fill(c);
   for (uint32_t k = 0; k < c->n_rest; k++) cross_label_loop(c, c->rest[k]);
   if (c->own == c->lane) x.lane0 = cross_loop_whole(c, "v", c->slots[c->lane], c->shape.lanes);
   else x.row0 = cross_loop_whole(c, "u", c->slots[c->row], c->shape.rows);

@@ -27,7 +27,7 @@ typedef struct Cross {
   int64_t *slots;            /* by label: points per block */
   const Expr **lo;           /* and the first one */
   Shape shape;
-  uint32_t panel, kept;
+  uint32_t panel, kept, point; /* point: a copy of X at the current point; NOWHERE: it is read where it lies */
   bool streams;              /* the result bypasses the cache, in runs along each lane */
   uint32_t run;              /* of all points of a, for each of this label (NOWHERE: none) */
   int64_t points;            /* and this many points of it */
@@ -41,6 +41,7 @@ bool cross_among(uint32_t n, const uint32_t *label, int64_t one);
 /* ---- schedule/cpu/panels/cross_size.c ---- */
 bool cross_find(Cross *c); /* finds labels, parts of the body, and blocks; false: not applicable */
 void cross_shape_choose(Cross *c);
+bool cross_copies(const Cross *c); /* the tiles of a point of X read a copy of it */
 /* The least number of points that fill whole cache lines of the result, with `line` bytes per point. */
 int64_t cross_points_whole(int64_t size, int64_t line, int64_t room);
 

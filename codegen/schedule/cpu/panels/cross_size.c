@@ -10,7 +10,9 @@ enum {
   RUN = 1024,                /* bytes of X that suffice as a contiguous run; */
   RESULT_MOST = 2,           /* elements of the result for one of X, at most */
   DEEP_MOST = 1024,          /* points of a sum, at most */
-  PARTS = 4                  /* least number of blocks for threads */
+  PARTS = 4,                 /* least number of blocks for threads */
+  WAY = 4096,                /* bytes: addresses this far apart map to the same set of the first-level cache, */
+  WAYS = 8                   /*   which holds so many lines of them */
 };
 
 #define LOAD 0.25            /* cost of a tile's load, in multiply-adds of a vector: from the first-level cache, */
@@ -216,4 +218,26 @@ void cross_shape_choose(Cross *c) {
         continue;
       least = cost, c->shape = x;
     }
+}
+
+/* The lines of a point of X that share a set of the first-level cache with its first one. */
+static double lines_crowded(const Cross *c) {
+  const Expr *of = c->big->of;
+  const StagePlan *p = c->t->p;
+  int64_t stride = cross_element(c);
+  double lines = 1;
+  for (uint32_t k = of->n; k-- > 0;) {
+    uint32_t label = (uint32_t)of->arg[k]->i;
+    if (stride == 0 && (label == c->own || cross_among(p->n_red, p->red, label))) lines *= (double)c->slots[label];
+    stride = stride * cross_size(c, label) % WAY;
+  }
+  return lines;
+}
+
+/* Its lines would leave the cache between two tiles, and often within one, if more of them share a set than that has
+ * room for. */
+bool cross_copies(const Cross *c) {
+  const StagePlan *p = c->t->p;
+  double point = pack_product(p, p->n_red, p->red) * (double)(c->slots[c->own] * cross_element(c));
+  return pack_product(p, c->n_rest, c->rest) >= 2 && lines_crowded(c) > (double)WAYS && point <= 4 * (double)NEAREST;
 }

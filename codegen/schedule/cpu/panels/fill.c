@@ -32,12 +32,19 @@ void pack_loop_near(Panel *t, Side *x, uint32_t label) {
   else pack_loop_whole(t, label);
 }
 
-static void loops_near_but(Panel *t, Side *x, int64_t but) {
-  for (uint32_t k = 0; k < x->n_near; k++)
-    if (x->near[k] != but) pack_loop_near(t, x, x->near[k]);
+static bool is_among(uint32_t n, const uint32_t *label, uint32_t one) {
+  for (uint32_t k = 0; k < n; k++)
+    if (label[k] == one) return true;
+  return false;
 }
 
-void pack_loops_near(Panel *t, Side *x) { loops_near_but(t, x, x->flat); }
+/* k: those that its squares go along too; NULL: none. */
+static void loops_near_but(Panel *t, Side *x, int64_t but, const Pack *k) {
+  for (uint32_t i = 0; i < x->n_near; i++)
+    if (x->near[i] != but && !(k && is_among(k->n_run, k->run, x->near[i]))) pack_loop_near(t, x, x->near[i]);
+}
+
+void pack_loops_near(Panel *t, Side *x) { loops_near_but(t, x, x->flat, NULL); }
 
 const Expr *pack_range(Panel *t, uint32_t label, const Expr **lo) {
   if (label == t->depth.cut) return *lo = t->block.lo, t->block.n;
@@ -216,16 +223,16 @@ static const Expr *turned_range(Panel *t, const Pack *k, Side *x, const Expr **l
 /* The points of the labels behind the first, together. */
 static int64_t run_points(const Panel *t, const Pack *k) {
   int64_t n = 1;
-  for (uint32_t i = k->n_red - k->n_run; i < k->n_red; i++) n *= t->p->size[k->lies[i]];
+  for (uint32_t i = 0; i < k->n_run; i++) n *= t->p->size[k->run[i]];
   return n;
 }
 
 /* Sets the transposed labels to point `from` of the block, which begins at `lo` of the first label. */
 static void turned_at(Panel *t, const Pack *k, const Expr *lo, const Expr *from) {
   Sched *s = t->s;
-  for (uint32_t i = k->n_red; k->n_run && i-- > k->n_red - k->n_run;) {
-    const Expr *size = ex_int(s, t->p->size[k->lies[i]]);
-    t->e->label[k->lies[i]] = t->block.at[k->lies[i]] = expr_op2(s->x, OP_MOD, from, size);
+  for (uint32_t i = k->n_run; i-- > 0;) {
+    const Expr *size = ex_int(s, t->p->size[k->run[i]]);
+    pack_label_is(t, k->run[i], expr_op2(s->x, OP_MOD, from, size));
     from = expr_op2(s->x, OP_IDIV, from, size);
   }
   t->block.at[k->turned] = from;
@@ -293,9 +300,13 @@ static void fill_points(Panel *t, Pack *k, Side *x, const Expr *first, const Exp
 }
 
 /* Loops over the reduced labels but those that are transposed; run: those behind the first are not. */
-static void loops_red_but_turned(Panel *t, const Pack *k, bool run) {
-  for (uint32_t i = 0; i < k->n_red - (run ? 0 : k->n_run); i++)
-    if (k->lies[i] != k->turned) pack_loop_red(t, k->lies[i], BIND_SEQ);
+static void loops_but_turned(Panel *t, const Pack *k, bool run) {
+  for (uint32_t i = 0; i < k->n_red; i++)
+    if (k->lies[i] != k->turned && !is_among(k->n_run, k->run, k->lies[i])) pack_loop_red(t, k->lies[i], BIND_SEQ);
+  for (uint32_t i = 0; i < k->n_run && run; i++) {
+    if (is_among(k->n_red, k->lies, k->run[i])) pack_loop_red(t, k->run[i], BIND_SEQ);
+    else pack_loop_whole(t, k->run[i]);
+  }
 }
 
 /* Loops over squares of `wide` lanes; the last one overlaps the one before if they do not divide the lanes. */
@@ -319,7 +330,7 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   LoopBody *was = s->body;
   const Expr *side = ex_int(s, wide);
   if (n->kind == EX_INT && n->i < wide) { /* a predicate may leave that few */
-    loops_red_but_turned(t, k, true);
+    loops_but_turned(t, k, true);
     fill_points(t, k, x, first, lo, points, whole);
     into(s, was);
     return;
@@ -327,14 +338,14 @@ static void fill_turned(Panel *t, Pack *k, Side *x, const Expr *first, bool whol
   LoopStmt *some = n->kind == EX_INT ? NULL : if_add(s, expr_op2(s->x, OP_GE, n, side));
   if (some) {
     LoopBody *around = into(s, &some->other);
-    loops_red_but_turned(t, k, true);
+    loops_but_turned(t, k, true);
     fill_points(t, k, x, first, lo, points, whole);
     into(s, around);
     into(s, &some->body);
   }
   const Expr *lane = NULL;
   if (!pack_is_part(x, k->turned)) lane = loop_squares(t, lanes, wide); /* read no more rows at once than that */
-  loops_red_but_turned(t, k, false);
+  loops_but_turned(t, k, false);
   uint32_t v = var_new(s, t->p->stage->label[k->turned], "r");
   into(s, &for_add(s, v, ex_int(s, 0), n, wide, BIND_SEQ)->body);
   const Expr *from = var_read(s, v);
@@ -402,7 +413,7 @@ static void fill_end(Panel *t, Pack *k, Side *x) {
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, t->p->n_label + 4), *l;
   if (n->kind == EX_INT && expr_is_int(all, n->i)) return;
   LoopBody *was = s->body;
-  loops_near_but(t, x, x->flat);
+  pack_loops_near(t, x);
   for (uint32_t i = 0; i < k->n_red; i++) pack_loop_red(t, k->red[i], BIND_SEQ);
   uint32_t v = var_new(s, NULL, "l"), rank = pack_at(t, k, NULL, ex_sub(s, n, ex_int(s, 1)), at);
   into(s, &for_add(s, v, n, all, 1, BIND_VECTOR)->body);
@@ -415,7 +426,7 @@ static void fill_end(Panel *t, Pack *k, Side *x) {
 void pack_fill(Panel *t, Pack *k) {
   LoopBody *was = t->s->body;
   Side *x = k->lanes ? &t->v : &t->u;
-  loops_near_but(t, x, k->turned);
+  loops_near_but(t, x, k->turned, k);
   if (k->turned != NO_LABEL) fill_tiles(t, k, x, fill_turned);
   else if (k->lanes || k->across) fill_across(t, k, x);
   else fill_along(t, k, x);

@@ -58,8 +58,8 @@ typedef struct Pack {
   bool lanes;                /* the lanes' side, else the rows' */
   bool across;               /* rows: a tile's are contiguous; lanes: loaded along another label, and transposed: */
   int64_t turned;            /* this one, reduced or the side's first part; NO_LABEL: none */
-  uint32_t n_run;            /* if it is reduced: together with so many shorter ones behind it in the source, the last
-                              * of `lies` */
+  uint32_t n_run, *run;      /* if it is reduced: together with these shorter ones behind it in the source, reduced or
+                              * whole in a block */
   uint32_t place, n_red, *red; /* NOWHERE: not packed, read in place; its reduced labels, in order */
   uint32_t *lies;            /* and in their storage order in the source */
   bool comes;                /* the next block's share is prefetched during this block's tiles */

@@ -123,20 +123,31 @@ static bool is_turnable(const Panel *t, const Pack *k) {
   return pack_moves(of, t->v.tile) <= 0;
 }
 
-/* The reduced label that covers the whole axis of the pack's tensor and is in no other index; NO_LABEL: none. */
-static int64_t red_of_axis(const Panel *t, const Pack *k, uint32_t axis) {
+/* Whether the label of lanes is whole in each block. */
+static bool is_near(const Panel *t, int64_t label) {
+  const Side *x = &t->v;
+  for (uint32_t k = 0; k < x->n_near; k++)
+    if (x->near[k] == label) return !pack_is_part(x, label);
+  return false;
+}
+
+/* The label, reduced or whole in a block of lanes, that covers the whole axis of the pack's tensor and is in no other
+ * index; NO_LABEL: none. */
+static int64_t label_of_axis(const Panel *t, const Pack *k, uint32_t axis) {
   const Expr *at = k->of->arg[axis];
   const TaskBuffer *b = buffer_seen(t->s, t->p->stage->slot[k->of->i].index);
-  bool whole = at->kind == EX_LABEL && at->i >= t->p->stage->sum->n_out && b->dim[axis] == t->p->stage->bound[at->i];
+  bool whole = at->kind == EX_LABEL && b->dim[axis] == t->p->stage->bound[at->i] &&
+      (at->i >= t->p->stage->sum->n_out || is_near(t, at->i));
   for (uint32_t a = 0; whole && a < k->of->n; a++) whole = a == axis || !ex_has_label(k->of->arg[a], at->i);
   return whole ? at->i : NO_LABEL;
 }
 
-/* The last labels of the pack's tensor, if they are reduced, and shorter together than a square: how many there are. */
+/* The last labels of the pack's tensor, if they are such ones, and shorter together than a square: how many there
+ * are. */
 static uint32_t short_run(const Panel *t, const Pack *k) {
   uint32_t n = 0;
   for (int64_t points = 1; n < k->of->n; n++) {
-    int64_t label = red_of_axis(t, k, k->of->n - 1 - n);
+    int64_t label = label_of_axis(t, k, k->of->n - 1 - n);
     if (label == NO_LABEL) return 0;
     points *= t->p->size[label];
     if (!t->p->exact[label] || points >= (int64_t)SQUARE) break;
@@ -154,6 +165,7 @@ static int64_t turns_run(const Panel *t, const Pack *k, uint32_t *n) {
     points *= pack_depth(t, (uint32_t)label);
     for (uint32_t j = 0; j < k->n_red; j++)
       own += k->red[j] == label && (i == *n || pack_depth(t, (uint32_t)label) == t->p->size[label]);
+    own += i < *n && is_near(t, label);
   }
   if (own == *n + 1 && points >= (int64_t)SQUARE) return label;
   return *n = 0, NO_LABEL;
@@ -603,6 +615,8 @@ static void packs_choose(Panel *t) {
     const Side *x = k->lanes ? &t->v : &t->u;
     int along = k->n_red ? pack_moves(k->of, k->red[k->n_red - 1]) : -1, tile = pack_moves(k->of, x->tile);
     k->turned = k->lanes ? turns(t, k, &k->n_run) : NO_LABEL;
+    k->run = NEW_ARRAY(t->s->arena, uint32_t, k->n_run + 1);
+    for (uint32_t j = 0; j < k->n_run; j++) k->run[j] = (uint32_t)k->of->arg[k->of->n - k->n_run + j]->i;
     if (k->lanes && k->turned == NO_LABEL && t->v.n_part && pack_moves(k->of, t->v.part[0].label) > 0 && tile < 0)
       k->turned = t->v.part[0].label;
     k->across = k->lanes ? k->turned != NO_LABEL : tile > along;

@@ -114,6 +114,11 @@ line="under mpirun"
 EIN_STANDIN=devices=2 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 3 "$EIN" run turns.ein --target=cuda -v -o all=mpi/ >out 2>err || wrong "$line: $(cat err)"
 diff -r turns-eval mpi || wrong "$line: other values than the evaluator's"
 grep -q '3 processes on a machine with 2 devices: they share them' err || wrong "$line: $(cat err)"
+# The first process says of each site what it has asked of its device; in one process it is the same.
+sed -n 's/.*\(site [0-9]*, on its device: \).*\(; [0-9]* bytes went there.*\)/\1\2/p' err >by-process
+EIN_STANDIN=devices=2 on_devices "$EIN" run turns.ein --target=cuda -n 3 -v -o all=once/ >out 2>err || wrong "$line: $(cat err)"
+sed -n 's/.*\(site [0-9]*, on its device: \).*\(; [0-9]* bytes went there.*\)/\1\2/p' err >by-site
+[ "$(grep -c bytes by-process)" = 3 ] && diff by-process by-site || wrong "$line: other bytes over the bus than in one process"
 given_back
 line="processors and devices mixed"
 for mixed in '--target=cuda .' '. --target=cuda'; do

@@ -68,7 +68,7 @@ static Leave device_choose(Session *s, const Args *a, const char *cc, const char
     return fail(s, LEAVE_USAGE, "--memory is for kernels compiled by NVRTC: what %s compiles takes what it needs", cc);
   if (cc) return compiler_find(s, cc, flags, out);
   Leave l = !flags && jit_find(s, NULL, out) ? LEAVE_OK : compiler_find(s, NULL, flags, out);
-  if (!l && !arg_has(a, OPT_SITES)) l = memory_said(s, a, &memory);
+  if (!l) l = memory_said(s, a, &memory);
   out->memory = (uint64_t)memory;
   out->nvrtc = true;
   return l;

@@ -116,11 +116,12 @@ Leave library_open(Session *s, const Job *j, Compiler *c, int threads, Library *
   if (l) return l;
   out->model = k.model ? &k.model->face : native_find(&out->made, "program_model");
   out->device = loops_device(j);
+  out->memory = c->memory;
   out->watched = crashes_watch(s, j);
   ein_config config = {.size = sizeof config, .threads = threads, .stop = stop_flag(s)};
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
   if (s->resident) config.stream = s->resident->stream;
-  if (out->device) config.counts = &out->counts, config.device_memory = c->memory;
+  if (out->device) config.counts = &out->counts, config.device_memory = out->memory;
   if (s->profile) out->profile = profile_site(s->profile, j->tasks, 0, 1), config.watch = &out->profile->watch;
   ein_status st =
       k.model ? k.runtime->ein_create(&k.model->tables, &config, &out->ctx) : out->model->create(&config, &out->ctx);

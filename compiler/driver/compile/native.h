@@ -178,6 +178,7 @@ typedef struct Library {
   bool device;               /* its workspace is in a device's memory */
   bool watched;              /* a crash in it is reported, until it is closed */
   ein_counts counts;         /* what was requested of the device */
+  uint64_t memory;           /* the most that a run takes on a device; 0: what is free */
   struct ProfileSite *profile; /* of the context's runs; NULL: no profile */
 } Library;
 /* Before library_open: makes waiting threads of an OpenMP that is loaded with it sleep, unless the environment says

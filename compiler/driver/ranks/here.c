@@ -176,13 +176,13 @@ static Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const ui
   return LEAVE_OK;
 }
 
-ein_status site_make(const Session *s, const ein_model *m, const ein_wire *wire, int threads, ProfileSite *profile,
+ein_status site_make(const Session *s, const Library *lib, const ein_wire *wire, int threads, ProfileSite *profile,
     ein_counts *counts, void **ctx) {
-  ein_config config = {
-      .size = sizeof config, .threads = threads, .wire = wire, .stop = stop_flag(s), .counts = counts};
+  ein_config config = {.size = sizeof config, .threads = threads, .wire = wire, .stop = stop_flag(s),
+      .counts = counts, .device_memory = lib->memory};
   if (profile) config.wire = profile_wire(profile, wire), config.watch = &profile->watch;
   if (s->keeping) config.between = keeping_between, config.user = s->keeping;
-  return m->create(&config, ctx);
+  return lib->model->create(&config, ctx);
 }
 
 ein_status site_plan(Arena *a, const ein_model *m, void *ctx, const TaskGraph *t, int site) {
@@ -257,13 +257,13 @@ static Leave sites_go(Session *s, Site *x, int64_t n) {
 }
 
 static Leave sites_make(
-    Session *s, Site *x, Hub *hub, const ein_model *model, const Job *j, const Eval *e, int threads) {
+    Session *s, Site *x, Hub *hub, const Library *lib, const Job *j, const Eval *e, int threads) {
   const TaskGraph *t = j->tasks;
   uint32_t at[MESH_AXES + 1];
   Leave l = LEAVE_OK;
   for (int i = 0; i < hub->sites && !l; i++) {
     mesh_place(&t->mesh, i, at);
-    x[i] = (Site){.hub = hub, .model = model, .tasks = t, .job = j, .progress = i ? NULL : s->progress};
+    x[i] = (Site){.hub = hub, .model = lib->model, .tasks = t, .job = j, .progress = i ? NULL : s->progress};
     x[i].wire = (ein_wire){.user = &x[i],
         .site = i,
         .sites = hub->sites,
@@ -275,8 +275,8 @@ static Leave sites_make(
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     l = site_inputs(s, t, e, at, x[i].in);
     if (s->profile) x[i].profile = profile_site(s->profile, t, i, hub->sites);
-    x[i].status = l ? EIN_OK : site_make(s, model, &x[i].wire, threads, x[i].profile, &x[i].counts, &x[i].ctx);
-    if (!l) l = site_failed(s, model, x[i].ctx, i, x[i].status);
+    x[i].status = l ? EIN_OK : site_make(s, lib, &x[i].wire, threads, x[i].profile, &x[i].counts, &x[i].ctx);
+    if (!l) l = site_failed(s, lib->model, x[i].ctx, i, x[i].status);
   }
   return l;
 }
@@ -311,7 +311,7 @@ Leave sites_run(Session *s, Library *lib, const Job *j, Eval *e, int threads) {
   pthread_mutex_init(&hub.lock, NULL);
   pthread_cond_init(&hub.met, NULL);
   Leave l = site_outputs_new(s, j->tasks, e, NULL);
-  if (!l) l = sites_make(s, x, &hub, lib->model, j, e, threads ? threads : 1);
+  if (!l) l = sites_make(s, x, &hub, lib, j, e, threads ? threads : 1);
   if (!l) sites_outputs(s, x, n, j->tasks, e);
   const InterruptRun going = {lib->model->cancel, all_contexts(s, x, n), (int)n};
   if (!l && !interrupt_begin(s, &going)) l = fail(s, LEAVE_PROGRAM, "interrupted");

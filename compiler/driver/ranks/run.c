@@ -93,15 +93,36 @@ static Leave targets_same(Session *s, const Args *a) {
             mine, first);
 }
 
+/* The most that a run takes on the device of each process. */
+static Leave devices_memory(Session *s, const Args *a, Library *lib) {
+  double most = 0;
+  Leave l = target_device(s, a) ? memory_said(s, a, &most) : LEAVE_OK;
+  lib->memory = (uint64_t)most;
+  return l;
+}
+
+/* Collective. The first process prints what each site has asked of its device. */
+static void devices_say(Session *s, const Args *a, const Library *lib) {
+  const Ranks *r = s->ranks;
+  const char **of = NEW_ARRAY(s->arena, const char *, r->ranks + 1);
+  if (!target_device(s, a)) return;
+  ranks_gather(s, (const char *)(const void *)&lib->counts, sizeof lib->counts, of);
+  for (int i = 0; !r->rank && i < r->ranks; i++) {
+    ein_counts counts;
+    memcpy(&counts, of[i], sizeof counts);
+    counts_say(s, arena_printf(s->arena, "site %d, on its device", i), &counts);
+  }
+}
+
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* Returns this site's own result; ran: all sites have run. */
+/* Returns this site's own result; ran: all sites have run. lib->counts: what it has asked of its device. */
 static Leave site_go(
     Session *s, const Job *j, Library *lib, const ein_tensor *in, const ein_tensor *out, int threads, bool *ran) {
   const Ranks *r = s->ranks;
   void *ctx = NULL;
   ProfileSite *profile = s->profile ? profile_site(s->profile, j->tasks, r->rank, r->ranks) : NULL;
-  ein_status status = site_make(s, lib->model, r->door->moves(r->world), threads, profile, NULL, &ctx);
+  ein_status status = site_make(s, lib, r->door->moves(r->world), threads, profile, &lib->counts, &ctx);
   Leave l = ranks_agree(s, site_failed(s, lib->model, ctx, r->rank, status));
   if (l) return l;
   status = site_plan(s->arena, lib->model, ctx, j->tasks, r->rank);
@@ -127,6 +148,7 @@ Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib,
   const TaskGraph *t = j->tasks;
   ein_tensor *in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1),
              *out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
+  if (!l) l = devices_memory(s, a, lib);
   if (!l) l = ranks_inputs(s, j, e, in);
   if (!l) ranks_outputs(s, j, out);
   l = ranks_agree(s, l);
@@ -139,5 +161,6 @@ Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib,
   if (s->profile) profile_meet(s);
   double bytes = ranks_sum(s, (double)r->door->moved(r->world).bytes_received - before);
   detail(s, "%s: %d sites received %.0f bytes", j->path, r->ranks, bytes);
+  devices_say(s, a, lib);
   return ranks_leave(s, j, e, out);
 }

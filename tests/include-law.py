@@ -71,7 +71,7 @@ PASSES = [
     (r"compiler/task/sites/site_eval\.[ch]", "compiler/algebra/eval/eval.h"),
     (r"compiler/task/sites/site_eval\.[ch]", "compiler/algebra/eval/kernel.h"),
     # what `ein plan` says of memory is what the runtime's own layout finds
-    (r"compiler/driver/cmd/cmd_plan\.c", "runtime/ein_run.h"),
+    (r"compiler/driver/(cmd/cmd_plan|plan/device/sites)\.c", "runtime/ein_run.h"),
     # and what it says of a device's is what the runtime's own planner does
     (r"compiler/driver/plan/device/device\.c", "runtime/cuda/spill.h"),
     # where compiled code stands while it runs

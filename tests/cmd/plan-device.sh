@@ -97,6 +97,101 @@ agrees "$root/tests/run/until_stop.ein"
 agrees "$root/tests/run/label_of_finished_loop.ein"
 agrees "$root/tests/run/monoid_range.ein"
 
+# Several sites: what each one's device holds, and what crosses its bus, moves included. A run looks at faults once, as no
+# index is from data.
+sites_agree() { # LIMIT or '', LOOKS, SITES, WORD...
+  limit=$1 looks=$2 n=$3
+  shift 3
+  # shellcheck disable=SC2086
+  want 0 "$EIN" plan "$@" --target=cuda -n $n ${limit:+--memory=$limit} --format=json -o sites.json
+  # shellcheck disable=SC2086
+  want 0 "$EIN" run "$@" $on -n $n ${limit:+--memory=$limit} -v
+  cp err told
+  want 0 python3 - "$looks" "$limit" <<'PY'
+import json, re, sys
+plan, ran = {}, {}
+for g in json.load(open("sites.json"))["devices"]:
+    d = g["device"]
+    assert d["limit_bytes"] == (int(sys.argv[2]) if sys.argv[2] else None) and d["spills"] == (d["bytes"] < d["whole_bytes"])
+    assert g["moved_in"] <= d["bytes_in"] and g["moved_out"] <= d["bytes_out"], g
+    for site in g["sites"]:
+        plan[site] = d["spills"], d["bytes_in"], d["bytes_out"]
+for line in open("told"):
+    m = re.search(r": site (\d+), on its device: (.*)", line)
+    n = m and re.search(r"; (\d+) bytes went there, (\d+) came back", m[2])
+    if n:
+        ran[int(m[1])] = [False, int(n[1]), int(n[2])]
+    elif m and "did not fit" in m[2]:
+        ran[int(m[1])][0] = True
+assert len(plan) > 1 and plan.keys() == ran.keys(), (plan, ran)
+for site, (spills, came, went) in plan.items():
+    more = ran[site][2] - went
+    assert (spills, came) == tuple(ran[site][:2]), (site, plan[site], ran[site])
+    assert more == 24 or sys.argv[1] == "more" and more > 24, (site, plan[site], ran[site])
+devices = [g["device"] for g in json.load(open("sites.json"))["devices"]]
+print(sum(x[0] for x in plan.values()), max(d["least_bytes"] for d in devices), max(d["whole_bytes"] for d in devices))
+PY
+  read -r spilling least whole <out
+}
+on_sites() { # LOOKS, SITES, WORD...
+  mine $((looks_at += 1)) 3 || return 0
+  sites_agree '' "$@"
+  [ "$spilling" = 0 ] || wrong "$spilling sites spill without a limit: $line"
+  few=$least all=$whole
+  for limit in $(((few + all) / 2)) $((all - 1)); do
+    sites_agree $limit "$@"
+  done
+}
+cat >moves.ein <<'END2'
+dim N = 37, K = 200
+monoid widest(a, b) = if abs(a) > abs(b) or (abs(a) == abs(b) and a > b) then a else b identity 0
+input A[i:N,k:K] : i32 = i32((3 * i + 5 * k) % 11 - 5)
+input B[k:K,j:N] : i32 = i32((7 * k + 2 * j) % 13 - 6)
+input H[i:N,j:N] : f16 = f16((i + 2 * j) % 9)
+input F[i:N,j:N] : u8 = u8((i * j) % 200)
+output P[i,j] = sum[k] A[i,k] * B[k,j]
+output T[j,i] = P[i,j] - P[j,i]
+output G[j,i] = H[i,j]
+output E[j,i] = F[j,i] ^ F[i,j]
+output m[j] = max[i] P[i,j]
+output at[j] = argmax[i] P[i,j]
+output w[i] = widest[k](A[i,k] * i32(k % 7 - 3))
+output squares = sum[i,j] P[i,j] * P[i,j]
+output c[i:N] = sum[t where t <= i] m[t]
+END2
+looks_at=0
+on_sites once 4 chain.ein C=randint:lo=0:hi=3:seed=1
+on_sites once 3 turns.ein M=iota U=iota
+on_sites once 2 moves.ein
+sites_agree 24000 once 4 moves.ein # which no plan keeps
+[ "$spilling" -gt 0 ] || wrong "no device has spilled: $line"
+want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-placing-1.json" sites.json
+want 0 "$EIN" plan moves.ein --target=cuda -n 4 --costs=eindecomp --format=json -o paper.json
+want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-partition-1.json" paper.json
+want 0 "$EIN" plan moves.ein --target=cuda -n 4 --memory=24kB
+shows 'of 24.0 kB, at '
+shows '; devices keep tensors on the host'
+shows 'device of site'
+shows 'on the device of site'
+shows 'tensor  '
+want 0 "$EIN" plan chain.ein --target=cuda -n 4
+[ "$(grep -c 'on the device of' out)" = 0 ] || wrong 'a plan that fits tells what spills'
+want 1 "$EIN" plan moves.ein --target=cuda -n 2 --memory=8kB
+says 'site 0: 8000 bytes of the device'"'"'s memory are too few: a run takes at least '
+want 2 "$EIN" plan moves.ein --target=cuda -n 4 --format=html
+says '--format=html has no place for several devices'
+want 2 "$EIN" plan moves.ein --target=cuda -n 512
+says 'a plan tells what is on 256 devices at most'
+# What is fetched at indices from data depends on these.
+cat >places.ein <<'END2'
+dim V = 500, S = 9
+input E[v:V] : f64 = f64(v)
+input tok[s:S] : i32 = i32((s * s) % V)
+output Y[s] = E[tok[s]]
+END2
+want 0 "$EIN" plan places.ein --target=cuda -n 2
+shows 'What sites fetch at places that data decide is not counted.'
+
 # Texts.
 want 0 "$EIN" plan chain.ein --target=cuda --memory=26kB --machine "$root/samples/machines/p100_4.json"
 shows 'device memory         26.0 kB of 26.0 kB, with tensors kept on the host; '
@@ -115,8 +210,6 @@ want 0 python3 "$root/tests/plan/page.py" spills.html fits.html
 grep -q 'it comes from the host' spills.html || wrong 'the page does not tell what comes'
 want 2 "$EIN" plan chain.ein --format=html
 want 1 "$EIN" plan chain.ein --memory=16kB
-want 2 "$EIN" plan chain.ein --target=cuda -n 4
-says '--target=cuda is for the plan of one device'
 want 2 "$EIN" plan chain.ein --target=mpi
 says 'a plan is of what is compiled'
 

@@ -14,7 +14,7 @@ IS = {
     "array": lambda x: isinstance(x, list),
     "object": lambda x: isinstance(x, dict),
 }
-WORDS = {"$schema", "$defs", "$ref", "title", "description", "type", "const", "enum", "anyOf", "minimum", "items", "maxItems", "properties",
+WORDS = {"$schema", "$defs", "$ref", "title", "description", "type", "const", "enum", "anyOf", "minimum", "maximum", "items", "maxItems", "properties",
          "required", "additionalProperties"}
 
 
@@ -42,6 +42,8 @@ class Checker:
             out.append(f"{at}: {x!r:.60} is none of {s['enum']}")
         if "minimum" in s and IS["number"](x) and x < s["minimum"]:
             out.append(f"{at}: {x} is below {s['minimum']}")
+        if "maximum" in s and IS["number"](x) and x > s["maximum"]:
+            out.append(f"{at}: {x} is above {s['maximum']}")
         if "anyOf" in s:
             ways = [self.wrong(x, way, at) for way in s["anyOf"]]
             if all(ways):

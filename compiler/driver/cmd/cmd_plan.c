@@ -260,7 +260,7 @@ static void plan_text(const Report *p, Buf *b) {
   head_print(p, b);
   buf_char(b, '\n');
   table_print(b, &t);
-  if (p->device) device_plan_table(p->j, &p->cost, p->device, b);
+  if (p->device) device_plan_table(p->j, p->device, b);
   if (p->s->verbose) decisions_print(p, b), notes_print(p, b);
 }
 
@@ -439,14 +439,12 @@ static const char *for_many_said(Session *s, const Args *x) {
   return !format && to && language_of(to) == LANG_PLAN ? arena_printf(a, "-o %s", to) : NULL;
 }
 
-/* A plan is of what is compiled, and for many sites of a mesh of any kind of them. */
-static Leave target_planned(Session *s, const Args *a, bool many) {
+/* A plan is of what is compiled. */
+static Leave target_planned(Session *s, const Args *a) {
   const char *said = arg_last(a, OPT_TARGET);
   if (said && (strcmp(said, "eval") == 0 || strcmp(said, "mpi") == 0))
     return fail(s, LEAVE_USAGE, "--target=%s: a plan is of what is compiled, c, jit or cuda; for many sites, -n", said);
-  if (!many || !said || strcmp(said, "cuda") != 0) return LEAVE_OK;
-  return fail(s, LEAVE_USAGE,
-      "--target=cuda is for the plan of one device; with -n, --memory is the memory of each site");
+  return LEAVE_OK;
 }
 
 /* Whether a plan for many sites is wanted, whose costs are different ones. */
@@ -533,7 +531,7 @@ static Leave plan_and_report(Session *s, Args *a) {
   if (placed) return plan_sites(s, a);
   if (from == LANG_TRA || from == LANG_IA) return plan_relations(s, a);
   Leave l = sites_wanted(s, a, &many);
-  if (!l) l = target_planned(s, a, many);
+  if (!l) l = target_planned(s, a);
   if (!l && many) return plan_sites(s, a);
   if (!l) l = threads_wanted(s, a, &p.threads);
   if (!p.threads) p.threads = 1;
@@ -544,7 +542,7 @@ static Leave plan_and_report(Session *s, Args *a) {
   if (l) return l;
   Buf out = buf_new(s->arena);
   if (format && strcmp(format, "json") == 0) plan_json(&p, &out);
-  else if (format && strcmp(format, "html") == 0) device_plan_page(&j, &p.cost, p.device, &out);
+  else if (format && strcmp(format, "html") == 0) device_plan_page(&j, p.device, &out);
   else plan_text(&p, &out);
   return file_write(s, to ? to : "-", out.s, out.len);
 }

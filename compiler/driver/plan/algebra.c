@@ -22,7 +22,7 @@ Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out) {
   return LEAVE_OK;
 }
 
-static Leave sites_tasks(const Sites *p, bool reread, TaskGraph **out) {
+Leave sites_tasks(const Sites *p, bool reread, TaskGraph **out) {
   Buf why = buf_new(p->s->arena);
   *out = tasks_of_sites(p->s, p->j.path, ia_of(p, reread), reread, &why);
   return *out ? LEAVE_OK : fail(p->s, LEAVE_PROGRAM, "this plan cannot be one list of tasks yet: %s", why.s);

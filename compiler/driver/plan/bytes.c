@@ -329,6 +329,7 @@ void bytes_text(const Sites *p, Buf *b) {
   head_print(p, b);
   buf_char(b, '\n');
   tensors_print(p, b);
+  devices_text(p, b);
   simulation_text(p, b);
 }
 
@@ -542,6 +543,7 @@ void bytes_json(const Sites *p, Buf *out) {
   machine_json(p, &j);
   usual_json(p, &j);
   simulation_json(p, &j);
+  devices_json(p, &j);
   if (p->placing->narrow || p->asked.who != PLANNER_EXACT) json_null(&j, "bound");
   else if (p->asked.in_seconds) json_num(&j, "bound", p->placing->bound);
   else put_count(&j, "bound", p->placing->bound);

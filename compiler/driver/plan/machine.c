@@ -4,6 +4,7 @@
 
 #include "front/limits.h"
 #include "sites.h"
+#include "driver/compile/native.h"
 #include "driver/table.h"
 
 /* ---- the request ------------------------------------------------------------------------------------------ */
@@ -48,6 +49,7 @@ Leave machine_wanted(Sites *p, const Args *a) {
   double most = 0;
   Leave l = memory_said(s, a, &most);
   p->asked.in_seconds = path && (asked || !costs);
+  p->asked.devices = target_device(s, a);
   if (!l && path) l = machine_find(p, path);
   if (!l && path && !memory) most = (double)p->asked.machine->site_bytes;
   /* if there is a limit already, the stricter one */
@@ -132,7 +134,8 @@ const char *seconds_shares(const Sites *p, Arena *a) {
 void machine_text(const Sites *p, Buf *b) {
   Arena *a = b->arena;
   if (p->seconds) buf_printf(b, "  %-22s%s: %s\n", "time", seconds_of(a, plan_seconds(p)), seconds_shares(p, a));
-  buf_printf(b, "  %-22s%s a site at most%s\n", "memory", bytes_of(a, p->fit.peak.bytes), memory_most(p, a));
+  buf_printf(b, "  %-22s%s a site at most%s%s\n", "memory", bytes_of(a, p->fit.peak.bytes), memory_most(p, a),
+      memory_spills(p) ? "; devices keep tensors on the host" : "");
   if (p->placing->room)
     buf_printf(b, "  %-22sof what is reduced, at most %s arrive at once\n", "parts",
         bytes_of(a, (double)p->placing->room));

@@ -270,6 +270,15 @@ static Leave unfit(Sites *p, double least) {
   return p->asked.held || p->asked.lean ? LEAVE_PROGRAM : fail(p->s, LEAVE_PROGRAM, "%s", p->fit.unfit);
 }
 
+/* Where nothing fits, devices spill: the plan of the least cost, in the panels in which that takes the least. */
+static void spill(Sites *p, const Placing *unbound) {
+  Needs n = needs_of(p);
+  p->placing = arena_copy(p->s->arena, unbound, sizeof *unbound);
+  needed(&n, p->placing);
+  p->fit.peak = memory_of(p, p->placing);
+  if (p->asked.in_seconds) placing_count(p->places, p->placing);
+}
+
 static Leave fit(Sites *p, const PartVectors *only) {
   double least = memory_least(p->places, p->places->fixed->mesh ? mesh_sites(p->places->fixed->mesh) : p->sites);
   p->fit.peak = memory_of(p, p->placing);
@@ -277,6 +286,7 @@ static Leave fit(Sites *p, const PartVectors *only) {
   Placing *unbound = arena_copy(p->s->arena, p->placing, sizeof *unbound);
   Needs n = needs_of(p);
   Placing *x = placing_under(p, only, &n, unbound);
+  if (!x && p->asked.devices) return spill(p, unbound), LEAVE_OK;
   if (!x) return unfit(p, least);
   if (x == p->placing) return LEAVE_OK; /* the same amount moves as before, so nothing costs less */
   x->bound = unbound->bound;
@@ -293,6 +303,10 @@ Leave memory_fit(Sites *p, const PartVectors *only) {
 }
 
 /* ---- reports ---------------------------------------------------------------------------------------------------- */
+
+bool memory_spills(const Sites *p) {
+  return p->asked.devices && p->asked.memory > 0 && p->fit.peak.bytes > p->asked.memory;
+}
 
 const char *memory_most(const Sites *p, Arena *a) {
   const char *limit = p->asked.memory > 0 ? arena_printf(a, ", of %s", bytes_of(a, p->asked.memory)) : "";

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/passes/passes.h"
+#include "device/device.h"
 #include "page/page.h"
 #include "why.h"
 #include "driver/table.h"
@@ -363,6 +364,7 @@ static void sites_text(const Sites *p, Buf *b) {
   head_print(p, b);
   buf_char(b, '\n');
   vertices_print(p, b);
+  devices_text(p, b);
   simulation_text(p, b);
 }
 
@@ -483,6 +485,7 @@ static void sites_json(const Sites *p, Buf *out) {
   if (p->seconds) json_str(&j, "machine", p->asked.machine->name), json_num(&j, "seconds", plan_seconds(p));
   usual_json(p, &j);
   simulation_json(p, &j);
+  devices_json(p, &j);
   json_array(&j, "vertices");
   for (uint32_t i = 0; i < p->g->vertices.len; i++) put_vertex(&j, p, i);
   json_end(&j, ']');
@@ -628,6 +631,32 @@ void usual_json(const Sites *p, Json *j) {
   json_end(j, '}');
 }
 
+/* ---- sites that are devices ------------------------------------------------------------------------------------- */
+
+static Leave devices_find(Sites *p, const Args *a) {
+  const char *format = arg_last(a, OPT_PLAN_FORMAT);
+  if (!p->asked.devices) return LEAVE_OK;
+  if (format && strcmp(format, "html") == 0)
+    return fail(
+        p->s, LEAVE_USAGE, "--format=html has no place for several devices; text and json tell what is on them");
+  if (format && strcmp(format, "text") != 0 && strcmp(format, "json") != 0) return LEAVE_OK;
+  DevicePlans *x = NEW(p->s->arena, DevicePlans);
+  Job j = p->j;
+  Leave l = sites_tasks(p, arg_has(a, OPT_ROUNDTRIP), &j.tasks);
+  if (!l) l = job_loops(p->s, &j, a);
+  if (!l) l = device_plans_find(p->s, &j, (int64_t)p->asked.memory, x);
+  p->report.devices = x;
+  return l;
+}
+
+void devices_text(const Sites *p, Buf *b) {
+  if (p->report.devices) device_plans_text(p->report.devices, b);
+}
+
+void devices_json(const Sites *p, Json *j) {
+  if (p->report.devices) device_plans_json(p->report.devices, j);
+}
+
 Leave plan_sites_say(Session *s, const Job *j, const Args *a, Buf *text, Buf *svg) {
   Sites p = {.s = s, .j = *j};
   Leave l = sites_read(s, a, &p.sites);
@@ -651,6 +680,7 @@ Leave plan_sites(Session *s, Args *a) {
   if (l) return l;
   p.report.strategy = strategy_find(&p);
   l = whys_find(&p, a);
+  if (!l) l = devices_find(&p, a);
   if (l) return l;
   Buf out = buf_new(s->arena), cuts = buf_new(s->arena);
   plan_text_make(&p, a, &cuts);

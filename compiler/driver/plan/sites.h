@@ -39,6 +39,7 @@ typedef struct SitesAsked {
   double memory;             /* limit of a site; 0: none */
   Machine *machine;          /* NULL: none given */
   const Plan *plan;          /* a plan file and pins */
+  bool devices;              /* sites are devices: if no plan keeps to the memory, tensors stay on the host */
   bool held;                 /* only checks limits: reports neither other plans nor that nothing fits */
   bool lean;                 /* gradients may save less, so if nothing fits, that is not reported yet */
 } SitesAsked;
@@ -68,6 +69,7 @@ typedef struct SitesReport {
   const char *strategy;      /* the name of such a plan (strategy.c); NULL: none, or not needed */
   const Sites *usual;        /* with --deterministic: the plan without it; NULL: without that option, or if part of a
                               * plan was given */
+  const struct DevicePlans *devices; /* driver/plan/device/device.h; NULL: its sites are not devices */
   const struct Simulated *simulated; /* algebra/simulate/simulate.h; NULL: not requested */
 } SitesReport;
 
@@ -114,6 +116,8 @@ void against_text(const Sites *p, const Rival *r, Buf *b); /* "12.3 kB, 1.25 tim
 void against_print(const Sites *p, Buf *b);                /* a line for each */
 void usual_text(const Sites *p, Buf *b);     /* a line, if there is a usual plan to compare with */
 void usual_json(const Sites *p, Json *j);    /* "usual", if there is one */
+void devices_text(const Sites *p, Buf *b);   /* with --target=cuda, a table */
+void devices_json(const Sites *p, Json *j);  /* with --target=cuda, "devices" */
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure);
 void put_count(Json *j, const char *key, double x); /* as an integer, as far as a double holds it */
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);
@@ -142,6 +146,7 @@ Leave memory_fit(Sites *p, const PartVectors *only);  /* a plan that fits p->ask
  * all plans. */
 void panels_fit(const Sites *p, Placing *x, double limit, double enough, double *work, SitesMemory *peak);
 void panels_thin(const Sites *p, Placing *x, double *work, SitesMemory *peak);
+bool memory_spills(const Sites *p); /* no plan keeps to it, and sites are devices: these keep tensors on the host */
 const char *memory_most(const Sites *p, Arena *a);    /* after the bytes of a site at most: ", of 80.0 GB, at T" */
 
 /* ---- by bytes: driver/plan/bytes.c ----------------------------------------------------------------------------- */
@@ -159,6 +164,7 @@ const char *home_text(Arena *a, const Sites *p, uint32_t tensor);
 Leave plan_relations(Session *s, Args *a); /* driver/plan/relations.c: what such a text moves */
 Leave algebra_text(const Sites *p, bool ia, bool reread, Buf *out);
 Leave task_text(const Sites *p, bool reread, Buf *out);           /* the tasks of each site */
+Leave sites_tasks(const Sites *p, bool reread, TaskGraph **out);  /* fails if they cannot be one task list */
 bool task_text_try(const Sites *p, bool reread, Buf *out, Buf *why); /* false and why: they cannot be one task list */
 Leave algebra_simulation(Sites *p); /* as an Ia, simulated on the machine */
 Leave algebra_derivation(const Sites *p, Buf *out); /* in steps, from Table 1 of the TRA paper */

@@ -56,6 +56,11 @@ int64_t task_shape(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, 
   return n;
 }
 
+int64_t task_bytes(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at) {
+  int64_t shape[RANK];
+  return (b->rank ? task_shape(t, b, at, shape) : 1) * dtype_size(b->dtype);
+}
+
 int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *low, int64_t *high) {
   int64_t n = task_shape(t, b, at, high);
   for (uint32_t d = 0; d < b->rank; d++) {

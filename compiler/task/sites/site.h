@@ -18,6 +18,8 @@ bool task_has(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at);
  * elements, 0 if the site does not have it. */
 int64_t task_shape(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *shape);
 int64_t task_box(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at, int64_t *low, int64_t *high);
+/* The bytes of its block in a run. A scalar has its place everywhere. */
+int64_t task_bytes(const TaskGraph *t, const TaskBuffer *b, const uint32_t *at);
 /* Adds an input that the first site holds whole, and that no task reads. */
 void task_input_add(TaskGraph *t, Str name, DType dtype, uint32_t rank, const Expr **dim, Place place);
 /* The extents of the whole tensor, of which sites have boxes. */
@@ -40,6 +42,9 @@ Stagings stagings_of(Arena *a, const TaskGraph *t);
 /* The move; and the bytes that it takes at a site. */
 const Task *staging_move(const Staging *x);
 int64_t staging_at(Staging *x, const uint32_t *at);
+/* Bytes that cross a site's bus for one execution of the move, if the site is a device: to it, and from it. */
+typedef struct StagingBus { int64_t in, out; } StagingBus;
+StagingBus staging_bus(Arena *a, const Staging *x, const uint32_t *at);
 
 /* ---- slices of a box, as runtime/sites/ein_move.c cuts parts, and as an all-reduce distributes them ---- */
 

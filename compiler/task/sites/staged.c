@@ -9,8 +9,9 @@
 
 enum { ALIGN = 64, SITES_MOST = 4096 };
 
-/* One dimension of an intersection of two boxes: the number of pieces, by laps around its end; elements in all. */
-typedef struct Shared { int64_t pieces, n; } Shared;
+/* One dimension of an intersection of two boxes: the number of pieces, by laps around its end; elements in all; where
+ * the last piece begins in the first box's tensor. */
+typedef struct Shared { int64_t pieces, n, low; } Shared;
 
 /* All that is wanted moves; or in an all-reduce first what each site is to combine, then the combined results; or in a
  * broadcast by shares first a share for each site, then the other shares. */
@@ -147,7 +148,7 @@ const Task *staging_move(const Staging *x) {
 /* ---- at one site ------------------------------------------------------------------------------------------------- */
 
 static Shared shared_along(int64_t low, int64_t high, int64_t wrap, int64_t from, int64_t to) {
-  Shared x = {0, 0};
+  Shared x = {0};
   int64_t first = 0, end = 1;
   if (wrap) {
     first = floor_div(low - to + 1, wrap);
@@ -155,7 +156,7 @@ static Shared shared_along(int64_t low, int64_t high, int64_t wrap, int64_t from
   }
   for (int64_t lap = first; lap < end; lap++) {
     int64_t l = from + lap * wrap > low ? from + lap * wrap : low, h = to + lap * wrap < high ? to + lap * wrap : high;
-    if (l < h) x.pieces++, x.n += h - l;
+    if (l < h) x.pieces++, x.n += h - l, x.low = l - lap * wrap;
   }
   return x;
 }
@@ -171,8 +172,9 @@ static int64_t slice_most(const Staging *x, const Part *p, int64_t s) {
 }
 
 /* What site p has and site q wants, of which a round brings at most a slice; *straight: it is one piece, in one
- * piece of `own`, a box of one of them. */
-static int64_t shared(const Staging *x, const Part *part, int64_t p, int64_t q, const int64_t *own, bool *straight) {
+ * piece of `own`, a box of one of them. low: NULL, or room for where the last piece begins in what p has. */
+static int64_t shared(
+    const Staging *x, const Part *part, int64_t p, int64_t q, const int64_t *own, bool *straight, int64_t *low) {
   int64_t whose = part->half == MOVE_OF_SHARES ? p : q,
           n = part->has.there[p] && part->gets.there[q] && part->wanted.there[whose];
   const int64_t *from = low_of(x, &part->has, p), *to = low_of(x, &part->wanted, whose),
@@ -184,6 +186,7 @@ static int64_t shared(const Staging *x, const Part *part, int64_t p, int64_t q, 
     *straight &= s.pieces == 1 && (whole || s.n == 1);
     whole &= s.n == own[d + x->rank] - own[d];
     n *= s.n;
+    if (low) low[d] = s.low;
   }
   if (part->slices == 1) return n;
   int64_t most = slice_most(x, part, whose);
@@ -200,7 +203,7 @@ static bool is_work(const Staging *x, const Part *p, uint32_t buffer) {
 
 static int64_t sent(Staging *x, const Part *p, int64_t s, int64_t q) {
   bool straight;
-  int64_t n = shared(x, p, s, q, low_of(x, &p->has, s), &straight);
+  int64_t n = shared(x, p, s, q, low_of(x, &p->has, s), &straight, NULL);
   if (!n || (straight && is_work(x, p, p->from)) || (x->packed[x->alike[q]] && p->half != MOVE_TO_SHARES)) return 0;
   x->packed[x->alike[q]] = true;
   return room(n * (int64_t)p->each);
@@ -208,7 +211,7 @@ static int64_t sent(Staging *x, const Part *p, int64_t s, int64_t q) {
 
 static int64_t received(const Staging *x, const Part *part, int64_t s, int64_t p) {
   bool straight;
-  int64_t n = shared(x, part, p, s, low_of(x, &part->gets, s), &straight);
+  int64_t n = shared(x, part, p, s, low_of(x, &part->gets, s), &straight, NULL);
   return straight && is_work(x, part, part->to) ? 0 : room(n * (int64_t)part->each);
 }
 
@@ -217,26 +220,99 @@ static bool has_all(const Staging *x, const Part *p, int64_t s) {
   return p->half == MOVE_OF_SHARES && x->k->reducer == RED_NONE && x->part[0].has.there[s];
 }
 
+/* Whether in that half a site at `at`, which is s, and q may have something for each other. */
+static bool is_peer(const Staging *x, const Part *part, int64_t s, const uint32_t *at, int64_t q) {
+  uint32_t p[MESH_AXES + 1];
+  bool asks = q != s;
+  mesh_place(&x->t->mesh, q, p);
+  for (uint32_t i = 0; i < x->t->mesh.n; i++) asks &= !(part->own >> i & 1) || p[i] == at[i];
+  return asks;
+}
+
 static int64_t part_at(Staging *x, const Part *part, int64_t s, const uint32_t *at) {
   int64_t bytes = part->parts ? room(count_of(x, &part->wanted, s)) : 0;
-  uint32_t p[MESH_AXES + 1];
   memset(x->packed, 0, (size_t)x->sites * sizeof *x->packed);
   for (int64_t q = 0; q < x->sites; q++) {
-    bool asks = q != s;
-    mesh_place(&x->t->mesh, q, p);
-    for (uint32_t i = 0; i < x->t->mesh.n; i++) asks &= !(part->own >> i & 1) || p[i] == at[i];
+    bool asks = is_peer(x, part, s, at, q);
     if (asks && !has_all(x, part, q)) bytes += sent(x, part, s, q);
     if (asks && !has_all(x, part, s)) bytes += received(x, part, s, q);
   }
   return bytes;
 }
 
-int64_t staging_at(Staging *x, const uint32_t *at) {
-  int64_t s = 0, most = 0;
+static int64_t number_of(const Staging *x, const uint32_t *at) {
+  int64_t s = 0;
   for (uint32_t i = 0; i < x->t->mesh.n; i++) s = s * x->t->mesh.size[i] + at[i];
+  return s;
+}
+
+int64_t staging_at(Staging *x, const uint32_t *at) {
+  int64_t s = number_of(x, at), most = 0;
   for (uint32_t i = 0; i < x->n; i++) {
     int64_t bytes = part_at(x, &x->part[i], s, at);
     most = bytes > most ? bytes : most;
   }
   return most;
+}
+
+/* ---- over a device's bus ----------------------------------------------------------------------------------------- */
+
+/* What runtime/cuda/sites.h copies: a parcel for several sites once. */
+
+typedef struct Given { int64_t n; int64_t *low; bool straight; int64_t alike; } Given; /* to a site, and from where */
+
+static bool is_same(const Staging *x, const Part *p, const Given *a, const Given *b) {
+  if (a->n != b->n || a->straight != b->straight) return false;
+  if (!a->straight) return a->alike == b->alike && p->half != MOVE_TO_SHARES;
+  return memcmp(a->low, b->low, x->rank * sizeof *a->low) == 0;
+}
+
+static void part_bus(Arena *a, const Staging *x, const Part *part, int64_t s, const uint32_t *at, StagingBus *bus) {
+  Given *given = NEW_ARRAY(a, Given, x->sites + 1);
+  int64_t n_given = 0;
+  bool straight;
+  for (int64_t q = 0; q < x->sites; q++) {
+    if (!is_peer(x, part, s, at, q)) continue;
+    if (!has_all(x, part, s))
+      bus->in += shared(x, part, q, s, low_of(x, &part->gets, s), &straight, NULL) * (int64_t)part->each;
+    if (has_all(x, part, q)) continue;
+    Given *g = &given[n_given];
+    g->low = NEW_ARRAY(a, int64_t, x->rank + 1);
+    g->n = shared(x, part, s, q, low_of(x, &part->has, s), &g->straight, g->low);
+    g->straight &= is_work(x, part, part->from);
+    g->alike = x->alike[q];
+    bool again = !g->n;
+    for (int64_t k = 0; k < n_given && !again; k++) again = is_same(x, part, &given[k], g);
+    if (!again) bus->out += g->n * (int64_t)part->each, n_given++;
+  }
+}
+
+/* Whether what the site has covers all that it gets. */
+static bool is_covered(const Staging *x, int64_t s) {
+  const Part *p = &x->part[0];
+  const int64_t *has = low_of(x, &p->has, s), *gets = low_of(x, &p->gets, s);
+  bool covers = p->has.there[s];
+  for (uint32_t d = 0; d < x->rank; d++)
+    covers &= has[d] <= gets[d] && gets[d + x->rank] <= has[d + x->rank];
+  return covers || !p->gets.there[s];
+}
+
+/* The host combines parts, in copies of both tensors. */
+static void parts_bus(const Staging *x, int64_t s, const uint32_t *at, StagingBus *bus) {
+  const TaskBuffer *b = x->t->buffers.at;
+  const uint32_t from[] = {x->k->from, x->k->place_from}, to[] = {x->k->buffer, x->k->place_to};
+  for (int i = 0; i < (task_moves_places(x->k) ? 2 : 1); i++) {
+    int64_t got = task_bytes(x->t, &b[to[i]], at);
+    bus->out += task_bytes(x->t, &b[from[i]], at) + (is_covered(x, s) ? 0 : got);
+    bus->in += got;
+  }
+}
+
+StagingBus staging_bus(Arena *a, const Staging *x, const uint32_t *at) {
+  StagingBus bus = {0};
+  int64_t s = number_of(x, at);
+  if (x->k->reducer != RED_NONE) parts_bus(x, s, at, &bus);
+  else
+    for (uint32_t i = 0; i < x->n; i++) part_bus(a, x, &x->part[i], s, at, &bus);
+  return bus;
 }

@@ -20,10 +20,11 @@ typedef struct DeviceWalk {
   Arena *arena;
   const Job *j;
   const CostDims *dims;
-  const int64_t *bytes;      /* by buffer */
+  const DeviceRun *run;
   ein_spill_table table;
   unsigned char *kind, *skip;
   int64_t *turn;             /* by depth */
+  const StagingBus **bus;    /* by row: where a move between sites begins; else NULL */
   uint32_t *seen;            /* by row: 1 + its last move */
   uint32_t *before;          /* by move: 1 + the one before it of the same row */
   uint32_t *stay;            /* by buffer: 1 + its last stay */
@@ -61,39 +62,52 @@ static bool input_given(Session *s, const Args *a, const TaskArgument *x) {
 /* What crosses the bus in a run that fits: what its rows use of inputs, and all outputs. An input that only a repeat
  * without a turn uses may stay where it is. */
 static void bus_count(DeviceWalk *w) {
-  bool *used = NEW_ARRAY(w->arena, bool, w->j->tasks->buffers.len + 1);
+  bool *used = NEW_ARRAY(w->arena, bool, w->run->n + 1);
   for (int r = 0; r < w->table.n_rows; r++)
     for (int k = w->table.row[r].first; k < w->table.row[r].first + w->table.row[r].n && !w->skip[r]; k++)
       used[w->table.use[k].buffer] = true;
   for (uint32_t b = 0; b < w->j->tasks->buffers.len; b++) {
-    if (w->kind[b] == EIN_SPILL_INPUT && used[b]) w->out->in += w->bytes[b];
-    if (w->kind[b] == EIN_SPILL_OUTPUT) w->out->out += w->bytes[b];
+    if (w->kind[b] == EIN_SPILL_INPUT && used[b]) w->out->in += w->run->bytes[b];
+    if (w->kind[b] == EIN_SPILL_OUTPUT) w->out->out += w->run->bytes[b];
   }
 }
 
-/* Returns the bytes of arguments that are copied, as a run that fits has them. */
-static int64_t kinds_find(DeviceWalk *w, Session *s, const Args *a) {
+static unsigned char kind_of(const DeviceWalk *w, uint32_t b) {
   const TaskGraph *t = w->j->tasks;
-  bool *given = NEW_ARRAY(w->arena, bool, t->buffers.len + 1);
+  TaskSpace space = b < t->buffers.len ? t->buffers.at[b].space : BUF_WORK;
+  if (!w->run->bytes[b] || (space == BUF_INPUT && !w->run->given[b])) return EIN_SPILL_OUTSIDE;
+  return space == BUF_INPUT ? EIN_SPILL_INPUT : space == BUF_OUTPUT ? EIN_SPILL_OUTPUT : EIN_SPILL_WORK;
+}
+
+/* Returns the bytes of arguments that are copied, as a run that fits has them. */
+static int64_t kinds_find(DeviceWalk *w) {
   int64_t copies = 0;
-  for (uint32_t i = 0; i < t->inputs.len; i++) given[t->inputs.at[i].buffer] = input_given(s, a, &t->inputs.at[i]);
-  for (uint32_t b = 0; b < t->buffers.len; b++) {
-    TaskSpace space = t->buffers.at[b].space;
-    bool planned = w->bytes[b] && (space != BUF_INPUT || given[b]);
-    w->kind[b] = (unsigned char)(!planned             ? EIN_SPILL_OUTSIDE
-                                 : space == BUF_INPUT  ? EIN_SPILL_INPUT
-                                 : space == BUF_OUTPUT ? EIN_SPILL_OUTPUT
-                                                       : EIN_SPILL_WORK);
-    if (planned && space != BUF_WORK) copies = ein_spill_round(copies + w->bytes[b]);
+  for (uint32_t b = 0; b < w->run->n; b++) {
+    w->kind[b] = kind_of(w, b);
+    if (w->kind[b] == EIN_SPILL_INPUT || w->kind[b] == EIN_SPILL_OUTPUT)
+      copies = ein_spill_round(copies + w->run->bytes[b]);
   }
   for (uint32_t r = 0; r < w->out->rows->rows.len; r++) {
     const EmitRow *x = &w->out->rows->rows.at[r];
     int64_t size = 1;
     if (x->size) cost_size(w->arena, w->dims, x->size, &size);
-    w->skip[r] = (x->unless >= 0 && given[x->unless]) || !size;
+    w->skip[r] = (x->unless >= 0 && w->run->given[x->unless]) || !size;
   }
   bus_count(w);
   return copies;
+}
+
+/* A move that lasts has a second row, where it ends. */
+static void moves_find(DeviceWalk *w) {
+  uint32_t n = 0;
+  Map seen = map_new(w->arena);
+  for (uint32_t r = 0; r < w->out->rows->rows.len; r++) {
+    const EmitRow *x = &w->out->rows->rows.at[r];
+    if (x->kind != EMIT_STEP || x->task->kind != TASK_MOVE || map_find(&seen, x->task)) continue;
+    BUG_UNLESS(n < w->run->n_moves);
+    map_put(&seen, x->task, (void *)(uintptr_t)x->task);
+    w->bus[r] = &w->run->move[n++];
+  }
 }
 
 /* ---- the run --------------------------------------------------------------------------------------------- */
@@ -178,17 +192,28 @@ static void turns_told(DeviceWalk *w, uint32_t row) {
   if (w->out->spills) move_put(w, (DeviceMove){row, repeat->turns, DEVICE_IN, 1, bytes});
 }
 
+/* What a step moves between sites. */
+static void moves_add(DeviceWalk *w, int row) {
+  DevicePlan *out = w->out;
+  out->fetches |= out->rows->rows.at[row].task->kind == TASK_FETCH;
+  if (w->bus[row]) out->moved_in += w->bus[row]->in, out->moved_out += w->bus[row]->out;
+}
+
 static bool any_told(const DeviceWalk *w, int from, int to) {
-  for (int r = from; r < to; r++)
-    if (w->table.row[r].kind == EIN_SPILL_REPEAT && is_told(w, w->out->rows->rows.at[r].task)) return true;
+  for (int r = from; r < to; r++) {
+    const Task *k = w->out->rows->rows.at[r].task;
+    if (w->bus[r] || k->kind == TASK_FETCH || (w->table.row[r].kind == EIN_SPILL_REPEAT && is_told(w, k))) return true;
+  }
   return false;
 }
 
-/* Counts what is told in a run that fits; one that spills counts it on its way. */
+/* Counts what is told and moved in a run that fits; one that spills counts it on its way. */
 static void rows_told(DeviceWalk *w, int from, int to) {
   for (int r = from; r < to && !w->out->not_all; r++) {
     const EmitRow *x = &w->out->rows->rows.at[r];
-    if (w->skip[r] || x->kind != EMIT_REPEAT) continue;
+    if (w->skip[r]) continue;
+    if (x->kind == EMIT_STEP) moves_add(w, r);
+    if (x->kind != EMIT_REPEAT) continue;
     if (any_told(w, r + 1, x->pair)) {
       int64_t turns = turns_of(w, x->task), *turn = &w->turn[x->task->depth];
       for (*turn = 0; *turn < turns && !w->out->not_all; ++*turn) {
@@ -210,6 +235,7 @@ static void rows_run(DeviceWalk *w, int from, int to) {
       ein_spill_need(&w->s);
       actions_take(w, (uint32_t)r);
       stays_add(w, (uint32_t)r);
+      moves_add(w, r);
       w->out->not_all = ++w->steps >= DEVICE_STEPS;
     }
     if (x->kind != EMIT_REPEAT) continue;
@@ -243,10 +269,10 @@ static const char *line_words(Arena *a, const Job *j, Place at) {
   return *line ? arena_printf(a, " (%s%s)", strchr(line, ':') ? "" : "line ", line) : "";
 }
 
-static Leave too_small(Session *s, const Job *j, const DevicePlan *d) {
+static Leave too_small(Session *s, const Job *j, const char *at, const DevicePlan *d) {
   const EmitRow *x = d->binds;
-  return fail(s, LEAVE_PROGRAM, "%lld bytes of the device's memory are too few: a run takes at least %lld, for %s%s",
-      (long long)d->limit, (long long)d->least, x && x->name ? shown(s->arena, x->name->s) : "one step",
+  return fail(s, LEAVE_PROGRAM, "%s%lld bytes of the device's memory are too few: a run takes at least %lld, for %s%s",
+      at ? at : "", (long long)d->limit, (long long)d->least, x && x->name ? shown(s->arena, x->name->s) : "one step",
       x ? line_words(s->arena, j, x->task->place) : "");
 }
 
@@ -266,38 +292,62 @@ static Leave bus_find(Session *s, const Args *a, DevicePlan *out) {
   return LEAVE_OK;
 }
 
-Leave device_plan_find(Session *s, const Job *j, const Args *a, const GraphCost *cost, const CostDims *dims,
-    int64_t work, DevicePlan *out) {
-  const uint32_t n = j->tasks->buffers.len;
-  DeviceWalk w = {.arena = s->arena, .j = j, .dims = dims, .bytes = cost->bytes, .out = out};
-  EmitOptions o = job_emit(s, j, "plan");
-  *out = (DevicePlan){.rows = emit_cuda_rows(j->loops, &o)};
-  Leave l = bus_find(s, a, out);
-  if (l) return l;
+Leave device_plan_make(Session *s, const Job *j, const DeviceRun *run, const char *at, DevicePlan *out) {
+  const uint32_t n = run->n;
+  DeviceWalk w = {.arena = s->arena, .j = j, .dims = run->dims, .run = run, .out = out};
   if (!out->rows) out->rows = NEW(s->arena, EmitRows);
   const uint32_t rows = out->rows->rows.len;
+  out->n = n, out->bytes = run->bytes;
   w.kind = NEW_ARRAY(s->arena, unsigned char, n + 1), w.skip = NEW_ARRAY(s->arena, unsigned char, rows + 1);
   w.turn = NEW_ARRAY(s->arena, int64_t, rows + 1), w.seen = NEW_ARRAY(s->arena, uint32_t, rows + 1);
   w.stay = NEW_ARRAY(s->arena, uint32_t, n + 1), w.done = NEW_ARRAY(s->arena, bool, rows + 1);
+  w.bus = NEW_ARRAY(s->arena, const StagingBus *, rows + 1);
   table_make(&w, out->rows);
-  out->whole = kinds_find(&w, s, a) + ein_spill_round(EIN_SPILL_HEAD + work);
-  if (!ein_spill_begin(&w.s, &w.table, (int)n, w.kind, cost->bytes, w.skip, 0))
+  moves_find(&w);
+  out->whole = kinds_find(&w) + ein_spill_round(EIN_SPILL_HEAD + run->work);
+  if (!ein_spill_begin(&w.s, &w.table, (int)n, w.kind, run->bytes, w.skip, 0))
     return fail(s, LEAVE_MACHINE, "no memory to plan what is on the device");
   int row;
+  Leave l = LEAVE_OK;
   out->least = EIN_SPILL_HEAD + ein_spill_least(&w.s, &row);
   out->binds = row < 0 ? NULL : &out->rows->rows.at[row];
   out->takes = out->whole;
   out->spills = out->limit && out->limit < out->whole;
-  if (out->spills && out->limit < out->least) l = too_small(s, j, out);
+  if (out->spills && out->limit < out->least) l = too_small(s, j, at, out);
   else if (out->spills) spilling_run(&w);
   else rows_told(&w, 0, w.table.n_rows), out->in += w.told;
+  out->in += out->moved_in, out->out += out->moved_out;
   ein_spill_end(&w.s);
   return l;
 }
 
+Leave device_plan_find(Session *s, const Job *j, const Args *a, const GraphCost *cost, const CostDims *dims,
+    int64_t work, DevicePlan *out) {
+  const TaskGraph *t = j->tasks;
+  EmitOptions o = job_emit(s, j, "plan");
+  *out = (DevicePlan){.rows = emit_cuda_rows(j->loops, &o)};
+  Leave l = bus_find(s, a, out);
+  if (l) return l;
+  bool *given = NEW_ARRAY(s->arena, bool, t->buffers.len + 1);
+  for (uint32_t i = 0; i < t->inputs.len; i++) given[t->inputs.at[i].buffer] = input_given(s, a, &t->inputs.at[i]);
+  const DeviceRun run = {.dims = dims, .n = t->buffers.len, .bytes = cost->bytes, .given = given, .work = work};
+  return device_plan_make(s, j, &run, NULL, out);
+}
+
 /* ---- for people -------------------------------------------------------------------------------------------- */
 
-const char *device_buffer(Arena *a, const Job *j, uint32_t b) {
+/* The memory of a move is called after what that moves. */
+static const char *parcels_of(Arena *a, const DevicePlan *d, uint32_t b) {
+  for (uint32_t r = 0; r < d->rows->rows.len; r++) {
+    const EmitRow *x = &d->rows->rows.at[r];
+    for (uint32_t k = x->first; k < x->first + x->n && x->kind == EMIT_STEP; k++)
+      if (d->rows->uses.at[k].buffer == b && x->name) return arena_printf(a, "parcels of %s", shown(a, x->name->s));
+  }
+  return "parcels";
+}
+
+const char *device_buffer(Arena *a, const Job *j, const DevicePlan *d, uint32_t b) {
+  if (b >= j->tasks->buffers.len) return parcels_of(a, d, b);
   Str name = j->tasks->buffers.at[b].name;
   return name ? shown(a, name->s) : arena_printf(a, "%%%u", b);
 }
@@ -343,8 +393,8 @@ const char *device_stays(Arena *a, const DevicePlan *d, uint32_t b) {
   return out.s;
 }
 
-DeviceTotal *device_totals(Arena *a, const DevicePlan *d, uint32_t n) {
-  DeviceTotal *all = NEW_ARRAY(a, DeviceTotal, n + 1);
+DeviceTotal *device_totals(Arena *a, const DevicePlan *d) {
+  DeviceTotal *all = NEW_ARRAY(a, DeviceTotal, d->n + 1);
   for (uint32_t i = 0; i < d->moves.len; i++) {
     const DeviceMove *m = &d->moves.at[i];
     if (m->kind == DEVICE_WITHIN || m->buffer < 0) continue;
@@ -355,19 +405,19 @@ DeviceTotal *device_totals(Arena *a, const DevicePlan *d, uint32_t n) {
 
 enum { DEVICE_NAME, DEVICE_BYTES, DEVICE_COMES, DEVICE_GOES, DEVICE_STEPS_THERE, DEVICE_COLUMNS };
 
-void device_plan_table(const Job *j, const GraphCost *cost, const DevicePlan *d, Buf *b) {
+void device_plan_table(const Job *j, const DevicePlan *d, Buf *b) {
   Arena *a = b->arena;
-  const uint32_t n = j->tasks->buffers.len;
-  const DeviceTotal *all = device_totals(a, d, n);
+  const DeviceTotal *all = device_totals(a, d);
   Table t = {.columns = DEVICE_COLUMNS, .clipped = DEVICE_STEPS_THERE};
   t.left = 1u << DEVICE_NAME | 1u << DEVICE_STEPS_THERE;
   if (!d->spills) return;
   vec_push(a, t.rows, ((TableRow){.cell = {"tensor", "bytes", "comes", "goes", "on the device at steps"}, .tail = ""}));
-  for (uint32_t i = 0; i < n; i++) {
+  for (uint32_t i = 0; i < d->n; i++) {
     const char *stays = device_stays(a, d, i);
-    if (!*stays) continue;
+    bool parcels = i >= j->tasks->buffers.len;
+    if (!*stays || (parcels && !all[i].times[DEVICE_IN] && !all[i].times[DEVICE_OUT])) continue;
     vec_push(a, t.rows,
-        ((TableRow){.cell = {device_buffer(a, j, i), amount(a, cost->bytes[i], "B"),
+        ((TableRow){.cell = {device_buffer(a, j, d, i), amount(a, d->bytes[i], "B"),
                         arena_printf(a, "%lld", (long long)all[i].times[DEVICE_IN]),
                         arena_printf(a, "%lld", (long long)all[i].times[DEVICE_OUT]), stays},
             .tail = ""}));

@@ -51,10 +51,10 @@ typedef struct DevicePicture {
   double wide;               /* a column */
 } DevicePicture;
 
-static DevicePicture picture_of(Arena *a, const Job *j, const DevicePlan *d) {
+static DevicePicture picture_of(Arena *a, const DevicePlan *d) {
   const uint32_t rows = d->rows->rows.len;
   DevicePicture p = {.d = d};
-  p.column = NEW_ARRAY(a, uint32_t, rows + 1), p.line = NEW_ARRAY(a, uint32_t, j->tasks->buffers.len + 1);
+  p.column = NEW_ARRAY(a, uint32_t, rows + 1), p.line = NEW_ARRAY(a, uint32_t, d->n + 1);
   for (uint32_t r = 0; r < rows; r++)
     if (d->rows->rows.at[r].kind == EMIT_STEP && d->rows->rows.at[r].from < 0) p.column[r] = ++p.columns;
   for (uint32_t i = 0; i < d->stays.len; i++)
@@ -84,7 +84,7 @@ static void move_draw(const DevicePicture *p, const DeviceMove *x, Buf *b) {
 }
 
 static void picture(const Job *j, const DevicePlan *d, Buf *b) {
-  DevicePicture p = picture_of(b->arena, j, d);
+  DevicePicture p = picture_of(b->arena, d);
   buf_printf(b,
       "<div class=\"scroll\"><svg width=\"%.0f\" height=\"%u\" role=\"img\" aria-labelledby=\"there\">\n"
       "<title id=\"there\">Which tensors are on the device, by step</title>\n",
@@ -95,14 +95,14 @@ static void picture(const Job *j, const DevicePlan *d, Buf *b) {
     buf_printf(b, "<text class=\"c\" x=\"%.1f\" y=\"14\">%u</text>\n", left_of(&p, r) + p.wide / 2,
         d->rows->rows.at[r].task->step);
   }
-  for (uint32_t k = 0; k < j->tasks->buffers.len; k++) {
+  for (uint32_t k = 0; k < d->n; k++) {
     if (!p.line[k]) continue;
     buf_printf(b, "<text x=\"0\" y=\"%u\">", (p.line[k] - 1) * LINE + 33);
-    html_text(b, text_short(b->arena, device_buffer(b->arena, j, k), 24));
+    html_text(b, text_short(b->arena, device_buffer(b->arena, j, d, k), 24));
     buf_str(b, "</text>\n");
   }
   for (uint32_t i = 0; i < d->stays.len; i++)
-    stay_draw(&p, &d->stays.at[i], device_buffer(b->arena, j, d->stays.at[i].buffer), b);
+    stay_draw(&p, &d->stays.at[i], device_buffer(b->arena, j, d, d->stays.at[i].buffer), b);
   for (uint32_t i = 0; i < d->moves.len; i++) move_draw(&p, &d->moves.at[i], b);
   buf_str(b, "</svg></div>\n");
 }
@@ -113,27 +113,27 @@ static void number(Buf *b, int64_t x, const char *text) {
   buf_printf(b, "<td class=\"num%s\" data-v=\"%lld\">%s</td>", x ? "" : " zero", (long long)x, text);
 }
 
-static void table(const Job *j, const GraphCost *cost, const DevicePlan *d, Buf *b) {
+static void table(const Job *j, const DevicePlan *d, Buf *b) {
   static const char *const column[] = {"tensor", "bytes", "comes", "goes", "on the device at steps"};
   Arena *a = b->arena;
-  const DeviceTotal *all = device_totals(a, d, j->tasks->buffers.len);
+  const DeviceTotal *all = device_totals(a, d);
   buf_str(b, "<div class=\"scroll\"><table class=\"sort\">\n<thead><tr>");
   for (size_t k = 0; k < COUNT(column); k++) buf_printf(b, "<th scope=\"col\">%s</th>", column[k]);
   buf_str(b, "</tr></thead>\n<tbody>\n");
-  for (uint32_t i = 0; i < j->tasks->buffers.len; i++) {
+  for (uint32_t i = 0; i < d->n; i++) {
     const char *stays = device_stays(a, d, i);
     if (!*stays) continue;
     buf_printf(b, "<tr id=\"t%u\"><th scope=\"row\">", i);
-    html_text(b, device_buffer(a, j, i));
+    html_text(b, device_buffer(a, j, d, i));
     buf_str(b, "</th>");
-    number(b, cost->bytes[i], amount(a, cost->bytes[i], "B"));
+    number(b, d->bytes[i], amount(a, d->bytes[i], "B"));
     for (int k = 0; k < 2; k++) number(b, all[i].times[k], arena_printf(a, "%lld", (long long)all[i].times[k]));
     buf_printf(b, "<td>%s</td></tr>\n", stays);
   }
   buf_str(b, "</tbody>\n</table></div>\n");
 }
 
-void device_plan_page(const Job *j, const GraphCost *cost, const DevicePlan *d, Buf *b) {
+void device_plan_page(const Job *j, const DevicePlan *d, Buf *b) {
   head(j, d, b);
   if (d->spills) {
     buf_str(b, "<section id=\"memory\">\n<h2>What is on the device, step by step</h2>\n<p>A blue bar is a tensor on "
@@ -142,7 +142,7 @@ void device_plan_page(const Job *j, const GraphCost *cost, const DevicePlan *d, 
                "on the host too leave without a transfer. Of a repeat, bars show the first turn; marks and the table "
                "are of all.</p>\n");
     picture(j, d, b);
-    table(j, cost, d, b);
+    table(j, d, b);
     buf_str(b, "</section>\n");
   }
   page_end(b);

@@ -21,10 +21,10 @@ static LoopKernel *kernel_nameless(CPrinter *p, const LoopKernel *k) {
 }
 
 static void parts_find(EmitKernel *out, Arena *a, const LoopKernel *k) {
-  for (uint32_t i = 0; i < c_parts(k); i++) {
-    const LoopStmt *s = k->body.len ? k->body.at[i] : NULL;
-    bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;
-    vec_push(a, out->parts, ((EmitPart){thread ? s->hi : NULL, thread && c_streams(&s->body)}));
+  CPart part = c_part(k, 0);
+  for (uint32_t i = 0; i < c_parts(k); i++, part = c_part(k, part.end)) {
+    const LoopStmt *s = part.thread;
+    vec_push(a, out->parts, ((EmitPart){s ? s->hi : NULL, s && c_streams(&s->body)}));
   }
 }
 

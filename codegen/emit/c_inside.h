@@ -106,8 +106,13 @@ void c_note(CPrinter *p, const LoopKernel *k);          /* the kernel's equation
 /* c_kernel prints the kernel's functions, c_call the calls of them. */
 void c_kernel(CPrinter *p, uint32_t number);
 void c_call(CPrinter *p, uint32_t number, const char *indent);
-uint32_t c_parts(const LoopKernel *k); /* the number of its functions: one, or one for each statement, some of them
-                                        * shared by threads */
+/* What becomes one function: an outermost loop that threads share, or all statements up to the next such loop. */
+typedef struct CPart {
+  uint32_t first, end;       /* statements of the kernel */
+  const LoopStmt *thread;    /* the loop; NULL: one thread runs it */
+} CPart;
+CPart c_part(const LoopKernel *k, uint32_t first);
+uint32_t c_parts(const LoopKernel *k); /* their number */
 bool c_streams(const LoopBody *b);
 bool c_is_tested(const CPrinter *p, const LoopPlace *x); /* a bool that may be any byte */
 void c_parts_table(CPrinter *p);     /* of the current kernel: EMIT_PARTS */

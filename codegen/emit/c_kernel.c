@@ -7,13 +7,23 @@
 
 /* ---- functions ------------------------------------------------------------------------------------------ */
 
-static bool is_threaded(const LoopKernel *k) {
-  for (uint32_t i = 0; i < k->body.len; i++)
-    if (k->body.at[i]->kind == LOOP_FOR && k->body.at[i]->bind == BIND_THREAD) return true;
-  return false;
+static bool is_thread(const LoopStmt *s) { return s->kind == LOOP_FOR && s->bind == BIND_THREAD; }
+
+CPart c_part(const LoopKernel *k, uint32_t first) {
+  CPart part = {first, first, NULL};
+  if (first < k->body.len && is_thread(k->body.at[first])) {
+    part.thread = k->body.at[first];
+    part.end++;
+  }
+  while (!part.thread && part.end < k->body.len && !is_thread(k->body.at[part.end])) part.end++;
+  return part;
 }
 
-uint32_t c_parts(const LoopKernel *k) { return is_threaded(k) ? k->body.len : 1; }
+uint32_t c_parts(const LoopKernel *k) {
+  uint32_t n = 1; /* an empty kernel has one too */
+  for (CPart part = c_part(k, 0); part.end < k->body.len; part = c_part(k, part.end)) n++;
+  return n;
+}
 
 bool c_streams(const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++)
@@ -263,11 +273,9 @@ void c_kernel(CPrinter *p, uint32_t number) {
   if (p->functions.same[number] != number) return;
   kernel_take(p, number);
   if (!p->functions.alone) c_note(p, k);
-  if (!is_threaded(k)) {
-    part_print(p, 0, &k->body, 0, k->body.len);
-    return;
-  }
-  for (uint32_t i = 0; i < k->body.len; i++) part_print(p, i, &k->body, i, i + 1);
+  CPart part = c_part(k, 0);
+  for (uint32_t i = 0; i < c_parts(k); i++, part = c_part(k, part.end))
+    part_print(p, i, &k->body, part.first, part.end);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------ */
@@ -314,13 +322,12 @@ void c_parts_table(CPrinter *p) {
 
 void c_call(CPrinter *p, uint32_t number, const char *before) {
   const LoopKernel *k = p->p->kernels.at[number];
-  bool threaded = is_threaded(k);
+  CPart part = c_part(k, 0);
   kernel_take(p, number);
   if (is_shared(p) && k->places.len) buf_printf(p->out, "%sctx->bound = %s;\n", before, bound_name(p, number));
-  for (uint32_t i = 0; i < (threaded ? k->body.len : 1); i++) {
-    const LoopStmt *s = threaded ? k->body.at[i] : NULL;
-    bool thread = s && s->kind == LOOP_FOR && s->bind == BIND_THREAD;
-    if (!thread) {
+  for (uint32_t i = 0; i < c_parts(k); i++, part = c_part(k, part.end)) {
+    const LoopStmt *s = part.thread;
+    if (!s) {
       buf_printf(p->out, "%sif (ein_once(ctx, %s)) return ein_state(ctx);\n", before, function_names(p)[i]->s);
       continue;
     }

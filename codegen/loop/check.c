@@ -8,11 +8,6 @@
 
 typedef enum { UNMADE, OPEN_LET, OPEN_VAR, GONE } PlaceState;
 
-typedef struct PlaceHeld {
-  PlaceState state;
-  bool outside;              /* it was created outside of the current thread loop */
-} PlaceHeld;
-
 typedef enum { VAR_NEW, VAR_OPEN, VAR_GONE } VarState;
 
 typedef struct Check {
@@ -21,7 +16,7 @@ typedef struct Check {
   Arena *arena;
   const LoopKernel *k;       /* the current one, or NULL */
   Map names;                 /* of the current kernel */
-  PlaceHeld *place;          /* by number */
+  PlaceState *place;         /* by number */
   VarState *var;             /* by number */
   int64_t *multiple;         /* by variable: a power of two, up to 16, that divides it */
   VEC(uint32_t) scope;       /* places in scope, oldest first, */
@@ -81,7 +76,7 @@ static void check_read(Check *c, const Expr *e) {
     return;
   }
   const LoopPlace *x = &c->k->places.at[e->i];
-  PlaceState state = c->place[e->i].state;
+  PlaceState state = c->place[e->i];
   if (e->n != x->rank) fail(c, "%s has rank %u and is read with %u indices", name_of(x), x->rank, e->n);
   if (e->dtype != x->dtype)
     fail(c, "%s is %s and is read as %s", name_of(x), check_dtype_name(x->dtype), check_dtype_name((DType)e->dtype));
@@ -203,7 +198,7 @@ static void check_block(Check *c, const LoopBody *body) {
   c->nesting++;
   check_body(c, body);
   c->nesting--;
-  while (c->scope.len > before) c->place[vec_pop(c->scope)].state = GONE;
+  while (c->scope.len > before) c->place[vec_pop(c->scope)] = GONE;
   while (c->indices.len > named) c->var[vec_pop(c->indices)] = VAR_GONE;
 }
 
@@ -233,14 +228,11 @@ static void check_bind(Check *c, const LoopStmt *s) {
     fail(c, "a loop is held and is none of a power of two that ends with a store, up to %d", LOOP_HELD);
 }
 
-/* Checks a thread loop. What exists before it is shared by the threads. */
 static void check_threads(Check *c, const LoopStmt *s) {
   if (c->nesting) fail(c, "a loop inside of a block is bound to threads");
-  for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = true;
   c->threads = true;
   check_block(c, &s->body);
   c->threads = false;
-  for (uint32_t i = 0; i < c->scope.len; i++) c->place[c->scope.at[i]].outside = false;
 }
 
 /* Whether it is a multiple of n, whatever the variables are. */
@@ -287,8 +279,9 @@ static void check_polled(Check *c, const LoopStmt *s) {
 }
 
 static void check_for(Check *c, const LoopStmt *s) {
-  /* Threads do not see indices that are set outside. */
+  /* Neither threads nor what follows them see indices and places made before: each part is a function. */
   while (s->bind == BIND_THREAD && c->indices.len) c->var[vec_pop(c->indices)] = VAR_GONE;
+  while (s->bind == BIND_THREAD && c->scope.len) c->place[vec_pop(c->scope)] = GONE;
   check_value(c, "where a loop begins", s->lo, DT_I64);
   check_value(c, "where a loop ends", s->hi, DT_I64);
   if (s->step < 1) fail(c, "a loop's step is %lld", (long long)s->step);
@@ -335,8 +328,8 @@ static void check_made(Check *c, const LoopStmt *s) {
   if (s->kind == LOOP_LET && !across) fail(c, "%s is taken across %lld", name_of(x), (long long)s->step);
   if (x->space == SPACE_BUFFER) fail(c, "%s is a buffer and does not come to be", name_of(x));
   if (keeps && (x->space != SPACE_REGISTER || x->rank)) fail(c, "%s is no scalar register", name_of(x));
-  if (c->place[s->place].state != UNMADE) fail(c, "%s comes to be twice", name_of(x));
-  c->place[s->place] = (PlaceHeld){keeps ? OPEN_LET : OPEN_VAR, false};
+  if (c->place[s->place] != UNMADE) fail(c, "%s comes to be twice", name_of(x));
+  c->place[s->place] = keeps ? OPEN_LET : OPEN_VAR;
   vec_push(c->arena, c->scope, s->place);
 }
 
@@ -371,7 +364,7 @@ static void check_wide(Check *c, const LoopStmt *s, const LoopPlace *x) {
 static void check_store(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
-  const PlaceHeld *h = &c->place[s->place];
+  PlaceState state = c->place[s->place];
   check_value(c, "what is stored", s->value, x->dtype);
   if (s->wide) check_wide(c, s, x);
   if (s->n_at != x->rank || (s->n_at && !s->at))
@@ -379,15 +372,14 @@ static void check_store(Check *c, const LoopStmt *s) {
   else
     for (uint32_t i = 0; i < s->n_at; i++) check_value(c, "an index of a store", s->at[i], DT_I64);
   if (x->space == SPACE_BUFFER && !x->written) fail(c, "%s is stored to and not written", name_of(x));
-  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR)
-    fail(c, "%s is stored to %s", name_of(x), h->state == OPEN_LET ? "and keeps one value" : "where it is not there");
-  if (h->outside) fail(c, "%s is stored to by many threads", name_of(x));
+  if (x->space != SPACE_BUFFER && state != OPEN_VAR)
+    fail(c, "%s is stored to %s", name_of(x), state == OPEN_LET ? "and keeps one value" : "where it is not there");
 }
 
 static void check_lanes(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
-  const PlaceHeld *h = &c->place[s->place];
+  PlaceState state = c->place[s->place];
   bool array = x->space != SPACE_BUFFER && x->rank == 1 && x->dim[0]->kind == EX_INT && x->dim[0]->i <= LOOP_LANES;
   int64_t unit = LOOP_LANES_UNIT / dtype_size(x->dtype);
   if (!array || x->dim[0]->i % unit)
@@ -395,20 +387,18 @@ static void check_lanes(Check *c, const LoopStmt *s) {
   if ((unsigned)s->op >= OPS || !loop_has_lanes(s->op, x->dtype))
     fail(c, "%s is %s, for whose arrays %s has no function", name_of(x), check_dtype_name(x->dtype),
         (unsigned)s->op < OPS ? op_info[s->op].name : "?");
-  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR)
+  if (x->space != SPACE_BUFFER && state != OPEN_VAR)
     fail(c, "%s goes through a function where it is not there", name_of(x));
-  if (h->outside) fail(c, "%s is stored to by many threads", name_of(x));
 }
 
 static void check_transpose(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
-  const PlaceHeld *h = &c->place[s->place];
+  PlaceState state = c->place[s->place];
   bool square = x->space != SPACE_BUFFER && x->rank == 2 && x->dim[0]->kind == EX_INT && x->dim[0] == x->dim[1];
   if (!square || x->dim[0]->i % 8)
     fail(c, "%s is no square array with a multiple of 8 rows, and is transposed", name_of(x));
-  if (x->space != SPACE_BUFFER && h->state != OPEN_VAR) fail(c, "%s is transposed where it is not there", name_of(x));
-  if (h->outside) fail(c, "%s is transposed by many threads", name_of(x));
+  if (x->space != SPACE_BUFFER && state != OPEN_VAR) fail(c, "%s is transposed where it is not there", name_of(x));
 }
 
 static void check_fetch(Check *c, const LoopStmt *s) {
@@ -470,7 +460,7 @@ static const LoopPlace *check_held(Check *c, const LoopStmt *s) {
       x->dim[0]->i == s->matrix->rows / 8 * (s->matrix->deep / 4);
   if (!array)
     fail(c, "a side of a matrix is held, and is no thread's part of it");
-  else if (c->place[e->i].state != OPEN_VAR)
+  else if (c->place[e->i] != OPEN_VAR)
     fail(c, "%s is a side of a matrix where it is not there", name_of(x));
   return array ? x : NULL;
 }
@@ -491,7 +481,7 @@ static void check_matrix(Check *c, const LoopStmt *s) {
   bool registers = (x->space == SPACE_REGISTER || x->space == SPACE_STACK) && x->rank == 1 &&
       x->dim[0]->kind == EX_INT && x->dim[0]->i == m->rows / 8 * (m->lanes / 4);
   if (!registers || (!halves && x->dtype != DT_F64)) fail(c, "%s has not a thread's part of a matrix", name_of(x));
-  if (c->place[s->place].state != OPEN_VAR) fail(c, "%s takes a matrix where it is not there", name_of(x));
+  if (c->place[s->place] != OPEN_VAR) fail(c, "%s takes a matrix where it is not there", name_of(x));
   bool held = loop_is_held(m);
   const LoopPlace *a = held ? check_held(c, s) : check_side(c, s->value, m->row_step, m->row_deep, halves),
                   *b = check_side(c, s->other_side, m->lane_step, m->lane_deep, halves);
@@ -562,7 +552,7 @@ static void check_group(Check *c, const LoopStmt *s) {
   else if (multiple_of(c, dim) % n || multiple_of(c, last) % n)
     fail(c, "%s is grouped and begins perhaps at no multiple of %lld elements", name_of(buffer), (long long)n);
   if (stores && !x->written) fail(c, "%s is stored to and not written", name_of(x));
-  if (!stores && c->place[s->place].state != OPEN_VAR) fail(c, "%s is stored to where it is not there", name_of(x));
+  if (!stores && c->place[s->place] != OPEN_VAR) fail(c, "%s is stored to where it is not there", name_of(x));
 }
 
 /* Checks that fields of other kinds are unset. */
@@ -671,7 +661,7 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   bool well = true;
   c->names = map_new(c->arena);
   c->scope.len = c->indices.len = 0;
-  c->place = NEW_ARRAY(c->arena, PlaceHeld, k->places.len + 1);
+  c->place = NEW_ARRAY(c->arena, PlaceState, k->places.len + 1);
   c->var = NEW_ARRAY(c->arena, VarState, k->var.len + 1);
   c->multiple = NEW_ARRAY(c->arena, int64_t, k->var.len + 1);
   check_task(c, k, met);

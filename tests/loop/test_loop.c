@@ -215,7 +215,7 @@ static const TextBreak breaks[] = {
      "    var acc = 0.0:f32\n",
         "  var acc = 0.0:f32\n  for i < $N thread {\n    let v = within(tok[i], $N, 0)\n    fetch X[v[], 63]\n"
         "    lead near = y[i]\n",
-        "kernel y: acc is stored to by many threads"},
+        "kernel y: acc is stored to where it is not there"},
     {"within(tok[i], $N, 0)", "within(tok[i], $N, 0) across 1",
         "kernel y: what is bound to a device, shared, a group, or what threads do together stands in no grid"},
     {"within(tok[i], $N, 0)", "within(tok[i], $N, 2)", "kernel y: `within` says what no site says"},

@@ -126,7 +126,20 @@ input B[f:32, e:16, h:4, d:16] : f32
 output Y[h,d,q,p,e] = sum[f] A[h,f,p,q] * B[f,e,h,d]
 EIN
 
-for p in beside between cut rows lanes short batch turned inside max along whole few ends two three twice diagonal; do
+# Lanes along the other side, where the result, which is copied anyway, ends in few labels; and a copy that is a single square, beside steps
+# that threads share.
+cat >other.ein <<'EIN'
+input A[e:8, f:8, g:64, a:4, b:16, c:3] : f32
+input B[e:8, f:8, d:12, g:64] : f32
+output Y[a,b,c,d,g] = sum[e,f] A[e,f,g,a,b,c] * B[e,f,d,g]
+EIN
+cat >single.ein <<'EIN'
+input A[c:16, b:20, d:2, f:16, g:3, e:4] : f32
+input B[g:3, a:1, e:4, f:16] : f32
+output Y[f,a,b,d,c] = sum[e,g] A[c,b,d,f,g,e] * B[g,a,e,f]
+EIN
+
+for p in other single beside between cut rows lanes short batch turned inside max along whole few ends two three twice diagonal; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     short) shows " a in lanes; panels of" ;;
@@ -138,7 +151,9 @@ for p in beside between cut rows lanes short batch turned inside max along whole
     whole) shows " c in lanes" ;;
     few) shows "by 4 a in lanes\"" ;;
     ends) shows 'how "Y: along c, each e written out"' ;;
-    two | three | twice) shows ' turn square' ;;
+    two | three | twice) shows ' transpose square' ;;
+    other) shows "by 48 a_b_c in lanes" ;;
+    single) shows "  var square_2" ;;
     beside | between | cut) shows "index point = (from" ;;
     rows | lanes) shows " point : f32" ;;
   esac

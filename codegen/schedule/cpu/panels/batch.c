@@ -34,6 +34,7 @@ enum {
   POINTS_IN_PLACE = 32,      /* if tiles have their lanes along the batch and read everything in place */
   SIDE_LEAST = 16,           /* points of each side and of the sum, for panels to gain on such tiles */
   RUN_LEAST = 8,             /* points of the batch that make lanes */
+  ROWS_LEAST = 6,            /* points of a side that make the rows of a tile in registers */
   LINES_LEAST = 1 << 16,     /* points of a contraction whose lanes are copied; smaller ones take no time */
   COPY_MOST = 32 << 20       /* bytes of a tensor: a larger one would be copied from memory to memory */
 };
@@ -213,11 +214,29 @@ static double turned_cost(const Batch *b, double lanes, bool *ok) {
   return cost;
 }
 
-/* Chooses copies that make lanes contiguous along the result: of the lanes' side if it lies otherwise and, whole, of
- * the result too if it is contiguous along them for less than a vector. Returns the cost; INFINITY: there are none. */
-static double lines_turn(Batch *b, bool whole) {
+/* Makes the other side the lanes', if it has enough rows to take their place, and other labels than batch. */
+static bool sides_exchange(Batch *b) {
+  const uint32_t rows = b->lanes;
+  double points = 1;
+  for (uint32_t l = 0; l < b->st->sum->n_out; l++)
+    if (!b->is[l] && ex_has_label(b->read[rows], l)) points *= (double)b->p.size[l];
+  b->lanes = b->rows, b->rows = rows;
+  return points >= (double)ROWS_LEAST && run_find(b, true) > 1;
+}
+
+typedef enum Lines {
+  LINES_END,                 /* lanes along the result's last labels, as far as these are of one side */
+  LINES_WHOLE,               /* along all labels of that side */
+  LINES_OTHER                /* along all labels of the other side */
+} Lines;
+
+/* Chooses copies that make lanes contiguous along the result: of the lanes' side if it lies otherwise and, but for
+ * LINES_END, of the result too if it is contiguous along them for less than a vector. Returns the cost; INFINITY: there
+ * are none. */
+static double lines_turn(Batch *b, Lines along) {
   const TaskStage *st = b->st;
-  bool ok = b->points >= (double)LINES_LEAST && sides_find(b);
+  const bool whole = along != LINES_END;
+  bool ok = b->points >= (double)LINES_LEAST && sides_find(b) && (along != LINES_OTHER || sides_exchange(b));
   if (!ok) return INFINITY;
   for (uint32_t k = 0; k < st->n_at; k++)
     if (st->at[k]->kind != EX_LABEL) return INFINITY;
@@ -278,9 +297,10 @@ static double last_turn(Batch *b) {
 static bool copies_choose(Batch *b) {
   const size_t flags = b->st->sum->n_slot * sizeof *b->turned;
   Env e = {.s = b->s, .stage = b->st, .label = NEW_ARRAY(b->s->arena, const Expr *, b->p.n_label + 1)};
-  double last = last_turn(b), lines = lines_turn(b, false), whole = lines_turn(b, true);
-  if (lines <= whole && lines < (double)INFINITY) lines_turn(b, false);
-  lines = lines <= whole ? lines : whole;
+  double last = last_turn(b), other = lines_turn(b, LINES_OTHER), end = lines_turn(b, LINES_END),
+         lines = lines_turn(b, LINES_WHOLE);
+  if (end <= lines && end < (double)INFINITY) lines = lines_turn(b, LINES_END);
+  if (other < lines) lines = lines_turn(b, LINES_OTHER);
   double least = last < lines ? last : lines;
   b->sorted = least < (double)INFINITY && least < pack_cost(b->s, &b->p, &e) * GAIN;
   b->last = b->sorted && last < lines;

@@ -152,6 +152,36 @@ for n in 4 8; do
   shows 'the plate has 246740.0 of heat' # 128 * 96 * 20, and 980 in the middle
 done
 
+# ---- two libraries in one program, at the same time, each on some of the processes: their messages have equal tags
+cat >two.c <<'END'
+#define main heat_main
+#include "main.c"
+#undef main
+#define main att_main
+#define view att_view
+#include "caller.c"
+#undef main
+int main(int argc, char **argv) {
+  int rank, level, code = 0;
+  MPI_Comm comm;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < S * D; i++) Q[i / D][i % D] = i * 7 % 11 - 5, K[i / D][i % D] = i * 5 % 13 - 6;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comm);
+  if (rank % 2) for (int i = 0; i < 4 && !code; i++) code = compute(comm);
+  else code = library(comm);
+  MPI_Comm_free(&comm);
+  MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return code;
+}
+END
+want 0 sh -c 'mpicc -Wno-unused-function two.c -Ilib $(pkg-config --cflags --libs heat/heat.pc) -Llib -latt -lm -fopenmp -o two'
+for n in 5 8; do # 3 and 2 of them, 4 and 4
+  want 0 timeout 60 mpirun -n $n ./two
+  [ "$(grep -c 'the plate has 246740.0 of heat' out)" = 4 ] || wrong "beside another library: $(cat out)"
+done
+
 # ---- in other build systems
 if command -v meson >/dev/null && command -v ninja >/dev/null; then
   mkdir -p m/subprojects && cp -r lib m/subprojects/att && cp caller.c m/

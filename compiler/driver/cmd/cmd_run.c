@@ -71,7 +71,7 @@ Leave run_eval(Session *s, Eval *e, EvalStatus *status) {
   e->ctx = &going;
   e->watch = s->progress ? s->progress->watch : NULL;
   e->between = s->keeping ? turn_over : NULL;
-  Leave l = externs_load(s, e->graph->exprs, NULL);
+  Leave l = externs_load_called(s, e->graph);
   *status = l ? EVAL_MISSING : graph_eval(e, &error, &at);
   e->keep_going = NULL;
   e->between = NULL;
@@ -209,12 +209,13 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
 }
 
 /* Does everything that needs other programs, such as the C compiler: with many ranks the first one does it, before
- * MPI starts. */
+ * MPI starts. Only the C functions that a default calls each rank makes itself. */
 static Leave compute_begin(Session *s, Job *j, const Args *a, Eval *e, Library *lib) {
   Leave l = LEAVE_OK;
   *lib = (Library){0};
   if (ranks_first(s) && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
   if (!l && !s->ranks && job_of_sites(j)) l = defaults_make(s, a, j, NULL, 0, e);
+  if (!l && s->ranks) l = defaults_ready(s, j, e);
   if (!l && s->ranks) threads_sleep(s);
   return !l && s->ranks ? ranks_prepare(s, j, a, lib) : l;
 }

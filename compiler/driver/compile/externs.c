@@ -305,6 +305,23 @@ static Leave externs_open(Session *s, const Compiler *c, const Exprs *p, void **
   return l;
 }
 
+static bool calls(const Expr *e) { return e && (e->has & HAS_CALL); }
+
+static bool region_calls(const EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    const EinSum *x = n->sum;
+    if (x && (calls(x->body) || calls(x->where) || calls(x->domain))) return true;
+    if (x && x->reducer == RED_MONOID && calls(x->monoid->combine)) return true;
+    if (n->body && region_calls(n->body)) return true;
+  }
+  return false;
+}
+
+Leave externs_load_called(Session *s, const EinGraph *g) {
+  return region_calls(g->top) ? externs_load(s, g->exprs, NULL) : LEAVE_OK;
+}
+
 Leave externs_load(Session *s, Exprs *p, void **handle) {
   Compiler c;
   void *opened = NULL;

@@ -90,6 +90,8 @@ Leave externs_parts(Session *s, const Compiler *c, const Exprs *p, ExternParts *
  * library of their symbols (NULL if there are none). With handle NULL, functions of blocks, which evaluators do not
  * call, are not loaded. */
 Leave externs_load(Session *s, Exprs *p, void **handle);
+/* The same if the graph calls any, for an evaluator. */
+Leave externs_load_called(Session *s, const EinGraph *g);
 
 /* ---- native.c: from texts to machine code ----------------------------------------------------------- */
 /* All compilation goes through here: one place knows what a text needs, what determines the result, and how to write
@@ -220,6 +222,8 @@ Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int th
 /* The graph of an input's default as its only output, with the inputs on which it depends. *by_block: it computes one
  * block; its sizes are where the block begins in each dimension, then its lengths; it then has no inputs. */
 EinGraph *default_program(Session *s, const Job *j, const EinNode *input, bool *by_block);
+/* Loads the C functions that these defaults call, which may compile them: before MPI starts. */
+Leave defaults_ready(Session *s, const Job *j, const Eval *e);
 /* For a rank's input that is not given: the default of its block, dense, at out->data; or, if *whole, all of it in
  * *out. Inputs on which it depends are read from j->given. */
 Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low,

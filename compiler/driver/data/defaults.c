@@ -169,6 +169,11 @@ EinGraph *default_program(Session *s, const Job *j, const EinNode *input, bool *
   return without_rest(s->arena, out);
 }
 
+Leave defaults_ready(Session *s, const Job *j, const Eval *e) {
+  EinGraph only;
+  return defaults_graph(s, j, e, &only) ? externs_load_called(s, without_rest(s->arena, &only)) : LEAVE_OK;
+}
+
 Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low,
     const int64_t *extent, EvalArray *out, bool *whole) {
   Eval made = *e;

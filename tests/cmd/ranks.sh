@@ -51,6 +51,13 @@ shows 'S : f32 = 123000.0'
 want 2 ranks 3 mm.task A=ones B=ones
 once 'mm.task is for 4 sites, and mpirun has started 3 processes'
 
+# ---- for 13 sites ein plan prefers 12 of them; but 13 processes are 13 sites
+want 0 "$EIN" plan "$here/../run/input_default.ein" -n 13
+shows '1 site idle'
+want 0 "$EIN" build "$here/../run/input_default.ein" -n 13 --stop=task
+shows 'mesh 13'
+want 0 ranks 13 --expect "$here/../run/input_default.ein"
+
 # ---- what is really sent, by a shim between ein and MPI: the planned bytes; and no program is started once MPI is
 shim=$(dirname "$EIN")/tests/mpi/mpi_shim.so
 programs=

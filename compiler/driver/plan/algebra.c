@@ -29,7 +29,7 @@ Leave sites_tasks(const Sites *p, bool reread, TaskGraph **out) {
 }
 
 Leave job_sites(Session *s, Job *j, const Args *a, Language as) {
-  Sites p = {.s = s, .j = *j};
+  Sites p = {.s = s, .j = *j, .asked = {.all_sites = true}};
   Leave l = sites_read(s, a, &p.sites);
   if (l || p.sites == 1) return l;
   if (j->past && !job_unplaced(j)) return fail(s, LEAVE_USAGE, "-n: %s itself says on how many sites it runs", j->path);

@@ -78,6 +78,7 @@ Leave costs_ready(Sites *p) {
   uint32_t errors = s->diags->errors;
   if (g->fixed) g->panels = plan_panels(s->arena, g, p->asked.plan, s->diags);
   g->room = p->asked.plan->room;
+  g->all_sites = p->asked.all_sites;
   if (!g->fixed || s->diags->errors > errors) return session_report(s);
   if (p->asked.in_seconds && g->fixed->mesh && mesh_sites(g->fixed->mesh) != p->sites)
     return fail(s, LEAVE_PROGRAM, "the mesh of the plan leaves sites idle, which plans by seconds do not");

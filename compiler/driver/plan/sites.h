@@ -40,6 +40,7 @@ typedef struct SitesAsked {
   Machine *machine;          /* NULL: none given */
   const Plan *plan;          /* a plan file and pins */
   bool devices;              /* sites are devices: if no plan keeps to the memory, tensors stay on the host */
+  bool all_sites;            /* it will run: each site is a process, and has a part */
   bool held;                 /* only checks limits: reports neither other plans nor that nothing fits */
   bool lean;                 /* gradients may save less, so if nothing fits, that is not reported yet */
 } SitesAsked;

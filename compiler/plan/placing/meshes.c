@@ -374,7 +374,7 @@ static Placing *search(Arena *a, const PlaceGraph *free, int64_t sites, const Pa
   Placing *best = known && mesh_sites(&known->mesh) == sites && placing_work(g, known) <= g->work ? known : NULL;
   best = best_of(a, g, &x, only, budget, best ? best->cost : INFINITY, best, which);
   if (best) best->allowed = bytes && !g->busy ? g->work : 0;
-  int64_t fewer = bytes && best && best->cost > 0 ? sites_fewer(sites) : 0;
+  int64_t fewer = bytes && best && best->cost > 0 && !g->all_sites ? sites_fewer(sites) : 0;
   double most = best ? best->cost * (1 - (double)IDLE * (double)(sites - fewer) / (double)sites) : 0;
   if (!fewer || most <= 0) return best;
   uint32_t nobody;

@@ -62,6 +62,7 @@ typedef struct PlaceGraph {
   const PlaceWays *label, *home; /* by vertex, by tensor: the ways to consider if not fixed; NULL: all */
   double work;               /* limit of the busiest site; 0: WORK_TIMES the least on this mesh. No limit by seconds,
                               * or if `label` restricts the ways */
+  bool all_sites;            /* none may be left out because their number has a large prime factor */
   bool busy;                 /* no vertex leaves axes idle for which its labels have room */
   const PlaceLeft *left;     /* only these counts; NULL: all */
   const PlacePanels *panels; /* by vertex, the panels that a plan fixes; NULL: none */

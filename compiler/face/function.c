@@ -165,6 +165,25 @@ const ein_argument *ein_function_outputs(const ein_function *f, int *n) {
   return f->out;
 }
 
+static bool reads(const Expr *e, unsigned has) { return e && e->has & has; }
+
+static bool region_steady(const EinRegion *r) {
+  for (uint32_t i = 0; i < r->nodes.len; i++) {
+    const EinNode *n = r->nodes.at[i];
+    if (n->kind == EIN_REPEAT && (n->body->stop || !n->body->turns || !region_steady(n->body))) return false;
+    if (n->kind != EIN_VERTEX) continue;
+    const EinSum *s = n->sum;
+    if (s->by || reads(s->body, HAS_CALL) || reads(s->where, HAS_READ | HAS_CALL) ||
+        reads(s->domain, HAS_READ | HAS_CALL))
+      return false;
+  }
+  return true;
+}
+
+int ein_function_steady(const ein_function *f) {
+  return region_steady(f->job.graph->top);
+}
+
 const ein_answer *ein_function_answer(const ein_function *f) {
   return &f->said.answer;
 }

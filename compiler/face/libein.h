@@ -118,6 +118,9 @@ EIN_FACE ein_answer *ein_function_open(
 EIN_FACE void ein_function_close(ein_function *f);
 EIN_FACE const ein_argument *ein_function_inputs(const ein_function *f, int *n);
 EIN_FACE const ein_argument *ein_function_outputs(const ein_function *f, int *n);
+/* 1: the work of a call depends on sizes alone. 0: data may decide how many turns a loop makes or which points a
+ * reduction has, or a C function of the user's is called. */
+EIN_FACE int ein_function_steady(const ein_function *f);
 
 /* One view per argument, in order. An optional input may have no data. Open sizes of the program are taken from the
  * inputs. An output without data gets a whole view in C order that is valid until the next call. Not for several

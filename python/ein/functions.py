@@ -10,7 +10,7 @@ import warnings
 import weakref
 
 
-from . import arrays, library, views
+from . import again, arrays, library, views
 from .calls import interruptible
 from .library import DTYPES, Error, Tensor, lib
 
@@ -104,7 +104,9 @@ class Function:
         words = [self._name, *_sizes(self._dims), *_options(**options)]
         self._handle, said = library.function_open(words, self._files)
         self._lock, self._forked = threading.Lock(), False
-        self.steady, self.seconds = False, math.inf  # whether each call takes about as long; and how long, if it does
+        self.steady = bool(lib.ein_function_steady(self._handle))  # calls with the same shapes take about as long
+        self.sized, self.seconds = False, math.inf  # whether all calls have the same shapes; and how long one takes, if they have
+        self._prepared = {}
         self._closer = weakref.finalize(self, lib.ein_function_close, self._handle)
         self._closer.atexit = False
         self.inputs = {a.name: a for a in library.arguments(self._handle, "inputs")}
@@ -132,6 +134,13 @@ class Function:
     def __call__(self, inputs=None, out=None, /, **named):
         """f(X=x), or f({"x'": x}) for names that are not Python identifiers; f(..., {"Y": y}) writes output Y to y.
         Returns Results."""
+        key = self._key(inputs, named, out)
+        call = key and self._prepared.get(key)
+        if call:
+            made = call.run(self, (*(inputs or {}).values(), *named.values(), *(out or {}).values()))
+            if made is not None:
+                made = iter(made)
+                return Results({name: out[name] if out and name in out else next(made) for name in self.outputs})
         self._by_name(inputs, "pass inputs by name, as in f(%s=x)" % next(iter(self.inputs), "x"))
         self._by_name(out, "pass arrays for outputs by name, as in f(..., {%r: y})" % next(iter(self.outputs), "Y"))
         given = {**(inputs or {}), **named}
@@ -139,10 +148,37 @@ class Function:
         self._known(out or {}, self.outputs, "output")
         lent = []
         try:
-            return self._called(given, out or {}, lent)
+            results, seconds = self._called(given, out or {}, lent)
+            if key and len(given) == len(inputs or {}) + len(named):
+                self._prepare(key, seconds, given, out or {}, lent, results)
+            return results
         finally:
             for v in lent:
                 v.release()
+
+    @staticmethod
+    def _key(inputs, named, out):
+        """What a prepared call must have in common with this one."""
+        if not (inputs is None or type(inputs) is dict) or not (out is None or type(out) is dict):
+            return None
+        try:
+            if inputs is None and out is None:
+                return again.key_of(named.values(), None, *named)
+            return again.key_of((*(inputs or {}).values(), *named.values(), *(out or {}).values()),
+                                None, *(inputs or {}), *named, None, *(out or {}))
+        except TypeError:  # a name that is none
+            return None
+
+    def _prepare(self, key, seconds, given, out, lent, results):
+        if not again.may_prepare(self, seconds, given.values(), results.values()):
+            return
+        numbers = {name: k for k, name in enumerate(self.inputs)}, {name: k for k, name in enumerate(self.outputs)}
+        by_number = dict(zip(sorted(numbers[0][name] for name in given), lent))
+        written = dict(zip(sorted(numbers[1][name] for name in out), lent[len(given):]))
+        again.keep(self._prepared, key, again.Prepared(
+            self, [(numbers[0][name], by_number[numbers[0][name]]) for name in given],
+            [(numbers[1][name], written[numbers[1][name]]) for name in out],
+            [(k, results[name]) for name, k in numbers[1].items() if name not in out]))
 
     def _by_name(self, x, how):
         if not (x is None or isinstance(x, collections.abc.Mapping)):
@@ -171,8 +207,9 @@ class Function:
             if name in out:
                 lent.append(views.view("output " + name, out[name], writable=True))
                 results[k] = lent[-1].tensor
-        kept = self._run(tensors, results, all(name in out for name in self.outputs))
-        return Results({name: out[name] if name in out else self._given(results[k], kept, kind) for k, name in enumerate(self.outputs)})
+        kept, seconds = self._run(tensors, results, all(name in out for name in self.outputs))
+        return Results({name: out[name] if name in out else self._given(results[k], kept, kind)
+                        for k, name in enumerate(self.outputs)}), seconds
 
     def _run(self, tensors, results, nothing_new):
         with self._lock:
@@ -180,21 +217,25 @@ class Function:
                 raise Error("another thread was calling this function when this process was forked; compile it again")
             if not self._closer.alive:
                 raise Error("this function is closed")
-            outcome = self._timed(lambda: lib.ein_function_call(self._handle, tensors, results))
+            outcome, seconds = self._timed(tensors, results)
             if outcome:
                 raise library.error_of(lib.ein_function_answer(self._handle).contents)
-            return None if nothing_new else arrays.Owner(lib.ein_function_keep(self._handle))
+            return None if nothing_new else arrays.Owner(lib.ein_function_keep(self._handle)), seconds
 
-    def _timed(self, work):
-        """Short calls are made directly: another thread would take many times as long to begin."""
-        begun = time.perf_counter()
+    def _timed(self, tensors, results):
+        """(the outcome, how long the call itself took). Short calls are made directly: another thread would take many
+        times as long to begin."""
+        def work():
+            begun = time.perf_counter()
+            outcome = lib.ein_function_call(self._handle, tensors, results)
+            return outcome, time.perf_counter() - begun
         if self.seconds < SHORT:
-            outcome = work()
+            outcome, seconds = work()
         else:
-            outcome = interruptible(work, lambda: lib.ein_function_cancel(self._handle))
-        if self.steady and not outcome:
-            self.seconds = min(self.seconds, time.perf_counter() - begun)
-        return outcome
+            outcome, seconds = interruptible(work, lambda: lib.ein_function_cancel(self._handle))
+        if self.steady and self.sized and not outcome:
+            self.seconds = min(self.seconds, seconds)
+        return outcome, seconds
 
     @staticmethod
     def _given(t, kept, kind):

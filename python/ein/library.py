@@ -137,6 +137,7 @@ def _declare(lib):
             ("ein_function_close", None, [c_void_p]),
             ("ein_function_inputs", POINTER(_Argument), [c_void_p, POINTER(c_int)]),
             ("ein_function_outputs", POINTER(_Argument), [c_void_p, POINTER(c_int)]),
+            ("ein_function_steady", c_int, [c_void_p]),
             ("ein_function_call", c_int, [c_void_p, POINTER(Tensor), POINTER(Tensor)]),
             ("ein_function_answer", POINTER(_Answer), [c_void_p]),
             ("ein_function_cancel", None, [c_void_p]),

@@ -125,14 +125,23 @@ def _function(equation, shapes, dtypes, dtype, target, threads):
     described = [views.View(d, s, None, 0, None) for d, s in zip(dtypes, shapes)]
     text = library.einsum_program(equation, described, dtype)
     f = Function(text, "<einsum>.ein", dict(target=target, threads=threads), {})
-    f.steady = True
+    f.sized = True
     return f
+
+
+_prepared = {}  # calls, whether their results are in Fortran order, and functions
+
+
+def _key(operands, out, *how):
+    if not operands or type(operands[0]) is not str:
+        return None
+    return again.key_of(operands[1:] if out is None else (*operands[1:], out), operands[0], out is None, *how)
 
 
 def _forked():
     """Another thread may have been calling one."""
     _function.cache_clear()
-    again._prepared.clear()
+    _prepared.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -145,14 +154,15 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     """numpy.einsum: "ij,jk->ik", a, b; or a, [0, 1], b, [1, 2], [0, 2]. Ein always searches for the best contraction
     order, so `optimize` is ignored. Each shape is compiled once. The result is always new memory, even where NumPy
     returns a view."""
-    if out is None and operands:
-        try:
-            found = again.prepared(again.key_of(operands, dtype, order, casting, target, threads))
-        except TypeError:  # an option that is none
-            found = None
-        result = found and found[0].run(operands[1:])
-        if result is not None:
-            return _as_numpy(result, found[1])
+    try:
+        key = _key(operands, out, dtype, order, casting, target, threads)
+        found = _prepared.get(key)
+    except TypeError:  # an option that is none
+        key = found = None
+    if found:
+        made = found[0].run(found[2], operands[1:] if out is None else (*operands[1:], out))
+        if made is not None:
+            return _as_numpy(made[0], found[1]) if made else out
     if casting not in CASTINGS:
         raise Error("casting is one of %s, not %r" % (", ".join(CASTINGS), casting))
     if order not in ("K", "C", "A", "F"):
@@ -165,12 +175,13 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         if out is not None:
             there = views.view("out", out, writable=True)
         wanted = _dtype(dtype) if dtype is not None else common([v.dtype for v in (*lent, *([there] if there else []))])
-        f, result = _computed(equation, lent, out, there, wanted, casting, target, threads)
-        if out is not None or type(result).__module__ != "numpy":
-            return result
-        fortran = _fortran(order, lent)
-        again.prepare(f, lent, operands, result, fortran, dtype, order, casting, target, threads)
-        return _as_numpy(result, fortran)
+        f, result, straight = _computed(equation, lent, out, there, wanted, casting, target, threads)
+        fortran = out is None and _fortran(order, lent)
+        if straight and type(operands[0]) is str and again.may_prepare(f, f.seconds, operands[1:], [result]):
+            call = again.Prepared(f, list(enumerate(lent)), [(0, there)] if there else [], [] if there else [(0, result)],
+                                  apart=there is not None)
+            again.keep(_prepared, _key(operands, out, dtype, order, casting, target, threads), (call, fortran, f))
+        return result if out is not None or type(result).__module__ != "numpy" else _as_numpy(result, fortran)
     except Error as e:
         raise _of_numbers(e, letters) from None
     finally:
@@ -183,7 +194,7 @@ def _as_numpy(result, fortran):
 
 
 def _computed(equation, lent, out, there, wanted, casting, target, threads):
-    """(the function, its result)"""
+    """(the function, its result, whether the function itself wrote that)"""
     for k, v in enumerate(lent):
         if not may_cast(v.dtype, wanted, casting):
             raise Error("operand %d is %s, and cannot become %s by casting=%r" % (k + 1, v.dtype, wanted, casting))
@@ -191,8 +202,8 @@ def _computed(equation, lent, out, there, wanted, casting, target, threads):
     given = dict(zip(f.inputs, (v.borrowed() for v in lent)))
     name = next(iter(f.outputs))
     if there:
-        return f, _into(f, given, lent, name, out, there, casting)
-    return f, f(given)[name]
+        return f, out, _into(f, given, lent, name, out, there, casting)
+    return f, f(given)[name], True
 
 
 def _fortran(order, lent):
@@ -204,12 +215,12 @@ def _fortran(order, lent):
 
 def _into(f, given, lent, name, out, there, casting):
     """Computes directly into `out`; if that has another dtype or shares memory with an operand, NumPy copies a
-    separate result there."""
+    separate result there. Returns whether it was computed directly."""
     low, high = there.span()
     apart = all(b <= low or high <= a for a, b in (v.span() for v in lent))
     if there.dtype == f.outputs[name].dtype and apart:
         f(given, {name: there.borrowed()})
-        return out
+        return True
     if not may_cast(f.outputs[name].dtype, there.dtype, casting):
         raise Error("the result is %s and out is %s: casting=%r does not allow that"
                     % (f.outputs[name].dtype, there.dtype, casting))
@@ -225,4 +236,4 @@ def _into(f, given, lent, name, out, there, casting):
     else:
         why = "is of another dtype than the result" if apart else "shares memory with an operand"
         raise Error("out %s: this requires NumPy, which is not installed" % why)
-    return out
+    return False

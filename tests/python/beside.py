@@ -26,6 +26,13 @@ POINTS = 1500  # the most products of a call
 
 # ---- random calls ----------------------------------------------------------------------------------------------------
 
+def room(r, shape, dtype):
+    """A place for a result, of some layout."""
+    wide = np.zeros([2 * n for n in shape], dtype)
+    return r.choice((np.zeros(shape, dtype), np.zeros(shape[::-1], dtype).T, wide[tuple(slice(0, 2 * n, 2) for n in shape)],
+                     wide[tuple(slice(n) for n in shape)][..., ::-1]))
+
+
 def laid(r, x):
     """The same elements, or as many equal ones, in memory of another layout."""
     how = r.choice(("c", "c", "c", "frozen", "fortran", "reversed", "step", "inside", "permuted", "broadcast"))

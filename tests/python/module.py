@@ -16,6 +16,7 @@ import sys
 import threading
 import unittest
 
+import beside
 import ein
 from ein.notebook import cell
 from tensors import DTYPES, Strided, any_strides, flat, lists, main, module, numbers
@@ -621,6 +622,50 @@ class NumPy(unittest.TestCase):
         f({"X": x}, {"Y": room[:, ::2].T})
         np.testing.assert_array_equal(room[:, ::2].T, 2 * x)
         np.testing.assert_array_equal(room[:, 1::2], -1)
+
+    def test_again(self):
+        """Prepared calls: other arrays, layouts and shapes each time, passed in all ways."""
+        f = ein.compile("dim N, M\ninput X[i:N, j:M] : f64\ninput s : f64 = 2\ninput k[j:M] : i32\n"
+                        "output Y[j,i] = s * X[i,j] + k[j]\noutput t = sum[i,j] X[i,j]\n")
+        hits, r = 0, random.Random(3)
+        for turn in range(600):
+            shape, values = r.choice(((2, 3), (3, 2))), np.random.RandomState(turn)
+            given = {"X": beside.laid(r, values.randint(-9, 9, shape).astype("f8")), "k": values.randint(-9, 9, shape[1]).astype("i4")}
+            if r.random() < 0.5:
+                given["s"] = np.array(3.0)
+            if r.random() < 0.5:
+                given = dict(reversed(given.items()))
+            out = r.choice((None, {"Y": beside.room(r, shape[::-1], "f8")}, {"t": np.zeros(()), "Y": np.zeros(shape[::-1])}))
+            words = (None, given) if r.random() < 0.5 else (given, {})
+            hits += f._prepared.get(f._key(*words, out)) is not None
+            y = f(words[0], out, **words[1]) if r.random() < 0.5 or out else f(*words[:1], **words[1])
+            want = given.get("s", 2) * given["X"].T + given["k"][:, None]
+            self.assertEqual((list(y), type(y.Y), type(y.t), y.Y.dtype, y.t.shape), (["Y", "t"], np.ndarray, np.ndarray, np.float64, ()))
+            np.testing.assert_array_equal(y.Y, want)
+            self.assertEqual(y.t, given["X"].sum())
+            self.assertTrue(all(y[name] is out[name] for name in out or {}))
+        print("calls that were prepared: %d of 600" % hits)
+        self.assertGreater(hits, 50)
+        frozen = np.zeros(shape[::-1])
+        frozen.flags.writeable = False
+        with self.assertRaisesRegex(ein.Error, "output Y: it is read-only"):
+            f(given, {"Y": frozen})
+        f.close()
+        with self.assertRaisesRegex(ein.Error, "closed"):
+            f(**given)
+
+    def test_steady(self):
+        """Calls whose work depends on data are never prepared: they may take long."""
+        for text, steady in (("output y = sum[i] x[i] * n", True), ("output y = sum[i where i < n] x[i]", False), ("output y = x[n]", True),
+                             ("repeat t < 3 {\n state a : f64 = 0\n next a = a + 1\n}\noutput y = a + x[n]", True),
+                             ("repeat t < n {\n state a : f64 = 0\n next a = a + 1\n}\noutput y = a + x[n]", False),
+                             ("repeat t < 3 until a > x[n] {\n state a : f64 = 0\n next a = a + 1\n}\noutput y = a", False),
+                             ("output y = sum[i] if x[i] > 0 then x[i] else n", True)):
+            f = ein.compile("input x[i:3] : f64\ninput n : i64 = 1\n" + text + "\n", target="eval")
+            self.assertEqual(f.steady, steady, text)
+            for _ in range(5):
+                f(x=np.ones(3), n=np.array(2))
+            self.assertLessEqual(len(f._prepared), steady, text)
 
     @unittest.skipUnless(module("ml_dtypes"), "ml_dtypes is not installed")
     def test_bf16(self):

@@ -39,6 +39,7 @@ while read -r reducer body; do
   sed -n '/EIN_HELD/,/^ *}$/p' p$n.c >tile
   [ -s tile ] || wrong "$body has no tile"
   grep -qE '&&|\|\||!|==' tile && wrong "the tile of $body compares"
+  grep -q '\^ 1' tile && wrong "the tile of $body complements at each point"
   want 0 "$EIN" run p$n.ein --target=eval A=A.npy B=B.npy -o C=eval.npy
   for target in $targets; do
     want 0 "$EIN" run p$n.ein --target=$target A=A.npy B=B.npy -o C=$target.npy
@@ -51,6 +52,7 @@ any A[i,j] and not B[j,k]
 all A[i,j] or B[j,k]
 all not A[i,j] or B[j,k]
 any A[i,j] == B[j,k]
+any B[j,k] == A[i,j]
 all A[i,j] != B[j,k]
 END
 finish

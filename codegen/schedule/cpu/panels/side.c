@@ -116,6 +116,19 @@ static bool is_harmless(const Expr *e) {
   return true;
 }
 
+/* `a == b` of bools, where each belongs to one side, as `not a != b`: `not` is then done once for each element of a
+ * panel, and not at each point. Compilers move it out of a tile, or do not. */
+static const Expr *equal_parted(const Panel *t, const Expr *e) {
+  if (e->kind != EX_OP || side_of(t, e) != PART_BOTH) return e;
+  Exprs *x = t->s->x;
+  const Expr **arg = NEW_ARRAY(t->s->arena, const Expr *, e->n + 1);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = equal_parted(t, e->arg[k]);
+  bool equal = e->op == OP_EQ && arg[0]->dtype == DT_BOOL;
+  if (!equal || side_of(t, arg[0]) == PART_BOTH || side_of(t, arg[1]) == PART_BOTH) return expr_op_like(x, e, arg);
+  uint32_t rows = side_of(t, arg[0]) == PART_ROWS ? 0 : 1; /* of which there are fewer */
+  return expr_op2(x, OP_NE, expr_op1(x, OP_NOT, arg[rows]), arg[1 - rows]);
+}
+
 /* Finds the largest parts that belong to one side. Returns false if something depends on both at once, or may be
  * computed only under a condition on both. */
 static bool parts_find(Panel *t, const Expr *e) {
@@ -259,6 +272,7 @@ bool pack_labels(Panel *t, int64_t v) {
 }
 
 bool pack_parts(Panel *t) {
+  t->of = equal_parted(t, t->of);
   if (!parts_find(t, t->of)) return false;
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].lanes) return true;

@@ -275,6 +275,49 @@ says "declare it first"
 # Commands.
 turns 0 ':help'
 for c in help vars type shape plot grad graph plan c time bench sites deterministic load save write undo reset quit; do shows ":$c "; done
+# What is taken back, and a program that is not taken, leave all values that do not depend on it.
+cat >refused.ein <<'END'
+a = 7
+assert b == 8, "b"
+g = nosuch
+END
+turns 0 'a = 2
+b = a + 1
+c = 5
+def g(x) = 2 * x
+y = g(3)
+b; c; y
+a = 3
+b
+:undo
+:vars
+b
+def g(x) = 7 + x
+y
+:undo
+:vars
+y' --target=eval
+answer 'b : i64 = 3
+c : i64 = 5
+y : i64 = 6
+b : i64 = 4
+a : i64  not computed yet
+b : i64  not computed yet
+c : i64  computed
+def g(x) = 2 * x
+y : i64  computed
+b : i64 = 3
+y : i64 = 10
+a : i64  computed
+b : i64  computed
+c : i64  computed
+def g(x) = 2 * x
+y : i64  not computed yet
+y : i64 = 6'
+printf '%s\n' '"a = 2; b = a + 1; c = 5; b; c"' '":load refused.ein"' '":vars"' '"b"' >lines
+want 0 "$EIN" repl --json --target=eval <lines
+shows '"a : i64  not computed yet\nb : i64  not computed yet\nc : i64  computed\n"'
+shows '"b : i64 = 3\n"'
 turns 1 ':hepl'
 says "did you mean :help?"
 turns 0 'A[i:2,j:3] = i

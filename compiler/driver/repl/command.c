@@ -428,11 +428,10 @@ static void undone_tell(Prompt *p) {
 
 static Leave do_undo(Prompt *p, const char *operand) {
   (void)operand;
+  if (!p->sheet->before) return fail(p->s, LEAVE_USAGE, "there is nothing to take back");
   if (p->talks) undone_tell(p);
-  Sheet *before = sheet_undo(p->sheet);
-  if (!before) return fail(p->s, LEAVE_USAGE, "there is nothing to take back");
-  p->sheet = before;
-  sheet_forget_all(p->sheet); /* their operands may have been what is gone now */
+  sheet_forget_apart(p->sheet->before, p->sheet);
+  p->sheet = sheet_undo(p->sheet);
   return LEAVE_OK;
 }
 

@@ -28,9 +28,9 @@ static void loading_begin(Prompt *p, const char *path) {
 }
 
 /* Entries shared with the previous sheet may have been computed with definitions that were not taken. */
-static void sheet_restore(const Loading *l, Sheet *s) {
+static void sheet_restore(const Loading *l, Sheet *s, Sheet *made) {
   for (uint32_t i = 0; i < s->n; i++) memcpy(s->at[i]->output, l->output[i], s->at[i]->n_names * sizeof *l->output[i]);
-  sheet_forget_all(s);
+  sheet_forget_apart(s, made);
 }
 
 static void loading_end(Prompt *p, bool taken) {
@@ -42,7 +42,7 @@ static void loading_end(Prompt *p, bool taken) {
   p->line = l->was.line;
   p->talks = l->was.talks;
   p->loading = NULL;
-  if (!taken) sheet_restore(l, p->sheet);
+  if (!taken) sheet_restore(l, p->sheet, made);
   else if (made->turns) p->sheet = sheet_over(p->sheet, made);
   sheet_end(made);
 }

@@ -199,6 +199,21 @@ void sheet_forget_all(Sheet *s) {
   for (uint32_t i = 0; i < s->n; i++) entry_forget(s->at[i]);
 }
 
+static void forget_new(Sheet *in, Sheet *other) {
+  for (uint32_t i = 0; i < in->n; i++) {
+    const Entry *e = in->at[i];
+    if (sheet_has(other, e)) continue;
+    for (uint32_t k = 0; k < e->n_names; k++) sheet_forget(in, e->name[k]), sheet_forget(other, e->name[k]);
+    for (uint32_t k = 0; k < e->n_bound; k++) sheet_forget(in, e->bound[k].dim), sheet_forget(other, e->bound[k].dim);
+    if (e->kind == STMT_USE) sheet_forget_all(in), sheet_forget_all(other);
+  }
+}
+
+void sheet_forget_apart(Sheet *a, Sheet *b) {
+  forget_new(a, b);
+  forget_new(b, a);
+}
+
 /* What is needed of names: entries, and outlines of others. */
 typedef struct Needed {
   const Sheet *sheet;

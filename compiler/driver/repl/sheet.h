@@ -66,6 +66,8 @@ Entry *sheet_find(const Sheet *s, const char *name, uint32_t *which);
 /* Drops values computed from a name, or all computed values; and the outlines of what depends on it, or all. */
 void sheet_forget(Sheet *s, const char *name);
 void sheet_forget_all(Sheet *s);
+/* The same for all that one of two sheets defines and the other does not, in both: they may share entries. */
+void sheet_forget_apart(Sheet *a, Sheet *b);
 void sheet_forget_outlines(Sheet *s, const char *name); /* of what depends on a name; values stay */
 
 /* What stands for an operand: always its definition; its outline, if its value is known; or its outline, if there is

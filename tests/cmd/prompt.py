@@ -133,6 +133,7 @@ def pasted():
     t.shows("2]\n", "i64 = 4\n")
     t.shows("\x1b[200~1 + \x1b[201~1\n", "i64 = 2\n")
     t.shows("\x1b[200~100 +\r  23\r\x1b[201~", "i64 = 123\n")
+    t.shows("\x1b[200~b = 5\r\nb +\r\n\t1\r\n\x1b[201~", "i64 = 6\n")
     t.leave()
 
 
@@ -194,6 +195,14 @@ def told():
     t.shows(":undo\n", 'taken back: B = load("told.npy")\n')
     t.shows(":load told.ein\n")
     t.shows(":undo\n", "taken back: input B[2] : f64\n")
+    t.shows(":save alone.ein\n", "to run it: ein run alone.ein")
+    t.shows(f"long = {'1 + ' * 400}1\n")
+    t.shows(":undo\n", "taken back: long = 1 + 1 +", " ...\n")
+    t.shows(":undo 3\n", ":undo takes nothing more, and here is 3\n")
+    t.shows('B = load("told.npy\n', "error[E005]")  # nothing that follows makes it right
+    t.shows("B[\n", end=MORE)
+    if not t.shows(CTRL_D, "this `[` is never closed").startswith("\n<prompt>:"):
+        wrong("the complaint is on the line of the prompt")
     before = time.time()
     said = re.search(r"^([0-9.e+]+) (us|ms|s)$", t.type(":time sum[i] A[i] * 17\n"), re.M)  # gcc takes most of this
     if not said or float(said[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[said[2]] > (time.time() - before) / 2:

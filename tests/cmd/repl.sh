@@ -275,6 +275,16 @@ says "declare it first"
 # Commands.
 turns 0 ':help'
 for c in help vars type shape plot grad graph plan c time bench sites deterministic load save write undo reset quit; do shows ":$c "; done
+turns 0 'abcd = 1
+ :vars
+: vars' --target=eval
+answer 'abcd : i64  not computed yet
+abcd : i64  not computed yet'
+turns 1 ':'
+says 'a command follows `:`; :help lists them'
+turns 1 'a = 1
+:vars a'
+says ':vars takes nothing more, and here is a'
 # What is taken back, and a program that is not taken, leave all values that do not depend on it.
 cat >refused.ein <<'END'
 a = 7
@@ -363,6 +373,10 @@ shows '          0 |**'
 shows '  |==::  |'
 shows '  |@@%%**|'
 shows '  down r=0 to 3, across c=0 to 2; " .:-=+*#%@" from -2 to 3'
+turns 0 'n[i:3] : f64 = 0.0 / 0
+:plot n' --target=eval
+answer 'n[i:3] : f64
+  none of its elements is a finite number'
 turns 1 ':plot 3'
 says ":plot wants one dimension or two, and here are 0"
 turns 1 'input X[i:4]

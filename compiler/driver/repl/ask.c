@@ -249,9 +249,11 @@ Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, Outlines outlin
 
 /* ---- a text --------------------------------------------------------------------------------------- */
 
+static bool is_command(const char *text) { return text[strspn(text, " \t")] == ':'; }
+
 bool prompt_open(const char *text) {
   Arena *a = arena_new();
-  bool open = *text != ':' && cut_text(a, text, strlen(text)).open;
+  bool open = !is_command(text) && cut_text(a, text, strlen(text)).open;
   arena_free(a);
   return open;
 }
@@ -291,6 +293,6 @@ static const char *command_meant(const Prompt *p, const char *text) {
 }
 
 Leave prompt_take(Prompt *p, const char *text, size_t n) {
-  const char *command = strlen(text) != n ? NULL : *text == ':' ? text : command_meant(p, text);
+  const char *command = strlen(text) != n ? NULL : is_command(text) ? text : command_meant(p, text);
   return command ? prompt_command(p, command) : prompt_pieces(p, text, n);
 }

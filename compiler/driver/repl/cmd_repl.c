@@ -58,7 +58,7 @@ static Leave turn(Prompt *p, Session *process, const char *text, size_t n) {
 /* ---- people and pipes ------------------------------------------------------------------------------ */
 
 /* Reads the lines of one turn; false: there are no more. Ctrl-C drops the current input. */
-static bool text_read(Lines *lines, uint32_t *n, Buf *text) {
+static bool text_read(Lines *lines, bool terminal, uint32_t *n, Buf *text) {
   bool dropped;
   size_t length;
   const char *line = lines_next(lines, "ein> ", &dropped, &length);
@@ -70,6 +70,7 @@ static bool text_read(Lines *lines, uint32_t *n, Buf *text) {
     (*n)++;
   } while (prompt_open(text->s ? text->s : "") && (line = lines_next(lines, "...> ", &dropped, &length)) && !dropped);
   if (dropped) *text = buf_new(text->arena);
+  if (!line && terminal) fputs("\n", stdout); /* Ctrl-D leaves the cursor behind it */
   return true;
 }
 
@@ -80,7 +81,7 @@ static Leave lines_take(Prompt *p, Session *process, bool terminal) {
     Arena *a = arena_new();
     Buf text = buf_new(a);
     uint32_t n;
-    if (text_read(lines, &n, &text)) l = turn(p, process, text.s ? text.s : "", text.len);
+    if (text_read(lines, terminal, &n, &text)) l = turn(p, process, text.s ? text.s : "", text.len);
     else if (terminal) p->over = fputs("\n", stdout) != 0;
     else p->over = true;
     p->line += n;

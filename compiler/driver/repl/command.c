@@ -403,9 +403,16 @@ static Leave do_deterministic(Prompt *p, const char *text) {
 
 /* ---- the session -------------------------------------------------------------------------------------- */
 
+enum { LINE_MOST = 100 };
+
 static void entry_line(Buf *b, const Entry *e) {
   if (e->source) buf_printf(b, "%s = load(\"%s\")\n", e->name[0], e->source);
-  else buf_printf(b, "%.*s%s\n", (int)strcspn(e->text, "\n"), e->text, strchr(e->text, '\n') ? " ..." : "");
+  else {
+    size_t n = strcspn(e->text, "\n");
+    char *line = arena_printf(b->arena, "%.*s", (int)n, e->text);
+    text_clip(line, LINE_MOST);
+    buf_printf(b, "%s%s\n", line, e->text[n] ? " ..." : "");
+  }
 }
 
 enum { UNDONE_MOST = 8 };
@@ -449,6 +456,7 @@ static Leave do_quit(Prompt *p, const char *operand) {
 }
 
 static Leave command_unknown(Prompt *p, const char *name) {
+  if (!*name) return fail(p->s, LEAVE_USAGE, "a command follows `:`; :help lists them");
   Nearest near = nearest_to(p->out->arena, name);
   for (const PromptCommand *c = prompt_commands; c->name; c++) nearest_try(&near, c->name);
   if (near.best) return fail(p->s, LEAVE_USAGE, "there is no command :%s; did you mean :%s?", name, near.best);
@@ -456,13 +464,19 @@ static Leave command_unknown(Prompt *p, const char *name) {
 }
 
 Leave prompt_command(Prompt *p, const char *line) {
-  size_t n = strcspn(line + 1, " \t");
-  const char *name = arena_printf(p->out->arena, "%.*s", (int)n, line + 1), *rest = line + 1 + n;
+  line += strspn(line, " \t") + 1;
+  line += strspn(line, " \t");
+  size_t n = strcspn(line, " \t\r\n");
+  const char *name = arena_printf(p->out->arena, "%.*s", (int)n, line), *rest = line + n;
   rest += strspn(rest, " \t");
   size_t m = strlen(rest);
   while (m && strchr(" \t\r\n", rest[m - 1])) m--;
   rest = arena_printf(p->out->arena, "%.*s", (int)m, rest);
   for (const PromptCommand *c = prompt_commands; c->name; c++)
-    if (strcmp(c->name, name) == 0) return c->run(p, rest);
+    if (strcmp(c->name, name) == 0) {
+      if (*rest && !*c->operand)
+        return fail(p->s, LEAVE_USAGE, ":%s takes nothing more, and here is %s", c->name, rest);
+      return c->run(p, rest);
+    }
   return command_unknown(p, name);
 }

@@ -13,6 +13,7 @@ typedef struct Cutter {
   VEC(bool) open;            /* its brackets: whether each is a reducer's */
   int said;                  /* how much of `sum:f64` was read */
   bool ends;                 /* it could end after the last token */
+  bool faulty;               /* text that is no token: nothing that follows makes it right */
 } Cutter;
 
 static const char *token_text(const Cutter *c, Token t) {
@@ -39,7 +40,7 @@ static bool is_load(const Cutter *c) {
 
 static void load_find(const Cutter *c, Piece *p) {
   const Tokens *v = &c->piece;
-  for (uint32_t i = 0; i + 2 < v->len && !p->load_end; i++) {
+  for (uint32_t i = 0; i + 2 < v->len && !p->load_end && !c->faulty; i++) {
     if (!says_load(c, v->at[i]) || v->at[i + 1].kind != TOK_LP || v->at[i + 2].kind != TOK_STRING) continue;
     bool closed = i + 3 < v->len && v->at[i + 3].kind == TOK_RP;
     p->load = v->at[i].at;
@@ -102,9 +103,15 @@ static bool begins(Token t) {
   return t.kind != TOK_MINUS && (token_facts(t.kind) & BEGINS || t.kind >= TOKEN_KINDS);
 }
 
+static void fault_seen(void *env, Fault f, uint32_t at, uint32_t end) {
+  Cutter *c = env;
+  (void)f, (void)at, (void)end;
+  c->faulty = true;
+}
+
 Cut cut_text(Arena *a, const char *text, size_t n) {
   Cutter c = {.arena = a, .text = text};
-  Scanner s = {0};
+  Scanner s = {.env = &c, .fault = fault_seen};
   scan_start(&s, text, (uint32_t)n);
   for (;;) {
     Token t = scan(&s);
@@ -113,7 +120,7 @@ Cut cut_text(Arena *a, const char *text, size_t n) {
     if (line || (t.kind == TOK_SEMI && !c.open.len)) piece_end(&c);
     if (t.kind != TOK_SEMI || c.open.len) token_take(&c, t);
   }
-  c.cut.open = c.piece.len && (c.open.len || !c.ends);
+  c.cut.open = c.piece.len && (c.open.len || !c.ends) && !c.faulty;
   piece_end(&c);
   return c.cut;
 }

@@ -32,7 +32,7 @@ Lines *lines_open(Prompt *p, bool terminal) {
   *l = (Lines){.arena = a, .terminal = terminal};
 #ifdef EIN_LIBEDIT
   const char *term = getenv("TERM");
-  if (terminal && term && strcmp(term, "dumb") != 0) l->edit = edit_open(p);
+  if (terminal && term && *term && strcmp(term, "dumb") != 0) l->edit = edit_open(p);
 #else
   (void)p;
 #endif
@@ -70,7 +70,10 @@ const char *lines_next(Lines *l, const char *prompt, bool *dropped, size_t *n) {
 #endif
   if (l->terminal && !line_comes(prompt)) return *dropped = true, fputs("\n", stdout), "";
   ssize_t got = getline(&l->text, &l->room, stdin);
-  if (got < 0) return NULL;
+  if (got < 0) {
+    if (l->terminal) clearerr(stdin); /* Ctrl-D ends what is being typed, and perhaps no more */
+    return NULL;
+  }
   while (got > 0 && (l->text[got - 1] == '\n' || l->text[got - 1] == '\r')) l->text[--got] = 0;
   *n = (size_t)got;
   return l->text;

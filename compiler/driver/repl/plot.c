@@ -131,6 +131,12 @@ static Leave shade_plot(Buf *out, const char *const *axis, const EvalArray *x) {
   return LEAVE_OK;
 }
 
+static bool has_number(const EvalArray *x) {
+  for (int64_t k = 0; k < x->count; k++)
+    if (!isnan(value_at(x, k))) return true;
+  return false;
+}
+
 Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const EvalArray *x) {
   if (x->rank < 1 || x->rank > 2)
     return fail(p->s, LEAVE_USAGE,
@@ -138,6 +144,7 @@ Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const Ev
   report_heading(p->out, name, axis, x);
   buf_char(p->out, '\n');
   if (!x->count) return LEAVE_OK;
+  if (x->rank == 1 && !has_number(x)) return buf_str(p->out, "  none of its elements is a finite number\n"), LEAVE_OK;
   if (p->svg && x->rank == 1) line_picture(p->svg, axis[0], x);
   if (p->svg && x->rank == 2) shade_picture(p->svg, axis, x);
   return x->rank == 1 ? line_plot(p->out, axis[0], x) : shade_plot(p->out, axis, x);

@@ -127,8 +127,9 @@ static bool runs_write(Buf *b, const char *begin, const Sheet *s, const Entries 
 
 static void run_tell(Prompt *p, const Entries *out, const char *path) {
   Buf b = buf_new(p->out->arena);
-  if (strcmp(path, "-") != 0 && runs_write(&b, "", p->sheet, out))
-    buf_printf(p->out, "to run it: ein run %s%s", path, b.s);
+  if (strcmp(path, "-") == 0) return;
+  if (!runs_write(&b, "", p->sheet, out)) buf_char(&b, '\n');
+  buf_printf(p->out, "to run it: ein run %s%s", path, b.s);
 }
 
 Leave prompt_save(Prompt *p, const char *path) {

@@ -144,8 +144,10 @@ Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const Ev
   report_heading(p->out, name, axis, x);
   buf_char(p->out, '\n');
   if (!x->count) return LEAVE_OK;
-  if (x->rank == 1 && !has_number(x)) return buf_str(p->out, "  none of its elements is a finite number\n"), LEAVE_OK;
   if (p->svg && x->rank == 1) line_picture(p->svg, axis[0], x);
   if (p->svg && x->rank == 2) shade_picture(p->svg, axis, x);
-  return x->rank == 1 ? line_plot(p->out, axis[0], x) : shade_plot(p->out, axis, x);
+  if (x->rank == 2) return shade_plot(p->out, axis, x);
+  if (has_number(x)) return line_plot(p->out, axis[0], x);
+  buf_str(p->out, "  none of its elements is a finite number\n");
+  return LEAVE_OK;
 }

@@ -16,7 +16,7 @@ def spec():
     installed."""
     from .prompt import program
     above = str(pathlib.Path(__file__).resolve().parents[1])
-    paths = [above, *(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != above)]
+    paths = [above, *(p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and os.path.realpath(p) != above)]
     return {"argv": [sys.executable, "-m", "ein_kernel", "-f", "{connection_file}"], "display_name": "Ein", "language": "ein", "interrupt_mode": "signal",
             "env": {"EIN": program(), "PYTHONPATH": os.pathsep.join(paths)}}
 

@@ -280,6 +280,16 @@ turns 0 'abcd = 1
 : vars' --target=eval
 answer 'abcd : i64  not computed yet
 abcd : i64  not computed yet'
+turns 0 'def f(x) =
+  2 * x
+:type f
+:type relu
+use nn
+:type linear' --target=eval
+answer 'def f(x) =
+  2 * x
+def relu(x) = max(x, 0)
+def linear[k](x, w, b) = b + sum[k] x * w'
 turns 1 ':'
 says 'a command follows `:`; :help lists them'
 turns 1 'a = 1

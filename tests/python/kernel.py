@@ -221,6 +221,7 @@ class Kernel(unittest.TestCase):
         self.assertEqual(self.ask(self.client.complete("αβ", 2))["matches"], ["αβγ"])
         self.assertEqual([self.ask(self.client.is_complete(c))["status"] for c in ("a = (", "a = 1")], ["incomplete", "complete"])
         self.assertIn("αβγ[i:2] : f32", self.ask(self.client.inspect("1 + αβγ[0]", 6))["data"]["text/plain"])
+        self.assertIn("def softmax[j](x)", self.ask(self.client.inspect("softmax[j](x)", 3))["data"]["text/plain"])
         self.assertFalse(self.ask(self.client.inspect("what", 2))["found"])
 
     def test_ended(self):

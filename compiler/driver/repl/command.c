@@ -103,6 +103,8 @@ static Leave say_type(Prompt *p, const char *text, bool shape_only) {
 }
 
 static Leave do_type(Prompt *p, const char *text) {
+  const char *definition = definition_text(p->out->arena, p, text);
+  if (definition) return buf_printf(p->out, "%s\n", definition), LEAVE_OK;
   return say_type(p, text, false);
 }
 

@@ -38,22 +38,45 @@ static void words_of_language(Choices *c) {
     if ((unsigned)(op_info[o].name[0] | 32) - 'a' < 26) choice(c, op_info[o].name);
 }
 
-/* The prelude's, and those of modules in use. */
+static bool is_definition(StmtKind k) { return k == STMT_DEF || k == STMT_MONOID || k == STMT_EXTERN; }
+
+typedef VEC(const AstStmt *) Definitions;
+
+/* The prelude's, and those of modules in use. The turn is begun in any case. */
+static Definitions definitions_begin(Prompt *p, Turn *t, Session *quiet) {
+  Definitions all = {0};
+  Texts none = {0};
+  *quiet = *p->s;
+  quiet->capture = true;
+  turn_begin(t, quiet, &p->args, p->sheet);
+  bool made = !turn_program(t, &none, NULL);
+  for (uint32_t i = 0; made && i < t->job.program->modules.len; i++) {
+    const AstFile *f = t->job.program->modules.at[i].file;
+    for (uint32_t k = 0; k < f->stmts.len; k++)
+      if (is_definition(f->stmts.at[k]->kind)) vec_push(t->s.arena, all, f->stmts.at[k]);
+  }
+  return all;
+}
+
 static void definitions(Choices *c, Prompt *p) {
   Turn t;
-  Texts none = {0};
-  Session quiet = *p->s;
-  quiet.capture = true;
-  turn_begin(&t, &quiet, &p->args, p->sheet);
-  if (!turn_program(&t, &none, NULL))
-    for (uint32_t i = 0; i < t.job.program->modules.len; i++) {
-      const AstFile *f = t.job.program->modules.at[i].file;
-      for (uint32_t k = 0; k < f->stmts.len; k++)
-        if (f->stmts.at[k]->kind == STMT_DEF || f->stmts.at[k]->kind == STMT_MONOID ||
-            f->stmts.at[k]->kind == STMT_EXTERN)
-          choice(c, f->stmts.at[k]->name.s->s);
-    }
+  Session quiet;
+  Definitions all = definitions_begin(p, &t, &quiet);
+  for (uint32_t i = 0; i < all.len; i++) choice(c, all.at[i]->name.s->s);
   turn_end(&t);
+}
+
+const char *definition_text(Arena *a, Prompt *p, const char *name) {
+  const Entry *e = sheet_find(p->sheet, name, NULL);
+  if (e) return is_definition(e->kind) ? e->text : NULL;
+  Turn t;
+  Session quiet;
+  const char *text = NULL;
+  Definitions all = definitions_begin(p, &t, &quiet);
+  for (uint32_t i = 0; i < all.len; i++)
+    if (strcmp(all.at[i]->name.s->s, name) == 0) text = span_text(a, all.at[i]->span);
+  turn_end(&t);
+  return text;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------- */

@@ -56,6 +56,9 @@ void loading_drop(Prompt *p);                     /* the turn broke off: discard
 /* The completions of the word at the end of a line, in order; *from: where the word begins. */
 Texts prompt_completions(Arena *a, Prompt *p, const char *line, size_t *from);
 
+/* The text of a def, a monoid or an extern of the session, the prelude or a module in use; NULL: there is none. */
+const char *definition_text(Arena *a, Prompt *p, const char *name);
+
 /* ---- plot.c -------------------------------------------------------------------------------------- */
 Leave prompt_plot(Prompt *p, const char *name, const char *const *axis, const EvalArray *x);
 /* ---- plot_svg.c: the same as a self-contained picture --------------------------------------------------- */

@@ -104,6 +104,38 @@ static std::unique_ptr<clang::PCHGenerator> head_writer(
 #endif
 }
 
+/* ---- invocations ------------------------------------------------------------------------------- */
+
+/* The driver makes an invocation of a command line in a millisecond, most of it spent in looking for headers and other
+ * compilers on the disk. Kernels have the same line, so the last invocation is copied. */
+class Invocations {
+  std::mutex lock;
+  std::vector<std::string> line;
+  std::shared_ptr<clang::CompilerInvocation> made;
+
+ public:
+  std::shared_ptr<clang::CompilerInvocation> of(
+      const std::vector<const char *> &words, llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine> diags) {
+    const std::vector<std::string> wanted(words.begin(), words.end());
+    {
+      const std::lock_guard<std::mutex> held(lock);
+      if (made && wanted == line) return std::make_shared<clang::CompilerInvocation>(*made);
+    }
+    auto fresh = invocation(words, diags);
+    if (!fresh || diags->hasErrorOccurred()) return fresh;
+    const std::lock_guard<std::mutex> held(lock);
+    line = wanted;
+    made = std::make_shared<clang::CompilerInvocation>(*fresh);
+    return fresh;
+  }
+};
+
+/* Not destroyed: another thread may compile while the process ends. */
+static Invocations &invocations() {
+  static Invocations *const all = new Invocations;
+  return *all;
+}
+
 /* ---- one run of Clang's ------------------------------------------------------------------------ */
 
 /* A command line, and files that are in memory, before those of the disk. */
@@ -121,7 +153,7 @@ struct Run {
   }
 
   bool prepare(const std::vector<const char *> &line) {
-    auto made = invocation(line, diags);
+    auto made = invocations().of(line, diags);
     if (!made || diags->hasErrorOccurred()) return false;
     made->getFrontendOpts().DisableFree = made->getCodeGenOpts().DisableFree =
         false; /* a process of clang's own leaves that to its end */

@@ -34,4 +34,13 @@ want 0 "$EIN" build moe.ein --stop=loop
 shows 'how "all of it for one row, then for the next"'
 shows 'how "relu.x: strips of 128 h"'
 want 0 "$EIN" verify moe.ein -D N=37 -D H=70 -D D=40 --flags=-O1
+# Scores that a mask replaces are not made, whether the rest of softmax knows of the mask or not.
+cat >masked.ein <<'END'
+input Q[h:2,s:256,d:20], K[h:2,t:256,d:20], V[h:2,t:256,d:20] : f32
+Z[h,s,t] = if t <= s then sum[d] Q[h,s,d] * K[h,t,d] else -inf
+output O[h,s,e] = sum[t] softmax[t](Z[h,s,t]) * V[h,t,e]
+END
+want 0 "$EIN" build masked.ein --stop=loop
+grep -qE '^ +if \(t.* <= .* maybe' out || wrong "scores are made that nobody reads: $(cat out)"
+want 0 "$EIN" verify masked.ein --threads 2 --flags="-O1 -march=native"
 finish

@@ -1,7 +1,11 @@
 /* codegen/schedule/cpu/panels/guard.c - sums of products in which a condition on one side excludes terms: if m[u, k]
  * then a[u, k] * b[k, v] else 0, or the same with m[u, k] as the sum's predicate. The panel of a[u, k] holds 0 for
  * excluded terms, so tiles need no test. But 0 times a value that is not finite is not 0: the other side's panel is
- * checked while it is filled, and if it holds such a value, the tiles of that block test at each point. */
+ * checked while it is filled, and if it holds such a value, the tiles of that block test at each point.
+ *
+ * And of sums of products of which a side is 0 beyond a range, whether written so, (if k <= u then a[u, k] else 0) *
+ * b[k, v], or kept so by an earlier stage, as the weights of causal attention are. These zeros are part of the sum; but
+ * if the other side's panel is finite, tiles leave them out. */
 #include <math.h>
 
 #include "expr/prove/let_through.h"
@@ -93,6 +97,47 @@ bool pack_guard_fits(const Panel *t) {
   return a->kind == EX_READ && a->i >= n_slot && b->kind == EX_READ && b->i >= n_slot;
 }
 
+/* ---- zeros --------------------------------------------------------------------------------------------------------- */
+
+static const Expr *float_of(const Expr *e) {
+  while (is_op(e, OP_CAST) && dtype_is_float((DType)e->arg[0]->dtype)) e = e->arg[0];
+  return e;
+}
+
+/* The condition outside of which e is 0; NULL: it is no such choice. */
+static const Expr *else_zero(const Expr *e) {
+  bool zero = is_op(e, OP_SELECT) && is_zero(e->arg[2]) && !(e->arg[0]->has & HAS_READ);
+  return zero ? e->arg[0] : NULL;
+}
+
+/* The same of a part of the body, if it is such a choice, or the kept value of a map that is one; NULL: it is not. */
+static const Expr *part_else_zero(const Panel *t, const Expr *e) {
+  const Sched *s = t->s;
+  uint32_t n = t->p->n_label;
+  e = float_of(e);
+  if (e->kind != EX_READ || !t->p->stage->slot[e->i].kept) return else_zero(e);
+  const EinSum *from = s->task->stages.at[t->p->stage->slot[e->i].index].sum;
+  const Expr *when = from->reducer == RED_NONE && !from->domain ? else_zero(float_of(from->body)) : NULL;
+  for (uint32_t k = 0; when && k < e->n; k++)
+    if (e->arg[k]->kind != EX_LABEL || e->arg[k]->i >= (int64_t)n) return NULL;
+  return when ? expr_relabel(s->x, when, e->n, e->arg) : NULL;
+}
+
+void pack_zeros_find(Panel *t) {
+  const StagePlan *p = t->p;
+  const EinSum *sum = p->stage->sum;
+  if (t->guard || sum->where || sum->reducer != RED_SUM || p->n_red != 1 || !is_op(t->of, OP_MUL) || t->n_pack != 2)
+    return;
+  for (uint32_t k = 0; k < t->n_pack; k++) {
+    const Pack *x = &t->pack[k];
+    const Expr *when = x->lanes || (x->of != t->of->arg[0] && x->of != t->of->arg[1]) ? NULL : part_else_zero(t, x->of);
+    if (when && ex_has_label(when, t->u.tile) && where_bounds(when, p->n_label, p->red[0]) &&
+        t->pack[1 - k].lanes && t->pack[1 - k].place != NOWHERE)
+      t->zeros = when;
+  }
+}
+
 bool pack_guards(const Panel *t, const Pack *k) {
+  if (t->zeros) return !k->lanes;
   return t->guard && k->of->kind == EX_OP && k->of->op == OP_SELECT && k->of->arg[0] == t->guard->arg[0];
 }

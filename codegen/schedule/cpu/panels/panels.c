@@ -100,12 +100,12 @@ static void fill_and_tile(Panel *t) {
     if (has_panel(t, &t->pack[k])) pack_fill(t, &t->pack[k]);
   LoopStmt *st = looks ? if_add(s, ahead ? pack_share_odd(t) : pack_odd_read(t)) : NULL;
   LoopBody *was = st ? into(s, &st->body) : s->body;
-  t->test.asks = t->guard && st;
+  t->test.asks = (t->guard || t->zeros) && st;
   pack_tiles(t);
   t->test.asks = false;
   if (st) {
     into(s, &st->other);
-    t->test.plain = !t->guard;
+    t->test.plain = !t->guard && !t->zeros;
     pack_tiles(t);
     t->test.plain = false;
   }
@@ -268,6 +268,7 @@ static void how_panels(const Panel *t) {
   }
   for (uint32_t k = 0; k < t->n_pack; k++)
     if (t->pack[k].place == NOWHERE) buf_str(&b, ", rows where they lie");
+  if (t->zeros) buf_str(&b, ", without their zeros");
   if (t->keep.held) buf_str(&b, ", streamed by tiles");
   if (t->keep.along) buf_printf(&b, ", one after the other along %s", how_label(st, t->v.tile));
   if (t->u.shared || t->v.shared)

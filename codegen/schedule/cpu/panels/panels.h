@@ -104,7 +104,7 @@ typedef struct PanelTest {
                               * NOWHERE: there are none */
   uint32_t ahead;            /* the same for each panel of a side that is filled ahead */
   bool plain;                /* the current tiles have none, so max and min are plain comparisons */
-  bool asks;                 /* the current tiles have some, so each point tests the guard */
+  bool asks;                 /* the current tiles have some, so each point tests the guard, or zeros are added */
 } PanelTest;
 
 /* The block that follows the current one. */
@@ -140,6 +140,8 @@ typedef struct Panel {
   const Expr *of;            /* the expression that is split: the stage's body, or, if that has a guard, one that is
                               * equal where the panels are finite */
   const Expr *guard;         /* the guarded body, which tests each point; NULL: no guard */
+  const Expr *zeros;         /* a range of the reduced label beyond which the rows' side is 0: tiles leave it out if the
+                              * lanes' panel is finite; NULL: there is none */
   uint32_t n_pack;
   Pack pack[PACKS_MOST];
   const Expr *body;          /* reads of slots beyond the last are those of the packs */
@@ -200,10 +202,12 @@ const Expr *pack_flat(const Panel *t, const Side *x);                 /* and of 
 void pack_guard_find(Panel *t);          /* the expression to split, after labels are assigned to sides */
 bool pack_guard_is_safe(const Panel *t); /* no panel reads out of range, or there is no guard */
 bool pack_guard_fits(const Panel *t);    /* false: a product contains more than its two panels */
-bool pack_guards(const Panel *t, const Pack *k); /* the pack has 0 where the condition excludes a point */
+void pack_zeros_find(Panel *t);          /* after pack_sizes */
+/* The pack is 0 where the condition excludes a point, or its range of zeros does not ask for its elements. */
+bool pack_guards(const Panel *t, const Pack *k);
 /* Whether the elements of panels are tested while they are filled. */
 static inline bool pack_looks(const Panel *t) {
-  return pack_is_tame(t) || (t->guard && dtype_is_float(t->p->stage->sum->acc));
+  return pack_is_tame(t) || ((t->guard || t->zeros) && dtype_is_float(t->p->stage->sum->acc));
 }
 
 /* ---- schedule/cpu/panels/panels.c ---- */

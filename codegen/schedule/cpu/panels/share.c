@@ -56,7 +56,7 @@ static bool pays(const Panel *t, const Side *x, const Side *other) {
 void pack_share_choose(Panel *t, bool threads) {
   const EinSum *sum = t->p->stage->sum;
   if (!threads || t->s->body != &t->s->k->body || t->n_common || sum->where || sum->domain ||
-      (pack_looks(t) && !t->guard) || !all_exact(t->p))
+      (pack_looks(t) && !t->guard && !t->zeros) || !all_exact(t->p))
     return;
   if (t->depth.cut_too != NO_LABEL) return;
   t->u.shared = pays(t, &t->u, &t->v);
@@ -92,7 +92,7 @@ int64_t pack_share_blocks(const Panel *t, const Side *x) { return (int64_t)(bloc
 
 /* The side that a guard does not exclude from the test. */
 static const Side *side_tested(const Panel *t) {
-  for (uint32_t k = 0; pack_looks(t) && t->guard && k < t->n_pack; k++)
+  for (uint32_t k = 0; pack_looks(t) && (t->guard || t->zeros) && k < t->n_pack; k++)
     if (!pack_guards(t, &t->pack[k])) return t->pack[k].lanes ? &t->v : &t->u;
   return NULL;
 }

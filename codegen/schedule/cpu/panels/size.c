@@ -710,4 +710,5 @@ void pack_sizes(Panel *t) {
     pack_line_choose(t);
   }
   pack_body(t);
+  pack_zeros_find(t);
 }

@@ -72,7 +72,7 @@ static const Expr *taken_in(
   }
   t->e->packed = packed;
   const EinSum *sum = t->p->stage->sum;
-  const Expr *body = t->test.asks ? expr_select(s->x, t->guard->arg[0], t->body, t->guard->arg[2]) : t->body;
+  const Expr *body = t->guard && t->test.asks ? expr_select(s->x, t->guard->arg[0], t->body, t->guard->arg[2]) : t->body;
   const Expr *value = ex_ahead(s, ex_of(t->e, body), around, l), *have = place_read(s, acc, 1, &l);
   value = pack_units_value(t, packed, r, lane, l, value);
   t->e->packed = NULL;
@@ -236,7 +236,7 @@ static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_
 static bool has_parts(Panel *t) {
   const Expr *n = t->p->stage->bound[t->depth.cut];
   FetchRows rows = rows_ahead(t, NULL, NULL, NULL);
-  if (t->depth.n_inner || t->keep.sums || t->p->stage->sum->where || n->kind != EX_INT || !fetch_points(n->i))
+  if (t->depth.n_inner || t->keep.sums || t->p->stage->sum->where || t->zeros || n->kind != EX_INT || !fetch_points(n->i))
     return false;
   return pack_fetches_block(t) || pack_fetches_rows(t, &rows);
 }
@@ -304,10 +304,10 @@ static void span_step(
 }
 
 /* Computes the cut label's range in the block, for some point of the tile or for all. */
-static void tile_range(Panel *t, const Corners *c, bool all, const Expr **lo, const Expr **hi) {
+static void tile_range(Panel *t, const Corners *c, const Expr *where, bool all, const Expr **lo, const Expr **hi) {
   Sched *s = t->s;
   *lo = t->block.lo, *hi = ex_add(s, t->block.lo, t->block.n);
-  where_range(t->e, t->p->stage->sum->where, t->p->n_label, (uint32_t)t->depth.cut, 2, c->of, all, lo, hi);
+  where_range(t->e, where, t->p->n_label, (uint32_t)t->depth.cut, 2, c->of, all, lo, hi);
   *lo = ex_sub(s, *lo, t->block.lo);
   *hi = ex_sub(s, *hi, t->block.lo);
 }
@@ -315,17 +315,22 @@ static void tile_range(Panel *t, const Corners *c, bool all, const Expr **lo, co
 /* Splits a range bounded by a predicate in three: where some rows have the points, where all have, where some have. */
 static void spans(Panel *t, const uint32_t *acc, const Expr *u0, const Expr *v0) {
   Sched *s = t->s;
-  if (!t->p->stage->sum->where) {
+  const Expr *zeros = t->test.asks ? NULL : t->zeros, *where = zeros ? zeros : t->p->stage->sum->where;
+  if (!where) {
     span_step(t, acc, u0, v0, ex_int(s, 0), t->block.n, false);
     return;
   }
   Corners c = corners_of(t, u0, v0);
   const Expr *lo, *hi, *from, *to;
-  tile_range(t, &c, false, &lo, &hi);
-  tile_range(t, &c, true, &from, &to);
+  tile_range(t, &c, where, false, &lo, &hi);
+  tile_range(t, &c, where, true, &from, &to);
   bool low = from != lo, high = to != hi;
   lo = named(s, NULL, "from", lo);
   hi = named(s, NULL, "to", ex_max(s, lo, hi));
+  if (zeros) {
+    span_step(t, acc, u0, v0, lo, hi, false);
+    return;
+  }
   from = low ? named(s, NULL, "all_from", ex_min(s, hi, ex_max(s, from, lo))) : lo;
   to = high ? named(s, NULL, "all_to", ex_max(s, from, ex_min(s, to, hi))) : hi;
   if (low) span_step(t, acc, u0, v0, lo, from, true);

@@ -103,7 +103,7 @@ void pack_units_open(Panel *t) {
   DType acc = t->p->stage->sum->acc;
   Count c = count_all(t);
   u->ones = NOWHERE, u->apart = NULL, u->copies = false, u->vector = t->v.unit;
-  if (!is_wide(t) || c.others || (t->test.odd != NOWHERE && !t->test.plain)) return;
+  if (!is_wide(t) || c.others || (t->test.odd != NOWHERE && !t->test.plain && !t->zeros)) return;
   bool times = c.sums > c.products && c.row && !u->order;
   if (times) c.sums--, c.products++;
   int64_t vector = tile_vector(s, acc);

@@ -36,7 +36,8 @@ static const Expr *leaf_guess(void *env, Exprs *x, const Expr *leaf) {
 }
 
 /* Whether the predicate leaves so many points that those it excludes may as well be added as 0. That is not known if
- * it has a size that is no label's. */
+ * it has a size that is no label's. Loops without panels would then narrow a range, which costs nothing, or test each
+ * element of the lanes, which costs more than most of what could be left out. */
 static bool leaves_most(Sched *s, const StagePlan *p) {
   Sizes z = {p, true};
   const Expr *when[] = {expr_map(s->x, p->stage->sum->where, leaf_guess, &z)};
@@ -44,7 +45,8 @@ static bool leaves_most(Sched *s, const StagePlan *p) {
   uint32_t budget = BOXES_USUAL;
   double points = 1;
   for (uint32_t l = 0; l < p->n_label; l++) points *= (double)p->size[l];
-  return z.all && boxes_points(p->n_label, zero, p->size, 1, when, &budget) * (double)KEPT_LEAST >= points;
+  if (!z.all) return ex_has_label(p->stage->sum->where, pack_lanes_label(p));
+  return boxes_points(p->n_label, zero, p->size, 1, when, &budget) * (double)KEPT_LEAST >= points;
 }
 
 /* A border, as of a convolution, is such a predicate. */

@@ -99,7 +99,7 @@ bool pack_guard_fits(const Panel *t) {
   return a->kind == EX_READ && a->i >= n_slot && b->kind == EX_READ && b->i >= n_slot;
 }
 
-/* ---- zeros --------------------------------------------------------------------------------------------------------- */
+/* ---- zeros ------------------------------------------------------------------------------------------------------- */
 
 static const Expr *float_of(const Expr *e) {
   while (is_op(e, OP_CAST) && dtype_is_float((DType)e->arg[0]->dtype)) e = e->arg[0];

@@ -72,7 +72,8 @@ static const Expr *taken_in(
   }
   t->e->packed = packed;
   const EinSum *sum = t->p->stage->sum;
-  const Expr *body = t->guard && t->test.asks ? expr_select(s->x, t->guard->arg[0], t->body, t->guard->arg[2]) : t->body;
+  const Expr *body = t->body;
+  if (t->guard && t->test.asks) body = expr_select(s->x, t->guard->arg[0], body, t->guard->arg[2]);
   const Expr *value = ex_ahead(s, ex_of(t->e, body), around, l), *have = place_read(s, acc, 1, &l);
   value = pack_units_value(t, packed, r, lane, l, value);
   t->e->packed = NULL;
@@ -236,8 +237,8 @@ static void part_fetch(Panel *t, const FetchRows *rows, const Expr *part, int64_
 static bool has_parts(Panel *t) {
   const Expr *n = t->p->stage->bound[t->depth.cut];
   FetchRows rows = rows_ahead(t, NULL, NULL, NULL);
-  if (t->depth.n_inner || t->keep.sums || t->p->stage->sum->where || t->zeros || n->kind != EX_INT || !fetch_points(n->i))
-    return false;
+  if (t->depth.n_inner || t->keep.sums || t->p->stage->sum->where || t->zeros) return false;
+  if (n->kind != EX_INT || !fetch_points(n->i)) return false;
   return pack_fetches_block(t) || pack_fetches_rows(t, &rows);
 }
 

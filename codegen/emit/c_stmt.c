@@ -192,6 +192,14 @@ static void wide_print(CPrinter *p, const LoopStmt *s, int depth) {
   buf_str(p->out, ");\n");
 }
 
+static void copy_print(CPrinter *p, const LoopStmt *s, int depth) {
+  indent(p, depth);
+  buf_printf(p->out, "EIN_COPY(%lld", (long long)s->wide);
+  apart_print(p, s->place, s->n_at, s->at);
+  apart_print(p, (uint32_t)s->value->i, s->value->n, s->value->arg);
+  buf_str(p->out, ");\n");
+}
+
 static void store_print(CPrinter *p, const LoopStmt *s, int depth) {
   const LoopPlace *x = &p->k->places.at[s->place];
   if (s->wide) {
@@ -478,6 +486,15 @@ void c_body(CPrinter *p, const LoopBody *b, int depth) {
     case LOOP_CALL: call_print(p, s, depth); break;
     case LOOP_PRODUCT: break; /* a statement of a device's kernel: cuda.c */
     case LOOP_GROUP: group_print(p, s, depth); break;
+    case LOOP_COPY: copy_print(p, s, depth); break;
+    case LOOP_COMMIT:
+      indent(p, depth);
+      buf_str(p->out, "EIN_COPY_COMMIT();\n");
+      break;
+    case LOOP_AWAIT:
+      indent(p, depth);
+      buf_printf(p->out, "EIN_COPY_AWAIT(%lld);\n", (long long)s->step);
+      break;
     case LOOP_BARRIER:
       indent(p, depth);
       buf_str(p->out, "__syncthreads();\n");

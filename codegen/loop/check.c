@@ -376,6 +376,19 @@ static void check_store(Check *c, const LoopStmt *s) {
     fail(c, "%s is stored to %s", name_of(x), state == OPEN_LET ? "and keeps one value" : "where it is not there");
 }
 
+/* Checks that it goes from a buffer to a shared array. */
+static void check_copy(Check *c, const LoopStmt *s) {
+  const LoopPlace *x = place_at(c, s);
+  const Expr *v = s->value;
+  if (!x) return;
+  const LoopPlace *from =
+      v && v->kind == EX_READ && v->i >= 0 && v->i < c->k->places.len ? &c->k->places.at[v->i] : NULL;
+  check_store(c, s);
+  if (x->space != SPACE_SHARED || !from || from->space != SPACE_BUFFER)
+    fail(c, "what is copied to %s does not go from a buffer to a shared array", name_of(x));
+  if (!s->wide) fail(c, "%s is copied to, and not several neighbours at once", name_of(x));
+}
+
 static void check_lanes(Check *c, const LoopStmt *s) {
   const LoopPlace *x = place_at(c, s);
   if (!x) return;
@@ -560,18 +573,19 @@ static void check_fields(Check *c, const LoopStmt *s) {
   bool loop = s->kind == LOOP_FOR, cond = s->kind == LOOP_IF, var = loop || s->kind == LOOP_INDEX,
        product = s->kind == LOOP_PRODUCT, call = s->kind == LOOP_CALL;
   bool hi = s->hi && s->kind != LOOP_STREAM,
-       step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH && s->kind != LOOP_LET;
+       step = s->step && s->kind != LOOP_STREAM && s->kind != LOOP_FETCH && s->kind != LOOP_LET &&
+      s->kind != LOOP_AWAIT;
   if ((!loop && (s->bind || s->axis || hi || step || s->polled || s->beside)) || (!var && (s->var || s->lo)))
     fail(c, "a statement has what only a loop has");
   if (s->kind != LOOP_LANES_OF && s->op) fail(c, "a statement has an operation of lanes");
   if (!cond && (s->cond || s->maybe || (s->other.len && !product))) fail(c, "a statement has what only an if has");
-  if (s->kind != LOOP_STORE && s->wide) fail(c, "a statement is wide, and no store");
+  if (s->kind != LOOP_STORE && s->kind != LOOP_COPY && s->wide) fail(c, "a statement is wide, and no store");
   if (s->kind != LOOP_MATRIX && (s->matrix || s->other_side)) fail(c, "a statement has what only a matrix has");
   if (!product && !call && s->n_over) fail(c, "a statement has loops that only a product has");
   if (!loop && !cond && !product && s->body.len) fail(c, "a statement has a block");
   if ((var || cond) && (s->place || s->value)) fail(c, "a loop or an if has a place or a value");
-  if (s->kind != LOOP_STORE && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM && s->kind != LOOP_GROUP && !product &&
-      !call && s->n_at)
+  if (s->kind != LOOP_STORE && s->kind != LOOP_COPY && s->kind != LOOP_FETCH && s->kind != LOOP_STREAM &&
+      s->kind != LOOP_GROUP && !product && !call && s->n_at)
     fail(c, "a statement has indices and is no store");
 }
 
@@ -598,6 +612,12 @@ static void check_body(Check *c, const LoopBody *body) {
     case LOOP_MATRIX: check_matrix(c, s); break;
     case LOOP_PRODUCT: check_product(c, s); break;
     case LOOP_GROUP: check_group(c, s); break;
+    case LOOP_COPY: check_copy(c, s); break;
+    case LOOP_AWAIT:
+      if (s->step < 0 || s->step > LOOP_GROUPS)
+        fail(c, "%lld groups of copies are left under way, of %d at most", (long long)s->step, LOOP_GROUPS);
+      break;
+    case LOOP_COMMIT:
     case LOOP_BARRIER: break;
     case LOOP_CALL:
       fail(c, "a C function is called where the kernel's stage names none, or beside something else");

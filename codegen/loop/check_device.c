@@ -37,8 +37,11 @@ static bool has_across(const LoopBody *b) {
 /* Whether warps do something together. */
 static bool has_warps(const LoopBody *b) { return has_kind(b, LOOP_MATRIX) || has_across(b); }
 
-/* Whether threads do something together: a barrier, a matrix, values across a warp. */
-bool loop_has_barrier(const LoopBody *b) { return has_kind(b, LOOP_BARRIER) || has_warps(b); }
+/* Whether it counts or awaits groups of copies. */
+static bool has_groups(const LoopBody *b) { return has_kind(b, LOOP_COMMIT) || has_kind(b, LOOP_AWAIT); }
+
+/* Whether threads do something together: a barrier, a matrix, values across a warp; or count groups of copies. */
+bool loop_has_barrier(const LoopBody *b) { return has_kind(b, LOOP_BARRIER) || has_warps(b) || has_groups(b); }
 
 /* ---- grids and blocks ------------------------------------------------------------------------------- */
 
@@ -136,6 +139,8 @@ static void threads_check(Device *d, const LoopBody *b) {
     if (s->kind == LOOP_INDEX) d->same[s->var] = is_same(d, s->lo);
     if (s->kind == LOOP_IF && (has_kind(&s->body, LOOP_BARRIER) || has_kind(&s->other, LOOP_BARRIER)))
       check_fail(d->c, "a barrier stands in a condition");
+    if (s->kind == LOOP_IF && (has_groups(&s->body) || has_groups(&s->other)))
+      check_fail(d->c, "groups of copies are counted in a condition");
     if (s->kind == LOOP_IF && !is_same(d, s->cond) &&
         (has_warps(&s->body) || has_warps(&s->other)))
       check_fail(d->c, "what warps do together stands in a condition that is not the same for all threads");
@@ -160,7 +165,8 @@ static bool has_device_parts(const LoopKernel *k, const LoopBody *b) {
   for (uint32_t i = 0; i < b->len; i++) {
     const LoopStmt *s = b->at[i];
     bool shared = s->kind == LOOP_VAR && k->places.at[s->place].space == SPACE_SHARED;
-    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP || s->kind == LOOP_MATRIX ||
+    if (is_bound(s) || shared || s->kind == LOOP_BARRIER || s->kind == LOOP_GROUP ||
+        s->kind == LOOP_COPY || s->kind == LOOP_COMMIT || s->kind == LOOP_AWAIT || s->kind == LOOP_MATRIX ||
         loop_is_across(s) || s->kind == LOOP_PRODUCT || has_device_parts(k, &s->body) || has_device_parts(k, &s->other))
       return true;
   }

@@ -10,6 +10,7 @@
 #define MAY_EXPR(before, of) {.kind = FORM_EXPR, .word = before, .field = offsetof(LoopStmt, of), .may = true}
 #define MAY_INT(before, of, low, high, usual, name) \
   {FORM_INT, before, true, offsetof(LoopStmt, of), low, high, usual, name}
+#define INT(before, of, low, high, name) {FORM_INT, before, false, offsetof(LoopStmt, of), low, high, INT64_MIN, name}
 #define MAY_WORD(before, of, value) {FORM_WORD, before, true, offsetof(LoopStmt, of), value, value, 0, NULL}
 #define OF_MATRIX(before, of) \
   {FORM_MATRIX, before, false, offsetof(LoopMatrix, of), INT64_MIN, INT64_MAX, 0, "a number"}
@@ -35,6 +36,9 @@ static const LoopForm forms[] = {
     {LOOP_PRODUCT, "product", {PLACE, AT, EXPR("=", value), OVER(PRODUCT_LOOPS, "a product has"),
         {.kind = FORM_BLOCKS}}},
     {LOOP_BARRIER, "barrier", {{.kind = FORM_END}}},
+    {LOOP_COPY, "copy", {PLACE, AT, EXPR("=", value), INT("wide", wide, 2, 16, "a number of neighbours")}},
+    {LOOP_COMMIT, "commit", {{.kind = FORM_END}}},
+    {LOOP_AWAIT, "await", {INT(NULL, step, 0, LOOP_GROUPS, "a number of groups")}},
 };
 
 const LoopForm *loop_form(uint32_t i) { return i < COUNT(forms) ? &forms[i] : NULL; }

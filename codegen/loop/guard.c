@@ -434,6 +434,7 @@ static void guard_body(Guard *g, LoopBody *body) {
     case LOOP_LET: guard_let(g, s); break;
     case LOOP_LEAD: guard_lead(g, s); break;
     case LOOP_VAR: s->value = fixed(g, s->value); break;
+    case LOOP_COPY:
     case LOOP_STORE: guard_store(g, s); break;
     case LOOP_STREAM: guard_stream(g, s); break;
     case LOOP_GROUP: guard_group(g, s); break;
@@ -441,6 +442,8 @@ static void guard_body(Guard *g, LoopBody *body) {
     case LOOP_TRANSPOSE:
     case LOOP_MATRIX: /* shared.c checks its range */
     case LOOP_BARRIER:
+    case LOOP_COMMIT:
+    case LOOP_AWAIT:
     case LOOP_CALL: /* proved with its stage */
     case LOOP_LANES_OF: break;
     }

@@ -42,6 +42,7 @@ enum { LOOP_LANES = 64, LOOP_LANES_UNIT = 64 }; /* of an array for an operation'
                                                  * its bytes are a multiple of the unit */
 #define LOOP_POLLED ((int64_t)1 << 40) /* the most scalar operations between two polls of a loop for an early end of
                                         * the run */
+enum { LOOP_GROUPS = 7 };    /* the most groups of copies that an AWAIT leaves under way */
 enum { FETCH_SECOND = 2 };  /* the cache to prefetch into; 0: the nearest */
 
 typedef struct LoopPlace {
@@ -81,6 +82,11 @@ typedef enum {
                               * registers; or of what these hold and a part of a shared array (LoopMatrix) */
   LOOP_BARRIER,              /* on a device: waits until all threads of the block are here; then they see each other's
                               * stores to shared arrays */
+  LOOP_COPY,                 /* on a device: copies so many neighbours along a buffer's last axis to a shared array, in
+                              * the background. Until an AWAIT covers it, nobody may touch the array there */
+  LOOP_COMMIT,               /* on a device: the thread's copies since its last COMMIT are a group */
+  LOOP_AWAIT,                /* on a device: waits until the thread's groups are copied, except the last `step`; behind
+                              * the next barrier, all threads see them */
   LOOP_CALL,                 /* a C function computes a block of a buffer from blocks of others; the kernel's only
                               * statement */
   LOOP_PRODUCT               /* on a device, only as a statement of the kernel itself: a library's product of two
@@ -123,10 +129,10 @@ struct LoopStmt {
   uint32_t var;              /* FOR, INDEX: number of its variable, unique in the kernel */
   const Expr *lo, *hi;       /* i64, over what is in scope; INDEX: only lo; STREAM: hi elements */
   int64_t step;              /* LET, on a device: the bit in which the other thread's number differs, 1 to 16; 0: its
-                              * own. FETCH: FETCH_SECOND or 0; STREAM: how many of the buffer's last axes; all but the
-                              * first of them are covered whole */
+                              * own. AWAIT: the groups that it leaves under way. FETCH: FETCH_SECOND or 0; STREAM: how
+                              * many of the buffer's last axes; all but the first of them are covered whole */
   int64_t wide;              /* STORE, on a device: how many neighbours along the last axes of the place and of the
-                              * source it stores at once; 0: one */
+                              * source it stores at once; 0: one. COPY: the same, of 4, 8 or 16 bytes */
   int64_t beside;            /* GRID: how many blocks fit on a multiprocessor with its registers; 0: unspecified */
   int64_t polled;            /* FOR, sequential or in lanes: polls after this many turns whether the run must end; 0:
                               * never */
@@ -136,14 +142,14 @@ struct LoopStmt {
   uint32_t n_over;           /* PRODUCT; CALL: its labels and their extents */
   LoopOver *over;            /* the last three are rows and lanes of the result, and the sum; those before number the
                               * pairs of matrices */
-  uint32_t place;            /* LET, LEAD, VAR, STORE, LANES_OF, TURN, FETCH, STREAM, GROUP, PRODUCT, CALL */
+  uint32_t place;            /* LET, LEAD, VAR, STORE, COPY, LANES_OF, TURN, FETCH, STREAM, GROUP, PRODUCT, CALL */
   Op op;                     /* LANES_OF */
-  uint32_t n_at;             /* STORE, FETCH, STREAM, PRODUCT, CALL, GROUP to a buffer: the place's rank */
+  uint32_t n_at;             /* STORE, COPY, FETCH, STREAM, PRODUCT, CALL, GROUP to a buffer: the place's rank */
   const Expr **at;           /* its indices */
   const LoopMatrix *matrix;  /* MATRIX; place: the registers */
   const Expr *other_side;    /* the other side's first element, as a read */
-  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM, GROUP: a read, the first element; LEAD:
-                              * the buffer's element, as a read; CALL: the function, on its arguments: reads at
+  const Expr *value;         /* LET, VAR, STORE: of the place's dtype; STREAM, GROUP, COPY: a read, the first element;
+                              * LEAD: the buffer's element, as a read; CALL: the function, on its arguments: reads at
                               * labels; PRODUCT: the summand, of the sum's dtype; MATRIX: one side's first element, as
                               * a read */
 };

@@ -147,7 +147,8 @@ static void print_form(Printer *p, const LoopStmt *s, uint32_t level) {
   uint32_t i = 0;
   while (loop_form(i)->kind != s->kind) i++;
   const LoopForm *f = loop_form(i);
-  if (f->word) buf_printf(p->out, "%s%s", f->word, f->part[0].kind == FORM_END ? "" : " ");
+  bool name = f->part[0].kind == FORM_PLACE || f->part[0].kind == FORM_VAR;
+  if (f->word) buf_printf(p->out, "%s%s", f->word, name ? " " : "");
   for (const LoopPart *x = f->part; x->kind != FORM_END; x++) print_part(p, s, x, level);
   buf_char(p->out, '\n');
 }

@@ -6,16 +6,32 @@
  * an axis of the block. Two accesses are disjoint if their ranges are, or the ranges below a digit that both have; or
  * if both have the same sum, and it differs for any two values of the variables that differ among threads: then one
  * thread makes both. A loop with a barrier inside is uniform over the block between two barriers; it is walked twice,
- * each time with a new value, so that accesses at its end meet those at its start. */
+ * each time with a new value, so that accesses at its end meet those at its start. A remainder of its variable takes
+ * turns: what it is in one turn, it is not in the next ones.
+ *
+ * A copy is under way from its statement on, across barriers, until its thread awaits its group: nobody touches its
+ * elements meanwhile, not even its thread. Then it is a store. A loop that awaits all but n groups is walked n times
+ * more. */
 #include "text.h"
 
 enum { TERMS = 24 };         /* of a sum; with more it is unknown */
 enum { NEIGHBOURS = (1 << 24) - 1 }; /* of a wide access: uniform over the block */
 enum { BITS = 1 << 24, BITS_MOST = 16 }; /* numbers for the bits of loop variables: so many for each, from here on */
 
-typedef struct Term { uint32_t var; int64_t by, lo, hi; } Term; /* var: a number of its own for each value */
+/* var: a number of its own for each value. turn: of a remainder, how many turns it is ahead. */
+typedef struct Term { uint32_t var; int64_t by, lo, hi, turn; } Term;
 typedef struct Sum { bool known; int64_t rest; uint32_t n; Term term[TERMS]; } Sum;
-typedef struct Touch { uint32_t place; bool stores; Sum at; int64_t lo, hi; } Touch; /* lo, hi: range of its elements */
+/* lo, hi: the range of its elements. */
+typedef struct Touch {
+  uint32_t place;
+  bool stores, warp;         /* warp: threads of a warp do it together */
+  Sum at;
+  int64_t lo, hi, span;      /* span: elements behind the one at `at` */
+  bool flies;                /* a copy, under way */
+  int64_t group;             /*   the number of its group, */
+  uint32_t number;           /*   and its own, from 1 on */
+  uint32_t then, other;      /* 0, or the number of the condition in whose branch it stands */
+} Touch;
 
 typedef enum { VALUE_OPEN, VALUE_BLOCK, VALUE_LOOP, VALUE_SAME, VALUE_INDEX } ValueKind;
 
@@ -26,8 +42,13 @@ typedef struct VarValue {
   int64_t lo, hi;            /* the full range: unknown */
   /* For a loop with a step: its value is first + step times a number from lo to hi; else step is 0. */
   int64_t first, step;
+  uint32_t base;             /* SAME, of a loop: its value is that of this number, and `turn` */
+  int64_t turn;
   Sum sum;
 } VarValue;
+
+/* A remainder of a uniform value by n. */
+typedef struct Cycle { uint32_t base, number; int64_t n; } Cycle;
 
 typedef struct Shared {
   SumCheck *c;
@@ -36,19 +57,25 @@ typedef struct Shared {
   VarValue *value;              /* by loop variable */
   uint32_t next;             /* the next number for a uniform value; those below k->var.len are variables that differ */
   VEC(uint32_t) blocks;      /* variables along the block's axes */
-  VEC(Touch) open;           /* accesses since the last barrier */
+  VEC(Touch) open;           /* accesses since the last barrier, and copies under way */
+  VEC(Cycle) cycles;
+  int64_t groups;            /* of copies, so far */
+  uint32_t flown;            /* copies so far */
+  uint32_t ifs, then, other; /* conditions so far; as in Touch */
   bool *said;                /* by place: already reported */
 } Shared;
 
 /* ---- sums -------------------------------------------------------------------------------------------- */
 
-static Sum sum_of(const Shared *h, const Expr *e);
+static Sum sum_of(Shared *h, const Expr *e);
 static bool sum_range(const Sum *s, int64_t *lo, int64_t *hi);
 
 static bool sum_term(Sum *to, Term t) {
   if (!t.by) return true;
   for (uint32_t i = 0; i < to->n; i++)
-    if (to->term[i].var == t.var) return add_ok(to->term[i].by, t.by, &to->term[i].by) && to->term[i].by != INT64_MIN;
+    if (to->term[i].var == t.var)
+      return to->term[i].turn == t.turn && add_ok(to->term[i].by, t.by, &to->term[i].by) &&
+          to->term[i].by != INT64_MIN;
   if (to->n == TERMS || t.by == INT64_MIN) return false; /* -t.by would overflow */
   to->term[to->n++] = t;
   return true;
@@ -69,7 +96,7 @@ static Sum sum_label(const Shared *h, uint32_t var) {
   const VarValue *v = &h->value[var];
   if (v->kind == VALUE_INDEX) return v->sum;
   if (v->kind == VALUE_OPEN) return (Sum){0};
-  return (Sum){.known = true, .rest = v->first, .n = 1, .term = {{v->number, v->step ? v->step : 1, v->lo, v->hi}}};
+  return (Sum){.known = true, .rest = v->first, .n = 1, .term = {{v->number, v->step ? v->step : 1, v->lo, v->hi, 0}}};
 }
 
 /* ---- bits ---------------------------------------------------------------------------------------------- */
@@ -92,7 +119,7 @@ static Sum sum_in_bits(const Shared *h, const Sum *a) {
     int n = t->var < h->k->var.len ? bits_of(&h->value[t->var]) : -1;
     if (n < 0) out.known = sum_term(&out, *t);
     for (int bit = 0; bit < n && out.known; bit++) {
-      Term one = {BITS + t->var * BITS_MOST + (uint32_t)bit, 0, 0, 1};
+      Term one = {BITS + t->var * BITS_MOST + (uint32_t)bit, 0, 0, 1, 0};
       out.known = mul_ok(t->by, (int64_t)1 << bit, &one.by) && sum_term(&out, one);
     }
   }
@@ -114,7 +141,25 @@ static Sum sum_cut(const Shared *h, const Sum *a, int64_t n, bool quotient) {
   return quotient ? high : low;
 }
 
-static Sum sum_of(const Shared *h, const Expr *e) {
+static uint32_t cycle_number(Shared *h, uint32_t base, int64_t n) {
+  for (uint32_t i = 0; i < h->cycles.len; i++)
+    if (h->cycles.at[i].base == base && h->cycles.at[i].n == n) return h->cycles.at[i].number;
+  vec_push(h->arena, h->cycles, ((Cycle){base, h->next, n}));
+  return h->next++;
+}
+
+/* a % n, where a is the variable of a loop that is uniform, or that and a number. */
+static Sum sum_cycle(Shared *h, const Expr *a, int64_t n) {
+  int64_t more = 0;
+  if (a->kind == EX_OP && a->op == OP_ADD && a->arg[1]->kind == EX_INT) more = a->arg[1]->i, a = a->arg[0];
+  else if (a->kind == EX_OP && a->op == OP_ADD && a->arg[0]->kind == EX_INT) more = a->arg[0]->i, a = a->arg[1];
+  const VarValue *v = a->kind == EX_LABEL ? &h->value[a->i] : NULL;
+  if (!v || v->kind != VALUE_SAME || !v->base || n < 1 || !add_ok(v->turn, more, &more)) return (Sum){0};
+  int64_t turn = (more % n + n) % n;
+  return (Sum){.known = true, .n = 1, .term = {{cycle_number(h, v->base, n), 1, 0, n - 1, turn}}};
+}
+
+static Sum sum_of(Shared *h, const Expr *e) {
   Sum none = {.known = true};
   if (e->kind == EX_INT) return (Sum){.known = true, .rest = e->i};
   if (e->kind == EX_LABEL) return sum_label(h, (uint32_t)e->i);
@@ -124,6 +169,8 @@ static Sum sum_of(const Shared *h, const Expr *e) {
     return sum_add(none, &a, -1);
   }
   if ((e->op == OP_IDIV || e->op == OP_MOD) && e->arg[1]->kind == EX_INT) {
+    Sum cycle = e->op == OP_MOD ? sum_cycle(h, e->arg[0], e->arg[1]->i) : (Sum){0};
+    if (cycle.known) return cycle;
     Sum a = sum_of(h, e->arg[0]);
     return sum_cut(h, &a, e->arg[1]->i, e->op == OP_IDIV);
   }
@@ -160,7 +207,7 @@ static bool same_sum(const Sum *a, const Sum *b) {
   if (!a->known || !b->known || a->rest != b->rest || a->n != b->n) return false;
   for (uint32_t i = 0; i < a->n; i++) {
     const Term *t = term_find(b, a->term[i].var);
-    if (!t || t->by != a->term[i].by) return false;
+    if (!t || t->by != a->term[i].by || t->turn != a->term[i].turn) return false;
   }
   return true;
 }
@@ -221,7 +268,7 @@ static bool axis_determined(const Shared *h, uint32_t axis, const Sum *a, const 
 
 /* Whether one thread makes both accesses to an element: the sum determines all axes of the block. */
 static bool one_thread(const Shared *h, const Touch *a, const Touch *b) {
-  if (!same_sum(&a->at, &b->at) || !is_injective(h, &a->at, &b->at)) return false;
+  if (a->warp || b->warp || !same_sum(&a->at, &b->at) || !is_injective(h, &a->at, &b->at)) return false;
   for (uint32_t i = 0; i < h->blocks.len; i++)
     if (!axis_determined(h, h->blocks.at[i], &a->at, &b->at)) return false;
   return true;
@@ -235,27 +282,39 @@ static bool rest_range(Sum s, uint32_t var, int64_t *lo, int64_t *hi) {
 }
 
 /* Whether a digit of both, whose step exceeds everything below it in either, separates accesses that are disjoint
- * below it: if the digit differs, they are disjoint; if not, what is below separates them. */
+ * below it: if the digit differs, they are disjoint; if not, what is below separates them. A remainder that is not as
+ * many turns ahead differs. */
 static bool digit_apart(const Touch *a, const Touch *b) {
   int64_t la, ha, lb, hb, span;
   for (uint32_t i = 0; i < a->at.n && a->at.known && b->at.known; i++) {
     const Term *t = &a->at.term[i], *u = term_find(&b->at, t->var);
     if (!u || u->by != t->by || !rest_range(a->at, t->var, &la, &ha) || !rest_range(b->at, t->var, &lb, &hb)) continue;
-    if (ha >= lb && hb >= la) continue;
+    if (!add_ok(ha, a->span, &ha) || !add_ok(hb, b->span, &hb)) continue;
+    if (ha >= lb && hb >= la && t->turn == u->turn) continue;
     if (sub_ok(ha > hb ? ha : hb, la < lb ? la : lb, &span) && span < (t->by < 0 ? -t->by : t->by)) return true;
   }
   return false;
 }
 
+/* Whether a thread makes one of the two accesses at most, as they are in the branches of one condition. */
+static bool either(const Touch *a, const Touch *b) {
+  return (a->then && a->then == b->other) || (a->other && a->other == b->then);
+}
+
 static void touch_add(Shared *h, Touch t) {
+  t.then = h->then, t.other = h->other;
   for (uint32_t i = 0; i <= h->open.len && !h->said[t.place]; i++) {
     const Touch *u = i < h->open.len ? &h->open.at[i] : &t;
+    bool waits = u != &t && (u->flies || t.flies);
     if (u->place != t.place || (!u->stores && !t.stores) || u->hi < t.lo || t.hi < u->lo || digit_apart(u, &t) ||
-        one_thread(h, u, &t))
+        ((!waits || either(u, &t)) && one_thread(h, u, &t)))
       continue;
-    check_fail(h->c,
-        "two threads of a block may touch one element of %s, one of them to store, and no barrier is between",
-        h->k->places.at[t.place].name->s);
+    const char *name = h->k->places.at[t.place].name->s;
+    if (u != &t && u->flies)
+      check_fail(h->c, "an element of %s may be touched while a copy to it is under way: no await is between", name);
+    else
+      check_fail(h->c,
+          "two threads of a block may touch one element of %s, one of them to store, and no barrier is between", name);
     h->said[t.place] = true;
   }
   vec_push(h->arena, h->open, t);
@@ -268,22 +327,23 @@ static Sum sum_settled(const Shared *h, Sum s) {
   for (uint32_t i = 0; i < h->blocks.len && s.known; i++) {
     const VarValue *v = &h->value[h->blocks.at[i]];
     if (v->lo == v->hi && !term_find(&s, h->blocks.at[i]) && s.n < TERMS)
-      s.term[s.n++] = (Term){h->blocks.at[i], 0, v->lo, v->hi};
+      s.term[s.n++] = (Term){h->blocks.at[i], 0, v->lo, v->hi, 0};
   }
   return s;
 }
 
-static void touched(Shared *h, uint32_t place, const Expr *const *at, bool stores, int64_t wide) {
+static void touched(Shared *h, uint32_t place, const Expr *const *at, bool stores, int64_t wide, bool flies) {
   const LoopPlace *x = &h->k->places.at[place];
   if (x->space != SPACE_SHARED) return;
-  Touch t = {.place = place, .stores = stores, .at = {.known = true}};
+  Touch t = {.place = place, .stores = stores, .flies = flies, .group = h->groups, .at = {.known = true}};
+  if (flies) t.number = ++h->flown;
   int64_t step = 1, count = 1;
   for (uint32_t k = 0; k < x->rank; k++) count *= x->dim[k]->i;
   for (uint32_t k = x->rank; k-- > 0; step *= x->dim[k]->i) {
     Sum one = sum_of(h, at[k]);
     t.at = sum_add(t.at, &one, step);
   }
-  if (wide > 1 && t.at.known) t.at.known = sum_term(&t.at, (Term){NEIGHBOURS, 1, 0, wide - 1});
+  if (wide > 1 && t.at.known) t.at.known = sum_term(&t.at, (Term){NEIGHBOURS, 1, 0, wide - 1, 0});
   if (!sum_range(&t.at, &t.lo, &t.hi)) t.lo = 0, t.hi = count - 1;
   t.at = sum_settled(h, t.at);
   touch_add(h, t);
@@ -311,15 +371,15 @@ static bool is_warps(const Shared *h, const Sum *s) {
  * 16 bytes. */
 static void side_touched(Shared *h, const Expr *e, int64_t points, int64_t step, int64_t deep, int64_t deep_step) {
   const LoopPlace *x = &h->k->places.at[e->i];
-  Touch t = {.place = (uint32_t)e->i, .at = sum_of(h, e->arg[0])};
+  Touch t = {.place = (uint32_t)e->i, .warp = true, .at = sum_of(h, e->arg[0])};
   int64_t wide = 16 / dtype_size(x->dtype);
   bool well = is_warps(h, &t.at) && sum_range(&t.at, &t.lo, &t.hi) && t.lo >= 0;
   for (uint32_t i = 0; i < t.at.n && x->small; i++) well &= t.at.term[i].by % wide == 0;
   well &= !x->small || t.at.rest % wide == 0;
-  t.hi += (points - 1) * step + (deep - 1) * deep_step;
+  t.span = (points - 1) * step + (deep - 1) * deep_step;
+  t.hi += t.span;
   if (!well || t.hi >= x->dim[0]->i)
     check_fail(h->c, "a matrix does not lie in %s as a whole, or not the same for all threads of a warp", x->name->s);
-  t.at.known = false;
   touch_add(h, t);
 }
 
@@ -331,11 +391,29 @@ static void matrix_walk(Shared *h, const LoopStmt *s) {
 
 static void reads_of(Shared *h, const Expr *e, int64_t wide) {
   if (!e || !(e->has & HAS_READ)) return;
-  if (e->kind == EX_READ) touched(h, (uint32_t)e->i, e->arg, false, wide);
+  if (e->kind == EX_READ) touched(h, (uint32_t)e->i, e->arg, false, wide, false);
   for (uint32_t k = 0; k < e->n; k++) reads_of(h, e->arg[k], 0);
 }
 
 static void body_walk(Shared *h, const LoopBody *b);
+
+/* The most groups that a statement of these leaves under way. */
+static int64_t left_most(const LoopBody *b) {
+  int64_t most = 0;
+  for (uint32_t i = 0; i < b->len; i++) {
+    const LoopStmt *s = b->at[i];
+    int64_t in = left_most(&s->body), other = left_most(&s->other), own = s->kind == LOOP_AWAIT ? s->step : 0;
+    most = in > most ? in : most, most = other > most ? other : most, most = own > most ? own : most;
+  }
+  return most;
+}
+
+static void lasting(Shared *h, const LoopStmt *loop, const Touch *t) {
+  if (!h->said[t->place])
+    check_fail(h->c, "a copy to %s may be under way for more turns of the loop over %s than its awaits leave groups",
+        h->k->places.at[t->place].name->s, h->k->var.at[loop->var]->s);
+  h->said[t->place] = true;
+}
 
 static void loop_walk(Shared *h, const LoopStmt *s) {
   VarValue *v = &h->value[s->var];
@@ -351,13 +429,25 @@ static void loop_walk(Shared *h, const LoopStmt *s) {
     return;
   }
   VEC(Touch) before = {0};
+  const int64_t groups = h->groups, turns = 2 + left_most(&s->body);
   for (uint32_t i = 0; i < h->open.len; i++) vec_push(h->arena, before, h->open.at[i]);
   v->kind = VALUE_SAME;
-  for (int turn = 0; turn < 2; turn++) {
+  v->base = h->next++;
+  const uint32_t flown = h->flown;
+  uint32_t first = flown;    /* copies of the first turn have lower numbers */
+  for (int64_t turn = 0; turn < turns; turn++) {
     v->number = h->next++;
+    v->turn = turn * s->step;
     body_walk(h, &s->body);
+    if (!turn) first = h->flown;
   }
-  for (uint32_t i = 0; i < before.len; i++) vec_push(h->arena, h->open, before.at[i]); /* the loop may run no turns */
+  for (uint32_t i = 0; i < h->open.len; i++)
+    if (h->open.at[i].flies && h->open.at[i].number > flown && h->open.at[i].number <= first)
+      lasting(h, s, &h->open.at[i]);
+  for (uint32_t i = 0; i < before.len; i++) { /* the loop may run no turns */
+    before.at[i].group += h->groups - groups;
+    vec_push(h->arena, h->open, before.at[i]);
+  }
 }
 
 /* Narrows the range of a block's variable by a condition, if that bounds it. */
@@ -379,10 +469,27 @@ static void narrow(Shared *h, const Expr *e) {
 static void if_walk(Shared *h, const LoopStmt *s) {
   VarValue *was = NEW_ARRAY(h->arena, VarValue, h->blocks.len + 1);
   for (uint32_t i = 0; i < h->blocks.len; i++) was[i] = h->value[h->blocks.at[i]];
+  const uint32_t number = ++h->ifs, then = h->then, other = h->other;
   narrow(h, s->cond);
+  h->then = number, h->other = 0;
   body_walk(h, &s->body);
   for (uint32_t i = 0; i < h->blocks.len; i++) h->value[h->blocks.at[i]] = was[i];
+  h->then = 0, h->other = number;
   body_walk(h, &s->other);
+  h->then = then, h->other = other;
+}
+
+/* At a barrier, only copies stay under way. */
+static void barrier_walk(Shared *h) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < h->open.len; i++)
+    if (h->open.at[i].flies) h->open.at[n++] = h->open.at[i];
+  h->open.len = n;
+}
+
+static void await_walk(Shared *h, int64_t left) {
+  for (uint32_t i = 0; i < h->open.len; i++)
+    if (h->open.at[i].group < h->groups - left) h->open.at[i].flies = false;
 }
 
 static void body_walk(Shared *h, const LoopBody *b) {
@@ -396,8 +503,11 @@ static void body_walk(Shared *h, const LoopBody *b) {
     for (uint32_t k = 0; k < s->n_at; k++) reads_of(h, s->at[k], 0);
     if (s->kind == LOOP_FOR) loop_walk(h, s);
     if (s->kind == LOOP_IF) if_walk(h, s);
-    if (s->kind == LOOP_STORE) touched(h, s->place, s->at, true, s->wide);
-    if (s->kind == LOOP_BARRIER) h->open.len = 0;
+    if (s->kind == LOOP_STORE || s->kind == LOOP_COPY)
+      touched(h, s->place, s->at, true, s->wide, s->kind == LOOP_COPY);
+    if (s->kind == LOOP_BARRIER) barrier_walk(h);
+    if (s->kind == LOOP_COMMIT) h->groups++;
+    if (s->kind == LOOP_AWAIT) await_walk(h, s->step);
     if (s->kind == LOOP_INDEX) {
       Sum sum = sum_of(h, s->lo);
       h->value[s->var] = sum.known ? (VarValue){.kind = VALUE_INDEX, .sum = sum}

@@ -172,6 +172,19 @@ LoopStmt *matrix_add(Sched *s, uint32_t place, const LoopMatrix *m, const Expr *
 }
 
 LoopStmt *barrier_add(Sched *s) { return stmt_add(s, LOOP_BARRIER); }
+LoopStmt *copy_later_add(
+    Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, int64_t wide) {
+  LoopStmt *st = store_add(s, place, n_at, at, from);
+  st->kind = LOOP_COPY;
+  st->wide = wide;
+  return st;
+}
+LoopStmt *commit_add(Sched *s) { return stmt_add(s, LOOP_COMMIT); }
+LoopStmt *await_add(Sched *s, int64_t left) {
+  LoopStmt *st = stmt_add(s, LOOP_AWAIT);
+  st->step = left;
+  return st;
+}
 LoopStmt *library_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value) {
   LoopStmt *st = store_add(s, place, n_at, at, value);
   st->kind = LOOP_PRODUCT;

@@ -122,6 +122,10 @@ LoopStmt *lanes_add(Sched *s, uint32_t place, Op op);
 LoopStmt *transpose_add(Sched *s, uint32_t place);
 LoopStmt *matrix_add(Sched *s, uint32_t place, const LoopMatrix *m, const Expr *side, const Expr *other);
 LoopStmt *barrier_add(Sched *s);
+LoopStmt *copy_later_add(
+    Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *from, int64_t wide);
+LoopStmt *commit_add(Sched *s);
+LoopStmt *await_add(Sched *s, int64_t left);
 /* The caller fills in its loops. */
 LoopStmt *library_add(Sched *s, uint32_t place, uint32_t n_at, const Expr *const *at, const Expr *value);
 /* An array shared by a device's block, declared here. */

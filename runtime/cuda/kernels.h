@@ -117,6 +117,35 @@ template <int N, class T, class A> static __device__ __forceinline__ void ein_wi
 #define EIN_WIDE_READ(n, to, buffer, at) ein_wide_read<n>(to, &buffer[at])
 #define EIN_WIDE_STORE(n, buffer, at, from) ein_wide_store<n>(&buffer[at], from)
 #endif
+/* Copies adjacent, aligned elements to shared memory in the background; since 8.0 a device does so without registers.
+ * An older one copies them at once. */
+#ifndef EIN_EMULATED
+template <int BYTES> static __device__ __forceinline__ void ein_copy(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  const size_t source = __cvta_generic_to_global(from);
+  if (BYTES == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(at), "l"(source) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "r"(at), "l"(source), "n"(BYTES) : "memory");
+#else
+  *(typename ein_wide<BYTES>::type *)to = *(const typename ein_wide<BYTES>::type *)from;
+#endif
+}
+template <int LEFT> static __device__ __forceinline__ void ein_copy_await() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" : : "n"(LEFT) : "memory");
+#endif
+}
+static __device__ __forceinline__ void ein_copy_commit() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+}
+#define EIN_COPY(n, to, to_at, from, from_at) ein_copy<n * (int)sizeof(to[0])>(&to[to_at], &from[from_at])
+#define EIN_COPY_COMMIT() ein_copy_commit()
+#define EIN_COPY_AWAIT(left) ein_copy_await<left>()
+#endif
 #define EIN_WIDE_ZERO(n, array) memset(array, 0, n * sizeof array[0])
 
 static __device__ int64_t ein_fault(const ein_device *ctx, int site, int64_t index, int64_t extent) {

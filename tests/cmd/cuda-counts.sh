@@ -41,6 +41,16 @@ moves along $product
 moves wide $((8 * (2 * 64 * 40 + 64 * 64) * 12 / 10))
 moves best $((8 * (2 * 64 * 40 + 64 * 64) * 12 / 10))
 
+# Products by matrix units, whose sides are copied to shared memory in the background.
+cat >units.ein <<'END'
+input A[i:128, k:96], B[k:96, j:128], C[j:128, k:96] : bf16
+output units[i,j] = sum[k] f32(A[i,k]) * f32(B[k,j])
+output units_2[i,j] = sum[k] f32(A[i,k]) * f32(C[j,k])
+END
+counted units.ein
+moves units $(((2 * 2 * 2 * 128 * 96 + 4 * 128 * 128) * 12 / 10))
+moves units_2 $(((2 * 2 * 2 * 128 * 96 + 4 * 128 * 128) * 12 / 10))
+
 # Rows: each tensor is read or written once.
 cat >rows.ein <<'END'
 input X[n:64, k:512] : f32

@@ -18,6 +18,14 @@ plant 2 97 "block 2, thread 63: out of range of a buffer: buffer[192]"
 plant 3 97 "block 0, thread 63: out of range of a shared array: part[64]"
 plant 4 97 "a barrier that only some threads come to"
 plant 5 97 "block 0, thread 32: a shared element that nobody has stored to is read: rest[32]"
+under_way='kernel copied, block 0, thread 0: a shared element is accessed while a copy to it is under way: part'
+plant 10 97 "$under_way[2]"
+plant 11 97 "$under_way[2]"
+plant 12 97 "two threads and no barrier between, one of them stores: part["
+plant 13 97 "thread 0: a shared element that nobody has stored to is read: part[2]"
+plant 14 97 "thread 1: a shared element is accessed while a copy to it is under way: part[0]"
+plant 15 97 "a wide access that begins at no multiple of its bytes"
+plant 16 97 "$under_way[0]"
 plant 6 97 "block 0, thread 1: two threads of one launch, one of them stores: buffer[0]"
 
 # In emitted texts, which sed changes before they are compiled.
@@ -54,6 +62,18 @@ changed 97 's/< 70/< 71/' 'out of range of a buffer' tiles.ein
 changed 97 's/< 50/< 51/' 'out of range of a buffer' tiles.ein
 changed 97 's/thread == 0/thread <= 1/' 'two threads of one launch' tiles.ein
 changed 97 's/thread < 4/thread < 5/' 'shared' tiles.ein
+
+# Copies in the background: not awaited, or awaited too late, or with no barrier behind; the half that is in use.
+cat >halves.ein <<'END'
+input X[i:70,k:72], Y[k:72,j:80] : f16
+output Z[i,j] = sum[k] f32(X[i,k]) * f32(Y[k,j])
+# run: X=iota Y=iota
+END
+changed 0 's/a/a/' '' halves.ein
+changed 97 's/EIN_COPY_AWAIT(0);//' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
+changed 97 's/EIN_COPY_AWAIT(0)/EIN_COPY_AWAIT(1)/' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
+changed 97 's/__syncthreads();//' 'a shared element that nobody has stored to is read: lanes[72]' halves.ein
+changed 97 's/(f_2 + 1) % 2/f_2 % 2/' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
 
 # What warps tell each other of a matrix that they hold: all threads come to it; and what follows is in the next part of shared memory.
 cp "$root/tests/cuda/attention_in_warps.ein" .

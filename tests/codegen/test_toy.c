@@ -151,6 +151,9 @@ static void body_toy(Toy *t, const LoopBody *b) {
     case LOOP_PRODUCT:
     case LOOP_GROUP:
     case LOOP_BARRIER: /* of a device */
+    case LOOP_COPY:
+    case LOOP_COMMIT:
+    case LOOP_AWAIT:
     case LOOP_CALL: break; /* of C functions, which these programs have not */
     case LOOP_LEAD: buf_printf(t->out, "int64_t p%u = 0;\n", s->place); break;
     case LOOP_STREAM: stream_toy(t, s); break;

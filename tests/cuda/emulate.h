@@ -3,8 +3,9 @@
  * (tests/cuda/cc).
  *
  * Reports, and ends the process for: an element out of range; a shared element that two threads access without a
- * barrier between, if one of them stores; a shared element that is read before it is stored; an element of a buffer
- * that two threads of a launch access, if one of them stores; a barrier that some threads of a block do not reach.
+ * barrier between, if one of them stores; a shared element that is read before it is stored, or accessed while a copy
+ * to it is under way; an element of a buffer that two threads of a launch access, if one of them stores; a barrier that
+ * some threads of a block do not reach. A copy's elements change when its thread awaits it.
  *
  * If EIN_EMULATE_COUNTED is defined, a line for each kernel is appended at exit to the file $EIN_EMULATE_COUNTS, about
  * the memory accesses of a device (counts.h). */
@@ -54,7 +55,7 @@ struct Thread {
   ucontext_t context;
   dim3 index;
   bool done, warp;
-  unsigned tells;
+  unsigned tells, groups;    /* groups: of copies, so far */
 };
 
 struct Block {
@@ -116,19 +117,56 @@ template <class A, class F> static Told tell(const A *a, int n, F value) {
   return Told{told[turn] + me / 32 * 32};
 }
 
+/* Copies to shared memory that are under way: element by element, with its bits. */
+struct Flight {
+  unsigned thread, group;
+  void (*land)(const Flight *);
+  const char *name;
+  void *data, *mark;
+  int64_t at;
+  unsigned char bits[16];
+};
+struct Flights { Flight *at; size_t n, room; };
+static Flights *flights() { static Flights all; return &all; }
+
+static void flight_add(Flight f) {
+  Flights *all = flights();
+  if (all->n == all->room) {
+    all->room = 2 * all->room + 4096;
+    all->at = (Flight *)realloc((void *)all->at, all->room * sizeof f);
+    if (!all->at) fail("no memory for copies", NULL, 0);
+  }
+  all->at[all->n++] = f;
+}
+
+/* What is copied arrives, of all but the thread's last groups. */
+static void copy_await(unsigned left) {
+  Flights *all = flights();
+  const unsigned me = device()->at, groups = device()->thread[me].groups;
+  size_t n = 0;
+  for (size_t i = 0; i < all->n; i++) {
+    const Flight f = all->at[i];
+    if (f.thread == me && f.group + left < groups) f.land(&f);
+    else all->at[n++] = f;
+  }
+  all->n = n;
+}
+static void copy_commit() { device()->thread[device()->at].groups++; }
+
 /* All threads of a block, from barrier to barrier, one after the other. */
 static void block_run() {
   Block *b = device();
   for (unsigned k = 0; k < b->n; k++) {
     Thread *t = &b->thread[k];
     t->done = t->warp = false;
-    t->tells = 0;
+    t->tells = t->groups = 0;
     getcontext(&t->context);
     t->context.uc_stack.ss_sp = b->stacks + (size_t)k * STACK;
     t->context.uc_stack.ss_size = STACK;
     t->context.uc_link = NULL;
     makecontext(&t->context, thread_main, 0);
   }
+  flights()->n = 0;
   for (b->epoch = 1;;) {
     unsigned done = 0, warp = 0;
     for (b->at = 0; b->at < b->n; b->at++) {
@@ -206,16 +244,32 @@ template <class A, class T> struct Element {
 template <class T, int64_t N> struct Shared {
   const char *name;
   T *data;
-  struct Mark { Shadow shadow; uint32_t launch, block; } *mark;
+  struct Mark { Shadow shadow; uint32_t launch, block; bool flies; } *mark; /* flies: a copy to it is under way */
   Mark *look(int64_t i, bool store) const {
     const Block *b = device();
     if (i < 0 || i >= N) fail("out of range of a shared array", name, i);
     Mark *m = &mark[i];
     if (m->launch != b->launch || m->block != b->block) *m = Mark{};
+    if (m->flies) fail("a shared element is accessed while a copy to it is under way", name, i);
     if (!store && !m->launch) fail("a shared element that nobody has stored to is read", name, i);
     touch(&m->shadow, b->epoch, b->at + 1, store, "two threads and no barrier between, one of them stores", name, i);
     if (store) m->launch = b->launch, m->block = b->block;
     return m;
+  }
+  static void land(const Flight *f) {
+    const Shared to = {f->name, (T *)f->data, (Mark *)f->mark};
+    T v;
+    memcpy((void *)&v, f->bits, sizeof v);
+    to.mark[f->at].flies = false;
+    to.store(f->at, v);
+  }
+  void fly(int64_t i, T v) const {
+    const Block *b = device();
+    Flight f = {b->at, b->thread[b->at].groups, land, name, (void *)data, (void *)mark, i, {0}};
+    static_assert(sizeof v <= sizeof f.bits, "an element");
+    memcpy(f.bits, (const void *)&v, sizeof v);
+    look(i, true)->flies = true;
+    flight_add(f);
   }
   T load(int64_t i) const { look(i, false); return data[i]; }
   void store(int64_t i, T v) const { look(i, true); data[i] = v; }
@@ -291,6 +345,16 @@ template <class T> struct Global<const T> : Global<T> {
   }
 };
 
+/* Neighbours are copied from a buffer to a shared array. */
+template <int N, class S, class G>
+__attribute__((noinline)) static void copy(const S &to, int64_t to_at, const G &from, int64_t from_at) {
+  const void *by = __builtin_return_address(0);
+  if (to_at % N) fail("neighbours that do not begin at a multiple of what they are", to.name, to_at);
+  from.wide(from_at, N, false, by);
+  for (int k = 0; k < N; k++) to.fly(to_at + k, from.load(from_at + k));
+  counts::access(device()->at, (const char *)by + 1, &to.data[to_at], N * sizeof to.data[0], true, true);
+}
+
 static inline void aligned(const void *at) {
   if ((uintptr_t)at % 16) fail("a buffer that is not at a multiple of 16 bytes", NULL, 0);
 }
@@ -345,6 +409,10 @@ extern "C" void standin_enter(StandinWorld *w) { emulate::world() = w; }
       emulate::fail("neighbours that do not begin at a multiple of what they are", #to, ein_to); \
     for (int ein_e = 0; ein_e < n; ein_e++) to[ein_to + ein_e] = from[ein_from + ein_e];         \
   } while (0)
+
+#define EIN_COPY(n, to, to_at, from, from_at) emulate::copy<n>(to, to_at, from, from_at)
+#define EIN_COPY_COMMIT() emulate::copy_commit()
+#define EIN_COPY_AWAIT(left) emulate::copy_await(left)
 
 /* ---- warps ---------------------------------------------------------------------------------------------------- */
 

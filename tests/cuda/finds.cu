@@ -32,6 +32,33 @@ static __global__ void planted(const emulate::Global<const float> X, const emula
 #endif
 }
 
+/* Copies in the background: what a thread copies is read by its neighbour. */
+static __global__ void copied(const emulate::Global<const float> X, const emulate::Global<float> y) {
+  const int64_t t = threadIdx.x, i = blockIdx.x;
+  EIN_SHARED(float, part, 128);
+  EIN_COPY(2, part, t * 2, X, i * 64 + t * 2 % 64);
+  EIN_COPY_COMMIT();
+#if PLANT != 10
+  EIN_COPY_AWAIT(PLANT == 11);
+#endif
+#if PLANT == 12
+  part[t] = 0.0f;
+#endif
+#if PLANT != 13
+  __syncthreads();
+#endif
+  float v = part[t * 2 ^ 2];
+#if PLANT != 14
+  __syncthreads();
+#endif
+  EIN_COPY(2, part, t * 2, X, i * 64 + t * 2 % 64 + (PLANT == 15));
+#if PLANT == 16
+  v += part[t * 2];
+#endif
+  EIN_COPY_COMMIT();
+  if (t == 0) y[i] = v;
+}
+
 static emulate::Argument on_device(size_t bytes) {
   void *p = NULL;
   cudaMalloc(&p, bytes);
@@ -41,6 +68,7 @@ static emulate::Argument on_device(size_t bytes) {
 
 int main(void) {
   emulate::Argument X = on_device(3 * 64 * sizeof(float)), y = on_device(3 * sizeof(float));
-  EIN_CALL(planted, 3, 1, 1, 64, 1, 1, X, y);
+  if (PLANT < 10) EIN_CALL(planted, 3, 1, 1, 64, 1, 1, X, y);
+  if (PLANT == 0 || PLANT >= 10) EIN_CALL(copied, 3, 1, 1, 64, 1, 1, X, y);
   return 0;
 }

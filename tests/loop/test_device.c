@@ -597,6 +597,109 @@ static const char held[] =
     "  }\n"
     "}\n";
 
+/* Copies in the background: what is copied in a turn of a loop is read two turns later, from one of four parts. */
+static const char copies[] =
+    "loop 1\n"
+    "tasks {\n"
+    "  taskgraph 1\n"
+    "  buffer %0 input 0 A[64, 256] : f32\n"
+    "  buffer %1 output 0 y[64] : f32\n"
+    "  input A = %0\n"
+    "  output y = %1\n"
+    "  kernel 0 y outer 0 {\n"
+    "    stage y[i:64] : f32 = sum:f32[k:256] %0[i, k] to %1[i]\n"
+    "  }\n"
+    "}\n"
+    "kernel y step 0 work 1 {\n"
+    "  buffer A = %0 : f32 [64, 256]\n"
+    "  buffer y = %1 : f32 [64] written\n"
+    "  shared part : f32 [1040] written\n"
+    "  register none : f32 [4] written\n"
+    "  register sum : f32 [] written\n"
+    "  loops i t f k\n"
+    "  for i < 64 grid x {\n"
+    "    var part\n"
+    "    for t < 64 block x {\n"
+    "      var none = 0.0:f32\n"
+    "      var sum = 0.0:f32\n"
+    "      for f < 8 {\n"
+    "        await 1\n"
+    "        barrier\n"
+    "        if (f < 6) {\n"
+    "          copy part[(((f % 4) * 256) + (t * 4))] = A[i, (t * 4)] wide 4\n"
+    "        } else {\n"
+    "          part[(((f % 4) * 256) + (t * 4))] = none[0] wide 4\n"
+    "        }\n"
+    "        commit\n"
+    "        for k < 256 {\n"
+    "          sum[] = (sum[] + part[((((f + 2) % 4) * 256) + k)])\n"
+    "        }\n"
+    "      }\n"
+    "      if (t == 0) {\n"
+    "        y[i] = sum[]\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
+
+static const char under_way[] =
+    "kernel y: an element of part may be touched while a copy to it is under way: no await is between";
+static const char race_copy[] =
+    "kernel y: two threads of a block may touch one element of part, one of them to store, and no barrier is between";
+static const char lasting[] =
+    "kernel y: a copy to part may be under way for more turns of the loop over f than its awaits leave groups";
+static const TextBreak copy_breaks[] = {
+    /* what is read has not come: too many groups are left under way, or it is another part, or not only one */
+    {"        await 1\n", "        await 2\n", under_way},
+    {"((f + 2) % 4) * 256) + k", "((f + 3) % 4) * 256) + k", under_way},
+    {"((f + 2) % 4) * 256) + k", "(f % 4) * 256) + k", under_way},
+    {"((f + 2) % 4) * 256) + k", "((f + 2) % 3) * 256) + k", under_way},
+    {"((f + 2) % 4) * 256) + k", "((f + 2) % 4) * 257) + k", under_way},
+    {"for k < 256 {", "for k < 260 {", under_way},
+    /* copies that nobody awaits, or that are of no group */
+    {"        await 1\n", "", lasting},
+    {"        }\n        commit\n", "        }\n", under_way},
+    /* a store to what is copied, which is no other branch's */
+    {"        } else {\n", "        }\n        if (f < 4) {\n", under_way},
+    {"none[0] wide 4\n        }\n", "none[0] wide 4\n        }\n        part[(((f % 4) * 256) + (t * 4))] = 0.0:f32\n",
+        under_way},
+    /* what has come, or what was read, and no barrier; the part that is being read */
+    {"        barrier\n", "", race_copy},
+    {"part[(((f % 4) * 256) + (t * 4))] = none", "part[((((f + 2) % 4) * 256) + (t * 4))] = none", race_copy},
+    {"copy part[(((f % 4)", "copy part[((((f + 2) % 4)", under_way},
+    /* groups of some threads */
+    {"        commit\n        for k", "        if (t < 32) {\n          commit\n        }\n        for k",
+        "kernel y: groups of copies are counted in a condition"},
+    {"for f < 8 {", "for f < (t + 1) {",
+        "kernel y: what threads do together stands in the loop over f, whose threads go round differently often"},
+    /* what a copy is */
+    {"= A[i, (t * 4)] wide 4", "= none[0] wide 4",
+        "kernel y: what is copied to part does not go from a buffer to a shared array"},
+    {"copy part[(((f % 4) * 256) + (t * 4))]", "copy none[0]",
+        "kernel y: what is copied to none does not go from a buffer to a shared array"},
+    {"= A[i, (t * 4)] wide 4", "= A[i, ((t * 4) + 2)] wide 4",
+        "kernel y: 4 neighbours of A do not begin at a multiple of so many, or do not end with a row"},
+    {"= A[i, (t * 4)] wide 4", "= A[i, (t * 4)] wide 8",
+        "kernel y: 8 neighbours of part lie otherwise where they are stored, or are not 4, 8 or 16 bytes"},
+};
+static const TextRefused copy_refused[] = {
+    {"await 1", "await 8", "E908", "a number of groups is from 0 to 7"},
+    {"= A[i, (t * 4)] wide 4", "= A[i, (t * 4)]", "E903", "expected `wide`"},
+};
+
+static void copy_tests(Arena *a) {
+  LoopProgram *p = text_well(a, copies);
+  Buf text = buf_new(a);
+  if (OK(p, "a text with copies in the background reads")) {
+    loop_print(&text, p);
+    OK_STR(text.s, copies, "and prints as it was");
+    OK(text_sound(a, p), "and is sound");
+    OK(text_back(p), "and its text gives it back");
+  }
+  text_breaks(copies, COUNT(copy_breaks), copy_breaks);
+  text_refusals(copies, COUNT(copy_refused), copy_refused);
+}
+
 static void matrix_tests(Arena *a) {
   LoopProgram *p = text_well(a, matrix);
   Buf text = buf_new(a);
@@ -631,6 +734,7 @@ int main(void) {
   product_tests(a);
   group_tests(a);
   matrix_tests(a);
+  copy_tests(a);
   arena_free(a);
   return DONE();
 }

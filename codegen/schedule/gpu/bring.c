@@ -1,9 +1,10 @@
 /* codegen/schedule/gpu/bring.c - loads the next part of a tile's sides into registers while threads compute the
- * current one: a thread has some elements of each side's part, in contiguous groups as wide as a load can be. */
+ * current one: a thread has some elements of each side's part, in contiguous groups as wide as a load can be. Groups
+ * that lie in shared memory as in a buffer may be copied there in the background instead. */
 #include "schedule/gpu/gpu.h"
 
 /* WIDEST: bytes of a load; SECTOR: bytes that memory moves at once; GROUP: elements at most. */
-enum { WARP = 32, THREADS = TILE_SIDE * TILE_SIDE, WIDEST = 16, SECTOR = 32, GROUP = 4 };
+enum { WARP = 32, QUARTER = WARP / 4, THREADS = TILE_SIDE * TILE_SIDE, WIDEST = 16, SECTOR = 32, GROUP = 4 };
 
 typedef struct Groups {
   int64_t wide;              /* contiguous elements of a group */
@@ -16,7 +17,9 @@ static int64_t tile_points(const Tiles *t, uint32_t slot) {
   return TILE_SIDE * (t->slot.of[slot] == OF_ROW ? t->shape.rows : t->shape.lanes);
 }
 static const Side *side_of(const Tiles *t, uint32_t slot) { return t->slot.of[slot] == OF_ROW ? &t->row : &t->lane; }
-static bool is_brought(const Tiles *t, uint32_t slot) { return t->slot.next[slot] != NOWHERE; }
+static bool is_brought(const Tiles *t, uint32_t slot) {
+  return t->shape.copied ? tiles_are_shared(t, slot) : t->slot.next[slot] != NOWHERE;
+}
 
 /* ---- how wide ------------------------------------------------------------------------------------------- */
 
@@ -38,6 +41,16 @@ int64_t bring_wide(const Tiles *t, uint32_t slot, uint32_t label) {
 
 /* ---- a thread's groups ----------------------------------------------------------------------------------- */
 
+/* A quarter of a warp stores 16 bytes a thread at once. Where it has several points, with `near` groups of each, they
+ * are so far apart that these are in different banks: rows are 16 bytes longer than their groups. */
+static const Expr *point_of(Sched *s, const Expr *point, int64_t near) {
+  int64_t points = QUARTER / near;
+  if (near >= QUARTER) return point;
+  const Expr *first = rest(s, point, points), *other = rest(s, quotient(s, point, points), near);
+  return ex_add(s, ex_add(s, ex_mul(s, first, ex_int(s, near)), other),
+      ex_mul(s, quotient(s, point, QUARTER), ex_int(s, QUARTER)));
+}
+
 /* Distributes groups along the sum: a warp has as many groups of a point as memory moves at once, and as many points
  * as that leaves, so that its stores go to different banks. */
 static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
@@ -50,7 +63,8 @@ static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
   const Expr *warp = named(s, NULL, "warp", quotient(s, thread, WARP)),
              *group = ex_add(s, rest(s, thread, near), ex_mul(s, rest(s, warp, far), ex_int(s, near)));
   g.deep = ex_mul(s, group, ex_int(s, g.wide));
-  g.point = ex_add(s, rest(s, quotient(s, thread, near), points), ex_mul(s, quotient(s, warp, far), ex_int(s, points)));
+  g.point = ex_add(s, point_of(s, rest(s, quotient(s, thread, near), points), tiles_small(t, slot) ? near : QUARTER),
+      ex_mul(s, quotient(s, warp, far), ex_int(s, points)));
   g.point_step = points * (THREADS / WARP / far);
   g.times = tile_points(t, slot) / g.point_step;
   return g;
@@ -154,17 +168,21 @@ static void side_load(Tiles *t, uint32_t slot) {
   into(s, was);
 }
 
+/* The place in shared memory of an element of a group, at that offset. */
+static const Expr *shared_at(Tiles *t, uint32_t slot, Group first, const Expr *near) {
+  Sched *s = t->s;
+  bool along = tiles_along(t, slot);
+  const Expr *zero = ex_int(s, 0), *wide = ex_int(s, t->slot.wide[slot]);
+  const Expr *deep = ex_add(s, first.deep, along ? near : zero), *point = ex_add(s, first.point, along ? zero : near);
+  return tiles_deep(t, slot) ? ex_add(s, ex_mul(s, point, wide), deep) : ex_add(s, ex_mul(s, deep, wide), point);
+}
+
 static void side_put(Tiles *t, uint32_t slot) {
   Sched *s = t->s;
   LoopBody *was = s->body;
   Groups g = t->slot.groups[slot];
   Group first = groups_open(t, &g);
-  bool along = tiles_along(t, slot);
-  const Expr *near = group_open(t, slot, &g), *zero = ex_int(s, 0), *from = ex_add(s, first.at, near);
-  const Expr *deep = ex_add(s, first.deep, along ? near : zero), *point = ex_add(s, first.point, along ? zero : near);
-  const Expr *wide = ex_int(s, t->slot.wide[slot]);
-  const Expr *at =
-      tiles_deep(t, slot) ? ex_add(s, ex_mul(s, point, wide), deep) : ex_add(s, ex_mul(s, deep, wide), point);
+  const Expr *near = group_open(t, slot, &g), *from = ex_add(s, first.at, near), *at = shared_at(t, slot, first, near);
   store_add(s, t->slot.shared[slot], 1, &at, place_read(s, t->slot.next[slot], 1, &from))->wide = at_once(t, slot);
   into(s, was);
 }
@@ -187,12 +205,47 @@ void bring_ready(Tiles *t) {
   t->slot.groups = NEW_ARRAY(s->arena, Groups, t->st->sum->n_slot + 1);
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
     if (!tiles_are_shared(t, k)) continue;
-    const Expr *n = ex_int(s, tile_points(t, k) * t->shape.part / THREADS);
     t->slot.groups[k] = groups_of(t, k, t->thread.number);
+    if (t->shape.copied && side_whole(side_of(t, k), tile_points(t, k)) && tiles_whole(t, t->shape.part)) continue;
+    const Expr *n = ex_int(s, t->shape.copied ? t->slot.groups[k].wide : tile_points(t, k) * t->shape.part / THREADS);
     t->slot.next[k] = place_own(s, NULL, "next", (DType)tiles_read(t, k)->dtype, 1, &n);
     s->k->places.at[t->slot.next[k]].small = tiles_small(t, k);
     var_add(s, t->slot.next[k], tiles_nothing(s, (DType)tiles_read(t, k)->dtype));
   }
+}
+
+/* A group is within the side and the sum, or outside as a whole. Outside are zeros. */
+static void side_copy(Tiles *t, uint32_t slot) {
+  Sched *s = t->s;
+  LoopBody *was = s->body;
+  Groups g = t->slot.groups[slot];
+  Group first = groups_open(t, &g);
+  const Expr *there = group_there(t, slot, first), *zero = ex_int(s, 0);
+  const Expr *at = ex_add(s, ex_mul(s, t->now.half, ex_int(s, tiles_half(t, slot))), shared_at(t, slot, first, zero));
+  LoopStmt *cond = there ? if_add(s, there) : NULL;
+  if (cond) into(s, &cond->body);
+  label_say(t, slot, first, &g, zero);
+  copy_later_add(s, t->slot.shared[slot], 1, &at, ex_of(t->env, tiles_read(t, slot)), g.wide);
+  if (cond) {
+    into(s, &cond->other);
+    store_add(s, t->slot.shared[slot], 1, &at, place_read(s, t->slot.next[slot], 1, &zero))->wide = g.wide;
+  }
+  into(s, was);
+}
+
+void bring_copy(Tiles *t) {
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++)
+    if (is_brought(t, k)) side_copy(t, k);
+}
+
+bool bring_copies(const Tiles *t) {
+  for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
+    if (!tiles_are_shared(t, k)) continue;
+    const Side *side = side_of(t, k);
+    int64_t wide = bring_wide(t, k, tiles_along(t, k) ? t->red : side->label[side->n - 1]);
+    if (!tiles_small(t, k) || wide < 2 || !bring_fits(t, k)) return false;
+  }
+  return t->shape.brought && !t->st->sum->where;
 }
 
 void bring_load(Tiles *t) {

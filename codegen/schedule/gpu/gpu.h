@@ -126,6 +126,8 @@ typedef struct TileShape {
   int64_t part;              /* points of the sum that are shared at once */
   int64_t beside;            /* blocks that share a multiprocessor (loop.h) */
   bool brought;              /* sides are loaded in advance (bring.c) */
+  bool copied;               /* the same by copies in the background, to one half of the shared arrays while threads
+                              * work on the other */
   bool matrix;               /* matrix units compute products (LoopMatrix) */
   int64_t down, across;      /* matrix: warps along rows and along lanes */
 } TileShape;
@@ -165,6 +167,7 @@ typedef struct TileNow {
                                         * tile */
   const Expr *row_near, *lane_near; /* the offset of at_row and at_lane within neighbours */
   const Expr *r, *at;        /* of the thread's own: the row and the point */
+  const Expr *half;          /* copied: the half of the shared arrays, 0 or 1 */
 } TileNow;
 
 typedef struct Tiles {
@@ -190,6 +193,7 @@ bool tiles_sides(Tiles *t, bool both);
 bool tiles_take(Tiles *t);
 int64_t tiles_bytes(const Tiles *t);
 bool tiles_are_shared(const Tiles *t, uint32_t slot);
+int64_t tiles_half(const Tiles *t, uint32_t slot); /* elements of a half of its shared array, or of all of it */
 void tiles_shared(Tiles *t);   /* declares its arrays, between a grid and its blocks */
 void tiles_fill(Tiles *t);     /* fills the shared arrays for the part of the sum that begins at red0 */
 bool tiles_small(const Tiles *t, uint32_t slot); /* halves that are shared as halves */
@@ -227,7 +231,7 @@ void sides_narrow(Env *e, uint32_t n_label, const Expr *cond, uint32_t label, ui
 const Expr *sides_begin(Sched *s, const Expr *lo); /* the beginning of the part of the sum that contains lo */
 
 /* ---- bring.c: the same, loaded in advance: while threads work on a part of the sum, their operands for the next one
- * are being loaded into registers ---- */
+ * are being loaded into registers, or copied ---- */
 bool bring_takes(int64_t points); /* that many of a side, along it */
 bool bring_fits(const Tiles *t, uint32_t slot); /* whether the block's threads divide the slot's part evenly */
 /* How many elements along the label one load reads. */
@@ -235,6 +239,8 @@ int64_t bring_wide(const Tiles *t, uint32_t slot, uint32_t label);
 void bring_ready(Tiles *t);    /* declares the registers, in a thread */
 void bring_load(Tiles *t);     /* of the part that begins at red0 */
 void bring_put(Tiles *t);      /* into shared memory */
+bool bring_copies(const Tiles *t); /* whether copies in the background can do it */
+void bring_copy(Tiles *t);     /* of the part that begins at red0, to now.half */
 
 static inline const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
 /* a // n and a % n, for n of 1 or more */

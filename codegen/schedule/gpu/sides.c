@@ -156,13 +156,15 @@ static int64_t shared_count(const Tiles *t, uint32_t slot, DType type) {
   return wide_for(t, slot, type) * (tiles_deep(t, slot) ? TILE_SIDE * side_points(t, slot) : t->shape.part);
 }
 
+int64_t tiles_half(const Tiles *t, uint32_t slot) { return shared_count(t, slot, (DType)tiles_read(t, slot)->dtype); }
+
 int64_t tiles_bytes(const Tiles *t) {
   int64_t bytes = 0;
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
     if (!tiles_are_shared(t, k)) continue;
     DType type = (DType)tiles_read(t, k)->dtype;
     int64_t one = !tiles_small(t, k) && dtype_is_float(type) && dtype_size(type) < 4 ? 4 : dtype_size(type);
-    bytes += shared_count(t, k, type) * one;
+    bytes += shared_count(t, k, type) * one * (t->shape.copied ? 2 : 1);
   }
   return bytes;
 }
@@ -172,7 +174,8 @@ void tiles_shared(Tiles *t) {
     if (!tiles_are_shared(t, k)) continue;
     DType type = (DType)tiles_read(t, k)->dtype;
     t->slot.wide[k] = wide_for(t, k, type);
-    t->slot.shared[k] = place_block(t->s, t->slot.of[k] == OF_ROW ? "rows" : "lanes", type, shared_count(t, k, type));
+    t->slot.shared[k] = place_block(t->s, t->slot.of[k] == OF_ROW ? "rows" : "lanes", type,
+        tiles_half(t, k) * (t->shape.copied ? 2 : 1));
     t->s->k->places.at[t->slot.shared[k]].small = tiles_small(t, k);
   }
 }
@@ -298,6 +301,7 @@ static const Expr *matrix_side(Tiles *t, uint32_t slot, const Expr *point, int64
   *step = next ? wide : 1, *deep = next ? 1 : wide;
   const Expr *at = ex_mul(t->s, point, ex_int(t->s, *step));
   if (slot == NOWHERE) at = ex_add(t->s, at, t->kept.at);
+  else if (t->shape.copied) at = ex_add(t->s, at, ex_mul(t->s, t->now.half, ex_int(t->s, tiles_half(t, slot))));
   return place_read(t->s, slot == NOWHERE ? t->kept.place : t->slot.shared[slot], 1, &at);
 }
 
@@ -536,11 +540,47 @@ const Expr *tiles_parts(const Tiles *t) {
   return all;
 }
 
+/* Copies the next part while threads compute the current one. At the barrier, what was copied is there, and threads
+ * are through with the other half. */
+static void copied_some(Tiles *t, uint32_t acc, const Expr *from, const Expr *to) {
+  Sched *s = t->s;
+  Walk w = parts_walk(t);
+  LoopBody *was = s->body;
+  const Expr *n = ex_sub(s, to, from), *two = ex_int(s, 2), *zero = ex_int(s, 0);
+  bring_ready(t);
+  if (n->kind != EX_INT || n->i <= 0) into(s, &if_add(s, ex_below(s, zero, n))->body);
+  part_at(t, w, from);
+  t->now.half = zero;
+  bring_copy(t);
+  into(s, was);
+  commit_add(s);
+  uint32_t v = var_new(s, NULL, "f");
+  LoopBody *loop = &for_add(s, v, zero, n, 1, BIND_SEQ)->body;
+  into(s, loop);
+  await_add(s, 0);
+  barrier_add(s);
+  const Expr *f = var_read(s, v), *next = ex_add(s, f, ex_int(s, 1));
+  into(s, &if_add(s, ex_below(s, next, n))->body);
+  part_at(t, w, named(s, NULL, "next", ex_add(s, from, next)));
+  t->now.half = expr_op2(s->x, OP_MOD, next, two);
+  bring_copy(t);
+  into(s, loop);
+  commit_add(s);
+  part_at(t, w, ex_add(s, from, f));
+  t->now.half = expr_op2(s->x, OP_MOD, f, two);
+  tiles_step(t, acc);
+  into(s, was);
+}
+
 /* Loads the next part while threads compute the current one. */
 void tiles_some(Tiles *t, uint32_t acc, const Expr *from, const Expr *to) {
   Sched *s = t->s;
   Walk w = parts_walk(t);
   LoopBody *was = s->body;
+  if (t->shape.copied) {
+    copied_some(t, acc, from, to);
+    return;
+  }
   bring_ready(t);
   if (from->kind != EX_INT || to->kind != EX_INT || from->i >= to->i) into(s, &if_add(s, ex_below(s, from, to))->body);
   part_at(t, w, from);

@@ -150,6 +150,12 @@ static void tile_shape(Tiles *t) {
   if (t->row.size > TILE_SIDE * LESS && is_enough(t, most, shape->lanes, BLOCKS)) shape->rows = most;
 }
 
+/* Copies in the background need room for two parts. */
+static void copies_choose(Tiles *t) {
+  t->shape.copied = bring_copies(t);
+  if (tiles_bytes(t) > LOOP_SHARED) t->shape.copied = false;
+}
+
 /* How many parts the sum is split into: for lack of blocks, or if one register would accumulate too long a float sum;
  * 0: too much. */
 static int64_t parts_for(const Tiles *t) {
@@ -178,6 +184,7 @@ static int64_t tile_choose(Tiles *t, const Launch *l) {
   if (shape->matrix)
     shape->row_pack = 1, shape->lane_pack = 2, shape->part = t->st->sum->acc == DT_F32 ? 2 * TILE_DEEP : TILE_DEEP / 2;
   tile_shape(t);
+  copies_choose(t);
   return parts_for(t);
 }
 
@@ -241,6 +248,7 @@ static void choice_report(const Tiles *t, int64_t parts) {
       how_label(t->st, t->red), (long long)c.threads, (long long)c.threads);
   if (shape->matrix)
     how_add(t->s, t->st, "products by matrix units, %lld by %lld a warp", (long long)c.rows / 2, (long long)c.tile / 4);
+  if (shape->copied) how_add(t->s, t->st, "the next part is copied to shared memory meanwhile");
   if (c.parts > 1) how_add(t->s, t->st, "the sum is cut into %lld, which another launch adds", (long long)c.parts);
   if (t->st->sum->where)
     how_add(t->s, t->st,

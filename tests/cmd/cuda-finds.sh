@@ -76,9 +76,12 @@ changed 97 's/__syncthreads();//' 'a shared element that nobody has stored to is
 changed 97 's/(f_2 + 1) % 2/f_2 % 2/' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
 
 # What warps tell each other of a matrix that they hold: all threads come to it; and what follows is in the next part of shared memory.
-cp "$root/tests/cuda/attention_in_warps.ein" .
+cp "$root/tests/cuda/attention_in_warps.ein" "$root/tests/cuda/attention_of_heads.ein" .
 changed 97 's/EIN_MATRIX_HELD/if (thread < 200) &/' 'a barrier that only some threads come to' attention_in_warps.ein
 changed 97 's/EIN_ACROSS(/thread > 9 ? 0 : EIN_ACROSS(/' 'a barrier that only some threads come to' attention_in_warps.ein
 changed 1 's/EIN_ACROSS(.*);/0.0f;/' '' attention_in_warps.ein
+want 0 "$EIN" build attention_of_heads.ein --target=cuda --stop=loop
+[ "$(grep -c 'matrix units, of rows and pieces in registers' out)" = 2 ] || wrong "not all heads are held: $line"
+changed 97 's/deep < 96/deep < 104/' 'out of range of a buffer: buffer[9600]' attention_of_heads.ein
 changed 97 '0,/__syncthreads();/s///' 'causal_rows, block 0, thread 0: two threads and no barrier between' attention_in_warps.ein
 finish

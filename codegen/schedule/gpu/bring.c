@@ -51,12 +51,19 @@ static const Expr *point_of(Sched *s, const Expr *point, int64_t near) {
       ex_mul(s, quotient(s, point, QUARTER), ex_int(s, QUARTER)));
 }
 
+/* Threads take a row of so many groups. Small ones fill up a row to a power of two: some threads then have none of
+ * it. */
+static int64_t row_of(const Tiles *t, uint32_t slot, int64_t groups) {
+  return tiles_small(t, slot) ? two_power(groups) : groups;
+}
+
 /* Distributes groups along the sum: a warp has as many groups of a point as memory moves at once, and as many points
  * as that leaves, so that its stores go to different banks. */
 static Groups groups_along(const Tiles *t, uint32_t slot, const Expr *thread) {
   Sched *s = t->s;
   Groups g = {.wide = bring_wide(t, slot, t->red)};
-  int64_t groups = t->shape.part / g.wide, near = SECTOR / (dtype_size((DType)tiles_read(t, slot)->dtype) * g.wide);
+  int64_t groups = row_of(t, slot, t->shape.part / g.wide),
+          near = SECTOR / (dtype_size((DType)tiles_read(t, slot)->dtype) * g.wide);
   if (near > groups || tiles_small(t, slot)) near = groups;
   if (near < 1) near = 1;
   int64_t points = WARP / near, far = groups / near;
@@ -74,7 +81,7 @@ static Groups groups_across(const Tiles *t, uint32_t slot, const Expr *thread) {
   Sched *s = t->s;
   const Side *side = side_of(t, slot);
   Groups g = {.wide = bring_wide(t, slot, side->label[side->n - 1])};
-  int64_t row = tile_points(t, slot) / g.wide;
+  int64_t row = row_of(t, slot, tile_points(t, slot) / g.wide);
   g.point = ex_mul(s, rest(s, thread, row), ex_int(s, g.wide));
   g.deep = quotient(s, thread, row);
   g.deep_step = THREADS / row;
@@ -132,6 +139,14 @@ static void label_say(Tiles *t, uint32_t slot, Group first, const Groups *g, con
   t->env->label[t->red] = named(s, NULL, "deep", ex_add(s, ex_add(s, t->now.red0, first.deep), along ? near : zero));
 }
 
+/* Whether the thread has the group, if rows are filled up; NULL: they are not. */
+static const Expr *group_in_row(Tiles *t, uint32_t slot, Group g) {
+  bool along = tiles_along(t, slot);
+  int64_t n = along ? t->shape.part : tile_points(t, slot);
+  if (!tiles_small(t, slot) || two_power(n) == n) return NULL;
+  return ex_below(t->s, along ? g.deep : g.point, ex_int(t->s, n));
+}
+
 static const Expr *group_there(Tiles *t, uint32_t slot, Group g) {
   Sched *s = t->s;
   const Side *side = side_of(t, slot);
@@ -139,7 +154,7 @@ static const Expr *group_there(Tiles *t, uint32_t slot, Group g) {
       expr_op2(s->x, OP_LT, ex_add(s, t->slot.of[slot] == OF_ROW ? t->now.row0 : t->now.lane0, g.point), side->all);
   const Expr *deep = expr_op2(s->x, OP_LT, ex_add(s, t->now.red0, g.deep), t->st->bound[t->red]);
   if (side_whole(side, tile_points(t, slot))) point = NULL;
-  return expr_and(s->x, point, tiles_whole(t, t->shape.part) ? NULL : deep);
+  return expr_and(s->x, group_in_row(t, slot, g), expr_and(s->x, point, tiles_whole(t, t->shape.part) ? NULL : deep));
 }
 
 static void zeros_open(Tiles *t, const Groups *g, Group *first) {
@@ -182,6 +197,8 @@ static void side_put(Tiles *t, uint32_t slot) {
   LoopBody *was = s->body;
   Groups g = t->slot.groups[slot];
   Group first = groups_open(t, &g);
+  const Expr *mine = group_in_row(t, slot, first);
+  if (mine) into(s, &if_add(s, mine)->body);
   const Expr *near = group_open(t, slot, &g), *from = ex_add(s, first.at, near), *at = shared_at(t, slot, first, near);
   store_add(s, t->slot.shared[slot], 1, &at, place_read(s, t->slot.next[slot], 1, &from))->wide = at_once(t, slot);
   into(s, was);
@@ -192,11 +209,11 @@ bool bring_takes(int64_t points) { return points == 64 || points == 128 || point
 bool bring_fits(const Tiles *t, uint32_t slot) {
   int64_t points = tile_points(t, slot);
   if (tiles_along(t, slot)) {
-    int64_t groups = t->shape.part / bring_wide(t, slot, t->red);
+    int64_t groups = row_of(t, slot, t->shape.part / bring_wide(t, slot, t->red));
     return groups <= WARP && WARP % groups == 0 && points % (THREADS / groups) == 0;
   }
   const Side *side = side_of(t, slot);
-  int64_t row = points / bring_wide(t, slot, side->label[side->n - 1]);
+  int64_t row = row_of(t, slot, points / bring_wide(t, slot, side->label[side->n - 1]));
   return row <= THREADS && THREADS % row == 0 && t->shape.part % (THREADS / row) == 0;
 }
 
@@ -207,7 +224,7 @@ void bring_ready(Tiles *t) {
     if (!tiles_are_shared(t, k)) continue;
     t->slot.groups[k] = groups_of(t, k, t->thread.number);
     if (t->shape.copied && side_whole(side_of(t, k), tile_points(t, k)) && tiles_whole(t, t->shape.part)) continue;
-    const Expr *n = ex_int(s, t->shape.copied ? t->slot.groups[k].wide : tile_points(t, k) * t->shape.part / THREADS);
+    const Expr *n = ex_int(s, t->slot.groups[k].wide * (t->shape.copied ? 1 : t->slot.groups[k].times));
     t->slot.next[k] = place_own(s, NULL, "next", (DType)tiles_read(t, k)->dtype, 1, &n);
     s->k->places.at[t->slot.next[k]].small = tiles_small(t, k);
     var_add(s, t->slot.next[k], tiles_nothing(s, (DType)tiles_read(t, k)->dtype));

@@ -315,7 +315,8 @@ void chain_shares(const Chain *c, bool *part, bool *tile) {
 /* Of the rows that a product holds, and of what is loaded ahead for a product or a result: halves. */
 static int64_t held_registers(const Chain *c, const Link *k) {
   bool piece = k->is == LINK_PIECE;
-  int64_t ahead = c->shape.piece * (piece ? k->tiles.shape.part : TILE_SIDE * c->lanes) / (TILE_SIDE * TILE_SIDE);
+  int64_t row = two_power(piece ? k->tiles.shape.part : TILE_SIDE * c->lanes),
+          ahead = c->shape.piece * row / (TILE_SIDE * TILE_SIDE);
   return (ahead + (piece ? c->shape.each * k->tiles.shape.part / 4 : 0)) / 2;
 }
 

@@ -243,6 +243,11 @@ bool bring_copies(const Tiles *t); /* whether copies in the background can do it
 void bring_copy(Tiles *t);     /* of the part that begins at red0, to now.half */
 
 static inline const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
+static inline int64_t two_power(int64_t n) { /* the least power of two that is n or more */
+  int64_t two = 1;
+  while (two < n) two *= 2;
+  return two;
+}
 /* a // n and a % n, for n of 1 or more */
 static inline const Expr *quotient(Sched *s, const Expr *a, int64_t n) {
   return n == 1 ? a : expr_op2(s->x, OP_IDIV, a, ex_int(s, n));

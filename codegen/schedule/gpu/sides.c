@@ -142,11 +142,12 @@ bool tiles_deep(const Tiles *t, uint32_t slot) { return tiles_small(t, slot) && 
  * the side to the next. A warp is two rows of threads, and its stores should go to different banks of 4 bytes: if
  * threads x go along the sum, two banks apart; else half the banks from one row of threads to the next. Elements of 8
  * bytes go half a warp at a time. Packed elements are read four at a time, and loaded as bring.c says; matrix units
- * read 16 bytes of small ones at once, and eight of these. */
+ * read 16 bytes of small ones at once, and eight of these. Threads take small ones as if a row's length were a power of
+ * two (bring.c), and rows have room for that. */
 static int64_t wide_for(const Tiles *t, uint32_t slot, DType type) {
   bool along = tiles_along(t, slot);
   int64_t points = TILE_SIDE * side_points(t, slot), whole = (points + BANKS - 1) / BANKS * BANKS;
-  if (tiles_small(t, slot)) return (along ? t->shape.part : points) + 8;
+  if (tiles_small(t, slot)) return two_power(along ? t->shape.part : points) + 8;
   if (t->shape.brought) return points + 4;
   if (dtype_size(type) == 8) return along ? points + 1 : points;
   return along ? whole + 2 : points % BANKS ? points : points + BANKS / 2;

@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "plan/placing/fit.h"
+#include "plan/placing/reach.h"
 #include "choices.h"
 #include "random_graph.h"
 #include "tap.h"
@@ -13,6 +14,10 @@
 /* Such that all counts of at most two axes of 2 or 3 divide them. */
 static int64_t even_extent(void) {
   return below(4) ? 36 * (1 + below(2)) : 1;
+}
+
+static int64_t any_extent(void) {
+  return 1 + below(9);
 }
 
 typedef struct Try {
@@ -115,11 +120,53 @@ static void with_windows(Arena *a, PartGraph *part) {
   }
 }
 
-/* ---- seconds -------------------------------------------------------------------------------------------------- */
+/* ---- windows by counts ------------------------------------------------------------------------------------------ */
 
-static int64_t any_extent(void) {
-  return 1 + below(9);
+typedef struct Windows { uint32_t pairs, above, met, nothing; } Windows;
+
+/* One read, for all homes and cuts on the mesh. */
+static void windows_try(Arena *a, const Try *x, uint32_t vertex, uint32_t read, Windows *w) {
+  const PlaceGraph *g = x->g;
+  const Mesh *m = &x->p.mesh;
+  uint32_t tensor = g->tensor[vertex][read], k = g->part->vertices.len + tensor;
+  Placement home, on;
+  const Placement *cut = &on;
+  for (uint32_t i = 0; i < MESH_AXES; i++) home.on[i] = PLACE_ALL;
+  do {
+    PlaceCounts counts = place_counts(a, m, g->tensors.at[tensor].n, &home);
+    for (uint32_t i = 0; i < MESH_AXES; i++) on.on[i] = PLACE_ALL;
+    if (calls_of(g, m, k, home.on)) do {
+      double least;
+      if (!calls_of(g, m, vertex, on.on)) continue;
+      double bytes = reach_bytes(g, m, vertex, read, &home, on.on);
+      reach_costs_least(g, m, vertex, read, 1, &counts, 1, &cut, false, &least);
+      w->pairs++;
+      w->above += least > bytes * (1 + 1e-9);
+      w->met += least > 0 && least >= bytes * (1 - 1e-9);
+      w->nothing += bytes <= 0;
+    } while (next_on(g, m, vertex, on.on));
+  } while (next_on(g, m, k, home.on));
 }
+
+/* Whatever axes cut, a read's windows move no less than their counts say; and nearly always no more. */
+static void windows_by_counts(Extent *extent, const char *what, uint32_t percent) {
+  Windows w = {0};
+  for (uint32_t round = 0; round < 3000 && w.pairs < 15 * TRIES(2000); round++) {
+    Arena *a = arena_new();
+    PartGraph *part = random_graph(a, 2, extent);
+    with_windows(a, part);
+    Try x = try_of(a, part);
+    for (uint32_t i = 0; ways_of(&x) < 1e6 && i < part->vertices.len; i++)
+      for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++)
+        if (part->vertices.at[i].reads.at[k].index) windows_try(a, &x, i, k, &w);
+    arena_free(a);
+  }
+  OK(w.pairs >= 15 * TRIES(2000), "%s: windows of %u homes and cuts", what, w.pairs);
+  OK_INT(w.above, 0, "none moves less than its counts say");
+  OK(w.met * 100 >= (w.pairs - w.nothing) * percent, "of %u that move, %u are met", w.pairs - w.nothing, w.met);
+}
+
+/* ---- seconds -------------------------------------------------------------------------------------------------- */
 
 /* A machine with a level an axis, the outer one slower; latencies, rates and work such that each counts in some graphs.
  */
@@ -247,6 +294,8 @@ static void memory_against_all(void) {
 
 int main(void) {
   against_all();
+  windows_by_counts(even_extent, "equal blocks", 50);
+  windows_by_counts(any_extent, "any blocks", 40);
   seconds_against_all();
   memory_against_all();
   return DONE();

@@ -72,6 +72,19 @@ void reach_wanted(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t 
   reach_together(g, m, m->n, vertex, read, on, at, from, to, wrap);
 }
 
+/* The window of dimension k for a block of the reader's labels, which are cut into `count`. */
+static void window_find(const PartVertex *v, const PartRead *r, uint32_t k, const uint32_t *count,
+    const SpanBlock *label, int64_t *from, int64_t *to, int64_t *wrap) {
+  Reached s;
+  SpanWrap w = {r->index[k], 0, 1};
+  bool moves = false, wraps = span_wrap(r->index[k], v->n_label, v->extent, count, r->extent[k], &w);
+  *from = 0, *to = r->extent[k], *wrap = 0;
+  if (!span_find(w.of, label, &moves, &s) || !moves) return;
+  *from = larger(s.least + w.add, 0);
+  *to = larger(smaller(s.most + w.add + 1, w.laps * r->extent[k]), *from);
+  if (wraps && w.laps > 1) *wrap = r->extent[k];
+}
+
 void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t vertex, uint32_t read, const int8_t *on,
     const uint32_t *at, int64_t *from, int64_t *to, int64_t *wrap) {
   const PartVertex *v = &g->part->vertices.at[vertex];
@@ -80,16 +93,7 @@ void reach_together(const PlaceGraph *g, const Mesh *m, uint32_t axes, uint32_t 
   uint32_t count[GRAPH_LABELS + 1];
   counts_find(v, m, axes, on, count);
   blocks_find(v, m, axes, on, at, label);
-  for (uint32_t k = 0; k < r->rank; k++) {
-    Reached s;
-    SpanWrap w = {r->index[k], 0, 1};
-    bool moves = false, wraps = span_wrap(r->index[k], v->n_label, v->extent, count, r->extent[k], &w);
-    from[k] = 0, to[k] = r->extent[k], wrap[k] = 0;
-    if (!span_find(w.of, label, &moves, &s) || !moves) continue;
-    from[k] = larger(s.least + w.add, 0);
-    to[k] = larger(smaller(s.most + w.add + 1, w.laps * r->extent[k]), from[k]);
-    if (wraps && w.laps > 1) wrap[k] = r->extent[k];
-  }
+  for (uint32_t k = 0; k < r->rank; k++) window_find(v, r, k, count, label, &from[k], &to[k], &wrap[k]);
 }
 
 void reach_home(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, const Placement *home,
@@ -366,6 +370,143 @@ void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t r
   if (paper) return;
   Arena *a = arena_new();
   costs_asked(a, g, m, vertex, read, asked_sites(m, (double)n_home * n_on), n_home, home, n_on, on, cost);
+  arena_free(a);
+}
+
+/* ---- by counts alone ----------------------------------------------------------------------------------------- */
+
+enum { BLOCKS_MOST = 1 << 16 };  /* of the labels of one index: of more, nothing is known */
+
+/* Of a dimension's windows, for some counts of the labels in its index: the least length on average, the least, and
+ * the longest. */
+typedef struct Lengths { double mean, least, most; } Lengths;
+
+typedef struct Least {
+  Arena *arena;
+  const PartVertex *v;
+  const PartRead *r;
+  bool **used;               /* by dimension: the labels in its index */
+  bool shared;               /* several indices have one label, so that their windows depend on each other */
+  Memo seen;                 /* by dimension and counts: Lengths */
+} Least;
+
+/* Whatever axes cut b places into n blocks, block k has these: *in; and no others than these: *out. */
+static void block_bounds(int64_t b, uint32_t n, uint32_t k, SpanBlock *in, SpanBlock *out) {
+  int64_t each = b / n, rest = b % n, low = each * k;
+  *in = (SpanBlock){low + rest, low + each, true};
+  *out = (SpanBlock){low, low + each + rest, true};
+}
+
+/* Steps to the next block of the labels of an index; false after the last. */
+static bool block_next(const Least *x, uint32_t k, const uint32_t *count, uint32_t *at) {
+  for (uint32_t l = x->v->n_label; l-- > 0;) {
+    if (!x->used[k][l]) continue;
+    if (++at[l] < count[l]) return true;
+    at[l] = 0;
+  }
+  return false;
+}
+
+static int64_t window_length(const Least *x, uint32_t k, const uint32_t *count, const SpanBlock *label) {
+  int64_t from, to, wrap;
+  window_find(x->v, x->r, k, count, label, &from, &to, &wrap);
+  return smaller(to - from, x->r->extent[k]);
+}
+
+static Lengths lengths_of(const Least *x, uint32_t k, const uint32_t *count) {
+  SpanBlock in[GRAPH_LABELS + 1], out[GRAPH_LABELS + 1];
+  uint32_t at[GRAPH_LABELS + 1] = {0};
+  double blocks = 1, sum = 0;
+  Lengths n = {0, (double)x->r->extent[k], 0};
+  for (uint32_t l = 0; l < x->v->n_label; l++) {
+    in[l] = out[l] = (SpanBlock){0, x->v->extent[l], false};
+    blocks *= x->used[k][l] ? count[l] : 1;
+  }
+  if (blocks > (double)BLOCKS_MOST) return (Lengths){0, 0, n.least};
+  do {
+    bool some = true;
+    for (uint32_t l = 0; l < x->v->n_label; l++) {
+      if (!x->used[k][l] || count[l] <= 1) continue;
+      block_bounds(x->v->extent[l], count[l], at[l], &in[l], &out[l]);
+      some = some && in[l].high > in[l].low;
+    }
+    double least = some ? (double)window_length(x, k, count, in) : 0,
+           most = (double)window_length(x, k, count, out);
+    sum += least;
+    n.least = least < n.least ? least : n.least;
+    n.most = most > n.most ? most : n.most;
+  } while (block_next(x, k, count, at));
+  n.mean = sum / blocks;
+  return n;
+}
+
+static const Lengths *lengths_get(Least *x, uint32_t k, const uint32_t *count) {
+  uint32_t key[GRAPH_LABELS + 2] = {k}, n = 1;
+  for (uint32_t l = 0; l < x->v->n_label; l++)
+    if (x->used[k][l]) key[n++] = count[l];
+  MemoEntry *e = memo_get(&x->seen, key, n * sizeof *key);
+  if (e->value) return e->value;
+  Lengths found = lengths_of(x, k, count);
+  return e->value = arena_copy(x->arena, &found, sizeof found);
+}
+
+static Least least_new(Arena *a, const PartVertex *v, const PartRead *r) {
+  Least x = {a, v, r, NEW_ARRAY(a, bool *, r->rank + 1), false, memo_new(a)};
+  bool *any = NEW_ARRAY(a, bool, v->n_label + 1);
+  for (uint32_t k = 0; k < r->rank; k++) {
+    x.used[k] = NEW_ARRAY(a, bool, v->n_label + 1);
+    expr_labels(r->index[k], v->n_label, x.used[k]);
+    for (uint32_t l = 0; l < v->n_label; l++) x.shared |= x.used[k][l] && any[l], any[l] |= x.used[k][l];
+  }
+  return x;
+}
+
+/* The longest block at home of a read's dimension, and the mean. */
+static void home_lengths(const PlaceTensor *t, const PartRead *r, uint32_t k, const PlaceCounts *home, double *most,
+    double *mean) {
+  int32_t d = r->from < 0 ? (int32_t)k : r->made[k];
+  double all = (double)r->extent[k];
+  *most = *mean = all;
+  if (d < 0 || !t->extent[d]) return;
+  double merged = (double)(r->extent[k] / t->extent[d]);
+  *most = merged * part_block(t->extent[d], (uint32_t)home->count[d]);
+  *mean = all / home->count[d];
+}
+
+/* The most that all sites together have of their windows: in each dimension no more than the smaller of window and
+ * block, and no more than they have at all. */
+static double there_most(
+    const Least *x, const PlaceTensor *t, double sites, const PlaceCounts *home, const Lengths *const *window) {
+  double there = sites, has = sites, most, mean;
+  for (uint32_t k = 0; k < x->r->rank; k++) {
+    home_lengths(t, x->r, k, home, &most, &mean);
+    there *= most < window[k]->most ? most : window[k]->most;
+    has *= mean;
+  }
+  return there < has ? there : has;
+}
+
+void reach_costs_least(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const PlaceCounts *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
+  Arena *a = arena_new();
+  Least x = least_new(a, &g->part->vertices.at[vertex], read_of(g, vertex, read));
+  const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
+  double sites = (double)mesh_sites(m);
+  const Lengths **window = NEW_ARRAY(a, const Lengths *, x.r->rank + 1);
+  for (uint32_t j = 0; j < n_on; j++) {
+    uint32_t count[GRAPH_LABELS + 1];
+    double want = sites;
+    counts_find(x.v, m, m->n, on[j]->on, count);
+    for (uint32_t k = 0; k < x.r->rank; k++) {
+      window[k] = lengths_get(&x, k, count);
+      want *= x.shared ? window[k]->least : window[k]->mean;
+    }
+    for (uint32_t i = 0; i < n_home; i++) {
+      double lack = want - there_most(&x, t, sites, &home[i], window);
+      Amount n = {want, lack > want * 1e-9 ? lack : 0};
+      cost[(size_t)i * n_on + j] = x.r->asked > 0 ? 0 : amount_cost(g, vertex, read, n, paper);
+    }
+  }
   arena_free(a);
 }
 

@@ -296,7 +296,9 @@ static void reach_add(Finder *f, uint32_t i, uint32_t k, const PlaceWays *w) {
   uint32_t rank = f->g->tensors.at[t].n;
   Distinct p = distinct(a, f, rank, f->home[t].n, f->home[t].at), q = distinct(a, f, v->n_label, w->n, cut);
   double *cost = NEW_ARRAY(a, double, (size_t)p.n * q.n);
-  if (f->g->cost) {
+  if (f->counts)
+    reach_costs_least(f->g, f->m, i, k, p.n, counts_of(a, f->m, rank, &p), q.n, q.at, f->g->cost != NULL, cost);
+  else if (f->g->cost) {
     PairCost c = pair_read(f->g, f->m, links_of(f), i, k);
     windows_price(f, i, k, &c, &p, &q, cost);
   } else reach_costs(f->g, f->m, i, k, p.n, p.at, q.n, q.at, false, cost);
@@ -314,7 +316,7 @@ void tables_read(Finder *f, uint32_t i, uint32_t k) {
   Placement *wanted = NEW_ARRAY(f->arena, Placement, w->n);
   for (uint32_t j = 0; j < w->n; j++) wanted[j] = wanted_at(r, f->m, w->at[j].on);
   if (!reach_is_plain(f->g, i, k)) {
-    if (!f->counts) reach_add(f, i, k, w); /* no lower bound of windows is known */
+    reach_add(f, i, k, w);
     return;
   }
   if (f->g->cost) {

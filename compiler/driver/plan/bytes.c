@@ -59,7 +59,7 @@ static bool placing_take(Sites *p, Placing *x) {
   bool fits = was->allowed <= 0 || placing_work(p->places, x) <= was->allowed * (1 + 1e-12);
   if (!fits || x->cost >= was->cost * (1 - 1e-9)) return false;
   x->bound = was->bound < x->cost ? was->bound : x->cost;
-  x->narrow |= was->narrow;
+  x->narrow = was->narrow;
   x->allowed = was->allowed;
   x->busy = was->busy;
   p->placing = x;
@@ -160,7 +160,7 @@ const char *bytes_best(const Sites *p, Arena *a) {
   const char *less = p->asked.in_seconds ? "is faster" : p->asked.in_elements ? "costs less" : "moves less";
   const char *once = p->asked.in_seconds && x->panels ? "without panels, " : ""; /* the search knows none */
   if (p->asked.who != PLANNER_EXACT) return NULL; /* its bound is only for these cuts */
-  if (x->narrow) return SITES_NARROW;
+  if (x->narrow && !placing_is_proven(x)) return SITES_NARROW;
   if (placing_is_proven(x)) return arena_printf(a, "%sno plan on such a mesh %s%s", once, less, among(p));
   if (x->bound <= 0) return NULL;
   return arena_printf(a, "%s%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best",

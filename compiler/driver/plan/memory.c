@@ -290,7 +290,7 @@ static Leave fit(Sites *p, const PartVectors *only) {
   if (!x) return unfit(p, least);
   if (x == p->placing) return LEAVE_OK; /* the same amount moves as before, so nothing costs less */
   x->bound = unbound->bound;
-  x->narrow |= unbound->narrow;
+  x->narrow = unbound->narrow;
   p->fit.unlimited = unbound;
   p->placing = x;
   return LEAVE_OK;

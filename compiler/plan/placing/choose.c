@@ -5,7 +5,14 @@
 
 #include "inside.h"
 
-enum { WAYS = 1300 };        /* of one tensor at most: tables have the square of this */
+enum {
+  WAYS = 1300,               /* of one tensor at most: tables have the square of this; */
+  WIDE = 4100,               /* of a vertex with more labels, none of whose tensors has more than that; */
+  COUNTS = 1400,             /* by counts; */
+  TRIED = 1 << 15            /* to go through, if few of them are left */
+};
+
+typedef VEC(Placement) PlacementList;
 
 typedef struct Choosing {
   Arena *arena;
@@ -14,33 +21,64 @@ typedef struct Choosing {
   int64_t room[CUT_LABELS];  /* by label, the rest; 0: it is not cut */
   Placement now;
   int64_t calls, best;
-  bool idle;                 /* axes may stay without label */
-  const PartVectors *only;   /* the allowed counts; none: all are */
-  VEC(Placement) all;
+  const WaysWanted *wanted;
+  Memo seen;                 /* counts, if only these are distinguished */
+  PlacementList all;
 } Choosing;
 
+static MemoEntry *counts_entry(Memo *seen, const Mesh *m, uint32_t n, const Placement *p) {
+  uint32_t count[CUT_LABELS];
+  n = n < CUT_LABELS ? n : CUT_LABELS;
+  for (uint32_t d = 0; d < n; d++) count[d] = 1;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (p->on[a] >= 0 && (uint32_t)p->on[a] < n) count[p->on[a]] *= m->size[a];
+  return memo_get(seen, count, n * sizeof *count);
+}
+
+/* Whether it is among what is left, and the first with its counts, as far as that is wanted. */
+static bool is_wanted(const WaysWanted *w, Memo *seen, const Mesh *m, uint32_t n, const Placement *p) {
+  if (w->left && !counts_entry(w->left, m, n, p)->value) return false;
+  if (!w->counts) return true;
+  MemoEntry *e = counts_entry(seen, m, n, p);
+  if (e->value) return false;
+  e->value = seen;
+  return true;
+}
+
 static bool allowed(const Choosing *c) {
-  if (!c->only || !c->only->n) return true;
-  for (uint32_t i = 0; i < c->only->n; i++) {
-    const uint32_t *d = c->only->at + (size_t)i * c->only->n_label;
+  const PartVectors *only = c->wanted->only;
+  if (!only || !only->n) return true;
+  for (uint32_t i = 0; i < only->n; i++) {
+    const uint32_t *d = only->at + (size_t)i * only->n_label;
     bool same = true;
-    for (uint32_t l = 0; same && l < c->only->n_label; l++)
+    for (uint32_t l = 0; same && l < only->n_label; l++)
       same = (l < CUT_LABELS ? placement_count(c->m, &c->now, (int8_t)l) : 1) == d[l];
     if (same) return true;
   }
   return false;
 }
 
+static void choose_end(Choosing *c) {
+  bool idle = c->wanted->idle;
+  if ((!idle && c->calls < c->best) || !allowed(c)) return;
+  if (!idle && c->calls > c->best) c->all.len = 0;
+  c->best = c->calls;
+  if (is_wanted(c->wanted, &c->seen, c->m, c->n, &c->now)) vec_push(c->arena, c->all, c->now);
+}
+
+/* Whether only counts matter, and this axis could change places with the one before. */
+static bool is_alike(const Choosing *c, uint32_t a) {
+  return c->wanted->counts && a > 0 && c->m->size[a] == c->m->size[a - 1];
+}
+
 static void choose_axis(Choosing *c, uint32_t a) {
   if (a == c->m->n) {
-    if ((!c->idle && c->calls < c->best) || !allowed(c)) return;
-    if (!c->idle && c->calls > c->best) c->all.len = 0;
-    c->best = c->calls;
-    vec_push(c->arena, c->all, c->now);
+    choose_end(c);
     return;
   }
-  uint32_t size = c->m->size[a];
-  for (uint32_t d = 0; d < c->n; d++) {
+  uint32_t size = c->m->size[a], first = 0;
+  if (is_alike(c, a)) first = c->now.on[a - 1] < 0 ? c->n : (uint32_t)c->now.on[a - 1];
+  for (uint32_t d = first; d < c->n; d++) {
     if (c->room[d] < size) continue;
     int64_t room = c->room[d];
     c->room[d] = room / size;
@@ -54,32 +92,64 @@ static void choose_axis(Choosing *c, uint32_t a) {
   choose_axis(c, a + 1);
 }
 
-/* Restricts the search to the longest labels where all labels have too many ways. */
-static bool longest_only(Choosing *c) {
-  uint32_t smallest = UINT32_MAX, axes = 0, usable = 0, most = CUT_LABELS;
+/* In how many ways so many labels with room can be cut: where axes are alike, the sequence does not matter. */
+static double ways_number(const Choosing *c, uint32_t labels) {
+  double n = 1, same = 1;
   for (uint32_t a = 0; a < c->m->n; a++) {
-    axes += c->m->size[a] > 1;
-    if (c->m->size[a] > 1 && c->m->size[a] < smallest) smallest = c->m->size[a];
+    if (c->m->size[a] <= 1) continue;
+    same = is_alike(c, a) ? same + 1 : 1;
+    n *= (labels + same) / same;
   }
-  while (most > 1 && pow(most + 1, axes) > (double)WAYS) most--;
-  for (uint32_t d = 0; d < c->n; d++) usable += c->room[d] >= smallest;
-  bool narrow = usable > most;
+  return n;
+}
+
+static double ways_of_labels(const Mesh *m, uint32_t labels) {
+  double n = 1;
+  for (uint32_t a = 0; a < m->n; a++) n *= m->size[a] > 1 ? labels + 1 : 1;
+  return n;
+}
+
+/* Considers only the longest labels, fewer than would be possible: nothing is proven so. */
+static void longest_only(Choosing *c, uint32_t smallest, uint32_t usable) {
+  uint32_t most = CUT_LABELS;
+  while (most > 1 && ways_of_labels(c->m, most) > (double)WAYS) most--;
   for (; usable > most; usable--) {
     uint32_t least = UINT32_MAX;
     for (uint32_t d = 0; d < c->n; d++)
       if (c->room[d] >= smallest && (least == UINT32_MAX || c->room[d] <= c->room[least])) least = d;
     c->room[least] = 0;
   }
-  return narrow;
+}
+
+/* Whether there are more ways than that to go through. */
+static bool are_many(Choosing *c, double most) {
+  uint32_t smallest = UINT32_MAX, usable = 0;
+  for (uint32_t a = 0; a < c->m->n; a++)
+    if (c->m->size[a] > 1 && c->m->size[a] < smallest) smallest = c->m->size[a];
+  for (uint32_t d = 0; d < c->n; d++) usable += c->room[d] >= smallest;
+  bool many = ways_number(c, usable) > most;
+  if (many) longest_only(c, smallest, usable);
+  return many;
 }
 
 PlaceWays ways_find(
-    Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow) {
-  Choosing c = {.arena = a, .m = m, .n = n < CUT_LABELS ? n : CUT_LABELS, .calls = 1, .idle = idle, .only = only};
+    Arena *a, const Mesh *m, uint32_t n, const int64_t *most, const WaysWanted *w, bool *narrow) {
+  Choosing c = {.arena = a, .m = m, .n = n < CUT_LABELS ? n : CUT_LABELS, .calls = 1, .wanted = w};
+  bool all = !w->only || !w->only->n;
+  c.seen = memo_new(a);
   for (uint32_t d = 0; d < c.n; d++) c.room[d] = most[d];
-  if (!only || !only->n) *narrow |= longest_only(&c);
+  double limit = w->counts ? COUNTS : w->left ? TRIED : w->wide && !*narrow ? WIDE : WAYS;
+  if (all) *narrow |= are_many(&c, limit);
   choose_axis(&c, 0);
-  return (PlaceWays){c.all.len, c.all.at};
+  PlaceWays found = {c.all.len, c.all.at};
+  uint32_t kept = w->wide ? WIDE : WAYS;
+  if (!all || w->counts || found.n <= kept || !are_many(&c, WAYS)) return found;
+  *narrow = true;
+  c.all = (PlacementList){0}, c.best = 0;
+  choose_axis(&c, 0);
+  if (c.all.len) return (PlaceWays){c.all.len, c.all.at};
+  found.n = kept; /* what is left cuts other labels */
+  return found;
 }
 
 PlaceWays ways_one(Arena *a, const Mesh *m, const int8_t *on) {
@@ -88,27 +158,12 @@ PlaceWays ways_one(Arena *a, const Mesh *m, const int8_t *on) {
   return (PlaceWays){1, p};
 }
 
-/* ---- distinguished by counts --------------------------------------------------------------------------------- */
-
-static MemoEntry *counts_entry(Memo *seen, const Mesh *m, uint32_t n, const Placement *p) {
-  uint32_t count[CUT_LABELS];
-  n = n < CUT_LABELS ? n : CUT_LABELS;
-  for (uint32_t d = 0; d < n; d++) count[d] = 1;
-  for (uint32_t a = 0; a < m->n; a++)
-    if (p->on[a] >= 0 && (uint32_t)p->on[a] < n) count[p->on[a]] *= m->size[a];
-  return memo_get(seen, count, n * sizeof *count);
-}
-
-PlaceWays ways_counted(Arena *a, const Mesh *m, uint32_t n, PlaceWays w) {
+PlaceWays ways_of(Arena *a, const Mesh *m, uint32_t n, PlaceWays all, const WaysWanted *w) {
   Memo seen = memo_new(a);
-  Placement *at = NEW_ARRAY(a, Placement, w.n + 1);
+  Placement *at = NEW_ARRAY(a, Placement, all.n + 1);
   uint32_t k = 0;
-  for (uint32_t i = 0; i < w.n; i++) {
-    MemoEntry *e = counts_entry(&seen, m, n, &w.at[i]);
-    if (e->value) continue;
-    e->value = at;
-    at[k++] = w.at[i];
-  }
+  for (uint32_t i = 0; i < all.n; i++)
+    if (is_wanted(w, &seen, m, n, &all.at[i])) at[k++] = all.at[i];
   return (PlaceWays){k, at};
 }
 
@@ -116,22 +171,32 @@ void ways_keep(Memo *left, const Mesh *m, uint32_t n, const Placement *p) {
   counts_entry(left, m, n, p)->value = left;
 }
 
-PlaceWays ways_left(Arena *a, const Mesh *m, uint32_t n, PlaceWays w, Memo *left) {
-  Placement *at = NEW_ARRAY(a, Placement, w.n + 1);
-  uint32_t k = 0;
-  for (uint32_t i = 0; i < w.n; i++)
-    if (counts_entry(left, m, n, &w.at[i])->value) at[k++] = w.at[i];
-  return (PlaceWays){k, at};
-}
-
 /* ---- cuts of a vertex ------------------------------------------------------------------------------------------ */
 
+/* Whether what a table distinguishes of its cuts is never much. */
+static bool is_wide(const Mesh *m, const PartVertex *v) {
+  bool few = ways_of_labels(m, v->n_out) <= (double)WAYS;
+  for (uint32_t k = 0; k < v->reads.len; k++) few = few && ways_of_labels(m, v->reads.at[k].rank) <= (double)WAYS;
+  return few;
+}
+
 PlaceWays cuts_find(
-    Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow) {
+    Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, const WaysWanted *wanted, bool *narrow) {
   const PartVertex *v = &g->part->vertices.at[vertex];
-  if (g->fixed && g->fixed->label[vertex]) return ways_one(a, m, g->fixed->label[vertex]);
-  if (g->label) return g->label[vertex];
-  return ways_find(a, m, v->n_label, v->most, idle, only ? &only[vertex] : NULL, narrow);
+  WaysWanted its = *wanted, *w = &its;
+  its.wide = is_wide(m, v);
+  if (g->fixed && g->fixed->label[vertex])
+    return ways_of(a, m, v->n_label, ways_one(a, m, g->fixed->label[vertex]), w);
+  if (g->label) return ways_of(a, m, v->n_label, g->label[vertex], w);
+  return ways_find(a, m, v->n_label, v->most, w, narrow);
+}
+
+PlaceWays stays_find(
+    Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t tensor, const WaysWanted *w, bool *narrow) {
+  const PlaceTensor *t = &g->tensors.at[tensor];
+  if (g->fixed && g->fixed->home[tensor]) return ways_of(a, m, t->n, ways_one(a, m, g->fixed->home[tensor]->on), w);
+  if (g->home) return ways_of(a, m, t->n, g->home[tensor], w);
+  return ways_find(a, m, t->n, t->most, w, narrow);
 }
 
 /* ---- the work of a site ----------------------------------------------------------------------------------- */
@@ -176,7 +241,8 @@ static bool is_free(const PlaceGraph *g, uint32_t vertex, const PartVectors *onl
 static double least_points(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const PartVectors *only) {
   Arena *a = arena_new();
   bool narrow = false;
-  PlaceWays cuts = cuts_find(a, g, m, vertex, true, only, &narrow);
+  WaysWanted w = {.idle = true, .counts = true, .only = only ? &only[vertex] : NULL};
+  PlaceWays cuts = cuts_find(a, g, m, vertex, &w, &narrow);
   double least = INFINITY;
   for (uint32_t k = 0; k < cuts.n; k++)
     least = fmin(least, block_points(&g->part->vertices.at[vertex], m, cuts.at[k].on));

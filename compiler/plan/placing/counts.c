@@ -54,6 +54,7 @@ PlaceLeast placing_least(
   if (finder_make(&f, which)) {
     least_find(&f, budget, enough, &least);
   }
+  if (f.narrow) least.bound = 0;
   least.narrow = f.narrow;
   least.effort += ENTRY_LEAST * f.entries;
   arena_free(work);
@@ -70,7 +71,7 @@ static void bound_raise(const PlaceGraph *g, const Mesh *m, const PartVectors *o
     NetworkLimit l = {.weight = finder_weights(&f), .most = f.allowed, .price = &known->price};
     double done, bound = counts ? network_raise(f.n, &l, budget, enough, &done)
                                 : network_bound_at(f.n, &l, known->price, true, budget, enough, &done);
-    known->bound = fmax(known->bound, fmin(bound, enough));
+    if (!f.narrow) known->bound = fmax(known->bound, fmin(bound, enough));
     known->effort += done + ENTRY_LEAST * f.entries;
   }
   arena_free(work);
@@ -150,9 +151,10 @@ bool placing_left(Arena *a, const PlaceGraph *g, const Mesh *m, const PartVector
     if (limit > 0) price_add(&f, known->price);
     double bound = network_rule_out(f.n, budget, enough + limit, 1, &left, &done) - limit;
     some = bound < enough;
-    if (bound > known->bound) known->bound = bound;
+    if (!f.narrow && bound > known->bound) known->bound = bound;
     if (some) left_keep(&f, a, left, out);
     out->bound = known->bound;
+    out->narrow = f.narrow;
     known->effort = done + ENTRY_LEAST * f.entries;
   }
   arena_free(work);

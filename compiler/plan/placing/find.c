@@ -10,12 +10,8 @@
 
 static void tensor_add(Finder *f, uint32_t i) {
   const PlaceTensor *t = &f->g->tensors.at[i];
-  const PlaceFixed *fixed = f->g->fixed;
-  if (fixed && fixed->home[i]) f->home[i] = ways_one(f->arena, f->m, fixed->home[i]->on);
-  else if (f->g->home) f->home[i] = f->g->home[i];
-  else f->home[i] = ways_find(f->arena, f->m, t->n, t->most, true, NULL, &f->narrow);
-  if (f->counts) f->home[i] = ways_counted(f->arena, f->m, t->n, f->home[i]);
-  if (f->g->left) f->home[i] = ways_left(f->arena, f->m, t->n, f->home[i], f->g->left->home[i]);
+  WaysWanted w = {.idle = true, .counts = f->counts, .left = f->g->left ? f->g->left->home[i] : NULL};
+  f->home[i] = stays_find(f->arena, f->g, f->m, i, &w, &f->narrow);
   f->stay[i] = network_variable(f->n, f->home[i].n);
   if (t->vertex >= 0 && !f->g->cost) return;
   double *cost = NEW_ARRAY(f->arena, double, f->home[i].n);
@@ -63,10 +59,11 @@ static bool cuts_make(Finder *f, uint32_t *which) {
   const PartGraph *part = f->g->part;
   for (uint32_t i = 0; i < part->vertices.len; i++) {
     if (part->vertices.at[i].node->kind != EIN_VERTEX) continue;
-    f->label[i] = cuts_find(f->arena, f->g, f->m, i, !f->g->busy, f->only, &f->narrow);
-    if (f->counts) f->label[i] = ways_counted(f->arena, f->m, part->vertices.at[i].n_label, f->label[i]);
-    if (f->g->left)
-      f->label[i] = ways_left(f->arena, f->m, part->vertices.at[i].n_label, f->label[i], f->g->left->label[i]);
+    WaysWanted w = {.idle = !f->g->busy,
+        .counts = f->counts,
+        .only = f->only ? &f->only[i] : NULL,
+        .left = f->g->left ? f->g->left->label[i] : NULL};
+    f->label[i] = cuts_find(f->arena, f->g, f->m, i, &w, &f->narrow);
     if (!f->label[i].n) return *which = i, false;
   }
   *which = 0;
@@ -122,6 +119,7 @@ Finder finder_new(Arena *work, const PlaceGraph *g, const Mesh *mesh, const Part
   f.home = NEW_ARRAY(work, PlaceWays, tensors + 1);
   f.cut = NEW_ARRAY(work, uint32_t, vertices + 1);
   f.stay = NEW_ARRAY(work, uint32_t, tensors + 1);
+  f.narrow = g->left && g->left->narrow;
   if (g->cost && g->cost->seconds) f.links = seconds_links(g->cost->seconds, mesh, g->room);
   return f;
 }
@@ -149,12 +147,12 @@ static Placing *placing_of(Arena *a, const Finder *f, const NetworkAnswer *x) {
   p->narrow = f->narrow;
   p->allowed = f->allowed;
   p->effort = x->work + ENTRY * f->entries;
-  p->bound = fmin(fmax(x->bound, 0), p->cost); /* due to unequal blocks, or rounding */
+  p->bound = f->narrow ? 0 : fmin(fmax(x->bound, 0), p->cost); /* due to unequal blocks, or rounding */
   return p;
 }
 
-Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget,
-    double enough, uint32_t *which) {
+Placing *placing_look(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget,
+    double enough, uint32_t *which, bool *narrow) {
   Arena *work = arena_new();
   Finder f = finder_new(work, g, mesh, only, false);
   Placing *p = NULL;
@@ -162,8 +160,15 @@ Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const Par
     NetworkAnswer x = finder_solve(&f, budget, enough, NULL);
     if (x.value) p = placing_of(a, &f, &x);
   }
+  *narrow = f.narrow;
   arena_free(work);
   return p;
+}
+
+Placing *placing_find(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget,
+    double enough, uint32_t *which) {
+  bool narrow;
+  return placing_look(a, g, mesh, only, budget, enough, which, &narrow);
 }
 
 Placing *placing_forests(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget) {

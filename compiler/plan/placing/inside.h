@@ -20,34 +20,49 @@ double turns_in(const PlaceTensor *t, const PartRead *r);
 
 enum { CUT_LABELS = 127 };   /* a placement can distinguish at most this many labels of a tensor */
 
-/* All ways to assign axes to labels (or dimensions) that have room for them: with as many calls as possible, or, if
- * idle, any number. Sets *narrow if it considered only the longest labels. */
+typedef struct WaysWanted {
+  bool idle;                 /* any number of calls; else as many as possible */
+  bool counts;               /* the first of each group with equal counts */
+  const PartVectors *only;   /* the allowed counts; NULL or none: all are */
+  Memo *left;                /* only the counts that this has (ways_keep); NULL: all */
+  bool wide;                 /* there may be more ways than usual */
+} WaysWanted;
+
+/* The wanted ways to assign axes to labels (or dimensions) that have room for them. Sets *narrow if it considered only
+ * the longest labels; if it is set before, that needs fewer. */
 PlaceWays ways_find(
-    Arena *a, const Mesh *m, uint32_t n, const int64_t *most, bool idle, const PartVectors *only, bool *narrow);
+    Arena *a, const Mesh *m, uint32_t n, const int64_t *most, const WaysWanted *w, bool *narrow);
 PlaceWays ways_one(Arena *a, const Mesh *m, const int8_t *on);
-/* The ways to cut a vertex that g fixes or allows. */
+/* Those of all that are left, and the first of each group if only counts matter. */
+PlaceWays ways_of(Arena *a, const Mesh *m, uint32_t n, PlaceWays all, const WaysWanted *w);
+/* The wanted ways to cut a vertex, or for a tensor's home, that g fixes or allows. */
 PlaceWays cuts_find(
-    Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, bool idle, const PartVectors *only, bool *narrow);
+    Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, const WaysWanted *w, bool *narrow);
+PlaceWays stays_find(
+    Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t tensor, const WaysWanted *w, bool *narrow);
 /* Operations per run of the site with the largest block. */
 double cut_work(const PartVertex *v, const Mesh *m, const int8_t *label);
-
-/* The first way of each group with equal counts; and the ways whose counts are in `left`. */
-PlaceWays ways_counted(Arena *a, const Mesh *m, uint32_t n, PlaceWays w);
-PlaceWays ways_left(Arena *a, const Mesh *m, uint32_t n, PlaceWays w, Memo *left);
 
 struct PlaceLeft {
   Memo **label, **home;      /* by vertex, by tensor: a map with the counts of labels, of dimensions, that remain */
   double bound;              /* a known lower bound */
+  bool narrow;               /* not all counts were looked at */
 };
 void ways_keep(Memo *left, const Mesh *m, uint32_t n, const Placement *p);
+
+/* ---- a search on one mesh: find.c ------------------------------------------------------------------------ */
+
+/* As placing_find. *narrow: it considered only some ways; then there is no bound, and NULL proves nothing. */
+Placing *placing_look(Arena *a, const PlaceGraph *g, const Mesh *mesh, const PartVectors *only, double budget,
+    double enough, uint32_t *which, bool *narrow);
 
 /* ---- counts alone, whichever axes cut: counts.c --------------------------------------------------------- */
 
 /* A placing's cost depends on which axes cut what. If only counts are distinguished, and each pair of counts gets its
  * least cost, there is much less to choose from, and the result is a lower bound for every order of the mesh's axes,
- * usually a very close one. By bytes or elements, without windows. */
+ * usually a very close one. By bytes or elements. */
 typedef struct PlaceLeast {
-  double bound;              /* for all placings on this mesh, at this price of an operation */
+  double bound;              /* for all placings on this mesh, at this price of an operation; 0: none is known */
   double price;
   double sum;                /* the least sum, or slightly above */
   double effort;

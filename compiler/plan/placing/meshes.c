@@ -123,10 +123,11 @@ static bool is_as_much(double cost, double bound) {
 /* Returns a lower bound for plans on this mesh below the wanted cost. */
 static double look(Search *x, const PlaceGraph *g, const Mesh *m, double budget, double below) {
   double enough = fmin(x->enough, below);
-  Placing *p = placing_find(x->arena, g, m, x->only, budget, enough, x->which);
-  if (!p) return enough;
+  bool narrow;
+  Placing *p = placing_look(x->arena, g, m, x->only, budget, enough, x->which, &narrow);
+  x->narrow |= narrow;
+  if (!p) return narrow ? 0 : enough;
   x->effort += p->effort;
-  x->narrow |= p->narrow;
   if (!x->best || p->cost < x->best->cost) x->best = p;
   if (p->cost < x->enough) x->enough = p->cost;
   return p->bound;
@@ -169,7 +170,6 @@ static void chance(Search *x, Mesh m, bool orders, double budget) {
     Placing *p = placing_forests(x->arena, x->g, &m, x->only, budget / n);
     if (!p) return;
     x->effort += p->effort;
-    x->narrow |= p->narrow;
     if (!x->best || p->cost < x->best->cost) x->best = p;
     x->enough = fmin(x->enough, p->cost);
   } while (orders && order_next(&m));
@@ -219,7 +219,8 @@ static void look_below(Search *x, const Meshes *all, uint32_t i, PlaceLeast *kno
     if (b.proof && bound <= known->bound) break;
     share = b.budget / orders_of(m);
   } while (orders && order_next(&m));
-  if (!is_as_much(x->enough, known->bound) && (!some || whole)) known->bound = fmax(known->bound, bound);
+  bool proves = !known->narrow && (!some || whole);
+  if (proves && !is_as_much(x->enough, known->bound)) known->bound = fmax(known->bound, bound);
   arena_free(a);
 }
 
@@ -336,7 +337,7 @@ static Placing *best_of(Arena *a, const PlaceGraph *g, const Meshes *x, const Pa
     double enough, Placing *best, uint32_t *which) {
   Search s = {.arena = a, .g = g, .only = only, .enough = enough, .best = best, .bound = INFINITY, .which = which};
   Placing *p = has_bound(g) ? best_by_rounds(&s, x, budget) : best_plainly(&s, x, budget);
-  if (p) p->bound = fmin(s.bound, p->cost), p->narrow = s.narrow, p->effort = s.effort;
+  if (p) p->bound = fmin(s.bound, p->cost), p->narrow = s.narrow && p->bound <= 0, p->effort = s.effort;
   return p;
 }
 
@@ -416,6 +417,6 @@ Placing *placing_best(
   if (!q || q->cost >= p->cost || (p->allowed > 0 && placing_work(g, q) > p->allowed)) return p;
   q->bound = p->bound;
   q->allowed = p->allowed;
-  q->narrow |= p->narrow;
+  q->narrow = p->narrow;
   return q;
 }

@@ -217,5 +217,5 @@ void placing_counts(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint
 }
 
 bool placing_is_proven(const Placing *p) {
-  return !p->narrow && p->cost <= p->bound * (1 + 1e-9);
+  return p->cost <= p->bound * (1 + 1e-9);
 }

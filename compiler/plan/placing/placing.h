@@ -84,7 +84,7 @@ typedef struct Placing {
   double effort;             /* additions that finding it took, about */
   double allowed;            /* the limit on the busiest site's work; 0: none */
   double bound;              /* lower bound for this mesh with equal blocks */
-  bool narrow;               /* of some tensor only cuts along its longest labels were considered */
+  bool narrow;               /* there is no bound: of some tensor only cuts along its longest labels were looked at */
   double busy;               /* the bound for plans without idle axes; 0: not searched separately */
 } Placing;
 

@@ -326,7 +326,7 @@ static Placing *best_by_rounds(Search *s, const Meshes *x, double budget) {
   for (uint32_t r = 0; r < ROUNDS && !(large && s->g->busy && s->best); r++)
     round_look(s, x, known, tried, sum * (1 + rounds[r]) + rounds[0], INFINITY, fmin(proof, budget));
   if (!large && s->best && is_far(s, bound_of(n, known))) chance_meshes(s, x, known, budget);
-  if (large && !s->g->busy) bounds_raise(s, x, known, budget);
+  if (!s->g->busy) bounds_raise(s, x, known, budget);
   s->bound = bound_of(n, known);
   if (s->best && is_as_much(s->best->cost, s->bound)) s->bound = fmax(s->bound, s->best->cost);
   return s->best;

@@ -41,6 +41,22 @@ want 0 python3 "$here/network.py" strip 80
 mv out x.ein
 soon "$EIN" run x.ein --expect --target=c --flags=-O0
 
+# Many statements that read one tensor along other axes than they have: half as many take no longer.
+cat >hub.py <<'!'
+import resource, subprocess, sys
+def seconds(n):
+    lines = ["input X[i:64,j:64] : f32", "input A[i:64,j:64] : f32", "T0[i,j] = A[i,j]"]
+    lines += [f"T{k}[i,j] = sqrt(T{k - 1}[i,j] + X[j,i])" for k in range(1, n)]
+    open("hub.ein", "w").write("\n".join([*lines, f"output T{n}[i,j] = sqrt(T{n - 1}[i,j] + X[j,i])"]) + "\n")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([sys.argv[1], "plan", "hub.ein", "-n", "4"], check=True, stdout=subprocess.DEVNULL)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+few, many = (min(seconds(n) for _ in range(2)) for n in (2000, 4000))
+print("soon" if few < 1.5 * many else f"2,000: {few} s, 4,000: {many} s")
+!
+want 0 python3 hub.py "$EIN"
+shows "soon"
+
 # Many labels in what is no product.
 awk 'BEGIN {
   for (i = 0; i < 300; i++) printf "input T%d[a%d:2] : i64\n", i, i

@@ -46,6 +46,7 @@ struct Network {
   uint32_t first_id;         /* the first class or table of this network; earlier ids belong to another network */
   double budget, work;
   VEC(uint32_t) stale;       /* variables whose price must be computed again */
+  uint32_t *place;           /* by variable, while a price is computed: 1 + its place among the neighbours; else 0 */
   bool loose;                /* some variable was eliminated in parts */
   const uint32_t *start;     /* a known choice; NULL: none */
   double floor;              /* a known lower bound */

@@ -139,6 +139,7 @@ static Order order_new(Network *n) {
   while (o.room < n->variables.len) o.room *= 2;
   o.at = NEW_ARRAY(n->arena, uint32_t, 2 * (size_t)o.room);
   for (uint32_t x = 0; x < o.room; x++) o.at[o.room + x] = x;
+  n->place = NEW_ARRAY(n->arena, uint32_t, n->variables.len + 1);
   for (uint32_t x = 0; x < n->variables.len; x++) n->variables.at[x].price = step_price(n, x);
   for (uint32_t k = o.room; k-- > 1;) order_meet(&o, k);
   return o;

@@ -204,19 +204,26 @@ double step_price(const Network *n, uint32_t x) {
   vec_push(a, all, ((Price){x, 1}));
   const Variable *v = &n->variables.at[x];
   double price = 1, rough = 1;
+  n->place[x] = 1;
   for (uint32_t i = v->live; i < v->factors.len && rough < STEP_NEVER; i++) {
     const Factor *f = &n->factors.at[v->factors.at[i]];
     for (uint32_t k = 0; !f->gone && k < f->n; k++) {
-      uint32_t j = 0;
-      while (j < all.len && all.at[j].variable != f->side[k].variable) j++;
-      if (j == all.len) vec_push(a, all, ((Price){f->side[k].variable, 1}));
+      uint32_t *place = &n->place[f->side[k].variable];
+      if (!*place) {
+        vec_push(a, all, ((Price){f->side[k].variable, 1}));
+        *place = all.len;
+      }
+      uint32_t j = *place - 1;
       double most = n->variables.at[f->side[k].variable].n, classes = all.at[j].classes * f->side[k].by->n;
       if (classes > most) classes = most;
       rough *= classes / all.at[j].classes;
       all.at[j].classes = classes;
     }
   }
-  for (uint32_t j = 0; j < all.len; j++) price *= all.at[j].classes;
+  for (uint32_t j = 0; j < all.len; j++) {
+    price *= all.at[j].classes;
+    n->place[all.at[j].variable] = 0;
+  }
   arena_free(a);
   return price;
 }

@@ -10,6 +10,7 @@ from .library import Tensor, lib
 # Python's other threads wait meanwhile: to let them run would take longer than the call.
 _call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(("ein_function_call", lib))
 _get, _put, STRIDED, WRITABLE = views._get, views._put, views.STRIDED, views.WRITABLE
+NUMBERS = {"f64": ctypes.c_double, "f32": ctypes.c_float, "i64": ctypes.c_int64}  # dtypes that Python's numbers may be passed as
 MOST = 256
 TINY = 0.0001  # seconds
 _ndarray = None  # NumPy's; None until somebody has imported NumPy
@@ -30,13 +31,23 @@ class Prepared:
         self.tensors = (Tensor * (n + len(f.outputs) + 1))()
         for k, v, _ in passed:
             self.tensors[k] = v.tensor
-        self.places = [(self.tensors[k], views.SIZES[v.dtype] - 1, how) for k, v, how in passed]
+        self.places = [self._place(self.tensors[k], v, how) for k, v, how in passed]
         self.made, self.empty = [(y.shape, y.dtype) for _, y in made], arrays.numpy().empty
         self.inputs = ctypes.addressof(self.tensors)
         self.outputs = self.inputs + n * ctypes.sizeof(Tensor)
         self.buffer = views._Buffer()
         self.at = ctypes.byref(self.buffer)
         self.reaches = [_reach(v) for _, v in (*inputs, *outputs)] if apart else []
+
+    def _place(self, tensor, v, how):
+        """Of an array: where its address goes, the bits that this must not have, how it is accessed. Of a number: its
+        memory, whether it must be exact, None."""
+        if v.kind is not None:
+            return tensor, views.SIZES[v.dtype] - 1, how
+        cell = NUMBERS[v.dtype]()
+        tensor.data = ctypes.addressof(cell)
+        self.kept.append(cell)
+        return cell, v.dtype == "i64", None
 
     def run(self, f, passed):
         """The outputs that were not passed, in C order; None if the call needs the long way."""
@@ -45,6 +56,10 @@ class Prepared:
             if f._forked or not f._closer.alive:
                 return None
             for x, (tensor, odd, how) in zip((*passed, *made), self.places):
+                if how is None:
+                    if not _holds(tensor, x, odd):
+                        return None
+                    continue
                 try:
                     _get(x, at, how)
                     first = tensor.data = buffer.buf
@@ -64,6 +79,16 @@ class Prepared:
         return any(low < b and a < high for a, b in spans)
 
 
+def _holds(cell, x, exact):
+    """Sets it; false if a finite number becomes infinite there, or an integer another one."""
+    try:
+        cell.value = x
+    except OverflowError:
+        return False
+    y = cell.value
+    return y == x or x != x or not (exact or y - y != 0)
+
+
 def _reach(v):
     """From its first element to its lowest byte, and to the end of its highest one."""
     low, high = v.span()
@@ -77,9 +102,12 @@ def key_of(xs, *how):
         _ndarray = getattr(sys.modules["numpy"], "ndarray", None)  # none while it is being imported
     key = [*how]
     for x in xs:
-        if type(x) is not _ndarray:
+        if type(x) is _ndarray:
+            key += x.dtype, x.shape, x.strides
+        elif type(x) is float or type(x) is int:
+            key.append(type(x))
+        else:
             return None
-        key += x.dtype, x.shape, x.strides
     return tuple(key)
 
 

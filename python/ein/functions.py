@@ -170,7 +170,9 @@ class Function:
             return None
 
     def _prepare(self, key, seconds, given, out, lent, results):
-        if not again.may_prepare(self, seconds, given.values(), results.values()):
+        xs = [x for x in given.values() if type(x) not in (float, int)]
+        numbers = all(v.kind is not None or v.dtype in again.NUMBERS for v in lent)
+        if not numbers or not again.may_prepare(self, seconds, [*xs, *out.values()], results.values()):
             return
         numbers = {name: k for k, name in enumerate(self.inputs)}, {name: k for k, name in enumerate(self.outputs)}
         by_number = dict(zip(sorted(numbers[0][name] for name in given), lent))

@@ -632,7 +632,7 @@ class NumPy(unittest.TestCase):
             shape, values = r.choice(((2, 3), (3, 2))), np.random.RandomState(turn)
             given = {"X": beside.laid(r, values.randint(-9, 9, shape).astype("f8")), "k": values.randint(-9, 9, shape[1]).astype("i4")}
             if r.random() < 0.5:
-                given["s"] = np.array(3.0)
+                given["s"] = r.choice((np.array(3.0), 3.0, -4))
             if r.random() < 0.5:
                 given = dict(reversed(given.items()))
             out = r.choice((None, {"Y": beside.room(r, shape[::-1], "f8")}, {"t": np.zeros(()), "Y": np.zeros(shape[::-1])}))
@@ -646,6 +646,16 @@ class NumPy(unittest.TestCase):
             self.assertTrue(all(y[name] is out[name] for name in out or {}))
         print("calls that were prepared: %d of 600" % hits)
         self.assertGreater(hits, 50)
+        g = ein.compile("input s : f32\ninput n : i64\noutput y : f64 = s * 2 + f64(n)\n")
+        for s, n, want in ((1.5, 3, 6.0), (2.5, 4, 9.0), (0.1, 0, 2 * float(np.float32(0.1))), (float("inf"), 1, float("inf")), (3.0, 2**53, 2.0**53 + 6)):
+            self.assertEqual(float(g(s=s, n=n).y), want)
+        self.assertEqual(len(g._prepared), 1)
+        self.assertNotEqual(float(g(s=float("nan"), n=1).y), want)
+        for s, n, why in ((1e300, 1, "input s: 1e\\+300 is no f32"), (1.0, 2**63, "input n"), (1.0, True, None), (1, 1, None)):
+            if why:
+                self.assertRaisesRegex(ein.Error, why, g, s=s, n=n)
+            else:
+                self.assertEqual(float(g(s=s, n=n).y), 3)
         frozen = np.zeros(shape[::-1])
         frozen.flags.writeable = False
         with self.assertRaisesRegex(ein.Error, "output Y: it is read-only"):

@@ -89,7 +89,7 @@ static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {
   Seek *k = env;
   (void)x;
   if (leaf->kind != EX_READ || k->s->slot[leaf->i].kept || k->s->slot[leaf->i].index != k->buffer) return leaf;
-  for (uint32_t d = 0; d < k->rank; d++) {
+  for (uint32_t d = 0; d < k->rank && k->ok; d++) {
     const Expr *e = leaf->arg[k->axis ? k->axis[d] : d];
     bool good = e->kind == EX_LABEL && e->i < k->s->sum->n_out && (!k->any || k->label[d] == (uint32_t)e->i);
     for (uint32_t j = 0; good && j < d; j++) good = k->label[j] != (uint32_t)e->i;

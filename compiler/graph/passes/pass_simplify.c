@@ -10,6 +10,7 @@
  *   sum[j:1] body                  body at j = 0
  *   sum[j where j < e] body        for integers and a body without j: body times the number of points
  *   sum[j where j // 4 == e] body  sum[j where 4*e <= j and j < 4*e + 4] body
+ *   a read of n, where n[i] = 8    8
  *
  * This turns scatters to known places, permutations and deltas into reads. */
 #include "expr/prove/in_range.h"
@@ -518,11 +519,36 @@ static void finish(Simplify *s, Draft *d) {
   }
 }
 
+/* ---- numbers ---------------------------------------------------------------------------------- */
+
+/* A read of a vertex that is one number everywhere. */
+static const Expr *leaf_number(void *env, Exprs *p, const Expr *leaf) {
+  const EinNode *const *input = env;
+  (void)p;
+  if (leaf->kind != EX_READ) return leaf;
+  const EinNode *of = input[leaf->i];
+  if (of->kind != EIN_VERTEX || of->sum->reducer != RED_NONE || of->sum->domain || of->sum->by) return leaf;
+  const Expr *e = of->sum->body;
+  return (e->kind == EX_INT || e->kind == EX_REAL) && e->dtype == leaf->dtype && !expr_can_fail(leaf) ? e : leaf;
+}
+
+static const Expr *numbers_put(Simplify *s, Draft *d, EinNode *const *input, const Expr *e) {
+  const Expr *to = e ? expr_map(s->decide.p, e, leaf_number, (void *)(uintptr_t)input) : NULL;
+  if (to != e) rebuild_note(&s->b, "numbers put in", d->place);
+  d->changed |= to != e;
+  return to;
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n) {
   Simplify *s = env;
   Draft d = {.sum = *n->sum, .bound = n->bound, .label = n->label, .place = n->place};
+  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
+  for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
+  d.sum.body = numbers_put(s, &d, input, d.sum.body);
+  d.sum.where = numbers_put(s, &d, input, d.sum.where);
+  d.sum.domain = numbers_put(s, &d, input, d.sum.domain);
   d.sum.body = lawful(s, &d, d.sum.body);
   d.sum.where = not_true(lawful(s, &d, d.sum.where));
   d.sum.domain = not_true(lawful(s, &d, d.sum.domain));
@@ -543,8 +569,6 @@ static EinNode *simplified(void *env, Rebuild *b, EinRegion *r, const EinNode *n
   d.sum.body = lawful(s, &d, d.sum.body);
   d.sum.where = not_true(lawful(s, &d, d.sum.where));
   answer(s, &d);
-  EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
-  for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
   return rebuild_vertex(b, r, n, &d.sum, d.bound, d.label, input);
 }
 

@@ -144,7 +144,7 @@ static const Expr *reduce_lanes(Sched *s, const StagePlan *p, Env *e) {
   SweepPart part = {.p = p, .e = e};
   Sweep w = {.s = s, .n = 1, .part = &part, .n_loop = p->n_red, .loop = p->red, .label = e->label, .row = NOWHERE};
   if (p->n_order) w.row = p->order[p->n_order - 1];
-  sweep_fetches(&w, p, e);
+  sweep_fetches(&w, p, e, NULL);
   sweep_loops(&w);
   return part.result;
 }

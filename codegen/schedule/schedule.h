@@ -475,8 +475,9 @@ struct Sweep {
   const Expr *at;            /* position in their lines at which streamed maps put values; NULL: nothing is streamed */
 };
 
-/* Finds the reads of a stage whose next row should be prefetched during the current one; `row` is the label of rows. */
-void sweep_fetches(Sweep *w, const StagePlan *p, Env *e);
+/* Finds the reads of a stage whose next row should be prefetched during the current one; `row` is the label of rows.
+ * elsewhere: by slot, what another sweep prefetches; NULL: nothing. */
+void sweep_fetches(Sweep *w, const StagePlan *p, Env *e, const bool *elsewhere);
 /* How many lanes a reduction should have along its innermost label; 0: none. */
 int64_t lanes_width(Sched *s, const StagePlan *p);
 /* The loops of all parts; after them, the results of reductions are available. Only a single part may have a

@@ -204,7 +204,7 @@ static bool row_fits(const Sweep *w, const StagePlan *p, const TaskBuffer *b) {
   return row >= (double)ROW_LEAST && row <= (double)ROW_MOST && all >= (double)ROWS_BYTES;
 }
 
-void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
+void sweep_fetches(Sweep *w, const StagePlan *p, Env *e, const bool *elsewhere) {
   Sched *s = w->s;
   const EinSum *sum = p->stage->sum;
   if (w->row == NOWHERE || sum->where || sum->domain) return;
@@ -214,8 +214,8 @@ void sweep_fetches(Sweep *w, const StagePlan *p, Env *e) {
   for (uint32_t k = 0; k < w->n_fetch; k++) w->fetch[k] = was[k];
   for (uint32_t a = 0; a < sum->n_slot; a++) {
     TaskSlot slot = p->stage->slot[a];
-    if (!read[a] || slot.kept || !ex_has_label(read[a], w->row) || plan_move(p, a, w->loop[w->n_loop - 1]) != MOVE_UNIT)
-      continue;
+    if (!read[a] || slot.kept || (elsewhere && elsewhere[a])) continue;
+    if (!ex_has_label(read[a], w->row) || plan_move(p, a, w->loop[w->n_loop - 1]) != MOVE_UNIT) continue;
     if (row_fits(w, p, buffer_seen(s, slot.index))) w->fetch[w->n_fetch++] = (SweepFetch){e, read[a]};
   }
 }

@@ -422,15 +422,43 @@ static void point_after(Sweep *w) {
     if (!is_single(g->r, k)) w->s->value[k] = NULL;
 }
 
-/* Whether stage i's sweep has a reduction over these points, and no later sweep has one. */
-static bool is_last(const Rows *r, uint32_t i) {
-  bool some = false;
+/* Whether some sweep at that level reduces over stage i's points. */
+static bool has_reduction(const Rows *r, uint32_t i, uint32_t level) {
+  for (uint32_t k = 0; k < r->n; k++)
+    if (r->at[k].level == level && !is_map(&r->at[k]) && same_points(r, i, k)) return true;
+  return false;
+}
+
+static bool reads_slot(const RowStage *q, TaskSlot slot) {
+  for (uint32_t a = 0; a < sum_of(q)->n_slot; a++)
+    if (!q->p.stage->slot[a].kept && q->p.stage->slot[a].index == slot.index) return true;
+  return false;
+}
+
+/* The level at which the next row of what a slot reads is prefetched: of the sweeps that reduce over stage i's points,
+ * the last one that reads it, while its row is in the cache; if none does, or it is made again somewhere, the last one.
+ * Later sweeps prefetch what they read. -1: nothing reduces. */
+static int64_t fetch_level(const Rows *r, uint32_t i, TaskSlot slot) {
+  int64_t last = -1, read = -1;
+  bool again = false;
   for (uint32_t k = 0; k < r->n; k++) {
-    if (is_map(&r->at[k]) || !same_points(r, i, k)) continue;
-    if (r->at[k].level > r->at[i].level) return false;
-    some |= r->at[k].level == r->at[i].level;
+    int64_t level = (int64_t)r->at[k].level;
+    if (!same_points(r, i, k) || !has_reduction(r, i, r->at[k].level)) continue;
+    if (level > last) last = level;
+    if (!reads_slot(&r->at[k], slot)) continue;
+    again |= r->at[k].home == HOME_AGAIN;
+    if (level > read) read = level;
   }
-  return some;
+  return read < 0 || again ? last : read;
+}
+
+/* What stage k reads is prefetched by the sweep of stage i, except for what other sweeps prefetch. */
+static void fetches_of(const Rows *r, Sweep *w, uint32_t i, uint32_t k) {
+  const TaskStage *st = r->at[k].p.stage;
+  bool *elsewhere = NEW_ARRAY(r->s->arena, bool, st->sum->n_slot + 1);
+  for (uint32_t a = 0; a < st->sum->n_slot; a++)
+    elsewhere[a] = !st->slot[a].kept && fetch_level(r, i, st->slot[a]) != (int64_t)r->at[i].level;
+  sweep_fetches(w, &r->at[k].p, &r->at[k].e, elsewhere);
 }
 
 /* Makes the sweep of stage i, with all stages of its level that go over its points. */
@@ -454,10 +482,10 @@ static void sweep_make(Rows *r, uint32_t i, bool *done) {
   w.loop = is_map(&r->at[i]) ? p->order : p->red;
   w.before = part_before, w.map = part_map, w.after = point_after, w.env = &g;
   w.row = NOWHERE;
-  if (s->outer && is_last(r, i)) {
+  if (s->outer && has_reduction(r, i, r->at[i].level)) {
     w.row = s->outer - 1;
     for (uint32_t k = 0; k < r->n; k++)
-      if (same_points(r, i, k)) sweep_fetches(&w, &r->at[k].p, &r->at[k].e);
+      if (same_points(r, i, k)) fetches_of(r, &w, i, k);
   }
   sweep_loops(&w);
   for (uint32_t k = 0; k < w.n; k++)

@@ -144,9 +144,10 @@ Leave job_graph_open(Session *s, Job *j, const Args *a) {
   DimValues fixed = {0}, all = j->dims;
   if (g) fixed = dims_fixed(s, j, g);
   if (g && fixed.len) g = graph_try(s, j, &fixed);
+  bool unsized = g && s->front.unsized;
   s->diags = said;
   s->front = front;
-  if (!g) return job_graph(s, j, a);
+  if (!g || unsized) return job_graph(s, j, a);
   j->dims = fixed;
   Leave l = job_graph(s, j, a);
   j->dims = all;

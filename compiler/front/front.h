@@ -17,6 +17,7 @@ typedef struct Front { /* shared by one compilation; the driver makes it */
   int64_t keep;              /* the bytes that gradients may save of a repeat's states (graph/grad/grad.h); 0: as many
                               * as by default */
   double lower;              /* out: the most that is saved though less would do; 0: there is none */
+  bool unsized;              /* out: how much is saved depends on sizes that have no value */
   Str unstated;              /* a def whose stated adjoint is ignored; NULL: none */
   const char *stdlib;        /* the folder of prelude.ein and of modules like `use nn` */
 } Front;

@@ -170,6 +170,11 @@ want 1 "$EIN" plan plain.ein -n 2 --memory=1
 sed 's/N = 40/N = 4000000/' plain.ein >large.ein
 want 0 "$EIN" plan large.ein
 shows 'kept.x'
+sed 's/^dim T = 1000, N = 4000000/dim T, N/' large.ein >open.ein
+want 0 "$EIN" plan open.ein -D T=1000 -D N=4000000
+shows 'kept.x'
+want 0 "$EIN" plan open.ein -D T=1000 -D N=40
+! grep -q 'kept.x' out || wrong "states of few bytes are not all saved"
 
 # A limit is of what is compiled, and of one size.
 want 2 "$EIN" run plain.ein --memory=1GB --target=eval

@@ -707,6 +707,7 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
   region_unstop(x->graph, x->graph->top);
   if (x->gradients) gradient_rules_settle(x->gradients);
   f->lower = x->gradients ? gradients_lower(x->gradients) : 0;
+  f->unsized = x->gradients && gradients_unsized(x->gradients);
   if (!x->module && !x->graph->outputs.len && !x->graph->asserts.len) {
     uint32_t n = p->file->stmts.len;
     Span end = n ? p->file->stmts.at[n - 1]->span : (Span){p->file->src, 0, 0};

@@ -30,6 +30,8 @@ Gradients *gradients_new(Arena *a, EinGraph *g, int64_t keep) {
 
 double gradients_lower(const Gradients *all) { return all->lower; }
 
+bool gradients_unsized(const Gradients *all) { return all->unsized; }
+
 static Made *made_of(Gradients *all, EinRegion *r, const EinNode *loss) {
   Made *first = map_find(&all->made, loss), *m = first;
   while (m && m->region != r) m = m->next;

@@ -22,6 +22,8 @@ enum { GRADIENT_KEEP = 1 << 30 };
 Gradients *gradients_new(Arena *a, EinGraph *g, int64_t keep);
 /* The most bytes that the states saved for a repeat take though less would do; 0: all take the least. */
 double gradients_lower(const Gradients *all);
+/* Whether all states of a repeat are saved because its turns, or the sizes of its states, have no value yet. */
+bool gradients_unsized(const Gradients *all);
 
 typedef struct GradTrouble {
   const EinNode *at;         /* the vertex that has no derivative */

@@ -45,6 +45,7 @@ struct Gradients {
   Map made;                  /* loss -> Made */
   int64_t keep;              /* as in grad.h */
   double lower;
+  bool unsized;
   Map saved, kept;           /* state -> the stack of all its turns; of the first turn of each stretch */
   Map spare;                 /* states that save others, and their next values -> what they save */
   Map rules;                 /* vertex -> GradRule */

@@ -437,7 +437,7 @@ static double states_saved(double turns, uint32_t again) {
   return again ? (double)((again + 1) * turns_root(turns, again)) : turns;
 }
 
-/* The bytes of all states in one turn; 0: not known before the program runs. */
+/* The bytes of all states in one turn; -1: not known before the program runs. */
 static double states_bytes(const Back *b) {
   double all = 0;
   for (uint32_t i = 0; i < b->of->states.len; i++) {
@@ -445,7 +445,7 @@ static double states_bytes(const Back *b) {
     double one = dtype_size(n->dtype);
     if (is_spare(b, n)) continue;
     for (uint32_t k = 0; k < n->rank; k++) {
-      if (n->dim[k]->kind != EX_INT) return 0;
+      if (n->dim[k]->kind != EX_INT) return -1;
       one *= (double)n->dim[k]->i;
     }
     all += one;
@@ -474,6 +474,7 @@ static Stretches stretches_of(Back *b) {
   const Expr *count = b->of->turns;
   double one = states_bytes(b), turns = count->kind == EX_INT ? (double)count->i : 0, keep = (double)b->all->keep;
   uint32_t again = 0;
+  b->all->unsized |= one != 0 && (count->kind != EX_INT || (one < 0 && saves_less(turns, 0)));
   while (states_saved(turns, again) * one > keep && saves_less(turns, again)) again++;
   double saved = states_saved(turns, again) * one;
   if (saves_less(turns, again) && saved > b->all->lower) b->all->lower = saved;

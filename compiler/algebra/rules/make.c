@@ -70,6 +70,8 @@ static AlgNode *make_map(RuleMatch *m, const AlgNode *draft, AlgNode *of) {
 
 static AlgNode *make_aggregate(RuleMatch *m, const RuleValue *g, const AlgNode *draft, AlgNode *of) {
   AlgNode *x;
+  for (uint32_t k = 0; k < g->n; k++)
+    if (g->group[k] >= of->type.n_key) return NULL;
   if (draft->reducer == RED_NONE && draft->type.rank != of->type.rank) return NULL;
   if (draft->reducer == RED_NONE) x = alg_concat(m->p, &m->scratch, of, g->n, g->group, draft->type.dim);
   else x = alg_aggregate(m->p, &m->scratch, of, g->n, g->group, draft->reducer, draft->monoid);

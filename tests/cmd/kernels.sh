@@ -28,7 +28,7 @@ longer[p:40, q:30] : f32 = 3 * p - q
 longer[0, 0]
 longer[row, column] * 2
 A[i, j] * 3
-B[i:41, j:30] : f32 = 1
+B[i:41, j:30] : f32 = i + 1
 B[0, 0]
 B[i, j] * 2
 END

@@ -33,9 +33,10 @@ MACHINE = {"format": "ein machine 1", "name": "counting", "site": {"level": "cor
 
 def predicate(r, x, y):
     n = r.randrange(1, 12)
+    wide = max(n, 2)         # x // 1 == y // 1 is x == y, which leaves no sum and so no addition
     return r.choice([f"{x} <= {y}", f"{y} < {x} + {n}", f"({x} + {y}) % {n + 1} == {r.randrange(n + 1)}",
                      f"{x} * {x} + {y} * {y} < {n * n * 9}", f"{x} < {n} or {y} < {n}", f"{x} + {y} >= {n}",
-                     f"{x} // {n} == {y} // {n}", f"{x} - {y} < {n} and {y} - 2 * {x} < {n}", f"{x} >= {n}"])
+                     f"{x} // {wide} == {y} // {wide}", f"{x} - {y} < {n} and {y} - 2 * {x} < {n}", f"{x} >= {n}"])
 
 
 def holds(text, at):

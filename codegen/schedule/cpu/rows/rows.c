@@ -196,6 +196,12 @@ static bool buffer_is_read(const Rows *r, uint32_t buffer) {
   return false;
 }
 
+/* Whether the result of stage h can hold other values until h writes it: a state that is updated in place can not. */
+static bool may_lend(const Rows *r, uint32_t h) {
+  int32_t buffer = r->at[h].p.stage->buffer;
+  return buffer >= 0 && !buffer_is_read(r, (uint32_t)buffer);
+}
+
 static bool has_home_in(const Rows *r, uint32_t h) {
   for (uint32_t i = 0; i < r->n; i++)
     if (r->at[i].home == HOME_STORE && r->at[i].store == h) return true;
@@ -222,12 +228,12 @@ static bool is_short(const Rows *r, uint32_t k) {
 /* Whether values of stage k can be kept in stage h's result until h writes it. */
 static bool store_fits(const Rows *r, uint32_t k, uint32_t h) {
   const RowStage *q = &r->at[h];
-  if (!is_map(q) || !same_points(r, k, h) || q->p.stage->buffer < 0) return false;
+  if (!is_map(q) || !same_points(r, k, h) || !may_lend(r, h)) return false;
   DType t = sum_of(&r->at[k])->dtype;
   if (t != buffer_seen(r->s, (uint32_t)q->p.stage->buffer)->dtype || dtype_is_half(t) || t == DT_BOOL) return false;
   if (plan_move(&q->p, q->p.n_access - 1, q->p.n_label - 1) != MOVE_UNIT) return false;
   if (k != h && is_short(r, k) && streams_if(r, h)) return false;
-  return !has_home_in(r, h) && !buffer_is_read(r, (uint32_t)q->p.stage->buffer);
+  return !has_home_in(r, h);
 }
 
 static void home_choose(Rows *r, uint32_t k) {
@@ -280,7 +286,7 @@ static bool may_follow(const Rows *r, uint32_t k, uint32_t i) {
 static uint32_t goes_into_last(const Rows *r) {
   uint32_t last = r->n - 1;
   const TaskStage *to = &r->s->task->stages.at[last];
-  if (!r->s->rows.block || to->sum->reducer != RED_NONE || to->sum->domain || to->buffer < 0) return NOWHERE;
+  if (!r->s->rows.block || to->sum->reducer != RED_NONE || to->sum->domain || !may_lend(r, last)) return NOWHERE;
   for (uint32_t k = 0; k < last; k++) {
     const TaskStage *st = &r->s->task->stages.at[k];
     bool own = true, others = false, any = true;

@@ -43,4 +43,45 @@ END
 want 0 "$EIN" build masked.ein --stop=loop
 grep -qE '^ +if \(t.* <= .* maybe' out || wrong "scores are made that nobody reads: $(cat out)"
 want 0 "$EIN" verify masked.ein --threads 2 --flags="-O1 -march=native"
+# A norm is one kernel that stores nothing else, whatever of it has a name. Long columns do not share one: they would be read line by line
+# for a single element.
+norm() { # norm NAME LABELS: of Y, over the last line's labels
+  { echo "input X[$2] : f64"; cat; } >norm-$1.ein
+}
+norm named n:40,d:300 <<'END'
+m[n] = mean[d] X[n,d]
+v[n] = mean[d] (X[n,d] - m[n])^2
+output Y[n,d] = (X[n,d] - m[n]) / sqrt(v[n] + 1e-5)
+END
+norm centred n:40,d:300 <<'END'
+m[n] = (sum[d] X[n,d]) / 300
+c[n,d] = X[n,d] - m[n]
+v[n] = (sum[d] c[n,d] * c[n,d]) / 300
+r[n] = 1 / sqrt(v[n] + 1e-5)
+output Y[n,d] = c[n,d] * r[n]
+END
+norm split b:5,n:8,d:15,e:20 <<'END'
+m[b,n] = mean[d,e] X[b,n,d,e]
+v[b,n] = mean[d,e] (X[b,n,d,e] - m[b,n])^2
+output Y[b,n,d,e] = (X[b,n,d,e] - m[b,n]) / sqrt(v[b,n] + 1e-5)
+END
+norm inside n:40,d:300 <<'END'
+output Y[n,d] = (X[n,d] - mean[e:300] X[n,e]) / sqrt((mean[e:300] (X[n,e] - mean[f:300] X[n,f])^2) + 1e-5)
+END
+norm columns d:300,n:40 <<'END'
+m[n] = mean[d] X[d,n]
+v[n] = mean[d] (X[d,n] - m[n])^2
+output Y[d,n] = (X[d,n] - m[n]) / sqrt(v[n] + 1e-5)
+END
+for one in named centred split inside columns; do
+  want 0 "$EIN" build norm-$one.ein --stop=task
+  [ "$(grep -c '^kernel' out) $(grep -c '^buffer.* work' out)" = "1 0" ] || wrong "$one: $(cat out)"
+  want 0 "$EIN" verify norm-$one.ein --flags=-O1
+done
+for one in columns inside; do
+  sed 's/d:300,n:40/d:9000,n:40/; s/n:40,d:300/e:9000,n:40/; s/e:300/e:9000/g; s/f:300/f:9000/g; s/X.n,e/X[e,n/g; s/X.n,f/X[f,n/g; s/X.n,d/X[d,n/g; s/Y.n,d/Y[d:9000,n/' \
+    norm-$one.ein >long-$one.ein
+  want 0 "$EIN" build long-$one.ein --stop=task
+  [ "$(grep -c "^kernel" out)" -ge 3 ] || wrong "long $one: $(cat out)"
+done
 finish

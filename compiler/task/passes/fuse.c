@@ -15,6 +15,8 @@ enum {
   AGAIN_MOST = 4,            /* and may be repeated this many times */
   ROW_MOST = 16384,          /* elements of a row that a kernel keeps */
   ROWS_LEAST = 16,           /* fewer rows are not worth sharing */
+  COLUMN_MOST = 8192,        /* elements of a row that is a column of what it reads: more of them cannot be taken with
+                              * those of other rows (schedule/cpu/rows/block.c) */
   BLOCK_LEAST = 32,          /* rows for which a product can be made block by block, */
   THIN = 256,                /* if an element of it has at most this many points, or contributes to as many */
   STAGES_MOST = 16
@@ -387,13 +389,30 @@ static bool is_one_walk(const TaskStage *s, uint32_t n) {
   return s->sum->reducer != RED_NONE && (is_put(s->sum->where, n) || stage_runs(s, n));
 }
 
-/* Whether rows are worth sharing: there are enough of them, and each keeps little. */
-static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n) {
+typedef struct Columns { uint32_t n; bool any; } Columns; /* n: of the rows' labels */
+
+/* A read along a row that is contiguous along the rows' labels instead. */
+static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
+  Columns *c = env;
+  (void)x;
+  if (leaf->kind != EX_READ || !leaf->n || c->n > 62 || !(leaf->labels >> c->n)) return leaf;
+  const Expr *last = leaf->arg[leaf->n - 1];
+  c->any |= last->kind == EX_LABEL && last->i < (int64_t)c->n;
+  return leaf;
+}
+
+static bool is_long_column(Fuse *f, const TaskStage *s, uint32_t n) {
+  Columns c = {n, false};
+  expr_map(f->t->exprs, s->sum->body, leaf_column, &c);
+  return c.any && stage_points(f->t, s, n, s->sum->n_out + s->sum->n_red) > (double)COLUMN_MOST;
+}
+
+/* Whether rows are worth sharing: there are enough of them, and each keeps little. rows: p shares some already. */
+static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n, bool rows) {
   if (!n || stage_points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
-  if (is_one_walk(s, n)) return false;
+  if (is_one_walk(s, n) || is_long_column(f, s, n)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++)
-    if (is_one_walk(&p->stages.at[i], n)) return false;
-  bool rows = p->stages.len > 1 && p->n_outer > 0; /* p shares some already */
+    if (is_one_walk(&p->stages.at[i], n) || is_long_column(f, &p->stages.at[i], n)) return false;
   if (is_matrix_like(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
   if (!rows && is_matrix_like(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;
   if (!have_rows(f, p, s, n)) return false;
@@ -428,7 +447,7 @@ static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *l
   if (!is_matrix_like(f->t, s) || !is_thin(f, s, n, true)) return false;
   TaskStage own = ordered(f, q, n, label);
   if (is_matrix_like(f->t, &own) && (!is_thin(f, &own, n, false) || !is_grown(f, s))) return false;
-  if (!are_rows(f, p, &own, n)) return false;
+  if (!are_rows(f, p, &own, n, true)) return false;
   join(f, p, q, n, label);
   return true;
 }
@@ -440,14 +459,15 @@ static bool try_join(Fuse *f, Task *p, Task *q) {
   if (task_call(p) || task_call(q) || !may_follow(f, p, q) || changes(f, p)) return false;
   uint32_t n = shared_labels(f, p, q, label);
   if (!n || !may_move(f, p, q)) return false;
-  if (has_epilogue(p)) return join_scaled(f, p, q, n, label);
+  bool scaled = has_epilogue(p); /* the map takes no part in whether rows are shared */
+  if (scaled && is_matrix_like(f->t, &p->stages.at[0])) return join_scaled(f, p, q, n, label);
   if (is_epilogue(p, q, n) && f->of[p->stages.at[0].buffer].readers == 1) {
     join(f, p, q, n, label);
     return true;
   }
   n = rows_of(p, q, n);
   TaskStage own = ordered(f, q, n, label);
-  if (!are_rows(f, p, &own, n)) return false;
+  if (!are_rows(f, p, &own, n, !scaled && p->stages.len > 1 && p->n_outer > 0)) return false;
   join(f, p, q, n, label);
   return true;
 }

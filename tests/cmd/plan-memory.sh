@@ -11,6 +11,9 @@ want 0 python3 "$root/tests/plan/limits.py" "$EIN" --limits 4 --random 4 --sites
 # A product finds room in hardly more than a site's part of its tensors, by panels, however it is shaped; and is right in it.
 want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 3,4,6 --dtypes f64 --most 1.05 500x32000x500 4000x500x4000 1009x757x1327 8192x8192x16
 want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 4,6 --dtypes i64 --most 1.1 --run 61x97x45
+# What is done with the sum, element by element, takes no second buffer: the sum is made where the output lies.
+want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 3,7 --dtypes i64 --most 1.1 --run --after 'max(0, {} * {} - c[j])' 61x97x45
+want 0 python3 "$root/tests/plan/lean.py" "$EIN" --sites 4,6 --dtypes f32 --most 1.1 --after 'max(0, {} + c[j])' 512x512x512
 
 # A gradient whose parts are 512 MB on 8 sites: at once they take 8 times a share, in rounds hardly more than a share.
 cat >grad.ein <<'!'

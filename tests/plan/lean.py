@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""How little memory products need: lean.py EIN [--sites 2,3,4,6,8,12,16] [--dtypes f32,f64] [--most 1.25] [--run] [SHAPE...]
+"""How little memory products need: lean.py EIN [--sites 2,3,4,6,8,12,16] [--dtypes f32,f64] [--most 1.25] [--run] [--after TEXT] [SHAPE...]
 
 SHAPE: IxKxJ, of C[i,j] = sum[k] A[i,k] * B[k,j]; 10 shapes if none is given. For each, prints a row in Markdown: the least memory that
 `ein plan --memory` finds for a site, over its part of A, B and C; and exits with 1 if some is more than --most. Each least is planned for again,
-and must be taken. With --run (and integers) it is also run under that limit, its sites in one process, and must give what one site does."""
+and must be taken. --after 'max(0, {} + c[j])': so each sum is used. With --run (and integers) it is also run under that limit, its sites in one
+process, and must give what one site does."""
 import argparse
 import filecmp
 import json
@@ -15,15 +16,17 @@ import tempfile
 
 SHAPES = ["4096x4096x4096", "500x32000x500", "4000x500x4000", "512x512x512", "65536x256x256", "256x256x65536", "1009x757x1327", "8192x8192x16",
           "8192x16x8192", "16x65536x64"]
-SIZE = {"f32": 4, "f64": 8, "i64": 8, "i32": 4}
+SIZE = {"f32": 4, "f64": 8, "i64": 8, "i32": 4, "f16": 2}
 LEAST = re.compile(r"the least that was found is [^(]*\((\d+) bytes\)")
 
 
-def program(folder, shape, dtype):
+def program(folder, shape, dtype, after):
     i, k, j = (int(n) for n in shape.split("x"))
     path = os.path.join(folder, "product.ein")
     with open(path, "w", encoding="utf-8") as f:
-        f.write(f"input A[i:{i}, k:{k}] : {dtype}\ninput B[k:{k}, j:{j}] : {dtype}\noutput C[i,j] = sum[k] A[i,k] * B[k,j]\n")
+        f.write(f"input A[i:{i}, k:{k}] : {dtype}\ninput B[k:{k}, j:{j}] : {dtype}\n")
+        f.write(f"input c[j:{j}] : {dtype} = {dtype}(j % 3)\n" * ("c[" in after))
+        f.write("output C[i,j] = " + after.replace("{}", "(sum[k] A[i,k] * B[k,j])") + "\n")
     return path, (i * k + k * j + i * j) * SIZE[dtype]
 
 
@@ -55,6 +58,7 @@ def main():
     args.add_argument("--dtypes", default="f32,f64")
     args.add_argument("--most", type=float, default=1.25)
     args.add_argument("--run", action="store_true")
+    args.add_argument("--after", default="{}")
     args = args.parse_intermixed_args()
     sites = [int(n) for n in args.sites.split(",")]
     over = 0
@@ -62,7 +66,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for shape in args.shapes or SHAPES:
             for dtype in args.dtypes.split(","):
-                path, all_ = program(folder, shape, dtype)
+                path, all_ = program(folder, shape, dtype, args.after)
                 cells = []
                 for n in sites:
                     bytes_ = least(args.ein, path, n)

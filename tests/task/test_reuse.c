@@ -106,6 +106,44 @@ static void check_turns(void) {
   arena_free(a);
 }
 
+/* A sum arrives by a move, and an output is made of it element by element: it arrives in the output. How many buffers
+ * are left of five, by what is done after the move. */
+#define SUMMED(n, a, s)                                                                       \
+  "taskgraph 1\nmesh 2\ndim at0\n"                                                           \
+  "buffer %0 input 0 A[2, 8] : f32 low [(2 * $at0), 0]\n"                                     \
+  "buffer %1 output 0 Y[2, 8] : f32 low [(2 * $at0), 0]\n"                                    \
+  "buffer %2 work n[] : i64 alive 0.." n "\nbuffer %3 work a[4, 8] : f32 low [0, 0] alive 1.." a "\n" \
+  "buffer %4 work s[2, 8] : f32 low [(2 * $at0), 0] alive 2.." s "\n" NAMES                     \
+  "kernel 0 n outer 0 {\n  stage n[] : i64 = 3 to %2[]\n}\n"                                  \
+  "kernel 1 a outer 0 {\n  stage a[i:4, j:8] : f32 = f32(((i + j) + %2[])) to %3[i, j]\n}\n"  \
+  "move 2 reduce_scatter %3 at + to %4 at 0 by sum:f32 named s\n"
+#define STAGE(name, value, to) "stage " name "[i:2, j:8] : f32 = " value " to " to "[i, j]\n"
+#define KERNEL(step, name, value, to) "kernel " step " " name " outer 0 {\n  " STAGE(name, value, to) "}\n"
+#define ADDED "(%0[i, j] + %4[i, j])"
+#define ABOVE "max(%4[i, j], 0.0:f32)"
+
+static const struct { const char *name, *text; uint32_t left; } outputs[] = {
+    {"an output", SUMMED("1", "2", "3") KERNEL("3", "Y", ABOVE, "%1"), 4},
+    {"read before", SUMMED("1", "3", "4") KERNEL("3", "Y", ADDED, "%3") KERNEL("4", "Y", ABOVE, "%1"), 4},
+    {"read at another place", SUMMED("1", "2", "3") KERNEL("3", "Y", "%4[(1 - i), j]", "%1"), 5},
+    {"of an input", SUMMED("1", "2", "3") KERNEL("3", "Y", "%0[i, j]", "%1"), 5},
+    {"moved on",
+        SUMMED("1", "3", "4") "move 3 all_gather %4 at 0 to %3 at * named a\n" KERNEL("4", "Y", ABOVE, "%1"), 5},
+    {"in a repeat",
+        SUMMED("3", "2", "5") "repeat 3..5 t < %2 {\n"
+        "  kernel 4 Y outer 0 {\n    " STAGE("Y", ABOVE, "%1") "  }\n}\n", 5},
+    {"used before", SUMMED("1", "2", "4") KERNEL("3", "Y", "%0[i, j]", "%1") KERNEL("4", "Y", ABOVE, "%1"), 5},
+};
+
+static void check_outputs(void) {
+  for (size_t i = 0; i < COUNT(outputs); i++) {
+    Arena *a = arena_new();
+    TaskGraph *t = made(a, outputs[i].name, outputs[i].text);
+    if (t) OK_INT(t->buffers.len, outputs[i].left, "%s: so many buffers", outputs[i].name);
+    arena_free(a);
+  }
+}
+
 /* What may not be so is seen by the checker. */
 static const TextBreak breaks[] = {
     {"&0[i, j] to %3", "(&0[i, j] * %2[i, (7 - j)]) to %3", "buffer %2 is read and stored to in one kernel"},
@@ -116,6 +154,7 @@ int main(void) {
   check_after();
   check_changes();
   check_turns();
+  check_outputs();
   text_breaks(after, COUNT(breaks), breaks);
   return DONE();
 }

@@ -3,12 +3,13 @@
  *
  * On one machine such maps share a kernel with what they read, and nothing of it is stored. On a mesh a move may
  * come between the two: in a softmax with split rows the scores wait for their maximum, and the exponentials for
- * their sum, so there would be two buffers of this size at once. In: lifetimes. Out: such pairs of buffers become
- * one, and unused ones are removed; lifetimes must be recomputed. */
+ * their sum, so there would be two buffers of this size at once. If the result is an output that nothing else uses,
+ * the other buffer lies in the output: of max(0, sum + c) the sum is made there. In: lifetimes. Out: such pairs of
+ * buffers become one, and unused ones are removed; lifetimes must be recomputed. */
 #include "task/inside.h"
 
 static bool same_box(const TaskBuffer *a, const TaskBuffer *b) {
-  return a->dtype == b->dtype && a->space == BUF_WORK && b->space == BUF_WORK && buffers_alike(a, b);
+  return a->dtype == b->dtype && a->space == BUF_WORK && b->space != BUF_INPUT && buffers_alike(a, b);
 }
 
 /* Whether no other stage of the kernel uses the buffer, and this one reads it where it stores. */
@@ -28,18 +29,49 @@ static bool reads_at_itself(TaskGraph *t, const Task *k, uint32_t stage, uint32_
   return true;
 }
 
+/* Whether the list's kernels and moves alone use what lies in the buffer, and no move takes it from there. */
+static bool made_in_list(const TaskGraph *t, const Tasks *list, uint32_t place, const uint32_t *to) {
+  for (uint32_t b = 0; b < t->buffers.len; b++)
+    for (uint32_t i = 0; to[b] == place && i < list->len; i++) {
+      const Task *k = list->at[i];
+      if (!task_touches(t, k, b)) continue;
+      bool arrives = k->kind == TASK_MOVE && k->from != b && !task_moves_places(k);
+      if (!arrives && (k->kind != TASK_KERNEL || task_call(k))) return false;
+    }
+  return true;
+}
+
+/* Whether an output is made by this task alone, outside of repeats. */
+static bool made_once(const TaskGraph *t, const Task *k, uint32_t output) {
+  bool outside = false;
+  for (uint32_t i = 0; i < t->tasks.len; i++) outside |= t->tasks.at[i] == k;
+  return outside && tasks_touching(t, &t->tasks, output) == 1;
+}
+
 /* Returns the buffer in which the stage's result may lie; -1: none. */
 static int32_t place_find(TaskGraph *t, const Task *k, uint32_t stage, const uint32_t *to) {
   const TaskStage *s = &k->stages.at[stage];
   if (s->buffer < 0 || s->sum->reducer != RED_NONE || s->sum->domain || !stage_is_plain(s)) return -1;
   const TaskBuffer *made = &t->buffers.at[s->buffer];
-  if (made->first != k->step || to[s->buffer] != (uint32_t)s->buffer) return -1;
+  bool output = made->space == BUF_OUTPUT;
+  if (output ? !made_once(t, k, (uint32_t)s->buffer) : made->first != k->step) return -1;
+  if (to[s->buffer] != (uint32_t)s->buffer) return -1;
   for (uint32_t m = 0; m < s->sum->n_slot; m++) {
     uint32_t b = s->slot[m].index;
     if (s->slot[m].kept || b == (uint32_t)s->buffer || t->buffers.at[to[b]].last != k->step) continue;
+    if (output && !made_in_list(t, &t->tasks, to[b], to)) continue;
     if (same_box(&t->buffers.at[to[b]], made) && reads_at_itself(t, k, stage, b, to)) return (int32_t)to[b];
   }
   return -1;
+}
+
+/* The two become one: an output if one is, else the buffer that was there first. */
+static void unite(TaskGraph *t, uint32_t place, uint32_t made, uint32_t *to) {
+  to[made] = place;
+  t->buffers.at[place].last = t->buffers.at[made].last;
+  if (t->buffers.at[made].space != BUF_OUTPUT) return;
+  for (uint32_t b = 0; b < t->buffers.len; b++)
+    if (to[b] == place) to[b] = made;
 }
 
 static void list_reuse(TaskGraph *t, const Tasks *list, uint32_t *to) {
@@ -48,10 +80,7 @@ static void list_reuse(TaskGraph *t, const Tasks *list, uint32_t *to) {
     list_reuse(t, &k->body, to);
     for (uint32_t s = 0; k->kind == TASK_KERNEL && !task_call(k) && k->unless < 0 && s < k->stages.len; s++) {
       int32_t place = place_find(t, k, s, to);
-      if (place < 0) continue;
-      uint32_t made = (uint32_t)k->stages.at[s].buffer;
-      to[made] = (uint32_t)place;
-      t->buffers.at[place].last = t->buffers.at[made].last;
+      if (place >= 0) unite(t, (uint32_t)place, (uint32_t)k->stages.at[s].buffer, to);
     }
   }
 }

@@ -39,6 +39,8 @@ def main():
         got += end["f"]["args"]["bytes"]
         if end["s"]["pid"] == end["f"]["pid"]:
             wrong.append(f"message {name} is from a site to itself")
+        if end["f"]["ts"] < end["s"]["ts"]:
+            wrong.append(f"message {name} ends {end['s']['ts'] - end['f']['ts']:.3f} us before it begins")
         for kind in "sf":
             x = end[kind]
             if not any(s["ts"] - 0.01 <= x["ts"] <= s["ts"] + s["dur"] + 0.01 and s["cat"] in ("move", "fetch") for s in slices[x["pid"]]):

@@ -87,19 +87,25 @@ static ein_status counted_agree(void *user, ein_status mine) {
   return x->inner->agree(x->inner->user, mine);
 }
 
-/* Transfers in progress are counted when they begin; the data arrive later. */
+/* Transfers in progress are counted when they begin; the data arrive later, at the latest when they are waited for. */
 static ein_status counted_start(
     void *user, int key, int n_send, const ein_parcel *send, int n_receive, const ein_parcel *receive) {
   ProfileSite *x = user;
   sent_note(x);
   ein_status status = x->inner->start(x->inner->user, key, n_send, send, n_receive, receive);
+  uint32_t from = x->n_messages;
   if (status == EIN_OK) received_note(x, n_receive, receive);
+  if (x->event) x->way[key] = (ProfileWay){from, x->n_messages};
   return status;
 }
 
 static ein_status counted_finish(void *user, int key) {
   ProfileSite *x = user;
-  return x->inner->finish(x->inner->user, key);
+  ein_status status = x->inner->finish(x->inner->user, key);
+  if (!x->event) return status;
+  double now = seconds_now();
+  for (uint32_t i = x->way[key].from; i < x->way[key].to; i++) x->message[i].at = now;
+  return status;
 }
 
 static void counted_look(void *user) {
@@ -131,6 +137,7 @@ static ProfileSite *site_new(Profile *p, int site) {
   x->event = NEW_ARRAY(a, ProfileEvent, p->room);
   x->message = NEW_ARRAY(a, ProfileMessage, p->room);
   x->sent = NEW_ARRAY(a, ProfileSent, p->room);
+  x->way = NEW_ARRAY(a, ProfileWay, p->n_steps + 1);
   return x;
 }
 

@@ -19,6 +19,7 @@ typedef struct ProfileCount { double times, seconds, received; } ProfileCount; /
 typedef struct ProfileEvent { int64_t step; double begin, end; } ProfileEvent;
 /* In which exchange of the run; when it arrived. */
 typedef struct ProfileMessage { int64_t exchange, from; double bytes, at; } ProfileMessage;
+typedef struct ProfileWay { uint32_t from, to; } ProfileWay; /* the messages of a transfer in progress: from up to to */
 typedef struct ProfileSent { int64_t exchange; double at; } ProfileSent;            /* when a site began it */
 
 typedef struct ProfileSite {
@@ -35,6 +36,7 @@ typedef struct ProfileSite {
   ProfileEvent *event;       /* if a timeline is wanted; else NULL */
   ProfileMessage *message;
   ProfileSent *sent;
+  ProfileWay *way;           /* by move */
   uint32_t n_events, n_messages, n_sent;
   bool lost;                 /* there were more */
 } ProfileSite;

@@ -4,7 +4,8 @@
 # within 10 s, mpirun says which one it was and fails, and an output is whole or not there. KILLS says how often; SEED finds moments again.
 #
 # Open MPI 4.1's mpirun sometimes stays when all that it started are gone, if one was killed within MPI_Init. So it does with a C program of two calls of MPI;
-# it is ended then, and at most a third of the kills may be such.
+# it is ended then, and at most a third of the kills may be such. If rank 0 was killed then, mpirun sometimes leaves out who it was (of 240 kills of
+# that C program, in 5): at most a tenth.
 . "$(dirname "$0")/common"
 mpi_builds
 : "${KILLS:=20}" "${SEED:=$(date +%s)}"
@@ -85,7 +86,11 @@ tried() { # DELAY WHICH PROGRAM WORD...
   [ -n "$who" ] || wrong "exit code $code though nobody was killed: $line"
   n=$((n + 1))
   [ $took -le 10000 ] || wrong "they were there for $took ms: $line"
-  grep -qE "rank ${rank:-[0-9]}|Process name: .*,${rank:-[0-9]+}\]" err || wrong "which rank it was is not said, $rank: $line: $(head -c 1200 err)"
+  if [ "$rank" = 0 ] && grep -q '^Primary job  terminated normally, but 1 process' err && ! grep -qE 'rank|Process name' err; then
+    nameless=$((nameless + 1))
+  else
+    grep -qE "rank ${rank:-[0-9]}|Process name: .*,${rank:-[0-9]+}\]" err || wrong "which rank it was is not said, $rank: $line: $(head -c 1200 err)"
+  fi
   for p in $all; do
     tries=0
     while alive "$p" && [ $tries -lt 50 ]; do
@@ -100,7 +105,7 @@ tried() { # DELAY WHICH PROGRAM WORD...
 lane() { # NUMBER KILLS
   mkdir "lane$1" && cd "lane$1" || exit 1
   ln -s ../long ../short ../long.ein ../whole.npy .
-  n=0 i=0 hung=0
+  n=0 i=0 hung=0 nameless=0
   awk -v seed="$SEED$1" -v n=$(($2 * 3)) 'BEGIN {srand(seed); while (n--) printf "%.3f %d\n", rand() * 0.7, int(rand() * 60)}' >moments
   while [ $n -lt "$2" ] && read -r delay which; do
     i=$((i + 1))
@@ -112,7 +117,8 @@ lane() { # NUMBER KILLS
   done <moments
   [ $n -ge "$2" ] || wrong "only $n processes were killed in time"
   [ $hung -le $((1 + n / 3)) ] || wrong "mpirun stays $hung times of $n"
-  echo "$n killed of $i; $hung times mpirun stayed"
+  [ $nameless -le $((1 + n / 10)) ] || wrong "mpirun leaves out $nameless times of $n who it was"
+  echo "$n killed of $i; $hung times mpirun stayed, $nameless times it left out who it was"
   exit $failed
 }
 

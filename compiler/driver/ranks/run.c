@@ -93,6 +93,20 @@ static Leave targets_same(Session *s, const Args *a) {
             mine, first);
 }
 
+/* Checks that this process has the program of the first one, with the same sizes. */
+static Leave programs_same(Session *s, const Job *j) {
+  Buf text = buf_new(s->arena);
+  if (j->graph) graph_print(&text, j->graph);
+  const char *first = text.s, *path = j->path;
+  size_t n = text.len, length = strlen(path) + 1;
+  ranks_tell(s, &first, &n);
+  ranks_tell(s, &path, &length);
+  if (n == text.len && memcmp(first, text.s, n) == 0) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE,
+      "process %d has another program than the first process, or other sizes: %s, and the first %s; give all the same",
+      s->ranks->rank, j->path, path);
+}
+
 /* The most that a run takes on the device of each process. */
 static Leave devices_memory(Session *s, const Args *a, Library *lib) {
   double most = 0;
@@ -143,6 +157,7 @@ Leave ranks_run(Session *s, Leave prepared, Job *j, const Args *a, Library *lib,
   if (!l) l = devices_enough(s, a);
   l = ranks_agree(s, prepared ? prepared : l);
   if (!l) l = ranks_agree(s, targets_same(s, a));
+  if (!l) l = ranks_agree(s, programs_same(s, j));
   if (l) return l;
   l = program_broadcast(s, j, lib);
   const TaskGraph *t = j->tasks;

@@ -38,6 +38,7 @@ typedef struct CLaunches {
   bool library;              /* products may use a library */
   bool driver;               /* the text is C, which launches through the driver, by number */
   VEC(Str) names;
+  VEC(int64_t) shared;       /* by launch: the bytes that it asks for a block's shared arrays; 0: they are plain */
   EmitRows *rows;            /* what its planner of memory is told (cuda_rows.c); NULL: nothing yet */
   int32_t unless, when;      /* what is printed now is run only if this input is not given, and only if the size with
                               * this number is not 0; -1: always */

@@ -36,11 +36,29 @@ static void index_print(CPrinter *p, const LoopStmt *s) {
   if (s->hi->kind == EX_INT) buf_printf(p->out, "  EIN_ENDS(%s, %lld);\n", c_var(p, s->var), (long long)s->hi->i);
 }
 
-static void shared_print(CPrinter *p, const LoopStmt *s) {
+/* at: where the array is in memory that the launch asks for; negative: it is a plain array. */
+static void shared_print(CPrinter *p, const LoopStmt *s, int64_t at) {
   const LoopPlace *x = &p->k->places.at[s->place];
   int64_t n = 1;
   for (uint32_t k = 0; k < x->rank; k++) n *= x->dim[k]->i;
-  buf_printf(p->out, "  EIN_SHARED(%s, %s, %lld);\n", c_array_type(x), c_place(p, s->place), (long long)(n ? n : 1));
+  buf_printf(p->out, "  EIN_SHARED%s(%s, %s, %lld", at < 0 ? "" : "_AT", c_array_type(x), c_place(p, s->place),
+      (long long)(n ? n : 1));
+  if (at >= 0) buf_printf(p->out, ", %lld", (long long)at);
+  buf_str(p->out, ");\n");
+}
+
+/* The shared arrays of a launch stand before the loop that ends each body. */
+static int64_t shared_of(const CPrinter *p, const LoopBody *b) {
+  int64_t bytes = 0;
+  for (uint32_t k = 0; k + 1 < b->len; k++) bytes += loop_shared_bytes(&p->k->places.at[b->at[k]->place]);
+  return bytes;
+}
+
+/* How many bytes a launch asks for: those of all its arrays, if all devices give fewer unasked; else 0. */
+static int64_t shared_asked(const CPrinter *p, const Launch *l) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i + 1 < l->n; i++) bytes += shared_of(p, &l->bound[i]->body);
+  return bytes > LOOP_SHARED_PLAIN ? bytes : 0;
 }
 
 /* Prints a kernel's parameters: the buffers that it uses, sizes, and the context's part on the device. */
@@ -70,11 +88,12 @@ static void aligned_print(CPrinter *p) {
 /* number: the launch's; places, sizes: in the order of its parameters. */
 typedef struct CudaLaunch { Str name; uint32_t number; VEC(uint32_t) places, sizes; bool device; } CudaLaunch;
 
-static CudaLaunch *launch_keep(CPrinter *p, Str name) {
+static CudaLaunch *launch_keep(CPrinter *p, Str name, int64_t shared) {
   CudaLaunch *c = NEW(p->arena, CudaLaunch);
   c->name = name;
   c->number = p->launch.names.len;
   vec_push(p->arena, p->launch.names, name);
+  vec_push(p->arena, p->launch.shared, shared);
   c->device = p->f.uses_ctx;
   for (uint32_t i = 0; i < p->k->places.len; i++)
     if (p->k->places.at[i].space == SPACE_BUFFER && p->f.place_used[i]) vec_push(p->arena, c->places, i);
@@ -106,13 +125,18 @@ static CudaLaunch *launch_print(CPrinter *p, const LoopStmt *s) {
   buf_str(out, ") {\n");
   aligned_print(p);
   if (p->f.uses_ctx) buf_str(out, "  const ein_device *const ctx = &ein_at;\n");
+  int64_t shared = shared_asked(p, &l), at = 0;
   for (uint32_t i = 0; i < l.n; i++) {
     index_print(p, l.bound[i]);
-    for (uint32_t k = 0; i + 1 < l.n && k + 1 < l.bound[i]->body.len; k++) shared_print(p, l.bound[i]->body.at[k]);
+    for (uint32_t k = 0; i + 1 < l.n && k + 1 < l.bound[i]->body.len; k++) {
+      const LoopStmt *array = l.bound[i]->body.at[k];
+      shared_print(p, array, shared ? at : -1);
+      at += loop_shared_bytes(&p->k->places.at[array->place]);
+    }
   }
   buf_add(out, body.s, body.len);
   buf_str(out, "}\n\n");
-  return launch_keep(p, name);
+  return launch_keep(p, name, shared);
 }
 
 /* ---- kernels and their calls --------------------------------------------------------------------------- */
@@ -162,7 +186,7 @@ static void extents_print(CPrinter *p, const Launch *l, LoopBind bind) {
 }
 
 static void by_nvcc_print(CPrinter *p, const CudaLaunch *x, const LoopKernel *k, const Launch *l, const char *indent) {
-  buf_printf(p->out, "%sEIN_LAUNCH(ctx, %s", indent, x->name->s);
+  buf_printf(p->out, "%sEIN_LAUNCH(ctx, %s, %lld", indent, x->name->s, (long long)shared_asked(p, l));
   extents_print(p, l, BIND_GRID);
   extents_print(p, l, BIND_BLOCK);
   for (uint32_t i = 0; i < x->places.len; i++) {
@@ -308,6 +332,7 @@ static void boxes_kernels(CPrinter *p) {
         "const ein_boxes_are are) {\n  EIN_BOXES_BODY(to, from, begins, are)\n}\n\n",
         name->s, boxed[k].type, boxed[k].type);
     vec_push(p->arena, p->launch.names, name);
+    vec_push(p->arena, p->launch.shared, 0);
   }
 }
 
@@ -356,7 +381,7 @@ static void image_print(Buf *c, const EmitImage *image, const char *prefix, uint
 static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32_t n, const char *prefix) {
   const CLaunches *l = &p->launch;
   if (!l->names.len) {
-    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, 0, NULL, 0, {-1, -1, -1, -1}};\n\n", prefix);
+    buf_printf(c, "static const ein_cuda_code %s_code = {NULL, 0, NULL, NULL, 0, {-1, -1, -1, -1}};\n\n", prefix);
     return;
   }
   for (uint32_t i = 0; i < n; i++) image_print(c, &image[i], prefix, i);
@@ -365,8 +390,11 @@ static void code_print(Buf *c, const CPrinter *p, const EmitImage *image, uint32
     buf_printf(c, "  {%d, %d, %s_image_%u},\n", image[i].arch, image[i].machine, prefix, i);
   buf_printf(c, "};\nstatic const char *const %s_kernel[] = {\n", prefix);
   for (uint32_t i = 0; i < l->names.len; i++) buf_printf(c, "  \"%s\",\n", l->names.at[i]->s);
-  buf_printf(c, "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %u, {%d, %d, %d, %d}};\n\n",
-      prefix, prefix, n, prefix, l->names.len, l->boxes[0], l->boxes[1], l->boxes[2], l->boxes[3]);
+  buf_printf(c, "};\nstatic const unsigned %s_shared[] = {", prefix);
+  for (uint32_t i = 0; i < l->shared.len; i++) buf_printf(c, "%s%lld", i ? ", " : "", (long long)l->shared.at[i]);
+  buf_printf(c,
+      "};\nstatic const ein_cuda_code %s_code = {%s_images, %u, %s_kernel, %s_shared, %u, {%d, %d, %d, %d}};\n\n",
+      prefix, prefix, n, prefix, prefix, l->names.len, l->boxes[0], l->boxes[1], l->boxes[2], l->boxes[3]);
 }
 
 /* What the run does, with everything that it needs of the host. */

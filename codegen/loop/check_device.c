@@ -62,10 +62,10 @@ static void extent_check(Device *d, const LoopStmt *s) {
 }
 
 /* Halves are kept as floats, unless they are small. */
-static int64_t place_bytes(const LoopPlace *x) {
+int64_t loop_shared_bytes(const LoopPlace *x) {
   int64_t bytes = !x->small && dtype_size(x->dtype) < 4 && dtype_is_float(x->dtype) ? 4 : dtype_size(x->dtype);
   for (uint32_t k = 0; k < x->rank; k++) bytes *= x->dim[k]->i;
-  return bytes;
+  return (bytes ? bytes + LOOP_WIDEST - 1 : LOOP_WIDEST) / LOOP_WIDEST * LOOP_WIDEST;
 }
 
 static void shared_check(Device *d, const LoopStmt *s) {
@@ -75,7 +75,7 @@ static void shared_check(Device *d, const LoopStmt *s) {
     return;
   }
   if (s->value) check_fail(d->c, "%s is shared and begins with a value", place_name(d, s));
-  d->shared += place_bytes(x);
+  d->shared += loop_shared_bytes(x);
   if (d->shared > LOOP_SHARED)
     check_fail(d->c, "a block shares %lld bytes, of %d at most", (long long)d->shared, LOOP_SHARED);
 }

@@ -33,7 +33,9 @@ typedef enum {
   SPACE_SHARED               /* on a device: an array of constant size that the threads of a block share */
 } LoopSpace;
 enum { LOOP_STACK = 16384 };
-enum { LOOP_SHARED = 49152 }; /* bytes of all shared arrays of a block */
+/* Bytes of all shared arrays of a block: what every device since 7.5 has; and what all devices have, without being asked
+ * for it. Each array begins at a multiple of 16. */
+enum { LOOP_SHARED = 65536, LOOP_SHARED_PLAIN = 49152 };
 enum { LOOP_BLOCK = 1024 };  /* the most threads of a block */
 enum { LOOP_BESIDE = 2048 }; /* the most threads of blocks that share a multiprocessor */
 enum { LOOP_SHORT = 16, LOOP_HELD = 256 };
@@ -154,6 +156,8 @@ struct LoopStmt {
                               * a read */
 };
 
+/* The bytes of a shared array, which begins at a multiple of 16. */
+int64_t loop_shared_bytes(const LoopPlace *x);
 static inline bool loop_is_across(const LoopStmt *s) { return s->kind == LOOP_LET && s->step; }
 
 typedef struct LoopKernel {

@@ -29,7 +29,8 @@ typedef struct ein_gpu {
                                 * kernels compute f32 products) */
   uint64_t known[64];          /* products that it has computed before, by ein_gpu_product_key */
 #endif
-  void **function;             /* by kernel */
+  void **function;             /* by kernel; NULL: this device has not the shared memory for it */
+  int shared;                  /* bytes of shared memory that a block may ask for */
   const ein_cuda_code *code;
   const char *last;            /* the last kernel launched; NULL: none since the last wait */
   ein_gpu_list asks;               /* requests not sent yet */
@@ -124,10 +125,25 @@ static int ein_gpu_load(ein_ctx *ctx, ein_gpu *g) {
                "the kernels were compiled for other devices than this one: compile them here"),
            0;
   if (!ein_gpu_ok(ctx, g, e, "the kernels are loaded")) return 0;
-  for (int k = 0; k < code->n_kernels; k++)
-    if (!ein_gpu_ok(ctx, g, g->cu.module_function(&g->function[k], g->module, code->kernel[k]), code->kernel[k]))
+  if (g->cu.device_attribute(&g->shared, EIN_CU_SHARED, g->device)) g->shared = 0;
+  for (int k = 0; k < code->n_kernels; k++) {
+    void **function = &g->function[k];
+    if (!ein_gpu_ok(ctx, g, g->cu.module_function(function, g->module, code->kernel[k]), code->kernel[k])) return 0;
+    if (!code->shared[k]) continue;
+    if (code->shared[k] > (unsigned)g->shared) *function = NULL; /* an error only if it is launched */
+    else if (!ein_gpu_ok(ctx, g, g->cu.function_set(*function, EIN_CU_FUNCTION_SHARED, (int)code->shared[k]),
+                 code->kernel[k]))
       return 0;
+  }
   return 1;
+}
+
+static int ein_gpu_shares(ein_ctx *ctx, ein_gpu *g, int kernel) {
+  if (g->function[kernel]) return 1;
+  return ein_error_set(&ctx->inside->error, EIN_ERR_IO,
+             "the kernel %.80s needs %u bytes of shared memory for a block, and a block of device %d has at most %d",
+             g->code->kernel[kernel], g->code->shared[kernel], g->number, g->shared),
+         0;
 }
 
 static int ein_gpu_products(ein_ctx *ctx, ein_gpu *g);
@@ -359,6 +375,7 @@ static int ein_gpu_put(ein_ctx *ctx, ein_gpu *g, void *at, const void *from, siz
 static EIN_UNUSED int ein_gpu_launch(ein_ctx *ctx, ein_gpu *g, int kernel, const unsigned *grid, const unsigned *block,
     const uint64_t *parameter, int n, const ein_device *now) {
   size_t more = now ? sizeof *now / sizeof(uint64_t) : 0;
+  if (!ein_gpu_shares(ctx, g, kernel)) return 0;
   uint64_t *w = ein_gpu_ask(ctx, g, EIN_ASK_LAUNCH, EIN_ASK_GIVEN + (size_t)n + more);
   if (!w) return 0;
   w[0] = (uint64_t)kernel, w[7] = (uint64_t)n, w[8] = more;

@@ -11,7 +11,9 @@ typedef struct ein_gpu { int entered, lent, number; } ein_gpu; /* lent: never he
 /* An emulation defines these calls itself. */
 #ifndef EIN_EMULATED
 #define EIN_ARGUMENT(type, ctx, buffer) ((type *)ein_cuda_at(ctx, buffer))
-#define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) kernel<<<dim3(gx, gy, gz), dim3(bx, by, bz)>>>(__VA_ARGS__)
+#define EIN_CALL(kernel, shared, gx, gy, gz, bx, by, bz, ...)                                   \
+  if (shared) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared); \
+  kernel<<<dim3(gx, gy, gz), dim3(bx, by, bz), shared>>>(__VA_ARGS__)
 #endif
 
 static int ein_gpu_ok(ein_ctx *ctx, cudaError_t e, const char *what) {
@@ -78,10 +80,10 @@ static EIN_UNUSED void ein_gpu_turned(ein_ctx *ctx, ein_gpu *g, int outer) { (vo
 static int ein_gpu_capture(ein_ctx *ctx, ein_gpu *g) { return (void)ctx, (void)g, 1; }
 static int ein_gpu_captures(const ein_gpu *g) { return (void)g, 0; }
 
-#define EIN_LAUNCH(ctx, kernel, gx, gy, gz, bx, by, bz, ...)                                       \
+#define EIN_LAUNCH(ctx, kernel, shared, gx, gy, gz, bx, by, bz, ...)                               \
   do {                                                                                             \
     if (!ein_cuda_any(ctx, gx, gy, gz)) break;                                                     \
-    EIN_CALL(kernel, (unsigned)(gx), (unsigned)(gy), (unsigned)(gz), bx, by, bz, __VA_ARGS__);     \
+    EIN_CALL(kernel, shared, (unsigned)(gx), (unsigned)(gy), (unsigned)(gz), bx, by, bz, __VA_ARGS__); \
     ein_gpu_ok(ctx, cudaGetLastError(), #kernel);                                                  \
   } while (0)
 

@@ -20,6 +20,7 @@ typedef struct ein_cuda_code {
   const ein_cuda_image *image;
   int n_images;
   const char *const *kernel;   /* their names */
+  const unsigned *shared;      /* bytes of a block's shared memory that each asks for; 0: it has what it needs */
   int n_kernels;
   int boxes[4];                /* the kernels that move boxes of elements of 1, 2, 4 and 8 bytes; -1: none */
 } ein_cuda_code;

@@ -22,7 +22,7 @@ static const char *ein_ask_kernel(const ein_gpu *g, const uint64_t *ask) {
 static ein_cu_node ein_ask_node(const ein_gpu *g, uint64_t *ask, void **parameter) {
   uint64_t *w = ask + EIN_ASK_HEAD;
   size_t n = (size_t)w[7];
-  ein_cu_node x = {.function = g->function[w[0]], .parameter = parameter};
+  ein_cu_node x = {.function = g->function[w[0]], .shared = g->code->shared[w[0]], .parameter = parameter};
   for (int k = 0; k < 3; k++) x.grid[k] = (unsigned)w[1 + k], x.block[k] = (unsigned)w[4 + k];
   for (size_t k = 0; k < n + (w[8] != 0); k++) parameter[k] = w + EIN_ASK_GIVEN + k;
   return x;
@@ -36,8 +36,8 @@ static int ein_ask_do(ein_gpu *g, uint64_t *ask, void *stream, int *status) {
   switch (ask[0]) {
   case EIN_ASK_LAUNCH:
     x = ein_ask_node(g, ask, parameter);
-    return g->cu.launch(
-        x.function, x.grid[0], x.grid[1], x.grid[2], x.block[0], x.block[1], x.block[2], 0, stream, parameter, NULL);
+    return g->cu.launch(x.function, x.grid[0], x.grid[1], x.grid[2], x.block[0], x.block[1], x.block[2], x.shared, stream,
+        parameter, NULL);
   case EIN_ASK_FILL: return g->cu.fill(w[0], (unsigned char)w[2], (size_t)w[1], stream);
   case EIN_ASK_ACROSS: return g->cu.copy_across(w[0], w[1], (size_t)w[2], stream);
   default: return *status = ein_gpu_product(g, w), 0;

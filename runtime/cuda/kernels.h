@@ -24,6 +24,10 @@ typedef struct ein_device {
 #define EIN_AT_16(type, name) name = (type *)__builtin_assume_aligned(name, 16)
 #define EIN_ENDS(name, n) __builtin_assume(name < n) /* compilers assume 31 bits, and divide in 64 */
 #define EIN_SHARED(type, name, n) __shared__ __align__(16) type name[n]
+/* The same, from that byte on of what the launch asks for. */
+#define EIN_SHARED_AT(type, name, n, at)                             \
+  extern __shared__ __align__(16) unsigned char ein_shared_memory[]; \
+  type *const name = (type *)(void *)(ein_shared_memory + (at))
 #define EIN_ACROSS(value, bit) __shfl_xor_sync(0xffffffffu, value, bit) /* another thread's of the warp */
 #endif
 /* Copies adjacent, aligned elements as one. */

@@ -28,6 +28,7 @@
   X(module_load, "cuModuleLoadData", (void **module, const void *image))                                              \
   X(module_unload, "cuModuleUnload", (void *module))                                                                  \
   X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))                        \
+  X(function_set, "cuFuncSetAttribute", (void *function, int attribute, int value))                                   \
   X(memory_info, "cuMemGetInfo_v2", (size_t * left, size_t * all))                                                    \
   X(memory_take, "cuMemAlloc_v2", (uint64_t * at, size_t bytes))                                                      \
   X(memory_drop, "cuMemFree_v2", (uint64_t at))                                                                       \
@@ -81,7 +82,9 @@ enum {
   EIN_CU_PTX_VERSION = 222,
   EIN_CU_LOCKED = 712, /* errors */
   EIN_CU_MAJOR = 75,
-  EIN_CU_MINOR = 76, /* attributes */
+  EIN_CU_MINOR = 76,
+  EIN_CU_SHARED = 97, /* attributes; the last: bytes of shared memory that a block may ask for */
+  EIN_CU_FUNCTION_SHARED = 8, /* of a kernel: the bytes that it may ask for */
   /* pointer attributes */
   EIN_CU_POINTER_TYPE = 2,
   EIN_CU_POINTER_MANAGED = 8,

@@ -70,10 +70,20 @@ output Z[i,j] = sum[k] f32(X[i,k]) * f32(Y[k,j])
 # run: X=iota Y=iota
 END
 changed 0 's/a/a/' '' halves.ein
-changed 97 's/EIN_COPY_AWAIT(0);//' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
-changed 97 's/EIN_COPY_AWAIT(0)/EIN_COPY_AWAIT(1)/' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
+changed 97 's/EIN_COPY_AWAIT(2);//' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
+changed 97 's/EIN_COPY_AWAIT(2)/EIN_COPY_AWAIT(3)/' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
 changed 97 's/__syncthreads();//' 'a shared element that nobody has stored to is read: lanes[72]' halves.ein
-changed 97 's/(f_2 + 1) % 2/f_2 % 2/' 'a shared element is accessed while a copy to it is under way: rows[0]' halves.ein
+changed 97 's/(f_2 + 1) % 4/(f_2 + 2) % 4/' 'a shared element is accessed while a copy to it is under way: rows[2560]' halves.ein
+changed 97 's/(f_2 + 1) % 4/f_2 % 4/' 'a shared element that nobody has stored to is read: rows[7680]' halves.ein
+
+# More shared memory than a block has unasked: less than its arrays take is asked for; or they lie in each other.
+cat >large.ein <<'END'
+input X[r:120, i:66, k:16], Y[r:120, k:16, j:66] : f16
+output Z[r,i,j] = sum[k] f32(X[r,i,k]) * f32(Y[r,k,j])
+# run: X=iota Y=iota
+END
+changed 97 's/program_k_Z, 54272/program_k_Z, 54271/' 'a shared array beyond what the launch has asked for: lanes[20480]' large.ein
+changed 97 's/16896, 20480)/16896, 20464)/' 'a shared array that lies in another one, or at no multiple of 16 bytes: lanes[20464]' large.ein
 
 # What warps tell each other of a matrix that they hold: all threads come to it; and what follows is in the next part of shared memory.
 cp "$root/tests/cuda/attention_in_warps.ein" "$root/tests/cuda/attention_of_heads.ein" .

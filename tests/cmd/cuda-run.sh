@@ -65,6 +65,29 @@ for name in matmul nested_repeat until_stop; do
   given_back
 done
 
+# More shared memory than a block has unasked, in launches and in graphs; and on a device that has not so much.
+cat >room.ein <<'END'
+input X[i:6, k:512] : f32
+repeat t < 9 {
+  state y[i:6] : f32 = 0
+  s[i] = sum[k] (X[i,k] + y[i])
+  next y[i] = s[i] / 1024
+}
+output y
+END
+"$EIN" build room.ein --target=cuda --stop=loop | sed 's/shared part : f32 \[256\]/shared part : f32 [13000]/' >room.loop
+"$EIN" run room.ein --target=eval X=iota >wanted
+cuda 0 run room.loop X=iota
+cmp -s wanted out || wrong "more shared memory: $(cat out)"
+rm -f "$EIN_STANDIN_REPORT"
+cuda 0 bench room.loop X=iota --reps 3
+given_back '.* graphs: 2 made, 8 launched'
+export EIN_STANDIN=shared=51999
+cuda 4 run room.loop X=iota
+says 'the kernel program_k_s needs 52000 bytes of shared memory for a block, and a block of device 0 has at most 51999'
+given_back
+unset EIN_STANDIN
+
 # Failures of the machine, after which everything is released.
 machine() { # INJECTED WORDS
   EIN_STANDIN=$1 cuda 4 run "$root/tests/run/matmul.ein"

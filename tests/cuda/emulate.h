@@ -63,6 +63,7 @@ struct Block {
   ucontext_t home;
   char *stacks;
   unsigned n, at;              /* threads, and the one at hand */
+  size_t shared;               /* bytes of shared memory that the launch has asked for */
   uint32_t launch, block, epoch; /* numbers: of launches, of the block in it from 1, of barriers from 1 */
   void (*body)(void *);
   void *env;
@@ -186,12 +187,13 @@ static dim3 &block_index() { static dim3 d; return d; }
 template <class F> static void launch_body(void *f) { (*(F *)f)(); }
 
 static uint32_t launch_number();
-template <class F> static void launch(const char *kernel, dim3 grid, dim3 block, F f) {
+template <class F> static void launch(const char *kernel, dim3 grid, dim3 block, unsigned shared, F f) {
   Block *b = device();
   if (!b->stacks)
     b->stacks = (char *)mmap(
         NULL, (size_t)STACK * MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   b->kernel = kernel;
+  b->shared = shared;
   counts::begin(kernel);
   b->n = block.x * block.y * block.z;
   if (!b->n || b->n > MOST) fail("a block of too many threads, or of none", NULL, 0);
@@ -278,6 +280,16 @@ template <class T, int64_t N> struct Shared {
     counts::access(device()->at, by, &data[i], sizeof(T), true, store);
   }
 };
+
+/* An array in what the launch has asked for. They come in the order in which they lie there. */
+static void shared_asked(const char *name, size_t at, size_t bytes) {
+  Block *b = device();
+  static size_t end;
+  if (at == 0) end = 0;
+  if (at % 16 || at < end) fail("a shared array that lies in another one, or at no multiple of 16 bytes", name, (long long)at);
+  if (at + bytes > b->shared) fail("a shared array beyond what the launch has asked for", name, (long long)at);
+  end = at + bytes;
+}
 
 /* ---- the device's memory ---------------------------------------------------------------------------------- */
 
@@ -377,19 +389,21 @@ template <class T> struct Parameter<Global<T>> {
 };
 template <class... P, size_t... I>
 static void launch_unpacked(
-    const char *name, void (*kernel)(P...), dim3 grid, dim3 block, void **parameter, std::index_sequence<I...>) {
+    const char *name, void (*kernel)(P...), dim3 grid, dim3 block, unsigned shared, void **parameter,
+    std::index_sequence<I...>) {
   (void)parameter;
   auto all = std::make_tuple(Parameter<std::remove_const_t<P>>::of(parameter[I])...);
-  launch(name, grid, block, [&] { kernel(std::get<I>(all)...); });
+  launch(name, grid, block, shared, [&] { kernel(std::get<I>(all)...); });
 }
 template <class... P>
 static int launch_parameters(
-    const char *name, void (*kernel)(P...), const unsigned *g, const unsigned *b, void **parameter) {
+    const char *name, void (*kernel)(P...), const unsigned *g, const unsigned *b, unsigned shared, void **parameter) {
   int size = 8;
   ((size = Parameter<std::remove_const_t<P>>::SIZE), ...);
   if (!g) return (int)sizeof...(P) * STANDIN_MOST + size;
   launch_unpacked(
-      name, kernel, dim3{g[0], g[1], g[2]}, dim3{b[0], b[1], b[2]}, parameter, std::index_sequence_for<P...>());
+      name, kernel, dim3{g[0], g[1], g[2]}, dim3{b[0], b[1], b[2]}, shared, parameter,
+      std::index_sequence_for<P...>());
   return 0;
 }
 #endif
@@ -495,16 +509,19 @@ static void matrix_held(
   static type name##_elements[n];                                                              \
   static emulate::Shared<type, n>::Mark name##_marks[n];                                       \
   const emulate::Shared<type, n> name = {#name, name##_elements, name##_marks}
+#define EIN_SHARED_AT(type, name, n, at) \
+  EIN_SHARED(type, name, n);             \
+  emulate::shared_asked(#name, at, (n) * sizeof(type))
 #define EIN_WIDE_LOAD(n, to, buffer, at) (buffer).template wide_load<n>(to, at)
 #define EIN_WIDE_READ(n, to, buffer, at) EIN_WIDE_LOAD(n, to, buffer, at)
 #define EIN_WIDE_STORE(n, buffer, at, from) (buffer).template wide_store<n>(at, from)
 #define EIN_ARGUMENT(type, ctx, buffer) (emulate::Argument{ein_cuda_at(ctx, buffer), ein_cuda_bytes(ctx, buffer), NULL})
-#define EIN_CALL(kernel, gx, gy, gz, bx, by, bz, ...) \
-  emulate_call(#kernel, kernel, dim3{gx, gy, gz}, dim3{bx, by, bz}, __VA_ARGS__)
+#define EIN_CALL(kernel, shared, gx, gy, gz, bx, by, bz, ...) \
+  emulate_call(#kernel, kernel, dim3{gx, gy, gz}, dim3{bx, by, bz}, shared, __VA_ARGS__)
 
 template <class... P, class... A>
-static void emulate_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, A... a) {
-  emulate::launch(name, grid, block, [&] { kernel(a...); });
+static void emulate_call(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, unsigned shared, A... a) {
+  emulate::launch(name, grid, block, shared, [&] { kernel(a...); });
 }
 
 static inline int atomicCAS(int *at, int was, int now) {

@@ -68,7 +68,7 @@ static emulate::Argument on_device(size_t bytes) {
 
 int main(void) {
   emulate::Argument X = on_device(3 * 64 * sizeof(float)), y = on_device(3 * sizeof(float));
-  if (PLANT < 10) EIN_CALL(planted, 3, 1, 1, 64, 1, 1, X, y);
-  if (PLANT == 0 || PLANT >= 10) EIN_CALL(copied, 3, 1, 1, 64, 1, 1, X, y);
+  if (PLANT < 10) EIN_CALL(planted, 0, 3, 1, 1, 64, 1, 1, X, y);
+  if (PLANT == 0 || PLANT >= 10) EIN_CALL(copied, 0, 3, 1, 1, 64, 1, 1, X, y);
   return 0;
 }

@@ -197,9 +197,9 @@ static const TextBreak breaks[] = {
     {"kernel C step 0 work ($N * 32768) {\n", "kernel C step 0 work ($N * 32768) {\n  dense\n",
         "kernel C: it is for a device, where all is in row-major order, and dense"},
     /* memory */
-    {"shared b : f32 [256]", "shared b : f32 [12224]", "kernel C: a block shares 49920 bytes, of 49152 at most"},
-    {"shared b : f32 [256]", "shared b : f32 [12289]", "kernel C: b is not of a constant size up to 49152 bytes"},
-    {"shared b : f32 [256]", "shared b : f32 [$N]", "kernel C: b is not of a constant size up to 49152 bytes"},
+    {"shared b : f32 [256]", "shared b : f32 [16320]", "kernel C: a block shares 66304 bytes, of 65536 at most"},
+    {"shared b : f32 [256]", "shared b : f32 [16385]", "kernel C: b is not of a constant size up to 65536 bytes"},
+    {"shared b : f32 [256]", "shared b : f32 [$N]", "kernel C: b is not of a constant size up to 65536 bytes"},
     {"shared b : f32 [256]", "shared b : f32 []", "kernel C: b is shared and no array"},
     {"      var b\n", "      var b = 0.0:f32\n", "kernel C: b is shared and begins with a value"},
     {"      var b\n", "      var b\n      if true {\n      }\n",

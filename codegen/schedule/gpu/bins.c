@@ -138,7 +138,7 @@ static int64_t cell_size(const Bins *c) { return dtype_size(sum_of(c)->acc) > 4 
 
 static bool threads_choose(Bins *c) {
   BinSizes *n = &c->size;
-  int64_t cells = LOOP_SHARED / cell_size(c);
+  int64_t cells = LOOP_SHARED_PLAIN / cell_size(c);
   for (n->lanes = 1; c->lane != NOWHERE && n->lanes < LANES && n->lanes < c->l->plan.size[c->lane];) n->lanes *= 2;
   int64_t few = n->lanes < FEW ? FEW / n->lanes : 1;
   for (n->threads = few; n->threads * n->lanes < THREADS && 2 * n->threads * n->lanes * n->bins <= cells &&

@@ -18,7 +18,7 @@ static int64_t tile_points(const Tiles *t, uint32_t slot) {
 }
 static const Side *side_of(const Tiles *t, uint32_t slot) { return t->slot.of[slot] == OF_ROW ? &t->row : &t->lane; }
 static bool is_brought(const Tiles *t, uint32_t slot) {
-  return t->shape.copied ? tiles_are_shared(t, slot) : t->slot.next[slot] != NOWHERE;
+  return t->shape.ring ? tiles_are_shared(t, slot) : t->slot.next[slot] != NOWHERE;
 }
 
 /* ---- how wide ------------------------------------------------------------------------------------------- */
@@ -223,8 +223,8 @@ void bring_ready(Tiles *t) {
   for (uint32_t k = 0; k < t->st->sum->n_slot; k++) {
     if (!tiles_are_shared(t, k)) continue;
     t->slot.groups[k] = groups_of(t, k, t->thread.number);
-    if (t->shape.copied && side_whole(side_of(t, k), tile_points(t, k)) && tiles_whole(t, t->shape.part)) continue;
-    const Expr *n = ex_int(s, t->slot.groups[k].wide * (t->shape.copied ? 1 : t->slot.groups[k].times));
+    if (t->shape.ring && side_whole(side_of(t, k), tile_points(t, k)) && tiles_whole(t, t->shape.part)) continue;
+    const Expr *n = ex_int(s, t->slot.groups[k].wide * (t->shape.ring ? 1 : t->slot.groups[k].times));
     t->slot.next[k] = place_own(s, NULL, "next", (DType)tiles_read(t, k)->dtype, 1, &n);
     s->k->places.at[t->slot.next[k]].small = tiles_small(t, k);
     var_add(s, t->slot.next[k], tiles_nothing(s, (DType)tiles_read(t, k)->dtype));
@@ -238,7 +238,7 @@ static void side_copy(Tiles *t, uint32_t slot) {
   Groups g = t->slot.groups[slot];
   Group first = groups_open(t, &g);
   const Expr *there = group_there(t, slot, first), *zero = ex_int(s, 0);
-  const Expr *at = ex_add(s, ex_mul(s, t->now.half, ex_int(s, tiles_half(t, slot))), shared_at(t, slot, first, zero));
+  const Expr *at = ex_add(s, ex_mul(s, t->now.turn, ex_int(s, tiles_part(t, slot))), shared_at(t, slot, first, zero));
   LoopStmt *cond = there ? if_add(s, there) : NULL;
   if (cond) into(s, &cond->body);
   label_say(t, slot, first, &g, zero);

@@ -341,7 +341,7 @@ static bool is_room(Chain *c) {
       registers += points * (dtype_size(stage_at(c, i)->sum->acc) > 4 ? 2 : 1);
   }
   shape->beside = !shape->held && (shape->matrix || registers <= HALF_REGISTERS) ? 2 : 1;
-  return bytes <= LOOP_SHARED && registers <= (shape->held ? HELD_REGISTERS : REGISTERS);
+  return bytes <= LOOP_SHARED_PLAIN && registers <= (shape->held ? HELD_REGISTERS : REGISTERS);
 }
 
 /* Whether neighbouring points are read at once, up to 16 bytes. */

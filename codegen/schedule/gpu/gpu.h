@@ -126,8 +126,8 @@ typedef struct TileShape {
   int64_t part;              /* points of the sum that are shared at once */
   int64_t beside;            /* blocks that share a multiprocessor (loop.h) */
   bool brought;              /* sides are loaded in advance (bring.c) */
-  bool copied;               /* the same by copies in the background, to one half of the shared arrays while threads
-                              * work on the other */
+  int64_t ring;              /* the same by copies in the background: the shared arrays have room for so many parts,
+                              * one of which threads work on while the next ones come; 0: no copies */
   bool matrix;               /* matrix units compute products (LoopMatrix) */
   int64_t down, across;      /* matrix: warps along rows and along lanes */
 } TileShape;
@@ -167,7 +167,7 @@ typedef struct TileNow {
                                         * tile */
   const Expr *row_near, *lane_near; /* the offset of at_row and at_lane within neighbours */
   const Expr *r, *at;        /* of the thread's own: the row and the point */
-  const Expr *half;          /* copied: the half of the shared arrays, 0 or 1 */
+  const Expr *turn;          /* ring: the part's place in the shared arrays, from 0 */
 } TileNow;
 
 typedef struct Tiles {
@@ -193,7 +193,7 @@ bool tiles_sides(Tiles *t, bool both);
 bool tiles_take(Tiles *t);
 int64_t tiles_bytes(const Tiles *t);
 bool tiles_are_shared(const Tiles *t, uint32_t slot);
-int64_t tiles_half(const Tiles *t, uint32_t slot); /* elements of a half of its shared array, or of all of it */
+int64_t tiles_part(const Tiles *t, uint32_t slot); /* elements of its shared array for one part of the sum */
 void tiles_shared(Tiles *t);   /* declares its arrays, between a grid and its blocks */
 void tiles_fill(Tiles *t);     /* fills the shared arrays for the part of the sum that begins at red0 */
 bool tiles_small(const Tiles *t, uint32_t slot); /* halves that are shared as halves */
@@ -240,7 +240,7 @@ void bring_ready(Tiles *t);    /* declares the registers, in a thread */
 void bring_load(Tiles *t);     /* of the part that begins at red0 */
 void bring_put(Tiles *t);      /* into shared memory */
 bool bring_copies(const Tiles *t); /* whether copies in the background can do it */
-void bring_copy(Tiles *t);     /* of the part that begins at red0, to now.half */
+void bring_copy(Tiles *t);     /* of the part that begins at red0, to now.turn */
 
 static inline const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
 static inline int64_t two_power(int64_t n) { /* the least power of two that is n or more */

@@ -157,7 +157,7 @@ static int64_t shared_count(const Tiles *t, uint32_t slot, DType type) {
   return wide_for(t, slot, type) * (tiles_deep(t, slot) ? TILE_SIDE * side_points(t, slot) : t->shape.part);
 }
 
-int64_t tiles_half(const Tiles *t, uint32_t slot) { return shared_count(t, slot, (DType)tiles_read(t, slot)->dtype); }
+int64_t tiles_part(const Tiles *t, uint32_t slot) { return shared_count(t, slot, (DType)tiles_read(t, slot)->dtype); }
 
 int64_t tiles_bytes(const Tiles *t) {
   int64_t bytes = 0;
@@ -165,7 +165,7 @@ int64_t tiles_bytes(const Tiles *t) {
     if (!tiles_are_shared(t, k)) continue;
     DType type = (DType)tiles_read(t, k)->dtype;
     int64_t one = !tiles_small(t, k) && dtype_is_float(type) && dtype_size(type) < 4 ? 4 : dtype_size(type);
-    bytes += shared_count(t, k, type) * one * (t->shape.copied ? 2 : 1);
+    bytes += shared_count(t, k, type) * one * (t->shape.ring ? t->shape.ring : 1);
   }
   return bytes;
 }
@@ -176,7 +176,7 @@ void tiles_shared(Tiles *t) {
     DType type = (DType)tiles_read(t, k)->dtype;
     t->slot.wide[k] = wide_for(t, k, type);
     t->slot.shared[k] = place_block(t->s, t->slot.of[k] == OF_ROW ? "rows" : "lanes", type,
-        tiles_half(t, k) * (t->shape.copied ? 2 : 1));
+        tiles_part(t, k) * (t->shape.ring ? t->shape.ring : 1));
     t->s->k->places.at[t->slot.shared[k]].small = tiles_small(t, k);
   }
 }
@@ -302,7 +302,7 @@ static const Expr *matrix_side(Tiles *t, uint32_t slot, const Expr *point, int64
   *step = next ? wide : 1, *deep = next ? 1 : wide;
   const Expr *at = ex_mul(t->s, point, ex_int(t->s, *step));
   if (slot == NOWHERE) at = ex_add(t->s, at, t->kept.at);
-  else if (t->shape.copied) at = ex_add(t->s, at, ex_mul(t->s, t->now.half, ex_int(t->s, tiles_half(t, slot))));
+  else if (t->shape.ring) at = ex_add(t->s, at, ex_mul(t->s, t->now.turn, ex_int(t->s, tiles_part(t, slot))));
   return place_read(t->s, slot == NOWHERE ? t->kept.place : t->slot.shared[slot], 1, &at);
 }
 
@@ -541,34 +541,29 @@ const Expr *tiles_parts(const Tiles *t) {
   return all;
 }
 
-/* Copies the next part while threads compute the current one. At the barrier, what was copied is there, and threads
- * are through with the other half. */
+/* Copies a part of the sum to the ring in each turn, and computes the one of ring - 1 turns before. At the barrier that
+ * one is there, and threads are through with the one whose place in the ring is taken next. */
 static void copied_some(Tiles *t, uint32_t acc, const Expr *from, const Expr *to) {
   Sched *s = t->s;
   Walk w = parts_walk(t);
   LoopBody *was = s->body;
-  const Expr *n = ex_sub(s, to, from), *two = ex_int(s, 2), *zero = ex_int(s, 0);
+  const Expr *n = ex_sub(s, to, from), *ahead = ex_int(s, t->shape.ring - 1);
   bring_ready(t);
-  if (n->kind != EX_INT || n->i <= 0) into(s, &if_add(s, ex_below(s, zero, n))->body);
-  part_at(t, w, from);
-  t->now.half = zero;
-  bring_copy(t);
-  into(s, was);
-  commit_add(s);
   uint32_t v = var_new(s, NULL, "f");
-  LoopBody *loop = &for_add(s, v, zero, n, 1, BIND_SEQ)->body;
+  LoopBody *loop = &for_add(s, v, ex_int(s, 0), ex_add(s, n, ahead), 1, BIND_SEQ)->body;
   into(s, loop);
-  await_add(s, 0);
+  await_add(s, t->shape.ring - 2);
   barrier_add(s);
-  const Expr *f = var_read(s, v), *next = ex_add(s, f, ex_int(s, 1));
-  into(s, &if_add(s, ex_below(s, next, n))->body);
-  part_at(t, w, named(s, NULL, "next", ex_add(s, from, next)));
-  t->now.half = expr_op2(s->x, OP_MOD, next, two);
+  const Expr *f = var_read(s, v), *next = ex_add(s, from, f);
+  into(s, &if_add(s, ex_below(s, f, n))->body);
+  part_at(t, w, expr_is_int(from, 0) ? next : named(s, NULL, "next", next));
+  t->now.turn = rest(s, f, t->shape.ring);
   bring_copy(t);
   into(s, loop);
   commit_add(s);
-  part_at(t, w, ex_add(s, from, f));
-  t->now.half = expr_op2(s->x, OP_MOD, f, two);
+  into(s, &if_add(s, expr_op2(s->x, OP_LE, ahead, f))->body);
+  part_at(t, w, ex_sub(s, next, ahead));
+  t->now.turn = rest(s, ex_add(s, f, ex_int(s, 1)), t->shape.ring);
   tiles_step(t, acc);
   into(s, was);
 }
@@ -578,7 +573,7 @@ void tiles_some(Tiles *t, uint32_t acc, const Expr *from, const Expr *to) {
   Sched *s = t->s;
   Walk w = parts_walk(t);
   LoopBody *was = s->body;
-  if (t->shape.copied) {
+  if (t->shape.ring) {
     copied_some(t, acc, from, to);
     return;
   }

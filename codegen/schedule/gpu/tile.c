@@ -8,6 +8,8 @@
 enum { LESS = 4, MORE = 8, WIDEST = 16 }; /* points of each thread along a side, */
 enum { BLOCKS = 256 };       /*   more if that leaves so many blocks: a device has about 100 processors for them, */
 enum { ALONE = 120 };        /*   or so many, if a block has a processor alone */
+enum { RING = 4 };           /* parts of the sum that are in shared memory or on their way to it, at most */
+enum { BESIDE_BYTES = 98 << 10 }; /* of shared memory, for blocks that share a multiprocessor: all since 8.0 have it */
 enum { PARTS_LEAST = 16, PARTS_MOST = 128 }; /* of the sum: least number per block if it is split; and the most */
 static const double cut_bytes = 1e9;         /* memory of a split sum, at most */
 
@@ -102,7 +104,7 @@ static bool is_product(Tiles *t, const Launch *l) {
     if (t->s->task->stages.at[i].sum->reducer != RED_NONE) return false;
   t->red = p->red[p->n_red - 1];
   if (p->size[t->red] < TILE_DEEP / 2 || !sides_found(t)) return false;
-  return t->row.size >= TILE_SIDE && t->lane.size >= TILE_SIDE && tiles_bytes(t) <= LOOP_SHARED;
+  return t->row.size >= TILE_SIDE && t->lane.size >= TILE_SIDE && tiles_bytes(t) <= LOOP_SHARED_PLAIN;
 }
 
 /* ---- choices -------------------------------------------------------------------------------------------- */
@@ -150,10 +152,14 @@ static void tile_shape(Tiles *t) {
   if (t->row.size > TILE_SIDE * LESS && is_enough(t, most, shape->lanes, BLOCKS)) shape->rows = most;
 }
 
-/* Copies in the background need room for two parts. */
+/* Copies in the background go to a ring of as many parts as there is room for, so that a copy has that much time, and
+ * so that blocks still share a multiprocessor. */
 static void copies_choose(Tiles *t) {
-  t->shape.copied = bring_copies(t);
-  if (tiles_bytes(t) > LOOP_SHARED) t->shape.copied = false;
+  t->shape.ring = 0;
+  for (int64_t ring = RING; ring > 1 && !t->shape.ring && bring_copies(t); ring--) {
+    t->shape.ring = ring;
+    if (tiles_bytes(t) > LOOP_SHARED || t->shape.beside * tiles_bytes(t) > BESIDE_BYTES) t->shape.ring = 0;
+  }
 }
 
 /* How many parts the sum is split into: for lack of blocks, or if one register would accumulate too long a float sum;
@@ -248,7 +254,9 @@ static void choice_report(const Tiles *t, int64_t parts) {
       how_label(t->st, t->red), (long long)c.threads, (long long)c.threads);
   if (shape->matrix)
     how_add(t->s, t->st, "products by matrix units, %lld by %lld a warp", (long long)c.rows / 2, (long long)c.tile / 4);
-  if (shape->copied) how_add(t->s, t->st, "the next part is copied to shared memory meanwhile");
+  if (shape->ring == 2) how_add(t->s, t->st, "the next part is copied to shared memory meanwhile");
+  else if (shape->ring)
+    how_add(t->s, t->st, "the next %lld parts are copied to shared memory meanwhile", (long long)shape->ring - 1);
   if (c.parts > 1) how_add(t->s, t->st, "the sum is cut into %lld, which another launch adds", (long long)c.parts);
   if (t->st->sum->where)
     how_add(t->s, t->st,

@@ -73,8 +73,8 @@ static bool side_found(Transpose *t) {
   int64_t a = t->w.plan.size[t->w.label], b = t->w.plan.size[t->other], points = wide_points(&t->w);
   if (a < LEAST || b < LEAST || points < POINTS) return false;
   t->side = a >= LARGE && b >= LARGE && points / (LARGE * LARGE) >= ENOUGH ? LARGE : SMALL;
-  if (shared_bytes(t, t->side) > LOOP_SHARED) t->side = SMALL;
-  return shared_bytes(t, t->side) <= LOOP_SHARED;
+  if (shared_bytes(t, t->side) > LOOP_SHARED_PLAIN) t->side = SMALL;
+  return shared_bytes(t, t->side) <= LOOP_SHARED_PLAIN;
 }
 
 /* The widest group, up to `each`, that leaves every warp a share of the square. */

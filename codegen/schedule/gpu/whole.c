@@ -93,7 +93,7 @@ static bool stages_found(Rows *r) {
   int64_t bytes = 0;
   for (r->to = r->from; r->to < n_stages && stage_fits(r, r->to); r->to++) {
     const TaskStage *st = &r->s->task->stages.at[r->to];
-    if (is_sum(st) && (bytes += MOST * 8) > LOOP_SHARED) break;
+    if (is_sum(st) && (bytes += MOST * 8) > LOOP_SHARED_PLAIN) break;
     n += row_labels(r, st) > 0;
     sums += is_sum(st);
   }

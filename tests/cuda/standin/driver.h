@@ -18,6 +18,7 @@ int cuCtxPopCurrent_v2(void **context);
 int cuModuleLoadData(void **module, const void *image);
 int cuModuleUnload(void *module);
 int cuModuleGetFunction(void **function, void *module, const char *name);
+int cuFuncSetAttribute(void *function, int attribute, int value);
 int cuMemGetInfo_v2(size_t *left, size_t *all);
 int cuMemAlloc_v2(uint64_t *at, size_t bytes);
 int cuMemFree_v2(uint64_t at);

@@ -14,8 +14,8 @@
  * the first is done at once, as far as it need not wait for another stream. Whatever is done when, work that events do
  * not order is an error (order.h). clock=KERNEL:BUS: a kernel takes so many microseconds, and the bus so many bytes in
  * one, in each direction; the report has a line with the time of it all. It also sets the devices: memory=BYTES;
- * capability=75: compute capability 7.5 instead of 9.0; devices=N: 1 to 4 devices, which cannot access each other's
- * memory. $EIN_STANDIN_REPORT: a file to which a line is appended at exit, about what was done and what was not
+ * capability=75: compute capability 7.5 instead of 9.0; shared=BYTES: the shared memory that a block may ask for;
+ * devices=N: 1 to 4 devices, which cannot access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is appended at exit, about what was done and what was not
  * released. */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -29,6 +29,7 @@
 #include "planted.h"
 #include "work.h"
 
+enum { KERNELS = 256 };
 enum { NOT_CAPTURED = 900, VOID = 901 }; /* errors of captures */
 enum {
   OK,
@@ -51,6 +52,7 @@ static struct {
   int dead, streams, modules, events, live, waits, open[DEVICES];
   const char *locked[256];   /* the host's memory that is locked, which it was not from the beginning */
   uint64_t up, down;
+  struct { const void *kernel; int bytes; } allowed[KERNELS]; /* the shared memory that they may ask for */
 } my;
 /* This thread's stack of current contexts, as devices; what it has asked for. */
 static __thread struct { int current[64], depth, kernels, copies; } mine;
@@ -199,7 +201,7 @@ static void later_takes(const Later *x, int stream) {
 
 static void later_do(Later *x, int stream) {
   switch (x->what) {
-  case 'k': x->run(x->grid, x->block, x->parameter); break;
+  case 'k': x->run(x->grid, x->block, x->bytes_shared, x->parameter); break;
   case 'u': memcpy((void *)(uintptr_t)x->at, x->host, x->bytes); break;
   case '-': break;
   case 'e':
@@ -341,8 +343,16 @@ static int capability(void) {
   const char *said = injected("capability=");
   return said ? atoi(said) : 90;
 }
+/* The most shared memory of a block that kernels may ask for. */
+static int shared_most(void) {
+  const char *said = injected("shared=");
+  int n = capability();
+  return said ? atoi(said) : n >= 90 ? 232448 : n >= 80 ? 166912 : n >= 75 ? 65536 : 49152;
+}
+
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  return *value = attribute == 75 ? capability() / 10 : capability() % 10, device < devices() ? OK : INVALID;
+  *value = attribute == 97 ? shared_most() : attribute == 75 ? capability() / 10 : capability() % 10;
+  return device < devices() ? OK : INVALID;
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -399,7 +409,7 @@ int cuModuleLoadData(void **module, const void *image) {
 
 int cuModuleUnload(void *module) {
   HERE;
-  my.modules--;
+  if (!--my.modules) memset(my.allowed, 0, sizeof my.allowed);
   return dlclose(module) ? INVALID : OK;
 }
 
@@ -408,6 +418,22 @@ int cuModuleGetFunction(void **function, void *module, const char *name) {
   HERE;
   snprintf(launch, sizeof launch, "standin_launch_%s", name);
   return (*function = dlsym(module, launch)) ? OK : NOT_FOUND;
+}
+
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+  HERE;
+  if (attribute != 8 || value < 0 || value > shared_most()) return INVALID;
+  int k = 0;
+  while (k < KERNELS && my.allowed[k].kernel && my.allowed[k].kernel != function) k++;
+  if (k == KERNELS) return INVALID;
+  my.allowed[k].kernel = function, my.allowed[k].bytes = value;
+  return OK;
+}
+
+static int may_share(const void *function, unsigned bytes) {
+  for (int k = 0; k < KERNELS && my.allowed[k].kernel; k++)
+    if (my.allowed[k].kernel == function) return bytes <= (unsigned)my.allowed[k].bytes;
+  return bytes <= 49152;
 }
 
 int cuMemGetInfo_v2(size_t *left, size_t *all) {
@@ -645,7 +671,7 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     unsigned shared, void *stream, void **parameter, void **extra) {
   StandinLaunch *run = NULL;
   HERE;
-  if (!function || !is_here(stream) || shared || extra) return INVALID;
+  if (!function || !is_here(stream) || !may_share(function, shared) || extra) return INVALID;
   if (!gx || !gy || !gz || gy > 65535 || gz > 65535 || bx * by * bz > 1024 || !bx || !by || !bz) return INVALID;
   memcpy(&run, &function, sizeof run);
   int failed = 0;
@@ -654,7 +680,8 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
   x->run = failed ? NULL : run;
   memcpy(x->grid, (unsigned[]){gx, gy, gz}, sizeof x->grid);
   memcpy(x->block, (unsigned[]){bx, by, bz}, sizeof x->block);
-  int told = run(NULL, NULL, NULL), n = told / STANDIN_MOST, size = told % STANDIN_MOST;
+  x->bytes_shared = shared;
+  int told = run(NULL, NULL, 0, NULL), n = told / STANDIN_MOST, size = told % STANDIN_MOST;
   x->parameters = n, x->size = size;
   parameters_set(x, parameter);
   return OK;
@@ -751,7 +778,7 @@ int cuGraphExecKernelNodeSetParams(void *made, void *node, const KernelNode *wha
   counted(GRAPH_SETS);
   if (is_due("graph-set=", GRAPH_SETS)) return NO_MEMORY;
   for (Later *k = m->of->first; k && k != node; k = k->next) x = x->next;
-  if (!x || x->what != 'k' || what->shared || what->extra) return INVALID;
+  if (!x || x->what != 'k' || what->shared != x->bytes_shared || what->extra) return INVALID;
   memcpy(&run, &what->function, sizeof run);
   if (run != x->run) return INVALID;
   memcpy(x->grid, what->grid, sizeof x->grid), memcpy(x->block, what->block, sizeof x->block);

@@ -16,7 +16,7 @@ typedef struct Later {
   int shared;                /* its data belong to the graph */
   StandinLaunch *run;
   void (*call)(void *data);
-  unsigned grid[3], block[3];
+  unsigned grid[3], block[3], bytes_shared; /* the last: of a block's shared memory */
   char *data;                /* a copy of the parameters */
   void **parameter;
   uint64_t at, from;

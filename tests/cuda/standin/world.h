@@ -24,7 +24,7 @@ typedef void StandinEnter(StandinWorld *w);
 /* Called without parameters, it returns their number times STANDIN_MOST plus the size of the last; the others have 8
  * bytes. */
 enum { STANDIN_MOST = 4096 };
-typedef int StandinLaunch(const unsigned *grid, const unsigned *block, void **parameter);
+typedef int StandinLaunch(const unsigned *grid, const unsigned *block, unsigned shared, void **parameter);
 
 /* What the stand-in for cuBLAS needs of the driver's: a call when the stream's work is done, with data that is freed
  * afterwards; whether that many bytes are in the current device's memory; and whether a failure is injected, "word=N"

@@ -33,8 +33,8 @@ typedef enum {
   SPACE_SHARED               /* on a device: an array of constant size that the threads of a block share */
 } LoopSpace;
 enum { LOOP_STACK = 16384 };
-/* Bytes of all shared arrays of a block: what every device since 7.5 has; and what all devices have, without being asked
- * for it. Each array begins at a multiple of 16. */
+/* Bytes of all shared arrays of a block: what every device since 7.5 has; and what all devices give unasked. Each array
+ * begins at a multiple of 16. */
 enum { LOOP_SHARED = 65536, LOOP_SHARED_PLAIN = 49152 };
 enum { LOOP_BLOCK = 1024 };  /* the most threads of a block */
 enum { LOOP_BESIDE = 2048 }; /* the most threads of blocks that share a multiprocessor */

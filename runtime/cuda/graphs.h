@@ -36,8 +36,8 @@ static int ein_ask_do(ein_gpu *g, uint64_t *ask, void *stream, int *status) {
   switch (ask[0]) {
   case EIN_ASK_LAUNCH:
     x = ein_ask_node(g, ask, parameter);
-    return g->cu.launch(x.function, x.grid[0], x.grid[1], x.grid[2], x.block[0], x.block[1], x.block[2], x.shared, stream,
-        parameter, NULL);
+    return g->cu.launch(x.function, x.grid[0], x.grid[1], x.grid[2], x.block[0], x.block[1], x.block[2], x.shared,
+        stream, parameter, NULL);
   case EIN_ASK_FILL: return g->cu.fill(w[0], (unsigned char)w[2], (size_t)w[1], stream);
   case EIN_ASK_ACROSS: return g->cu.copy_across(w[0], w[1], (size_t)w[2], stream);
   default: return *status = ein_gpu_product(g, w), 0;

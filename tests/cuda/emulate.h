@@ -286,7 +286,8 @@ static void shared_asked(const char *name, size_t at, size_t bytes) {
   Block *b = device();
   static size_t end;
   if (at == 0) end = 0;
-  if (at % 16 || at < end) fail("a shared array that lies in another one, or at no multiple of 16 bytes", name, (long long)at);
+  if (at % 16 || at < end)
+    fail("a shared array that lies in another one, or at no multiple of 16 bytes", name, (long long)at);
   if (at + bytes > b->shared) fail("a shared array beyond what the launch has asked for", name, (long long)at);
   end = at + bytes;
 }

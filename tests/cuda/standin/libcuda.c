@@ -15,8 +15,8 @@
  * not order is an error (order.h). clock=KERNEL:BUS: a kernel takes so many microseconds, and the bus so many bytes in
  * one, in each direction; the report has a line with the time of it all. It also sets the devices: memory=BYTES;
  * capability=75: compute capability 7.5 instead of 9.0; shared=BYTES: the shared memory that a block may ask for;
- * devices=N: 1 to 4 devices, which cannot access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is appended at exit, about what was done and what was not
- * released. */
+ * devices=N: 1 to 4 devices, which cannot access each other's memory. $EIN_STANDIN_REPORT: a file to which a line is
+ * appended at exit, about what was done and what was not released. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

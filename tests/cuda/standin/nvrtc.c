@@ -73,7 +73,8 @@ static int text_put(const char *path, const char *text) {
   for (const char *at = text; (at = strstr(at, kernel)) != NULL;) {
     at += sizeof kernel - 1;
     int n = (int)strcspn(at, "(");
-    fprintf(f, "extern \"C\" int standin_launch_%.*s(const unsigned *g, const unsigned *b, unsigned s, void **p) {\n", n, at);
+    fprintf(f, "extern \"C\" int standin_launch_%.*s(const unsigned *g, const unsigned *b, unsigned s, void **p) {\n",
+        n, at);
     fprintf(f, "  return emulate::launch_parameters(\"%.*s\", %.*s, g, b, s, p);\n}\n", n, at, n, at);
   }
   return fclose(f) == 0;

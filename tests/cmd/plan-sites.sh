@@ -142,6 +142,27 @@ shows "i=4 k=2"
 want 0 "$EIN" plan x.ein -n 7
 want 0 "$EIN" plan x.ein -n 1 --costs=bytes
 shows "mesh                  1"
+# What is proven under pins or a plan file is proven only for plans that keep to them.
+given="with what is given, no plan"
+for costs in bytes eindecomp; do
+  want 0 "$EIN" plan x.ein -n 4 --costs=$costs
+  shows "the least cost"
+  grep -q "what is given" out && wrong "nothing is given"
+  want 0 "$EIN" plan x.ein -n 4 --costs=$costs --pin Z:i=1,j=1,k=4
+  shows "planned by exact: the least cost with what is given"
+  shows "$given"
+  want 0 "$EIN" plan x.ein -n 4 --costs=$costs --pin Z:i=1,j=1,k=4 --format=html
+  shows "$given"
+  want 0 "$EIN" plan x.ein -n 4 --costs=$costs --pin Z:i=1,j=1,k=4 -o given.plan
+  want 0 "$EIN" plan x.ein --costs=$costs --plan=given.plan
+  shows "$given"
+done
+want 1 "$EIN" check x.ein -n 4 --pin Z:i=1,j=1,k=4 --assert 'bytes<=1'
+says "$given"
+printf 'plan 1\nsites 4\nmesh 4\n' >mesh.plan
+want 0 "$EIN" plan x.ein --plan=mesh.plan
+shows "$given"
+
 want 1 "$EIN" plan x.ein -n 4 --pin Z:i=3
 says "Z cannot be cut so by a mesh of 4 sites"
 

@@ -161,10 +161,11 @@ const char *bytes_best(const Sites *p, Arena *a) {
   const char *once = p->asked.in_seconds && x->panels ? "without panels, " : ""; /* the search knows none */
   if (p->asked.who != PLANNER_EXACT) return NULL; /* its bound is only for these cuts */
   if (x->narrow && !placing_is_proven(x)) return SITES_NARROW;
-  if (placing_is_proven(x)) return arena_printf(a, "%sno plan on such a mesh %s%s", once, less, among(p));
+  if (placing_is_proven(x))
+    return arena_printf(a, "%s%sno plan on such a mesh %s%s", among_given(p), once, less, among(p));
   if (x->bound <= 0) return NULL;
-  return arena_printf(a, "%s%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best",
-      once, in_use(x, less, a), among(p), p->asked.in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
+  return arena_printf(a, "%s%s%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best",
+      among_given(p), once, in_use(x, less, a), among(p), p->asked.in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
       p->fit.unlimited ? ", whatever memory it takes" : "", gap_of(a, (x->cost - x->bound) / x->bound));
 }
 

@@ -249,10 +249,21 @@ void against_print(const Sites *p, Buf *b) {
   }
 }
 
+/* Whether pins or a plan file fix a part of the plan. */
+static bool sites_given(const Sites *p) {
+  const Plan *x = p->asked.plan;
+  return x->meshed || x->vertices.len || x->homes.len || x->panels.len || x->room > 0;
+}
+
+const char *among_given(const Sites *p) {
+  return sites_given(p) ? "with " SITES_GIVEN ", " : "";
+}
+
 const char *sites_planned(const Sites *p) {
   if (p->asked.who != PLANNER_EXACT) return planner_info[p->asked.who].what;
   bool least = p->asked.by_bytes ? placing_is_proven(p->placing) : !p->narrow && proven(&p->choice);
-  return least ? "the least cost" : "the best that was found";
+  if (!least) return "the best that was found";
+  return sites_given(p) ? "the least cost with " SITES_GIVEN : "the least cost";
 }
 
 void sites_head(const Sites *p, Buf *b) {
@@ -301,10 +312,10 @@ static void head_print(const Sites *p, Buf *b) {
   realised_print(p, b);
   usual_text(p, b);
   if (p->narrow) buf_printf(b, "  %s\n", SITES_NARROW);
-  else if (proven(&p->choice)) buf_str(b, "  no plan moves less\n");
+  else if (proven(&p->choice)) buf_printf(b, "  %sno plan moves less\n", among_given(p));
   else if (p->choice.bound > 0)
-    buf_printf(b, "  no plan moves less than %s: this one is within %s of the best\n", count_amount(a, p->choice.bound),
-               gap_of(a, (c->all - p->choice.bound) / p->choice.bound));
+    buf_printf(b, "  %sno plan moves less than %s: this one is within %s of the best\n", among_given(p),
+               count_amount(a, p->choice.bound), gap_of(a, (c->all - p->choice.bound) / p->choice.bound));
   against_print(p, b);
 }
 

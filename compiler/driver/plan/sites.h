@@ -105,6 +105,8 @@ Leave sites_find(Sites *p, const Args *a);
 
 #define SITES_NARROW "of tensors with many labels, only the longest were looked at; so this says nothing of other plans"
 
+#define SITES_GIVEN "what is given" /* by pins and a plan file: what is proven then is proven with it only */
+
 /* ---- shared by the two costs -------------------------------------------------------------------------- */
 const char *gap_of(Arena *a, double share); /* "12.3 %", or "0.0002 %": never zero */
 const char *sites_equation(Arena *a, const PartVertex *v);
@@ -153,6 +155,7 @@ const char *memory_most(const Sites *p, Arena *a);    /* after the bytes of a si
 /* ---- by bytes: driver/plan/bytes.c ----------------------------------------------------------------------------- */
 Leave bytes_find(Sites *p);
 void bytes_text(const Sites *p, Buf *b);
+const char *among_given(const Sites *p); /* before a claim about all plans: "with what is given, ", or "" */
 const char *sites_planned(const Sites *p); /* how: whether the search proved that none costs less */
 const char *bytes_best(const Sites *p, Arena *a); /* whether another plan is better, or how much better it could be;
                                                    * NULL: unknown */

@@ -119,9 +119,10 @@ static void sentence_bytes(const Facts *f, Buf *b) {
 static void sentence_elements(const Facts *f, Buf *b) {
   Arena *a = b->arena;
   const PartChoice *c = &f->p->choice;
+  const char *given = among_given(f->p);
   buf_printf(b, "By the paper&#39;s count %s elements move", count_amount(a, c->cost.all));
-  if (c->bound > 0 && c->bound >= c->cost.all) buf_str(b, ", and no plan moves less.");
-  else if (c->bound > 0) buf_printf(b, "; no plan moves less than %s.", count_amount(a, c->bound));
+  if (c->bound > 0 && c->bound >= c->cost.all) buf_printf(b, ", and %sno plan moves less.", given);
+  else if (c->bound > 0) buf_printf(b, "; %sno plan moves less than %s.", given, count_amount(a, c->bound));
   else buf_str(b, ".");
   buf_printf(b, " On a mesh of %s, a site then receives %s from others, %s over all sites.",
              times_text(a, &f->p->placing->mesh, "x"), bytes_of(a, f->p->placing->bytes / (double)f->p->sites),

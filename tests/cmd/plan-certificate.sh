@@ -20,6 +20,27 @@ for n in 1 4 6; do
   for what in form bytes memory bound; do grep -q "$what *checked" out || wrong "$n sites: $what is not checked"; done
 done
 
+# Files that are no certificates are said to be none, and the others are checked all the same. No size in tasks takes for ever.
+: >empty.json
+echo hello >text.json
+echo '[{"schema": "ein certificate 1"}]' >list.json
+printf '\364\005\377' >bytes.json
+awk 'BEGIN { for (k = 0; k < 100000; k++) printf "[" }' >deep.json
+"$EIN" plan product.ein -n 4 --format=json >plan.json
+for f in empty text list bytes deep plan; do
+  want 1 checker $f.json c4.json
+  shows "$f.json: certificate WRONG: this file is not a certificate"
+  shows "c4.json: memory  checked"
+done
+want 1 checker missing.json c4.json
+shows "missing.json: certificate WRONG: cannot be read: No such file or directory"
+shows "c4.json: memory  checked"
+for power in '9**9**9' '9<<9999999999'; do
+  sed "s/\\(buffer %[0-9]* [a-z]* [^[]*\\[\\)48/\\1$power/" c1.json >power.json
+  grep -qF "$power" power.json || wrong "no size was spoiled"
+  want 1 checker power.json
+done
+
 # What it cannot check it says, and that is no error unless it is asked for.
 want 0 "$EIN" plan product.ein -n 4 --pin H:i=4 --certificate pinned.json
 want 0 checker pinned.json

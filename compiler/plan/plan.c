@@ -292,11 +292,14 @@ Plan *plan_read(Arena *a, Strings *t, Source *src, Diags *d) {
 bool plan_read_pin(Arena *a, Strings *t, Source *src, Plan *p, Diags *d) {
   Scan c = {.src = src, .strings = t, .d = d, .noun = "vertex"};
   PlanVertex v = {.pin = true};
+  uint32_t before = d->all.len;
   if (scan_line(&c, src->bytes)) return scan_fail(&c, D_E930, "a pin is one line");
   bool ok = want_tensor_name(&c, &v.name, &v.span) && scan_want(&c, ':') && want_cut(a, &c, &v);
   while (ok && scan_take(&c, ',')) ok = want_cut(a, &c, &v);
   if (ok && !scan_done(&c)) return scan_fail(&c, D_E930, "expected a comma or the end: T:h=4,s=2");
   if (ok) vec_push(a, p->vertices, v);
+  else if (d->all.len > before && d->all.at[before]->code == D_E903)
+    diag_hint(d, d->all.at[before], "a pin is a tensor, and for some of its labels how many blocks: T:h=4,s=2");
   return ok;
 }
 

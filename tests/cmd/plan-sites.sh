@@ -164,7 +164,12 @@ want 0 "$EIN" plan x.ein --plan=mesh.plan
 shows "$given"
 
 want 1 "$EIN" plan x.ein -n 4 --pin Z:i=3
-says "Z cannot be cut so by a mesh of 4 sites"
+says "Z cannot be cut so by a mesh of 4 sites: each of its axes cuts one label"
+says "so the counts of a tensor multiply to a divisor of 4"
+for pin in Z Z: Z:i Z=i Z:=4 ''; do
+  want 1 "$EIN" plan x.ein -n 4 --pin "$pin"
+  says "help: a pin is a tensor, and for some of its labels how many blocks: T:h=4,s=2"
+done
 
 # By the TRA paper's cost: what is least, and what is received. C[i] = A[i,j] W[j] over 4 sites along i: W goes to all of them.
 printf 'input A[i:64, j:64] : f32\nparam W[j:64] : f32\noutput C[i] = sum[j] A[i,j] * W[j]\n' >vector.ein

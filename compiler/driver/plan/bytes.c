@@ -20,10 +20,9 @@ static const char *not_cut(const Sites *p, const char *name) {
     return arena_printf(
         a, "%s cannot be cut so along the axes of the plan's mesh, %s", shown(a, name), times_text(a, m, "x"));
   return arena_printf(a,
-      "%s cannot be cut so by a mesh of %lld sites, for the sizes of its axes multiply to that, and each cuts one "
-      "label; "
-      "a plan may say another mesh, which leaves sites idle",
-      shown(a, name), (long long)p->sites);
+      "%s cannot be cut so by a mesh of %lld sites: each of its axes cuts one label, and their sizes multiply to that, "
+      "so the counts of a tensor multiply to a divisor of %lld; with a line `mesh`, a plan file can leave sites idle",
+      shown(a, name), (long long)p->sites, (long long)p->sites);
 }
 
 /* The best placing with the planner's vectors: on a mesh with few axes if possible, else on one with many; there

@@ -163,8 +163,9 @@ const char *bytes_best(const Sites *p, Arena *a) {
   if (placing_is_proven(x))
     return arena_printf(a, "%s%sno plan on such a mesh %s%s", among_given(p), once, less, among(p));
   if (x->bound <= 0) return NULL;
-  return arena_printf(a, "%s%s%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best",
-      among_given(p), once, in_use(x, less, a), among(p), p->asked.in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
+  return arena_printf(a,
+      "%s%s%sno plan on such a mesh%s %s than %s%s: this one is within %s of the best", among_given(p), once,
+      in_use(x, less, a), among(p), p->asked.in_seconds ? "takes less" : less, cost_text(p, a, x->bound),
       p->fit.unlimited ? ", whatever memory it takes" : "", gap_of(a, (x->cost - x->bound) / x->bound));
 }
 

@@ -1,6 +1,6 @@
 /* driver/compile/kernels.c - compiles a program to machine code, kernel by kernel. A kernel's text does not depend
  * on its program, names or positions (emit_kernel): so one that was compiled for another program, or at an earlier
- * turn of the prompt, is not recompiled. The code around the kernels is not compiled at all (jit/model.h). */
+ * query of the prompt, is not recompiled. The code around the kernels is not compiled at all (jit/model.h). */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -8,24 +8,24 @@
 /* ---- where a piece stands ----------------------------------------------------------------------- */
 
 /* Prefixed with blanks for what comes before it on its line, so that columns are those of the line. */
-static Source *piece_source(const Prompt *p, Turn *t, const char *text, const Piece *x, uint32_t *line) {
+static Source *piece_source(const Prompt *p, Query *q, const char *text, const Piece *x, uint32_t *line) {
   uint32_t from = x->at;
   while (from && text[from - 1] != '\n') from--;
   *line = p->line;
   for (uint32_t i = 0; i < x->at; i++) *line += text[i] == '\n';
-  char *own = arena_copy(t->s.arena, text + from, x->end - from);
+  char *own = arena_copy(q->s.arena, text + from, x->end - from);
   memset(own, ' ', x->at - from);
-  return turn_source(t, p->file, *line, own, x->end - from);
+  return query_source(q, p->file, *line, own, x->end - from);
 }
 
 /* The parser has no load: its message would be about programs in files. */
-static Leave load_refused(Turn *t, const Piece *x) {
-  uint32_t at = t->source->len - (x->end - x->load), end = t->source->len - (x->end - x->load_end);
-  Diag *g = diag_add(t->s.diags, D_E001, (Span){t->source, at, end}, "a value is loaded by a line of its own");
-  diag_hint(t->s.diags, g, "`NAME = load(\"file\")` stands alone on a line; what uses NAME comes after it");
+static Leave load_refused(Query *q, const Piece *x) {
+  uint32_t at = q->source->len - (x->end - x->load), end = q->source->len - (x->end - x->load_end);
+  Diag *g = diag_add(q->s.diags, D_E001, (Span){q->source, at, end}, "a value is loaded by a line of its own");
+  diag_hint(q->s.diags, g, "`NAME = load(\"file\")` stands alone on a line; what uses NAME comes after it");
   diag_hint(
-      t->s.diags, g, "labels, and a dtype other than the file's, are declared before it: `input NAME[i:4] : f32`");
-  return turn_report(t);
+      q->s.diags, g, "labels, and a dtype other than the file's, are declared before it: `input NAME[i:4] : f32`");
+  return query_report(q);
 }
 
 /* ---- answers ------------------------------------------------------------------------------------ */
@@ -59,46 +59,46 @@ static void prompt_show(Prompt *p, const char *name, const char *const *axis, co
   if (p->values) value_json(p->values, name, axis, x);
 }
 
-static void show_output(Prompt *p, const Turn *t, const char *name) {
-  for (uint32_t i = 0; i < t->job.graph->outputs.len; i++) {
-    const EinOutput *o = &t->job.graph->outputs.at[i];
+static void show_output(Prompt *p, const Query *q, const char *name) {
+  for (uint32_t i = 0; i < q->job.graph->outputs.len; i++) {
+    const EinOutput *o = &q->job.graph->outputs.at[i];
     if (strcmp(o->name->s, name) == 0)
-      prompt_show(p, strcmp(name, t->query) == 0 ? "" : name, report_axes(t->s.arena, o->node), &t->eval.output[i]);
+      prompt_show(p, strcmp(name, q->name) == 0 ? "" : name, report_axes(q->s.arena, o->node), &q->eval.output[i]);
   }
 }
 
-static Leave compute(Turn *t) {
-  Leave l = turn_prepare(t);
-  if (!l) l = turn_compute(t);
-  if (!l) turn_keep(t);
+static Leave compute(Query *q) {
+  Leave l = query_prepare(q);
+  if (!l) l = query_compute(q);
+  if (!l) query_keep(q);
   return l;
 }
 
-static Leave show_name(Prompt *p, Turn *t, const char *name) {
+static Leave show_name(Prompt *p, Query *q, const char *name) {
   uint32_t which = 0;
   Entry *e = sheet_find(p->sheet, name, &which);
   Texts one = {&name, 1, 1};
   Leave l = LEAVE_OK;
   if (!e->value[which].arena) {
-    l = turn_elaborate(t, &one, NULL, OUTLINE_KNOWN);
-    if (!l) l = compute(t);
+    l = query_elaborate(q, &one, NULL, OUTLINE_KNOWN);
+    if (!l) l = compute(q);
   }
   if (l) return l;
   if (e->value[which].arena) prompt_show(p, name, e->value[which].axis, &e->value[which].array);
-  else return turn_lacks(t, "%s has no value yet: type %s = load(\"%s.npy\")", name, name, name);
+  else return query_lacks(q, "%s has no value yet: type %s = load(\"%s.npy\")", name, name, name);
   return LEAVE_OK;
 }
 
 Leave prompt_output(Prompt *p, const char *name) {
-  Turn t;
-  turn_begin(&t, p->s, &p->args, p->sheet);
-  t.patient = true;
-  Leave l = show_name(p, &t, name);
-  if (l && t.lacks) {
-    buf_printf(p->out, "%s is not computed yet: %s\n", name, t.lacks);
+  Query q;
+  query_begin(&q, p->s, &p->args, p->sheet);
+  q.patient = true;
+  Leave l = show_name(p, &q, name);
+  if (l && q.lacks) {
+    buf_printf(p->out, "%s is not computed yet: %s\n", name, q.lacks);
     l = LEAVE_OK;
   }
-  turn_end(&t);
+  query_end(&q);
   return l;
 }
 
@@ -115,95 +115,95 @@ static void forget_replaced(Sheet *to, const Sheet *from, const Entries *e) {
     }
 }
 
-static void tell_defined(Prompt *p, Turn *t, const Entries *e) {
+static void tell_defined(Prompt *p, Query *q, const Entries *e) {
   for (uint32_t i = 0; p->talks && i < e->len; i++)
     for (uint32_t k = 0; e->at[i]->kind == STMT_EQUATION && k < e->at[i]->n_names; k++) {
-      const EinOutput *o = turn_output(t, e->at[i]->name[k]);
+      const EinOutput *o = query_output(q, e->at[i]->name[k]);
       if (!o) continue;
-      turn_heading(t, p->out, o->name->s, o->node);
+      query_heading(q, p->out, o->name->s, o->node);
       buf_char(p->out, '\n');
     }
 }
 
 /* t->sheet is the new one; p->sheet the old one, which precedes it. */
-static Leave definition_try(Turn *t, const AstStmt *st, const Entries *e) {
+static Leave definition_try(Query *q, const AstStmt *st, const Entries *e) {
   Texts names = {0};
   for (uint32_t i = 0; i < e->len; i++)
-    for (uint32_t k = 0; k < e->at[i]->n_names; k++) vec_push(t->s.arena, names, e->at[i]->name[k]);
+    for (uint32_t k = 0; k < e->at[i]->n_names; k++) vec_push(q->s.arena, names, e->at[i]->name[k]);
   bool asserts = st->kind == STMT_ASSERT;
-  if (asserts) names = sheet_uses(t->s.arena, t->sheet, e->at[0]->used, e->at[0]->n_used);
-  Leave l = turn_elaborate(t, &names, NULL, asserts ? OUTLINE_KNOWN : OUTLINE_ANY);
-  if (!l && asserts) l = compute(t);
-  return t->lacks ? LEAVE_OK : l; /* the assert is checked as soon as possible */
+  if (asserts) names = sheet_uses(q->s.arena, q->sheet, e->at[0]->used, e->at[0]->n_used);
+  Leave l = query_elaborate(q, &names, NULL, asserts ? OUTLINE_KNOWN : OUTLINE_ANY);
+  if (!l && asserts) l = compute(q);
+  return q->lacks ? LEAVE_OK : l; /* the assert is checked as soon as possible */
 }
 
-static Leave define(Prompt *p, Turn *t, const AstStmt *st, uint32_t line) {
-  Entries e = entries_of(t->s.arena, st, p->file, p->folder, line);
+static Leave define(Prompt *p, Query *q, const AstStmt *st, uint32_t line) {
+  Entries e = entries_of(q->s.arena, st, p->file, p->folder, line);
   Sheet *old = p->sheet;
-  t->sheet = sheet_with(old, e.at, e.len);
+  q->sheet = sheet_with(old, e.at, e.len);
   for (uint32_t i = 0; i < e.len; i++)
-    for (uint32_t k = 0; k < e.at[i]->n_names; k++) sheet_forget_outlines(t->sheet, e.at[i]->name[k]);
-  t->patient = p->loading != NULL;
-  Leave l = definition_try(t, st, &e);
-  if (l) return (void)sheet_undo(t->sheet), t->sheet = old, l;
-  p->sheet = t->sheet;
+    for (uint32_t k = 0; k < e.at[i]->n_names; k++) sheet_forget_outlines(q->sheet, e.at[i]->name[k]);
+  q->patient = p->loading != NULL;
+  Leave l = definition_try(q, st, &e);
+  if (l) return (void)sheet_undo(q->sheet), q->sheet = old, l;
+  p->sheet = q->sheet;
   forget_replaced(p->sheet, old, &e);
-  if (!st->output) return tell_defined(p, t, &e), LEAVE_OK;
+  if (!st->output) return tell_defined(p, q, &e), LEAVE_OK;
   if (p->loading) return loading_output(p, e.at[0]->name[0]), LEAVE_OK;
-  Turn again; /* which treats it as one that was asked for */
-  turn_begin(&again, &t->s, t->args, p->sheet);
+  Query again; /* which treats it as one that was asked for */
+  query_begin(&again, &q->s, q->args, p->sheet);
   l = show_name(p, &again, e.at[0]->name[0]);
-  turn_end(&again);
+  query_end(&again);
   return l;
 }
 
-static Leave output_take(Prompt *p, Turn *t, const char *name) {
-  Turn one;
-  turn_begin(&one, &t->s, t->args, p->sheet);
+static Leave output_take(Prompt *p, Query *q, const char *name) {
+  Query one;
+  query_begin(&one, &q->s, q->args, p->sheet);
   Leave l = show_name(p, &one, name);
-  turn_end(&one);
+  query_end(&one);
   return l;
 }
 
 /* `output Z, W`: these are shown, and become outputs of what :save writes. */
-static Leave outputs_take(Prompt *p, Turn *t, const AstStmt *st) {
+static Leave outputs_take(Prompt *p, Query *q, const AstStmt *st) {
   for (uint32_t i = 0; i < st->decls.len; i++) {
     AstName n = st->decls.at[i].name;
     uint32_t which = 0;
     Entry *e = sheet_find(p->sheet, n.s->s, &which);
     if (!e || !entry_is_tensor(e)) {
-      diag_add(t->s.diags, D_E070, n.span, e ? "%s is not a tensor" : "%s is not defined", n.s->s);
-      return turn_report(t);
+      diag_add(q->s.diags, D_E070, n.span, e ? "%s is not a tensor" : "%s is not defined", n.s->s);
+      return query_report(q);
     }
     Leave l = LEAVE_OK;
     if (p->loading) loading_output(p, n.s->s);
-    else l = output_take(p, t, n.s->s);
+    else l = output_take(p, q, n.s->s);
     if (l) return l;
     e->output[which] = true;
   }
   return LEAVE_OK;
 }
 
-static Leave statement_take(Prompt *p, Turn *t, uint32_t line) {
-  AstFile *f = parse_file(t->s.arena, t->s.strings, t->source, t->s.diags);
-  if (t->s.diags->errors) return turn_report(t);
+static Leave statement_take(Prompt *p, Query *q, uint32_t line) {
+  AstFile *f = parse_file(q->s.arena, q->s.strings, q->source, q->s.diags);
+  if (q->s.diags->errors) return query_report(q);
   Leave l = LEAVE_OK;
   for (uint32_t i = 0; i < f->stmts.len && !l; i++)
     l = f->stmts.at[i]->behind                ? LEAVE_OK
-        : f->stmts.at[i]->kind == STMT_OUTPUT ? outputs_take(p, t, f->stmts.at[i])
-                                              : define(p, t, f->stmts.at[i], line);
+        : f->stmts.at[i]->kind == STMT_OUTPUT ? outputs_take(p, q, f->stmts.at[i])
+                                              : define(p, q, f->stmts.at[i], line);
   return l;
 }
 
 /* ---- expressions --------------------------------------------------------------------------------- */
 
-static Leave expression_graph(Turn *t, Outlines outlines) {
-  AstFile *f = parse_expression(t->s.arena, t->s.strings, t->source, str_from(t->s.strings, t->query), t->s.diags);
-  if (t->s.diags->errors) return turn_report(t);
+static Leave expression_graph(Query *q, Outlines outlines) {
+  AstFile *f = parse_expression(q->s.arena, q->s.strings, q->source, str_from(q->s.strings, q->name), q->s.diags);
+  if (q->s.diags->errors) return query_report(q);
   uint32_t n = 0;
-  const Used *used = names_used(t->s.arena, f->stmts.at[0], &n);
-  Texts names = sheet_uses(t->s.arena, t->sheet, used, n);
-  return turn_elaborate(t, &names, f, outlines);
+  const Used *used = names_used(q->s.arena, f->stmts.at[0], &n);
+  Texts names = sheet_uses(q->s.arena, q->sheet, used, n);
+  return query_elaborate(q, &names, f, outlines);
 }
 
 static bool is_tensor(const Prompt *p, const char *name) {
@@ -212,39 +212,39 @@ static bool is_tensor(const Prompt *p, const char *name) {
 }
 
 static Leave piece_take(Prompt *p, const char *text, const Piece *x) {
-  Turn t;
+  Query q;
   uint32_t line;
   Leave l;
   if (x->kind == PIECE_LOAD) return define_load(p, x->name, x->source);
-  turn_begin(&t, p->s, &p->args, p->sheet);
-  t.source = piece_source(p, &t, text, x, &line);
-  if (x->load_end) l = load_refused(&t, x);
-  else if (x->kind == PIECE_STATEMENT) l = statement_take(p, &t, line);
-  else if (x->kind == PIECE_NAME && is_tensor(p, x->name)) l = show_name(p, &t, x->name);
+  query_begin(&q, p->s, &p->args, p->sheet);
+  q.source = piece_source(p, &q, text, x, &line);
+  if (x->load_end) l = load_refused(&q, x);
+  else if (x->kind == PIECE_STATEMENT) l = statement_take(p, &q, line);
+  else if (x->kind == PIECE_NAME && is_tensor(p, x->name)) l = show_name(p, &q, x->name);
   else {
-    l = expression_graph(&t, OUTLINE_KNOWN);
-    if (!l) l = compute(&t);
-    if (!l) show_output(p, &t, t.query);
+    l = expression_graph(&q, OUTLINE_KNOWN);
+    if (!l) l = compute(&q);
+    if (!l) show_output(p, &q, q.name);
   }
-  turn_end(&t);
+  query_end(&q);
   return l;
 }
 
-Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, Outlines outlines, const char **name) {
-  turn_begin(t, p->s, &p->args, p->sheet);
-  Cut c = cut_text(t->s.arena, text, strlen(text));
+Leave ask_begin(Prompt *p, Query *q, const char *text, bool anew, Outlines outlines, const char **name) {
+  query_begin(q, p->s, &p->args, p->sheet);
+  Cut c = cut_text(q->s.arena, text, strlen(text));
   if (c.pieces.len != 1 || c.open || c.pieces.at[0].kind == PIECE_STATEMENT || c.pieces.at[0].kind == PIECE_LOAD)
     return fail(
-        &t->s, LEAVE_USAGE, "expected the name of a tensor, or an expression%s%s", *text ? ", not " : "", text);
+        &q->s, LEAVE_USAGE, "expected the name of a tensor, or an expression%s%s", *text ? ", not " : "", text);
   const Piece *x = &c.pieces.at[0];
   uint32_t line;
-  t->source = piece_source(p, t, text, x, &line);
-  if (x->load_end) return load_refused(t, x);
+  q->source = piece_source(p, q, text, x, &line);
+  if (x->load_end) return load_refused(q, x);
   bool tensor = x->kind == PIECE_NAME && is_tensor(p, x->name);
-  *name = tensor ? x->name : t->query;
-  t->anew = anew && tensor;
+  *name = tensor ? x->name : q->name;
+  q->anew = anew && tensor;
   Texts one = {name, 1, 1};
-  return tensor ? turn_elaborate(t, &one, NULL, outlines) : expression_graph(t, outlines);
+  return tensor ? query_elaborate(q, &one, NULL, outlines) : expression_graph(q, outlines);
 }
 
 /* ---- a text --------------------------------------------------------------------------------------- */
@@ -260,13 +260,13 @@ bool prompt_open(const char *text) {
 
 /* Nothing after a NUL would be read. */
 static Leave nul_refused(Prompt *p, const char *text, size_t n) {
-  Turn t;
-  turn_begin(&t, p->s, &p->args, p->sheet);
-  t.source = turn_source(&t, p->file, p->line, text, n);
-  uint32_t at = t.source->len - (uint32_t)n + (uint32_t)strlen(text);
-  diag_add(t.s.diags, D_E002, (Span){t.source, at, at + 1}, "a NUL byte: is this a text file?");
-  Leave l = turn_report(&t);
-  turn_end(&t);
+  Query q;
+  query_begin(&q, p->s, &p->args, p->sheet);
+  q.source = query_source(&q, p->file, p->line, text, n);
+  uint32_t at = q.source->len - (uint32_t)n + (uint32_t)strlen(text);
+  diag_add(q.s.diags, D_E002, (Span){q.source, at, at + 1}, "a NUL byte: is this a text file?");
+  Leave l = query_report(&q);
+  query_end(&q);
   return l;
 }
 

@@ -1,4 +1,4 @@
-/* driver/repl/cmd_repl.c - ein repl: reads lines, takes turns, prints answers; for a person, for a pipe, or as JSON. */
+/* driver/repl/cmd_repl.c - ein repl: reads lines and prints the answers; for a person, for a pipe, or as JSON. */
 #include <string.h>
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include "driver/compile/native.h"
 #include "line.h"
 
-/* Everything that a turn says and answers has its own arena. */
+/* Everything that a query says and answers has its own arena. */
 typedef struct Answer { Arena *arena; Session home; Buf out; } Answer;
 
 static void answer_begin(Answer *x, Prompt *p, Session *process) {
@@ -31,8 +31,8 @@ static void take_it(void *env) {
   t->leave = prompt_take(t->p, t->text, t->n);
 }
 
-/* If memory runs out, or there is a bug, the turn ends, and the sheet is unchanged: it only gets complete entries.
- * The turn's memory is not freed: some of it may be in the sheet. */
+/* If memory runs out, or there is a bug, the query ends, and the sheet is unchanged: it only gets complete entries.
+ * The query's memory is not freed: some of it may be in the sheet. */
 static Leave take(Prompt *p, const char *text, size_t n) {
   Taking t = {p, text, n, LEAVE_OK};
   char why[1000];
@@ -45,7 +45,7 @@ static Leave take(Prompt *p, const char *text, size_t n) {
       "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
 }
 
-static Leave turn(Prompt *p, Session *process, const char *text, size_t n) {
+static Leave query(Prompt *p, Session *process, const char *text, size_t n) {
   Answer x;
   answer_begin(&x, p, process);
   Leave l = take(p, text, n);
@@ -57,7 +57,7 @@ static Leave turn(Prompt *p, Session *process, const char *text, size_t n) {
 
 /* ---- people and pipes ------------------------------------------------------------------------------ */
 
-/* Reads the lines of one turn; false: there are no more. Ctrl-C drops the current input. */
+/* Reads the lines of one query; false: there are no more. Ctrl-C drops the current input. */
 static bool text_read(Lines *lines, bool terminal, uint32_t *n, Buf *text) {
   bool dropped;
   size_t length;
@@ -81,7 +81,7 @@ static Leave lines_take(Prompt *p, Session *process, bool terminal) {
     Arena *a = arena_new();
     Buf text = buf_new(a);
     uint32_t n;
-    if (text_read(lines, terminal, &n, &text)) l = turn(p, process, text.s ? text.s : "", text.len);
+    if (text_read(lines, terminal, &n, &text)) l = query(p, process, text.s ? text.s : "", text.len);
     else if (terminal) p->over = fputs("\n", stdout) != 0;
     else p->over = true;
     p->line += n;
@@ -168,7 +168,7 @@ static void answer_json(Answer *x, Prompt *p, Leave l, const Request *r, const B
   if (!print_now(&x->home)) p->over = true;
 }
 
-static void turn_json(Prompt *p, Session *process, const char *line, size_t n) {
+static void query_json(Prompt *p, Session *process, const char *line, size_t n) {
   Answer x;
   Request r = {0};
   answer_begin(&x, p, process);
@@ -195,7 +195,7 @@ static Leave json_take(Prompt *p, Session *process) {
   bool dropped;
   size_t n;
   for (const char *line; !p->over && (line = lines_next(lines, "", &dropped, &n)); p->line++)
-    if (n) turn_json(p, process, line, n);
+    if (n) query_json(p, process, line, n);
   lines_close(lines);
   return LEAVE_OK;
 }
@@ -218,7 +218,7 @@ Leave cmd_repl(Session *s, Args *a) {
   if (terminal) fputs("Ein " EIN_VERSION ": type an equation, an expression, or :help\n", stdout);
   bool file = a->operands.len && strcmp(a->operands.at[0], "-") != 0; /* "-": standard input, which is read anyway */
   const char *load = file ? arena_printf(s->arena, ":load %s", a->operands.at[0]) : NULL;
-  if (load) l = turn(&p, s, load, strlen(load));
+  if (load) l = query(&p, s, load, strlen(load));
   if (json) l = json_take(&p, s);
   else if (!l || terminal) l = lines_take(&p, s, terminal);
   sheet_end(p.sheet);

@@ -45,7 +45,7 @@ static const char *state_of(const Entry *e, uint32_t k) {
 
 static void var_line(Prompt *p, const Entry *e, uint32_t k) {
   const Kept *v = &e->value[k];
-  Turn t;
+  Query q;
   const char *name = e->name[k], *asked;
   if (v->arena) {
     report_heading(p->out, name, v->axis, &v->array);
@@ -55,12 +55,12 @@ static void var_line(Prompt *p, const Entry *e, uint32_t k) {
   bool was = p->s->capture;
   uint32_t said = p->s->captured.len;
   p->s->capture = true; /* what no longer fits is reported when it is asked for */
-  Leave l = ask_begin(p, &t, name, false, OUTLINE_ANY, &asked);
-  const EinOutput *o = l ? NULL : turn_output(&t, name);
-  if (o) turn_heading(&t, p->out, name, o->node);
+  Leave l = ask_begin(p, &q, name, false, OUTLINE_ANY, &asked);
+  const EinOutput *o = l ? NULL : query_output(&q, name);
+  if (o) query_heading(&q, p->out, name, o->node);
   else buf_str(p->out, name);
   buf_printf(p->out, "  %s\n", l ? "does not fit what it uses any more" : state_of(e, k));
-  turn_end(&t);
+  query_end(&q);
   p->s->capture = was;
   p->s->captured.len = said;
 }
@@ -77,28 +77,28 @@ static Leave do_vars(Prompt *p, const char *operand) {
 
 /* ---- about an expression ---------------------------------------------------------------------------- */
 
-static const EinNode *input_node(const Turn *t, const char *name) {
-  for (uint32_t i = 0; i < t->job.graph->inputs.len; i++)
-    if (strcmp(t->job.graph->inputs.at[i]->name->s, name) == 0) return t->job.graph->inputs.at[i];
+static const EinNode *input_node(const Query *q, const char *name) {
+  for (uint32_t i = 0; i < q->job.graph->inputs.len; i++)
+    if (strcmp(q->job.graph->inputs.at[i]->name->s, name) == 0) return q->job.graph->inputs.at[i];
   return NULL;
 }
 
 static Leave say_type(Prompt *p, const char *text, bool shape_only) {
-  Turn t;
+  Query q;
   const char *name;
   EvalArray x;
-  Leave l = ask_begin(p, &t, text, true, OUTLINE_ANY, &name);
+  Leave l = ask_begin(p, &q, text, true, OUTLINE_ANY, &name);
   const EinNode *n = NULL;
-  if (!l && turn_output(&t, name)) n = turn_output(&t, name)->node;
-  if (!l && !n) n = input_node(&t, name);
-  if (n && shape_only && turn_shape(&t, n, &x)) {
+  if (!l && query_output(&q, name)) n = query_output(&q, name)->node;
+  if (!l && !n) n = input_node(&q, name);
+  if (n && shape_only && query_shape(&q, n, &x)) {
     for (uint32_t k = 0; k < x.rank; k++) buf_printf(p->out, "%s%lld", k ? " " : "", (long long)x.shape[k]);
     buf_char(p->out, '\n');
   } else if (n) {
-    turn_heading(&t, p->out, strcmp(name, t.query) == 0 ? "" : name, n);
+    query_heading(&q, p->out, strcmp(name, q.name) == 0 ? "" : name, n);
     buf_char(p->out, '\n');
   }
-  turn_end(&t);
+  query_end(&q);
   return l;
 }
 
@@ -113,30 +113,30 @@ static Leave do_shape(Prompt *p, const char *text) {
 }
 
 /* The value of the query, computed if it is unknown; false: it has none. */
-static bool value_of(const Prompt *p, const Turn *t, const char *name, const char *const **axis, const EvalArray **x) {
+static bool value_of(const Prompt *p, const Query *q, const char *name, const char *const **axis, const EvalArray **x) {
   uint32_t which;
   const Entry *e = sheet_find(p->sheet, name, &which);
   if (e && e->value[which].arena) return *axis = e->value[which].axis, *x = &e->value[which].array, true;
-  for (uint32_t i = 0; i < t->job.graph->outputs.len; i++) {
-    const EinOutput *o = &t->job.graph->outputs.at[i];
+  for (uint32_t i = 0; i < q->job.graph->outputs.len; i++) {
+    const EinOutput *o = &q->job.graph->outputs.at[i];
     if (strcmp(o->name->s, name) != 0) continue;
-    *axis = report_axes(t->s.arena, o->node);
-    return *x = &t->eval.output[i], true;
+    *axis = report_axes(q->s.arena, o->node);
+    return *x = &q->eval.output[i], true;
   }
   return false;
 }
 
 static Leave do_plot(Prompt *p, const char *text) {
-  Turn t;
+  Query q;
   const char *name, *const *axis;
   const EvalArray *x;
-  Leave l = ask_begin(p, &t, text, false, OUTLINE_KNOWN, &name);
-  if (!l) l = turn_prepare(&t);
-  if (!l) l = turn_compute(&t);
-  if (!l) turn_keep(&t);
-  if (!l && !value_of(p, &t, name, &axis, &x)) l = fail(&t.s, LEAVE_PROGRAM, "%s has no value yet", name);
-  else if (!l) l = prompt_plot(p, strcmp(name, t.query) == 0 ? "" : name, axis, x);
-  turn_end(&t);
+  Leave l = ask_begin(p, &q, text, false, OUTLINE_KNOWN, &name);
+  if (!l) l = query_prepare(&q);
+  if (!l) l = query_compute(&q);
+  if (!l) query_keep(&q);
+  if (!l && !value_of(p, &q, name, &axis, &x)) l = fail(&q.s, LEAVE_PROGRAM, "%s has no value yet", name);
+  else if (!l) l = prompt_plot(p, strcmp(name, q.name) == 0 ? "" : name, axis, x);
+  query_end(&q);
   return l;
 }
 
@@ -156,19 +156,19 @@ static void read_write(Prompt *p, Buf *b, const char *name, const EinNode *n) {
 
 /* Shows the gradient of an expression by one tensor, as the expression that a user would write. */
 static Leave grad_show(Prompt *p, const char *text, const char *by) {
-  Turn t;
+  Query q;
   const char *name;
   Buf b = buf_new(p->out->arena);
-  Leave l = ask_begin(p, &t, by, true, OUTLINE_ANY, &name);
-  const EinOutput *o = l ? NULL : turn_output(&t, name);
-  const EinNode *n = l ? NULL : o ? o->node : input_node(&t, name);
-  if (n && strcmp(name, t.query) != 0) {
+  Leave l = ask_begin(p, &q, by, true, OUTLINE_ANY, &name);
+  const EinOutput *o = l ? NULL : query_output(&q, name);
+  const EinNode *n = l ? NULL : o ? o->node : input_node(&q, name);
+  if (n && strcmp(name, q.name) != 0) {
     buf_printf(&b, "grad(%s, ", text);
     read_write(p, &b, name, n);
     buf_char(&b, ')');
   }
-  else if (!l) l = fail(&t.s, LEAVE_USAGE, "%s is not the name of a tensor", by);
-  turn_end(&t);
+  else if (!l) l = fail(&q.s, LEAVE_USAGE, "%s is not the name of a tensor", by);
+  query_end(&q);
   if (l) return l;
   size_t before = p->out->len;
   buf_printf(p->out, "by %s: ", by);
@@ -179,19 +179,19 @@ static Leave grad_show(Prompt *p, const char *text, const char *by) {
 
 /* The inputs and params of floats that an expression reads. */
 static Leave grad_operands(Prompt *p, const char *text, Texts *by) {
-  Turn t;
+  Query q;
   const char *name;
-  Leave l = ask_begin(p, &t, text, true, WHOLE, &name);
-  for (uint32_t i = 0; !l && i < t.needs.len; i++) {
-    const Entry *e = t.needs.at[i];
+  Leave l = ask_begin(p, &q, text, true, WHOLE, &name);
+  for (uint32_t i = 0; !l && i < q.needs.len; i++) {
+    const Entry *e = q.needs.at[i];
     if (e->kind != STMT_INPUT && e->kind != STMT_PARAM) continue;
-    const EinOutput *o = turn_output(&t, e->name[0]);
-    const EinNode *n = o ? o->node : input_node(&t, e->name[0]);
+    const EinOutput *o = query_output(&q, e->name[0]);
+    const EinNode *n = o ? o->node : input_node(&q, e->name[0]);
     if (n && dtype_is_float(n->dtype)) vec_push(p->out->arena, *by, e->name[0]);
   }
   if (!l && !by->len)
-    l = fail(&t.s, LEAVE_USAGE, "it reads no input or param of floats: say by what, as in :grad %s by W", text);
-  turn_end(&t);
+    l = fail(&q.s, LEAVE_USAGE, "it reads no input or param of floats: say by what, as in :grad %s by W", text);
+  query_end(&q);
   return l;
 }
 
@@ -208,22 +208,22 @@ static Leave do_grad(Prompt *p, const char *text) {
 
 /* ---- what would be done ----------------------------------------------------------------------------- */
 
-typedef Leave Look(Prompt *p, Turn *t);
+typedef Leave Look(Prompt *p, Query *q);
 
 /* What would be computed for it, if its own value were unknown. */
 static Leave look(Prompt *p, const char *text, Look *at) {
-  Turn t;
+  Query q;
   const char *name;
-  Leave l = ask_begin(p, &t, text, true, OUTLINE_KNOWN, &name);
-  if (!l) l = turn_prepare(&t);
-  if (!l) l = at(p, &t);
-  turn_end(&t);
+  Leave l = ask_begin(p, &q, text, true, OUTLINE_KNOWN, &name);
+  if (!l) l = query_prepare(&q);
+  if (!l) l = at(p, &q);
+  query_end(&q);
   return l;
 }
 
-static Leave look_graph(Prompt *p, Turn *t) {
-  graph_print(p->out, t->job.graph);
-  if (p->svg && !graph_svg(p->svg, t->job.graph)) p->svg->len = 0; /* more boxes than anybody would look at */
+static Leave look_graph(Prompt *p, Query *q) {
+  graph_print(p->out, q->job.graph);
+  if (p->svg && !graph_svg(p->svg, q->job.graph)) p->svg->len = 0; /* more boxes than anybody would look at */
   return LEAVE_OK;
 }
 
@@ -231,11 +231,11 @@ static Leave do_graph(Prompt *p, const char *text) {
   return look(p, text, look_graph);
 }
 
-static Leave look_c(Prompt *p, Turn *t) {
-  Leave l = job_loops(&t->s, &t->job, t->args);
+static Leave look_c(Prompt *p, Query *q) {
+  Leave l = job_loops(&q->s, &q->job, q->args);
   if (l) return l;
-  EmitOptions o = job_emit(&t->s, &t->job, "program");
-  emit_c(p->out, t->job.loops, &o);
+  EmitOptions o = job_emit(&q->s, &q->job, "program");
+  emit_c(p->out, q->job.loops, &o);
   return LEAVE_OK;
 }
 
@@ -243,33 +243,33 @@ static Leave do_c(Prompt *p, const char *text) {
   return look(p, text, look_c);
 }
 
-static Leave look_machine(Prompt *p, Turn *t, JitForm form) {
+static Leave look_machine(Prompt *p, Query *q, JitForm form) {
   Compiler c;
-  Leave l = compiler_choose(&t->s, t->args, arg_last(t->args, OPT_CC), arg_last(t->args, OPT_FLAGS), &c);
+  Leave l = compiler_choose(&q->s, q->args, arg_last(q->args, OPT_CC), arg_last(q->args, OPT_FLAGS), &c);
   c.dense = true; /* the arrays of a session are */
-  if (!l) l = job_loops(&t->s, &t->job, t->args);
-  return l ? l : kernels_show(&t->s, &t->job, &c, form, p->out);
+  if (!l) l = job_loops(&q->s, &q->job, q->args);
+  return l ? l : kernels_show(&q->s, &q->job, &c, form, p->out);
 }
 
-static Leave look_ll(Prompt *p, Turn *t) {
-  return look_machine(p, t, JIT_IR);
+static Leave look_ll(Prompt *p, Query *q) {
+  return look_machine(p, q, JIT_IR);
 }
 
 static Leave do_ll(Prompt *p, const char *text) {
   return look(p, text, look_ll);
 }
 
-static Leave look_asm(Prompt *p, Turn *t) {
-  return look_machine(p, t, JIT_ASSEMBLY);
+static Leave look_asm(Prompt *p, Query *q) {
+  return look_machine(p, q, JIT_ASSEMBLY);
 }
 
 static Leave do_asm(Prompt *p, const char *text) {
   return look(p, text, look_asm);
 }
 
-static Leave look_plan(Prompt *p, Turn *t) {
-  if (arg_has(t->args, OPT_SITES)) return plan_sites_say(&t->s, &t->job, t->args, p->out, p->svg);
-  return plan_say(&t->s, &t->job, t->args, p->out);
+static Leave look_plan(Prompt *p, Query *q) {
+  if (arg_has(q->args, OPT_SITES)) return plan_sites_say(&q->s, &q->job, q->args, p->out, p->svg);
+  return plan_say(&q->s, &q->job, q->args, p->out);
 }
 
 static Leave do_plan(Prompt *p, const char *text) {
@@ -284,10 +284,10 @@ static void seconds_text(Buf *b, double s) {
   else buf_printf(b, "%.3g s", s);
 }
 
-static Leave look_time(Prompt *p, Turn *t) {
-  Leave l = turn_compute(t);
+static Leave look_time(Prompt *p, Query *q) {
+  Leave l = query_compute(q);
   if (l) return l;
-  seconds_text(p->out, t->seconds);
+  seconds_text(p->out, q->seconds);
   buf_char(p->out, '\n');
   return LEAVE_OK;
 }
@@ -303,19 +303,19 @@ static int by_size(const void *a, const void *b) {
 
 enum { BENCH_MOST = 1000 };
 
-/* Each run is a separate turn, so that its memory is freed with it. The first one warms up. */
+/* Each run is a separate query, so that its memory is freed with it. The first one warms up. */
 static Leave do_bench(Prompt *p, const char *text) {
   double took[BENCH_MOST], begun = seconds_now();
   uint32_t n = 0;
   Leave l = LEAVE_OK;
   for (uint32_t i = 0; !l && n < BENCH_MOST && (n < 3 || seconds_now() - begun < 1); i++) {
-    Turn t;
+    Query q;
     const char *name;
-    l = ask_begin(p, &t, text, true, OUTLINE_KNOWN, &name);
-    if (!l) l = turn_prepare(&t);
-    if (!l) l = turn_compute(&t);
-    if (!l && i) took[n++] = t.seconds;
-    turn_end(&t);
+    l = ask_begin(p, &q, text, true, OUTLINE_KNOWN, &name);
+    if (!l) l = query_prepare(&q);
+    if (!l) l = query_compute(&q);
+    if (!l && i) took[n++] = q.seconds;
+    query_end(&q);
   }
   if (l) return l;
   qsort(took, n, sizeof *took, by_size);
@@ -340,7 +340,7 @@ static Leave do_save(Prompt *p, const char *path) {
   return prompt_save(p, path);
 }
 
-static Leave value_write(Turn *t, const char *name, const Kept *k, const char *path) {
+static Leave value_write(Query *q, const char *name, const Kept *k, const char *path) {
   const EvalArray *x = &k->array;
   ein_error e = {0};
   ein_status st;
@@ -350,31 +350,32 @@ static Leave value_write(Turn *t, const char *name, const Kept *k, const char *p
           .ndim = (int32_t)x->rank,
           .dtype = (ein_dtype)x->dtype,
           .shape = x->shape}};
-  if (ein_ends_in(path, ".npy")) st = ein_npy_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
-  else if (ein_ends_in(path, ".raw")) st = ein_raw_write(path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &e);
+  const int rank = (int)x->rank;
+  if (ein_ends_in(path, ".npy")) st = ein_npy_write(path, (ein_dtype)x->dtype, rank, x->shape, x->data, &e);
+  else if (ein_ends_in(path, ".raw")) st = ein_raw_write(path, (ein_dtype)x->dtype, rank, x->shape, x->data, &e);
   else if (ein_ends_in(path, ".safetensors")) st = ein_safetensors_write(path, 1, &one, &e);
-  else return fail(&t->s, LEAVE_USAGE, "%s: what kind of file is that? tensors go to .npy, .raw or .safetensors", path);
-  return st == EIN_OK ? LEAVE_OK : fail(&t->s, status_leave(st), "%s", e.text);
+  else return fail(&q->s, LEAVE_USAGE, "%s: what kind of file is that? tensors go to .npy, .raw or .safetensors", path);
+  return st == EIN_OK ? LEAVE_OK : fail(&q->s, status_leave(st), "%s", e.text);
 }
 
 static Leave do_write(Prompt *p, const char *words) {
   size_t n = strcspn(words, " \t");
   const char *path = words + n + strspn(words + n, " \t"), *asked;
-  Turn t;
+  Query q;
   uint32_t which;
   char *name = arena_printf(p->out->arena, "%.*s", (int)n, words);
   Entry *e = sheet_find(p->sheet, name, &which);
   if (!n || !*path) return fail(p->s, LEAVE_USAGE, ":write wants a name and a file: :write Z z.npy");
   if (!e || !entry_is_tensor(e)) return fail(p->s, LEAVE_PROGRAM, "there is no tensor %s", name);
-  Leave l = ask_begin(p, &t, name, false, OUTLINE_KNOWN, &asked);
+  Leave l = ask_begin(p, &q, name, false, OUTLINE_KNOWN, &asked);
   if (!l && !e->value[which].arena) {
-    l = turn_prepare(&t);
-    if (!l) l = turn_compute(&t);
-    if (!l) turn_keep(&t);
+    l = query_prepare(&q);
+    if (!l) l = query_compute(&q);
+    if (!l) query_keep(&q);
   }
-  if (!l && !e->value[which].arena) l = fail(&t.s, LEAVE_PROGRAM, "%s has no value yet", name);
-  if (!l) l = value_write(&t, name, &e->value[which], path);
-  turn_end(&t);
+  if (!l && !e->value[which].arena) l = fail(&q.s, LEAVE_PROGRAM, "%s has no value yet", name);
+  if (!l) l = value_write(&q, name, &e->value[which], path);
+  query_end(&q);
   return l;
 }
 

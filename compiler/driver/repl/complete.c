@@ -42,40 +42,40 @@ static bool is_definition(StmtKind k) { return k == STMT_DEF || k == STMT_MONOID
 
 typedef VEC(const AstStmt *) Definitions;
 
-/* The prelude's, and those of modules in use. The turn is begun in any case. */
-static Definitions definitions_begin(Prompt *p, Turn *t, Session *quiet) {
+/* The prelude's, and those of modules in use. The query is begun in any case. */
+static Definitions definitions_begin(Prompt *p, Query *q, Session *quiet) {
   Definitions all = {0};
   Texts none = {0};
   *quiet = *p->s;
   quiet->capture = true;
-  turn_begin(t, quiet, &p->args, p->sheet);
-  bool made = !turn_program(t, &none, NULL);
-  for (uint32_t i = 0; made && i < t->job.program->modules.len; i++) {
-    const AstFile *f = t->job.program->modules.at[i].file;
+  query_begin(q, quiet, &p->args, p->sheet);
+  bool made = !query_program(q, &none, NULL);
+  for (uint32_t i = 0; made && i < q->job.program->modules.len; i++) {
+    const AstFile *f = q->job.program->modules.at[i].file;
     for (uint32_t k = 0; k < f->stmts.len; k++)
-      if (is_definition(f->stmts.at[k]->kind)) vec_push(t->s.arena, all, f->stmts.at[k]);
+      if (is_definition(f->stmts.at[k]->kind)) vec_push(q->s.arena, all, f->stmts.at[k]);
   }
   return all;
 }
 
 static void definitions(Choices *c, Prompt *p) {
-  Turn t;
+  Query q;
   Session quiet;
-  Definitions all = definitions_begin(p, &t, &quiet);
+  Definitions all = definitions_begin(p, &q, &quiet);
   for (uint32_t i = 0; i < all.len; i++) choice(c, all.at[i]->name.s->s);
-  turn_end(&t);
+  query_end(&q);
 }
 
 const char *definition_text(Arena *a, Prompt *p, const char *name) {
   const Entry *e = sheet_find(p->sheet, name, NULL);
   if (e) return is_definition(e->kind) ? e->text : NULL;
-  Turn t;
+  Query q;
   Session quiet;
   const char *text = NULL;
-  Definitions all = definitions_begin(p, &t, &quiet);
+  Definitions all = definitions_begin(p, &q, &quiet);
   for (uint32_t i = 0; i < all.len; i++)
     if (strcmp(all.at[i]->name.s->s, name) == 0) text = span_text(a, all.at[i]->span);
-  turn_end(&t);
+  query_end(&q);
   return text;
 }
 

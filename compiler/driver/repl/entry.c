@@ -1,5 +1,5 @@
 /* driver/repl/entry.c - makes entries of a sheet from a parsed statement: its text, the names it defines, those it
- * uses. The parser's memory ends with the turn, so entries have copies of all that they keep. */
+ * uses. The parser's memory ends with the query, so entries have copies of all that they keep. */
 #include <string.h>
 
 #include "sheet.h"

@@ -43,7 +43,7 @@ static void loading_end(Prompt *p, bool taken) {
   p->talks = l->was.talks;
   p->loading = NULL;
   if (!taken) sheet_restore(l, p->sheet, made);
-  else if (made->turns) p->sheet = sheet_over(p->sheet, made);
+  else if (made->depth) p->sheet = sheet_over(p->sheet, made);
   sheet_end(made);
 }
 

@@ -1,22 +1,22 @@
-/* driver/repl/repl.h - the prompt: reads lines, takes turns, prints results. A session's content is a sheet
- * (sheet.h); a turn compiles and computes (turn.h); commands are in commands.def; line.h provides the lines. */
+/* driver/repl/repl.h - the prompt: reads lines, answers queries, prints results. A session's content is a sheet
+ * (sheet.h); a query compiles and computes (query.h); commands are in commands.def; line.h provides the lines. */
 #ifndef EIN_REPL_H
 #define EIN_REPL_H
 
 #include "cut.h"
-#include "turn.h"
+#include "query.h"
 
 typedef struct Prompt Prompt;
 typedef struct Loading Loading;
 struct Prompt {
-  Session *s;                /* of the current turn: messages are in its memory */
+  Session *s;                /* of the current query: messages are in its memory */
   Args args;                 /* of the command line, with changes by :sites */
   char sites[24];            /* the word of :sites */
   const char *sites_word;    /* points to it */
   Sheet *sheet;
   bool talks;                /* interactive: definitions get an answer too */
   bool over;                 /* :quit */
-  Buf *out;                  /* the current turn's answer */
+  Buf *out;                  /* the current query's answer */
   Json *values;              /* and its values, for tools; NULL: none */
   Buf *svg;                  /* and its picture, if it has one; NULL: none is wanted */
   const char *file;          /* the current text's file */
@@ -38,11 +38,11 @@ typedef struct PromptCommand {
 extern const PromptCommand prompt_commands[];   /* ends with name NULL */
 Leave prompt_command(Prompt *p, const char *line);
 
-/* ---- ask.c: turns ------------------------------------------------------------------------------ */
+/* ---- ask.c: queries ----------------------------------------------------------------------------- */
 Leave prompt_pieces(Prompt *p, const char *text, size_t n); /* the same without commands */
-/* Begins a turn about an expression or a name and makes its graph; *name: what it asks for. OUTLINE_ANY: only its
- * shape is asked for, and nothing can be computed. The turn is begun in any case. */
-Leave ask_begin(Prompt *p, Turn *t, const char *text, bool anew, Outlines outlines, const char **name);
+/* Begins a query about an expression or a name and makes its graph; *name: what it asks for. OUTLINE_ANY: only its
+ * shape is asked for, and nothing can be computed. The query is begun in any case. */
+Leave ask_begin(Prompt *p, Query *q, const char *text, bool anew, Outlines outlines, const char **name);
 Leave define_load(Prompt *p, const char *name, const char *source); /* load.c */
 
 Leave prompt_output(Prompt *p, const char *name); /* shows it, or says what is still missing */
@@ -50,7 +50,7 @@ Leave prompt_output(Prompt *p, const char *name); /* shows it, or says what is s
 /* ---- program.c ---------------------------------------------------------------------------------- */
 Leave prompt_load(Prompt *p, const char *path);
 void loading_output(Prompt *p, const char *name); /* during loading: shown once the whole program is loaded */
-void loading_drop(Prompt *p);                     /* the turn broke off: discards a program being loaded */
+void loading_drop(Prompt *p);                     /* the query broke off: discards a program being loaded */
 
 /* ---- complete.c --------------------------------------------------------------------------------- */
 /* The completions of the word at the end of a line, in order; *from: where the word begins. */

@@ -7,18 +7,18 @@
 
 /* ---- statements that no longer fit --------------------------------------------------------------- */
 
-static Leave elaborate(Turn *t, const Texts *names) {
-  Leave l = turn_program(t, names, NULL);
-  return l ? l : turn_graph(t);
+static Leave elaborate(Query *q, const Texts *names) {
+  Leave l = query_program(q, names, NULL);
+  return l ? l : query_graph(q);
 }
 
 static bool names_fit(Prompt *p, const Texts *names) {
   Session quiet = *p->s;
-  Turn t;
+  Query q;
   quiet.capture = true;
-  turn_begin(&t, &quiet, &p->args, p->sheet);
-  Leave l = elaborate(&t, names);
-  turn_end(&t);
+  query_begin(&q, &quiet, &p->args, p->sheet);
+  Leave l = elaborate(&q, names);
+  query_end(&q);
   return l == LEAVE_OK;
 }
 
@@ -51,14 +51,14 @@ static void misfit_write(Prompt *p, Buf *b, const Entry *e, const char *path) {
 /* Checks it for anything else: a module may be where a program there does not find it. */
 static void saved_check(Prompt *p, const char *path) {
   Session quiet = *p->s;
-  Turn t;
+  Query q;
   if (strcmp(path, "-") == 0 || file_is_device(path) || language_of(path) != LANG_PROGRAM) return;
   quiet.capture = true;
-  turn_begin(&t, &quiet, &p->args, p->sheet);
-  if (job_compile(&t.s, &t.job, &p->args, path))
+  query_begin(&q, &quiet, &p->args, p->sheet);
+  if (job_compile(&q.s, &q.job, &p->args, path))
     buf_printf(p->out, "%s is saved, but is no program that runs: %s\n", path,
-        t.s.captured.len ? t.s.captured.at[0] : "ein check says why");
-  turn_end(&t);
+        q.s.captured.len ? q.s.captured.at[0] : "ein check says why");
+  query_end(&q);
 }
 
 /* ---- the program --------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static Sheet *sheet_of(Sheet *before, uint32_t room) {
   Arena *a = arena_new();
   Sheet *s = NEW(a, Sheet);
   *s = (Sheet){
-      .arena = a, .before = before, .turns = before ? before->turns + 1 : 0, .at = NEW_ARRAY(a, Entry *, room + 1)};
+      .arena = a, .before = before, .depth = before ? before->depth + 1 : 0, .at = NEW_ARRAY(a, Entry *, room + 1)};
   return s;
 }
 

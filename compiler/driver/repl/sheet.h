@@ -1,6 +1,6 @@
 /* driver/repl/sheet.h - the content of a session at the prompt: the typed statements, by the names that they define,
  * and the values that were computed or loaded. It holds only texts, names and numbers, nothing of a compilation. Each
- * turn compiles the texts that it needs again (turn.h), and stores its values here, so that no later turn computes
+ * query compiles the texts that it needs again (query.h), and stores its values here, so that no later query computes
  * them again.
  *
  * Only the values in a sheet change. A definition makes a new sheet, and the one before is kept for :undo. Sheets
@@ -49,7 +49,7 @@ typedef struct Sheet Sheet;
 struct Sheet {
   Arena *arena;
   Sheet *before;             /* for :undo */
-  uint32_t turns;            /* how many sheets are before it */
+  uint32_t depth;            /* how many sheets are before it */
   Entry **at;
   uint32_t n;
 };

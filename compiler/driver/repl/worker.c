@@ -1,4 +1,4 @@
-/* driver/repl/worker.c - runs a turn's computation in a child: see worker.h. The pipe carries an Answer, its text,
+/* driver/repl/worker.c - runs a query's computation in a child: see worker.h. The pipe carries an Answer, its text,
  * and for each output an EvalArray, its shape, its elements, and its mask: both ends are the same program, so
  * structs are sent as they are. */
 #include <errno.h>
@@ -21,9 +21,9 @@ typedef struct Answer {      /* the result as a whole */
   size_t text;               /* bytes of captured messages */
 } Answer;
 
-typedef struct Work {        /* of one turn, at either end */
-  Turn *turn;
-  Leave (*work)(Turn *t);
+typedef struct Work {        /* of one query, at either end */
+  Query *query;
+  Leave (*work)(Query *q);
   int fd;
   Leave leave;
   bool whole;                /* all of the answer has come */
@@ -60,11 +60,11 @@ static void put(int fd, const void *from, size_t n) {
 
 static void do_work(void *env) {
   Work *w = env;
-  w->leave = w->work(w->turn);
+  w->leave = w->work(w->query);
 }
 
-static const char *text_new(const Turn *t, uint32_t before, size_t *n) {
-  const Session *s = &t->s;
+static const char *text_new(const Query *q, uint32_t before, size_t *n) {
+  const Session *s = &q->s;
   Buf b = buf_new(s->arena);
   if (s->refused) {
     diags_text(s->refused, &b, false);
@@ -77,23 +77,23 @@ static const char *text_new(const Turn *t, uint32_t before, size_t *n) {
 }
 
 static _Noreturn void child_live(Work *w) {
-  Turn *t = w->turn;
-  uint32_t before = t->s.captured.len;
+  Query *q = w->query;
+  uint32_t before = q->s.captured.len;
   char why[1000];
   Answer x = {0};
   Went went = guarded(do_work, w, false, why, sizeof why);
-  if (went == WENT_NO_MEMORY) w->leave = fail(&t->s, LEAVE_MACHINE, "%s; what is defined is as it was", why);
+  if (went == WENT_NO_MEMORY) w->leave = fail(&q->s, LEAVE_MACHINE, "%s; what is defined is as it was", why);
   if (went == WENT_BUG)
-    w->leave = fail(&t->s, LEAVE_BUG,
+    w->leave = fail(&q->s, LEAVE_BUG,
         "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
-  const char *text = text_new(t, before, &x.text);
+  const char *text = text_new(q, before, &x.text);
   x.leave = w->leave;
-  x.without_jit = t->s.without_jit;
-  x.seconds = t->seconds;
+  x.without_jit = q->s.without_jit;
+  x.seconds = q->seconds;
   put(w->fd, &x, sizeof x);
   put(w->fd, text, x.text);
-  for (uint32_t i = 0; !x.leave && i < t->job.graph->outputs.len; i++) {
-    const EvalArray *a = &t->eval.output[i];
+  for (uint32_t i = 0; !x.leave && i < q->job.graph->outputs.len; i++) {
+    const EvalArray *a = &q->eval.output[i];
     put(w->fd, a, sizeof *a);
     put(w->fd, a->shape, a->rank * sizeof *a->shape);
     put(w->fd, a->data, (size_t)(a->count * dtype_size(a->dtype)));
@@ -119,7 +119,7 @@ static bool get(int fd, void *to, size_t n) {
 }
 
 static bool value_get(Work *w, EvalArray *x) {
-  Arena *a = w->turn->s.arena;
+  Arena *a = w->query->s.arena;
   if (!get(w->fd, x, sizeof *x)) return false;
   size_t bytes = (size_t)(x->count * dtype_size(x->dtype));
   x->shape = NEW_ARRAY(a, int64_t, x->rank + 1);
@@ -131,18 +131,18 @@ static bool value_get(Work *w, EvalArray *x) {
 
 static void answer_get(void *env) {
   Work *w = env;
-  Turn *t = w->turn;
+  Query *q = w->query;
   Answer x;
   if (!get(w->fd, &x, sizeof x)) return;
-  char *text = arena_alloc(t->s.arena, x.text + 1);
+  char *text = arena_alloc(q->s.arena, x.text + 1);
   if (!get(w->fd, text, x.text)) return;
   text[x.text] = 0;
-  if (!x.leave) t->eval.output = NEW_ARRAY(t->s.arena, EvalArray, t->job.graph->outputs.len + 1);
-  for (uint32_t i = 0; !x.leave && i < t->job.graph->outputs.len; i++)
-    if (!value_get(w, &t->eval.output[i])) return;
-  if (x.text) vec_push(t->s.arena, t->s.captured, text);
-  t->s.without_jit = x.without_jit;
-  t->seconds = x.seconds;
+  if (!x.leave) q->eval.output = NEW_ARRAY(q->s.arena, EvalArray, q->job.graph->outputs.len + 1);
+  for (uint32_t i = 0; !x.leave && i < q->job.graph->outputs.len; i++)
+    if (!value_get(w, &q->eval.output[i])) return;
+  if (x.text) vec_push(q->s.arena, q->s.captured, text);
+  q->s.without_jit = x.without_jit;
+  q->seconds = x.seconds;
   w->leave = x.leave;
   w->whole = true;
 }
@@ -163,7 +163,7 @@ static Leave child_lost(Session *s, int status) {
 }
 
 static Leave child_watch(Work *w, pid_t pid) {
-  Session *s = &w->turn->s;
+  Session *s = &w->query->s;
   void *const of = &pid;
   const InterruptRun run = {child_stop, &of, 1};
   char why[1000];
@@ -184,12 +184,12 @@ static bool pipe_open(int end[2]) {
   return pipe(end) == 0 && fcntl(end[0], F_SETFD, FD_CLOEXEC) == 0 && fcntl(end[1], F_SETFD, FD_CLOEXEC) == 0;
 }
 
-Leave worker_compute(Turn *t, Leave (*work)(Turn *t)) {
-  Work w = {.turn = t, .work = work, .leave = LEAVE_OK};
+Leave worker_compute(Query *q, Leave (*work)(Query *q)) {
+  Work w = {.query = q, .work = work, .leave = LEAVE_OK};
   int end[2];
   fflush(stdout);
   fflush(stderr);
-  if (!pipe_open(end)) return fail(&t->s, LEAVE_MACHINE, "cannot start a worker: %s", strerror(errno));
+  if (!pipe_open(end)) return fail(&q->s, LEAVE_MACHINE, "cannot start a worker: %s", strerror(errno));
   pid_t parent = getpid(), pid = fork();
   if (pid == 0) {
     child_begin(parent);
@@ -202,5 +202,5 @@ Leave worker_compute(Turn *t, Leave (*work)(Turn *t)) {
   w.fd = end[0];
   if (pid > 0) return child_watch(&w, pid);
   close(end[0]);
-  return fail(&t->s, LEAVE_MACHINE, "cannot start a worker: %s", strerror(why));
+  return fail(&q->s, LEAVE_MACHINE, "cannot start a worker: %s", strerror(why));
 }

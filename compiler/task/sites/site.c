@@ -10,10 +10,8 @@
 
 enum { RANK = 256, SITES_MOST = 256 };
 
-typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
-
-static bool dim_at(void *ctx, Str name, int64_t *out) {
-  const AtSite *x = ctx;
+bool task_dim(void *at_site, Str name, int64_t *out) {
+  const AtSite *x = at_site;
   for (uint32_t i = 0; i < x->t->dims.len; i++) {
     const Dim *d = &x->t->dims.at[i];
     if (d->name != name) continue;
@@ -25,7 +23,7 @@ static bool dim_at(void *ctx, Str name, int64_t *out) {
 
 int64_t task_at(const TaskGraph *t, const Expr *e, const uint32_t *at) {
   AtSite x = {t, at};
-  ExprEnv env = {.dim = dim_at, .ctx = &x};
+  ExprEnv env = {.dim = task_dim, .ctx = &x};
   Value v;
   if (e->kind == EX_INT) return e->i;
   BUG_UNLESS(expr_value(e, &env, &v));

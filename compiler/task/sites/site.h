@@ -8,6 +8,9 @@
 
 #include "task/task.h"
 
+/* A site of a graph, by its place along each axis, for task_dim: the value of a dim there; false: it has none. */
+typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
+bool task_dim(void *at_site, Str name, int64_t *out);
 /* The value of a dims-only expression at a site; i64 or bool. */
 int64_t task_at(const TaskGraph *t, const Expr *e, const uint32_t *at);
 /* The expression with numbers for its dims; returns NULL for NULL. */

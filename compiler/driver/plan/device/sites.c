@@ -9,19 +9,6 @@
 
 /* ---- a site ------------------------------------------------------------------------------------------------- */
 
-typedef struct AtSite { const TaskGraph *t; const uint32_t *at; } AtSite;
-
-static bool dim_at(void *ctx, Str name, int64_t *out) {
-  const AtSite *x = ctx;
-  for (uint32_t i = 0; i < x->t->dims.len; i++) {
-    const Dim *d = &x->t->dims.at[i];
-    if (d->name != name) continue;
-    *out = i < x->t->mesh.n ? (int64_t)x->at[i] : d->value;
-    return true;
-  }
-  return false;
-}
-
 typedef struct SiteDevices { /* while they are found */
   Session *s;
   const Job *j;
@@ -56,7 +43,7 @@ static Leave site_find(const SiteDevices *x, int64_t site, DevicePlan *out) {
   const TaskGraph *t = x->j->tasks;
   uint32_t at[MESH_AXES + 1];
   mesh_place(&t->mesh, site, at);
-  const CostDims dims = {dim_at, &(AtSite){t, at}};
+  const CostDims dims = {task_dim, &(AtSite){t, at}};
   const uint32_t n = t->buffers.len + x->moves.len;
   int64_t *bytes = NEW_ARRAY(a, int64_t, n + 1);
   StagingBus *bus = NEW_ARRAY(a, StagingBus, x->moves.len + 1);

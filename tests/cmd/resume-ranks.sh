@@ -72,9 +72,11 @@ repeat t < 40 {
   seen[t] = norm
   next x[i] = x[i] - 0.01 * sum[j] D[i,j] * x[j]
   next P[i,j] = 0.5 * P[i,j] + f32(x[i] * x[N-1-j]) + 0.001 * sum[k] P[i,k] * f32(D[k,j])
-  next norm = sum[i] x[i]^2 + sum[i,j] f64(P[i,j])
+  size = sum[i] x[i]^2 + sum[i,j] f64(P[i,j])
+  sizes[t] = size
+  next norm = size
 }
-output x, P, norm, seen, t
+output x, P, norm, seen, sizes, t
 END
 want 0 "$EIN" run --flags=-O0 --target=c fixed.ein --deterministic -o all=never/
 for n in 2 3; do

@@ -110,10 +110,12 @@ static void name_made(Namer *x, EinNode *n) {
 
 /* ---- results of a repeat ----------------------------------------------------------------------------------------- */
 
-/* A stack is named after the tensor that it stacks. */
+/* A stack keeps its own name, even where a pass reads another tensor of the block for it, unless a vertex or a state has
+ * that name; then it is named after the tensor that it stacks. */
 static void name_result(Namer *x, EinNode *n) {
-  (void)x;
-  if (n->kind == EIN_STACK) n->name = n->repeat->body->stacks.at[n->index].node->name;
+  if (n->kind != EIN_STACK) return;
+  const EinStack *s = &n->repeat->body->stacks.at[n->index];
+  n->name = s->name && !map_find(&x->given, s->name) ? s->name : s->node->name;
 }
 
 void graph_names(EinGraph *g) {

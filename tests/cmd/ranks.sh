@@ -103,6 +103,10 @@ printf 'dim N = 8\noutput Y[n:N] = n\n' >size.ein
 printf 'output Y[n:8] = n + 1\n' >other.ein
 want 2 timeout 60 mpirun -n 1 "$EIN" run size.ein : -n 1 "$EIN" run size.ein -D N=12
 once 'process 1 has another program than the first process, or other sizes: size.ein, and the first size.ein; give all the same'
+mkdir 'an "at @" sign'
+cp size.ein 'an "at @" sign/copy.ein'
+want 0 timeout 60 mpirun -n 1 "$EIN" run size.ein : -n 1 "$EIN" run 'an "at @" sign/copy.ein'
+grep -q '0  1  2  3  4  5  6  7' out || wrong "a copy of the program: $(cat out)"
 want 2 timeout 60 mpirun -n 2 "$EIN" run size.ein : -n 1 "$EIN" run other.ein
 once 'process 2 has another program than the first process, or other sizes: other.ein, and the first size.ein'
 want 2 "$EIN" run --target=mpi pick.ein

@@ -93,10 +93,23 @@ static Leave targets_same(Session *s, const Args *a) {
             mine, first);
 }
 
+/* Prints a graph without its places in files, which may lie elsewhere on other machines. */
+static void program_print(Session *s, Buf *out, const EinGraph *g) {
+  Buf text = buf_new(s->arena);
+  graph_print(&text, g);
+  const char *at = text.s;
+  for (const char *place; (place = strstr(at, " @\"")); at += strspn(at, "\":0123456789")) {
+    buf_add(out, at, (size_t)(place - at));
+    for (at = place + 3; *at && *at != '"'; at++)
+      if (*at == '\\' && at[1]) at++;
+  }
+  buf_str(out, at);
+}
+
 /* Checks that this process has the program of the first one, with the same sizes. */
 static Leave programs_same(Session *s, const Job *j) {
   Buf text = buf_new(s->arena);
-  if (j->graph) graph_print(&text, j->graph);
+  if (j->graph) program_print(s, &text, j->graph);
   const char *first = text.s, *path = j->path;
   size_t n = text.len, length = strlen(path) + 1;
   ranks_tell(s, &first, &n);

@@ -78,4 +78,6 @@ for plan in small moves; do
   "$EIN" run small.ein --plan=$plan.plan X=iota B=iota C=iota -o Y=Y8.npy || wrong "no answer on eight by $plan.plan"
   cmp Y1.npy Y8.npy || wrong "a different result on eight sites with $plan.plan"
 done
+# Of more factors than the search of orders takes.
+for target in eval jit; do want 0 "$EIN" run --expect "$here/network_of_many.ein" --target=$target; done
 finish

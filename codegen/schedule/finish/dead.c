@@ -1,7 +1,34 @@
 /* codegen/schedule/finish/dead.c - removes dead code. In: a kernel's statements. Out: those that have an effect or may
- * fail the run, and the places and loop variables that they use, renumbered. */
+ * fail the run, without branches that are never taken, and the places and loop variables that they use, renumbered. */
 #include "finish.h"
 #include "loop/walk.h"
+
+/* ---- branches -------------------------------------------------------------------------------------------- */
+
+static bool is_bool(Exprs *x, const Expr *e) { return e == expr_bool(x, true) || e == expr_bool(x, false); }
+
+/* Replaces an `if` whose condition is a constant by the statements that it always runs. */
+static void body_decide(Exprs *x, Arena *a, LoopBody *b) {
+  bool decided = false;
+  for (uint32_t i = 0; i < b->len; i++) {
+    LoopStmt *s = b->at[i];
+    body_decide(x, a, &s->body);
+    body_decide(x, a, &s->other);
+    decided |= s->kind == LOOP_IF && is_bool(x, s->cond);
+  }
+  if (!decided) return;
+  LoopBody of = {0};
+  for (uint32_t i = 0; i < b->len; i++) {
+    LoopStmt *s = b->at[i];
+    if (s->kind != LOOP_IF || !is_bool(x, s->cond)) {
+      vec_push(a, of, s);
+      continue;
+    }
+    const LoopBody *taken = s->cond == expr_bool(x, true) ? &s->body : &s->other;
+    for (uint32_t k = 0; k < taken->len; k++) vec_push(a, of, taken->at[k]);
+  }
+  *b = of;
+}
 
 /* ---- statements ----------------------------------------------------------------------------------------- */
 
@@ -68,6 +95,7 @@ static void body_number(const Numbers *n, LoopBody *b) {
 }
 
 void finish_dead(LoopProgram *p, LoopKernel *k) {
+  body_decide(p->tasks->exprs, p->arena, &k->body);
   LoopUses u = loop_uses(p->arena, k);
   Numbers n = {
       p->tasks->exprs, NEW_ARRAY(p->arena, int64_t, k->places.len + 1), NEW_ARRAY(p->arena, int64_t, k->var.len + 1)};

@@ -122,6 +122,18 @@ grep -qE 'min\([0-9]+, \(211 - j' out && wrong "lanes of 211 are counted at the 
 grep -qE 'min\([0-9]+, \(\$N - j' out || wrong "lanes of N are not counted at the end"
 want 0 "$EIN" verify odd.ein -D N=131 --flags="-O1 -march=native"
 
+# Results that no cache holds, of whose last axes a block has all, are collected in a line, which is streamed.
+cat >streamed.ein <<'END'
+dim A = 34000, C = 19, D = 13, K = 4
+input X[a:A, k:K] : f32 = (a*3 + k) % 11 - 5
+input Y[d:D, c:C, k:K] : f32 = (c*2 + d*7 + k*3) % 13 - 6
+output Z[a,c,d] = sum[k] X[a,k] * Y[d,c,k]
+END
+want 0 "$EIN" build streamed.ein --stop=loop
+shows "panels of"
+shows "0, 0] = line[0] for 247 over 2"
+want 0 "$EIN" verify streamed.ein --flags="-O1 -march=native"
+
 # A NaN anywhere in a panel is noticed while it is filled: by lane where whole tiles of lanes are, or by element.
 cat >nan.ein <<'END'
 dim P, Q

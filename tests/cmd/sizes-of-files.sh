@@ -56,4 +56,24 @@ END
 want 1 "$EIN" run rows.ein off=off.npy v=v.npy
 says 'axis 1 of v.npy is 10 long, but v says 1'
 says 'B is 1 by axis 1 of off.npy'
+
+# Reductions of tuples over a size that is not known when the program is built: in as many steps as it may need.
+cat >best.ein <<'END'
+dim N
+monoid best((v, at), (w, to)) =
+    (max(v, w), if w > v or (w == v and to < at) then to else at) identity (-1000, 100000)
+input x[i:3, j:N] : i64 = (j * (j + i)) % 997
+v[i], at[i] = best[j](x[i,j], j)
+last[i:3], _a[i] = best[j where j % 8 == 7 - i](j, x[i,j])
+output v, at, last
+output right[i] = v[i] == max(max[j] x[i,j], -1000) and at[i] == ((argmax[j] x[i,j]) ?? 100000)
+END
+want 0 "$EIN" build best.ein --flags=-O0 -o best
+for n in 0 1 7 8 9 127 128 129 1000 1024 1025 9000; do
+  want 0 "$EIN" run best.ein -D N=$n --target=eval
+  cp out slow
+  want 0 ./best -D N=$n
+  cmp -s out slow || wrong "the best of $n are other ones in a built program"
+  shows '  true  true  true'
+done
 finish

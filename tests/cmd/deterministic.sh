@@ -50,11 +50,15 @@ output f = sum[i] v[i]
 output g = sum[i] (if i % 2 == 0 then y[i] else -y[i])
 output h = logsumexp[i](y[i])
 output k = logsumexp[i](-y[i])
+output l[j:3] = logsumexp[i:3](800.0 * (i * (j + 1) - 4))
+output m = logsumexp[i:3](-inf * (i + 1))
 # expect: b = inf
 # expect: c = nan
 # expect: e ~ 3e307
 # expect: g = -inf
 # expect: h = inf
+# expect: l = [-1600, 0, 1600]
+# expect: m = -inf
 E
 
 # same NAME N...: NAME.ein has the bits of one site on these numbers of them

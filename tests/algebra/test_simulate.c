@@ -57,6 +57,8 @@ static int64_t ns(double seconds) {
 #define HALVES "input %0 A {i:2} [64/i] : f32 at 0\n"
 #define QUARTERS "input %0 A {i:4} [64/i] : f32 at 0\n"
 #define MANY "input %0 A {i:4} [6400/i] : f32 at 0\n"
+#define ASKED(axes, blocks, points) "input %1 w {m:" blocks "} [" points "/m] : i64 at " axes "\n" \
+  "fetch %2 {m:" blocks "} [m:" points "/m] : f32 at " axes " of %1{m}, %0 = &1[&0[m]]\n"
 #define EIGHTHS "input %0 A {i:8} [64/i] : f32 at 0 0\n"
 
 typedef struct Case { const char *text; int64_t want, chain, sequence, kernels; const char *what; } Case;
@@ -105,6 +107,10 @@ static const Case by_hand[] = {
   {"ia 1\nmesh 2\n" QUARTERS "filter %1 {i:4} [64/i] : f32 holes at 0 of %0 keep (1 <= i)\n"
    "join %2 Y {i:4} [i:64/i] : f32 holes at 0 of %1{i} wanted = (&0[i] * &0[i])\nfilter %3 Y {i:4} [64/i] : f32 holes at 0 of %2 keep (i < 3)\n",
    128, 128, 128, 128, "of these, a filter keeps one"},
+  {"ia 1\nmesh 2\n" HALVES ASKED("0", "2", "8"), 3048, 3048, 3048, 0, "a fetch: how many, which ones, and at most four elements for each site, of 4 bytes and 8 of the question"},
+  {"ia 1\nmesh 4\n" QUARTERS ASKED("0", "4", "8"), 3024, 3024, 3024, 0, "of four: two elements for each, of some of three"},
+  {"ia 1\nmesh 2 4\n" EIGHTHS ASKED("0 0", "8", "56"), 31920, 31920, 31920, 0,
+   "of eight: of seven elements with 84 bytes, four come from the other node to each of its sites"},
 };
 
 static void cases(void) {

@@ -28,7 +28,6 @@ Source *source_read(Arena *a, const char *path, const char **why);
 /* a must live as long as s (s->arena will do): it holds the line table. */
 const char *span_text(Arena *a, Span s);
 void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column); /* from 1 */
-Span span_join(Span a, Span b);
 
 typedef enum { DIAG_ERROR, DIAG_WARNING } DiagKind;
 

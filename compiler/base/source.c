@@ -104,11 +104,6 @@ void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *co
   *column = k;
 }
 
-Span span_join(Span a, Span b) {
-  if (!a.src || a.src != b.src) return a.src ? a : b;
-  return (Span){a.src, a.at < b.at ? a.at : b.at, a.end > b.end ? a.end : b.end};
-}
-
 const char *span_text(Arena *a, Span s) {
   return arena_printf(a, "%.*s", (int)(s.end - s.at), s.src->bytes + s.at);
 }

@@ -32,8 +32,6 @@ static void test_places(void) {
     source_place(arena, s, want[i][0], &line, &column);
     OK(line == want[i][1] && column == want[i][2], "byte %u is at %u:%u", want[i][0], line, column);
   }
-  Span j = span_join(span(s, "b", 0), span(s, "x", 0));
-  OK(j.src == s && j.at == 1 && j.end == 6, "span_join");
   const char *why = "";
   OK(!source_read(arena, "/nowhere/at.ein", &why) && *why, "source_read: %s", why);
   OK(!source_read(arena, "/", &why) && strcmp(why, "is a directory") == 0, "source_read: /");

@@ -25,6 +25,7 @@ PY
 )
   whole=$1 least=$2 in=$3 out=$4 a_turn=$5 spills=$6
 }
+early= # of a repeat that data may end, a plan counts all turns that there may be, and a run may copy less
 ran() { # LIMIT LOOKS, WORD...: a run agrees, which looks at faults once, or more often; these are 24 bytes, and a value
   limit=$1 looks=$2
   shift 2
@@ -33,9 +34,9 @@ ran() { # LIMIT LOOKS, WORD...: a run agrees, which looks at faults once, or mor
   went=$(sed -n 's/.*; \([0-9]*\) bytes went there, \([0-9]*\) came back$/\1/p' err) came=$(sed -n 's/.* went there, \([0-9]*\) came back$/\1/p' err)
   grep -q 'did not fit' err && did=1 || did=0
   [ "$did" = "$spills" ] || wrong "with $limit bytes, planned to spill $spills, ran $did: $line"
-  [ "$went" = "$in" ] || wrong "with $limit bytes, planned $in bytes to the device, ran $went: $line"
+  [ "$went" = "$in" ] || { [ "$early" ] && [ "$went" -lt "$in" ]; } || wrong "with $limit bytes, planned $in bytes to the device, ran $went: $line"
   more=$((came - out))
-  [ "$more" = 24 ] || { [ "$looks" = more ] && [ "$more" -gt 24 ]; } || wrong "with $limit bytes, planned $out bytes from the device, ran $came: $line"
+  [ "$more" = 24 ] || { [ "$looks" = more ] && [ "$more" -gt 24 ]; } || { [ "$early" ] && [ "$more" -lt 24 ]; } || wrong "with $limit bytes, planned $out bytes from the device, ran $came: $line"
 }
 agrees() { # WORD...
   grep -qE 'until|assert|repeat|monoid' "$1" && looks=more || looks=once
@@ -52,10 +53,12 @@ agrees() { # WORD...
     says "$((few - 1)) bytes of the device's memory are too few: a run takes at least $few, for "
   fi
   [ "$few" -lt "$all" ] || return 0
+  if grep -q until "$1"; then early=yes; fi
   for limit in $few $(((few + all) / 2)) $((all - 1)); do
     plan "$limit" "$@"
     ran "$limit" $looks "$@"
   done
+  early=
 }
 
 cat >chain.ein <<'END2'
@@ -94,6 +97,7 @@ END2
 agrees turns.ein M=iota U=iota
 # How many turns were made goes over the bus where data decide that, and it is read.
 agrees "$root/tests/run/until_stop.ein"
+agrees "$root/tests/run/states_rotate.ein"
 agrees "$root/tests/run/label_of_finished_loop.ein"
 agrees "$root/tests/run/monoid_range.ein"
 

@@ -211,7 +211,7 @@ static void part_print(CPrinter *p, uint32_t part, const LoopBody *all, uint32_t
   Buf *out = p->out, body = buf_new(p->arena);
   const LoopStmt *first = from < to ? all->at[from] : NULL;
   bool thread = first && first->kind == LOOP_FOR && first->bind == BIND_THREAD;
-  LoopBody some = {.at = all->at + from, .len = to - from};
+  LoopBody some = {.at = first ? all->at + from : NULL, .len = to - from};
   c_kernel_begin(p, p->k, thread ? NULL : chunk);
   p->out = &body;
   c_body(p, thread ? &first->body : &some, 1);

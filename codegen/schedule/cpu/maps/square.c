@@ -10,8 +10,7 @@ enum {
   SQUARE = 16,               /* elements along each side of a square; more for short elements, to fill a line */
   LINE = 64,                 /* bytes */
   BLOCK_BYTES = 256,         /* bytes of a result's row to write together: line by line takes twice as long; */
-  BLOCK_MOST = 128,          /*   at most so many short elements, because each has a row of the source; */
-  BLOCK_ROWS = 64,           /*   a tile that is kept for that has at least so many rows, or as many as such a piece */
+  BLOCK_MOST = 128,          /*   at most so many short elements, because each has a row of the source */
   TILE_ROWS = 64,            /* rows of a tile, each of which has */
   TILE_BYTES = 1024,         /*   about so many bytes */
   TILED_PART = 32,           /* what is read in tiles has at least this fraction of the last-level cache */
@@ -113,7 +112,8 @@ typedef struct Squares {
   int64_t square;            /* elements along each side */
   bool tiled;
   bool kept;                 /* squares beside each other are kept, and then streamed by rows of several lines: */
-  uint32_t block;            /*   in this place, [OTHER, LANES] */
+  uint32_t block;            /*   in this place, [2, OTHER, LANES]: one half is streamed while the other is filled: */
+  const Expr *half;          /*   this one */
   int64_t side[2];           /* of tiles, which are walked one after the other; a square's: there are no tiles */
   uint32_t n, *label;        /* the labels around the squares; */
   uint32_t group;            /*   position of the one along which a tile's whole rows go on: a tile has `many` of its */
@@ -234,11 +234,7 @@ static void squares_choose(Squares *q, bool threads) {
   bool alone = q->t.n + 1 == p->n_access;
   q->kept = alone && q->when && q->when->kind == EX_INT && p->exact[q->side_of[LANES]] && p->exact[q->side_of[OTHER]];
   int64_t lanes = alone ? TILE_ROWS : TILE_BYTES / 2 / size, other = (alone ? TILE_BYTES : TILE_BYTES / 2) / size;
-  if (q->kept) {
-    lanes = other = BLOCK_BYTES / size;
-    if (lanes > BLOCK_MOST) lanes = BLOCK_MOST;
-    if (other < BLOCK_ROWS) other = BLOCK_ROWS;
-  }
+  if (q->kept) lanes = BLOCK_BYTES / size > BLOCK_MOST ? BLOCK_MOST : BLOCK_BYTES / size;
   q->side[LANES] = tile_side(p, q->side_of[LANES], lanes, q->square);
   q->side[OTHER] = tile_side(p, q->side_of[OTHER], other, q->square);
   stream_order(s, p, q->n, q->label);
@@ -249,33 +245,29 @@ static void walk_side(Squares *q, Walk *w, int side) {
   walk_add(q->s, w, NULL, ex_div_up(q->s, q->p->stage->bound[q->side_of[side]], ex_int(q->s, q->side[side])));
 }
 
-/* Walks what lies around the squares, or the tiles. If a tile writes several lines of a row at a time, the next tile
- * continues along the source, which the hardware prefetcher follows. */
+/* Walks what lies around the squares, or the tiles. */
 static void squares_walk(Squares *q, bool threads) {
   Sched *s = q->s;
   const StagePlan *p = q->p;
   Walk *w = NEW(s->arena, Walk);
-  const int order[2] = {q->kept ? LANES : q->out, q->kept ? OTHER : !q->out};
-  uint32_t at[2] = {q->kept ? 0 : q->n, q->n + 1}, around = q->kept; /* positions in the walk */
-  if (q->kept) walk_side(q, w, LANES);
+  const int order[2] = {q->out, !q->out};
   for (uint32_t k = 0; k < q->n; k++) {
     bool some = k == q->group;
     walk_add(s, w, some ? NULL : p->stage->label[q->label[k]],
         ex_div_up(s, p->stage->bound[q->label[k]], ex_int(s, some ? q->many : 1)));
   }
-  if (!q->kept) walk_side(q, w, order[0]);
-  walk_side(q, w, order[1]);
+  for (int k = 0; k < 2; k++) walk_side(q, w, order[k]);
   if (threads) walk_chunks(s, w, ex_int(s, (int64_t)p->ops * q->side[LANES] * q->side[OTHER] * q->many), BIND_SEQ);
   else walk_plain(s, w, 0, BIND_SEQ);
-  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = w->index[around + k];
+  for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = w->index[k];
   for (int k = 0; k < 2; k++)
-    q->lo[order[k]] = q->first[order[k]] = ex_mul(s, w->index[at[k]], ex_int(s, q->side[order[k]]));
-  if (q->group != NOWHERE) q->from = ex_mul(s, w->index[around + q->group], ex_int(s, q->many));
+    q->lo[order[k]] = q->first[order[k]] = ex_mul(s, w->index[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
+  if (q->group != NOWHERE) q->from = ex_mul(s, w->index[q->group], ex_int(s, q->many));
   if (!q->tiled) return;
   q->next = NEW_ARRAY(s->arena, const Expr *, w->n);
   walk_next(s, w, NULL, q->next);
-  for (int k = 0; k < 2; k++) q->ahead[order[k]] = ex_mul(s, q->next[at[k]], ex_int(s, q->side[order[k]]));
-  q->next += around;
+  for (int k = 0; k < 2; k++)
+    q->ahead[order[k]] = ex_mul(s, q->next[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
 }
 
 /* Loops along the group inside a tile. */
@@ -367,6 +359,13 @@ static void squares_fetch(Squares *q) {
 
 /* ---- one square ---------------------------------------------------------------------------------------- */
 
+/* The half of the block for the squares that begin at `lo` along OTHER. */
+static const Expr *block_half(Squares *q, const Expr *lo) {
+  Exprs *x = q->s->x;
+  const Expr *number = expr_op2(x, OP_IDIV, ex_sub(q->s, lo, q->first[OTHER]), ex_int(q->s, q->square));
+  return named(q->s, NULL, "half", expr_op2(x, OP_MOD, number, ex_int(q->s, 2)));
+}
+
 /* Computes one row of a square at e's point of `other`: into an array or, if line is NOWHERE, into the result. */
 static void square_values(Squares *q, const Expr *row, uint32_t line) {
   Sched *s = q->s;
@@ -378,29 +377,65 @@ static void square_values(Squares *q, const Expr *row, uint32_t line) {
   q->e->packed = packed;
   const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, q->body)));
   q->e->packed = NULL;
-  const Expr *kept[2] = {row, ex_add(s, ex_sub(s, q->lo[LANES], q->first[LANES]), at[1])};
-  if (q->kept) store_add(s, q->block, 2, kept, value);
-  else if (line == NOWHERE) result_store(s, st, q->e, value);
+  if (q->kept) {
+    const Expr *lane = ex_add(s, ex_sub(s, q->lo[LANES], q->first[LANES]), at[1]),
+               *kept[3] = {q->half, row, lane};
+    store_add(s, q->block, 3, kept, value);
+  } else if (line == NOWHERE) result_store(s, st, q->e, value);
   else store_add(s, line, 1, &at[1], value);
   into(s, was);
 }
 
-/* Before a tile's squares that lie beside each other along LANES. */
+/* Before a tile's squares. */
 static void block_new(Squares *q) {
-  const Expr *dim[2] = {ex_int(q->s, q->square), ex_int(q->s, q->side[LANES])};
-  q->block = place_own(q->s, NULL, "block", q->p->stage->sum->dtype, 2, dim);
+  const Expr *dim[3] = {ex_int(q->s, 2), ex_int(q->s, q->square), ex_int(q->s, q->side[LANES])};
+  q->block = place_own(q->s, NULL, "block", q->p->stage->sum->dtype, 3, dim);
   var_add(q->s, q->block, NULL);
 }
 
-/* After these squares, which begin at `lo` along OTHER: streams their rows. */
-static void block_stream(Squares *q, const Expr *lo) {
+/* Streams `count` rows of a half, from the row `from` on. Its squares begin at `lo` along OTHER. */
+static void block_stream(
+    Squares *q, const Expr *half, const Expr *lo, const Expr *from, const Expr *count, LoopBind bind) {
   Sched *s = q->s;
-  const Expr *const *bound = q->p->stage->bound;
-  const Expr *count[2] = {side_count(s, bound[q->side_of[LANES]], q->first[LANES], q->side[LANES]),
-      side_count(s, bound[q->side_of[OTHER]], lo, q->square)};
-  const Expr *at[2] = {side_loop(s, q->p->stage, q->e, q->side_of[OTHER], lo, count[OTHER], BIND_SEQ), ex_int(s, 0)};
+  const TaskStage *st = q->p->stage;
+  const Expr *lanes = side_count(s, st->bound[q->side_of[LANES]], q->first[LANES], q->side[LANES]),
+             *r = side_loop(s, st, q->e, q->side_of[OTHER], ex_add(s, lo, from), count, bind);
+  const Expr *at[3] = {half, ex_add(s, from, r), ex_int(s, 0)};
   q->e->label[q->side_of[LANES]] = q->first[LANES];
-  stream_from(s, q->p->stage, q->e, place_read(s, q->block, 2, at), count[LANES], 1);
+  stream_from(s, st, q->e, place_read(s, q->block, 3, at), lanes, 1);
+}
+
+/* After a square: streams its share of the rows of the squares before it along OTHER. A processor goes on reading
+ * while a few lines wait for the memory, but stops while a whole block does. */
+static void block_share(Squares *q) {
+  Sched *s = q->s;
+  const Expr *size = q->p->stage->bound[q->side_of[LANES]];
+  int64_t beside = q->side[LANES] / q->square, share = (q->square + beside - 1) / beside;
+  const Expr *before = ex_sub(s, q->lo[OTHER], ex_int(s, q->square)),
+             *number = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[LANES], q->first[LANES]), ex_int(s, q->square)),
+             *count = ex_int(s, share), *from;
+  LoopBody *was = s->body;
+  into(s, &if_add(s, expr_op2(s->x, OP_LT, q->first[OTHER], q->lo[OTHER]))->body);
+  from = named(s, NULL, "row", ex_mul(s, number, count));
+  bool whole = size->kind == EX_INT && size->i % q->side[LANES] == 0 && q->square % beside == 0;
+  if (!whole) { /* the last square of a tile streams what is left */
+    const Expr *left = ex_sub(s, ex_int(s, q->square), from),
+               *last = expr_op2(s->x, OP_LE, ex_min(s, size, ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]))),
+                   ex_add(s, q->lo[LANES], ex_int(s, q->square)));
+    count = named(s, NULL, "n", expr_select(s->x, last, left, ex_min(s, left, ex_int(s, share))));
+  }
+  block_stream(q, ex_sub(s, ex_int(s, 1), q->half), before, from, count, whole ? BIND_UNROLL : BIND_SEQ);
+  into(s, was);
+}
+
+/* After a tile: streams the squares that were filled last. */
+static void block_last(Squares *q) {
+  Sched *s = q->s;
+  const Expr *size = q->p->stage->bound[q->side_of[OTHER]], *square = ex_int(s, q->square),
+             *points = side_count(s, size, q->first[OTHER], q->side[OTHER]),
+             *before = ex_mul(s, ex_sub(s, ex_div_up(s, points, square), ex_int(s, 1)), square),
+             *lo = ex_add(s, q->first[OTHER], before), *left = ex_min(s, square, ex_sub(s, points, before));
+  block_stream(q, block_half(q, lo), lo, ex_int(s, 0), left, BIND_SEQ);
 }
 
 /* Streams a row from the square if nothing is computed; else through an array. */
@@ -426,6 +461,7 @@ static void square_do(Squares *q) {
   const TaskStage *st = q->p->stage;
   LoopBody *was = s->body;
   if (q->tiled) squares_fetch(q);
+  if (q->kept) q->half = block_half(q, q->lo[OTHER]);
   turned_fetch(s, st, q->e, &q->t, q->side_of[LANES], q->side_of[OTHER], q->lo, q->count, q->square);
   const Expr *row = side_loop(s, st, q->e, q->side_of[OTHER], q->lo[OTHER], q->count[OTHER], rows_bind(q->count));
   LoopBody *plain = s->body;
@@ -436,6 +472,7 @@ static void square_do(Squares *q) {
   }
   if (plain) square_values(q, row, NOWHERE);
   into(s, was);
+  if (q->kept) block_share(q);
 }
 
 /* If the last square is partial and its size is known, it gets code of its own. */
@@ -472,17 +509,15 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
       q.kept ? " by rows of these" : "");
   squares_walk(&q, threads);
   if (q.group != NOWHERE) squares_group(&q);
-  if (q.tiled) squares_side(&q, OTHER);
-  LoopBody *beside = s->body;
-  const Expr *lo = q.lo[OTHER];
+  LoopBody *tile = s->body;
   if (q.kept) block_new(&q);
-  if (q.tiled) squares_side(&q, LANES);
+  for (int side = OTHER; q.tiled && side >= LANES; side--) squares_side(&q, side);
   const int order[2] = {q.out, !q.out};
   for (int k = 0; k < 2; k++) q.lo[order[k]] = named(s, p->stage->label[q.side_of[order[k]]], "i", q.lo[order[k]]);
   square_cut(&q, 0);
   if (q.kept) {
-    into(s, beside);
-    block_stream(&q, lo);
+    into(s, tile);
+    block_last(&q);
   }
   return true;
 }

@@ -6,6 +6,7 @@
  * state.
  */
 #include "ein_inside.h"
+#include "ein_pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,7 @@ static void *ein_memory_get(const ein_config *config, size_t bytes) {
   if (bytes > SIZE_MAX - 2 * EIN_ALIGN) return NULL;
   char *block = (char *)malloc(bytes + EIN_ALIGN + sizeof(void *));
   if (!block) return NULL;
+  ein_pages_large(block, bytes);
   char *p = block + sizeof(void *);
   p += (EIN_ALIGN - (uintptr_t)p % EIN_ALIGN) % EIN_ALIGN;
   memcpy(p - sizeof(void *), &block, sizeof(void *));

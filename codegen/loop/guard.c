@@ -377,6 +377,7 @@ static void guard_lead(Guard *g, LoopStmt *s) {
   const Expr *lead = expr_read(g->x, DT_I64, s->place, 0, NULL);
   g->steady[s->place] = true;
   fact_add(g, expr_op2(g->x, OP_LE, number(g, 0), lead));
+  fact_add(g, expr_op2(g->x, OP_LE, lead, number(g, 64 / dtype_size((DType)s->value->dtype) - 1))); /* a line's rest */
 }
 
 static void guard_fetch(Guard *g, LoopStmt *s) {

@@ -7,6 +7,7 @@
  * AddressSanitizer, free memory is poisoned and a red zone follows every allocation, so it finds overflows inside an
  * arena too. */
 #include "guard.h"
+#include "ein_pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@
 #define RED_ZONE       0u
 #endif
 
-enum { ALIGN = 16, FIRST_BLOCK = 64 << 10, LAST_BLOCK = 16 << 20, LARGE_BLOCK = 2 << 20, ZERO_AHEAD = 4 << 10 };
+enum { ALIGN = 16, LINE = 64, FIRST_BLOCK = 64 << 10, LAST_BLOCK = 16 << 20, LARGE_BLOCK = 2 << 20, ZERO_AHEAD = 4 << 10 };
 
 typedef struct Block {
   struct Block *next;
@@ -74,6 +75,7 @@ static Block *block_new(size_t size, bool zero) {
       : zero                                 ? calloc(1, sizeof(Block) + size)
                                              : malloc(sizeof(Block) + size);
   if (!b) out_of_memory(size);
+  ein_pages_large(b, sizeof(Block) + size);
   b->next = NULL;
   b->size = size;
   POISON(b + 1, size);
@@ -99,16 +101,18 @@ void arena_free(Arena *a) {
   free(a);
 }
 
+/* A block for one allocation, which begins at a cache line: large ones are mostly tensors. */
 static void *block_own(Arena *a, size_t room) {
-  Block *b = block_new(room, true);
+  Block *b = block_new(room + LINE, true);
+  char *p = (char *)(b + 1);
   if (a->blocks) {
     b->next = a->blocks->next;
     a->blocks->next = b;
   } else {
     a->blocks = b;
-    a->at = a->zero = a->end = (char *)(b + 1) + room;
+    a->at = a->zero = a->end = p + b->size;
   }
-  return b + 1;
+  return p + (LINE - (uintptr_t)p % LINE) % LINE;
 }
 
 static void block_next(Arena *a) {

@@ -6,6 +6,7 @@
  * the machine.
  */
 #include "inside.h"
+#include "ein_pages.h"
 
 #include <poll.h>
 #include <sys/stat.h>
@@ -55,7 +56,10 @@ static int memory_for(const program *p, const argument *a, const int64_t *shape,
   ein_status status = ein_shape_size(a->about->name, a->about->dtype, a->about->ndim, shape, count, &bytes, &err);
   if (status != EIN_OK) return fail_status(p, status, "", "", err.text);
   *out = calloc(bytes ? (size_t)bytes : 1, 1);
-  if (*out) return LEAVE_OK;
+  if (*out) {
+    ein_pages_large(*out, (size_t)bytes);
+    return LEAVE_OK;
+  }
   return fail(p, LEAVE_MACHINE, "no memory for %s, of %lld bytes", a->about->name, (long long)bytes);
 }
 

@@ -5,6 +5,7 @@
  * returned by the first of them.
  */
 #include "ein_inside.h"
+#include "ein_pages.h"
 #include "ein_whole.h"
 
 #include <stdio.h>
@@ -552,7 +553,11 @@ static int ein_blocks_make(ein_whole *h, ein_blocks *b) {
   b->view = (ein_tensor *)malloc((n + 1) * sizeof *b->view);
   b->shape = (int64_t *)malloc((axes + 1) * sizeof *b->shape);
   if (!b->view || !b->shape) return 0;
-  if (!h->memory) h->memory = (char *)malloc(ein_blocks_lay(h, b, NULL) + 1);
+  if (!h->memory) {
+    size_t bytes = ein_blocks_lay(h, b, NULL) + 1;
+    h->memory = (char *)malloc(bytes);
+    ein_pages_large(h->memory, bytes);
+  }
   if (h->memory) ein_blocks_lay(h, b, h->memory);
   return h->memory != NULL;
 }

@@ -118,7 +118,10 @@ typedef struct Squares {
   uint32_t n, *label;        /* the labels around the squares; */
   uint32_t group;            /*   position of the one along which a tile's whole rows go on: a tile has `many` of its */
   int64_t many;              /*   points; NOWHERE: there is none */
-  const Expr *first[2], *from; /* where the current tile begins, also along the group */
+  const Expr *first[2], *from; /* where the current tile begins, also along the group; */
+  const Expr *until[2];      /*   and where it ends along each side */
+  const Expr *lead;          /* if squares are kept: elements before the result's rows reach a cache line, where the */
+  const Expr *last;          /*   first tile begins; whether this tile is the last one, which gets those too */
   const Expr *lo[2], *count[2]; /* of the current square */
   const Expr **next;         /* the labels around the squares for the next tile, */
   const Expr *ahead[2];      /*   and where it begins */
@@ -232,10 +235,10 @@ static void squares_choose(Squares *q, bool threads) {
   q->side[LANES] = q->side[OTHER] = q->square;
   if (!q->tiled) return;
   bool alone = q->t.n + 1 == p->n_access;
-  q->kept = alone && q->when && q->when->kind == EX_INT && p->exact[q->side_of[LANES]] && p->exact[q->side_of[OTHER]];
+  q->kept = alone && q->when;
   int64_t lanes = alone ? TILE_ROWS : TILE_BYTES / 2 / size, other = (alone ? TILE_BYTES : TILE_BYTES / 2) / size;
   if (q->kept) lanes = BLOCK_BYTES / size > BLOCK_MOST ? BLOCK_MOST : BLOCK_BYTES / size;
-  q->side[LANES] = tile_side(p, q->side_of[LANES], lanes, q->square);
+  q->side[LANES] = q->kept ? lanes : tile_side(p, q->side_of[LANES], lanes, q->square);
   q->side[OTHER] = tile_side(p, q->side_of[OTHER], other, q->square);
   stream_order(s, p, q->n, q->label);
   group_find(q);
@@ -243,6 +246,20 @@ static void squares_choose(Squares *q, bool threads) {
 
 static void walk_side(Squares *q, Walk *w, int side) {
   walk_add(q->s, w, NULL, ex_div_up(q->s, q->p->stage->bound[q->side_of[side]], ex_int(q->s, q->side[side])));
+}
+
+/* How far a row of the result, all of which lie alike, is from the next cache line. */
+static const Expr *row_lead(Squares *q) {
+  Sched *s = q->s;
+  const TaskStage *st = q->p->stage;
+  const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
+  q->e->label[q->side_of[LANES]] = ex_int(s, 0);
+  q->e->label[q->side_of[OTHER]] = q->first[OTHER];
+  if (q->group != NOWHERE) q->e->label[q->label[q->group]] = q->from;
+  for (uint32_t k = 0; k < st->n_at; k++) at[k] = ex_of(q->e, st->at[k]);
+  uint32_t lead = place_own(s, NULL, "lead", DT_I64, 0, NULL);
+  lead_add(s, lead, place_read(s, place_of_buffer(s, (uint32_t)st->buffer, true), st->n_at, at));
+  return scalar_read(s, lead);
 }
 
 /* Walks what lies around the squares, or the tiles. */
@@ -268,6 +285,12 @@ static void squares_walk(Squares *q, bool threads) {
   walk_next(s, w, NULL, q->next);
   for (int k = 0; k < 2; k++)
     q->ahead[order[k]] = ex_mul(s, q->next[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
+  if (!q->kept) return;
+  q->lead = row_lead(q);
+  const Expr *end = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
+  q->last = expr_op2(s->x, OP_LE, p->stage->bound[q->side_of[LANES]], end);
+  q->first[LANES] = named(s, NULL, "from", ex_add(s, q->first[LANES], q->lead));
+  q->ahead[LANES] = ex_add(s, q->ahead[LANES], q->lead);
 }
 
 /* Loops along the group inside a tile. */
@@ -282,9 +305,8 @@ static void squares_group(Squares *q) {
 /* Loops along one side inside a tile. */
 static void squares_side(Squares *q, int side) {
   Sched *s = q->s;
-  const Expr *size = q->p->stage->bound[q->side_of[side]], *lo = q->first[side];
   uint32_t v = var_new(s, q->p->stage->label[q->side_of[side]], "i");
-  into(s, &for_add(s, v, lo, ex_min(s, size, ex_add(s, lo, ex_int(s, q->side[side]))), q->square, BIND_SEQ)->body);
+  into(s, &for_add(s, v, q->first[side], q->until[side], q->square, BIND_SEQ)->body);
   q->lo[side] = var_read(s, v);
 }
 
@@ -398,44 +420,32 @@ static void block_stream(
     Squares *q, const Expr *half, const Expr *lo, const Expr *from, const Expr *count, LoopBind bind) {
   Sched *s = q->s;
   const TaskStage *st = q->p->stage;
-  const Expr *lanes = side_count(s, st->bound[q->side_of[LANES]], q->first[LANES], q->side[LANES]),
-             *r = side_loop(s, st, q->e, q->side_of[OTHER], ex_add(s, lo, from), count, bind);
+  const Expr *r = side_loop(s, st, q->e, q->side_of[OTHER], ex_add(s, lo, from), count, bind);
   const Expr *at[3] = {half, ex_add(s, from, r), ex_int(s, 0)};
   q->e->label[q->side_of[LANES]] = q->first[LANES];
-  stream_from(s, st, q->e, place_read(s, q->block, 3, at), lanes, 1);
+  stream_from(s, st, q->e, place_read(s, q->block, 3, at), ex_int(s, q->side[LANES]), 1);
 }
 
 /* After a square: streams its share of the rows of the squares before it along OTHER. A processor goes on reading
  * while a few lines wait for the memory, but stops while a whole block does. */
 static void block_share(Squares *q) {
   Sched *s = q->s;
-  const Expr *size = q->p->stage->bound[q->side_of[LANES]];
-  int64_t beside = q->side[LANES] / q->square, share = (q->square + beside - 1) / beside;
-  const Expr *before = ex_sub(s, q->lo[OTHER], ex_int(s, q->square)),
-             *number = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[LANES], q->first[LANES]), ex_int(s, q->square)),
-             *count = ex_int(s, share), *from;
+  const Expr *square = ex_int(s, q->square), *share = ex_int(s, q->square * q->square / q->side[LANES]),
+             *number = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[LANES], q->first[LANES]), square);
   LoopBody *was = s->body;
   into(s, &if_add(s, expr_op2(s->x, OP_LT, q->first[OTHER], q->lo[OTHER]))->body);
-  from = named(s, NULL, "row", ex_mul(s, number, count));
-  bool whole = size->kind == EX_INT && size->i % q->side[LANES] == 0 && q->square % beside == 0;
-  if (!whole) { /* the last square of a tile streams what is left */
-    const Expr *left = ex_sub(s, ex_int(s, q->square), from),
-               *last = expr_op2(s->x, OP_LE, ex_min(s, size, ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]))),
-                   ex_add(s, q->lo[LANES], ex_int(s, q->square)));
-    count = named(s, NULL, "n", expr_select(s->x, last, left, ex_min(s, left, ex_int(s, share))));
-  }
-  block_stream(q, ex_sub(s, ex_int(s, 1), q->half), before, from, count, whole ? BIND_UNROLL : BIND_SEQ);
+  const Expr *from = named(s, NULL, "row", ex_mul(s, number, share));
+  block_stream(q, ex_sub(s, ex_int(s, 1), q->half), ex_sub(s, q->lo[OTHER], square), from, share, BIND_UNROLL);
   into(s, was);
 }
 
 /* After a tile: streams the squares that were filled last. */
 static void block_last(Squares *q) {
   Sched *s = q->s;
-  const Expr *size = q->p->stage->bound[q->side_of[OTHER]], *square = ex_int(s, q->square),
-             *points = side_count(s, size, q->first[OTHER], q->side[OTHER]),
+  const Expr *square = ex_int(s, q->square), *points = ex_sub(s, q->until[OTHER], q->first[OTHER]),
              *before = ex_mul(s, ex_sub(s, ex_div_up(s, points, square), ex_int(s, 1)), square),
-             *lo = ex_add(s, q->first[OTHER], before), *left = ex_min(s, square, ex_sub(s, points, before));
-  block_stream(q, block_half(q, lo), lo, ex_int(s, 0), left, BIND_SEQ);
+             *lo = named(s, NULL, "last", ex_add(s, q->first[OTHER], before));
+  block_stream(q, block_half(q, lo), lo, ex_int(s, 0), ex_sub(s, q->until[OTHER], lo), BIND_SEQ);
 }
 
 /* Streams a row from the square if nothing is computed; else through an array. */
@@ -475,7 +485,7 @@ static void square_do(Squares *q) {
   if (q->kept) block_share(q);
 }
 
-/* If the last square is partial and its size is known, it gets code of its own. */
+/* A square that may be partial gets code of its own, unless nothing is known about its size. */
 static void square_cut(Squares *q, int k) {
   Sched *s = q->s;
   if (k == 2) {
@@ -485,8 +495,14 @@ static void square_cut(Squares *q, int k) {
   const int order[2] = {q->out, !q->out};
   int side = order[k];
   const Expr *size = q->p->stage->bound[q->side_of[side]];
-  if (size->kind != EX_INT || size->i % q->square == 0 || size->i < q->square) {
-    q->count[side] = size->kind == EX_INT && size->i < q->square ? size : side_count(s, size, q->lo[side], q->square);
+  bool known = size->kind == EX_INT, partial = !known || size->i % q->square;
+  if (q->lead && side == LANES) {
+    q->count[side] = q->kept ? ex_int(s, q->square) : side_count(s, q->until[side], q->lo[side], q->square);
+    square_cut(q, k + 1);
+    return;
+  }
+  if (!partial || (known ? size->i < q->square : !q->kept)) {
+    q->count[side] = known && size->i < q->square ? size : side_count(s, size, q->lo[side], q->square);
     square_cut(q, k + 1);
     return;
   }
@@ -495,9 +511,43 @@ static void square_cut(Squares *q, int k) {
   q->count[side] = ex_int(s, q->square);
   square_cut(q, k + 1);
   into(s, &whole->other);
-  q->count[side] = ex_int(s, size->i % q->square);
+  q->count[side] = known ? ex_int(s, size->i % q->square) : side_count(s, size, q->lo[side], q->square);
   square_cut(q, k + 1);
   into(s, was);
+}
+
+/* The squares of a tile, or the one square. */
+static void squares_do(Squares *q) {
+  Sched *s = q->s;
+  for (int side = OTHER; q->tiled && side >= LANES; side--) squares_side(q, side);
+  const int order[2] = {q->out, !q->out};
+  for (int k = 0; k < 2; k++)
+    q->lo[order[k]] = named(s, q->p->stage->label[q->side_of[order[k]]], "i", q->lo[order[k]]);
+  square_cut(q, 0);
+}
+
+/* A tile whose squares are kept has whole rows of a block. Where it would not, nothing is kept; the last tile also has
+ * the elements before the first one. */
+static void squares_keep(Squares *q) {
+  Sched *s = q->s;
+  const Expr *size = q->p->stage->bound[q->side_of[LANES]], *zero = ex_int(s, 0),
+             *lanes = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
+  LoopStmt *both = if_add(s, expr_op2(s->x, OP_AND, q->when, expr_op2(s->x, OP_LE, lanes, size)));
+  into(s, &both->body);
+  q->until[LANES] = lanes;
+  block_new(q);
+  squares_do(q);
+  into(s, &both->body);
+  block_last(q);
+  into(s, &both->other);
+  q->kept = false, q->when = NULL;
+  uint32_t v = var_new(s, NULL, "part");
+  into(s, &for_add(s, v, zero, ex_int(s, 2), 1, BIND_SEQ)->body);
+  const Expr *second = expr_op2(s->x, OP_EQ, var_read(s, v), ex_int(s, 1)),
+             *before = expr_select(s->x, q->last, ex_min(s, size, q->lead), zero);
+  q->first[LANES] = named(s, NULL, "from", expr_select(s->x, second, zero, q->first[LANES]));
+  q->until[LANES] = named(s, NULL, "to", expr_select(s->x, second, before, ex_min(s, size, lanes)));
+  squares_do(q);
 }
 
 bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
@@ -509,15 +559,14 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
       q.kept ? " by rows of these" : "");
   squares_walk(&q, threads);
   if (q.group != NOWHERE) squares_group(&q);
-  LoopBody *tile = s->body;
-  if (q.kept) block_new(&q);
-  for (int side = OTHER; q.tiled && side >= LANES; side--) squares_side(&q, side);
-  const int order[2] = {q.out, !q.out};
-  for (int k = 0; k < 2; k++) q.lo[order[k]] = named(s, p->stage->label[q.side_of[order[k]]], "i", q.lo[order[k]]);
-  square_cut(&q, 0);
-  if (q.kept) {
-    into(s, tile);
-    block_last(&q);
+  for (int k = 0; k < 2; k++) {
+    q.until[k] = ex_min(s, p->stage->bound[q.side_of[k]], ex_add(s, q.first[k], ex_int(s, q.side[k])));
+    if (q.kept && k == OTHER) {
+      q.first[k] = named(s, NULL, "first", q.first[k]);
+      q.until[k] = named(s, NULL, "until", q.until[k]);
+    }
   }
+  if (q.kept) squares_keep(&q);
+  else squares_do(&q);
   return true;
 }

@@ -64,6 +64,12 @@ for p in words doubles bytes halves rows batch reverse; do
   shows "stream Y["
   want 0 "$EIN" verify $p.ein --threads 3 --flags="-O1 -march=native"
 done
+printf 'dim M, N\ninput X[a:11,j:M,i:N] : f32\noutput Y[a,i,j] = X[a,j,i]\n' >sizes.ein
+want 0 "$EIN" build sizes.ein --stop=loop
+shows "lead lead = Y"
+for n in "M=832 -D N=917" "M=831 -D N=1000" "M=48 -D N=20001"; do
+  want 0 "$EIN" verify sizes.ein -D $n --threads 3 --flags="-O1 -march=native"
+done
 want 0 "$EIN" build bytes.ein --stop=loop
 shows "square : i8 [64, 64]"
 want 0 "$EIN" build halves.ein --stop=loop

@@ -13,6 +13,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -150,6 +151,26 @@ class Views(unittest.TestCase):
             self.refused("output B", f, {"A": x}, {"B": (ctypes.c_float * 4)()})
             self.refused("output B", f, {"A": x}, {"B": (ctypes.c_double * 3)()})
 
+    def test_begins_anywhere(self):
+        """Transposes that bypass the cache, to memory that begins anywhere in a line; nothing beside it is written."""
+        data = os.urandom(2048 * 2048 * 4)
+        for code, dtype, rows, lanes in (("i", "i32", 2007, 2032), ("q", "i64", 1403, 1448), ("h", "i16", 2801, 2848), ("b", "i8", 4001, 4032)):
+            size, n = array.array(code).itemsize, rows * lanes
+            x = memoryview(data)[:n * size].cast(code, (lanes, rows))
+            for text in (f"input X[j:{lanes},i:{rows}] : {dtype}\n", f"dim N, M\ninput X[j:N,i:M] : {dtype}\n"):
+                f = ein.compile(text + "output Y[i,j] = X[j,i]\n")
+                want = None
+                for at in (0, size, 16, 64 - size):
+                    room = bytearray(n * size + 192)
+                    begin = -ctypes.addressof(ctypes.c_char.from_buffer(room)) % 64 + at
+                    end = begin + n * size
+                    f({"X": x}, {"Y": memoryview(room)[begin:end].cast(code, (rows, lanes))})
+                    want = want or room[begin:end]
+                    self.assertTrue(room[begin:end] == want, (dtype, at))
+                    self.assertFalse(any(room[:begin]) or any(room[end:]))
+                flat, given = memoryview(want).cast(code), memoryview(x).cast("B").cast(code)
+                for i in range(0, rows, 97):
+                    self.assertEqual(flat[i * lanes:(i + 1) * lanes].tolist(), given[i::rows].tolist(), (dtype, i))
 
     def test_overlap(self):
         """Outputs whose elements share memory are refused, by whatever runs; others with such extents are not."""
@@ -291,7 +312,6 @@ class Programs(unittest.TestCase):
             ein.compile("input A[i:2] : f32\nB[i] = A[i]\noutput C[i] = A[i]\n", target="eval")
 
     def test_paths(self):
-        import tempfile
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "x.ein"
             path.write_text(SUM)

@@ -43,12 +43,6 @@ static const Expr *side_loop(
   return var_read(s, v);
 }
 
-/* What is left of a side from lo on, up to `most`. */
-static const Expr *side_count(Sched *s, const Expr *size, const Expr *lo, int64_t most) {
-  if (size->kind == EX_INT && size->i % most == 0) return ex_int(s, most);
-  return named(s, NULL, "n", ex_min(s, ex_int(s, most), ex_sub(s, size, lo)));
-}
-
 enum { TURNED_MOST = 4 };
 
 /* The reads that are contiguous along one side of the squares and strided along the other: they are loaded along the
@@ -111,6 +105,8 @@ typedef struct Squares {
   const Expr *when;          /* condition for streaming the result: see stream_if */
   int64_t square;            /* elements along each side */
   bool tiled;
+  bool lined;                /* tiles begin where lines of the result do; one that has all its lanes streams them: */
+  bool whole;                /*   the current one */
   bool kept;                 /* squares beside each other are kept, and then streamed by rows of several lines: */
   uint32_t block;            /*   in this place, [2, OTHER, LANES]: one half is streamed while the other is filled: */
   const Expr *half;          /*   this one */
@@ -120,8 +116,8 @@ typedef struct Squares {
   int64_t many;              /*   points; NOWHERE: there is none */
   const Expr *first[2], *from; /* where the current tile begins, also along the group; */
   const Expr *until[2];      /*   and where it ends along each side */
-  const Expr *lead;          /* if squares are kept: elements before the result's rows reach a cache line, where the */
-  const Expr *last;          /*   first tile begins; whether this tile is the last one, which gets those too */
+  const Expr *lead;          /* if lined: elements before the result's rows reach a line and the first tile begins; */
+  const Expr *last;          /*   and whether this tile is the last one, which gets those too */
   const Expr *lo[2], *count[2]; /* of the current square */
   const Expr **next;         /* the labels around the squares for the next tile, */
   const Expr *ahead[2];      /*   and where it begins */
@@ -205,7 +201,8 @@ static bool rows_crowd(const Squares *q) {
 
 /* Whether tiles pay: the source is then read in longer pieces, but the result is also written in pieces. Measured,
  * relative to the time without tiles: 0.4 to 0.7 if the result is streamed or larger than the cache; else 0.4 to 0.8
- * too, but 1.3 if rows crowd, and 1.0 to 1.4 if a square already has two lines a row (f64). */
+ * too, but 1.3 if rows crowd, and 1.0 to 1.4 if a square already has two lines a row (f64). Where a condition tells
+ * at run time what is large, the tiles are for that. */
 static bool tiles_pay(const Squares *q) {
   const StagePlan *p = q->p;
   int64_t size = dtype_size(p->stage->sum->dtype);
@@ -215,6 +212,7 @@ static bool tiles_pay(const Squares *q) {
     double bytes = plan_bytes(q->s, p, q->t.slot[k]);
     all += bytes, most = bytes > most ? bytes : most;
   }
+  if (q->when && q->when->kind != EX_INT) return true;
   if (most < tiled_least(q->s)) return false;
   return q->when || all >= (double)stream_cache(q->s) || (q->square * size <= LINE && !rows_crowd(q));
 }
@@ -235,10 +233,10 @@ static void squares_choose(Squares *q, bool threads) {
   q->side[LANES] = q->side[OTHER] = q->square;
   if (!q->tiled) return;
   bool alone = q->t.n + 1 == p->n_access;
-  q->kept = alone && q->when;
+  q->lined = q->when, q->kept = q->lined && alone;
   int64_t lanes = alone ? TILE_ROWS : TILE_BYTES / 2 / size, other = (alone ? TILE_BYTES : TILE_BYTES / 2) / size;
   if (q->kept) lanes = BLOCK_BYTES / size > BLOCK_MOST ? BLOCK_MOST : BLOCK_BYTES / size;
-  q->side[LANES] = q->kept ? lanes : tile_side(p, q->side_of[LANES], lanes, q->square);
+  q->side[LANES] = q->lined ? lanes : tile_side(p, q->side_of[LANES], lanes, q->square);
   q->side[OTHER] = tile_side(p, q->side_of[OTHER], other, q->square);
   stream_order(s, p, q->n, q->label);
   group_find(q);
@@ -285,7 +283,7 @@ static void squares_walk(Squares *q, bool threads) {
   walk_next(s, w, NULL, q->next);
   for (int k = 0; k < 2; k++)
     q->ahead[order[k]] = ex_mul(s, q->next[q->n + (uint32_t)k], ex_int(s, q->side[order[k]]));
-  if (!q->kept) return;
+  if (!q->lined) return;
   q->lead = row_lead(q);
   const Expr *end = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
   q->last = expr_op2(s->x, OP_LE, p->stage->bound[q->side_of[LANES]], end);
@@ -319,7 +317,9 @@ static const Expr *ahead_at(Squares *q, uint32_t label, const Expr *from, const 
 }
 
 static const Expr *ahead_side(Squares *q, int side, const Expr *in) {
-  return ahead_at(q, q->side_of[side], q->ahead[side], in, q->side[side]);
+  const Expr *at = ahead_at(q, q->side_of[side], q->ahead[side], in, q->side[side]);
+  if (!q->lined || side == OTHER) return at;
+  return ex_min(q->s, at, ex_sub(q->s, q->p->stage->bound[q->side_of[side]], ex_int(q->s, 1)));
 }
 
 /* Prefetches a square's share of what the next tile reads: some rows or, of a row, what one point of the group has, in
@@ -371,7 +371,8 @@ static void squares_fetch(Squares *q) {
   const Expr **was = arena_copy(s->arena, q->e->label, p->n_label * sizeof *was);
   for (uint32_t k = 0; k < q->n; k++) q->e->label[q->label[k]] = q->next[k];
   for (uint32_t a = 0; a < sum->n_slot; a++) {
-    if (!read[a] || p->stage->slot[a].kept || plan_bytes(s, p, a) < tiled_least(s)) continue;
+    bool large = (q->when && q->when->kind != EX_INT) || plan_bytes(s, p, a) >= tiled_least(s);
+    if (!read[a] || p->stage->slot[a].kept || !large) continue;
     for (int rows = 0; rows < 2; rows++)
       if (plan_move(p, a, q->side_of[rows]) == MOVE_FAR && plan_move(p, a, q->side_of[!rows]) == MOVE_UNIT)
         tile_fetch(q, read[a], rows, number);
@@ -485,34 +486,70 @@ static void square_do(Squares *q) {
   if (q->kept) block_share(q);
 }
 
-/* A square that may be partial gets code of its own, unless nothing is known about its size. */
-static void square_cut(Squares *q, int k) {
+/* ---- squares that are cut off ------------------------------------------------------------------------- */
+
+/* The condition for the current square to have its whole side; NULL: all have. */
+static const Expr *side_fits(Squares *q, int side) {
+  Sched *s = q->s;
+  const Expr *size = q->p->stage->bound[q->side_of[side]];
+  bool lined = q->lined && side == LANES;
+  if (lined ? q->whole : size->kind == EX_INT && (size->i % q->square == 0 || size->i < q->square)) return NULL;
+  return expr_op2(s->x, OP_LE, ex_add(s, q->lo[side], ex_int(s, q->square)), q->until[side]);
+}
+
+/* Counts the current square's points along a side, if it has all of them, or those that are left. */
+static void side_count(Squares *q, int side, bool all) {
+  Sched *s = q->s;
+  const Expr *size = q->p->stage->bound[q->side_of[side]], *most = ex_int(s, q->square);
+  bool known = size->kind == EX_INT && !(q->lined && side == LANES);
+  if (all) q->count[side] = size->kind == EX_INT && size->i < q->square ? size : most;
+  else if (known) q->count[side] = ex_int(s, size->i % q->square);
+  else q->count[side] = named(s, NULL, "n", ex_min(s, most, ex_sub(s, q->until[side], q->lo[side])));
+}
+
+/* Each side that may be cut off is tested alone, and the code for what is left knows how much that is. */
+static void square_sides(Squares *q, const Expr *const *fits, int k) {
   Sched *s = q->s;
   if (k == 2) {
     square_do(q);
     return;
   }
-  const int order[2] = {q->out, !q->out};
-  int side = order[k];
-  const Expr *size = q->p->stage->bound[q->side_of[side]];
-  bool known = size->kind == EX_INT, partial = !known || size->i % q->square;
-  if (q->lead && side == LANES) {
-    q->count[side] = q->kept ? ex_int(s, q->square) : side_count(s, q->until[side], q->lo[side], q->square);
-    square_cut(q, k + 1);
+  int side = k ? !q->out : q->out;
+  if (!fits[side] || (q->lined && side == LANES)) {
+    side_count(q, side, !fits[side]);
+    square_sides(q, fits, k + 1);
     return;
   }
-  if (!partial || (known ? size->i < q->square : !q->kept)) {
-    q->count[side] = known && size->i < q->square ? size : side_count(s, size, q->lo[side], q->square);
-    square_cut(q, k + 1);
+  LoopStmt *both = if_add(s, fits[side]);
+  LoopBody *was = into(s, &both->body);
+  side_count(q, side, true);
+  square_sides(q, fits, k + 1);
+  into(s, &both->other);
+  side_count(q, side, false);
+  square_sides(q, fits, k + 1);
+  into(s, was);
+}
+
+/* Computes a square. If a size is open, one test tells whole squares from all others. */
+static void square_cut(Squares *q) {
+  Sched *s = q->s;
+  const Expr *const *bound = q->p->stage->bound, *fits[2], *all = NULL;
+  bool open = bound[q->side_of[LANES]]->kind != EX_INT || bound[q->side_of[OTHER]]->kind != EX_INT;
+  for (int k = 0; k < 2; k++) {
+    fits[k] = side_fits(q, k);
+    if (fits[k]) all = all ? expr_op2(s->x, OP_AND, all, fits[k]) : fits[k];
+  }
+  if (!open || !all) {
+    square_sides(q, fits, 0);
     return;
   }
-  LoopStmt *whole = if_add(s, expr_op2(s->x, OP_LE, ex_add(s, q->lo[side], ex_int(s, q->square)), size));
-  LoopBody *was = into(s, &whole->body);
-  q->count[side] = ex_int(s, q->square);
-  square_cut(q, k + 1);
-  into(s, &whole->other);
-  q->count[side] = known ? ex_int(s, size->i % q->square) : side_count(s, size, q->lo[side], q->square);
-  square_cut(q, k + 1);
+  LoopStmt *both = if_add(s, all);
+  LoopBody *was = s->body;
+  for (int left = 0; left < 2; left++) {
+    into(s, left ? &both->other : &both->body);
+    for (int k = 0; k < 2; k++) side_count(q, k, !left || !fits[k]);
+    square_do(q);
+  }
   into(s, was);
 }
 
@@ -523,30 +560,32 @@ static void squares_do(Squares *q) {
   const int order[2] = {q->out, !q->out};
   for (int k = 0; k < 2; k++)
     q->lo[order[k]] = named(s, q->p->stage->label[q->side_of[order[k]]], "i", q->lo[order[k]]);
-  square_cut(q, 0);
+  square_cut(q);
 }
 
-/* A tile whose squares are kept has whole rows of a block. Where it would not, nothing is kept; the last tile also has
- * the elements before the first one. */
-static void squares_keep(Squares *q) {
+/* A lined tile that has all its lanes streams them. One that has not does not; the last one also computes the elements
+ * before the first. */
+static void squares_lined(Squares *q) {
   Sched *s = q->s;
   const Expr *size = q->p->stage->bound[q->side_of[LANES]], *zero = ex_int(s, 0),
-             *lanes = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
-  LoopStmt *both = if_add(s, expr_op2(s->x, OP_AND, q->when, expr_op2(s->x, OP_LE, lanes, size)));
+             *end = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
+  LoopStmt *both = if_add(s, expr_op2(s->x, OP_AND, q->when, expr_op2(s->x, OP_LE, end, size)));
   into(s, &both->body);
-  q->until[LANES] = lanes;
-  block_new(q);
+  q->whole = true, q->until[LANES] = end, q->when = expr_bool(s->x, true);
+  if (q->kept) block_new(q);
   squares_do(q);
-  into(s, &both->body);
-  block_last(q);
+  if (q->kept) {
+    into(s, &both->body);
+    block_last(q);
+  }
   into(s, &both->other);
-  q->kept = false, q->when = NULL;
+  q->whole = q->kept = false, q->when = NULL;
   uint32_t v = var_new(s, NULL, "part");
   into(s, &for_add(s, v, zero, ex_int(s, 2), 1, BIND_SEQ)->body);
   const Expr *second = expr_op2(s->x, OP_EQ, var_read(s, v), ex_int(s, 1)),
              *before = expr_select(s->x, q->last, ex_min(s, size, q->lead), zero);
   q->first[LANES] = named(s, NULL, "from", expr_select(s->x, second, zero, q->first[LANES]));
-  q->until[LANES] = named(s, NULL, "to", expr_select(s->x, second, before, ex_min(s, size, lanes)));
+  q->until[LANES] = named(s, NULL, "to", expr_select(s->x, second, before, ex_min(s, size, end)));
   squares_do(q);
 }
 
@@ -561,12 +600,12 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   if (q.group != NOWHERE) squares_group(&q);
   for (int k = 0; k < 2; k++) {
     q.until[k] = ex_min(s, p->stage->bound[q.side_of[k]], ex_add(s, q.first[k], ex_int(s, q.side[k])));
-    if (q.kept && k == OTHER) {
+    if (q.lined && k == OTHER) {
       q.first[k] = named(s, NULL, "first", q.first[k]);
       q.until[k] = named(s, NULL, "until", q.until[k]);
     }
   }
-  if (q.kept) squares_keep(&q);
+  if (q.lined) squares_lined(&q);
   else squares_do(&q);
   return true;
 }

@@ -18,7 +18,8 @@ enum {
 enum {
   LINE = 64,                 /* bytes */
   PIECE = 1024,              /* elements of a row that are made before they are streamed, at most */
-  PIECE_BYTES = 256          /* least bytes of a piece: with fewer, most lines would be written in halves */
+  PIECE_BYTES = 256,         /* least bytes of a piece: with fewer, most lines would be written in halves */
+  SHORT_BYTES = 1024         /* known rows of at most so many bytes have code of their own where they begin at a line */
 };
 
 /* ---- when it applies ---------------------------------------------------------------------------------- */
@@ -153,17 +154,34 @@ static bool asks_where(Sched *s, const Expr *e) {
   return asks;
 }
 
-void stream_row(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *most) {
-  LoopBody *was = s->body;
-  if (asks_where(s, r->stage->sum->body)) {
-    pieces(s, r, lo, count, most && most->i <= PIECE ? most : NULL);
+/* A row that begins within a line: what lies before the next one is computed alone, or the row in pieces if it is
+ * hardly longer than that. */
+static void row_within(
+    Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *lead, const Expr *most) {
+  if (count->kind == EX_INT && count->i * dtype_size(r->stage->sum->dtype) <= PIECE_BYTES) {
+    pieces(s, r, lo, count, most);
     return;
   }
-  LoopStmt *both = if_add(s, expr_op2(s->x, OP_EQ, lead_of(s, r, lo), ex_int(s, 0)));
-  into(s, &both->body);
-  lines(s, r, lo, count);
-  into(s, &both->other);
-  pieces(s, r, lo, count, most && most->i <= PIECE ? most : NULL);
+  const Expr *head = named(s, NULL, "head", ex_min(s, lead, count));
+  r->make(r->env, lo, head, NULL);
+  lines(s, r, ex_add(s, lo, head), ex_sub(s, count, head));
+}
+
+void stream_row(Sched *s, const StreamRow *r, const Expr *lo, const Expr *count, const Expr *most) {
+  most = most && most->i <= PIECE ? most : NULL;
+  if (asks_where(s, r->stage->sum->body)) {
+    pieces(s, r, lo, count, most);
+    return;
+  }
+  const Expr *lead = lead_of(s, r, lo);
+  LoopBody *was = s->body;
+  if (count->kind == EX_INT && count->i * dtype_size(r->stage->sum->dtype) <= SHORT_BYTES) {
+    LoopStmt *both = if_add(s, expr_op2(s->x, OP_EQ, lead, ex_int(s, 0)));
+    into(s, &both->body);
+    lines(s, r, lo, count);
+    into(s, &both->other);
+  }
+  row_within(s, r, lo, count, lead, most);
   into(s, was);
 }
 

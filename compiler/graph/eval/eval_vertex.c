@@ -38,12 +38,9 @@ static uint32_t turns_around(const EinNode *n) {
 }
 
 static Cell identity_of(Reducer red, DType acc) {
-  switch (red) {
-  case RED_PROD: case RED_ALL: return cell_cast((Cell){.i = 1}, DT_I64, acc);
-  case RED_MAX: case RED_FMAX: case RED_LSE: return cell_extreme(acc, false);
-  case RED_MIN: case RED_FMIN: return cell_extreme(acc, true);
-  default: return cell_cast((Cell){.i = 0}, DT_I64, acc);
-  }
+  const char *text = reducer_info[red].identity;
+  if (text && strstr(text, "inf")) return cell_extreme(acc, *text != '-');
+  return cell_cast((Cell){.i = text && (*text == '1' || *text == 't')}, DT_I64, acc);
 }
 
 static void vertex_codes(Vertex *v, Builder *b) {
@@ -148,6 +145,14 @@ static bool read_fail(Run *r, const Vertex *v, const Code *c, uint32_t n) {
 
 /* ---- reducing -------------------------------------------------------------------------------- */
 
+/* What a reducer that has no arithmetic here combines by: its operation, as constants are computed. */
+static Value combine_value(Reducer red, DType t, Value a, Value b) {
+  Op op = reducer_info[red].combine;
+  if (op == OPS) bug("eval: %s has no operation", reducer_info[red].name);
+  a.dtype = b.dtype = t;
+  return op_value(op, t, 2, (Value[]){a, b});
+}
+
 static double combine_d(Reducer red, double a, double b) {
   switch (red) {
   case RED_SUM: return a + b;
@@ -157,7 +162,7 @@ static double combine_d(Reducer red, double a, double b) {
   case RED_FMAX: return fmax(a, b);
   case RED_FMIN: return fmin(a, b);
   case RED_LSE: return lse_d(a, b);
-  default: bug("eval: %s does not reduce reals", reducer_info[red].name);
+  default: return combine_value(red, DT_F64, (Value){.f = a}, (Value){.f = b}).f;
   }
 }
 
@@ -170,7 +175,7 @@ static float combine_s(Reducer red, float a, float b) {
   case RED_FMAX: return fmaxf(a, b);
   case RED_FMIN: return fminf(a, b);
   case RED_LSE: return lse_s(a, b);
-  default: bug("eval: %s does not reduce reals", reducer_info[red].name);
+  default: return (float)combine_value(red, DT_F32, (Value){.f = a}, (Value){.f = b}).f;
   }
 }
 
@@ -182,7 +187,7 @@ static int64_t combine_i(Reducer red, int64_t a, int64_t b) {
   case RED_MIN: case RED_FMIN: return a < b ? a : b;
   case RED_ANY: return a | b;
   case RED_ALL: return a & b;
-  default: bug("eval: %s does not reduce integers", reducer_info[red].name);
+  default: return combine_value(red, DT_I64, (Value){.i = a}, (Value){.i = b}).i;
   }
 }
 

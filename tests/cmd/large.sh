@@ -57,8 +57,10 @@ moved bytes i8 j:4032,i:4101 i,j j,i
 moved halves i16 j:2848,i:2801 i,j j,i
 moved rows f32 i:1024,j:101,k:40 k,j,i i,j,k
 moved batch f32 b:7,j:784,i:801 b,i,j b,j,i
+moved narrow f32 j:112,i:40009 i,j j,i
+moved five i16 j:160,i:50021 i,j j,i
 moved reverse f32 i:48,j:33,k:50,l:52 l,k,j,i i,j,k,l
-for p in words doubles bytes halves rows batch reverse; do
+for p in words doubles bytes halves rows batch narrow five reverse; do
   want 0 "$EIN" build $p.ein --stop=loop
   shows "in tiles, the result past the cache by rows of these"
   shows "stream Y["

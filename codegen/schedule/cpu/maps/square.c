@@ -4,6 +4,8 @@
  * one's rows are prefetched. */
 #include "schedule/schedule.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -166,6 +168,19 @@ static int64_t tile_side(const StagePlan *p, uint32_t label, int64_t want, int64
   return (side + square - 1) / square * square;
 }
 
+/* Lanes of a lined tile: about `want`, and such that few are left over at the end. A tile longer than half of the rows
+ * does not fit in those that begin within a line. */
+static int64_t lined_side(const StagePlan *p, uint32_t label, int64_t want, int64_t square) {
+  int64_t size = p->size[label], best = want;
+  double least = INFINITY;
+  if (!p->exact[label] || size >= 16 * want) return want;
+  for (int64_t side = want / 4 > square ? want / 4 : square; side <= 2 * want && side <= size; side += square) {
+    double lost = (double)(size % side) / (double)size + (2 * side > size ? 0.25 : 0) + (side < want / 2 ? 0.5 : 0);
+    if (lost < least || (lost == least && llabs(side - want) < llabs(best - want))) best = side, least = lost;
+  }
+  return best;
+}
+
 /* Finds the label of the preceding axis along which a source with short, whole rows continues: a tile has some of its
  * points. */
 static void group_find(Squares *q) {
@@ -236,7 +251,7 @@ static void squares_choose(Squares *q, bool threads) {
   q->lined = q->when, q->kept = q->lined && alone;
   int64_t lanes = alone ? TILE_ROWS : TILE_BYTES / 2 / size, other = (alone ? TILE_BYTES : TILE_BYTES / 2) / size;
   if (q->kept) lanes = BLOCK_BYTES / size > BLOCK_MOST ? BLOCK_MOST : BLOCK_BYTES / size;
-  q->side[LANES] = q->lined ? lanes : tile_side(p, q->side_of[LANES], lanes, q->square);
+  q->side[LANES] = (q->lined ? lined_side : tile_side)(p, q->side_of[LANES], lanes, q->square);
   q->side[OTHER] = tile_side(p, q->side_of[OTHER], other, q->square);
   stream_order(s, p, q->n, q->label);
   group_find(q);
@@ -431,12 +446,16 @@ static void block_stream(
  * while a few lines wait for the memory, but stops while a whole block does. */
 static void block_share(Squares *q) {
   Sched *s = q->s;
-  const Expr *square = ex_int(s, q->square), *share = ex_int(s, q->square * q->square / q->side[LANES]),
+  int64_t beside = q->side[LANES] / q->square, most = (q->square + beside - 1) / beside;
+  bool alike = q->square % beside == 0;
+  const Expr *square = ex_int(s, q->square), *share = ex_int(s, most),
              *number = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[LANES], q->first[LANES]), square);
   LoopBody *was = s->body;
   into(s, &if_add(s, expr_op2(s->x, OP_LT, q->first[OTHER], q->lo[OTHER]))->body);
   const Expr *from = named(s, NULL, "row", ex_mul(s, number, share));
-  block_stream(q, ex_sub(s, ex_int(s, 1), q->half), ex_sub(s, q->lo[OTHER], square), from, share, BIND_UNROLL);
+  if (!alike) share = ex_min(s, share, ex_sub(s, square, from));
+  block_stream(q, ex_sub(s, ex_int(s, 1), q->half), ex_sub(s, q->lo[OTHER], square), from, share,
+      alike ? BIND_UNROLL : BIND_SEQ);
   into(s, was);
 }
 

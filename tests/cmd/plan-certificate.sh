@@ -50,6 +50,9 @@ want 0 "$EIN" plan "$root/samples/10_convolution.ein" -n 4 --certificate windows
 want 0 checker windows.json
 shows "bytes   checked"
 shows "bound   not checked"
+want 0 "$EIN" plan "$root/tests/run/gather_rows.ein" -n 4 --certificate asked.json
+want 0 checker asked.json
+shows "bytes   checked" && shows " that are requested at most"
 want 0 checker --most 10 c6.json
 shows "too large to search here"
 
@@ -80,16 +83,26 @@ for f in tests/run/band_matrix tests/run/scatter_add samples/12_kmeans stdlib/ex
 done
 
 # Also sound: results called like a reducer, two tensors of one name, predicates that leave few points, an index with
-# an extern function.
+# an extern function, an offset with a comma.
 k=0
-for f in tests/run/argmax_of_many tests/run/grad samples/06_loops tests/run/extern; do
+for f in tests/run/argmax_of_many tests/run/grad samples/06_loops tests/run/extern tests/run/grad_attention_rows; do
   mine $((k += 1)) 2 || continue
-  want 0 "$EIN" plan "$root/$f.ein" -n 6 --certificate other.json
+  want 0 "$EIN" plan "$root/$f.ein" -n $((k == 5 ? 4 : 6)) --certificate other.json
   want 0 checker --most 1000 other.json
 done
 "$EIN" plan "$root/tests/run/band_matrix.ein" -n 4 --certificate other.json >out
 sed 's/"values":/"valued":/' other.json >changed.json
 want 1 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-certificate-1.json" changed.json
+
+# Windows, and what moves in a repeat, are counted in the tasks: with other bytes, or if it turns as often as it does not, they are refused.
+printf 'input X[i:64] : f32\nrepeat t < 5 {\n  state s[i:64] = X[i]\n  next s[i] = (s[(i - 1) %% 64] + s[(i + 1) %% 64]) * 0.5\n}\noutput Y[i] = s[i]\n' >turns.ein
+want 0 "$EIN" plan turns.ein -n 4 --certificate turns.json
+want 0 checker turns.json
+shows "bytes   checked"
+sed 's/: i64 = 5 to/: i64 = 4 to/' turns.json >fewer.json
+cmp -s turns.json fewer.json && wrong "the repeat turns as before"
+want 1 checker fewer.json
+shows "what the tasks move"
 
 # What is false is refused: bytes, memory, cuts, homes, edges, extents, the mesh, tasks.
 want 0 "$EIN" plan product.ein -n 12 --certificate c12.json

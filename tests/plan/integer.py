@@ -5,7 +5,7 @@ because it requires highspy; without it, does nothing.
 integer.py EIN [--programs 100] [--seed 1] [--most 12]: prints a line for each difference, and how many plans were
 proved optimal and how many were.
 
-The choices, their costs and the work of a site are recomputed here (moves by moves.py, site by site); from the
+The choices, their costs and the work of a site are recomputed here (moves by check_plan.py, site by site); from the
 compiler's JSON it takes only the program and the answer. Each tensor has one home, each equation one cut, and each
 pair of these with a cost is a variable that is 1 if both are chosen. Extents are multiples of all counts, so that
 blocks are equal."""
@@ -98,7 +98,7 @@ class Model:
         for m in set(made):
             for h in self.homes[v]:
                 n, after = moves.reduced(self.mesh, tuple(tensor["extents"]), tuple(tensor["most"]), m, h)
-                memo[m, h] = vertex["times"] * (n * tensor["part"] + after * moves.size(tensor))
+                memo[m, h] = vertex["times"] * (n * tensor["part"] + after * moves.SIZE[tensor["dtype"]])
         return made, self.homes[v], memo
 
     def fetched(self, v, read):
@@ -106,7 +106,7 @@ class Model:
         want = [moves.wanted(read, tensor, c) for c in self.cuts[v]]
         for w in set(want):
             for h in self.homes[read["tensor"]]:
-                memo[w, h] = read["times"] * moves.size(tensor) * moves.moved(self.mesh, tuple(tensor["extents"]), h, w)
+                memo[w, h] = read["times"] * moves.SIZE[tensor["dtype"]] * moves.moved(self.mesh, tuple(tensor["extents"]), h, w)
         return want, self.homes[read["tensor"]], memo
 
 

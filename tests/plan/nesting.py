@@ -65,7 +65,7 @@ class Space:
     def stored(self, t, home):
         tensor = self.plan["tensors"][t]
         copies = math.prod(s for s, d in zip(self.mesh, home[0]) if d < 0)
-        return math.prod(tensor["extents"]) * (copies - 1) * plans.size(tensor)
+        return math.prod(tensor["extents"]) * (copies - 1) * plans.SIZE[tensor["dtype"]]
 
     def brought(self, v, on, cut, home):
         """Along with the axes that cut what is made, in the order in which they do, those of parts."""
@@ -83,7 +83,7 @@ class Space:
                 after += plans.lacking(want, has) if there else plans.elements(want)
             if group == 1:
                 after = self.moved(tuple(tensor["extents"]), cut[:kept], home[1])
-            best = min(best, parts * tensor["part"] + after * plans.size(tensor))
+            best = min(best, parts * tensor["part"] + after * plans.SIZE[tensor["dtype"]])
         return vertex["times"] * best
 
     def best_home(self, t, maker, wants):
@@ -91,7 +91,7 @@ class Space:
         for home in self.homes[t]:
             bytes_ = self.stored(t, home) if maker is None else self.brought(t, *maker, home)
             for times, want in wants:
-                bytes_ += times * plans.size(tensor) * self.moved(tuple(tensor["extents"]), home[1], want)
+                bytes_ += times * plans.SIZE[tensor["dtype"]] * self.moved(tuple(tensor["extents"]), home[1], want)
                 if bytes_ >= best:
                     break
             best = min(best, bytes_)

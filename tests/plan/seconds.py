@@ -10,8 +10,7 @@ import sys
 from fractions import Fraction
 from functools import lru_cache
 
-import moves  # sets where check_plan lies
-from check_plan import window  # noqa: E402
+from moves import window
 
 SIZE = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
 ALL, PART, FIRST = -1, -2, -3

@@ -74,28 +74,36 @@ def no_room(c):
 def smaller(c):
     """A buffer that is made smaller, and the memory that fits it."""
     in_tasks(r"^(buffer %\d+ work [^\[]*\[)(\d+)", lambda m: m[1] + str(int(m[2]) // 2))(c)
-    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
 
 
 def shorter(c):
     """A buffer that is alive to no step, and the memory that fits it."""
     in_tasks(r"^(buffer %\d+ work .* alive )(\d+)\.\.\d+", r"\1\2..\2", 0)(c)
-    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
 
 
 def narrower(c):
     in_tasks(r"^(buffer %\d+ work .*\] : )f32", r"\1i8", 0)(c)
-    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
 
 
 def gone(c):
-    in_tasks(r"^buffer %\d+ work .*\n", "")(c)
-    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+    """A buffer that is not there, and neither are the moves to and from it."""
+    number = re.search(r"^buffer %(\d+) work", c["tasks"], re.M)[1]
+    in_tasks(rf"^(buffer %{number} work|move .* %{number} at) .*\n", "", 0)(c)
+    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
 
 
 def fewer_inputs(c):
     in_tasks(r"^(buffer %\d+ input [^\[]*\[)(\d+)", lambda m: m[1] + str(int(m[2]) // 2))(c)
-    c["plan"]["memory"]["bytes"] = check_plan.peak(c["tasks"])
+    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
+
+
+def less_moved(c):
+    """A move that the tasks leave out, and the memory that fits it."""
+    in_tasks(r"^move .*\n", "")(c)
+    c["plan"]["memory"]["bytes"] = check_plan.recount(c["tasks"])[1]
 
 
 WAYS = {
@@ -130,6 +138,7 @@ WAYS = {
     "a narrower buffer": narrower,
     "a buffer that is not there": gone,
     "an input that is not all there": fewer_inputs,
+    "a move that is not there": less_moved,
     "a size that runs a program": in_tasks(r"^(buffer %\d+ work [^\[]*\[)", r"\1__import__('os').getpid() * "),
     "a higher bound": plan(lambda p: p.update(bound=p["bound"] * 1.01)),
     "a label's extent": vertex(lambda v: v["labels"][0].update(extent=2 * v["labels"][0]["extent"])),

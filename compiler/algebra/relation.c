@@ -3,7 +3,7 @@
 
 #include "expr/prove/prove.h"
 
-enum { TABLE_MOST = 1 << 16 }; /* places of a key's dimension */
+enum { TABLE_MOST = 1 << 16 }; /* places */
 
 /* ---- boxes ------------------------------------------------------------------------------------------ */
 
@@ -65,44 +65,51 @@ void rel_ranges(uint32_t n, const RelDim *dim, uint32_t n_key, const int64_t *ke
   }
 }
 
-/* The one dimension of the key on which the range depends; -1: none. False: several, or too many places. */
-static bool table_key(Arena *a, const RelDim *dim, uint32_t n_key, const int64_t *frontier, int32_t *key) {
+/* Finds on which dimensions of the key the range depends, and how many places these have; false: too many. */
+static bool table_keys(Arena *a, RelTable *t, uint32_t n_key, const int64_t *frontier, int64_t *places) {
   bool *used = NEW_ARRAY(a, bool, n_key + 1);
-  *key = -1;
-  expr_labels(dim->low, n_key, used);
-  expr_labels(dim->high, n_key, used);
+  uint32_t *key = NEW_ARRAY(a, uint32_t, n_key + 1);
+  int64_t *step = NEW_ARRAY(a, int64_t, n_key + 1);
+  expr_labels(t->dim->low, n_key, used);
+  expr_labels(t->dim->high, n_key, used);
+  *places = 1;
   for (uint32_t k = 0; k < n_key; k++) {
     if (!used[k]) continue;
-    if (*key >= 0 || frontier[k] > TABLE_MOST) return false;
-    *key = (int32_t)k;
+    if (frontier[k] > TABLE_MOST / (*places > 0 ? *places : 1)) return false;
+    key[t->n] = k, step[t->n++] = *places;
+    *places *= frontier[k];
   }
+  t->key = key, t->step = step;
   return true;
 }
 
 RelTables rel_tables_new(Arena *a, uint32_t n, const RelDim *dim, uint32_t n_key, const int64_t *frontier) {
   RelTable *table = NEW_ARRAY(a, RelTable, n + 1);
-  int64_t *at = NEW_ARRAY(a, int64_t, n_key + 1);
+  int64_t *at = NEW_ARRAY(a, int64_t, n_key + 1), places;
   for (uint32_t d = 0; d < n; d++) {
-    int32_t key;
-    table[d].dim = &dim[d];
-    if (!table_key(a, &dim[d], n_key, frontier, &key)) continue;
-    int64_t places = key < 0 ? 1 : frontier[key];
+    RelTable *t = &table[d];
+    t->dim = &dim[d];
+    if (!table_keys(a, t, n_key, frontier, &places)) continue;
     int64_t *low = NEW_ARRAY(a, int64_t, places), *high = NEW_ARRAY(a, int64_t, places);
     for (int64_t k = 0; k < places; k++) {
-      if (key >= 0) at[key] = k;
+      for (uint32_t i = 0; i < t->n; i++) at[t->key[i]] = k / t->step[i] % frontier[t->key[i]];
       rel_ranges(1, &dim[d], n_key, at, &low[k], &high[k]);
     }
-    if (key >= 0) at[key] = 0;
-    table[d] = (RelTable){&dim[d], key, low, high};
+    for (uint32_t i = 0; i < t->n; i++) at[t->key[i]] = 0;
+    t->low = low, t->high = high;
   }
   return (RelTables){n, n_key, table};
 }
 
 void rel_table_get(const RelTables *t, uint32_t dim, const int64_t *key, int64_t *low, int64_t *high) {
   const RelTable *x = &t->at[dim];
-  int64_t k = x->low && x->key >= 0 ? key[x->key] : 0;
-  if (!x->low) rel_ranges(1, x->dim, t->n_key, key, low, high);
-  else *low = x->low[k], *high = x->high[k];
+  int64_t k = 0;
+  if (!x->low) {
+    rel_ranges(1, x->dim, t->n_key, key, low, high);
+    return;
+  }
+  for (uint32_t i = 0; i < x->n; i++) k += key[x->key[i]] * x->step[i];
+  *low = x->low[k], *high = x->high[k];
 }
 
 void rel_tables_get(const RelTables *t, const int64_t *key, int64_t *low, int64_t *high) {

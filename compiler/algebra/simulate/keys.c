@@ -98,6 +98,7 @@ typedef struct Pieces {
   const AlgNode *n;
   uint32_t old, all;         /* the operand's keys; these and the pieces' */
   uint32_t *known;           /* by dimension: how many keys determine its range */
+  RelTables has, piece;      /* the ranges of blocks and of pieces */
   bool block;                /* the block has elements, so empty pieces do not exist */
   int64_t key[2 * REL_KEYS];
   Numbers out;
@@ -109,8 +110,8 @@ static bool piece_may(const Pieces *p, uint32_t keys) {
   for (uint32_t d = 0; p->block && p->n->n_piece && d < of->rank; d++) {
     int64_t low, high, from, to;
     if (p->known[d] != keys) continue;
-    rel_ranges(1, &of->dim[d], of->n_key, p->key, &low, &high);
-    rel_ranges(1, &p->n->piece[d], p->all, p->key, &from, &to);
+    rel_table_get(&p->has, d, p->key, &low, &high);
+    rel_table_get(&p->piece, d, p->key, &from, &to);
     if ((high < to ? high : to) <= (low > from ? low : from)) return false;
   }
   return true;
@@ -142,10 +143,10 @@ static uint32_t known_from(const Pieces *p, const RelDim *dim) {
   return keys;
 }
 
-static bool block_some(const Relation *t, const int64_t *key) {
+static bool block_some(const Relation *t, const RelTables *ranges, const int64_t *key) {
   for (uint32_t d = 0; d < t->rank; d++) {
     int64_t low, high;
-    rel_ranges(1, &t->dim[d], t->n_key, key, &low, &high);
+    rel_table_get(ranges, d, key, &low, &high);
     if (high <= low) return false;
   }
   return true;
@@ -156,10 +157,16 @@ static const Keys *mapped(Sim *s, const AlgNode *n, const Keys *of) {
   Pieces *p = NEW(s->arena, Pieces);
   p->s = s, p->n = n, p->old = type->n_key, p->all = type->n_key + n->n_piece;
   p->known = NEW_ARRAY(s->arena, uint32_t, type->rank + 1);
+  p->has = ranges_of(s->arena, type);
+  if (n->n_piece) {
+    int64_t *frontier = NEW_ARRAY(s->arena, int64_t, p->all + 1);
+    for (uint32_t k = 0; k < p->all; k++) frontier[k] = k < p->old ? type->frontier[k] : n->frontier[k - p->old];
+    p->piece = rel_tables_new(s->arena, type->rank, n->piece, p->all, frontier);
+  }
   for (uint32_t d = 0; n->n_piece && d < type->rank; d++) p->known[d] = known_from(p, &n->piece[d]);
   for (Tuples t = {.type = type, .keys = of}; tuple_next(&t);) {
     for (uint32_t k = 0; k < p->old; k++) p->key[k] = t.key[k];
-    p->block = block_some(type, t.key);
+    p->block = block_some(type, &p->has, t.key);
     pieces_add(p, p->old);
   }
   return keys_of(s, &p->out);

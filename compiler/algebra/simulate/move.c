@@ -30,6 +30,7 @@ typedef struct Moving {
   double *site;              /*   of a site's own two, by link: both its ends are in one group */
   bool *met;                 /*   that carry some */
   uint32_t *wanter;
+  uint32_t *place;           /* by site and axis */
 } Moving;
 
 /* ---- groups: trees of sites, each with its least site as root ---------------------------------------------------- */
@@ -111,16 +112,17 @@ static void send(Moving *m, uint32_t from, uint32_t to, double bytes) {
  * the site there needs none. NULL: there is no such site. */
 static void block_send(Moving *m, const int32_t *is, const int32_t *to, const int32_t *gave, double bytes) {
   const Mesh *mesh = &m->s->program->mesh;
-  uint32_t n = sites_at(mesh, to, m->wanter), at[MESH_AXES + 1];
+  uint32_t n = sites_at(mesh, to, m->wanter);
   for (uint32_t i = 0; i < n; i++) {
     bool has = true, all = gave != NULL;
-    mesh_place(mesh, m->wanter[i], at);
+    const uint32_t *place = &m->place[m->wanter[i] * mesh->n];
+    uint32_t from = 0;
     for (uint32_t a = 0; a < mesh->n; a++) {
-      all &= !gave || gave[a] < 0 || gave[a] == (int32_t)at[a];
-      has &= is[a] < 0 || is[a] == (int32_t)at[a];
-      if (is[a] >= 0) at[a] = (uint32_t)is[a];
+      all &= !gave || gave[a] < 0 || gave[a] == (int32_t)place[a];
+      has &= is[a] < 0 || is[a] == (int32_t)place[a];
+      from = from * mesh->size[a] + (is[a] >= 0 ? (uint32_t)is[a] : place[a]);
     }
-    if (!has && !all) send(m, site_at(mesh, at), m->wanter[i], bytes);
+    if (!has && !all) send(m, from, m->wanter[i], bytes);
   }
 }
 
@@ -300,10 +302,17 @@ static bool messages_go(Moving *m, const AlgNode *n) {
 
 static bool find(Sim *s, const AlgNode *n, const AlgPanel *panel, double share, Cost *c) {
   Moving m = {.s = s, .arena = arena_new(), .panel = panel, .share = share};
+  const Mesh *mesh = &s->program->mesh;
   m.parent = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
   m.some = NEW_ARRAY(m.arena, bool, s->net.sites);
   m.wanter = NEW_ARRAY(m.arena, uint32_t, s->net.sites);
-  for (uint32_t i = 0; i < s->net.sites; i++) m.parent[i] = i;
+  m.place = NEW_ARRAY(m.arena, uint32_t, (size_t)s->net.sites * mesh->n + 1);
+  for (uint32_t i = 0; i < s->net.sites; i++) {
+    uint32_t at[MESH_AXES + 1];
+    m.parent[i] = i;
+    mesh_place(mesh, i, at);
+    for (uint32_t x = 0; x < mesh->n; x++) m.place[i * mesh->n + x] = at[x];
+  }
   bool ok = messages_go(&m, n);
   if (ok) groups_find(&m, c);
   if (ok && c->n_group) {

@@ -3,7 +3,7 @@
 
 #include "expr/prove/prove.h"
 
-enum { TABLE_MOST = 1 << 16 }; /* places */
+enum { TABLE_MOST = 1 << 20 }; /* places */
 
 /* ---- boxes ------------------------------------------------------------------------------------------ */
 
@@ -85,18 +85,13 @@ static bool table_keys(Arena *a, RelTable *t, uint32_t n_key, const int64_t *fro
 
 RelTables rel_tables_new(Arena *a, uint32_t n, const RelDim *dim, uint32_t n_key, const int64_t *frontier) {
   RelTable *table = NEW_ARRAY(a, RelTable, n + 1);
-  int64_t *at = NEW_ARRAY(a, int64_t, n_key + 1), places;
+  int64_t places;
   for (uint32_t d = 0; d < n; d++) {
-    RelTable *t = &table[d];
-    t->dim = &dim[d];
-    if (!table_keys(a, t, n_key, frontier, &places)) continue;
-    int64_t *low = NEW_ARRAY(a, int64_t, places), *high = NEW_ARRAY(a, int64_t, places);
-    for (int64_t k = 0; k < places; k++) {
-      for (uint32_t i = 0; i < t->n; i++) at[t->key[i]] = k / t->step[i] % frontier[t->key[i]];
-      rel_ranges(1, &dim[d], n_key, at, &low[k], &high[k]);
-    }
-    for (uint32_t i = 0; i < t->n; i++) at[t->key[i]] = 0;
-    t->low = low, t->high = high;
+    table[d].dim = &dim[d];
+    if (!table_keys(a, &table[d], n_key, frontier, &places)) continue;
+    table[d].known = NEW_ARRAY(a, bool, places);
+    table[d].low = NEW_ARRAY(a, int64_t, places);
+    table[d].high = NEW_ARRAY(a, int64_t, places);
   }
   return (RelTables){n, n_key, table};
 }
@@ -104,11 +99,15 @@ RelTables rel_tables_new(Arena *a, uint32_t n, const RelDim *dim, uint32_t n_key
 void rel_table_get(const RelTables *t, uint32_t dim, const int64_t *key, int64_t *low, int64_t *high) {
   const RelTable *x = &t->at[dim];
   int64_t k = 0;
-  if (!x->low) {
+  if (!x->known) {
     rel_ranges(1, x->dim, t->n_key, key, low, high);
     return;
   }
   for (uint32_t i = 0; i < x->n; i++) k += key[x->key[i]] * x->step[i];
+  if (!x->known[k]) {
+    rel_ranges(1, x->dim, t->n_key, key, &x->low[k], &x->high[k]);
+    x->known[k] = true;
+  }
   *low = x->low[k], *high = x->high[k];
 }
 

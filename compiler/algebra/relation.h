@@ -41,13 +41,15 @@ bool rel_is_cut(Exprs *p, const Relation *r, uint32_t dim, uint32_t *key, int64_
 void rel_box(const Relation *r, const int64_t *key, int64_t *low, int64_t *high);
 /* The same for ranges that do not belong to a relation. */
 void rel_ranges(uint32_t n, const RelDim *dim, uint32_t n_key, const int64_t *key, int64_t *low, int64_t *high);
-/* The same for many keys: a range is evaluated once for each place along the dimensions of the key that it depends on. */
+/* The same for many keys: a range is evaluated once for each place along the dimensions of the key that it depends on,
+ * when it is first asked for. */
 typedef struct RelTable {
   const RelDim *dim;
   uint32_t n;                /* on so many dimensions it depends: */
   const uint32_t *key;       /*   these, */
   const int64_t *step;       /*   with the next place so far away */
-  const int64_t *low, *high; /* by place; NULL: there are too many, and it is evaluated from dim */
+  bool *known;               /* by place; NULL: there are too many, and it is evaluated from dim */
+  int64_t *low, *high;
 } RelTable;
 typedef struct RelTables { uint32_t n, n_key; const RelTable *at; } RelTables;
 RelTables rel_tables_new(Arena *a, uint32_t n, const RelDim *dim, uint32_t n_key, const int64_t *frontier);

@@ -363,6 +363,7 @@ TaskGraph *task_from_graph(Arena *a, EinGraph *g, bool device) {
   task_in_place(m.t);
   task_rotate(m.t);
   task_fuse(m.t);
+  task_rows(m.t, device);
   task_again(m.t, !device);
   if (!device) task_cheap(m.t);
   task_narrow(m.t);

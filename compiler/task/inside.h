@@ -16,7 +16,18 @@ void task_buffers_drop(TaskGraph *t);
 /* Of a kernel: makes what is kept only where it is asked for; and whether its rows can be taken in blocks (fuse.c). */
 void kernel_keep_asked(TaskGraph *t, Task *k);
 bool kernel_has_rows(TaskGraph *t, const Task *k);
+/* Whether two reads each have an output label that the other lacks: a matrix product, which has its own loops (fuse.c).
+ */
+bool stage_is_product(TaskGraph *t, const TaskStage *s);
+/* Whether one pass over the points makes all rows of the first n labels, so that a row by itself would visit all points
+ * (fuse.c). */
+bool stage_is_one_walk(const TaskStage *s, uint32_t n);
 bool op_is_heavy(Op op); /* whether an operation takes as long as several additions (fuse.c) */
+/* Whether such a row is a long column of what it reads, which cannot be taken with those of other rows (fuse.c). */
+bool stage_is_long_column(TaskGraph *t, const TaskStage *s, uint32_t n);
+/* Joins kernels over the same rows, where one reads what the other makes (rows.c). After task_fuse. device: transfers
+ * go on beside kernels. */
+void task_rows(TaskGraph *t, bool device);
 /* Makes large values again where they are read, from what little they are made of (again.c). `wide`: kernels may also
  * share few, large rows. After task_fuse. */
 void task_again(TaskGraph *t, bool wide);

@@ -37,10 +37,13 @@ cmp -s t1.safetensors t2.safetensors && cmp -s t1.safetensors t3.safetensors || 
 want 0 "$EIN" build step.ein --stop=task
 [ "$(grep -nE '^kernel [0-9]+ n2 ' out | cut -d: -f1)" -lt "$(grep -nE '^kernel [0-9]+ grad.H ' out | cut -d: -f1)" ] || wrong "order: $(cat out)"
 
-# A value stays where another kernel reads it.
-{ cat step.ein; echo 'output g[s] = sum[f] (G[s,f] - max[f] G[s,f])^2'; } >read.ein
+# A value stays where another kernel reads it. If that kernel has rows of it, it makes them itself.
+{ cat step.ein; echo 'output g[f] = sum[s] (G[s,f] - max[s] G[s,f])^2'; } >read.ein
 stored 5 read.ein
 want 0 "$EIN" verify read.ein
+{ cat step.ein; echo 'output g[s] = sum[f] (G[s,f] - max[f] G[s,f])^2'; } >rows.ein
+stored 4 rows.ein
+want 0 "$EIN" verify rows.ein
 
 # In a repeat, where a state changes.
 cat >turns.ein <<'END'

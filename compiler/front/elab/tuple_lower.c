@@ -18,7 +18,8 @@ enum { RUN = 8, LANES = 16, FEW = 128, LONG = 4000 };
 typedef struct Points {
   LabelSet labels;
   const Expr *value[TUPLE_PARTS];
-  const Expr *where;         /* over the same; NULL: everywhere */
+  const Expr *where;         /* over the same: the other points do not count; NULL: all do */
+  const Expr *full;          /* over the same: elsewhere there is no point, but the identity; NULL: all are points */
 } Points;
 
 typedef struct Reduced {
@@ -88,11 +89,13 @@ static Points stored(const Reduced *r, Points p) {
   for (uint32_t k = 0; k < r->m->n; k++) {
     if (!r->wanted[k]) continue;
     DType t = r->m->dtype[k];
-    EinSum s = {.reducer = RED_NONE, .acc = t, .dtype = t, .body = p.value[k], .domain = r->domain};
+    const Expr *e = p.full ? expr_select(x->exprs, p.full, p.value[k], r->m->identity[k]) : p.value[k];
+    EinSum s = {.reducer = RED_NONE, .acc = t, .dtype = t, .body = e, .domain = r->domain};
     Str name = strings_printf(x->strings, "%s.%s", r->m->def->stmt->name.s->s, r->m->def->stmt->params.at[k].s->s);
     p.value[k] = read_node(x, vertex_new(x, &s, NULL, 0, name, r->c->span), p.labels.n, index);
   }
   labels_restore(x, f);
+  p.full = NULL;
   return p;
 }
 
@@ -109,7 +112,7 @@ static const Expr *leaf_operand(void *env, Exprs *p, const Expr *leaf) {
 
 /* a and b combined. An expression uses its operands several times, so what becomes long is stored first. */
 static Points pair(const Reduced *r, const Points *a, const Points *b) {
-  Points to = {.labels = a->labels};
+  Points to = {.labels = a->labels, .full = a->full};
   Operands o = {a->value, b->value, r->m->n};
   bool shorts = true;
   for (uint32_t k = 0; k < r->m->n; k++) {
@@ -131,11 +134,12 @@ static const Expr *moved(
   return expr_relabel(r->x->exprs, e, p->labels.n, all);
 }
 
-/* Points of one label, in the numbering of the vertex that combines them; when NULL: always. */
-typedef struct Run { uint32_t place, more, n; const Expr *at[RUN], *when[RUN]; } Run;
+/* Points of one label, in the numbering of the vertex that combines them, for which `more` labels take its place.
+ * when NULL: always; full: where the vertex has such points at all. */
+typedef struct Run { uint32_t place, more, n; const Expr *at[RUN], *when[RUN], *full; } Run;
 
 static Points point_at(const Reduced *r, const Points *p, const Run *run, uint32_t i, LabelSet labels) {
-  Points to = {.labels = labels};
+  Points to = {.labels = labels, .full = run->full};
   const Expr *when = both(r->x, run->when[i], moved(r, p, run->place, run->more, run->at[i], p->where));
   for (uint32_t k = 0; k < r->m->n; k++) {
     if (!r->wanted[k]) continue;
@@ -146,7 +150,7 @@ static Points point_at(const Reduced *r, const Points *p, const Run *run, uint32
 }
 
 static Points combined(const Reduced *r, const Points *p, const Run *run, LabelSet labels) {
-  Points to[RUN] = {{.labels = labels}};
+  Points to[RUN] = {{.labels = labels, .full = run->full}};
   for (uint32_t k = 0; k < r->m->n; k++) to[0].value[k] = r->m->identity[k];
   for (uint32_t i = 0; i < run->n; i++) to[i] = point_at(r, p, run, i, labels);
   for (uint32_t n = run->n; n > 1; n = (n + 1) / 2)
@@ -156,13 +160,11 @@ static Points combined(const Reduced *r, const Points *p, const Run *run, LabelS
 
 /* ---- one label -------------------------------------------------------------------------------- */
 
-/* The labels with the one at `place` replaced by new ones, of these extents; NULL: without it. */
-static LabelSet labels_with(const Reduced *r, LabelSet s, uint32_t place, const Expr *first, const Expr *second) {
-  const Expr *extent[2] = {first, second};
-  LabelSet to = {NEW_ARRAY(r->x->arena, LabelVar *, s.n + 2), 0};
+/* The labels with the one at `place` replaced by new ones, of these extents. */
+static LabelSet labels_with(const Reduced *r, LabelSet s, uint32_t place, uint32_t n, const Expr *const *extent) {
+  LabelSet to = {NEW_ARRAY(r->x->arena, LabelVar *, s.n + n), 0};
   for (uint32_t i = 0; i < place; i++) to.at[to.n++] = s.at[i];
-  for (uint32_t i = 0; i < 2; i++) {
-    if (!extent[i]) continue;
+  for (uint32_t i = 0; i < n; i++) {
     LabelVar *v = label_new(r->x, s.at[place]->name, r->c->span);
     v->extent = extent[i];
     to.at[to.n++] = v;
@@ -178,29 +180,58 @@ static const Expr *normal(const Reduced *r, const Expr *e) { return expr_normal(
 static Points label_few(const Reduced *r, const Points *p, uint32_t place, uint32_t n) {
   Run run = {.place = place, .n = n};
   for (uint32_t i = 0; i < n; i++) run.at[i] = number(r, i);
-  return combined(r, p, &run, labels_with(r, p->labels, place, NULL, NULL));
+  return combined(r, p, &run, labels_with(r, p->labels, place, 0, NULL));
 }
 
-/* The same of a label that has one point at most. */
-static Points label_one(const Reduced *r, const Points *p, uint32_t place) {
-  Run run = {.place = place, .n = 1};
-  run.at[0] = number(r, 0);
-  run.when[0] = op(r, OP_LT, number(r, 0), extent_at(p, place));
-  return combined(r, p, &run, labels_with(r, p->labels, place, NULL, NULL));
+/* The same of a label that has `most` points at most. */
+static Points label_some(const Reduced *r, const Points *p, uint32_t place, uint32_t most) {
+  const Expr *n = extent_at(p, place);
+  Run run = {.place = place, .n = n->kind == EX_INT ? (uint32_t)n->i : most};
+  for (uint32_t i = 0; i < run.n; i++) {
+    run.at[i] = number(r, i);
+    if (n->kind != EX_INT) run.when[i] = op(r, OP_LT, run.at[i], n);
+  }
+  return combined(r, p, &run, labels_with(r, p->labels, place, 0, NULL));
 }
 
-/* Neighbours: a run of them becomes one point. */
+/* Runs, in the numbering of the vertex that combines them: the number of a run by its label, or, of more than RUN, by
+ * two labels, its group of RUN and its place there. Their combination reads whole groups (group_reduced), so both go
+ * over the same part of memory, and one kernel may do both. */
+typedef struct Groups {
+  uint32_t more;             /* labels */
+  const Expr *extent[2];     /* of these */
+  const Expr *run, *full;    /* the run's number; whether there is such a run, NULL: always */
+} Groups;
+
+static Groups groups_of(const Reduced *r, uint32_t place, const Expr *runs) {
+  Exprs *x = r->x->exprs;
+  Groups g = {.more = 1, .extent = {runs}, .run = expr_label(x, place)};
+  if (runs->kind == EX_INT && runs->i <= RUN) return g;
+  const Expr *n = number(r, RUN);
+  g.more = 2, g.extent[0] = normal(r, op(r, OP_IDIV, op(r, OP_ADD, runs, number(r, RUN - 1)), n)), g.extent[1] = n;
+  g.run = op(r, OP_ADD, op(r, OP_MUL, g.run, n), expr_label(x, place + 1));
+  if (!expr_is_int(normal(r, op(r, OP_MOD, runs, n)), 0)) g.full = op(r, OP_LT, g.run, runs);
+  return g;
+}
+
+/* Each group becomes one point. */
+static Points group_reduced(const Reduced *r, const Groups *g, Points p, uint32_t place) {
+  return g->more == 2 ? label_few(r, &p, place + 1, RUN) : p;
+}
+
+/* Neighbours: a run of them becomes one point, and then a group of runs. */
 static Points label_runs(const Reduced *r, const Points *p, uint32_t place) {
   const Expr *n = extent_at(p, place), *run_n = number(r, RUN);
-  const Expr *runs = normal(r, op(r, OP_IDIV, op(r, OP_ADD, n, number(r, RUN - 1)), run_n));
-  const Expr *from = op(r, OP_MUL, expr_label(r->x->exprs, place), run_n);
-  Run run = {.place = place, .more = 1, .n = RUN};
+  Groups g = groups_of(r, place, normal(r, op(r, OP_IDIV, op(r, OP_ADD, n, number(r, RUN - 1)), run_n)));
+  const Expr *from = op(r, OP_MUL, g.run, run_n);
+  Run run = {.place = place, .more = g.more, .n = RUN, .full = g.full};
   for (uint32_t i = 0; i < RUN; i++) {
     run.at[i] = op(r, OP_ADD, from, number(r, i));
     bool full = n->kind == EX_INT && (n->i - 1) / RUN * RUN + i < n->i;
     run.when[i] = full ? NULL : op(r, OP_LT, run.at[i], n);
   }
-  return combined(r, p, &run, labels_with(r, p->labels, place, runs, NULL));
+  Points to = combined(r, p, &run, labels_with(r, p->labels, place, g.more, g.extent));
+  return group_reduced(r, &g, to, place);
 }
 
 static Points label_reduced(const Reduced *r, Points p, uint32_t place) {
@@ -209,20 +240,36 @@ static Points label_reduced(const Reduced *r, Points p, uint32_t place) {
     for (; extent_at(&p, place)->i > RUN;) p = label_runs(r, &p, place);
     return label_few(r, &p, place, (uint32_t)extent_at(&p, place)->i);
   }
-  for (int64_t left = MOST_POINTS / (RUN * LANES); left > 1; left /= RUN) p = label_runs(r, &p, place);
-  return label_one(r, &p, place);
+  for (int64_t left = MOST_POINTS / (RUN * LANES); left > 1; left = (left + RUN * RUN - 1) / (RUN * RUN))
+    p = label_runs(r, &p, place);
+  return label_some(r, &p, place, 1);
 }
 
-/* Runs of points that are LANES apart: as many as are full, each with its lanes; then those that are left over, for
- * each lane. */
-static Points lanes_full(const Reduced *r, const Points *p, uint32_t place, const Expr *runs) {
-  Exprs *x = r->x->exprs;
-  Run run = {.place = place, .more = 2, .n = RUN};
-  const Expr *from = op(r, OP_MUL, expr_label(x, place), number(r, RUN));
+/* Runs of points that are LANES apart: those of whole groups, each with its lanes; then those that are left over; and
+ * then the points that are left over, for each lane. */
+static Points lanes_run(const Reduced *r, const Points *p, uint32_t place, const Expr *number_of, LabelSet labels) {
+  uint32_t more = labels.n - p->labels.n + 1;
+  Run run = {.place = place, .more = more, .n = RUN};
+  const Expr *from = op(r, OP_MUL, number_of, number(r, RUN)), *lane = expr_label(r->x->exprs, place + more - 1);
   for (uint32_t i = 0; i < RUN; i++)
-    run.at[i] = op(r, OP_ADD, op(r, OP_MUL, op(r, OP_ADD, from, number(r, i)), number(r, LANES)),
-        expr_label(x, place + 1));
-  return combined(r, p, &run, labels_with(r, p->labels, place, runs, number(r, LANES)));
+    run.at[i] = op(r, OP_ADD, op(r, OP_MUL, op(r, OP_ADD, from, number(r, i)), number(r, LANES)), lane);
+  return combined(r, p, &run, labels);
+}
+
+static Points lanes_groups(const Reduced *r, const Points *p, uint32_t place, const Expr *groups) {
+  const Expr *extent[] = {groups, number(r, RUN), number(r, LANES)};
+  const Expr *at = op(r, OP_ADD, op(r, OP_MUL, expr_label(r->x->exprs, place), number(r, RUN)),
+      expr_label(r->x->exprs, place + 1));
+  Points to = lanes_run(r, p, place, at, labels_with(r, p->labels, place, 3, extent));
+  return label_reduced(r, label_few(r, &to, place + 1, RUN), place);
+}
+
+/* The runs from `from` on, less than RUN of them. */
+static Points lanes_runs(const Reduced *r, const Points *p, uint32_t place, const Expr *from, const Expr *runs) {
+  const Expr *extent[] = {runs, number(r, LANES)};
+  const Expr *at = op(r, OP_ADD, from, expr_label(r->x->exprs, place));
+  Points to = lanes_run(r, p, place, at, labels_with(r, p->labels, place, 2, extent));
+  return label_some(r, &to, place, RUN - 1);
 }
 
 static Points lanes_rest(const Reduced *r, const Points *p, uint32_t place, const Expr *runs) {
@@ -234,21 +281,31 @@ static Points lanes_rest(const Reduced *r, const Points *p, uint32_t place, cons
     run.at[run.n] = at;
     run.when[run.n] = n->kind == EX_INT && (run.n + 1) * LANES <= left ? NULL : op(r, OP_LT, at, n);
   }
-  return combined(r, p, &run, labels_with(r, p->labels, place, number(r, LANES), NULL));
+  const Expr *lanes = number(r, LANES);
+  return combined(r, p, &run, labels_with(r, p->labels, place, 1, &lanes));
 }
 
-static bool is_full(const Reduced *r, const Expr *n) {
-  return expr_is_int(normal(r, op(r, OP_MOD, n, number(r, RUN * LANES))), 0);
+static const Expr *quotient(const Reduced *r, const Expr *n, int64_t by) {
+  return normal(r, op(r, OP_IDIV, n, number(r, by)));
+}
+
+static const Expr *remainder_of(const Reduced *r, const Expr *n, int64_t by) {
+  return normal(r, op(r, OP_MOD, n, number(r, by)));
+}
+
+/* a, if there is any, and then b. */
+static Points followed(const Reduced *r, const Points *a, Points b) {
+  return a->labels.n ? stored(r, pair(r, a, &b)) : b;
 }
 
 static Points label_lanes(const Reduced *r, const Points *p, uint32_t place) {
-  const Expr *n = extent_at(p, place), *runs = normal(r, op(r, OP_IDIV, n, number(r, RUN * LANES)));
-  Points full = label_reduced(r, lanes_full(r, p, place, runs), place);
-  if (!is_full(r, n)) {
-    Points rest = lanes_rest(r, p, place, runs);
-    full = stored(r, pair(r, &full, &rest));
-  }
-  return label_reduced(r, full, place);
+  const Expr *n = extent_at(p, place), *runs = quotient(r, n, RUN * LANES), *groups = quotient(r, runs, RUN);
+  const Expr *from = normal(r, op(r, OP_MUL, groups, number(r, RUN))), *over = remainder_of(r, runs, RUN);
+  Points to = {0};
+  if (!expr_is_int(groups, 0)) to = lanes_groups(r, p, place, groups);
+  if (!expr_is_int(over, 0)) to = followed(r, &to, lanes_runs(r, p, place, from, over));
+  if (!expr_is_int(remainder_of(r, n, RUN * LANES), 0)) to = followed(r, &to, lanes_rest(r, p, place, runs));
+  return label_reduced(r, to, place);
 }
 
 static void size_check(Reduced *r, const Expr *n) {

@@ -220,8 +220,7 @@ static void inline_into(Fuse *f, Task *q) {
 
 /* ---- groups ------------------------------------------------------------------------------------------------ */
 
-/* Whether two reads each have an output label that the other lacks: a matrix product, which has its own loops. */
-static bool is_matrix_like(TaskGraph *t, const TaskStage *s) {
+bool stage_is_product(TaskGraph *t, const TaskStage *s) {
   uint64_t of[64] = {0}, out = s->sum->n_out >= 63 ? ~(uint64_t)0 : ((uint64_t)1 << s->sum->n_out) - 1;
   if (s->sum->reducer == RED_NONE) return false;
   if (s->sum->n_slot > 64) return true;
@@ -384,8 +383,7 @@ static bool is_put(const Expr *where, uint32_t n) {
   return false;
 }
 
-/* Whether one pass over the points makes all rows, so that a row by itself would visit all points. */
-static bool is_one_walk(const TaskStage *s, uint32_t n) {
+bool stage_is_one_walk(const TaskStage *s, uint32_t n) {
   return s->sum->reducer != RED_NONE && (is_put(s->sum->where, n) || stage_runs(s, n));
 }
 
@@ -401,20 +399,20 @@ static const Expr *leaf_column(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-static bool is_long_column(Fuse *f, const TaskStage *s, uint32_t n) {
+bool stage_is_long_column(TaskGraph *t, const TaskStage *s, uint32_t n) {
   Columns c = {n, false};
-  expr_map(f->t->exprs, s->sum->body, leaf_column, &c);
-  return c.any && stage_points(f->t, s, n, s->sum->n_out + s->sum->n_red) > (double)COLUMN_MOST;
+  expr_map(t->exprs, s->sum->body, leaf_column, &c);
+  return c.any && stage_points(t, s, n, s->sum->n_out + s->sum->n_red) > (double)COLUMN_MOST;
 }
 
 /* Whether rows are worth sharing: there are enough of them, and each keeps little. rows: p shares some already. */
 static bool are_rows(Fuse *f, const Task *p, const TaskStage *s, uint32_t n, bool rows) {
   if (!n || stage_points(f->t, &p->stages.at[0], 0, n) < (double)ROWS_LEAST) return false;
-  if (is_one_walk(s, n) || is_long_column(f, s, n)) return false;
+  if (stage_is_one_walk(s, n) || stage_is_long_column(f->t, s, n)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++)
-    if (is_one_walk(&p->stages.at[i], n) || is_long_column(f, &p->stages.at[i], n)) return false;
-  if (is_matrix_like(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
-  if (!rows && is_matrix_like(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;
+    if (stage_is_one_walk(&p->stages.at[i], n) || stage_is_long_column(f->t, &p->stages.at[i], n)) return false;
+  if (stage_is_product(f->t, s) && !(rows && is_thin(f, s, n, false))) return false;
+  if (!rows && stage_is_product(f->t, &p->stages.at[0]) && !is_thin(f, &p->stages.at[0], n, true)) return false;
   if (!have_rows(f, p, s, n)) return false;
   for (uint32_t i = 0; i < p->stages.len; i++) {
     const TaskStage *from = &p->stages.at[i];
@@ -444,9 +442,9 @@ static bool is_grown(Fuse *f, const TaskStage *s) {
 static bool join_scaled(Fuse *f, Task *p, Task *q, uint32_t n, const uint32_t *label) {
   const TaskStage *s = &p->stages.at[0];
   if (n >= s->sum->n_out) n = s->sum->n_out - 1;
-  if (!is_matrix_like(f->t, s) || !is_thin(f, s, n, true)) return false;
+  if (!stage_is_product(f->t, s) || !is_thin(f, s, n, true)) return false;
   TaskStage own = ordered(f, q, n, label);
-  if (is_matrix_like(f->t, &own) && (!is_thin(f, &own, n, false) || !is_grown(f, s))) return false;
+  if (stage_is_product(f->t, &own) && (!is_thin(f, &own, n, false) || !is_grown(f, s))) return false;
   if (!are_rows(f, p, &own, n, true)) return false;
   join(f, p, q, n, label);
   return true;
@@ -460,7 +458,7 @@ static bool try_join(Fuse *f, Task *p, Task *q) {
   uint32_t n = shared_labels(f, p, q, label);
   if (!n || !may_move(f, p, q)) return false;
   bool scaled = has_epilogue(p); /* the map takes no part in whether rows are shared */
-  if (scaled && is_matrix_like(f->t, &p->stages.at[0])) return join_scaled(f, p, q, n, label);
+  if (scaled && stage_is_product(f->t, &p->stages.at[0])) return join_scaled(f, p, q, n, label);
   if (is_epilogue(p, q, n) && f->of[p->stages.at[0].buffer].readers == 1) {
     join(f, p, q, n, label);
     return true;
@@ -650,7 +648,7 @@ void kernel_keep_asked(TaskGraph *t, Task *k) {
 bool kernel_has_rows(TaskGraph *t, const Task *k) {
   Fuse f = {.t = t};
   for (uint32_t i = 0; i < k->stages.len; i++)
-    if (is_one_walk(&k->stages.at[i], k->n_outer)) return false;
+    if (stage_is_one_walk(&k->stages.at[i], k->n_outer)) return false;
   return have_rows(&f, k, &vec_last(k->stages), k->n_outer);
 }
 

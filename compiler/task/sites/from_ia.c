@@ -546,6 +546,7 @@ TaskGraph *task_from_ia(Arena *a, const Algebra *ia, Buf *why) {
   task_in_place(m.t);
   task_rotate(m.t);
   task_fuse(m.t);
+  task_rows(m.t, false);
   task_narrow(m.t);
   task_fetch(m.t);
   task_digits(m.t);

@@ -87,13 +87,22 @@ static void call_make(Sched *s, const TaskStage *st) {
   vec_push(s->arena, s->k->body, loop_call(s->p, s->k, st));
 }
 
+/* Splits loops into ranges, whose copies have names of their own. */
+static void ranges_make(Sched *s) {
+  uint32_t places = s->k->places.len, vars = s->k->var.len;
+  finish_ranges(s->p, s->k, s->target->apart);
+  for (uint32_t i = places; i < s->k->places.len; i++) c_scope_take(&s->names, s->k->places.at[i].name);
+  for (uint32_t i = vars; i < s->k->var.len; i++) c_scope_take(&s->names, s->k->var.at[i]);
+}
+
 static void host_make(Sched *s, const Task *task) {
   parts_tell(s, &task->stages.at[0]);
   s->task = batch_task(s, merge_task(s, task));
   stages_new(s);
   stages(s);
+  ranges_make(s);
   apart_loops(s, &s->k->body);
-  finish_kernel(s->p, s->k, s->target->apart);
+  finish_kernel(s->p, s->k);
 }
 
 static void device_make(Sched *s, const Task *task) {

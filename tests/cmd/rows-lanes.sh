@@ -43,6 +43,18 @@ END
 want 0 "$EIN" build masked.ein --stop=loop
 grep -qE '^ +if \(t.* <= .* maybe' out || wrong "scores are made that nobody reads: $(cat out)"
 want 0 "$EIN" verify masked.ein --threads 2 --flags="-O1 -march=native"
+# Exponentials of one branch of a choice, a range of the lanes, are taken for whole arrays of lanes there.
+cat >chosen.ein <<'END'
+input Q[h:2,s:512,d:20], K[h:2,t:512,d:20], V[h:2,t:512,d:20] : f32
+S[h,s,t] = sum[d] Q[h,s,d] * K[h,t,d]
+m[h,s] = max[t where t <= s] S[h,s,t]
+E[h,s,t] = if t <= s then exp(S[h,s,t] - m[h,s]) else 0
+z[h,s] = sum[t] E[h,s,t]
+output O[h,s,e] = (sum[t] E[h,s,t] * V[h,t,e]) / z[h,s]
+END
+want 0 "$EIN" build chosen.ein --stop=loop
+grep -qE '^ +lanes f[_0-9]* exp' out || wrong "exponentials one by one: $(cat out)"
+want 0 "$EIN" verify chosen.ein --threads 2 --flags="-O1 -march=native"
 # A norm is one kernel that stores nothing else, whatever of it has a name. Long columns do not share one: they would be read line by line
 # for a single element.
 norm() { # norm NAME LABELS: of Y, over the last line's labels

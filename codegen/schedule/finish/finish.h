@@ -21,8 +21,10 @@ FinishPass finish_poll;      /* makes a loop `polled`, which tests whether the r
                               * long */
 FinishPass finish_dense;     /* makes a kernel with tensors of the caller `dense`: it gets a version for dense ones */
 
-/* All of them, in this order; apart: without finish_fuse. */
-void finish_kernel(LoopProgram *p, LoopKernel *k, bool apart);
+/* The first two, after which functions may be taken out of loops (apart_loops); apart: without finish_fuse. */
+void finish_ranges(LoopProgram *p, LoopKernel *k, bool apart);
+/* The others, in this order. */
+void finish_kernel(LoopProgram *p, LoopKernel *k);
 /* Those that a device's kernel needs. */
 void finish_device(LoopProgram *p, LoopKernel *k, bool apart);
 

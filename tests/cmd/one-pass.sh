@@ -83,6 +83,22 @@ sed 's/n:64,k:20000/k:20000,n:64/; s/X.n,k/X[k,n/g' pair.ein >columns.ein
 want 0 "$EIN" build columns.ein --stop=task
 [ "$(grep -c '^kernel' out)" -ge 2 ] || wrong "long columns share: $(cat out)"
 
+# What has loops of its own for many rows at once keeps them: columns with a vector, windows, running sums.
+cat >vectors.ein <<'END'
+input X[k:400,n:300], x[k:400], y[k:400] : f32
+output a[n] = 2 * (sum[k] X[k,n] * x[k])
+output b[n] = sum[k] X[k,n] * y[k]
+END
+cat >windows.ein <<'END'
+input x[j:3000], h[k:200] : f32
+output Y[i:2801] = sum[j] x[j] * (h[j-i] ?? 0)
+END
+for one in vectors windows; do
+  want 0 "$EIN" build $one.ein --stop=task
+  awk '/^kernel/ { n = 0 } /= sum:/ && n++ { exit 1 }' out || wrong "two sums in one kernel: $(cat out)"
+  want 0 "$EIN" verify $one.ein --flags=-O1
+done
+
 # What others read stays stored; a product keeps to itself; other rows are another kernel.
 cat >stays.ein <<'END'
 input X[n:200,k:300] : f32

@@ -6,9 +6,9 @@
  * The components of a monoid over tuples are of this kind: the means of a few points, and the squared deviations made
  * of these means and the same points. Others are a logsumexp and its gradient, a maximum and its place.
  *
- * Products keep to themselves, because they have loops of their own; so do long columns, and what changes a state
- * beside other reads of it. On a device, what the bus may take or bring during the other kernel waits for neither.
- * Values are the same wherever they are made. */
+ * Products keep to themselves, because they have loops of their own; so do long columns, windows, running sums, and
+ * what changes a state beside other reads of it. On a device, what the bus may take or bring during the other kernel
+ * waits for neither. Values are the same wherever they are made. */
 #include "task/inside.h"
 
 enum {
@@ -38,22 +38,42 @@ static bool may_share(TaskGraph *t, const Task *k) {
 static bool may_have_rows(TaskGraph *t, const Task *k, uint32_t n) {
   const TaskStage *s = &k->stages.at[0];
   bool inside = s->sum->reducer != RED_NONE ? s->sum->n_out >= n : s->sum->n_out > n;
-  return inside && !stage_is_one_walk(s, n) && stage_points(t, s, n, s->sum->n_out) <= (double)ROW_MOST;
+  return inside && stage_points(t, s, n, s->sum->n_out) <= (double)ROW_MOST;
 }
 
 /* Whether several rows of the kernel may be one row, of the first n labels. */
 static bool may_have_long_rows(TaskGraph *t, const Task *k, uint32_t n) {
   for (uint32_t i = 0; i < k->stages.len; i++) {
     const TaskStage *s = &k->stages.at[i];
-    if (stage_is_one_walk(s, n) || stage_points(t, s, n, s->sum->n_out) > (double)ROW_NEAR) return false;
+    if (stage_points(t, s, n, s->sum->n_out) > (double)ROW_NEAR) return false;
   }
   return true;
 }
 
-/* Whether a row of the kernel would be read line by line, for an element of each. */
-static bool has_long_columns(TaskGraph *t, const Task *k, uint32_t n) {
-  for (uint32_t i = 0; i < k->stages.len; i++)
-    if (stage_is_long_column(t, &k->stages.at[i], n)) return true;
+typedef struct Windows { const TaskStage *s; uint32_t n; bool any; } Windows;
+
+/* A read by a reduction that other rows share lines with: at an index of a row's label and others, x[i + j]; or along
+ * a column, X[j, i]. */
+static const Expr *leaf_window(void *env, Exprs *x, const Expr *leaf) {
+  Windows *w = env;
+  (void)x;
+  if (leaf->kind != EX_READ || !leaf->n || w->s->slot[leaf->i].kept) return leaf;
+  const Expr *last = leaf->arg[leaf->n - 1];
+  w->any |= last->kind == EX_LABEL && last->i < (int64_t)w->n && leaf->labels >> w->s->sum->n_out;
+  for (uint32_t k = 0; k < leaf->n; k++)
+    for (uint32_t l = 0; l < w->n; l++) w->any |= leaf->arg[k]->kind != EX_LABEL && (leaf->arg[k]->labels >> l & 1);
+  return leaf;
+}
+
+/* Whether a stage has loops of its own, in which many rows are made at once, or one from another. */
+static bool has_own_loops(TaskGraph *t, const Task *k, uint32_t n) {
+  for (uint32_t i = 0; i < k->stages.len; i++) {
+    const TaskStage *s = &k->stages.at[i];
+    Windows w = {s, n, false};
+    if (stage_is_one_walk(s, n) || stage_is_long_column(t, s, n)) return true;
+    if (s->sum->reducer != RED_NONE) expr_map(t->exprs, s->sum->body, leaf_window, &w);
+    if (w.any) return true;
+  }
   return false;
 }
 
@@ -66,7 +86,7 @@ static uint32_t same_rows(TaskGraph *t, const Task *p, const Task *q) {
   if (other->stages.len == 1 && !may_have_rows(t, other, n)) return 0;
   if (other->stages.len > 1 && other->n_outer != n && !may_have_long_rows(t, other, n)) return 0;
   if (stage_points(t, &rows->stages.at[0], 0, n) < (double)ROWS_LEAST) return 0;
-  if (has_long_columns(t, p, n) || has_long_columns(t, q, n)) return 0;
+  if (has_own_loops(t, p, n) || has_own_loops(t, q, n)) return 0;
   for (uint32_t l = 0; l < n; l++)
     if (p->stages.at[0].bound[l] != q->stages.at[0].bound[l]) return 0;
   int32_t a = vec_last(p->stages).buffer, b = vec_last(q->stages).buffer;

@@ -26,6 +26,7 @@ const char *foreign_word(const char *s, size_t len) {
   static const Foreign words[] = {
       {"let", "an equation needs no `let`: `x = ...` defines"},
       {"var", "an equation needs no `var`: `x = ...` defines"},
+      {"val", "an equation needs no `val`: `x = ...` defines"},
       {"const", "a size is `dim N = 8`, anything else an equation: `x = ...`"},
       {"tensor", "data is declared by `input X[i:8] : f32`, the rest by equations: `x[i] = ...`"},
       {"for",
@@ -34,9 +35,10 @@ const char *foreign_word(const char *s, size_t len) {
       {"loop do", "`repeat t < T { ... }` iterates"},
       {"return", "a def's value is the last line of its block; a program's results are its outputs: `output x`"},
       {"function func fn fun lambda", "write `def f[j](x) = ...`"},
-      {"import from include", "write `use nn` or `use \"file.ein\"`"},
+      {"import from include using", "write `use nn` or `use \"file.ein\"`"},
       {"print", "`output x` makes a result of a tensor"},
       {"elif elseif", "write `else if`"},
+      {"end endif enddo done", "an equation ends with its line, and a block with `}`"},
       {"in", "`repeat t < T { ... }` iterates; `sum[i] ...` runs over a label"},
   };
   return foreign_find(words, COUNT(words), s, len);
@@ -96,6 +98,7 @@ const char *foreign_function(const char *s, size_t len) {
       {"logical_or", "write `$1 or $2`"},
       {"logical_not", "write `not $1`"},
       {"select ifelse cond", "a choice is `if $1 then $2 else $3`"},
+      {"merge", "a choice is `if $3 then $1 else $2`"},
       {"nan_to_num", "write `if isnan($1) then 0 else $1`"},
       {"isfinite", "write `abs($1) < inf`"},
       {"heaviside step", "write `if $1 < 0 then 0 else 1`"},
@@ -212,6 +215,19 @@ const char *foreign_function(const char *s, size_t len) {
       {"print", "`output x` makes a result of a tensor"},
   };
   return foreign_find(functions, COUNT(functions), s, len);
+}
+
+const char *foreign_reducer(const char *s, size_t len) {
+  static const Foreign reducers[] = {
+      {"maximum amax", "max"},
+      {"minimum amin", "min"},
+      {"nanmax", "fmax"},
+      {"nanmin", "fmin"},
+      {"average", "mean"},
+      {"total", "sum"},
+      {"product", "prod"},
+  };
+  return foreign_find(reducers, COUNT(reducers), s, len);
 }
 
 const char *foreign_fill(Arena *a, const char *hint, const char *const *arg) {

@@ -228,6 +228,8 @@ static void use_missing(ModuleReader *r, const AstStmt *s, const char *path, con
       diag_add(r->f->diags, D_E040, s->text_span, "cannot read the module %s: %s", s->text->s, why);
   if (is_there(arena_printf(r->arena, "%s.ein", path)))
     diag_hint(r->f->diags, g, "write `use \"%s.ein\"`", s->text->s);
+  else if (r->stdlib && is_there(arena_printf(r->arena, "%s/%s.ein", r->stdlib, s->text->s)))
+    diag_hint(r->f->diags, g, "the standard library has a module of this name: write `use %s`", s->text->s);
 }
 
 /* The root relative to a file's folder: ".", "..", "../.." */

@@ -75,6 +75,23 @@ output z[i] = x[i] ^^ 2|`x^2`|output z[i] = x[i]^2
 output z[i] = exp(x)[i]|`f(x[i])`|output z[i] = exp(x[i])
 output z = <x, y>|`sum[k] x[k] * y[k]`|output z = sum[k] x[k] * y[k]
 output z = (x[0], 2)|an equation defines one tensor|output z = x[0]\noutput w = 2
+output z[i] = merge(y[i], x[i], x[i] > 0)|`if (x[i] > 0) then y[i] else x[i]`|output z[i] = if x[i] > 0 then y[i] else x[i]
+output z[i] = if x[i] .gt. 0 then x[i] else 0|write `>`|output z[i] = if x[i] > 0 then x[i] else 0
+output z[i] = x[i] > 0 .and. y[i] > 0|write `and`|output z[i] = x[i] > 0 and y[i] > 0
+real :: q(3)|`input X[i:8] : f32`|input X2[i:8] : f32
+val q = 3\noutput z = q|needs no `val`|q = 3\noutput z = q
+using nn\noutput z[i] = x[i]|write `use nn`|use nn\noutput z[i] = x[i]
+use "nn"\noutput z[i] = x[i]|write `use nn`|use nn\noutput z[i] = x[i]
+output z[i] = maximum(X[i,j], dims=1)|`max[j] X[i,j]`|output z[i] = max[j] X[i,j]
+output z[i] = amin(X, axis=1)|`min[j] X[i,j]`|output z[i] = min[j] X[i,j]
+output z[i] = 1,000 * x[i]|write `1000`|output z[i] = 1000 * x[i]
+output z[i] = 2e3.5 * x[i]|`2 * 10^3.5`|output z[i] = 2 * 10^3.5 * x[i]
+output z[i] = x[i] : f64|`z[i] : f64 = ...`|output z[i] : f64 = x[i]
+output z[i] = sum[j:] X[i,j]|`j:8`, or `j` alone|output z[i] = sum[j] X[i,j]
+output z[i] = if x[i] > 0 and\n  !(y[i] > 0) then 1 else 0|write `not`|output z[i] = if x[i] > 0 and\n  not (y[i] > 0) then 1 else 0
+! half of it\noutput z[i] = x[i]|a comment begins with `#`|# half of it\noutput z[i] = x[i]
+output z[i] = ∇x[i]|`grad(loss, x[i])`|loss = sum[i] x[i]^2\noutput z[i] = grad(loss, x[i])
+output z[i] = x[i]\nend|ends with its line|output z[i] = x[i]
 output z[i] = f32 n[i]|`f32(n[i])`|output z[i] = f32(n[i])
 repeat t < 3 {\n  state v = 0.0\n  v++\n}\noutput v|`next v = v + 1`|repeat t < 3 {\n  state v = 0.0\n  next v = v + 1\n}\noutput v
 -- half of it\noutput z[i] = x[i]|a comment begins with `#`|# half of it\noutput z[i] = x[i]

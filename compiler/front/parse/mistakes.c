@@ -375,6 +375,7 @@ int complain_unexpected(Parse *p, Token t) {
       rule_range,
       rule_typed_first,
       rule_colon_branch,
+      rule_colon_alone,
       rule_comment_sign,
       rule_subscript,
       rule_subscripts,

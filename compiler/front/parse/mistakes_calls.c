@@ -60,15 +60,19 @@ static bool read_first(const Parse *p, const Open *open, Read *r) {
   return r->text && t.kind == TOK_RB;
 }
 
+static bool axis_word(const Parse *p, Token word) {
+  static const char *const words[] = {"axis", "dim", "axes", "dims"};
+  for (size_t i = 0; i < COUNT(words); i++)
+    if (text_is(p, word, words[i])) return true;
+  return false;
+}
+
 /* `axis=1`: the number after the `=`; false: another word, or no number. */
 static bool axis_said(const Parse *p, Token word, Scanner ahead, int64_t *axis) {
-  static const char *const words[] = {"axis", "dim", "axes", "dims"};
-  bool known = false;
-  for (size_t i = 0; i < COUNT(words); i++) known |= text_is(p, word, words[i]);
   Token t = scan(&ahead);
   bool minus = t.kind == TOK_MINUS;
   if (minus) t = scan(&ahead);
-  if (!known || t.kind != TOK_INT || !int64_read(token_text(p, t), t.end - t.at, axis)) return false;
+  if (!axis_word(p, word) || t.kind != TOK_INT || !int64_read(token_text(p, t), t.end - t.at, axis)) return false;
   if (minus) *axis = -*axis;
   return true;
 }
@@ -113,11 +117,13 @@ int rule_named_argument(const Scene *s) {
   const char *f = token_copy(p, open->operand);
   bool label = axis_said(p, word, ahead, &axis) && read_first(p, open, &r) && axis < r.n && axis >= -(int64_t)r.n;
   const char *which = label ? r.label[axis < 0 ? axis + r.n : axis] : NULL;
-  if (label && open->operand.kind == TOK_REDUCER)
-    diag_hint(p->diags, g, "an axis is named by its label: `%s[%s] %s`", f, which, r.text);
+  if (label && (open->operand.kind == TOK_REDUCER || foreign_reducer(f, strlen(f))))
+    diag_hint(p->diags, g, "an axis is named by its label: `%s[%s] %s`",
+        open->operand.kind == TOK_REDUCER ? f : foreign_reducer(f, strlen(f)), which, r.text);
   else if (label) diag_hint(p->diags, g, "an axis is named by its label: `%s[%s](%s)`", f, which, r.text);
-  else if (open->operand.kind == TOK_REDUCER)
-    diag_hint(p->diags, g, "an axis is named by its label, as in `%s[j] X[i,j]`", f);
+  else if (open->operand.kind == TOK_REDUCER || (axis_word(p, word) && foreign_reducer(f, strlen(f))))
+    diag_hint(p->diags, g, "an axis is named by its label, as in `%s[j] X[i,j]`",
+        open->operand.kind == TOK_REDUCER ? f : foreign_reducer(f, strlen(f)));
   else if (arguments_unnamed(p, open))
     diag_hint(p->diags, g, "arguments stand in their order: `%s(%s)`", f, arguments_unnamed(p, open));
   else diag_hint(p->diags, g, "arguments stand in their order");
@@ -193,6 +199,26 @@ int rule_range(const Scene *s) {
   diag_hint(p->diags, g,
       "a label runs from 0 to its size, which stands behind a colon: `%s[%s:8]`; others are left out by `where`",
       token_copy(p, vec_last(p->open).operand), in ? token_copy(p, s->last) : "j");
+  return TOK_BAD;
+}
+
+/* `sum[j:] e`, `real :: z`, `z[i] = x[i] : f64` */
+int rule_colon_alone(const Scene *s) {
+  const Parse *p = s->p;
+  bool twice = s->t.kind == TOK_COLON && s->last.kind == TOK_COLON && p->stmt.tokens == 2,
+       behind = s->t.kind == TOK_COLON && !p->open.len && p->stmt.assigned && ends_operand(s);
+  if (s->t.kind == TOK_RB && s->in == TOK_LB && s->last.kind == TOK_COLON && p->at.before.kind == TOK_ID) {
+    const char *label = token_copy(p, p->at.before);
+    Diag *g = scene_say(s, D_E001, "a size is missing behind the `:`");
+    diag_hint(p->diags, g, "write `%s:8`, or `%s` alone where a tensor says how large it is", label, label);
+  } else if (twice || behind) {
+    Diag *g = scene_unexpected(s);
+    diag_hint(p->diags, g, behind
+        ? "a dtype stands on the left, `z[i] : f64 = ...`; a value is converted by `f64(x)`"
+        : "a dtype stands behind the name, as in `input X[i:8] : f32`");
+  } else {
+    return PASS;
+  }
   return TOK_BAD;
 }
 

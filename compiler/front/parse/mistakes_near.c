@@ -116,6 +116,18 @@ int rule_choice_behind(const Scene *s) {
 
 /* ---- several things instead of one ------------------------------------------------------------- */
 
+/* `1,000`: the number without its comma; NULL: it is none. */
+static const char *thousands(const Scene *s) {
+  const Parse *p = s->p;
+  Scanner ahead = scan_quietly(p);
+  Token next = scan(&ahead);
+  bool digits = s->last.kind == TOK_INT && next.kind == TOK_INT && next.end - next.at == 3 &&
+      s->last.end - s->last.at <= 3;
+  if (!digits || s->last.end != s->t.at || s->t.end != next.at) return NULL;
+  return arena_printf(p->arena, "digits are written without gaps: write `%.*s%.*s`", (int)(s->last.end - s->last.at),
+      token_text(p, s->last), (int)(next.end - next.at), token_text(p, next));
+}
+
 static const char *too_many_hint(const Scene *s) {
   const Parse *p = s->p;
   int k = p->stmt.first.kind, t = s->t.kind;
@@ -131,6 +143,7 @@ static const char *too_many_hint(const Scene *s) {
     return "an equation defines one tensor; another one gets a statement of its own, and of a def's results `output "
         "a, b` stands behind";
   if (t == TOK_COMMA && k == TOK_STATE && !p->stmt.assigned) return "each state has a statement of its own";
+  if (t == TOK_COMMA && thousands(s)) return thousands(s);
   if (t == TOK_COMMA && p->stmt.assigned && (k == TOK_ID || k == TOK_STATE || k == TOK_NEXT || k == TOK_OUTPUT))
     return "an equation has one value; statements on one line are parted by `;`";
   if (k == TOK_DEF && p->stmt.assigned && t == TOK_IDENTITY)

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool text_is(const Parse *p, Token t, const char *s) {
   size_t n = strlen(s);
@@ -97,8 +98,8 @@ static const char *char_hint(const char *s, size_t n) {
       {"\xE2\x8A\xA4", "a transpose is an equation: `B[j,i] = A[i,j]`"},
       {"\xE2\x80\x96", "a norm is `sqrt(sum[i] x[i]^2)`"},
       {"\xE2\x88\xAB", "an integral is a sum: `sum[i] f[i] * h`"},
-      {"\xE2\x88\x87", "derivatives are written out"},
-      {"\xE2\x88\x82", "derivatives are written out"},
+      {"\xE2\x88\x87", "a gradient is `grad(loss, x[i])`, of a number with respect to each element"},
+      {"\xE2\x88\x82", "a derivative is `grad(loss, x[i])`, of a number with respect to each element"},
       {"\xE2\x88\x80", "an equation is for all its labels already; a condition for all is `all[i] (x[i] > 0)`"},
       {"\xE2\x88\x83", "a condition for some is `any[i] (x[i] > 0)`"},
       {"\xE2\x88\x88", "a label runs over its size, `i:8`; of a tensor's values ask `any[j] (x[i] == y[j])`"},
@@ -152,6 +153,20 @@ static const char *letter_hint(const Parse *p, Span at) {
   return arena_printf(p->arena, "a letter is a number: write `%d`", s[1]);
 }
 
+/* `a .gt. b`, `.true.` */
+static const char *dotted_hint(const Parse *p, Span at) {
+  typedef struct Dotted { const char *word, *ours; } Dotted;
+  static const Dotted known[] = {{"gt", ">"}, {"ge", ">="}, {"lt", "<"}, {"le", "<="}, {"eq", "=="}, {"ne", "!="},
+    {"and", "and"}, {"or", "or"}, {"not", "not"}, {"true", "true"}, {"false", "false"}};
+  const char *s = p->src->bytes + at.at;
+  size_t n = *s == '.' ? word_length(s + 1) : 0;
+  if (!n || n > 40 || s[1 + n] != '.') return NULL;
+  for (size_t i = 0; i < COUNT(known); i++)
+    if (strlen(known[i].word) == n && strncasecmp(known[i].word, s + 1, n) == 0)
+      return arena_printf(p->arena, "write `%s`", known[i].ours);
+  return NULL;
+}
+
 /* `np.exp`, `X.sum`, `A.T`, `x .+ y`, `exp.(x)` */
 static const char *dot_hint(const Parse *p, Span at) {
   static const char *const modules[] = {"np", "numpy", "math", "cmath", "torch", "jnp", "jax", "tf", "keras", "F", "nn",
@@ -200,10 +215,11 @@ static const char *latex_hint(const Parse *p, Span at) {
 static void bad_char(Parse *p, Span at) {
   const char *s = p->src->bytes + at.at, *hint = char_hint(s, at.end - at.at);
   if (strncmp(s, "...", 3) == 0) at.end = at.at + 3, hint = "every label is written, as in `X[i, j]`: none is left out";
-  const char *more[] = {file_name(p, at), prime_hint(p, at), latex_hint(p, at), letter_hint(p, at)};
+  const char *more[] = {
+      file_name(p, at), prime_hint(p, at), latex_hint(p, at), letter_hint(p, at), dotted_hint(p, at)};
   for (size_t i = 0; i < COUNT(more); i++)
     if (more[i]) hint = more[i];
-  if (!more[0] && strncmp(s, "...", 3) != 0 && dot_hint(p, at)) hint = dot_hint(p, at);
+  if (!more[0] && !more[4] && strncmp(s, "...", 3) != 0 && dot_hint(p, at)) hint = dot_hint(p, at);
   uint32_t c = 0;
   utf8_read(s, at.end - at.at, &c);
   Diag *g =
@@ -295,6 +311,12 @@ static const char *glued_hint(const Parse *p, const char *s, int n) {
     return arena_printf(p->arena, "the power of ten follows the `e`: `%.*se0`", k, s);
   if ((m == 2 && memcmp(rest, "im", 2) == 0) || (m == 1 && real && (*rest == 'j' || *rest == 'i')))
     return "there are no complex numbers: take two tensors";
+  bool power = (memchr(s, 'e', (size_t)k) || memchr(s, 'E', (size_t)k)) && m > 1 && *rest == '.';
+  if (power && strspn(rest + 1, "0123456789") == (size_t)(m - 1)) {
+    int e = (int)strcspn(s, "eE");
+    return arena_printf(p->arena, "the power of ten is a whole number; others are written `%.*s * 10^%.*s`", e, s,
+        n - e - 1, s + e + 1);
+  }
   for (size_t i = 0; i < COUNT(known); i++)
     if (k && (int)strlen(known[i].text) == m && memcmp(known[i].text, rest, (size_t)m) == 0)
       return arena_printf(p->arena, "numbers have no suffix: write `%.*s`, or with a dtype `%s(%.*s)`", k, s,
@@ -443,6 +465,8 @@ static const char *slip_hint(const Parse *p, Token t) {
   if (one && s[-1] == '|' && !behind && bar && bar - s < 40)
     return arena_printf(p->arena, "an absolute value is `abs(%.*s)`", (int)(bar - s), s);
   if (t.end - t.at == 2 && s[-1] == '|' && !behind) return "a norm is the root of a sum, `sqrt(sum[i] x[i]^2)`";
+  bool fresh = !p->stmt.tokens || (p->at.newline && behind && !p->open.len);
+  if (one && s[-1] == '!' && fresh) return "a comment begins with `#`";
   if (one && s[-1] == '!' && behind) return "a factorial is `exp(lgamma(n + 1))`";
   Token last = p->at.last, first = p->stmt.first;
   bool arrow = t.end - t.at == 2 && s[-2] == '-' && p->stmt.assigned && last.kind == TOK_ID && first.kind == TOK_ID;

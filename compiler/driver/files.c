@@ -58,10 +58,19 @@ static Leave device_write(Session *s, const char *path, const char *bytes, size_
   return ok ? LEAVE_OK : fail(s, LEAVE_MACHINE, "cannot write %s: %s", path, strerror(why));
 }
 
+/* Where links lead to a file that is not there yet; NULL: in a circle, which is said. */
+static const char *link_end(Session *s, const char *path) {
+  char *end = ein_link_end(path);
+  const char *copy = end ? arena_printf(s->arena, "%s", end) : NULL;
+  if (!end) fail(s, LEAVE_MACHINE, "cannot write %s: %s", path, strerror(errno));
+  free(end);
+  return copy;
+}
+
 /* Finds the file that a link leads to, and the mode of an existing file, which a replacement keeps. */
 static Leave target_find(Session *s, const char **path, mode_t *mode) {
   struct stat st;
-  if (stat(*path, &st) != 0) return LEAVE_OK;
+  if (stat(*path, &st) != 0) return (*path = link_end(s, *path)) ? LEAVE_OK : LEAVE_MACHINE;
   if (!S_ISREG(st.st_mode)) return no_regular_file(s, *path);
   if (access(*path, W_OK) != 0) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", *path, strerror(errno));
   *mode = st.st_mode & 07777;
@@ -127,7 +136,9 @@ bool file_writable(Session *s, const char *path) {
   struct stat st;
   bool there = stat(path, &st) == 0, device = there && S_ISCHR(st.st_mode);
   if (there && !device && !S_ISREG(st.st_mode)) return no_regular_file(s, path), false;
-  const char *what = there ? path : folder_of(s->arena, path);
+  const char *end = there ? path : link_end(s, path);
+  if (!end) return false;
+  const char *what = there ? path : folder_of(s->arena, end);
   if (access(what, there ? W_OK : W_OK | X_OK) == 0) return true;
   if (there) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", path, strerror(errno)), false;
   fail(s, LEAVE_MACHINE, "cannot write %s: %s: %s", path, what, strerror(errno));

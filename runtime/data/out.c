@@ -27,11 +27,37 @@ static ein_status open_device(ein_out *out, ein_error *err) {
   return out->fd >= 0 ? EIN_OK : ein_out_failed(out->name, "cannot write it", errno, err);
 }
 
+char *ein_link_end(const char *path) {
+  enum { LINKS = 40, LONG = 4096 };
+  char to[LONG], *at = strdup(path);
+  for (int i = 0; at && i < LINKS; i++) {
+    const ssize_t n = readlink(at, to, sizeof to - 1);
+    if (n < 0) return at;
+    to[n] = 0;
+    const char *slash = strrchr(at, '/');
+    const size_t folder = *to == '/' || !slash ? 0 : (size_t)(slash - at) + 1;
+    char *next = malloc(folder + (size_t)n + 1);
+    if (next) {
+      memcpy(next, at, folder);
+      memcpy(next + folder, to, (size_t)n + 1);
+    }
+    free(at);
+    at = next;
+  }
+  if (at) errno = ELOOP;
+  free(at);
+  return NULL;
+}
+
 /* The file to replace, with links resolved: renaming over a link would replace the link. */
 static ein_status find_target(ein_out *out, const char *path, ein_error *err) {
   struct stat st;
   if (lstat(path, &st) == 0) {
     out->path = realpath(path, NULL);
+    if (!out->path && errno == ENOENT) {
+      out->path = ein_link_end(path);
+      return out->path ? EIN_OK : ein_out_failed(out->name, "cannot write it", errno, err);
+    }
     if (!out->path || stat(out->path, &st) != 0)
       return ein_out_failed(out->name, "cannot write it", errno, err);
     if (S_ISCHR(st.st_mode)) return open_device(out, err);

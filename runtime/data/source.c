@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef enum source_kind {
   SOURCE_NPY,
@@ -143,6 +144,14 @@ static int is_number(const char *spec) {
 int ein_ends_in(const char *name, const char *ending) {
   size_t length = strlen(name), n = strlen(ending);
   return length > n && strcmp(name + length - n, ending) == 0;
+}
+
+int ein_takes_no_all(const char *name) {
+  static const char *const endings[] = {".npy", ".npz", ".raw", ".bin"};
+  struct stat st;
+  int ends = 0;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) ends |= ein_ends_in(name, endings[i]);
+  return ends && (stat(name, &st) != 0 || !S_ISDIR(st.st_mode));
 }
 
 /* Finds an extension followed by a member: the first ".npz:" or ".safetensors:". Returns the ':' or NULL. */

@@ -86,6 +86,48 @@ if [ "$(id -u)" != 0 ]; then
   want 4 "$EIN" run mat.ein -o Z=closed/z.npy
 fi
 
+# a link to a file that is not there yet is followed, whatever writes; one that leads nowhere is refused, and stays
+mkdir to
+want 0 "$EIN" build mat.ein -o prog --flags=-O0
+link() { # FILE COMMAND...
+  rm -rf to/* "$1"
+  ln -sf far.npy to/near.npy
+  ln -s to/near.npy "$1"
+  file=$1
+  shift
+  want 0 "$@"
+  [ -L "$file" ] && [ -L to/near.npy ] && [ -f to/far.npy ] || wrong "a link is replaced: $*"
+}
+link l.npy "$EIN" run mat.ein -o Z=l.npy
+link l.npy ./prog -o Z=l.npy
+link l.npy "$EIN" graph mat.ein -o l.npy
+link l.npy "$EIN" build mat.ein --emit=c -o l.npy
+link l.npy "$EIN" build mat.ein -o l.npy --flags=-O0
+rm -f around.npy l.npy
+ln -s around.npy around.npy
+ln -s nowhere/z.npy l.npy
+for to in around.npy l.npy; do
+  want 4 "$EIN" run mat.ein -o Z=$to
+  says "$to"
+  want 4 ./prog -o Z=$to
+  want 4 "$EIN" graph mat.ein -o $to
+  says "$to"
+  want 4 "$EIN" build mat.ein -o $to --flags=-O0
+  [ -L $to ] || wrong "$to is no link any more"
+done
+
+# all outputs in a file that holds one
+for to in all.npz all.npy all.raw; do
+  want 2 "$EIN" run mat.ein -o all=$to
+  says "all outputs go to a folder, all=all/, or into one file, all=all.safetensors"
+  want 2 ./prog -o all=$to
+  says "all outputs go to a folder, all=all/, or into one file, all=all.safetensors"
+  [ ! -e $to ] || wrong "$to is there"
+done
+want 0 "$EIN" run mat.ein -o all=all.npz/
+want 0 "$EIN" run mat.ein -o all=all.npz
+[ -f all.npz/Z.npy ] || wrong "a folder of that name is none"
+
 # a disk that is full, as far as a process may fill it: the old file stays
 cp z.npy old.npy
 echo 'output B[i:100000] = i' >big.ein

@@ -64,6 +64,10 @@ static Leave targets_all(Session *s, const EinGraph *g, Targets *out, const char
   size_t n = strlen(path);
   while (n > 1 && path[n - 1] == '/') n--;
   const char *folder = arena_printf(s->arena, "%.*s", (int)n, path);
+  int stem = (int)n - 4;
+  if (!one && ein_takes_no_all(path))
+    return fail(s, LEAVE_USAGE, "-o all=%s: all outputs go to a folder, all=%.*s/, or into one file, "
+        "all=%.*s.safetensors", path, stem, path, stem, path);
   if (!one && mkdir(folder, 0777) != 0 && errno != EEXIST)
     return fail(s, LEAVE_MACHINE, "cannot make the folder %s: %s", folder, strerror(errno));
   for (uint32_t i = 0; i < g->outputs.len; i++) {

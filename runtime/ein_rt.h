@@ -58,7 +58,7 @@ typedef struct ein_source_info {
 
 /* Whether the name has this ending and something before it: "x.npy". */
 int ein_ends_in(const char *name, const char *ending);
-/* Whether the name is that of a file which does not take all outputs, "x.npy" or "x.npz", and no folder is called so. */
+/* Whether the name is that of a file which does not take all outputs, as "x.npz", and no folder is called so. */
 int ein_takes_no_all(const char *name);
 /* The path that links lead to where nothing is yet, in memory of malloc; NULL, with errno: they lead in a circle. */
 char *ein_link_end(const char *path);

@@ -259,6 +259,26 @@ for words in --pin=Z:i=2 --costs=bytes --planner=sqrt --against=sqrt --plan-budg
   [ "$words" = --format=dot ] || words=${words%%=*}
   says "$words is for plans for many sites; -n says for how many"
 done
+for words in --pin=Z:i=2 --costs=bytes --planner=sqrt --plan-budget=9; do
+  for command in "run x.ein" "build x.ein -o prog"; do
+    want 2 "$EIN" $command "$words"
+    says "${words%%=*} is for plans for many sites; -n says for how many"
+  done
+  want 2 "$EIN" check x.ein "$words"
+  says "${words%%=*}: nothing is said of a plan"
+done
+# A plan itself says for how many sites it is.
+echo 'output Y[i:12] = 2 * i' >y.ein
+want 0 "$EIN" plan y.ein -n 3 -o y.plan
+want 0 "$EIN" run y.ein --plan=y.plan -v
+says "3 sites received"
+want 0 "$EIN" build y.ein --plan=y.plan --stop=task
+shows "mesh 3"
+printf 'no plan\n' >no.plan
+want 1 "$EIN" run x.ein --plan=no.plan
+says "this is no plan"
+want 2 "$EIN" check x.ein --plan=no.plan
+says "--plan: nothing is said of a plan"
 want 2 "$EIN" plan x.ein -o one.plan
 says "-o one.plan is for plans for many sites"
 want 0 "$EIN" plan x.ein -n 1 -o one.plan

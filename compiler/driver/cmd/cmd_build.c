@@ -251,6 +251,7 @@ Leave cmd_build(Session *s, Args *a) {
              *prefix = NULL;
   Job j;
   Leave l = one_goal(s, a);
+  if (!l) l = sites_said(s, a, a->operands.at[0]);
   if (!l) l = prefix_choose(s, a, a->operands.at[0], &prefix);
   if (!l && !stop && target && (strcmp(target, "mpi") == 0 || (target_device(s, a) && arg_has(a, OPT_SITES))))
     return build_sites(s, a, prefix, to);

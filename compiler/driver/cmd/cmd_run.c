@@ -383,6 +383,7 @@ static bool expect_begin(Session *s, Expected *r, const Args *said) {
   if (!r->begun) r->begun = expects_read(s, file, r->j.path, &r->x);
   if (!r->begun) r->begun = expects_any(s, r->j.path, &r->x);
   if (!r->begun) r->begun = comment_words(s, &r->x, r->j.path, said, &r->all, &inputs);
+  if (!r->begun) r->begun = sites_said(s, &r->all, r->j.path);
   if (r->begun) return false;
   s->capture = r->x.error != NULL;
   r->begun = expect_compute(s, r, &inputs);
@@ -467,7 +468,8 @@ static Leave run_one(Session *s, Args *a) {
   if (arg_has(a, OPT_EXPECT) && a->operands.len > 1 && only_programs(s, a)) return expect_all(s, a);
   if (arg_has(a, OPT_EXPECT)) return expect_begin(s, &r, a) ? expect_end(s, &r) : r.begun;
   Job j;
-  Leave l = job_read(s, &j, a, a->operands.at[0]);
+  Leave l = sites_said(s, a, a->operands.at[0]);
+  if (!l) l = job_read(s, &j, a, a->operands.at[0]);
   if (l) return l;
   Words inputs = {0};
   for (uint32_t i = 1; i < a->operands.len; i++) vec_push(s->arena, inputs, a->operands.at[i]);

@@ -211,6 +211,11 @@ Leave limits_check(Session *s, const Args *a, const Job *j) {
   for (uint32_t i = 0; f && i < f->stmts.len; i++) any |= f->stmts.at[i]->kind == STMT_LIMITS;
   if (!any && arg_has(a, OPT_SITES))
     return fail(s, LEAVE_USAGE, "-n: nothing is said of a plan; --assert says what it must keep to");
+  static const OptionId about[] = {OPT_PLAN_FILE, OPT_PIN, OPT_PLANNER, OPT_COSTS, OPT_BUDGET};
+  for (size_t k = 0; k < COUNT(about) && !any; k++)
+    if (arg_has(a, about[k]))
+      return fail(s, LEAVE_USAGE, "--%s: nothing is said of a plan; --assert says what it must keep to",
+          options[about[k]].name);
   if (any && costs && strcmp(costs, "eindecomp") == 0)
     return fail(s, LEAVE_USAGE, "limits are for plans on a mesh, by any cost but eindecomp");
   Diags *d = diags_new(s->arena);

@@ -23,6 +23,22 @@ Leave sites_read(Session *s, const Args *a, int64_t *sites) {
   return fail(s, LEAVE_USAGE, "-n %s: expected a number of sites, from 1 to %d", said, PLAN_SITES);
 }
 
+Leave sites_said(Session *s, Args *a, const char *program) {
+  static const OptionId about[] = {OPT_PIN, OPT_PLANNER, OPT_COSTS, OPT_BUDGET};
+  const char *path = arg_last(a, OPT_PLAN_FILE), *why;
+  if (arg_has(a, OPT_SITES) || s->ranks) return LEAVE_OK;
+  for (size_t k = 0; k < COUNT(about) && !path; k++)
+    if (arg_has(a, about[k]))
+      return fail(s, LEAVE_USAGE, "--%s is for plans for many sites; -n says for how many", options[about[k]].name);
+  if (!path || language_of(program) >= LANG_TRA) return LEAVE_OK;
+  Source *src = file_read(s, path, &why);
+  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+  const Plan *plan = plan_read(s->arena, s->strings, src, s->diags);
+  if (!plan) return session_report(s);
+  vec_push(s->arena, a->given[OPT_SITES], arena_printf(s->arena, "%lld", (long long)plan->sites));
+  return LEAVE_OK;
+}
+
 static Leave budget_read(Sites *p, const Args *a) {
   const char *said = arg_last(a, OPT_BUDGET);
   p->asked.budget = BUDGET_USUAL;

@@ -11,6 +11,8 @@
 #include "driver/driver.h"
 
 Leave sites_read(Session *s, const Args *a, int64_t *sites); /* -n; 1 if not given */
+/* What --plan says stands for -n. Other options about plans for many sites are refused without it. */
+Leave sites_said(Session *s, Args *a, const char *program);
 Leave plan_sites(Session *s, Args *a);
 
 typedef struct Rival {       /* another planner to compare with */

@@ -147,7 +147,8 @@ static int take_all(program *p, const char *path) {
   const char *folder = text_join(p, path, n, "", "");
   if (!one && ein_takes_no_all(path))
     return fail(p, LEAVE_USAGE,
-        "-o all=%s: all outputs go to a folder, all=%.*s/, or into one file, all=%.*s.safetensors", path, (int)n - 4, path, (int)n - 4, path);
+        "-o all=%s: all outputs go to a folder, all=%.*s/, or into one file, all=%.*s.safetensors", path,
+        (int)n - 4, path, (int)n - 4, path);
   if (!one && mkdir(folder, 0777) != 0 && errno != EEXIST)
     return fail(p, LEAVE_MACHINE, "cannot make the folder %s", folder);
   for (int i = 0; i < p->model->n_outputs && !code; i++) {

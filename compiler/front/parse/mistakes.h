@@ -39,7 +39,8 @@ Rule rule_foreign_sign, rule_comment_c;
 
 /* mistakes_calls.c */
 Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_range, rule_colon_alone,
-    rule_word_in_value, rule_cast, rule_typed_first, rule_colon_branch, rule_comment_sign, rule_subscript, rule_subscripts, rule_braces,
+    rule_word_in_value, rule_cast, rule_typed_first, rule_colon_branch, rule_comment_sign, rule_subscript,
+    rule_subscripts, rule_braces,
     rule_product_by_bracket, rule_arrow_left;
 
 /* ---- mistakes.c: messages ------------------------------------------------------------------------ */

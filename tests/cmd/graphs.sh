@@ -27,6 +27,17 @@ repeat t < 4 {
   next s[i] = if s[i] < α[i] then s[i] * 2 else s[i]
 }
 output s' >loop.ein
+# The pictures of the pages are what their commands draw today (the large ones: bench/papers.sh draws all again).
+pages=$here/../../docs
+drawn() { # FILE PROGRAM WORD...
+  file=$1
+  shift
+  (cd "$pages/.." && "$EIN" plan "$@" --format=svg) >drawn.svg || wrong "no picture: $*"
+  cmp -s drawn.svg "$pages/$file" || wrong "docs/$file is not what ein plan draws: $*"
+}
+drawn plan.svg samples/02_attention.ein -n 16
+drawn gallery/pagerank.svg samples/science/pagerank.ein -n 4 -D N=4096
+drawn gallery/classifier_step.svg samples/papers/classifier_step.ein -n 5 -D N=1000 -D D=597540 -D H=1000 -D L=14588
 want 0 env PATH=/nowhere "$EIN" graph loop.ein --svg
 grep -q '^<svg xmlns' out || wrong "no svg"
 for what in 'state s[3]' 'repeat t &lt; 4' 'input α[3]' 's[i] &lt; α[i]'; do shows "$what"; done

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How little memory products need: lean.py EIN [--sites 2,3,4,6,8,12,16] [--dtypes f32,f64] [--most 1.25] [--run] [--after TEXT] [SHAPE...]
+"""How little memory products need: lean.py EIN [--sites 2,3,4,6,8,12,16] [--dtypes f32,f64] [--most 1.25] [--run] [--after TEXT]
+[--of SOURCE] [SHAPE...]
 
 SHAPE: IxKxJ, of C[i,j] = sum[k] A[i,k] * B[k,j]; 10 shapes if none is given. For each, prints a row in Markdown: the least memory that
 `ein plan --memory` finds for a site, over its part of A, B and C; and exits with 1 if some is more than --most. Each least is planned for again,
 and must be taken. --after 'max(0, {} + c[j])': so each sum is used. With --run (and integers) it is also run under that limit, its sites in one
-process, and must give what one site does."""
+process, and must give what one site does of inputs of that source (iota)."""
 import argparse
 import filecmp
 import json
@@ -40,8 +41,8 @@ def least(ein, path, sites):
     return bytes_
 
 
-def runs(ein, folder, path, sites, limit):
-    given = [ein, "run", path, "A=iota", "B=iota"]
+def runs(ein, folder, path, sites, limit, source):
+    given = [ein, "run", path, f"A={source}", f"B={source}"]
     one, many = os.path.join(folder, "one.npy"), os.path.join(folder, "many.npy")
     for words in [["-o", f"C={one}"], ["-n", str(sites), f"--memory={limit}B", "-o", f"C={many}"]]:
         done = subprocess.run(given + words, capture_output=True, text=True)
@@ -59,6 +60,7 @@ def main():
     args.add_argument("--most", type=float, default=1.25)
     args.add_argument("--run", action="store_true")
     args.add_argument("--after", default="{}")
+    args.add_argument("--of", default="iota")
     args = args.parse_intermixed_args()
     sites = [int(n) for n in args.sites.split(",")]
     over = 0
@@ -70,7 +72,7 @@ def main():
                 cells = []
                 for n in sites:
                     bytes_ = least(args.ein, path, n)
-                    if args.run and not runs(args.ein, folder, path, n, bytes_):
+                    if args.run and not runs(args.ein, folder, path, n, bytes_, args.of):
                         sys.exit(f"{shape}, {dtype}, on {n} sites: another product")
                     cells.append(bytes_ * n / all_)
                 over += sum(x > args.most for x in cells)

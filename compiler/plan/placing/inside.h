@@ -112,6 +112,9 @@ double pair_memory(const PairCost *c, const Placement *from, const Placement *to
  * copies of an input. */
 double cut_cost(const PlaceGraph *g, const Mesh *m, uint32_t vertex, const int8_t *label);
 double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home);
+/* The tensor's dimension along which panels of that label bring the operand, if it moves for this vertex alone; -1:
+ * none, it comes whole. panels.c. */
+int32_t panels_along(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t label);
 /* Seconds of operands in panels, as far as nothing hides them: panels.c. */
 double panels_seconds(const PlaceGraph *g, const Seconds *s, const Links *l, const Placing *p, uint32_t vertex);
 

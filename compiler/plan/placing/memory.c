@@ -86,6 +86,15 @@ static void vertex_lives(Living *x, uint32_t i) {
   live(x, i, state ? i : i + 1, state && turns > to ? turns : to);
 }
 
+static uint64_t panels_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
+  const PartVertex *v = &g->part->vertices.at[vertex];
+  uint64_t labels = 0;
+  if (v->node->kind != EIN_VERTEX || !v->node->sum || !sum_panels(v->node->sum)) return 0;
+  for (uint32_t l = 0; l < v->n_label && l < 64; l++)
+    labels |= (uint64_t)(panels_along(g, vertex, read, l) >= 0) << l;
+  return labels;
+}
+
 static void fetches_find(Living *x) {
   const PartGraph *part = x->g->part;
   x->l->fetched = NEW_ARRAY(x->arena, Fetched *, part->vertices.len + 1);
@@ -95,7 +104,7 @@ static void fetches_find(Living *x) {
     for (uint32_t k = 0; k < v->reads.len; k++) {
       const EinRegion *r = region_apart(region_of(x, i), v->reads.at[k].node->region);
       Fetched *f = &x->l->fetched[i][k];
-      *f = (Fetched){i, i};
+      *f = (Fetched){i, i, panels_of(x->g, i, k)};
       if (r)
         f->from = (uint32_t)(uintptr_t)map_find(&x->first, r) - 1,
         f->to = (uint32_t)(uintptr_t)map_find(&x->last, r) - 1;
@@ -179,13 +188,48 @@ double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uin
       placement_bytes(&g->tensors.at[t], &p->mesh, &to);
 }
 
-static void fetches_add(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *all) {
-  for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) {
+/* Of what the vertex makes, in the accumulator's dtype if it is in parts. */
+static double made_bytes(const PlaceTensor *t, const Mesh *m, const Placement *made, bool parts) {
+  return placement_bytes(t, m, made) * (parts ? t->part / dtype_size(t->node->dtype) : 1);
+}
+
+/* Where panels of a reduced label are combined, if not in the result. */
+static double combined_bytes(const PlaceGraph *g, const Placing *p, uint32_t i) {
+  Placement between, made = placing_made(g, p, i, &between);
+  const PlaceTensor *t = &g->tensors.at[i];
+  bool parts = !placement_equal(&p->mesh, &made, &between);
+  return parts || t->part <= dtype_size(t->node->dtype) ? 0 : made_bytes(t, &p->mesh, &made, true);
+}
+
+/* Of operands that are fetched for step i alone: with panels of the label with which that takes least. */
+static double panels_least(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, const double *fetched) {
+  const PartVertex *v = &g->part->vertices.at[i];
+  uint64_t tried = 0;
+  double least = 0, wide = -1;
+  for (uint32_t k = 0; k < v->reads.len; k++) least += fetched[k];
+  if (least <= 0) return 0;
+  for (uint32_t k = 0; k < v->reads.len; k++) tried |= fetched[k] > 0 ? l->fetched[i][k].panels : 0;
+  for (uint32_t label = 0; label < v->n_label && label < 64; label++) {
+    double bytes = 0;
+    if (!(tried >> label & 1)) continue;
+    for (uint32_t k = 0; k < v->reads.len; k++) bytes += l->fetched[i][k].panels >> label & 1 ? 0 : fetched[k];
+    if (label >= v->n_out) bytes += wide = wide < 0 ? combined_bytes(g, p, i) : wide;
+    least = bytes < least ? bytes : least;
+  }
+  return least;
+}
+
+static void fetches_add(
+    Arena *a, const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t i, double *all) {
+  const PartVertex *v = &g->part->vertices.at[i];
+  double *once = NEW_ARRAY(a, double, v->reads.len + 1), sum = 0;
+  for (uint32_t k = 0; k < v->reads.len; k++) {
     Fetched f = l->fetched[i][k];
     double bytes = fetched_bytes(g, p, i, k);
     for (size_t s = (size_t)f.from * PHASES; f.from < f.to && s < ((size_t)f.to + 1) * PHASES; s++) all[s] += bytes;
-    if (f.from == f.to && l->panels != PANELS_OPERANDS) all[(size_t)i * PHASES + PHASE_KERNEL] += bytes;
+    if (f.from == f.to) sum += once[k] = bytes;
   }
+  all[(size_t)i * PHASES + PHASE_KERNEL] += l->panels == PANELS_OPERANDS ? panels_least(g, l, p, i, once) : sum;
 }
 
 /* The memory of step i besides what lives at home, by phase. */
@@ -195,7 +239,7 @@ static void step_bytes(const PlaceGraph *g, const Lives *l, const Placing *p, ui
   bool reduced = !placement_equal(&p->mesh, &made, &between), moved = !placement_equal(&p->mesh, &between, &p->home[i]);
   double home = in_place(l, p, i) ? 0 : placement_bytes(t, &p->mesh, &p->home[i]);
   double second = moved ? placement_bytes(t, &p->mesh, &between) : home;
-  double first = !reduced ? second : l->panels == PANELS_PARTS ? 0 : placement_bytes(t, &p->mesh, &made);
+  double first = !reduced ? second : l->panels == PANELS_PARTS ? 0 : made_bytes(t, &p->mesh, &made, true);
   phase[PHASE_KERNEL] += first;
   phase[PHASE_REDUCE] += reduced ? first + second : first;
   phase[PHASE_HOME] += moved ? second + home : second;
@@ -215,7 +259,7 @@ SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p,
   for (uint32_t i = 0; i + 1 < l->steps; i++) {
     if (g->part->vertices.at[i].node->kind != EIN_VERTEX) continue;
     step_bytes(g, l, p, i, &all[(size_t)i * PHASES]);
-    fetches_add(g, l, p, i, all);
+    fetches_add(work, g, l, p, i, all);
   }
   for (uint32_t i = 0; i < l->steps; i++) {
     for (int k = 0; k < PHASES; k++)

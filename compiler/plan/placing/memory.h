@@ -13,7 +13,9 @@
  *
  * Equal data is stored once. Every site reserves as much as the largest block needs.
  *
- * What comes in panels takes little: either operands that are fetched for one step, or parts. */
+ * What comes in panels takes little: either operands that are fetched for one step, or parts. All panels of a step are
+ * along one label, the one with which it takes least; operands without it come whole. Of a reduced label, panels are
+ * combined in the accumulator's dtype, beside a result of another. */
 #ifndef EIN_PLACING_MEMORY_H
 #define EIN_PLACING_MEMORY_H
 
@@ -27,7 +29,9 @@ typedef struct Life {        /* when a tensor is at home */
   bool stack;                /* also those of past turns */
 } Life;
 
-typedef struct Fetched { uint32_t from, to; } Fetched; /* steps; if equal, only while its kernels run */
+/* Steps; if equal, only while its kernels run. panels: the labels along which it can come in panels, bit l for label l,
+ * up to 63. */
+typedef struct Fetched { uint32_t from, to; uint64_t panels; } Fetched;
 
 typedef enum { PANELS_NONE, PANELS_OPERANDS, PANELS_PARTS, PANELS_KINDS } PanelsKind;
 

@@ -35,19 +35,26 @@ static int32_t along(const PartRead *r, const PlaceTensor *t, uint32_t label) {
   return found;
 }
 
-int32_t placing_panelled(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
+int32_t panels_along(const PlaceGraph *g, uint32_t vertex, uint32_t read, uint32_t label) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   const PartRead *r = &v->reads.at[read];
   uint32_t tensor = g->tensor[vertex][read];
   const PlaceTensor *t = &g->tensors.at[tensor];
-  double times;
-  if (!p->panels || !p->panels[vertex].n || !r->call || !reach_is_plain(g, vertex, read)) return -1;
-  if (r->times < v->times || turns_in(t, r) > 1) return -1;
-  Placement to = placing_wanted(g, p, vertex, read, &times);
-  int32_t d = along(r, t, p->panels[vertex].label);
+  if (!r->call || !reach_is_plain(g, vertex, read) || r->times < v->times || turns_in(t, r) > 1) return -1;
+  int32_t d = along(r, t, label);
   for (uint32_t k = 0; k < v->reads.len; k++)
-    if (g->tensor[vertex][k] == tensor && along(&v->reads.at[k], t, p->panels[vertex].label) != d) d = -1;
-  return d < 0 || placement_within(&p->mesh, &p->home[tensor], &to) || is_shared(g, p, vertex, tensor, &to) ? -1 : d;
+    if (g->tensor[vertex][k] == tensor && along(&v->reads.at[k], t, label) != d) return -1;
+  return d;
+}
+
+int32_t placing_panelled(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
+  uint32_t tensor = g->tensor[vertex][read];
+  double times;
+  if (!p->panels || !p->panels[vertex].n) return -1;
+  int32_t d = panels_along(g, vertex, read, p->panels[vertex].label);
+  if (d < 0) return -1;
+  Placement to = placing_wanted(g, p, vertex, read, &times);
+  return placement_within(&p->mesh, &p->home[tensor], &to) || is_shared(g, p, vertex, tensor, &to) ? -1 : d;
 }
 
 double panels_seconds(const PlaceGraph *g, const Seconds *s, const Links *l, const Placing *p, uint32_t vertex) {

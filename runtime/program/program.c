@@ -9,6 +9,7 @@
 #include "ein_pages.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -421,6 +422,9 @@ static int reader_left(void) {
 
 int ein_program_among(const ein_model *model, const char *version, const ein_reach *reach, int argc, char **word) {
   char unsaid[COMPLAINT] = "";
+#ifdef SIGXFSZ
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like a full disk */
+#endif
   program p = {.model = model, .version = version, .reach = reach, .unsaid = unsaid, .name = "program"};
   p.last = &p.first;
   const char *slash = argc > 0 && word[0] ? strrchr(word[0], '/') : NULL;

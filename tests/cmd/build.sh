@@ -74,6 +74,12 @@ cmp -s out program || wrong "a default is another in the program"
 want 0 "$EIN" build sum.ein -o sum4 -D N=4 $O
 want 0 ./sum4 X=iota
 shows "S : f32 = 6.0"
+echo 'output B[i:100000] : i64 = i' >big.ein
+want 0 "$EIN" build big.ein -o big $O
+mkdir full
+want 4 sh -c 'ulimit -f 8; ./big -o B=full/b.npy'
+says "writing failed: the file is larger than the system allows"
+[ -z "$(ls -A full)" ] || wrong "it leaves $(ls -A full)"
 echo 'input P[i:3] : i64 = i + 2
 input X[i:3] : f32 = i
 output Y[i] = X[P[i]]

@@ -162,7 +162,7 @@ END
 python3 sparse.py
 want 0 "$EIN" build large.ein --target=mpi -n 4 --flags=-O1 -o large
 cat >full.sh <<'END'
-[ "$OMPI_COMM_WORLD_RANK" != 2 ] || { trap '' XFSZ; ulimit -f 60000; }
+[ "$OMPI_COMM_WORLD_RANK" != 2 ] || ulimit -f 60000
 exec "$@"
 END
 sed 's/^input B.*/& = 1.0*((i + 3*j) % 17)/' large.ein >usual-large.ein

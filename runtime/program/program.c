@@ -33,6 +33,14 @@ static int threads_wanted(const program *p) {
   return ein_read_i64(said, strcspn(said, ", "), &n) == EIN_OK && n > 0 && n <= 4096 ? (int)n : 0;
 }
 
+static void threads_say(const program *p, int each) {
+  const ein_reach *r = p->reach;
+  if (!is_first(p) || (int64_t)each * r->beside <= r->processors) return;
+  fflush(stdout);
+  fprintf(stderr, "%s: %d processes with %d thread%s each on %d processor%s: they will wait for each other\n", p->name,
+      r->beside, each, each == 1 ? "" : "s", r->processors, r->processors == 1 ? "" : "s");
+}
+
 /* The status of a collective call. */
 static int settled(const program *p, ein_status status) {
   const char *why = p->ctx ? p->model->last_error(p->ctx) : "out of memory";
@@ -45,6 +53,7 @@ static int plan(program *p) {
   ein_config config = {0};
   config.size = sizeof config;
   config.threads = threads_wanted(p);
+  threads_say(p, config.threads);
   config.wire = p->reach->wire;
   config.device_memory = p->memory;
   int code = settled(p, p->model->create(&config, &p->ctx));
@@ -407,7 +416,7 @@ static void leave_memory(program *p) {
 }
 
 int ein_program(const ein_model *model, const char *version, int device, int argc, char **word) {
-  const ein_reach alone = {NULL, NULL, NULL, 0, device};
+  const ein_reach alone = {NULL, NULL, NULL, 0, 0, 0, device};
   return ein_program_among(model, version, &alone, argc, word);
 }
 

@@ -14,6 +14,7 @@ typedef struct ein_reach {
   int (*agree)(void *user, int code, int *who); /* collective: the first nonzero code, and who has it */
   void *user;
   int threads;                            /* per process, unless the user says; 0: one per processor */
+  int beside, processors;                 /* processes on this machine, and what they share; 0: this is the only one */
   int device;                             /* the model's kernels run on a device, whose memory may be limited */
 } ein_reach;
 

@@ -12,15 +12,17 @@
 #include "program.h"
 
 /* The processes on a machine share its processors; but a launcher may have assigned some to each. */
-static int threads_each(void) {
+static void share_processors(ein_reach *r) {
   MPI_Comm here;
   cpu_set_t own;
-  int beside = 1, mine = sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 1;
-  if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS) return 1;
-  MPI_Comm_size(here, &beside);
+  int mine = sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 1;
+  r->threads = 1;
+  if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) != MPI_SUCCESS) return;
+  MPI_Comm_size(here, &r->beside);
   MPI_Comm_free(&here);
-  int share = (int)(sysconf(_SC_NPROCESSORS_ONLN) / beside);
-  return mine < share ? mine : share < 1 ? 1 : share;
+  r->processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+  int share = r->processors / r->beside;
+  r->threads = mine < share ? mine : share < 1 ? 1 : share;
 }
 
 static int agree(void *user, int code, int *who) {
@@ -37,7 +39,8 @@ int ein_program_mpi(const ein_model *model, const char *version, int device, int
     return LEAVE_MACHINE;
   }
   signal(SIGPIPE, SIG_IGN); /* launchers abort all processes if one is killed by it */
-  const ein_reach reach = {ein_mpi_wire(mpi), agree, mpi, threads_each(), device};
+  ein_reach reach = {ein_mpi_wire(mpi), agree, mpi, 1, 0, 0, device};
+  share_processors(&reach);
   int code = ein_program_among(model, version, &reach, argc, word);
   ein_mpi_close(mpi);
   MPI_Finalize();

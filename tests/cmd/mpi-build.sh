@@ -39,6 +39,13 @@ for p in mm heat; do
   rm -r one
 done
 
+# ---- more threads than processors, said once
+n=$(getconf _NPROCESSORS_ONLN)
+want 0 ranks 2 ./heat X=iota --threads "$n"
+[ "$n" = 1 ] || once "heat: 2 processes with $n threads each on $n processors: they will wait for each other"
+want 0 ranks 2 ./heat X=iota --threads 1
+[ "$n" = 1 ] || silent
+
 # ---- defaults: each process makes its block, or all of what is more than one equation, and the bits are those of one process
 cat >left.ein <<'END'
 dim low_0 = 5

@@ -51,6 +51,15 @@ shows 'S : f32 = 123000.0'
 want 2 ranks 3 mm.task A=ones B=ones
 once 'mm.task is for 4 sites, and mpirun has started 3 processes'
 
+# ---- more threads than processors, said once
+n=$(getconf _NPROCESSORS_ONLN)
+want 0 ranks 2 mm.ein --threads "$n"
+[ "$n" = 1 ] || once "2 processes with $n threads each on $n processors: they will wait for each other"
+OMP_NUM_THREADS=$n want 0 ranks 2 mm.ein
+[ "$n" = 1 ] || once "2 processes with $n threads each on $n processors: they will wait for each other"
+want 0 ranks 2 mm.ein --threads 1
+[ "$n" = 1 ] || silent
+
 # ---- for 13 sites ein plan prefers 12 of them; but 13 processes are 13 sites
 want 0 "$EIN" plan "$here/../run/input_default.ein" -n 13
 shows '1 site idle'

@@ -56,15 +56,18 @@ static Leave program_broadcast(Session *s, Job *j, Library *lib) {
 static Leave threads_each(Session *s, const Args *a, int *threads) {
   const Ranks *r = s->ranks;
   cpu_set_t own;
+  const char *said = getenv("OMP_NUM_THREADS");
+  int64_t each = 0;
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   int mine = sched_getaffinity(0, sizeof own, &own) == 0 ? CPU_COUNT(&own) : 1, share = (int)(cores / r->beside);
   Leave l = threads_wanted(s, a, threads);
-  if (!l && *threads && (long)*threads * r->beside > cores && !r->rank)
-    say(s, "%d processes with %d threads each on %ld processors: they will wait for each other", r->beside, *threads,
-        cores);
-  if (l || *threads || getenv("OMP_NUM_THREADS")) return l;
-  *threads = mine < share ? mine : share < 1 ? 1 : share;
-  return l;
+  if (l) return l;
+  if (!*threads && !said) *threads = mine < share ? mine : share < 1 ? 1 : share;
+  if (*threads || !int64_read(said, strspn(said, "0123456789"), &each)) each = *threads;
+  if (each * r->beside > cores && !r->rank)
+    say(s, "%d processes with %lld thread%s each on %ld processor%s: they will wait for each other", r->beside,
+        (long long)each, each == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+  return LEAVE_OK;
 }
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */

@@ -50,6 +50,21 @@ want 0 ranks 4 mm.task A=ones B=ones
 shows 'S : f32 = 123000.0'
 want 2 ranks 3 mm.task A=ones B=ones
 once 'mm.task is for 4 sites, and mpirun has started 3 processes'
+for form in ia tra; do
+  want 0 "$EIN" plan mm.ein -n 4 --format=$form -o mm.$form
+  want 0 ranks 4 mm.$form A=ones B=ones
+  shows 'S : f32 = 123000.0'
+done
+want 2 ranks 3 mm.ia A=ones B=ones
+once 'mm.ia is for 4 sites, and mpirun has started 3 processes'
+want 2 ranks 4 mm.ia -n 4 A=ones B=ones
+once '-n: mm.ia itself says on how many sites it runs'
+printf 'plan 1\nsites 4\nmesh 2\nvertex C axes i\n' >idle.plan
+want 0 "$EIN" run mm.ein --plan=idle.plan
+want 2 ranks 4 mm.ein --plan=idle.plan
+once 'the plan leaves 2 of 4 sites idle, and no process may be: start 2 processes, with a plan that says sites 2'
+sed 's/^sites 4/sites 2/' idle.plan >busy.plan
+want 0 ranks 2 mm.ein --plan=busy.plan
 
 # ---- more threads than processors, said once
 n=$(getconf _NPROCESSORS_ONLN)

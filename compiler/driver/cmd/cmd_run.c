@@ -476,10 +476,10 @@ static Leave run_one(Session *s, Args *a) {
   return run_job(s, &j, a, &inputs);
 }
 
-/* -n defaults to the number of processes that the launcher started. A text for several sites states it itself. */
+/* -n defaults to the number of processes that the launcher started. A text of what is placed states it itself. */
 static void sites_of_ranks(Session *s, Args *a) {
   const char *n = arena_printf(s->arena, "%d", s->ranks->ranks);
-  bool past = a->operands.len && program_first(s, a) && language_of(a->operands.at[0]) >= LANG_TASK;
+  bool past = a->operands.len && program_first(s, a) && language_of(a->operands.at[0]) >= LANG_IA;
   if (!past && !arg_has(a, OPT_SITES)) vec_push(s->arena, a->given[OPT_SITES], n);
 }
 

@@ -13,6 +13,19 @@
 
 /* ---- from the first rank to all ---------------------------------------------------------------------------------- */
 
+/* Whether the tasks have a site for each process. A plan that leaves sites idle counts them, and its mesh does not. */
+static Leave processes_enough(Session *s, const Job *j, const Args *a) {
+  const char *said = arg_last(a, OPT_SITES);
+  int64_t in_use = mesh_sites(&j->tasks->mesh), sites = in_use;
+  if (in_use == s->ranks->ranks) return LEAVE_OK;
+  if (said && int64_read(said, strlen(said), &sites) && sites == s->ranks->ranks)
+    return fail(s, LEAVE_USAGE,
+        "the plan leaves %lld of %lld sites idle, and no process may be: start %lld processes, with a plan that says "
+        "sites %lld", (long long)(sites - in_use), (long long)sites, (long long)in_use, (long long)in_use);
+  return fail(s, LEAVE_USAGE, "%s is for %lld sites, and mpirun has started %d processes", j->path, (long long)in_use,
+      s->ranks->ranks);
+}
+
 Leave ranks_prepare(Session *s, Job *j, const Args *a, Library *lib) {
   const Ranks *r = s->ranks;
   Compiler c;
@@ -21,10 +34,9 @@ Leave ranks_prepare(Session *s, Job *j, const Args *a, Library *lib) {
         "--cc: of a text for several devices NVRTC compiles the kernels, and the C compiler that is usual what is "
         "around them");
   if (r->rank) return LEAVE_OK;
-  if (mesh_sites(&j->tasks->mesh) != r->ranks)
-    return fail(s, LEAVE_USAGE, "%s is for %lld sites, and mpirun has started %d processes", j->path,
-        (long long)mesh_sites(&j->tasks->mesh), r->ranks);
-  Leave l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
+  Leave l = job_tasks(s, j, a);
+  if (!l) l = processes_enough(s, j, a);
+  if (!l) l = compiler_find(s, arg_last(a, OPT_CC), arg_last(a, OPT_FLAGS), &c);
   if (!l) l = job_loops(s, j, a);
   c.dense = true;
   c.nvrtc = target_device(s, a);

@@ -137,6 +137,23 @@ want 2 "$EIN" run --target=mpi pick.ein
 says 'ein run --np 4'
 want 2 "$EIN" run --np some pick.ein
 says 'expected a number of processes'
+want 4 "$EIN" run --np 1000000000 pick.ein
+says '--np 1000000000: the memory of this machine is enough for '
+# ---- without the object by which ein calls MPI: of all processes, or of one
+mkdir alone
+cp "$EIN" "$EIN.source" alone
+want 4 timeout 60 mpirun -n 3 alone/ein run size.ein
+once 'a launcher has started 3 processes, but there is no ein_mpi.so beside this ein'
+want 4 timeout 60 mpirun -n 1 "$EIN" run size.ein : -n 1 alone/ein run size.ein
+once 'a launcher has started 2 processes, but there is no ein_mpi.so beside this ein'
+# ---- as srun says it; the rest is PMIx
+cat >srun.sh <<'END'
+export SLURM_PROCID=$OMPI_COMM_WORLD_RANK SLURM_STEP_NUM_TASKS=$OMPI_COMM_WORLD_SIZE SLURM_STEP_TASKS_PER_NODE='3(x1)'
+unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE
+exec "$@"
+END
+want 0 timeout 60 mpirun -n 3 sh srun.sh "$EIN" run size.ein -v --flags=-O0
+once 'size.ein: 3 sites received '
 mkdir bin
 PATH=$work/bin want 4 "$EIN" run --np 4 pick.ein
 says 'there is no mpirun'

@@ -490,6 +490,8 @@ Leave cmd_run(Session *s, Args *a) {
     if (l) return l;
   }
   if (!s->ranks) return run_one(s, a);
+  Leave l = ranks_ready(s);
+  if (l) return l;
   sites_of_ranks(s, a);
   return ranks_end(s, run_one(s, a));
 }

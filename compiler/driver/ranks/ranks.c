@@ -87,6 +87,25 @@ static void relay_start(void) {
   close(pair[1]);
 }
 
+/* Processes may be started on other machines, of which a batch system or the user's setting tells mpirun. */
+static bool hosts_elsewhere(void) {
+  static const char *const told[] = {"SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "LSB_MCPU_HOSTS", "PE_HOSTFILE",
+      "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE"};
+  for (size_t i = 0; i < COUNT(told); i++)
+    if (getenv(told[i])) return true;
+  return false;
+}
+
+enum { PROCESS_BYTES = 16 << 20 }; /* what a process of MPI takes at least, before it has any tensor */
+
+static Leave processes_fit(Session *s, int64_t n) {
+  int64_t most = memory_free() / PROCESS_BYTES;
+  if (most <= 0 || n <= most || hosts_elsewhere()) return LEAVE_OK;
+  return fail(s, LEAVE_MACHINE,
+      "--np %lld: the memory of this machine is enough for %lld processes at most; ein plan -n %lld plans for as many, "
+      "and in a batch job they run on all its machines", (long long)n, (long long)most, (long long)n);
+}
+
 Leave ranks_launch(Session *s, const Args *a) {
   const char *said = arg_last(a, OPT_NP), *mpirun = program_on_path(s->arena, "mpirun");
   char self[4096];
@@ -96,6 +115,8 @@ Leave ranks_launch(Session *s, const Args *a) {
     return fail(s, LEAVE_USAGE, "--np %s: expected a number of processes", said);
   if (s->ranks) return fail(s, LEAVE_USAGE, "--np starts mpirun, which has started this already: leave it out");
   if (n == 1) return LEAVE_OK;
+  Leave l = processes_fit(s, n);
+  if (l) return l;
   if (!mpirun) mpirun = program_on_path(s->arena, "mpiexec");
   if (!mpirun)
     return fail(s, LEAVE_MACHINE, "--np: there is no mpirun: install an MPI (Debian: openmpi-bin, libopenmpi-dev); "
@@ -126,7 +147,7 @@ static const char *plugin_find(Session *s) {
 
 const ein_mpi_door *ranks_door(Session *s, const char **why) {
   const char *at = plugin_find(s);
-  *why = "this ein was built where there is no MPI";
+  *why = "there is no ein_mpi.so beside this ein, which was built without MPI or copied without it";
   if (!at) return NULL;
   void *so = dlopen(at, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* parts of some MPIs look for others globally */
   const ein_mpi_door *door = so ? dlsym(so, "ein_mpi_door_of_ein") : NULL;
@@ -135,12 +156,33 @@ const ein_mpi_door *ranks_door(Session *s, const char **why) {
   return NULL;
 }
 
+static void unsaid_say(Session *s) {
+  s->silent = false;
+  for (uint32_t i = 0; i < s->unsaid.len; i++) fputs(s->unsaid.at[i], stderr);
+  s->unsaid.len = 0;
+  s->silent = true;
+}
+
+enum { FIRST_SPEAKS = 2 };    /* seconds: then the launcher has ended this process, or it has met this alone */
+
+/* The end where MPI is not there to agree on one: the first process speaks, for all if it has met the same. */
+static Leave end_unmet(Session *s, Leave l) {
+  if (s->ranks->rank) sleep(FIRST_SPEAKS), unsaid_say(s);
+  return l;
+}
+
+Leave ranks_ready(Session *s) {
+  const char *why;
+  if (ranks_door(s, &why)) return LEAVE_OK;
+  return end_unmet(s, fail(s, LEAVE_MACHINE, "a launcher has started %d processes, but %s", s->ranks->ranks, why));
+}
+
 static Leave ranks_start(Session *s) {
   Ranks *r = s->ranks;
   const char *why;
   char library[128];
   const ein_mpi_door *door = ranks_door(s, &why);
-  if (!door) return fail(s, LEAVE_MACHINE, "mpirun has started %d processes, but %s", r->ranks, why);
+  if (!door) return fail(s, LEAVE_MACHINE, "a launcher has started %d processes, but %s", r->ranks, why);
   if (door->start(&r->world) != EIN_OK) return fail(s, LEAVE_MACHINE, "MPI cannot be started");
   r->door = door;
   int met = door->told(r->world)->sites;
@@ -151,20 +193,13 @@ static Leave ranks_start(Session *s) {
       met);
 }
 
-static void unsaid_say(Session *s) {
-  s->silent = false;
-  for (uint32_t i = 0; i < s->unsaid.len; i++) fputs(s->unsaid.at[i], stderr);
-  s->unsaid.len = 0;
-  s->silent = true;
-}
-
 Leave ranks_agree(Session *s, Leave mine) {
   Ranks *r = s->ranks;
   int who;
   if (r->parted) return mine;
   if (!r->door) {
     Leave l = ranks_start(s);
-    if (l && !r->door) exit((int)session_end(s, l)); /* nobody can be told; the launcher ends the others */
+    if (l && !r->door) exit((int)session_end(s, end_unmet(s, l))); /* the launcher ends the others */
     if (l && !mine) mine = l;
   }
   int all = r->door->agree(r->world, (int)mine, &who);

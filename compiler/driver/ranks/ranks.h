@@ -19,6 +19,8 @@ typedef struct Ranks {
 /* ---- ranks.c ------------------------------------------------------------------------------------------------ */
 /* Sets s->ranks; NULL if this process is alone. Messages of all ranks but the first are kept back. */
 void ranks_find(Session *s);
+/* Whether there is an MPI to start, before anything else is done. */
+Leave ranks_ready(Session *s);
 /* --np: becomes mpirun, which starts this program that often. Returns only with a complaint, or if one process is
  * wanted. */
 Leave ranks_launch(Session *s, const Args *a);

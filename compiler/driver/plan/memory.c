@@ -165,13 +165,22 @@ static const char *tensor_name(const Sites *p, uint32_t t) {
 /* Parts come in rounds if there is no room for them at once; a plan's file may state the room. */
 static bool room_stated(const Sites *p) { return p->places->room != 0; }
 
-/* With the least room for parts, if that takes less memory. */
+/* With the least room for parts, unless that takes more memory: in panels it may be what counts. */
 static void room_least(const Sites *p, Placing *x, SitesMemory *peak) {
   Placing little = *x;
   if (room_stated(p)) return;
   little.room = MOVE_SLICE;
   SitesMemory now = memory_of(p, &little);
-  if (now.bytes < peak->bytes) *x = little, *peak = now;
+  if (now.bytes <= peak->bytes) *x = little, *peak = now;
+}
+
+/* With the usual room, if that takes no more. */
+static void room_usual(const Sites *p, Placing *x, SitesMemory *peak) {
+  Placing usual = *x;
+  if (room_stated(p) || !x->room) return;
+  usual.room = 0;
+  SitesMemory now = memory_of(p, &usual);
+  if (now.bytes <= peak->bytes) *x = usual, *peak = now;
 }
 
 /* The most room for parts that the limit allows: a power of two, or all that is of use. */
@@ -276,6 +285,7 @@ static void spill(Sites *p, const Placing *unbound) {
   p->placing = arena_copy(p->s->arena, unbound, sizeof *unbound);
   needed(&n, p->placing);
   p->fit.peak = memory_of(p, p->placing);
+  room_usual(p, p->placing, &p->fit.peak);
   if (p->asked.in_seconds) placing_count(p->places, p->placing);
 }
 

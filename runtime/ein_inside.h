@@ -114,6 +114,7 @@ typedef struct ein_memory {
 /* One of several sites. */
 typedef struct ein_exchanging {
   int parted;                  /* all sites know that one has failed, so this run makes no more exchanges */
+  uint64_t partings;           /* how many runs and plans have ended so; the same at all sites */
   int under_way;               /* moves that have begun and not been waited for */
   ein_parcel *parcel;          /* room for a parcel to each site, then for one from each; */
   int *alike;                  /*   and for a number from each; */

@@ -381,13 +381,19 @@ static ein_status ein_plan_take(ein_inside *in) {
 
 /* ---- one of several sites ---- */
 
+/* All sites know that this run has failed. */
+static void ein_part(ein_inside *in) {
+  in->among.parted = 1;
+  in->among.under_way = 0;
+  in->among.partings++;
+}
+
 /* Tells all sites whether this one can go on. A site that failed alone keeps its own message. */
 static ein_status ein_agree(ein_ctx *ctx, ein_status mine) {
   ein_inside *in = ctx->inside;
   ein_status all = in->config.wire->agree(in->config.wire->user, mine);
   if (all == EIN_OK) return EIN_OK;
-  in->among.parted = 1;
-  in->among.under_way = 0;
+  ein_part(in);
   ein_error_set(&in->error, all, EIN_ELSEWHERE);
   return all;
 }
@@ -538,7 +544,7 @@ EIN_API EIN_FAR int64_t ein_between(ein_ctx *ctx) {
   ein_status status = in->config.between(in->config.user, ctx, &why);
   if (status != EIN_OK)
     ein_error_set(&in->error, status, "%s", *why.text ? why.text : "the run was ended between two turns");
-  if (status != EIN_OK && in->config.wire) in->among.parted = 1, in->among.under_way = 0; /* all sites return it */
+  if (status != EIN_OK && in->config.wire) ein_part(in); /* all sites return it */
   return ctx->turn[0];
 }
 

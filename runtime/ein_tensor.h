@@ -115,6 +115,13 @@ typedef struct ein_wire {
   void (*look)(void *user);
   int place;             /* this site's number among those on its machine, from 0; devices are assigned by it, round
                           * robin */
+  /* Counts data that this site exchanges with a peer by another way than this wire, from device to device. Called
+   * before the exchange that takes their place here, which has a byte for each parcel; that is not included. NULL:
+   * nobody counts. */
+  void (*beside)(void *user, int peer, size_t sent, size_t received);
+  /* Whether another site has failed, without waiting: what it was to send by another way does not come then. NULL: only
+   * exchanges tell. */
+  int (*failed)(void *user);
 } ein_wire;
 
 /* What last_error reports at a site that has not failed itself. */
@@ -142,11 +149,14 @@ typedef struct ein_watch {
 /* What a context has asked of its device since it was made: kernels and copies launched one by one, graphs
  * built and launched, and bytes from and to the host; how many runs did not fit its memory, and how many of the bytes
  * were for that: what is beyond each input and output once. spilled: the tensors with most of these in the last such
- * run, "W 4096, Q 1024". */
+ * run, "W 4096, Q 1024". between: of one of several sites, how moves go from device to device, or why over the host;
+ * bytes_between: those that came so, besides bytes_up. */
 typedef struct ein_counts {
   uint64_t launches, graphs, graph_launches, bytes_up, bytes_down, runs_spilled, bytes_spilled;
   char spilled[200];
   uint64_t ranges;
+  char between[160];
+  uint64_t bytes_between;
 } ein_counts;
 
 /* All zero, apart from `size`, means the defaults. Fields are only ever added at the end. */

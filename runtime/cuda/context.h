@@ -58,10 +58,12 @@ static size_t ein_cuda_bytes(const ein_ctx *ctx, int buffer) {
 #if defined(EIN_SITES)
 static void ein_cuda_sites_end(ein_cuda *d);
 static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d);
+static int ein_cuda_sites_begin(ein_ctx *ctx, ein_cuda *d);
 static void ein_cuda_sites_lay(ein_ctx *ctx, ein_cuda *d, char *work);
 #else
 #define ein_cuda_sites_end(d) ((void)0)
 #define ein_cuda_sites_new(ctx, d) 1
+#define ein_cuda_sites_begin(ctx, d) 1
 #define ein_cuda_sites_lay(ctx, d, work) ((void)0)
 #endif
 
@@ -269,7 +271,7 @@ static int ein_cuda_seat(ein_ctx *ctx, ein_cuda *d) {
 static ein_status ein_cuda_ready(ein_ctx *ctx, const ein_cuda_code *code, const struct ein_spill_table *table) {
   ein_cuda *d = ein_cuda_state(ctx, code, table);
   if (!d || !ein_gpu_enter(ctx, &d->gpu)) return ein_state(ctx);
-  ein_cuda_room(ctx, d);
+  if (ein_cuda_sites_begin(ctx, d)) ein_cuda_room(ctx, d);
   ein_gpu_leave(&d->gpu);
   return ein_state(ctx);
 }
@@ -405,7 +407,7 @@ static int ein_cuda_capture(ein_ctx *ctx, ein_cuda *d) {
 static ein_status ein_cuda_begin(ein_ctx *ctx) {
   ein_inside *in = ctx->inside;
   ein_cuda *d = ein_cuda_of(ctx);
-  if (!ein_gpu_enter(ctx, &d->gpu) || !ein_cuda_capture(ctx, d)) return ein_state(ctx);
+  if (!ein_gpu_enter(ctx, &d->gpu) || !ein_cuda_capture(ctx, d) || !ein_cuda_sites_begin(ctx, d)) return ein_state(ctx);
   const int spills = ein_cuda_spills(ctx, d);
   if (ein_state(ctx) != EIN_OK) return ein_state(ctx);
   if (spills && !ein_spilling_begin(ctx, d)) return ein_state(ctx);

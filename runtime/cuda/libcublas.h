@@ -7,12 +7,7 @@
 #ifndef EIN_CUDA_LIBCUBLAS_H
 #define EIN_CUDA_LIBCUBLAS_H
 
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "ein_num.h"
+#include "libcuda.h"
 
 /* X(name, symbol, parameters): each returns 0 or an error. Matrices are column-major; the lead is the distance
  * between columns. */
@@ -61,32 +56,14 @@ static EIN_UNUSED const char *ein_libcublas_word(int status) {
   }
 }
 
-/* Looks on the loader's path, then where toolkits are installed. */
-static EIN_UNUSED void *ein_libcublas_find(void) {
-  static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
-  const char *home = getenv("CUDA_HOME");
-  for (int folder = 0; folder < 3; folder++)
-    for (int i = 0; i < 3; i++) {
-      char path[4096];
-      if (folder == 1 && (!home || !*home)) break;
-      int n = snprintf(path, sizeof path, "%s%s%s",
-          folder == 0       ? ""
-              : folder == 1 ? home
-                            : "/usr/local/cuda",
-          folder ? "/lib64/" : "", names[i]);
-      void *at = n > 0 && n < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-      if (at) return at;
-    }
-  return NULL;
-}
-
 /* Loads all functions. Returns 0 and the reason if it is disabled ($EIN_CUBLAS is off), missing, or too old. */
 static EIN_UNUSED int ein_libcublas_open(ein_libcublas *b, const char **why) {
   const char *said = getenv("EIN_CUBLAS");
+  static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
   void *library, *at;
   *why = "EIN_CUBLAS is off";
   if (said && strcmp(said, "off") == 0) return 0;
-  library = ein_libcublas_find();
+  library = ein_libcuda_beside(names, 3);
   *why = "there is no libcublas";
   if (!library) return 0;
   *why = "the libcublas that was found is older than CUDA 11";

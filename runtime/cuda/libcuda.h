@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ein_num.h"
@@ -68,6 +69,11 @@
   X(graph_drop, "cuGraphExecDestroy", (void *made))                                                  \
   X(graph_forget, "cuGraphDestroy", (void *graph))
 
+/* For exchanges between devices; all drivers that can run our kernels have them. */
+#define EIN_LIBCUDA_PEERS(X)                                          \
+  X(device_uuid, "cuDeviceGetUuid", (unsigned char *uuid, int device)) \
+  X(event_query, "cuEventQuery", (void *event))
+
 typedef struct ein_cu_node {
   void *function;
   unsigned grid[3], block[3], shared;
@@ -80,6 +86,7 @@ enum {
   EIN_CU_NO_IMAGE = 209,
   EIN_CU_PTX = 218,
   EIN_CU_PTX_VERSION = 222,
+  EIN_CU_NOT_READY = 600,
   EIN_CU_LOCKED = 712, /* errors */
   EIN_CU_MAJOR = 75,
   EIN_CU_MINOR = 76,
@@ -102,10 +109,30 @@ enum {
 typedef struct ein_libcuda {
 #define EIN_LIBCUDA_FIELD(name, symbol, parameters) int(*name) parameters;
   EIN_LIBCUDA(EIN_LIBCUDA_FIELD)
+  EIN_LIBCUDA_PEERS(EIN_LIBCUDA_FIELD)
   EIN_LIBCUDA_GRAPHS(EIN_LIBCUDA_FIELD)
 #undef EIN_LIBCUDA_FIELD
   int graphs;                  /* whether it has all of those */
 } ein_libcuda;
+
+/* Opens another library of NVIDIA's, the first of n names that there is: on the loader's path, then where toolkits are
+ * installed. */
+static EIN_UNUSED void *ein_libcuda_beside(const char *const *names, int n) {
+  const char *home = getenv("CUDA_HOME");
+  for (int folder = 0; folder < 3; folder++)
+    for (int i = 0; i < n; i++) {
+      char path[4096];
+      if (folder == 1 && (!home || !*home)) break;
+      int length = snprintf(path, sizeof path, "%s%s%s",
+          folder == 0       ? ""
+              : folder == 1 ? home
+                            : "/usr/local/cuda",
+          folder ? "/lib64/" : "", names[i]);
+      void *at = length > 0 && length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+      if (at) return at;
+    }
+  return NULL;
+}
 
 /* "out of memory (CUDA_ERROR_OUT_OF_MEMORY)"; for an error that the driver does not know, its number. */
 typedef struct ein_cuda_words { char text[160]; } ein_cuda_words;
@@ -136,6 +163,7 @@ static EIN_UNUSED int ein_libcuda_open(ein_libcuda *cu, ein_error *error) {
            0;                                                                                                   \
   memcpy(&cu->name, &at, sizeof at);
   EIN_LIBCUDA(EIN_LIBCUDA_FIND)
+  EIN_LIBCUDA_PEERS(EIN_LIBCUDA_FIND)
 #undef EIN_LIBCUDA_FIND
   cu->graphs = 1;
 #define EIN_LIBCUDA_FIND(name, symbol, parameters) \

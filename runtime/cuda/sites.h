@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT-0 */
 /*
  * A device that is one of several sites: data sent to and received from other sites are on it. A kernel packs
- * what another site needs; it is copied to page-locked host memory, sent over the context's wire, copied to the
- * device and unpacked by a kernel. So only data that cross the wire cross the bus. Parts to be combined are an
- * exception: they are copied to the host and combined by the processor, as on a machine without devices, and
- * with the same bits.
+ * what another site needs, and another one unpacks it there. In between it goes from device to device (peers.h) or,
+ * where that cannot be, is copied to page-locked host memory, sent over the context's wire and copied to the
+ * device: only data that cross the wire cross the bus. Parts to be combined are an exception: they are copied to the
+ * host and combined by the processor, as on a machine without devices, and with the same bits.
  */
 #ifndef EIN_CUDA_SITES_H
 #define EIN_CUDA_SITES_H
 
+#include "peers.h"
+
 /* Host memory for one exchange: the data of its parcels, and the parcels. */
 typedef struct ein_cuda_loan {
   char *host;
+  void *over;                  /* the event at the end of an exchange between devices */
   size_t held;
   ein_parcel *parcel;          /* room for one to each site, and one from each */
 } ein_cuda_loan;
@@ -26,6 +29,8 @@ typedef struct ein_cuda_sites {
   ein_cuda_mirror *mirror;     /* by buffer; then by move, for its memory */
   void **at_here;              /* by buffer: its copy */
   ein_cuda_loan *lent;         /* by key */
+  ein_peers peers;
+  int64_t *told;               /* two numbers for each site */
   char *begins;                /* on the device: the origins of listed boxes */
   size_t begun;                /* its bytes */
   int n_mirrors, n_lent;
@@ -100,10 +105,27 @@ static size_t ein_cuda_lay_parcels(int n, const ein_parcel *x, int shared, char 
   return used;
 }
 
+/* A byte for each parcel, which go from device to device. */
+static int ein_cuda_lend_bytes(ein_ctx *ctx, ein_cuda_loan *x, int n_send, const ein_parcel *send, int n_receive,
+    const ein_parcel *receive) {
+  ein_cuda *d = ein_cuda_of(ctx);
+  size_t n = (size_t)(n_send + n_receive);
+  if (!ein_cuda_host(ctx, &x->host, &x->held, n + 1)) return 0;
+  memset(x->host, 1, n);
+  for (size_t k = 0; k < n; k++) {
+    x->parcel[k].peer = k < (size_t)n_send ? send[k].peer : receive[k - (size_t)n_send].peer;
+    x->parcel[k].data = x->host + k, x->parcel[k].bytes = 1;
+  }
+  return ein_peers_ask(ctx, &d->gpu, &d->sites->peers, n_send, send, n_receive, receive, &x->over);
+}
+
 static int ein_cuda_lend(ein_ctx *ctx, int key, int n_send, const ein_parcel *send, int n_receive,
     const ein_parcel *receive, ein_parcel **on_host) {
   ein_cuda *d = ein_cuda_of(ctx);
   ein_cuda_loan *x = &d->sites->lent[key];
+  *on_host = x->parcel;
+  if (d->sites->peers.state == EIN_PEERS_ON)
+    return ein_cuda_lend_bytes(ctx, x, n_send, send, n_receive, receive);
   size_t sent = ein_cuda_lay_parcels(n_send, send, 1, NULL, NULL),
          all = sent + ein_cuda_lay_parcels(n_receive, receive, 0, NULL, NULL);
   if (!ein_cuda_host(ctx, &x->host, &x->held, all + 1)) return 0;
@@ -114,7 +136,6 @@ static int ein_cuda_lend(ein_ctx *ctx, int key, int n_send, const ein_parcel *se
         !ein_gpu_down_later(
             ctx, &d->gpu, x->parcel[k].data, send[k].data, send[k].bytes, "a parcel comes from the device"))
       return 0;
-  *on_host = x->parcel;
   return !n_send || ein_gpu_wait(ctx, &d->gpu, "a parcel comes from the device");
 }
 
@@ -122,6 +143,8 @@ static int ein_cuda_lend(ein_ctx *ctx, int key, int n_send, const ein_parcel *se
 static int ein_cuda_back(ein_ctx *ctx, int key, int n_send, int n_receive, const ein_parcel *receive) {
   ein_cuda *d = ein_cuda_of(ctx);
   const ein_parcel *got = d->sites->lent[key].parcel + n_send;
+  if (d->sites->peers.state == EIN_PEERS_ON)
+    return ein_peers_await(ctx, &d->gpu, &d->sites->peers, d->sites->lent[key].over);
   for (int k = 0; k < n_receive; k++)
     if (!ein_gpu_up_later(ctx, &d->gpu, receive[k].data, got[k].data, receive[k].bytes, "a parcel goes to the device"))
       return 0;
@@ -135,7 +158,14 @@ static const ein_far ein_cuda_far = {
 
 static void ein_cuda_sites_end(ein_cuda *d) {
   ein_cuda_sites *s = d->sites;
+  void *own;
   if (!s) return;
+  if (!d->gpu.cu.context_push(d->gpu.context)) {
+    ein_peers_end(&d->gpu, &s->peers);
+    for (int k = 0; k < s->n_lent; k++)
+      if (s->lent[k].over) d->gpu.cu.event_end(s->lent[k].over);
+    d->gpu.cu.context_pop(&own);
+  }
   for (int k = 0; k < s->n_mirrors; k++) ein_gpu_host_drop(&d->gpu, s->mirror[k].host);
   for (int k = 0; k < s->n_lent; k++) ein_gpu_host_drop(&d->gpu, s->lent[k].host);
   ein_gpu_drop(&d->gpu, s->begins);
@@ -152,7 +182,7 @@ static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
   if (d->sites) return 1;
   ein_cuda_sites *s = d->sites = (ein_cuda_sites *)calloc(1,
       sizeof *s + n_mirrors * sizeof(ein_cuda_mirror) +
-          n_lent * (sizeof(ein_cuda_loan) + 2 * sites * sizeof(ein_parcel)) + axes * sizeof(int64_t) +
+          n_lent * (sizeof(ein_cuda_loan) + 2 * sites * sizeof(ein_parcel)) + (axes + 2 * sites) * sizeof(int64_t) +
           (2 * moves + buffers) * sizeof(void *));
   if (!s) return ein_error_set(&ctx->inside->error, EIN_ERR_MEMORY, "no memory for the buffers of moves"), 0;
   s->n_mirrors = (int)n_mirrors;
@@ -162,7 +192,8 @@ static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
   ein_parcel *parcel = (ein_parcel *)(void *)(s->lent + n_lent);
   for (size_t k = 0; k < n_lent; k++, parcel += 2 * sites) s->lent[k].parcel = parcel;
   s->stride = (int64_t *)(void *)parcel;
-  s->room = (char **)(void *)(s->stride + axes);
+  s->told = s->stride + axes;
+  s->room = (char **)(void *)(s->told + 2 * sites);
   s->room_here = s->room + moves;
   s->at_here = (void **)(void *)(s->room_here + moves);
   s->there.data = d->at, s->there.room = s->room, s->there.far = &ein_cuda_far;
@@ -170,6 +201,11 @@ static int ein_cuda_sites_new(ein_ctx *ctx, ein_cuda *d) {
   s->there.stride = s->here.stride = s->stride;
   ctx->inside->among.ground = &s->there;
   return 1;
+}
+
+/* Before a run or plan of all sites. */
+static int ein_cuda_sites_begin(ein_ctx *ctx, ein_cuda *d) {
+  return ein_peers_begin(ctx, d, &d->sites->peers, d->sites->told);
 }
 
 /* After the sizes are known and the block is allocated: sets the layout of tensors, and each move's memory. */
@@ -240,11 +276,21 @@ static void ein_cuda_met(ein_ctx *ctx) {
   if (ctx->inside->tables->n_sites) ein_cuda_settle(ctx);
 }
 
+/* Whether a move's data lie where they are until it ends: those of a run that spills are evicted and moved, so NCCL
+ * must be done with them before the run goes on. */
+static int ein_cuda_stays(const ein_cuda *d) {
+  return d->sites->peers.state != EIN_PEERS_ON || !ein_spilling_on(d);
+}
+
 /* half 0: a whole move; 1: its start; 2: its end. */
 static ein_status ein_cuda_half(ein_ctx *ctx, const ein_mesh *mesh, int k, int half) {
   ein_cuda_sites *s = ein_cuda_sites_of(ctx);
   const ein_move_row *row = &mesh->move[k];
   int parts = row->fold || row->best;
+  if (half && !parts && !ein_cuda_stays(ein_cuda_of(ctx))) {
+    if (half == 2) return ein_state(ctx);
+    half = 0;
+  }
   if (half < 2) ein_cuda_met(ctx);
   if (parts && half < 2) s->room_here[k] = NULL;
   if (parts && half < 2 && ein_state(ctx) == EIN_OK) ein_cuda_parts(ctx, mesh, k);

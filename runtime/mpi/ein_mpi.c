@@ -231,6 +231,20 @@ static void ein_mpi_look(void *user) {
   }
 }
 
+static int ein_mpi_has_failed(void *user) {
+  ein_mpi *m = (ein_mpi *)user;
+  int done = 0;
+  if (!m->noticed && MPI_Test(&m->notice, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS) m->noticed = done;
+  return ein_mpi_goes(m) != EIN_OK;
+}
+
+static void ein_mpi_beside(void *user, int peer, size_t sent, size_t received) {
+  ein_traffic *t = &((ein_mpi *)user)->traffic;
+  (void)peer;
+  t->bytes_sent += sent, t->bytes_received += received;
+  t->bytes_sent -= sent > 0, t->bytes_received -= received > 0; /* the byte in its place */
+}
+
 /* Counts are not part of a move, and not counted. */
 static ein_status ein_mpi_counts(void *user, const int64_t *send, int64_t *receive) {
   ein_mpi *m = (ein_mpi *)user;
@@ -349,6 +363,8 @@ static ein_status ein_mpi_begin(ein_mpi *m, const char *name) {
   m->wire.start = ein_mpi_start;
   m->wire.finish = ein_mpi_finish;
   m->wire.look = ein_mpi_look;
+  m->wire.beside = ein_mpi_beside;
+  m->wire.failed = ein_mpi_has_failed;
   return code == MPI_SUCCESS ? EIN_OK : EIN_ERR_IO;
 }
 

@@ -62,4 +62,4 @@ __attribute__((visibility("default")))
 #endif
 extern const ein_mpi_door ein_mpi_door_of_ein;
 const ein_mpi_door ein_mpi_door_of_ein = {
-    3, world_library, world_start, world_end, world_moves, world_told, world_moved, world_agree};
+    4, world_library, world_start, world_end, world_moves, world_told, world_moved, world_agree};

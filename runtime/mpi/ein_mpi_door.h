@@ -11,7 +11,7 @@
 typedef struct ein_mpi_world ein_mpi_world;
 
 typedef struct ein_mpi_door {
-  uint32_t version;                              /* of this struct, and of ein_wire: 3 */
+  uint32_t version;                              /* of this struct, and of ein_wire: 4 */
   void (*library)(char *text, size_t room);      /* the MPI library's name and level; works before start */
   ein_status (*start)(ein_mpi_world **out);      /* MPI_Init; collective, once per process, like end */
   void (*end)(ein_mpi_world *w);

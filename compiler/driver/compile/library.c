@@ -142,6 +142,8 @@ void counts_say(Session *s, const char *who, const ein_counts *c) {
       "came back",
       who, (unsigned long long)c->launches, (unsigned long long)c->graphs, c->graphs == 1 ? "" : "s",
       (unsigned long long)c->graph_launches, (unsigned long long)c->bytes_up, (unsigned long long)c->bytes_down);
+  if (*c->between)
+    detail(s, "%s: %s; %llu bytes came so", who, c->between, (unsigned long long)c->bytes_between);
   const char *tool = getenv("NVTX_INJECTION64_PATH");
   if (tool && *tool)
     detail(s, "%s: %llu ranges for the profiler that NVTX_INJECTION64_PATH names%s", who,

@@ -157,6 +157,7 @@ static const char man_tail[] =
     ".TP\nMPICC\nthe compiler wrapper for \\-\\-target=mpi; default mpicc\n"
     ".TP\nCUDA_HOME\nthe folder of the CUDA toolkit: ein looks for NVRTC and cuBLAS on the loader's path, then in "
     "lib64 of this folder, then in /usr/local/cuda/lib64\n"
+    ".TP\nEIN_NCCL\nif off, moves between devices go over the host's memory and MPI, instead of by NCCL\n"
     ".TP\nEIN_CUBLAS\nif off, ein's own kernels compute all matrix products on a device, instead of cuBLAS\n"
     ".TP\nEIN_CUDA_GRAPHS\nif off, kernels are launched one by one, and not as CUDA graphs\n"
     ".TP\nNVTX_INJECTION64_PATH\na profiler's library, set by the profiler: it is told a range for each step on a device\n"

@@ -105,6 +105,15 @@ static ein_status wire_exchange(
   return hub_meet(s->hub, EIN_OK); /* parcels belong to their sender again */
 }
 
+static void wire_beside(void *user, int peer, size_t sent, size_t received) {
+  (void)peer, (void)sent;
+  if (received) ((Site *)user)->bytes += (double)received - 1; /* and a byte in its place */
+}
+
+static int wire_failed(void *user) {
+  return __atomic_load_n(&((Site *)user)->hub->failed, __ATOMIC_RELAXED) != EIN_OK;
+}
+
 static ein_status wire_counts(void *user, const int64_t *send, int64_t *receive) {
   Site *s = user;
   s->hub->post[s->wire.site] = (Post){.count = send};
@@ -270,7 +279,9 @@ static Leave sites_make(
         .place = i,
         .exchange = wire_exchange,
         .counts = wire_counts,
-        .agree = wire_agree};
+        .agree = wire_agree,
+        .beside = wire_beside,
+        .failed = wire_failed};
     x[i].in = NEW_ARRAY(s->arena, ein_tensor, t->inputs.len + 1);
     x[i].out = NEW_ARRAY(s->arena, ein_tensor, t->outputs.len + 1);
     l = site_inputs(s, t, e, at, x[i].in);

@@ -151,7 +151,7 @@ const ein_mpi_door *ranks_door(Session *s, const char **why) {
   if (!at) return NULL;
   void *so = dlopen(at, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* parts of some MPIs look for others globally */
   const ein_mpi_door *door = so ? dlsym(so, "ein_mpi_door_of_ein") : NULL;
-  if (door && door->version == 3) return door;
+  if (door && door->version == 4) return door;
   *why = so ? "ein_mpi.so is of another ein" : dlerror();
   return NULL;
 }

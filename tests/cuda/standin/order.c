@@ -118,6 +118,7 @@ int order_host_idle(const char *at, size_t bytes) {
 void order_record(int stream, OrderClock *out) { *out = my.stream[stream]; }
 void order_wait(int stream, const OrderClock *event) { merge(&my.stream[stream], event); }
 void order_host_now(OrderClock *out) { *out = my.host; }
+void order_host_learns(const OrderClock *event) { merge(&my.host, event); }
 void order_host_waits(int stream) { merge(&my.host, &my.stream[stream]); }
 
 void order_report(char *out, size_t room) {

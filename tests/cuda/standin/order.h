@@ -39,6 +39,7 @@ void order_record(int stream, OrderClock *out);          /* what is over when th
 void order_wait(int stream, const OrderClock *event);
 void order_host_now(OrderClock *out);                    /* what the host knows */
 void order_host_waits(int stream);
+void order_host_learns(const OrderClock *event);        /* that what is before it is over */
 void order_report(char *out, size_t room);               /* "clock: ..."; empty if there are no rates */
 
 #endif

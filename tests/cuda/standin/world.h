@@ -26,10 +26,12 @@ typedef void StandinEnter(StandinWorld *w);
 enum { STANDIN_MOST = 4096 };
 typedef int StandinLaunch(const unsigned *grid, const unsigned *block, unsigned shared, void **parameter);
 
-/* What the stand-in for cuBLAS needs of the driver's: a call when the stream's work is done, with data that is freed
- * afterwards; whether that many bytes are in the current device's memory; and whether a failure is injected, "word=N"
- * for the N-th; what it reads and stores while it is called. */
+/* What the stand-ins for cuBLAS and NCCL need of the driver's: a call when the stream's work is done, with data that is
+ * freed afterwards, and the same that also waits until something is ready; whether that many bytes are in the current device's memory; and whether a failure is injected, "word=N"
+ * for the N-th; what it reads and stores while it is called; which device is current, -1: none. */
 typedef int StandinLater(void *stream, void (*call)(void *data), void *data);
+typedef int StandinWhen(void *stream, int (*ready)(void *data), void (*call)(void *data), void *data);
+typedef int StandinDevice(void);
 typedef int StandinHolds(const void *at, size_t bytes);
 typedef int StandinPlanted(const char *word, int n);
 typedef void StandinAsked(int n[2]);

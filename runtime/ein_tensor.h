@@ -5,7 +5,7 @@
  * C++.
  */
 #ifndef EIN_TENSOR_H
-#define EIN_TENSOR_H 3 /* the format's version; it changes where a caller of one version would misread the other */
+#define EIN_TENSOR_H 4 /* the format's version; it changes where a caller of one version would misread the other */
 
 #if !defined(__CUDACC_RTC__)
 #include <stddef.h>
@@ -241,6 +241,6 @@ typedef struct ein_model {
 }
 #endif
 
-#elif EIN_TENSOR_H + 0 != 3
+#elif EIN_TENSOR_H + 0 != 4
 #error "these two libraries are by versions of ein whose tensors differ: include their headers in different files"
 #endif

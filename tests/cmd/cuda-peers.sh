@@ -13,7 +13,7 @@ by_nccl() { EIN_NCCL=on on_devices "$@"; }
 
 given_back() { # what the driver and NCCL gave, and the messages
   grep -v 'left: 0 pieces of memory, 0 modules, 0 streams, 0 contexts' "$EIN_STANDIN_REPORT" >left && wrong "not all is given back: $(cat left): $line"
-  if [ -e nccl ]; then grep -v ' 0 communicators left' nccl >left && wrong "communicators are left: $(cat left): $line"; fi
+  if [ -e nccl ]; then grep -v ', 0 are left' nccl >left && wrong "communicators are left: $(cat left): $line"; fi
   [ -z "$(ls -d standin-nccl-* 2>/dev/null)" ] || wrong "messages are left: $(ls standin-nccl-*): $line"
   rm -rf "$EIN_STANDIN_REPORT" nccl standin-nccl-*
 }
@@ -145,4 +145,52 @@ EIN_NCCL=on LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 1 env EIN_STANDIN=dev
   -n 1 env EIN_STANDIN=devices=2,nccl-group=3 "$EIN" run turns.ein --target=cuda >out 2>err
 [ $? = 4 ] && grep -q 'site 1: NCCL: .*: unhandled system error' err || wrong "$line: $(cat err)"
 rm -rf nccl "$EIN_STANDIN_REPORT" standin-nccl-*
+
+# A context whose run has failed makes a new communicator for the next one; one without failures keeps it.
+cat >again.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include "places_mpi.h"
+int main(int n, char **word) {
+  static double y[41][6];
+  static float z[41][6];
+  static int32_t tok[41];
+  int64_t shape[] = {41, 6};
+  ein_tensor at = {.data = tok, .device_type = 1, .ndim = 1, .dtype = EIN_I32, .shape = shape};
+  ein_tensor of_y = {.data = y, .device_type = 1, .ndim = 2, .dtype = EIN_F64, .shape = shape};
+  ein_tensor of_z = {.data = z, .device_type = 1, .ndim = 2, .dtype = EIN_F32, .shape = shape};
+  const places_inputs in = {.tok = at};
+  const places_outputs out = {.Y = of_y, .Z = of_z};
+  places_ctx *ctx = NULL;
+  int rank, bad = 0;
+  MPI_Init(&n, &word);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  ein_status e = places_create_mpi(MPI_COMM_WORLD, NULL, &ctx);
+  if (!e) e = places_plan(ctx, NULL);
+  for (int run = 0; run < 7 && !e; run++) {
+    int fails = run == 2 || run == 3;
+    for (int s = 0; s < 41; s++) tok[s] = fails && s == 40 ? 77 : (s * s + run) % 50;
+    for (int s = 0; s < 41; s++) y[s][5] = z[s][5] = -1;
+    ein_status got = places_run_whole(ctx, &in, &out);
+    bad += (got != EIN_OK) != fails;
+    for (int s = 0; s < 41 && !fails && !rank; s++) bad += y[s][5] != tok[s] * 10 + 5 || z[s][5] != 500 + tok[s];
+  }
+  printf("%d wrong, status %d %s\n", bad, (int)e, e ? places_last_error(ctx) : "");
+  places_destroy(ctx);
+  MPI_Finalize();
+  return bad || e;
+}
+END
+line='runs after runs that failed'
+want 0 env LD_LIBRARY_PATH="$standin" "$EIN" build places.ein --target=cuda -n 2 --lib -o places/ --flags=-O1
+want 0 mpicc -std=c11 -Iplaces again.c places/*.c -o again -ldl -lm -pthread
+EIN_NCCL=on EIN_STANDIN=devices=2 LD_LIBRARY_PATH=$standin timeout 120 mpirun -n 2 ./again >out 2>err || wrong "$line: $(cat out err)"
+[ "$(grep -c ' exchanges, .* of 3 communicators, 0 are left' nccl)" = 2 ] || wrong "$line: $(cat nccl)"
+given_back
+
+# What is declared of NCCL is what its header says.
+for h in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/local/include; do
+  [ -e "$h/nccl.h" ] && [ -e "$h/cuda_runtime.h" ] || continue
+  want 0 cc -std=c11 -D_GNU_SOURCE -I"$h" -I"$root/runtime" -c "$root/tests/cuda/nccl_abi.c" -o abi.o
+done
 finish

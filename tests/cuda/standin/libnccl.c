@@ -6,7 +6,7 @@
  * $EIN_STANDIN: nccl-begin=N, nccl-group=N: the N-th communicator of this process is not made, its N-th exchange is
  * refused; nccl-id=1: no id is made; nccl-lost=N: its N-th exchange never ends, and NCCL says that a peer is gone; nccl-version=20000: it is that
  * version. $EIN_STANDIN_NCCL: a file to which a line is appended at exit: how many exchanges there were, of how many
- * bytes received, and how many communicators are left. */
+ * bytes received, and how many communicators were made and are left. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -70,7 +70,8 @@ static void report(void) {
   const char *path = getenv("EIN_STANDIN_NCCL");
   FILE *f = path && my.begun ? fopen(path, "a") : NULL;
   if (!f) return;
-  fprintf(f, "%d exchanges, %llu bytes received, %d communicators left\n", my.groups, my.bytes, my.live);
+  fprintf(f, "%d exchanges, %llu bytes received; of %d communicators, %d are left\n", my.groups, my.bytes, my.begun,
+      my.live);
   fclose(f);
 }
 

@@ -1,14 +1,14 @@
 #!/bin/sh
 # suite: ci
 # NVRTC compiles the kernels that ein emits for the test programs: every CUDA_EVERY-th (default 4; 1: all), and those of tests/cuda and bench/gpu that
-# use matrix units or have the form of attention. Kernels that state how many blocks share a multiprocessor spill no registers. Skipped without NVRTC.
+# use matrix units, have the form of attention, or fill the registers of a thread. Kernels that state how many blocks share a multiprocessor spill no registers. Skipped without NVRTC.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tests/cmd/common"
 command -v python3 >/dev/null || { echo 'skipped: there is no python3'; exit 77; }
 
 "$EIN" build "$root/tests/run/matmul.ein" --emit=runtime -o ein_run.h || exit 1
 at=0
-for file in "$root"/tests/run/*.ein "$root"/tests/cuda/*.ein "$root"/bench/gpu/*attention*.ein "$root"/bench/gpu/matmul*.ein; do
+for file in "$root"/tests/run/*.ein "$root"/tests/cuda/*.ein "$root"/bench/gpu/*attention*.ein "$root"/bench/gpu/matmul*.ein "$root"/bench/gpu/max_plus*.ein; do
   at=$((at + 1))
   case $file in "$root"/tests/run/*) [ $((at % ${CUDA_EVERY:-4})) = 0 ] || continue ;; esac
   name=${file##*/}

@@ -374,13 +374,21 @@ static bool labels_wanted(const Tiles *t, const Expr *e) {
   return false;
 }
 
+/* How many points of the sum a turn of its loop takes. Two halve the turns, but both points' operands are in registers:
+ * where one instruction takes a pair of them, there is room. A sum and a maximum need another one for what is between
+ * them; then one point a turn, which is less than 1 % more instructions, keeps kernels from spilling. */
+static int64_t step_points(const Tiles *t) {
+  const EinSum *sum = t->st->sum;
+  return sum->reducer == RED_SUM && sum->body->kind == EX_OP && sum->body->op == OP_MUL ? DEEP_STEP / 2 : 1;
+}
+
 static void step_made(Tiles *t, uint32_t acc, bool asked) {
   Sched *s = t->s;
   const EinSum *sum = t->st->sum;
   uint32_t k = var_new(s, t->st->label[t->red], "k");
   const Expr *left = ex_sub(s, t->st->bound[t->red], t->now.red0), *deep = ex_int(s, t->shape.part);
   bool whole = tiles_whole(t, t->shape.part);
-  int64_t step = !whole || !t->shape.brought ? 1 : !t->kept.other ? DEEP_STEP / 2 : asked ? DEEP_STEP : TILE_DEEP;
+  int64_t step = !whole || !t->shape.brought ? 1 : !t->kept.other ? step_points(t) : asked ? DEEP_STEP : TILE_DEEP;
   LoopBody *was = into(s, &for_add(s, k, ex_int(s, 0), whole ? deep : ex_min(s, deep, left), step, BIND_SEQ)->body);
   t->now.deep = var_read(s, k);
   if (step > 1) { /* what is read along the sum is read at once */

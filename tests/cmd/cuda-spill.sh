@@ -249,6 +249,25 @@ for order in late early; do
   given_back '43776 bytes up, 38752 down; 516 events'
 done
 
+# The first token of a small LLaMA, of whose three layers the device holds a part of one: each weight comes once.
+python3 "$root/samples/papers/llama_prefill.py" 3 32 2 16 48 5 2 20 >prefill.ein
+given=$(sed -n 's/^param //p' prefill.ein | grep -o '[UW][QKVO123_]*[0-9]*\[' | tr -d '[' | sed 's/^W2.*/&=const:0.01/; /=/!s/$/=uniform:seed=1/' | tr '\n' ' ')
+given="X0=randn:seed=2 $given"
+weights=$((3 * (4 * 32 * 32 + 3 * 32 * 48) * 2))
+# shellcheck disable=SC2086
+{
+  rm -rf whole paged
+  want 0 "$EIN" run prefill.ein $given $on -o all=whole/
+  rm -f "$EIN_STANDIN_REPORT"
+  least_of prefill.ein $given
+  [ "$least" -lt $((weights / 3)) ] || wrong "a layer of $((weights / 3)) bytes takes $least"
+  want 0 "$EIN" run prefill.ein $given $on --memory="$least" -v -o all=paged/
+  same whole paged 'other than in a run that fits:'
+  up=$(sed -n 's/.*; \([0-9]*\) bytes went there, .*/\1/p' err)
+  [ "$up" -gt $weights ] && [ "$up" -lt $((weights * 12 / 10)) ] || wrong "$up bytes went to the device, for weights of $weights"
+  rm -f "$EIN_STANDIN_REPORT"
+}
+
 # Other programs.
 at=0
 for file in "$root"/tests/run/*.ein; do

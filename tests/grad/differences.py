@@ -21,7 +21,7 @@ BOUND = 1e-7
 ADJOINT = 1e-11
 REFUSED = "how many turns are saved is known only when it runs"  # the message for the gradient of a repeat with an `until`
 WILD = 3e-5  # the most that the unextrapolated slope may differ from the extrapolated one; if it differs more, differences are unreliable
-STEP = 1e-3
+STEPS = [1e-3, 1e-4, 3e-5]  # smaller ones where the first gives another slope: differences err by a power of the step, or if a kink lies between its ends
 LETTERS = "ijklmn"
 BATCH = 8
 
@@ -310,7 +310,7 @@ def total(ls, e):
     return f"sum[{','.join(ls)}] {e}" if ls else e
 
 
-def adjoint(program, _, tag, seed):
+def adjoint(program, _, tag, seed, _size=None):
     """The program with the names of `tag`; both products, C = <Jv, w> and D = <v, J'w>; and E, their relative difference."""
     def named(s):
         return re.sub(r"\b([TW]\d+)\b", rf"{tag}\g<1>", s).replace("idx[", f"{tag}idx[")
@@ -345,7 +345,7 @@ def adjoint(program, _, tag, seed):
     return "\n".join(out)
 
 
-def text(program, loss, tag, seed):
+def text(program, loss, tag, seed, size=STEPS[0]):
     """The program with the names of `tag`, its loss for five values of e, its gradients, and both slopes."""
     out = []
     grads = []
@@ -356,7 +356,7 @@ def text(program, loss, tag, seed):
         out.append(way(f"{tag}V{k}", ls, shape, seed + k + 50))
         one = f"grad({tag}L0, {tag}{name}0{at}) * {tag}V{k}{at}"
         grads.append(f"{tag}G{k} = " + (f"sum[{','.join(ls)}] {one}" if ls else one))
-    for step, e in enumerate([0, STEP, -STEP, STEP / 2, -STEP / 2]):
+    for step, e in enumerate([0, size, -size, size / 2, -size / 2]):
         def named(s):
             s = re.sub(r"\b([TW]\d+)\b", rf"{tag}\g<1>{'x' if step else ''}{step}", s)
             return s.replace("idx[", f"{tag}idx[")
@@ -371,8 +371,8 @@ def text(program, loss, tag, seed):
     out = [line for line in out if line.startswith(f"{tag}idx")] + [line for line in out if not line.startswith(f"{tag}idx")]
     out += grads
     out.append(f"output {tag}G = " + " + ".join(f"{tag}G{k}" for k in range(len(grads))))
-    out.append(f"output {tag}D = (8 * ({tag}L3 - {tag}L4) - ({tag}L1 - {tag}L2)) / {6 * STEP}")
-    out.append(f"output {tag}C = ({tag}L3 - {tag}L4) / {STEP}")
+    out.append(f"output {tag}D = (8 * ({tag}L3 - {tag}L4) - ({tag}L1 - {tag}L2)) / {6 * size}")
+    out.append(f"output {tag}C = ({tag}L3 - {tag}L4) / {size}")
     out.append(f"output {tag}E = abs({tag}G - {tag}D) / max(max(abs({tag}G), abs({tag}D)), max(0.001 * abs({tag}L0), 0.01))")
     return "\n".join(out)
 
@@ -400,6 +400,27 @@ class Trial:
         self.wild.append(seed)  # or it is not a number
         return True
 
+    def alone(self, seed, size, more):
+        """Runs one program, with differences of this step, and what `more` adds to it; returns what is printed."""
+        p = Program(random.Random(seed))
+        path = os.path.join(self.work, "alone.ein")
+        with open(path, "w") as f:
+            f.write(HEAD + self.text(p, p.make(), f"P{seed}_", seed, size) + "\n" + more(p))
+        return run(self.ein, self.target, path).stdout
+
+    def is_finer(self, seed):
+        """Whether differences by smaller steps agree with the gradient."""
+        found = (re.search(r"^P\d+_E : f64 = (\S+)", self.alone(seed, size, lambda p: ""), re.M) for size in STEPS[1:])
+        return any(e and float(e[1]) <= self.bound for e in found)
+
+    def overflows(self, seed):
+        """Whether a tensor of the program is infinite, so that its adjoint is no number."""
+        def largest(p):
+            tensors = [(n, s) for n, s in p.tensors if n.startswith("T") and any(n == line[0] for line in p.lines[:len(p.lines) - len(p.ends)])]
+            return "".join(f"output P{seed}_X{k} = " + (f"max[{','.join(p.labels(s))}] abs(P{seed}_{n}{at_of(p.labels(s))})" if s else f"abs(P{seed}_{n})") + "\n"
+                           for k, (n, s) in enumerate(tensors))
+        return any(not float(x) < math.inf for x in re.findall(r"^P\d+_X\d+ : f64 = (\S+)", self.alone(seed, None, largest), re.M))
+
     def judge(self, seeds):
         """Returns how many fail. If a batch cannot be run, its programs are tried one by one."""
         texts = {}
@@ -422,8 +443,10 @@ class Trial:
                 continue
             if self.is_wild(seed, d, c):
                 continue
-            if self.wild is None and (REFUSED in done.stderr or not abs(values.get(f"P{seed}_L", 0)) < math.inf):
+            if self.wild is None and (REFUSED in done.stderr or not abs(values.get(f"P{seed}_L", 0)) < math.inf or self.overflows(seed)):
                 self.refused += 1
+                continue
+            if self.wild is not None and self.is_finer(seed):
                 continue
             bad += 1
             what = f"grad {g}, differences {d}" if self.wild is not None else f"<Jv, w> {c}, <v, J'w> {d}"

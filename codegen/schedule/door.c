@@ -120,7 +120,7 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->k->from = task->place;
   s->k->task = task->step;
   s->k->name = c_scope_name(kernels, task->name ? task->name : last->name, "step");
-  s->safe = map_new(s->arena);
+  s->safe = map_new(s->arena), s->steady = map_new(s->arena);
   s->names = c_scope(s->arena, s->t->strings);
   s->body = &s->k->body;
   for (uint32_t i = 0; i < task->stages.len; i++) note_add(s, i);

@@ -294,6 +294,21 @@ static bool depends_inside(Sharing *h, const Expr *e) {
   return false;
 }
 
+/* Whether all that it reads can be read before the innermost loop, and is the same at each of its points. */
+static bool is_steady(const Sched *s, const Expr *e) {
+  if (ex_has_label(e, s->inner)) return false;
+  if (e->kind == EX_READ && !map_find(&s->safe, e) && !map_find(&s->steady, e)) return false;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (!is_steady(s, e->arg[k])) return false;
+  return true;
+}
+
+/* Whether it is a function, as log, of such values. C compilers leave those that contain branches in the loop. */
+static bool is_steady_function(const Sched *s, const Expr *e) {
+  return s->outside && s->body != s->outside && e->kind == EX_OP && op_info[e->op].ulp > 0 && e->has & HAS_READ &&
+      is_steady(s, e);
+}
+
 static void name_shared(Sharing *h) {
   Sched *s = h->s;
   if (h->all.len) qsort(h->all.at, h->all.len, sizeof h->all.at[0], by_id);
@@ -301,12 +316,13 @@ static void name_shared(Sharing *h) {
     Part *p = h->all.at[k];
     bool safe = p->e->kind == EX_READ && map_find(&s->safe, p->e);
     bool steady = safe && s->outside && !ex_has_label(p->e, s->inner);
-    if (steady ? false : safe ? !p->lazy && p->strict < 2 : !p->strict || p->strict + p->lazy < 2) continue;
+    bool once = p->strict && is_steady_function(s, p->e);
+    if (steady || once ? false : safe ? !p->lazy && p->strict < 2 : !p->strict || p->strict + p->lazy < 2) continue;
     if (!is_work(h, p->e)) continue;
     const Expr *value = rebuild(h, p->e);
     uint32_t place = place_own(s, NULL, "v", (DType)p->e->dtype, 0, NULL);
-    bool ahead =
-        safe && s->outside && s->body != s->outside && !ex_has_label(value, s->inner) && !depends_inside(h, p->e);
+    bool ahead = (safe || once) && s->outside && s->body != s->outside && !ex_has_label(value, s->inner) &&
+        !depends_inside(h, p->e);
     p->inside = !ahead;
     if (ahead) let_before_last(s, s->outside, place, value);
     else let_add(s, place, value);

@@ -59,6 +59,7 @@ typedef struct Sched {
   LoopBody *outside;         /* the body around the last innermost loop of a map; NULL: there is none */
   uint32_t inner;            /* and that loop's variable */
   Map safe;                  /* reads that are in range everywhere in the kernel, and may be executed unconditionally */
+  Map steady;                /* values kept per row that are made before the loops of later sweeps */
   SchedFollow follow;
   const Expr *best;          /* the value at the place that argmax or argmin found, for result_store; NULL: unknown */
   const char *ahead;         /* a prefix for the next how_add; NULL: none */

@@ -96,4 +96,25 @@ for one in columns inside; do
   want 0 "$EIN" build long-$one.ein --stop=task
   [ "$(grep -c "^kernel" out)" -ge 3 ] || wrong "long $one: $(cat out)"
 done
+# A function of what is kept of a row, or of an element per row, is computed before the row's loop.
+cat >once.ein <<'END'
+dim N, K
+input X[n:N,k:K] : f32
+input b[n:N] : f64
+m[n] = max[k] X[n,k]
+s[n] = sum[k] exp(X[n,k] - m[n])
+output Y[n,k] = X[n,k] - m[n] - log(s[n])
+output Z[n,k] = if k < 3 then 0 else atan(b[n]) + X[n,k]
+output U[n,k] = X[n,k] * cosh(b[n])
+END
+for sizes in '40 300' '3 20000' '1 5' '5 1'; do
+  # shellcheck disable=SC2086
+  set -- $sizes
+  want 0 "$EIN" build once.ein -D N="$1" -D K="$2" --stop=loop
+  for f in log cosh; do
+    [ "$2" -lt 300 ] || grep -qE "^ +let v[_0-9]* = $f\(" out || wrong "$f is computed at each element of a row: $(cat out)"
+  done
+  want 0 "$EIN" verify once.ein -D N="$1" -D K="$2" --threads 2 --flags=-O1
+done
+
 finish

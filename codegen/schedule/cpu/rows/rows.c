@@ -507,6 +507,11 @@ static bool is_wanted(const Rows *r, uint32_t k, uint32_t level) {
   return false;
 }
 
+/* Whether stage k keeps a value per row that an earlier level has made. */
+static bool is_made(const Rows *r, uint32_t k, uint32_t level) {
+  return is_single(r, k) && r->s->of_stage[k] != NOWHERE && r->at[k].level < level;
+}
+
 /* Opens a loop over the rows that run together. Values kept per row are loaded to a name there, because they do not
  * change. */
 static void together_open(Rows *r, uint32_t level) {
@@ -516,11 +521,18 @@ static void together_open(Rows *r, uint32_t level) {
   r->label[last] = var_read(s, v);
   s->rows.row = ex_sub(s, r->label[last], r->from);
   for (uint32_t k = 0; k < r->n; k++) {
-    if (!is_single(r, k) || s->of_stage[k] == NOWHERE || r->at[k].level >= level || !is_wanted(r, k, level)) continue;
+    if (!is_made(r, k, level) || !is_wanted(r, k, level)) continue;
     uint32_t name = place_own(s, r->at[k].p.stage->name, "t", sum_of(&r->at[k])->dtype, 0, NULL);
     let_add(s, name, place_read(s, s->of_stage[k], 1, &s->rows.row));
     s->value[k] = scalar_read(s, name);
+    map_put(&s->steady, s->value[k], s);
   }
+}
+
+/* The row runs alone: what is kept of it are scalars. */
+static void alone_open(Rows *r, uint32_t level) {
+  for (uint32_t k = 0; k < r->n; k++)
+    if (is_made(r, k, level) && !r->s->rows.row) map_put(&r->s->steady, scalar_read(r->s, r->s->of_stage[k]), r->s);
 }
 
 static void together_close(Rows *r, LoopBody *was) {
@@ -533,6 +545,7 @@ static void levels_make(Rows *r) {
   for (uint32_t level = 0, left = r->n; left; level++) {
     LoopBody *was = r->s->body;
     if (r->s->rows.together > 1) together_open(r, level);
+    else alone_open(r, level);
     for (uint32_t i = 0; i < r->n; i++) {
       if (done[i] || r->at[i].level != level) continue;
       done[i] = true;

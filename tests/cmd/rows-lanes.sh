@@ -117,4 +117,30 @@ for sizes in '40 300' '3 20000' '1 5' '5 1'; do
   want 0 "$EIN" verify once.ein -D N="$1" -D K="$2" --threads 2 --flags=-O1
 done
 
+# Halves from memory are read row by row, and the lines of a later row ahead; rows that are so long that what they are multiplied with leaves the
+# nearest cache are read several at once, as floats are.
+for type in bf16 f16 f32; do
+  for rows in '3001 700' '300 5000' '2999 512'; do
+    # shellcheck disable=SC2086
+    set -- $rows
+    printf 'input W[v:%s,a:%s] : %s\ninput x[a:%s] : f32\noutput y[v] = sum[a] W[v,a] * x[a]\n' "$1" "$2" $type "$2" >halves.ein
+    want 0 "$EIN" build halves.ein --stop=loop
+    if [ $type != f32 ] && [ "$2" -le 4096 ]; then
+      shows 'how "lanes along a, 1 results at once"'
+      shows 'fetch W[min('
+    else
+      ! grep -q 'fetch W' out || wrong "long rows, or rows of floats, are read ahead: $(cat out)"
+    fi
+    want 0 "$EIN" verify halves.ein --threads 3 --flags="-O1 -march=native"
+  done
+done
+# The same the other way round, where rows are added to strips of results.
+for sizes in '601 1100' '257 4100' '300 640'; do
+  # shellcheck disable=SC2086
+  set -- $sizes
+  printf 'input W[a:%s,v:%s] : bf16\ninput x[a:%s] : f32\noutput y[v] = sum[a] W[a,v] * x[a]\n' "$1" "$2" "$1" >strips.ein
+  want 0 "$EIN" build strips.ein --stop=loop
+  [ "$(grep -c 'fetch W' out)" = $(($1 * $2 < 524288 ? 0 : 8)) ] || wrong "strips of halves: $(grep -c 'fetch W' out) lines are prefetched at once"
+  want 0 "$EIN" verify strips.ein --threads 3 --flags="-O1 -march=native"
+done
 finish

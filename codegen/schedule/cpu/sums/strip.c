@@ -5,7 +5,9 @@
 enum {
   STRIP = 1024,              /* outputs of a strip: their sums stay in the first-level cache */
   DEEP = 4,                  /* rows that are added together, so that sums are loaded less often; */
-  HELD = 16                  /*   sums of so many vectors stay in registers, and rows are added one at a time */
+  HELD = 16,                 /*   sums of so many vectors stay in registers, and rows are added one at a time */
+  SPAN = 64,                 /* lanes between prefetches: for each row, the lines of as many halves */
+  LINE = 32                  /* halves of a cache line */
 };
 
 typedef struct Strip {
@@ -60,23 +62,73 @@ static const Expr *strip_place(Strip *x, const Expr *l) {
   return some ? expr_op(s->x, OP_SELECT, 3, choice) : at;
 }
 
-/* sums[l] = sums[l] combined with f(l), for the whole strip. */
-static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
+/* Whether the read comes from memory, in rows of halves along the strip: short rows, that end before the hardware's
+ * prefetcher has run far ahead. */
+static bool strip_is_far(const Strip *x, uint32_t label, uint32_t access, const Expr *read) {
+  const StagePlan *p = x->t->p;
+  if (!read || !dtype_is_float((DType)read->dtype) || dtype_size((DType)read->dtype) != 2) return false;
+  if (plan_move(p, access, (uint32_t)x->t->v) != MOVE_UNIT || plan_move(p, access, label) == MOVE_NONE) return false;
+  return x->t->lanes >= SPAN && p->exact[label] && p->size[label] >= 3 * (int64_t)x->deep &&
+      read_is_far(x->t->s, p, read);
+}
+
+static bool strip_wanted(const Strip *x, uint32_t label) {
+  const EinSum *sum = x->t->p->stage->sum;
+  const Expr **read = body_reads(x->t->s, sum);
+  bool some = false;
+  for (uint32_t a = 0; a < sum->n_slot; a++) some |= strip_is_far(x, label, a, read[a]);
+  return some && x->deep > 1;
+}
+
+/* Prefetches the lines of the next rows at the lanes from l0 on. */
+static void strip_fetch(Strip *x, uint32_t label, const Expr *at, const Expr *l0) {
+  Sched *s = x->t->s;
+  const StagePlan *p = x->t->p;
+  const Expr **read = body_reads(s, p->stage->sum), *last = ex_sub(s, p->stage->bound[label], ex_int(s, 1));
+  for (uint32_t a = 0; a < p->stage->sum->n_slot; a++)
+    for (int64_t k = 0; k < x->deep && strip_is_far(x, label, a, read[a]); k++)
+      for (int64_t l = 0; l < SPAN; l += LINE) {
+        x->t->e->label[label] = ex_min(s, ex_add(s, at, ex_int(s, x->deep + k)), last);
+        x->t->e->label[x->t->v] = ex_add(s, x->v0, ex_add(s, l0, ex_int(s, l)));
+        read_fetch(s, p, read[a], x->t->e);
+      }
+}
+
+/* sums[l] = sums[l] combined with f(l), for `count` lanes from l0 on. */
+static void strip_lanes(Strip *x, uint32_t label, const Expr *at, int64_t deep, const Expr *l0, const Expr *count) {
   Tile *t = x->t;
   Sched *s = t->s;
   const EinSum *sum = t->p->stage->sum;
-  const Expr *l, *value[DEEP];
-  LoopBody *was = tile_lanes_open(t, x->count, &l);
+  const Expr *var, *value[DEEP];
+  LoopBody *was = tile_lanes_open(t, count, &var);
+  const Expr *l = ex_add(s, l0, var);
   t->e->label[t->v] = ex_add(s, x->v0, l);
   for (int64_t k = 0; k < deep; k++) {
     t->e->label[label] = ex_add(s, at, ex_int(s, k));
-    value[k] = ex_shared(s, ex_ahead(s, ex_of(t->e, sum->body), was, l));
+    value[k] = ex_shared(s, ex_ahead(s, ex_of(t->e, sum->body), was, var));
   }
   for (int64_t n = deep; n > 1; n /= 2)
     for (int64_t k = 0; k < n / 2; k++) value[k] = tile_combined(s, sum, value[2 * k], value[2 * k + 1]);
   if (red_is_arg(sum)) strip_arg(x, l, value[0]);
   else store_add(s, x->acc, 1, &l, tile_combined(s, sum, tile_cell(t, x->acc, l), value[0]));
   into(s, was);
+}
+
+/* The same for the whole strip. */
+static void strip_step(Strip *x, uint32_t label, const Expr *at, int64_t deep) {
+  Sched *s = x->t->s;
+  if (deep == 1 || !strip_wanted(x, label)) {
+    strip_lanes(x, label, at, deep, ex_int(s, 0), x->count);
+    return;
+  }
+  const Expr *span = ex_int(s, SPAN), *rest = expr_op2(s->x, OP_MOD, x->count, span);
+  uint32_t v = var_new(s, NULL, "l");
+  LoopBody *was =
+      into(s, &for_add(s, v, ex_int(s, 0), ex_sub(s, x->count, ex_int(s, SPAN - 1)), SPAN, BIND_SEQ)->body);
+  strip_fetch(x, label, at, var_read(s, v));
+  strip_lanes(x, label, at, deep, var_read(s, v), span);
+  into(s, was);
+  if (!expr_is_int(rest, 0)) strip_lanes(x, label, at, deep, ex_sub(s, x->count, rest), rest);
 }
 
 static uint32_t strip_new(Strip *x, const char *name, DType dtype, const Expr *identity) {

@@ -128,12 +128,12 @@ def call(words):
         raise Failure(f"{' '.join(words)}: exit code {said.returncode}\n{said.stdout}")
 
 
-def shared_make(cc, source, flags, folder):
+def shared_make(cc, source, flags, folder, libraries=()):
     """Links without -Ofast, which would change how the whole process rounds subnormal numbers."""
     name = os.path.splitext(os.path.basename(source))[0]
     path = os.path.join(folder, name)
     call([cc, *flags, "-fPIC", "-c", source, "-o", path + ".o"])
-    call([cc, "-shared", path + ".o", "-o", path + ".so", "-lm"])
+    call([cc, "-shared", path + ".o", "-o", path + ".so", *libraries, "-lm"])
     return ctypes.CDLL(path + ".so")
 
 

@@ -2,14 +2,30 @@
  * two results are. The types are numbered as ein_dtype numbers them. */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL };
+
+static float from_bf16(uint16_t half) {
+  uint32_t bits = (uint32_t)half << 16;
+  float v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+/* To nearest, ties to even; no NaN. */
+static uint16_t to_bf16(float v) {
+  uint32_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
+}
 
 static double get(const void *p, int type, int64_t i) {
   switch (type) {
   case F64: return ((const double *)p)[i];
   case F32: return (double)((const float *)p)[i];
   case F16: return (double)((const _Float16 *)p)[i];
+  case BF16: return (double)from_bf16(((const uint16_t *)p)[i]);
   case I64: return (double)((const int64_t *)p)[i];
   case I32: return ((const int32_t *)p)[i];
   case I16: return ((const int16_t *)p)[i];
@@ -24,6 +40,7 @@ static void put(void *p, int type, int64_t i, double v) {
   case F64: ((double *)p)[i] = v; break;
   case F32: ((float *)p)[i] = (float)v; break;
   case F16: ((_Float16 *)p)[i] = (_Float16)v; break;
+  case BF16: ((uint16_t *)p)[i] = to_bf16((float)v); break;
   case I64: ((int64_t *)p)[i] = (int64_t)v; break;
   case I32: ((int32_t *)p)[i] = (int32_t)v; break;
   case I16: ((int16_t *)p)[i] = (int16_t)v; break;

@@ -206,6 +206,7 @@ static bool parameter_left(Elab *x, Scope *in, Stated *s, uint32_t k, uint32_t n
   b->role = body ? BIND_ADJOINT : BIND_NOTHING;
   b->in_line = 0, b->used = body != NULL;
   if (!body) return true;
+  param->used = true; /* also where the body does not use it */
   s->param[s->n] = param;
   s->adjoint[s->n++] = b;
   return true;
@@ -277,7 +278,6 @@ static Frozen labels_of_param(Elab *x, Bind *b, const Bind *param) {
 
 void stated_adjoint(Elab *x, Bind *b) {
   const Bind *param = param_of(b);
-  if (!param->node) return; /* the body does not use it */
   Frozen f = labels_of_param(x, b, param);
   bool sums = x->vertex.red.n > 0;
   DType t = param->node->dtype, acc = sums ? dtype_sum(type_join(b->body->type, type_firm(t)).dtype) : t;

@@ -54,24 +54,30 @@ static void add_outer(Arena *a, const EinRegion *body, EinNode *n, Nodes *out) {
 }
 
 /* Finds what a repeat reads from outside. */
-static void repeat_operands(Arena *a, const EinRegion *of, const EinRegion *body, Nodes *out) {
+static void repeat_operands(const Gradients *all, const EinRegion *of, const EinRegion *body, Nodes *out) {
+  Arena *a = all->arena;
   add_outer(a, body, of->bound, out);
   for (uint32_t i = 0; i < of->states.len; i++)
     add_outer(a, body, of->states.at[i].init, out), add_outer(a, body, of->states.at[i].next, out);
   for (uint32_t i = 0; i < of->nodes.len; i++) {
     EinNode *n = of->nodes.at[i];
     for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) add_outer(a, body, n->input[k], out);
-    if (n->kind == EIN_REPEAT) repeat_operands(a, n->body, body, out);
+    const GradRule *rule = rule_of(all, n);
+    for (uint32_t k = 0; rule && k < rule->n; k++) add_outer(a, body, rule->by[k], out);
+    if (n->kind == EIN_REPEAT) repeat_operands(all, n->body, body, out);
   }
 }
 
 bool is_result(const EinNode *n) { return n->kind == EIN_FINAL || n->kind == EIN_STACK || n->kind == EIN_TURNS; }
 
-Nodes operands_of(Arena *a, EinNode *n) {
+Nodes operands_of(const Gradients *all, EinNode *n) {
+  Arena *a = all->arena;
   Nodes out = {0};
+  const GradRule *rule = rule_of(all, n);
   for (uint32_t k = 0; n->kind == EIN_VERTEX && k < n->sum->n_slot; k++) vec_push(a, out, n->input[k]);
   if (is_result(n)) vec_push(a, out, n->repeat);
-  if (n->kind == EIN_REPEAT) repeat_operands(a, n->body, n->body, &out);
+  for (uint32_t k = 0; rule && k < rule->n; k++) vec_push(a, out, rule->by[k]);
+  if (n->kind == EIN_REPEAT) repeat_operands(all, n->body, n->body, &out);
   return out;
 }
 
@@ -83,13 +89,13 @@ static void down_find(Down *d) {
     EinNode *n = vec_pop(todo);
     if (d->node[n->id]) continue;
     d->node[n->id] = n;
-    Nodes from = operands_of(a, n);
+    Nodes from = operands_of(d->all, n);
     for (uint32_t k = 0; k < from.len; k++) vec_push(a, todo, from.at[k]);
   }
   for (uint32_t i = 0; i < d->n; i++) {
     EinNode *n = d->node[i];
     if (!n || (!dtype_is_float(n->dtype) && n->kind != EIN_REPEAT)) continue;
-    Nodes from = n == d->by ? (Nodes){0} : operands_of(a, n);
+    Nodes from = n == d->by ? (Nodes){0} : operands_of(d->all, n);
     d->depends[i] = n == d->by;
     for (uint32_t k = 0; k < from.len; k++) d->depends[i] |= d->depends[from.at[k]->id];
     d->wanted[i] = d->depends[i] && !map_find(&d->made->adjoint, n);
@@ -130,6 +136,9 @@ EinNode *shares_added(Gradients *all, EinRegion *r, const EinNode *n, const Shar
 static bool wants_any(const Down *d, const EinNode *m) {
   for (uint32_t k = 0; k < m->sum->n_slot; k++)
     if (d->wanted[m->input[k]->id]) return true;
+  const GradRule *rule = rule_of(d->all, m); /* of a parameter, perhaps, that the body does not use */
+  for (uint32_t k = 0; rule && k < rule->n; k++)
+    if (d->wanted[rule->by[k]->id]) return true;
   return false;
 }
 

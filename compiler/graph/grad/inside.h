@@ -77,8 +77,9 @@ bool repeat_adjoint(Gradients *all, EinRegion *r, EinNode *repeat, const Results
 /* ---- grad.c */
 typedef VEC(EinNode *) Nodes;
 bool is_result(const EinNode *n);          /* of a repeat */
-Nodes operands_of(Arena *a, EinNode *n);   /* a result's operand is its repeat; a repeat's operands are all nodes
-                                            * around that it reads */
+/* A result's operand is its repeat; a repeat's operands are all nodes around that it reads. Those with a rule have what
+ * it contributes to, read or not. */
+Nodes operands_of(const Gradients *all, EinNode *n);
 const Expr *whole_read(Gradients *all, EinNode *n);                                        /* over labels 0.. */
 /* of n's shape and dtype, named grad.n */
 EinNode *vertex_like(Gradients *all, EinRegion *r, const EinNode *n, const Expr *body);

@@ -279,7 +279,7 @@ static void reach(Back *b, EinNode *from) {
     map_put(&b->reached, n, n);
     if (!is_ours(b, n) && (!b->wanted || b->wanted[n->id])) vec_push(a, b->around, n);
     if (!is_ours(b, n)) continue;
-    Nodes operands = operands_of(a, n);
+    Nodes operands = operands_of(b->all, n);
     for (uint32_t k = 0; k < operands.len; k++) vec_push(a, todo, operands.at[k]);
     if (n->kind == EIN_STATE) vec_push(a, todo, b->of->states.at[n->index].next);
   }
@@ -339,7 +339,7 @@ static void active_find(Back *b, const Carries *carry) {
   for (uint32_t i = 0; i < carry->len; i++) b->active[in_body(b, carry->at[i].of)->id] = carry->at[i].state != NULL;
   for (uint32_t i = 0; i < b->made.len; i++) {
     EinNode *m = b->made.at[i];
-    Nodes from = dtype_is_float(m->dtype) || m->kind == EIN_REPEAT ? operands_of(b->all->arena, m) : (Nodes){0};
+    Nodes from = dtype_is_float(m->dtype) || m->kind == EIN_REPEAT ? operands_of(b->all, m) : (Nodes){0};
     for (uint32_t k = 0; k < from.len && !b->active[m->id]; k++) b->active[m->id] = b->active[from.at[k]->id];
   }
 }

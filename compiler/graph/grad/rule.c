@@ -122,11 +122,12 @@ static bool is_by(const GradRule *rule, const EinNode *n) {
 }
 
 /* The nodes that a gradient of n follows: no conditions, indices or predicates. */
-static Nodes followed_from(Arena *a, EinNode *n) {
+static Nodes followed_from(const Gradients *all, EinNode *n) {
+  Arena *a = all->arena;
   Nodes out = {0};
   VEC(const Expr *) todo = {0};
   Map met = map_new(a);
-  if (n->kind != EIN_VERTEX) return operands_of(a, n);
+  if (n->kind != EIN_VERTEX) return operands_of(all, n);
   vec_push(a, todo, n->sum->body);
   while (todo.len) {
     const Expr *e = vec_pop(todo);
@@ -142,12 +143,12 @@ static Nodes followed_from(Arena *a, EinNode *n) {
 static const EinNode *past_parameters(Gradients *all, const GradRule *rule, const bool *active) {
   Arena *a = all->arena;
   Map met = map_new(a);
-  Nodes todo = followed_from(a, rule->result);
+  Nodes todo = followed_from(all, rule->result);
   while (todo.len) {
     EinNode *n = vec_pop(todo);
     if (!active[n->id] || is_by(rule, n) || map_find(&met, n)) continue;
     map_put(&met, n, n);
-    Nodes from = followed_from(a, n);
+    Nodes from = followed_from(all, n);
     bool on = false;
     for (uint32_t k = 0; k < from.len; k++) on |= active[from.at[k]->id] || is_by(rule, from.at[k]);
     if (!on) return n;

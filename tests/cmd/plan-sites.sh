@@ -89,6 +89,8 @@ mesh 2 3
 vertex Z axes * k
 home A i 2
 !
+want 2 "$EIN" plan x.ein --plan=hand.plan --plan=place.plan
+says "--plan is given twice: hand.plan and place.plan"
 want 0 "$EIN" plan x.ein --plan=hand.plan --roundtrip
 shows "2 x 3, 2 sites idle"
 grep -q "^Z .* k=3 " out || wrong "axes of a vertex"

@@ -83,6 +83,8 @@ Leave rivals_read(Sites *p, const Args *a) {
 static Leave said_read(Sites *p, const Args *a, Plan **out) {
   Session *s = p->s;
   const char *path = arg_last(a, OPT_PLAN_FILE), *why;
+  const Words *files = &a->given[OPT_PLAN_FILE];
+  if (files->len > 1) return fail(s, LEAVE_USAGE, "--plan is given twice: %s and %s", files->at[0], files->at[1]);
   *out = NEW(s->arena, Plan);
   (*out)->sites = p->sites;
   if (path) {

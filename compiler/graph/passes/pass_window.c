@@ -1,7 +1,7 @@
 /* graph/passes/pass_window.c - turns a band, such as j - 7 <= b and b <= j + 7, into a window that moves with j: its
- * points are counted from its lower end, b = j - 7 + k with k < 15, and beyond the tensor's end it has the reducer's
- * identity. Then all results have the same number of points, and lanes go along j; this requires that reads have j
- * in their last index only, so that their elements are contiguous.
+ * points are counted from its lower end, b = j - 7 + k with k < 15, and beyond the tensor's end, if it reaches there, it
+ * has the reducer's identity. Then all results have the same number of points, and lanes go along j; this requires that
+ * reads have j in their last index only, so that their elements are contiguous.
  *
  * On many sites a window is what a block reads of an operand, so there all bands become windows (graph_bands),
  * except those over what is computed for these two labels together: a kernel that computes it as it is read leaves
@@ -135,6 +135,12 @@ static const Expr *behind(Exprs *p, const EinSum *s, const Expr *c, const Expr *
   return again ? expr_select(p, expr_and(p, e->arg[0], c), e->arg[1], identity) : expr_select(p, c, e, identity);
 }
 
+/* Whether c holds at all points of these extents. */
+static bool always(Exprs *p, const EinSum *s, const Expr *const *bound, const Expr *c) {
+  Facts f = {.label = bound, .n_label = s->n_out + s->n_red, .hold = &s->domain, .n_hold = s->domain ? 1 : 0};
+  return prove(p, &f, c).verdict == PROVED;
+}
+
 /* Replaces s and the label's bound by a window's; or returns false. others: lanes go along another window. */
 static bool window_put(Windows *w, const EinNode *n, EinSum *s, const Expr **bound, uint32_t red, bool others) {
   Exprs *p = w->b.old->exprs;
@@ -151,10 +157,12 @@ static bool window_put(Windows *w, const EinNode *n, EinSum *s, const Expr **bou
   if (!others && !w->sites && !lies_along(w->scratch, body, d.along)) return false;
   for (uint32_t i = 0; i < parts; i++)
     if (i != d.upper && i != d.lower) where = expr_and(p, where, expr_relabel(p, part[i], red + 1, to));
-  const Expr *inside = expr_and(p, expr_op2(p, OP_LE, zero, point), expr_op2(p, OP_LT, point, n->bound[red]));
-  s->body = behind(p, s, inside, body);
-  s->where = where;
   bound[red] = expr_int(p, DT_I64, d.width);
+  const Expr *end[] = {expr_op2(p, OP_LE, zero, point), expr_op2(p, OP_LT, point, n->bound[red])}, *inside = NULL;
+  for (uint32_t i = 0; i < COUNT(end); i++)
+    if (!always(p, s, bound, end[i])) inside = expr_and(p, inside, end[i]);
+  s->body = inside ? behind(p, s, inside, body) : body;
+  s->where = where;
   return true;
 }
 

@@ -64,7 +64,7 @@ static int ein_peers_wanted(const ein_ctx *ctx) {
   const ein_mesh *mesh = ctx->inside->tables->mesh;
   int wanted = mesh->fetch != NULL;
   for (int k = 0; k < mesh->n_moves; k++) wanted |= !mesh->move[k].fold && !mesh->move[k].best;
-  return wanted && ctx->inside->config.wire->sites > 1;
+  return wanted && ctx->inside->config.wire->counts && ctx->inside->config.wire->sites > 1;
 }
 
 /* A number of the device that no other one has; 0, and why: this site does not take part. */
@@ -178,6 +178,7 @@ static int ein_peers_ask(ein_ctx *ctx, ein_gpu *g, ein_peers *p, int n_send, con
     const ein_parcel *receive, void **over) {
   static const char *const what = "an exchange between devices";
   int e;
+  if (!p->comm) return 0; /* an earlier exchange of this run has failed */
   if (!*over && !ein_gpu_ok(ctx, g, g->cu.event_new(over, EIN_CU_NO_TIMES), "an event")) return 0;
   if (!ein_gpu_waits(ctx, g) || !ein_gpu_ok(ctx, g, g->cu.event_record(p->ready, g->stream), what) ||
       !ein_gpu_ok(ctx, g, g->cu.stream_after(p->stream, p->ready, 0), what))
@@ -198,6 +199,7 @@ static int ein_peers_ask(ein_ctx *ctx, ein_gpu *g, ein_peers *p, int n_send, con
 static int ein_peers_await(ein_ctx *ctx, ein_gpu *g, ein_peers *p, void *over) {
   const ein_wire *wire = ctx->inside->config.wire;
   int e, failed = 0;
+  if (!p->comm) return 0;
   while ((e = g->cu.event_query(over)) == EIN_CU_NOT_READY) {
     if (p->nccl.error(p->comm, &failed) || failed == EIN_NCCL_UNDER_WAY) failed = 0;
     if (failed || (wire->failed && wire->failed(wire->user))) break;

@@ -49,9 +49,9 @@ static void report(void) {
       "%sleft: %d pieces of memory, %d modules, %d streams, %d contexts; done: %d allocations, %d launches, %d loads; "
       "graphs: %d made, %d launched, "
       "%d kernels told; %d waits; %llu bytes up, %llu down; %d events, %d waits for them\n",
-      clock, driver.live, driver.modules, driver.streams, retained(), n[ALLOCATIONS], n[LAUNCHES], n[LOADS], n[INSTANCES],
-      n[GRAPH_LAUNCHES], n[GRAPH_SETS], driver.waits, (unsigned long long)driver.up, (unsigned long long)driver.down, driver.events,
-      n[WANTED]);
+      clock, driver.live, driver.modules, driver.streams, retained(), n[ALLOCATIONS], n[LAUNCHES], n[LOADS],
+      n[INSTANCES], n[GRAPH_LAUNCHES], n[GRAPH_SETS], driver.waits, (unsigned long long)driver.up,
+      (unsigned long long)driver.down, driver.events, n[WANTED]);
   fclose(f);
 }
 
@@ -109,7 +109,8 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 int cuCtxPushCurrent_v2(void *context) {
   ALONE;
   for (int k = 0; k < DEVICES; k++)
-    if (context == &driver.device[k] && driver.device[k].retained && mine.depth < 64) return mine.current[mine.depth++] = k, OK;
+    if (context == &driver.device[k] && driver.device[k].retained && mine.depth < 64)
+      return mine.current[mine.depth++] = k, OK;
   return INVALID;
 }
 int cuCtxPopCurrent_v2(void **context) {
@@ -199,7 +200,8 @@ int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
   memset(data, 0xA5, bytes);
   mprotect(data, in_pages(bytes), PROT_NONE);
   driver.mark[k] = calloc(bytes / ORDER_GRAIN + 2, sizeof *driver.mark[k]);
-  driver.world.memory[k] = (StandinMemory){data, bytes, calloc(bytes, sizeof(StandinShadow)), mine.current[mine.depth - 1]};
+  driver.world.memory[k] =
+      (StandinMemory){data, bytes, calloc(bytes, sizeof(StandinShadow)), mine.current[mine.depth - 1]};
   *at = (uint64_t)(uintptr_t)data;
   driver.live++;
   return OK;

@@ -1,12 +1,12 @@
 /* tests/cuda/standin/libnccl.c - a stand-in for NCCL, for devices of the stand-in for the driver in one process or in
  * several on this machine. A message is a file in a folder that the communicator's id names. An exchange is done when
- * all that it receives has come and all that it sends has been taken: so one that a peer does not ask for never ends, as
- * on a device. Two sites on one device are refused.
+ * all that it receives has come and all that it sends has been taken: so one that a peer does not ask for never ends,
+ * as on a device. Two sites on one device are refused.
  *
  * $EIN_STANDIN: nccl-begin=N, nccl-group=N: the N-th communicator of this process is not made, its N-th exchange is
- * refused; nccl-id=1: no id is made; nccl-lost=N: its N-th exchange never ends, and NCCL says that a peer is gone; nccl-version=20000: it is that
- * version. $EIN_STANDIN_NCCL: a file to which a line is appended at exit: how many exchanges there were, of how many
- * bytes received, and how many communicators were made and are left. */
+ * refused; nccl-id=1: no id is made; nccl-lost=N: its N-th exchange never ends, and NCCL says that a peer is gone;
+ * nccl-version=20000: it is that version. $EIN_STANDIN_NCCL: a file to which a line is appended at exit: how many
+ * exchanges there were, of how many bytes received, and how many communicators were made and are left. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -109,7 +109,8 @@ static void kernel_touches(int device) {
 
 static void later_orders(const Later *x, int stream) {
   static const char *const what[] = {['k'] = "a kernel", ['u'] = "a copy to the device", ['d'] = "a copy to the host",
-      ['a'] = "a copy on the device", ['c'] = "a library's work", ['z'] = "a fill", ['g'] = "a graph", ['e'] = "an event",
+      ['a'] = "a copy on the device", ['c'] = "a library's work", ['z'] = "a fill", ['g'] = "a graph",
+      ['e'] = "an event",
       ['w'] = "a wait", ['p'] = "an exchange of NCCL's", ['-'] = "nothing"};
   order_begin(stream, &x->known, what[x->what]);
 }

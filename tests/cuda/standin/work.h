@@ -8,8 +8,9 @@
 #include "world.h"
 
 typedef struct Later {
-  /* 'k' kernel, 'u' up, 'd' down, 'a' across, 'c' a library's call, 'p' one that waits for other devices, 'z' fill, 'g' graph (its kernels have their own
-   * parameters), 'e' an event is recorded, 'w' another stream's event is waited for, '-' nothing */
+  /* 'k' kernel, 'u' up, 'd' down, 'a' across, 'c' a library's call, 'p' one that waits for other devices, 'z' fill,
+   * 'g' graph (its kernels have their own parameters), 'e' an event is recorded, 'w' another stream's event is waited for,
+   * '-' nothing */
   int what;
   int parameters, size;      /* of a kernel: the number of parameters, and the most bytes of each */
   struct Later *nodes;       /* of a graph */

@@ -27,8 +27,9 @@ enum { STANDIN_MOST = 4096 };
 typedef int StandinLaunch(const unsigned *grid, const unsigned *block, unsigned shared, void **parameter);
 
 /* What the stand-ins for cuBLAS and NCCL need of the driver's: a call when the stream's work is done, with data that is
- * freed afterwards, and the same that also waits until something is ready; whether that many bytes are in the current device's memory; and whether a failure is injected, "word=N"
- * for the N-th; what it reads and stores while it is called; which device is current, -1: none. */
+ * freed afterwards, and the same that also waits until something is ready; whether that many bytes are in the current
+ * device's memory; which device is current, -1: none; whether a failure is injected, "word=N" for the N-th; and to
+ * say what they read and store while they are called. */
 typedef int StandinLater(void *stream, void (*call)(void *data), void *data);
 typedef int StandinWhen(void *stream, int (*ready)(void *data), void (*call)(void *data), void *data);
 typedef int StandinDevice(void);

@@ -93,6 +93,36 @@ for by in f-1 f-2 f-3; do
     for f in never/*; do cmp -s "$f" "again/${f#never/}" || wrong "on $n ranks ${f#never/} differs after a resume from $by"; done
   done
 done
+# So do states that begin with what a plan moves, and two that begin with one zero: each is saved under its own name.
+cat >steps.ein <<'END'
+dim N = 40, D = 10, H = 24
+input X[n:N,d:D] : f32 = normal[n,d](1)
+param W0[d:D,h:H] : f32 = 0.3 * normal[d,h](2)
+repeat t < 40 {
+  state W[d:D,h:H] = W0[d,h]
+  state m[d:D,h:H] : f32 = 0
+  state s[d:D,h:H] : f32 = 0
+  loss = mean[n] ((mean[h] relu(sum[d] X[n,d] * W[d,h])) - X[n,0])^2
+  g[d,h] = grad(loss, W[d,h])
+  error[t] = loss
+  next m[d,h] = 0.9 * m[d,h] + 0.1 * g[d,h]
+  next s[d,h] = 0.99 * s[d,h] + 0.01 * g[d,h]^2
+  next W[d,h] = W[d,h] - 0.01 * m[d,h] / (sqrt(s[d,h]) + 1e-6)
+}
+output W
+output error
+END
+rm -r never
+want 0 "$EIN" run --flags=-O0 --target=c steps.ein --deterministic -o all=never/ --checkpoint s-1 --every 15
+want 0 ranks 2 steps.ein --deterministic --checkpoint s-2 --every 15
+for by in s-1 s-2; do
+  for n in 1 3; do
+    rm -rf again
+    if [ $n = 1 ]; then want 0 "$EIN" run --flags=-O0 --target=c steps.ein --deterministic -o all=again/ --resume $by
+    else want 0 ranks $n steps.ein --deterministic -o all=again/ --resume $by; fi
+    for f in never/*; do cmp -s "$f" "again/${f#never/}" || wrong "on $n ranks ${f#never/} differs after a resume from $by"; done
+  done
+done
 want 0 ranks 3 fixed.ein --deterministic --resume f-2 --checkpoint f-2 --every 3
 [ "$(cd f-2 && echo *-of-2*)" = '*-of-2*' ] || wrong "there is $(names f-2)"
 want 1 ranks 3 fixed.ein --resume f-2

@@ -65,10 +65,13 @@ static int32_t place_find(TaskGraph *t, const Task *k, uint32_t stage, const uin
   return -1;
 }
 
-/* The two become one: an output if one is, else the buffer that was there first. */
-static void unite(TaskGraph *t, uint32_t place, uint32_t made, uint32_t *to) {
+/* The two become one: an output if one is, else the buffer that was there first. That has the name of a copy, which is
+ * what goes on: of a state, and not of its first value. Checkpoints have such names. */
+static void unite(TaskGraph *t, uint32_t place, const TaskStage *s, uint32_t *to) {
+  uint32_t made = (uint32_t)s->buffer;
   to[made] = place;
   t->buffers.at[place].last = t->buffers.at[made].last;
+  if (s->sum->body->kind == EX_READ) t->buffers.at[place].name = t->buffers.at[made].name;
   if (t->buffers.at[made].space != BUF_OUTPUT) return;
   for (uint32_t b = 0; b < t->buffers.len; b++)
     if (to[b] == place) to[b] = made;
@@ -80,7 +83,7 @@ static void list_reuse(TaskGraph *t, const Tasks *list, uint32_t *to) {
     list_reuse(t, &k->body, to);
     for (uint32_t s = 0; k->kind == TASK_KERNEL && !task_call(k) && k->unless < 0 && s < k->stages.len; s++) {
       int32_t place = place_find(t, k, s, to);
-      if (place >= 0) unite(t, (uint32_t)place, (uint32_t)k->stages.at[s].buffer, to);
+      if (place >= 0) unite(t, (uint32_t)place, &k->stages.at[s], to);
     }
   }
 }

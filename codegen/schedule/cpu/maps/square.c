@@ -516,14 +516,16 @@ static const Expr *side_fits(Squares *q, int side) {
   return expr_op2(s->x, OP_LE, ex_add(s, q->lo[side], ex_int(s, q->square)), q->until[side]);
 }
 
-/* Counts the current square's points along a side, if it has all of them, or those that are left. */
-static void side_count(Squares *q, int side, bool all) {
+static void side_all(Squares *q, int side) {
+  const Expr *size = q->p->stage->bound[q->side_of[side]];
+  q->count[side] = size->kind == EX_INT && size->i < q->square ? size : ex_int(q->s, q->square);
+}
+
+/* The current square's points along a side that may be cut off. */
+static void side_left(Squares *q, int side) {
   Sched *s = q->s;
-  const Expr *size = q->p->stage->bound[q->side_of[side]], *most = ex_int(s, q->square);
-  bool known = size->kind == EX_INT && !(q->lined && side == LANES);
-  if (all) q->count[side] = size->kind == EX_INT && size->i < q->square ? size : most;
-  else if (known) q->count[side] = ex_int(s, size->i % q->square);
-  else q->count[side] = named(s, NULL, "n", ex_min(s, most, ex_sub(s, q->until[side], q->lo[side])));
+  const Expr *left = ex_sub(s, q->until[side], q->lo[side]);
+  q->count[side] = named(s, NULL, "n", ex_min(s, ex_int(s, q->square), left));
 }
 
 /* Each side that may be cut off is tested alone, and the code for what is left knows how much that is. */
@@ -535,16 +537,17 @@ static void square_sides(Squares *q, const Expr *const *fits, int k) {
   }
   int side = k ? !q->out : q->out;
   if (!fits[side] || (q->lined && side == LANES)) {
-    side_count(q, side, !fits[side]);
+    if (fits[side]) side_left(q, side);
+    else side_all(q, side);
     square_sides(q, fits, k + 1);
     return;
   }
   LoopStmt *both = if_add(s, fits[side]);
   LoopBody *was = into(s, &both->body);
-  side_count(q, side, true);
+  side_all(q, side);
   square_sides(q, fits, k + 1);
   into(s, &both->other);
-  side_count(q, side, false);
+  q->count[side] = ex_int(s, q->p->stage->bound[q->side_of[side]]->i % q->square);
   square_sides(q, fits, k + 1);
   into(s, was);
 }
@@ -566,7 +569,7 @@ static void square_cut(Squares *q) {
   LoopBody *was = s->body;
   for (int left = 0; left < 2; left++) {
     into(s, left ? &both->other : &both->body);
-    for (int k = 0; k < 2; k++) side_count(q, k, !left || !fits[k]);
+    for (int k = 0; k < 2; k++) (left && fits[k] ? side_left : side_all)(q, k);
     square_do(q);
   }
   into(s, was);
@@ -618,7 +621,8 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   squares_walk(&q, threads);
   if (q.group != NOWHERE) squares_group(&q);
   for (int k = 0; k < 2; k++) {
-    q.until[k] = ex_min(s, p->stage->bound[q.side_of[k]], ex_add(s, q.first[k], ex_int(s, q.side[k])));
+    q.until[k] = p->stage->bound[q.side_of[k]];
+    if (q.tiled) q.until[k] = ex_min(s, q.until[k], ex_add(s, q.first[k], ex_int(s, q.side[k])));
     if (q.lined && k == OTHER) {
       q.first[k] = named(s, NULL, "first", q.first[k]);
       q.until[k] = named(s, NULL, "until", q.until[k]);

@@ -218,6 +218,7 @@ typedef struct Job {
   const Givens *given;        /* the files of its inputs and outputs if it runs on many ranks, each of which reads and
                                * writes its own part */
   const Targets *targets;     /* NULL: outputs stay here */
+  struct Defaults *defaults;  /* code for defaults of inputs that are not given (native.h); NULL: eval computes them */
 } Job;
 Leave job_read(Session *s, Job *j, const Args *a, const char *path);
 Leave job_from_text(Session *s, Job *j, const char *name, const char *text);

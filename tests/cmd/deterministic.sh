@@ -104,6 +104,25 @@ want 0 "$EIN" run odd.ein --deterministic --expect -n 3
 want 0 "$EIN" verify --deterministic --flags="-O1 -DEIN_ONE_VERSION" all.ein
 want 0 "$EIN" verify --deterministic --flags="-O1 -DEIN_ONE_VERSION" half.ein
 
+# Defaults that call functions, sum floats, or read other inputs.
+cat >given.ein <<'E'
+dim N = 64, D = 12
+input X[n:N,d:D] : f32 = normal[n,d](1)
+input W[n:N,d:D] : f32 = 0.1 * normal[n,d](2) + 0.3
+input y[n:N] : f32 = sin(X[n,0])
+input z[n:N] : f32 = exp(sum[d] X[n,d] / 3)
+input U[n:N,d:D] : f32 = tanh(uniform[n,d](3))
+output a[n,d] = y[n] + X[n,d] * W[n,d]
+output b[n] = z[n] + 1
+output c[n,d] = U[n,d]
+E
+same given 2 5
+given_as() {
+  rm -rf now
+  want 0 "$EIN" run given.ein --deterministic -o all=now/ "$@"
+  diff -r one now >differ || wrong "defaults, $*: other bits: $(cat differ)"
+}
+
 # The option is the reason: without it, four sites have other bits.
 rm -rf one now
 want 0 "$EIN" run all.ein -o all=one/
@@ -141,6 +160,11 @@ shows 'Its sums have the same bits on any number of sites; without that '
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 if command -v mpirun >/dev/null; then as_first "three processes" --np 3; fi
+same given
+command -v mpirun >/dev/null && given_as --np 3
+if command -v g++ >/dev/null && [ -e "$standin/libcuda.so.1" ]; then
+  EIN_STANDIN=devices=3 LD_LIBRARY_PATH=$standin given_as --target=cuda -n 3
+fi
 
 # The largest term is looked for at points of which the result has some: x[t % N] has no elements if s has no values.
 cat >none.ein <<'E'

@@ -210,12 +210,12 @@ static Leave run_sites(Session *s, const Job *j, Eval *e) {
 
 /* Does everything that needs other programs, such as the C compiler: with many ranks the first one does it, before
  * MPI starts. Only the C functions that a default calls each rank makes itself. */
-static Leave compute_begin(Session *s, Job *j, const Args *a, Eval *e, Library *lib) {
+static Leave compute_begin(Session *s, Job *j, const Args *a, bool c, Eval *e, Library *lib) {
   Leave l = LEAVE_OK;
   *lib = (Library){0};
   if (ranks_first(s) && arg_has(a, OPT_SITES)) l = job_sites(s, j, a, LANG_TASK);
-  if (!l && !s->ranks && job_of_sites(j)) l = defaults_make(s, a, j, NULL, 0, e);
-  if (!l && s->ranks) l = defaults_ready(s, j, e);
+  if (!l && !s->ranks && job_of_sites(j)) l = defaults_of_sites(s, a, j, c, e);
+  if (!l && s->ranks) l = defaults_ready(s, a, j, c, e);
   if (!l && s->ranks) threads_sleep(s);
   return !l && s->ranks ? ranks_prepare(s, j, a, lib) : l;
 }
@@ -225,6 +225,7 @@ static Leave compute_end(Session *s, Leave begun, Job *j, const Args *a, bool c,
   if (s->ranks) {
     Leave l = ranks_run(s, begun, j, a, lib, e);
     library_close(lib);
+    defaults_end(j);
     return l;
   }
   if (begun) return begun;
@@ -251,7 +252,7 @@ static Leave compute_and_report(Session *s, Leave begun, Job *j, const Args *a, 
 
 Leave run_compute(Session *s, Job *j, const Args *a, bool c, Eval *e) {
   Library lib;
-  Leave l = compute_begin(s, j, a, e, &lib);
+  Leave l = compute_begin(s, j, a, c, e, &lib);
   return compute_and_report(s, l, j, a, c, e, &lib);
 }
 
@@ -300,7 +301,7 @@ Leave run_job(Session *s, Job *j, const Args *a, const Words *inputs) {
   j->targets = &targets;
   if (!l) l = run_inputs(s, j, &given, &e);
   if (!l) l = profile_new(s, a, j, c);
-  if (!l) l = compute_begin(s, j, a, &e, &lib);
+  if (!l) l = compute_begin(s, j, a, c, &e, &lib);
   l = compute_and_report(s, l, j, a, c, &e, &lib);
   if (l || !ranks_first(s)) return l;
   l = targets_write(s, &e, &targets);
@@ -369,7 +370,7 @@ static Leave expect_compute(Session *s, Expected *r, const Words *inputs) {
   Givens given = {0};
   Leave l = job_given(s, j, &r->all, inputs, &r->c, &given);
   if (!l) l = run_inputs(s, j, &given, &r->e);
-  return l ? l : compute_begin(s, j, &r->all, &r->e, &r->lib);
+  return l ? l : compute_begin(s, j, &r->all, r->c, &r->e, &r->lib);
 }
 
 /* false: there is nothing to run, which has been reported. */

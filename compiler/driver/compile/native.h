@@ -219,11 +219,15 @@ double seconds_now(void);
 /* ---- defaults.c ----------------------------------------------------------------------------------- */
 /* Computes the defaults of inputs that e lacks, with that C compiler; c NULL: by eval. */
 Leave defaults_make(Session *s, const Args *a, const Job *j, Compiler *c, int threads, Eval *e);
+/* The same for sites in this process: for a compiled run by code, unless eval has the same bits. */
+Leave defaults_of_sites(Session *s, const Args *a, const Job *j, bool compiled, Eval *e);
 /* The graph of an input's default as its only output, with the inputs on which it depends. *by_block: it computes one
  * block; its sizes are where the block begins in each dimension, then its lengths; it then has no inputs. */
 EinGraph *default_program(Session *s, const Job *j, const EinNode *input, bool *by_block);
-/* Loads the C functions that these defaults call, which may compile them: before MPI starts. */
-Leave defaults_ready(Session *s, const Job *j, const Eval *e);
+/* Before MPI starts: loads the C functions that these defaults call, which may compile them; for a compiled run makes
+ * code for those of which eval might have other bits. */
+Leave defaults_ready(Session *s, const Args *a, Job *j, bool compiled, const Eval *e);
+void defaults_end(Job *j);
 /* For a rank's input that is not given: the default of its block, dense, at out->data; or, if *whole, all of it in
  * *out. Inputs on which it depends are read from j->given. */
 Leave default_block(Session *s, const Job *j, const Eval *e, const EinNode *input, const int64_t *low,

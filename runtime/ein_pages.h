@@ -10,16 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__linux__)
-#include <sys/mman.h>
+#if defined(__linux__) && defined(__GNUC__)
+/* Not by <sys/mman.h>, whose macros would be in the way of a program's names. */
+extern int madvise(void *block, size_t bytes, int advice);
+#define EIN_PAGES_LARGE 14 /* MADV_HUGEPAGE */
 #endif
 
-#if defined(MADV_HUGEPAGE)
+#if defined(EIN_PAGES_LARGE)
 static inline void ein_pages_large(void *block, size_t bytes) {
   const uintptr_t page = (uintptr_t)2 << 20;
   if (!block || bytes < 2 * page) return;
   uintptr_t from = ((uintptr_t)block + page - 1) / page * page, to = ((uintptr_t)block + bytes) / page * page;
-  (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+  (void)madvise((void *)from, to - from, EIN_PAGES_LARGE);
 }
 #else
 static inline void ein_pages_large(void *block, size_t bytes) {

@@ -189,7 +189,7 @@ typedef struct ein_config {
   const ein_watch *watch; /* borrowed; called only by a model whose code reports its steps, as that of ein run --profile
                            * does */
   ein_counts *counts;  /* borrowed; a model for CUDA adds to it; NULL: nothing is counted */
-  uint64_t device_memory; /* the most bytes that a model for CUDA takes on its device, besides cuBLAS's; 0: what is free.
+  uint64_t device_memory; /* the most bytes that a model for CUDA takes on its device, beside cuBLAS's; 0: what is free.
                            * A run that takes more keeps tensors on the host, and fetches them when it needs them */
 } ein_config;
 

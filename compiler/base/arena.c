@@ -3,15 +3,17 @@
  * An arena is a chain of blocks whose sizes double from 64 KiB to 16 MiB. A request that is too large for the current
  * block's size class gets a separate block, chained after the current one, which stays in use. Allocated memory is
  * zero. Large blocks come zeroed from the C library, which knows which pages are fresh. Others are zeroed a few KiB
- * ahead of the allocations, because thousands of small arenas come and go, and use little of their blocks. Under
+ * ahead of the allocations, because thousands of small arenas come and go, and use little of their blocks. What gets a
+ * block of its own begins at a cache line, and from 4 MiB on has large pages where the system gives them. Under
  * AddressSanitizer, free memory is poisoned and a red zone follows every allocation, so it finds overflows inside an
  * arena too. */
 #include "guard.h"
-#include "ein_pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ein_pages.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -32,7 +34,8 @@
 #define RED_ZONE       0u
 #endif
 
-enum { ALIGN = 16, LINE = 64, FIRST_BLOCK = 64 << 10, LAST_BLOCK = 16 << 20, LARGE_BLOCK = 2 << 20, ZERO_AHEAD = 4 << 10 };
+enum { ALIGN = 16, LINE = 64 };
+enum { FIRST_BLOCK = 64 << 10, LAST_BLOCK = 16 << 20, LARGE_BLOCK = 2 << 20, ZERO_AHEAD = 4 << 10 };
 
 typedef struct Block {
   struct Block *next;

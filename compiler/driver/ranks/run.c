@@ -102,10 +102,9 @@ static Leave targets_same(Session *s, const Args *a) {
   const char *mine = word[target_device(s, a)], *first = mine;
   size_t n = strlen(first) + 1;
   ranks_tell(s, &first, &n);
-  return strcmp(mine, first) == 0
-      ? LEAVE_OK
-      : fail(s, LEAVE_USAGE, "process %d runs %s, and the first process %s: all run on devices, or none", s->ranks->rank,
-            mine, first);
+  if (strcmp(mine, first) == 0) return LEAVE_OK;
+  return fail(s, LEAVE_USAGE, "process %d runs %s, and the first process %s: all run on devices, or none",
+      s->ranks->rank, mine, first);
 }
 
 /* Prints a graph without its places in files, which may lie elsewhere on other machines. */

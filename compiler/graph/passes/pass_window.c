@@ -1,5 +1,5 @@
 /* graph/passes/pass_window.c - turns a band, such as j - 7 <= b and b <= j + 7, into a window that moves with j: its
- * points are counted from its lower end, b = j - 7 + k with k < 15, and beyond the tensor's end, if it reaches there, it
+ * points are counted from its lower end, b = j - 7 + k with k < 15, and beyond the tensor's end, if it gets there, it
  * has the reducer's identity. Then all results have the same number of points, and lanes go along j; this requires that
  * reads have j in their last index only, so that their elements are contiguous.
  *

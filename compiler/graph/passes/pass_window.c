@@ -112,12 +112,16 @@ static bool stays_apart(Arena *scratch, const EinNode *n, const Expr *body, uint
   return true;
 }
 
-static const Expr *index_normal(void *env, Exprs *p, const Expr *leaf) {
+static const Expr *read_normal(void *env, Exprs *p, const Expr *leaf) {
   const Expr **index = env;
   if (leaf->kind != EX_READ) return leaf;
   for (uint32_t k = 0; k < leaf->n; k++)
     index[k] = leaf->arg[k]->has & HAS_READ ? leaf->arg[k] : expr_normal(p, leaf->arg[k]);
   return expr_read(p, (DType)leaf->dtype, leaf->i, leaf->n, index);
+}
+
+const Expr *expr_reads_normal(Arena *scratch, Exprs *p, const Expr *e) {
+  return expr_map(p, e, read_normal, NEW_ARRAY(scratch, const Expr *, GRAPH_OUT + 1));
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -144,7 +148,7 @@ static bool always(Exprs *p, const EinSum *s, const Expr *const *bound, const Ex
 /* Replaces s and the label's bound by a window's; or returns false. others: lanes go along another window. */
 static bool window_put(Windows *w, const EinNode *n, EinSum *s, const Expr **bound, uint32_t red, bool others) {
   Exprs *p = w->b.old->exprs;
-  const Expr *part[CONJUNCTS_MOST], *index[GRAPH_OUT + 1], *where = NULL, *zero = expr_int(p, DT_I64, 0);
+  const Expr *part[CONJUNCTS_MOST], *where = NULL, *zero = expr_int(p, DT_I64, 0);
   const Expr **to = NEW_ARRAY(w->scratch, const Expr *, red + 1);
   uint32_t parts;
   Band d;
@@ -153,7 +157,7 @@ static bool window_put(Windows *w, const EinNode *n, EinSum *s, const Expr **bou
   if (w->sites && !stays_apart(w->scratch, n, s->body, expr_label(p, red)->labels, d.along)) return false;
   const Expr *point = expr_normal(p, expr_op2(p, OP_ADD, d.low, expr_label(p, red)));
   to[red] = point;
-  const Expr *body = expr_map(p, expr_relabel(p, s->body, red + 1, to), index_normal, index);
+  const Expr *body = expr_reads_normal(w->scratch, p, expr_relabel(p, s->body, red + 1, to));
   if (!others && !w->sites && !lies_along(w->scratch, body, d.along)) return false;
   for (uint32_t i = 0; i < parts; i++)
     if (i != d.upper && i != d.lower) where = expr_and(p, where, expr_relabel(p, part[i], red + 1, to));

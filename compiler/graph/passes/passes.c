@@ -19,6 +19,7 @@ const PassInfo pass_info[GRAPH_PASSES] = {
     {"contract", graph_contract},
     {"classes", graph_classes},
     {"separate", graph_separate},
+    {"lag", graph_lag},
     {"window", graph_window},
     {"common", graph_common},
     {"axes", graph_axes},

@@ -60,6 +60,8 @@ EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64
 EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Splits reductions whose predicate separates into conditions on different labels into one reduction per label. */
 EinGraph *graph_separate(Arena *a, const EinGraph *g, PassNotes *notes);
+/* Counts by place what is counted by its distance from the result, as far as the tensor goes: a running sum. */
+EinGraph *graph_lag(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Counts bands from their low ends, if all results have equally many points. */
 EinGraph *graph_window(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Puts the axes of values between products in the order in which they are best made and read. */
@@ -84,7 +86,7 @@ typedef struct PassInfo {
 } PassInfo;
 /* Has the readers of a vertex that copies another tensor read that tensor, if only vertices read the copy. */
 EinGraph *graph_copies(Arena *a, const EinGraph *g, PassNotes *notes);
-enum { GRAPH_PASSES = 15 };
+enum { GRAPH_PASSES = 16 };
 extern const PassInfo pass_info[GRAPH_PASSES]; /* in the order in which they run; a name may occur twice */
 
 typedef struct Optimise {

@@ -70,6 +70,8 @@ const Expr *float_compared(Exprs *p, const Expr *c);
 bool expr_can_fail(const Expr *e);
 /* The operands that op joins in e, from left to right. Returns false if there are more than `most`. */
 bool op_parts(Arena *a, const Expr *e, Op op, uint32_t most, const Expr **part, uint32_t *n);
+/* The same with its reads' indices in normal form, unless they have reads themselves. */
+const Expr *expr_reads_normal(Arena *scratch, Exprs *p, const Expr *e);
 /* Solves a comparison without reads for the label: writes it as *by < 0 (strict) or *by <= 0, in which the label's
  * coefficient is 1 or -1. Returns the coefficient; 0: it has no such form. */
 int64_t bound_of_label(Exprs *p, const Expr *e, const Expr *label, const Expr **by, int64_t *strict);

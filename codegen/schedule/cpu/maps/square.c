@@ -117,10 +117,12 @@ typedef struct Squares {
   uint32_t group;            /*   position of the one along which a tile's whole rows go on: a tile has `many` of its */
   int64_t many;              /*   points; NOWHERE: there is none */
   const Expr *first[2], *from; /* where the current tile begins, also along the group; */
-  const Expr *until[2];      /*   and where it ends along each side */
+  const Expr *until[2];      /*   and where it ends along each side; */
+  const Expr *span[2];       /*   if lined, it has the lesser of these numbers of lanes */
   const Expr *lead;          /* if lined: elements before the result's rows reach a line and the first tile begins; */
   const Expr *last;          /*   and whether this tile is the last one, which gets those too */
-  const Expr *lo[2], *count[2]; /* of the current square */
+  const Expr *lo[2], *count[2]; /* of the current square; */
+  const Expr *in[2];         /*   and where it begins in its tile */
   const Expr **next;         /* the labels around the squares for the next tile, */
   const Expr *ahead[2];      /*   and where it begins */
 } Squares;
@@ -319,8 +321,12 @@ static void squares_group(Squares *q) {
 static void squares_side(Squares *q, int side) {
   Sched *s = q->s;
   uint32_t v = var_new(s, q->p->stage->label[q->side_of[side]], "i");
-  into(s, &for_add(s, v, q->first[side], q->until[side], q->square, BIND_SEQ)->body);
-  q->lo[side] = var_read(s, v);
+  bool lined = q->lined && side == LANES && !q->whole; /* the number of lanes is the lesser of two */
+  const Expr *points = lined ? ex_min(s, q->span[0], q->span[1]) : NULL;
+  into(s, &for_add(s, v, lined ? ex_int(s, 0) : q->first[side], lined ? points : q->until[side], q->square, BIND_SEQ)
+              ->body);
+  q->in[side] = lined ? var_read(s, v) : ex_sub(s, var_read(s, v), q->first[side]);
+  q->lo[side] = lined ? ex_add(s, q->first[side], var_read(s, v)) : var_read(s, v);
 }
 
 /* A point of the next tile, clamped to the last one. */
@@ -372,7 +378,7 @@ static const Expr *square_number(Squares *q) {
   const Expr *n = q->group == NOWHERE ? ex_int(s, 0) : ex_sub(s, q->e->label[q->label[q->group]], q->from);
   const int order[2] = {OTHER, LANES};
   for (int k = 0; k < 2; k++) {
-    const Expr *in = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[order[k]], q->first[order[k]]), ex_int(s, q->square));
+    const Expr *in = expr_op2(s->x, OP_IDIV, q->in[order[k]], ex_int(s, q->square));
     n = ex_add(s, ex_mul(s, n, ex_int(s, q->side[order[k]] / q->square)), in);
   }
   return named(s, NULL, "number", n);
@@ -416,7 +422,7 @@ static void square_values(Squares *q, const Expr *row, uint32_t line) {
   const Expr *value = ex_shared(s, expr_cast(s->x, st->sum->dtype, ex_of(q->e, q->body)));
   q->e->packed = NULL;
   if (q->kept) {
-    const Expr *lane = ex_add(s, ex_sub(s, q->lo[LANES], q->first[LANES]), at[1]),
+    const Expr *lane = ex_add(s, q->in[LANES], at[1]),
                *kept[3] = {q->half, row, lane};
     store_add(s, q->block, 3, kept, value);
   } else if (line == NOWHERE) result_store(s, st, q->e, value);
@@ -449,7 +455,7 @@ static void block_share(Squares *q) {
   int64_t beside = q->side[LANES] / q->square, most = (q->square + beside - 1) / beside;
   bool alike = q->square % beside == 0;
   const Expr *square = ex_int(s, q->square), *share = ex_int(s, most),
-             *number = expr_op2(s->x, OP_IDIV, ex_sub(s, q->lo[LANES], q->first[LANES]), square);
+             *number = expr_op2(s->x, OP_IDIV, q->in[LANES], square);
   LoopBody *was = s->body;
   into(s, &if_add(s, expr_op2(s->x, OP_LT, q->first[OTHER], q->lo[OTHER]))->body);
   const Expr *from = named(s, NULL, "row", ex_mul(s, number, share));
@@ -525,6 +531,8 @@ static void side_all(Squares *q, int side) {
 static void side_left(Squares *q, int side) {
   Sched *s = q->s;
   const Expr *left = ex_sub(s, q->until[side], q->lo[side]);
+  if (q->lined && side == LANES)
+    left = ex_min(s, ex_sub(s, q->span[0], q->in[side]), ex_sub(s, q->span[1], q->in[side]));
   q->count[side] = named(s, NULL, "n", ex_min(s, ex_int(s, q->square), left));
 }
 
@@ -589,11 +597,12 @@ static void squares_do(Squares *q) {
  * before the first. */
 static void squares_lined(Squares *q) {
   Sched *s = q->s;
-  const Expr *size = q->p->stage->bound[q->side_of[LANES]], *zero = ex_int(s, 0),
+  const Expr *size = q->p->stage->bound[q->side_of[LANES]],
              *end = ex_add(s, q->first[LANES], ex_int(s, q->side[LANES]));
   LoopStmt *both = if_add(s, expr_op2(s->x, OP_AND, q->when, expr_op2(s->x, OP_LE, end, size)));
   into(s, &both->body);
   q->whole = true, q->until[LANES] = end, q->when = expr_bool(s->x, true);
+  q->span[0] = q->span[1] = ex_int(s, q->side[LANES]);
   if (q->kept) block_new(q);
   squares_do(q);
   if (q->kept) {
@@ -602,12 +611,12 @@ static void squares_lined(Squares *q) {
   }
   into(s, &both->other);
   q->whole = q->kept = false, q->when = NULL;
-  uint32_t v = var_new(s, NULL, "part");
-  into(s, &for_add(s, v, zero, ex_int(s, 2), 1, BIND_SEQ)->body);
-  const Expr *second = expr_op2(s->x, OP_EQ, var_read(s, v), ex_int(s, 1)),
-             *before = expr_select(s->x, q->last, ex_min(s, size, q->lead), zero);
-  q->first[LANES] = named(s, NULL, "from", expr_select(s->x, second, zero, q->first[LANES]));
-  q->until[LANES] = named(s, NULL, "to", expr_select(s->x, second, before, ex_min(s, size, end)));
+  q->until[LANES] = ex_min(s, size, end), q->span[1] = ex_sub(s, size, q->first[LANES]);
+  squares_do(q);
+  into(s, &both->other);
+  into(s, &if_add(s, q->last)->body);
+  q->first[LANES] = ex_int(s, 0), q->until[LANES] = ex_min(s, size, q->lead);
+  q->span[0] = q->lead, q->span[1] = size;
   squares_do(q);
 }
 
@@ -623,10 +632,6 @@ bool square_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   for (int k = 0; k < 2; k++) {
     q.until[k] = p->stage->bound[q.side_of[k]];
     if (q.tiled) q.until[k] = ex_min(s, q.until[k], ex_add(s, q.first[k], ex_int(s, q.side[k])));
-    if (q.lined && k == OTHER) {
-      q.first[k] = named(s, NULL, "first", q.first[k]);
-      q.until[k] = named(s, NULL, "until", q.until[k]);
-    }
   }
   if (q.lined) squares_lined(&q);
   else squares_do(&q);

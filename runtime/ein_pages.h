@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__linux__) && defined(__GNUC__)
-/* Not by <sys/mman.h>, whose macros would be in the way of a program's names. */
+#if defined(__linux__) && defined(__GNUC__) && !defined(__cplusplus)
+/* Not by <sys/mman.h>, whose macros would be in the way of a program's names. As C++, its exceptions are unknown. */
 extern int madvise(void *block, size_t bytes, int advice);
 #define EIN_PAGES_LARGE 14 /* MADV_HUGEPAGE */
 #endif

@@ -323,6 +323,20 @@ static const char small[] =
     "  kernel 2 Y outer 1 @\"f\":1:2 {\n    stage m[i:4] : f32 = g:f32[j:$K where (j < i)] %0[i, j]\n"
     "    stage Y[i:4] : f32 = (&0[i] * 1.5:f32) to %1[((i + @t) - @t)]\n  }\n}\nassert 4 %2\n";
 
+/* A fetch of rows of a table whose result has no dimension for a row's elements. */
+static void check_fetched(void) {
+  static const char text[] =
+      "taskgraph 1\nmesh 2\ndim at0\nbuffer %0 input 0 E[50, 3] : f64 low [0, (3 * $at0)]\n"
+      "buffer %1 input 1 at[20] : i64 low [(20 * $at0)]\nbuffer %2 output 0 Y[20] : f64 low [(20 * $at0)]\n"
+      "input E = %0\ninput at = %1\noutput Y = %2\n"
+      "fetch 0 Y outer 0 {\n  stage Y[i:20, d:6] : f64 = %0[%1[i], d] to %2[i, d]\n}\n";
+  Arena *a = arena_new();
+  TaskGraph *t = text_read(a, text, sizeof text - 1, diags_new(a));
+  Buf out = buf_new(a);
+  OK(t && !task_check(t, &out) && strstr(out.s, "is not one read of its table"), "a fetch without room for rows");
+  arena_free(a);
+}
+
 /* Nesting and length that no program has. */
 static void check_depth(void) {
   Arena *a = arena_new();
@@ -353,6 +367,7 @@ int main(void) {
   text_refusals(full, COUNT(refused), refused);
   text_silence(full, "buffer %6 work y[128] : f32", "buffer %6 work y[128] : f33");
   text_silence(full, "stage m[i:128, j:$N]", "stage m[i:128, j:$N");
+  check_fetched();
   text_broken("a small text", small, 5);
   check_depth();
   return DONE();

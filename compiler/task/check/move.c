@@ -165,6 +165,7 @@ static bool is_fetch(const Check *c, const TaskStage *s) {
   const TaskBuffer *to = &c->t->buffers.at[s->buffer], *p = &c->t->buffers.at[s->slot[0].index];
   const Expr *read = sum->body;
   uint32_t indices = 0, slice = 0;
+  if (to->rank != sum->n_out) return false;
   for (uint32_t d = 0; d < read->n; d++) indices += (read->arg[d]->has & HAS_READ) != 0;
   uint32_t points = sum->n_out - (read->n - indices);
   well = indices && to->low && points > 0 && points <= sum->n_out && p->dtype == DT_I64 &&

@@ -121,7 +121,11 @@
  *
  * Code compiled for any x86-64 has three versions of each kernel; the one that suits the machine is called.
  * EIN_ONE_VERSION turns that off. Only the two later versions have ein_fma as one instruction, so what is
- * inlined into a kernel is told which version it is in. */
+ * inlined into a kernel is told which version it is in.
+ *
+ * Where tiles for AVX-512's registers and for fewer, shorter ones are not the same, a kernel is there twice:
+ * EIN_KERNEL_WIDE, compiled if EIN_WIDE is set, and EIN_KERNEL_NARROW, if EIN_NARROW is set. Of both,
+ * ein_is_wide() says which one runs. */
 #if defined(__AVX512F__) && !defined(EIN_ANY_WIDTH)
 #if defined(__clang__)
 #if __clang_major__ >= 12 && !defined(__znver4__) && !defined(__znver5__)
@@ -163,6 +167,29 @@ EIN_INLINE double ein_fma_if_f64(int fused, double a, double b, double c) { retu
     else name##_v1(env, chunk, worker);                                                            \
   }                                                                                                \
   EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, EIN_UNUSED int ein_fused)
+#define EIN_KERNEL_WIDE(name)                                                                      \
+  void name(void *env, int64_t chunk, int worker);                                                 \
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused);                  \
+  static EIN_FAR __attribute__((target("arch=x86-64-v4"))) void name##_v4(void *env, int64_t chunk, int worker) { \
+    name##_of(env, chunk, worker, 1);                                                              \
+  }                                                                                                \
+  static void name(void *env, int64_t chunk, int worker) { name##_v4(env, chunk, worker); }        \
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, EIN_UNUSED int ein_fused)
+#define EIN_KERNEL_NARROW(name)                                                                    \
+  void name(void *env, int64_t chunk, int worker);                                                 \
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, int ein_fused);                  \
+  static EIN_FAR __attribute__((target("arch=x86-64-v3"))) void name##_v3(void *env, int64_t chunk, int worker) { \
+    name##_of(env, chunk, worker, 1);                                                              \
+  }                                                                                                \
+  static EIN_FAR void name##_v1(void *env, int64_t chunk, int worker) { name##_of(env, chunk, worker, 0); } \
+  static void name(void *env, int64_t chunk, int worker) {                                         \
+    if (__builtin_cpu_supports("x86-64-v3")) name##_v3(env, chunk, worker);                        \
+    else name##_v1(env, chunk, worker);                                                            \
+  }                                                                                                \
+  EIN_INLINE void name##_of(void *env, int64_t chunk, int worker, EIN_UNUSED int ein_fused)
+#define EIN_WIDE 1
+#define EIN_NARROW 1
+#define ein_is_wide() (__builtin_cpu_supports("x86-64-v4") != 0)
 #else
 #ifndef EIN_KERNEL_FOR
 #define EIN_KERNEL_FOR EIN_FAR
@@ -170,6 +197,15 @@ EIN_INLINE double ein_fma_if_f64(int fused, double a, double b, double c) { retu
 #define EIN_FUSED_PARAMETER
 #define EIN_FUSED
 #define EIN_KERNEL(name) EIN_KERNEL_FOR void name(void *env, int64_t chunk, int worker)
+#define EIN_KERNEL_WIDE(name) EIN_KERNEL(name)
+#define EIN_KERNEL_NARROW(name) EIN_KERNEL(name)
+#if !defined(EIN_WIDE) && defined(__AVX512F__)
+#define EIN_WIDE 1
+#elif !defined(EIN_WIDE)
+#define EIN_WIDE 0
+#endif
+#define EIN_NARROW (!EIN_WIDE)
+#define ein_is_wide() EIN_WIDE
 #endif
 
 /*

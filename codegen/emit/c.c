@@ -201,10 +201,12 @@ static void ready_print(CPrinter *p) {
 
 static void shapes_print(CPrinter *p, Buf *out) {
   const TaskGraph *t = p->p->tasks;
+  const LoopHalf *half = loop_halves(p->arena, p->p);
   for (uint32_t b = 0; b < t->buffers.len; b++) {
     const TaskBuffer *x = &t->buffers.at[b];
     for (uint32_t d = 0; d < x->rank; d++) {
       buf_printf(out, "  p->shape[%u] = ", p->axes[b] + d);
+      if (half[b] && !d) buf_printf(out, "%sein_is_wide() ? 0 : ", half[b] == HALF_WIDE ? "!" : "");
       if (x->when) c_checked(p, out, x->when), buf_str(out, " ? ");
       /* A block beyond the end is empty. */
       if (t->mesh.n) buf_str(out, "ein_max_i64(0, ");
@@ -236,15 +238,21 @@ static void checks_print(CPrinter *p, Buf *out) {
   }
 }
 
+static void scratch_of(CPrinter *p, Buf *out, Map *seen, const LoopKernel *k) {
+  const Expr *e = c_scratch(p, k);
+  if (expr_is_int(e, 0) || map_find(seen, e)) return;
+  map_put(seen, e, p);
+  buf_str(out, "  p->scratch = ein_max_i64(p->scratch, ");
+  c_checked(p, out, e);
+  buf_str(out, ");\n");
+}
+
 static void scratch_text(CPrinter *p, Buf *out) {
   Map seen = map_new(p->arena);
   for (uint32_t i = 0; i < p->p->kernels.len; i++) {
-    const Expr *e = c_scratch(p, p->p->kernels.at[i]);
-    if (expr_is_int(e, 0) || map_find(&seen, e)) continue;
-    map_put(&seen, e, p);
-    buf_str(out, "  p->scratch = ein_max_i64(p->scratch, ");
-    c_checked(p, out, e);
-    buf_str(out, ");\n");
+    const LoopKernel *k = p->p->kernels.at[i];
+    scratch_of(p, out, &seen, k);
+    if (k->narrow) scratch_of(p, out, &seen, k->narrow);
   }
 }
 

@@ -60,6 +60,7 @@ typedef struct CPrinter {
 
   const LoopKernel *k;       /* the current kernel */
   uint32_t number;           /* its number */
+  bool narrow;               /* it is the narrow one of that number */
   LoopNumbers numbers;       /* its numbers, if its functions serve several kernels */
   CFunction f;               /* the current function of it */
   bool device;               /* for a device: everything is in row-major order, and bodies call functions of

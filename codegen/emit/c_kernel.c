@@ -178,7 +178,8 @@ static bool touches_arguments(CPrinter *p) {
 }
 
 static void door_open(CPrinter *p, const char *name, const char *more) {
-  buf_printf(p->out, "static EIN_KERNEL(%s%s) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", name, more);
+  const char *registers = p->narrow ? "_NARROW" : p->k->narrow ? "_WIDE" : "";
+  buf_printf(p->out, "static EIN_KERNEL%s(%s%s) {\n  ein_ctx *ctx = (ein_ctx *)env;\n", registers, name, more);
 }
 
 /* Prints a function's entry points. The version for any strides is a separate function, so that it takes no registers
@@ -262,20 +263,31 @@ void c_note(CPrinter *p, const LoopKernel *k) {
   buf_str(p->out, " */\n");
 }
 
-static void kernel_take(CPrinter *p, uint32_t number) {
+static void kernel_take(CPrinter *p, uint32_t number, bool narrow) {
   p->number = p->functions.same[number];
   p->k = p->p->kernels.at[p->number];
+  p->narrow = narrow;
+  if (narrow) p->k = p->k->narrow;
   if (is_shared(p)) p->numbers = loop_numbers(p->arena, p->k);
+}
+
+static void parts_print(CPrinter *p, uint32_t number, bool narrow) {
+  kernel_take(p, number, narrow);
+  CPart part = c_part(p->k, 0);
+  for (uint32_t i = 0; i < c_parts(p->k); i++, part = c_part(p->k, part.end))
+    part_print(p, i, &p->k->body, part.first, part.end);
 }
 
 void c_kernel(CPrinter *p, uint32_t number) {
   const LoopKernel *k = p->p->kernels.at[number];
   if (p->functions.same[number] != number) return;
-  kernel_take(p, number);
   if (!p->functions.alone) c_note(p, k);
-  CPart part = c_part(k, 0);
-  for (uint32_t i = 0; i < c_parts(k); i++, part = c_part(k, part.end))
-    part_print(p, i, &k->body, part.first, part.end);
+  if (k->narrow) buf_str(p->out, "#if EIN_WIDE\n");
+  parts_print(p, number, false);
+  if (!k->narrow) return;
+  buf_str(p->out, "#endif\n#if EIN_NARROW\n");
+  parts_print(p, number, true);
+  buf_str(p->out, "#endif\n\n");
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------ */
@@ -286,8 +298,20 @@ static void work_text(CPrinter *p, const Expr *e) {
   else buf_printf(p->out, "(double)ctx->size[%u]", c_size_number(p, e));
 }
 
-static const char *bound_name(CPrinter *p, uint32_t number) {
-  return arena_printf(p->arena, "%s_bound_%u", p->o->prefix, number);
+static const char *bound_name(CPrinter *p, uint32_t number, bool narrow) {
+  return arena_printf(p->arena, "%s_bound_%u%s", p->o->prefix, number, narrow ? "_narrow" : "");
+}
+
+static void bound_print(CPrinter *p, const LoopKernel *k, const char *name) {
+  buf_printf(p->out, "static const int %s[] = {", name);
+  for (uint32_t x = 0; x < k->places.len; x++) {
+    bool is = k->places.at[x].space == SPACE_BUFFER;
+    buf_printf(
+        p->out, "%s%u, %u", x ? ", " : "", is ? k->places.at[x].buffer : 0, is ? p->axes[k->places.at[x].buffer] : 0);
+  }
+  LoopNumbers numbers = loop_numbers(p->arena, k);
+  for (uint32_t x = 0; x < numbers.len; x++) buf_printf(p->out, ", %lld", (long long)numbers.at[x].is);
+  buf_str(p->out, "};\n");
 }
 
 void c_bound_tables(CPrinter *p) {
@@ -301,15 +325,12 @@ void c_bound_tables(CPrinter *p) {
           "---- */\n\n");
     any = true;
     c_note(p, k);
-    buf_printf(p->out, "static const int %s[] = {", bound_name(p, i));
-    for (uint32_t x = 0; x < k->places.len; x++) {
-      bool is = k->places.at[x].space == SPACE_BUFFER;
-      buf_printf(
-          p->out, "%s%u, %u", x ? ", " : "", is ? k->places.at[x].buffer : 0, is ? p->axes[k->places.at[x].buffer] : 0);
-    }
-    LoopNumbers numbers = loop_numbers(p->arena, k);
-    for (uint32_t x = 0; x < numbers.len; x++) buf_printf(p->out, ", %lld", (long long)numbers.at[x].is);
-    buf_str(p->out, "};\n");
+    if (k->narrow) buf_str(p->out, "#if EIN_WIDE\n");
+    bound_print(p, k, bound_name(p, i, false));
+    if (!k->narrow) continue;
+    buf_str(p->out, "#endif\n#if EIN_NARROW\n");
+    bound_print(p, k->narrow, bound_name(p, i, true));
+    buf_str(p->out, "#endif\n");
   }
   if (any) buf_char(p->out, '\n');
 }
@@ -320,11 +341,13 @@ void c_parts_table(CPrinter *p) {
   buf_str(p->out, "};\n");
 }
 
-void c_call(CPrinter *p, uint32_t number, const char *before) {
+static void call_print(CPrinter *p, uint32_t number, bool narrow, const char *before) {
   const LoopKernel *k = p->p->kernels.at[number];
+  if (narrow) k = k->narrow;
   CPart part = c_part(k, 0);
-  kernel_take(p, number);
-  if (is_shared(p) && k->places.len) buf_printf(p->out, "%sctx->bound = %s;\n", before, bound_name(p, number));
+  kernel_take(p, number, narrow);
+  if (is_shared(p) && k->places.len)
+    buf_printf(p->out, "%sctx->bound = %s;\n", before, bound_name(p, number, narrow));
   for (uint32_t i = 0; i < c_parts(k); i++, part = c_part(k, part.end)) {
     const LoopStmt *s = part.thread;
     if (!s) {
@@ -337,5 +360,19 @@ void c_call(CPrinter *p, uint32_t number, const char *before) {
     else buf_printf(p->out, "ctx->size[%u], ", c_size_number(p, s->hi));
     work_text(p, k->work);
     buf_str(p->out, ")) return ein_state(ctx);\n");
+  }
+}
+
+/* Of a kernel and its narrow one, each calls itself where it is compiled and suits the machine. */
+void c_call(CPrinter *p, uint32_t number, const char *before) {
+  if (!p->p->kernels.at[number]->narrow) {
+    call_print(p, number, false, before);
+    return;
+  }
+  const char *in = arena_printf(p->arena, "%s  ", before);
+  for (int narrow = 0; narrow < 2; narrow++) {
+    buf_printf(p->out, "#if %s\n%sif (%sein_is_wide()) {\n", narrow ? "EIN_NARROW" : "EIN_WIDE", before, narrow ? "!" : "");
+    call_print(p, number, narrow, in);
+    buf_printf(p->out, "%s}\n#endif\n", before);
   }
 }

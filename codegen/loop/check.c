@@ -630,14 +630,15 @@ static void check_body(Check *c, const LoopBody *body) {
 /* ---- kernels ------------------------------------------------------------------------------------ */
 
 /* Checks that its task exists and that no other kernel has it. */
+/* met NULL: a kernel for narrow registers, beside another one. */
 static void check_task(Check *c, const LoopKernel *k, Map *met) {
   const void *key = (const void *)((uintptr_t)k->task + 1);
   uintptr_t depth = (uintptr_t)map_find(&c->tasks, key);
   if (!depth)
     fail(c, "there is no kernel in the tasks at step %u", k->task);
-  else if (map_find(met, key))
+  else if (met && map_find(met, key))
     fail(c, "there is another kernel for step %u", k->task);
-  map_put(met, key, c);
+  if (met) map_put(met, key, c);
   c->c.level = depth ? (uint32_t)depth - 1 : 0;
 }
 
@@ -699,6 +700,17 @@ static void check_kernel(Check *c, const LoopKernel *k, Map *met) {
   if (well && c->c.ok) loop_check_device(&c->c, k);
 }
 
+static void check_narrow(Check *c, const LoopKernel *wide, Map *names) {
+  const LoopKernel *k = wide->narrow;
+  if (!k) return;
+  if (k->task != wide->task || k->narrow || loop_is_device(wide) || loop_is_device(k))
+    fail(c, "the kernel for narrow registers is not for the same task of a processor");
+  c->k = NULL;
+  check_name(c, "a kernel", k->name, names);
+  c->k = k;
+  check_kernel(c, k, NULL);
+}
+
 /* ---- entry points ------------------------------------------------------------------------------- */
 
 static uint32_t find_kernels(Check *c, const Tasks *list, uint32_t depth) {
@@ -730,6 +742,7 @@ bool loop_check(const LoopProgram *p, Buf *out) {
     check_name(&c, "a kernel", p->kernels.at[i]->name, &names);
     c.k = p->kernels.at[i];
     check_kernel(&c, c.k, &met);
+    check_narrow(&c, c.k, &names);
   }
   arena_free(a);
   return c.c.ok;

@@ -470,11 +470,16 @@ static void guard_kernel(Guard *g, LoopKernel *k) {
         g->met, g->first_what);
 }
 
+static void guard_kernels(Guard *g, LoopKernel *k) {
+  guard_kernel(g, k);
+  if (k->narrow) guard_kernel(g, k->narrow);
+}
+
 static void guard_tasks(Guard *g, const Tasks *list) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *t = list->at[i];
     for (uint32_t k = 0; t->kind == TASK_KERNEL && k < g->p->kernels.len; k++)
-      if (g->p->kernels.at[k]->task == t->step) guard_kernel(g, g->p->kernels.at[k]);
+      if (g->p->kernels.at[k]->task == t->step) guard_kernels(g, g->p->kernels.at[k]);
     if (t->kind != TASK_REPEAT) continue;
     vec_push(g->arena, g->turns, task_turns(g->p->tasks, t));
     guard_tasks(g, &t->body);

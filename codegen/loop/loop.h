@@ -160,7 +160,8 @@ struct LoopStmt {
 int64_t loop_shared_bytes(const LoopPlace *x);
 static inline bool loop_is_across(const LoopStmt *s) { return s->kind == LOOP_LET && s->step; }
 
-typedef struct LoopKernel {
+typedef struct LoopKernel LoopKernel;
+struct LoopKernel {
   Str name;                  /* unique in the program, valid in C */
   VEC(Str) note;             /* its equations, a line each */
   VEC(Str) how;              /* the decisions about its loops, for people */
@@ -173,7 +174,9 @@ typedef struct LoopKernel {
   const Expr *work;          /* about how many scalar operations (in tiles, vectors of them): decides whether several
                               * threads pay; dims-only */
   uint32_t task;             /* its task's step */
-} LoopKernel;
+  LoopKernel *narrow;        /* computes the same with tiles for fewer and shorter vector registers: the one that suits
+                              * the machine runs. Each may have buffers of its own. NULL: this one suits all */
+};
 
 /* Whether it is for a device: its statements are loops over a grid of blocks, each a launch, and products. */
 static inline bool loop_is_device(const LoopKernel *k) {
@@ -207,6 +210,10 @@ LoopProgram *loop_read(Arena *a, Strings *t, Source *src, Diags *d);
 bool loop_equal(const LoopProgram *a, const LoopProgram *b, Buf *why);
 /* By kernel, the number of the first one that does the same on other buffers, or its own. */
 uint32_t *loop_twins(Arena *a, const LoopProgram *p);
+/* By buffer, which of a kernel and its narrow one has it for itself, and so needs it only where that one runs. */
+typedef enum { HALF_BOTH, HALF_WIDE, HALF_NARROW } LoopHalf;
+LoopHalf *loop_halves(Arena *a, const LoopProgram *p);
+bool loop_is_twin(Arena *a, const LoopProgram *p, LoopKernel *k, LoopKernel *other);
 /* Numbers in which twins may differ, each once and in the same order for all of them: the sites at which a kernel
  * tests an index, and the seeds of its random numbers. loop_number: the operand of e that is such a number, or -1. */
 typedef struct LoopNumber { bool seed; int64_t is; } LoopNumber;

@@ -182,8 +182,8 @@ static void print_text(Printer *p, const char *word, Str text) {
   buf_char(p->out, '\n');
 }
 
-static void print_kernel(Printer *p, const LoopKernel *k) {
-  buf_str(p->out, "kernel ");
+static void print_kernel(Printer *p, const char *word, const LoopKernel *k) {
+  buf_printf(p->out, "%s ", word);
   word_print(p->out, k->name);
   buf_printf(p->out, " step %u", k->task);
   if (k->work) print_with(p, " work ", k->work);
@@ -203,6 +203,7 @@ static void print_kernel(Printer *p, const LoopKernel *k) {
   print_body(p, &k->body, 1);
   p->k = NULL;
   buf_str(p->out, "}\n");
+  if (k->narrow) print_kernel(p, "narrow", k->narrow);
 }
 
 /* ---- the program -------------------------------------------------------------------------------- */
@@ -231,5 +232,5 @@ void loop_print(Buf *out, const LoopProgram *l) {
     place_print(out, s->place);
     buf_char(out, '\n');
   }
-  for (uint32_t i = 0; i < l->kernels.len; i++) print_kernel(&p, l->kernels.at[i]);
+  for (uint32_t i = 0; i < l->kernels.len; i++) print_kernel(&p, "kernel", l->kernels.at[i]);
 }

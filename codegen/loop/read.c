@@ -347,17 +347,32 @@ static bool want_kernel(LoopReader *r, LoopKernel *k) {
   return scan_place(&r->c, &k->from) && scan_want(&r->c, '{') && scan_want_end(&r->c, NULL);
 }
 
-static bool line_kernel(LoopReader *r) {
+/* Begins a kernel; NULL: its head failed. */
+static LoopKernel *kernel_begin(LoopReader *r) {
   LoopKernel *k = NEW(arena_of(r), LoopKernel);
   if (!want_kernel(r, k)) {
     r->give_up = true;
-    return false;
+    return NULL;
   }
-  vec_push(arena_of(r), r->p->kernels, k);
   r->k = k;
   r->vars = r->places = map_new(arena_of(r));
   r->lame = false;
-  return true;
+  return k;
+}
+
+static bool line_kernel(LoopReader *r) {
+  LoopKernel *k = kernel_begin(r);
+  if (k) vec_push(arena_of(r), r->p->kernels, k);
+  return k;
+}
+
+/* The kernel before it, for narrow registers. */
+static bool line_narrow(LoopReader *r) {
+  LoopKernel *wide = r->p->kernels.len ? vec_last(r->p->kernels) : NULL;
+  if (!wide || wide->narrow) return scan_fail(&r->c, D_E909, "`narrow` does not follow a kernel");
+  LoopKernel *k = kernel_begin(r);
+  wide->narrow = k;
+  return k;
 }
 
 /* ---- the file ----------------------------------------------------------------------------------- */
@@ -375,6 +390,7 @@ static const Line lines[] = {
     {"note", KERNEL, line_note},       {"how", KERNEL, line_how},
     {"dense", KERNEL, line_dense},     {"loops", KERNEL, line_loops},
     {"site", PROGRAM, line_site},      {"kernel", PROGRAM, line_kernel},
+    {"narrow", PROGRAM, line_narrow},
 };
 
 /* Whether a store follows: a place with `[` right behind it, whatever its name. */
@@ -410,7 +426,7 @@ static bool read_line(LoopReader *r) {
     if (f->word ? !store && scan_take_word(c, f->word) : store)
       return here != PROGRAM ? read_form(r, f) : misplaced(r, f->word, here, at);
   return scan_fail(c, D_E902, "expected a line that begins with %s",
-      here == PROGRAM ? "kernel or site" : "for, let, a place or the like");
+      here == PROGRAM ? "kernel, narrow or site" : "for, let, a place or the like");
 }
 
 static bool read_header(LoopReader *r) {

@@ -67,12 +67,40 @@ static bool bodies_same(const LoopBody *a, const LoopBody *b) {
 }
 
 static bool kernels_same(const TaskGraph *t, const LoopKernel *a, const LoopKernel *b) {
+  if (!a->narrow != !b->narrow || (a->narrow && !kernels_same(t, a->narrow, b->narrow))) return false;
   if (a->dense != b->dense || a->places.len != b->places.len || a->var.len != b->var.len ||
       !bodies_same(&a->body, &b->body))
     return false;
   for (uint32_t i = 0; i < a->places.len; i++)
     if (!places_same(t, &a->places.at[i], &b->places.at[i])) return false;
   return aliases_same(a, b);
+}
+
+static bool has_buffer(const LoopKernel *k, uint32_t b) {
+  for (uint32_t i = 0; i < k->places.len; i++)
+    if (k->places.at[i].space == SPACE_BUFFER && k->places.at[i].buffer == b) return true;
+  return false;
+}
+
+static void halves_of(const TaskGraph *t, const LoopKernel *k, const LoopKernel *other, LoopHalf half, LoopHalf *of) {
+  for (uint32_t i = 0; i < k->places.len; i++) {
+    const LoopPlace *x = &k->places.at[i];
+    if (x->space != SPACE_BUFFER) continue;
+    const TaskBuffer *b = &t->buffers.at[x->buffer];
+    if (b->space == BUF_WORK && b->first == k->task && b->last == k->task && !has_buffer(other, x->buffer))
+      of[x->buffer] = half;
+  }
+}
+
+LoopHalf *loop_halves(Arena *a, const LoopProgram *p) {
+  LoopHalf *of = NEW_ARRAY(a, LoopHalf, p->tasks->buffers.len + 1);
+  for (uint32_t i = 0; i < p->kernels.len; i++) {
+    const LoopKernel *k = p->kernels.at[i];
+    if (!k->narrow) continue;
+    halves_of(p->tasks, k, k->narrow, HALF_WIDE, of);
+    halves_of(p->tasks, k->narrow, k, HALF_NARROW, of);
+  }
+  return of;
 }
 
 /* ---- numbers ---------------------------------------------------------------------------------------------- */
@@ -142,13 +170,18 @@ static LoopBody body_copy(Arena *a, const LoopBody *b) {
 }
 
 /* The kernel, with places in this list instead of its numbers. */
-static const LoopKernel *kernel_numbered(Arena *a, const LoopProgram *p, const LoopKernel *k) {
+static LoopKernel *kernel_numbered(Arena *a, const LoopProgram *p, LoopKernel *k) {
   Numbered n = {p->tasks->exprs, loop_numbers(a, k)};
   if (!n.numbers.len) return k;
   LoopKernel *own = arena_copy(a, k, sizeof *own);
   own->body = body_copy(a, &k->body);
   loop_exprs(&own->body, numbered, &n);
+  if (k->narrow) own->narrow = kernel_numbered(a, p, k->narrow);
   return own;
+}
+
+bool loop_is_twin(Arena *a, const LoopProgram *p, LoopKernel *k, LoopKernel *other) {
+  return kernels_same(p->tasks, kernel_numbered(a, p, k), kernel_numbered(a, p, other));
 }
 
 uint32_t *loop_twins(Arena *a, const LoopProgram *p) {

@@ -113,13 +113,14 @@ static void device_make(Sched *s, const Task *task) {
   finish_device(s->p, s->k, s->target->apart);
 }
 
-static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
-  const TaskStage *last = &vec_last(task->stages);
+/* Makes the task's kernel for a target. */
+static LoopKernel *kernel_make(Sched *s, const Task *task, Str name, const LoopTarget *target) {
   s->task = task;
+  s->target = target;
   s->k = NEW(s->arena, LoopKernel);
   s->k->from = task->place;
   s->k->task = task->step;
-  s->k->name = c_scope_name(kernels, task->name ? task->name : last->name, "step");
+  s->k->name = name;
   s->safe = map_new(s->arena), s->steady = map_new(s->arena);
   s->names = c_scope(s->arena, s->t->strings);
   s->body = &s->k->body;
@@ -127,18 +128,47 @@ static void kernel_make(Sched *s, const Task *task, CScope *kernels) {
   s->k->work = work_of(s);
   s->rows.block = 0;
   s->follow.goes_on = s->follow.in_turn = false;
-  if (s->target->device) device_make(s, task);
+  if (target->device) device_make(s, task);
   else if (task_call(task)) call_make(s, &task->stages.at[0]);
   else host_make(s, task);
   for (uint32_t i = 0; i < s->touched.len; i++) s->of_buffer[s->touched.at[i]] = NOWHERE;
   s->touched.len = 0;
-  vec_push(s->arena, s->p->kernels, s->k);
+  return s->k;
+}
+
+/* Makes the kernel for narrow registers too, and keeps it if it is another one. */
+static void narrow_make(Sched *s, const Task *task, LoopKernel *k, CScope *kernels) {
+  const LoopTarget *target = s->target;
+  LoopTarget narrow = *target;
+  narrow.vector_bytes = NARROW_BYTES, narrow.vectors = NARROW_VECTORS;
+  uint32_t buffers = s->t->buffers.len;
+  LoopKernel *other = kernel_make(s, task, k->name, &narrow);
+  s->target = target;
+  if (loop_is_twin(s->arena, s->p, k, other)) s->t->buffers.len = buffers;
+  else {
+    other->name = c_scope_name(kernels, strings_printf(s->t->strings, "%s_narrow", k->name->s), "step");
+    k->narrow = other;
+  }
+}
+
+/* Only a product of two sides has tiles. */
+bool loop_has_tiles(const Task *k) {
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (k->stages.at[i].sum->n_red && k->stages.at[i].sum->n_out > 1) return true;
+  return false;
+}
+
+static void kernels_make(Sched *s, const Task *task, CScope *kernels) {
+  Str name = c_scope_name(kernels, task->name ? task->name : vec_last(task->stages).name, "step");
+  LoopKernel *k = kernel_make(s, task, name, s->target);
+  if (s->target->both && !s->target->device && loop_has_tiles(task)) narrow_make(s, task, k, kernels);
+  vec_push(s->arena, s->p->kernels, k);
 }
 
 static void list_make(Sched *s, const Tasks *list, CScope *kernels) {
   for (uint32_t i = 0; i < list->len; i++) {
     const Task *k = list->at[i];
-    if (k->kind == TASK_KERNEL) kernel_make(s, k, kernels);
+    if (k->kind == TASK_KERNEL) kernels_make(s, k, kernels);
     if (k->kind != TASK_REPEAT) continue;
     vec_push(s->arena, s->turns, task_turns(s->t, k));
     list_make(s, &k->body, kernels);

@@ -15,7 +15,12 @@ typedef struct LoopTarget {
   bool device;               /* grids of blocks of threads (schedule/gpu/), for which nothing above applies */
   bool apart;                /* products and sums are rounded separately: the same value wherever an expression is
                               * computed */
+  bool both;                 /* they are not known: kernels are made for the assumed ones and, where they would be
+                              * others, also for NARROW_BYTES and NARROW_VECTORS (LoopKernel.narrow) */
 } LoopTarget;
+/* The vector registers of AVX2, the most common among those that are not AVX-512's. */
+enum { NARROW_BYTES = 32, NARROW_VECTORS = 16 };
+bool loop_has_tiles(const Task *k); /* whether the registers may matter for a kernel */
 LoopProgram *loop_from_task(TaskGraph *t, const LoopTarget *target);
 
 #endif

@@ -5,10 +5,10 @@
 # once N PROGRAM: PROGRAM is C that compiles, with N functions for threads, no two of one name
 once() {
   want 0 "$EIN" build "$2" --emit=c -o all.c
-  sed -n 's/^static EIN_KERNEL(\([A-Za-z0-9_]*\)) {$/\1/p' all.c | sort >names
+  sed -n 's/^static EIN_KERNEL[A-Z_]*(\([A-Za-z0-9_]*\)) {$/\1/p' all.c | sort >names
   [ "$(wc -l <names)" -ge "$1" ] || wrong "$2: too few functions: $(cat names)"
   [ -z "$(uniq -d names)" ] || wrong "$2: twice: $(uniq -d names)"
-  want 0 ${CC:-cc} -std=gnu99 -w -fsyntax-only -I "$here/../../runtime" all.c
+  for wide in 0 1; do want 0 ${CC:-cc} -std=gnu99 -w -fsyntax-only -DEIN_WIDE=$wide -I "$here/../../runtime" all.c; done
 }
 
 cat >steps.ein <<'END'

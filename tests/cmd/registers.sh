@@ -75,12 +75,18 @@ for p in product double semiring masked small near lanes short; do
   want 0 "$EIN" run $p.ein $d $in --target=c --flags="$flags -mavx2" --threads 2 -o all=$p.avx2/ -v
   says "has 16 registers of 32 bytes"
   diff -r $p.usual $p.avx2 || wrong "$p: other bits with tiles for AVX2"
+  for wide in 0 1; do
+    want 0 "$EIN" run $p.ein $d $in --target=c --flags="$flags -DEIN_WIDE=$wide" --threads 2 -o all=$p.wide$wide/
+    diff -r $p.usual $p.wide$wide || wrong "$p: other bits with EIN_WIDE=$wide"
+  done
 done
 
 # What stays is the same everywhere, until a compiler is named for it.
 want 0 "$EIN" build product.ein --lib -o usual/ --flags=-O0
 want 0 "$EIN" build product.ein --lib -o avx2/ --flags="-O0 -mavx2"
-grep -q 'acc_8\[32\]' usual/product.c || wrong "the default tile is not 8 by 32"
+grep -q 'acc_8\[32\]' usual/product.c || wrong "the wide tile is not 8 by 32"
+grep -q 'acc_6\[16\]' usual/product.c || wrong "the narrow tile is not 6 by 16"
+grep -q 'EIN_KERNEL_WIDE' avx2/product.c && wrong "tiles for AVX-512 are there, and flags say AVX2"
 grep -q 'acc_6\[16\]' avx2/product.c || wrong "the tile for AVX2 is not 6 by 16"
 grep -q 'acc_7' avx2/product.c && wrong "the tile for AVX2 has more than six rows"
 want 0 "$EIN" build product.ein --emit=c -o emitted.c --flags="-O0 -mavx2"

@@ -34,7 +34,7 @@ for file; do
     case $(((checked + ${EIN_TURN:-0}) % 8)) in
       0) verify --target=jit ;;
       3) verify --target=c --flags="-O1 -DEIN_ONE_VERSION" ;;
-      6) verify --target=c --flags="-O0 -DEIN_ONE_VERSION" ;;
+      6) verify --target=c --flags="-O0 -DEIN_ONE_VERSION -DEIN_WIDE=1" ;;
       1 | 5) [ -n "${EIN_TURN:-}" ] || verify --target=jit --flags="-O0 -DEIN_ONE_VERSION" ;;
       *) verify --target=jit --flags="-O0 -DEIN_ONE_VERSION" ;;
     esac

@@ -230,6 +230,7 @@ typedef void Spoil(LoopProgram *p);
 static LoopKernel *kernel_y(LoopProgram *p) { return p->kernels.at[1]; }
 static LoopStmt *threads(LoopProgram *p) { return kernel_y(p)->body.at[0]; }
 static void spoil_missing(LoopProgram *p) { p->kernels.len--; }
+static void spoil_narrow(LoopProgram *p) { kernel_y(p)->narrow = p->kernels.at[0]; }
 static void spoil_site(LoopProgram *p) { p->sites.at[0].text = NULL; }
 static void spoil_note(LoopProgram *p) { kernel_y(p)->note.at[0] = NULL; }
 static void spoil_name(LoopProgram *p) { kernel_y(p)->places.at[0].name = NULL; }
@@ -259,6 +260,7 @@ static void spoil_dtype(LoopProgram *p) {
 
 static const struct { Spoil *spoil; const char *say; } spoils[] = {
     {spoil_missing, "loops: there are 3 kernels in the tasks and 2 in loops"},
+    {spoil_narrow, "kernel y: the kernel for narrow registers is not for the same task of a processor"},
     {spoil_site, "loops: site 0 says nothing"},
     {spoil_note, "kernel y: note 0 is missing"},
     {spoil_name, "kernel y: a place has a name that is none in C: (none)"},
@@ -305,6 +307,8 @@ static const TextRefused refused[] = {
     {"site 1 ", "site 2 ", "E908", "the next site's number is from 1 to 1"},
     {"site 1 \"never\"", "site 1 never", "E903", "expected a string in quotes here"},
     {"kernel n step 0", "kernel n 0", "E903", "expected `step` here"},
+    {"kernel n step 0", "narrow n step 0", "E909", "`narrow` does not follow a kernel"},
+    {"  n[] = 3", "  narrow m step 0", "E909", "`narrow` does not stand in a kernel"},
     {"  n[] = 3", "  n[] 3", "E903", "expected `=` here"},
     {"  n[] = 3", "  m[] = 3", "E905", "m is none of this kernel's places"},
     {"  n[] = 3", "  let m = 3", "E905", "m is none of this kernel's places"},

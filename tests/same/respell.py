@@ -17,7 +17,7 @@ from peers.contractions import contractions  # noqa: E402
 
 
 def loops(ein, folder, program):
-    """The kernels' text, names in the order of their first occurrence."""
+    """The kernels' text, names in the order of their first occurrence in a kernel."""
     path = os.path.join(folder, "x.ein")
     with open(path, "w") as f:
         f.write(program)
@@ -26,8 +26,12 @@ def loops(ein, folder, program):
     if re.search(r'how "parts of', text):
         return None
     text = re.sub(r" axes [\d ]+(?= :)| @\".*?\":\d+:\d+|^ *(note|how) .*\n", "", text, flags=re.M)
+    return "".join(numbered(kernel) for kernel in re.split(r"^(?=kernel |narrow )", text, flags=re.M))
+
+
+def numbered(kernel):
     names = {}
-    return re.sub(r"[A-Za-z_]\w*", lambda m: names.setdefault(m[0], f"n{len(names)}"), text)
+    return re.sub(r"[A-Za-z_]\w*", lambda m: names.setdefault(m[0], f"n{len(names)}"), kernel)
 
 
 def first_difference(a, b):

@@ -73,19 +73,13 @@ Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_t
 
 /* ---- what the C compiler compiles for ------------------------------------------------------- */
 
-/* The target's macros; the first one that is defined counts. A text for any x86-64 has versions for larger
- * registers, and a target that is missing here is treated as usual. */
+/* The target's macros; the first one that is defined counts. */
 static const struct { const char *macro; int vector_bytes, vectors; } targets[] = {
     {"__AVX512F__", 0, 0}, {"__AVX2__", 32, 16}, {"__aarch64__", 16, 32}};
 
-/* Only a product of two sides has tiles. */
-static bool has_tiles(const Tasks *tasks) {
-  for (uint32_t i = 0; i < tasks->len; i++) {
-    const Task *k = tasks->at[i];
-    for (uint32_t n = 0; n < k->stages.len; n++)
-      if (k->stages.at[n].sum->n_red && k->stages.at[n].sum->n_out > 1) return true;
-    if (has_tiles(&k->body)) return true;
-  }
+static bool have_tiles(const Tasks *tasks) {
+  for (uint32_t i = 0; i < tasks->len; i++)
+    if (loop_has_tiles(tasks->at[i]) || have_tiles(&tasks->at[i]->body)) return true;
   return false;
 }
 
@@ -95,28 +89,34 @@ static bool is_compiled(const Args *a) {
   return !arg_has(a, OPT_LIB) || arg_has(a, OPT_CC) || arg_has(a, OPT_FLAGS);
 }
 
-static void target_take(Session *s, const char *said, const char *defined, LoopTarget *target) {
+/* Returns false if the macros say nothing of its registers: the text is for any x86-64, say. */
+static bool target_take(Session *s, const char *said, const char *defined, LoopTarget *target) {
   for (size_t i = 0; i < COUNT(targets); i++)
     if (strstr(defined, arena_printf(s->arena, "#define %s ", targets[i].macro))) {
       target->vector_bytes = targets[i].vector_bytes, target->vectors = targets[i].vectors;
       if (target->vector_bytes)
         detail(s, "%s has %d registers of %d bytes", said, target->vectors, target->vector_bytes);
-      return;
+      return true;
     }
+  return false;
 }
 
 /* Of several compilers and sets of flags, asks the first. A compiler that cannot be asked will fail when it
- * compiles. */
+ * compiles. Text that is kept, or compiled for any machine, has tiles for both kinds of registers. */
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target) {
   Words flags = a->given[OPT_FLAGS];
   const char *cc = arg_last(a, OPT_CC), *first = flags.len ? flags.at[0] : NULL;
   Compiler c;
   Buf said = buf_new(s->arena);
-  if (!is_compiled(a) || !has_tiles(&t->tasks)) return;
+  if (!have_tiles(&t->tasks)) return;
+  target->both = a->command == CMD_BUILD;
+  if (!is_compiled(a)) return;
+  target->both = true;
   if (target_jit(s, a) && jit_find(s, first, &c)) {
     target_take(s, c.said, jit_macros(&c), target);
+    target->both = false;
     return;
   }
   if (cc) cc = arena_printf(s->arena, "%.*s", (int)strcspn(cc, ","), cc);
-  if (compiler_macros(s, cc && *cc ? cc : NULL, first, &c, &said)) target_take(s, c.said, said.s, target);
+  if (compiler_macros(s, cc && *cc ? cc : NULL, first, &c, &said)) target->both = !target_take(s, c.said, said.s, target);
 }

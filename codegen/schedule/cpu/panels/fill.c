@@ -4,7 +4,8 @@
 
 enum {
   LINE = 64,                 /* bytes of the longest vector */
-  ROW_LONG = 1024            /* bytes of a row of lanes that several tiles share */
+  ROW_LONG = 1024,           /* bytes of a row of lanes that several tiles share */
+  SETS = 64, WAYS = 8        /* of the usual first-level cache */
 };
 
 /* ---- current labels ---------------------------------------------------------------------------------------- */
@@ -94,6 +95,17 @@ static int64_t row_length(const Panel *t, const Pack *k) {
   return n * size >= ROW_LONG && n * size % (2 * LINE) == 0 ? n + LINE / size : n;
 }
 
+/* Points more of the last reduced label than a panel of rows has. It is filled tile by tile for each point, and the
+ * first-level cache must keep each tile's line for the next points: it keeps SETS lines per distance of SETS lines. */
+static int64_t depth_more(const Panel *t, const Pack *k) {
+  const Side *x = &t->u;
+  int64_t size = dtype_size(pack_units_type(t, k)), point = x->unit * size, tile = point, apart = SETS * LINE;
+  if (k->lanes || !k->across || x->flat != NO_LABEL || !k->n_red || point % LINE == 0) return 0;
+  for (uint32_t i = 0; i < k->n_red; i++) tile *= pack_depth(t, k->red[i]);
+  while (tile % apart) apart /= 2; /* tiles lie in sets that are so far apart */
+  return x->units > SETS * LINE / apart * WAYS ? (LINE + point - 1) / point : 0;
+}
+
 void pack_new(Panel *t, Pack *k) {
   Sched *s = t->s;
   const Side *x = k->lanes ? &t->v : &t->u;
@@ -105,7 +117,8 @@ void pack_new(Panel *t, Pack *k) {
     if (x->near[i] != x->flat) dim[n++] = ex_int(s, pack_near_size(t, x, i));
   bool tiled = k->lanes || k->across, flat = x->flat != NO_LABEL;
   if (!flat) dim[n++] = ex_int(s, tiled ? x->units : x->units * x->unit);
-  for (uint32_t i = 0; i < k->n_red; i++) dim[n++] = ex_int(s, pack_depth(t, k->red[i]));
+  for (uint32_t i = 0; i < k->n_red; i++)
+    dim[n++] = ex_int(s, pack_depth(t, k->red[i]) + (i + 1 == k->n_red ? depth_more(t, k) : 0));
   if (tiled) dim[n++] = ex_int(s, flat ? row_length(t, k) : x->unit);
   const char *name = k->lanes ? "lanes" : "rows";
   if (x->shared) {

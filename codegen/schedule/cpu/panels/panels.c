@@ -218,12 +218,7 @@ static void blocks_walk(Panel *t, bool threads) {
   Sched *s = t->s;
   Side *side[] = {&t->v, &t->u};
   Blocks *b = NEW(s->arena, Blocks);
-  struct {
-    uint32_t n;
-    const uint32_t *label;
-  } outer[] = {{t->n_common, t->common}, {t->v.n_far, t->v.far}, {t->u.n_far, t->u.far}};
-  for (size_t i = 0; i < COUNT(outer); i++)
-    for (uint32_t k = 0; k < outer[i].n; k++) blocks_add(t, b, outer[i].label[k], 1);
+  for (uint32_t k = 0; k < t->n_walk; k++) blocks_add(t, b, t->walk[k], 1);
   uint32_t parts = b->w.n;
   for (size_t i = 0; i < COUNT(side); i++)
     for (uint32_t k = 0; k < side[i]->n_part; k++) blocks_add(t, b, side[i]->part[k].label, side[i]->part[k].slots);
@@ -286,6 +281,7 @@ bool pack_loops(Sched *s, const StagePlan *p, Env *e, bool threads) {
   pack_units_choose(t);
   pack_along_choose(t);
   pack_share_choose(t, threads);
+  pack_walk_choose(t);
   pack_comes_choose(t);
   how_panels(t);
   pack_share_fill(t);

@@ -137,6 +137,7 @@ typedef struct Panel {
   bool thin;                 /* little work per element read */
   Side u, v;                 /* rows, lanes */
   uint32_t n_common, *common;/* output labels that both sides have, or neither */
+  uint32_t n_walk, *walk;    /* the labels walked over around the panels, outermost first: pack_walk_choose */
   const Expr *of;            /* the expression that is split: the stage's body, or, if that has a guard, one that is
                               * equal where the panels are finite */
   const Expr *guard;         /* the guarded body, which tests each point; NULL: no guard */
@@ -218,6 +219,7 @@ const Expr *pack_odd_read(Panel *t);     /* whether there were any */
 
 /* ---- schedule/cpu/panels/share.c ---- */
 void pack_share_choose(Panel *t, bool threads);
+void pack_walk_choose(Panel *t);         /* then the order of the labels around the panels */
 void pack_share_fill(Panel *t);          /* all panels of shared sides */
 void pack_share_at(Panel *t, Side *x);   /* the current panel, once all labels of the block are known */
 int64_t pack_share_blocks(const Panel *t, const Side *x); /* the number of panels */

@@ -2,13 +2,15 @@
  * fill the panel again. Instead threads fill all blocks of a side once, before the tiles, into a work buffer that
  * lives for this step only. */
 #include <math.h>
+#include <string.h>
 
 #include "panels.h"
 
 enum {
   FILLS = 3,                       /* least number of fills that it saves: shared panels come from further away */
   USED_ENOUGH = 512,               /* rows or lanes of a block that make refilling for each cost next to nothing */
-  SHARED_BYTES = 16 * 1024 * 1024  /* of a side, at most: half of the last-level cache */
+  SHARED_BYTES = 16 * 1024 * 1024, /* of a side, at most: half of the last-level cache */
+  BLOCK_LEAST = 1 << 15            /* operations of a block that are worth its loops */
 };
 
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -61,6 +63,60 @@ void pack_share_choose(Panel *t, bool threads) {
   if (t->depth.cut_too != NO_LABEL) return;
   t->u.shared = pays(t, &t->u, &t->v);
   t->v.shared = pays(t, &t->v, &t->u);
+}
+
+/* ---- in which order ---------------------------------------------------------------------------------------------- */
+
+/* Where the result has the label among its indices; outside of all: it has none. */
+static uint32_t place_of(const TaskStage *st, uint32_t label) {
+  uint32_t k = 0;
+  while (k < st->n_at && (st->at[k]->kind != EX_LABEL || st->at[k]->i != label)) k++;
+  return k < st->n_at ? k + 1 : 0;
+}
+
+static bool is_among(uint32_t n, const uint32_t *label, int64_t one) {
+  for (uint32_t k = 0; k < n; k++)
+    if (label[k] == one) return true;
+  return false;
+}
+
+/* Whether the lanes end within a line of the result, which the rows' side goes on with outside of the block. */
+static bool leaves_lines(const Panel *t) {
+  const TaskStage *st = t->p->stage;
+  if (st->n_at < 2 || st->buffer < 0 || st->at[st->n_at - 1]->kind != EX_LABEL || st->at[st->n_at - 2]->kind != EX_LABEL)
+    return false;
+  return st->at[st->n_at - 1]->i == t->v.tile && t->p->size[t->v.tile] * dtype_size(st->sum->dtype) % PACK_LINE != 0 &&
+         is_among(t->u.n_far, t->u.far, st->at[st->n_at - 2]->i);
+}
+
+static void near_to_far(Panel *t, Side *x) {
+  uint32_t *far = NEW_ARRAY(t->s->arena, uint32_t, x->n_far + x->n_near + 1);
+  memcpy(far, x->far, x->n_far * sizeof *far);
+  memcpy(far + x->n_far, x->near, x->n_near * sizeof *far);
+  x->far = far, x->n_far += x->n_near, x->n_near = 0;
+}
+
+static void walk_by_result(Panel *t) {
+  for (uint32_t k = 1; k < t->n_walk; k++) {
+    uint32_t label = t->walk[k], at = k, place = place_of(t->p->stage, label);
+    for (; at && place_of(t->p->stage, t->walk[at - 1]) > place; at--) t->walk[at] = t->walk[at - 1];
+    t->walk[at] = label;
+  }
+}
+
+/* Usually blocks that read the same panels follow one another. Where all panels are filled ahead, reading them again
+ * costs little; then blocks follow one another as they lie in the result, so that those that share its lines do. */
+void pack_walk_choose(Panel *t) {
+  Side *u = &t->u, *v = &t->v;
+  double work = 2 * (double)t->p->ops * (double)(u->unit * u->units * v->unit * v->units) * pack_points(t);
+  bool stores = u->shared && v->shared && leaves_lines(t) && !u->n_part && !v->n_part && v->flat == NO_LABEL &&
+                !t->keep.sums && !t->keep.line && !t->keep.held && work >= (double)BLOCK_LEAST;
+  if (stores) near_to_far(t, u), near_to_far(t, v);
+  t->walk = NEW_ARRAY(t->s->arena, uint32_t, t->n_common + v->n_far + u->n_far + 1);
+  for (uint32_t k = 0; k < t->n_common; k++) t->walk[t->n_walk++] = t->common[k];
+  for (uint32_t k = 0; k < v->n_far; k++) t->walk[t->n_walk++] = v->far[k];
+  for (uint32_t k = 0; k < u->n_far; k++) t->walk[t->n_walk++] = u->far[k];
+  if (stores) walk_by_result(t);
 }
 
 /* ---- which block ------------------------------------------------------------------------------------------------- */

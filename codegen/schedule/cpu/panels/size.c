@@ -453,11 +453,12 @@ static void block_near(Panel *t) {
     part_for_threads(t, &t->u);
 }
 
-/* The most lanes in a block if it has a partial label. */
+/* The most lanes in a block if it has a partial label. Few are not cut: tiles can then go over both labels. */
 static int64_t lanes_most(const Panel *t, int64_t most) {
   if (!t->v.n_part) return most;
+  int64_t n = t->p->size[t->v.tile], least = n < NARROW ? up(n, t->v.unit) * t->v.unit : t->v.unit;
   double room = (double)PANEL_BYTES / (pack_lane_bytes(t) * pack_near_all(t, &t->v));
-  while (most > t->v.unit && (double)most > room) most /= 2;
+  while (most > least && (double)most > room) most /= 2;
   return most;
 }
 
@@ -506,7 +507,7 @@ static void block_size(Panel *t, int64_t most) {
     blocks = all * (double)up(nu, wide_u) * (double)up(nv, wide_v);
     double u = (double)wide_u * near_u, v = (double)wide_v * near_v;
     if (blocks * blocks * (double)BLOCK_OPS >= work || (t->thin && blocks >= (double)PARTS)) break;
-    bool cut_u = u > (double)NARROW && wide_u > t->u.unit, cut_v = v > (double)NARROW && wide_v > t->v.unit;
+    bool cut_u = u > (double)NARROW && wide_u > t->u.unit, cut_v = v > (double)NARROW && wide_v > t->v.unit && wide_v > NARROW / 2;
     if (cut_u && (u > v || (!cut_v && blocks < 2 * (double)PARTS))) wide_u /= 2;
     else if (cut_v) wide_v /= 2;
     else break;

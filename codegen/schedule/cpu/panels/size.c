@@ -12,6 +12,7 @@ enum {
   THIN_LEAST = 8 << 20,      /*   and at least so many bytes, there are few blocks */
   PANEL_BYTES = 512 * 1024,  /* of a panel with a partial label: it stays in the second-level cache */
   LARGE_BYTES = 2 << 20,     /* of a panel: it does not, whatever the machine */
+  AGAIN = 8,                 /* blocks of lanes that read the same rows of a tensor larger than the second cache */
   FEW = 16,                  /* registers: no tile that keeps a value of each row in these is large enough; */
   VECTORS_FEW = 2,           /*   at most so many vectors of a row, */
   ROWS_FEW = 12              /*   and rows */
@@ -625,8 +626,8 @@ static void packs_choose(Panel *t) {
          steps = k->across && !p->stage->slot[k->of->i].kept && pack_product(p, p->n_red, p->red) > 64;
     if (k->lanes) continue;
     if (t->guard || pack_is_tested(t, k->of)) continue;
-    bool far = pack_is_far(t->s, p, k->of, (uint32_t)x->tile) &&
-        plan_bytes(t->s, p, (uint32_t)k->of->i) > (double)SECOND_CACHE;
+    bool far = plan_bytes(t->s, p, (uint32_t)k->of->i) > (double)SECOND_CACHE &&
+        (pack_is_far(t->s, p, k->of, (uint32_t)x->tile) || pack_product(p, t->v.n_far, t->v.far) >= (double)AGAIN);
     if (plain ? pack_overlaps(t, k->of) || (panels < (far ? 2 : 4) && !steps) : panels < 2) k->place = NOWHERE;
   }
 }

@@ -81,7 +81,28 @@ input W[d:1021, h:11, r:2, p:37] : f32
 output Z[s,r,p,h] = sum[d] X[s,d] * W[d,h,r,p]
 END
 
-for p in parts heads across turned next lines walked ahead both squares; do
+# Blocks go along the lines of a result that both sides write in turn; a panel of rows whose tiles would lie 4096 bytes apart is
+# longer by a line; few lanes stay whole, so that tiles go over two labels; rows that many blocks read again are copied.
+cat >order.ein <<'END'
+input X[c:9, a:20, k:7, e:20] : f32
+input Y[b:11, e:20, j:30, i:8] : f32
+output Z[k,j,i,c,b,a] = sum[e] X[c,a,k,e] * Y[b,e,j,i]
+END
+cat >padded.ein <<'END'
+input Q[h:2, s:256, d:16], K[h:2, t:1024, d:16], V[h:2, t:1024, d:64] : f32
+T[h,s,t] = softmax[t](sum[d] Q[h,s,d] * K[h,t,d])
+output O[h,s,d] = sum[t] T[h,s,t] * V[h,t,d]
+END
+cat >whole.ein <<'END'
+input X[n:28, j:28, m:28, i:28], Y[m:28, k:28, n:28, l:28] : f32
+output Z[l,k,j,i] = sum[m,n] X[n,j,m,i] * Y[m,k,n,l]
+END
+cat >again.ein <<'END'
+input X[j:44, n:44, m:44, i:44], Y[m:44, k:44, l:44, n:44] : f32
+output Z[l,k,j,i] = sum[m,n] X[j,n,m,i] * Y[m,k,l,n]
+END
+
+for p in parts heads across turned next lines walked ahead both squares order; do
   want 0 "$EIN" build $p.ein --stop=loop
   case $p in
     parts) shows "by 32 i and j in lanes; panels of 24 l 3 k by 28 i 8 j by"
@@ -89,6 +110,8 @@ for p in parts heads across turned next lines walked ahead both squares; do
     heads) shows "by 11 h 19 r_p by" ;;
     across) shows "by 32 a 41 c by 52 k" ;;
     next) shows "fetch Y[min((i + 1), 12), r, min((first + 1), 39), next" ;;
+    order) shows "by 32 a by 20 e, all filled ahead"
+           shows "by 24 a by 20 e, all filled ahead" ;;
     ahead) shows "fetch X[next_3, row, next_2, k, from" ;;
     lines) shows "for part < 3"
            shows "fetch X[min((b + 1), 110), next" ;;
@@ -100,6 +123,13 @@ for p in parts heads across turned next lines walked ahead both squares; do
   esac
   want 0 "$EIN" verify $p.ein --flags="-O1 -march=native"
 done
+for wide in 0 1; do want 0 "$EIN" verify order.ein --flags="-O1 -DEIN_ONE_VERSION -DEIN_WIDE=$wide"; done
+want 0 "$EIN" build whole.ein --stop=loop
+shows "by 16 i and j in lanes"
+want 0 "$EIN" build again.ein --stop=loop
+grep -q "rows where they lie" out && wrong "each block of lanes reads scattered rows"
+want 0 "$EIN" build padded.ein --stop=loop
+shows ", 1028, 5] written"
 want 0 "$EIN" build filled.ein --machine small.json --stop=loop
 shows ", all filled ahead"
 want 0 "$EIN" verify filled.ein --machine small.json --threads 3 --flags="-O1 -march=native"

@@ -104,6 +104,13 @@ static AlgNode *placed(AlgNode *y, const EinNode *n) {
   return y;
 }
 
+/* Adds a key of that name, or a similar one that is free. */
+static void key_add(const Door *x, Relation *t, Str name, int64_t frontier) {
+  ((int64_t *)(uintptr_t)t->frontier)[t->n_key] = frontier;
+  ((Str *)(uintptr_t)t->key)[t->n_key] = recut_fresh(x->p, t, 0, NULL, name);
+  t->n_key++;
+}
+
 /* The type as stored: each cut dimension has a key, and so has the first place along axes that have no room. */
 static Relation stored_type(const Door *x, const EinNode *n, const Str *label, Placement *at) {
   uint32_t tensor = (uint32_t)x->tensor[n->id];
@@ -126,12 +133,54 @@ static Relation stored_type(const Door *x, const EinNode *n, const Str *label, P
     first |= stored->on[a] == PLACE_FIRST;
     at->on[a] = stored->on[a] == PLACE_FIRST ? (int8_t)keys : stored->on[a] >= 0 ? of[stored->on[a]] : stored->on[a];
   }
-  Relation type = {
-      .dtype = n->dtype, .n_key = keys + first, .frontier = frontier, .key = key, .rank = t->n, .dim = dim};
-  if (first) frontier[keys] = 1, key[keys] = strings_printf(x->graph->strings, "first");
-  for (uint32_t k = 0; first && k < keys; k++)
-    if (key[k] == key[keys]) key[keys] = strings_printf(x->graph->strings, "%s'", key[keys]->s), k = UINT32_MAX;
+  Relation type = {.dtype = n->dtype, .n_key = keys, .frontier = frontier, .key = key, .rank = t->n, .dim = dim};
+  if (first) key_add(x, &type, strings_printf(x->graph->strings, "first"), 1);
   return type;
+}
+
+/* Whether blocks at home are cut further, by axes that come before those that cut them. */
+static bool is_cut_inside(const Door *x, uint32_t tensor) {
+  bool inside = false;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++) inside |= place_inner(x->cut->stored_at[tensor].on[a]) >= 0;
+  return inside;
+}
+
+/* The type as stored: the blocks at home, each cut by further keys. */
+static Relation stored_inside(const Door *x, const EinNode *n, const Str *label, const Home *home, Placement *at) {
+  uint32_t tensor = (uint32_t)x->tensor[n->id];
+  const Mesh *m = &x->placing->mesh;
+  const Placement *stored = &x->cut->stored_at[tensor];
+  Relation t = {.dtype = n->dtype, .rank = n->rank, .n_key = home->cuts.n_key};
+  int64_t *frontier = NEW_ARRAY(x->arena, int64_t, t.n_key + n->rank + 2);
+  Str *key = NEW_ARRAY(x->arena, Str, t.n_key + n->rank + 2);
+  RelDim *dim = arena_copy(x->arena, home->cuts.dim, (n->rank + 1) * sizeof *dim);
+  memcpy(frontier, home->cuts.frontier, t.n_key * sizeof *frontier);
+  memcpy(key, home->cuts.key, t.n_key * sizeof *key);
+  t.frontier = frontier, t.key = key, t.dim = dim;
+  *at = home->at;
+  for (uint32_t d = 0; d < n->rank; d++) {
+    uint32_t pieces = placement_inner(m, stored, d);
+    for (uint32_t a = 0; a < m->n; a++)
+      if (place_inner(stored->on[a]) == (int32_t)d) at->on[a] = (int8_t)t.n_key;
+    if (pieces < 2) continue;
+    dim[d] = rel_cut_inside(x->exprs, dim[d], expr_label(x->exprs, t.n_key), pieces);
+    key_add(x, &t, label[d], pieces);
+  }
+  bool first = false;
+  for (uint32_t a = 0; a < m->n; a++)
+    if (stored->on[a] == PLACE_FIRST) at->on[a] = (int8_t)t.n_key, first = true;
+  if (first) key_add(x, &t, strings_printf(x->graph->strings, "first"), 1);
+  return t;
+}
+
+/* Puts the blocks at home together. */
+static AlgNode *put_together(Door *x, AlgNode *y, const Home *home) {
+  uint32_t n = home->cuts.n_key, *group = NEW_ARRAY(x->arena, uint32_t, n + 1);
+  Placement to = y->at;
+  for (uint32_t a = 0; a < x->p->mesh.n; a++)
+    if (to.on[a] >= (int)n) to.on[a] = PLACE_ALL;
+  for (uint32_t k = 0; k < n; k++) group[k] = k;
+  return alg_concat(x->p, x->p->top, recut_move(x->p, x->p->top, y, &to), n, group, home->cuts.dim);
 }
 
 /* Moves an input home once, for all its readers. */
@@ -153,8 +202,10 @@ static AlgNode *input_make(Door *x, const EinNode *n) {
     relation_of(&t, n, &home.cuts);
     return placed(alg_input(x->p, n->name, &t, NULL), n);
   }
-  t = stored_type(x, n, label, &at);
+  bool inside = x->p->placed && is_cut_inside(x, (uint32_t)x->tensor[n->id]);
+  t = inside ? stored_inside(x, n, label, &home, &at) : stored_type(x, n, label, &at);
   AlgNode *y = placed(alg_input(x->p, n->name, &t, x->p->placed ? &at : NULL), n);
+  if (inside) return put_together(x, y, &home);
   return recut_exactly(x->p, x->p->top, y, &home.cuts, x->placing ? &home.at : NULL);
 }
 

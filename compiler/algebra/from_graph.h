@@ -19,8 +19,7 @@ typedef struct Cutting {     /* a plan in the form that the conversions take */
   const uint32_t *const *stored; /* by tensor, only for inputs: counts as stored, once. NULL: tensors stay as they are
                                   * made, inputs whole */
   const Placing *placing;    /* what axes cut, and homes; NULL: only counts are known */
-  const Placement *stored_at; /* by tensor: along an axis that finds no dimension to cut, it is at the first place:
-                               * PLACE_FIRST */
+  const Placement *stored_at; /* by tensor: place_stored */
   int64_t memory;            /* of a site at most, in bytes; 0: not given */
 } Cutting;
 

@@ -155,6 +155,8 @@ static AlgNode *input_make(Placer *x, const AlgNode *n) {
   Placement home = home_of(x, n), stored = home;
   for (uint32_t a = 0; a < x->p->mesh.n; a++) stored.on[a] = PLACE_FIRST;
   if (t >= 0) stored = x->cut->stored_at[t];
+  for (uint32_t a = 0; a < x->p->mesh.n; a++) /* its keys are given, and cannot be cut */
+    if (place_inner(stored.on[a]) >= 0) stored.on[a] = PLACE_FIRST;
   Relation type = n->type;
   bool first = has_first(x, &stored);
   if (first) {

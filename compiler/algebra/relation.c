@@ -25,6 +25,16 @@ RelDim rel_whole(Exprs *p, int64_t extent) {
   return (RelDim){expr_int(p, DT_I64, 0), expr_int(p, DT_I64, extent)};
 }
 
+RelDim rel_cut_inside(Exprs *p, RelDim block, const Expr *piece, int64_t count) {
+  int64_t extent;
+  if (rel_is_whole(&block, &extent)) return rel_cut(p, extent, piece, count);
+  const Expr *n = expr_op2(p, OP_SUB, block.high, block.low), *by = expr_int(p, DT_I64, count), *at[2] = {piece, NULL};
+  at[1] = expr_op2(p, OP_ADD, piece, expr_int(p, DT_I64, 1));
+  for (int k = 0; k < 2; k++)
+    at[k] = expr_normal(p, expr_op2(p, OP_ADD, block.low, expr_op2(p, OP_IDIV, expr_op2(p, OP_MUL, n, at[k]), by)));
+  return (RelDim){at[0], at[1]};
+}
+
 bool rel_is_whole(const RelDim *d, int64_t *extent) {
   if (!expr_is_int(d->low, 0) || d->high->kind != EX_INT) return false;
   *extent = d->high->i;

@@ -33,6 +33,8 @@ typedef struct Relation {
 
 /* Block `block` of `count` of an extent, as even as possible: from floor(block*extent/count). */
 RelDim rel_cut(Exprs *p, int64_t extent, const Expr *block, int64_t count);
+/* Piece `piece` of `count` of a block, as even as possible. */
+RelDim rel_cut_inside(Exprs *p, RelDim block, const Expr *piece, int64_t count);
 RelDim rel_whole(Exprs *p, int64_t extent);
 bool rel_is_whole(const RelDim *d, int64_t *extent);                      /* from 0 to a number */
 bool rel_is_cut(Exprs *p, const Relation *r, uint32_t dim, uint32_t *key, int64_t *extent); /* by one key, evenly */

@@ -136,7 +136,7 @@ double links_together(
   bool pieces = false;
   cuts_find(l->mesh, l->mesh->n, rank, from, was);
   cuts_find(l->mesh, l->mesh->n, rank, to, wanted);
-  for (uint32_t d = 0; d < rank; d++) pieces |= wanted[d].n % was[d].n != 0;
+  for (uint32_t d = 0; d < rank; d++) pieces |= wanted[d].n % was[d].n != 0 || placement_inner(l->mesh, from, d) > 1;
   return pieces ? 2 * size * block_of(rank, extent, wanted) / l->memory : 0;
 }
 

@@ -464,22 +464,45 @@ double place_share_least(double part, uint32_t rank, const PlaceCounts *from, co
 
 /* ---- stored once ---------------------------------------------------------------------------------------------- */
 
+uint32_t placement_inner(const Mesh *m, const Placement *p, uint32_t dimension) {
+  uint32_t n = 1;
+  for (uint32_t a = 0; a < m->n; a++) n *= place_inner(p->on[a]) == (int32_t)dimension ? m->size[a] : 1;
+  return n;
+}
+
+enum { ENOUGH = 8 };         /* times as much room as pieces: then they are about even */
+
 static int8_t further(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home, const Placement *at,
-    uint32_t a) {
+    uint32_t a, bool inner) {
   int8_t best = PLACE_FIRST;
   int64_t widest = 0;
-  for (uint32_t k = 0; k < rank && k < INT8_MAX; k++) {
-    int64_t room = most[k] / placement_count(m, at, (int8_t)k);
-    if (room >= m->size[a] && !cut_later(m, home, (int8_t)k, a) && room > widest) best = (int8_t)k, widest = room;
+  for (uint32_t k = 0; k < rank && k <= INT8_MAX + PLACE_INNER; k++) {
+    int64_t room = most[k] / placement_count(m, at, (int8_t)k) / placement_inner(m, at, k);
+    if (room < m->size[a] || room <= widest || (!inner && cut_later(m, home, (int8_t)k, a))) continue;
+    best = (int8_t)(inner ? PLACE_INNER - (int)k : (int)k);
+    widest = inner && room >= (int64_t)ENOUGH * m->size[a] ? INT64_MAX : room; /* of outer dimensions they are contiguous */
   }
   return best;
 }
 
-Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home) {
+static Placement stored(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home, bool inner,
+    uint32_t *firsts) {
   Placement at = *home;
+  *firsts = 0;
   for (uint32_t a = 0; a < m->n; a++)
-    if (home->on[a] == PLACE_ALL && m->size[a] > 1) at.on[a] = further(m, rank, most, home, &at, a);
+    if (home->on[a] == PLACE_ALL && m->size[a] > 1) {
+      at.on[a] = further(m, rank, most, home, &at, a, inner);
+      *firsts += at.on[a] == PLACE_FIRST;
+    }
   return at;
+}
+
+Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home) {
+  uint32_t firsts, fewer;
+  Placement at = stored(m, rank, most, home, false, &firsts);
+  if (!firsts) return at;
+  Placement in = stored(m, rank, most, home, true, &fewer);
+  return fewer < firsts ? in : at;
 }
 
 /* ---- how moves go ------------------------------------------------------------------------------------------ */
@@ -489,6 +512,7 @@ static const double SPARED = 1 << 20; /* bytes */
 double move_slices(double bytes, double groups, int64_t room) {
   double slices = floor(bytes / (double)MOVE_SLICE);
   double most = fmax((double)MOVE_SLICES * groups, floor(bytes / (double)MOVE_LONG));
+  most = fmax(most, ceil(bytes * groups / (double)move_room(room)));
   if (slices > most) slices = most;
   return groups < 2 || bytes <= floor((double)move_room(room) / groups) || slices < groups ? 1 : slices;
 }

@@ -19,8 +19,9 @@ enum { MESH_AXES = 31 };     /* the most prime factors that a number of sites ca
 
 typedef struct Mesh { uint32_t n; uint32_t size[MESH_AXES]; } Mesh; /* each at least 1 */
 
-enum { PLACE_ALL = -1, PLACE_PART = -2, PLACE_FIRST = -3 }; /* FIRST: only sites at the first place along the axis
-                                                             * hold it */
+/* FIRST: only sites at the first place along the axis hold it. INNER - d, of what is stored once: it cuts the blocks
+ * into which home cuts dimension d, though it comes before an axis that does. */
+enum { PLACE_ALL = -1, PLACE_PART = -2, PLACE_FIRST = -3, PLACE_INNER = -4 };
 typedef struct Placement { int8_t on[MESH_AXES]; } Placement; /* by axis: a dimension, or one of these */
 
 int64_t mesh_sites(const Mesh *m);
@@ -68,13 +69,18 @@ Placement place_between(
 
 /* How a tensor is stored once of which home has copies. Along each axis with copies it is cut further, in the
  * dimension with the most room (most: by dimension, the most blocks) of those that no later axis cuts at home, so
- * that what a site stores is at home there too; or it is at the first place. */
+ * that what a site stores is at home there too. If some axis finds none, all of them cut the blocks at home instead
+ * (PLACE_INNER), if that leaves fewer at the first place, where one is that still finds none. */
 Placement place_stored(const Mesh *m, uint32_t rank, const int64_t *most, const Placement *home);
+/* The dimension that an axis cuts inside the blocks at home; -1: none. */
+static inline int32_t place_inner(int8_t on) { return on <= PLACE_INNER ? PLACE_INNER - on : -1; }
+/* Into how many pieces that cuts each block along the dimension. */
+uint32_t placement_inner(const Mesh *m, const Placement *p, uint32_t dimension);
 
 /* ---- how moves go: runtime/sites/ein_move.c ------------------------------------------------------------------- */
 
 /* Bytes of parts that arrive at once, unless a plan has less room for them. Of longer ones: the smallest slice; the
- * most slices per group of parts, unless slices are larger than MOVE_LONG. */
+ * most slices per group of parts, unless slices are larger than MOVE_LONG, or those of all groups than the room. */
 enum { MOVE_ROOM = 1 << 26, MOVE_SLICE = 1 << 16, MOVE_SLICES = 4, MOVE_LONG = 1 << 22 };
 /* The room for parts that a plan states; 0: it states none. */
 static inline int64_t move_room(int64_t stated) { return stated ? stated : MOVE_ROOM; }

@@ -150,7 +150,7 @@ static ein_box ein_due(const ein_moving *v, int p, int q) {
 /* Returns the number of slices per part, the same at all sites. With fewer slices than groups, most sites would
  * be idle in most rounds. */
 static int64_t ein_slices(const ein_moving *v) {
-  int64_t most = 0, slices, many;
+  int64_t most = 0, slices, many, whole;
   if (v->groups == 1 || !(v->row->fold || v->row->best)) return 1;
   for (int q = 0; q < v->sites; q++) {
     ein_box b = ein_wanted(v, q);
@@ -158,9 +158,11 @@ static int64_t ein_slices(const ein_moving *v) {
     most = n > most ? n : most;
   }
   if (most * (int64_t)(v->element + v->place) <= v->mesh->room / v->groups) return 1;
+  whole = (most * (int64_t)(v->element + v->place) * v->groups + v->mesh->room - 1) / v->mesh->room;
   slices = most * (int64_t)(v->element + v->place) / EIN_MOVE_SLICE;
   many = most * (int64_t)(v->element + v->place) / EIN_LONG;
   if (many < EIN_SLICES * v->groups) many = EIN_SLICES * v->groups;
+  if (many < whole) many = whole;
   if (slices > many) slices = many;
   return slices < v->groups ? 1 : slices;
 }

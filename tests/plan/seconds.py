@@ -13,7 +13,7 @@ from functools import lru_cache
 from moves import window
 
 SIZE = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u8": 1, "bool": 1}
-ALL, PART, FIRST = -1, -2, -3
+ALL, PART, FIRST, INNER = -1, -2, -3, -4
 
 
 def value(figure):
@@ -138,7 +138,7 @@ def far(mesh, part, site, axes):
 def together(mesh, extents, size, was, to):
     """What comes in pieces is read and written."""
     count = lambda on, d: math.prod(mesh.sizes[a] for a in mesh.cuts(on, d))
-    pieces = any(Fraction(count(to, d), count(was, d)).denominator > 1 for d in range(len(extents)))
+    pieces = any(Fraction(count(to, d), count(was, d)).denominator > 1 or INNER - d in was for d in range(len(extents)))
     return 2 * size * max(volume(mesh.box(to, extents, s)) for s in range(mesh.sites)) / mesh.memory if pieces else 0
 
 
@@ -197,7 +197,7 @@ def block_of(mesh, extents, to):
 
 def rounds(size, groups, room):
     """How many, and how much longer they take than all at once."""
-    slices = min(size // (1 << 16), max(4 * groups, size // (1 << 22)))
+    slices = min(size // (1 << 16), max(4 * groups, size // (1 << 22), -(-size * groups // room)))
     return (1, 1) if groups < 2 or size <= room // groups or slices < groups else (slices + groups - 1, (slices + groups - 1) / slices)
 
 
@@ -214,14 +214,21 @@ def reduce(mesh, extents, size, axes, to):
     return most + (3 * n + 2 * (n - 1)) * share / mesh.memory
 
 
-def stored(mesh, most, home):
-    """Along an axis with copies it is cut further, where there is most room, and no later axis cuts at home."""
+def further(mesh, most, home, inner):
     at = list(home)
     for a in long(mesh, home, ALL):
-        room = [most[d] // math.prod(mesh.sizes[b] for b in mesh.cuts(at, d)) for d in range(len(most))]
-        fits = [d for d, r in enumerate(room) if r >= mesh.sizes[a] and not any(b > a for b in mesh.cuts(home, d))]
-        at[a] = max(fits, key=lambda d: (room[d], -d)) if fits else FIRST
+        room = [most[d] // math.prod(mesh.sizes[b] for b in mesh.cuts(at, d) + mesh.cuts(at, INNER - d)) for d in range(len(most))]
+        fits = [d for d, r in enumerate(room) if r >= mesh.sizes[a] and (inner or not any(b > a for b in mesh.cuts(home, d)))]
+        d = max(fits, key=lambda d: (room[d], -d)) if fits else None
+        d = next((x for x in fits if inner and room[x] >= 8 * mesh.sizes[a]), d)  # the outermost with much room
+        at[a] = FIRST if d is None else INNER - d if inner else d
     return at
+
+
+def stored(mesh, most, home):
+    """Along an axis with copies it is cut further, where there is most room, and no later axis cuts at home; or else inside the blocks there."""
+    at, inside = further(mesh, most, home, False), further(mesh, most, home, True)
+    return inside if inside.count(FIRST) < at.count(FIRST) else at
 
 
 def copies(mesh, extents, size, most, to):

@@ -93,8 +93,14 @@ static void moves(void) {
   }
   Placement to = placement_of("* 0");
   Placement stored = place_stored(&mesh, 1, line, &to);
-  OK(stored.on[0] == PLACE_FIRST, "what a later axis cuts has no room along an earlier one: the first node has it");
-  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 2560 + 10000, "it sends four blocks of 64 bytes");
+  OK(place_inner(stored.on[0]) == 0, "what a later axis cuts is cut along an earlier one inside of its blocks");
+  OK_INT(placement_inner(&mesh, &stored, 0), 2, "each into two pieces");
+  OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 1280 + 10000 + 128,
+      "each node gets four pieces of 32 bytes, and puts them together");
+  static const int64_t short_line[] = {4};
+  stored = place_stored(&mesh, 1, short_line, &to);
+  OK(stored.on[0] == PLACE_FIRST, "a block of one element has no room: the first node has it");
+  OK_INT(ns(links_copies(&l, 1, short_line, 4, &stored, &to)), 160 + 10000, "it sends four blocks of 4 bytes");
   to = placement_of("0 *"), stored = place_stored(&mesh, 1, line, &to);
   OK(stored.on[1] == 0, "along a later one it has");
   OK_INT(ns(links_copies(&l, 1, line, 4, &stored, &to)), 96 + 1000 + 256, "each site sends its share");

@@ -13,17 +13,18 @@ static double price_at(const PlaceGraph *g, uint32_t step, Phase k) {
   return g->cost && g->cost->price ? g->cost->price[step * PHASES + (uint32_t)k] : 0;
 }
 
-/* For a block at home, over the steps during which it exists. */
-static double price_home(const PlaceGraph *g, uint32_t tensor) {
-  double price = 0;
+/* Of what a site has at home, over the steps during which it exists. */
+static double memory_home(const PlaceGraph *g, const Mesh *m, uint32_t tensor, const Placement *home) {
+  double cost = 0;
   if (!g->cost || !g->cost->price) return 0;
   for (uint32_t k = 0; k < g->cost->lives->all.len; k++) {
     const Life *x = &g->cost->lives->all.at[k];
+    double price = 0;
     if (x->tensor != tensor) continue;
-    for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++)
-      price += x->times * g->cost->price[s];
+    for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++) price += g->cost->price[s];
+    if (price > 0) cost += price * x->times * life_bytes(g, x, m, home);
   }
-  return price;
+  return cost;
 }
 
 /* For an operand as fetched. */
@@ -61,6 +62,7 @@ PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
   const PlaceTensor *t = &g->tensors.at[g->tensor[vertex][read]];
   PairCost c = pair_of(g, m, l, t, turns_in(t, r), r->times);
   if (g->part->vertices.at[vertex].node->kind == EIN_VERTEX) c.price[PHASE_KERNEL] = price_fetched(g, vertex, read);
+  c.alone = t->vertex < 0 && g->cost && g->cost->lives && g->cost->lives->n_read[g->tensor[vertex][read]] < 2;
   return c;
 }
 
@@ -73,7 +75,7 @@ PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
 }
 
 void pair_key(const PairCost *c, Buf *key) {
-  const double numbers[] = {c->size, c->part, c->turns, c->times, c->price[0], c->price[1], c->price[2]};
+  const double numbers[] = {c->size, c->part, c->turns, c->times, c->price[0], c->price[1], c->price[2], c->alone};
   buf_add(key, (const char *)numbers, sizeof numbers);
   buf_add(key, (const char *)c->extent, c->rank * sizeof *c->extent);
   buf_add(key, (const char *)c->most, c->rank * sizeof *c->most);
@@ -97,6 +99,8 @@ static double memory_cost(const PairCost *c, const Placement *from, const Placem
   bool reduced = !placement_equal(c->mesh, from, between), moved = !placement_equal(c->mesh, between, to);
   if (c->price[PHASE_KERNEL] > 0 && !placement_within(c->mesh, from, to))
     cost += c->price[PHASE_KERNEL] * block_bytes(c, to);
+  if (c->price[PHASE_KERNEL] > 0 && c->alone && placement_copies(c->mesh, from) > 1)
+    cost += c->price[PHASE_KERNEL] * block_bytes(c, from);
   if (c->price[PHASE_REDUCE] > 0)
     cost += c->price[PHASE_REDUCE] * (reduced ? parts_bytes(c, from) + block_bytes(c, between) : block_bytes(c, from));
   if (c->price[PHASE_HOME] > 0)
@@ -183,11 +187,11 @@ static double copies_seconds(const PlaceTensor *t, const Mesh *m, const Links *l
 
 double home_cost(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t tensor, const Placement *home) {
   const PlaceTensor *t = &g->tensors.at[tensor];
-  double cost = 0, price = price_home(g, tensor), copies = (double)placement_copies(m, home);
+  double cost = 0, copies = (double)placement_copies(m, home);
   if (t->vertex < 0 && l) cost = weight_of(g) * copies_seconds(t, m, l, home);
   else if (t->vertex < 0 && g->cost->paper) cost = weight_of(g) * elements_copied(t, copies);
   else if (t->vertex < 0) cost = weight_of(g) * t->bytes * (copies - 1);
-  return cost + (price > 0 ? price * placement_bytes(t, m, home) : 0);
+  return cost + memory_home(g, m, tensor, home);
 }
 
 /* ---- costs of a placing ------------------------------------------------------------------------------------------ */

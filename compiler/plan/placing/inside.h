@@ -99,6 +99,7 @@ typedef struct PairCost {    /* a tensor goes from one placement to another */
                               * goes home */
 } PairCost;
 
+  bool alone;                /* it is an input without other readers: its copies at home are there for this one */
 PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read);
 PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex);
 /* Appends what distinguishes this cost from others. */

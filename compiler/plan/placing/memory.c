@@ -46,14 +46,14 @@ static uint32_t read_end(Living *x, uint32_t reader, uint32_t read, const EinReg
 }
 
 static void live(Living *x, uint32_t tensor, uint32_t from, uint32_t to) {
-  if (to >= from) vec_push(x->arena, x->l->all, ((Life){tensor, from, to, 1, false}));
+  if (to >= from) vec_push(x->arena, x->l->all, ((Life){tensor, from, to, 1, false, false}));
 }
 
 /* What is read outside the repeat that makes it: a stack's blocks exist from the first turn on. */
 static void stack_lives(Living *x, uint32_t tensor, double times, const EinRegion *reader, uint32_t to) {
   const EinRegion *r = region_apart(region_of(x, tensor), reader);
   uint32_t from = r ? (uint32_t)(uintptr_t)map_find(&x->first, r) - 1 : tensor;
-  if (to >= from) vec_push(x->arena, x->l->all, ((Life){tensor, from, to, times, true}));
+  if (to >= from) vec_push(x->arena, x->l->all, ((Life){tensor, from, to, times, true, false}));
 }
 
 static double kept_times(const PlaceTensor *t, const PartKept *k) {
@@ -86,6 +86,21 @@ static void vertex_lives(Living *x, uint32_t i) {
   live(x, i, state ? i : i + 1, state && turns > to ? turns : to);
 }
 
+/* Stored all the time; and at home for its readers, if there are several. */
+static void input_lives(Living *x, uint32_t tensor) {
+  const PartGraph *part = x->g->part;
+  uint32_t from = x->l->steps, to = 0;
+  vec_push(x->arena, x->l->all, ((Life){tensor, 0, x->l->steps - 1, 1, false, true}));
+  for (uint32_t i = 0; i < part->vertices.len && x->l->n_read[tensor] > 1; i++)
+    for (uint32_t k = 0; k < part->vertices.at[i].reads.len; k++) {
+      const Fetched *f = &x->l->fetched[i][k];
+      if (x->g->tensor[i][k] != tensor) continue;
+      from = f->from < from ? f->from : from;
+      to = f->to > to ? f->to : to;
+    }
+  if (x->l->n_read[tensor] > 1) live(x, tensor, from, to);
+}
+
 static uint64_t panels_of(const PlaceGraph *g, uint32_t vertex, uint32_t read) {
   const PartVertex *v = &g->part->vertices.at[vertex];
   uint64_t labels = 0;
@@ -116,6 +131,9 @@ Lives *lives_find(Arena *a, const PlaceGraph *g) {
   Living x = {.arena = a, .g = g, .l = NEW(a, Lives), .first = map_new(a), .last = map_new(a)};
   x.l->steps = g->part->vertices.len + 1;
   x.l->next_of = NEW_ARRAY(a, int32_t, g->tensors.len + 1);
+  x.l->n_read = NEW_ARRAY(a, uint32_t, g->tensors.len + 1);
+  for (uint32_t i = 0; i < g->part->vertices.len; i++)
+    for (uint32_t k = 0; k < g->part->vertices.at[i].reads.len; k++) x.l->n_read[g->tensor[i][k]]++;
   for (uint32_t t = 0; t < g->tensors.len; t++) x.l->next_of[t] = -1;
   regions_find(&x);
   fetches_find(&x);
@@ -126,7 +144,7 @@ Lives *lives_find(Arena *a, const PlaceGraph *g) {
   }
   for (uint32_t t = 0; t < g->tensors.len; t++) {
     if (g->tensors.at[t].vertex >= 0) vertex_lives(&x, t);
-    else live(&x, t, 0, x.l->steps - 1);
+    else input_lives(&x, t);
   }
   return x.l;
 }
@@ -142,6 +160,16 @@ double placement_bytes(const PlaceTensor *t, const Mesh *m, const Placement *p) 
   return bytes;
 }
 
+double stored_bytes(const PlaceTensor *t, const Mesh *m, const Placement *home) {
+  double bytes = dtype_size(t->node->dtype);
+  Placement at = place_stored(m, t->n, t->most, home);
+  for (uint32_t d = 0; d < t->n; d++) {
+    double block = part_block(t->extent[d], placement_count(m, &at, (int8_t)(d < 127 ? d : 127)));
+    bytes *= part_block((int64_t)block, placement_inner(m, &at, d));
+  }
+  return bytes;
+}
+
 /* Whether every axis that cuts `from` cuts the same dimension of `to`, where nothing else cuts it before. */
 bool placement_within(const Mesh *m, const Placement *from, const Placement *to) {
   for (uint32_t a = 0; a < m->n; a++) {
@@ -151,6 +179,12 @@ bool placement_within(const Mesh *m, const Placement *from, const Placement *to)
       if (m->size[b] > 1 && to->on[b] == to->on[a] && from->on[b] != to->on[a]) return false;
   }
   return true;
+}
+
+double life_bytes(const PlaceGraph *g, const Life *x, const Mesh *m, const Placement *home) {
+  const PlaceTensor *t = &g->tensors.at[x->tensor];
+  if (x->stored) return stored_bytes(t, m, home);
+  return t->vertex < 0 && placement_copies(m, home) < 2 ? 0 : placement_bytes(t, m, home);
 }
 
 /* The next value of a state overwrites the state where both have the same home. */
@@ -175,6 +209,13 @@ static double asked_block(const PlaceGraph *g, const Placing *p, uint32_t vertex
   }
   arena_free(a);
   return bytes;
+}
+
+/* Of the copies at home of an input that has no other reader. */
+static double copies_bytes(const PlaceGraph *g, const Lives *l, const Placing *p, uint32_t tensor) {
+  const PlaceTensor *t = &g->tensors.at[tensor];
+  if (t->vertex >= 0 || l->n_read[tensor] > 1 || placement_copies(&p->mesh, &p->home[tensor]) < 2) return 0;
+  return placement_bytes(t, &p->mesh, &p->home[tensor]);
 }
 
 double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read) {
@@ -225,7 +266,7 @@ static void fetches_add(
   double *once = NEW_ARRAY(a, double, v->reads.len + 1), sum = 0;
   for (uint32_t k = 0; k < v->reads.len; k++) {
     Fetched f = l->fetched[i][k];
-    double bytes = fetched_bytes(g, p, i, k);
+    double bytes = fetched_bytes(g, p, i, k) + copies_bytes(g, l, p, g->tensor[i][k]);
     for (size_t s = (size_t)f.from * PHASES; f.from < f.to && s < ((size_t)f.to + 1) * PHASES; s++) all[s] += bytes;
     if (f.from == f.to) sum += once[k] = bytes;
   }
@@ -253,7 +294,7 @@ SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p,
   for (uint32_t k = 0; k < l->all.len; k++) {
     const Life *x = &l->all.at[k];
     if (!x->stack && in_place(l, p, x->tensor)) continue;
-    double bytes = x->times * placement_bytes(&g->tensors.at[x->tensor], &p->mesh, &p->home[x->tensor]);
+    double bytes = x->times * life_bytes(g, x, &p->mesh, &p->home[x->tensor]);
     for (size_t s = (size_t)x->from * PHASES; s < ((size_t)x->to + 1) * PHASES; s++) all[s] += bytes;
   }
   for (uint32_t i = 0; i + 1 < l->steps; i++) {

@@ -1,8 +1,9 @@
 /* plan/placing/memory.h - the memory of a site: what it holds at each step of a run by a placing.
  *
  * Steps are the vertices in the graph's order, one after the other. At each step a site holds blocks of tensors at
- * home: an input's and an output's always, another's until its last reader is done (or, if that reader is in a repeat
- * in which the tensor was not made, until the repeat is done). While its repeat runs, a state is stored twice: this
+ * home: an input's, stored once, and an output's always, another's until its last reader is done (or, if that reader is
+ * in a repeat in which the tensor was not made, until the repeat is done). Copies of an input are there from its first
+ * reader to its last. While its repeat runs, a state is stored twice: this
  * turn's value and the next one's. If the next value has the state's home, it is made in place. A stack has a block
  * for each turn. Added to this are, by phases of the step:
  *
@@ -27,6 +28,7 @@ typedef struct Life {        /* when a tensor is at home */
   uint32_t tensor, from, to; /* first and last step, both included */
   double times;              /* so many blocks */
   bool stack;                /* also those of past turns */
+  bool stored;               /* of an input: as it is stored, once; else its copies at home, if there are any */
 } Life;
 
 /* Steps; if equal, only while its kernels run. panels: the labels along which it can come in panels, bit l for label l,
@@ -40,6 +42,7 @@ struct Lives {
   VEC(Life) all;
   Fetched **fetched;         /* by vertex, by read */
   int32_t *next_of;          /* by tensor: the state whose next value it is; -1: none */
+  uint32_t *n_read;          /* by tensor: how many reads it has; an input's copies for one are as fetched for that */
   uint32_t steps;            /* vertices, and the end */
 };
 
@@ -51,8 +54,11 @@ typedef struct SiteMemory { double bytes; uint32_t step; Phase phase; } SiteMemo
 SiteMemory placing_memory(const PlaceGraph *g, const Lives *l, const Placing *p, double *by);
 /* Bytes of an operand as fetched; 0: each site already has all of it. */
 double fetched_bytes(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);
-/* Bytes of the largest block; whether each site already has all of `to`. */
+/* Bytes of the largest block; of what is stored once of a tensor with that home; whether each site already has all of
+ * `to`. */
 double placement_bytes(const PlaceTensor *t, const Mesh *m, const Placement *p);
+double life_bytes(const PlaceGraph *g, const Life *x, const Mesh *m, const Placement *home); /* once */
+double stored_bytes(const PlaceTensor *t, const Mesh *m, const Placement *home);
 bool placement_within(const Mesh *m, const Placement *from, const Placement *to);
 
 #endif

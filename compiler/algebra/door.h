@@ -19,6 +19,7 @@ typedef struct Door {
   bool *full;                /* by node id: no block of it may be filtered out, because it is carried from turn to
                               * turn, or is an output */
   AlgNode **is;              /* by node id: the relation for it, at home */
+  AlgOperand **operand;      /* by vertex, by read: what it reads, for those that share it; NULL: not made yet */
 } Door;
 
 typedef struct Vertex {

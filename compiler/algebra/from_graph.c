@@ -552,6 +552,7 @@ static Algebra *door(Arena *a, const EinGraph *g, const Cutting *c, bool mesh, b
   x.p->memory = c->memory;
   x.tensor = NEW_ARRAY(a, int32_t, g->n_nodes + 1);
   x.is = NEW_ARRAY(a, AlgNode *, g->n_nodes + 1);
+  x.operand = NEW_ARRAY(a, AlgOperand *, c->places->part->vertices.len + 1);
   x.full = NEW_ARRAY(a, bool, g->n_nodes + 1);
   for (uint32_t i = 0; i < g->n_nodes; i++) x.tensor[i] = -1;
   for (uint32_t i = 0; i < c->places->tensors.len; i++) x.tensor[c->places->tensors.at[i].node->id] = (int32_t)i;

@@ -193,6 +193,31 @@ static int32_t shares(const Door *x, const Vertex *v, uint32_t slot) {
   return again ? (int32_t)s : -1;
 }
 
+/* The operand of an earlier equation that is cut alike, by this one's keys; false: there is none. */
+static bool operand_again(const Door *x, const Vertex *v, uint32_t slot, AlgOperand *out) {
+  uint32_t vertex = (uint32_t)x->tensor[v->node->id];
+  if (!x->p->placed || x->plain || v->node->input[slot]->kind == EIN_TURNS) return false;
+  const PlaceAlike *of = placing_again(x->places, x->placing, vertex, read_of(v, slot));
+  if (!of || !x->operand[of->vertex]) return false;
+  AlgOperand o = x->operand[of->vertex][of->read];
+  Vertex w = door_vertex(x, x->places->part->vertices.at[of->vertex].node);
+  int32_t *on = NEW_ARRAY(x->arena, int32_t, o.node->type.n_key + 1);
+  for (uint32_t k = 0; k < o.node->type.n_key; k++)
+    for (uint32_t l = 0; l < v->n_label; l++)
+      if (of->label[l] >= 0 && w.key_of[of->label[l]] == o.on[k]) on[k] = v->key_of[l];
+  *out = (AlgOperand){.node = o.node, .on = on};
+  return true;
+}
+
+/* Keeps it for later equations. */
+static void operand_keep(Door *x, const Vertex *v, uint32_t slot, AlgOperand o) {
+  uint32_t vertex = (uint32_t)x->tensor[v->node->id];
+  if (v->node->input[slot]->kind == EIN_TURNS) return;
+  if (!x->operand[vertex])
+    x->operand[vertex] = NEW_ARRAY(x->arena, AlgOperand, x->places->part->vertices.at[vertex].reads.len + 1);
+  x->operand[vertex][read_of(v, slot)] = o;
+}
+
 /* The region of what is read at the current indices: the innermost of the indices' operands. */
 static AlgRegion *region_asked(const Door *x, AlgRegion *r, const AlgOperand *operand, const Expr *read) {
   AlgRegion *in = operand[read->i].node->region;
@@ -310,7 +335,9 @@ const EinSum *door_operands(Door *x, const Vertex *v, AlgRegion *r, uint32_t *n,
   expr_slot_reads(x->arena, COUNT(top), top, read);
   for (uint32_t s = 0; s < n_slot; s++) {
     if (asked[s]) operand_fetch(x, v, r, s, read[s], operand, &instead);
-    else operand[s] = shares(x, v, s) < 0 ? operand_make(x, v, s) : operand[shares(x, v, s)];
+    else if (shares(x, v, s) >= 0) operand[s] = operand[shares(x, v, s)];
+    else if (!operand_again(x, v, s, &operand[s])) operand[s] = operand_make(x, v, s);
+    operand_keep(x, v, s, operand[s]);
   }
   return sum_instead(x, sum, &instead, n, operand);
 }

@@ -280,6 +280,7 @@ KeyGraph *keys_graph(Arena *a, const Algebra *tra, Buf *why) {
 
 PlaceGraph *keys_places(Arena *a, const KeyGraph *k) {
   PlaceGraph *g = place_graph(a, k->part);
+  g->alike = NULL;
   for (uint32_t i = 0; i < g->tensors.len; i++) {
     PlaceTensor *t = &g->tensors.at[i];
     const Relation *type = &k->of[t->node->id]->type;

@@ -425,7 +425,7 @@ static void put_reads(Json *j, const Sites *p, uint32_t i) {
     put_indices(j, p, &v->reads.at[k]);
     put_asked(j, p, i, k);
     json_bool(j, "called", v->reads.at[k].call);
-    put_count(j, "times", times);
+    put_count(j, "times", placing_again(p->places, p->placing, i, k) ? 0 : times);
     put_count(j, "received", placing_read(p->places, p->placing, i, k));
     if (p->asked.in_elements) put_count(j, "elements", placing_read_elements(p->places, p->placing, i, k));
     json_end(j, '}');

@@ -217,7 +217,7 @@ double placing_received_seconds(const PlaceGraph *g, const Seconds *s, const Pla
   double seconds = panels_seconds(g, s, &l, p, vertex), times;
   for (uint32_t k = 0; k < g->part->vertices.at[vertex].reads.len; k++) {
     PairCost c = pair_read(&x, &p->mesh, &l, vertex, k);
-    if (placing_panelled(g, p, vertex, k) >= 0) continue;
+    if (placing_panelled(g, p, vertex, k) >= 0 || placing_again(g, p, vertex, k)) continue;
     if (!reach_is_plain(g, vertex, k)) {
       seconds += c.times * windows_seconds(g, &l, p, vertex, k);
       continue;
@@ -273,6 +273,7 @@ double placing_read_elements(const PlaceGraph *g, const Placing *p, uint32_t i, 
   double times;
   const Placement *home = &p->home[g->tensor[i][k]];
   const int8_t *on = g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on;
+  if (placing_again(g, p, i, k)) return 0;
   if (!reach_is_plain(g, i, k)) return reach_elements(g, &p->mesh, i, k, home, on);
   PairCost c = pair_read(&x, &p->mesh, NULL, i, k);
   Placement to = placing_wanted(g, p, i, k, &times);

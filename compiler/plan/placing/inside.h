@@ -5,6 +5,10 @@
 
 #include "memory.h"
 
+/* Finds windows that are alike; a copy of the graph in which each of those costs its part of one, and whether there are
+ * any: alike.c. */
+void alikes_find(Arena *a, PlaceGraph *g);
+bool alikes_shared(Arena *a, const PlaceGraph *g, PlaceGraph *out);
 /* As the vertex's kernels make it. label: by axis. */
 Placement made_at(const PartVertex *v, const Mesh *m, const int8_t *label);
 /* As the vertex's kernels need the operand, in the maker's labels; for a state, in its dimensions. */
@@ -95,11 +99,11 @@ typedef struct PairCost {    /* a tensor goes from one placement to another */
   double turns;              /* the number of these turns */
   const int64_t *most;       /* by dimension, the most blocks */
   double times;              /* per run */
+  bool alone;                /* it is an input without other readers: its copies at home are there for this one */
   double price[3];           /* of a byte of memory: fetched for a read; made, while parts are reduced; made, while it
                               * goes home */
 } PairCost;
 
-  bool alone;                /* it is an input without other readers: its copies at home are there for this one */
 PairCost pair_read(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex, uint32_t read);
 PairCost pair_made(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t vertex);
 /* Appends what distinguishes this cost from others. */

@@ -77,6 +77,7 @@ PlaceGraph *place_graph(Arena *a, const PartGraph *read) {
     }
     g->tensor[i] = tensor;
   }
+  alikes_find(a, g);
   return g;
 }
 
@@ -168,6 +169,7 @@ double placing_read(const PlaceGraph *g, const Placing *p, uint32_t i, uint32_t 
   double times;
   uint32_t t = g->tensor[i][k];
   Placement to = placing_wanted(g, p, i, k, &times);
+  if (placing_again(g, p, i, k)) return 0;
   if (!reach_is_plain(g, i, k))
     return reach_bytes(
         g, &p->mesh, i, k, &p->home[t], g->part->vertices.at[i].reads.at[k].call ? p->label[i] : p->home[i].on);

@@ -51,12 +51,21 @@ typedef struct PlacePanels { /* n slices of that label of a vertex, one after th
 typedef struct PlaceWays { uint32_t n; const Placement *at; } PlaceWays; /* of a vertex, labels by axis; of a tensor,
                                                                           * its home */
 
+typedef struct PlaceAlike {  /* an earlier read that needs the same where both equations are cut alike */
+  uint32_t vertex, read;
+  const int32_t *label;      /* by label of this one's vertex, if an index has it: the earlier one's; else -1 */
+} PlaceAlike;
+
+typedef struct PlaceAlikes { uint32_t n; const PlaceAlike *at; uint32_t kin; } PlaceAlikes; /* kin: how many there are,
+                                                                                             * later ones too */
+
 typedef struct PlaceLeft PlaceLeft; /* the counts of cuts and homes to consider: inside.h */
 
 typedef struct PlaceGraph {
   const PartGraph *part;     /* reads of one vertex that need the same, as X[i,0] and X[i,1], move once (`again`) */
   VEC(PlaceTensor) tensors;  /* those of vertices come first, with the same numbers */
   const uint32_t **tensor;   /* by vertex, by read: which tensor */
+  const PlaceAlikes *const *alike; /* by vertex, by read; NULL: each moves for itself */
   const PlaceFixed *fixed;   /* NULL: nothing; all of it has room */
   const PlaceCost *cost;     /* what plans cost; NULL: bytes */
   const PlaceWays *label, *home; /* by vertex, by tensor: the ways to consider if not fixed; NULL: all */
@@ -164,6 +173,8 @@ double placing_received(const PlaceGraph *g, const Placing *p, uint32_t vertex);
 double placing_read(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read); /* bytes of one
                                                                                              * operand, including
                                                                                              * windows (reach.h) */
+/* The earlier read whose window this one shares, so that nothing moves for it; or NULL. */
+const PlaceAlike *placing_again(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read);
 /* For a read at data (else returns false): bytes per run if its whole table moves, and at most if its places are
  * requested (expr/prove/asked.h). The cheaper way is used. */
 bool placing_ways(const PlaceGraph *g, const Placing *p, uint32_t vertex, uint32_t read, double *whole, double *asked);

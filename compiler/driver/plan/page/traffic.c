@@ -176,6 +176,7 @@ static void tensor_look(Looking *w, const Placing *x, uint32_t i) {
 static void read_look(Looking *w, const Placing *x, uint32_t i, uint32_t k) {
   double times;
   uint32_t n = w->g->tensor[i][k];
+  if (placing_again(w->g, x, i, k)) return;
   if (!reach_is_plain(w->g, i, k)) {
     if (placing_fetches(w->g, x, i, k)) ask(w, x, i, k);
     else reach(w, x, i, k);

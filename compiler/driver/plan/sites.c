@@ -146,14 +146,21 @@ static Leave graph_wanted(Sites *p, const Args *a) {
 
 /* ---- other orders of products ------------------------------------------------------------------------------ */
 
-/* Whether the planner may choose among all plans, and some product's steps have an order. */
+/* Whether some products can be added up under one sum. */
+static bool sums_open(const Sites *p) {
+  PassNotes notes = pass_notes(p->s->arena);
+  graph_added(p->s->arena, p->j.best, &notes);
+  return pass_count(&notes, "added", NULL) > 0;
+}
+
+/* Whether the planner may choose among all plans, and some product's steps have an order, or some sums could be one. */
 static bool orders_open(const Sites *p) {
   const Plan *said = p->asked.plan;
   bool free = !said->vertices.len && !said->homes.len && !said->panels.len && !said->room && !said->meshed &&
       !said->by_moves;
   bool exact = p->asked.by_bytes && !p->asked.in_elements && p->asked.who == PLANNER_EXACT;
   return free && exact && !p->keys && p->sites > 1 && p->j.notes &&
-         pass_count(p->j.notes, "contract", "products ordered") > 0;
+         (pass_count(p->j.notes, "contract", "products ordered") > 0 || sums_open(p));
 }
 
 /* Makes the graph again, with products in orders that move little; false: they are in these already, or cannot be

@@ -47,6 +47,9 @@ EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how) {
     bool spread = how && how->sites > 1 && pass_info[i].run == graph_contract;
     now = spread ? graph_contract_on(a, was, notes, how->sites) : pass_info[i].run(a, was, notes);
     if (how && how->after) how->after(how->ctx, pass_info[i].name, now);
+    if (!how || how->sites < 2 || pass_info[i].run != graph_window) continue;
+    now = graph_added(a, now, notes);
+    if (how->after) how->after(how->ctx, "added", now);
   }
   return now;
 }

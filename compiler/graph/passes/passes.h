@@ -55,6 +55,9 @@ const EinNode *graph_too_wide(const EinGraph *g);
 EinGraph *graph_contract(Arena *a, const EinGraph *g, PassNotes *notes);
 /* The same, in orders that are estimated to move least on that many sites. */
 EinGraph *graph_contract_on(Arena *a, const EinGraph *g, PassNotes *notes, int64_t sites);
+/* Adds products up under one sum, whose parts are then reduced once on many sites: pass_added.c. Only if graphs are to
+ * move little. */
+EinGraph *graph_added(Arena *a, const EinGraph *g, PassNotes *notes);
 /* Replaces reductions whose result labels only give a number to compare points with by one that has a label for the
  * number. */
 EinGraph *graph_classes(Arena *a, const EinGraph *g, PassNotes *notes);
@@ -93,7 +96,8 @@ typedef struct Optimise {
   PassNotes *notes;          /* or NULL */
   void (*after)(void *ctx, const char *pass, const EinGraph *g); /* called with each graph made; may be NULL */
   void *ctx;
-  int64_t sites;             /* more than 1: contraction orders that move little on that many sites */
+  int64_t sites;             /* more than 1: contraction orders that move little on that many sites, and products
+                              * under one sum */
 } Optimise;
 EinGraph *graph_optimise(Arena *a, const EinGraph *g, const Optimise *how); /* how NULL: no notes */
 

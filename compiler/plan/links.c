@@ -113,6 +113,16 @@ double links_exchange(const Links *l, const bool *link) {
   return most;
 }
 
+double links_fetch(const Links *l, const bool *link, double bytes) {
+  double most = 0, sites = sites_inside(l->mesh, 0);
+  for (uint32_t k = 0; k < l->n; k++) {
+    double inside = sites_inside(l->mesh, l->link[k].axes);
+    double in = link[k] ? inside * bytes * (sites - inside) / (sites - 1) : 0;
+    most = in / l->link[k].rate > most ? in / l->link[k].rate : most;
+  }
+  return most + FETCH_ROUNDS * links_exchange(l, link);
+}
+
 /* An axis along which all sites hold the same data is not crossed: the site at the same place on it has what is
  * wanted. Nor is an axis that cuts the same blocks before and after. */
 static uint32_t move_crosses(const Links *l, uint32_t rank, const Placement *from, const Placement *to) {

@@ -89,6 +89,9 @@ double links_copies(const Links *l, uint32_t rank, const int64_t *extent, double
     const Placement *to);
 /* Seconds of an exchange without bytes that crosses these links. */
 double links_exchange(const Links *l, const bool *link);
+/* Seconds of a fetch by which each site receives so many bytes through these links, from all others alike. */
+enum { FETCH_ROUNDS = 3 };   /* how much each asks for, what it asks for, and the answers */
+double links_fetch(const Links *l, const bool *link, double bytes);
 
 /* Seconds of a vertex's kernels, once. count: the number of blocks, by label. */
 double seconds_kernels(const Seconds *s, const PartVertex *v, uint32_t vertex, const uint32_t *count);

@@ -57,6 +57,20 @@ shows "times the plan's sum"
 plan --machine "$server" --simulate --format=json >simulated.json
 want 0 python3 "$root/tests/plan/schema.py" "$root/docs/schema/ein-placing-1.json" simulated.json
 
+# Places that are requested take three exchanges in the plan as in the simulation: where latency is all, both take the same time.
+cat >gather.ein <<'!'
+input Long[v:100000, d:4] : f32
+input t[s:96] : i64
+output A[s,d] = Long[t[s], d]
+!
+for n in 4 8 96; do
+  printf 'plan 1\nsites %d\nmesh %d\nvertex A axes s\nhome Long 1\nhome t s\n' $n $n >gather.plan
+  want 0 "$EIN" plan gather.ein --plan=gather.plan --machine "$root/samples/machines/sites_1024.json" --simulate --format=json -o gather.json
+  want 0 python3 -c 'import json, sys
+p = json.load(open("gather.json"))
+assert p["bytes"] > 0 and 0.99 < p["simulated"]["seconds"] / p["seconds"] < 1.01, (p["simulated"]["seconds"], p["seconds"])'
+done
+
 # If no site is ever idle, the idle time is 0, however sums of seconds are rounded.
 for n in 1 2 3 4 8; do
   want 0 "$EIN" plan "$root/samples/12_kmeans.ein" -n $n --machine "$server" --simulate --format=json -o busy.json

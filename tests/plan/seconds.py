@@ -257,7 +257,7 @@ def shared(window, block, around):
     return sum(block[0] <= (j % around if around else j) < block[1] for j in range(*window))
 
 
-def windowed(mesh, read, tensor, vertex, own_home):
+def windowed(mesh, read, tensor, vertex, own_home, turns):
     """What indices reach: each dimension by itself, with the longest window, and the most that is not there."""
     use, size, most = vertex["axes"] if read["called"] else own_home, SIZE[tensor["dtype"]], 0
     labels, rank = [l["extent"] for l in vertex["labels"]], len(read["extents"])
@@ -267,7 +267,7 @@ def windowed(mesh, read, tensor, vertex, own_home):
     scale = [e // tensor["extents"][d] if d >= 0 and tensor["extents"][d] else 0 for d, e in zip(made, read["extents"])]
     own = [mesh.box(tensor["home"], tensor["extents"], s) for s in range(mesh.sites)]
     has = [[(o[d][0] * n, o[d][1] * n) if n else (0, e) for d, n, e in zip(made, scale, read["extents"])] for o in own]
-    crossed = []
+    crossed, asks, asked = [], 0, read["asked"] if read["asked"] and read["asked"]["bytes"] < read["asked"]["whole"] else None
     for part, latency, rate in mesh.links:
         pairs = [[hull([of[s] for s in sites]) for of in (wants, has)] for sites in mesh.parts(part)]
         pairs = [([w[k] if w[k][1] - w[k][0] < e else (0, e) for k, e in enumerate(read["extents"])], h) for w, h in pairs]
@@ -276,6 +276,11 @@ def windowed(mesh, read, tensor, vertex, own_home):
         lacking = math.prod(longest) - math.prod(n - l for n, l in zip(longest, lacks))
         most = max(most, size * lacking / rate)
         crossed.append(latency if lacking else 0)
+        if asked and lacking:  # from all other sites alike
+            each = asked["bytes"] / asked["times"] / mesh.sites
+            asks = max(asks, part * each * (mesh.sites - part) / (mesh.sites - 1) / rate)
+    if asked:
+        return (asks + 3 * max(crossed)) * asked["times"] / (read["times"] / turns) if asked["bytes"] else 0
     if not most:
         return 0
     return most + max(crossed)
@@ -325,8 +330,9 @@ def check(machine, path):
             block = math.prod(-(-e // (v["labels"][l]["count"] if l >= 0 else 1)) for e, l in zip(r["extents"], r["labels"]))
             bytes_ += SIZE[t["dtype"]] * min(block, points)
             turns = math.prod(r["extents"]) / max(1, math.prod(t["extents"]))
+            if r["indices"] and r["times"]:
+                seconds += r["times"] / max(1, turns) * windowed(mesh, r, t, v, own["home"], max(1, turns))
             if r["indices"]:
-                seconds += r["times"] / max(1, turns) * windowed(mesh, r, t, v, own["home"])
                 continue
             to = wanted(t["vertex"], r, axes if r["called"] else own["home"])
             d = along(r, t, v["panels"]["label"]) if "panels" in v and r["times"] else None

@@ -3,8 +3,6 @@
 #include "algebra/cost.h"
 #include "inside.h"
 
-enum { FETCH_ROUNDS = 3 };   /* how much each asks for, what it asks for, and the answers */
-
 /* ---- readers ----------------------------------------------------------------------------------------------------- */
 
 /* By node id. other: it has a second reader, or is an end. */

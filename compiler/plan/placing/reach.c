@@ -273,17 +273,18 @@ static void boxes_find(
   }
 }
 
-/* For a read at indices from data: where requesting places is cheaper. Uses a sample of sites. */
-static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, int64_t looked,
+/* Bytes per run of requesting places. Uses a sample of sites. */
+static void costs_asked(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, int64_t looked,
     uint32_t n_home, const Placement *const *home, uint32_t n_on, const Placement *const *on, double *cost) {
   const PartRead *r = read_of(g, vertex, read);
+  Arena *a = arena_new();
   int64_t sites = mesh_sites(m), *has = NEW_ARRAY(a, int64_t, 2 * (size_t)r->rank * n_home + 1);
-  double *sum = NEW_ARRAY(a, double, (size_t)n_home * n_on);
   uint32_t at[MESH_AXES];
   Asked q;
   Asking x;
-  if (!asked_read(a, g, vertex, read, &q)) return;
-  for (int64_t s = 0; s < looked; s++) {
+  bool asked = asked_read(a, g, vertex, read, &q);
+  for (size_t k = 0; k < (size_t)n_home * n_on; k++) cost[k] = asked ? 0 : LARGE;
+  for (int64_t s = 0; asked && s < looked; s++) {
     mesh_place(m, site_of(s, looked, sites), at);
     for (uint32_t i = 0; i < n_home; i++)
       reach_home(g, m, vertex, read, home[i], at, has + 2 * (size_t)i * r->rank, has + (2 * (size_t)i + 1) * r->rank);
@@ -291,14 +292,12 @@ static void costs_asked(Arena *a, const PlaceGraph *g, const Mesh *m, uint32_t v
       asking_at(g, m, vertex, read, &q, on[j]->on, at, &x);
       for (uint32_t i = 0; i < n_home; i++) {
         const int64_t *h = has + 2 * (size_t)i * r->rank;
-        sum[(size_t)i * n_on + j] += asked_once(g, m, vertex, read, &q, &x, home[i], h, h + r->rank);
+        cost[(size_t)i * n_on + j] += asked_once(g, m, vertex, read, &q, &x, home[i], h, h + r->rank);
       }
     }
   }
-  for (size_t k = 0; k < (size_t)n_home * n_on; k++) {
-    double asked = r->asked * sum[k] * (double)sites / (double)looked;
-    if (asked < cost[k]) cost[k] = asked;
-  }
+  for (size_t k = 0; asked && k < (size_t)n_home * n_on; k++) cost[k] *= r->asked * (double)sites / (double)looked;
+  arena_free(a);
 }
 
 static void costs_exactly(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
@@ -366,11 +365,22 @@ static void costs_whole(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uin
 
 void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
     const Placement *const *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost) {
-  costs_whole(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
-  if (paper) return;
+  size_t n = (size_t)n_home * n_on;
+  if (paper || read_of(g, vertex, read)->asked <= 0) {
+    costs_whole(g, m, vertex, read, n_home, home, n_on, on, paper, cost);
+    return;
+  }
   Arena *a = arena_new();
-  costs_asked(a, g, m, vertex, read, asked_sites(m, (double)n_home * n_on), n_home, home, n_on, on, cost);
+  double *asked = NEW_ARRAY(a, double, n + 1);
+  reach_costs_ways(g, m, vertex, read, n_home, home, n_on, on, cost, asked);
+  for (size_t k = 0; k < n; k++) cost[k] = asked[k] < cost[k] ? asked[k] : cost[k];
   arena_free(a);
+}
+
+void reach_costs_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const Placement *const *home, uint32_t n_on, const Placement *const *on, double *whole, double *asked) {
+  costs_whole(g, m, vertex, read, n_home, home, n_on, on, false, whole);
+  costs_asked(g, m, vertex, read, asked_sites(m, (double)n_home * n_on), n_home, home, n_on, on, asked);
 }
 
 /* ---- by counts alone ----------------------------------------------------------------------------------------- */

@@ -48,7 +48,10 @@ double reach_elements(
  * and cuts are few; otherwise it takes the windows' share as if blocks lay as they do without windows. */
 void reach_costs(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
     const Placement *const *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost);
-/* A lower bound of the same for any axes with the counts of these, in any order. */
+/* The same for both ways of a read at data, as in reach_ways. */
+void reach_costs_ways(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
+    const Placement *const *home, uint32_t n_on, const Placement *const *on, double *whole, double *asked);
+/* A lower bound of reach_costs for any axes with the counts of these, in any order. */
 void reach_costs_least(const PlaceGraph *g, const Mesh *m, uint32_t vertex, uint32_t read, uint32_t n_home,
     const PlaceCounts *home, uint32_t n_on, const Placement *const *on, bool paper, double *cost);
 /* Drops axes that cut labels on which the read does not depend: two equal cuts then need the same data. */

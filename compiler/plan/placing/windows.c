@@ -107,15 +107,21 @@ static double bytes_lacking(const Windows *w, const Along *const *dimension, uin
   return *wanted - there;
 }
 
-static double seconds_of(const Windows *w, const Along *const *dimension) {
+/* link: out, the levels whose parts lack something. */
+static double seconds_of(const Windows *w, const Along *const *dimension, bool *link) {
   double most = 0, wanted;
-  bool link[MESH_AXES] = {0};
   for (uint32_t i = 0; i + 1 < w->levels; i++) {
     double seconds = bytes_lacking(w, dimension, i, &wanted) / w->l->link[i].rate;
     link[i] = seconds > 0;
     most = seconds > most ? seconds : most;
   }
   return most > 0 ? most + links_exchange(w->l, link) : 0;
+}
+
+/* Of places that are requested, per time that the whole would move. asked: bytes of all sites per run. */
+static double asked_seconds(const Windows *w, const bool *link, double asked) {
+  double each = asked / w->r->asked / (double)mesh_sites(w->m);
+  return asked > 0 ? w->r->asked / w->r->times * links_fetch(w->l, link, each) : 0;
 }
 
 typedef struct Kinds { uint32_t n, *of; const Placement **at; } Kinds; /* by value; by kind */
@@ -147,6 +153,12 @@ void windows_costs(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
   Kinds *homes = NEW_ARRAY(a, Kinds, rank + 1), *cuts = NEW_ARRAY(a, Kinds, rank + 1);
   Along **all = NEW_ARRAY(a, Along *, rank + 1);
   const Along **dimension = NEW_ARRAY(a, const Along *, rank + 1);
+  double *whole = NULL, *asked = NULL;
+  if (seconds && w.r->asked > 0 && w.r->times > 0) {
+    whole = NEW_ARRAY(a, double, 2 * (size_t)n_home * n_on + 1);
+    asked = whole + (size_t)n_home * n_on;
+    reach_costs_ways(g, m, vertex, read, n_home, home, n_on, on, whole, asked);
+  }
   for (uint32_t k = 0; k < rank; k++) {
     homes[k] = kinds_of(&w, k, n_home, home, true);
     cuts[k] = kinds_of(&w, k, n_on, on, false);
@@ -158,8 +170,11 @@ void windows_costs(const PlaceGraph *g, const Mesh *m, const Links *l, uint32_t 
     for (uint32_t j = 0; j < n_on; j++) {
       double wanted;
       for (uint32_t k = 0; k < rank; k++) dimension[k] = &all[k][homes[k].of[i] * cuts[k].n + cuts[k].of[j]];
-      if (seconds) seconds[(size_t)i * n_on + j] = seconds_of(&w, dimension);
-      if (fetched) fetched[(size_t)i * n_on + j] = bytes_lacking(&w, dimension, w.levels - 1, &wanted) > 0 ? wanted : 0;
+      size_t x = (size_t)i * n_on + j;
+      bool link[MESH_AXES] = {0};
+      if (seconds) seconds[x] = seconds_of(&w, dimension, link);
+      if (asked && asked[x] < whole[x]) seconds[x] = asked_seconds(&w, link, asked[x]);
+      if (fetched) fetched[x] = bytes_lacking(&w, dimension, w.levels - 1, &wanted) > 0 ? wanted : 0;
     }
   arena_free(a);
 }

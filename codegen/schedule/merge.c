@@ -3,13 +3,15 @@
  *
  *     Y[s,h,p] = sum[a,b] X[s,a,b] * W[h,p,a,b]       becomes    Y[s,h_p] = sum[a_b] X[s,a_b] * W[h_p,a_b]
  *
- * so that performance does not depend on how many labels the user wrote for one. Labels of extent 1 are dropped.
- * Tensors are then read through *views*: the same elements, with fewer axes. For tensors that the caller gives, with
- * any strides, a view's index is split again where it is printed (c_expr.c), so both versions of a kernel add in the
- * same order.
+ * so that performance does not depend on how many labels the user wrote for one. Labels of extent 1 are dropped. An
+ * index, or an integer in the body, may also have both labels as one number: with l < 32, x[i + 32*k + l] * w[k,l]
+ * becomes x[i + k_l] * w[k_l]. Tensors are then read through *views*: the same elements, with fewer axes. For tensors
+ * that the caller gives, with any strides, a view's index is split again where it is printed (c_expr.c), so both
+ * versions of a kernel add in the same order.
  *
  * Two labels are joined in all stages at once, or not at all: what a stage keeps is read by others at labels of their
  * own. */
+#include "expr/prove/prove.h"
 #include "expr/sum/law.h"
 #include "schedule.h"
 
@@ -27,6 +29,51 @@ typedef struct Merge {
 
 static bool is_label(const Expr *e, uint32_t label) { return e->kind == EX_LABEL && e->i == (int64_t)label; }
 static TaskStage *stage_at(const Merge *m, uint32_t i) { return &m->k->stages.at[i]; }
+
+static bool has_either(const Expr *e, Pair p) { return ex_has_label(e, p.a) || ex_has_label(e, p.b); }
+
+/* ---- integers made of both labels ---------------------------------------------------------------------- */
+
+typedef struct Point { const Merge *m; Pair p; const Expr *joined; } Point;
+
+/* Where e, of labels, is c * (n*a + b) and terms without a and b, n being the extent of b: the same with `joined` for
+ * n*a + b. NULL: it is something else. */
+static const Expr *point_joined(const Point *t, const Expr *e) {
+  Sched *s = t->m->s;
+  Pair p = t->p;
+  const TaskStage *st = stage_at(t->m, p.stage);
+  uint32_t n = st->sum->n_out + st->sum->n_red;
+  const Expr **to = NEW_ARRAY(s->arena, const Expr *, n + 1);
+  int64_t c;
+  if (e->dtype != DT_I64 || e->has & HAS_READ) return NULL;
+  e = expr_normal(s->x, e);
+  if (!ex_slope(e, p.b, &c) || !c) return NULL;
+  to[p.a] = expr_op2(s->x, OP_ADD, expr_label(s->x, p.a), ex_int(s, 1));
+  const Expr *next = expr_relabel(s->x, e, n, to), *step = ex_mul(s, ex_int(s, c), st->bound[p.b]);
+  if (!expr_same_value(s->x, next, expr_op2(s->x, OP_ADD, e, step))) return NULL;
+  to[p.a] = to[p.b] = ex_int(s, 0);
+  const Expr *rest = expr_relabel(s->x, e, n, to);
+  return expr_normal(s->x, expr_op2(s->x, OP_ADD, rest, ex_mul(s, ex_int(s, c), t->joined)));
+}
+
+static const Expr *point_or_same(const Point *t, const Expr *e) {
+  const Expr *made = has_either(e, t->p) ? point_joined(t, e) : NULL;
+  return made ? made : e;
+}
+
+/* In what is made of integers but is none: a comparison, a number of another type. */
+static const Expr *op_joined(void *env, Exprs *x, const Expr *e) {
+  const Point *t = env;
+  if (e->dtype == DT_I64 || !has_either(e, t->p)) return e;
+  const Expr **arg = NEW_ARRAY(t->m->s->arena, const Expr *, e->n + 1);
+  for (uint32_t k = 0; k < e->n; k++) arg[k] = point_or_same(t, e->arg[k]);
+  return expr_with(x, e, arg);
+}
+
+/* Outside of indices, which leaves' functions see to. */
+static const Expr *points_joined(Point *t, const Expr *e) {
+  return point_or_same(t, expr_map_ops(t->m->s->x, e, op_joined, t));
+}
 
 /* ---- views -------------------------------------------------------------------------------------------- */
 
@@ -82,13 +129,13 @@ static bool same_extents(const Merge *m, Pair p, Pair q) {
   return a->bound[p.a] == b->bound[q.a] && a->bound[p.b] == b->bound[q.b];
 }
 
-typedef struct Look { Merge *m; Pair p; } Look;
+typedef struct Look { Merge *m; Pair p; Point gone; } Look;
 
-/* Rewrites reads at both labels, as pairs; no other read may have either of them. */
+/* Rewrites reads at both labels; no other read may have either of them. */
 static const Expr *leaf_pair(void *env, Exprs *x, const Expr *leaf) {
   const Look *l = env;
   const TaskStage *st = stage_at(l->m, l->p.stage);
-  if (leaf->kind != EX_READ || (!ex_has_label(leaf, l->p.a) && !ex_has_label(leaf, l->p.b))) return leaf;
+  if (leaf->kind != EX_READ || !has_either(leaf, l->p)) return leaf;
   TaskSlot slot = st->slot[leaf->i];
   const Expr **arg = NEW_ARRAY(l->m->s->arena, const Expr *, leaf->n + 1);
   uint32_t a = NOWHERE, b = NOWHERE;
@@ -97,8 +144,9 @@ static const Expr *leaf_pair(void *env, Exprs *x, const Expr *leaf) {
     if (!slot.kept && is_pair(l->m, st, l->p, slot.index, leaf->n, leaf->arg, k)) {
       arg[k] = arg[k + 1] = ex_int(l->m->s, 0);
       k++;
-    } else if (slot.kept && is_label(arg[k], l->p.a) && a == NOWHERE) a = k;
-    else if (slot.kept && is_label(arg[k], l->p.b) && b == NOWHERE) b = k;
+    } else if (!slot.kept) arg[k] = point_or_same(&l->gone, arg[k]);
+    else if (is_label(arg[k], l->p.a) && a == NOWHERE) a = k;
+    else if (is_label(arg[k], l->p.b) && b == NOWHERE) b = k;
   }
   if (a != NOWHERE && b != NOWHERE && same_extents(l->m, l->p, (Pair){slot.index, a, b})) {
     arg[a] = arg[b] = ex_int(l->m->s, 0);
@@ -109,16 +157,17 @@ static const Expr *leaf_pair(void *env, Exprs *x, const Expr *leaf) {
 
 static void look_at(Look *l, const Expr *e) {
   if (!e || !l->m->ok) return;
-  const Expr *left = expr_map(l->m->s->x, e, leaf_pair, l);
-  l->m->ok &= !ex_has_label(left, l->p.a) && !ex_has_label(left, l->p.b);
+  l->m->ok &= !has_either(expr_map(l->m->s->x, points_joined(&l->gone, e), leaf_pair, l), l->p);
 }
 
-/* Whether the store has both labels, as a pair, or neither. */
-static bool store_is_pair(const Merge *m, Pair p) {
+/* Whether each index of the store has both labels, as a pair or in one number, or neither. */
+static bool store_is_pair(const Look *l) {
+  const Merge *m = l->m;
+  Pair p = l->p;
   const TaskStage *st = stage_at(m, p.stage);
   for (uint32_t k = 0; st->buffer >= 0 && k < st->n_at; k++) {
     if (is_pair(m, st, p, (uint32_t)st->buffer, st->n_at, st->at, k)) k++;
-    else if (ex_has_label(st->at[k], p.a) || ex_has_label(st->at[k], p.b)) return false;
+    else if (has_either(st->at[k], p) && !point_joined(&l->gone, st->at[k])) return false;
   }
   return true;
 }
@@ -155,11 +204,11 @@ static bool is_ordered(Reducer r) { return reducer_is_arg(r) || r == RED_MONOID;
 static void pair_look(Merge *m, Pair p) {
   const EinSum *sum = stage_at(m, p.stage)->sum;
   int kind = kind_of(m, p.stage, p.a);
-  m->ok &= p.a != p.b && kind == kind_of(m, p.stage, p.b) && store_is_pair(m, p) &&
+  Look l = {m, p, {m, p, ex_int(m->s, 0)}};
+  m->ok &= p.a != p.b && kind == kind_of(m, p.stage, p.b) && store_is_pair(&l) &&
       (kind < 2 || p.b == p.a + 1 || !is_ordered(sum->reducer));
   if (kind == 0)
     for (uint32_t i = 0; i < m->k->stages.len && m->ok; i++) propose(m, i, p.a, p.b);
-  Look l = {m, p};
   look_at(&l, sum->body), look_at(&l, sum->where), look_at(&l, sum->domain);
   for (uint32_t i = p.stage + 1; i < m->k->stages.len && m->ok && kind < 2; i++) {
     StageReader r = {m, i, p};
@@ -209,6 +258,21 @@ static void labels_renumber(Merge *m, EinSum *sum, const Expr **to) {
   st->at = at;
 }
 
+/* Joins the stage's pairs in one expression, with f for its leaves or in what is itself an integer (f NULL). */
+static const Expr *pairs_joined(Merge *m, const Expr *e, ExprLeaf *f) {
+  for (uint32_t i = 0; i < m->pairs.len; i++) {
+    Point t = {m, m->pairs.at[i], expr_label(m->s->x, m->pairs.at[i].a)};
+    if (t.p.stage == m->stage) e = f ? points_joined(&t, e) : point_or_same(&t, e);
+  }
+  return f ? expr_map(m->s->x, e, f, m) : e;
+}
+
+static void sum_join(Merge *m, EinSum *sum, ExprLeaf *f) {
+  sum->body = pairs_joined(m, sum->body, f);
+  if (sum->where) sum->where = pairs_joined(m, sum->where, f);
+  if (sum->domain) sum->domain = pairs_joined(m, sum->domain, f);
+}
+
 /* Whether index k is dropped, as the second of a pair. */
 static bool goes(const Merge *m, const Expr *const *at, uint32_t k) {
   for (uint32_t i = 0; i < m->pairs.len && k; i++) {
@@ -225,7 +289,7 @@ static const Expr **at_joined(Merge *m, uint32_t *n, const Expr *const *at, uint
   *n = 0;
   for (uint32_t k = 0; k < all; k++) {
     if (goes(m, at, k)) *index = view_joined(m->s, *index, *n - 1);
-    else to[(*n)++] = at[k];
+    else to[(*n)++] = pairs_joined(m, at[k], NULL);
   }
   return to;
 }
@@ -266,7 +330,7 @@ static void stage_join(Merge *m, uint32_t stage) {
   TaskStage *st = stage_at(m, stage);
   EinSum *sum = stage_own(m, stage);
   const Expr **to = NEW_ARRAY(s->arena, const Expr *, sum->n_out + sum->n_red + 1);
-  sum_change(m, sum, leaf_joined);
+  sum_join(m, sum, leaf_joined);
   store_change(m, at_joined);
   for (uint32_t l = 0; l < sum->n_out + sum->n_red; l++) to[l] = expr_label(s->x, l);
   for (uint32_t i = 0; i < m->pairs.len; i++) {
@@ -276,6 +340,7 @@ static void stage_join(Merge *m, uint32_t stage) {
     if (st->label[p.a] && st->label[p.b])
       st->label[p.a] = strings_printf(s->t->strings, "%s_%s", st->label[p.a]->s, st->label[p.b]->s);
     to[p.b] = ex_int(s, 0);
+    BUG_UNLESS(!ex_has_label(sum->body, p.b));
   }
   labels_renumber(m, sum, to);
 }
@@ -302,10 +367,23 @@ static bool pair_join(Merge *m, Pair p) {
 
 typedef struct Seek { Merge *m; uint32_t stage; VEC(Pair) all; } Seek;
 
+/* Pairs in one index. */
+static void labels_seek(Seek *q, const Expr *e) {
+  const EinSum *sum = stage_at(q->m, q->stage)->sum;
+  uint32_t n = sum->n_out + sum->n_red;
+  for (uint32_t a = 0; a < n; a++)
+    for (uint32_t b = 0; b < n && ex_has_label(e, a); b++) {
+      Point t = {q->m, {q->stage, a, b}, ex_int(q->m->s, 0)};
+      if (a != b && ex_has_label(e, b) && point_joined(&t, e)) vec_push(q->m->s->arena, q->all, t.p);
+    }
+}
+
 static void pairs_seek(Seek *q, uint32_t n, const Expr *const *at) {
   for (uint32_t k = 0; k + 1 < n; k++)
     if (at[k]->kind == EX_LABEL && at[k + 1]->kind == EX_LABEL)
       vec_push(q->m->s->arena, q->all, ((Pair){q->stage, (uint32_t)at[k]->i, (uint32_t)at[k + 1]->i}));
+  for (uint32_t k = 0; k < n; k++)
+    if (at[k]->kind == EX_OP) labels_seek(q, at[k]);
 }
 
 static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {

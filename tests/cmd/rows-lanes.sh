@@ -134,6 +134,15 @@ for type in bf16 f16 f32; do
     want 0 "$EIN" verify halves.ein --threads 3 --flags="-O1 -march=native"
   done
 done
+# The rows of a window are not rows of their own: several at once share what is read.
+for sizes in '512 4' '400 5'; do
+  # shellcheck disable=SC2086
+  set -- $sizes
+  printf 'input x[t:%s], w[m:%s] : f32\noutput y[i:%s] = sum[m] x[i+m] * w[m]\n' $((2 * $1 - 1)) "$1" "$1" >window.ein
+  want 0 "$EIN" build window.ein --stop=loop
+  shows "how \"lanes along m, $2 results at once\""
+  want 0 "$EIN" verify window.ein --threads 3 --flags="-O1 -march=native"
+done
 # The same the other way round, where rows are added to strips of results.
 for sizes in '601 1100' '257 4100' '300 640'; do
   # shellcheck disable=SC2086

@@ -52,9 +52,13 @@ static int64_t rows_of(const StagePlan *p, int64_t u, int64_t most) {
   return most;
 }
 
-/* Whether the read has a row, contiguous along the lanes, for each point of the first output label. */
+/* Whether the read has a row of its own, contiguous along the lanes, for each point of the first output label. Those of
+ * a window, x[u + r], are mostly the same elements. */
 static bool has_rows(const Dot *d, uint32_t access) {
-  return plan_move(d->p, access, (uint32_t)d->u[0]) != MOVE_NONE && plan_move(d->p, access, d->r) == MOVE_UNIT;
+  const Expr *read = body_reads(d->s, d->p->stage->sum)[access];
+  if (plan_move(d->p, access, (uint32_t)d->u[0]) == MOVE_NONE) return false;
+  if (plan_move(d->p, access, d->r) != MOVE_UNIT) return false;
+  return !read || !ex_has_label(read->arg[read->n - 1], d->u[0]);
 }
 
 static bool is_half(const Dot *d, uint32_t access) {

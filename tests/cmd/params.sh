@@ -75,7 +75,7 @@ shows "q[l:1, h:2, a:3, d:4] : bf16"
 want 1 "$EIN" run net.ein --params model -D D=5
 says "expected model.embed_tokens.weight of shape [7, 5], found [7, 4] in model/model-00001-of-00002.safetensors"
 want 1 "$EIN" run net.ein --params model -D A=4
-says "param wq"
+says "expected model.layers.0.self_attn.q_proj.weight of shape [1 * 4, 4], found [6, 4]"
 want 1 "$EIN" run net.ein --params model -D H=3
 says "of shape [3 * 3, 4], found [6, 4]"
 
@@ -100,6 +100,12 @@ printf 'dim N, M\nparam w[i:N,j:N,k:N] from "model.embed_tokens.weight"[i, (j k)
 want 1 "$EIN" params open.ein --params model
 shows "v: model has no tensor called no"
 shows "size not known"
+printf 'dim N, M\nparam w[i:N,j:M] from "model.norm.weight"[(i j)]\noutput r[i] = sum[j] w[i,j]\n' >pair.ein
+want 1 "$EIN" params pair.ein --params model
+shows "w      [?, ?] f32  model.norm.weight  [4] bf16        1  size not known"
+want 2 "$EIN" run pair.ein --params model
+want 0 "$EIN" params pair.ein --params model -D N=2
+shows "w      [2, 2] f32  model.norm.weight  [4] bf16        1  bound"
 want 2 "$EIN" params net.ein
 says "which checkpoint?"
 want 2 "$EIN" params --params model

@@ -43,10 +43,11 @@ Stored *bound_find(Session *s, const Bound *b, const int64_t *at) {
   return map_find(&b->from->by_name, bound_name(s, b, at));
 }
 
-/* Takes the number at this point of a name, written without leading zeros; false: there is none. */
+/* Takes the number at this point of a name, written without leading zeros; false: there is none, or none that counts
+ * something. */
 static bool number_take(const char **at, int64_t *out) {
   size_t n = strspn(*at, "0123456789");
-  if (!n || (n > 1 && **at == '0') || !int64_read(*at, n, out)) return false;
+  if (!n || (n > 1 && **at == '0') || !int64_read(*at, n, out) || *out == INT64_MAX) return false;
   *at += n;
   return true;
 }
@@ -90,12 +91,12 @@ static void sizes_of_names(const Bound *b, int64_t *shape, const Stored **some) 
     if (!name_matches(b, b->from->all.at[i]->name->s, at)) continue;
     if (!*some) *some = b->from->all.at[i];
     for (uint32_t k = 0; k < b->rank; k++)
-      if (at[k] >= shape[k]) shape[k] = at[k] + 1;
+      if (at[k] >= 0 && at[k] >= shape[k]) shape[k] = at[k] + 1;
   }
 }
 
 /* What a stored axis made of the axes from..to-1 of `how` says: the size of one of them, if that is the only unknown
- * one. */
+ * one. Where no size fits, it takes the largest that leaves a rest, which bound_resolve then complains of. */
 static void size_of_axis(
     const Bound *b, uint32_t from, uint32_t to, int64_t stored, const int64_t *known, int64_t *shape) {
   int64_t product = 1;
@@ -105,7 +106,7 @@ static void size_of_axis(
     if (known[axis] < 0) open++, which = axis;
     else if (!mul_ok(product, known[axis], &product)) return;
   }
-  if (open == 1 && product > 0 && stored % product == 0) shape[which] = stored / product;
+  if (open == 1 && product > 0) shape[which] = stored / product;
 }
 
 static uint32_t axis_end(const Bound *b, uint32_t from) {

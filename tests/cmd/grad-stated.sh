@@ -21,6 +21,26 @@ sed 's/ *adjoint(.*//' none.ein >body.ein
 "$EIN" build body.ein --stop=graph | sed 's/@.*//' >without
 cmp -s with without || wrong "a stated adjoint changes a graph without gradients"
 
+# What only such an adjoint names is used: a param, a size, an equation. What shares a name with a parameter is not.
+cat >named.ein <<'END'
+param h : f64 = 5
+dim N = 3
+t = N + 1
+def f(x, s) {
+  y = exp(x)
+  y
+} adjoint(dy) {
+  k = dy * h
+  (k * t * s, 0)
+}
+input x[n:3] : f64 = n
+s = 2
+output y[n] = f(x[n], 1)
+END
+want 0 "$EIN" check named.ein
+says "s is never used"
+[ "$(grep -c 'W001' err)" = 1 ] || wrong "more is unused than s: $(grep W001 err)"
+
 # In the prompt, and over a module.
 echo 'def f(x) = x * x adjoint(dy) = 5 * dy' >m.ein
 printf 'use "m.ein"\nparam w : f64 = 3\noutput g = grad(f(w), w)\n# expect: g = 5\n' >user.ein

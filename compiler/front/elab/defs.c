@@ -1,6 +1,6 @@
-/* front/elab/defs.c - checks names in the body of a def that nobody calls: one in a module, or one being written.
- * What depends on the arguments - labels, extents, dtypes - is checked where a def is expanded, and so are names
- * there. */
+/* front/elab/defs.c - names in what is not expanded: the body of a def that nobody calls (one in a module, or one being
+ * written), where they are checked, and a stated adjoint in a program without gradients, where they count as used. What
+ * depends on the arguments - labels, extents, dtypes - is checked where a def is expanded, and so are names there. */
 #include "elab.h"
 
 typedef struct Body {
@@ -73,32 +73,48 @@ void def_locals_check(Elab *x, const AstStmt *s) {
   if (s->adjoint) def_locals_check(x, s->adjoint);
 }
 
-static void adjoint_names_check(Body *b, const AstStmt *s) {
+/* Visits a block of equations and its expression, each with the names that it sees. */
+static void block_walk(Body *b, const AstStmt *s, Visit *visit) {
+  for (uint32_t i = 0; i < s->body.len; i++) walk(b, s->body.at[i]->e, labels_bound);
+  walk(b, s->e, labels_bound);
+  for (uint32_t i = 0; i < s->body.len; i++) {
+    walk(b, s->body.at[i]->e, visit);
+    know(b, s->body.at[i]->name.s);
+  }
+  walk(b, s->e, visit);
+}
+
+static void adjoint_walk(Body *b, const AstStmt *s, Visit *visit) {
   for (uint32_t i = 0; i < s->items.len; i++) {
     know(b, ast_above(s, i).s);
     if (ast_result_name(s, i).s) know(b, ast_result_name(s, i).s);
   }
-  for (uint32_t i = 0; i < s->body.len; i++) walk(b, s->body.at[i]->e, labels_bound);
-  walk(b, s->e, labels_bound);
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    walk(b, s->body.at[i]->e, name_known);
-    know(b, s->body.at[i]->name.s);
-  }
-  walk(b, s->e, name_known);
+  block_walk(b, s, visit);
+}
+
+static Body body_new(Elab *x, const Symbol *y) {
+  Body b = {.x = x, .def = y->stmt, .order = y->order, .known = map_new(x->arena)};
+  know_labels(&b, &y->stmt->items);
+  for (uint32_t i = 0; i < y->stmt->params.len; i++) know(&b, y->stmt->params.at[i].s);
+  return b;
 }
 
 void def_names_check(Elab *x, const Symbol *y) {
-  const AstStmt *s = y->stmt;
-  if (s->span.src != x->program->file->src) return;
-  Body b = {.x = x, .def = s, .order = y->order, .known = map_new(x->arena)};
-  know_labels(&b, &s->items);
-  for (uint32_t i = 0; i < s->params.len; i++) know(&b, s->params.at[i].s);
-  for (uint32_t i = 0; i < s->body.len; i++) walk(&b, s->body.at[i]->e, labels_bound);
-  walk(&b, s->e, labels_bound);
-  for (uint32_t i = 0; i < s->body.len; i++) {
-    walk(&b, s->body.at[i]->e, name_known);
-    know(&b, s->body.at[i]->name.s);
-  }
-  walk(&b, s->e, name_known);
-  if (s->adjoint) adjoint_names_check(&b, s->adjoint);
+  if (y->stmt->span.src != x->program->file->src) return;
+  Body b = body_new(x, y);
+  block_walk(&b, y->stmt, name_known);
+  if (y->stmt->adjoint) adjoint_walk(&b, y->stmt->adjoint, name_known);
+}
+
+static void nothing(Body *b, const Ast *a) { (void)b, (void)a; }
+
+static void name_use(Body *b, const Ast *a) {
+  Symbol *y = !a->name.s || map_find(&b->known, a->name.s) ? NULL : symbol_find(b->x, a->name.s, b->order);
+  if (y) y->used = true;
+}
+
+void adjoint_names_use(Elab *x, const Symbol *y) {
+  Body b = body_new(x, y);
+  block_walk(&b, y->stmt, nothing);
+  adjoint_walk(&b, y->stmt->adjoint, name_use);
 }

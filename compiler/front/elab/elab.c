@@ -701,8 +701,12 @@ EinGraph *graph_from_ast(Front *f, const Program *p, const DimValues *dims) {
     for (uint32_t k = 0; k < p->modules.at[i].file->stmts.len; k++) elab_stmt(x, p->modules.at[i].file->stmts.at[k]);
   x->module = holds_definitions_only(p->file);
   for (uint32_t k = 0; k < p->file->stmts.len; k++) elab_stmt(x, p->file->stmts.at[k]);
-  for (uint32_t k = 0; k < x->top.all.len; k++)
-    if (x->top.all.at[k]->kind == SYM_DEF && !x->top.all.at[k]->used) def_names_check(x, x->top.all.at[k]);
+  for (uint32_t k = 0; k < x->top.all.len; k++) {
+    const Symbol *y = x->top.all.at[k];
+    if (y->kind != SYM_DEF) continue;
+    if (!y->used) def_names_check(x, y);
+    if (y->used && y->stmt->adjoint && !x->asks_gradients) adjoint_names_use(x, y);
+  }
   if (f->diags->errors) return NULL;
   region_unstop(x->graph, x->graph->top);
   if (x->gradients) gradient_rules_settle(x->gradients);

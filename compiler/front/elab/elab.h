@@ -499,6 +499,7 @@ Obligation *discharge(Elab *x, Obligation *list, Facts f, Obligation **inside);
 /* defs.c */
 void def_locals_check(Elab *x, const AstStmt *s);              /* `z[i] = e` in a def: the labels of z are those of e */
 void def_names_check(Elab *x, const Symbol *y);                /* a def of the main file that nobody calls */
+void adjoint_names_use(Elab *x, const Symbol *y);              /* what a stated adjoint that is ignored names is used */
 
 /* loops.c, elab.c */
 void elab_repeat(Elab *x, const AstStmt *s);

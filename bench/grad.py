@@ -22,9 +22,9 @@ ATTENTION = "O[h,s,e] = causal[s,t,d](Q[h,s,d], K[h,t,d], V[h,t,e], 1 / sqrt(D))
 class Case:
     """text: the program that computes Y, without dims; shape: Y's labels, "" for a loss; by: the tensors to differentiate by; both: includes the forward."""
 
-    def __init__(self, name, goal, sizes, small, text, shape, by, both=True, below=16):
+    def __init__(self, name, goal, sizes, small, text, shape, by, both=True, below=16, dtype="f32"):
         self.name, self.goal, self.sizes, self.small, self.below = name, goal, sizes, small, below
-        self.text, self.shape, self.by, self.both = text.strip(), shape, by, both
+        self.text, self.shape, self.by, self.both, self.dtype = text.strip().replace(": f32", f": {dtype}"), shape, by, both, dtype
 
     def programs(self, small):
         """Returns the forward program and the gradients' program."""
@@ -34,7 +34,7 @@ class Case:
         head = "\n".join(uses + ["dim " + ", ".join(f"{k} = {v}" for k, v in sizes.items())] + rest) + "\n"
         out = f"output result{self.shape} = Y{self.shape}\n"
         labels = self.shape.strip("[]")
-        back = f"input DY[{', '.join(self.declared(label) for label in labels.split(','))}] : f32\nloss = sum[{labels}] Y{self.shape} * DY{self.shape}\n" if labels \
+        back = f"input DY[{', '.join(self.declared(label) for label in labels.split(','))}] : {self.dtype}\nloss = sum[{labels}] Y{self.shape} * DY{self.shape}\n" if labels \
             else "loss = Y\n"
         grads = "".join(f"output d{t.split('[')[0]}[{t.split('[')[1]} = grad(loss, {t})\n" for t in self.by)
         return head + out, head + (out if self.both else "") + back + grads
@@ -68,10 +68,11 @@ M[s,a] = layernorm[a](R[s,a], g2[a], c2[a], 1e-5)
 Y[s,a] = R[s,a] + sum[f] gelu_tanh(sum[a'] M[s,a'] * W1[a',f]) * W2[f,a]
 """, "[s,a]", ["X[s,a]", "g1[a]", "c1[a]", "g2[a]", "c2[a]", "WQ[a,h,d]", "WK[a,h,d]", "WV[a,h,d]", "WO[h,d,a]", "W1[a,f]", "W2[f,a]"])
 
-ATTEND = Case("attention", 4.0, {"S": 1024, "H": 8, "D": 64, "E": 64}, {"S": 9, "H": 2, "D": 8, "E": 8}, """
+ATTEND, ATTEND_F64 = (Case(name, 4.0, {"S": 1024, "H": 8, "D": 64, "E": 64}, {"S": 9, "H": 2, "D": 8, "E": 8}, """
 use attention
 input Q[h:H,s:S,d:D], K[h:H,s:S,d:D], V[h:H,s:S,e:E] : f32
-""" + ATTENTION.replace("O[", "Y[") + "\n", "[h,s,e]", ["Q[h,s,d]", "K[h,s,d]", "V[h,s,e]"])
+""" + ATTENTION.replace("O[", "Y[") + "\n", "[h,s,e]", ["Q[h,s,d]", "K[h,s,d]", "V[h,s,e]"], dtype=dtype)
+                      for name, dtype in (("attention", "f32"), ("attention in f64", "f64")))
 
 CONV = Case("convolution, by its input", 1.7, {"N": 4, "I": 56, "J": 56, "C": 64, "O": 64}, {"N": 2, "I": 7, "J": 5, "C": 3, "O": 4}, """
 input U[n:N,i:I,j:J,c:C], K[q:3,r:3,c:C,o:O] : f32
@@ -84,7 +85,7 @@ input C[n:N] : i64
 Y[n,a] = E[C[n],a]
 """, "[n,a]", ["E[v,a]"], both=False, below=8192)
 
-CASES = [FFNN, BLOCK, ATTEND, CONV, EMBED]
+CASES = [FFNN, BLOCK, ATTEND, ATTEND_F64, CONV, EMBED]
 
 
 def bound(options, folder, support, name, text, below):

@@ -21,7 +21,7 @@ enum {
   THIN = 256,                /* points of products for each element that is made again, or that it contributes to */
   FEW = 4,                   /* what has at most one part in so many of the value's elements is stored instead */
   WIDE_ROWS = 8,             /* rows that are tensors: enough of them for threads, */
-  WIDE_BYTES = 4 << 20,      /*   and each stays in the cache */
+  WIDE_BYTES = 8 << 20,      /*   and each stays in the cache */
   STAGES_MOST = 16,          /* of a kernel */
   OUT_MOST = 60              /* labels of a stage */
 };

@@ -7,6 +7,8 @@
 /* Gives a state that takes another state's old value that state's buffer (rotate.c). After task_in_place, before
  * task_fuse. */
 void task_rotate(TaskGraph *t);
+/* Keeps a state in the output that its last value is (results.c). After task_rotate, before task_fuse. One site. */
+void task_results(TaskGraph *t);
 /* Fuses kernels where that loses nothing (fuse.c): maps into their readers, maps after reductions, and row-by-row
  * operations over the same rows. Before lifetimes. */
 void task_fuse(TaskGraph *t);

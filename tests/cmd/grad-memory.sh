@@ -183,4 +183,42 @@ want 2 "$EIN" run plain.ein --memory=much --target="$with"
 says '--memory much: expected bytes'
 want 1 "$EIN" run plain.ein --memory=100 --target="$with"
 says 'at least, and --memory is 100 B'
+# Weights that are trained, and the sum of a gradient over turns, are in memory once: in the output. So is a state that another output
+# copies, and one that changes in slices. States of two buffers stay where they are.
+cat >once.ein <<'END'
+dim N = 6, H = 9, T = 5
+input X[n:N,h:H] : f64 = n - h
+param W[h:H,k:H] : f64 = 0.01 * (h - k)
+repeat t < T until steep > 1e9 {
+  state w[h:H,k:H] = W[h,k]
+  state seen[t':T,h:H] : f64 = 0
+  state turned[h:H] : f64 = h
+  state steep : f64 = 0
+  repeat u < 3 {
+    state x[n:N,h:H] = X[n,h]
+    next x[n,h] = tanh(sum[k] x[n,k] * w[k,h])
+  }
+  loss = sum[n,h] x[n,h]^2
+  next w[h,k] = w[h,k] - 0.1 * grad(loss, w[h,k])
+  next seen[t',h] = if t' == t then w[h,h] else seen[t',h]
+  next turned[h] = turned[H-1-h] + w[h,0]
+  next steep = loss
+}
+repeat t < T {
+  state z[n:N,h:H] = X[n,h]
+  next z[n,h] = tanh(sum[k] z[n,k] * W[k,h])
+}
+output w, seen, turned, steep
+output same[h,k] = w[h,k]
+output dW[h,k] = grad(sum[n,h] z[n,h]^2, W[h,k])
+END
+want 0 "$EIN" build once.ein --stop=task
+! grep -E '^buffer .* work (w|seen|grad\.W)\[' out >twice || wrong "a state is in memory twice: $(cat twice)"
+grep -q '^buffer .* work turned\[' out || wrong "turned, of two buffers, has no buffer of its own: $(cat out)"
+want 0 "$EIN" build once.ein --stop=task --roundtrip
+want 0 "$EIN" verify once.ein
+for sizes in "-D T=0" "-D T=1" "-D N=1 -D H=1" "-D H=0"; do
+  # shellcheck disable=SC2086
+  want 0 "$EIN" verify once.ein $sizes --flags=-O0
+done
 finish

@@ -192,11 +192,37 @@ net("four steps of descent, and through them", "x:6,3 y:6 z:4,3 v:4 w:3",
     "repeat t < 4 {\n  state s[d:3] : f64 = w[d]\n  inner = mse[n](tanh(sum[d] x[n,d] * s[d]), y[n])\n  next s[d] = s[d] - 0.3 * grad(inner, s[d])\n}\n"
     "loss = mse[n](tanh(sum[d] z[n,d] * s[d]), v[n])", descent)
 
+
+def coupled(p):
+    a, b, scale = p.x[:, 0], p.x[:, 1], 0
+    for k in range(p.w.shape[0]):
+        h = torch.tanh(a @ p.w[k])
+        s = torch.tanh(h @ p.u[k])
+        a, b, scale = b * torch.exp(s) + h @ p.v[k], a, scale + s.sum(1)
+    return (0.5 * (a.square() + b.square()).sum(1) - scale).mean()
+
+
+net("a normalising flow", "x:5,2,3 w:3,3,4 u:3,4,3 v:3,4,3", """repeat k < 3 {
+  state z[n:5,p:2,d:3] = x[n,p,d]
+  state scale[n:5] : f64 = 0
+  h[n,j] = tanh(sum[d] z[n,0,d] * w[k,d,j])
+  s[n,d] = tanh(sum[j] h[n,j] * u[k,j,d])
+  next z[n,p,d] = if p == 0 then z[n,1,d] * exp(s[n,d]) + (sum[j] h[n,j] * v[k,j,d]) else z[n,0,d]
+  next scale[n] = scale[n] + sum[d] s[n,d]
+}
+loss = mean[n] ((sum[p,d] 0.5 * z[n,p,d]^2) - scale[n])""", coupled)
+
 # ---- graphs, and losses of other kinds --------------------------------------------------------------------------------------------
 
 net("a graph net", "x:5,3 w:3,4 u:3,4 v:4,2",
     "m[k,o] = relu(sum[d] x[a[k],d] * w[d,o])\ns[n:5,o] = sum[k where b[k] == n] m[k,o]\ny[n,o] = tanh(s[n,o] + sum[d] x[n,d] * u[d,o])\nloss = sum[n,q] (sum[o] y[n,o] * v[o,q])^2",
     lambda p: (torch.tanh(torch.zeros(5, 4).index_add(0, p.b, torch.relu(p.x[p.a] @ p.w)) + p.x @ p.u) @ p.v).square().sum(), a=((9,), 5), b=((9,), 5))
+net("two views, a temperature", "x:5,4 y:5,4 w:4,3 v:4,3 t:",
+    "a[n,h] = sum[d] x[n,d] * w[d,h]\nb[n,h] = sum[d] y[n,d] * v[d,h]\n"
+    "z[n,m] = exp(t) * sum[h] a[n,h] / sqrt(sum[h] a[n,h]^2) * b[m,h] / sqrt(sum[h] b[m,h]^2)\n"
+    "loss = (mean[n] ((logsumexp[m] z[n,m]) - z[n,n])) + mean[m] ((logsumexp[n] z[n,m]) - z[m,m])",
+    lambda p: F.cross_entropy(torch.exp(p.t) * F.normalize(p.x @ p.w, dim=1) @ F.normalize(p.y @ p.v, dim=1).T, torch.arange(5))
+    + F.cross_entropy((torch.exp(p.t) * F.normalize(p.x @ p.w, dim=1) @ F.normalize(p.y @ p.v, dim=1).T).T, torch.arange(5)))
 net("pairs told apart", "x:5,4 y:5,4 w:4,3",
     "a[n,k] = sum[d] x[n,d] * w[d,k]\nb[n,k] = sum[d] y[n,d] * w[d,k]\ns[n,m] = (sum[k] a[n,k] * b[m,k]) * rsqrt(sum[k] a[n,k]^2) * rsqrt(sum[k] b[m,k]^2) / 0.2\nloss = mean[n] cross_entropy[m](s[n,m], n)",
     lambda p: F.cross_entropy(F.normalize(p.x @ p.w) @ F.normalize(p.y @ p.w).T / 0.2, torch.arange(5)))

@@ -105,6 +105,14 @@ want 0 "$EIN" run short.ein -D T=150 --resume s -o all=longer.safetensors
 want 0 "$EIN" run short.ein -D T=150 -o all=whole.safetensors
 cmp -s whole.safetensors longer.safetensors || wrong "a different result of a run with more turns"
 
+# A checkpoint that cannot be written: the run ends, no part of a file is left, and the checkpoints before stay whole.
+cp -r s full
+want 4 sh -c "ulimit -f 1; '$EIN' run short.ein -D T=150 --resume full --checkpoint full --every 50"
+says "full/.turn.safetensors: writing failed: the file is larger than the system allows"
+[ "$(names full)" = "$(names s)" ] || wrong "where a checkpoint could not be written there is $(names full)"
+want 0 "$EIN" run short.ein -D T=150 --resume full -o all=longer.safetensors
+cmp -s whole.safetensors longer.safetensors || wrong "a different result after a checkpoint that could not be written"
+
 # Checkpoints of other runs.
 want 1 "$EIN" run short.ein -D T=60 --resume s
 says "s/turn-000100.safetensors has made 100 turns, and here there are 60 at most"

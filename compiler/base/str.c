@@ -83,7 +83,7 @@ Str strings_printf(Strings *t, const char *fmt, ...) {
 }
 
 uint32_t str_distance(const char *a, uint32_t n, const char *b, uint32_t m, uint32_t limit) {
-  enum { LONG = 40 };
+  enum { LONG = 60 };
   uint32_t row[3][LONG + 1];
   if (n > LONG || m > LONG || (n > m ? n - m : m - n) >= limit) return limit;
   for (uint32_t j = 0; j <= m; j++) row[0][j] = j;

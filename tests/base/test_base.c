@@ -70,6 +70,17 @@ static void test_strings(void) {
   arena_free(a);
 }
 
+static void test_distance(void) {
+  char a[64], b[64];
+  memset(a, 'x', sizeof a);
+  memset(b, 'x', sizeof b);
+  b[30] = 'y';
+  OK(str_distance("matmul", 6, "matmlu", 6, 9) == 1, "distance: a swap is one");
+  OK(str_distance("sum", 3, "sums", 4, 9) == 1, "distance: a letter more");
+  OK(str_distance("sum", 3, "mean", 4, 2) == 2, "distance: not above the limit");
+  OK(str_distance(a, 60, b, 60, 3) == 1 && str_distance(a, 61, b, 61, 3) == 3, "distance: of up to 60 letters");
+}
+
 static void test_vec_map(void) {
   Arena *a = arena_new();
   VEC(int) v = {0};
@@ -239,6 +250,7 @@ int main(void) {
   test_arena();
   test_arena_again();
   test_strings();
+  test_distance();
   test_vec_map();
   test_buf();
   test_double("in C");

@@ -64,9 +64,8 @@ static void arrow_word(Picture *w, uint32_t i) {
   const GraphArrow *a = &w->p->arrows.at[i];
   if (!*a->label || w->d.l.edges.at[i].back) return;
   LayoutPoint at = drawing_word_place(&w->d, i);
-  buf_printf(w->d.b, "<text class=\"w\" x=\"%.0f\" y=\"%.0f\">", at.x + 4, at.y);
-  html_text(w->d.b, text_short(w->d.arena, a->label, TEXT_MOST / 2));
-  buf_str(w->d.b, "</text>\n");
+  buf_printf(w->d.b, "<text class=\"w\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", at.x + 4, at.y,
+      html(w->d.arena, text_short(w->d.arena, a->label, TEXT_MOST / 2)));
 }
 
 static void box(Picture *w, uint32_t i) {
@@ -81,16 +80,14 @@ static void box(Picture *w, uint32_t i) {
   const LayoutBox *at = &w->d.l.boxes.at[i];
   Buf *out = w->d.b;
   double x = at->x - at->width / 2, y = at->y;
-  buf_printf(out, "<g class=\"%s\"><title>", b->node ? kind[b->node->kind] : "out");
-  html_text(out, b->text);
-  buf_printf(out, "</title><rect class=\"box\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\"/>", x, y,
-      at->width, at->height, !b->node || b->node->kind == EIN_INPUT ? 12 : 4);
+  buf_printf(out, "<g class=\"%s\"><title>%s</title>", b->node ? kind[b->node->kind] : "out", html(out->arena, b->text));
+  buf_printf(out, "<rect class=\"box\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\"/>", x, y, at->width,
+      at->height, !b->node || b->node->kind == EIN_INPUT ? 12 : 4);
   for (uint32_t k = 0; k < w->inside[i]; k++)
     buf_printf(
         out, "<rect class=\"bar\" x=\"%.0f\" y=\"%.0f\" width=\"3\" height=\"%.0f\"/>", x - 7 - 6 * k, y, at->height);
-  buf_printf(out, "<text x=\"%.0f\" y=\"%.0f\">", x + PAD, y + LINE);
-  html_text(out, text_short(w->d.arena, b->text, TEXT_MOST));
-  buf_str(out, "</text>");
+  buf_printf(out, "<text x=\"%.0f\" y=\"%.0f\">%s</text>", x + PAD, y + LINE,
+      html(out->arena, text_short(w->d.arena, b->text, TEXT_MOST)));
   if (second_line(b))
     buf_printf(out, "<text class=\"s\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + PAD, y + 2 * LINE, second_line(b));
   buf_str(out, "</g>\n");

@@ -287,27 +287,20 @@ static void cell_svg(const WinMap *m, Buf *b, uint32_t row, uint32_t column) {
   const MapPoint *x = point_at(m, row, column);
   double left = LEFT + column * CELL_W, top = TOP + row * CELL_H;
   const char *colour = x->first < 0 ? "none" : arena_printf(b->arena, "x%d", x->first % PAGE_COLOURS);
-  buf_str(b, "<g><title>");
-  html_text(b, x->title);
   buf_printf(b,
-      "</title><rect class=\"chip %s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"3\"/>"
+      "<g><title>%s</title><rect class=\"chip %s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"3\"/>"
       "<text class=\"c %s\" x=\"%.0f\" y=\"%.0f\">%s</text></g>\n",
-      colour, left + 1, top + 1, CELL_W - 2, CELL_H - 2, colour, left + CELL_W / 2, top + CELL_H / 2 + 4,
+      html(b->arena, x->title), colour, left + 1, top + 1, CELL_W - 2, CELL_H - 2, colour, left + CELL_W / 2, top + CELL_H / 2 + 4,
       x->why ? "no plan" : ratio_text(b->arena, x));
 }
 
 static void axes_svg(const WinMap *m, Buf *b) {
-  for (uint32_t r = 0; r < m->rows; r++) {
-    buf_printf(b, "<text class=\"r\" x=\"%.0f\" y=\"%.0f\">", LEFT - 8, TOP + r * CELL_H + CELL_H / 2 + 4);
-    html_text(b, value_text(m, 0, r));
-    buf_str(b, "</text>\n");
-  }
-  for (uint32_t c = 0; m->n_axes == 2 && c < m->columns; c++) {
-    buf_printf(
-        b, "<text class=\"k\" text-anchor=\"middle\" x=\"%.0f\" y=\"%.0f\">", LEFT + c * CELL_W + CELL_W / 2, TOP - 8);
-    html_text(b, value_text(m, 1, c));
-    buf_str(b, "</text>\n");
-  }
+  for (uint32_t r = 0; r < m->rows; r++)
+    buf_printf(b, "<text class=\"r\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", LEFT - 8, TOP + r * CELL_H + CELL_H / 2 + 4,
+        html(b->arena, value_text(m, 0, r)));
+  for (uint32_t c = 0; m->n_axes == 2 && c < m->columns; c++)
+    buf_printf(b, "<text class=\"k\" text-anchor=\"middle\" x=\"%.0f\" y=\"%.0f\">%s</text>\n",
+        LEFT + c * CELL_W + CELL_W / 2, TOP - 8, html(b->arena, value_text(m, 1, c)));
 }
 
 static void legend_svg(const WinMap *m, Buf *b, double top) {
@@ -333,9 +326,10 @@ static void map_svg(const WinMap *m, Buf *b) {
       "<title id=\"map-t\">Which strategy %s, by point</title>\n<style>svg{background:var(--bg)}\n",
       w, h, w, h, m->by);
   for (uint32_t i = 0; page_style[i]; i++) buf_printf(b, "%s\n", page_style[i]);
-  buf_printf(b, "</style>\n<text class=\"name\" x=\"%.0f\" y=\"20\">", LEFT);
-  html_text(b, m->args->operands.at[0]);
-  buf_printf(b, ": which strategy %s; how many times as much as the plan found</text>\n", m->by);
+  buf_printf(b,
+      "</style>\n<text class=\"name\" x=\"%.0f\" y=\"20\">%s: which strategy %s; how many times as much as the plan found"
+      "</text>\n",
+      LEFT, html(b->arena, m->args->operands.at[0]), m->by);
   axes_svg(m, b);
   for (uint32_t i = 0; i < m->rows * m->columns; i++) cell_svg(m, b, i / m->columns, i % m->columns);
   legend_svg(m, b, bottom);

@@ -142,31 +142,24 @@ void simulation_text(const Sites *p, Buf *b) {
 
 /* ---- the page ------------------------------------------------------------------------------------------------ */
 
-static void cell_html(Buf *b, const char *tag, const char *text) {
-  buf_printf(b, "<%s>", tag);
-  html_text(b, text);
-  buf_printf(b, "</%.2s>", tag); /* th, td */
-}
-
 void simulation_page(const Sites *p, Buf *b) {
   if (!p->report.simulated) return;
   SimLines lines = sim_lines(p, b->arena);
   Table path = path_table(p, b->arena);
+  Arena *a = b->arena;
   buf_str(b,
       "<section id=\"simulated\">\n<h2>A run, simulated</h2>\n"
       "<p>The plan was run on the machine without data: moves beside kernels, on "
       "links that are shared.</p>\n<table>\n<tbody>\n");
-  for (uint32_t i = 0; i < lines.len; i++) {
-    buf_str(b, "<tr>");
-    cell_html(b, "th scope=\"row\"", lines.at[i].what);
-    cell_html(b, "td", lines.at[i].value);
-    buf_str(b, "</tr>\n");
-  }
+  for (uint32_t i = 0; i < lines.len; i++)
+    buf_printf(b, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", html(a, lines.at[i].what),
+        html(a, lines.at[i].value));
   buf_str(b, "</tbody>\n</table>\n");
   if (path.rows.len > 1) buf_str(b, "<div class=\"scroll\"><table>\n");
   for (uint32_t r = 0; path.rows.len > 1 && r < path.rows.len; r++) {
     buf_str(b, r ? "<tr>" : "<thead><tr>");
-    for (int c = 0; c < path.columns; c++) cell_html(b, r ? "td" : "th scope=\"col\"", path.rows.at[r].cell[c]);
+    for (int c = 0; c < path.columns; c++)
+      buf_printf(b, r ? "<td>%s</td>" : "<th scope=\"col\">%s</th>", html(a, path.rows.at[r].cell[c]));
     buf_str(b, r ? "</tr>\n" : "</tr></thead>\n<tbody>\n");
   }
   if (path.rows.len > 1) buf_str(b, "</tbody>\n</table></div>\n");

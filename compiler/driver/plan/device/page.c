@@ -6,18 +6,14 @@
 /* ---- the head ------------------------------------------------------------------------------------------------ */
 
 static void tile(Buf *b, const char *what, const char *value) {
-  buf_printf(b, "<div><dt>%s</dt><dd>", what);
-  html_text(b, value);
-  buf_str(b, "</dd></div>\n");
+  buf_printf(b, "<div><dt>%s</dt><dd>%s</dd></div>\n", what, html(b->arena, value));
 }
 
 static void tile_bus(Buf *b, const DevicePlan *d, const char *what, int64_t bytes) {
   buf_printf(b, "<div><dt>%s</dt><dd>%s</dd>", what, amount(b->arena, bytes, "B"));
-  if (d->bus) {
-    buf_printf(b, "<dd class=\"more\">%s by the link of ", seconds_of(b->arena, (double)bytes / d->bus->link.value));
-    html_text(b, shown(b->arena, d->bus->name));
-    buf_str(b, "</dd>");
-  }
+  if (d->bus)
+    buf_printf(b, "<dd class=\"more\">%s by the link of %s</dd>",
+        seconds_of(b->arena, (double)bytes / d->bus->link.value), html(b->arena, shown(b->arena, d->bus->name)));
   buf_str(b, "</div>\n");
 }
 
@@ -67,11 +63,10 @@ static double left_of(const DevicePicture *p, uint32_t row) { return LEFT + p->w
 
 static void stay_draw(const DevicePicture *p, const DeviceStay *x, const char *name, Buf *b) {
   double left = left_of(p, x->from), right = left_of(p, x->to) + p->wide;
-  buf_str(b, "<g><title>");
-  html_text(b, name);
   buf_printf(b,
-      ": steps %u to %u</title><rect class=\"band1\" x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"10\" rx=\"2\"/></g>\n",
-      p->d->rows->rows.at[x->from].task->step, p->d->rows->rows.at[x->to].task->step, left,
+      "<g><title>%s: steps %u to %u</title>"
+      "<rect class=\"band1\" x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"10\" rx=\"2\"/></g>\n",
+      html(b->arena, name), p->d->rows->rows.at[x->from].task->step, p->d->rows->rows.at[x->to].task->step, left,
       (p->line[x->buffer] - 1) * LINE + 24, right - left - 1);
 }
 
@@ -96,10 +91,8 @@ static void picture(const Job *j, const DevicePlan *d, Buf *b) {
         d->rows->rows.at[r].task->step);
   }
   for (uint32_t k = 0; k < d->n; k++) {
-    if (!p.line[k]) continue;
-    buf_printf(b, "<text x=\"0\" y=\"%u\">", (p.line[k] - 1) * LINE + 33);
-    html_text(b, text_short(b->arena, device_buffer(b->arena, j, d, k), 24));
-    buf_str(b, "</text>\n");
+    const char *name = p.line[k] ? text_short(b->arena, device_buffer(b->arena, j, d, k), 24) : NULL;
+    if (name) buf_printf(b, "<text x=\"0\" y=\"%u\">%s</text>\n", (p.line[k] - 1) * LINE + 33, html(b->arena, name));
   }
   for (uint32_t i = 0; i < d->stays.len; i++)
     stay_draw(&p, &d->stays.at[i], device_buffer(b->arena, j, d, d->stays.at[i].buffer), b);
@@ -123,9 +116,7 @@ static void table(const Job *j, const DevicePlan *d, Buf *b) {
   for (uint32_t i = 0; i < d->n; i++) {
     const char *stays = device_stays(a, d, i);
     if (!*stays) continue;
-    buf_printf(b, "<tr id=\"t%u\"><th scope=\"row\">", i);
-    html_text(b, device_buffer(a, j, d, i));
-    buf_str(b, "</th>");
+    buf_printf(b, "<tr id=\"t%u\"><th scope=\"row\">%s</th>", i, html(a, device_buffer(a, j, d, i)));
     number(b, d->bytes[i], amount(a, d->bytes[i], "B"));
     for (int k = 0; k < 2; k++) number(b, all[i].times[k], arena_printf(a, "%lld", (long long)all[i].times[k]));
     buf_printf(b, "<td>%s</td></tr>\n", stays);

@@ -47,12 +47,9 @@ static void site_draw(const Facts *f, Buf *b, int64_t site) {
   site_at(m, place, &x, &y);
   buf_printf(b, "<g><title>site %lld", (long long)site);
   for (uint32_t a = 0; a < m->n; a++) buf_printf(b, "%s%u", a ? "," : " at ", place[a]);
-  if (f->largest >= 0) {
-    buf_str(b, "; of ");
-    html_text(b, f->tensors.at[f->largest].name);
-    buf_str(b, " at home: ");
-    html_text(b, block_text(f, (uint32_t)f->largest, place));
-  }
+  if (f->largest >= 0)
+    buf_printf(b, "; of %s at home: %s", html(b->arena, f->tensors.at[f->largest].name),
+        html(b->arena, block_text(f, (uint32_t)f->largest, place)));
   buf_printf(b, "</title><rect class=\"site\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"5\"/><text "
              "class=\"c\" x=\"%.0f\" y=\"%.0f\">%lld</text></g>\n", x,
              y, CELL, CELL, x + CELL / 2, y + CELL / 2 + 4, (long long)site);
@@ -96,11 +93,9 @@ void page_mesh(const Facts *f, Buf *b) {
   buf_str(b, "</div>\n");
   if (f->largest < 0 || sites < 2) return;
   mesh_place(m, sites / 2, place);
-  buf_printf(b, "<p>For example, of the largest intermediate, <a href=\"#t%d\">", f->largest);
-  html_text(b, f->tensors.at[f->largest].name);
-  buf_printf(b, "</a>, site %lld keeps ", (long long)(sites / 2));
-  html_text(b, block_text(f, (uint32_t)f->largest, place));
-  buf_str(b, ".</p>\n");
+  buf_printf(b, "<p>For example, of the largest intermediate, <a href=\"#t%d\">%s</a>, site %lld keeps %s.</p>\n",
+      f->largest, html(b->arena, f->tensors.at[f->largest].name), (long long)(sites / 2),
+      html(b->arena, block_text(f, (uint32_t)f->largest, place)));
 }
 
 /* ---- traffic between sites ---------------------------------------------------------------------------------- */
@@ -225,20 +220,20 @@ static void chart_axes(const Facts *f, Buf *b, double most) {
   }
   for (uint32_t i = 0; f->steps <= NAMED_STEPS && i < f->steps; i++) {
     double x = w * (i + 0.5);
-    buf_printf(b, "<text class=\"r\" transform=\"translate(%.1f %.0f) rotate(-60)\">", x + 4, CHART_H + 14);
-    html_text(b, text_short(b->arena, f->tensors.at[i].name, 12));
-    buf_str(b, "</text>\n");
+    buf_printf(b, "<text class=\"r\" transform=\"translate(%.1f %.0f) rotate(-60)\">%s</text>\n", x + 4, CHART_H + 14,
+        html(b->arena, text_short(b->arena, f->tensors.at[i].name, 12)));
   }
 }
 
 /* Tooltips: a column per step. */
 static void chart_words(const Facts *f, Buf *b, const double *inputs, const double *all) {
+  Arena *a = b->arena;
   double w = CHART_W / f->steps;
-  for (uint32_t i = 0; i < f->steps; i++) {
-    buf_printf(b, "<rect class=\"hit\" x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%.0f\"><title>", w * i, w, CHART_H);
-    html_text(b, f->tensors.at[i].name);
-    buf_printf(b, ": %s, inputs %s of it</title></rect>\n", bytes_of(b->arena, all[i]), bytes_of(b->arena, inputs[i]));
-  }
+  for (uint32_t i = 0; i < f->steps; i++)
+    buf_printf(b,
+        "<rect class=\"hit\" x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%.0f\"><title>%s: %s, inputs %s of it"
+        "</title></rect>\n",
+        w * i, w, CHART_H, html(a, f->tensors.at[i].name), bytes_of(a, all[i]), bytes_of(a, inputs[i]));
 }
 
 void page_memory(const Facts *f, Buf *b) {
@@ -255,14 +250,12 @@ void page_memory(const Facts *f, Buf *b) {
     buf_str(b, "<p>Nothing is computed, or nothing kept.</p>\n");
     return;
   }
-  buf_printf(b, "<p>Equation after equation, what is kept on a site that has the largest blocks: at most "
-             "<strong>%s</strong>, when ", bytes_of(a, all[peak]));
-  html_text(b, f->tensors.at[peak].name);
   buf_printf(b,
-      " is computed; <span class=\"key band0\"></span> inputs and params, <span class=\"key band1\"></span> what "
+      "<p>Equation after equation, what is kept on a site that has the largest blocks: at most <strong>%s</strong>, when "
+      "%s is computed; <span class=\"key band0\"></span> inputs and params, <span class=\"key band1\"></span> what "
       "was computed and will be read. Blocks that are "
       "fetched for one equation, and parts before they are reduced, come on top; with them it is at most %s.</p>\n",
-      bytes_of(a, f->p->fit.peak.bytes));
+      bytes_of(a, all[peak]), html(a, f->tensors.at[peak].name), bytes_of(a, f->p->fit.peak.bytes));
   buf_printf(b,
       "<div class=\"scroll\"><svg class=\"memory\" role=\"img\" aria-labelledby=\"mem-t\" width=\"%.0f\" "
       "height=\"%.0f\" viewBox=\"%.0f -10 %.0f %.0f\">\n",

@@ -9,15 +9,17 @@
 
 /* ---- texts -------------------------------------------------------------------------------------------------- */
 
-void html_text(Buf *b, const char *s) {
+const char *html(Arena *a, const char *s) {
+  Buf b = buf_new(a);
   for (; *s; s++) switch (*s) {
-    case '&': buf_str(b, "&amp;"); break;
-    case '<': buf_str(b, "&lt;"); break;
-    case '>': buf_str(b, "&gt;"); break;
-    case '"': buf_str(b, "&quot;"); break;
-    case '\'': buf_str(b, "&#39;"); break;
-    default: buf_char(b, *s);
+    case '&': buf_str(&b, "&amp;"); break;
+    case '<': buf_str(&b, "&lt;"); break;
+    case '>': buf_str(&b, "&gt;"); break;
+    case '"': buf_str(&b, "&quot;"); break;
+    case '\'': buf_str(&b, "&#39;"); break;
+    default: buf_char(&b, *s);
     }
+  return b.s;
 }
 
 const char *text_short(Arena *a, const char *s, size_t most) {
@@ -60,9 +62,7 @@ static void names_list(const Facts *f, Buf *b, uint32_t n) {
       buf_printf(b, "%u others", n - 6);
       return;
     }
-    buf_str(b, "<code>");
-    html_text(b, f->tensors.at[i].name);
-    buf_str(b, "</code>");
+    buf_printf(b, "<code>%s</code>", html(b->arena, f->tensors.at[i].name));
   }
 }
 
@@ -105,15 +105,11 @@ static void sentence_bytes(const Facts *f, Buf *b) {
                bytes_of(a, x->bytes / (double)f->p->sites), bytes_of(a, x->bytes));
   if (f->p->asked.in_elements)
     buf_printf(b, "; by the paper&#39;s count %s elements move", count_amount(a, x->elements));
-  if (f->p->seconds) {
-    buf_printf(b, ", and a run takes %s on ", seconds_of(a, plan_seconds(f->p)));
-    html_text(b, shown(a, f->p->asked.machine->name));
-  }
+  if (f->p->seconds)
+    buf_printf(b, ", and a run takes %s on %s", seconds_of(a, plan_seconds(f->p)),
+        html(a, shown(a, f->p->asked.machine->name)));
   buf_printf(b, "%s%s.", best ? "; " : "", best ? best : "");
-  if (!f->p->report.strategy) return;
-  buf_str(b, " It is ");
-  html_text(b, f->p->report.strategy);
-  buf_char(b, '.');
+  if (f->p->report.strategy) buf_printf(b, " It is %s.", html(a, f->p->report.strategy));
 }
 
 static void sentence_elements(const Facts *f, Buf *b) {
@@ -141,11 +137,8 @@ static void sentence_usual(const Sites *p, Buf *b) {
 }
 
 static void tile(Buf *b, const char *what, const char *value, const char *more) {
-  buf_printf(b, "<div><dt>%s</dt><dd>", what);
-  html_text(b, value);
-  buf_str(b, "</dd><dd class=\"more\">");
-  html_text(b, more);
-  buf_str(b, "</dd></div>\n");
+  buf_printf(b, "<div><dt>%s</dt><dd>%s</dd><dd class=\"more\">%s</dd></div>\n", what, html(b->arena, value),
+      html(b->arena, more));
 }
 
 static void tiles_bytes(const Facts *f, Buf *b) {
@@ -188,15 +181,13 @@ static void page_tiles(const Facts *f, Buf *b) {
 }
 
 void page_begin(Buf *b, const char *path, const char *on) {
+  const char *of = html(b->arena, shown(b->arena, path));
   buf_str(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
           "content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-  html_text(b, shown(b->arena, path));
-  buf_printf(b, " on %s</title>\n<style>\n", on);
+          "<meta name=\"color-scheme\" content=\"light dark\">\n");
+  buf_printf(b, "<title>%s on %s</title>\n<style>\n", of, on);
   for (const char *const *s = page_style; *s; s++) buf_printf(b, "%s\n", *s);
-  buf_str(b, "</style>\n</head>\n<body>\n<header>\n<h1><code>");
-  html_text(b, shown(b->arena, path));
-  buf_printf(b, "</code> on %s</h1>\n<p class=\"lead\">", on);
+  buf_printf(b, "</style>\n</head>\n<body>\n<header>\n<h1><code>%s</code> on %s</h1>\n<p class=\"lead\">", of, on);
 }
 
 void page_end(Buf *b) {
@@ -237,9 +228,7 @@ static void cell_cut(const Facts *f, Buf *b, uint32_t i) {
   for (uint32_t l = 0; l < v->n_label; l++) {
     if (f->p->choice.d[i][l] < 2) continue;
     any = true;
-    buf_str(b, "<span class=\"cut\">");
-    html_text(b, shown(b->arena, v->label[l]->s));
-    buf_printf(b, "=%u", f->p->choice.d[i][l]);
+    buf_printf(b, "<span class=\"cut\">%s=%u", html(b->arena, shown(b->arena, v->label[l]->s)), f->p->choice.d[i][l]);
     for (uint32_t a = 0; f->p->asked.by_bytes && a < f->p->placing->mesh.n; a++)
       if (f->p->placing->label[i][a] == (int)l) chip_number(b, a, l >= v->n_out);
     buf_str(b, "</span> ");
@@ -255,9 +244,7 @@ static void cell_home(const Facts *f, Buf *b, uint32_t i) {
   for (uint32_t d = 0; d < f->g->tensors.at[i].n && d < INT8_MAX; d++) {
     uint32_t n = placement_count(m, home, (int8_t)d);
     if (n < 2) continue;
-    buf_str(b, "<span class=\"cut\">");
-    html_text(b, shown(b->arena, dimension_name(b->arena, f->p, i, d)));
-    buf_printf(b, "=%u", n);
+    buf_printf(b, "<span class=\"cut\">%s=%u", html(b->arena, shown(b->arena, dimension_name(b->arena, f->p, i, d))), n);
     for (uint32_t a = 0; a < m->n; a++)
       if (home->on[a] == (int8_t)d) chip_number(b, a, false);
     buf_str(b, "</span> ");
@@ -280,10 +267,8 @@ static void row(const Facts *f, Buf *b, uint32_t i) {
   const FactTensor *t = &f->tensors.at[i];
   buf_printf(b, "<tr id=\"t%u\"%s><th scope=\"row\">", i, t->vertex < 0 ? " class=\"in\"" : "");
   if (f->tensors.len <= PICTURE_MOST) buf_printf(b, "<a href=\"#n%u\">", i);
-  html_text(b, *t->name ? t->name : "(no name)");
-  buf_printf(b, "%s</th><td><code>", f->tensors.len <= PICTURE_MOST ? "</a>" : "");
-  html_text(b, t->equation);
-  buf_str(b, "</code></td>");
+  buf_printf(b, "%s%s</th><td><code>%s</code></td>", html(a, *t->name ? t->name : "(no name)"),
+      f->tensors.len <= PICTURE_MOST ? "</a>" : "", html(a, t->equation));
   if (t->vertex >= 0 && !(t->state && f->p->asked.by_bytes)) cell_cut(f, b, i);
   else buf_str(b, "<td></td>");
   if (f->p->asked.by_bytes) cell_home(f, b, i);
@@ -292,9 +277,7 @@ static void row(const Facts *f, Buf *b, uint32_t i) {
   cell_number(b, t->flops + t->integer, count_amount(a, t->flops + t->integer));
   cell_number(b, t->size, bytes_of(a, t->size));
   if (f->p->asked.by_bytes) cells_bytes(f, b, t);
-  buf_str(b, "<td>");
-  html_text(b, t->line);
-  buf_str(b, "</td></tr>\n");
+  buf_printf(b, "<td>%s</td></tr>\n", html(a, t->line));
 }
 
 static void page_table(const Facts *f, Buf *b) {
@@ -328,42 +311,36 @@ static void against_rows(const Facts *f, Buf *b) {
     const Rival *r = &p->against.at[i];
     Buf words = buf_new(b->arena);
     against_text(p, r, &words);
-    buf_printf(b, "<li>by <em>%s</em>: ", planner_info[r->who].name);
-    html_text(b, words.s);
-    buf_str(b, "</li>\n");
+    buf_printf(b, "<li>by <em>%s</em>: %s</li>\n", planner_info[r->who].name, html(b->arena, words.s));
   }
 }
 
+static void rivals_list(const Sites *p, Buf *b) {
+  const RunnerUp *second = p->report.second;
+  Buf words = buf_new(b->arena), its = buf_new(b->arena);
+  rival_text(p, second, &words);
+  buf_printf(b,
+      "<li>The runner-up: %s. It is the best plan in which one of the tensors that most bytes depend on is cut "
+      "differently.</li>\n", html(b->arena, words.s));
+  if (!second->other) return;
+  rival_text(p, second->other, &its);
+  buf_printf(b, "<li>The next best for another such tensor: %s.</li>\n", html(b->arena, its.s));
+}
+
 static void page_others(const Facts *f, Buf *b) {
+  Arena *a = b->arena;
   if (!f->p->asked.by_bytes && !f->p->against.len) return;
   buf_str(b, "<section id=\"others\">\n<h2>What else could be</h2>\n<ul>\n");
-  if (f->p->asked.by_bytes) {
-    Buf words = buf_new(b->arena);
-    rival_text(f->p, f->p->report.second, &words);
-    buf_str(b, "<li>The runner-up: ");
-    html_text(b, words.s);
-    buf_str(
-        b, ". It is the best plan in which one of the tensors that most bytes depend on is cut differently.</li>\n");
-    const RunnerUp *other = f->p->report.second->other;
-    Buf its = buf_new(b->arena);
-    if (other) rival_text(f->p, other, &its);
-    if (other) buf_str(b, "<li>The next best for another such tensor: "), html_text(b, its.s), buf_str(b, ".</li>\n");
-  }
+  if (f->p->asked.by_bytes) rivals_list(f->p, b);
   for (uint32_t i = 0; i < f->p->report.whys.len; i++) {
-    Buf words = buf_new(b->arena);
+    Buf words = buf_new(a);
     why_text(f->p, f->p->report.whys.at[i], &words);
-    buf_str(b, "<li>Why not <code>");
-    html_text(b, shown(b->arena, f->p->report.whys.at[i]->pin));
-    buf_str(b, "</code>: ");
-    html_text(b, words.s);
-    buf_str(b, ".</li>\n");
+    buf_printf(b, "<li>Why not <code>%s</code>: %s.</li>\n", html(a, shown(a, f->p->report.whys.at[i]->pin)),
+        html(a, words.s));
   }
   for (uint32_t i = 0; i < f->reads.len; i++) {
-    const char *way = facts_way(b->arena, f, &f->reads.at[i]);
-    if (!way) continue;
-    buf_str(b, "<li>Read at data: ");
-    html_text(b, arena_printf(b->arena, "%s receives %s", f->tensors.at[f->reads.at[i].vertex].name, way));
-    buf_str(b, ".</li>\n");
+    const char *way = facts_way(a, f, &f->reads.at[i]), *to = f->tensors.at[f->reads.at[i].vertex].name;
+    if (way) buf_printf(b, "<li>Read at data: %s receives %s.</li>\n", html(a, to), html(a, way));
   }
   against_rows(f, b);
   buf_str(b, "</ul>\n</section>\n");

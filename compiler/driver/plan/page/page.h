@@ -18,7 +18,7 @@ void picture_dot(const Facts *f, Buf *b);
 bool picture_svg(const Facts *f, Buf *b); /* self-contained; false: there are more than PICTURE_MOST tensors */
 
 /* ---- shared by the page's files ------------------------------------------------------------------------ */
-void html_text(Buf *b, const char *s);                                   /* escaped */
+const char *html(Arena *a, const char *s);                               /* escaped */
 /* Up to the sentences after the title, "PATH on 8 sites"; from the end of the main part. */
 void page_begin(Buf *b, const char *path, const char *on);
 void page_end(Buf *b);

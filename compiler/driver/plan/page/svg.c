@@ -90,18 +90,15 @@ static void arrow(Picture *p, uint32_t i) {
       r->moved > 0 ? " m" : "", e->back ? " back" : "", r->tensor, r->vertex, width_of(p, r->moved),
       r->moved > 0 ? "am" : "a");
   drawing_way(&p->d, i);
-  buf_str(p->b, "\"><title>");
-  html_text(p->b, read_title(p, r));
-  buf_str(p->b, "</title></path>\n");
+  buf_printf(p->b, "\"><title>%s</title></path>\n", html(p->arena, read_title(p, r)));
 }
 
 static void arrow_word(Picture *p, uint32_t i) {
   const FactRead *r = &p->f->reads.at[i];
   if (r->moved <= 0 || p->d.l.edges.at[i].back) return;
   LayoutPoint at = drawing_word_place(&p->d, i);
-  buf_printf(p->b, "<text class=\"w\" x=\"%.0f\" y=\"%.0f\">", at.x + width_of(p, r->moved) / 2 + 4, at.y);
-  html_text(p->b, facts_moved(p->arena, p->f, r->moved));
-  buf_str(p->b, "</text>\n");
+  buf_printf(p->b, "<text class=\"w\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", at.x + width_of(p, r->moved) / 2 + 4, at.y,
+      facts_moved(p->arena, p->f, r->moved));
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
@@ -111,10 +108,9 @@ static void chip(Picture *p, double x, double y, uint32_t axis, AxisUse use) {
   const char *colour = cuts ? arena_printf(p->arena, "x%u%s", axis % PAGE_COLOURS, use.parts ? " parts" : "") : "none";
   buf_printf(p->b,
       "<rect class=\"chip %s\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"15\" rx=\"3\"/><text class=\"c "
-      "%s\" x=\"%.1f\" y=\"%.0f\">",
-      colour, x, y, p->chip, colour, x + p->chip / 2, y + 11);
-  html_text(p->b, text_short(p->arena, use.name, CHIP_MOST));
-  buf_str(p->b, "</text>");
+      "%s\" x=\"%.1f\" y=\"%.0f\">%s</text>",
+      colour, x, y, p->chip, colour, x + p->chip / 2, y + 11,
+      html(p->arena, text_short(p->arena, use.name, CHIP_MOST)));
 }
 
 static void chips(Picture *p, uint32_t i, double x, double y, bool home) {
@@ -128,21 +124,19 @@ static void box(Picture *p, uint32_t i) {
   const LayoutBox *at = &p->d.l.boxes.at[i];
   const char *kind = t->vertex < 0 ? "in" : t->state ? "state" : t->output ? "out" : "v", *note = note_of(p, t);
   double x = at->x - at->width / 2, y = at->y;
-  buf_printf(p->b, "<a href=\"#t%u\" id=\"n%u\" class=\"n %s\" data-n=\"%u\"><title>", i, i, kind, i);
-  html_text(p->b, t->equation);
-  buf_printf(p->b, "</title><rect class=\"box\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\"/>", x, y,
+  buf_printf(p->b, "<a href=\"#t%u\" id=\"n%u\" class=\"n %s\" data-n=\"%u\"><title>%s</title>", i, i, kind, i,
+      html(p->arena, t->equation));
+  buf_printf(p->b, "<rect class=\"box\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"%d\"/>", x, y,
              at->width, at->height, t->vertex < 0 ? 12 : 4);
-  buf_printf(p->b, "<text class=\"name\" x=\"%.0f\" y=\"%.0f\">", x + PAD, y + 16);
-  html_text(p->b, text_short(p->arena, t->name, NAME_MOST));
-  buf_printf(
-      p->b, "</text><text class=\"s\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + at->width - PAD, y + 16, size_of(p, t));
+  buf_printf(p->b, "<text class=\"name\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + PAD, y + 16,
+      html(p->arena, text_short(p->arena, t->name, NAME_MOST)));
+  buf_printf(p->b, "<text class=\"s\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + at->width - PAD, y + 16, size_of(p, t));
   y += TITLE + 3;
   if (p->axes && has_cuts(t)) chips(p, i, x + PAD, y, false), y += ROW;
   if (p->axes) chips(p, i, x + PAD, y, true), y += ROW;
   else if (*t->cut) {
-    buf_printf(p->b, "<text class=\"k\" x=\"%.0f\" y=\"%.0f\">", x + PAD, y + 11);
-    html_text(p->b, text_short(p->arena, t->cut, NAME_MOST));
-    buf_str(p->b, "</text>");
+    buf_printf(p->b, "<text class=\"k\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + PAD, y + 11,
+        html(p->arena, text_short(p->arena, t->cut, NAME_MOST)));
     y += ROW;
   }
   if (note) buf_printf(p->b, "<text class=\"m\" x=\"%.0f\" y=\"%.0f\">%s</text>", x + PAD, y + 10, note);

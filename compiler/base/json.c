@@ -120,6 +120,11 @@ void json_null(Json *j, const char *key) {
   word(j, key, "null");
 }
 
+bool json_has(Json *j, const char *key, bool is) {
+  if (!is) json_null(j, key);
+  return is;
+}
+
 void json_name(Json *j, const char *key, Str name) {
   if (name) json_strn(j, key, name->s, name->len);
   else json_null(j, key);

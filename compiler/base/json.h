@@ -17,6 +17,14 @@ void json_int(Json *j, const char *key, int64_t x);
 void json_num(Json *j, const char *key, double x);                 /* inf and nan as strings */
 void json_bool(Json *j, const char *key, bool x);
 void json_null(Json *j, const char *key);
+bool json_has(Json *j, const char *key, bool is); /* writes null if it is not there; returns whether it is */
+/* An array of n integers, of any integer type. */
+#define json_ints(j, key, n, x)                                                            \
+  do {                                                                                     \
+    json_array((j), (key));                                                                \
+    for (size_t at_ = 0; at_ < (size_t)(n); at_++) json_int((j), NULL, (int64_t)(x)[at_]); \
+    json_end((j), ']');                                                                    \
+  } while (0)
 void json_raw(Json *j, const char *key, const char *s, size_t n);   /* a value that is already JSON */
 
 /* ---- reading: json_read.c ---------------------------------------------------------------------- */

@@ -222,7 +222,7 @@ JsonValue *json_read(Arena *a, Source *src, Diags *d) {
 /* ---- looking -------------------------------------------------------------------------------- */
 
 const JsonValue *json_member(const JsonValue *object, const char *name) {
-  for (uint32_t i = 0; i < object->members.len; i++)
+  for (uint32_t i = 0; object && i < object->members.len; i++)
     if (strcmp(object->members.at[i].name, name) == 0) return object->members.at[i].value;
   return NULL;
 }

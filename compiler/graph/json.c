@@ -51,9 +51,7 @@ static void put_labels(Json *j, const EinNode *n) {
     json_end(j, '}');
   }
   json_end(j, ']');
-  json_array(j, "merge");
-  for (uint32_t k = 0; k < n->rank; k++) json_int(j, NULL, n->merge[k]);
-  json_end(j, ']');
+  json_ints(j, "merge", n->rank, n->merge);
 }
 
 static void put_vertex(Json *j, const EinNode *n) {
@@ -151,14 +149,11 @@ static void put_externs(Json *j, const Exprs *p) {
     json_end(j, ']');
     json_str(j, "dtype", dtype_name(x->dtype));
     if (x->block) {
-      json_array(j, "ranks");
-      for (uint32_t i = 0; i < x->n; i++) json_int(j, NULL, x->rank[i]);
-      json_end(j, ']');
+      json_ints(j, "ranks", x->n, x->rank);
       json_int(j, "out", x->n_out);
       json_int(j, "red", x->n_red);
     }
-    if (x->block && x->cost < 0) json_null(j, "cost");
-    else json_int(j, "cost", extern_cost(x));
+    if (json_has(j, "cost", !x->block || x->cost >= 0)) json_int(j, "cost", extern_cost(x));
     json_end(j, '}');
   }
   json_end(j, ']');
@@ -171,10 +166,7 @@ static void put_head(Json *j, const EinGraph *g) {
   for (uint32_t i = 0; i < g->dims.len; i++) {
     json_object(j, NULL);
     json_name(j, "name", g->dims.at[i].name);
-    if (g->dims.at[i].known)
-      json_int(j, "value", g->dims.at[i].value);
-    else
-      json_null(j, "value");
+    if (json_has(j, "value", g->dims.at[i].known)) json_int(j, "value", g->dims.at[i].value);
     json_end(j, '}');
   }
   json_end(j, ']');

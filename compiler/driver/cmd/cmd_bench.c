@@ -226,8 +226,7 @@ static void what_json(const Bench *b, Json *j) {
   json_str(j, "program", b->j->path);
   json_str(j, "target", loops_device(b->j) ? "cuda" : "c");
   json_str(j, "compiler", compiler_words(j->out->arena, &b->c));
-  if (b->threads) json_int(j, "threads", b->threads);
-  else json_null(j, "threads");
+  if (json_has(j, "threads", b->threads)) json_int(j, "threads", b->threads);
   dims_json(b, j);
 }
 
@@ -307,8 +306,7 @@ static void say_json(const Bench *b, Buf *out) {
   rates_json(b, &j);
   json_int(&j, "workspace_bytes", (int64_t)b->lib.model->workspace(b->lib.ctx));
   json_num(&j, "lower_seconds", b->lowered);
-  if (b->lib.made.old) json_null(&j, "cc_seconds");
-  else json_num(&j, "cc_seconds", b->lib.made.seconds);
+  if (json_has(&j, "cc_seconds", !b->lib.made.old)) json_num(&j, "cc_seconds", b->lib.made.seconds);
   if (b->old) {
     json_num(&j, "old_median", b->old_median);
     json_num(&j, "ratio", b->median / b->old_median);

@@ -267,8 +267,7 @@ static void plan_text(const Report *p, Buf *b) {
 /* ---- JSON ----------------------------------------------------------------------------------------- */
 
 static void put_amount(Json *j, const char *key, int64_t n) {
-  if (n < 0 || n == COST_MOST) json_null(j, key);
-  else json_int(j, key, n);
+  if (json_has(j, key, n >= 0 && n != COST_MOST)) json_int(j, key, n);
 }
 
 static void put_sum(Json *j, const CostSum *x) {
@@ -284,8 +283,7 @@ static void put_totals(Json *j, const Report *p) {
   put_sum(j, &g->all);
   put_amount(j, "bytes_moved", bytes_moved(g));
   json_bool(j, "one_turn", g->a_turn);
-  if (g->largest < 0) json_null(j, "largest_intermediate");
-  else {
+  if (json_has(j, "largest_intermediate", g->largest >= 0)) {
     json_object(j, "largest_intermediate");
     json_int(j, "buffer", g->largest);
     json_name(j, "name", p->t->buffers.at[g->largest].name);
@@ -310,9 +308,7 @@ static void put_buffer(Json *j, const Report *p, uint32_t k) {
   json_str(j, "space", space[b->space]);
   json_name(j, "name", b->name);
   json_str(j, "dtype", dtype_name(b->dtype));
-  json_array(j, "shape");
-  for (uint32_t d = 0; d < b->rank; d++) json_int(j, NULL, p->cost.shape[k][d]);
-  json_end(j, ']');
+  json_ints(j, "shape", b->rank, p->cost.shape[k]);
   json_int(j, "bytes", p->cost.bytes[k]);
   put_amount(j, "first", work ? (int64_t)b->first : -1);
   put_amount(j, "last", work ? (int64_t)b->last : -1);

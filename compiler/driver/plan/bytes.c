@@ -336,18 +336,6 @@ void bytes_text(const Sites *p, Buf *b) {
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
-void put_mesh(Json *j, const Mesh *m) {
-  json_array(j, "mesh");
-  for (uint32_t k = 0; k < m->n; k++) json_int(j, NULL, m->size[k]);
-  json_end(j, ']');
-}
-
-void put_axes(Json *j, const char *key, uint32_t n, const int8_t *on) {
-  json_array(j, key);
-  for (uint32_t k = 0; k < n; k++) json_int(j, NULL, on[k]);
-  json_end(j, ']');
-}
-
 static void put_work(Json *j, double flops, double integer, double busiest) {
   json_object(j, "work");
   put_count(j, "flops", flops);
@@ -359,8 +347,7 @@ static void put_work(Json *j, double flops, double integer, double busiest) {
 static void put_busiest(Json *j, const Sites *p) {
   json_object(j, "busiest");
   put_count(j, "operations", placing_work(p->places, p->placing));
-  if (p->placing->allowed > 0) put_count(j, "limit", p->placing->allowed);
-  else json_null(j, "limit");
+  if (json_has(j, "limit", p->placing->allowed > 0)) put_count(j, "limit", p->placing->allowed);
   json_end(j, '}');
 }
 
@@ -371,10 +358,7 @@ static Str label_number(void *ctx, int64_t number) {
 /* If labels alone do not determine what a block of them reads: the index by dimension. */
 static void put_indices(Json *j, const Sites *p, const PartRead *r) {
   ExprNames names = {.ctx = p->s->strings, .label = label_number};
-  if (!r->index) {
-    json_null(j, "indices");
-    return;
-  }
+  if (!json_has(j, "indices", r->index)) return;
   json_array(j, "indices");
   for (uint32_t k = 0; k < r->rank; k++) {
     Buf b = buf_new(p->s->arena);
@@ -390,10 +374,7 @@ static void put_asked(Json *j, const Sites *p, uint32_t i, uint32_t k) {
   const PartRead *r = &p->g->vertices.at[i].reads.at[k];
   double whole, asked;
   Asked q;
-  if (!placing_ways(p->places, p->placing, i, k, &whole, &asked)) {
-    json_null(j, "asked");
-    return;
-  }
+  if (!json_has(j, "asked", placing_ways(p->places, p->placing, i, k, &whole, &asked))) return;
   asked_of(p->s->arena, p->g->vertices.at[i].n_label, r->rank, r->index, &q);
   json_object(j, "asked");
   json_array(j, "places");
@@ -413,18 +394,15 @@ static void put_reads(Json *j, const Sites *p, uint32_t i) {
   const PartVertex *v = &p->g->vertices.at[i];
   json_array(j, "reads");
   for (uint32_t k = 0; k < v->reads.len; k++) {
+    const PartRead *r = &v->reads.at[k];
     double times;
     placing_wanted(p->places, p->placing, i, k, &times);
     json_object(j, NULL);
     json_int(j, "tensor", p->places->tensor[i][k]);
-    json_array(j, "extents");
-    for (uint32_t d = 0; d < v->reads.at[k].rank; d++) json_int(j, NULL, v->reads.at[k].extent[d]);
-    json_end(j, ']');
-    put_numbers(j, "labels", v->reads.at[k].rank, v->reads.at[k].label);
-    put_numbers(j, "made", v->reads.at[k].rank, v->reads.at[k].made);
-    put_indices(j, p, &v->reads.at[k]);
+    put_read_shape(j, r);
+    put_indices(j, p, r);
     put_asked(j, p, i, k);
-    json_bool(j, "called", v->reads.at[k].call);
+    json_bool(j, "called", r->call);
     put_count(j, "times", placing_again(p->places, p->placing, i, k) ? 0 : times);
     put_count(j, "received", placing_read(p->places, p->placing, i, k));
     if (p->asked.in_elements) put_count(j, "elements", placing_read_elements(p->places, p->placing, i, k));
@@ -434,10 +412,7 @@ static void put_reads(Json *j, const Sites *p, uint32_t i) {
 }
 
 static void put_more(Json *j, const RunnerUp *r) {
-  if (r->more <= 0) {
-    json_null(j, "more");
-    return;
-  }
+  if (!json_has(j, "more", r->more > 0)) return;
   json_object(j, "more");
   json_int(j, "tensor", r->tensor);
   json_bool(j, "operands", r->operands);
@@ -451,9 +426,7 @@ static void put_runner_up(Json *j, const Sites *p) {
   if (r->why) json_str(j, "why", r->why);
   else {
     json_int(j, "vertex", p->g->vertices.at[r->vertex].node->id);
-    json_array(j, "counts");
-    for (uint32_t l = 0; l < p->g->vertices.at[r->vertex].n_label; l++) json_int(j, NULL, r->d[l]);
-    json_end(j, ']');
+    json_ints(j, "counts", p->g->vertices.at[r->vertex].n_label, r->d);
     put_count(j, "bytes", r->placing->bytes);
     if (p->asked.in_elements) put_count(j, "elements", r->placing->elements);
     put_more(j, r);
@@ -483,7 +456,7 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   json_str(j, "equation", sites_equation(p->s->arena, v));
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);
-  put_axes(j, "axes", p->placing->mesh.n, p->placing->label[i]);
+  json_ints(j, "axes", p->placing->mesh.n, p->placing->label[i]);
   put_panels(j, p->placing, i);
   put_reads(j, p, i);
   put_count(j, "received", placing_received(p->places, p->placing, i));
@@ -506,18 +479,13 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
   json_object(j, NULL);
   if (t->vertex >= 0) json_str(j, "name", p->g->vertices.at[t->vertex].name);
   else json_str(j, "name", t->node->name ? t->node->name->s : "");
-  if (t->vertex >= 0) json_int(j, "vertex", t->node->id);
-  else json_null(j, "vertex");
+  if (json_has(j, "vertex", t->vertex >= 0)) json_int(j, "vertex", t->node->id);
   put_count(j, "bytes", t->bytes);
   json_str(j, "dtype", dtype_name(t->node->dtype));
-  json_array(j, "extents");
-  for (uint32_t d = 0; d < t->n; d++) json_int(j, NULL, t->extent[d]);
-  json_end(j, ']');
-  json_array(j, "most");
-  for (uint32_t d = 0; d < t->n; d++) json_int(j, NULL, t->most[d]);
-  json_end(j, ']');
+  json_ints(j, "extents", t->n, t->extent);
+  json_ints(j, "most", t->n, t->most);
   json_int(j, "part", (int64_t)t->part);
-  put_axes(j, "home", p->placing->mesh.n, p->placing->home[i].on);
+  json_ints(j, "home", p->placing->mesh.n, p->placing->home[i].on);
   put_count(j, "block", x->at_home);
   put_count(j, "kept", x->kept);
   json_int(j, "first", x->first);
@@ -538,7 +506,7 @@ void bytes_json(const Sites *p, Buf *out) {
   Json j = json_new(out);
   json_object(&j, NULL);
   put_head(&j, p, "ein placing 1", p->asked.in_seconds ? "seconds" : p->asked.in_elements ? "ia" : "bytes");
-  put_mesh(&j, &p->placing->mesh);
+  json_ints(&j, "mesh", p->placing->mesh.n, p->placing->mesh.size);
   put_count(&j, "bytes", p->placing->bytes);
   if (p->asked.in_elements) put_count(&j, "elements", p->placing->elements);
   machine_json(p, &j);
@@ -550,10 +518,9 @@ void bytes_json(const Sites *p, Buf *out) {
   else put_count(&j, "bound", p->placing->bound);
   put_work(&j, p->report.facts->flops, p->report.facts->integer, p->report.facts->busiest);
   put_busiest(&j, p);
-  if (p->report.facts->largest < 0) json_null(&j, "largest_intermediate");
-  else json_int(&j, "largest_intermediate", p->report.facts->largest);
-  if (p->report.strategy) json_str(&j, "strategy", p->report.strategy);
-  else json_null(&j, "strategy");
+  if (json_has(&j, "largest_intermediate", p->report.facts->largest >= 0))
+    json_int(&j, "largest_intermediate", p->report.facts->largest);
+  json_str(&j, "strategy", p->report.strategy);
   put_runner_up(&j, p);
   whys_json(p, &j);
   json_array(&j, "vertices");

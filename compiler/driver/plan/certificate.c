@@ -28,9 +28,7 @@ static void equations_put(Json *j, const Sites *p) {
     SumCount c = v->sum ? sum_count(p->s->arena, v->sum, NULL) : (SumCount){0};
     json_object(j, NULL);
     put_count(j, "operations", v->inner * (double)(c.flops + c.integer));
-    json_array(j, "most");
-    for (uint32_t l = 0; l < v->n_label; l++) json_int(j, NULL, v->most[l]);
-    json_end(j, ']');
+    json_ints(j, "most", v->n_label, v->most);
     ties_put(j, v->ties);
     put_count(j, "kept", part_points(v, NULL));
     json_end(j, '}');
@@ -51,8 +49,7 @@ Leave certificate_write(const Sites *p, const Args *a, const char *path) {
   json_raw(&j, "plan", plan.s, plan.len);
   json_bool(&j, "pinned", arg_has(a, OPT_PIN) || arg_has(a, OPT_PLAN_FILE) || p->fit.unlimited);
   equations_put(&j, p);
-  if (task_text_try(p, false, &tasks, &why)) json_strn(&j, "tasks", tasks.s, tasks.len);
-  else json_null(&j, "tasks");
+  json_str(&j, "tasks", task_text_try(p, false, &tasks, &why) ? tasks.s : NULL);
   json_end(&j, '}');
   return file_write(s, path, out.s, out.len);
 }

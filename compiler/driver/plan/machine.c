@@ -150,10 +150,8 @@ void machine_json(const Sites *p, Json *j) {
   }
   json_object(j, "memory");
   put_count(j, "bytes", p->fit.peak.bytes);
-  if (vertex < 0) json_null(j, "at");
-  else json_int(j, "at", p->g->vertices.at[vertex].node->id);
-  if (p->asked.memory > 0) put_count(j, "limit", p->asked.memory);
-  else json_null(j, "limit");
+  if (json_has(j, "at", vertex >= 0)) json_int(j, "at", p->g->vertices.at[vertex].node->id);
+  if (json_has(j, "limit", p->asked.memory > 0)) put_count(j, "limit", p->asked.memory);
   json_bool(j, "measured", !p->fit.peak.guessed);
   json_end(j, '}');
   if (p->placing->room) json_int(j, "room", p->placing->room);

@@ -76,8 +76,8 @@ static void moves_text(const Moves *m, Buf *b) {
 }
 
 static void put_cost(Json *j, const AlgCost *c) {
-  if (c->known) put_count(j, "elements", c->paper), put_count(j, "bytes", c->bytes);
-  else json_null(j, "elements"), json_null(j, "bytes");
+  if (json_has(j, "elements", c->known)) put_count(j, "elements", c->paper);
+  if (json_has(j, "bytes", c->known)) put_count(j, "bytes", c->bytes);
 }
 
 static void moves_json(const Moves *m, Buf *out) {
@@ -86,9 +86,7 @@ static void moves_json(const Moves *m, Buf *out) {
   json_object(&j, NULL);
   json_str(&j, "schema", "ein moves 1");
   json_str(&j, "program", m->path);
-  json_array(&j, "mesh");
-  for (uint32_t a = 0; a < m->g->mesh.n; a++) json_int(&j, NULL, m->g->mesh.size[a]);
-  json_end(&j, ']');
+  json_ints(&j, "mesh", m->g->mesh.n, m->g->mesh.size);
   put_cost(&j, &c);
   json_array(&j, "moves");
   for (uint32_t i = 0; i < m->all.len; i++) {

@@ -169,10 +169,7 @@ void simulation_page(const Sites *p, Buf *b) {
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
 
 static void put_link(const Sites *p, Json *j, const SimLink *l) {
-  if (!l->level) {
-    json_null(j, "busiest");
-    return;
-  }
+  if (!json_has(j, "busiest", l->level)) return;
   json_object(j, "busiest");
   json_str(j, "level", part_of(p, l->level));
   json_int(j, "part", l->part);

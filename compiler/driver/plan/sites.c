@@ -433,23 +433,18 @@ void put_labels(Json *j, const PartVertex *v, const uint32_t *d) {
   json_end(j, ']');
 }
 
-void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x) {
-  json_array(j, key);
-  for (uint32_t k = 0; k < n; k++) json_int(j, NULL, x[k]);
-  json_end(j, ']');
+void put_read_shape(Json *j, const PartRead *r) {
+  json_ints(j, "extents", r->rank, r->extent);
+  json_ints(j, "labels", r->rank, r->label);
+  json_ints(j, "made", r->rank, r->made);
 }
 
 static void put_read(Json *j, const Sites *p, const PartRead *r) {
   Arena *a = p->s->arena;
   json_object(j, NULL);
   json_str(j, "tensor", r->node->name ? r->node->name->s : arena_printf(a, "%%%u", r->node->id));
-  if (r->from < 0) json_null(j, "from");
-  else json_int(j, "from", p->g->vertices.at[r->from].node->id);
-  json_array(j, "extents");
-  for (uint32_t k = 0; k < r->rank; k++) json_int(j, NULL, r->extent[k]);
-  json_end(j, ']');
-  put_numbers(j, "labels", r->rank, r->label);
-  put_numbers(j, "made", r->rank, r->made);
+  if (json_has(j, "from", r->from >= 0)) json_int(j, "from", p->g->vertices.at[r->from].node->id);
+  put_read_shape(j, r);
   json_bool(j, "called", r->call);
   put_count(j, "times", r->times);
   json_end(j, '}');
@@ -473,9 +468,9 @@ static void put_vertex(Json *j, const Sites *p, uint32_t i) {
   put_count(j, "times", v->times);
   put_labels(j, v, p->choice.d[i]);
   put_reads(j, p, v);
-  if (v->node->kind == EIN_VERTEX) put_axes(j, "axes", p->placing->mesh.n, p->placing->label[i]);
+  if (v->node->kind == EIN_VERTEX) json_ints(j, "axes", p->placing->mesh.n, p->placing->label[i]);
   if (v->node->kind == EIN_VERTEX) json_bool(j, "exactly", p->exactly[i]);
-  put_axes(j, "home", p->placing->mesh.n, p->placing->home[i].on);
+  json_ints(j, "home", p->placing->mesh.n, p->placing->home[i].on);
   put_count(j, "received", placing_received(p->places, p->placing, i));
   put_count(j, "brought", placing_brought(p->places, p->placing, i));
   put_cost(j, &c);
@@ -513,10 +508,9 @@ static void sites_json(const Sites *p, Buf *out) {
   json_object(&j, NULL);
   put_head(&j, p, "ein partition 1", "eindecomp");
   put_cost(&j, &p->choice.cost);
-  if (p->choice.bound > 0) put_count(&j, "bound", p->choice.bound);
-  else json_null(&j, "bound");
+  if (json_has(&j, "bound", p->choice.bound > 0)) put_count(&j, "bound", p->choice.bound);
   json_bool(&j, "proven", proven(&p->choice));
-  put_mesh(&j, &p->placing->mesh);
+  json_ints(&j, "mesh", p->placing->mesh.n, p->placing->mesh.size);
   put_count(&j, "bytes", p->placing->bytes);
   if (p->seconds) json_str(&j, "machine", p->asked.machine->name), json_num(&j, "seconds", plan_seconds(p));
   usual_json(p, &j);

@@ -126,9 +126,7 @@ void devices_json(const Sites *p, Json *j);  /* with --target=cuda, "devices" */
 void put_head(Json *j, const Sites *p, const char *schema, const char *measure);
 void put_count(Json *j, const char *key, double x); /* as an integer, as far as a double holds it */
 void put_labels(Json *j, const PartVertex *v, const uint32_t *d);
-void put_numbers(Json *j, const char *key, uint32_t n, const int32_t *x);
-void put_mesh(Json *j, const Mesh *m);
-void put_axes(Json *j, const char *key, uint32_t n, const int8_t *on);
+void put_read_shape(Json *j, const PartRead *r); /* its extents, the labels of its axes, and where these are made */
 void put_rivals(Json *j, const Sites *p);
 void put_placing(Json *j, const Sites *p, const Placing *x); /* its bytes, and seconds or elements if those count */
 

@@ -184,8 +184,7 @@ static void put_edge(const Sites *p, Json *j, const WhyEdge *e) {
   json_object(j, NULL);
   json_str(j, "kind", kind[e->kind]);
   json_int(j, "tensor", e->tensor);
-  if (e->reader < 0) json_null(j, "reader");
-  else json_int(j, "reader", p->g->vertices.at[e->reader].node->id);
+  if (json_has(j, "reader", e->reader >= 0)) json_int(j, "reader", p->g->vertices.at[e->reader].node->id);
   json_num(j, "more", e->more);
   json_end(j, '}');
 }
@@ -199,7 +198,7 @@ void whys_json(const Sites *p, Json *j) {
     json_str(j, "pin", w->pin);
     if (w->none) json_str(j, "why", w->none);
     else {
-      put_mesh(j, &w->placing->mesh);
+      json_ints(j, "mesh", w->placing->mesh.n, w->placing->mesh.size);
       put_placing(j, p, w->placing);
       json_array(j, "edges");
       for (uint32_t k = 0; k < w->edges.len; k++) put_edge(p, j, &w->edges.at[k]);

@@ -36,9 +36,7 @@ static void value_json(Json *j, const char *name, const char *const *axis, const
   json_object(j, NULL);
   json_str(j, "name", name);
   json_str(j, "dtype", dtype_name(x->dtype));
-  json_array(j, "shape");
-  for (uint32_t k = 0; k < x->rank; k++) json_int(j, NULL, x->shape[k]);
-  json_end(j, ']');
+  json_ints(j, "shape", x->rank, x->shape);
   json_array(j, "labels");
   for (uint32_t k = 0; k < x->rank; k++) json_str(j, NULL, axis[k]);
   json_end(j, ']');

@@ -431,8 +431,7 @@ void device_plan_table(const Job *j, const DevicePlan *d, Buf *b) {
 static void move_json(const DevicePlan *d, const DeviceMove *m, Json *j) {
   static const char *const kind[] = {"in", "out", "within"};
   json_object(j, NULL);
-  if (m->row < d->rows->rows.len) json_int(j, "step", step_of(d, m->row));
-  else json_null(j, "step");
+  if (json_has(j, "step", m->row < d->rows->rows.len)) json_int(j, "step", step_of(d, m->row));
   json_int(j, "buffer", m->buffer);
   json_str(j, "kind", kind[m->kind]);
   json_int(j, "times", m->times);
@@ -442,25 +441,21 @@ static void move_json(const DevicePlan *d, const DeviceMove *m, Json *j) {
 
 void device_plan_json(const DevicePlan *d, Json *j) {
   json_object(j, "device");
-  if (d->limit) json_int(j, "limit_bytes", d->limit);
-  else json_null(j, "limit_bytes");
+  if (json_has(j, "limit_bytes", d->limit)) json_int(j, "limit_bytes", d->limit);
   json_bool(j, "spills", d->spills);
   json_int(j, "bytes", d->takes);
   json_int(j, "whole_bytes", d->whole);
   json_int(j, "least_bytes", d->least);
   json_object(j, "least_at");
-  if (d->binds && d->binds->name) json_strn(j, "name", d->binds->name->s, d->binds->name->len);
-  else json_null(j, "name");
+  json_name(j, "name", d->binds ? d->binds->name : NULL);
   json_place(j, d->binds ? d->binds->task->place : (Place){0});
   json_end(j, '}');
   json_int(j, "bytes_in", d->in);
   json_int(j, "bytes_out", d->out);
   json_bool(j, "one_turn", d->one_turn);
   json_bool(j, "all_steps", !d->not_all);
-  if (d->bus) json_num(j, "seconds_in", (double)d->in / d->bus->link.value);
-  else json_null(j, "seconds_in");
-  if (d->bus) json_num(j, "seconds_out", (double)d->out / d->bus->link.value);
-  else json_null(j, "seconds_out");
+  if (json_has(j, "seconds_in", d->bus)) json_num(j, "seconds_in", (double)d->in / d->bus->link.value);
+  if (json_has(j, "seconds_out", d->bus)) json_num(j, "seconds_out", (double)d->out / d->bus->link.value);
   json_array(j, "moves");
   for (uint32_t i = 0; i < d->moves.len; i++) move_json(d, &d->moves.at[i], j);
   json_end(j, ']');

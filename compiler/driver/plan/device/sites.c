@@ -180,9 +180,7 @@ void device_plans_json(const DevicePlans *x, Json *j) {
   for (uint32_t i = 0; i < x->groups.len; i++) {
     const DeviceGroup *g = &x->groups.at[i];
     json_object(j, NULL);
-    json_array(j, "sites");
-    for (uint32_t k = 0; k < g->sites.len; k++) json_int(j, NULL, g->sites.at[k]);
-    json_end(j, ']');
+    json_ints(j, "sites", g->sites.len, g->sites.at);
     json_int(j, "moved_in", g->plan->moved_in);
     json_int(j, "moved_out", g->plan->moved_out);
     json_bool(j, "fetches", g->plan->fetches);

@@ -44,6 +44,10 @@ grep -q 'but before dims was' out && wrong "the sizes are the same"
 grep -q 'but before threads was 1' out || wrong "a different number of threads is not reported"
 echo '{"format": "something"}' >other.json
 want 1 "$EIN" bench sum.ein -D N=1000 --flags=-O1 --compare other.json
+for text in '{"format": "something", "note": "no ein bench 1"}' '"ein bench 1"' '{"format": "ein bench 1"' ''; do
+  echo "$text" >other.json
+  want 1 "$EIN" bench sum.ein -D N=1000 --flags=-O1 --compare other.json
+done
 want 4 "$EIN" bench sum.ein -D N=1000 --flags=-O1 --compare nowhere.json
 want 2 "$EIN" bench sum.ein --flags=-O1
 says "-D N="

@@ -26,56 +26,28 @@ typedef struct Bench {
   double lowered;             /* seconds from the file to loops */
   double flops;               /* of one run; 0: none, or not known */
   const char *old;            /* --compare: its file, */
-  const char *old_text;       /*   its text, */
+  const JsonValue *old_values; /*   its values, */
   double old_median;          /*   and its median */
 } Bench;
 
 /* ---- earlier results ---------------------------------------------------------------------- */
 
-/* The end of the string that begins at s; NULL if it has none. */
-static const char *string_end(const char *s) {
-  for (s++; *s && *s != '"'; s++)
-    if (*s == '\\' && s[1]) s++;
-  return *s ? s + 1 : NULL;
-}
-
-/* The text of the value of a member of the outermost object; NULL: there is none. */
-static const char *member_find(const char *json, const char *name, size_t *len) {
-  int depth = 0;
-  size_t n = strlen(name);
-  const char *value = NULL;
-  for (const char *at = json; at && *at;) {
-    bool ends = depth == 1 && (*at == ',' || *at == '}');
-    if (value && ends) {
-      while (strchr(" \t\r\n", at[-1])) at--;
-      return *len = (size_t)(at - value), value;
-    }
-    depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
-    const char *key = at + 1;
-    if (*at++ != '"') continue;
-    at = string_end(key - 1);
-    if (!at || value || depth != 1 || (size_t)(at - 1 - key) != n || memcmp(key, name, n) != 0) continue;
-    at += strspn(at, " \t\r\n");
-    if (*at == ':') at++, at += strspn(at, " \t\r\n"), value = at;
-  }
-  return NULL;
-}
-
-static bool number_member(const char *json, const char *name, double *out) {
-  size_t n;
-  const char *value = member_find(json, name, &n);
-  return value && double_read(value, n, out);
+/* The text of one of these values; NULL: there is none. */
+static const char *member_text(Arena *a, const JsonValue *object, const char *name) {
+  const JsonValue *v = json_member(object, name);
+  return v ? span_text(a, v->span) : NULL;
 }
 
 static Leave old_read(Bench *b) {
   Session *s = b->s;
-  const char *why;
   b->old = arg_last(b->args, OPT_COMPARE);
   if (!b->old) return LEAVE_OK;
-  Source *src = source_read(s->arena, b->old, &why);
-  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", b->old, why);
-  b->old_text = src->bytes;
-  if (strstr(src->bytes, "\"ein bench 1\"") && number_member(src->bytes, "median", &b->old_median) && b->old_median > 0)
+  Source *src = file_read(s, b->old);
+  if (!src) return LEAVE_MACHINE;
+  b->old_values = json_read(s->arena, src, diags_new(s->arena));
+  const JsonValue *format = json_member(b->old_values, "format"), *median = json_member(b->old_values, "median");
+  b->old_median = median && median->kind == JSON_NUMBER ? median->number : 0;
+  if (b->old_median > 0 && format && format->kind == JSON_STRING && strcmp(format->text, "ein bench 1") == 0)
     return LEAVE_OK;
   return fail(s, LEAVE_PROGRAM, "%s holds no results of ein bench --format=json", b->old);
 }
@@ -231,25 +203,26 @@ static void what_json(const Bench *b, Json *j) {
 }
 
 /* On one line. */
-static void was_text(Buf *out, const char *what, const char *was, size_t n) {
+static void was_text(Buf *out, const char *what, const char *was) {
   buf_printf(out, "  but before %s was ", what);
-  for (size_t i = 0; i < n; i++)
-    if (was[i] != ' ' || !i || !strchr(" \n", was[i - 1])) buf_char(out, was[i] == '\n' ? ' ' : was[i]);
+  for (const char *c = was; *c; c++)
+    if (*c != ' ' || c == was || !strchr(" \n", c[-1])) buf_char(out, *c == '\n' ? ' ' : *c);
   buf_char(out, '\n');
 }
 
 static void old_differs(const Bench *b, Buf *out, Json *list) {
-  Buf now = buf_new(b->s->arena);
+  Arena *a = b->s->arena;
+  Buf now = buf_new(a);
   Json j = json_new(&now);
   json_object(&j, NULL);
   what_json(b, &j);
   json_end(&j, '}');
+  const JsonValue *values = json_read(a, source_new(a, "now", now.s, now.len), diags_new(a));
   for (size_t i = 0; i < COUNT(told); i++) {
-    size_t n, m;
-    const char *was = member_find(b->old_text, told[i], &n), *is = member_find(now.s, told[i], &m);
-    if (was && is && n == m && memcmp(was, is, n) == 0) continue;
+    const char *was = member_text(a, b->old_values, told[i]), *is = member_text(a, values, told[i]);
+    if (was && is && strcmp(was, is) == 0) continue;
     if (list) json_str(list, NULL, told[i]);
-    else was_text(out, told[i], was ? was : "not told", was ? n : 8);
+    else was_text(out, told[i], was ? was : "not told");
   }
 }
 
@@ -280,13 +253,8 @@ static void say_text(const Bench *b, Buf *out) {
 }
 
 static void rates_json(const Bench *b, Json *j) {
-  if (b->flops > 0) {
-    json_num(j, "flops", b->flops);
-    json_num(j, "gflops", b->flops / b->median * 1e-9);
-  } else {
-    json_null(j, "flops");
-    json_null(j, "gflops");
-  }
+  if (json_has(j, "flops", b->flops > 0)) json_num(j, "flops", b->flops);
+  if (json_has(j, "gflops", b->flops > 0)) json_num(j, "gflops", b->flops / b->median * 1e-9);
 }
 
 static void say_json(const Bench *b, Buf *out) {

@@ -42,8 +42,7 @@ static Leave words_agree(Session *s, const Words *w, uint32_t first, const char 
 
 static Leave program_parse(Session *s, Job *j) {
   if (strcmp(j->path, "-") == 0 || file_stands_in(s, j->path)) {
-    const char *why;
-    Source *src = file_stands_in(s, j->path) ? file_read(s, j->path, &why) : stdin_read(s);
+    Source *src = file_stands_in(s, j->path) ? file_read(s, j->path) : stdin_read(s);
     if (!src) return LEAVE_MACHINE;
     j->program = program_from_text(&s->front, src->name, src->bytes, src->len);
   } else if (access(j->path, F_OK) != 0 && access(arena_printf(s->arena, "%s.ein", j->path), F_OK) == 0)

@@ -155,7 +155,7 @@ bool file_begins_ours(Arena *a, const char *path); /* it does not exist, or its 
 bool file_is_device(const char *path);            /* a character device, such as /dev/null */
 bool file_same(const char *a, const char *b);     /* both are there, and one file or folder */
 Source *stdin_read(Session *s);                   /* NULL after a complaint */
-Source *file_read(Session *s, const char *path, const char **why); /* as source_read, for a file that the user names */
+Source *file_read(Session *s, const char *path);  /* the same: a file that the user names */
 bool file_stands_in(const Session *s, const char *path);           /* a guest provides it */
 const char *program_on_path(Arena *a, const char *name); /* NULL if there is none */
 /* Runs a program without a shell, with `in` as its stdin, and its stdout in *out. Returns false with *why. */
@@ -261,6 +261,7 @@ EmitOptions job_emit(Session *s, const Job *j, const char *prefix);     /* after
  * result is not kept. They change no result. */
 Leave machine_said(Session *s, const Args *a, const struct Machine **out); /* by --machine or $EIN_MACHINE; NULL:
                                                                             * none */
+Leave machine_file(Session *s, const char *path, const struct Machine **out);
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads);
 /* Finds which registers the C compiler has. */
 void target_ask(Session *s, const Args *a, const TaskGraph *t, LoopTarget *target);

@@ -50,12 +50,14 @@ bool file_same(const char *a, const char *b) {
   return stat(a, &x) == 0 && stat(b, &y) == 0 && !S_ISCHR(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static Leave device_write(Session *s, const char *path, const char *bytes, size_t len) {
-  int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+/* Writes to what is there. */
+static bool write_there(const char *path, int flags, const char *bytes, size_t len) {
+  int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
   bool ok = fd >= 0 && write_all(fd, bytes, len);
   int why = errno;
   if (fd >= 0 && close(fd) != 0 && ok) ok = false, why = errno;
-  return ok ? LEAVE_OK : fail(s, LEAVE_MACHINE, "cannot write %s: %s", path, strerror(why));
+  errno = why;
+  return ok;
 }
 
 /* Where links lead to a file that is not there yet; NULL: in a circle, which is said. */
@@ -80,21 +82,12 @@ static Leave target_find(Session *s, const char **path, mode_t *mode) {
   return LEAVE_OK;
 }
 
-/* For a folder that takes no new file, where the file itself may be written. */
-static bool write_there(const char *path, const char *bytes, size_t len) {
-  int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
-  bool ok = fd >= 0 && write_all(fd, bytes, len);
-  int why = errno;
-  if (fd >= 0 && close(fd) != 0 && ok) ok = false, why = errno;
-  errno = why;
-  return ok;
-}
-
+/* Where a folder takes no new file, the file itself may be written. */
 static bool write_new(const char *path, char *temporary, const char *bytes, size_t len, mode_t mode, bool lasts) {
   int fd = temporary_file(temporary);
   if (fd < 0)
     return (errno == EACCES || errno == EPERM || errno == EROFS) && access(path, W_OK) == 0 &&
-        write_there(path, bytes, len);
+        write_there(path, O_TRUNC, bytes, len);
   bool ok = write_all(fd, bytes, len) && fchmod(fd, mode) == 0 && (!lasts || fsync(fd) == 0);
   int why = errno;
   if (close(fd) != 0 && ok) ok = false, why = errno;
@@ -110,8 +103,9 @@ Leave file_put(Session *s, const char *path, const char *bytes, size_t len, unsi
     print(s, &(Buf){.s = (char *)(uintptr_t)bytes, .len = len});
     return LEAVE_OK;
   }
-  if (file_is_device(path)) return device_write(s, path, bytes, len);
   const char *said = path;
+  if (file_is_device(path) && write_there(path, 0, bytes, len)) return LEAVE_OK;
+  if (file_is_device(path)) return fail(s, LEAVE_MACHINE, "cannot write %s: %s", path, strerror(errno));
   mode_t mask = umask(0), mode = 0666 & ~mask;
   umask(mask);
   Leave l = target_find(s, &path, &mode);
@@ -163,9 +157,12 @@ static const GuestFile *guest_file(const Session *s, const char *path) {
 
 bool file_stands_in(const Session *s, const char *path) { return guest_file(s, path) != NULL; }
 
-Source *file_read(Session *s, const char *path, const char **why) {
+Source *file_read(Session *s, const char *path) {
   const GuestFile *f = guest_file(s, path);
-  return f ? source_new(s->arena, path, f->text, f->len) : source_read(s->arena, path, why);
+  const char *why;
+  Source *src = f ? source_new(s->arena, path, f->text, f->len) : source_read(s->arena, path, &why);
+  if (!src) fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+  return src;
 }
 
 Source *stdin_read(Session *s) {

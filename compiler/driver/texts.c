@@ -9,13 +9,6 @@
 #include "task/sites/site.h"
 #include "driver.h"
 
-static Source *text_read(Session *s, const Job *j) {
-  const char *why;
-  Source *src = file_read(s, j->path, &why);
-  if (!src) fail(s, LEAVE_MACHINE, "cannot read %s: %s", j->path, why);
-  return src;
-}
-
 /* ---- the summary ------------------------------------------------------------------------------------------ */
 
 /* A vertex with a tensor's name, type and shape; labels are NULL if unknown. */
@@ -162,7 +155,7 @@ Leave text_begin(Session *s, Job *j, const Args *a) {
   bool wants_graph = a->command == CMD_VERIFY || a->command == CMD_GRAPH;
   if (wants_graph && j->from != LANG_GRAPH && j->from != LANG_PLAN)
     return fail(s, LEAVE_USAGE, "%s is past the graph, which is what ein %s wants", j->path, commands[a->command].name);
-  Source *src = text_read(s, j);
+  Source *src = file_read(s, j->path);
   if (!src) return LEAVE_MACHINE;
   switch (j->from) {
   case LANG_GRAPH: return graph_begin(s, j, src);

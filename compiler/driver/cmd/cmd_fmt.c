@@ -16,21 +16,20 @@ static Leave format_check(const Source *src, const Buf *text, Session *s) {
 }
 
 static Leave format_one(Session *s, const Args *a, const char *path) {
-  const char *why, *to = arg_last(a, OPT_OUTPUT);
+  const char *to = arg_last(a, OPT_OUTPUT);
   bool in = strcmp(path, "-") == 0;
-  Source *src = in ? stdin_read(s) : file_read(s, path, &why);
-  if (!src) return in ? LEAVE_MACHINE : fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
+  Source *src = in ? stdin_read(s) : file_read(s, path);
+  if (!src) return LEAVE_MACHINE;
   AstFile *f = parse_file(s->arena, s->strings, src, s->diags);
   Leave l = session_report(s);
   if (l) return l;
   Buf text = buf_new(s->arena);
   fmt_print(&text, f);
   if (arg_has(a, OPT_FMT_CHECK)) return format_check(src, &text, s);
-  if (!arg_has(a, OPT_FMT_WRITE))
-    return file_write(s, to ? to : "-", text.s ? text.s : "", text.len);
+  if (!arg_has(a, OPT_FMT_WRITE)) return file_write(s, to ? to : "-", text.s, text.len);
   if (in || same(src, &text))
     return in ? fail(s, LEAVE_USAGE, "standard input cannot be written in place") : LEAVE_OK;
-  return file_write(s, path, text.s ? text.s : "", text.len);
+  return file_write(s, path, text.s, text.len);
 }
 
 Leave cmd_fmt(Session *s, Args *a) {

@@ -48,17 +48,20 @@ static void machine_here(Session *s, const Args *a, LoopTarget *target) {
   detail(s, "this machine's second cache has %lld KB", (long long)(cache[1].bytes / 1024));
 }
 
-Leave machine_said(Session *s, const Args *a, const Machine **out) {
-  const char *said = arg_last(a, OPT_MACHINE), *env = getenv("EIN_MACHINE"), *why;
-  *out = NULL;
-  if (!said && env && *env) said = env;
-  if (!said) return LEAVE_OK;
-  Source *src = file_read(s, said, &why);
-  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", said, why);
+Leave machine_file(Session *s, const char *path, const Machine **out) {
+  Source *src = file_read(s, path);
+  if (!src) return LEAVE_MACHINE;
   *out = machine_read(s->arena, src, s->diags);
   if (!*out || !machine_check(*out, s->diags)) return session_report(s);
-  detail(s, "%s: %s", said, (*out)->name);
+  detail(s, "%s: %s", path, (*out)->name);
   return LEAVE_OK;
+}
+
+Leave machine_said(Session *s, const Args *a, const Machine **out) {
+  const char *said = arg_last(a, OPT_MACHINE), *env = getenv("EIN_MACHINE");
+  *out = NULL;
+  if (!said && env && *env) said = env;
+  return said ? machine_file(s, said, out) : LEAVE_OK;
 }
 
 Leave tuning_find(Session *s, const Args *a, LoopTarget *target, double *worth_threads) {

@@ -9,17 +9,6 @@
 
 /* ---- the request ------------------------------------------------------------------------------------------ */
 
-static Leave machine_find(Sites *p, const char *path) {
-  Session *s = p->s;
-  const char *why;
-  Source *src = file_read(s, path, &why);
-  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
-  p->asked.machine = machine_read(s->arena, src, s->diags);
-  if (!p->asked.machine || !machine_check(p->asked.machine, s->diags)) return session_report(s);
-  detail(s, "%s: %s", path, p->asked.machine->name);
-  return LEAVE_OK;
-}
-
 /* "24GB", "1.5 GiB", "512Mi", "4096 bytes", "4096". Returns NULL, or what was expected. */
 static const char *amount_read(Arena *a, const char *said, double *out) {
   size_t n = strspn(said, "0123456789.");
@@ -50,7 +39,7 @@ Leave machine_wanted(Sites *p, const Args *a) {
   Leave l = memory_said(s, a, &most);
   p->asked.in_seconds = path && (asked || !costs);
   p->asked.devices = target_device(s, a);
-  if (!l && path) l = machine_find(p, path);
+  if (!l && path) l = machine_file(s, path, &p->asked.machine);
   if (!l && path && !memory) most = (double)p->asked.machine->site_bytes;
   /* if there is a limit already, the stricter one */
   if (most > 0 && (p->asked.memory <= 0 || most < p->asked.memory)) p->asked.memory = most;

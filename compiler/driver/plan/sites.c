@@ -23,20 +23,24 @@ Leave sites_read(Session *s, const Args *a, int64_t *sites) {
   return fail(s, LEAVE_USAGE, "-n %s: expected a number of sites, from 1 to %d", said, PLAN_SITES);
 }
 
+static Leave plan_file(Session *s, const char *path, Plan **out) {
+  Source *src = file_read(s, path);
+  *out = src ? plan_read(s->arena, s->strings, src, s->diags) : NULL;
+  return *out ? LEAVE_OK : src ? session_report(s) : LEAVE_MACHINE;
+}
+
 Leave sites_said(Session *s, Args *a, const char *program) {
   static const OptionId about[] = {OPT_PIN, OPT_PLANNER, OPT_COSTS, OPT_BUDGET};
-  const char *path = arg_last(a, OPT_PLAN_FILE), *why;
+  const char *path = arg_last(a, OPT_PLAN_FILE);
+  Plan *plan;
   if (arg_has(a, OPT_SITES) || s->ranks) return LEAVE_OK;
   for (size_t k = 0; k < COUNT(about) && !path; k++)
     if (arg_has(a, about[k]))
       return fail(s, LEAVE_USAGE, "--%s is for plans for many sites; -n says for how many", options[about[k]].name);
   if (!path || language_of(program) >= LANG_TRA) return LEAVE_OK;
-  Source *src = file_read(s, path, &why);
-  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
-  const Plan *plan = plan_read(s->arena, s->strings, src, s->diags);
-  if (!plan) return session_report(s);
-  vec_push(s->arena, a->given[OPT_SITES], arena_printf(s->arena, "%lld", (long long)plan->sites));
-  return LEAVE_OK;
+  Leave l = plan_file(s, path, &plan);
+  if (!l) vec_push(s->arena, a->given[OPT_SITES], arena_printf(s->arena, "%lld", (long long)plan->sites));
+  return l;
 }
 
 static Leave budget_read(Sites *p, const Args *a) {
@@ -82,16 +86,14 @@ Leave rivals_read(Sites *p, const Args *a) {
 /* A plan's file and pins on the command line together say what is fixed. */
 static Leave said_read(Sites *p, const Args *a, Plan **out) {
   Session *s = p->s;
-  const char *path = arg_last(a, OPT_PLAN_FILE), *why;
+  const char *path = arg_last(a, OPT_PLAN_FILE);
   const Words *files = &a->given[OPT_PLAN_FILE];
   if (files->len > 1) return fail(s, LEAVE_USAGE, "--plan is given twice: %s and %s", files->at[0], files->at[1]);
   *out = NEW(s->arena, Plan);
   (*out)->sites = p->sites;
   if (path) {
-    Source *src = file_read(s, path, &why);
-    if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
-    *out = plan_read(s->arena, s->strings, src, s->diags);
-    if (!*out) return session_report(s);
+    Leave l = plan_file(s, path, out);
+    if (l) return l;
     if (!arg_has(a, OPT_SITES) && !p->asked.held) p->sites = (*out)->sites;
     else if (p->sites != (*out)->sites)
       return fail(s, LEAVE_USAGE, "%s is a plan for %lld sites, and %s %lld", path, (long long)(*out)->sites,

@@ -39,7 +39,7 @@ typedef struct SitesAsked {
   Planner who;
   double budget;
   double memory;             /* limit of a site; 0: none */
-  Machine *machine;          /* NULL: none given */
+  const Machine *machine;    /* NULL: none given */
   const Plan *plan;          /* a plan file and pins */
   bool devices;              /* sites are devices: if no plan keeps to the memory, tensors stay on the host */
   bool all_sites;            /* it will run: each site is a process, and has a part */

@@ -1,7 +1,6 @@
 /* driver/plan/device/device.c - a run's memory on a device, before it runs; see device.h. */
 #include "device.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/spill.h"
@@ -277,16 +276,12 @@ static Leave too_small(Session *s, const Job *j, const char *at, const DevicePla
 }
 
 static Leave bus_find(Session *s, const Args *a, DevicePlan *out) {
-  const char *path = arg_last(a, OPT_MACHINE), *env = getenv("EIN_MACHINE"), *why;
   double most = 0;
+  const Machine *m = NULL;
   Leave l = memory_said(s, a, &most);
-  if (!path && env && *env) path = env;
   out->limit = (int64_t)most;
-  if (l || !path) return l;
-  Source *src = file_read(s, path, &why);
-  if (!src) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", path, why);
-  const Machine *m = machine_read(s->arena, src, s->diags);
-  if (!m || !machine_check(m, s->diags)) return session_report(s);
+  if (!l) l = machine_said(s, a, &m);
+  if (l || !m) return l;
   if (!out->limit) out->limit = m->site_bytes;
   if (m->site + 1 < m->levels.len && m->levels.at[m->site + 1].link.value > 0) out->bus = &m->levels.at[m->site + 1];
   return LEAVE_OK;

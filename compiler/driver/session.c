@@ -145,8 +145,8 @@ static void speak(Session *s, const char *kind, const char *ink, const char *tex
   Buf b = buf_new(s->arena);
   if (s->guest) {
     shown(&b, text);
-    buf_printf(&s->guest->err, "ein: %s%s%s\n", kind, *kind ? ": " : "", b.s ? b.s : "");
-    vec_push(s->arena, s->guest->heard, ((Heard){.text = b.s ? b.s : "", .error = *kind != 0}));
+    buf_printf(&s->guest->err, "ein: %s%s%s\n", kind, *kind ? ": " : "", b.s);
+    vec_push(s->arena, s->guest->heard, ((Heard){.text = b.s, .error = *kind != 0}));
     return;
   }
   buf_str(&b, "ein: ");

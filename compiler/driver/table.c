@@ -44,7 +44,7 @@ static size_t text_clipped(Buf *b, const char *s, size_t most) {
 const char *shown(Arena *a, const char *s) {
   Buf b = buf_new(a);
   text_clipped(&b, s, SIZE_MAX);
-  return b.s ? b.s : "";
+  return b.s;
 }
 
 const char *amount(Arena *a, int64_t n, const char *unit) {

@@ -61,8 +61,7 @@ void answer_fill(Session *s, Leave l, ein_answer *out) {
   Guest *g = s->guest;
   ein_complaint *all = NEW_ARRAY(s->arena, ein_complaint, g->heard.len + 1);
   for (uint32_t i = 0; i < g->heard.len; i++) complaint_of(s->arena, &g->heard.at[i], &all[i]);
-  *out = (ein_answer){
-      (ein_outcome)l, g->out.s ? g->out.s : "", g->out.len, (int)g->heard.len, all, g->err.s ? g->err.s : ""};
+  *out = (ein_answer){(ein_outcome)l, g->out.s, g->out.len, (int)g->heard.len, all, g->err.s};
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

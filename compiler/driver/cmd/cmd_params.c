@@ -65,7 +65,7 @@ static void row_find(Session *s, const Job *j, ParamRow *r) {
     r->state = b->missing ? PARAM_MISSING : PARAM_OTHER;
     bound_claim(b, true);
   }
-  r->why = why.s ? why.s : "";
+  r->why = why.s;
 }
 
 /* ---- reports ----------------------------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static const char *shape_text(Arena *a, const ParamRow *r) {
     if (r->shape[k] < 0) buf_char(&b, '?');
     else buf_printf(&b, "%lld", (long long)r->shape[k]);
   }
-  return arena_printf(a, "[%s] %s", b.s ? b.s : "", dtype_name(r->dtype));
+  return arena_printf(a, "[%s] %s", b.s, dtype_name(r->dtype));
 }
 
 static const char *stored_text(Arena *a, const ParamRow *r) {

@@ -25,14 +25,6 @@ static void head(Compared *c) {
   c->any = true;
 }
 
-static void element_text(Buf *b, Str name, const EvalArray *x, int64_t k) {
-  int64_t *at = NEW_ARRAY(b->arena, int64_t, x->rank + 1), rest = k;
-  for (uint32_t d = x->rank; d-- > 0; rest /= x->shape[d]) at[d] = rest % x->shape[d];
-  buf_str(b, name->s);
-  for (uint32_t d = 0; d < x->rank; d++) buf_printf(b, "%s%lld", d ? "," : "[", (long long)at[d]);
-  if (x->rank) buf_char(b, ']');
-}
-
 static void def_told(Compared *c, const AstStmt *def, const Eval *without) {
   const EinGraph *g = c->with->graph;
   head(c);
@@ -43,8 +35,8 @@ static void def_told(Compared *c, const AstStmt *def, const Eval *without) {
     double floor = rounding_floor(c->s->arena, c->with, g->outputs.at[k].node);
     Distance d = distance(stated, body, distance_bound(c->s->arena, g, g->outputs.at[k].node), floor, NULL, NULL);
     if (!d.wrong) continue;
-    buf_str(c->out, "ANOTHER: ");
-    element_text(c->out, g->outputs.at[k].name, stated, d.first);
+    buf_printf(c->out, "ANOTHER: %s", g->outputs.at[k].name->s);
+    report_place(c->out, stated, d.first);
     buf_str(c->out, " is ");
     double_print(c->out, eval_real(stated, d.first));
     buf_str(c->out, ", by the body ");

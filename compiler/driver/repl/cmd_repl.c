@@ -81,7 +81,7 @@ static Leave lines_take(Prompt *p, Session *process, bool terminal) {
     Arena *a = arena_new();
     Buf text = buf_new(a);
     uint32_t n;
-    if (text_read(lines, terminal, &n, &text)) l = query(p, process, text.s ? text.s : "", text.len);
+    if (text_read(lines, terminal, &n, &text)) l = query(p, process, text.s, text.len);
     else if (terminal) p->over = fputs("\n", stdout) != 0;
     else p->over = true;
     p->line += n;
@@ -155,12 +155,12 @@ static void answer_json(Answer *x, Prompt *p, Leave l, const Request *r, const B
   if (!l && r->complete) complete_json(p, &j, r->complete);
   if (!l && r->whole) json_bool(&j, "whole", !prompt_open(r->whole));
   if (l || r->text) {
-    json_strn(&j, "text", x->out.s ? x->out.s : "", x->out.len);
+    json_strn(&j, "text", x->out.s, x->out.len);
     json_raw(&j, "values", values->s, values->len);
   }
   if (p->svg->len) json_strn(&j, "svg", p->svg->s, p->svg->len);
   for (uint32_t i = 0; i < x->home.captured.len; i++) buf_printf(&said, "%s%s", i ? "\n" : "", x->home.captured.at[i]);
-  if (l) json_str(&j, "error", said.s ? said.s : "");
+  if (l) json_str(&j, "error", said.s);
   json_end(&j, '}');
   while (b.len && b.s[b.len - 1] == '\n') b.len--;
   buf_char(&b, '\n');

@@ -69,13 +69,13 @@ static unsigned char key_paste(EditLine *el, int key) {
   Buf b = buf_new(e->arena);
   wchar_t w;
   (void)key;
-  while (!ends_in(b.s ? b.s : "", b.len, end) && el_wgetc(el, &w) == 1) {
+  while (!ends_in(b.s, b.len, end) && el_wgetc(el, &w) == 1) {
     char bytes[16];
     int n = wctomb(bytes, w == L'\r' ? L'\n' : w == L'\t' ? L' ' : w);
     if (n > 0) buf_add(&b, bytes, (size_t)n);
   }
   if (b.len >= strlen(end)) b.s[b.len -= strlen(end)] = 0;
-  char *first = strchr(b.s ? b.s : "", '\n');
+  char *first = strchr(b.s, '\n');
   if (first) {
     e->pasted = first + 1;
     *first = 0;

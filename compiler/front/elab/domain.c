@@ -147,7 +147,7 @@ static const char *point_text(Elab *x, const Proof *p, const Expr *cond) {
   }
   for (uint32_t k = 0; k < p->dim.len; k++)
     buf_printf(&b, "%s%s = %lld", b.len ? ", " : "", p->dim.at[k].name->s, (long long)p->dim.at[k].value);
-  return b.s ? b.s : "";
+  return b.s;
 }
 
 static bool dim_at(void *proof, Str name, int64_t *out) {

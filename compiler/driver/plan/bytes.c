@@ -183,14 +183,10 @@ static void head_facts(const Sites *p, Buf *b) {
   }
 }
 
-/* Where it lost gets its own line, if both do not fit on one. */
 static void rival_print(const Sites *p, const char *head, const RunnerUp *r, Buf *b) {
-  enum { FIRST = 24, WIDTH = 120 };
   Buf words = buf_new(b->arena);
   rival_text(p, r, &words);
-  const char *lost = strstr(words.s, "; it would move ");
-  if (!lost || FIRST + words.len <= WIDTH) buf_printf(b, "  %-21s %s\n", head, words.s);
-  else buf_printf(b, "  %-21s %.*s;\n%*s%s\n", head, (int)(lost - words.s), words.s, FIRST, "", lost + 2);
+  rival_line(head, &words, "; it would move ", b);
 }
 
 static void rivals_print(const Sites *p, Buf *b) {
@@ -255,10 +251,6 @@ static void head_print(const Sites *p, Buf *b) {
 
 enum { COL_NAME, COL_EQUATION, COL_CUT, COL_HOME, COL_RECEIVED, COL_BROUGHT, COL_TIME, COL_MEMORY, COL_LINE, COLUMNS };
 
-const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d) {
-  return placing_dimension(a, p->places, tensor, d);
-}
-
 /* "s=4", "s=4 on 2" with two copies, "everywhere". */
 const char *home_text(Arena *a, const Sites *p, uint32_t tensor) {
   const PlaceTensor *t = &p->places->tensors.at[tensor];
@@ -282,17 +274,6 @@ static const char *cut_text(const Sites *p, uint32_t i, Arena *a) {
   return x && x->n ? arena_printf(a, "%s in %u panels of %s", cut, x->n, v->label[x->label]->s) : cut;
 }
 
-static void vertex_row(const Sites *p, uint32_t i, TableRow *r, Arena *a) {
-  const PartVertex *v = &p->g->vertices.at[i];
-  r->cell[COL_NAME] = shown(a, v->name);
-  r->cell[COL_EQUATION] = sites_equation(a, v);
-  r->cell[COL_CUT] = v->node->kind == EIN_STATE ? "" : cut_text(p, i, a);
-  r->cell[COL_RECEIVED] = bytes_of(a, placing_received(p->places, p->placing, i));
-  if (p->seconds) r->cell[COL_TIME] = seconds_of(a, p->report.facts->tensors.at[i].seconds);
-  r->cell[COL_MEMORY] = bytes_of(a, p->report.facts->tensors.at[i].memory);
-  r->cell[COL_LINE] = line_text(a, p->j.path, v->node->place);
-}
-
 /* Without a machine there is no time. */
 static void row_add(const Sites *p, Table *t, TableRow r, Arena *a) {
   for (int c = COL_TIME; !p->seconds && c + 1 < COLUMNS; c++) r.cell[c] = r.cell[c + 1];
@@ -309,19 +290,14 @@ static void tensors_print(const Sites *p, Buf *b) {
           .cell = {"tensor", "equation", "cut", "home", "operands", "result", "time", "memory", "line"}, .tail = ""},
       a);
   for (uint32_t i = 0; i < p->places->tensors.len; i++) {
-    const PlaceTensor *x = &p->places->tensors.at[i];
-    TableRow r = {.tail = ""};
-    if (x->vertex >= 0) vertex_row(p, (uint32_t)x->vertex, &r, a);
-    else {
-      r.cell[COL_NAME] = x->node->name ? shown(a, x->node->name->s) : "";
-      r.cell[COL_EQUATION] = arena_printf(a, "%s of %s", x->node->param ? "param" : "input", bytes_of(a, x->bytes));
-      r.cell[COL_CUT] = r.cell[COL_RECEIVED] = r.cell[COL_MEMORY] = "";
-      if (p->seconds) r.cell[COL_TIME] = seconds_of(a, p->report.facts->tensors.at[i].seconds);
-      r.cell[COL_LINE] = line_text(a, p->j.path, x->node->place);
-    }
-    r.cell[COL_HOME] = home_text(a, p, i);
-    r.cell[COL_BROUGHT] = bytes_of(a, placing_brought(p->places, p->placing, i));
-    row_add(p, &t, r, a);
+    const FactTensor *x = &p->report.facts->tensors.at[i];
+    bool made = x->vertex >= 0;
+    row_add(p, &t,
+        (TableRow){.cell = {x->name, x->equation, made && !x->state ? cut_text(p, i, a) : "", x->home,
+                       made ? bytes_of(a, x->received) : "", bytes_of(a, x->brought), seconds_of(a, x->seconds),
+                       made ? bytes_of(a, x->memory) : "", x->line},
+            .tail = ""},
+        a);
   }
   table_print(b, &t);
 }
@@ -477,8 +453,7 @@ static void put_tensor(Json *j, const Sites *p, uint32_t i) {
   const FactTensor *x = &p->report.facts->tensors.at[i];
   const PlaceTensor *t = &p->places->tensors.at[i];
   json_object(j, NULL);
-  if (t->vertex >= 0) json_str(j, "name", p->g->vertices.at[t->vertex].name);
-  else json_str(j, "name", t->node->name ? t->node->name->s : "");
+  json_str(j, "name", tensor_name(p, p->places, i));
   if (json_has(j, "vertex", t->vertex >= 0)) json_int(j, "vertex", t->node->id);
   put_count(j, "bytes", t->bytes);
   json_str(j, "dtype", dtype_name(t->node->dtype));

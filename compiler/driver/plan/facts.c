@@ -30,7 +30,6 @@ static void work_find(const Sites *p, const PartVertex *v, const uint32_t *d, Fa
 static void vertex_find(const Sites *p, uint32_t i, FactTensor *t) {
   Arena *a = p->s->arena;
   const PartVertex *v = &p->g->vertices.at[i];
-  t->name = shown(a, v->name);
   t->equation = sites_equation(a, v);
   t->state = v->node->kind == EIN_STATE;
   t->cut = t->state && p->asked.by_bytes ? "" : sites_cut(a, v, v->n_label, p->choice.d[i]);
@@ -44,16 +43,24 @@ static void vertex_find(const Sites *p, uint32_t i, FactTensor *t) {
   t->brought = c.aggregate;
 }
 
+const char *tensor_name(const Sites *p, const PlaceGraph *g, uint32_t i) {
+  const PlaceTensor *t = &g->tensors.at[i];
+  return t->vertex >= 0 ? p->g->vertices.at[t->vertex].name : t->node->name ? t->node->name->s : "";
+}
+
+const char *tensor_called(const Sites *p, Arena *a, uint32_t i) {
+  const char *name = tensor_name(p, p->places, i);
+  return *name ? shown(a, name) : "an input";
+}
+
 static void tensor_find(const Sites *p, const PlaceGraph *g, uint32_t i, FactTensor *t) {
   Arena *a = p->s->arena;
   const PlaceTensor *x = &g->tensors.at[i];
   *t = (FactTensor){.vertex = x->vertex, .cut = "", .home = "", .size = x->bytes, .kept = 1, .param = x->node->param};
+  t->name = shown(a, tensor_name(p, g, i));
   t->line = line_text(a, p->j.path, x->node->place);
   if (x->vertex >= 0) vertex_find(p, i, t);
-  else {
-    t->name = x->node->name ? shown(a, x->node->name->s) : "";
-    t->equation = arena_printf(a, "%s of %s", x->node->param ? "param" : "input", bytes_of(a, x->bytes));
-  }
+  else t->equation = arena_printf(a, "%s of %s", x->node->param ? "param" : "input", bytes_of(a, x->bytes));
   if (!p->asked.by_bytes) return;
   t->home = home_text(a, p, i);
   t->at_home = home_block(p, i);

@@ -154,12 +154,6 @@ static void panels_tell(const Sites *p, Placing *placing) {
 
 /* ---- under a limit -------------------------------------------------------------------------------------------- */
 
-static const char *tensor_name(const Sites *p, uint32_t t) {
-  const PlaceTensor *x = &p->places->tensors.at[t];
-  if (x->vertex >= 0) return p->g->vertices.at[x->vertex].name;
-  return x->node->name ? x->node->name->s : "an input";
-}
-
 #define PANELS_WORK 4e4        /* equations and panels to measure: for the plan, and as many for all before it */
 
 /* Parts come in rounds if there is no room for them at once; a plan's file may state the room. */
@@ -264,7 +258,7 @@ static Placing *placing_under(Sites *p, const PartVectors *only, Needs *n, Placi
 
 static const char *peak_at(const Sites *p, Arena *a) { /* ", at T" */
   int32_t at = p->fit.peak.at;
-  return at < 0 ? "" : arena_printf(a, ", at %s", shown(a, tensor_name(p, (uint32_t)at)));
+  return at < 0 ? "" : arena_printf(a, ", at %s", tensor_called(p, a, (uint32_t)at));
 }
 
 static Leave unfit(Sites *p, double least) {

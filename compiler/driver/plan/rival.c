@@ -148,8 +148,14 @@ void rival_text(const Sites *p, const RunnerUp *r, Buf *b) {
   rival_cost_text(p, r->placing->cost, b);
   buf_printf(b, ": %s cut %s", shown(a, v->name), sites_cut(a, v, v->n_label, r->d));
   if (r->more <= 0) return;
-  const PlaceTensor *t = &p->places->tensors.at[r->tensor];
-  const char *name = t->vertex >= 0 ? p->g->vertices.at[t->vertex].name : t->node->name ? t->node->name->s : "an input";
-  const char *what = r->operands ? "for the operands of" : t->vertex < 0 ? "for copies of" : "to bring home";
-  buf_printf(b, "; it would move %s more %s %s", bytes_of(a, r->more), what, shown(a, name));
+  bool input = p->places->tensors.at[r->tensor].vertex < 0;
+  const char *what = r->operands ? "for the operands of" : input ? "for copies of" : "to bring home";
+  buf_printf(b, "; it would move %s more %s %s", bytes_of(a, r->more), what, tensor_called(p, a, r->tensor));
+}
+
+void rival_line(const char *head, const Buf *words, const char *lost, Buf *b) {
+  enum { FIRST = 24, WIDTH = 120 };
+  const char *at = FIRST + words->len > WIDTH ? strstr(words->s, lost) : NULL;
+  if (!at) buf_printf(b, "  %-21s %s\n", head, words->s);
+  else buf_printf(b, "  %-21s %.*s;\n%*s%s\n", head, (int)(at - words->s), words->s, FIRST, "", at + 2);
 }

@@ -28,6 +28,8 @@ typedef struct RunnerUp {
 
 RunnerUp *rival_find(const Sites *p);
 void rival_cost_text(const Sites *p, double its, Buf *b); /* "41.0 kB a site, 1.07 times as much" */
+/* A line of the head; from `lost` on, words get their own line if both do not fit on one. */
+void rival_line(const char *head, const Buf *words, const char *lost, Buf *b);
 void rival_text(const Sites *p, const RunnerUp *r, Buf *b); /* "41.0 kB a site, 1.07 times as much: ..." */
 
 #endif

@@ -161,8 +161,9 @@ const char *bytes_best(const Sites *p, Arena *a); /* whether another plan is bet
                                                    * NULL: unknown */
 void bytes_json(const Sites *p, Buf *out);
 const char *bytes_of(Arena *a, double x);
-const char *dimension_name(Arena *a, const Sites *p, uint32_t tensor, uint32_t d);
 const char *home_text(Arena *a, const Sites *p, uint32_t tensor);
+const char *tensor_name(const Sites *p, const PlaceGraph *g, uint32_t tensor); /* as in the program; "": it has none */
+const char *tensor_called(const Sites *p, Arena *a, uint32_t tensor);          /* the same for people; "an input" */
 
 /* ---- as a program over relations: driver/plan/algebra.c --------------------------------------------------------- */
 Leave plan_relations(Session *s, Args *a); /* driver/plan/relations.c: what such a text moves */

@@ -117,16 +117,11 @@ Leave whys_find(Sites *p, const Args *a) {
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-static const char *tensor_name(const Sites *p, uint32_t i) {
-  const FactTensor *t = &p->report.facts->tensors.at[i];
-  return *t->name ? t->name : "an input";
-}
-
 static const char *edge_text(const Sites *p, const WhyEdge *e, Arena *a) {
-  const char *name = tensor_name(p, e->tensor);
+  const char *name = tensor_called(p, a, e->tensor);
   bool input = p->places->tensors.at[e->tensor].vertex < 0;
   switch (e->kind) {
-  case EDGE_READ: return arena_printf(a, "for %s, which reads %s", tensor_name(p, (uint32_t)e->reader), name);
+  case EDGE_READ: return arena_printf(a, "for %s, which reads %s", tensor_called(p, a, (uint32_t)e->reader), name);
   case EDGE_OPERANDS: return arena_printf(a, "for the operands of %s", name);
   case EDGE_KERNELS: return arena_printf(a, "in the kernels of %s", name);
   default: return arena_printf(a, input ? "for copies of %s" : "to bring %s home", name);
@@ -165,15 +160,10 @@ void why_text(const Sites *p, const Why *w, Buf *b) {
 }
 
 void whys_print(const Sites *p, Buf *b) {
-  enum { FIRST = 24, WIDTH = 120 };
   for (uint32_t i = 0; i < p->report.whys.len; i++) {
     Buf words = buf_new(b->arena);
-    const char *head = arena_printf(b->arena, "why not %s", shown(b->arena, p->report.whys.at[i]->pin));
     why_text(p, p->report.whys.at[i], &words);
-    const char *lost = strstr(words.s, "; it ");
-    buf_printf(b, "  %-21s ", head);
-    if (!lost || FIRST + words.len <= WIDTH) buf_printf(b, "%s\n", words.s);
-    else buf_printf(b, "%.*s;\n%*s%s\n", (int)(lost - words.s), words.s, FIRST, "", lost + 2);
+    rival_line(arena_printf(b->arena, "why not %s", shown(b->arena, p->report.whys.at[i]->pin)), &words, "; it ", b);
   }
 }
 

@@ -33,7 +33,7 @@ static const char *block_text(const Facts *f, uint32_t tensor, const uint32_t *p
   placement_box(&f->p->placing->mesh, home, t->n, t->extent, place, from, to);
   for (uint32_t d = 0; d < t->n; d++)
     if (from[d] > 0 || to[d] < t->extent[d]) {
-      buf_printf(&b, "%s%s %lld", b.len ? ", " : "", dimension_name(a, f->p, tensor, d), (long long)from[d]);
+      buf_printf(&b, "%s%s %lld", b.len ? ", " : "", placing_dimension(a, f->g, tensor, d), (long long)from[d]);
       if (to[d] - 1 > from[d]) buf_printf(&b, "..%lld", (long long)to[d] - 1);
     }
   return b.len ? b.s : "all of it";

@@ -48,7 +48,7 @@ AxisUse axis_cuts(const Facts *f, uint32_t vertex, uint32_t axis) {
 AxisUse axis_home(const Facts *f, uint32_t tensor, uint32_t axis) {
   int8_t d = f->p->placing->home[tensor].on[axis];
   return (AxisUse){
-      d < 0 ? "*" : shown(f->p->s->arena, dimension_name(f->p->s->arena, f->p, tensor, (uint32_t)d)), false};
+      d < 0 ? "*" : shown(f->p->s->arena, placing_dimension(f->p->s->arena, f->g, tensor, (uint32_t)d)), false};
 }
 
 /* ---- the head ------------------------------------------------------------------------------------------------ */
@@ -244,7 +244,7 @@ static void cell_home(const Facts *f, Buf *b, uint32_t i) {
   for (uint32_t d = 0; d < f->g->tensors.at[i].n && d < INT8_MAX; d++) {
     uint32_t n = placement_count(m, home, (int8_t)d);
     if (n < 2) continue;
-    buf_printf(b, "<span class=\"cut\">%s=%u", html(b->arena, shown(b->arena, dimension_name(b->arena, f->p, i, d))), n);
+    buf_printf(b, "<span class=\"cut\">%s=%u", html(b->arena, shown(b->arena, placing_dimension(b->arena, f->g, i, d))), n);
     for (uint32_t a = 0; a < m->n; a++)
       if (home->on[a] == (int8_t)d) chip_number(b, a, false);
     buf_str(b, "</span> ");

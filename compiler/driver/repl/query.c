@@ -20,17 +20,21 @@ void query_begin(Query *q, Session *home, const Args *args, Sheet *sheet) {
   for (q->name = "it"; sheet_find(sheet, q->name, NULL);) q->name = arena_printf(a, "%s'", q->name);
 }
 
-void query_end(Query *q) {
-  Session *s = &q->s;
-  Buf b = buf_new(q->home->arena);
+void query_said(const Query *q, uint32_t from, Buf *b) {
+  const Session *s = &q->s;
   if (s->refused) {
-    diags_text(s->refused, &b, false);
-    count_text(&b, s->refused->errors, s->refused->warnings);
+    diags_text(s->refused, b, false);
+    count_text(b, s->refused->errors, s->refused->warnings);
   }
-  for (uint32_t i = 0; !s->refused && i < s->captured.len; i++)
-    buf_printf(&b, "%s%s", i ? "\n" : "", s->captured.at[i]);
+  for (uint32_t i = from; !s->refused && i < s->captured.len; i++)
+    buf_printf(b, "%s%s", b->len ? "\n" : "", s->captured.at[i]);
+}
+
+void query_end(Query *q) {
+  Buf b = buf_new(q->home->arena);
+  query_said(q, 0, &b);
   if (b.len) vec_push(q->home->arena, q->home->captured, b.s);
-  q->home->without_jit = s->without_jit;
+  q->home->without_jit = q->s.without_jit;
   arena_free(q->s.arena);
 }
 

@@ -30,6 +30,7 @@ typedef struct Query {
 
 void query_begin(Query *q, Session *home, const Args *args, Sheet *sheet);
 void query_end(Query *q);     /* passes captured complaints to home */
+void query_said(const Query *q, uint32_t from, Buf *b); /* what was captured, from that message on */
 /* A text at a line of a file, as a source with that file's line numbers. */
 Source *query_source(Query *q, const char *file, uint32_t line, const char *text, size_t n);
 /* Makes the query's program from the names and all that they depend on; and the expression, if not NULL, whose value

@@ -63,19 +63,6 @@ static void do_work(void *env) {
   w->leave = w->work(w->query);
 }
 
-static const char *text_new(const Query *q, uint32_t before, size_t *n) {
-  const Session *s = &q->s;
-  Buf b = buf_new(s->arena);
-  if (s->refused) {
-    diags_text(s->refused, &b, false);
-    count_text(&b, s->refused->errors, s->refused->warnings);
-  }
-  for (uint32_t i = before; !s->refused && i < s->captured.len; i++)
-    buf_printf(&b, "%s%s", b.len ? "\n" : "", s->captured.at[i]);
-  *n = b.len;
-  return b.s;
-}
-
 static _Noreturn void child_live(Work *w) {
   Query *q = w->query;
   uint32_t before = q->s.captured.len;
@@ -86,12 +73,14 @@ static _Noreturn void child_live(Work *w) {
   if (went == WENT_BUG)
     w->leave = fail(&q->s, LEAVE_BUG,
         "internal error %s\nThis is a mistake in ein, not in your program; what is defined is as it was", why);
-  const char *text = text_new(q, before, &x.text);
+  Buf text = buf_new(q->s.arena);
+  query_said(q, before, &text);
+  x.text = text.len;
   x.leave = w->leave;
   x.without_jit = q->s.without_jit;
   x.seconds = q->seconds;
   put(w->fd, &x, sizeof x);
-  put(w->fd, text, x.text);
+  put(w->fd, text.s, x.text);
   for (uint32_t i = 0; !x.leave && i < q->job.graph->outputs.len; i++) {
     const EvalArray *a = &q->eval.output[i];
     put(w->fd, a, sizeof *a);

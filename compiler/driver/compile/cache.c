@@ -49,6 +49,10 @@ void cache_key_text(CacheKey *k, const char *s) {
   cache_key_add(k, s, strlen(s));
 }
 
+void cache_key_words(CacheKey *k, const Words *w) {
+  for (uint32_t i = 0; i < w->len; i++) cache_key_text(k, w->at[i]);
+}
+
 void cache_key_file(Session *s, CacheKey *k, const char *path) {
   struct stat st = {0};
   char *real = realpath(path, NULL);

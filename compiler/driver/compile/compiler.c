@@ -8,8 +8,8 @@
 
 /* Flags for the language; the usual optimisation flags are in compiler_find. Nothing computed reads errno or
  * floating-point flags; a product and a sum are fused where the text says so, and nowhere else. */
-const char *const compiler_language[] = {
-    "-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", NULL};
+const char *const compiler_language[COMPILER_LANGUAGE] = {
+    "-std=gnu99", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"};
 static const char usual[] = "-O3 -march=native";
 
 /* ---- finding it ----------------------------------------------------------------------------- */
@@ -22,6 +22,10 @@ Words words_of(Arena *a, const char *text) {
     text += n;
   }
   return w;
+}
+
+void words_add(Arena *a, Words *to, uint32_t n, const char *const *w) {
+  for (uint32_t i = 0; i < n; i++) vec_push(a, *to, w[i]);
 }
 
 static bool command_take(Session *s, const char *said, Compiler *out) {
@@ -114,10 +118,6 @@ bool compiler_plain(const Compiler *c) {
 
 /* ---- running it ----------------------------------------------------------------------------- */
 
-static void words_add(Arena *a, Words *to, const Words *w) {
-  for (uint32_t i = 0; w && i < w->len; i++) vec_push(a, *to, w->at[i]);
-}
-
 /* A library uses the threads that its caller would consider its own. A program is a separate process and does not
  * know who else uses its processors: its threads sleep where OpenMP's would spin. */
 static void threads_words(Arena *a, const Compiler *c, MakeKind kind, Words *w) {
@@ -133,18 +133,18 @@ static void threads_words(Arena *a, const Compiler *c, MakeKind kind, Words *w) 
 static Words command_line(Session *s, const Compiler *c, MakeKind kind, const Words *sources, const Words *more,
                           const char *to) {
   Words w = {0};
-  words_add(s->arena, &w, &c->command);
-  for (size_t i = 0; compiler_language[i]; i++) vec_push(s->arena, w, compiler_language[i]);
-  words_add(s->arena, &w, &c->flags);
+  words_add(s->arena, &w, c->command.len, c->command.at);
+  words_add(s->arena, &w, COMPILER_LANGUAGE, compiler_language);
+  words_add(s->arena, &w, c->flags.len, c->flags.at);
   if (kind != MAKE_APART) threads_words(s->arena, c, kind, &w);
   if (kind == MAKE_APART || kind == MAKE_PROGRAM) vec_push(s->arena, w, "-DEIN_APART");
   if (kind == MAKE_SHARED || kind == MAKE_APART) vec_push(s->arena, w, "-shared");
   if (kind != MAKE_PROGRAM) vec_push(s->arena, w, "-fPIC");
   if (kind == MAKE_OBJECT) vec_push(s->arena, w, "-c");
-  words_add(s->arena, &w, more);
+  words_add(s->arena, &w, more->len, more->at);
   vec_push(s->arena, w, "-o");
   vec_push(s->arena, w, to);
-  words_add(s->arena, &w, sources);
+  words_add(s->arena, &w, sources->len, sources->at);
   if (kind != MAKE_OBJECT) vec_push(s->arena, w, "-lm");
   if (kind != MAKE_OBJECT && c->opens) vec_push(s->arena, w, "-ldl"); /* a separate library in older C libraries */
   vec_push(s->arena, w, NULL);
@@ -161,15 +161,13 @@ static bool has_no_room(const Buf *said) {
 /* Compiles an empty input: if this fails, a linker is missing, or a flag is unknown, and ein's text is not the
  * cause. */
 static bool makes_nothing(Session *s, const Compiler *c, const char *to) {
-  static const char *const nothing[] = {"-shared", "-fPIC", "-x", "c", "/dev/null", NULL};
+  const char *const nothing[] = {"-o", to, "-shared", "-fPIC", "-x", "c", "/dev/null", NULL};
   const char *why;
   Buf said = buf_new(s->arena);
   Words w = {0};
-  words_add(s->arena, &w, &c->command);
-  words_add(s->arena, &w, &c->flags);
-  vec_push(s->arena, w, "-o");
-  vec_push(s->arena, w, to);
-  for (size_t i = 0; i < COUNT(nothing); i++) vec_push(s->arena, w, nothing[i]);
+  words_add(s->arena, &w, c->command.len, c->command.at);
+  words_add(s->arena, &w, c->flags.len, c->flags.at);
+  words_add(s->arena, &w, COUNT(nothing), nothing);
   return program_ask(s->arena, w.at, &said, &why);
 }
 
@@ -221,9 +219,9 @@ bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *
   const char *why;
   Words w = {0};
   if (!compiler_named(s, said, flags, c)) return false;
-  words_add(s->arena, &w, &c->command);
-  words_add(s->arena, &w, &c->flags);
-  for (size_t i = 0; i < COUNT(ask); i++) vec_push(s->arena, w, ask[i]);
+  words_add(s->arena, &w, c->command.len, c->command.at);
+  words_add(s->arena, &w, c->flags.len, c->flags.at);
+  words_add(s->arena, &w, COUNT(ask), ask);
   const char *path = macros_kept(s, &w);
   Bytes kept = path ? cache_read(s, path) : (Bytes){0};
   if (kept.at) return buf_add(macros, kept.at, kept.len), true;
@@ -236,11 +234,10 @@ Leave archive_make(Session *s, const Words *objects, const char *to, bool *made)
   const char *env = getenv("AR"), *ar = program_on_path(s->arena, env && *env ? env : "ar"), *why;
   *made = ar != NULL;
   if (!ar) return LEAVE_OK;
+  const char *const begin[] = {ar, "rcsD", to};
   Words w = {0};
-  vec_push(s->arena, w, ar);
-  vec_push(s->arena, w, "rcsD");
-  vec_push(s->arena, w, to);
-  words_add(s->arena, &w, objects);
+  words_add(s->arena, &w, COUNT(begin), begin);
+  words_add(s->arena, &w, objects->len, objects->at);
   vec_push(s->arena, w, NULL);
   Buf said = buf_new(s->arena);
   if (program_ask(s->arena, w.at, &said, &why)) return LEAVE_OK;

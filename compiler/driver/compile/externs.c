@@ -44,15 +44,11 @@ static bool is_first(const Exprs *p, uint32_t k) {
   return true;
 }
 
-static void words_add(Session *s, Words *to, const Words *w) {
-  for (uint32_t i = 0; i < w->len; i++) vec_push(s->arena, *to, w->at[i]);
-}
-
 static Words compiler_begin(Session *s, const Compiler *c) {
   Words w = {0};
-  words_add(s, &w, &c->command);
-  for (size_t i = 0; compiler_language[i]; i++) vec_push(s->arena, w, compiler_language[i]);
-  words_add(s, &w, &c->flags);
+  words_add(s->arena, &w, c->command.len, c->command.at);
+  words_add(s->arena, &w, COMPILER_LANGUAGE, compiler_language);
+  words_add(s->arena, &w, c->flags.len, c->flags.at);
   vec_push(s->arena, w, "-w");
   return w;
 }
@@ -83,11 +79,11 @@ static Leave preprocess(Session *s, const Compiler *c, const Extern *x, const ch
   Buf said = buf_new(s->arena);
   Words w = compiler_begin(s, c);
   const char *more[] = {"-E", "-o", to, path, NULL};
-  for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
+  words_add(s->arena, &w, COUNT(more), more);
   if (access(path, R_OK) != 0)
     return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
   if (!program_ask(s->arena, w.at, &said, &why))
-    return fail(s, LEAVE_PROGRAM, "%s%s cannot be compiled: %s\n%s", place_text(s, x), path, why, said.s ? said.s : "");
+    return fail(s, LEAVE_PROGRAM, "%s%s cannot be compiled: %s\n%s", place_text(s, x), path, why, said.s);
   Source *made = source_read(s->arena, to, &why);
   if (!made) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", to, why);
   *out = (ExternSource){.x = x, .path = path, .text = buf_new(s->arena), .includes = included(s, made->bytes, path)};
@@ -233,13 +229,13 @@ static Leave object_make(
   Buf said = buf_new(s->arena);
   Words w = compiler_begin(s, c);
   const char *why, *more[] = {"-fPIC", "-c", "-o", to, path, NULL};
-  for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
+  words_add(s->arena, &w, COUNT(more), more);
   Leave l = file_write(s, path, text->s, text->len);
   if (l || program_ask(s->arena, w.at, &said, &why)) return l;
   Buf type = buf_new(s->arena);
   emit_extern_prototype(&type, x);
   return fail(s, LEAVE_PROGRAM, "%sthe C function %s does not compile as it is declared, %s: %s\n%s", place_text(s, x),
-      x->block ? x->symbol->s : x->name->s, type.s, why, said.s ? said.s : "");
+      x->block ? x->symbol->s : x->name->s, type.s, why, said.s);
 }
 
 static Leave objects_link(
@@ -247,14 +243,14 @@ static Leave objects_link(
   Buf said = buf_new(s->arena);
   Words w = compiler_begin(s, c);
   const char *why, *more[] = {"-shared", "-Wl,-Bsymbolic", "-o", to};
-  for (size_t i = 0; i < COUNT(more); i++) vec_push(s->arena, w, more[i]);
-  words_add(s, &w, objects);
-  words_add(s, &w, &parts->link);
+  words_add(s->arena, &w, COUNT(more), more);
+  words_add(s->arena, &w, objects->len, objects->at);
+  words_add(s->arena, &w, parts->link.len, parts->link.at);
   vec_push(s->arena, w, "-lm");
   vec_push(s->arena, w, NULL);
   if (program_ask(s->arena, w.at, &said, &why)) return LEAVE_OK;
   return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be linked: %s\n%s", place_text(s, extern_at(p, 0)), why,
-      said.s ? said.s : "");
+      said.s);
 }
 
 /* Compiles each source file separately, so that errors are attributed to the right one. */
@@ -275,10 +271,10 @@ static Leave externs_compile(Session *s, const Compiler *c, const Exprs *p, cons
 static const char *externs_path(Session *s, const Compiler *c, const ExternTexts *texts, const ExternParts *parts) {
   CacheKey key = cache_key_new();
   cache_key_text(&key, EIN_VERSION);
-  for (uint32_t i = 0; i < c->command.len; i++) cache_key_text(&key, c->command.at[i]);
-  for (uint32_t i = 0; i < c->flags.len; i++) cache_key_text(&key, c->flags.at[i]);
+  cache_key_words(&key, &c->command);
+  cache_key_words(&key, &c->flags);
   for (uint32_t i = 0; i < texts->len; i++) cache_key_add(&key, texts->at[i].s, texts->at[i].len);
-  for (uint32_t i = 0; i < parts->link.len; i++) cache_key_text(&key, parts->link.at[i]);
+  cache_key_words(&key, &parts->link);
   for (uint32_t i = 0; i < parts->files.len; i++) cache_key_file(s, &key, parts->files.at[i]);
   cache_key_file(s, &key, c->command.at[0]);
   cache_key_machine(&key);

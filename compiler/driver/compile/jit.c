@@ -73,18 +73,14 @@ static const char *vector_width(void) {
   return NULL;
 }
 
-static void words_add(Session *s, Words *to, const char *const *w, size_t n) {
-  for (size_t i = 0; i < n && w[i]; i++) vec_push(s->arena, *to, w[i]);
-}
-
 static Words command_line(Session *s, const Compiler *c, const Words *more) {
   Words w = {0};
   const char *width = vector_width();
-  words_add(s, &w, compiler_language, SIZE_MAX);
-  words_add(s, &w, always, COUNT(always));
-  words_add(s, &w, &width, 1);
-  words_add(s, &w, c->flags.at, c->flags.len);
-  words_add(s, &w, more->at, more->len);
+  words_add(s->arena, &w, COMPILER_LANGUAGE, compiler_language);
+  words_add(s->arena, &w, COUNT(always), always);
+  if (width) vec_push(s->arena, w, width);
+  words_add(s->arena, &w, c->flags.len, c->flags.at);
+  words_add(s->arena, &w, more->len, more->at);
   return w;
 }
 
@@ -141,7 +137,7 @@ static const char *head_find(
   cache_key_add(&k, lines.s, lines.len);
   cache_key_file(s, &k, c->command.at[0]);
   cache_key_machine(&k);
-  for (uint32_t i = 0; i < words->len; i++) cache_key_text(&k, words->at[i]);
+  cache_key_words(&k, words);
   const char *path = cache_path(s, "head", k, ".pch");
   Bytes kept = path ? cache_read(s, path) : (Bytes){0};
   head->parsed = kept.at, head->parsed_len = kept.len;

@@ -24,12 +24,12 @@ static CacheKey key_make(Session *s, const Compiler *c, const NativeSet *set, co
   cache_key_text(k, EIN_VERSION);
   cache_key_text(k, runtime_mark);
   for (uint32_t i = 0; i < set->n_texts; i++) cache_key_add(k, set->text[i].text->s, set->text[i].text->len);
-  for (uint32_t i = 0; i < c->command.len; i++) cache_key_text(k, c->command.at[i]);
-  for (uint32_t i = 0; i < c->flags.len; i++) cache_key_text(k, c->flags.at[i]);
-  for (uint32_t i = 0; i < set->flags.len; i++) cache_key_text(k, set->flags.at[i]);
+  cache_key_words(k, &c->command);
+  cache_key_words(k, &c->flags);
+  cache_key_words(k, &set->flags);
   for (uint32_t i = 0; set->externs && !c->in_process && i < set->externs->sources.len; i++)
     cache_key_add(k, set->externs->sources.at[i].text.s, set->externs->sources.at[i].text.len);
-  for (uint32_t i = 0; set->externs && i < set->externs->link.len; i++) cache_key_text(k, set->externs->link.at[i]);
+  if (set->externs) cache_key_words(k, &set->externs->link);
   for (uint32_t i = 0; set->externs && i < set->externs->files.len; i++)
     cache_key_file(s, k, set->externs->files.at[i]);
   cache_key_file(s, k, c->command.at[0]);
@@ -60,8 +60,8 @@ static Leave compile(
     const ExternSource *x = &set->externs->sources.at[i];
     l = text_write(s, work, arena_printf(s->arena, "%s.c", x->name), x->text.s, x->text.len, &sources);
   }
-  for (uint32_t i = 0; set->externs && i < set->externs->link.len && kind != MAKE_OBJECT; i++)
-    vec_push(s->arena, sources, set->externs->link.at[i]);
+  if (set->externs && kind != MAKE_OBJECT)
+    words_add(s->arena, &sources, set->externs->link.len, set->externs->link.at);
   if (apart) vec_push(s->arena, sources, apart);
   else if (kind == MAKE_PROGRAM && !l)
     l = text_write(s, work, "ein_program.c", runtime_ein_program, strlen(runtime_ein_program), &sources);
@@ -177,7 +177,7 @@ static Leave memory_made(Session *s, const Compiler *c, const NativeSet *set, co
   Words words = {0};
   Bytes made = {0};
   vec_push(s->arena, words, apart ? "-DEIN_APART" : "-DEIN_PTHREADS");
-  for (uint32_t i = 0; i < set->flags.len; i++) vec_push(s->arena, words, set->flags.at[i]);
+  words_add(s->arena, &words, set->flags.len, set->flags.at);
   const NativeText *text[] = {&set->text[0]};
   Leave l = jit_compile(s, c, text, 1, &words, JIT_OBJECT, &made, there);
   if (l || !*there) return l;
@@ -246,7 +246,7 @@ static Leave each_make(Each *x, bool *there) {
   const NativeText **text = NEW_ARRAY(s->arena, const NativeText *, n + 1);
   Bytes *made = NEW_ARRAY(s->arena, Bytes, n + 1);
   vec_push(s->arena, words, "-DEIN_APART");
-  for (uint32_t i = 0; i < x->set->flags.len; i++) vec_push(s->arena, words, x->set->flags.at[i]);
+  words_add(s->arena, &words, x->set->flags.len, x->set->flags.at);
   for (uint32_t i = 0; i < n; i++) text[i] = &x->set->text[x->missing.at[i]];
   Leave l = jit_compile(s, x->c, text, n, &words, JIT_OBJECT, made, there);
   for (uint32_t i = 0; i < n && *there; i++) {

@@ -42,8 +42,10 @@ bool compiler_macros(Session *s, const char *said, const char *flags, Compiler *
 /* Its flags concern only speed: its code may be linked with code compiled with other flags. */
 bool compiler_plain(const Compiler *c);
 const char *compiler_words(Arena *a, const Compiler *c); /* "cc -O3 -march=native", for people */
-extern const char *const compiler_language[]; /* flags for every text; ends with NULL */
+enum { COMPILER_LANGUAGE = 4 };
+extern const char *const compiler_language[COMPILER_LANGUAGE]; /* flags for every text */
 Words words_of(Arena *a, const char *text);   /* split at blanks */
+void words_add(Arena *a, Words *to, uint32_t n, const char *const *w);
 
 /* ---- runtime_apart.c: the precompiled runtime ------------------------------------------------------ */
 /* Its texts are runtime/texts.h. Returns the path of a file next to us that was made from these very texts; NULL:
@@ -63,6 +65,7 @@ void cache_key_add(CacheKey *k, const char *bytes, size_t n);
 void cache_key_text(CacheKey *k, const char *text);
 void cache_key_file(Session *s, CacheKey *k, const char *path); /* by its path, time and size: another version of a
                                                                  * program is another file */
+void cache_key_words(CacheKey *k, const Words *w);
 void cache_key_machine(CacheKey *k);                            /* what -march=native means here */
 /* The path of the entry for a key, whether it exists or not; NULL: there is no cache. ending: ".so" */
 const char *cache_path(Session *s, const char *name, CacheKey k, const char *ending);

@@ -12,6 +12,15 @@ const char *token_text(const Parse *p, Token t) {
   return p->src->bytes + t.at;
 }
 
+const char *token_copy(const Parse *p, Token t) {
+  return arena_printf(p->arena, "%.*s", (int)(t.end - t.at), token_text(p, t));
+}
+
+bool token_is(const Parse *p, Token t, const char *word) {
+  size_t n = strlen(word);
+  return t.end - t.at == n && memcmp(token_text(p, t), word, n) == 0;
+}
+
 const char *token_shown(const Parse *p, Token t) {
   uint32_t n = t.end - t.at;
   if (t.kind == TOK_EOF || (t.kind == TOK_NEWLINE && !n && p->at.held.kind == TOK_EOF))
@@ -233,6 +242,15 @@ Diag *scene_unexpected(const Scene *s) {
   return g;
 }
 
+int scene_refuse(const Scene *s, const char *hint, ...) {
+  va_list ap;
+  va_start(ap, hint);
+  const char *text = arena_vprintf(s->p->arena, hint, ap);
+  va_end(ap);
+  diag_hint(s->p->diags, scene_unexpected(s), "%s", text);
+  return TOK_BAD;
+}
+
 /* `: float32` */
 static void hint_dtype(const Scene *s, Diag *g) {
   bool wanted = s->t.kind == TOK_ID && s->ok[TOK_DTYPE] && s->last.kind == TOK_COLON;
@@ -355,8 +373,7 @@ static int empty_brackets(const Scene *s) {
 
 static int second_brackets(const Scene *s) {
   if (s->t.kind != TOK_LB || s->last.kind != TOK_RB || s->p->at.closed != OPEN_PLAIN) return PASS;
-  Diag *g = scene_say(s, D_E001, "a second pair of brackets");
-  diag_hint(s->p->diags, g, "all indices stand in one pair: `A[i,j]`");
+  diag_hint(s->p->diags, scene_say(s, D_E001, "a second pair of brackets"), "all indices stand in one pair: `A[i,j]`");
   return TOK_BAD;
 }
 

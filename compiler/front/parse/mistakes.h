@@ -45,10 +45,14 @@ Rule rule_named_argument, rule_parameter, rule_lambda, rule_comprehension, rule_
 
 /* ---- mistakes.c: messages ------------------------------------------------------------------------ */
 const char *token_text(const Parse *p, Token t);   /* its text in the source */
+const char *token_copy(const Parse *p, Token t);   /* a copy of it */
+bool token_is(const Parse *p, Token t, const char *word);
 const char *token_shown(const Parse *p, Token t);  /* "`x`", or its description */
 Span scene_place(const Scene *s);
 Diag *scene_say(const Scene *s, DiagCode code, const char *fmt, ...) EIN_PRINTF(3, 4);
 Diag *scene_unexpected(const Scene *s);            /* with all that could have come */
+/* The same with a hint; and drops the statement's rest. */
+int scene_refuse(const Scene *s, const char *hint, ...) EIN_PRINTF(2, 3);
 void hint_joined(const Scene *s, Diag *g);         /* says that the line continues the one above, if it does */
 const char *bracket_sign(int kind);
 

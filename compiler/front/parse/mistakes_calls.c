@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-static bool text_is(const Parse *p, Token t, const char *word) {
-  size_t n = strlen(word);
-  return t.end - t.at == n && memcmp(token_text(p, t), word, n) == 0;
-}
-
-static const char *token_copy(const Parse *p, Token t) {
-  return arena_printf(p->arena, "%.*s", (int)(t.end - t.at), token_text(p, t));
-}
-
 /* ---- arguments with names ---------------------------------------------------------------------- */
 
 static const AstDecl *decl_find(const Parse *p, const char *name) {
@@ -63,7 +54,7 @@ static bool read_first(const Parse *p, const Open *open, Read *r) {
 static bool axis_word(const Parse *p, Token word) {
   static const char *const words[] = {"axis", "dim", "axes", "dims"};
   for (size_t i = 0; i < COUNT(words); i++)
-    if (text_is(p, word, words[i])) return true;
+    if (token_is(p, word, words[i])) return true;
   return false;
 }
 
@@ -155,7 +146,7 @@ int rule_parameter(const Scene *s) {
 /* `f = lambda x: x + 1` */
 int rule_lambda(const Scene *s) {
   const Parse *p = s->p;
-  if (s->last.kind != TOK_ID || !text_is(p, s->last, "lambda") || (s->t.kind != TOK_ID && s->t.kind != TOK_COLON))
+  if (s->last.kind != TOK_ID || !token_is(p, s->last, "lambda") || (s->t.kind != TOK_ID && s->t.kind != TOK_COLON))
     return PASS;
   Diag *g = scene_unexpected(s);
   Scanner ahead = scan_quietly(p);
@@ -176,15 +167,14 @@ int rule_lambda(const Scene *s) {
 /* `sum(X[i,j] for j in range(4))` */
 int rule_comprehension(const Scene *s) {
   const Parse *p = s->p;
-  if (s->in != TOK_LP || s->t.kind != TOK_ID || !text_is(p, s->t, "for") || !ends_operand(s)) return PASS;
+  if (s->in != TOK_LP || s->t.kind != TOK_ID || !token_is(p, s->t, "for") || !ends_operand(s)) return PASS;
   Scanner ahead = scan_quietly(p);
   Token label = scan(&ahead);
   const Open *open = &vec_last(p->open);
   const char *body = source_piece(p, open->at + 1, s->t.at), *f = token_copy(p, open->operand);
   bool reducer = open->operand.kind == TOK_REDUCER;
-  Diag *g = scene_say(s, D_E001, "unexpected `for`: a label runs over its size by itself");
-  diag_hint(p->diags, g, "write `%s[%s] %s`", reducer ? f : "sum", label.kind == TOK_ID ? token_copy(p, label) : "j",
-      body ? body : "...");
+  diag_hint(p->diags, scene_say(s, D_E001, "unexpected `for`: a label runs over its size by itself"),
+      "write `%s[%s] %s`", reducer ? f : "sum", label.kind == TOK_ID ? token_copy(p, label) : "j", body ? body : "...");
   return TOK_BAD;
 }
 
@@ -192,14 +182,12 @@ int rule_comprehension(const Scene *s) {
 int rule_range(const Scene *s) {
   const Parse *p = s->p;
   if (s->in != TOK_LB || vec_last(p->open).of != OPEN_REDUCER) return PASS;
-  bool in = s->t.kind == TOK_ID && text_is(p, s->t, "in") && s->last.kind == TOK_ID,
+  bool in = s->t.kind == TOK_ID && token_is(p, s->t, "in") && s->last.kind == TOK_ID,
        colon = s->t.kind == TOK_COLON && s->last.kind == TOK_INT;
   if (!in && !colon) return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(p->diags, g,
+  return scene_refuse(s,
       "a label runs from 0 to its size, which stands behind a colon: `%s[%s:8]`; others are left out by `where`",
       token_copy(p, vec_last(p->open).operand), in ? token_copy(p, s->last) : "j");
-  return TOK_BAD;
 }
 
 /* `sum[j:] e`, `real :: z`, `z[i] = x[i] : f64` */
@@ -238,10 +226,8 @@ int rule_word_in_value(const Scene *s) {
   if (!p->stmt.assigned || !ends_operand(s)) return PASS;
   for (size_t i = 0; i < COUNT(known); i++) {
     Token t = known[i].behind ? s->t : s->last;
-    if (t.kind != TOK_ID || !text_is(p, t, known[i].word) || !(known[i].behind || begins_operand(s->t.kind))) continue;
-    Diag *g = scene_unexpected(s);
-    diag_hint(p->diags, g, "%s", known[i].hint);
-    return TOK_BAD;
+    if (t.kind != TOK_ID || !token_is(p, t, known[i].word) || !(known[i].behind || begins_operand(s->t.kind))) continue;
+    return scene_refuse(s, "%s", known[i].hint);
   }
   return PASS;
 }
@@ -272,9 +258,8 @@ int rule_typed_first(const Scene *s) {
   const char *dtype = foreign_dtype(token_text(p, s->last), s->last.end - s->last.at),
              *at = dtype ? strchr(dtype, '`') : NULL;
   if (!at) return PASS;
-  Diag *g = scene_say(s, D_E001, "no statement begins with `%s`", token_copy(p, s->last));
-  diag_hint(p->diags, g, "a dtype stands behind the name: `%s : %.*s = ...`", token_copy(p, s->t),
-      (int)strcspn(at + 1, "`"), at + 1);
+  diag_hint(p->diags, scene_say(s, D_E001, "no statement begins with `%s`", token_copy(p, s->last)),
+      "a dtype stands behind the name: `%s : %.*s = ...`", token_copy(p, s->t), (int)strcspn(at + 1, "`"), at + 1);
   return TOK_BAD;
 }
 
@@ -284,9 +269,7 @@ int rule_colon_branch(const Scene *s) {
   if ((!colon && s->t.kind != TOK_LC) || s->in == TOK_LB ||
       (!s->ok[TOK_THEN] && s->last.kind != TOK_ELSE && s->last.kind != TOK_THEN))
     return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(s->p->diags, g, "write `if c then a else b`, without %s", colon ? "colons" : "braces");
-  return TOK_BAD;
+  return scene_refuse(s, "write `if c then a else b`, without %s", colon ? "colons" : "braces");
 }
 
 /* `% of LaTeX`, `-- of Haskell`, on a line of its own */
@@ -313,7 +296,7 @@ static const char *reducer_meant(const Parse *p, Token t, size_t *n) {
   for (size_t i = 0; i < COUNT(signs); i++)
     if (len >= (*n = strlen(signs[i].text)) && memcmp(s, signs[i].text, *n) == 0) return signs[i].word;
   for (*n = 0; *n < len && s[*n] != '_' && *n + 1 < sizeof small; ++*n)
-    small[*n] = s[*n] >= 'A' && s[*n] <= 'Z' ? (char)(s[*n] - 'A' + 'a') : s[*n];
+    small[*n] = char_lower(s[*n]);
   return *n && reducer_find(small, *n, &r) && r != RED_NONE && r != RED_MONOID ? reducer_info[r].name : NULL;
 }
 
@@ -388,7 +371,7 @@ int rule_subscripts(const Scene *s) {
 int rule_braces(const Scene *s) {
   const Parse *p = s->p;
   bool name = s->last.kind == TOK_ID && s->last.end == s->t.at,
-       sign = name && p->at.before.kind == TOK_REDUCER && text_is(p, s->last, "_");
+       sign = name && p->at.before.kind == TOK_REDUCER && token_is(p, s->last, "_");
   if (s->t.kind != TOK_LC || s->ok[TOK_LC] || !name) return PASS;
   const char *inside = p->src->bytes + s->t.end;
   size_t n = strcspn(inside, "}\n"), m = s->last.end - s->last.at, labels = strcspn(inside, "=}\n^<"), k;
@@ -427,7 +410,6 @@ int rule_product_by_bracket(const Scene *s) {
 int rule_arrow_left(const Scene *s) {
   const Parse *p = s->p;
   if (s->t.kind != TOK_LT || p->src->bytes[s->t.end] != '-' || p->stmt.assigned || !s->ok[TOK_ASSIGN]) return PASS;
-  Diag *g = scene_say(s, D_E016, "there is no operator `<-`");
-  diag_hint(p->diags, g, "`=` defines");
+  diag_hint(p->diags, scene_say(s, D_E016, "there is no operator `<-`"), "`=` defines");
   return TOK_BAD;
 }

@@ -133,9 +133,7 @@ int rule_limits(const Scene *s) {
   bool unit = s->t.kind == TOK_ID && (s->last.kind == TOK_INT || s->last.kind == TOK_REAL) && word &&
               (unit_find(UNIT_BYTES, word, &factor) || unit_find(UNIT_SECONDS, word, &factor));
   if (!on && !unit) return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(p->diags, g, "a plan is held to limits by `assert on 16 sites: bytes <= 3 GB, memory <= 24 GB`");
-  return TOK_BAD;
+  return scene_refuse(s, "a plan is held to limits by `assert on 16 sites: bytes <= 3 GB, memory <= 24 GB`");
 }
 
 /* `dim N 4`, `dim N = 3 M = 4`, `input X[3] Y[4]` */
@@ -164,10 +162,8 @@ int rule_list_goes_on(const Scene *s) {
   const Parse *p = s->p;
   int k = p->stmt.first.kind;
   if ((k != TOK_INPUT && k != TOK_PARAM) || p->open.len || s->t.kind != TOK_COMMA || !p->stmt.assigned) return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(
-      p->diags, g, "a default is of all names of the statement; one with another default gets a statement of its own");
-  return TOK_BAD;
+  return scene_refuse(s,
+      "a default is of all names of the statement; one with another default gets a statement of its own");
 }
 
 /* `Y[i] 2 * X[i]` */
@@ -195,10 +191,8 @@ int rule_def_parameters(const Scene *s) {
   for (int i = 0; t.kind == TOK_ID && i < 10; t = scan(&ahead), i++)
     buf_printf(&list, "%s%.*s", i ? ", " : "", (int)(t.end - t.at < SHOWN ? t.end - t.at : SHOWN), token_text(p, t));
   const char *head = source_piece(p, p->stmt.first.at, s->last.end);
-  Diag *g = scene_unexpected(s);
-  diag_hint(
-      p->diags, g, "parameters stand in parentheses: `%s(%s) = ...`", head ? head : "def f", list.len ? list.s : "x");
-  return TOK_BAD;
+  return scene_refuse(s, "parameters stand in parentheses: `%s(%s) = ...`", head ? head : "def f",
+      list.len ? list.s : "x");
 }
 
 int rule_missing_operator(const Scene *s) {

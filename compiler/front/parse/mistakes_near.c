@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static bool text_is(const Scene *s, Token t, const char *word) {
-  size_t n = strlen(word);
-  return t.end - t.at == n && memcmp(token_text(s->p, t), word, n) == 0;
-}
-
 /* The keyword in the quotes of its name. */
 static const char *keyword(int kind, uint32_t *n) {
   const char *name = token_name(kind) + 1;
@@ -22,10 +17,7 @@ static int near_keyword(const Scene *s, Token t, const bool *meant) {
   uint32_t n = t.end - t.at, least, m;
   int best = 0;
   if (t.kind != TOK_ID || n > LONG || n < 2) return 0;
-  for (uint32_t i = 0; i < n; i++) {
-    char c = token_text(s->p, t)[i];
-    name[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-  }
+  for (uint32_t i = 0; i < n; i++) name[i] = char_lower(token_text(s->p, t)[i]);
   least = n < 3 ? 2 : n / 3 + 1;
   for (int k = 0; k < TOK_RESYNC; k++) {
     if (!meant[k] || !(token_facts(k) & WORD)) continue;
@@ -54,7 +46,7 @@ int rule_misspelt(const Scene *s) {
     diag_hint(p->diags, g, "did you mean %s?", token_name(k));
     return TOK_BAD;
   }
-  if (s->last.kind == TOK_ID && begins_operand(s->t.kind) && (text_is(s, s->last, "If") || text_is(s, s->last, "IF"))) {
+  if (s->last.kind == TOK_ID && begins_operand(s->t.kind) && (token_is(s->p, s->last, "If") || token_is(s->p, s->last, "IF"))) {
     Diag *g = diag_add(p->diags, D_E001, span_at(p, s->last.at, s->last.end), "no expression begins with `%.*s`", 2,
         token_text(p, s->last));
     diag_hint(p->diags, g, "did you mean `if`?");
@@ -92,11 +84,11 @@ int rule_foreign_operator(const Scene *s) {
   }
   if (!ends_operand(s) || !s->ok[TOK_STAR]) return PASS;
   for (size_t i = 0; s->t.kind == TOK_ID && i < COUNT(known); i++) {
-    if (!text_is(s, s->t, known[i].word)) continue;
+    if (!token_is(s->p, s->t, known[i].word)) continue;
     Diag *g = scene_say(s, D_E016, "there is no operator `%s`", known[i].word);
     Scanner ahead = scan_quietly(p);
     Token of = scan(&ahead);
-    bool nan = known[i].meant == TOK_EQ && of.kind == TOK_CONST && text_is(s, of, "nan");
+    bool nan = known[i].meant == TOK_EQ && of.kind == TOK_CONST && token_is(s->p, of, "nan");
     const char *a = nan ? source_piece(p, p->at.operand.at, s->last.end) : NULL;
     diag_hint(p->diags, g, "%s", a ? arena_printf(p->arena, "write `isnan(%s)`", a) : known[i].hint);
     return s->ok[known[i].meant] ? known[i].meant : TOK_BAD;
@@ -136,7 +128,7 @@ static const char *too_many_hint(const Scene *s) {
   if (data && typed && t == TOK_COMMA)
     return "a dtype is of all names of the statement; one with another dtype gets a statement of its own";
   if (k == TOK_USE && p->stmt.tokens == 2 && t == TOK_COMMA) return "each module has a `use` of its own";
-  if (k == TOK_USE && p->stmt.tokens == 2 && text_is(s, s->t, "as"))
+  if (k == TOK_USE && p->stmt.tokens == 2 && token_is(s->p, s->t, "as"))
     return "a module's names are known as they are: leave `as` out";
   bool listed = k == TOK_OUTPUT && !p->stmt.assigned && p->stmt.tokens > 1;
   if (listed && ((t == TOK_ASSIGN && s->ok[TOK_COMMA]) || (t == TOK_COMMA && s->ok[TOK_ASSIGN])))
@@ -156,7 +148,5 @@ static const char *too_many_hint(const Scene *s) {
 int rule_many_in_one(const Scene *s) {
   const char *hint = s->p->open.len && s->in != TOK_LC ? NULL : too_many_hint(s);
   if (!hint) return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(s->p->diags, g, "%s", hint);
-  return TOK_BAD;
+  return scene_refuse(s, "%s", hint);
 }

@@ -86,9 +86,7 @@ int rule_foreign_sign(const Scene *s) {
   for (size_t i = 0; i < COUNT(signs); i++) {
     const char *hint = signs[i](s);
     if (!hint) continue;
-    Diag *g = scene_unexpected(s);
-    diag_hint(s->p->diags, g, "%s", hint);
-    return TOK_BAD;
+    return scene_refuse(s, "%s", hint);
   }
   return PASS;
 }

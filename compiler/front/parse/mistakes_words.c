@@ -9,8 +9,7 @@
 
 int rule_equals(const Scene *s) {
   if (s->t.kind == TOK_EQ && s->ok[TOK_ASSIGN]) {
-    Diag *g = scene_say(s, D_E019, "`==` compares, and cannot define");
-    diag_hint(s->p->diags, g, "write `=`");
+    diag_hint(s->p->diags, scene_say(s, D_E019, "`==` compares, and cannot define"), "write `=`");
     return TOK_ASSIGN;
   }
   if (s->t.kind == TOK_ASSIGN && s->ok[TOK_EQ] && !s->ok[TOK_COLON]) {
@@ -67,8 +66,7 @@ int rule_where_called(const Scene *s) {
   if (s->t.kind != TOK_WHERE || !s->ok[TOK_INT] || s->last.kind == TOK_LB) return PASS;
   Scanner ahead = scan_quietly(s->p);
   if (scan(&ahead).kind != TOK_LP) return PASS;
-  Diag *g = scene_say(s, D_E001, "there is no function `where`");
-  diag_hint(s->p->diags, g, "a choice is `if c then a else b`");
+  diag_hint(s->p->diags, scene_say(s, D_E001, "there is no function `where`"), "a choice is `if c then a else b`");
   return TOK_BAD;
 }
 
@@ -110,9 +108,7 @@ int rule_round_reducer(const Scene *s) {
              *word = source_piece(p, p->at.operand.at, p->at.operand.end);
   const char *body = source_piece(p, s->t.at, operand_end(p, s->t));
   if (!inside || !word || strpbrk(inside, "[(+-*/<>=")) return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(p->diags, g, "labels stand in square brackets: `%s[%s] %s`", word, inside, body ? body : "...");
-  return TOK_BAD;
+  return scene_refuse(s, "labels stand in square brackets: `%s[%s] %s`", word, inside, body ? body : "...");
 }
 
 /* ---- words in the wrong place ---------------------------------------------------------------- */
@@ -232,13 +228,8 @@ int rule_default(const Scene *s) {
   int k = s->t.kind;
   if (s->last.kind != TOK_ORELSE || (k != TOK_IF && k != TOK_NOT)) return PASS;
   const char *e = source_piece(s->p, s->t.at, line_rest(s->p, s->t));
-  Diag *g = scene_unexpected(s);
-  diag_hint(s->p->diags, g,
-      "what stands right of `?"
-      "?` is short; more goes into parentheses: `?"
-      "? (%s)`",
+  return scene_refuse(s, "what stands right of `?" "?` is short; more goes into parentheses: `?" "? (%s)`",
       e ? e : "...");
-  return TOK_BAD;
 }
 
 int rule_keyword_as_name(const Scene *s) {
@@ -308,10 +299,8 @@ int rule_wrong_place(const Scene *s) {
     diag_hint(s->p->diags, g, "%s", s->t.kind == TOK_OUTPUT ? "an output is stated after the block: `output x`"
                                                             : "move it out of the block");
   } else if (s->in == TOK_LC && s->ok[TOK_INT]) {
-    Diag *g = scene_say(s, D_E022, "%s cannot stand in a def", word);
-    diag_hint(s->p->diags, g,
-              step ? "a def has no loops"
-                   : "a def's block holds equations and ends with an expression");
+    diag_hint(s->p->diags, scene_say(s, D_E022, "%s cannot stand in a def", word), step ? "a def has no loops"
+        : "a def's block holds equations and ends with an expression");
   } else {
     return PASS;
   }
@@ -326,9 +315,7 @@ int rule_foreign(const Scene *s) {
   if (!hint && p->stmt.tokens == 1 && p->stmt.first.kind == TOK_ID)
     hint = foreign_word(token_text(p, p->stmt.first), p->stmt.first.end - p->stmt.first.at);
   if (!hint) return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(p->diags, g, "%s", hint);
-  return TOK_BAD;
+  return scene_refuse(s, "%s", hint);
 }
 
 /* `repeat until c {`, `} until c` */
@@ -348,9 +335,7 @@ int rule_until(const Scene *s) {
 
 int rule_loop_head(const Scene *s) {
   if (s->p->stmt.first.kind != TOK_REPEAT || s->p->stmt.tokens > 2 || s->start) return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(s->p->diags, g, "a loop is written `repeat t < T { ... }`; `t` counts from 0");
-  return TOK_BAD;
+  return scene_refuse(s, "a loop is written `repeat t < T { ... }`; `t` counts from 0");
 }
 
 /* ---- branches and blocks of other languages ----------------------------------------------------- */
@@ -430,9 +415,7 @@ int rule_late_accumulator(const Scene *s) {
   const char *word = source_piece(p, p->stmt.reducer_word.at, p->stmt.reducer_word.end),
              *labels = source_piece(p, p->stmt.reach.at, p->stmt.reach.end), *dtype = source_piece(p, t.at, t.end);
   if (t.kind != TOK_DTYPE || !word || !labels) return PASS;
-  Diag *g = scene_unexpected(s);
-  diag_hint(p->diags, g, "what a reducer accumulates in stands at its word: `%s:%s%s`", word, dtype, labels);
-  return TOK_BAD;
+  return scene_refuse(s, "what a reducer accumulates in stands at its word: `%s:%s%s`", word, dtype, labels);
 }
 
 /* `max[x[i], 0]`: brackets where a function has parentheses, with nothing behind them to reduce. */

@@ -427,18 +427,18 @@ typedef struct Parts { const Expr *body, *where; DType acc; Obligation *carried,
 Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t); /* part of its definition, with operands
                                                                               * of these dtypes (NULL: it has none);
                                                                               * NULL after a complaint */
-bool monoid_near(Value a, Value b);                           /* equal but for rounding, by which laws are judged */
 void monoid_complain_reads(Elab *x, const MonoidDef *m);
-void monoid_complain_identity(Elab *x, const MonoidDef *m);    /* it is outside of the range */
 bool monoid_range(Elab *x, const MonoidDef *m, const DType *t, const Expr **out); /* over #0 to #(parts - 1); *out
                                                                 * NULL: there is none; false after a complaint */
-bool monoid_in_range(const Expr *range, const Value *v, uint32_t n);
 /* The operands of a reduction under construction must lie in the range: proved, or an assert. */
 void monoid_range_check(
     Elab *x, const MonoidDef *m, const Expr *range, const Expr *const *body, const Parts *p, Span use);
 bool monoid_type(Elab *x, const MonoidDef *m, Type body, Span use, DType *out); /* *out: the dtype over which it is
                                                                                  * closed */
 const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t);
+
+/* laws.c */
+void monoid_laws(Elab *x, const Tuple *m);                    /* complains; of a monoid over values too: n is 1 */
 
 /* lower.c */
 Ex lower(Elab *x, Core *c, int widen);                        /* widen: a DType to which narrower reads are widened,

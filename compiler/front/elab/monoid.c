@@ -1,10 +1,5 @@
-/* front/elab/monoid.c - a user's monoid at the dtype of its use, with a sampled test of the laws that it promises.
- *
- * The optimiser splits and reorders a reduction only because its function is associative and commutative with that
- * identity. This cannot be proved in general, so every pair and triple of a dozen well-chosen values is tested. */
+/* front/elab/monoid.c - a user's monoid at the dtype of its use. */
 #include "elab.h"
-
-#include <math.h>
 
 Core *monoid_side(Elab *x, const MonoidDef *m, const Ast *a, const DType *t) {
   Frame *f = NEW(x->arena, Frame);
@@ -76,20 +71,6 @@ bool monoid_range(Elab *x, const MonoidDef *m, const DType *t, const Expr **out)
   return ok;
 }
 
-bool monoid_in_range(const Expr *range, const Value *v, uint32_t n) {
-  ExprEnv env = {.param = v, .n_param = n};
-  Value holds;
-  return !range || !expr_value(range, &env, &holds) || holds.i;
-}
-
-void monoid_complain_identity(Elab *x, const MonoidDef *m) {
-  AstName name = m->stmt->name;
-  Diag *d = diag_add(x->diags, D_E093, name.span, "the identity of monoid %s is outside of its range", name.s->s);
-  diag_at(x->diags, d, m->stmt->until->span, "the identity");
-  diag_at(x->diags, d, m->stmt->range->span, "what holds of its operands");
-  x->equation.failed = true;
-}
-
 static const Expr *leaf_body(void *env, Exprs *p, const Expr *leaf) {
   const Expr *const *body = env;
   (void)p;
@@ -132,118 +113,7 @@ void monoid_range_check(
   vec_push(x->arena, x->graph->asserts, ((EinAssert){n, text, place_of(x, use)}));
 }
 
-/* ---- the laws --------------------------------------------------------------------------------- */
-
-static bool combine(const Monoid *m, Value a, Value b, Value *out) {
-  Value p[2] = {a, b};
-  ExprEnv env = {.param = p, .n_param = 2};
-  return expr_value(m->combine, &env, out);
-}
-
-bool monoid_near(Value a, Value b) {
-  if (!dtype_is_float(a.dtype)) return a.i == b.i;
-  if (isnan(a.f) || isnan(b.f)) return isnan(a.f) && isnan(b.f);
-  if (isinf(a.f) || isinf(b.f)) return a.f == b.f;
-  double eps = a.dtype == DT_F64 ? 1e-12 : a.dtype == DT_F32 ? 1e-5 : 2e-2, scale = fmax(1, fmax(fabs(a.f), fabs(b.f)));
-  return fabs(a.f - b.f) <= eps * scale;
-}
-
-enum { MAX_SAMPLES = 12 };
-static uint32_t samples(DType t, Value identity, Value *v) {
-  static const double reals[] = {0, 1, -1, 0.5, 2, -2.5, 3, INFINITY, -INFINITY, NAN};
-  static const int64_t ints[] = {0, 1, -1, 2, 3, -5, 7, 100};
-  uint32_t n = 0;
-  v[n++] = identity;
-  if (t == DT_BOOL) {
-    for (int i = 0; i < 2; i++) v[n++] = (Value){.dtype = t, .i = i};
-  } else if (dtype_is_float(t)) {
-    for (uint32_t i = 0; i < COUNT(reals); i++) v[n++] = (Value){.dtype = t, .f = reals[i]};
-  } else {
-    for (uint32_t i = 0; i < COUNT(ints); i++)
-      if (dtype_holds(t, ints[i])) v[n++] = (Value){.dtype = t, .i = ints[i]};
-  }
-  return n;
-}
-
-static const char *value_text(Elab *x, Value v) {
-  Buf b = buf_new(x->arena);
-  if (dtype_is_float(v.dtype)) double_print(&b, v.f);
-  else buf_printf(&b, "%lld", (long long)v.i);
-  return b.s;
-}
-
-static bool is_nan(Value v) { return dtype_is_float(v.dtype) && isnan(v.f); }
-
-static bool broken(Elab *x, const MonoidDef *m, const char *law, Value a, Value b, Value *c, Value left, Value right) {
-  bool nan = is_nan(a) || is_nan(b) || (c && is_nan(*c));
-  Str name = m->stmt->name.s;
-  const char *where = nan ? " where NaN is met" : "";
-  Diag *d = diag_add(x->diags, nan ? D_W006 : D_E093, m->stmt->name.span,
-      law ? "monoid %s is not %s%s" : "monoid %s has a wrong identity%s", name->s, law ? law : where, where);
-  const char *s = name->s, *va = value_text(x, a), *vb = value_text(x, b), *vc = c ? value_text(x, *c) : NULL;
-  const char *l = value_text(x, left), *r = value_text(x, right);
-  if (c)
-    diag_hint(x->diags, d, "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", s, s, va, vb, vc, l, s, va, s, vb,
-        vc, r);
-  else if (law) diag_hint(x->diags, d, "%s(%s, %s) is %s, but %s(%s, %s) is %s", s, va, vb, l, s, vb, va, r);
-  else diag_hint(x->diags, d, "%s(%s, %s) is %s, but should be %s", s, va, vb, l, r);
-  if (!law) diag_at(x->diags, d, m->stmt->until->span, "the identity");
-  if (!nan) x->equation.failed = true;
-  return false;
-}
-
-static bool pairs_hold(Elab *x, const MonoidDef *def, const Monoid *m, const Value *v, uint32_t n) {
-  Value l, r;
-  for (uint32_t i = 0; i < n; i++) {
-    if (!combine(m, v[i], v[0], &l)) return false;
-    if (!monoid_near(l, v[i])) return broken(x, def, NULL, v[i], v[0], NULL, l, v[i]);
-    for (uint32_t j = 0; j < i; j++) {
-      if (!combine(m, v[i], v[j], &l) || !combine(m, v[j], v[i], &r)) return false;
-      if (!monoid_near(l, r)) return broken(x, def, "commutative", v[i], v[j], NULL, l, r);
-    }
-  }
-  return true;
-}
-
-static bool triples_hold(Elab *x, const MonoidDef *def, const Monoid *m, Value *v, uint32_t n) {
-  Value l, r;
-  for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; j < n; j++)
-      for (uint32_t k = 0; k < n; k++) {
-        if (!combine(m, v[i], v[j], &l) || !combine(m, l, v[k], &l)) return false;
-        if (!combine(m, v[j], v[k], &r) || !combine(m, v[i], r, &r)) return false;
-        if (!monoid_near(l, r)) return broken(x, def, "associative", v[i], v[j], &v[k], l, r);
-      }
-  return true;
-}
-
-static bool range_kept(Elab *x, const MonoidDef *def, const Monoid *m, const Expr *range, const Value *v, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++)
-    for (uint32_t k = 0; k <= i; k++) {
-      Value made;
-      if (!combine(m, v[i], v[k], &made) || monoid_in_range(range, &made, 1)) continue;
-      const char *s = def->stmt->name.s->s;
-      Diag *d = diag_add(x->diags, D_E093, def->stmt->name.span, "monoid %s leaves its range", s);
-      diag_at(x->diags, d, def->stmt->range->span, "what holds of its operands");
-      diag_hint(x->diags, d, "%s(%s, %s) is %s", s, value_text(x, v[i]), value_text(x, v[k]), value_text(x, made));
-      x->equation.failed = true;
-      return false;
-    }
-  return true;
-}
-
-static void laws_sample(Elab *x, const MonoidDef *def, const Monoid *m) {
-  Value v[MAX_SAMPLES + 1], identity;
-  ExprEnv none = {0};
-  const Expr *range;
-  if (!monoid_range(x, def, &m->dtype, &range) || !expr_value(m->identity, &none, &identity)) return;
-  if (!monoid_in_range(range, &identity, 1)) return monoid_complain_identity(x, def);
-  uint32_t all = samples(m->dtype, identity, v), n = 0;
-  for (uint32_t i = 0; i < all; i++)
-    if (monoid_in_range(range, &v[i], 1)) v[n++] = v[i];
-  if (!range_kept(x, def, m, range, v, n)) return;
-  if (pairs_hold(x, def, m, v, n)) triples_hold(x, def, m, v, n);
-}
+/* ---- at a dtype ------------------------------------------------------------------------------- */
 
 void monoid_complain_reads(Elab *x, const MonoidDef *m) {
   Diag *d = diag_add(x->diags, D_E094, m->stmt->e->span, "a monoid's function must not read tensors");
@@ -271,7 +141,8 @@ const Monoid *monoid_at(Elab *x, const MonoidDef *m, DType t) {
   const Monoid *made = map_find(&m->made, key);
   if (made) return made;
   Monoid draft = monoid_draft(x, m, t);
-  if (!x->equation.failed) laws_sample(x, m, &draft);
+  Tuple one = {.def = m, .n = 1, .dtype = &t, .combine = &draft.combine, .identity = &draft.identity};
+  if (!x->equation.failed && monoid_range(x, m, &t, &one.range)) monoid_laws(x, &one);
   made = graph_monoid(x->graph, &draft);
   map_put((Map *)&m->made, key, (void *)made);
   return made;

@@ -1,10 +1,5 @@
-/* front/elab/tuple.c - a user's monoid over tuples at the dtypes of its use, with a sampled test of its laws.
- *
- * As for a monoid over values (monoid.c), the laws are tested and not proved. A tuple has parts that belong together
- * (a count is not negative), so only tuples in the monoid's stated range are tried, and only finite ones. */
+/* front/elab/tuple.c - a user's monoid over tuples at the dtypes of its use. */
 #include "elab.h"
-
-#include <math.h>
 
 /* ---- dtypes ----------------------------------------------------------------------------------- */
 
@@ -82,136 +77,6 @@ static bool tuple_draft(Elab *x, Tuple *m) {
   return ok && monoid_range(x, m->def, m->dtype, &m->range);
 }
 
-/* ---- the laws --------------------------------------------------------------------------------- */
-
-enum { MAX_TRIED = 10, CANDIDATES = 200 };
-
-typedef struct Laws { Elab *x; const Tuple *m; Value *at[MAX_TRIED]; uint32_t n; } Laws;
-
-static bool value_of(const Tuple *m, const Expr *e, const Value *a, const Value *b, Value *out) {
-  Value p[2 * TUPLE_PARTS];
-  for (uint32_t k = 0; k < m->n; k++) p[k] = a[k], p[m->n + k] = b[k];
-  ExprEnv env = {.param = p, .n_param = 2 * m->n};
-  return expr_value(e, &env, out);
-}
-
-static bool combined(const Tuple *m, const Value *a, const Value *b, Value *out) {
-  Value made[TUPLE_PARTS];
-  for (uint32_t k = 0; k < m->n; k++)
-    if (!value_of(m, m->combine[k], a, b, &made[k])) return false;
-  for (uint32_t k = 0; k < m->n; k++) out[k] = made[k];
-  return true;
-}
-
-static bool in_range(const Tuple *m, const Value *a) { return monoid_in_range(m->range, a, m->n); }
-
-static bool near_all(const Tuple *m, const Value *a, const Value *b) {
-  for (uint32_t k = 0; k < m->n; k++)
-    if (!monoid_near(a[k], b[k])) return false;
-  return true;
-}
-
-/* Of each component a different value, in another order each time. */
-static Value candidate(DType t, uint32_t i, uint32_t k) {
-  static const double reals[] = {1, 0, 2, -1, 0.5, 3, -2.5, 4};
-  static const int64_t ints[] = {1, 0, 2, 3, -1, 7, 5, -4};
-  uint32_t at = (i * (2 * k + 1) + 3 * k + i / 8 * (k + 1)) % 8;
-  if (t == DT_BOOL) return (Value){.dtype = t, .i = ints[at] & 1};
-  if (dtype_is_float(t)) return (Value){.dtype = t, .f = reals[at]};
-  return (Value){.dtype = t, .i = dtype_holds(t, ints[at]) ? ints[at] : -ints[at]};
-}
-
-/* The identity, then others in the range. False: the identity is not known before the program runs. */
-static bool tuples_tried(Laws *l) {
-  const Tuple *m = l->m;
-  ExprEnv none = {0};
-  for (uint32_t i = 0; i < CANDIDATES && l->n < MAX_TRIED; i++) {
-    Value *v = NEW_ARRAY(l->x->arena, Value, m->n);
-    for (uint32_t k = 0; k < m->n; k++) {
-      if (i) v[k] = candidate(m->dtype[k], i - 1, k);
-      else if (!expr_value(m->identity[k], &none, &v[k])) return false;
-    }
-    if (!i || in_range(m, v)) l->at[l->n++] = v;
-  }
-  return true;
-}
-
-static const char *tuple_text(Elab *x, const Tuple *m, const Value *v) {
-  Buf b = buf_new(x->arena);
-  for (uint32_t k = 0; k < m->n; k++) {
-    buf_str(&b, k ? ", " : "(");
-    if (dtype_is_float(v[k].dtype)) double_print(&b, v[k].f);
-    else if (v[k].dtype == DT_BOOL) buf_str(&b, v[k].i ? "true" : "false");
-    else buf_printf(&b, "%lld", (long long)v[k].i);
-  }
-  return buf_str(&b, ")"), b.s;
-}
-
-static Diag *broken(Laws *l, const char *fmt) {
-  const AstName name = l->m->def->stmt->name;
-  l->x->equation.failed = true;
-  return diag_add(l->x->diags, D_E093, name.span, fmt, name.s->s);
-}
-
-static bool identity_holds(Laws *l, const Value *v) {
-  Value made[TUPLE_PARTS];
-  const char *s = l->m->def->stmt->name.s->s;
-  if (!combined(l->m, v, l->at[0], made) || near_all(l->m, made, v)) return true;
-  Diag *d = broken(l, "monoid %s has a wrong identity");
-  diag_hint(l->x->diags, d, "%s(%s, %s) is %s, but should be %s", s, tuple_text(l->x, l->m, v),
-      tuple_text(l->x, l->m, l->at[0]), tuple_text(l->x, l->m, made), tuple_text(l->x, l->m, v));
-  diag_at(l->x->diags, d, l->m->def->stmt->until->span, "the identity");
-  return false;
-}
-
-static bool pair_holds(Laws *l, const Value *a, const Value *b) {
-  const Tuple *m = l->m;
-  Value ab[TUPLE_PARTS], ba[TUPLE_PARTS];
-  if (!combined(m, a, b, ab) || !combined(m, b, a, ba)) return true;
-  const char *s = m->def->stmt->name.s->s, *ta = tuple_text(l->x, m, a), *tb = tuple_text(l->x, m, b);
-  if (!near_all(m, ab, ba)) {
-    diag_hint(l->x->diags, broken(l, "monoid %s is not commutative"), "%s(%s, %s) is %s, but %s(%s, %s) is %s", s, ta,
-        tb, tuple_text(l->x, m, ab), s, tb, ta, tuple_text(l->x, m, ba));
-    return false;
-  }
-  if (in_range(m, ab)) return true;
-  Diag *d = broken(l, "monoid %s leaves its range");
-  diag_at(l->x->diags, d, m->def->stmt->range->span, "what holds of its operands");
-  diag_hint(l->x->diags, d, "%s(%s, %s) is %s", s, ta, tb, tuple_text(l->x, m, ab));
-  return false;
-}
-
-static bool triple_holds(Laws *l, const Value *a, const Value *b, const Value *c) {
-  const Tuple *m = l->m;
-  Value left[TUPLE_PARTS], right[TUPLE_PARTS];
-  if (!combined(m, a, b, left) || !combined(m, left, c, left)) return true;
-  if (!combined(m, b, c, right) || !combined(m, a, right, right) || near_all(m, left, right)) return true;
-  const char *s = m->def->stmt->name.s->s, *ta = tuple_text(l->x, m, a), *tb = tuple_text(l->x, m, b);
-  const char *tc = tuple_text(l->x, m, c);
-  diag_hint(l->x->diags, broken(l, "monoid %s is not associative"),
-      "%s(%s(%s, %s), %s) is %s, but %s(%s, %s(%s, %s)) is %s", s, s, ta, tb, tc, tuple_text(l->x, m, left), s, ta, s,
-      tb, tc, tuple_text(l->x, m, right));
-  return false;
-}
-
-static void laws_try(Elab *x, const Tuple *m) {
-  Laws l = {.x = x, .m = m};
-  if (!tuples_tried(&l)) return;
-  if (!in_range(m, l.at[0])) {
-    monoid_complain_identity(x, m->def);
-    return;
-  }
-  for (uint32_t i = 0; i < l.n; i++) {
-    if (!identity_holds(&l, l.at[i])) return;
-    for (uint32_t k = 0; k < i; k++)
-      if (!pair_holds(&l, l.at[i], l.at[k])) return;
-  }
-  for (uint32_t i = 1; i < l.n; i++)
-    for (uint32_t k = 1; k < l.n; k++)
-      for (uint32_t h = 1; h < l.n; h++)
-        if (!triple_holds(&l, l.at[i], l.at[k], l.at[h])) return;
-}
-
 /* ---- a use ------------------------------------------------------------------------------------ */
 
 static Str dtypes_key(Elab *x, const DType *t, uint32_t n) {
@@ -231,7 +96,7 @@ const Tuple *tuple_at(Elab *x, const MonoidDef *m, Core *const *body, Span use) 
   const Tuple *made = map_find(&m->made, key);
   if (made) return made;
   if (!tuple_draft(x, t)) return NULL;
-  if (!x->equation.failed) laws_try(x, t);
+  if (!x->equation.failed) monoid_laws(x, t);
   map_put((Map *)&m->made, key, t);
   return x->equation.failed ? NULL : t;
 }

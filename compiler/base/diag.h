@@ -28,6 +28,7 @@ Source *source_read(Arena *a, const char *path, const char **why);
 /* a must live as long as s (s->arena will do): it holds the line table. */
 const char *span_text(Arena *a, Span s);
 void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *column); /* from 1 */
+uint32_t span_line(Arena *a, Span s);
 
 typedef enum { DIAG_ERROR, DIAG_WARNING } DiagKind;
 

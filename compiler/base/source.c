@@ -104,6 +104,12 @@ void source_place(Arena *a, Source *s, uint32_t at, uint32_t *line, uint32_t *co
   *column = k;
 }
 
+uint32_t span_line(Arena *a, Span s) {
+  uint32_t line, column;
+  source_place(a, s.src, s.at, &line, &column);
+  return line;
+}
+
 const char *span_text(Arena *a, Span s) {
   return arena_printf(a, "%.*s", (int)(s.end - s.at), s.src->bytes + s.at);
 }

@@ -13,6 +13,7 @@
 #include "task/sites/from_ia.h"
 #include "driver.h"
 #include "driver/compile/native.h"
+#include "driver/table.h"
 #include "texts.h"
 
 /* ---- parse -------------------------------------------------------------------------------------------- */
@@ -205,15 +206,15 @@ const EinNode *job_widest(Session *s, Job *j, const Args *a) {
 static Leave job_one_order(Session *s, const Job *j, const Args *a) {
   const EinNode *n = arg_has(a, OPT_DETERMINISTIC) ? graph_inexact(j->best) : NULL;
   if (!n) return LEAVE_OK;
+  const char *place = place_text(s->arena, j->path, n->place);
   if (n->sum->by)
     return fail(s, LEAVE_PROGRAM,
-        "%s:%u:%u: the bits of what the C function %s reduces depend on its order, which --deterministic cannot fix",
-        n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column, n->sum->by->symbol->s);
+        "%sthe bits of what the C function %s reduces depend on its order, which --deterministic cannot fix", place,
+        n->sum->by->symbol->s);
   return fail(s, LEAVE_PROGRAM,
-      "%s:%u:%u: the bits of this %s of floats depend on its order; with --deterministic, floats are reduced by sums, "
-      "max and min",
-      n->place.file ? n->place.file->s : j->path, n->place.line, n->place.column,
-      n->sum->reducer == RED_MONOID ? n->sum->monoid->name->s : reducer_info[n->sum->reducer].name);
+      "%sthe bits of this %s of floats depend on its order; with --deterministic, floats are reduced by sums, max and "
+      "min",
+      place, n->sum->reducer == RED_MONOID ? n->sum->monoid->name->s : reducer_info[n->sum->reducer].name);
 }
 
 Leave job_optimised(Session *s, Job *j, const Args *a) {
@@ -314,9 +315,8 @@ static Leave buffer_fits(Session *s, const Job *j, const TaskBuffer *b) {
   for (uint32_t k = 0; k < b->rank && n; k++) {
     expr_value(b->dim[k], &(ExprEnv){0}, &v);
     if (mul_ok(n, v.i, &n)) continue;
-    return fail(s, LEAVE_PROGRAM, "%s:%u:%u: %s has more elements than 64 bits can count",
-        b->place.file ? b->place.file->s : j->path, b->place.line, b->place.column,
-        b->name ? b->name->s : "an equation");
+    return fail(s, LEAVE_PROGRAM, "%s%s has more elements than 64 bits can count",
+        place_text(s->arena, j->path, b->place), b->name ? b->name->s : "an equation");
   }
   return LEAVE_OK;
 }
@@ -336,8 +336,7 @@ Leave job_loops(Session *s, Job *j, const Args *a) {
   if (target.device && extern_count(j->tasks->exprs)) {
     const Extern *x = extern_at(j->tasks->exprs, 0);
     return fail(s, LEAVE_PROGRAM, "%s%s is a C function, and a device cannot call it: CUDA does without `extern`",
-        x->place.file ? arena_printf(s->arena, "%s:%u:%u: ", x->place.file->s, x->place.line, x->place.column) : "",
-        x->name->s);
+        place_text(s->arena, NULL, x->place), x->name->s);
   }
   if (!target.device) target_ask(s, a, j->tasks, &target);
   bug_where = "loop_from_task";

@@ -104,3 +104,8 @@ const char *line_text(Arena *a, const char *path, Place at) {
   const char *slash = strrchr(at.file->s, '/');
   return arena_printf(a, "%s:%u", shown(a, slash ? slash + 1 : at.file->s), at.line);
 }
+
+const char *place_text(Arena *a, const char *path, Place at) {
+  if (at.file) return arena_printf(a, "%s:%u:%u: ", at.file->s, at.line, at.column);
+  return path ? arena_printf(a, "%s: ", path) : "";
+}

@@ -30,5 +30,7 @@ const char *amount(Arena *a, int64_t n, const char *unit);
 
 /* "7", or "prelude.ein:7" if it is not in the file at `path`; "": no position. */
 const char *line_text(Arena *a, const char *path, Place at);
+/* "x.ein:3:7: ", before a complaint; otherwise, "PATH: " (NULL: ""). */
+const char *place_text(Arena *a, const char *path, Place at);
 
 #endif

@@ -340,8 +340,7 @@ Leave comment_words(Session *s, const Expects *x, const char *path, const Args *
 
 static Leave expected_error(Session *s, const Expects *x, const char *path, Leave l) {
   s->capture = false;
-  uint32_t line, column;
-  source_place(s->arena, x->error_span.src, x->error_span.at, &line, &column);
+  const uint32_t line = span_line(s->arena, x->error_span);
   if (!l)
     return fail(s, LEAVE_PROGRAM, "%s:%u: the run succeeds, but must fail: %s", path, line,
                 x->error);

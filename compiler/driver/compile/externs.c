@@ -10,6 +10,7 @@
 
 #include "expr/word.h"
 #include "native.h"
+#include "driver/table.h"
 
 typedef VEC(Buf) ExternTexts;
 
@@ -26,9 +27,8 @@ static FromKind kind_of(const Extern *x) {
   return n > 2 && memcmp(x->from->s + n - 2, ".c", 2) == 0 ? FROM_SOURCE : FROM_BINARY;
 }
 
-static const char *place_text(Session *s, const Extern *x) {
-  return x->place.file ? arena_printf(s->arena, "%s:%u:%u: ", x->place.file->s, x->place.line, x->place.column) : "";
-}
+/* Before a complaint about it. */
+static const char *place_of(Session *s, const Extern *x) { return place_text(s->arena, NULL, x->place); }
 
 /* One file, or none. */
 static bool same_from(const Extern *a, const Extern *b) {
@@ -81,9 +81,9 @@ static Leave preprocess(Session *s, const Compiler *c, const Extern *x, const ch
   const char *more[] = {"-E", "-o", to, path, NULL};
   words_add(s->arena, &w, COUNT(more), more);
   if (access(path, R_OK) != 0)
-    return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
+    return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_of(s, x), path);
   if (!program_ask(s->arena, w.at, &said, &why))
-    return fail(s, LEAVE_PROGRAM, "%s%s cannot be compiled: %s\n%s", place_text(s, x), path, why, said.s);
+    return fail(s, LEAVE_PROGRAM, "%s%s cannot be compiled: %s\n%s", place_of(s, x), path, why, said.s);
   Source *made = source_read(s->arena, to, &why);
   if (!made) return fail(s, LEAVE_MACHINE, "cannot read %s: %s", to, why);
   *out = (ExternSource){.x = x, .path = path, .text = buf_new(s->arena), .includes = included(s, made->bytes, path)};
@@ -117,9 +117,9 @@ static Leave part_add(Session *s, const Compiler *c, const Extern *x, const char
   const char *path = file_of(s, x);
   if (!ein_ends_in(path, ".o") && !ein_ends_in(path, ".a") && !ein_ends_in(path, ".so"))
     return fail(s, LEAVE_PROGRAM, "%s%s is no C source, object, archive or shared library: .c, .o, .a, .so",
-        place_text(s, x), path);
+        place_of(s, x), path);
   const char *real = path_real(s->arena, path);
-  if (!real) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_text(s, x), path);
+  if (!real) return fail(s, LEAVE_PROGRAM, "%sthere is no file %s that can be read", place_of(s, x), path);
   vec_push(s->arena, out->link, real);
   vec_push(s->arena, out->files, real);
   if (!out->binary) out->binary = x;
@@ -217,11 +217,11 @@ static Leave not_there(Session *s, const Exprs *p, const char *why) {
         strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at[n] ? at[n] : ' '))
       continue;
     if (!x->from)
-      return fail(s, LEAVE_PROGRAM, "%slibc and libm have no function %s; `from` says where it is", place_text(s, x),
+      return fail(s, LEAVE_PROGRAM, "%slibc and libm have no function %s; `from` says where it is", place_of(s, x),
           x->symbol->s);
-    return fail(s, LEAVE_PROGRAM, "%sthere is no function %s in %s", place_text(s, x), x->symbol->s, x->from->s);
+    return fail(s, LEAVE_PROGRAM, "%sthere is no function %s in %s", place_of(s, x), x->symbol->s, x->from->s);
   }
-  return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be loaded: %s", place_text(s, extern_at(p, 0)), why);
+  return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be loaded: %s", place_of(s, extern_at(p, 0)), why);
 }
 
 static Leave object_make(
@@ -234,7 +234,7 @@ static Leave object_make(
   if (l || program_ask(s->arena, w.at, &said, &why)) return l;
   Buf type = buf_new(s->arena);
   emit_extern_prototype(&type, x);
-  return fail(s, LEAVE_PROGRAM, "%sthe C function %s does not compile as it is declared, %s: %s\n%s", place_text(s, x),
+  return fail(s, LEAVE_PROGRAM, "%sthe C function %s does not compile as it is declared, %s: %s\n%s", place_of(s, x),
       x->block ? x->symbol->s : x->name->s, type.s, why, said.s);
 }
 
@@ -249,7 +249,7 @@ static Leave objects_link(
   vec_push(s->arena, w, "-lm");
   vec_push(s->arena, w, NULL);
   if (program_ask(s->arena, w.at, &said, &why)) return LEAVE_OK;
-  return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be linked: %s\n%s", place_text(s, extern_at(p, 0)), why,
+  return fail(s, LEAVE_PROGRAM, "%sthe C functions cannot be linked: %s\n%s", place_of(s, extern_at(p, 0)), why,
       said.s);
 }
 

@@ -8,6 +8,7 @@
 
 #include "expr/word.h"
 #include "build.h"
+#include "driver/table.h"
 
 static Leave write_in(Session *s, const char *folder, const char *name, const Buf *b) {
   return file_write(s, arena_printf(s->arena, "%s/%s", folder, name), b->s, b->len);
@@ -216,9 +217,8 @@ Leave package_externs(Session *s, Package *p, const ExternParts *externs, const 
   NativeText *all = NEW_ARRAY(s->arena, NativeText, p->n_texts + externs->sources.len + 1);
   if (externs->binary)
     return fail(s, LEAVE_PROGRAM,
-        "%s:%u:%u: a library takes C functions from C sources and from libraries (\"-lgsl\"), not from %s",
-        externs->binary->place.file ? externs->binary->place.file->s : "", externs->binary->place.line,
-        externs->binary->place.column, externs->binary->from->s);
+        "%sa library takes C functions from C sources and from libraries (\"-lgsl\"), not from %s",
+        place_text(s->arena, NULL, externs->binary->place), externs->binary->from->s);
   memcpy(all, p->text, p->n_texts * sizeof *all);
   p->text = all;
   p->link = &externs->link;

@@ -23,9 +23,7 @@ typedef struct ExpectReader {
 
 /* "x.ein:12: ", for errors in or near a comment. */
 static const char *line_text(Session *s, const char *path, Span span) {
-  uint32_t line, column;
-  source_place(s->arena, span.src, span.at, &line, &column);
-  return arena_printf(s->arena, "%s:%u: ", path, line);
+  return arena_printf(s->arena, "%s:%u: ", path, span_line(s->arena, span));
 }
 
 /* ---- reading comments ----------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "checkpoint.h"
+#include "driver/table.h"
 
 _Static_assert((int)DT_F64 == (int)EIN_F64 && (int)DT_BF16 == (int)EIN_BF16 &&
                    (int)DT_I64 == (int)EIN_I64 && (int)DT_U8 == (int)EIN_U8 &&
@@ -385,14 +386,12 @@ static const char *declaration_text(Session *s, const Job *j, const EinNode *n) 
 
 static Leave input_missing(Session *s, const Job *j, const EinNode *n) {
   const char *name = n->name->s, *generator = dtype_is_float(n->dtype) ? "randn" : "iota";
-  Buf b = buf_new(s->arena);
-  if (n->place.file) buf_printf(&b, "%s:%u:%u: ", n->place.file->s, n->place.line, n->place.column);
   const char *none = job_of_sites(j) ? "is not given: a text for several sites carries no defaults"
                                      : "is not given, and has no default";
   return fail(s, LEAVE_USAGE,
               "%sinput %s %s\n  it is declared as %s\n  give a file, "
               "%s=%s.npy, or a generator, %s=%s",
-              b.s, name, none, declaration_text(s, j, n), name, name, name, generator);
+              place_text(s->arena, NULL, n->place), name, none, declaration_text(s, j, n), name, name, name, generator);
 }
 
 /* A param of a checkpoint: its tensors have been found; if the file has the elements in the wanted form, they are

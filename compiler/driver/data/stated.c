@@ -14,12 +14,6 @@ typedef struct Compared {
   bool any;
 } Compared;
 
-static const char *def_place(Compared *c, const AstStmt *def) {
-  uint32_t line, column;
-  source_place(c->s->arena, def->span.src, def->span.at, &line, &column);
-  return arena_printf(c->s->arena, "%s:%u", def->span.src->name, line);
-}
-
 static void head(Compared *c) {
   if (!c->any) buf_str(c->out, "  adjoints that are stated, beside what follows from the bodies\n");
   c->any = true;
@@ -41,7 +35,7 @@ static void def_told(Compared *c, const AstStmt *def, const Eval *without) {
     double_print(c->out, eval_real(stated, d.first));
     buf_str(c->out, ", by the body ");
     double_print(c->out, eval_real(body, d.first));
-    buf_printf(c->out, " (%s)\n", def_place(c, def));
+    buf_printf(c->out, " (%s:%u)\n", def->span.src->name, span_line(c->s->arena, def->span));
     return;
   }
   buf_str(c->out, "the same\n");

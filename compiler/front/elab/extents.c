@@ -178,9 +178,7 @@ static const char *fact_note(Elab *x, const ExtentFact *f) {
   const char *e = extent_text(x, f->extent);
   if (!y || y->kind != SYM_TENSOR || y->span.src != f->span.src)
     return arena_printf(x->arena, "%s, from %s", e, f->from);
-  uint32_t line, column;
-  source_place(x->arena, y->span.src, y->span.at, &line, &column);
-  return arena_printf(x->arena, "%s, from %s (line %u)", e, f->from, line);
+  return arena_printf(x->arena, "%s, from %s (line %u)", e, f->from, span_line(x->arena, y->span));
 }
 
 /* "b is 4 in A but 5 in B": the first fact that differs names the second; every fact is marked. */

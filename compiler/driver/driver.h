@@ -196,7 +196,7 @@ typedef struct Given { /* the source of an input */
 } Given;
 typedef VEC(Given) Givens;
 /* key, stored: within a .safetensors file. */
-typedef struct Target { const char *name, *path, *key; const AstStored *stored; } Target;
+typedef struct Target { Str name; const char *path, *key; const AstStored *stored; } Target;
 typedef VEC(Target) Targets;
 
 typedef struct Job {

@@ -81,6 +81,12 @@ const EinNode *graph_input_find(const EinGraph *g, Str name) {
   return NULL;
 }
 
+const EinOutput *graph_output_find(const EinGraph *g, Str name) {
+  for (uint32_t i = 0; i < g->outputs.len; i++)
+    if (g->outputs.at[i].name == name) return &g->outputs.at[i];
+  return NULL;
+}
+
 EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim,
                      bool param) {
   EinNode *n = node_new(g, g->top, EIN_INPUT, name, t);

@@ -113,6 +113,7 @@ const EinSum *graph_sum(EinGraph *g, const EinSum *s);             /* interned; 
 const Monoid *graph_monoid(EinGraph *g, const Monoid *m);          /* interned by all fields */
 EinNode *graph_input(EinGraph *g, Str name, DType t, uint32_t rank, const Expr *const *dim, bool param);
 const EinNode *graph_input_find(const EinGraph *g, Str name);      /* NULL: none */
+const EinOutput *graph_output_find(const EinGraph *g, Str name);
 EinNode *graph_vertex(EinGraph *g, EinRegion *r, const EinSum *s, const Expr *const *bound, const Str *label,
                       /* merge NULL: all ones, rank n_out */
                       uint32_t rank, const uint8_t *merge, EinNode *const *input);

@@ -65,9 +65,7 @@ static Leave sizes_find(Session *s, const Args *a, Plans *p) {
 
 /* The program's input with that number among the tasks'; NULL: the job began after its graph. */
 static const EinNode *input_find(const Job *j, uint32_t number) {
-  for (uint32_t i = 0; !j->past && i < j->graph->inputs.len; i++)
-    if (j->graph->inputs.at[i]->name == j->tasks->inputs.at[number].name) return j->graph->inputs.at[i];
-  return NULL;
+  return j->past ? NULL : graph_input_find(j->graph, j->tasks->inputs.at[number].name);
 }
 
 static int64_t input_number(const Job *j, Str name) {

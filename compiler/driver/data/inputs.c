@@ -66,9 +66,7 @@ static Leave input_unknown(Session *s, const Job *j, Str name, const char *spec,
 
 /* A graph's text has shapes instead of declarations; a dim that is a whole extent of one is bound. */
 static Leave graph_bind(Session *s, Job *j, const Given *g) {
-  const EinNode *n = NULL;
-  for (uint32_t i = 0; i < j->graph->inputs.len; i++)
-    if (j->graph->inputs.at[i]->name == g->name) n = j->graph->inputs.at[i];
+  const EinNode *n = graph_input_find(j->graph, g->name);
   if (!n || (int)n->rank != g->info.ndim)
     return fail(s, LEAVE_PROGRAM, "%s has %d axes, but input %s has %u", g->spec, g->info.ndim,
                 g->name->s, n ? n->rank : 0);
@@ -117,11 +115,8 @@ static bool is_program(const char *word) {
 
 /* The first input without a source so far. */
 static const char *input_left(const Declareds *d, const Givens *given) {
-  for (uint32_t i = 0; i < d->len; i++) {
-    bool has = false;
-    for (uint32_t k = 0; k < given->len; k++) has |= given->at[k].name == d->at[i].name;
-    if (!has) return d->at[i].name->s;
-  }
+  for (uint32_t i = 0; i < d->len; i++)
+    if (!given_of(given, d->at[i].name)) return d->at[i].name->s;
   return d->len ? d->at[0].name->s : NULL;
 }
 
@@ -155,9 +150,8 @@ static Leave word_take(Session *s, const Job *j, const char *word, const Declare
 
 static uint32_t param_rank(const Job *j, Str name) {
   uint32_t rank = 0;
-  if (j->program) program_input(j->program, name, NULL, &rank, NULL);
-  for (uint32_t i = 0; !j->program && i < j->graph->inputs.len; i++)
-    if (j->graph->inputs.at[i]->name == name) rank = j->graph->inputs.at[i]->rank;
+  if (!j->program) return graph_input_find(j->graph, name)->rank;
+  program_input(j->program, name, NULL, &rank, NULL);
   return rank;
 }
 
@@ -234,9 +228,7 @@ Leave given_find(Session *s, Job *j, const Args *a, const Words *words, Givens *
 void given_fill(Session *s, const Job *j, Givens *given) {
   for (uint32_t i = 0; i < j->graph->inputs.len; i++) {
     const EinNode *n = j->graph->inputs.at[i];
-    bool have = n->fallback != NULL;
-    for (uint32_t k = 0; k < given->len; k++) have |= given->at[k].name == n->name;
-    if (have) continue;
+    if (n->fallback || given_of(given, n->name)) continue;
     const char *spec = dtype_is_float(n->dtype) ? arena_printf(s->arena, "randn:seed=%u", i + 1)
                        : arena_printf(s->arena, "randint:lo=0:hi=%d:seed=%u", n->dtype == DT_BOOL ? 1 : 3, i + 1);
     Given g = {.name = n->name, .spec = spec, .info = {.bytes = -1}};

@@ -11,7 +11,7 @@
 static bool target_path(Session *s, Target *t, const char *path) {
   const char *member = strstr(path, ".safetensors:");
   t->path = path;
-  t->key = t->name;
+  t->key = t->name->s;
   if (member) {
     t->path = arena_printf(s->arena, "%.*s", (int)(member - path) + 12, path);
     t->key = member + 13;
@@ -22,12 +22,6 @@ static bool target_path(Session *s, Target *t, const char *path) {
   fail(s, LEAVE_USAGE, "-o %s: what kind of file is that? outputs go to .npy, .raw or .safetensors",
        path);
   return false;
-}
-
-static const EinOutput *output_find(const EinGraph *g, const char *name) {
-  for (uint32_t i = 0; i < g->outputs.len; i++)
-    if (strcmp(g->outputs.at[i].name->s, name) == 0) return &g->outputs.at[i];
-  return NULL;
 }
 
 static Leave output_unknown(Session *s, const EinGraph *g, const char *name) {
@@ -43,14 +37,14 @@ static Leave output_unknown(Session *s, const EinGraph *g, const char *name) {
               b.len ? b.s : "none at all");
 }
 
-static Leave target_add(Session *s, Targets *out, const char *name, const char *path) {
+static Leave target_add(Session *s, Targets *out, Str name, const char *path) {
   Target t = {.name = name};
   if (!target_path(s, &t, path)) return LEAVE_USAGE;
   for (uint32_t i = 0; i < out->len; i++) {
     const Target *o = &out->at[i];
     if (strcmp(o->path, t.path) == 0 && !file_is_device(t.path) &&
         (!ein_ends_in(t.path, ".safetensors") || strcmp(o->key, t.key) == 0))
-      return fail(s, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", o->name, t.name,
+      return fail(s, LEAVE_USAGE, "-o: %s and %s would go to the same place, %s", o->name->s, t.name->s,
                   path);
   }
   if (!file_writable(s, t.path)) return LEAVE_MACHINE;
@@ -71,9 +65,8 @@ static Leave targets_all(Session *s, const EinGraph *g, Targets *out, const char
   if (!one && mkdir(folder, 0777) != 0 && errno != EEXIST)
     return fail(s, LEAVE_MACHINE, "cannot make the folder %s: %s", folder, strerror(errno));
   for (uint32_t i = 0; i < g->outputs.len; i++) {
-    const char *name = g->outputs.at[i].name->s;
-    Leave l =
-        target_add(s, out, name, one ? path : arena_printf(s->arena, "%s/%s.npy", folder, name));
+    Str name = g->outputs.at[i].name;
+    Leave l = target_add(s, out, name, one ? path : arena_printf(s->arena, "%s/%s.npy", folder, name->s));
     if (l) return l;
   }
   return LEAVE_OK;
@@ -83,12 +76,12 @@ static Leave word_take(Session *s, const EinGraph *g, Targets *out, const char *
   Str name;
   const char *path;
   if (!word_split(s, word, &name, &path)) {
-    if (g->outputs.len == 1) return target_add(s, out, g->outputs.at[0].name->s, word);
+    if (g->outputs.len == 1) return target_add(s, out, g->outputs.at[0].name, word);
     return fail(s, LEAVE_USAGE, "-o %s: which output? say -o NAME=%s%s%s", word, word,
         ein_ends_in(word, ".safetensors") ? ", or for all in this file -o all=" : "",
         ein_ends_in(word, ".safetensors") ? word : "");
   }
-  if (output_find(g, name->s)) return target_add(s, out, name->s, path);
+  if (graph_output_find(g, name)) return target_add(s, out, name, path);
   if (strcmp(name->s, "all") == 0) return targets_all(s, g, out, path);
   return output_unknown(s, g, name->s);
 }
@@ -106,30 +99,24 @@ Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out) {
 Leave targets_stored(Session *s, const Job *j, Targets *t) {
   for (uint32_t i = 0; i < t->len; i++) {
     Target *x = &t->at[i];
-    if (!j->program || x->key != x->name || !ein_ends_in(x->path, ".safetensors")) continue;
-    x->stored = program_stored(j->program, str_from(s->strings, x->name));
+    if (!j->program || x->key != x->name->s || !ein_ends_in(x->path, ".safetensors")) continue;
+    x->stored = program_stored(j->program, x->name);
     if (x->stored && s->ranks)
       return fail(s, LEAVE_USAGE,
           "-o: output %s is written to %s, which one process can do and several cannot; -o %s=FILE.npy, or "
           ".safetensors:KEY, can",
-          x->name, x->stored->text->s, x->name);
+          x->name->s, x->stored->text->s, x->name->s);
   }
   return LEAVE_OK;
 }
 
 bool targets_have(const Targets *t, Str name) {
   for (uint32_t i = 0; i < t->len; i++)
-    if (strcmp(t->at[i].name, name->s) == 0) return true;
+    if (t->at[i].name == name) return true;
   return false;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
-
-static const EvalArray *array_of(const Eval *e, const char *name) {
-  for (uint32_t i = 0; i < e->graph->outputs.len; i++)
-    if (strcmp(e->graph->outputs.at[i].name->s, name) == 0) return &e->output[i];
-  bug("no output %s", name);
-}
 
 static Leave wrote(Session *s, ein_status st, const ein_error *e, const char *what,
                    const char *path) {
@@ -139,13 +126,13 @@ static Leave wrote(Session *s, ein_status st, const ein_error *e, const char *wh
 }
 
 static Leave write_one(Session *s, const Eval *e, const Target *t) {
-  const EvalArray *x = array_of(e, t->name);
+  const EvalArray *x = eval_output_find(e, t->name);
   ein_error err = {0};
   ein_status st =
       ein_ends_in(t->path, ".npy")
           ? ein_npy_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err)
           : ein_raw_write(t->path, (ein_dtype)x->dtype, (int)x->rank, x->shape, x->data, &err);
-  return wrote(s, st, &err, t->name, t->path);
+  return wrote(s, st, &err, t->name->s, t->path);
 }
 
 /* Writes all outputs for the same .safetensors file as target k, which is the first of them. */
@@ -153,14 +140,14 @@ static Leave write_together(Session *s, const Eval *e, const Targets *t, uint32_
   NamedTensors list = {0};
   for (uint32_t i = k; i < t->len; i++) {
     if (strcmp(t->at[i].path, t->at[k].path) != 0) continue;
-    const EvalArray *x = array_of(e, t->at[i].name);
+    const EvalArray *x = eval_output_find(e, t->at[i].name);
     const ein_named_tensor one = {t->at[i].key,
         {.data = x->data, .device_type = 1, .ndim = (int32_t)x->rank, .dtype = (ein_dtype)x->dtype, .shape = x->shape}};
     if (t->at[i].stored) stored_tensors(s, t->at[i].stored, x, &list);
     else vec_push(s->arena, list, one);
   }
   ein_error err = {0};
-  return wrote(s, ein_safetensors_write(t->at[k].path, list.len, list.at, &err), &err, t->at[k].name,
+  return wrote(s, ein_safetensors_write(t->at[k].path, list.len, list.at, &err), &err, t->at[k].name->s,
                t->at[k].path);
 }
 

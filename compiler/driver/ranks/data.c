@@ -177,7 +177,7 @@ static void output_gather(Session *s, const TaskGraph *t, uint32_t k, const ein_
 static bool comes_together(const Targets *to, Str name) {
   bool some = false, device = false;
   for (uint32_t i = 0; to && i < to->len; i++)
-    if (strcmp(to->at[i].name, name->s) == 0) some = true, device |= file_is_device(to->at[i].path);
+    if (to->at[i].name == name) some = true, device |= file_is_device(to->at[i].path);
   return !some || device;
 }
 
@@ -192,7 +192,8 @@ static Leave come_together(Session *s, const Job *j, Eval *e, const ein_tensor *
   if (ranks_first(s)) l = site_outputs_new(s, t, e, all);
   l = ranks_agree(s, l);
   for (uint32_t k = 0; k < n && !l; k++)
-    if (all[k]) output_gather(s, t, k, &out[k], ranks_first(s) ? site_output(t, e, k) : NULL);
+    if (all[k])
+      output_gather(s, t, k, &out[k], ranks_first(s) ? eval_output_find(e, t->outputs.at[k].name) : NULL);
   return l;
 }
 
@@ -214,9 +215,9 @@ typedef struct SharedFiles {
   VEC(Share) share;
 } SharedFiles;
 
-static uint32_t task_output(const TaskGraph *t, const char *name) {
+static uint32_t task_output(const TaskGraph *t, Str name) {
   for (uint32_t k = 0; k < t->outputs.len; k++)
-    if (strcmp(t->outputs.at[k].name->s, name) == 0) return k;
+    if (t->outputs.at[k].name == name) return k;
   bug("an output that the tasks have not");
 }
 
@@ -239,10 +240,10 @@ static Leave file_begin(Session *s, const TaskGraph *t, const Targets *to, uint3
   for (uint32_t i = k; i < to->len; i++)
     if (strcmp(to->at[i].path, path) == 0) list[n++] = target_tensor(s, t, &to->at[i]);
   ein_status st = ein_joint_begin(path, n, list, &file, at, &err);
-  if (st != EIN_OK) return fail(s, status_leave(st), "output %s: %s", to->at[k].name, err.text);
+  if (st != EIN_OK) return fail(s, status_leave(st), "output %s: %s", to->at[k].name->s, err.text);
   vec_push(s->arena, all->file, file);
   if (strlen(ein_joint_name(file)) >= NAME_ROOM)
-    return fail(s, LEAVE_MACHINE, "output %s: its file has too long a name", to->at[k].name);
+    return fail(s, LEAVE_MACHINE, "output %s: its file has too long a name", to->at[k].name->s);
   n = 0;
   for (uint32_t i = k; i < to->len; i++) {
     if (strcmp(to->at[i].path, path) != 0) continue;

@@ -167,12 +167,6 @@ static ein_tensor site_own(Arena *a, const ein_tensor *block, const bool *has, i
   return own;
 }
 
-EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k) {
-  for (uint32_t i = 0; i < e->graph->outputs.len; i++)
-    if (e->graph->outputs.at[i].name == t->outputs.at[k].name) return &e->output[i];
-  bug("an output that the graph has not");
-}
-
 /* The blocks of its inputs, in the order of t->inputs. */
 static Leave site_inputs(Session *s, const TaskGraph *t, const Eval *e, const uint32_t *at, ein_tensor *in) {
   for (uint32_t k = 0; k < t->inputs.len; k++) {
@@ -229,7 +223,7 @@ Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some
   for (uint32_t k = 0; k < t->outputs.len; k++) {
     if (some && !some[k]) continue;
     const TaskBuffer *b = &t->buffers.at[t->outputs.at[k].buffer];
-    EvalArray *x = site_output(t, e, k);
+    EvalArray *x = eval_output_find(e, t->outputs.at[k].name);
     *x =
         (EvalArray){.dtype = b->dtype, .rank = b->rank, .shape = NEW_ARRAY(s->arena, int64_t, b->rank + 1), .count = 1};
     task_whole(t, b, x->shape);
@@ -300,7 +294,7 @@ static void sites_outputs(Session *s, Site *x, int64_t n, const TaskGraph *t, co
     for (int64_t i = 0; i < n; i++) {
       mesh_place(&t->mesh, (int)i, at);
       uint32_t buffer = t->outputs.at[k].buffer;
-      block[i] = site_block(s->arena, t, buffer, at, site_output(t, e, k));
+      block[i] = site_block(s->arena, t, buffer, at, eval_output_find(e, t->outputs.at[k].name));
       has[i] = task_has(t, &t->buffers.at[buffer], at);
       x[i].out[k] = site_own(s->arena, block, has, i);
     }

@@ -10,7 +10,6 @@
 ein_tensor site_block(Arena *a, const TaskGraph *t, uint32_t buffer, const uint32_t *at, const EvalArray *whole);
 /* Allocates whole outputs in e->output, those with some[k] set (NULL: all). site_output: the one of task argument k. */
 Leave site_outputs_new(Session *s, const TaskGraph *t, Eval *e, const char *some);
-EvalArray *site_output(const TaskGraph *t, const Eval *e, uint32_t k);
 /* Makes a context over that wire, and plans it for the place of its site. profile NULL: no profile. counts: to which
  * it adds what it asks of a device. */
 ein_status site_make(const Session *s, const Library *lib, const ein_wire *wire, int threads,

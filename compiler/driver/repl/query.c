@@ -245,9 +245,7 @@ Leave query_elaborate(Query *q, const Texts *names, AstFile *expression, Outline
 }
 
 const EinOutput *query_output(const Query *q, const char *name) {
-  for (uint32_t i = 0; i < q->job.graph->outputs.len; i++)
-    if (strcmp(q->job.graph->outputs.at[i].name->s, name) == 0) return &q->job.graph->outputs.at[i];
-  return NULL;
+  return graph_output_find(q->job.graph, str_from(q->s.strings, name));
 }
 
 bool query_shape(Query *q, const EinNode *n, EvalArray *x) {

@@ -269,6 +269,11 @@ const EvalArray *eval_input_find(const Eval *e, Str name) {
   return NULL;
 }
 
+EvalArray *eval_output_find(const Eval *e, Str name) {
+  const EinOutput *o = graph_output_find(e->graph, name);
+  return o ? &e->output[o - e->graph->outputs.at] : NULL;
+}
+
 EvalStatus graph_eval(Eval *e, const char **error, Place *place) {
   Run r = {.eval = e, .graph = e->graph, .arena = arena_new(), .n_held = e->graph->n_nodes, .ticks = TICKS,
       .shake = e->shake};

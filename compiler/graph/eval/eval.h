@@ -51,6 +51,7 @@ typedef struct Eval {        /* a computation: its inputs and results */
   EvalAt at;                 /* for keep_going */
 } Eval;
 const EvalArray *eval_input_find(const Eval *e, Str name); /* NULL: not given */
+EvalArray *eval_output_find(const Eval *e, Str name); /* NULL: the graph has none of that name */
 
 typedef enum {
   EVAL_OK, EVAL_MISSING,     /* an input or dim is not given and has no default */

@@ -11,11 +11,6 @@
 
 enum { DEF_DEPTH = 150, MAX_EXPANSIONS = 100000 };
 
-static Core *fail(Elab *x) {
-  x->equation.failed = true;
-  return NULL;
-}
-
 /* ---- binds ------------------------------------------------------------------------------------ */
 
 static bool is_plain(const Core *c) {
@@ -165,10 +160,10 @@ static bool subst_item(Elab *x, Scope *s, const AstItem *it, Bind *b, Core **arg
 
 Core *core_from_subst(Elab *x, Scope *s, const Ast *a) {
   Bind *b = subst_bind(x, s, a);
-  if (!b) return fail(x);
+  if (!b) return core_failed(x);
   Core **arg = NEW_ARRAY(x->arena, Core *, b->labels.n + 1);
   for (uint32_t i = 0; i < a->items.len; i++)
-    if (!subst_item(x, s, &a->items.at[i], b, arg)) return fail(x);
+    if (!subst_item(x, s, &a->items.at[i], b, arg)) return core_failed(x);
   for (uint32_t k = 0; k < b->labels.n; k++)
     if (!arg[k]) arg[k] = use_label(x, s, b, k, a->span);
   return use_new(x, b, a->span, arg);
@@ -451,9 +446,9 @@ static Core *expansion(Elab *x, Frame *f, Labels *own, uint32_t depth) {
   uint32_t n_labels = own->map.len;
   Scope in = {.labels = own, .frame = f, .depth = depth};
   for (uint32_t i = 0; i < f->def->body.len; i++)
-    if (!frame_equation(x, &in, f->def->body.at[i], f)) return fail(x);
+    if (!frame_equation(x, &in, f->def->body.at[i], f)) return core_failed(x);
   Core *c = core_from_ast(x, &in, f->result);
-  if (!c || !check_closed(x, c, f, own, n_labels)) return fail(x);
+  if (!c || !check_closed(x, c, f, own, n_labels)) return core_failed(x);
   warn_unused_locals(x, f);
   c = core_restrict(x, &in, c);
   if (c->kind == CORE_RESTRICT) c->span = f->call;
@@ -500,7 +495,7 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
     if (x->expansions <= MAX_EXPANSIONS + 1)
       diag_add(x->diags, D_E090, a->span, "defs are expanded more than %d %s here",
           f->depth > DEF_DEPTH ? DEF_DEPTH : MAX_EXPANSIONS, f->depth > DEF_DEPTH ? "deep" : "times");
-    return fail(x);
+    return core_failed(x);
   }
   Labels *own = NEW(x->arena, Labels);
   own->map = map_new(x->arena);
@@ -508,10 +503,10 @@ static Core *expand(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
   const Ast *call;
   if (!call_fits(x, d, a) || !results_fit(x, d, a) || !frame_groups(x, f, a, &call) ||
       !frame_labels(x, s, call, f, own))
-    return fail(x);
+    return core_failed(x);
   bool ok = true;
   for (uint32_t i = 0; i < a->args.len; i++) ok &= frame_argument(x, s, a->args.at[i], d->params.at[i], f);
-  Core *c = ok ? expand_body(x, f, own, s->depth) : fail(x);
+  Core *c = ok ? expand_body(x, f, own, s->depth) : core_failed(x);
   for (uint32_t i = 0; c && i < a->args.len; i++) argument_unused(x, s, f->locals.at[i].bind);
   return c;
 }
@@ -552,12 +547,12 @@ bool complain_function(Elab *x, AstName n) {
 
 static Core *call_function(Elab *x, Scope *s, const Ast *a, Op op) {
   const char *form = function_form(x, a->name.s);
-  if (!wants_brackets(x, a, false, form) || !wants_args(x, a, (uint32_t)op_info[op].arity, form)) return fail(x);
+  if (!wants_brackets(x, a, false, form) || !wants_args(x, a, (uint32_t)op_info[op].arity, form)) return core_failed(x);
   Scope in = *s;
   in.reach = NULL;
   Core *arg[3] = {0};
   for (uint32_t i = 0; i < a->args.len; i++)
-    if (!(arg[i] = core_from_ast(x, &in, a->args.at[i]))) return fail(x);
+    if (!(arg[i] = core_from_ast(x, &in, a->args.at[i]))) return core_failed(x);
   return core_op(x, op, a->span, a->args.len, arg);
 }
 
@@ -565,19 +560,19 @@ static Core *call_random(Elab *x, Scope *s, const Ast *a, Op op) {
   bool perm = op_info[op].rule == RULE_INDEX;
   const char *form = function_form(x, a->name.s);
   LabelSet labels = {0};
-  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return fail(x);
+  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, 1, form)) return core_failed(x);
   if (a->where || (perm && a->items.len != 1)) {
     Diag *d =
         diag_add(x->diags, D_E092, a->span, a->where ? "%s takes no predicate" : "%s takes one label", a->name.s->s);
     diag_hint(x->diags, d, "its form is `%s`", form);
-    return fail(x);
+    return core_failed(x);
   }
-  if (!labels_from_items(x, s, &a->items, &labels, "a call", false)) return fail(x);
+  if (!labels_from_items(x, s, &a->items, &labels, "a call", false)) return core_failed(x);
   for (uint32_t i = 0; i < labels.n; i++) labels.at[i]->used = true;
   Scope in = *s;
   in.reach = NULL;
   Core *seed = core_from_ast(x, &in, a->args.at[0]);
-  if (!seed || !want_integer(x, seed, "a seed")) return fail(x);
+  if (!seed || !want_integer(x, seed, "a seed")) return core_failed(x);
   Core *c = core_new(x, CORE_RANDOM, a->span, type_firm(perm ? DT_I64 : DT_F32), set_union(x, labels, seed->free));
   c->op = op;
   c->labels = labels;
@@ -591,7 +586,7 @@ static Core *call_random(Elab *x, Scope *s, const Ast *a, Op op) {
 static Core *call_tuple(Elab *x, const MonoidDef *m, const Ast *a, LabelSet labels, LabelSet free, Core **arg) {
   uint32_t n = m->stmt->parts;
   const Tuple *t = tuple_at(x, m, arg, a->span);
-  if (!t) return fail(x);
+  if (!t) return core_failed(x);
   Core *c = core_new(x, CORE_TUPLE, a->span, type_firm(t->dtype[a->result - 1]), set_minus(x, free, labels));
   c->i = a->result - 1;
   c->tuple = t;
@@ -606,9 +601,9 @@ static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
   uint32_t n = y->stmt->parts;
   const char *form = call_form(x, y->stmt);
   LabelSet labels = {0};
-  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, n, form)) return fail(x);
-  if (n > 1 && !results_fit(x, y->stmt, a)) return fail(x);
-  if (!labels_from_items(x, s, &a->items, &labels, "a reducer", true)) return fail(x);
+  if (!wants_brackets(x, a, true, form) || !wants_args(x, a, n, form)) return core_failed(x);
+  if (n > 1 && !results_fit(x, y->stmt, a)) return core_failed(x);
+  if (!labels_from_items(x, s, &a->items, &labels, "a reducer", true)) return core_failed(x);
   for (uint32_t i = 0; i < labels.n; i++) labels.at[i]->used = true;
   Scope in = *s;
   in.reach = NULL;
@@ -616,15 +611,15 @@ static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
   Core *where = a->where ? core_from_ast(x, &in, a->where) : NULL;
   Core **arg = NEW_ARRAY(x->arena, Core *, n + 1);
   for (uint32_t i = 0; i < n; i++)
-    if (!(arg[i] = core_from_ast(x, &in, a->args.at[i]))) return fail(x);
-  if (a->where && !where) return fail(x);
-  if (where && !want_bool(x, where, (Span){0}, "where")) return fail(x);
+    if (!(arg[i] = core_from_ast(x, &in, a->args.at[i]))) return core_failed(x);
+  if (a->where && !where) return core_failed(x);
+  if (where && !want_bool(x, where, (Span){0}, "where")) return core_failed(x);
   arg[n] = where = reduce_restrict(x, s, labels, where, a->span);
   LabelSet free = where ? where->free : (LabelSet){0};
   for (uint32_t i = n; i-- > 0;) free = set_union(x, arg[i]->free, free);
   if (n > 1) return call_tuple(x, y->monoid, a, labels, free, arg);
   DType t;
-  if (!monoid_type(x, y->monoid, arg[0]->type, a->span, &t)) return fail(x);
+  if (!monoid_type(x, y->monoid, arg[0]->type, a->span, &t)) return core_failed(x);
   Core *c = core_new(x, CORE_REDUCE, a->span, type_firm(t), set_minus(x, free, labels));
   c->reducer = RED_MONOID;
   c->labels = labels;
@@ -638,14 +633,14 @@ static Core *call_monoid(Elab *x, Scope *s, Symbol *y, const Ast *a) {
 static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
   const Local *l = frame_find(s->frame, a->name.s);
   const Symbol *y = l ? NULL : symbol_find(x, a->name.s, UINT32_MAX);
-  if (y && y->kind == SYM_TENSOR && !y->node) return fail(x); /* an error in its own definition was reported */
+  if (y && y->kind == SYM_TENSOR && !y->node) return core_failed(x); /* an error in its own definition was reported */
   bool later = y && (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN), known = l || (y && !later);
   const char *dtype = foreign_dtype(a->name.s->s, a->name.s->len);
   const char *what = known ? "is not a function" : later ? "is not known here" : "is known here";
   Diag *d =
       diag_add(x->diags, D_E070, a->name.span, "%s%s %s", known || later ? "" : "no function ", a->name.s->s, what);
   if (known) diag_at(x->diags, d, l ? l->span : y->span, "defined here");
-  else if (!later && hint_call(x, d, a)) return fail(x);
+  else if (!later && hint_call(x, d, a)) return core_failed(x);
   else if (dtype && !later) diag_hint(x->diags, d, "a conversion is named by its dtype: %s", dtype);
   else diag_unknown(x, d, a->name, s->frame);
   if (known && y && y->kind == SYM_TENSOR && a->args.len == y->node->rank && a->args.len == 1)
@@ -653,7 +648,7 @@ static Core *call_unknown(Elab *x, Scope *s, const Ast *a) {
         x->diags, d, "a tensor is read with brackets: `%s[%s]`", a->name.s->s, source_text(x, a->args.at[0]->span));
   else if (known && y && y->kind == SYM_TENSOR)
     diag_hint(x->diags, d, "a tensor is read with brackets: `%s`", shape_form(x, y));
-  return fail(x);
+  return core_failed(x);
 }
 
 /* A single result cannot be unpacked. */

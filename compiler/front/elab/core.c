@@ -9,7 +9,7 @@
 
 enum { CORE_DEPTH = 3000 };
 
-static Core *fail(Elab *x) {
+Core *core_failed(Elab *x) {
   x->equation.failed = true;
   return NULL;
 }
@@ -159,7 +159,7 @@ static Core *op_fold(Elab *x, Op op, Span span, Type t, uint32_t n, Core **arg) 
     if (t.weak == WEAK_LITERAL)
       diag_hint(x->diags, d, "a float holds about 16 digits of it: write `%lld.0` for `%lld`", (long long)e[0]->i,
           (long long)e[0]->i);
-    return fail(x);
+    return core_failed(x);
   }
   return core_const(x, expr_op(x->exprs, op, n, e), t, span);
 }
@@ -185,7 +185,7 @@ static bool op_type(Elab *x, Op op, uint32_t n, Core **arg, Type *t) {
 
 Core *core_op(Elab *x, Op op, Span span, uint32_t n, Core **arg) {
   Type t;
-  if (!op_type(x, op, n, arg, &t)) return fail(x);
+  if (!op_type(x, op, n, arg, &t)) return core_failed(x);
   Core *c = op_fold(x, op, span, t, n, arg);
   if (c || x->equation.failed) return c;
   c = core_with(x, CORE_OP, span, t, n, arg);
@@ -209,9 +209,9 @@ static Core *core_or_else(Elab *x, Span span, Core *a, Core *b, bool in_def) {
         "?` are %s and %s",
         type_name(a->type), type_name(b->type));
     hint_kinds(x, d, a, b);
-    return fail(x);
+    return core_failed(x);
   }
-  if (!literal_fits(x, b, a->type, a->span)) return fail(x);
+  if (!literal_fits(x, b, a->type, a->span)) return core_failed(x);
   Core *c = core_with(x, CORE_OR_ELSE, span, type_join(a->type, b->type), 2, arg);
   c->in_def = in_def;
   return c;
@@ -264,7 +264,7 @@ static Core *core_chain(Elab *x, Scope *s, const Ast *a) {
                                 : core_op(x, (Op)up->op, up->span, 2, arg);
     ok = c != NULL;
   }
-  return ok ? c : fail(x);
+  return ok ? c : core_failed(x);
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */
@@ -320,22 +320,22 @@ void complain_unread(Elab *x, const Symbol *y, Span span) {
 static Core *core_symbol(Elab *x, Symbol *y, Span span) {
   y->used = true;
   switch (y->kind) {
-    case SYM_DIM: return y->size ? core_const(x, y->size, (Type){DT_I64, WEAK_INDEX}, span) : fail(x);
+    case SYM_DIM: return y->size ? core_const(x, y->size, (Type){DT_I64, WEAK_INDEX}, span) : core_failed(x);
     case SYM_TURN: {
       Core *c = core_new(x, CORE_TURN, span, (Type){DT_I64, WEAK_INDEX}, (LabelSet){0});
       c->i = y->depth;
       return c;
     }
     case SYM_TENSOR:
-      if (!y->node) return fail(x); /* an error in its own definition was reported */
+      if (!y->node) return core_failed(x); /* an error in its own definition was reported */
       if (!y->node->rank) return core_read(x, y, span, 0, NULL);
       complain_unread(x, y, span);
-      return fail(x);
+      return core_failed(x);
     case SYM_STACK: {
       Diag *g = diag_add(x->diags, D_E101, span, "%s is known after its repeat block, not inside it", y->name->s);
       diag_at(x->diags, g, y->span, "stacked here");
       diag_hint(x->diags, g, "name the value that is stacked, and read that; what an earlier turn had is a `state`");
-      return fail(x);
+      return core_failed(x);
     }
     case SYM_DEF: case SYM_MONOID: case SYM_EXTERN: {
       Diag *g = diag_add(x->diags, D_E072, span, "%s is a %s and must be called", y->name->s,
@@ -344,10 +344,10 @@ static Core *core_symbol(Elab *x, Symbol *y, Span span) {
                                       : "monoid");
       diag_at(x->diags, g, y->span, "defined here");
       diag_hint(x->diags, g, "its form is `%s`", call_form(x, y->stmt));
-      return fail(x);
+      return core_failed(x);
     }
   }
-  return fail(x);
+  return core_failed(x);
 }
 
 static Core *core_name(Elab *x, Scope *s, const Ast *a) {
@@ -358,7 +358,7 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
       Core *c = l->direct;
       return c->kind == CORE_LABEL ? core_label(x, label_here(x, s->labels, c->label), a->span) : c;
     }
-    return l->bind ? core_use(x, s, l->bind, a->span) : fail(x);
+    return l->bind ? core_use(x, s, l->bind, a->span) : core_failed(x);
   }
   Symbol *y = scope_symbol(x, s, a->name.s);
   bool over = y && y->turns && label_known(s->labels, a->name.s);
@@ -366,7 +366,7 @@ static Core *core_name(Elab *x, Scope *s, const Ast *a) {
       ((y->kind == SYM_TENSOR && y->node && y->node->rank) || y->kind == SYM_DEF || y->kind == SYM_MONOID ||
           y->kind == SYM_EXTERN || y->kind == SYM_STACK);
   if (y && !over && !(other && (s->index || label_known(s->labels, a->name.s)))) return core_symbol(x, y, a->span);
-  if (!y && !label_known(s->labels, a->name.s) && complain_truth(x, a->name)) return fail(x);
+  if (!y && !label_known(s->labels, a->name.s) && complain_truth(x, a->name)) return core_failed(x);
   return core_label(x, label_get(x, s->labels, a->name.s, a->span), a->span);
 }
 
@@ -476,7 +476,7 @@ static Core *index_group(Elab *x, Scope *s, const AstItem *it, const Expr *exten
 
 static Core *index_checked(Elab *x, Core *c) {
   if (!c) return NULL;
-  return want_integer(x, c, "an index") ? c : fail(x);
+  return want_integer(x, c, "an index") ? c : core_failed(x);
 }
 
 static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *extent, Str tensor) {
@@ -490,7 +490,7 @@ static Core *index_from_item(Elab *x, Scope *s, const AstItem *it, const Expr *e
               : "sizes are given on the left, in a reducer, in a call's brackets or in a group");
     if (it->kind == ITEM_SIZED)
       diag_hint(x->diags, d, "a part of a dimension is read by an expression: `%s + 0`", it->name.s->s);
-    return fail(x);
+    return core_failed(x);
   }
   if (it->e->kind == AST_NAME && name_is_label(x, s, it->e->name.s)) {
     LabelVar *v = label_get(x, s->labels, it->e->name.s, it->span);
@@ -527,7 +527,7 @@ Core *complain_rank(Elab *x, const Symbol *y, const Ast *a) {
   diag_at(x->diags, d, y->span, "defined here");
   const char *form = a->items.len < y->node->rank ? read_completed(x, y, &a->items) : shape_form(x, y);
   diag_hint(x->diags, d, "write `%s`", y->node->rank ? form : y->name->s);
-  return fail(x);
+  return core_failed(x);
 }
 
 /* Whether the indices are only labels of the def. */
@@ -573,7 +573,7 @@ static void hint_parameter(Elab *x, Scope *s, const Ast *a, Diag *d) {
 }
 
 Core *core_tensor(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
-  if (!y->node) return fail(x);
+  if (!y->node) return core_failed(x);
   if (y->node->rank != a->items.len) return complain_rank(x, y, a);
   Core **index = NEW_ARRAY(x->arena, Core *, a->items.len + 1);
   bool ok = true;
@@ -581,7 +581,7 @@ Core *core_tensor(Elab *x, Scope *s, const Symbol *y, const Ast *a) {
     index[i] = index_from_item(x, s, &a->items.at[i], y->node->dim[i], y->name);
     ok &= index[i] != NULL;
   }
-  return ok ? core_read(x, y, a->span, a->items.len, index) : fail(x);
+  return ok ? core_read(x, y, a->span, a->items.len, index) : core_failed(x);
 }
 
 static Core *core_index(Elab *x, Scope *s, const Ast *a) {
@@ -591,10 +591,10 @@ static Core *core_index(Elab *x, Scope *s, const Ast *a) {
     Diag *d = diag_add(x->diags, D_E056, a->span, "%s is a parameter: it has labels, not positions", a->name.s->s);
     diag_at(x->diags, d, l->span, "%s", l->bind ? "defined here" : "a number");
     hint_parameter(x, s, a, d);
-    return fail(x);
+    return core_failed(x);
   }
   Symbol *y = scope_symbol(x, s, a->name.s);
-  if (!y) return complain_unknown_tensor(x, s, a), fail(x);
+  if (!y) return complain_unknown_tensor(x, s, a), core_failed(x);
   y->used = true;
   if (y->kind != SYM_TENSOR) {
     if (y->kind == SYM_DEF || y->kind == SYM_MONOID || y->kind == SYM_EXTERN || y->kind == SYM_STACK)
@@ -603,7 +603,7 @@ static Core *core_index(Elab *x, Scope *s, const Ast *a) {
         y->kind == SYM_DIM ? "a dim" : "a loop variable");
     diag_at(x->diags, d, y->span, "defined here");
     diag_hint(x->diags, d, "it is one number: write `%s`", y->name->s);
-    return fail(x);
+    return core_failed(x);
   }
   return core_tensor(x, s, y, a);
 }
@@ -624,15 +624,15 @@ static Core *core_if(Elab *x, Scope *s, const Ast *a) {
   Scope in = *s;
   in.reach = NULL;
   Core *arg[3] = {core_from_ast(x, &in, a->a), core_from_ast(x, &in, a->b), core_from_ast(x, &in, a->c)};
-  if (!arg[0] || !arg[1] || !arg[2] || !want_bool(x, arg[0], a->op_span, "if")) return fail(x);
+  if (!arg[0] || !arg[1] || !arg[2] || !want_bool(x, arg[0], a->op_span, "if")) return core_failed(x);
   if ((arg[1]->type.dtype == DT_BOOL) != (arg[2]->type.dtype == DT_BOOL)) {
     Diag *d = diag_add(
         x->diags, D_E081, arg[2]->span, "the branches are %s and %s", type_name(arg[1]->type), type_name(arg[2]->type));
     hint_kinds(x, d, arg[1], arg[2]);
-    return fail(x);
+    return core_failed(x);
   }
   if (!literal_fits(x, arg[1], arg[2]->type, arg[2]->span) || !literal_fits(x, arg[2], arg[1]->type, arg[1]->span))
-    return fail(x);
+    return core_failed(x);
   return core_with(x, CORE_SELECT, a->span, type_join(arg[1]->type, arg[2]->type), 3, arg);
 }
 
@@ -656,7 +656,7 @@ static Core *core_size(Elab *x, Scope *s, const Ast *a) {
   Local *l = frame_find(s->frame, a->name.s);
   LabelVar *v = NULL;
   if (l && l->direct && l->direct->kind == CORE_LABEL) v = label_here(x, s->labels, l->direct->label), l->used = true;
-  else if (size_of_dim(x, s, a) || label_clashes(x, s, a->name)) return fail(x);
+  else if (size_of_dim(x, s, a) || label_clashes(x, s, a->name)) return core_failed(x);
   else v = label_get(x, s->labels, a->name.s, a->span);
   v->used = true;
   Core *c = core_new(x, CORE_SIZE, a->span, (Type){DT_I64, WEAK_INDEX}, (LabelSet){0});
@@ -669,7 +669,7 @@ static Core *core_number(Elab *x, const Ast *a) {
   if (a->kind != AST_INT) return core_const(x, expr_real(x->exprs, DT_F64, a->f), (Type){DT_F64, WEAK_REAL}, a->span);
   if (!a->big) return core_const(x, expr_int(x->exprs, DT_I64, a->i), (Type){DT_I64, WEAK_LITERAL}, a->span);
   diag_add(x->diags, D_E083, a->span, "this does not fit into 64 bits");
-  return fail(x);
+  return core_failed(x);
 }
 
 static Core *core_inner(Elab *x, Scope *s, const Ast *a) {
@@ -694,13 +694,13 @@ static Core *core_inner(Elab *x, Scope *s, const Ast *a) {
     case AST_RESULTS: bug("several results, and none is taken");
     case AST_PAREN: in.reach = NULL; return core_from_ast(x, &in, a->a);
   }
-  return fail(x);
+  return core_failed(x);
 }
 
 Core *core_from_ast(Elab *x, Scope *s, const Ast *a) {
   if (s->depth > CORE_DEPTH) {
     diag_add(x->diags, D_E090, a->span, "this expression, with its defs expanded, is nested too deeply");
-    return fail(x);
+    return core_failed(x);
   }
   s->depth++;
   Core *c = core_inner(x, s, a);

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static Core *fail(Elab *x) {
-  x->equation.failed = true;
-  return NULL;
-}
-
 /* ---- what it wants ---------------------------------------------------------------------------- */
 
 /* The comparison that follows directly, and its length; NULL: something else follows. */
@@ -163,24 +158,24 @@ static bool accumulator_fits(Elab *x, const Ast *a, const Core *body) {
 Core *core_reduce(Elab *x, Scope *s, const Ast *a) {
   Core *body = NULL, *where = NULL;
   LabelSet labels = {0};
-  if (!reduce_parts(x, s, a, &labels, &body, &where)) return fail(x);
+  if (!reduce_parts(x, s, a, &labels, &body, &where)) return core_failed(x);
   Reducer r = (Reducer)a->op;
   if (reducer_is_arg(r) && a->items.len > 1) {
     Diag *d = diag_add(x->diags, D_E087, a->op_span, "%s takes one label or one group", reducer_info[r].name);
     Buf b = buf_new(x->arena);
     for (uint32_t i = 0; i < labels.n; i++) buf_printf(&b, "%s%s", i ? " " : "", labels.at[i]->name->s);
     diag_hint(x->diags, d, "write a group: `%s[(%s)] ...` counts row by row", reducer_info[r].name, b.s);
-    return fail(x);
+    return core_failed(x);
   }
   if (a->acc >= 0 && !reducer_accumulates(r)) {
     Diag *d = diag_add(x->diags, D_E088, a->op_span, "%s has no accumulator to choose", reducer_info[r].name);
     diag_hint(x->diags, d, "leave `:%s` out, or convert what it reduces", dtype_name((DType)a->acc));
-    return fail(x);
+    return core_failed(x);
   }
-  if (a->acc >= 0 && !accumulator_fits(x, a, body)) return fail(x);
+  if (a->acc >= 0 && !accumulator_fits(x, a, body)) return core_failed(x);
   if (labels.n > GRAPH_LABELS / 2) {
     diag_add(x->diags, D_E095, a->op_span, "more than %d labels in one reducer", GRAPH_LABELS / 2);
-    return fail(x);
+    return core_failed(x);
   }
   where = reduce_restrict(x, s, labels, where, a->span);
   Core *c = core_reduce_made(x, r, a->span, labels, body, where, a->acc);

@@ -348,6 +348,7 @@ bool set_has(LabelSet s, const LabelVar *v);
 LabelSet set_joined(Elab *x, LabelSet a, LabelSet b); /* a, then b, whatever they share */
 
 /* core.c */
+Core *core_failed(Elab *x);                                    /* after a complaint: NULL */
 Core *core_new(Elab *x, CoreKind k, Span span, Type t, LabelSet free);
 /* Its free labels are its arguments'. */
 Core *core_with(Elab *x, CoreKind k, Span span, Type t, uint32_t n, Core **arg);

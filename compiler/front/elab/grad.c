@@ -2,11 +2,6 @@
  * reads the last one. */
 #include "elab.h"
 
-static Core *refuse(Elab *x) {
-  x->equation.failed = true;
-  return NULL;
-}
-
 /* ---- the loss -------------------------------------------------------------------------------------- */
 
 static const Symbol *loss_named(Elab *x, const Scope *s, const Ast *a) {
@@ -33,7 +28,7 @@ static Core *complain_scalar(Elab *x, const Ast *a, const Symbol *y) {
       y->node->rank, y->node->rank == 1 ? "" : "s");
   diag_at(x->diags, d, y->span, "defined here");
   diag_hint(x->diags, d, "say which number is meant, by a sum as a rule");
-  return refuse(x);
+  return core_failed(x);
 }
 
 static EinNode *loss_of(Elab *x, const Scope *s, const Ast *a) {
@@ -43,7 +38,7 @@ static EinNode *loss_of(Elab *x, const Scope *s, const Ast *a) {
   if (!s->frame) return loss_made(x, a);
   Diag *d = diag_add(x->diags, D_E115, a->span, "inside of a def a gradient is that of a named scalar of the program");
   diag_hint(x->diags, d, "write the `grad` where the def is called");
-  return refuse(x), NULL;
+  return core_failed(x), NULL;
 }
 
 /* ---- the tensor ------------------------------------------------------------------------------------ */
@@ -51,7 +46,7 @@ static EinNode *loss_of(Elab *x, const Scope *s, const Ast *a) {
 static bool is_float(Elab *x, Span at, const EinNode *n, const char *who) {
   if (dtype_is_float(n->dtype)) return true;
   diag_add(x->diags, D_E115, at, "%s is %s, and only floats have a derivative", who, dtype_name(n->dtype));
-  refuse(x);
+  core_failed(x);
   return false;
 }
 
@@ -65,7 +60,7 @@ static void complain_trouble(Elab *x, const Ast *a, const GradTrouble *t) {
                                     : "an equation",
         n->place.file->s, n->place.line);
   if (t->hint) diag_hint(x->diags, d, "%s", t->hint);
-  refuse(x);
+  core_failed(x);
 }
 
 /* The graph's vertex, as a tensor that is read in place of `grad`. */
@@ -85,7 +80,7 @@ Core *core_grad(Elab *x, Scope *s, const Ast *a) {
     Diag *d = diag_add(x->diags, by ? D_E115 : D_E070, a->name.span,
         by ? "%s is no tensor of the program" : "%s is not defined", a->name.s->s);
     if (!by) diag_unknown(x, d, a->name, s->frame);
-    return refuse(x);
+    return core_failed(x);
   }
   by->used = true;
   if (by->node && by->node->rank != a->items.len) {
@@ -94,7 +89,7 @@ Core *core_grad(Elab *x, Scope *s, const Ast *a) {
     return complain_rank(x, by, &read);
   }
   EinNode *loss = loss_of(x, s, a->a);
-  if (!loss || !by->node) return refuse(x);
+  if (!loss || !by->node) return core_failed(x);
   if (!is_float(x, a->a->span, loss, "this") || !is_float(x, a->name.span, by->node, by->name->s)) return NULL;
   if (!x->gradients) x->gradients = gradients_new(x->arena, x->graph, x->front->keep);
   bool none;

@@ -76,25 +76,6 @@ static Leave cost_failed(const Report *p, const CostError *e) {
 
 /* ---- memory: as the runtime takes it -------------------------------------------------------------- */
 
-static bool work_layout(Report *p) {
-  Arena *a = p->s->arena;
-  uint32_t n = 0, all = p->t->buffers.len, *id = NEW_ARRAY(a, uint32_t, all + 1);
-  int64_t *bytes = NEW_ARRAY(a, int64_t, all + 1), *offset = NEW_ARRAY(a, int64_t, all + 1);
-  int *first = NEW_ARRAY(a, int, all + 1), *last = NEW_ARRAY(a, int, all + 1), *order = NEW_ARRAY(a, int, all + 1);
-  for (uint32_t i = 0; i < all; i++) {
-    const TaskBuffer *b = &p->t->buffers.at[i];
-    if (b->space != BUF_WORK) continue;
-    id[n] = i;
-    bytes[n] = p->cost.bytes[i];
-    first[n] = (int)b->first;
-    last[n++] = (int)b->last;
-  }
-  p->work = ein_layout((int)n, bytes, first, last, offset, order);
-  p->offset = NEW_ARRAY(a, int64_t, all + 1);
-  for (uint32_t k = 0; k < n; k++) p->offset[id[k]] = offset[k];
-  return p->work >= 0;
-}
-
 /* The most scratch memory per thread that any kernel needs, as the emitted C computes it. */
 static bool scratch_most(Report *p) {
   CPrinter c = {.p = p->j->loops, .arena = p->s->arena, .strings = p->s->strings};
@@ -109,7 +90,9 @@ static bool scratch_most(Report *p) {
 
 static Leave memory_find(Report *p) {
   int64_t all;
-  if (work_layout(p) && scratch_most(p) && mul_ok(p->scratch, p->threads, &all) && add_ok(p->work, all, &p->workspace))
+  p->offset = NEW_ARRAY(p->s->arena, int64_t, p->t->buffers.len + 1);
+  p->work = work_layout(p->s->arena, p->t, NULL, p->cost.bytes, p->offset);
+  if (p->work >= 0 && scratch_most(p) && mul_ok(p->scratch, p->threads, &all) && add_ok(p->work, all, &p->workspace))
     return LEAVE_OK;
   return fail(p->s, LEAVE_PROGRAM, "the work memory does not fit 64 bits");
 }

@@ -59,6 +59,9 @@ typedef struct DeviceRun {
 /* out: with its rows, limit and bus. Fails if that limit is too small; at: the site, for that message, or NULL. */
 Leave device_plan_make(Session *s, const Job *j, const DeviceRun *run, const char *at, DevicePlan *out);
 
+/* The bytes of buffers of the run's own and of moves (NULL: none), as the runtime lays them out; -1: they overflow 64
+ * bits. bytes: of buffers, and behind them of moves; to: where each buffer lies, or NULL (sites.c). */
+int64_t work_layout(Arena *a, const TaskGraph *t, const Stagings *moves, const int64_t *bytes, int64_t *to);
 /* work: the bytes of buffers of the run's own, as they are laid out if all of them are on the device. */
 Leave device_plan_find(Session *s, const Job *j, const Args *a, const GraphCost *cost, const CostDims *dims,
     int64_t work, DevicePlan *out);

@@ -18,24 +18,24 @@ typedef struct SiteDevices { /* while they are found */
   int64_t limit;
 } SiteDevices;
 
-/* As the runtime lays out a site's own memory. bytes: of buffers, and behind them of moves; -1: they overflow. */
-static int64_t layout_of(const SiteDevices *x, const int64_t *bytes) {
-  Arena *a = x->s->arena;
-  const TaskGraph *t = x->j->tasks;
-  const uint32_t all = t->buffers.len + x->moves.len;
+int64_t work_layout(Arena *a, const TaskGraph *t, const Stagings *moves, const int64_t *bytes, int64_t *to) {
+  const uint32_t n_moves = moves ? moves->len : 0, all = t->buffers.len + n_moves;
   int64_t *size = NEW_ARRAY(a, int64_t, all + 1), *offset = NEW_ARRAY(a, int64_t, all + 1);
   int *first = NEW_ARRAY(a, int, all + 1), *last = NEW_ARRAY(a, int, all + 1), *order = NEW_ARRAY(a, int, all + 1);
-  int n = 0;
+  int n = 0, k = 0;
   for (uint32_t i = 0; i < t->buffers.len; i++) {
     const TaskBuffer *b = &t->buffers.at[i];
     if (b->space != BUF_WORK) continue;
     size[n] = bytes[i], first[n] = (int)b->first, last[n++] = (int)b->last;
   }
-  for (uint32_t i = 0; i < x->moves.len; i++) {
-    const Task *k = staging_move(x->moves.at[i]);
-    size[n] = bytes[t->buffers.len + i], first[n] = (int)k->step, last[n++] = (int)k->end;
+  for (uint32_t i = 0; i < n_moves; i++) {
+    const Task *m = staging_move(moves->at[i]);
+    size[n] = bytes[t->buffers.len + i], first[n] = (int)m->step, last[n++] = (int)m->end;
   }
-  return ein_layout(n, size, first, last, offset, order);
+  const int64_t work = ein_layout(n, size, first, last, offset, order);
+  for (uint32_t i = 0; to && i < t->buffers.len; i++)
+    if (t->buffers.at[i].space == BUF_WORK) to[i] = offset[k++];
+  return work;
 }
 
 static Leave site_find(const SiteDevices *x, int64_t site, DevicePlan *out) {
@@ -52,8 +52,8 @@ static Leave site_find(const SiteDevices *x, int64_t site, DevicePlan *out) {
     bytes[t->buffers.len + i] = staging_at(x->moves.at[i], at);
     bus[i] = staging_bus(a, x->moves.at[i], at);
   }
-  const DeviceRun run = {.dims = &dims, .n = n, .bytes = bytes, .given = x->given, .work = layout_of(x, bytes),
-      .n_moves = x->moves.len, .move = bus};
+  const DeviceRun run = {.dims = &dims, .n = n, .bytes = bytes, .given = x->given,
+      .work = work_layout(a, t, &x->moves, bytes, NULL), .n_moves = x->moves.len, .move = bus};
   if (run.work < 0) return fail(x->s, LEAVE_PROGRAM, "the work memory does not fit 64 bits");
   *out = (DevicePlan){.rows = x->rows, .limit = x->limit};
   return device_plan_make(x->s, x->j, &run, arena_printf(a, "site %lld: ", (long long)site), out);

@@ -83,6 +83,8 @@ Leave help_grammar(Session *s, const char *editor);
 typedef struct Nearest { Arena *arena; const char *wanted, *best; uint32_t distance; } Nearest;
 Nearest nearest_to(Arena *a, const char *wanted);
 void nearest_try(Nearest *n, const char *candidate); /* best: NULL if none is near */
+/* Fails: "WHAT NAME", and which one of these was meant, or which there are. */
+Leave name_unknown(Session *s, const char *what, const char *name, const Words *known);
 
 /* ---- the session: session.c ----------------------------------------------------------------- */
 struct Session {

@@ -28,6 +28,8 @@ shows "S : f32 = 20.0"
 want 0 "$EIN" run sum.ein X=iota -D N=5 -o Y=two.safetensors -o S=two.safetensors:s
 want 0 "$EIN" run sum.ein X=two.safetensors:Y
 want 2 "$EIN" run sum.ein X=iota -D N=5 -o Y=same.npy -o S=same.npy
+want 2 "$EIN" run sum.ein X=iota -D N=5 -o Sum=s.npy
+says "the program has no output Sum; "
 want 2 "$EIN" run sum.ein X=iota -D N=5 -o y.npy
 says "which output"
 want 2 "$EIN" run sum.ein X=iota -D N=5 -o y.safetensors

@@ -33,20 +33,13 @@ bool job_has_dim(Session *s, const Job *j, Str name) {
 }
 
 static Leave dim_unknown(Session *s, const Job *j, Str name, const Names *known) {
-  Nearest near = nearest_to(s->arena, name->s);
-  Buf b = buf_new(s->arena);
-  for (uint32_t i = 0; i < known->len; i++) {
-    nearest_try(&near, known->at[i]->s);
-    buf_printf(&b, "%s%s", i ? ", " : "", known->at[i]->s);
-  }
+  Words all = {0};
   for (uint32_t i = 0; !j->program && i < j->graph->dims.len; i++)
     if (j->graph->dims.at[i].known && j->graph->dims.at[i].name == name)
       return fail(s, LEAVE_USAGE, "-D %s: the dim is a constant by now, %lld", name->s,
                   (long long)j->graph->dims.at[i].value);
-  if (near.best)
-    return fail(s, LEAVE_USAGE, "%s has no dim %s; did you mean %s?", j->path, name->s, near.best);
-  if (known->len) return fail(s, LEAVE_USAGE, "%s has no dim %s; it has %s", j->path, name->s, b.s);
-  return fail(s, LEAVE_USAGE, "%s has no dim %s, nor any other", j->path, name->s);
+  for (uint32_t i = 0; i < known->len; i++) vec_push(s->arena, all, known->at[i]->s);
+  return name_unknown(s, arena_printf(s->arena, "%s has no dim", j->path), name->s, &all);
 }
 
 static Leave dim_take(Session *s, Job *j, const char *word, const Names *known) {

@@ -49,17 +49,9 @@ static Declareds inputs_declared(Session *s, const Job *j) {
 static Leave input_unknown(Session *s, const Job *j, Str name, const char *spec, const Declareds *d) {
   if (job_has_dim(s, j, name))
     return fail(s, LEAVE_USAGE, "%s is a dim of %s: write -D %s=%s", name->s, j->path, name->s, spec);
-  Nearest near = nearest_to(s->arena, name->s);
-  Buf b = buf_new(s->arena);
-  for (uint32_t i = 0; i < d->len; i++) {
-    nearest_try(&near, d->at[i].name->s);
-    buf_printf(&b, "%s%s", i ? ", " : "", d->at[i].name->s);
-  }
-  if (near.best)
-    return fail(s, LEAVE_USAGE, "%s has no input %s; did you mean %s?", j->path, name->s,
-                near.best);
-  if (d->len) return fail(s, LEAVE_USAGE, "%s has no input %s; it has %s", j->path, name->s, b.s);
-  return fail(s, LEAVE_USAGE, "%s has no input %s, nor any other", j->path, name->s);
+  Words all = {0};
+  for (uint32_t i = 0; i < d->len; i++) vec_push(s->arena, all, d->at[i].name->s);
+  return name_unknown(s, arena_printf(s->arena, "%s has no input", j->path), name->s, &all);
 }
 
 /* ---- what their shapes say ------------------------------------------------------------------ */

@@ -24,19 +24,6 @@ static bool target_path(Session *s, Target *t, const char *path) {
   return false;
 }
 
-static Leave output_unknown(Session *s, const EinGraph *g, const char *name) {
-  Nearest near = nearest_to(s->arena, name);
-  Buf b = buf_new(s->arena);
-  for (uint32_t i = 0; i < g->outputs.len; i++) {
-    nearest_try(&near, g->outputs.at[i].name->s);
-    buf_printf(&b, "%s%s", i ? ", " : "", g->outputs.at[i].name->s);
-  }
-  if (near.best)
-    return fail(s, LEAVE_USAGE, "-o: there is no output %s; did you mean %s?", name, near.best);
-  return fail(s, LEAVE_USAGE, "-o: there is no output %s; there is %s", name,
-              b.len ? b.s : "none at all");
-}
-
 static Leave target_add(Session *s, Targets *out, Str name, const char *path) {
   Target t = {.name = name};
   if (!target_path(s, &t, path)) return LEAVE_USAGE;
@@ -83,7 +70,9 @@ static Leave word_take(Session *s, const EinGraph *g, Targets *out, const char *
   }
   if (graph_output_find(g, name)) return target_add(s, out, name, path);
   if (strcmp(name->s, "all") == 0) return targets_all(s, g, out, path);
-  return output_unknown(s, g, name->s);
+  Words all = {0};
+  for (uint32_t i = 0; i < g->outputs.len; i++) vec_push(s->arena, all, g->outputs.at[i].name->s);
+  return name_unknown(s, "-o: the program has no output", name->s, &all);
 }
 
 Leave targets_find(Session *s, const EinGraph *g, const Args *a, Targets *out) {

@@ -25,3 +25,15 @@ void nearest_try(Nearest *n, const char *candidate) {
   n->distance = d;
   n->best = arena_copy(n->arena, candidate, with + 1);
 }
+
+Leave name_unknown(Session *s, const char *what, const char *name, const Words *known) {
+  Nearest near = nearest_to(s->arena, name);
+  Buf all = buf_new(s->arena);
+  for (uint32_t i = 0; i < known->len; i++) {
+    nearest_try(&near, known->at[i]);
+    buf_printf(&all, "%s%s", i ? ", " : "", known->at[i]);
+  }
+  if (near.best) return fail(s, LEAVE_USAGE, "%s %s; did you mean %s?", what, name, near.best);
+  if (known->len) return fail(s, LEAVE_USAGE, "%s %s; it has %s", what, name, all.s);
+  return fail(s, LEAVE_USAGE, "%s %s, nor any other", what, name);
+}

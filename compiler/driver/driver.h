@@ -129,6 +129,8 @@ Leave session_end(Session *s, Leave code);  /* flushes stdout: a full disk is co
 /* The value of $variable, or a folder next to this program that contains the file; NULL: there is none. */
 const char *folder_beside(const Session *s, const char *variable, const char *folder, const char *file);
 const char *program_folder(const Session *s); /* the folder of this program, with a '/' at the end; NULL: unknown */
+/* A part of ein as it was built, in `folder` of the build, or installed; NULL: there is none. */
+const char *plugin_find(const Session *s, const char *folder, const char *name);
 void session_fresh(Session *s);             /* new Diags and front, for the next file */
 /* Prints a message on stderr: "ein: ..." and a newline; control characters in it are escaped. */
 void say(Session *s, const char *fmt, ...) EIN_PRINTF(2, 3);

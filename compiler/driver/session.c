@@ -37,6 +37,15 @@ const char *program_folder(const Session *s) {
   return arena_printf(s->arena, "%.*s", (int)n, self);
 }
 
+const char *plugin_find(const Session *s, const char *folder, const char *name) {
+  const char *const folders[] = {folder, "../lib/ein/"}, *self = program_folder(s);
+  for (size_t i = 0; self && i < COUNT(folders); i++) {
+    const char *at = arena_printf(s->arena, "%s%s%s", self, folders[i], name);
+    if (access(at, R_OK) == 0) return at;
+  }
+  return NULL;
+}
+
 /* A build tree may be anywhere: ein.source, which Meson writes next to the program there, names the checkout. */
 static const char *checkout_of(Arena *a, const char *self) {
   const char *why;

@@ -19,14 +19,8 @@ static const char usual[] = "-O2 -march=native";
 static const char *const always[] = {"-w", "-fPIC", "-fno-asynchronous-unwind-tables", "-DEIN_ONE_VERSION"};
 
 const char *jit_plugin(Session *s) {
-  static const char *const folders[] = {"codegen/jit/", "../lib/ein/"};
-  const char *self = program_folder(s), *off = getenv("EIN_JIT");
-  if (!self || (off && strcmp(off, "off") == 0)) return NULL;
-  for (size_t i = 0; i < COUNT(folders); i++) {
-    const char *at = arena_printf(s->arena, "%s%sein_jit.so", self, folders[i]);
-    if (access(at, R_OK) == 0) return at;
-  }
-  return NULL;
+  const char *off = getenv("EIN_JIT");
+  return off && strcmp(off, "off") == 0 ? NULL : plugin_find(s, "codegen/jit/", "ein_jit.so");
 }
 
 bool jit_find(Session *s, const char *flags, Compiler *out) {

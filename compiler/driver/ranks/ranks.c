@@ -136,17 +136,8 @@ Leave ranks_launch(Session *s, const Args *a) {
 
 /* ---- MPI -------------------------------------------------------------------------------------------------------- */
 
-static const char *plugin_find(Session *s) {
-  const char *self = program_folder(s), *at;
-  if (!self) return NULL;
-  at = arena_printf(s->arena, "%sruntime/ein_mpi.so", self);
-  if (access(at, R_OK) == 0) return at;
-  at = arena_printf(s->arena, "%s../lib/ein/ein_mpi.so", self);
-  return access(at, R_OK) == 0 ? at : NULL;
-}
-
 const ein_mpi_door *ranks_door(Session *s, const char **why) {
-  const char *at = plugin_find(s);
+  const char *at = plugin_find(s, "runtime/", "ein_mpi.so");
   *why = "there is no ein_mpi.so beside this ein, which was built without MPI or copied without it";
   if (!at) return NULL;
   void *so = dlopen(at, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* parts of some MPIs look for others globally */

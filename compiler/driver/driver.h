@@ -71,6 +71,8 @@ Leave memory_said(Session *s, const Args *a, double *most); /* --memory in bytes
 /* Splits "X=x.npy" into "X" and "x.npy". Returns false if there is no name before the '='. A path may begin with
  * "./". */
 bool word_split(Session *s, const char *word, Str *name, const char **rest);
+/* The parts between commas, without blanks around them; a part may be "". NULL has none. */
+Words commas_of(Arena *a, const char *text);
 
 /* ---- help.c, complete.c, editors/ --------------------------------------------------------------------- */
 void help_all(Buf *b);

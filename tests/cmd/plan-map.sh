@@ -13,7 +13,7 @@ assert B % 4 == 0, "rows go in fours"
 input X[b:B,d:D], W[d:D,e:D] : f32
 output Z[b,e] = sum[d] X[b,d] * W[d,e]
 !
-want 0 "$EIN" plan half.ein --map n=4,B=2..8
+want 0 "$EIN" plan half.ein --map 'n=4, B=2..8'
 shows "n=4  no plan             sequence"
 shows "no plan: n=4, B=2: this assert fails: rows go in fours"
 want 1 "$EIN" plan half.ein --map n=2..4,B=1..2

@@ -14,7 +14,7 @@ want 0 "$EIN" verify mat.ein $O --flags=-O2 --threads 2
 [ "$(grep -c 'cc -O' out)" = 2 ] || wrong "two sets of flags are two runs"
 second=
 for c in clang clang-19 gcc; do command -v $c >/dev/null && second=$c; done
-[ -z "$second" ] || want 0 "$EIN" verify mat.ein $O --cc=cc,$second
+[ -z "$second" ] || want 0 "$EIN" verify mat.ein $O --cc="cc, $second"
 want 4 "$EIN" verify mat.ein $O --cc=no-such-compiler
 want 2 "$EIN" verify
 

@@ -193,19 +193,9 @@ static Leave compiler_verify(Verify *v, const char *name, const char *flags) {
 
 /* ---- everything together -------------------------------------------------------------------- */
 
-static Words names_split(Session *s, const char *names) {
-  Words w = {0};
-  while (names && *names) {
-    size_t n = strcspn(names, ",");
-    if (n) vec_push(s->arena, w, arena_printf(s->arena, "%.*s", (int)n, names));
-    names += n + (names[n] == ',');
-  }
-  if (!w.len) vec_push(s->arena, w, NULL);
-  return w;
-}
-
 static Leave compilers_verify(Verify *v) {
-  Words names = names_split(v->s, arg_last(v->args, OPT_CC)), flags = v->args->given[OPT_FLAGS];
+  Words names = commas_of(v->s->arena, arg_last(v->args, OPT_CC)), flags = v->args->given[OPT_FLAGS];
+  if (!names.len) vec_push(v->s->arena, names, NULL);
   if (!flags.len) vec_push(v->s->arena, flags, NULL);
   for (uint32_t i = 0; i < names.len; i++)
     for (uint32_t k = 0; k < flags.len; k++) {

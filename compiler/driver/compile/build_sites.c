@@ -175,12 +175,8 @@ static Leave plans_make(Session *s, const Args *a, Plans *all) {
   const char *said = arg_last(a, OPT_SITES);
   Leave l = sizes_find(s, a, all);
   if (l || !said) return l ? l : plans_by_size(s, a, NULL, all);
-  for (const char *at = said; !l;) {
-    size_t n = strcspn(at, ",");
-    l = plans_by_size(s, a, arena_printf(s->arena, "%.*s", (int)n, at), all);
-    if (!at[n]) break;
-    at += n + 1;
-  }
+  const Words words = commas_of(s->arena, said);
+  for (uint32_t i = 0; i < words.len && !l; i++) l = plans_by_size(s, a, words.at[i], all);
   return l;
 }
 

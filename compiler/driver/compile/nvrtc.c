@@ -171,10 +171,8 @@ static Leave archs_said(Session *s, const Nvrtc *v, const Buf *kernels, const ch
     if (k > 0 && k < known.n && strstr(kernels->s, "EIN_MATRIX"))
       vec_push(s->arena, *out, ((Arch){known.at[k], false}));
   }
-  for (const char *at = said; !l && at; at = strchr(at, ',')) {
-    at += at != said;
-    l = arch_add(s, v, &known, arena_printf(s->arena, "%.*s", (int)strcspn(at, ","), at), out);
-  }
+  const Words words = commas_of(s->arena, said);
+  for (uint32_t i = 0; i < words.len && !l; i++) l = arch_add(s, v, &known, words.at[i], out);
   return l;
 }
 

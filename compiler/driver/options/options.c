@@ -200,3 +200,16 @@ bool word_split(Session *s, const char *word, Str *name, const char **rest) {
   *rest = word + n + 1;
   return true;
 }
+
+Words commas_of(Arena *a, const char *text) {
+  Words w = {0};
+  for (bool more = text != NULL; more;) {
+    text += strspn(text, " ");
+    size_t n = strcspn(text, ","), m = n;
+    while (m && text[m - 1] == ' ') m--;
+    vec_push(a, w, arena_printf(a, "%.*s", (int)m, text));
+    more = text[n] == ',';
+    text += n + more;
+  }
+  return w;
+}

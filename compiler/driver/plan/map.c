@@ -65,15 +65,13 @@ static Leave range_read(WinMap *m, const char *word, MapAxis *x) {
 
 static Leave axes_read(WinMap *m, const char *said) {
   Session *s = m->s;
-  for (bool more = true; more;) {
-    size_t n = strcspn(said, ",");
+  const Words words = commas_of(s->arena, said);
+  for (uint32_t i = 0; i < words.len; i++) {
     if (m->n_axes == MAP_AXES)
       return fail(s, LEAVE_USAGE, "--map: a map has two axes at most; -D gives other dims their values");
-    Leave l = range_read(m, arena_printf(s->arena, "%.*s", (int)n, said), &m->axis[m->n_axes]);
+    Leave l = range_read(m, words.at[i], &m->axis[m->n_axes]);
     if (l) return l;
     m->n_axes++;
-    more = said[n] == ',';
-    said += n + more;
   }
   if (m->n_axes == 2 && strcmp(m->axis[0].name, m->axis[1].name) == 0)
     return fail(s, LEAVE_USAGE, "--map: %s stands there twice", m->axis[0].name);

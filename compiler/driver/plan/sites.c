@@ -72,13 +72,10 @@ Leave rivals_read(Sites *p, const Args *a) {
       if (k != (int)p->asked.who) rival_add(p, planner_info[k].name);
     return LEAVE_OK;
   }
-  for (bool more = at; more;) {
-    at += strspn(at, " ");
-    size_t n = strcspn(at, ","), name = strcspn(at, ", ");
-    Leave l = rival_add(p, arena_printf(p->s->arena, "%.*s", (int)(name + strspn(at + name, " ") == n ? name : n), at));
+  const Words names = commas_of(p->s->arena, at);
+  for (uint32_t i = 0; i < names.len; i++) {
+    Leave l = rival_add(p, names.at[i]);
     if (l) return l;
-    more = at[n] == ',';
-    at += n + more;
   }
   return LEAVE_OK;
 }

@@ -27,7 +27,6 @@ static void steps_note(ProfileStep *all, const Tasks *list, uint32_t depth) {
 
 const ProfileStep *profile_steps(Arena *a, const TaskGraph *t) {
   ProfileStep *all = NEW_ARRAY(a, ProfileStep, t->n_steps + 1);
-  memset(all, 0, ((size_t)t->n_steps + 1) * sizeof *all);
   steps_note(all, &t->tasks, 0);
   return all;
 }
@@ -180,7 +179,6 @@ static Leave telling_find(Telling *x) {
   if (x->machine) x->level = &x->machine->levels.at[alone ? 0 : x->machine->site];
   x->step = profile_steps(x->arena, t);
   x->told = NEW_ARRAY(x->arena, StepTold, t->n_steps + 1);
-  memset(x->told, 0, ((size_t)t->n_steps + 1) * sizeof *x->told);
   for (int i = 0; i < p->n_sites; i++) {
     uint32_t at[MESH_AXES + 1] = {0};
     if (t->mesh.n) mesh_place(&t->mesh, i, at);
@@ -283,7 +281,6 @@ static Table table_of(const Telling *x) {
   Table t = {.clipped = 1};
   TableRow head = head_row(x, &t.columns);
   bool *chosen = NEW_ARRAY(a, bool, x->p->n_steps + 1);
-  memset(chosen, 0, (size_t)x->p->n_steps + 1);
   rows_choose(x, chosen);
   t.left = 1u << 1 | 1u << (t.columns - 1);
   vec_push(a, t.rows, head);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks which folders include which (docs/hacking.md, "Rooms"), and that the build lists every source file.
+"""Checks which folders include which (compiler/ein.h), and that the build lists every source file.
 
 include-law.py ROOT: exits with 1 and prints "file:line: why" for each violation. The table below has the rules.
 """

@@ -188,12 +188,6 @@ static const Expr *leaf_reader(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-static void sum_map(Merge *m, const EinSum *sum, ExprLeaf *f, void *env) {
-  expr_map(m->s->x, sum->body, f, env);
-  if (sum->where) expr_map(m->s->x, sum->where, f, env);
-  if (sum->domain) expr_map(m->s->x, sum->domain, f, env);
-}
-
 static int kind_of(const Merge *m, uint32_t stage, uint32_t label) {
   return label < m->k->n_outer ? 0 : label < stage_at(m, stage)->sum->n_out ? 1 : 2;
 }
@@ -212,7 +206,7 @@ static void pair_look(Merge *m, Pair p) {
   look_at(&l, sum->body), look_at(&l, sum->where), look_at(&l, sum->domain);
   for (uint32_t i = p.stage + 1; i < m->k->stages.len && m->ok && kind < 2; i++) {
     StageReader r = {m, i, p};
-    sum_map(m, stage_at(m, i)->sum, leaf_reader, &r);
+    sum_leaves(m->s->x, stage_at(m, i)->sum, leaf_reader, &r);
   }
 }
 
@@ -232,12 +226,6 @@ static EinSum *stage_own(Merge *m, uint32_t stage) {
   return sum;
 }
 
-static void sum_change(Merge *m, EinSum *sum, ExprLeaf *f) {
-  sum->body = expr_map(m->s->x, sum->body, f, m);
-  if (sum->where) sum->where = expr_map(m->s->x, sum->where, f, m);
-  if (sum->domain) sum->domain = expr_map(m->s->x, sum->domain, f, m);
-}
-
 /* Renumbers labels: to[l] replaces l; if it is no label, l is dropped. */
 static void labels_renumber(Merge *m, EinSum *sum, const Expr **to) {
   Sched *s = m->s;
@@ -250,9 +238,7 @@ static void labels_renumber(Merge *m, EinSum *sum, const Expr **to) {
     st->bound[n] = st->bound[l], st->label[n] = st->label[l];
     to[l] = expr_label(s->x, n++);
   }
-  sum->body = expr_relabel(s->x, sum->body, n_label, to);
-  if (sum->where) sum->where = expr_relabel(s->x, sum->where, n_label, to);
-  if (sum->domain) sum->domain = expr_relabel(s->x, sum->domain, n_label, to);
+  sum_relabel(s->x, sum, n_label, to);
   const Expr **at = NEW_ARRAY(s->arena, const Expr *, st->n_at + 1);
   for (uint32_t k = 0; k < st->n_at; k++) at[k] = expr_relabel(s->x, st->at[k], n_label, to);
   st->at = at;
@@ -397,7 +383,7 @@ static bool stage_try(Merge *m, uint32_t stage) {
   const TaskStage *st = stage_at(m, stage);
   Seek q = {.m = m, .stage = stage};
   if (st->buffer >= 0) pairs_seek(&q, st->n_at, st->at);
-  sum_map(m, st->sum, leaf_seek, &q);
+  sum_leaves(m->s->x, st->sum, leaf_seek, &q);
   for (uint32_t i = 0; i < q.all.len; i++)
     if (pair_join(m, q.all.at[i])) return true;
   return false;
@@ -456,7 +442,7 @@ static void stage_drop(Merge *m, uint32_t stage) {
   EinSum *sum = stage_own(m, stage);
   uint32_t n = sum->n_out + sum->n_red;
   const Expr **to = NEW_ARRAY(s->arena, const Expr *, n + 1);
-  sum_change(m, sum, leaf_long);
+  sum_map(m->s->x, sum, leaf_long, m);
   for (uint32_t l = 0; l < n; l++) to[l] = m->drop[stage][l] ? ex_int(s, 0) : expr_label(s->x, l);
   labels_renumber(m, sum, to);
   store_change(m, at_long);

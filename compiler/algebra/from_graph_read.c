@@ -154,9 +154,7 @@ static const Expr *leaf_unrolled(void *env, Exprs *p, const Expr *leaf) {
 static EinSum *kernel_of(const Door *x, const Vertex *v, const bool *asked) {
   EinSum *s = arena_copy(x->arena, v->sum, sizeof *s);
   Unrolled u = {x, v, asked};
-  if (s->body) s->body = expr_map(x->exprs, s->body, leaf_unrolled, &u);
-  if (s->where) s->where = expr_map(x->exprs, s->where, leaf_unrolled, &u);
-  if (s->domain) s->domain = expr_map(x->exprs, s->domain, leaf_unrolled, &u);
+  sum_map(x->exprs, s, leaf_unrolled, &u);
   return s;
 }
 
@@ -313,9 +311,7 @@ static uint64_t slot_itself(void *ctx, uint32_t slot) {
 
 /* The kernel with the replaced reads; *n operands remain. */
 static const EinSum *sum_instead(Door *x, EinSum *s, Instead *instead, uint32_t *n, AlgOperand *operand) {
-  if (s->body) s->body = expr_map(x->exprs, s->body, leaf_instead, instead);
-  if (s->where) s->where = expr_map(x->exprs, s->where, leaf_instead, instead);
-  if (s->domain) s->domain = expr_map(x->exprs, s->domain, leaf_instead, instead);
+  sum_map(x->exprs, s, leaf_instead, instead);
   const uint32_t *from = sum_canonical_slots(x->arena, x->exprs, s, slot_itself, NULL);
   AlgOperand *was = arena_copy(x->arena, operand, *n * sizeof *was);
   *n = s->n_slot;

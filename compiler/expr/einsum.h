@@ -38,6 +38,11 @@ typedef struct EinSum {
   uint32_t hash;
 } EinSum;
 
+/* Puts in place of the leaves of body, where and domain what f returns for them, in this order; of reads, their slots
+ * are then f's. sum_leaves only calls f. sum_relabel replaces labels. See expr_map and expr_relabel. */
+void sum_map(Exprs *p, EinSum *s, ExprLeaf *f, void *env);
+void sum_leaves(Exprs *p, const EinSum *s, ExprLeaf *f, void *env);
+void sum_relabel(Exprs *p, EinSum *s, uint32_t n, const Expr *const *to);
 /* What its reducer gives for no points, of the accumulator's dtype; NULL: nothing. */
 const Expr *reducer_identity(Exprs *p, const EinSum *s);
 const Expr *expr_end(Exprs *p, DType t, bool most); /* the least or the greatest value; of floats, infinity */

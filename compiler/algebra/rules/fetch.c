@@ -98,9 +98,7 @@ bool join_answered(RuleMatch *m, const RuleValue *v, RuleValue *out) {
   EinSum *s = arena_copy(m->p->arena, x->sum, sizeof *s);
   Asks q;
   if (!asks_of(m, v[0].node, &q)) return false;
-  s->body = expr_map(m->p->exprs, s->body, answer_read, &q);
-  if (s->where) s->where = expr_map(m->p->exprs, s->where, answer_read, &q);
-  if (s->domain) s->domain = expr_map(m->p->exprs, s->domain, answer_read, &q);
+  sum_map(m->p->exprs, s, answer_read, &q);
   x->sum = s;
   x->operand[1].on = q.on;
   x->operand[1].wanted = false;

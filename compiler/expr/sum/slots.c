@@ -1,4 +1,4 @@
-/* expr/sum/slots.c - puts slots in their normal order, and compares EinSums. */
+/* expr/sum/slots.c - maps and compares EinSums, and puts their slots in their normal order. */
 #include "law.h"
 
 #include "expr/prove/prove.h"
@@ -23,6 +23,23 @@ bool sum_same(const EinSum *a, const EinSum *b) {
          a->reducer == b->reducer && a->monoid == b->monoid && a->acc == b->acc &&
          a->dtype == b->dtype && a->body == b->body && a->where == b->where &&
          a->domain == b->domain && a->by == b->by;
+}
+
+void sum_map(Exprs *p, EinSum *s, ExprLeaf *f, void *env) {
+  s->body = expr_map(p, s->body, f, env);
+  if (s->where) s->where = expr_map(p, s->where, f, env);
+  if (s->domain) s->domain = expr_map(p, s->domain, f, env);
+}
+
+void sum_leaves(Exprs *p, const EinSum *s, ExprLeaf *f, void *env) {
+  EinSum made = *s;
+  sum_map(p, &made, f, env);
+}
+
+void sum_relabel(Exprs *p, EinSum *s, uint32_t n, const Expr *const *to) {
+  s->body = expr_relabel(p, s->body, n, to);
+  if (s->where) s->where = expr_relabel(p, s->where, n, to);
+  if (s->domain) s->domain = expr_relabel(p, s->domain, n, to);
 }
 
 /* ---- reads by operand and index list: a map from hash to the chain of what has it --------------- */
@@ -80,9 +97,7 @@ static const Expr *renumbered(void *env, Exprs *p, const Expr *e) {
 const uint32_t *sum_canonical_slots(
     Arena *a, Exprs *p, EinSum *s, uint64_t (*operand)(void *ctx, uint32_t slot), void *ctx) {
   Renumber r = {.reads = {.arena = a, .chains = map_new(a)}, .operand = operand, .ctx = ctx};
-  s->body = expr_map(p, s->body, renumbered, &r);
-  if (s->where) s->where = expr_map(p, s->where, renumbered, &r);
-  if (s->domain) s->domain = expr_map(p, s->domain, renumbered, &r);
+  sum_map(p, s, renumbered, &r);
   s->n_slot = r.reads.from.len;
   return r.reads.from.at;
 }

@@ -41,8 +41,6 @@ static const Expr *leaf_by_id(void *env, Exprs *p, const Expr *e) {
   return e->kind == EX_READ ? id_read(f->all, f->m->input[e->i], e->n, e->arg) : e;
 }
 
-static const Expr *by_id(From *f, const Expr *e) { return e ? expr_map(pool(f), e, leaf_by_id, f) : NULL; }
-
 static void output_places(From *f) {
   const EinNode *m = f->m;
   f->at = NEW_ARRAY(f->all->arena, const Expr *, m->rank + 1);
@@ -57,9 +55,7 @@ static void output_places(From *f) {
 static From from_vertex(Gradients *all, EinRegion *r, EinNode *m) {
   From f = {.all = all, .r = r, .m = m, .s = *m->sum, .labels = m->sum->n_out + m->sum->n_red};
   f.s.by = NULL; /* a C function makes the result, but not its contributions */
-  f.s.body = by_id(&f, f.s.body);
-  f.s.where = by_id(&f, f.s.where);
-  f.s.domain = by_id(&f, f.s.domain);
+  sum_map(pool(&f), &f.s, leaf_by_id, &f);
   output_places(&f);
   return f;
 }

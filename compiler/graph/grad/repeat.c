@@ -173,17 +173,12 @@ static const Expr *leaf_again(void *env, Exprs *p, const Expr *e) {
   return e->kind == EX_READ ? id_read(x->b->all, in_body(x->b, x->of->input[e->i]), e->n, e->arg) : e;
 }
 
-static const Expr *again(Again *x, const Expr *e) { return e ? expr_map(pool(x->b), e, leaf_again, x) : NULL; }
-
 static EinNode *vertex_again(Back *b, EinRegion *to, const EinNode *n) {
   Again x = {b, n};
   EinSum s = *n->sum;
-  s.body = again(&x, s.body);
-  s.where = again(&x, s.where);
-  s.domain = again(&x, s.domain);
+  sum_map(pool(b), &s, leaf_again, &x);
   EinNode **input = graph_canonical_slots(b->all->g, &s, b->all->by_id.at);
-  EinNode *m = graph_vertex(b->all->g, to, graph_sum(b->all->g, &s), n->bound, n->label, n->rank, n->merge, input);
-  return m;
+  return graph_vertex(b->all->g, to, graph_sum(b->all->g, &s), n->bound, n->label, n->rank, n->merge, input);
 }
 
 static EinNode *node_again(Back *b, EinRegion *to, EinNode *n);

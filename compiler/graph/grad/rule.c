@@ -51,15 +51,11 @@ static const Expr *leaf_here(void *env, Exprs *p, const Expr *e) {
   return e->kind == EX_READ ? id_read(x->in->all, copy_of(&x->in->copy, x->of->input[e->i]), e->n, e->arg) : e;
 }
 
-static const Expr *here(Leaf *x, const Expr *e) { return e ? expr_map(x->in->all->g->exprs, e, leaf_here, x) : NULL; }
-
 static EinNode *vertex_here(void *env, EinRegion *to, EinNode *n) {
   Instance *in = env;
   Leaf x = {in, n};
   EinSum s = *n->sum;
-  s.body = here(&x, s.body);
-  s.where = here(&x, s.where);
-  s.domain = here(&x, s.domain);
+  sum_map(in->all->g->exprs, &s, leaf_here, &x);
   EinNode **input = graph_canonical_slots(in->all->g, &s, in->all->by_id.at);
   EinNode *m = graph_vertex(in->all->g, to, graph_sum(in->all->g, &s), n->bound, n->label, n->rank, n->merge, input);
   m->name = n->name;
@@ -223,10 +219,6 @@ static const Expr *leaf_settled(void *env, Exprs *p, const Expr *e) {
   return e;
 }
 
-static const Expr *settled(Settle *x, const Expr *e) {
-  return e ? expr_map(x->all->g->exprs, e, leaf_settled, x) : NULL;
-}
-
 static bool reads_passed(const Gradients *all, const EinNode *n) {
   for (uint32_t k = 0; k < n->sum->n_slot; k++)
     if (is_passed(all, n->input[k])) return true;
@@ -236,9 +228,7 @@ static bool reads_passed(const Gradients *all, const EinNode *n) {
 static void vertex_settle(Gradients *all, EinNode *n) {
   Settle x = {all, n};
   EinSum s = *n->sum;
-  s.body = settled(&x, s.body);
-  s.where = settled(&x, s.where);
-  s.domain = settled(&x, s.domain);
+  sum_map(all->g->exprs, &s, leaf_settled, &x);
   EinNode **input = graph_canonical_slots(all->g, &s, all->by_id.at);
   n->sum = graph_sum(all->g, &s);
   n->input = arena_copy(all->g->arena, input, s.n_slot * sizeof *input);

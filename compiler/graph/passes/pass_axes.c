@@ -252,9 +252,7 @@ static EinNode *vertex_again(void *env, Rebuild *b, EinRegion *r, const EinNode 
   }
   for (uint32_t i = 0; i < n->sum->n_slot; i++) input[i] = rebuild_to(b, n->input[i]);
   EinSum s = *n->sum;
-  s.body = expr_map(b->g->exprs, s.body, turned, &t);
-  if (s.where) s.where = expr_map(b->g->exprs, s.where, turned, &t);
-  if (s.domain) s.domain = expr_map(b->g->exprs, s.domain, turned, &t);
+  sum_map(b->g->exprs, &s, turned, &t);
   if (order) rebuild_note(b, "values with their axes in another order", n->place);
   return rebuild_vertex(b, r, n, &s, bound, label, input);
 }

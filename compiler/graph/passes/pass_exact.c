@@ -117,9 +117,7 @@ static void labels_keep(Exact *c, Draft *d, uint32_t n, const uint32_t *kept) {
     bound[k] = d->bound[old];
     label[k] = d->label[old];
   }
-  d->sum.body = expr_relabel(c->x, d->sum.body, all, to);
-  if (d->sum.where) d->sum.where = expr_relabel(c->x, d->sum.where, all, to);
-  if (d->sum.domain) d->sum.domain = expr_relabel(c->x, d->sum.domain, all, to);
+  sum_relabel(c->x, &d->sum, all, to);
   d->sum.n_out = n;
   d->bound = bound;
   d->label = label;

@@ -44,14 +44,6 @@ static bool reads_narrow(const Narrow *w, const EinNode *n) {
   return false;
 }
 
-/* Applies f to body, where and domain. */
-static void draft_map(Draft *d, ExprLeaf *f, void *env) {
-  Exprs *p = d->narrow->b.old->exprs;
-  d->sum.body = expr_map(p, d->sum.body, f, env);
-  if (d->sum.where) d->sum.where = expr_map(p, d->sum.where, f, env);
-  if (d->sum.domain) d->sum.domain = expr_map(p, d->sum.domain, f, env);
-}
-
 /* ---- narrower vertices ----------------------------------------------------------------------- */
 
 static bool can_fail(const EinSum *s) {
@@ -131,7 +123,7 @@ static EinNode *narrow_vertex(Narrow *w, EinRegion *r, Draft *d, EinNode *const 
     label[count] = n->label[k];
     to[k] = count++;
   }
-  draft_map(d, label_moved, to);
+  sum_map(w->b.g->exprs, &d->sum, label_moved, to);
   d->sum.n_out = count - d->sum.n_red;
   EinNode **slots = graph_canonical_slots(w->b.g, &d->sum, input);
   EinNode *made = graph_vertex(w->b.g, r, &d->sum, bound, label, d->sum.n_out, NULL, slots);
@@ -159,8 +151,8 @@ static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   Narrow *w = env;
   Draft d = {.sum = *n->sum, .of = n, .narrow = w};
   bool changed = reads_narrow(w, n);
-  if (changed) draft_map(&d, read_narrow, &d);
-  if (has_point(w, n)) draft_map(&d, label_pointed, &d), changed = true;
+  if (changed) sum_map(b->g->exprs, &d.sum, read_narrow, &d);
+  if (has_point(w, n)) sum_map(b->g->exprs, &d.sum, label_pointed, &d), changed = true;
   w->kept[n->id] = labels_kept(w, &d);
   if (!changed && !w->kept[n->id]) return rebuild_copy(b, r, n);
   EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);

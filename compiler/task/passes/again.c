@@ -70,15 +70,9 @@ static const Expr *leaf_own(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-static void stage_leaves(TaskGraph *t, const TaskStage *s, ExprLeaf *f, void *env) {
-  expr_map(t->exprs, s->sum->body, f, env);
-  if (s->sum->where) expr_map(t->exprs, s->sum->where, f, env);
-  if (s->sum->domain) expr_map(t->exprs, s->sum->domain, f, env);
-}
-
 static bool reads_own(TaskGraph *t, const TaskStage *s, const bool *again) {
   Own o = {s, again, true};
-  stage_leaves(t, s, leaf_own, &o);
+  sum_leaves(t->exprs, s->sum, leaf_own, &o);
   return o.ok;
 }
 
@@ -182,7 +176,7 @@ static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {
 static bool labels_find(const AgainValue *v, const TaskStage *s, uint32_t *label) {
   const TaskStage *made = &v->maker->stages.at[v->stage];
   Seek k = {s, v->buffer, label, false, true};
-  stage_leaves(v->g->t, s, leaf_seek, &k);
+  sum_leaves(v->g->t->exprs, s->sum, leaf_seek, &k);
   if (!k.any) return false;
   for (uint32_t d = 0; k.ok && d < made->sum->n_out; d++) k.ok = s->bound[label[d]] == made->bound[d];
   return k.ok;
@@ -367,9 +361,7 @@ static TaskStage stage_copy(const AgainValue *v, const AgainReader *r, uint32_t 
     else slot[j] = (TaskSlot){false, row_store(v->g, &p->stages.at[of])};
   }
   Copied c = {&s, turned, r->order};
-  sum.body = expr_map(t->exprs, sum.body, leaf_copied, &c);
-  if (sum.where) sum.where = expr_map(t->exprs, sum.where, leaf_copied, &c);
-  if (sum.domain) sum.domain = expr_map(t->exprs, sum.domain, leaf_copied, &c);
+  sum_map(t->exprs, &sum, leaf_copied, &c);
   s.buffer = -1, s.n_at = 0, s.at = NULL;
   stage_canonical(t, &s, &sum, slot, sum.n_slot);
   stage_reorder(t, &s, r->order);

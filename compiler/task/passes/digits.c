@@ -218,9 +218,7 @@ static void stage_cut(const Digits *d, TaskStage *st, EinSum *sum, uint32_t labe
   p.to[label] = expr_op2(x, OP_ADD, expr_op2(x, OP_MUL, radix, p.first), p.second);
   bound[label] = expr_divide(x, st->bound[label], radix), bound[label + 1] = radix;
   for (int part = 0; part < 2; part++) name[label + (uint32_t)part] = part_name(d, st, label, part);
-  sum->body = expr_map(x, sum->body, leaf_parts, &p);
-  if (sum->where) sum->where = expr_map(x, sum->where, leaf_parts, &p);
-  if (sum->domain) sum->domain = expr_map(x, sum->domain, leaf_parts, &p);
+  sum_map(x, sum, leaf_parts, &p);
   for (uint32_t k = 0; k < st->n_at; k++) at[k] = expr_normal(x, expr_map(x, st->at[k], leaf_parts, &p));
   if (label < sum->n_out) sum->n_out++;
   else sum->n_red++;

@@ -387,11 +387,6 @@ static void chunks_add(Chunks *h, EinSum *sum) {
   vec_push(c->t->arena, h->kernel->stages, s);
 }
 
-static const Expr *moved(const Chunks *h, const Expr *e) {
-  const EinSum *o = h->c->stage->sum;
-  return e ? expr_relabel(h->c->t->exprs, e, o->n_out + o->n_red, h->to) : NULL;
-}
-
 /* Adds the values at the places that the reduction found: a map behind it. */
 static void values_add(Chunks *h) {
   const Cut *c = h->c;
@@ -419,9 +414,7 @@ static void values_add(Chunks *h) {
 static void chunks_make(const Cut *c, bool rest) {
   Chunks h = chunks_new(c, rest);
   EinSum sum = *c->stage->sum;
-  sum.body = moved(&h, sum.body);
-  sum.where = moved(&h, sum.where);
-  sum.domain = moved(&h, sum.domain);
+  sum_relabel(c->t->exprs, &sum, sum.n_out + sum.n_red, h.to);
   if (!red_is_arg(&sum)) sum.dtype = sum.acc;
   chunks_add(&h, &sum);
   if (c->values) values_add(&h);

@@ -28,9 +28,7 @@ void stage_reorder(TaskGraph *t, TaskStage *s, const uint32_t *order) {
     same &= was == k;
   }
   if (same) return;
-  sum.body = expr_relabel(x, sum.body, n, to);
-  if (sum.where) sum.where = expr_relabel(x, sum.where, n, to);
-  if (sum.domain) sum.domain = expr_relabel(x, sum.domain, n, to);
+  sum_relabel(x, &sum, n, to);
   const Expr **at = NEW_ARRAY(t->arena, const Expr *, s->n_at + 1);
   for (uint32_t k = 0; k < s->n_at; k++) at[k] = expr_relabel(x, s->at[k], n, to);
   s->bound = bound;
@@ -103,9 +101,7 @@ static const Expr *leaf_seek(void *env, Exprs *x, const Expr *leaf) {
 bool stage_reads_at_labels(
     TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label) {
   Seek k = {.s = s, .buffer = buffer, .rank = rank, .axis = axis, .label = label, .ok = true};
-  expr_map(t->exprs, s->sum->body, leaf_seek, &k);
-  if (s->sum->where) expr_map(t->exprs, s->sum->where, leaf_seek, &k);
-  if (s->sum->domain) expr_map(t->exprs, s->sum->domain, leaf_seek, &k);
+  sum_leaves(t->exprs, s->sum, leaf_seek, &k);
   return k.any && k.ok;
 }
 
@@ -124,9 +120,7 @@ void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, 
   EinSum sum = *s->sum;
   TaskSlot *slots = arena_copy(t->arena, s->slot, sum.n_slot * sizeof *slots);
   slots[slot] = (TaskSlot){true, stage};
-  sum.body = expr_map(t->exprs, sum.body, leaf_turned, &k);
-  if (sum.where) sum.where = expr_map(t->exprs, sum.where, leaf_turned, &k);
-  if (sum.domain) sum.domain = expr_map(t->exprs, sum.domain, leaf_turned, &k);
+  sum_map(t->exprs, &sum, leaf_turned, &k);
   stage_canonical(t, s, &sum, slots, sum.n_slot);
 }
 
@@ -161,9 +155,7 @@ static const Expr *leaf_gather(void *env, Exprs *x, const Expr *leaf) {
 
 bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer) {
   Gather g = {.s = s, .buffer = buffer};
-  expr_map(t->exprs, s->sum->body, leaf_gather, &g);
-  if (s->sum->where) expr_map(t->exprs, s->sum->where, leaf_gather, &g);
-  if (s->sum->domain) expr_map(t->exprs, s->sum->domain, leaf_gather, &g);
+  sum_leaves(t->exprs, s->sum, leaf_gather, &g);
   return g.found;
 }
 
@@ -217,9 +209,7 @@ void stage_inline(TaskGraph *t, TaskStage *s, uint32_t buffer, const TaskStage *
   TaskSlot *slot = NEW_ARRAY(t->arena, TaskSlot, n + m + 1);
   for (uint32_t i = 0; i < n; i++) slot[i] = s->slot[i];
   for (uint32_t i = 0; i < m; i++) slot[n + i] = from->slot[i];
-  sum.body = expr_map(x, sum.body, leaf_inline, &k);
-  if (sum.where) sum.where = expr_map(x, sum.where, leaf_inline, &k);
-  if (sum.domain) sum.domain = expr_map(x, sum.domain, leaf_inline, &k);
+  sum_map(x, &sum, leaf_inline, &k);
   stage_canonical(t, s, &sum, slot, n + m);
 }
 

@@ -324,9 +324,7 @@ static void stage_reads_rows(Fetching *f, TaskStage *s) {
   memcpy(slot, s->slot, n * sizeof *slot);
   slot[n] = (TaskSlot){false, f->result};
   slot[n + 1] = (TaskSlot){false, f->places};
-  sum.body = expr_map(f->x, sum.body, leaf_reader, &r);
-  if (sum.where) sum.where = expr_map(f->x, sum.where, leaf_reader, &r);
-  if (sum.domain) sum.domain = expr_map(f->x, sum.domain, leaf_reader, &r);
+  sum_map(f->x, &sum, leaf_reader, &r);
   stage_canonical(f->t, s, &sum, slot, n + 2);
 }
 

@@ -37,6 +37,18 @@ bool reducer_find(const char *name, size_t len, Reducer *out) {
   return false;
 }
 
+Op op_turned(Op op) {
+  static const Op to[] = {[OP_EQ - OP_EQ] = OP_EQ, [OP_NE - OP_EQ] = OP_NE, [OP_LT - OP_EQ] = OP_GT,
+                          [OP_LE - OP_EQ] = OP_GE, [OP_GT - OP_EQ] = OP_LT, [OP_GE - OP_EQ] = OP_LE};
+  return to[op - OP_EQ];
+}
+
+Op op_contrary(Op op) {
+  static const Op to[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
+                          [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
+  return to[op - OP_EQ];
+}
+
 static bool all_of(DType t, uint32_t n, const Expr *const *arg) {
   for (uint32_t i = 0; i < n; i++)
     if (arg[i]->dtype != t) return false;

@@ -64,10 +64,8 @@ static void add_opaque(Exprs *p, Case *s, Literal l) {
 
 /* Integers of any width compare as i64 does. */
 static void add_comparison(Exprs *p, Case *s, Literal l) {
-  static const uint8_t contrary[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
-                                     [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
   const Expr *a = expr_cast(p, DT_I64, l.e->arg[0]), *b = expr_cast(p, DT_I64, l.e->arg[1]);
-  switch (l.not ? contrary[l.e->op - OP_EQ] : l.e->op) {
+  switch (l.not ? op_contrary((Op)l.e->op) : (Op)l.e->op) {
   case OP_LT: add_ineq(p, s, a, 1, b, l.tag); break;
   case OP_LE: add_ineq(p, s, a, 0, b, l.tag); break;
   case OP_GT: add_ineq(p, s, b, 1, a, l.tag); break;

@@ -182,20 +182,10 @@ static void less_take(Taking *t, const Expr *x, const Expr *y, int64_t k) {
   end_take(t, y, x, -k, false);
 }
 
-static Op against(Op op) {
-  static const Op to[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
-                          [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
-  return to[op - OP_EQ];
-}
-
-static Op turned(Op op) {
-  return op == OP_LT ? OP_GT : op == OP_LE ? OP_GE : op == OP_GT ? OP_LT : op == OP_GE ? OP_LE : op;
-}
-
 static void comparison_take(Taking *t, Op op, const Expr *a, const Expr *b) {
   if (!dtype_is_int(a->dtype) || op == OP_NE) return;
   digit_take(t, op, a, b);
-  digit_take(t, turned(op), b, a);
+  digit_take(t, op_turned(op), b, a);
   switch (op) {
   case OP_LE: less_take(t, a, b, 0); break;
   case OP_LT: less_take(t, a, b, -1); break;
@@ -228,7 +218,7 @@ static void predicate_take(Taking *t, const Expr *e, bool not) {
     predicate_take(t, e->arg[0], not);
     predicate_take(t, e->arg[1], not);
   } else if (op_info[e->op].rule == RULE_COMPARE) {
-    comparison_take(t, not ? against((Op)e->op) : (Op)e->op, e->arg[0], e->arg[1]);
+    comparison_take(t, not ? op_contrary((Op)e->op) : (Op)e->op, e->arg[0], e->arg[1]);
   }
 }
 

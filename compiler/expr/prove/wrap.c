@@ -343,11 +343,9 @@ static void compared(Tame *t, const Expr *a, int64_t k, const Expr *b) {
 }
 
 static void literal_said(Tame *t, const Expr *e, bool not) {
-  static const uint8_t contrary[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
-                                     [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
   if (e->kind != EX_OP || op_info[e->op].rule != RULE_COMPARE || !dtype_is_int((DType)e->arg[0]->dtype)) return;
   const Expr *a = tamed(t, expr_cast(t->p, DT_I64, e->arg[0])), *b = tamed(t, expr_cast(t->p, DT_I64, e->arg[1]));
-  switch (not ? contrary[e->op - OP_EQ] : e->op) {
+  switch (not ? op_contrary((Op)e->op) : (Op)e->op) {
   case OP_LT: compared(t, a, 1, b); break;
   case OP_LE: compared(t, a, 0, b); break;
   case OP_GT: compared(t, b, 1, a); break;

@@ -106,14 +106,11 @@ static const Expr *compared(Exprs *p, const Made *m, Op op, const Expr *x, const
   return made ? made : expr_bool(p, true);
 }
 
-static const Op turned[] = {[OP_EQ - OP_EQ] = OP_EQ, [OP_NE - OP_EQ] = OP_NE, [OP_LT - OP_EQ] = OP_GT,
-                            [OP_LE - OP_EQ] = OP_GE, [OP_GT - OP_EQ] = OP_LT, [OP_GE - OP_EQ] = OP_LE};
-
 const Expr *float_compared(Exprs *p, const Expr *c) {
   if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->op == OP_NE || !c->labels) return NULL;
   bool first = c->arg[0]->kind == EX_REAL;
   const Expr *e = c->arg[first], *to = c->arg[!first];
-  Op op = first ? turned[c->op - OP_EQ] : (Op)c->op;
+  Op op = first ? op_turned((Op)c->op) : (Op)c->op;
   Made m = {.p = p, .sign = 1, .around = 1}, other = {.p = p, .sign = -1, .around = 1};
   if (!dtype_is_float((DType)e->dtype) || !is_number(to) || expr_can_fail(e)) return NULL;
   const Expr *x = in_label(&m, e, 0);

@@ -183,8 +183,6 @@ static bool take_bound(Classes *c, const Expr *label, Op op, const Expr *number)
 }
 
 static bool take(Classes *c, const Expr *e) {
-  static const uint8_t turned[] = {
-      [OP_LT - OP_LT] = OP_GT, [OP_LE - OP_LT] = OP_GE, [OP_GT - OP_LT] = OP_LT, [OP_GE - OP_LT] = OP_LE};
   c->beyond = false;
   if (e->kind != EX_OP || e->n != 2 || expr_can_fail(e)) return false;
   if (e->op == OP_EQ && dtype_is_int((DType)e->arg[0]->dtype) &&
@@ -194,8 +192,7 @@ static bool take(Classes *c, const Expr *e) {
   if (e->arg[0]->dtype != DT_I64) return false;
   if (e->op == OP_EQ) return take_remainder(c, e->arg[0], e->arg[1]) || take_remainder(c, e->arg[1], e->arg[0]);
   if (e->op != OP_LT && e->op != OP_LE && e->op != OP_GT && e->op != OP_GE) return false;
-  return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) ||
-      take_bound(c, e->arg[1], (Op)turned[e->op - OP_LT], e->arg[0]);
+  return take_bound(c, e->arg[0], (Op)e->op, e->arg[1]) || take_bound(c, e->arg[1], op_turned((Op)e->op), e->arg[0]);
 }
 
 /* Sorts the other conjuncts. */

@@ -243,8 +243,6 @@ static const Expr *quotient_bounds(
 }
 
 const Expr *range_of_quotients(Exprs *p, const Facts *facts, const Expr *where, uint32_t label, const Expr *size) {
-  static const uint8_t turned[] = {[OP_EQ - OP_EQ] = OP_EQ, [OP_NE - OP_EQ] = OP_NE, [OP_LT - OP_EQ] = OP_GT,
-                                   [OP_LE - OP_EQ] = OP_GE, [OP_GT - OP_EQ] = OP_LT, [OP_GE - OP_EQ] = OP_LE};
   if (where->kind != EX_OP || !(where->labels >> label & 1)) return where;
   if (where->op == OP_AND || where->op == OP_OR) {
     const Expr *a = range_of_quotients(p, facts, where->arg[0], label, size),
@@ -253,6 +251,6 @@ const Expr *range_of_quotients(Exprs *p, const Facts *facts, const Expr *where, 
   }
   if (op_info[where->op].rule != RULE_COMPARE || where->arg[0]->dtype != DT_I64) return where;
   const Expr *made = quotient_bounds(p, facts, (Op)where->op, where->arg[0], where->arg[1], label, size);
-  if (!made) made = quotient_bounds(p, facts, (Op)turned[where->op - OP_EQ], where->arg[1], where->arg[0], label, size);
+  if (!made) made = quotient_bounds(p, facts, op_turned((Op)where->op), where->arg[1], where->arg[0], label, size);
   return made ? made : where;
 }

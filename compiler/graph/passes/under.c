@@ -29,15 +29,7 @@ static void learn(Under *u, const Expr *e, bool holds, int depth) {
 
 const Expr *expr_opposite(Exprs *p, const Expr *e) {
   if (e->kind != EX_OP || op_info[e->op].rule != RULE_COMPARE || !dtype_is_int((DType)e->arg[0]->dtype)) return NULL;
-  switch ((Op)e->op) {
-  case OP_LT: return expr_op2(p, OP_GE, e->arg[0], e->arg[1]);
-  case OP_LE: return expr_op2(p, OP_GT, e->arg[0], e->arg[1]);
-  case OP_GT: return expr_op2(p, OP_LE, e->arg[0], e->arg[1]);
-  case OP_GE: return expr_op2(p, OP_LT, e->arg[0], e->arg[1]);
-  case OP_EQ: return expr_op2(p, OP_NE, e->arg[0], e->arg[1]);
-  case OP_NE: return expr_op2(p, OP_EQ, e->arg[0], e->arg[1]);
-  default: return NULL;
-  }
+  return expr_op2(p, op_contrary((Op)e->op), e->arg[0], e->arg[1]);
 }
 
 /* Returns true or false if e is known, else e. */

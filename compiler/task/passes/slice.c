@@ -167,12 +167,10 @@ static void slice_add(Slices *c, const Expr *cond, const Expr *value) {
 }
 
 static const Expr *opposite(Exprs *x, const Expr *c) {
-  static const uint8_t to[] = {[OP_EQ - OP_EQ] = OP_NE, [OP_NE - OP_EQ] = OP_EQ, [OP_LT - OP_EQ] = OP_GE,
-                               [OP_LE - OP_EQ] = OP_GT, [OP_GT - OP_EQ] = OP_LE, [OP_GE - OP_EQ] = OP_LT};
   if (c->kind == EX_OP && c->op == OP_OR) return expr_and(x, opposite(x, c->arg[0]), opposite(x, c->arg[1]));
   if (c->kind != EX_OP || op_info[c->op].rule != RULE_COMPARE || c->arg[0]->dtype != DT_I64)
     return expr_op1(x, OP_NOT, c);
-  return expr_op2(x, (Op)to[c->op - OP_EQ], c->arg[0], c->arg[1]);
+  return expr_op2(x, op_contrary((Op)c->op), c->arg[0], c->arg[1]);
 }
 
 static void slices_of(Slices *c, const Expr *cond, const Expr *e);

@@ -150,18 +150,11 @@ static const Expr *over_read(Masks *m, const EinSum *sum, const Expr *cond, cons
   return expr_relabel(m->s->x, cond, n, to);
 }
 
-static bool reads_stage(const TaskStage *st, const Expr *e, uint32_t i) {
-  if (e->kind == EX_READ && st->slot[e->i].kept && st->slot[e->i].index == i) return true;
-  for (uint32_t k = 0; k < e->n && e->has & HAS_READ; k++)
-    if (reads_stage(st, e->arg[k], i)) return true;
-  return false;
-}
-
 /* Where a map reads stage i at most: in its domain, and where its choice takes the branch that reads it. */
 static const Expr *map_asks(Masks *m, const TaskStage *st, const Expr *domain, uint32_t i) {
   const Expr *e = st->sum->body;
   while (e->kind == EX_OP && e->op == OP_CAST) e = e->arg[0];
-  if (e->kind != EX_OP || e->op != OP_SELECT || e->arg[0]->has & HAS_READ || reads_stage(st, e->arg[2], i))
+  if (e->kind != EX_OP || e->op != OP_SELECT || e->arg[0]->has & HAS_READ || expr_reads_stage(st, e->arg[2], i))
     return domain;
   return expr_and(m->s->x, domain, e->arg[0]);
 }

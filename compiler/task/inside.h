@@ -110,8 +110,9 @@ bool buffers_alike(const TaskBuffer *a, const TaskBuffer *b);
  * rank. Sets label[k]. */
 bool stage_reads_at_labels(
     TaskGraph *t, const TaskStage *s, uint32_t buffer, uint32_t rank, const uint32_t *axis, uint32_t *label);
-/* Makes `slot` read the value kept by an earlier stage of the kernel, which stores label k along axis[k]. */
-void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, const uint32_t *axis);
+/* Makes all reads of the buffer read the value kept by an earlier stage of the kernel, which stores label k along
+ * axis[k]. Returns whether there are any. */
+bool stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t buffer, uint32_t stage, const uint32_t *axis);
 /* Whether buffer is read at an index that depends on data, or its values are such an index: then its extents are
  * needed at run time, and it must exist as a tensor. */
 bool stage_gathers(TaskGraph *t, const TaskStage *s, uint32_t buffer);

@@ -60,13 +60,20 @@ bool task_writes(const TaskGraph *t, const Task *k, uint32_t buffer) {
 }
 
 bool task_touches(const TaskGraph *t, const Task *k, uint32_t buffer) {
-  bool met = task_writes(t, k, buffer) || k->stop == (int64_t)buffer || list_touches(t, &k->body, buffer, false);
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
-    for (uint32_t j = 0; j < s->sum->n_slot; j++) met |= !s->slot[j].kept && s->slot[j].index == buffer;
-  }
+  bool met = task_writes(t, k, buffer) || task_reads(k, buffer) || k->stop == (int64_t)buffer ||
+      list_touches(t, &k->body, buffer, false);
   if (!task_has_stages(k)) met |= k->buffer == buffer;
   return met || (k->kind == TASK_MOVE && k->from == buffer) || (task_moves_places(k) && k->place_from == buffer);
+}
+
+bool task_may_pass(const TaskGraph *t, const Task *kernel, const Task *x) {
+  for (uint32_t i = 0; i < kernel->stages.len; i++) {
+    const TaskStage *s = &kernel->stages.at[i];
+    for (uint32_t j = 0; j < s->sum->n_slot; j++)
+      if (!s->slot[j].kept && task_writes(t, x, s->slot[j].index)) return false;
+    if (s->buffer >= 0 && task_touches(t, x, (uint32_t)s->buffer)) return false;
+  }
+  return true;
 }
 
 uint32_t tasks_touching(const TaskGraph *t, const Tasks *list, uint32_t buffer) {

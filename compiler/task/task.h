@@ -154,7 +154,13 @@ typedef struct TaskGraph {
 /* The value of a dims-only extent; dims without a value get a medium size. For choices only, never for results. */
 int64_t task_size_guess(const TaskGraph *t, const Expr *e);
 double task_buffer_bytes(const TaskGraph *t, uint32_t buffer); /* the same of a buffer */
+/* Whether a stage, or some stage of the task, reads the buffer; whether a stage, an expression of one, or one of stages
+ * from..to-1 of a kernel reads what `stage` keeps. */
 bool stage_reads(const TaskStage *s, uint32_t buffer);
+bool task_reads(const Task *k, uint32_t buffer);
+bool stage_reads_stage(const TaskStage *s, uint32_t stage);
+bool expr_reads_stage(const TaskStage *s, const Expr *e, uint32_t stage);
+bool task_reads_stage(const Task *k, uint32_t stage, uint32_t from, uint32_t to);
 
 /* The name of the site's place along an axis: at0, at1, ... No size in a mesh's graph may have such a name. */
 Str task_axis(const TaskGraph *t, uint32_t axis);
@@ -175,6 +181,8 @@ bool task_moves_places(const Task *k);    /* a move by argmax or argmin */
 /* Whether the task, or one in it, reads or writes the buffer; whether it writes it. */
 bool task_touches(const TaskGraph *t, const Task *k, uint32_t buffer);
 bool task_writes(const TaskGraph *t, const Task *k, uint32_t buffer);
+/* Whether the kernel may be done on the other side of task x. */
+bool task_may_pass(const TaskGraph *t, const Task *kernel, const Task *x);
 /* How many tasks of the list, and of the repeats in it, use the buffer. */
 uint32_t tasks_touching(const TaskGraph *t, const Tasks *list, uint32_t buffer);
 

@@ -15,10 +15,7 @@ bool chain_is_sum(const Chain *c, uint32_t i) { return stage_at(c, i)->sum->redu
 static bool is_ours(const Chain *c, TaskSlot slot) { return slot.kept && slot.index >= c->from && slot.index < c->to; }
 
 bool chain_reads(const Chain *c, uint32_t i, uint32_t of) {
-  const TaskStage *st = stage_at(c, i);
-  for (uint32_t k = 0; k < st->sum->n_slot; k++)
-    if (st->slot[k].kept && st->slot[k].index == of) return true;
-  return false;
+  return stage_reads_stage(stage_at(c, i), of);
 }
 
 bool chain_is_over(const Chain *c, uint32_t i, uint32_t sweep) {
@@ -201,13 +198,6 @@ static uint32_t sweeps_but(const Chain *c, uint32_t i, uint32_t but) {
   return most;
 }
 
-static bool reads_stage(const TaskStage *st, const Expr *e, uint32_t stage) {
-  if (e->kind == EX_READ && st->slot[e->i].kept && st->slot[e->i].index == stage) return true;
-  for (uint32_t k = 0; k < e->n; k++)
-    if (e->arg[k]->has & HAS_READ && reads_stage(st, e->arg[k], stage)) return true;
-  return false;
-}
-
 static bool is_float_op(const Expr *e, Op op) {
   return e->kind == EX_OP && e->op == op && (e->dtype == DT_F32 || e->dtype == DT_F64);
 }
@@ -235,8 +225,8 @@ static void over_find(Chain *c, uint32_t i) {
     const EinSum *sum = max->sum;
     if (c->link[m].is != LINK_ROW || sum->reducer != RED_MAX || sum->acc != st->sum->dtype || sum->dtype != sum->acc)
       continue;
-    if (ex_has_label(k->u, c->n_outer) || !reads_kept_alone(st, k->u) || !reads_stage(st, k->u, m)) continue;
-    if (reads_stage(st, k->a, m) || !is_same(&same, k->a, sum->body)) continue;
+    if (ex_has_label(k->u, c->n_outer) || !reads_kept_alone(st, k->u) || !expr_reads_stage(st, k->u, m)) continue;
+    if (expr_reads_stage(st, k->a, m) || !is_same(&same, k->a, sum->body)) continue;
     if (sweeps_but(c, i, m) <= c->link[m].sweep) k->over = m, k->sweep = c->link[m].sweep;
   }
 }
@@ -245,7 +235,7 @@ static void over_find(Chain *c, uint32_t i) {
 static bool is_linear(const TaskStage *st, const Expr *e, uint32_t of) {
   if (e->kind == EX_READ) return st->slot[e->i].kept && st->slot[e->i].index == of;
   if (!is_float_op(e, OP_MUL) && !is_float_op(e, OP_DIV)) return false;
-  bool left = reads_stage(st, e->arg[0], of), right = reads_stage(st, e->arg[1], of);
+  bool left = expr_reads_stage(st, e->arg[0], of), right = expr_reads_stage(st, e->arg[1], of);
   if (left == right || (e->op == OP_DIV && right)) return false;
   return is_linear(st, e->arg[left ? 0 : 1], of);
 }
@@ -263,7 +253,7 @@ static void base_find(Chain *c, uint32_t i) {
     Same same = {st, stage_at(c, m), k->is == LINK_RESULT ? sum->n_out : c->n_outer, c->n_outer};
     if (!is_same(&same, sum->where, stage_at(c, m)->sum->where)) continue;
     if (!itself &&
-        (!is_linear(st, sum->body, e) || reads_stage(st, sum->body, m) || sweeps_but(c, i, e) > c->link[m].sweep))
+        (!is_linear(st, sum->body, e) || expr_reads_stage(st, sum->body, m) || sweeps_but(c, i, e) > c->link[m].sweep))
       continue;
     k->base = e, k->sweep = c->link[m].sweep, c->link[m].grows = true;
     return;

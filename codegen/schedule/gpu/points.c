@@ -29,12 +29,7 @@ static uint32_t together(const Sched *s, uint32_t from) {
 }
 
 bool points_read_from(const Sched *s, uint32_t stage, uint32_t from) {
-  for (uint32_t i = from; i < s->task->stages.len; i++) {
-    const TaskStage *st = &s->task->stages.at[i];
-    for (uint32_t k = 0; k < st->sum->n_slot; k++)
-      if (st->slot[k].kept && st->slot[k].index == stage) return true;
-  }
-  return false;
+  return task_reads_stage(s->task, stage, from, s->task->stages.len);
 }
 
 /* ---- a launch ---------------------------------------------------------------------------------------- */

@@ -124,15 +124,6 @@ static const Expr *product(Sched *s, const Expr *const *bound, uint32_t from, ui
   return all;
 }
 
-static bool is_read(const Rows *r, uint32_t stage, uint32_t from, uint32_t to) {
-  for (uint32_t i = from; i < to; i++) {
-    const TaskStage *st = &r->s->task->stages.at[i];
-    for (uint32_t k = 0; k < st->sum->n_slot; k++)
-      if (st->slot[k].kept && st->slot[k].index == stage) return true;
-  }
-  return false;
-}
-
 static uint32_t points_place(Rows *r, Str name, const char *otherwise, DType t) {
   const Expr *each = ex_int(r->s, r->choice.each);
   uint32_t place = place_own(r->s, name, otherwise, t, 1, &each);
@@ -177,11 +168,11 @@ static void places_found(Rows *r) {
   int64_t used = 0, most = ALL / (r->choice.threads * r->choice.rows) - OTHER;
   for (uint32_t i = r->from; i < r->to; i++) {
     const TaskStage *st = &s->task->stages.at[i];
-    bool vector = !is_sum(st) && row_labels(r, st), here = vector && is_read(r, i, i + 1, r->to);
+    bool vector = !is_sum(st) && row_labels(r, st), here = vector && task_reads_stage(s->task, i, i + 1, r->to);
     bool own = here && r->choice.each;
     r->kept[i] = own ? 0 : NOWHERE;
     used += own ? r->choice.each * (dtype_size(st->sum->dtype) > 4 ? 2 : 1) : 0;
-    if (is_read(r, i, r->to, s->task->stages.len) || (here && !own))
+    if (task_reads_stage(s->task, i, r->to, s->task->stages.len) || (here && !own))
       s->of_stage[i] = place_shared(s, st->name ? st->name->s : "kept", st->sum->dtype, st->sum->n_out, st->bound);
   }
   for (uint32_t i = 0; i < r->reads.len; i++) {

@@ -145,8 +145,7 @@ static bool is_value(TaskGraph *t, const Task *p, uint32_t k) {
   if (s->sum->n_out <= p->n_outer || stage_points(t, s, p->n_outer, s->sum->n_out) < (double)ROW_LEAST) return false;
   for (uint32_t i = k + 1; i < p->stages.len; i++) {
     aside |= stage_reads(&p->stages.at[i], (uint32_t)s->buffer);
-    for (uint32_t j = 0; j < p->stages.at[i].sum->n_slot; j++)
-      read |= p->stages.at[i].slot[j].kept && p->stages.at[i].slot[j].index == k;
+    read |= stage_reads_stage(&p->stages.at[i], k);
   }
   return (read || k + 1 == p->stages.len) && !aside;
 }
@@ -398,15 +397,6 @@ static uint32_t value_add(const AgainValue *v, const AgainReader *r, Task *k, ui
   return to[v->stage];
 }
 
-/* Makes all reads of the buffer reads of the kept value. */
-static void reads_keep(TaskGraph *t, TaskStage *s, uint32_t buffer, uint32_t value, const uint32_t *order) {
-  for (uint32_t j = 0; j < s->sum->n_slot; j++) {
-    if (s->slot[j].kept || s->slot[j].index != buffer) continue;
-    stage_read_kept(t, s, j, value, order);
-    j = UINT32_MAX; /* the slots have been renumbered */
-  }
-}
-
 /* Adds the reader's stages, for which the value is kept as stage `value`, with its labels in that order. What the
  * kernel keeps already, because the reader and the value are made of the same, it keeps once. */
 static void reader_add(const AgainValue *v, const AgainReader *r, Task *k, uint32_t value, const uint32_t *order) {
@@ -420,7 +410,7 @@ static void reader_add(const AgainValue *v, const AgainReader *r, Task *k, uint3
     for (uint32_t j = 0; j < s.sum->n_slot; j++)
       if (slot[j].kept) slot[j].index = to[slot[j].index];
     s.slot = slot;
-    reads_keep(t, &s, v->buffer, value, order);
+    stage_read_kept(t, &s, v->buffer, value, order);
     to[i] = s.buffer < 0 ? stage_find(k, &s) : k->stages.len;
     if (to[i] == k->stages.len) vec_push(t->arena, k->stages, s);
   }
@@ -447,20 +437,9 @@ static Task *reader_new(
 
 /* ---- readers that share what they make ------------------------------------------------------------------------- */
 
-/* Whether task k may be done on the other side of task x. */
-static bool may_pass(const TaskGraph *t, const Task *k, const Task *x) {
-  for (uint32_t i = 0; i < k->stages.len; i++) {
-    const TaskStage *s = &k->stages.at[i];
-    for (uint32_t j = 0; j < s->sum->n_slot; j++)
-      if (!s->slot[j].kept && task_writes(t, x, s->slot[j].index)) return false;
-    if (s->buffer >= 0 && task_touches(t, x, (uint32_t)s->buffer)) return false;
-  }
-  return true;
-}
-
 static bool may_pass_all(const Again *g, const Task *k, uint32_t from, uint32_t to) {
   for (uint32_t i = from + 1; i < to; i++)
-    if (!may_pass(g->t, k, g->list->at[i])) return false;
+    if (!task_may_pass(g->t, k, g->list->at[i])) return false;
   return true;
 }
 
@@ -490,7 +469,7 @@ static bool reader_share(const AgainValue *v, const AgainReader *r, const Task *
     Task *base = g->made.at[i];
     uint32_t at = position(g, base), shared = 0, value;
     uint32_t from = at < mine ? at : mine, to = at < mine ? mine : at;
-    if (!same_rows(base, made) || !may_pass(g->t, made, base) || !may_pass(g->t, base, made)) continue;
+    if (!same_rows(base, made) || !task_may_pass(g->t, made, base) || !task_may_pass(g->t, base, made)) continue;
     Task *both = reader_new(v, r, base, &shared, &value);
     if (!shared || both->stages.len > STAGES_MOST) continue;
     bool here = may_pass_all(g, made, from, to);
@@ -539,7 +518,7 @@ static bool may_join(const AgainValue *v, const AgainReader *r, const Holder *h,
   const TaskStage *s = &r->kernel->stages.at[0];
   if (!wide_fits(v, h, labels_wide(v, h, s, first))) return false;
   if (r->kernel->stages.len > 1 && !in_order(first, s->sum->n_out)) return false;
-  if (!may_pass(g->t, r->kernel, to) || !may_pass(g->t, to, r->kernel)) return false;
+  if (!task_may_pass(g->t, r->kernel, to) || !task_may_pass(g->t, to, r->kernel)) return false;
   *here = may_pass_all(g, r->kernel, from, end);
   return *here || may_pass_all(g, to, from, end);
 }

@@ -237,13 +237,6 @@ static const Expr *leaf_last(void *env, Exprs *x, const Expr *leaf) {
   return leaf;
 }
 
-static bool is_kept(const Task *k, uint32_t stage) {
-  for (uint32_t i = stage + 1; i < k->stages.len; i++)
-    for (uint32_t j = 0; j < k->stages.at[i].sum->n_slot; j++)
-      if (k->stages.at[i].slot[j].kept && k->stages.at[i].slot[j].index == stage) return true;
-  return false;
-}
-
 /* Whether all stages have the same points, so that their labels are the first stage's. */
 static bool shares_all(const Task *k) {
   for (uint32_t i = 0; i < k->stages.len; i++)
@@ -260,14 +253,14 @@ static bool stage_is_cut(const EinSum *s) {
 static void near_find(Digits *d) {
   const TaskStage *st = &d->k->stages.at[d->stage];
   uint32_t n = st->sum->n_out + st->sum->n_red, from = shares_all(d->k) ? 0 : d->k->n_outer;
-  bool all = true;
+  bool all = true, kept = task_reads_stage(d->k, d->stage, d->stage + 1, d->k->stages.len);
   d->near = NEW_ARRAY(d->t->arena, bool, n + 1);
   Last last = {st, d->near};
   expr_map(d->t->exprs, st->sum->body, leaf_last, &last);
   if (st->buffer >= 0 && st->n_at) expr_labels(st->at[st->n_at - 1], n, d->near);
   for (uint32_t i = 0; i < d->k->stages.len; i++) all &= stage_is_cut(d->k->stages.at[i].sum);
   for (uint32_t l = 0; l < n; l++) {
-    bool own = l >= from && l >= d->k->n_outer && (l >= st->sum->n_out || !is_kept(d->k, d->stage));
+    bool own = l >= from && l >= d->k->n_outer && (l >= st->sum->n_out || !kept);
     d->near[l] &= stage_is_cut(st->sum) && (own || (from == 0 && all));
   }
 }

@@ -652,17 +652,6 @@ bool kernel_has_rows(TaskGraph *t, const Task *k) {
   return have_rows(&f, k, &vec_last(k->stages), k->n_outer);
 }
 
-static bool read_kept(Fuse *f, TaskStage *s, uint32_t buffer, uint32_t stage, const uint32_t *axis) {
-  bool any = false;
-  for (uint32_t m = 0; m < s->sum->n_slot; m++) {
-    if (s->slot[m].kept || s->slot[m].index != buffer) continue;
-    stage_read_kept(f->t, s, m, stage, axis);
-    any = true;
-    m = UINT32_MAX; /* the slots have been renumbered */
-  }
-  return any;
-}
-
 /* Later stages read the results of earlier ones inside the kernel; a result that nobody else reads needs no buffer. */
 static void keep_inside(Fuse *f, Task *k) {
   for (uint32_t i = 0; i + 1 < k->stages.len; i++) {
@@ -670,7 +659,7 @@ static void keep_inside(Fuse *f, Task *k) {
     uint32_t buffer = (uint32_t)s->buffer, axis[64];
     if (!stage_axes(s, axis)) continue;
     bool here = false;
-    for (uint32_t j = i + 1; j < k->stages.len; j++) here |= read_kept(f, &k->stages.at[j], buffer, i, axis);
+    for (uint32_t j = i + 1; j < k->stages.len; j++) here |= stage_read_kept(f->t, &k->stages.at[j], buffer, i, axis);
     if (!here || f->of[buffer].pinned || f->of[buffer].readers != 1 || f->t->buffers.at[buffer].space != BUF_WORK)
       continue;
     s->buffer = -1;

@@ -215,12 +215,6 @@ static bool follows_in_rows(TaskGraph *t, const Task *p, const Task *q, uint32_t
   return any || (!may_split(t, p, n) && !may_split(t, q, n) && share_rows(t, p, q, n));
 }
 
-static bool kernel_reads(const Task *k, uint32_t buffer) {
-  for (uint32_t i = 0; i < k->stages.len; i++)
-    if (stage_reads(&k->stages.at[i], buffer)) return true;
-  return false;
-}
-
 /* On a device: whether p is better done before q begins. What p makes for the caller goes to the host during q, and
  * what only q needs comes during p. */
 static bool overlaps_bus(const TaskGraph *t, const Task *p, const Task *q) {
@@ -232,7 +226,7 @@ static bool overlaps_bus(const TaskGraph *t, const Task *p, const Task *q) {
     for (uint32_t j = 0; j < q->stages.at[i].sum->n_slot; j++) {
       TaskSlot slot = q->stages.at[i].slot[j];
       if (slot.kept || t->buffers.at[slot.index].space != BUF_INPUT) continue;
-      if (!kernel_reads(p, slot.index)) return true;
+      if (!task_reads(p, slot.index)) return true;
     }
   return false;
 }
@@ -240,13 +234,7 @@ static bool overlaps_bus(const TaskGraph *t, const Task *p, const Task *q) {
 /* Whether k may be done on the other side of each task from `from` to before `to`. */
 static bool may_pass(const Rows *r, const Task *k, uint32_t from, uint32_t to) {
   for (uint32_t at = from; at < to; at++)
-    for (uint32_t i = 0; i < k->stages.len; i++) {
-      const TaskStage *s = &k->stages.at[i];
-      const Task *x = r->list->at[at];
-      for (uint32_t j = 0; j < s->sum->n_slot; j++)
-        if (!s->slot[j].kept && task_writes(r->t, x, s->slot[j].index)) return false;
-      if (s->buffer >= 0 && task_touches(r->t, x, (uint32_t)s->buffer)) return false;
-    }
+    if (!task_may_pass(r->t, k, r->list->at[at])) return false;
   return true;
 }
 
@@ -265,12 +253,7 @@ static TaskStage moved_down(TaskGraph *t, const TaskStage *s, uint32_t more) {
 
 static void read_inside(TaskGraph *t, TaskStage *s, const TaskStage *from, uint32_t number) {
   uint32_t axis[64];
-  if (from->buffer < 0 || !stage_axes(from, axis)) return;
-  for (uint32_t j = 0; j < s->sum->n_slot; j++) {
-    if (s->slot[j].kept || s->slot[j].index != (uint32_t)from->buffer) continue;
-    stage_read_kept(t, s, j, number, axis);
-    j = UINT32_MAX; /* the slots have been renumbered */
-  }
+  if (from->buffer >= 0 && stage_axes(from, axis)) stage_read_kept(t, s, (uint32_t)from->buffer, number, axis);
 }
 
 /* Whether the kernel alone uses the buffer. */
@@ -292,17 +275,11 @@ static Task *joined(TaskGraph *t, const Task *p, const Task *q, uint32_t n) {
   return k;
 }
 
-static bool is_read(const Task *k, uint32_t stage) {
-  for (uint32_t i = stage + 1; i < k->stages.len; i++)
-    for (uint32_t j = 0; j < k->stages.at[i].sum->n_slot; j++)
-      if (k->stages.at[i].slot[j].kept && k->stages.at[i].slot[j].index == stage) return true;
-  return false;
-}
-
 static void keep(TaskGraph *t, Task *k) {
   for (uint32_t i = 0; i + 1 < k->stages.len; i++) {
     TaskStage *s = &k->stages.at[i];
-    if (s->buffer >= 0 && is_read(k, i) && is_own(t, (uint32_t)s->buffer)) s->buffer = -1, s->n_at = 0;
+    bool inside = s->buffer >= 0 && task_reads_stage(k, i, i + 1, k->stages.len);
+    if (inside && is_own(t, (uint32_t)s->buffer)) s->buffer = -1, s->n_at = 0;
   }
   kernel_keep_asked(t, k);
 }

@@ -73,6 +73,31 @@ bool stage_reads(const TaskStage *s, uint32_t buffer) {
   return false;
 }
 
+bool task_reads(const Task *k, uint32_t buffer) {
+  for (uint32_t i = 0; i < k->stages.len; i++)
+    if (stage_reads(&k->stages.at[i], buffer)) return true;
+  return false;
+}
+
+bool stage_reads_stage(const TaskStage *s, uint32_t stage) {
+  for (uint32_t j = 0; j < s->sum->n_slot; j++)
+    if (s->slot[j].kept && s->slot[j].index == stage) return true;
+  return false;
+}
+
+bool expr_reads_stage(const TaskStage *s, const Expr *e, uint32_t stage) {
+  if (e->kind == EX_READ && s->slot[e->i].kept && s->slot[e->i].index == stage) return true;
+  for (uint32_t k = 0; k < e->n; k++)
+    if (e->arg[k]->has & HAS_READ && expr_reads_stage(s, e->arg[k], stage)) return true;
+  return false;
+}
+
+bool task_reads_stage(const Task *k, uint32_t stage, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i++)
+    if (stage_reads_stage(&k->stages.at[i], stage)) return true;
+  return false;
+}
+
 /* ---- reads ----------------------------------------------------------------------------------------- */
 
 typedef struct Seek {
@@ -115,13 +140,24 @@ static const Expr *leaf_turned(void *env, Exprs *x, const Expr *leaf) {
   return expr_read(x, (DType)leaf->dtype, leaf->i, leaf->n, arg);
 }
 
-void stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, const uint32_t *axis) {
+static void slot_read_kept(TaskGraph *t, TaskStage *s, uint32_t slot, uint32_t stage, const uint32_t *axis) {
   Turned k = {slot, axis};
   EinSum sum = *s->sum;
   TaskSlot *slots = arena_copy(t->arena, s->slot, sum.n_slot * sizeof *slots);
   slots[slot] = (TaskSlot){true, stage};
   sum_map(t->exprs, &sum, leaf_turned, &k);
   stage_canonical(t, s, &sum, slots, sum.n_slot);
+}
+
+bool stage_read_kept(TaskGraph *t, TaskStage *s, uint32_t buffer, uint32_t stage, const uint32_t *axis) {
+  bool any = false;
+  for (uint32_t j = 0; j < s->sum->n_slot; j++) {
+    if (s->slot[j].kept || s->slot[j].index != buffer) continue;
+    slot_read_kept(t, s, j, stage, axis);
+    any = true;
+    j = UINT32_MAX; /* the slots have been renumbered */
+  }
+  return any;
 }
 
 typedef struct Gather { const TaskStage *s; uint32_t buffer; bool found; } Gather;

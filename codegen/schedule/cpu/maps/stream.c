@@ -31,13 +31,6 @@ static const Expr *bytes_of(Sched *s, uint32_t buffer) {
   return ex_mul(s, e, ex_int(s, dtype_size(b->dtype)));
 }
 
-static bool task_reads(const Task *k, uint32_t buffer) {
-  for (uint32_t i = 0; i < k->stages.len; i++)
-    for (uint32_t a = 0; a < k->stages.at[i].sum->n_slot; a++)
-      if (!k->stages.at[i].slot[a].kept && k->stages.at[i].slot[a].index == buffer) return true;
-  return false;
-}
-
 static bool tasks_read(const Tasks *list, uint32_t buffer) {
   for (uint32_t i = 0; i < list->len; i++)
     if (task_reads(list->at[i], buffer) || tasks_read(&list->at[i]->body, buffer)) return true;

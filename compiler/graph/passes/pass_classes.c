@@ -257,10 +257,7 @@ static EinNode *part_reduce(Classes *c, EinRegion *r, EinSum s, const Expr *wher
   s.domain = there ? expr_read(g->exprs, DT_BOOL, s.n_slot, n_out, own) : NULL;
   s.n_out = n_out;
   s.n_slot += there ? 1 : 0;
-  s.monoid = rebuild_monoid(&c->b, s.monoid);
-  EinNode **input = graph_canonical_slots(g, &s, slots_of(c, there, NULL));
-  EinNode *made = graph_vertex(g, r, &s, bound, label, n_out, NULL, input);
-  made->place = c->n->place;
+  EinNode *made = rebuild_part(&c->b, r, c->n, &s, bound, label, slots_of(c, there, NULL));
   if (c->n->name) made->name = strings_printf(g->strings, "%s.%s", c->n->name->s, name);
   return made;
 }

@@ -523,9 +523,7 @@ static uint32_t part_make(Made *m, EinSum s, EinNode *there, const char *word, u
   slot[c->n->sum->n_slot] = there;
   s.n_slot = c->n->sum->n_slot + (there ? 1 : 0);
   s.domain = there ? expr_read(g->exprs, DT_BOOL, c->n->sum->n_slot, s.n_out, own) : NULL;
-  EinNode **input = graph_canonical_slots(g, &s, slot);
-  EinNode *made = graph_vertex(g, m->region, &s, c->n->bound, c->n->label, s.n_out, NULL, input);
-  made->place = c->n->place;
+  EinNode *made = rebuild_part(&c->b, m->region, c->n, &s, c->n->bound, c->n->label, slot);
   if (c->n->name) made->name = strings_printf(g->strings, "%s.%s%u", c->n->name->s, word, at + 1);
   vec_push(c->b.arena, m->slot, made);
   return m->slot.len - 1;

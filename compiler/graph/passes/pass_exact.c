@@ -98,10 +98,7 @@ static const Expr *read_at(Exact *c, Draft *d, EinNode *made, uint32_t rank, con
 
 static EinNode *vertex_add(Exact *c, EinRegion *r, const EinNode *from, Draft *d) {
   d->sum.n_slot = d->input.len;
-  EinNode **input = graph_canonical_slots(c->b.g, &d->sum, d->input.at);
-  EinNode *made = graph_vertex(c->b.g, r, &d->sum, d->bound, d->label, d->sum.n_out, NULL, input);
-  made->place = from->place;
-  return made;
+  return rebuild_part(&c->b, r, from, &d->sum, d->bound, d->label, d->input.at);
 }
 
 /* Restricts the draft to n of its output labels, and all reduced ones. */

@@ -125,10 +125,8 @@ static EinNode *narrow_vertex(Narrow *w, EinRegion *r, Draft *d, EinNode *const 
   }
   sum_map(w->b.g->exprs, &d->sum, label_moved, to);
   d->sum.n_out = count - d->sum.n_red;
-  EinNode **slots = graph_canonical_slots(w->b.g, &d->sum, input);
-  EinNode *made = graph_vertex(w->b.g, r, &d->sum, bound, label, d->sum.n_out, NULL, slots);
+  EinNode *made = rebuild_part(&w->b, r, n, &d->sum, bound, label, input);
   made->name = n->name;
-  made->place = n->place;
   rebuild_note(&w->b, "labels not looked at dropped", n->place);
   return made;
 }
@@ -158,7 +156,6 @@ static EinNode *narrowed(void *env, Rebuild *b, EinRegion *r, const EinNode *n) 
   EinNode **input = NEW_ARRAY(b->arena, EinNode *, n->sum->n_slot + 1);
   for (uint32_t k = 0; k < n->sum->n_slot; k++) input[k] = rebuild_to(b, n->input[k]);
   if (!w->kept[n->id]) return rebuild_vertex(b, r, n, &d.sum, n->bound, n->label, input);
-  d.sum.monoid = rebuild_monoid(b, d.sum.monoid);
   return narrow_vertex(w, r, &d, input);
 }
 

@@ -324,11 +324,7 @@ static EinNode *vertex_make(
   s.where = where ? expr_relabel(g->exprs, where, c->labels, to) : NULL;
   if (last) return rebuild_vertex(&c->b, e->region, c->n, &s, bound, label, e->slot.at);
   s.dtype = s.acc;
-  s.monoid = rebuild_monoid(&c->b, s.monoid);
-  EinNode **input = graph_canonical_slots(g, &s, e->slot.at);
-  EinNode *made = graph_vertex(g, e->region, &s, bound, label, n_out, NULL, input);
-  made->place = c->n->place;
-  return made;
+  return rebuild_part(&c->b, e->region, c->n, &s, bound, label, e->slot.at);
 }
 
 /* body: the result of the previous steps, or NULL. */

@@ -41,6 +41,15 @@ EinNode *rebuild_vertex(Rebuild *b, EinRegion *r, const EinNode *n, EinSum *s, c
   return made;
 }
 
+EinNode *rebuild_part(Rebuild *b, EinRegion *r, const EinNode *n, EinSum *s, const Expr *const *bound, const Str *label,
+                      EinNode *const *input) {
+  s->monoid = rebuild_monoid(b, s->monoid);
+  EinNode **slots = graph_canonical_slots(b->g, s, input);
+  EinNode *made = graph_vertex(b->g, r, s, bound, label, s->n_out, NULL, slots);
+  made->place = n->place;
+  return made;
+}
+
 /* Two inputs that were merged may make two slots equal; otherwise the operation is unchanged. */
 static bool slots_met(const EinNode *n, EinNode *const *input) {
   for (uint32_t i = 0; i < n->sum->n_slot; i++) {

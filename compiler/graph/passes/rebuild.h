@@ -43,6 +43,10 @@ const Monoid *rebuild_monoid(Rebuild *b, const Monoid *m);
  * (new nodes, or NULL if nothing reads them); it is made canonical. bound and label are of s's labels. */
 EinNode *rebuild_vertex(Rebuild *b, EinRegion *r, const EinNode *n, EinSum *s, const Expr *const *bound,
                         const Str *label, EinNode *const *input);
+/* Another vertex, with which a pass computes a part of n: s as above, one dimension for each output label, n's place
+ * and no name. */
+EinNode *rebuild_part(Rebuild *b, EinRegion *r, const EinNode *n, EinSum *s, const Expr *const *bound, const Str *label,
+                      EinNode *const *input);
 void rebuild_note(Rebuild *b, const char *what, Place place);
 /* By id: whether a C function takes or makes the node; whether something other than a vertex uses it, in its shape: an
  * output, an assert, a repeat or a C function. */

@@ -171,10 +171,8 @@ static EinNode *make_vertex(
   s.body = expr_relabel(g->exprs, body, x->bound.len, to);
   if (where) s.where = expr_relabel(g->exprs, where, x->bound.len, to);
   if (!read) return rebuild_vertex(&e->c->b, e->region, root, &s, bound, label, e->slot.at);
-  EinNode **input = graph_canonical_slots(g, &s, e->slot.at);
-  EinNode *made = graph_vertex(g, e->region, &s, bound, label, s.n_out, NULL, input);
+  EinNode *made = rebuild_part(&e->c->b, e->region, root, &s, bound, label, e->slot.at);
   if (root->name) made->name = strings_printf(g->strings, "%s.%u", root->name->s, ++e->made);
-  made->place = root->place;
   *read = read_made(e, made, s.n_out, order);
   return made;
 }

@@ -201,10 +201,8 @@ static EinNode *vertex_make(
   s.body = expr_relabel(g->exprs, body, x->n_label, x->to);
   for (uint32_t k = 0; k < n_out + n_red; k++) x->to[order[k]] = NULL;
   if (last) return rebuild_vertex(&w->b, x->region, root, &s, bound, label, x->slot.at);
-  EinNode **input = graph_canonical_slots(g, &s, x->slot.at);
-  EinNode *made = graph_vertex(g, x->region, &s, bound, label, n_out, NULL, input);
+  EinNode *made = rebuild_part(&w->b, x->region, root, &s, bound, label, x->slot.at);
   if (root->name) made->name = strings_printf(g->strings, "%s.%u", root->name->s, ++x->made);
-  made->place = root->place;
   return made;
 }
 

@@ -203,12 +203,6 @@ static void labels_say(Bins *c, Walk *w, const uint32_t *label, const Expr *numb
   for (uint32_t k = 0; k < w->n; k++) c->l->e->label[label[k]] = w->index[k];
 }
 
-static const Expr *turns_open(Bins *c, const char *name, int64_t n) {
-  uint32_t v = var_new(c->s, NULL, name);
-  into(c->s, &for_add(c->s, v, ex_int(c->s, 0), ex_int(c->s, n), 1, BIND_UNROLL)->body);
-  return var_read(c->s, v);
-}
-
 static const Expr *cell_at(Bins *c, const Expr *bin, const Expr *thread) {
   Sched *s = c->s;
   return ex_add(s, ex_mul(s, ex_add(s, ex_mul(s, bin, ex_int(s, c->size.threads)), thread), ex_int(s, c->size.lanes)),
@@ -234,7 +228,7 @@ static const Expr *bin_chosen(Bins *c) {
 static void points_bring(Bins *c, const Expr *at, const Expr *end) {
   Sched *s = c->s;
   LoopBody *was = s->body;
-  const Expr *e = turns_open(c, "e", EACH),
+  const Expr *e = unrolled_open(s, "e", EACH),
              *point = named(s, NULL, "point", ex_add(s, at, ex_mul(s, e, ex_int(s, c->size.threads))));
   LoopStmt *cond = c->size.points % c->size.chunk ? if_add(s, expr_op2(s->x, OP_LT, point, end)) : NULL;
   if (cond) into(s, &cond->body);
@@ -252,7 +246,7 @@ static void points_bring(Bins *c, const Expr *at, const Expr *end) {
 static void points_put(Bins *c, const Expr *at) {
   Sched *s = c->s;
   LoopBody *was = s->body;
-  const Expr *e = turns_open(c, "e", EACH), *bin = let_read(s, "bin", place_read(s, c->place.bin_of, 1, &e));
+  const Expr *e = unrolled_open(s, "e", EACH), *bin = let_read(s, "bin", place_read(s, c->place.bin_of, 1, &e));
   into(s, &if_add(s, expr_and(s->x, expr_op2(s->x, OP_LE, c->at.lo, bin), expr_op2(s->x, OP_LT, bin, c->at.hi)))->body);
   uint32_t v = var_new(s, NULL, "c");
   index_add(s, v, ex_sub(s, bin, c->at.lo));

@@ -103,12 +103,7 @@ typedef struct Group { const Expr *point, *deep, *at; } Group;
 
 static Group groups_open(Tiles *t, const Groups *g) {
   Sched *s = t->s;
-  const Expr *i = ex_int(s, 0);
-  if (g->times > 1) {
-    uint32_t v = var_new(s, NULL, "i");
-    into(s, &for_add(s, v, i, ex_int(s, g->times), 1, BIND_UNROLL)->body);
-    i = var_read(s, v);
-  }
+  const Expr *i = unrolled_open(s, "i", g->times);
   return (Group){ex_add(s, g->point, ex_mul(s, i, ex_int(s, g->point_step))),
       ex_add(s, g->deep, ex_mul(s, i, ex_int(s, g->deep_step))), ex_mul(s, i, ex_int(s, g->wide))};
 }
@@ -120,11 +115,7 @@ static int64_t at_once(const Tiles *t, uint32_t slot) {
 
 /* Loops over a group's elements. Returns the current one's offset from the first. */
 static const Expr *group_open(Tiles *t, uint32_t slot, const Groups *g) {
-  Sched *s = t->s;
-  if (g->wide == 1 || at_once(t, slot)) return ex_int(s, 0);
-  uint32_t v = var_new(s, NULL, "e");
-  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, g->wide), 1, BIND_UNROLL)->body);
-  return var_read(s, v);
+  return unrolled_open(t->s, "e", at_once(t, slot) ? 1 : g->wide);
 }
 
 /* Sets the labels to the group's element at offset `near`. */

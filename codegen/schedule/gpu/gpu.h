@@ -242,6 +242,13 @@ void bring_put(Tiles *t);      /* into shared memory */
 bool bring_copies(const Tiles *t); /* whether copies in the background can do it */
 void bring_copy(Tiles *t);     /* of the part that begins at red0, to now.turn */
 
+/* Opens an unrolled loop over n. Returns the place in it; without a loop if n is 1. */
+static inline const Expr *unrolled_open(Sched *s, const char *name, int64_t n) {
+  if (n == 1) return ex_int(s, 0);
+  uint32_t v = var_new(s, NULL, name);
+  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, BIND_UNROLL)->body);
+  return var_read(s, v);
+}
 static inline const Expr *ex_below(Sched *s, const Expr *a, const Expr *b) { return expr_op2(s->x, OP_LT, a, b); }
 static inline int64_t two_power(int64_t n) { /* the least power of two that is n or more */
   int64_t two = 1;

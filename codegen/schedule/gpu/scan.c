@@ -327,17 +327,9 @@ static const Expr *pieces_open(Scan *c, bool *several) {
  * tested one by one. */
 typedef struct Group { const Expr *number, *at, *there; bool each; } Group;
 
-static const Expr *turns_open(Scan *c, const char *name, int64_t n) {
-  Sched *s = c->s;
-  if (n == 1) return ex_int(s, 0);
-  uint32_t v = var_new(s, NULL, name);
-  into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n), 1, BIND_UNROLL)->body);
-  return var_read(s, v);
-}
-
 static Group group_open(Scan *c, const Expr *at) {
   Sched *s = c->s;
-  Group g = {.number = turns_open(c, "g", c->shape.groups)};
+  Group g = {.number = unrolled_open(s, "g", c->shape.groups)};
   g.at = named(s, NULL, "at", ex_add(s, at, ex_mul(s, g.number, ex_int(s, c->shape.threads * c->shape.wide))));
   bool known = c->steps->kind == EX_INT, whole = known && c->steps->i % chunk_of(c) == 0;
   g.each = known ? c->steps->i % c->shape.wide != 0 : c->shape.wide > 1;
@@ -351,8 +343,8 @@ static Group group_open(Scan *c, const Expr *at) {
 static const Expr *point_open(Scan *c, const Group *g, bool ahead) {
   Sched *s = c->s;
   const Running *r = &c->run;
-  const Expr *e = turns_open(c, "e", c->shape.wide), *last = ex_int(s, c->shape.wide - 1), *left = ex_sub(s, last, e),
-             **label = c->l->e->label;
+  const Expr *e = unrolled_open(s, "e", c->shape.wide), *last = ex_int(s, c->shape.wide - 1),
+             *left = ex_sub(s, last, e), **label = c->l->e->label;
   const Expr *up = ahead ? e : left, *down = ahead ? left : e;
   c->here.step = ex_add(s, g->at, up);
   if (c->label) {
@@ -419,7 +411,7 @@ static void points_load(Scan *c, const Expr *at) {
 static void points_sum(Scan *c) {
   Sched *s = c->s;
   LoopBody *was = s->body;
-  Group g = {.number = turns_open(c, "g", c->shape.groups), .at = ex_int(s, 0)};
+  Group g = {.number = unrolled_open(s, "g", c->shape.groups), .at = ex_int(s, 0)};
   uint32_t run = place_own(s, NULL, "run", sum_of(c)->acc, 0, NULL);
   var_add(s, run, red_identity(s, sum_of(c)));
   LoopBody *around = s->body;
@@ -467,7 +459,8 @@ static void rows_before(Scan *c, bool above, int64_t groups, uint32_t to, const 
   if (rows < c->shape.threads) into(s, &if_add(s, expr_op2(s->x, OP_LT, c->here.thread, ex_int(s, rows)))->body);
   var_add(s, run, red_identity(s, sum_of(c)));
   LoopBody *around = s->body;
-  const Expr *k = turns_open(c, "k", n), *mine = above ? some_at(c, c->here.thread, k, groups) : row_at(c, k, groups);
+  const Expr *k = unrolled_open(s, "k", n),
+             *mine = above ? some_at(c, c->here.thread, k, groups) : row_at(c, k, groups);
   const Expr *x = let_read(s, "v", place_read(s, place, 1, &mine));
   store_add(s, place, 1, &mine, scalar_read(s, run));
   store_add(s, run, 0, NULL, combine(c, scalar_read(s, run), x));
@@ -482,7 +475,8 @@ static void tree(Scan *c, int64_t groups) {
   Sched *s = c->s;
   int64_t high = high_of(c);
   LoopBody *was = s->body;
-  const Expr *g = turns_open(c, "g", groups), *at = one_at(c, g, groups), *all = shared_at(c, c->here.thread, groups);
+  const Expr *g = unrolled_open(s, "g", groups), *at = one_at(c, g, groups),
+             *all = shared_at(c, c->here.thread, groups);
   store_add(s, c->places.one, 1, &at, place_read(s, c->places.own, 1, &g));
   into(s, was);
   barrier_add(s);
@@ -590,7 +584,7 @@ static void sums_launch(Scan *c) {
   const Expr *at = pieces_open(c, &several);
   points_load(c, at);
   LoopBody *piece = s->body;
-  const Expr *i = turns_open(c, "i", c->shape.groups * c->shape.wide);
+  const Expr *i = unrolled_open(s, "i", c->shape.groups * c->shape.wide);
   const Expr *x = let_read(s, "v", place_read(s, c->places.points, 1, &i));
   store_add(s, c->places.carry, 0, NULL, combine(c, scalar_read(s, c->places.carry), x));
   into(s, several ? thread : piece);

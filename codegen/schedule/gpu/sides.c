@@ -233,17 +233,8 @@ static const Expr *point_open(
     Tiles *t, const char *name, uint32_t thread, int64_t n, int64_t pack, const Expr **at, const Expr **near) {
   Sched *s = t->s;
   const Expr *far = ex_int(s, 0);
-  *near = far;
-  if (n > pack) {
-    uint32_t v = var_new(s, NULL, name);
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, n / pack), 1, BIND_UNROLL)->body);
-    far = var_read(s, v);
-  }
-  if (pack > 1) {
-    uint32_t v = var_new(s, NULL, name);
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, pack), 1, BIND_UNROLL)->body);
-    *near = var_read(s, v);
-  }
+  if (n > pack) far = unrolled_open(s, name, n / pack);
+  *near = unrolled_open(s, name, pack);
   *at = ex_add(s, ex_mul(s, var_read(s, thread), ex_int(s, pack)), ex_mul(s, far, ex_int(s, TILE_SIDE * pack)));
   return ex_add(s, ex_mul(s, far, ex_int(s, pack)), *near);
 }

@@ -116,26 +116,34 @@ static RowsAt part_at(Split *t, const Expr *point, const Expr *part) {
   return (RowsAt){t->buffer, t->places, 2, at};
 }
 
+/* Opens a block of threads for each of `blocks`. Returns the block's number, and sets the thread's. */
+static const Expr *blocks_open(Split *t, int64_t blocks, int64_t threads, RowsShared *shared, const Expr **x) {
+  Sched *s = t->s;
+  const Expr *zero = ex_int(s, 0);
+  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
+  into(s, &for_add(s, block, zero, ex_int(s, blocks), 1, BIND_GRID)->body);
+  *shared = rows_shared(s, t->l->first->sum, threads);
+  into(s, &for_add(s, thread, zero, ex_int(s, threads), 1, BIND_BLOCK)->body);
+  *x = var_read(s, thread);
+  return var_read(s, block);
+}
+
 /* One block for each part of each point. */
 static void parts_along(Split *t) {
   Sched *s = t->s;
   Walk *w = NEW(s->arena, Walk);
   const EinSum *sum = t->l->first->sum;
-  const Expr *zero = ex_int(s, 0), *parts = ex_int(s, t->parts), *chunk = ex_int(s, t->chunk);
-  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread");
+  RowsShared shared;
+  const Expr *x, *block = blocks_open(t, t->points * t->parts, t->threads, &shared, &x), *parts = ex_int(s, t->parts),
+                 *part = named(s, NULL, "number", expr_op2(s->x, OP_MOD, block, parts)),
+                 *point = named(s, NULL, "point", expr_op2(s->x, OP_IDIV, block, parts));
   walk_outer(t, w);
-  into(s, &for_add(s, block, zero, ex_int(s, t->points * t->parts), 1, BIND_GRID)->body);
-  RowsShared shared = rows_shared(s, sum, t->threads);
-  into(s, &for_add(s, thread, zero, ex_int(s, t->threads), 1, BIND_BLOCK)->body);
-  const Expr *x = var_read(s, thread),
-             *part = named(s, NULL, "number", expr_op2(s->x, OP_MOD, var_read(s, block), parts));
-  const Expr *point = named(s, NULL, "point", expr_op2(s->x, OP_IDIV, var_read(s, block), parts));
   point_is(t, w, point);
-  const Expr *from = named(s, NULL, "from", ex_mul(s, part, chunk));
+  const Expr *chunk = ex_int(s, t->chunk), *from = named(s, NULL, "from", ex_mul(s, part, chunk));
   RowsCut cut = {t->label, from, ex_add(s, from, chunk)};
   RowsAt own = rows_part(s, t->l, x, t->threads, &cut), all = rows_together(s, sum, shared, &own, x, t->threads),
          to = part_at(t, point, part);
-  into(s, &if_add(s, expr_op2(s->x, OP_EQ, x, zero))->body);
+  into(s, &if_add(s, expr_op2(s->x, OP_EQ, x, ex_int(s, 0)))->body);
   rows_store(s, &to, &all);
 }
 
@@ -212,20 +220,17 @@ static void parts_combined(Split *t) {
   const EinSum *sum = t->l->first->sum;
   int64_t n = WARP;
   while (n < MOST && n < t->parts) n *= 2;
-  const Expr *zero = ex_int(s, 0), *parts = ex_int(s, t->parts);
-  uint32_t block = var_new(s, NULL, "block"), thread = var_new(s, NULL, "thread"), v = var_new(s, NULL, "number");
+  RowsShared shared;
+  const Expr *x, *block = blocks_open(t, t->points, n, &shared, &x);
+  uint32_t v = var_new(s, NULL, "number");
   walk_outer(t, w);
-  into(s, &for_add(s, block, zero, ex_int(s, t->points), 1, BIND_GRID)->body);
-  RowsShared shared = rows_shared(s, sum, n);
-  into(s, &for_add(s, thread, zero, ex_int(s, n), 1, BIND_BLOCK)->body);
-  const Expr *x = var_read(s, thread);
-  point_is(t, w, var_read(s, block));
-  RowsAt own = rows_own(s, sum), next = part_at(t, var_read(s, block), var_read(s, v));
-  LoopBody *was = into(s, &for_add(s, v, x, parts, n, BIND_SEQ)->body);
+  point_is(t, w, block);
+  RowsAt own = rows_own(s, sum), next = part_at(t, block, var_read(s, v));
+  LoopBody *was = into(s, &for_add(s, v, x, ex_int(s, t->parts), n, BIND_SEQ)->body);
   rows_take(s, sum, &own, &next);
   into(s, was);
   RowsAt all = rows_together(s, sum, shared, &own, x, n);
-  into(s, &if_add(s, expr_op2(s->x, OP_EQ, x, zero))->body);
+  into(s, &if_add(s, expr_op2(s->x, OP_EQ, x, ex_int(s, 0)))->body);
   launch_finish(s, t->l, rows_result(s, &all));
 }
 

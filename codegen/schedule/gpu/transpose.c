@@ -141,9 +141,8 @@ static void square_fill(Transpose *t, uint32_t stage, uint32_t slot) {
   Env e = {.s = s, .stage = st, .label = t->w.l->e->label};
   const Expr *read = ex_shared(s, ex_of(&e, wide_read(&t->w, stage, slot))), *at = flat_of(t, p.along, p.beside);
   if (each > 1) {
-    uint32_t array = wide_load_add(s, read, each), v = var_new(s, NULL, "lane");
-    into(s, &for_add(s, v, ex_int(s, 0), ex_int(s, each), 1, BIND_UNROLL)->body);
-    const Expr *lane = var_read(s, v);
+    uint32_t array = wide_load_add(s, read, each);
+    const Expr *lane = unrolled_open(s, "lane", each);
     read = place_read(s, array, 1, &lane);
     at = ex_add(s, at, ex_mul(s, lane, ex_int(s, t->side + 1)));
   }

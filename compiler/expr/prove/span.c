@@ -1,4 +1,4 @@
-/* expr/prove/span.c - the range of an index over a block of labels, as an interval of numbers. */
+/* expr/prove/span.c - the range of an index over a block of labels, as an interval of numbers, and of expressions. */
 #include "span.h"
 
 enum { DEEP = 200 };
@@ -30,7 +30,6 @@ static bool span_op(const Expr *e, Reached a, Reached b, Reached *out) {
   }
 }
 
-/* The same as algebra/window.h computes with expressions. */
 static bool span_of(const Expr *e, const SpanBlock *label, int depth, bool *moves, Reached *out) {
   Reached a, b;
   if ((e->has & (HAS_READ | HAS_TURN | HAS_DIM | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
@@ -48,4 +47,38 @@ static bool span_of(const Expr *e, const SpanBlock *label, int depth, bool *move
 
 bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out) {
   return span_of(e, label, 0, moves, out);
+}
+
+/* ---- as expressions ---------------------------------------------------------------------------- */
+
+typedef struct Labels { SpanLabel *of; void *ctx; } Labels;
+
+static bool ends_op(Exprs *p, const Expr *e, SpanEnds a, SpanEnds b, SpanEnds *out) {
+  Op op = (Op)e->op;
+  const Expr *x = e->arg[0], *y = e->arg[1];
+  if (op == OP_MUL && x->kind == EX_INT && y->kind != EX_INT) {
+    SpanEnds c = a;
+    a = b, b = c, y = x;
+  }
+  bool number = y->kind == EX_INT && (op == OP_MUL || (op == OP_IDIV && y->i > 0));
+  if (!number && op != OP_ADD && op != OP_SUB && op != OP_MAX && op != OP_MIN) return false;
+  if (op == OP_SUB) b = (SpanEnds){b.most, b.least};
+  if (op == OP_MUL && y->i < 0) a = (SpanEnds){a.most, a.least};
+  *out = (SpanEnds){expr_op2(p, op, a.least, b.least), expr_op2(p, op, a.most, b.most)};
+  return true;
+}
+
+static bool ends_of(Exprs *p, const Expr *e, const Labels *label, int depth, SpanEnds *out) {
+  SpanEnds a, b;
+  if ((e->has & (HAS_READ | HAS_TURN | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
+  if (!(e->has & HAS_LABEL)) return *out = (SpanEnds){e, e}, true;
+  if (e->kind == EX_LABEL) return *out = label->of(label->ctx, p, e->i), true;
+  if (e->kind != EX_OP || e->n > 2 || !ends_of(p, e->arg[0], label, depth + 1, &a)) return false;
+  if (e->op == OP_NEG)
+    return *out = (SpanEnds){expr_op1(p, OP_NEG, a.most), expr_op1(p, OP_NEG, a.least)}, true;
+  return e->n == 2 && ends_of(p, e->arg[1], label, depth + 1, &b) && ends_op(p, e, a, b, out);
+}
+
+bool span_ends(Exprs *p, const Expr *e, SpanLabel *label, void *ctx, SpanEnds *out) {
+  return ends_of(p, e, &(Labels){label, ctx}, 0, out);
 }

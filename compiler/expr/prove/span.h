@@ -12,4 +12,11 @@ typedef struct SpanBlock { int64_t low, high; bool cut; } SpanBlock;
 /* Finds the range of e. Returns false if it cannot be told. Sets *moves if e contains a label that is cut. */
 bool span_find(const Expr *e, const SpanBlock *label, bool *moves, Reached *out);
 
+/* The same with expressions, for ranges of labels that `label` gives, none of them empty. Returns false, and leaves
+ * *out, if e depends on data or turns, or on labels by operations other than `+ - max min` and products with and
+ * quotients by numbers. */
+typedef struct SpanEnds { const Expr *least, *most; } SpanEnds;
+typedef SpanEnds SpanLabel(void *ctx, Exprs *p, int64_t label);
+bool span_ends(Exprs *p, const Expr *e, SpanLabel *label, void *ctx, SpanEnds *out);
+
 #endif

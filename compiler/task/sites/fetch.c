@@ -17,6 +17,7 @@
 
 #include "expr/prove/asked.h"
 #include "expr/prove/prove.h"
+#include "expr/prove/span.h"
 #include "expr/sum/law.h"
 #include "task/inside.h"
 #include "site.h"
@@ -115,46 +116,18 @@ static const Expr *index_sure(Fetching *f, const Expr *index) {
 
 /* ---- what a slice goes over ------------------------------------------------------------------------------------ */
 
-enum { DEEP = 200 };
-
-typedef struct Ends { const Expr *least, *most; } Ends; /* both included */
-
-static bool ends_of(const Fetching *f, const Expr *e, int depth, Ends *out);
-
-static bool ends_scaled(const Fetching *f, Ends a, int64_t by, Ends *out) {
-  const Expr *k = int_of(f, by), *x = expr_op2(f->x, OP_MUL, a.least, k), *y = expr_op2(f->x, OP_MUL, a.most, k);
-  *out = by < 0 ? (Ends){y, x} : (Ends){x, y};
-  return true;
-}
-
-static bool ends_op(const Fetching *f, const Expr *e, Ends a, Ends b, Ends *out) {
-  Op op = (Op)e->op;
-  bool right = e->arg[1]->kind == EX_INT, left = e->arg[0]->kind == EX_INT;
-  if (op == OP_MUL && (right || left)) return ends_scaled(f, right ? a : b, right ? e->arg[1]->i : e->arg[0]->i, out);
-  if (op == OP_SUB) b = (Ends){b.most, b.least};
-  if (op != OP_ADD && op != OP_SUB && op != OP_MAX && op != OP_MIN && !(op == OP_IDIV && right && e->arg[1]->i > 0))
-    return false;
-  *out = (Ends){expr_op2(f->x, op, a.least, b.least), expr_op2(f->x, op, a.most, b.most)};
-  return true;
+/* All points of a label. */
+static SpanEnds label_ends(void *fetching, Exprs *p, int64_t label) {
+  const Fetching *f = fetching;
+  return (SpanEnds){int_of(f, 0), expr_op2(p, OP_SUB, f->s->bound[label], int_of(f, 1))};
 }
 
 /* The symbolic form of asked_box (expr/prove/asked.h). */
-static bool ends_of(const Fetching *f, const Expr *e, int depth, Ends *out) {
-  Ends a, b;
-  if ((e->has & (HAS_READ | HAS_TURN | HAS_PARAM)) || e->dtype != DT_I64 || depth > DEEP) return false;
-  if (!(e->has & HAS_LABEL)) return *out = (Ends){e, e}, true;
-  if (e->kind == EX_LABEL)
-    return *out = (Ends){int_of(f, 0), expr_op2(f->x, OP_SUB, f->s->bound[e->i], int_of(f, 1))}, true;
-  if (e->op == OP_NEG) return ends_of(f, e->arg[0], depth + 1, &a) && ends_scaled(f, a, -1, out);
-  return e->n == 2 && ends_of(f, e->arg[0], depth + 1, &a) && ends_of(f, e->arg[1], depth + 1, &b) &&
-      ends_op(f, e, a, b, out);
-}
-
 static void slices_find(Fetching *f) {
   for (uint32_t d = 0; d < f->read->n; d++) {
-    Ends e = {int_of(f, 0), int_of(f, f->whole[d] - 1)};
+    SpanEnds e = {int_of(f, 0), int_of(f, f->whole[d] - 1)};
     if (f->asked.place[d]) continue;
-    ends_of(f, f->read->arg[d], 0, &e);
+    span_ends(f->x, f->read->arg[d], label_ends, f, &e);
     f->low[f->n_slice] = extent_normal(f->x, e.least);
     f->extent[f->n_slice++] = extent_normal(f->x, plus(f, expr_op2(f->x, OP_SUB, e.most, e.least), int_of(f, 1)));
   }
